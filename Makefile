@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+#   make            build what is configured (the full shape if nothing is)
+#   make lean       the small QEMU that make run and make check use
+#   make full       QEMU with everything it finds; what make install installs
+#   make asan       lean, with sanitizers
+#   make deps       install the Debian packages that are missing [SECTIONS=]
+#   make run        boot a guest on vmmnet
+#   make check      every test; make check-quick: those that take seconds
+#   make bench      measure [BENCH=name]
+#   make install    [DESTDIR=], into ./configure's --prefix
+#   make clean      drop the builds; make distclean: and everything fetched
+
+PYTHON  ?= /usr/bin/python3
+RUN     ?=
+BENCH   ?=
+DESTDIR ?=
+QUICK   ?= unit qtest
+SECTIONS ?=
+export PYTHON
+export PYTHONPATH := $(CURDIR)/control$(if $(PYTHONPATH),:$(PYTHONPATH))
+
+FULL := build/qemu
+LEAN := build/qemu-lean
+ASAN := build/qemu-asan
+
+configured := $(if $(wildcard $(FULL)/build.ninja),full) \
+              $(if $(wildcard $(LEAN)/build.ninja),lean)
+
+source := configure $(wildcard qemu/src/.vmmnet/origin)
+build = @qemu/weave && $(PYTHON) qemu/build
+
+.DEFAULT_GOAL := all
+.PHONY: all full lean asan deps run check check-quick bench install clean distclean
+
+all: $(or $(strip $(configured)),full)
+
+full: $(FULL)/build.ninja
+	$(build) $(FULL)
+
+lean: $(LEAN)/build.ninja
+	$(build) $(LEAN) qemu-system-x86_64 qemu-img
+
+asan: $(ASAN)/build.ninja
+	$(build) $(ASAN) qemu-system-x86_64
+
+$(FULL)/build.ninja: $(source) ; @./configure --reuse
+$(LEAN)/build.ninja: $(source) ; @./configure --lean --reuse
+$(ASAN)/build.ninja: $(source) ; @./configure --sanitize --reuse
+
+deps: ; @qemu/deps $(SECTIONS)
+
+run: lean ; @$(PYTHON) -m vmmnet.run $(RUN)
+
+check: lean ; @tests/run
+
+check-quick: lean ; @tests/run $(QUICK)
+
+bench: lean ; @bench/run $(BENCH)
+
+install: full
+	@DESTDIR=$(abspath $(DESTDIR)) $(PYTHON) qemu/build $(FULL) install
+
+clean: ; rm -rf $(FULL) $(LEAN) $(ASAN)
+
+distclean: clean ; rm -rf build qemu/src

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""pytest fixtures over the test bed; the conftest files re-export them."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from typing import Any
+
+import pytest
+
+from . import guest, kernel, net, process
+
+
+@pytest.fixture(scope="session", autouse=True)
+def clean_machine() -> Iterator[None]:
+    """Remove what killed runs left behind, and prove that this one leaves nothing."""
+    process.unwind_on_sigterm()
+    net.reap_stale()
+    yield
+    assert not process.owned(), "processes outlive the tests"
+
+
+@pytest.fixture
+def network() -> Iterator[net.Network]:
+    """An empty test network; its namespaces end with the test."""
+    with net.Network() as network:
+        yield network
+
+
+@pytest.fixture(params=kernel.SERIES)
+def kernel_series(request: pytest.FixtureRequest) -> str:
+    """Run the test once for each guest kernel."""
+    series: str = request.param
+    return series
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, Any, None]:
+    """Tell where the logs of a failed test are."""
+    outcome = yield
+    report = outcome.get_result()
+    if report.failed:
+        folder = guest.log_folder(item.nodeid)
+        logs = sorted(folder.glob("*")) if folder.is_dir() else []
+        if logs:
+            report.sections.append(("logs kept", "\n".join(map(str, logs))))

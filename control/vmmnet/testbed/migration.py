@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Move a running guest to a second QEMU, over a UNIX socket."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from . import scratch, wait
+from .guest import Guest
+
+
+class MigrationFailed(RuntimeError):
+    """QEMU did not complete the migration; the message is its reason."""
+
+
+def _await_completion(guest: Guest, timeout: float) -> None:
+    """Wait until this side of the migration has ended."""
+
+    def ended() -> str | None:
+        info = guest.qmp("query-migrate")
+        status: str = info.get("status", "none")
+        if status in ("failed", "cancelled"):
+            raise MigrationFailed(info.get("error-desc", status))
+        return status if status == "completed" else None
+
+    wait.until(ended, "migration", timeout)
+
+
+@contextlib.contextmanager
+def migrated(source: Guest, *, timeout: float = 120, **changes: Any) -> Iterator[Guest]:
+    """Migrate ``source`` and yield the guest at its new place.
+
+    ``changes`` are fields of GuestConfig that differ there, such as
+    ``netns`` or ``qemu``.  Commands that run in the guest keep running, and
+    their jobs stay valid.  Leave this block before that of the source.
+    """
+    target = Guest(**{**dataclasses.asdict(source.config), **changes})
+    with scratch.folder() as folder:
+        uri = f"unix:{Path(folder) / 'stream'}"
+        with target.arriving():
+            target.qmp("migrate-incoming", uri=uri)
+            with source.agent.handed_over() as switch:
+                source.qmp("migrate", uri=uri)
+                _await_completion(source, timeout)
+                _await_completion(target, timeout)
+                target.adopt(source, switch)
+            yield target

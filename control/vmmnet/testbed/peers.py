@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Real servers for guests to talk to, each inside a namespace.
+
+Every peer is a context manager: inside the block the server answers; after
+it the server is gone.  All of them speak IPv6 only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from . import paths, scratch, wait
+from .net import Namespace
+
+_NGINX_CONFIG = """\
+daemon off;
+worker_processes 1;
+user root;
+pid {folder}/nginx.pid;
+error_log {folder}/error.log;
+events {{ worker_connections 512; }}
+http {{
+    access_log {folder}/access.log;
+    default_type application/octet-stream;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    sendfile on;
+    server {{
+        listen [{address}]:{port} ipv6only=on{options};
+        root {root};
+        autoindex on;
+{server}
+    }}
+}}
+"""
+
+_UNBOUND_CONFIG = """\
+server:
+    chroot: ""
+    username: ""
+    directory: "{folder}"
+    pidfile: "{folder}/unbound.pid"
+    use-syslog: no
+    logfile: "{folder}/unbound.log"
+    log-queries: yes
+    interface: {address}@{port}
+    access-control: ::/0 allow
+    do-ip4: no
+    do-daemonize: no
+    num-threads: 1
+    module-config: "iterator"
+    local-zone: "test." nodefault
+    local-zone: "invalid." nodefault
+    local-zone: "onion." nodefault
+    local-zone: "ip6.arpa." nodefault
+    local-zone: "8.b.d.0.1.0.0.2.ip6.arpa." nodefault
+    local-zone: "d.f.ip6.arpa." nodefault
+    cache-max-ttl: {ttl}
+    cache-max-negative-ttl: 1
+remote-control:
+    control-enable: no
+auth-zone:
+    name: "."
+    zonefile: "{folder}/root.zone"
+    for-upstream: yes
+    for-downstream: no
+    fallback-enabled: no
+"""
+
+_ZONE_HEAD = """\
+. 1 IN SOA ns.test. admin.test. 1 3600 600 86400 1
+. 1 IN NS ns.test.
+ns.test. 1 IN AAAA {address}
+"""
+
+
+@contextlib.contextmanager
+def _scratch() -> Iterator[Path]:
+    with scratch.folder() as folder:
+        yield Path(folder)
+
+
+@contextlib.contextmanager
+def _failure_shows(log: Path) -> Iterator[None]:
+    """Add a server's own words to a failure of its start."""
+    try:
+        yield
+    except (RuntimeError, TimeoutError) as error:
+        text = log.read_text(errors="replace") if log.exists() else ""
+        raise RuntimeError(f"{error}\n{text[-3000:]}") from error
+
+
+@contextlib.contextmanager
+def _server(
+    space: Namespace,
+    command: Sequence[str | Path],
+    log: Path,
+    port: int,
+    env: Mapping[str, str] | None = None,
+) -> Iterator[int]:
+    """Run a server, wait until it listens on TCP; yield its pid."""
+    with log.open("ab") as out:
+        with space.started(command, stdout=out, stderr=out, env=env) as child:
+            with _failure_shows(log):
+                wait.listening(child.pid, port)
+            yield child.pid
+
+
+@contextlib.contextmanager
+def web(
+    space: Namespace,
+    root: Path,
+    address: str = "::",
+    port: int = 80,
+    server: str = "",
+    certificate: tuple[Path, Path] | None = None,
+) -> Iterator[Path]:
+    """nginx serving the folder ``root``; yields its access log.
+
+    ``server`` adds directives to the server block; with a ``certificate``
+    (file, key) it speaks TLS.
+    """
+    options = ""
+    if certificate is not None:
+        options = " ssl"
+        server += f"ssl_certificate {certificate[0]};\nssl_certificate_key {certificate[1]};\n"
+    with _scratch() as folder:
+        config = folder / "nginx.conf"
+        config.write_text(
+            _NGINX_CONFIG.format(
+                folder=folder, address=address, port=port, options=options, root=root, server=server
+            )
+        )
+        command: list[str | Path] = ["nginx", "-c", config, "-p", folder, "-e", folder / "error.log"]
+        with _server(space, command, folder / "error.log", port):
+            yield folder / "access.log"
+
+
+@contextlib.contextmanager
+def dns(
+    space: Namespace, records: Sequence[str], address: str, port: int = 53, ttl: int = 86400
+) -> Iterator[Path]:
+    """A recursive name server whose whole Internet is ``records``.
+
+    A record is a line of a zone file with absolute names, for example
+    ``www.test. 60 IN AAAA 2001:db8::80``.  CNAMEs are followed, other names
+    do not exist, other types of a name are empty answers, with the root's
+    SOA.  Yields the query log.
+    """
+    with _scratch() as folder:
+        zone = _ZONE_HEAD.format(address=address) + "\n".join(records) + "\n"
+        (folder / "root.zone").write_text(zone)
+        config = folder / "unbound.conf"
+        config.write_text(
+            _UNBOUND_CONFIG.format(folder=folder, address=address, port=port, ttl=ttl)
+        )
+        log = folder / "unbound.log"
+        with _server(space, ["unbound", "-d", "-p", "-c", config], log, port):
+            yield log
+
+
+@contextlib.contextmanager
+def iperf3(space: Namespace, address: str = "::", port: int = 5201) -> Iterator[None]:
+    """An iperf3 server."""
+    with _scratch() as folder:
+        command = ["iperf3", "-s", "-6", "-B", address, "-p", str(port)]
+        with _server(space, command, folder / "log", port):
+            yield
+
+
+@contextlib.contextmanager
+def echo(space: Namespace, port: int, address: str = "::") -> Iterator[None]:
+    """A server that echoes TCP streams and UDP datagrams on one port."""
+    with _scratch() as folder:
+        command = [sys.executable, "-m", "vmmnet.testbed.echo"]
+        command += ["--address", address, "--port", str(port)]
+        env = {"PYTHONPATH": str(paths.ROOT / "control")}
+        with _server(space, command, folder / "log", port, env):
+            yield

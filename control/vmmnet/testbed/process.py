@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Processes that the test bed starts, and the certainty that they end.
+
+Every child carries the identity of its owner in its environment.  Context
+managers end their children; when the owner was killed before it could, the
+next run finds the orphans by that mark.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from types import FrameType
+from typing import IO
+
+from . import tools
+
+_MARK = "VMMNET_TESTBED_OWNER"
+
+
+def start_time(pid: int) -> str | None:
+    """When a process began, in clock ticks; None when it does not exist."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    fields = text.rpartition(")")[2].split()
+    return None if fields[0] in "ZX" else fields[19]
+
+
+@cache
+def _owner() -> str:
+    return f"{os.getpid()}.{start_time(os.getpid())}"
+
+
+def start(
+    command: Sequence[str | Path],
+    *,
+    netns: str | None = None,
+    env: Mapping[str, str] | None = None,
+    stdin: int | IO[bytes] | None = subprocess.DEVNULL,
+    stdout: int | IO[bytes] | None = None,
+    stderr: int | IO[bytes] | None = None,
+    pass_fds: Sequence[int] = (),
+    cwd: Path | None = None,
+) -> subprocess.Popen[bytes]:
+    """Start a child, in a network namespace when one is named.
+
+    The pid of the result is the program's own: ``ip netns exec`` becomes it.
+    """
+    words = [tools.find(str(command[0])), *map(str, command[1:])]
+    if netns is not None:
+        words = [tools.find("ip"), "netns", "exec", netns, *words]
+    return subprocess.Popen(
+        words,
+        env={**os.environ, **(env or {}), _MARK: _owner()},
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        pass_fds=pass_fds,
+        cwd=cwd,
+        # Ctrl-C is for the owner, who then ends the children in order.
+        start_new_session=True,
+    )
+
+
+def stop(child: subprocess.Popen[bytes], grace: float = 5) -> int:
+    """End a child and its session; return its exit status."""
+    if child.poll() is None:
+        child.terminate()
+        try:
+            child.wait(grace)
+        except subprocess.TimeoutExpired:
+            child.kill()
+    status = child.wait()
+    # Whatever it left behind in its session is ours too.
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    for stream in (child.stdin, child.stdout, child.stderr):
+        if stream is not None:
+            stream.close()
+    return status
+
+
+def _marks() -> Iterator[tuple[int, str]]:
+    prefix = f"{_MARK}=".encode()
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            with contextlib.suppress(OSError):
+                for entry in (folder / "environ").read_bytes().split(b"\0"):
+                    if entry.startswith(prefix):
+                        yield int(folder.name), entry[len(prefix) :].decode()
+
+
+def owned(owner: str | None = None) -> list[int]:
+    """The living processes that an owner, by default this one, started."""
+    wanted = owner or _owner()
+    return [pid for pid, mark in _marks() if mark == wanted and start_time(pid)]
+
+
+def kill_orphans() -> list[int]:
+    """Kill test bed processes whose owner is gone; return their pids."""
+    killed = []
+    for pid, mark in list(_marks()):
+        owner, _, began = mark.partition(".")
+        if start_time(int(owner)) != began:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+                killed.append(pid)
+    return killed
+
+
+def unwind_on_sigterm() -> None:
+    """Turn SIGTERM into an exception, so that context managers clean up."""
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        sys.exit(128 + number)
+
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if in_main_thread and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, handler)

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The QEMU under test: which binary, and one process of it."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from . import paths, process, tools, wait
+
+# Debian keeps the firmware apart from QEMU; so does our build.
+_FIRMWARE = (Path("/usr/share/seabios"), Path("/usr/share/qemu"))
+
+
+class QemuFailed(RuntimeError):
+    """QEMU did not start, crashed, or ended with an error."""
+
+
+def binary() -> Path:
+    """The QEMU to test: ``$VMMNET_QEMU``, else our first build there is."""
+    chosen = os.environ.get("VMMNET_QEMU")
+    if chosen:
+        return Path(chosen)
+    for build in ("qemu-lean", "qemu"):
+        path = paths.BUILD / build / "qemu-system-x86_64"
+        if path.exists():
+            return path
+    raise tools.MissingTool("QEMU is not built: run 'make'")
+
+
+def firmware_options() -> list[str]:
+    """Where QEMU finds its firmware."""
+    return [word for folder in _FIRMWARE if folder.is_dir() for word in ("-L", str(folder))]
+
+
+class QemuProcess:
+    """One running QEMU, with its standard error in a file."""
+
+    def __init__(
+        self, command: Sequence[str | Path], *, netns: str | None, stderr: Path
+    ) -> None:
+        self.stderr_path = stderr
+        with stderr.open("wb") as errors:
+            self._child: subprocess.Popen[bytes] = process.start(
+                command, netns=netns, stdout=errors, stderr=errors
+            )
+
+    @property
+    def pid(self) -> int:
+        """The process id of QEMU itself."""
+        return self._child.pid
+
+    @property
+    def status(self) -> int | None:
+        """The exit status; None while QEMU runs."""
+        return self._child.poll()
+
+    def errors(self) -> str:
+        """The end of what QEMU wrote to its standard error."""
+        return self.stderr_path.read_text(errors="replace")[-4000:]
+
+    def connect(self, path: Path, timeout: float = 30) -> socket.socket:
+        """Connect to a UNIX socket that QEMU makes while it starts."""
+
+        def attempt() -> socket.socket | None:
+            if self.status is not None:
+                raise QemuFailed(f"QEMU ended with {self.status}:\n{self.errors()}")
+            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            try:
+                connection.connect(str(path))
+            except (FileNotFoundError, ConnectionRefusedError):
+                connection.close()
+                return None
+            return connection
+
+        found = wait.until(attempt, f"QEMU's socket {path.name}", timeout)
+        assert found is not None
+        return found
+
+    def wait(self, timeout: float) -> int:
+        """Wait until QEMU ends by itself; a QEMU that does not is stopped."""
+        try:
+            return self._child.wait(timeout)
+        except subprocess.TimeoutExpired:
+            return process.stop(self._child)
+
+    def stop(self) -> None:
+        """End QEMU, whatever it is doing."""
+        process.stop(self._child)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Wait for events, with a limit, instead of sleeping for a guess."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal, TypeVar
+
+T = TypeVar("T")
+
+# How often a condition that announces itself nowhere is looked at, seconds.
+_INTERVAL = 0.02
+
+# States of /proc/net/{tcp,udp}: a listening TCP socket, an unconnected UDP one.
+_LISTENING = {"tcp": "0A", "udp": "07"}
+
+
+class Timeout(TimeoutError):
+    """The awaited event did not happen in time."""
+
+
+def until(condition: Callable[[], T], what: str, timeout: float = 10) -> T:
+    """Evaluate ``condition`` until it is true and return its value."""
+    deadline = time.monotonic() + timeout
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise Timeout(f"{what}: not within {timeout:g} s")
+        time.sleep(_INTERVAL)
+
+
+def _has_listener(pid: int, port: int, protocol: str) -> bool:
+    suffix = f":{port:04X}"
+    for table in (protocol, f"{protocol}6"):
+        for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[1].endswith(suffix) and fields[3] == _LISTENING[protocol]:
+                return True
+    return False
+
+
+def listening(
+    pid: int, port: int, protocol: Literal["tcp", "udp"] = "tcp", timeout: float = 10
+) -> None:
+    """Wait for a bound ``port`` in the network namespace of process ``pid``."""
+
+    def bound() -> bool:
+        try:
+            return _has_listener(pid, port, protocol)
+        except OSError as error:
+            raise RuntimeError(f"process {pid} ended before it used port {port}") from error
+
+    until(bound, f"{protocol} port {port} of process {pid}", timeout)

@@ -1,0 +1,695 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * virtio-vmrpc: the device, its queues, calls on it
+ *
+ * Theory of operation
+ * ===================
+ *
+ * The module runs the IPv4 sockets of the guest's programs on the host.  This
+ * file moves requests there; what they mean is in the other files.
+ *
+ * A call (struct vmrpc_call) is a request with its answer.  It goes onto the
+ * request queue of the CPU, so that CPUs share neither a lock nor a ring.
+ * Submitting and waiting are two functions: who has several independent calls
+ * submits all before waiting for one.
+ *
+ * The device answers at once: what would have to wait on the host is answered
+ * with EAGAIN, and an event follows when the socket is ready.  Tasks therefore
+ * sleep on their socket, interruptibly, and never on a call.  Waiting for an
+ * answer is uninterruptible, which keeps user pages that are on the ring from
+ * being given back too early.
+ *
+ * An answer mostly comes sooner than an interrupt could tell: the waiter first
+ * polls the ring for poll_us microseconds.  Whether that pays depends on the
+ * number of CPUs, so a queue whose polling failed lately only tries now and
+ * then.  The queue's interrupt is off unless somebody sleeps.
+ *
+ * When the device goes away, dead is set under each queue's lock; from then on
+ * nothing is submitted, and everything under way is answered with ENETDOWN.
+ * Sockets may outlive the device: they hold a reference to its structure.
+ */
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/virtio_config.h>
+
+#include "internal.h"
+
+/* Events that can wait for us. */
+#define EVENTS_MAX		256u
+
+#define CREDIT_MAX		8
+#define CREDIT_LOSS		4
+/* Without credit, one call in so many polls, to see whether it pays again. */
+#define CREDIT_PROBE		32
+
+static unsigned int poll_us = 50;
+module_param(poll_us, uint, 0644);
+MODULE_PARM_DESC(poll_us, "Microseconds to poll for an answer before sleeping");
+
+static struct kmem_cache *call_cache;
+
+/* Only one device: there is one PF_INET to take. */
+static DEFINE_MUTEX(the_device_lock);
+static struct vmrpc_device *the_device;
+
+/* --- calls ------------------------------------------------------------------ */
+
+/**
+ * vmrpc_call_new - a call for a socket
+ * @vs: the socket; its handle and generation go into the request
+ * @op: the operation
+ *
+ * Returns the call, everything else zero; free it with vmrpc_call_free().
+ * NULL: no memory.
+ */
+struct vmrpc_call *vmrpc_call_new(struct vmrpc_sock *vs, enum vmrpc_op op)
+{
+	struct vmrpc_call *call = kmem_cache_alloc(call_cache, GFP_KERNEL);
+
+	if (!call)
+		return NULL;
+	/* all but the buffer */
+	memset(call, 0, offsetof(struct vmrpc_call, inline_buf));
+	call->dev = vs->dev;
+	call->vs = vs;
+	init_completion(&call->done);
+	call->req.op = cpu_to_le16(op);
+	call->req.sock = cpu_to_le32(vs->handle);
+	call->req.gen = cpu_to_le32(vs->gen);
+	return call;
+}
+
+/**
+ * vmrpc_call_free - end of a call that is not on the ring
+ * @call: its data have been unmapped; NULL is allowed
+ */
+void vmrpc_call_free(struct vmrpc_call *call)
+{
+	if (!call)
+		return;
+	kfree(call->control);
+	kmem_cache_free(call_cache, call);
+}
+
+/* The answer is there, or never will be.  Caller must hold call->q->lock. */
+static void call_finish(struct vmrpc_call *call, int status, u32 used)
+{
+	if (!status && used < sizeof(call->resp))
+		status = -EIO;
+	call->status = status;
+	call->used = used;
+	if (!call->async) {
+		complete(&call->done);
+		return;
+	}
+	call->q->irq_users--;
+	vmrpc_sock_handle_free(call->dev, le32_to_cpu(call->req.sock));
+	vmrpc_call_free(call);
+}
+
+/* Takes answers off the ring.  Caller must hold q->lock; q->vq is there. */
+static void queue_drain(struct vmrpc_queue *q)
+{
+	struct vmrpc_call *call;
+	bool room = false;
+	unsigned int used;
+
+	do {
+		virtqueue_disable_cb(q->vq);
+		while ((call = virtqueue_get_buf(q->vq, &used))) {
+			call_finish(call, 0, used);
+			room = true;
+		}
+	} while (q->irq_users && !virtqueue_enable_cb(q->vq));
+
+	if (room && waitqueue_active(&q->space))
+		wake_up_all(&q->space);
+}
+
+static void requests_interrupt(struct virtqueue *vq)
+{
+	struct vmrpc_queue *q = vq->priv;
+	unsigned long flags;
+
+	spin_lock_irqsave(&q->lock, flags);
+	if (q->vq)
+		queue_drain(q);
+	spin_unlock_irqrestore(&q->lock, flags);
+}
+
+/* Caller must hold q->lock.  Returns 0, -ENETDOWN, -ENOSPC or another errno. */
+static int queue_add(struct vmrpc_queue *q, struct vmrpc_call *call,
+		     struct scatterlist **sgs, unsigned int out,
+		     unsigned int in)
+{
+	int err;
+
+	if (!q->vq)
+		return -ENETDOWN;
+	err = virtqueue_add_sgs(q->vq, sgs, out, in, call, GFP_ATOMIC);
+	if (err != -ENOSPC)
+		return err;
+	queue_drain(q);
+	err = virtqueue_add_sgs(q->vq, sgs, out, in, call, GFP_ATOMIC);
+	/* An empty ring will not have more room later. */
+	if (err == -ENOSPC &&
+	    q->vq->num_free == virtqueue_get_vring_size(q->vq))
+		err = -ENOMEM;
+	return err;
+}
+
+/* Sleeps until an answer has been taken off @q. */
+static void queue_wait_space(struct vmrpc_queue *q)
+{
+	DEFINE_WAIT(wait);
+	bool full;
+
+	spin_lock_irq(&q->lock);
+	q->irq_users++;
+	prepare_to_wait(&q->space, &wait, TASK_UNINTERRUPTIBLE);
+	full = q->vq && !q->vq->num_free;
+	if (q->vq)
+		queue_drain(q);
+	spin_unlock_irq(&q->lock);
+	/* The drain above wakes us as well if there was anything. */
+	if (full)
+		schedule();
+	else
+		schedule_timeout(1);
+	finish_wait(&q->space, &wait);
+	spin_lock_irq(&q->lock);
+	q->irq_users--;
+	spin_unlock_irq(&q->lock);
+}
+
+/*
+ * The parts of a request, in the order of the wire.  Returns how many are
+ * readable, and the number of writable ones in *@in.
+ */
+static unsigned int call_parts(struct vmrpc_call *call,
+			       struct scatterlist **sgs, unsigned int *in)
+{
+	bool recv = le16_to_cpu(call->req.op) == VMRPC_RECVMSG;
+	unsigned int n = 0, out;
+
+	sg_init_one(&call->req_sg, &call->req, sizeof(call->req));
+	sg_init_one(&call->resp_sg, &call->resp, sizeof(call->resp));
+	if (call->control)
+		sg_init_one(&call->control_sg, call->control,
+			    call->control_len);
+	call->req.control_len = cpu_to_le32(call->control ? call->control_len
+							  : 0);
+
+	sgs[n++] = &call->req_sg;
+	if (call->control && !recv)
+		sgs[n++] = &call->control_sg;
+	if (call->data.nsg && !call->data.in)
+		sgs[n++] = call->data.sg;
+	out = n;
+	sgs[n++] = &call->resp_sg;
+	if (call->control && recv)
+		sgs[n++] = &call->control_sg;
+	if (call->data.nsg && call->data.in)
+		sgs[n++] = call->data.sg;
+	*in = n - out;
+	return out;
+}
+
+/**
+ * vmrpc_call_submit - hand a call to the device
+ * @call: with request, control and data set; an async call belongs to the
+ *        device from here on if this succeeds
+ *
+ * Sleeps, uninterruptibly, while the ring is full.
+ * Returns 0, -ENETDOWN (the device has gone), -ENOMEM or -EIO (it is broken);
+ * after an error the call is not on the ring.
+ */
+int vmrpc_call_submit(struct vmrpc_call *call)
+{
+	struct vmrpc_device *dev = call->dev;
+	struct vmrpc_queue *q = &dev->queue[raw_smp_processor_id() %
+					    dev->num_queues];
+	struct scatterlist *sgs[6];
+	unsigned int out, in;
+	unsigned long flags;
+	int err;
+
+	out = call_parts(call, sgs, &in);
+	call->q = q;
+	for (;;) {
+		/* The ring stays while it is notified: see device_stop(). */
+		rcu_read_lock();
+		spin_lock_irqsave(&q->lock, flags);
+		err = queue_add(q, call, sgs, out, in);
+		if (!err) {
+			struct virtqueue *vq = q->vq;
+			bool kick;
+
+			if (call->async && !q->irq_users++)
+				queue_drain(q);
+			kick = virtqueue_kick_prepare(vq);
+			spin_unlock_irqrestore(&q->lock, flags);
+			if (kick)
+				virtqueue_notify(vq);
+			rcu_read_unlock();
+			return 0;
+		}
+		spin_unlock_irqrestore(&q->lock, flags);
+		rcu_read_unlock();
+		if (err != -ENOSPC)
+			return err;
+		queue_wait_space(q);
+	}
+}
+
+static bool queue_wants_poll(struct vmrpc_queue *q)
+{
+	if (!READ_ONCE(poll_us))
+		return false;
+	if (READ_ONCE(q->poll_credit) > 0)
+		return true;
+	/* A lost update only shifts the next attempt. */
+	return ++q->poll_skipped % CREDIT_PROBE == 0;
+}
+
+/* Returns true if the answer came within poll_us. */
+static bool call_poll(struct vmrpc_call *call)
+{
+	struct vmrpc_queue *q = call->q;
+	unsigned long flags;
+	ktime_t end;
+
+	if (!queue_wants_poll(q))
+		return false;
+	end = ktime_add_us(ktime_get(), min(READ_ONCE(poll_us), 1000u));
+	do {
+		if (spin_trylock_irqsave(&q->lock, flags)) {
+			if (q->vq)
+				queue_drain(q);
+			spin_unlock_irqrestore(&q->lock, flags);
+		}
+		if (try_wait_for_completion(&call->done)) {
+			WRITE_ONCE(q->poll_credit,
+				   min(q->poll_credit + 1, CREDIT_MAX));
+			return true;
+		}
+		cpu_relax();
+	} while (!need_resched() && ktime_before(ktime_get(), end));
+	WRITE_ONCE(q->poll_credit, max(q->poll_credit - CREDIT_LOSS, 0));
+	return false;
+}
+
+static void call_sleep(struct vmrpc_call *call)
+{
+	struct vmrpc_queue *q = call->q;
+	unsigned long flags;
+
+	spin_lock_irqsave(&q->lock, flags);
+	q->irq_users++;
+	if (q->vq)
+		queue_drain(q);
+	spin_unlock_irqrestore(&q->lock, flags);
+
+	wait_for_completion(&call->done);
+
+	spin_lock_irqsave(&q->lock, flags);
+	if (!--q->irq_users && q->vq)
+		virtqueue_disable_cb(q->vq);
+	spin_unlock_irqrestore(&q->lock, flags);
+}
+
+/**
+ * vmrpc_call_wait - wait for the answer of a submitted call
+ * @call: not async
+ *
+ * Also takes over what the answer says of the socket's readiness.
+ * Returns 0 or the host's error; -EIO if the answer makes no sense, -ENETDOWN
+ * if the device has gone.
+ */
+int vmrpc_call_wait(struct vmrpc_call *call)
+{
+	const struct vmrpc_resp *resp = &call->resp;
+	u32 error;
+
+	if (!call_poll(call))
+		call_sleep(call);
+	if (call->status)
+		return call->status;
+	if (call->vs)
+		vmrpc_sock_report(call->vs, le32_to_cpu(resp->ready),
+				  le32_to_cpu(resp->ready_seq),
+				  le32_to_cpu(resp->so_error));
+	error = le32_to_cpu(resp->error);
+	if (error > MAX_ERRNO)
+		return -EIO;
+	return -(int)error;
+}
+
+/**
+ * vmrpc_call_run - submit a call and wait for its answer
+ * @call: not async
+ *
+ * Returns as vmrpc_call_submit() or vmrpc_call_wait().
+ */
+int vmrpc_call_run(struct vmrpc_call *call)
+{
+	int err = vmrpc_call_submit(call);
+
+	return err ? err : vmrpc_call_wait(call);
+}
+
+/* --- events ----------------------------------------------------------------- */
+
+static int event_post(struct vmrpc_device *dev, struct vmrpc_event *ev)
+{
+	struct scatterlist sg;
+
+	sg_init_one(&sg, ev, sizeof(*ev));
+	return virtqueue_add_inbuf(dev->event_vq, &sg, 1, ev, GFP_ATOMIC);
+}
+
+static void events_interrupt(struct virtqueue *vq)
+{
+	struct vmrpc_device *dev = vq->vdev->priv;
+	struct vmrpc_event *ev;
+	unsigned long flags;
+	unsigned int used;
+
+	spin_lock_irqsave(&dev->event_lock, flags);
+	if (!dev->event_vq)
+		goto out;
+	do {
+		virtqueue_disable_cb(vq);
+		while ((ev = virtqueue_get_buf(vq, &used))) {
+			if (used >= sizeof(*ev))
+				vmrpc_sock_event(dev, ev);
+			event_post(dev, ev);
+		}
+	} while (!virtqueue_enable_cb(vq));
+	virtqueue_kick(vq);
+out:
+	spin_unlock_irqrestore(&dev->event_lock, flags);
+}
+
+static int events_start(struct vmrpc_device *dev)
+{
+	unsigned int i, n;
+
+	n = min(virtqueue_get_vring_size(dev->event_vq), EVENTS_MAX);
+	dev->events = kcalloc(n, sizeof(*dev->events), GFP_KERNEL);
+	if (!dev->events)
+		return -ENOMEM;
+	for (i = 0; i < n; i++) {
+		int err = event_post(dev, &dev->events[i]);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* --- life ------------------------------------------------------------------- */
+
+static void device_release(struct kref *ref)
+{
+	struct vmrpc_device *dev = container_of(ref, struct vmrpc_device, ref);
+
+	xa_destroy(&dev->socks);
+	kfree(dev->events);
+	kfree_rcu(dev, rcu);
+}
+
+/**
+ * vmrpc_device_get - take a reference; the caller has one already
+ * @dev: the device
+ */
+void vmrpc_device_get(struct vmrpc_device *dev)
+{
+	kref_get(&dev->ref);
+}
+
+/**
+ * vmrpc_device_put - drop a reference
+ * @dev: the device
+ */
+void vmrpc_device_put(struct vmrpc_device *dev)
+{
+	kref_put(&dev->ref, device_release);
+}
+
+static int config_read(struct virtio_device *vdev, struct vmrpc_device *dev)
+{
+	u16 version, mtu;
+	u32 max_sockets;
+
+	virtio_cread_le(vdev, struct vmrpc_config, version, &version);
+	if (version != VMRPC_VERSION) {
+		dev_err(&vdev->dev, "wire format %u, need %u\n", version,
+			VMRPC_VERSION);
+		return -EINVAL;
+	}
+	virtio_cread_le(vdev, struct vmrpc_config, max_sockets, &max_sockets);
+	if (!max_sockets || max_sockets > VMRPC_SOCKETS_MAX) {
+		dev_err(&vdev->dev, "max_sockets %u out of range\n",
+			max_sockets);
+		return -EINVAL;
+	}
+	dev->max_sockets = max_sockets;
+	virtio_cread_bytes(vdev, offsetof(struct vmrpc_config, guest4),
+			   &dev->guest4, sizeof(dev->guest4));
+	virtio_cread_bytes(vdev, offsetof(struct vmrpc_config, guest4_prefix),
+			   &dev->guest4_prefix, sizeof(dev->guest4_prefix));
+	dev->guest4_prefix = min_t(u8, dev->guest4_prefix, 32);
+	virtio_cread_le(vdev, struct vmrpc_config, mtu, &mtu);
+	dev->mtu = mtu;
+	return 0;
+}
+
+static int queues_find(struct virtio_device *vdev, struct vmrpc_device *dev)
+{
+	unsigned int i, n = dev->num_queues + 1;
+	struct virtqueue_info *info;
+	struct virtqueue **vqs;
+	int err = -ENOMEM;
+
+	info = kcalloc(n, sizeof(*info), GFP_KERNEL);
+	vqs = kcalloc(n, sizeof(*vqs), GFP_KERNEL);
+	if (!info || !vqs)
+		goto out;
+	info[VMRPC_QUEUE_EVENT].name = "events";
+	info[VMRPC_QUEUE_EVENT].callback = events_interrupt;
+	for (i = VMRPC_QUEUE_REQUEST; i < n; i++) {
+		info[i].name = "requests";
+		info[i].callback = requests_interrupt;
+	}
+	err = vmrpc_find_vqs(vdev, n, vqs, info);
+	if (err)
+		goto out;
+	dev->event_vq = vqs[VMRPC_QUEUE_EVENT];
+	for (i = 0; i < dev->num_queues; i++) {
+		struct vmrpc_queue *q = &dev->queue[i];
+
+		q->vq = vqs[VMRPC_QUEUE_REQUEST + i];
+		q->vq->priv = q;
+		virtqueue_disable_cb(q->vq);
+	}
+	/* Without indirect descriptors a request must fit the ring itself. */
+	dev->max_sg = virtio_has_feature(vdev, VIRTIO_RING_F_INDIRECT_DESC) ?
+		      VMRPC_PAGES_MAX :
+		      min_t(unsigned int, VMRPC_PAGES_MAX,
+			    virtqueue_get_vring_size(dev->queue[0].vq) / 2);
+	dev->max_segment = min_t(size_t, virtio_max_dma_size(vdev),
+				 VMRPC_DATA_MAX);
+	if (dev->max_sg < 20) {
+		dev_err(&vdev->dev, "rings too short for a datagram\n");
+		vdev->config->del_vqs(vdev);
+		err = -EINVAL;
+	}
+out:
+	kfree(info);
+	kfree(vqs);
+	return err;
+}
+
+static struct vmrpc_device *device_alloc(struct virtio_device *vdev)
+{
+	struct vmrpc_device *dev;
+	unsigned int i;
+	u16 n;
+
+	virtio_cread_le(vdev, struct vmrpc_config, num_queues, &n);
+	n = min_t(unsigned int, n, min(nr_cpu_ids, VMRPC_QUEUES_MAX));
+	if (!n) {
+		dev_err(&vdev->dev, "no request queue\n");
+		return ERR_PTR(-EINVAL);
+	}
+	dev = kzalloc(struct_size(dev, queue, n), GFP_KERNEL);
+	if (!dev)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&dev->ref);
+	dev->vdev = vdev;
+	xa_init_flags(&dev->socks, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ);
+	atomic_set(&dev->generation, 0);
+	spin_lock_init(&dev->event_lock);
+	dev->num_queues = n;
+	for (i = 0; i < n; i++) {
+		spin_lock_init(&dev->queue[i].lock);
+		init_waitqueue_head(&dev->queue[i].space);
+		dev->queue[i].poll_credit = CREDIT_MAX;
+	}
+	return dev;
+}
+
+/* Stops all traffic: afterwards no call is under way, nor can be. */
+static void device_stop(struct vmrpc_device *dev)
+{
+	struct vmrpc_call *call;
+	struct virtqueue *vqs;
+	unsigned int i;
+
+	WRITE_ONCE(dev->dead, true);
+	/* From here on the device touches no memory of ours. */
+	virtio_reset_device(dev->vdev);
+
+	spin_lock_irq(&dev->event_lock);
+	vqs = dev->event_vq;
+	dev->event_vq = NULL;
+	spin_unlock_irq(&dev->event_lock);
+	while (virtqueue_detach_unused_buf(vqs))
+		;
+
+	for (i = 0; i < dev->num_queues; i++) {
+		struct vmrpc_queue *q = &dev->queue[i];
+
+		spin_lock_irq(&q->lock);
+		queue_drain(q);
+		while ((call = virtqueue_detach_unused_buf(q->vq)))
+			call_finish(call, -ENETDOWN, 0);
+		q->vq = NULL;
+		wake_up_all(&q->space);
+		spin_unlock_irq(&q->lock);
+	}
+	/* Who saw q->vq before may still be notifying it. */
+	synchronize_rcu();
+	dev->vdev->config->del_vqs(dev->vdev);
+}
+
+static int probe(struct virtio_device *vdev)
+{
+	struct vmrpc_device *dev;
+	int err;
+
+	if (!virtio_has_feature(vdev, VIRTIO_F_VERSION_1))
+		return -ENODEV;
+
+	mutex_lock(&the_device_lock);
+	if (the_device) {
+		dev_err(&vdev->dev, "there can be only one vmrpc device\n");
+		err = -EBUSY;
+		goto out;
+	}
+	dev = device_alloc(vdev);
+	if (IS_ERR(dev)) {
+		err = PTR_ERR(dev);
+		goto out;
+	}
+	vdev->priv = dev;
+	err = config_read(vdev, dev);
+	if (err)
+		goto out_put;
+	err = queues_find(vdev, dev);
+	if (err)
+		goto out_put;
+	err = events_start(dev);
+	if (err)
+		goto out_del_vqs;
+	virtio_device_ready(vdev);
+	virtqueue_kick(dev->event_vq);
+
+	err = vmrpc_netdev_add(dev);
+	if (err)
+		goto out_stop;
+	err = vmrpc_family_take(dev);
+	if (err)
+		goto out_netdev;
+
+	the_device = dev;
+	dev_info(&vdev->dev, "IPv4 sockets run on the host as %pI4/%u\n",
+		 &dev->guest4, dev->guest4_prefix);
+	goto out;
+
+out_netdev:
+	vmrpc_netdev_remove(dev);
+out_stop:
+	device_stop(dev);
+	goto out_put;
+out_del_vqs:
+	vdev->config->del_vqs(vdev);
+out_put:
+	vmrpc_device_put(dev);
+out:
+	mutex_unlock(&the_device_lock);
+	return err;
+}
+
+static void remove(struct virtio_device *vdev)
+{
+	struct vmrpc_device *dev = vdev->priv;
+
+	mutex_lock(&the_device_lock);
+	vmrpc_family_give_back();
+	device_stop(dev);
+	vmrpc_sock_kill_all(dev);
+	vmrpc_netdev_remove(dev);
+	the_device = NULL;
+	vmrpc_device_put(dev);
+	mutex_unlock(&the_device_lock);
+}
+
+static const struct virtio_device_id id_table[] = {
+	{ VIRTIO_ID_VMRPC, VIRTIO_DEV_ANY_ID },
+	{ 0 },
+};
+MODULE_DEVICE_TABLE(virtio, id_table);
+
+static const unsigned int features[] = {
+	VMRPC_F_TRANSLATE,
+};
+
+static struct virtio_driver driver = {
+	.feature_table = features,
+	.feature_table_size = ARRAY_SIZE(features),
+	.driver.name = KBUILD_MODNAME,
+	.driver.owner = THIS_MODULE,
+	.id_table = id_table,
+	.probe = probe,
+	.remove = remove,
+};
+
+static int __init vmrpc_init(void)
+{
+	int err;
+
+	call_cache = KMEM_CACHE_USERCOPY(vmrpc_call, SLAB_HWCACHE_ALIGN,
+					 inline_buf);
+	if (!call_cache)
+		return -ENOMEM;
+	err = register_virtio_driver(&driver);
+	if (err)
+		kmem_cache_destroy(call_cache);
+	return err;
+}
+
+static void __exit vmrpc_exit(void)
+{
+	unregister_virtio_driver(&driver);
+	/* device structures go by RCU */
+	rcu_barrier();
+	kmem_cache_destroy(call_cache);
+}
+
+module_init(vmrpc_init);
+module_exit(vmrpc_exit);
+
+MODULE_DESCRIPTION("IPv4 sockets executed on the host (virtio-vmrpc)");
+MODULE_LICENSE("GPL");

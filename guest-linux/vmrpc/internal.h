@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the files of the vmrpc module share.
+ *
+ * Arrows point down: family.c -> stream.c, dgram.c -> message.c, option.c ->
+ * sock.c -> iter.c, device.c.  netdev.c stands alone.
+ */
+#ifndef VMRPC_INTERNAL_H
+#define VMRPC_INTERNAL_H
+
+#include <linux/completion.h>
+#include <linux/in.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/net.h>
+#include <linux/netdevice.h>
+#include <linux/poll.h>
+#include <linux/scatterlist.h>
+#include <linux/spinlock.h>
+#include <linux/virtio.h>
+#include <linux/wait.h>
+#include <linux/xarray.h>
+#include <net/inet_sock.h>
+#include <net/sock.h>
+
+#include <vmmnet/vmrpc.h>
+
+#include "compat.h"
+
+/* Bytes that are cheaper to copy than to look up the pages of. */
+#define VMRPC_COPY_MAX		4096u
+/* Copies that have their place in the call itself. */
+#define VMRPC_INLINE_MAX	1024u
+/* Copies of what has no pages to point at; holds the largest datagram. */
+#define VMRPC_BOUNCE_MAX	65536u
+/* VMRPC_DATA_MAX bytes that start in the middle of a page. */
+#define VMRPC_PAGES_MAX		(VMRPC_DATA_MAX / PAGE_SIZE + 1)
+#define VMRPC_DATAGRAM_MAX	65507u
+
+/* --- device.c -------------------------------------------------------------- */
+
+/**
+ * struct vmrpc_queue - a request queue
+ * @vq: the ring; NULL once the device has gone
+ * @lock: guards everything here
+ * @irq_users: calls that rely on an interrupt to be completed; the interrupt
+ *             is off while there are none
+ * @poll_credit: how well polling has paid lately
+ * @poll_skipped: calls that did not poll since the last that did
+ * @space: calls that wait for the ring to have room
+ */
+struct vmrpc_queue {
+	struct virtqueue *vq;
+	spinlock_t lock;
+	unsigned int irq_users;
+	int poll_credit;
+	unsigned int poll_skipped;
+	wait_queue_head_t space;
+};
+
+/**
+ * struct vmrpc_device - the one device
+ * @ref: held by the driver and by every socket, which may outlive the device
+ * @vdev: our virtio device; invalid once @dead
+ * @netdev: vmrpc0
+ * @dead: set, under each queue's lock, when the device goes away
+ * @socks: sockets by handle.  A handle whose CLOSE is under way holds
+ *         XA_ZERO_ENTRY.  xa_lock is taken from interrupts: use _irq.
+ * @generation: of the latest socket
+ * @event_lock: guards @event_vq
+ *
+ * The rest is constant after probe.
+ */
+struct vmrpc_device {
+	struct kref ref;
+	struct rcu_head rcu;
+	struct virtio_device *vdev;
+	struct net_device *netdev;
+	bool dead;
+	struct xarray socks;
+	atomic_t generation;
+
+	spinlock_t event_lock;
+	struct virtqueue *event_vq;
+	struct vmrpc_event *events;
+
+	__be32 guest4;
+	u8 guest4_prefix;
+	u16 mtu;
+	u32 max_sockets;
+	unsigned int max_sg;
+	size_t max_segment;
+
+	unsigned int num_queues;
+	struct vmrpc_queue queue[];
+};
+
+/**
+ * struct vmrpc_data - the data of a call (iter.c)
+ * @sg: what goes onto the ring, @nsg entries, @len bytes
+ * @in: the device writes it
+ * @user: @pages belong to user space
+ * @buf: kernel copy; NULL if the pages themselves are on the ring
+ */
+struct vmrpc_data {
+	struct scatterlist *sg;
+	unsigned int nsg;
+	size_t len;
+	bool in;
+	bool user;
+	void *buf;
+	struct page **pages;
+	unsigned int npages;
+	struct scatterlist one;
+};
+
+/**
+ * struct vmrpc_call - a request and its answer
+ * @dev: the device; the caller guarantees its life
+ * @vs: socket whose readiness the answer reports; NULL: nobody is interested
+ * @q: where it was submitted
+ * @done: completed when the answer is there
+ * @status: 0 or why there is no answer
+ * @used: bytes that the device says to have written
+ * @async: nobody waits; the last step frees the call and its handle
+ * @control: ancillary data, @control_len bytes (NULL: none)
+ * @data: the data
+ */
+struct vmrpc_call {
+	struct vmrpc_device *dev;
+	struct vmrpc_sock *vs;
+	struct vmrpc_queue *q;
+	struct completion done;
+	int status;
+	u32 used;
+	bool async;
+	void *control;
+	u32 control_len;
+	struct vmrpc_data data;
+	struct scatterlist req_sg, resp_sg, control_sg;
+
+	struct vmrpc_req req ____cacheline_aligned;
+	struct vmrpc_resp resp ____cacheline_aligned;
+	u8 inline_buf[VMRPC_INLINE_MAX] ____cacheline_aligned;
+};
+
+struct vmrpc_call *vmrpc_call_new(struct vmrpc_sock *vs, enum vmrpc_op op);
+void vmrpc_call_free(struct vmrpc_call *call);
+int vmrpc_call_submit(struct vmrpc_call *call);
+int vmrpc_call_wait(struct vmrpc_call *call);
+int vmrpc_call_run(struct vmrpc_call *call);
+void vmrpc_device_get(struct vmrpc_device *dev);
+void vmrpc_device_put(struct vmrpc_device *dev);
+
+/* --- sock.c ---------------------------------------------------------------- */
+
+/*
+ * Where a socket lives.  A transition needs vmrpc_sock.lock; reading does not.
+ */
+enum vmrpc_mode {
+	VMRPC_NATIVE,		/* no host socket (yet, or any more) */
+	VMRPC_BOTH,		/* bound, listening, or a datagram socket without
+				 * a peer: host and guest both receive for it */
+	VMRPC_REMOTE,		/* has a peer beyond the host */
+};
+
+/* SOL_SOCKET options that are copied from the sock (option.c) */
+enum vmrpc_sol {
+	VMRPC_SOL_REUSEADDR,
+	VMRPC_SOL_REUSEPORT,
+	VMRPC_SOL_BROADCAST,
+	VMRPC_SOL_KEEPALIVE,
+	VMRPC_SOL_OOBINLINE,
+	VMRPC_SOL_DONTROUTE,
+	VMRPC_SOL_NO_CHECK,
+	VMRPC_SOL_PRIORITY,
+	VMRPC_SOL_SNDBUF,
+	VMRPC_SOL_RCVBUF,
+	VMRPC_SOL_RCVLOWAT,
+	VMRPC_SOL_RXQ_OVFL,
+	VMRPC_SOL_LINGER,
+	VMRPC_SOL_TIMESTAMP,
+	VMRPC_SOL_NUM,
+};
+
+/**
+ * struct vmrpc_sock - the outsourced side of an AF_INET socket
+ * @sk: the native side, always there: its wait queue, error, timeouts and
+ *      option values are the socket's
+ * @dev: reference
+ * @lock: guards the transitions and what follows up to @ready_lock.  Not held
+ *        while waiting for a peer.  Order: @lock, then lock_sock(sk).
+ * @mode: see there
+ * @has_handle: @handle is ours
+ * @handle: on the wire; entry in dev->socks
+ * @gen: on the wire; written under xa_lock of dev->socks as well
+ * @disconnects: counts dissolved connections, for those who wait for one
+ * @local: address of a connected stream; family 0: not asked yet
+ * @peer: peer in VMRPC_REMOTE
+ * @opts: options to tell a host socket that is made later, @num_opts of them
+ * @sol: SOL_SOCKET options as the host has them
+ * @ready_lock: guards the following; taken from interrupts
+ * @ready: VMRPC_IN ..., as last reported; read without the lock
+ * @ready_seq: which report that was
+ * @shutdown: RCV_SHUTDOWN, SEND_SHUTDOWN of a stream; racy like sk_shutdown
+ * @native_turn: which side is asked first next time; racy, only for fairness
+ * @rx_window: bytes that a stream is expected to hold; racy, only a hint
+ */
+struct vmrpc_sock {
+	struct sock *sk;
+	struct vmrpc_device *dev;
+
+	struct mutex lock;
+	enum vmrpc_mode mode;
+	bool has_handle;
+	u32 handle;
+	u32 gen;
+	unsigned int disconnects;
+	struct sockaddr_in local;
+	struct sockaddr_in peer;
+	struct list_head opts;
+	unsigned int num_opts;
+	int sol[VMRPC_SOL_NUM];
+
+	spinlock_t ready_lock;
+	u32 ready;
+	u32 ready_seq;
+
+	u8 shutdown;
+	bool native_turn;
+	size_t rx_window;
+};
+
+/*
+ * The outsourced side of @sk, or NULL if it has none: an accepted native
+ * connection has our operations but no outsourced side.  The caller is inside
+ * one of the socket's operations, which keeps it.
+ */
+static inline struct vmrpc_sock *vmrpc_sk(const struct sock *sk)
+{
+	uintptr_t data = (uintptr_t)READ_ONCE(sk->sk_user_data);
+
+	/* Other users of the field have other marks. */
+	if ((data & ~SK_USER_DATA_PTRMASK) != SK_USER_DATA_NOCOPY)
+		return NULL;
+	return (struct vmrpc_sock *)(data & SK_USER_DATA_PTRMASK);
+}
+
+static inline enum vmrpc_mode vmrpc_sock_mode(const struct vmrpc_sock *vs)
+{
+	/* pairs with the release in vmrpc_sock_set_mode() */
+	return smp_load_acquire(&vs->mode);
+}
+
+static inline u32 vmrpc_sock_ready(const struct vmrpc_sock *vs)
+{
+	return READ_ONCE(vs->ready);
+}
+
+int vmrpc_sock_attach(struct vmrpc_device *dev, struct socket *sock);
+void vmrpc_sock_detach(struct vmrpc_sock *vs);
+void vmrpc_sock_set_mode(struct vmrpc_sock *vs, enum vmrpc_mode mode);
+int vmrpc_sock_open(struct vmrpc_sock *vs);
+void vmrpc_sock_close(struct vmrpc_sock *vs);
+void vmrpc_sock_turn_native(struct vmrpc_sock *vs);
+int vmrpc_sock_bind(struct socket *sock, struct sockaddr *uaddr, int len);
+int vmrpc_sock_bind_port(struct vmrpc_sock *vs, const struct sockaddr_in *to,
+			 __be16 *port);
+int vmrpc_sock_connect(struct vmrpc_sock *vs, const struct sockaddr_in *to);
+void vmrpc_sock_report(struct vmrpc_sock *vs, u32 ready, u32 seq, u32 error);
+void vmrpc_sock_event(struct vmrpc_device *dev, const struct vmrpc_event *ev);
+void vmrpc_sock_handle_free(struct vmrpc_device *dev, u32 handle);
+void vmrpc_sock_kill_all(struct vmrpc_device *dev);
+int vmrpc_sock_wait(struct vmrpc_sock *vs, u32 mask,
+		    bool (*native)(struct sock *sk), long *timeo);
+int vmrpc_sock_pause(long *timeo);
+void vmrpc_sock_wake(struct vmrpc_sock *vs, u32 bits);
+__poll_t vmrpc_sock_mask(const struct vmrpc_sock *vs);
+bool vmrpc_addr_is_local(const struct vmrpc_device *dev, __be32 addr);
+bool vmrpc_sock_bound_elsewhere(const struct vmrpc_sock *vs);
+int vmrpc_sock_name(struct vmrpc_sock *vs, enum vmrpc_op op,
+		    struct sockaddr_in *sin);
+int vmrpc_sock_ioctl(struct vmrpc_sock *vs, unsigned int cmd, int *value);
+int vmrpc_sock_shutdown(struct vmrpc_sock *vs, int how);
+
+void vmrpc_addr_put(struct vmrpc_addr *to, const struct sockaddr_in *from);
+bool vmrpc_addr_get(struct sockaddr_in *to, const struct vmrpc_addr *from);
+
+/* --- message.c ------------------------------------------------------------- */
+
+ssize_t vmrpc_message_send(struct vmrpc_sock *vs, struct msghdr *msg,
+			   size_t len, const struct sockaddr_in *to);
+ssize_t vmrpc_message_recv(struct vmrpc_sock *vs, struct msghdr *msg,
+			   size_t len, int flags);
+
+/* --- option.c -------------------------------------------------------------- */
+
+void vmrpc_option_reset(struct vmrpc_sock *vs);
+void vmrpc_option_free(struct vmrpc_sock *vs);
+int vmrpc_option_replay(struct vmrpc_sock *vs);
+void vmrpc_option_inherit(struct vmrpc_sock *child,
+			  const struct vmrpc_sock *parent);
+bool vmrpc_option_stale(const struct vmrpc_sock *vs);
+int vmrpc_option_sync(struct vmrpc_sock *vs);
+int vmrpc_setsockopt(struct socket *sock, int level, int name,
+		     sockptr_t optval, unsigned int optlen);
+int vmrpc_getsockopt(struct socket *sock, int level, int name,
+		     char __user *optval, int __user *optlen);
+
+/* --- iter.c ---------------------------------------------------------------- */
+
+int vmrpc_data_map(struct vmrpc_call *call, struct iov_iter *iter, size_t len,
+		   bool in);
+int vmrpc_data_unmap(struct vmrpc_call *call, struct iov_iter *iter,
+		     size_t done);
+void *vmrpc_data_inline(struct vmrpc_call *call, size_t len, bool in);
+
+/* --- stream.c, dgram.c, family.c, netdev.c --------------------------------- */
+
+extern const struct proto_ops vmrpc_stream_ops;
+extern const struct proto_ops vmrpc_dgram_ops;
+
+int vmrpc_family_take(struct vmrpc_device *dev);
+void vmrpc_family_give_back(void);
+int vmrpc_family_create_native(struct socket *sock, int protocol);
+
+int vmrpc_netdev_add(struct vmrpc_device *dev);
+void vmrpc_netdev_remove(struct vmrpc_device *dev);
+
+#endif /* VMRPC_INTERNAL_H */

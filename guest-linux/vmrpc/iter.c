@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The data of a call
+ *
+ * Up to VMRPC_COPY_MAX bytes are copied: looking up their pages would cost
+ * more.  Larger data are not: the pages of the program go onto the ring, and
+ * the host's sendmsg() and recvmsg() work on them in place.  Neighbouring
+ * pages become one element.  What is not made of pages of user space, or of
+ * many small pieces, is copied after all, VMRPC_BOUNCE_MAX bytes a call.
+ *
+ * The pages are held only while the call is under way, which is never
+ * interrupted and never waits for a peer.
+ */
+#include <linux/slab.h>
+#include <linux/uio.h>
+
+#include "internal.h"
+
+static bool worth_mapping(const struct iov_iter *iter, size_t len)
+{
+	if (len <= VMRPC_COPY_MAX)
+		return false;
+	if (!user_backed_iter(iter) && !iov_iter_is_bvec(iter))
+		return false;
+	return iov_iter_count(iter) / max(iter->nr_segs, 1ul) >= PAGE_SIZE;
+}
+
+/**
+ * vmrpc_data_inline - data that the caller reads or writes itself
+ * @call: has no data yet
+ * @len: at most VMRPC_INLINE_MAX
+ * @in: the device writes it; zeroed before
+ *
+ * Returns the buffer, which lives as long as the call.
+ */
+void *vmrpc_data_inline(struct vmrpc_call *call, size_t len, bool in)
+{
+	struct vmrpc_data *d = &call->data;
+
+	if (in)
+		memset(call->inline_buf, 0, len);
+	d->in = in;
+	d->len = len;
+	d->sg = &d->one;
+	if (len) {
+		sg_init_one(&d->one, call->inline_buf, len);
+		d->nsg = 1;
+	}
+	return call->inline_buf;
+}
+
+static int map_copy(struct vmrpc_call *call, struct iov_iter *iter, size_t len,
+		    bool in)
+{
+	struct vmrpc_data *d = &call->data;
+
+	len = min_t(size_t, len, VMRPC_BOUNCE_MAX);
+	if (len <= VMRPC_INLINE_MAX) {
+		d->buf = vmrpc_data_inline(call, len, in);
+	} else {
+		/*
+		 * Zeroed for what the device only claims to have written;
+		 * kernel memory is not to reach the program.
+		 */
+		d->buf = in ? kzalloc(len, GFP_KERNEL)
+			    : kmalloc(len, GFP_KERNEL);
+		if (!d->buf)
+			return -ENOMEM;
+		d->in = in;
+		d->len = len;
+		d->sg = &d->one;
+		sg_init_one(&d->one, d->buf, len);
+		d->nsg = 1;
+	}
+	if (!in && !copy_from_iter_full(d->buf, len, iter)) {
+		if (d->buf != call->inline_buf)
+			kfree(d->buf);
+		memset(d, 0, sizeof(*d));
+		return -EFAULT;
+	}
+	return 0;
+}
+
+/* Adds @bytes from @offset of @pages on to the list, merging neighbours. */
+static void add_pages(struct vmrpc_data *d, struct page **pages, size_t offset,
+		      size_t bytes, size_t max_segment)
+{
+	while (bytes) {
+		size_t part = min_t(size_t, bytes, PAGE_SIZE - offset);
+		struct scatterlist *last = d->nsg ? &d->sg[d->nsg - 1] : NULL;
+
+		if (last && !offset && last->length + part <= max_segment &&
+		    sg_phys(last) + last->length == page_to_phys(*pages))
+			last->length += part;
+		else
+			sg_set_page(&d->sg[d->nsg++], *pages, part, offset);
+		d->len += part;
+		bytes -= part;
+		offset = 0;
+		pages++;
+	}
+}
+
+static void release_pages_of(struct vmrpc_data *d, bool dirty)
+{
+	vmrpc_pages_put(d->pages, d->npages, d->user, dirty);
+	kvfree(d->pages);
+}
+
+static int map_pages(struct vmrpc_call *call, struct iov_iter *iter,
+		     size_t len, bool in)
+{
+	struct vmrpc_data *d = &call->data;
+	size_t max = min_t(size_t, call->dev->max_sg,
+			   len / PAGE_SIZE + 1 + iter->nr_segs);
+	ssize_t got = 0;
+
+	len = min_t(size_t, len, VMRPC_DATA_MAX);
+	d->pages = kvmalloc(max * (sizeof(*d->pages) + sizeof(*d->sg)),
+			    GFP_KERNEL);
+	if (!d->pages)
+		return -ENOMEM;
+	d->sg = (struct scatterlist *)(d->pages + max);
+	sg_init_table(d->sg, max);
+	d->in = in;
+	d->user = user_backed_iter(iter);
+
+	while (d->len < len && d->npages < max) {
+		struct page **pages = d->pages + d->npages;
+		size_t offset;
+
+		got = vmrpc_iter_pages(iter, pages, len - d->len,
+				       max - d->npages, &offset);
+		if (got <= 0)
+			break;
+		d->npages += DIV_ROUND_UP(offset + got, PAGE_SIZE);
+		add_pages(d, pages, offset, got, call->dev->max_segment);
+	}
+	if (!d->len) {
+		kvfree(d->pages);
+		memset(d, 0, sizeof(*d));
+		return got < 0 ? got : -EFAULT;
+	}
+	sg_mark_end(&d->sg[d->nsg - 1]);
+	return 0;
+}
+
+/**
+ * vmrpc_data_map - make the next bytes of an iterator the data of a call
+ * @call: has no data yet
+ * @iter: advanced by call->data.len when it is sent (@in false); do not use it
+ *        again before vmrpc_data_unmap()
+ * @len: at most iov_iter_count(@iter)
+ * @in: the device writes the data
+ *
+ * Maps as much as a call can carry: call->data.len.  @len 0 is allowed.
+ * Returns 0, -EFAULT or -ENOMEM.
+ */
+int vmrpc_data_map(struct vmrpc_call *call, struct iov_iter *iter, size_t len,
+		   bool in)
+{
+	if (worth_mapping(iter, len))
+		return map_pages(call, iter, len, in);
+	return map_copy(call, iter, len, in);
+}
+
+/**
+ * vmrpc_data_unmap - end of the data of a call
+ * @call: completed, or never submitted
+ * @iter: as it was given to vmrpc_data_map(); is advanced by @done bytes
+ *        altogether
+ * @done: bytes sent or received, at most call->data.len
+ *
+ * Returns 0, or -EFAULT if received data could not be copied out.
+ */
+int vmrpc_data_unmap(struct vmrpc_call *call, struct iov_iter *iter,
+		     size_t done)
+{
+	struct vmrpc_data *d = &call->data;
+	int err = 0;
+
+	if (d->pages) {
+		release_pages_of(d, d->in);
+		iov_iter_revert(iter, d->len - done);
+	} else if (d->in) {
+		if (copy_to_iter(d->buf, done, iter) != done)
+			err = -EFAULT;
+	} else {
+		iov_iter_revert(iter, d->len - done);
+	}
+	if (d->buf && d->buf != call->inline_buf)
+		kfree(d->buf);
+	memset(d, 0, sizeof(*d));
+	return err;
+}

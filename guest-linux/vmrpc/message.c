@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * One message across
+ *
+ * A call of sendmsg() or recvmsg() is one or more SENDMSG or RECVMSG requests;
+ * this is one of them.  Streams and datagrams differ in how they repeat it.
+ *
+ * Ancillary data travels in the layout of a 64-bit Linux whatever the program
+ * is: a header of length (64 bits), level and type, padded to 8 bytes.
+ */
+#include <linux/slab.h>
+#include <linux/uio.h>
+
+#include "internal.h"
+
+struct wire_cmsg {
+	__le64 len;			/* with this header */
+	__le32 level;
+	__le32 type;
+};
+
+#define WIRE_ALIGN(len)		ALIGN(len, sizeof(__le64))
+
+#define SEND_FLAGS	(MSG_OOB | MSG_MORE | MSG_EOR | MSG_CONFIRM | \
+			 MSG_DONTROUTE)
+#define RECV_FLAGS	(MSG_OOB | MSG_PEEK | MSG_TRUNC | MSG_ERRQUEUE)
+/* What a program may be told in msg_flags. */
+#define TOLD_FLAGS	(MSG_OOB | MSG_EOR | MSG_TRUNC | MSG_CTRUNC | \
+			 MSG_ERRQUEUE)
+
+/* Bytes of the program's ancillary data on the wire, or -EINVAL. */
+static ssize_t control_size(struct msghdr *msg)
+{
+	struct cmsghdr *cmsg;
+	size_t size = 0;
+
+	for_each_cmsghdr(cmsg, msg) {
+		if (!CMSG_OK(msg, cmsg))
+			return -EINVAL;
+		size += WIRE_ALIGN(sizeof(struct wire_cmsg) + cmsg->cmsg_len -
+				   sizeof(*cmsg));
+		if (size > VMRPC_CONTROL_MAX)
+			return -ENOBUFS;
+	}
+	return size;
+}
+
+static int control_put(struct vmrpc_call *call, struct msghdr *msg)
+{
+	struct cmsghdr *cmsg;
+	ssize_t size;
+	u8 *p;
+
+	if (!msg->msg_controllen)
+		return 0;
+	size = control_size(msg);
+	if (size <= 0)
+		return size;
+	p = kzalloc(size, GFP_KERNEL);
+	if (!p)
+		return -ENOMEM;
+	call->control = p;
+	call->control_len = size;
+	for_each_cmsghdr(cmsg, msg) {
+		struct wire_cmsg *wire = (struct wire_cmsg *)p;
+		size_t len = cmsg->cmsg_len - sizeof(*cmsg);
+
+		wire->len = cpu_to_le64(sizeof(*wire) + len);
+		wire->level = cpu_to_le32(cmsg->cmsg_level);
+		wire->type = cpu_to_le32(cmsg->cmsg_type);
+		memcpy(wire + 1, CMSG_DATA(cmsg), len);
+		p += WIRE_ALIGN(sizeof(*wire) + len);
+	}
+	return 0;
+}
+
+static int control_room(struct vmrpc_call *call, const struct msghdr *msg)
+{
+	size_t size = min_t(size_t, msg->msg_controllen, VMRPC_CONTROL_MAX);
+
+	if (!size)
+		return 0;
+	call->control = kzalloc(size, GFP_KERNEL);
+	if (!call->control)
+		return -ENOMEM;
+	call->control_len = size;
+	return 0;
+}
+
+/* Hands the host's ancillary data to the program, as far as it is sound. */
+static void control_get(struct vmrpc_call *call, struct msghdr *msg)
+{
+	size_t left = min(le32_to_cpu(call->resp.control_len),
+			  call->control_len);
+	u8 *p = call->control;
+
+	while (left >= sizeof(struct wire_cmsg)) {
+		const struct wire_cmsg *wire = (const struct wire_cmsg *)p;
+		u64 len = le64_to_cpu(wire->len);
+
+		if (len < sizeof(*wire) || len > left)
+			return;
+		put_cmsg(msg, le32_to_cpu(wire->level),
+			 le32_to_cpu(wire->type), len - sizeof(*wire),
+			 p + sizeof(*wire));
+		len = min_t(size_t, WIRE_ALIGN(len), left);
+		p += len;
+		left -= len;
+	}
+}
+
+/**
+ * vmrpc_message_send - one SENDMSG request
+ * @vs: has a host socket
+ * @msg: data, ancillary data and flags; advanced by what was sent
+ * @len: bytes to send, at most msg_data_left(@msg); streams may send less
+ * @to: destination; NULL: the peer
+ *
+ * Returns the bytes sent, or a negative errno (-EAGAIN: wait for VMRPC_OUT).
+ */
+ssize_t vmrpc_message_send(struct vmrpc_sock *vs, struct msghdr *msg,
+			   size_t len, const struct sockaddr_in *to)
+{
+	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_SENDMSG);
+	bool stream = vs->sk->sk_type == SOCK_STREAM;
+	u32 flags = msg->msg_flags & SEND_FLAGS;
+	ssize_t n = -ENOMEM;
+	u32 sent = 0;
+	int err;
+
+	if (!call)
+		return n;
+	n = control_put(call, msg);
+	if (n)
+		goto out;
+	if (to)
+		vmrpc_addr_put(&call->req.addr, to);
+	n = vmrpc_data_map(call, &msg->msg_iter, len, false);
+	if (n)
+		goto out;
+	if (call->data.len < len) {
+		/* A stream's end comes with another request. */
+		n = -EFAULT;
+		if (!stream)
+			goto out_unmap;
+		flags |= MSG_MORE;
+	}
+	call->req.u.msg.flags = cpu_to_le32(flags);
+	n = vmrpc_call_run(call);
+	if (!n) {
+		sent = le32_to_cpu(call->resp.value);
+		n = sent;
+		if (sent > call->data.len) {
+			sent = 0;
+			n = -EIO;
+		}
+	}
+out_unmap:
+	err = vmrpc_data_unmap(call, &msg->msg_iter, sent);
+	if (err && !sent)
+		n = err;
+out:
+	vmrpc_call_free(call);
+	return n;
+}
+
+/* How many bytes came, and how many of them are to be copied. */
+static ssize_t received(const struct vmrpc_call *call, bool stream, int flags,
+			size_t *copy)
+{
+	u32 n = le32_to_cpu(call->resp.value);
+	size_t got = min_t(size_t, n, call->data.len);
+
+	*copy = 0;
+	if (n > INT_MAX || (n > call->data.len && !(flags & MSG_TRUNC)))
+		return -EIO;
+	/* A stream with MSG_TRUNC discards. */
+	if (!(stream && (flags & MSG_TRUNC)))
+		*copy = got;
+	return n;
+}
+
+/**
+ * vmrpc_message_recv - one RECVMSG request
+ * @vs: has a host socket
+ * @msg: gets data, address, ancillary data and flags
+ * @len: room to use, at most msg_data_left(@msg)
+ * @flags: MSG_PEEK ... as the program gave them
+ *
+ * Returns the bytes received (a datagram's length with MSG_TRUNC), or a
+ * negative errno (-EAGAIN: wait for VMRPC_IN).
+ */
+ssize_t vmrpc_message_recv(struct vmrpc_sock *vs, struct msghdr *msg,
+			   size_t len, int flags)
+{
+	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_RECVMSG);
+	bool stream = vs->sk->sk_type == SOCK_STREAM;
+	struct sockaddr_in from;
+	size_t copy = 0;
+	ssize_t n = -ENOMEM;
+	int err;
+
+	if (!call)
+		return n;
+	n = control_room(call, msg);
+	if (n)
+		goto out;
+	n = vmrpc_data_map(call, &msg->msg_iter, len, true);
+	if (n)
+		goto out;
+	call->req.u.msg.flags = cpu_to_le32(flags & RECV_FLAGS);
+	n = vmrpc_call_run(call);
+	if (!n)
+		n = received(call, stream, flags, &copy);
+	err = vmrpc_data_unmap(call, &msg->msg_iter, copy);
+	if (n >= 0 && err)
+		n = err;
+	if (n < 0)
+		goto out;
+
+	msg->msg_flags |= le32_to_cpu(call->resp.msg_flags) & TOLD_FLAGS;
+	if (msg->msg_name && vmrpc_addr_get(&from, &call->resp.addr)) {
+		memcpy(msg->msg_name, &from, sizeof(from));
+		msg->msg_namelen = sizeof(from);
+	}
+	if (call->control)
+		control_get(call, msg);
+out:
+	vmrpc_call_free(call);
+	return n;
+}

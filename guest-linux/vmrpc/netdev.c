@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * vmrpc0: what programs see of the network
+ *
+ * Sockets of the guest need no interface, but programs list interfaces, look
+ * for the host's address and for a route before they try to connect.  vmrpc0
+ * has the guest's address and a default route.  It carries nothing: native
+ * sockets that send into it (ping, raw, other families) have their packets
+ * dropped and counted in tx_dropped.
+ *
+ * Address and route are set as a program would do it, by rtnetlink messages
+ * from a kernel socket; there is no other interface for modules.  Messages with
+ * an explicit destination are judged by the caller's capabilities alone, since
+ * a kernel socket has no file.
+ */
+#include <linux/if_arp.h>
+#include <linux/inetdevice.h>
+#include <linux/netdevice.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <net/net_namespace.h>
+#include <net/netlink.h>
+
+#include "internal.h"
+
+#define MTU_DEFAULT		1500
+
+static netdev_tx_t drop(struct sk_buff *skb, struct net_device *netdev)
+{
+	dev_core_stats_tx_dropped_inc(netdev);
+	kfree_skb(skb);
+	return NETDEV_TX_OK;
+}
+
+static const struct net_device_ops netdev_ops = {
+	.ndo_start_xmit = drop,
+};
+
+static void setup(struct net_device *netdev)
+{
+	netdev->netdev_ops = &netdev_ops;
+	netdev->type = ARPHRD_NONE;
+	netdev->flags = IFF_NOARP | IFF_POINTOPOINT;
+	netdev->mtu = MTU_DEFAULT;
+	netdev->min_mtu = 68;
+	netdev->max_mtu = 65535;
+	netdev->tx_queue_len = 0;
+	netdev->priv_flags |= IFF_NO_QUEUE;
+	netdev->needs_free_netdev = true;
+}
+
+/* Sends one request and returns what its acknowledgement says. */
+static int request(struct socket *nl, struct sk_buff *skb)
+{
+	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
+	struct msghdr msg = {
+		.msg_name = &kernel,
+		.msg_namelen = sizeof(kernel),
+	};
+	struct kvec out = { .iov_base = skb->data, .iov_len = skb->len };
+	struct {
+		struct nlmsghdr nlh;
+		struct nlmsgerr err;
+		char more[256];
+	} ack;
+	struct kvec in = { .iov_base = &ack, .iov_len = sizeof(ack) };
+	int n;
+
+	n = kernel_sendmsg(nl, &msg, &out, 1, out.iov_len);
+	if (n < 0)
+		return n;
+	memset(&msg, 0, sizeof(msg));
+	/* The kernel has answered before the send returned. */
+	n = kernel_recvmsg(nl, &msg, &in, 1, in.iov_len, MSG_DONTWAIT);
+	if (n < 0)
+		return n;
+	if (n < (int)offsetof(typeof(ack), more) ||
+	    ack.nlh.nlmsg_type != NLMSG_ERROR)
+		return -EPROTO;
+	return ack.err.error;
+}
+
+static int add_address(struct socket *nl, const struct vmrpc_device *dev)
+{
+	struct sk_buff *skb = nlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	struct nlmsghdr *nlh;
+	struct ifaddrmsg *ifa;
+	int err = -EMSGSIZE;
+
+	if (!skb)
+		return -ENOMEM;
+	nlh = nlmsg_put(skb, 0, 0, RTM_NEWADDR, sizeof(*ifa),
+			NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE |
+			NLM_F_REPLACE);
+	if (nlh) {
+		ifa = nlmsg_data(nlh);
+		memset(ifa, 0, sizeof(*ifa));
+		ifa->ifa_family = AF_INET;
+		ifa->ifa_prefixlen = dev->guest4_prefix;
+		ifa->ifa_index = dev->netdev->ifindex;
+		if (!nla_put_in_addr(skb, IFA_LOCAL, dev->guest4) &&
+		    !nla_put_in_addr(skb, IFA_ADDRESS, dev->guest4)) {
+			nlmsg_end(skb, nlh);
+			err = request(nl, skb);
+		}
+	}
+	kfree_skb(skb);
+	return err;
+}
+
+static int add_route(struct socket *nl, const struct vmrpc_device *dev)
+{
+	struct sk_buff *skb = nlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	struct nlmsghdr *nlh;
+	struct rtmsg *rt;
+	int err = -EMSGSIZE;
+
+	if (!skb)
+		return -ENOMEM;
+	nlh = nlmsg_put(skb, 0, 0, RTM_NEWROUTE, sizeof(*rt),
+			NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE);
+	if (nlh) {
+		rt = nlmsg_data(nlh);
+		memset(rt, 0, sizeof(*rt));
+		rt->rtm_family = AF_INET;
+		rt->rtm_table = RT_TABLE_MAIN;
+		rt->rtm_protocol = RTPROT_BOOT;
+		rt->rtm_scope = RT_SCOPE_LINK;
+		rt->rtm_type = RTN_UNICAST;
+		if (!nla_put_u32(skb, RTA_OIF, dev->netdev->ifindex) &&
+		    !nla_put_in_addr(skb, RTA_PREFSRC, dev->guest4)) {
+			nlmsg_end(skb, nlh);
+			err = request(nl, skb);
+		}
+	}
+	kfree_skb(skb);
+	return err;
+}
+
+static int configure(const struct vmrpc_device *dev)
+{
+	struct socket *nl;
+	int err;
+
+	if (!dev->guest4)
+		return 0;
+	err = sock_create_kern(&init_net, PF_NETLINK, SOCK_RAW, NETLINK_ROUTE,
+			       &nl);
+	if (err)
+		return err;
+	err = add_address(nl, dev);
+	if (!err)
+		err = add_route(nl, dev);
+	/* Somebody may have a default route already; that is as good. */
+	if (err == -EEXIST)
+		err = 0;
+	sock_release(nl);
+	return err;
+}
+
+/**
+ * vmrpc_netdev_add - make vmrpc0, bring it up and give it address and route
+ * @dev: the device; dev->netdev is set
+ *
+ * Returns 0 or a negative errno; then there is no vmrpc0.
+ */
+int vmrpc_netdev_add(struct vmrpc_device *dev)
+{
+	struct net_device *netdev;
+	int err;
+
+	netdev = alloc_netdev(0, "vmrpc%d", NET_NAME_ENUM, setup);
+	if (!netdev)
+		return -ENOMEM;
+	SET_NETDEV_DEV(netdev, &dev->vdev->dev);
+	if (dev->mtu >= netdev->min_mtu)
+		netdev->mtu = dev->mtu;
+	err = register_netdev(netdev);
+	if (err) {
+		free_netdev(netdev);
+		return err;
+	}
+	dev->netdev = netdev;
+
+	rtnl_lock();
+	err = dev_open(netdev, NULL);
+	rtnl_unlock();
+	if (!err)
+		err = configure(dev);
+	if (err) {
+		netdev_err(netdev, "cannot set address and route: %d\n", err);
+		vmrpc_netdev_remove(dev);
+	}
+	return err;
+}
+
+/**
+ * vmrpc_netdev_remove - remove vmrpc0 with its address and route
+ * @dev: the device
+ */
+void vmrpc_netdev_remove(struct vmrpc_device *dev)
+{
+	unregister_netdev(dev->netdev);
+	dev->netdev = NULL;
+}

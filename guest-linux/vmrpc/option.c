@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Socket options
+ *
+ * Theory of operation
+ * ===================
+ *
+ * An option is always set on the native sock first: the kernel checks it and
+ * remembers it.  Whether the host hears of it depends on the option.
+ *
+ * SOL_SOCKET.  The kernel sets these without asking the socket's operations
+ * (from 6.7 on it lets us see them).  So we compare: before a request that
+ * depends on them, the values in the sock are compared with those that the host
+ * was told last (vmrpc_option_stale), and differences are sent.  Timeouts,
+ * credentials, filters, marks and everything that names an interface concern
+ * the guest only.  getsockopt() is answered from the sock by the core.
+ *
+ * IPPROTO_IP, IPPROTO_TCP, IPPROTO_UDP.  Three kinds:
+ *
+ *   LOCAL  only means something within the guest
+ *   DEFER  the host knows it; it is remembered until there is a host socket,
+ *          and then set on it
+ *   NOW    the host may not know it: the host socket is made at once, so that
+ *          the program gets the host's error from this setsockopt()
+ *
+ * getsockopt() of a socket with a peer on the host asks the host, because that
+ * is where TCP_INFO and IP_MTU are true.
+ */
+#include <linux/slab.h>
+#include <linux/tcp.h>
+#include <linux/udp.h>
+#include <net/udp.h>
+
+#include "internal.h"
+
+#define OPTS_MAX		32u
+
+enum kind { LOCAL, DEFER, NOW };
+
+struct opt {
+	struct list_head list;
+	int level;
+	int name;
+	unsigned int len;
+	u8 value[];
+};
+
+/* --- to the host ------------------------------------------------------------ */
+
+static int host_set(struct vmrpc_sock *vs, int level, int name,
+		    const void *value, unsigned int len)
+{
+	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_SETSOCKOPT);
+	int err;
+
+	if (!call)
+		return -ENOMEM;
+	call->req.u.opt.level = cpu_to_le32(level);
+	call->req.u.opt.name = cpu_to_le32(name);
+	memcpy(vmrpc_data_inline(call, len, false), value, len);
+	err = vmrpc_call_run(call);
+	vmrpc_call_free(call);
+	return err;
+}
+
+/* --- SOL_SOCKET ------------------------------------------------------------- */
+
+static const int sol_names[VMRPC_SOL_NUM] = {
+	[VMRPC_SOL_REUSEADDR]	= SO_REUSEADDR,
+	[VMRPC_SOL_REUSEPORT]	= SO_REUSEPORT,
+	[VMRPC_SOL_BROADCAST]	= SO_BROADCAST,
+	[VMRPC_SOL_KEEPALIVE]	= SO_KEEPALIVE,
+	[VMRPC_SOL_OOBINLINE]	= SO_OOBINLINE,
+	[VMRPC_SOL_DONTROUTE]	= SO_DONTROUTE,
+	[VMRPC_SOL_NO_CHECK]	= SO_NO_CHECK,
+	[VMRPC_SOL_PRIORITY]	= SO_PRIORITY,
+	[VMRPC_SOL_SNDBUF]	= SO_SNDBUF,
+	[VMRPC_SOL_RCVBUF]	= SO_RCVBUF,
+	[VMRPC_SOL_RCVLOWAT]	= SO_RCVLOWAT,
+	[VMRPC_SOL_RXQ_OVFL]	= SO_RXQ_OVFL,
+	[VMRPC_SOL_LINGER]	= SO_LINGER,
+	[VMRPC_SOL_TIMESTAMP]	= 0,	/* the value is the option's name */
+};
+
+static int timestamp_option(const struct sock *sk)
+{
+	bool new = sock_flag(sk, SOCK_TSTAMP_NEW);
+
+	if (!sock_flag(sk, SOCK_RCVTSTAMP))
+		return 0;
+	if (sock_flag(sk, SOCK_RCVTSTAMPNS))
+		return new ? SO_TIMESTAMPNS_NEW : SO_TIMESTAMPNS_OLD;
+	return new ? SO_TIMESTAMP_NEW : SO_TIMESTAMP_OLD;
+}
+
+/* What the host should have: what a new socket there has, unless changed. */
+static void sol_read(const struct sock *sk, int sol[])
+{
+	sol[VMRPC_SOL_REUSEADDR] = sk->sk_reuse == SK_CAN_REUSE;
+	sol[VMRPC_SOL_REUSEPORT] = sk->sk_reuseport;
+	sol[VMRPC_SOL_BROADCAST] = sock_flag(sk, SOCK_BROADCAST);
+	sol[VMRPC_SOL_KEEPALIVE] = sock_flag(sk, SOCK_KEEPOPEN);
+	sol[VMRPC_SOL_OOBINLINE] = sock_flag(sk, SOCK_URGINLINE);
+	sol[VMRPC_SOL_DONTROUTE] = sock_flag(sk, SOCK_LOCALROUTE);
+	sol[VMRPC_SOL_NO_CHECK] = sk->sk_type == SOCK_DGRAM &&
+				  sk->sk_no_check_tx;
+	sol[VMRPC_SOL_PRIORITY] = READ_ONCE(sk->sk_priority);
+	/* The kernel doubles what a program asks for; so will the host. */
+	sol[VMRPC_SOL_SNDBUF] = sk->sk_userlocks & SOCK_SNDBUF_LOCK ?
+				READ_ONCE(sk->sk_sndbuf) / 2 : 0;
+	sol[VMRPC_SOL_RCVBUF] = sk->sk_userlocks & SOCK_RCVBUF_LOCK ?
+				READ_ONCE(sk->sk_rcvbuf) / 2 : 0;
+	sol[VMRPC_SOL_RCVLOWAT] = READ_ONCE(sk->sk_rcvlowat);
+	sol[VMRPC_SOL_RXQ_OVFL] = sock_flag(sk, SOCK_RXQ_OVFL);
+	/* Only "discard": waiting in close() is done here. */
+	sol[VMRPC_SOL_LINGER] = sock_flag(sk, SOCK_LINGER) &&
+				!sk->sk_lingertime;
+	sol[VMRPC_SOL_TIMESTAMP] = timestamp_option(sk);
+}
+
+/**
+ * vmrpc_option_reset - the host socket is new
+ * @vs: caller must hold vs->lock or be its only user
+ */
+void vmrpc_option_reset(struct vmrpc_sock *vs)
+{
+	memset(vs->sol, 0, sizeof(vs->sol));
+	vs->sol[VMRPC_SOL_RCVLOWAT] = 1;
+}
+
+/**
+ * vmrpc_option_stale - does the host have other SOL_SOCKET options?
+ * @vs: the socket; cheap enough for every call
+ */
+bool vmrpc_option_stale(const struct vmrpc_sock *vs)
+{
+	int sol[VMRPC_SOL_NUM];
+
+	sol_read(vs->sk, sol);
+	return memcmp(sol, vs->sol, sizeof(sol)) != 0;
+}
+
+static int sol_set(struct vmrpc_sock *vs, enum vmrpc_sol which, int value)
+{
+	struct linger linger = { .l_onoff = value };
+	int one = 1, zero = 0;
+
+	switch (which) {
+	case VMRPC_SOL_LINGER:
+		return host_set(vs, SOL_SOCKET, SO_LINGER, &linger,
+				sizeof(linger));
+	case VMRPC_SOL_TIMESTAMP:
+		if (value)
+			return host_set(vs, SOL_SOCKET, value, &one,
+					sizeof(one));
+		return host_set(vs, SOL_SOCKET, vs->sol[which], &zero,
+				sizeof(zero));
+	default:
+		return host_set(vs, SOL_SOCKET, sol_names[which], &value,
+				sizeof(value));
+	}
+}
+
+/**
+ * vmrpc_option_sync - tell the host the SOL_SOCKET options that have changed
+ * @vs: caller must hold vs->lock; nothing happens without a host socket
+ *
+ * Every option is tried once.  Returns 0 or the first error.
+ */
+int vmrpc_option_sync(struct vmrpc_sock *vs)
+{
+	int sol[VMRPC_SOL_NUM];
+	int i, err, first = 0;
+
+	if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
+		return 0;
+	sol_read(vs->sk, sol);
+	for (i = 0; i < VMRPC_SOL_NUM; i++) {
+		if (sol[i] == vs->sol[i])
+			continue;
+		err = sol_set(vs, i, sol[i]);
+		vs->sol[i] = sol[i];
+		if (err) {
+			pr_debug("vmrpc: SOL_SOCKET option %d: %d\n",
+				 sol_names[i], err);
+			first = first ? : err;
+		}
+	}
+	return first;
+}
+
+/**
+ * vmrpc_option_inherit - options of an accepted connection
+ * @child: connection from the host, nobody else has it yet
+ * @parent: the listener
+ *
+ * The host's socket has inherited already; this is for the native side.
+ */
+void vmrpc_option_inherit(struct vmrpc_sock *child,
+			  const struct vmrpc_sock *parent)
+{
+	static const enum sock_flags flags[] = {
+		SOCK_KEEPOPEN, SOCK_LINGER, SOCK_URGINLINE, SOCK_LOCALROUTE,
+		SOCK_RCVTSTAMP, SOCK_RCVTSTAMPNS, SOCK_TSTAMP_NEW,
+	};
+	const struct sock *from = parent->sk;
+	struct sock *to = child->sk;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(flags); i++)
+		sock_valbool_flag(to, flags[i], sock_flag(from, flags[i]));
+	to->sk_lingertime = from->sk_lingertime;
+	to->sk_rcvtimeo = from->sk_rcvtimeo;
+	to->sk_sndtimeo = from->sk_sndtimeo;
+	to->sk_rcvlowat = from->sk_rcvlowat;
+	to->sk_sndbuf = from->sk_sndbuf;
+	to->sk_rcvbuf = from->sk_rcvbuf;
+	to->sk_userlocks = from->sk_userlocks &
+			   (SOCK_SNDBUF_LOCK | SOCK_RCVBUF_LOCK);
+	to->sk_reuse = from->sk_reuse;
+	to->sk_reuseport = from->sk_reuseport;
+	to->sk_priority = from->sk_priority;
+	to->sk_mark = from->sk_mark;
+	memcpy(child->sol, parent->sol, sizeof(child->sol));
+}
+
+/* --- the other levels -------------------------------------------------------- */
+
+static enum kind ip_kind(int name)
+{
+	/* Netfilter and its kin sit from 64 on. */
+	if (name >= 64)
+		return LOCAL;
+	switch (name) {
+	case IP_BIND_ADDRESS_NO_PORT:	/* both sides need the port anyway */
+	case IP_LOCAL_PORT_RANGE:
+	case IP_IPSEC_POLICY:
+	case IP_XFRM_POLICY:
+	case IP_NODEFRAG:
+	case IP_CHECKSUM:
+		return LOCAL;
+	case IP_TOS:
+	case IP_TTL:
+	case IP_PKTINFO:
+	case IP_RECVTTL:
+	case IP_RECVTOS:
+	case IP_RECVERR:
+	case IP_MTU_DISCOVER:
+	case IP_MINTTL:
+	case IP_MULTICAST_TTL:
+	case IP_MULTICAST_LOOP:
+	case IP_MULTICAST_ALL:
+		return DEFER;
+	default:
+		return NOW;
+	}
+}
+
+static enum kind tcp_kind(int name)
+{
+	switch (name) {
+	case TCP_NODELAY:
+	case TCP_MAXSEG:
+	case TCP_CORK:
+	case TCP_KEEPIDLE:
+	case TCP_KEEPINTVL:
+	case TCP_KEEPCNT:
+	case TCP_SYNCNT:
+	case TCP_LINGER2:
+	case TCP_DEFER_ACCEPT:
+	case TCP_WINDOW_CLAMP:
+	case TCP_QUICKACK:
+	case TCP_USER_TIMEOUT:
+	case TCP_FASTOPEN:
+	case TCP_FASTOPEN_CONNECT:
+	case TCP_NOTSENT_LOWAT:
+	case TCP_INQ:
+		return DEFER;
+	default:
+		return NOW;
+	}
+}
+
+static enum kind udp_kind(int name)
+{
+	switch (name) {
+	case UDP_CORK:
+	case UDP_NO_CHECK6_TX:
+	case UDP_NO_CHECK6_RX:
+	case UDP_SEGMENT:
+	case UDP_GRO:
+		return DEFER;
+	default:
+		return NOW;
+	}
+}
+
+static enum kind option_kind(const struct sock *sk, int level, int name)
+{
+	switch (level) {
+	case IPPROTO_IP:
+		return ip_kind(name);
+	case IPPROTO_TCP:
+		return sk->sk_type == SOCK_STREAM ? tcp_kind(name) : LOCAL;
+	case IPPROTO_UDP:
+		return sk->sk_type == SOCK_DGRAM ? udp_kind(name) : LOCAL;
+	default:
+		return LOCAL;
+	}
+}
+
+static struct opt *find(const struct vmrpc_sock *vs, int level, int name)
+{
+	struct opt *o;
+
+	list_for_each_entry(o, &vs->opts, list)
+		if (o->level == level && o->name == name)
+			return o;
+	return NULL;
+}
+
+static void forget(struct vmrpc_sock *vs, struct opt *o)
+{
+	list_del(&o->list);
+	vs->num_opts--;
+	kfree(o);
+}
+
+/* Remembers an option; the order is that of the latest values. */
+static int record(struct vmrpc_sock *vs, int level, int name,
+		  const void *value, unsigned int len)
+{
+	struct opt *o = find(vs, level, name);
+
+	if (o)
+		forget(vs, o);
+	if (vs->num_opts >= OPTS_MAX)
+		return -ENOBUFS;
+	o = kmalloc(struct_size(o, value, len), GFP_KERNEL);
+	if (!o)
+		return -ENOMEM;
+	o->level = level;
+	o->name = name;
+	o->len = len;
+	memcpy(o->value, value, len);
+	list_add_tail(&o->list, &vs->opts);
+	vs->num_opts++;
+	return 0;
+}
+
+/**
+ * vmrpc_option_free - forget what was remembered
+ * @vs: the socket, which has no other users any more
+ */
+void vmrpc_option_free(struct vmrpc_sock *vs)
+{
+	struct opt *o, *next;
+
+	list_for_each_entry_safe(o, next, &vs->opts, list)
+		forget(vs, o);
+}
+
+/**
+ * vmrpc_option_replay - set what was remembered on a new host socket
+ * @vs: caller must hold vs->lock
+ *
+ * Returns 0 or the first error.
+ */
+int vmrpc_option_replay(struct vmrpc_sock *vs)
+{
+	struct opt *o;
+	int err;
+
+	list_for_each_entry(o, &vs->opts, list) {
+		err = host_set(vs, o->level, o->name, o->value, o->len);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Caller must hold vs->lock.  The native side has accepted the value. */
+static int tell_host(struct vmrpc_sock *vs, enum kind kind, int level,
+		     int name, const void *value, unsigned int len)
+{
+	int err = 0;
+
+	if (kind == NOW) {
+		/* A socket that can only be native needs no host. */
+		if (vmrpc_sock_mode(vs) == VMRPC_NATIVE &&
+		    (!vs->has_handle || vmrpc_sock_bound_elsewhere(vs)))
+			return 0;
+		err = vmrpc_sock_open(vs);
+		if (err)
+			return err;
+	}
+	if (vmrpc_sock_mode(vs) != VMRPC_NATIVE)
+		err = host_set(vs, level, name, value, len);
+	if (!err)
+		err = record(vs, level, name, value, len);
+	return err;
+}
+
+static int native_set(struct socket *sock, int level, int name,
+		      sockptr_t optval, unsigned int optlen)
+{
+	if (level == SOL_SOCKET)
+		return sock_setsockopt(sock, level, name, optval, optlen);
+	return sock_common_setsockopt(sock, level, name, optval, optlen);
+}
+
+static int set_sol_socket(struct socket *sock, struct vmrpc_sock *vs, int name,
+			  sockptr_t optval, unsigned int optlen)
+{
+	int err;
+
+	/* Completions of MSG_ZEROCOPY would never come. */
+	if (name == SO_ZEROCOPY)
+		return -EOPNOTSUPP;
+	err = native_set(sock, SOL_SOCKET, name, optval, optlen);
+	if (err || !vmrpc_option_stale(vs))
+		return err;
+	mutex_lock(&vs->lock);
+	err = vmrpc_option_sync(vs);
+	mutex_unlock(&vs->lock);
+	return err;
+}
+
+/**
+ * vmrpc_setsockopt - setsockopt(2), streams and datagrams
+ * @sock: the socket
+ * @level: SOL_SOCKET only from kernel 6.7 on
+ * @name: option
+ * @optval: value
+ * @optlen: its length
+ *
+ * Returns 0 or a negative errno; the host's error is the last word.
+ */
+int vmrpc_setsockopt(struct socket *sock, int level, int name,
+		     sockptr_t optval, unsigned int optlen)
+{
+	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
+	u8 value[VMRPC_OPTVAL_MAX];
+	enum kind kind;
+	int err;
+
+	if (!vs)
+		return native_set(sock, level, name, optval, optlen);
+	if (level == SOL_SOCKET)
+		return set_sol_socket(sock, vs, name, optval, optlen);
+	kind = option_kind(sock->sk, level, name);
+	if (kind == LOCAL)
+		return native_set(sock, level, name, optval, optlen);
+
+	if (optlen > sizeof(value))
+		return -EINVAL;
+	/* One copy for both, or the program could change it in between. */
+	if (copy_from_sockptr(value, optval, optlen))
+		return -EFAULT;
+	err = native_set(sock, level, name, KERNEL_SOCKPTR(value), optlen);
+	if (err)
+		return err;
+	mutex_lock(&vs->lock);
+	err = tell_host(vs, kind, level, name, value, optlen);
+	mutex_unlock(&vs->lock);
+	return err;
+}
+
+static int host_get(struct vmrpc_sock *vs, int level, int name,
+		    char __user *optval, int __user *optlen)
+{
+	struct vmrpc_call *call;
+	void *value;
+	int len, err;
+	u32 got;
+
+	if (get_user(len, optlen))
+		return -EFAULT;
+	if (len < 0)
+		return -EINVAL;
+	len = min_t(int, len, VMRPC_OPTVAL_MAX);
+	call = vmrpc_call_new(vs, VMRPC_GETSOCKOPT);
+	if (!call)
+		return -ENOMEM;
+	call->req.u.opt.level = cpu_to_le32(level);
+	call->req.u.opt.name = cpu_to_le32(name);
+	value = vmrpc_data_inline(call, len, true);
+	err = vmrpc_call_run(call);
+	if (!err) {
+		got = min_t(u32, le32_to_cpu(call->resp.value), len);
+		if (put_user((int)got, optlen) ||
+		    copy_to_user(optval, value, got))
+			err = -EFAULT;
+	}
+	vmrpc_call_free(call);
+	return err;
+}
+
+/**
+ * vmrpc_getsockopt - getsockopt(2), streams and datagrams
+ * @sock: the socket
+ * @level: not SOL_SOCKET, which the core answers
+ * @name: option
+ * @optval: room for the value
+ * @optlen: how much, and how much was used
+ *
+ * Returns 0 or a negative errno.
+ */
+int vmrpc_getsockopt(struct socket *sock, int level, int name,
+		     char __user *optval, int __user *optlen)
+{
+	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
+
+	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE ||
+	    option_kind(sock->sk, level, name) == LOCAL)
+		return sock_common_getsockopt(sock, level, name, optval,
+					      optlen);
+	return host_get(vs, level, name, optval, optlen);
+}

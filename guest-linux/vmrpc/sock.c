@@ -1,0 +1,784 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The outsourced side of a socket
+ *
+ * Theory of operation
+ * ===================
+ *
+ * Every TCP or UDP socket has a native sock and, beside it, a struct
+ * vmrpc_sock.  The socket on the host is made when it is needed first
+ * (vmrpc_sock_open): when the program binds to all addresses or the guest's
+ * own, or names a peer that is not in the guest.  Its mode says who serves it:
+ *
+ *   NATIVE   the guest's own stack, as if we were not there
+ *   BOTH     no peer: connections and datagrams come from either side, the
+ *            port is the same on both
+ *   REMOTE   the peer is beyond the host; the native side only lends its wait
+ *            queue, error, timeouts and option values
+ *
+ * Addresses within the guest never leave it: loopback, the guest's own address
+ * and whatever else its interfaces have.
+ *
+ * Readiness is what the host reported last (vmrpc_sock_report).  poll() costs
+ * no request.  Reports carry a number, because answers and events overtake one
+ * another; the newest wins.
+ */
+#include <linux/capability.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <net/ip.h>
+#include <net/route.h>
+
+#include "internal.h"
+
+/* How often a port is chosen that must be free on both sides. */
+#define BIND_ATTEMPTS		8
+
+/* --- addresses -------------------------------------------------------------- */
+
+/**
+ * vmrpc_addr_put - write an address for the wire
+ * @to: in a request
+ * @from: an AF_INET address
+ */
+void vmrpc_addr_put(struct vmrpc_addr *to, const struct sockaddr_in *from)
+{
+	to->family = cpu_to_le16(VMRPC_AF_INET);
+	to->port = from->sin_port;
+	to->addr = from->sin_addr.s_addr;
+}
+
+/**
+ * vmrpc_addr_get - read an address from the wire
+ * @to: set, unless there is none
+ * @from: in an answer
+ *
+ * Returns false if there is no address.
+ */
+bool vmrpc_addr_get(struct sockaddr_in *to, const struct vmrpc_addr *from)
+{
+	if (le16_to_cpu(from->family) != VMRPC_AF_INET)
+		return false;
+	memset(to, 0, sizeof(*to));
+	to->sin_family = AF_INET;
+	to->sin_port = from->port;
+	to->sin_addr.s_addr = from->addr;
+	return true;
+}
+
+/**
+ * vmrpc_addr_is_local - is it an address within the guest?
+ * @dev: the device
+ * @addr: destination; INADDR_ANY means loopback, as for connect()
+ */
+bool vmrpc_addr_is_local(const struct vmrpc_device *dev, __be32 addr)
+{
+	unsigned int type;
+
+	if (addr == htonl(INADDR_ANY) || ipv4_is_loopback(addr) ||
+	    (dev->guest4 && addr == dev->guest4))
+		return true;
+	type = inet_addr_type(&init_net, addr);
+	return type == RTN_LOCAL || type == RTN_BROADCAST;
+}
+
+/* Is it an address that the host can be bound to as well? */
+static bool addr_is_shared(const struct vmrpc_device *dev, __be32 addr)
+{
+	return addr == htonl(INADDR_ANY) ||
+	       (dev->guest4 && addr == dev->guest4);
+}
+
+/**
+ * vmrpc_sock_bound_elsewhere - is it bound to an address the host lacks?
+ * @vs: the socket
+ *
+ * Such a socket can talk within the guest only.
+ */
+bool vmrpc_sock_bound_elsewhere(const struct vmrpc_sock *vs)
+{
+	const struct inet_sock *inet = inet_sk(vs->sk);
+
+	return inet->inet_num &&
+	       !addr_is_shared(vs->dev, inet->inet_rcv_saddr);
+}
+
+/* --- readiness -------------------------------------------------------------- */
+
+static __poll_t bits_to_poll(u32 bits)
+{
+	__poll_t mask = 0;
+
+	if (bits & VMRPC_IN)
+		mask |= EPOLLIN | EPOLLRDNORM;
+	if (bits & VMRPC_PRI)
+		mask |= EPOLLPRI;
+	if (bits & VMRPC_OUT)
+		mask |= EPOLLOUT | EPOLLWRNORM;
+	if (bits & VMRPC_ERR)
+		mask |= EPOLLERR;
+	if (bits & VMRPC_HUP)
+		mask |= EPOLLHUP;
+	if (bits & VMRPC_RDHUP)
+		mask |= EPOLLRDHUP;
+	return mask;
+}
+
+/**
+ * vmrpc_sock_mask - what poll() says of the host's side
+ * @vs: the socket, not in mode VMRPC_NATIVE
+ */
+__poll_t vmrpc_sock_mask(const struct vmrpc_sock *vs)
+{
+	__poll_t mask = bits_to_poll(vmrpc_sock_ready(vs));
+
+	/* Set before ready is: see vmrpc_sock_report(). */
+	smp_rmb();
+	if (READ_ONCE(vs->sk->sk_err))
+		mask |= EPOLLERR;
+	if (vs->sk->sk_type == SOCK_DGRAM && (mask & EPOLLOUT))
+		mask |= EPOLLWRBAND;
+	return mask;
+}
+
+/**
+ * vmrpc_sock_wake - tell whoever waits for the socket
+ * @vs: the socket
+ * @bits: VMRPC_IN ..., what has become true
+ *
+ * Any context.
+ */
+void vmrpc_sock_wake(struct vmrpc_sock *vs, u32 bits)
+{
+	struct sock *sk = vs->sk;
+	struct socket_wq *wq;
+
+	rcu_read_lock();
+	wq = rcu_dereference(sk->sk_wq);
+	if (skwq_has_sleeper(wq)) {
+		if (bits & (VMRPC_ERR | VMRPC_HUP))
+			wake_up_interruptible_all(&wq->wait);
+		else
+			wake_up_interruptible_poll(&wq->wait,
+						   bits_to_poll(bits));
+	}
+	rcu_read_unlock();
+
+	if (bits & VMRPC_PRI)
+		sk_send_sigurg(sk);
+	if (bits & (VMRPC_IN | VMRPC_RDHUP))
+		sk_wake_async(sk, SOCK_WAKE_WAITD, POLL_IN);
+	if (bits & VMRPC_OUT)
+		sk_wake_async(sk, SOCK_WAKE_IO, POLL_OUT);
+	if (bits & VMRPC_ERR)
+		sk_wake_async(sk, SOCK_WAKE_IO, POLL_ERR);
+	else if (bits & VMRPC_HUP)
+		sk_wake_async(sk, SOCK_WAKE_WAITD, POLL_HUP);
+}
+
+/**
+ * vmrpc_sock_report - take over what the host says of a socket
+ * @vs: the socket
+ * @ready: VMRPC_IN ...
+ * @seq: number of the report
+ * @error: pending error, which is the guest's from now on; 0: none
+ *
+ * Any context.
+ */
+void vmrpc_sock_report(struct vmrpc_sock *vs, u32 ready, u32 seq, u32 error)
+{
+	unsigned long flags;
+	u32 bits = 0;
+	s32 newer;
+
+	ready &= VMRPC_READY_ALL;
+	if (error > MAX_ERRNO)
+		error = EIO;
+
+	spin_lock_irqsave(&vs->ready_lock, flags);
+	if (error) {
+		WRITE_ONCE(vs->sk->sk_err, error);
+		bits = VMRPC_ERR;
+	}
+	/* pairs with vmrpc_sock_mask() */
+	smp_wmb();
+	newer = (s32)(seq - vs->ready_seq);
+	if (newer > 0) {
+		/*
+		 * A bit that is set in both may have been clear in a report
+		 * that was overtaken; edge-triggered pollers want to know.
+		 */
+		bits |= newer == 1 ? ready & ~vs->ready : ready;
+		WRITE_ONCE(vs->ready, ready);
+		vs->ready_seq = seq;
+	}
+	spin_unlock_irqrestore(&vs->ready_lock, flags);
+
+	if (bits)
+		vmrpc_sock_wake(vs, bits);
+}
+
+/**
+ * vmrpc_sock_event - take over an event
+ * @dev: the device
+ * @ev: written by the device, believed only after checking
+ *
+ * Called from the interrupt.
+ */
+void vmrpc_sock_event(struct vmrpc_device *dev, const struct vmrpc_event *ev)
+{
+	struct vmrpc_sock *vs;
+	unsigned long flags;
+
+	/* Whoever takes a socket out of the table waits for us here. */
+	xa_lock_irqsave(&dev->socks, flags);
+	vs = xa_load(&dev->socks, le32_to_cpu(ev->sock));
+	if (vs && vs->gen == le32_to_cpu(ev->gen))
+		vmrpc_sock_report(vs, le32_to_cpu(ev->ready),
+				  le32_to_cpu(ev->ready_seq),
+				  le32_to_cpu(ev->so_error));
+	xa_unlock_irqrestore(&dev->socks, flags);
+}
+
+/**
+ * vmrpc_sock_kill_all - the device has gone
+ * @dev: the device, already dead
+ *
+ * Every socket with a host side gets ENETDOWN and hangs up.
+ */
+void vmrpc_sock_kill_all(struct vmrpc_device *dev)
+{
+	struct vmrpc_sock *vs;
+	unsigned long handle;
+
+	xa_lock_irq(&dev->socks);
+	xa_for_each(&dev->socks, handle, vs) {
+		if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
+			continue;
+		vmrpc_sock_report(vs, VMRPC_IN | VMRPC_OUT | VMRPC_HUP |
+				  VMRPC_RDHUP, vs->ready_seq + 1, ENETDOWN);
+	}
+	xa_unlock_irq(&dev->socks);
+}
+
+static bool wait_is_over(struct vmrpc_sock *vs, u32 mask,
+			 unsigned int disconnects,
+			 bool (*native)(struct sock *sk))
+{
+	return (vmrpc_sock_ready(vs) & mask) || READ_ONCE(vs->sk->sk_err) ||
+	       READ_ONCE(vs->disconnects) != disconnects ||
+	       (native && native(vs->sk));
+}
+
+/**
+ * vmrpc_sock_wait - wait until a socket is ready
+ * @vs: the socket
+ * @mask: VMRPC_IN ...; any of these ends it
+ * @native: tells if the native side is ready; NULL: it does not matter
+ * @timeo: jiffies left, updated
+ *
+ * A pending error, a shutdown and a dissolved connection end it as well.
+ * Returns 0, -EAGAIN when the time is over, or what a signal means.
+ * Sleeps; the caller must hold no lock.
+ */
+int vmrpc_sock_wait(struct vmrpc_sock *vs, u32 mask,
+		    bool (*native)(struct sock *sk), long *timeo)
+{
+	unsigned int disconnects = READ_ONCE(vs->disconnects);
+	wait_queue_head_t *wq = sk_sleep(vs->sk);
+	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+	int err = 0;
+
+	add_wait_queue(wq, &wait);
+	while (!wait_is_over(vs, mask, disconnects, native)) {
+		if (!*timeo) {
+			err = -EAGAIN;
+			break;
+		}
+		if (signal_pending(current)) {
+			err = sock_intr_errno(*timeo);
+			break;
+		}
+		*timeo = wait_woken(&wait, TASK_INTERRUPTIBLE, *timeo);
+	}
+	remove_wait_queue(wq, &wait);
+	return err;
+}
+
+/**
+ * vmrpc_sock_pause - let a moment pass
+ * @timeo: jiffies left, updated
+ *
+ * For a host that says "ready" and "try again" at the same time.
+ * Returns 0, -EAGAIN or what a signal means.
+ */
+int vmrpc_sock_pause(long *timeo)
+{
+	if (!*timeo)
+		return -EAGAIN;
+	schedule_timeout_interruptible(1);
+	if (*timeo != MAX_SCHEDULE_TIMEOUT)
+		(*timeo)--;
+	return signal_pending(current) ? sock_intr_errno(*timeo) : 0;
+}
+
+/* --- handles ---------------------------------------------------------------- */
+
+static int handle_alloc(struct vmrpc_sock *vs)
+{
+	struct vmrpc_device *dev = vs->dev;
+	int err;
+
+	if (vs->has_handle)
+		return 0;
+	err = xa_alloc_irq(&dev->socks, &vs->handle, vs,
+			   XA_LIMIT(0, dev->max_sockets - 1), GFP_KERNEL);
+	if (err)
+		return err == -EBUSY ? -EMFILE : err;
+	vs->has_handle = true;
+	return 0;
+}
+
+/**
+ * vmrpc_sock_handle_free - a handle can be used again
+ * @dev: the device
+ * @handle: its host socket has been closed
+ *
+ * Any context.
+ */
+void vmrpc_sock_handle_free(struct vmrpc_device *dev, u32 handle)
+{
+	unsigned long flags;
+
+	xa_lock_irqsave(&dev->socks, flags);
+	__xa_erase(&dev->socks, handle);
+	xa_unlock_irqrestore(&dev->socks, flags);
+}
+
+static void handle_drop(struct vmrpc_sock *vs)
+{
+	if (!vs->has_handle)
+		return;
+	vs->has_handle = false;
+	vmrpc_sock_handle_free(vs->dev, vs->handle);
+}
+
+/* A new life of the handle: reports of the former do not count any more. */
+static void generation_start(struct vmrpc_sock *vs)
+{
+	xa_lock_irq(&vs->dev->socks);
+	spin_lock(&vs->ready_lock);
+	vs->gen = atomic_inc_return(&vs->dev->generation);
+	vs->ready = 0;
+	vs->ready_seq = U32_MAX;
+	spin_unlock(&vs->ready_lock);
+	xa_unlock_irq(&vs->dev->socks);
+}
+
+/* --- life ------------------------------------------------------------------- */
+
+/**
+ * vmrpc_sock_attach - give a native socket its outsourced side
+ * @dev: the device
+ * @sock: just created, stream or datagram
+ *
+ * Returns 0, -EMFILE if the device has no more sockets, or -ENOMEM.
+ */
+int vmrpc_sock_attach(struct vmrpc_device *dev, struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+	struct vmrpc_sock *vs;
+	int err;
+
+	vs = kzalloc(sizeof(*vs), GFP_KERNEL);
+	if (!vs)
+		return -ENOMEM;
+	vs->sk = sk;
+	vs->dev = dev;
+	mutex_init(&vs->lock);
+	spin_lock_init(&vs->ready_lock);
+	INIT_LIST_HEAD(&vs->opts);
+	vs->rx_window = VMRPC_BOUNCE_MAX;
+	vmrpc_option_reset(vs);
+	err = handle_alloc(vs);
+	if (err) {
+		kfree(vs);
+		return err;
+	}
+	generation_start(vs);
+	vmrpc_device_get(dev);
+
+	/* Accepted children, which are clones, are native. */
+	write_lock_bh(&sk->sk_callback_lock);
+	__rcu_assign_sk_user_data_with_flags(sk, vs, SK_USER_DATA_NOCOPY);
+	write_unlock_bh(&sk->sk_callback_lock);
+	vmrpc_claim_sol_socket(sock);
+	sock->ops = sock->type == SOCK_STREAM ? &vmrpc_stream_ops
+					      : &vmrpc_dgram_ops;
+	return 0;
+}
+
+/* Closes the host socket without waiting; the handle is free afterwards. */
+static void close_later(struct vmrpc_sock *vs)
+{
+	struct vmrpc_call *call;
+
+	/* Nobody else gets the handle, and events find nobody. */
+	xa_lock_irq(&vs->dev->socks);
+	__xa_store(&vs->dev->socks, vs->handle, XA_ZERO_ENTRY, GFP_ATOMIC);
+	xa_unlock_irq(&vs->dev->socks);
+	vs->has_handle = false;
+
+	call = vmrpc_call_new(vs, VMRPC_CLOSE);
+	if (!call)
+		return;		/* the host socket and its handle are lost */
+	call->vs = NULL;
+	call->async = true;
+	if (vmrpc_call_submit(call)) {
+		/* Without a device the handle means nothing. */
+		vmrpc_sock_handle_free(vs->dev, vs->handle);
+		vmrpc_call_free(call);
+	}
+}
+
+/**
+ * vmrpc_sock_detach - take the outsourced side off
+ * @vs: the socket, which is being released; freed
+ */
+void vmrpc_sock_detach(struct vmrpc_sock *vs)
+{
+	struct sock *sk = vs->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_user_data = NULL;
+	write_unlock_bh(&sk->sk_callback_lock);
+
+	if (vmrpc_sock_mode(vs) != VMRPC_NATIVE)
+		close_later(vs);
+	else
+		handle_drop(vs);
+	vmrpc_option_free(vs);
+	vmrpc_device_put(vs->dev);
+	mutex_destroy(&vs->lock);
+	kfree(vs);
+}
+
+/**
+ * vmrpc_sock_set_mode - change who serves a socket
+ * @vs: caller must hold vs->lock
+ * @mode: from now on
+ */
+void vmrpc_sock_set_mode(struct vmrpc_sock *vs, enum vmrpc_mode mode)
+{
+	/* pairs with vmrpc_sock_mode(): addresses and readiness come first */
+	smp_store_release(&vs->mode, mode);
+}
+
+static int simple_call(struct vmrpc_sock *vs, enum vmrpc_op op)
+{
+	struct vmrpc_call *call = vmrpc_call_new(vs, op);
+	int err;
+
+	if (!call)
+		return -ENOMEM;
+	err = vmrpc_call_run(call);
+	vmrpc_call_free(call);
+	return err;
+}
+
+/**
+ * vmrpc_sock_close - close the host socket
+ * @vs: caller must hold vs->lock; VMRPC_NATIVE afterwards, keeps its handle
+ */
+void vmrpc_sock_close(struct vmrpc_sock *vs)
+{
+	if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
+		return;
+	vmrpc_sock_set_mode(vs, VMRPC_NATIVE);
+	if (simple_call(vs, VMRPC_CLOSE))
+		pr_debug("vmrpc: close of handle %u failed\n", vs->handle);
+}
+
+/**
+ * vmrpc_sock_turn_native - the guest alone serves the socket
+ * @vs: caller must hold vs->lock
+ *
+ * The handle is free for others.
+ */
+void vmrpc_sock_turn_native(struct vmrpc_sock *vs)
+{
+	vmrpc_sock_close(vs);
+	handle_drop(vs);
+}
+
+static int host_socket(struct vmrpc_sock *vs)
+{
+	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_SOCKET);
+	int err;
+
+	if (!call)
+		return -ENOMEM;
+	call->req.u.socket.type = cpu_to_le32(vs->sk->sk_type);
+	call->req.u.socket.protocol = cpu_to_le32(vs->sk->sk_protocol);
+	err = vmrpc_call_run(call);
+	vmrpc_call_free(call);
+	return err;
+}
+
+/**
+ * vmrpc_sock_bind_port - bind the host socket
+ * @vs: caller must hold vs->lock; has a host socket
+ * @to: address, shared with the host, and port
+ * @port: set to the port that it got
+ *
+ * Returns 0 or a negative errno.
+ */
+int vmrpc_sock_bind_port(struct vmrpc_sock *vs, const struct sockaddr_in *to,
+			 __be16 *port)
+{
+	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_BIND);
+	struct sockaddr_in bound;
+	int err;
+
+	if (!call)
+		return -ENOMEM;
+	vmrpc_addr_put(&call->req.addr, to);
+	err = vmrpc_call_run(call);
+	if (!err) {
+		if (vmrpc_addr_get(&bound, &call->resp.addr))
+			*port = bound.sin_port;
+		else
+			err = -EIO;
+	}
+	vmrpc_call_free(call);
+	return err;
+}
+
+/**
+ * vmrpc_sock_open - make the host socket unless there is one
+ * @vs: caller must hold vs->lock; VMRPC_BOTH afterwards
+ *
+ * It gets the options that were set before and the port, if the native side
+ * is bound to one.  Returns 0 or a negative errno; then there is none.
+ */
+int vmrpc_sock_open(struct vmrpc_sock *vs)
+{
+	const struct inet_sock *inet = inet_sk(vs->sk);
+	int err;
+
+	if (vmrpc_sock_mode(vs) != VMRPC_NATIVE)
+		return 0;
+	err = handle_alloc(vs);
+	if (err)
+		return err;
+	generation_start(vs);
+	vmrpc_option_reset(vs);
+	err = host_socket(vs);
+	if (err)
+		return err;
+	vmrpc_sock_set_mode(vs, VMRPC_BOTH);
+
+	err = vmrpc_option_replay(vs);
+	if (!err)
+		vmrpc_option_sync(vs);
+	if (!err && inet->inet_num) {
+		struct sockaddr_in to = {
+			.sin_family = AF_INET,
+			.sin_port = htons(inet->inet_num),
+			.sin_addr.s_addr = inet->inet_rcv_saddr,
+		};
+		__be16 port;
+
+		err = vmrpc_sock_bind_port(vs, &to, &port);
+	}
+	if (err)
+		vmrpc_sock_close(vs);
+	return err;
+}
+
+/* --- bind ------------------------------------------------------------------- */
+
+static const struct proto_ops *native_ops(const struct sock *sk)
+{
+	return sk->sk_type == SOCK_STREAM ? &inet_stream_ops : &inet_dgram_ops;
+}
+
+/*
+ * Binds both sides to one port.  Caller must hold vs->lock.  The host has the
+ * first word, as its ports are scarcer.
+ */
+static int bind_both(struct socket *sock, struct vmrpc_sock *vs,
+		     const struct sockaddr_in *to)
+{
+	struct sockaddr_in native = *to;
+	bool opened = vmrpc_sock_mode(vs) == VMRPC_NATIVE;
+	int err;
+
+	err = vmrpc_sock_open(vs);
+	if (err)
+		return err;
+	err = vmrpc_sock_bind_port(vs, to, &native.sin_port);
+	if (!err) {
+		native.sin_family = AF_INET;
+		err = native_ops(vs->sk)->bind(sock, (struct sockaddr *)&native,
+					       sizeof(native));
+	}
+	if (err && opened)
+		vmrpc_sock_close(vs);
+	return err;
+}
+
+static int bind_locked(struct socket *sock, struct vmrpc_sock *vs,
+		       struct sockaddr *uaddr, int len)
+{
+	struct sockaddr_in *to = (struct sockaddr_in *)uaddr;
+	struct net *net = sock_net(vs->sk);
+	unsigned short port;
+	unsigned int i;
+	int err;
+
+	/* What is wrong with these, the native side says best. */
+	if (len < sizeof(*to) || inet_sk(vs->sk)->inet_num ||
+	    vmrpc_sock_mode(vs) == VMRPC_REMOTE ||
+	    (to->sin_family != AF_INET &&
+	     (to->sin_family != AF_UNSPEC || to->sin_addr.s_addr)))
+		return native_ops(vs->sk)->bind(sock, uaddr, len);
+	if (!addr_is_shared(vs->dev, to->sin_addr.s_addr)) {
+		err = native_ops(vs->sk)->bind(sock, uaddr, len);
+		if (!err)
+			vmrpc_sock_turn_native(vs);
+		return err;
+	}
+
+	port = ntohs(to->sin_port);
+	if (port && inet_port_requires_bind_service(net, port) &&
+	    !ns_capable(net->user_ns, CAP_NET_BIND_SERVICE))
+		return -EACCES;
+	for (i = 0; i < BIND_ATTEMPTS; i++) {
+		err = bind_both(sock, vs, to);
+		if (port || err != -EADDRINUSE)
+			break;
+	}
+	return err;
+}
+
+/**
+ * vmrpc_sock_bind - bind(2), streams and datagrams
+ * @sock: the socket
+ * @uaddr: kernel copy of the address
+ * @len: its length
+ *
+ * Returns 0 or a negative errno.
+ */
+int vmrpc_sock_bind(struct socket *sock, struct sockaddr *uaddr, int len)
+{
+	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
+	int err;
+
+	if (!vs)
+		return native_ops(sock->sk)->bind(sock, uaddr, len);
+	mutex_lock(&vs->lock);
+	err = bind_locked(sock, vs, uaddr, len);
+	mutex_unlock(&vs->lock);
+	return err;
+}
+
+/* --- calls that streams and datagrams share --------------------------------- */
+
+/**
+ * vmrpc_sock_connect - connect the host socket, or dissolve its connection
+ * @vs: caller must hold vs->lock; has a host socket
+ * @to: the peer; NULL: dissolve
+ *
+ * Sets vs->local and vs->peer unless it fails.  Returns 0, -EINPROGRESS or
+ * another negative errno.
+ */
+int vmrpc_sock_connect(struct vmrpc_sock *vs, const struct sockaddr_in *to)
+{
+	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_CONNECT);
+	int err;
+
+	if (!call)
+		return -ENOMEM;
+	if (to)
+		vmrpc_addr_put(&call->req.addr, to);
+	err = vmrpc_call_run(call);
+	if (!err || err == -EINPROGRESS) {
+		memset(&vs->local, 0, sizeof(vs->local));
+		memset(&vs->peer, 0, sizeof(vs->peer));
+		if (to) {
+			vmrpc_addr_get(&vs->local, &call->resp.addr);
+			vs->peer.sin_family = AF_INET;
+			vs->peer.sin_port = to->sin_port;
+			vs->peer.sin_addr = to->sin_addr;
+		}
+	}
+	vmrpc_call_free(call);
+	return err;
+}
+
+/**
+ * vmrpc_sock_name - ask the host for an address
+ * @vs: has a host socket
+ * @op: VMRPC_GETSOCKNAME or VMRPC_GETPEERNAME
+ * @sin: set on success
+ *
+ * Returns 0 or a negative errno.
+ */
+int vmrpc_sock_name(struct vmrpc_sock *vs, enum vmrpc_op op,
+		    struct sockaddr_in *sin)
+{
+	struct vmrpc_call *call = vmrpc_call_new(vs, op);
+	int err;
+
+	if (!call)
+		return -ENOMEM;
+	err = vmrpc_call_run(call);
+	if (!err && !vmrpc_addr_get(sin, &call->resp.addr))
+		err = -EIO;
+	vmrpc_call_free(call);
+	return err;
+}
+
+/**
+ * vmrpc_sock_ioctl - ask the host for a number
+ * @vs: has a host socket
+ * @cmd: SIOCINQ, SIOCOUTQ, SIOCOUTQNSD, SIOCATMARK
+ * @value: set on success
+ *
+ * Returns 0 or a negative errno.
+ */
+int vmrpc_sock_ioctl(struct vmrpc_sock *vs, unsigned int cmd, int *value)
+{
+	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_IOCTL);
+	int err;
+
+	if (!call)
+		return -ENOMEM;
+	call->req.u.ioctl.cmd = cpu_to_le32(cmd);
+	err = vmrpc_call_run(call);
+	if (!err)
+		*value = le32_to_cpu(call->resp.value);
+	vmrpc_call_free(call);
+	return err;
+}
+
+/**
+ * vmrpc_sock_shutdown - shut the host socket down
+ * @vs: has a host socket
+ * @how: SHUT_RD, SHUT_WR, SHUT_RDWR
+ *
+ * Returns 0 or a negative errno.
+ */
+int vmrpc_sock_shutdown(struct vmrpc_sock *vs, int how)
+{
+	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_SHUTDOWN);
+	int err;
+
+	if (!call)
+		return -ENOMEM;
+	call->req.u.shutdown.how = cpu_to_le32(how);
+	err = vmrpc_call_run(call);
+	vmrpc_call_free(call);
+	return err;
+}

@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc server: the DNS proxy as the guest's sockets meet it
+ *
+ * Theory of operation
+ * ===================
+ *
+ * A guest finds a DNS server at resolver4, port 53.  There is no socket on
+ * the way to it: a datagram to that address goes straight into the proxy
+ * (net/dns), and its answer waits in the guest socket's dns_rx queue for the
+ * next RECVMSG.  A stream connected to it has no host socket at all; its
+ * bytes are cut into messages by the two-byte length of RFC 1035 section
+ * 4.2.2.
+ *
+ * The token of a query in the proxy is the socket's handle and generation,
+ * not its address, so an answer that comes after the socket has gone finds
+ * nobody.
+ *
+ * Upstream, c-ares' sockets are in the server's epoll set, level-triggered,
+ * and a timerfd in the same set stands for both timeouts.
+ */
+#include "hw/vmrpc/server-internal.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "net/dns/nat64-discovery.h"
+#include "net/dns/wire.h"
+
+#define DNS_PORT                53
+
+/* The largest query over UDP that is taken; resolvers send some 100 bytes. */
+#define DNS_UDP_QUERY_MAX       4096
+
+/* Bytes of a stream's answers that may wait for the guest. */
+#define DNS_STREAM_RX_MAX       (256 * 1024)
+
+/* When to ask for the NAT64 prefix again, milliseconds. */
+#define NAT64_RETRY_MS          10000
+#define NAT64_REFRESH_MIN_MS    60000
+
+G_STATIC_ASSERT(sizeof(void *) >= sizeof(uint64_t));
+
+static void *token_of(const VmrpcSock *s)
+{
+    return (void *)(uintptr_t)((uint64_t)s->gen << 32 | s->handle);
+}
+
+static VmrpcSock *sock_of(VmrpcServer *srv, void *token)
+{
+    uint64_t value = (uintptr_t)token;
+
+    return vmrpc_sock_find(srv, value, value >> 32);
+}
+
+bool vmrpc_is_resolver(const VmrpcServer *srv, const struct sockaddr_in *addr)
+{
+    return srv->config.resolver4.s_addr &&
+           addr->sin_addr.s_addr == srv->config.resolver4.s_addr &&
+           addr->sin_port == htons(DNS_PORT);
+}
+
+/* --- what the proxy asks of us ---------------------------------------------- */
+
+static int proxy_map(void *opaque, const struct in6_addr *addr6, uint32_t ttl,
+                     struct in_addr *addr4, uint32_t *lease)
+{
+    VmrpcServer *srv = opaque;
+
+    /* The VM's own name: its traffic stays inside. */
+    if (srv->config.has_address6 &&
+        IN6_ARE_ADDR_EQUAL(addr6, &srv->config.address6)) {
+        *addr4 = srv->config.guest4;
+        *lease = ttl;
+        return 0;
+    }
+    return vmrpc_addrmap_lease(srv->map, addr6, ttl, vmrpc_now_ms(), addr4,
+                               lease);
+}
+
+static int proxy_unmap(void *opaque, struct in_addr addr4,
+                       struct in6_addr *addr6, uint32_t *lease)
+{
+    VmrpcServer *srv = opaque;
+    struct in_addr same;
+
+    if (srv->config.has_address6 &&
+        addr4.s_addr == srv->config.guest4.s_addr) {
+        *addr6 = srv->config.address6;
+        *lease = VMRPC_PEER_LEASE_S;
+        return 0;
+    }
+    if (!vmrpc_addrmap_contains(srv->map, addr4)) {
+        return -ERANGE;
+    }
+    if (vmrpc_addrmap_lookup4(srv->map, addr4, addr6) < 0) {
+        return -ENOENT;
+    }
+    return vmrpc_addrmap_lease(srv->map, addr6, 0, vmrpc_now_ms(), &same,
+                               lease);
+}
+
+static bool proxy_usable(void *opaque, const struct in6_addr *addr6)
+{
+    return !IN6_IS_ADDR_UNSPECIFIED(addr6) && !IN6_IS_ADDR_LOOPBACK(addr6) &&
+           !IN6_IS_ADDR_LINKLOCAL(addr6) && !IN6_IS_ADDR_MULTICAST(addr6) &&
+           !IN6_IS_ADDR_V4MAPPED(addr6) && !IN6_IS_ADDR_V4COMPAT(addr6);
+}
+
+static bool proxy_nat64_available(void *opaque)
+{
+    VmrpcServer *srv = opaque;
+
+    return srv->has_nat64;
+}
+
+static int64_t proxy_now_ms(void *opaque)
+{
+    return vmrpc_now_ms();
+}
+
+static void proxy_answer(void *opaque, void *token, const uint8_t *msg,
+                         size_t len)
+{
+    VmrpcServer *srv = opaque;
+    VmrpcSock *s = sock_of(srv, token);
+    size_t prefix;
+    uint8_t *copy;
+
+    if (!s) {
+        return;
+    }
+    if (s->dns_rx.length >= VMRPC_DNS_RX_MAX) {
+        srv->counters.dropped_dns_queue_full++;
+        return;
+    }
+    prefix = s->backing == VMRPC_BACKING_RESOLVER ? 2 : 0;
+    copy = g_malloc(prefix + len);
+    if (prefix) {
+        copy[0] = len >> 8;
+        copy[1] = len;
+    }
+    memcpy(copy + prefix, msg, len);
+    g_queue_push_tail(&s->dns_rx, g_bytes_new_take(copy, prefix + len));
+    s->dns_rx_bytes += prefix + len;
+    vmrpc_sock_notify(srv, s);
+}
+
+static const DnsProxyOps proxy_ops = {
+    .map = proxy_map,
+    .unmap = proxy_unmap,
+    .usable = proxy_usable,
+    .nat64_available = proxy_nat64_available,
+    .answer = proxy_answer,
+    .now_ms = proxy_now_ms,
+};
+
+/* --- timers ----------------------------------------------------------------- */
+
+static int earlier(int a, int b)
+{
+    if (a < 0 || b < 0) {
+        return MAX(a, b);
+    }
+    return MIN(a, b);
+}
+
+static int nat64_timeout_ms(const VmrpcServer *srv)
+{
+    int64_t left;
+
+    if (srv->config.nat64_mode != VMRPC_NAT64_AUTO || srv->nat64_asking) {
+        return -1;
+    }
+    left = srv->nat64_due_ms - vmrpc_now_ms();
+    return CLAMP(left, 0, NAT64_REFRESH_MIN_MS);
+}
+
+/* Sets the timer to the next thing that is due. */
+static void rearm(VmrpcServer *srv)
+{
+    struct itimerspec its = { };
+    int ms = earlier(earlier(dns_upstream_timeout_ms(srv->dns_upstream),
+                             dns_proxy_timeout_ms(srv->dns_proxy)),
+                     nat64_timeout_ms(srv));
+
+    if (ms >= 0) {
+        its.it_value.tv_sec = ms / 1000;
+        /* All zero would disarm it: "now" is a nanosecond away. */
+        its.it_value.tv_nsec = ms % 1000 * 1000000L + 1;
+    }
+    timerfd_settime(srv->timer_fd, 0, &its, NULL);
+}
+
+/* --- NAT64 prefix discovery (RFC 7050) -------------------------------------- */
+
+static void nat64_reply(void *opaque, uint64_t request,
+                        DnsUpstreamStatus status, const uint8_t *msg,
+                        size_t len)
+{
+    VmrpcServer *srv = opaque;
+    DnsNat64Prefix found;
+    int64_t wait_ms = NAT64_RETRY_MS;
+    int ret = -EAGAIN;
+
+    srv->nat64_asking = false;
+    if (status == DNS_UPSTREAM_OK) {
+        ret = dns_nat64_discover(msg, len, &found);
+    }
+    if (ret == 0) {
+        srv->has_nat64 = nat64_prefix_init(&srv->nat64, &found.prefix,
+                                           found.len, NULL);
+        wait_ms = MAX((int64_t)found.ttl * 1000, NAT64_REFRESH_MIN_MS);
+    } else if (ret == -ENOENT) {
+        srv->has_nat64 = false;
+        wait_ms = NAT64_REFRESH_MIN_MS;
+    }
+    srv->nat64_due_ms = vmrpc_now_ms() + wait_ms;
+}
+
+static void nat64_ask(VmrpcServer *srv)
+{
+    uint8_t query[DNS_QUERY_MAX];
+    size_t len = dns_nat64_query(query);
+
+    srv->nat64_asking = true;
+    if (dns_upstream_ops.send(srv->dns_upstream, query, len, nat64_reply, srv,
+                              ++srv->nat64_request) < 0) {
+        srv->nat64_asking = false;
+        srv->nat64_due_ms = vmrpc_now_ms() + NAT64_RETRY_MS;
+    }
+}
+
+/* --- descriptors of c-ares --------------------------------------------------- */
+
+static void watch(void *opaque, int fd, bool readable, bool writable)
+{
+    VmrpcServer *srv = opaque;
+    struct epoll_event ev = {
+        .events = (readable ? EPOLLIN : 0) | (writable ? EPOLLOUT : 0),
+        .data.u64 = (uint64_t)(uint32_t)fd << 32 | VMRPC_EPOLL_DNS,
+    };
+
+    if (!ev.events) {
+        epoll_ctl(srv->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+    } else if (epoll_ctl(srv->epoll_fd, EPOLL_CTL_MOD, fd, &ev) < 0 &&
+               errno == ENOENT) {
+        /* Should this fail, the query ends by its timeout. */
+        epoll_ctl(srv->epoll_fd, EPOLL_CTL_ADD, fd, &ev);
+    }
+}
+
+void vmrpc_resolver_process_fd(VmrpcServer *srv, int fd, uint32_t events)
+{
+    bool broken = events & (EPOLLERR | EPOLLHUP);
+
+    dns_upstream_process_fd(srv->dns_upstream, fd,
+                            broken || events & EPOLLIN,
+                            broken || events & EPOLLOUT);
+    rearm(srv);
+}
+
+void vmrpc_resolver_process_timer(VmrpcServer *srv)
+{
+    if (!srv->dns_proxy) {
+        return;
+    }
+    dns_upstream_process_timeouts(srv->dns_upstream);
+    dns_proxy_process_timeouts(srv->dns_proxy);
+    if (nat64_timeout_ms(srv) == 0) {
+        nat64_ask(srv);
+    }
+    rearm(srv);
+}
+
+/* --- the guest's side --------------------------------------------------------- */
+
+uint32_t vmrpc_resolver_ready(const VmrpcSock *s)
+{
+    uint32_t ready = 0;
+
+    if (s->dns_rx.length) {
+        ready |= VMRPC_IN;
+    }
+    if (s->backing == VMRPC_BACKING_RESOLVER) {
+        if (s->dns_rx_bytes < DNS_STREAM_RX_MAX || s->shut_wr) {
+            ready |= VMRPC_OUT;
+        }
+        if (s->shut_rd) {
+            ready |= VMRPC_IN | VMRPC_RDHUP;
+        }
+        if (s->shut_rd && s->shut_wr) {
+            ready |= VMRPC_HUP;
+        }
+    }
+    return ready;
+}
+
+static ssize_t send_datagram(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+{
+    uint8_t query[DNS_UDP_QUERY_MAX];
+    size_t offset = sizeof(struct vmrpc_req) + call->control_len;
+
+    /* What no DNS server would read, none answers. */
+    if (call->out_len > sizeof(query)) {
+        return call->out_len;
+    }
+    vmrpc_iov_read(call->out, call->out_num, offset, query, call->out_len);
+    dns_proxy_query(srv->dns_proxy, query, call->out_len, DNS_TRANSPORT_UDP,
+                    token_of(s));
+    return call->out_len;
+}
+
+/* Hands every complete message of the stream to the proxy. */
+static void cut_stream(VmrpcServer *srv, VmrpcSock *s)
+{
+    GByteArray *tx = s->dns_tx;
+    size_t done = 0;
+
+    while (tx->len - done >= 2) {
+        size_t len = tx->data[done] << 8 | tx->data[done + 1];
+
+        if (tx->len - done - 2 < len) {
+            break;
+        }
+        dns_proxy_query(srv->dns_proxy, tx->data + done + 2, len,
+                        DNS_TRANSPORT_TCP, token_of(s));
+        done += 2 + len;
+    }
+    g_byte_array_remove_range(tx, 0, done);
+}
+
+static ssize_t send_stream(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+{
+    size_t offset = sizeof(struct vmrpc_req) + call->control_len;
+    size_t old = s->dns_tx->len;
+    size_t len;
+
+    if (s->shut_wr) {
+        return -EPIPE;
+    }
+    if (!(vmrpc_resolver_ready(s) & VMRPC_OUT)) {
+        return -EAGAIN;
+    }
+    /* At most one whole message: what is left over stays below that. */
+    len = MIN(call->out_len, 2 + 65535 - old);
+    g_byte_array_set_size(s->dns_tx, old + len);
+    vmrpc_iov_read(call->out, call->out_num, offset, s->dns_tx->data + old,
+                   len);
+    cut_stream(srv, s);
+    return len;
+}
+
+ssize_t vmrpc_resolver_send(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+{
+    ssize_t n;
+
+    if (s->type == SOCK_DGRAM) {
+        n = s->shut_wr ? -EPIPE : send_datagram(srv, s, call);
+    } else {
+        n = send_stream(srv, s, call);
+    }
+    rearm(srv);
+    return n;
+}
+
+static void pop_answer(VmrpcSock *s)
+{
+    GBytes *head = g_queue_pop_head(&s->dns_rx);
+
+    s->dns_rx_bytes -= g_bytes_get_size(head);
+    s->dns_rx_offset = 0;
+    g_bytes_unref(head);
+}
+
+static ssize_t recv_datagram(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
+                             int flags)
+{
+    size_t offset = sizeof(struct vmrpc_resp) + call->control_len;
+    gsize len;
+    const void *data = g_bytes_get_data(s->dns_rx.head->data, &len);
+    size_t copied = vmrpc_iov_write(call->in, call->in_num, offset, data,
+                                    MIN(len, call->in_len));
+
+    if (copied < len) {
+        call->msg_flags |= MSG_TRUNC;
+    }
+    call->result.sin_family = AF_INET;
+    call->result.sin_addr = srv->config.resolver4;
+    call->result.sin_port = htons(DNS_PORT);
+    if (!(flags & MSG_PEEK)) {
+        pop_answer(s);
+    }
+    return flags & MSG_TRUNC ? len : copied;
+}
+
+static ssize_t recv_stream(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
+                           int flags)
+{
+    size_t offset = sizeof(struct vmrpc_resp) + call->control_len;
+    size_t done = 0;
+
+    while (s->dns_rx.length && done < call->in_len) {
+        gsize len;
+        const uint8_t *data = g_bytes_get_data(s->dns_rx.head->data, &len);
+        size_t part = MIN(len - s->dns_rx_offset, call->in_len - done);
+
+        vmrpc_iov_write(call->in, call->in_num, offset + done,
+                        data + s->dns_rx_offset, part);
+        done += part;
+        if (flags & MSG_PEEK) {
+            break;
+        }
+        s->dns_rx_offset += part;
+        if (s->dns_rx_offset == len) {
+            pop_answer(s);
+        }
+    }
+    return done;
+}
+
+ssize_t vmrpc_resolver_recv(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
+                            int flags)
+{
+    if (s->dns_rx.length && !(flags & MSG_ERRQUEUE)) {
+        return s->backing == VMRPC_BACKING_RESOLVER
+               ? recv_stream(srv, s, call, flags)
+               : recv_datagram(srv, s, call, flags);
+    }
+    /* After SHUT_RD a stream has ended. */
+    return s->backing == VMRPC_BACKING_RESOLVER && s->shut_rd ? 0 : -EAGAIN;
+}
+
+void vmrpc_resolver_detach(VmrpcServer *srv, VmrpcSock *s)
+{
+    if (srv->dns_proxy) {
+        dns_proxy_cancel(srv->dns_proxy, token_of(s));
+    }
+    while (s->dns_rx.length) {
+        pop_answer(s);
+    }
+    if (s->dns_tx) {
+        g_byte_array_free(s->dns_tx, TRUE);
+        s->dns_tx = NULL;
+    }
+}
+
+/* --- life --------------------------------------------------------------------- */
+
+static bool parse_servers(const char *const *names, DnsServer *servers,
+                          size_t *count, GError **errp)
+{
+    *count = 0;
+    for (; names && *names; names++) {
+        if (*count == DNS_UPSTREAM_MAX_SERVERS) {
+            g_set_error(errp, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_ADDRESS,
+                        "dns: more than %d servers", DNS_UPSTREAM_MAX_SERVERS);
+            return false;
+        }
+        if (!dns_server_parse(*names, &servers[*count], errp)) {
+            return false;
+        }
+        (*count)++;
+    }
+    return true;
+}
+
+int vmrpc_resolver_init(VmrpcServer *srv, GError **errp)
+{
+    DnsServer servers[DNS_UPSTREAM_MAX_SERVERS];
+    size_t count;
+
+    if (!srv->config.resolver4.s_addr) {
+        return 0;
+    }
+    if (!parse_servers(srv->config.dns, servers, &count, errp)) {
+        return -EINVAL;
+    }
+    srv->dns_upstream = dns_upstream_new(servers, count,
+                                         srv->config.has_address6
+                                         ? &srv->config.address6 : NULL,
+                                         watch, srv, errp);
+    if (!srv->dns_upstream) {
+        return -EINVAL;
+    }
+    srv->dns_proxy = dns_proxy_new(&proxy_ops, srv, &dns_upstream_ops,
+                                   srv->dns_upstream);
+    rearm(srv);
+    return 0;
+}
+
+void vmrpc_resolver_cleanup(VmrpcServer *srv)
+{
+    if (srv->dns_proxy) {
+        dns_proxy_free(srv->dns_proxy);
+    }
+    if (srv->dns_upstream) {
+        dns_upstream_ops.cancel(srv->dns_upstream, srv, srv->nat64_request);
+        dns_upstream_free(srv->dns_upstream);
+    }
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which addresses are the host's own
+ *
+ * Theory of operation
+ * ===================
+ *
+ * The list of interface addresses is not the answer: a route of type local
+ * can make a whole prefix the host's own (AnyIP), and policy routing can
+ * hide it from a naive look.  So the kernel is asked for the route of the
+ * very destination (RTM_GETROUTE), which takes the same way as the packet
+ * would.  The kernel answers inside the sendto(), so the receive that
+ * follows finds the answer and does not wait.
+ *
+ * Answers are cached, direct-mapped, until the kernel reports any change of
+ * addresses or routes.
+ */
+#include "hw/vmrpc/route.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <netinet/in.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CACHE_SLOTS     256     /* a power of two */
+
+typedef struct CacheSlot {
+    bool used;
+    bool local;
+    sa_family_t family;
+    uint8_t addr[16];
+} CacheSlot;
+
+struct VmrpcRoute {
+    int query_fd;
+    int monitor_fd;
+    CacheSlot cache[CACHE_SLOTS];
+};
+
+static int open_netlink(unsigned groups)
+{
+    struct sockaddr_nl nl = { .nl_family = AF_NETLINK, .nl_groups = groups };
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                    NETLINK_ROUTE);
+
+    if (fd >= 0 && bind(fd, (struct sockaddr *)&nl, sizeof(nl)) < 0) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+VmrpcRoute *vmrpc_route_new(GError **errp)
+{
+    VmrpcRoute *route = g_new0(VmrpcRoute, 1);
+
+    route->query_fd = open_netlink(0);
+    route->monitor_fd = open_netlink(RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR |
+                                     RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE);
+    if (route->query_fd < 0 || route->monitor_fd < 0) {
+        g_set_error(errp, g_quark_from_static_string("vmrpc-route-error"),
+                    errno, "netlink socket, needed to tell the host's own "
+                    "addresses: %s", g_strerror(errno));
+        vmrpc_route_free(route);
+        return NULL;
+    }
+    return route;
+}
+
+void vmrpc_route_free(VmrpcRoute *route)
+{
+    if (!route) {
+        return;
+    }
+    if (route->query_fd >= 0) {
+        close(route->query_fd);
+    }
+    if (route->monitor_fd >= 0) {
+        close(route->monitor_fd);
+    }
+    g_free(route);
+}
+
+/* The type of the route in the kernel's answer, or a negative errno. */
+static int route_type(const uint8_t *buf, ssize_t len)
+{
+    const struct nlmsghdr *nlh = (const struct nlmsghdr *)buf;
+
+    if (len < (ssize_t)sizeof(*nlh) || !NLMSG_OK(nlh, (size_t)len)) {
+        return -EPROTO;
+    }
+    if (nlh->nlmsg_type == NLMSG_ERROR) {
+        const struct nlmsgerr *err = NLMSG_DATA(nlh);
+
+        return nlh->nlmsg_len < NLMSG_LENGTH(sizeof(*err)) || !err->error
+               ? -EPROTO : err->error;
+    }
+    if (nlh->nlmsg_type != RTM_NEWROUTE ||
+        nlh->nlmsg_len < NLMSG_LENGTH(sizeof(struct rtmsg))) {
+        return -EPROTO;
+    }
+    return ((const struct rtmsg *)NLMSG_DATA(nlh))->rtm_type;
+}
+
+static int query(VmrpcRoute *route, sa_family_t family, const void *addr,
+                 size_t addr_len)
+{
+    struct {
+        struct nlmsghdr nlh;
+        struct rtmsg rtm;
+        struct rtattr rta;
+        uint8_t addr[16];
+    } req = {
+        .nlh = {
+            .nlmsg_len = NLMSG_LENGTH(sizeof(struct rtmsg)) +
+                         RTA_LENGTH(addr_len),
+            .nlmsg_type = RTM_GETROUTE,
+            .nlmsg_flags = NLM_F_REQUEST,
+        },
+        .rtm = { .rtm_family = family, .rtm_dst_len = addr_len * 8 },
+        .rta = { .rta_len = RTA_LENGTH(addr_len), .rta_type = RTA_DST },
+    };
+    uint8_t buf[4096] __attribute__((aligned(8)));
+    ssize_t len;
+
+    memcpy(req.addr, addr, addr_len);
+    if (send(route->query_fd, &req, req.nlh.nlmsg_len, 0) < 0) {
+        return -errno;
+    }
+    len = recv(route->query_fd, buf, sizeof(buf), 0);
+    return len < 0 ? -errno : route_type(buf, len);
+}
+
+/* Anything the kernel has to say about addresses or routes ends the cache. */
+static void watch_changes(VmrpcRoute *route)
+{
+    uint8_t buf[4096];
+    bool changed = false;
+
+    while (recv(route->monitor_fd, buf, sizeof(buf), MSG_TRUNC) >= 0 ||
+           errno == ENOBUFS) {
+        changed = true;
+    }
+    if (changed) {
+        memset(route->cache, 0, sizeof(route->cache));
+    }
+}
+
+static unsigned slot_of(const uint8_t *addr, size_t len)
+{
+    uint32_t hash = 2166136261u;    /* FNV-1a */
+
+    for (size_t i = 0; i < len; i++) {
+        hash = (hash ^ addr[i]) * 16777619u;
+    }
+    return (hash ^ hash >> 16) & (CACHE_SLOTS - 1);
+}
+
+bool vmrpc_route_is_local(VmrpcRoute *route, const struct sockaddr *addr)
+{
+    uint8_t key[16] = { };
+    size_t len = addr->sa_family == AF_INET6 ? 16 : 4;
+    CacheSlot *slot;
+    int type;
+
+    if (addr->sa_family == AF_INET6) {
+        memcpy(key, &((const struct sockaddr_in6 *)addr)->sin6_addr, len);
+    } else {
+        memcpy(key, &((const struct sockaddr_in *)addr)->sin_addr, len);
+    }
+    watch_changes(route);
+    slot = &route->cache[slot_of(key, len)];
+    if (slot->used && slot->family == addr->sa_family &&
+        !memcmp(slot->addr, key, sizeof(key))) {
+        return slot->local;
+    }
+
+    type = query(route, addr->sa_family, key, len);
+    if (type == -ENETUNREACH || type == -EHOSTUNREACH || type == -EACCES ||
+        type == -EINVAL) {
+        return false;       /* no route, or one that refuses */
+    }
+    if (type < 0) {
+        return true;
+    }
+    slot->used = true;
+    slot->family = addr->sa_family;
+    memcpy(slot->addr, key, sizeof(key));
+    slot->local = type == RTN_LOCAL || type == RTN_ANYCAST;
+    return slot->local;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which addresses are the host's own, as its routing tables say.
+ */
+#ifndef VMRPC_ROUTE_H
+#define VMRPC_ROUTE_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+
+typedef struct VmrpcRoute VmrpcRoute;
+
+/* Opens the netlink sockets.  Returns NULL and sets @errp on failure. */
+VmrpcRoute *vmrpc_route_new(GError **errp);
+void vmrpc_route_free(VmrpcRoute *route);
+
+/*
+ * True if a packet to @addr (AF_INET or AF_INET6) would be delivered to this
+ * host itself: one of its addresses, an anycast address, or a prefix with a
+ * route of type local.  An answer that cannot be had counts as true: what is
+ * not known to be elsewhere is not let out.  No route at all is false; the
+ * call that follows then fails with the host's own error.
+ */
+bool vmrpc_route_is_local(VmrpcRoute *route, const struct sockaddr *addr);
+
+#endif /* VMRPC_ROUTE_H */

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc server: sockets across a migration
+ *
+ * The host's sockets stay behind.  What can be made again on the destination
+ * is made again under the guest's handles: a listening socket listens on the
+ * same port, a datagram socket has its port and its peer.  An established
+ * stream is lost; the guest's program gets ECONNRESET at once instead of
+ * waiting for a peer that will never answer.
+ */
+#include "hw/vmrpc/server-internal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static in_port_t local_port(const VmrpcSock *s)
+{
+    struct sockaddr_storage ss = { };
+    socklen_t len = sizeof(ss);
+
+    if (s->fd < 0 || getsockname(s->fd, (struct sockaddr *)&ss, &len) < 0) {
+        return 0;
+    }
+    return ss.ss_family == AF_INET6
+           ? ((struct sockaddr_in6 *)&ss)->sin6_port
+           : ((struct sockaddr_in *)&ss)->sin_port;
+}
+
+static void save_one(const VmrpcSock *s, VmrpcSavedSock *saved)
+{
+    memset(saved, 0, sizeof(*saved));
+    saved->handle = s->handle;
+    saved->gen = s->gen;
+    saved->type = s->type;
+    saved->ready_seq = s->ready_seq;
+    saved->backlog = s->backlog;
+    saved->local_port = ntohs(local_port(s));
+    saved->peer4 = s->peer4.s_addr;
+    saved->peer_port = ntohs(s->peer_port);
+    saved->flags = (s->bound && saved->local_port ? VMRPC_SAVED_BOUND : 0) |
+                   (s->listening ? VMRPC_SAVED_LISTENING : 0) |
+                   (s->connected || s->backing == VMRPC_BACKING_LOST
+                    ? VMRPC_SAVED_CONNECTED : 0) |
+                   (s->peer_is_resolver ? VMRPC_SAVED_RESOLVER : 0);
+    if (s->options) {
+        saved->option_num = s->options->len;
+        memcpy(saved->option, s->options->data,
+               s->options->len * sizeof(saved->option[0]));
+    }
+}
+
+void vmrpc_server_save(const VmrpcServer *srv,
+                       void (*fn)(void *opaque, const VmrpcSavedSock *saved),
+                       void *opaque)
+{
+    g_autofree VmrpcSavedSock *saved = g_new(VmrpcSavedSock, 1);
+
+    for (uint32_t i = 0; i < srv->config.max_sockets; i++) {
+        if (srv->socks[i]) {
+            save_one(srv->socks[i], saved);
+            fn(opaque, saved);
+        }
+    }
+}
+
+static bool record_is_sane(const VmrpcSavedSock *saved)
+{
+    if (saved->type != SOCK_STREAM && saved->type != SOCK_DGRAM) {
+        return false;
+    }
+    if (saved->option_num > VMRPC_SAVED_OPTIONS) {
+        return false;
+    }
+    for (uint32_t i = 0; i < saved->option_num; i++) {
+        if (saved->option[i].len > VMRPC_OPTVAL_MAX) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void restore_options(VmrpcServer *srv, VmrpcSock *s,
+                            const VmrpcSavedSock *saved)
+{
+    s->options = g_array_new(FALSE, TRUE, sizeof(VmrpcSavedOption));
+    g_array_append_vals(s->options, saved->option, saved->option_num);
+    for (uint32_t i = 0; i < saved->option_num; i++) {
+        const VmrpcSavedOption *o = &saved->option[i];
+
+        vmrpc_host_setsockopt(srv, s, o->level, o->name, o->value, o->len);
+    }
+}
+
+/* Binds, listens, connects as the record says; returns 0 or -errno. */
+static int restore_host(VmrpcServer *srv, VmrpcSock *s,
+                        const VmrpcSavedSock *saved)
+{
+    struct sockaddr_storage ss;
+    int len, ret;
+
+    if (saved->flags & VMRPC_SAVED_BOUND) {
+        ret = vmrpc_host_bind(srv, s, htons(saved->local_port));
+        if (ret < 0) {
+            return ret;
+        }
+        s->bound_by_guest = true;
+    }
+    if (saved->flags & VMRPC_SAVED_LISTENING) {
+        if (listen(s->fd, saved->backlog) < 0) {
+            return -errno;
+        }
+        s->listening = true;
+        s->backlog = saved->backlog;
+    }
+    if (saved->flags & VMRPC_SAVED_CONNECTED &&
+        !(saved->flags & VMRPC_SAVED_RESOLVER)) {
+        struct sockaddr_in peer = {
+            .sin_family = AF_INET,
+            .sin_addr.s_addr = saved->peer4,
+            .sin_port = htons(saved->peer_port),
+        };
+
+        len = vmrpc_dest_to_host(srv, &peer, IPPROTO_UDP, &ss);
+        if (len < 0 || connect(s->fd, (struct sockaddr *)&ss, len) < 0) {
+            return len < 0 ? len : -errno;
+        }
+    }
+    return 0;
+}
+
+/* The guest's program finds out by an error and a hang-up. */
+static void lose(VmrpcServer *srv, VmrpcSock *s, int err)
+{
+    if (s->fd >= 0) {
+        close(s->fd);
+        s->fd = -1;
+    }
+    s->backing = VMRPC_BACKING_LOST;
+    s->so_error = err;
+    srv->counters.connections_lost++;
+}
+
+int vmrpc_server_restore(VmrpcServer *srv, const VmrpcSavedSock *saved)
+{
+    bool is_stream = saved->type == SOCK_STREAM;
+    bool lost = is_stream && saved->flags & VMRPC_SAVED_CONNECTED;
+    struct sockaddr_in peer = {
+        .sin_family = AF_INET,
+        .sin_addr.s_addr = saved->peer4,
+        .sin_port = htons(saved->peer_port),
+    };
+    VmrpcSock *s;
+    int fd = -1, ret;
+
+    if (!record_is_sane(saved)) {
+        return -EINVAL;
+    }
+    if (!lost) {
+        fd = vmrpc_host_socket(srv, saved->type);
+    }
+    if (vmrpc_sock_add(srv, saved->handle, saved->gen, saved->type, fd,
+                       &s) < 0) {
+        return -EINVAL;
+    }
+    s->ready_seq = saved->ready_seq;
+    if (saved->flags & VMRPC_SAVED_CONNECTED) {
+        vmrpc_sock_set_peer(srv, s, &peer);
+        s->peer_is_resolver = !is_stream && saved->flags & VMRPC_SAVED_RESOLVER;
+    }
+    if (fd < 0) {
+        lose(srv, s, ECONNRESET);
+    } else {
+        restore_options(srv, s, saved);
+        ret = restore_host(srv, s, saved);
+        if (ret < 0) {
+            lose(srv, s, -ret);
+        }
+    }
+    vmrpc_sock_refresh(srv, s);
+    /* What the guest believes is unknown here: tell it anew. */
+    s->told = 0;
+    vmrpc_sock_notify(srv, s);
+    return 0;
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the files of the vmrpc server share: server.c (table, readiness,
+ * dispatch), calls.c (the calls), translate.c (addresses), resolver.c (the
+ * DNS proxy as seen through sockets).
+ */
+#ifndef VMRPC_SERVER_INTERNAL_H
+#define VMRPC_SERVER_INTERNAL_H
+
+#include <sys/socket.h>
+
+#include "hw/vmrpc/route.h"
+#include "hw/vmrpc/server.h"
+#include "hw/vmrpc/sockopt.h"
+#include "net/dns/proxy.h"
+#include "net/dns/upstream.h"
+
+#define VMRPC_IOV_MAX           1024
+
+/* How long a peer that contacted the guest keeps its virtual address. */
+#define VMRPC_PEER_LEASE_S      300
+
+/* Marks in epoll_data that are not a socket's handle. */
+#define VMRPC_EPOLL_TIMER       0xfffffff0u
+#define VMRPC_EPOLL_DNS         0xfffffff1u
+
+/* Answers of the DNS proxy that wait for the guest, a socket. */
+#define VMRPC_DNS_RX_MAX        64
+
+/* What stands behind a socket of the guest. */
+typedef enum VmrpcBacking {
+    VMRPC_BACKING_HOST,         /* a host socket */
+    VMRPC_BACKING_RESOLVER,     /* a stream to the DNS proxy */
+    VMRPC_BACKING_LOST,         /* nothing: it did not survive a migration */
+} VmrpcBacking;
+
+typedef struct VmrpcSock VmrpcSock;
+
+struct VmrpcSock {
+    uint32_t handle;
+    uint32_t gen;
+    VmrpcBacking backing;
+    int type;                   /* SOCK_STREAM, SOCK_DGRAM */
+    int fd;                     /* -1 unless VMRPC_BACKING_HOST */
+
+    bool bound;                 /* an address was chosen on the host */
+    bool bound_by_guest;        /* and the guest knows the port */
+    bool listening;
+    bool connected;             /* or connecting; datagram: peer is set */
+    bool peer_is_resolver;      /* datagram socket connected to resolver4 */
+    bool shut_rd, shut_wr;      /* VMRPC_BACKING_RESOLVER */
+    uint32_t backlog;
+    struct in_addr peer4;       /* if connected; holds a map reference when
+                                   it is in the pool */
+    in_port_t peer_port;        /* network byte order */
+
+    uint32_t ready;             /* what the host socket is ready for */
+    uint32_t told;              /* what the guest has been told */
+    uint32_t ready_seq;
+    int so_error;               /* taken from the host, not yet told */
+    bool event_queued;
+    VmrpcSock *event_next;
+
+    GQueue dns_rx;              /* GBytes: answers of the DNS proxy */
+    GByteArray *dns_tx;         /* stream: bytes of unfinished queries */
+    size_t dns_rx_bytes;        /* all of them together */
+    size_t dns_rx_offset;       /* stream: bytes of the head already read */
+
+    GArray *options;            /* VmrpcSavedOption, NULL if none was set */
+
+    uint64_t bytes_sent;
+    uint64_t bytes_received;
+};
+
+struct VmrpcServer {
+    VmrpcServerConfig config;
+    VmrpcPolicy *policy;
+    VmrpcAddrMap *map;          /* NULL without translation */
+    VmrpcRoute *route;
+    DnsProxy *dns_proxy;        /* NULL without resolver4 */
+    DnsUpstream *dns_upstream;
+
+    Nat64Prefix nat64;
+    bool has_nat64;
+    bool nat64_asking;          /* a discovery query is out */
+    uint64_t nat64_request;     /* its number */
+    int64_t nat64_due_ms;       /* when to ask (again) */
+
+    int epoll_fd;
+    int timer_fd;
+
+    VmrpcSock **socks;          /* by handle */
+    uint32_t sock_num;
+    VmrpcSock *event_head;
+    VmrpcSock **event_tail;
+
+    VmrpcCounters counters;
+    VmrpcTracer tracer;
+
+    /* Scratch for the one call that is being executed. */
+    struct iovec iov[VMRPC_IOV_MAX];
+    uint8_t control[VMRPC_CONTROL_MAX];
+};
+
+/*
+ * One request while it is executed: the header in host byte order, and where
+ * its ancillary data and data are.
+ */
+typedef struct VmrpcCall {
+    uint16_t op;
+    uint32_t handle;
+    uint32_t gen;
+    uint32_t arg[4];            /* the request's union, by position */
+    struct vmrpc_addr addr;     /* as on the wire */
+    const struct iovec *out, *in;
+    unsigned out_num, in_num;
+    uint32_t control_len;
+    size_t out_len;             /* bytes of data, behind header and control */
+    size_t in_len;              /* room for data, behind response and control */
+
+    /* the response, in host byte order */
+    uint32_t value;
+    uint32_t msg_flags;
+    uint32_t in_control_len;
+    size_t in_data_len;         /* bytes of data written */
+    struct sockaddr_in result;  /* sin_family 0: none */
+} VmrpcCall;
+
+/* --- server.c ------------------------------------------------------------- */
+
+/* Milliseconds of the monotonic clock. */
+int64_t vmrpc_now_ms(void);
+
+/* The socket with this handle and generation, or NULL. */
+VmrpcSock *vmrpc_sock_find(VmrpcServer *srv, uint32_t handle, uint32_t gen);
+
+/*
+ * Puts a new socket into the table; @fd becomes the socket's own, also on
+ * failure.  Returns 0, or -EBADF (handle out of range), -EEXIST (in use),
+ * -EMFILE (max_sockets), -ENOMEM.
+ */
+int vmrpc_sock_add(VmrpcServer *srv, uint32_t handle, uint32_t gen, int type,
+                   int fd, VmrpcSock **sp);
+
+/* Closes the host socket and takes @s out of the table. */
+void vmrpc_sock_remove(VmrpcServer *srv, VmrpcSock *s);
+
+/* Replaces the host socket by the DNS proxy (stream sockets). */
+void vmrpc_sock_become_resolver(VmrpcServer *srv, VmrpcSock *s);
+
+/* Sets the peer, moving the map reference. */
+void vmrpc_sock_set_peer(VmrpcServer *srv, VmrpcSock *s,
+                         const struct sockaddr_in *peer);
+void vmrpc_sock_clear_peer(VmrpcServer *srv, VmrpcSock *s);
+
+/* Asks the host for the readiness now. */
+void vmrpc_sock_refresh(VmrpcServer *srv, VmrpcSock *s);
+
+/* Queues an event if the guest does not know all about @s. */
+void vmrpc_sock_notify(VmrpcServer *srv, VmrpcSock *s);
+
+/*
+ * Makes @dst the part of @src from byte @offset on, at most @len bytes.
+ * Returns the number of vectors, at most VMRPC_IOV_MAX.
+ */
+unsigned vmrpc_iov_slice(struct iovec *dst, const struct iovec *src,
+                         unsigned src_num, size_t offset, size_t len);
+
+/* Copies between a buffer and vectors; returns the bytes copied. */
+size_t vmrpc_iov_read(const struct iovec *iov, unsigned num, size_t offset,
+                      void *buf, size_t len);
+size_t vmrpc_iov_write(const struct iovec *iov, unsigned num, size_t offset,
+                       const void *buf, size_t len);
+
+/* --- calls.c -------------------------------------------------------------- */
+
+/* Executes @call; returns 0 or a negative errno. */
+int vmrpc_call_execute(VmrpcServer *srv, VmrpcCall *call);
+
+/* A host socket as the guest asked for it; returns it or a negative errno. */
+int vmrpc_host_socket(VmrpcServer *srv, int type);
+
+/*
+ * Binds @s to the VM's own address and @port (network byte order).
+ * Returns 0 or a negative errno.
+ */
+int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t port);
+
+/* Sets one option of the guest's on the host socket of @s. */
+int vmrpc_host_setsockopt(VmrpcServer *srv, VmrpcSock *s, int level, int name,
+                          const void *value, uint32_t len);
+
+/* --- translate.c ---------------------------------------------------------- */
+
+/*
+ * The host's address for a destination that the guest named, after the policy
+ * allowed it.  @proto is IPPROTO_TCP or IPPROTO_UDP.
+ * Returns the length of *@host, or a negative errno.
+ */
+int vmrpc_dest_to_host(VmrpcServer *srv, const struct sockaddr_in *guest,
+                       int proto, struct sockaddr_storage *host);
+
+/* The same without policy, for restoring a connected datagram socket. */
+int vmrpc_addr_to_host(VmrpcServer *srv, struct in_addr guest,
+                       in_port_t port, struct sockaddr_storage *host);
+
+/* The VM's own address on the host; returns its length, or -EADDRNOTAVAIL. */
+int vmrpc_own_address(const VmrpcServer *srv, in_port_t port,
+                      struct sockaddr_storage *host);
+
+/*
+ * What the guest shall see for an address of the host side.  A peer without a
+ * virtual address gets one.  Returns 0, or -ENOSPC if the pool is full.
+ */
+int vmrpc_addr_to_guest(VmrpcServer *srv, const struct sockaddr_storage *host,
+                        struct sockaddr_in *guest);
+
+/* --- resolver.c ----------------------------------------------------------- */
+
+/* True if @addr is where the DNS proxy answers. */
+bool vmrpc_is_resolver(const VmrpcServer *srv, const struct sockaddr_in *addr);
+
+int vmrpc_resolver_init(VmrpcServer *srv, GError **errp);
+void vmrpc_resolver_cleanup(VmrpcServer *srv);
+
+/* Forgets all queries of @s. */
+void vmrpc_resolver_detach(VmrpcServer *srv, VmrpcSock *s);
+
+/* A datagram, or bytes of a stream, from the guest to the proxy. */
+ssize_t vmrpc_resolver_send(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call);
+
+/* An answer, or bytes of it; -EAGAIN if there is none. */
+ssize_t vmrpc_resolver_recv(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
+                            int flags);
+
+/* Readiness that the proxy adds to the socket. */
+uint32_t vmrpc_resolver_ready(const VmrpcSock *s);
+
+/* Events of c-ares' descriptors and of the timer. */
+void vmrpc_resolver_process_fd(VmrpcServer *srv, int fd, uint32_t events);
+void vmrpc_resolver_process_timer(VmrpcServer *srv);
+
+#endif /* VMRPC_SERVER_INTERNAL_H */

@@ -1,0 +1,713 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc server: socket table, readiness, dispatch
+ *
+ * Theory of operation
+ * ===================
+ *
+ * A server owns the host sockets of one guest.  The device hands it requests
+ * (vmrpc_server_call) and watches one descriptor (vmrpc_server_fd): an epoll
+ * set that holds every host socket, the sockets of the DNS upstream and a
+ * timer.  Whoever can poll one descriptor can run a server; the unit tests do
+ * so without QEMU.
+ *
+ * Host sockets are always non-blocking, so no call waits, and nothing that a
+ * peer does or omits keeps another socket's request from being executed.
+ *
+ * Readiness.  Host sockets are in the epoll set edge-triggered, once, for all
+ * events, so following a socket costs no system call.  epoll_wait() returns
+ * the level at that moment, which replaces VmrpcSock.ready.  The guest caches
+ * what it was told; `told` is our copy of its cache.  An event is due when
+ * `ready` has a bit that `told` lacks.  Bits disappear only through the
+ * guest's own calls (it reads, it fills the send buffer), so those are
+ * reported in the response of the call, which asks the host with a poll(2)
+ * of no timeout.  Hence the guest never believes in data that is not there,
+ * and a blocking read after its poll() does not hang.
+ *
+ * Asynchronous errors (SO_ERROR) move to the guest together with the
+ * readiness: the host's copy is cleared by reading it, the guest keeps it
+ * until its program asks.  VMRPC_ERR is then not reported as a level, since
+ * the guest knows by its own copy.
+ *
+ * A hostile guest can use its own sockets in any order and with any
+ * arguments.  Every field of a request is bounded before it is used; data is
+ * never looked at here, only pointed at for the host kernel.
+ */
+#include "hw/vmrpc/server-internal.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Occurrences taken in one vmrpc_server_process(). */
+#define EPOLL_BATCH             64
+
+G_STATIC_ASSERT(sizeof(struct vmrpc_config) == 24);
+G_STATIC_ASSERT(sizeof(struct vmrpc_req) == 40);
+G_STATIC_ASSERT(sizeof(struct vmrpc_resp) == 40);
+G_STATIC_ASSERT(sizeof(struct vmrpc_event) == 24);
+G_STATIC_ASSERT(VMRPC_IN == EPOLLIN && VMRPC_PRI == EPOLLPRI &&
+                VMRPC_OUT == EPOLLOUT && VMRPC_ERR == EPOLLERR &&
+                VMRPC_HUP == EPOLLHUP && VMRPC_RDHUP == EPOLLRDHUP);
+G_STATIC_ASSERT(VMRPC_IN == POLLIN && VMRPC_PRI == POLLPRI &&
+                VMRPC_OUT == POLLOUT && VMRPC_ERR == POLLERR &&
+                VMRPC_HUP == POLLHUP && VMRPC_RDHUP == POLLRDHUP);
+
+int64_t vmrpc_now_ms(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* --- vectors --------------------------------------------------------------- */
+
+static size_t iov_total(const struct iovec *iov, unsigned num)
+{
+    size_t total = 0;
+
+    for (unsigned i = 0; i < num; i++) {
+        total += iov[i].iov_len;
+    }
+    return total;
+}
+
+unsigned vmrpc_iov_slice(struct iovec *dst, const struct iovec *src,
+                         unsigned src_num, size_t offset, size_t len)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < src_num && len && n < VMRPC_IOV_MAX; i++) {
+        size_t part;
+
+        if (offset >= src[i].iov_len) {
+            offset -= src[i].iov_len;
+            continue;
+        }
+        part = MIN(src[i].iov_len - offset, len);
+        dst[n].iov_base = (uint8_t *)src[i].iov_base + offset;
+        dst[n].iov_len = part;
+        n++;
+        len -= part;
+        offset = 0;
+    }
+    return n;
+}
+
+size_t vmrpc_iov_read(const struct iovec *iov, unsigned num, size_t offset,
+                      void *buf, size_t len)
+{
+    size_t done = 0;
+
+    for (unsigned i = 0; i < num && done < len; i++) {
+        size_t part;
+
+        if (offset >= iov[i].iov_len) {
+            offset -= iov[i].iov_len;
+            continue;
+        }
+        part = MIN(iov[i].iov_len - offset, len - done);
+        memcpy((uint8_t *)buf + done, (uint8_t *)iov[i].iov_base + offset,
+               part);
+        done += part;
+        offset = 0;
+    }
+    return done;
+}
+
+size_t vmrpc_iov_write(const struct iovec *iov, unsigned num, size_t offset,
+                       const void *buf, size_t len)
+{
+    size_t done = 0;
+
+    for (unsigned i = 0; i < num && done < len; i++) {
+        size_t part;
+
+        if (offset >= iov[i].iov_len) {
+            offset -= iov[i].iov_len;
+            continue;
+        }
+        part = MIN(iov[i].iov_len - offset, len - done);
+        memcpy((uint8_t *)iov[i].iov_base + offset,
+               (const uint8_t *)buf + done, part);
+        done += part;
+        offset = 0;
+    }
+    return done;
+}
+
+/* --- socket table ---------------------------------------------------------- */
+
+VmrpcSock *vmrpc_sock_find(VmrpcServer *srv, uint32_t handle, uint32_t gen)
+{
+    VmrpcSock *s;
+
+    if (handle >= srv->config.max_sockets) {
+        return NULL;
+    }
+    s = srv->socks[handle];
+    return s && s->gen == gen ? s : NULL;
+}
+
+static int epoll_add(VmrpcServer *srv, VmrpcSock *s)
+{
+    struct epoll_event ev = {
+        .events = EPOLLIN | EPOLLPRI | EPOLLOUT | EPOLLRDHUP | EPOLLET,
+        .data.u64 = (uint64_t)s->gen << 32 | s->handle,
+    };
+
+    return epoll_ctl(srv->epoll_fd, EPOLL_CTL_ADD, s->fd, &ev) ? -errno : 0;
+}
+
+static void close_host_socket(VmrpcSock *s)
+{
+    if (s->fd >= 0) {
+        close(s->fd);           /* leaves the epoll set with it */
+        s->fd = -1;
+    }
+}
+
+int vmrpc_sock_add(VmrpcServer *srv, uint32_t handle, uint32_t gen, int type,
+                   int fd, VmrpcSock **sp)
+{
+    VmrpcSock *s;
+    int ret;
+
+    if (handle >= srv->config.max_sockets) {
+        ret = -EBADF;
+        goto err_close;
+    }
+    if (srv->socks[handle]) {
+        ret = -EEXIST;
+        goto err_close;
+    }
+    s = g_try_new0(VmrpcSock, 1);
+    if (!s) {
+        ret = -ENOMEM;
+        goto err_close;
+    }
+    s->handle = handle;
+    s->gen = gen;
+    s->type = type;
+    s->fd = fd;
+    s->backing = fd >= 0 ? VMRPC_BACKING_HOST : VMRPC_BACKING_LOST;
+    g_queue_init(&s->dns_rx);
+    if (fd >= 0) {
+        ret = epoll_add(srv, s);
+        if (ret < 0) {
+            g_free(s);
+            goto err_close;
+        }
+    }
+    srv->socks[handle] = s;
+    srv->sock_num++;
+    srv->counters.sockets_opened++;
+    *sp = s;
+    return 0;
+
+err_close:
+    if (fd >= 0) {
+        close(fd);
+    }
+    return ret;
+}
+
+/* An event that is still queued for a socket that goes away. */
+static void unqueue_event(VmrpcServer *srv, VmrpcSock *s)
+{
+    VmrpcSock **p;
+
+    if (!s->event_queued) {
+        return;
+    }
+    for (p = &srv->event_head; *p != s; p = &(*p)->event_next) {
+        /* bounded by the number of sockets */
+    }
+    *p = s->event_next;
+    if (srv->event_tail == &s->event_next) {
+        srv->event_tail = p;
+    }
+    s->event_queued = false;
+}
+
+void vmrpc_sock_remove(VmrpcServer *srv, VmrpcSock *s)
+{
+    vmrpc_resolver_detach(srv, s);
+    unqueue_event(srv, s);
+    vmrpc_sock_clear_peer(srv, s);
+    close_host_socket(s);
+    if (s->options) {
+        g_array_free(s->options, TRUE);
+    }
+    srv->socks[s->handle] = NULL;
+    srv->sock_num--;
+    srv->counters.sockets_closed++;
+    g_free(s);
+}
+
+void vmrpc_sock_become_resolver(VmrpcServer *srv, VmrpcSock *s)
+{
+    close_host_socket(s);
+    s->backing = VMRPC_BACKING_RESOLVER;
+    s->connected = true;
+    s->dns_tx = g_byte_array_new();
+}
+
+static bool in_pool(VmrpcServer *srv, struct in_addr addr)
+{
+    return srv->map && vmrpc_addrmap_contains(srv->map, addr);
+}
+
+void vmrpc_sock_set_peer(VmrpcServer *srv, VmrpcSock *s,
+                         const struct sockaddr_in *peer)
+{
+    /* Take the new reference first: both may be of the same address. */
+    if (in_pool(srv, peer->sin_addr)) {
+        vmrpc_addrmap_ref(srv->map, peer->sin_addr);
+    }
+    vmrpc_sock_clear_peer(srv, s);
+    s->connected = true;
+    s->peer4 = peer->sin_addr;
+    s->peer_port = peer->sin_port;
+}
+
+void vmrpc_sock_clear_peer(VmrpcServer *srv, VmrpcSock *s)
+{
+    if (s->connected && in_pool(srv, s->peer4)) {
+        vmrpc_addrmap_unref(srv->map, s->peer4, vmrpc_now_ms());
+    }
+    s->connected = false;
+    s->peer_is_resolver = false;
+    s->peer4.s_addr = 0;
+    s->peer_port = 0;
+}
+
+/* --- readiness ------------------------------------------------------------- */
+
+/* Takes @mask for the host socket's readiness, SO_ERROR along with it. */
+static void set_ready(VmrpcSock *s, uint32_t mask)
+{
+    if (mask & VMRPC_ERR) {
+        int err = 0;
+        socklen_t len = sizeof(err);
+
+        if (getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &err, &len) == 0 && err) {
+            s->so_error = err;
+            mask &= ~VMRPC_ERR;
+        }
+    }
+    s->ready = mask & VMRPC_READY_ALL;
+}
+
+void vmrpc_sock_refresh(VmrpcServer *srv, VmrpcSock *s)
+{
+    if (s->backing == VMRPC_BACKING_HOST) {
+        struct pollfd pfd = {
+            .fd = s->fd,
+            .events = POLLIN | POLLPRI | POLLOUT | POLLRDHUP,
+        };
+
+        if (poll(&pfd, 1, 0) >= 0) {
+            set_ready(s, (uint16_t)pfd.revents);
+        }
+    } else if (s->backing == VMRPC_BACKING_LOST) {
+        s->ready = VMRPC_IN | VMRPC_OUT | VMRPC_HUP | VMRPC_RDHUP;
+    } else {
+        s->ready = 0;
+    }
+}
+
+static uint32_t current_ready(const VmrpcSock *s)
+{
+    return s->ready | vmrpc_resolver_ready(s);
+}
+
+void vmrpc_sock_notify(VmrpcServer *srv, VmrpcSock *s)
+{
+    if (s->event_queued) {
+        return;
+    }
+    if (!(current_ready(s) & ~s->told) && !s->so_error) {
+        return;
+    }
+    s->event_queued = true;
+    s->event_next = NULL;
+    *srv->event_tail = s;
+    srv->event_tail = &s->event_next;
+}
+
+/* The guest gets to know the readiness: in a response or in an event. */
+static void tell(VmrpcSock *s, __le32 *ready, __le32 *seq, __le32 *so_error)
+{
+    s->told = current_ready(s);
+    s->ready_seq++;
+    *ready = GUINT32_TO_LE(s->told);
+    *seq = GUINT32_TO_LE(s->ready_seq);
+    *so_error = GUINT32_TO_LE(s->so_error);
+    s->so_error = 0;
+}
+
+bool vmrpc_server_has_event(const VmrpcServer *srv)
+{
+    return srv->event_head;
+}
+
+bool vmrpc_server_next_event(VmrpcServer *srv, struct vmrpc_event *ev)
+{
+    VmrpcSock *s;
+
+    while ((s = srv->event_head)) {
+        srv->event_head = s->event_next;
+        if (!srv->event_head) {
+            srv->event_tail = &srv->event_head;
+        }
+        s->event_queued = false;
+        /* A response may have told it in the meantime. */
+        if (!(current_ready(s) & ~s->told) && !s->so_error) {
+            continue;
+        }
+        memset(ev, 0, sizeof(*ev));
+        ev->sock = GUINT32_TO_LE(s->handle);
+        ev->gen = GUINT32_TO_LE(s->gen);
+        tell(s, &ev->ready, &ev->ready_seq, &ev->so_error);
+        srv->counters.events++;
+        return true;
+    }
+    return false;
+}
+
+static void process_one(VmrpcServer *srv, const struct epoll_event *ev)
+{
+    uint32_t low = ev->data.u64;
+    uint32_t high = ev->data.u64 >> 32;
+    VmrpcSock *s;
+
+    switch (low) {
+    case VMRPC_EPOLL_TIMER: {
+        uint64_t expirations;
+
+        if (read(srv->timer_fd, &expirations, sizeof(expirations)) > 0) {
+            vmrpc_resolver_process_timer(srv);
+        }
+        break;
+    }
+    case VMRPC_EPOLL_DNS:
+        vmrpc_resolver_process_fd(srv, high, ev->events);
+        break;
+    default:
+        s = vmrpc_sock_find(srv, low, high);
+        if (s && s->backing == VMRPC_BACKING_HOST) {
+            set_ready(s, ev->events);
+            vmrpc_sock_notify(srv, s);
+        }
+    }
+}
+
+int vmrpc_server_fd(const VmrpcServer *srv)
+{
+    return srv->epoll_fd;
+}
+
+bool vmrpc_server_process(VmrpcServer *srv)
+{
+    struct epoll_event ev[EPOLL_BATCH];
+    int n = epoll_wait(srv->epoll_fd, ev, EPOLL_BATCH, 0);
+
+    for (int i = 0; i < n; i++) {
+        process_one(srv, &ev[i]);
+    }
+    return n > 0;
+}
+
+/* --- requests -------------------------------------------------------------- */
+
+static void decode(VmrpcCall *call, const struct vmrpc_req *req)
+{
+    call->op = GUINT16_FROM_LE(req->op);
+    call->handle = GUINT32_FROM_LE(req->sock);
+    call->gen = GUINT32_FROM_LE(req->gen);
+    call->control_len = GUINT32_FROM_LE(req->control_len);
+    call->addr = req->addr;
+    for (unsigned i = 0; i < G_N_ELEMENTS(call->arg); i++) {
+        call->arg[i] = GUINT32_FROM_LE(req->u.raw[i]);
+    }
+}
+
+/* Where control and data are; returns 0 or -EINVAL. */
+static int lay_out(VmrpcCall *call, size_t out_total, size_t in_total,
+                   const struct vmrpc_req *req)
+{
+    size_t out_control = call->op == VMRPC_SENDMSG ? call->control_len : 0;
+    size_t in_control = call->op == VMRPC_RECVMSG ? call->control_len : 0;
+
+    if (req->reserved || call->control_len > VMRPC_CONTROL_MAX ||
+        call->control_len != out_control + in_control ||
+        out_total < sizeof(*req) + out_control ||
+        in_total < sizeof(struct vmrpc_resp) + in_control) {
+        return -EINVAL;
+    }
+    call->out_len = out_total - sizeof(*req) - out_control;
+    call->in_len = in_total - sizeof(struct vmrpc_resp) - in_control;
+    if (call->out_len > VMRPC_DATA_MAX || call->in_len > VMRPC_DATA_MAX) {
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static void encode_result(struct vmrpc_resp *resp, const VmrpcCall *call)
+{
+    resp->value = GUINT32_TO_LE(call->value);
+    resp->msg_flags = GUINT32_TO_LE(call->msg_flags);
+    resp->control_len = GUINT32_TO_LE(call->in_control_len);
+    if (call->result.sin_family == AF_INET) {
+        resp->addr.family = GUINT16_TO_LE(VMRPC_AF_INET);
+        resp->addr.port = call->result.sin_port;
+        resp->addr.addr = call->result.sin_addr.s_addr;
+    }
+}
+
+ssize_t vmrpc_server_call(VmrpcServer *srv,
+                          const struct iovec *out, unsigned out_num,
+                          const struct iovec *in, unsigned in_num)
+{
+    VmrpcCall call = { .out = out, .out_num = out_num,
+                       .in = in, .in_num = in_num };
+    size_t out_total = iov_total(out, out_num);
+    size_t in_total = iov_total(in, in_num);
+    struct vmrpc_resp resp = { };
+    struct vmrpc_req req;
+    VmrpcSock *s;
+    int ret;
+
+    if (out_total < sizeof(req) || in_total < sizeof(resp)) {
+        srv->counters.requests_malformed++;
+        return -EBADMSG;
+    }
+    vmrpc_iov_read(out, out_num, 0, &req, sizeof(req));
+    decode(&call, &req);
+    srv->counters.requests++;
+
+    ret = lay_out(&call, out_total, in_total, &req);
+    if (ret == 0) {
+        ret = vmrpc_call_execute(srv, &call);
+    } else {
+        srv->counters.requests_malformed++;
+    }
+
+    resp.error = GUINT32_TO_LE(-ret);
+    encode_result(&resp, &call);
+    s = vmrpc_sock_find(srv, call.handle, call.gen);
+    if (s) {
+        tell(s, &resp.ready, &resp.ready_seq, &resp.so_error);
+    }
+    vmrpc_iov_write(in, in_num, 0, &resp, sizeof(resp));
+    if (srv->tracer.call) {
+        srv->tracer.call(srv->tracer.opaque, call.op, call.handle, -ret,
+                         call.value);
+    }
+    if (call.op == VMRPC_RECVMSG && ret == 0) {
+        return sizeof(resp) + call.control_len + call.in_data_len;
+    }
+    return sizeof(resp) + call.in_data_len;
+}
+
+/* --- life ------------------------------------------------------------------ */
+
+static GQuark server_error_quark(void)
+{
+    return g_quark_from_static_string("vmrpc-server-error");
+}
+
+/* address6 (guest4 without translation) must be an address of this host. */
+static bool check_own_address(VmrpcServer *srv, GError **errp)
+{
+    struct sockaddr_storage ss;
+    char text[INET6_ADDRSTRLEN];
+    int len, fd, err = 0;
+
+    if (srv->config.translate && !srv->config.has_address6) {
+        return true;
+    }
+    len = vmrpc_own_address(srv, 0, &ss);
+    fd = socket(ss.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&ss, len) < 0) {
+        err = errno;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (err && srv->config.translate) {
+        inet_ntop(AF_INET6, &srv->config.address6, text, sizeof(text));
+        g_set_error(errp, server_error_quark(), err,
+                    "address6=%s cannot be used on this host: %s; add it to "
+                    "an interface first, e.g. 'ip -6 address add %s/128 dev "
+                    "lo'", text, g_strerror(err), text);
+    } else if (err) {
+        inet_ntop(AF_INET, &srv->config.guest4, text, sizeof(text));
+        g_set_error(errp, server_error_quark(), err,
+                    "guest4=%s cannot be used on this host: %s; with "
+                    "translate=off it must be one of the host's addresses",
+                    text, g_strerror(err));
+    }
+    return !err;
+}
+
+static bool load_policy(VmrpcServer *srv, GError **errp)
+{
+    g_autofree char *text = NULL;
+    gsize len;
+
+    if (!srv->config.policy_file) {
+        return true;
+    }
+    if (!g_file_get_contents(srv->config.policy_file, &text, &len, errp)) {
+        g_prefix_error(errp, "policy=%s: ", srv->config.policy_file);
+        return false;
+    }
+    srv->policy = vmrpc_policy_parse(text, len, srv->config.policy_file, errp);
+    return srv->policy;
+}
+
+static bool make_map(VmrpcServer *srv, GError **errp)
+{
+    VmrpcAddrReserved reserved[] = {
+        { srv->config.guest4, "guest4" },
+        { srv->config.resolver4, "resolver4" },
+    };
+    size_t num = srv->config.resolver4.s_addr ? 2 : 1;
+
+    if (!srv->config.translate) {
+        return true;
+    }
+    srv->map = vmrpc_addrmap_new(srv->config.pool4, srv->config.pool4_prefix,
+                                 reserved, num, errp);
+    return srv->map;
+}
+
+static bool make_epoll(VmrpcServer *srv, GError **errp)
+{
+    struct epoll_event ev = { .events = EPOLLIN,
+                              .data.u64 = VMRPC_EPOLL_TIMER };
+
+    srv->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    srv->timer_fd = timerfd_create(CLOCK_MONOTONIC,
+                                   TFD_CLOEXEC | TFD_NONBLOCK);
+    if (srv->epoll_fd < 0 || srv->timer_fd < 0 ||
+        epoll_ctl(srv->epoll_fd, EPOLL_CTL_ADD, srv->timer_fd, &ev) < 0) {
+        g_set_error(errp, server_error_quark(), errno,
+                    "no descriptor for the socket server: %s",
+                    g_strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
+                              GError **errp)
+{
+    VmrpcServer *srv = g_new0(VmrpcServer, 1);
+
+    srv->config = *config;
+    srv->epoll_fd = -1;
+    srv->timer_fd = -1;
+    srv->event_tail = &srv->event_head;
+    srv->socks = calloc(config->max_sockets, sizeof(*srv->socks));
+    if (!srv->socks) {
+        g_set_error(errp, server_error_quark(), ENOMEM,
+                    "max-sockets=%u: no memory", config->max_sockets);
+        goto err;
+    }
+    if (config->nat64_mode == VMRPC_NAT64_FIXED) {
+        srv->nat64 = config->nat64_prefix;
+        srv->has_nat64 = true;
+    }
+    if (!make_map(srv, errp) || !load_policy(srv, errp) ||
+        !make_epoll(srv, errp)) {
+        goto err;
+    }
+    srv->route = vmrpc_route_new(errp);
+    if (!srv->route || (!incoming && !check_own_address(srv, errp)) ||
+        vmrpc_resolver_init(srv, errp) < 0) {
+        goto err;
+    }
+    /* They belong to the caller and are not needed any more. */
+    srv->config.policy_file = NULL;
+    srv->config.dns = NULL;
+    return srv;
+
+err:
+    vmrpc_server_free(srv);
+    return NULL;
+}
+
+void vmrpc_server_reset(VmrpcServer *srv)
+{
+    for (uint32_t i = 0; srv->sock_num && i < srv->config.max_sockets; i++) {
+        if (srv->socks[i]) {
+            vmrpc_sock_remove(srv, srv->socks[i]);
+        }
+    }
+}
+
+void vmrpc_server_free(VmrpcServer *srv)
+{
+    if (!srv) {
+        return;
+    }
+    if (srv->socks) {
+        vmrpc_server_reset(srv);
+    }
+    vmrpc_resolver_cleanup(srv);
+    vmrpc_route_free(srv->route);
+    vmrpc_policy_free(srv->policy);
+    vmrpc_addrmap_free(srv->map);
+    if (srv->timer_fd >= 0) {
+        close(srv->timer_fd);
+    }
+    if (srv->epoll_fd >= 0) {
+        close(srv->epoll_fd);
+    }
+    free(srv->socks);
+    g_free(srv);
+}
+
+void vmrpc_server_set_tracer(VmrpcServer *srv, const VmrpcTracer *tracer)
+{
+    srv->tracer = *tracer;
+}
+
+const VmrpcCounters *vmrpc_server_counters(const VmrpcServer *srv)
+{
+    return &srv->counters;
+}
+
+VmrpcAddrMap *vmrpc_server_addrmap(VmrpcServer *srv)
+{
+    return srv->map;
+}
+
+uint32_t vmrpc_server_sockets(const VmrpcServer *srv)
+{
+    return srv->sock_num;
+}
+
+void vmrpc_server_fill_config(const VmrpcServer *srv,
+                              struct vmrpc_config *config)
+{
+    config->version = GUINT16_TO_LE(VMRPC_VERSION);
+    config->max_sockets = GUINT32_TO_LE(srv->config.max_sockets);
+    config->guest4 = srv->config.guest4.s_addr;
+    config->guest4_prefix = srv->config.guest4_prefix;
+    config->resolver4 = srv->config.resolver4.s_addr;
+    if (srv->config.translate) {
+        config->pool4 = srv->config.pool4.s_addr;
+        config->pool4_prefix = srv->config.pool4_prefix;
+    }
+}

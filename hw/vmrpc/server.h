@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc server: executes a guest's socket calls on the host.
+ *
+ * Thread safety: none.  One thread at a time owns a server; the device hands
+ * it from the main thread to its IOThread and back.
+ */
+#ifndef VMRPC_SERVER_H
+#define VMRPC_SERVER_H
+
+#include <glib.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "vmmnet/vmrpc.h"
+#include "hw/vmrpc/addrmap.h"
+#include "hw/vmrpc/policy.h"
+#include "net/packet/nat64.h"
+
+/* Where the NAT64 prefix comes from. */
+typedef enum VmrpcNat64Mode {
+    VMRPC_NAT64_OFF,
+    VMRPC_NAT64_AUTO,           /* RFC 7050, asked of the upstream servers */
+    VMRPC_NAT64_FIXED,
+} VmrpcNat64Mode;
+
+/*
+ * What a server needs to know.  Strings and the policy belong to the caller
+ * of vmrpc_server_new(), which copies what it keeps.
+ */
+typedef struct VmrpcServerConfig {
+    bool translate;             /* host side IPv6 (true) or IPv4 */
+    bool has_address6;
+    struct in6_addr address6;   /* the VM's own address on the host */
+    struct in_addr guest4;      /* the same address, as the guest sees it */
+    unsigned guest4_prefix;
+    struct in_addr pool4;       /* virtual addresses; unused without translate */
+    unsigned pool4_prefix;
+    struct in_addr resolver4;   /* where the DNS proxy answers; 0: nowhere */
+    const char *const *dns;     /* upstream servers, NULL-terminated; NULL or
+                                   empty: those of /etc/resolv.conf */
+    VmrpcNat64Mode nat64_mode;
+    Nat64Prefix nat64_prefix;   /* for VMRPC_NAT64_FIXED */
+    const char *policy_file;    /* NULL: built-in refusals only */
+    uint32_t max_sockets;       /* 1 .. VMRPC_SOCKETS_MAX */
+} VmrpcServerConfig;
+
+/*
+ * Everything that was counted.  The X-macro lets the device publish each
+ * counter by its name without a second list.
+ */
+#define VMRPC_COUNTERS(X)                                                     \
+    X(requests)                 /* requests executed */                       \
+    X(requests_malformed)       /* refused: the header was wrong */           \
+    X(events)                   /* readiness events handed out */             \
+    X(sockets_opened)                                                         \
+    X(sockets_closed)                                                         \
+    X(sockets_refused_limit)    /* max-sockets reached */                     \
+    X(sockets_refused_host)     /* the host had no descriptor or memory */    \
+    X(bytes_sent)                                                             \
+    X(bytes_received)                                                         \
+    X(refused_policy)           /* a deny rule of the policy file */          \
+    X(refused_builtin)          /* loopback, link-local, metadata ... */      \
+    X(refused_host_address)     /* one of the host's own addresses */         \
+    X(unreachable_no_mapping)   /* pool address that maps to nothing */       \
+    X(unreachable_no_nat64)     /* IPv4 destination and no prefix */          \
+    X(dropped_pool_full)        /* connection or datagram of a peer that no   \
+                                   virtual address was left for */            \
+    X(dropped_dns_queue_full)   /* answers a guest socket did not fetch */    \
+    X(control_dropped)          /* ancillary data without IPv4 equivalent */  \
+    X(connections_lost)         /* could not follow a migration */
+
+typedef struct VmrpcCounters {
+#define VMRPC_COUNTER_FIELD(name) uint64_t name;
+    VMRPC_COUNTERS(VMRPC_COUNTER_FIELD)
+#undef VMRPC_COUNTER_FIELD
+} VmrpcCounters;
+
+typedef struct VmrpcServer VmrpcServer;
+
+/* Who wants to watch; every member may be NULL. */
+typedef struct VmrpcTracer {
+    /* A request was executed: its fields, error (errno or 0) and value. */
+    void (*call)(void *opaque, unsigned op, uint32_t handle, int error,
+                 uint32_t value);
+    /* A destination was refused; @dest and @reason are text. */
+    void (*refused)(void *opaque, const char *dest, unsigned port,
+                    const char *reason);
+    void *opaque;
+} VmrpcTracer;
+
+/*
+ * Makes a server.  Checks that address6 (with translate off: guest4) is an
+ * address of this host unless @incoming, when it may arrive only with the VM.
+ * Returns NULL and sets @errp on failure; the message names the property.
+ */
+VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
+                              GError **errp);
+
+/* Closes every host socket and frees the server.  NULL is allowed. */
+void vmrpc_server_free(VmrpcServer *srv);
+
+/*
+ * Closes every host socket, as if the guest had closed them all without
+ * sending anything more; the address map stays.
+ */
+void vmrpc_server_reset(VmrpcServer *srv);
+
+/*
+ * Executes one request.
+ *
+ * @out: the readable part of the chain, request header first
+ * @in: the writable part; the response is written to its beginning
+ * Data is read from and written to the remaining vectors in place.
+ *
+ * Returns the number of bytes written to @in, counted from its beginning, or
+ * -EBADMSG if the chain cannot hold a header and a response; then nothing was
+ * done.  Every other mistake of the guest is answered in the response.
+ */
+ssize_t vmrpc_server_call(VmrpcServer *srv,
+                          const struct iovec *out, unsigned out_num,
+                          const struct iovec *in, unsigned in_num);
+
+/*
+ * A descriptor that polls readable whenever vmrpc_server_process() has
+ * something to do: host sockets, DNS, timers.  Owned by the server.
+ */
+int vmrpc_server_fd(const VmrpcServer *srv);
+
+/*
+ * Takes what happened on host sockets since the last call, a bounded number
+ * of occurrences a call; more leave vmrpc_server_fd() readable.  Never blocks.
+ * Returns true if anything happened.
+ */
+bool vmrpc_server_process(VmrpcServer *srv);
+
+/* True if vmrpc_server_next_event() would return an event. */
+bool vmrpc_server_has_event(const VmrpcServer *srv);
+
+/*
+ * Fills @ev with the next event for the guest.  Returns false if there is
+ * none.  An event stays pending until it is fetched here: call it only with a
+ * guest buffer at hand.
+ */
+bool vmrpc_server_next_event(VmrpcServer *srv, struct vmrpc_event *ev);
+
+/* Sets or replaces the tracer; copied. */
+void vmrpc_server_set_tracer(VmrpcServer *srv, const VmrpcTracer *tracer);
+
+const VmrpcCounters *vmrpc_server_counters(const VmrpcServer *srv);
+VmrpcAddrMap *vmrpc_server_addrmap(VmrpcServer *srv);
+uint32_t vmrpc_server_sockets(const VmrpcServer *srv);
+
+/* Fills the parts of the device's configuration that the server knows. */
+void vmrpc_server_fill_config(const VmrpcServer *srv,
+                              struct vmrpc_config *config);
+
+/* --- migration: flat records, so that the device can put them on the wire -- */
+
+#define VMRPC_SAVED_OPTIONS     32
+
+typedef struct VmrpcSavedOption {
+    uint32_t level;             /* the guest's (level, name) and value */
+    uint32_t name;
+    uint32_t len;
+    uint8_t value[VMRPC_OPTVAL_MAX];
+} VmrpcSavedOption;
+
+enum {
+    VMRPC_SAVED_BOUND = 1,
+    VMRPC_SAVED_LISTENING = 2,
+    VMRPC_SAVED_CONNECTED = 4,  /* datagram: peer is set; stream: lost */
+    VMRPC_SAVED_RESOLVER = 8,   /* the peer is the DNS proxy */
+};
+
+typedef struct VmrpcSavedSock {
+    uint32_t handle;
+    uint32_t gen;
+    uint32_t type;              /* SOCK_STREAM, SOCK_DGRAM */
+    uint32_t flags;
+    uint32_t ready_seq;
+    uint32_t backlog;
+    uint16_t local_port;        /* host byte order */
+    uint16_t peer_port;         /* host byte order */
+    uint32_t peer4;             /* network byte order */
+    uint32_t option_num;
+    VmrpcSavedOption option[VMRPC_SAVED_OPTIONS];
+} VmrpcSavedSock;
+
+/* Calls @fn for every socket with a record that is valid during the call. */
+void vmrpc_server_save(const VmrpcServer *srv,
+                       void (*fn)(void *opaque, const VmrpcSavedSock *saved),
+                       void *opaque);
+
+/*
+ * Makes a socket again from its record: listening and datagram sockets are
+ * bound again, an established stream is lost and reports ECONNRESET.
+ * The address map must have been restored before.  Returns 0, or -EINVAL for
+ * a record that no vmrpc_server_save() can have written.
+ */
+int vmrpc_server_restore(VmrpcServer *srv, const VmrpcSavedSock *saved);
+
+#endif /* VMRPC_SERVER_H */

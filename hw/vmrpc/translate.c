@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc server: addresses of the guest and of the host
+ *
+ * Theory of operation
+ * ===================
+ *
+ * The one place of the server that knows both families (paper, section 4.3).
+ * Towards the host a guest's IPv4 address becomes
+ *
+ *   INADDR_ANY, guest4    the VM's own address6
+ *   in pool4              what the address map says; else EHOSTUNREACH
+ *   any other             the address inside the NAT64 prefix (RFC 6052);
+ *                         ENETUNREACH at once when there is none
+ *
+ * and back, with the map giving a peer that it does not know a new virtual
+ * address.  With translate=off the host side is IPv4 and only INADDR_ANY
+ * changes, into guest4.
+ *
+ * A destination is checked against the policy after translation, as the
+ * address that would really be contacted.
+ */
+#include "hw/vmrpc/server-internal.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+
+static int put_in6(struct sockaddr_storage *ss, const struct in6_addr *addr,
+                   in_port_t port)
+{
+    struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)ss;
+
+    memset(sin6, 0, sizeof(*sin6));
+    sin6->sin6_family = AF_INET6;
+    sin6->sin6_addr = *addr;
+    sin6->sin6_port = port;
+    return sizeof(*sin6);
+}
+
+static int put_in4(struct sockaddr_storage *ss, struct in_addr addr,
+                   in_port_t port)
+{
+    struct sockaddr_in *sin = (struct sockaddr_in *)ss;
+
+    memset(sin, 0, sizeof(*sin));
+    sin->sin_family = AF_INET;
+    sin->sin_addr = addr;
+    sin->sin_port = port;
+    return sizeof(*sin);
+}
+
+int vmrpc_own_address(const VmrpcServer *srv, in_port_t port,
+                      struct sockaddr_storage *host)
+{
+    if (!srv->config.translate) {
+        return put_in4(host, srv->config.guest4, port);
+    }
+    if (!srv->config.has_address6) {
+        return -EADDRNOTAVAIL;
+    }
+    return put_in6(host, &srv->config.address6, port);
+}
+
+static bool is_own(const VmrpcServer *srv, struct in_addr addr)
+{
+    return addr.s_addr == INADDR_ANY ||
+           addr.s_addr == srv->config.guest4.s_addr;
+}
+
+/* An address that is neither unicast nor expressible on the other side. */
+static bool is_group(struct in_addr addr)
+{
+    uint32_t host = ntohl(addr.s_addr);
+
+    return IN_MULTICAST(host) || host == INADDR_BROADCAST;
+}
+
+int vmrpc_addr_to_host(VmrpcServer *srv, struct in_addr guest,
+                       in_port_t port, struct sockaddr_storage *host)
+{
+    struct in6_addr addr6;
+
+    if (is_own(srv, guest)) {
+        return vmrpc_own_address(srv, port, host);
+    }
+    if (!srv->config.translate) {
+        return put_in4(host, guest, port);
+    }
+    if (is_group(guest)) {
+        return -ENETUNREACH;
+    }
+    if (vmrpc_addrmap_contains(srv->map, guest)) {
+        if (vmrpc_addrmap_lookup4(srv->map, guest, &addr6) < 0) {
+            srv->counters.unreachable_no_mapping++;
+            return -EHOSTUNREACH;
+        }
+        return put_in6(host, &addr6, port);
+    }
+    if (!srv->has_nat64) {
+        srv->counters.unreachable_no_nat64++;
+        return -ENETUNREACH;
+    }
+    nat64_embed(&srv->nat64, guest, &addr6);
+    return put_in6(host, &addr6, port);
+}
+
+static void fill_dest(const struct sockaddr_storage *host, VmrpcDest *dest)
+{
+    dest->family = host->ss_family;
+    if (host->ss_family == AF_INET6) {
+        const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)host;
+
+        dest->addr6 = sin6->sin6_addr;
+        dest->port = ntohs(sin6->sin6_port);
+    } else {
+        const struct sockaddr_in *sin = (const struct sockaddr_in *)host;
+
+        dest->addr4 = sin->sin_addr;
+        dest->port = ntohs(sin->sin_port);
+    }
+}
+
+static void refused(VmrpcServer *srv, const VmrpcDest *dest,
+                    VmrpcVerdictReason why)
+{
+    char text[INET6_ADDRSTRLEN];
+
+    if (srv->tracer.refused) {
+        inet_ntop(dest->family, dest->family == AF_INET6
+                  ? (const void *)&dest->addr6 : &dest->addr4,
+                  text, sizeof(text));
+        srv->tracer.refused(srv->tracer.opaque, text, dest->port,
+                            vmrpc_verdict_name(why));
+    }
+    switch (why) {
+    case VMRPC_VERDICT_DENY_DEFAULT:
+    case VMRPC_VERDICT_DENY_RULE:
+        srv->counters.refused_policy++;
+        break;
+    case VMRPC_VERDICT_HOST:
+        srv->counters.refused_host_address++;
+        break;
+    default:
+        srv->counters.refused_builtin++;
+    }
+}
+
+int vmrpc_dest_to_host(VmrpcServer *srv, const struct sockaddr_in *guest,
+                       int proto, struct sockaddr_storage *host)
+{
+    int len = vmrpc_addr_to_host(srv, guest->sin_addr, guest->sin_port, host);
+    VmrpcVerdictReason why;
+    VmrpcDest dest = { .proto = proto };
+    struct in_addr addr4;
+    int ret;
+
+    if (len < 0) {
+        return len;
+    }
+    fill_dest(host, &dest);
+    dest.is_local = vmrpc_route_is_local(srv->route,
+                                         (const struct sockaddr *)host);
+    ret = vmrpc_policy_check(srv->policy, &dest, &why);
+    if (ret == 0 && srv->has_nat64 && host->ss_family == AF_INET6 &&
+        nat64_extract(&srv->nat64, &dest.addr6, &addr4)) {
+        /* The translator will contact this IPv4 address: judge it too. */
+        dest.family = AF_INET;
+        dest.addr4 = addr4;
+        ret = vmrpc_policy_check(srv->policy, &dest, &why);
+    }
+    if (ret < 0) {
+        refused(srv, &dest, why);
+        return ret;
+    }
+    return len;
+}
+
+int vmrpc_addr_to_guest(VmrpcServer *srv, const struct sockaddr_storage *host,
+                        struct sockaddr_in *guest)
+{
+    const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)host;
+    struct in_addr addr4;
+
+    memset(guest, 0, sizeof(*guest));
+    if (host->ss_family == AF_INET) {
+        memcpy(guest, host, sizeof(*guest));
+        return 0;
+    }
+    if (host->ss_family != AF_INET6) {
+        return 0;
+    }
+    guest->sin_family = AF_INET;
+    guest->sin_port = sin6->sin6_port;
+    if (IN6_IS_ADDR_UNSPECIFIED(&sin6->sin6_addr)) {
+        return 0;
+    }
+    if (srv->config.has_address6 &&
+        IN6_ARE_ADDR_EQUAL(&sin6->sin6_addr, &srv->config.address6)) {
+        guest->sin_addr = srv->config.guest4;
+        return 0;
+    }
+    if (srv->has_nat64 &&
+        nat64_extract(&srv->nat64, &sin6->sin6_addr, &guest->sin_addr)) {
+        return 0;
+    }
+    if (vmrpc_addrmap_lease(srv->map, &sin6->sin6_addr, VMRPC_PEER_LEASE_S,
+                            vmrpc_now_ms(), &addr4, NULL) < 0) {
+        return -ENOSPC;
+    }
+    guest->sin_addr = addr4;
+    return 0;
+}

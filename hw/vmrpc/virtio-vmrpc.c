@@ -1,0 +1,898 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * virtio-vmrpc: sockets of the guest, executed on the host
+ *
+ * Theory of operation
+ * ===================
+ *
+ * This file connects the socket server (server.c) to QEMU: virtqueues, an
+ * IOThread, properties, migration.  The wire format is explained in
+ * vmmnet/vmrpc.h, the server in server.c.
+ *
+ * While the guest's driver runs (ioeventfd started), the server belongs to
+ * the IOThread.  Three things wake it there: a kick of a request queue, the
+ * server's own descriptor, and, when an event had to wait for a buffer, a
+ * kick of the event queue.  All of them can be polled, so the IOThread's
+ * adaptive polling applies.  The BQL is never taken.
+ *
+ * At any other time (realize, reset, migration, unplug) ioeventfd is stopped
+ * and the server belongs to the main thread under the BQL.  Starting and
+ * stopping hand it over, with a bottom half in the IOThread as the barrier.
+ *
+ * Requests complete at once, so there is never one in flight when the device
+ * stops, and migration has only the server's tables to carry.
+ */
+#include "qemu/osdep.h"
+
+#include <arpa/inet.h>
+
+#include "block/aio-wait.h"
+#include "hw/qdev-properties.h"
+#include "hw/virtio/virtio-bus.h"
+#include "hw/vmrpc/virtio-vmrpc.h"
+#include "migration/vmstate.h"
+#include "qapi/error.h"
+#include "qapi/visitor.h"
+#include "qemu/cutils.h"
+#include "qemu/error-report.h"
+#include "qemu/iov.h"
+#include "qemu/module.h"
+#include "system/runstate.h"
+#include "trace.h"
+
+/* Requests executed before the other queues and the sockets get their turn. */
+#define REQUEST_BATCH           64
+
+/* Event buffers that the guest may post. */
+#define EVENT_QUEUE_SIZE        256
+
+/* What programs that ask the guest's interface are told. */
+#define GUEST_MTU               65535
+
+QEMU_BUILD_BUG_ON(VIRTQUEUE_MAX_SIZE > IOV_MAX);
+
+/* --- data path: in the thread that owns the server -------------------------- */
+
+static void push_event(VirtIOVmrpc *s, const struct vmrpc_event *ev)
+{
+    VirtIODevice *vdev = VIRTIO_DEVICE(s);
+    VirtQueueElement *elem = virtqueue_pop(s->event_vq, sizeof(*elem));
+
+    if (!elem) {
+        return;                 /* the queue is broken and says so itself */
+    }
+    if (iov_from_buf(elem->in_sg, elem->in_num, 0, ev, sizeof(*ev)) !=
+        sizeof(*ev)) {
+        virtio_error(vdev, "virtio-vmrpc: event buffer of less than %zu bytes",
+                     sizeof(*ev));
+        virtqueue_detach_element(s->event_vq, elem, 0);
+    } else {
+        trace_virtio_vmrpc_event(s, le32_to_cpu(ev->sock),
+                                 le32_to_cpu(ev->ready),
+                                 le32_to_cpu(ev->so_error));
+        virtqueue_push(s->event_vq, elem, sizeof(*ev));
+    }
+    g_free(elem);
+}
+
+/* Hands out events as long as there are buffers for them. */
+static void flush_events(VirtIOVmrpc *s)
+{
+    VirtIODevice *vdev = VIRTIO_DEVICE(s);
+    struct vmrpc_event ev;
+    bool pushed = false;
+
+    while (vmrpc_server_has_event(s->server)) {
+        if (virtio_queue_empty(s->event_vq)) {
+            /* Ask for a kick, then look again: it may just have come. */
+            virtio_queue_set_notification(s->event_vq, 1);
+            if (virtio_queue_empty(s->event_vq)) {
+                trace_virtio_vmrpc_event_starved(s);
+                s->event_starved = true;
+                break;
+            }
+            virtio_queue_set_notification(s->event_vq, 0);
+        }
+        if (vmrpc_server_next_event(s->server, &ev)) {
+            push_event(s, &ev);
+            pushed = true;
+        }
+        if (vdev->broken) {
+            return;
+        }
+    }
+    if (pushed) {
+        virtio_notify_irqfd(vdev, s->event_vq);
+    }
+}
+
+/* Executes the next request; false if there is none. */
+static bool process_request(VirtIOVmrpc *s, VirtQueue *vq)
+{
+    VirtIODevice *vdev = VIRTIO_DEVICE(s);
+    g_autofree VirtQueueElement *elem = virtqueue_pop(vq, sizeof(*elem));
+    ssize_t len;
+
+    if (!elem) {
+        return false;
+    }
+    len = vmrpc_server_call(s->server, elem->out_sg, elem->out_num,
+                            elem->in_sg, elem->in_num);
+    if (len < 0) {
+        virtio_error(vdev, "virtio-vmrpc: request without room for header "
+                     "and response");
+        virtqueue_detach_element(vq, elem, 0);
+        return false;
+    }
+    virtqueue_push(vq, elem, len);
+    virtio_notify_irqfd(vdev, vq);
+    return true;
+}
+
+static void process_queue(VirtIOVmrpc *s, VirtQueue *vq)
+{
+    unsigned done = 0;
+
+    do {
+        virtio_queue_set_notification(vq, 0);
+        while (process_request(s, vq)) {
+            if (++done == REQUEST_BATCH) {
+                /* Come back later, as if kicked. */
+                event_notifier_set(virtio_queue_get_host_notifier(vq));
+                flush_events(s);
+                return;
+            }
+        }
+        virtio_queue_set_notification(vq, 1);
+    } while (!virtio_queue_empty(vq) && !VIRTIO_DEVICE(s)->broken);
+    flush_events(s);
+}
+
+static void handle_request(VirtIODevice *vdev, VirtQueue *vq)
+{
+    VirtIOVmrpc *s = VIRTIO_VMRPC(vdev);
+
+    if (!s->ioeventfd_disabled && !s->ioeventfd_started) {
+        /* Some guests kick before DRIVER_OK: start, the kick is not lost. */
+        virtio_device_start_ioeventfd(vdev);
+        if (!s->ioeventfd_disabled) {
+            return;
+        }
+    }
+    process_queue(s, vq);
+}
+
+static void handle_event(VirtIODevice *vdev, VirtQueue *vq)
+{
+    VirtIOVmrpc *s = VIRTIO_VMRPC(vdev);
+
+    if (s->ioeventfd_started || s->ioeventfd_disabled) {
+        s->event_starved = false;
+        flush_events(s);
+    }
+}
+
+static void server_read(void *opaque)
+{
+    VirtIOVmrpc *s = opaque;
+
+    vmrpc_server_process(s->server);
+    flush_events(s);
+}
+
+static bool server_poll(void *opaque)
+{
+    VirtIOVmrpc *s = opaque;
+    GPollFD pfd = { .fd = vmrpc_server_fd(s->server), .events = G_IO_IN };
+
+    return g_poll(&pfd, 1, 0) > 0;
+}
+
+/*
+ * The event queue is normally full of buffers: that is no work to poll for.
+ * A queue that ran dry is looked at again after every request anyway, and
+ * its kick is for the time when there are no requests.
+ */
+static bool event_vq_poll(void *opaque)
+{
+    return false;
+}
+
+/* --- start and stop: under the BQL ------------------------------------------ */
+
+static unsigned queue_count(const VirtIOVmrpc *s)
+{
+    return VMRPC_QUEUE_REQUEST + s->num_queues;
+}
+
+static void attach_bh(void *opaque)
+{
+    VirtIOVmrpc *s = opaque;
+    VirtIODevice *vdev = VIRTIO_DEVICE(s);
+
+    virtio_queue_set_notification(s->event_vq, 0);
+    aio_set_event_notifier(s->ctx, virtio_queue_get_host_notifier(s->event_vq),
+                           virtio_queue_host_notifier_read, event_vq_poll,
+                           virtio_queue_host_notifier_read);
+    for (unsigned i = VMRPC_QUEUE_REQUEST; i < queue_count(s); i++) {
+        virtio_queue_aio_attach_host_notifier(virtio_get_queue(vdev, i),
+                                              s->ctx);
+    }
+    aio_set_fd_handler(s->ctx, vmrpc_server_fd(s->server), server_read, NULL,
+                       server_poll, server_read, s);
+    /* What happened while stopped, also on the source of a migration. */
+    server_read(s);
+}
+
+static void detach_bh(void *opaque)
+{
+    VirtIOVmrpc *s = opaque;
+    VirtIODevice *vdev = VIRTIO_DEVICE(s);
+
+    aio_set_fd_handler(s->ctx, vmrpc_server_fd(s->server), NULL, NULL, NULL,
+                       NULL, NULL);
+    for (unsigned i = 0; i < queue_count(s); i++) {
+        VirtQueue *vq = virtio_get_queue(vdev, i);
+
+        virtio_queue_aio_detach_host_notifier(vq, s->ctx);
+        /* A kick that came in between. */
+        virtio_queue_host_notifier_read(virtio_queue_get_host_notifier(vq));
+    }
+}
+
+/* Gives every queue an ioeventfd, in one transaction; 0 or -errno. */
+static int set_host_notifiers(VirtIOVmrpc *s)
+{
+    VirtioBusState *bus = VIRTIO_BUS(qdev_get_parent_bus(DEVICE(s)));
+    unsigned i, done;
+    int ret = 0;
+
+    memory_region_transaction_begin();
+    for (done = 0; done < queue_count(s); done++) {
+        ret = virtio_bus_set_host_notifier(bus, done, true);
+        if (ret < 0) {
+            break;
+        }
+    }
+    for (i = 0; ret < 0 && i < done; i++) {
+        virtio_bus_set_host_notifier(bus, i, false);
+    }
+    /* The commit expects the descriptors to be open. */
+    memory_region_transaction_commit();
+    for (i = 0; ret < 0 && i < done; i++) {
+        virtio_bus_cleanup_host_notifier(bus, i);
+    }
+    return ret;
+}
+
+static void clear_host_notifiers(VirtIOVmrpc *s)
+{
+    VirtioBusState *bus = VIRTIO_BUS(qdev_get_parent_bus(DEVICE(s)));
+    unsigned i;
+
+    memory_region_transaction_begin();
+    for (i = 0; i < queue_count(s); i++) {
+        virtio_bus_set_host_notifier(bus, i, false);
+    }
+    memory_region_transaction_commit();
+    for (i = 0; i < queue_count(s); i++) {
+        virtio_bus_cleanup_host_notifier(bus, i);
+    }
+}
+
+static int virtio_vmrpc_start_ioeventfd(VirtIODevice *vdev)
+{
+    VirtIOVmrpc *s = VIRTIO_VMRPC(vdev);
+    BusState *qbus = qdev_get_parent_bus(DEVICE(s));
+    VirtioBusClass *k = VIRTIO_BUS_GET_CLASS(qbus);
+    int ret;
+
+    if (s->ioeventfd_started || s->ioeventfd_starting) {
+        return 0;
+    }
+    s->ioeventfd_starting = true;
+
+    ret = k->set_guest_notifiers(qbus->parent, queue_count(s), true);
+    if (ret < 0) {
+        error_report("virtio-vmrpc: cannot set guest notifiers: %s",
+                     strerror(-ret));
+        goto err;
+    }
+    ret = set_host_notifiers(s);
+    if (ret < 0) {
+        error_report("virtio-vmrpc: cannot set host notifiers: %s",
+                     strerror(-ret));
+        goto err_guest_notifiers;
+    }
+    s->ioeventfd_starting = false;
+    s->ioeventfd_started = true;
+    trace_virtio_vmrpc_start(s, s->num_queues);
+    aio_wait_bh_oneshot(s->ctx, attach_bh, s);
+    return 0;
+
+err_guest_notifiers:
+    k->set_guest_notifiers(qbus->parent, queue_count(s), false);
+err:
+    s->ioeventfd_disabled = true;
+    s->ioeventfd_starting = false;
+    return ret;
+}
+
+static void virtio_vmrpc_stop_ioeventfd(VirtIODevice *vdev)
+{
+    VirtIOVmrpc *s = VIRTIO_VMRPC(vdev);
+    BusState *qbus = qdev_get_parent_bus(DEVICE(s));
+    VirtioBusClass *k = VIRTIO_BUS_GET_CLASS(qbus);
+
+    if (!s->ioeventfd_started || s->ioeventfd_stopping) {
+        return;
+    }
+    s->ioeventfd_stopping = true;
+    aio_wait_bh_oneshot(s->ctx, detach_bh, s);
+    clear_host_notifiers(s);
+    k->set_guest_notifiers(qbus->parent, queue_count(s), false);
+    s->ioeventfd_started = false;
+    s->ioeventfd_stopping = false;
+    trace_virtio_vmrpc_stop(s);
+}
+
+/* --- virtio ------------------------------------------------------------------ */
+
+static void virtio_vmrpc_get_config(VirtIODevice *vdev, uint8_t *data)
+{
+    VirtIOVmrpc *s = VIRTIO_VMRPC(vdev);
+    struct vmrpc_config config = {
+        .num_queues = cpu_to_le16(s->num_queues),
+        .mtu = cpu_to_le16(GUEST_MTU),
+    };
+
+    vmrpc_server_fill_config(s->server, &config);
+    memcpy(data, &config, sizeof(config));
+}
+
+static uint64_t virtio_vmrpc_get_features(VirtIODevice *vdev,
+                                          uint64_t features, Error **errp)
+{
+    VirtIOVmrpc *s = VIRTIO_VMRPC(vdev);
+
+    if (s->translate) {
+        virtio_add_feature(&features, VMRPC_F_TRANSLATE);
+    }
+    return features;
+}
+
+static void virtio_vmrpc_reset(VirtIODevice *vdev)
+{
+    VirtIOVmrpc *s = VIRTIO_VMRPC(vdev);
+
+    assert(!s->ioeventfd_started);
+    s->ioeventfd_disabled = false;
+    s->event_starved = false;
+    trace_virtio_vmrpc_reset(s, vmrpc_server_sockets(s->server));
+    vmrpc_server_reset(s->server);
+}
+
+/* --- migration ---------------------------------------------------------------- */
+
+static bool map_num_is_valid(void *opaque, int version_id)
+{
+    VirtIOVmrpc *s = opaque;
+
+    return s->saved_map_num >= 0 &&
+           s->saved_map_num <= 1 << (32 - VMRPC_ADDRMAP_MIN_PREFIX);
+}
+
+static bool sock_num_is_valid(void *opaque, int version_id)
+{
+    VirtIOVmrpc *s = opaque;
+
+    return s->saved_sock_num >= 0 &&
+           (uint32_t)s->saved_sock_num <= s->max_sockets;
+}
+
+static bool option_num_is_valid(void *opaque, int version_id)
+{
+    VmrpcSavedSock *saved = opaque;
+
+    return saved->option_num <= VMRPC_SAVED_OPTIONS;
+}
+
+static const VMStateDescription vmstate_identity = {
+    .name = "virtio-vmrpc/identity",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(translate, VirtIOVmrpcIdentity),
+        VMSTATE_UINT32(guest4, VirtIOVmrpcIdentity),
+        VMSTATE_UINT32(resolver4, VirtIOVmrpcIdentity),
+        VMSTATE_UINT32(pool4, VirtIOVmrpcIdentity),
+        VMSTATE_UINT32(pool4_prefix, VirtIOVmrpcIdentity),
+        VMSTATE_UINT32(max_sockets, VirtIOVmrpcIdentity),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
+static const VMStateDescription vmstate_mapping = {
+    .name = "virtio-vmrpc/mapping",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(addr4, VirtIOVmrpcMapping),
+        VMSTATE_UINT8_ARRAY(addr6, VirtIOVmrpcMapping, 16),
+        VMSTATE_INT64(remaining_ms, VirtIOVmrpcMapping),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
+static const VMStateDescription vmstate_option = {
+    .name = "virtio-vmrpc/option",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(level, VmrpcSavedOption),
+        VMSTATE_UINT32(name, VmrpcSavedOption),
+        VMSTATE_UINT32(len, VmrpcSavedOption),
+        VMSTATE_UINT8_ARRAY(value, VmrpcSavedOption, VMRPC_OPTVAL_MAX),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
+static const VMStateDescription vmstate_sock = {
+    .name = "virtio-vmrpc/socket",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(handle, VmrpcSavedSock),
+        VMSTATE_UINT32(gen, VmrpcSavedSock),
+        VMSTATE_UINT32(type, VmrpcSavedSock),
+        VMSTATE_UINT32(flags, VmrpcSavedSock),
+        VMSTATE_UINT32(ready_seq, VmrpcSavedSock),
+        VMSTATE_UINT32(backlog, VmrpcSavedSock),
+        VMSTATE_UINT16(local_port, VmrpcSavedSock),
+        VMSTATE_UINT16(peer_port, VmrpcSavedSock),
+        VMSTATE_UINT32(peer4, VmrpcSavedSock),
+        VMSTATE_UINT32(option_num, VmrpcSavedSock),
+        VMSTATE_VALIDATE("number of options", option_num_is_valid),
+        VMSTATE_STRUCT_VARRAY_UINT32(option, VmrpcSavedSock, option_num, 1,
+                                     vmstate_option, VmrpcSavedOption),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
+static void drop_saved(VirtIOVmrpc *s)
+{
+    g_clear_pointer(&s->saved_map, g_free);
+    g_clear_pointer(&s->saved_sock, g_free);
+    s->saved_map_num = 0;
+    s->saved_sock_num = 0;
+}
+
+static void save_mapping(const VmrpcAddrMapEntry *entry, void *opaque)
+{
+    VirtIOVmrpc *s = opaque;
+    VirtIOVmrpcMapping *m = &s->saved_map[s->saved_map_num++];
+
+    m->addr4 = entry->addr4.s_addr;
+    memcpy(m->addr6, &entry->addr6, sizeof(m->addr6));
+    m->remaining_ms = entry->remaining_ms;
+}
+
+static void save_sock(void *opaque, const VmrpcSavedSock *saved)
+{
+    VirtIOVmrpc *s = opaque;
+
+    s->saved_sock[s->saved_sock_num++] = *saved;
+}
+
+static int64_t monotonic_ms(void)
+{
+    return g_get_monotonic_time() / 1000;
+}
+
+static int virtio_vmrpc_pre_save(void *opaque)
+{
+    VirtIOVmrpc *s = opaque;
+    VmrpcAddrMap *map = vmrpc_server_addrmap(s->server);
+    VmrpcAddrMapStats stats;
+
+    drop_saved(s);
+    s->saved_identity = s->identity;
+    if (map) {
+        vmrpc_addrmap_stats(map, &stats);
+        s->saved_map = g_new(VirtIOVmrpcMapping, stats.entries);
+        vmrpc_addrmap_foreach(map, monotonic_ms(), save_mapping, s);
+    }
+    s->saved_sock = g_new(VmrpcSavedSock, vmrpc_server_sockets(s->server));
+    vmrpc_server_save(s->server, save_sock, s);
+    return 0;
+}
+
+static int virtio_vmrpc_post_save(void *opaque)
+{
+    drop_saved(opaque);
+    return 0;
+}
+
+static int restore_map(VirtIOVmrpc *s)
+{
+    VmrpcAddrMap *map = vmrpc_server_addrmap(s->server);
+
+    for (int32_t i = 0; i < s->saved_map_num; i++) {
+        const VirtIOVmrpcMapping *m = &s->saved_map[i];
+        struct in_addr addr4 = { .s_addr = m->addr4 };
+        struct in6_addr addr6;
+
+        memcpy(&addr6, m->addr6, sizeof(addr6));
+        if (!map || vmrpc_addrmap_restore(map, addr4, &addr6, m->remaining_ms,
+                                          monotonic_ms()) < 0) {
+            error_report("virtio-vmrpc: address map entry %d of the migration "
+                         "stream does not fit", i);
+            return -EINVAL;
+        }
+    }
+    return 0;
+}
+
+static int virtio_vmrpc_post_load(void *opaque, int version_id)
+{
+    VirtIOVmrpc *s = opaque;
+    int ret = -EINVAL;
+
+    if (memcmp(&s->saved_identity, &s->identity, sizeof(s->identity))) {
+        error_report("virtio-vmrpc: translate, guest4, resolver4, pool4 and "
+                     "max-sockets must be the same as on the source");
+        goto out;
+    }
+    ret = restore_map(s);
+    for (int32_t i = 0; ret == 0 && i < s->saved_sock_num; i++) {
+        ret = vmrpc_server_restore(s->server, &s->saved_sock[i]);
+        if (ret < 0) {
+            error_report("virtio-vmrpc: socket %d of the migration stream "
+                         "does not make sense", i);
+        }
+    }
+out:
+    drop_saved(s);
+    return ret;
+}
+
+static const VMStateDescription vmstate_virtio_vmrpc = {
+    .name = "virtio-vmrpc",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .pre_save = virtio_vmrpc_pre_save,
+    .post_save = virtio_vmrpc_post_save,
+    .post_load = virtio_vmrpc_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_VIRTIO_DEVICE,
+        VMSTATE_STRUCT(saved_identity, VirtIOVmrpc, 1, vmstate_identity,
+                       VirtIOVmrpcIdentity),
+        VMSTATE_INT32(saved_map_num, VirtIOVmrpc),
+        VMSTATE_VALIDATE("number of mappings", map_num_is_valid),
+        VMSTATE_STRUCT_VARRAY_ALLOC(saved_map, VirtIOVmrpc, saved_map_num, 1,
+                                    vmstate_mapping, VirtIOVmrpcMapping),
+        VMSTATE_INT32(saved_sock_num, VirtIOVmrpc),
+        VMSTATE_VALIDATE("number of sockets", sock_num_is_valid),
+        VMSTATE_STRUCT_VARRAY_ALLOC(saved_sock, VirtIOVmrpc, saved_sock_num, 1,
+                                    vmstate_sock, VmrpcSavedSock),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
+/* --- properties ---------------------------------------------------------------- */
+
+static bool parse_addr4(const char *name, const char *value,
+                        struct in_addr *addr, Error **errp)
+{
+    if (inet_pton(AF_INET, value, addr) != 1) {
+        error_setg(errp, "%s=%s is not an IPv4 address", name, value);
+        return false;
+    }
+    return true;
+}
+
+static bool parse_prefix4(const char *name, const char *value,
+                          unsigned default_len, struct in_addr *addr,
+                          unsigned *len, Error **errp)
+{
+    g_auto(GStrv) part = g_strsplit(value, "/", 2);
+    uint64_t bits = default_len;
+
+    if (!part[0] || inet_pton(AF_INET, part[0], addr) != 1 ||
+        (part[1] && (parse_uint_full(part[1], 10, &bits) < 0 || bits > 32)) ||
+        (!part[1] && !default_len)) {
+        error_setg(errp, "%s=%s is not %s", name, value, default_len
+                   ? "an IPv4 address, ADDR or ADDR/LENGTH"
+                   : "an IPv4 prefix, ADDR/LENGTH");
+        return false;
+    }
+    *len = bits;
+    return true;
+}
+
+static bool parse_address6(VirtIOVmrpc *s, VmrpcServerConfig *config,
+                           Error **errp)
+{
+    if (!s->address6) {
+        return true;
+    }
+    if (!s->translate) {
+        error_setg(errp, "address6=%s has no use with translate=off; the "
+                   "VM's address on the host is then guest4", s->address6);
+        return false;
+    }
+    if (inet_pton(AF_INET6, s->address6, &config->address6) != 1 ||
+        IN6_IS_ADDR_UNSPECIFIED(&config->address6) ||
+        IN6_IS_ADDR_LOOPBACK(&config->address6) ||
+        IN6_IS_ADDR_LINKLOCAL(&config->address6) ||
+        IN6_IS_ADDR_V4MAPPED(&config->address6) ||
+        IN6_IS_ADDR_MULTICAST(&config->address6)) {
+        error_setg(errp, "address6=%s is not a global or unique local IPv6 "
+                   "unicast address", s->address6);
+        return false;
+    }
+    config->has_address6 = true;
+    return true;
+}
+
+static bool parse_nat64(VirtIOVmrpc *s, VmrpcServerConfig *config,
+                        Error **errp)
+{
+    GError *err = NULL;
+
+    if (!s->nat64_prefix || !strcmp(s->nat64_prefix, "off")) {
+        config->nat64_mode = VMRPC_NAT64_OFF;
+    } else if (!strcmp(s->nat64_prefix, "auto")) {
+        config->nat64_mode = VMRPC_NAT64_AUTO;
+    } else if (nat64_prefix_parse(s->nat64_prefix, &config->nat64_prefix,
+                                  &err)) {
+        config->nat64_mode = VMRPC_NAT64_FIXED;
+    } else {
+        error_setg(errp, "nat64-prefix=%s is neither 'auto' nor 'off' nor a "
+                   "NAT64 prefix: %s", s->nat64_prefix, err->message);
+        g_error_free(err);
+        return false;
+    }
+    return true;
+}
+
+/* Without translation the names are the network's own business. */
+static bool parse_resolver(VirtIOVmrpc *s, VmrpcServerConfig *config,
+                           Error **errp)
+{
+    const char *value = s->resolver4 ?: s->translate ? "192.0.0.1" : NULL;
+
+    if (!s->translate && (s->resolver4 || s->dns)) {
+        error_setg(errp, "%s=%s has no use with translate=off: the guest then "
+                   "asks its DNS servers itself",
+                   s->resolver4 ? "resolver4" : "dns",
+                   s->resolver4 ?: s->dns);
+        return false;
+    }
+    return !value || parse_addr4("resolver4", value, &config->resolver4, errp);
+}
+
+static bool parse_properties(VirtIOVmrpc *s, VmrpcServerConfig *config,
+                             Error **errp)
+{
+    if (s->num_queues < 1 || s->num_queues > VMRPC_QUEUES_MAX) {
+        error_setg(errp, "num-queues=%u is not in 1..%u", s->num_queues,
+                   VMRPC_QUEUES_MAX);
+        return false;
+    }
+    if (s->max_sockets < 1 || s->max_sockets > VMRPC_SOCKETS_MAX) {
+        error_setg(errp, "max-sockets=%u is not in 1..%u", s->max_sockets,
+                   VMRPC_SOCKETS_MAX);
+        return false;
+    }
+    if (s->queue_size < 16 || s->queue_size > VIRTQUEUE_MAX_SIZE ||
+        !is_power_of_2(s->queue_size)) {
+        error_setg(errp, "queue-size=%u is not a power of two in 16..%u",
+                   s->queue_size, VIRTQUEUE_MAX_SIZE);
+        return false;
+    }
+    config->translate = s->translate;
+    config->max_sockets = s->max_sockets;
+    config->policy_file = s->policy;
+    return parse_address6(s, config, errp) &&
+           parse_prefix4("guest4", s->guest4 ?: "192.0.0.2", 29,
+                         &config->guest4, &config->guest4_prefix, errp) &&
+           parse_prefix4("pool4", s->pool4 ?: "198.18.0.0/15", 0,
+                         &config->pool4, &config->pool4_prefix, errp) &&
+           parse_resolver(s, config, errp) && parse_nat64(s, config, errp);
+}
+
+/* --- life ------------------------------------------------------------------------ */
+
+static void trace_call(void *opaque, unsigned op, uint32_t handle, int error,
+                       uint32_t value)
+{
+    trace_virtio_vmrpc_call(opaque, op, handle, error, value);
+}
+
+static void trace_refused(void *opaque, const char *dest, unsigned port,
+                          const char *reason)
+{
+    trace_virtio_vmrpc_refused(opaque, dest, port, reason);
+}
+
+static bool make_server(VirtIOVmrpc *s, Error **errp)
+{
+    g_auto(GStrv) dns = s->dns ? g_strsplit(s->dns, "+", -1) : NULL;
+    VmrpcTracer tracer = {
+        .call = trace_call,
+        .refused = trace_refused,
+        .opaque = s,
+    };
+    VmrpcServerConfig config = { };
+    GError *err = NULL;
+
+    if (!parse_properties(s, &config, errp)) {
+        return false;
+    }
+    config.dns = (const char *const *)dns;
+    s->server = vmrpc_server_new(&config, runstate_check(RUN_STATE_INMIGRATE),
+                                 &err);
+    if (!s->server) {
+        error_setg(errp, "%s", err->message);
+        g_error_free(err);
+        return false;
+    }
+    vmrpc_server_set_tracer(s->server, &tracer);
+    s->identity = (VirtIOVmrpcIdentity) {
+        .translate = config.translate,
+        .guest4 = config.guest4.s_addr,
+        .resolver4 = config.resolver4.s_addr,
+        .pool4 = config.pool4.s_addr,
+        .pool4_prefix = config.pool4_prefix,
+        .max_sockets = config.max_sockets,
+    };
+    return true;
+}
+
+static bool make_context(VirtIOVmrpc *s, Error **errp)
+{
+    static unsigned counter;
+    BusState *qbus = qdev_get_parent_bus(DEVICE(s));
+    VirtioBusClass *k = VIRTIO_BUS_GET_CLASS(qbus);
+
+    if (!k->set_guest_notifiers || !k->ioeventfd_assign ||
+        !virtio_device_ioeventfd_enabled(VIRTIO_DEVICE(s))) {
+        error_setg(errp, "virtio-vmrpc needs ioeventfd=on");
+        return false;
+    }
+    if (s->iothread) {
+        object_ref(OBJECT(s->iothread));
+    } else {
+        g_autofree char *id = g_strdup_printf("vmrpc-iothread%u", counter++);
+
+        s->own_iothread = iothread_create(id, errp);
+        if (!s->own_iothread) {
+            return false;
+        }
+    }
+    s->ctx = iothread_get_aio_context(s->iothread ?: s->own_iothread);
+    return true;
+}
+
+static void drop_context(VirtIOVmrpc *s)
+{
+    if (s->iothread) {
+        object_unref(OBJECT(s->iothread));
+    } else {
+        iothread_destroy(s->own_iothread);
+        s->own_iothread = NULL;
+    }
+    s->ctx = NULL;
+}
+
+static void virtio_vmrpc_device_realize(DeviceState *dev, Error **errp)
+{
+    VirtIODevice *vdev = VIRTIO_DEVICE(dev);
+    VirtIOVmrpc *s = VIRTIO_VMRPC(dev);
+
+    if (s->num_queues == VIRTIO_VMRPC_AUTO_NUM_QUEUES) {
+        s->num_queues = 1;
+    }
+    if (!make_server(s, errp)) {
+        return;
+    }
+    if (!make_context(s, errp)) {
+        vmrpc_server_free(s->server);
+        s->server = NULL;
+        return;
+    }
+    virtio_init(vdev, VIRTIO_ID_VMRPC, sizeof(struct vmrpc_config));
+    s->event_vq = virtio_add_queue(vdev, EVENT_QUEUE_SIZE, handle_event);
+    for (unsigned i = 0; i < s->num_queues; i++) {
+        virtio_add_queue(vdev, s->queue_size, handle_request);
+    }
+}
+
+static void virtio_vmrpc_device_unrealize(DeviceState *dev)
+{
+    VirtIODevice *vdev = VIRTIO_DEVICE(dev);
+    VirtIOVmrpc *s = VIRTIO_VMRPC(dev);
+
+    for (unsigned i = 0; i < queue_count(s); i++) {
+        virtio_del_queue(vdev, i);
+    }
+    virtio_cleanup(vdev);
+    drop_context(s);
+    vmrpc_server_free(s->server);
+    s->server = NULL;
+}
+
+/* qom-get PATH counters: everything that was counted, by name */
+static void get_counters(Object *obj, Visitor *v, const char *name,
+                         void *opaque, Error **errp)
+{
+    VirtIOVmrpc *s = VIRTIO_VMRPC(obj);
+    VmrpcCounters counters = { };
+
+    if (s->server) {
+        counters = *vmrpc_server_counters(s->server);
+    }
+    if (!visit_start_struct(v, name, NULL, 0, errp)) {
+        return;
+    }
+#define VISIT_COUNTER(field)                                                  \
+    if (!visit_type_uint64(v, #field, &counters.field, errp)) {               \
+        goto out;                                                             \
+    }
+    VMRPC_COUNTERS(VISIT_COUNTER)
+#undef VISIT_COUNTER
+    visit_check_struct(v, errp);
+out:
+    visit_end_struct(v, NULL);
+}
+
+static const Property virtio_vmrpc_properties[] = {
+    DEFINE_PROP_LINK("iothread", VirtIOVmrpc, iothread, TYPE_IOTHREAD,
+                     IOThread *),
+    DEFINE_PROP_UINT16("num-queues", VirtIOVmrpc, num_queues,
+                       VIRTIO_VMRPC_AUTO_NUM_QUEUES),
+    DEFINE_PROP_UINT16("queue-size", VirtIOVmrpc, queue_size, 256),
+    DEFINE_PROP_UINT32("max-sockets", VirtIOVmrpc, max_sockets, 16384),
+    DEFINE_PROP_BOOL("translate", VirtIOVmrpc, translate, true),
+    DEFINE_PROP_STRING("address6", VirtIOVmrpc, address6),
+    DEFINE_PROP_STRING("guest4", VirtIOVmrpc, guest4),
+    DEFINE_PROP_STRING("pool4", VirtIOVmrpc, pool4),
+    DEFINE_PROP_STRING("resolver4", VirtIOVmrpc, resolver4),
+    DEFINE_PROP_STRING("dns", VirtIOVmrpc, dns),
+    DEFINE_PROP_STRING("nat64-prefix", VirtIOVmrpc, nat64_prefix),
+    DEFINE_PROP_STRING("policy", VirtIOVmrpc, policy),
+};
+
+static void virtio_vmrpc_class_init(ObjectClass *klass, void *data)
+{
+    DeviceClass *dc = DEVICE_CLASS(klass);
+    VirtioDeviceClass *vdc = VIRTIO_DEVICE_CLASS(klass);
+
+    device_class_set_props(dc, virtio_vmrpc_properties);
+    dc->vmsd = &vmstate_virtio_vmrpc;
+    set_bit(DEVICE_CATEGORY_NETWORK, dc->categories);
+    vdc->realize = virtio_vmrpc_device_realize;
+    vdc->unrealize = virtio_vmrpc_device_unrealize;
+    vdc->get_config = virtio_vmrpc_get_config;
+    vdc->get_features = virtio_vmrpc_get_features;
+    vdc->reset = virtio_vmrpc_reset;
+    vdc->start_ioeventfd = virtio_vmrpc_start_ioeventfd;
+    vdc->stop_ioeventfd = virtio_vmrpc_stop_ioeventfd;
+    object_class_property_add(klass, "counters", "VmrpcCounters",
+                              get_counters, NULL, NULL, NULL);
+}
+
+static const TypeInfo virtio_vmrpc_info = {
+    .name = TYPE_VIRTIO_VMRPC,
+    .parent = TYPE_VIRTIO_DEVICE,
+    .instance_size = sizeof(VirtIOVmrpc),
+    .class_init = virtio_vmrpc_class_init,
+};
+
+static void virtio_vmrpc_register_types(void)
+{
+    type_register_static(&virtio_vmrpc_info);
+}
+
+type_init(virtio_vmrpc_register_types)

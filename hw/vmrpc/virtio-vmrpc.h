@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * virtio-vmrpc: the device's face towards QEMU
+ */
+#ifndef HW_VMRPC_VIRTIO_VMRPC_H
+#define HW_VMRPC_VIRTIO_VMRPC_H
+
+#include "hw/virtio/virtio.h"
+#include "hw/vmrpc/server.h"
+#include "qom/object.h"
+#include "system/iothread.h"
+
+#define TYPE_VIRTIO_VMRPC "virtio-vmrpc-device"
+OBJECT_DECLARE_SIMPLE_TYPE(VirtIOVmrpc, VIRTIO_VMRPC)
+
+#define VIRTIO_VMRPC_AUTO_NUM_QUEUES UINT16_MAX
+
+/* What of the address map travels with a migration. */
+typedef struct VirtIOVmrpcMapping {
+    uint32_t addr4;             /* network byte order */
+    uint8_t addr6[16];
+    int64_t remaining_ms;
+} VirtIOVmrpcMapping;
+
+/* The guest has these in its configuration, so both sides must agree. */
+typedef struct VirtIOVmrpcIdentity {
+    uint32_t translate;
+    uint32_t guest4;
+    uint32_t resolver4;
+    uint32_t pool4;
+    uint32_t pool4_prefix;
+    uint32_t max_sockets;
+} VirtIOVmrpcIdentity;
+
+struct VirtIOVmrpc {
+    VirtIODevice parent_obj;
+
+    /* properties */
+    IOThread *iothread;
+    uint16_t num_queues;
+    uint16_t queue_size;
+    uint32_t max_sockets;
+    bool translate;
+    char *address6;
+    char *guest4;
+    char *pool4;
+    char *resolver4;
+    char *dns;
+    char *nat64_prefix;
+    char *policy;
+
+    /* from realize on */
+    VmrpcServer *server;
+    IOThread *own_iothread;     /* unless the property names one */
+    AioContext *ctx;
+    VirtQueue *event_vq;
+    VirtIOVmrpcIdentity identity;
+
+    /* under the BQL */
+    bool ioeventfd_started;
+    bool ioeventfd_starting;
+    bool ioeventfd_stopping;
+    bool ioeventfd_disabled;
+
+    /* whoever runs the server: the IOThread while started */
+    bool event_starved;
+
+    /* during migration */
+    VirtIOVmrpcIdentity saved_identity;
+    VirtIOVmrpcMapping *saved_map;
+    int32_t saved_map_num;
+    VmrpcSavedSock *saved_sock;
+    int32_t saved_sock_num;
+};
+
+#endif /* HW_VMRPC_VIRTIO_VMRPC_H */

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later WITH Linux-syscall-note */
+/*
+ * virtio-vmrpc: sockets of a guest, executed on the host.
+ *
+ * This header is the whole wire format.  It is compiled into the device
+ * (hw/vmrpc) and into the guest module (guest-linux/vmrpc).
+ *
+ * Theory of operation
+ * ===================
+ *
+ * Queues.  Queue 0 is the event queue: the guest keeps it filled with
+ * buffers of struct vmrpc_event.  Queues 1 .. num_queues carry requests.
+ * Requests on different queues are not ordered among each other; whoever
+ * needs an order waits for the completion or stays on one queue.
+ *
+ * A request is one descriptor chain:
+ *
+ *   device-readable   struct vmrpc_req | control | data
+ *   device-writable   struct vmrpc_resp | control | data
+ *
+ * where "control" (ancillary data) has exactly vmrpc_req.control_len bytes,
+ * in the readable part of SENDMSG and in the writable part of RECVMSG, and
+ * "data" is what is left.  The fixed parts may be split over descriptors in
+ * any way.  Data may be pages of the guest's user space: the host's sendmsg
+ * and recvmsg work on them in place.
+ *
+ * Every request completes at once; a call that would have to wait completes
+ * with VMRPC_EAGAIN (CONNECT: VMRPC_EINPROGRESS) and the host tells later, by
+ * an event, that the socket has become ready.
+ *
+ * Handles.  The guest chooses the handle of a socket (0 .. max_sockets - 1)
+ * in SOCKET and ACCEPT, together with a generation number.  That lets it send
+ * SOCKET, SETSOCKOPT, CONNECT in one go on one queue.  A handle is free again
+ * when its CLOSE has completed.  The generation tells an event of the old
+ * socket from one of the new.
+ *
+ * Readiness.  Each socket has a mask of VMRPC_IN ... VMRPC_RDHUP and a
+ * counter, ready_seq, that the host increments whenever it reports the mask.
+ * Responses and events both report it.  As they travel on different queues
+ * they can overtake one another: the guest keeps the report with the larger
+ * ready_seq (in serial number arithmetic).  The host sends an event only when
+ * a bit is set that it has not reported as set yet.
+ *
+ * Errors.  vmrpc_resp.error is 0 or an errno of Linux's generic ABI, like all
+ * socket types, option levels and names, message flags and ioctl numbers on
+ * the wire.  so_error is a pending asynchronous error (SO_ERROR): it has been
+ * cleared on the host and now belongs to the guest.
+ *
+ * Byte order is little-endian, except for addresses and ports, which are in
+ * network byte order as they are in struct sockaddr_in.
+ */
+#ifndef VMMNET_VMRPC_H
+#define VMMNET_VMRPC_H
+
+#include <linux/types.h>
+
+#define VIRTIO_ID_VMRPC         63
+
+#define VMRPC_VERSION           1
+
+/* Feature bits */
+#define VMRPC_F_TRANSLATE       0   /* the host side is IPv6 */
+
+#define VMRPC_QUEUE_EVENT       0
+#define VMRPC_QUEUE_REQUEST     1   /* the first one */
+#define VMRPC_QUEUES_MAX        64  /* request queues */
+#define VMRPC_SOCKETS_MAX       (1u << 20)
+#define VMRPC_CONTROL_MAX       1024u       /* bytes of ancillary data */
+#define VMRPC_DATA_MAX          (1u << 20)  /* bytes of data a request */
+#define VMRPC_OPTVAL_MAX        256u        /* bytes of an option's value */
+
+struct vmrpc_config {
+    __le16 version;             /* VMRPC_VERSION */
+    __le16 num_queues;          /* request queues, 1 .. VMRPC_QUEUES_MAX */
+    __le32 max_sockets;
+    __be32 guest4;              /* the guest's own IPv4 address */
+    __be32 resolver4;           /* where the DNS proxy answers; 0: nowhere */
+    __be32 pool4;               /* the virtual addresses; 0: none */
+    __u8   guest4_prefix;
+    __u8   pool4_prefix;
+    __le16 mtu;                 /* to tell programs that ask an interface */
+};
+
+enum vmrpc_op {
+    VMRPC_SOCKET      = 1,      /* u.socket */
+    VMRPC_CLOSE       = 2,
+    VMRPC_BIND        = 3,      /* addr -> resp.addr: what was bound */
+    VMRPC_LISTEN      = 4,      /* u.listen */
+    VMRPC_CONNECT     = 5,      /* addr -> resp.addr: the local address */
+    VMRPC_ACCEPT      = 6,      /* u.accept -> resp.addr: the peer,
+                                   resp.value: readiness of the new socket */
+    VMRPC_SENDMSG     = 7,      /* addr, u.msg -> resp.value: bytes sent */
+    VMRPC_RECVMSG     = 8,      /* u.msg -> resp.value: bytes received (with
+                                   MSG_TRUNC: of the datagram), resp.addr,
+                                   resp.msg_flags, resp.control_len */
+    VMRPC_SHUTDOWN    = 9,      /* u.shutdown */
+    VMRPC_GETSOCKNAME = 10,     /* -> resp.addr */
+    VMRPC_GETPEERNAME = 11,     /* -> resp.addr */
+    VMRPC_GETSOCKOPT  = 12,     /* u.opt -> data; resp.value: its length */
+    VMRPC_SETSOCKOPT  = 13,     /* u.opt, data */
+    VMRPC_IOCTL       = 14,     /* u.ioctl -> resp.value: the int */
+};
+
+#define VMRPC_AF_UNSPEC         0
+#define VMRPC_AF_INET           2
+
+struct vmrpc_addr {
+    __le16 family;              /* VMRPC_AF_INET; VMRPC_AF_UNSPEC: no address */
+    __be16 port;
+    __be32 addr;
+};
+
+struct vmrpc_req {
+    __le16 op;                  /* enum vmrpc_op */
+    __le16 reserved;            /* 0 */
+    __le32 sock;                /* handle */
+    __le32 gen;                 /* its generation */
+    __le32 control_len;         /* <= VMRPC_CONTROL_MAX */
+    struct vmrpc_addr addr;
+    union {
+        struct {
+            __le32 type;        /* SOCK_STREAM, SOCK_DGRAM */
+            __le32 protocol;    /* IPPROTO_TCP, IPPROTO_UDP */
+        } socket;
+        struct {
+            __le32 backlog;
+        } listen;
+        struct {
+            __le32 sock;        /* handle of the new socket */
+            __le32 gen;
+        } accept;
+        struct {
+            __le32 flags;       /* MSG_* */
+        } msg;
+        struct {
+            __le32 how;         /* SHUT_RD, SHUT_WR, SHUT_RDWR */
+        } shutdown;
+        struct {
+            __le32 level;
+            __le32 name;
+        } opt;
+        struct {
+            __le32 cmd;         /* SIOCINQ, SIOCOUTQ, SIOCATMARK, ... */
+        } ioctl;
+        __le32 raw[4];          /* what an operation does not use is 0 */
+    } u;
+};
+
+/* Readiness: the values of poll(2) and epoll(7). */
+#define VMRPC_IN                0x0001u
+#define VMRPC_PRI               0x0002u
+#define VMRPC_OUT               0x0004u
+#define VMRPC_ERR               0x0008u
+#define VMRPC_HUP               0x0010u
+#define VMRPC_RDHUP             0x2000u
+#define VMRPC_READY_ALL         (VMRPC_IN | VMRPC_PRI | VMRPC_OUT | \
+                                 VMRPC_ERR | VMRPC_HUP | VMRPC_RDHUP)
+
+struct vmrpc_resp {
+    __le32 error;               /* 0 or errno */
+    __le32 value;
+    __le32 ready;               /* readiness of req.sock */
+    __le32 ready_seq;
+    __le32 so_error;            /* pending error, 0 if none */
+    __le32 msg_flags;           /* RECVMSG: MSG_TRUNC, MSG_CTRUNC, ... */
+    __le32 control_len;         /* RECVMSG: bytes of ancillary data */
+    __le32 reserved;
+    struct vmrpc_addr addr;
+};
+
+struct vmrpc_event {
+    __le32 sock;
+    __le32 gen;
+    __le32 ready;
+    __le32 ready_seq;
+    __le32 so_error;
+    __le32 reserved;
+};
+
+/* The errno values that the format itself gives a meaning to. */
+#define VMRPC_EAGAIN            11
+#define VMRPC_EINPROGRESS       115
+
+#endif /* VMMNET_VMRPC_H */

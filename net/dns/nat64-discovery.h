@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which prefix does this network's NAT64 use?  RFC 7050, pure part
+ */
+
+#ifndef VMMNET_DNS_NAT64_DISCOVERY_H
+#define VMMNET_DNS_NAT64_DISCOVERY_H
+
+#include <netinet/in.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "net/dns/wire.h"
+
+typedef struct DnsNat64Prefix {
+    struct in6_addr prefix; /* bits behind len are 0 */
+    uint8_t len;            /* 32, 40, 48, 56, 64 or 96 */
+    uint32_t ttl;           /* seconds until it should be asked again */
+} DnsNat64Prefix;
+
+/*
+ * The query to send: AAAA of ipv4only.arpa, to be answered by a DNS64.
+ * CD is clear, as RFC 7050 section 3 asks.  Returns its length.
+ */
+size_t dns_nat64_query(uint8_t buf[DNS_QUERY_MAX]);
+
+/*
+ * The prefix from the reply.  The first one that is there for both
+ * well-known addresses wins, else the first that is there for one.
+ *
+ * Returns 0; -ENOENT if the network has no NAT64 (no AAAA, or none with a
+ * well-known address); -EAGAIN if the server failed, which says nothing; or
+ * -EBADMSG if it is not a well-formed reply to that query.
+ */
+int dns_nat64_discover(const uint8_t *msg, size_t len,
+                       DnsNat64Prefix *prefix);
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * DNS proxy for a guest that speaks IPv4 on a network that speaks IPv6
+ *
+ * Give it the queries that the guest's sockets send to its resolver's
+ * address; it hands out virtual IPv4 addresses for the IPv6 addresses of
+ * names (section 4.2 of the paper).  See proxy.c for how and why.
+ *
+ * Not thread-safe: all calls on one proxy, callbacks included, come from
+ * one thread at a time.
+ */
+
+#ifndef VMMNET_DNS_PROXY_H
+#define VMMNET_DNS_PROXY_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "net/dns/upstream-ops.h"
+
+/* Queries a proxy works on at a time, and those of one token among them */
+#define DNS_PROXY_MAX_REQUESTS 1024
+#define DNS_PROXY_MAX_PER_TOKEN 64
+
+/* Addresses in one answer: 32 A records and a long name fit in 1232 octets */
+#define DNS_PROXY_MAX_ADDRESSES 32
+
+/*
+ * How long an A record that has arrived waits for the AAAA that would be
+ * preferred: the Resolution Delay of RFC 8305 section 3, in milliseconds.
+ */
+#define DNS_PROXY_RESOLUTION_DELAY_MS 50
+
+typedef enum DnsTransport {
+    DNS_TRANSPORT_UDP,      /* answers fit the size the client offers */
+    DNS_TRANSPORT_TCP,      /* up to DNS_MSG_MAX, length prefix not included */
+} DnsTransport;
+
+typedef struct DnsProxy DnsProxy;
+
+/* What the proxy needs from its owner.  Every member must be set. */
+typedef struct DnsProxyOps {
+    /*
+     * Virtual IPv4 address for addr6, guaranteed for *lease seconds from
+     * now; ttl is what would be liked.  The answer's TTL is the lesser.
+     * Returns 0, -ENOSPC when the pool is full, or another negative errno
+     * when this address cannot be mapped (it is left out of the answer).
+     */
+    int (*map)(void *opaque, const struct in6_addr *addr6, uint32_t ttl,
+               struct in_addr *addr4, uint32_t *lease);
+    /*
+     * IPv6 address behind a virtual IPv4 address, and for how many seconds
+     * from now that is guaranteed.  Returns 0, -ENOENT for an address of
+     * the pool that stands for nothing now (the guest sees NXDOMAIN), or
+     * -ERANGE for an address outside the pool (the query is passed on).
+     */
+    int (*unmap)(void *opaque, struct in_addr addr4, struct in6_addr *addr6,
+                 uint32_t *lease);
+    /* May the guest talk to this address?  (Not link-local, loopback, ...) */
+    bool (*usable)(void *opaque, const struct in6_addr *addr6);
+    /* Is there a NAT64 prefix now, so that plain IPv4 addresses work? */
+    bool (*nat64_available)(void *opaque);
+    /*
+     * The answer to a query made with this token.  msg is valid during the
+     * call only.  May call dns_proxy_cancel(), nothing else of the proxy.
+     */
+    void (*answer)(void *opaque, void *token, const uint8_t *msg,
+                   size_t len);
+    /* Monotonic time in milliseconds */
+    int64_t (*now_ms)(void *opaque);
+} DnsProxyOps;
+
+/*
+ * Every query is counted in `queries` and, when it ends, in exactly one of
+ * the counters of the first group.
+ */
+typedef struct DnsProxyCounters {
+    uint64_t queries;
+
+    uint64_t answers_virtual;       /* A from AAAA */
+    uint64_t answers_plain;         /* A as it is, for NAT64 */
+    uint64_t answers_ptr;           /* names of virtual addresses */
+    uint64_t nodata;
+    uint64_t nxdomain;
+    uint64_t passed;                /* other types, unchanged */
+    uint64_t formerr;
+    uint64_t notimp;
+    uint64_t refused;
+    uint64_t badvers;
+    uint64_t servfail_upstream;     /* no usable reply from upstream */
+    uint64_t servfail_pool_full;
+    uint64_t servfail_table_full;   /* DNS_PROXY_MAX_REQUESTS */
+    uint64_t servfail_token_full;   /* DNS_PROXY_MAX_PER_TOKEN */
+    uint64_t dropped_short;         /* no whole header, or too long */
+    uint64_t dropped_response;      /* QR was set */
+    uint64_t dropped_cancelled;     /* socket gone before the answer */
+
+    uint64_t truncated;             /* answers sent with TC */
+    uint64_t plain_after_delay;     /* answers_plain with AAAA still out */
+    uint64_t addresses_unusable;    /* left out: usable() or map() said no */
+    uint64_t addresses_pool_full;   /* left out: -ENOSPC */
+    uint64_t addresses_over_limit;  /* left out: DNS_PROXY_MAX_ADDRESSES */
+    uint64_t replies_bad;           /* malformed or to another question */
+    uint64_t replies_late;          /* to a request that has ended */
+} DnsProxyCounters;
+
+/*
+ * A proxy; never fails.  ops and upstream_ops must outlive it.  About
+ * 500 KiB; what arrives later adds no more than 4 MiB.
+ */
+DnsProxy *dns_proxy_new(const DnsProxyOps *ops, void *opaque,
+                        const DnsUpstreamOps *upstream_ops, void *upstream);
+
+/*
+ * Cancels what is outstanding upstream; no further answers.  The upstream
+ * must still be alive.
+ */
+void dns_proxy_free(DnsProxy *proxy);
+
+/*
+ * A DNS message from the guest, without TCP's length prefix.  ops->answer is
+ * called with token at most once for it, during this call or later.  Several
+ * queries may have the same token.
+ */
+void dns_proxy_query(DnsProxy *proxy, const uint8_t *msg, size_t len,
+                     DnsTransport transport, void *token);
+
+/* The socket is gone: no more answers with this token */
+void dns_proxy_cancel(DnsProxy *proxy, void *token);
+
+/*
+ * Milliseconds until dns_proxy_process_timeouts() has work, 0 for now, -1
+ * for none.  May change with every call that the proxy gets.
+ */
+int dns_proxy_timeout_ms(DnsProxy *proxy);
+void dns_proxy_process_timeouts(DnsProxy *proxy);
+
+/* Live counters; valid as long as the proxy */
+const DnsProxyCounters *dns_proxy_counters(const DnsProxy *proxy);
+
+#endif

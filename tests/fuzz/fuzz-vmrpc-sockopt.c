@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Socket options and ancillary data: 16 bytes say which function and with
+ * what, the rest is the value or the buffer
+ */
+#include <errno.h>
+#include <string.h>
+#include <glib.h>
+
+#include "hw/vmrpc/sockopt.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+typedef struct Input {
+    uint8_t function;           /* 0 set, 1 get, 2 to host, 3 from host */
+    uint8_t kind;               /* bit 0: AF_INET6, 1: SOCK_DGRAM, 2: no ops */
+    uint16_t cap;
+    int32_t level, optname;
+    uint32_t ifindex;
+} Input;
+
+static bool to6(void *opaque, struct in_addr addr4, struct in6_addr *addr6)
+{
+    g_assert(addr4.s_addr != INADDR_ANY);
+    memset(addr6, 0xfd, sizeof(*addr6));
+    return addr4.s_addr & 1;
+}
+
+static bool to4(void *opaque, const struct in6_addr *addr6,
+                struct in_addr *addr4)
+{
+    addr4->s_addr = addr6->s6_addr32[3];
+    return addr6->s6_addr[0] & 1;
+}
+
+static bool is_source(void *opaque, struct in_addr addr4)
+{
+    return addr4.s_addr & 1;
+}
+
+static void fuzz_option(const Input *in, const uint8_t *data, size_t size)
+{
+    VmrpcSockKind kind = { in->kind & 1 ? AF_INET6 : AF_INET,
+                           in->kind & 2 ? SOCK_DGRAM : SOCK_STREAM };
+    g_autofree uint8_t *out = g_malloc(in->cap + 1);
+    VmrpcSockopt opt;
+    ssize_t n;
+
+    if (in->function == 0) {
+        if (vmrpc_sockopt_to_host(kind, VMRPC_SOCKOPT_SET, in->level,
+                                  in->optname, data, size, &opt) == 0) {
+            g_assert(opt.len > 0 && opt.len <= VMRPC_SOCKOPT_MAX);
+        }
+        return;
+    }
+    if (vmrpc_sockopt_to_host(kind, VMRPC_SOCKOPT_GET, in->level, in->optname,
+                              NULL, in->cap, &opt) < 0) {
+        return;
+    }
+    g_assert(opt.len > 0 && opt.len <= VMRPC_SOCKOPT_MAX);
+    opt.len = MIN(opt.len, size);
+    memcpy(opt.bytes, data, opt.len);
+    n = vmrpc_sockopt_from_host(&opt, out, in->cap);
+    g_assert(n == -EINVAL || (n >= 0 && n <= in->cap));
+}
+
+/* What the host's kernel gets must be well-formed. */
+static void check_host(const void *host, size_t len)
+{
+    struct msghdr msg = { .msg_control = (void *)host,
+                          .msg_controllen = len };
+    struct cmsghdr *cmsg;
+    size_t sum = 0;
+
+    for (cmsg = CMSG_FIRSTHDR(&msg); cmsg; cmsg = CMSG_NXTHDR(&msg, cmsg)) {
+        sum += CMSG_ALIGN(cmsg->cmsg_len);
+    }
+    g_assert(sum == len);
+}
+
+/* And so must what the guest gets. */
+static void check_guest(const uint8_t *guest, size_t len)
+{
+    while (len > 0) {
+        uint64_t n;
+
+        g_assert(len >= 16);
+        memcpy(&n, guest, sizeof(n));
+        n = GUINT64_FROM_LE(n);
+        g_assert(n > 16 && n <= len);
+        n = MIN((n + 7) & ~7ULL, len);
+        guest += n;
+        len -= n;
+    }
+}
+
+static void fuzz_cmsg(const Input *in, const uint8_t *data, size_t size)
+{
+    VmrpcCmsgOps ops = { to6, to4, is_source, NULL, in->ifindex };
+    int family = in->kind & 1 ? AF_INET6 : AF_INET, flags = 0;
+    size_t cap = MIN(in->cap, VMRPC_CMSG_HOST_MAX);
+    g_autofree uint8_t *out = g_malloc(cap + 1);
+    VmrpcCmsgDrops drops = { 0 };
+    ssize_t n;
+
+    if (in->kind & 4) {
+        ops.to6 = NULL;
+        ops.to4 = NULL;
+        ops.is_source = NULL;
+    }
+    if (in->function == 2) {
+        n = vmrpc_cmsg_to_host(family, data, size, out, cap, &ops);
+        g_assert(n <= (ssize_t)cap);
+        if (n > 0) {
+            check_host(out, n);
+        }
+        g_assert(cap < VMRPC_CMSG_HOST_MAX || size > VMRPC_CMSG_MAX ||
+                 n != -ENOBUFS);
+    } else {
+        n = vmrpc_cmsg_from_host(family, data, size, out, cap, &ops, &flags,
+                                 &drops);
+        g_assert(n <= (ssize_t)cap);
+        check_guest(out, n);
+        g_assert(!drops.no_room == !(flags & MSG_CTRUNC));
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    Input in;
+
+    if (size < sizeof(in)) {
+        return 0;
+    }
+    memcpy(&in, data, sizeof(in));
+    in.function %= 4;
+    if (in.function < 2) {
+        fuzz_option(&in, data + sizeof(in), size - sizeof(in));
+    } else {
+        fuzz_cmsg(&in, data + sizeof(in), size - sizeof(in));
+    }
+    return 0;
+}

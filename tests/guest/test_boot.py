@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The test bed itself: guests boot, obey, complain, move and go away."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from vmmnet.testbed import kernel, net, paths, peers, process, wait
+from vmmnet.testbed.agent import ChannelClosed, CommandError
+from vmmnet.testbed.console import KernelComplaint
+from vmmnet.testbed.guest import Guest
+from vmmnet.testbed.migration import migrated
+
+
+@pytest.fixture(scope="module", params=kernel.SERIES)
+def guest(request: pytest.FixtureRequest) -> Iterator[Guest]:
+    """One guest of each kernel for the tests that leave it as it was."""
+    with Guest(kernel=request.param) as guest:
+        yield guest
+
+
+def test_smoke(guest: Guest) -> None:
+    """The kernel that was asked for runs, with loopback and without a NIC."""
+    release = guest.run("uname -r").stdout.strip()
+    assert release == kernel.get(guest.config.kernel).release
+    links = guest.run("ip -o link").stdout.splitlines()
+    assert len(links) == 1
+    assert "lo:" in links[0] and "UP" in links[0]
+    assert guest.run("cat /etc/resolv.conf").stdout == "nameserver 192.0.0.1\n"
+
+
+def test_result_has_status_and_both_streams(guest: Guest) -> None:
+    result = guest.run("echo out; echo err >&2; exit 3", check=False)
+    assert (result.rc, result.stdout, result.stderr) == (3, "out\n", "err\n")
+    assert guest.run("kill -9 $$", check=False).rc == -signal.SIGKILL
+    assert guest.run(["no-such-program"], check=False).rc == 127
+    with pytest.raises(CommandError, match="oh no"):
+        guest.run("echo oh no >&2; false")
+
+
+def test_timeout_ends_the_command(guest: Guest) -> None:
+    with pytest.raises(TimeoutError, match="sleep 1234"):
+        guest.run("sleep 1234", timeout=0.3)
+    assert guest.run("pgrep -x sleep", check=False).rc == 1
+
+
+def test_commands_run_at_the_same_time(guest: Guest) -> None:
+    """Jobs do not wait for each other, and each gets its own output."""
+    cats = [guest.spawn("cat") for _ in range(8)]
+    for number, cat in enumerate(cats):
+        cat.write(f"line {number}\n".encode())
+    for number, cat in enumerate(cats):
+        cat.wait_output(f"^line {number}$")
+        assert cat.running
+    for number, cat in enumerate(cats):
+        cat.close_input()
+        assert cat.wait().stdout == f"line {number}\n"
+
+
+def test_files_go_in_and_come_out(guest: Guest) -> None:
+    data = os.urandom(300_001)
+    guest.put(data, "/tmp/new folder/file", mode=0o750)
+    assert guest.get("/tmp/new folder/file") == data
+    assert guest.run("stat -c %a '/tmp/new folder/file'").stdout == "750\n"
+
+
+def test_modules_of_the_kernel_load(guest: Guest) -> None:
+    guest.run("modprobe dummy && lsmod | grep -q ^dummy && rmmod dummy")
+
+
+def test_qmp(guest: Guest) -> None:
+    assert guest.qmp("query-status")["running"] is True
+
+
+def test_boot_files_and_command_line() -> None:
+    files = {"/etc/motd": b"hello\n", "/usr/bin/probe": Path("/bin/true")}
+    with Guest(files=files, ipv6=False, resolver="192.0.0.2", append="quiet") as guest:
+        assert guest.get("/etc/motd") == b"hello\n"
+        assert guest.run("stat -c %a /usr/bin/probe").stdout == "755\n"
+        assert guest.run("cat /etc/resolv.conf").stdout == "nameserver 192.0.0.2\n"
+        assert not guest.run("ls /proc/sys/net").stdout.count("ipv6")
+
+
+@pytest.mark.parametrize(
+    "message", ["BUG: unable to handle page fault", "WARNING: CPU: 0 PID: 1 at x.c:1"]
+)
+def test_kernel_complaint_fails(message: str) -> None:
+    with pytest.raises(KernelComplaint, match=message.split(":")[0]):
+        with Guest() as guest:
+            guest.run(f"echo '<2>{message}' > /dev/kmsg")
+
+
+def test_failure_of_the_test_is_not_hidden() -> None:
+    with pytest.raises(ZeroDivisionError):
+        with Guest() as guest:
+            guest.run("echo '<2>BUG: made up' > /dev/kmsg")
+            raise ZeroDivisionError
+
+
+def test_death_of_qemu_is_noticed() -> None:
+    guest = Guest()
+    with pytest.raises(ChannelClosed):
+        with guest:
+            job = guest.spawn("sleep 1000")
+            os.kill(guest.pid, signal.SIGKILL)
+            job.wait()
+
+
+def test_network_and_peers(network: net.Network, tmp_path: Path) -> None:
+    """Wires carry, can be cut and mended; the servers answer."""
+    host, peer, switch = (network.namespace(name) for name in ("host", "peer", "switch"))
+    bridge = switch.bridge()
+    link = network.connect(host, bridge, ["2001:db8::1/64"])
+    network.connect(peer, bridge, ["2001:db8::2/64"])
+    (tmp_path / "page").write_text("hello\n")
+    get = ["curl", "-gsS", "--connect-timeout", "1", "http://[2001:db8::2]/page"]
+    with peers.web(peer, tmp_path, "2001:db8::2"):
+        assert host.run(get).stdout == "hello\n"
+        link.down()
+        assert host.run(get, check=False).returncode != 0
+        link.up()
+        assert host.run(get).stdout == "hello\n"
+
+
+def test_name_server(network: net.Network) -> None:
+    host = network.namespace("host")
+    host.ip("address", "add", "2001:db8::53/128", "dev", "lo", "nodad")
+    records = ["six.test. 60 IN AAAA 2001:db8::6", "alias.test. 60 IN CNAME six.test."]
+
+    def ask(name: str, kind: str) -> str:
+        return host.run(["dig", "@2001:db8::53", name, kind]).stdout
+
+    with peers.dns(host, records, "2001:db8::53"):
+        assert "AAAA\t2001:db8::6" in ask("six.test", "AAAA")
+        assert "AAAA\t2001:db8::6" in ask("alias.test", "AAAA")
+        assert "NOERROR" in (answer := ask("six.test", "A")) and "ANSWER: 0" in answer
+        assert "NXDOMAIN" in ask("none.test", "AAAA")
+
+
+def test_migration_keeps_guest_and_jobs(network: net.Network) -> None:
+    here, there = network.namespace("here"), network.namespace("there")
+    with Guest(netns=here, name="traveller") as source:
+        counter = source.spawn("i=0; while i=$((i + 1)); do echo $i; sleep 0.01; done")
+        cat = source.spawn("cat")
+        counter.wait_output("^10$")
+        with migrated(source, netns=there.netns) as target:
+            seen = int(counter.output().stdout.splitlines()[-1])
+            counter.wait_output(f"^{seen + 20}$")
+            cat.write(b"still here\n")
+            cat.wait_output("still here")
+            assert there.run(["cat", "/proc/self/net/dev"]).returncode == 0
+            assert target.run("hostname").stdout == "traveller\n"
+            counter.kill()
+            numbers = [int(line) for line in counter.wait().stdout.splitlines()]
+            assert numbers == list(range(1, len(numbers) + 1))
+
+
+_OWNER = """
+import sys, time
+from vmmnet.testbed import net
+from vmmnet.testbed.guest import Guest
+with net.Network() as network:
+    host = network.namespace("host")
+    host.popen(["sleep", "1000"])
+    with Guest(netns=host) as guest:
+        guest.spawn("sleep 1000")
+        print("ready", flush=True)
+        time.sleep(1000)
+"""
+
+
+def _start_owner() -> tuple[subprocess.Popen[str], str]:
+    owner = subprocess.Popen(
+        [sys.executable, "-c", _OWNER],
+        env={**os.environ, "PYTHONPATH": str(paths.ROOT / "control")},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert owner.stdout is not None
+    assert owner.stdout.readline() == "ready\n"
+    mark = f"{owner.pid}.{process.start_time(owner.pid)}"
+    assert len(process.owned(mark)) == 2
+    assert len(net.existing(owner.pid)) == 1
+    return owner, mark
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_run_cleans_up(number: signal.Signals) -> None:
+    owner, mark = _start_owner()
+    owner.send_signal(number)
+    owner.communicate(timeout=30)
+    assert owner.returncode != 0
+    assert process.owned(mark) == []
+    assert net.existing(owner.pid) == []
+
+
+def test_killed_run_is_reaped_by_the_next() -> None:
+    owner, mark = _start_owner()
+    owner.kill()
+    # Its orphans keep the pipe open: wait for the process alone.
+    owner.wait(timeout=30)
+    net.reap_stale()
+    wait.until(lambda: process.owned(mark) == [], "end of the orphans")
+    assert net.existing(owner.pid) == []
+
+
+def test_nothing_stays() -> None:
+    before = set(process.owned())
+    with net.Network() as network:
+        with Guest(netns=network.namespace("host")) as guest:
+            folder, pid = guest.folder, guest.pid
+            assert pid in process.owned()
+    assert set(process.owned()) == before
+    assert net.existing(os.getpid()) == []
+    assert not folder.exists()

@@ -1,0 +1,655 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The 46/64 address map, also against a naive model of it */
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+
+#include "hw/vmrpc/addrmap.h"
+
+static struct in_addr v4(const char *text)
+{
+    struct in_addr addr;
+
+    g_assert_cmpint(inet_pton(AF_INET, text, &addr), ==, 1);
+    return addr;
+}
+
+/* The @n-th peer. */
+static struct in6_addr peer(uint32_t n)
+{
+    struct in6_addr addr = { .s6_addr = { 0x20, 0x01, 0x0d, 0xb8 } };
+
+    n = htonl(n);
+    memcpy(addr.s6_addr + 12, &n, sizeof(n));
+    return addr;
+}
+
+static VmrpcAddrMap *new_map(const char *base, unsigned len)
+{
+    g_autoptr(GError) err = NULL;
+    VmrpcAddrMap *map = vmrpc_addrmap_new(v4(base), len, NULL, 0, &err);
+
+    g_assert_no_error(err);
+    g_assert_nonnull(map);
+    return map;
+}
+
+static VmrpcAddrMapStats stats_of(const VmrpcAddrMap *map)
+{
+    VmrpcAddrMapStats stats;
+
+    vmrpc_addrmap_stats(map, &stats);
+    return stats;
+}
+
+static struct in_addr lease(VmrpcAddrMap *map, uint32_t n, uint32_t ttl_s,
+                            int64_t now_ms)
+{
+    struct in6_addr addr6 = peer(n);
+    struct in_addr addr4;
+
+    g_assert_cmpint(vmrpc_addrmap_lease(map, &addr6, ttl_s, now_ms, &addr4,
+                                        NULL), ==, 0);
+    return addr4;
+}
+
+static bool peer_is(const VmrpcAddrMap *map, struct in_addr addr4, uint32_t n)
+{
+    struct in6_addr addr6, expected = peer(n);
+
+    return vmrpc_addrmap_lookup4(map, addr4, &addr6) == 0 &&
+           IN6_ARE_ADDR_EQUAL(&addr6, &expected);
+}
+
+static void test_both_ways(void)
+{
+    g_autoptr(VmrpcAddrMap) map = new_map("198.18.0.0", 15);
+    struct in_addr a = lease(map, 1, 60, 0), b = lease(map, 2, 60, 0), back;
+    struct in6_addr addr6 = peer(2), unknown = peer(3);
+
+    g_assert_cmphex(a.s_addr, ==, v4("198.18.0.1").s_addr);
+    g_assert_cmphex(b.s_addr, ==, v4("198.18.0.2").s_addr);
+    g_assert_true(peer_is(map, a, 1));
+    g_assert_true(peer_is(map, b, 2));
+    g_assert_cmpint(vmrpc_addrmap_lookup6(map, &addr6, &back), ==, 0);
+    g_assert_cmphex(back.s_addr, ==, b.s_addr);
+    g_assert_cmphex(lease(map, 1, 60, 1000).s_addr, ==, a.s_addr);
+    g_assert_cmpint(stats_of(map).entries, ==, 2);
+    g_assert_cmpint(stats_of(map).created, ==, 2);
+    g_assert_cmpint(stats_of(map).capacity, ==, 131070);
+
+    g_assert_cmpint(vmrpc_addrmap_lookup6(map, &unknown, &back), ==, -ENOENT);
+    g_assert_cmpint(vmrpc_addrmap_lookup4(map, v4("198.18.0.3"), &addr6), ==,
+                    -ENOENT);
+    g_assert_cmpint(vmrpc_addrmap_lookup4(map, v4("198.18.0.0"), &addr6), ==,
+                    -ENOENT);
+    g_assert_cmpint(vmrpc_addrmap_lookup4(map, v4("192.0.2.1"), &addr6), ==,
+                    -ENOENT);
+}
+
+static void test_contains(void)
+{
+    g_autoptr(VmrpcAddrMap) map = new_map("198.18.0.0", 15);
+
+    g_assert_true(vmrpc_addrmap_contains(map, v4("198.18.0.0")));
+    g_assert_true(vmrpc_addrmap_contains(map, v4("198.19.255.255")));
+    g_assert_false(vmrpc_addrmap_contains(map, v4("198.17.255.255")));
+    g_assert_false(vmrpc_addrmap_contains(map, v4("198.20.0.0")));
+}
+
+static void test_lease_time(void)
+{
+    g_autoptr(VmrpcAddrMap) map = new_map("10.0.0.0", 30);
+    struct in6_addr addr6 = peer(1);
+    struct in_addr addr4;
+    uint32_t left;
+
+    vmrpc_addrmap_lease(map, &addr6, 60, 5000, &addr4, &left);
+    g_assert_cmpint(left, ==, 60);
+    /* never shortened */
+    vmrpc_addrmap_lease(map, &addr6, 10, 15000, &addr4, &left);
+    g_assert_cmpint(left, ==, 50);
+    /* extended */
+    vmrpc_addrmap_lease(map, &addr6, 100, 15000, &addr4, &left);
+    g_assert_cmpint(left, ==, 100);
+    vmrpc_addrmap_lease(map, &addr6, UINT32_MAX, 15000, &addr4, &left);
+    g_assert_cmpint(left, ==, VMRPC_ADDRMAP_MAX_LEASE_S);
+}
+
+static void test_full_and_reclaimed(void)
+{
+    g_autoptr(VmrpcAddrMap) map = new_map("10.0.0.0", 30);
+    struct in_addr a = lease(map, 1, 10, 0), b = lease(map, 2, 20, 0), c;
+    struct in6_addr third = peer(3);
+
+    /* the network and the broadcast address are not handed out */
+    g_assert_cmphex(a.s_addr, ==, v4("10.0.0.1").s_addr);
+    g_assert_cmphex(b.s_addr, ==, v4("10.0.0.2").s_addr);
+    g_assert_cmpint(vmrpc_addrmap_lease(map, &third, 1, 9999, &c, NULL), ==,
+                    -ENOSPC);
+    g_assert_cmpint(stats_of(map).full, ==, 1);
+
+    /* a lease that is over keeps its address until somebody needs it */
+    g_assert_true(peer_is(map, a, 1));
+    c = lease(map, 3, 1, 10000);
+    g_assert_cmphex(c.s_addr, ==, a.s_addr);
+    g_assert_true(peer_is(map, a, 3));
+    g_assert_true(peer_is(map, b, 2));
+    g_assert_cmpint(stats_of(map).reclaimed, ==, 1);
+    g_assert_cmpint(stats_of(map).created, ==, 3);
+    g_assert_cmpint(stats_of(map).entries, ==, 2);
+    third = peer(1);
+    g_assert_cmpint(vmrpc_addrmap_lookup6(map, &third, &c), ==, -ENOENT);
+}
+
+static void test_order(void)
+{
+    g_autoptr(VmrpcAddrMap) map = new_map("10.0.0.0", 29);
+    struct in_addr a = lease(map, 1, 30, 0), b = lease(map, 2, 10, 0);
+
+    /* never used first, though both are over */
+    g_assert_cmphex(lease(map, 3, 0, 50000).s_addr, ==,
+                    v4("10.0.0.3").s_addr);
+    lease(map, 4, 0, 50001);
+    lease(map, 5, 0, 50002);
+    lease(map, 6, 0, 50003);
+    /* then the one that was over first, not the one created first */
+    g_assert_cmphex(lease(map, 7, 100, 60000).s_addr, ==, b.s_addr);
+    g_assert_cmphex(lease(map, 8, 100, 60000).s_addr, ==, a.s_addr);
+}
+
+static void test_references(void)
+{
+    g_autoptr(VmrpcAddrMap) map = new_map("10.0.0.0", 30);
+    struct in_addr a = lease(map, 1, 10, 0), b = lease(map, 2, 20, 0), c;
+    struct in6_addr third = peer(3);
+
+    g_assert_cmpint(vmrpc_addrmap_unref(map, a, 0), ==, -EINVAL);
+    g_assert_cmpint(vmrpc_addrmap_ref(map, v4("192.0.2.1")), ==, -ENOENT);
+    g_assert_cmpint(vmrpc_addrmap_unref(map, v4("10.0.0.0"), 0), ==, -ENOENT);
+    g_assert_cmpint(vmrpc_addrmap_ref(map, a), ==, 0);
+    g_assert_cmpint(vmrpc_addrmap_ref(map, a), ==, 0);
+    g_assert_cmpint(vmrpc_addrmap_ref(map, b), ==, 0);
+    g_assert_cmpint(stats_of(map).in_use, ==, 2);
+    g_assert_cmpint(vmrpc_addrmap_lease(map, &third, 1, 1000000, &c, NULL),
+                    ==, -ENOSPC);
+    g_assert_cmpint(vmrpc_addrmap_unref(map, a, 1000000), ==, 0);
+    g_assert_cmpint(vmrpc_addrmap_lease(map, &third, 1, 1000000, &c, NULL),
+                    ==, -ENOSPC);
+    g_assert_cmpint(vmrpc_addrmap_unref(map, a, 1000000), ==, 0);
+    g_assert_cmpint(stats_of(map).in_use, ==, 1);
+    g_assert_cmphex(lease(map, 3, 1, 1000000).s_addr, ==, a.s_addr);
+}
+
+/* What a socket has just let go of is not the next to be reused. */
+static void test_release_counts_as_use(void)
+{
+    g_autoptr(VmrpcAddrMap) map = new_map("10.0.0.0", 30);
+    struct in_addr a = lease(map, 1, 0, 0), b = lease(map, 2, 0, 5000);
+
+    vmrpc_addrmap_ref(map, a);
+    vmrpc_addrmap_unref(map, a, 10000);
+    g_assert_cmphex(lease(map, 3, 60, 10000).s_addr, ==, b.s_addr);
+}
+
+static void collect(const VmrpcAddrMapEntry *entry, void *opaque)
+{
+    g_array_append_val((GArray *)opaque, *entry);
+}
+
+static void test_migration(void)
+{
+    g_autoptr(VmrpcAddrMap) from = new_map("10.0.0.0", 24);
+    g_autoptr(VmrpcAddrMap) to = new_map("10.0.0.0", 24);
+    g_autoptr(GArray) entries =
+        g_array_new(FALSE, FALSE, sizeof(VmrpcAddrMapEntry));
+    struct in_addr a = lease(from, 1, 60, 0), b = lease(from, 2, 0, 0);
+    guint i;
+
+    vmrpc_addrmap_ref(from, b);
+    vmrpc_addrmap_foreach(from, 10000, collect, entries);
+    g_assert_cmpint(entries->len, ==, 2);
+    g_assert_cmpint(g_array_index(entries, VmrpcAddrMapEntry, 0).remaining_ms,
+                    ==, 50000);
+    g_assert_cmpint(g_array_index(entries, VmrpcAddrMapEntry, 1).remaining_ms,
+                    ==, 0);
+    g_assert_cmpint(g_array_index(entries, VmrpcAddrMapEntry, 1).refs, ==, 1);
+
+    for (i = entries->len; i-- > 0;) {
+        VmrpcAddrMapEntry *e = &g_array_index(entries, VmrpcAddrMapEntry, i);
+
+        g_assert_cmpint(vmrpc_addrmap_restore(to, e->addr4, &e->addr6,
+                                              e->remaining_ms, 777), ==, 0);
+    }
+    g_assert_true(peer_is(to, a, 1));
+    g_assert_true(peer_is(to, b, 2));
+    /* what is fresh steps over what was restored */
+    g_assert_cmphex(lease(to, 3, 0, 777).s_addr, ==, v4("10.0.0.3").s_addr);
+}
+
+static void test_restore_refuses(void)
+{
+    g_autoptr(VmrpcAddrMap) map = new_map("10.0.0.0", 24);
+    struct in6_addr one = peer(1), two = peer(2);
+    struct in_addr a = v4("10.0.0.9");
+
+    g_assert_cmpint(vmrpc_addrmap_restore(map, a, &one, INT64_MAX, 0), ==, 0);
+    g_assert_cmpint(vmrpc_addrmap_restore(map, a, &one, INT64_MIN, 0), ==, 0);
+    g_assert_cmpint(vmrpc_addrmap_restore(map, a, &two, 0, 0), ==, -EEXIST);
+    g_assert_cmpint(vmrpc_addrmap_restore(map, v4("10.0.0.10"), &one, 0, 0),
+                    ==, -EEXIST);
+    g_assert_cmpint(vmrpc_addrmap_restore(map, v4("10.0.0.0"), &two, 0, 0),
+                    ==, -ERANGE);
+    g_assert_cmpint(vmrpc_addrmap_restore(map, v4("10.0.0.255"), &two, 0, 0),
+                    ==, -ERANGE);
+    g_assert_cmpint(vmrpc_addrmap_restore(map, v4("10.0.1.1"), &two, 0, 0),
+                    ==, -ERANGE);
+    g_assert_cmpint(vmrpc_addrmap_restore(map, v4("9.255.255.255"), &two, 0,
+                                          0), ==, -ERANGE);
+    g_assert_cmpint(stats_of(map).entries, ==, 1);
+}
+
+static void test_pools_refused(void)
+{
+    VmrpcAddrReserved reserved[] = {
+        { v4("198.18.0.5"), "guest4" },
+        { v4("198.51.100.53"), "resolver4" },
+    };
+    static const struct {
+        const char *base;
+        unsigned len;
+        int code;
+        const char *says;
+    } bad[] = {
+        { "198.18.0.0", 15, VMRPC_ADDRMAP_ERROR_OVERLAP,
+          "pool4=198.18.0.0/15 holds guest4=198.18.0.5; *" },
+        { "198.51.100.0", 24, VMRPC_ADDRMAP_ERROR_OVERLAP,
+          "pool4=198.51.100.0/24 holds resolver4=198.51.100.53; *" },
+        { "198.18.0.1", 15, VMRPC_ADDRMAP_ERROR_POOL,
+          "pool4=198.18.0.1/15*198.18.0.0/15" },
+        { "10.0.0.0", 8, VMRPC_ADDRMAP_ERROR_POOL,
+          "pool4=10.0.0.0/8:*12 (1048576 addresses*30*" },
+        { "10.0.0.0", 31, VMRPC_ADDRMAP_ERROR_POOL, "*" },
+        { "10.0.0.0", 0, VMRPC_ADDRMAP_ERROR_POOL, "*" },
+        { "10.0.0.0", UINT_MAX, VMRPC_ADDRMAP_ERROR_POOL, "*" },
+        { "0.0.0.0", 24, VMRPC_ADDRMAP_ERROR_OVERLAP, "*0.0.0.0/8*" },
+        { "127.16.0.0", 16, VMRPC_ADDRMAP_ERROR_OVERLAP, "*loopback*" },
+        { "169.254.0.0", 16, VMRPC_ADDRMAP_ERROR_OVERLAP, "*link-local*" },
+        { "169.240.0.0", 12, VMRPC_ADDRMAP_ERROR_OVERLAP, "*link-local*" },
+        { "239.0.0.0", 16, VMRPC_ADDRMAP_ERROR_OVERLAP, "*multicast*" },
+        { "255.255.255.252", 30, VMRPC_ADDRMAP_ERROR_OVERLAP, "*reserved*" },
+    };
+    size_t i;
+
+    for (i = 0; i < G_N_ELEMENTS(bad); i++) {
+        g_autoptr(GError) err = NULL;
+        VmrpcAddrMap *map;
+
+        map = vmrpc_addrmap_new(v4(bad[i].base), bad[i].len, reserved,
+                                G_N_ELEMENTS(reserved), &err);
+        g_assert_null(map);
+        g_assert_error(err, VMRPC_ADDRMAP_ERROR, bad[i].code);
+        if (!g_pattern_match_simple(bad[i].says, err->message)) {
+            g_error("unexpected message: %s", err->message);
+        }
+    }
+}
+
+static void test_whole_pool(void)
+{
+    g_autoptr(VmrpcAddrMap) map = new_map("198.18.0.0", 15);
+    struct in6_addr addr6 = peer(131071);
+    struct in_addr addr4;
+    uint32_t n;
+
+    for (n = 1; n <= 131070; n++) {
+        lease(map, n, 60, 0);
+    }
+    g_assert_cmpint(vmrpc_addrmap_lease(map, &addr6, 60, 0, &addr4, NULL),
+                    ==, -ENOSPC);
+    for (n = 1; n <= 131070; n++) {
+        addr4.s_addr = htonl(ntohl(v4("198.18.0.0").s_addr) + n);
+        g_assert_true(peer_is(map, addr4, n));
+    }
+    /* all of them change hands, and none keeps two */
+    for (n = 1; n <= 131070; n++) {
+        lease(map, 1000000 + n, 60, 60000);
+    }
+    g_assert_cmpint(stats_of(map).entries, ==, 131070);
+    g_assert_cmpint(stats_of(map).reclaimed, ==, 131070);
+    addr6 = peer(1);
+    g_assert_cmpint(vmrpc_addrmap_lookup6(map, &addr6, &addr4), ==, -ENOENT);
+}
+
+/*
+ * The model: one hash table from address to what is known about it. It does
+ * not say which address a new peer gets, but which ones it may get.
+ */
+typedef struct ModelEntry {
+    uint32_t peer;
+    int64_t until;
+    uint32_t refs;
+} ModelEntry;
+
+#define MODEL_PEERS 60
+#define MODEL_BITS  27
+#define MODEL_SIZE  (1u << (32 - MODEL_BITS))
+
+typedef struct Model {
+    VmrpcAddrMap *map;
+    GHashTable *entries;        /* offset in the pool -> ModelEntry */
+    uint32_t base;
+    int64_t now_ms;
+    uint64_t full, reclaimed, created;
+} Model;
+
+static ModelEntry *model_find(Model *m, uint32_t peer_no, uint32_t *offset)
+{
+    GHashTableIter iter;
+    gpointer key, value;
+
+    g_hash_table_iter_init(&iter, m->entries);
+    while (g_hash_table_iter_next(&iter, &key, &value)) {
+        if (((ModelEntry *)value)->peer == peer_no) {
+            *offset = GPOINTER_TO_UINT(key);
+            return value;
+        }
+    }
+    return NULL;
+}
+
+/* The earliest end of a promise among the entries without a socket. */
+static int64_t model_oldest(Model *m)
+{
+    GHashTableIter iter;
+    gpointer value;
+    int64_t oldest = INT64_MAX;
+
+    g_hash_table_iter_init(&iter, m->entries);
+    while (g_hash_table_iter_next(&iter, NULL, &value)) {
+        ModelEntry *entry = value;
+
+        if (!entry->refs) {
+            oldest = MIN(oldest, entry->until);
+        }
+    }
+    return oldest;
+}
+
+static void model_put(Model *m, uint32_t offset, uint32_t peer_no,
+                      int64_t until)
+{
+    ModelEntry *entry = g_new0(ModelEntry, 1);
+
+    entry->peer = peer_no;
+    entry->until = until;
+    g_hash_table_insert(m->entries, GUINT_TO_POINTER(offset), entry);
+}
+
+static void model_lease(Model *m, uint32_t peer_no, uint32_t ttl_s)
+{
+    struct in6_addr addr6 = peer(peer_no);
+    struct in_addr addr4 = { 0 };
+    uint32_t left = 0, offset;
+    int64_t until = m->now_ms + 1000LL * ttl_s, oldest = model_oldest(m);
+    ModelEntry *entry = model_find(m, peer_no, &offset), *old;
+    int ret = vmrpc_addrmap_lease(m->map, &addr6, ttl_s, m->now_ms, &addr4,
+                                  &left);
+
+    if (entry) {
+        entry->until = MAX(entry->until, until);
+        g_assert_cmpint(ret, ==, 0);
+        g_assert_cmpint(ntohl(addr4.s_addr) - m->base, ==, offset);
+        g_assert_cmpint(left, ==, (entry->until - m->now_ms) / 1000);
+        return;
+    }
+    if (g_hash_table_size(m->entries) == MODEL_SIZE - 2 &&
+        oldest > m->now_ms) {
+        g_assert_cmpint(ret, ==, -ENOSPC);
+        m->full++;
+        return;
+    }
+    g_assert_cmpint(ret, ==, 0);
+    offset = ntohl(addr4.s_addr) - m->base;
+    g_assert_cmpint(offset, >, 0);
+    g_assert_cmpint(offset, <, MODEL_SIZE - 1);
+    old = g_hash_table_lookup(m->entries, GUINT_TO_POINTER(offset));
+    if (old) {
+        g_assert_cmpint(g_hash_table_size(m->entries), ==, MODEL_SIZE - 2);
+        g_assert_cmpint(old->refs, ==, 0);
+        g_assert_cmpint(old->until, ==, oldest);
+        m->reclaimed++;
+    }
+    m->created++;
+    model_put(m, offset, peer_no, until);
+}
+
+static void model_ref(Model *m, uint32_t offset, bool ref)
+{
+    struct in_addr addr4 = { htonl(m->base + offset) };
+    ModelEntry *entry = g_hash_table_lookup(m->entries,
+                                            GUINT_TO_POINTER(offset));
+    int ret = ref ? vmrpc_addrmap_ref(m->map, addr4)
+                  : vmrpc_addrmap_unref(m->map, addr4, m->now_ms);
+
+    if (!entry) {
+        g_assert_cmpint(ret, ==, -ENOENT);
+    } else if (ref) {
+        g_assert_cmpint(ret, ==, 0);
+        entry->refs++;
+    } else if (!entry->refs) {
+        g_assert_cmpint(ret, ==, -EINVAL);
+    } else {
+        g_assert_cmpint(ret, ==, 0);
+        if (!--entry->refs) {
+            entry->until = MAX(entry->until, m->now_ms);
+        }
+    }
+}
+
+static void model_restore(Model *m, uint32_t offset, uint32_t peer_no,
+                          int64_t remaining)
+{
+    struct in_addr addr4 = { htonl(m->base + offset) };
+    struct in6_addr addr6 = peer(peer_no);
+    uint32_t at = 0;
+    int64_t until = m->now_ms + MAX(remaining, 0);
+    ModelEntry *known = model_find(m, peer_no, &at);
+    bool taken = g_hash_table_contains(m->entries, GUINT_TO_POINTER(offset));
+    int ret = vmrpc_addrmap_restore(m->map, addr4, &addr6, remaining,
+                                    m->now_ms);
+
+    if (offset == 0 || offset >= MODEL_SIZE - 1) {
+        g_assert_cmpint(ret, ==, -ERANGE);
+    } else if (known && at == offset) {
+        g_assert_cmpint(ret, ==, 0);
+        known->until = MAX(known->until, until);
+    } else if (known || taken) {
+        g_assert_cmpint(ret, ==, -EEXIST);
+    } else {
+        g_assert_cmpint(ret, ==, 0);
+        model_put(m, offset, peer_no, until);
+    }
+}
+
+static void check_entry(const VmrpcAddrMapEntry *got, void *opaque)
+{
+    Model *m = opaque;
+    uint32_t offset = ntohl(got->addr4.s_addr) - m->base;
+    ModelEntry *entry = g_hash_table_lookup(m->entries,
+                                            GUINT_TO_POINTER(offset));
+    struct in6_addr addr6;
+
+    g_assert_nonnull(entry);
+    addr6 = peer(entry->peer);
+    g_assert_cmpmem(&addr6, 16, &got->addr6, 16);
+    g_assert_cmpint(got->refs, ==, entry->refs);
+    g_assert_cmpint(got->remaining_ms, ==, MAX(entry->until - m->now_ms, 0));
+}
+
+static void model_compare(Model *m)
+{
+    VmrpcAddrMapStats stats = stats_of(m->map);
+    uint32_t n, offset, in_use = 0;
+    GHashTableIter iter;
+    gpointer value;
+
+    g_hash_table_iter_init(&iter, m->entries);
+    while (g_hash_table_iter_next(&iter, NULL, &value)) {
+        in_use += ((ModelEntry *)value)->refs > 0;
+    }
+    g_assert_cmpint(stats.entries, ==, g_hash_table_size(m->entries));
+    g_assert_cmpint(stats.in_use, ==, in_use);
+    g_assert_cmpint(stats.full, ==, m->full);
+    g_assert_cmpint(stats.created, ==, m->created);
+    g_assert_cmpint(stats.reclaimed, ==, m->reclaimed);
+    vmrpc_addrmap_foreach(m->map, m->now_ms, check_entry, m);
+    for (n = 0; n < MODEL_PEERS; n++) {
+        struct in6_addr addr6 = peer(n);
+        struct in_addr addr4;
+        int ret = vmrpc_addrmap_lookup6(m->map, &addr6, &addr4);
+
+        if (model_find(m, n, &offset)) {
+            g_assert_cmpint(ret, ==, 0);
+            g_assert_cmpint(ntohl(addr4.s_addr) - m->base, ==, offset);
+            g_assert_true(peer_is(m->map, addr4, n));
+        } else {
+            g_assert_cmpint(ret, ==, -ENOENT);
+        }
+    }
+}
+
+static void model_step(Model *m)
+{
+    uint32_t offset = g_test_rand_int_range(0, MODEL_SIZE + 2);
+    uint32_t peer_no = g_test_rand_int_range(0, MODEL_PEERS);
+
+    switch (g_test_rand_int_range(0, 16)) {
+    case 0 ... 5:
+        model_lease(m, peer_no, g_test_rand_int_range(0, 60));
+        break;
+    case 6 ... 8:
+        model_ref(m, offset, true);
+        break;
+    case 9 ... 13:
+        model_ref(m, offset, false);
+        break;
+    case 14:
+        model_restore(m, offset, peer_no,
+                      g_test_rand_int_range(-10, 60000));
+        break;
+    default:
+        m->now_ms += g_test_rand_int_range(0, 20000);
+        break;
+    }
+}
+
+static void test_model(void)
+{
+    uint64_t full = 0, reclaimed = 0;
+    int round, step;
+
+    for (round = 0; round < 50; round++) {
+        g_autoptr(VmrpcAddrMap) map = new_map("100.64.0.0", MODEL_BITS);
+        g_autoptr(GHashTable) entries =
+            g_hash_table_new_full(NULL, NULL, NULL, g_free);
+        Model m = {
+            .map = map,
+            .entries = entries,
+            .base = ntohl(v4("100.64.0.0").s_addr),
+            .now_ms = g_test_rand_int_range(0, 1000000),
+        };
+
+        for (step = 0; step < 4000; step++) {
+            model_step(&m);
+            if (step % 16 == 0) {
+                model_compare(&m);
+            }
+        }
+        full += m.full;
+        reclaimed += m.reclaimed;
+    }
+    /* the walks must have been everywhere */
+    g_assert_cmpint(full, >, 0);
+    g_assert_cmpint(reclaimed, >, 0);
+}
+
+static double ns_since(gint64 start_us, int ops)
+{
+    return (g_get_monotonic_time() - start_us) * 1000.0 / ops;
+}
+
+/* Run with -m perf: what an operation costs with 131,070 peers. */
+static void test_cost(void)
+{
+    g_autoptr(VmrpcAddrMap) map = new_map("198.18.0.0", 15);
+    enum { N = 131070 };
+    g_autofree uint32_t *order = g_new(uint32_t, N);
+    struct in6_addr addr6;
+    struct in_addr addr4;
+    uint32_t i, j, base = ntohl(v4("198.18.0.0").s_addr);
+    gint64 start;
+
+    for (i = 0; i < N; i++) {
+        j = g_test_rand_int_range(0, i + 1);
+        order[i] = order[j];
+        order[j] = i + 1;
+    }
+    start = g_get_monotonic_time();
+    for (i = 0; i < N; i++) {
+        lease(map, order[i], i % 300, 0);
+    }
+    g_test_message("create: %.0f ns", ns_since(start, N));
+    start = g_get_monotonic_time();
+    for (i = 0; i < N; i++) {
+        addr4.s_addr = htonl(base + order[i]);
+        vmrpc_addrmap_lookup4(map, addr4, &addr6);
+    }
+    g_test_message("lookup4: %.0f ns", ns_since(start, N));
+    start = g_get_monotonic_time();
+    for (i = 0; i < N; i++) {
+        addr6 = peer(order[N - 1 - i]);
+        vmrpc_addrmap_lookup6(map, &addr6, &addr4);
+    }
+    g_test_message("lookup6: %.0f ns", ns_since(start, N));
+    start = g_get_monotonic_time();
+    for (i = 0; i < N; i++) {
+        addr4.s_addr = htonl(base + order[i]);
+        vmrpc_addrmap_ref(map, addr4);
+        vmrpc_addrmap_unref(map, addr4, 1000);
+    }
+    g_test_message("ref and unref: %.0f ns", ns_since(start, N));
+    start = g_get_monotonic_time();
+    for (i = 0; i < N; i++) {
+        lease(map, order[i], 400, 2000);
+    }
+    g_test_message("extend: %.0f ns", ns_since(start, N));
+    start = g_get_monotonic_time();
+    for (i = 0; i < N; i++) {
+        lease(map, N + order[i], 400, 1000000);
+    }
+    g_test_message("reclaim and create: %.0f ns", ns_since(start, N));
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/addrmap/both-ways", test_both_ways);
+    g_test_add_func("/addrmap/contains", test_contains);
+    g_test_add_func("/addrmap/lease-time", test_lease_time);
+    g_test_add_func("/addrmap/full-and-reclaimed", test_full_and_reclaimed);
+    g_test_add_func("/addrmap/order", test_order);
+    g_test_add_func("/addrmap/references", test_references);
+    g_test_add_func("/addrmap/release-counts-as-use",
+                    test_release_counts_as_use);
+    g_test_add_func("/addrmap/migration", test_migration);
+    g_test_add_func("/addrmap/restore-refuses", test_restore_refuses);
+    g_test_add_func("/addrmap/pools-refused", test_pools_refused);
+    g_test_add_func("/addrmap/whole-pool", test_whole_pool);
+    g_test_add_func("/addrmap/model", test_model);
+    if (g_test_perf()) {
+        g_test_add_func("/addrmap/cost", test_cost);
+    }
+    return g_test_run();
+}

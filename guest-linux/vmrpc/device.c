@@ -31,6 +31,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/virtio_config.h>
+#include <linux/virtio_ring.h>
 
 #include "internal.h"
 

@@ -303,6 +303,8 @@ void vmrpc_option_inherit(struct vmrpc_sock *child,
 			  const struct vmrpc_sock *parent);
 bool vmrpc_option_stale(const struct vmrpc_sock *vs);
 int vmrpc_option_sync(struct vmrpc_sock *vs);
+void vmrpc_option_refresh(struct vmrpc_sock *vs);
+void vmrpc_option_push(struct vmrpc_sock *vs);
 int vmrpc_setsockopt(struct socket *sock, int level, int name,
 		     sockptr_t optval, unsigned int optlen);
 int vmrpc_getsockopt(struct socket *sock, int level, int name,

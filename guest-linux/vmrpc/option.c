@@ -29,6 +29,7 @@
 #include <linux/slab.h>
 #include <linux/tcp.h>
 #include <linux/udp.h>
+#include <net/tcp.h>
 #include <net/udp.h>
 
 #include "internal.h"
@@ -187,6 +188,22 @@ int vmrpc_option_sync(struct vmrpc_sock *vs)
 		}
 	}
 	return first;
+}
+
+/**
+ * vmrpc_option_refresh - before a request that SOL_SOCKET options matter for
+ * @vs: caller must not hold vs->lock
+ *
+ * What the host refuses, the native side has accepted: it is too late for an
+ * error.
+ */
+void vmrpc_option_refresh(struct vmrpc_sock *vs)
+{
+	if (likely(!vmrpc_option_stale(vs)))
+		return;
+	mutex_lock(&vs->lock);
+	vmrpc_option_sync(vs);
+	mutex_unlock(&vs->lock);
 }
 
 /**
@@ -464,6 +481,25 @@ int vmrpc_setsockopt(struct socket *sock, int level, int name,
 	err = tell_host(vs, kind, level, name, value, optlen);
 	mutex_unlock(&vs->lock);
 	return err;
+}
+
+/**
+ * vmrpc_option_push - send what the host holds back because of MSG_MORE
+ * @vs: has a host socket
+ *
+ * Unless the program has corked the socket itself.
+ */
+void vmrpc_option_push(struct vmrpc_sock *vs)
+{
+	int zero = 0;
+
+	if (vs->sk->sk_type == SOCK_STREAM) {
+		if (!(tcp_sk(vs->sk)->nonagle & TCP_NAGLE_CORK))
+			host_set(vs, IPPROTO_TCP, TCP_CORK, &zero,
+				 sizeof(zero));
+	} else if (!find(vs, IPPROTO_UDP, UDP_CORK)) {
+		host_set(vs, IPPROTO_UDP, UDP_CORK, &zero, sizeof(zero));
+	}
 }
 
 static int host_get(struct vmrpc_sock *vs, int level, int name,

@@ -95,7 +95,7 @@ ssize_t vmrpc_sockopt_from_host(const VmrpcSockopt *opt, void *value,
 /* Largest ancillary data of one message, in the guest's form. */
 #define VMRPC_CMSG_MAX 1024
 
-/* The same in the host's form: IPV6_PKTINFO takes 40 bytes for the guest's 32. */
+/* In the host's form: IPV6_PKTINFO takes 40 bytes for the guest's 32. */
 #define VMRPC_CMSG_HOST_MAX (VMRPC_CMSG_MAX / 4 * 5)
 
 /*

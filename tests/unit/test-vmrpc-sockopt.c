@@ -770,11 +770,16 @@ static void test_send_malformed(void)
     uint64_t control[VMRPC_CMSG_HOST_MAX / 8];
     struct in_pktinfo info = pktinfo(0, 0x0a000001);
     int ttl = 9;
+    g_autofree uint8_t *cut = g_malloc(16);
     Guest g = { .len = 0 };
     ssize_t n;
     size_t i;
 
     add(&g, SOL_IP, IP_TTL, &ttl, sizeof(ttl));
+    /* the right length, but the buffer ends before it */
+    memcpy(cut, g.bytes, 16);
+    g_assert_cmpint(vmrpc_cmsg_to_host(AF_INET6, cut, 16, control,
+                                       sizeof(control), &ops), ==, -EINVAL);
     for (i = 0; i < G_N_ELEMENTS(lens); i++) {
         memcpy(g.bytes, &lens[i], 8);
         g_assert_cmpint(vmrpc_cmsg_to_host(AF_INET6, g.bytes, g.len, control,
@@ -842,10 +847,13 @@ static void test_receive_drops(void)
     g_assert_cmpint(flags, ==, MSG_CTRUNC);
     g_assert_cmpint(drops.no_room, ==, 1);
 
+    /* the right length, but the buffer ends before it */
+    g_assert_cmpint(from_host(host.bytes, 18, &g, 64, &drops, &flags), ==, 0);
+    g_assert_cmpint(drops.malformed, ==, 2);
     memcpy(host.bytes, &huge, sizeof(huge));
     g_assert_cmpint(from_host(host.bytes, host.len, &g, 64, &drops, &flags),
                     ==, 0);
-    g_assert_cmpint(drops.malformed, ==, 2);
+    g_assert_cmpint(drops.malformed, ==, 3);
 }
 
 int main(int argc, char **argv)

@@ -42,8 +42,7 @@ def archive(files: Mapping[str, File]) -> bytes:
                 folders.setdefault(str(parent))
     entries = [(name, stat.S_IFDIR | 0o755, b"") for name in folders]
     entries += [
-        (name.lstrip("/"), stat.S_IFREG | file.mode, file.data)
-        for name, file in files.items()
+        (name.lstrip("/"), stat.S_IFREG | file.mode, file.data) for name, file in files.items()
     ]
     entries.append(("TRAILER!!!", 0, b""))
     return b"".join(_entry(inode, *entry) for inode, entry in enumerate(entries, 1))

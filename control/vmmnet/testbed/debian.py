@@ -41,9 +41,7 @@ def _host_codename() -> str:
 def sources() -> tuple[str, ...]:
     """The guests' apt sources as one-line entries, from the system's mirrors."""
     fields = "$(RELEASE) $(COMPONENT) $(REPO_URI)"
-    listing = tools.run(
-        ["apt-get", "indextargets", "--format", fields, "Created-By: Packages"]
-    )
+    listing = tools.run(["apt-get", "indextargets", "--format", fields, "Created-By: Packages"])
     host = _host_codename()
     suites = {
         host: (SUITE, f"{SUITE}-backports"),

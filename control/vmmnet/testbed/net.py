@@ -165,9 +165,7 @@ class Namespace:
     def capture(self, interface: str, file: Path, expression: str = "") -> Iterator[Path]:
         """Record an interface into a pcap file for the time of a block."""
         command = ["tcpdump", "-i", interface, "-U", "--immediate-mode", "-w", str(file)]
-        with self.started(
-            [*command, *expression.split()], stderr=subprocess.PIPE
-        ) as child:
+        with self.started([*command, *expression.split()], stderr=subprocess.PIPE) as child:
             assert child.stderr is not None
             for line in child.stderr:
                 if b"listening on" in line:

@@ -12,7 +12,6 @@ BUILD = ROOT / "build"
 LOGS = BUILD / "logs"
 
 
-
 def digest(parts: Iterable[bytes | str | Path]) -> str:
     """Hash texts and the contents of files into a name for what they produce."""
     total = hashlib.sha256()

@@ -137,7 +137,15 @@ def web(
                 folder=folder, address=address, port=port, options=options, root=root, server=server
             )
         )
-        command: list[str | Path] = ["nginx", "-c", config, "-p", folder, "-e", folder / "error.log"]
+        command: list[str | Path] = [
+            "nginx",
+            "-c",
+            config,
+            "-p",
+            folder,
+            "-e",
+            folder / "error.log",
+        ]
         with _server(space, command, folder / "error.log", port):
             yield folder / "access.log"
 

@@ -39,9 +39,7 @@ def firmware_options() -> list[str]:
 class QemuProcess:
     """One running QEMU, with its standard error in a file."""
 
-    def __init__(
-        self, command: Sequence[str | Path], *, netns: str | None, stderr: Path
-    ) -> None:
+    def __init__(self, command: Sequence[str | Path], *, netns: str | None, stderr: Path) -> None:
         self.stderr_path = stderr
         with stderr.open("wb") as errors:
             self._child: subprocess.Popen[bytes] = process.start(

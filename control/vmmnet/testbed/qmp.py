@@ -49,9 +49,7 @@ class Qmp:
         named = {key.replace("_", "-"): value for key, value in arguments.items()}
         return self.execute(name, named, timeout)
 
-    def execute(
-        self, name: str, arguments: Mapping[str, object], timeout: float = 30
-    ) -> Any:
+    def execute(self, name: str, arguments: Mapping[str, object], timeout: float = 30) -> Any:
         """Execute a command with arguments exactly as they are."""
         request = {"execute": name, "arguments": dict(arguments)}
         with self._lock:

@@ -54,8 +54,7 @@ def find(name: str) -> str:
     if path is None:
         package = PACKAGES.get(name, name)
         raise MissingTool(
-            f"{name} is not installed: it is in the Debian package {package};"
-            " run 'make deps'"
+            f"{name} is not installed: it is in the Debian package {package}; run 'make deps'"
         )
     return path
 

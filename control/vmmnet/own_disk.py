@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Boot a disk image of the user's on vmmnet: ``make run DISK=image.qcow2``.
+
+The image is not written to.  A second disk, labelled VMMNET, carries the
+guest module: ready-made for the kernels that the test bed knows, and as
+source for any other, with a script that installs whichever fits.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from vmmnet.testbed import kernel, paths, process, qemu, tools
+from vmmnet.testbed.net import Namespace
+
+LABEL = "VMMNET"
+
+INSTALL = """\
+#!/bin/sh
+# Install the vmrpc module in this guest and load it. Run as root.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+release=$(uname -r)
+target=/lib/modules/$release/extra
+ready=$here/ready/$release/vmrpc.ko
+if [ ! -e "$ready" ]; then
+    [ -d "/lib/modules/$release/build" ] || {
+        echo "No module for $release here, and no headers to build one:" \\
+             "install linux-headers-$release on this image first." >&2
+        exit 1
+    }
+    work=$(mktemp -d)
+    trap 'rm -rf "$work"' EXIT
+    cp -r "$here/source/." "$work"
+    make -C "$work/vmrpc" VMMNET_INCLUDE="$work/include"
+    ready=$work/vmrpc/vmrpc.ko
+fi
+mkdir -p "$target"
+cp "$ready" "$target/vmrpc.ko"
+depmod "$release"
+modprobe vmrpc
+if [ -d /run/systemd/resolve ] && command -v resolvectl >/dev/null; then
+    resolvectl dns vmrpc0 192.0.0.1
+    resolvectl domain vmrpc0 '~.'
+else
+    echo "nameserver 192.0.0.1" > /etc/resolv.conf
+fi
+echo "vmrpc is loaded; IPv4 sockets now run on the host."
+"""
+
+
+def module_disk(folder: Path) -> Path:
+    """Write the disk with the module; returns its path."""
+    tools.require("mke2fs")
+    content = folder / "content"
+    source = content / "source"
+    shutil.copytree(kernel.MODULE_SOURCES, source / "vmrpc")
+    shutil.copytree(paths.ROOT / "include", source / "include")
+    for series in kernel.SERIES:
+        ready = content / "ready" / kernel.get(series).release
+        ready.mkdir(parents=True)
+        shutil.copy(kernel.build_module(series), ready / "vmrpc.ko")
+    script = content / "install"
+    script.write_text(INSTALL)
+    script.chmod(0o755)
+    disk = folder / "module.img"
+    tools.run(["mke2fs", "-q", "-t", "ext4", "-L", LABEL, "-d", content, disk, "16M"])
+    return disk
+
+
+def _format(disk: Path) -> str:
+    """qcow2 by its magic; anything else is taken as raw."""
+    with disk.open("rb") as file:
+        return "qcow2" if file.read(4) == b"QFI\xfb" else "raw"
+
+
+def boot(disk: Path, host: Namespace, device: str, accel: str) -> None:
+    """Boot the image with its console on the terminal, until it powers off."""
+    with tempfile.TemporaryDirectory(prefix="vmmnet-run-") as scratch:
+        module = module_disk(Path(scratch))
+        print(
+            f"\nBooting {disk}; nothing is written to it. Log in, then, as root:\n"
+            f"    mount -o ro LABEL={LABEL} /mnt && /mnt/install\n"
+            "Ctrl-a x ends QEMU.\n",
+            flush=True,
+        )
+        command: list[str | Path] = [
+            qemu.binary(),
+            *qemu.firmware_options(),
+            *("-machine", "q35", "-accel", accel, "-cpu", "max", "-smp", "2", "-m", "2G"),
+            *("-nodefaults", "-no-user-config", "-nographic", "-serial", "mon:stdio"),
+            *("-drive", f"file={disk},format={_format(disk)},if=virtio,snapshot=on"),
+            *("-drive", f"file={module},format=raw,if=virtio,readonly=on"),
+            *("-device", device, "-device", "virtio-rng-pci"),
+        ]
+        child = process.start(command, netns=host.netns, stdin=None)
+        try:
+            child.wait()
+        finally:
+            process.stop(child)

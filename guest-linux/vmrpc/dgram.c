@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * UDP sockets
+ *
+ * Without a peer a socket lives on both sides (VMRPC_BOTH) as soon as it is
+ * bound or has sent to the host: it has one port, its datagrams come from
+ * either side, and each that it sends goes where its destination is.
+ *
+ * With a peer it belongs to one side.  A local peer: the host socket is closed
+ * and made again when the peer is given up.  A peer beyond the host: the native
+ * sock is connected to it as well, so that it takes nothing from elsewhere, and
+ * names, ss(8) and shutdown() are right; nothing is ever sent there.
+ */
+#include <linux/module.h>
+#include <linux/sockios.h>
+#include <linux/udp.h>
+#include <net/inet_common.h>
+#include <net/ip.h>
+#include <net/udp.h>
+
+#include "internal.h"
+
+/* What a reader waits for. */
+#define READABLE		(VMRPC_IN | VMRPC_HUP)
+#define WRITABLE		(VMRPC_OUT | VMRPC_HUP)
+
+/* --- one port on two sides --------------------------------------------------- */
+
+static bool is_bound(const struct vmrpc_sock *vs)
+{
+	return inet_sk(vs->sk)->inet_num != 0;
+}
+
+/* A host socket with the port of the native one.  No lock is held. */
+static int open_bound(struct socket *sock, struct vmrpc_sock *vs)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET };
+	int err = 0;
+
+	if (vmrpc_sock_mode(vs) != VMRPC_NATIVE && is_bound(vs))
+		return 0;
+	if (!is_bound(vs)) {
+		err = vmrpc_sock_bind(sock, (struct sockaddr *)&any,
+				      sizeof(any));
+		/* Another task may have been faster. */
+		if (err != -EINVAL || !is_bound(vs))
+			return err;
+	}
+	mutex_lock(&vs->lock);
+	err = vmrpc_sock_open(vs);
+	mutex_unlock(&vs->lock);
+	return err;
+}
+
+/* --- connect ---------------------------------------------------------------- */
+
+/* Connects the native sock to a peer it will never send to. */
+static void mirror_peer(struct socket *sock, struct vmrpc_sock *vs)
+{
+	struct sockaddr_in local = vs->local;
+	struct sockaddr_in peer = vs->peer;
+	int err = 0;
+
+	local.sin_addr.s_addr = htonl(INADDR_ANY);
+	if (!is_bound(vs))
+		err = inet_bind(sock, (struct sockaddr *)&local,
+				sizeof(local));
+	if (!err)
+		err = inet_dgram_connect(sock, (struct sockaddr *)&peer,
+					 sizeof(peer), 0);
+	/* Names are known without it; strangers' datagrams are not read. */
+	if (err)
+		pr_debug("vmrpc: no native mirror of a peer: %d\n", err);
+}
+
+static int unspec(struct socket *sock)
+{
+	struct sockaddr none = { .sa_family = AF_UNSPEC };
+
+	return inet_dgram_connect(sock, &none, sizeof(none), 0);
+}
+
+/* Caller must hold vs->lock. */
+static int dissolve(struct socket *sock, struct vmrpc_sock *vs)
+{
+	int err = unspec(sock);
+
+	if (err)
+		return err;
+	/*
+	 * The host socket may have had a port of the host's choice; a new one
+	 * gets that of the native side.
+	 */
+	if (vmrpc_sock_mode(vs) == VMRPC_REMOTE) {
+		vmrpc_sock_close(vs);
+		WRITE_ONCE(vs->disconnects, vs->disconnects + 1);
+		vmrpc_sock_wake(vs, VMRPC_OUT);
+	}
+	if (is_bound(vs) && !vmrpc_sock_bound_elsewhere(vs))
+		err = vmrpc_sock_open(vs);
+	return err;
+}
+
+/* Caller must hold vs->lock. */
+static int connect_local(struct socket *sock, struct vmrpc_sock *vs,
+			 struct sockaddr *uaddr, int len)
+{
+	int err;
+
+	/* A mirrored peer's source address would not do. */
+	if (vmrpc_sock_mode(vs) == VMRPC_REMOTE)
+		unspec(sock);
+	err = inet_dgram_connect(sock, uaddr, len, 0);
+	if (!err)
+		vmrpc_sock_close(vs);
+	return err;
+}
+
+/* Caller must hold vs->lock. */
+static int connect_remote(struct socket *sock, struct vmrpc_sock *vs,
+			  const struct sockaddr_in *to)
+{
+	enum vmrpc_mode before = vmrpc_sock_mode(vs);
+	int err;
+
+	/* A local peer's source address would not do. */
+	if (before == VMRPC_NATIVE && is_bound(vs)) {
+		err = unspec(sock);
+		if (err)
+			return err;
+	}
+	err = vmrpc_sock_open(vs);
+	if (err)
+		return err;
+	vmrpc_option_sync(vs);
+	err = vmrpc_sock_connect(vs, to);
+	if (err) {
+		if (before == VMRPC_NATIVE && !is_bound(vs))
+			vmrpc_sock_close(vs);
+		return err;
+	}
+	mirror_peer(sock, vs);
+	vmrpc_sock_set_mode(vs, VMRPC_REMOTE);
+	return 0;
+}
+
+static int connect_locked(struct socket *sock, struct vmrpc_sock *vs,
+			  struct sockaddr *uaddr, int len)
+{
+	const struct sockaddr_in *to = (const struct sockaddr_in *)uaddr;
+
+	if (len < sizeof(uaddr->sa_family))
+		return -EINVAL;
+	if (uaddr->sa_family == AF_UNSPEC)
+		return dissolve(sock, vs);
+	if (len < sizeof(*to))
+		return -EINVAL;
+	if (to->sin_family != AF_INET)
+		return -EAFNOSUPPORT;
+	if (vmrpc_addr_is_local(vs->dev, to->sin_addr.s_addr) ||
+	    (vmrpc_sock_mode(vs) == VMRPC_NATIVE &&
+	     inet_sk(vs->sk)->inet_rcv_saddr && !inet_sk(vs->sk)->inet_daddr &&
+	     vmrpc_sock_bound_elsewhere(vs)))
+		return connect_local(sock, vs, uaddr, len);
+	return connect_remote(sock, vs, to);
+}
+
+static int dgram_connect(struct socket *sock, struct sockaddr *uaddr, int len,
+			 int flags)
+{
+	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
+	int err;
+
+	if (!vs)
+		return inet_dgram_connect(sock, uaddr, len, flags);
+	mutex_lock(&vs->lock);
+	err = connect_locked(sock, vs, uaddr, len);
+	mutex_unlock(&vs->lock);
+	return err;
+}
+
+/* --- send ------------------------------------------------------------------- */
+
+static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
+		       const struct sockaddr_in *to)
+{
+	struct sock *sk = vs->sk;
+	long timeo = sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT);
+	ssize_t n;
+
+	if (size > VMRPC_DATAGRAM_MAX)
+		return -EMSGSIZE;
+	if (msg->msg_flags & MSG_OOB)
+		return -EOPNOTSUPP;
+	for (;;) {
+		n = sock_error(sk);
+		if (n)
+			return n;
+		if (READ_ONCE(sk->sk_shutdown) & SEND_SHUTDOWN)
+			return -EPIPE;
+		n = -EAGAIN;
+		if (vmrpc_sock_ready(vs) & WRITABLE)
+			n = vmrpc_message_send(vs, msg, size, to);
+		if (n != -EAGAIN)
+			return n;
+		if (vmrpc_sock_ready(vs) & WRITABLE)
+			n = vmrpc_sock_pause(&timeo);
+		else
+			n = vmrpc_sock_wait(vs, WRITABLE, NULL, &timeo);
+		if (n)
+			return n;
+	}
+}
+
+/*
+ * The destination of a datagram that is to go through the host.
+ * Returns 1, 0 for one that is not, or a negative errno.
+ */
+static int remote_destination(struct vmrpc_sock *vs, const struct msghdr *msg,
+			      const struct sockaddr_in **to)
+{
+	const struct sockaddr_in *sin = msg->msg_name;
+
+	*to = sin;
+	if (!sin)
+		return vmrpc_sock_mode(vs) == VMRPC_REMOTE;
+	/* What is wrong with these, the native side says best. */
+	if (msg->msg_namelen < sizeof(*sin) || !sin->sin_port ||
+	    (sin->sin_family != AF_INET && sin->sin_family != AF_UNSPEC))
+		return 0;
+	if (vmrpc_addr_is_local(vs->dev, sin->sin_addr.s_addr))
+		return 0;
+	return !vmrpc_sock_bound_elsewhere(vs) ||
+	       vmrpc_sock_mode(vs) == VMRPC_REMOTE;
+}
+
+static int dgram_sendmsg(struct socket *sock, struct msghdr *msg, size_t size)
+{
+	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
+	const struct sockaddr_in *to;
+	int err;
+
+	if (!vs)
+		return inet_sendmsg(sock, msg, size);
+	if (!remote_destination(vs, msg, &to))
+		return inet_sendmsg(sock, msg, size);
+	if ((msg->msg_flags & MSG_ZEROCOPY) &&
+	    sock_flag(sock->sk, SOCK_ZEROCOPY))
+		return -EOPNOTSUPP;
+	if (vmrpc_sock_mode(vs) != VMRPC_REMOTE) {
+		err = open_bound(sock, vs);
+		if (err)
+			return err;
+	}
+	vmrpc_option_refresh(vs);
+	return send_remote(vs, msg, size, to);
+}
+
+/* --- receive ---------------------------------------------------------------- */
+
+static bool native_readable(struct sock *sk)
+{
+	return !skb_queue_empty_lockless(&sk->sk_receive_queue) ||
+	       !skb_queue_empty_lockless(&udp_sk(sk)->reader_queue) ||
+	       (READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN);
+}
+
+static ssize_t recv_native(struct socket *sock, struct msghdr *msg,
+			   size_t size, int flags)
+{
+	if (!native_readable(sock->sk) && !(flags & MSG_ERRQUEUE))
+		return -EAGAIN;
+	return inet_recvmsg(sock, msg, size, flags | MSG_DONTWAIT);
+}
+
+static ssize_t recv_host(struct vmrpc_sock *vs, struct msghdr *msg,
+			 size_t size, int flags)
+{
+	if (!(vmrpc_sock_ready(vs) & (READABLE | VMRPC_ERR)) &&
+	    !(flags & MSG_ERRQUEUE))
+		return -EAGAIN;
+	/* No datagram is longer. */
+	return vmrpc_message_recv(vs, msg, min_t(size_t, size, 65536), flags);
+}
+
+/* A socket with a peer reads one side, one without reads both in turn. */
+static ssize_t recv_any(struct socket *sock, struct vmrpc_sock *vs,
+			struct msghdr *msg, size_t size, int flags)
+{
+	bool native = vs->native_turn;
+	ssize_t n = -EAGAIN;
+	unsigned int i;
+
+	if (vmrpc_sock_mode(vs) == VMRPC_REMOTE)
+		return recv_host(vs, msg, size, flags);
+	/* Looking at a datagram must not change which one comes next. */
+	if (!(flags & MSG_PEEK))
+		vs->native_turn = !native;
+	for (i = 0; i < 2 && n == -EAGAIN; i++) {
+		n = native ? recv_native(sock, msg, size, flags)
+			   : recv_host(vs, msg, size, flags);
+		native = !native;
+	}
+	return n;
+}
+
+static int recv_loop(struct socket *sock, struct vmrpc_sock *vs,
+		     struct msghdr *msg, size_t size, int flags)
+{
+	struct sock *sk = vs->sk;
+	long timeo = sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
+	ssize_t n;
+
+	if (flags & MSG_ERRQUEUE)
+		return recv_any(sock, vs, msg, size, flags);
+	for (;;) {
+		n = sock_error(sk);
+		if (n)
+			return n;
+		if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
+			return inet_recvmsg(sock, msg, size, flags);
+		n = recv_any(sock, vs, msg, size, flags);
+		if (n != -EAGAIN)
+			return n;
+		if (READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN)
+			return 0;
+		if (vmrpc_sock_ready(vs) & READABLE)
+			n = vmrpc_sock_pause(&timeo);
+		else
+			n = vmrpc_sock_wait(vs, READABLE, native_readable,
+					    &timeo);
+		if (n)
+			return n;
+	}
+}
+
+static int dgram_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
+			 int flags)
+{
+	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
+
+	if (!vs || vmrpc_sock_mode(vs) == VMRPC_NATIVE)
+		return inet_recvmsg(sock, msg, size, flags);
+	vmrpc_option_refresh(vs);
+	return recv_loop(sock, vs, msg, size, flags);
+}
+
+/* --- the rest --------------------------------------------------------------- */
+
+static __poll_t dgram_poll(struct file *file, struct socket *sock,
+			   poll_table *wait)
+{
+	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
+	/* Registers us with the wait queue that both sides use. */
+	__poll_t native = udp_poll(file, sock, wait);
+
+	if (!vs)
+		return native;
+	switch (vmrpc_sock_mode(vs)) {
+	case VMRPC_REMOTE:
+		/* shutdown() is kept on the native side */
+		return vmrpc_sock_mask(vs) |
+		       (native & (EPOLLHUP | EPOLLRDHUP));
+	case VMRPC_BOTH:
+		return native | (vmrpc_sock_mask(vs) &
+				 (EPOLLIN | EPOLLRDNORM | EPOLLERR));
+	default:
+		return native;
+	}
+}
+
+static int dgram_getname(struct socket *sock, struct sockaddr *uaddr, int peer)
+{
+	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
+	struct sockaddr_in *sin = (struct sockaddr_in *)uaddr;
+
+	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE)
+		return inet_getname(sock, uaddr, peer);
+	*sin = peer ? vs->peer : vs->local;
+	return sizeof(*sin);
+}
+
+static int dgram_ioctl(struct socket *sock, unsigned int cmd,
+		       unsigned long arg)
+{
+	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
+	enum vmrpc_mode mode;
+	int value, err;
+
+	mode = vs ? vmrpc_sock_mode(vs) : VMRPC_NATIVE;
+	if (mode == VMRPC_NATIVE || (cmd != SIOCINQ && cmd != SIOCOUTQ) ||
+	    (mode == VMRPC_BOTH && cmd == SIOCINQ &&
+	     native_readable(sock->sk)))
+		return inet_ioctl(sock, cmd, arg);
+	err = vmrpc_sock_ioctl(vs, cmd, &value);
+	return err ? err : put_user(value, (int __user *)arg);
+}
+
+static int dgram_shutdown(struct socket *sock, int how)
+{
+	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
+	int err;
+
+	if (vs && vmrpc_sock_mode(vs) == VMRPC_REMOTE &&
+	    how >= SHUT_RD && how <= SHUT_RDWR) {
+		err = vmrpc_sock_shutdown(vs, how);
+		/* wakes everybody; the mirror may be unconnected */
+		inet_shutdown(sock, how);
+		return err;
+	}
+	return inet_shutdown(sock, how);
+}
+
+static int dgram_release(struct socket *sock)
+{
+	struct vmrpc_sock *vs = sock->sk ? vmrpc_sk(sock->sk) : NULL;
+
+	if (vs)
+		vmrpc_sock_detach(vs);
+	return inet_release(sock);
+}
+
+#ifdef VMRPC_HAVE_SPLICE_EOF
+static void dgram_splice_eof(struct socket *sock)
+{
+	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
+
+	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE)
+		inet_splice_eof(sock);
+	else
+		vmrpc_option_push(vs);
+}
+#endif
+
+#ifdef VMRPC_HAVE_SENDPAGE
+static ssize_t dgram_sendpage(struct socket *sock, struct page *page,
+			      int offset, size_t size, int flags)
+{
+	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
+
+	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE)
+		return inet_sendpage(sock, page, offset, size, flags);
+	return sock_no_sendpage(sock, page, offset, size, flags);
+}
+#endif
+
+const struct proto_ops vmrpc_dgram_ops = {
+	.family		= PF_INET,
+	.owner		= THIS_MODULE,
+	.release	= dgram_release,
+	.bind		= vmrpc_sock_bind,
+	.connect	= dgram_connect,
+	.socketpair	= sock_no_socketpair,
+	.accept		= sock_no_accept,
+	.getname	= dgram_getname,
+	.poll		= dgram_poll,
+	.ioctl		= dgram_ioctl,
+	.gettstamp	= sock_gettstamp,
+	.listen		= sock_no_listen,
+	.shutdown	= dgram_shutdown,
+	.setsockopt	= vmrpc_setsockopt,
+	.getsockopt	= vmrpc_getsockopt,
+	.sendmsg	= dgram_sendmsg,
+	.recvmsg	= dgram_recvmsg,
+	.mmap		= sock_no_mmap,
+#ifdef VMRPC_HAVE_SPLICE_EOF
+	.splice_eof	= dgram_splice_eof,
+#endif
+#ifdef VMRPC_HAVE_SENDPAGE
+	.sendpage	= dgram_sendpage,
+#endif
+};

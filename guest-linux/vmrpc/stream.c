@@ -1,0 +1,758 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * TCP sockets
+ *
+ * Each operation asks the mode of the socket (sock.c) and then is either the
+ * kernel's own or done on the host.  A listener does both: it listens on one
+ * port in the guest and on the host, and accept() takes from either queue.
+ *
+ * Nothing is locked while a task waits: senders and readers may come from
+ * several tasks, and a request is the unit that is not interleaved.
+ */
+#include <linux/module.h>
+#include <linux/sched/signal.h>
+#include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <net/inet_common.h>
+#include <net/inet_connection_sock.h>
+#include <net/ip.h>
+#include <net/tcp.h>
+
+#include "internal.h"
+
+#define RX_WINDOW_MIN		16384u
+
+/* "Not ours to decide": an answer of functions that return 0 or an errno. */
+#define USE_NATIVE		1
+
+/* What a reader waits for. */
+#define READABLE		(VMRPC_IN | VMRPC_RDHUP | VMRPC_HUP)
+/* What a writer, or a task that connects, waits for. */
+#define WRITABLE		(VMRPC_OUT | VMRPC_HUP)
+
+/* --- connect ---------------------------------------------------------------- */
+
+/* The host socket has no peer any more.  Caller must hold vs->lock. */
+static void unconnected(struct socket *sock, struct vmrpc_sock *vs)
+{
+	sock->state = SS_UNCONNECTED;
+	vs->shutdown = 0;
+	vmrpc_sock_set_mode(vs, VMRPC_BOTH);
+	WRITE_ONCE(vs->disconnects, vs->disconnects + 1);
+	vmrpc_sock_wake(vs, VMRPC_HUP);
+}
+
+/* connect(AF_UNSPEC).  Caller must hold vs->lock. */
+static int dissolve(struct socket *sock, struct vmrpc_sock *vs)
+{
+	enum vmrpc_mode mode = vmrpc_sock_mode(vs);
+	int err;
+
+	if (mode == VMRPC_NATIVE)
+		return USE_NATIVE;
+	err = vmrpc_sock_connect(vs, NULL);
+	if (mode == VMRPC_BOTH)
+		return USE_NATIVE;
+	if (err)
+		return err;
+	WRITE_ONCE(vs->sk->sk_err, 0);
+	unconnected(sock, vs);
+	return 0;
+}
+
+/* Caller must hold vs->lock; there is a host socket without a peer. */
+static int connect_host(struct socket *sock, struct vmrpc_sock *vs,
+			const struct sockaddr_in *to)
+{
+	int err;
+
+	vmrpc_option_sync(vs);
+	/* From here on pollers see the host's readiness; it has none yet. */
+	spin_lock_irq(&vs->ready_lock);
+	WRITE_ONCE(vs->ready, 0);
+	spin_unlock_irq(&vs->ready_lock);
+	vmrpc_sock_set_mode(vs, VMRPC_REMOTE);
+
+	err = vmrpc_sock_connect(vs, to);
+	switch (err) {
+	case 0:
+		sock->state = SS_CONNECTED;
+		break;
+	case -EINPROGRESS:
+		sock->state = SS_CONNECTING;
+		break;
+	default:
+		vmrpc_sock_set_mode(vs, VMRPC_BOTH);
+	}
+	return err;
+}
+
+/*
+ * Caller must hold vs->lock.  Returns USE_NATIVE, 0, -EINPROGRESS (on its way
+ * now), -EALREADY (on its way before) or another negative errno.
+ */
+static int connect_start(struct socket *sock, struct vmrpc_sock *vs,
+			 struct sockaddr *uaddr, int len)
+{
+	const struct sockaddr_in *to = (const struct sockaddr_in *)uaddr;
+	int err;
+
+	if (len < sizeof(uaddr->sa_family))
+		return -EINVAL;
+	if (uaddr->sa_family == AF_UNSPEC)
+		return dissolve(sock, vs);
+	if (vmrpc_sock_mode(vs) == VMRPC_REMOTE)
+		return sock->state == SS_CONNECTED ? -EISCONN : -EALREADY;
+	if (sock->state != SS_UNCONNECTED || vs->sk->sk_state != TCP_CLOSE)
+		return USE_NATIVE;
+	if (len < sizeof(*to))
+		return -EINVAL;
+	if (to->sin_family != AF_INET)
+		return -EAFNOSUPPORT;
+	if (vmrpc_addr_is_local(vs->dev, to->sin_addr.s_addr) ||
+	    vmrpc_sock_bound_elsewhere(vs)) {
+		vmrpc_sock_turn_native(vs);
+		return USE_NATIVE;
+	}
+	err = vmrpc_sock_open(vs);
+	return err ? err : connect_host(sock, vs, to);
+}
+
+/* Caller must hold vs->lock.  The connection has been made, or not. */
+static int connect_finish(struct socket *sock, struct vmrpc_sock *vs)
+{
+	int err;
+
+	if (vmrpc_sock_mode(vs) != VMRPC_REMOTE)
+		return -EPIPE;		/* another task gave it up */
+	if (sock->state == SS_CONNECTED)
+		return 0;
+	err = sock_error(vs->sk);
+	if (!err && (vmrpc_sock_ready(vs) & VMRPC_HUP))
+		err = -ECONNABORTED;
+	if (!err) {
+		sock->state = SS_CONNECTED;
+		return 0;
+	}
+	/* The host's socket can be used again, as the program's can. */
+	vmrpc_sock_connect(vs, NULL);
+	unconnected(sock, vs);
+	return err;
+}
+
+static bool connect_is_over(const struct vmrpc_sock *vs)
+{
+	return (vmrpc_sock_ready(vs) & WRITABLE) || READ_ONCE(vs->sk->sk_err);
+}
+
+/* @err: what to say if it does not end, -EINPROGRESS or -EALREADY */
+static int connect_wait(struct socket *sock, struct vmrpc_sock *vs, int flags,
+			int err)
+{
+	long timeo = sock_sndtimeo(vs->sk, flags & O_NONBLOCK);
+	int ret;
+
+	if (!connect_is_over(vs)) {
+		ret = vmrpc_sock_wait(vs, WRITABLE, NULL, &timeo);
+		if (ret)
+			return ret == -EAGAIN ? err : ret;
+	}
+	mutex_lock(&vs->lock);
+	ret = connect_finish(sock, vs);
+	mutex_unlock(&vs->lock);
+	return ret;
+}
+
+static int stream_connect(struct socket *sock, struct sockaddr *uaddr, int len,
+			  int flags)
+{
+	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
+	int err;
+
+	if (!vs)
+		return inet_stream_connect(sock, uaddr, len, flags);
+	mutex_lock(&vs->lock);
+	err = connect_start(sock, vs, uaddr, len);
+	mutex_unlock(&vs->lock);
+	switch (err) {
+	case USE_NATIVE:
+		return inet_stream_connect(sock, uaddr, len, flags);
+	case -EINPROGRESS:
+	case -EALREADY:
+		return connect_wait(sock, vs, flags, err);
+	default:
+		return err;
+	}
+}
+
+/* --- listen, accept --------------------------------------------------------- */
+
+static int host_listen(struct vmrpc_sock *vs, int backlog)
+{
+	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_LISTEN);
+	int err;
+
+	if (!call)
+		return -ENOMEM;
+	call->req.u.listen.backlog = cpu_to_le32(backlog);
+	err = vmrpc_call_run(call);
+	vmrpc_call_free(call);
+	return err;
+}
+
+/* Caller must hold vs->lock; the socket has a port.  Both sides or none. */
+static int listen_both(struct socket *sock, struct vmrpc_sock *vs, int backlog)
+{
+	int err;
+
+	if (vmrpc_sock_mode(vs) == VMRPC_REMOTE)
+		return -EINVAL;
+	if (vmrpc_sock_bound_elsewhere(vs) || sock->state != SS_UNCONNECTED)
+		return inet_listen(sock, backlog);
+	err = vmrpc_sock_open(vs);
+	if (err)
+		return err;
+	vmrpc_option_sync(vs);
+	err = host_listen(vs, backlog);
+	if (!err)
+		err = inet_listen(sock, backlog);
+	return err;
+}
+
+static int stream_listen(struct socket *sock, int backlog)
+{
+	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
+	struct sockaddr_in any = { .sin_family = AF_INET };
+	int err;
+
+	if (!vs)
+		return inet_listen(sock, backlog);
+	/* Both sides must choose the same port. */
+	if (!inet_sk(sock->sk)->inet_num &&
+	    vmrpc_sock_mode(vs) != VMRPC_REMOTE &&
+	    sock->state == SS_UNCONNECTED) {
+		err = vmrpc_sock_bind(sock, (struct sockaddr *)&any,
+				      sizeof(any));
+		if (err)
+			return err;
+	}
+	mutex_lock(&vs->lock);
+	err = listen_both(sock, vs, backlog);
+	mutex_unlock(&vs->lock);
+	return err;
+}
+
+static bool native_acceptable(struct sock *sk)
+{
+	return !reqsk_queue_empty(&inet_csk(sk)->icsk_accept_queue) ||
+	       READ_ONCE(sk->sk_state) != TCP_LISTEN;
+}
+
+static int accept_native(struct socket *sock, struct socket *newsock,
+			 const struct proto_accept_arg *arg)
+{
+	struct proto_accept_arg once = *arg;
+
+	if (!native_acceptable(sock->sk))
+		return -EAGAIN;
+	once.flags |= O_NONBLOCK;
+	return vmrpc_inet_accept(sock, newsock, &once);
+}
+
+/* Asks the host for a connection and its peer. */
+static int host_accept(struct vmrpc_sock *vs, struct vmrpc_sock *child)
+{
+	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_ACCEPT);
+	int err;
+
+	if (!call)
+		return -ENOMEM;
+	call->req.u.accept.sock = cpu_to_le32(child->handle);
+	call->req.u.accept.gen = cpu_to_le32(child->gen);
+	err = vmrpc_call_run(call);
+	if (!err) {
+		/* From here on there is a host socket to close. */
+		vmrpc_sock_set_mode(child, VMRPC_REMOTE);
+		/* Events of the child may have overtaken this; they count. */
+		vmrpc_sock_report(child, le32_to_cpu(call->resp.value), 0, 0);
+		if (!vmrpc_addr_get(&child->peer, &call->resp.addr))
+			err = -EIO;
+	}
+	vmrpc_call_free(call);
+	return err;
+}
+
+static int accept_remote(struct socket *sock, struct vmrpc_sock *vs,
+			 struct socket *newsock)
+{
+	struct vmrpc_sock *child;
+	int err;
+
+	if (!(vmrpc_sock_ready(vs) & VMRPC_IN))
+		return -EAGAIN;
+	/* Everything that can fail comes before the connection is taken. */
+	err = vmrpc_family_create_native(newsock, IPPROTO_TCP);
+	if (err)
+		goto out;
+	err = vmrpc_sock_attach(vs->dev, newsock);
+	if (err)
+		goto out_release;
+	child = vmrpc_sk(newsock->sk);
+	err = host_accept(vs, child);
+	if (err)
+		goto out_detach;
+	vmrpc_option_inherit(child, vs);
+	security_sock_graft(newsock->sk, newsock);
+	newsock->state = SS_CONNECTED;
+	return 0;
+
+out_detach:
+	vmrpc_sock_detach(child);
+out_release:
+	inet_release(newsock);
+out:
+	/* The core puts the module of these when it releases newsock. */
+	newsock->ops = &vmrpc_stream_ops;
+	return err;
+}
+
+/* One attempt on each side, beginning with the one whose turn it is. */
+static int accept_either(struct socket *sock, struct vmrpc_sock *vs,
+			 struct socket *newsock, struct proto_accept_arg *arg)
+{
+	bool native = vs->native_turn;
+	unsigned int i;
+	int err = -EAGAIN;
+
+	vs->native_turn = !native;
+	for (i = 0; i < 2 && err == -EAGAIN; i++) {
+		err = native ? accept_native(sock, newsock, arg)
+			     : accept_remote(sock, vs, newsock);
+		native = !native;
+	}
+	return err;
+}
+
+static int stream_accept(struct socket *sock, struct socket *newsock,
+			 struct proto_accept_arg *arg)
+{
+	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
+	struct sock *sk = sock->sk;
+	bool again = false;
+	long timeo;
+	int err;
+
+	if (!vs || vmrpc_sock_mode(vs) != VMRPC_BOTH)
+		return vmrpc_inet_accept(sock, newsock, arg);
+	vmrpc_option_refresh(vs);
+	timeo = sock_rcvtimeo(sk, arg->flags & O_NONBLOCK);
+	for (;;) {
+		if (READ_ONCE(sk->sk_state) != TCP_LISTEN)
+			return -EINVAL;
+		err = accept_either(sock, vs, newsock, arg);
+		if (err != -EAGAIN)
+			return err;
+		err = sock_error(sk);
+		if (err)
+			return err;
+		/* Another task may have been faster, but not every time. */
+		if (again && (vmrpc_sock_ready(vs) & VMRPC_IN)) {
+			err = vmrpc_sock_pause(&timeo);
+			if (err)
+				return err;
+		}
+		err = vmrpc_sock_wait(vs, VMRPC_IN, native_acceptable, &timeo);
+		if (err)
+			return err;
+		again = true;
+	}
+}
+
+VMRPC_ACCEPT_OP(stream_accept_op, stream_accept)
+
+/* --- send, receive ---------------------------------------------------------- */
+
+static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg)
+{
+	struct sock *sk = vs->sk;
+	long timeo = sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT);
+	size_t sent = 0;
+	ssize_t n;
+
+	for (;;) {
+		n = -EPIPE;
+		if (READ_ONCE(sk->sk_err) || (vs->shutdown & SEND_SHUTDOWN) ||
+		    vmrpc_sock_mode(vs) != VMRPC_REMOTE)
+			break;
+		n = -EAGAIN;
+		if (vmrpc_sock_ready(vs) & WRITABLE)
+			n = vmrpc_message_send(vs, msg,
+					       min_t(size_t, msg_data_left(msg),
+						     VMRPC_DATA_MAX), NULL);
+		if (n >= 0) {
+			sent += n;
+			if (!msg_data_left(msg))
+				return sent;
+			if (n)
+				continue;
+			n = -EAGAIN;
+		}
+		if (n != -EAGAIN)
+			break;
+		if (vmrpc_sock_ready(vs) & WRITABLE)
+			n = vmrpc_sock_pause(&timeo);
+		else
+			n = vmrpc_sock_wait(vs, WRITABLE, NULL, &timeo);
+		if (n)
+			break;
+	}
+	return sent ? sent : sk_stream_error(sk, msg->msg_flags, n);
+}
+
+/* sendto(MSG_FASTOPEN): saves the program a call, not the host a round trip */
+static int connect_first(struct socket *sock, struct msghdr *msg)
+{
+	int flags = msg->msg_flags & MSG_DONTWAIT ? O_NONBLOCK : 0;
+
+	msg->msg_flags &= ~MSG_FASTOPEN;
+	if (!msg->msg_name)
+		return -EDESTADDRREQ;
+	return stream_connect(sock, msg->msg_name, msg->msg_namelen, flags);
+}
+
+static int stream_sendmsg(struct socket *sock, struct msghdr *msg, size_t size)
+{
+	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
+	int err;
+
+	if (!vs)
+		return inet_sendmsg(sock, msg, size);
+	if ((msg->msg_flags & MSG_FASTOPEN) &&
+	    vmrpc_sock_mode(vs) != VMRPC_REMOTE &&
+	    sock->state == SS_UNCONNECTED) {
+		err = connect_first(sock, msg);
+		if (err)
+			return err;
+	}
+	if (vmrpc_sock_mode(vs) != VMRPC_REMOTE)
+		return inet_sendmsg(sock, msg, size);
+	/* Nobody would send the completions. */
+	if ((msg->msg_flags & MSG_ZEROCOPY) &&
+	    sock_flag(sock->sk, SOCK_ZEROCOPY))
+		return -EOPNOTSUPP;
+	vmrpc_option_refresh(vs);
+	return send_remote(vs, msg);
+}
+
+/* How much of @left to make room for: pages that stay empty cost as well. */
+static size_t rx_room(const struct vmrpc_sock *vs, size_t left, int flags)
+{
+	size_t max = VMRPC_DATA_MAX;
+
+	/* Only one request can look at the same bytes. */
+	if (!(flags & (MSG_PEEK | MSG_TRUNC)))
+		max = READ_ONCE(vs->rx_window);
+	return min(left, max);
+}
+
+static void rx_learn(struct vmrpc_sock *vs, size_t room, size_t got)
+{
+	size_t window = READ_ONCE(vs->rx_window);
+
+	if (got == room && room == window)
+		window = min_t(size_t, window * 2, VMRPC_DATA_MAX);
+	else if (got < window / 4)
+		window = max_t(size_t, window / 2, RX_WINDOW_MIN);
+	WRITE_ONCE(vs->rx_window, window);
+}
+
+/* Is there anything the host could say that we do not know? */
+static bool rx_worth_asking(const struct vmrpc_sock *vs, int flags)
+{
+	if (vmrpc_sock_ready(vs) & (READABLE | VMRPC_ERR | VMRPC_PRI))
+		return true;
+	/* Below SO_RCVLOWAT there may be data without VMRPC_IN. */
+	return (flags & (MSG_OOB | MSG_ERRQUEUE)) ||
+	       READ_ONCE(vs->sk->sk_rcvlowat) > 1;
+}
+
+static int recv_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
+		       int flags)
+{
+	struct sock *sk = vs->sk;
+	long timeo = sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
+	size_t target = sock_rcvlowat(sk, flags & MSG_WAITALL, size);
+	size_t copied = 0;
+	ssize_t n;
+
+	for (;;) {
+		size_t room = rx_room(vs, size - copied, flags);
+
+		n = -ENOTCONN;
+		if (vmrpc_sock_mode(vs) != VMRPC_REMOTE)
+			break;
+		n = -EAGAIN;
+		if (rx_worth_asking(vs, flags))
+			n = vmrpc_message_recv(vs, msg, room, flags);
+		if (n > 0) {
+			copied += n;
+			rx_learn(vs, room, n);
+			if (copied >= size || (flags & (MSG_PEEK | MSG_OOB |
+							MSG_ERRQUEUE)))
+				break;
+			if (n == room || copied < target)
+				continue;
+			break;
+		}
+		/* The end of the stream, unless it has been broken off. */
+		if (n == 0)
+			n = copied ? 0 : sock_error(sk);
+		if (n != -EAGAIN || copied >= target ||
+		    (flags & (MSG_OOB | MSG_ERRQUEUE)))
+			break;
+		n = copied ? -READ_ONCE(sk->sk_err) : sock_error(sk);
+		if (n || (vs->shutdown & RCV_SHUTDOWN))
+			break;
+		if (vmrpc_sock_ready(vs) & READABLE)
+			n = vmrpc_sock_pause(&timeo);
+		else
+			n = vmrpc_sock_wait(vs, READABLE, NULL, &timeo);
+		if (n)
+			break;
+	}
+	return copied ? copied : n;
+}
+
+static int stream_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
+			  int flags)
+{
+	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
+
+	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE)
+		return inet_recvmsg(sock, msg, size, flags);
+	vmrpc_option_refresh(vs);
+	return recv_remote(vs, msg, size, flags);
+}
+
+/* --- the rest --------------------------------------------------------------- */
+
+static __poll_t stream_poll(struct file *file, struct socket *sock,
+			    poll_table *wait)
+{
+	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
+	__poll_t mask = 0;
+
+	if (!vs)
+		return tcp_poll(file, sock, wait);
+	if (vmrpc_sock_mode(vs) == VMRPC_REMOTE)
+		sock_poll_wait(file, sock, wait);
+	else
+		mask = tcp_poll(file, sock, wait);
+	/* Only now that we are woken by changes, look what is the case. */
+	switch (vmrpc_sock_mode(vs)) {
+	case VMRPC_REMOTE:
+		return vmrpc_sock_mask(vs);
+	case VMRPC_BOTH:
+		if (READ_ONCE(sock->sk->sk_state) == TCP_LISTEN)
+			mask |= vmrpc_sock_mask(vs) &
+				(EPOLLIN | EPOLLRDNORM | EPOLLERR);
+		fallthrough;
+	default:
+		return mask;
+	}
+}
+
+static int peer_name(struct socket *sock, struct vmrpc_sock *vs,
+		     struct sockaddr_in *sin, bool must_be_connected)
+{
+	u32 ready = vmrpc_sock_ready(vs);
+
+	/* Is it still connected, or already?  When in doubt, ask. */
+	if (must_be_connected &&
+	    ((ready & (VMRPC_HUP | VMRPC_ERR)) || READ_ONCE(vs->sk->sk_err) ||
+	     (sock->state != SS_CONNECTED && !(ready & VMRPC_OUT))))
+		return vmrpc_sock_name(vs, VMRPC_GETPEERNAME, sin);
+	*sin = vs->peer;
+	return 0;
+}
+
+static int local_name(struct vmrpc_sock *vs, struct sockaddr_in *sin)
+{
+	int err = 0;
+
+	mutex_lock(&vs->lock);
+	/* An accepted connection's is asked for when somebody wants it. */
+	if (!vs->local.sin_family)
+		err = vmrpc_sock_name(vs, VMRPC_GETSOCKNAME, &vs->local);
+	*sin = vs->local;
+	mutex_unlock(&vs->lock);
+	return err;
+}
+
+static int stream_getname(struct socket *sock, struct sockaddr *uaddr, int peer)
+{
+	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
+	struct sockaddr_in *sin = (struct sockaddr_in *)uaddr;
+	int err;
+
+	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE)
+		return inet_getname(sock, uaddr, peer);
+	if (peer)
+		err = peer_name(sock, vs, sin, peer == 1);
+	else
+		err = local_name(vs, sin);
+	return err ? err : sizeof(*sin);
+}
+
+static int stream_ioctl(struct socket *sock, unsigned int cmd,
+			unsigned long arg)
+{
+	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
+	int value, err;
+
+	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE)
+		return inet_ioctl(sock, cmd, arg);
+	switch (cmd) {
+	case SIOCINQ:
+	case SIOCOUTQ:
+	case SIOCOUTQNSD:
+	case SIOCATMARK:
+		err = vmrpc_sock_ioctl(vs, cmd, &value);
+		return err ? err : put_user(value, (int __user *)arg);
+	default:
+		return inet_ioctl(sock, cmd, arg);
+	}
+}
+
+/* Caller must hold vs->lock. */
+static int shutdown_remote(struct socket *sock, struct vmrpc_sock *vs, int how)
+{
+	int err = vmrpc_sock_shutdown(vs, how);
+
+	if (sock->state == SS_CONNECTING && !connect_is_over(vs)) {
+		/* A connection that is not made yet is given up. */
+		unconnected(sock, vs);
+		return err;
+	}
+	vs->shutdown |= how + 1;
+	vmrpc_sock_wake(vs, VMRPC_HUP);
+	return err;
+}
+
+static int stream_shutdown(struct socket *sock, int how)
+{
+	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
+	int err;
+
+	if (!vs)
+		return inet_shutdown(sock, how);
+	if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR)
+		return -EINVAL;
+	mutex_lock(&vs->lock);
+	if (vmrpc_sock_mode(vs) == VMRPC_REMOTE) {
+		err = shutdown_remote(sock, vs, how);
+	} else {
+		/* Ends listening; otherwise the host would say ENOTCONN too. */
+		if (vmrpc_sock_mode(vs) == VMRPC_BOTH &&
+		    sock->sk->sk_state == TCP_LISTEN)
+			vmrpc_sock_shutdown(vs, how);
+		err = inet_shutdown(sock, how);
+	}
+	mutex_unlock(&vs->lock);
+	return err;
+}
+
+/* SO_LINGER with a time: close() waits until the peer has everything. */
+static void linger(struct vmrpc_sock *vs)
+{
+	unsigned long end = jiffies + vs->sk->sk_lingertime;
+	int left;
+
+	if (!sock_flag(vs->sk, SOCK_LINGER) || !vs->sk->sk_lingertime ||
+	    (current->flags & PF_EXITING))
+		return;
+	if (vmrpc_sock_shutdown(vs, SHUT_WR))
+		return;
+	while (time_before(jiffies, end) && !signal_pending(current)) {
+		if (vmrpc_sock_ioctl(vs, SIOCOUTQ, &left) || left <= 0)
+			return;
+		schedule_timeout_interruptible(msecs_to_jiffies(10));
+	}
+}
+
+static int stream_release(struct socket *sock)
+{
+	struct vmrpc_sock *vs = sock->sk ? vmrpc_sk(sock->sk) : NULL;
+
+	if (vs) {
+		if (vmrpc_sock_mode(vs) == VMRPC_REMOTE) {
+			vmrpc_option_refresh(vs);
+			linger(vs);
+		}
+		vmrpc_sock_detach(vs);
+	}
+	return inet_release(sock);
+}
+
+static ssize_t stream_splice_read(struct socket *sock, loff_t *ppos,
+				  struct pipe_inode_info *pipe, size_t len,
+				  unsigned int flags)
+{
+	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
+
+	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE)
+		return tcp_splice_read(sock, ppos, pipe, len, flags);
+	return vmrpc_splice_read(sock, ppos, pipe, len, flags);
+}
+
+#ifdef VMRPC_HAVE_SPLICE_EOF
+static void stream_splice_eof(struct socket *sock)
+{
+	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
+
+	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE)
+		inet_splice_eof(sock);
+	else
+		vmrpc_option_push(vs);
+}
+#endif
+
+#ifdef VMRPC_HAVE_SENDPAGE
+static ssize_t stream_sendpage(struct socket *sock, struct page *page,
+			       int offset, size_t size, int flags)
+{
+	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
+
+	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE)
+		return inet_sendpage(sock, page, offset, size, flags);
+	return sock_no_sendpage(sock, page, offset, size, flags);
+}
+#endif
+
+const struct proto_ops vmrpc_stream_ops = {
+	.family		= PF_INET,
+	.owner		= THIS_MODULE,
+	.release	= stream_release,
+	.bind		= vmrpc_sock_bind,
+	.connect	= stream_connect,
+	.socketpair	= sock_no_socketpair,
+	.accept		= stream_accept_op,
+	.getname	= stream_getname,
+	.poll		= stream_poll,
+	.ioctl		= stream_ioctl,
+	.gettstamp	= sock_gettstamp,
+	.listen		= stream_listen,
+	.shutdown	= stream_shutdown,
+	.setsockopt	= vmrpc_setsockopt,
+	.getsockopt	= vmrpc_getsockopt,
+	.sendmsg	= stream_sendmsg,
+	.recvmsg	= stream_recvmsg,
+	.mmap		= sock_no_mmap,
+	.splice_read	= stream_splice_read,
+#ifdef VMRPC_HAVE_SPLICE_EOF
+	.splice_eof	= stream_splice_eof,
+#endif
+#ifdef VMRPC_HAVE_SENDPAGE
+	.sendpage	= stream_sendpage,
+#endif
+};

@@ -1,0 +1,675 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Upstream DNS by c-ares, against servers of this process on loopback
+ *
+ * What a server does with a query is the first label of the name.
+ */
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <glib.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "net/dns/upstream.h"
+#include "net/dns/wire.h"
+
+#define MAX_FDS 32
+
+/*** Server ***/
+
+typedef struct Server {
+    DnsServer addr;
+    int udp, tcp;
+    int stop[2];
+    GThread *thread;
+    gint udp_queries, tcp_queries, edns_queries;    /* atomic */
+    gint first_id, other_ids;
+} Server;
+
+static bool first_label_is(const DnsName *name, const char *label)
+{
+    return name->wire[0] == strlen(label) &&
+           !memcmp(name->wire + 1, label, name->wire[0]);
+}
+
+static void add_text(DnsBuilder *b, const DnsName *owner, size_t len)
+{
+    g_autofree uint8_t *data = g_malloc0(len);
+
+    dns_builder_raw(b, DNS_SECTION_ANSWER, owner, 99, DNS_CLASS_IN, 60, data,
+                    len);
+}
+
+/* Returns the length of the reply, 0 for silence */
+static size_t server_reply(Server *s, const uint8_t *query, size_t len,
+                           bool tcp, uint8_t *out)
+{
+    DnsEdns edns = { .udp_size = 1232 };
+    bool has_opt = false;
+    uint16_t flags = DNS_FLAG_QR | DNS_FLAG_RD | DNS_FLAG_RA;
+    DnsHeader header;
+    DnsQuestion q;
+    DnsCursor cursor;
+    DnsBuilder b;
+    DnsRr rr;
+
+    g_atomic_int_inc(tcp ? &s->tcp_queries : &s->udp_queries);
+    if (dns_header_parse(query, len, &header) ||
+        dns_cursor_init(&cursor, query, len) ||
+        dns_cursor_question(&cursor, &q) <= 0) {
+        return 0;
+    }
+    while (dns_cursor_rr(&cursor, &rr) > 0) {
+        has_opt |= rr.type == DNS_TYPE_OPT;
+    }
+    if (has_opt) {
+        g_atomic_int_inc(&s->edns_queries);
+    }
+    if (!s->first_id) {
+        s->first_id = header.id;
+    } else if (header.id != s->first_id) {
+        g_atomic_int_inc(&s->other_ids);
+    }
+    if (first_label_is(&q.name, "silent")) {
+        return 0;
+    } else if (first_label_is(&q.name, "nx")) {
+        flags |= DNS_RCODE_NXDOMAIN;
+    } else if (first_label_is(&q.name, "servfail")) {
+        flags |= DNS_RCODE_SERVFAIL;
+        edns.has_ede = true;
+        edns.ede = 6;
+    } else if (first_label_is(&q.name, "old") && has_opt) {
+        flags |= DNS_RCODE_FORMERR;
+        has_opt = false;
+    } else if (first_label_is(&q.name, "tc") && !tcp) {
+        flags |= DNS_FLAG_TC;
+    }
+    dns_builder_init(&b, out, DNS_MSG_MAX, header.id, flags);
+    dns_builder_question(&b, &q);
+    if (first_label_is(&q.name, "tc") && tcp) {
+        add_text(&b, &q.name, 20000);
+    } else if (first_label_is(&q.name, "big")) {
+        add_text(&b, &q.name, 1100);
+    } else if (!(flags & DNS_FLAGS_RCODE)) {
+        add_text(&b, &q.name, 4);
+    }
+    if (has_opt) {
+        dns_builder_edns(&b, &edns);
+    }
+    return b.len;
+}
+
+static void serve_udp(Server *s)
+{
+    g_autofree uint8_t *out = g_malloc(DNS_MSG_MAX);
+    uint8_t query[DNS_QUERY_MAX];
+    struct sockaddr_storage peer;
+    socklen_t peer_len = sizeof(peer);
+    ssize_t len = recvfrom(s->udp, query, sizeof(query), 0,
+                           (struct sockaddr *)&peer, &peer_len);
+
+    if (len > 0) {
+        len = server_reply(s, query, len, false, out);
+    }
+    if (len > 0) {
+        sendto(s->udp, out, len, 0, (struct sockaddr *)&peer, peer_len);
+    }
+}
+
+/* One query a connection */
+static void serve_tcp(Server *s)
+{
+    g_autofree uint8_t *out = g_malloc(2 + DNS_MSG_MAX);
+    uint8_t query[2 + DNS_QUERY_MAX];
+    int fd = accept(s->tcp, NULL, NULL);
+    ssize_t len = 0;
+
+    if (fd >= 0 && recv(fd, query, 2, MSG_WAITALL) == 2) {
+        len = MIN(query[0] << 8 | query[1], DNS_QUERY_MAX);
+        len = recv(fd, query + 2, len, MSG_WAITALL);
+    }
+    if (len > 0) {
+        len = server_reply(s, query + 2, len, true, out + 2);
+        out[0] = len >> 8;
+        out[1] = len;
+        send(fd, out, 2 + len, MSG_NOSIGNAL);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+static gpointer serve(gpointer arg)
+{
+    Server *s = arg;
+    struct pollfd fds[3] = {
+        { .fd = s->stop[0], .events = POLLIN },
+        { .fd = s->udp, .events = POLLIN },
+        { .fd = s->tcp, .events = POLLIN },
+    };
+
+    while (poll(fds, 3, -1) > 0 && !fds[0].revents) {
+        if (fds[1].revents) {
+            serve_udp(s);
+        }
+        if (fds[2].revents) {
+            serve_tcp(s);
+        }
+    }
+    return NULL;
+}
+
+/* TCP and UDP on the same ephemeral port */
+static void server_bind(Server *s, int family)
+{
+    struct sockaddr_in in = { .sin_family = AF_INET };
+    struct sockaddr_in6 in6 = {
+        .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT,
+    };
+    struct sockaddr *sa = family == AF_INET ? (struct sockaddr *)&in
+                                            : (struct sockaddr *)&in6;
+    socklen_t len = family == AF_INET ? sizeof(in) : sizeof(in6);
+
+    in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    for (;;) {
+        in.sin_port = 0;
+        in6.sin6_port = 0;
+        s->udp = socket(family, SOCK_DGRAM, 0);
+        s->tcp = socket(family, SOCK_STREAM, 0);
+        g_assert_cmpint(bind(s->udp, sa, len), ==, 0);
+        g_assert_cmpint(getsockname(s->udp, sa, &len), ==, 0);
+        if (!bind(s->tcp, sa, len)) {
+            break;
+        }
+        close(s->udp);
+        close(s->tcp);
+    }
+    g_assert_cmpint(listen(s->tcp, 8), ==, 0);
+    s->addr.family = family;
+    if (family == AF_INET) {
+        s->addr.addr.in = in.sin_addr;
+        s->addr.port = ntohs(in.sin_port);
+    } else {
+        s->addr.addr.in6 = in6.sin6_addr;
+        s->addr.port = ntohs(in6.sin6_port);
+    }
+}
+
+static Server *server_new(int family)
+{
+    Server *s = g_new0(Server, 1);
+
+    server_bind(s, family);
+    g_assert_cmpint(pipe(s->stop), ==, 0);
+    s->thread = g_thread_new("server", serve, s);
+    return s;
+}
+
+static void server_free(Server *s)
+{
+    close(s->stop[1]);
+    g_thread_join(s->thread);
+    close(s->stop[0]);
+    close(s->udp);
+    close(s->tcp);
+    g_free(s);
+}
+
+/* A port where nobody is: ICMP says so */
+static DnsServer refused_server(void)
+{
+    Server s;
+
+    server_bind(&s, AF_INET);
+    close(s.udp);
+    close(s.tcp);
+    return s.addr;
+}
+
+/*** Client ***/
+
+typedef struct Client {
+    DnsUpstream *up;
+    struct pollfd fds[MAX_FDS];
+    int nfds;
+
+    int replies;
+    uint64_t request;
+    DnsUpstreamStatus status;
+    uint8_t *msg;
+    size_t len;
+} Client;
+
+static void watch(void *opaque, int fd, bool readable, bool writable)
+{
+    Client *c = opaque;
+    int i;
+
+    for (i = 0; i < c->nfds && c->fds[i].fd != fd; i++) {
+        continue;
+    }
+    if (!readable && !writable) {
+        g_assert_cmpint(i, <, c->nfds);
+        c->fds[i] = c->fds[--c->nfds];
+        return;
+    }
+    g_assert_cmpint(i, <, MAX_FDS);
+    c->nfds = MAX(c->nfds, i + 1);
+    c->fds[i].fd = fd;
+    c->fds[i].events = (readable ? POLLIN : 0) | (writable ? POLLOUT : 0);
+}
+
+static void on_reply(void *opaque, uint64_t request, DnsUpstreamStatus status,
+                     const uint8_t *msg, size_t len)
+{
+    Client *c = opaque;
+
+    c->replies++;
+    c->request = request;
+    c->status = status;
+    g_free(c->msg);
+    c->msg = g_memdup2(msg, len);
+    c->len = len;
+}
+
+static Client *client_new(const DnsServer *servers, size_t count,
+                          const struct in6_addr *bind6)
+{
+    Client *c = g_new0(Client, 1);
+    GError *err = NULL;
+
+    c->up = dns_upstream_new(servers, count, bind6, watch, c, &err);
+    g_assert_no_error(err);
+    return c;
+}
+
+static void client_free(Client *c)
+{
+    dns_upstream_free(c->up);
+    g_assert_cmpint(c->nfds, ==, 0);
+    g_free(c->msg);
+    g_free(c);
+}
+
+static void start(Client *c, const char *name, uint64_t request)
+{
+    DnsQuestion q = { .type = DNS_TYPE_A, .qclass = DNS_CLASS_IN };
+    uint8_t query[DNS_QUERY_MAX];
+
+    g_assert_cmpint(dns_name_from_text(&q.name, name), ==, 0);
+    g_assert_cmpint(dns_upstream_ops.send(c->up, query,
+                                          dns_query_build(query, &q,
+                                                          DNS_FLAG_RD, false),
+                                          on_reply, c, request), ==, 0);
+}
+
+/* One round of an event loop */
+static void turn(Client *c)
+{
+    struct pollfd ready[MAX_FDS];
+    int nfds = c->nfds, n;
+
+    memcpy(ready, c->fds, sizeof(ready));
+    n = poll(ready, nfds, dns_upstream_timeout_ms(c->up));
+    if (!n) {
+        dns_upstream_process_timeouts(c->up);
+    }
+    for (int i = 0; i < nfds; i++) {
+        if (ready[i].revents) {
+            dns_upstream_process_fd(c->up, ready[i].fd,
+                                    ready[i].revents & ~POLLOUT,
+                                    ready[i].revents & POLLOUT);
+        }
+    }
+}
+
+static void wait_replies(Client *c, int replies)
+{
+    while (c->replies < replies) {
+        g_assert_cmpint(dns_upstream_timeout_ms(c->up), >=, 0);
+        turn(c);
+    }
+}
+
+static void ask(Client *c, const char *name)
+{
+    int replies = c->replies + 1;   /* may come at once */
+
+    start(c, name, 77);
+    wait_replies(c, replies);
+    g_assert_cmpuint(c->request, ==, 77);
+}
+
+static uint16_t reply_flags(Client *c)
+{
+    DnsHeader header;
+
+    g_assert_cmpint(dns_header_parse(c->msg, c->len, &header), ==, 0);
+    return header.flags;
+}
+
+/*** Tests ***/
+
+static void test_parse(void)
+{
+    static const struct {
+        const char *text;
+        int family;
+        const char *addr;
+        int port;
+    } good[] = {
+        { "192.0.2.1", AF_INET, "192.0.2.1", 53 },
+        { "192.0.2.1%5353", AF_INET, "192.0.2.1", 5353 },
+        { "2001:db8::53", AF_INET6, "2001:db8::53", 53 },
+        { "2001:db8::53%65535", AF_INET6, "2001:db8::53", 65535 },
+    };
+    static const char * const bad[] = {
+        "", "%53", "dns.example", "192.0.2.1%", "192.0.2.1%0",
+        "192.0.2.1%65536", "192.0.2.1%-1", "192.0.2.1% 53", "192.0.2.1:53",
+        "[2001:db8::1]%53", "fe80::1%eth0", "fe80::1", "fe80::1%53", "::",
+        "0.0.0.0", "2001:db8::1%53%53",
+    };
+    DnsServer server;
+
+    for (size_t i = 0; i < G_N_ELEMENTS(good); i++) {
+        char text[INET6_ADDRSTRLEN];
+        GError *err = NULL;
+
+        g_assert_true(dns_server_parse(good[i].text, &server, &err));
+        g_assert_no_error(err);
+        g_assert_cmpint(server.family, ==, good[i].family);
+        g_assert_cmpint(server.port, ==, good[i].port);
+        inet_ntop(server.family, &server.addr, text, sizeof(text));
+        g_assert_cmpstr(text, ==, good[i].addr);
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
+        g_autoptr(GError) err = NULL;
+        g_autofree char *quoted = g_strdup_printf("'%s'", bad[i]);
+
+        g_assert_false(dns_server_parse(bad[i], &server, &err));
+        g_assert_error(err, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_ADDRESS);
+        g_assert_nonnull(strstr(err->message, quoted));
+    }
+}
+
+static void test_ok(void)
+{
+    Server *s = server_new(AF_INET);
+    Client *c = client_new(&s->addr, 1, NULL);
+
+    g_assert_cmpint(dns_upstream_timeout_ms(c->up), ==, -1);
+    ask(c, "ok.example");
+    g_assert_cmpint(c->status, ==, DNS_UPSTREAM_OK);
+    g_assert_cmphex(reply_flags(c), ==, 0x8180);
+    ask(c, "nx.example");
+    g_assert_cmpint(c->status, ==, DNS_UPSTREAM_OK);
+    g_assert_cmphex(reply_flags(c), ==, 0x8183);
+    /* More than 512 octets, and still UDP */
+    ask(c, "big.example");
+    g_assert_cmpint(c->status, ==, DNS_UPSTREAM_OK);
+    g_assert_cmpuint(c->len, >, 1100);
+    g_assert_cmpint(g_atomic_int_get(&s->tcp_queries), ==, 0);
+    g_assert_cmpint(g_atomic_int_get(&s->edns_queries), ==, 3);
+    client_free(c);
+    server_free(s);
+}
+
+static void test_tcp(void)
+{
+    Server *s = server_new(AF_INET);
+    Client *c = client_new(&s->addr, 1, NULL);
+
+    ask(c, "tc.example");
+    g_assert_cmpint(c->status, ==, DNS_UPSTREAM_OK);
+    g_assert_false(reply_flags(c) & DNS_FLAG_TC);
+    g_assert_cmpuint(c->len, >, 20000);
+    g_assert_cmpint(g_atomic_int_get(&s->udp_queries), ==, 1);
+    g_assert_cmpint(g_atomic_int_get(&s->tcp_queries), ==, 1);
+    client_free(c);
+    server_free(s);
+}
+
+/* 32 ids that are all the same by chance: once in 2^496 */
+static void test_many_and_ids(void)
+{
+    Server *s = server_new(AF_INET);
+    Client *c = client_new(&s->addr, 1, NULL);
+
+    for (uint64_t i = 0; i < 32; i++) {
+        g_autofree char *name = g_strdup_printf("ok.n%d.example", (int)i);
+
+        start(c, name, i);
+    }
+    wait_replies(c, 32);
+    g_assert_cmpint(c->status, ==, DNS_UPSTREAM_OK);
+    g_assert_cmpint(g_atomic_int_get(&s->other_ids), >, 0);
+    client_free(c);
+    server_free(s);
+}
+
+/* The first is dead, the second answers, and is asked first from then on */
+static void test_second_server(void)
+{
+    Server *dead = server_new(AF_INET), *s = server_new(AF_INET);
+    DnsServer servers[] = { dead->addr, s->addr };
+    gint64 begin = g_get_monotonic_time();
+    Client *c;
+
+    /* Deaf rather than dead: nobody reads, so that nothing comes back */
+    close(dead->stop[1]);
+    g_thread_join(dead->thread);
+
+    c = client_new(servers, 2, NULL);
+    ask(c, "ok.example");
+    g_assert_cmpint(c->status, ==, DNS_UPSTREAM_OK);
+    g_assert_cmpint(g_get_monotonic_time() - begin, >=, 1900000);
+    begin = g_get_monotonic_time();
+    ask(c, "ok.again.example");
+    g_assert_cmpint(c->status, ==, DNS_UPSTREAM_OK);
+    g_assert_cmpint(g_get_monotonic_time() - begin, <, 1000000);
+    client_free(c);
+
+    close(dead->stop[0]);
+    close(dead->udp);
+    close(dead->tcp);
+    g_free(dead);
+    server_free(s);
+}
+
+static void test_timeout(void)
+{
+    Server *s = server_new(AF_INET);
+    Client *c = client_new(&s->addr, 1, NULL);
+
+    ask(c, "silent.example");
+    g_assert_cmpint(c->status, ==, DNS_UPSTREAM_TIMEOUT);
+    g_assert_cmpuint(c->len, ==, 0);
+    g_assert_cmpint(g_atomic_int_get(&s->udp_queries), ==, 2);
+    client_free(c);
+    server_free(s);
+}
+
+/* Nobody there: known at once, not after a timeout */
+static void test_icmp(void)
+{
+    DnsServer servers[] = { refused_server(), refused_server() };
+    Server *s = server_new(AF_INET);
+    gint64 begin = g_get_monotonic_time();
+    Client *c = client_new(servers, 2, NULL);
+
+    ask(c, "ok.example");
+    g_assert_cmpint(c->status, ==, DNS_UPSTREAM_NETWORK);
+    client_free(c);
+
+    servers[1] = s->addr;
+    c = client_new(servers, 2, NULL);
+    ask(c, "ok.example");
+    g_assert_cmpint(c->status, ==, DNS_UPSTREAM_OK);
+    g_assert_cmpint(g_get_monotonic_time() - begin, <, 1000000);
+    client_free(c);
+    server_free(s);
+}
+
+/* SERVFAIL: the next is asked, nobody twice, the reason comes through */
+static void test_refusal(void)
+{
+    Server *a = server_new(AF_INET), *b = server_new(AF_INET);
+    DnsServer servers[] = { a->addr, b->addr };
+    Client *c = client_new(servers, 2, NULL);
+    DnsCursor cursor;
+    DnsEdns edns;
+    DnsRr rr;
+
+    ask(c, "servfail.example");
+    g_assert_cmpint(c->status, ==, DNS_UPSTREAM_REFUSED);
+    g_assert_cmphex(reply_flags(c), ==, 0x8182);
+    dns_cursor_init(&cursor, c->msg, c->len);
+    g_assert_cmpint(dns_cursor_rr(&cursor, &rr), ==, 1);
+    g_assert_cmpint(dns_rdata_edns(&cursor, &rr, &edns), ==, 0);
+    g_assert_cmpuint(edns.ede, ==, 6);
+    g_assert_cmpint(g_atomic_int_get(&a->udp_queries), ==, 1);
+    g_assert_cmpint(g_atomic_int_get(&b->udp_queries), ==, 1);
+    client_free(c);
+    server_free(a);
+    server_free(b);
+}
+
+/* Twice: the first time c-ares takes the OPT off, then we do */
+static void test_no_edns(void)
+{
+    Server *s = server_new(AF_INET);
+    Client *c = client_new(&s->addr, 1, NULL);
+
+    for (int i = 1; i <= 3; i++) {
+        ask(c, "old.example");
+        g_assert_cmpint(c->status, ==, DNS_UPSTREAM_OK);
+        g_assert_cmphex(reply_flags(c), ==, 0x8180);
+        g_assert_cmpint(g_atomic_int_get(&s->edns_queries), ==, i);
+        g_assert_cmpint(g_atomic_int_get(&s->udp_queries), ==, 2 * i);
+    }
+    client_free(c);
+    server_free(s);
+}
+
+static void test_cancel(void)
+{
+    Server *s = server_new(AF_INET);
+    Client *c = client_new(&s->addr, 1, NULL);
+
+    start(c, "ok.a.example", 1);
+    start(c, "ok.b.example", 2);
+    dns_upstream_ops.cancel(c->up, c, 1);
+    dns_upstream_ops.cancel(c->up, c, 1);
+    dns_upstream_ops.cancel(c->up, c, 99);
+    dns_upstream_ops.cancel(c->up, s, 2);       /* of somebody else */
+    while (dns_upstream_timeout_ms(c->up) >= 0) {
+        turn(c);
+    }
+    g_assert_cmpint(c->replies, ==, 1);
+    g_assert_cmpuint(c->request, ==, 2);
+    client_free(c);
+    server_free(s);
+}
+
+static void test_free_outstanding(void)
+{
+    Server *s = server_new(AF_INET);
+    Client *c = client_new(&s->addr, 1, NULL);
+
+    start(c, "silent.a.example", 1);
+    start(c, "silent.b.example", 2);
+    start(c, "silent.c.example", 3);
+    dns_upstream_ops.cancel(c->up, c, 2);
+    dns_upstream_free(c->up);
+    c->up = NULL;
+    g_assert_cmpint(c->replies, ==, 2);
+    g_assert_cmpint(c->status, ==, DNS_UPSTREAM_CANCELLED);
+    client_free(c);
+    server_free(s);
+}
+
+static void test_bad_query(void)
+{
+    Server *s = server_new(AF_INET);
+    Client *c = client_new(&s->addr, 1, NULL);
+    uint8_t query[DNS_QUERY_MAX + 1] = { 0 };
+
+    g_assert_cmpint(dns_upstream_ops.send(c->up, query, sizeof(query),
+                                          on_reply, c, 1), ==, -EINVAL);
+    g_assert_cmpint(dns_upstream_ops.send(c->up, query, 11, on_reply, c, 1),
+                    ==, -EINVAL);
+    g_assert_cmpint(c->replies, ==, 0);
+    client_free(c);
+    server_free(s);
+}
+
+static void test_bind6(void)
+{
+    struct in6_addr foreign;
+    Server *s;
+    Client *c;
+
+    s = server_new(AF_INET6);
+    c = client_new(&s->addr, 1, &in6addr_loopback);
+    ask(c, "ok.example");
+    g_assert_cmpint(c->status, ==, DNS_UPSTREAM_OK);
+    client_free(c);
+    /* An address that is not ours shows that it is used */
+    inet_pton(AF_INET6, "2001:db8::1", &foreign);
+    c = client_new(&s->addr, 1, &foreign);
+    ask(c, "ok.example");
+    g_assert_cmpint(c->status, ==, DNS_UPSTREAM_NETWORK);
+    client_free(c);
+    server_free(s);
+}
+
+static void test_default_servers(void)
+{
+    DnsServer many[DNS_UPSTREAM_MAX_SERVERS + 1] = { 0 };
+    g_autoptr(GError) err = NULL;
+    Client *c = client_new(NULL, 0, NULL);
+
+    client_free(c);
+    g_assert_null(dns_upstream_new(many, G_N_ELEMENTS(many), NULL, watch,
+                                   NULL, &err));
+    g_assert_error(err, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_ADDRESS);
+}
+
+static bool has_ipv6(void)
+{
+    struct sockaddr_in6 in6 = {
+        .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT,
+    };
+    int fd = socket(AF_INET6, SOCK_DGRAM, 0);
+    bool ok = fd >= 0 && !bind(fd, (struct sockaddr *)&in6, sizeof(in6));
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    return ok;
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/dns/upstream/parse", test_parse);
+    g_test_add_func("/dns/upstream/ok", test_ok);
+    g_test_add_func("/dns/upstream/tcp", test_tcp);
+    g_test_add_func("/dns/upstream/many-and-ids", test_many_and_ids);
+    g_test_add_func("/dns/upstream/second-server", test_second_server);
+    g_test_add_func("/dns/upstream/timeout", test_timeout);
+    g_test_add_func("/dns/upstream/icmp", test_icmp);
+    g_test_add_func("/dns/upstream/refusal", test_refusal);
+    g_test_add_func("/dns/upstream/no-edns", test_no_edns);
+    g_test_add_func("/dns/upstream/cancel", test_cancel);
+    g_test_add_func("/dns/upstream/free-outstanding", test_free_outstanding);
+    g_test_add_func("/dns/upstream/bad-query", test_bad_query);
+    if (has_ipv6()) {
+        g_test_add_func("/dns/upstream/bind6", test_bind6);
+    }
+    g_test_add_func("/dns/upstream/default-servers", test_default_servers);
+    return g_test_run();
+}

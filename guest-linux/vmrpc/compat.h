@@ -153,4 +153,10 @@ static inline void vmrpc_claim_sol_socket(struct socket *sock)
 #endif
 }
 
+/* --- RCU ------------------------------------------------------------------ */
+
+/* Exported, but declared in a header that modules do not get. */
+void rcu_expedite_gp(void);
+void rcu_unexpedite_gp(void);
+
 #endif /* VMRPC_COMPAT_H */

@@ -129,7 +129,8 @@ static void queue_drain(struct vmrpc_queue *q)
 
 static void requests_interrupt(struct virtqueue *vq)
 {
-	struct vmrpc_queue *q = vq->priv;
+	struct vmrpc_device *dev = vq->vdev->priv;
+	struct vmrpc_queue *q = &dev->queue[vq->index - VMRPC_QUEUE_REQUEST];
 	unsigned long flags;
 
 	spin_lock_irqsave(&q->lock, flags);
@@ -491,7 +492,6 @@ static int queues_find(struct virtio_device *vdev, struct vmrpc_device *dev)
 		struct vmrpc_queue *q = &dev->queue[i];
 
 		q->vq = vqs[VMRPC_QUEUE_REQUEST + i];
-		q->vq->priv = q;
 		virtqueue_disable_cb(q->vq);
 	}
 	/* Without indirect descriptors a request must fit the ring itself. */

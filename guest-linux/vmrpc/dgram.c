@@ -14,6 +14,7 @@
 #include <linux/module.h>
 #include <linux/sockios.h>
 #include <linux/udp.h>
+#include <asm/ioctls.h>
 #include <net/inet_common.h>
 #include <net/ip.h>
 #include <net/udp.h>

@@ -82,8 +82,8 @@ static int map_copy(struct vmrpc_call *call, struct iov_iter *iter, size_t len,
 }
 
 /* Adds @bytes from @offset of @pages on to the list, merging neighbours. */
-static void add_pages(struct vmrpc_data *d, struct page **pages, size_t offset,
-		      size_t bytes, size_t max_segment)
+static void append_pages(struct vmrpc_data *d, struct page **pages,
+			 size_t offset, size_t bytes, size_t max_segment)
 {
 	while (bytes) {
 		size_t part = min_t(size_t, bytes, PAGE_SIZE - offset);
@@ -101,7 +101,7 @@ static void add_pages(struct vmrpc_data *d, struct page **pages, size_t offset,
 	}
 }
 
-static void release_pages_of(struct vmrpc_data *d, bool dirty)
+static void give_pages_back(struct vmrpc_data *d, bool dirty)
 {
 	vmrpc_pages_put(d->pages, d->npages, d->user, dirty);
 	kvfree(d->pages);
@@ -134,7 +134,7 @@ static int map_pages(struct vmrpc_call *call, struct iov_iter *iter,
 		if (got <= 0)
 			break;
 		d->npages += DIV_ROUND_UP(offset + got, PAGE_SIZE);
-		add_pages(d, pages, offset, got, call->dev->max_segment);
+		append_pages(d, pages, offset, got, call->dev->max_segment);
 	}
 	if (!d->len) {
 		kvfree(d->pages);
@@ -180,7 +180,7 @@ int vmrpc_data_unmap(struct vmrpc_call *call, struct iov_iter *iter,
 	int err = 0;
 
 	if (d->pages) {
-		release_pages_of(d, d->in);
+		give_pages_back(d, d->in);
 		iov_iter_revert(iter, d->len - done);
 	} else if (d->in) {
 		if (copy_to_iter(d->buf, done, iter) != done)

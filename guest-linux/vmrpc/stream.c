@@ -13,6 +13,7 @@
 #include <linux/sched/signal.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
+#include <asm/ioctls.h>
 #include <net/inet_common.h>
 #include <net/inet_connection_sock.h>
 #include <net/ip.h>
@@ -701,7 +702,8 @@ static ssize_t stream_splice_read(struct socket *sock, loff_t *ppos,
 	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
 
 	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE)
-		return tcp_splice_read(sock, ppos, pipe, len, flags);
+		return inet_stream_ops.splice_read(sock, ppos, pipe, len,
+						   flags);
 	return vmrpc_splice_read(sock, ppos, pipe, len, flags);
 }
 

@@ -131,7 +131,7 @@ static int local_address(VmrpcServer *srv, VmrpcSock *s,
 
     memset(sin, 0, sizeof(*sin));
     sin->sin_family = AF_INET;
-    if (!is_host(s) || s->peer_is_resolver) {
+    if (!is_host(s) || (s->peer_is_resolver && !s->bound)) {
         /* Nobody else sees this port; make it look like one. */
         sin->sin_addr = srv->config.guest4;
         sin->sin_port = htons(32768 + s->handle % 28232);
@@ -202,8 +202,7 @@ static int call_listen(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     return local_address(srv, s, &call->result);
 }
 
-/* Gives the socket the VM's address before the kernel chooses another. */
-static int bind_source(VmrpcServer *srv, VmrpcSock *s)
+int vmrpc_host_bind_source(VmrpcServer *srv, VmrpcSock *s)
 {
     struct sockaddr_storage ss;
     int len, one = 1;
@@ -236,6 +235,7 @@ static int disconnect_host(VmrpcServer *srv, VmrpcSock *s)
         return -errno;
     }
     vmrpc_sock_clear_peer(srv, s);
+    s->listening = false;
     return 0;
 }
 
@@ -286,7 +286,7 @@ static int call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (len < 0) {
         return len;
     }
-    ret = bind_source(srv, s);
+    ret = vmrpc_host_bind_source(srv, s);
     if (ret < 0) {
         return ret;
     }
@@ -398,11 +398,20 @@ static bool cmsg_to4(void *opaque, const struct in6_addr *addr6,
     return true;
 }
 
+/* With translate=off: may the guest send from this address? */
+static bool cmsg_is_source(void *opaque, struct in_addr addr4)
+{
+    VmrpcServer *srv = opaque;
+
+    return addr4.s_addr == srv->config.guest4.s_addr;
+}
+
 static VmrpcCmsgOps cmsg_ops(VmrpcServer *srv)
 {
     return (VmrpcCmsgOps) {
         .to6 = cmsg_to6,
         .to4 = cmsg_to4,
+        .is_source = cmsg_is_source,
         .opaque = srv,
         .guest_ifindex = 0,
     };
@@ -431,7 +440,7 @@ static int send_destination(VmrpcServer *srv, VmrpcSock *s,
     }
     msg->msg_name = ss;
     msg->msg_namelen = len;
-    return bind_source(srv, s);
+    return vmrpc_host_bind_source(srv, s);
 }
 
 static int send_control(VmrpcServer *srv, const VmrpcCall *call,
@@ -473,7 +482,7 @@ static bool to_resolver(VmrpcServer *srv, const VmrpcSock *s,
 
 static ssize_t send_host(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
-    uint64_t host_control[VMRPC_CMSG_MAX / sizeof(uint64_t)];
+    uint64_t host_control[VMRPC_CMSG_HOST_MAX / sizeof(uint64_t)];
     int flags = (call->arg[0] & SEND_FLAGS) | MSG_DONTWAIT | MSG_NOSIGNAL;
     struct sockaddr_storage ss;
     struct msghdr msg = { .msg_iov = srv->iov };
@@ -542,7 +551,7 @@ static void recv_control(VmrpcServer *srv, VmrpcCall *call,
 static ssize_t recv_one(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
                         int flags)
 {
-    uint64_t host_control[VMRPC_CMSG_MAX / sizeof(uint64_t)];
+    uint64_t host_control[VMRPC_CMSG_HOST_MAX / sizeof(uint64_t)];
     struct sockaddr_storage ss = { };
     struct msghdr msg = {
         .msg_name = &ss,
@@ -583,7 +592,8 @@ static ssize_t recv_host(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
             return n;
         }
         srv->counters.dropped_pool_full++;
-        if (flags & MSG_PEEK) {
+        /* The error queue is not peeked at: that one is gone already. */
+        if (flags & MSG_PEEK && !(flags & MSG_ERRQUEUE)) {
             recv(s->fd, NULL, 0, MSG_DONTWAIT);
         }
     }
@@ -784,10 +794,8 @@ static int call_ioctl(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     default:
         return -ENOTTY;
     }
-    if (cmd == SIOCINQ && vmrpc_resolver_ready(s) & VMRPC_IN) {
-        const GBytes *head = s->dns_rx.head->data;
-
-        call->value = g_bytes_get_size((GBytes *)head) - s->dns_rx_offset;
+    if (cmd == SIOCINQ && s->dns_rx.length) {
+        call->value = vmrpc_resolver_inq(s);
         return 0;
     }
     if (is_host(s) && ioctl(s->fd, cmd, &value) < 0) {

@@ -39,6 +39,12 @@
 /* Bytes of a stream's answers that may wait for the guest. */
 #define DNS_STREAM_RX_MAX       (256 * 1024)
 
+/* For how long the VM's own address has its name. */
+#define OWN_NAME_TTL_S          300
+
+/* What an answer in a queue takes beside its bytes, roughly. */
+#define ANSWER_OVERHEAD         128
+
 /* When to ask for the NAT64 prefix again, milliseconds. */
 #define NAT64_RETRY_MS          10000
 #define NAT64_REFRESH_MIN_MS    60000
@@ -91,7 +97,7 @@ static int proxy_unmap(void *opaque, struct in_addr addr4,
     if (srv->config.has_address6 &&
         addr4.s_addr == srv->config.guest4.s_addr) {
         *addr6 = srv->config.address6;
-        *lease = VMRPC_PEER_LEASE_S;
+        *lease = OWN_NAME_TTL_S;
         return 0;
     }
     if (!vmrpc_addrmap_contains(srv->map, addr4)) {
@@ -134,11 +140,13 @@ static void proxy_answer(void *opaque, void *token, const uint8_t *msg,
     if (!s) {
         return;
     }
-    if (s->dns_rx.length >= VMRPC_DNS_RX_MAX) {
+    prefix = s->backing == VMRPC_BACKING_RESOLVER ? 2 : 0;
+    if (s->dns_rx.length >= VMRPC_DNS_RX_MAX ||
+        srv->dns_bytes + prefix + len + ANSWER_OVERHEAD >
+        VMRPC_DNS_BYTES_MAX) {
         srv->counters.dropped_dns_queue_full++;
         return;
     }
-    prefix = s->backing == VMRPC_BACKING_RESOLVER ? 2 : 0;
     copy = g_malloc(prefix + len);
     if (prefix) {
         copy[0] = len >> 8;
@@ -147,6 +155,7 @@ static void proxy_answer(void *opaque, void *token, const uint8_t *msg,
     memcpy(copy + prefix, msg, len);
     g_queue_push_tail(&s->dns_rx, g_bytes_new_take(copy, prefix + len));
     s->dns_rx_bytes += prefix + len;
+    srv->dns_bytes += prefix + len + ANSWER_OVERHEAD;
     vmrpc_sock_notify(srv, s);
 }
 
@@ -290,14 +299,21 @@ uint32_t vmrpc_resolver_ready(const VmrpcSock *s)
         if (s->dns_rx_bytes < DNS_STREAM_RX_MAX || s->shut_wr) {
             ready |= VMRPC_OUT;
         }
-        if (s->shut_rd) {
-            ready |= VMRPC_IN | VMRPC_RDHUP;
-        }
         if (s->shut_rd && s->shut_wr) {
             ready |= VMRPC_HUP;
         }
     }
+    if (s->shut_rd) {
+        ready |= VMRPC_IN | VMRPC_RDHUP;
+    }
     return ready;
+}
+
+uint32_t vmrpc_resolver_inq(const VmrpcSock *s)
+{
+    return s->backing == VMRPC_BACKING_RESOLVER
+           ? s->dns_rx_bytes - s->dns_rx_offset
+           : g_bytes_get_size(s->dns_rx.head->data);
 }
 
 static ssize_t send_datagram(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
@@ -331,7 +347,13 @@ static void cut_stream(VmrpcServer *srv, VmrpcSock *s)
                         DNS_TRANSPORT_TCP, token_of(s));
         done += 2 + len;
     }
-    g_byte_array_remove_range(tx, 0, done);
+    if (done) {
+        /* A new array: the old one would stay as large as it ever was. */
+        s->dns_tx = g_byte_array_new();
+        g_byte_array_append(s->dns_tx, tx->data + done, tx->len - done);
+        g_byte_array_free(tx, TRUE);
+        srv->dns_bytes -= done;
+    }
 }
 
 static ssize_t send_stream(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
@@ -348,6 +370,10 @@ static ssize_t send_stream(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     }
     /* At most one whole message: what is left over stays below that. */
     len = MIN(call->out_len, 2 + 65535 - old);
+    if (srv->dns_bytes + len > VMRPC_DNS_BYTES_MAX) {
+        return -ENOBUFS;
+    }
+    srv->dns_bytes += len;
     g_byte_array_set_size(s->dns_tx, old + len);
     vmrpc_iov_read(call->out, call->out_num, offset, s->dns_tx->data + old,
                    len);
@@ -368,11 +394,12 @@ ssize_t vmrpc_resolver_send(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     return n;
 }
 
-static void pop_answer(VmrpcSock *s)
+static void pop_answer(VmrpcServer *srv, VmrpcSock *s)
 {
     GBytes *head = g_queue_pop_head(&s->dns_rx);
 
     s->dns_rx_bytes -= g_bytes_get_size(head);
+    srv->dns_bytes -= g_bytes_get_size(head) + ANSWER_OVERHEAD;
     s->dns_rx_offset = 0;
     g_bytes_unref(head);
 }
@@ -393,7 +420,7 @@ static ssize_t recv_datagram(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
     call->result.sin_addr = srv->config.resolver4;
     call->result.sin_port = htons(DNS_PORT);
     if (!(flags & MSG_PEEK)) {
-        pop_answer(s);
+        pop_answer(srv, s);
     }
     return flags & MSG_TRUNC ? len : copied;
 }
@@ -417,7 +444,7 @@ static ssize_t recv_stream(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
         }
         s->dns_rx_offset += part;
         if (s->dns_rx_offset == len) {
-            pop_answer(s);
+            pop_answer(srv, s);
         }
     }
     return done;
@@ -431,8 +458,8 @@ ssize_t vmrpc_resolver_recv(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
                ? recv_stream(srv, s, call, flags)
                : recv_datagram(srv, s, call, flags);
     }
-    /* After SHUT_RD a stream has ended. */
-    return s->backing == VMRPC_BACKING_RESOLVER && s->shut_rd ? 0 : -EAGAIN;
+    /* After SHUT_RD there is nothing to wait for; set here, not on the host. */
+    return s->shut_rd ? 0 : -EAGAIN;
 }
 
 void vmrpc_resolver_detach(VmrpcServer *srv, VmrpcSock *s)
@@ -441,9 +468,10 @@ void vmrpc_resolver_detach(VmrpcServer *srv, VmrpcSock *s)
         dns_proxy_cancel(srv->dns_proxy, token_of(s));
     }
     while (s->dns_rx.length) {
-        pop_answer(s);
+        pop_answer(srv, s);
     }
     if (s->dns_tx) {
+        srv->dns_bytes -= s->dns_tx->len;
         g_byte_array_free(s->dns_tx, TRUE);
         s->dns_tx = NULL;
     }
@@ -476,6 +504,12 @@ int vmrpc_resolver_init(VmrpcServer *srv, GError **errp)
 
     if (!srv->config.resolver4.s_addr) {
         return 0;
+    }
+    if (!srv->config.translate) {
+        /* There would be no map to take virtual addresses from. */
+        g_set_error(errp, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_ADDRESS,
+                    "resolver4 has no use with translate=off");
+        return -EINVAL;
     }
     if (!parse_servers(srv->config.dns, servers, &count, errp)) {
         return -EINVAL;

@@ -38,6 +38,7 @@ typedef struct CacheSlot {
 struct VmrpcRoute {
     int query_fd;
     int monitor_fd;
+    uint32_t seq;               /* of the last query */
     CacheSlot cache[CACHE_SLOTS];
 };
 
@@ -120,6 +121,7 @@ static int query(VmrpcRoute *route, sa_family_t family, const void *addr,
                          RTA_LENGTH(addr_len),
             .nlmsg_type = RTM_GETROUTE,
             .nlmsg_flags = NLM_F_REQUEST,
+            .nlmsg_seq = ++route->seq,
         },
         .rtm = { .rtm_family = family, .rtm_dst_len = addr_len * 8 },
         .rta = { .rta_len = RTA_LENGTH(addr_len), .rta_type = RTA_DST },
@@ -131,7 +133,11 @@ static int query(VmrpcRoute *route, sa_family_t family, const void *addr,
     if (send(route->query_fd, &req, req.nlh.nlmsg_len, 0) < 0) {
         return -errno;
     }
-    len = recv(route->query_fd, buf, sizeof(buf), 0);
+    /* An answer that an earlier query did not fetch is not this one's. */
+    do {
+        len = recv(route->query_fd, buf, sizeof(buf), 0);
+    } while (len >= (ssize_t)sizeof(struct nlmsghdr) &&
+             ((struct nlmsghdr *)buf)->nlmsg_seq != route->seq);
     return len < 0 ? -errno : route_type(buf, len);
 }
 

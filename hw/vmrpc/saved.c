@@ -64,12 +64,52 @@ void vmrpc_server_save(const VmrpcServer *srv,
     }
 }
 
-static bool record_is_sane(const VmrpcSavedSock *saved)
+/* Which flags go together, as save_one() sets them. */
+static bool flags_are_sane(const VmrpcServer *srv, const VmrpcSavedSock *saved)
+{
+    bool bound = saved->flags & VMRPC_SAVED_BOUND;
+    bool listening = saved->flags & VMRPC_SAVED_LISTENING;
+    bool connected = saved->flags & VMRPC_SAVED_CONNECTED;
+    bool resolver = saved->flags & VMRPC_SAVED_RESOLVER;
+
+    if (saved->flags & ~(VMRPC_SAVED_BOUND | VMRPC_SAVED_LISTENING |
+                         VMRPC_SAVED_CONNECTED | VMRPC_SAVED_RESOLVER)) {
+        return false;
+    }
+    if (bound && !saved->local_port) {
+        return false;
+    }
+    /* Unbound, the host would listen on all of its addresses. */
+    if (listening &&
+        (saved->type != SOCK_STREAM || !bound || connected)) {
+        return false;
+    }
+    return !resolver || (saved->type == SOCK_DGRAM && connected &&
+                         srv->dns_proxy);
+}
+
+/* A virtual address of a peer travels with the map, which is here already. */
+static bool peer_is_sane(const VmrpcServer *srv, const VmrpcSavedSock *saved)
+{
+    struct in_addr peer4 = { .s_addr = saved->peer4 };
+    struct in6_addr addr6;
+
+    return !(saved->flags & VMRPC_SAVED_CONNECTED) || !srv->map ||
+           !vmrpc_addrmap_contains(srv->map, peer4) ||
+           vmrpc_addrmap_lookup4(srv->map, peer4, &addr6) == 0;
+}
+
+static bool record_is_sane(const VmrpcServer *srv,
+                           const VmrpcSavedSock *saved)
 {
     if (saved->type != SOCK_STREAM && saved->type != SOCK_DGRAM) {
         return false;
     }
-    if (saved->option_num > VMRPC_SAVED_OPTIONS) {
+    if (!flags_are_sane(srv, saved) || !peer_is_sane(srv, saved)) {
+        return false;
+    }
+    if (saved->option_num > VMRPC_SAVED_OPTIONS ||
+        saved->backlog > INT32_MAX) {
         return false;
     }
     for (uint32_t i = 0; i < saved->option_num; i++) {
@@ -121,6 +161,10 @@ static int restore_host(VmrpcServer *srv, VmrpcSock *s,
             .sin_port = htons(saved->peer_port),
         };
 
+        ret = vmrpc_host_bind_source(srv, s);
+        if (ret < 0) {
+            return ret;
+        }
         len = vmrpc_dest_to_host(srv, &peer, IPPROTO_UDP, &ss);
         if (len < 0 || connect(s->fd, (struct sockaddr *)&ss, len) < 0) {
             return len < 0 ? len : -errno;
@@ -153,7 +197,7 @@ int vmrpc_server_restore(VmrpcServer *srv, const VmrpcSavedSock *saved)
     VmrpcSock *s;
     int fd = -1, ret;
 
-    if (!record_is_sane(saved)) {
+    if (!record_is_sane(srv, saved)) {
         return -EINVAL;
     }
     if (!lost) {

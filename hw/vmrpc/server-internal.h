@@ -17,15 +17,18 @@
 
 #define VMRPC_IOV_MAX           1024
 
-/* How long a peer that contacted the guest keeps its virtual address. */
-#define VMRPC_PEER_LEASE_S      300
-
 /* Marks in epoll_data that are not a socket's handle. */
 #define VMRPC_EPOLL_TIMER       0xfffffff0u
 #define VMRPC_EPOLL_DNS         0xfffffff1u
 
 /* Answers of the DNS proxy that wait for the guest, a socket. */
 #define VMRPC_DNS_RX_MAX        64
+
+/*
+ * What the DNS proxy's sockets may keep in memory, all of a server together:
+ * such a stream needs no descriptor of the host, which would limit them.
+ */
+#define VMRPC_DNS_BYTES_MAX     (32u << 20)
 
 /* What stands behind a socket of the guest. */
 typedef enum VmrpcBacking {
@@ -53,6 +56,7 @@ struct VmrpcSock {
     struct in_addr peer4;       /* if connected; holds a map reference when
                                    it is in the pool */
     in_port_t peer_port;        /* network byte order */
+    bool peer_held;             /* the reference was taken */
 
     uint32_t ready;             /* what the host socket is ready for */
     uint32_t told;              /* what the guest has been told */
@@ -60,6 +64,7 @@ struct VmrpcSock {
     int so_error;               /* taken from the host, not yet told */
     bool event_queued;
     VmrpcSock *event_next;
+    VmrpcSock **event_prev;     /* what points to us in the queue */
 
     GQueue dns_rx;              /* GBytes: answers of the DNS proxy */
     GByteArray *dns_tx;         /* stream: bytes of unfinished queries */
@@ -85,6 +90,7 @@ struct VmrpcServer {
     bool nat64_asking;          /* a discovery query is out */
     uint64_t nat64_request;     /* its number */
     int64_t nat64_due_ms;       /* when to ask (again) */
+    size_t dns_bytes;           /* <= VMRPC_DNS_BYTES_MAX */
 
     int epoll_fd;
     int timer_fd;
@@ -186,6 +192,12 @@ int vmrpc_host_socket(VmrpcServer *srv, int type);
  */
 int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t port);
 
+/*
+ * Gives @s the VM's address before the kernel chooses another, unless it is
+ * bound or the VM has none.  Returns 0 or a negative errno.
+ */
+int vmrpc_host_bind_source(VmrpcServer *srv, VmrpcSock *s);
+
 /* Sets one option of the guest's on the host socket of @s. */
 int vmrpc_host_setsockopt(VmrpcServer *srv, VmrpcSock *s, int level, int name,
                           const void *value, uint32_t len);
@@ -232,6 +244,9 @@ ssize_t vmrpc_resolver_send(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call);
 /* An answer, or bytes of it; -EAGAIN if there is none. */
 ssize_t vmrpc_resolver_recv(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
                             int flags);
+
+/* Bytes that the next RECVMSG can get; there must be an answer. */
+uint32_t vmrpc_resolver_inq(const VmrpcSock *s);
 
 /* Readiness that the proxy adds to the socket. */
 uint32_t vmrpc_resolver_ready(const VmrpcSock *s);

@@ -219,20 +219,18 @@ err_close:
     return ret;
 }
 
-/* An event that is still queued for a socket that goes away. */
+/* There is nothing (more) to tell about @s; constant time, a guest can have
+ * events of all its sockets queued by not taking them. */
 static void unqueue_event(VmrpcServer *srv, VmrpcSock *s)
 {
-    VmrpcSock **p;
-
     if (!s->event_queued) {
         return;
     }
-    for (p = &srv->event_head; *p != s; p = &(*p)->event_next) {
-        /* bounded by the number of sockets */
-    }
-    *p = s->event_next;
-    if (srv->event_tail == &s->event_next) {
-        srv->event_tail = p;
+    *s->event_prev = s->event_next;
+    if (s->event_next) {
+        s->event_next->event_prev = s->event_prev;
+    } else {
+        srv->event_tail = s->event_prev;
     }
     s->event_queued = false;
 }
@@ -269,10 +267,11 @@ void vmrpc_sock_set_peer(VmrpcServer *srv, VmrpcSock *s,
                          const struct sockaddr_in *peer)
 {
     /* Take the new reference first: both may be of the same address. */
-    if (in_pool(srv, peer->sin_addr)) {
-        vmrpc_addrmap_ref(srv->map, peer->sin_addr);
-    }
+    bool held = in_pool(srv, peer->sin_addr) &&
+                vmrpc_addrmap_ref(srv->map, peer->sin_addr) == 0;
+
     vmrpc_sock_clear_peer(srv, s);
+    s->peer_held = held;
     s->connected = true;
     s->peer4 = peer->sin_addr;
     s->peer_port = peer->sin_port;
@@ -280,9 +279,10 @@ void vmrpc_sock_set_peer(VmrpcServer *srv, VmrpcSock *s,
 
 void vmrpc_sock_clear_peer(VmrpcServer *srv, VmrpcSock *s)
 {
-    if (s->connected && in_pool(srv, s->peer4)) {
+    if (s->peer_held) {
         vmrpc_addrmap_unref(srv->map, s->peer4, vmrpc_now_ms());
     }
+    s->peer_held = false;
     s->connected = false;
     s->peer_is_resolver = false;
     s->peer4.s_addr = 0;
@@ -331,21 +331,25 @@ static uint32_t current_ready(const VmrpcSock *s)
 
 void vmrpc_sock_notify(VmrpcServer *srv, VmrpcSock *s)
 {
-    if (s->event_queued) {
+    if (!(current_ready(s) & ~s->told) && !s->so_error) {
+        unqueue_event(srv, s);
         return;
     }
-    if (!(current_ready(s) & ~s->told) && !s->so_error) {
+    if (s->event_queued) {
         return;
     }
     s->event_queued = true;
     s->event_next = NULL;
+    s->event_prev = srv->event_tail;
     *srv->event_tail = s;
     srv->event_tail = &s->event_next;
 }
 
 /* The guest gets to know the readiness: in a response or in an event. */
-static void tell(VmrpcSock *s, __le32 *ready, __le32 *seq, __le32 *so_error)
+static void tell(VmrpcServer *srv, VmrpcSock *s, __le32 *ready, __le32 *seq,
+                 __le32 *so_error)
 {
+    unqueue_event(srv, s);
     s->told = current_ready(s);
     s->ready_seq++;
     *ready = GUINT32_TO_LE(s->told);
@@ -361,26 +365,17 @@ bool vmrpc_server_has_event(const VmrpcServer *srv)
 
 bool vmrpc_server_next_event(VmrpcServer *srv, struct vmrpc_event *ev)
 {
-    VmrpcSock *s;
+    VmrpcSock *s = srv->event_head;
 
-    while ((s = srv->event_head)) {
-        srv->event_head = s->event_next;
-        if (!srv->event_head) {
-            srv->event_tail = &srv->event_head;
-        }
-        s->event_queued = false;
-        /* A response may have told it in the meantime. */
-        if (!(current_ready(s) & ~s->told) && !s->so_error) {
-            continue;
-        }
-        memset(ev, 0, sizeof(*ev));
-        ev->sock = GUINT32_TO_LE(s->handle);
-        ev->gen = GUINT32_TO_LE(s->gen);
-        tell(s, &ev->ready, &ev->ready_seq, &ev->so_error);
-        srv->counters.events++;
-        return true;
+    if (!s) {
+        return false;
     }
-    return false;
+    memset(ev, 0, sizeof(*ev));
+    ev->sock = GUINT32_TO_LE(s->handle);
+    ev->gen = GUINT32_TO_LE(s->gen);
+    tell(srv, s, &ev->ready, &ev->ready_seq, &ev->so_error);
+    srv->counters.events++;
+    return true;
 }
 
 static void process_one(VmrpcServer *srv, const struct epoll_event *ev)
@@ -505,7 +500,7 @@ ssize_t vmrpc_server_call(VmrpcServer *srv,
     encode_result(&resp, &call);
     s = vmrpc_sock_find(srv, call.handle, call.gen);
     if (s) {
-        tell(s, &resp.ready, &resp.ready_seq, &resp.so_error);
+        tell(srv, s, &resp.ready, &resp.ready_seq, &resp.so_error);
     }
     vmrpc_iov_write(in, in_num, 0, &resp, sizeof(resp));
     if (srv->tracer.call) {

@@ -17,6 +17,11 @@
  * address.  With translate=off the host side is IPv4 and only INADDR_ANY
  * changes, into guest4.
  *
+ * What comes back must lead back: an address inside the NAT64 prefix is shown
+ * as the IPv4 address in it only if that address would be translated to the
+ * same again.  Else anybody who can send from that prefix could appear in the
+ * guest as its loopback, its resolver or another peer's virtual address.
+ *
  * A destination is checked against the policy after translation, as the
  * address that would really be contacted.
  */
@@ -76,6 +81,32 @@ static bool is_group(struct in_addr addr)
     return IN_MULTICAST(host) || host == INADDR_BROADCAST;
 }
 
+static bool is_resolver4(const VmrpcServer *srv, struct in_addr addr)
+{
+    return srv->config.resolver4.s_addr &&
+           addr.s_addr == srv->config.resolver4.s_addr;
+}
+
+/* The IPv4 address of a peer behind the NAT64, if it leads back to it. */
+static bool nat64_peer(const VmrpcServer *srv, const struct in6_addr *addr6,
+                       struct in_addr *addr4)
+{
+    struct in6_addr back;
+    uint8_t net;
+
+    if (!srv->has_nat64 || !nat64_extract(&srv->nat64, addr6, addr4)) {
+        return false;
+    }
+    net = ntohl(addr4->s_addr) >> 24;
+    if (net == 0 || net == IN_LOOPBACKNET || is_group(*addr4) ||
+        is_own(srv, *addr4) || is_resolver4(srv, *addr4) ||
+        vmrpc_addrmap_contains(srv->map, *addr4)) {
+        return false;
+    }
+    nat64_embed(&srv->nat64, *addr4, &back);
+    return IN6_ARE_ADDR_EQUAL(&back, addr6);
+}
+
 int vmrpc_addr_to_host(VmrpcServer *srv, struct in_addr guest,
                        in_port_t port, struct sockaddr_storage *host)
 {
@@ -86,6 +117,9 @@ int vmrpc_addr_to_host(VmrpcServer *srv, struct in_addr guest,
     }
     if (!srv->config.translate) {
         return put_in4(host, guest, port);
+    }
+    if (is_resolver4(srv, guest)) {
+        return -ECONNREFUSED;   /* only port 53 is there, never the network */
     }
     if (is_group(guest)) {
         return -ENETUNREACH;
@@ -165,8 +199,13 @@ int vmrpc_dest_to_host(VmrpcServer *srv, const struct sockaddr_in *guest,
     if (ret == 0 && srv->has_nat64 && host->ss_family == AF_INET6 &&
         nat64_extract(&srv->nat64, &dest.addr6, &addr4)) {
         /* The translator will contact this IPv4 address: judge it too. */
+        struct sockaddr_storage ss4;
+
+        put_in4(&ss4, addr4, guest->sin_port);
         dest.family = AF_INET;
         dest.addr4 = addr4;
+        dest.is_local = vmrpc_route_is_local(srv->route,
+                                             (struct sockaddr *)&ss4);
         ret = vmrpc_policy_check(srv->policy, &dest, &why);
     }
     if (ret < 0) {
@@ -200,12 +239,16 @@ int vmrpc_addr_to_guest(VmrpcServer *srv, const struct sockaddr_storage *host,
         guest->sin_addr = srv->config.guest4;
         return 0;
     }
-    if (srv->has_nat64 &&
-        nat64_extract(&srv->nat64, &sin6->sin6_addr, &guest->sin_addr)) {
+    if (nat64_peer(srv, &sin6->sin6_addr, &addr4)) {
+        guest->sin_addr = addr4;
         return 0;
     }
-    if (vmrpc_addrmap_lease(srv->map, &sin6->sin6_addr, VMRPC_PEER_LEASE_S,
-                            vmrpc_now_ms(), &addr4, NULL) < 0) {
+    /*
+     * No promise: a flood of peers takes addresses from one another, never
+     * from a name that was looked up.  A socket that talks holds its own.
+     */
+    if (vmrpc_addrmap_lease(srv->map, &sin6->sin6_addr, 0, vmrpc_now_ms(),
+                            &addr4, NULL) < 0) {
         return -ENOSPC;
     }
     guest->sin_addr = addr4;

@@ -108,7 +108,7 @@ typedef struct DnsProxyCounters {
 
 /*
  * A proxy; never fails.  ops and upstream_ops must outlive it.  About
- * 500 KiB; what arrives later adds no more than 4 MiB.
+ * 1 MiB; what arrives later adds no more than 4 MiB.
  */
 DnsProxy *dns_proxy_new(const DnsProxyOps *ops, void *opaque,
                         const DnsUpstreamOps *upstream_ops, void *upstream);

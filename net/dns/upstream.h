@@ -53,8 +53,9 @@ typedef void DnsUpstreamWatchFn(void *opaque, int fd, bool readable,
 
 /*
  * servers, no more than DNS_UPSTREAM_MAX_SERVERS, are asked one after the
- * other in their order, beginning with the one that answered last; count 0 means those of the host's /etc/resolv.conf as it is now.  bind6 is
- * the source address towards IPv6 servers, or NULL for the kernel's choice.
+ * other in their order, beginning with the one that answered last; count 0
+ * means those of the host's /etc/resolv.conf as it is now.  bind6 is the
+ * source address towards IPv6 servers, or NULL for the kernel's choice.
  * Returns NULL with *err set if c-ares cannot be set up.
  */
 DnsUpstream *dns_upstream_new(const DnsServer *servers, size_t count,

@@ -30,7 +30,8 @@ typedef struct World {
     Sent sent[MAX_SENT];
     size_t sent_count;
     int send_error;
-    bool reply_at_once;     /* TIMEOUT, from within send */
+    bool timeout_at_once;   /* reply from within send */
+    bool nxdomain_at_once;
 
     struct in6_addr pool[64];
     size_t pool_used;
@@ -168,7 +169,14 @@ static int fake_send(void *upstream, const uint8_t *query, size_t len,
     s->opaque = opaque;
     s->request = request;
     s->cancelled = false;
-    if (w->reply_at_once) {
+    if (w->nxdomain_at_once) {
+        uint8_t now_msg[DNS_QUERY_MAX];
+
+        memcpy(now_msg, query, len);
+        now_msg[2] |= 0x80;
+        now_msg[3] |= DNS_RCODE_NXDOMAIN;
+        reply(opaque, request, DNS_UPSTREAM_OK, now_msg, len);
+    } else if (w->timeout_at_once) {
         reply(opaque, request, DNS_UPSTREAM_TIMEOUT, NULL, 0);
     }
     return 0;
@@ -186,7 +194,8 @@ static void fake_cancel(void *upstream, void *opaque, uint64_t request)
             return;
         }
     }
-    g_assert_not_reached();
+    /* Only what was about to be sent may be unknown */
+    g_assert_true(w->nxdomain_at_once);
 }
 
 static const DnsUpstreamOps upstream_ops = {
@@ -516,6 +525,9 @@ static void test_cname(void)
     world_free(w);
 }
 
+#define IP6_ARPA_0 "0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0." \
+                   "0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.ip6.arpa"
+
 static void test_cname_loop(void)
 {
     World *w = world_new();
@@ -527,6 +539,22 @@ static void test_cname_loop(void)
     deliver(w, 0, DNS_UPSTREAM_OK);
     assert_answer(w, DNS_RCODE_SERVFAIL, "a.example", DNS_TYPE_A);
     g_assert_cmpuint(COUNTER(w, replies_bad), ==, 1);
+
+    ask(w, "a.example", DNS_TYPE_AAAA);
+    begin_reply(w, 1, 0x8180);
+    add_name("a.example", DNS_TYPE_CNAME, 10, "a.example");
+    deliver(w, 1, DNS_UPSTREAM_OK);
+    assert_answer(w, DNS_RCODE_SERVFAIL, "a.example", DNS_TYPE_AAAA);
+
+    w->pool_used = 1;
+    w->pool[0] = in6addr_any;
+    ask(w, "1.0.18.198.in-addr.arpa", DNS_TYPE_PTR);
+    begin_reply(w, 2, 0x8180);
+    add_name(IP6_ARPA_0, DNS_TYPE_CNAME, 10, IP6_ARPA_0);
+    deliver(w, 2, DNS_UPSTREAM_OK);
+    assert_answer(w, DNS_RCODE_SERVFAIL, "1.0.18.198.in-addr.arpa",
+                  DNS_TYPE_PTR);
+    g_assert_cmpuint(COUNTER(w, replies_bad), ==, 3);
     assert_balance(w, 0);
     world_free(w);
 }
@@ -794,6 +822,22 @@ static void test_nat64_a_only(void)
     reply_a(w, true);
     reply_aaaa(w, false);
     assert_plain(w);
+    nat64_end(w);
+}
+
+/* The A records are behind an alias */
+static void test_nat64_cname(void)
+{
+    World *w = world_with_nat64();
+
+    begin_reply(w, 1, 0x8180);
+    add_name("a.example", DNS_TYPE_CNAME, 5, "b.example");
+    add_a("b.example", 70, "192.0.2.1");
+    deliver(w, 1, DNS_UPSTREAM_OK);
+    g_assert_cmpint(dns_proxy_timeout_ms(w->proxy), ==, 50);
+    reply_aaaa(w, false);
+    assert_answer(w, 0, "a.example", DNS_TYPE_A);
+    assert_records(w, "a.example 5 5 b.example;b.example 70 1 192.0.2.1;");
     nat64_end(w);
 }
 
@@ -1206,12 +1250,28 @@ static void test_upstream_failures(void)
     assert_records(w, "OPT 1232 high=0 ede=23;");
     /* Fails while being sent, the first of two or both */
     w->send_error = 0;
-    w->reply_at_once = true;
+    w->timeout_at_once = true;
     w->nat64 = true;
     w->answers = 0;
     ask(w, "a.example", DNS_TYPE_A);
     g_assert_cmpuint(w->answers, ==, 1);
     assert_answer(w, DNS_RCODE_SERVFAIL, "a.example", DNS_TYPE_A);
+    assert_balance(w, 0);
+    world_free(w);
+}
+
+/* The AAAA ends the request while it is sent: A is not asked any more */
+static void test_reply_at_once(void)
+{
+    World *w = world_new();
+
+    w->nat64 = true;
+    w->nxdomain_at_once = true;
+    ask(w, "a.example", DNS_TYPE_A);
+    g_assert_cmpuint(w->answers, ==, 1);
+    g_assert_cmpuint(w->sent_count, ==, 1);
+    assert_answer(w, DNS_RCODE_NXDOMAIN, "a.example", DNS_TYPE_A);
+    g_assert_cmpuint(COUNTER(w, replies_late), ==, 0);
     assert_balance(w, 0);
     world_free(w);
 }
@@ -1435,31 +1495,43 @@ static void test_cancel_in_answer(void)
     world_free(w);
 }
 
+/* A 60,000 octet reply with an A, to a new query; false if it was held */
+static bool hold_large(World *w)
+{
+    static const uint8_t text[60000];
+    DnsName name = name_of("a.example");
+    size_t i = w->sent_count, before = w->answers;
+
+    begin_query("a.example", DNS_TYPE_A);
+    dns_proxy_query(w->proxy, msg.buf, msg.b.len, DNS_TRANSPORT_TCP,
+                    GSIZE_TO_POINTER(i));
+    begin_reply(w, i + 1, 0x8180);
+    add_a("a.example", 70, "192.0.2.1");
+    dns_builder_raw(&msg.b, DNS_SECTION_ANSWER, &name, 99, 1, 1, text,
+                    sizeof(text));
+    deliver(w, i + 1, DNS_UPSTREAM_OK);
+    return w->answers > before;
+}
+
 /* Held replies have a bound together; beyond it, nobody waits */
 static void test_held_bound(void)
 {
     World *w = world_new();
-    uint8_t text[60000] = { 0 };
-    DnsName name = name_of("a.example");
-    size_t count = 0;
 
     w->nat64 = true;
-    while (!w->answers) {
-        begin_query("a.example", DNS_TYPE_A);
-        dns_proxy_query(w->proxy, msg.buf, msg.b.len, DNS_TRANSPORT_TCP,
-                        GSIZE_TO_POINTER(count));
-        begin_reply(w, 2 * count + 1, 0x8180);
-        add_a("a.example", 70, "192.0.2.1");
-        dns_builder_raw(&msg.b, DNS_SECTION_ANSWER, &name, 99, 1, 1, text,
-                        sizeof(text));
-        deliver(w, 2 * count + 1, DNS_UPSTREAM_OK);
-        count++;
+    for (int round = 1; round <= 2; round++) {
+        size_t held = 0;
+
+        while (!hold_large(w)) {
+            held++;
+        }
+        g_assert_cmpuint(held, ==, (4 << 20) / 60000);
+        g_assert_cmpuint(COUNTER(w, plain_after_delay), ==,
+                         held * (round - 1) + round);
+        w->now += 50;
+        dns_proxy_process_timeouts(w->proxy);
+        g_assert_cmpuint(w->answers, ==, (held + 1) * round);
     }
-    g_assert_cmpuint(count, ==, (4 << 20) / 60000 + 1);
-    g_assert_cmpuint(COUNTER(w, plain_after_delay), ==, 1);
-    w->now += 50;
-    dns_proxy_process_timeouts(w->proxy);
-    g_assert_cmpuint(w->answers, ==, count);
     assert_balance(w, 0);
     world_free(w);
 }
@@ -1481,6 +1553,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dns/proxy/nat64/a-first", test_nat64_a_first);
     g_test_add_func("/dns/proxy/nat64/aaaa-never", test_nat64_aaaa_never);
     g_test_add_func("/dns/proxy/nat64/a-only", test_nat64_a_only);
+    g_test_add_func("/dns/proxy/nat64/cname", test_nat64_cname);
     g_test_add_func("/dns/proxy/nat64/neither", test_nat64_neither);
     g_test_add_func("/dns/proxy/nat64/nxdomain", test_nat64_nxdomain);
     g_test_add_func("/dns/proxy/nat64/failures", test_nat64_failures);
@@ -1491,6 +1564,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dns/proxy/flags", test_flags);
     g_test_add_func("/dns/proxy/badvers", test_badvers);
     g_test_add_func("/dns/proxy/upstream-failures", test_upstream_failures);
+    g_test_add_func("/dns/proxy/reply-at-once", test_reply_at_once);
     g_test_add_func("/dns/proxy/bad-queries", test_bad_queries);
     g_test_add_func("/dns/proxy/bad-replies", test_bad_replies);
     g_test_add_func("/dns/proxy/limits", test_limits);

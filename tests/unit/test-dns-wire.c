@@ -442,6 +442,25 @@ static void test_rdata_beyond_end(void)
     g_assert_cmpint(dns_cursor_rr(&cursor, &rr), ==, -EBADMSG);
 }
 
+static void test_rdata_a(void)
+{
+    uint8_t msg[] = {
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0,
+        0, 0, 1, 0, 1, 0, 0, 0, 9, 0, 4, 198, 18, 0, 1,
+    };
+    struct in_addr addr;
+    DnsCursor cursor;
+    DnsRr rr;
+
+    dns_cursor_init(&cursor, msg, sizeof(msg));
+    g_assert_cmpint(dns_cursor_rr(&cursor, &rr), ==, 1);
+    g_assert_cmpuint(rr.section, ==, DNS_SECTION_AUTHORITY);
+    g_assert_cmpint(dns_rdata_a(&cursor, &rr, &addr), ==, 0);
+    g_assert_cmphex(ntohl(addr.s_addr), ==, 0xc6120001);
+    rr.rdlength = 3;
+    g_assert_cmpint(dns_rdata_a(&cursor, &rr, &addr), ==, -EBADMSG);
+}
+
 static void test_ttl_sign(void)
 {
     uint8_t msg[sizeof(reply_ptr)];
@@ -529,7 +548,58 @@ static void test_build_overflow(void)
     g_assert_cmphex(buf[DNS_UDP_MIN], ==, 0x5a);
 }
 
-/* More suffixes than are remembered, offsets beyond what pointers reach */
+/* Octets of a record that did not fit are not pointed to by later ones */
+static void test_build_after_overflow(void)
+{
+    DnsName large = name_of("a-label-to-be-cut.example");
+    DnsName small = name_of("x"), owner = name_of("example");
+    uint8_t buf[60];
+    DnsCursor cursor;
+    DnsBuilder b;
+    DnsRr rr;
+
+    dns_builder_init(&b, buf, sizeof(buf), 1, DNS_FLAG_QR);
+    g_assert_cmpint(dns_builder_raw(&b, DNS_SECTION_ANSWER, &large, 99, 1, 1,
+                                    buf, 30), ==, -EMSGSIZE);
+    dns_builder_raw(&b, DNS_SECTION_ANSWER, &small, 99, 1, 1, buf, 0);
+    dns_builder_raw(&b, DNS_SECTION_ANSWER, &owner, 99, 1, 1, buf, 0);
+    dns_cursor_init(&cursor, buf, b.len);
+    g_assert_cmpint(dns_cursor_rr(&cursor, &rr), ==, 1);
+    g_assert_true(dns_name_equal(&rr.name, &small));
+    g_assert_cmpint(dns_cursor_rr(&cursor, &rr), ==, 1);
+    g_assert_true(dns_name_equal(&rr.name, &owner));
+    g_assert_cmpint(dns_cursor_rr(&cursor, &rr), ==, 0);
+}
+
+/* Names behind offset 16383 cannot be pointed to */
+static void test_build_far(void)
+{
+    g_autofree uint8_t *buf = g_malloc0(DNS_MSG_MAX);
+    g_autofree uint8_t *data = g_malloc0(17000);
+    DnsName near = name_of("near.example"), far = name_of("far.away");
+    DnsCursor cursor;
+    DnsBuilder b;
+    DnsRr rr;
+
+    dns_builder_init(&b, buf, DNS_MSG_MAX, 1, DNS_FLAG_QR);
+    dns_builder_raw(&b, DNS_SECTION_ANSWER, &near, 99, 1, 1, data, 17000);
+    for (int i = 0; i < 2; i++) {
+        dns_builder_raw(&b, DNS_SECTION_ANSWER, &far, 99, 1, 1, data, 0);
+        dns_builder_raw(&b, DNS_SECTION_ANSWER, &near, 99, 1, 1, data, 0);
+    }
+    dns_cursor_init(&cursor, buf, b.len);
+    g_assert_cmpint(dns_cursor_rr(&cursor, &rr), ==, 1);
+    for (int i = 0; i < 2; i++) {
+        g_assert_cmpint(dns_cursor_rr(&cursor, &rr), ==, 1);
+        g_assert_true(dns_name_equal(&rr.name, &far));
+        g_assert_cmpint(dns_cursor_rr(&cursor, &rr), ==, 1);
+        g_assert_true(dns_name_equal(&rr.name, &near));
+        g_assert_cmpuint(rr.rdata - rr.start, ==, 12);
+    }
+    g_assert_cmpint(dns_cursor_rr(&cursor, &rr), ==, 0);
+}
+
+/* Hundreds of names, more suffixes than are remembered */
 static void test_build_large(void)
 {
     g_autofree uint8_t *buf = g_malloc(DNS_MSG_MAX);
@@ -615,6 +685,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dns/parse/truncated", test_truncated_input);
     g_test_add_func("/dns/parse/lying-counts", test_lying_counts);
     g_test_add_func("/dns/parse/rdata-beyond-end", test_rdata_beyond_end);
+    g_test_add_func("/dns/parse/rdata-a", test_rdata_a);
     g_test_add_func("/dns/parse/ttl-sign", test_ttl_sign);
     g_test_add_func("/dns/parse/edns-malformed", test_edns_malformed);
     g_test_add_func("/dns/build/query", test_build_query);
@@ -622,6 +693,8 @@ int main(int argc, char **argv)
     g_test_add_func("/dns/build/soa-ede", test_build_soa_ede);
     g_test_add_func("/dns/build/ptr", test_build_ptr);
     g_test_add_func("/dns/build/overflow", test_build_overflow);
+    g_test_add_func("/dns/build/after-overflow", test_build_after_overflow);
+    g_test_add_func("/dns/build/far", test_build_far);
     g_test_add_func("/dns/build/large", test_build_large);
     g_test_add_func("/dns/build/adopt", test_adopt);
     return g_test_run();

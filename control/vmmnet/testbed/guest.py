@@ -31,6 +31,8 @@ __all__ = ["CommandError", "Guest", "GuestConfig", "Job", "Result"]
 
 MODULE_PATH = "/usr/lib/vmmnet/vmrpc.ko"
 _BOOT_TIMEOUT = 60.0
+# A sanitizer may report a fault and let QEMU end as if nothing was.
+_SANITIZER = re.compile(r"ERROR: \w+Sanitizer|runtime error: ")
 _serial = itertools.count(1)
 
 
@@ -49,6 +51,7 @@ class GuestConfig:
     ``module``: True builds vmrpc.ko from the tree and loads it; a path loads
     that file.  ``arguments`` go to QEMU as they are, ``devices`` each after a
     ``-device``.  ``files`` are put into the guest before its first process.
+    ``shell`` adds a console for people, /dev/hvc0, at ``Guest.shell_path``.
     """
 
     name: str = "guest"
@@ -65,6 +68,8 @@ class GuestConfig:
     smp: int = 2
     cpu: str = "max"
     machine: str = "q35"
+    accel: str = "tcg,thread=multi"
+    shell: bool = False
     resolver: str = "192.0.0.1"
     files: Mapping[str, bytes | Path] = field(default_factory=dict)
     boot_timeout: float = _BOOT_TIMEOUT
@@ -156,9 +161,9 @@ class Guest:
         # A fault must not hide the failure that the test already found.
         if error is None:
             console.check(self.console_path)
-            if status:
-                text = self.stderr_path.read_text(errors="replace")[-4000:]
-                raise qemu.QemuFailed(f"QEMU ended with {status}:\n{text}")
+            text = self.stderr_path.read_text(errors="replace")
+            if status or _SANITIZER.search(text):
+                raise qemu.QemuFailed(f"QEMU ended with {status}:\n{text[-4000:]}")
 
     def launch(self, incoming: bool = False) -> None:
         """Start QEMU: from the kernel, or waiting for a migration."""
@@ -218,7 +223,7 @@ class Guest:
             config.qemu or qemu.binary(),
             *qemu.firmware_options(),
             *("-name", config.name),
-            *("-machine", config.machine, "-accel", "tcg,thread=multi", "-cpu", config.cpu),
+            *("-machine", config.machine, "-accel", config.accel, "-cpu", config.cpu),
             *("-smp", str(config.smp), "-m", config.memory),
             *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
             *("-kernel", guest_kernel.image, "-initrd", initrd),
@@ -235,6 +240,10 @@ class Guest:
             node = "root" if disk.name.startswith("root") else "modules"
             drive = f"if=none,id={node},format=raw,readonly=on,file={disk}"
             command += ["-drive", drive, "-device", f"virtio-blk-pci,drive={node}"]
+        if config.shell:
+            socket_options = f"path={self.shell_path},server=on,wait=off"
+            command += ["-chardev", f"socket,id=shell,{socket_options}"]
+            command += ["-device", "virtconsole,bus=agentbus.0,chardev=shell"]
         for device in config.devices:
             command += ["-device", device]
         command += config.arguments
@@ -266,6 +275,11 @@ class Guest:
         """The process id of the guest's QEMU."""
         assert self._qemu is not None
         return self._qemu.pid
+
+    @property
+    def shell_path(self) -> Path:
+        """The UNIX socket of the guest's /dev/hvc0, when it has one."""
+        return self.folder / "shell"
 
     @property
     def agent(self) -> Channel:

@@ -1,0 +1,563 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""IPv4 programs in a guest without a NIC, on an IPv6-only network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from vmmnet.testbed import kernel, peers
+from vmmnet.testbed.guest import Guest
+from vmmnet.testbed.lab import (
+    ECHO_PORT,
+    HOST_ADDRESS,
+    PAGE,
+    PEER_ADDRESS,
+    SECOND_VM_ADDRESS,
+    VM_ADDRESS,
+    WEB_ADDRESS,
+    Lab,
+    lab,
+)
+
+NGINX = """\
+daemon off; user root; pid /run/nginx.pid; error_log stderr;
+events { worker_connections 1024; }
+http { access_log off; server { listen 0.0.0.0:80; root /srv; } }
+"""
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[Lab]:
+    with lab() as built:
+        yield built
+
+
+@pytest.fixture(scope="module", params=kernel.SERIES)
+def guest(request: pytest.FixtureRequest, world: Lab) -> Iterator[Guest]:
+    """One guest of each kernel."""
+    with world.guest(request.param, ipv6=False) as running:
+        yield running
+
+
+def python(guest: Guest, script: str, timeout: float = 60) -> str:
+    """Run a script in the guest; it fails by an exception."""
+    return guest.run(["python3", "-c", script], timeout=timeout).stdout
+
+
+# --- the paper's two directions ---------------------------------------------
+
+
+def test_curl_by_name(guest: Guest) -> None:
+    assert guest.run("curl -4 -sS http://www.test/").stdout == PAGE
+    assert guest.run("curl -sS http://alias.test/").stdout == PAGE
+    assert guest.run("wget -qO- http://both.test/").stdout == PAGE
+
+
+def test_python_client(guest: Guest) -> None:
+    page = python(
+        guest,
+        "import urllib.request as u; print(u.urlopen('http://www.test/').read().decode(), end='')",
+    )
+    assert page == PAGE
+
+
+def test_large_download_is_intact(guest: Guest, world: Lab) -> None:
+    ours = guest.run("curl -sS http://www.test/big.bin | sha256sum", timeout=60).stdout
+    url = f"http://[{WEB_ADDRESS}]/big.bin"
+    native = world.peer.run(["sh", "-c", f"curl -sS {url} | sha256sum"]).stdout
+    assert ours == native
+
+
+def test_server_in_guest(guest: Guest, world: Lab) -> None:
+    guest.put(b"an IPv4 server\n", "/srv/index.html")
+    guest.put(NGINX.encode(), "/run/nginx.conf")
+    server = guest.spawn("exec nginx -c /run/nginx.conf")
+    guest.wait_for("curl -s http://127.0.0.1/ >/dev/null")
+    fetch = ["curl", "-6", "-sS", f"http://[{VM_ADDRESS}]/"]
+    assert world.peer.run(fetch).stdout == "an IPv4 server\n"
+    # the same listener serves both sides
+    assert guest.run("curl -sS http://192.0.0.2/").stdout == "an IPv4 server\n"
+    server.kill(15)
+    server.wait()
+    assert world.peer.run(fetch, check=False).returncode == 7
+
+
+@pytest.mark.parametrize("reverse", [False, True], ids=["guest-sends", "guest-receives"])
+def test_iperf3_to_outside(guest: Guest, world: Lab, reverse: bool) -> None:
+    with peers.iperf3(world.peer, PEER_ADDRESS):
+        command = f"iperf3 -4 -c peer.test -t 2 {'-R' if reverse else ''}"
+        assert "iperf Done" in guest.run(command, timeout=60).stdout
+
+
+def test_iperf3_server_in_guest(guest: Guest, world: Lab) -> None:
+    server = guest.spawn("exec iperf3 -s -4 -1")
+    guest.wait_for("ss -Hlnt | grep -q :5201")
+    world.peer.run(["iperf3", "-6", "-c", VM_ADDRESS, "-t", "2"], timeout=60)
+    server.wait(check=True)
+
+
+# --- UDP ----------------------------------------------------------------------
+
+UDP_CLIENT = f"""
+import socket
+peer = socket.gethostbyname('peer.test')
+for connected in False, True:
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.settimeout(10)
+    if connected:
+        s.connect((peer, {ECHO_PORT}))
+        assert s.getpeername() == (peer, {ECHO_PORT})
+    for size in 0, 1, 1400, 9000, 65507:
+        data = bytes(i % 251 for i in range(size))
+        if connected:
+            s.send(data)
+        else:
+            s.sendto(data, (peer, {ECHO_PORT}))
+        back, source = s.recvfrom(70000)
+        assert back == data, size
+        assert source == (peer, {ECHO_PORT}), source
+    try:
+        s.sendto(bytes(65508), (peer, {ECHO_PORT}))
+        raise SystemExit('65508 bytes were taken')
+    except OSError as e:
+        assert e.errno == 90, e
+"""
+
+
+def test_udp_client(guest: Guest) -> None:
+    python(guest, UDP_CLIENT)
+
+
+UDP_SERVER = """
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(('', 5353))
+print('ready', flush=True)
+for _ in range(3):
+    data, source = s.recvfrom(2000)
+    s.sendto(data.upper(), source)
+"""
+
+
+def test_udp_server_answers_where_it_was_asked(guest: Guest, world: Lab) -> None:
+    server = guest.spawn(["python3", "-c", UDP_SERVER])
+    server.wait_output("ready")
+    ask = f"""
+import socket
+for port in 40001, 40002:
+    s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+    s.settimeout(10)
+    s.bind(('{PEER_ADDRESS}', port))
+    s.sendto(b'hello', ('{VM_ADDRESS}', 5353))
+    data, source = s.recvfrom(100)
+    assert data == b'HELLO' and source[:2] == ('{VM_ADDRESS}', 5353), source
+"""
+    world.peer.run(["python3", "-c", ask])
+    inside = """
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.settimeout(10)
+s.sendto(b'inside', ('127.0.0.1', 5353))
+assert s.recvfrom(100) == (b'INSIDE', ('127.0.0.1', 5353))
+"""
+    python(guest, inside)
+    server.wait(check=True)
+
+
+def test_udp_unreachable_port_is_refused(guest: Guest) -> None:
+    python(
+        guest,
+        """
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.settimeout(10)
+s.connect((socket.gethostbyname('peer.test'), 9))
+s.send(b'x')
+try:
+    s.recv(10)
+    raise SystemExit('no error')
+except ConnectionRefusedError:
+    pass
+""",
+    )
+
+
+# --- TCP's edges -----------------------------------------------------------------
+
+
+def test_names_of_a_connection(guest: Guest) -> None:
+    python(
+        guest,
+        f"""
+import socket
+peer = socket.gethostbyname('peer.test')
+s = socket.create_connection((peer, {ECHO_PORT}))
+assert s.getpeername() == (peer, {ECHO_PORT})
+address, port = s.getsockname()
+assert address == '192.0.0.2' and port > 1023, (address, port)
+""",
+    )
+
+
+def test_half_close(guest: Guest) -> None:
+    python(
+        guest,
+        f"""
+import socket
+s = socket.create_connection((socket.gethostbyname('peer.test'), {ECHO_PORT}))
+s.sendall(b'a' * 300000)
+s.shutdown(socket.SHUT_WR)
+got = 0
+while data := s.recv(65536):
+    got += len(data)
+assert got == 300000, got
+try:
+    s.send(b'x')
+    raise SystemExit('sent after SHUT_WR')
+except BrokenPipeError:
+    pass
+""",
+    )
+
+
+PEER_RESETS = """
+import socket, struct
+l = socket.create_server(('::', 4444), family=socket.AF_INET6)
+print('ready', flush=True)
+c, _ = l.accept()
+c.recv(1)
+c.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
+c.close()
+"""
+
+
+def test_peer_reset(guest: Guest, world: Lab) -> None:
+    import subprocess
+
+    with world.peer.started(["python3", "-c", PEER_RESETS], stdout=subprocess.PIPE) as server:
+        assert server.stdout is not None
+        assert server.stdout.readline() == b"ready\n"
+        python(
+            guest,
+            """
+import socket, select
+s = socket.create_connection((socket.gethostbyname('peer.test'), 4444))
+s.send(b'x')
+p = select.poll()
+p.register(s, select.POLLIN)
+(_, events), = p.poll(10000)
+assert events & (select.POLLERR | select.POLLHUP), events
+try:
+    s.recv(1)
+    raise SystemExit('no reset')
+except ConnectionResetError:
+    pass
+assert s.recv(1) == b''
+""",
+        )
+
+
+def test_refused(guest: Guest) -> None:
+    result = guest.run("curl -sS --max-time 10 http://peer.test:81/", check=False)
+    assert result.rc == 7 and "refused" in result.stderr.lower()
+
+
+NON_BLOCKING = f"""
+import errno, select, socket
+s = socket.socket()
+s.setblocking(False)
+peer = socket.gethostbyname('peer.test')
+err = s.connect_ex((peer, {ECHO_PORT}))
+assert err == errno.EINPROGRESS, err
+e = select.epoll()
+e.register(s, select.EPOLLIN | select.EPOLLOUT | select.EPOLLET)
+assert e.poll(10) == [(s.fileno(), select.EPOLLOUT)]
+assert s.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == 0
+try:
+    s.recv(1)
+    raise SystemExit('data from nowhere')
+except BlockingIOError:
+    pass
+s.send(b'ping')
+events = e.poll(10)
+assert events and events[0][1] & select.EPOLLIN, events
+assert s.recv(10) == b'ping'
+sent = 0
+try:
+    while True:
+        sent += s.send(bytes(1 << 20))
+except BlockingIOError:
+    pass
+got = 0
+while got < sent:
+    if not e.poll(10):
+        raise SystemExit('stuck at %d of %d' % (got, sent))
+    try:
+        while data := s.recv(1 << 20):
+            got += len(data)
+    except BlockingIOError:
+        pass
+"""
+
+
+def test_non_blocking_and_epoll(guest: Guest) -> None:
+    python(guest, NON_BLOCKING, timeout=120)
+
+
+def test_timeouts_and_signals(guest: Guest) -> None:
+    python(
+        guest,
+        f"""
+import signal, socket, struct, time
+s = socket.create_connection((socket.gethostbyname('peer.test'), {ECHO_PORT}))
+s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack('ll', 0, 200000))
+try:
+    s.recv(1)
+    raise SystemExit('no timeout')
+except BlockingIOError:
+    pass
+class Alarm(Exception):
+    pass
+def handler(*_):
+    raise Alarm
+signal.signal(signal.SIGALRM, handler)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack('ll', 0, 0))
+signal.setitimer(signal.ITIMER_REAL, 0.2)
+try:
+    s.recv(1)
+    raise SystemExit('not interrupted')
+except Alarm:
+    pass
+""",
+    )
+
+
+def test_fork_shares_the_socket(guest: Guest) -> None:
+    python(
+        guest,
+        f"""
+import os, socket
+s = socket.create_connection((socket.gethostbyname('peer.test'), {ECHO_PORT}))
+pid = os.fork()
+if pid == 0:
+    s.sendall(b'child')
+    os._exit(0)
+os.waitpid(pid, 0)
+assert s.recv(10) == b'child'
+s.sendall(b'parent')
+assert s.recv(10) == b'parent'
+""",
+    )
+
+
+def test_bind_tells_the_real_port(guest: Guest, world: Lab) -> None:
+    guest_side = guest.spawn(
+        [
+            "python3",
+            "-c",
+            """
+import socket
+l = socket.socket()
+l.bind(('', 0))
+l.listen()
+print('port', l.getsockname()[1], flush=True)
+c, peer = l.accept()
+assert c.getpeername() == peer
+c.sendall(b'here')
+""",
+        ]
+    )
+    port = int(guest_side.wait_output(r"^port (\d+)$").group(1))
+    client = (
+        f"import socket; s = socket.create_connection(('{VM_ADDRESS}', {port}));"
+        "assert s.recv(10) == b'here'"
+    )
+    world.peer.run(["python3", "-c", client])
+    guest_side.wait(check=True)
+
+
+def test_many_connections(guest: Guest, world: Lab) -> None:
+    """A thousand at once, then another thousand one after the other."""
+    python(
+        guest,
+        f"""
+import resource, socket
+resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
+peer = (socket.gethostbyname('peer.test'), {ECHO_PORT})
+socks = [socket.create_connection(peer) for _ in range(1000)]
+for i, s in enumerate(socks):
+    s.sendall(b'%d' % i)
+for i, s in enumerate(socks):
+    assert s.recv(10) == b'%d' % i
+for s in socks:
+    s.close()
+for i in range(1000):
+    with socket.create_connection(peer) as s:
+        s.sendall(b'x')
+        assert s.recv(1) == b'x'
+""",
+        timeout=180,
+    )
+    counters = world.counters(guest)
+    assert counters["sockets_refused_limit"] == 0
+    assert counters["sockets_refused_host"] == 0
+
+
+def test_slow_reader_stalls_nobody(guest: Guest) -> None:
+    python(
+        guest,
+        f"""
+import socket
+peer = (socket.gethostbyname('peer.test'), {ECHO_PORT})
+slow = socket.create_connection(peer)
+slow.setblocking(False)
+try:
+    while True:
+        slow.send(bytes(1 << 20))
+except BlockingIOError:
+    pass
+with socket.create_connection(peer, timeout=10) as fast:
+    for i in range(100):
+        fast.sendall(b'x' * 1000)
+        got = 0
+        while got < 1000:
+            got += len(fast.recv(1000))
+""",
+    )
+
+
+# --- what stays inside, what stays outside -----------------------------------------
+
+
+def test_loopback_stays_inside(guest: Guest, world: Lab) -> None:
+    before = world.counters(guest)["requests"]
+    python(
+        guest,
+        """
+import socket
+for address in '127.0.0.1', '127.1.2.3', '192.0.0.2':
+    l = socket.socket()
+    l.bind(('127.0.0.1' if address == '127.0.0.1' else address, 0))
+    if address == '192.0.0.2':
+        l.close()
+        continue
+    l.listen()
+    c = socket.create_connection(l.getsockname())
+    s, _ = l.accept()
+    c.sendall(b'inside')
+    assert s.recv(10) == b'inside'
+""",
+    )
+    # the one address that is also reachable from outside was bound there
+    assert world.counters(guest)["requests"] - before <= 3
+
+
+def test_own_name_stays_inside(guest: Guest) -> None:
+    assert "192.0.0.2" in guest.run("getent ahostsv4 vm.test").stdout
+
+
+@pytest.mark.parametrize("name", ["host.test", "loopback.test"])
+def test_host_is_unreachable(guest: Guest, world: Lab, name: str) -> None:
+    with peers.echo(world.host, 7777):
+        command = f"curl -sS --max-time 10 http://{name}:7777/"
+        result = guest.run(command, check=False)
+    assert result.rc in (6, 7), result
+
+
+def test_host_address_by_listener_is_unreachable(guest: Guest, world: Lab) -> None:
+    """An address learnt from a peer that connected is no way in either."""
+    server = guest.spawn(
+        [
+            "python3",
+            "-c",
+            """
+import socket
+l = socket.create_server(('', 8088))
+print('ready', flush=True)
+c, peer = l.accept()
+try:
+    socket.create_connection((peer[0], 7777), timeout=10)
+    raise SystemExit('the host let us in')
+except OSError as e:
+    assert e.errno == 101, e
+""",
+        ]
+    )
+    server.wait_output("ready")
+    with peers.echo(world.host, 7777):
+        connect = (
+            "import socket; s = socket.create_connection(('%s', 8088), source_address=('%s', 0));"
+            "s.recv(1)" % (VM_ADDRESS, HOST_ADDRESS)
+        )
+        world.host.run(["python3", "-c", connect])
+        server.wait(check=True)
+    assert world.counters(guest)["refused_host_address"] > 0
+
+
+def test_literals_without_nat64(guest: Guest) -> None:
+    result = guest.run("curl -sS --max-time 10 http://203.0.113.7/", check=False)
+    assert result.rc == 7 and "unreachable" in result.stderr.lower(), result
+    result = guest.run("curl -sS --max-time 10 http://198.19.255.1/", check=False)
+    assert result.rc == 7, result
+
+
+def test_foreign_address_cannot_be_bound(guest: Guest) -> None:
+    python(
+        guest,
+        """
+import errno, socket
+for address in '198.18.0.1', '203.0.113.7', '192.0.0.1':
+    s = socket.socket()
+    try:
+        s.bind((address, 8080))
+        raise SystemExit('bound ' + address)
+    except OSError as e:
+        assert e.errno == errno.EADDRNOTAVAIL, e
+""",
+    )
+
+
+# --- names ------------------------------------------------------------------------------
+
+
+def test_dns_answers(guest: Guest) -> None:
+    def dig(question: str) -> str:
+        return guest.run(f"dig +short {question}").stdout.strip()
+
+    address = dig("www.test A")
+    assert address.startswith("198.18.")
+    assert dig("+tcp www.test A") == address
+    assert dig("www.test AAAA") == ""
+    assert dig("alias.test A").splitlines() == ["www.test.", address]
+    assert len(dig("both.test A").splitlines()) == 2
+    assert dig(f"-x {address}") == "www.test."
+    assert dig("text.test TXT") == '"as it is"'
+    assert dig("v4only.test A") == ""
+    assert "NXDOMAIN" in guest.run("dig nothing.test").stdout
+    assert "status: NOERROR" in guest.run("dig www.test AAAA").stdout
+
+
+def test_interface_list_shows_the_address(guest: Guest) -> None:
+    assert "192.0.0.2/29" in guest.run("ip -4 address show").stdout
+    assert "default" in guest.run("ip -4 route").stdout
+
+
+# --- two VMs, one host -----------------------------------------------------------------
+
+
+def test_second_vm_same_port(guest: Guest, world: Lab) -> None:
+    serve = "exec nginx -c /run/nginx.conf"
+    guest.put(NGINX.encode(), "/run/nginx.conf")
+    with world.guest(
+        device=world.device(SECOND_VM_ADDRESS), name="second", ipv6=False
+    ) as second:
+        second.put(NGINX.encode(), "/run/nginx.conf")
+        for number, vm in enumerate((guest, second)):
+            vm.put(f"VM {number}\n".encode(), "/srv/index.html")
+            vm.spawn(serve)
+            vm.wait_for("curl -s http://127.0.0.1/ >/dev/null")
+        for number, address in enumerate((VM_ADDRESS, SECOND_VM_ADDRESS)):
+            page = world.peer.run(["curl", "-6", "-sS", f"http://[{address}]/"]).stdout
+            assert page == f"VM {number}\n"
+    guest.run("pkill nginx")

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Network namespaces and peers for qtests
+ *
+ * Theory of operation
+ * ===================
+ *
+ * A namespace is made with unshare(2): at once by root, inside a user
+ * namespace of its own by anyone else, where the system allows that.
+ * Addresses go to lo, which has no duplicate address detection to wait for.
+ *
+ * Peers are plain blocking sockets.  Each wait is a poll(2) with a timeout,
+ * and running into it fails the test instead of hanging it.
+ */
+#include "qemu/osdep.h"
+
+#include <arpa/inet.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+
+#include "netns.h"
+
+#define DNS_HEADER              12
+#define DNS_TYPE_AAAA           28
+#define DNS_FLAGS_ANSWER        0x8180
+
+/* struct in6_ifreq of <linux/ipv6.h>, which <netinet/in.h> does not like */
+typedef struct AddressRequest {
+    struct in6_addr addr;
+    uint32_t prefix_len;
+    int ifindex;
+} AddressRequest;
+
+static int set_lo_up(void)
+{
+    struct ifreq ifr = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+    int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int ret;
+
+    if (fd < 0) {
+        return -1;
+    }
+    ret = ioctl(fd, SIOCSIFFLAGS, &ifr);
+    close(fd);
+    return ret;
+}
+
+int netns_new(void)
+{
+    static bool in_user_namespace;
+
+    if (unshare(CLONE_NEWNET) < 0) {
+        if (in_user_namespace || unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0) {
+            return -1;
+        }
+        in_user_namespace = true;
+    }
+    if (set_lo_up() < 0) {
+        return -1;
+    }
+    return open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+}
+
+void netns_enter(int ns)
+{
+    int ret = setns(ns, CLONE_NEWNET);
+
+    g_assert_cmpint(ret, ==, 0);
+}
+
+static void parse6(const char *address, struct in6_addr *addr)
+{
+    g_assert_cmpint(inet_pton(AF_INET6, address, addr), ==, 1);
+}
+
+void netns_add_address6(const char *address)
+{
+    AddressRequest req = { .prefix_len = 128, .ifindex = if_nametoindex("lo") };
+    int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int ret;
+
+    parse6(address, &req.addr);
+    ret = ioctl(fd, SIOCSIFADDR, &req);
+    g_assert_cmpint(ret, ==, 0);
+    close(fd);
+}
+
+static int new_socket(int type, const char *address, uint16_t port,
+                      struct sockaddr_in6 *sin6)
+{
+    int fd = socket(AF_INET6, type | SOCK_CLOEXEC, 0);
+
+    g_assert_cmpint(fd, >=, 0);
+    *sin6 = (struct sockaddr_in6) {
+        .sin6_family = AF_INET6,
+        .sin6_port = htons(port),
+    };
+    parse6(address, &sin6->sin6_addr);
+    return fd;
+}
+
+int peer_bind(int type, const char *address, uint16_t *port)
+{
+    struct sockaddr_in6 sin6;
+    socklen_t len = sizeof(sin6);
+    int fd = new_socket(type, address, *port, &sin6);
+
+    g_assert_cmpint(bind(fd, (struct sockaddr *)&sin6, len), ==, 0);
+    g_assert_cmpint(getsockname(fd, (struct sockaddr *)&sin6, &len), ==, 0);
+    if (type == SOCK_STREAM) {
+        g_assert_cmpint(listen(fd, 64), ==, 0);
+    }
+    *port = ntohs(sin6.sin6_port);
+    return fd;
+}
+
+int peer_connect(int type, const char *address, uint16_t port)
+{
+    struct sockaddr_in6 sin6;
+    int fd = new_socket(type, address, port, &sin6);
+
+    g_assert_cmpint(connect(fd, (struct sockaddr *)&sin6, sizeof(sin6)), ==,
+                    0);
+    return fd;
+}
+
+short peer_wait(int fd, short events)
+{
+    struct pollfd pfd = { .fd = fd, .events = events };
+    int ret = RETRY_ON_EINTR(poll(&pfd, 1, NETNS_TIMEOUT_MS));
+
+    g_assert_cmpint(ret, ==, 1);
+    return pfd.revents;
+}
+
+int peer_accept(int fd)
+{
+    int conn;
+
+    peer_wait(fd, POLLIN);
+    conn = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+    g_assert_cmpint(conn, >=, 0);
+    return conn;
+}
+
+void peer_read(int fd, void *buf, size_t len)
+{
+    size_t done = 0;
+
+    while (done < len) {
+        ssize_t n;
+
+        peer_wait(fd, POLLIN);
+        n = read(fd, (uint8_t *)buf + done, len - done);
+        g_assert_cmpint(n, >, 0);
+        done += n;
+    }
+}
+
+void peer_wait_end(int fd)
+{
+    uint8_t buf[4096];
+    ssize_t n;
+
+    do {
+        peer_wait(fd, POLLIN);
+        n = read(fd, buf, sizeof(buf));
+    } while (n > 0);
+    g_assert_true(n == 0 || errno == ECONNRESET);
+}
+
+/* The length of the question section of a message with one question. */
+static size_t question_len(const uint8_t *msg, size_t len)
+{
+    size_t pos = DNS_HEADER;
+
+    while (pos < len && msg[pos]) {
+        pos += msg[pos] + 1;
+    }
+    g_assert_cmpuint(pos + 5, <=, len);
+    return pos + 5 - DNS_HEADER;
+}
+
+void peer_answer_dns(int fd, const char *address)
+{
+    uint8_t answer[] = { 0xc0, DNS_HEADER, 0, DNS_TYPE_AAAA, 0, 1,
+                         0, 0, 0, 60, 0, 16 };
+    struct sockaddr_in6 client;
+    socklen_t client_len = sizeof(client);
+    struct in6_addr addr;
+    uint8_t msg[1024];
+    size_t pos;
+    ssize_t n;
+
+    peer_wait(fd, POLLIN);
+    n = recvfrom(fd, msg, sizeof(msg) - sizeof(answer) - sizeof(addr), 0,
+                 (struct sockaddr *)&client, &client_len);
+    g_assert_cmpint(n, >, DNS_HEADER);
+    pos = DNS_HEADER + question_len(msg, n);
+
+    stw_be_p(msg + 2, DNS_FLAGS_ANSWER);
+    memset(msg + 6, 0, 6);
+    if (msg[pos - 3] == DNS_TYPE_AAAA) {
+        msg[7] = 1;
+        memcpy(msg + pos, answer, sizeof(answer));
+        pos += sizeof(answer);
+        parse6(address, &addr);
+        memcpy(msg + pos, &addr, sizeof(addr));
+        pos += sizeof(addr);
+    }
+    n = sendto(fd, msg, pos, 0, (struct sockaddr *)&client, client_len);
+    g_assert_cmpint(n, ==, pos);
+}

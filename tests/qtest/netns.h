@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Network namespaces and peers for qtests
+ *
+ * A qtest runs in a network namespace of its own, so every address and port
+ * is free, nothing leaves the machine and two tests may run at once.  A
+ * second namespace stands for another host: a QEMU that is started while it
+ * is entered belongs there.
+ */
+#ifndef TESTS_QTEST_NETNS_H
+#define TESTS_QTEST_NETNS_H
+
+#include <netinet/in.h>
+
+/* How long anything that must happen may take (ASan, a busy machine). */
+#define NETNS_TIMEOUT_MS        60000
+
+/*
+ * Makes a network namespace with lo up and enters it.  Returns a descriptor
+ * for netns_enter(), or -1 with errno set if the system does not allow it.
+ */
+int netns_new(void);
+
+/* Enters the namespace of @ns; sockets that exist stay where they are. */
+void netns_enter(int ns);
+
+/* Gives lo an IPv6 address, "fd00::1", in the current namespace. */
+void netns_add_address6(const char *address);
+
+/* An IPv6 socket (SOCK_STREAM: listening) on @address and any port. */
+int peer_bind(int type, const char *address, uint16_t *port);
+
+/* An IPv6 socket of @type connected to @address and @port. */
+int peer_connect(int type, const char *address, uint16_t port);
+
+/* Takes the next connection of a listening socket. */
+int peer_accept(int fd);
+
+/* Waits for one of @events (POLLIN ...); returns those that came. */
+short peer_wait(int fd, short events);
+
+/* Reads exactly @len bytes. */
+void peer_read(int fd, void *buf, size_t len);
+
+/* Waits for the connection to end, by FIN or RST. */
+void peer_wait_end(int fd);
+
+/*
+ * Takes one DNS query from the datagram socket @fd.  A question for AAAA is
+ * answered with @address, any other with an empty answer.
+ */
+void peer_answer_dns(int fd, const char *address);
+
+#endif /* TESTS_QTEST_NETNS_H */

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tests/unit/server-fixture.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+const char *fx_vm6 = "::1", *fx_peer6 = "::1";
+
+/* --- the place --------------------------------------------------------------- */
+
+/* Not from linux/ipv6.h, which does not get along with libc's headers. */
+struct in6_ifreq {
+    struct in6_addr addr;
+    uint32_t prefixlen;
+    int ifindex;
+};
+
+static bool add_address(int fd, const char *text)
+{
+    struct in6_ifreq req = { .prefixlen = 128,
+                             .ifindex = if_nametoindex("lo") };
+
+    inet_pton(AF_INET6, text, &req.addr);
+    return ioctl(fd, SIOCSIFADDR, &req) == 0;
+}
+
+void fx_init(void)
+{
+    static const char *const addrs[] = {
+        "2001:db8::10", "2001:db8::20",
+        /* 127.0.0.1, the guest's address, its resolver's, a pool address and
+           a good one, behind FX_NAT64 */
+        FX_NAT64 "7f00:1", FX_NAT64 "a00:20f", FX_NAT64 "c000:1",
+        FX_NAT64 "c612:5", FX_NAT64 "c633:6405",
+    };
+    struct ifreq ifr = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+    bool ok;
+    int fd;
+
+    /* Root needs no user namespace, and others get in with one. */
+    if (unshare(CLONE_NEWNET) < 0 &&
+        unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0) {
+        return;
+    }
+    fd = socket(AF_INET6, SOCK_DGRAM, 0);
+    ok = fd >= 0 && ioctl(fd, SIOCSIFFLAGS, &ifr) == 0;
+    for (size_t i = 0; ok && i < G_N_ELEMENTS(addrs); i++) {
+        ok = add_address(fd, addrs[i]);
+    }
+    close(fd);
+    if (ok) {
+        fx_vm6 = addrs[0];
+        fx_peer6 = addrs[1];
+    }
+}
+
+bool fx_has_namespace(void)
+{
+    return strcmp(fx_vm6, fx_peer6) != 0;
+}
+
+/* --- life --------------------------------------------------------------------- */
+
+static char *write_policy(const char *text)
+{
+    g_autoptr(GError) err = NULL;
+    char *name;
+    int fd = g_file_open_tmp("vmrpc-policy-XXXXXX", &name, &err);
+
+    g_assert_no_error(err);
+    close(fd);
+    g_file_set_contents(name, text, -1, &err);
+    g_assert_no_error(err);
+    return name;
+}
+
+Fx *fx_new(const FxOptions *o)
+{
+    const char *dns[] = { o->dns ?: "::1%9", NULL };
+    g_autofree char *policy = o->policy ? write_policy(o->policy) : NULL;
+    g_autoptr(GError) err = NULL;
+    Fx *fx = g_new0(Fx, 1);
+    VmrpcServerConfig config = {
+        .translate = !o->ipv4,
+        .has_address6 = !o->ipv4 && !o->no_address6,
+        .guest4_prefix = 24,
+        .pool4_prefix = o->pool4_prefix ?: 16,
+        .dns = dns,
+        .policy_file = policy,
+        .max_sockets = o->max_sockets ?: FX_HANDLES,
+    };
+
+    fx->extra_fd = -1;
+    inet_pton(AF_INET, o->ipv4 ? "127.0.0.1" : FX_GUEST4, &fx->guest4);
+    config.guest4 = fx->guest4;
+    if (!o->ipv4) {
+        inet_pton(AF_INET, FX_POOL4, &config.pool4);
+        inet_pton(AF_INET6, fx_vm6, &config.address6);
+    }
+    if (!o->ipv4 && !o->no_resolver) {
+        inet_pton(AF_INET, FX_RESOLVER4, &fx->resolver4);
+        config.resolver4 = fx->resolver4;
+    }
+    if (o->nat64) {
+        config.nat64_mode = VMRPC_NAT64_FIXED;
+        g_assert_true(nat64_prefix_parse(FX_NAT64 "/96", &config.nat64_prefix,
+                                         NULL));
+    } else if (o->nat64_auto) {
+        config.nat64_mode = VMRPC_NAT64_AUTO;
+    }
+    fx->srv = vmrpc_server_new(&config, o->incoming, &err);
+    g_assert_no_error(err);
+    g_assert_nonnull(fx->srv);
+    if (policy) {
+        g_unlink(policy);
+    }
+    fx->peer4 = o->ipv4 ? fx->guest4 : fx_map(fx, fx_peer6);
+    return fx;
+}
+
+Fx *fx_new_default(void)
+{
+    return fx_new(&(FxOptions) { .policy = "allow ::1\nallow host\n" });
+}
+
+void fx_free(Fx *fx)
+{
+    vmrpc_server_free(fx->srv);
+    g_free(fx);
+}
+
+struct in_addr fx_map(Fx *fx, const char *addr6)
+{
+    struct in6_addr in6;
+    struct in_addr in4;
+
+    g_assert_cmpint(inet_pton(AF_INET6, addr6, &in6), ==, 1);
+    g_assert_cmpint(vmrpc_addrmap_lease(vmrpc_server_addrmap(fx->srv), &in6,
+                                        3600, 0, &in4, NULL), ==, 0);
+    return in4;
+}
+
+struct in_addr fx_peer4(Fx *fx)
+{
+    return fx_has_namespace() ? fx->peer4 : fx->guest4;
+}
+
+/* --- calls -------------------------------------------------------------------- */
+
+/* A report of readiness, from wherever. */
+static void told(Fx *fx, uint32_t handle, uint32_t gen, uint32_t ready,
+                 uint32_t seq, int so_error, bool is_event)
+{
+    FxMirror *m;
+
+    g_assert_cmpuint(ready & ~VMRPC_READY_ALL, ==, 0);
+    if (handle >= FX_HANDLES) {
+        return;
+    }
+    m = &fx->sock[handle];
+    g_assert_cmpuint(m->gen, ==, gen);
+    /* strictly increasing over responses and events */
+    g_assert_cmpint((int32_t)(seq - m->seq), >, 0);
+    if (is_event) {
+        m->events++;
+        g_assert_true((ready & ~m->ready) || so_error);
+    }
+    m->ready = ready;
+    m->seq = seq;
+    if (so_error) {
+        m->so_error = so_error;
+        m->so_errors++;
+    }
+}
+
+/* Vectors over @len bytes: @first bytes and the rest, or equal pieces. */
+static unsigned make_iov(struct iovec **iov, uint8_t *data, size_t len,
+                         size_t first, size_t cut)
+{
+    size_t piece = cut ?: MIN(first, len);
+    unsigned n = 0;
+
+    *iov = g_new0(struct iovec, cut ? len / cut + 3 : 3);
+    for (size_t done = 0; done < len; done += (*iov)[n++].iov_len) {
+        (*iov)[n].iov_base = data + done;
+        (*iov)[n].iov_len = cut || !done ? MIN(piece, len - done)
+                                         : len - done;
+    }
+    /* one of no length must not matter */
+    (*iov)[n].iov_base = data + len;
+    return n + 1;
+}
+
+FxReply fx_call(Fx *fx, const struct vmrpc_req *req,
+                const void *out, size_t out_len, void *in, size_t in_len)
+{
+    size_t out_total = sizeof(*req) + out_len;
+    size_t in_total = sizeof(struct vmrpc_resp) + in_len;
+    /* of their exact size, so that the sanitizer sees every step beyond */
+    g_autofree uint8_t *out_buf = g_malloc(out_total);
+    g_autofree uint8_t *in_buf = g_malloc(in_total);
+    g_autofree struct iovec *out_iov = NULL, *in_iov = NULL;
+    unsigned out_num = make_iov(&out_iov, out_buf, out_total, sizeof(*req),
+                                fx->cut);
+    unsigned in_num = make_iov(&in_iov, in_buf, in_total,
+                               sizeof(struct vmrpc_resp), fx->cut);
+    struct vmrpc_resp resp;
+    FxReply reply = { };
+
+    memcpy(out_buf, req, sizeof(*req));
+    memcpy(out_buf + sizeof(*req), out, out_len);
+    memset(in_buf, 0xa5, in_total);
+    reply.ret = vmrpc_server_call(fx->srv, out_iov, out_num, in_iov, in_num);
+    g_assert_cmpint(reply.ret, >=, (ssize_t)sizeof(resp));
+    g_assert_cmpint(reply.ret, <=, (ssize_t)in_total);
+    memcpy(&resp, in_buf, sizeof(resp));
+    for (size_t i = reply.ret; i < in_total; i++) {
+        /* TCP may use more of the buffer than it returns, and does not */
+        g_assert_cmphex(in_buf[i], ==, 0xa5);
+    }
+    memcpy(in, in_buf + sizeof(resp), in_len);
+
+    reply.error = GUINT32_FROM_LE(resp.error);
+    reply.value = GUINT32_FROM_LE(resp.value);
+    reply.ready = GUINT32_FROM_LE(resp.ready);
+    reply.so_error = GUINT32_FROM_LE(resp.so_error);
+    reply.msg_flags = GUINT32_FROM_LE(resp.msg_flags);
+    reply.control_len = GUINT32_FROM_LE(resp.control_len);
+    g_assert_cmpuint(resp.reserved, ==, 0);
+    if (resp.addr.family) {
+        g_assert_cmpuint(GUINT16_FROM_LE(resp.addr.family), ==,
+                         VMRPC_AF_INET);
+        reply.addr.sin_family = AF_INET;
+        reply.addr.sin_port = resp.addr.port;
+        reply.addr.sin_addr.s_addr = resp.addr.addr;
+    }
+    if (resp.ready_seq) {
+        told(fx, GUINT32_FROM_LE(req->sock), GUINT32_FROM_LE(req->gen),
+             reply.ready, GUINT32_FROM_LE(resp.ready_seq), reply.so_error,
+             false);
+    }
+    return reply;
+}
+
+struct vmrpc_req fx_req(Fx *fx, unsigned op, uint32_t handle)
+{
+    return (struct vmrpc_req) {
+        .op = GUINT16_TO_LE(op),
+        .sock = GUINT32_TO_LE(handle),
+        .gen = GUINT32_TO_LE(handle < FX_HANDLES ? fx->sock[handle].gen : 0),
+    };
+}
+
+FxReply fx_op(Fx *fx, unsigned op, uint32_t handle, uint32_t a0, uint32_t a1)
+{
+    struct vmrpc_req req = fx_req(fx, op, handle);
+
+    req.u.raw[0] = GUINT32_TO_LE(a0);
+    req.u.raw[1] = GUINT32_TO_LE(a1);
+    return fx_call(fx, &req, NULL, 0, NULL, 0);
+}
+
+static void put_addr(struct vmrpc_req *req, struct in_addr addr, unsigned port)
+{
+    req->addr.family = GUINT16_TO_LE(VMRPC_AF_INET);
+    req->addr.addr = addr.s_addr;
+    req->addr.port = htons(port);
+}
+
+FxReply fx_addr_op(Fx *fx, unsigned op, uint32_t handle, struct in_addr addr,
+                   unsigned port)
+{
+    struct vmrpc_req req = fx_req(fx, op, handle);
+
+    put_addr(&req, addr, port);
+    return fx_call(fx, &req, NULL, 0, NULL, 0);
+}
+
+FxReply fx_socket(Fx *fx, uint32_t handle, uint32_t gen, int type)
+{
+    if (handle < FX_HANDLES) {
+        fx->sock[handle] = (FxMirror) { .gen = gen };
+    }
+    return fx_op(fx, VMRPC_SOCKET, handle, type, 0);
+}
+
+FxReply fx_accept(Fx *fx, uint32_t handle, uint32_t child, uint32_t gen)
+{
+    FxReply reply = fx_op(fx, VMRPC_ACCEPT, handle, child, gen);
+
+    if (!reply.error) {
+        fx->sock[child] = (FxMirror) { .gen = gen, .ready = reply.value };
+    }
+    return reply;
+}
+
+FxReply fx_send(Fx *fx, uint32_t handle, const void *data, size_t len)
+{
+    struct vmrpc_req req = fx_req(fx, VMRPC_SENDMSG, handle);
+
+    return fx_call(fx, &req, data, len, NULL, 0);
+}
+
+FxReply fx_sendto(Fx *fx, uint32_t handle, struct in_addr addr, unsigned port,
+                  const void *data, size_t len)
+{
+    struct vmrpc_req req = fx_req(fx, VMRPC_SENDMSG, handle);
+
+    put_addr(&req, addr, port);
+    return fx_call(fx, &req, data, len, NULL, 0);
+}
+
+FxReply fx_recv(Fx *fx, uint32_t handle, void *data, size_t len, int flags)
+{
+    struct vmrpc_req req = fx_req(fx, VMRPC_RECVMSG, handle);
+
+    req.u.msg.flags = GUINT32_TO_LE(flags);
+    return fx_call(fx, &req, NULL, 0, data, len);
+}
+
+FxReply fx_setsockopt(Fx *fx, uint32_t handle, int level, int name,
+                      const void *value, size_t len)
+{
+    struct vmrpc_req req = fx_req(fx, VMRPC_SETSOCKOPT, handle);
+
+    req.u.opt.level = GUINT32_TO_LE(level);
+    req.u.opt.name = GUINT32_TO_LE(name);
+    return fx_call(fx, &req, value, len, NULL, 0);
+}
+
+FxReply fx_getsockopt(Fx *fx, uint32_t handle, int level, int name,
+                      void *value, size_t len)
+{
+    struct vmrpc_req req = fx_req(fx, VMRPC_GETSOCKOPT, handle);
+
+    req.u.opt.level = GUINT32_TO_LE(level);
+    req.u.opt.name = GUINT32_TO_LE(name);
+    return fx_call(fx, &req, NULL, 0, value, len);
+}
+
+int fx_getsockopt_int(Fx *fx, uint32_t handle, int level, int name)
+{
+    uint32_t value;
+    FxReply reply = fx_getsockopt(fx, handle, level, name, &value,
+                                  sizeof(value));
+
+    fx_ok(reply);
+    g_assert_cmpuint(reply.value, ==, sizeof(value));
+    return (int)GUINT32_FROM_LE(value);
+}
+
+/* --- readiness ------------------------------------------------------------------ */
+
+void fx_pump(Fx *fx)
+{
+    struct vmrpc_event ev;
+
+    while (vmrpc_server_process(fx->srv)) {
+        /* bounded by what has happened */
+    }
+    while (vmrpc_server_has_event(fx->srv)) {
+        g_assert_true(vmrpc_server_next_event(fx->srv, &ev));
+        told(fx, GUINT32_FROM_LE(ev.sock), GUINT32_FROM_LE(ev.gen),
+             GUINT32_FROM_LE(ev.ready), GUINT32_FROM_LE(ev.ready_seq),
+             GUINT32_FROM_LE(ev.so_error), true);
+    }
+    g_assert_false(vmrpc_server_next_event(fx->srv, &ev));
+}
+
+void fx_wait_any(Fx *fx)
+{
+    struct pollfd pfd[2] = {
+        { .fd = vmrpc_server_fd(fx->srv), .events = POLLIN },
+        { .fd = fx->extra_fd, .events = POLLIN },
+    };
+
+    g_assert_cmpint(poll(pfd, 2, FX_WAIT_MS), >, 0);
+    if (pfd[1].revents) {
+        fx->extra(fx->extra_opaque);
+    }
+    fx_pump(fx);
+}
+
+void fx_wait(Fx *fx, uint32_t handle, uint32_t bits)
+{
+    fx_pump(fx);
+    while ((fx->sock[handle].ready & bits) != bits) {
+        fx_wait_any(fx);
+    }
+}
+
+int fx_wait_error(Fx *fx, uint32_t handle)
+{
+    fx_pump(fx);
+    while (!fx->sock[handle].so_errors) {
+        fx_wait_any(fx);
+    }
+    return fx->sock[handle].so_error;
+}
+
+/* --- peers ----------------------------------------------------------------------- */
+
+static struct sockaddr_in6 addr_of(const char *text, uint16_t port)
+{
+    struct sockaddr_in6 sin6 = { .sin6_family = AF_INET6,
+                                 .sin6_port = htons(port) };
+
+    inet_pton(AF_INET6, text, &sin6.sin6_addr);
+    return sin6;
+}
+
+int peer_socket(int type, uint16_t *port)
+{
+    struct sockaddr_in6 sin6 = addr_of(fx_peer6, 0);
+    socklen_t len = sizeof(sin6);
+    int fd = socket(AF_INET6, type | SOCK_CLOEXEC, 0);
+
+    g_assert_cmpint(fd, >=, 0);
+    g_assert_cmpint(bind(fd, (struct sockaddr *)&sin6, len), ==, 0);
+    if (type == SOCK_STREAM) {
+        g_assert_cmpint(listen(fd, 16), ==, 0);
+    }
+    g_assert_cmpint(getsockname(fd, (struct sockaddr *)&sin6, &len), ==, 0);
+    *port = ntohs(sin6.sin6_port);
+    return fd;
+}
+
+int peer_connect(int type, uint16_t port)
+{
+    struct sockaddr_in6 from = addr_of(fx_peer6, 0);
+    struct sockaddr_in6 to = addr_of(fx_vm6, port);
+    int fd = socket(AF_INET6, type | SOCK_CLOEXEC, 0);
+
+    g_assert_cmpint(fd, >=, 0);
+    g_assert_cmpint(bind(fd, (struct sockaddr *)&from, sizeof(from)), ==, 0);
+    g_assert_cmpint(connect(fd, (struct sockaddr *)&to, sizeof(to)), ==, 0);
+    return fd;
+}
+
+void peer_await(int fd)
+{
+    struct pollfd pfd = { .fd = fd, .events = POLLIN };
+
+    g_assert_cmpint(poll(&pfd, 1, FX_WAIT_MS), ==, 1);
+}
+
+void peer_read(int fd, void *data, size_t len)
+{
+    for (size_t done = 0; done < len; ) {
+        ssize_t n;
+
+        peer_await(fd);
+        n = recv(fd, (uint8_t *)data + done, len - done, 0);
+        g_assert_cmpint(n, >, 0);
+        done += n;
+    }
+}
+
+void peer_close_reset(int fd)
+{
+    struct linger linger = { .l_onoff = 1 };
+
+    g_assert_cmpint(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger,
+                               sizeof(linger)), ==, 0);
+    close(fd);
+}
+
+unsigned fx_open_fds(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    unsigned n = 0;
+
+    g_assert_nonnull(dir);
+    while (readdir(dir)) {
+        n++;
+    }
+    closedir(dir);
+    return n;
+}

@@ -7,7 +7,8 @@ nothing one path needs can slow another:
 
     client --- [ host ] ===veth=== [ peer ] --- server
 
-All guests are the same: kernel, two vCPUs, TCG.  A guest is stopped whenever
+All guests are the same, Debian's kernel on two vCPUs under TCG, and a path
+for IPv4 guests gets a kernel without IPv6.  A guest is stopped whenever
 its path is not being measured.
 """
 
@@ -17,6 +18,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path as File
+from typing import Any
 
 from vmmnet.testbed import peers, scratch, tools, wait
 from vmmnet.testbed.guest import Guest
@@ -38,7 +40,10 @@ _GUEST_IN6, _TAYGA_NET6 = "2001:db8:64::2", "2001:db8:64::/64"
 
 # A client that opens and closes thousands of connections a second needs many
 # ports; the same for every kernel that keeps client sockets.
-_CLIENT_SYSCTL = {"net.ipv4.ip_local_port_range": "1024 65000", "net.ipv4.tcp_tw_reuse": 1}
+_CLIENT_SYSCTL: Mapping[str, str | int] = {
+    "net.ipv4.ip_local_port_range": "1024 65000",
+    "net.ipv4.tcp_tw_reuse": 1,
+}
 
 _UNBOUND_CONFIG = """\
 server:
@@ -77,9 +82,9 @@ class Path:
     # Where servers listen, and what clients are told to connect to.
     listen: str
     target: str
+    # The ping-pong program, on the host.
+    program: File
     guest: Guest | None = None
-    pingpong: str = PINGPONG
-    note: str = ""
     _running: bool = field(default=True, init=False)
 
     def run(self, command: Sequence[str], timeout: float) -> str:
@@ -87,6 +92,11 @@ class Path:
         if self.guest is None:
             return self.host.run(command, timeout=timeout).stdout
         return self.guest.run(command, timeout=timeout).stdout
+
+    @property
+    def pingpong(self) -> str:
+        """The ping-pong program where clients run."""
+        return str(self.program) if self.guest is None else PINGPONG
 
     def address(self) -> str:
         """Look the target up, as every client does before it connects."""
@@ -156,7 +166,7 @@ def native(pingpong: File) -> Iterator[Path]:
     """IPv6 from host to peer without a guest: the limit of the machine."""
     with Network() as network:
         host, peer = _hosts(network)
-        yield Path("native", host, peer, PEER6, PEER6, pingpong=str(pingpong))
+        yield Path("native", host, peer, PEER6, PEER6, pingpong)
 
 
 @contextlib.contextmanager
@@ -169,8 +179,10 @@ def vmrpc(pingpong: File) -> Iterator[Path]:
         record = f"{SERVER_NAME}. 60 IN AAAA {PEER6}"
         stack.enter_context(peers.dns(peer, [record], PEER6))
         device = f"virtio-vmrpc-pci,id=vmrpc0,address6={GUEST6},dns={PEER6}"
-        guest = stack.enter_context(_guest("vmrpc", host, pingpong, device, module=True))
-        yield Path("vmrpc", host, peer, PEER6, SERVER_NAME, guest)
+        guest = stack.enter_context(
+            _guest("vmrpc", host, pingpong, device, module=True, ipv6=False)
+        )
+        yield Path("vmrpc", host, peer, PEER6, SERVER_NAME, pingpong, guest)
 
 
 @contextlib.contextmanager
@@ -181,8 +193,10 @@ def vmrpc_untranslated(pingpong: File) -> Iterator[Path]:
         host.ip("address", "add", f"{HOST4}/{LINK4}", "dev", _veth(host))
         peer.ip("address", "add", f"{PEER4}/{LINK4}", "dev", _veth(peer))
         device = f"virtio-vmrpc-pci,id=vmrpc0,translate=off,guest4={HOST4}/{LINK4}"
-        guest = stack.enter_context(_guest("untranslated", host, pingpong, device, module=True))
-        yield Path("vmrpc-untranslated", host, peer, PEER4, PEER4, guest)
+        guest = stack.enter_context(
+            _guest("untranslated", host, pingpong, device, module=True, ipv6=False)
+        )
+        yield Path("vmrpc-untranslated", host, peer, PEER4, PEER4, pingpong, guest)
 
 
 @contextlib.contextmanager
@@ -202,7 +216,7 @@ def virtio_net(pingpong: File) -> Iterator[Path]:
             f"ip address add {_TAP_GUEST6}/64 dev eth0 nodad",
             f"ip -6 route add default via {_TAP_HOST6}",
         )
-        yield Path("virtio-net", host, peer, PEER6, PEER6, guest)
+        yield Path("virtio-net", host, peer, PEER6, PEER6, pingpong, guest)
 
 
 @contextlib.contextmanager
@@ -220,14 +234,14 @@ def tayga(pingpong: File) -> Iterator[Path]:
     with Network() as network, contextlib.ExitStack() as stack:
         host, peer = _hosts(network)
         folder = File(stack.enter_context(scratch.folder()))
-        guest = _routed(stack, host, peer, pingpong, "tayga", resolver=_TAP_HOST4)
+        guest = _routed(stack, host, peer, pingpong, "tayga", resolver=_TAP_HOST4, ipv6=False)
         _translator(stack, host, peer, folder)
         _nic(
             guest,
             f"ip address add {_TAP_GUEST4}/24 dev eth0",
             f"ip -4 route add default via {_TAP_HOST4} mtu 1480",
         )
-        yield Path("virtio-net-tayga", host, peer, PEER6, SERVER_NAME, guest)
+        yield Path("virtio-net-tayga", host, peer, PEER6, SERVER_NAME, pingpong, guest)
 
 
 @contextlib.contextmanager
@@ -258,7 +272,7 @@ def passt(pingpong: File) -> Iterator[Path]:
             "ip link set dev eth0 mtu 65520",
             f"ip address add {HOST6}/{LINK6} dev eth0 nodad",
         )
-        yield Path("passt", host, peer, PEER6, PEER6, guest)
+        yield Path("passt", host, peer, PEER6, PEER6, pingpong, guest)
 
 
 def _veth(space: Namespace) -> str:
@@ -276,6 +290,7 @@ def _guest(
     arguments: Sequence[str] = (),
     module: bool = False,
     resolver: str = "192.0.0.1",
+    ipv6: bool = True,
 ) -> Guest:
     return Guest(
         name=name,
@@ -284,6 +299,7 @@ def _guest(
         arguments=arguments,
         module=module,
         resolver=resolver,
+        ipv6=ipv6,
         files={PINGPONG: pingpong},
     )
 
@@ -294,7 +310,7 @@ def _routed(
     peer: Namespace,
     pingpong: File,
     name: str,
-    resolver: str = "192.0.0.1",
+    **settings: Any,
 ) -> Guest:
     """A guest on a tap of the host, which routes between tap and veth."""
     host.sysctl({"net.ipv6.conf.all.forwarding": 1, "net.ipv4.ip_forward": 1})
@@ -305,7 +321,7 @@ def _routed(
     backend = "tap,id=net0,ifname=tap0,script=no,downscript=no,vhost=off"
     device = "virtio-net-pci,netdev=net0"
     return stack.enter_context(
-        _guest(name, host, pingpong, device, arguments=["-netdev", backend], resolver=resolver)
+        _guest(name, host, pingpong, device, arguments=["-netdev", backend], **settings)
     )
 
 
@@ -320,9 +336,7 @@ def _translator(
     peer.route(_TAYGA_NET6, HOST6)
     config = folder / "tayga.conf"
     config.write_text(
-        _TAYGA_CONFIG.format(
-            guest4=_TAP_GUEST4, guest6=_GUEST_IN6, server4=_SERVER4, server6=PEER6
-        )
+        _TAYGA_CONFIG.format(guest4=_TAP_GUEST4, guest6=_GUEST_IN6, server4=_SERVER4, server6=PEER6)
     )
 
     def attached(pid: int) -> None:
@@ -332,9 +346,7 @@ def _translator(
     stack.enter_context(_daemon(host, ["tayga", "--nodetach", "--config", config], attached))
     config = folder / "unbound.conf"
     config.write_text(
-        _UNBOUND_CONFIG.format(
-            folder=folder, address=_TAP_HOST4, name=SERVER_NAME, server=_SERVER4
-        )
+        _UNBOUND_CONFIG.format(folder=folder, address=_TAP_HOST4, name=SERVER_NAME, server=_SERVER4)
     )
     stack.enter_context(
         _daemon(host, ["unbound", "-d", "-p", "-c", config], lambda pid: wait.listening(pid, 53))

@@ -139,7 +139,7 @@ def shell(guest: Guest) -> None:
     job = guest.spawn(
         f"stty -F /dev/hvc0 sane cols {columns} rows {lines};"
         "export TERM=linux HOME=/root PS1='guest# ';"
-        "exec setsid -c bash --norc -i </dev/hvc0 >/dev/hvc0 2>&1"
+        "exec bash --norc -i </dev/hvc0 >/dev/hvc0 2>&1"
     )
     terminal.attach(guest.shell_path, lambda: job.running)
 

@@ -123,6 +123,7 @@ static void queue_drain(struct vmrpc_queue *q)
 		}
 	} while (q->irq_users && !virtqueue_enable_cb(q->vq));
 
+	/* Waiters enter the list under q->lock, so none is missed. */
 	if (room && waitqueue_active(&q->space))
 		wake_up_all(&q->space);
 }
@@ -647,6 +648,14 @@ static void remove(struct virtio_device *vdev)
 	mutex_unlock(&the_device_lock);
 }
 
+#ifdef CONFIG_PM_SLEEP
+/* The host's sockets would not survive; refuse rather than lose them. */
+static int freeze(struct virtio_device *vdev)
+{
+	return -EBUSY;
+}
+#endif
+
 static const struct virtio_device_id id_table[] = {
 	{ VIRTIO_ID_VMRPC, VIRTIO_DEV_ANY_ID },
 	{ 0 },
@@ -665,6 +674,9 @@ static struct virtio_driver driver = {
 	.id_table = id_table,
 	.probe = probe,
 	.remove = remove,
+#ifdef CONFIG_PM_SLEEP
+	.freeze = freeze,
+#endif
 };
 
 static int __init vmrpc_init(void)

@@ -259,11 +259,16 @@ static int dgram_sendmsg(struct socket *sock, struct msghdr *msg, size_t size)
 
 /* --- receive ---------------------------------------------------------------- */
 
+static bool native_shut(struct sock *sk)
+{
+	return READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN;
+}
+
 static bool native_readable(struct sock *sk)
 {
 	return !skb_queue_empty_lockless(&sk->sk_receive_queue) ||
 	       !skb_queue_empty_lockless(&udp_sk(sk)->reader_queue) ||
-	       (READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN);
+	       native_shut(sk);
 }
 
 static ssize_t recv_native(struct socket *sock, struct msghdr *msg,
@@ -310,6 +315,7 @@ static int recv_loop(struct socket *sock, struct vmrpc_sock *vs,
 {
 	struct sock *sk = vs->sk;
 	long timeo = sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
+	bool (*native)(struct sock *sk);
 	ssize_t n;
 
 	if (flags & MSG_ERRQUEUE)
@@ -323,13 +329,15 @@ static int recv_loop(struct socket *sock, struct vmrpc_sock *vs,
 		n = recv_any(sock, vs, msg, size, flags);
 		if (n != -EAGAIN)
 			return n;
-		if (READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN)
+		if (native_shut(sk))
 			return 0;
+		/* What strangers sent before there was a peer is not read. */
+		native = vmrpc_sock_mode(vs) == VMRPC_REMOTE ? native_shut
+							     : native_readable;
 		if (vmrpc_sock_ready(vs) & READABLE)
 			n = vmrpc_sock_pause(&timeo);
 		else
-			n = vmrpc_sock_wait(vs, READABLE, native_readable,
-					    &timeo);
+			n = vmrpc_sock_wait(vs, READABLE, native, &timeo);
 		if (n)
 			return n;
 	}
@@ -456,6 +464,9 @@ const struct proto_ops vmrpc_dgram_ops = {
 	.getname	= dgram_getname,
 	.poll		= dgram_poll,
 	.ioctl		= dgram_ioctl,
+#ifdef CONFIG_COMPAT
+	.compat_ioctl	= vmrpc_compat_ioctl,
+#endif
 	.gettstamp	= sock_gettstamp,
 	.listen		= sock_no_listen,
 	.shutdown	= dgram_shutdown,

@@ -159,10 +159,12 @@ void vmrpc_device_put(struct vmrpc_device *dev);
  * Where a socket lives.  A transition needs vmrpc_sock.lock; reading does not.
  */
 enum vmrpc_mode {
-	VMRPC_NATIVE,		/* no host socket (yet, or any more) */
-	VMRPC_BOTH,		/* bound, listening, or a datagram socket without
-				 * a peer: host and guest both receive for it */
-	VMRPC_REMOTE,		/* has a peer beyond the host */
+	/* no host socket (yet, or any more) */
+	VMRPC_NATIVE,
+	/* bound, listening, or a datagram socket without a peer: both receive */
+	VMRPC_BOTH,
+	/* has a peer beyond the host */
+	VMRPC_REMOTE,
 };
 
 /* SOL_SOCKET options that are copied from the sock (option.c) */
@@ -233,9 +235,9 @@ struct vmrpc_sock {
 };
 
 /*
- * The outsourced side of @sk, or NULL if it has none: an accepted native
- * connection has our operations but no outsourced side.  The caller is inside
- * one of the socket's operations, which keeps it.
+ * The outsourced side of @sk.  NULL if the field has another user, such as a
+ * kernel service that took the socket over: it is native then.  The caller is
+ * inside one of the socket's operations, which keeps the outsourced side.
  */
 static inline struct vmrpc_sock *vmrpc_sk(const struct sock *sk)
 {
@@ -283,6 +285,8 @@ int vmrpc_sock_name(struct vmrpc_sock *vs, enum vmrpc_op op,
 		    struct sockaddr_in *sin);
 int vmrpc_sock_ioctl(struct vmrpc_sock *vs, unsigned int cmd, int *value);
 int vmrpc_sock_shutdown(struct vmrpc_sock *vs, int how);
+int vmrpc_compat_ioctl(struct socket *sock, unsigned int cmd,
+		       unsigned long arg);
 
 void vmrpc_addr_put(struct vmrpc_addr *to, const struct sockaddr_in *from);
 bool vmrpc_addr_get(struct sockaddr_in *to, const struct vmrpc_addr *from);

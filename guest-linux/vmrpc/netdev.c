@@ -18,6 +18,8 @@
 #include <linux/netdevice.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <net/addrconf.h>
+#include <net/if_inet6.h>
 #include <net/net_namespace.h>
 #include <net/netlink.h>
 
@@ -49,7 +51,7 @@ static void setup(struct net_device *netdev)
 	netdev->needs_free_netdev = true;
 }
 
-/* Sends one request and returns what its acknowledgement says. */
+/* Sends one request and returns the error code of its answer. */
 static int request(struct socket *nl, struct sk_buff *skb)
 {
 	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
@@ -137,6 +139,17 @@ static int add_route(struct socket *nl, const struct vmrpc_device *dev)
 	return err;
 }
 
+/* IPv6 is not to invent an address on an interface that carries nothing. */
+static void no_link_local(struct net_device *netdev)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	struct inet6_dev *idev = __in6_dev_get(netdev);
+
+	if (idev)
+		idev->cnf.addr_gen_mode = IN6_ADDR_GEN_MODE_NONE;
+#endif
+}
+
 static int configure(const struct vmrpc_device *dev)
 {
 	struct socket *nl;
@@ -183,6 +196,7 @@ int vmrpc_netdev_add(struct vmrpc_device *dev)
 	dev->netdev = netdev;
 
 	rtnl_lock();
+	no_link_local(netdev);
 	err = dev_open(netdev, NULL);
 	rtnl_unlock();
 	if (!err)

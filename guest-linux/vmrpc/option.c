@@ -219,6 +219,7 @@ void vmrpc_option_inherit(struct vmrpc_sock *child,
 	static const enum sock_flags flags[] = {
 		SOCK_KEEPOPEN, SOCK_LINGER, SOCK_URGINLINE, SOCK_LOCALROUTE,
 		SOCK_RCVTSTAMP, SOCK_RCVTSTAMPNS, SOCK_TSTAMP_NEW,
+		SOCK_BROADCAST, SOCK_RXQ_OVFL,
 	};
 	const struct sock *from = parent->sk;
 	struct sock *to = child->sk;
@@ -236,9 +237,10 @@ void vmrpc_option_inherit(struct vmrpc_sock *child,
 			   (SOCK_SNDBUF_LOCK | SOCK_RCVBUF_LOCK);
 	to->sk_reuse = from->sk_reuse;
 	to->sk_reuseport = from->sk_reuseport;
-	to->sk_priority = from->sk_priority;
 	to->sk_mark = from->sk_mark;
 	memcpy(child->sol, parent->sol, sizeof(child->sol));
+	/* the one that is not inherited */
+	child->sol[VMRPC_SOL_PRIORITY] = 0;
 }
 
 /* --- the other levels -------------------------------------------------------- */

@@ -31,6 +31,9 @@
 
 #include "internal.h"
 
+/* Ticks to wait for a handle whose CLOSE is under way. */
+#define HANDLE_WAIT		5
+
 /* How often a port is chosen that must be free on both sides. */
 #define BIND_ATTEMPTS		8
 
@@ -327,12 +330,20 @@ int vmrpc_sock_pause(long *timeo)
 static int handle_alloc(struct vmrpc_sock *vs)
 {
 	struct vmrpc_device *dev = vs->dev;
+	unsigned int i;
 	int err;
 
 	if (vs->has_handle)
 		return 0;
-	err = xa_alloc_irq(&dev->socks, &vs->handle, vs,
-			   XA_LIMIT(0, dev->max_sockets - 1), GFP_KERNEL);
+	for (i = 0; i <= HANDLE_WAIT; i++) {
+		err = xa_alloc_irq(&dev->socks, &vs->handle, vs,
+				   XA_LIMIT(0, dev->max_sockets - 1),
+				   GFP_KERNEL);
+		if (err != -EBUSY)
+			break;
+		/* A socket that has just been closed counts as closed. */
+		schedule_timeout_uninterruptible(1);
+	}
 	if (err)
 		return err == -EBUSY ? -EMFILE : err;
 	vs->has_handle = true;
@@ -617,6 +628,7 @@ static int bind_both(struct socket *sock, struct vmrpc_sock *vs,
 	err = vmrpc_sock_open(vs);
 	if (err)
 		return err;
+	vmrpc_option_sync(vs);		/* SO_REUSEADDR and its kin */
 	err = vmrpc_sock_bind_port(vs, to, &native.sin_port);
 	if (!err) {
 		native.sin_family = AF_INET;
@@ -682,6 +694,22 @@ int vmrpc_sock_bind(struct socket *sock, struct sockaddr *uaddr, int len)
 	mutex_unlock(&vs->lock);
 	return err;
 }
+
+#ifdef CONFIG_COMPAT
+/**
+ * vmrpc_compat_ioctl - ioctl(2) of 32-bit programs, as far as it differs
+ * @sock: the socket
+ * @cmd: command
+ * @arg: argument
+ *
+ * Returns 0 or a negative errno, -ENOIOCTLCMD for those that do not differ.
+ */
+int vmrpc_compat_ioctl(struct socket *sock, unsigned int cmd,
+		       unsigned long arg)
+{
+	return native_ops(sock->sk)->compat_ioctl(sock, cmd, arg);
+}
+#endif
 
 /* --- calls that streams and datagrams share --------------------------------- */
 

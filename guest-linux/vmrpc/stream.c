@@ -249,15 +249,29 @@ static bool native_acceptable(struct sock *sk)
 	       READ_ONCE(sk->sk_state) != TCP_LISTEN;
 }
 
+/* A connection within the guest is native in every respect. */
 static int accept_native(struct socket *sock, struct socket *newsock,
-			 const struct proto_accept_arg *arg)
+			 struct proto_accept_arg *arg)
+{
+	int err = vmrpc_inet_accept(sock, newsock, arg);
+
+	if (!err) {
+		newsock->ops = &inet_stream_ops;
+		/* The core took it for newsock; the listener has its own. */
+		module_put(THIS_MODULE);
+	}
+	return err;
+}
+
+static int try_accept_native(struct socket *sock, struct socket *newsock,
+			     const struct proto_accept_arg *arg)
 {
 	struct proto_accept_arg once = *arg;
 
 	if (!native_acceptable(sock->sk))
 		return -EAGAIN;
 	once.flags |= O_NONBLOCK;
-	return vmrpc_inet_accept(sock, newsock, &once);
+	return accept_native(sock, newsock, &once);
 }
 
 /* Asks the host for a connection and its peer. */
@@ -283,8 +297,7 @@ static int host_accept(struct vmrpc_sock *vs, struct vmrpc_sock *child)
 	return err;
 }
 
-static int accept_remote(struct socket *sock, struct vmrpc_sock *vs,
-			 struct socket *newsock)
+static int try_accept_remote(struct vmrpc_sock *vs, struct socket *newsock)
 {
 	struct vmrpc_sock *child;
 	int err;
@@ -327,8 +340,8 @@ static int accept_either(struct socket *sock, struct vmrpc_sock *vs,
 
 	vs->native_turn = !native;
 	for (i = 0; i < 2 && err == -EAGAIN; i++) {
-		err = native ? accept_native(sock, newsock, arg)
-			     : accept_remote(sock, vs, newsock);
+		err = native ? try_accept_native(sock, newsock, arg)
+			     : try_accept_remote(vs, newsock);
 		native = !native;
 	}
 	return err;
@@ -344,7 +357,7 @@ static int stream_accept(struct socket *sock, struct socket *newsock,
 	int err;
 
 	if (!vs || vmrpc_sock_mode(vs) != VMRPC_BOTH)
-		return vmrpc_inet_accept(sock, newsock, arg);
+		return accept_native(sock, newsock, arg);
 	vmrpc_option_refresh(vs);
 	timeo = sock_rcvtimeo(sk, arg->flags & O_NONBLOCK);
 	for (;;) {
@@ -742,6 +755,9 @@ const struct proto_ops vmrpc_stream_ops = {
 	.getname	= stream_getname,
 	.poll		= stream_poll,
 	.ioctl		= stream_ioctl,
+#ifdef CONFIG_COMPAT
+	.compat_ioctl	= vmrpc_compat_ioctl,
+#endif
 	.gettstamp	= sock_gettstamp,
 	.listen		= stream_listen,
 	.shutdown	= stream_shutdown,

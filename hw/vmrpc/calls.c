@@ -333,6 +333,9 @@ static int call_accept(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (!s->listening) {
         return -EINVAL;
     }
+    if (s->backing == VMRPC_BACKING_ARRIVING) {
+        return -EAGAIN;
+    }
     /* Do not take a connection off the queue that has nowhere to go. */
     if (srv->sock_num >= srv->config.max_sockets) {
         srv->counters.sockets_refused_limit++;
@@ -430,9 +433,16 @@ static int send_destination(VmrpcServer *srv, VmrpcSock *s,
     struct sockaddr_in peer;
     int len;
 
-    call_addr(call, &peer);
-    if (peer.sin_family != AF_INET || s->type == SOCK_STREAM) {
+    if (s->type == SOCK_STREAM) {
         return 0;           /* streams ignore it, as TCP does */
+    }
+    call_addr(call, &peer);
+    if (peer.sin_family != AF_INET) {
+        /*
+         * The host would say the same, but not before it has bound the
+         * socket to an address of its choice.
+         */
+        return s->connected ? 0 : -EDESTADDRREQ;
     }
     len = vmrpc_dest_to_host(srv, &peer, IPPROTO_UDP, ss);
     if (len < 0) {
@@ -509,6 +519,9 @@ static int call_sendmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 
     if (s->backing == VMRPC_BACKING_LOST) {
         return -EPIPE;
+    }
+    if (s->backing == VMRPC_BACKING_ARRIVING) {
+        return -EAGAIN;
     }
     if (to_resolver(srv, s, call)) {
         n = vmrpc_resolver_send(srv, s, call);
@@ -722,7 +735,7 @@ int vmrpc_host_setsockopt(VmrpcServer *srv, VmrpcSock *s, int level, int name,
         opt.linger.l_linger) {
         opt.linger.l_onoff = 0;
     }
-    if (is_host(s) &&
+    if (s->fd >= 0 &&
         setsockopt(s->fd, opt.level, opt.optname, opt.bytes, opt.len) < 0) {
         return -errno;
     }

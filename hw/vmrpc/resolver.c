@@ -25,7 +25,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "net/dns/nat64-discovery.h"
@@ -170,14 +169,6 @@ static const DnsProxyOps proxy_ops = {
 
 /* --- timers ----------------------------------------------------------------- */
 
-static int earlier(int a, int b)
-{
-    if (a < 0 || b < 0) {
-        return MAX(a, b);
-    }
-    return MIN(a, b);
-}
-
 static int nat64_timeout_ms(const VmrpcServer *srv)
 {
     int64_t left;
@@ -189,20 +180,14 @@ static int nat64_timeout_ms(const VmrpcServer *srv)
     return CLAMP(left, 0, NAT64_REFRESH_MIN_MS);
 }
 
-/* Sets the timer to the next thing that is due. */
-static void rearm(VmrpcServer *srv)
+int vmrpc_resolver_timeout_ms(VmrpcServer *srv)
 {
-    struct itimerspec its = { };
-    int ms = earlier(earlier(dns_upstream_timeout_ms(srv->dns_upstream),
-                             dns_proxy_timeout_ms(srv->dns_proxy)),
-                     nat64_timeout_ms(srv));
-
-    if (ms >= 0) {
-        its.it_value.tv_sec = ms / 1000;
-        /* All zero would disarm it: "now" is a nanosecond away. */
-        its.it_value.tv_nsec = ms % 1000 * 1000000L + 1;
+    if (!srv->dns_proxy) {
+        return -1;
     }
-    timerfd_settime(srv->timer_fd, 0, &its, NULL);
+    return vmrpc_earlier(vmrpc_earlier(dns_upstream_timeout_ms(srv->dns_upstream),
+                                       dns_proxy_timeout_ms(srv->dns_proxy)),
+                         nat64_timeout_ms(srv));
 }
 
 /* --- NAT64 prefix discovery (RFC 7050) -------------------------------------- */
@@ -270,7 +255,7 @@ void vmrpc_resolver_process_fd(VmrpcServer *srv, int fd, uint32_t events)
     dns_upstream_process_fd(srv->dns_upstream, fd,
                             broken || events & EPOLLIN,
                             broken || events & EPOLLOUT);
-    rearm(srv);
+    vmrpc_timer_rearm(srv);
 }
 
 void vmrpc_resolver_process_timer(VmrpcServer *srv)
@@ -283,7 +268,6 @@ void vmrpc_resolver_process_timer(VmrpcServer *srv)
     if (nat64_timeout_ms(srv) == 0) {
         nat64_ask(srv);
     }
-    rearm(srv);
 }
 
 /* --- the guest's side --------------------------------------------------------- */
@@ -370,6 +354,9 @@ static ssize_t send_stream(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     }
     /* At most one whole message: what is left over stays below that. */
     len = MIN(call->out_len, 2 + 65535 - old);
+    if (!len) {
+        return 0;
+    }
     if (srv->dns_bytes + len > VMRPC_DNS_BYTES_MAX) {
         return -ENOBUFS;
     }
@@ -390,7 +377,7 @@ ssize_t vmrpc_resolver_send(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     } else {
         n = send_stream(srv, s, call);
     }
-    rearm(srv);
+    vmrpc_timer_rearm(srv);
     return n;
 }
 
@@ -523,7 +510,7 @@ int vmrpc_resolver_init(VmrpcServer *srv, GError **errp)
     }
     srv->dns_proxy = dns_proxy_new(&proxy_ops, srv, &dns_upstream_ops,
                                    srv->dns_upstream);
-    rearm(srv);
+    vmrpc_timer_rearm(srv);
     return 0;
 }
 

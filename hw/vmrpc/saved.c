@@ -7,12 +7,20 @@
  * same port, a datagram socket has its port and its peer.  An established
  * stream is lost; the guest's program gets ECONNRESET at once instead of
  * waiting for a peer that will never answer.
+ *
+ * The VM's address may arrive on the destination a little later than the VM,
+ * and when both QEMUs run on one host the source has the ports until it ends.
+ * Sockets that cannot be bound for these reasons are "arriving": to the guest
+ * they look idle, and they are tried again for ARRIVING_MAX_MS.
  */
 #include "hw/vmrpc/server-internal.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
+
+#define ARRIVING_RETRY_MS       100
+#define ARRIVING_MAX_MS         30000
 
 static in_port_t local_port(const VmrpcSock *s)
 {
@@ -29,6 +37,11 @@ static in_port_t local_port(const VmrpcSock *s)
 
 static void save_one(const VmrpcSock *s, VmrpcSavedSock *saved)
 {
+    if (s->arriving) {
+        *saved = *s->arriving;
+        saved->ready_seq = s->ready_seq;
+        return;
+    }
     memset(saved, 0, sizeof(*saved));
     saved->handle = s->handle;
     saved->gen = s->gen;
@@ -123,6 +136,9 @@ static bool record_is_sane(const VmrpcServer *srv,
 static void restore_options(VmrpcServer *srv, VmrpcSock *s,
                             const VmrpcSavedSock *saved)
 {
+    if (!saved->option_num) {
+        return;
+    }
     s->options = g_array_new(FALSE, TRUE, sizeof(VmrpcSavedOption));
     g_array_append_vals(s->options, saved->option, saved->option_num);
     for (uint32_t i = 0; i < saved->option_num; i++) {
@@ -139,7 +155,7 @@ static int restore_host(VmrpcServer *srv, VmrpcSock *s,
     struct sockaddr_storage ss;
     int len, ret;
 
-    if (saved->flags & VMRPC_SAVED_BOUND) {
+    if (saved->flags & VMRPC_SAVED_BOUND && !s->bound) {
         ret = vmrpc_host_bind(srv, s, htons(saved->local_port));
         if (ret < 0) {
             return ret;
@@ -185,6 +201,65 @@ static void lose(VmrpcServer *srv, VmrpcSock *s, int err)
     srv->counters.connections_lost++;
 }
 
+void vmrpc_arriving_forget(VmrpcServer *srv, VmrpcSock *s)
+{
+    if (s->arriving) {
+        g_clear_pointer(&s->arriving, g_free);
+        srv->arriving_num--;
+    }
+}
+
+int vmrpc_arriving_timeout_ms(const VmrpcServer *srv)
+{
+    if (!srv->arriving_num) {
+        return -1;
+    }
+    return CLAMP(srv->arriving_due_ms - vmrpc_now_ms(), 0, ARRIVING_RETRY_MS);
+}
+
+/* Binds @s as its record says, now or later, or gives it up. */
+static void arrive(VmrpcServer *srv, VmrpcSock *s,
+                   const VmrpcSavedSock *saved, bool last_try)
+{
+    int ret = restore_host(srv, s, saved);
+
+    if (ret == 0) {
+        s->backing = VMRPC_BACKING_HOST;
+        vmrpc_arriving_forget(srv, s);
+    } else if ((ret == -EADDRINUSE || ret == -EADDRNOTAVAIL) && !last_try) {
+        if (!s->arriving) {
+            s->arriving = g_memdup2(saved, sizeof(*saved));
+            srv->arriving_num++;
+        }
+        s->backing = VMRPC_BACKING_ARRIVING;
+        s->listening = saved->flags & VMRPC_SAVED_LISTENING;
+        return;
+    } else {
+        vmrpc_arriving_forget(srv, s);
+        lose(srv, s, -ret);
+    }
+    vmrpc_sock_refresh(srv, s);
+    vmrpc_sock_notify(srv, s);
+}
+
+void vmrpc_arriving_process_timer(VmrpcServer *srv)
+{
+    int64_t now = vmrpc_now_ms();
+    bool last_try = now >= srv->arriving_end_ms;
+
+    if (!srv->arriving_num || now < srv->arriving_due_ms) {
+        return;
+    }
+    for (uint32_t i = 0; i < srv->config.max_sockets; i++) {
+        VmrpcSock *s = srv->socks[i];
+
+        if (s && s->arriving) {
+            arrive(srv, s, s->arriving, last_try);
+        }
+    }
+    srv->arriving_due_ms = now + ARRIVING_RETRY_MS;
+}
+
 int vmrpc_server_restore(VmrpcServer *srv, const VmrpcSavedSock *saved)
 {
     bool is_stream = saved->type == SOCK_STREAM;
@@ -195,7 +270,7 @@ int vmrpc_server_restore(VmrpcServer *srv, const VmrpcSavedSock *saved)
         .sin_port = htons(saved->peer_port),
     };
     VmrpcSock *s;
-    int fd = -1, ret;
+    int fd = -1;
 
     if (!record_is_sane(srv, saved)) {
         return -EINVAL;
@@ -212,18 +287,17 @@ int vmrpc_server_restore(VmrpcServer *srv, const VmrpcSavedSock *saved)
         vmrpc_sock_set_peer(srv, s, &peer);
         s->peer_is_resolver = !is_stream && saved->flags & VMRPC_SAVED_RESOLVER;
     }
-    if (fd < 0) {
-        lose(srv, s, ECONNRESET);
-    } else {
-        restore_options(srv, s, saved);
-        ret = restore_host(srv, s, saved);
-        if (ret < 0) {
-            lose(srv, s, -ret);
-        }
-    }
-    vmrpc_sock_refresh(srv, s);
     /* What the guest believes is unknown here: tell it anew. */
     s->told = 0;
-    vmrpc_sock_notify(srv, s);
+    if (fd < 0) {
+        lose(srv, s, ECONNRESET);
+        vmrpc_sock_refresh(srv, s);
+        vmrpc_sock_notify(srv, s);
+        return 0;
+    }
+    restore_options(srv, s, saved);
+    srv->arriving_end_ms = vmrpc_now_ms() + ARRIVING_MAX_MS;
+    arrive(srv, s, saved, false);
+    vmrpc_timer_rearm(srv);
     return 0;
 }

@@ -34,6 +34,8 @@
 typedef enum VmrpcBacking {
     VMRPC_BACKING_HOST,         /* a host socket */
     VMRPC_BACKING_RESOLVER,     /* a stream to the DNS proxy */
+    VMRPC_BACKING_ARRIVING,     /* a host socket that is not bound yet: its
+                                   address or port is still in use elsewhere */
     VMRPC_BACKING_LOST,         /* nothing: it did not survive a migration */
 } VmrpcBacking;
 
@@ -44,7 +46,7 @@ struct VmrpcSock {
     uint32_t gen;
     VmrpcBacking backing;
     int type;                   /* SOCK_STREAM, SOCK_DGRAM */
-    int fd;                     /* -1 unless VMRPC_BACKING_HOST */
+    int fd;                     /* -1: none (VMRPC_BACKING_RESOLVER, _LOST) */
 
     bool bound;                 /* an address was chosen on the host */
     bool bound_by_guest;        /* and the guest knows the port */
@@ -72,6 +74,7 @@ struct VmrpcSock {
     size_t dns_rx_offset;       /* stream: bytes of the head already read */
 
     GArray *options;            /* VmrpcSavedOption, NULL if none was set */
+    VmrpcSavedSock *arriving;   /* VMRPC_BACKING_ARRIVING: what it shall be */
 
     uint64_t bytes_sent;
     uint64_t bytes_received;
@@ -97,6 +100,9 @@ struct VmrpcServer {
 
     VmrpcSock **socks;          /* by handle */
     uint32_t sock_num;
+    uint32_t arriving_num;      /* of these, VMRPC_BACKING_ARRIVING */
+    int64_t arriving_due_ms;    /* when to try them again */
+    int64_t arriving_end_ms;    /* and when to give up */
     VmrpcSock *event_head;
     VmrpcSock **event_tail;
 
@@ -136,6 +142,12 @@ typedef struct VmrpcCall {
 
 /* Milliseconds of the monotonic clock. */
 int64_t vmrpc_now_ms(void);
+
+/* The earlier of two timeouts in milliseconds, of which -1 means never. */
+int vmrpc_earlier(int a, int b);
+
+/* Sets the timer to what is due next; call it when that may have changed. */
+void vmrpc_timer_rearm(VmrpcServer *srv);
 
 /* The socket with this handle and generation, or NULL. */
 VmrpcSock *vmrpc_sock_find(VmrpcServer *srv, uint32_t handle, uint32_t gen);
@@ -254,5 +266,19 @@ uint32_t vmrpc_resolver_ready(const VmrpcSock *s);
 /* Events of c-ares' descriptors and of the timer. */
 void vmrpc_resolver_process_fd(VmrpcServer *srv, int fd, uint32_t events);
 void vmrpc_resolver_process_timer(VmrpcServer *srv);
+
+/* Milliseconds until the timer has work for the resolver; -1: never. */
+int vmrpc_resolver_timeout_ms(VmrpcServer *srv);
+
+/* --- saved.c -------------------------------------------------------------- */
+
+/* Tries again to bind what could not be bound when it arrived. */
+void vmrpc_arriving_process_timer(VmrpcServer *srv);
+
+/* Milliseconds until then; -1: never. */
+int vmrpc_arriving_timeout_ms(const VmrpcServer *srv);
+
+/* @s goes away, or need not be tried again. */
+void vmrpc_arriving_forget(VmrpcServer *srv, VmrpcSock *s);
 
 #endif /* VMRPC_SERVER_INTERNAL_H */

@@ -219,8 +219,10 @@ err_close:
     return ret;
 }
 
-/* There is nothing (more) to tell about @s; constant time, a guest can have
- * events of all its sockets queued by not taking them. */
+/*
+ * There is nothing (more) to tell about @s.  Constant time: a guest that takes
+ * no events has them queued for all of its sockets.
+ */
 static void unqueue_event(VmrpcServer *srv, VmrpcSock *s)
 {
     if (!s->event_queued) {
@@ -239,6 +241,7 @@ void vmrpc_sock_remove(VmrpcServer *srv, VmrpcSock *s)
 {
     vmrpc_resolver_detach(srv, s);
     unqueue_event(srv, s);
+    vmrpc_arriving_forget(srv, s);
     vmrpc_sock_clear_peer(srv, s);
     close_host_socket(s);
     if (s->options) {
@@ -378,6 +381,28 @@ bool vmrpc_server_next_event(VmrpcServer *srv, struct vmrpc_event *ev)
     return true;
 }
 
+int vmrpc_earlier(int a, int b)
+{
+    if (a < 0 || b < 0) {
+        return MAX(a, b);
+    }
+    return MIN(a, b);
+}
+
+void vmrpc_timer_rearm(VmrpcServer *srv)
+{
+    struct itimerspec its = { };
+    int ms = vmrpc_earlier(vmrpc_resolver_timeout_ms(srv),
+                           vmrpc_arriving_timeout_ms(srv));
+
+    if (ms >= 0) {
+        its.it_value.tv_sec = ms / 1000;
+        /* All zero would disarm it: "now" is a nanosecond away. */
+        its.it_value.tv_nsec = ms % 1000 * 1000000L + 1;
+    }
+    timerfd_settime(srv->timer_fd, 0, &its, NULL);
+}
+
 static void process_one(VmrpcServer *srv, const struct epoll_event *ev)
 {
     uint32_t low = ev->data.u64;
@@ -390,6 +415,8 @@ static void process_one(VmrpcServer *srv, const struct epoll_event *ev)
 
         if (read(srv->timer_fd, &expirations, sizeof(expirations)) > 0) {
             vmrpc_resolver_process_timer(srv);
+            vmrpc_arriving_process_timer(srv);
+            vmrpc_timer_rearm(srv);
         }
         break;
     }

@@ -13,6 +13,7 @@
  * and running into it fails the test instead of hanging it.
  */
 #include "qemu/osdep.h"
+#include "qemu/bswap.h"
 
 #include <arpa/inet.h>
 #include <net/if.h>
@@ -87,6 +88,20 @@ void netns_add_address6(const char *address)
     close(fd);
 }
 
+void netns_add_address4(const char *address)
+{
+    struct ifreq ifr = { .ifr_name = "lo:0" };
+    struct sockaddr_in *sin = (struct sockaddr_in *)&ifr.ifr_addr;
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int ret;
+
+    sin->sin_family = AF_INET;
+    g_assert_cmpint(inet_pton(AF_INET, address, &sin->sin_addr), ==, 1);
+    ret = ioctl(fd, SIOCSIFADDR, &ifr);
+    g_assert_cmpint(ret, ==, 0);
+    close(fd);
+}
+
 static int new_socket(int type, const char *address, uint16_t port,
                       struct sockaddr_in6 *sin6)
 {
@@ -116,11 +131,14 @@ int peer_bind(int type, const char *address, uint16_t *port)
     return fd;
 }
 
-int peer_connect(int type, const char *address, uint16_t port)
+int peer_connect(int type, const char *from, const char *to, uint16_t port)
 {
     struct sockaddr_in6 sin6;
-    int fd = new_socket(type, address, port, &sin6);
+    int fd = new_socket(type, from, 0, &sin6);
 
+    g_assert_cmpint(bind(fd, (struct sockaddr *)&sin6, sizeof(sin6)), ==, 0);
+    parse6(to, &sin6.sin6_addr);
+    sin6.sin6_port = htons(port);
     g_assert_cmpint(connect(fd, (struct sockaddr *)&sin6, sizeof(sin6)), ==,
                     0);
     return fd;

@@ -24,14 +24,17 @@ int netns_new(void);
 /* Enters the namespace of @ns; sockets that exist stay where they are. */
 void netns_enter(int ns);
 
-/* Gives lo an IPv6 address, "fd00::1", in the current namespace. */
+/* Gives lo an address, "fd00::1", in the current namespace. */
 void netns_add_address6(const char *address);
+
+/* The same for IPv4, "192.0.2.1"; lo has 127.0.0.1 and this one. */
+void netns_add_address4(const char *address);
 
 /* An IPv6 socket (SOCK_STREAM: listening) on @address and any port. */
 int peer_bind(int type, const char *address, uint16_t *port);
 
-/* An IPv6 socket of @type connected to @address and @port. */
-int peer_connect(int type, const char *address, uint16_t port);
+/* An IPv6 socket of @type, bound to @from, connected to @to and @port. */
+int peer_connect(int type, const char *from, const char *to, uint16_t port);
 
 /* Takes the next connection of a listening socket. */
 int peer_accept(int fd);

@@ -19,8 +19,8 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 
-#include "libqos/malloc-pc.h"
-#include "libqos/pci-pc.h"
+#include "tests/qtest/libqos/malloc-pc.h"
+#include "tests/qtest/libqos/pci-pc.h"
 #include "standard-headers/linux/virtio_config.h"
 #include "standard-headers/linux/virtio_pci.h"
 #include "standard-headers/linux/virtio_ring.h"
@@ -410,6 +410,14 @@ void vmrpc_driver_wait_broken(VmrpcDriver *d)
 
 /* --- readiness ------------------------------------------------------------- */
 
+/* A handle begins a new life. */
+static void forget(VmrpcDriver *d, uint32_t sock)
+{
+    if (sock < VMRPC_TEST_HANDLES) {
+        d->sock[sock] = (VmrpcSockState) { };
+    }
+}
+
 static void learn(VmrpcDriver *d, uint32_t sock, uint32_t ready, uint32_t seq,
                   uint32_t so_error)
 {
@@ -535,6 +543,9 @@ void vmrpc_submit(VmrpcDriver *d, const VmrpcArgs *args, VmrpcPending *pending)
     unsigned num = 0;
     struct vmrpc_req req;
 
+    if (args->op == VMRPC_SOCKET) {
+        forget(d, args->sock);
+    }
     pending->in = guest_alloc(&d->guest->alloc, sizeof(struct vmrpc_resp) +
                               args->in_len);
     vmrpc_fill_header(d, args, &req);
@@ -584,6 +595,10 @@ VmrpcReply vmrpc_finish(VmrpcDriver *d, const VmrpcArgs *args,
         reply.addr.sin_addr.s_addr = resp.addr.addr;
     }
     g_assert_cmpuint(resp.reserved, ==, 0);
+    if (args->op == VMRPC_ACCEPT && !reply.error) {
+        forget(d, args->arg[0]);
+        d->sock[args->arg[0]].ready = reply.value;
+    }
     learn(d, args->sock, reply.ready, le32_to_cpu(resp.ready_seq),
           reply.so_error);
     return reply;

@@ -12,10 +12,10 @@
 
 #include <netinet/in.h>
 
-#include "../libqtest.h"
-#include "libqos/libqos-malloc.h"
-#include "libqos/pci.h"
-#include "libqos/virtio-pci.h"
+#include "tests/qtest/libqtest.h"
+#include "tests/qtest/libqos/libqos-malloc.h"
+#include "tests/qtest/libqos/pci.h"
+#include "tests/qtest/libqos/virtio-pci.h"
 #include "vmmnet/vmrpc.h"
 
 #define VMRPC_TEST_HANDLES      64      /* handles whose state is followed */

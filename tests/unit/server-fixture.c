@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <glib/gstdio.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <poll.h>
 #include <sched.h>
@@ -18,20 +19,34 @@ const char *fx_vm6 = "::1", *fx_peer6 = "::1";
 
 /* --- the place --------------------------------------------------------------- */
 
-/* Not from linux/ipv6.h, which does not get along with libc's headers. */
-struct in6_ifreq {
-    struct in6_addr addr;
-    uint32_t prefixlen;
-    int ifindex;
-};
-
+/* Usable at once: without IFA_F_NODAD it would be tentative for a moment. */
 static bool add_address(int fd, const char *text)
 {
-    struct in6_ifreq req = { .prefixlen = 128,
-                             .ifindex = if_nametoindex("lo") };
+    struct {
+        struct nlmsghdr nlh;
+        struct ifaddrmsg ifa;
+        struct rtattr rta_addr;
+        struct in6_addr addr;
+        struct rtattr rta_flags;
+        uint32_t flags;
+    } req = {
+        .nlh = { .nlmsg_len = sizeof(req), .nlmsg_type = RTM_NEWADDR,
+                 .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE },
+        .ifa = { .ifa_family = AF_INET6, .ifa_prefixlen = 128,
+                 .ifa_index = if_nametoindex("lo") },
+        .rta_addr = { sizeof(req.rta_addr) + sizeof(req.addr), IFA_LOCAL },
+        .rta_flags = { sizeof(req.rta_flags) + sizeof(req.flags), IFA_FLAGS },
+        .flags = IFA_F_NODAD | IFA_F_PERMANENT,
+    };
+    struct {
+        struct nlmsghdr nlh;
+        struct nlmsgerr err;
+    } ack;
 
     inet_pton(AF_INET6, text, &req.addr);
-    return ioctl(fd, SIOCSIFADDR, &req) == 0;
+    return send(fd, &req, sizeof(req), 0) == sizeof(req) &&
+           recv(fd, &ack, sizeof(ack), 0) >= (ssize_t)sizeof(ack) &&
+           ack.nlh.nlmsg_type == NLMSG_ERROR && ack.err.error == 0;
 }
 
 void fx_init(void)
@@ -45,7 +60,7 @@ void fx_init(void)
     };
     struct ifreq ifr = { .ifr_name = "lo", .ifr_flags = IFF_UP };
     bool ok;
-    int fd;
+    int fd, netlink;
 
     /* Root needs no user namespace, and others get in with one. */
     if (unshare(CLONE_NEWNET) < 0 &&
@@ -53,10 +68,12 @@ void fx_init(void)
         return;
     }
     fd = socket(AF_INET6, SOCK_DGRAM, 0);
-    ok = fd >= 0 && ioctl(fd, SIOCSIFFLAGS, &ifr) == 0;
+    netlink = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
+    ok = fd >= 0 && netlink >= 0 && ioctl(fd, SIOCSIFFLAGS, &ifr) == 0;
     for (size_t i = 0; ok && i < G_N_ELEMENTS(addrs); i++) {
-        ok = add_address(fd, addrs[i]);
+        ok = add_address(netlink, addrs[i]);
     }
+    close(netlink);
     close(fd);
     if (ok) {
         fx_vm6 = addrs[0];
@@ -146,7 +163,8 @@ struct in_addr fx_map(Fx *fx, const char *addr6)
 
     g_assert_cmpint(inet_pton(AF_INET6, addr6, &in6), ==, 1);
     g_assert_cmpint(vmrpc_addrmap_lease(vmrpc_server_addrmap(fx->srv), &in6,
-                                        3600, 0, &in4, NULL), ==, 0);
+                                        3600, g_get_monotonic_time() / 1000,
+                                        &in4, NULL), ==, 0);
     return in4;
 }
 
@@ -218,7 +236,9 @@ FxReply fx_call(Fx *fx, const struct vmrpc_req *req,
     FxReply reply = { };
 
     memcpy(out_buf, req, sizeof(*req));
-    memcpy(out_buf + sizeof(*req), out, out_len);
+    if (out_len) {
+        memcpy(out_buf + sizeof(*req), out, out_len);
+    }
     memset(in_buf, 0xa5, in_total);
     reply.ret = vmrpc_server_call(fx->srv, out_iov, out_num, in_iov, in_num);
     g_assert_cmpint(reply.ret, >=, (ssize_t)sizeof(resp));
@@ -228,7 +248,9 @@ FxReply fx_call(Fx *fx, const struct vmrpc_req *req,
         /* TCP may use more of the buffer than it returns, and does not */
         g_assert_cmphex(in_buf[i], ==, 0xa5);
     }
-    memcpy(in, in_buf + sizeof(resp), in_len);
+    if (in_len) {
+        memcpy(in, in_buf + sizeof(resp), in_len);
+    }
 
     reply.error = GUINT32_FROM_LE(resp.error);
     reply.value = GUINT32_FROM_LE(resp.value);

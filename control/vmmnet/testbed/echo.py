@@ -6,12 +6,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import socket
+from typing import cast
 
 
 class _Datagrams(asyncio.DatagramProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.DatagramTransport)
-        self._transport = transport
+        # Python 3.11's own datagram transport is not declared as one.
+        self._transport = cast(asyncio.DatagramTransport, transport)
 
     def datagram_received(self, data: bytes, addr: tuple[str | int, ...]) -> None:
         self._transport.sendto(data, addr)

@@ -71,7 +71,7 @@ class Lab:
         return Guest(
             netns=self.host,
             kernel=kernel,
-            devices=[device or self.device()],
+            devices=settings.pop("devices", [device or self.device()]),
             module=settings.pop("module", True),
             **settings,
         )

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Processor time: what a measurement cost, and what disturbed it.
+
+The cost is that of every process the bench started, QEMU and its peers,
+clients and servers, with the kernel's work on their behalf, and of the
+kernel's network threads.  The machine's busy time that is not ours is what
+others took away meanwhile; a report without that number hides how far to
+trust the rest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from vmmnet.testbed import process
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+# Packets that one process sends are often received in the same breath; what
+# is left over, the kernel's own threads do.
+_KERNEL_THREADS = ("ksoftirqd/", "napi/")
+
+
+@dataclass
+class Cost:
+    """Processor seconds that a measurement took, and what it had to share.
+
+    ``others`` is the part of all processors' time, from 0 to 1, that work
+    which is not ours took away.
+    """
+
+    ours: float = 0.0
+    others: float = 0.0
+
+
+def _process_ticks(pid: int) -> int:
+    """Time of a process, its threads, and its children that it waited for."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        # It ended; its parent, the bench, has its time.
+        return 0
+    return sum(map(int, text.rpartition(")")[2].split()[11:15]))
+
+
+def _kernel_threads() -> list[int]:
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            with contextlib.suppress(OSError):
+                if (folder / "comm").read_text().startswith(_KERNEL_THREADS):
+                    found.append(int(folder.name))
+    return found
+
+
+def _ours() -> float:
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    living = sum(map(_process_ticks, [*process.owned(), *_kernel_threads()]))
+    return living / _TICKS + ended.ru_utime + ended.ru_stime
+
+
+def _busy() -> float:
+    """Time that all processors of the machine have worked."""
+    fields = Path("/proc/stat").read_text().splitlines()[0].split()[1:]
+    user, nice, system, _idle, _iowait, irq, softirq = map(int, fields[:7])
+    return (user + nice + system + irq + softirq) / _TICKS
+
+
+def _self() -> float:
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    return own.ru_utime + own.ru_stime
+
+
+@contextlib.contextmanager
+def cost() -> Iterator[Cost]:
+    """Measure a block; the result is complete after it."""
+    result = Cost()
+    ours, busy, own, began = _ours(), _busy(), _self(), time.monotonic()
+    yield result
+    elapsed = (time.monotonic() - began) * (os.cpu_count() or 1)
+    busy, own = _busy() - busy, _self() - own
+    result.ours = _ours() - ours
+    result.others = max(0.0, busy - result.ours - own) / elapsed

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Compare the samples of two paths and write them down: as a table, as JSON.
+
+A value is the median of its rounds, beside it stand the least and the
+greatest.  A ratio is ours divided by the peer's, of the medians; its spread is
+that of the rounds' own ratios, because a round measures both within seconds
+of each other.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .loads import Metric
+
+# One value a round; None where the measurement failed.
+Rounds = Sequence[float | None]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Median, least and greatest of some values."""
+
+    median: float
+    least: float
+    greatest: float
+
+    def __str__(self) -> str:
+        return f"{number(self.median)} ({number(self.least)}..{number(self.greatest)})"
+
+
+def number(value: float) -> str:
+    """Three digits that matter, never an exponent."""
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def spread(values: Rounds) -> Spread | None:
+    """Summarize the rounds that succeeded; None when none did."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return None
+    return Spread(statistics.median(known), min(known), max(known))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One metric of ours beside that of one peer."""
+
+    metric: Metric
+    name: str
+    peer_name: str
+    ours: Rounds
+    peer: Rounds
+
+    @property
+    def ratio(self) -> Spread | None:
+        """Ours over the peer's; None when a side is missing or zero."""
+        ours, peer = spread(self.ours), spread(self.peer)
+        rounds = [a / b for a, b in zip(self.ours, self.peer, strict=True) if a and b]
+        if ours is None or peer is None or not rounds:
+            return None
+        return Spread(ours.median / peer.median, min(rounds), max(rounds))
+
+    @property
+    def runs(self) -> int:
+        """Rounds in which both sides have a value."""
+        both = zip(self.ours, self.peer, strict=True)
+        return sum(1 for a, b in both if a is not None and b is not None)
+
+    def entry(self) -> dict[str, Any] | None:
+        """The form that programs read; None when there is nothing to compare."""
+        ours, peer, ratio = spread(self.ours), spread(self.peer), self.ratio
+        if ours is None or peer is None or ratio is None:
+            return None
+        return {
+            "name": self.name,
+            "unit": self.metric.unit,
+            "ours": _round(ours.median),
+            "peer": _round(peer.median),
+            "peer_name": self.peer_name,
+            "ratio": _round(ratio.median),
+            "runs": self.runs,
+        }
+
+    def row(self) -> list[str]:
+        """The line of the table."""
+        best = "more" if self.metric.higher_is_better else "less"
+        return [
+            self.name.rpartition("-vs-")[0],
+            self.metric.unit,
+            best,
+            _text(spread(self.ours)),
+            self.peer_name,
+            _text(spread(self.peer)),
+            _text(self.ratio),
+            str(self.runs),
+        ]
+
+
+_HEAD = ["metric", "unit", "better", "ours (min..max)", "peer", "peer's (min..max)"]
+_HEAD += ["ratio (min..max)", "runs"]
+
+
+def _text(value: Spread | None) -> str:
+    return "-" if value is None else str(value)
+
+
+def _round(value: float) -> float:
+    return float(f"{value:.5g}")
+
+
+def table(comparisons: Sequence[Comparison]) -> str:
+    """Every comparison, a metric's name only at its first line."""
+    rows, last = [_HEAD], ""
+    for comparison in comparisons:
+        row = comparison.row()
+        rows.append(["", "", "", "", *row[4:]] if row[0] == last else row)
+        last = row[0]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    rows.insert(1, ["-" * width for width in widths])
+    layout = "  ".join(f"{{:{width}}}" for width in widths)
+    return "\n".join(layout.format(*row).rstrip() for row in rows)
+
+
+def write_json(file: Path, comparisons: Sequence[Comparison], more: dict[str, Any]) -> None:
+    """Write the comparisons, and under other keys what else is known."""
+    entries = [entry for entry in (item.entry() for item in comparisons) if entry is not None]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"metrics": entries, **more}, indent=1) + "\n")

@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""VMRPC beside what else carries a guest's traffic to an IPv6 network.
+
+Each round measures one load on every path before it goes to the next load,
+so that the values that are compared lie seconds apart; the order of the paths
+turns from round to round.  A short run of every load, not counted, comes
+first: the first time, QEMU translates the guest's code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path as File
+from typing import Any
+
+from vmmnet.testbed import net, scratch, tools
+from vmmnet.testbed import paths as tree
+
+from . import chart, loads, paths, report
+from .loads import LOADS, METRICS, Load
+from .paths import PATHS, Path
+from .report import Comparison
+
+OURS, UNTRANSLATED = "vmrpc", "vmrpc-untranslated"
+_WARM_UP = 1
+# Other work of the machine, as a part of its time, from which on values are
+# to be doubted.
+_DISTURBED = 0.05
+
+# What the chart shows; the rest is in the table.
+_CHARTED = (
+    "throughput-send-1MiB",
+    "throughput-receive-1MiB",
+    "throughput-send-128KiB",
+    "throughput-receive-128KiB",
+    "cpu-send-1MiB",
+    "cpu-receive-1MiB",
+    "latency-p50",
+    "latency-p99",
+    "connections-sequential",
+    "connections-16-threads",
+    "throughput-udp-1400B",
+)
+# Where the cost of translation shows, if there is one.
+_TRANSLATED = tuple(
+    metric.name for metric in METRICS.values() if metric.name != "throughput-udp-1400B-lost"
+)
+
+
+@dataclass
+class Samples:
+    """Every value measured, by path and metric, one a round."""
+
+    rounds: int
+    values: dict[str, dict[str, list[float | None]]] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
+    others: list[float] = field(default_factory=list)
+
+    def of(self, path: str, metric: str) -> list[float | None]:
+        """The rounds of one metric on one path."""
+        by_metric = self.values.setdefault(path, {})
+        return by_metric.setdefault(metric, [None] * self.rounds)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the command line asked for."""
+
+    rounds: int
+    seconds: int
+    paths: tuple[str, ...]
+    metrics: tuple[str, ...]
+    output: File
+
+    @property
+    def loads(self) -> list[Load]:
+        """The loads that yield at least one wanted metric."""
+        wanted = set(self.metrics)
+        return [load for load in LOADS.values() if wanted & {m.name for m in load.metrics}]
+
+
+def _names(known: Mapping[str, object], what: str, prefixes: bool) -> Any:
+    """A parser of comma separated names, or beginnings of names."""
+
+    def parse(text: str) -> tuple[str, ...]:
+        chosen: dict[str, None] = {}
+        for word in text.split(","):
+            found = [name for name in known if name == word or (prefixes and name.startswith(word))]
+            if not word or not found:
+                raise argparse.ArgumentTypeError(f"{word}: the {what} are {', '.join(known)}")
+            chosen.update(dict.fromkeys(found))
+        return tuple(name for name in known if name in chosen)
+
+    return parse
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return int(text)
+
+
+def parse(arguments: Sequence[str]) -> Plan:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        prog="bench/run vmrpc",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--rounds", type=_positive, default=3, help="rounds (default 3)")
+    parser.add_argument("--quick", action="store_true", help="1 round of 2 s a measurement")
+    parser.add_argument(
+        "--only",
+        type=_names(METRICS, "metrics", True),
+        default=tuple(METRICS),
+        metavar="METRIC,…",
+        help="only metrics whose names begin so, such as throughput,latency",
+    )
+    parser.add_argument(
+        "--paths",
+        type=_names(PATHS, "paths", False),
+        default=tuple(PATHS),
+        metavar="PATH,…",
+        help=f"only these of {', '.join(PATHS)}",
+    )
+    parser.add_argument(
+        "--output",
+        type=File,
+        default=tree.BUILD / "bench",
+        metavar="DIR",
+        help="where vmrpc.json and vmrpc.svg go (default build/bench)",
+    )
+    options = parser.parse_args(arguments)
+    return Plan(
+        rounds=1 if options.quick else options.rounds,
+        seconds=2 if options.quick else 5,
+        paths=options.paths,
+        metrics=options.only,
+        output=options.output,
+    )
+
+
+def _measure(path: Path, load: Load, seconds: int) -> loads.Values:
+    with path.active():
+        return load.measure(path, seconds)
+
+
+def _record(samples: Samples, index: int, path: Path, load: Load, seconds: int) -> None:
+    """Measure once; a failure is a result too, and the others go on."""
+    label = f"round {index + 1}, {path.name}, {load.name}"
+    try:
+        values = _measure(path, load, seconds)
+    except (RuntimeError, OSError) as error:
+        samples.failures.append(f"{label}: {error}")
+        print(f"  {label}: FAILED: {error}", flush=True)
+        return
+    samples.others.append(values.pop("others"))
+    for name, value in values.items():
+        samples.of(path.name, name)[index] = value
+    shown = ", ".join(
+        f"{name} {report.number(value)} {METRICS[name].unit}" for name, value in values.items()
+    )
+    print(f"  {label}: {shown}", flush=True)
+
+
+def _rotated(ready: Mapping[str, Path], by: int) -> list[Path]:
+    order = list(ready.values())
+    first = by % len(order)
+    return order[first:] + order[:first]
+
+
+def _warm_up(path: Path, wanted: Sequence[Load]) -> None:
+    for load in wanted:
+        try:
+            _measure(path, load, _WARM_UP)
+        except (RuntimeError, OSError) as error:
+            # The rounds that follow report it if it lasts.
+            print(f"  warm-up, {path.name}, {load.name}: {error}", flush=True)
+
+
+def measure(plan: Plan, ready: Mapping[str, Path]) -> Samples:
+    """Run all rounds."""
+    samples = Samples(plan.rounds)
+    for path in ready.values():
+        _warm_up(path, plan.loads)
+    for index in range(plan.rounds):
+        for load in plan.loads:
+            for path in _rotated(ready, index):
+                _record(samples, index, path, load, plan.seconds)
+    return samples
+
+
+def compare(plan: Plan, samples: Samples) -> Iterator[Comparison]:
+    """Each metric against each peer, then with translation against without."""
+    if OURS not in plan.paths:
+        return
+    peers = [name for name in plan.paths if name not in (OURS, UNTRANSLATED)]
+    pairs = [("", name, peer) for name in plan.metrics for peer in peers]
+    if UNTRANSLATED in plan.paths:
+        pairs += [
+            ("translation-", name, UNTRANSLATED) for name in plan.metrics if name in _TRANSLATED
+        ]
+    for prefix, name, peer in pairs:
+        yield Comparison(
+            METRICS[name],
+            f"{prefix}{name}-vs-{peer}",
+            peer,
+            samples.of(OURS, name),
+            samples.of(peer, name),
+        )
+
+
+def _alone(plan: Plan, samples: Samples) -> str:
+    """The values when there is nothing of ours to compare them with."""
+    lines = []
+    for name in plan.metrics:
+        for path in plan.paths:
+            found = report.spread(samples.of(path, name))
+            lines.append(f"{name:28} {path:20} {found or '-'} {METRICS[name].unit}")
+    return "\n".join(lines)
+
+
+def _disturbance(samples: Samples) -> str:
+    """How much of the machine others used, and what follows from it."""
+    if not samples.others:
+        return "nothing was measured"
+    median, most = statistics.median(samples.others), max(samples.others)
+    text = f"other work took {median:.0%} of the machine, at most {most:.0%}"
+    if median > _DISTURBED:
+        text += ": not idle, trust ratios more than values"
+    return text
+
+
+def _conditions(plan: Plan, samples: Samples) -> str:
+    rounds = "1 round" if plan.rounds == 1 else f"{plan.rounds} rounds"
+    return (
+        f"{rounds} of {plan.seconds} s; {os.cpu_count()} processors, "
+        f"guests of 2 vCPUs under TCG; {_disturbance(samples)}"
+    )
+
+
+def _panels(plan: Plan, samples: Samples) -> Iterator[chart.Panel]:
+    for name in _CHARTED:
+        found = [(path, report.spread(samples.of(path, name))) for path in plan.paths]
+        bars = [chart.Bar(path, value, path == OURS) for path, value in found if value]
+        if bars:
+            metric = METRICS[name]
+            word = "more" if metric.higher_is_better else "less"
+            yield chart.Panel(metric.title, f"{metric.unit}, {word} is better", bars)
+
+
+def publish(plan: Plan, samples: Samples) -> None:
+    """Print the table; write the JSON and the chart."""
+    comparisons = list(compare(plan, samples))
+    conditions = _conditions(plan, samples)
+    print(f"\n{conditions}\n")
+    print(report.table(comparisons) if comparisons else _alone(plan, samples))
+    more = {
+        "conditions": conditions,
+        "failures": samples.failures,
+        "samples": samples.values,
+    }
+    report.write_json(plan.output / "vmrpc.json", comparisons, more)
+    caption = f"Median and range of {conditions}"
+    chart.write(plan.output / "vmrpc.svg", list(_panels(plan, samples)), caption)
+    print(f"\nwritten: {plan.output / 'vmrpc.json'}, {plan.output / 'vmrpc.svg'}")
+    for failure in samples.failures:
+        print(f"failed: {failure}", file=sys.stderr)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the benchmark; 1 when a measurement failed."""
+    plan = parse(arguments)
+    tools.require("ip", "iperf3", "gcc")
+    paths.require(plan.paths)
+    net.reap_stale()
+    with scratch.folder() as folder:
+        pingpong = loads.build_pingpong(File(folder))
+        with paths.opened(plan.paths, pingpong) as ready:
+            samples = measure(plan, ready)
+            # Before the guests end: one that complains must not hide numbers.
+            publish(plan, samples)
+    return 1 if samples.failures else 0

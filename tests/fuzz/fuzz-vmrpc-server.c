@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A hostile guest's requests to the socket server, and a hostile source of a
+ * migration
+ *
+ * Input: operations of four octets, some with a body that follows.
+ *
+ *   what        low four bits: an operation of the wire format, 0 for a raw
+ *               header, 15 for what is not a request (see other())
+ *   who         bits 0-2 handle, 3-4 generation, 5-7 address
+ *   arg         an argument; of messages the flags, and the port
+ *   len         octets of the body; bit 7: many times that, of zeros
+ *
+ * The process enters a network namespace of its own, and a policy refuses
+ * every destination but ::1, so nothing is sent anywhere.  Without the
+ * namespace ::1 is refused as well.  The DNS server that the proxy asks is a
+ * socket on ::1 that never answers.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <net/if.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "hw/vmrpc/server-internal.h"
+
+#define MAX_SOCKETS     6
+#define MAX_OPS         256
+#define MAX_SAVED       MAX_SOCKETS
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+typedef struct Input {
+    const uint8_t *data;
+    size_t size;
+} Input;
+
+typedef struct World {
+    VmrpcServer *srv;
+    in_port_t port;             /* the last that was bound */
+    VmrpcSavedSock saved[MAX_SAVED];
+    unsigned saved_num;
+} World;
+
+static VmrpcServerConfig config = {
+    .translate = true,
+    .has_address6 = true,
+    .guest4_prefix = 24,
+    .pool4_prefix = 29,
+    .nat64_mode = VMRPC_NAT64_FIXED,
+    .max_sockets = MAX_SOCKETS,
+};
+static char *policy_name, *dns_name;
+static const char *dns[2];
+
+static void remove_policy(void)
+{
+    g_unlink(policy_name);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    struct ifreq ifr = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+    struct sockaddr_in6 sin6 = { .sin6_family = AF_INET6,
+                                 .sin6_addr = in6addr_loopback };
+    socklen_t len = sizeof(sin6);
+    bool alone = unshare(CLONE_NEWNET) == 0 ||
+                 unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0;
+    int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    if (alone) {
+        ioctl(fd, SIOCSIFFLAGS, &ifr);
+    }
+    g_assert_cmpint(bind(fd, (struct sockaddr *)&sin6, len), ==, 0);
+    g_assert_cmpint(getsockname(fd, (struct sockaddr *)&sin6, &len), ==, 0);
+    /* fd stays open and is never read */
+    dns_name = g_strdup_printf("::1%%%u", ntohs(sin6.sin6_port));
+    dns[0] = dns_name;
+
+    close(g_file_open_tmp("vmrpc-fuzz-XXXXXX", &policy_name, NULL));
+    g_assert_true(g_file_set_contents(policy_name, alone
+                                      ? "default deny\nallow ::1\n"
+                                      : "default deny\n", -1, NULL));
+    atexit(remove_policy);
+
+    config.address6 = in6addr_loopback;
+    inet_pton(AF_INET, "10.0.2.15", &config.guest4);
+    inet_pton(AF_INET, "192.0.0.1", &config.resolver4);
+    inet_pton(AF_INET, "198.18.0.0", &config.pool4);
+    nat64_prefix_parse("64:ff9b::/96", &config.nat64_prefix, NULL);
+    config.dns = dns;
+    config.policy_file = policy_name;
+    return 0;
+}
+
+static VmrpcServer *make_server(void)
+{
+    VmrpcServer *srv = vmrpc_server_new(&config, false, NULL);
+    struct in_addr addr4;
+
+    g_assert_nonnull(srv);
+    vmrpc_addrmap_lease(vmrpc_server_addrmap(srv), &in6addr_loopback, 3600,
+                        vmrpc_now_ms(), &addr4, NULL);
+    return srv;
+}
+
+static uint8_t take(Input *in)
+{
+    if (!in->size) {
+        return 0;
+    }
+    in->size--;
+    return *in->data++;
+}
+
+static void take_bytes(Input *in, void *to, size_t len)
+{
+    size_t n = MIN(len, in->size);
+
+    memset(to, 0, len);
+    if (n) {
+        memcpy(to, in->data, n);
+    }
+    in->data += n;
+    in->size -= n;
+}
+
+/* --- requests ------------------------------------------------------------------- */
+
+/* Splits @len bytes; the pieces depend on what is asked. */
+static unsigned split(struct iovec iov[4], uint8_t *data, size_t len,
+                      uint8_t how)
+{
+    size_t piece = how & 1 ? 13 : len;
+    unsigned n = 0;
+
+    for (size_t done = 0; done < len && n < 4; n++) {
+        size_t part = n == 3 ? len - done : MIN(piece, len - done);
+
+        iov[n].iov_base = data + done;
+        iov[n].iov_len = part;
+        done += part;
+    }
+    return n;
+}
+
+static void call(World *w, const uint8_t *out, size_t out_len, size_t in_len,
+                 uint8_t how)
+{
+    g_autofree uint8_t *out_copy = g_memdup2(out, out_len);
+    g_autofree uint8_t *in = g_malloc0(MAX(in_len, 1));
+    struct iovec out_iov[4], in_iov[4];
+    unsigned out_num = split(out_iov, out_copy, out_len, how);
+    unsigned in_num = split(in_iov, in, in_len, how >> 1);
+    struct vmrpc_resp resp;
+    ssize_t n;
+
+    n = vmrpc_server_call(w->srv, out_iov, out_num, in_iov, in_num);
+    if (n < 0) {
+        g_assert_cmpint(n, ==, -EBADMSG);
+        return;
+    }
+    g_assert_cmpint(n, >=, sizeof(resp));
+    g_assert_cmpint(n, <=, in_len);
+    memcpy(&resp, in, sizeof(resp));
+    g_assert_cmpuint(GUINT32_FROM_LE(resp.error), <, 4096);
+    g_assert_cmphex(GUINT32_FROM_LE(resp.ready) & ~VMRPC_READY_ALL, ==, 0);
+    g_assert_cmpuint(GUINT32_FROM_LE(resp.control_len), <=,
+                     VMRPC_CONTROL_MAX);
+    if (resp.addr.family && resp.addr.port) {
+        w->port = resp.addr.port;
+    }
+}
+
+static void choose_addr(World *w, struct vmrpc_addr *addr, uint8_t which,
+                        uint8_t arg)
+{
+    static const char *const addrs[] = {
+        NULL, "0.0.0.0", "10.0.2.15", "192.0.0.1", "198.18.0.1",
+        "198.18.0.2", "198.51.100.1", "127.0.0.1",
+    };
+    static const uint16_t ports[] = { 0, 53, 9, 0 };
+
+    if (!addrs[which & 7]) {
+        return;
+    }
+    addr->family = GUINT16_TO_LE(VMRPC_AF_INET);
+    inet_pton(AF_INET, addrs[which & 7], &addr->addr);
+    addr->port = (arg & 3) == 3 ? w->port : htons(ports[arg & 3]);
+}
+
+static void request(World *w, Input *in, uint8_t what)
+{
+    static const uint16_t levels[] = { 1, 0, 6, 17 };
+    uint8_t who = take(in), arg = take(in), len = take(in);
+    size_t body = len & 0x80 ? (len & 0x7f) * 517u : len;
+    struct vmrpc_req req = {
+        .op = GUINT16_TO_LE(what & 15),
+        .sock = GUINT32_TO_LE(who & 7),
+        .gen = GUINT32_TO_LE(who >> 3 & 3),
+    };
+    g_autofree uint8_t *out = g_malloc0(sizeof(req) + body);
+    size_t in_len = sizeof(struct vmrpc_resp) + body;
+
+    choose_addr(w, &req.addr, who >> 5, arg);
+    switch (what & 15) {
+    case VMRPC_SOCKET:
+        req.u.socket.type = GUINT32_TO_LE(arg % 3);
+        break;
+    case VMRPC_ACCEPT:
+        req.u.accept.sock = GUINT32_TO_LE(arg & 7);
+        req.u.accept.gen = GUINT32_TO_LE(arg >> 3 & 3);
+        break;
+    case VMRPC_SENDMSG:
+    case VMRPC_RECVMSG:
+        req.u.msg.flags = GUINT32_TO_LE(arg >> 2 | (arg & 3) << 13);
+        req.control_len = GUINT32_TO_LE(what >> 6 & 1 ? MIN(body, 48) : 0);
+        break;
+    case VMRPC_GETSOCKOPT:
+    case VMRPC_SETSOCKOPT:
+        req.u.opt.level = GUINT32_TO_LE(levels[who >> 5 & 3]);
+        req.u.opt.name = GUINT32_TO_LE(arg);
+        break;
+    case VMRPC_IOCTL:
+        req.u.ioctl.cmd = GUINT32_TO_LE(arg & 1 ? 0x541B :
+                                        arg & 2 ? 0x5411 :
+                                        arg & 4 ? 0x8905 : 0x894B);
+        break;
+    default:
+        req.u.raw[0] = GUINT32_TO_LE((int32_t)(int8_t)arg);
+    }
+    memcpy(out, &req, sizeof(req));
+    if (!(len & 0x80)) {
+        take_bytes(in, out + sizeof(req), body);
+    }
+    call(w, out, sizeof(req) + body, in_len, what >> 4);
+}
+
+/* A header of any bytes, and too few of them, too. */
+static void raw(World *w, Input *in, uint8_t what)
+{
+    uint8_t out[128];
+    uint8_t out_len = take(in) % sizeof(out), in_len = take(in);
+
+    take_bytes(in, out, out_len);
+    call(w, out, out_len, in_len, what >> 4);
+}
+
+/* --- all the rest ----------------------------------------------------------------- */
+
+static void process(World *w)
+{
+    struct vmrpc_event ev;
+
+    vmrpc_server_process(w->srv);
+    while (vmrpc_server_has_event(w->srv)) {
+        g_assert_true(vmrpc_server_next_event(w->srv, &ev));
+        g_assert_nonnull(vmrpc_sock_find(w->srv, GUINT32_FROM_LE(ev.sock),
+                                         GUINT32_FROM_LE(ev.gen)));
+    }
+}
+
+static void keep(void *opaque, const VmrpcSavedSock *saved)
+{
+    World *w = opaque;
+
+    g_assert_cmpuint(w->saved_num, <, MAX_SAVED);
+    w->saved[w->saved_num++] = *saved;
+}
+
+static void restore_entry(const VmrpcAddrMapEntry *entry, void *opaque)
+{
+    int ret = vmrpc_addrmap_restore(opaque, entry->addr4, &entry->addr6,
+                                    entry->remaining_ms, vmrpc_now_ms());
+
+    g_assert_true(ret == 0 || ret == -EEXIST);
+}
+
+/* The VM moves; what was saved must be taken. */
+static void migrate(World *w)
+{
+    VmrpcServer *to = vmrpc_server_new(&config, false, NULL);
+
+    g_assert_nonnull(to);
+    w->saved_num = 0;
+    vmrpc_server_save(w->srv, keep, w);
+    vmrpc_addrmap_foreach(vmrpc_server_addrmap(w->srv), vmrpc_now_ms(),
+                          restore_entry, vmrpc_server_addrmap(to));
+    /* the ports become free */
+    vmrpc_server_free(w->srv);
+    w->srv = to;
+    for (unsigned i = 0; i < w->saved_num; i++) {
+        g_assert_cmpint(vmrpc_server_restore(to, &w->saved[i]), ==, 0);
+    }
+}
+
+/* A record as no server has written it. */
+static void hostile_record(World *w, Input *in)
+{
+    VmrpcSavedSock saved = { };
+    uint8_t opt = take(in);
+
+    take_bytes(in, &saved, offsetof(VmrpcSavedSock, option));
+    if (opt & 1) {
+        /* most of it plausible */
+        saved.handle &= 7;
+        saved.type = 1 + (saved.type & 1);
+        saved.flags &= 15;
+        saved.backlog &= 0xff;
+        saved.option_num &= 1;
+    }
+    if (opt & 2) {
+        choose_addr(w, &(struct vmrpc_addr) { }, 0, 0);
+        saved.peer4 = opt & 4 ? htonl(0xc6120001) : config.resolver4.s_addr;
+    }
+    if (saved.local_port && saved.local_port < 1024) {
+        saved.local_port = 0;
+    }
+    take_bytes(in, &saved.option[0], 16);
+    vmrpc_server_restore(w->srv, &saved);
+}
+
+static void other(World *w, Input *in)
+{
+    switch (take(in) % 5) {
+    case 0:
+    case 1:
+        process(w);
+        break;
+    case 2:
+        migrate(w);
+        break;
+    case 3:
+        hostile_record(w, in);
+        break;
+    case 4:
+        vmrpc_server_reset(w->srv);
+        g_assert_cmpuint(w->srv->dns_bytes, ==, 0);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    Input in = { data, size };
+    World w = { .srv = make_server() };
+    VmrpcAddrMapStats stats;
+
+    for (int i = 0; in.size && i < MAX_OPS; i++) {
+        uint8_t what = take(&in);
+
+        switch (what & 15) {
+        case 0:
+            raw(&w, &in, what);
+            break;
+        case 15:
+            other(&w, &in);
+            break;
+        default:
+            request(&w, &in, what);
+        }
+        g_assert_cmpuint(w.srv->dns_bytes, <=, VMRPC_DNS_BYTES_MAX);
+    }
+    process(&w);
+    vmrpc_server_reset(w.srv);
+    g_assert_cmpuint(vmrpc_server_sockets(w.srv), ==, 0);
+    g_assert_cmpuint(w.srv->dns_bytes, ==, 0);
+    g_assert_false(vmrpc_server_has_event(w.srv));
+    vmrpc_addrmap_stats(vmrpc_server_addrmap(w.srv), &stats);
+    g_assert_cmpuint(stats.in_use, ==, 0);
+    vmrpc_server_free(w.srv);
+    return 0;
+}

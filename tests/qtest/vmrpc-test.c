@@ -1,0 +1,2304 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * QTest testcase for virtio-vmrpc
+ *
+ * Theory of operation
+ * ===================
+ *
+ * The test is the guest (vmrpc-driver.c), and it is the peer on the network
+ * too (netns.c): both ends of every socket are at hand here.  The network is
+ * a namespace with these addresses on lo:
+ *
+ *   VM6      the virtual machine's own, property address6
+ *   PEER6    a peer; one of the host's own addresses, which the policy opens
+ *   DNS6     a DNS server that answers with the address a test wants
+ *
+ * The guest comes to know a peer as a virtual IPv4 address, from DNS, as any
+ * guest does.  A second namespace with the same addresses stands for the
+ * destination host of a migration.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+
+#include <arpa/inet.h>
+#include <glib/gstdio.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/resource.h>
+
+#include "tests/qtest/libqos/pci-pc.h"
+#include "netns.h"
+#include "qobject/qdict.h"
+#include "qobject/qlist.h"
+#include "qobject/qnum.h"
+#include "qobject/qstring.h"
+#include "standard-headers/linux/virtio_config.h"
+#include "standard-headers/linux/virtio_ring.h"
+#include "vmrpc-driver.h"
+
+#define VM6             "fd00:6::1"
+#define PEER6           "fd00:6::2"
+#define DNS6            "fd00:6::53"
+#define GUEST4          "192.0.0.2"
+#define RESOLVER4       "192.0.0.1"
+#define DNS_PORT        53
+
+#define SLOT            4
+#define EVENTS          64
+#define BACKEND         "/machine/peripheral/vmrpc/virtio-backend"
+#define COMMON_ARGS     "-machine pc -nodefaults -m 64 "
+#define DEVICE          "virtio-vmrpc-pci,id=vmrpc,addr=0x4"
+
+#define NO_INDIRECT     (1ull << VIRTIO_RING_F_INDIRECT_DESC)
+#define NO_EVENT_IDX    (1ull << VIRTIO_RING_F_EVENT_IDX)
+#define PLAIN_RING      (NO_INDIRECT | NO_EVENT_IDX)
+
+static char *tmp_dir;
+static char *policy_file;       /* opens the peers to the guest */
+static int home_ns;             /* where all of this happens */
+static int away_ns;             /* the other host, -1 until needed */
+static int dns_fd;
+
+/* --- a guest with the device ----------------------------------------------- */
+
+typedef struct Vm {
+    QTestState *qts;
+    VmrpcGuest *guest;
+    VmrpcDriver *d;
+} Vm;
+
+static char *device_args(const char *options)
+{
+    return g_strdup_printf("-device " DEVICE ",dns=" DNS6 ",policy=%s%s%s",
+                           policy_file, *options ? "," : "", options);
+}
+
+/* QEMU with the device; the driver has not touched it yet. */
+static Vm vm_boot(const char *options, const char *more)
+{
+    g_autofree char *device = device_args(options);
+    Vm vm = { };
+
+    vm.qts = qtest_initf(COMMON_ARGS "%s %s", device, more);
+    vm.guest = vmrpc_guest_new(vm.qts);
+    vm.d = vmrpc_driver_new(vm.guest, SLOT);
+    return vm;
+}
+
+static Vm vm_start(const char *options, uint64_t unwanted)
+{
+    Vm vm = vm_boot(options, "");
+
+    vmrpc_driver_start(vm.d, unwanted, EVENTS);
+    return vm;
+}
+
+static void vm_quit(Vm *vm)
+{
+    if (vm->d) {
+        vmrpc_driver_free(vm->d);
+    }
+    vmrpc_guest_free(vm->guest);
+    qtest_quit(vm->qts);
+}
+
+static uint64_t counter(QTestState *qts, const char *path, const char *name)
+{
+    QDict *resp = qtest_qmp_assert_success_ref(
+        qts, "{ 'execute': 'qom-get', 'arguments': { 'path': %s, "
+        "'property': 'counters' } }", path);
+    uint64_t value;
+
+    g_assert_true(qdict_haskey(resp, name));
+    value = qdict_get_int(resp, name);
+    qobject_unref(resp);
+    return value;
+}
+
+static unsigned count_fds(QTestState *qts)
+{
+    g_autofree char *path = g_strdup_printf("/proc/%d/fd", qtest_pid(qts));
+    GDir *dir = g_dir_open(path, 0, NULL);
+    unsigned num = 0;
+
+    g_assert_nonnull(dir);
+    while (g_dir_read_name(dir)) {
+        num++;
+    }
+    g_dir_close(dir);
+    return num;
+}
+
+/* --- the guest's socket calls ---------------------------------------------- */
+
+static void guest_socket(VmrpcDriver *d, uint32_t sock, int type)
+{
+    VmrpcReply r = vmrpc_call(d, &(VmrpcArgs) {
+        .op = VMRPC_SOCKET, .sock = sock, .arg = { type },
+    });
+
+    g_assert_cmpint(r.error, ==, 0);
+}
+
+static int guest_close(VmrpcDriver *d, uint32_t sock)
+{
+    return vmrpc_call(d, &(VmrpcArgs) {
+        .op = VMRPC_CLOSE, .sock = sock,
+    }).error;
+}
+
+static VmrpcReply guest_op_addr(VmrpcDriver *d, uint16_t op, uint32_t sock,
+                                const struct sockaddr_in *addr)
+{
+    return vmrpc_call(d, &(VmrpcArgs) {
+        .op = op, .sock = sock, .addr = addr,
+    });
+}
+
+/* A listening socket on any port; returns the port. */
+static uint16_t guest_listen(VmrpcDriver *d, uint32_t sock)
+{
+    struct sockaddr_in any = { .sin_family = AF_INET };
+    VmrpcReply r;
+
+    guest_socket(d, sock, SOCK_STREAM);
+    r = guest_op_addr(d, VMRPC_BIND, sock, &any);
+    g_assert_cmpint(r.error, ==, 0);
+    g_assert_cmpuint(r.addr.sin_port, !=, 0);
+    g_assert_cmpint(vmrpc_call(d, &(VmrpcArgs) {
+        .op = VMRPC_LISTEN, .sock = sock, .arg = { 16 },
+    }).error, ==, 0);
+    return ntohs(r.addr.sin_port);
+}
+
+/* Takes a connection of the listening @sock as socket @child. */
+static void guest_accept(VmrpcDriver *d, uint32_t sock, uint32_t child)
+{
+    VmrpcReply r;
+
+    vmrpc_wait_ready(d, sock, VMRPC_IN);
+    r = vmrpc_call(d, &(VmrpcArgs) {
+        .op = VMRPC_ACCEPT, .sock = sock, .arg = { child, d->gen },
+    });
+    g_assert_cmpint(r.error, ==, 0);
+    g_assert_cmpint(r.addr.sin_family, ==, AF_INET);
+}
+
+static void guest_send(VmrpcDriver *d, uint32_t sock, const void *buf,
+                       size_t len)
+{
+    VmrpcReply r = vmrpc_call(d, &(VmrpcArgs) {
+        .op = VMRPC_SENDMSG, .sock = sock, .out = buf, .out_len = len,
+    });
+
+    g_assert_cmpint(r.error, ==, 0);
+    g_assert_cmpuint(r.value, ==, len);
+}
+
+static VmrpcReply guest_recv_once(VmrpcDriver *d, uint32_t sock, void *buf,
+                                  size_t len)
+{
+    VmrpcReply r = vmrpc_call(d, &(VmrpcArgs) {
+        .op = VMRPC_RECVMSG, .sock = sock, .in = buf, .in_len = len,
+    });
+
+    if (!r.error) {
+        g_assert_cmpuint(r.value, <=, len);
+        g_assert_cmpuint(r.used_len, ==, sizeof(struct vmrpc_resp) + r.value);
+    }
+    return r;
+}
+
+/* Reads exactly @len bytes of a stream, sleeping on events in between. */
+static void guest_recv(VmrpcDriver *d, uint32_t sock, void *buf, size_t len)
+{
+    size_t done = 0;
+
+    while (done < len) {
+        VmrpcReply r = guest_recv_once(d, sock, (uint8_t *)buf + done,
+                                       len - done);
+
+        if (r.error == VMRPC_EAGAIN) {
+            vmrpc_wait_ready(d, sock, VMRPC_IN);
+            continue;
+        }
+        g_assert_cmpint(r.error, ==, 0);
+        g_assert_cmpuint(r.value, >, 0);
+        done += r.value;
+    }
+}
+
+/* The virtual address of @address, as DNS tells the guest. */
+static struct in_addr guest_resolve(VmrpcDriver *d, const char *address)
+{
+    static const uint8_t query[] = {
+        0x12, 0x34, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0,
+        4, 'p', 'e', 'e', 'r', 4, 't', 'e', 's', 't', 0, 0, 1, 0, 1
+    };
+    const uint32_t sock = VMRPC_TEST_HANDLES - 1;
+    struct sockaddr_in resolver = {
+        .sin_family = AF_INET,
+        .sin_port = htons(DNS_PORT),
+        .sin_addr.s_addr = inet_addr(RESOLVER4),
+    };
+    struct in_addr addr;
+    uint8_t answer[512];
+    VmrpcReply r;
+
+    guest_socket(d, sock, SOCK_DGRAM);
+    g_assert_cmpint(guest_op_addr(d, VMRPC_CONNECT, sock, &resolver).error,
+                    ==, 0);
+    guest_send(d, sock, query, sizeof(query));
+    peer_answer_dns(dns_fd, address);
+    vmrpc_wait_ready(d, sock, VMRPC_IN);
+    r = guest_recv_once(d, sock, answer, sizeof(answer));
+    g_assert_cmpint(r.error, ==, 0);
+    g_assert_cmpuint(r.value, ==, sizeof(query) + 16);
+    g_assert_cmphex(answer[3] & 0xf, ==, 0);
+    memcpy(&addr, answer + r.value - sizeof(addr), sizeof(addr));
+    g_assert_cmphex(ntohl(addr.s_addr) & 0xfffe0000, ==, 0xc6120000);
+    g_assert_cmpint(guest_close(d, sock), ==, 0);
+    return addr;
+}
+
+/* Connects @sock to @address; returns the peer's end. */
+static int guest_connect(VmrpcDriver *d, uint32_t sock, const char *address)
+{
+    uint16_t port = 0;
+    int listener = peer_bind(SOCK_STREAM, address, &port);
+    struct sockaddr_in peer = {
+        .sin_family = AF_INET,
+        .sin_port = htons(port),
+        .sin_addr = guest_resolve(d, address),
+    };
+    VmrpcReply r;
+    int conn;
+
+    guest_socket(d, sock, SOCK_STREAM);
+    r = guest_op_addr(d, VMRPC_CONNECT, sock, &peer);
+    if (r.error) {
+        g_assert_cmpint(r.error, ==, VMRPC_EINPROGRESS);
+    }
+    conn = peer_accept(listener);
+    vmrpc_wait_ready(d, sock, VMRPC_OUT);
+    close(listener);
+
+    r = guest_op_addr(d, VMRPC_GETPEERNAME, sock, NULL);
+    g_assert_cmpint(r.error, ==, 0);
+    g_assert_cmphex(r.addr.sin_addr.s_addr, ==, peer.sin_addr.s_addr);
+    g_assert_cmpuint(r.addr.sin_port, ==, peer.sin_port);
+    r = guest_op_addr(d, VMRPC_GETSOCKNAME, sock, NULL);
+    g_assert_cmphex(r.addr.sin_addr.s_addr, ==, inet_addr(GUEST4));
+    return conn;
+}
+
+/* Both directions of a connection, each waiting for the other. */
+static void converse(VmrpcDriver *d, uint32_t sock, int conn)
+{
+    char buf[16];
+
+    guest_send(d, sock, "question", 8);
+    peer_read(conn, buf, 8);
+    g_assert_cmpmem(buf, 8, "question", 8);
+    g_assert_cmpint(guest_recv_once(d, sock, buf, sizeof(buf)).error, ==,
+                    VMRPC_EAGAIN);
+    g_assert_cmpint(write(conn, "answer", 6), ==, 6);
+    vmrpc_wait_ready(d, sock, VMRPC_IN);
+    guest_recv(d, sock, buf, 6);
+    g_assert_cmpmem(buf, 6, "answer", 6);
+}
+
+/* Everything at once: DNS, connect, both directions, the peer's end. */
+static void round_trip(VmrpcDriver *d, const char *address)
+{
+    int conn = guest_connect(d, 1, address);
+    char buf[1];
+    VmrpcReply r;
+
+    converse(d, 1, conn);
+    close(conn);
+    vmrpc_wait_ready(d, 1, VMRPC_RDHUP);
+    r = guest_recv_once(d, 1, buf, sizeof(buf));
+    g_assert_cmpint(r.error, ==, 0);
+    g_assert_cmpuint(r.value, ==, 0);
+    g_assert_cmpint(guest_close(d, 1), ==, 0);
+}
+
+/* --- properties ------------------------------------------------------------ */
+
+typedef struct Refusal {
+    const char *options;        /* JSON members */
+    const char *says[3];
+} Refusal;
+
+static const Refusal refusals[] = {
+    { "'num-queues': 0", { "num-queues=0", "1..64" } },
+    { "'num-queues': 65", { "num-queues=65", "1..64" } },
+    { "'num-queues': 65536", { "num-queues" } },
+    { "'max-sockets': 0", { "max-sockets=0", "1..1048576" } },
+    { "'max-sockets': 1048577", { "max-sockets=1048577" } },
+    { "'queue-size': 0", { "queue-size=0", "16..1024" } },
+    { "'queue-size': 8", { "queue-size=8", "16..1024" } },
+    { "'queue-size': 100", { "queue-size=100", "power of two" } },
+    { "'queue-size': 2048", { "queue-size=2048", "16..1024" } },
+    { "'address6': 'fd00:6::77'", { "address6=fd00:6::77", "this host" } },
+    { "'address6': 'host'", { "address6=host", "IPv6" } },
+    { "'address6': '192.0.2.1'", { "address6=192.0.2.1" } },
+    { "'address6': '::'", { "address6=::", "unicast" } },
+    { "'address6': '::1'", { "address6=::1", "unicast" } },
+    { "'address6': 'fe80::1'", { "address6=fe80::1", "unicast" } },
+    { "'address6': 'ff0e::1'", { "address6=ff0e::1", "unicast" } },
+    { "'address6': '::ffff:192.0.2.1'", { "address6=::ffff:192.0.2.1" } },
+    { "'address6': 'fd00:6::1', 'translate': false",
+      { "address6=fd00:6::1", "translate=off" } },
+    { "'guest4': 'fd00::1'", { "guest4=fd00::1", "IPv4" } },
+    { "'guest4': '10.0.0.1/33'", { "guest4=10.0.0.1/33", "IPv4" } },
+    { "'guest4': '10.0.0.1/'", { "guest4=10.0.0.1/", "IPv4" } },
+    { "'guest4': '10.0.0.1/8/8'", { "guest4=10.0.0.1/8/8", "IPv4" } },
+    { "'guest4': ''", { "guest4=", "IPv4" } },
+    { "'guest4': '0.0.0.0'", { "guest4=0.0.0.0" } },
+    { "'guest4': '127.0.0.1'", { "guest4=127.0.0.1" } },
+    { "'guest4': '224.0.0.1'", { "guest4=224.0.0.1" } },
+    { "'guest4': '192.0.2.77', 'translate': false",
+      { "guest4=192.0.2.77", "this host", "translate=off" } },
+    { "'pool4': '198.18.0.0'", { "pool4=198.18.0.0", "ADDR/LENGTH" } },
+    { "'pool4': '198.18.0.1/15'", { "pool4=198.18.0.1/15", "198.18.0.0" } },
+    { "'pool4': '198.18.0.0/11'", { "pool4=198.18.0.0/11", "length" } },
+    { "'pool4': '198.18.0.0/31'", { "pool4=198.18.0.0/31", "length" } },
+    { "'pool4': '127.0.0.0/16'", { "pool4=127.0.0.0/16", "overlaps" } },
+    { "'pool4': '192.0.0.0/24'", { "pool4=192.0.0.0/24", "guest4=192.0.0.2" } },
+    { "'pool4': '10.9.0.0/16', 'resolver4': '10.9.1.1'",
+      { "pool4=10.9.0.0/16", "resolver4=10.9.1.1" } },
+    { "'resolver4': 'dns'", { "resolver4=dns", "IPv4" } },
+    { "'resolver4': '192.0.0.2'", { "resolver4=192.0.0.2", "guest4" } },
+    { "'resolver4': '127.0.0.53'", { "resolver4=127.0.0.53" } },
+    { "'resolver4': '192.0.0.1', 'translate': false",
+      { "resolver4=192.0.0.1", "translate=off" } },
+    { "'dns': 'fd00:6::53', 'translate': false",
+      { "dns=fd00:6::53", "translate=off" } },
+    { "'dns': 'resolver.example'", { "dns=resolver.example", "address" } },
+    { "'dns': 'fd00:6::53%99999'", { "dns=fd00:6::53%99999", "port" } },
+    { "'dns': 'fd00:6::53+'", { "dns=", "address" } },
+    { "'dns': '::'", { "dns=::", "unspecified" } },
+    { "'dns': ''", { "dns=" } },
+    { "'nat64-prefix': 'on'", { "nat64-prefix=on", "auto" } },
+    { "'nat64-prefix': '64:ff9b::/95'", { "nat64-prefix=64:ff9b::/95" } },
+    { "'nat64-prefix': '64:ff9b::/96', 'translate': false",
+      { "nat64-prefix=64:ff9b::/96", "translate=off" } },
+    { "'policy': '/nonexistent/policy'",
+      { "policy=/nonexistent/policy", "No such file" } },
+    { "'policy': '/'", { "policy=/" } },
+    { "'ioeventfd': false", { "ioeventfd=on" } },
+    { "'iothread': 'nothing'", { "nothing" } },
+};
+
+static char *try_device(QTestState *qts, const char *options)
+{
+    QDict *resp, *error;
+    char *text = NULL;
+    g_autofree char *cmd = g_strdup_printf(
+        "{ 'execute': 'device_add', 'arguments': { 'driver': "
+        "'virtio-vmrpc-pci', 'id': 'vmrpc'%s%s } }",
+        *options ? ", " : "", options);
+
+    /* Options are text of this file, not a format. */
+    qtest_qmp_send_raw(qts, "%s", g_strdelimit(cmd, "'", '"'));
+    resp = qtest_qmp_receive(qts);
+    if (qdict_haskey(resp, "error")) {
+        error = qdict_get_qdict(resp, "error");
+        text = g_strdup(qdict_get_str(error, "desc"));
+    }
+    qobject_unref(resp);
+    return text;
+}
+
+static void assert_says(const char *what, const char *text,
+                        const char *const *says, unsigned num)
+{
+    for (unsigned i = 0; i < num && says[i]; i++) {
+        if (!text || !strstr(text, says[i])) {
+            g_test_message("{ %s }: \"%s\" does not say \"%s\"", what,
+                           text ?: "accepted", says[i]);
+            g_test_fail();
+        }
+    }
+}
+
+static void test_properties_refused(void)
+{
+    QTestState *qts = qtest_init(COMMON_ARGS);
+    unsigned fds = 0;
+
+    for (unsigned i = 0; i < ARRAY_SIZE(refusals); i++) {
+        g_autofree char *text = try_device(qts, refusals[i].options);
+
+        assert_says(refusals[i].options, text, refusals[i].says,
+                    ARRAY_SIZE(refusals[i].says));
+        if (!text) {
+            qpci_unplug_acpi_device_test(qts, "vmrpc", 2);
+        }
+        /* The first may open what stays open. */
+        if (i == 0) {
+            fds = count_fds(qts);
+        }
+        g_assert_cmpuint(count_fds(qts), ==, fds);
+    }
+    qtest_quit(qts);
+}
+
+static void test_properties_policy_text(void)
+{
+    static const char *const says[] = { "policy=", "bad.policy", "2" };
+    g_autofree char *path = g_build_filename(tmp_dir, "bad.policy", NULL);
+    g_autofree char *options = g_strdup_printf("'policy': '%s'", path);
+    g_autofree char *text = NULL;
+    QTestState *qts;
+
+    g_assert_true(g_file_set_contents(path, "allow ::1\nlet me in\n", -1,
+                                      NULL));
+    qts = qtest_init(COMMON_ARGS);
+    text = try_device(qts, options);
+    assert_says(options, text, says, ARRAY_SIZE(says));
+    qtest_quit(qts);
+    g_unlink(path);
+}
+
+static const char *const good_options[] = {
+    "",
+    "'num-queues': 1",
+    "'num-queues': 64, 'queue-size': 1024",
+    "'queue-size': 16",
+    "'max-sockets': 1",
+    "'max-sockets': 1048576",
+    "'address6': '" VM6 "'",
+    "'guest4': '10.1.2.3/8', 'pool4': '10.64.0.0/12'",
+    "'pool4': '203.0.113.0/30'",
+    "'resolver4': '10.0.0.1'",
+    "'dns': '" DNS6 "'",
+    "'dns': '" DNS6 "%5353+192.0.2.53%53'",
+    "'nat64-prefix': 'off'",
+    "'nat64-prefix': '64:ff9b::/96'",
+    "'nat64-prefix': 'auto', 'dns': '" DNS6 "'",
+    "'iothread': 'io0'",
+    "'vectors': 0",
+    "'translate': false, 'guest4': '192.0.2.99'",
+};
+
+/* Plugging and unplugging leaves nothing behind, driver or not. */
+static void test_properties_accepted(void)
+{
+    QTestState *qts = qtest_init(COMMON_ARGS "-object iothread,id=io0");
+    unsigned fds = 0;
+
+    for (unsigned i = 0; i < ARRAY_SIZE(good_options); i++) {
+        g_autofree char *text = try_device(qts, good_options[i]);
+
+        g_assert_cmpstr(text, ==, NULL);
+        qpci_unplug_acpi_device_test(qts, "vmrpc", 2);
+        if (i == 0) {
+            fds = count_fds(qts);
+        }
+        g_assert_cmpuint(count_fds(qts), ==, fds);
+    }
+    qtest_quit(qts);
+}
+
+/* --- configuration --------------------------------------------------------- */
+
+static void read_config(VmrpcDriver *d, struct vmrpc_config *config)
+{
+    for (unsigned i = 0; i < sizeof(*config); i++) {
+        ((uint8_t *)config)[i] = qvirtio_config_readb(&d->dev->vdev, i);
+    }
+}
+
+static void test_config_default(void)
+{
+    Vm vm = vm_start("", 0);
+    struct vmrpc_config config;
+
+    read_config(vm.d, &config);
+    g_assert_cmpuint(le16_to_cpu(config.version), ==, VMRPC_VERSION);
+    g_assert_cmpuint(le16_to_cpu(config.num_queues), ==, 1);
+    g_assert_cmpuint(le32_to_cpu(config.max_sockets), ==, 16384);
+    g_assert_cmphex(config.guest4, ==, inet_addr(GUEST4));
+    g_assert_cmpuint(config.guest4_prefix, ==, 29);
+    g_assert_cmphex(config.resolver4, ==, inet_addr(RESOLVER4));
+    g_assert_cmphex(config.pool4, ==, inet_addr("198.18.0.0"));
+    g_assert_cmpuint(config.pool4_prefix, ==, 15);
+    g_assert_cmpuint(le16_to_cpu(config.mtu), >=, 1280);
+    g_assert_true(vm.d->features & (1ull << VMRPC_F_TRANSLATE));
+    g_assert_true(vm.d->features & (1ull << VIRTIO_F_VERSION_1));
+    vm_quit(&vm);
+}
+
+static void test_config_given(void)
+{
+    Vm vm = vm_boot("num-queues=3,max-sockets=77,guest4=10.1.2.3/8,"
+                    "resolver4=10.1.2.1,pool4=10.64.0.0/12,queue-size=512",
+                    "-smp 2");
+    struct vmrpc_config config;
+
+    vmrpc_driver_start(vm.d, 0, EVENTS);
+    read_config(vm.d, &config);
+    g_assert_cmpuint(le16_to_cpu(config.num_queues), ==, 3);
+    g_assert_cmpuint(le32_to_cpu(config.max_sockets), ==, 77);
+    g_assert_cmphex(config.guest4, ==, inet_addr("10.1.2.3"));
+    g_assert_cmpuint(config.guest4_prefix, ==, 8);
+    g_assert_cmphex(config.resolver4, ==, inet_addr("10.1.2.1"));
+    g_assert_cmphex(config.pool4, ==, inet_addr("10.64.0.0"));
+    g_assert_cmpuint(config.pool4_prefix, ==, 12);
+    g_assert_cmpuint(vmrpc_request_ring(vm.d, 3)->pci.vq.size, ==, 512);
+    vm_quit(&vm);
+}
+
+static void test_config_auto_queues(void)
+{
+    Vm vm = vm_boot("", "-smp 3");
+
+    vmrpc_driver_start(vm.d, 0, EVENTS);
+    g_assert_cmpuint(vm.d->num_queues, ==, 3);
+    vm_quit(&vm);
+}
+
+/* translate=off: the guest has an address of the host and no virtual ones. */
+static void test_config_no_translation(void)
+{
+    struct vmrpc_config config;
+    Vm vm = { };
+
+    vm.qts = qtest_init(COMMON_ARGS "-device " DEVICE ",translate=off,"
+                        "guest4=192.0.2.99/24");
+    vm.guest = vmrpc_guest_new(vm.qts);
+    vm.d = vmrpc_driver_new(vm.guest, SLOT);
+    vmrpc_driver_start(vm.d, 0, EVENTS);
+    read_config(vm.d, &config);
+    g_assert_cmphex(config.guest4, ==, inet_addr("192.0.2.99"));
+    g_assert_cmpuint(config.guest4_prefix, ==, 24);
+    g_assert_cmphex(config.pool4, ==, 0);
+    g_assert_cmpuint(config.pool4_prefix, ==, 0);
+    g_assert_cmphex(config.resolver4, ==, 0);
+    g_assert_false(vm.d->features & (1ull << VMRPC_F_TRANSLATE));
+    vm_quit(&vm);
+}
+
+/* --- rings ----------------------------------------------------------------- */
+
+typedef struct RingKind {
+    const char *name;
+    const char *options;
+    uint64_t unwanted;
+} RingKind;
+
+static const RingKind ring_kinds[] = {
+    { "split", "", PLAIN_RING },
+    { "split-indirect", "", NO_EVENT_IDX },
+    { "split-event-idx", "", NO_INDIRECT },
+    { "split-both", "", 0 },
+    { "packed", "packed=on", PLAIN_RING },
+    { "packed-indirect", "packed=on", NO_EVENT_IDX },
+    { "packed-event-idx", "packed=on", NO_INDIRECT },
+    { "packed-both", "packed=on", 0 },
+};
+
+static void test_round_trip(const void *data)
+{
+    const RingKind *kind = data;
+    Vm vm = vm_start(kind->options, kind->unwanted);
+
+    g_assert_cmpuint(vmrpc_request_ring(vm.d, 0)->packed, ==,
+                     !!*kind->options);
+    round_trip(vm.d, "::1");
+    g_assert_cmpuint(vm.d->events_seen, >, 0);
+    vm_quit(&vm);
+}
+
+/* More requests than a ring holds: indices go round. */
+static void test_wrap(const void *data)
+{
+    const RingKind *kind = data;
+    g_autofree char *options = g_strdup_printf("queue-size=16%s%s",
+                                               *kind->options ? "," : "",
+                                               kind->options);
+    Vm vm = vm_start(options, kind->unwanted);
+
+    for (unsigned i = 0; i < 100; i++) {
+        guest_socket(vm.d, i % 7, SOCK_DGRAM);
+        g_assert_cmpint(guest_close(vm.d, i % 7), ==, 0);
+    }
+    vm_quit(&vm);
+}
+
+/* Many requests behind one kick, more than the device takes in one go. */
+static void test_batch(const void *data)
+{
+    const RingKind *kind = data;
+    g_autofree char *options = g_strdup_printf("queue-size=1024%s%s",
+                                               *kind->options ? "," : "",
+                                               kind->options);
+    Vm vm = vm_start(options, kind->unwanted);
+    const VmrpcArgs args = { .op = VMRPC_CLOSE, .sock = 3 };
+    VmrpcPending pending[300];
+
+    for (unsigned i = 0; i < ARRAY_SIZE(pending); i++) {
+        vmrpc_submit(vm.d, &args, &pending[i]);
+    }
+    vmrpc_ring_kick(vmrpc_request_ring(vm.d, 0));
+    for (unsigned i = 0; i < ARRAY_SIZE(pending); i++) {
+        g_assert_cmpint(vmrpc_finish(vm.d, &args, &pending[i]).error, ==,
+                        EBADF);
+    }
+    g_assert_cmpuint(counter(vm.qts, BACKEND, "requests"), ==,
+                     ARRAY_SIZE(pending));
+    vm_quit(&vm);
+}
+
+/* Data of a request's greatest size, both ways, in many pieces. */
+static void test_bulk(void)
+{
+    Vm vm = vm_start("", 0);
+    g_autofree uint8_t *sent = g_malloc(VMRPC_DATA_MAX);
+    g_autofree uint8_t *got = g_malloc0(VMRPC_DATA_MAX);
+    int conn = guest_connect(vm.d, 1, PEER6);
+    size_t from_guest = 0, got_by_peer = 0, from_peer = 0;
+
+    for (size_t i = 0; i < VMRPC_DATA_MAX; i++) {
+        sent[i] = i * 2654435761u >> 13;
+    }
+    while (from_guest < VMRPC_DATA_MAX) {
+        VmrpcReply r = vmrpc_call(vm.d, &(VmrpcArgs) {
+            .op = VMRPC_SENDMSG, .sock = 1, .out = sent + from_guest,
+            .out_len = VMRPC_DATA_MAX - from_guest,
+        });
+
+        if (r.error) {
+            g_assert_cmpint(r.error, ==, VMRPC_EAGAIN);
+        } else {
+            g_assert_cmpuint(r.value, >, 0);
+            from_guest += r.value;
+        }
+        peer_read(conn, got + got_by_peer, from_guest - got_by_peer);
+        got_by_peer = from_guest;
+        vmrpc_wait_ready(vm.d, 1, VMRPC_OUT);
+    }
+    g_assert_cmpmem(sent, VMRPC_DATA_MAX, got, VMRPC_DATA_MAX);
+
+    memset(got, 0, VMRPC_DATA_MAX);
+    while (from_peer < VMRPC_DATA_MAX) {
+        ssize_t n = send(conn, sent + from_peer, VMRPC_DATA_MAX - from_peer,
+                         MSG_DONTWAIT);
+
+        g_assert_cmpint(n, >, 0);
+        guest_recv(vm.d, 1, got + from_peer, n);
+        from_peer += n;
+    }
+    g_assert_cmpmem(sent, VMRPC_DATA_MAX, got, VMRPC_DATA_MAX);
+    g_assert_cmpuint(counter(vm.qts, BACKEND, "bytes_sent"), >=,
+                     VMRPC_DATA_MAX);
+    g_assert_cmpuint(counter(vm.qts, BACKEND, "bytes_received"), >=,
+                     VMRPC_DATA_MAX);
+    close(conn);
+    vm_quit(&vm);
+}
+
+/* --- queues and interrupts ------------------------------------------------- */
+
+static void test_queues_several(void)
+{
+    Vm vm = vm_start("num-queues=64", 0);
+
+    g_assert_cmpuint(vm.d->num_queues, ==, 64);
+    for (unsigned q = 1; q <= 64; q++) {
+        VmrpcReply r = vmrpc_call(vm.d, &(VmrpcArgs) {
+            .queue = q, .op = VMRPC_SOCKET, .sock = q - 1,
+            .arg = { SOCK_STREAM },
+        });
+
+        g_assert_cmpint(r.error, ==, 0);
+    }
+    /* A socket belongs to no queue. */
+    for (unsigned q = 1; q <= 64; q++) {
+        VmrpcReply r = vmrpc_call(vm.d, &(VmrpcArgs) {
+            .queue = q, .op = VMRPC_CLOSE, .sock = 64 - q,
+        });
+
+        g_assert_cmpint(r.error, ==, 0);
+    }
+    vm_quit(&vm);
+}
+
+static void test_queues_at_once(void)
+{
+    Vm vm = vm_start("num-queues=4", 0);
+    VmrpcPending pending[4][32];
+
+    for (unsigned q = 0; q < 4; q++) {
+        for (unsigned i = 0; i < 32; i++) {
+            vmrpc_submit(vm.d, &(VmrpcArgs) {
+                .queue = q + 1, .op = VMRPC_SOCKET, .sock = 100 * q + i,
+                .arg = { SOCK_DGRAM },
+            }, &pending[q][i]);
+        }
+    }
+    for (unsigned q = 0; q < 4; q++) {
+        vmrpc_ring_kick(vmrpc_request_ring(vm.d, q + 1));
+    }
+    for (unsigned q = 0; q < 4; q++) {
+        for (unsigned i = 0; i < 32; i++) {
+            const VmrpcArgs args = { .queue = q + 1, .sock = 100 * q + i };
+
+            g_assert_cmpint(vmrpc_finish(vm.d, &args, &pending[q][i]).error,
+                            ==, 0);
+        }
+    }
+    g_assert_cmpuint(counter(vm.qts, BACKEND, "sockets_opened"), ==, 128);
+    vm_quit(&vm);
+}
+
+/* Lets QEMU's main loop take whatever is pending there. */
+static void settle(QTestState *qts)
+{
+    for (unsigned i = 0; i < 10; i++) {
+        qtest_qmp_assert_success(qts, "{ 'execute': 'query-status' }");
+    }
+}
+
+static bool has_interrupt(VmrpcDriver *d, unsigned queue)
+{
+    QVirtioDevice *vdev = &d->dev->vdev;
+
+    return vdev->bus->get_queue_isr_status(vdev, &d->ring[queue].pci.vq);
+}
+
+static void wait_interrupt(VmrpcDriver *d, unsigned queue)
+{
+    qvirtio_wait_queue_isr(d->guest->qts, &d->dev->vdev,
+                           &d->ring[queue].pci.vq, VMRPC_TEST_TIMEOUT_US);
+}
+
+static void test_interrupt_intx(void)
+{
+    Vm vm = vm_start("", 0);
+
+    guest_socket(vm.d, 1, SOCK_DGRAM);
+    wait_interrupt(vm.d, VMRPC_QUEUE_REQUEST);
+    settle(vm.qts);
+    g_assert_false(has_interrupt(vm.d, VMRPC_QUEUE_REQUEST));
+    vm_quit(&vm);
+}
+
+/* Each queue has a vector: for itself and for nobody else. */
+static void test_interrupt_msix(void)
+{
+    Vm vm = vm_boot("num-queues=2", "");
+    int conn;
+
+    qpci_msix_enable(vm.d->dev->pdev);
+    g_assert_cmpuint(qpci_msix_table_size(vm.d->dev->pdev), ==, 4);
+    vmrpc_driver_setup(vm.d, NO_EVENT_IDX);
+    for (unsigned i = 0; i <= 2; i++) {
+        qvirtqueue_pci_msix_setup(vm.d->dev, &vm.d->ring[i].pci,
+                                  &vm.guest->alloc, i + 1);
+    }
+    vmrpc_driver_go(vm.d);
+    vmrpc_post_events(vm.d, EVENTS);
+
+    guest_socket(vm.d, 1, SOCK_DGRAM);
+    wait_interrupt(vm.d, 1);
+    settle(vm.qts);
+    g_assert_false(has_interrupt(vm.d, 0));
+    g_assert_false(has_interrupt(vm.d, 2));
+    vmrpc_call(vm.d, &(VmrpcArgs) { .queue = 2, .op = VMRPC_CLOSE,
+                                    .sock = 1 });
+    wait_interrupt(vm.d, 2);
+    settle(vm.qts);
+    g_assert_false(has_interrupt(vm.d, 0));
+    g_assert_false(has_interrupt(vm.d, 1));
+    conn = guest_connect(vm.d, 1, PEER6);
+    converse(vm.d, 1, conn);
+    wait_interrupt(vm.d, VMRPC_QUEUE_EVENT);
+    close(conn);
+    vm_quit(&vm);
+}
+
+/* With event indices the driver says which completion it wants to hear of. */
+static void test_interrupt_event_idx(void)
+{
+    Vm vm = vm_boot("", "");
+    VmrpcRing *ring;
+
+    qpci_msix_enable(vm.d->dev->pdev);
+    vmrpc_driver_setup(vm.d, 0);
+    ring = vmrpc_request_ring(vm.d, 0);
+    g_assert_true(ring->event_idx);
+    qvirtqueue_pci_msix_setup(vm.d->dev, &ring->pci, &vm.guest->alloc, 1);
+    vmrpc_driver_go(vm.d);
+    vmrpc_post_events(vm.d, EVENTS);
+    settle(vm.qts);
+
+    /* used_event: after the third */
+    qtest_writew(vm.qts, ring->pci.vq.avail + 4 + 2 * ring->pci.vq.size, 2);
+    for (unsigned i = 0; i < 2; i++) {
+        guest_socket(vm.d, i, SOCK_DGRAM);
+        settle(vm.qts);
+        g_assert_false(has_interrupt(vm.d, VMRPC_QUEUE_REQUEST));
+    }
+    guest_socket(vm.d, 3, SOCK_DGRAM);
+    wait_interrupt(vm.d, VMRPC_QUEUE_REQUEST);
+    vm_quit(&vm);
+}
+
+/* --- events ---------------------------------------------------------------- */
+
+/* Events wait for buffers, whenever those come. */
+static void test_events_starved(const void *data)
+{
+    const RingKind *kind = data;
+    g_autofree char *options = g_strdup_printf("address6=" VM6 "%s%s",
+                                               *kind->options ? "," : "",
+                                               kind->options);
+    Vm vm = vm_boot(options, "");
+    uint16_t port;
+    int conn;
+
+    vmrpc_driver_start(vm.d, kind->unwanted, 0);
+    port = guest_listen(vm.d, 1);
+    for (unsigned round = 0; round < 3; round++) {
+        uint64_t events = counter(vm.qts, BACKEND, "events");
+        struct vmrpc_event event;
+
+        conn = peer_connect(SOCK_STREAM, PEER6, VM6, port);
+        /* A request behind it shows that the device goes on. */
+        guest_socket(vm.d, 2, SOCK_DGRAM);
+        settle(vm.qts);
+        g_assert_false(vm.d->events_seen);
+        g_assert_false(vmrpc_take_event(vm.d, &event));
+        g_assert_cmpuint(counter(vm.qts, BACKEND, "events"), ==, events);
+
+        vmrpc_post_events(vm.d, 1);
+        vmrpc_wait_ready(vm.d, 1, VMRPC_IN);
+        guest_accept(vm.d, 1, 3);
+        g_assert_cmpint(guest_close(vm.d, 2), ==, 0);
+        g_assert_cmpint(guest_close(vm.d, 3), ==, 0);
+        peer_wait_end(conn);
+        close(conn);
+
+        /* From the beginning, without buffers. */
+        vmrpc_driver_start(vm.d, kind->unwanted, 0);
+        port = guest_listen(vm.d, 1);
+    }
+    vm_quit(&vm);
+}
+
+/* More sockets have something to say than there are buffers. */
+static void test_events_few_buffers(void)
+{
+    Vm vm = vm_boot("address6=" VM6, "");
+    uint16_t port[20];
+    int conn[20];
+
+    vmrpc_driver_start(vm.d, 0, 2);
+    for (unsigned i = 0; i < 20; i++) {
+        port[i] = guest_listen(vm.d, i);
+    }
+    for (unsigned i = 0; i < 20; i++) {
+        conn[i] = peer_connect(SOCK_STREAM, PEER6, VM6, port[i]);
+    }
+    for (unsigned i = 0; i < 20; i++) {
+        vmrpc_wait_ready(vm.d, i, VMRPC_IN);
+        close(conn[i]);
+    }
+    vm_quit(&vm);
+}
+
+/* No event twice for the same thing: a guest that does nothing is left alone */
+static void test_events_once(void)
+{
+    Vm vm = vm_start("address6=" VM6, 0);
+    uint16_t port = guest_listen(vm.d, 1);
+    struct vmrpc_event event;
+    int conn[5];
+
+    conn[0] = peer_connect(SOCK_STREAM, PEER6, VM6, port);
+    vmrpc_wait_ready(vm.d, 1, VMRPC_IN);
+    for (unsigned i = 1; i < 5; i++) {
+        conn[i] = peer_connect(SOCK_STREAM, PEER6, VM6, port);
+        settle(vm.qts);
+    }
+    g_assert_false(vmrpc_take_event(vm.d, &event));
+    g_assert_cmpuint(counter(vm.qts, BACKEND, "events"), ==, 1);
+    for (unsigned i = 0; i < 5; i++) {
+        guest_accept(vm.d, 1, 10 + i);
+        close(conn[i]);
+    }
+    g_assert_cmphex(vm.d->sock[1].ready & VMRPC_IN, ==, 0);
+    vm_quit(&vm);
+}
+
+/* Nobody listens: the error arrives with the event. */
+static void test_events_refused(void)
+{
+    Vm vm = vm_start("", 0);
+    uint16_t port = 0;
+    int fd = peer_bind(SOCK_STREAM, PEER6, &port);
+    struct sockaddr_in peer = {
+        .sin_family = AF_INET,
+        .sin_port = htons(port),
+        .sin_addr = guest_resolve(vm.d, PEER6),
+    };
+    VmrpcReply r;
+
+    close(fd);
+    guest_socket(vm.d, 1, SOCK_STREAM);
+    r = guest_op_addr(vm.d, VMRPC_CONNECT, 1, &peer);
+    if (r.error == VMRPC_EINPROGRESS) {
+        g_assert_cmpuint(vmrpc_wait_error(vm.d, 1), ==, ECONNREFUSED);
+    } else {
+        g_assert_cmpint(r.error, ==, ECONNREFUSED);
+    }
+    vm_quit(&vm);
+}
+
+/* --- datagrams, policy ----------------------------------------------------- */
+
+static void test_datagram(void)
+{
+    Vm vm = vm_start("address6=" VM6, 0);
+    struct sockaddr_in any = { .sin_family = AF_INET };
+    uint16_t port = 0;
+    char buf[32];
+    VmrpcReply r;
+    int fd;
+
+    guest_socket(vm.d, 1, SOCK_DGRAM);
+    r = guest_op_addr(vm.d, VMRPC_BIND, 1, &any);
+    g_assert_cmpint(r.error, ==, 0);
+    g_assert_cmphex(r.addr.sin_addr.s_addr, ==, INADDR_ANY);
+    fd = peer_connect(SOCK_DGRAM, PEER6, VM6, ntohs(r.addr.sin_port));
+    g_assert_cmpint(write(fd, "hello", 5), ==, 5);
+    vmrpc_wait_ready(vm.d, 1, VMRPC_IN);
+    r = guest_recv_once(vm.d, 1, buf, 3);
+    g_assert_cmpint(r.error, ==, 0);
+    g_assert_cmpuint(r.value, ==, 3);
+    g_assert_cmphex(r.msg_flags & MSG_TRUNC, ==, MSG_TRUNC);
+    g_assert_cmphex(ntohl(r.addr.sin_addr.s_addr) & 0xfffe0000, ==,
+                    0xc6120000);
+
+    /* Back to where it came from: the virtual address is the peer's. */
+    port = r.addr.sin_port;
+    g_assert_cmpuint(port, !=, 0);
+    r = vmrpc_call(vm.d, &(VmrpcArgs) {
+        .op = VMRPC_SENDMSG, .sock = 1, .addr = &r.addr, .out = "hi there",
+        .out_len = 8,
+    });
+    g_assert_cmpint(r.error, ==, 0);
+    peer_read(fd, buf, 8);
+    g_assert_cmpmem(buf, 8, "hi there", 8);
+    close(fd);
+    vm_quit(&vm);
+}
+
+static void test_policy(void)
+{
+    g_autofree char *args = g_strdup_printf(
+        COMMON_ARGS "-device " DEVICE ",dns=" DNS6);
+    struct sockaddr_in peer = {
+        .sin_family = AF_INET,
+        .sin_port = htons(9),
+    };
+    Vm vm = { };
+
+    vm.qts = qtest_init(args);
+    vm.guest = vmrpc_guest_new(vm.qts);
+    vm.d = vmrpc_driver_new(vm.guest, SLOT);
+    vmrpc_driver_start(vm.d, 0, EVENTS);
+    guest_socket(vm.d, 1, SOCK_STREAM);
+    peer.sin_addr = guest_resolve(vm.d, PEER6);
+    g_assert_cmpint(guest_op_addr(vm.d, VMRPC_CONNECT, 1, &peer).error, ==,
+                    ENETUNREACH);
+    g_assert_cmpuint(counter(vm.qts, BACKEND, "refused_host_address"), ==, 1);
+    peer.sin_addr.s_addr = inet_addr("198.18.77.77");
+    g_assert_cmpint(guest_op_addr(vm.d, VMRPC_CONNECT, 1, &peer).error, ==,
+                    EHOSTUNREACH);
+    g_assert_cmpuint(counter(vm.qts, BACKEND, "unreachable_no_mapping"), ==,
+                     1);
+    peer.sin_addr.s_addr = inet_addr("192.0.2.1");
+    g_assert_cmpint(guest_op_addr(vm.d, VMRPC_CONNECT, 1, &peer).error, ==,
+                    ENETUNREACH);
+    g_assert_cmpuint(counter(vm.qts, BACKEND, "unreachable_no_nat64"), ==, 1);
+    vm_quit(&vm);
+}
+
+/* --- requests that are wrong ----------------------------------------------- */
+
+static void test_bad_requests(void)
+{
+    Vm vm = vm_start("max-sockets=8", 0);
+    g_autofree uint8_t *big = g_malloc0(VMRPC_DATA_MAX + 1);
+    static const uint16_t ops[] = { 0, 15, 100, 0xffff };
+    VmrpcReply r;
+
+    for (unsigned i = 0; i < ARRAY_SIZE(ops); i++) {
+        r = vmrpc_call(vm.d, &(VmrpcArgs) { .op = ops[i] });
+        g_assert_cmpint(r.error, ==, EOPNOTSUPP);
+    }
+    g_assert_cmpuint(counter(vm.qts, BACKEND, "requests_malformed"), ==,
+                     ARRAY_SIZE(ops));
+
+    /* No such socket, or one of another generation. */
+    for (uint16_t op = VMRPC_CLOSE; op <= VMRPC_IOCTL; op++) {
+        r = vmrpc_call(vm.d, &(VmrpcArgs) { .op = op, .sock = 1 });
+        g_assert_cmpint(r.error, ==, EBADF);
+        r = vmrpc_call(vm.d, &(VmrpcArgs) { .op = op, .sock = 0xffffffff });
+        g_assert_cmpint(r.error, ==, EBADF);
+    }
+    r = vmrpc_call(vm.d, &(VmrpcArgs) {
+        .op = VMRPC_SOCKET, .sock = 8, .arg = { SOCK_STREAM },
+    });
+    g_assert_cmpint(r.error, ==, EBADF);
+    guest_socket(vm.d, 1, SOCK_STREAM);
+    r = vmrpc_call(vm.d, &(VmrpcArgs) {
+        .op = VMRPC_SOCKET, .sock = 1, .arg = { SOCK_STREAM },
+    });
+    g_assert_cmpint(r.error, ==, EEXIST);
+    vm.d->gen++;
+    g_assert_cmpint(guest_close(vm.d, 1), ==, EBADF);
+    vm.d->gen--;
+    r = vmrpc_call(vm.d, &(VmrpcArgs) {
+        .op = VMRPC_SOCKET, .sock = 2, .arg = { SOCK_RAW, 1 },
+    });
+    g_assert_cmpint(r.error, ==, EPROTONOSUPPORT);
+
+    /* All handles, then one more. */
+    for (unsigned i = 0; i < 8; i++) {
+        if (i != 1) {
+            guest_socket(vm.d, i, SOCK_STREAM);
+        }
+    }
+    r = vmrpc_call(vm.d, &(VmrpcArgs) {
+        .op = VMRPC_SOCKET, .sock = 1, .arg = { SOCK_STREAM },
+    });
+    g_assert_cmpint(r.error, ==, EMFILE);
+    g_assert_cmpuint(counter(vm.qts, BACKEND, "sockets_refused_limit"), ==,
+                     1);
+
+    /* Too much data, either way. */
+    r = vmrpc_call(vm.d, &(VmrpcArgs) {
+        .op = VMRPC_SENDMSG, .sock = 1, .out = big,
+        .out_len = VMRPC_DATA_MAX + 1,
+    });
+    g_assert_cmpint(r.error, ==, EINVAL);
+    r = vmrpc_call(vm.d, &(VmrpcArgs) {
+        .op = VMRPC_RECVMSG, .sock = 1, .in = big,
+        .in_len = VMRPC_DATA_MAX + 1,
+    });
+    g_assert_cmpint(r.error, ==, EINVAL);
+    g_assert_cmpint(guest_close(vm.d, 1), ==, 0);
+    vm_quit(&vm);
+}
+
+/* Headers whose fields contradict the chain or the format. */
+static void test_bad_headers(void)
+{
+    Vm vm = vm_start("", 0);
+    VmrpcRing *ring = vmrpc_request_ring(vm.d, 0);
+    uint64_t out = guest_alloc(&vm.guest->alloc, 4096);
+    uint64_t in = guest_alloc(&vm.guest->alloc, 4096);
+    const VmrpcSegment seg[] = {
+        { out, sizeof(struct vmrpc_req), false },
+        { in, sizeof(struct vmrpc_resp), true },
+    };
+    const struct {
+        uint16_t op, reserved;
+        uint32_t control_len;
+    } cases[] = {
+        { VMRPC_SOCKET, 1, 0 },
+        { VMRPC_SOCKET, 0, 8 },
+        { VMRPC_SENDMSG, 0, 1 },
+        { VMRPC_SENDMSG, 0, VMRPC_CONTROL_MAX + 1 },
+        { VMRPC_SENDMSG, 0, UINT32_MAX },
+        { VMRPC_RECVMSG, 0, 1 },
+        { VMRPC_RECVMSG, 0, UINT32_MAX },
+    };
+
+    for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+        const VmrpcArgs args = { .op = cases[i].op, .arg = { SOCK_STREAM } };
+        struct vmrpc_req req;
+        uint32_t len;
+        uint16_t id;
+
+        vmrpc_fill_header(vm.d, &args, &req);
+        req.reserved = cpu_to_le16(cases[i].reserved);
+        req.control_len = cpu_to_le32(cases[i].control_len);
+        qtest_memwrite(vm.qts, out, &req, sizeof(req));
+        vmrpc_ring_add(ring, seg, ARRAY_SIZE(seg), false);
+        vmrpc_ring_kick(ring);
+        vmrpc_ring_wait(ring, &id, &len);
+        g_assert_cmpuint(len, ==, sizeof(struct vmrpc_resp));
+        g_assert_cmpuint(qtest_readl(vm.qts, in), ==, EINVAL);
+    }
+    g_assert_cmpuint(counter(vm.qts, BACKEND, "sockets_opened"), ==, 0);
+    g_assert_cmpuint(counter(vm.qts, BACKEND, "requests_malformed"), ==,
+                     ARRAY_SIZE(cases));
+    vm_quit(&vm);
+}
+
+/* --- chains that are wrong ------------------------------------------------- */
+
+typedef struct ChainPart {
+    uint32_t len;
+    bool write;
+    bool wild;                  /* an address that is no memory */
+} ChainPart;
+
+typedef struct BadChain {
+    const char *name;
+    unsigned num;
+    ChainPart part[5];
+} BadChain;
+
+static const BadChain bad_chains[] = {
+    { "readable part too short", 2, { { 39, false }, { 40, true } } },
+    { "readable parts too short", 3,
+      { { 20, false }, { 19, false }, { 40, true } } },
+    { "no readable part", 1, { { 40, true } } },
+    { "writable part too short", 2, { { 40, false }, { 39, true } } },
+    { "no writable part", 1, { { 40, false } } },
+    { "empty first", 3, { { 0, false }, { 40, false }, { 40, true } } },
+    { "empty last", 3, { { 40, false }, { 40, true }, { 0, true } } },
+    { "wrong order", 2, { { 40, true }, { 40, false } } },
+    { "alternating", 4,
+      { { 40, false }, { 40, true }, { 8, false }, { 8, true } } },
+    { "wild header", 2, { { 40, false, true }, { 40, true } } },
+    { "wild response", 2, { { 40, false }, { 40, true, true } } },
+    { "enormous", 2, { { 40, false }, { UINT32_MAX, true } } },
+};
+
+/* After a reset the device works again, and QEMU was there all the time. */
+static void assert_recovers(Vm *vm, uint64_t unwanted)
+{
+    vmrpc_driver_wait_broken(vm->d);
+    vmrpc_driver_start(vm->d, unwanted, EVENTS);
+    g_assert_cmphex(vmrpc_driver_status(vm->d) & VIRTIO_CONFIG_S_NEEDS_RESET,
+                    ==, 0);
+    guest_socket(vm->d, 1, SOCK_STREAM);
+    g_assert_cmpint(guest_close(vm->d, 1), ==, 0);
+}
+
+static void test_bad_chains(const void *data)
+{
+    const RingKind *kind = data;
+    Vm vm = vm_start(kind->options, kind->unwanted);
+    bool indirect = !(kind->unwanted & NO_INDIRECT);
+
+    for (unsigned i = 0; i < ARRAY_SIZE(bad_chains); i++) {
+        const BadChain *bad = &bad_chains[i];
+        uint64_t page = guest_alloc(&vm.guest->alloc, 4096);
+        const VmrpcArgs args = { .op = VMRPC_SOCKET, .sock = 5,
+                                 .arg = { SOCK_STREAM } };
+        VmrpcRing *ring = vmrpc_request_ring(vm.d, 0);
+        VmrpcSegment seg[5];
+        struct vmrpc_req req;
+        uint64_t pos = page;
+        uint32_t len;
+        uint16_t id;
+
+        vmrpc_fill_header(vm.d, &args, &req);
+        qtest_memwrite(vm.qts, page, &req, sizeof(req));
+        for (unsigned j = 0; j < bad->num; j++) {
+            seg[j].addr = bad->part[j].wild ? 1ull << 46 : pos;
+            seg[j].len = bad->part[j].len;
+            seg[j].write = bad->part[j].write;
+            pos += MIN(bad->part[j].len, 64);
+        }
+        vmrpc_ring_add(ring, seg, bad->num, indirect);
+        vmrpc_ring_kick(ring);
+        vmrpc_driver_wait_broken(vm.d);
+        g_assert_false(vmrpc_ring_get(ring, &id, &len));
+        assert_recovers(&vm, kind->unwanted);
+    }
+    g_assert_cmpuint(counter(vm.qts, BACKEND, "sockets_opened"), ==,
+                     ARRAY_SIZE(bad_chains));
+    vm_quit(&vm);
+}
+
+/* A header and a response of one byte a descriptor, and data of odd sizes. */
+static void test_chain_scattered(const void *data)
+{
+    const RingKind *kind = data;
+    Vm vm = vm_start(kind->options, kind->unwanted);
+    bool indirect = !(kind->unwanted & NO_INDIRECT);
+    VmrpcRing *ring = vmrpc_request_ring(vm.d, 0);
+    uint64_t page = guest_alloc(&vm.guest->alloc, 8192);
+    const VmrpcArgs args = { .op = VMRPC_SENDMSG, .sock = 1 };
+    int conn = guest_connect(vm.d, 1, PEER6);
+    VmrpcSegment seg[40 + 50 + 40];
+    unsigned num = 0;
+    struct vmrpc_req req;
+    char text[50 * 3], got[50 * 3];
+    uint32_t len;
+    uint16_t id;
+
+    vmrpc_fill_header(vm.d, &args, &req);
+    qtest_memwrite(vm.qts, page, &req, sizeof(req));
+    for (unsigned i = 0; i < sizeof(text); i++) {
+        text[i] = 'a' + i % 26;
+    }
+    qtest_memwrite(vm.qts, page + 1000, text, sizeof(text));
+    for (unsigned i = 0; i < 40; i++) {
+        seg[num++] = (VmrpcSegment) { page + i, 1, false };
+    }
+    for (unsigned i = 0; i < 50; i++) {
+        seg[num++] = (VmrpcSegment) { page + 1000 + 3 * i, 3, false };
+    }
+    for (unsigned i = 0; i < 40; i++) {
+        seg[num++] = (VmrpcSegment) { page + 4096 + 2 * i, 1, true };
+    }
+    vmrpc_ring_add(ring, seg, num, indirect);
+    vmrpc_ring_kick(ring);
+    vmrpc_ring_wait(ring, &id, &len);
+    g_assert_cmpuint(len, ==, sizeof(struct vmrpc_resp));
+    g_assert_cmpuint(qtest_readb(vm.qts, page + 4096), ==, 0);
+    g_assert_cmpuint(qtest_readb(vm.qts, page + 4096 + 2 * 4), ==,
+                     sizeof(text));
+    peer_read(conn, got, sizeof(got));
+    g_assert_cmpmem(got, sizeof(got), text, sizeof(text));
+    close(conn);
+    vm_quit(&vm);
+}
+
+/* The longest chain there may be, and one more. */
+static void test_chain_longest(const void *data)
+{
+    const RingKind *kind = data;
+    g_autofree char *options = g_strdup_printf("queue-size=1024%s%s",
+                                               *kind->options ? "," : "",
+                                               kind->options);
+    Vm vm = vm_start(options, kind->unwanted);
+    uint64_t page = guest_alloc(&vm.guest->alloc, 8192);
+    const VmrpcArgs args = { .op = VMRPC_SENDMSG, .sock = 1 };
+    g_autofree VmrpcSegment *seg = g_new0(VmrpcSegment, 1025);
+    int conn = guest_connect(vm.d, 1, PEER6);
+    struct vmrpc_req req;
+    uint8_t got[1022];
+    uint32_t len;
+    uint16_t id;
+
+    vmrpc_fill_header(vm.d, &args, &req);
+    qtest_memwrite(vm.qts, page, &req, sizeof(req));
+    qtest_memset(vm.qts, page + 100, 0x5a, 1023);
+    for (unsigned num = 1024; num <= 1025; num++) {
+        VmrpcRing *ring = vmrpc_request_ring(vm.d, 0);
+
+        seg[0] = (VmrpcSegment) { page, sizeof(req), false };
+        for (unsigned i = 1; i < num - 1; i++) {
+            seg[i] = (VmrpcSegment) { page + 100 + i, 1, false };
+        }
+        seg[num - 1] = (VmrpcSegment) { page + 4096,
+                                        sizeof(struct vmrpc_resp), true };
+        vmrpc_ring_add(ring, seg, num, true);
+        vmrpc_ring_kick(ring);
+        if (num == 1024) {
+            vmrpc_ring_wait(ring, &id, &len);
+            g_assert_cmpuint(qtest_readl(vm.qts, page + 4096), ==, 0);
+            g_assert_cmpuint(qtest_readl(vm.qts, page + 4100), ==,
+                             sizeof(got));
+            peer_read(conn, got, sizeof(got));
+        } else {
+            assert_recovers(&vm, kind->unwanted);
+        }
+    }
+    close(conn);
+    vm_quit(&vm);
+}
+
+/* Ways to spoil a split ring behind the back of vmrpc_ring_add(). */
+static void spoil_loop(Vm *vm, VmrpcRing *ring, uint64_t page)
+{
+    const VmrpcSegment seg[] = { { page, 40, false }, { page, 40, true } };
+
+    vmrpc_ring_add(ring, seg, 2, false);
+    /* The second descriptor has a next one: the first. */
+    qtest_writew(vm->qts, ring->pci.vq.desc + 16 + 12,
+                 VRING_DESC_F_NEXT | VRING_DESC_F_WRITE);
+    qtest_writew(vm->qts, ring->pci.vq.desc + 16 + 14, 1);
+}
+
+static void spoil_next(Vm *vm, VmrpcRing *ring, uint64_t page)
+{
+    const VmrpcSegment seg[] = { { page, 40, false }, { page, 40, true } };
+
+    vmrpc_ring_add(ring, seg, 2, false);
+    qtest_writew(vm->qts, ring->pci.vq.desc + 14, 0xfffe);
+}
+
+static void spoil_head(Vm *vm, VmrpcRing *ring, uint64_t page)
+{
+    const VmrpcSegment seg[] = { { page, 40, false }, { page, 40, true } };
+
+    vmrpc_ring_add(ring, seg, 2, false);
+    qtest_writew(vm->qts, ring->pci.vq.avail + 4, ring->pci.vq.size);
+}
+
+static void spoil_index(Vm *vm, VmrpcRing *ring, uint64_t page)
+{
+    qtest_writew(vm->qts, ring->pci.vq.avail + 2, ring->pci.vq.size + 1);
+    ring->avail_idx = ring->pci.vq.size + 1;
+    ring->added = ring->avail_idx;
+}
+
+static void spoil_table_size(Vm *vm, VmrpcRing *ring, uint64_t page)
+{
+    const VmrpcSegment seg[] = { { page, 40, false }, { page, 40, true } };
+
+    vmrpc_ring_add(ring, seg, 2, true);
+    qtest_writel(vm->qts, ring->pci.vq.desc + 8, 31);
+}
+
+static void spoil_table_empty(Vm *vm, VmrpcRing *ring, uint64_t page)
+{
+    const VmrpcSegment seg[] = { { page, 40, false }, { page, 40, true } };
+
+    vmrpc_ring_add(ring, seg, 2, true);
+    qtest_writel(vm->qts, ring->pci.vq.desc + 8, 0);
+}
+
+static void spoil_table_loop(Vm *vm, VmrpcRing *ring, uint64_t page)
+{
+    const VmrpcSegment seg[] = { { page, 40, false }, { page, 40, true } };
+    uint64_t table;
+
+    vmrpc_ring_add(ring, seg, 2, true);
+    table = qtest_readq(vm->qts, ring->pci.vq.desc);
+    qtest_writew(vm->qts, table + 16 + 12,
+                 VRING_DESC_F_NEXT | VRING_DESC_F_WRITE);
+    qtest_writew(vm->qts, table + 16 + 14, 1);
+}
+
+static void spoil_table_nested(Vm *vm, VmrpcRing *ring, uint64_t page)
+{
+    const VmrpcSegment seg[] = { { page, 48, false }, { page, 40, true } };
+    uint64_t table;
+
+    vmrpc_ring_add(ring, seg, 2, true);
+    table = qtest_readq(vm->qts, ring->pci.vq.desc);
+    qtest_writew(vm->qts, table + 12, VRING_DESC_F_INDIRECT);
+}
+
+static void spoil_table_wild(Vm *vm, VmrpcRing *ring, uint64_t page)
+{
+    const VmrpcSegment seg[] = { { page, 40, false }, { page, 40, true } };
+
+    vmrpc_ring_add(ring, seg, 2, true);
+    qtest_writeq(vm->qts, ring->pci.vq.desc, 1ull << 46);
+}
+
+static void test_bad_rings(void)
+{
+    static void (*const spoil[])(Vm *, VmrpcRing *, uint64_t) = {
+        spoil_loop, spoil_next, spoil_head, spoil_index, spoil_table_size,
+        spoil_table_loop, spoil_table_nested, spoil_table_wild,
+        spoil_table_empty,
+    };
+    Vm vm = vm_start("", 0);
+    uint64_t page = guest_alloc(&vm.guest->alloc, 4096);
+
+    for (unsigned i = 0; i < ARRAY_SIZE(spoil); i++) {
+        VmrpcRing *ring = vmrpc_request_ring(vm.d, 0);
+
+        spoil[i](&vm, ring, page);
+        vmrpc_ring_kick(ring);
+        assert_recovers(&vm, 0);
+    }
+    vm_quit(&vm);
+}
+
+/* Buffers for events that cannot hold one. */
+static void test_bad_event_buffers(const void *data)
+{
+    const RingKind *kind = data;
+    g_autofree char *options = g_strdup_printf("address6=" VM6 "%s%s",
+                                               *kind->options ? "," : "",
+                                               kind->options);
+    Vm vm = vm_boot(options, "");
+    const VmrpcSegment bad[] = {
+        { 0, sizeof(struct vmrpc_event) - 1, true },
+        { 0, sizeof(struct vmrpc_event), false },
+        { 0, 0, true },
+    };
+
+    for (unsigned i = 0; i < ARRAY_SIZE(bad); i++) {
+        VmrpcSegment seg = bad[i];
+        uint16_t port;
+        int conn;
+
+        vmrpc_driver_start(vm.d, kind->unwanted, 0);
+        seg.addr = vm.d->event_buf;
+        vmrpc_ring_add(&vm.d->ring[0], &seg, 1, false);
+        vmrpc_ring_kick(&vm.d->ring[0]);
+        port = guest_listen(vm.d, 1);
+        conn = peer_connect(SOCK_STREAM, PEER6, VM6, port);
+        assert_recovers(&vm, kind->unwanted);
+        peer_wait_end(conn);
+        close(conn);
+    }
+    vm_quit(&vm);
+}
+
+/* An event in pieces. */
+static void test_event_scattered(void)
+{
+    Vm vm = vm_boot("address6=" VM6, "");
+    VmrpcRing *ring;
+    VmrpcSegment seg[24];
+    uint32_t len;
+    uint16_t id, port;
+    uint64_t page;
+    int conn;
+
+    vmrpc_driver_start(vm.d, 0, 0);
+    ring = &vm.d->ring[VMRPC_QUEUE_EVENT];
+    page = guest_alloc(&vm.guest->alloc, 4096);
+    for (unsigned i = 0; i < ARRAY_SIZE(seg); i++) {
+        seg[i] = (VmrpcSegment) { page + 2 * i, 1, true };
+    }
+    vmrpc_ring_add(ring, seg, ARRAY_SIZE(seg), true);
+    vmrpc_ring_kick(ring);
+    port = guest_listen(vm.d, 7);
+    conn = peer_connect(SOCK_STREAM, PEER6, VM6, port);
+    vmrpc_ring_wait(ring, &id, &len);
+    g_assert_cmpuint(len, ==, sizeof(struct vmrpc_event));
+    g_assert_cmpuint(qtest_readb(vm.qts, page), ==, 7);
+    g_assert_cmpuint(qtest_readb(vm.qts, page + 2 * 8), ==, VMRPC_IN);
+    close(conn);
+    vm_quit(&vm);
+}
+
+/* --- reset ----------------------------------------------------------------- */
+
+static void test_reset_closes(void)
+{
+    Vm vm = vm_boot("address6=" VM6, "");
+    unsigned fds = 0;
+
+    for (unsigned round = 0; round < 3; round++) {
+        uint16_t port;
+        int conn, incoming, waiting;
+
+        vmrpc_driver_start(vm.d, 0, EVENTS);
+        /* What DNS opens towards its server stays open. */
+        guest_resolve(vm.d, PEER6);
+        if (!round) {
+            fds = count_fds(vm.qts);
+        }
+        g_assert_cmpuint(count_fds(vm.qts), ==, fds);
+        conn = guest_connect(vm.d, 1, PEER6);
+        port = guest_listen(vm.d, 2);
+        incoming = peer_connect(SOCK_STREAM, PEER6, VM6, port);
+        guest_accept(vm.d, 2, 3);
+        waiting = peer_connect(SOCK_STREAM, PEER6, VM6, port);
+        guest_socket(vm.d, 4, SOCK_DGRAM);
+        g_assert_cmpuint(count_fds(vm.qts), ==, fds + 4);
+
+        qvirtio_reset(&vm.d->dev->vdev);
+        peer_wait_end(conn);
+        peer_wait_end(incoming);
+        peer_wait_end(waiting);
+        g_assert_cmpuint(counter(vm.qts, BACKEND, "sockets_opened"), ==,
+                         counter(vm.qts, BACKEND, "sockets_closed"));
+        close(conn);
+        close(incoming);
+        close(waiting);
+    }
+    vm_quit(&vm);
+}
+
+/* Whatever was in the rings is gone, and so are the sockets it made. */
+static void test_reset_in_flight(const void *data)
+{
+    const RingKind *kind = data;
+    g_autofree char *options = g_strdup_printf("queue-size=256%s%s",
+                                               *kind->options ? "," : "",
+                                               kind->options);
+    Vm vm = vm_boot(options, "");
+
+    for (unsigned round = 0; round < 20; round++) {
+        vmrpc_driver_start(vm.d, kind->unwanted, EVENTS);
+        for (unsigned i = 0; i < 80; i++) {
+            VmrpcPending pending;
+
+            vmrpc_submit(vm.d, &(VmrpcArgs) {
+                .op = VMRPC_SOCKET, .sock = i, .arg = { SOCK_STREAM },
+            }, &pending);
+        }
+        vmrpc_ring_kick(vmrpc_request_ring(vm.d, 0));
+        qvirtio_reset(&vm.d->dev->vdev);
+        g_assert_cmpuint(counter(vm.qts, BACKEND, "sockets_opened"), ==,
+                         counter(vm.qts, BACKEND, "sockets_closed"));
+    }
+    vmrpc_driver_start(vm.d, kind->unwanted, EVENTS);
+    guest_socket(vm.d, 1, SOCK_STREAM);
+    vm_quit(&vm);
+}
+
+static void test_reset_machine(void)
+{
+    Vm vm = vm_start("", 0);
+    int conn;
+
+    for (unsigned round = 0; round < 2; round++) {
+        conn = guest_connect(vm.d, 1, PEER6);
+        converse(vm.d, 1, conn);
+        qtest_system_reset(vm.qts);
+        peer_wait_end(conn);
+        close(conn);
+        vmrpc_driver_remap(vm.d);
+        vmrpc_driver_start(vm.d, 0, EVENTS);
+    }
+    round_trip(vm.d, PEER6);
+    vm_quit(&vm);
+}
+
+/*
+ * A broken request right before a reset: the thread that reports the error
+ * must not wait for the one that waits for it.
+ */
+static void test_reset_broken(void)
+{
+    Vm vm = vm_boot("", "");
+
+    for (unsigned round = 0; round < 50; round++) {
+        VmrpcSegment seg = { .len = 8 };
+
+        vmrpc_driver_setup(vm.d, 0);
+        vmrpc_driver_go(vm.d);
+        seg.addr = vm.d->event_buf;
+        vmrpc_ring_add(vmrpc_request_ring(vm.d, 0), &seg, 1, false);
+        vmrpc_ring_kick(vmrpc_request_ring(vm.d, 0));
+        qvirtio_reset(&vm.d->dev->vdev);
+    }
+    vmrpc_driver_start(vm.d, 0, EVENTS);
+    guest_socket(vm.d, 1, SOCK_STREAM);
+    vm_quit(&vm);
+}
+
+/* Kicks before DRIVER_OK and without queues. */
+static void test_kick_early(void)
+{
+    Vm vm = vm_boot("", "");
+    const VmrpcArgs args = { .op = VMRPC_SOCKET, .sock = 1,
+                             .arg = { SOCK_STREAM } };
+    VmrpcPending pending;
+    QVirtioDevice *vdev = &vm.d->dev->vdev;
+
+    vmrpc_driver_setup(vm.d, 0);
+    vmrpc_submit(vm.d, &args, &pending);
+    vdev->bus->virtqueue_kick(vdev, &vmrpc_request_ring(vm.d, 0)->pci.vq);
+    vmrpc_driver_go(vm.d);
+    g_assert_cmpint(vmrpc_finish(vm.d, &args, &pending).error, ==, 0);
+
+    qvirtio_reset(vdev);
+    vdev->bus->virtqueue_kick(vdev, &vmrpc_request_ring(vm.d, 0)->pci.vq);
+    vdev->bus->virtqueue_kick(vdev, &vm.d->ring[0].pci.vq);
+    settle(vm.qts);
+    vmrpc_driver_start(vm.d, 0, EVENTS);
+    guest_socket(vm.d, 1, SOCK_STREAM);
+    vm_quit(&vm);
+}
+
+/* QEMU has no descriptors left when the driver starts the device. */
+static void test_start_fails(void)
+{
+    Vm vm = vm_boot("", "");
+    struct rlimit old, none;
+    int ret;
+
+    vmrpc_driver_setup(vm.d, 0);
+    ret = prlimit(qtest_pid(vm.qts), RLIMIT_NOFILE, NULL, &old);
+    g_assert_cmpint(ret, ==, 0);
+    none = (struct rlimit) { .rlim_cur = 3, .rlim_max = old.rlim_max };
+    ret = prlimit(qtest_pid(vm.qts), RLIMIT_NOFILE, &none, NULL);
+    g_assert_cmpint(ret, ==, 0);
+    vm.d->dev->vdev.bus->set_status(&vm.d->dev->vdev,
+                                    vmrpc_driver_status(vm.d) |
+                                    VIRTIO_CONFIG_S_DRIVER_OK);
+    vmrpc_driver_wait_broken(vm.d);
+    ret = prlimit(qtest_pid(vm.qts), RLIMIT_NOFILE, &old, NULL);
+    g_assert_cmpint(ret, ==, 0);
+    assert_recovers(&vm, 0);
+    vmrpc_driver_start(vm.d, 0, EVENTS);
+    round_trip(vm.d, PEER6);
+    vm_quit(&vm);
+}
+
+static void test_stop_cont(void)
+{
+    Vm vm = vm_start("address6=" VM6, 0);
+    int conn = guest_connect(vm.d, 1, PEER6);
+    const VmrpcArgs args = { .op = VMRPC_SOCKET, .sock = 2,
+                             .arg = { SOCK_STREAM } };
+    VmrpcPending pending;
+    struct vmrpc_event event;
+    char buf[8];
+    uint16_t id;
+    uint32_t len;
+
+    converse(vm.d, 1, conn);
+    qtest_qmp_assert_success(vm.qts, "{ 'execute': 'stop' }");
+    g_assert_cmpint(write(conn, "more", 4), ==, 4);
+    vmrpc_submit(vm.d, &args, &pending);
+    settle(vm.qts);
+    g_assert_false(vmrpc_take_event(vm.d, &event));
+    g_assert_false(vmrpc_ring_get(vmrpc_request_ring(vm.d, 0), &id, &len));
+    qtest_qmp_assert_success(vm.qts, "{ 'execute': 'cont' }");
+    g_assert_cmpint(vmrpc_finish(vm.d, &args, &pending).error, ==, 0);
+    vmrpc_wait_ready(vm.d, 1, VMRPC_IN);
+    guest_recv(vm.d, 1, buf, 4);
+    g_assert_cmpmem(buf, 4, "more", 4);
+    close(conn);
+    vm_quit(&vm);
+}
+
+/* --- plugging -------------------------------------------------------------- */
+
+static void test_unplug(void)
+{
+    QTestState *qts = qtest_init(COMMON_ARGS "-object iothread,id=io0");
+    unsigned fds = 0;
+
+    for (unsigned round = 0; round < 4; round++) {
+        Vm vm = { .qts = qts };
+        int conn;
+
+        vm.guest = vmrpc_guest_new(qts);
+        qtest_qmp_device_add(qts, "virtio-vmrpc-pci", "vmrpc",
+                             "{ 'addr': '4', 'dns': %s, 'policy': %s }",
+                             DNS6, policy_file);
+        vm.d = vmrpc_driver_new(vm.guest, SLOT);
+        vmrpc_driver_start(vm.d, 0, EVENTS);
+        conn = guest_connect(vm.d, 1, PEER6);
+        converse(vm.d, 1, conn);
+        g_assert_cmpint(write(conn, "unread", 6), ==, 6);
+        qpci_unplug_acpi_device_test(qts, "vmrpc", SLOT);
+        peer_wait_end(conn);
+        close(conn);
+        if (!round) {
+            fds = count_fds(qts);
+        }
+        g_assert_cmpuint(count_fds(qts), ==, fds);
+        vmrpc_driver_free(vm.d);
+        vmrpc_guest_free(vm.guest);
+    }
+    qtest_quit(qts);
+}
+
+/* --- inspection ------------------------------------------------------------ */
+
+static void test_inspect(void)
+{
+    Vm vm = vm_start("", 0);
+    g_autofree char *hmp = NULL, *queue = NULL;
+    QDict *resp;
+    QList *list;
+
+    resp = qtest_qmp_assert_success_ref(
+        vm.qts, "{ 'execute': 'x-query-virtio-status', 'arguments': "
+        "{ 'path': %s } }", BACKEND);
+    g_assert_cmpstr(qdict_get_str(resp, "name"), ==, "virtio-vmrpc");
+    g_assert_cmpint(qdict_get_int(resp, "device-id"), ==, VIRTIO_ID_VMRPC);
+    g_assert_cmpint(qdict_get_int(resp, "num-vqs"), ==, 2);
+    g_assert_true(qdict_get_bool(resp, "started"));
+    qobject_unref(resp);
+
+    resp = qtest_qmp(vm.qts, "{ 'execute': 'x-query-virtio' }");
+    list = qdict_get_qlist(resp, "return");
+    g_assert_cmpuint(qlist_size(list), ==, 1);
+    qobject_unref(resp);
+
+    hmp = qtest_hmp(vm.qts, "info virtio-status " BACKEND);
+    g_assert_nonnull(strstr(hmp, "virtio-vmrpc"));
+    g_assert_nonnull(strstr(hmp, "VMRPC_F_TRANSLATE"));
+    queue = qtest_hmp(vm.qts, "info virtio-queue-status " BACKEND " 1");
+    g_assert_nonnull(strstr(queue, "virtio-vmrpc"));
+    vm_quit(&vm);
+}
+
+static void test_counters(void)
+{
+    Vm vm = vm_start("", 0);
+    static const char *const zero[] = {
+        "requests_malformed", "sockets_refused_limit", "sockets_refused_host",
+        "refused_policy", "refused_builtin", "dropped_pool_full",
+        "dropped_dns_queue_full", "control_dropped", "connections_lost",
+    };
+
+    g_assert_cmpuint(counter(vm.qts, BACKEND, "requests"), ==, 0);
+    round_trip(vm.d, "::1");
+    g_assert_cmpuint(counter(vm.qts, BACKEND, "requests"), >, 5);
+    g_assert_cmpuint(counter(vm.qts, BACKEND, "sockets_opened"), ==, 2);
+    g_assert_cmpuint(counter(vm.qts, BACKEND, "sockets_closed"), ==, 2);
+    g_assert_cmpuint(counter(vm.qts, BACKEND, "events"), ==,
+                     vm.d->events_seen);
+    for (unsigned i = 0; i < ARRAY_SIZE(zero); i++) {
+        g_assert_cmpuint(counter(vm.qts, BACKEND, zero[i]), ==, 0);
+    }
+    vm_quit(&vm);
+}
+
+/* --- threads --------------------------------------------------------------- */
+
+static void test_two_devices(const void *data)
+{
+    const char *iothread = data;
+    g_autofree char *first = device_args(iothread);
+    Vm vm = { };
+    VmrpcDriver *other;
+    int conn, other_conn;
+
+    vm.qts = qtest_initf(COMMON_ARGS "-object iothread,id=io0 %s "
+                         "-device virtio-vmrpc-pci,id=other,addr=0x5,"
+                         "dns=" DNS6 ",policy=%s%s%s", first, policy_file,
+                         *iothread ? "," : "", iothread);
+    vm.guest = vmrpc_guest_new(vm.qts);
+    vm.d = vmrpc_driver_new(vm.guest, SLOT);
+    other = vmrpc_driver_new(vm.guest, SLOT + 1);
+    vmrpc_driver_start(vm.d, 0, EVENTS);
+    vmrpc_driver_start(other, NO_INDIRECT, EVENTS);
+    other->gen = 77;
+
+    conn = guest_connect(vm.d, 1, PEER6);
+    other_conn = guest_connect(other, 1, "::1");
+    converse(vm.d, 1, conn);
+    converse(other, 1, other_conn);
+    /* One device's reset is none of the other's business. */
+    qvirtio_reset(&vm.d->dev->vdev);
+    peer_wait_end(conn);
+    converse(other, 1, other_conn);
+    close(conn);
+    close(other_conn);
+    g_assert_cmpuint(counter(vm.qts, "/machine/peripheral/other/"
+                             "virtio-backend", "sockets_closed"), ==, 1);
+    vmrpc_driver_free(other);
+    vm_quit(&vm);
+}
+
+static unsigned count_iothreads(QTestState *qts, const char *prefix)
+{
+    QDict *resp = qtest_qmp(qts, "{ 'execute': 'query-iothreads' }");
+    const QListEntry *entry;
+    unsigned num = 0;
+
+    QLIST_FOREACH_ENTRY(qdict_get_qlist(resp, "return"), entry) {
+        QDict *dict = qobject_to(QDict, qlist_entry_obj(entry));
+
+        num += g_str_has_prefix(qdict_get_str(dict, "id"), prefix);
+    }
+    qobject_unref(resp);
+    return num;
+}
+
+/* A thread that was given is kept, and can go when the device has gone. */
+static void test_iothread_given(void)
+{
+    Vm vm = vm_boot("iothread=io0", "-object iothread,id=io0");
+    QDict *resp;
+
+    vmrpc_driver_start(vm.d, 0, EVENTS);
+    g_assert_cmpuint(count_iothreads(vm.qts, ""), ==, 1);
+    round_trip(vm.d, PEER6);
+    resp = qtest_qmp_assert_failure_ref(
+        vm.qts, "{ 'execute': 'object-del', 'arguments': { 'id': 'io0' } }");
+    qobject_unref(resp);
+    qpci_unplug_acpi_device_test(vm.qts, "vmrpc", SLOT);
+    qtest_qmp_assert_success(
+        vm.qts, "{ 'execute': 'object-del', 'arguments': { 'id': 'io0' } }");
+    vm_quit(&vm);
+}
+
+static void test_iothread_own(void)
+{
+    Vm vm = vm_start("", 0);
+
+    g_assert_cmpuint(count_iothreads(vm.qts, "vmrpc-iothread"), ==, 1);
+    round_trip(vm.d, PEER6);
+    qpci_unplug_acpi_device_test(vm.qts, "vmrpc", SLOT);
+    g_assert_cmpuint(count_iothreads(vm.qts, ""), ==, 0);
+    vm_quit(&vm);
+}
+
+/* --- migration ------------------------------------------------------------- */
+
+static char *migration_uri(const char *scheme, const char *name)
+{
+    return g_strdup_printf("%s:%s/%s", scheme, tmp_dir, name);
+}
+
+/* QEMU on the other host, waiting for a guest. */
+static QTestState *boot_destination(const char *options, const char *more)
+{
+    g_autofree char *device = device_args(options);
+    QTestState *qts;
+
+    if (away_ns < 0) {
+        away_ns = netns_new();
+        g_assert_cmpint(away_ns, >=, 0);
+        netns_add_address6(VM6);
+        netns_add_address6(PEER6);
+        netns_add_address6(DNS6);
+    }
+    netns_enter(away_ns);
+    qts = qtest_initf(COMMON_ARGS "%s %s -incoming defer", device, more);
+    netns_enter(home_ns);
+    return qts;
+}
+
+/* Waits for the end of a migration; true if it has succeeded. */
+static bool migration_wait(QTestState *qts)
+{
+    for (;;) {
+        QDict *resp = qtest_qmp_assert_success_ref(
+            qts, "{ 'execute': 'query-migrate' }");
+        const char *status = qdict_haskey(resp, "status")
+                             ? qdict_get_str(resp, "status") : "none";
+        bool completed = g_str_equal(status, "completed");
+        bool failed = g_str_equal(status, "failed");
+
+        qobject_unref(resp);
+        if (completed || failed) {
+            return completed;
+        }
+    }
+}
+
+static void migration_start(QTestState *qts, const char *command,
+                            const char *uri)
+{
+    qtest_qmp_assert_success(
+        qts, "{ 'execute': %s, 'arguments': { 'uri': %s } }", command, uri);
+}
+
+static bool is_running(QTestState *qts)
+{
+    QDict *resp = qtest_qmp_assert_success_ref(
+        qts, "{ 'execute': 'query-status' }");
+    bool running = qdict_get_bool(resp, "running");
+
+    qobject_unref(resp);
+    return running;
+}
+
+/* The guest goes on in @to; the source is gone afterwards. */
+static void vm_migrate(Vm *vm, QTestState *to)
+{
+    g_autofree char *uri = migration_uri("unix", "migration");
+
+    migration_start(to, "migrate-incoming", uri);
+    migration_start(vm->qts, "migrate", uri);
+    g_assert_true(migration_wait(vm->qts));
+    while (!is_running(to)) {
+        /* the destination starts the guest when it has loaded all of it */
+    }
+    qtest_quit(vm->qts);
+    vm->qts = to;
+    vmrpc_guest_moved(vm->guest, to);
+    g_unlink(uri + strlen("unix:"));
+}
+
+/* A server's clients find it where it has gone, under the same port. */
+static void test_migration_listener(const void *data)
+{
+    const RingKind *kind = data;
+    g_autofree char *options = g_strdup_printf("address6=" VM6 "%s%s",
+                                               *kind->options ? "," : "",
+                                               kind->options);
+    Vm vm = vm_start(options, kind->unwanted);
+    QTestState *to = boot_destination(options, "");
+    uint16_t port = guest_listen(vm.d, 1);
+    char buf[4];
+    int conn;
+
+    conn = peer_connect(SOCK_STREAM, PEER6, VM6, port);
+    guest_accept(vm.d, 1, 2);
+    close(conn);
+
+    vm_migrate(&vm, to);
+    netns_enter(away_ns);
+    conn = peer_connect(SOCK_STREAM, PEER6, VM6, port);
+    netns_enter(home_ns);
+    guest_accept(vm.d, 1, 3);
+    guest_send(vm.d, 3, "here", 4);
+    peer_read(conn, buf, 4);
+    g_assert_cmpmem(buf, 4, "here", 4);
+    close(conn);
+    /* The accepted connection of before has been lost. */
+    g_assert_cmpuint(vmrpc_wait_error(vm.d, 2), ==, ECONNRESET);
+    g_assert_cmpint(guest_close(vm.d, 2), ==, 0);
+    g_assert_cmpint(guest_close(vm.d, 3), ==, 0);
+    vm_quit(&vm);
+}
+
+static void test_migration_established(void)
+{
+    Vm vm = vm_start("", 0);
+    QTestState *to = boot_destination("", "");
+    int conn = guest_connect(vm.d, 1, PEER6);
+    char buf[8];
+    VmrpcReply r;
+
+    converse(vm.d, 1, conn);
+    vm_migrate(&vm, to);
+    peer_wait_end(conn);
+    g_assert_cmpuint(vmrpc_wait_error(vm.d, 1), ==, ECONNRESET);
+    g_assert_cmphex(vm.d->sock[1].ready & VMRPC_HUP, ==, VMRPC_HUP);
+    r = guest_recv_once(vm.d, 1, buf, sizeof(buf));
+    g_assert_cmpint(r.error, ==, 0);
+    g_assert_cmpuint(r.value, ==, 0);
+    r = vmrpc_call(vm.d, &(VmrpcArgs) {
+        .op = VMRPC_SENDMSG, .sock = 1, .out = "x", .out_len = 1,
+    });
+    g_assert_cmpint(r.error, ==, EPIPE);
+    g_assert_cmpuint(counter(vm.qts, BACKEND, "connections_lost"), ==, 1);
+    g_assert_cmpint(guest_close(vm.d, 1), ==, 0);
+    close(conn);
+
+    /* Handles, generations and names are as they were. */
+    guest_socket(vm.d, 1, SOCK_STREAM);
+    vm_quit(&vm);
+}
+
+/* Ports, peers and options of datagram sockets; the map of addresses. */
+static void test_migration_datagram(void)
+{
+    Vm vm = vm_start("address6=" VM6, 0);
+    QTestState *to = boot_destination("address6=" VM6, "");
+    struct sockaddr_in any = { .sin_family = AF_INET }, peer;
+    uint32_t value = cpu_to_le32(1);
+    uint16_t port = 0, peer_port = 0;
+    struct in_addr addr;
+    char buf[8];
+    VmrpcReply r;
+    int fd;
+
+    addr = guest_resolve(vm.d, PEER6);
+    netns_enter(away_ns);
+    fd = peer_bind(SOCK_DGRAM, PEER6, &peer_port);
+    netns_enter(home_ns);
+    peer = (struct sockaddr_in) {
+        .sin_family = AF_INET, .sin_port = htons(peer_port),
+        .sin_addr = addr,
+    };
+    guest_socket(vm.d, 1, SOCK_DGRAM);
+    r = guest_op_addr(vm.d, VMRPC_BIND, 1, &any);
+    port = r.addr.sin_port;
+    g_assert_cmpint(guest_op_addr(vm.d, VMRPC_CONNECT, 1, &peer).error, ==,
+                    0);
+    r = vmrpc_call(vm.d, &(VmrpcArgs) {
+        .op = VMRPC_SETSOCKOPT, .sock = 1,
+        .arg = { SOL_SOCKET, SO_BROADCAST }, .out = &value,
+        .out_len = sizeof(value),
+    });
+    g_assert_cmpint(r.error, ==, 0);
+
+    vm_migrate(&vm, to);
+    guest_send(vm.d, 1, "moved", 5);
+    peer_read(fd, buf, 5);
+    g_assert_cmpmem(buf, 5, "moved", 5);
+    r = guest_op_addr(vm.d, VMRPC_GETSOCKNAME, 1, NULL);
+    g_assert_cmpuint(r.addr.sin_port, ==, port);
+    r = guest_op_addr(vm.d, VMRPC_GETPEERNAME, 1, NULL);
+    g_assert_cmphex(r.addr.sin_addr.s_addr, ==, addr.s_addr);
+    g_assert_cmpuint(r.addr.sin_port, ==, peer.sin_port);
+    value = 0;
+    r = vmrpc_call(vm.d, &(VmrpcArgs) {
+        .op = VMRPC_GETSOCKOPT, .sock = 1,
+        .arg = { SOL_SOCKET, SO_BROADCAST }, .in = &value,
+        .in_len = sizeof(value),
+    });
+    g_assert_cmpint(r.error, ==, 0);
+    g_assert_cmpuint(le32_to_cpu(value), ==, 1);
+    close(fd);
+    vm_quit(&vm);
+}
+
+/* What the guest has in its configuration cannot change under it. */
+static void test_migration_refused(const void *data)
+{
+    const char *options = data;
+    g_autofree char *uri = migration_uri("unix", "migration");
+    g_autofree char *log = g_build_filename(tmp_dir, "log", NULL);
+    g_autofree char *more = g_strdup_printf("-D %s", log);
+    g_autofree char *text = NULL;
+    Vm vm = vm_start("", 0);
+    QTestState *to = boot_destination(options, more);
+    int conn = guest_connect(vm.d, 1, PEER6);
+    QDict *resp;
+
+    resp = qtest_qmp_assert_success_ref(
+        to, "{ 'execute': 'migrate-incoming', 'arguments': { 'uri': %s, "
+        "'exit-on-error': false } }", uri);
+    qobject_unref(resp);
+    migration_start(vm.qts, "migrate", uri);
+    g_assert_false(migration_wait(to));
+    resp = qtest_qmp_assert_success_ref(to, "{ 'execute': 'query-migrate' }");
+    text = g_strdup(qdict_get_try_str(resp, "error-desc") ?: "");
+    g_test_message("destination: %s", text);
+    g_assert_nonnull(strstr(text, "virtio-vmrpc"));
+    qobject_unref(resp);
+    qtest_quit(to);
+
+    /* The source may have finished its part; it can go on in any case. */
+    migration_wait(vm.qts);
+    qtest_qmp_assert_success(vm.qts, "{ 'execute': 'cont' }");
+    converse(vm.d, 1, conn);
+    close(conn);
+    vm_quit(&vm);
+}
+
+/* A stream as a file, to be spoilt. */
+static uint8_t *save_stream(Vm *vm, size_t *len)
+{
+    g_autofree char *uri = migration_uri("file", "stream");
+    char *data;
+    gsize size;
+
+    migration_start(vm->qts, "migrate", uri);
+    g_assert_true(migration_wait(vm->qts));
+    g_assert_true(g_file_get_contents(uri + strlen("file:"), &data, &size,
+                                      NULL));
+    *len = size;
+    return (uint8_t *)data;
+}
+
+/* Loads a stream; returns whether it was taken.  QEMU survives in any case. */
+static bool load_stream(const uint8_t *data, size_t len)
+{
+    g_autofree char *uri = migration_uri("file", "stream");
+    QTestState *to = boot_destination("address6=" VM6, "");
+    bool ok;
+
+    g_assert_true(g_file_set_contents(uri + strlen("file:"),
+                                      (const char *)data, len, NULL));
+    qtest_qmp_assert_success(
+        to, "{ 'execute': 'migrate-incoming', 'arguments': { 'uri': %s, "
+        "'exit-on-error': false } }", uri);
+    ok = migration_wait(to);
+    qtest_quit(to);
+    return ok;
+}
+
+static size_t find(const uint8_t *data, size_t len, const void *what,
+                   size_t what_len)
+{
+    const uint8_t *hit = memmem(data, len, what, what_len);
+
+    g_assert_nonnull(hit);
+    return hit - data;
+}
+
+typedef struct Corruption {
+    int offset;                 /* from the record of socket 1 */
+    uint32_t value;
+    bool accepted;              /* the device may make something of it */
+} Corruption;
+
+static const Corruption corruptions[] = {
+    { -4, 0x7fffffff },         /* number of sockets */
+    { -4, 0xffffffff },
+    { -4, 1000 },               /* more than there are in the stream */
+    { -36, 0x200000 },          /* number of mappings */
+    { -36, 0xffffffff },
+    { -36, 100 },
+    { -32, 0x01020304 },        /* virtual address of the only one */
+    { 0, 0xffffffff },          /* handle */
+    { 0, 16384 },
+    { 0, 2 },                   /* handle of the next record */
+    { 8, 0 },                   /* type */
+    { 8, SOCK_RAW },
+    { 8, SOCK_DGRAM, true },
+    { 12, 0xffffffff, true },   /* flags */
+    { 20, 0xffffffff, true },   /* backlog */
+    { 32, 33 },                 /* number of options */
+    { 32, 0xffffffff },
+    { 44, 257 },                /* length of the first option's value */
+    { 44, 0xffffffff },
+};
+
+static void test_migration_hostile(void)
+{
+    Vm vm = vm_start("address6=" VM6, 0);
+    uint32_t value = cpu_to_le32(1);
+    g_autofree uint8_t *stream = NULL;
+    size_t len, start, record;
+    uint8_t pattern[8];
+    VmrpcReply r;
+
+    guest_listen(vm.d, 1);
+    r = vmrpc_call(vm.d, &(VmrpcArgs) {
+        .op = VMRPC_SETSOCKOPT, .sock = 1,
+        .arg = { SOL_SOCKET, SO_KEEPALIVE }, .out = &value,
+        .out_len = sizeof(value),
+    });
+    g_assert_cmpint(r.error, ==, 0);
+    guest_socket(vm.d, 2, SOCK_DGRAM);
+    guest_resolve(vm.d, PEER6);
+    stream = save_stream(&vm, &len);
+    vm_quit(&vm);
+
+    start = find(stream, len, "/virtio-vmrpc", strlen("/virtio-vmrpc"));
+    stl_be_p(pattern, 1);
+    stl_be_p(pattern + 4, 0x5eed0001);
+    record = start + find(stream + start, len - start, pattern,
+                          sizeof(pattern));
+    g_assert_true(load_stream(stream, len));
+
+    /* Cut off: in the device's header, its rings, its sockets. */
+    g_assert_false(load_stream(stream, start + 20));
+    g_assert_false(load_stream(stream, (start + record) / 2));
+    g_assert_false(load_stream(stream, record - 30));
+    g_assert_false(load_stream(stream, record + 2));
+    g_assert_false(load_stream(stream, record + 100));
+
+    for (unsigned i = 0; i < ARRAY_SIZE(corruptions); i++) {
+        const Corruption *c = &corruptions[i];
+        uint32_t old = ldl_be_p(stream + record + c->offset);
+        bool ok;
+
+        stl_be_p(stream + record + c->offset, c->value);
+        ok = load_stream(stream, len);
+        stl_be_p(stream + record + c->offset, old);
+        if (ok && !c->accepted) {
+            g_test_message("offset %d value 0x%x was taken", c->offset,
+                           c->value);
+            g_test_fail();
+        }
+    }
+}
+
+/* --- main ------------------------------------------------------------------ */
+
+static void remove_tmp(void)
+{
+    GDir *dir = g_dir_open(tmp_dir, 0, NULL);
+    const char *name;
+
+    while ((name = g_dir_read_name(dir))) {
+        g_autofree char *path = g_build_filename(tmp_dir, name, NULL);
+
+        g_unlink(path);
+    }
+    g_dir_close(dir);
+    g_rmdir(tmp_dir);
+}
+
+static void add_for_kinds(const char *name, GTestDataFunc func, uint64_t must)
+{
+    for (unsigned i = 0; i < ARRAY_SIZE(ring_kinds); i++) {
+        g_autofree char *path = g_strdup_printf("/vmrpc/%s/%s", name,
+                                                ring_kinds[i].name);
+
+        if (!(ring_kinds[i].unwanted & must)) {
+            qtest_add_data_func(path, &ring_kinds[i], func);
+        }
+    }
+}
+
+static void add_tests(void)
+{
+    qtest_add_func("/vmrpc/properties/refused", test_properties_refused);
+    qtest_add_func("/vmrpc/properties/policy-text",
+                   test_properties_policy_text);
+    qtest_add_func("/vmrpc/properties/accepted", test_properties_accepted);
+    qtest_add_func("/vmrpc/config/default", test_config_default);
+    qtest_add_func("/vmrpc/config/given", test_config_given);
+    qtest_add_func("/vmrpc/config/auto-queues", test_config_auto_queues);
+    qtest_add_func("/vmrpc/config/no-translation",
+                   test_config_no_translation);
+    add_for_kinds("round-trip", test_round_trip, 0);
+    add_for_kinds("wrap", test_wrap, 0);
+    add_for_kinds("batch", test_batch, 0);
+    qtest_add_func("/vmrpc/bulk", test_bulk);
+    qtest_add_func("/vmrpc/queues/several", test_queues_several);
+    qtest_add_func("/vmrpc/queues/at-once", test_queues_at_once);
+    qtest_add_func("/vmrpc/interrupt/intx", test_interrupt_intx);
+    qtest_add_func("/vmrpc/interrupt/msix", test_interrupt_msix);
+    qtest_add_func("/vmrpc/interrupt/event-idx", test_interrupt_event_idx);
+    add_for_kinds("events/starved", test_events_starved, 0);
+    qtest_add_func("/vmrpc/events/few-buffers", test_events_few_buffers);
+    qtest_add_func("/vmrpc/events/once", test_events_once);
+    qtest_add_func("/vmrpc/events/refused", test_events_refused);
+    qtest_add_func("/vmrpc/events/scattered", test_event_scattered);
+    qtest_add_func("/vmrpc/datagram", test_datagram);
+    qtest_add_func("/vmrpc/policy", test_policy);
+    qtest_add_func("/vmrpc/bad/requests", test_bad_requests);
+    qtest_add_func("/vmrpc/bad/headers", test_bad_headers);
+    add_for_kinds("bad/chains", test_bad_chains, 0);
+    qtest_add_func("/vmrpc/bad/rings", test_bad_rings);
+    add_for_kinds("bad/event-buffers", test_bad_event_buffers, 0);
+    add_for_kinds("chain/scattered", test_chain_scattered, 0);
+    add_for_kinds("chain/longest", test_chain_longest, NO_INDIRECT);
+    qtest_add_func("/vmrpc/reset/closes", test_reset_closes);
+    add_for_kinds("reset/in-flight", test_reset_in_flight, 0);
+    qtest_add_func("/vmrpc/reset/machine", test_reset_machine);
+    qtest_add_func("/vmrpc/reset/broken", test_reset_broken);
+    qtest_add_func("/vmrpc/kick-early", test_kick_early);
+    qtest_add_func("/vmrpc/start-fails", test_start_fails);
+    qtest_add_func("/vmrpc/stop-cont", test_stop_cont);
+    qtest_add_func("/vmrpc/unplug", test_unplug);
+    qtest_add_func("/vmrpc/inspect", test_inspect);
+    qtest_add_func("/vmrpc/counters", test_counters);
+    qtest_add_data_func("/vmrpc/two-devices/own-threads", "",
+                        test_two_devices);
+    qtest_add_data_func("/vmrpc/two-devices/one-thread", "iothread=io0",
+                        test_two_devices);
+    qtest_add_func("/vmrpc/iothread/given", test_iothread_given);
+    qtest_add_func("/vmrpc/iothread/own", test_iothread_own);
+    add_for_kinds("migration/listener", test_migration_listener, 0);
+    qtest_add_func("/vmrpc/migration/established",
+                   test_migration_established);
+    qtest_add_func("/vmrpc/migration/datagram", test_migration_datagram);
+    qtest_add_data_func("/vmrpc/migration/refused/pool4",
+                        "pool4=10.64.0.0/12", test_migration_refused);
+    qtest_add_data_func("/vmrpc/migration/refused/guest4",
+                        "guest4=192.0.0.3/29", test_migration_refused);
+    qtest_add_data_func("/vmrpc/migration/refused/max-sockets",
+                        "max-sockets=4", test_migration_refused);
+    qtest_add_func("/vmrpc/migration/hostile", test_migration_hostile);
+}
+
+static bool make_network(void)
+{
+    uint16_t port = DNS_PORT;
+
+    home_ns = netns_new();
+    if (home_ns < 0) {
+        return false;
+    }
+    away_ns = -1;
+    netns_add_address6(VM6);
+    netns_add_address6(PEER6);
+    netns_add_address6(DNS6);
+    netns_add_address4("192.0.2.99");
+    dns_fd = peer_bind(SOCK_DGRAM, DNS6, &port);
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    int ret;
+
+    g_test_init(&argc, &argv, NULL);
+    if (!make_network()) {
+        printf("1..0 # SKIP no network namespace: %s\n", strerror(errno));
+        return 0;
+    }
+    tmp_dir = g_dir_make_tmp("vmrpc-test-XXXXXX", NULL);
+    policy_file = g_build_filename(tmp_dir, "policy", NULL);
+    g_assert_true(g_file_set_contents(policy_file, "allow ::1\nallow host\n",
+                                      -1, NULL));
+    add_tests();
+    ret = g_test_run();
+    remove_tmp();
+    g_free(policy_file);
+    g_free(tmp_dir);
+    return ret;
+}

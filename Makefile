@@ -3,19 +3,21 @@
 #   make            build what is configured (the full shape if nothing is)
 #   make lean       the small QEMU that make run and make check use
 #   make full       QEMU with everything it finds; what make install installs
-#   make asan       lean, with sanitizers
+#   make asan       lean, with sanitizers, and our qtests
 #   make deps       install the Debian packages that are missing [SECTIONS=]
-#   make run        boot a guest on vmmnet
+#   make run        boot a guest on vmmnet [RUN="options"] [DISK=image.qcow2]
 #   make check      every test; make check-quick: those that take seconds
 #   make bench      measure [BENCH=name]
 #   make install    [DESTDIR=], into ./configure's --prefix
 #   make clean      drop the builds; make distclean: and everything fetched
+#
+# run, check and bench install the packages they need first.
 
 PYTHON  ?= /usr/bin/python3
 RUN     ?=
-BENCH   ?=
+DISK    ?=
+BENCH   ?= vmrpc
 DESTDIR ?=
-QUICK   ?= unit qtest
 SECTIONS ?=
 export PYTHON
 export PYTHONPATH := $(CURDIR)/control$(if $(PYTHONPATH),:$(PYTHONPATH))
@@ -42,7 +44,7 @@ lean: $(LEAN)/build.ninja
 	$(build) $(LEAN) qemu-system-x86_64 qemu-img
 
 asan: $(ASAN)/build.ninja
-	$(build) $(ASAN) qemu-system-x86_64
+	$(build) $(ASAN) qemu-system-x86_64 vmmnet-qtests
 
 $(FULL)/build.ninja: $(source) ; @./configure --reuse
 $(LEAN)/build.ninja: $(source) ; @./configure --lean --reuse
@@ -50,13 +52,23 @@ $(ASAN)/build.ninja: $(source) ; @./configure --sanitize --reuse
 
 deps: ; @qemu/deps $(SECTIONS)
 
-run: lean ; @$(PYTHON) -m vmmnet.run $(RUN)
+run:
+	@qemu/deps build run
+	@$(MAKE) --no-print-directory lean
+	@$(PYTHON) -m vmmnet.run $(if $(DISK),--disk "$(DISK)") $(RUN)
 
-check: lean ; @tests/run
+check:
+	@qemu/deps build run test
+	@$(MAKE) --no-print-directory lean
+	@$(MAKE) --no-print-directory asan
+	@tests/run
 
-check-quick: lean ; @tests/run $(QUICK)
+check-quick: lean ; @tests/run --quick
 
-bench: lean ; @bench/run $(BENCH)
+bench:
+	@qemu/deps build run bench
+	@$(MAKE) --no-print-directory lean
+	@bench/run $(BENCH)
 
 install: full
 	@DESTDIR=$(abspath $(DESTDIR)) $(PYTHON) qemu/build $(FULL) install

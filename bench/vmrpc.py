@@ -232,7 +232,7 @@ def _disturbance(samples: Samples) -> str:
     median, most = statistics.median(samples.others), max(samples.others)
     text = f"other work took {median:.0%} of the machine, at most {most:.0%}"
     if median > _DISTURBED:
-        text += ": not idle, trust ratios more than values"
+        text += ": it was not idle, every value is rough"
     return text
 
 

@@ -196,6 +196,8 @@ static int call_listen(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (listen(s->fd, backlog) < 0) {
         return -errno;
     }
+    /* It may have failed as a client before: no peer stays from that. */
+    vmrpc_sock_clear_peer(srv, s);
     s->listening = true;
     s->backlog = backlog;
     vmrpc_sock_refresh(srv, s);
@@ -236,14 +238,40 @@ static int disconnect_host(VmrpcServer *srv, VmrpcSock *s)
     }
     vmrpc_sock_clear_peer(srv, s);
     s->listening = false;
+    if (s->arriving) {
+        /* It shall not come back when the socket has arrived. */
+        s->arriving->flags &= ~(VMRPC_SAVED_CONNECTED | VMRPC_SAVED_RESOLVER |
+                                VMRPC_SAVED_LISTENING);
+    }
     return 0;
+}
+
+/*
+ * Takes the peer from a datagram socket that gets another one.  With its peer
+ * it loses a port that it did not ask for by number: put that back.
+ */
+static int disconnect_keep_port(VmrpcServer *srv, VmrpcSock *s)
+{
+    struct sockaddr_in before, after;
+    int ret = local_address(srv, s, &before);
+
+    if (ret == 0) {
+        ret = disconnect_host(srv, s);
+    }
+    if (ret == 0 && s->bound) {
+        ret = local_address(srv, s, &after);
+        if (ret == 0 && after.sin_port != before.sin_port) {
+            ret = vmrpc_host_bind(srv, s, before.sin_port);
+        }
+    }
+    return ret;
 }
 
 static int connect_resolver(VmrpcServer *srv, VmrpcSock *s,
                             const struct sockaddr_in *peer, VmrpcCall *call)
 {
     if (s->type == SOCK_DGRAM) {
-        int ret = s->connected ? disconnect_host(srv, s) : 0;
+        int ret = s->connected ? disconnect_keep_port(srv, s) : 0;
 
         if (ret < 0) {
             return ret;
@@ -293,6 +321,7 @@ static int call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     ret = connect(s->fd, (struct sockaddr *)&ss, len) < 0 ? -errno : 0;
     if (ret == 0 || ret == -EINPROGRESS) {
         vmrpc_sock_set_peer(srv, s, &peer);
+        s->listening = false;   /* the host knows better */
         local_address(srv, s, &call->result);
     }
     vmrpc_sock_refresh(srv, s);
@@ -656,6 +685,8 @@ static int call_shutdown(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         s->shut_wr |= how != SHUT_RD;
     } else if (shutdown(s->fd, how) < 0) {
         return -errno;
+    } else if (how != SHUT_WR) {
+        s->listening = false;   /* this is how Linux ends it */
     }
     vmrpc_sock_refresh(srv, s);
     return 0;

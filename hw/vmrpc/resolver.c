@@ -477,6 +477,7 @@ static bool parse_servers(const char *const *names, DnsServer *servers,
             return false;
         }
         if (!dns_server_parse(*names, &servers[*count], errp)) {
+            g_prefix_error(errp, "dns=%s: ", *names);
             return false;
         }
         (*count)++;

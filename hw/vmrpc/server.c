@@ -594,6 +594,9 @@ static bool load_policy(VmrpcServer *srv, GError **errp)
         return false;
     }
     srv->policy = vmrpc_policy_parse(text, len, srv->config.policy_file, errp);
+    if (!srv->policy) {
+        g_prefix_error(errp, "policy=");
+    }
     return srv->policy;
 }
 

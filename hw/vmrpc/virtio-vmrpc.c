@@ -43,9 +43,6 @@
 /* Requests executed before the other queues and the sockets get their turn. */
 #define REQUEST_BATCH           64
 
-/* Event buffers that the guest may post. */
-#define EVENT_QUEUE_SIZE        256
-
 /* What programs that ask the guest's interface are told. */
 #define GUEST_MTU               65535
 
@@ -152,12 +149,10 @@ static void handle_request(VirtIODevice *vdev, VirtQueue *vq)
 {
     VirtIOVmrpc *s = VIRTIO_VMRPC(vdev);
 
-    if (!s->ioeventfd_disabled && !s->ioeventfd_started) {
+    if (!s->ioeventfd_started) {
         /* Some guests kick before DRIVER_OK: start, the kick is not lost. */
         virtio_device_start_ioeventfd(vdev);
-        if (!s->ioeventfd_disabled) {
-            return;
-        }
+        return;
     }
     process_queue(s, vq);
 }
@@ -166,8 +161,11 @@ static void handle_event(VirtIODevice *vdev, VirtQueue *vq)
 {
     VirtIOVmrpc *s = VIRTIO_VMRPC(vdev);
 
-    if (s->ioeventfd_started || s->ioeventfd_disabled) {
-        s->event_starved = false;
+    if (s->ioeventfd_started) {
+        if (s->event_starved) {
+            s->event_starved = false;
+            virtio_queue_set_notification(vq, 0);
+        }
         flush_events(s);
     }
 }
@@ -294,14 +292,10 @@ static int virtio_vmrpc_start_ioeventfd(VirtIODevice *vdev)
 
     ret = k->set_guest_notifiers(qbus->parent, queue_count(s), true);
     if (ret < 0) {
-        error_report("virtio-vmrpc: cannot set guest notifiers: %s",
-                     strerror(-ret));
         goto err;
     }
     ret = set_host_notifiers(s);
     if (ret < 0) {
-        error_report("virtio-vmrpc: cannot set host notifiers: %s",
-                     strerror(-ret));
         goto err_guest_notifiers;
     }
     s->ioeventfd_starting = false;
@@ -313,8 +307,13 @@ static int virtio_vmrpc_start_ioeventfd(VirtIODevice *vdev)
 err_guest_notifiers:
     k->set_guest_notifiers(qbus->parent, queue_count(s), false);
 err:
-    s->ioeventfd_disabled = true;
     s->ioeventfd_starting = false;
+    /*
+     * Without notifiers nobody would tell the guest of readiness: it has to
+     * know that the device does not work.  It may reset it and try again.
+     */
+    virtio_error(vdev, "virtio-vmrpc: cannot start, no notifiers: %s",
+                 strerror(-ret));
     return ret;
 }
 
@@ -358,6 +357,8 @@ static uint64_t virtio_vmrpc_get_features(VirtIODevice *vdev,
     if (s->translate) {
         virtio_add_feature(&features, VMRPC_F_TRANSLATE);
     }
+    /* A single queue cannot be taken away from the IOThread. */
+    virtio_clear_feature(&features, VIRTIO_F_RING_RESET);
     return features;
 }
 
@@ -366,7 +367,6 @@ static void virtio_vmrpc_reset(VirtIODevice *vdev)
     VirtIOVmrpc *s = VIRTIO_VMRPC(vdev);
 
     assert(!s->ioeventfd_started);
-    s->ioeventfd_disabled = false;
     s->event_starved = false;
     trace_virtio_vmrpc_reset(s, vmrpc_server_sockets(s->server));
     vmrpc_server_reset(s->server);
@@ -581,14 +581,14 @@ static const VMStateDescription vmstate_virtio_vmrpc = {
 
 /* --- properties ---------------------------------------------------------------- */
 
-static bool parse_addr4(const char *name, const char *value,
-                        struct in_addr *addr, Error **errp)
+/* Can a guest have, or talk to, this address over its network? */
+static bool is_unicast4(struct in_addr addr)
 {
-    if (inet_pton(AF_INET, value, addr) != 1) {
-        error_setg(errp, "%s=%s is not an IPv4 address", name, value);
-        return false;
-    }
-    return true;
+    uint32_t host = ntohl(addr.s_addr);
+
+    return host >> IN_CLASSA_NSHIFT != 0 &&
+           host >> IN_CLASSA_NSHIFT != IN_LOOPBACKNET &&
+           host < INADDR_UNSPEC_GROUP;
 }
 
 static bool parse_prefix4(const char *name, const char *value,
@@ -607,6 +607,22 @@ static bool parse_prefix4(const char *name, const char *value,
         return false;
     }
     *len = bits;
+    return true;
+}
+
+static bool parse_guest4(VirtIOVmrpc *s, VmrpcServerConfig *config,
+                         Error **errp)
+{
+    const char *value = s->guest4 ?: "192.0.0.2";
+
+    if (!parse_prefix4("guest4", value, 29, &config->guest4,
+                       &config->guest4_prefix, errp)) {
+        return false;
+    }
+    if (!is_unicast4(config->guest4)) {
+        error_setg(errp, "guest4=%s is not an IPv4 unicast address", value);
+        return false;
+    }
     return true;
 }
 
@@ -660,7 +676,7 @@ static bool parse_nat64(VirtIOVmrpc *s, VmrpcServerConfig *config,
 static bool parse_resolver(VirtIOVmrpc *s, VmrpcServerConfig *config,
                            Error **errp)
 {
-    const char *value = s->resolver4 ?: s->translate ? "192.0.0.1" : NULL;
+    const char *value = s->resolver4 ?: "192.0.0.1";
 
     if (!s->translate && (s->resolver4 || s->dns)) {
         error_setg(errp, "%s=%s has no use with translate=off: the guest then "
@@ -669,7 +685,24 @@ static bool parse_resolver(VirtIOVmrpc *s, VmrpcServerConfig *config,
                    s->resolver4 ?: s->dns);
         return false;
     }
-    return !value || parse_addr4("resolver4", value, &config->resolver4, errp);
+    if (!s->translate) {
+        return true;
+    }
+    if (s->dns && !*s->dns) {
+        error_setg(errp, "dns= names no server; leave it out for those of the "
+                   "host");
+        return false;
+    }
+    if (inet_pton(AF_INET, value, &config->resolver4) != 1 ||
+        !is_unicast4(config->resolver4)) {
+        error_setg(errp, "resolver4=%s is not an IPv4 unicast address", value);
+        return false;
+    }
+    if (config->resolver4.s_addr == config->guest4.s_addr) {
+        error_setg(errp, "resolver4=%s is the same address as guest4", value);
+        return false;
+    }
+    return true;
 }
 
 static bool parse_properties(VirtIOVmrpc *s, VmrpcServerConfig *config,
@@ -685,18 +718,15 @@ static bool parse_properties(VirtIOVmrpc *s, VmrpcServerConfig *config,
                    VMRPC_SOCKETS_MAX);
         return false;
     }
-    if (s->queue_size < 16 || s->queue_size > VIRTQUEUE_MAX_SIZE ||
-        !is_power_of_2(s->queue_size)) {
-        error_setg(errp, "queue-size=%u is not a power of two in 16..%u",
-                   s->queue_size, VIRTQUEUE_MAX_SIZE);
+    if (s->nat64_prefix && !s->translate) {
+        error_setg(errp, "nat64-prefix=%s has no use with translate=off",
+                   s->nat64_prefix);
         return false;
     }
     config->translate = s->translate;
     config->max_sockets = s->max_sockets;
     config->policy_file = s->policy;
-    return parse_address6(s, config, errp) &&
-           parse_prefix4("guest4", s->guest4 ?: "192.0.0.2", 29,
-                         &config->guest4, &config->guest4_prefix, errp) &&
+    return parse_address6(s, config, errp) && parse_guest4(s, config, errp) &&
            parse_prefix4("pool4", s->pool4 ?: "198.18.0.0/15", 0,
                          &config->pool4, &config->pool4_prefix, errp) &&
            parse_resolver(s, config, errp) && parse_nat64(s, config, errp);
@@ -803,9 +833,10 @@ static void virtio_vmrpc_device_realize(DeviceState *dev, Error **errp)
         return;
     }
     virtio_init(vdev, VIRTIO_ID_VMRPC, sizeof(struct vmrpc_config));
-    s->event_vq = virtio_add_queue(vdev, EVENT_QUEUE_SIZE, handle_event);
+    /* QEMU 10.0 makes every queue this large, whatever it is told. */
+    s->event_vq = virtio_add_queue(vdev, VIRTQUEUE_MAX_SIZE, handle_event);
     for (unsigned i = 0; i < s->num_queues; i++) {
-        virtio_add_queue(vdev, s->queue_size, handle_request);
+        virtio_add_queue(vdev, VIRTQUEUE_MAX_SIZE, handle_request);
     }
 }
 
@@ -821,6 +852,7 @@ static void virtio_vmrpc_device_unrealize(DeviceState *dev)
     drop_context(s);
     vmrpc_server_free(s->server);
     s->server = NULL;
+    drop_saved(s);              /* of a migration that failed half-way */
 }
 
 /* qom-get PATH counters: everything that was counted, by name */
@@ -852,7 +884,6 @@ static const Property virtio_vmrpc_properties[] = {
                      IOThread *),
     DEFINE_PROP_UINT16("num-queues", VirtIOVmrpc, num_queues,
                        VIRTIO_VMRPC_AUTO_NUM_QUEUES),
-    DEFINE_PROP_UINT16("queue-size", VirtIOVmrpc, queue_size, 256),
     DEFINE_PROP_UINT32("max-sockets", VirtIOVmrpc, max_sockets, 16384),
     DEFINE_PROP_BOOL("translate", VirtIOVmrpc, translate, true),
     DEFINE_PROP_STRING("address6", VirtIOVmrpc, address6),

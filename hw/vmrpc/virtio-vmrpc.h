@@ -38,7 +38,6 @@ struct VirtIOVmrpc {
     /* properties */
     IOThread *iothread;
     uint16_t num_queues;
-    uint16_t queue_size;
     uint32_t max_sockets;
     bool translate;
     char *address6;
@@ -60,7 +59,6 @@ struct VirtIOVmrpc {
     bool ioeventfd_started;
     bool ioeventfd_starting;
     bool ioeventfd_stopping;
-    bool ioeventfd_disabled;
 
     /* whoever runs the server: the IOThread while started */
     bool event_starved;

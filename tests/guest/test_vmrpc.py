@@ -641,7 +641,7 @@ def test_unplug_with_open_sockets(world: Lab) -> None:
     """The programs get errors, the guest lives, a new device works."""
     port = "pcie-root-port,id=rp0,chassis=1,slot=1"
     with world.guest(
-        ipv6=False, devices=[port, world.device(bus="rp0")], append="pcie_ports=native"
+        ipv6=False, devices=[port, world.device(bus="rp0")]
     ) as own:
         holder = own.spawn(["python3", "-c", COUNT_DOWN])
         holder.wait_output("connected")

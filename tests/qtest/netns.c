@@ -7,7 +7,8 @@
  *
  * A namespace is made with unshare(2): at once by root, inside a user
  * namespace of its own by anyone else, where the system allows that.
- * Addresses go to lo, which has no duplicate address detection to wait for.
+ * Addresses go to lo, which has no duplicate address detection, but the kernel
+ * takes a moment for a new one all the same.
  *
  * Peers are plain blocking sockets.  Each wait is a poll(2) with a timeout,
  * and running into it fails the test instead of hanging it.
@@ -76,6 +77,21 @@ static void parse6(const char *address, struct in6_addr *addr)
     g_assert_cmpint(inet_pton(AF_INET6, address, addr), ==, 1);
 }
 
+/* The kernel makes a new address usable a little later. */
+static void wait_usable6(int fd, const struct in6_addr *addr)
+{
+    struct sockaddr_in6 sin6 = {
+        .sin6_family = AF_INET6,
+        .sin6_addr = *addr,
+    };
+    gint64 end = g_get_monotonic_time() + NETNS_TIMEOUT_MS * 1000;
+
+    while (bind(fd, (struct sockaddr *)&sin6, sizeof(sin6)) < 0) {
+        g_assert_cmpint(errno, ==, EADDRNOTAVAIL);
+        g_assert_cmpint(g_get_monotonic_time(), <, end);
+    }
+}
+
 void netns_add_address6(const char *address)
 {
     AddressRequest req = { .prefix_len = 128, .ifindex = if_nametoindex("lo") };
@@ -85,6 +101,7 @@ void netns_add_address6(const char *address)
     parse6(address, &req.addr);
     ret = ioctl(fd, SIOCSIFADDR, &req);
     g_assert_cmpint(ret, ==, 0);
+    wait_usable6(fd, &req.addr);
     close(fd);
 }
 

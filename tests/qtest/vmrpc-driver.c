@@ -306,6 +306,12 @@ static void ring_setup(VmrpcDriver *d, uint16_t index)
         .used_wrap = true,
     };
     g_assert_cmpuint(vq->size, !=, 0);
+    if (d->ring_size) {
+        vq->size = d->ring_size;
+        qpci_io_writew(d->dev->pdev, d->dev->bar,
+                       common_cfg(d, offsetof(struct virtio_pci_common_cfg,
+                                              queue_size)), vq->size);
+    }
     bytes = qvring_size(vq->size, vq->align);
     ring->chain_len = g_new0(uint16_t, vq->size);
     vq->desc = guest_alloc(&d->guest->alloc, bytes);

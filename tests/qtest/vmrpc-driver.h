@@ -19,7 +19,7 @@
 #include "vmmnet/vmrpc.h"
 
 #define VMRPC_TEST_HANDLES      64      /* handles whose state is followed */
-#define VMRPC_TEST_TIMEOUT_US   (60 * G_USEC_PER_SEC)
+#define VMRPC_TEST_TIMEOUT_US   (30 * G_USEC_PER_SEC)
 
 /* The machine's memory and buses, as the driver of one device sees them. */
 typedef struct VmrpcGuest {
@@ -65,6 +65,7 @@ typedef struct VmrpcDriver {
     VmrpcRing *ring;            /* by queue number; [0] is for events */
     uint64_t event_buf;         /* one event a descriptor of ring[0] */
     uint32_t event_len;         /* what is posted for one event */
+    unsigned ring_size;         /* 0: what the device offers */
     uint32_t gen;               /* of all sockets */
     unsigned events_seen;
     VmrpcSockState sock[VMRPC_TEST_HANDLES];

@@ -284,7 +284,11 @@ static void test_listen(void)
     fx_fails(fx_addr_op(fx, VMRPC_BIND, 1, any, 0), EINVAL);
     close(fd);
 
-    /* dissolved, it listens no more */
+    /* shut down or dissolved, it listens no more */
+    fx_ok(fx_op(fx, VMRPC_SHUTDOWN, 0, SHUT_RDWR, 0));
+    fx_fails(fx_accept(fx, 0, 2, 1), EINVAL);
+    fx_ok(fx_op(fx, VMRPC_LISTEN, 0, 1, 0));
+    fx_fails(fx_accept(fx, 0, 2, 1), EAGAIN);
     fx_ok(fx_op(fx, VMRPC_CONNECT, 0, 0, 0));
     fx_fails(fx_accept(fx, 0, 2, 1), EINVAL);
     /* listen without bind: on the VM's address only */

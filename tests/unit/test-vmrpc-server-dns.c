@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The DNS proxy as a guest's sockets meet it, with a real upstream server */
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <linux/sockios.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/unit/server-fixture.h"
+
+#define TYPE_A      1
+#define TYPE_AAAA   28
+
+/* A guest with an upstream server of our own. */
+typedef struct Dns {
+    Fx *fx;
+    int fd;                     /* the server's socket */
+    unsigned queries;           /* seen by it */
+    bool silent;                /* keep the query instead of answering */
+    uint8_t kept[512];
+    ssize_t kept_len;
+    struct sockaddr_in6 kept_from;
+} Dns;
+
+/* Every name has the peer's address and no other. */
+static void reply(Dns *d, const uint8_t *query, ssize_t len,
+                  const struct sockaddr_in6 *to)
+{
+    static const uint8_t rr[] = {
+        0xc0, 12, 0, TYPE_AAAA, 0, 1, 0, 0, 0, 60, 0, 16,
+    };
+    static const char ipv4only[] = "\010ipv4only\004arpa";
+    const uint8_t *end = memchr(query + 12, 0, len - 12);
+    size_t question = end + 5 - query;
+    uint8_t msg[512] = { 0 };
+    size_t used = question;
+
+    memcpy(msg, query, question);
+    msg[2] = 0x81;
+    msg[3] = 0x80;
+    memset(msg + 6, 0, 6);
+    if (end[2] == TYPE_AAAA) {
+        struct in6_addr addr6;
+
+        inet_pton(AF_INET6, memcmp(query + 12, ipv4only, sizeof(ipv4only))
+                  ? fx_peer6 : "64:ff9b::192.0.0.170", &addr6);
+        msg[7] = 1;
+        memcpy(msg + used, rr, sizeof(rr));
+        memcpy(msg + used + sizeof(rr), &addr6, 16);
+        used += sizeof(rr) + 16;
+    }
+    g_assert_cmpint(sendto(d->fd, msg, used, 0, (struct sockaddr *)to,
+                           sizeof(*to)), ==, used);
+}
+
+static void serve(void *opaque)
+{
+    Dns *d = opaque;
+    socklen_t len = sizeof(d->kept_from);
+
+    d->kept_len = recvfrom(d->fd, d->kept, sizeof(d->kept), 0,
+                           (struct sockaddr *)&d->kept_from, &len);
+    g_assert_cmpint(d->kept_len, >, 12 + 5);
+    d->queries++;
+    if (!d->silent) {
+        reply(d, d->kept, d->kept_len, &d->kept_from);
+    }
+}
+
+static void dns_init(Dns *d, bool nat64_auto)
+{
+    g_autofree char *dns = NULL;
+    uint16_t port;
+
+    memset(d, 0, sizeof(*d));
+    d->fd = peer_socket(SOCK_DGRAM, &port);
+    dns = g_strdup_printf("%s%%%u", fx_peer6, port);
+    d->fx = fx_new(&(FxOptions) {
+        .policy = "allow host\nallow ::1\n", .dns = dns,
+        .nat64_auto = nat64_auto, .max_sockets = 1024,
+    });
+    d->fx->extra_fd = d->fd;
+    d->fx->extra = serve;
+    d->fx->extra_opaque = d;
+}
+
+static void dns_clear(Dns *d)
+{
+    fx_free(d->fx);
+    close(d->fd);
+}
+
+/* "a.example", with @id; behind two octets of length if @tcp */
+static size_t make_query(uint8_t *buf, uint16_t id, uint8_t type, bool tcp)
+{
+    static const uint8_t rest[] = {
+        1, 0, 0, 1, 0, 0, 0, 0, 0, 0,
+        1, 'a', 7, 'e', 'x', 'a', 'm', 'p', 'l', 'e', 0,
+    };
+    size_t n = 0;
+
+    if (tcp) {
+        buf[n++] = 0;
+        buf[n++] = 2 + sizeof(rest) + 4;
+    }
+    buf[n++] = id >> 8;
+    buf[n++] = id;
+    memcpy(buf + n, rest, sizeof(rest));
+    n += sizeof(rest);
+    memcpy(buf + n, (uint8_t[]) { 0, type, 0, 1 }, 4);
+    return n + 4;
+}
+
+/* The one A record of an answer to make_query() leads to the peer. */
+static void assert_answer(Dns *d, const uint8_t *msg, size_t len, uint16_t id)
+{
+    struct in6_addr want, back;
+    struct in_addr addr4;
+
+    g_assert_cmpuint(len, >=, 27 + 16);
+    g_assert_cmphex(msg[0] << 8 | msg[1], ==, id);
+    g_assert_cmpuint(msg[3] & 15, ==, 0);
+    g_assert_cmpuint(msg[7], ==, 1);
+    memcpy(&addr4, msg + 27 + 12, 4);
+    inet_pton(AF_INET6, fx_peer6, &want);
+    if (!fx_has_namespace()) {
+        g_assert_cmphex(addr4.s_addr, ==, d->fx->guest4.s_addr);
+        return;
+    }
+    g_assert_cmpint(vmrpc_addrmap_lookup4(vmrpc_server_addrmap(d->fx->srv),
+                                          addr4, &back), ==, 0);
+    g_assert_cmpmem(&back, 16, &want, 16);
+}
+
+static bool is_dead_end(void)
+{
+    /* ::1 is no address that the proxy gives to a guest */
+    return !fx_has_namespace();
+}
+
+static void assert_from_resolver(Fx *fx, const FxReply *r)
+{
+    g_assert_cmpint(r->addr.sin_family, ==, AF_INET);
+    g_assert_cmphex(r->addr.sin_addr.s_addr, ==, fx->resolver4.s_addr);
+    g_assert_cmpuint(ntohs(r->addr.sin_port), ==, 53);
+}
+
+static void test_udp(void)
+{
+    Dns d;
+    uint8_t query[64], msg[512];
+    size_t len = make_query(query, 0xbeef, TYPE_A, false);
+    FxReply r, peeked;
+    Fx *fx;
+
+    if (is_dead_end()) {
+        g_test_skip("needs a network namespace");
+        return;
+    }
+    dns_init(&d, false);
+    fx = d.fx;
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    /* unconnected */
+    r = fx_sendto(fx, 0, fx->resolver4, 53, query, len);
+    fx_ok(r);
+    g_assert_cmpuint(r.value, ==, len);
+    fx_fails(fx_recv(fx, 0, msg, sizeof(msg), 0), EAGAIN);
+    fx_wait(fx, 0, VMRPC_IN);
+    g_assert_cmpuint(d.queries, >=, 1);
+    peeked = fx_recv(fx, 0, msg, sizeof(msg), MSG_PEEK);
+    fx_ok(peeked);
+    assert_answer(&d, msg, peeked.value, 0xbeef);
+    assert_from_resolver(fx, &peeked);
+    g_assert_cmpuint(fx_op(fx, VMRPC_IOCTL, 0, SIOCINQ, 0).value, ==,
+                     peeked.value);
+    r = fx_recv(fx, 0, msg, 5, MSG_PEEK);
+    g_assert_cmpuint(r.value, ==, 5);
+    g_assert_cmphex(r.msg_flags, ==, MSG_TRUNC);
+    g_assert_cmphex(r.ready & VMRPC_IN, ==, VMRPC_IN);
+    r = fx_recv(fx, 0, msg, 5, MSG_TRUNC);
+    g_assert_cmpuint(r.value, ==, peeked.value);
+    g_assert_cmpint(r.ret, ==, sizeof(struct vmrpc_resp) + 5);
+    g_assert_cmphex(r.ready & VMRPC_IN, ==, 0);
+    fx_fails(fx_recv(fx, 0, msg, 5, 0), EAGAIN);
+
+    /* connected */
+    r = fx_addr_op(fx, VMRPC_CONNECT, 0, fx->resolver4, 53);
+    fx_ok(r);
+    g_assert_cmphex(r.addr.sin_addr.s_addr, ==, fx->guest4.s_addr);
+    g_assert_cmpuint(r.addr.sin_port, !=, 0);
+    r = fx_op(fx, VMRPC_GETPEERNAME, 0, 0, 0);
+    fx_ok(r);
+    assert_from_resolver(fx, &r);
+    fx->cut = 3;
+    fx_ok(fx_send(fx, 0, query, len));
+    fx_wait(fx, 0, VMRPC_IN);
+    r = fx_recv(fx, 0, msg, sizeof(msg), 0);
+    fx->cut = 0;
+    assert_answer(&d, msg, r.value, 0xbeef);
+    /* another destination is not the resolver's */
+    fx_ok(fx_sendto(fx, 0, fx->peer4, 9, "x", 1));
+    /* shut down there is nothing to wait for */
+    r = fx_op(fx, VMRPC_SHUTDOWN, 0, SHUT_RDWR, 0);
+    g_assert_cmphex(r.ready & VMRPC_IN, ==, VMRPC_IN);
+    r = fx_recv(fx, 0, msg, sizeof(msg), 0);
+    fx_ok(r);
+    g_assert_cmpuint(r.value, ==, 0);
+    g_assert_cmpuint(fx_op(fx, VMRPC_IOCTL, 0, SIOCINQ, 0).value, ==, 0);
+    fx_fails(fx_send(fx, 0, query, len), EPIPE);
+    dns_clear(&d);
+}
+
+/* A datagram socket that changes its mind. */
+static void test_udp_reconnect(void)
+{
+    Fx *fx = fx_new_default();
+    uint16_t port, own;
+    int peer = peer_socket(SOCK_DGRAM, &port);
+    char buf[8];
+    FxReply r;
+
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    r = fx_addr_op(fx, VMRPC_BIND, 0, fx->guest4, 0);
+    own = ntohs(r.addr.sin_port);
+    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 0, fx->peer4, port));
+    /* its port is known, and stays */
+    r = fx_addr_op(fx, VMRPC_CONNECT, 0, fx->resolver4, 53);
+    fx_ok(r);
+    r = fx_op(fx, VMRPC_GETSOCKNAME, 0, 0, 0);
+    g_assert_cmpuint(ntohs(r.addr.sin_port), ==, own);
+    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 0, fx->peer4, port));
+    fx_ok(fx_send(fx, 0, "host", 4));
+    peer_read(peer, buf, 4);
+    g_assert_cmpmem(buf, 4, "host", 4);
+    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 0, fx->resolver4, 53));
+    fx_ok(fx_op(fx, VMRPC_CONNECT, 0, 0, 0));
+    fx_fails(fx_op(fx, VMRPC_GETPEERNAME, 0, 0, 0), ENOTCONN);
+    fx_fails(fx_send(fx, 0, "x", 1), EDESTADDRREQ);
+    close(peer);
+    fx_free(fx);
+}
+
+static void test_tcp(void)
+{
+    Dns d;
+    uint8_t query[128], msg[512];
+    size_t len = make_query(query, 1, TYPE_A, true), got = 0;
+    FxReply r;
+    Fx *fx;
+
+    if (is_dead_end()) {
+        g_test_skip("needs a network namespace");
+        return;
+    }
+    dns_init(&d, false);
+    fx = d.fx;
+    fx_ok(fx_socket(fx, 0, 1, SOCK_STREAM));
+    r = fx_addr_op(fx, VMRPC_CONNECT, 0, fx->resolver4, 53);
+    fx_ok(r);
+    g_assert_cmphex(r.ready, ==, VMRPC_OUT);
+    fx_fails(fx_addr_op(fx, VMRPC_CONNECT, 0, fx->resolver4, 53), EISCONN);
+    r = fx_op(fx, VMRPC_GETPEERNAME, 0, 0, 0);
+    assert_from_resolver(fx, &r);
+    g_assert_cmpuint(fx_op(fx, VMRPC_GETSOCKNAME, 0, 0, 0).addr.sin_port, !=,
+                     0);
+    fx_fails(fx_addr_op(fx, VMRPC_BIND, 0, fx->guest4, 0), EINVAL);
+    fx_fails(fx_op(fx, VMRPC_LISTEN, 0, 1, 0), EINVAL);
+    g_assert_cmpuint(fx_send(fx, 0, query, 0).value, ==, 0);
+
+    /* two queries, cut anywhere, the second begun with the first */
+    len += make_query(query + len, 2, TYPE_A, true);
+    for (size_t done = 0, piece = 1; done < len; done += piece, piece += 2) {
+        piece = MIN(piece, len - done);
+        r = fx_send(fx, 0, query + done, piece);
+        fx_ok(r);
+        g_assert_cmpuint(r.value, ==, piece);
+    }
+    /* two answers, read in pieces of seven */
+    while (got < 4 || got < 2 * (2u + msg[1])) {
+        fx_wait(fx, 0, VMRPC_IN);
+        r = fx_recv(fx, 0, msg + got, 7, MSG_PEEK);
+        fx_ok(r);
+        r = fx_recv(fx, 0, msg + got, 7, 0);
+        fx_ok(r);
+        g_assert_cmpuint(r.value, >, 0);
+        got += r.value;
+    }
+    len = msg[0] << 8 | msg[1];
+    g_assert_cmpuint(got, ==, 2 * (2 + len));
+    assert_answer(&d, msg + 2, len, msg[2] << 8 | msg[3]);
+    assert_answer(&d, msg + 4 + len, len, msg[4 + len] << 8 | msg[5 + len]);
+    g_assert_cmpuint(msg[3] + msg[5 + len], ==, 1 + 2);
+
+    /* ends */
+    r = fx_op(fx, VMRPC_SHUTDOWN, 0, SHUT_WR, 0);
+    fx_ok(r);
+    fx_fails(fx_send(fx, 0, query, 1), EPIPE);
+    fx_fails(fx_recv(fx, 0, msg, 1, 0), EAGAIN);
+    r = fx_op(fx, VMRPC_SHUTDOWN, 0, SHUT_RD, 0);
+    g_assert_cmphex(r.ready & (VMRPC_IN | VMRPC_RDHUP | VMRPC_HUP), ==,
+                    VMRPC_IN | VMRPC_RDHUP | VMRPC_HUP);
+    r = fx_recv(fx, 0, msg, 1, 0);
+    fx_ok(r);
+    g_assert_cmpuint(r.value, ==, 0);
+    g_assert_cmpuint(fx_op(fx, VMRPC_IOCTL, 0, SIOCINQ, 0).value, ==, 0);
+    fx_ok(fx_op(fx, VMRPC_CLOSE, 0, 0, 0));
+    dns_clear(&d);
+}
+
+/* Malformed queries are answered at once, which fills the queue. */
+static void test_queue_bound(void)
+{
+    uint8_t bad[2 + 12] = { 0, 12, 1, 2, 0x28 };    /* an unknown opcode */
+    Fx *fx = fx_new_default();
+    uint8_t msg[64];
+    unsigned got = 0;
+    FxReply r;
+
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 0, fx->resolver4, 53));
+    for (int i = 0; i < 70; i++) {
+        r = fx_send(fx, 0, bad + 2, 12);
+        fx_ok(r);
+        g_assert_cmphex(r.ready & VMRPC_IN, ==, VMRPC_IN);
+    }
+    g_assert_cmpuint(vmrpc_server_counters(fx->srv)->dropped_dns_queue_full,
+                     ==, 70 - 64);
+    while (!(r = fx_recv(fx, 0, msg, sizeof(msg), 0)).error) {
+        g_assert_cmpuint(r.value, ==, 12);
+        got++;
+    }
+    g_assert_cmpuint(got, ==, 64);
+    g_assert_cmphex(r.ready & VMRPC_IN, ==, 0);
+
+    /* streams: the number of unread bytes is that of all answers */
+    fx_ok(fx_socket(fx, 1, 1, SOCK_STREAM));
+    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 1, fx->resolver4, 53));
+    for (int i = 0; i < 3; i++) {
+        fx_ok(fx_send(fx, 1, bad, sizeof(bad)));
+    }
+    fx_ok(fx_recv(fx, 1, msg, 5, 0));
+    g_assert_cmpuint(fx_op(fx, VMRPC_IOCTL, 1, SIOCINQ, 0).value, ==,
+                     3 * 14 - 5);
+    fx_ok(fx_op(fx, VMRPC_CLOSE, 1, 0, 0));
+    /* too long for any server: taken, and nobody answers */
+    r = fx_sendto(fx, 0, fx->resolver4, 53, (uint8_t[5000]) { 0 }, 5000);
+    g_assert_cmpuint(r.value, ==, 5000);
+    fx_fails(fx_recv(fx, 0, msg, sizeof(msg), 0), EAGAIN);
+    fx_free(fx);
+}
+
+/* Streams without an end cannot use up the host's memory. */
+static void test_memory_bound(void)
+{
+    static const uint8_t begun[65536] = { 0xff, 0xff };
+    Fx *fx = fx_new(&(FxOptions) { .policy = "allow host\n",
+                                   .max_sockets = 1024 });
+    unsigned streams = 0;
+    FxReply r;
+
+    do {
+        fx_ok(fx_socket(fx, streams, 0, SOCK_STREAM));
+        fx_ok(fx_addr_op(fx, VMRPC_CONNECT, streams, fx->resolver4, 53));
+        r = fx_send(fx, streams++, begun, sizeof(begun));
+    } while (!r.error && streams < 1024);
+    fx_fails(r, ENOBUFS);
+    g_assert_cmpuint(streams, ==, (32 << 20) / 65536 + 1);
+    /* what is closed is free again */
+    fx_ok(fx_op(fx, VMRPC_CLOSE, 0, 0, 0));
+    fx_ok(fx_send(fx, streams - 1, begun, sizeof(begun)));
+    fx_free(fx);
+}
+
+/* The answer comes when the socket that asked has gone. */
+static void test_close_outstanding(void)
+{
+    uint8_t query[64], msg[64];
+    size_t len = make_query(query, 7, TYPE_A, false);
+    Dns d;
+    Fx *fx;
+
+    dns_init(&d, false);
+    fx = d.fx;
+    d.silent = true;
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    fx_ok(fx_sendto(fx, 0, fx->resolver4, 53, query, len));
+    while (!d.queries) {
+        fx_wait_any(fx);
+    }
+    fx_ok(fx_op(fx, VMRPC_CLOSE, 0, 0, 0));
+    /* the handle, used again, even with the old generation */
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    reply(&d, d.kept, d.kept_len, &d.kept_from);
+    fx_wait_any(fx);
+    fx_fails(fx_recv(fx, 0, msg, sizeof(msg), 0), EAGAIN);
+
+    /* and with the server itself */
+    fx_ok(fx_sendto(fx, 0, fx->resolver4, 53, query, len));
+    dns_clear(&d);
+}
+
+/* NAT64 prefix learnt from the network (RFC 7050). */
+static void test_nat64_auto(void)
+{
+    struct in_addr far;
+    const VmrpcCounters *c;
+    uint64_t seen;
+    Dns d;
+    Fx *fx;
+
+    dns_init(&d, true);
+    fx = d.fx;
+    c = vmrpc_server_counters(fx->srv);
+    inet_pton(AF_INET, "198.51.100.1", &far);
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    fx_fails(fx_addr_op(fx, VMRPC_CONNECT, 0, far, 9), ENETUNREACH);
+    g_assert_cmpuint(c->unreachable_no_nat64, ==, 1);
+    /* translated then; that no route leads there is another matter */
+    do {
+        seen = c->unreachable_no_nat64;
+        fx_wait_any(fx);
+        fx_addr_op(fx, VMRPC_CONNECT, 0, far, 9);
+    } while (c->unreachable_no_nat64 > seen);
+    g_assert_cmpuint(d.queries, ==, 1);
+    /* what would be loopback on the translator is refused */
+    inet_pton(AF_INET, "127.0.0.1", &far);
+    fx_fails(fx_addr_op(fx, VMRPC_CONNECT, 0, far, 9), ENETUNREACH);
+    g_assert_cmpuint(c->refused_builtin, ==, 1);
+    dns_clear(&d);
+}
+
+int main(int argc, char **argv)
+{
+    fx_init();
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/vmrpc/server/dns/udp", test_udp);
+    g_test_add_func("/vmrpc/server/dns/udp-reconnect", test_udp_reconnect);
+    g_test_add_func("/vmrpc/server/dns/tcp", test_tcp);
+    g_test_add_func("/vmrpc/server/dns/queue-bound", test_queue_bound);
+    g_test_add_func("/vmrpc/server/dns/memory-bound", test_memory_bound);
+    g_test_add_func("/vmrpc/server/dns/close-outstanding",
+                    test_close_outstanding);
+    g_test_add_func("/vmrpc/server/dns/nat64-auto", test_nat64_auto);
+    return g_test_run();
+}

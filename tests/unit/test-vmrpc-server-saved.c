@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Sockets that move to another host, and records that nobody has saved */
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/unit/server-fixture.h"
+
+typedef struct Saved {
+    VmrpcSavedSock sock[FX_HANDLES];
+    unsigned num;
+} Saved;
+
+static void keep(void *opaque, const VmrpcSavedSock *saved)
+{
+    Saved *s = opaque;
+
+    g_assert_cmpuint(s->num, <, FX_HANDLES);
+    s->sock[s->num++] = *saved;
+}
+
+static void restore_entry(const VmrpcAddrMapEntry *entry, void *opaque)
+{
+    g_assert_cmpint(vmrpc_addrmap_restore(opaque, entry->addr4, &entry->addr6,
+                                          entry->remaining_ms,
+                                          g_get_monotonic_time() / 1000), ==,
+                    0);
+}
+
+/*
+ * Moves the guest to a new server.  The old one's descriptors are closed
+ * before, as if it were on another host.
+ */
+static Fx *move(Fx *from, Saved *saved)
+{
+    static const FxOptions options = { .policy = "allow host\nallow ::1\n",
+                                       .incoming = true };
+    Fx *to = fx_new(&options);
+
+    memset(saved, 0, sizeof(*saved));
+    vmrpc_server_save(from->srv, keep, saved);
+    vmrpc_addrmap_foreach(vmrpc_server_addrmap(from->srv),
+                          g_get_monotonic_time() / 1000, restore_entry,
+                          vmrpc_server_addrmap(to->srv));
+    memcpy(to->sock, from->sock, sizeof(to->sock));
+    fx_free(from);
+    for (unsigned i = 0; i < saved->num; i++) {
+        FxMirror *m = &to->sock[saved->sock[i].handle];
+
+        g_assert_cmpuint(saved->sock[i].gen, ==, m->gen);
+        g_assert_cmpuint(saved->sock[i].ready_seq, ==, m->seq);
+        g_assert_cmpint(vmrpc_server_restore(to->srv, &saved->sock[i]), ==,
+                        0);
+        /* what the guest was told is told anew */
+        m->ready = 0;
+        m->so_errors = 0;
+    }
+    return to;
+}
+
+static void test_round_trip(void)
+{
+    Fx *fx = fx_new_default();
+    uint32_t one = GUINT32_TO_LE(1), ttl = GUINT32_TO_LE(33);
+    uint16_t port, udp_port, listen_port, bound_port;
+    int listener = peer_socket(SOCK_STREAM, &port);
+    int udp = peer_socket(SOCK_DGRAM, &udp_port);
+    Saved *saved = g_new(Saved, 1);
+    VmrpcAddrMapStats stats;
+    char buf[16];
+    FxReply r;
+    int fd, client;
+
+    /* 0 listens, 1 is a connected datagram socket, 2 a stream, 3 is bound,
+       4 fresh, 5 asks the resolver, 6 does so over TCP */
+    fx_ok(fx_socket(fx, 0, 10, SOCK_STREAM));
+    fx_ok(fx_setsockopt(fx, 0, SOL_SOCKET, SO_REUSEADDR, &one, 4));
+    fx_ok(fx_setsockopt(fx, 0, IPPROTO_IP, IP_TTL, &ttl, 4));
+    r = fx_addr_op(fx, VMRPC_BIND, 0, fx->guest4, 0);
+    listen_port = ntohs(r.addr.sin_port);
+    fx_ok(fx_op(fx, VMRPC_LISTEN, 0, 3, 0));
+    fx_ok(fx_socket(fx, 1, 11, SOCK_DGRAM));
+    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 1, fx->peer4, udp_port));
+    fx_ok(fx_socket(fx, 2, 12, SOCK_STREAM));
+    fx_fails(fx_addr_op(fx, VMRPC_CONNECT, 2, fx->peer4, port), EINPROGRESS);
+    fx_wait(fx, 2, VMRPC_OUT);
+    fd = accept(listener, NULL, NULL);
+    fx_ok(fx_socket(fx, 3, 13, SOCK_DGRAM));
+    r = fx_addr_op(fx, VMRPC_BIND, 3, fx->guest4, 0);
+    bound_port = ntohs(r.addr.sin_port);
+    fx_ok(fx_socket(fx, 4, 14, SOCK_STREAM));
+    /* a past listener that is lost as a client must not end the migration */
+    fx_ok(fx_socket(fx, 7, 17, SOCK_STREAM));
+    fx_ok(fx_op(fx, VMRPC_LISTEN, 7, 1, 0));
+    fx_ok(fx_op(fx, VMRPC_SHUTDOWN, 7, SHUT_RD, 0));
+    fx_fails(fx_addr_op(fx, VMRPC_CONNECT, 7, fx->peer4, port), EINPROGRESS);
+    /* one that listens no more */
+    fx_ok(fx_socket(fx, 8, 18, SOCK_STREAM));
+    fx_ok(fx_op(fx, VMRPC_LISTEN, 8, 1, 0));
+    fx_ok(fx_op(fx, VMRPC_SHUTDOWN, 8, SHUT_RD, 0));
+    fx_ok(fx_socket(fx, 5, 15, SOCK_DGRAM));
+    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 5, fx->resolver4, 53));
+    fx_ok(fx_socket(fx, 6, 16, SOCK_STREAM));
+    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 6, fx->resolver4, 53));
+
+    fx = move(fx, saved);
+    g_assert_cmpuint(saved->num, ==, 9);
+    g_assert_cmpuint(vmrpc_server_counters(fx->srv)->connections_lost, ==, 3);
+
+    /* the streams are lost, and say so once */
+    g_assert_cmpint(fx_wait_error(fx, 2), ==, ECONNRESET);
+    g_assert_cmpint(fx_wait_error(fx, 6), ==, ECONNRESET);
+    g_assert_cmphex(fx->sock[2].ready & (VMRPC_IN | VMRPC_HUP), ==,
+                    VMRPC_IN | VMRPC_HUP);
+    r = fx_recv(fx, 2, buf, sizeof(buf), 0);
+    fx_ok(r);
+    g_assert_cmpuint(r.value, ==, 0);
+    fx_fails(fx_send(fx, 2, "x", 1), EPIPE);
+    fx_fails(fx_addr_op(fx, VMRPC_CONNECT, 2, fx->peer4, port), ECONNRESET);
+    fx_fails(fx_op(fx, VMRPC_LISTEN, 2, 1, 0), EINVAL);
+    fx_fails(fx_addr_op(fx, VMRPC_BIND, 2, fx->guest4, 0), EINVAL);
+    fx_fails(fx_op(fx, VMRPC_SHUTDOWN, 2, SHUT_RD, 0), ENOTCONN);
+    fx_ok(fx_op(fx, VMRPC_GETSOCKNAME, 2, 0, 0));
+    fx_fails(fx_getsockopt(fx, 2, SOL_SOCKET, SO_TYPE, buf, 4), ENOPROTOOPT);
+    g_assert_cmpuint(fx->sock[2].so_errors, ==, 1);
+
+    /* the listening one listens, with its options */
+    g_assert_cmpint(fx_getsockopt_int(fx, 0, IPPROTO_IP, IP_TTL), ==, 33);
+    client = peer_connect(SOCK_STREAM, listen_port);
+    fx_wait(fx, 0, VMRPC_IN);
+    fx_ok(fx_accept(fx, 0, 9, 1));
+    fx_fails(fx_accept(fx, 8, 10, 1), EINVAL);
+
+    /* the datagram socket has its peer, and the peer its port */
+    fx_ok(fx_send(fx, 1, "moved", 5));
+    peer_read(udp, buf, 5);
+    r = fx_op(fx, VMRPC_GETPEERNAME, 1, 0, 0);
+    g_assert_cmpuint(ntohs(r.addr.sin_port), ==, udp_port);
+    g_assert_cmphex(r.addr.sin_addr.s_addr, ==, fx->peer4.s_addr);
+    r = fx_op(fx, VMRPC_GETSOCKNAME, 3, 0, 0);
+    g_assert_cmpuint(ntohs(r.addr.sin_port), ==, bound_port);
+    fx_fails(fx_addr_op(fx, VMRPC_BIND, 3, fx->guest4, 0), EINVAL);
+    fx_fails(fx_addr_op(fx, VMRPC_CONNECT, 4, fx->peer4, port), EINPROGRESS);
+    /* and the resolver answers as before */
+    fx_ok(fx_send(fx, 5, (uint8_t[12]) { 1, 2, 0x28 }, 12));
+    g_assert_cmpuint(fx_recv(fx, 5, buf, 12, 0).value, ==, 12);
+
+    /* once more: what is lost stays lost */
+    fx = move(fx, saved);
+    g_assert_cmpuint(saved->num, ==, 10);
+    g_assert_cmpint(fx_wait_error(fx, 2), ==, ECONNRESET);
+    fx_ok(fx_send(fx, 1, "again", 5));
+    peer_read(udp, buf, 5);
+    for (uint32_t i = 0; i < 10; i++) {
+        fx_op(fx, VMRPC_CLOSE, i, 0, 0);
+    }
+    vmrpc_addrmap_stats(vmrpc_server_addrmap(fx->srv), &stats);
+    g_assert_cmpuint(stats.in_use, ==, 0);
+    fx_free(fx);
+    g_free(saved);
+    close(client);
+    close(fd);
+    close(udp);
+    close(listener);
+}
+
+/* A client that failed and became a server. */
+static void test_failed_client(void)
+{
+    Fx *fx = fx_new_default();
+    Saved *saved = g_new0(Saved, 1);
+    uint16_t port;
+    FxReply r;
+
+    close(peer_socket(SOCK_STREAM, &port));
+    fx_ok(fx_socket(fx, 0, 1, SOCK_STREAM));
+    r = fx_addr_op(fx, VMRPC_CONNECT, 0, fx->peer4, port);
+    if (!r.so_error) {
+        fx_wait_error(fx, 0);
+    }
+    fx_fails(fx_addr_op(fx, VMRPC_CONNECT, 0, fx->peer4, port),
+             ECONNABORTED);
+    fx_ok(fx_op(fx, VMRPC_LISTEN, 0, 1, 0));
+    fx_fails(fx_op(fx, VMRPC_GETPEERNAME, 0, 0, 0), ENOTCONN);
+    fx = move(fx, saved);
+    g_assert_cmphex(saved->sock[0].flags, ==,
+                    VMRPC_SAVED_BOUND | VMRPC_SAVED_LISTENING);
+    fx_fails(fx_accept(fx, 0, 1, 1), EAGAIN);
+    fx_free(fx);
+    g_free(saved);
+}
+
+/* A good record, to be spoilt. */
+static VmrpcSavedSock good(uint16_t port)
+{
+    return (VmrpcSavedSock) {
+        .handle = 1, .gen = 5, .type = SOCK_STREAM, .ready_seq = 9,
+        .flags = VMRPC_SAVED_BOUND | VMRPC_SAVED_LISTENING, .backlog = 4,
+        .local_port = port,
+    };
+}
+
+static void test_hostile(void)
+{
+    static const uint32_t bad_flags[][2] = {
+        /* unbound, a listener would be on all addresses of the host */
+        { SOCK_STREAM, VMRPC_SAVED_LISTENING },
+        { SOCK_STREAM, VMRPC_SAVED_LISTENING | VMRPC_SAVED_BOUND |
+                       VMRPC_SAVED_CONNECTED },
+        { SOCK_DGRAM, VMRPC_SAVED_LISTENING | VMRPC_SAVED_BOUND },
+        { SOCK_DGRAM, VMRPC_SAVED_RESOLVER },
+        { SOCK_STREAM, VMRPC_SAVED_RESOLVER | VMRPC_SAVED_CONNECTED },
+        { SOCK_STREAM, 16 },
+        { SOCK_DGRAM, UINT32_MAX },
+        { SOCK_RAW, 0 },
+        { SOCK_STREAM | SOCK_NONBLOCK, 0 },
+        { 0, 0 },
+        { UINT32_MAX, VMRPC_SAVED_CONNECTED },
+    };
+    Fx *fx = fx_new_default();
+    VmrpcSavedSock *rec = g_new(VmrpcSavedSock, 1);
+    unsigned fds = fx_open_fds();
+    VmrpcAddrMapStats stats;
+
+    for (size_t i = 0; i < G_N_ELEMENTS(bad_flags); i++) {
+        *rec = good(40000);
+        rec->type = bad_flags[i][0];
+        rec->flags = bad_flags[i][1];
+        g_assert_cmpint(vmrpc_server_restore(fx->srv, rec), ==, -EINVAL);
+    }
+    *rec = good(0);
+    g_assert_cmpint(vmrpc_server_restore(fx->srv, rec), ==, -EINVAL);
+    *rec = good(40000);
+    rec->handle = FX_HANDLES;
+    g_assert_cmpint(vmrpc_server_restore(fx->srv, rec), ==, -EINVAL);
+    rec->handle = UINT32_MAX;
+    g_assert_cmpint(vmrpc_server_restore(fx->srv, rec), ==, -EINVAL);
+    *rec = good(40000);
+    rec->backlog = UINT32_MAX;
+    g_assert_cmpint(vmrpc_server_restore(fx->srv, rec), ==, -EINVAL);
+    *rec = good(40000);
+    rec->option_num = VMRPC_SAVED_OPTIONS + 1;
+    g_assert_cmpint(vmrpc_server_restore(fx->srv, rec), ==, -EINVAL);
+    *rec = good(40000);
+    rec->option_num = 1;
+    rec->option[0].len = VMRPC_OPTVAL_MAX + 1;
+    g_assert_cmpint(vmrpc_server_restore(fx->srv, rec), ==, -EINVAL);
+    /* a virtual address that the map does not know */
+    *rec = good(40000);
+    rec->flags = VMRPC_SAVED_CONNECTED;
+    inet_pton(AF_INET, "198.18.99.1", &rec->peer4);
+    g_assert_cmpint(vmrpc_server_restore(fx->srv, rec), ==, -EINVAL);
+    g_assert_cmpuint(vmrpc_server_sockets(fx->srv), ==, 0);
+    g_assert_cmpuint(fx_open_fds(), ==, fds);
+
+    /* twice the same handle */
+    *rec = good(40000);
+    rec->flags = 0;
+    g_assert_cmpint(vmrpc_server_restore(fx->srv, rec), ==, 0);
+    g_assert_cmpint(vmrpc_server_restore(fx->srv, rec), ==, -EINVAL);
+    /* options that are refused do no harm */
+    rec->handle = 2;
+    rec->option_num = 1;
+    rec->option[0] = (VmrpcSavedOption) { SOL_SOCKET, SO_MARK, 4, { 1 } };
+    g_assert_cmpint(vmrpc_server_restore(fx->srv, rec), ==, 0);
+    vmrpc_addrmap_stats(vmrpc_server_addrmap(fx->srv), &stats);
+    g_assert_cmpuint(stats.in_use, ==, 0);
+    fx_free(fx);
+
+    /* without a DNS proxy there is nobody to ask */
+    fx = fx_new(&(FxOptions) { .no_resolver = true });
+    *rec = good(40000);
+    rec->type = SOCK_DGRAM;
+    rec->flags = VMRPC_SAVED_CONNECTED | VMRPC_SAVED_RESOLVER;
+    g_assert_cmpint(vmrpc_server_restore(fx->srv, rec), ==, -EINVAL);
+    fx_free(fx);
+    g_free(rec);
+}
+
+/* A peer that this host's policy refuses. */
+static void test_policy(void)
+{
+    Fx *fx = fx_new(&(FxOptions) { .policy = "default deny\n" });
+    VmrpcSavedSock rec = {
+        .handle = 1, .gen = 5, .type = SOCK_DGRAM, .ready_seq = UINT32_MAX,
+        .flags = VMRPC_SAVED_CONNECTED, .peer_port = 9,
+    };
+
+    fx->sock[1] = (FxMirror) { .gen = 5, .seq = UINT32_MAX };
+    rec.peer4 = fx_map(fx, "2001:db8:7::1").s_addr;
+    g_assert_cmpint(vmrpc_server_restore(fx->srv, &rec), ==, 0);
+    /* the counter of reports may wrap */
+    g_assert_cmpint(fx_wait_error(fx, 1), ==, EACCES);
+    g_assert_cmpuint(vmrpc_server_counters(fx->srv)->refused_policy, ==, 1);
+    fx_fails(fx_send(fx, 1, "x", 1), EPIPE);
+    fx_free(fx);
+}
+
+/* Its address is still in use when the guest arrives, and then is not. */
+static void test_arriving(void)
+{
+    Fx *from = fx_new_default(), *to = fx_new_default(), *third;
+    Saved *saved = g_new0(Saved, 1);
+    struct in_addr any = { };
+    uint16_t stream_port, dgram_port, peer_port;
+    int peer = peer_socket(SOCK_DGRAM, &peer_port), client;
+    FxReply r;
+
+    fx_ok(fx_socket(from, 0, 1, SOCK_STREAM));
+    r = fx_addr_op(from, VMRPC_BIND, 0, any, 0);
+    stream_port = ntohs(r.addr.sin_port);
+    fx_ok(fx_op(from, VMRPC_LISTEN, 0, 4, 0));
+    for (uint32_t i = 1; i < 4; i++) {
+        fx_ok(fx_socket(from, i, 1, SOCK_DGRAM));
+        fx_ok(fx_addr_op(from, VMRPC_CONNECT, i, from->peer4, peer_port));
+    }
+    r = fx_op(from, VMRPC_GETSOCKNAME, 1, 0, 0);
+    dgram_port = ntohs(r.addr.sin_port);
+    vmrpc_server_save(from->srv, keep, saved);
+    memcpy(to->sock, from->sock, sizeof(to->sock));
+    for (unsigned i = 0; i < saved->num; i++) {
+        g_assert_cmpint(vmrpc_server_restore(to->srv, &saved->sock[i]), ==,
+                        0);
+        to->sock[i].ready = 0;
+    }
+    fx_fails(fx_accept(to, 0, 5, 1), EAGAIN);
+    fx_fails(fx_recv(to, 1, NULL, 0, 0), EAGAIN);
+    fx_ok(fx_op(to, VMRPC_CLOSE, 2, 0, 0));
+    fx_ok(fx_op(to, VMRPC_CONNECT, 3, 0, 0));
+
+    /* it moves on before it has arrived */
+    memset(saved, 0, sizeof(*saved));
+    vmrpc_server_save(to->srv, keep, saved);
+    g_assert_cmpuint(saved->num, ==, 3);
+    third = fx_new_default();
+    memcpy(third->sock, to->sock, sizeof(to->sock));
+    fx_free(to);
+    for (unsigned i = 0; i < saved->num; i++) {
+        g_assert_cmpint(vmrpc_server_restore(third->srv, &saved->sock[i]), ==,
+                        0);
+        third->sock[saved->sock[i].handle].ready = 0;
+    }
+    fx_free(from);
+    fx_wait(third, 1, VMRPC_OUT);
+    fx_wait(third, 3, VMRPC_OUT);
+    r = fx_op(third, VMRPC_GETSOCKNAME, 1, 0, 0);
+    g_assert_cmpuint(ntohs(r.addr.sin_port), ==, dgram_port);
+    fx_ok(fx_send(third, 1, "x", 1));
+    fx_fails(fx_op(third, VMRPC_GETPEERNAME, 3, 0, 0), ENOTCONN);
+    fx_fails(fx_send(third, 3, "x", 1), EDESTADDRREQ);
+    client = peer_connect(SOCK_STREAM, stream_port);
+    fx_wait(third, 0, VMRPC_IN);
+    fx_ok(fx_accept(third, 0, 5, 1));
+    fx_free(third);
+    g_free(saved);
+    close(client);
+    close(peer);
+}
+
+int main(int argc, char **argv)
+{
+    fx_init();
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/vmrpc/server/saved/round-trip", test_round_trip);
+    g_test_add_func("/vmrpc/server/saved/failed-client", test_failed_client);
+    g_test_add_func("/vmrpc/server/saved/arriving", test_arriving);
+    g_test_add_func("/vmrpc/server/saved/hostile", test_hostile);
+    g_test_add_func("/vmrpc/server/saved/policy", test_policy);
+    return g_test_run();
+}

@@ -533,14 +533,48 @@ static int restore_map(VirtIOVmrpc *s)
     return 0;
 }
 
+static bool same_number(const char *name, uint32_t source, uint32_t here)
+{
+    if (source != here) {
+        error_report("virtio-vmrpc: %s=%" PRIu32 " on the source, %" PRIu32
+                     " here: they must be the same", name, source, here);
+    }
+    return source == here;
+}
+
+static bool same_addr4(const char *name, uint32_t source, uint32_t here)
+{
+    char text[2][INET_ADDRSTRLEN];
+
+    if (source != here) {
+        inet_ntop(AF_INET, &source, text[0], sizeof(text[0]));
+        inet_ntop(AF_INET, &here, text[1], sizeof(text[1]));
+        error_report("virtio-vmrpc: %s=%s on the source, %s here: they must "
+                     "be the same", name, text[0], text[1]);
+    }
+    return source == here;
+}
+
+/* What the guest has read from the configuration cannot change under it. */
+static bool check_identity(const VirtIOVmrpcIdentity *source,
+                           const VirtIOVmrpcIdentity *here)
+{
+    return same_number("translate", source->translate, here->translate) &&
+           same_addr4("guest4", source->guest4, here->guest4) &&
+           same_addr4("resolver4", source->resolver4, here->resolver4) &&
+           same_addr4("pool4", source->pool4, here->pool4) &&
+           same_number("prefix length of pool4", source->pool4_prefix,
+                       here->pool4_prefix) &&
+           same_number("max-sockets", source->max_sockets,
+                       here->max_sockets);
+}
+
 static int virtio_vmrpc_post_load(void *opaque, int version_id)
 {
     VirtIOVmrpc *s = opaque;
     int ret = -EINVAL;
 
-    if (memcmp(&s->saved_identity, &s->identity, sizeof(s->identity))) {
-        error_report("virtio-vmrpc: translate, guest4, resolver4, pool4 and "
-                     "max-sockets must be the same as on the source");
+    if (!check_identity(&s->saved_identity, &s->identity)) {
         goto out;
     }
     ret = restore_map(s);

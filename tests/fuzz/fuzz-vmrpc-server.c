@@ -131,7 +131,7 @@ static void take_bytes(Input *in, void *to, size_t len)
     in->size -= n;
 }
 
-/* --- requests ------------------------------------------------------------------- */
+/* --- requests ------------------------------------------------------------ */
 
 /* Splits @len bytes; the pieces depend on what is asked. */
 static unsigned split(struct iovec iov[4], uint8_t *data, size_t len,
@@ -252,7 +252,7 @@ static void raw(World *w, Input *in, uint8_t what)
     call(w, out, out_len, in_len, what >> 4);
 }
 
-/* --- all the rest ----------------------------------------------------------------- */
+/* --- all the rest -------------------------------------------------------- */
 
 static void process(World *w)
 {

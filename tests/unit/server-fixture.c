@@ -17,7 +17,7 @@
 
 const char *fx_vm6 = "::1", *fx_peer6 = "::1";
 
-/* --- the place --------------------------------------------------------------- */
+/* --- the place ----------------------------------------------------------- */
 
 /* Usable at once: without IFA_F_NODAD it would be tentative for a moment. */
 static bool add_address(int fd, const char *text)
@@ -86,7 +86,7 @@ bool fx_has_namespace(void)
     return strcmp(fx_vm6, fx_peer6) != 0;
 }
 
-/* --- life --------------------------------------------------------------------- */
+/* --- life ---------------------------------------------------------------- */
 
 static char *write_policy(const char *text)
 {
@@ -173,7 +173,7 @@ struct in_addr fx_peer4(Fx *fx)
     return fx_has_namespace() ? fx->peer4 : fx->guest4;
 }
 
-/* --- calls -------------------------------------------------------------------- */
+/* --- calls --------------------------------------------------------------- */
 
 /* A report of readiness, from wherever. */
 static void told(Fx *fx, uint32_t handle, uint32_t gen, uint32_t ready,
@@ -381,7 +381,7 @@ int fx_getsockopt_int(Fx *fx, uint32_t handle, int level, int name)
     return (int)GUINT32_FROM_LE(value);
 }
 
-/* --- readiness ------------------------------------------------------------------ */
+/* --- readiness ----------------------------------------------------------- */
 
 void fx_pump(Fx *fx)
 {
@@ -430,7 +430,7 @@ int fx_wait_error(Fx *fx, uint32_t handle)
     return fx->sock[handle].so_error;
 }
 
-/* --- peers ----------------------------------------------------------------------- */
+/* --- peers --------------------------------------------------------------- */
 
 static struct sockaddr_in6 addr_of(const char *text, uint16_t port)
 {

@@ -84,7 +84,7 @@ struct in_addr fx_map(Fx *fx, const char *addr6);
 /* What the guest should see as the address of a peer on fx_peer6. */
 struct in_addr fx_peer4(Fx *fx);
 
-/* --- calls ---------------------------------------------------------------- */
+/* --- calls --------------------------------------------------------------- */
 
 struct vmrpc_req fx_req(Fx *fx, unsigned op, uint32_t handle);
 
@@ -107,7 +107,7 @@ FxReply fx_getsockopt(Fx *fx, uint32_t handle, int level, int name,
                       void *value, size_t len);
 int fx_getsockopt_int(Fx *fx, uint32_t handle, int level, int name);
 
-/* --- readiness ------------------------------------------------------------- */
+/* --- readiness ----------------------------------------------------------- */
 
 /* Takes what has happened up to now, and all events for it. */
 void fx_pump(Fx *fx);
@@ -118,7 +118,7 @@ int fx_wait_error(Fx *fx, uint32_t handle);
 /* Waits for anything. */
 void fx_wait_any(Fx *fx);
 
-/* --- peers: plain blocking sockets ------------------------------------------ */
+/* --- peers: plain blocking sockets --------------------------------------- */
 
 int peer_socket(int type, uint16_t *port);  /* bound, streams listening */
 int peer_connect(int type, uint16_t port);  /* to the VM's address */

@@ -55,7 +55,7 @@ static int connect_stream(Fx *fx, uint32_t handle, int listener, uint16_t port)
     return fd;
 }
 
-/* --- streams ------------------------------------------------------------------ */
+/* --- streams ------------------------------------------------------------- */
 
 static void stream_exchange(size_t cut)
 {
@@ -329,7 +329,7 @@ static void test_no_address6(void)
     fx_free(fx);
 }
 
-/* --- handles and readiness ------------------------------------------------------- */
+/* --- handles and readiness ----------------------------------------------- */
 
 static void test_generations(void)
 {
@@ -496,7 +496,7 @@ static void test_backpressure(void)
     fx_free(fx);
 }
 
-/* --- limits ------------------------------------------------------------------------ */
+/* --- limits -------------------------------------------------------------- */
 
 static void test_max_sockets(void)
 {
@@ -620,7 +620,7 @@ static void test_pool_full(void)
     fx_free(fx);
 }
 
-/* --- where a guest may go ------------------------------------------------------------ */
+/* --- where a guest may go ------------------------------------------------ */
 
 static FxReply try_connect(Fx *fx, struct in_addr addr, int type)
 {
@@ -795,7 +795,7 @@ static void test_nat64_peers(void)
     fx_free(fx);
 }
 
-/* --- names, options, flags ------------------------------------------------------------ */
+/* --- names, options, flags ----------------------------------------------- */
 
 static void test_names(void)
 {
@@ -965,7 +965,7 @@ static void test_peek_stream(void)
     fx_free(fx);
 }
 
-/* --- datagrams ----------------------------------------------------------------------- */
+/* --- datagrams ----------------------------------------------------------- */
 
 static void test_datagrams(void)
 {
@@ -1121,7 +1121,7 @@ static void test_control(void)
     fx_free(fx);
 }
 
-/* --- the whole ------------------------------------------------------------------------ */
+/* --- the whole ----------------------------------------------------------- */
 
 static void test_reset(void)
 {

@@ -54,7 +54,8 @@ server:
     do-ip4: no
     do-daemonize: no
     num-threads: 1
-    module-config: "iterator"
+    module-config: "{modules}"
+{dns64}
     local-zone: "test." nodefault
     local-zone: "invalid." nodefault
     local-zone: "onion." nodefault
@@ -152,25 +153,74 @@ def web(
 
 @contextlib.contextmanager
 def dns(
-    space: Namespace, records: Sequence[str], address: str, port: int = 53, ttl: int = 86400
+    space: Namespace,
+    records: Sequence[str],
+    address: str,
+    port: int = 53,
+    ttl: int = 86400,
+    dns64: str | None = None,
 ) -> Iterator[Path]:
     """A recursive name server whose whole Internet is ``records``.
 
     A record is a line of a zone file with absolute names, for example
     ``www.test. 60 IN AAAA 2001:db8::80``.  CNAMEs are followed, other names
     do not exist, other types of a name are empty answers, with the root's
-    SOA.  Yields the query log.
+    SOA.  With ``dns64``, a prefix, AAAA is made from A (RFC 6147).  Yields the
+    query log.
     """
     with _scratch() as folder:
         zone = _ZONE_HEAD.format(address=address) + "\n".join(records) + "\n"
         (folder / "root.zone").write_text(zone)
         config = folder / "unbound.conf"
         config.write_text(
-            _UNBOUND_CONFIG.format(folder=folder, address=address, port=port, ttl=ttl)
+            _UNBOUND_CONFIG.format(
+                folder=folder,
+                address=address,
+                port=port,
+                ttl=ttl,
+                modules="dns64 iterator" if dns64 else "iterator",
+                dns64=f"    dns64-prefix: {dns64}" if dns64 else "",
+            )
         )
         log = folder / "unbound.log"
         with _server(space, ["unbound", "-d", "-p", "-c", config], log, port):
             yield log
+
+
+_TAYGA_CONFIG = """\
+tun-device nat64
+ipv4-addr {own}
+prefix {prefix}
+dynamic-pool {pool}
+data-dir {folder}
+"""
+
+
+@contextlib.contextmanager
+def nat64(space: Namespace, prefix: str, pool: str, own: str) -> Iterator[None]:
+    """TAYGA: a NAT64 with its ``prefix``, and ``pool`` for its IPv6 clients.
+
+    ``own`` is an address for TAYGA itself, outside of any network in use.
+    """
+    with _scratch() as folder:
+        config = folder / "tayga.conf"
+        config.write_text(
+            _TAYGA_CONFIG.format(folder=folder, prefix=prefix, pool=pool, own=own)
+        )
+        space.run(["tayga", "--config", config, "--mktun"])
+        space.ip("link", "set", "nat64", "up")
+        space.ip("address", "add", f"{own}/32", "dev", "nat64")
+        space.ip("route", "add", pool, "dev", "nat64")
+        space.ip("-6", "route", "add", prefix, "dev", "nat64")
+        space.sysctl({"net.ipv4.ip_forward": 1, "net.ipv6.conf.all.forwarding": 1})
+        log = folder / "log"
+        with log.open("ab") as out:
+            command = ["tayga", "--config", config, "--nodetach", "--pidfile", folder / "pid"]
+            with space.started(command, stdout=out, stderr=out), _failure_shows(log):
+                wait.until(lambda: "state UP" in space.ip("link", "show", "nat64")
+                           or "LOWER_UP" in space.ip("link", "show", "nat64"),
+                           "TAYGA to open its interface")
+                yield
 
 
 @contextlib.contextmanager

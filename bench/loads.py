@@ -36,12 +36,17 @@ class LoadError(RuntimeError):
 
 @dataclass(frozen=True)
 class Metric:
-    """One number of a path: its unit and which end of the scale is better."""
+    """One number of a path: its unit and which end of the scale is better.
+
+    ``compared`` is False for a number that explains another one and whose
+    ratio to a peer's would mean nothing.
+    """
 
     name: str
     unit: str
     higher_is_better: bool
     title: str
+    compared: bool = True
 
 
 @dataclass(frozen=True)
@@ -181,7 +186,13 @@ _ALL = (
         "udp",
         (
             Metric(f"throughput-udp-{UDP_PAYLOAD}B", "Mbit/s", True, "UDP send, 1400 B, arrived"),
-            Metric(f"throughput-udp-{UDP_PAYLOAD}B-lost", "%", False, "UDP send, 1400 B, lost"),
+            Metric(
+                f"throughput-udp-{UDP_PAYLOAD}B-lost",
+                "%",
+                False,
+                "UDP send, 1400 B, lost",
+                compared=False,
+            ),
         ),
         _datagrams,
     ),

@@ -59,10 +59,12 @@ class Comparison:
 
     @property
     def ratio(self) -> Spread | None:
-        """Ours over the peer's; None when a side is missing or zero."""
+        """Ours over the peer's; None when that has no meaning."""
+        if not self.metric.compared:
+            return None
         ours, peer = spread(self.ours), spread(self.peer)
         rounds = [a / b for a, b in zip(self.ours, self.peer, strict=True) if a and b]
-        if ours is None or peer is None or not rounds:
+        if ours is None or peer is None or not rounds or not peer.median:
             return None
         return Spread(ours.median / peer.median, min(rounds), max(rounds))
 

@@ -189,7 +189,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 def main() -> int:
     """Entry point."""
     options = parse()
-    process.unwind_on_sigterm()
+    process.unwind_on_signals()
     net.reap_stale()
     story = Story()
     try:

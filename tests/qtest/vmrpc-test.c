@@ -119,9 +119,8 @@ static uint64_t counter(QTestState *qts, const char *path, const char *name)
     return value;
 }
 
-static unsigned count_fds(QTestState *qts)
+static unsigned count_entries(const char *path)
 {
-    g_autofree char *path = g_strdup_printf("/proc/%d/fd", qtest_pid(qts));
     GDir *dir = g_dir_open(path, 0, NULL);
     unsigned num = 0;
 
@@ -131,6 +130,13 @@ static unsigned count_fds(QTestState *qts)
     }
     g_dir_close(dir);
     return num;
+}
+
+static unsigned count_fds(QTestState *qts)
+{
+    g_autofree char *path = g_strdup_printf("/proc/%d/fd", qtest_pid(qts));
+
+    return count_entries(path);
 }
 
 /* --- the guest's socket calls ---------------------------------------------- */
@@ -1420,12 +1426,14 @@ static void test_bad_rings(void)
         spoil_table_loop, spoil_table_nested, spoil_table_wild,
         spoil_table_empty,
     };
-    Vm vm = vm_start("", 0);
+    Vm vm = vm_boot("", "");
     uint64_t page = guest_alloc(&vm.guest->alloc, 4096);
 
     for (unsigned i = 0; i < ARRAY_SIZE(spoil); i++) {
-        VmrpcRing *ring = vmrpc_request_ring(vm.d, 0);
+        VmrpcRing *ring;
 
+        vmrpc_driver_start(vm.d, 0, EVENTS);
+        ring = vmrpc_request_ring(vm.d, 0);
         spoil[i](&vm, ring, page);
         vmrpc_ring_kick(ring);
         assert_recovers(&vm, 0);
@@ -1735,33 +1743,47 @@ static void test_stop_cont(void)
 
 /* --- plugging -------------------------------------------------------------- */
 
+/* Plugs the device into a running machine and starts a driver for it. */
+static void vm_plug(Vm *vm, const char *options)
+{
+    g_autofree char *all = g_strdup_printf(
+        "'addr': '4', 'dns': '%s', 'policy': '%s'%s%s", DNS6, policy_file,
+        *options ? ", " : "", options);
+    g_autofree char *error = try_device(vm->qts, all);
+
+    g_assert_cmpstr(error, ==, NULL);
+    vm->guest = vmrpc_guest_new(vm->qts);
+    vm->d = vmrpc_driver_new(vm->guest, SLOT);
+    vmrpc_driver_start(vm->d, 0, EVENTS);
+}
+
+static void vm_unplug(Vm *vm)
+{
+    qpci_unplug_acpi_device_test(vm->qts, "vmrpc", SLOT);
+    vmrpc_driver_free(vm->d);
+    vmrpc_guest_free(vm->guest);
+}
+
 static void test_unplug(void)
 {
-    QTestState *qts = qtest_init(COMMON_ARGS "-object iothread,id=io0");
+    QTestState *qts = qtest_init(COMMON_ARGS);
     unsigned fds = 0;
 
     for (unsigned round = 0; round < 4; round++) {
         Vm vm = { .qts = qts };
         int conn;
 
-        vm.guest = vmrpc_guest_new(qts);
-        qtest_qmp_device_add(qts, "virtio-vmrpc-pci", "vmrpc",
-                             "{ 'addr': '4', 'dns': %s, 'policy': %s }",
-                             DNS6, policy_file);
-        vm.d = vmrpc_driver_new(vm.guest, SLOT);
-        vmrpc_driver_start(vm.d, 0, EVENTS);
+        vm_plug(&vm, "");
         conn = guest_connect(vm.d, 1, PEER6);
         converse(vm.d, 1, conn);
         g_assert_cmpint(write(conn, "unread", 6), ==, 6);
-        qpci_unplug_acpi_device_test(qts, "vmrpc", SLOT);
+        vm_unplug(&vm);
         peer_wait_end(conn);
         close(conn);
         if (!round) {
             fds = count_fds(qts);
         }
         g_assert_cmpuint(count_fds(qts), ==, fds);
-        vmrpc_driver_free(vm.d);
-        vmrpc_guest_free(vm.guest);
     }
     qtest_quit(qts);
 }
@@ -1857,48 +1879,61 @@ static void test_two_devices(const void *data)
     vm_quit(&vm);
 }
 
-static unsigned count_iothreads(QTestState *qts, const char *prefix)
+static unsigned count_threads(QTestState *qts)
 {
-    QDict *resp = qtest_qmp(qts, "{ 'execute': 'query-iothreads' }");
-    const QListEntry *entry;
-    unsigned num = 0;
+    g_autofree char *path = g_strdup_printf("/proc/%d/task", qtest_pid(qts));
 
-    QLIST_FOREACH_ENTRY(qdict_get_qlist(resp, "return"), entry) {
-        QDict *dict = qobject_to(QDict, qlist_entry_obj(entry));
-
-        num += g_str_has_prefix(qdict_get_str(dict, "id"), prefix);
-    }
-    qobject_unref(resp);
-    return num;
+    return count_entries(path);
 }
 
-/* A thread that was given is kept, and can go when the device has gone. */
+/* A thread that was given can be deleted; it goes when the device does. */
 static void test_iothread_given(void)
 {
-    Vm vm = vm_boot("iothread=io0", "-object iothread,id=io0");
-    QDict *resp;
+    QTestState *qts = qtest_init(COMMON_ARGS);
+    unsigned threads = count_threads(qts);
 
-    vmrpc_driver_start(vm.d, 0, EVENTS);
-    g_assert_cmpuint(count_iothreads(vm.qts, ""), ==, 1);
-    round_trip(vm.d);
-    resp = qtest_qmp_assert_failure_ref(
-        vm.qts, "{ 'execute': 'object-del', 'arguments': { 'id': 'io0' } }");
-    qobject_unref(resp);
-    qpci_unplug_acpi_device_test(vm.qts, "vmrpc", SLOT);
-    qtest_qmp_assert_success(
-        vm.qts, "{ 'execute': 'object-del', 'arguments': { 'id': 'io0' } }");
-    vm_quit(&vm);
+    for (unsigned round = 0; round < 3; round++) {
+        Vm vm = { .qts = qts };
+
+        qtest_qmp_assert_success(
+            qts, "{ 'execute': 'object-add', 'arguments': { 'qom-type': "
+            "'iothread', 'id': 'io0' } }");
+        vm_plug(&vm, "'iothread': 'io0'");
+        round_trip(vm.d);
+        g_assert_cmpuint(count_threads(qts), ==, threads + 1);
+        qtest_qmp_assert_success(
+            qts, "{ 'execute': 'object-del', 'arguments': { 'id': 'io0' } }");
+        round_trip(vm.d);
+        vm_unplug(&vm);
+        /* RCU keeps a thread of its own from the first use on. */
+        if (round == 0) {
+            threads = count_threads(qts);
+        }
+        g_assert_cmpuint(count_threads(qts), ==, threads);
+    }
+    qtest_quit(qts);
 }
 
 static void test_iothread_own(void)
 {
-    Vm vm = vm_start("", 0);
+    QTestState *qts = qtest_init(COMMON_ARGS);
+    unsigned threads = 0;
 
-    g_assert_cmpuint(count_iothreads(vm.qts, "vmrpc-iothread"), ==, 1);
-    round_trip(vm.d);
-    qpci_unplug_acpi_device_test(vm.qts, "vmrpc", SLOT);
-    g_assert_cmpuint(count_iothreads(vm.qts, ""), ==, 0);
-    vm_quit(&vm);
+    for (unsigned round = 0; round < 3; round++) {
+        Vm vm = { .qts = qts };
+
+        vm_plug(&vm, "");
+        round_trip(vm.d);
+        if (round) {
+            g_assert_cmpuint(count_threads(qts), ==, threads + 1);
+        }
+        vm_unplug(&vm);
+        if (round == 0) {
+            threads = count_threads(qts);
+        }
+        g_assert_cmpuint(count_threads(qts), ==, threads);
+    }
+    qtest_quit(qts);
 }
 
 /* --- migration ------------------------------------------------------------- */

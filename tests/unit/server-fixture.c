@@ -19,8 +19,38 @@ const char *fx_vm6 = "::1", *fx_peer6 = "::1";
 
 /* --- the place ----------------------------------------------------------- */
 
+/*
+ * Waits for the kernel's word that @addr is its own.  It adds that route some
+ * time after the address, and who connects in between sends into nowhere.
+ */
+static bool await_route(int monitor, const struct in6_addr *addr)
+{
+    uint8_t buf[4096] __attribute__((aligned(8)));
+    ssize_t len;
+
+    while ((len = recv(monitor, buf, sizeof(buf), 0)) > 0) {
+        const struct nlmsghdr *nlh = (struct nlmsghdr *)buf;
+
+        for (; NLMSG_OK(nlh, len); nlh = NLMSG_NEXT(nlh, len)) {
+            const struct rtmsg *rtm = NLMSG_DATA(nlh);
+            const struct rtattr *rta = RTM_RTA(rtm);
+
+            for (int left = RTM_PAYLOAD(nlh);
+                 nlh->nlmsg_type == RTM_NEWROUTE &&
+                 rtm->rtm_type == RTN_LOCAL && RTA_OK(rta, left);
+                 rta = RTA_NEXT(rta, left)) {
+                if (rta->rta_type == RTA_DST &&
+                    memcmp(RTA_DATA(rta), addr, sizeof(*addr)) == 0) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
 /* Usable at once: without IFA_F_NODAD it would be tentative for a moment. */
-static bool add_address(int fd, const char *text)
+static bool add_address(int fd, int monitor, const char *text)
 {
     struct {
         struct nlmsghdr nlh;
@@ -46,7 +76,8 @@ static bool add_address(int fd, const char *text)
     inet_pton(AF_INET6, text, &req.addr);
     return send(fd, &req, sizeof(req), 0) == sizeof(req) &&
            recv(fd, &ack, sizeof(ack), 0) >= (ssize_t)sizeof(ack) &&
-           ack.nlh.nlmsg_type == NLMSG_ERROR && ack.err.error == 0;
+           ack.nlh.nlmsg_type == NLMSG_ERROR && ack.err.error == 0 &&
+           await_route(monitor, &req.addr);
 }
 
 void fx_init(void)
@@ -59,8 +90,11 @@ void fx_init(void)
         FX_NAT64 "c612:5", FX_NAT64 "c633:6405",
     };
     struct ifreq ifr = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+    struct sockaddr_nl group = { .nl_family = AF_NETLINK,
+                                 .nl_groups = RTMGRP_IPV6_ROUTE };
+    struct timeval limit = { .tv_sec = FX_WAIT_MS / 1000 };
+    int fd, netlink, monitor;
     bool ok;
-    int fd, netlink;
 
     /* Root needs no user namespace, and others get in with one. */
     if (unshare(CLONE_NEWNET) < 0 &&
@@ -69,10 +103,16 @@ void fx_init(void)
     }
     fd = socket(AF_INET6, SOCK_DGRAM, 0);
     netlink = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
-    ok = fd >= 0 && netlink >= 0 && ioctl(fd, SIOCSIFFLAGS, &ifr) == 0;
+    monitor = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
+    ok = fd >= 0 && netlink >= 0 && monitor >= 0 &&
+         bind(monitor, (struct sockaddr *)&group, sizeof(group)) == 0 &&
+         setsockopt(monitor, SOL_SOCKET, SO_RCVTIMEO, &limit,
+                    sizeof(limit)) == 0 &&
+         ioctl(fd, SIOCSIFFLAGS, &ifr) == 0;
     for (size_t i = 0; ok && i < G_N_ELEMENTS(addrs); i++) {
-        ok = add_address(netlink, addrs[i]);
+        ok = add_address(netlink, monitor, addrs[i]);
     }
+    close(monitor);
     close(netlink);
     close(fd);
     if (ok) {

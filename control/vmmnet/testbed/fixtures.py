@@ -14,7 +14,7 @@ from . import guest, kernel, net, process
 @pytest.fixture(scope="session", autouse=True)
 def clean_machine() -> Iterator[None]:
     """Remove what killed runs left behind, and prove that this one leaves nothing."""
-    process.unwind_on_sigterm()
+    process.unwind_on_signals()
     net.reap_stale()
     yield
     assert not process.owned(), "processes outlive the tests"

@@ -139,7 +139,7 @@ class Guest:
     # Life.
 
     def __enter__(self) -> Guest:
-        process.unwind_on_sigterm()
+        process.unwind_on_signals()
         try:
             self.launch()
             self.boot()

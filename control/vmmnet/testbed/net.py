@@ -211,7 +211,7 @@ class Network:
 
     def __enter__(self) -> Network:
         tools.require("ip")
-        process.unwind_on_sigterm()
+        process.unwind_on_signals()
         return self
 
     def __exit__(

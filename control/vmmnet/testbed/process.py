@@ -117,12 +117,14 @@ def kill_orphans() -> list[int]:
     return killed
 
 
-def unwind_on_sigterm() -> None:
-    """Turn SIGTERM into an exception, so that context managers clean up."""
+def unwind_on_signals() -> None:
+    """Turn SIGTERM and SIGHUP into an exception, so that context managers clean up."""
 
     def handler(number: int, frame: FrameType | None) -> None:
         sys.exit(128 + number)
 
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    if in_main_thread and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, handler)
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, handler)

@@ -1441,6 +1441,28 @@ static void test_bad_rings(void)
     vm_quit(&vm);
 }
 
+/* A broken device interrupts, once and not after the reset. */
+static void test_bad_interrupt(void)
+{
+    Vm vm = vm_boot("", "");
+    QVirtioPCIDevice *dev = vm.d->dev;
+    VmrpcSegment seg = { .len = 8 };
+
+    qpci_msix_enable(dev->pdev);
+    vmrpc_driver_setup(vm.d, 0);
+    qvirtio_pci_set_msix_configuration_vector(dev, &vm.guest->alloc, 0);
+    vmrpc_driver_go(vm.d);
+    seg.addr = vm.d->event_buf;
+    vmrpc_ring_add(vmrpc_request_ring(vm.d, 0), &seg, 1, false);
+    vmrpc_ring_kick(vmrpc_request_ring(vm.d, 0));
+    qvirtio_wait_config_isr(&dev->vdev, VMRPC_TEST_TIMEOUT_US);
+    g_assert_true(vmrpc_driver_status(vm.d) & VIRTIO_CONFIG_S_NEEDS_RESET);
+    qvirtio_reset(&dev->vdev);
+    settle(vm.qts);
+    g_assert_cmphex(qtest_readl(vm.qts, dev->config_msix_addr), ==, 0);
+    vm_quit(&vm);
+}
+
 /* Buffers for events that cannot hold one. */
 static void test_bad_event_buffers(const void *data)
 {
@@ -1886,6 +1908,17 @@ static unsigned count_threads(QTestState *qts)
     return count_entries(path);
 }
 
+/* An unplugged device goes for good when RCU lets it, a little later. */
+static void wait_threads(QTestState *qts, unsigned num)
+{
+    gint64 end = g_get_monotonic_time() + VMRPC_TEST_TIMEOUT_US;
+
+    while (count_threads(qts) != num) {
+        g_assert_cmpint(g_get_monotonic_time(), <, end);
+        settle(qts);
+    }
+}
+
 /* A thread that was given can be deleted; it goes when the device does. */
 static void test_iothread_given(void)
 {
@@ -1905,11 +1938,7 @@ static void test_iothread_given(void)
             qts, "{ 'execute': 'object-del', 'arguments': { 'id': 'io0' } }");
         round_trip(vm.d);
         vm_unplug(&vm);
-        /* RCU keeps a thread of its own from the first use on. */
-        if (round == 0) {
-            threads = count_threads(qts);
-        }
-        g_assert_cmpuint(count_threads(qts), ==, threads);
+        wait_threads(qts, threads);
     }
     qtest_quit(qts);
 }
@@ -1917,21 +1946,16 @@ static void test_iothread_given(void)
 static void test_iothread_own(void)
 {
     QTestState *qts = qtest_init(COMMON_ARGS);
-    unsigned threads = 0;
+    unsigned threads = count_threads(qts);
 
     for (unsigned round = 0; round < 3; round++) {
         Vm vm = { .qts = qts };
 
         vm_plug(&vm, "");
         round_trip(vm.d);
-        if (round) {
-            g_assert_cmpuint(count_threads(qts), ==, threads + 1);
-        }
+        g_assert_cmpuint(count_threads(qts), ==, threads + 1);
         vm_unplug(&vm);
-        if (round == 0) {
-            threads = count_threads(qts);
-        }
-        g_assert_cmpuint(count_threads(qts), ==, threads);
+        wait_threads(qts, threads);
     }
     qtest_quit(qts);
 }
@@ -2362,6 +2386,7 @@ static void add_tests(void)
     add_for_kinds("bad/chains", test_bad_chains, 0);
     qtest_add_func("/vmrpc/chain/wild", test_chain_wild);
     qtest_add_func("/vmrpc/bad/rings", test_bad_rings);
+    qtest_add_func("/vmrpc/bad/interrupt", test_bad_interrupt);
     add_for_kinds("bad/event-buffers", test_bad_event_buffers, 0);
     add_for_kinds("chain/scattered", test_chain_scattered, 0);
     add_for_kinds("chain/longest", test_chain_longest, NO_INDIRECT);

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What ``make run DISK=…`` gives a user's own image: a disk with the module."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from vmmnet import own_disk
+from vmmnet.testbed.lab import PAGE, lab
+
+
+def test_module_disk_installs_itself(kernel_series: str, tmp_path: Path) -> None:
+    """An image that knows nothing of vmmnet mounts it, installs, and is online."""
+    disk = own_disk.module_disk(tmp_path)
+    drive = f"file={disk},format=raw,if=none,id=module,readonly=on"
+    with (
+        lab() as world,
+        world.guest(
+            kernel_series,
+            module=False,
+            ipv6=False,
+            arguments=["-drive", drive, "-device", "virtio-blk-pci,drive=module"],
+        ) as guest,
+    ):
+        guest.run("rm /etc/resolv.conf")
+        # The test guest's modules are on a read-only disk; a user's are not.
+        layers = "lowerdir=/usr/lib/modules,upperdir=/run/up,workdir=/run/work"
+        guest.run(
+            f"mkdir /run/up /run/work && mount -t overlay overlay -o {layers} /usr/lib/modules"
+        )
+        guest.run(f"mount -o ro LABEL={own_disk.LABEL} /mnt && /mnt/install", timeout=60)
+        assert guest.run("curl -sS http://www.test/").stdout == PAGE

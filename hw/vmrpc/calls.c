@@ -34,7 +34,7 @@ static bool is_host(const VmrpcSock *s)
     return s->backing == VMRPC_BACKING_HOST;
 }
 
-/* --- SOCKET, CLOSE --------------------------------------------------------- */
+/* --- SOCKET, CLOSE ------------------------------------------------------ */
 
 int vmrpc_host_socket(VmrpcServer *srv, int type)
 {
@@ -89,7 +89,7 @@ static int call_close(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     return 0;
 }
 
-/* --- BIND, LISTEN, CONNECT, ACCEPT ----------------------------------------- */
+/* --- BIND, LISTEN, CONNECT, ACCEPT -------------------------------------- */
 
 static void call_addr(const VmrpcCall *call, struct sockaddr_in *sin)
 {
@@ -399,7 +399,7 @@ static int call_accept(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     return 0;
 }
 
-/* --- SENDMSG --------------------------------------------------------------- */
+/* --- SENDMSG ------------------------------------------------------------ */
 
 static bool cmsg_to6(void *opaque, struct in_addr addr4,
                      struct in6_addr *addr6)
@@ -567,7 +567,7 @@ static int call_sendmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     return 0;
 }
 
-/* --- RECVMSG --------------------------------------------------------------- */
+/* --- RECVMSG ------------------------------------------------------------ */
 
 static void recv_control(VmrpcServer *srv, VmrpcCall *call,
                          const struct msghdr *msg, int *flags)
@@ -668,7 +668,7 @@ static int call_recvmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     return 0;
 }
 
-/* --- SHUTDOWN, names, options, ioctl --------------------------------------- */
+/* --- SHUTDOWN, names, options, ioctl ------------------------------------ */
 
 static int call_shutdown(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
@@ -849,7 +849,7 @@ static int call_ioctl(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     return 0;
 }
 
-/* --- dispatch -------------------------------------------------------------- */
+/* --- dispatch ----------------------------------------------------------- */
 
 typedef int CallFunc(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call);
 

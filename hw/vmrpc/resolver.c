@@ -69,7 +69,7 @@ bool vmrpc_is_resolver(const VmrpcServer *srv, const struct sockaddr_in *addr)
            addr->sin_port == htons(DNS_PORT);
 }
 
-/* --- what the proxy asks of us ---------------------------------------------- */
+/* --- what the proxy asks of us ------------------------------------------ */
 
 static int proxy_map(void *opaque, const struct in6_addr *addr6, uint32_t ttl,
                      struct in_addr *addr4, uint32_t *lease)
@@ -167,7 +167,7 @@ static const DnsProxyOps proxy_ops = {
     .now_ms = proxy_now_ms,
 };
 
-/* --- timers ----------------------------------------------------------------- */
+/* --- timers ------------------------------------------------------------- */
 
 static int nat64_timeout_ms(const VmrpcServer *srv)
 {
@@ -182,15 +182,17 @@ static int nat64_timeout_ms(const VmrpcServer *srv)
 
 int vmrpc_resolver_timeout_ms(VmrpcServer *srv)
 {
+    int ms;
+
     if (!srv->dns_proxy) {
         return -1;
     }
-    return vmrpc_earlier(vmrpc_earlier(dns_upstream_timeout_ms(srv->dns_upstream),
-                                       dns_proxy_timeout_ms(srv->dns_proxy)),
-                         nat64_timeout_ms(srv));
+    ms = vmrpc_earlier(dns_upstream_timeout_ms(srv->dns_upstream),
+                       dns_proxy_timeout_ms(srv->dns_proxy));
+    return vmrpc_earlier(ms, nat64_timeout_ms(srv));
 }
 
-/* --- NAT64 prefix discovery (RFC 7050) -------------------------------------- */
+/* --- NAT64 prefix discovery (RFC 7050) ---------------------------------- */
 
 static void nat64_reply(void *opaque, uint64_t request,
                         DnsUpstreamStatus status, const uint8_t *msg,
@@ -229,7 +231,7 @@ static void nat64_ask(VmrpcServer *srv)
     }
 }
 
-/* --- descriptors of c-ares --------------------------------------------------- */
+/* --- descriptors of c-ares ---------------------------------------------- */
 
 static void watch(void *opaque, int fd, bool readable, bool writable)
 {
@@ -270,7 +272,7 @@ void vmrpc_resolver_process_timer(VmrpcServer *srv)
     }
 }
 
-/* --- the guest's side --------------------------------------------------------- */
+/* --- the guest's side --------------------------------------------------- */
 
 uint32_t vmrpc_resolver_ready(const VmrpcSock *s)
 {
@@ -464,7 +466,7 @@ void vmrpc_resolver_detach(VmrpcServer *srv, VmrpcSock *s)
     }
 }
 
-/* --- life --------------------------------------------------------------------- */
+/* --- life --------------------------------------------------------------- */
 
 static bool parse_servers(const char *const *names, DnsServer *servers,
                           size_t *count, GError **errp)

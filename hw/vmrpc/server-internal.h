@@ -34,8 +34,8 @@
 typedef enum VmrpcBacking {
     VMRPC_BACKING_HOST,         /* a host socket */
     VMRPC_BACKING_RESOLVER,     /* a stream to the DNS proxy */
-    VMRPC_BACKING_ARRIVING,     /* a host socket that is not bound yet: its
-                                   address or port is still in use elsewhere */
+    /* a host socket that could not be bound yet after a migration */
+    VMRPC_BACKING_ARRIVING,
     VMRPC_BACKING_LOST,         /* nothing: it did not survive a migration */
 } VmrpcBacking;
 
@@ -55,10 +55,9 @@ struct VmrpcSock {
     bool peer_is_resolver;      /* datagram socket connected to resolver4 */
     bool shut_rd, shut_wr;      /* VMRPC_BACKING_RESOLVER */
     uint32_t backlog;
-    struct in_addr peer4;       /* if connected; holds a map reference when
-                                   it is in the pool */
+    struct in_addr peer4;       /* if connected */
     in_port_t peer_port;        /* network byte order */
-    bool peer_held;             /* the reference was taken */
+    bool peer_held;             /* peer4's entry in the map is referenced */
 
     uint32_t ready;             /* what the host socket is ready for */
     uint32_t told;              /* what the guest has been told */
@@ -138,7 +137,7 @@ typedef struct VmrpcCall {
     struct sockaddr_in result;  /* sin_family 0: none */
 } VmrpcCall;
 
-/* --- server.c ------------------------------------------------------------- */
+/* --- server.c ----------------------------------------------------------- */
 
 /* Milliseconds of the monotonic clock. */
 int64_t vmrpc_now_ms(void);
@@ -190,7 +189,7 @@ size_t vmrpc_iov_read(const struct iovec *iov, unsigned num, size_t offset,
 size_t vmrpc_iov_write(const struct iovec *iov, unsigned num, size_t offset,
                        const void *buf, size_t len);
 
-/* --- calls.c -------------------------------------------------------------- */
+/* --- calls.c ------------------------------------------------------------ */
 
 /* Executes @call; returns 0 or a negative errno. */
 int vmrpc_call_execute(VmrpcServer *srv, VmrpcCall *call);
@@ -214,7 +213,7 @@ int vmrpc_host_bind_source(VmrpcServer *srv, VmrpcSock *s);
 int vmrpc_host_setsockopt(VmrpcServer *srv, VmrpcSock *s, int level, int name,
                           const void *value, uint32_t len);
 
-/* --- translate.c ---------------------------------------------------------- */
+/* --- translate.c -------------------------------------------------------- */
 
 /*
  * The host's address for a destination that the guest named, after the policy
@@ -239,7 +238,7 @@ int vmrpc_own_address(const VmrpcServer *srv, in_port_t port,
 int vmrpc_addr_to_guest(VmrpcServer *srv, const struct sockaddr_storage *host,
                         struct sockaddr_in *guest);
 
-/* --- resolver.c ----------------------------------------------------------- */
+/* --- resolver.c --------------------------------------------------------- */
 
 /* True if @addr is where the DNS proxy answers. */
 bool vmrpc_is_resolver(const VmrpcServer *srv, const struct sockaddr_in *addr);
@@ -270,7 +269,7 @@ void vmrpc_resolver_process_timer(VmrpcServer *srv);
 /* Milliseconds until the timer has work for the resolver; -1: never. */
 int vmrpc_resolver_timeout_ms(VmrpcServer *srv);
 
-/* --- saved.c -------------------------------------------------------------- */
+/* --- saved.c ------------------------------------------------------------ */
 
 /* Tries again to bind what could not be bound when it arrived. */
 void vmrpc_arriving_process_timer(VmrpcServer *srv);

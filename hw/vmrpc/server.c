@@ -67,7 +67,7 @@ int64_t vmrpc_now_ms(void)
     return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* --- vectors --------------------------------------------------------------- */
+/* --- vectors ------------------------------------------------------------ */
 
 static size_t iov_total(const struct iovec *iov, unsigned num)
 {
@@ -143,7 +143,7 @@ size_t vmrpc_iov_write(const struct iovec *iov, unsigned num, size_t offset,
     return done;
 }
 
-/* --- socket table ---------------------------------------------------------- */
+/* --- socket table ------------------------------------------------------- */
 
 VmrpcSock *vmrpc_sock_find(VmrpcServer *srv, uint32_t handle, uint32_t gen)
 {
@@ -292,7 +292,7 @@ void vmrpc_sock_clear_peer(VmrpcServer *srv, VmrpcSock *s)
     s->peer_port = 0;
 }
 
-/* --- readiness ------------------------------------------------------------- */
+/* --- readiness ---------------------------------------------------------- */
 
 /* Takes @mask for the host socket's readiness, SO_ERROR along with it. */
 static void set_ready(VmrpcSock *s, uint32_t mask)
@@ -448,7 +448,7 @@ bool vmrpc_server_process(VmrpcServer *srv)
     return n > 0;
 }
 
-/* --- requests -------------------------------------------------------------- */
+/* --- requests ----------------------------------------------------------- */
 
 static void decode(VmrpcCall *call, const struct vmrpc_req *req)
 {
@@ -540,7 +540,7 @@ ssize_t vmrpc_server_call(VmrpcServer *srv,
     return sizeof(resp) + call.in_data_len;
 }
 
-/* --- life ------------------------------------------------------------------ */
+/* --- life --------------------------------------------------------------- */
 
 static GQuark server_error_quark(void)
 {

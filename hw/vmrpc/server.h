@@ -36,11 +36,11 @@ typedef struct VmrpcServerConfig {
     struct in6_addr address6;   /* the VM's own address on the host */
     struct in_addr guest4;      /* the same address, as the guest sees it */
     unsigned guest4_prefix;
-    struct in_addr pool4;       /* virtual addresses; unused without translate */
+    struct in_addr pool4;       /* virtual addresses, with translate */
     unsigned pool4_prefix;
     struct in_addr resolver4;   /* where the DNS proxy answers; 0: nowhere */
-    const char *const *dns;     /* upstream servers, NULL-terminated; NULL or
-                                   empty: those of /etc/resolv.conf */
+    /* upstream servers, NULL-terminated; none: those of /etc/resolv.conf */
+    const char *const *dns;
     VmrpcNat64Mode nat64_mode;
     Nat64Prefix nat64_prefix;   /* for VMRPC_NAT64_FIXED */
     const char *policy_file;    /* NULL: built-in refusals only */
@@ -66,8 +66,7 @@ typedef struct VmrpcServerConfig {
     X(refused_host_address)     /* one of the host's own addresses */         \
     X(unreachable_no_mapping)   /* pool address that maps to nothing */       \
     X(unreachable_no_nat64)     /* IPv4 destination and no prefix */          \
-    X(dropped_pool_full)        /* connection or datagram of a peer that no   \
-                                   virtual address was left for */            \
+    X(dropped_pool_full)        /* a peer's, without an address left for it */\
     X(dropped_dns_queue_full)   /* answers a guest socket did not fetch */    \
     X(control_dropped)          /* ancillary data without IPv4 equivalent */  \
     X(connections_lost)         /* could not follow a migration */
@@ -157,7 +156,7 @@ uint32_t vmrpc_server_sockets(const VmrpcServer *srv);
 void vmrpc_server_fill_config(const VmrpcServer *srv,
                               struct vmrpc_config *config);
 
-/* --- migration: flat records, so that the device can put them on the wire -- */
+/* --- migration: flat records, so that the device can put them on the wire  */
 
 #define VMRPC_SAVED_OPTIONS     32
 

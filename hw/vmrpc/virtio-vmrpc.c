@@ -48,7 +48,7 @@
 
 QEMU_BUILD_BUG_ON(VIRTQUEUE_MAX_SIZE > IOV_MAX);
 
-/* --- data path: in the thread that owns the server -------------------------- */
+/* --- data path: in the thread that owns the server ---------------------- */
 
 static void push_event(VirtIOVmrpc *s, const struct vmrpc_event *ev)
 {
@@ -196,7 +196,7 @@ static bool event_vq_poll(void *opaque)
     return false;
 }
 
-/* --- start and stop: under the BQL ------------------------------------------ */
+/* --- start and stop: under the BQL -------------------------------------- */
 
 static unsigned queue_count(const VirtIOVmrpc *s)
 {
@@ -335,7 +335,7 @@ static void virtio_vmrpc_stop_ioeventfd(VirtIODevice *vdev)
     trace_virtio_vmrpc_stop(s);
 }
 
-/* --- virtio ------------------------------------------------------------------ */
+/* --- virtio ------------------------------------------------------------- */
 
 static void virtio_vmrpc_get_config(VirtIODevice *vdev, uint8_t *data)
 {
@@ -372,7 +372,7 @@ static void virtio_vmrpc_reset(VirtIODevice *vdev)
     vmrpc_server_reset(s->server);
 }
 
-/* --- migration ---------------------------------------------------------------- */
+/* --- migration ---------------------------------------------------------- */
 
 static bool map_num_is_valid(void *opaque, int version_id)
 {
@@ -613,7 +613,7 @@ static const VMStateDescription vmstate_virtio_vmrpc = {
     },
 };
 
-/* --- properties ---------------------------------------------------------------- */
+/* --- properties --------------------------------------------------------- */
 
 /* Can a guest have, or talk to, this address over its network? */
 static bool is_unicast4(struct in_addr addr)
@@ -766,7 +766,7 @@ static bool parse_properties(VirtIOVmrpc *s, VmrpcServerConfig *config,
            parse_resolver(s, config, errp) && parse_nat64(s, config, errp);
 }
 
-/* --- life ------------------------------------------------------------------------ */
+/* --- life --------------------------------------------------------------- */
 
 static void trace_call(void *opaque, unsigned op, uint32_t handle, int error,
                        uint32_t value)

@@ -87,12 +87,14 @@ enum vmrpc_op {
     VMRPC_BIND        = 3,      /* addr -> resp.addr: what was bound */
     VMRPC_LISTEN      = 4,      /* u.listen */
     VMRPC_CONNECT     = 5,      /* addr -> resp.addr: the local address */
-    VMRPC_ACCEPT      = 6,      /* u.accept -> resp.addr: the peer,
-                                   resp.value: readiness of the new socket */
+    /* u.accept -> resp.addr: the peer, resp.value: the child's readiness */
+    VMRPC_ACCEPT      = 6,
     VMRPC_SENDMSG     = 7,      /* addr, u.msg -> resp.value: bytes sent */
-    VMRPC_RECVMSG     = 8,      /* u.msg -> resp.value: bytes received (with
-                                   MSG_TRUNC: of the datagram), resp.addr,
-                                   resp.msg_flags, resp.control_len */
+    /*
+     * u.msg -> resp.value: bytes received (with MSG_TRUNC: of the datagram),
+     * resp.addr, resp.msg_flags, resp.control_len
+     */
+    VMRPC_RECVMSG     = 8,
     VMRPC_SHUTDOWN    = 9,      /* u.shutdown */
     VMRPC_GETSOCKNAME = 10,     /* -> resp.addr */
     VMRPC_GETPEERNAME = 11,     /* -> resp.addr */

@@ -158,7 +158,7 @@ static int connect_locked(struct socket *sock, struct vmrpc_sock *vs,
 		return -EINVAL;
 	if (to->sin_family != AF_INET)
 		return -EAFNOSUPPORT;
-	if (vmrpc_addr_is_local(vs->dev, to->sin_addr.s_addr) ||
+	if (vmrpc_addr_is_native(vs->dev, to->sin_addr.s_addr) ||
 	    (vmrpc_sock_mode(vs) == VMRPC_NATIVE &&
 	     inet_sk(vs->sk)->inet_rcv_saddr && !inet_sk(vs->sk)->inet_daddr &&
 	     vmrpc_sock_bound_elsewhere(vs)))
@@ -229,7 +229,7 @@ static int remote_destination(struct vmrpc_sock *vs, const struct msghdr *msg,
 	if (msg->msg_namelen < sizeof(*sin) || !sin->sin_port ||
 	    (sin->sin_family != AF_INET && sin->sin_family != AF_UNSPEC))
 		return 0;
-	if (vmrpc_addr_is_local(vs->dev, sin->sin_addr.s_addr))
+	if (vmrpc_addr_is_native(vs->dev, sin->sin_addr.s_addr))
 		return 0;
 	return !vmrpc_sock_bound_elsewhere(vs) ||
 	       vmrpc_sock_mode(vs) == VMRPC_REMOTE;

@@ -279,7 +279,7 @@ int vmrpc_sock_wait(struct vmrpc_sock *vs, u32 mask,
 int vmrpc_sock_pause(long *timeo);
 void vmrpc_sock_wake(struct vmrpc_sock *vs, u32 bits);
 __poll_t vmrpc_sock_mask(const struct vmrpc_sock *vs);
-bool vmrpc_addr_is_local(const struct vmrpc_device *dev, __be32 addr);
+bool vmrpc_addr_is_native(const struct vmrpc_device *dev, __be32 addr);
 bool vmrpc_sock_bound_elsewhere(const struct vmrpc_sock *vs);
 int vmrpc_sock_name(struct vmrpc_sock *vs, enum vmrpc_op op,
 		    struct sockaddr_in *sin);

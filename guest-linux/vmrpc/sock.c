@@ -70,19 +70,29 @@ bool vmrpc_addr_get(struct sockaddr_in *to, const struct vmrpc_addr *from)
 }
 
 /**
- * vmrpc_addr_is_local - is it an address within the guest?
+ * vmrpc_addr_is_native - is it reached without the host?
  * @dev: the device
  * @addr: destination; INADDR_ANY means loopback, as for connect()
+ *
+ * The guest's own addresses are, and what its routes send out of an interface
+ * that is not ours: a container's, a second NIC's.  What no route leads to is
+ * the host's to refuse.
  */
-bool vmrpc_addr_is_local(const struct vmrpc_device *dev, __be32 addr)
+bool vmrpc_addr_is_native(const struct vmrpc_device *dev, __be32 addr)
 {
-	unsigned int type;
+	struct flowi4 fl4 = { .daddr = addr };
+	struct rtable *rt;
+	bool native;
 
 	if (addr == htonl(INADDR_ANY) || ipv4_is_loopback(addr) ||
 	    (dev->guest4 && addr == dev->guest4))
 		return true;
-	type = inet_addr_type(&init_net, addr);
-	return type == RTN_LOCAL || type == RTN_BROADCAST;
+	rt = ip_route_output_key(&init_net, &fl4);
+	if (IS_ERR(rt))
+		return false;
+	native = rt->dst.dev != READ_ONCE(dev->netdev);
+	ip_rt_put(rt);
+	return native;
 }
 
 /* Is it an address that the host can be bound to as well? */

@@ -110,7 +110,7 @@ static int connect_start(struct socket *sock, struct vmrpc_sock *vs,
 		return -EINVAL;
 	if (to->sin_family != AF_INET)
 		return -EAFNOSUPPORT;
-	if (vmrpc_addr_is_local(vs->dev, to->sin_addr.s_addr) ||
+	if (vmrpc_addr_is_native(vs->dev, to->sin_addr.s_addr) ||
 	    vmrpc_sock_bound_elsewhere(vs)) {
 		vmrpc_sock_turn_native(vs);
 		return USE_NATIVE;

@@ -468,6 +468,20 @@ for address in '127.0.0.1', '127.1.2.3', '192.0.0.2':
     assert world.counters(guest)["requests"] - before <= 3
 
 
+def test_container_in_the_guest_is_reached_natively(guest: Guest) -> None:
+    """What the guest's own routes lead to another interface does not go to the host."""
+    guest.run(
+        "modprobe veth; ip netns add box && ip link add v0 type veth peer name v1 netns box &&"
+        "ip address add 10.9.9.1/24 dev v0 && ip link set v0 up &&"
+        "ip -n box address add 10.9.9.2/24 dev v1 && ip -n box link set v1 up"
+    )
+    server = guest.spawn("exec ip netns exec box socat TCP-LISTEN:80,fork SYSTEM:'echo boxed'")
+    assert guest.wait_for("socat -u TCP:10.9.9.2:80 -").stdout == "boxed\n"
+    server.kill(15)
+    server.wait()
+    guest.run("ip netns delete box")
+
+
 def test_own_name_stays_inside(guest: Guest) -> None:
     assert "192.0.0.2" in guest.run("getent ahostsv4 vm.test").stdout
 

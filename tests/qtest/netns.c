@@ -161,20 +161,19 @@ int peer_connect(int type, const char *from, const char *to, uint16_t port)
     return fd;
 }
 
-short peer_wait(int fd, short events)
+static void wait_readable(int fd)
 {
-    struct pollfd pfd = { .fd = fd, .events = events };
+    struct pollfd pfd = { .fd = fd, .events = POLLIN };
     int ret = RETRY_ON_EINTR(poll(&pfd, 1, NETNS_TIMEOUT_MS));
 
     g_assert_cmpint(ret, ==, 1);
-    return pfd.revents;
 }
 
 int peer_accept(int fd)
 {
     int conn;
 
-    peer_wait(fd, POLLIN);
+    wait_readable(fd);
     conn = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
     g_assert_cmpint(conn, >=, 0);
     return conn;
@@ -187,7 +186,7 @@ void peer_read(int fd, void *buf, size_t len)
     while (done < len) {
         ssize_t n;
 
-        peer_wait(fd, POLLIN);
+        wait_readable(fd);
         n = read(fd, (uint8_t *)buf + done, len - done);
         g_assert_cmpint(n, >, 0);
         done += n;
@@ -200,7 +199,7 @@ void peer_wait_end(int fd)
     ssize_t n;
 
     do {
-        peer_wait(fd, POLLIN);
+        wait_readable(fd);
         n = read(fd, buf, sizeof(buf));
     } while (n > 0);
     g_assert_true(n == 0 || errno == ECONNRESET);
@@ -229,7 +228,7 @@ void peer_answer_dns(int fd, const char *address)
     size_t pos;
     ssize_t n;
 
-    peer_wait(fd, POLLIN);
+    wait_readable(fd);
     n = recvfrom(fd, msg, sizeof(msg) - sizeof(answer) - sizeof(addr), 0,
                  (struct sockaddr *)&client, &client_len);
     g_assert_cmpint(n, >, DNS_HEADER);

@@ -30,7 +30,10 @@ void netns_add_address6(const char *address);
 /* The same for IPv4, "192.0.2.1"; lo has 127.0.0.1 and this one. */
 void netns_add_address4(const char *address);
 
-/* An IPv6 socket (SOCK_STREAM: listening) on @address and any port. */
+/*
+ * An IPv6 socket (SOCK_STREAM: listening) on @address and *@port; 0 stands
+ * for any port and is replaced by the one that was chosen.
+ */
 int peer_bind(int type, const char *address, uint16_t *port);
 
 /* An IPv6 socket of @type, bound to @from, connected to @to and @port. */
@@ -38,9 +41,6 @@ int peer_connect(int type, const char *from, const char *to, uint16_t port);
 
 /* Takes the next connection of a listening socket. */
 int peer_accept(int fd);
-
-/* Waits for one of @events (POLLIN ...); returns those that came. */
-short peer_wait(int fd, short events);
 
 /* Reads exactly @len bytes. */
 void peer_read(int fd, void *buf, size_t len);

@@ -33,7 +33,7 @@
 #define PACKED_AVAIL            (1 << VRING_PACKED_DESC_F_AVAIL)
 #define PACKED_USED             (1 << VRING_PACKED_DESC_F_USED)
 
-/* --- machine --------------------------------------------------------------- */
+/* --- machine -------------------------------------------------------------- */
 
 VmrpcGuest *vmrpc_guest_new(QTestState *qts)
 {
@@ -58,7 +58,7 @@ void vmrpc_guest_moved(VmrpcGuest *guest, QTestState *qts)
     guest->bus->qts = qts;
 }
 
-/* --- rings ----------------------------------------------------------------- */
+/* --- rings ---------------------------------------------------------------- */
 
 static QVirtQueue *vq_of(VmrpcRing *ring)
 {
@@ -268,7 +268,7 @@ void vmrpc_ring_wait(VmrpcRing *ring, uint16_t *id, uint32_t *len)
     }
 }
 
-/* --- device ---------------------------------------------------------------- */
+/* --- device --------------------------------------------------------------- */
 
 static uint64_t common_cfg(VmrpcDriver *d, size_t offset)
 {
@@ -414,7 +414,7 @@ void vmrpc_driver_wait_broken(VmrpcDriver *d)
     }
 }
 
-/* --- readiness ------------------------------------------------------------- */
+/* --- readiness ------------------------------------------------------------ */
 
 /* A handle begins a new life. */
 static void forget(VmrpcDriver *d, uint32_t sock)
@@ -517,7 +517,7 @@ uint32_t vmrpc_wait_error(VmrpcDriver *d, uint32_t sock)
     return err;
 }
 
-/* --- requests -------------------------------------------------------------- */
+/* --- requests ------------------------------------------------------------- */
 
 VmrpcRing *vmrpc_request_ring(VmrpcDriver *d, unsigned queue)
 {

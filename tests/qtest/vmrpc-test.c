@@ -22,16 +22,12 @@
 
 #include <arpa/inet.h>
 #include <glib/gstdio.h>
-#include <netinet/tcp.h>
-#include <poll.h>
 #include <sys/resource.h>
 
 #include "tests/qtest/libqos/pci-pc.h"
 #include "netns.h"
 #include "qobject/qdict.h"
 #include "qobject/qlist.h"
-#include "qobject/qnum.h"
-#include "qobject/qstring.h"
 #include "standard-headers/linux/pci_regs.h"
 #include "standard-headers/linux/virtio_config.h"
 #include "standard-headers/linux/virtio_pci.h"
@@ -63,7 +59,7 @@ static int home_ns;             /* where all of this happens */
 static int away_ns;             /* the other host, -1 until needed */
 static int dns_fd;
 
-/* --- a guest with the device ----------------------------------------------- */
+/* --- a guest with the device ---------------------------------------------- */
 
 typedef struct Vm {
     QTestState *qts;
@@ -139,7 +135,7 @@ static unsigned count_fds(QTestState *qts)
     return count_entries(path);
 }
 
-/* --- the guest's socket calls ---------------------------------------------- */
+/* --- the guest's socket calls --------------------------------------------- */
 
 static void guest_socket(VmrpcDriver *d, uint32_t sock, int type)
 {
@@ -334,7 +330,7 @@ static void round_trip(VmrpcDriver *d)
     g_assert_cmpint(guest_close(d, 1), ==, 0);
 }
 
-/* --- properties ------------------------------------------------------------ */
+/* --- properties ----------------------------------------------------------- */
 
 typedef struct Refusal {
     const char *options;        /* JSON members */
@@ -508,7 +504,7 @@ static void test_properties_accepted(void)
     qtest_quit(qts);
 }
 
-/* --- configuration --------------------------------------------------------- */
+/* --- configuration -------------------------------------------------------- */
 
 static void read_config(VmrpcDriver *d, struct vmrpc_config *config)
 {
@@ -586,7 +582,7 @@ static void test_config_no_translation(void)
     vm_quit(&vm);
 }
 
-/* --- rings ----------------------------------------------------------------- */
+/* --- rings ---------------------------------------------------------------- */
 
 typedef struct RingKind {
     const char *name;
@@ -701,7 +697,7 @@ static void test_bulk(void)
     vm_quit(&vm);
 }
 
-/* --- queues and interrupts ------------------------------------------------- */
+/* --- queues and interrupts ------------------------------------------------ */
 
 static void test_queues_several(void)
 {
@@ -851,7 +847,7 @@ static void test_interrupt_event_idx(void)
     vm_quit(&vm);
 }
 
-/* --- events ---------------------------------------------------------------- */
+/* --- events --------------------------------------------------------------- */
 
 /* Events wait for buffers, whenever those come. */
 static void test_events_starved(const void *data)
@@ -962,7 +958,7 @@ static void test_events_refused(void)
     vm_quit(&vm);
 }
 
-/* --- datagrams, policy ----------------------------------------------------- */
+/* --- datagrams, policy ---------------------------------------------------- */
 
 static void test_datagram(void)
 {
@@ -1032,7 +1028,7 @@ static void test_policy(void)
     vm_quit(&vm);
 }
 
-/* --- requests that are wrong ----------------------------------------------- */
+/* --- requests that are wrong ---------------------------------------------- */
 
 static void test_bad_requests(void)
 {
@@ -1146,7 +1142,7 @@ static void test_bad_headers(void)
     vm_quit(&vm);
 }
 
-/* --- chains that are wrong ------------------------------------------------- */
+/* --- chains that are wrong ------------------------------------------------ */
 
 typedef struct ChainPart {
     uint32_t len;
@@ -1524,7 +1520,7 @@ static void test_event_scattered(void)
     vm_quit(&vm);
 }
 
-/* --- reset ----------------------------------------------------------------- */
+/* --- reset ---------------------------------------------------------------- */
 
 static void test_reset_closes(void)
 {
@@ -1763,7 +1759,7 @@ static void test_stop_cont(void)
     vm_quit(&vm);
 }
 
-/* --- plugging -------------------------------------------------------------- */
+/* --- plugging ------------------------------------------------------------- */
 
 /* Plugs the device into a running machine and starts a driver for it. */
 static void vm_plug(Vm *vm, const char *options)
@@ -1810,7 +1806,7 @@ static void test_unplug(void)
     qtest_quit(qts);
 }
 
-/* --- inspection ------------------------------------------------------------ */
+/* --- inspection ----------------------------------------------------------- */
 
 static void test_inspect(void)
 {
@@ -1864,7 +1860,7 @@ static void test_counters(void)
     vm_quit(&vm);
 }
 
-/* --- threads --------------------------------------------------------------- */
+/* --- threads -------------------------------------------------------------- */
 
 static void test_two_devices(const void *data)
 {
@@ -1960,7 +1956,7 @@ static void test_iothread_own(void)
     qtest_quit(qts);
 }
 
-/* --- migration ------------------------------------------------------------- */
+/* --- migration ------------------------------------------------------------ */
 
 static char *migration_uri(const char *scheme, const char *name)
 {
@@ -2326,7 +2322,7 @@ static void test_migration_hostile(void)
     }
 }
 
-/* --- main ------------------------------------------------------------------ */
+/* --- main ----------------------------------------------------------------- */
 
 static void remove_tmp(void)
 {

@@ -1956,6 +1956,40 @@ static void test_iothread_own(void)
     qtest_quit(qts);
 }
 
+/*
+ * A thread that never polls needs every kick; one that always does gets
+ * none.  Neither may lose anything.
+ */
+static void test_polling(const RingKind *kind, const char *thread)
+{
+    g_autofree char *options = g_strdup_printf("iothread=io0%s%s",
+                                               *kind->options ? "," : "",
+                                               kind->options);
+    g_autofree char *object = g_strdup_printf("-object iothread,id=io0,%s",
+                                              thread);
+    Vm vm = vm_boot(options, object);
+    int conn;
+
+    vmrpc_driver_start(vm.d, kind->unwanted, 2);
+    conn = guest_connect(vm.d, 1, PEER6);
+    for (unsigned i = 0; i < 20; i++) {
+        converse(vm.d, 1, conn);
+        settle(vm.qts);
+    }
+    close(conn);
+    vm_quit(&vm);
+}
+
+static void test_polling_never(const void *data)
+{
+    test_polling(data, "poll-max-ns=0");
+}
+
+static void test_polling_always(const void *data)
+{
+    test_polling(data, "poll-max-ns=1000000000,poll-grow=1000000");
+}
+
 /* --- migration ------------------------------------------------------------ */
 
 static char *migration_uri(const char *scheme, const char *name)
@@ -2403,6 +2437,8 @@ static void add_tests(void)
                         test_two_devices);
     qtest_add_func("/vmrpc/iothread/given", test_iothread_given);
     qtest_add_func("/vmrpc/iothread/own", test_iothread_own);
+    add_for_kinds("polling/never", test_polling_never, 0);
+    add_for_kinds("polling/always", test_polling_always, 0);
     add_for_kinds("migration/listener", test_migration_listener, 0);
     qtest_add_func("/vmrpc/migration/established",
                    test_migration_established);

@@ -134,9 +134,7 @@ class _Hands:
     def do_hear(self, which: int) -> tuple[str, int, int, int]:
         """Receive a datagram: data, port it came from, its TTL and TOS."""
         data, control, _, source = self._sockets[which].recvmsg(1 << 16, 256)
-        values = {
-            (level, kind): int.from_bytes(value, "little") for level, kind, value in control
-        }
+        values = {(level, kind): int.from_bytes(value, "little") for level, kind, value in control}
         if self._family == socket.AF_INET6:
             level, ttl, tos = socket.IPPROTO_IPV6, socket.IPV6_HOPLIMIT, socket.IPV6_TCLASS
         else:
@@ -180,9 +178,7 @@ def _serve_streams(listener: socket.socket, serve: Callable[[socket.socket], Non
     while True:
         connection, _ = listener.accept()
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        threading.Thread(
-            target=_ends_with_its_peer, args=(serve, connection), daemon=True
-        ).start()
+        threading.Thread(target=_ends_with_its_peer, args=(serve, connection), daemon=True).start()
 
 
 def _serve_datagrams(bound: socket.socket) -> None:

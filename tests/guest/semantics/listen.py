@@ -1,0 +1,420 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""TCP: bind(), listen() and accept()."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import select
+import signal
+import socket
+import struct
+
+from .harness import (
+    Task,
+    World,
+    case,
+    checked,
+    expect,
+    fails,
+    libc,
+    pending,
+    receive_all,
+    set_flag,
+    timeval,
+    until,
+    wait_for,
+)
+
+_ANY = ("", 0)
+
+
+@case
+def accepted_connection_has_names(world: World) -> None:
+    """accept() tells the peer; our address is the one that was called."""
+    listener, port = world.listener()
+    theirs = world.hands.connect(port)
+    ours, peer = listener.accept()
+    expect(peer, (world.peer, theirs.port))
+    expect(ours.getpeername(), peer)
+    expect(ours.getsockname(), (world.me, port))
+    expect(listener.getsockname(), ("0.0.0.0", port))
+
+
+@case
+def data_both_ways(world: World) -> None:
+    """An accepted connection carries data like any other."""
+    ours, theirs = world.accepted()
+    theirs.send(b"question")
+    expect(receive_all(ours, 8), b"question")
+    ours.sendall(b"answer")
+    expect(theirs.receive(100), b"answer")
+    ours.close()
+    expect(theirs.receive(1), b"")
+
+
+@case
+def bound_to_the_address_of_its_own(world: World) -> None:
+    """A listener on one address has it in its name and can be called."""
+    listener = socket.socket()
+    listener.bind((world.me, 0))
+    listener.listen()
+    address, port = listener.getsockname()
+    expect(address, world.me)
+    theirs = world.hands.connect(port)
+    ours, _ = listener.accept()
+    ours.send(b"x")
+    expect(theirs.receive(1), b"x")
+
+
+@case
+def same_listener_from_inside(world: World) -> None:
+    """A listener serves the machine's own programs as well as others."""
+    listener, port = world.listener()
+    for address in "127.0.0.1", world.me:
+        inside = socket.create_connection((address, port))
+        ours, _ = listener.accept()
+        inside.send(b"x")
+        expect(ours.recv(1), b"x")
+    world.hands.connect(port).send(b"y")
+    ours, peer = listener.accept()
+    expect(peer[0], world.peer)
+    expect(ours.recv(1), b"y")
+
+
+@case
+def listening_without_bind(world: World) -> None:
+    """listen() chooses a port."""
+    listener = socket.socket()
+    listener.listen()
+    port = listener.getsockname()[1]
+    assert port
+    world.hands.connect(port)
+    listener.accept()
+
+
+@case
+def accept_without_blocking(world: World) -> None:
+    """EAGAIN while nobody calls; readable when somebody does, and only then."""
+    listener, port = world.listener()
+    listener.setblocking(False)
+    with fails(errno.EAGAIN):
+        listener.accept()
+    expect(pending(listener, select.POLLIN | select.POLLOUT), 0)
+    world.hands.connect(port)
+    expect(wait_for(listener, select.POLLIN | select.POLLOUT), select.POLLIN)
+    listener.accept()
+    expect(pending(listener, select.POLLIN), 0)
+    with fails(errno.EAGAIN):
+        listener.accept()
+
+
+@case
+def edge_triggered_listener(world: World) -> None:
+    """Each new connection is an event, also while others wait."""
+    listener, port = world.listener()
+    poller = select.epoll()
+    poller.register(listener, select.EPOLLIN | select.EPOLLET)
+    for _ in range(3):
+        world.hands.connect(port)
+        expect(poller.poll(10), [(listener.fileno(), select.EPOLLIN)])
+    for _ in range(3):
+        listener.accept()
+
+
+@case
+def flags_of_accept4(world: World) -> None:
+    """The flags asked for are set; those of the listener are not inherited."""
+    listener, port = world.listener()
+    fcntl.fcntl(listener, fcntl.F_SETFL, os.O_NONBLOCK)
+    for flags in 0, socket.SOCK_NONBLOCK, socket.SOCK_CLOEXEC:
+        world.hands.connect(port)
+        wait_for(listener, select.POLLIN)
+        number = checked(libc.accept4(listener.fileno(), None, None, flags))
+        blocking = not fcntl.fcntl(number, fcntl.F_GETFL) & os.O_NONBLOCK
+        expect(blocking, flags != socket.SOCK_NONBLOCK)
+        expect(bool(fcntl.fcntl(number, fcntl.F_GETFD)), flags == socket.SOCK_CLOEXEC)
+    with fails(errno.EINVAL):
+        checked(libc.accept4(listener.fileno(), None, None, 1))
+
+
+@case
+def waiting_connections_come_in_order(world: World) -> None:
+    """Connections wait in the backlog and are accepted as they came."""
+    listener, port = world.listener(32)
+    calls = [world.hands.connect(port) for _ in range(20)]
+    for call in calls:
+        _, peer = listener.accept()
+        expect(peer[1], call.port)
+
+
+@case
+def two_threads_accept(world: World) -> None:
+    """Each of two connections goes to one of two threads that wait."""
+    listener, port = world.listener()
+    tasks = [Task(listener.accept).wait_blocked() for _ in range(2)]
+    calls = {world.hands.connect(port).port for _ in range(2)}
+    expect({task.result()[1][1] for task in tasks}, calls)
+
+
+@case
+def shutdown_wakes_accept(world: World) -> None:
+    """An accept() that waits ends with EINVAL; nobody gets in any more."""
+    listener, port = world.listener()
+    task = Task(listener.accept).wait_blocked()
+    listener.shutdown(socket.SHUT_RDWR)
+    with fails(errno.EINVAL):
+        task.result()
+    with fails(errno.EINVAL):
+        listener.accept()
+    with fails(errno.ECONNREFUSED):
+        world.hands.connect(port)
+
+
+@case
+def listening_again_after_shutdown(world: World) -> None:
+    """The same socket on the same port, as before."""
+    listener, port = world.listener()
+    listener.shutdown(socket.SHUT_RD)
+    listener.listen()
+    expect(listener.getsockname()[1], port)
+    theirs = world.hands.connect(port)
+    ours, _ = listener.accept()
+    theirs.send(b"x")
+    expect(ours.recv(1), b"x")
+
+
+@case
+def accept_times_out(world: World) -> None:
+    """SO_RCVTIMEO limits accept(): EAGAIN."""
+    listener, _ = world.listener()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, timeval(0.05))
+    task = Task(listener.accept)
+    with fails(errno.EAGAIN):
+        task.result()
+
+
+@case
+def accept_is_interrupted(world: World) -> None:
+    """A signal without SA_RESTART ends accept() with EINTR."""
+    signal.signal(signal.SIGALRM, lambda *_: None)
+    listener, _ = world.listener()
+    # Again and again, as the first may come before the call.
+    signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
+    with fails(errno.EINTR):
+        checked(libc.accept(listener.fileno(), None, None))
+
+
+@case
+def closed_listener_refuses(world: World) -> None:
+    """After close() the peer is refused, and the port is free."""
+    listener, port = world.listener()
+    listener.close()
+    with fails(errno.ECONNREFUSED):
+        world.hands.connect(port)
+    again = socket.socket()
+    again.bind(("", port))
+
+
+@case
+def connection_outlives_its_listener(world: World) -> None:
+    """Closing the listener leaves accepted connections alone."""
+    ours, theirs = world.accepted()
+    ours.send(b"x")
+    expect(theirs.receive(1), b"x")
+
+
+@case
+def unaccepted_connections_are_reset(world: World) -> None:
+    """Closing the listener breaks off what waited."""
+    listener, port = world.listener()
+    theirs = world.hands.connect(port)
+    wait_for(listener, select.POLLIN)
+    listener.close()
+    with fails(errno.ECONNRESET):
+        theirs.receive(1)
+
+
+@case
+def ended_before_accept(world: World) -> None:
+    """A connection that has ended is accepted; its data are there."""
+    listener, port = world.listener()
+    theirs = world.hands.connect(port)
+    theirs.send(b"bye")
+    theirs.close()
+    ours, _ = listener.accept()
+    expect(receive_all(ours, 3), b"bye")
+    expect(ours.recv(1), b"")
+
+
+@case
+def reset_before_accept(world: World) -> None:
+    """A connection that was reset is accepted; its first use tells."""
+    listener, port = world.listener()
+    theirs = world.hands.connect(port)
+    wait_for(listener, select.POLLIN)
+    theirs.reset()
+    ours, peer = listener.accept()
+    expect(peer, (world.peer, theirs.port))
+    wait_for(ours, select.POLLHUP)
+    with fails(errno.ECONNRESET):
+        ours.recv(1)
+
+
+@case
+def port_in_use(world: World) -> None:
+    """EADDRINUSE while a listener has it, whatever SO_REUSEADDR says."""
+    listener, port = world.listener()
+    for reuse in 0, 1:
+        other = socket.socket()
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, reuse)
+        with fails(errno.EADDRINUSE):
+            other.bind(("", port))
+    listener.close()
+    other.bind(("", port))
+
+
+@case
+def shared_ports(world: World) -> None:
+    """With SO_REUSEPORT two listeners have one port; without, one."""
+    first, second, third = (socket.socket() for _ in range(3))
+    for sock in first, second:
+        set_flag(sock, socket.SOL_SOCKET, socket.SO_REUSEPORT)
+    first.bind(_ANY)
+    port = first.getsockname()[1]
+    first.listen()
+    second.bind(("", port))
+    second.listen()
+    with fails(errno.EADDRINUSE):
+        third.bind(("", port))
+    world.hands.connect(port)
+    ready, _, _ = select.select([first, second], [], [], 10)
+    expect(len(ready), 1)
+
+
+@case
+def reuse_after_a_server(world: World) -> None:
+    """SO_REUSEADDR gives a port back although its connections are in TIME_WAIT."""
+    listener, port = world.listener()
+    theirs = world.hands.connect(port)
+    ours, _ = listener.accept()
+    listener.close()
+    ours.close()
+    expect(theirs.receive(1), b"")
+    theirs.close()
+    again = socket.socket()
+    set_flag(again, socket.SOL_SOCKET, socket.SO_REUSEADDR)
+    again.bind(("", port))
+    again.listen()
+    world.hands.connect(port)
+    again.accept()
+
+
+@case
+def foreign_address(world: World) -> None:
+    """An address of somebody else cannot be bound."""
+    for kind in socket.SOCK_STREAM, socket.SOCK_DGRAM:
+        with fails(errno.EADDRNOTAVAIL):
+            socket.socket(socket.AF_INET, kind).bind(("203.0.113.99", 0))
+
+
+@case
+def privileged_port(world: World) -> None:
+    """Without privileges a port below 1024 is EACCES."""
+    os.setuid(65534)
+    with fails(errno.EACCES):
+        socket.socket().bind(("", 1000))
+    unprivileged, port = world.listener()
+    world.hands.connect(port)
+    unprivileged.accept()
+
+
+@case
+def what_cannot_listen(world: World) -> None:
+    """listen() of a connected socket and accept() without listen() are EINVAL."""
+    with fails(errno.EINVAL):
+        world.stream().listen()
+    with fails(errno.EINVAL):
+        world.stream().accept()
+    bound = socket.socket()
+    bound.bind(_ANY)
+    with fails(errno.EINVAL):
+        bound.accept()
+    with fails(errno.EOPNOTSUPP):
+        world.datagrams().listen()
+    with fails(errno.EOPNOTSUPP):
+        world.datagrams().accept()
+
+
+@case
+def what_a_listener_cannot(world: World) -> None:
+    """It has no peer and no data."""
+    listener, _ = world.listener()
+    expect(listener.connect_ex(world.echo), errno.EISCONN)
+    with fails(errno.ENOTCONN):
+        listener.getpeername()
+    with fails(errno.ENOTCONN):
+        listener.recv(1)
+    with fails(errno.EPIPE):
+        listener.send(b"x")
+
+
+@case
+def backlog_can_be_changed(world: World) -> None:
+    """listen() again is allowed and loses nobody."""
+    listener, port = world.listener(1)
+    calls = [world.hands.connect(port)]
+    listener.listen(50)
+    calls += [world.hands.connect(port) for _ in range(10)]
+    expect({listener.accept()[1][1] for _ in calls}, {call.port for call in calls})
+
+
+@case
+def options_are_inherited(world: World) -> None:
+    """What was set on the listener holds for the connection."""
+    listener, port = world.listener()
+    linger = struct.pack("ii", 1, 3)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, timeval(2))
+    set_flag(listener, socket.SOL_SOCKET, socket.SO_KEEPALIVE, socket.SO_OOBINLINE)
+    set_flag(listener, socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 77)
+    listener.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, 44)
+    world.hands.connect(port)
+    ours, _ = listener.accept()
+    expect(ours.getsockopt(socket.SOL_SOCKET, socket.SO_LINGER, 8), linger)
+    expect(ours.getsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, 16), timeval(2))
+    expect(ours.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE), 1)
+    expect(ours.getsockopt(socket.SOL_SOCKET, socket.SO_OOBINLINE), 1)
+    expect(ours.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY), 1)
+    expect(ours.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE), 77)
+    expect(ours.getsockopt(socket.IPPROTO_IP, socket.IP_TTL), 44)
+    expect(ours.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN), 0)
+    expect(listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN), 1)
+
+
+@case
+def deferred_accept(world: World) -> None:
+    """With TCP_DEFER_ACCEPT a connection comes with its first data."""
+    listener, port = world.listener()
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, 5)
+    theirs = world.hands.connect(port)
+    expect(pending(listener, select.POLLIN), 0)
+    theirs.send(b"first")
+    ours, _ = listener.accept()
+    expect(ours.recv(100, socket.MSG_DONTWAIT), b"first")
+
+
+@case
+def many_short_connections(world: World) -> None:
+    """A hundred connections one after the other leave nothing behind."""
+    listener, port = world.listener(128)
+    for number in range(100):
+        theirs = world.hands.connect(port)
+        ours, _ = listener.accept()
+        ours.sendall(b"%d" % number)
+        expect(theirs.receive(10), b"%d" % number)
+        ours.close()
+        theirs.close()
+    until(lambda: pending(listener, select.POLLIN) == 0, "an empty backlog")

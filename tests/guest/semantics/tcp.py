@@ -1,0 +1,472 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""TCP: from connect() to close()."""
+
+from __future__ import annotations
+
+import errno
+import select
+import signal
+import socket
+import struct
+import zlib
+
+from .harness import (
+    Task,
+    World,
+    case,
+    checked,
+    disconnect,
+    expect,
+    fails,
+    fill,
+    libc,
+    pending,
+    receive_all,
+    until,
+    wait_for,
+)
+from .peer import numbered
+
+_ALL = select.POLLIN | select.POLLOUT | select.POLLRDHUP
+_BROKEN = select.POLLIN | select.POLLOUT | select.POLLRDHUP | select.POLLERR | select.POLLHUP
+
+
+# --- connect --------------------------------------------------------------------
+
+
+@case
+def connection_has_names(world: World) -> None:
+    """Both ends tell the same addresses and ports."""
+    ours, theirs = world.pair()
+    expect(ours.getsockname(), (world.me, theirs.port))
+    expect(ours.getpeername()[0], world.peer)
+
+
+@case
+def refused_then_connected(world: World) -> None:
+    """A refused socket can be used for another attempt."""
+    sock = socket.socket()
+    with fails(errno.ECONNREFUSED):
+        sock.connect(world.closed)
+    sock.connect(world.echo)
+    sock.send(b"again")
+    expect(receive_all(sock, 5), b"again")
+
+
+@case
+def connect_without_blocking(world: World) -> None:
+    """EINPROGRESS, then writable, then connected; from then on EISCONN."""
+    sock = socket.socket()
+    sock.setblocking(False)
+    assert sock.connect_ex(world.echo) in (0, errno.EINPROGRESS)
+    expect(wait_for(sock, _ALL), select.POLLOUT)
+    expect(sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), 0)
+    # The first connect() after it may still tell of the success.
+    assert sock.connect_ex(world.echo) in (0, errno.EISCONN)
+    expect(sock.connect_ex(world.echo), errno.EISCONN)
+
+
+@case
+def refused_without_blocking(world: World) -> None:
+    """The error is an event, SO_ERROR tells it once, then ECONNABORTED."""
+    sock = socket.socket()
+    sock.setblocking(False)
+    expect(sock.connect_ex(world.closed), errno.EINPROGRESS)
+    expect(wait_for(sock, _ALL), _BROKEN)
+    expect(sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), errno.ECONNREFUSED)
+    expect(sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), 0)
+    expect(sock.connect_ex(world.closed), errno.ECONNABORTED)
+
+
+@case
+def refusal_is_told_by_the_next_connect(world: World) -> None:
+    """Who does not ask SO_ERROR gets the error from connect() itself."""
+    sock = socket.socket()
+    sock.setblocking(False)
+    expect(sock.connect_ex(world.closed), errno.EINPROGRESS)
+    wait_for(sock, _ALL)
+    expect(sock.connect_ex(world.closed), errno.ECONNREFUSED)
+    assert sock.connect_ex(world.echo) in (0, errno.EINPROGRESS)
+    expect(wait_for(sock, _ALL), select.POLLOUT)
+
+
+@case
+def second_connect_is_eisconn(world: World) -> None:
+    """A connected socket stays connected, wherever the second attempt goes."""
+    sock = world.stream()
+    expect(sock.connect_ex(world.echo), errno.EISCONN)
+    expect(sock.connect_ex(("127.0.0.1", 9)), errno.EISCONN)
+    sock.send(b"x")
+    expect(sock.recv(1), b"x")
+
+
+@case
+def malformed_addresses(world: World) -> None:
+    """Another family is EAFNOSUPPORT, a short address is EINVAL."""
+    sock = socket.socket()
+    family10 = struct.pack("H14x", 10)
+    with fails(errno.EAFNOSUPPORT):
+        checked(libc.connect(sock.fileno(), family10, 16))
+    ipv4 = struct.pack("=H2s4s8x", 2, b"\0\x07", socket.inet_aton(world.peer))
+    with fails(errno.EINVAL):
+        checked(libc.connect(sock.fileno(), ipv4, 8))
+    with fails(errno.EINVAL):
+        checked(libc.connect(sock.fileno(), ipv4, 1))
+    sock.connect(world.echo)
+
+
+@case
+def source_port_of_ones_choice(world: World) -> None:
+    """A bound port is the one the peer sees."""
+    listener = world.hands.listen()
+    sock = socket.socket()
+    sock.bind(("", 0))
+    port = sock.getsockname()[1]
+    sock.connect((world.peer, listener.port))
+    expect(listener.accept().port, port)
+    expect(sock.getsockname(), (world.me, port))
+
+
+@case
+def fast_open(world: World) -> None:
+    """sendto(MSG_FASTOPEN) connects and sends in one call."""
+    sock = socket.socket()
+    expect(sock.sendto(b"at once", socket.MSG_FASTOPEN, world.echo), 7)
+    expect(receive_all(sock, 7), b"at once")
+    expect(sock.getpeername(), world.echo)
+
+
+@case
+def address_of_send_is_ignored(world: World) -> None:
+    """sendto() on a stream goes to the peer, whatever the address."""
+    sock = world.stream()
+    sock.sendto(b"data", ("192.0.2.1", 9))
+    expect(receive_all(sock, 4), b"data")
+
+
+# --- without a connection -----------------------------------------------------------
+
+
+@case
+def unconnected(world: World) -> None:
+    """ENOTCONN to read, EPIPE to write, hung up and writable to poll()."""
+    sock = socket.socket()
+    for _ in "fresh", "bound":
+        with fails(errno.ENOTCONN):
+            sock.recv(1)
+        with fails(errno.EPIPE):
+            sock.send(b"x")
+        with fails(errno.ENOTCONN):
+            sock.getpeername()
+        with fails(errno.ENOTCONN):
+            sock.shutdown(socket.SHUT_RDWR)
+        expect(pending(sock, _ALL), select.POLLOUT | select.POLLHUP)
+        if sock.getsockname()[1] == 0:
+            sock.bind(("", 0))
+
+
+@case
+def bind_twice(world: World) -> None:
+    """A second bind() is EINVAL, also of a connected socket."""
+    sock = socket.socket()
+    sock.bind(("", 0))
+    with fails(errno.EINVAL):
+        sock.bind(("", 0))
+    with fails(errno.EINVAL):
+        world.stream().bind(("", 0))
+
+
+@case
+def disconnected_by_af_unspec(world: World) -> None:
+    """The peer sees the end; the socket is as if new and connects again."""
+    sock, theirs = world.pair()
+    disconnect(sock)
+    with fails(errno.ECONNRESET):
+        theirs.receive(1)
+    with fails(errno.ENOTCONN):
+        sock.recv(1)
+    with fails(errno.ENOTCONN):
+        sock.getpeername()
+    sock.connect(world.echo)
+    sock.send(b"x")
+    expect(sock.recv(1), b"x")
+
+
+@case
+def disconnecting_wakes_a_reader(world: World) -> None:
+    """A recv() that waits ends when another thread dissolves the connection."""
+    sock = world.stream()
+    reader = Task(sock.recv, 1).wait_blocked()
+    disconnect(sock)
+    with fails(errno.ENOTCONN):
+        expect(reader.result(), b"")
+        sock.recv(1)
+
+
+# --- ends ---------------------------------------------------------------------------------
+
+
+@case
+def half_close_by_us(world: World) -> None:
+    """After SHUT_WR the peer's data still come, then its end; sending is EPIPE."""
+    sock, theirs = world.pair()
+    sock.send(b"last words")
+    sock.shutdown(socket.SHUT_WR)
+    with fails(errno.EPIPE):
+        sock.send(b"x")
+    expect(theirs.drain(), (10, zlib.crc32(b"last words")))
+    theirs.send(b"answer")
+    expect(receive_all(sock, 6), b"answer")
+    theirs.close()
+    expect(sock.recv(1), b"")
+    expect(sock.recv(1), b"")
+
+
+@case
+def half_close_by_the_peer(world: World) -> None:
+    """After the peer's end we can go on sending."""
+    sock, theirs = world.pair()
+    theirs.shutdown(socket.SHUT_WR)
+    expect(sock.recv(1), b"")
+    expect(pending(sock, _ALL), _ALL)
+    sock.send(b"still here")
+    expect(theirs.receive(100), b"still here")
+
+
+@case
+def shutdown_for_reading(world: World) -> None:
+    """SHUT_RD ends a recv() that waits; later ones return at once; sending works."""
+    sock, theirs = world.pair()
+    reader = Task(sock.recv, 1).wait_blocked()
+    sock.shutdown(socket.SHUT_RD)
+    expect(reader.result(), b"")
+    expect(sock.recv(1), b"")
+    expect(pending(sock, _ALL), _ALL)
+    sock.send(b"x")
+    expect(theirs.receive(1), b"x")
+
+
+@case
+def shutdown_of_both_directions(world: World) -> None:
+    """SHUT_RDWR wakes a reader; the peer sees the end."""
+    sock, theirs = world.pair()
+    reader = Task(sock.recv, 1).wait_blocked()
+    sock.shutdown(socket.SHUT_RDWR)
+    expect(reader.result(), b"")
+    expect(theirs.receive(1), b"")
+    with fails(errno.EPIPE):
+        sock.send(b"x")
+
+
+@case
+def shutdown_wakes_a_writer(world: World) -> None:
+    """A send() that waits for room ends with EPIPE."""
+    sock, _ = world.pair()
+    fill(sock)
+    writer = Task(sock.send, b"no room").wait_blocked()
+    sock.shutdown(socket.SHUT_WR)
+    with fails(errno.EPIPE):
+        writer.result()
+
+
+@case
+def shutdown_in_an_impossible_way(world: World) -> None:
+    """A wrong direction is EINVAL and changes nothing."""
+    sock = world.stream()
+    with fails(errno.EINVAL):
+        sock.shutdown(3)
+    sock.send(b"x")
+    expect(sock.recv(1), b"x")
+
+
+@case
+def sigpipe(world: World) -> None:
+    """EPIPE comes with SIGPIPE, unless MSG_NOSIGNAL is set."""
+    caught: list[int] = []
+    signal.signal(signal.SIGPIPE, lambda number, _: caught.append(number))
+    sock = world.stream()
+    sock.shutdown(socket.SHUT_WR)
+    with fails(errno.EPIPE):
+        sock.send(b"x", socket.MSG_NOSIGNAL)
+    expect(caught, [])
+    with fails(errno.EPIPE):
+        sock.send(b"x")
+    expect(caught, [signal.SIGPIPE])
+
+
+@case
+def close_sends_what_is_left(world: World) -> None:
+    """What send() took arrives, although the program has closed since."""
+    sock, theirs = world.pair()
+    data = numbered(100_000)
+    sock.sendall(data)
+    sock.close()
+    expect(theirs.drain(), (len(data), zlib.crc32(data)))
+
+
+@case
+def close_with_unread_data_resets(world: World) -> None:
+    """The peer learns that its data were not read."""
+    sock, theirs = world.pair()
+    theirs.send(b"unread")
+    wait_for(sock, select.POLLIN)
+    sock.close()
+    with fails(errno.ECONNRESET):
+        theirs.receive(1)
+
+
+@case
+def abortive_close(world: World) -> None:
+    """SO_LINGER with no time makes close() a reset."""
+    sock, theirs = world.pair()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    sock.close()
+    with fails(errno.ECONNRESET):
+        theirs.receive(1)
+
+
+@case
+def lingering_close(world: World) -> None:
+    """SO_LINGER with a time: close() returns when the peer has everything."""
+    sock, theirs = world.pair()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 10))
+    sock.sendall(numbered(50_000))
+    sock.close()
+    expect(theirs.drain(), (50_000, zlib.crc32(numbered(50_000))))
+
+
+# --- resets ---------------------------------------------------------------------------------
+
+
+@case
+def reset_by_the_peer(world: World) -> None:
+    """ECONNRESET once; then the end to read, EPIPE to write, no peer."""
+    sock, theirs = world.pair()
+    theirs.reset()
+    expect(wait_for(sock, _ALL), _BROKEN)
+    with fails(errno.ECONNRESET):
+        sock.recv(1)
+    expect(sock.recv(1), b"")
+    with fails(errno.EPIPE):
+        sock.send(b"x")
+    with fails(errno.ENOTCONN):
+        sock.getpeername()
+    with fails(errno.ENOTCONN):
+        sock.shutdown(socket.SHUT_RDWR)
+
+
+@case
+def reset_told_by_send(world: World) -> None:
+    """The first send() after it gets the error, the next EPIPE."""
+    sock, theirs = world.pair()
+    theirs.reset()
+    wait_for(sock, select.POLLHUP)
+    with fails(errno.ECONNRESET):
+        sock.send(b"x")
+    with fails(errno.EPIPE):
+        sock.send(b"x")
+
+
+@case
+def reset_told_by_so_error(world: World) -> None:
+    """SO_ERROR takes the error away."""
+    sock, theirs = world.pair()
+    theirs.reset()
+    wait_for(sock, select.POLLHUP)
+    expect(sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), errno.ECONNRESET)
+    expect(sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), 0)
+    expect(sock.recv(1), b"")
+
+
+@case
+def reset_wakes_a_reader(world: World) -> None:
+    """A recv() that waits gets the error."""
+    sock, theirs = world.pair()
+    reader = Task(sock.recv, 1).wait_blocked()
+    theirs.reset()
+    with fails(errno.ECONNRESET):
+        reader.result()
+
+
+@case
+def reset_wakes_a_writer(world: World) -> None:
+    """A send() that waits for room gets the error."""
+    sock, theirs = world.pair()
+    fill(sock)
+    writer = Task(sock.send, b"no room").wait_blocked()
+    theirs.reset()
+    with fails(errno.ECONNRESET):
+        writer.result()
+
+
+@case
+def data_before_a_reset(world: World) -> None:
+    """What arrived before is read before the error is."""
+    sock, theirs = world.pair()
+    theirs.send(b"before")
+    wait_for(sock, select.POLLIN)
+    theirs.reset()
+    wait_for(sock, select.POLLHUP)
+    expect(sock.recv(100), b"before")
+    with fails(errno.ECONNRESET):
+        sock.recv(100)
+    expect(sock.recv(100), b"")
+
+
+@case
+def reset_socket_connects_again(world: World) -> None:
+    """Dissolving what is left of the connection makes the socket new."""
+    sock, theirs = world.pair()
+    theirs.reset()
+    wait_for(sock, select.POLLHUP)
+    disconnect(sock)
+    sock.connect(world.echo)
+    sock.send(b"x")
+    expect(sock.recv(1), b"x")
+
+
+# --- urgent data --------------------------------------------------------------------------------
+
+
+@case
+def urgent_byte_arrives(world: World) -> None:
+    """It is an event of its own and is not among the other data."""
+    sock, theirs = world.pair()
+    with fails(errno.EINVAL):
+        sock.recv(1, socket.MSG_OOB)
+    theirs.send(b"!", socket.MSG_OOB)
+    assert wait_for(sock, select.POLLPRI) & select.POLLPRI
+    expect(sock.recv(1, socket.MSG_OOB), b"!")
+    theirs.send(b"data")
+    expect(receive_all(sock, 4), b"data")
+
+
+@case
+def urgent_byte_inline(world: World) -> None:
+    """With SO_OOBINLINE it is in its place in the stream."""
+    sock, theirs = world.pair()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_OOBINLINE, 1)
+    theirs.send(b"ab")
+    theirs.send(b"!", socket.MSG_OOB)
+    theirs.send(b"cd")
+    expect(receive_all(sock, 5), b"ab!cd")
+
+
+@case
+def urgent_byte_is_sent(world: World) -> None:
+    """The peer can read the byte that MSG_OOB sent."""
+    sock, theirs = world.pair()
+    sock.send(b"a")
+    sock.send(b"!", socket.MSG_OOB)
+    expect(theirs.receive(1), b"a")
+    until(lambda: _urgent(theirs.receive), "the urgent byte")
+
+
+def _urgent(receive: object) -> bool:
+    assert callable(receive)
+    try:
+        return bool(receive(1, socket.MSG_OOB) == b"!")
+    except OSError as error:
+        # "Not yet" and "none".
+        assert error.errno in (errno.EAGAIN, errno.EINVAL), error
+        return False

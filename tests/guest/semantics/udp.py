@@ -1,0 +1,568 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""UDP."""
+
+from __future__ import annotations
+
+import array
+import errno
+import fcntl
+import select
+import socket
+import struct
+import termios
+
+from .harness import (
+    Task,
+    World,
+    case,
+    case_of,
+    disconnect,
+    expect,
+    fails,
+    pending,
+    set_flag,
+    timeval,
+    wait_for,
+)
+from .peer import numbered
+
+# What Python 3.11 has no names for.
+IP_PKTINFO = 8
+IP_RECVERR = 11
+IP_RECVTTL = 12
+SO_TIMESTAMP = 29
+SO_TIMESTAMPNS = 35
+UDP_CORK = 1
+UDP_SEGMENT = 103
+
+_LARGEST = 65507
+_ORIGIN_ICMP = 2
+
+
+def _port(sock: socket.socket) -> int:
+    port: int = sock.getsockname()[1]
+    return port
+
+
+@case_of(0, 1, 1024, 1025, 1472, 4096, 4097, 9000, 30000, 65507)
+def datagram_of(world: World, size: int) -> None:
+    """It comes back whole, from where it went."""
+    data = numbered(size)
+    sock = world.datagrams()
+    sock.sendto(data, world.echo)
+    expect(sock.recvfrom(1 << 16), (data, world.echo))
+    sock.connect(world.echo)
+    expect(sock.send(data), size)
+    assert sock.recv(1 << 16) == data
+
+
+@case
+def too_large(world: World) -> None:
+    """65508 bytes are EMSGSIZE; the socket is none the worse."""
+    sock = world.datagrams()
+    with fails(errno.EMSGSIZE):
+        sock.sendto(bytes(_LARGEST + 1), world.echo)
+    sock.connect(world.echo)
+    with fails(errno.EMSGSIZE):
+        sock.send(bytes(1 << 20))
+    sock.send(b"fits")
+    expect(sock.recv(100), b"fits")
+
+
+@case
+def port_comes_with_the_first_datagram(world: World) -> None:
+    """A socket without a port gets one, and the peer sees the same."""
+    theirs = world.hands.open()
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    expect(_port(sock), 0)
+    sock.sendto(b"x", (world.peer, theirs.port))
+    assert _port(sock)
+    expect(theirs.hear().port, _port(sock))
+    expect(sock.getsockname()[0], "0.0.0.0")
+
+
+@case
+def server(world: World) -> None:
+    """A bound socket hears whoever sends and answers each."""
+    sock = world.datagrams()
+    callers = [world.hands.open() for _ in range(3)]
+    for number, caller in enumerate(callers):
+        caller.tell(_port(sock), b"%d" % number)
+        data, source = sock.recvfrom(100)
+        expect((data, source), (b"%d" % number, (world.peer, caller.port)))
+        sock.sendto(data * 2, source)
+    for number, caller in enumerate(callers):
+        heard = caller.hear()
+        expect((heard.data, heard.port), (b"%d" % number * 2, _port(sock)))
+
+
+@case
+def hears_inside_and_outside(world: World) -> None:
+    """One socket hears the machine's own programs as well as others."""
+    sock = world.datagrams()
+    inside = world.datagrams()
+    for _ in range(3):
+        inside.sendto(b"inside", ("127.0.0.1", _port(sock)))
+        expect(sock.recvfrom(100), (b"inside", ("127.0.0.1", _port(inside))))
+        sock.sendto(b"outside", world.echo)
+        expect(sock.recvfrom(100), (b"outside", world.echo))
+
+
+@case
+def connected_names(world: World) -> None:
+    """A connected socket knows both addresses."""
+    sock = world.datagrams(connected=True)
+    expect(sock.getpeername(), world.echo)
+    expect(sock.getsockname()[0], world.me)
+    assert _port(sock)
+
+
+@case
+def connected_hears_its_peer_only(world: World) -> None:
+    """What others send to a connected socket is not read."""
+    stranger, friend = world.hands.open(), world.hands.open()
+    sock = world.datagrams()
+    sock.connect((world.peer, friend.port))
+    stranger.tell(_port(sock), b"stranger")
+    friend.tell(_port(sock), b"friend")
+    expect(sock.recvfrom(100), (b"friend", (world.peer, friend.port)))
+    with fails(errno.EAGAIN):
+        sock.recv(100, socket.MSG_DONTWAIT)
+
+
+@case
+def connected_sends_elsewhere(world: World) -> None:
+    """An address in sendto() has precedence over the peer; the peer stays."""
+    theirs = world.hands.open()
+    sock = world.datagrams(connected=True)
+    sock.sendto(b"aside", (world.peer, theirs.port))
+    expect(theirs.hear().data, b"aside")
+    sock.send(b"straight")
+    expect(sock.recv(100), b"straight")
+    expect(sock.getpeername(), world.echo)
+
+
+@case
+def another_peer(world: World) -> None:
+    """connect() again changes the peer and keeps the bound port."""
+    first, second = world.hands.open(), world.hands.open()
+    sock = world.datagrams()
+    port = _port(sock)
+    for theirs in first, second, first:
+        sock.connect((world.peer, theirs.port))
+        expect(sock.getpeername(), (world.peer, theirs.port))
+        sock.send(b"x")
+        expect(theirs.hear().port, port)
+
+
+@case
+def peer_inside_and_outside(world: World) -> None:
+    """The peer may be on the same machine, then elsewhere, then here again."""
+    inside = world.datagrams()
+    sock = world.datagrams()
+    for _ in range(2):
+        sock.connect(("127.0.0.1", _port(inside)))
+        sock.send(b"inside")
+        expect(inside.recvfrom(100), (b"inside", ("127.0.0.1", _port(sock))))
+        sock.connect(world.echo)
+        sock.send(b"outside")
+        expect(sock.recv(100), b"outside")
+        expect(sock.getsockname()[0], world.me)
+
+
+@case
+def disconnected_by_af_unspec(world: World) -> None:
+    """No peer, the bound port, and everybody is heard again."""
+    theirs = world.hands.open()
+    sock = world.datagrams()
+    port = _port(sock)
+    sock.connect(world.echo)
+    disconnect(sock)
+    with fails(errno.ENOTCONN):
+        sock.getpeername()
+    expect(sock.getsockname(), ("0.0.0.0", port))
+    with fails(errno.EDESTADDRREQ):
+        sock.send(b"x")
+    theirs.tell(port, b"stranger")
+    expect(sock.recvfrom(100), (b"stranger", (world.peer, theirs.port)))
+
+
+@case
+def disconnected_loses_a_port_it_did_not_choose(world: World) -> None:
+    """A port that connect() chose goes with the peer."""
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.connect(world.echo)
+    disconnect(sock)
+    expect(sock.getsockname(), ("0.0.0.0", 0))
+    sock.sendto(b"x", world.echo)
+    expect(sock.recvfrom(100), (b"x", world.echo))
+
+
+@case
+def nowhere_to_send(world: World) -> None:
+    """EDESTADDRREQ without a peer, EINVAL for port 0."""
+    sock = world.datagrams()
+    with fails(errno.EDESTADDRREQ):
+        sock.send(b"x")
+    with fails(errno.EINVAL):
+        sock.sendto(b"x", (world.peer, 0))
+    with fails(errno.ENOTCONN):
+        sock.getpeername()
+
+
+# --- reading -----------------------------------------------------------------------
+
+
+@case
+def cut_off(world: World) -> None:
+    """A small buffer loses the rest; MSG_TRUNC tells."""
+    sock = world.datagrams(connected=True)
+    sock.send(b"abcdef")
+    data, _, flags, source = sock.recvmsg(3)
+    expect((data, flags, source), (b"abc", socket.MSG_TRUNC, world.echo))
+    sock.send(b"abcdef")
+    room = bytearray(3)
+    expect(sock.recv_into(room, 3, socket.MSG_TRUNC), 6)
+    expect(bytes(room), b"abc")
+    sock.send(b"next")
+    expect(sock.recv(100), b"next")
+
+
+@case
+def peek(world: World) -> None:
+    """MSG_PEEK shows a datagram, its sender and its length, and leaves it."""
+    sock = world.datagrams()
+    sock.sendto(b"first", world.echo)
+    sock.sendto(b"second", world.echo)
+    for _ in range(3):
+        expect(sock.recvfrom(100, socket.MSG_PEEK), (b"first", world.echo))
+        expect(sock.recv_into(bytearray(1), 1, socket.MSG_PEEK | socket.MSG_TRUNC), 5)
+    expect(sock.recvfrom(100), (b"first", world.echo))
+    expect(sock.recvfrom(100), (b"second", world.echo))
+
+
+@case
+def empty_datagram(world: World) -> None:
+    """It is a datagram: readable, of no bytes, and not the end."""
+    sock = world.datagrams(connected=True)
+    sock.send(b"")
+    wait_for(sock, select.POLLIN)
+    expect(sock.recv(100), b"")
+    expect(pending(sock, select.POLLIN), 0)
+    sock.send(b"more")
+    expect(sock.recv(100), b"more")
+
+
+@case
+def length_of_the_next(world: World) -> None:
+    """FIONREAD is the size of the next datagram, not of all."""
+    sock = world.datagrams(connected=True)
+    room = array.array("i", [7])
+    fcntl.ioctl(sock, termios.FIONREAD, room)
+    expect(room[0], 0)
+    sock.send(b"12345")
+    sock.send(b"123")
+    wait_for(sock, select.POLLIN)
+    for size in 5, 3:
+        wait_for(sock, select.POLLIN)
+        fcntl.ioctl(sock, termios.FIONREAD, room)
+        expect(room[0], size)
+        sock.recv(100)
+
+
+@case
+def without_blocking(world: World) -> None:
+    """EAGAIN while there is nothing, by flag and by mode."""
+    sock = world.datagrams()
+    with fails(errno.EAGAIN):
+        sock.recv(1, socket.MSG_DONTWAIT)
+    sock.setblocking(False)
+    with fails(errno.EAGAIN):
+        sock.recv(1)
+    sock.sendto(b"x", world.echo)
+    wait_for(sock, select.POLLIN)
+    expect(sock.recv(1), b"x")
+
+
+@case
+def receive_times_out(world: World) -> None:
+    """SO_RCVTIMEO limits recv(): EAGAIN."""
+    for connected in False, True:
+        sock = world.datagrams(connected)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, timeval(0.05))
+        task = Task(sock.recv, 1)
+        with fails(errno.EAGAIN):
+            task.result()
+
+
+@case
+def waits_for_a_datagram(world: World) -> None:
+    """A recv() that waits gets the next one, from inside or outside."""
+    theirs, inside = world.hands.open(), world.datagrams()
+    sock = world.datagrams()
+    for _ in range(2):
+        reader = Task(sock.recv, 100).wait_blocked()
+        theirs.tell(_port(sock), b"outside")
+        expect(reader.result(), b"outside")
+        reader = Task(sock.recv, 100).wait_blocked()
+        inside.sendto(b"inside", ("127.0.0.1", _port(sock)))
+        expect(reader.result(), b"inside")
+
+
+@case
+def shutdown_wakes_a_reader(world: World) -> None:
+    """SHUT_RD of a connected socket ends a recv() that waits."""
+    sock = world.datagrams(connected=True)
+    reader = Task(sock.recv, 1).wait_blocked()
+    sock.shutdown(socket.SHUT_RD)
+    expect(reader.result(), b"")
+
+
+@case
+def shutdown_ends_sending(world: World) -> None:
+    """SHUT_WR of a connected socket: EPIPE; of another, ENOTCONN."""
+    sock = world.datagrams(connected=True)
+    sock.shutdown(socket.SHUT_WR)
+    with fails(errno.EPIPE):
+        sock.send(b"x")
+    with fails(errno.ENOTCONN):
+        world.datagrams().shutdown(socket.SHUT_WR)
+
+
+# --- errors of the network --------------------------------------------------------------
+
+
+@case
+def refused(world: World) -> None:
+    """A connected socket hears that nobody listens: an event, and one error."""
+    sock = world.datagrams()
+    sock.connect(world.closed)
+    sock.send(b"x")
+    assert wait_for(sock, select.POLLIN) & select.POLLERR
+    with fails(errno.ECONNREFUSED):
+        sock.recv(1)
+    expect(pending(sock, select.POLLIN), 0)
+    with fails(errno.EAGAIN):
+        sock.recv(1, socket.MSG_DONTWAIT)
+
+
+@case
+def refusal_told_by_send(world: World) -> None:
+    """The next send() gets the error and sends nothing."""
+    sock = world.datagrams()
+    sock.connect(world.closed)
+    sock.send(b"x")
+    wait_for(sock, select.POLLERR)
+    with fails(errno.ECONNREFUSED):
+        sock.send(b"x")
+
+
+@case
+def refusal_wakes_a_reader(world: World) -> None:
+    """A recv() that waits gets the error."""
+    sock = world.datagrams()
+    sock.connect(world.closed)
+    reader = Task(sock.recv, 1).wait_blocked()
+    sock.send(b"x")
+    with fails(errno.ECONNREFUSED):
+        reader.result()
+
+
+@case
+def unconnected_hears_no_refusal(world: World) -> None:
+    """Without a peer the error is not the socket's."""
+    sock = world.datagrams()
+    sock.sendto(b"x", world.closed)
+    sock.sendto(b"y", world.echo)
+    expect(sock.recvfrom(10), (b"y", world.echo))
+
+
+@case
+def error_queue(world: World) -> None:
+    """With IP_RECVERR the queue tells which datagram failed, where and why."""
+    sock = world.datagrams()
+    set_flag(sock, socket.IPPROTO_IP, IP_RECVERR)
+    with fails(errno.EAGAIN):
+        sock.recvmsg(100, 512, socket.MSG_ERRQUEUE)
+    sock.sendto(b"lost", world.closed)
+    assert wait_for(sock, select.POLLERR) & select.POLLERR
+    data, control, flags, destination = sock.recvmsg(100, 512, socket.MSG_ERRQUEUE)
+    expect((data, flags, destination), (b"lost", socket.MSG_ERRQUEUE, world.closed))
+    [(level, kind, value)] = control
+    expect((level, kind), (socket.IPPROTO_IP, IP_RECVERR))
+    number, origin, icmp_type, code = struct.unpack_from("IBBB", value)
+    expect((number, origin, icmp_type, code), (errno.ECONNREFUSED, _ORIGIN_ICMP, 3, 3))
+    family, _, offender = struct.unpack_from("HH4s", value, 16)
+    expect((family, socket.inet_ntoa(offender)), (socket.AF_INET, world.peer))
+
+
+# --- ancillary data -----------------------------------------------------------------------
+
+
+def _control(sock: socket.socket) -> dict[tuple[int, int], bytes]:
+    data, control, flags, _ = sock.recvmsg(100, 512)
+    expect((data, flags), (b"x", 0))
+    return {(level, kind): value for level, kind, value in control}
+
+
+@case
+def destination_is_told(world: World) -> None:
+    """IP_PKTINFO: the address that the datagram was sent to."""
+    sock = world.datagrams()
+    set_flag(sock, socket.IPPROTO_IP, IP_PKTINFO)
+    world.hands.open().tell(_port(sock), b"x")
+    value = _control(sock)[socket.IPPROTO_IP, IP_PKTINFO]
+    _, local, destination = struct.unpack("i4s4s", value)
+    expect(socket.inet_ntoa(local), world.me)
+    expect(socket.inet_ntoa(destination), world.me)
+
+
+@case
+def interface_is_told_and_can_be_used(world: World) -> None:
+    """IP_PKTINFO names an interface of the machine; the answer may name it too."""
+    sock = world.datagrams()
+    set_flag(sock, socket.IPPROTO_IP, IP_PKTINFO)
+    theirs = world.hands.open()
+    theirs.tell(_port(sock), b"x")
+    value = _control(sock)[socket.IPPROTO_IP, IP_PKTINFO]
+    index, local, _ = struct.unpack("i4s4s", value)
+    assert index in dict(socket.if_nameindex()), f"interface {index}"
+    answer = (socket.IPPROTO_IP, IP_PKTINFO, struct.pack("i4s4x", index, local))
+    sock.sendmsg([b"answer"], [answer], 0, (world.peer, theirs.port))
+    heard = theirs.hear()
+    expect((heard.data, heard.port), (b"answer", _port(sock)))
+
+
+@case
+def source_of_ones_choice(world: World) -> None:
+    """IP_PKTINFO of a datagram sent: our address is taken, another is EINVAL."""
+    sock = world.datagrams()
+    ours = struct.pack("i4s4x", 0, socket.inet_aton(world.me))
+    sock.sendmsg([b"x"], [(socket.IPPROTO_IP, IP_PKTINFO, ours)], 0, world.echo)
+    expect(sock.recvfrom(10), (b"x", world.echo))
+    foreign = struct.pack("i4s4x", 0, socket.inet_aton("203.0.113.99"))
+    with fails(errno.EINVAL):
+        sock.sendmsg([b"x"], [(socket.IPPROTO_IP, IP_PKTINFO, foreign)], 0, world.echo)
+
+
+@case
+def ttl_and_tos_are_told(world: World) -> None:
+    """IP_RECVTTL is an int, IP_RECVTOS a byte."""
+    sock = world.datagrams()
+    set_flag(sock, socket.IPPROTO_IP, IP_RECVTTL, socket.IP_RECVTOS)
+    world.hands.open().tell(_port(sock), b"x", tos=0x28)
+    control = _control(sock)
+    expect(control[socket.IPPROTO_IP, socket.IP_TTL], struct.pack("i", 64))
+    expect(control[socket.IPPROTO_IP, socket.IP_TOS], b"\x28")
+
+
+@case
+def ttl_and_tos_are_sent(world: World) -> None:
+    """As options for every datagram, as ancillary data for one."""
+    theirs = world.hands.open()
+    sock = world.datagrams()
+    sock.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, 33)
+    sock.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 0x10)
+    sock.sendto(b"all", (world.peer, theirs.port))
+    heard = theirs.hear()
+    expect((heard.ttl, heard.tos), (33, 0x10))
+    control = [
+        (socket.IPPROTO_IP, socket.IP_TTL, struct.pack("i", 7)),
+        (socket.IPPROTO_IP, socket.IP_TOS, struct.pack("i", 0x20)),
+    ]
+    sock.sendmsg([b"one"], control, 0, (world.peer, theirs.port))
+    heard = theirs.hear()
+    expect((heard.ttl, heard.tos), (7, 0x20))
+
+
+@case
+def times_are_told(world: World) -> None:
+    """SO_TIMESTAMP and SO_TIMESTAMPNS: a time with every datagram."""
+    for option in SO_TIMESTAMP, SO_TIMESTAMPNS:
+        sock = world.datagrams(connected=True)
+        set_flag(sock, socket.SOL_SOCKET, option)
+        sock.send(b"x")
+        control = _control(sock)
+        seconds, _ = struct.unpack("ll", control[socket.SOL_SOCKET, option])
+        assert seconds > 0
+
+
+@case
+def no_room_for_ancillary_data(world: World) -> None:
+    """MSG_CTRUNC tells what did not fit; the datagram is whole."""
+    sock = world.datagrams(connected=True)
+    set_flag(sock, socket.IPPROTO_IP, IP_RECVTTL)
+    sock.send(b"x")
+    data, control, flags, _ = sock.recvmsg(100, 8)
+    expect((data, control, flags), (b"x", [], socket.MSG_CTRUNC))
+
+
+@case
+def unknown_ancillary_data(world: World) -> None:
+    """What is not known is EINVAL, and nothing is sent."""
+    sock = world.datagrams(connected=True)
+    with fails(errno.EINVAL):
+        sock.sendmsg([b"x"], [(socket.IPPROTO_IP, 200, b"\0" * 4)])
+    sock.send(b"y")
+    expect(sock.recv(10), b"y")
+
+
+# --- several as one, one as several ---------------------------------------------------------
+
+
+@case
+def corked(world: World) -> None:
+    """MSG_MORE and UDP_CORK make one datagram of several sends."""
+    sock = world.datagrams(connected=True)
+    sock.send(b"one ", socket.MSG_MORE)
+    sock.send(b"two")
+    expect(sock.recv(100), b"one two")
+    sock.setsockopt(socket.IPPROTO_UDP, UDP_CORK, 1)
+    sock.send(b"three ")
+    sock.send(b"four")
+    sock.setsockopt(socket.IPPROTO_UDP, UDP_CORK, 0)
+    expect(sock.recv(100), b"three four")
+
+
+@case
+def segmented(world: World) -> None:
+    """UDP_SEGMENT makes several datagrams of one send."""
+    theirs = world.hands.open()
+    sock = world.datagrams()
+    sock.connect((world.peer, theirs.port))
+    sock.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, 1000)
+    data = numbered(2500)
+    expect(sock.send(data), 2500)
+    parts = [theirs.hear().data for _ in range(3)]
+    expect([len(part) for part in parts], [1000, 1000, 500])
+    assert b"".join(parts) == data
+
+
+@case
+def in_pieces(world: World) -> None:
+    """The buffers of sendmsg() and recvmsg() are one datagram."""
+    sock = world.datagrams(connected=True)
+    pieces = [numbered(size) for size in (1, 0, 4096, 33, 9000)]
+    whole = b"".join(pieces)
+    expect(sock.sendmsg(pieces), len(whole))
+    rooms = [bytearray(size) for size in (100, 5000, 1, 20000)]
+    expect(sock.recvmsg_into(rooms)[0], len(whole))
+    assert b"".join(rooms)[: len(whole)] == whole
+
+
+# --- ports -----------------------------------------------------------------------------------
+
+
+@case
+def port_in_use(world: World) -> None:
+    """EADDRINUSE, unless both sockets share it by SO_REUSEPORT."""
+    first, second, third = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(3))
+    for sock in first, second:
+        set_flag(sock, socket.SOL_SOCKET, socket.SO_REUSEPORT)
+    first.bind(("", 0))
+    second.bind(("", _port(first)))
+    with fails(errno.EADDRINUSE):
+        third.bind(("", _port(first)))
+    first.close()
+    second.close()
+    third.bind(("", 0))

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Outsourced sockets do what Linux's own sockets do.
+
+The cases are in ``semantics``.  All of them run three times in one guest of
+each kernel: before the module is loaded ("linux", which says what is right),
+with it against a peer in the guest ("inside"), and against a peer beyond the
+host, by name and over IPv6 ("outside").
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from vmmnet.testbed import kernel
+from vmmnet.testbed.guest import MODULE_PATH, Guest
+from vmmnet.testbed.lab import Lab, lab
+
+_SCRIPTS = Path(__file__).parent / "semantics"
+sys.path.insert(0, str(_SCRIPTS.parent))
+
+from semantics.run import CASES
+
+_FOLDER = "/usr/lib/vmmnet/tests"
+_ADDRESS = "192.0.0.2"
+_STRESS_SECONDS = 8
+_SIDES = ("linux", "inside", "outside")
+_RINGS = {"split": "indirect_desc=on", "packed": "packed=on", "direct": "indirect_desc=off"}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How a case fails outside, to the letter, and why it must."""
+
+    shows: str
+    reason: str
+    kernels: tuple[str, ...] = kernel.SERIES
+
+
+_DIFFERENCES: dict[str, Difference] = {}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one case on one side."""
+
+    error: str | None
+    trace: tuple[str, ...]
+
+
+Outcomes = dict[tuple[str, str], Outcome]
+
+
+def _files() -> dict[str, bytes | Path]:
+    return {f"{_FOLDER}/semantics/{path.name}": path for path in _SCRIPTS.glob("*.py")}
+
+
+@contextlib.contextmanager
+def _outer_peer(world: Lab) -> Iterator[None]:
+    command = [sys.executable, _SCRIPTS / "peer.py", "::"]
+    with world.peer.started(command, stdout=subprocess.PIPE) as peer:
+        assert peer.stdout is not None
+        assert peer.stdout.readline() == b"ready\n"
+        yield
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[Lab]:
+    with lab() as built, _outer_peer(built):
+        yield built
+
+
+def _in_guest(guest: Guest, module: str, *words: str, timeout: float) -> str:
+    command = ["env", f"PYTHONPATH={_FOLDER}", "python3", "-m", f"semantics.{module}", *words]
+    return guest.run(command, timeout=timeout).stdout
+
+
+def _run_side(guest: Guest, side: str, peer: str, me: str) -> Outcomes:
+    found: Outcomes = {}
+    for line in _in_guest(guest, "run", peer, me, timeout=300).splitlines():
+        record = json.loads(line)
+        outcome = Outcome(record["error"], tuple(record["trace"]))
+        found[side, record["case"]] = outcome
+    return found
+
+
+@pytest.fixture(scope="module", params=kernel.SERIES)
+def outcomes(request: pytest.FixtureRequest, world: Lab) -> Iterator[Outcomes]:
+    """Run every case on every side, in one guest of each kernel."""
+    series: str = request.param
+    module = kernel.build_module(series)
+    with world.guest(
+        series, ipv6=False, module=False, files={MODULE_PATH: module, **_files()}
+    ) as guest:
+        peer = guest.spawn(["python3", f"{_FOLDER}/semantics/peer.py", "127.0.0.1"])
+        peer.wait_output("ready")
+        found = _run_side(guest, "linux", "127.0.0.1", "127.0.0.1")
+        guest.run(["insmod", MODULE_PATH])
+        found |= _run_side(guest, "inside", "127.0.0.1", "127.0.0.1")
+        found |= _run_side(guest, "outside", "peer.test", _ADDRESS)
+        guest.check_kernel()
+        yield found
+
+
+@pytest.mark.parametrize("side", _SIDES)
+@pytest.mark.parametrize("name", CASES)
+def test_case(outcomes: Outcomes, request: pytest.FixtureRequest, name: str, side: str) -> None:
+    outcome = outcomes[side, name]
+    known = _DIFFERENCES.get(name) if side == "outside" else None
+    series = request.node.callspec.params["outcomes"]
+    if known and series in known.kernels:
+        assert outcome.error == known.shows, f"no longer so: {known.reason}"
+    elif outcome.error:
+        pytest.fail("\n".join([outcome.error, *outcome.trace]), pytrace=False)
+
+
+def test_differences_are_of_cases() -> None:
+    assert set(_DIFFERENCES) <= set(CASES)
+
+
+@pytest.mark.parametrize("rings", _RINGS)
+def test_stress(world: Lab, rings: str) -> None:
+    """Six threads of random traffic: nothing stalls, nothing is corrupted."""
+    device = f"{world.device()},{_RINGS[rings]}"
+    with world.guest(ipv6=False, device=device, files=_files()) as guest:
+        words = ["peer.test", "--seconds", str(_STRESS_SECONDS)]
+        report = json.loads(_in_guest(guest, "stress", *words, timeout=90))
+    assert report["failures"] == []
+    assert all(report["rounds"]), report
+    assert report["bytes"] > 0

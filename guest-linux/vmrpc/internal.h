@@ -64,6 +64,7 @@ struct vmrpc_queue {
  * @ref: held by the driver and by every socket, which may outlive the device
  * @vdev: our virtio device; invalid once @dead
  * @netdev: vmrpc0
+ * @ifindex: its number, which outlives it
  * @dead: set, under each queue's lock, when the device goes away
  * @socks: sockets by handle.  A handle whose CLOSE is under way holds
  *         XA_ZERO_ENTRY.  xa_lock is taken from interrupts: use _irq.
@@ -88,6 +89,7 @@ struct vmrpc_device {
 	__be32 guest4;
 	u8 guest4_prefix;
 	u16 mtu;
+	int ifindex;
 	u32 max_sockets;
 	unsigned int max_sg;
 	size_t max_segment;

@@ -10,6 +10,7 @@
  */
 #include <linux/slab.h>
 #include <linux/uio.h>
+#include <net/ip.h>
 
 #include "internal.h"
 
@@ -27,6 +28,20 @@ struct wire_cmsg {
 /* What a program may be told in msg_flags. */
 #define TOLD_FLAGS	(MSG_OOB | MSG_EOR | MSG_TRUNC | MSG_CTRUNC | \
 			 MSG_ERRQUEUE)
+
+/*
+ * Numbers of interfaces stay in the guest: what comes through the host came by
+ * vmrpc0, and what names vmrpc0 goes through the host.
+ */
+static void swap_interface(int level, int type, void *data, size_t len,
+			   int from, int to)
+{
+	struct in_pktinfo *info = data;
+
+	if (level == SOL_IP && type == IP_PKTINFO && len >= sizeof(*info) &&
+	    info->ipi_ifindex == from)
+		info->ipi_ifindex = to;
+}
 
 /* Bytes of the program's ancillary data on the wire, or -EINVAL. */
 static ssize_t control_size(struct msghdr *msg)
@@ -69,6 +84,8 @@ static int control_put(struct vmrpc_call *call, struct msghdr *msg)
 		wire->level = cpu_to_le32(cmsg->cmsg_level);
 		wire->type = cpu_to_le32(cmsg->cmsg_type);
 		memcpy(wire + 1, CMSG_DATA(cmsg), len);
+		swap_interface(cmsg->cmsg_level, cmsg->cmsg_type, wire + 1, len,
+			       call->dev->ifindex, 0);
 		p += WIRE_ALIGN(sizeof(*wire) + len);
 	}
 	return 0;
@@ -95,11 +112,14 @@ static void control_get(struct vmrpc_call *call, struct msghdr *msg)
 	u8 *p = call->control;
 
 	while (left >= sizeof(struct wire_cmsg)) {
-		const struct wire_cmsg *wire = (const struct wire_cmsg *)p;
+		struct wire_cmsg *wire = (struct wire_cmsg *)p;
 		u64 len = le64_to_cpu(wire->len);
 
 		if (len < sizeof(*wire) || len > left)
 			return;
+		swap_interface(le32_to_cpu(wire->level),
+			       le32_to_cpu(wire->type), wire + 1,
+			       len - sizeof(*wire), 0, call->dev->ifindex);
 		put_cmsg(msg, le32_to_cpu(wire->level),
 			 le32_to_cpu(wire->type), len - sizeof(*wire),
 			 p + sizeof(*wire));

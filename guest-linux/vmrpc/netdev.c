@@ -194,6 +194,7 @@ int vmrpc_netdev_add(struct vmrpc_device *dev)
 		return err;
 	}
 	dev->netdev = netdev;
+	dev->ifindex = netdev->ifindex;
 
 	rtnl_lock();
 	no_link_local(netdev);

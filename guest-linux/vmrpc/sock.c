@@ -659,9 +659,11 @@ static int bind_locked(struct socket *sock, struct vmrpc_sock *vs,
 	unsigned int i;
 	int err;
 
+	/* Connected: its native side need not have a port. */
+	if (vmrpc_sock_mode(vs) == VMRPC_REMOTE)
+		return -EINVAL;
 	/* What is wrong with these, the native side says best. */
 	if (len < sizeof(*to) || inet_sk(vs->sk)->inet_num ||
-	    vmrpc_sock_mode(vs) == VMRPC_REMOTE ||
 	    (to->sin_family != AF_INET &&
 	     (to->sin_family != AF_UNSPEC || to->sin_addr.s_addr)))
 		return native_ops(vs->sk)->bind(sock, uaddr, len);

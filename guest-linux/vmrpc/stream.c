@@ -47,6 +47,7 @@ static void unconnected(struct socket *sock, struct vmrpc_sock *vs)
 static int dissolve(struct socket *sock, struct vmrpc_sock *vs)
 {
 	enum vmrpc_mode mode = vmrpc_sock_mode(vs);
+	bool ended = vmrpc_sock_ready(vs) & VMRPC_HUP;
 	int err;
 
 	if (mode == VMRPC_NATIVE)
@@ -56,7 +57,8 @@ static int dissolve(struct socket *sock, struct vmrpc_sock *vs)
 		return USE_NATIVE;
 	if (err)
 		return err;
-	WRITE_ONCE(vs->sk->sk_err, 0);
+	/* As tcp_disconnect() does it, for who reads on. */
+	WRITE_ONCE(vs->sk->sk_err, ended ? 0 : ECONNRESET);
 	unconnected(sock, vs);
 	return 0;
 }
@@ -68,9 +70,13 @@ static int connect_host(struct socket *sock, struct vmrpc_sock *vs,
 	int err;
 
 	vmrpc_option_sync(vs);
-	/* From here on pollers see the host's readiness; it has none yet. */
+	/*
+	 * From here on pollers see the host's readiness; it has none yet, and
+	 * the error of a former connection says nothing about this one.
+	 */
 	spin_lock_irq(&vs->ready_lock);
 	WRITE_ONCE(vs->ready, 0);
+	WRITE_ONCE(vs->sk->sk_err, 0);
 	spin_unlock_irq(&vs->ready_lock);
 	vmrpc_sock_set_mode(vs, VMRPC_REMOTE);
 
@@ -153,6 +159,9 @@ static int connect_wait(struct socket *sock, struct vmrpc_sock *vs, int flags,
 	long timeo = sock_sndtimeo(vs->sk, flags & O_NONBLOCK);
 	int ret;
 
+	/* Programs wait for the event even if the host has been faster. */
+	if ((flags & O_NONBLOCK) && err == -EINPROGRESS)
+		return err;
 	if (!connect_is_over(vs)) {
 		ret = vmrpc_sock_wait(vs, WRITABLE, NULL, &timeo);
 		if (ret)
@@ -214,6 +223,8 @@ static int listen_both(struct socket *sock, struct vmrpc_sock *vs, int backlog)
 	if (err)
 		return err;
 	vmrpc_option_sync(vs);
+	/* The error of a former connection is not one of accept(). */
+	WRITE_ONCE(vs->sk->sk_err, 0);
 	err = host_listen(vs, backlog);
 	if (!err)
 		err = inet_listen(sock, backlog);
@@ -490,9 +501,27 @@ static bool rx_worth_asking(const struct vmrpc_sock *vs, int flags)
 	       READ_ONCE(vs->sk->sk_rcvlowat) > 1;
 }
 
+/*
+ * Is MSG_PEEK to look again for more than @n bytes, as MSG_WAITALL demands?
+ * The host does not tell when data come to data, hence the pause.
+ */
+static bool peek_again(struct vmrpc_sock *vs, struct msghdr *msg, size_t n,
+		       size_t target, long *timeo)
+{
+	/* More may not fit into one request, however long we wait. */
+	if (n >= target || target > VMRPC_BOUNCE_MAX ||
+	    (vmrpc_sock_ready(vs) & (VMRPC_RDHUP | VMRPC_HUP | VMRPC_ERR)) ||
+	    READ_ONCE(vs->sk->sk_err) || (vs->shutdown & RCV_SHUTDOWN) ||
+	    vmrpc_sock_pause(timeo))
+		return false;
+	iov_iter_revert(&msg->msg_iter, n);
+	return true;
+}
+
 static int recv_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 		       int flags)
 {
+	unsigned int disconnects = READ_ONCE(vs->disconnects);
 	struct sock *sk = vs->sk;
 	long timeo = sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
 	size_t target = sock_rcvlowat(sk, flags & MSG_WAITALL, size);
@@ -502,19 +531,25 @@ static int recv_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 	for (;;) {
 		size_t room = rx_room(vs, size - copied, flags);
 
-		n = -ENOTCONN;
+		n = READ_ONCE(vs->disconnects) == disconnects ? -ENOTCONN
+							      : -EPIPE;
 		if (vmrpc_sock_mode(vs) != VMRPC_REMOTE)
 			break;
 		n = -EAGAIN;
 		if (rx_worth_asking(vs, flags))
 			n = vmrpc_message_recv(vs, msg, room, flags);
 		if (n > 0) {
+			if ((flags & MSG_PEEK) &&
+			    peek_again(vs, msg, n, target, &timeo))
+				continue;
 			copied += n;
 			rx_learn(vs, room, n);
 			if (copied >= size || (flags & (MSG_PEEK | MSG_OOB |
 							MSG_ERRQUEUE)))
 				break;
-			if (n == room || copied < target)
+			/* A short read tells programs that there is no more. */
+			if (n == room || copied < target ||
+			    (vmrpc_sock_ready(vs) & VMRPC_IN))
 				continue;
 			break;
 		}
@@ -558,10 +593,13 @@ static __poll_t stream_poll(struct file *file, struct socket *sock,
 
 	if (!vs)
 		return tcp_poll(file, sock, wait);
-	if (vmrpc_sock_mode(vs) == VMRPC_REMOTE)
+	if (vmrpc_sock_mode(vs) == VMRPC_REMOTE) {
+		/* SO_RCVLOWAT decides on what is readable. */
+		vmrpc_option_refresh(vs);
 		sock_poll_wait(file, sock, wait);
-	else
+	} else {
 		mask = tcp_poll(file, sock, wait);
+	}
 	/* Only now that we are woken by changes, look what is the case. */
 	switch (vmrpc_sock_mode(vs)) {
 	case VMRPC_REMOTE:

@@ -247,24 +247,30 @@ static int disconnect_host(VmrpcServer *srv, VmrpcSock *s)
 }
 
 /*
- * Takes the peer from a datagram socket that gets another one.  With its peer
- * it loses a port that it did not ask for by number: put that back.
+ * A socket that Linux takes the peer from, or the listening, loses a port that
+ * it did not ask for by number; the guest goes on with it.  Puts @port back.
  */
+static int restore_port(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
+{
+    struct sockaddr_in now;
+    int ret = s->bound ? local_address(srv, s, &now) : 0;
+
+    if (ret == 0 && s->bound && now.sin_port != port) {
+        ret = vmrpc_host_bind(srv, s, port);
+    }
+    return ret;
+}
+
+/* Takes the peer from a socket that has its port for good. */
 static int disconnect_keep_port(VmrpcServer *srv, VmrpcSock *s)
 {
-    struct sockaddr_in before, after;
+    struct sockaddr_in before;
     int ret = local_address(srv, s, &before);
 
     if (ret == 0) {
         ret = disconnect_host(srv, s);
     }
-    if (ret == 0 && s->bound) {
-        ret = local_address(srv, s, &after);
-        if (ret == 0 && after.sin_port != before.sin_port) {
-            ret = vmrpc_host_bind(srv, s, before.sin_port);
-        }
-    }
-    return ret;
+    return ret < 0 ? ret : restore_port(srv, s, before.sin_port);
 }
 
 static int connect_resolver(VmrpcServer *srv, VmrpcSock *s,
@@ -300,7 +306,8 @@ static int call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         return -ECONNRESET;
     }
     if (peer.sin_family != AF_INET) {
-        ret = disconnect_host(srv, s);
+        ret = s->bound_by_guest && is_host(s) ? disconnect_keep_port(srv, s)
+                                              : disconnect_host(srv, s);
         vmrpc_sock_refresh(srv, s);
         return ret;
     }
@@ -670,9 +677,28 @@ static int call_recvmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 
 /* --- SHUTDOWN, names, options, ioctl ------------------------------------ */
 
+static int shutdown_host(VmrpcServer *srv, VmrpcSock *s, int how)
+{
+    struct sockaddr_in before = { };
+    bool ends_listening = s->listening && how != SHUT_WR;
+
+    if (ends_listening) {
+        local_address(srv, s, &before);
+    }
+    if (shutdown(s->fd, how) < 0) {
+        return -errno;
+    }
+    if (!ends_listening) {
+        return 0;
+    }
+    s->listening = false;
+    return restore_port(srv, s, before.sin_port);
+}
+
 static int call_shutdown(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
     int how = call->arg[0];
+    int ret = 0;
 
     if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR) {
         return -EINVAL;
@@ -683,13 +709,11 @@ static int call_shutdown(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (s->backing == VMRPC_BACKING_RESOLVER || s->peer_is_resolver) {
         s->shut_rd |= how != SHUT_WR;
         s->shut_wr |= how != SHUT_RD;
-    } else if (shutdown(s->fd, how) < 0) {
-        return -errno;
-    } else if (how != SHUT_WR) {
-        s->listening = false;   /* this is how Linux ends it */
+    } else {
+        ret = shutdown_host(srv, s, how);
     }
     vmrpc_sock_refresh(srv, s);
-    return 0;
+    return ret;
 }
 
 static int call_getsockname(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)

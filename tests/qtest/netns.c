@@ -5,8 +5,8 @@
  * Theory of operation
  * ===================
  *
- * A namespace is made with unshare(2): at once by root, inside a user
- * namespace of its own by anyone else, where the system allows that.
+ * A namespace is made with unshare(2), which takes root; anybody may be that
+ * inside a user namespace (unshare -r), where the system allows it.
  * Addresses go to lo, which has no duplicate address detection, but the kernel
  * takes a moment for a new one all the same.
  *
@@ -51,15 +51,7 @@ static int set_lo_up(void)
 
 int netns_new(void)
 {
-    static bool in_user_namespace;
-
-    if (unshare(CLONE_NEWNET) < 0) {
-        if (in_user_namespace || unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0) {
-            return -1;
-        }
-        in_user_namespace = true;
-    }
-    if (set_lo_up() < 0) {
+    if (unshare(CLONE_NEWNET) < 0 || set_lo_up() < 0) {
         return -1;
     }
     return open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);

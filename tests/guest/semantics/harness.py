@@ -28,6 +28,7 @@ from .remote import Hands, Stream
 
 PATIENCE = 10.0
 _FUTEX = 202
+_QUIET_MS = 150
 
 #: connect() and other calls as they are, without Python's care.
 libc = ctypes.CDLL(None, use_errno=True)
@@ -199,14 +200,26 @@ def receive_all(sock: socket.socket, size: int) -> bytes:
     return bytes(data)
 
 
-def fill(sock: socket.socket, limit: int = 1 << 28) -> int:
-    """Send until there is no more room; return how much that was."""
+def fill(sock: socket.socket) -> int:
+    """Send until there is no room any more; return how much that was."""
     chunk = bytes(1 << 16)
     sent = 0
-    with contextlib.suppress(BlockingIOError):
-        while sent < limit:
-            sent += sock.send(chunk, socket.MSG_DONTWAIT)
+    poller = select.poll()
+    poller.register(sock, select.POLLOUT)
+    # While the peer's buffer fills as well, there is room again and again.
+    while poller.poll(_QUIET_MS):
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                sent += sock.send(chunk, socket.MSG_DONTWAIT)
     return sent
+
+
+def free_port(kind: socket.SocketKind = socket.SOCK_STREAM) -> int:
+    """A port that can be bound by its number."""
+    with socket.socket(socket.AF_INET, kind) as probe:
+        probe.bind(("", 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 class Task(Generic[T]):

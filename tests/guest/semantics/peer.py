@@ -10,7 +10,10 @@ hands.  A connection to the hands' port carries one line of JSON a request,
 from __future__ import annotations
 
 import argparse
+import contextlib
+import errno
 import json
+import select
 import socket
 import struct
 import threading
@@ -91,7 +94,19 @@ class _Hands:
         threading.Thread(target=work, daemon=True).start()
 
     def do_receive(self, which: int, size: int, flags: int) -> str:
-        return self._sockets[which].recv(size, flags).hex()
+        sock = self._sockets[which]
+        if flags & socket.MSG_OOB:
+            return self._urgent(sock).hex()
+        return sock.recv(size, flags).hex()
+
+    def _urgent(self, sock: socket.socket) -> bytes:
+        # Python's own waiting is for ordinary data.
+        if not select.select([], [], [sock], PATIENCE)[2]:
+            raise TimeoutError
+        sock.setblocking(False)
+        byte = sock.recv(1, socket.MSG_OOB)
+        sock.settimeout(PATIENCE)
+        return byte
 
     def do_drain(self, which: int) -> tuple[int, int]:
         """Read to the end; return how much it was, and its CRC."""
@@ -100,6 +115,17 @@ class _Hands:
             count += len(data)
             crc = zlib.crc32(data, crc)
         return count, crc
+
+    def do_read(self, which: int, size: int) -> int:
+        """Read exactly that much; return its CRC."""
+        crc = 0
+        while size:
+            data = self._sockets[which].recv(min(size, _CHUNK))
+            if not data:
+                raise ConnectionResetError(errno.ECONNRESET, "the end came too early")
+            size -= len(data)
+            crc = zlib.crc32(data, crc)
+        return crc
 
     def do_shutdown(self, which: int, how: int) -> None:
         self._sockets[which].shutdown(how)
@@ -168,10 +194,8 @@ def _serve_echo(connection: socket.socket) -> None:
 
 
 def _ends_with_its_peer(serve: Callable[[socket.socket], None], peer: socket.socket) -> None:
-    try:
+    with contextlib.suppress(OSError):
         serve(peer)
-    except OSError:
-        pass
 
 
 def _serve_streams(listener: socket.socket, serve: Callable[[socket.socket], None]) -> None:

@@ -16,7 +16,6 @@ from .harness import (
     expect,
     fill,
     pending,
-    receive_all,
     set_flag,
     until,
     wait_for,
@@ -34,7 +33,7 @@ def _queued(sock: socket.socket) -> int:
     return room[0]
 
 
-# --- the whole mask in every state ----------------------------------------------------
+# --- the whole mask in every state --------------------------------------------
 
 
 @case
@@ -121,36 +120,39 @@ def mask_of_datagrams(world: World) -> None:
     expect(pending(sock, _EVERYTHING), _OUT | select.POLLWRBAND)
 
 
-# --- room to write ----------------------------------------------------------------------
+# --- room to write ------------------------------------------------------------
 
 
 @case
 def full_and_empty_again(world: World) -> None:
     """Not writable when full; writable when the peer has read enough."""
-    sock = world.stream()
+    sock, theirs = world.pair()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
     sent = fill(sock)
     expect(pending(sock, _OUT), 0)
     expect(select.select([], [sock], [], 0)[1], [])
-    receive_all(sock, sent)
+    theirs.read(sent)
     wait_for(sock, _OUT)
     sock.send(b"more")
-    expect(receive_all(sock, 4), b"more")
+    expect(theirs.receive(10), b"more")
 
 
 @case
 def edge_when_there_is_room_again(world: World) -> None:
     """An edge-triggered writer hears of it once."""
-    sock = world.stream()
+    sock, theirs = world.pair()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
     poller = select.epoll()
     poller.register(sock, select.EPOLLOUT | select.EPOLLET)
     expect(poller.poll(10), [(sock.fileno(), select.EPOLLOUT)])
     expect(poller.poll(0), [])
     sent = fill(sock)
-    receive_all(sock, sent)
+    poller.poll(0)
+    theirs.read(sent)
     expect(poller.poll(10), [(sock.fileno(), select.EPOLLOUT)])
 
 
-# --- epoll ----------------------------------------------------------------------------------
+# --- epoll --------------------------------------------------------------------
 
 
 @case
@@ -269,7 +271,7 @@ def many_sockets_one_set(world: World) -> None:
     expect(sorted(poller.poll(0)), sorted((number, select.EPOLLIN) for number in chosen))
 
 
-# --- waiting ----------------------------------------------------------------------------------
+# --- waiting ------------------------------------------------------------------
 
 
 @case

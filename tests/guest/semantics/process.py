@@ -14,6 +14,7 @@ import stat
 import struct
 import subprocess
 import threading
+from pathlib import Path
 
 from .harness import (
     PATIENCE,
@@ -23,7 +24,6 @@ from .harness import (
     checked,
     expect,
     fails,
-    fill,
     libc,
     pending,
     receive_all,
@@ -35,7 +35,7 @@ _F_SETSIG = 10
 _O_ASYNC = 0o20000
 
 
-# --- signals that interrupt ---------------------------------------------------------------
+# --- signals that interrupt ---------------------------------------------------
 
 
 def _alarms(restart: bool = False) -> None:
@@ -94,17 +94,18 @@ def with_a_timeout_nothing_is_restarted(world: World) -> None:
 def send_is_interrupted(world: World) -> None:
     """EINTR when nothing was sent."""
     sock, _ = world.pair()
-    fill(sock)
+    chunk = bytes(1 << 20)
     _alarms()
     with fails(errno.EINTR):
-        checked(libc.send(sock.fileno(), b"x", 1, 0))
+        while True:
+            checked(libc.send(sock.fileno(), chunk, len(chunk), 0))
 
 
 @case
 def part_of_a_send_is_told(world: World) -> None:
     """A signal in the middle of a send(): how much was sent."""
     sock, _ = world.pair()
-    data = bytes(64 << 20)
+    data = bytes(32 << 20)
     _alarms()
     sent = checked(libc.send(sock.fileno(), data, len(data), 0))
     assert 0 < sent < len(data)
@@ -137,7 +138,7 @@ def killed_while_it_waits(world: World) -> None:
     expect(theirs.receive(1), b"")
 
 
-# --- signals that tell ------------------------------------------------------------------------
+# --- signals that tell --------------------------------------------------------
 
 
 def _told(number: signal.Signals) -> signal.struct_siginfo:
@@ -193,7 +194,7 @@ def sigurg(world: World) -> None:
     expect(sock.recv(1, socket.MSG_OOB), b"!")
 
 
-# --- sharing ---------------------------------------------------------------------------------------
+# --- sharing ------------------------------------------------------------------
 
 
 def _in_child(work: object) -> None:
@@ -358,7 +359,7 @@ def reader_and_writer_in_two_threads(world: World) -> None:
     expect(reader.result(), b"y")
 
 
-# --- what it looks like ----------------------------------------------------------------------------
+# --- what it looks like -------------------------------------------------------
 
 
 @case
@@ -366,7 +367,7 @@ def looks_like_a_socket(world: World) -> None:
     """fstat() and /proc say so."""
     for sock in world.stream(), world.datagrams(connected=True):
         assert stat.S_ISSOCK(os.fstat(sock.fileno()).st_mode)
-        link = os.readlink(f"/proc/self/fd/{sock.fileno()}")
+        link = str(Path(f"/proc/self/fd/{sock.fileno()}").readlink())
         assert link.startswith("socket:["), link
 
 

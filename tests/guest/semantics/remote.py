@@ -68,6 +68,11 @@ class Stream:
         size, crc = self.hands.do("drain", self.which)
         return size, crc
 
+    def read(self, size: int) -> int:
+        """Receive exactly that much: the CRC-32 of it."""
+        crc: int = self.hands.do("read", self.which, size)
+        return crc
+
     def shutdown(self, how: int) -> None:
         """End one direction or both."""
         self.hands.do("shutdown", self.which, how)

@@ -181,6 +181,8 @@ def _start_owner() -> tuple[subprocess.Popen[str], str]:
         env={**os.environ, "PYTHONPATH": str(paths.ROOT / "control")},
         stdout=subprocess.PIPE,
         text=True,
+        # A background job starts with SIGINT ignored; a user's does not.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert owner.stdout is not None
     assert owner.stdout.readline() == "ready\n"

@@ -252,13 +252,14 @@ static int disconnect_host(VmrpcServer *srv, VmrpcSock *s)
  */
 static int restore_port(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
 {
-    struct sockaddr_in now;
-    int ret = s->bound ? local_address(srv, s, &now) : 0;
+    int ret;
 
-    if (ret == 0 && s->bound && now.sin_port != port) {
-        ret = vmrpc_host_bind(srv, s, port);
+    if (!s->bound || !is_host(s)) {
+        return 0;
     }
-    return ret;
+    /* getsockname() may tell a port that is lost; bind() knows better. */
+    ret = vmrpc_host_bind(srv, s, port);
+    return ret == -EINVAL ? 0 : ret;
 }
 
 /* Takes the peer from a socket that has its port for good. */

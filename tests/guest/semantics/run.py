@@ -16,9 +16,9 @@ import os
 import select
 import signal
 import socket
-import sys
 import time
 import traceback
+from collections.abc import Iterable
 
 from . import data, listen, options, poll, process, tcp, udp
 from .harness import CASES, Case, World
@@ -48,30 +48,60 @@ def _child(case: Case, world: World, report: int) -> None:
     os._exit(0)
 
 
-def _outcome(case: Case, world: World) -> dict[str, object]:
-    reader, writer = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        os.close(reader)
-        os.setpgid(0, 0)
-        _child(case, world, writer)
-    os.close(writer)
-    text = b""
-    end = time.monotonic() + LIMIT
-    while select.select([reader], [], [], max(0.0, end - time.monotonic()))[0]:
-        part = os.read(reader, 1 << 16)
-        if not part:
-            break
-        text += part
-    os.close(reader)
-    # Children of the case go with it.
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-    if not text:
-        return {"error": "hangs or has crashed", "trace": []}
-    outcome: dict[str, object] = json.loads(text)
-    return outcome
+class _Running:
+    """A case in its process."""
+
+    def __init__(self, name: str, world: World) -> None:
+        self._name = name
+        self._begin = time.monotonic()
+        self._text = b""
+        self.reader, writer = os.pipe()
+        self._pid = os.fork()
+        if self._pid == 0:
+            os.close(self.reader)
+            os.setpgid(0, 0)
+            _child(CASES[name], world, writer)
+        os.close(writer)
+
+    @property
+    def left(self) -> float:
+        """How many seconds it may still take."""
+        return max(0.0, self._begin + LIMIT - time.monotonic())
+
+    def listen(self) -> bool:
+        """Take what it reports; tell whether there is more to come."""
+        part = os.read(self.reader, 1 << 16)
+        self._text += part
+        return bool(part)
+
+    def finish(self) -> None:
+        """End it and tell its outcome."""
+        os.close(self.reader)
+        # Children of the case go with it.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._pid, signal.SIGKILL)
+        os.waitpid(self._pid, 0)
+        outcome = {"error": "hangs or has crashed", "trace": []}
+        if self._text:
+            outcome = json.loads(self._text)
+        seconds = round(time.monotonic() - self._begin, 2)
+        print(json.dumps({"case": self._name, "seconds": seconds, **outcome}), flush=True)
+
+
+def _run(names: Iterable[str], world: World, jobs: int) -> None:
+    waiting = list(names)
+    running: dict[int, _Running] = {}
+    while waiting or running:
+        while waiting and len(running) < jobs:
+            new = _Running(waiting.pop(0), world)
+            running[new.reader] = new
+        left = min(each.left for each in running.values())
+        ready, _, _ = select.select(list(running), [], [], left)
+        for each in list(running.values()):
+            more = each.reader not in ready or each.listen()
+            if not more or not each.left:
+                del running[each.reader]
+                each.finish()
 
 
 def main() -> None:
@@ -80,15 +110,10 @@ def main() -> None:
     parser.add_argument("peer", help="name or address of the peer")
     parser.add_argument("me", help="our address, as a socket to the peer has it")
     parser.add_argument("cases", nargs="*")
+    parser.add_argument("--jobs", type=int, default=2, help="cases at the same time")
     arguments = parser.parse_args()
-    peer = socket.gethostbyname(arguments.peer)
-    for name in arguments.cases or CASES:
-        begin = time.monotonic()
-        outcome = _outcome(CASES[name], World(peer, arguments.me))
-        seconds = round(time.monotonic() - begin, 2)
-        print(json.dumps({"case": name, "seconds": seconds, **outcome}), flush=True)
-        if outcome["error"]:
-            sys.stderr.write(f"{name}: {outcome['error']}\n")
+    world = World(socket.gethostbyname(arguments.peer), arguments.me)
+    _run(arguments.cases or CASES, world, arguments.jobs)
 
 
 if __name__ == "__main__":

@@ -259,6 +259,12 @@ static int restore_port(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
     }
     /* getsockname() may tell a port that is lost; bind() knows better. */
     ret = vmrpc_host_bind(srv, s, port);
+    if (ret == -EADDRINUSE) {
+        /* By the listener's own connections: then it is unbound, as natively. */
+        s->bound = false;
+        s->bound_by_guest = false;
+        return 0;
+    }
     return ret == -EINVAL ? 0 : ret;
 }
 

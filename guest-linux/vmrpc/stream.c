@@ -197,15 +197,23 @@ static int stream_connect(struct socket *sock, struct sockaddr *uaddr, int len,
 
 /* --- listen, accept --------------------------------------------------------- */
 
+/* Caller must hold vs->lock.  If it fails, nobody can call. */
 static int host_listen(struct vmrpc_sock *vs, int backlog)
 {
 	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_LISTEN);
+	struct sockaddr_in local;
 	int err;
 
 	if (!call)
 		return -ENOMEM;
 	call->req.u.listen.backlog = cpu_to_le32(backlog);
 	err = vmrpc_call_run(call);
+	/* The host may have lost the port to connections of a former listener. */
+	if (!err && (!vmrpc_addr_get(&local, &call->resp.addr) ||
+		     local.sin_port != htons(inet_sk(vs->sk)->inet_num))) {
+		vmrpc_sock_close(vs);
+		err = -EADDRINUSE;
+	}
 	vmrpc_call_free(call);
 	return err;
 }

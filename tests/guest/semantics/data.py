@@ -137,14 +137,34 @@ def too_many_pieces(world: World) -> None:
 @case
 def scatter(world: World) -> None:
     """Data fill the buffers in their order, in one call if they are there."""
-    for sizes in [1, 0, 9, 5000], [30_000, 1, 4096, 30_000], [1000] * 60:
-        sock, theirs = world.pair()
+    for sizes in [1, 0, 9, 5000], [30_000, 1, 4096, 60_000], [1000] * 90:
+        listener = world.hands.listen()
+        sock = socket.socket()
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 200_000)
+        sock.connect((world.peer, listener.port))
+        theirs = listener.accept()
         total = sum(sizes)
         theirs.send_numbered(total)
         until(lambda: _waiting(sock) == total, "all of the data")  # noqa: B023
         rooms = [bytearray(size) for size in sizes]
         expect(sock.recvmsg_into(rooms)[0], total)
         assert b"".join(rooms) == numbered(total)
+
+
+@case
+def short_read_means_no_more(world: World) -> None:
+    """As long as there are data a read fills its buffers, however many they are."""
+    listener = world.hands.listen()
+    sock = socket.socket()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 200_000)
+    sock.connect((world.peer, listener.port))
+    theirs = listener.accept()
+    theirs.send_numbered(700_000)
+    head = sock.recv(600_000, socket.MSG_WAITALL)
+    until(lambda: _waiting(sock) == 100_000, "the rest")
+    rooms = [bytearray(1000) for _ in range(95)]
+    expect(sock.recvmsg_into(rooms)[0], 95_000)
+    assert head + b"".join(rooms) == numbered(700_000)[:695_000]
 
 
 def _waiting(sock: socket.socket) -> int:

@@ -194,6 +194,37 @@ def listening_again_after_shutdown(world: World) -> None:
 
 
 @case
+def listening_again_beside_connections(world: World) -> None:
+    """With SO_REUSEADDR the connections of the former listener are no obstacle."""
+    for chosen in free_port(), 0:
+        listener = socket.socket()
+        set_flag(listener, socket.SOL_SOCKET, socket.SO_REUSEADDR)
+        listener.bind(("", chosen))
+        listener.listen()
+        former = world.hands.connect(listener.getsockname()[1])
+        ours, _ = listener.accept()
+        listener.shutdown(socket.SHUT_RD)
+        listener.listen()
+        world.hands.connect(listener.getsockname()[1])
+        listener.accept()
+        former.send(b"x")
+        expect(ours.recv(1), b"x")
+
+
+@case
+def listening_again_elsewhere(world: World) -> None:
+    """Without it, a socket that has not chosen its port gets another one."""
+    listener, port = world.listener()
+    world.hands.connect(port)
+    connection, _ = listener.accept()
+    listener.shutdown(socket.SHUT_RD)
+    listener.listen()
+    world.hands.connect(listener.getsockname()[1])
+    listener.accept()
+    connection.close()
+
+
+@case
 def client_becomes_a_server(world: World) -> None:
     """A socket whose connection was dissolved can listen."""
     for chosen in free_port(), 0:

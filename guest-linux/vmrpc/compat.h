@@ -113,7 +113,8 @@ static inline void vmrpc_pages_put(struct page **pages, unsigned int n,
 	unsigned int i;
 
 	for (i = 0; i < n; i++) {
-		if (user && dirty)
+		/* Racy, as in unpin_user_pages_dirty_lock(). */
+		if (user && dirty && !PageDirty(pages[i]))
 			set_page_dirty_lock(pages[i]);
 		put_page(pages[i]);
 	}

@@ -13,22 +13,26 @@
  * Submitting and waiting are two functions: who has several independent calls
  * submits all before waiting for one.
  *
- * The device answers at once: what would have to wait on the host is answered
- * with EAGAIN, and an event follows when the socket is ready.  Tasks therefore
- * sleep on their socket, interruptibly, and never on a call.  Waiting for an
- * answer is uninterruptible, which keeps user pages that are on the ring from
- * being given back too early.
+ * Notifying the device of a request executes it, like a system call of the
+ * host; the answer is there when the notification returns.  The queue's
+ * interrupt is off, except for who finds that the device had more to do than
+ * that.  Waiting for an answer is uninterruptible, which keeps user pages that
+ * are on the ring from being given back too early.
  *
- * An answer mostly comes sooner than an interrupt could tell: the waiter first
- * polls the ring for poll_us microseconds.  Whether that pays depends on the
- * number of CPUs, so a queue whose polling failed lately only tries now and
- * then.  The queue's interrupt is off unless somebody sleeps.
+ * What would have to wait for a peer is answered with EAGAIN, and an event
+ * follows when the socket is ready: tasks sleep on their socket, interruptibly,
+ * and never on a call.  But if a CPU has nothing else to do, it may as well
+ * wait on the host for a moment (wait_us), where it learns first of what
+ * comes.  Whether that pays depends on the peer, so a queue whose waiting was
+ * in vain lately only tries now and then.
  *
  * When the device goes away, dead is set under each queue's lock; from then on
  * nothing is submitted, and everything under way is answered with ENETDOWN.
  * Sockets may outlive the device: they hold a reference to its structure.
  */
 #include <linux/module.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/stat.h>
 #include <linux/slab.h>
 #include <linux/virtio_config.h>
 #include <linux/virtio_ring.h>
@@ -40,12 +44,12 @@
 
 #define CREDIT_MAX		8
 #define CREDIT_LOSS		4
-/* Without credit, one call in so many polls, to see whether it pays again. */
+/* Without credit, one call in so many waits, to see whether it pays again. */
 #define CREDIT_PROBE		32
 
-static unsigned int poll_us = 50;
-module_param(poll_us, uint, 0644);
-MODULE_PARM_DESC(poll_us, "Microseconds to poll for an answer before sleeping");
+static unsigned int wait_us = 100;
+module_param(wait_us, uint, 0644);
+MODULE_PARM_DESC(wait_us, "Microseconds to wait on the host before sleeping");
 
 static struct kmem_cache *call_cache;
 
@@ -69,8 +73,8 @@ struct vmrpc_call *vmrpc_call_new(struct vmrpc_sock *vs, enum vmrpc_op op)
 
 	if (!call)
 		return NULL;
-	/* all but the buffer */
-	memset(call, 0, offsetof(struct vmrpc_call, inline_buf));
+	/* All but the answer and the buffer, which are written before read. */
+	memset(call, 0, offsetof(struct vmrpc_call, resp));
 	call->dev = vs->dev;
 	call->vs = vs;
 	init_completion(&call->done);
@@ -161,6 +165,20 @@ static int queue_add(struct vmrpc_queue *q, struct vmrpc_call *call,
 	return err;
 }
 
+/*
+ * Takes the answers that a notification has left.  If there is none yet, and
+ * nobody will come to look for it, the interrupt is on afterwards.
+ */
+static void queue_collect(struct vmrpc_queue *q)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&q->lock, flags);
+	if (q->vq)
+		queue_drain(q);
+	spin_unlock_irqrestore(&q->lock, flags);
+}
+
 /* Sleeps until an answer has been taken off @q. */
 static void queue_wait_space(struct vmrpc_queue *q)
 {
@@ -246,15 +264,17 @@ int vmrpc_call_submit(struct vmrpc_call *call)
 		err = queue_add(q, call, sgs, out, in);
 		if (!err) {
 			struct virtqueue *vq = q->vq;
+			bool async = call->async;
 			bool kick;
 
-			if (call->async && !q->irq_users++)
-				queue_drain(q);
+			q->irq_users += async;
 			kick = virtqueue_kick_prepare(vq);
 			spin_unlock_irqrestore(&q->lock, flags);
 			if (kick)
 				virtqueue_notify(vq);
 			rcu_read_unlock();
+			if (async)
+				queue_collect(q);
 			return 0;
 		}
 		spin_unlock_irqrestore(&q->lock, flags);
@@ -265,41 +285,41 @@ int vmrpc_call_submit(struct vmrpc_call *call)
 	}
 }
 
-static bool queue_wants_poll(struct vmrpc_queue *q)
+/**
+ * vmrpc_device_patience - for how long may a call wait on the host?
+ * @dev: the device
+ *
+ * Asked by a task that would have to sleep otherwise.  Returns microseconds
+ * for vmrpc_req.wait_us; 0: it is better to sleep.
+ */
+u32 vmrpc_device_patience(struct vmrpc_device *dev)
 {
-	if (!READ_ONCE(poll_us))
-		return false;
-	if (READ_ONCE(q->poll_credit) > 0)
-		return true;
+	struct vmrpc_queue *q = &dev->queue[raw_smp_processor_id() %
+					    dev->num_queues];
+
+	if (!single_task_running() || signal_pending(current))
+		return 0;
 	/* A lost update only shifts the next attempt. */
-	return ++q->poll_skipped % CREDIT_PROBE == 0;
+	if (READ_ONCE(q->wait_credit) <= 0 &&
+	    ++q->wait_skipped % CREDIT_PROBE)
+		return 0;
+	return min(READ_ONCE(wait_us), VMRPC_WAIT_MAX);
 }
 
-/* Returns true if the answer came within poll_us. */
-static bool call_poll(struct vmrpc_call *call)
+/* Was it worth while? */
+static void account_wait(struct vmrpc_call *call)
 {
+	u32 error = le32_to_cpu(call->resp.error);
 	struct vmrpc_queue *q = call->q;
-	unsigned long flags;
-	ktime_t end;
 
-	if (!queue_wants_poll(q))
-		return false;
-	end = ktime_add_us(ktime_get(), min(READ_ONCE(poll_us), 1000u));
-	do {
-		if (spin_trylock_irqsave(&q->lock, flags)) {
-			if (q->vq)
-				queue_drain(q);
-			spin_unlock_irqrestore(&q->lock, flags);
-		}
-		if (try_wait_for_completion(&call->done)) {
-			WRITE_ONCE(q->poll_credit,
-				   min(q->poll_credit + 1, CREDIT_MAX));
-			return true;
-		}
-		cpu_relax();
-	} while (!need_resched() && ktime_before(ktime_get(), end));
-	WRITE_ONCE(q->poll_credit, max(q->poll_credit - CREDIT_LOSS, 0));
-	return false;
+	if (error == VMRPC_EAGAIN ||
+	    (error == VMRPC_EINPROGRESS &&
+	     !(le32_to_cpu(call->resp.ready) & VMRPC_OUT)))
+		WRITE_ONCE(q->wait_credit, max(q->wait_credit - CREDIT_LOSS,
+					       0));
+	else
+		WRITE_ONCE(q->wait_credit, min(q->wait_credit + 1,
+					       CREDIT_MAX));
 }
 
 static void call_sleep(struct vmrpc_call *call)
@@ -334,14 +354,18 @@ int vmrpc_call_wait(struct vmrpc_call *call)
 	const struct vmrpc_resp *resp = &call->resp;
 	u32 error;
 
-	if (!call_poll(call))
+	queue_collect(call->q);
+	if (!try_wait_for_completion(&call->done))
 		call_sleep(call);
 	if (call->status)
 		return call->status;
+	if (call->req.wait_us)
+		account_wait(call);
 	if (call->vs)
 		vmrpc_sock_report(call->vs, le32_to_cpu(resp->ready),
 				  le32_to_cpu(resp->ready_seq),
-				  le32_to_cpu(resp->so_error));
+				  le32_to_cpu(resp->so_error), 0,
+				  le32_to_cpu(resp->flags) & VMRPC_RESP_WATCHED);
 	error = le32_to_cpu(resp->error);
 	if (error > MAX_ERRNO)
 		return -EIO;
@@ -495,10 +519,7 @@ static int queues_find(struct virtio_device *vdev, struct vmrpc_device *dev)
 		q->vq = vqs[VMRPC_QUEUE_REQUEST + i];
 		virtqueue_disable_cb(q->vq);
 	}
-	/* Without indirect descriptors a request must fit the ring itself. */
-	dev->max_sg = virtio_has_feature(vdev, VIRTIO_RING_F_INDIRECT_DESC) ?
-		      VMRPC_PAGES_MAX :
-		      min_t(unsigned int, VMRPC_PAGES_MAX,
+	dev->max_sg = min_t(unsigned int, VMRPC_PAGES_MAX,
 			    virtqueue_get_vring_size(dev->queue[0].vq) / 2);
 	dev->max_segment = min_t(size_t, virtio_max_dma_size(vdev),
 				 VMRPC_DATA_MAX);
@@ -537,7 +558,7 @@ static struct vmrpc_device *device_alloc(struct virtio_device *vdev)
 	for (i = 0; i < n; i++) {
 		spin_lock_init(&dev->queue[i].lock);
 		init_waitqueue_head(&dev->queue[i].space);
-		dev->queue[i].poll_credit = CREDIT_MAX;
+		dev->queue[i].wait_credit = CREDIT_MAX;
 	}
 	return dev;
 }
@@ -662,6 +683,16 @@ static const struct virtio_device_id id_table[] = {
 };
 MODULE_DEVICE_TABLE(virtio, id_table);
 
+/*
+ * A call is on the ring for as long as its notification takes, so there is
+ * room; a table of descriptors of its own would have to be allocated for it.
+ */
+static int validate(struct virtio_device *vdev)
+{
+	__virtio_clear_bit(vdev, VIRTIO_RING_F_INDIRECT_DESC);
+	return 0;
+}
+
 static const unsigned int features[] = {
 	VMRPC_F_TRANSLATE,
 };
@@ -672,6 +703,7 @@ static struct virtio_driver driver = {
 	.driver.name = KBUILD_MODNAME,
 	.driver.owner = THIS_MODULE,
 	.id_table = id_table,
+	.validate = validate,
 	.probe = probe,
 	.remove = remove,
 #ifdef CONFIG_PM_SLEEP
@@ -679,17 +711,35 @@ static struct virtio_driver driver = {
 #endif
 };
 
+/* That there is one keeps init_on_alloc from clearing every call. */
+static void call_construct(void *object)
+{
+}
+
 static int __init vmrpc_init(void)
 {
 	int err;
 
-	call_cache = KMEM_CACHE_USERCOPY(vmrpc_call, SLAB_HWCACHE_ALIGN,
-					 inline_buf);
+	call_cache = kmem_cache_create_usercopy("vmrpc_call",
+				sizeof(struct vmrpc_call), 0,
+				SLAB_HWCACHE_ALIGN,
+				offsetof(struct vmrpc_call, inline_buf),
+				sizeof_field(struct vmrpc_call, inline_buf),
+				call_construct);
 	if (!call_cache)
 		return -ENOMEM;
+	err = vmrpc_data_init();
+	if (err)
+		goto out_call_cache;
 	err = register_virtio_driver(&driver);
 	if (err)
-		kmem_cache_destroy(call_cache);
+		goto out_data;
+	return 0;
+
+out_data:
+	vmrpc_data_exit();
+out_call_cache:
+	kmem_cache_destroy(call_cache);
 	return err;
 }
 
@@ -698,6 +748,7 @@ static void __exit vmrpc_exit(void)
 	unregister_virtio_driver(&driver);
 	/* device structures go by RCU */
 	rcu_barrier();
+	vmrpc_data_exit();
 	kmem_cache_destroy(call_cache);
 }
 

@@ -134,7 +134,7 @@ static int connect_remote(struct socket *sock, struct vmrpc_sock *vs,
 	if (err)
 		return err;
 	vmrpc_option_sync(vs);
-	err = vmrpc_sock_connect(vs, to);
+	err = vmrpc_sock_connect(vs, to, 0);
 	if (err) {
 		if (before == VMRPC_NATIVE && !is_bound(vs))
 			vmrpc_sock_close(vs);
@@ -280,31 +280,33 @@ static ssize_t recv_native(struct socket *sock, struct msghdr *msg,
 }
 
 static ssize_t recv_host(struct vmrpc_sock *vs, struct msghdr *msg,
-			 size_t size, int flags)
+			 size_t size, int flags, u32 wait_us)
 {
-	if (!(vmrpc_sock_ready(vs) & (READABLE | VMRPC_ERR)) &&
+	if (!(vmrpc_sock_ready(vs) & (READABLE | VMRPC_ERR)) && !wait_us &&
 	    !(flags & MSG_ERRQUEUE))
 		return -EAGAIN;
 	/* No datagram is longer. */
-	return vmrpc_message_recv(vs, msg, min_t(size_t, size, 65536), flags);
+	return vmrpc_message_recv(vs, msg, min_t(size_t, size, 65536), flags,
+				  wait_us);
 }
 
 /* A socket with a peer reads one side, one without reads both in turn. */
 static ssize_t recv_any(struct socket *sock, struct vmrpc_sock *vs,
-			struct msghdr *msg, size_t size, int flags)
+			struct msghdr *msg, size_t size, int flags, long timeo)
 {
 	bool native = vs->native_turn;
 	ssize_t n = -EAGAIN;
 	unsigned int i;
 
 	if (vmrpc_sock_mode(vs) == VMRPC_REMOTE)
-		return recv_host(vs, msg, size, flags);
+		return recv_host(vs, msg, size, flags, timeo ?
+				 vmrpc_device_patience(vs->dev) : 0);
 	/* Looking at a datagram must not change which one comes next. */
 	if (!(flags & MSG_PEEK))
 		vs->native_turn = !native;
 	for (i = 0; i < 2 && n == -EAGAIN; i++) {
 		n = native ? recv_native(sock, msg, size, flags)
-			   : recv_host(vs, msg, size, flags);
+			   : recv_host(vs, msg, size, flags, 0);
 		native = !native;
 	}
 	return n;
@@ -319,14 +321,14 @@ static int recv_loop(struct socket *sock, struct vmrpc_sock *vs,
 	ssize_t n;
 
 	if (flags & MSG_ERRQUEUE)
-		return recv_any(sock, vs, msg, size, flags);
+		return recv_any(sock, vs, msg, size, flags, 0);
 	for (;;) {
 		n = sock_error(sk);
 		if (n)
 			return n;
 		if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
 			return inet_recvmsg(sock, msg, size, flags);
-		n = recv_any(sock, vs, msg, size, flags);
+		n = recv_any(sock, vs, msg, size, flags, timeo);
 		if (n != -EAGAIN)
 			return n;
 		if (native_shut(sk))
@@ -365,6 +367,8 @@ static __poll_t dgram_poll(struct file *file, struct socket *sock,
 
 	if (!vs)
 		return native;
+	if (vmrpc_sock_mode(vs) != VMRPC_NATIVE)
+		vmrpc_sock_watch(vs, wait);
 	switch (vmrpc_sock_mode(vs)) {
 	case VMRPC_REMOTE:
 		/* shutdown() is kept on the native side */

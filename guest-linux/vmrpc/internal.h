@@ -28,9 +28,7 @@
 
 #include "compat.h"
 
-/* Bytes that are cheaper to copy than to look up the pages of. */
-#define VMRPC_COPY_MAX		4096u
-/* Copies that have their place in the call itself. */
+/* Cheaper to copy than to look up the pages of; with a place in the call. */
 #define VMRPC_INLINE_MAX	1024u
 /* Copies of what has no pages to point at; holds the largest datagram. */
 #define VMRPC_BOUNCE_MAX	65536u
@@ -46,16 +44,16 @@
  * @lock: guards everything here
  * @irq_users: calls that rely on an interrupt to be completed; the interrupt
  *             is off while there are none
- * @poll_credit: how well polling has paid lately
- * @poll_skipped: calls that did not poll since the last that did
+ * @wait_credit: how well waiting on the host has paid lately
+ * @wait_skipped: calls that did not wait since the last that did
  * @space: calls that wait for the ring to have room
  */
 struct vmrpc_queue {
 	struct virtqueue *vq;
 	spinlock_t lock;
 	unsigned int irq_users;
-	int poll_credit;
-	unsigned int poll_skipped;
+	int wait_credit;
+	unsigned int wait_skipped;
 	wait_queue_head_t space;
 };
 
@@ -104,6 +102,7 @@ struct vmrpc_device {
  * @in: the device writes it
  * @user: @pages belong to user space
  * @buf: kernel copy; NULL if the pages themselves are on the ring
+ * @pages: @npages of them and their list; NULL if there is a copy
  */
 struct vmrpc_data {
 	struct scatterlist *sg;
@@ -112,7 +111,7 @@ struct vmrpc_data {
 	bool in;
 	bool user;
 	void *buf;
-	struct page **pages;
+	struct vmrpc_pages *pages;
 	unsigned int npages;
 	struct scatterlist one;
 };
@@ -149,6 +148,7 @@ struct vmrpc_call {
 
 struct vmrpc_call *vmrpc_call_new(struct vmrpc_sock *vs, enum vmrpc_op op);
 void vmrpc_call_free(struct vmrpc_call *call);
+u32 vmrpc_device_patience(struct vmrpc_device *dev);
 int vmrpc_call_submit(struct vmrpc_call *call);
 int vmrpc_call_wait(struct vmrpc_call *call);
 int vmrpc_call_run(struct vmrpc_call *call);
@@ -204,7 +204,9 @@ enum vmrpc_sol {
  * @peer: peer in VMRPC_REMOTE
  * @opts: options to tell a host socket that is made later, @num_opts of them
  * @sol: SOL_SOCKET options as the host has them
+ * @edge: the host reports edges, for edge-triggered pollers
  * @ready_lock: guards the following; taken from interrupts
+ * @watched: the host reports readiness by events; read without the lock
  * @ready: VMRPC_IN ..., as last reported; read without the lock
  * @ready_seq: which report that was
  * @shutdown: RCV_SHUTDOWN, SEND_SHUTDOWN of a stream; racy like sk_shutdown
@@ -227,7 +229,10 @@ struct vmrpc_sock {
 	unsigned int num_opts;
 	int sol[VMRPC_SOL_NUM];
 
+	bool edge;
+
 	spinlock_t ready_lock;
+	bool watched;
 	u32 ready;
 	u32 ready_seq;
 
@@ -271,8 +276,10 @@ void vmrpc_sock_turn_native(struct vmrpc_sock *vs);
 int vmrpc_sock_bind(struct socket *sock, struct sockaddr *uaddr, int len);
 int vmrpc_sock_bind_port(struct vmrpc_sock *vs, const struct sockaddr_in *to,
 			 __be16 *port);
-int vmrpc_sock_connect(struct vmrpc_sock *vs, const struct sockaddr_in *to);
-void vmrpc_sock_report(struct vmrpc_sock *vs, u32 ready, u32 seq, u32 error);
+int vmrpc_sock_connect(struct vmrpc_sock *vs, const struct sockaddr_in *to,
+		       u32 wait_us);
+void vmrpc_sock_report(struct vmrpc_sock *vs, u32 ready, u32 seq, u32 error,
+		       u32 news, bool watched);
 void vmrpc_sock_event(struct vmrpc_device *dev, const struct vmrpc_event *ev);
 void vmrpc_sock_handle_free(struct vmrpc_device *dev, u32 handle);
 void vmrpc_sock_kill_all(struct vmrpc_device *dev);
@@ -280,6 +287,7 @@ int vmrpc_sock_wait(struct vmrpc_sock *vs, u32 mask,
 		    bool (*native)(struct sock *sk), long *timeo);
 int vmrpc_sock_pause(long *timeo);
 void vmrpc_sock_wake(struct vmrpc_sock *vs, u32 bits);
+void vmrpc_sock_watch(struct vmrpc_sock *vs, const poll_table *wait);
 __poll_t vmrpc_sock_mask(const struct vmrpc_sock *vs);
 bool vmrpc_addr_is_native(const struct vmrpc_device *dev, __be32 addr);
 bool vmrpc_sock_bound_elsewhere(const struct vmrpc_sock *vs);
@@ -298,7 +306,7 @@ bool vmrpc_addr_get(struct sockaddr_in *to, const struct vmrpc_addr *from);
 ssize_t vmrpc_message_send(struct vmrpc_sock *vs, struct msghdr *msg,
 			   size_t len, const struct sockaddr_in *to);
 ssize_t vmrpc_message_recv(struct vmrpc_sock *vs, struct msghdr *msg,
-			   size_t len, int flags);
+			   size_t len, int flags, u32 wait_us);
 
 /* --- option.c -------------------------------------------------------------- */
 
@@ -318,6 +326,8 @@ int vmrpc_getsockopt(struct socket *sock, int level, int name,
 
 /* --- iter.c ---------------------------------------------------------------- */
 
+int vmrpc_data_init(void);
+void vmrpc_data_exit(void);
 int vmrpc_data_map(struct vmrpc_call *call, struct iov_iter *iter, size_t len,
 		   bool in);
 int vmrpc_data_unmap(struct vmrpc_call *call, struct iov_iter *iter,

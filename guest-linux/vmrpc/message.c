@@ -195,8 +195,12 @@ static ssize_t received(const struct vmrpc_call *call, bool stream, int flags,
 	if (n > INT_MAX || (n > call->data.len && !(flags & MSG_TRUNC)))
 		return -EIO;
 	/* A stream with MSG_TRUNC discards. */
-	if (!(stream && (flags & MSG_TRUNC)))
-		*copy = got;
+	if (stream && (flags & MSG_TRUNC))
+		return n;
+	/* What is not written must not reach the program. */
+	if (call->used < sizeof(call->resp) + call->control_len + got)
+		return -EIO;
+	*copy = got;
 	return n;
 }
 
@@ -206,12 +210,13 @@ static ssize_t received(const struct vmrpc_call *call, bool stream, int flags,
  * @msg: gets data, address, ancillary data and flags
  * @len: room to use, at most msg_data_left(@msg)
  * @flags: MSG_PEEK ... as the program gave them
+ * @wait_us: how long the host may wait for something to come
  *
  * Returns the bytes received (a datagram's length with MSG_TRUNC), or a
  * negative errno (-EAGAIN: wait for VMRPC_IN).
  */
 ssize_t vmrpc_message_recv(struct vmrpc_sock *vs, struct msghdr *msg,
-			   size_t len, int flags)
+			   size_t len, int flags, u32 wait_us)
 {
 	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_RECVMSG);
 	bool stream = vs->sk->sk_type == SOCK_STREAM;
@@ -229,6 +234,7 @@ ssize_t vmrpc_message_recv(struct vmrpc_sock *vs, struct msghdr *msg,
 	if (n)
 		goto out;
 	call->req.u.msg.flags = cpu_to_le32(flags & RECV_FLAGS);
+	call->req.wait_us = cpu_to_le32(wait_us);
 	n = vmrpc_call_run(call);
 	if (!n)
 		n = received(call, stream, flags, &copy);

@@ -526,6 +526,7 @@ static int host_get(struct vmrpc_sock *vs, int level, int name,
 	err = vmrpc_call_run(call);
 	if (!err) {
 		got = min_t(u32, le32_to_cpu(call->resp.value), len);
+		got = min_t(u32, got, call->used - sizeof(call->resp));
 		if (put_user((int)got, optlen) ||
 		    copy_to_user(optval, value, got))
 			err = -EFAULT;

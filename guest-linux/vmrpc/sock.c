@@ -195,10 +195,13 @@ void vmrpc_sock_wake(struct vmrpc_sock *vs, u32 bits)
  * @ready: VMRPC_IN ...
  * @seq: number of the report
  * @error: pending error, which is the guest's from now on; 0: none
+ * @news: of @ready, what is worth telling even if it has been reported before
+ * @watched: events will follow
  *
  * Any context.
  */
-void vmrpc_sock_report(struct vmrpc_sock *vs, u32 ready, u32 seq, u32 error)
+void vmrpc_sock_report(struct vmrpc_sock *vs, u32 ready, u32 seq, u32 error,
+		       u32 news, bool watched)
 {
 	unsigned long flags;
 	u32 bits = 0;
@@ -221,8 +224,9 @@ void vmrpc_sock_report(struct vmrpc_sock *vs, u32 ready, u32 seq, u32 error)
 		 * A bit that is set in both may have been clear in a report
 		 * that was overtaken; edge-triggered pollers want to know.
 		 */
-		bits |= newer == 1 ? ready & ~vs->ready : ready;
+		bits |= newer == 1 ? ready & (~vs->ready | news) : ready;
 		WRITE_ONCE(vs->ready, ready);
+		WRITE_ONCE(vs->watched, watched);
 		vs->ready_seq = seq;
 	}
 	spin_unlock_irqrestore(&vs->ready_lock, flags);
@@ -249,7 +253,9 @@ void vmrpc_sock_event(struct vmrpc_device *dev, const struct vmrpc_event *ev)
 	if (vs && vs->gen == le32_to_cpu(ev->gen))
 		vmrpc_sock_report(vs, le32_to_cpu(ev->ready),
 				  le32_to_cpu(ev->ready_seq),
-				  le32_to_cpu(ev->so_error));
+				  le32_to_cpu(ev->so_error),
+				  READ_ONCE(vs->edge) ? VMRPC_READY_ALL : 0,
+				  true);
 	xa_unlock_irqrestore(&dev->socks, flags);
 }
 
@@ -269,9 +275,37 @@ void vmrpc_sock_kill_all(struct vmrpc_device *dev)
 		if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
 			continue;
 		vmrpc_sock_report(vs, VMRPC_IN | VMRPC_OUT | VMRPC_HUP |
-				  VMRPC_RDHUP, vs->ready_seq + 1, ENETDOWN);
+				  VMRPC_RDHUP, vs->ready_seq + 1, ENETDOWN, 0, true);
 	}
 	xa_unlock_irq(&dev->socks);
+}
+
+/**
+ * vmrpc_sock_watch - have the host report the readiness by events
+ * @vs: has a host socket
+ * @wait: poll() as it looks for readiness; NULL: a task about to sleep
+ *
+ * To be called before readiness is looked at for the last time.  Costs a call,
+ * the first time.
+ */
+void vmrpc_sock_watch(struct vmrpc_sock *vs, const poll_table *wait)
+{
+	bool edge = wait && (poll_requested_events(wait) & EPOLLET);
+	struct vmrpc_call *call;
+	u16 flags = VMRPC_REQ_WATCH;
+
+	if (READ_ONCE(vs->watched) && (!edge || READ_ONCE(vs->edge)))
+		return;
+	/* Without memory for it: the host begins by itself soon. */
+	call = vmrpc_call_new(vs, VMRPC_NOOP);
+	if (!call)
+		return;
+	if (edge)
+		flags |= VMRPC_REQ_EDGE;
+	call->req.flags = cpu_to_le16(flags);
+	if (!vmrpc_call_run(call) && edge)
+		WRITE_ONCE(vs->edge, true);
+	vmrpc_call_free(call);
 }
 
 static bool wait_is_over(struct vmrpc_sock *vs, u32 mask,
@@ -302,6 +336,8 @@ int vmrpc_sock_wait(struct vmrpc_sock *vs, u32 mask,
 	DEFINE_WAIT_FUNC(wait, woken_wake_function);
 	int err = 0;
 
+	if (*timeo && vmrpc_sock_mode(vs) != VMRPC_NATIVE)
+		vmrpc_sock_watch(vs, NULL);
 	add_wait_queue(wq, &wait);
 	while (!wait_is_over(vs, mask, disconnects, native)) {
 		if (!*timeo) {
@@ -392,6 +428,8 @@ static void generation_start(struct vmrpc_sock *vs)
 	vs->gen = atomic_inc_return(&vs->dev->generation);
 	vs->ready = 0;
 	vs->ready_seq = U32_MAX;
+	vs->watched = false;
+	vs->edge = false;
 	spin_unlock(&vs->ready_lock);
 	xa_unlock_irq(&vs->dev->socks);
 }
@@ -729,11 +767,13 @@ int vmrpc_compat_ioctl(struct socket *sock, unsigned int cmd,
  * vmrpc_sock_connect - connect the host socket, or dissolve its connection
  * @vs: caller must hold vs->lock; has a host socket
  * @to: the peer; NULL: dissolve
+ * @wait_us: how long the host may wait for the connection to be made
  *
  * Sets vs->local and vs->peer unless it fails.  Returns 0, -EINPROGRESS or
  * another negative errno.
  */
-int vmrpc_sock_connect(struct vmrpc_sock *vs, const struct sockaddr_in *to)
+int vmrpc_sock_connect(struct vmrpc_sock *vs, const struct sockaddr_in *to,
+		       u32 wait_us)
 {
 	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_CONNECT);
 	int err;
@@ -742,6 +782,7 @@ int vmrpc_sock_connect(struct vmrpc_sock *vs, const struct sockaddr_in *to)
 		return -ENOMEM;
 	if (to)
 		vmrpc_addr_put(&call->req.addr, to);
+	call->req.wait_us = cpu_to_le32(wait_us);
 	err = vmrpc_call_run(call);
 	if (!err || err == -EINPROGRESS) {
 		memset(&vs->local, 0, sizeof(vs->local));

@@ -52,7 +52,7 @@ static int dissolve(struct socket *sock, struct vmrpc_sock *vs)
 
 	if (mode == VMRPC_NATIVE)
 		return USE_NATIVE;
-	err = vmrpc_sock_connect(vs, NULL);
+	err = vmrpc_sock_connect(vs, NULL, 0);
 	if (mode == VMRPC_BOTH)
 		return USE_NATIVE;
 	if (err)
@@ -65,8 +65,9 @@ static int dissolve(struct socket *sock, struct vmrpc_sock *vs)
 
 /* Caller must hold vs->lock; there is a host socket without a peer. */
 static int connect_host(struct socket *sock, struct vmrpc_sock *vs,
-			const struct sockaddr_in *to)
+			const struct sockaddr_in *to, bool may_wait)
 {
+	u32 wait_us = may_wait ? vmrpc_device_patience(vs->dev) : 0;
 	int err;
 
 	vmrpc_option_sync(vs);
@@ -80,7 +81,7 @@ static int connect_host(struct socket *sock, struct vmrpc_sock *vs,
 	spin_unlock_irq(&vs->ready_lock);
 	vmrpc_sock_set_mode(vs, VMRPC_REMOTE);
 
-	err = vmrpc_sock_connect(vs, to);
+	err = vmrpc_sock_connect(vs, to, wait_us);
 	switch (err) {
 	case 0:
 		sock->state = SS_CONNECTED;
@@ -99,7 +100,7 @@ static int connect_host(struct socket *sock, struct vmrpc_sock *vs,
  * now), -EALREADY (on its way before) or another negative errno.
  */
 static int connect_start(struct socket *sock, struct vmrpc_sock *vs,
-			 struct sockaddr *uaddr, int len)
+			 struct sockaddr *uaddr, int len, int flags)
 {
 	const struct sockaddr_in *to = (const struct sockaddr_in *)uaddr;
 	int err;
@@ -122,7 +123,10 @@ static int connect_start(struct socket *sock, struct vmrpc_sock *vs,
 		return USE_NATIVE;
 	}
 	err = vmrpc_sock_open(vs);
-	return err ? err : connect_host(sock, vs, to);
+	if (err)
+		return err;
+	return connect_host(sock, vs, to,
+			    sock_sndtimeo(vs->sk, flags & O_NONBLOCK));
 }
 
 /* Caller must hold vs->lock.  The connection has been made, or not. */
@@ -142,7 +146,7 @@ static int connect_finish(struct socket *sock, struct vmrpc_sock *vs)
 		return 0;
 	}
 	/* The host's socket can be used again, as the program's can. */
-	vmrpc_sock_connect(vs, NULL);
+	vmrpc_sock_connect(vs, NULL, 0);
 	unconnected(sock, vs);
 	return err;
 }
@@ -182,7 +186,7 @@ static int stream_connect(struct socket *sock, struct sockaddr *uaddr, int len,
 	if (!vs)
 		return inet_stream_connect(sock, uaddr, len, flags);
 	mutex_lock(&vs->lock);
-	err = connect_start(sock, vs, uaddr, len);
+	err = connect_start(sock, vs, uaddr, len, flags);
 	mutex_unlock(&vs->lock);
 	switch (err) {
 	case USE_NATIVE:
@@ -308,7 +312,8 @@ static int host_accept(struct vmrpc_sock *vs, struct vmrpc_sock *child)
 		/* From here on there is a host socket to close. */
 		vmrpc_sock_set_mode(child, VMRPC_REMOTE);
 		/* Events of the child may have overtaken this; they count. */
-		vmrpc_sock_report(child, le32_to_cpu(call->resp.value), 0, 0);
+		vmrpc_sock_report(child, le32_to_cpu(call->resp.value), 0, 0, 0,
+				  false);
 		if (!vmrpc_addr_get(&child->peer, &call->resp.addr))
 			err = -EIO;
 	}
@@ -509,6 +514,15 @@ static bool rx_worth_asking(const struct vmrpc_sock *vs, int flags)
 	       READ_ONCE(vs->sk->sk_rcvlowat) > 1;
 }
 
+/* For how long may the host wait, for a task that has @timeo to wait? */
+static u32 rx_patience(const struct vmrpc_sock *vs, int flags, long timeo)
+{
+	if (!timeo || (flags & (MSG_OOB | MSG_ERRQUEUE)) ||
+	    (vs->shutdown & RCV_SHUTDOWN) || READ_ONCE(vs->sk->sk_err))
+		return 0;
+	return vmrpc_device_patience(vs->dev);
+}
+
 /*
  * Is MSG_PEEK to look again for more than @n bytes, as MSG_WAITALL demands?
  * The host does not tell when data come to data, hence the pause.
@@ -534,6 +548,7 @@ static int recv_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 	long timeo = sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
 	size_t target = sock_rcvlowat(sk, flags & MSG_WAITALL, size);
 	size_t copied = 0;
+	u32 wait_us;
 	ssize_t n;
 
 	for (;;) {
@@ -544,8 +559,9 @@ static int recv_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 		if (vmrpc_sock_mode(vs) != VMRPC_REMOTE)
 			break;
 		n = -EAGAIN;
-		if (rx_worth_asking(vs, flags))
-			n = vmrpc_message_recv(vs, msg, room, flags);
+		wait_us = copied < target ? rx_patience(vs, flags, timeo) : 0;
+		if (wait_us || rx_worth_asking(vs, flags))
+			n = vmrpc_message_recv(vs, msg, room, flags, wait_us);
 		if (n > 0) {
 			if ((flags & MSG_PEEK) &&
 			    peek_again(vs, msg, n, target, &timeo))
@@ -605,8 +621,11 @@ static __poll_t stream_poll(struct file *file, struct socket *sock,
 		/* SO_RCVLOWAT decides on what is readable. */
 		vmrpc_option_refresh(vs);
 		sock_poll_wait(file, sock, wait);
+		vmrpc_sock_watch(vs, wait);
 	} else {
 		mask = tcp_poll(file, sock, wait);
+		if (vmrpc_sock_mode(vs) == VMRPC_BOTH)
+			vmrpc_sock_watch(vs, wait);
 	}
 	/* Only now that we are woken by changes, look what is the case. */
 	switch (vmrpc_sock_mode(vs)) {

@@ -4,8 +4,9 @@
  *
  * Every function here executes one call on one host socket, at once: host
  * sockets are non-blocking, and the few host calls that would wait all the
- * same (close() with SO_LINGER) are never set up to.  A call gets what the
- * guest asked in VmrpcCall, leaves its results there and returns 0 or a
+ * same (close() with SO_LINGER) are never set up to.  All run under the
+ * server's lock, and leave it where vmrpc_sock_enter() says so.  A call gets
+ * what the guest asked in VmrpcCall, leaves its results there and returns 0 or a
  * negative errno, which is what the guest's program will see.
  */
 #include "hw/vmrpc/server-internal.h"
@@ -45,8 +46,12 @@ int vmrpc_host_socket(VmrpcServer *srv, int type)
     if (fd < 0) {
         return -errno;
     }
-    /* ::ffff:0:0/96 would let IPv4 in by the back door. */
-    if (family == AF_INET6 &&
+    /*
+     * ::ffff:0:0/96 would let IPv4 in by the back door, to a datagram socket
+     * of a VM without an address of its own.  Streams are bound to the VM's
+     * address before they listen, or have a peer.
+     */
+    if (family == AF_INET6 && type == SOCK_DGRAM &&
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one)) < 0) {
         int err = errno;
 
@@ -78,14 +83,21 @@ static int call_socket(VmrpcServer *srv, VmrpcCall *call)
     }
     ret = vmrpc_sock_add(srv, call->handle, call->gen, type, fd, &s);
     if (ret == 0) {
-        vmrpc_sock_refresh(srv, s);
+        /* What poll(2) says of every new one. */
+        s->ready = type == SOCK_STREAM ? VMRPC_OUT | VMRPC_HUP : VMRPC_OUT;
     }
     return ret;
 }
 
 static int call_close(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
-    vmrpc_sock_remove(srv, s);
+    call->close_fd = vmrpc_sock_remove(srv, s);
+    return 0;
+}
+
+static int call_noop(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+{
+    vmrpc_sock_refresh(srv, s);
     return 0;
 }
 
@@ -295,6 +307,10 @@ static int connect_resolver(VmrpcServer *srv, VmrpcSock *s,
         if (s->connected || s->listening) {
             return -EISCONN;
         }
+        /* Another thread is about to find out that there is no peer. */
+        if (s->users) {
+            return -EALREADY;
+        }
         vmrpc_sock_become_resolver(srv, s);
         vmrpc_sock_set_peer(srv, s, peer);
     }
@@ -332,11 +348,18 @@ static int call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (ret < 0) {
         return ret;
     }
+    vmrpc_sock_enter(srv, s);
     ret = connect(s->fd, (struct sockaddr *)&ss, len) < 0 ? -errno : 0;
+    if (!vmrpc_sock_leave(srv, s)) {
+        return -EBADF;
+    }
     if (ret == 0 || ret == -EINPROGRESS) {
         vmrpc_sock_set_peer(srv, s, &peer);
         s->listening = false;   /* the host knows better */
-        local_address(srv, s, &call->result);
+        /* Few ask for the name of a stream: they can. */
+        if (s->type == SOCK_DGRAM) {
+            local_address(srv, s, &call->result);
+        }
     }
     vmrpc_sock_refresh(srv, s);
     return ret;
@@ -506,8 +529,8 @@ static int send_control(VmrpcServer *srv, const VmrpcCall *call,
         return 0;
     }
     vmrpc_iov_read(call->out, call->out_num, sizeof(struct vmrpc_req),
-                   srv->control, call->control_len);
-    len = vmrpc_cmsg_to_host(host_family(srv), srv->control,
+                   call->scratch->control, call->control_len);
+    len = vmrpc_cmsg_to_host(host_family(srv), call->scratch->control,
                              call->control_len, host, host_cap, &ops);
     if (len < 0) {
         return len;
@@ -533,12 +556,14 @@ static bool to_resolver(VmrpcServer *srv, const VmrpcSock *s,
                                       : s->peer_is_resolver;
 }
 
-static ssize_t send_host(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+/* Clears *@sp if the guest has closed the socket meanwhile. */
+static ssize_t send_host(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call)
 {
+    VmrpcSock *s = *sp;
     uint64_t host_control[VMRPC_CMSG_HOST_MAX / sizeof(uint64_t)];
     int flags = (call->arg[0] & SEND_FLAGS) | MSG_DONTWAIT | MSG_NOSIGNAL;
     struct sockaddr_storage ss;
-    struct msghdr msg = { .msg_iov = srv->iov };
+    struct msghdr msg = { .msg_iov = call->scratch->iov };
     ssize_t n;
 
     n = send_destination(srv, s, call, &msg, &ss);
@@ -549,11 +574,18 @@ static ssize_t send_host(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (n < 0) {
         return n;
     }
-    msg.msg_iovlen = vmrpc_iov_slice(srv->iov, call->out, call->out_num,
+    vmrpc_sock_enter(srv, s);
+    msg.msg_iovlen = vmrpc_iov_slice(msg.msg_iov, call->out, call->out_num,
                                      sizeof(struct vmrpc_req) +
                                      call->control_len, call->out_len);
     n = sendmsg(s->fd, &msg, flags);
-    return n < 0 ? -errno : n;
+    if (n < 0) {
+        n = -errno;
+    }
+    if (!vmrpc_sock_leave(srv, s)) {
+        *sp = NULL;
+    }
+    return n;
 }
 
 static int call_sendmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
@@ -569,14 +601,18 @@ static int call_sendmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (to_resolver(srv, s, call)) {
         n = vmrpc_resolver_send(srv, s, call);
     } else {
-        n = send_host(srv, s, call);
-        vmrpc_sock_refresh(srv, s);
+        n = send_host(srv, &s, call);
+        if (s) {
+            vmrpc_sock_refresh(srv, s);
+        }
     }
     if (n < 0) {
         return n;
     }
     call->value = n;
-    s->bytes_sent += n;
+    if (s) {
+        s->bytes_sent += n;
+    }
     srv->counters.bytes_sent += n;
     return 0;
 }
@@ -591,10 +627,10 @@ static void recv_control(VmrpcServer *srv, VmrpcCall *call,
     size_t len;
 
     len = vmrpc_cmsg_from_host(host_family(srv), msg->msg_control,
-                               msg->msg_controllen, srv->control,
+                               msg->msg_controllen, call->scratch->control,
                                call->control_len, &ops, flags, &drops);
     vmrpc_iov_write(call->in, call->in_num, sizeof(struct vmrpc_resp),
-                    srv->control, len);
+                    call->scratch->control, len);
     call->in_control_len = len;
     srv->counters.control_dropped += drops.unknown + drops.malformed +
                                      drops.no_address + drops.no_room;
@@ -602,29 +638,38 @@ static void recv_control(VmrpcServer *srv, VmrpcCall *call,
 
 /*
  * One message.  Returns its length, -ENOSPC if its sender could not be given
- * a virtual address, or another negative errno.
+ * a virtual address, or another negative errno.  Clears *@sp if the guest has
+ * closed the socket meanwhile.
  */
-static ssize_t recv_one(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
+static ssize_t recv_one(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
                         int flags)
 {
+    VmrpcSock *s = *sp;
     uint64_t host_control[VMRPC_CMSG_HOST_MAX / sizeof(uint64_t)];
     struct sockaddr_storage ss = { };
     struct msghdr msg = {
         .msg_name = &ss,
         .msg_namelen = s->type == SOCK_DGRAM ? sizeof(ss) : 0,
-        .msg_iov = srv->iov,
+        .msg_iov = call->scratch->iov,
         .msg_control = host_control,
         .msg_controllen = call->control_len ? sizeof(host_control) : 0,
     };
     int msg_flags;
     ssize_t n;
 
-    msg.msg_iovlen = vmrpc_iov_slice(srv->iov, call->in, call->in_num,
+    vmrpc_sock_enter(srv, s);
+    msg.msg_iovlen = vmrpc_iov_slice(msg.msg_iov, call->in, call->in_num,
                                      sizeof(struct vmrpc_resp) +
                                      call->control_len, call->in_len);
     n = recvmsg(s->fd, &msg, flags | MSG_DONTWAIT);
     if (n < 0) {
-        return -errno;
+        n = -errno;
+    }
+    if (!vmrpc_sock_leave(srv, s)) {
+        *sp = NULL;
+    }
+    if (n < 0) {
+        return n;
     }
     if (msg.msg_namelen &&
         vmrpc_addr_to_guest(srv, &ss, &call->result) < 0) {
@@ -638,19 +683,19 @@ static ssize_t recv_one(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
     return n;
 }
 
-static ssize_t recv_host(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
+static ssize_t recv_host(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
                          int flags)
 {
-    for (int i = 0; i < RECV_DROP_MAX; i++) {
-        ssize_t n = recv_one(srv, s, call, flags);
+    for (int i = 0; *sp && i < RECV_DROP_MAX; i++) {
+        ssize_t n = recv_one(srv, sp, call, flags);
 
         if (n != -ENOSPC) {
             return n;
         }
         srv->counters.dropped_pool_full++;
         /* The error queue is not peeked at: that one is gone already. */
-        if (flags & MSG_PEEK && !(flags & MSG_ERRQUEUE)) {
-            recv(s->fd, NULL, 0, MSG_DONTWAIT);
+        if (*sp && flags & MSG_PEEK && !(flags & MSG_ERRQUEUE)) {
+            recv((*sp)->fd, NULL, 0, MSG_DONTWAIT);
         }
     }
     return -EAGAIN;
@@ -666,8 +711,10 @@ static int call_recvmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     }
     n = vmrpc_resolver_recv(srv, s, call, flags);
     if (n == -EAGAIN && is_host(s)) {
-        n = recv_host(srv, s, call, flags);
-        vmrpc_sock_refresh(srv, s);
+        n = recv_host(srv, &s, call, flags);
+        if (s) {
+            vmrpc_sock_refresh(srv, s);
+        }
     }
     if (n < 0) {
         return n;
@@ -676,7 +723,9 @@ static int call_recvmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     /* MSG_TRUNC may report more than there was room for. */
     call->in_data_len = MIN((size_t)n, call->in_len);
     if (!(flags & MSG_PEEK)) {
-        s->bytes_received += call->in_data_len;
+        if (s) {
+            s->bytes_received += call->in_data_len;
+        }
         srv->counters.bytes_received += call->in_data_len;
     }
     return 0;
@@ -898,6 +947,7 @@ static CallFunc *const call_table[] = {
     [VMRPC_GETSOCKOPT]  = call_getsockopt,
     [VMRPC_SETSOCKOPT]  = call_setsockopt,
     [VMRPC_IOCTL]       = call_ioctl,
+    [VMRPC_NOOP]        = call_noop,
 };
 
 int vmrpc_call_execute(VmrpcServer *srv, VmrpcCall *call)

@@ -7,6 +7,7 @@
 #ifndef VMRPC_SERVER_INTERNAL_H
 #define VMRPC_SERVER_INTERNAL_H
 
+#include <pthread.h>
 #include <sys/socket.h>
 
 #include "hw/vmrpc/route.h"
@@ -16,6 +17,9 @@
 #include "net/dns/upstream.h"
 
 #define VMRPC_IOV_MAX           1024
+
+/* For what -ftrivial-auto-var-init would clear, call after call. */
+#define VMRPC_UNINITIALIZED     __attribute__((uninitialized))
 
 /* Marks in epoll_data that are not a socket's handle. */
 #define VMRPC_EPOLL_TIMER       0xfffffff0u
@@ -59,10 +63,23 @@ struct VmrpcSock {
     in_port_t peer_port;        /* network byte order */
     bool peer_held;             /* peer4's entry in the map is referenced */
 
+    unsigned users;             /* calls that use fd without the lock */
+    bool removed;               /* from the table: the last user frees it */
+
+    bool watched;               /* fd is in the epoll set */
+    bool muted;                 /* but not for VMRPC_IN, which is told */
+    unsigned useless;           /* latest wake-ups that told nothing new */
+    int64_t watch_due_ms;       /* otherwise: when it is to be */
+    VmrpcSock *watch_next;
+    VmrpcSock **watch_prev;     /* what points to us in the queue */
+
     uint32_t ready;             /* what the host socket is ready for */
     uint32_t told;              /* what the guest has been told */
     uint32_t ready_seq;
     int so_error;               /* taken from the host, not yet told */
+    bool edge;                  /* VMRPC_REQ_EDGE */
+    bool news;                  /* something came to what was told already */
+    bool waiting;               /* a call waits, and will tell the guest */
     bool event_queued;
     VmrpcSock *event_next;
     VmrpcSock **event_prev;     /* what points to us in the queue */
@@ -80,7 +97,10 @@ struct VmrpcSock {
 };
 
 struct VmrpcServer {
-    VmrpcServerConfig config;
+    VmrpcServerConfig config;   /* constant */
+
+    pthread_mutex_t lock;       /* guards all the rest */
+
     VmrpcPolicy *policy;
     VmrpcAddrMap *map;          /* NULL without translation */
     VmrpcRoute *route;
@@ -96,6 +116,7 @@ struct VmrpcServer {
 
     int epoll_fd;
     int timer_fd;
+    int64_t timer_due_ms;       /* when it expires; -1: never */
 
     VmrpcSock **socks;          /* by handle */
     uint32_t sock_num;
@@ -104,14 +125,21 @@ struct VmrpcServer {
     int64_t arriving_end_ms;    /* and when to give up */
     VmrpcSock *event_head;
     VmrpcSock **event_tail;
+    VmrpcSock *unwatched_head;  /* in the order of watch_due_ms */
+    VmrpcSock **unwatched_tail;
 
     VmrpcCounters counters;
     VmrpcTracer tracer;
+};
 
-    /* Scratch for the one call that is being executed. */
+/*
+ * Room that a call needs and nobody wants to allocate, or clear, for each:
+ * to be declared VMRPC_UNINITIALIZED.
+ */
+typedef struct VmrpcScratch {
     struct iovec iov[VMRPC_IOV_MAX];
     uint8_t control[VMRPC_CONTROL_MAX];
-};
+} VmrpcScratch;
 
 /*
  * One request while it is executed: the header in host byte order, and where
@@ -119,8 +147,10 @@ struct VmrpcServer {
  */
 typedef struct VmrpcCall {
     uint16_t op;
+    uint16_t flags;             /* VMRPC_REQ_* */
     uint32_t handle;
     uint32_t gen;
+    uint32_t wait_us;
     uint32_t arg[4];            /* the request's union, by position */
     struct vmrpc_addr addr;     /* as on the wire */
     const struct iovec *out, *in;
@@ -128,6 +158,7 @@ typedef struct VmrpcCall {
     uint32_t control_len;
     size_t out_len;             /* bytes of data, behind header and control */
     size_t in_len;              /* room for data, behind response and control */
+    VmrpcScratch *scratch;
 
     /* the response, in host byte order */
     uint32_t value;
@@ -135,6 +166,8 @@ typedef struct VmrpcCall {
     uint32_t in_control_len;
     size_t in_data_len;         /* bytes of data written */
     struct sockaddr_in result;  /* sin_family 0: none */
+
+    int close_fd;               /* to be closed without the lock; -1: none */
 } VmrpcCall;
 
 /* --- server.c ----------------------------------------------------------- */
@@ -159,8 +192,23 @@ VmrpcSock *vmrpc_sock_find(VmrpcServer *srv, uint32_t handle, uint32_t gen);
 int vmrpc_sock_add(VmrpcServer *srv, uint32_t handle, uint32_t gen, int type,
                    int fd, VmrpcSock **sp);
 
-/* Closes the host socket and takes @s out of the table. */
-void vmrpc_sock_remove(VmrpcServer *srv, VmrpcSock *s);
+/*
+ * Takes @s out of the table.  Returns its descriptor, which is the caller's to
+ * close, or -1 if there is none or a call still uses it.
+ */
+int vmrpc_sock_remove(VmrpcServer *srv, VmrpcSock *s);
+
+/*
+ * For the host's system calls that move data or reach a peer: in between the
+ * lock is not held, and @s and its descriptor stay.
+ * vmrpc_sock_leave() returns false if the guest has closed @s meanwhile; it is
+ * gone then.
+ */
+void vmrpc_sock_enter(VmrpcServer *srv, VmrpcSock *s);
+bool vmrpc_sock_leave(VmrpcServer *srv, VmrpcSock *s);
+
+/* Reports of readiness are wanted from now on. */
+void vmrpc_sock_watch(VmrpcServer *srv, VmrpcSock *s);
 
 /* Replaces the host socket by the DNS proxy (stream sockets). */
 void vmrpc_sock_become_resolver(VmrpcServer *srv, VmrpcSock *s);

@@ -11,13 +11,18 @@
  * timer.  Whoever can poll one descriptor can run a server; the unit tests do
  * so without QEMU.
  *
- * Host sockets are always non-blocking, so no call waits, and nothing that a
- * peer does or omits keeps another socket's request from being executed.
+ * A call runs in the thread that brings it, mostly a vCPU of the guest, so many
+ * can run at once.  One lock guards the table and all else; it is not held
+ * while the host's kernel moves data or reaches a peer (vmrpc_sock_enter).
+ * Host sockets are always non-blocking, so no call waits, except for the short
+ * time that it asks for itself, and nothing that a peer does or omits keeps
+ * another socket's request from being executed.
  *
  * Readiness.  Host sockets are in the epoll set edge-triggered, once, for all
- * events, so following a socket costs no system call.  epoll_wait() returns
- * the level at that moment, which replaces VmrpcSock.ready.  The guest caches
- * what it was told; `told` is our copy of its cache.  An event is due when
+ * events, so following a socket costs no system call.  Sockets that end soon
+ * and that nobody waits for never enter it (vmrpc_sock_watch).  epoll_wait()
+ * returns the level at that moment, which replaces VmrpcSock.ready.  The guest
+ * caches what it was told; `told` is our copy of its cache.  An event is due when
  * `ready` has a bit that `told` lacks.  Bits disappear only through the
  * guest's own calls (it reads, it fills the send buffer), so those are
  * reported in the response of the call, which asks the host with a poll(2)
@@ -48,8 +53,11 @@
 /* Occurrences taken in one vmrpc_server_process(). */
 #define EPOLL_BATCH             64
 
+/* Wake-ups for nothing, one after the other, until a socket is watched less. */
+#define USELESS_MAX             8
+
 G_STATIC_ASSERT(sizeof(struct vmrpc_config) == 24);
-G_STATIC_ASSERT(sizeof(struct vmrpc_req) == 40);
+G_STATIC_ASSERT(sizeof(struct vmrpc_req) == 48);
 G_STATIC_ASSERT(sizeof(struct vmrpc_resp) == 40);
 G_STATIC_ASSERT(sizeof(struct vmrpc_event) == 24);
 G_STATIC_ASSERT(VMRPC_IN == EPOLLIN && VMRPC_PRI == EPOLLPRI &&
@@ -156,18 +164,122 @@ VmrpcSock *vmrpc_sock_find(VmrpcServer *srv, uint32_t handle, uint32_t gen)
     return s && s->gen == gen ? s : NULL;
 }
 
-static int epoll_add(VmrpcServer *srv, VmrpcSock *s)
+/* It may then run too early, which only costs that it is set again. */
+static bool timer_runs_before(const VmrpcServer *srv, int64_t due_ms)
+{
+    int64_t now = vmrpc_now_ms();
+
+    return srv->timer_due_ms >= now && srv->timer_due_ms <= due_ms;
+}
+
+/* Puts @s where watch_process_timer() finds it. */
+static void watch_later(VmrpcServer *srv, VmrpcSock *s)
+{
+    s->watch_due_ms = vmrpc_now_ms() + VMRPC_WATCH_MS;
+    s->watch_next = NULL;
+    s->watch_prev = srv->unwatched_tail;
+    *srv->unwatched_tail = s;
+    srv->unwatched_tail = &s->watch_next;
+    /* That the timer runs already is the common case, and saves a call. */
+    if (s == srv->unwatched_head && !timer_runs_before(srv, s->watch_due_ms)) {
+        vmrpc_timer_rearm(srv);
+    }
+}
+
+static void watch_forget(VmrpcServer *srv, VmrpcSock *s)
+{
+    if (!s->watch_prev) {
+        return;
+    }
+    *s->watch_prev = s->watch_next;
+    if (s->watch_next) {
+        s->watch_next->watch_prev = s->watch_prev;
+    } else {
+        srv->unwatched_tail = s->watch_prev;
+    }
+    s->watch_prev = NULL;
+}
+
+static int epoll_control(VmrpcServer *srv, VmrpcSock *s, int op, bool input)
 {
     struct epoll_event ev = {
-        .events = EPOLLIN | EPOLLPRI | EPOLLOUT | EPOLLRDHUP | EPOLLET,
+        .events = (input ? EPOLLIN | EPOLLPRI : 0) | EPOLLOUT | EPOLLRDHUP |
+                  EPOLLET,
         .data.u64 = (uint64_t)s->gen << 32 | s->handle,
     };
 
-    return epoll_ctl(srv->epoll_fd, EPOLL_CTL_ADD, s->fd, &ev) ? -errno : 0;
+    return epoll_ctl(srv->epoll_fd, op, s->fd, &ev);
 }
 
-static void close_host_socket(VmrpcSock *s)
+void vmrpc_sock_watch(VmrpcServer *srv, VmrpcSock *s)
 {
+    int op = s->watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+
+    watch_forget(srv, s);
+    if ((s->watched && !s->muted) || s->fd < 0) {
+        return;
+    }
+    s->watched = true;
+    s->muted = false;
+    s->useless = 0;
+    if (epoll_control(srv, s, op, true) < 0) {
+        /* Out of memory: a socket that nobody hears of would hang. */
+        s->so_error = errno;
+        srv->counters.sockets_refused_host++;
+        vmrpc_sock_notify(srv, s);
+    }
+}
+
+/*
+ * Bulk data wakes us for every segment, and who waits in a call does not need
+ * us.  When that goes on, ask to be woken less.  Constant time.
+ */
+static void watch_less(VmrpcServer *srv, VmrpcSock *s)
+{
+    if (++s->useless < USELESS_MAX || s->edge) {
+        return;
+    }
+    s->useless = 0;
+    if (s->waiting) {
+        s->watched = false;
+        epoll_control(srv, s, EPOLL_CTL_DEL, false);
+        watch_later(srv, s);
+    } else if (s->told & VMRPC_IN && !s->muted) {
+        s->muted = true;
+        epoll_control(srv, s, EPOLL_CTL_MOD, false);
+        /* Not for long: urgent data come as input. */
+        watch_later(srv, s);
+    }
+}
+
+/* What the guest believes has changed: is input worth a wake-up again? */
+static void watch_input(VmrpcServer *srv, VmrpcSock *s)
+{
+    if (s->muted && !(s->told & VMRPC_IN)) {
+        vmrpc_sock_watch(srv, s);
+    }
+}
+
+static int watch_timeout_ms(const VmrpcServer *srv)
+{
+    if (!srv->unwatched_head) {
+        return -1;
+    }
+    return CLAMP(srv->unwatched_head->watch_due_ms - vmrpc_now_ms(), 0,
+                 VMRPC_WATCH_MS);
+}
+
+static void watch_process_timer(VmrpcServer *srv)
+{
+    while (watch_timeout_ms(srv) == 0) {
+        vmrpc_sock_watch(srv, srv->unwatched_head);
+    }
+}
+
+static void close_host_socket(VmrpcServer *srv, VmrpcSock *s)
+{
+    watch_forget(srv, s);
+    s->watched = false;
     if (s->fd >= 0) {
         close(s->fd);           /* leaves the epoll set with it */
         s->fd = -1;
@@ -200,11 +312,7 @@ int vmrpc_sock_add(VmrpcServer *srv, uint32_t handle, uint32_t gen, int type,
     s->backing = fd >= 0 ? VMRPC_BACKING_HOST : VMRPC_BACKING_LOST;
     g_queue_init(&s->dns_rx);
     if (fd >= 0) {
-        ret = epoll_add(srv, s);
-        if (ret < 0) {
-            g_free(s);
-            goto err_close;
-        }
+        watch_later(srv, s);
     }
     srv->socks[handle] = s;
     srv->sock_num++;
@@ -237,25 +345,51 @@ static void unqueue_event(VmrpcServer *srv, VmrpcSock *s)
     s->event_queued = false;
 }
 
-void vmrpc_sock_remove(VmrpcServer *srv, VmrpcSock *s)
+int vmrpc_sock_remove(VmrpcServer *srv, VmrpcSock *s)
 {
+    int fd = s->fd;
+
     vmrpc_resolver_detach(srv, s);
     unqueue_event(srv, s);
+    watch_forget(srv, s);
     vmrpc_arriving_forget(srv, s);
     vmrpc_sock_clear_peer(srv, s);
-    close_host_socket(s);
     if (s->options) {
         g_array_free(s->options, TRUE);
     }
     srv->socks[s->handle] = NULL;
     srv->sock_num--;
     srv->counters.sockets_closed++;
+    if (s->users) {
+        s->removed = true;
+        return -1;
+    }
     g_free(s);
+    return fd;
+}
+
+void vmrpc_sock_enter(VmrpcServer *srv, VmrpcSock *s)
+{
+    s->users++;
+    pthread_mutex_unlock(&srv->lock);
+}
+
+bool vmrpc_sock_leave(VmrpcServer *srv, VmrpcSock *s)
+{
+    bool removed;
+
+    pthread_mutex_lock(&srv->lock);
+    removed = s->removed;
+    if (!--s->users && removed) {
+        close(s->fd);
+        g_free(s);
+    }
+    return !removed;
 }
 
 void vmrpc_sock_become_resolver(VmrpcServer *srv, VmrpcSock *s)
 {
-    close_host_socket(s);
+    close_host_socket(srv, s);
     s->backing = VMRPC_BACKING_RESOLVER;
     s->connected = true;
     s->dns_tx = g_byte_array_new();
@@ -334,7 +468,8 @@ static uint32_t current_ready(const VmrpcSock *s)
 
 void vmrpc_sock_notify(VmrpcServer *srv, VmrpcSock *s)
 {
-    if (!(current_ready(s) & ~s->told) && !s->so_error) {
+    if (s->waiting ||
+        (!(current_ready(s) & ~s->told) && !s->so_error && !s->news)) {
         unqueue_event(srv, s);
         return;
     }
@@ -354,31 +489,41 @@ static void tell(VmrpcServer *srv, VmrpcSock *s, __le32 *ready, __le32 *seq,
 {
     unqueue_event(srv, s);
     s->told = current_ready(s);
+    s->news = false;
     s->ready_seq++;
     *ready = GUINT32_TO_LE(s->told);
     *seq = GUINT32_TO_LE(s->ready_seq);
     *so_error = GUINT32_TO_LE(s->so_error);
     s->so_error = 0;
+    watch_input(srv, s);
 }
 
-bool vmrpc_server_has_event(const VmrpcServer *srv)
+bool vmrpc_server_has_event(VmrpcServer *srv)
 {
-    return srv->event_head;
+    bool has;
+
+    pthread_mutex_lock(&srv->lock);
+    has = srv->event_head;
+    pthread_mutex_unlock(&srv->lock);
+    return has;
 }
 
 bool vmrpc_server_next_event(VmrpcServer *srv, struct vmrpc_event *ev)
 {
-    VmrpcSock *s = srv->event_head;
+    VmrpcSock *s;
 
-    if (!s) {
-        return false;
-    }
     memset(ev, 0, sizeof(*ev));
-    ev->sock = GUINT32_TO_LE(s->handle);
-    ev->gen = GUINT32_TO_LE(s->gen);
-    tell(srv, s, &ev->ready, &ev->ready_seq, &ev->so_error);
-    srv->counters.events++;
-    return true;
+    pthread_mutex_lock(&srv->lock);
+    s = srv->event_head;
+    if (s) {
+        ev->sock = GUINT32_TO_LE(s->handle);
+        ev->gen = GUINT32_TO_LE(s->gen);
+        tell(srv, s, &ev->ready, &ev->ready_seq, &ev->so_error);
+        s->useless = 0;
+        srv->counters.events++;
+    }
+    pthread_mutex_unlock(&srv->lock);
+    return s;
 }
 
 int vmrpc_earlier(int a, int b)
@@ -395,6 +540,8 @@ void vmrpc_timer_rearm(VmrpcServer *srv)
     int ms = vmrpc_earlier(vmrpc_resolver_timeout_ms(srv),
                            vmrpc_arriving_timeout_ms(srv));
 
+    ms = vmrpc_earlier(ms, watch_timeout_ms(srv));
+    srv->timer_due_ms = ms < 0 ? -1 : vmrpc_now_ms() + ms;
     if (ms >= 0) {
         its.it_value.tv_sec = ms / 1000;
         /* All zero would disarm it: "now" is a nanosecond away. */
@@ -416,6 +563,7 @@ static void process_one(VmrpcServer *srv, const struct epoll_event *ev)
         if (read(srv->timer_fd, &expirations, sizeof(expirations)) > 0) {
             vmrpc_resolver_process_timer(srv);
             vmrpc_arriving_process_timer(srv);
+            watch_process_timer(srv);
             vmrpc_timer_rearm(srv);
         }
         break;
@@ -427,7 +575,11 @@ static void process_one(VmrpcServer *srv, const struct epoll_event *ev)
         s = vmrpc_sock_find(srv, low, high);
         if (s && s->backing == VMRPC_BACKING_HOST) {
             set_ready(s, ev->events);
+            s->news = s->edge && ev->events & ~VMRPC_OUT;
             vmrpc_sock_notify(srv, s);
+            if (!s->event_queued) {
+                watch_less(srv, s);
+            }
         }
     }
 }
@@ -440,11 +592,15 @@ int vmrpc_server_fd(const VmrpcServer *srv)
 bool vmrpc_server_process(VmrpcServer *srv)
 {
     struct epoll_event ev[EPOLL_BATCH];
-    int n = epoll_wait(srv->epoll_fd, ev, EPOLL_BATCH, 0);
+    int n;
 
+    /* Under the lock, or a call could make untrue what epoll_wait() says. */
+    pthread_mutex_lock(&srv->lock);
+    n = epoll_wait(srv->epoll_fd, ev, EPOLL_BATCH, 0);
     for (int i = 0; i < n; i++) {
         process_one(srv, &ev[i]);
     }
+    pthread_mutex_unlock(&srv->lock);
     return n > 0;
 }
 
@@ -453,6 +609,8 @@ bool vmrpc_server_process(VmrpcServer *srv)
 static void decode(VmrpcCall *call, const struct vmrpc_req *req)
 {
     call->op = GUINT16_FROM_LE(req->op);
+    call->flags = GUINT16_FROM_LE(req->flags);
+    call->wait_us = GUINT32_FROM_LE(req->wait_us);
     call->handle = GUINT32_FROM_LE(req->sock);
     call->gen = GUINT32_FROM_LE(req->gen);
     call->control_len = GUINT32_FROM_LE(req->control_len);
@@ -469,7 +627,9 @@ static int lay_out(VmrpcCall *call, size_t out_total, size_t in_total,
     size_t out_control = call->op == VMRPC_SENDMSG ? call->control_len : 0;
     size_t in_control = call->op == VMRPC_RECVMSG ? call->control_len : 0;
 
-    if (req->reserved || call->control_len > VMRPC_CONTROL_MAX ||
+    if (req->reserved || call->flags & ~VMRPC_REQ_ALL ||
+        call->wait_us > VMRPC_WAIT_MAX ||
+        call->control_len > VMRPC_CONTROL_MAX ||
         call->control_len != out_control + in_control ||
         out_total < sizeof(*req) + out_control ||
         in_total < sizeof(struct vmrpc_resp) + in_control) {
@@ -481,6 +641,13 @@ static int lay_out(VmrpcCall *call, size_t out_total, size_t in_total,
         return -EINVAL;
     }
     return 0;
+}
+
+static void count_malformed(VmrpcServer *srv)
+{
+    pthread_mutex_lock(&srv->lock);
+    srv->counters.requests_malformed++;
+    pthread_mutex_unlock(&srv->lock);
 }
 
 static void encode_result(struct vmrpc_resp *resp, const VmrpcCall *call)
@@ -495,40 +662,119 @@ static void encode_result(struct vmrpc_resp *resp, const VmrpcCall *call)
     }
 }
 
+/* What a call that returned @ret waits for; 0 if it does not wait. */
+static short waits_for(const VmrpcCall *call, int ret)
+{
+    switch (call->op) {
+    case VMRPC_CONNECT:
+        return ret == -EINPROGRESS ? POLLOUT : 0;
+    case VMRPC_SENDMSG:
+        return ret == -EAGAIN ? POLLOUT : 0;
+    case VMRPC_RECVMSG:
+    case VMRPC_ACCEPT:
+        return ret == -EAGAIN ? POLLIN | POLLRDHUP : 0;
+    default:
+        return 0;
+    }
+}
+
+/* Waits without the lock until the host socket is ready, or for wait_us. */
+static bool wait_ready(VmrpcServer *srv, VmrpcSock *s, const VmrpcCall *call,
+                       short events)
+{
+    struct timespec ts = { .tv_nsec = call->wait_us * 1000L };
+    struct pollfd pfd = { .fd = s->fd, .events = events };
+    int n;
+
+    s->waiting = true;
+    vmrpc_sock_enter(srv, s);
+    n = ppoll(&pfd, 1, &ts, NULL);
+    if (!vmrpc_sock_leave(srv, s)) {
+        return false;
+    }
+    s->waiting = false;
+    return n > 0;
+}
+
+static int execute(VmrpcServer *srv, VmrpcCall *call, bool may_wait)
+{
+    int ret = vmrpc_call_execute(srv, call);
+    short events = may_wait && call->wait_us ? waits_for(call, ret) : 0;
+    VmrpcSock *s;
+
+    if (!events) {
+        return ret;
+    }
+    s = vmrpc_sock_find(srv, call->handle, call->gen);
+    /* One waits at a time: others would not be told of what they wait for. */
+    if (!s || s->backing != VMRPC_BACKING_HOST || s->waiting) {
+        return ret;
+    }
+    if (wait_ready(srv, s, call, events) && call->op != VMRPC_CONNECT) {
+        return vmrpc_call_execute(srv, call);
+    }
+    s = vmrpc_sock_find(srv, call->handle, call->gen);
+    if (s) {
+        vmrpc_sock_refresh(srv, s);
+    }
+    return ret;
+}
+
+/* The readiness of the call's socket goes into the response. */
+static void tell_response(VmrpcServer *srv, const VmrpcCall *call,
+                          struct vmrpc_resp *resp)
+{
+    VmrpcSock *s = vmrpc_sock_find(srv, call->handle, call->gen);
+
+    if (!s) {
+        return;
+    }
+    if (call->flags & VMRPC_REQ_WATCH) {
+        vmrpc_sock_watch(srv, s);
+    }
+    s->edge |= call->flags & VMRPC_REQ_EDGE;
+    tell(srv, s, &resp->ready, &resp->ready_seq, &resp->so_error);
+    resp->flags = GUINT32_TO_LE(s->watched ? VMRPC_RESP_WATCHED : 0);
+}
+
 ssize_t vmrpc_server_call(VmrpcServer *srv,
                           const struct iovec *out, unsigned out_num,
-                          const struct iovec *in, unsigned in_num)
+                          const struct iovec *in, unsigned in_num,
+                          bool may_wait)
 {
+    VmrpcScratch scratch VMRPC_UNINITIALIZED;
     VmrpcCall call = { .out = out, .out_num = out_num,
-                       .in = in, .in_num = in_num };
+                       .in = in, .in_num = in_num,
+                       .scratch = &scratch, .close_fd = -1 };
     size_t out_total = iov_total(out, out_num);
     size_t in_total = iov_total(in, in_num);
     struct vmrpc_resp resp = { };
     struct vmrpc_req req;
-    VmrpcSock *s;
     int ret;
 
     if (out_total < sizeof(req) || in_total < sizeof(resp)) {
-        srv->counters.requests_malformed++;
+        count_malformed(srv);
         return -EBADMSG;
     }
     vmrpc_iov_read(out, out_num, 0, &req, sizeof(req));
     decode(&call, &req);
-    srv->counters.requests++;
 
+    pthread_mutex_lock(&srv->lock);
+    srv->counters.requests++;
     ret = lay_out(&call, out_total, in_total, &req);
     if (ret == 0) {
-        ret = vmrpc_call_execute(srv, &call);
+        ret = execute(srv, &call, may_wait);
     } else {
         srv->counters.requests_malformed++;
     }
+    tell_response(srv, &call, &resp);
+    pthread_mutex_unlock(&srv->lock);
 
+    if (call.close_fd >= 0) {
+        close(call.close_fd);
+    }
     resp.error = GUINT32_TO_LE(-ret);
     encode_result(&resp, &call);
-    s = vmrpc_sock_find(srv, call.handle, call.gen);
-    if (s) {
-        tell(srv, s, &resp.ready, &resp.ready_seq, &resp.so_error);
-    }
     vmrpc_iov_write(in, in_num, 0, &resp, sizeof(resp));
     if (srv->tracer.call) {
         srv->tracer.call(srv->tracer.opaque, call.op, call.handle, -ret,
@@ -634,6 +880,17 @@ static bool make_epoll(VmrpcServer *srv, GError **errp)
     return true;
 }
 
+/* It is held for less time than it takes to go to sleep. */
+static void init_lock(pthread_mutex_t *lock)
+{
+    pthread_mutexattr_t attr;
+
+    pthread_mutexattr_init(&attr);
+    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
+    pthread_mutex_init(lock, &attr);
+    pthread_mutexattr_destroy(&attr);
+}
+
 VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
                               GError **errp)
 {
@@ -642,7 +899,10 @@ VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
     srv->config = *config;
     srv->epoll_fd = -1;
     srv->timer_fd = -1;
+    srv->timer_due_ms = -1;
     srv->event_tail = &srv->event_head;
+    srv->unwatched_tail = &srv->unwatched_head;
+    init_lock(&srv->lock);
     srv->socks = calloc(config->max_sockets, sizeof(*srv->socks));
     if (!srv->socks) {
         g_set_error(errp, server_error_quark(), ENOMEM,
@@ -676,7 +936,11 @@ void vmrpc_server_reset(VmrpcServer *srv)
 {
     for (uint32_t i = 0; srv->sock_num && i < srv->config.max_sockets; i++) {
         if (srv->socks[i]) {
-            vmrpc_sock_remove(srv, srv->socks[i]);
+            int fd = vmrpc_sock_remove(srv, srv->socks[i]);
+
+            if (fd >= 0) {
+                close(fd);
+            }
         }
     }
 }
@@ -700,6 +964,7 @@ void vmrpc_server_free(VmrpcServer *srv)
         close(srv->epoll_fd);
     }
     free(srv->socks);
+    pthread_mutex_destroy(&srv->lock);
     g_free(srv);
 }
 

@@ -2,8 +2,10 @@
 /*
  * vmrpc server: executes a guest's socket calls on the host.
  *
- * Thread safety: none.  One thread at a time owns a server; the device hands
- * it from the main thread to its IOThread and back.
+ * Thread safety: vmrpc_server_call() may run in any number of threads, and
+ * vmrpc_server_process() and the fetching of events in another.  Everything
+ * else is for who knows that nobody else uses the server, except where it is
+ * said.  A lock is held for the bookkeeping only, not while data move.
  */
 #ifndef VMRPC_SERVER_H
 #define VMRPC_SERVER_H
@@ -113,6 +115,7 @@ void vmrpc_server_reset(VmrpcServer *srv);
  * @out: the readable part of the chain, request header first
  * @in: the writable part; the response is written to its beginning
  * Data is read from and written to the remaining vectors in place.
+ * @may_wait: the calling thread has the time that the request wants to wait
  *
  * Returns the number of bytes written to @in, counted from its beginning, or
  * -EBADMSG if the chain cannot hold a header and a response; then nothing was
@@ -120,7 +123,8 @@ void vmrpc_server_reset(VmrpcServer *srv);
  */
 ssize_t vmrpc_server_call(VmrpcServer *srv,
                           const struct iovec *out, unsigned out_num,
-                          const struct iovec *in, unsigned in_num);
+                          const struct iovec *in, unsigned in_num,
+                          bool may_wait);
 
 /*
  * A descriptor that polls readable whenever vmrpc_server_process() has
@@ -136,7 +140,7 @@ int vmrpc_server_fd(const VmrpcServer *srv);
 bool vmrpc_server_process(VmrpcServer *srv);
 
 /* True if vmrpc_server_next_event() would return an event. */
-bool vmrpc_server_has_event(const VmrpcServer *srv);
+bool vmrpc_server_has_event(VmrpcServer *srv);
 
 /*
  * Fills @ev with the next event for the guest.  Returns false if there is

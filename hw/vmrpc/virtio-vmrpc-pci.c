@@ -38,7 +38,16 @@ static void virtio_vmrpc_pci_realize(VirtIOPCIProxy *vpci_dev, Error **errp)
     }
     /* The id is out of the range that transitional devices have. */
     virtio_pci_force_virtio_1(vpci_dev);
-    qdev_realize(DEVICE(&dev->vdev), BUS(&vpci_dev->bus), errp);
+    if (!qdev_realize(DEVICE(&dev->vdev), BUS(&vpci_dev->bus), errp)) {
+        return;
+    }
+    virtio_vmrpc_plugged(&dev->vdev);
+    /*
+     * A vCPU executes requests in its access to this region, without the BQL:
+     * another's access meanwhile is no re-entrance.
+     */
+    vpci_dev->notify.mr.disable_reentrancy_guard = true;
+    vpci_dev->notify_pio.mr.disable_reentrancy_guard = true;
 }
 
 static void virtio_vmrpc_pci_class_init(ObjectClass *klass, void *data)

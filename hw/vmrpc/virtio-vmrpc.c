@@ -9,24 +9,31 @@
  * IOThread, properties, migration.  The wire format is explained in
  * vmmnet/vmrpc.h, the server in server.c.
  *
- * While the guest's driver runs (ioeventfd started), the server belongs to
- * the IOThread.  Three things wake it there: a kick of a request queue, the
- * server's own descriptor, and, when an event had to wait for a buffer, a
- * kick of the event queue.  All of them can be polled, so the IOThread's
- * adaptive polling applies.  The BQL is never taken.
+ * Requests run in the thread of the vCPU that notifies the queue, as a system
+ * call runs on the CPU of its caller: nobody has to be woken up, neither for
+ * the request nor for its answer, and the time goes to the account of who
+ * asked.  The vCPU comes with the BQL and lets go of it at once, so one that
+ * sends a megabyte delays neither the others nor the monitor.
+ *
+ * Events come from an IOThread.  While the guest's driver runs (ioeventfd
+ * started) it follows the host sockets: the server's own descriptor, and, when
+ * an event had to wait for a buffer, a kick of the event queue, wake it.
  *
  * At any other time (realize, reset, migration, unplug) ioeventfd is stopped
- * and the server belongs to the main thread under the BQL.  Starting and
- * stopping hand it over, with a bottom half in the IOThread as the barrier.
- *
- * Requests complete at once, so there is never one in flight when the device
- * stops, and migration has only the server's tables to carry.
+ * and the server and the rings belong to the main thread under the BQL.
+ * Stopping waits for the requests under way, with the BQL held: so they must
+ * never want it.  All that could make them want it is memory of a request
+ * that is not RAM but another device's registers; such requests are refused
+ * (virtio_vmrpc_plugged).  There is never a request in flight when vCPUs are
+ * stopped, so migration has only the server's tables to carry.
  */
 #include "qemu/osdep.h"
 
 #include <arpa/inet.h>
 
 #include "block/aio-wait.h"
+#include "exec/address-spaces.h"
+#include "hw/core/cpu.h"
 #include "hw/qdev-properties.h"
 #include "hw/virtio/virtio-bus.h"
 #include "hw/vmrpc/virtio-vmrpc.h"
@@ -36,11 +43,12 @@
 #include "qemu/cutils.h"
 #include "qemu/error-report.h"
 #include "qemu/iov.h"
+#include "qemu/main-loop.h"
 #include "qemu/module.h"
 #include "system/runstate.h"
 #include "trace.h"
 
-/* Requests executed before the other queues and the sockets get their turn. */
+/* Requests executed for one notification; the main loop goes on with more. */
 #define REQUEST_BATCH           64
 
 /* What programs that ask the guest's interface are told. */
@@ -48,7 +56,129 @@
 
 QEMU_BUILD_BUG_ON(VIRTQUEUE_MAX_SIZE > IOV_MAX);
 
-/* --- data path: in the thread that owns the server ---------------------- */
+/* --- requests: in the vCPUs' threads, without the BQL ------------------- */
+
+static VirtQueueElement *pop_request(VirtIOVmrpc *s, VirtQueue *vq, bool *empty)
+{
+    VirtQueueElement *elem;
+
+    qemu_mutex_lock(&s->ring_lock[virtio_get_queue_index(vq)]);
+    elem = virtqueue_pop(vq, sizeof(*elem));
+    /* Other vCPUs may use this queue while we are busy: let them kick. */
+    virtio_queue_set_notification(vq, 1);
+    *empty = !elem && virtio_queue_empty(vq);
+    qemu_mutex_unlock(&s->ring_lock[virtio_get_queue_index(vq)]);
+    return elem;
+}
+
+/* @len: bytes written, or negative if it was no request at all */
+static void push_request(VirtIOVmrpc *s, VirtQueue *vq, VirtQueueElement *elem,
+                         ssize_t len)
+{
+    qemu_mutex_lock(&s->ring_lock[virtio_get_queue_index(vq)]);
+    if (len >= 0) {
+        virtqueue_push(vq, elem, len);
+    } else {
+        virtio_error(VIRTIO_DEVICE(s), "virtio-vmrpc: request without room "
+                     "for header and response");
+        virtqueue_detach_element(vq, elem, 0);
+    }
+    qemu_mutex_unlock(&s->ring_lock[virtio_get_queue_index(vq)]);
+}
+
+/* Executes at most REQUEST_BATCH requests; returns how many. */
+static unsigned process_queue(VirtIOVmrpc *s, VirtQueue *vq, bool may_wait)
+{
+    unsigned done = 0;
+
+    while (done < REQUEST_BATCH && !VIRTIO_DEVICE(s)->broken) {
+        g_autofree VirtQueueElement *elem = NULL;
+        bool empty;
+        ssize_t len;
+
+        elem = pop_request(s, vq, &empty);
+        if (empty) {
+            break;
+        }
+        if (!elem) {
+            continue;           /* it has just come, or the device broke */
+        }
+        len = vmrpc_server_call(s->server, elem->out_sg, elem->out_num,
+                                elem->in_sg, elem->in_num, may_wait);
+        push_request(s, vq, elem, len);
+        done++;
+    }
+    return done;
+}
+
+/*
+ * The main thread, which nothing is to happen behind the back of, keeps the
+ * BQL, and does not wait for peers.
+ */
+static void run_queue(VirtIOVmrpc *s, VirtQueue *vq)
+{
+    bool in_vcpu = current_cpu;
+    unsigned done;
+
+    if (in_vcpu) {
+        qatomic_inc(&s->calls);
+        bql_unlock();
+    }
+    done = process_queue(s, vq, in_vcpu);
+    if (in_vcpu) {
+        if (qatomic_fetch_dec(&s->calls) == 1) {
+            qemu_event_set(&s->calls_done);
+        }
+        bql_lock();
+    }
+    if (done && s->ioeventfd_started) {
+        virtio_notify(VIRTIO_DEVICE(s), vq);
+    }
+    if (done == REQUEST_BATCH && s->ioeventfd_started) {
+        qemu_bh_schedule(s->more_bh);
+    }
+}
+
+/* No call can begin, as we have the BQL: waits for the end of the last. */
+static void wait_calls(VirtIOVmrpc *s)
+{
+    while (qatomic_read(&s->calls)) {
+        qemu_event_reset(&s->calls_done);
+        if (qatomic_read(&s->calls)) {
+            qemu_event_wait(&s->calls_done);
+        }
+    }
+}
+
+/* What one notification left over, a batch of each queue at a time. */
+static void process_more(void *opaque)
+{
+    VirtIOVmrpc *s = opaque;
+
+    for (unsigned i = 0; i < s->num_queues && s->ioeventfd_started; i++) {
+        run_queue(s, virtio_get_queue(VIRTIO_DEVICE(s),
+                                      VMRPC_QUEUE_REQUEST + i));
+    }
+}
+
+static void handle_request(VirtIODevice *vdev, VirtQueue *vq)
+{
+    VirtIOVmrpc *s = VIRTIO_VMRPC(vdev);
+
+    /* Starting looks into every queue. */
+    if (!vdev->vm_running) {
+        return;
+    }
+    /* Some guests kick before DRIVER_OK. */
+    if (!s->ioeventfd_started && virtio_device_start_ioeventfd(vdev) < 0) {
+        return;
+    }
+    if (s->ioeventfd_started) {
+        run_queue(s, vq);
+    }
+}
+
+/* --- events: in the IOThread -------------------------------------------- */
 
 static void push_event(VirtIOVmrpc *s, const struct vmrpc_event *ev)
 {
@@ -103,60 +233,6 @@ static void flush_events(VirtIOVmrpc *s)
     }
 }
 
-/* Executes the next request; false if there is none. */
-static bool process_request(VirtIOVmrpc *s, VirtQueue *vq)
-{
-    VirtIODevice *vdev = VIRTIO_DEVICE(s);
-    g_autofree VirtQueueElement *elem = virtqueue_pop(vq, sizeof(*elem));
-    ssize_t len;
-
-    if (!elem) {
-        return false;
-    }
-    len = vmrpc_server_call(s->server, elem->out_sg, elem->out_num,
-                            elem->in_sg, elem->in_num);
-    if (len < 0) {
-        virtio_error(vdev, "virtio-vmrpc: request without room for header "
-                     "and response");
-        virtqueue_detach_element(vq, elem, 0);
-        return false;
-    }
-    virtqueue_push(vq, elem, len);
-    virtio_notify_irqfd(vdev, vq);
-    return true;
-}
-
-static void process_queue(VirtIOVmrpc *s, VirtQueue *vq)
-{
-    unsigned done = 0;
-
-    do {
-        virtio_queue_set_notification(vq, 0);
-        while (process_request(s, vq)) {
-            if (++done == REQUEST_BATCH) {
-                /* Come back later, as if kicked. */
-                event_notifier_set(virtio_queue_get_host_notifier(vq));
-                flush_events(s);
-                return;
-            }
-        }
-        virtio_queue_set_notification(vq, 1);
-    } while (!virtio_queue_empty(vq) && !VIRTIO_DEVICE(s)->broken);
-    flush_events(s);
-}
-
-static void handle_request(VirtIODevice *vdev, VirtQueue *vq)
-{
-    VirtIOVmrpc *s = VIRTIO_VMRPC(vdev);
-
-    if (!s->ioeventfd_started) {
-        /* Some guests kick before DRIVER_OK: start, the kick is not lost. */
-        virtio_device_start_ioeventfd(vdev);
-        return;
-    }
-    process_queue(s, vq);
-}
-
 static void handle_event(VirtIODevice *vdev, VirtQueue *vq)
 {
     VirtIOVmrpc *s = VIRTIO_VMRPC(vdev);
@@ -186,11 +262,7 @@ static bool server_poll(void *opaque)
     return g_poll(&pfd, 1, 0) > 0;
 }
 
-/*
- * The event queue is normally full of buffers: that is no work to poll for.
- * A queue that ran dry is looked at again after every request anyway, and
- * its kick is for the time when there are no requests.
- */
+/* The event queue is normally full of buffers: that is no work to poll for. */
 static bool event_vq_poll(void *opaque)
 {
     return false;
@@ -206,16 +278,11 @@ static unsigned queue_count(const VirtIOVmrpc *s)
 static void attach_bh(void *opaque)
 {
     VirtIOVmrpc *s = opaque;
-    VirtIODevice *vdev = VIRTIO_DEVICE(s);
 
     virtio_queue_set_notification(s->event_vq, 0);
     aio_set_event_notifier(s->ctx, virtio_queue_get_host_notifier(s->event_vq),
                            virtio_queue_host_notifier_read, event_vq_poll,
                            virtio_queue_host_notifier_read);
-    for (unsigned i = VMRPC_QUEUE_REQUEST; i < queue_count(s); i++) {
-        virtio_queue_aio_attach_host_notifier(virtio_get_queue(vdev, i),
-                                              s->ctx);
-    }
     aio_set_fd_handler(s->ctx, vmrpc_server_fd(s->server), server_read, NULL,
                        server_poll, server_read, s);
     /* What happened while stopped, also on the source of a migration. */
@@ -225,57 +292,13 @@ static void attach_bh(void *opaque)
 static void detach_bh(void *opaque)
 {
     VirtIOVmrpc *s = opaque;
-    VirtIODevice *vdev = VIRTIO_DEVICE(s);
 
     aio_set_fd_handler(s->ctx, vmrpc_server_fd(s->server), NULL, NULL, NULL,
                        NULL, NULL);
-    for (unsigned i = 0; i < queue_count(s); i++) {
-        VirtQueue *vq = virtio_get_queue(vdev, i);
-
-        virtio_queue_aio_detach_host_notifier(vq, s->ctx);
-        /* A kick that came in between. */
-        virtio_queue_host_notifier_read(virtio_queue_get_host_notifier(vq));
-    }
-}
-
-/* Gives every queue an ioeventfd, in one transaction; 0 or -errno. */
-static int set_host_notifiers(VirtIOVmrpc *s)
-{
-    VirtioBusState *bus = VIRTIO_BUS(qdev_get_parent_bus(DEVICE(s)));
-    unsigned i, done;
-    int ret = 0;
-
-    memory_region_transaction_begin();
-    for (done = 0; done < queue_count(s); done++) {
-        ret = virtio_bus_set_host_notifier(bus, done, true);
-        if (ret < 0) {
-            break;
-        }
-    }
-    for (i = 0; ret < 0 && i < done; i++) {
-        virtio_bus_set_host_notifier(bus, i, false);
-    }
-    /* The commit expects the descriptors to be open. */
-    memory_region_transaction_commit();
-    for (i = 0; ret < 0 && i < done; i++) {
-        virtio_bus_cleanup_host_notifier(bus, i);
-    }
-    return ret;
-}
-
-static void clear_host_notifiers(VirtIOVmrpc *s)
-{
-    VirtioBusState *bus = VIRTIO_BUS(qdev_get_parent_bus(DEVICE(s)));
-    unsigned i;
-
-    memory_region_transaction_begin();
-    for (i = 0; i < queue_count(s); i++) {
-        virtio_bus_set_host_notifier(bus, i, false);
-    }
-    memory_region_transaction_commit();
-    for (i = 0; i < queue_count(s); i++) {
-        virtio_bus_cleanup_host_notifier(bus, i);
-    }
+    virtio_queue_aio_detach_host_notifier(s->event_vq, s->ctx);
+    /* A kick that came in between. */
+    virtio_queue_host_notifier_read(
+        virtio_queue_get_host_notifier(s->event_vq));
 }
 
 static int virtio_vmrpc_start_ioeventfd(VirtIODevice *vdev)
@@ -294,7 +317,8 @@ static int virtio_vmrpc_start_ioeventfd(VirtIODevice *vdev)
     if (ret < 0) {
         goto err;
     }
-    ret = set_host_notifiers(s);
+    ret = virtio_bus_set_host_notifier(VIRTIO_BUS(qbus), VMRPC_QUEUE_EVENT,
+                                       true);
     if (ret < 0) {
         goto err_guest_notifiers;
     }
@@ -302,6 +326,8 @@ static int virtio_vmrpc_start_ioeventfd(VirtIODevice *vdev)
     s->ioeventfd_started = true;
     trace_virtio_vmrpc_start(s, s->num_queues);
     aio_wait_bh_oneshot(s->ctx, attach_bh, s);
+    /* Requests whose notification came too early. */
+    qemu_bh_schedule(s->more_bh);
     return 0;
 
 err_guest_notifiers:
@@ -327,8 +353,10 @@ static void virtio_vmrpc_stop_ioeventfd(VirtIODevice *vdev)
         return;
     }
     s->ioeventfd_stopping = true;
+    wait_calls(s);
     aio_wait_bh_oneshot(s->ctx, detach_bh, s);
-    clear_host_notifiers(s);
+    virtio_bus_set_host_notifier(VIRTIO_BUS(qbus), VMRPC_QUEUE_EVENT, false);
+    virtio_bus_cleanup_host_notifier(VIRTIO_BUS(qbus), VMRPC_QUEUE_EVENT);
     k->set_guest_notifiers(qbus->parent, queue_count(s), false);
     s->ioeventfd_started = false;
     s->ioeventfd_stopping = false;
@@ -866,6 +894,7 @@ static void virtio_vmrpc_device_realize(DeviceState *dev, Error **errp)
         s->server = NULL;
         return;
     }
+    s->more_bh = virtio_bh_new_guarded(dev, process_more, s);
     virtio_init(vdev, VIRTIO_ID_VMRPC, sizeof(struct vmrpc_config));
     /* QEMU 10.0 makes every queue this large, whatever it is told. */
     s->event_vq = virtio_add_queue(vdev, VIRTQUEUE_MAX_SIZE, handle_event);
@@ -879,14 +908,59 @@ static void virtio_vmrpc_device_unrealize(DeviceState *dev)
     VirtIODevice *vdev = VIRTIO_DEVICE(dev);
     VirtIOVmrpc *s = VIRTIO_VMRPC(dev);
 
+    qemu_bh_delete(s->more_bh);
     for (unsigned i = 0; i < queue_count(s); i++) {
         virtio_del_queue(vdev, i);
     }
     virtio_cleanup(vdev);
+    if (s->has_ram_as) {
+        address_space_destroy(&s->ram_as);
+        s->has_ram_as = false;
+    }
     drop_context(s);
     vmrpc_server_free(s->server);
     s->server = NULL;
     drop_saved(s);              /* of a migration that failed half-way */
+}
+
+static void virtio_vmrpc_instance_init(Object *obj)
+{
+    VirtIOVmrpc *s = VIRTIO_VMRPC(obj);
+
+    qemu_event_init(&s->calls_done, true);
+    for (unsigned i = 0; i < G_N_ELEMENTS(s->ring_lock); i++) {
+        qemu_mutex_init(&s->ring_lock[i]);
+    }
+}
+
+static void virtio_vmrpc_instance_finalize(Object *obj)
+{
+    VirtIOVmrpc *s = VIRTIO_VMRPC(obj);
+
+    /* Not sooner: the last call may be on its way out of qemu_event_set(). */
+    qemu_event_destroy(&s->calls_done);
+    for (unsigned i = 0; i < G_N_ELEMENTS(s->ring_lock); i++) {
+        qemu_mutex_destroy(&s->ring_lock[i]);
+    }
+}
+
+/*
+ * To read the registers of another device QEMU takes the BQL, which whoever
+ * stops us holds.  Without bounce buffers it refuses to map them.
+ */
+void virtio_vmrpc_plugged(VirtIOVmrpc *s)
+{
+    VirtIODevice *vdev = VIRTIO_DEVICE(s);
+
+    if (vdev->dma_as == &address_space_memory) {
+        /* Everybody's; with an IOMMU the device has its own. */
+        memory_listener_unregister(&vdev->listener);
+        address_space_init(&s->ram_as, get_system_memory(), TYPE_VIRTIO_VMRPC);
+        s->has_ram_as = true;
+        vdev->dma_as = &s->ram_as;
+        memory_listener_register(&vdev->listener, vdev->dma_as);
+    }
+    vdev->dma_as->max_bounce_buffer_size = 0;
 }
 
 /* qom-get PATH counters: everything that was counted, by name */
@@ -952,6 +1026,8 @@ static const TypeInfo virtio_vmrpc_info = {
     .name = TYPE_VIRTIO_VMRPC,
     .parent = TYPE_VIRTIO_DEVICE,
     .instance_size = sizeof(VirtIOVmrpc),
+    .instance_init = virtio_vmrpc_instance_init,
+    .instance_finalize = virtio_vmrpc_instance_finalize,
     .class_init = virtio_vmrpc_class_init,
 };
 

@@ -5,8 +5,10 @@
 #ifndef HW_VMRPC_VIRTIO_VMRPC_H
 #define HW_VMRPC_VIRTIO_VMRPC_H
 
+#include "exec/memory.h"
 #include "hw/virtio/virtio.h"
 #include "hw/vmrpc/server.h"
+#include "qemu/thread.h"
 #include "qom/object.h"
 #include "system/iothread.h"
 
@@ -59,8 +61,17 @@ struct VirtIOVmrpc {
     bool ioeventfd_started;
     bool ioeventfd_starting;
     bool ioeventfd_stopping;
+    QEMUBH *more_bh;            /* goes on where a notification had enough */
 
-    /* whoever runs the server: the IOThread while started */
+    /* vCPUs that process a queue without the BQL */
+    unsigned calls;             /* how many; atomic */
+    QemuEvent calls_done;
+    QemuMutex ring_lock[VMRPC_QUEUE_REQUEST + VMRPC_QUEUES_MAX];
+
+    AddressSpace ram_as;        /* the guest's memory, RAM only */
+    bool has_ram_as;
+
+    /* the IOThread's while started */
     bool event_starved;
 
     /* during migration */
@@ -70,5 +81,8 @@ struct VirtIOVmrpc {
     VmrpcSavedSock *saved_sock;
     int32_t saved_sock_num;
 };
+
+/* For the transport, once it has plugged the device into its bus. */
+void virtio_vmrpc_plugged(VirtIOVmrpc *s);
 
 #endif /* HW_VMRPC_VIRTIO_VMRPC_H */

@@ -24,9 +24,15 @@
  * any way.  Data may be pages of the guest's user space: the host's sendmsg
  * and recvmsg work on them in place.
  *
- * Every request completes at once; a call that would have to wait completes
- * with VMRPC_EAGAIN (CONNECT: VMRPC_EINPROGRESS) and the host tells later, by
- * an event, that the socket has become ready.
+ * A request runs on the CPU that notifies the queue of it, like a system call,
+ * and has completed when the notification returns.  Only when the device has
+ * more to do than one notification may take does it complete later.
+ *
+ * Waiting.  A call that would have to wait completes with VMRPC_EAGAIN
+ * (CONNECT: VMRPC_EINPROGRESS) and the host tells later, by an event, that the
+ * socket has become ready.  Who has nothing better to do may ask for wait_us
+ * microseconds first: the CPU then waits on the host, which is the quickest to
+ * notice.  The host may wait for less.
  *
  * Handles.  The guest chooses the handle of a socket (0 .. max_sockets - 1)
  * in SOCKET and ACCEPT, together with a generation number.  That lets it send
@@ -39,7 +45,12 @@
  * Responses and events both report it.  As they travel on different queues
  * they can overtake one another: the guest keeps the report with the larger
  * ready_seq (in serial number arithmetic).  The host sends an event only when
- * a bit is set that it has not reported as set yet.
+ * a bit is set that it has not reported as set yet; with VMRPC_REQ_EDGE also
+ * when more has come to what was there, as edge-triggered pollers want to know.
+ * Watching costs something, and most connections end before anybody has to be
+ * told: a socket is watched from VMRPC_REQ_WATCH on, and without it from
+ * VMRPC_WATCH_MS after it was made.  The host may stop watching a socket whose
+ * calls wait themselves, for VMRPC_WATCH_MS again; VMRPC_RESP_WATCHED tells.
  *
  * Errors.  vmrpc_resp.error is 0 or an errno of Linux's generic ABI, like all
  * socket types, option levels and names, message flags and ioctl numbers on
@@ -56,7 +67,7 @@
 
 #define VIRTIO_ID_VMRPC         63
 
-#define VMRPC_VERSION           1
+#define VMRPC_VERSION           2
 
 /* Feature bits */
 #define VMRPC_F_TRANSLATE       0   /* the host side is IPv6 */
@@ -86,7 +97,8 @@ enum vmrpc_op {
     VMRPC_CLOSE       = 2,
     VMRPC_BIND        = 3,      /* addr -> resp.addr: what was bound */
     VMRPC_LISTEN      = 4,      /* u.listen */
-    VMRPC_CONNECT     = 5,      /* addr -> resp.addr: the local address */
+    /* addr -> resp.addr: the local address, of a datagram socket */
+    VMRPC_CONNECT     = 5,
     /* u.accept -> resp.addr: the peer, resp.value: the child's readiness */
     VMRPC_ACCEPT      = 6,
     VMRPC_SENDMSG     = 7,      /* addr, u.msg -> resp.value: bytes sent */
@@ -101,6 +113,7 @@ enum vmrpc_op {
     VMRPC_GETSOCKOPT  = 12,     /* u.opt -> data; resp.value: its length */
     VMRPC_SETSOCKOPT  = 13,     /* u.opt, data */
     VMRPC_IOCTL       = 14,     /* u.ioctl -> resp.value: the int */
+    VMRPC_NOOP        = 15,     /* the readiness, flags take effect */
 };
 
 #define VMRPC_AF_UNSPEC         0
@@ -112,12 +125,22 @@ struct vmrpc_addr {
     __be32 addr;
 };
 
+/* Request flags.  WATCH and EDGE are of the socket, and stay. */
+#define VMRPC_REQ_WATCH         0x0001u /* readiness is waited for: report it */
+#define VMRPC_REQ_EDGE          0x0002u /* and what is reported already, too */
+#define VMRPC_REQ_ALL           (VMRPC_REQ_WATCH | VMRPC_REQ_EDGE)
+
+#define VMRPC_WAIT_MAX          1000u   /* microseconds */
+#define VMRPC_WATCH_MS          10      /* milliseconds, about */
+
 struct vmrpc_req {
     __le16 op;                  /* enum vmrpc_op */
-    __le16 reserved;            /* 0 */
+    __le16 flags;               /* VMRPC_REQ_* */
     __le32 sock;                /* handle */
     __le32 gen;                 /* its generation */
     __le32 control_len;         /* <= VMRPC_CONTROL_MAX */
+    __le32 wait_us;             /* see "Waiting"; <= VMRPC_WAIT_MAX */
+    __le32 reserved;            /* 0 */
     struct vmrpc_addr addr;
     union {
         struct {
@@ -158,6 +181,8 @@ struct vmrpc_req {
 #define VMRPC_READY_ALL         (VMRPC_IN | VMRPC_PRI | VMRPC_OUT | \
                                  VMRPC_ERR | VMRPC_HUP | VMRPC_RDHUP)
 
+#define VMRPC_RESP_WATCHED      0x0001u /* req.sock is watched */
+
 struct vmrpc_resp {
     __le32 error;               /* 0 or errno */
     __le32 value;
@@ -166,7 +191,7 @@ struct vmrpc_resp {
     __le32 so_error;            /* pending error, 0 if none */
     __le32 msg_flags;           /* RECVMSG: MSG_TRUNC, MSG_CTRUNC, ... */
     __le32 control_len;         /* RECVMSG: bytes of ancillary data */
-    __le32 reserved;
+    __le32 flags;               /* VMRPC_RESP_* */
     struct vmrpc_addr addr;
 };
 

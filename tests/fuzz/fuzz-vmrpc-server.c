@@ -161,7 +161,7 @@ static void call(World *w, const uint8_t *out, size_t out_len, size_t in_len,
     struct vmrpc_resp resp;
     ssize_t n;
 
-    n = vmrpc_server_call(w->srv, out_iov, out_num, in_iov, in_num);
+    n = vmrpc_server_call(w->srv, out_iov, out_num, in_iov, in_num, false);
     if (n < 0) {
         g_assert_cmpint(n, ==, -EBADMSG);
         return;

@@ -600,7 +600,7 @@ VmrpcReply vmrpc_finish(VmrpcDriver *d, const VmrpcArgs *args,
         reply.addr.sin_port = resp.addr.port;
         reply.addr.sin_addr.s_addr = resp.addr.addr;
     }
-    g_assert_cmpuint(resp.reserved, ==, 0);
+    g_assert_cmphex(le32_to_cpu(resp.flags) & ~VMRPC_RESP_WATCHED, ==, 0);
     if (args->op == VMRPC_ACCEPT && !reply.error) {
         forget(d, args->arg[0]);
         d->sock[args->arg[0]].ready = reply.value;

@@ -46,6 +46,9 @@ typedef struct Fx {
     struct in_addr guest4, resolver4, peer4;
     FxMirror sock[FX_HANDLES];
     size_t cut;                 /* bytes of an iovec; 0: header and data */
+    uint16_t flags;             /* of every request: VMRPC_REQ_WATCH */
+    bool edge;                  /* events may bring what was told before */
+    bool may_wait;              /* calls may wait as long as they ask to */
     int extra_fd;               /* also polled; -1: none */
     void (*extra)(void *opaque);
     void *extra_opaque;
@@ -57,6 +60,7 @@ typedef struct FxReply {
     uint32_t value;
     uint32_t ready;
     int so_error;
+    bool watched;
     uint32_t msg_flags;
     uint32_t control_len;
     struct sockaddr_in addr;    /* sin_family 0: none */

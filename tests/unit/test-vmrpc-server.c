@@ -70,7 +70,9 @@ static void stream_exchange(size_t cut)
     fx_ok(fx_socket(fx, 3, 1, SOCK_STREAM));
     r = fx_addr_op(fx, VMRPC_CONNECT, 3, fx->peer4, port);
     fx_fails(r, VMRPC_EINPROGRESS);
-    /* the local address is known at once */
+    /* the local address is asked for by who wants it */
+    g_assert_cmpint(r.addr.sin_family, ==, 0);
+    r = fx_op(fx, VMRPC_GETSOCKNAME, 3, 0, 0);
     g_assert_cmphex(r.addr.sin_addr.s_addr, ==, fx->guest4.s_addr);
     g_assert_cmpuint(r.addr.sin_port, !=, 0);
     /* a fresh socket is ready for HUP, this one is not */
@@ -1170,28 +1172,28 @@ static void test_malformed(void)
 
     req.u.socket.type = le(SOCK_STREAM);
     /* chains that cannot hold a request: nothing is done */
-    g_assert_cmpint(vmrpc_server_call(fx->srv, NULL, 0, NULL, 0), ==,
+    g_assert_cmpint(vmrpc_server_call(fx->srv, NULL, 0, NULL, 0, false), ==,
                     -EBADMSG);
-    g_assert_cmpint(vmrpc_server_call(fx->srv, &out, 1, NULL, 0), ==,
+    g_assert_cmpint(vmrpc_server_call(fx->srv, &out, 1, NULL, 0, false), ==,
                     -EBADMSG);
     out.iov_len--;
-    g_assert_cmpint(vmrpc_server_call(fx->srv, &out, 1, &in, 1), ==,
+    g_assert_cmpint(vmrpc_server_call(fx->srv, &out, 1, &in, 1, false), ==,
                     -EBADMSG);
     out.iov_len++;
     in.iov_len--;
-    g_assert_cmpint(vmrpc_server_call(fx->srv, &out, 1, &in, 1), ==,
+    g_assert_cmpint(vmrpc_server_call(fx->srv, &out, 1, &in, 1, false), ==,
                     -EBADMSG);
     g_assert_cmpuint(vmrpc_server_sockets(fx->srv), ==, 0);
     g_assert_cmpuint(counters(fx)->requests_malformed, ==, 4);
     g_assert_cmpuint(counters(fx)->requests, ==, 0);
 
-    req.reserved = GUINT16_TO_LE(1);
+    req.reserved = GUINT32_TO_LE(1);
     fx_fails(fx_call(fx, &req, NULL, 0, NULL, 0), EINVAL);
     req.reserved = 0;
     for (unsigned op = 0; op < 0x10000; op += op < 20 ? 1 : 4099) {
         FxReply r;
 
-        if (op >= VMRPC_SOCKET && op <= VMRPC_IOCTL) {
+        if (op >= VMRPC_SOCKET && op <= VMRPC_NOOP) {
             continue;
         }
         r = fx_op(fx, op, 0, 0, 0);

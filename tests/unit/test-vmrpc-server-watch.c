@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The vmrpc server: who waits for readiness, in a call or for an event, and
+ * calls from many threads.
+ */
+#include "server-fixture.h"
+
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* A wait of at most a millisecond may end before a slow machine's peer acts. */
+#define ATTEMPTS        10000
+
+#define STORM_THREADS   4
+#define STORM_HANDLES   6
+#define STORM_CALLS     4000
+
+/* A connected stream, watched only if @flags say so. */
+static int connected(Fx *fx, uint32_t handle, uint16_t flags)
+{
+    uint16_t port;
+    int listener = peer_socket(SOCK_STREAM, &port);
+    int fd, one = 1;
+
+    fx->flags = flags;
+    fx_ok(fx_socket(fx, handle, 1, SOCK_STREAM));
+    fx_fails(fx_addr_op(fx, VMRPC_CONNECT, handle, fx->peer4, port),
+             EINPROGRESS);
+    fd = accept(listener, NULL, NULL);
+    g_assert_cmpint(fd, >=, 0);
+    /* every byte an arrival of its own */
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    close(listener);
+    return fd;
+}
+
+/* --- watching ------------------------------------------------------------- */
+
+static void test_unasked(void)
+{
+    Fx *fx = fx_new_default();
+    int fd = connected(fx, 0, 0);
+    FxReply r = fx_op(fx, VMRPC_NOOP, 0, 0, 0);
+
+    fx_ok(r);
+    g_assert_cmphex(r.ready, ==, VMRPC_OUT);
+    /* nobody asked for it, but it comes */
+    g_assert_cmpint(send(fd, "x", 1, 0), ==, 1);
+    fx_wait(fx, 0, VMRPC_IN);
+    g_assert_cmpuint(fx->sock[0].events, ==, 1);
+    r = fx_op(fx, VMRPC_NOOP, 0, 0, 0);
+    g_assert_true(r.watched);
+    close(fd);
+    fx_free(fx);
+}
+
+static void test_asked(void)
+{
+    Fx *fx = fx_new_default();
+    int fd = connected(fx, 0, 0);
+    struct vmrpc_req req = fx_req(fx, VMRPC_NOOP, 0);
+    FxReply r;
+
+    /* what has come before is told in the answer, what comes by an event */
+    req.flags = GUINT16_TO_LE(VMRPC_REQ_WATCH);
+    r = fx_call(fx, &req, NULL, 0, NULL, 0);
+    g_assert_true(r.watched);
+    g_assert_cmphex(r.ready, ==, VMRPC_OUT);
+    g_assert_cmpint(send(fd, "x", 1, 0), ==, 1);
+    fx_wait(fx, 0, VMRPC_IN);
+    close(fd);
+    fx_free(fx);
+}
+
+#define ARRIVALS        100
+
+/* Wakes up the server for what it has told already, more than it likes. */
+static void annoy(Fx *fx, int fd)
+{
+    g_assert_cmpint(send(fd, "x", 1, 0), ==, 1);
+    fx_wait(fx, 0, VMRPC_IN);
+    for (int i = 1; i < ARRIVALS; i++) {
+        g_assert_cmpint(send(fd, "y", 1, 0), ==, 1);
+        fx_pump(fx);
+    }
+}
+
+static void test_muted(void)
+{
+    Fx *fx = fx_new_default();
+    int fd = connected(fx, 0, VMRPC_REQ_WATCH);
+    unsigned events, received = 0;
+    char buf[ARRIVALS];
+    FxReply r;
+
+    annoy(fx, fd);
+    /* each time that it is drained, what comes next is news again */
+    while (received < ARRIVALS) {
+        fx_wait(fx, 0, VMRPC_IN);
+        r = fx_recv(fx, 0, buf, sizeof(buf), 0);
+        fx_ok(r);
+        received += r.value;
+    }
+    g_assert_cmphex(r.ready & VMRPC_IN, ==, 0);
+    events = fx->sock[0].events;
+    g_assert_cmpint(send(fd, "z", 1, 0), ==, 1);
+    fx_wait(fx, 0, VMRPC_IN);
+    g_assert_cmpuint(fx->sock[0].events, ==, events + 1);
+
+    /* urgent data get through to who does not read */
+    annoy(fx, fd);
+    g_assert_cmpint(send(fd, "!", 1, MSG_OOB), ==, 1);
+    fx_wait(fx, 0, VMRPC_PRI);
+    /* and so does the end */
+    close(fd);
+    fx_wait(fx, 0, VMRPC_RDHUP);
+    fx_free(fx);
+}
+
+static void test_edge(void)
+{
+    Fx *fx = fx_new_default();
+    int fd = connected(fx, 0, VMRPC_REQ_WATCH);
+    struct vmrpc_req req = fx_req(fx, VMRPC_NOOP, 0);
+    unsigned events;
+
+    fx->edge = true;
+    req.flags = GUINT16_TO_LE(VMRPC_REQ_WATCH | VMRPC_REQ_EDGE);
+    fx_ok(fx_call(fx, &req, NULL, 0, NULL, 0));
+    g_assert_cmpint(send(fd, "x", 1, 0), ==, 1);
+    fx_wait(fx, 0, VMRPC_IN);
+    /* each arrival is an edge, however often */
+    for (int i = 0; i < 20; i++) {
+        events = fx->sock[0].events;
+        g_assert_cmpint(send(fd, "y", 1, 0), ==, 1);
+        while (fx->sock[0].events == events) {
+            fx_wait_any(fx);
+        }
+        g_assert_cmpuint(fx->sock[0].events, ==, events + 1);
+    }
+    close(fd);
+    fx_free(fx);
+}
+
+/* --- waiting in a call ---------------------------------------------------- */
+
+static FxReply recv_waiting(Fx *fx, uint32_t handle, void *buf, size_t len)
+{
+    struct vmrpc_req req = fx_req(fx, VMRPC_RECVMSG, handle);
+
+    req.wait_us = GUINT32_TO_LE(VMRPC_WAIT_MAX);
+    return fx_call(fx, &req, NULL, 0, buf, len);
+}
+
+static void *send_byte(void *opaque)
+{
+    int fd = *(int *)opaque;
+
+    g_assert_cmpint(send(fd, "x", 1, 0), ==, 1);
+    return NULL;
+}
+
+static void test_wait(void)
+{
+    Fx *fx = fx_new_default();
+    int fd = connected(fx, 0, 0);
+    pthread_t thread;
+    FxReply r;
+    char byte;
+
+    /* not if the thread has no time */
+    fx_fails(recv_waiting(fx, 0, &byte, 1), EAGAIN);
+    fx->may_wait = true;
+    fx_fails(recv_waiting(fx, 0, &byte, 1), EAGAIN);
+    for (int i = 0; i < 100; i++) {
+        int attempts = 0;
+
+        g_assert_cmpint(pthread_create(&thread, NULL, send_byte, &fd), ==, 0);
+        do {
+            r = recv_waiting(fx, 0, &byte, 1);
+            g_assert_cmpint(++attempts, <, ATTEMPTS);
+        } while (r.error == EAGAIN);
+        fx_ok(r);
+        g_assert_cmpuint(r.value, ==, 1);
+        g_assert_cmphex(r.ready & VMRPC_IN, ==, 0);
+        pthread_join(thread, NULL);
+    }
+    /* the end of the stream ends the wait as well */
+    close(fd);
+    do {
+        r = recv_waiting(fx, 0, &byte, 1);
+    } while (r.error == EAGAIN);
+    fx_ok(r);
+    g_assert_cmpuint(r.value, ==, 0);
+    fx_free(fx);
+}
+
+static void test_wait_connect(void)
+{
+    Fx *fx = fx_new_default();
+    uint16_t port;
+    int listener = peer_socket(SOCK_STREAM, &port);
+    struct vmrpc_req req;
+    FxReply r;
+
+    fx->flags = 0;
+    fx->may_wait = true;
+    fx_ok(fx_socket(fx, 0, 1, SOCK_STREAM));
+    req = fx_req(fx, VMRPC_CONNECT, 0);
+    req.addr.family = GUINT16_TO_LE(VMRPC_AF_INET);
+    req.addr.port = htons(port);
+    req.addr.addr = fx->peer4.s_addr;
+    req.wait_us = GUINT32_TO_LE(VMRPC_WAIT_MAX);
+    r = fx_call(fx, &req, NULL, 0, NULL, 0);
+    fx_fails(r, EINPROGRESS);
+    /* it has been made meanwhile, or an event tells */
+    if (!(r.ready & VMRPC_OUT)) {
+        fx_wait(fx, 0, VMRPC_OUT);
+    }
+    fx_ok(fx_send(fx, 0, "x", 1));
+    close(listener);
+    fx_free(fx);
+}
+
+/* --- many threads --------------------------------------------------------- */
+
+typedef struct Storm {
+    Fx *fx;
+    uint16_t port;
+    unsigned seed;
+} Storm;
+
+static void raw_call(Storm *storm, unsigned op, uint32_t handle, uint32_t arg0,
+                     struct in_addr addr, uint32_t wait_us)
+{
+    struct vmrpc_req req = {
+        .op = GUINT16_TO_LE(op),
+        .sock = GUINT32_TO_LE(handle),
+        .wait_us = GUINT32_TO_LE(wait_us),
+        .addr = {
+            .family = GUINT16_TO_LE(addr.s_addr ? VMRPC_AF_INET : 0),
+            .port = htons(storm->port),
+            .addr = addr.s_addr,
+        },
+        .u.raw[0] = GUINT32_TO_LE(arg0),
+    };
+    struct vmrpc_resp resp;
+    char in_data[64], out_data[64] = "";
+    struct iovec out[] = { { &req, sizeof(req) },
+                           { out_data, sizeof(out_data) } };
+    struct iovec in[] = { { &resp, sizeof(resp) },
+                          { in_data, sizeof(in_data) } };
+
+    g_assert_cmpint(vmrpc_server_call(storm->fx->srv, out, 2, in, 2, true), >=,
+                    (ssize_t)sizeof(resp));
+}
+
+/* Calls in no order that makes sense, on sockets that others close. */
+static void *storm_thread(void *opaque)
+{
+    static const unsigned ops[] = {
+        VMRPC_SOCKET, VMRPC_CONNECT, VMRPC_SENDMSG, VMRPC_RECVMSG,
+        VMRPC_SENDMSG, VMRPC_RECVMSG, VMRPC_SHUTDOWN, VMRPC_CLOSE,
+        VMRPC_LISTEN, VMRPC_ACCEPT, VMRPC_NOOP, VMRPC_GETPEERNAME,
+    };
+    const struct in_addr none = { };
+    Storm *storm = opaque;
+
+    for (int i = 0; i < STORM_CALLS; i++) {
+        unsigned op = ops[rand_r(&storm->seed) % G_N_ELEMENTS(ops)];
+        uint32_t handle = rand_r(&storm->seed) % STORM_HANDLES;
+        bool resolver = rand_r(&storm->seed) % 8 == 0;
+
+        switch (op) {
+        case VMRPC_SOCKET:
+            raw_call(storm, op, handle,
+                     rand_r(&storm->seed) % 3 ? SOCK_STREAM : SOCK_DGRAM,
+                     none, 0);
+            break;
+        case VMRPC_CONNECT:
+            raw_call(storm, op, handle, 0, resolver ? storm->fx->resolver4
+                     : storm->fx->peer4, 100);
+            break;
+        case VMRPC_ACCEPT:
+            raw_call(storm, op, handle, rand_r(&storm->seed) % STORM_HANDLES,
+                     none, 100);
+            break;
+        default:
+            raw_call(storm, op, handle, rand_r(&storm->seed) % 3, none, 100);
+        }
+    }
+    return NULL;
+}
+
+static void test_storm(void)
+{
+    unsigned fds = fx_open_fds();
+    Fx *fx = fx_new_default();
+    pthread_t thread[STORM_THREADS];
+    Storm storm[STORM_THREADS];
+    uint16_t port;
+    int listener = peer_socket(SOCK_STREAM, &port);
+
+    for (unsigned i = 0; i < STORM_THREADS; i++) {
+        storm[i] = (Storm) { .fx = fx, .port = port, .seed = i };
+        g_assert_cmpint(pthread_create(&thread[i], NULL, storm_thread,
+                                       &storm[i]), ==, 0);
+    }
+    for (unsigned i = 0; i < 1000; i++) {
+        struct vmrpc_event ev;
+
+        vmrpc_server_process(fx->srv);
+        while (vmrpc_server_next_event(fx->srv, &ev)) {
+            /* the guest would take them */
+        }
+    }
+    for (unsigned i = 0; i < STORM_THREADS; i++) {
+        pthread_join(thread[i], NULL);
+    }
+    g_assert_cmpuint(vmrpc_server_counters(fx->srv)->requests, ==,
+                     STORM_THREADS * STORM_CALLS);
+    g_assert_cmpuint(vmrpc_server_sockets(fx->srv), <=, STORM_HANDLES);
+    vmrpc_server_reset(fx->srv);
+    g_assert_cmpuint(vmrpc_server_sockets(fx->srv), ==, 0);
+    close(listener);
+    fx_free(fx);
+    g_assert_cmpuint(fx_open_fds(), ==, fds);
+}
+
+int main(int argc, char **argv)
+{
+    fx_init();
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/vmrpc/server/watch/unasked", test_unasked);
+    g_test_add_func("/vmrpc/server/watch/asked", test_asked);
+    g_test_add_func("/vmrpc/server/watch/muted", test_muted);
+    g_test_add_func("/vmrpc/server/watch/edge", test_edge);
+    g_test_add_func("/vmrpc/server/wait/receive", test_wait);
+    g_test_add_func("/vmrpc/server/wait/connect", test_wait_connect);
+    g_test_add_func("/vmrpc/server/storm", test_storm);
+    return g_test_run();
+}

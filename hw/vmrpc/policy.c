@@ -24,38 +24,80 @@
  * "allow host" opens the host's addresses but not its loopback. An allow rule
  * that is too wide for a destination does not match it.
  *
+ * Names
+ *
+ * The device answers the guest's DNS queries, so it knows which names led to
+ * an address. A rule by name matches a destination if any of them matches.
+ * One address often has many names (a CDN), and a connect() does not say
+ * which one it means; hence
+ *
+ *   allow by name   opens the address, for every name that it has: who may
+ *                   reach www.example.com at a CDN may reach its other
+ *                   customers at that address. A rule that wanted all names
+ *                   to match would fail at random, when a second name was
+ *                   looked up. Cilium's toFQDNs and OVN-Kubernetes'
+ *                   EgressFirewall allow by address in the same way.
+ *   deny by name    closes the address to every name once the denied one was
+ *                   asked. Were it enough to ask another name of the same
+ *                   address, asking would undo the rule. It seldom hits the
+ *                   innocent: a name that is denied altogether is not even
+ *                   resolved (vmrpc_policy_check_name()), so its address does
+ *                   not carry it; and an allow rule may stand before it.
+ *
+ * A deny rule by name keeps honest programs away. It is no wall: the guest
+ * may find the address by another name, or by heart. The Kubernetes network
+ * policy group accepts allow rules by name only, for that reason; a wall is
+ * "default deny" and what is allowed.
+ *
+ * Who runs a name's zone decides where a rule by name leads: DNS rebinding.
+ * An allow rule by name therefore never opens a built-in refusal, neither
+ * 169.254.169.254 nor ::1 nor the host; it cannot mean it as an address can.
+ * Private networks beyond the host are no built-in refusal: a deny rule by
+ * prefix that stands before the names protects them.
+ *
+ * Only the name that was asked counts, not the aliases behind it (CNAME): it
+ * is the one that programs are configured with and that the author of the
+ * file knows. Only the device's own DNS proxy counts: what the guest hears
+ * elsewhere proves nothing. At most VMRPC_POLICY_MAX_NAMES names count, the
+ * latest. A guest can push out older ones with other names of the same
+ * address; that may undo a deny by name, which is no wall, and never makes an
+ * allow.
+ *
  * Errors: a built-in refusal is -ENETUNREACH, as on a machine that has no
  * route to that place; programs go on to the next address. A deny rule is
  * -EACCES, as Linux gives for a route of type "prohibit": programs do the
  * same and print "Permission denied", which tells the reader that somebody
  * forbade it. -ECONNREFUSED would claim that the peer had answered.
  *
- * The search is linear; callers check a destination at connect() and at the
- * first datagram to it, not for every byte.
+ * Search: rules about the same prefix or name are one list under one key of a
+ * hash table. A destination has few keys: its address cut to each prefix
+ * length that occurs in the file, the name and its parents, "host". Of all
+ * the lists' first matches the one with the lowest line is the first match of
+ * the file. With 4096 rules, on a Xeon at 2.6 GHz (a scan of all: 11.6 us):
+ *
+ *   prefixes of one length, a destination without a name       0.06 us
+ *   names, a destination with one name; with 16          0.10; 0.99 us
+ *   every prefix length from 0 to 128                           2.5 us
+ *   4096 ports of one prefix, or of one name                    3.0 us
+ *   16 names of 127 labels or 1000 characters                    13 us
+ *
+ * The last three are what strange files and a hostile guest can do; the
+ * guest delays nobody but itself.
+ *
+ * Callers check a destination at connect() and at datagrams that name one,
+ * not for every byte.
+ *
+ * A reload makes a new policy (see VmrpcPolicy). Sockets that are connected
+ * stay connected: whether a change shall cut what it would not have let begin
+ * is the caller's to decide, who can ask vmrpc_policy_check() again for every
+ * socket's destination.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
 
-#include "hw/vmrpc/policy.h"
+#include "hw/vmrpc/policy-internal.h"
 
-#define NEVER UINT_MAX          /* no prefix is that long */
-
-typedef struct Rule {
-    bool allow;
-    int family;                 /* AF_UNSPEC: the host's own addresses */
-    uint8_t addr[16];           /* of an IPv4 address, the first four */
-    uint8_t len;                /* bits */
-    uint8_t proto;              /* 0: any */
-    uint16_t port_min;          /* 0: any, also protocols without ports */
-    uint16_t port_max;
-} Rule;
-
-struct VmrpcPolicy {
-    GArray *rules;              /* of Rule */
-    bool default_allow;
-    bool default_given;
-};
+#define NEVER UINT_MAX          /* no prefix is that long, no file has it */
 
 typedef struct Range {
     uint8_t addr[16];
@@ -135,6 +177,7 @@ const char *vmrpc_verdict_name(VmrpcVerdictReason reason)
         [VMRPC_VERDICT_ALLOW_RULE] = "allow-rule",
         [VMRPC_VERDICT_DENY_DEFAULT] = "deny-default",
         [VMRPC_VERDICT_DENY_RULE] = "deny-rule",
+        [VMRPC_VERDICT_DENY_UNLISTED] = "deny-unlisted",
         [VMRPC_VERDICT_UNSPECIFIED] = "unspecified",
         [VMRPC_VERDICT_LOOPBACK] = "loopback",
         [VMRPC_VERDICT_LINK_LOCAL] = "link-local",
@@ -226,91 +269,323 @@ static Refusal refusal_of(const Target *target)
     return (Refusal) { false };
 }
 
-static bool rule_matches(const Rule *rule, const Target *target)
-{
-    const VmrpcDest *dest = target->dest;
+/* --- keys --------------------------------------------------------------- */
 
-    if (rule->proto && rule->proto != dest->proto) {
-        return false;
+void vmrpc_policy_mask(uint8_t addr[16], unsigned len)
+{
+    unsigned bytes = len / 8;
+
+    if (len % 8) {
+        addr[bytes++] &= 0xff << (8 - len % 8);
     }
-    if (rule->port_min &&
-        ((dest->proto != IPPROTO_TCP && dest->proto != IPPROTO_UDP) ||
-         dest->port < rule->port_min || dest->port > rule->port_max)) {
-        return false;
-    }
-    switch (rule->family) {
-    case AF_INET:
-        return target->addr4 &&
-               prefix_equal(rule->addr, target->addr4, rule->len);
-    case AF_INET6:
-        return target->addr6 &&
-               prefix_equal(rule->addr, target->addr6, rule->len);
-    default:
-        return dest->is_local;
-    }
+    memset(addr + bytes, 0, 16 - bytes);
 }
 
-static bool rule_opens(const Rule *rule, const Refusal *refusal)
+void vmrpc_policy_key_addr(VmrpcPolicyKey *key, VmrpcPolicyKind kind,
+                           const uint8_t *addr, unsigned len)
+{
+    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t half[2];
+
+    *key = (VmrpcPolicyKey) { .kind = kind, .len = len };
+    memcpy(key->addr, addr, kind == VMRPC_POLICY_IPV4 ? 4 : 16);
+    vmrpc_policy_mask(key->addr, len);
+    memcpy(half, key->addr, sizeof(half));
+    key->hash = ((half[0] * odd ^ half[1]) * odd + len * odd) >> 32;
+}
+
+/*
+ * FNV-1a from the last octet to the first, so that the hash of a name grows
+ * out of its parent's.
+ */
+static uint32_t hash_name(uint32_t hash, const char *from, const char *to)
+{
+    while (to > from) {
+        hash = (hash ^ (uint8_t)*--to) * 16777619;
+    }
+    return hash;
+}
+
+#define HASH_OF_ROOT 2166136261u
+
+void vmrpc_policy_key_name(VmrpcPolicyKey *key, VmrpcPolicyKind kind,
+                           const VmrpcPolicyName *name)
+{
+    const char *end = name->text + strlen(name->text);
+
+    *key = (VmrpcPolicyKey) {
+        .kind = kind,
+        .hash = hash_name(HASH_OF_ROOT, name->text, end),
+        .len = name->num_labels,
+        .name = name->text,
+    };
+}
+
+static guint key_hash(gconstpointer key)
+{
+    return ((const VmrpcPolicyKey *)key)->hash;
+}
+
+static gboolean key_equal(gconstpointer pa, gconstpointer pb)
+{
+    const VmrpcPolicyKey *a = pa, *b = pb;
+
+    return a->kind == b->kind && a->len == b->len &&
+           memcmp(a->addr, b->addr, sizeof(a->addr)) == 0 &&
+           g_strcmp0(a->name, b->name) == 0;
+}
+
+/* As g_ascii_tolower(), which is not inline. */
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
+}
+
+/* Characters at @p that stand for one octet, "x", "\." or "\065"; 0: none */
+static size_t octet_len(const char *p)
+{
+    if (*p != '\\') {
+        return 1;
+    }
+    if (!g_ascii_isdigit(p[1])) {
+        return p[1] ? 2 : 0;
+    }
+    return g_ascii_isdigit(p[2]) && g_ascii_isdigit(p[3]) ? 4 : 0;
+}
+
+bool vmrpc_policy_read_name(const char *text, VmrpcPolicyName *name)
+{
+    size_t pos = 0, end = 0;
+
+    name->num_labels = 0;
+    while (text[pos]) {
+        if (name->num_labels == VMRPC_POLICY_NAME_LABELS) {
+            return false;
+        }
+        name->label[name->num_labels++] = pos;
+        while (text[pos] && text[pos] != '.') {
+            size_t len = octet_len(text + pos);
+
+            if (!len || pos + len >= sizeof(name->text)) {
+                return false;
+            }
+            for (; len; len--, pos++) {
+                name->text[pos] = lower(text[pos]);
+            }
+        }
+        end = pos;
+        if (end == name->label[name->num_labels - 1]) {
+            return false;
+        }
+        if (text[pos] == '.') {
+            name->text[pos++] = '.';
+        }
+    }
+    name->text[end] = '\0';
+    return end;
+}
+
+/* --- the search --------------------------------------------------------- */
+
+/* Looks for the first rule of the file that decides. */
+typedef struct Search {
+    const VmrpcPolicy *policy;
+    const VmrpcDest *dest;      /* NULL: any that the name may lead to */
+    uint16_t port;              /* of @dest; 0: its protocol has none */
+    Refusal refusal;            /* of @dest */
+    const VmrpcPolicyRule *best;/* so far; NULL: none */
+    const char *name;           /* that @best is about; NULL: an address */
+} Search;
+
+static bool rule_applies(const VmrpcPolicyRule *rule, const Search *s)
+{
+    if (!s->dest) {
+        /* A deny rule for some ports leaves others. */
+        return rule->allow || (!rule->proto && !rule->port_min);
+    }
+    return s->port >= rule->port_min && s->port <= rule->port_max &&
+           (!rule->proto || rule->proto == s->dest->proto);
+}
+
+/* Whether an allow rule with this key is about what is refused. */
+static bool key_opens(const VmrpcPolicyKey *key, const Refusal *refusal)
 {
     if (!refusal->refused) {
         return true;
     }
-    switch (rule->family) {
-    case AF_INET:
-        return rule->len >= refusal->len4;
-    case AF_INET6:
-        return rule->len >= refusal->len6;
-    default:
+    switch (key->kind) {
+    case VMRPC_POLICY_IPV4:
+        return key->len >= refusal->len4;
+    case VMRPC_POLICY_IPV6:
+        return key->len >= refusal->len6;
+    case VMRPC_POLICY_HOST:
         return refusal->reason == VMRPC_VERDICT_HOST;
+    default:
+        return false;
     }
 }
 
-static VmrpcVerdictReason decide(const VmrpcPolicy *policy,
-                                 const VmrpcDest *dest)
+static void search_key(Search *s, const VmrpcPolicyKey *key, const char *name)
 {
-    Target target;
-    Refusal refusal;
+    const GArray *rules = g_hash_table_lookup(s->policy->rules, key);
+    bool opens = key_opens(key, &s->refusal);
     guint i;
 
-    if (dest->family != AF_INET && dest->family != AF_INET6) {
-        return VMRPC_VERDICT_FAMILY;
-    }
-    target = target_of(dest);
-    refusal = refusal_of(&target);
-    for (i = 0; policy && i < policy->rules->len; i++) {
-        const Rule *rule = &g_array_index(policy->rules, Rule, i);
+    for (i = 0; rules && i < rules->len; i++) {
+        const VmrpcPolicyRule *rule =
+            &g_array_index(rules, VmrpcPolicyRule, i);
 
-        if (!rule_matches(rule, &target)) {
-            continue;
+        if (s->best && s->best->line <= rule->line) {
+            return;
         }
-        if (!rule->allow) {
-            return VMRPC_VERDICT_DENY_RULE;
-        }
-        if (rule_opens(rule, &refusal)) {
-            return VMRPC_VERDICT_ALLOW_RULE;
+        if (rule_applies(rule, s) && (!rule->allow || opens)) {
+            s->best = rule;
+            s->name = name;
+            return;
         }
     }
-    if (refusal.refused) {
-        return refusal.reason;
-    }
-    return !policy || policy->default_allow ? VMRPC_VERDICT_ALLOW_DEFAULT
-                                            : VMRPC_VERDICT_DENY_DEFAULT;
 }
 
-int vmrpc_policy_check(const VmrpcPolicy *policy, const VmrpcDest *dest,
-                       VmrpcVerdictReason *why)
+static void search_addr(Search *s, VmrpcPolicyKind kind, const uint8_t *addr)
 {
-    VmrpcVerdictReason reason = decide(policy, dest);
+    VmrpcPolicyKey key;
+    unsigned i;
 
-    if (why) {
-        *why = reason;
+    for (i = 0; i < s->policy->prefixes[kind].num; i++) {
+        vmrpc_policy_key_addr(&key, kind, addr,
+                              s->policy->prefixes[kind].len[i]);
+        search_key(s, &key, NULL);
     }
-    switch (reason) {
+}
+
+/* The name and its parents, from the shortest on. */
+static void search_name(Search *s, const char *text)
+{
+    VmrpcPolicyKey key = { .hash = HASH_OF_ROOT };
+    VmrpcPolicyName name;
+    const char *end;
+
+    if (!s->policy->max_labels || !vmrpc_policy_read_name(text, &name)) {
+        return;
+    }
+    end = name.text + strlen(name.text);
+    while (key.len < MIN(name.num_labels, s->policy->max_labels)) {
+        unsigned first = name.num_labels - ++key.len;
+
+        key.name = name.text + name.label[first];
+        key.hash = hash_name(key.hash, key.name, end);
+        key.kind = first ? VMRPC_POLICY_BELOW : VMRPC_POLICY_NAME;
+        search_key(s, &key, text);
+        end = key.name;
+    }
+}
+
+static void search_dest(Search *s, const Target *target)
+{
+    static const VmrpcPolicyKey host = { .kind = VMRPC_POLICY_HOST };
+    const VmrpcDest *dest = target->dest;
+    size_t i;
+
+    if (target->addr4) {
+        search_addr(s, VMRPC_POLICY_IPV4, target->addr4);
+    }
+    if (target->addr6) {
+        search_addr(s, VMRPC_POLICY_IPV6, target->addr6);
+    }
+    if (dest->is_local) {
+        search_key(s, &host, NULL);
+    }
+    for (i = 0; i < MIN(dest->num_names, VMRPC_POLICY_MAX_NAMES); i++) {
+        search_name(s, dest->names[i]);
+    }
+}
+
+/* --- verdicts ----------------------------------------------------------- */
+
+static VmrpcVerdict verdict_of_rule(const Search *s)
+{
+    return (VmrpcVerdict) {
+        .reason = s->best->allow ? VMRPC_VERDICT_ALLOW_RULE
+                                 : VMRPC_VERDICT_DENY_RULE,
+        .line = s->best->line,
+        .name = s->name,
+    };
+}
+
+static VmrpcVerdict verdict_of_default(const VmrpcPolicy *policy)
+{
+    return (VmrpcVerdict) {
+        .reason = !policy || policy->default_allow
+                  ? VMRPC_VERDICT_ALLOW_DEFAULT : VMRPC_VERDICT_DENY_DEFAULT,
+        .line = policy ? policy->default_line : 0,
+    };
+}
+
+static VmrpcVerdict judge(const VmrpcPolicy *policy, const VmrpcDest *dest)
+{
+    Search s = { .policy = policy, .dest = dest };
+    Target target;
+
+    if (dest->family != AF_INET && dest->family != AF_INET6) {
+        return (VmrpcVerdict) { .reason = VMRPC_VERDICT_FAMILY };
+    }
+    if (dest->proto == IPPROTO_TCP || dest->proto == IPPROTO_UDP) {
+        s.port = dest->port;
+    }
+    target = target_of(dest);
+    s.refusal = refusal_of(&target);
+    if (policy) {
+        search_dest(&s, &target);
+    }
+    if (s.best) {
+        return verdict_of_rule(&s);
+    }
+    if (s.refusal.refused) {
+        return (VmrpcVerdict) { .reason = s.refusal.reason };
+    }
+    return verdict_of_default(policy);
+}
+
+/*
+ * A rule by address that comes first may let the name's address through, and
+ * which address that is nobody knows before the name was looked up.
+ */
+static VmrpcVerdict judge_name(const VmrpcPolicy *policy, const char *name)
+{
+    Search s = { .policy = policy };
+
+    if (!policy) {
+        return verdict_of_default(policy);
+    }
+    search_name(&s, name);
+    if (s.best && (policy->dns_listed || s.best->line < policy->open_line)) {
+        return verdict_of_rule(&s);
+    }
+    if (policy->dns_listed) {
+        return (VmrpcVerdict) { .reason = VMRPC_VERDICT_DENY_UNLISTED,
+                                .line = policy->dns_line };
+    }
+    if (policy->open_line != NEVER) {
+        return (VmrpcVerdict) { .reason = VMRPC_VERDICT_ALLOW_RULE,
+                                .line = policy->open_line };
+    }
+    return verdict_of_default(policy);
+}
+
+/* What a call gives for @verdict, which is told to @why. */
+static int tell(VmrpcVerdict verdict, const char *asked, VmrpcVerdict *why)
+{
+    if (why) {
+        *why = verdict;
+        why->name = verdict.name ?: asked;
+    }
+    switch (verdict.reason) {
     case VMRPC_VERDICT_ALLOW_DEFAULT:
     case VMRPC_VERDICT_ALLOW_RULE:
         return 0;
     case VMRPC_VERDICT_DENY_DEFAULT:
     case VMRPC_VERDICT_DENY_RULE:
+    case VMRPC_VERDICT_DENY_UNLISTED:
         return -EACCES;
     case VMRPC_VERDICT_FAMILY:
         return -EAFNOSUPPORT;
@@ -319,205 +594,50 @@ int vmrpc_policy_check(const VmrpcPolicy *policy, const VmrpcDest *dest,
     }
 }
 
-/* The parser. Its errors have no place yet; vmrpc_policy_parse() adds it. */
-
-#define MAX_WORDS 4
-
-static bool G_GNUC_PRINTF(2, 3) fail(GError **errp, const char *format, ...)
+int vmrpc_policy_check(const VmrpcPolicy *policy, const VmrpcDest *dest,
+                       VmrpcVerdict *why)
 {
-    va_list ap;
-
-    va_start(ap, format);
-    if (errp) {
-        *errp = g_error_new_valist(VMRPC_POLICY_ERROR,
-                                   VMRPC_POLICY_ERROR_INVALID, format, ap);
-    }
-    va_end(ap);
-    return false;
+    return tell(judge(policy, dest), dest->num_names ? dest->names[0] : NULL,
+                why);
 }
 
-/* "'WORD' PROBLEM", with what is not printable in WORD escaped. */
-static bool fail_word(GError **errp, const char *word, const char *problem)
+int vmrpc_policy_check_name(const VmrpcPolicy *policy, const char *name,
+                            VmrpcVerdict *why)
 {
-    g_autofree char *shown = g_strescape(word, NULL);
-
-    return fail(errp, "'%s' %s", shown, problem);
+    return tell(judge_name(policy, name), name, why);
 }
 
-static bool parse_prefix(const char *word, Rule *rule, GError **errp)
+const VmrpcLimitsConfig *vmrpc_policy_limits(const VmrpcPolicy *policy)
 {
-    uint8_t rest[16] = { 0 };
-    g_autofree char *addr = g_strdup(word);
-    char *slash = strchr(addr, '/');
-    unsigned bits, i;
-    guint64 len;
+    static const VmrpcLimitsConfig none;
 
-    if (slash) {
-        *slash++ = '\0';
-    }
-    if (inet_pton(AF_INET, addr, rule->addr) == 1) {
-        rule->family = AF_INET;
-        bits = 32;
-    } else if (inet_pton(AF_INET6, addr, rule->addr) == 1) {
-        rule->family = AF_INET6;
-        bits = 128;
-    } else {
-        return fail_word(errp, word, "is not an address, a prefix or 'host'");
-    }
-    len = bits;
-    if (slash && !g_ascii_string_to_unsigned(slash, 10, 0, bits, &len, NULL)) {
-        return fail_word(errp, word, "has a bad prefix length");
-    }
-    rule->len = len;
-    memcpy(rest, rule->addr, len / 8);
-    if (len % 8) {
-        rest[len / 8] = rule->addr[len / 8] & (0xff << (8 - len % 8));
-    }
-    for (i = 0; i < bits / 8; i++) {
-        if (rest[i] != rule->addr[i]) {
-            return fail_word(errp, word, "has bits set after its prefix");
-        }
-    }
-    return true;
+    return policy ? &policy->limits : &none;
 }
 
-static bool parse_ports(char *word, Rule *rule, GError **errp)
-{
-    g_autofree char *min = g_strdup(word);
-    char *max = strchr(min, '-');
-    guint64 first, last;
+/* --- life --------------------------------------------------------------- */
 
-    if (max) {
-        *max++ = '\0';
-    }
-    if (!g_ascii_string_to_unsigned(min, 10, 1, 65535, &first, NULL) ||
-        !g_ascii_string_to_unsigned(max ?: min, 10, first, 65535, &last,
-                                    NULL)) {
-        return fail_word(errp, word, "is not a port or a range of ports");
-    }
-    rule->port_min = first;
-    rule->port_max = last;
-    return true;
+static void key_free(gpointer opaque)
+{
+    VmrpcPolicyKey *key = opaque;
+
+    g_free((char *)key->name);
+    g_free(key);
 }
 
-/* Returns false, without an error, if @word is no protocol. */
-static bool parse_proto(const char *word, Rule *rule)
+static void rules_free(gpointer rules)
 {
-    if (strcmp(word, "tcp") == 0) {
-        rule->proto = IPPROTO_TCP;
-    } else if (strcmp(word, "udp") == 0) {
-        rule->proto = IPPROTO_UDP;
-    } else if (strcmp(word, "any") != 0) {
-        return false;
-    }
-    return true;
+    g_array_unref(rules);
 }
 
-static bool parse_rule(VmrpcPolicy *policy, char **words, int n, GError **errp)
+VmrpcPolicy *vmrpc_policy_new(void)
 {
-    Rule rule = { .allow = strcmp(words[0], "allow") == 0 };
-    int i = 2;
+    VmrpcPolicy *policy = g_new0(VmrpcPolicy, 1);
 
-    if (n < 2) {
-        return fail(errp, "'%s' needs an address, a prefix or 'host'",
-                    words[0]);
-    }
-    if (strcmp(words[1], "host") != 0 && !parse_prefix(words[1], &rule, errp)) {
-        return false;
-    }
-    if (i < n && parse_proto(words[i], &rule)) {
-        i++;
-    }
-    if (i < n && !parse_ports(words[i++], &rule, errp)) {
-        return false;
-    }
-    if (i < n) {
-        return fail_word(errp, words[i], "is too much");
-    }
-    if (policy->rules->len == VMRPC_POLICY_MAX_RULES) {
-        return fail(errp, "more than %d rules", VMRPC_POLICY_MAX_RULES);
-    }
-    g_array_append_val(policy->rules, rule);
-    return true;
-}
-
-static bool parse_default(VmrpcPolicy *policy, char **words, int n,
-                          GError **errp)
-{
-    bool allow = n == 2 && strcmp(words[1], "allow") == 0;
-
-    if (!allow && (n != 2 || strcmp(words[1], "deny") != 0)) {
-        return fail(errp, "'default' needs 'allow' or 'deny', and no more");
-    }
-    if (policy->default_given) {
-        return fail(errp, "a second 'default'");
-    }
-    policy->default_given = true;
-    policy->default_allow = allow;
-    return true;
-}
-
-static bool parse_line(VmrpcPolicy *policy, const char *line, size_t len,
-                       GError **errp)
-{
-    const char *comment = memchr(line, '#', len);
-    char buf[VMRPC_POLICY_MAX_LINE + 1];
-    char *words[MAX_WORDS + 1];
-    char *word, *rest;
-    int n = 0;
-
-    if (len > VMRPC_POLICY_MAX_LINE) {
-        return fail(errp, "longer than %d bytes", VMRPC_POLICY_MAX_LINE);
-    }
-    if (comment) {
-        len = comment - line;
-    }
-    if (memchr(line, '\0', len)) {
-        return fail(errp, "holds a NUL byte");
-    }
-    memcpy(buf, line, len);
-    buf[len] = '\0';
-    for (word = strtok_r(buf, " \t\r", &rest); word && n <= MAX_WORDS;
-         word = strtok_r(NULL, " \t\r", &rest)) {
-        words[n++] = word;
-    }
-    if (n == 0) {
-        return true;
-    }
-    if (strcmp(words[0], "default") == 0) {
-        return parse_default(policy, words, n, errp);
-    }
-    if (strcmp(words[0], "allow") == 0 || strcmp(words[0], "deny") == 0) {
-        return parse_rule(policy, words, n, errp);
-    }
-    return fail_word(errp, words[0], "is not 'allow', 'deny' or 'default'");
-}
-
-VmrpcPolicy *vmrpc_policy_parse(const char *text, size_t len,
-                                const char *name, GError **errp)
-{
-    g_autoptr(VmrpcPolicy) policy = g_new0(VmrpcPolicy, 1);
-    const char *end = text + len;
-    unsigned number;
-
-    policy->rules = g_array_new(FALSE, FALSE, sizeof(Rule));
+    policy->rules = g_hash_table_new_full(key_hash, key_equal, key_free,
+                                          rules_free);
+    policy->open_line = NEVER;
     policy->default_allow = true;
-    if (len > VMRPC_POLICY_MAX_TEXT) {
-        g_set_error(errp, VMRPC_POLICY_ERROR, VMRPC_POLICY_ERROR_INVALID,
-                    "%s: longer than %d bytes", name, VMRPC_POLICY_MAX_TEXT);
-        return NULL;
-    }
-    for (number = 1; text < end; number++) {
-        const char *newline = memchr(text, '\n', end - text);
-        const char *stop = newline ?: end;
-
-        if (!parse_line(policy, text, stop - text, errp)) {
-            g_prefix_error(errp, "%s:%u: ", name, number);
-            return NULL;
-        }
-        text = newline ? newline + 1 : end;
-    }
-    return g_steal_pointer(&policy);
+    return policy;
 }
 
 void vmrpc_policy_free(VmrpcPolicy *policy)
@@ -525,6 +645,49 @@ void vmrpc_policy_free(VmrpcPolicy *policy)
     if (!policy) {
         return;
     }
-    g_array_free(policy->rules, TRUE);
+    g_hash_table_unref(policy->rules);
     g_free(policy);
+}
+
+static void add_prefix_len(VmrpcPolicy *policy, VmrpcPolicyKind kind,
+                           uint8_t len)
+{
+    unsigned num = policy->prefixes[kind].num;
+
+    if (!memchr(policy->prefixes[kind].len, len, num)) {
+        policy->prefixes[kind].len[num] = len;
+        policy->prefixes[kind].num++;
+    }
+}
+
+void vmrpc_policy_add(VmrpcPolicy *policy, const VmrpcPolicyKey *key,
+                      const VmrpcPolicyRule *rule)
+{
+    GArray *rules = g_hash_table_lookup(policy->rules, key);
+
+    if (!rules) {
+        VmrpcPolicyKey *copy = g_new(VmrpcPolicyKey, 1);
+
+        *copy = *key;
+        copy->name = g_strdup(key->name);
+        rules = g_array_new(FALSE, FALSE, sizeof(*rule));
+        g_hash_table_insert(policy->rules, copy, rules);
+    }
+    g_array_append_val(rules, *rule);
+    policy->num_rules++;
+    switch (key->kind) {
+    case VMRPC_POLICY_IPV4:
+    case VMRPC_POLICY_IPV6:
+        add_prefix_len(policy, key->kind, key->len);
+        break;
+    case VMRPC_POLICY_NAME:
+    case VMRPC_POLICY_BELOW:
+        policy->max_labels = MAX(policy->max_labels, key->len);
+        return;
+    default:
+        break;
+    }
+    if (rule->allow) {
+        policy->open_line = MIN(policy->open_line, rule->line);
+    }
 }

@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the guest's sockets may go
+ * Where the guest's sockets may go, and how much they may take
  *
  * The file, one rule a line, the first that matches decides:
  *
- *   allow|deny  PREFIX|ADDR|host  [tcp|udp|any]  [PORT[-PORT]]
+ *   allow|deny  PREFIX|ADDR|NAME|host  [tcp|udp|any]  [PORT[-PORT]]
  *   default     allow|deny
+ *   dns         reachable|listed
+ *   limit       connections|dns RATE/s [burst N]
+ *   limit       sockets N
+ *   limit       buffers BYTES[K|M|G]
  *
- * '#' starts a comment. PREFIX and ADDR are IPv4 or IPv6; "host" stands for
- * the host's own addresses. Without a "default" line the default is allow.
- * policy.c explains what is refused without any rule.
+ * '#' starts a comment. PREFIX and ADDR are IPv4 or IPv6; NAME is a DNS name
+ * with a dot in it, "www.example.com" or "db." ("db" alone), or a wildcard,
+ * "*.example.com": every name below example.com, not example.com itself;
+ * "host" stands for the host's own addresses. Without a "default" line the
+ * default is allow, without "dns" it is reachable, without "limit" there is
+ * none. docs/vmrpc-policy.md is for those who write the file; policy.c
+ * explains what is refused without any rule and how far names can be trusted.
  */
 #ifndef HW_VMRPC_POLICY_H
 #define HW_VMRPC_POLICY_H
@@ -20,9 +28,14 @@
 #include <stdint.h>
 #include <glib.h>
 
+#include "hw/vmrpc/limits.h"
+
 #define VMRPC_POLICY_MAX_RULES 4096
 #define VMRPC_POLICY_MAX_LINE  512              /* bytes */
 #define VMRPC_POLICY_MAX_TEXT  (1024 * 1024)    /* bytes */
+
+/* Names of a destination that are looked at: the first ones. */
+#define VMRPC_POLICY_MAX_NAMES 16
 
 #define VMRPC_POLICY_ERROR vmrpc_policy_error_quark()
 GQuark vmrpc_policy_error_quark(void);
@@ -31,7 +44,11 @@ typedef enum VmrpcPolicyError {
     VMRPC_POLICY_ERROR_INVALID, /* the text; the message says where and why */
 } VmrpcPolicyError;
 
-/* Immutable once parsed, so it may be read from any thread. */
+/*
+ * Immutable once parsed, so it may be read from any thread. To reload, parse
+ * the new file, put the new policy in the old one's place and free the old
+ * one; if the new file is wrong, the old policy is still there.
+ */
 typedef struct VmrpcPolicy VmrpcPolicy;
 
 /*
@@ -39,6 +56,11 @@ typedef struct VmrpcPolicy VmrpcPolicy;
  * NAT64 is given as the IPv4 address it stands for (nat64_extract()); the
  * well-known NAT64 prefix, 6to4 and IPv4-mapped addresses are also looked
  * into by the policy itself.
+ *
+ * The names are those that the guest asked the DNS proxy for and that led to
+ * this address, whatever aliases were between; none if the guest knows the
+ * address by other means. The most recent one comes first. They are text as
+ * dns_name_to_text() writes it; case and a dot at the end do not matter.
  */
 typedef struct VmrpcDest {
     int family;                 /* AF_INET: addr4, AF_INET6: addr6 */
@@ -49,6 +71,8 @@ typedef struct VmrpcDest {
     uint16_t port;              /* host byte order */
     uint8_t proto;              /* IPPROTO_TCP, IPPROTO_UDP, ... */
     bool is_local;              /* one of the host's own addresses */
+    const char *const *names;   /* may be NULL if there is none */
+    size_t num_names;
 } VmrpcDest;
 
 /* Why; one counter each. */
@@ -57,6 +81,7 @@ typedef enum VmrpcVerdictReason {
     VMRPC_VERDICT_ALLOW_RULE,
     VMRPC_VERDICT_DENY_DEFAULT,
     VMRPC_VERDICT_DENY_RULE,
+    VMRPC_VERDICT_DENY_UNLISTED, /* a name, with "dns listed" */
     VMRPC_VERDICT_UNSPECIFIED,
     VMRPC_VERDICT_LOOPBACK,
     VMRPC_VERDICT_LINK_LOCAL,
@@ -68,6 +93,17 @@ typedef enum VmrpcVerdictReason {
     VMRPC_VERDICT_FAMILY,       /* neither IPv4 nor IPv6 */
     VMRPC_VERDICT_COUNT
 } VmrpcVerdictReason;
+
+/* All that is needed to say who decided, and about what. */
+typedef struct VmrpcVerdict {
+    VmrpcVerdictReason reason;
+    unsigned line;              /* of the rule, "default" or "dns"; 0: none */
+    /*
+     * One of those asked about, valid as long as they are: that of the rule
+     * by name that decided, else the first; NULL if there was none.
+     */
+    const char *name;
+} VmrpcVerdict;
 
 /** vmrpc_verdict_name: "deny-rule", "link-local", ...; a static string. */
 const char *vmrpc_verdict_name(VmrpcVerdictReason reason);
@@ -89,15 +125,43 @@ void vmrpc_policy_free(VmrpcPolicy *policy);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(VmrpcPolicy, vmrpc_policy_free)
 
 /**
- * vmrpc_policy_check:
+ * vmrpc_policy_check: may the guest send there?
  * @policy: NULL means no rules: only the built-in refusals
  * @why: may be NULL; written in every case
+ *
+ * The cost does not grow with the number of rules, but with the different
+ * prefix lengths in the file and with the rules for one and the same prefix
+ * or name; policy.c has numbers.
  *
  * Returns: 0 if allowed, otherwise what connect() or sendmsg() gives the
  * guest: -ENETUNREACH for a built-in refusal, -EACCES for a deny rule or
  * "default deny", -EAFNOSUPPORT for a family that is none of ours.
  */
 int vmrpc_policy_check(const VmrpcPolicy *policy, const VmrpcDest *dest,
-                       VmrpcVerdictReason *why);
+                       VmrpcVerdict *why);
+
+/**
+ * vmrpc_policy_check_name: is there any use in looking up this name?
+ * @policy: NULL means no rules
+ * @name: as in VmrpcDest
+ * @why: may be NULL; written in every case
+ *
+ * For the DNS proxy, for queries of every type: names that are asked carry
+ * data out, too. With "dns reachable" no name is refused that could lead to
+ * a destination which vmrpc_policy_check() allows; with "dns listed" all are
+ * that no allow rule names.
+ *
+ * Returns: 0, or -EACCES: the proxy answers REFUSED.
+ */
+int vmrpc_policy_check_name(const VmrpcPolicy *policy, const char *name,
+                            VmrpcVerdict *why);
+
+/**
+ * vmrpc_policy_limits: what the file's "limit" lines say
+ * @policy: NULL means no file
+ *
+ * Returns: valid as long as @policy; all zero where nothing is limited.
+ */
+const VmrpcLimitsConfig *vmrpc_policy_limits(const VmrpcPolicy *policy);
 
 #endif /* HW_VMRPC_POLICY_H */

@@ -156,7 +156,7 @@ static void fill_dest(const struct sockaddr_storage *host, VmrpcDest *dest)
 }
 
 static void refused(VmrpcServer *srv, const VmrpcDest *dest,
-                    VmrpcVerdictReason why)
+                    const VmrpcVerdict *why)
 {
     char text[INET6_ADDRSTRLEN];
 
@@ -165,9 +165,9 @@ static void refused(VmrpcServer *srv, const VmrpcDest *dest,
                   ? (const void *)&dest->addr6 : &dest->addr4,
                   text, sizeof(text));
         srv->tracer.refused(srv->tracer.opaque, text, dest->port,
-                            vmrpc_verdict_name(why));
+                            vmrpc_verdict_name(why->reason));
     }
-    switch (why) {
+    switch (why->reason) {
     case VMRPC_VERDICT_DENY_DEFAULT:
     case VMRPC_VERDICT_DENY_RULE:
         srv->counters.refused_policy++;
@@ -184,7 +184,7 @@ int vmrpc_dest_to_host(VmrpcServer *srv, const struct sockaddr_in *guest,
                        int proto, struct sockaddr_storage *host)
 {
     int len = vmrpc_addr_to_host(srv, guest->sin_addr, guest->sin_port, host);
-    VmrpcVerdictReason why;
+    VmrpcVerdict why;
     VmrpcDest dest = { .proto = proto };
     struct in_addr addr4;
     int ret;
@@ -209,7 +209,7 @@ int vmrpc_dest_to_host(VmrpcServer *srv, const struct sockaddr_in *guest,
         ret = vmrpc_policy_check(srv->policy, &dest, &why);
     }
     if (ret < 0) {
-        refused(srv, &dest, why);
+        refused(srv, &dest, &why);
         return ret;
     }
     return len;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where the guest's sockets may go */
+/* Where the guest's sockets may go, and how much they may take */
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -33,10 +33,10 @@ static VmrpcPolicy *parse(const char *text)
 static VmrpcVerdictReason verdict(const VmrpcPolicy *policy, const char *addr)
 {
     VmrpcDest d = dest(addr, IPPROTO_TCP, 443);
-    VmrpcVerdictReason why;
+    VmrpcVerdict why;
 
     vmrpc_policy_check(policy, &d, &why);
-    return why;
+    return why.reason;
 }
 
 static VmrpcVerdictReason verdict_of(const char *text, const char *addr)
@@ -103,7 +103,7 @@ static void test_builtin(void)
     for (i = 0; i < G_N_ELEMENTS(cases); i++) {
         bool allowed = cases[i].why == VMRPC_VERDICT_ALLOW_DEFAULT;
         VmrpcDest d = dest(cases[i].addr, IPPROTO_TCP, 443);
-        VmrpcVerdictReason why;
+        VmrpcVerdict why;
 
         if (verdict(NULL, cases[i].addr) != cases[i].why) {
             g_error("%s: %s", cases[i].addr,
@@ -115,18 +115,19 @@ static void test_builtin(void)
         /* rules that are wider than a refusal do not open it */
         g_assert_cmpint(vmrpc_policy_check(wide, &d, &why), ==,
                         allowed ? 0 : -ENETUNREACH);
-        g_assert_cmpint(why, ==, allowed ? VMRPC_VERDICT_ALLOW_RULE
-                                         : cases[i].why);
+        g_assert_cmpint(why.reason, ==, allowed ? VMRPC_VERDICT_ALLOW_RULE
+                                                : cases[i].why);
+        g_assert_cmpint(why.line == 0, ==, !allowed);
     }
 }
 
 static void test_family(void)
 {
     VmrpcDest d = { .family = AF_UNIX };
-    VmrpcVerdictReason why;
+    VmrpcVerdict why;
 
     g_assert_cmpint(vmrpc_policy_check(NULL, &d, &why), ==, -EAFNOSUPPORT);
-    g_assert_cmpint(why, ==, VMRPC_VERDICT_FAMILY);
+    g_assert_cmpint(why.reason, ==, VMRPC_VERDICT_FAMILY);
 }
 
 static void test_open_builtin(void)
@@ -185,7 +186,7 @@ static void test_host(void)
 {
     VmrpcDest own = dest("2001:db8::1", IPPROTO_TCP, 22);
     VmrpcDest own_loopback = dest("::1", IPPROTO_TCP, 22);
-    VmrpcVerdictReason why;
+    VmrpcVerdict why;
     static const struct {
         const char *text;
         VmrpcVerdictReason own, loopback;
@@ -210,9 +211,9 @@ static void test_host(void)
         g_autoptr(VmrpcPolicy) policy = parse(cases[i].text);
 
         vmrpc_policy_check(policy, &own, &why);
-        g_assert_cmpint(why, ==, cases[i].own);
+        g_assert_cmpint(why.reason, ==, cases[i].own);
         vmrpc_policy_check(policy, &own_loopback, &why);
-        g_assert_cmpint(why, ==, cases[i].loopback);
+        g_assert_cmpint(why.reason, ==, cases[i].loopback);
     }
     g_assert_cmpint(verdict_of("deny host", "2001:db8::1"), ==,
                     VMRPC_VERDICT_ALLOW_DEFAULT);
@@ -234,39 +235,46 @@ static void test_first_match(void)
         uint16_t port;
         int ret;
         VmrpcVerdictReason why;
+        unsigned line;
     } cases[] = {
-        { "2001:db8:1::1", IPPROTO_TCP, 443, 0, VMRPC_VERDICT_ALLOW_RULE },
+        { "2001:db8:1::1", IPPROTO_TCP, 443, 0, VMRPC_VERDICT_ALLOW_RULE,
+          3 },
         { "2001:db8:1::1", IPPROTO_UDP, 443, -EACCES,
-          VMRPC_VERDICT_DENY_RULE },
+          VMRPC_VERDICT_DENY_RULE, 4 },
         { "2001:db8:1::1", IPPROTO_TCP, 80, -EACCES,
-          VMRPC_VERDICT_DENY_RULE },
+          VMRPC_VERDICT_DENY_RULE, 4 },
         { "2001:db8:1::1", IPPROTO_UDP, 5000, -EACCES,
-          VMRPC_VERDICT_DENY_RULE },
-        { "2001:db8:2::1", IPPROTO_UDP, 5000, 0, VMRPC_VERDICT_ALLOW_RULE },
-        { "2001:db8:2::1", IPPROTO_UDP, 5010, 0, VMRPC_VERDICT_ALLOW_RULE },
+          VMRPC_VERDICT_DENY_RULE, 4 },
+        { "2001:db8:2::1", IPPROTO_UDP, 5000, 0, VMRPC_VERDICT_ALLOW_RULE,
+          5 },
+        { "2001:db8:2::1", IPPROTO_UDP, 5010, 0, VMRPC_VERDICT_ALLOW_RULE,
+          5 },
         { "2001:db8:2::1", IPPROTO_UDP, 5011, -EACCES,
-          VMRPC_VERDICT_DENY_DEFAULT },
+          VMRPC_VERDICT_DENY_DEFAULT, 7 },
         { "2001:db8:2::1", IPPROTO_UDP, 4999, -EACCES,
-          VMRPC_VERDICT_DENY_DEFAULT },
-        { "10.9.9.9", IPPROTO_TCP, 80, 0, VMRPC_VERDICT_ALLOW_RULE },
-        { "10.9.9.9", IPPROTO_UDP, 80, 0, VMRPC_VERDICT_ALLOW_RULE },
+          VMRPC_VERDICT_DENY_DEFAULT, 7 },
+        { "10.9.9.9", IPPROTO_TCP, 80, 0, VMRPC_VERDICT_ALLOW_RULE, 6 },
+        { "10.9.9.9", IPPROTO_UDP, 80, 0, VMRPC_VERDICT_ALLOW_RULE, 6 },
         { "64:ff9b::10.9.9.9", IPPROTO_UDP, 80, 0,
-          VMRPC_VERDICT_ALLOW_RULE },
+          VMRPC_VERDICT_ALLOW_RULE, 6 },
         { "10.9.9.9", IPPROTO_ICMP, 80, -EACCES,
-          VMRPC_VERDICT_DENY_DEFAULT },
-        { "11.9.9.9", IPPROTO_TCP, 80, -EACCES, VMRPC_VERDICT_DENY_DEFAULT },
+          VMRPC_VERDICT_DENY_DEFAULT, 7 },
+        { "11.9.9.9", IPPROTO_TCP, 80, -EACCES, VMRPC_VERDICT_DENY_DEFAULT,
+          7 },
         { "fe80::1", IPPROTO_TCP, 80, -ENETUNREACH,
-          VMRPC_VERDICT_LINK_LOCAL },
+          VMRPC_VERDICT_LINK_LOCAL, 0 },
     };
     size_t i;
 
     for (i = 0; i < G_N_ELEMENTS(cases); i++) {
         VmrpcDest d = dest(cases[i].addr, cases[i].proto, cases[i].port);
-        VmrpcVerdictReason why;
+        VmrpcVerdict why;
 
         g_assert_cmpint(vmrpc_policy_check(policy, &d, &why), ==,
                         cases[i].ret);
-        g_assert_cmpint(why, ==, cases[i].why);
+        g_assert_cmpint(why.reason, ==, cases[i].why);
+        g_assert_cmpint(why.line, ==, cases[i].line);
+        g_assert_null(why.name);
     }
     g_assert_cmpint(verdict_of("default deny\nallow 10.0.0.0/9", "10.127.0.1"),
                     ==, VMRPC_VERDICT_ALLOW_RULE);
@@ -280,23 +288,523 @@ static void test_first_match(void)
                     VMRPC_VERDICT_DENY_RULE);
 }
 
+/* --- names -------------------------------------------------------------- */
+
+/* What a policy says of TCP to 2001:db8::1 port 443, asked for by @names. */
+static VmrpcVerdict named(const VmrpcPolicy *policy, const char *const *names,
+                          size_t num)
+{
+    VmrpcDest d = dest("2001:db8::1", IPPROTO_TCP, 443);
+    VmrpcVerdict why;
+
+    d.names = names;
+    d.num_names = num;
+    vmrpc_policy_check(policy, &d, &why);
+    return why;
+}
+
+static void test_name_match(void)
+{
+    static const struct {
+        const char *rule;
+        const char *name;
+        bool matches;
+    } cases[] = {
+        { "www.example.com", "www.example.com", true },
+        { "www.example.com.", "www.example.com", true },
+        { "www.example.com", "www.example.com.", true },
+        { "WWW.Example.com", "www.eXAMPLE.com", true },
+        { "www.example.com", "example.com", false },
+        { "www.example.com", "a.www.example.com", false },
+        { "www.example.com", "wwwxexample.com", false },
+        { "www.example.com", "www.example.comm", false },
+        { "www.example.com", "ww.example.com", false },
+        { "example.com", "com", false },
+        { "*.example.com", "www.example.com", true },
+        { "*.example.com", "a.b.c.example.com", true },
+        { "*.example.com.", "a.example.com.", true },
+        { "*.EXAMPLE.com", "a.Example.com", true },
+        { "*.example.com", "example.com", false },
+        { "*.example.com", "badexample.com", false },
+        { "*.example.com", "a.example.com.evil.test", false },
+        { "*.com", "a.b.com", true },
+        { "*.com", "com", false },
+        { "db.", "db", true },
+        { "db.", "db.example.com", false },
+        { "*.db.", "a.db", true },
+        { "host.", "host", true },
+        { "a-b_c.xn--p1ai", "a-b_c.xn--p1ai", true },
+        { "4.example", "4.example", true },
+        /* octets that are no letters; the dot inside the label is none */
+        { "*.example.com", "a\\032b.example.com", true },
+        { "*.example.com", "a\\.example.com", false },
+        { "*.com", "a\\.example.com", true },
+        { "*.com", "a\\\\.com", true },
+        { "example.com", "example.com\\.", false },
+        { "example.com", "exam\\112le.com", false },
+        /* what is no name */
+        { "*.com", "", false },
+        { "*.com", ".", false },
+        { "*.com", ".com", false },
+        { "*.com", "a..com", false },
+        { "*.com", "a.com..", false },
+        { "*.com", "a\\", false },
+        { "*.com", "a\\03.com", false },
+    };
+    size_t i;
+
+    for (i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *allow = g_strdup_printf("\n\nallow %s\ndefault deny",
+                                                 cases[i].rule);
+        g_autofree char *deny = g_strdup_printf("deny %s", cases[i].rule);
+        g_autoptr(VmrpcPolicy) allowing = parse(allow);
+        g_autoptr(VmrpcPolicy) denying = parse(deny);
+        VmrpcVerdict why = named(allowing, &cases[i].name, 1);
+
+        if ((why.reason == VMRPC_VERDICT_ALLOW_RULE) != cases[i].matches) {
+            g_error("'%s', '%s': %s", cases[i].rule, cases[i].name,
+                    vmrpc_verdict_name(why.reason));
+        }
+        g_assert_cmpint(why.line, ==, 4 - cases[i].matches);
+        g_assert_true(why.name == cases[i].name);
+        g_assert_cmpint(named(denying, &cases[i].name, 1).reason, ==,
+                        cases[i].matches ? VMRPC_VERDICT_DENY_RULE
+                                         : VMRPC_VERDICT_ALLOW_DEFAULT);
+        /* who knows the address by other means has not asked */
+        g_assert_cmpint(named(allowing, NULL, 0).reason, ==,
+                        VMRPC_VERDICT_DENY_DEFAULT);
+        g_assert_null(named(allowing, NULL, 0).name);
+    }
+}
+
+/* The longest names there are, and those that are longer. */
+static void test_name_long(void)
+{
+    g_autoptr(VmrpcPolicy) policy = parse("allow *.example.com\n"
+                                          "default deny");
+    g_autoptr(GString) many = g_string_new(NULL);
+    g_autoptr(GString) octets = g_string_new(NULL);
+    g_autofree char *endless = g_strnfill(100000, 'a');
+    const char *name;
+    int i;
+
+    for (i = 0; i < 125; i++) {
+        g_string_append(many, "a.");
+    }
+    g_string_append(many, "example.com");
+    name = many->str;
+    g_assert_cmpint(named(policy, &name, 1).reason, ==,
+                    VMRPC_VERDICT_ALLOW_RULE);
+    g_string_prepend(many, "a.");
+    name = many->str;
+    g_assert_cmpint(named(policy, &name, 1).reason, ==,
+                    VMRPC_VERDICT_DENY_DEFAULT);
+    /* a whole name of octets that take four characters each */
+    for (i = 0; i < 241; i++) {
+        g_string_append(octets, i % 61 == 60 ? "." : "\\255");
+    }
+    g_string_append(octets, ".example.com");
+    name = octets->str;
+    g_assert_cmpint(named(policy, &name, 1).reason, ==,
+                    VMRPC_VERDICT_ALLOW_RULE);
+    name = endless;
+    g_assert_cmpint(named(policy, &name, 1).reason, ==,
+                    VMRPC_VERDICT_DENY_DEFAULT);
+}
+
+/* Several names of one address: any counts, and the first rule decides. */
+static void test_name_several(void)
+{
+    static const char *const names[] = {
+        "third.example", "second.example", "first.example",
+    };
+    static const struct {
+        const char *text;
+        VmrpcVerdictReason why;
+        unsigned line;
+        const char *name;
+    } cases[] = {
+        { "allow first.example\ndefault deny", VMRPC_VERDICT_ALLOW_RULE, 1,
+          "first.example" },
+        { "deny second.example", VMRPC_VERDICT_DENY_RULE, 1,
+          "second.example" },
+        { "allow third.example\ndeny first.example",
+          VMRPC_VERDICT_ALLOW_RULE, 1, "third.example" },
+        { "deny first.example\nallow third.example",
+          VMRPC_VERDICT_DENY_RULE, 1, "first.example" },
+        { "deny *.second.example\nallow *.example\ndeny third.example",
+          VMRPC_VERDICT_ALLOW_RULE, 2, "third.example" },
+        { "deny fourth.example\ndefault deny", VMRPC_VERDICT_DENY_DEFAULT, 2,
+          "third.example" },
+        /* between rules by address */
+        { "deny 2001:db8::/32\nallow first.example", VMRPC_VERDICT_DENY_RULE,
+          1, "third.example" },
+        { "allow first.example\ndeny 2001:db8::/32",
+          VMRPC_VERDICT_ALLOW_RULE, 1, "first.example" },
+        { "deny ::/0 udp\nallow 2001::/16 80\ndeny *.example 443",
+          VMRPC_VERDICT_DENY_RULE, 3, "third.example" },
+        /* ports and protocols belong to rules by name, too */
+        { "deny first.example udp\ndeny first.example tcp 444\n"
+          "allow first.example tcp 440-443\ndefault deny",
+          VMRPC_VERDICT_ALLOW_RULE, 3, "first.example" },
+    };
+    size_t i;
+
+    for (i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(VmrpcPolicy) policy = parse(cases[i].text);
+        VmrpcVerdict why = named(policy, names, G_N_ELEMENTS(names));
+
+        if (why.reason != cases[i].why || why.line != cases[i].line) {
+            g_error("'%s': %s, line %u", cases[i].text,
+                    vmrpc_verdict_name(why.reason), why.line);
+        }
+        g_assert_cmpstr(why.name, ==, cases[i].name);
+    }
+}
+
+static void test_name_number(void)
+{
+    g_autoptr(VmrpcPolicy) policy = parse("deny bad.example");
+    const char *names[VMRPC_POLICY_MAX_NAMES + 1];
+    size_t i;
+
+    for (i = 0; i < G_N_ELEMENTS(names); i++) {
+        names[i] = "good.example";
+    }
+    names[VMRPC_POLICY_MAX_NAMES] = "bad.example";
+    g_assert_cmpint(named(policy, names, G_N_ELEMENTS(names)).reason, ==,
+                    VMRPC_VERDICT_ALLOW_DEFAULT);
+    names[VMRPC_POLICY_MAX_NAMES - 1] = "bad.example";
+    g_assert_cmpint(named(policy, names, G_N_ELEMENTS(names)).reason, ==,
+                    VMRPC_VERDICT_DENY_RULE);
+}
+
+/*
+ * DNS rebinding: a name whose zone is the attacker's leads to what is refused
+ * without any rule.
+ */
+static void test_name_rebinding(void)
+{
+    static const char *const addrs[] = {
+        "::", "::1", "::192.0.2.1", "::ffff:127.0.0.1", "fe80::1", "ff02::1",
+        "fd00:ec2::254", "fd20:ce::254", "64:ff9b::127.0.0.1",
+        "64:ff9b::169.254.169.254", "2002:7f00:1::1", "0.0.0.0", "127.0.0.1",
+        "169.254.169.254", "100.100.100.200", "169.254.1.1", "224.0.0.1",
+        "255.255.255.255",
+    };
+    static const char *const names[] = { "a.attacker.example" };
+    g_autoptr(VmrpcPolicy) policy =
+        parse("allow a.attacker.example\nallow *.attacker.example\n"
+              "allow *.example any 1-65535\nallow ::/0\ndefault allow");
+    g_autoptr(VmrpcPolicy) meant =
+        parse("allow a.attacker.example\nallow ::1\nallow host\n"
+              "default deny");
+    VmrpcDest d = dest("2001:db8::1", IPPROTO_TCP, 80);
+    VmrpcVerdict why;
+    size_t i;
+
+    for (i = 0; i < G_N_ELEMENTS(addrs); i++) {
+        d = dest(addrs[i], IPPROTO_TCP, 80);
+        d.names = names;
+        d.num_names = 1;
+        g_assert_cmpint(vmrpc_policy_check(policy, &d, &why), ==,
+                        -ENETUNREACH);
+        g_assert_cmpint(why.reason, ==, verdict(NULL, addrs[i]));
+        g_assert_cmpint(why.line, ==, 0);
+        g_assert_cmpstr(why.name, ==, names[0]);
+    }
+
+    /* the host's own address, by a name that is allowed */
+    d = dest("2001:db8::1", IPPROTO_TCP, 80);
+    d.names = names;
+    d.num_names = 1;
+    g_assert_cmpint(vmrpc_policy_check(policy, &d, &why), ==, 0);
+    d.is_local = true;
+    g_assert_cmpint(vmrpc_policy_check(policy, &d, &why), ==, -ENETUNREACH);
+    g_assert_cmpint(why.reason, ==, VMRPC_VERDICT_HOST);
+
+    /* a rule that means the place opens it, under whatever name */
+    g_assert_cmpint(vmrpc_policy_check(meant, &d, &why), ==, 0);
+    g_assert_cmpint(why.line, ==, 3);
+    d = dest("::1", IPPROTO_TCP, 80);
+    d.names = names;
+    d.num_names = 1;
+    g_assert_cmpint(vmrpc_policy_check(meant, &d, &why), ==, 0);
+    g_assert_cmpint(why.line, ==, 2);
+}
+
+static void test_check_name(void)
+{
+    static const struct {
+        const char *text;
+        const char *name;
+        VmrpcVerdictReason why;
+        unsigned line;
+    } cases[] = {
+        { "", "a.test", VMRPC_VERDICT_ALLOW_DEFAULT, 0 },
+        { "default deny", "a.test", VMRPC_VERDICT_DENY_DEFAULT, 1 },
+        { "default deny\nallow a.test", "a.test", VMRPC_VERDICT_ALLOW_RULE,
+          2 },
+        { "default deny\nallow a.test", "b.test", VMRPC_VERDICT_DENY_DEFAULT,
+          1 },
+        { "default deny\nallow a.test tcp 443", "a.test",
+          VMRPC_VERDICT_ALLOW_RULE, 2 },
+        { "deny a.test", "A.test.", VMRPC_VERDICT_DENY_RULE, 1 },
+        { "deny *.test", "a.b.test", VMRPC_VERDICT_DENY_RULE, 1 },
+        { "deny *.test", "test", VMRPC_VERDICT_ALLOW_DEFAULT, 0 },
+        { "allow a.test\ndeny *.test", "a.test", VMRPC_VERDICT_ALLOW_RULE,
+          1 },
+        { "deny *.test\nallow a.test", "a.test", VMRPC_VERDICT_DENY_RULE, 1 },
+        /* ports and protocols that are left */
+        { "deny a.test tcp", "a.test", VMRPC_VERDICT_ALLOW_DEFAULT, 0 },
+        { "deny a.test 80", "a.test", VMRPC_VERDICT_ALLOW_DEFAULT, 0 },
+        { "deny a.test any", "a.test", VMRPC_VERDICT_DENY_RULE, 1 },
+        { "deny a.test 80\ndeny a.test", "a.test", VMRPC_VERDICT_DENY_RULE,
+          2 },
+        { "deny a.test 80\nallow a.test\ndeny a.test\ndefault deny",
+          "a.test", VMRPC_VERDICT_ALLOW_RULE, 2 },
+        /* what a rule by address may let through */
+        { "allow 2001:db8::/32\ndefault deny", "a.test",
+          VMRPC_VERDICT_ALLOW_RULE, 1 },
+        { "allow 192.0.2.1\ndefault deny", "a.test",
+          VMRPC_VERDICT_ALLOW_RULE, 1 },
+        { "allow host\ndeny a.test", "a.test", VMRPC_VERDICT_ALLOW_RULE, 1 },
+        { "deny a.test\nallow host", "a.test", VMRPC_VERDICT_DENY_RULE, 1 },
+        { "allow host\ndeny a.test\nallow ::/0", "a.test",
+          VMRPC_VERDICT_ALLOW_RULE, 1 },
+        { "deny 2001:db8::/32\ndefault deny", "a.test",
+          VMRPC_VERDICT_DENY_DEFAULT, 2 },
+        { "dns reachable\nallow host\ndefault deny", "a.test",
+          VMRPC_VERDICT_ALLOW_RULE, 2 },
+        /* only what is listed */
+        { "dns listed", "a.test", VMRPC_VERDICT_DENY_UNLISTED, 1 },
+        { "allow ::/0\ndns listed", "a.test", VMRPC_VERDICT_DENY_UNLISTED,
+          2 },
+        { "allow ::/0\ndns listed\nallow a.test", "a.test",
+          VMRPC_VERDICT_ALLOW_RULE, 3 },
+        { "allow ::/0\ndns listed\ndeny a.test", "a.test",
+          VMRPC_VERDICT_DENY_RULE, 3 },
+        { "dns listed\ndeny a.test 80", "a.test",
+          VMRPC_VERDICT_DENY_UNLISTED, 1 },
+        /* no name at all */
+        { "deny *.test", "", VMRPC_VERDICT_ALLOW_DEFAULT, 0 },
+        { "deny *.test", ".", VMRPC_VERDICT_ALLOW_DEFAULT, 0 },
+        { "dns listed", ".", VMRPC_VERDICT_DENY_UNLISTED, 1 },
+    };
+    VmrpcVerdict why;
+    size_t i;
+
+    for (i = 0; i < G_N_ELEMENTS(cases); i++) {
+        bool allowed = cases[i].why == VMRPC_VERDICT_ALLOW_DEFAULT ||
+                       cases[i].why == VMRPC_VERDICT_ALLOW_RULE;
+        int ret = allowed ? 0 : -EACCES;
+        g_autoptr(VmrpcPolicy) policy = parse(cases[i].text);
+
+        g_assert_cmpint(vmrpc_policy_check_name(policy, cases[i].name, NULL),
+                        ==, ret);
+        vmrpc_policy_check_name(policy, cases[i].name, &why);
+        if (why.reason != cases[i].why || why.line != cases[i].line) {
+            g_error("'%s', '%s': %s, line %u", cases[i].text, cases[i].name,
+                    vmrpc_verdict_name(why.reason), why.line);
+        }
+        g_assert_true(why.name == cases[i].name);
+    }
+    g_assert_cmpint(vmrpc_policy_check_name(NULL, "a.test", &why), ==, 0);
+    g_assert_cmpint(why.reason, ==, VMRPC_VERDICT_ALLOW_DEFAULT);
+}
+
+/* --- many rules --------------------------------------------------------- */
+
+/* One of a few places, so that many rules and destinations meet. */
+static char *random_place(void)
+{
+    static const char *const words[] = {
+        "host", "::/0", "0.0.0.0/0", "*.test", "a.test", "*.a.test",
+        "b.a.test", "c.b.a.test", "64:ff9b::/96",
+    };
+    int n = g_test_rand_int_range(0, G_N_ELEMENTS(words) + 2);
+
+    if (n < (int)G_N_ELEMENTS(words)) {
+        return g_strdup(words[n]);
+    }
+    if (n == G_N_ELEMENTS(words)) {
+        int len = g_test_rand_int_range(8, 17);
+        int byte = g_test_rand_int_range(0, 256) & 0xff << (16 - len);
+
+        return g_strdup_printf("10.%d.0.0/%d", byte & 0xff, len);
+    }
+    return g_strdup_printf("2001:db8:0:%x::/64",
+                           g_test_rand_int_range(0, 16));
+}
+
+static char *random_rule(void)
+{
+    static const char *const protos[] = { "", "tcp", "udp", "any" };
+    const char *verb = g_test_rand_int_range(0, 2) ? "allow" : "deny";
+    const char *proto = protos[g_test_rand_int_range(0, 4)];
+    g_autofree char *place = random_place();
+
+    if (!g_test_rand_int_range(0, 8)) {
+        return g_strdup_printf("%s %s %s\n", verb, place, proto);
+    }
+    return g_strdup_printf("%s %s %s %d\n", verb, place, proto,
+                           g_test_rand_int_range(1, 40));
+}
+
+static VmrpcDest random_dest(const char *const *names, size_t num)
+{
+    static const char *const addrs[] = {
+        "10.1.2.3", "10.200.1.1", "64:ff9b::10.1.2.3", "2001:db8:0:3::1",
+        "2001:db8:0:f::2", "2001:db8:1::1", "::1", "169.254.169.254",
+    };
+    static const uint8_t protos[] = { IPPROTO_TCP, IPPROTO_UDP,
+                                      IPPROTO_ICMP };
+    VmrpcDest d = dest(addrs[g_test_rand_int_range(0, G_N_ELEMENTS(addrs))],
+                       protos[g_test_rand_int_range(0, 3)],
+                       g_test_rand_int_range(1, 40));
+
+    d.is_local = !g_test_rand_int_range(0, 4);
+    d.num_names = g_test_rand_int_range(0, num + 1);
+    d.names = names;
+    return d;
+}
+
+/*
+ * A file of many rules says what its first rule says that, in a file of its
+ * own, decides.
+ */
+static void test_many_rules(void)
+{
+    static const char *const names[] = { "x.test", "c.b.a.test", "A.test",
+                                         "other.example" };
+    g_autoptr(GPtrArray) rules = g_ptr_array_new_with_free_func(
+        (GDestroyNotify)vmrpc_policy_free);
+    g_autoptr(GString) text = g_string_new(NULL);
+    g_autoptr(VmrpcPolicy) policy = NULL;
+    int i, decided = 0;
+
+    for (i = 0; i < 300; i++) {
+        g_autofree char *line = random_rule();
+
+        g_string_append(text, line);
+        g_ptr_array_add(rules, parse(line));
+    }
+    policy = parse(text->str);
+    for (i = 0; i < 2000; i++) {
+        VmrpcDest d = random_dest(names, G_N_ELEMENTS(names));
+        VmrpcVerdict why, first;
+        guint j;
+
+        vmrpc_policy_check(policy, &d, &why);
+        vmrpc_policy_check(NULL, &d, &first);
+        for (j = 0; j < rules->len; j++) {
+            VmrpcVerdict one;
+
+            vmrpc_policy_check(rules->pdata[j], &d, &one);
+            if (one.line) {
+                first = one;
+                first.line = j + 1;
+                decided++;
+                break;
+            }
+        }
+        g_assert_cmpint(why.reason, ==, first.reason);
+        g_assert_cmpint(why.line, ==, first.line);
+        g_assert_true(why.name == first.name);
+    }
+    g_assert_cmpint(decided, >, 100);
+}
+
+/* --- limits ------------------------------------------------------------- */
+
+static void test_limits(void)
+{
+    g_autoptr(VmrpcPolicy) none = parse("allow ::/0");
+    g_autoptr(VmrpcPolicy) all = parse("limit connections 500/s burst 1000\n"
+                                       "limit dns 20/s  # burst 20\n"
+                                       "limit sockets 4096\n"
+                                       "limit buffers 256M\n");
+    static const struct {
+        const char *text;
+        uint64_t bytes;
+    } sizes[] = {
+        { "65536", 65536 }, { "64K", 65536 }, { "100000", 100000 },
+        { "1M", 1 << 20 }, { "3G", UINT64_C(3) << 30 },
+        { "1024G", UINT64_C(1) << 40 },
+        { "1099511627776", UINT64_C(1) << 40 },
+    };
+    static const VmrpcLimitsConfig zero;
+    const VmrpcLimitsConfig *limits = vmrpc_policy_limits(NULL);
+    size_t i;
+
+    g_assert_cmpmem(limits, sizeof(*limits), &zero, sizeof(zero));
+    limits = vmrpc_policy_limits(none);
+    g_assert_cmpmem(limits, sizeof(*limits), &zero, sizeof(zero));
+    limits = vmrpc_policy_limits(all);
+    g_assert_cmpint(limits->connections.per_s, ==, 500);
+    g_assert_cmpint(limits->connections.burst, ==, 1000);
+    g_assert_cmpint(limits->dns.per_s, ==, 20);
+    g_assert_cmpint(limits->dns.burst, ==, 20);
+    g_assert_cmpint(limits->sockets, ==, 4096);
+    g_assert_cmpint(limits->buffers, ==, 256 << 20);
+    for (i = 0; i < G_N_ELEMENTS(sizes); i++) {
+        g_autofree char *text = g_strconcat("limit buffers ", sizes[i].text,
+                                            NULL);
+        g_autoptr(VmrpcPolicy) policy = parse(text);
+
+        g_assert_cmpuint(vmrpc_policy_limits(policy)->buffers, ==,
+                         sizes[i].bytes);
+    }
+}
+
+/* --- the file ----------------------------------------------------------- */
+
 static void test_errors(void)
 {
     static const struct {
         const char *text;
         const char *says;
     } bad[] = {
-        { "allwo ::/0", "f.conf:1: 'allwo' is not 'allow', 'deny'*" },
+        { "allwo ::/0", "f.conf:1: 'allwo' is not 'allow', 'deny', 'default',"
+          " 'dns' or 'limit'" },
         { "\n#x\nallow", "f.conf:3: 'allow' needs an address*" },
-        { "deny 10.0.0.1/8", "f.conf:1: '10.0.0.1/8' has bits set*" },
-        { "deny 2001:db8::1/33", "*'2001:db8::1/33' has bits set*" },
-        { "deny 10.0.0.0/33", "*bad prefix length*" },
-        { "deny 10.0.0.0/", "*bad prefix length*" },
-        { "deny ::/129", "*bad prefix length*" },
-        { "deny ::/1x", "*bad prefix length*" },
-        { "deny example.org", "*'example.org' is not an address*" },
+        { "deny 10.0.0.1/8", "f.conf:1: '10.0.0.1/8' has bits set after its "
+          "prefix, which is 10.0.0.0/8" },
+        { "deny 2001:db8::1/33", "*'2001:db8::1/33' has bits set*"
+          "2001:db8::/33" },
+        { "deny 10.0.0.0/33", "*'10.0.0.0/33' has a prefix*0 to 32" },
+        { "deny 10.0.0.0/", "*prefix length that is not 0 to 32" },
+        { "deny ::/129", "*prefix length that is not 0 to 128" },
+        { "deny ::/1x", "*prefix length that is not 0 to 128" },
+        { "deny ::/-1", "*prefix length that is not 0 to 128" },
         { "deny fe80::1%1", "*is not an address*" },
-        { "deny 10.0.0.1 sctp", "*'sctp' is not a port*" },
+        /* neither an address nor a name */
+        { "deny localhost", "f.conf:1: 'localhost' is not an address, a "
+          "prefix, a name with a dot in it, or 'host'" },
+        { "deny hots", "*'hots' is not an address*" },
+        { "deny tcp 443", "*'tcp' is not an address*" },
+        { "deny *", "*'?' is not an address*" },
+        { "deny 10.0.0.256", "*'10.0.0.256' is not an address*" },
+        { "deny 10.0.0", "*'10.0.0' is not an address*" },
+        { "deny 0x7f.1", "*'0x7f.1' is not an address*" },
+        { "deny 127.0x1", "*'127.0x1' is not an address*" },
+        { "deny example.com/24", "*is not an address*" },
+        { "deny http://example.com", "*is not an address*" },
+        /* names that are none */
+        { "deny .", "f.conf:1: '.' is not a DNS name: 1 to 63 letters*" },
+        { "deny *.", "*'?.' is not a DNS name*" },
+        { "deny .com", "*is not a DNS name*" },
+        { "deny a..com", "*is not a DNS name*" },
+        { "deny a.com..", "*is not a DNS name*" },
+        { "deny a!.com", "*is not a DNS name*" },
+        { "deny a\\.com", "*is not a DNS name*" },
+        { "deny m\303\274ller.example", "*'m\\303\\274ller.example' is not*" },
+        { "deny a.*.com", "*'a.?.com' has a '?' that is not*" },
+        { "deny *a.com", "*that is not the whole first label*" },
+        { "deny *.*.com", "*that is not the whole first label*" },
+        { "deny a.b udp sctp", "*'sctp' is not a port (1 to 65535)*" },
+        { "deny 10.0.0.1 sctp", "*'sctp' is not 'tcp', 'udp', 'any', a port*"
+        },
         { "deny 10.0.0.1 tcp 0", "*'0' is not a port*" },
         { "deny 10.0.0.1 tcp 65536", "*'65536' is not a port*" },
         { "deny 10.0.0.1 tcp 10-9", "*'10-9' is not a port*" },
@@ -304,12 +812,59 @@ static void test_errors(void)
         { "deny 10.0.0.1 tcp -10", "*'-10' is not a port*" },
         { "deny 10.0.0.1 tcp 1 2", "*'2' is too much*" },
         { "deny 10.0.0.1 tcp 1 2 3 4 5", "*'2' is too much*" },
-        { "default", "*'default' needs*" },
-        { "default maybe", "*'default' needs*" },
-        { "default deny now", "*'default' needs*" },
-        { "default deny\ndefault deny", "f.conf:2: a second 'default'" },
+        { "default", "*'default' needs 'allow' or 'deny'" },
+        { "default maybe", "*'maybe' is not 'allow' or 'deny'" },
+        { "default deny now", "*'now' is too much*" },
+        { "default deny\ndefault deny", "f.conf:2: a second 'default'; the "
+          "first is in line 1" },
+        { "dns", "*'dns' needs 'listed' or 'reachable'" },
+        { "dns all", "*'all' is not 'listed' or 'reachable'" },
+        { "dns listed x", "*'x' is too much*" },
+        { "dns listed\ndns listed", "f.conf:2: a second 'dns'*line 1" },
+        { "limit", "*'limit' needs 'connections', 'dns', 'sockets' or "
+          "'buffers'" },
+        { "limit bytes 5", "*'bytes' is not 'connections', 'dns', 'sockets' "
+          "or 'buffers'" },
+        { "limit connections", "*'connections' needs a rate*" },
+        { "limit connections 5", "*'5' is not a rate from 1/s to 1000000/s" },
+        { "limit connections 5/m", "*'5/m' is not a rate*" },
+        { "limit connections /s", "*'/s' is not a rate*" },
+        { "limit connections 0/s", "*'0/s' is not a rate*" },
+        { "limit connections -1/s", "*'-1/s' is not a rate*" },
+        { "limit connections 1000001/s", "*is not a rate*" },
+        { "limit connections 99999999999999999999/s", "*is not a rate*" },
+        { "limit connections 5/s brust 9", "*'brust' is not 'burst'" },
+        { "limit connections 5/s burst", "*'burst' needs a number" },
+        { "limit connections 5/s burst 0", "*'0' is not a number from 1 to "
+          "1000000" },
+        { "limit connections 5/s burst 1000001", "*is not a number*" },
+        { "limit connections 5/s burst 9 9", "*'9' is too much*" },
+        { "limit connections 5/s burst 9 8 7 6", "*'8' is too much*" },
+        { "limit dns 5/s\nlimit dns 5/s", "f.conf:2: a second 'limit dns'" },
+        { "limit connections 5/s\nlimit connections 5/s", "*a second*" },
+        { "limit sockets", "*'sockets' needs a number" },
+        { "limit sockets 0", "*'0' is not a number from 1 to 1048576" },
+        { "limit sockets 1048577", "*is not a number from 1 to 1048576" },
+        { "limit sockets 5 5", "*'5' is too much*" },
+        { "limit sockets 5\nlimit sockets 5", "*a second 'limit sockets'" },
+        { "limit buffers", "*'buffers' needs a number of bytes*" },
+        { "limit buffers 65535", "*'65535' is not a number of bytes from 64K "
+          "to 1024G*" },
+        { "limit buffers 63K", "*'63K' is not a number of bytes*" },
+        { "limit buffers K", "*'K' is not a number of bytes*" },
+        { "limit buffers 1T", "*'1T' is not a number of bytes*" },
+        { "limit buffers 1MK", "*'1MK' is not a number of bytes*" },
+        { "limit buffers 1025G", "*is not a number of bytes*" },
+        { "limit buffers 18446744073709551616", "*is not a number of*" },
+        { "limit buffers 17179869185G", "*is not a number of bytes*" },
+        { "limit buffers 1M 1", "*'1' is too much*" },
+        { "limit buffers 1M\nlimit buffers 1M", "*a second*" },
         { "d\001ny ::1", "*'d\\001ny'*" },
     };
+    /* names of which one character less would be right */
+    g_autofree char *label = g_strdup_printf("allow %064d.example", 0);
+    g_autofree char *whole = g_strdup_printf("allow %063d.%063d.%063d.%054d"
+                                             ".example", 0, 0, 0, 0);
     static const char nul[] = "deny ::1 \0 tcp";
     g_autofree char *comment = g_strnfill(VMRPC_POLICY_MAX_LINE + 1, '#');
     g_autofree char *large = g_strnfill(VMRPC_POLICY_MAX_TEXT + 1, '\n');
@@ -328,6 +883,12 @@ static void test_errors(void)
             g_error("'%s': %s", bad[i].text, why->message);
         }
     }
+    g_assert_null(vmrpc_policy_parse(label, strlen(label), "f", NULL));
+    label[6] = ' ';
+    vmrpc_policy_free(parse(label));
+    g_assert_null(vmrpc_policy_parse(whole, strlen(whole), "f", NULL));
+    whole[6] = ' ';
+    vmrpc_policy_free(parse(whole));
     g_assert_null(vmrpc_policy_parse(nul, sizeof(nul), "f", &err));
     g_assert_cmpstr(err->message, ==, "f:1: holds a NUL byte");
     g_clear_error(&err);
@@ -363,7 +924,7 @@ static void test_rule_limit(void)
     g_assert_cmpstr(err->message, ==, "f:4097: more than 4096 rules");
 }
 
-static void test_names(void)
+static void test_verdict_names(void)
 {
     int i, j;
 
@@ -384,8 +945,16 @@ int main(int argc, char **argv)
     g_test_add_func("/policy/open-builtin", test_open_builtin);
     g_test_add_func("/policy/host", test_host);
     g_test_add_func("/policy/first-match", test_first_match);
+    g_test_add_func("/policy/name-match", test_name_match);
+    g_test_add_func("/policy/name-long", test_name_long);
+    g_test_add_func("/policy/name-several", test_name_several);
+    g_test_add_func("/policy/name-number", test_name_number);
+    g_test_add_func("/policy/name-rebinding", test_name_rebinding);
+    g_test_add_func("/policy/check-name", test_check_name);
+    g_test_add_func("/policy/many-rules", test_many_rules);
+    g_test_add_func("/policy/limits", test_limits);
     g_test_add_func("/policy/errors", test_errors);
     g_test_add_func("/policy/rule-limit", test_rule_limit);
-    g_test_add_func("/policy/names", test_names);
+    g_test_add_func("/policy/verdict-names", test_verdict_names);
     return g_test_run();
 }

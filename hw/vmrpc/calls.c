@@ -6,8 +6,8 @@
  * sockets are non-blocking, and the few host calls that would wait all the
  * same (close() with SO_LINGER) are never set up to.  All run under the
  * server's lock, and leave it where vmrpc_sock_enter() says so.  A call gets
- * what the guest asked in VmrpcCall, leaves its results there and returns 0 or a
- * negative errno, which is what the guest's program will see.
+ * what the guest asked in VmrpcCall, leaves its results there and returns 0 or
+ * a negative errno, which is what the guest's program will see.
  */
 #include "hw/vmrpc/server-internal.h"
 
@@ -91,6 +91,7 @@ static int call_socket(VmrpcServer *srv, VmrpcCall *call)
 
 static int call_close(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
+    vmrpc_gateway_finish(s);
     call->close_fd = vmrpc_sock_remove(srv, s);
     return 0;
 }
@@ -183,6 +184,7 @@ static int call_bind(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     }
     s->bound_by_guest = true;
     ret = local_address(srv, s, &call->result);
+    s->local_port = call->result.sin_port;
     call->result.sin_addr = sin.sin_addr;
     return ret;
 }
@@ -213,7 +215,9 @@ static int call_listen(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     s->listening = true;
     s->backlog = backlog;
     vmrpc_sock_refresh(srv, s);
-    return local_address(srv, s, &call->result);
+    ret = local_address(srv, s, &call->result);
+    s->local_port = call->result.sin_port;
+    return ret;
 }
 
 int vmrpc_host_bind_source(VmrpcServer *srv, VmrpcSock *s)
@@ -272,7 +276,7 @@ static int restore_port(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
     /* getsockname() may tell a port that is lost; bind() knows better. */
     ret = vmrpc_host_bind(srv, s, port);
     if (ret == -EADDRINUSE) {
-        /* By the listener's own connections: then it is unbound, as natively. */
+        /* By its own connections: then it is unbound, as natively. */
         s->bound = false;
         s->bound_by_guest = false;
         return 0;
@@ -356,6 +360,9 @@ static int call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (ret == 0 || ret == -EINPROGRESS) {
         vmrpc_sock_set_peer(srv, s, &peer);
         s->listening = false;   /* the host knows better */
+        if (s->type == SOCK_STREAM) {
+            vmrpc_gateway_attach(srv, s, peer.sin_port, false);
+        }
         /* Few ask for the name of a stream: they can. */
         if (s->type == SOCK_DGRAM) {
             local_address(srv, s, &call->result);
@@ -429,6 +436,7 @@ static int call_accept(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     }
     child->bound = true;
     vmrpc_sock_set_peer(srv, child, &peer);
+    vmrpc_gateway_attach(srv, child, s->local_port, true);
     vmrpc_sock_refresh(srv, child);
     child->told = child->ready;
     call->value = child->ready;
@@ -556,6 +564,15 @@ static bool to_resolver(VmrpcServer *srv, const VmrpcSock *s,
                                       : s->peer_is_resolver;
 }
 
+/* The port that a datagram goes to, network byte order. */
+static in_port_t dest_port(const struct msghdr *msg, const VmrpcSock *s)
+{
+    const struct sockaddr_in6 *to = msg->msg_name;
+
+    /* at the same place in a sockaddr_in */
+    return to ? to->sin6_port : s->peer_port;
+}
+
 /* Clears *@sp if the guest has closed the socket meanwhile. */
 static ssize_t send_host(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call)
 {
@@ -564,6 +581,7 @@ static ssize_t send_host(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call)
     int flags = (call->arg[0] & SEND_FLAGS) | MSG_DONTWAIT | MSG_NOSIGNAL;
     struct sockaddr_storage ss;
     struct msghdr msg = { .msg_iov = call->scratch->iov };
+    g_autoptr(GByteArray) other = NULL;
     ssize_t n;
 
     n = send_destination(srv, s, call, &msg, &ss);
@@ -574,13 +592,26 @@ static ssize_t send_host(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call)
     if (n < 0) {
         return n;
     }
+    if (s->alg) {
+        return vmrpc_gateway_send(s, call, flags);
+    }
+    other = s->type == SOCK_DGRAM ? vmrpc_gateway_datagram_out(srv, s,
+                                        dest_port(&msg, s), call) : NULL;
     vmrpc_sock_enter(srv, s);
-    msg.msg_iovlen = vmrpc_iov_slice(msg.msg_iov, call->out, call->out_num,
-                                     sizeof(struct vmrpc_req) +
-                                     call->control_len, call->out_len);
+    if (other) {
+        msg.msg_iov[0] = (struct iovec) { other->data, other->len };
+        msg.msg_iovlen = 1;
+    } else {
+        msg.msg_iovlen = vmrpc_iov_slice(msg.msg_iov, call->out,
+                                         call->out_num,
+                                         sizeof(struct vmrpc_req) +
+                                         call->control_len, call->out_len);
+    }
     n = sendmsg(s->fd, &msg, flags);
     if (n < 0) {
         n = -errno;
+    } else if (other) {
+        n = call->out_len;
     }
     if (!vmrpc_sock_leave(srv, s)) {
         *sp = NULL;
@@ -676,6 +707,10 @@ static ssize_t recv_one(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
         return -ENOSPC;
     }
     msg_flags = msg.msg_flags & ~MSG_CMSG_CLOEXEC;
+    if (*sp && s->type == SOCK_DGRAM) {
+        n = vmrpc_gateway_datagram_in(srv, s, call->result.sin_port, call, n,
+                                      &msg_flags);
+    }
     if (call->control_len) {
         recv_control(srv, call, &msg, &msg_flags);
     }
@@ -710,7 +745,10 @@ static int call_recvmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         return s->listening ? -EINVAL : 0;
     }
     n = vmrpc_resolver_recv(srv, s, call, flags);
-    if (n == -EAGAIN && is_host(s)) {
+    if (n == -EAGAIN && is_host(s) && vmrpc_gateway_receives(s, flags)) {
+        n = vmrpc_gateway_recv(s, call, flags);
+        vmrpc_sock_refresh(srv, s);
+    } else if (n == -EAGAIN && is_host(s)) {
         n = recv_host(srv, &s, call, flags);
         if (s) {
             vmrpc_sock_refresh(srv, s);
@@ -740,6 +778,9 @@ static int shutdown_host(VmrpcServer *srv, VmrpcSock *s, int how)
 
     if (ends_listening) {
         local_address(srv, s, &before);
+    }
+    if (how != SHUT_RD) {
+        vmrpc_gateway_finish(s);
     }
     if (shutdown(s->fd, how) < 0) {
         return -errno;
@@ -924,6 +965,9 @@ static int call_ioctl(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     }
     if (is_host(s) && ioctl(s->fd, cmd, &value) < 0) {
         return -errno;
+    }
+    if (cmd == SIOCINQ) {
+        value += vmrpc_gateway_unread(s);
     }
     call->value = value;
     return 0;

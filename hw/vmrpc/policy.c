@@ -607,6 +607,15 @@ int vmrpc_policy_check_name(const VmrpcPolicy *policy, const char *name,
     return tell(judge_name(policy, name), name, why);
 }
 
+bool vmrpc_policy_is_by_address(const VmrpcPolicy *policy)
+{
+    const VmrpcLimitsConfig *limits = &policy->limits;
+
+    return !policy->max_labels && !policy->dns_line &&
+           !limits->connections.per_s && !limits->dns.per_s &&
+           !limits->sockets && !limits->buffers;
+}
+
 const VmrpcLimitsConfig *vmrpc_policy_limits(const VmrpcPolicy *policy)
 {
     static const VmrpcLimitsConfig none;

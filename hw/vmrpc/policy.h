@@ -157,6 +157,14 @@ int vmrpc_policy_check_name(const VmrpcPolicy *policy, const char *name,
                             VmrpcVerdict *why);
 
 /**
+ * vmrpc_policy_is_by_address: does the file have nothing but rules by address?
+ *
+ * For owners that do not know names and enforce no limits: to accept such
+ * lines would be a promise.
+ */
+bool vmrpc_policy_is_by_address(const VmrpcPolicy *policy);
+
+/**
  * vmrpc_policy_limits: what the file's "limit" lines say
  * @policy: NULL means no file
  *

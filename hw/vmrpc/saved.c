@@ -161,6 +161,7 @@ static int restore_host(VmrpcServer *srv, VmrpcSock *s,
             return ret;
         }
         s->bound_by_guest = true;
+        s->local_port = htons(saved->local_port);
     }
     if (saved->flags & VMRPC_SAVED_LISTENING) {
         if (listen(s->fd, saved->backlog) < 0) {

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <sys/socket.h>
 
+#include "hw/vmrpc/alg.h"
 #include "hw/vmrpc/route.h"
 #include "hw/vmrpc/server.h"
 #include "hw/vmrpc/sockopt.h"
@@ -59,6 +60,8 @@ struct VmrpcSock {
     bool peer_is_resolver;      /* datagram socket connected to resolver4 */
     bool shut_rd, shut_wr;      /* VMRPC_BACKING_RESOLVER */
     uint32_t backlog;
+    in_port_t local_port;       /* that the guest has bound; network order */
+    VmrpcAlg *alg;              /* a gateway looks at the stream */
     struct in_addr peer4;       /* if connected */
     in_port_t peer_port;        /* network byte order */
     bool peer_held;             /* peer4's entry in the map is referenced */
@@ -128,6 +131,8 @@ struct VmrpcServer {
     VmrpcSock *unwatched_head;  /* in the order of watch_due_ms */
     VmrpcSock **unwatched_tail;
 
+    VmrpcAlgOps alg_ops;
+    VmrpcAlgCounters alg_counters;
     VmrpcCounters counters;
     VmrpcTracer tracer;
 };
@@ -316,6 +321,42 @@ void vmrpc_resolver_process_timer(VmrpcServer *srv);
 
 /* Milliseconds until the timer has work for the resolver; -1: never. */
 int vmrpc_resolver_timeout_ms(VmrpcServer *srv);
+
+/* --- gateway.c ---------------------------------------------------------- */
+
+void vmrpc_gateway_init(VmrpcServer *srv);
+
+/*
+ * A stream is connected, or about to be; @port of the server in network byte
+ * order.  It gets a gateway if that is one of a protocol that needs it.
+ */
+void vmrpc_gateway_attach(VmrpcServer *srv, VmrpcSock *s, in_port_t port,
+                          bool guest_is_server);
+void vmrpc_gateway_detach(VmrpcSock *s);
+
+/* Nothing more will come from the guest: sends what was held back. */
+void vmrpc_gateway_finish(VmrpcSock *s);
+
+/* Instead of sendmsg() and recvmsg(), if s->alg, and receives() says so. */
+ssize_t vmrpc_gateway_send(VmrpcSock *s, VmrpcCall *call, int flags);
+bool vmrpc_gateway_receives(const VmrpcSock *s, int flags);
+ssize_t vmrpc_gateway_recv(VmrpcSock *s, VmrpcCall *call, int flags);
+
+/* Bytes that the guest can receive beyond those in the host's queue. */
+size_t vmrpc_gateway_unread(const VmrpcSock *s);
+
+/* What to send in place of a datagram of the guest; NULL: just that. */
+GByteArray *vmrpc_gateway_datagram_out(VmrpcServer *srv, const VmrpcSock *s,
+                                       in_port_t peer_port,
+                                       const VmrpcCall *call);
+
+/*
+ * A datagram of @len bytes has been received into the guest's memory.
+ * Returns how long it is now; sets MSG_TRUNC if there was no room for more.
+ */
+size_t vmrpc_gateway_datagram_in(VmrpcServer *srv, const VmrpcSock *s,
+                                 in_port_t peer_port, VmrpcCall *call,
+                                 size_t len, int *msg_flags);
 
 /* --- saved.c ------------------------------------------------------------ */
 

@@ -353,6 +353,7 @@ int vmrpc_sock_remove(VmrpcServer *srv, VmrpcSock *s)
     unqueue_event(srv, s);
     watch_forget(srv, s);
     vmrpc_arriving_forget(srv, s);
+    vmrpc_gateway_detach(s);
     vmrpc_sock_clear_peer(srv, s);
     if (s->options) {
         g_array_free(s->options, TRUE);
@@ -842,8 +843,16 @@ static bool load_policy(VmrpcServer *srv, GError **errp)
     srv->policy = vmrpc_policy_parse(text, len, srv->config.policy_file, errp);
     if (!srv->policy) {
         g_prefix_error(errp, "policy=");
+        return false;
     }
-    return srv->policy;
+    if (!vmrpc_policy_is_by_address(srv->policy)) {
+        g_set_error(errp, server_error_quark(), ENOTSUP,
+                    "policy=%s: rules by name and the lines 'dns' and 'limit' "
+                    "are not enforced by this version; use addresses",
+                    srv->config.policy_file);
+        return false;
+    }
+    return true;
 }
 
 static bool make_map(VmrpcServer *srv, GError **errp)
@@ -900,6 +909,7 @@ VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
     srv->epoll_fd = -1;
     srv->timer_fd = -1;
     srv->timer_due_ms = -1;
+    vmrpc_gateway_init(srv);
     srv->event_tail = &srv->event_head;
     srv->unwatched_tail = &srv->unwatched_head;
     init_lock(&srv->lock);
@@ -976,6 +986,11 @@ void vmrpc_server_set_tracer(VmrpcServer *srv, const VmrpcTracer *tracer)
 const VmrpcCounters *vmrpc_server_counters(const VmrpcServer *srv)
 {
     return &srv->counters;
+}
+
+const VmrpcAlgCounters *vmrpc_server_alg_counters(const VmrpcServer *srv)
+{
+    return &srv->alg_counters;
 }
 
 VmrpcAddrMap *vmrpc_server_addrmap(VmrpcServer *srv)

@@ -18,6 +18,7 @@
 
 #include "vmmnet/vmrpc.h"
 #include "hw/vmrpc/addrmap.h"
+#include "hw/vmrpc/alg.h"
 #include "hw/vmrpc/policy.h"
 #include "net/packet/nat64.h"
 
@@ -45,6 +46,7 @@ typedef struct VmrpcServerConfig {
     const char *const *dns;
     VmrpcNat64Mode nat64_mode;
     Nat64Prefix nat64_prefix;   /* for VMRPC_NAT64_FIXED */
+    bool alg;                   /* rewrite what FTP and SIP carry */
     const char *policy_file;    /* NULL: built-in refusals only */
     uint32_t max_sockets;       /* 1 .. VMRPC_SOCKETS_MAX */
 } VmrpcServerConfig;
@@ -153,6 +155,7 @@ bool vmrpc_server_next_event(VmrpcServer *srv, struct vmrpc_event *ev);
 void vmrpc_server_set_tracer(VmrpcServer *srv, const VmrpcTracer *tracer);
 
 const VmrpcCounters *vmrpc_server_counters(const VmrpcServer *srv);
+const VmrpcAlgCounters *vmrpc_server_alg_counters(const VmrpcServer *srv);
 VmrpcAddrMap *vmrpc_server_addrmap(VmrpcServer *srv);
 uint32_t vmrpc_server_sockets(const VmrpcServer *srv);
 

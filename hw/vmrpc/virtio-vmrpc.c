@@ -786,6 +786,7 @@ static bool parse_properties(VirtIOVmrpc *s, VmrpcServerConfig *config,
         return false;
     }
     config->translate = s->translate;
+    config->alg = s->alg;
     config->max_sockets = s->max_sockets;
     config->policy_file = s->policy;
     return parse_address6(s, config, errp) && parse_guest4(s, config, errp) &&
@@ -968,20 +969,27 @@ static void get_counters(Object *obj, Visitor *v, const char *name,
                          void *opaque, Error **errp)
 {
     VirtIOVmrpc *s = VIRTIO_VMRPC(obj);
+    VmrpcAlgCounters alg_counters = { };
     VmrpcCounters counters = { };
 
     if (s->server) {
         counters = *vmrpc_server_counters(s->server);
+        alg_counters = *vmrpc_server_alg_counters(s->server);
     }
     if (!visit_start_struct(v, name, NULL, 0, errp)) {
         return;
     }
-#define VISIT_COUNTER(field)                                                  \
-    if (!visit_type_uint64(v, #field, &counters.field, errp)) {               \
+#define VISIT(set, field)                                                     \
+    if (!visit_type_uint64(v, #field, &set.field, errp)) {                    \
         goto out;                                                             \
     }
+#define VISIT_COUNTER(field)     VISIT(counters, field)
+#define VISIT_ALG_COUNTER(field) VISIT(alg_counters, field)
     VMRPC_COUNTERS(VISIT_COUNTER)
+    VMRPC_ALG_COUNTERS(VISIT_ALG_COUNTER)
+#undef VISIT_ALG_COUNTER
 #undef VISIT_COUNTER
+#undef VISIT
     visit_check_struct(v, errp);
 out:
     visit_end_struct(v, NULL);
@@ -1001,6 +1009,7 @@ static const Property virtio_vmrpc_properties[] = {
     DEFINE_PROP_STRING("dns", VirtIOVmrpc, dns),
     DEFINE_PROP_STRING("nat64-prefix", VirtIOVmrpc, nat64_prefix),
     DEFINE_PROP_STRING("policy", VirtIOVmrpc, policy),
+    DEFINE_PROP_BOOL("alg", VirtIOVmrpc, alg, true),
 };
 
 static void virtio_vmrpc_class_init(ObjectClass *klass, void *data)

@@ -49,6 +49,7 @@ struct VirtIOVmrpc {
     char *dns;
     char *nat64_prefix;
     char *policy;
+    bool alg;
 
     /* from realize on */
     VmrpcServer *server;

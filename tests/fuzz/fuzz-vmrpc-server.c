@@ -50,6 +50,7 @@ typedef struct World {
 
 static VmrpcServerConfig config = {
     .translate = true,
+    .alg = true,
     .has_address6 = true,
     .guest4_prefix = 24,
     .pool4_prefix = 29,

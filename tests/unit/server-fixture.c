@@ -149,6 +149,7 @@ Fx *fx_new(const FxOptions *o)
     Fx *fx = g_new0(Fx, 1);
     VmrpcServerConfig config = {
         .translate = !o->ipv4,
+        .alg = true,
         .has_address6 = !o->ipv4 && !o->no_address6,
         .guest4_prefix = 24,
         .pool4_prefix = o->pool4_prefix ?: 16,
@@ -286,7 +287,7 @@ FxReply fx_call(Fx *fx, const struct vmrpc_req *req,
     g_assert_cmpint(reply.ret, >=, (ssize_t)sizeof(resp));
     g_assert_cmpint(reply.ret, <=, (ssize_t)in_total);
     memcpy(&resp, in_buf, sizeof(resp));
-    for (size_t i = reply.ret; i < in_total; i++) {
+    for (size_t i = reply.ret; i < in_total && !fx->shortened; i++) {
         /* TCP may use more of the buffer than it returns, and does not */
         g_assert_cmphex(in_buf[i], ==, 0xa5);
     }

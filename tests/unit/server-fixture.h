@@ -48,6 +48,7 @@ typedef struct Fx {
     size_t cut;                 /* bytes of an iovec; 0: header and data */
     uint16_t flags;             /* of every request: VMRPC_REQ_WATCH */
     bool edge;                  /* events may bring what was told before */
+    bool shortened;             /* a gateway leaves the rest in the buffer */
     bool may_wait;              /* calls may wait as long as they ask to */
     int extra_fd;               /* also polled; -1: none */
     void (*extra)(void *opaque);

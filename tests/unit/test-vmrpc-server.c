@@ -656,6 +656,31 @@ static void trace_refused(void *opaque, const char *dest, unsigned port,
     g_assert_cmpuint(port, ==, 9);
 }
 
+/* What is not enforced is refused, not accepted and forgotten. */
+static void test_policy_unenforced(void)
+{
+    static const char *const text[] = {
+        "allow www.example.com\n", "deny *.example.com\n", "dns listed\n",
+        "limit connections 10/s\n", "limit dns 10/s\n",
+        "limit sockets 10\n", "limit buffers 1M\n",
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(text); i++) {
+        VmrpcServerConfig config = { .max_sockets = 1 };
+        g_autofree char *name = NULL;
+        g_autoptr(GError) err = NULL;
+        int fd = g_file_open_tmp(NULL, &name, NULL);
+
+        g_assert_true(g_file_set_contents(name, text[i], -1, NULL));
+        config.policy_file = name;
+        g_assert_null(vmrpc_server_new(&config, true, &err));
+        g_assert_nonnull(strstr(err->message, name));
+        g_assert_nonnull(strstr(err->message, "not enforced"));
+        close(fd);
+        unlink(name);
+    }
+}
+
 static void test_policy(void)
 {
     Fx *fx = fx_new(&(FxOptions) { .policy = "deny 2001:db8:1::/48\n" });
@@ -1338,6 +1363,8 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/host-limit", test_host_limit);
     g_test_add_func("/vmrpc/server/pool-full", test_pool_full);
     g_test_add_func("/vmrpc/server/policy", test_policy);
+    g_test_add_func("/vmrpc/server/policy/unenforced",
+                    test_policy_unenforced);
     g_test_add_func("/vmrpc/server/resolver-ports", test_resolver_ports);
     g_test_add_func("/vmrpc/server/nat64", test_nat64);
     g_test_add_func("/vmrpc/server/nat64-peers", test_nat64_peers);

@@ -242,3 +242,14 @@ def echo(space: Namespace, port: int, address: str = "::") -> Iterator[None]:
         env = {"PYTHONPATH": str(paths.ROOT / "control")}
         with _server(space, command, folder / "log", port, env):
             yield
+
+
+@contextlib.contextmanager
+def ftp(space: Namespace, root: Path, address: str, port: int = 21) -> Iterator[Path]:
+    """An FTP server for anonymous users who may write; yields its log of commands."""
+    with _scratch() as folder:
+        command: list[str | Path] = [sys.executable, "-m", "pyftpdlib", "-D", "-w"]
+        command += ["-i", address, "-p", str(port), "-d", root]
+        log = folder / "log"
+        with _server(space, command, log, port):
+            yield log

@@ -484,13 +484,17 @@ void vmrpc_sock_notify(VmrpcServer *srv, VmrpcSock *s)
     srv->event_tail = &s->event_next;
 }
 
-/* The guest gets to know the readiness: in a response or in an event. */
+/*
+ * The guest gets to know the readiness: in a response or in an event.  News of
+ * what it knows already are for pollers, who only hear of events.
+ */
 static void tell(VmrpcServer *srv, VmrpcSock *s, __le32 *ready, __le32 *seq,
                  __le32 *so_error)
 {
-    unqueue_event(srv, s);
+    if (!s->news) {
+        unqueue_event(srv, s);
+    }
     s->told = current_ready(s);
-    s->news = false;
     s->ready_seq++;
     *ready = GUINT32_TO_LE(s->told);
     *seq = GUINT32_TO_LE(s->ready_seq);
@@ -519,6 +523,7 @@ bool vmrpc_server_next_event(VmrpcServer *srv, struct vmrpc_event *ev)
     if (s) {
         ev->sock = GUINT32_TO_LE(s->handle);
         ev->gen = GUINT32_TO_LE(s->gen);
+        s->news = false;
         tell(srv, s, &ev->ready, &ev->ready_seq, &ev->so_error);
         s->useless = 0;
         srv->counters.events++;

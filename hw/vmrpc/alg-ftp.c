@@ -26,13 +26,16 @@
  *   PORT
  *
  * This mirrors RFC 6384, which has an IPv6 client and an IPv4 server.  All
- * else passes unchanged: EPSV and its reply, which carry no address; EPSV
- * ALL, as the EPRT and the PASV it forbids are not what we turn EPSV into;
- * EPSV 2 from the guest, who will reach the port all the same; 500 or 502
- * from a server that has no EPSV, which says to PASV too what it should.  A
- * 227 of the guest's own server passes as well.  It would answer a PASV that
- * a client sent over IPv6, where there is none; those who do it use the port
- * and not the address.
+ * else passes unchanged:
+ *
+ *   EPSV and its reply       they carry no address
+ *   EPSV ALL                 no EPSV becomes what it forbids; RFC 6384, which
+ *                            makes PASV of EPSV, has to refuse it
+ *   EPSV 2 from the guest    it will reach the port all the same
+ *   500, 502 to EPSV         say what a client that sent PASV must know
+ *   227 of the guest's own   answers a PASV that was sent over IPv6, where
+ *   server                   there is none; clients that do that use the
+ *                            port and not the address
  *
  * A refusal must come in its place among the replies and in the language
  * that client and server have agreed upon.  Nobody knows both but the server,

@@ -40,6 +40,7 @@ fi
 mkdir -p "$target"
 cp "$ready" "$target/vmrpc.ko"
 depmod "$release"
+install -D -m 755 "$here/source/vmrpc/vmrpc-ss" /usr/local/bin/vmrpc-ss
 modprobe vmrpc
 if [ -d /run/systemd/resolve ] && command -v resolvectl >/dev/null; then
     resolvectl dns vmrpc0 192.0.0.1

@@ -635,6 +635,7 @@ static int probe(struct virtio_device *vdev)
 	err = vmrpc_family_take(dev);
 	if (err)
 		goto out_netdev;
+	vmrpc_proc_add(dev);
 
 	the_device = dev;
 	dev_info(&vdev->dev, "IPv4 sockets run on the host as %pI4/%u\n",
@@ -660,6 +661,7 @@ static void remove(struct virtio_device *vdev)
 	struct vmrpc_device *dev = vdev->priv;
 
 	mutex_lock(&the_device_lock);
+	vmrpc_proc_remove();
 	vmrpc_family_give_back();
 	device_stop(dev);
 	vmrpc_sock_kill_all(dev);

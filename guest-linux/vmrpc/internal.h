@@ -3,7 +3,8 @@
  * What the files of the vmrpc module share.
  *
  * Arrows point down: family.c -> stream.c, dgram.c -> message.c, option.c ->
- * sock.c -> iter.c, device.c.  netdev.c stands alone.
+ * sock.c -> iter.c, device.c.  proc.c looks at sock.c and option.c; netdev.c
+ * stands alone.
  */
 #ifndef VMRPC_INTERNAL_H
 #define VMRPC_INTERNAL_H
@@ -16,6 +17,7 @@
 #include <linux/net.h>
 #include <linux/netdevice.h>
 #include <linux/poll.h>
+#include <linux/refcount.h>
 #include <linux/scatterlist.h>
 #include <linux/spinlock.h>
 #include <linux/virtio.h>
@@ -190,8 +192,9 @@ enum vmrpc_sol {
 
 /**
  * struct vmrpc_sock - the outsourced side of an AF_INET socket
+ * @ref: held by the socket, and by who looks at it for /proc/net/vmrpc
  * @sk: the native side, always there: its wait queue, error, timeouts and
- *      option values are the socket's
+ *      option values are the socket's; reference
  * @dev: reference
  * @lock: guards the transitions and what follows up to @ready_lock.  Not held
  *        while waiting for a peer.  Order: @lock, then lock_sock(sk).
@@ -214,6 +217,7 @@ enum vmrpc_sol {
  * @rx_window: bytes that a stream is expected to hold; racy, only a hint
  */
 struct vmrpc_sock {
+	refcount_t ref;
 	struct sock *sk;
 	struct vmrpc_device *dev;
 
@@ -269,6 +273,9 @@ static inline u32 vmrpc_sock_ready(const struct vmrpc_sock *vs)
 
 int vmrpc_sock_attach(struct vmrpc_device *dev, struct socket *sock);
 void vmrpc_sock_detach(struct vmrpc_sock *vs);
+void vmrpc_sock_put(struct vmrpc_sock *vs);
+struct vmrpc_sock *vmrpc_sock_next(struct vmrpc_device *dev,
+				   unsigned long *handle);
 void vmrpc_sock_set_mode(struct vmrpc_sock *vs, enum vmrpc_mode mode);
 int vmrpc_sock_open(struct vmrpc_sock *vs);
 void vmrpc_sock_close(struct vmrpc_sock *vs);
@@ -319,6 +326,8 @@ bool vmrpc_option_stale(const struct vmrpc_sock *vs);
 int vmrpc_option_sync(struct vmrpc_sock *vs);
 void vmrpc_option_refresh(struct vmrpc_sock *vs);
 void vmrpc_option_push(struct vmrpc_sock *vs);
+int vmrpc_option_ask(struct vmrpc_sock *vs, int level, int name, void *value,
+		     unsigned int len);
 int vmrpc_setsockopt(struct socket *sock, int level, int name,
 		     sockptr_t optval, unsigned int optlen);
 int vmrpc_getsockopt(struct socket *sock, int level, int name,
@@ -334,7 +343,7 @@ int vmrpc_data_unmap(struct vmrpc_call *call, struct iov_iter *iter,
 		     size_t done);
 void *vmrpc_data_inline(struct vmrpc_call *call, size_t len, bool in);
 
-/* --- stream.c, dgram.c, family.c, netdev.c --------------------------------- */
+/* --- stream.c, dgram.c, family.c, netdev.c, proc.c ------------------------- */
 
 extern const struct proto_ops vmrpc_stream_ops;
 extern const struct proto_ops vmrpc_dgram_ops;
@@ -345,5 +354,8 @@ int vmrpc_family_create_native(struct socket *sock, int protocol);
 
 int vmrpc_netdev_add(struct vmrpc_device *dev);
 void vmrpc_netdev_remove(struct vmrpc_device *dev);
+
+void vmrpc_proc_add(struct vmrpc_device *dev);
+void vmrpc_proc_remove(void);
 
 #endif /* VMRPC_INTERNAL_H */

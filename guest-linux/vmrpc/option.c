@@ -504,35 +504,57 @@ void vmrpc_option_push(struct vmrpc_sock *vs)
 	}
 }
 
+/**
+ * vmrpc_option_ask - ask the host for an option
+ * @vs: has a host socket
+ * @level: any
+ * @name: option
+ * @value: room for the value
+ * @len: how much, at most VMRPC_OPTVAL_MAX
+ *
+ * Returns how much was used, or a negative errno.
+ */
+int vmrpc_option_ask(struct vmrpc_sock *vs, int level, int name, void *value,
+		     unsigned int len)
+{
+	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_GETSOCKOPT);
+	void *buf;
+	int ret;
+	u32 got;
+
+	if (!call)
+		return -ENOMEM;
+	call->req.u.opt.level = cpu_to_le32(level);
+	call->req.u.opt.name = cpu_to_le32(name);
+	buf = vmrpc_data_inline(call, len, true);
+	ret = vmrpc_call_run(call);
+	if (!ret) {
+		got = min_t(u32, le32_to_cpu(call->resp.value), len);
+		got = min_t(u32, got, call->used - sizeof(call->resp));
+		memcpy(value, buf, got);
+		ret = got;
+	}
+	vmrpc_call_free(call);
+	return ret;
+}
+
 static int host_get(struct vmrpc_sock *vs, int level, int name,
 		    char __user *optval, int __user *optlen)
 {
-	struct vmrpc_call *call;
-	void *value;
-	int len, err;
-	u32 got;
+	u8 value[VMRPC_OPTVAL_MAX];
+	int len;
 
 	if (get_user(len, optlen))
 		return -EFAULT;
 	if (len < 0)
 		return -EINVAL;
-	len = min_t(int, len, VMRPC_OPTVAL_MAX);
-	call = vmrpc_call_new(vs, VMRPC_GETSOCKOPT);
-	if (!call)
-		return -ENOMEM;
-	call->req.u.opt.level = cpu_to_le32(level);
-	call->req.u.opt.name = cpu_to_le32(name);
-	value = vmrpc_data_inline(call, len, true);
-	err = vmrpc_call_run(call);
-	if (!err) {
-		got = min_t(u32, le32_to_cpu(call->resp.value), len);
-		got = min_t(u32, got, call->used - sizeof(call->resp));
-		if (put_user((int)got, optlen) ||
-		    copy_to_user(optval, value, got))
-			err = -EFAULT;
-	}
-	vmrpc_call_free(call);
-	return err;
+	len = vmrpc_option_ask(vs, level, name, value,
+			       min_t(int, len, sizeof(value)));
+	if (len < 0)
+		return len;
+	if (put_user(len, optlen) || copy_to_user(optval, value, len))
+		return -EFAULT;
+	return 0;
 }
 
 /**

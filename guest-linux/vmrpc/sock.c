@@ -420,6 +420,28 @@ static void handle_drop(struct vmrpc_sock *vs)
 	vmrpc_sock_handle_free(vs->dev, vs->handle);
 }
 
+/**
+ * vmrpc_sock_next - walk the sockets that have a handle
+ * @dev: the device
+ * @handle: where to begin; the handle that was found
+ *
+ * Returns the socket, to be given back with vmrpc_sock_put(), or NULL.  Its
+ * program may release it meanwhile.
+ */
+struct vmrpc_sock *vmrpc_sock_next(struct vmrpc_device *dev,
+				   unsigned long *handle)
+{
+	struct vmrpc_sock *vs;
+
+	/* What is in the table has its first reference. */
+	xa_lock_irq(&dev->socks);
+	vs = xa_find(&dev->socks, handle, ULONG_MAX, XA_PRESENT);
+	if (vs)
+		refcount_inc(&vs->ref);
+	xa_unlock_irq(&dev->socks);
+	return vs;
+}
+
 /* A new life of the handle: reports of the former do not count any more. */
 static void generation_start(struct vmrpc_sock *vs)
 {
@@ -452,6 +474,7 @@ int vmrpc_sock_attach(struct vmrpc_device *dev, struct socket *sock)
 	vs = kzalloc(sizeof(*vs), GFP_KERNEL);
 	if (!vs)
 		return -ENOMEM;
+	refcount_set(&vs->ref, 1);
 	vs->sk = sk;
 	vs->dev = dev;
 	mutex_init(&vs->lock);
@@ -465,6 +488,7 @@ int vmrpc_sock_attach(struct vmrpc_device *dev, struct socket *sock)
 		return err;
 	}
 	generation_start(vs);
+	sock_hold(sk);
 	vmrpc_device_get(dev);
 
 	/* Accepted children, which are clones, are native. */
@@ -501,8 +525,22 @@ static void close_later(struct vmrpc_sock *vs)
 }
 
 /**
+ * vmrpc_sock_put - give a reference back
+ * @vs: the socket; freed with the last one
+ */
+void vmrpc_sock_put(struct vmrpc_sock *vs)
+{
+	if (!refcount_dec_and_test(&vs->ref))
+		return;
+	vmrpc_device_put(vs->dev);
+	sock_put(vs->sk);
+	mutex_destroy(&vs->lock);
+	kfree(vs);
+}
+
+/**
  * vmrpc_sock_detach - take the outsourced side off
- * @vs: the socket, which is being released; freed
+ * @vs: the socket, which is being released; its program's reference goes
  */
 void vmrpc_sock_detach(struct vmrpc_sock *vs)
 {
@@ -517,9 +555,7 @@ void vmrpc_sock_detach(struct vmrpc_sock *vs)
 	else
 		handle_drop(vs);
 	vmrpc_option_free(vs);
-	vmrpc_device_put(vs->dev);
-	mutex_destroy(&vs->lock);
-	kfree(vs);
+	vmrpc_sock_put(vs);
 }
 
 /**

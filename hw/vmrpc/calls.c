@@ -135,15 +135,20 @@ int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
     return 0;
 }
 
-/* The guest's view of the local address: its own, or INADDR_ANY. */
-static int local_address(VmrpcServer *srv, VmrpcSock *s,
-                         struct sockaddr_in *sin)
+int vmrpc_local_address(const VmrpcServer *srv, const VmrpcSock *s,
+                        struct sockaddr_in *sin)
 {
     struct sockaddr_storage ss;
     socklen_t len = sizeof(ss);
 
     memset(sin, 0, sizeof(*sin));
     sin->sin_family = AF_INET;
+    if (s->arriving) {
+        sin->sin_port = htons(s->arriving->local_port);
+        sin->sin_addr.s_addr = sin->sin_port ? srv->config.guest4.s_addr
+                                             : INADDR_ANY;
+        return 0;
+    }
     if (!is_host(s) || (s->peer_is_resolver && !s->bound)) {
         /* Nobody else sees this port; make it look like one. */
         sin->sin_addr = srv->config.guest4;
@@ -183,7 +188,7 @@ static int call_bind(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         return ret;
     }
     s->bound_by_guest = true;
-    ret = local_address(srv, s, &call->result);
+    ret = vmrpc_local_address(srv, s, &call->result);
     s->local_port = call->result.sin_port;
     call->result.sin_addr = sin.sin_addr;
     return ret;
@@ -215,7 +220,7 @@ static int call_listen(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     s->listening = true;
     s->backlog = backlog;
     vmrpc_sock_refresh(srv, s);
-    ret = local_address(srv, s, &call->result);
+    ret = vmrpc_local_address(srv, s, &call->result);
     s->local_port = call->result.sin_port;
     return ret;
 }
@@ -288,7 +293,7 @@ static int restore_port(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
 static int disconnect_keep_port(VmrpcServer *srv, VmrpcSock *s)
 {
     struct sockaddr_in before;
-    int ret = local_address(srv, s, &before);
+    int ret = vmrpc_local_address(srv, s, &before);
 
     if (ret == 0) {
         ret = disconnect_host(srv, s);
@@ -319,7 +324,7 @@ static int connect_resolver(VmrpcServer *srv, VmrpcSock *s,
         vmrpc_sock_set_peer(srv, s, peer);
     }
     vmrpc_sock_refresh(srv, s);
-    return local_address(srv, s, &call->result);
+    return vmrpc_local_address(srv, s, &call->result);
 }
 
 static int call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
@@ -365,7 +370,7 @@ static int call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         }
         /* Few ask for the name of a stream: they can. */
         if (s->type == SOCK_DGRAM) {
-            local_address(srv, s, &call->result);
+            vmrpc_local_address(srv, s, &call->result);
         }
     }
     vmrpc_sock_refresh(srv, s);
@@ -777,7 +782,7 @@ static int shutdown_host(VmrpcServer *srv, VmrpcSock *s, int how)
     bool ends_listening = s->listening && how != SHUT_WR;
 
     if (ends_listening) {
-        local_address(srv, s, &before);
+        vmrpc_local_address(srv, s, &before);
     }
     if (how != SHUT_RD) {
         vmrpc_gateway_finish(s);
@@ -815,7 +820,7 @@ static int call_shutdown(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 
 static int call_getsockname(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
-    return local_address(srv, s, &call->result);
+    return vmrpc_local_address(srv, s, &call->result);
 }
 
 static int call_getpeername(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)

@@ -35,15 +35,6 @@
  */
 #define VMRPC_DNS_BYTES_MAX     (32u << 20)
 
-/* What stands behind a socket of the guest. */
-typedef enum VmrpcBacking {
-    VMRPC_BACKING_HOST,         /* a host socket */
-    VMRPC_BACKING_RESOLVER,     /* a stream to the DNS proxy */
-    /* a host socket that could not be bound yet after a migration */
-    VMRPC_BACKING_ARRIVING,
-    VMRPC_BACKING_LOST,         /* nothing: it did not survive a migration */
-} VmrpcBacking;
-
 typedef struct VmrpcSock VmrpcSock;
 
 struct VmrpcSock {
@@ -261,6 +252,13 @@ int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t port);
  * bound or the VM has none.  Returns 0 or a negative errno.
  */
 int vmrpc_host_bind_source(VmrpcServer *srv, VmrpcSock *s);
+
+/*
+ * The guest's view of the local address of @s: its own, or INADDR_ANY.
+ * Returns 0 or a negative errno.
+ */
+int vmrpc_local_address(const VmrpcServer *srv, const VmrpcSock *s,
+                        struct sockaddr_in *sin);
 
 /* Sets one option of the guest's on the host socket of @s. */
 int vmrpc_host_setsockopt(VmrpcServer *srv, VmrpcSock *s, int level, int name,

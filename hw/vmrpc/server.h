@@ -51,9 +51,18 @@ typedef struct VmrpcServerConfig {
     uint32_t max_sockets;       /* 1 .. VMRPC_SOCKETS_MAX */
 } VmrpcServerConfig;
 
+/* What stands behind a socket of the guest. */
+typedef enum VmrpcBacking {
+    VMRPC_BACKING_HOST,         /* a host socket */
+    VMRPC_BACKING_RESOLVER,     /* a stream to the DNS proxy */
+    /* a host socket that could not be bound yet after a migration */
+    VMRPC_BACKING_ARRIVING,
+    VMRPC_BACKING_LOST,         /* nothing: it did not survive a migration */
+} VmrpcBacking;
+
 /*
  * Everything that was counted.  The X-macro lets the device publish each
- * counter by its name without a second list.
+ * counter by its name; in QMP it has the same one, in vmrpc.json.
  */
 #define VMRPC_COUNTERS(X)                                                     \
     X(requests)                 /* requests executed */                       \

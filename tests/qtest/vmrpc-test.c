@@ -1872,6 +1872,320 @@ static void test_counters(void)
     vm_quit(&vm);
 }
 
+/* What query-vmrpc answers; @arguments are JSON members. */
+static QList *query(QTestState *qts, const char *arguments)
+{
+    g_autofree char *cmd = g_strdup_printf(
+        "{ 'execute': 'query-vmrpc', 'arguments': { %s } }", arguments);
+    QDict *resp;
+    QList *list;
+
+    qtest_qmp_send_raw(qts, "%s", g_strdelimit(cmd, "'", '"'));
+    resp = qtest_qmp_receive(qts);
+    list = qdict_get_qlist(resp, "return");
+    g_assert_nonnull(list);
+    qobject_ref(list);
+    qobject_unref(resp);
+    return list;
+}
+
+/* The only device in @list. */
+static QDict *only_device(QList *list)
+{
+    g_assert_cmpuint(qlist_size(list), ==, 1);
+    return qobject_to(QDict, qlist_peek(list));
+}
+
+static QDict *find_socket(QDict *device, uint32_t handle)
+{
+    const QListEntry *entry;
+
+    QLIST_FOREACH_ENTRY(qdict_get_qlist(device, "sockets"), entry) {
+        QDict *sock = qobject_to(QDict, qlist_entry_obj(entry));
+
+        if (qdict_get_int(sock, "handle") == handle) {
+            return sock;
+        }
+    }
+    g_assert_not_reached();
+}
+
+static void assert_state(QDict *device, uint32_t handle, const char *type,
+                         const char *backing, const char *state)
+{
+    QDict *sock = find_socket(device, handle);
+
+    g_assert_cmpstr(qdict_get_str(sock, "type"), ==, type);
+    g_assert_cmpstr(qdict_get_str(sock, "backing"), ==, backing);
+    g_assert_cmpstr(qdict_get_str(sock, "state"), ==, state);
+}
+
+/* @text NULL: the address is not there */
+static void assert_address(QDict *device, uint32_t handle, const char *which,
+                           const char *text, uint16_t port)
+{
+    QDict *addr = qdict_get_qdict(find_socket(device, handle), which);
+
+    if (!text) {
+        g_assert_null(addr);
+        return;
+    }
+    g_assert_nonnull(addr);
+    g_assert_cmpstr(qdict_get_str(addr, "address"), ==, text);
+    g_assert_cmpuint(qdict_get_int(addr, "port"), ==, port);
+}
+
+static void assert_number(QDict *device, uint32_t handle, const char *which,
+                          uint64_t value)
+{
+    g_assert_cmpuint(qdict_get_int(find_socket(device, handle), which), ==,
+                     value);
+}
+
+/* The peer's listening queue is full: it does not answer. */
+static int guest_connect_stuck(VmrpcDriver *d, uint32_t filler, uint32_t sock,
+                               uint16_t *port)
+{
+    int listener = peer_bind(SOCK_STREAM, PEER6, port);
+    struct sockaddr_in peer = {
+        .sin_family = AF_INET,
+        .sin_port = htons(*port),
+        .sin_addr = guest_resolve(d, PEER6),
+    };
+
+    g_assert_cmpint(listen(listener, 0), ==, 0);
+    guest_socket(d, filler, SOCK_STREAM);
+    guest_op_addr(d, VMRPC_CONNECT, filler, &peer);
+    guest_socket(d, sock, SOCK_STREAM);
+    g_assert_cmpint(guest_op_addr(d, VMRPC_CONNECT, sock, &peer).error, ==,
+                    VMRPC_EINPROGRESS);
+    return listener;
+}
+
+static void test_query_sockets(void)
+{
+    Vm vm = vm_start("address6=" VM6, 0);
+    struct sockaddr_in any = { .sin_family = AF_INET };
+    struct sockaddr_in resolver = {
+        .sin_family = AF_INET,
+        .sin_port = htons(DNS_PORT),
+        .sin_addr.s_addr = inet_addr(RESOLVER4),
+    };
+    uint16_t listening = guest_listen(vm.d, 1), stuck = 0, udp;
+    int conn = guest_connect(vm.d, 0, PEER6);
+    int client = peer_connect(SOCK_STREAM, PEER6, VM6, listening);
+    int listener, ended;
+    g_autofree char *hmp = NULL;
+    QList *list;
+    QDict *dev;
+
+    /* 0 is connected, 1 listens, 2 is accepted and has unread data */
+    converse(vm.d, 0, conn);
+    guest_accept(vm.d, 1, 2);
+    g_assert_cmpint(write(client, "unread", 6), ==, 6);
+    vmrpc_wait_ready(vm.d, 2, VMRPC_IN);
+    /* 3 was ended by its peer, 4 is new, 6 gets no answer */
+    ended = guest_connect(vm.d, 3, PEER6);
+    close(ended);
+    vmrpc_wait_ready(vm.d, 3, VMRPC_RDHUP);
+    guest_socket(vm.d, 4, SOCK_STREAM);
+    listener = guest_connect_stuck(vm.d, 5, 6, &stuck);
+    /* 7 is a datagram socket, 8 and 9 ask the DNS proxy */
+    guest_socket(vm.d, 7, SOCK_DGRAM);
+    udp = ntohs(guest_op_addr(vm.d, VMRPC_BIND, 7, &any).addr.sin_port);
+    guest_socket(vm.d, 8, SOCK_DGRAM);
+    guest_op_addr(vm.d, VMRPC_CONNECT, 8, &resolver);
+    guest_socket(vm.d, 9, SOCK_STREAM);
+    guest_op_addr(vm.d, VMRPC_CONNECT, 9, &resolver);
+
+    list = query(vm.qts, "");
+    dev = only_device(list);
+    g_assert_cmpuint(qlist_size(qdict_get_qlist(dev, "sockets")), ==, 10);
+    assert_state(dev, 0, "tcp", "host", "established");
+    assert_state(dev, 1, "tcp", "host", "listen");
+    assert_state(dev, 2, "tcp", "host", "established");
+    assert_state(dev, 3, "tcp", "host", "close-wait");
+    assert_state(dev, 4, "tcp", "host", "close");
+    assert_state(dev, 5, "tcp", "host", "established");
+    assert_state(dev, 6, "tcp", "host", "syn-sent");
+    assert_state(dev, 7, "udp", "host", "close");
+    assert_state(dev, 8, "udp", "host", "established");
+    assert_state(dev, 9, "tcp", "resolver", "established");
+
+    assert_number(dev, 0, "bytes-sent", 8);
+    assert_number(dev, 0, "bytes-received", 6);
+    assert_number(dev, 1, "send-queue", 16);
+    assert_number(dev, 2, "recv-queue", 6);
+    assert_address(dev, 1, "guest-local", GUEST4, listening);
+    assert_address(dev, 1, "guest-peer", NULL, 0);
+    assert_address(dev, 1, "host-local", VM6, listening);
+    assert_address(dev, 1, "host-peer", NULL, 0);
+    assert_address(dev, 2, "guest-local", GUEST4, listening);
+    assert_address(dev, 2, "host-local", VM6, listening);
+    assert_address(dev, 4, "guest-local", "0.0.0.0", 0);
+    assert_address(dev, 6, "guest-peer", "198.18.0.1", stuck);
+    assert_address(dev, 6, "host-peer", PEER6, stuck);
+    assert_address(dev, 7, "host-local", VM6, udp);
+    assert_address(dev, 8, "guest-peer", RESOLVER4, DNS_PORT);
+    assert_address(dev, 9, "guest-peer", RESOLVER4, DNS_PORT);
+    assert_address(dev, 9, "host-local", NULL, 0);
+    qobject_unref(list);
+
+    hmp = qtest_hmp(vm.qts, "info vmrpc");
+    g_assert_nonnull(strstr(hmp, "vmrpc: guest 192.0.0.2/29, " VM6 ", "));
+    g_assert_nonnull(strstr(hmp, "close-wait"));
+    g_assert_nonnull(strstr(hmp, "[" PEER6 "]:"));
+    close(listener);
+    close(client);
+    close(conn);
+    vm_quit(&vm);
+}
+
+static char *pending_error(QTestState *qts, uint32_t handle)
+{
+    QList *list = query(qts, "");
+    QDict *sock = find_socket(only_device(list), handle);
+    char *error = g_strdup(qdict_get_try_str(sock, "pending-error"));
+
+    qobject_unref(list);
+    return error;
+}
+
+/* A guest without room for events is not told of the reset. */
+static void test_query_error(void)
+{
+    gint64 end = g_get_monotonic_time() + VMRPC_TEST_TIMEOUT_US;
+    Vm vm = vm_boot("address6=" VM6, "");
+    struct linger reset = { .l_onoff = 1 };
+    g_autofree char *error = NULL;
+    int conn;
+
+    vmrpc_driver_start(vm.d, 0, 0);
+    conn = peer_connect(SOCK_STREAM, PEER6, VM6, guest_listen(vm.d, 1));
+    g_assert_cmpint(vmrpc_call(vm.d, &(VmrpcArgs) {
+        .op = VMRPC_ACCEPT, .sock = 1, .arg = { 2, vm.d->gen },
+    }).error, ==, 0);
+    g_assert_cmpint(setsockopt(conn, SOL_SOCKET, SO_LINGER, &reset,
+                               sizeof(reset)), ==, 0);
+    close(conn);
+    while (!(error = pending_error(vm.qts, 2))) {
+        g_assert_cmpint(g_get_monotonic_time(), <, end);
+    }
+    g_assert_cmpstr(error, ==, strerror(ECONNRESET));
+    vmrpc_post_events(vm.d, 4);
+    g_assert_cmpint(vmrpc_wait_error(vm.d, 2), ==, ECONNRESET);
+    g_assert_null(pending_error(vm.qts, 2));
+    vm_quit(&vm);
+}
+
+static void test_query_devices(void)
+{
+    g_autofree char *first = device_args("address6=" VM6 ",max-sockets=99,"
+                                         "nat64-prefix=64:ff9b::/96");
+    g_autofree char *hmp = NULL;
+    QTestState *qts;
+    QDict *dev, *error;
+    QList *list;
+
+    qts = qtest_init(COMMON_ARGS);
+    list = query(qts, "");
+    g_assert_true(qlist_empty(list));
+    qobject_unref(list);
+    qtest_quit(qts);
+
+    qts = qtest_initf(COMMON_ARGS "%s -device virtio-vmrpc-pci,id=v4,"
+                      "translate=off,guest4=192.0.2.99/24 "
+                      "-device virtio-vmrpc-pci", first);
+    list = query(qts, "");
+    g_assert_cmpuint(qlist_size(list), ==, 3);
+    qobject_unref(list);
+
+    list = query(qts, "'id': 'vmrpc'");
+    dev = only_device(list);
+    g_assert_cmpstr(qdict_get_str(dev, "id"), ==, "vmrpc");
+    g_assert_cmpstr(qdict_get_str(dev, "qom-path"), ==, BACKEND);
+    g_assert_true(qdict_get_bool(dev, "translate"));
+    g_assert_cmpstr(qdict_get_str(dev, "guest4"), ==, GUEST4 "/29");
+    g_assert_cmpstr(qdict_get_str(dev, "address6"), ==, VM6);
+    g_assert_cmpstr(qdict_get_str(dev, "pool4"), ==, "198.18.0.0/15");
+    g_assert_cmpstr(qdict_get_str(dev, "resolver4"), ==, RESOLVER4);
+    g_assert_cmpstr(qdict_get_str(dev, "nat64-prefix"), ==, "64:ff9b::/96");
+    g_assert_cmpuint(qdict_get_int(dev, "max-sockets"), ==, 99);
+    g_assert_cmpuint(qdict_get_int(qdict_get_qdict(dev, "counters"),
+                                   "sockets-opened"), ==, 0);
+    g_assert_true(qlist_empty(qdict_get_qlist(dev, "sockets")));
+    qobject_unref(list);
+
+    list = query(qts, "'id': 'v4'");
+    dev = only_device(list);
+    g_assert_false(qdict_get_bool(dev, "translate"));
+    g_assert_cmpstr(qdict_get_str(dev, "guest4"), ==, "192.0.2.99/24");
+    g_assert_false(qdict_haskey(dev, "address6"));
+    g_assert_false(qdict_haskey(dev, "pool4"));
+    g_assert_false(qdict_haskey(dev, "resolver4"));
+    g_assert_false(qdict_haskey(dev, "nat64-prefix"));
+    qobject_unref(list);
+
+    error = qtest_qmp_assert_failure_ref(
+        qts, "{ 'execute': 'query-vmrpc', 'arguments': { 'id': 'v5' } }");
+    g_assert_cmpstr(qdict_get_str(error, "class"), ==, "DeviceNotFound");
+    qobject_unref(error);
+    hmp = qtest_hmp(qts, "info vmrpc v5");
+    g_assert_nonnull(strstr(hmp, "'v5'"));
+    qtest_quit(qts);
+}
+
+#define QUERY_MANY      1500
+
+/* As libqos has them, in a file of its own. */
+#define ACPI_PCIHP_ADDR 0xae00
+#define PCI_EJ_BASE     0x0008
+
+/*
+ * The answer takes a while, in which the guest goes on: it is given up when
+ * the device is.  The order of the two is not ours, so try until it was so.
+ */
+static void test_query_unplug(void)
+{
+    QTestState *qts = qtest_init(COMMON_ARGS);
+    gint64 end = g_get_monotonic_time() + VMRPC_TEST_TIMEOUT_US;
+    unsigned shown;
+
+    do {
+        Vm vm = { .qts = qts };
+        QDict *resp;
+        QList *list;
+
+        vm_plug(&vm, "");
+        for (unsigned i = 0; i < QUERY_MANY; i++) {
+            guest_socket(vm.d, i, SOCK_DGRAM);
+        }
+        list = query(qts, "");
+        g_assert_cmpuint(qlist_size(qdict_get_qlist(only_device(list),
+                                                    "sockets")), ==,
+                         QUERY_MANY);
+        qobject_unref(list);
+
+        qtest_qmp_device_del_send(qts, "vmrpc");
+        qtest_qmp_send(qts, "{ 'execute': 'query-vmrpc' }");
+        qtest_outl(qts, ACPI_PCIHP_ADDR + PCI_EJ_BASE, 1 << SLOT);
+        resp = qtest_qmp_receive(qts);
+        list = qdict_get_qlist(resp, "return");
+        shown = qlist_size(list);
+        if (shown) {
+            g_assert_cmpuint(qlist_size(qdict_get_qlist(only_device(list),
+                                                        "sockets")), ==,
+                             QUERY_MANY);
+        }
+        qobject_unref(resp);
+        qtest_qmp_eventwait(qts, "DEVICE_DELETED");
+        vmrpc_driver_free(vm.d);
+        vmrpc_guest_free(vm.guest);
+        g_assert_cmpint(g_get_monotonic_time(), <, end);
+    } while (shown);
+    qtest_quit(qts);
+}
+
 /* --- threads -------------------------------------------------------------- */
 
 static void test_two_devices(const void *data)
@@ -2463,6 +2777,10 @@ static void add_tests(void)
     qtest_add_func("/vmrpc/unplug", test_unplug);
     qtest_add_func("/vmrpc/inspect", test_inspect);
     qtest_add_func("/vmrpc/counters", test_counters);
+    qtest_add_func("/vmrpc/query/sockets", test_query_sockets);
+    qtest_add_func("/vmrpc/query/error", test_query_error);
+    qtest_add_func("/vmrpc/query/devices", test_query_devices);
+    qtest_add_func("/vmrpc/query/unplug", test_query_unplug);
     qtest_add_data_func("/vmrpc/two-devices/own-threads", "",
                         test_two_devices);
     qtest_add_data_func("/vmrpc/two-devices/one-thread", "iothread=io0",

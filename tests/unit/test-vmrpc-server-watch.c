@@ -4,6 +4,7 @@
  * calls from many threads.
  */
 #include "server-fixture.h"
+#include "hw/vmrpc/inspect.h"
 
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -320,12 +321,18 @@ static void test_storm(void)
                                        &storm[i]), ==, 0);
     }
     for (unsigned i = 0; i < 1000; i++) {
+        VmrpcSockView view[STORM_HANDLES];
         struct vmrpc_event ev;
+        uint32_t handle = 0;
 
         vmrpc_server_process(fx->srv);
         while (vmrpc_server_next_event(fx->srv, &ev)) {
             /* the guest would take them */
         }
+        /* somebody looks at what comes and goes */
+        g_assert_cmpuint(vmrpc_inspect_socks(fx->srv, &handle, view,
+                                             STORM_HANDLES), <=,
+                         STORM_HANDLES);
     }
     for (unsigned i = 0; i < STORM_THREADS; i++) {
         pthread_join(thread[i], NULL);

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * /proc/net/vmrpc: the sockets that have a place on the host
+ *
+ * One line a socket, in the columns of /proc/net/tcp, and ours at the end:
+ *
+ *   type    tcp or udp
+ *   mode    who serves it: native, both, remote (sock.c)
+ *   ready   VMRPC_IN ... as the host reported it last, hexadecimal
+ *   handle  its number on the wire, and in query-vmrpc of the host
+ *
+ * A socket without a peer beyond the host is in /proc/net/tcp or udp as well.
+ *
+ * State, queues and the port of a connection are the host's, so each line asks
+ * it: two or three calls for a connection, like a program's own.  No lock of
+ * the table is held meanwhile, only a reference to the socket, whose program
+ * may release it.  With vs->lock the line does not mix two states of a socket.
+ *
+ * Only the initial network namespace has outsourced sockets, so only it has
+ * the file.
+ */
+#include <linux/proc_fs.h>
+#include <linux/seq_file.h>
+#include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <asm/ioctls.h>
+#include <net/net_namespace.h>
+#include <net/tcp_states.h>
+#include <net/udp.h>
+
+#include "internal.h"
+
+#define NAME		"vmrpc"
+
+/**
+ * struct iter - where a reader is
+ * @vs: the socket to be shown, a reference
+ * @line: its number
+ */
+struct iter {
+	struct vmrpc_sock *vs;
+	unsigned int line;
+};
+
+/**
+ * struct line - what is shown of a socket
+ * @local: address and port
+ * @peer: address and port, all zero without one
+ * @state: TCP_ESTABLISHED ...; of UDP only this and TCP_CLOSE, as natively
+ * @tx_queue: bytes that the peer has not acknowledged, or not taken off
+ * @rx_queue: bytes that wait for the program; of a listener: connections
+ * @retransmits: of the oldest segment that is not acknowledged
+ * @probes: of a zero window, unanswered
+ */
+struct line {
+	struct sockaddr_in local;
+	struct sockaddr_in peer;
+	u8 state;
+	u8 retransmits;
+	u8 probes;
+	u32 tx_queue;
+	u32 rx_queue;
+};
+
+/* --- a socket ---------------------------------------------------------------- */
+
+static void native_line(struct sock *sk, struct line *line)
+{
+	const struct inet_sock *inet = inet_sk(sk);
+
+	line->state = READ_ONCE(sk->sk_state);
+	line->local.sin_addr.s_addr = inet->inet_rcv_saddr;
+	line->local.sin_port = inet->inet_sport;
+	line->peer.sin_addr.s_addr = inet->inet_daddr;
+	line->peer.sin_port = inet->inet_dport;
+	if (sk->sk_type == SOCK_DGRAM) {
+		line->tx_queue = sk_wmem_alloc_get(sk);
+		line->rx_queue = udp_rqueue_get(sk);
+	} else if (line->state == TCP_LISTEN) {
+		line->rx_queue = READ_ONCE(sk->sk_ack_backlog);
+	}
+}
+
+/* What the host cannot be asked is 0. */
+static u32 host_queue(struct vmrpc_sock *vs, unsigned int cmd)
+{
+	int value;
+
+	return vmrpc_sock_ioctl(vs, cmd, &value) ? 0 : value;
+}
+
+/* Caller must hold vs->lock.  Returns 0 or a negative errno. */
+static int host_info(struct vmrpc_sock *vs, struct tcp_info *info)
+{
+	int len = min_t(int, sizeof(*info), VMRPC_OPTVAL_MAX);
+
+	memset(info, 0, sizeof(*info));
+	len = vmrpc_option_ask(vs, IPPROTO_TCP, TCP_INFO, info, len);
+	return min(len, 0);
+}
+
+/* Caller must hold vs->lock, and for all that follow. */
+static void remote_stream_line(struct vmrpc_sock *vs, struct line *line)
+{
+	struct tcp_info info;
+
+	switch (host_info(vs, &info)) {
+	case 0:
+		line->state = info.tcpi_state;
+		line->retransmits = info.tcpi_retransmits;
+		line->probes = info.tcpi_probes;
+		break;
+	case -ENOPROTOOPT:
+		/* The host's DNS proxy itself is the peer: there is no TCP. */
+		line->state = TCP_ESTABLISHED;
+		break;
+	default:
+		line->state = TCP_CLOSE;
+	}
+}
+
+static void remote_line(struct vmrpc_sock *vs, struct line *line)
+{
+	if (!vs->local.sin_family)
+		vmrpc_sock_name(vs, VMRPC_GETSOCKNAME, &vs->local);
+	line->local = vs->local;
+	line->peer = vs->peer;
+	if (vs->sk->sk_type == SOCK_STREAM)
+		remote_stream_line(vs, line);
+	else
+		line->state = TCP_ESTABLISHED;
+	line->tx_queue = host_queue(vs, SIOCOUTQ);
+	line->rx_queue = host_queue(vs, SIOCINQ);
+}
+
+/* What waits on the host comes to what waits in the guest. */
+static void both_line(struct vmrpc_sock *vs, struct line *line)
+{
+	struct tcp_info info;
+
+	native_line(vs->sk, line);
+	if (vs->sk->sk_type == SOCK_DGRAM) {
+		line->tx_queue += host_queue(vs, SIOCOUTQ);
+		line->rx_queue += host_queue(vs, SIOCINQ);
+	} else if (line->state == TCP_LISTEN && !host_info(vs, &info)) {
+		line->rx_queue += info.tcpi_unacked;
+	}
+}
+
+static const char *mode_line(struct vmrpc_sock *vs, struct line *line)
+{
+	switch (vmrpc_sock_mode(vs)) {
+	case VMRPC_REMOTE:
+		remote_line(vs, line);
+		return "remote";
+	case VMRPC_BOTH:
+		both_line(vs, line);
+		return "both";
+	default:
+		native_line(vs->sk, line);
+		return "native";
+	}
+}
+
+static void show_sock(struct seq_file *m, unsigned int number,
+		      struct vmrpc_sock *vs)
+{
+	struct sock *sk = vs->sk;
+	struct line line = { };
+	const char *mode;
+	u32 ready;
+
+	mutex_lock(&vs->lock);
+	mode = mode_line(vs, &line);
+	ready = vmrpc_sock_ready(vs);
+	mutex_unlock(&vs->lock);
+
+	seq_printf(m, "%4u: %08X:%04X %08X:%04X %02X %08X:%08X 00:00000000 ",
+		   number,
+		   (__force u32)line.local.sin_addr.s_addr,
+		   ntohs(line.local.sin_port),
+		   (__force u32)line.peer.sin_addr.s_addr,
+		   ntohs(line.peer.sin_port),
+		   line.state, line.tx_queue, line.rx_queue);
+	seq_printf(m, "%08X %5u %8d %lu %s %-6s %04X %u\n",
+		   line.retransmits,
+		   from_kuid_munged(seq_user_ns(m), sock_i_uid(sk)),
+		   line.probes, sock_i_ino(sk),
+		   sk->sk_type == SOCK_STREAM ? "tcp" : "udp",
+		   mode, ready, vs->handle);
+}
+
+/* --- the file ---------------------------------------------------------------- */
+
+/* The socket at *@pos or after it: a handle, counted from 1. */
+static void *find(struct seq_file *m, loff_t *pos)
+{
+	struct vmrpc_device *dev = pde_data(file_inode(m->file));
+	unsigned long handle = *pos - 1;
+	struct iter *iter = m->private;
+
+	iter->vs = vmrpc_sock_next(dev, &handle);
+	if (iter->vs)
+		*pos = handle + 1;
+	return iter->vs;
+}
+
+static void *start(struct seq_file *m, loff_t *pos)
+{
+	struct iter *iter = m->private;
+
+	if (*pos)
+		return find(m, pos);
+	iter->line = 0;
+	return SEQ_START_TOKEN;
+}
+
+static void stop(struct seq_file *m, void *v)
+{
+	struct iter *iter = m->private;
+
+	if (iter->vs)
+		vmrpc_sock_put(iter->vs);
+	iter->vs = NULL;
+}
+
+static void *next(struct seq_file *m, void *v, loff_t *pos)
+{
+	struct iter *iter = m->private;
+
+	stop(m, v);
+	if (v != SEQ_START_TOKEN)
+		iter->line++;
+	(*pos)++;
+	return find(m, pos);
+}
+
+static int show(struct seq_file *m, void *v)
+{
+	struct iter *iter = m->private;
+
+	if (v == SEQ_START_TOKEN)
+		seq_puts(m, "  sl  local_address rem_address   st tx_queue "
+			 "rx_queue tr tm->when retrnsmt   uid  timeout inode "
+			 "type mode ready handle\n");
+	else
+		show_sock(m, iter->line, v);
+	return 0;
+}
+
+static const struct seq_operations ops = {
+	.start	= start,
+	.stop	= stop,
+	.next	= next,
+	.show	= show,
+};
+
+/**
+ * vmrpc_proc_add - make /proc/net/vmrpc
+ * @dev: whose sockets it shows; must stay until vmrpc_proc_remove()
+ *
+ * Everything works without it, too.
+ */
+void vmrpc_proc_add(struct vmrpc_device *dev)
+{
+	if (!proc_create_seq_private(NAME, 0444, init_net.proc_net, &ops,
+				     sizeof(struct iter), dev))
+		pr_warn("vmrpc: no /proc/net/vmrpc\n");
+}
+
+/**
+ * vmrpc_proc_remove - remove it, once nobody reads it any more
+ */
+void vmrpc_proc_remove(void)
+{
+	remove_proc_entry(NAME, init_net.proc_net);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * query-vmrpc in a QEMU whose target has no virtio-vmrpc
+ */
+#include "qemu/osdep.h"
+
+#include "qapi/error.h"
+#include "qapi/qapi-commands-vmrpc.h"
+
+VmrpcDeviceInfoList *coroutine_fn qmp_query_vmrpc(const char *id, Error **errp)
+{
+    if (id) {
+        error_set(errp, ERROR_CLASS_DEVICE_NOT_FOUND,
+                  "There is no virtio-vmrpc device '%s'", id);
+    }
+    return NULL;
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * virtio-vmrpc: query-vmrpc and "info vmrpc"
+ *
+ * A guest may have many thousand sockets, and every call of the guest's needs
+ * the BQL for a moment, which a monitor command has as well.  So after each
+ * batch of sockets (inspect.h) others get their turn.  A device may be
+ * unplugged then: the reference keeps its memory, and that it has no server
+ * any more tells.
+ */
+#include "qemu/osdep.h"
+
+#include <arpa/inet.h>
+
+#include "hw/qdev-core.h"
+#include "hw/vmrpc/inspect.h"
+#include "hw/vmrpc/virtio-vmrpc.h"
+#include "monitor/hmp.h"
+#include "monitor/monitor.h"
+#include "qapi/error.h"
+#include "qapi/qapi-commands-vmrpc.h"
+#include "qemu/coroutine.h"
+#include "qemu/main-loop.h"
+#include "qobject/qdict.h"
+
+/* Long enough for a vCPU to wake up and take the BQL. */
+#define PAUSE_US                100
+
+/* Both have every counter and nothing else. */
+QEMU_BUILD_BUG_ON(sizeof(VmrpcCounterInfo) != sizeof(VmrpcCounters));
+
+/* --- from the server's words to QAPI's ---------------------------------- */
+
+static char *text4(struct in_addr addr)
+{
+    char text[INET_ADDRSTRLEN];
+
+    return g_strdup(inet_ntop(AF_INET, &addr, text, sizeof(text)));
+}
+
+static char *text6(const struct in6_addr *addr)
+{
+    char text[INET6_ADDRSTRLEN];
+
+    return g_strdup(inet_ntop(AF_INET6, addr, text, sizeof(text)));
+}
+
+static char *prefix4(struct in_addr addr, unsigned len)
+{
+    g_autofree char *text = text4(addr);
+
+    return g_strdup_printf("%s/%u", text, len);
+}
+
+static VmrpcAddress *address4(const struct sockaddr_in *sin)
+{
+    VmrpcAddress *address;
+
+    if (sin->sin_family != AF_INET) {
+        return NULL;
+    }
+    address = g_new0(VmrpcAddress, 1);
+    address->address = text4(sin->sin_addr);
+    address->port = ntohs(sin->sin_port);
+    return address;
+}
+
+static VmrpcAddress *address_any(const struct sockaddr_storage *ss)
+{
+    const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)ss;
+    VmrpcAddress *address;
+
+    if (ss->ss_family != AF_INET6) {
+        return address4((const struct sockaddr_in *)ss);
+    }
+    address = g_new0(VmrpcAddress, 1);
+    address->address = text6(&sin6->sin6_addr);
+    address->port = ntohs(sin6->sin6_port);
+    return address;
+}
+
+static VmrpcSocketBacking backing_info(VmrpcBacking backing)
+{
+    switch (backing) {
+    case VMRPC_BACKING_HOST:
+        return VMRPC_SOCKET_BACKING_HOST;
+    case VMRPC_BACKING_RESOLVER:
+        return VMRPC_SOCKET_BACKING_RESOLVER;
+    case VMRPC_BACKING_ARRIVING:
+        return VMRPC_SOCKET_BACKING_ARRIVING;
+    case VMRPC_BACKING_LOST:
+        return VMRPC_SOCKET_BACKING_LOST;
+    }
+    g_assert_not_reached();
+}
+
+static VmrpcSocketInfo *socket_info(const VmrpcSockView *view)
+{
+    VmrpcSocketInfo *info = g_new0(VmrpcSocketInfo, 1);
+
+    info->handle = view->handle;
+    info->type = view->type == SOCK_STREAM ? VMRPC_SOCKET_TYPE_TCP
+                                           : VMRPC_SOCKET_TYPE_UDP;
+    info->backing = backing_info(view->backing);
+    /* Linux counts from 1, in the same order. */
+    info->state = view->state - 1;
+    info->guest_local = address4(&view->guest_local);
+    info->guest_peer = address4(&view->guest_peer);
+    info->host_local = address_any(&view->host_local);
+    info->host_peer = address_any(&view->host_peer);
+    info->recv_queue = view->recv_queue;
+    info->send_queue = view->send_queue;
+    info->bytes_sent = view->bytes_sent;
+    info->bytes_received = view->bytes_received;
+    info->pending_error = view->error ? g_strdup(strerror(view->error)) : NULL;
+    info->watched = view->watched;
+    return info;
+}
+
+static VmrpcCounterInfo *counter_info(const VmrpcCounters *counters)
+{
+    VmrpcCounterInfo *info = g_new0(VmrpcCounterInfo, 1);
+
+#define COPY_COUNTER(name) info->name = counters->name;
+    VMRPC_COUNTERS(COPY_COUNTER)
+#undef COPY_COUNTER
+    return info;
+}
+
+static const char *device_id(VirtIOVmrpc *s)
+{
+    BusState *bus = qdev_get_parent_bus(DEVICE(s));
+
+    /* Users name the PCI device that we are the inside of. */
+    return DEVICE(s)->id ?: bus && bus->parent ? bus->parent->id : NULL;
+}
+
+static VmrpcDeviceInfo *device_info(VirtIOVmrpc *s)
+{
+    VmrpcDeviceInfo *info = g_new0(VmrpcDeviceInfo, 1);
+    VmrpcServerView view;
+
+    vmrpc_inspect_server(s->server, &view);
+    info->id = g_strdup(device_id(s));
+    info->qom_path = object_get_canonical_path(OBJECT(s));
+    info->translate = view.config.translate;
+    info->guest4 = prefix4(view.config.guest4, view.config.guest4_prefix);
+    if (view.config.has_address6) {
+        info->address6 = text6(&view.config.address6);
+    }
+    if (view.config.translate) {
+        info->pool4 = prefix4(view.config.pool4, view.config.pool4_prefix);
+    }
+    if (view.config.resolver4.s_addr) {
+        info->resolver4 = text4(view.config.resolver4);
+    }
+    if (view.has_nat64) {
+        g_autofree char *text = text6(&view.nat64.addr);
+
+        info->nat64_prefix = g_strdup_printf("%s/%u", text, view.nat64.len);
+    }
+    info->mappings = view.map.entries;
+    info->mappings_in_use = view.map.in_use;
+    info->max_sockets = view.config.max_sockets;
+    info->counters = counter_info(&view.counters);
+    return info;
+}
+
+/* --- the devices -------------------------------------------------------- */
+
+static void coroutine_mixed_fn let_others(void)
+{
+    if (qemu_in_coroutine()) {
+        qemu_co_sleep_ns(QEMU_CLOCK_REALTIME, PAUSE_US * SCALE_US);
+    } else {
+        bql_unlock();
+        g_usleep(PAUSE_US);
+        bql_lock();
+    }
+}
+
+/* NULL if the device is unplugged meanwhile, or was before. */
+static VmrpcDeviceInfo *coroutine_mixed_fn query_device(VirtIOVmrpc *s)
+{
+    g_autofree VmrpcSockView *view = g_new(VmrpcSockView, VMRPC_INSPECT_MAX);
+    g_autoptr(VmrpcDeviceInfo) info = NULL;
+    VmrpcSocketInfoList **tail;
+    uint32_t handle = 0;
+    unsigned n;
+
+    if (!s->server) {
+        return NULL;
+    }
+    info = device_info(s);
+    tail = &info->sockets;
+    while ((n = vmrpc_inspect_socks(s->server, &handle, view,
+                                    VMRPC_INSPECT_MAX))) {
+        for (unsigned i = 0; i < n; i++) {
+            QAPI_LIST_APPEND(tail, socket_info(&view[i]));
+        }
+        let_others();
+        if (!s->server) {
+            return NULL;
+        }
+    }
+    return g_steal_pointer(&info);
+}
+
+typedef struct Search {
+    const char *id;             /* NULL: all */
+    GPtrArray *found;           /* references */
+} Search;
+
+static int find_device(Object *child, void *opaque)
+{
+    VirtIOVmrpc *s = (VirtIOVmrpc *)object_dynamic_cast(child,
+                                                        TYPE_VIRTIO_VMRPC);
+    Search *search = opaque;
+
+    if (s && s->server &&
+        (!search->id || !g_strcmp0(device_id(s), search->id))) {
+        g_ptr_array_add(search->found, object_ref(OBJECT(s)));
+    }
+    return 0;
+}
+
+static VmrpcDeviceInfoList *coroutine_mixed_fn query(const char *id,
+                                                     Error **errp)
+{
+    g_autoptr(GPtrArray) found = g_ptr_array_new_with_free_func(object_unref);
+    VmrpcDeviceInfoList *list = NULL, **tail = &list;
+    Search search = { .id = id, .found = found };
+
+    object_child_foreach_recursive(object_get_root(), find_device, &search);
+    if (id && !found->len) {
+        error_set(errp, ERROR_CLASS_DEVICE_NOT_FOUND,
+                  "There is no virtio-vmrpc device '%s'", id);
+        return NULL;
+    }
+    for (guint i = 0; i < found->len; i++) {
+        VmrpcDeviceInfo *info = query_device(g_ptr_array_index(found, i));
+
+        if (info) {
+            QAPI_LIST_APPEND(tail, info);
+        }
+    }
+    return list;
+}
+
+VmrpcDeviceInfoList *coroutine_fn qmp_query_vmrpc(const char *id, Error **errp)
+{
+    return query(id, errp);
+}
+
+/* --- for people --------------------------------------------------------- */
+
+static char *endpoint(const VmrpcAddress *address)
+{
+    if (!address) {
+        return g_strdup("-");
+    }
+    return g_strdup_printf(strchr(address->address, ':') ? "[%s]:%u" : "%s:%u",
+                           address->address, address->port);
+}
+
+static void print_socket(Monitor *mon, const VmrpcSocketInfo *s)
+{
+    g_autofree char *guest_local = endpoint(s->guest_local);
+    g_autofree char *guest_peer = endpoint(s->guest_peer);
+    g_autofree char *host_local = endpoint(s->host_local);
+    g_autofree char *host_peer = endpoint(s->host_peer);
+
+    monitor_printf(mon, "%6" PRIu32 " %s %-11s %8" PRIu32 " %8" PRIu32
+                   " %10" PRIu64 " %10" PRIu64 "  %s > %s  %s > %s",
+                   s->handle, VmrpcSocketType_str(s->type),
+                   VmrpcSocketState_str(s->state), s->recv_queue,
+                   s->send_queue, s->bytes_received, s->bytes_sent,
+                   guest_local, guest_peer, host_local, host_peer);
+    if (s->backing != VMRPC_SOCKET_BACKING_HOST) {
+        monitor_printf(mon, "  %s", VmrpcSocketBacking_str(s->backing));
+    }
+    if (s->pending_error) {
+        monitor_printf(mon, "  error: %s", s->pending_error);
+    }
+    monitor_printf(mon, "%s\n", s->watched ? "" : "  unwatched");
+}
+
+static void print_device(Monitor *mon, const VmrpcDeviceInfo *info)
+{
+    monitor_printf(mon, "%s: guest %s, %s, pool %s with %" PRIu64 " mappings, "
+                   "resolver %s, NAT64 %s\n", info->id ?: info->qom_path,
+                   info->guest4,
+                   info->address6 ?: info->translate ? "no address of its own"
+                                                     : "no translation",
+                   info->pool4 ?: "none", info->mappings,
+                   info->resolver4 ?: "none", info->nat64_prefix ?: "none");
+#define PRINT_COUNTER(name)                                                   \
+    if (info->counters->name) {                                               \
+        monitor_printf(mon, "  %-24s %" PRIu64 "\n", #name,                   \
+                       info->counters->name);                                 \
+    }
+    VMRPC_COUNTERS(PRINT_COUNTER)
+#undef PRINT_COUNTER
+    monitor_printf(mon, "handle type state   recv-q   send-q   received"
+                   "       sent  guest local > peer  host local > peer\n");
+    for (VmrpcSocketInfoList *s = info->sockets; s; s = s->next) {
+        print_socket(mon, s->value);
+    }
+}
+
+static void hmp_info_vmrpc(Monitor *mon, const QDict *qdict)
+{
+    Error *err = NULL;
+    g_autoptr(VmrpcDeviceInfoList) list = query(qdict_get_try_str(qdict, "id"),
+                                                &err);
+
+    if (hmp_handle_error(mon, err)) {
+        return;
+    }
+    for (VmrpcDeviceInfoList *i = list; i; i = i->next) {
+        print_device(mon, i->value);
+    }
+}
+
+static void register_hmp(void)
+{
+    monitor_register_hmp("vmrpc", true, hmp_info_vmrpc);
+}
+
+type_init(register_hmp)

@@ -1,0 +1,593 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Theory of operation
+ * ===================
+ *
+ * Each step is made in both worlds.  A call belongs to one of the worlds'
+ * threads; when it waits in both, it stays under way and the sequence goes on
+ * with the other threads, until something wakes it or a step interrupts it.
+ *
+ * Before the next step the worlds settle: the poll() masks of all sockets and
+ * the states of all threads are looked at until they are the same in both.
+ * If that takes too long, they differ.  Looking costs the module no request,
+ * so that an event that got lost stays lost.  A peer that has sent waits for
+ * the acknowledgement before it answers; so when masks are the same, data
+ * have arrived in both worlds.  Then outcomes are compared (compare.c).
+ */
+#include "lockstep.h"
+
+#include <linux/sockios.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "compare.h"
+
+/* How long a question is asked again, until the answers agree. */
+#define ASK_MS          1000
+/* For how long one may wait where the other does not, before it counts. */
+#define GRACE_MS        1500
+/* How long calls may take to go on after a signal. */
+#define RESTART_MS      40
+
+/* --- calls ---------------------------------------------------------------- */
+
+static struct worker *worker_of(struct run *run, int which, unsigned step)
+{
+    return &run->world[which]->worker[run->ops[step].thread];
+}
+
+/* Questions that can be asked again and change nothing. */
+static bool is_question(const struct op *op)
+{
+    switch (op->kind) {
+    case OP_NAME:
+        return true;
+    case OP_GET:
+        return !(op->arg[1] == SOL_SOCKET && op->arg[2] == SO_ERROR);
+    case OP_IOCTL:
+        return op->arg[1] == SIOCINQ || op->arg[1] == SIOCATMARK;
+    case OP_POLL:
+        return op->arg[2] == 0;
+    case OP_SELECT:
+        return op->arg[1] == 0;
+    default:
+        return false;
+    }
+}
+
+static void take_outcomes(struct run *run, unsigned step)
+{
+    int w;
+
+    for (w = 0; w < WORLDS; w++) {
+        struct worker *worker = worker_of(run, w, step);
+
+        run->step[step].outcome[w] = *worker->arena.outcome;
+        atomic_store(&worker->state, WORKER_IDLE);
+    }
+    run->step[step].progress = DONE;
+}
+
+/* Whether a question's answers differ in a way that is not known. */
+static bool looks_different(struct run *run, unsigned step)
+{
+    run->report->signature[0] = '\0';
+    run->probing = true;
+    compare_step(run, step);
+    run->probing = false;
+    return run->report->signature[0] &&
+           !compare_is_known(run->report->signature);
+}
+
+/* Asks again for a while, since an answer may depend on what is on its way. */
+static void ask_again(struct run *run, unsigned step)
+{
+    int64_t end = world_now_ms() + ASK_MS;
+    int w;
+
+    while (looks_different(run, step) && world_now_ms() < end) {
+        usleep(2000);
+        for (w = 0; w < WORLDS; w++) {
+            world_begin(worker_of(run, w, step), &run->ops[step], step);
+        }
+        for (w = 0; w < WORLDS; w++) {
+            while (!world_is_done(worker_of(run, w, step))) {
+                /* a question does not wait */
+            }
+        }
+        take_outcomes(run, step);
+    }
+}
+
+static void finish_call(struct run *run, unsigned step)
+{
+    take_outcomes(run, step);
+    if (is_question(&run->ops[step])) {
+        ask_again(run, step);
+    }
+    compare_step(run, step);
+}
+
+/* Waits until the call is over in both worlds, or waits in both. */
+static void await_call(struct run *run, unsigned step)
+{
+    struct blocked seen[WORLDS] = { 0 };
+    int64_t alone = 0, now, begin = world_now_ms();
+    bool done[WORLDS], blocked[WORLDS] = { false };
+    int w;
+
+    for (;;) {
+        for (w = 0; w < WORLDS; w++) {
+            done[w] = world_is_done(worker_of(run, w, step));
+        }
+        if (done[NATIVE] && done[OURS]) {
+            finish_call(run, step);
+            return;
+        }
+        now = world_now_ms();
+        /* To fill a socket takes a while, but waits for nobody. */
+        if (now - begin < 4 || run->ops[step].kind == OP_FILL) {
+            continue;
+        }
+        for (w = 0; w < WORLDS; w++) {
+            blocked[w] = !done[w] && world_is_blocked(worker_of(run, w, step),
+                                                      &seen[w]);
+        }
+        if (blocked[NATIVE] && blocked[OURS]) {
+            run->step[step].progress = UNDER_WAY;
+            run->pending[run->ops[step].thread] = step;
+            return;
+        }
+        if (!done[NATIVE] && !done[OURS]) {
+            alone = 0;
+        } else if (!alone) {
+            alone = now;
+        }
+        if ((alone && now - alone > GRACE_MS &&
+             (blocked[NATIVE] || blocked[OURS])) ||
+            now - begin > 5 * PATIENCE_MS) {
+            compare_differ(run, step, "%s -> %s",
+                           done[NATIVE] ? "returns" : "waits",
+                           done[OURS] ? "returns" : "waits");
+            run->over = true;
+            return;
+        }
+    }
+}
+
+static int slot_type(const struct run *run, unsigned step)
+{
+    const struct op *op = &run->ops[step];
+    int type;
+
+    if (!op_is_call(op->kind)) {
+        return 0;
+    }
+    if (op->kind == OP_EPCTL) {
+        return run->world[NATIVE]->type[op->arg[2] % SLOTS];
+    }
+    if (op_arg_type(op->kind, 0) != 's' || op->kind == OP_SOCKET) {
+        return 0;
+    }
+    type = run->world[NATIVE]->type[op->arg[0]];
+    return type;
+}
+
+static void begin_call(struct run *run, unsigned step)
+{
+    const struct op *op = &run->ops[step];
+    int w;
+
+    if (run->pending[op->thread] >= 0) {
+        run->step[step].progress = SKIPPED;
+        return;
+    }
+    for (w = 0; w < WORLDS; w++) {
+        world_begin(worker_of(run, w, step), op, step);
+    }
+    await_call(run, step);
+}
+
+/* --- what the peers do ---------------------------------------------------- */
+
+static void peer_outcome(struct run *run, unsigned step, int which,
+                         const struct peer_reply *reply)
+{
+    struct outcome *o = &run->step[step].outcome[which];
+    enum op_kind kind = run->ops[step].kind;
+    uint32_t peer = run->ops[step].arg[0];
+    struct world *world = run->world[which];
+
+    o->ret = reply->ret < 0 ? -1 : reply->ret;
+    o->error = reply->ret < 0 ? -reply->ret : 0;
+    if (kind == OP_PEER_RECV || reply->data_len) {
+        o->data = run->data[which];
+        o->len = reply->data_len;
+        o->stream = kind == OP_PEER_RECV &&
+                    !(run->ops[step].arg[2] & MSG_OOB);
+    }
+    if (reply->ret < 0) {
+        return;
+    }
+    switch (kind) {
+    case OP_PEER_LISTEN:
+    case OP_PEER_CONNECT:
+    case OP_PEER_OPEN:
+        world->peer_port[peer] = reply->port;
+        break;
+    case OP_PEER_ACCEPT:
+    case OP_PEER_RECVFROM:
+        outcome_fact(o, 'o', "port", reply->port);
+        outcome_fact(o, 'd', "from_vm", reply->from_vm);
+        break;
+    default:
+        break;
+    }
+    if (kind == OP_PEER_RECVFROM) {
+        outcome_fact(o, 'd', "ttl", reply->ttl);
+        outcome_fact(o, 'd', "tos", reply->tos);
+    }
+}
+
+static uint32_t peer_argument(const struct run *run, unsigned step, int which,
+                              unsigned i)
+{
+    const struct op *op = &run->ops[step];
+
+    if (op_arg_type(op->kind, i + 1) == 't') {
+        return call_resolve_port(run->world[which], op->arg[i + 1]);
+    }
+    if (op->kind == OP_PEER_SENDTO && i == 1) {
+        return (op->arg[2] & 0xfffff) | (op->arg[3] & 0xff) << 20;
+    }
+    return op->arg[i + 1];
+}
+
+static void ask_peers(struct run *run, unsigned step)
+{
+    const struct op *op = &run->ops[step];
+    struct peer_reply reply;
+    int w;
+
+    for (w = 0; w < WORLDS; w++) {
+        struct peer_request request = {
+            .step = step,
+            .op = op->kind,
+            .peer = op->arg[0],
+            .arg = { peer_argument(run, step, w, 0),
+                     peer_argument(run, step, w, 1) },
+        };
+
+        if (world_ask(run->world[w], &request)) {
+            compare_break(run);
+            return;
+        }
+    }
+    for (w = 0; w < WORLDS; w++) {
+        if (world_answer(run->world[w], &reply, run->data[w])) {
+            compare_break(run);
+            return;
+        }
+        peer_outcome(run, step, w, &reply);
+    }
+    run->step[step].progress = DONE;
+    compare_step(run, step);
+}
+
+/* --- settling ------------------------------------------------------------- */
+
+static void poll_world(const struct world *world, uint32_t mask[SLOTS])
+{
+    struct pollfd pfd[SLOTS];
+    unsigned i;
+
+    for (i = 0; i < SLOTS; i++) {
+        pfd[i].fd = world->fd[i];
+        pfd[i].events = POLLIN | POLLPRI | POLLOUT | POLLRDHUP | POLLRDBAND |
+                        POLLWRBAND | POLLRDNORM | POLLWRNORM;
+        pfd[i].revents = 0;
+    }
+    poll(pfd, SLOTS, 0);
+    for (i = 0; i < SLOTS; i++) {
+        mask[i] = (uint16_t)pfd[i].revents;
+    }
+}
+
+/* Looks after the calls under way; whether they are in the same state. */
+static bool pending_agree(struct run *run)
+{
+    bool agree = true;
+    unsigned t;
+    int w;
+
+    for (t = 0; t < THREADS && !run->over; t++) {
+        int step = run->pending[t];
+        unsigned done = 0;
+
+        if (step < 0) {
+            continue;
+        }
+        for (w = 0; w < WORLDS; w++) {
+            struct worker *worker = worker_of(run, w, step);
+
+            if (atomic_load(&worker->state) == WORKER_DONE) {
+                done++;
+            } else {
+                agree &= world_is_asleep(worker);
+            }
+        }
+        if (done == WORLDS) {
+            run->pending[t] = -1;
+            finish_call(run, step);
+        } else if (done) {
+            agree = false;
+        }
+    }
+    return agree;
+}
+
+static int differing_mask(const struct run *run, uint32_t mask[WORLDS][SLOTS])
+{
+    unsigned i;
+
+    for (i = 0; i < SLOTS; i++) {
+        if (mask[NATIVE][i] != mask[OURS][i]) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* Whether both or none had signals; if both, they are forgotten. */
+static bool signals_agree(struct run *run)
+{
+    struct world *a = run->world[NATIVE], *b = run->world[OURS];
+
+    if (!atomic_load(&a->sigio) != !atomic_load(&b->sigio) ||
+        !atomic_load(&a->sigurg) != !atomic_load(&b->sigurg)) {
+        return false;
+    }
+    atomic_store(&a->sigio, 0);
+    atomic_store(&b->sigio, 0);
+    atomic_store(&a->sigurg, 0);
+    atomic_store(&b->sigurg, 0);
+    return true;
+}
+
+/* The worlds have not become the same: tell what is not. */
+static void report_unsettled(struct run *run, unsigned step,
+                             uint32_t mask[WORLDS][SLOTS])
+{
+    int i = differing_mask(run, mask);
+    char text[WORLDS][64];
+    unsigned t;
+
+    if (i >= 0) {
+        compare_differ(run, step, "then %s readiness: %s -> %s",
+                       compare_type_name(run->world[NATIVE]->type[i]),
+                       compare_events_text(mask[NATIVE][i], text[0]),
+                       compare_events_text(mask[OURS][i], text[1]));
+        return;
+    }
+    for (t = 0; t < THREADS; t++) {
+        if (run->pending[t] >= 0) {
+            bool native = atomic_load(&worker_of(run, NATIVE,
+                                                 run->pending[t])->state)
+                          == WORKER_DONE;
+
+            compare_differ(run, step, "then %s%s %s",
+                           op_name(run->ops[run->pending[t]].kind),
+                           compare_type_name(run->step[run->pending[t]].type),
+                           native ? "returns -> waits" : "waits -> returns");
+            return;
+        }
+    }
+    compare_differ(run, step, "then %s",
+                   atomic_load(&run->world[NATIVE]->sigio) !=
+                   atomic_load(&run->world[OURS]->sigio) ? "SIGIO" : "SIGURG");
+}
+
+static void settle(struct run *run, unsigned step)
+{
+    int64_t end = world_now_ms() + PATIENCE_MS;
+    uint32_t mask[WORLDS][SLOTS];
+    bool agree;
+    int w;
+
+    for (;;) {
+        agree = pending_agree(run);
+        if (run->over) {
+            return;
+        }
+        for (w = 0; w < WORLDS; w++) {
+            poll_world(run->world[w], mask[w]);
+        }
+        if (agree && differing_mask(run, mask) < 0 && signals_agree(run)) {
+            return;
+        }
+        if (world_now_ms() > end) {
+            report_unsettled(run, step, mask);
+            run->over = true;
+            if (run->report->verdict == VERDICT_SAME) {
+                compare_part(run);
+            }
+            return;
+        }
+        usleep(1000);
+    }
+}
+
+/* --- steps ---------------------------------------------------------------- */
+
+/*
+ * A signal whose handler lets calls end must end them.  One that lets them go
+ * on may or may not, but takes a moment to show.
+ */
+static void interrupt(struct run *run, unsigned thread, bool restart)
+{
+    int64_t end = world_now_ms() + (restart ? RESTART_MS : PATIENCE_MS);
+    int step = run->pending[thread], w;
+
+    if (step < 0) {
+        return;
+    }
+    run->step[step].interrupted = true;
+    for (w = 0; w < WORLDS; w++) {
+        world_interrupt(worker_of(run, w, step), restart);
+    }
+    while (run->pending[thread] >= 0 && !run->over && world_now_ms() < end) {
+        pending_agree(run);
+        usleep(500);
+    }
+    if (!restart && run->pending[thread] >= 0 && !run->over) {
+        compare_part(run);
+        if (world_is_done(worker_of(run, NATIVE, step))) {
+            compare_differ(run, step, "ends -> goes on");
+        } else if (world_is_done(worker_of(run, OURS, step))) {
+            compare_differ(run, step, "goes on -> ends");
+        }
+    }
+}
+
+static void make_step(struct run *run, unsigned step)
+{
+    const struct op *op = &run->ops[step];
+
+    run->step[step].type = slot_type(run, step);
+    if (op_is_call(op->kind)) {
+        begin_call(run, step);
+    } else if (op->kind == OP_INTERRUPT) {
+        interrupt(run, op->arg[0] % THREADS, op->arg[1]);
+        run->step[step].progress = DONE;
+    } else if (op->kind == OP_PAUSE) {
+        usleep(op->arg[0] % 1000 * 1000);
+        run->step[step].progress = DONE;
+    } else {
+        ask_peers(run, step);
+    }
+    if (!run->over) {
+        settle(run, step);
+    }
+}
+
+/* What still waits is interrupted, and that must be the same as well. */
+static void make_end(struct run *run)
+{
+    unsigned t;
+
+    for (t = 0; t < THREADS && !run->over; t++) {
+        interrupt(run, t, false);
+    }
+    if (!run->over && run->num) {
+        settle(run, run->num - 1);
+    }
+    if (!run->over && run->num) {
+        compare_drain_peers(run, run->num - 1);
+    }
+}
+
+/* Whether a sequence lets calls end by themselves after a time. */
+static bool has_timeouts(const struct op *ops, unsigned num)
+{
+    unsigned i;
+
+    for (i = 0; i < num; i++) {
+        const struct op *op = &ops[i];
+
+        if ((op->kind == OP_SET && op->arg[1] == SOL_SOCKET &&
+             (op->arg[2] == SO_RCVTIMEO || op->arg[2] == SO_SNDTIMEO ||
+              op->arg[2] == SO_LINGER || op->arg[2] == 66 ||
+              op->arg[2] == 67)) ||
+            (op->kind == OP_POLL && (int)op->arg[2] > 0) ||
+            (op->kind == OP_SELECT && (int)op->arg[1] > 0) ||
+            (op->kind == OP_EPWAIT && (int)op->arg[2] > 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- the report ----------------------------------------------------------- */
+
+static size_t print_outcome(char *to, size_t room, const struct outcome *o)
+{
+    size_t used;
+    char text[64];
+    unsigned i;
+
+    if (o->ret < 0) {
+        used = snprintf(to, room, "%s", op_error_name(o->error));
+    } else {
+        used = snprintf(to, room, "%lld", (long long)o->ret);
+    }
+    for (i = 0; i < o->facts && used < room; i++) {
+        const struct fact *fact = &o->fact[i];
+
+        if (fact->value || fact->type == 'e') {
+            used += snprintf(to + used, room - used, " %s=%s", fact->what,
+                             compare_fact_text(fact, text));
+        }
+    }
+    return used < room ? used : room - 1;
+}
+
+static void print_steps(const struct run *run)
+{
+    static const char *const words[] = {
+        "not yet", "under way", NULL, "skipped",
+    };
+    struct report *report = run->report;
+    char *to = report->text;
+    size_t room = sizeof(report->text), used = 0;
+    char text[OP_TEXT], line[WORLDS][1024];
+    unsigned i;
+    int w;
+
+    for (i = 0; i < run->num && used < room - 4096; i++) {
+        const struct step *step = &run->step[i];
+
+        op_print(&run->ops[i], text);
+        used += snprintf(to + used, room - used, "%s\n", text);
+        if (step->progress != DONE) {
+            used += snprintf(to + used, room - used, "#     %s\n",
+                             words[step->progress]);
+            continue;
+        }
+        for (w = 0; w < WORLDS; w++) {
+            print_outcome(line[w], sizeof(line[w]), &step->outcome[w]);
+        }
+        used += snprintf(to + used, room - used,
+                         strcmp(line[NATIVE], line[OURS])
+                         ? "#     native     %s\n#     outsourced %s\n"
+                         : "#     both       %s\n", line[NATIVE], line[OURS]);
+    }
+}
+
+void lockstep_run(struct world *native, struct world *outsourced,
+                  const struct op *ops, unsigned num, struct report *report)
+{
+    static struct run run;      /* large; the process runs one sequence */
+    unsigned i;
+
+    memset(report, 0, sizeof(*report));
+    run.world[NATIVE] = native;
+    run.world[OURS] = outsourced;
+    run.ops = ops;
+    run.num = num;
+    run.report = report;
+    memset(run.pending, -1, sizeof(run.pending));
+    compare_begin(&run);
+    world_has_timeouts = has_timeouts(ops, num);
+    for (i = 0; i < num && !run.over; i++) {
+        make_step(&run, i);
+        report->steps++;
+    }
+    make_end(&run);
+    if (report->verdict == VERDICT_DIFFERENT) {
+        print_steps(&run);
+    }
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef GUEST_FUZZ_STORM_H
+#define GUEST_FUZZ_STORM_H
+
+#include <stdint.h>
+
+/*
+ * Makes senseless calls from many threads until the time is over; @peer is
+ * where peer_storm() is.  Returns an exit status.
+ */
+int storm_main(const char *peer, uint64_t seed, unsigned seconds);
+
+#endif /* GUEST_FUZZ_STORM_H */

@@ -51,6 +51,7 @@ class GuestConfig:
     ``module``: True builds vmrpc.ko from the tree and loads it; a path loads
     that file.  ``arguments`` go to QEMU as they are, ``devices`` each after a
     ``-device``.  ``files`` are put into the guest before its first process.
+    ``disks``, images that are only read, follow the guest's own: /dev/vdc, ...
     ``shell`` adds a console for people, /dev/hvc0, at ``Guest.shell_path``.
     """
 
@@ -72,6 +73,7 @@ class GuestConfig:
     shell: bool = False
     resolver: str = "192.0.0.1"
     files: Mapping[str, bytes | Path] = field(default_factory=dict)
+    disks: tuple[Path, ...] = ()
     boot_timeout: float = _BOOT_TIMEOUT
 
 
@@ -236,10 +238,10 @@ class Guest:
             *("-device", "virtserialport,bus=agentbus.0,chardev=agent,name=vmmnet.agent"),
             *("-device", "virtio-rng-pci"),
         ]
-        for disk in (image.root(), image.modules(guest_kernel)):
-            node = "root" if disk.name.startswith("root") else "modules"
-            drive = f"if=none,id={node},format=raw,readonly=on,file={disk}"
-            command += ["-drive", drive, "-device", f"virtio-blk-pci,drive={node}"]
+        disks = (image.root(), image.modules(guest_kernel), *config.disks)
+        for number, disk in enumerate(disks):
+            drive = f"if=none,id=disk{number},format=raw,readonly=on,file={disk}"
+            command += ["-drive", drive, "-device", f"virtio-blk-pci,drive=disk{number}"]
         if config.shell:
             socket_options = f"path={self.shell_path},server=on,wait=off"
             command += ["-chardev", f"socket,id=shell,{socket_options}"]

@@ -55,10 +55,11 @@ _BOOT_MODULES = (
 )
 _AGENT_SOURCE = paths.ROOT / "guest-linux" / "agent" / "agent.c"
 _INIT = Path(__file__).with_name("init.sh")
-_FOLDER = paths.BUILD / "image"
+#: Where images are kept.
+FOLDER = paths.BUILD / "image"
 
 
-def _squash(folder: Path, product: Path) -> None:
+def squash(folder: Path, product: Path) -> None:
     """Pack a folder without compression; the product appears complete."""
     fresh = product.with_suffix(".new")
     fresh.unlink(missing_ok=True)
@@ -91,26 +92,26 @@ def _bootstrap(folder: Path) -> None:
 def root() -> Path:
     """Return the root file system image, building it when its recipe is new."""
     recipe = [debian.SUITE, *PACKAGES, *_EXCLUDED, "layout 1"]
-    product = _FOLDER / f"root-{paths.digest(recipe)}.squashfs"
+    product = FOLDER / f"root-{paths.digest(recipe)}.squashfs"
     with locked("image"):
         if product.exists():
             return product
         tools.require("mmdebstrap", "mksquashfs")
-        _FOLDER.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=_FOLDER) as scratch:
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=FOLDER) as scratch:
             folder = Path(scratch) / "root"
             _bootstrap(folder)
-            _squash(folder, product)
+            squash(folder, product)
     return product
 
 
 def modules(kernel: Kernel) -> Path:
     """Return the image of a kernel's modules, mounted on ``/lib/modules``."""
-    product = _FOLDER / f"modules-{kernel.release}.squashfs"
+    product = FOLDER / f"modules-{kernel.release}.squashfs"
     with locked("modules"):
         if not product.exists():
-            _FOLDER.mkdir(parents=True, exist_ok=True)
-            _squash(kernel.modules.parent, product)
+            FOLDER.mkdir(parents=True, exist_ok=True)
+            squash(kernel.modules.parent, product)
     return product
 
 
@@ -154,11 +155,11 @@ def initramfs(kernel: Kernel) -> Path:
     recipe = paths.digest(
         [kernel.release, busybox.read_bytes(), _AGENT_SOURCE, _INIT, Path(__file__)]
     )
-    product = _FOLDER / f"initramfs-{kernel.release}-{recipe}.cpio"
+    product = FOLDER / f"initramfs-{kernel.release}-{recipe}.cpio"
     with locked("initramfs"):
         if product.exists():
             return product
-        _FOLDER.mkdir(parents=True, exist_ok=True)
+        FOLDER.mkdir(parents=True, exist_ok=True)
         files = {
             "/init": File(_INIT.read_bytes(), 0o755),
             "/busybox": File(busybox.read_bytes(), 0o755),

@@ -34,6 +34,11 @@ mount_disk /dev/vdb /new/usr/lib/modules
 /busybox mkdir -p /new/dev/pts /new/dev/shm /new/run/lock
 /busybox mount -t devpts devpts /new/dev/pts
 /busybox mount -t tmpfs tmpfs /new/dev/shm
+# There is no udev to make these.
+/busybox ln -s /proc/self/fd /new/dev/fd
+/busybox ln -s /proc/self/fd/0 /new/dev/stdin
+/busybox ln -s /proc/self/fd/1 /new/dev/stdout
+/busybox ln -s /proc/self/fd/2 /new/dev/stderr
 /busybox cp -a /overlay/. /new/
 /busybox ip link set lo up
 /busybox hostname -F /new/etc/hostname

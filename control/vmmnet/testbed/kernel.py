@@ -110,21 +110,25 @@ def get(series: str) -> Kernel:
     return Kernel(series, _release(folder), folder)
 
 
-def build_module(series: str) -> Path:
-    """Build ``vmrpc.ko`` for a kernel; again only when its sources changed."""
+def build_module(series: str, sources: Path = MODULE_SOURCES) -> Path:
+    """Build a module for a kernel; again only when its sources changed.
+
+    ``sources`` is the folder of its Kbuild; it has the module's name.
+    """
     tools.require("make", "gcc")
-    if not (MODULE_SOURCES / "Kbuild").exists():
-        raise FileNotFoundError(f"{MODULE_SOURCES}/Kbuild: no module to build")
+    if not (sources / "Kbuild").exists():
+        raise FileNotFoundError(f"{sources}/Kbuild: no module to build")
     kernel = get(series)
     headers = paths.sources_below(paths.ROOT / "include")
-    stamp = paths.digest([kernel.release, *paths.sources_below(MODULE_SOURCES), *headers])
-    folder = paths.BUILD / "module" / series
-    module, stamp_file = folder / "vmrpc.ko", folder / ".stamp"
-    with locked(f"module-{series}"):
+    stamp = paths.digest([kernel.release, *paths.sources_below(sources), *headers])
+    name = sources.name
+    folder = paths.BUILD / "module" / series / name
+    module, stamp_file = folder / f"{name}.ko", folder / ".stamp"
+    with locked(f"module-{series}-{name}"):
         if module.exists() and stamp_file.exists() and stamp_file.read_text() == stamp:
             return module
         shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(MODULE_SOURCES, folder)
+        shutil.copytree(sources, folder)
         settings = [
             f"M={folder}",
             f"KCPPFLAGS=-I{paths.ROOT / 'include'}",

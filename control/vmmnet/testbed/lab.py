@@ -28,6 +28,8 @@ PEER_ADDRESS = "2001:db8:1::2"
 WEB_ADDRESS = "2001:db8:80::80"
 WEB2_ADDRESS = "2001:db8:80::81"
 DNS_ADDRESS = "2001:db8:80::53"
+#: Sends everything that comes from the VM back to it, when ``peers.reflector`` is on.
+REFLECTOR_ADDRESS = "2001:db8:1::5e1f"
 ECHO_PORT = 7
 
 PAGE = "an IPv6-only page\n"
@@ -38,6 +40,7 @@ RECORDS = (
     f"both.test. 60 IN AAAA {WEB2_ADDRESS}",
     "v4only.test. 60 IN A 203.0.113.7",
     f"peer.test. 60 IN AAAA {PEER_ADDRESS}",
+    f"reflector.test. 60 IN AAAA {REFLECTOR_ADDRESS}",
     f"host.test. 60 IN AAAA {HOST_ADDRESS}",
     "loopback.test. 60 IN AAAA ::1",
     f"vm.test. 60 IN AAAA {VM_ADDRESS}",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from ipaddress import IPv6Address
 from pathlib import Path
 
 from . import paths, scratch, wait
@@ -222,6 +223,37 @@ def nat64(space: Namespace, prefix: str, pool: str, own: str) -> Iterator[None]:
                 with _failure_shows(log):
                     wait.until(lambda: "LOWER_UP" in space.ip("link", "show", "nat64"), "TAYGA")
                 yield
+
+
+# What an ICMPv6 error quotes is turned round as well, or nobody knows it again.
+_REFLECTOR = """\
+table ip6 reflector {{
+    chain output {{
+        type route hook output priority mangle;
+        ip6 saddr {own} ip6 daddr {far} goto turn
+    }}
+    chain turn {{
+        icmpv6 type {{ destination-unreachable, packet-too-big, time-exceeded }} \
+            @th,128,128 set {own:#x} @th,256,128 set {far:#x}
+        ip6 saddr set {far} ip6 daddr set {own}
+    }}
+}}
+"""
+
+
+@contextlib.contextmanager
+def reflector(space: Namespace, own: str, far: str) -> Iterator[None]:
+    """A mirror at the address ``far``: whoever has ``own`` sees itself there.
+
+    Packets from ``own`` to ``far`` come back with the two exchanged, ports and
+    checksums as they were.  It is in the namespace of ``own``, on the way out.
+    """
+    rules = _REFLECTOR.format(own=IPv6Address(own), far=IPv6Address(far))
+    # Each refused datagram is to be heard of.
+    space.sysctl({"net.ipv6.icmp.ratelimit": 0})
+    space.run(["nft", "-f", "-"], input=rules)
+    yield
+    space.run(["nft", "delete", "table", "ip6", "reflector"])
 
 
 @contextlib.contextmanager

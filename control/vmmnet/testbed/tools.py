@@ -29,6 +29,7 @@ PACKAGES: Mapping[str, str] = {
     "meson": "meson",
     "mksquashfs": "squashfs-tools",
     "mmdebstrap": "mmdebstrap",
+    "nft": "nftables",
     "nginx": "nginx-light",
     "ninja": "ninja-build",
     "ping": "iputils-ping",

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Compare the two runs of a suite, and write down what all of them have found."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from vmmnet.testbed import paths
+
+from .catalogue import Suite
+from .known import DIFFERENT, LEFT_OUT
+from .outcome import Outcome
+
+#: Where the reports are, for each origin of suites.
+FOLDER = paths.BUILD / "suites"
+_MISSING = Outcome("", "missing")
+_DETAIL_LINES = 12
+_TITLES = {"cpython": "CPython 3.11", "go": "Go 1.19"}
+_COLUMNS = (
+    "suite",
+    "tests",
+    "same",
+    "of them outside",
+    "different",
+    "skipped",
+    "left out",
+    "failing on both sides",
+    "second attempts",
+    "seconds native",
+    "outsourced",
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a suite: outcomes by test, and how long it took."""
+
+    outcomes: Mapping[str, Outcome]
+    seconds: float
+
+    def of(self, test: str) -> Outcome:
+        """The outcome of a test, if only that it is missing."""
+        return self.outcomes.get(test, _MISSING)
+
+    def second_attempts(self) -> int:
+        """How many tests needed one."""
+        return sum(outcome.attempts > 1 for outcome in self.outcomes.values())
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Both runs of a suite in one guest."""
+
+    kernel: str
+    suite: Suite
+    native: Run
+    outsourced: Run
+
+    @property
+    def tests(self) -> list[str]:
+        """Every test that either run knows."""
+        return list({**self.native.outcomes, **self.outsourced.outcomes})
+
+    def differences(self) -> list[str]:
+        """The tests that end in another way."""
+        return [
+            test
+            for test in self.tests
+            if self.native.of(test).kind != self.outsourced.of(test).kind
+        ]
+
+    def with_both(self, *kinds: str) -> list[str]:
+        """The tests that end in the same way, one of these."""
+        return [
+            test
+            for test in self.tests
+            if self.native.of(test).kind == self.outsourced.of(test).kind
+            and self.native.of(test).kind in kinds
+        ]
+
+    def left_out(self) -> list[str]:
+        """The tests that were not to run, by their full names."""
+        return [each for each in LEFT_OUT if belongs(each, self.suite)]
+
+    def complaints(self) -> list[str]:
+        """What is not as the list of known differences has it."""
+        different = {self.suite.full_name(test): test for test in self.differences()}
+        known = {name for name in DIFFERENT if belongs(name, self.suite)}
+        complaints = [
+            f"{name}: {_both_kinds(self, test)}\n{_excerpt(self.outsourced.of(test).detail)}"
+            for name, test in different.items()
+            if name not in known
+        ]
+        for name in sorted(known - set(different)):
+            complaints.append(f"{name}: known to differ, but it does not: {DIFFERENT[name]}")
+        return complaints
+
+
+def belongs(name: str, suite: Suite) -> bool:
+    """Whether a test, by its full name, is one of a suite's."""
+    return name.startswith(f"{suite.name}.")
+
+
+def _both_kinds(comparison: Comparison, test: str) -> str:
+    return f"{comparison.native.of(test).kind}, outsourced {comparison.outsourced.of(test).kind}"
+
+
+def _excerpt(detail: str) -> str:
+    lines = [line for line in detail.splitlines() if line.strip()]
+    return "\n".join(f"    {line}" for line in lines[-_DETAIL_LINES:])
+
+
+def _row(one: Comparison) -> tuple[object, ...]:
+    same = one.with_both("passed", "failed", "hangs", "crashes")
+    return (
+        one.suite.name,
+        len(one.tests),
+        len(same),
+        sum(one.outsourced.of(test).outside for test in same),
+        len(one.differences()),
+        len(one.with_both("skipped")),
+        len(one.left_out()),
+        len(same) - len(one.with_both("passed")),
+        one.native.second_attempts() + one.outsourced.second_attempts(),
+        round(one.native.seconds),
+        round(one.outsourced.seconds),
+    )
+
+
+def _table(rows: Iterable[Iterable[object]]) -> Iterator[str]:
+    yield f"| {' | '.join(_COLUMNS)} |"
+    yield "|---" * len(_COLUMNS) + "|"
+    for row in rows:
+        yield f"| {' | '.join(map(str, row))} |"
+
+
+def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
+    listed = list(lines)
+    if listed:
+        yield from ("", f"### {title}", "", *listed)
+
+
+def _differing(all_of: Iterable[Comparison]) -> Iterator[str]:
+    for one in all_of:
+        for test in one.differences():
+            name = one.suite.full_name(test)
+            why = DIFFERENT.get(name, "NOT KNOWN WHY")
+            yield f"- `{name}`: {_both_kinds(one, test)}. {why}"
+
+
+def _kernel(kernel: str, all_of: list[Comparison]) -> Iterator[str]:
+    rows = [_row(one) for one in all_of]
+    sums = [sum(column) for column in zip(*(row[1:] for row in rows), strict=True)]
+    yield from ("", f"## Linux {kernel}", "", *_table([*rows, ("all", *sums)]))
+    yield from _section("Different", _differing(all_of))
+    failing = (
+        f"- `{one.suite.full_name(test)}`"
+        for one in all_of
+        for test in one.with_both("failed", "hangs", "crashes")
+    )
+    yield from _section("Failing on both sides", failing)
+    again = (
+        f"- `{one.suite.full_name(test)}`, {side}"
+        for one in all_of
+        for side, run in (("native", one.native), ("outsourced", one.outsourced))
+        for test in one.tests
+        if run.of(test).attempts > 1 and run.of(test).kind in ("passed", "skipped")
+    )
+    yield from _section("Passed at the second attempt, alone", again)
+    reasons = Counter(
+        one.native.of(test).detail.strip().splitlines()[-1:][0]
+        if one.native.of(test).detail.strip()
+        else "(no reason given)"
+        for one in all_of
+        for test in one.with_both("skipped")
+    )
+    skips = (f"- {count}: {reason}" for reason, count in reasons.most_common())
+    yield from _section("Skipped by the suites themselves", skips)
+    outs = (f"- `{name}`: {LEFT_OUT[name]}" for one in all_of for name in one.left_out())
+    yield from _section("Left out by us", outs)
+
+
+def _record(one: Comparison) -> dict[str, object]:
+    """Everything that is known of a suite, for programs."""
+    tests = {
+        test: {"native": asdict(one.native.of(test)), "outsourced": asdict(one.outsourced.of(test))}
+        for test in one.tests
+    }
+    return {"kernel": one.kernel, "suite": one.suite.name, "tests": tests}
+
+
+def write(comparisons: Iterable[Comparison]) -> list[Path]:
+    """Write the reports, for people and for programs; return the files."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    files = []
+    for origin, title in _TITLES.items():
+        ours = [one for one in comparisons if one.suite.origin == origin]
+        if not ours:
+            continue
+        lines = [f"# The tests of {title}, native and outsourced"]
+        for kernel in dict.fromkeys(one.kernel for one in ours):
+            lines += _kernel(kernel, [one for one in ours if one.kernel == kernel])
+        files += [FOLDER / f"{origin}.md", FOLDER / f"{origin}.json"]
+        files[-2].write_text("\n".join(lines) + "\n")
+        files[-1].write_text(json.dumps([_record(one) for one in ours], indent=1) + "\n")
+    return files

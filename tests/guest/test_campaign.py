@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What runs the suites of others notices whatever a test may do."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from suites import known, report
+from suites.campaign import WHOLE_SUITE, Begin, Campaign
+from suites.catalogue import Suite
+from suites.outcome import Outcome
+from suites.report import Comparison, Run
+from suites.watch import Watched
+
+#: A suite whose tests are named after what they do.
+_SUITE = """
+import json, os, signal, sys, time
+names = json.loads(sys.argv[1])
+for name in names:
+    print("begin", name, flush=True)
+    if "hangs" in name:
+        time.sleep(100)
+    if "crashes" in name:
+        os.kill(os.getpid(), signal.SIGKILL)
+    fails = "fails" in name or ("busy" in name and len(names) > 1)
+    print("end", name, "failed" if fails else "passed", flush=True)
+sys.exit("broken" in names)
+"""
+
+
+class _Fake:
+    limit = 1.0
+    plea = signal.SIGTERM
+
+    def __init__(self, *tests: str) -> None:
+        self._tests = tests
+
+    def start(self, without: Collection[str], only: Collection[str]) -> Watched:
+        tests = [test for test in only or self._tests if test not in without]
+        return Watched([sys.executable, "-c", _SUITE, json.dumps(tests)])
+
+    def events(self, lines: Iterator[str]) -> Iterator[Begin | Outcome]:
+        for line in lines:
+            what, test, *kind = line.split()
+            yield Begin(test) if what == "begin" else Outcome(test, kind[0])
+
+
+def _run(*tests: str, without: Collection[str] = ()) -> dict[str, tuple[str, int]]:
+    campaign = Campaign(_Fake(*tests), without)
+    return {one.test: (one.kind, one.attempts) for one in campaign.run()}
+
+
+def test_a_campaign_survives_its_tests() -> None:
+    names = ("one", "hangs", "two", "crashes", "busy", "fails", "three")
+    assert _run(*names) == {
+        "one": ("passed", 1),
+        "two": ("passed", 1),
+        "three": ("passed", 1),
+        "hangs": ("hangs", 2),
+        "crashes": ("crashes", 2),
+        "busy": ("passed", 2),
+        "fails": ("failed", 2),
+    }
+
+
+def test_a_campaign_leaves_out() -> None:
+    assert _run("one", "hangs", without=["hangs"]) == {"one": ("passed", 1)}
+
+
+def test_a_campaign_notices_a_suite_that_fails_without_a_test() -> None:
+    assert _run("broken") == {"broken": ("passed", 1), WHOLE_SUITE: ("crashes", 1)}
+
+
+def _comparison(**kinds: tuple[str, str]) -> Comparison:
+    def run(side: int) -> Run:
+        return Run({name: Outcome(name, both[side]) for name, both in kinds.items()}, 1.0)
+
+    return Comparison("6.12", Suite("go", "net"), run(0), run(1))
+
+
+def test_differences_have_to_be_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "DIFFERENT", {"net.A": "why", "net/http.A": "why"})
+    passed, failed = "passed", "failed"
+    assert not _comparison(A=(passed, failed), B=(failed, failed)).complaints()
+    (unknown,) = _comparison(A=(passed, failed), B=(passed, failed)).complaints()
+    assert unknown.startswith("net.B: passed, outsourced failed")
+    (stale,) = _comparison(A=(passed, passed)).complaints()
+    assert stale.startswith("net.A: known to differ, but it does not")
+
+
+def test_known_tests_are_of_suites() -> None:
+    from suites.catalogue import SUITES
+
+    for name in [*known.LEFT_OUT, *known.DIFFERENT]:
+        assert any(report.belongs(name, suite) for suite in SUITES), name

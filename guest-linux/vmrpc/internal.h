@@ -3,7 +3,7 @@
  * What the files of the vmrpc module share.
  *
  * Arrows point down: family.c -> stream.c, dgram.c -> message.c, option.c ->
- * sock.c -> iter.c, device.c.  proc.c looks at sock.c and option.c; netdev.c
+ * sock.c -> ready.c -> iter.c, device.c.  proc.c looks at sock.c and option.c; netdev.c
  * stands alone.
  */
 #ifndef VMRPC_INTERNAL_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the files of the vmrpc server share: server.c (table, readiness,
- * dispatch), calls.c (the calls), translate.c (addresses), resolver.c (the
- * DNS proxy as seen through sockets).
+ * What the files of the vmrpc server share: server.c (table, requests),
+ * ready.c (readiness, events), calls*.c (the calls), translate.c (addresses),
+ * resolver.c (the DNS proxy as seen through sockets), gateway.c (FTP, SIP),
+ * saved.c (migration).
  */
 #ifndef VMRPC_SERVER_INTERNAL_H
 #define VMRPC_SERVER_INTERNAL_H
@@ -203,9 +204,6 @@ int vmrpc_sock_remove(VmrpcServer *srv, VmrpcSock *s);
 void vmrpc_sock_enter(VmrpcServer *srv, VmrpcSock *s);
 bool vmrpc_sock_leave(VmrpcServer *srv, VmrpcSock *s);
 
-/* Reports of readiness are wanted from now on. */
-void vmrpc_sock_watch(VmrpcServer *srv, VmrpcSock *s);
-
 /* Replaces the host socket by the DNS proxy (stream sockets). */
 void vmrpc_sock_become_resolver(VmrpcServer *srv, VmrpcSock *s);
 
@@ -214,11 +212,46 @@ void vmrpc_sock_set_peer(VmrpcServer *srv, VmrpcSock *s,
                          const struct sockaddr_in *peer);
 void vmrpc_sock_clear_peer(VmrpcServer *srv, VmrpcSock *s);
 
+/* --- ready.c ------------------------------------------------------------ */
+
+/* Reports of readiness are wanted from now on. */
+void vmrpc_sock_watch(VmrpcServer *srv, VmrpcSock *s);
+
+/* Reports are wanted in VMRPC_WATCH_MS, unless @s has gone by then. */
+void vmrpc_watch_later(VmrpcServer *srv, VmrpcSock *s);
+
+/* @s goes away, or has no host socket to watch any more. */
+void vmrpc_watch_forget(VmrpcServer *srv, VmrpcSock *s);
+
+/* @s has woken us for nothing once more.  Constant time. */
+void vmrpc_watch_less(VmrpcServer *srv, VmrpcSock *s);
+
+/* Watches those whose time has come. */
+void vmrpc_watch_process_timer(VmrpcServer *srv);
+
+/* Milliseconds until then; -1: never. */
+int vmrpc_watch_timeout_ms(const VmrpcServer *srv);
+
 /* Asks the host for the readiness now. */
 void vmrpc_sock_refresh(VmrpcServer *srv, VmrpcSock *s);
 
+/* Takes @mask for the host socket's readiness, SO_ERROR along with it. */
+void vmrpc_ready_set(VmrpcSock *s, uint32_t mask);
+
 /* Queues an event if the guest does not know all about @s. */
 void vmrpc_sock_notify(VmrpcServer *srv, VmrpcSock *s);
+
+/* There is nothing (more) to tell about @s. */
+void vmrpc_event_unqueue(VmrpcServer *srv, VmrpcSock *s);
+
+/* The guest gets to know the readiness: in a response or in an event. */
+void vmrpc_ready_tell(VmrpcServer *srv, VmrpcSock *s, __le32 *ready,
+                      __le32 *seq, __le32 *so_error);
+
+/* --- iov.c -------------------------------------------------------------- */
+
+/* Bytes of all vectors together. */
+size_t vmrpc_iov_total(const struct iovec *iov, unsigned num);
 
 /*
  * Makes @dst the part of @src from byte @offset on, at most @len bytes.
@@ -233,7 +266,27 @@ size_t vmrpc_iov_read(const struct iovec *iov, unsigned num, size_t offset,
 size_t vmrpc_iov_write(const struct iovec *iov, unsigned num, size_t offset,
                        const void *buf, size_t len);
 
-/* --- calls.c ------------------------------------------------------------ */
+/* --- calls.c, calls-connect.c, calls-data.c ----------------------------- */
+
+/* A call on a socket of the table; returns 0 or a negative errno. */
+typedef int VmrpcCallFunc(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call);
+
+VmrpcCallFunc vmrpc_call_bind, vmrpc_call_listen, vmrpc_call_connect;
+VmrpcCallFunc vmrpc_call_accept, vmrpc_call_sendmsg, vmrpc_call_recvmsg;
+
+/* The address of a request; sin_family is AF_UNSPEC if there is none. */
+void vmrpc_call_addr(const VmrpcCall *call, struct sockaddr_in *sin);
+
+static inline bool vmrpc_sock_is_host(const VmrpcSock *s)
+{
+    return s->backing == VMRPC_BACKING_HOST;
+}
+
+/* AF_INET6, or AF_INET without translation. */
+static inline int vmrpc_host_family(const VmrpcServer *srv)
+{
+    return srv->config.translate ? AF_INET6 : AF_INET;
+}
 
 /* Executes @call; returns 0 or a negative errno. */
 int vmrpc_call_execute(VmrpcServer *srv, VmrpcCall *call);
@@ -259,6 +312,12 @@ int vmrpc_host_bind_source(VmrpcServer *srv, VmrpcSock *s);
  */
 int vmrpc_local_address(const VmrpcServer *srv, const VmrpcSock *s,
                         struct sockaddr_in *sin);
+
+/*
+ * A socket that Linux takes the peer from, or the listening, loses a port that
+ * it did not ask for by number; the guest goes on with it.  Puts @port back.
+ */
+int vmrpc_host_restore_port(VmrpcServer *srv, VmrpcSock *s, in_port_t port);
 
 /* Sets one option of the guest's on the host socket of @s. */
 int vmrpc_host_setsockopt(VmrpcServer *srv, VmrpcSock *s, int level, int name,

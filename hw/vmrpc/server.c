@@ -18,21 +18,7 @@
  * time that it asks for itself, and nothing that a peer does or omits keeps
  * another socket's request from being executed.
  *
- * Readiness.  Host sockets are in the epoll set edge-triggered, once, for all
- * events, so following a socket costs no system call.  Sockets that end soon
- * and that nobody waits for never enter it (vmrpc_sock_watch).  epoll_wait()
- * returns the level at that moment, which replaces VmrpcSock.ready.  The guest
- * caches what it was told; `told` is our copy of its cache.  An event is due when
- * `ready` has a bit that `told` lacks.  Bits disappear only through the
- * guest's own calls (it reads, it fills the send buffer), so those are
- * reported in the response of the call, which asks the host with a poll(2)
- * of no timeout.  Hence the guest never believes in data that is not there,
- * and a blocking read after its poll() does not hang.
- *
- * Asynchronous errors (SO_ERROR) move to the guest together with the
- * readiness: the host's copy is cleared by reading it, the guest keeps it
- * until its program asks.  VMRPC_ERR is then not reported as a level, since
- * the guest knows by its own copy.
+ * Readiness is in ready.c.
  *
  * A hostile guest can use its own sockets in any order and with any
  * arguments.  Every field of a request is bounded before it is used; data is
@@ -53,9 +39,6 @@
 /* Occurrences taken in one vmrpc_server_process(). */
 #define EPOLL_BATCH             64
 
-/* Wake-ups for nothing, one after the other, until a socket is watched less. */
-#define USELESS_MAX             8
-
 G_STATIC_ASSERT(sizeof(struct vmrpc_config) == 24);
 G_STATIC_ASSERT(sizeof(struct vmrpc_req) == 48);
 G_STATIC_ASSERT(sizeof(struct vmrpc_resp) == 40);
@@ -75,82 +58,6 @@ int64_t vmrpc_now_ms(void)
     return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* --- vectors ------------------------------------------------------------ */
-
-static size_t iov_total(const struct iovec *iov, unsigned num)
-{
-    size_t total = 0;
-
-    for (unsigned i = 0; i < num; i++) {
-        total += iov[i].iov_len;
-    }
-    return total;
-}
-
-unsigned vmrpc_iov_slice(struct iovec *dst, const struct iovec *src,
-                         unsigned src_num, size_t offset, size_t len)
-{
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < src_num && len && n < VMRPC_IOV_MAX; i++) {
-        size_t part;
-
-        if (offset >= src[i].iov_len) {
-            offset -= src[i].iov_len;
-            continue;
-        }
-        part = MIN(src[i].iov_len - offset, len);
-        dst[n].iov_base = (uint8_t *)src[i].iov_base + offset;
-        dst[n].iov_len = part;
-        n++;
-        len -= part;
-        offset = 0;
-    }
-    return n;
-}
-
-size_t vmrpc_iov_read(const struct iovec *iov, unsigned num, size_t offset,
-                      void *buf, size_t len)
-{
-    size_t done = 0;
-
-    for (unsigned i = 0; i < num && done < len; i++) {
-        size_t part;
-
-        if (offset >= iov[i].iov_len) {
-            offset -= iov[i].iov_len;
-            continue;
-        }
-        part = MIN(iov[i].iov_len - offset, len - done);
-        memcpy((uint8_t *)buf + done, (uint8_t *)iov[i].iov_base + offset,
-               part);
-        done += part;
-        offset = 0;
-    }
-    return done;
-}
-
-size_t vmrpc_iov_write(const struct iovec *iov, unsigned num, size_t offset,
-                       const void *buf, size_t len)
-{
-    size_t done = 0;
-
-    for (unsigned i = 0; i < num && done < len; i++) {
-        size_t part;
-
-        if (offset >= iov[i].iov_len) {
-            offset -= iov[i].iov_len;
-            continue;
-        }
-        part = MIN(iov[i].iov_len - offset, len - done);
-        memcpy((uint8_t *)iov[i].iov_base + offset,
-               (const uint8_t *)buf + done, part);
-        done += part;
-        offset = 0;
-    }
-    return done;
-}
-
 /* --- socket table ------------------------------------------------------- */
 
 VmrpcSock *vmrpc_sock_find(VmrpcServer *srv, uint32_t handle, uint32_t gen)
@@ -164,121 +71,9 @@ VmrpcSock *vmrpc_sock_find(VmrpcServer *srv, uint32_t handle, uint32_t gen)
     return s && s->gen == gen ? s : NULL;
 }
 
-/* It may then run too early, which only costs that it is set again. */
-static bool timer_runs_before(const VmrpcServer *srv, int64_t due_ms)
-{
-    int64_t now = vmrpc_now_ms();
-
-    return srv->timer_due_ms >= now && srv->timer_due_ms <= due_ms;
-}
-
-/* Puts @s where watch_process_timer() finds it. */
-static void watch_later(VmrpcServer *srv, VmrpcSock *s)
-{
-    s->watch_due_ms = vmrpc_now_ms() + VMRPC_WATCH_MS;
-    s->watch_next = NULL;
-    s->watch_prev = srv->unwatched_tail;
-    *srv->unwatched_tail = s;
-    srv->unwatched_tail = &s->watch_next;
-    /* That the timer runs already is the common case, and saves a call. */
-    if (s == srv->unwatched_head && !timer_runs_before(srv, s->watch_due_ms)) {
-        vmrpc_timer_rearm(srv);
-    }
-}
-
-static void watch_forget(VmrpcServer *srv, VmrpcSock *s)
-{
-    if (!s->watch_prev) {
-        return;
-    }
-    *s->watch_prev = s->watch_next;
-    if (s->watch_next) {
-        s->watch_next->watch_prev = s->watch_prev;
-    } else {
-        srv->unwatched_tail = s->watch_prev;
-    }
-    s->watch_prev = NULL;
-}
-
-static int epoll_control(VmrpcServer *srv, VmrpcSock *s, int op, bool input)
-{
-    struct epoll_event ev = {
-        .events = (input ? EPOLLIN | EPOLLPRI : 0) | EPOLLOUT | EPOLLRDHUP |
-                  EPOLLET,
-        .data.u64 = (uint64_t)s->gen << 32 | s->handle,
-    };
-
-    return epoll_ctl(srv->epoll_fd, op, s->fd, &ev);
-}
-
-void vmrpc_sock_watch(VmrpcServer *srv, VmrpcSock *s)
-{
-    int op = s->watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-
-    watch_forget(srv, s);
-    if ((s->watched && !s->muted) || s->fd < 0) {
-        return;
-    }
-    s->watched = true;
-    s->muted = false;
-    s->useless = 0;
-    if (epoll_control(srv, s, op, true) < 0) {
-        /* Out of memory: a socket that nobody hears of would hang. */
-        s->so_error = errno;
-        srv->counters.sockets_refused_host++;
-        vmrpc_sock_notify(srv, s);
-    }
-}
-
-/*
- * Bulk data wakes us for every segment, and who waits in a call does not need
- * us.  When that goes on, ask to be woken less.  Constant time.
- */
-static void watch_less(VmrpcServer *srv, VmrpcSock *s)
-{
-    if (++s->useless < USELESS_MAX || s->edge) {
-        return;
-    }
-    s->useless = 0;
-    if (s->waiting) {
-        s->watched = false;
-        epoll_control(srv, s, EPOLL_CTL_DEL, false);
-        watch_later(srv, s);
-    } else if (s->told & VMRPC_IN && !s->muted) {
-        s->muted = true;
-        epoll_control(srv, s, EPOLL_CTL_MOD, false);
-        /* Not for long: urgent data come as input. */
-        watch_later(srv, s);
-    }
-}
-
-/* What the guest believes has changed: is input worth a wake-up again? */
-static void watch_input(VmrpcServer *srv, VmrpcSock *s)
-{
-    if (s->muted && !(s->told & VMRPC_IN)) {
-        vmrpc_sock_watch(srv, s);
-    }
-}
-
-static int watch_timeout_ms(const VmrpcServer *srv)
-{
-    if (!srv->unwatched_head) {
-        return -1;
-    }
-    return CLAMP(srv->unwatched_head->watch_due_ms - vmrpc_now_ms(), 0,
-                 VMRPC_WATCH_MS);
-}
-
-static void watch_process_timer(VmrpcServer *srv)
-{
-    while (watch_timeout_ms(srv) == 0) {
-        vmrpc_sock_watch(srv, srv->unwatched_head);
-    }
-}
-
 static void close_host_socket(VmrpcServer *srv, VmrpcSock *s)
 {
-    watch_forget(srv, s);
+    vmrpc_watch_forget(srv, s);
     s->watched = false;
     if (s->fd >= 0) {
         close(s->fd);           /* leaves the epoll set with it */
@@ -312,7 +107,7 @@ int vmrpc_sock_add(VmrpcServer *srv, uint32_t handle, uint32_t gen, int type,
     s->backing = fd >= 0 ? VMRPC_BACKING_HOST : VMRPC_BACKING_LOST;
     g_queue_init(&s->dns_rx);
     if (fd >= 0) {
-        watch_later(srv, s);
+        vmrpc_watch_later(srv, s);
     }
     srv->socks[handle] = s;
     srv->sock_num++;
@@ -327,31 +122,13 @@ err_close:
     return ret;
 }
 
-/*
- * There is nothing (more) to tell about @s.  Constant time: a guest that takes
- * no events has them queued for all of its sockets.
- */
-static void unqueue_event(VmrpcServer *srv, VmrpcSock *s)
-{
-    if (!s->event_queued) {
-        return;
-    }
-    *s->event_prev = s->event_next;
-    if (s->event_next) {
-        s->event_next->event_prev = s->event_prev;
-    } else {
-        srv->event_tail = s->event_prev;
-    }
-    s->event_queued = false;
-}
-
 int vmrpc_sock_remove(VmrpcServer *srv, VmrpcSock *s)
 {
     int fd = s->fd;
 
     vmrpc_resolver_detach(srv, s);
-    unqueue_event(srv, s);
-    watch_forget(srv, s);
+    vmrpc_event_unqueue(srv, s);
+    vmrpc_watch_forget(srv, s);
     vmrpc_arriving_forget(srv, s);
     vmrpc_gateway_detach(s);
     vmrpc_sock_clear_peer(srv, s);
@@ -427,110 +204,7 @@ void vmrpc_sock_clear_peer(VmrpcServer *srv, VmrpcSock *s)
     s->peer_port = 0;
 }
 
-/* --- readiness ---------------------------------------------------------- */
-
-/* Takes @mask for the host socket's readiness, SO_ERROR along with it. */
-static void set_ready(VmrpcSock *s, uint32_t mask)
-{
-    if (mask & VMRPC_ERR) {
-        int err = 0;
-        socklen_t len = sizeof(err);
-
-        if (getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &err, &len) == 0 && err) {
-            s->so_error = err;
-            mask &= ~VMRPC_ERR;
-        }
-    }
-    s->ready = mask & VMRPC_READY_ALL;
-}
-
-void vmrpc_sock_refresh(VmrpcServer *srv, VmrpcSock *s)
-{
-    if (s->backing == VMRPC_BACKING_HOST) {
-        struct pollfd pfd = {
-            .fd = s->fd,
-            .events = POLLIN | POLLPRI | POLLOUT | POLLRDHUP,
-        };
-
-        if (poll(&pfd, 1, 0) >= 0) {
-            set_ready(s, (uint16_t)pfd.revents);
-        }
-    } else if (s->backing == VMRPC_BACKING_LOST) {
-        s->ready = VMRPC_IN | VMRPC_OUT | VMRPC_HUP | VMRPC_RDHUP;
-    } else {
-        s->ready = 0;
-    }
-}
-
-static uint32_t current_ready(const VmrpcSock *s)
-{
-    return s->ready | vmrpc_resolver_ready(s);
-}
-
-void vmrpc_sock_notify(VmrpcServer *srv, VmrpcSock *s)
-{
-    if (s->waiting ||
-        (!(current_ready(s) & ~s->told) && !s->so_error && !s->news)) {
-        unqueue_event(srv, s);
-        return;
-    }
-    if (s->event_queued) {
-        return;
-    }
-    s->event_queued = true;
-    s->event_next = NULL;
-    s->event_prev = srv->event_tail;
-    *srv->event_tail = s;
-    srv->event_tail = &s->event_next;
-}
-
-/*
- * The guest gets to know the readiness: in a response or in an event.  News of
- * what it knows already are for pollers, who only hear of events.
- */
-static void tell(VmrpcServer *srv, VmrpcSock *s, __le32 *ready, __le32 *seq,
-                 __le32 *so_error)
-{
-    if (!s->news) {
-        unqueue_event(srv, s);
-    }
-    s->told = current_ready(s);
-    s->ready_seq++;
-    *ready = GUINT32_TO_LE(s->told);
-    *seq = GUINT32_TO_LE(s->ready_seq);
-    *so_error = GUINT32_TO_LE(s->so_error);
-    s->so_error = 0;
-    watch_input(srv, s);
-}
-
-bool vmrpc_server_has_event(VmrpcServer *srv)
-{
-    bool has;
-
-    pthread_mutex_lock(&srv->lock);
-    has = srv->event_head;
-    pthread_mutex_unlock(&srv->lock);
-    return has;
-}
-
-bool vmrpc_server_next_event(VmrpcServer *srv, struct vmrpc_event *ev)
-{
-    VmrpcSock *s;
-
-    memset(ev, 0, sizeof(*ev));
-    pthread_mutex_lock(&srv->lock);
-    s = srv->event_head;
-    if (s) {
-        ev->sock = GUINT32_TO_LE(s->handle);
-        ev->gen = GUINT32_TO_LE(s->gen);
-        s->news = false;
-        tell(srv, s, &ev->ready, &ev->ready_seq, &ev->so_error);
-        s->useless = 0;
-        srv->counters.events++;
-    }
-    pthread_mutex_unlock(&srv->lock);
-    return s;
-}
+/* --- events --------------------------------------------------------------- */
 
 int vmrpc_earlier(int a, int b)
 {
@@ -546,7 +220,7 @@ void vmrpc_timer_rearm(VmrpcServer *srv)
     int ms = vmrpc_earlier(vmrpc_resolver_timeout_ms(srv),
                            vmrpc_arriving_timeout_ms(srv));
 
-    ms = vmrpc_earlier(ms, watch_timeout_ms(srv));
+    ms = vmrpc_earlier(ms, vmrpc_watch_timeout_ms(srv));
     srv->timer_due_ms = ms < 0 ? -1 : vmrpc_now_ms() + ms;
     if (ms >= 0) {
         its.it_value.tv_sec = ms / 1000;
@@ -569,7 +243,7 @@ static void process_one(VmrpcServer *srv, const struct epoll_event *ev)
         if (read(srv->timer_fd, &expirations, sizeof(expirations)) > 0) {
             vmrpc_resolver_process_timer(srv);
             vmrpc_arriving_process_timer(srv);
-            watch_process_timer(srv);
+            vmrpc_watch_process_timer(srv);
             vmrpc_timer_rearm(srv);
         }
         break;
@@ -580,11 +254,11 @@ static void process_one(VmrpcServer *srv, const struct epoll_event *ev)
     default:
         s = vmrpc_sock_find(srv, low, high);
         if (s && s->backing == VMRPC_BACKING_HOST) {
-            set_ready(s, ev->events);
+            vmrpc_ready_set(s, ev->events);
             s->news = s->edge && ev->events & ~VMRPC_OUT;
             vmrpc_sock_notify(srv, s);
             if (!s->event_queued) {
-                watch_less(srv, s);
+                vmrpc_watch_less(srv, s);
             }
         }
     }
@@ -739,7 +413,7 @@ static void tell_response(VmrpcServer *srv, const VmrpcCall *call,
         vmrpc_sock_watch(srv, s);
     }
     s->edge |= call->flags & VMRPC_REQ_EDGE;
-    tell(srv, s, &resp->ready, &resp->ready_seq, &resp->so_error);
+    vmrpc_ready_tell(srv, s, &resp->ready, &resp->ready_seq, &resp->so_error);
     resp->flags = GUINT32_TO_LE(s->watched ? VMRPC_RESP_WATCHED : 0);
 }
 
@@ -752,8 +426,8 @@ ssize_t vmrpc_server_call(VmrpcServer *srv,
     VmrpcCall call = { .out = out, .out_num = out_num,
                        .in = in, .in_num = in_num,
                        .scratch = &scratch, .close_fd = -1 };
-    size_t out_total = iov_total(out, out_num);
-    size_t in_total = iov_total(in, in_num);
+    size_t out_total = vmrpc_iov_total(out, out_num);
+    size_t in_total = vmrpc_iov_total(in, in_num);
     struct vmrpc_resp resp = { };
     struct vmrpc_req req;
     int ret;

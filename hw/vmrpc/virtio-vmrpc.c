@@ -5,9 +5,9 @@
  * Theory of operation
  * ===================
  *
- * This file connects the socket server (server.c) to QEMU: virtqueues, an
- * IOThread, properties, migration.  The wire format is explained in
- * vmmnet/vmrpc.h, the server in server.c.
+ * These files connect the socket server (server.c) to QEMU: virtqueues and an
+ * IOThread here, properties, migration and the monitor in files of their own.
+ * The wire format is explained in vmmnet/vmrpc.h, the server in server.c.
  *
  * Requests run in the thread of the vCPU that notifies the queue, as a system
  * call runs on the CPU of its caller: nobody has to be woken up, neither for
@@ -29,8 +29,6 @@
  */
 #include "qemu/osdep.h"
 
-#include <arpa/inet.h>
-
 #include "block/aio-wait.h"
 #include "exec/address-spaces.h"
 #include "hw/core/cpu.h"
@@ -40,7 +38,6 @@
 #include "migration/vmstate.h"
 #include "qapi/error.h"
 #include "qapi/visitor.h"
-#include "qemu/cutils.h"
 #include "qemu/error-report.h"
 #include "qemu/iov.h"
 #include "qemu/main-loop.h"
@@ -400,401 +397,6 @@ static void virtio_vmrpc_reset(VirtIODevice *vdev)
     vmrpc_server_reset(s->server);
 }
 
-/* --- migration ---------------------------------------------------------- */
-
-static bool map_num_is_valid(void *opaque, int version_id)
-{
-    VirtIOVmrpc *s = opaque;
-
-    return s->saved_map_num >= 0 &&
-           s->saved_map_num <= 1 << (32 - VMRPC_ADDRMAP_MIN_PREFIX);
-}
-
-static bool sock_num_is_valid(void *opaque, int version_id)
-{
-    VirtIOVmrpc *s = opaque;
-
-    return s->saved_sock_num >= 0 &&
-           (uint32_t)s->saved_sock_num <= s->max_sockets;
-}
-
-static bool option_num_is_valid(void *opaque, int version_id)
-{
-    VmrpcSavedSock *saved = opaque;
-
-    return saved->option_num <= VMRPC_SAVED_OPTIONS;
-}
-
-static const VMStateDescription vmstate_identity = {
-    .name = "virtio-vmrpc/identity",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .fields = (const VMStateField[]) {
-        VMSTATE_UINT32(translate, VirtIOVmrpcIdentity),
-        VMSTATE_UINT32(guest4, VirtIOVmrpcIdentity),
-        VMSTATE_UINT32(resolver4, VirtIOVmrpcIdentity),
-        VMSTATE_UINT32(pool4, VirtIOVmrpcIdentity),
-        VMSTATE_UINT32(pool4_prefix, VirtIOVmrpcIdentity),
-        VMSTATE_UINT32(max_sockets, VirtIOVmrpcIdentity),
-        VMSTATE_END_OF_LIST()
-    },
-};
-
-static const VMStateDescription vmstate_mapping = {
-    .name = "virtio-vmrpc/mapping",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .fields = (const VMStateField[]) {
-        VMSTATE_UINT32(addr4, VirtIOVmrpcMapping),
-        VMSTATE_UINT8_ARRAY(addr6, VirtIOVmrpcMapping, 16),
-        VMSTATE_INT64(remaining_ms, VirtIOVmrpcMapping),
-        VMSTATE_END_OF_LIST()
-    },
-};
-
-static const VMStateDescription vmstate_option = {
-    .name = "virtio-vmrpc/option",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .fields = (const VMStateField[]) {
-        VMSTATE_UINT32(level, VmrpcSavedOption),
-        VMSTATE_UINT32(name, VmrpcSavedOption),
-        VMSTATE_UINT32(len, VmrpcSavedOption),
-        VMSTATE_UINT8_ARRAY(value, VmrpcSavedOption, VMRPC_OPTVAL_MAX),
-        VMSTATE_END_OF_LIST()
-    },
-};
-
-static const VMStateDescription vmstate_sock = {
-    .name = "virtio-vmrpc/socket",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .fields = (const VMStateField[]) {
-        VMSTATE_UINT32(handle, VmrpcSavedSock),
-        VMSTATE_UINT32(gen, VmrpcSavedSock),
-        VMSTATE_UINT32(type, VmrpcSavedSock),
-        VMSTATE_UINT32(flags, VmrpcSavedSock),
-        VMSTATE_UINT32(ready_seq, VmrpcSavedSock),
-        VMSTATE_UINT32(backlog, VmrpcSavedSock),
-        VMSTATE_UINT16(local_port, VmrpcSavedSock),
-        VMSTATE_UINT16(peer_port, VmrpcSavedSock),
-        VMSTATE_UINT32(peer4, VmrpcSavedSock),
-        VMSTATE_UINT32(option_num, VmrpcSavedSock),
-        VMSTATE_VALIDATE("number of options", option_num_is_valid),
-        VMSTATE_STRUCT_VARRAY_UINT32(option, VmrpcSavedSock, option_num, 1,
-                                     vmstate_option, VmrpcSavedOption),
-        VMSTATE_END_OF_LIST()
-    },
-};
-
-static void drop_saved(VirtIOVmrpc *s)
-{
-    g_clear_pointer(&s->saved_map, g_free);
-    g_clear_pointer(&s->saved_sock, g_free);
-    s->saved_map_num = 0;
-    s->saved_sock_num = 0;
-}
-
-static void save_mapping(const VmrpcAddrMapEntry *entry, void *opaque)
-{
-    VirtIOVmrpc *s = opaque;
-    VirtIOVmrpcMapping *m = &s->saved_map[s->saved_map_num++];
-
-    m->addr4 = entry->addr4.s_addr;
-    memcpy(m->addr6, &entry->addr6, sizeof(m->addr6));
-    m->remaining_ms = entry->remaining_ms;
-}
-
-static void save_sock(void *opaque, const VmrpcSavedSock *saved)
-{
-    VirtIOVmrpc *s = opaque;
-
-    s->saved_sock[s->saved_sock_num++] = *saved;
-}
-
-static int64_t monotonic_ms(void)
-{
-    return g_get_monotonic_time() / 1000;
-}
-
-static int virtio_vmrpc_pre_save(void *opaque)
-{
-    VirtIOVmrpc *s = opaque;
-    VmrpcAddrMap *map = vmrpc_server_addrmap(s->server);
-    VmrpcAddrMapStats stats;
-
-    drop_saved(s);
-    s->saved_identity = s->identity;
-    if (map) {
-        vmrpc_addrmap_stats(map, &stats);
-        s->saved_map = g_new(VirtIOVmrpcMapping, stats.entries);
-        vmrpc_addrmap_foreach(map, monotonic_ms(), save_mapping, s);
-    }
-    s->saved_sock = g_new(VmrpcSavedSock, vmrpc_server_sockets(s->server));
-    vmrpc_server_save(s->server, save_sock, s);
-    return 0;
-}
-
-static int virtio_vmrpc_post_save(void *opaque)
-{
-    drop_saved(opaque);
-    return 0;
-}
-
-static int restore_map(VirtIOVmrpc *s)
-{
-    VmrpcAddrMap *map = vmrpc_server_addrmap(s->server);
-
-    for (int32_t i = 0; i < s->saved_map_num; i++) {
-        const VirtIOVmrpcMapping *m = &s->saved_map[i];
-        struct in_addr addr4 = { .s_addr = m->addr4 };
-        struct in6_addr addr6;
-
-        memcpy(&addr6, m->addr6, sizeof(addr6));
-        if (!map || vmrpc_addrmap_restore(map, addr4, &addr6, m->remaining_ms,
-                                          monotonic_ms()) < 0) {
-            error_report("virtio-vmrpc: address map entry %d of the migration "
-                         "stream does not fit", i);
-            return -EINVAL;
-        }
-    }
-    return 0;
-}
-
-static bool same_number(const char *name, uint32_t source, uint32_t here)
-{
-    if (source != here) {
-        error_report("virtio-vmrpc: %s=%" PRIu32 " on the source, %" PRIu32
-                     " here: they must be the same", name, source, here);
-    }
-    return source == here;
-}
-
-static bool same_addr4(const char *name, uint32_t source, uint32_t here)
-{
-    char text[2][INET_ADDRSTRLEN];
-
-    if (source != here) {
-        inet_ntop(AF_INET, &source, text[0], sizeof(text[0]));
-        inet_ntop(AF_INET, &here, text[1], sizeof(text[1]));
-        error_report("virtio-vmrpc: %s=%s on the source, %s here: they must "
-                     "be the same", name, text[0], text[1]);
-    }
-    return source == here;
-}
-
-/* What the guest has read from the configuration cannot change under it. */
-static bool check_identity(const VirtIOVmrpcIdentity *source,
-                           const VirtIOVmrpcIdentity *here)
-{
-    return same_number("translate", source->translate, here->translate) &&
-           same_addr4("guest4", source->guest4, here->guest4) &&
-           same_addr4("resolver4", source->resolver4, here->resolver4) &&
-           same_addr4("pool4", source->pool4, here->pool4) &&
-           same_number("prefix length of pool4", source->pool4_prefix,
-                       here->pool4_prefix) &&
-           same_number("max-sockets", source->max_sockets,
-                       here->max_sockets);
-}
-
-static int virtio_vmrpc_post_load(void *opaque, int version_id)
-{
-    VirtIOVmrpc *s = opaque;
-    int ret = -EINVAL;
-
-    if (!check_identity(&s->saved_identity, &s->identity)) {
-        goto out;
-    }
-    ret = restore_map(s);
-    for (int32_t i = 0; ret == 0 && i < s->saved_sock_num; i++) {
-        ret = vmrpc_server_restore(s->server, &s->saved_sock[i]);
-        if (ret < 0) {
-            error_report("virtio-vmrpc: socket %d of the migration stream "
-                         "does not make sense", i);
-        }
-    }
-out:
-    drop_saved(s);
-    return ret;
-}
-
-static const VMStateDescription vmstate_virtio_vmrpc = {
-    .name = "virtio-vmrpc",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .pre_save = virtio_vmrpc_pre_save,
-    .post_save = virtio_vmrpc_post_save,
-    .post_load = virtio_vmrpc_post_load,
-    .fields = (const VMStateField[]) {
-        VMSTATE_VIRTIO_DEVICE,
-        VMSTATE_STRUCT(saved_identity, VirtIOVmrpc, 1, vmstate_identity,
-                       VirtIOVmrpcIdentity),
-        VMSTATE_INT32(saved_map_num, VirtIOVmrpc),
-        VMSTATE_VALIDATE("number of mappings", map_num_is_valid),
-        VMSTATE_STRUCT_VARRAY_ALLOC(saved_map, VirtIOVmrpc, saved_map_num, 1,
-                                    vmstate_mapping, VirtIOVmrpcMapping),
-        VMSTATE_INT32(saved_sock_num, VirtIOVmrpc),
-        VMSTATE_VALIDATE("number of sockets", sock_num_is_valid),
-        VMSTATE_STRUCT_VARRAY_ALLOC(saved_sock, VirtIOVmrpc, saved_sock_num, 1,
-                                    vmstate_sock, VmrpcSavedSock),
-        VMSTATE_END_OF_LIST()
-    },
-};
-
-/* --- properties --------------------------------------------------------- */
-
-/* Can a guest have, or talk to, this address over its network? */
-static bool is_unicast4(struct in_addr addr)
-{
-    uint32_t host = ntohl(addr.s_addr);
-
-    return host >> IN_CLASSA_NSHIFT != 0 &&
-           host >> IN_CLASSA_NSHIFT != IN_LOOPBACKNET &&
-           host < INADDR_UNSPEC_GROUP;
-}
-
-static bool parse_prefix4(const char *name, const char *value,
-                          unsigned default_len, struct in_addr *addr,
-                          unsigned *len, Error **errp)
-{
-    g_auto(GStrv) part = g_strsplit(value, "/", 2);
-    uint64_t bits = default_len;
-
-    if (!part[0] || inet_pton(AF_INET, part[0], addr) != 1 ||
-        (part[1] && (parse_uint_full(part[1], 10, &bits) < 0 || bits > 32)) ||
-        (!part[1] && !default_len)) {
-        error_setg(errp, "%s=%s is not %s", name, value, default_len
-                   ? "an IPv4 address, ADDR or ADDR/LENGTH"
-                   : "an IPv4 prefix, ADDR/LENGTH");
-        return false;
-    }
-    *len = bits;
-    return true;
-}
-
-static bool parse_guest4(VirtIOVmrpc *s, VmrpcServerConfig *config,
-                         Error **errp)
-{
-    const char *value = s->guest4 ?: "192.0.0.2";
-
-    if (!parse_prefix4("guest4", value, 29, &config->guest4,
-                       &config->guest4_prefix, errp)) {
-        return false;
-    }
-    if (!is_unicast4(config->guest4)) {
-        error_setg(errp, "guest4=%s is not an IPv4 unicast address", value);
-        return false;
-    }
-    return true;
-}
-
-static bool parse_address6(VirtIOVmrpc *s, VmrpcServerConfig *config,
-                           Error **errp)
-{
-    if (!s->address6) {
-        return true;
-    }
-    if (!s->translate) {
-        error_setg(errp, "address6=%s has no use with translate=off; the "
-                   "VM's address on the host is then guest4", s->address6);
-        return false;
-    }
-    if (inet_pton(AF_INET6, s->address6, &config->address6) != 1 ||
-        IN6_IS_ADDR_UNSPECIFIED(&config->address6) ||
-        IN6_IS_ADDR_LOOPBACK(&config->address6) ||
-        IN6_IS_ADDR_LINKLOCAL(&config->address6) ||
-        IN6_IS_ADDR_V4MAPPED(&config->address6) ||
-        IN6_IS_ADDR_MULTICAST(&config->address6)) {
-        error_setg(errp, "address6=%s is not a global or unique local IPv6 "
-                   "unicast address", s->address6);
-        return false;
-    }
-    config->has_address6 = true;
-    return true;
-}
-
-static bool parse_nat64(VirtIOVmrpc *s, VmrpcServerConfig *config,
-                        Error **errp)
-{
-    GError *err = NULL;
-
-    if (!s->nat64_prefix || !strcmp(s->nat64_prefix, "off")) {
-        config->nat64_mode = VMRPC_NAT64_OFF;
-    } else if (!strcmp(s->nat64_prefix, "auto")) {
-        config->nat64_mode = VMRPC_NAT64_AUTO;
-    } else if (nat64_prefix_parse(s->nat64_prefix, &config->nat64_prefix,
-                                  &err)) {
-        config->nat64_mode = VMRPC_NAT64_FIXED;
-    } else {
-        error_setg(errp, "nat64-prefix=%s is neither 'auto' nor 'off' nor a "
-                   "NAT64 prefix: %s", s->nat64_prefix, err->message);
-        g_error_free(err);
-        return false;
-    }
-    return true;
-}
-
-/* Without translation the names are the network's own business. */
-static bool parse_resolver(VirtIOVmrpc *s, VmrpcServerConfig *config,
-                           Error **errp)
-{
-    const char *value = s->resolver4 ?: "192.0.0.1";
-
-    if (!s->translate && (s->resolver4 || s->dns)) {
-        error_setg(errp, "%s=%s has no use with translate=off: the guest then "
-                   "asks its DNS servers itself",
-                   s->resolver4 ? "resolver4" : "dns",
-                   s->resolver4 ?: s->dns);
-        return false;
-    }
-    if (!s->translate) {
-        return true;
-    }
-    if (s->dns && !*s->dns) {
-        error_setg(errp, "dns= names no server; leave it out for those of the "
-                   "host");
-        return false;
-    }
-    if (inet_pton(AF_INET, value, &config->resolver4) != 1 ||
-        !is_unicast4(config->resolver4)) {
-        error_setg(errp, "resolver4=%s is not an IPv4 unicast address", value);
-        return false;
-    }
-    if (config->resolver4.s_addr == config->guest4.s_addr) {
-        error_setg(errp, "resolver4=%s is the same address as guest4", value);
-        return false;
-    }
-    return true;
-}
-
-static bool parse_properties(VirtIOVmrpc *s, VmrpcServerConfig *config,
-                             Error **errp)
-{
-    if (s->num_queues < 1 || s->num_queues > VMRPC_QUEUES_MAX) {
-        error_setg(errp, "num-queues=%u is not in 1..%u", s->num_queues,
-                   VMRPC_QUEUES_MAX);
-        return false;
-    }
-    if (s->max_sockets < 1 || s->max_sockets > VMRPC_SOCKETS_MAX) {
-        error_setg(errp, "max-sockets=%u is not in 1..%u", s->max_sockets,
-                   VMRPC_SOCKETS_MAX);
-        return false;
-    }
-    if (s->nat64_prefix && !s->translate) {
-        error_setg(errp, "nat64-prefix=%s has no use with translate=off",
-                   s->nat64_prefix);
-        return false;
-    }
-    config->translate = s->translate;
-    config->alg = s->alg;
-    config->max_sockets = s->max_sockets;
-    config->policy_file = s->policy;
-    return parse_address6(s, config, errp) && parse_guest4(s, config, errp) &&
-           parse_prefix4("pool4", s->pool4 ?: "198.18.0.0/15", 0,
-                         &config->pool4, &config->pool4_prefix, errp) &&
-           parse_resolver(s, config, errp) && parse_nat64(s, config, errp);
-}
-
 /* --- life --------------------------------------------------------------- */
 
 static void trace_call(void *opaque, unsigned op, uint32_t handle, int error,
@@ -820,7 +422,7 @@ static bool make_server(VirtIOVmrpc *s, Error **errp)
     VmrpcServerConfig config = { };
     GError *err = NULL;
 
-    if (!parse_properties(s, &config, errp)) {
+    if (!virtio_vmrpc_parse_properties(s, &config, errp)) {
         return false;
     }
     config.dns = (const char *const *)dns;
@@ -921,7 +523,7 @@ static void virtio_vmrpc_device_unrealize(DeviceState *dev)
     drop_context(s);
     vmrpc_server_free(s->server);
     s->server = NULL;
-    drop_saved(s);              /* of a migration that failed half-way */
+    virtio_vmrpc_drop_saved(s);     /* of a migration that failed half-way */
 }
 
 static void virtio_vmrpc_instance_init(Object *obj)

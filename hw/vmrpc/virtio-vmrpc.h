@@ -8,6 +8,7 @@
 #include "exec/memory.h"
 #include "hw/virtio/virtio.h"
 #include "hw/vmrpc/server.h"
+#include "migration/vmstate.h"
 #include "qemu/thread.h"
 #include "qom/object.h"
 #include "system/iothread.h"
@@ -82,6 +83,18 @@ struct VirtIOVmrpc {
     VmrpcSavedSock *saved_sock;
     int32_t saved_sock_num;
 };
+
+/*
+ * Checks the properties of @s and fills in @config, whose strings stay the
+ * device's.  Returns false, with @errp naming option and value.
+ */
+bool virtio_vmrpc_parse_properties(VirtIOVmrpc *s, VmrpcServerConfig *config,
+                                   Error **errp);
+
+extern const VMStateDescription vmstate_virtio_vmrpc;
+
+/* Frees what a migration had in its hands. */
+void virtio_vmrpc_drop_saved(VirtIOVmrpc *s);
 
 /* For the transport, once it has plugged the device into its bus. */
 void virtio_vmrpc_plugged(VirtIOVmrpc *s);

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What a socket is ready for, and who waits for it
+ *
+ * Readiness is what the host reported last (vmrpc_sock_report).  poll() costs
+ * no request.  Reports carry a number, because answers and events overtake one
+ * another; the newest wins.
+ */
+#include <linux/sched/signal.h>
+
+#include "internal.h"
+
+static __poll_t bits_to_poll(u32 bits)
+{
+	__poll_t mask = 0;
+
+	if (bits & VMRPC_IN)
+		mask |= EPOLLIN | EPOLLRDNORM;
+	if (bits & VMRPC_PRI)
+		mask |= EPOLLPRI;
+	if (bits & VMRPC_OUT)
+		mask |= EPOLLOUT | EPOLLWRNORM;
+	if (bits & VMRPC_ERR)
+		mask |= EPOLLERR;
+	if (bits & VMRPC_HUP)
+		mask |= EPOLLHUP;
+	if (bits & VMRPC_RDHUP)
+		mask |= EPOLLRDHUP;
+	return mask;
+}
+
+/**
+ * vmrpc_sock_mask - what poll() says of the host's side
+ * @vs: the socket, not in mode VMRPC_NATIVE
+ */
+__poll_t vmrpc_sock_mask(const struct vmrpc_sock *vs)
+{
+	__poll_t mask = bits_to_poll(vmrpc_sock_ready(vs));
+
+	/* Set before ready is: see vmrpc_sock_report(). */
+	smp_rmb();
+	if (READ_ONCE(vs->sk->sk_err))
+		mask |= EPOLLERR;
+	if (vs->sk->sk_type == SOCK_DGRAM && (mask & EPOLLOUT))
+		mask |= EPOLLWRBAND;
+	return mask;
+}
+
+/**
+ * vmrpc_sock_wake - tell whoever waits for the socket
+ * @vs: the socket
+ * @bits: VMRPC_IN ..., what has become true
+ *
+ * Any context.
+ */
+void vmrpc_sock_wake(struct vmrpc_sock *vs, u32 bits)
+{
+	struct sock *sk = vs->sk;
+	struct socket_wq *wq;
+
+	rcu_read_lock();
+	wq = rcu_dereference(sk->sk_wq);
+	if (skwq_has_sleeper(wq)) {
+		if (bits & (VMRPC_ERR | VMRPC_HUP))
+			wake_up_interruptible_all(&wq->wait);
+		else
+			wake_up_interruptible_poll(&wq->wait,
+						   bits_to_poll(bits));
+	}
+	rcu_read_unlock();
+
+	if (bits & VMRPC_PRI)
+		sk_send_sigurg(sk);
+	if (bits & (VMRPC_IN | VMRPC_RDHUP))
+		sk_wake_async(sk, SOCK_WAKE_WAITD, POLL_IN);
+	if (bits & VMRPC_OUT)
+		sk_wake_async(sk, SOCK_WAKE_IO, POLL_OUT);
+	if (bits & VMRPC_ERR)
+		sk_wake_async(sk, SOCK_WAKE_IO, POLL_ERR);
+	else if (bits & VMRPC_HUP)
+		sk_wake_async(sk, SOCK_WAKE_WAITD, POLL_HUP);
+}
+
+/**
+ * vmrpc_sock_report - take over what the host says of a socket
+ * @vs: the socket
+ * @ready: VMRPC_IN ...
+ * @seq: number of the report
+ * @error: pending error, which is the guest's from now on; 0: none
+ * @news: of @ready, what is worth telling even if it has been reported before
+ * @watched: events will follow
+ *
+ * Any context.
+ */
+void vmrpc_sock_report(struct vmrpc_sock *vs, u32 ready, u32 seq, u32 error,
+		       u32 news, bool watched)
+{
+	unsigned long flags;
+	u32 bits = 0;
+	s32 newer;
+
+	ready &= VMRPC_READY_ALL;
+	if (error > MAX_ERRNO)
+		error = EIO;
+
+	spin_lock_irqsave(&vs->ready_lock, flags);
+	if (error) {
+		WRITE_ONCE(vs->sk->sk_err, error);
+		bits = VMRPC_ERR;
+	}
+	/* pairs with vmrpc_sock_mask() */
+	smp_wmb();
+	newer = (s32)(seq - vs->ready_seq);
+	if (newer > 0) {
+		/*
+		 * A bit that is set in both may have been clear in a report
+		 * that was overtaken; edge-triggered pollers want to know.
+		 */
+		bits |= newer == 1 ? ready & (~vs->ready | news) : ready;
+		WRITE_ONCE(vs->ready, ready);
+		WRITE_ONCE(vs->watched, watched);
+		vs->ready_seq = seq;
+	}
+	spin_unlock_irqrestore(&vs->ready_lock, flags);
+
+	if (bits)
+		vmrpc_sock_wake(vs, bits);
+}
+
+/**
+ * vmrpc_sock_event - take over an event
+ * @dev: the device
+ * @ev: written by the device, believed only after checking
+ *
+ * Called from the interrupt.
+ */
+void vmrpc_sock_event(struct vmrpc_device *dev, const struct vmrpc_event *ev)
+{
+	struct vmrpc_sock *vs;
+	unsigned long flags;
+
+	/* Whoever takes a socket out of the table waits for us here. */
+	xa_lock_irqsave(&dev->socks, flags);
+	vs = xa_load(&dev->socks, le32_to_cpu(ev->sock));
+	if (vs && vs->gen == le32_to_cpu(ev->gen))
+		vmrpc_sock_report(vs, le32_to_cpu(ev->ready),
+				  le32_to_cpu(ev->ready_seq),
+				  le32_to_cpu(ev->so_error),
+				  READ_ONCE(vs->edge) ? VMRPC_READY_ALL : 0,
+				  true);
+	xa_unlock_irqrestore(&dev->socks, flags);
+}
+
+/**
+ * vmrpc_sock_kill_all - the device has gone
+ * @dev: the device, already dead
+ *
+ * Every socket with a host side gets ENETDOWN and hangs up.
+ */
+void vmrpc_sock_kill_all(struct vmrpc_device *dev)
+{
+	struct vmrpc_sock *vs;
+	unsigned long handle;
+
+	xa_lock_irq(&dev->socks);
+	xa_for_each(&dev->socks, handle, vs) {
+		if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
+			continue;
+		vmrpc_sock_report(vs, VMRPC_IN | VMRPC_OUT | VMRPC_HUP |
+				  VMRPC_RDHUP, vs->ready_seq + 1, ENETDOWN, 0, true);
+	}
+	xa_unlock_irq(&dev->socks);
+}
+
+/**
+ * vmrpc_sock_watch - have the host report the readiness by events
+ * @vs: has a host socket
+ * @wait: poll() as it looks for readiness; NULL: a task about to sleep
+ *
+ * To be called before readiness is looked at for the last time.  Costs a call,
+ * the first time.
+ */
+void vmrpc_sock_watch(struct vmrpc_sock *vs, const poll_table *wait)
+{
+	bool edge = wait && (poll_requested_events(wait) & EPOLLET);
+	struct vmrpc_call *call;
+	u16 flags = VMRPC_REQ_WATCH;
+
+	if (READ_ONCE(vs->watched) && (!edge || READ_ONCE(vs->edge)))
+		return;
+	/* Without memory for it: the host begins by itself soon. */
+	call = vmrpc_call_new(vs, VMRPC_NOOP);
+	if (!call)
+		return;
+	if (edge)
+		flags |= VMRPC_REQ_EDGE;
+	call->req.flags = cpu_to_le16(flags);
+	if (!vmrpc_call_run(call) && edge)
+		WRITE_ONCE(vs->edge, true);
+	vmrpc_call_free(call);
+}
+
+static bool wait_is_over(struct vmrpc_sock *vs, u32 mask,
+			 unsigned int disconnects,
+			 bool (*native)(struct sock *sk))
+{
+	return (vmrpc_sock_ready(vs) & mask) || READ_ONCE(vs->sk->sk_err) ||
+	       READ_ONCE(vs->disconnects) != disconnects ||
+	       (native && native(vs->sk));
+}
+
+/**
+ * vmrpc_sock_wait - wait until a socket is ready
+ * @vs: the socket
+ * @mask: VMRPC_IN ...; any of these ends it
+ * @native: tells if the native side is ready; NULL: it does not matter
+ * @timeo: jiffies left, updated
+ *
+ * A pending error, a shutdown and a dissolved connection end it as well.
+ * Returns 0, -EAGAIN when the time is over, or what a signal means.
+ * Sleeps; the caller must hold no lock.
+ */
+int vmrpc_sock_wait(struct vmrpc_sock *vs, u32 mask,
+		    bool (*native)(struct sock *sk), long *timeo)
+{
+	unsigned int disconnects = READ_ONCE(vs->disconnects);
+	wait_queue_head_t *wq = sk_sleep(vs->sk);
+	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+	int err = 0;
+
+	if (*timeo && vmrpc_sock_mode(vs) != VMRPC_NATIVE)
+		vmrpc_sock_watch(vs, NULL);
+	add_wait_queue(wq, &wait);
+	while (!wait_is_over(vs, mask, disconnects, native)) {
+		if (!*timeo) {
+			err = -EAGAIN;
+			break;
+		}
+		if (signal_pending(current)) {
+			err = sock_intr_errno(*timeo);
+			break;
+		}
+		*timeo = wait_woken(&wait, TASK_INTERRUPTIBLE, *timeo);
+	}
+	remove_wait_queue(wq, &wait);
+	return err;
+}
+
+/**
+ * vmrpc_sock_pause - let a moment pass
+ * @timeo: jiffies left, updated
+ *
+ * For a host that says "ready" and "try again" at the same time.
+ * Returns 0, -EAGAIN or what a signal means.
+ */
+int vmrpc_sock_pause(long *timeo)
+{
+	if (!*timeo)
+		return -EAGAIN;
+	schedule_timeout_interruptible(1);
+	if (*timeo != MAX_SCHEDULE_TIMEOUT)
+		(*timeo)--;
+	return signal_pending(current) ? sock_intr_errno(*timeo) : 0;
+}

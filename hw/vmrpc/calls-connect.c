@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc server: BIND, LISTEN, CONNECT, ACCEPT
+ */
+#include "hw/vmrpc/server-internal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Connections of peers that found the pool full, dropped in one ACCEPT. */
+#define ACCEPT_DROP_MAX 16
+
+static int sock_proto(const VmrpcSock *s)
+{
+    return s->type == SOCK_STREAM ? IPPROTO_TCP : IPPROTO_UDP;
+}
+
+void vmrpc_call_addr(const VmrpcCall *call, struct sockaddr_in *sin)
+{
+    memset(sin, 0, sizeof(*sin));
+    sin->sin_family = GUINT16_FROM_LE(call->addr.family) == VMRPC_AF_INET
+                      ? AF_INET : AF_UNSPEC;
+    sin->sin_port = call->addr.port;
+    sin->sin_addr.s_addr = call->addr.addr;
+}
+
+int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
+{
+    struct sockaddr_storage ss;
+    int len = vmrpc_own_address(srv, port, &ss);
+
+    if (len < 0) {
+        /*
+         * No address of its own: a datagram socket may have any port, as it
+         * gets one when it sends; a server could take another VM's clients.
+         */
+        if (s->type == SOCK_DGRAM && port == 0) {
+            return 0;
+        }
+        return len;
+    }
+    if (bind(s->fd, (struct sockaddr *)&ss, len) < 0) {
+        return -errno;
+    }
+    s->bound = true;
+    return 0;
+}
+
+int vmrpc_local_address(const VmrpcServer *srv, const VmrpcSock *s,
+                        struct sockaddr_in *sin)
+{
+    struct sockaddr_storage ss;
+    socklen_t len = sizeof(ss);
+
+    memset(sin, 0, sizeof(*sin));
+    sin->sin_family = AF_INET;
+    if (s->arriving) {
+        sin->sin_port = htons(s->arriving->local_port);
+        sin->sin_addr.s_addr = sin->sin_port ? srv->config.guest4.s_addr
+                                             : INADDR_ANY;
+        return 0;
+    }
+    if (!vmrpc_sock_is_host(s) || (s->peer_is_resolver && !s->bound)) {
+        /* Nobody else sees this port; make it look like one. */
+        sin->sin_addr = srv->config.guest4;
+        sin->sin_port = htons(32768 + s->handle % 28232);
+        return 0;
+    }
+    if (getsockname(s->fd, (struct sockaddr *)&ss, &len) < 0) {
+        return -errno;
+    }
+    sin->sin_port = ss.ss_family == AF_INET6
+                    ? ((struct sockaddr_in6 *)&ss)->sin6_port
+                    : ((struct sockaddr_in *)&ss)->sin_port;
+    if (s->bound || s->connected) {
+        sin->sin_addr = srv->config.guest4;
+    }
+    return 0;
+}
+
+int vmrpc_call_bind(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+{
+    struct sockaddr_in sin;
+    int ret;
+
+    vmrpc_call_addr(call, &sin);
+    if (sin.sin_family != AF_INET) {
+        return -EAFNOSUPPORT;
+    }
+    if (!vmrpc_sock_is_host(s) || s->bound_by_guest) {
+        return -EINVAL;
+    }
+    if (sin.sin_addr.s_addr != INADDR_ANY &&
+        sin.sin_addr.s_addr != srv->config.guest4.s_addr) {
+        return -EADDRNOTAVAIL;
+    }
+    ret = vmrpc_host_bind(srv, s, sin.sin_port);
+    if (ret < 0) {
+        return ret;
+    }
+    s->bound_by_guest = true;
+    ret = vmrpc_local_address(srv, s, &call->result);
+    s->local_port = call->result.sin_port;
+    call->result.sin_addr = sin.sin_addr;
+    return ret;
+}
+
+int vmrpc_call_listen(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+{
+    int backlog = MIN(call->arg[0], (uint32_t)INT32_MAX);
+    int ret;
+
+    if (s->type != SOCK_STREAM) {
+        return -EOPNOTSUPP;
+    }
+    if (!vmrpc_sock_is_host(s)) {
+        return -EINVAL;
+    }
+    /* Unbound, the host would listen on all of its addresses. */
+    if (!s->bound) {
+        ret = vmrpc_host_bind(srv, s, 0);
+        if (ret < 0) {
+            return ret;
+        }
+    }
+    if (listen(s->fd, backlog) < 0) {
+        return -errno;
+    }
+    /* It may have failed as a client before: no peer stays from that. */
+    vmrpc_sock_clear_peer(srv, s);
+    s->listening = true;
+    s->backlog = backlog;
+    vmrpc_sock_refresh(srv, s);
+    ret = vmrpc_local_address(srv, s, &call->result);
+    s->local_port = call->result.sin_port;
+    return ret;
+}
+
+int vmrpc_host_bind_source(VmrpcServer *srv, VmrpcSock *s)
+{
+    struct sockaddr_storage ss;
+    int len, one = 1;
+
+    if (s->bound) {
+        return 0;
+    }
+    len = vmrpc_own_address(srv, 0, &ss);
+    if (len < 0) {
+        return 0;           /* no address of its own: the host's choice */
+    }
+    /* The port is chosen by connect, so that ports are not used up. */
+    if (s->type == SOCK_STREAM) {
+        setsockopt(s->fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one,
+                   sizeof(one));
+    }
+    if (bind(s->fd, (struct sockaddr *)&ss, len) < 0) {
+        return -errno;
+    }
+    s->bound = true;
+    return 0;
+}
+
+static int disconnect_host(VmrpcServer *srv, VmrpcSock *s)
+{
+    struct sockaddr unspec = { .sa_family = AF_UNSPEC };
+
+    if (vmrpc_sock_is_host(s) && !s->peer_is_resolver &&
+        connect(s->fd, &unspec, sizeof(unspec)) < 0) {
+        return -errno;
+    }
+    vmrpc_sock_clear_peer(srv, s);
+    s->listening = false;
+    if (s->arriving) {
+        /* It shall not come back when the socket has arrived. */
+        s->arriving->flags &= ~(VMRPC_SAVED_CONNECTED | VMRPC_SAVED_RESOLVER |
+                                VMRPC_SAVED_LISTENING);
+    }
+    return 0;
+}
+
+int vmrpc_host_restore_port(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
+{
+    int ret;
+
+    if (!s->bound || !vmrpc_sock_is_host(s)) {
+        return 0;
+    }
+    /* getsockname() may tell a port that is lost; bind() knows better. */
+    ret = vmrpc_host_bind(srv, s, port);
+    if (ret == -EADDRINUSE) {
+        /* By its own connections: then it is unbound, as natively. */
+        s->bound = false;
+        s->bound_by_guest = false;
+        return 0;
+    }
+    return ret == -EINVAL ? 0 : ret;
+}
+
+/* Takes the peer from a socket that has its port for good. */
+static int disconnect_keep_port(VmrpcServer *srv, VmrpcSock *s)
+{
+    struct sockaddr_in before;
+    int ret = vmrpc_local_address(srv, s, &before);
+
+    if (ret == 0) {
+        ret = disconnect_host(srv, s);
+    }
+    return ret < 0 ? ret : vmrpc_host_restore_port(srv, s, before.sin_port);
+}
+
+static int connect_resolver(VmrpcServer *srv, VmrpcSock *s,
+                            const struct sockaddr_in *peer, VmrpcCall *call)
+{
+    if (s->type == SOCK_DGRAM) {
+        int ret = s->connected ? disconnect_keep_port(srv, s) : 0;
+
+        if (ret < 0) {
+            return ret;
+        }
+        vmrpc_sock_set_peer(srv, s, peer);
+        s->peer_is_resolver = true;
+    } else {
+        if (s->connected || s->listening) {
+            return -EISCONN;
+        }
+        /* Another thread is about to find out that there is no peer. */
+        if (s->users) {
+            return -EALREADY;
+        }
+        vmrpc_sock_become_resolver(srv, s);
+        vmrpc_sock_set_peer(srv, s, peer);
+    }
+    vmrpc_sock_refresh(srv, s);
+    return vmrpc_local_address(srv, s, &call->result);
+}
+
+int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+{
+    struct sockaddr_storage ss;
+    struct sockaddr_in peer;
+    int len, ret;
+
+    vmrpc_call_addr(call, &peer);
+    if (s->backing == VMRPC_BACKING_LOST) {
+        return -ECONNRESET;
+    }
+    if (peer.sin_family != AF_INET) {
+        ret = s->bound_by_guest && vmrpc_sock_is_host(s)
+              ? disconnect_keep_port(srv, s) : disconnect_host(srv, s);
+        vmrpc_sock_refresh(srv, s);
+        return ret;
+    }
+    if (!vmrpc_sock_is_host(s)) {
+        return -EISCONN;
+    }
+    if (vmrpc_is_resolver(srv, &peer)) {
+        return connect_resolver(srv, s, &peer, call);
+    }
+    len = vmrpc_dest_to_host(srv, &peer, sock_proto(s), &ss);
+    if (len < 0) {
+        return len;
+    }
+    ret = vmrpc_host_bind_source(srv, s);
+    if (ret < 0) {
+        return ret;
+    }
+    vmrpc_sock_enter(srv, s);
+    ret = connect(s->fd, (struct sockaddr *)&ss, len) < 0 ? -errno : 0;
+    if (!vmrpc_sock_leave(srv, s)) {
+        return -EBADF;
+    }
+    if (ret == 0 || ret == -EINPROGRESS) {
+        vmrpc_sock_set_peer(srv, s, &peer);
+        s->listening = false;   /* the host knows better */
+        if (s->type == SOCK_STREAM) {
+            vmrpc_gateway_attach(srv, s, peer.sin_port, false);
+        }
+        /* Few ask for the name of a stream: they can. */
+        if (s->type == SOCK_DGRAM) {
+            vmrpc_local_address(srv, s, &call->result);
+        }
+    }
+    vmrpc_sock_refresh(srv, s);
+    return ret;
+}
+
+/*
+ * Takes connections until one has a peer that the guest can be told.
+ * Returns its descriptor or a negative errno.
+ */
+static int accept_host(VmrpcServer *srv, VmrpcSock *s,
+                       struct sockaddr_in *peer)
+{
+    for (int i = 0; i < ACCEPT_DROP_MAX; i++) {
+        struct sockaddr_storage ss = { };
+        socklen_t len = sizeof(ss);
+        int fd = accept4(s->fd, (struct sockaddr *)&ss, &len,
+                         SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+        if (fd < 0) {
+            return -errno;
+        }
+        if (vmrpc_addr_to_guest(srv, &ss, peer) == 0) {
+            return fd;
+        }
+        srv->counters.dropped_pool_full++;
+        close(fd);
+    }
+    return -EAGAIN;
+}
+
+int vmrpc_call_accept(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+{
+    struct sockaddr_in peer;
+    VmrpcSock *child;
+    int fd, ret;
+
+    if (!s->listening) {
+        return -EINVAL;
+    }
+    if (s->backing == VMRPC_BACKING_ARRIVING) {
+        return -EAGAIN;
+    }
+    /* Do not take a connection off the queue that has nowhere to go. */
+    if (srv->sock_num >= srv->config.max_sockets) {
+        srv->counters.sockets_refused_limit++;
+        return -EMFILE;
+    }
+    if (call->arg[0] >= srv->config.max_sockets) {
+        return -EBADF;
+    }
+    if (srv->socks[call->arg[0]]) {
+        return -EEXIST;
+    }
+    fd = accept_host(srv, s, &peer);
+    vmrpc_sock_refresh(srv, s);
+    if (fd < 0) {
+        if (fd == -EMFILE || fd == -ENFILE || fd == -ENOBUFS ||
+            fd == -ENOMEM) {
+            srv->counters.sockets_refused_host++;
+        }
+        return fd;
+    }
+    ret = vmrpc_sock_add(srv, call->arg[0], call->arg[1], SOCK_STREAM, fd,
+                         &child);
+    if (ret < 0) {
+        return ret;
+    }
+    child->bound = true;
+    vmrpc_sock_set_peer(srv, child, &peer);
+    vmrpc_gateway_attach(srv, child, s->local_port, true);
+    vmrpc_sock_refresh(srv, child);
+    child->told = child->ready;
+    call->value = child->ready;
+    call->result = peer;
+    return 0;
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc server: SENDMSG, RECVMSG
+ *
+ * Data is never looked at here: the host's kernel reads and writes the guest's
+ * memory.  Ancillary data is translated (cmsg.c).
+ */
+#include "hw/vmrpc/server-internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Flags of sendmsg/recvmsg that mean the same on the host. */
+#define SEND_FLAGS  (MSG_OOB | MSG_MORE | MSG_EOR | MSG_CONFIRM)
+#define RECV_FLAGS  (MSG_OOB | MSG_PEEK | MSG_TRUNC | MSG_ERRQUEUE)
+
+/* Datagrams of peers that found the pool full, dropped in one RECVMSG. */
+#define RECV_DROP_MAX   16
+
+/* --- SENDMSG ------------------------------------------------------------ */
+
+static bool cmsg_to6(void *opaque, struct in_addr addr4,
+                     struct in6_addr *addr6)
+{
+    VmrpcServer *srv = opaque;
+
+    /* A source address: only the VM's own. */
+    if (addr4.s_addr != srv->config.guest4.s_addr ||
+        !srv->config.has_address6) {
+        return false;
+    }
+    *addr6 = srv->config.address6;
+    return true;
+}
+
+static bool cmsg_to4(void *opaque, const struct in6_addr *addr6,
+                     struct in_addr *addr4)
+{
+    struct sockaddr_storage ss = { };
+    struct sockaddr_in sin;
+
+    ((struct sockaddr_in6 *)&ss)->sin6_family = AF_INET6;
+    ((struct sockaddr_in6 *)&ss)->sin6_addr = *addr6;
+    if (vmrpc_addr_to_guest(opaque, &ss, &sin) < 0) {
+        return false;
+    }
+    *addr4 = sin.sin_addr;
+    return true;
+}
+
+/* With translate=off: may the guest send from this address? */
+static bool cmsg_is_source(void *opaque, struct in_addr addr4)
+{
+    VmrpcServer *srv = opaque;
+
+    return addr4.s_addr == srv->config.guest4.s_addr;
+}
+
+static VmrpcCmsgOps cmsg_ops(VmrpcServer *srv)
+{
+    return (VmrpcCmsgOps) {
+        .to6 = cmsg_to6,
+        .to4 = cmsg_to4,
+        .is_source = cmsg_is_source,
+        .opaque = srv,
+        .guest_ifindex = 0,
+    };
+}
+
+/* The destination in @msg; an unconnected datagram socket needs one. */
+static int send_destination(VmrpcServer *srv, VmrpcSock *s,
+                            const VmrpcCall *call, struct msghdr *msg,
+                            struct sockaddr_storage *ss)
+{
+    struct sockaddr_in peer;
+    int len;
+
+    if (s->type == SOCK_STREAM) {
+        return 0;           /* streams ignore it, as TCP does */
+    }
+    vmrpc_call_addr(call, &peer);
+    if (peer.sin_family != AF_INET) {
+        /*
+         * The host would say the same, but not before it has bound the
+         * socket to an address of its choice.
+         */
+        return s->connected ? 0 : -EDESTADDRREQ;
+    }
+    len = vmrpc_dest_to_host(srv, &peer, IPPROTO_UDP, ss);
+    if (len < 0) {
+        return len;
+    }
+    msg->msg_name = ss;
+    msg->msg_namelen = len;
+    return vmrpc_host_bind_source(srv, s);
+}
+
+static int send_control(VmrpcServer *srv, const VmrpcCall *call,
+                        struct msghdr *msg, void *host, size_t host_cap)
+{
+    VmrpcCmsgOps ops = cmsg_ops(srv);
+    ssize_t len;
+
+    if (!call->control_len) {
+        return 0;
+    }
+    vmrpc_iov_read(call->out, call->out_num, sizeof(struct vmrpc_req),
+                   call->scratch->control, call->control_len);
+    len = vmrpc_cmsg_to_host(vmrpc_host_family(srv), call->scratch->control,
+                             call->control_len, host, host_cap, &ops);
+    if (len < 0) {
+        return len;
+    }
+    msg->msg_control = len ? host : NULL;
+    msg->msg_controllen = len;
+    return 0;
+}
+
+static bool to_resolver(VmrpcServer *srv, const VmrpcSock *s,
+                        const VmrpcCall *call)
+{
+    struct sockaddr_in peer;
+
+    if (s->backing == VMRPC_BACKING_RESOLVER) {
+        return true;
+    }
+    if (s->type != SOCK_DGRAM) {
+        return false;
+    }
+    vmrpc_call_addr(call, &peer);
+    return peer.sin_family == AF_INET ? vmrpc_is_resolver(srv, &peer)
+                                      : s->peer_is_resolver;
+}
+
+/* The port that a datagram goes to, network byte order. */
+static in_port_t dest_port(const struct msghdr *msg, const VmrpcSock *s)
+{
+    const struct sockaddr_in6 *to = msg->msg_name;
+
+    /* at the same place in a sockaddr_in */
+    return to ? to->sin6_port : s->peer_port;
+}
+
+/* Clears *@sp if the guest has closed the socket meanwhile. */
+static ssize_t send_host(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call)
+{
+    VmrpcSock *s = *sp;
+    uint64_t host_control[VMRPC_CMSG_HOST_MAX / sizeof(uint64_t)];
+    int flags = (call->arg[0] & SEND_FLAGS) | MSG_DONTWAIT | MSG_NOSIGNAL;
+    struct sockaddr_storage ss;
+    struct msghdr msg = { .msg_iov = call->scratch->iov };
+    g_autoptr(GByteArray) other = NULL;
+    ssize_t n;
+
+    n = send_destination(srv, s, call, &msg, &ss);
+    if (n < 0) {
+        return n;
+    }
+    n = send_control(srv, call, &msg, host_control, sizeof(host_control));
+    if (n < 0) {
+        return n;
+    }
+    if (s->alg) {
+        return vmrpc_gateway_send(s, call, flags);
+    }
+    other = s->type == SOCK_DGRAM ? vmrpc_gateway_datagram_out(srv, s,
+                                        dest_port(&msg, s), call) : NULL;
+    vmrpc_sock_enter(srv, s);
+    if (other) {
+        msg.msg_iov[0] = (struct iovec) { other->data, other->len };
+        msg.msg_iovlen = 1;
+    } else {
+        msg.msg_iovlen = vmrpc_iov_slice(msg.msg_iov, call->out,
+                                         call->out_num,
+                                         sizeof(struct vmrpc_req) +
+                                         call->control_len, call->out_len);
+    }
+    n = sendmsg(s->fd, &msg, flags);
+    if (n < 0) {
+        n = -errno;
+    } else if (other) {
+        n = call->out_len;
+    }
+    if (!vmrpc_sock_leave(srv, s)) {
+        *sp = NULL;
+    }
+    return n;
+}
+
+int vmrpc_call_sendmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+{
+    ssize_t n;
+
+    if (s->backing == VMRPC_BACKING_LOST) {
+        return -EPIPE;
+    }
+    if (s->backing == VMRPC_BACKING_ARRIVING) {
+        return -EAGAIN;
+    }
+    if (to_resolver(srv, s, call)) {
+        n = vmrpc_resolver_send(srv, s, call);
+    } else {
+        n = send_host(srv, &s, call);
+        if (s) {
+            vmrpc_sock_refresh(srv, s);
+        }
+    }
+    if (n < 0) {
+        return n;
+    }
+    call->value = n;
+    if (s) {
+        s->bytes_sent += n;
+    }
+    srv->counters.bytes_sent += n;
+    return 0;
+}
+
+/* --- RECVMSG ------------------------------------------------------------ */
+
+static void recv_control(VmrpcServer *srv, VmrpcCall *call,
+                         const struct msghdr *msg, int *flags)
+{
+    VmrpcCmsgOps ops = cmsg_ops(srv);
+    VmrpcCmsgDrops drops = { };
+    size_t len;
+
+    len = vmrpc_cmsg_from_host(vmrpc_host_family(srv), msg->msg_control,
+                               msg->msg_controllen, call->scratch->control,
+                               call->control_len, &ops, flags, &drops);
+    vmrpc_iov_write(call->in, call->in_num, sizeof(struct vmrpc_resp),
+                    call->scratch->control, len);
+    call->in_control_len = len;
+    srv->counters.control_dropped += drops.unknown + drops.malformed +
+                                     drops.no_address + drops.no_room;
+}
+
+/*
+ * One message.  Returns its length, -ENOSPC if its sender could not be given
+ * a virtual address, or another negative errno.  Clears *@sp if the guest has
+ * closed the socket meanwhile.
+ */
+static ssize_t recv_one(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
+                        int flags)
+{
+    VmrpcSock *s = *sp;
+    uint64_t host_control[VMRPC_CMSG_HOST_MAX / sizeof(uint64_t)];
+    struct sockaddr_storage ss = { };
+    struct msghdr msg = {
+        .msg_name = &ss,
+        .msg_namelen = s->type == SOCK_DGRAM ? sizeof(ss) : 0,
+        .msg_iov = call->scratch->iov,
+        .msg_control = host_control,
+        .msg_controllen = call->control_len ? sizeof(host_control) : 0,
+    };
+    int msg_flags;
+    ssize_t n;
+
+    vmrpc_sock_enter(srv, s);
+    msg.msg_iovlen = vmrpc_iov_slice(msg.msg_iov, call->in, call->in_num,
+                                     sizeof(struct vmrpc_resp) +
+                                     call->control_len, call->in_len);
+    n = recvmsg(s->fd, &msg, flags | MSG_DONTWAIT);
+    if (n < 0) {
+        n = -errno;
+    }
+    if (!vmrpc_sock_leave(srv, s)) {
+        *sp = NULL;
+    }
+    if (n < 0) {
+        return n;
+    }
+    if (msg.msg_namelen &&
+        vmrpc_addr_to_guest(srv, &ss, &call->result) < 0) {
+        return -ENOSPC;
+    }
+    msg_flags = msg.msg_flags & ~MSG_CMSG_CLOEXEC;
+    if (*sp && s->type == SOCK_DGRAM) {
+        n = vmrpc_gateway_datagram_in(srv, s, call->result.sin_port, call, n,
+                                      &msg_flags);
+    }
+    if (call->control_len) {
+        recv_control(srv, call, &msg, &msg_flags);
+    }
+    call->msg_flags = msg_flags;
+    return n;
+}
+
+static ssize_t recv_host(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
+                         int flags)
+{
+    for (int i = 0; *sp && i < RECV_DROP_MAX; i++) {
+        ssize_t n = recv_one(srv, sp, call, flags);
+
+        if (n != -ENOSPC) {
+            return n;
+        }
+        srv->counters.dropped_pool_full++;
+        /* The error queue is not peeked at: that one is gone already. */
+        if (*sp && flags & MSG_PEEK && !(flags & MSG_ERRQUEUE)) {
+            recv((*sp)->fd, NULL, 0, MSG_DONTWAIT);
+        }
+    }
+    return -EAGAIN;
+}
+
+int vmrpc_call_recvmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+{
+    int flags = call->arg[0] & RECV_FLAGS;
+    ssize_t n;
+
+    if (s->backing == VMRPC_BACKING_LOST) {
+        return s->listening ? -EINVAL : 0;
+    }
+    n = vmrpc_resolver_recv(srv, s, call, flags);
+    if (n == -EAGAIN && vmrpc_sock_is_host(s) &&
+        vmrpc_gateway_receives(s, flags)) {
+        n = vmrpc_gateway_recv(s, call, flags);
+        vmrpc_sock_refresh(srv, s);
+    } else if (n == -EAGAIN && vmrpc_sock_is_host(s)) {
+        n = recv_host(srv, &s, call, flags);
+        if (s) {
+            vmrpc_sock_refresh(srv, s);
+        }
+    }
+    if (n < 0) {
+        return n;
+    }
+    call->value = n;
+    /* MSG_TRUNC may report more than there was room for. */
+    call->in_data_len = MIN((size_t)n, call->in_len);
+    if (!(flags & MSG_PEEK)) {
+        if (s) {
+            s->bytes_received += call->in_data_len;
+        }
+        srv->counters.bytes_received += call->in_data_len;
+    }
+    return 0;
+}

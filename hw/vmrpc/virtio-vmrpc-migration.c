@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * virtio-vmrpc: migration
+ *
+ * The server's tables travel; host sockets cannot.  What becomes of them is
+ * in saved.c.
+ */
+#include "qemu/osdep.h"
+
+#include <arpa/inet.h>
+
+#include "hw/vmrpc/virtio-vmrpc.h"
+#include "migration/vmstate.h"
+#include "qemu/error-report.h"
+
+static bool map_num_is_valid(void *opaque, int version_id)
+{
+    VirtIOVmrpc *s = opaque;
+
+    return s->saved_map_num >= 0 &&
+           s->saved_map_num <= 1 << (32 - VMRPC_ADDRMAP_MIN_PREFIX);
+}
+
+static bool sock_num_is_valid(void *opaque, int version_id)
+{
+    VirtIOVmrpc *s = opaque;
+
+    return s->saved_sock_num >= 0 &&
+           (uint32_t)s->saved_sock_num <= s->max_sockets;
+}
+
+static bool option_num_is_valid(void *opaque, int version_id)
+{
+    VmrpcSavedSock *saved = opaque;
+
+    return saved->option_num <= VMRPC_SAVED_OPTIONS;
+}
+
+static const VMStateDescription vmstate_identity = {
+    .name = "virtio-vmrpc/identity",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(translate, VirtIOVmrpcIdentity),
+        VMSTATE_UINT32(guest4, VirtIOVmrpcIdentity),
+        VMSTATE_UINT32(resolver4, VirtIOVmrpcIdentity),
+        VMSTATE_UINT32(pool4, VirtIOVmrpcIdentity),
+        VMSTATE_UINT32(pool4_prefix, VirtIOVmrpcIdentity),
+        VMSTATE_UINT32(max_sockets, VirtIOVmrpcIdentity),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
+static const VMStateDescription vmstate_mapping = {
+    .name = "virtio-vmrpc/mapping",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(addr4, VirtIOVmrpcMapping),
+        VMSTATE_UINT8_ARRAY(addr6, VirtIOVmrpcMapping, 16),
+        VMSTATE_INT64(remaining_ms, VirtIOVmrpcMapping),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
+static const VMStateDescription vmstate_option = {
+    .name = "virtio-vmrpc/option",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(level, VmrpcSavedOption),
+        VMSTATE_UINT32(name, VmrpcSavedOption),
+        VMSTATE_UINT32(len, VmrpcSavedOption),
+        VMSTATE_UINT8_ARRAY(value, VmrpcSavedOption, VMRPC_OPTVAL_MAX),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
+static const VMStateDescription vmstate_sock = {
+    .name = "virtio-vmrpc/socket",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(handle, VmrpcSavedSock),
+        VMSTATE_UINT32(gen, VmrpcSavedSock),
+        VMSTATE_UINT32(type, VmrpcSavedSock),
+        VMSTATE_UINT32(flags, VmrpcSavedSock),
+        VMSTATE_UINT32(ready_seq, VmrpcSavedSock),
+        VMSTATE_UINT32(backlog, VmrpcSavedSock),
+        VMSTATE_UINT16(local_port, VmrpcSavedSock),
+        VMSTATE_UINT16(peer_port, VmrpcSavedSock),
+        VMSTATE_UINT32(peer4, VmrpcSavedSock),
+        VMSTATE_UINT32(option_num, VmrpcSavedSock),
+        VMSTATE_VALIDATE("number of options", option_num_is_valid),
+        VMSTATE_STRUCT_VARRAY_UINT32(option, VmrpcSavedSock, option_num, 1,
+                                     vmstate_option, VmrpcSavedOption),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
+void virtio_vmrpc_drop_saved(VirtIOVmrpc *s)
+{
+    g_clear_pointer(&s->saved_map, g_free);
+    g_clear_pointer(&s->saved_sock, g_free);
+    s->saved_map_num = 0;
+    s->saved_sock_num = 0;
+}
+
+static void save_mapping(const VmrpcAddrMapEntry *entry, void *opaque)
+{
+    VirtIOVmrpc *s = opaque;
+    VirtIOVmrpcMapping *m = &s->saved_map[s->saved_map_num++];
+
+    m->addr4 = entry->addr4.s_addr;
+    memcpy(m->addr6, &entry->addr6, sizeof(m->addr6));
+    m->remaining_ms = entry->remaining_ms;
+}
+
+static void save_sock(void *opaque, const VmrpcSavedSock *saved)
+{
+    VirtIOVmrpc *s = opaque;
+
+    s->saved_sock[s->saved_sock_num++] = *saved;
+}
+
+static int64_t monotonic_ms(void)
+{
+    return g_get_monotonic_time() / 1000;
+}
+
+static int virtio_vmrpc_pre_save(void *opaque)
+{
+    VirtIOVmrpc *s = opaque;
+    VmrpcAddrMap *map = vmrpc_server_addrmap(s->server);
+    VmrpcAddrMapStats stats;
+
+    virtio_vmrpc_drop_saved(s);
+    s->saved_identity = s->identity;
+    if (map) {
+        vmrpc_addrmap_stats(map, &stats);
+        s->saved_map = g_new(VirtIOVmrpcMapping, stats.entries);
+        vmrpc_addrmap_foreach(map, monotonic_ms(), save_mapping, s);
+    }
+    s->saved_sock = g_new(VmrpcSavedSock, vmrpc_server_sockets(s->server));
+    vmrpc_server_save(s->server, save_sock, s);
+    return 0;
+}
+
+static int virtio_vmrpc_post_save(void *opaque)
+{
+    virtio_vmrpc_drop_saved(opaque);
+    return 0;
+}
+
+static int restore_map(VirtIOVmrpc *s)
+{
+    VmrpcAddrMap *map = vmrpc_server_addrmap(s->server);
+
+    for (int32_t i = 0; i < s->saved_map_num; i++) {
+        const VirtIOVmrpcMapping *m = &s->saved_map[i];
+        struct in_addr addr4 = { .s_addr = m->addr4 };
+        struct in6_addr addr6;
+
+        memcpy(&addr6, m->addr6, sizeof(addr6));
+        if (!map || vmrpc_addrmap_restore(map, addr4, &addr6, m->remaining_ms,
+                                          monotonic_ms()) < 0) {
+            error_report("virtio-vmrpc: address map entry %d of the migration "
+                         "stream does not fit", i);
+            return -EINVAL;
+        }
+    }
+    return 0;
+}
+
+static bool same_number(const char *name, uint32_t source, uint32_t here)
+{
+    if (source != here) {
+        error_report("virtio-vmrpc: %s=%" PRIu32 " on the source, %" PRIu32
+                     " here: they must be the same", name, source, here);
+    }
+    return source == here;
+}
+
+static bool same_addr4(const char *name, uint32_t source, uint32_t here)
+{
+    char text[2][INET_ADDRSTRLEN];
+
+    if (source != here) {
+        inet_ntop(AF_INET, &source, text[0], sizeof(text[0]));
+        inet_ntop(AF_INET, &here, text[1], sizeof(text[1]));
+        error_report("virtio-vmrpc: %s=%s on the source, %s here: they must "
+                     "be the same", name, text[0], text[1]);
+    }
+    return source == here;
+}
+
+/* What the guest has read from the configuration cannot change under it. */
+static bool check_identity(const VirtIOVmrpcIdentity *source,
+                           const VirtIOVmrpcIdentity *here)
+{
+    return same_number("translate", source->translate, here->translate) &&
+           same_addr4("guest4", source->guest4, here->guest4) &&
+           same_addr4("resolver4", source->resolver4, here->resolver4) &&
+           same_addr4("pool4", source->pool4, here->pool4) &&
+           same_number("prefix length of pool4", source->pool4_prefix,
+                       here->pool4_prefix) &&
+           same_number("max-sockets", source->max_sockets,
+                       here->max_sockets);
+}
+
+static int virtio_vmrpc_post_load(void *opaque, int version_id)
+{
+    VirtIOVmrpc *s = opaque;
+    int ret = -EINVAL;
+
+    if (!check_identity(&s->saved_identity, &s->identity)) {
+        goto out;
+    }
+    ret = restore_map(s);
+    for (int32_t i = 0; ret == 0 && i < s->saved_sock_num; i++) {
+        ret = vmrpc_server_restore(s->server, &s->saved_sock[i]);
+        if (ret < 0) {
+            error_report("virtio-vmrpc: socket %d of the migration stream "
+                         "does not make sense", i);
+        }
+    }
+out:
+    virtio_vmrpc_drop_saved(s);
+    return ret;
+}
+
+const VMStateDescription vmstate_virtio_vmrpc = {
+    .name = "virtio-vmrpc",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .pre_save = virtio_vmrpc_pre_save,
+    .post_save = virtio_vmrpc_post_save,
+    .post_load = virtio_vmrpc_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_VIRTIO_DEVICE,
+        VMSTATE_STRUCT(saved_identity, VirtIOVmrpc, 1, vmstate_identity,
+                       VirtIOVmrpcIdentity),
+        VMSTATE_INT32(saved_map_num, VirtIOVmrpc),
+        VMSTATE_VALIDATE("number of mappings", map_num_is_valid),
+        VMSTATE_STRUCT_VARRAY_ALLOC(saved_map, VirtIOVmrpc, saved_map_num, 1,
+                                    vmstate_mapping, VirtIOVmrpcMapping),
+        VMSTATE_INT32(saved_sock_num, VirtIOVmrpc),
+        VMSTATE_VALIDATE("number of sockets", sock_num_is_valid),
+        VMSTATE_STRUCT_VARRAY_ALLOC(saved_sock, VirtIOVmrpc, saved_sock_num, 1,
+                                    vmstate_sock, VmrpcSavedSock),
+        VMSTATE_END_OF_LIST()
+    },
+};

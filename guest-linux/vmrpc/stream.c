@@ -641,20 +641,6 @@ static __poll_t stream_poll(struct file *file, struct socket *sock,
 	}
 }
 
-static int peer_name(struct socket *sock, struct vmrpc_sock *vs,
-		     struct sockaddr_in *sin, bool must_be_connected)
-{
-	u32 ready = vmrpc_sock_ready(vs);
-
-	/* Is it still connected, or already?  When in doubt, ask. */
-	if (must_be_connected &&
-	    ((ready & (VMRPC_HUP | VMRPC_ERR)) || READ_ONCE(vs->sk->sk_err) ||
-	     (sock->state != SS_CONNECTED && !(ready & VMRPC_OUT))))
-		return vmrpc_sock_name(vs, VMRPC_GETPEERNAME, sin);
-	*sin = vs->peer;
-	return 0;
-}
-
 static int local_name(struct vmrpc_sock *vs, struct sockaddr_in *sin)
 {
 	int err = 0;
@@ -672,14 +658,17 @@ static int stream_getname(struct socket *sock, struct sockaddr *uaddr, int peer)
 {
 	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
 	struct sockaddr_in *sin = (struct sockaddr_in *)uaddr;
-	int err;
+	int err = 0;
 
 	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE)
 		return inet_getname(sock, uaddr, peer);
-	if (peer)
-		err = peer_name(sock, vs, sin, peer == 1);
-	else
+	if (!peer)
 		err = local_name(vs, sin);
+	else if (peer == 1)
+		/* Connected already, or still?  Only the host knows. */
+		err = vmrpc_sock_name(vs, VMRPC_GETPEERNAME, sin);
+	else
+		*sin = vs->peer;
 	return err ? err : sizeof(*sin);
 }
 

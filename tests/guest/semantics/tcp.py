@@ -366,6 +366,19 @@ def reset_by_the_peer(world: World) -> None:
 
 
 @case
+def reset_told_by_getpeername(world: World) -> None:
+    """There is no peer any more, though nobody has asked for events; data stay."""
+    sock, theirs = world.pair()
+    theirs.send(b"x")
+    theirs.reset()
+    with fails(errno.ENOTCONN):
+        sock.getpeername()
+    expect(sock.recv(2), b"x")
+    with fails(errno.ECONNRESET):
+        sock.recv(1)
+
+
+@case
 def reset_told_by_send(world: World) -> None:
     """The first send() after it gets the error, the next EPIPE."""
     sock, theirs = world.pair()

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from suites import known, report
 from suites.campaign import WHOLE_SUITE, Begin, Campaign
 from suites.catalogue import Suite
-from suites.outcome import Outcome
+from suites.outcome import Outcome, connections_and_datagrams
 from suites.report import Comparison, Run
 from suites.watch import Watched
 
@@ -101,3 +101,19 @@ def test_known_tests_are_of_suites() -> None:
 
     for name in [*known.LEFT_OUT, *known.DIFFERENT]:
         assert any(report.belongs(name, suite) for suite in SUITES), name
+
+
+_SNMP = """\
+Ip: Forwarding InReceives
+Ip: 1 90
+Tcp: RtoMin ActiveOpens PassiveOpens
+Tcp: 200 3 70
+Udp: InDatagrams NoPorts OutDatagrams
+Udp: 60 50 4
+UdpLite: InDatagrams NoPorts OutDatagrams
+UdpLite: 0 0 8
+"""
+
+
+def test_what_stays_in_the_guest_is_counted() -> None:
+    assert connections_and_datagrams(_SNMP) == 7

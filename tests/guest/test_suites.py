@@ -10,16 +10,19 @@ is in build/suites.
 from __future__ import annotations
 
 import contextlib
+import functools
+import itertools
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 from vmmnet.testbed import kernel, peers
 from vmmnet.testbed.guest import MODULE_PATH, Guest
-from vmmnet.testbed.lab import REFLECTOR_ADDRESS, VM_ADDRESS, lab
+from vmmnet.testbed.lab import REFLECTOR_ADDRESS, VM_ADDRESS, Lab, lab
 
 _SCRIPTS = Path(__file__).parent / "suites"
 sys.path.insert(0, str(_SCRIPTS.parent))
@@ -27,7 +30,7 @@ sys.path.insert(0, str(_SCRIPTS.parent))
 from suites import image, report  # noqa: E402
 from suites.catalogue import DISK, SUITES, Suite  # noqa: E402
 from suites.known import LEFT_OUT  # noqa: E402
-from suites.outcome import Outcome  # noqa: E402
+from suites.outcome import Outcome, connections_and_datagrams  # noqa: E402
 from suites.report import Comparison, Run  # noqa: E402
 
 _FOLDER = "/usr/lib/vmmnet/tests/suites"
@@ -37,33 +40,47 @@ _LIMIT = 2400
 #: The kernel on which the suites that are not long are part of make check.
 _SERIES = kernel.SERIES[-1]
 
-T = TypeVar("T")
+
+@dataclass(frozen=True)
+class Bed:
+    """A guest with the suites of one origin, whose modules are not loaded."""
+
+    world: Lab
+    guest: Guest
 
 
-@pytest.fixture(scope="module")
-def guest(request: pytest.FixtureRequest) -> Iterator[Guest]:
-    """A guest with the suites, whose modules are not loaded."""
-    series: str = request.param
+@contextlib.contextmanager
+def _bed(series: str, origin: str) -> Iterator[Bed]:
     files: dict[str, bytes | Path] = {
         MODULE_PATH: kernel.build_module(series),
         _DETOUR_PATH: kernel.build_module(series, _SCRIPTS / "detour"),
     }
     files |= {f"{_FOLDER}/{path.name}": path for path in _SCRIPTS.glob("*.py")}
-    settings: dict[str, Any] = {"files": files, "disks": (image.suites(),), "memory": "1G"}
+    settings: dict[str, Any] = {"files": files, "disks": (image.suites(origin),), "memory": "1G"}
     with lab() as world, peers.reflector(world.host, VM_ADDRESS, REFLECTOR_ADDRESS):
-        with world.guest(series, ipv6=False, module=False, **settings) as running:
-            running.run(f"mkdir {DISK} && mount -t squashfs -o ro /dev/vdc {DISK}")
-            running.run(f"cp -r {DISK}/etc/. /etc/")
-            yield running
+        with world.guest(series, ipv6=False, module=False, **settings) as guest:
+            guest.run(f"mkdir {DISK} && mount -t squashfs -o ro /dev/vdc {DISK}")
+            guest.run(f"cp -r {DISK}/etc/. /etc/")
+            yield Bed(world, guest)
 
 
 @pytest.fixture(scope="module")
-def found() -> Iterator[list[Comparison]]:
-    """What all suites have found; it is written down at the end."""
-    comparisons: list[Comparison] = []
-    yield comparisons
-    for file in report.write(comparisons):
-        print(f"written: {file}")
+def beds() -> Iterator[Callable[[str, str], Bed]]:
+    """The bed of a kernel and an origin; the suites that follow one another share it."""
+    with contextlib.ExitStack() as stack:
+
+        @functools.lru_cache(maxsize=1)
+        def bed(series: str, origin: str) -> Bed:
+            stack.close()
+            return stack.enter_context(_bed(series, origin))
+
+        yield bed
+
+
+@pytest.fixture(scope="module")
+def found() -> list[Comparison]:
+    """What the suites have found so far."""
+    return []
 
 
 @contextlib.contextmanager
@@ -72,39 +89,49 @@ def _outsourced(guest: Guest) -> Iterator[None]:
     guest.run(["insmod", MODULE_PATH])
     far = guest.run("getent ahostsv4 reflector.test").stdout.split()[0]
     guest.run(["insmod", _DETOUR_PATH, f"far={far}"])
-    yield
-    guest.run("rmmod detour")
-    # It cannot go before the last socket is closed, which may happen later.
-    guest.wait_for("rmmod vmrpc")
+    try:
+        yield
+    finally:
+        guest.run("rmmod detour")
+        # It cannot go before the last socket is closed, which may happen later.
+        guest.wait_for("rmmod vmrpc")
 
 
-def _run(guest: Guest, suite: Suite) -> Run:
+def _run(bed: Bed, suite: Suite) -> Run:
     prefix = suite.full_name("")
     without = [name.removeprefix(prefix) for name in LEFT_OUT if report.belongs(name, suite)]
+
+    def inside() -> int:
+        return connections_and_datagrams(bed.guest.run("cat /proc/net/snmp").stdout)
+
+    inside_before, before = inside(), bed.world.counters(bed.guest)
     started = time.monotonic()
-    lines = guest.run(suite.command(without), timeout=_LIMIT).stdout.splitlines()
-    outcomes = (Outcome.from_line(line) for line in lines)
-    return Run({one.test: one for one in outcomes}, time.monotonic() - started)
+    lines = bed.guest.run(suite.command(without), timeout=_LIMIT).stdout.splitlines()
+    seconds = time.monotonic() - started
+    outcomes = {one.test: one for one in map(Outcome.from_line, lines)}
+    counters = {name: value - before[name] for name, value in bed.world.counters(bed.guest).items()}
+    return Run(outcomes, seconds, inside() - inside_before, counters)
 
 
-def _short_or_long(values: Iterable[T], is_long: Callable[[T], bool]) -> list[Any]:
-    return [pytest.param(each, marks=[pytest.mark.long] * is_long(each)) for each in values]
+def _cases() -> Iterator[Any]:
+    for series, suite in itertools.product(kernel.SERIES, SUITES):
+        long = [pytest.mark.long] * (suite.long or series != _SERIES)
+        yield pytest.param(series, suite, marks=long, id=f"{suite.origin}-{suite.name}-{series}")
 
 
-@pytest.mark.parametrize(
-    "suite", _short_or_long(SUITES, lambda suite: suite.long), ids=lambda suite: suite.name
-)
-@pytest.mark.parametrize(
-    "guest", _short_or_long(kernel.SERIES, lambda series: series != _SERIES), indirect=True
-)
-def test_suite(guest: Guest, found: list[Comparison], suite: Suite) -> None:
-    native = _run(guest, suite)
-    with _outsourced(guest):
-        outsourced = _run(guest, suite)
-    comparison = Comparison(guest.config.kernel, suite, native, outsourced)
+@pytest.mark.parametrize(("series", "suite"), [*_cases()])
+def test_suite(
+    beds: Callable[[str, str], Bed], found: list[Comparison], series: str, suite: Suite
+) -> None:
+    bed = beds(series, suite.origin)
+    native = _run(bed, suite)
+    with _outsourced(bed.guest):
+        outsourced = _run(bed, suite)
+    comparison = Comparison(series, suite, native, outsourced)
     found.append(comparison)
-    guest.check_kernel()
-    assert any(outcome.kind == "passed" for outcome in native.outcomes.values())
+    report.write(found)
+    bed.guest.check_kernel()
+    assert native.passed()
     complaints = comparison.complaints()
     if complaints:
         pytest.fail("\n".join(complaints), pytrace=False)

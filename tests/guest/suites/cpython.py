@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Run one module of CPython's tests, in the guest, and print a line of JSON a test.
 
-    python3 -m suites.cpython MODULE [--without TEST...]
+python3 -m suites.cpython MODULE [--without TEST...]
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import tempfile
 import time
 import unittest
 from collections.abc import Collection, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, TextIO
 
 from .campaign import Begin, Campaign
-from .outcome import Outcome, translations
+from .outcome import Outcome, Traffic
 from .watch import Watched
 
 _PREFIX = "test."
@@ -66,7 +66,7 @@ class _Reporter(unittest.TestResult):
         self._stream = stream
         self._now = Outcome("", "passed")
         self._began = 0.0
-        self._translations = 0
+        self._before = Traffic(0, 0)
 
     def tell(self, what: Begin | Outcome) -> None:
         """Write a line."""
@@ -84,13 +84,13 @@ class _Reporter(unittest.TestResult):
         super().startTest(test)
         self._now = Outcome(_name(test), "passed")
         self.tell(Begin(_name(test)))
-        self._translations = translations()
+        self._before = Traffic.now()
         self._began = time.monotonic()
 
     def stopTest(self, test: unittest.TestCase) -> None:  # noqa: N802
         seconds = round(time.monotonic() - self._began, 2)
-        outside = self._translations != translations()
-        self.tell(replace(self._now, seconds=seconds, outside=outside))
+        traffic = asdict(Traffic.now() - self._before)
+        self.tell(replace(self._now, seconds=seconds, **traffic))
         super().stopTest(test)
 
     def addError(self, test: unittest.TestCase, err: Any) -> None:  # noqa: N802

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Run the tests of one package of Go, in the guest, and print a line of JSON a test.
 
-    python3 -m suites.golang BINARY FOLDER [--without TEST...]
+python3 -m suites.golang BINARY FOLDER [--without TEST...]
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import re
 import signal
 import subprocess
 from collections.abc import Collection, Iterator
+from dataclasses import asdict
 
 from .campaign import Begin, Campaign
-from .outcome import Outcome, translations
+from .outcome import Outcome, Traffic
 from .watch import Watched
 
-_BEGIN = re.compile(r"=== RUN +(\S+)$")
+_START = re.compile(r".*=== (RUN|PAUSE|CONT) +(\S+)$")
 _END = re.compile(r" *--- (PASS|FAIL|SKIP): (\S+) \(([0-9.]+)s\)$")
 _KINDS = {"PASS": "passed", "FAIL": "failed", "SKIP": "skipped"}
 # How many lines of what a test said are kept.
@@ -44,18 +45,28 @@ class Package:
         return Watched([*command, f"-test.run=^({'|'.join(chosen)})$"], self._folder)
 
     def events(self, lines: Iterator[str]) -> Iterator[Begin | Outcome]:
-        """Understand what ``-test.v`` prints; what a test says comes before its end."""
-        begun: dict[str, int] = {}
+        """Understand what ``-test.v`` prints; what a test says comes before its end.
+
+        Tests that run at the same time share what their traffic is.
+        """
+        before: dict[str, Traffic] = {}
+        paused: dict[str, Traffic] = {}
         said: list[str] = []
         for line in lines:
-            if begin := _BEGIN.search(line):
-                begun[begin[1]] = translations()
-                yield Begin(begin[1])
-            elif end := _END.match(line):
+            if start := _START.match(line):
+                what, test = start.groups()
+                if what == "RUN":
+                    before[test] = Traffic.now()
+                    yield Begin(test)
+                elif what == "PAUSE":
+                    paused[test] = Traffic.now() - before[test]
+                elif test in paused:
+                    before[test] = Traffic.now() - paused.pop(test)
+            elif (end := _END.match(line)) and end[2] in before:
                 kind, test, seconds = end.groups()
-                outside = begun.pop(test, 0) != translations()
+                traffic = asdict(Traffic.now() - before.pop(test))
                 detail = "\n".join(said[-_DETAIL:]) if kind != "PASS" else ""
-                yield Outcome(test, _KINDS[kind], detail, float(seconds), outside)
+                yield Outcome(test, _KINDS[kind], detail, float(seconds), **traffic)
                 said = []
             else:
                 said.append(line)

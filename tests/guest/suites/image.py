@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The disk with the suites: Debian's packages of them, and Go's tests compiled.
+"""The disks with the suites: Debian's packages of them, and Go's tests compiled.
 
-    /python/test         the package ``test``, for PYTHONPATH=/python
+    /packages            what it is made of, with versions
     /etc                 names of services and protocols
-    /go/src              the folders of the tests, where they find their data
+    /python/test         of CPython: the package ``test``, for PYTHONPATH=/python
+    /go/src              of Go: the folders of the tests, where they find their data
     /go/bin/NAME.test    the tests of one package, static
 
-Guests mount it; their own image has none of it.  It is built once for a recipe,
-as the other images are.
+Guests mount one; their own image has none of it.  Each is built once for a
+recipe, as the other images are.
 """
 
 from __future__ import annotations
@@ -34,26 +35,24 @@ _NAMES = "netbase"
 _FOLDER = paths.BUILD / "suites"
 
 
-def _unpack(packages: tuple[str, ...], series: str, folder: Path) -> None:
-    for name in packages:
-        file = debian.fetch(debian.newest(name, series), _FOLDER)
+def _unpack(names: tuple[str, ...], series: str, folder: Path) -> str:
+    """Unpack packages; return a line for each, with its version."""
+    lines = []
+    for name in names:
+        package = debian.newest(name, series)
+        file = debian.fetch(package, _FOLDER)
         debian.unpack(file, folder)
         file.unlink()
+        lines.append(f"{package.name} {package.version}\n")
+    return "".join(lines)
 
 
-def _put_names(scratch: Path, folder: Path) -> None:
-    _unpack((_NAMES,), "6", scratch)
-    shutil.move(scratch / "etc", folder)
+def _put_python(scratch: Path, disk: Path) -> None:
+    (disk / "python").mkdir()
+    shutil.move(scratch / "usr" / "lib" / f"python{_PYTHON}" / "test", disk / "python")
 
 
-def _put_python(scratch: Path, folder: Path) -> None:
-    _unpack(_PYTHON_PACKAGES, _PYTHON, scratch)
-    folder.mkdir()
-    shutil.move(scratch / "usr" / "lib" / f"python{_PYTHON}" / "test", folder)
-
-
-def _put_go(scratch: Path, folder: Path) -> None:
-    _unpack(_GO_PACKAGES, _GO, scratch)
+def _put_go(scratch: Path, disk: Path) -> None:
     root = scratch / "usr" / "lib" / f"go-{_GO}"
     environment = {
         "GOROOT": str(root),
@@ -63,31 +62,38 @@ def _put_go(scratch: Path, folder: Path) -> None:
         "CGO_ENABLED": "0",
     }
     for package, name in GO_TESTS.items():
-        product = folder / "bin" / f"{name}.test"
+        product = disk / "go" / "bin" / f"{name}.test"
         tools.run(
             [root / "bin" / "go", "test", "-c", "-trimpath", "-o", product, package],
             cwd=root / "src",
             env=environment,
         )
     for data in _GO_DATA:
-        shutil.copytree(root / "src" / data, folder / "src" / data)
+        shutil.copytree(root / "src" / data, disk / "go" / "src" / data)
 
 
-def suites() -> Path:
-    """Return the disk, building it when its recipe is new."""
-    packages = (*_PYTHON_PACKAGES, *_GO_PACKAGES, _NAMES)
-    recipe = paths.digest([debian.SUITE, *packages, Path(__file__)])
-    product = image.FOLDER / f"suites-{recipe}.squashfs"
+_ORIGINS = {
+    "cpython": (_PYTHON_PACKAGES, _PYTHON, _put_python),
+    "go": (_GO_PACKAGES, _GO, _put_go),
+}
+
+
+def suites(origin: str) -> Path:
+    """Return the disk with the suites of "cpython" or "go", building it when it is new."""
+    packages, series, put = _ORIGINS[origin]
+    recipe = paths.digest([debian.SUITE, *packages, _NAMES, Path(__file__)])
+    product = image.FOLDER / f"suites-{origin}-{recipe}.squashfs"
     with kernel.locked("suites"):
         if product.exists():
             return product
         tools.require("dpkg-deb", "mksquashfs")
         _FOLDER.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=_FOLDER) as name:
-            scratch = Path(name)
-            (scratch / "disk").mkdir()
-            _put_names(scratch / "names", scratch / "disk" / "etc")
-            _put_python(scratch / "python", scratch / "disk" / "python")
-            _put_go(scratch / "go", scratch / "disk" / "go")
-            image.squash(scratch / "disk", product)
+            scratch, disk = Path(name), Path(name) / "disk"
+            disk.mkdir()
+            _unpack((_NAMES,), "6", scratch)
+            shutil.move(scratch / "etc", disk)
+            (disk / "packages").write_text(_unpack(packages, series, scratch))
+            put(scratch, disk)
+            image.squash(disk, product)
     return product

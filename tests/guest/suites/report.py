@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 
 from vmmnet.testbed import paths
 
@@ -20,31 +19,53 @@ FOLDER = paths.BUILD / "suites"
 _MISSING = Outcome("", "missing")
 _DETAIL_LINES = 12
 _TITLES = {"cpython": "CPython 3.11", "go": "Go 1.19"}
-_COLUMNS = (
+_OUTCOMES = (
     "suite",
     "tests",
-    "same",
-    "of them outside",
+    "passed natively",
+    "passed outsourced",
     "different",
-    "skipped",
-    "left out",
+    "skipped by themselves",
     "failing on both sides",
+    "left out",
     "second attempts",
+)
+_TRAFFIC = (
+    "suite",
+    "native: connections and datagrams in the guest",
+    "outsourced: connections and datagrams in the guest",
+    "sockets on the host",
+    "MB through them",
+    "tests with such sockets",
     "seconds native",
-    "outsourced",
+    "seconds outsourced",
 )
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a suite: outcomes by test, and how long it took."""
+    """One run of a suite.
+
+    ``inside`` counts connections and datagrams of the guest's own IPv4 stack,
+    ``counters`` is what the device counted meanwhile.
+    """
 
     outcomes: Mapping[str, Outcome]
     seconds: float
+    inside: int = 0
+    counters: Mapping[str, int] = field(default_factory=dict)
 
     def of(self, test: str) -> Outcome:
         """The outcome of a test, if only that it is missing."""
         return self.outcomes.get(test, _MISSING)
+
+    def passed(self) -> int:
+        """How many tests passed."""
+        return sum(outcome.kind == "passed" for outcome in self.outcomes.values())
+
+    def outside(self) -> int:
+        """How many tests had sockets on the host."""
+        return sum(outcome.outside > 0 for outcome in self.outcomes.values())
 
     def second_attempts(self) -> int:
         """How many tests needed one."""
@@ -114,28 +135,43 @@ def _excerpt(detail: str) -> str:
     return "\n".join(f"    {line}" for line in lines[-_DETAIL_LINES:])
 
 
-def _row(one: Comparison) -> tuple[object, ...]:
-    same = one.with_both("passed", "failed", "hangs", "crashes")
+def _outcomes(one: Comparison) -> tuple[int, ...]:
     return (
-        one.suite.name,
         len(one.tests),
-        len(same),
-        sum(one.outsourced.of(test).outside for test in same),
+        one.native.passed(),
+        one.outsourced.passed(),
         len(one.differences()),
         len(one.with_both("skipped")),
+        len(one.with_both("failed", "hangs", "crashes")),
         len(one.left_out()),
-        len(same) - len(one.with_both("passed")),
         one.native.second_attempts() + one.outsourced.second_attempts(),
+    )
+
+
+def _traffic(one: Comparison) -> tuple[int, ...]:
+    counters = one.outsourced.counters
+    moved = counters.get("bytes_sent", 0) + counters.get("bytes_received", 0)
+    return (
+        one.native.inside,
+        one.outsourced.inside,
+        counters.get("sockets_opened", 0),
+        round(moved / 1e6),
+        one.outsourced.outside(),
         round(one.native.seconds),
         round(one.outsourced.seconds),
     )
 
 
-def _table(rows: Iterable[Iterable[object]]) -> Iterator[str]:
-    yield f"| {' | '.join(_COLUMNS)} |"
-    yield "|---" * len(_COLUMNS) + "|"
-    for row in rows:
-        yield f"| {' | '.join(map(str, row))} |"
+def _table(
+    columns: Sequence[str],
+    numbers: Callable[[Comparison], Sequence[int]],
+    comparisons: Sequence[Comparison],
+) -> Iterator[str]:
+    rows = [numbers(one) for one in comparisons]
+    names = [*(one.suite.name for one in comparisons), "all"]
+    yield from ("", f"| {' | '.join(columns)} |", "|---" * len(columns) + "|")
+    for name, row in zip(names, [*rows, map(sum, zip(*rows, strict=True))], strict=True):
+        yield f"| {name} | {' | '.join(map(str, row))} |"
 
 
 def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
@@ -153,9 +189,9 @@ def _differing(all_of: Iterable[Comparison]) -> Iterator[str]:
 
 
 def _kernel(kernel: str, all_of: list[Comparison]) -> Iterator[str]:
-    rows = [_row(one) for one in all_of]
-    sums = [sum(column) for column in zip(*(row[1:] for row in rows), strict=True)]
-    yield from ("", f"## Linux {kernel}", "", *_table([*rows, ("all", *sums)]))
+    yield from ("", f"## Linux {kernel}")
+    yield from _table(_OUTCOMES, _outcomes, all_of)
+    yield from _table(_TRAFFIC, _traffic, all_of)
     yield from _section("Different", _differing(all_of))
     failing = (
         f"- `{one.suite.full_name(test)}`"
@@ -163,6 +199,13 @@ def _kernel(kernel: str, all_of: list[Comparison]) -> Iterator[str]:
         for test in one.with_both("failed", "hangs", "crashes")
     )
     yield from _section("Failing on both sides", failing)
+    inside = (
+        f"- `{one.suite.full_name(test)}`: {one.outsourced.of(test).inside}"
+        for one in all_of
+        for test in one.tests
+        if one.outsourced.of(test).inside
+    )
+    yield from _section("Connections and datagrams that stayed in the guest", inside)
     again = (
         f"- `{one.suite.full_name(test)}`, {side}"
         for one in all_of
@@ -193,10 +236,9 @@ def _record(one: Comparison) -> dict[str, object]:
     return {"kernel": one.kernel, "suite": one.suite.name, "tests": tests}
 
 
-def write(comparisons: Iterable[Comparison]) -> list[Path]:
-    """Write the reports, for people and for programs; return the files."""
+def write(comparisons: Iterable[Comparison]) -> None:
+    """Write the reports, for people and for programs."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    files = []
     for origin, title in _TITLES.items():
         ours = [one for one in comparisons if one.suite.origin == origin]
         if not ours:
@@ -204,7 +246,6 @@ def write(comparisons: Iterable[Comparison]) -> list[Path]:
         lines = [f"# The tests of {title}, native and outsourced"]
         for kernel in dict.fromkeys(one.kernel for one in ours):
             lines += _kernel(kernel, [one for one in ours if one.kernel == kernel])
-        files += [FOLDER / f"{origin}.md", FOLDER / f"{origin}.json"]
-        files[-2].write_text("\n".join(lines) + "\n")
-        files[-1].write_text(json.dumps([_record(one) for one in ours], indent=1) + "\n")
-    return files
+        (FOLDER / f"{origin}.md").write_text("\n".join(lines) + "\n")
+        records = json.dumps([_record(one) for one in ours], indent=1)
+        (FOLDER / f"{origin}.json").write_text(records + "\n")

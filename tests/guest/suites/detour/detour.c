@@ -24,6 +24,9 @@
  * caught: at the LSM hooks, which kernel_bind() and its kin do not have, and
  * where the kernel copies an address to a program.  Addresses in ancillary data
  * stay what they are.
+ *
+ * It also counts what vmrpc asks of the host, so that a test can be seen to
+ * have gone there.
  */
 #include <linux/in.h>
 #include <linux/inet.h>
@@ -34,6 +37,7 @@
 #include <linux/socket.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
+#include <vmmnet/vmrpc.h>
 
 static char *own = "192.0.0.2";
 module_param(own, charp, 0444);
@@ -43,9 +47,9 @@ static char *far = "";
 module_param(far, charp, 0444);
 MODULE_PARM_DESC(far, "the reflector's address, for 127.0.0.1 as a peer");
 
-static unsigned int translated;
-module_param(translated, uint, 0444);
-MODULE_PARM_DESC(translated, "addresses translated so far (read only)");
+static unsigned int sockets;
+module_param(sockets, uint, 0444);
+MODULE_PARM_DESC(sockets, "sockets of the host made or accepted so far (read only)");
 
 static __be32 own4, far4;
 
@@ -64,13 +68,6 @@ static bool is_outsourced(const struct socket *sock)
 		(sock->type == SOCK_DGRAM && sk->sk_protocol == IPPROTO_UDP));
 }
 
-static void translate(struct sockaddr_in *sin, __be32 to)
-{
-	sin->sin_addr.s_addr = to;
-	/* Whether it moves is what matters. */
-	WRITE_ONCE(translated, translated + 1);
-}
-
 /* The IPv4 address that a program names to a socket; NULL: none of these. */
 static struct sockaddr_in *named(const struct socket *sock, void *name, int len)
 {
@@ -86,7 +83,7 @@ static void translate_peer(const struct socket *sock, void *name, int len)
 
 	if (sin && (sin->sin_addr.s_addr == htonl(INADDR_LOOPBACK) ||
 		    sin->sin_addr.s_addr == htonl(INADDR_ANY)))
-		translate(sin, far4);
+		sin->sin_addr.s_addr = far4;
 }
 
 /* security_socket_bind(sock, address, addrlen) */
@@ -96,7 +93,7 @@ static int on_bind(struct kprobe *probe, struct pt_regs *regs)
 					(long)argument(regs, 2));
 
 	if (sin && sin->sin_addr.s_addr == htonl(INADDR_LOOPBACK))
-		translate(sin, own4);
+		sin->sin_addr.s_addr = own4;
 	return 0;
 }
 
@@ -129,6 +126,17 @@ static int on_told(struct kprobe *probe, struct pt_regs *regs)
 	return 0;
 }
 
+/* vmrpc_call_new(vs, op) */
+static int on_call(struct kprobe *probe, struct pt_regs *regs)
+{
+	unsigned int op = (long)argument(regs, 1);
+
+	/* Two at once may count as one: how many there are is what matters. */
+	if (op == VMRPC_SOCKET || op == VMRPC_ACCEPT)
+		WRITE_ONCE(sockets, sockets + 1);
+	return 0;
+}
+
 static struct kprobe bind_probe = {
 	.symbol_name = "security_socket_bind",
 	.pre_handler = on_bind,
@@ -149,8 +157,13 @@ static struct kprobe told_probe = {
 	.pre_handler = on_told,
 };
 
+static struct kprobe call_probe = {
+	.symbol_name = "vmrpc_call_new",
+	.pre_handler = on_call,
+};
+
 static struct kprobe *probes[] = {
-	&bind_probe, &connect_probe, &send_probe, &told_probe,
+	&bind_probe, &connect_probe, &send_probe, &told_probe, &call_probe,
 };
 
 static int __init detour_init(void)

@@ -9,5 +9,5 @@ sockets, and against one beyond the host.  The modules, apart from this one:
   peer      the peer: echo servers, and hands that do what a case asks
   run       runs every case and prints one line of JSON each
   stress    random traffic from many threads
-  tcp, listen, udp, poll, options, data, process   the cases
+  tcp, listen, udp, poll, options, data, process, peers   the cases
 """

@@ -51,6 +51,7 @@ class GuestConfig:
     ``module``: True builds vmrpc.ko from the tree and loads it; a path loads
     that file.  ``arguments`` go to QEMU as they are, ``devices`` each after a
     ``-device``.  ``files`` are put into the guest before its first process.
+    ``packages`` are in its system beyond those that every guest has.
     ``disks``, images that are only read, follow the guest's own: /dev/vdc, ...
     ``shell`` adds a console for people, /dev/hvc0, at ``Guest.shell_path``.
     """
@@ -73,6 +74,7 @@ class GuestConfig:
     shell: bool = False
     resolver: str = "192.0.0.1"
     files: Mapping[str, bytes | Path] = field(default_factory=dict)
+    packages: tuple[str, ...] = ()
     disks: tuple[Path, ...] = ()
     boot_timeout: float = _BOOT_TIMEOUT
 
@@ -238,7 +240,7 @@ class Guest:
             *("-device", "virtserialport,bus=agentbus.0,chardev=agent,name=vmmnet.agent"),
             *("-device", "virtio-rng-pci"),
         ]
-        disks = (image.root(), image.modules(guest_kernel), *config.disks)
+        disks = (image.root(config.packages), image.modules(guest_kernel), *config.disks)
         for number, disk in enumerate(disks):
             drive = f"if=none,id=disk{number},format=raw,readonly=on,file={disk}"
             command += ["-drive", drive, "-device", f"virtio-blk-pci,drive=disk{number}"]

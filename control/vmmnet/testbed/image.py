@@ -14,7 +14,7 @@ from __future__ import annotations
 import lzma
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from . import cpio, debian, paths, tools
@@ -68,7 +68,7 @@ def squash(folder: Path, product: Path) -> None:
     fresh.rename(product)
 
 
-def _bootstrap(folder: Path) -> None:
+def _bootstrap(packages: Iterable[str], folder: Path) -> None:
     options = [f"--dpkgopt=path-exclude={pattern}" for pattern in _EXCLUDED]
     tools.run(
         [
@@ -76,7 +76,7 @@ def _bootstrap(folder: Path) -> None:
             "--quiet",
             "--mode=root",
             "--variant=essential",
-            f"--include={','.join(PACKAGES)}",
+            f"--include={','.join(packages)}",
             '--aptopt=APT::Install-Recommends "false"',
             *options,
             debian.SUITE,
@@ -89,9 +89,13 @@ def _bootstrap(folder: Path) -> None:
     (folder / "etc" / "hosts").write_text("127.0.0.1 localhost guest\n::1 localhost\n")
 
 
-def root() -> Path:
-    """Return the root file system image, building it when its recipe is new."""
-    recipe = [debian.SUITE, *PACKAGES, *_EXCLUDED, "layout 1"]
+def root(more: tuple[str, ...] = ()) -> Path:
+    """Return the root file system image, building it when its recipe is new.
+
+    ``more`` are packages beyond those that every guest has.
+    """
+    packages = (*PACKAGES, *more)
+    recipe = [debian.SUITE, *packages, *_EXCLUDED, "layout 1"]
     product = FOLDER / f"root-{paths.digest(recipe)}.squashfs"
     with locked("image"):
         if product.exists():
@@ -100,7 +104,7 @@ def root() -> Path:
         FOLDER.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=FOLDER) as scratch:
             folder = Path(scratch) / "root"
-            _bootstrap(folder)
+            _bootstrap(packages, folder)
             squash(folder, product)
     return product
 

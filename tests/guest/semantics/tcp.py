@@ -368,7 +368,7 @@ def reset_by_the_peer(world: World) -> None:
 @case
 def reset_told_by_getpeername(world: World) -> None:
     """There is no peer any more, though nobody has asked for events; data stay."""
-    sock, theirs = world.pair()
+    sock, theirs = world.accepted()
     theirs.send(b"x")
     theirs.reset()
     with fails(errno.ENOTCONN):

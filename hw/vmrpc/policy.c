@@ -16,7 +16,11 @@
  *   cloud metadata services, and the host's own addresses.
  *
  * A NAT64 or 6to4 address goes where the IPv4 address inside it goes, so that
- * one is looked at too, by these refusals and by IPv4 rules.
+ * one is looked at too, by these refusals and by IPv4 rules. It is one
+ * destination with two addresses and gets one verdict: in one search, a rule
+ * matches if it matches either. Two searches, one for each address, would let
+ * "default deny" refuse by the one what a rule allows by the other; and which
+ * of the two the guest wrote makes no difference.
  *
  * A file of rules decides the rest, first match first. An allow rule opens a
  * built-in refusal only if it means it: its prefix must lie inside the
@@ -155,6 +159,7 @@ typedef struct Target {
     const uint8_t *addr4;       /* NULL if it has none */
     const uint8_t *addr6;       /* NULL if it has none */
     unsigned offset;            /* bits of addr6 before addr4 */
+    bool parted;                /* by octet 8 of addr6, which is zero */
 } Target;
 
 /* A built-in refusal, and what an allow rule needs to open it. */
@@ -235,6 +240,12 @@ static Target target_of(const VmrpcDest *dest)
         return target;
     }
     target.addr6 = dest->addr6.s6_addr;
+    if (dest->nat64_len) {
+        target.addr4 = (const uint8_t *)&dest->nat64_addr4;
+        target.offset = dest->nat64_len;
+        target.parted = dest->nat64_len < 96;   /* RFC 6052 section 2.2 */
+        return target;
+    }
     for (i = 0; i < G_N_ELEMENTS(embeddings); i++) {
         unsigned len = embeddings[i].len;
 
@@ -244,6 +255,14 @@ static Target target_of(const VmrpcDest *dest)
         }
     }
     return target;
+}
+
+/* Bits of an IPv6 prefix that has the first @len4 bits of the IPv4 address. */
+static unsigned len6_of(const Target *target, unsigned len4)
+{
+    unsigned len = target->offset + len4;
+
+    return target->parted && len > 64 ? len + 8 : len;
 }
 
 static Refusal refusal_of(const Target *target)
@@ -260,7 +279,7 @@ static Refusal refusal_of(const Target *target)
         range = find_range(refused4, G_N_ELEMENTS(refused4), target->addr4);
         if (range) {
             return (Refusal) { true, range->reason, range->len,
-                               target->offset + range->len };
+                               len6_of(target, range->len) };
         }
     }
     if (target->dest->is_local) {
@@ -607,13 +626,9 @@ int vmrpc_policy_check_name(const VmrpcPolicy *policy, const char *name,
     return tell(judge_name(policy, name), name, why);
 }
 
-bool vmrpc_policy_is_by_address(const VmrpcPolicy *policy)
+bool vmrpc_policy_has_names(const VmrpcPolicy *policy)
 {
-    const VmrpcLimitsConfig *limits = &policy->limits;
-
-    return !policy->max_labels && !policy->dns_line &&
-           !limits->connections.per_s && !limits->dns.per_s &&
-           !limits->sockets && !limits->buffers;
+    return policy && policy->max_labels;
 }
 
 const VmrpcLimitsConfig *vmrpc_policy_limits(const VmrpcPolicy *policy)

@@ -52,10 +52,10 @@ typedef enum VmrpcPolicyError {
 typedef struct VmrpcPolicy VmrpcPolicy;
 
 /*
- * A destination, as it leaves the host. A destination that travels through
- * NAT64 is given as the IPv4 address it stands for (nat64_extract()); the
- * well-known NAT64 prefix, 6to4 and IPv4-mapped addresses are also looked
- * into by the policy itself.
+ * A destination, as it leaves the host. One that travels through NAT64 has
+ * two addresses, and rules about either are about it. The policy itself knows
+ * the well-known NAT64 prefix, 6to4 and IPv4-mapped addresses; of a prefix of
+ * the network's own it has to be told.
  *
  * The names are those that the guest asked the DNS proxy for and that led to
  * this address, whatever aliases were between; none if the guest knows the
@@ -68,6 +68,8 @@ typedef struct VmrpcDest {
         struct in_addr addr4;
         struct in6_addr addr6;
     };
+    uint8_t nat64_len;          /* of addr6: bits of such a prefix; 0: none */
+    struct in_addr nat64_addr4; /* and the address behind it */
     uint16_t port;              /* host byte order */
     uint8_t proto;              /* IPPROTO_TCP, IPPROTO_UDP, ... */
     bool is_local;              /* one of the host's own addresses */
@@ -157,12 +159,12 @@ int vmrpc_policy_check_name(const VmrpcPolicy *policy, const char *name,
                             VmrpcVerdict *why);
 
 /**
- * vmrpc_policy_is_by_address: does the file have nothing but rules by address?
+ * vmrpc_policy_has_names: is there any rule by name?
+ * @policy: NULL means no rules
  *
- * For owners that do not know names and enforce no limits: to accept such
- * lines would be a promise.
+ * If not, the names of a destination change nothing but VmrpcVerdict.name.
  */
-bool vmrpc_policy_is_by_address(const VmrpcPolicy *policy);
+bool vmrpc_policy_has_names(const VmrpcPolicy *policy);
 
 /**
  * vmrpc_policy_limits: what the file's "limit" lines say

@@ -49,6 +49,8 @@
 #define NAT64_REFRESH_MIN_MS    60000
 
 G_STATIC_ASSERT(sizeof(void *) >= sizeof(uint64_t));
+G_STATIC_ASSERT((int)VMRPC_NAMES_MAX_ADDRESSES >=
+                (int)DNS_PROXY_MAX_ADDRESSES);
 
 static void *token_of(const VmrpcSock *s)
 {
@@ -70,6 +72,41 @@ bool vmrpc_is_resolver(const VmrpcServer *srv, const struct sockaddr_in *addr)
 }
 
 /* --- what the proxy asks of us ------------------------------------------ */
+
+/* May this be asked? */
+static int proxy_admit(void *opaque, const DnsQuestion *question)
+{
+    VmrpcServer *srv = opaque;
+    char text[DNS_NAME_TEXT_MAX] VMRPC_UNINITIALIZED;
+    VmrpcRefusal refusal = { .name = text };
+    VmrpcVerdict why;
+
+    if (!srv->policy) {
+        return 0;
+    }
+    dns_name_to_text(&question->name, text);
+    if (vmrpc_policy_check_name(srv->policy, text, &why) < 0) {
+        refusal.reason = vmrpc_verdict_name(why.reason);
+        refusal.line = why.line;
+        vmrpc_refused(srv, &refusal, &srv->counters.refused_name);
+        return -EACCES;
+    }
+    return 0;
+}
+
+/* The policy by name lives from what the guest asked. */
+static void proxy_resolved(void *opaque, const DnsName *asked,
+                           const DnsProxyAddress *addrs, size_t num)
+{
+    VmrpcNameAddr noted[VMRPC_NAMES_MAX_ADDRESSES];
+    VmrpcServer *srv = opaque;
+
+    for (size_t i = 0; i < num; i++) {
+        noted[i].addr6 = addrs[i].addr6;
+        noted[i].ttl_s = addrs[i].ttl;
+    }
+    vmrpc_names_note(srv->names, asked, 1, noted, num, vmrpc_now_ms());
+}
 
 static int proxy_map(void *opaque, const struct in6_addr *addr6, uint32_t ttl,
                      struct in_addr *addr4, uint32_t *lease)
@@ -159,6 +196,8 @@ static void proxy_answer(void *opaque, void *token, const uint8_t *msg,
 }
 
 static const DnsProxyOps proxy_ops = {
+    .admit = proxy_admit,
+    .resolved = proxy_resolved,
     .map = proxy_map,
     .unmap = proxy_unmap,
     .usable = proxy_usable,
@@ -504,6 +543,10 @@ int vmrpc_resolver_init(VmrpcServer *srv, GError **errp)
     if (!parse_servers(srv->config.dns, servers, &count, errp)) {
         return -EINVAL;
     }
+    srv->names = vmrpc_names_new(VMRPC_NAMES_DEFAULT_SIZE, errp);
+    if (!srv->names) {
+        return -EINVAL;
+    }
     srv->dns_upstream = dns_upstream_new(servers, count,
                                          srv->config.has_address6
                                          ? &srv->config.address6 : NULL,
@@ -526,4 +569,5 @@ void vmrpc_resolver_cleanup(VmrpcServer *srv)
         dns_upstream_ops.cancel(srv->dns_upstream, srv, srv->nat64_request);
         dns_upstream_free(srv->dns_upstream);
     }
+    vmrpc_names_free(srv->names);
 }

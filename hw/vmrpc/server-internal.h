@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 
 #include "hw/vmrpc/alg.h"
+#include "hw/vmrpc/names.h"
 #include "hw/vmrpc/route.h"
 #include "hw/vmrpc/server.h"
 #include "hw/vmrpc/sockopt.h"
@@ -98,6 +99,7 @@ struct VmrpcServer {
 
     VmrpcPolicy *policy;
     VmrpcAddrMap *map;          /* NULL without translation */
+    VmrpcNames *names;          /* NULL without resolver4 */
     VmrpcRoute *route;
     DnsProxy *dns_proxy;        /* NULL without resolver4 */
     DnsUpstream *dns_upstream;
@@ -332,6 +334,10 @@ int vmrpc_host_setsockopt(VmrpcServer *srv, VmrpcSock *s, int level, int name,
  */
 int vmrpc_dest_to_host(VmrpcServer *srv, const struct sockaddr_in *guest,
                        int proto, struct sockaddr_storage *host);
+
+/* Counts and traces what was refused. */
+void vmrpc_refused(VmrpcServer *srv, const VmrpcRefusal *refusal,
+                   uint64_t *counter);
 
 /* The same without policy, for restoring a connected datagram socket. */
 int vmrpc_addr_to_host(VmrpcServer *srv, struct in_addr guest,

@@ -524,13 +524,6 @@ static bool load_policy(VmrpcServer *srv, GError **errp)
         g_prefix_error(errp, "policy=");
         return false;
     }
-    if (!vmrpc_policy_is_by_address(srv->policy)) {
-        g_set_error(errp, server_error_quark(), ENOTSUP,
-                    "policy=%s: rules by name and the lines 'dns' and 'limit' "
-                    "are not enforced by this version; use addresses",
-                    srv->config.policy_file);
-        return false;
-    }
     return true;
 }
 

@@ -75,6 +75,8 @@ typedef enum VmrpcBacking {
     X(bytes_sent)                                                             \
     X(bytes_received)                                                         \
     X(refused_policy)           /* a deny rule of the policy file */          \
+    X(refused_default)          /* "default deny" of the policy file */       \
+    X(refused_name)             /* names that were not looked up */           \
     X(refused_builtin)          /* loopback, link-local, metadata ... */      \
     X(refused_host_address)     /* one of the host's own addresses */         \
     X(unreachable_no_mapping)   /* pool address that maps to nothing */       \
@@ -92,14 +94,22 @@ typedef struct VmrpcCounters {
 
 typedef struct VmrpcServer VmrpcServer;
 
+/* What was refused and why; strings are valid during the call. */
+typedef struct VmrpcRefusal {
+    const char *dest;           /* address as text; NULL: something else */
+    unsigned port;
+    const char *name;           /* that the guest asked for; NULL: none */
+    const char *reason;
+    unsigned line;              /* of the policy file; 0: none */
+} VmrpcRefusal;
+
 /* Who wants to watch; every member may be NULL. */
 typedef struct VmrpcTracer {
     /* A request was executed: its fields, error (errno or 0) and value. */
     void (*call)(void *opaque, unsigned op, uint32_t handle, int error,
                  uint32_t value);
-    /* A destination was refused; @dest and @reason are text. */
-    void (*refused)(void *opaque, const char *dest, unsigned port,
-                    const char *reason);
+    /* The policy or a limit refused something. */
+    void (*refused)(void *opaque, const VmrpcRefusal *refusal);
     void *opaque;
 } VmrpcTracer;
 

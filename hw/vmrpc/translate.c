@@ -23,7 +23,9 @@
  * guest as its loopback, its resolver or another peer's virtual address.
  *
  * A destination is checked against the policy after translation, as the
- * address that would really be contacted.
+ * address that would really be contacted, together with the names by which
+ * the guest got to know it, and, behind a NAT64, with the IPv4 address that
+ * the translator will contact.
  */
 #include "hw/vmrpc/server-internal.h"
 
@@ -139,14 +141,46 @@ int vmrpc_addr_to_host(VmrpcServer *srv, struct in_addr guest,
     return put_in6(host, &addr6, port);
 }
 
-static void fill_dest(const struct sockaddr_storage *host, VmrpcDest *dest)
+/* A destination before the policy, with room for its names. */
+typedef struct Judged {
+    VmrpcDest dest;
+    VmrpcVerdict why;
+    size_t name_num;
+    VmrpcNameFound found[VMRPC_POLICY_MAX_NAMES];
+    const char *names[VMRPC_POLICY_MAX_NAMES];
+    char text[VMRPC_POLICY_MAX_NAMES][DNS_NAME_TEXT_MAX];
+} Judged;
+
+/* The address behind the NAT64 may be the host's own as well. */
+static void look_behind_nat64(VmrpcServer *srv, VmrpcDest *dest)
 {
-    dest->family = host->ss_family;
+    struct sockaddr_storage ss4;
+
+    if (!srv->has_nat64 ||
+        !nat64_extract(&srv->nat64, &dest->addr6, &dest->nat64_addr4)) {
+        return;
+    }
+    dest->nat64_len = srv->nat64.len;
+    put_in4(&ss4, dest->nat64_addr4, 0);
+    dest->is_local |= vmrpc_route_is_local(srv->route,
+                                           (struct sockaddr *)&ss4);
+}
+
+static void fill_dest(VmrpcServer *srv, const struct sockaddr_storage *host,
+                      int proto, VmrpcDest *dest)
+{
+    *dest = (VmrpcDest) {
+        .family = host->ss_family,
+        .proto = proto,
+        .is_local = vmrpc_route_is_local(srv->route,
+                                         (const struct sockaddr *)host),
+    };
     if (host->ss_family == AF_INET6) {
         const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)host;
 
         dest->addr6 = sin6->sin6_addr;
         dest->port = ntohs(sin6->sin6_port);
+        look_behind_nat64(srv, dest);
     } else {
         const struct sockaddr_in *sin = (const struct sockaddr_in *)host;
 
@@ -155,61 +189,115 @@ static void fill_dest(const struct sockaddr_storage *host, VmrpcDest *dest)
     }
 }
 
-static void refused(VmrpcServer *srv, const VmrpcDest *dest,
-                    const VmrpcVerdict *why)
+/* The names of both addresses, at most @max, those of the first before. */
+static void find_names(VmrpcServer *srv, Judged *j, size_t max)
 {
-    char text[INET6_ADDRSTRLEN];
+    struct in6_addr mapped = { .s6_addr = { [10] = 0xff, 0xff } };
+    size_t num;
 
-    if (srv->tracer.refused) {
-        inet_ntop(dest->family, dest->family == AF_INET6
-                  ? (const void *)&dest->addr6 : &dest->addr4,
-                  text, sizeof(text));
-        srv->tracer.refused(srv->tracer.opaque, text, dest->port,
-                            vmrpc_verdict_name(why->reason));
+    if (!srv->names || j->dest.family != AF_INET6) {
+        return;
     }
-    switch (why->reason) {
-    case VMRPC_VERDICT_DENY_DEFAULT:
+    num = vmrpc_names_lookup(srv->names, &j->dest.addr6, j->found, max);
+    if (j->dest.nat64_len) {
+        memcpy(&mapped.s6_addr[12], &j->dest.nat64_addr4, 4);
+        num += vmrpc_names_lookup(srv->names, &mapped, j->found + num,
+                                  max - num);
+    }
+    for (size_t i = 0; i < num; i++) {
+        dns_name_to_text(j->found[i].name, j->text[i]);
+        j->names[i] = j->text[i];
+    }
+    j->dest.names = j->names;
+    j->dest.num_names = j->name_num = num;
+}
+
+/* A name that opens a way is not the next to be forgotten. */
+static void use_name(VmrpcServer *srv, const Judged *j)
+{
+    for (size_t i = 0; i < j->name_num; i++) {
+        if (j->why.name == j->names[i]) {
+            vmrpc_names_use(srv->names, &j->found[i], vmrpc_now_ms());
+        }
+    }
+}
+
+/* Returns 0 or what the guest's call gives. */
+static int judge(VmrpcServer *srv, const struct sockaddr_storage *host,
+                 int proto, Judged *j)
+{
+    int ret;
+
+    j->name_num = 0;
+    fill_dest(srv, host, proto, &j->dest);
+    if (vmrpc_policy_has_names(srv->policy)) {
+        find_names(srv, j, VMRPC_POLICY_MAX_NAMES);
+    }
+    ret = vmrpc_policy_check(srv->policy, &j->dest, &j->why);
+    if (ret == 0 && j->why.name) {
+        use_name(srv, j);
+    }
+    return ret;
+}
+
+static uint64_t *refusal_counter(VmrpcServer *srv, VmrpcVerdictReason reason)
+{
+    switch (reason) {
     case VMRPC_VERDICT_DENY_RULE:
-        srv->counters.refused_policy++;
-        break;
+        return &srv->counters.refused_policy;
+    case VMRPC_VERDICT_DENY_DEFAULT:
+        return &srv->counters.refused_default;
     case VMRPC_VERDICT_HOST:
-        srv->counters.refused_host_address++;
-        break;
+        return &srv->counters.refused_host_address;
     default:
-        srv->counters.refused_builtin++;
+        return &srv->counters.refused_builtin;
     }
+}
+
+void vmrpc_refused(VmrpcServer *srv, const VmrpcRefusal *refusal,
+                   uint64_t *counter)
+{
+    (*counter)++;
+    if (srv->tracer.refused) {
+        srv->tracer.refused(srv->tracer.opaque, refusal);
+    }
+}
+
+static void dest_refused(VmrpcServer *srv, Judged *j)
+{
+    const VmrpcDest *dest = &j->dest;
+    char text[INET6_ADDRSTRLEN];
+    VmrpcRefusal refusal = {
+        .dest = text,
+        .port = dest->port,
+        .name = j->why.name,
+        .reason = vmrpc_verdict_name(j->why.reason),
+        .line = j->why.line,
+    };
+
+    inet_ntop(dest->family, dest->family == AF_INET6
+              ? (const void *)&dest->addr6 : &dest->addr4, text, sizeof(text));
+    /* Without rules by name there was no need to know it yet. */
+    if (!j->name_num && srv->tracer.refused) {
+        find_names(srv, j, 1);
+        refusal.name = j->name_num ? j->names[0] : NULL;
+    }
+    vmrpc_refused(srv, &refusal, refusal_counter(srv, j->why.reason));
 }
 
 int vmrpc_dest_to_host(VmrpcServer *srv, const struct sockaddr_in *guest,
                        int proto, struct sockaddr_storage *host)
 {
     int len = vmrpc_addr_to_host(srv, guest->sin_addr, guest->sin_port, host);
-    VmrpcVerdict why;
-    VmrpcDest dest = { .proto = proto };
-    struct in_addr addr4;
+    Judged j VMRPC_UNINITIALIZED;
     int ret;
 
     if (len < 0) {
         return len;
     }
-    fill_dest(host, &dest);
-    dest.is_local = vmrpc_route_is_local(srv->route,
-                                         (const struct sockaddr *)host);
-    ret = vmrpc_policy_check(srv->policy, &dest, &why);
-    if (ret == 0 && srv->has_nat64 && host->ss_family == AF_INET6 &&
-        nat64_extract(&srv->nat64, &dest.addr6, &addr4)) {
-        /* The translator will contact this IPv4 address: judge it too. */
-        struct sockaddr_storage ss4;
-
-        put_in4(&ss4, addr4, guest->sin_port);
-        dest.family = AF_INET;
-        dest.addr4 = addr4;
-        dest.is_local = vmrpc_route_is_local(srv->route,
-                                             (struct sockaddr *)&ss4);
-        ret = vmrpc_policy_check(srv->policy, &dest, &why);
-    }
+    ret = judge(srv, host, proto, &j);
     if (ret < 0) {
-        refused(srv, &dest, &why);
+        dest_refused(srv, &j);
         return ret;
     }
     return len;

@@ -405,10 +405,11 @@ static void trace_call(void *opaque, unsigned op, uint32_t handle, int error,
     trace_virtio_vmrpc_call(opaque, op, handle, error, value);
 }
 
-static void trace_refused(void *opaque, const char *dest, unsigned port,
-                          const char *reason)
+static void trace_refused(void *opaque, const VmrpcRefusal *refusal)
 {
-    trace_virtio_vmrpc_refused(opaque, dest, port, reason);
+    trace_virtio_vmrpc_refused(opaque, refusal->dest ?: "-", refusal->port,
+                               refusal->name ?: "-", refusal->reason,
+                               refusal->line);
 }
 
 static bool make_server(VirtIOVmrpc *s, Error **errp)

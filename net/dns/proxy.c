@@ -10,9 +10,9 @@
  *   (1) a query comes from the guest            dns_proxy_query()
  *   (2) ask upstream for the IPv6 addresses     start(), ask()
  *   (3) the reply comes                         on_reply()
- *   (4) an error is passed on as an error       fail(), answer_negative()
+ *   (4) an error is passed on as an error       dns_proxy_answer_negative()
  *   (5) find or make a virtual address for each collect_virtual(), ops->map
- *   (6) answer with the virtual addresses       answer_virtual()
+ *   (6) answer with the virtual addresses       dns_proxy_answer_virtual()
  *
  * What happens to which question:
  *
@@ -22,6 +22,8 @@
  *               that has come waits for it no longer than the Resolution
  *               Delay of RFC 8305, since servers that never answer AAAA
  *               exist and the guest's resolver gives up after 5 seconds.
+ *               An A that comes after the AAAA is not for the guest, but
+ *               its owner may want to know of that way (ops->resolved).
  *               NXDOMAIN from either ends it: a name exists for every type
  *               or for none (RFC 8020).  ANY gets the A records only, which
  *               RFC 8482 section 4.1 allows.
@@ -55,169 +57,15 @@
  */
 
 #include <errno.h>
-#include <glib.h>
 #include <string.h>
 
-#include "net/dns/proxy.h"
-#include "net/dns/wire.h"
+#include "net/dns/proxy-internal.h"
 
 #define SLOT_BITS 10
 G_STATIC_ASSERT(DNS_PROXY_MAX_REQUESTS == 1 << SLOT_BITS);
 
-/* A chain longer than this is a loop or a joke */
-#define MAX_CNAMES 16
-
-/* Records of an answer section that are looked at for each step of a chain */
-#define MAX_ANSWER_RECORDS 1024
-
 /* A replies that wait for their AAAA, all together */
 #define MAX_HELD_BYTES (4 << 20)
-
-typedef enum RequestKind {
-    REQUEST_ADDRESS,        /* AAAA for A, perhaps with A beside it */
-    REQUEST_STRIP,          /* only whether the name exists */
-    REQUEST_PTR,            /* name of a virtual address */
-    REQUEST_PASS,
-} RequestKind;
-
-/* The requests upstream that a slot can have */
-typedef enum Ask {
-    ASK_MAIN,
-    ASK_PLAIN,              /* A, beside the AAAA of REQUEST_ADDRESS */
-} Ask;
-
-typedef enum AskState {
-    ASK_UNUSED,
-    ASK_WAITING,
-    ASK_FAILED,
-    ASK_EMPTY,              /* NODATA, or nothing of use */
-    ASK_HELD,               /* ASK_PLAIN has records and waits for AAAA */
-} AskState;
-
-/* What the guest sent, as far as answers depend on it */
-typedef struct Client {
-    void *token;
-    DnsTransport transport;
-    uint16_t id;
-    uint16_t flags;
-    bool has_question;
-    bool has_edns;
-    DnsEdns edns;
-    DnsQuestion question;
-} Client;
-
-typedef struct Request {
-    Client client;
-    RequestKind kind;
-    uint64_t generation;
-    AskState state[2];
-    DnsQuestion asked[2];
-    DnsEde failure;         /* why ASK_MAIN failed */
-    uint32_t lease;         /* REQUEST_PTR: of the mapping */
-    uint8_t *held;          /* ASK_HELD: the reply */
-    size_t held_len;
-    int64_t held_until;
-} Request;
-
-struct DnsProxy {
-    const DnsProxyOps *ops;
-    void *opaque;
-    const DnsUpstreamOps *upstream_ops;
-    void *upstream;
-    DnsProxyCounters counters;
-
-    Request requests[DNS_PROXY_MAX_REQUESTS];
-    /* Apart from the requests: counting a token's walks over these */
-    bool used[DNS_PROXY_MAX_REQUESTS];
-    void *tokens[DNS_PROXY_MAX_REQUESTS];
-    uint16_t free_slots[DNS_PROXY_MAX_REQUESTS];
-    size_t free_count;
-    uint64_t generation;
-    size_t held_count;
-    size_t held_bytes;
-
-    uint8_t out[DNS_MSG_MAX];
-};
-
-/* A reply that was walked from end to end and belongs to its question */
-typedef struct Reply {
-    const uint8_t *msg;
-    size_t len;
-    uint16_t flags;
-    uint16_t rcode;         /* all 12 bits */
-    bool has_edns;
-    DnsEdns edns;
-    size_t plain_len;       /* up to the OPT record */
-    uint16_t plain_arcount; /* additional records before it */
-} Reply;
-
-/*** Answers ***/
-
-static size_t client_limit(const Client *client)
-{
-    if (client->transport == DNS_TRANSPORT_TCP) {
-        return DNS_MSG_MAX;
-    }
-    return client->has_edns ? MAX(client->edns.udp_size, DNS_UDP_MIN)
-                            : DNS_UDP_MIN;
-}
-
-static void begin_answer(DnsProxy *p, const Client *client, DnsRcode rcode,
-                         DnsBuilder *b)
-{
-    dns_builder_init(b, p->out, client_limit(client), client->id,
-                     DNS_FLAG_QR | DNS_FLAG_RA |
-                     (client->flags & (DNS_FLAGS_OPCODE | DNS_FLAG_RD |
-                                       DNS_FLAG_CD)) |
-                     (rcode & DNS_FLAGS_RCODE));
-    if (client->has_question) {
-        /* Cannot fail: DNS_UDP_MIN holds the longest question */
-        dns_builder_question(b, &client->question);
-    }
-}
-
-/* ede: a DnsEde, or -1 for none */
-static DnsEdns edns_for(const Client *client, uint16_t rcode, int ede)
-{
-    return (DnsEdns) {
-        .udp_size = DNS_UDP_ADVERTISED,
-        .rcode_high = rcode >> 4,
-        .dnssec_ok = client->edns.dnssec_ok,
-        .has_ede = ede >= 0,
-        .ede = ede >= 0 ? ede : 0,
-    };
-}
-
-/*
- * Add OPT where the guest speaks EDNS, cut what does not fit, hand over.
- * fits: every record so far went in.
- */
-static void finish_answer(DnsProxy *p, const Client *client, DnsBuilder *b,
-                          bool fits, uint16_t rcode, int ede)
-{
-    DnsEdns edns = edns_for(client, rcode, ede);
-
-    if (fits && client->has_edns) {
-        fits = !dns_builder_edns(b, &edns);
-    }
-    if (!fits) {
-        p->counters.truncated++;
-        dns_builder_truncate(b);
-        if (client->has_edns) {
-            dns_builder_edns(b, &edns);
-        }
-    }
-    p->ops->answer(p->opaque, client->token, p->out, b->len);
-}
-
-/* An answer without records, to a query that has no slot */
-static void answer_bare(DnsProxy *p, const Client *client, DnsRcode rcode)
-{
-    DnsBuilder b;
-
-    begin_answer(p, client, rcode, &b);
-    finish_answer(p, client, &b, true, rcode, -1);
-}
 
 /*** Slots ***/
 
@@ -260,6 +108,7 @@ static Request *new_request(DnsProxy *p, const Client *client)
     r->state[ASK_MAIN] = ASK_UNUSED;
     r->state[ASK_PLAIN] = ASK_UNUSED;
     r->failure = DNS_EDE_OTHER;
+    r->answered = false;
     r->lease = 0;
     return r;
 }
@@ -274,7 +123,7 @@ static void drop_held(DnsProxy *p, Request *r)
     }
 }
 
-static void end_request(DnsProxy *p, Request *r)
+void dns_proxy_end_request(DnsProxy *p, Request *r)
 {
     size_t slot = r - p->requests;
 
@@ -289,315 +138,47 @@ static void end_request(DnsProxy *p, Request *r)
     p->free_slots[p->free_count++] = slot;
 }
 
-/* The answer to r is in b: free the slot, then hand it over */
-static void conclude(DnsProxy *p, Request *r, DnsBuilder *b, bool fits,
-                     uint16_t rcode, int ede)
+/* Slots that only wait for an A are the first to go. */
+static void make_room(DnsProxy *p)
 {
-    Client client = r->client;
-
-    end_request(p, r);
-    finish_answer(p, &client, b, fits, rcode, ede);
-}
-
-static void fail(DnsProxy *p, Request *r, DnsEde ede, uint64_t *counter)
-{
-    DnsBuilder b;
-
-    (*counter)++;
-    begin_answer(p, &r->client, DNS_RCODE_SERVFAIL, &b);
-    conclude(p, r, &b, true, DNS_RCODE_SERVFAIL, ede);
-}
-
-/*** Replies ***/
-
-static int check_question(DnsCursor *cursor, const DnsQuestion *asked)
-{
-    DnsQuestion question;
-
-    if (cursor->left[0] != 1 || dns_cursor_question(cursor, &question) <= 0 ||
-        question.type != asked->type || question.qclass != asked->qclass ||
-        !dns_name_equal(&question.name, &asked->name)) {
-        return -EBADMSG;
-    }
-    return 0;
-}
-
-/* Returns 0, or -EBADMSG for what is not a whole reply to that question. */
-static int parse_reply(Reply *reply, const DnsQuestion *asked,
-                       const uint8_t *msg, size_t len)
-{
-    DnsCursor cursor;
-    DnsHeader header;
-    DnsRr rr;
-    int ret;
-
-    if (len > DNS_MSG_MAX || dns_header_parse(msg, len, &header) ||
-        !(header.flags & DNS_FLAG_QR) ||
-        header.flags & (DNS_FLAGS_OPCODE | DNS_FLAG_TC) ||
-        dns_cursor_init(&cursor, msg, len) ||
-        check_question(&cursor, asked)) {
-        return -EBADMSG;
-    }
-    *reply = (Reply) {
-        .msg = msg,
-        .len = len,
-        .flags = header.flags,
-        .rcode = header.flags & DNS_FLAGS_RCODE,
-        .plain_arcount = header.arcount,
-    };
-    while ((ret = dns_cursor_rr(&cursor, &rr)) > 0) {
-        if (rr.type != DNS_TYPE_OPT) {
-            continue;
-        }
-        if (reply->has_edns || dns_rdata_edns(&cursor, &rr, &reply->edns)) {
-            return -EBADMSG;
-        }
-        reply->has_edns = true;
-        reply->rcode |= reply->edns.rcode_high << 4;
-        reply->plain_len = rr.start;
-        reply->plain_arcount = header.arcount -
-                               cursor.left[1 + DNS_SECTION_ADDITIONAL] - 1;
-    }
-    if (!reply->has_edns) {
-        reply->plain_len = cursor.offset;
-    }
-    return ret;
-}
-
-/*
- * Next record of that section with that owner and type, class IN; cursor
- * moves on.  The reply was walked before, so -EBADMSG cannot be.
- */
-static bool find_rr(DnsCursor *cursor, DnsSection section,
-                    const DnsName *owner, uint16_t type, DnsRr *rr)
-{
-    for (int n = 0; n < MAX_ANSWER_RECORDS; n++) {
-        if (dns_cursor_rr(cursor, rr) <= 0 || rr->section > section) {
-            return false;
-        }
-        if (rr->section == section && rr->type == type &&
-            rr->rrclass == DNS_CLASS_IN &&
-            dns_name_equal(&rr->name, owner)) {
-            return true;
+    for (size_t i = 0; !p->free_count && i < DNS_PROXY_MAX_REQUESTS; i++) {
+        if (p->requests[i].answered) {
+            dns_proxy_end_request(p, &p->requests[i]);
         }
     }
-    return false;
-}
-
-/* The alias that name is, wherever it stands in the answer section */
-static bool find_cname(const Reply *reply, const DnsName *name,
-                       DnsName *target, uint32_t *ttl)
-{
-    DnsCursor cursor;
-    DnsRr rr;
-
-    dns_cursor_init(&cursor, reply->msg, reply->len);
-    if (!find_rr(&cursor, DNS_SECTION_ANSWER, name, DNS_TYPE_CNAME, &rr) ||
-        dns_rdata_name(&cursor, &rr, target)) {
-        return false;
-    }
-    *ttl = rr.ttl;
-    return true;
-}
-
-/*
- * Put the CNAMEs that start at *name into the answer; *name is the end of
- * the chain then.  Returns 0, or -ELOOP.
- */
-static int copy_cnames(const Reply *reply, DnsName *name, DnsBuilder *b,
-                       bool *fits)
-{
-    DnsName target;
-    uint32_t ttl;
-
-    for (int n = 0; find_cname(reply, name, &target, &ttl); n++) {
-        if (n == MAX_CNAMES) {
-            return -ELOOP;
-        }
-        *fits = *fits && !dns_builder_name(b, DNS_SECTION_ANSWER, name,
-                                           DNS_TYPE_CNAME, ttl, &target);
-        *name = target;
-    }
-    return 0;
-}
-
-/* The SOA that says how long "no" holds, RFC 2308 */
-static void copy_soa(const Reply *reply, DnsBuilder *b, bool *fits)
-{
-    DnsCursor cursor;
-    DnsRr rr;
-    DnsSoa soa;
-
-    dns_cursor_init(&cursor, reply->msg, reply->len);
-    while (dns_cursor_rr(&cursor, &rr) > 0) {
-        if (rr.section == DNS_SECTION_AUTHORITY &&
-            rr.type == DNS_TYPE_SOA && rr.rrclass == DNS_CLASS_IN &&
-            !dns_rdata_soa(&cursor, &rr, &soa)) {
-            *fits = *fits && !dns_builder_soa(b, DNS_SECTION_AUTHORITY,
-                                              &rr.name, rr.ttl, &soa);
-            return;
-        }
-    }
-}
-
-static void bad_reply(DnsProxy *p, Request *r)
-{
-    p->counters.replies_bad++;
-    fail(p, r, DNS_EDE_OTHER, &p->counters.servfail_upstream);
-}
-
-static void count_negative(DnsProxy *p, uint16_t rcode)
-{
-    if (rcode == DNS_RCODE_NXDOMAIN) {
-        p->counters.nxdomain++;
-    } else {
-        p->counters.nodata++;
-    }
-}
-
-/* NXDOMAIN or NODATA with the reply's aliases and SOA */
-static void answer_negative(DnsProxy *p, Request *r, const Reply *reply)
-{
-    DnsName name = r->asked[ASK_MAIN].name;
-    DnsBuilder b;
-    bool fits = true;
-
-    begin_answer(p, &r->client, reply->rcode, &b);
-    if (copy_cnames(reply, &name, &b, &fits)) {
-        bad_reply(p, r);
-        return;
-    }
-    copy_soa(reply, &b, &fits);
-    count_negative(p, reply->rcode);
-    conclude(p, r, &b, fits, reply->rcode, -1);
-}
-
-/*
- * The upstream's message behind the guest's id and question.  What comes
- * behind the upstream's OPT is cut with it: records there are optional, and
- * nothing before can point at them.
- */
-static void answer_passed(DnsProxy *p, Request *r, const Reply *reply)
-{
-    const Client *client = &r->client;
-    uint16_t rcode = reply->rcode;
-    DnsBuilder b;
-    bool fits;
-
-    if (rcode > DNS_FLAGS_RCODE && !client->has_edns) {
-        rcode = DNS_RCODE_SERVFAIL;
-    }
-    dns_builder_init(&b, p->out, client_limit(client), client->id,
-                     (reply->flags & ~DNS_FLAGS_RCODE) |
-                     (rcode & DNS_FLAGS_RCODE));
-    dns_builder_question(&b, &client->question);
-    fits = !dns_builder_adopt(&b, reply->msg, reply->plain_len,
-                              reply->plain_arcount);
-    conclude(p, r, &b, fits, rcode,
-             reply->has_edns && reply->edns.has_ede ? reply->edns.ede : -1);
 }
 
 /*** A from AAAA ***/
 
-typedef struct VirtualAddresses {
-    struct in_addr addr[DNS_PROXY_MAX_ADDRESSES];
-    size_t count;
-    uint32_t ttl;           /* of all of them */
-    bool pool_full;
-} VirtualAddresses;
-
-static void map_one(DnsProxy *p, const struct in6_addr *addr6, uint32_t ttl,
-                    VirtualAddresses *found)
+/* Was walked when it came */
+static void parse_held(const Request *r, Reply *reply)
 {
-    struct in_addr addr4;
-    uint32_t lease = 0;
-    int ret;
-
-    if (!p->ops->usable(p->opaque, addr6)) {
-        p->counters.addresses_unusable++;
-        return;
-    }
-    if (found->count == DNS_PROXY_MAX_ADDRESSES) {
-        p->counters.addresses_over_limit++;
-        return;
-    }
-    ret = p->ops->map(p->opaque, addr6, ttl, &addr4, &lease);
-    if (ret == -ENOSPC) {
-        p->counters.addresses_pool_full++;
-        found->pool_full = true;
-    } else if (ret) {
-        p->counters.addresses_unusable++;
-    } else {
-        found->addr[found->count++] = addr4;
-        found->ttl = MIN(found->ttl, MIN(ttl, lease));
-    }
-}
-
-/* Step (5): virtual addresses for the AAAA records of name, in their order */
-static void collect_virtual(DnsProxy *p, const Reply *reply,
-                            const DnsName *name, VirtualAddresses *found)
-{
-    struct in6_addr addr6;
-    DnsCursor cursor;
-    DnsRr rr;
-
-    found->count = 0;
-    found->ttl = UINT32_MAX;
-    found->pool_full = false;
-    dns_cursor_init(&cursor, reply->msg, reply->len);
-    while (find_rr(&cursor, DNS_SECTION_ANSWER, name, DNS_TYPE_AAAA, &rr)) {
-        if (!dns_rdata_aaaa(&cursor, &rr, &addr6)) {
-            map_one(p, &addr6, rr.ttl, found);
-        }
-    }
-}
-
-/*
- * Step (6), for a reply with NOERROR.  Returns false, with nothing done, if
- * it has no address that could be handed out.
- */
-static bool answer_virtual(DnsProxy *p, Request *r, const Reply *reply)
-{
-    DnsName name = r->asked[ASK_MAIN].name;
-    VirtualAddresses found;
-    DnsBuilder b;
-    bool fits = true;
-
-    begin_answer(p, &r->client, DNS_RCODE_NOERROR, &b);
-    if (copy_cnames(reply, &name, &b, &fits)) {
-        bad_reply(p, r);
-        return true;
-    }
-    collect_virtual(p, reply, &name, &found);
-    if (!found.count && found.pool_full) {
-        fail(p, r, DNS_EDE_OTHER, &p->counters.servfail_pool_full);
-        return true;
-    }
-    if (!found.count) {
-        return false;
-    }
-    for (size_t i = 0; i < found.count; i++) {
-        fits = fits && !dns_builder_a(&b, DNS_SECTION_ANSWER, &name,
-                                      found.ttl, found.addr[i]);
-    }
-    p->counters.answers_virtual++;
-    conclude(p, r, &b, fits, DNS_RCODE_NOERROR, -1);
-    return true;
-}
-
-static void answer_plain(DnsProxy *p, Request *r, const Reply *reply)
-{
-    p->counters.answers_plain++;
-    answer_passed(p, r, reply);
+    dns_reply_parse(reply, &r->asked[ASK_PLAIN], r->held, r->held_len);
 }
 
 static void answer_held(DnsProxy *p, Request *r)
 {
     Reply reply;
 
-    /* Was walked when it came */
-    parse_reply(&reply, &r->asked[ASK_PLAIN], r->held, r->held_len);
-    answer_plain(p, r, &reply);
+    parse_held(r, &reply);
+    dns_proxy_answer_plain(p, r, &reply);
+}
+
+void dns_proxy_answered(DnsProxy *p, Request *r)
+{
+    Reply reply;
+
+    if (r->state[ASK_PLAIN] == ASK_HELD) {
+        parse_held(r, &reply);
+        dns_proxy_note_plain(p, r, &reply);
+    }
+    if (r->state[ASK_PLAIN] != ASK_WAITING) {
+        dns_proxy_end_request(p, r);
+        return;
+    }
+    /* Its socket may go: from here on it is the proxy's own. */
+    r->answered = true;
+    p->tokens[r - p->requests] = p;
 }
 
 /* AAAA has come to nothing, not even a "no": what has A to say? */
@@ -613,7 +194,7 @@ static void main_failed(DnsProxy *p, Request *r)
     case ASK_UNUSED:
     case ASK_FAILED:
     case ASK_EMPTY:
-        fail(p, r, r->failure, &p->counters.servfail_upstream);
+        dns_proxy_fail(p, r, r->failure, &p->counters.servfail_upstream);
         break;
     }
 }
@@ -630,11 +211,11 @@ static void main_empty(DnsProxy *p, Request *r, const Reply *reply)
         break;
     case ASK_FAILED:
         /* There may be an A: NODATA could be a lie */
-        fail(p, r, r->failure, &p->counters.servfail_upstream);
+        dns_proxy_fail(p, r, r->failure, &p->counters.servfail_upstream);
         break;
     case ASK_UNUSED:
     case ASK_EMPTY:
-        answer_negative(p, r, reply);
+        dns_proxy_answer_negative(p, r, reply);
         break;
     }
 }
@@ -642,8 +223,8 @@ static void main_empty(DnsProxy *p, Request *r, const Reply *reply)
 static void address_reply(DnsProxy *p, Request *r, const Reply *reply)
 {
     if (reply->rcode == DNS_RCODE_NXDOMAIN) {
-        answer_negative(p, r, reply);
-    } else if (!answer_virtual(p, r, reply)) {
+        dns_proxy_answer_negative(p, r, reply);
+    } else if (!dns_proxy_answer_virtual(p, r, reply)) {
         main_empty(p, r, reply);
     }
 }
@@ -653,26 +234,11 @@ static void address_reply(DnsProxy *p, Request *r, const Reply *reply)
 static void plain_failed(DnsProxy *p, Request *r)
 {
     r->state[ASK_PLAIN] = ASK_FAILED;
-    if (r->state[ASK_MAIN] != ASK_WAITING) {
-        fail(p, r, r->failure, &p->counters.servfail_upstream);
+    if (r->answered) {
+        dns_proxy_end_request(p, r);
+    } else if (r->state[ASK_MAIN] != ASK_WAITING) {
+        dns_proxy_fail(p, r, r->failure, &p->counters.servfail_upstream);
     }
-}
-
-static bool has_plain_address(const Reply *reply, const DnsName *name)
-{
-    DnsName end = *name, target;
-    DnsCursor cursor;
-    DnsRr rr;
-    uint32_t ttl;
-
-    for (int n = 0; n < MAX_CNAMES; n++) {
-        if (!find_cname(reply, &end, &target, &ttl)) {
-            break;
-        }
-        end = target;
-    }
-    dns_cursor_init(&cursor, reply->msg, reply->len);
-    return find_rr(&cursor, DNS_SECTION_ANSWER, &end, DNS_TYPE_A, &rr);
 }
 
 /* Keep the reply until AAAA comes or the delay is over */
@@ -681,7 +247,7 @@ static void hold_plain(DnsProxy *p, Request *r, const Reply *reply)
     if (reply->len > MAX_HELD_BYTES - p->held_bytes) {
         /* No room to wait in: as if the delay were over */
         p->counters.plain_after_delay++;
-        answer_plain(p, r, reply);
+        dns_proxy_answer_plain(p, r, reply);
         return;
     }
     r->held = g_memdup2(reply->msg, reply->len);
@@ -694,68 +260,27 @@ static void hold_plain(DnsProxy *p, Request *r, const Reply *reply)
 
 static void plain_reply(DnsProxy *p, Request *r, const Reply *reply)
 {
+    DnsProxyAddress addrs[DNS_PROXY_MAX_ADDRESSES];
     AskState main_state = r->state[ASK_MAIN];
 
     r->state[ASK_PLAIN] = ASK_EMPTY;
-    if (reply->rcode == DNS_RCODE_NXDOMAIN) {
-        answer_negative(p, r, reply);
-    } else if (has_plain_address(reply, &r->asked[ASK_PLAIN].name)) {
+    if (r->answered) {
+        dns_proxy_note_plain(p, r, reply);
+        dns_proxy_end_request(p, r);
+    } else if (reply->rcode == DNS_RCODE_NXDOMAIN) {
+        dns_proxy_answer_negative(p, r, reply);
+    } else if (dns_reply_plain(reply, &r->asked[ASK_PLAIN].name, addrs)) {
         if (main_state == ASK_WAITING) {
             hold_plain(p, r, reply);
         } else {
-            answer_plain(p, r, reply);
+            dns_proxy_answer_plain(p, r, reply);
         }
     } else if (main_state == ASK_EMPTY) {
-        answer_negative(p, r, reply);
+        dns_proxy_answer_negative(p, r, reply);
     } else if (main_state == ASK_FAILED) {
         /* There may be an AAAA: NODATA could be a lie */
-        fail(p, r, r->failure, &p->counters.servfail_upstream);
+        dns_proxy_fail(p, r, r->failure, &p->counters.servfail_upstream);
     }
-}
-
-/*** PTR of a virtual address ***/
-
-static void ptr_reply(DnsProxy *p, Request *r, const Reply *reply)
-{
-    DnsName name = r->asked[ASK_MAIN].name;
-    DnsName target;
-    DnsCursor cursor;
-    DnsBuilder b;
-    DnsRr rr;
-    uint32_t ttl, limit = r->lease;
-    bool fits = true;
-    int count = 0;
-
-    /*
-     * Aliases within ip6.arpa (RFC 2317 style) and its SOA mean nothing
-     * below the in-addr.arpa name that the guest asked for.
-     */
-    for (int n = 0; find_cname(reply, &name, &target, &ttl); n++) {
-        if (n == MAX_CNAMES) {
-            bad_reply(p, r);
-            return;
-        }
-        limit = MIN(limit, ttl);
-        name = target;
-    }
-    begin_answer(p, &r->client, reply->rcode, &b);
-    dns_cursor_init(&cursor, reply->msg, reply->len);
-    while (count < DNS_PROXY_MAX_ADDRESSES &&
-           find_rr(&cursor, DNS_SECTION_ANSWER, &name, DNS_TYPE_PTR, &rr)) {
-        if (!dns_rdata_name(&cursor, &rr, &target)) {
-            fits = fits && !dns_builder_name(&b, DNS_SECTION_ANSWER,
-                                             &r->client.question.name,
-                                             DNS_TYPE_PTR,
-                                             MIN(limit, rr.ttl), &target);
-            count++;
-        }
-    }
-    if (count) {
-        p->counters.answers_ptr++;
-    } else {
-        count_negative(p, reply->rcode);
-    }
-    conclude(p, r, &b, fits, reply->rcode, -1);
 }
 
 /*** Dispatch of replies ***/
@@ -793,7 +318,7 @@ static void ask_replied(DnsProxy *p, Request *r, Ask ask, const Reply *reply)
 {
     if (r->kind == REQUEST_PASS) {
         p->counters.passed++;
-        answer_passed(p, r, reply);
+        dns_proxy_answer_passed(p, r, reply);
         return;
     }
     if (reply->rcode != DNS_RCODE_NOERROR &&
@@ -808,9 +333,9 @@ static void ask_replied(DnsProxy *p, Request *r, Ask ask, const Reply *reply)
     } else if (r->kind == REQUEST_ADDRESS) {
         address_reply(p, r, reply);
     } else if (r->kind == REQUEST_STRIP) {
-        answer_negative(p, r, reply);
+        dns_proxy_answer_negative(p, r, reply);
     } else {
-        ptr_reply(p, r, reply);
+        dns_proxy_answer_ptr(p, r, reply);
     }
 }
 
@@ -830,7 +355,7 @@ static void on_reply(void *opaque, uint64_t number, DnsUpstreamStatus status,
     r->state[ask] = ASK_UNUSED;
     if (!msg) {
         ask_failed(p, r, ask, failure_from_status(status));
-    } else if (parse_reply(&reply, &r->asked[ask], msg, len)) {
+    } else if (dns_reply_parse(&reply, &r->asked[ask], msg, len)) {
         p->counters.replies_bad++;
         ask_failed(p, r, ask, DNS_EDE_OTHER);
     } else {
@@ -884,13 +409,10 @@ static void start(DnsProxy *p, Request *r)
 static void start_ptr(DnsProxy *p, Request *r, struct in_addr addr4)
 {
     struct in6_addr addr6;
-    DnsBuilder b;
     int ret = p->ops->unmap(p->opaque, addr4, &addr6, &r->lease);
 
     if (ret == -ENOENT) {
-        p->counters.nxdomain++;
-        begin_answer(p, &r->client, DNS_RCODE_NXDOMAIN, &b);
-        conclude(p, r, &b, true, DNS_RCODE_NXDOMAIN, -1);
+        dns_proxy_answer_nothing(p, r);
         return;
     }
     if (!ret) {
@@ -971,10 +493,29 @@ static bool is_ordinary(const DnsQuestion *question)
              question->type <= DNS_TYPE_MAILA);
 }
 
-/* Step (1).  Returns the counter of why not, with *rcode set, or NULL. */
-static uint64_t *check_query(DnsProxy *p, Client *client, const uint8_t *msg,
-                             size_t len, DnsRcode *rcode)
+/* Does the owner let the guest ask?  As check_query(). */
+static uint64_t *check_admission(DnsProxy *p, const Client *client,
+                                 DnsRcode *rcode, int *ede)
 {
+    int ret = p->ops->admit(p->opaque, &client->question);
+
+    *rcode = DNS_RCODE_REFUSED;
+    if (ret == -EACCES) {
+        *ede = DNS_EDE_BLOCKED;
+        return &p->counters.refused_name;
+    }
+    return ret ? &p->counters.refused_rate : NULL;
+}
+
+/*
+ * Step (1).  Returns the counter of why not, with *rcode and, if there is
+ * more to say, *ede set; or NULL.
+ */
+static uint64_t *check_query(DnsProxy *p, Client *client, const uint8_t *msg,
+                             size_t len, DnsRcode *rcode, int *ede)
+{
+    uint64_t *counter;
+
     if (client->flags & DNS_FLAGS_OPCODE) {
         *rcode = DNS_RCODE_NOTIMP;
         return &p->counters.notimp;
@@ -990,6 +531,11 @@ static uint64_t *check_query(DnsProxy *p, Client *client, const uint8_t *msg,
         *rcode = DNS_RCODE_REFUSED;
         return &p->counters.refused;
     }
+    counter = check_admission(p, client, rcode, ede);
+    if (counter) {
+        return counter;
+    }
+    make_room(p);
     *rcode = DNS_RCODE_SERVFAIL;
     if (!p->free_count) {
         return &p->counters.servfail_table_full;
@@ -1007,6 +553,7 @@ void dns_proxy_query(DnsProxy *p, const uint8_t *msg, size_t len,
     DnsHeader header;
     DnsRcode rcode;
     uint64_t *counter;
+    int ede = -1;
 
     p->counters.queries++;
     if (len > DNS_MSG_MAX || dns_header_parse(msg, len, &header)) {
@@ -1019,10 +566,10 @@ void dns_proxy_query(DnsProxy *p, const uint8_t *msg, size_t len,
     }
     client.id = header.id;
     client.flags = header.flags;
-    counter = check_query(p, &client, msg, len, &rcode);
+    counter = check_query(p, &client, msg, len, &rcode, &ede);
     if (counter) {
         (*counter)++;
-        answer_bare(p, &client, rcode);
+        dns_proxy_answer_bare(p, &client, rcode, ede);
         return;
     }
     start_by_type(p, new_request(p, &client));
@@ -1033,7 +580,7 @@ void dns_proxy_cancel(DnsProxy *p, void *token)
     for (size_t i = 0; i < DNS_PROXY_MAX_REQUESTS; i++) {
         if (p->used[i] && p->tokens[i] == token) {
             p->counters.dropped_cancelled++;
-            end_request(p, &p->requests[i]);
+            dns_proxy_end_request(p, &p->requests[i]);
         }
     }
 }
@@ -1096,7 +643,7 @@ void dns_proxy_free(DnsProxy *p)
     }
     for (size_t i = 0; i < DNS_PROXY_MAX_REQUESTS; i++) {
         if (p->used[i]) {
-            end_request(p, &p->requests[i]);
+            dns_proxy_end_request(p, &p->requests[i]);
         }
     }
     g_free(p);

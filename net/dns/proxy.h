@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "net/dns/upstream-ops.h"
+#include "net/dns/wire.h"
 
 /* Queries a proxy works on at a time, and those of one token among them */
 #define DNS_PROXY_MAX_REQUESTS 1024
@@ -40,8 +41,29 @@ typedef enum DnsTransport {
 
 typedef struct DnsProxy DnsProxy;
 
+/* Where a name leads. */
+typedef struct DnsProxyAddress {
+    struct in6_addr addr6;  /* an A record as ::ffff:192.0.2.1 */
+    uint32_t ttl;           /* seconds, the least on the way to it */
+} DnsProxyAddress;
+
 /* What the proxy needs from its owner.  Every member must be set. */
 typedef struct DnsProxyOps {
+    /*
+     * May the guest ask this?  Returns 0; -EACCES: not for this name; or
+     * -EBUSY: not so often.  A refused query is answered REFUSED, for a name
+     * with the extended error "Blocked" (RFC 8914).
+     */
+    int (*admit)(void *opaque, const DnsQuestion *question);
+    /*
+     * The name that the guest asked for leads to these addresses, in the
+     * order of the reply, at most DNS_PROXY_MAX_ADDRESSES: those behind the
+     * virtual ones that the guest is told, and those of A records where a
+     * NAT64 makes them worth something, also after the guest was told other
+     * ones.
+     */
+    void (*resolved)(void *opaque, const DnsName *asked,
+                     const DnsProxyAddress *addrs, size_t num);
     /*
      * Virtual IPv4 address for addr6, guaranteed for *lease seconds from
      * now; ttl is what would be liked.  The answer's TTL is the lesser.
@@ -87,7 +109,9 @@ typedef struct DnsProxyCounters {
     uint64_t passed;                /* other types, unchanged */
     uint64_t formerr;
     uint64_t notimp;
-    uint64_t refused;
+    uint64_t refused;               /* no ordinary question */
+    uint64_t refused_name;          /* admit() said -EACCES */
+    uint64_t refused_rate;          /* admit() said -EBUSY */
     uint64_t badvers;
     uint64_t servfail_upstream;     /* no usable reply from upstream */
     uint64_t servfail_pool_full;

@@ -75,6 +75,7 @@ typedef enum DnsRcode {
 /* Extended DNS Errors, RFC 8914 section 4 */
 typedef enum DnsEde {
     DNS_EDE_OTHER = 0,
+    DNS_EDE_BLOCKED = 15,
     DNS_EDE_NO_REACHABLE_AUTHORITY = 22,
     DNS_EDE_NETWORK_ERROR = 23,
 } DnsEde;

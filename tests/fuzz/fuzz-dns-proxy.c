@@ -111,7 +111,23 @@ static int64_t fuzz_now(void *opaque)
     return w->now;
 }
 
+static int fuzz_admit(void *opaque, const DnsQuestion *question)
+{
+    uint8_t len = question->name.len;
+
+    return len == 9 ? -EACCES : len == 10 ? -EBUSY : 0;
+}
+
+static void fuzz_resolved(void *opaque, const DnsName *asked,
+                          const DnsProxyAddress *addrs, size_t num)
+{
+    g_assert_cmpuint(num, >=, 1);
+    g_assert_cmpuint(num, <=, DNS_PROXY_MAX_ADDRESSES);
+}
+
 static const DnsProxyOps ops = {
+    .admit = fuzz_admit,
+    .resolved = fuzz_resolved,
     .map = fuzz_map,
     .unmap = fuzz_unmap,
     .usable = fuzz_usable,
@@ -266,6 +282,7 @@ static void check_counters(World *w)
     uint64_t answered = c->answers_virtual + c->answers_plain +
                         c->answers_ptr + c->nodata + c->nxdomain +
                         c->passed + c->formerr + c->notimp + c->refused +
+                        c->refused_name + c->refused_rate +
                         c->badvers + c->servfail_upstream +
                         c->servfail_pool_full + c->servfail_table_full +
                         c->servfail_token_full;

@@ -244,6 +244,10 @@ static VmrpcDest read_dest(const uint8_t *data)
     dest.is_local = data[2] & 1;
     memcpy(&dest.port, data + 4, sizeof(dest.port));
     memcpy(&dest.addr6, data + 6, sizeof(dest.addr6));
+    if (dest.family == AF_INET6 && data[2] & 2) {
+        dest.nat64_len = data[2] & 4 ? 96 : 32 + (data[2] >> 3 & 3) * 8;
+        memcpy(&dest.nat64_addr4, data + 18, sizeof(dest.nat64_addr4));
+    }
     return dest;
 }
 

@@ -46,6 +46,9 @@ typedef struct World {
     void *answer_token;
     size_t answers;
     void *cancel_in_answer;
+
+    int admit;              /* what admit() says */
+    char resolved[512];     /* "name: address ttl ...;" of all calls */
 } World;
 
 /* A message that a test writes, as guest or as upstream */
@@ -137,7 +140,36 @@ static int64_t fake_now(void *opaque)
     return w->now;
 }
 
+static int fake_admit(void *opaque, const DnsQuestion *question)
+{
+    World *w = opaque;
+
+    return w->admit;
+}
+
+static void fake_resolved(void *opaque, const DnsName *asked,
+                          const DnsProxyAddress *addrs, size_t num)
+{
+    World *w = opaque;
+    char text[DNS_NAME_TEXT_MAX];
+    size_t used = strlen(w->resolved);
+
+    g_assert_cmpuint(num, >=, 1);
+    g_assert_cmpuint(num, <=, DNS_PROXY_MAX_ADDRESSES);
+    dns_name_to_text(asked, text);
+    g_strlcat(w->resolved, text, sizeof(w->resolved));
+    for (size_t i = 0; i < num; i++) {
+        inet_ntop(AF_INET6, &addrs[i].addr6, text, sizeof(text));
+        used = strlen(w->resolved);
+        g_snprintf(w->resolved + used, sizeof(w->resolved) - used, " %s %u",
+                   text, addrs[i].ttl);
+    }
+    g_strlcat(w->resolved, ";", sizeof(w->resolved));
+}
+
 static const DnsProxyOps ops = {
+    .admit = fake_admit,
+    .resolved = fake_resolved,
     .map = fake_map,
     .unmap = fake_unmap,
     .usable = fake_usable,
@@ -430,6 +462,7 @@ static void assert_balance(World *w, size_t outstanding)
                      c->answers_virtual + c->answers_plain + c->answers_ptr +
                      c->nodata + c->nxdomain + c->passed + c->formerr +
                      c->notimp + c->refused + c->badvers +
+                     c->refused_name + c->refused_rate +
                      c->servfail_upstream + c->servfail_pool_full +
                      c->servfail_table_full + c->servfail_token_full +
                      c->dropped_short + c->dropped_response +
@@ -772,11 +805,46 @@ static void test_nat64_aaaa_first(void)
 
     reply_aaaa(w, true);
     assert_virtual(w);
-    g_assert_true(w->sent[1].cancelled);
-    reply_a(w, true);       /* late, whatever cancel did */
+    g_assert_cmpstr(w->resolved, ==, "a.example 2001:db8::1 60;");
+    /* the way through the NAT64 is worth knowing, whoever has gone */
+    dns_proxy_cancel(w->proxy, w);
+    g_assert_false(w->sent[1].cancelled);
+    reply_a(w, true);
     g_assert_cmpuint(w->answers, ==, 1);
+    g_assert_cmpstr(w->resolved, ==, "a.example 2001:db8::1 60;"
+                    "a.example ::ffff:192.0.2.1 70;");
+    reply_a(w, true);       /* late */
     g_assert_cmpuint(COUNTER(w, replies_late), ==, 1);
     nat64_end(w);
+
+    /* no A after all */
+    w = world_with_nat64();
+    reply_aaaa(w, true);
+    deliver(w, 1, DNS_UPSTREAM_TIMEOUT);
+    g_assert_cmpuint(w->answers, ==, 1);
+    nat64_end(w);
+}
+
+/* Who only waits for an A that nobody waits for makes room. */
+static void test_nat64_room(void)
+{
+    World *w = world_new();
+
+    w->nat64 = true;
+    for (size_t i = 0; i < DNS_PROXY_MAX_REQUESTS; i++) {
+        ask(w, "a.example", DNS_TYPE_A);
+        begin_reply(w, 2 * i, 0x8180);
+        add_aaaa("a.example", 60, "2001:db8::1");
+        deliver(w, 2 * i, DNS_UPSTREAM_OK);
+        w->resolved[0] = 0;
+    }
+    g_assert_cmpuint(COUNTER(w, answers_virtual), ==, DNS_PROXY_MAX_REQUESTS);
+    ask(w, "b.example", DNS_TYPE_TXT);
+    g_assert_cmpuint(COUNTER(w, servfail_table_full), ==, 0);
+    g_assert_true(w->sent[1].cancelled);
+    g_assert_false(w->sent[3].cancelled);
+    assert_balance(w, 1);
+    world_free(w);
 }
 
 static void test_nat64_a_first(void)
@@ -791,6 +859,8 @@ static void test_nat64_a_first(void)
     g_assert_cmpuint(w->answers, ==, 0);
     reply_aaaa(w, true);
     assert_virtual(w);
+    g_assert_cmpstr(w->resolved, ==, "a.example 2001:db8::1 60;"
+                    "a.example ::ffff:192.0.2.1 70;");
     nat64_end(w);
 }
 
@@ -803,6 +873,7 @@ static void test_nat64_aaaa_never(void)
     g_assert_cmpint(dns_proxy_timeout_ms(w->proxy), ==, 0);
     dns_proxy_process_timeouts(w->proxy);
     assert_plain(w);
+    g_assert_cmpstr(w->resolved, ==, "a.example ::ffff:192.0.2.1 70;");
     g_assert_cmpuint(COUNTER(w, plain_after_delay), ==, 1);
     g_assert_true(w->sent[0].cancelled);
     nat64_end(w);
@@ -982,6 +1053,7 @@ static void test_any(void)
     reply_aaaa(w, true);
     assert_answer(w, 0, "a.example", DNS_TYPE_ANY);
     assert_records(w, "a.example 60 1 198.18.0.1;");
+    reply_a(w, true);
 
     /* The plain message has another question than the guest's */
     w->sent_count = 0;
@@ -1513,6 +1585,32 @@ static bool hold_large(World *w)
     return w->answers > before;
 }
 
+/* The owner decides what may be asked at all. */
+static void test_admit(void)
+{
+    World *w = world_new();
+
+    w->admit = -EACCES;
+    begin_query("a.example", DNS_TYPE_TXT);
+    add_edns(1232, false, 0);
+    query(w);
+    assert_answer(w, DNS_RCODE_REFUSED, "a.example", DNS_TYPE_TXT);
+    assert_records(w, "OPT 1232 high=0 ede=15;");
+    g_assert_cmpuint(COUNTER(w, refused_name), ==, 1);
+    ask(w, "a.example", DNS_TYPE_A);
+    assert_answer(w, DNS_RCODE_REFUSED, "a.example", DNS_TYPE_A);
+    w->admit = -EBUSY;
+    begin_query("a.example", DNS_TYPE_A);
+    add_edns(1232, false, 0);
+    query(w);
+    assert_answer(w, DNS_RCODE_REFUSED, "a.example", DNS_TYPE_A);
+    assert_records(w, "OPT 1232 high=0 ede=-1;");
+    g_assert_cmpuint(COUNTER(w, refused_rate), ==, 1);
+    g_assert_cmpuint(w->sent_count, ==, 0);
+    assert_balance(w, 0);
+    world_free(w);
+}
+
 /* Held replies have a bound together; beyond it, nobody waits */
 static void test_held_bound(void)
 {
@@ -1550,6 +1648,8 @@ int main(int argc, char **argv)
     g_test_add_func("/dns/proxy/truncation", test_truncation);
     g_test_add_func("/dns/proxy/negative", test_negative);
     g_test_add_func("/dns/proxy/nat64/aaaa-first", test_nat64_aaaa_first);
+    g_test_add_func("/dns/proxy/nat64/room", test_nat64_room);
+    g_test_add_func("/dns/proxy/admit", test_admit);
     g_test_add_func("/dns/proxy/nat64/a-first", test_nat64_a_first);
     g_test_add_func("/dns/proxy/nat64/aaaa-never", test_nat64_aaaa_never);
     g_test_add_func("/dns/proxy/nat64/a-only", test_nat64_a_only);

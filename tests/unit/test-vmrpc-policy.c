@@ -182,6 +182,71 @@ static void test_open_builtin(void)
     }
 }
 
+/* Through a NAT64 of the network's own: one destination, two addresses. */
+static void test_nat64(void)
+{
+    static const struct {
+        const char *text;
+        const char *addr6;
+        uint8_t len;
+        const char *addr4;
+        VmrpcVerdictReason why;
+    } cases[] = {
+#define AT "2001:db8:64::192.0.2.1", 96, "192.0.2.1"
+        { "", AT, VMRPC_VERDICT_ALLOW_DEFAULT },
+        /* either form allows, */
+        { "allow 192.0.2.0/24\ndefault deny", AT, VMRPC_VERDICT_ALLOW_RULE },
+        { "allow 2001:db8:64::/96\ndefault deny", AT,
+          VMRPC_VERDICT_ALLOW_RULE },
+        { "allow 198.51.100.0/24\ndefault deny", AT,
+          VMRPC_VERDICT_DENY_DEFAULT },
+        /* either form denies, */
+        { "deny 192.0.2.0/24", AT, VMRPC_VERDICT_DENY_RULE },
+        { "deny 2001:db8:64::/96", AT, VMRPC_VERDICT_DENY_RULE },
+        { "deny 2001:db8:64::192.0.2.0/120", AT, VMRPC_VERDICT_DENY_RULE },
+        /* and of both the first line counts */
+        { "deny 192.0.2.0/24\nallow ::/0", AT, VMRPC_VERDICT_DENY_RULE },
+        { "allow 192.0.2.1\ndeny ::/0", AT, VMRPC_VERDICT_ALLOW_RULE },
+        { "deny 2001:db8:64::/96\nallow 0.0.0.0/0", AT,
+          VMRPC_VERDICT_DENY_RULE },
+#undef AT
+        /* what must not be reached must not be reached through it */
+#define META "2001:db8:64::169.254.169.254", 96, "169.254.169.254"
+        { "", META, VMRPC_VERDICT_METADATA },
+        { "allow ::/0\nallow 0.0.0.0/0", META, VMRPC_VERDICT_METADATA },
+        { "allow 2001:db8:64::/96", META, VMRPC_VERDICT_METADATA },
+        { "allow 2001:db8:64::169.254.169.254", META,
+          VMRPC_VERDICT_ALLOW_RULE },
+        { "allow 169.254.169.254", META, VMRPC_VERDICT_ALLOW_RULE },
+#undef META
+        /* RFC 6052: octet 8 is zero, 127.0.0.1 in 2001:db8:64::/48 and /64 */
+        { "", "2001:db8:64:7f00:0:100::", 48, "127.0.0.1",
+          VMRPC_VERDICT_LOOPBACK },
+        { "allow 2001:db8:64:7f00::/56", "2001:db8:64:7f00:0:100::", 48,
+          "127.0.0.1", VMRPC_VERDICT_ALLOW_RULE },
+        { "allow 2001:db8:64:7e00::/55", "2001:db8:64:7f00:0:100::", 48,
+          "127.0.0.1", VMRPC_VERDICT_LOOPBACK },
+        { "allow 2001:db8:64::/72", "2001:db8:64:0:7f:0:100:0", 64,
+          "127.0.0.1", VMRPC_VERDICT_LOOPBACK },
+        { "allow 2001:db8:64:0:7f::/80", "2001:db8:64:0:7f:0:100:0", 64,
+          "127.0.0.1", VMRPC_VERDICT_ALLOW_RULE },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(VmrpcPolicy) policy = parse(cases[i].text);
+        VmrpcDest d = dest(cases[i].addr6, IPPROTO_TCP, 443);
+        VmrpcVerdict why;
+
+        d.nat64_len = cases[i].len;
+        inet_pton(AF_INET, cases[i].addr4, &d.nat64_addr4);
+        vmrpc_policy_check(policy, &d, &why);
+        if (why.reason != cases[i].why) {
+            g_error("'%s', %s: %s", cases[i].text, cases[i].addr6,
+                    vmrpc_verdict_name(why.reason));
+        }
+    }
+}
+
 static void test_host(void)
 {
     VmrpcDest own = dest("2001:db8::1", IPPROTO_TCP, 22);
@@ -943,6 +1008,7 @@ int main(int argc, char **argv)
     g_test_add_func("/policy/builtin", test_builtin);
     g_test_add_func("/policy/family", test_family);
     g_test_add_func("/policy/open-builtin", test_open_builtin);
+    g_test_add_func("/policy/nat64", test_nat64);
     g_test_add_func("/policy/host", test_host);
     g_test_add_func("/policy/first-match", test_first_match);
     g_test_add_func("/policy/name-match", test_name_match);

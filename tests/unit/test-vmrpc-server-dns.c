@@ -20,12 +20,13 @@ typedef struct Dns {
     int fd;                     /* the server's socket */
     unsigned queries;           /* seen by it */
     bool silent;                /* keep the query instead of answering */
+    const char *addr6;          /* of every name; NULL: the peer's */
     uint8_t kept[512];
     ssize_t kept_len;
     struct sockaddr_in6 kept_from;
 } Dns;
 
-/* Every name has the peer's address and no other. */
+/* Every name has one address and no other. */
 static void reply(Dns *d, const uint8_t *query, ssize_t len,
                   const struct sockaddr_in6 *to)
 {
@@ -46,7 +47,7 @@ static void reply(Dns *d, const uint8_t *query, ssize_t len,
         struct in6_addr addr6;
 
         inet_pton(AF_INET6, memcmp(query + 12, ipv4only, sizeof(ipv4only))
-                  ? fx_peer6 : "64:ff9b::192.0.0.170", &addr6);
+                  ? d->addr6 ?: fx_peer6 : "64:ff9b::192.0.0.170", &addr6);
         msg[7] = 1;
         memcpy(msg + used, rr, sizeof(rr));
         memcpy(msg + used + sizeof(rr), &addr6, 16);
@@ -70,7 +71,7 @@ static void serve(void *opaque)
     }
 }
 
-static void dns_init(Dns *d, bool nat64_auto)
+static void dns_init_policy(Dns *d, bool nat64_auto, const char *policy)
 {
     g_autofree char *dns = NULL;
     uint16_t port;
@@ -79,12 +80,17 @@ static void dns_init(Dns *d, bool nat64_auto)
     d->fd = peer_socket(SOCK_DGRAM, &port);
     dns = g_strdup_printf("%s%%%u", fx_peer6, port);
     d->fx = fx_new(&(FxOptions) {
-        .policy = "allow host\nallow ::1\n", .dns = dns,
+        .policy = policy, .dns = dns,
         .nat64_auto = nat64_auto, .max_sockets = 1024,
     });
     d->fx->extra_fd = d->fd;
     d->fx->extra = serve;
     d->fx->extra_opaque = d;
+}
+
+static void dns_init(Dns *d, bool nat64_auto)
+{
+    dns_init_policy(d, nat64_auto, "allow host\nallow ::1\n");
 }
 
 static void dns_clear(Dns *d)
@@ -432,6 +438,62 @@ static void test_nat64_auto(void)
     dns_clear(&d);
 }
 
+static FxReply ask_udp(Dns *d, const uint8_t *query, size_t len, uint8_t *msg,
+                       size_t size)
+{
+    FxReply r;
+
+    fx_ok(fx_sendto(d->fx, 0, d->fx->resolver4, 53, query, len));
+    fx_wait(d->fx, 0, VMRPC_IN);
+    r = fx_recv(d->fx, 0, msg, size, 0);
+    fx_ok(r);
+    return r;
+}
+
+/* A name that is denied is not asked; one that is allowed opens its address. */
+static void test_policy(void)
+{
+    static const char *const policy[] = {
+        "deny a.example\ndefault allow\n", "allow a.example\ndefault deny\n",
+        "allow a.example\n",
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(policy); i++) {
+        uint8_t query[64], msg[512];
+        size_t len = make_query(query, 7, TYPE_A, false);
+        const VmrpcCounters *c;
+        struct in_addr addr4;
+        Dns d;
+
+        dns_init_policy(&d, false, policy[i]);
+        d.addr6 = "2001:db8:7::1";
+        c = vmrpc_server_counters(d.fx->srv);
+        fx_ok(fx_socket(d.fx, 0, 1, SOCK_DGRAM));
+        g_assert_cmpuint(ask_udp(&d, query, len, msg, sizeof(msg)).value, >=,
+                         len);
+        if (i == 0) {
+            g_assert_cmpuint(msg[3] & 15, ==, 5);   /* REFUSED */
+            g_assert_cmpuint(c->refused_name, ==, 1);
+            g_assert_cmpuint(d.queries, ==, 0);
+            dns_clear(&d);
+            continue;
+        }
+        g_assert_cmpuint(msg[3] & 15, ==, 0);
+        g_assert_cmpuint(msg[7], ==, 1);
+        memcpy(&addr4, msg + 27 + 12, 4);
+        fx_ok(fx_socket(d.fx, 1, 1, SOCK_STREAM));
+        /* by the policy, but no route leads there */
+        fx_fails(fx_addr_op(d.fx, VMRPC_CONNECT, 1, addr4, 9), ENETUNREACH);
+        g_assert_cmpuint(c->refused_default, ==, 0);
+        /* an address of which nobody asked the name */
+        fx_fails(fx_addr_op(d.fx, VMRPC_CONNECT, 1,
+                            fx_map(d.fx, "2001:db8:7::2"), 9),
+                 i == 1 ? EACCES : ENETUNREACH);
+        g_assert_cmpuint(c->refused_default, ==, i == 1);
+        dns_clear(&d);
+    }
+}
+
 int main(int argc, char **argv)
 {
     fx_init();
@@ -444,5 +506,6 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/dns/close-outstanding",
                     test_close_outstanding);
     g_test_add_func("/vmrpc/server/dns/nat64-auto", test_nat64_auto);
+    g_test_add_func("/vmrpc/server/dns/policy", test_policy);
     return g_test_run();
 }

@@ -295,7 +295,7 @@ static void test_policy(void)
     g_assert_cmpint(vmrpc_server_restore(fx->srv, &rec), ==, 0);
     /* the counter of reports may wrap */
     g_assert_cmpint(fx_wait_error(fx, 1), ==, EACCES);
-    g_assert_cmpuint(vmrpc_server_counters(fx->srv)->refused_policy, ==, 1);
+    g_assert_cmpuint(vmrpc_server_counters(fx->srv)->refused_default, ==, 1);
     fx_fails(fx_send(fx, 1, "x", 1), EPIPE);
     fx_free(fx);
 }

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * DNS proxy: what the guest is told
+ *
+ * An answer is built in the proxy's one buffer.  Its request has ended before
+ * it is handed over, so whatever the receiver does nothing is half done.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "net/dns/proxy-internal.h"
+
+static size_t client_limit(const Client *client)
+{
+    if (client->transport == DNS_TRANSPORT_TCP) {
+        return DNS_MSG_MAX;
+    }
+    return client->has_edns ? MAX(client->edns.udp_size, DNS_UDP_MIN)
+                            : DNS_UDP_MIN;
+}
+
+static void begin_answer(DnsProxy *p, const Client *client, DnsRcode rcode,
+                         DnsBuilder *b)
+{
+    dns_builder_init(b, p->out, client_limit(client), client->id,
+                     DNS_FLAG_QR | DNS_FLAG_RA |
+                     (client->flags & (DNS_FLAGS_OPCODE | DNS_FLAG_RD |
+                                       DNS_FLAG_CD)) |
+                     (rcode & DNS_FLAGS_RCODE));
+    if (client->has_question) {
+        /* Cannot fail: DNS_UDP_MIN holds the longest question */
+        dns_builder_question(b, &client->question);
+    }
+}
+
+/* ede: a DnsEde, or -1 for none */
+static DnsEdns edns_for(const Client *client, uint16_t rcode, int ede)
+{
+    return (DnsEdns) {
+        .udp_size = DNS_UDP_ADVERTISED,
+        .rcode_high = rcode >> 4,
+        .dnssec_ok = client->edns.dnssec_ok,
+        .has_ede = ede >= 0,
+        .ede = ede >= 0 ? ede : 0,
+    };
+}
+
+/*
+ * Add OPT where the guest speaks EDNS, cut what does not fit, hand over.
+ * fits: every record so far went in.
+ */
+static void finish_answer(DnsProxy *p, const Client *client, DnsBuilder *b,
+                          bool fits, uint16_t rcode, int ede)
+{
+    DnsEdns edns = edns_for(client, rcode, ede);
+
+    if (fits && client->has_edns) {
+        fits = !dns_builder_edns(b, &edns);
+    }
+    if (!fits) {
+        p->counters.truncated++;
+        dns_builder_truncate(b);
+        if (client->has_edns) {
+            dns_builder_edns(b, &edns);
+        }
+    }
+    p->ops->answer(p->opaque, client->token, p->out, b->len);
+}
+
+void dns_proxy_answer_bare(DnsProxy *p, const Client *client, DnsRcode rcode,
+                           int ede)
+{
+    DnsBuilder b;
+
+    begin_answer(p, client, rcode, &b);
+    finish_answer(p, client, &b, true, rcode, ede);
+}
+
+/* The answer to r is in b: r is done, then hand it over */
+static void conclude(DnsProxy *p, Request *r, DnsBuilder *b, bool fits,
+                     uint16_t rcode, int ede)
+{
+    Client client = r->client;
+
+    dns_proxy_end_request(p, r);
+    finish_answer(p, &client, b, fits, rcode, ede);
+}
+
+void dns_proxy_fail(DnsProxy *p, Request *r, DnsEde ede, uint64_t *counter)
+{
+    DnsBuilder b;
+
+    (*counter)++;
+    begin_answer(p, &r->client, DNS_RCODE_SERVFAIL, &b);
+    conclude(p, r, &b, true, DNS_RCODE_SERVFAIL, ede);
+}
+
+void dns_proxy_answer_nothing(DnsProxy *p, Request *r)
+{
+    DnsBuilder b;
+
+    p->counters.nxdomain++;
+    begin_answer(p, &r->client, DNS_RCODE_NXDOMAIN, &b);
+    conclude(p, r, &b, true, DNS_RCODE_NXDOMAIN, -1);
+}
+
+static void bad_reply(DnsProxy *p, Request *r)
+{
+    p->counters.replies_bad++;
+    dns_proxy_fail(p, r, DNS_EDE_OTHER, &p->counters.servfail_upstream);
+}
+
+static void count_negative(DnsProxy *p, uint16_t rcode)
+{
+    if (rcode == DNS_RCODE_NXDOMAIN) {
+        p->counters.nxdomain++;
+    } else {
+        p->counters.nodata++;
+    }
+}
+
+/* Where the aliases of a reply go. */
+typedef struct AliasCopy {
+    DnsBuilder *b;
+    bool fits;
+} AliasCopy;
+
+static void copy_alias(void *opaque, const DnsName *name, uint32_t ttl,
+                       const DnsName *target)
+{
+    AliasCopy *copy = opaque;
+
+    copy->fits = copy->fits && !dns_builder_name(copy->b, DNS_SECTION_ANSWER,
+                                                 name, DNS_TYPE_CNAME, ttl,
+                                                 target);
+}
+
+/* The SOA says how long "no" holds, RFC 2308. */
+static bool copy_soa(const Reply *reply, DnsBuilder *b)
+{
+    DnsRr rr;
+    DnsSoa soa;
+
+    return !dns_reply_soa(reply, &rr, &soa) ||
+           !dns_builder_soa(b, DNS_SECTION_AUTHORITY, &rr.name, rr.ttl, &soa);
+}
+
+void dns_proxy_answer_negative(DnsProxy *p, Request *r, const Reply *reply)
+{
+    DnsName name = r->asked[ASK_MAIN].name;
+    DnsBuilder b;
+    AliasCopy copy = { &b, true };
+    uint32_t ttl = UINT32_MAX;
+
+    begin_answer(p, &r->client, reply->rcode, &b);
+    if (dns_reply_follow(reply, &name, &ttl, copy_alias, &copy)) {
+        bad_reply(p, r);
+        return;
+    }
+    copy.fits = copy.fits && copy_soa(reply, &b);
+    count_negative(p, reply->rcode);
+    conclude(p, r, &b, copy.fits, reply->rcode, -1);
+}
+
+/*
+ * The upstream's message behind the guest's id and question.  What comes
+ * behind the upstream's OPT is cut with it: records there are optional, and
+ * nothing before can point at them.
+ */
+void dns_proxy_answer_passed(DnsProxy *p, Request *r, const Reply *reply)
+{
+    const Client *client = &r->client;
+    uint16_t rcode = reply->rcode;
+    DnsBuilder b;
+    bool fits;
+
+    if (rcode > DNS_FLAGS_RCODE && !client->has_edns) {
+        rcode = DNS_RCODE_SERVFAIL;
+    }
+    dns_builder_init(&b, p->out, client_limit(client), client->id,
+                     (reply->flags & ~DNS_FLAGS_RCODE) |
+                     (rcode & DNS_FLAGS_RCODE));
+    dns_builder_question(&b, &client->question);
+    fits = !dns_builder_adopt(&b, reply->msg, reply->plain_len,
+                              reply->plain_arcount);
+    conclude(p, r, &b, fits, rcode,
+             reply->has_edns && reply->edns.has_ede ? reply->edns.ede : -1);
+}
+
+/*** A from AAAA ***/
+
+typedef struct VirtualAddresses {
+    struct in_addr addr[DNS_PROXY_MAX_ADDRESSES];
+    DnsProxyAddress real[DNS_PROXY_MAX_ADDRESSES];
+    size_t count;
+    uint32_t ttl;           /* of all of them */
+    bool pool_full;
+} VirtualAddresses;
+
+/* alias_ttl: the least on the way to the address */
+static void map_one(DnsProxy *p, const struct in6_addr *addr6, uint32_t ttl,
+                    uint32_t alias_ttl, VirtualAddresses *found)
+{
+    struct in_addr addr4;
+    uint32_t lease = 0;
+    int ret;
+
+    if (!p->ops->usable(p->opaque, addr6)) {
+        p->counters.addresses_unusable++;
+        return;
+    }
+    if (found->count == DNS_PROXY_MAX_ADDRESSES) {
+        p->counters.addresses_over_limit++;
+        return;
+    }
+    ret = p->ops->map(p->opaque, addr6, ttl, &addr4, &lease);
+    if (ret == -ENOSPC) {
+        p->counters.addresses_pool_full++;
+        found->pool_full = true;
+    } else if (ret) {
+        p->counters.addresses_unusable++;
+    } else {
+        found->real[found->count].addr6 = *addr6;
+        found->real[found->count].ttl = MIN(ttl, alias_ttl);
+        found->addr[found->count++] = addr4;
+        found->ttl = MIN(found->ttl, MIN(ttl, lease));
+    }
+}
+
+/* Step (5): virtual addresses for the AAAA records of name, in their order */
+static void collect_virtual(DnsProxy *p, const Reply *reply,
+                            const DnsName *name, uint32_t alias_ttl,
+                            VirtualAddresses *found)
+{
+    struct in6_addr addr6;
+    DnsCursor cursor;
+    DnsRr rr;
+
+    found->count = 0;
+    found->ttl = UINT32_MAX;
+    found->pool_full = false;
+    dns_cursor_init(&cursor, reply->msg, reply->len);
+    while (dns_reply_find(&cursor, name, DNS_TYPE_AAAA, &rr)) {
+        if (!dns_rdata_aaaa(&cursor, &rr, &addr6)) {
+            map_one(p, &addr6, rr.ttl, alias_ttl, found);
+        }
+    }
+}
+
+/* Step (6) */
+bool dns_proxy_answer_virtual(DnsProxy *p, Request *r, const Reply *reply)
+{
+    DnsName name = r->asked[ASK_MAIN].name;
+    uint32_t alias_ttl = UINT32_MAX;
+    VirtualAddresses found;
+    Client client;
+    DnsBuilder b;
+    AliasCopy copy = { &b, true };
+
+    begin_answer(p, &r->client, DNS_RCODE_NOERROR, &b);
+    if (dns_reply_follow(reply, &name, &alias_ttl, copy_alias, &copy)) {
+        bad_reply(p, r);
+        return true;
+    }
+    collect_virtual(p, reply, &name, alias_ttl, &found);
+    if (!found.count && found.pool_full) {
+        dns_proxy_fail(p, r, DNS_EDE_OTHER, &p->counters.servfail_pool_full);
+        return true;
+    }
+    if (!found.count) {
+        return false;
+    }
+    for (size_t i = 0; i < found.count; i++) {
+        copy.fits = copy.fits && !dns_builder_a(&b, DNS_SECTION_ANSWER, &name,
+                                                found.ttl, found.addr[i]);
+    }
+    p->counters.answers_virtual++;
+    p->ops->resolved(p->opaque, &r->client.question.name, found.real,
+                     found.count);
+    client = r->client;
+    dns_proxy_answered(p, r);
+    finish_answer(p, &client, &b, copy.fits, DNS_RCODE_NOERROR, -1);
+    return true;
+}
+
+void dns_proxy_answer_plain(DnsProxy *p, Request *r, const Reply *reply)
+{
+    p->counters.answers_plain++;
+    dns_proxy_note_plain(p, r, reply);
+    dns_proxy_answer_passed(p, r, reply);
+}
+
+void dns_proxy_note_plain(DnsProxy *p, const Request *r, const Reply *reply)
+{
+    DnsProxyAddress addrs[DNS_PROXY_MAX_ADDRESSES];
+    size_t num = dns_reply_plain(reply, &r->asked[ASK_PLAIN].name, addrs);
+
+    if (num) {
+        p->ops->resolved(p->opaque, &r->client.question.name, addrs, num);
+    }
+}
+
+/*** PTR of a virtual address ***/
+
+void dns_proxy_answer_ptr(DnsProxy *p, Request *r, const Reply *reply)
+{
+    DnsName name = r->asked[ASK_MAIN].name;
+    uint32_t limit = r->lease;
+    DnsName target;
+    DnsCursor cursor;
+    DnsBuilder b;
+    DnsRr rr;
+    bool fits = true;
+    int count = 0;
+
+    /*
+     * Aliases within ip6.arpa (RFC 2317 style) and its SOA mean nothing
+     * below the in-addr.arpa name that the guest asked for.
+     */
+    if (dns_reply_follow(reply, &name, &limit, NULL, NULL)) {
+        bad_reply(p, r);
+        return;
+    }
+    begin_answer(p, &r->client, reply->rcode, &b);
+    dns_cursor_init(&cursor, reply->msg, reply->len);
+    while (count < DNS_PROXY_MAX_ADDRESSES &&
+           dns_reply_find(&cursor, &name, DNS_TYPE_PTR, &rr)) {
+        if (!dns_rdata_name(&cursor, &rr, &target)) {
+            fits = fits && !dns_builder_name(&b, DNS_SECTION_ANSWER,
+                                             &r->client.question.name,
+                                             DNS_TYPE_PTR,
+                                             MIN(limit, rr.ttl), &target);
+            count++;
+        }
+    }
+    if (count) {
+        p->counters.answers_ptr++;
+    } else {
+        count_negative(p, reply->rcode);
+    }
+    conclude(p, r, &b, fits, reply->rcode, -1);
+}

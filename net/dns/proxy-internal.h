@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the files of the DNS proxy share: proxy.c (queries, the table of those
+ * under way, what a reply means), proxy-reply.c (what a reply says),
+ * proxy-answer.c (what the guest is told).
+ */
+#ifndef VMMNET_DNS_PROXY_INTERNAL_H
+#define VMMNET_DNS_PROXY_INTERNAL_H
+
+#include <glib.h>
+
+#include "net/dns/proxy.h"
+#include "net/dns/wire.h"
+
+typedef enum RequestKind {
+    REQUEST_ADDRESS,        /* AAAA for A, perhaps with A beside it */
+    REQUEST_STRIP,          /* only whether the name exists */
+    REQUEST_PTR,            /* name of a virtual address */
+    REQUEST_PASS,
+} RequestKind;
+
+/* The requests upstream that a slot can have */
+typedef enum Ask {
+    ASK_MAIN,
+    ASK_PLAIN,              /* A, beside the AAAA of REQUEST_ADDRESS */
+} Ask;
+
+typedef enum AskState {
+    ASK_UNUSED,
+    ASK_WAITING,
+    ASK_FAILED,
+    ASK_EMPTY,              /* NODATA, or nothing of use */
+    ASK_HELD,               /* ASK_PLAIN has records and waits for AAAA */
+} AskState;
+
+/* What the guest sent, as far as answers depend on it */
+typedef struct Client {
+    void *token;
+    DnsTransport transport;
+    uint16_t id;
+    uint16_t flags;
+    bool has_question;
+    bool has_edns;
+    DnsEdns edns;
+    DnsQuestion question;
+} Client;
+
+typedef struct Request {
+    Client client;
+    RequestKind kind;
+    uint64_t generation;
+    AskState state[2];
+    DnsQuestion asked[2];
+    DnsEde failure;         /* why ASK_MAIN failed */
+    bool answered;          /* only ASK_PLAIN is left, for ops->resolved */
+    uint32_t lease;         /* REQUEST_PTR: of the mapping */
+    uint8_t *held;          /* ASK_HELD: the reply */
+    size_t held_len;
+    int64_t held_until;
+} Request;
+
+struct DnsProxy {
+    const DnsProxyOps *ops;
+    void *opaque;
+    const DnsUpstreamOps *upstream_ops;
+    void *upstream;
+    DnsProxyCounters counters;
+
+    Request requests[DNS_PROXY_MAX_REQUESTS];
+    /* Apart from the requests: counting a token's walks over these */
+    bool used[DNS_PROXY_MAX_REQUESTS];
+    void *tokens[DNS_PROXY_MAX_REQUESTS];
+    uint16_t free_slots[DNS_PROXY_MAX_REQUESTS];
+    size_t free_count;
+    uint64_t generation;
+    size_t held_count;
+    size_t held_bytes;
+
+    uint8_t out[DNS_MSG_MAX];
+};
+
+/* A reply that was walked from end to end and belongs to its question */
+typedef struct Reply {
+    const uint8_t *msg;
+    size_t len;
+    uint16_t flags;
+    uint16_t rcode;         /* all 12 bits */
+    bool has_edns;
+    DnsEdns edns;
+    size_t plain_len;       /* up to the OPT record */
+    uint16_t plain_arcount; /* additional records before it */
+} Reply;
+
+/*** proxy.c ***/
+
+/* Frees the slot of r, and cancels what it still asks upstream. */
+void dns_proxy_end_request(DnsProxy *p, Request *r);
+
+/* r has its AAAA: ends it, once the owner knows of the A beside. */
+void dns_proxy_answered(DnsProxy *p, Request *r);
+
+/*** proxy-reply.c ***/
+
+/* Returns 0, or -EBADMSG for what is not a whole reply to that question. */
+int dns_reply_parse(Reply *reply, const DnsQuestion *asked,
+                    const uint8_t *msg, size_t len);
+
+/*
+ * Next record of the answer section with that owner and type, class IN;
+ * cursor moves on.
+ */
+bool dns_reply_find(DnsCursor *cursor, const DnsName *owner, uint16_t type,
+                    DnsRr *rr);
+
+/* name is an alias of target. */
+typedef void DnsAliasFunc(void *opaque, const DnsName *name, uint32_t ttl,
+                          const DnsName *target);
+
+/*
+ * Follows the aliases from *name on, which is their end then, and lowers *ttl
+ * to the least of theirs; func may be NULL.  Returns 0, or -ELOOP.
+ */
+int dns_reply_follow(const Reply *reply, DnsName *name, uint32_t *ttl,
+                     DnsAliasFunc *func, void *opaque);
+
+/* The SOA of a negative reply; false if there is none. */
+bool dns_reply_soa(const Reply *reply, DnsRr *rr, DnsSoa *soa);
+
+/* The A records that name leads to; returns how many. */
+size_t dns_reply_plain(const Reply *reply, const DnsName *name,
+                       DnsProxyAddress addrs[DNS_PROXY_MAX_ADDRESSES]);
+
+/*** proxy-answer.c ***/
+
+/*
+ * An answer without records to a query that has no slot.  ede: a DnsEde, or -1
+ * for none.
+ */
+void dns_proxy_answer_bare(DnsProxy *p, const Client *client, DnsRcode rcode,
+                           int ede);
+
+/*
+ * These answer, and end, a request.
+ */
+
+/* SERVFAIL, counted where counter says */
+void dns_proxy_fail(DnsProxy *p, Request *r, DnsEde ede, uint64_t *counter);
+
+/* NXDOMAIN, of our own knowledge */
+void dns_proxy_answer_nothing(DnsProxy *p, Request *r);
+
+/* NXDOMAIN or NODATA with the reply's aliases and SOA */
+void dns_proxy_answer_negative(DnsProxy *p, Request *r, const Reply *reply);
+
+/* The reply as it came, behind the guest's id and question */
+void dns_proxy_answer_passed(DnsProxy *p, Request *r, const Reply *reply);
+
+/*
+ * Virtual addresses for those of a reply with NOERROR.  Returns false, with
+ * nothing done, if it has none that could be handed out.
+ */
+bool dns_proxy_answer_virtual(DnsProxy *p, Request *r, const Reply *reply);
+
+/* The A records of a reply, to be reached through NAT64 */
+void dns_proxy_answer_plain(DnsProxy *p, Request *r, const Reply *reply);
+
+/* Names of a virtual address */
+void dns_proxy_answer_ptr(DnsProxy *p, Request *r, const Reply *reply);
+
+/* Only tells the owner of these A records; r goes on. */
+void dns_proxy_note_plain(DnsProxy *p, const Request *r, const Reply *reply);
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * DNS proxy: what a reply from upstream says
+ *
+ * Nothing of it is believed but what follows from the question: the aliases
+ * that begin at the name that was asked, and the records of their end.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "net/dns/proxy-internal.h"
+
+/* A chain longer than this is a loop or a joke */
+#define MAX_CNAMES 16
+
+/* Records of an answer section that are looked at for each step of a chain */
+#define MAX_ANSWER_RECORDS 1024
+
+static int check_question(DnsCursor *cursor, const DnsQuestion *asked)
+{
+    DnsQuestion question;
+
+    if (cursor->left[0] != 1 || dns_cursor_question(cursor, &question) <= 0 ||
+        question.type != asked->type || question.qclass != asked->qclass ||
+        !dns_name_equal(&question.name, &asked->name)) {
+        return -EBADMSG;
+    }
+    return 0;
+}
+
+int dns_reply_parse(Reply *reply, const DnsQuestion *asked,
+                    const uint8_t *msg, size_t len)
+{
+    DnsCursor cursor;
+    DnsHeader header;
+    DnsRr rr;
+    int ret;
+
+    if (len > DNS_MSG_MAX || dns_header_parse(msg, len, &header) ||
+        !(header.flags & DNS_FLAG_QR) ||
+        header.flags & (DNS_FLAGS_OPCODE | DNS_FLAG_TC) ||
+        dns_cursor_init(&cursor, msg, len) ||
+        check_question(&cursor, asked)) {
+        return -EBADMSG;
+    }
+    *reply = (Reply) {
+        .msg = msg,
+        .len = len,
+        .flags = header.flags,
+        .rcode = header.flags & DNS_FLAGS_RCODE,
+        .plain_arcount = header.arcount,
+    };
+    while ((ret = dns_cursor_rr(&cursor, &rr)) > 0) {
+        if (rr.type != DNS_TYPE_OPT) {
+            continue;
+        }
+        if (reply->has_edns || dns_rdata_edns(&cursor, &rr, &reply->edns)) {
+            return -EBADMSG;
+        }
+        reply->has_edns = true;
+        reply->rcode |= reply->edns.rcode_high << 4;
+        reply->plain_len = rr.start;
+        reply->plain_arcount = header.arcount -
+                               cursor.left[1 + DNS_SECTION_ADDITIONAL] - 1;
+    }
+    if (!reply->has_edns) {
+        reply->plain_len = cursor.offset;
+    }
+    return ret;
+}
+
+bool dns_reply_find(DnsCursor *cursor, const DnsName *owner, uint16_t type,
+                    DnsRr *rr)
+{
+    /* The reply was walked before, so -EBADMSG cannot be. */
+    for (int n = 0; n < MAX_ANSWER_RECORDS; n++) {
+        if (dns_cursor_rr(cursor, rr) <= 0 ||
+            rr->section > DNS_SECTION_ANSWER) {
+            return false;
+        }
+        if (rr->section == DNS_SECTION_ANSWER && rr->type == type &&
+            rr->rrclass == DNS_CLASS_IN &&
+            dns_name_equal(&rr->name, owner)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The alias that name is, wherever it stands in the answer section */
+static bool find_cname(const Reply *reply, const DnsName *name,
+                       DnsName *target, uint32_t *ttl)
+{
+    DnsCursor cursor;
+    DnsRr rr;
+
+    dns_cursor_init(&cursor, reply->msg, reply->len);
+    if (!dns_reply_find(&cursor, name, DNS_TYPE_CNAME, &rr) ||
+        dns_rdata_name(&cursor, &rr, target)) {
+        return false;
+    }
+    *ttl = rr.ttl;
+    return true;
+}
+
+int dns_reply_follow(const Reply *reply, DnsName *name, uint32_t *ttl,
+                     DnsAliasFunc *func, void *opaque)
+{
+    DnsName target;
+    uint32_t one;
+
+    for (int n = 0; find_cname(reply, name, &target, &one); n++) {
+        if (n == MAX_CNAMES) {
+            return -ELOOP;
+        }
+        if (func) {
+            func(opaque, name, one, &target);
+        }
+        *ttl = MIN(*ttl, one);
+        *name = target;
+    }
+    return 0;
+}
+
+bool dns_reply_soa(const Reply *reply, DnsRr *rr, DnsSoa *soa)
+{
+    DnsCursor cursor;
+
+    dns_cursor_init(&cursor, reply->msg, reply->len);
+    while (dns_cursor_rr(&cursor, rr) > 0) {
+        if (rr->section == DNS_SECTION_AUTHORITY &&
+            rr->type == DNS_TYPE_SOA && rr->rrclass == DNS_CLASS_IN &&
+            !dns_rdata_soa(&cursor, rr, soa)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+size_t dns_reply_plain(const Reply *reply, const DnsName *name,
+                       DnsProxyAddress addrs[DNS_PROXY_MAX_ADDRESSES])
+{
+    DnsName end = *name;
+    uint32_t ttl = UINT32_MAX;
+    struct in_addr addr4;
+    DnsCursor cursor;
+    size_t num = 0;
+    DnsRr rr;
+
+    if (dns_reply_follow(reply, &end, &ttl, NULL, NULL)) {
+        return 0;
+    }
+    dns_cursor_init(&cursor, reply->msg, reply->len);
+    while (num < DNS_PROXY_MAX_ADDRESSES &&
+           dns_reply_find(&cursor, &end, DNS_TYPE_A, &rr)) {
+        if (!dns_rdata_a(&cursor, &rr, &addr4)) {
+            DnsProxyAddress *a = &addrs[num++];
+
+            memset(a, 0, sizeof(*a));
+            memset(&a->addr6.s6_addr[10], 0xff, 2);
+            memcpy(&a->addr6.s6_addr[12], &addr4, sizeof(addr4));
+            a->ttl = MIN(ttl, rr.ttl);
+        }
+    }
+    return num;
+}

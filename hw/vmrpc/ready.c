@@ -23,13 +23,15 @@
  */
 #include "hw/vmrpc/server-internal.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 
 /* Wake-ups for nothing, one after the other, until a socket is watched less. */
 #define USELESS_MAX             8
+
+/* Until a host that had no memory to watch a socket is asked again. */
+#define WATCH_RETRY_MS          100
 
 /* --- watching ----------------------------------------------------------- */
 
@@ -41,10 +43,13 @@ static bool timer_runs_before(const VmrpcServer *srv, int64_t due_ms)
     return srv->timer_due_ms >= now && srv->timer_due_ms <= due_ms;
 }
 
-/* Puts @s where vmrpc_watch_process_timer() finds it. */
-void vmrpc_watch_later(VmrpcServer *srv, VmrpcSock *s)
+/*
+ * Puts @s where vmrpc_watch_process_timer() finds it in @ms milliseconds, or
+ * later if those before it wait for longer.
+ */
+static void watch_after(VmrpcServer *srv, VmrpcSock *s, int ms)
 {
-    s->watch_due_ms = vmrpc_now_ms() + VMRPC_WATCH_MS;
+    s->watch_due_ms = vmrpc_now_ms() + ms;
     s->watch_next = NULL;
     s->watch_prev = srv->unwatched_tail;
     *srv->unwatched_tail = s;
@@ -53,6 +58,11 @@ void vmrpc_watch_later(VmrpcServer *srv, VmrpcSock *s)
     if (s == srv->unwatched_head && !timer_runs_before(srv, s->watch_due_ms)) {
         vmrpc_timer_rearm(srv);
     }
+}
+
+void vmrpc_watch_later(VmrpcServer *srv, VmrpcSock *s)
+{
+    watch_after(srv, s, VMRPC_WATCH_MS);
 }
 
 void vmrpc_watch_forget(VmrpcServer *srv, VmrpcSock *s)
@@ -88,15 +98,15 @@ void vmrpc_sock_watch(VmrpcServer *srv, VmrpcSock *s)
     if ((s->watched && !s->muted) || s->fd < 0) {
         return;
     }
+    if (epoll_control(srv, s, op, true) < 0) {
+        /* Out of memory: who waits for it shall hear of it late, not never. */
+        srv->counters.sockets_refused_host++;
+        watch_after(srv, s, WATCH_RETRY_MS);
+        return;
+    }
     s->watched = true;
     s->muted = false;
     s->useless = 0;
-    if (epoll_control(srv, s, op, true) < 0) {
-        /* Out of memory: a socket that nobody hears of would hang. */
-        s->so_error = errno;
-        srv->counters.sockets_refused_host++;
-        vmrpc_sock_notify(srv, s);
-    }
 }
 
 /*
@@ -135,7 +145,7 @@ int vmrpc_watch_timeout_ms(const VmrpcServer *srv)
         return -1;
     }
     return CLAMP(srv->unwatched_head->watch_due_ms - vmrpc_now_ms(), 0,
-                 VMRPC_WATCH_MS);
+                 WATCH_RETRY_MS);
 }
 
 void vmrpc_watch_process_timer(VmrpcServer *srv)

@@ -65,11 +65,14 @@ static struct vmrpc_device *the_device;
  * @op: the operation
  *
  * Returns the call, everything else zero; free it with vmrpc_call_free().
- * NULL: no memory.
+ * NULL: no memory; there always is for VMRPC_CLOSE and VMRPC_SHUTDOWN.
  */
 struct vmrpc_call *vmrpc_call_new(struct vmrpc_sock *vs, enum vmrpc_op op)
 {
-	struct vmrpc_call *call = kmem_cache_alloc(call_cache, GFP_KERNEL);
+	/* Nobody can be told that ending does not work now. */
+	bool must = op == VMRPC_CLOSE || op == VMRPC_SHUTDOWN;
+	gfp_t flags = must ? GFP_KERNEL | __GFP_NOFAIL : GFP_KERNEL;
+	struct vmrpc_call *call = kmem_cache_alloc(call_cache, flags);
 
 	if (!call)
 		return NULL;

@@ -256,8 +256,6 @@ static void close_later(struct vmrpc_sock *vs)
 	vs->has_handle = false;
 
 	call = vmrpc_call_new(vs, VMRPC_CLOSE);
-	if (!call)
-		return;		/* the host socket and its handle are lost */
 	call->vs = NULL;
 	call->async = true;
 	if (vmrpc_call_submit(call)) {

@@ -410,6 +410,24 @@ VMRPC_ACCEPT_OP(stream_accept_op, stream_accept)
 
 /* --- send, receive ---------------------------------------------------------- */
 
+/*
+ * The host gives an error away with the request that meets it.  A call that
+ * has moved a part already cannot tell it: the next one will.
+ */
+static void keep_error(struct sock *sk, ssize_t err)
+{
+	switch (err) {
+	case -EAGAIN:
+	case -EFAULT:
+	case -ENOBUFS:
+	case -ENOMEM:
+	case -EPIPE:
+		/* of the request; or the host will say so again */
+		return;
+	}
+	WRITE_ONCE(sk->sk_err, -err);
+}
+
 static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg)
 {
 	struct sock *sk = vs->sk;
@@ -427,6 +445,8 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg)
 			n = vmrpc_message_send(vs, msg,
 					       min_t(size_t, msg_data_left(msg),
 						     VMRPC_DATA_MAX), NULL);
+		if (n < 0 && sent)
+			keep_error(sk, n);
 		if (n >= 0) {
 			sent += n;
 			if (!msg_data_left(msg))
@@ -562,6 +582,8 @@ static int recv_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 		wait_us = copied < target ? rx_patience(vs, flags, timeo) : 0;
 		if (wait_us || rx_worth_asking(vs, flags))
 			n = vmrpc_message_recv(vs, msg, room, flags, wait_us);
+		if (n < 0 && copied)
+			keep_error(sk, n);
 		if (n > 0) {
 			if ((flags & MSG_PEEK) &&
 			    peek_again(vs, msg, n, target, &timeo))

@@ -117,6 +117,23 @@ class Job:
         with self._changed:
             return self._result(self._rc or 0)
 
+    def lines(self) -> Iterator[str]:
+        """Each line of standard output as it comes, until the command ends."""
+        at = 0
+        while (line := self._line(at)) is not None:
+            at += len(line) + 1
+            yield line.decode(errors="replace")
+
+    def _line(self, at: int) -> bytes | None:
+        """The line that begins at a byte, once it is complete; None: it never will be."""
+        out = self._output["O"]
+        with self._changed:
+            self._changed.wait_for(
+                lambda: out.find(b"\n", at) >= 0 or self._rc is not None or bool(self._lost)
+            )
+            end = out.find(b"\n", at)
+            return None if end < 0 else bytes(out[at:end])
+
     def _result(self, rc: int) -> Result:
         return Result(rc, bytes(self._output["O"]), bytes(self._output["E"]))
 

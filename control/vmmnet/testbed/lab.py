@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,8 +45,7 @@ RECORDS = (
     "loopback.test. 60 IN AAAA ::1",
     f"vm.test. 60 IN AAAA {VM_ADDRESS}",
     'text.test. 60 IN TXT "as it is"',
-    "0.8.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.0.0.8.b.d.0.1.0.0.2.ip6.arpa."
-    " 60 IN PTR www.test.",
+    "0.8.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.0.0.8.b.d.0.1.0.0.2.ip6.arpa. 60 IN PTR www.test.",
 )
 
 
@@ -88,8 +87,8 @@ class Lab:
 
 
 @contextlib.contextmanager
-def lab() -> Iterator[Lab]:
-    """Build the network and start the servers."""
+def lab(records: Sequence[str] = ()) -> Iterator[Lab]:
+    """Build the network and start the servers; the name server knows ``records`` as well."""
     with contextlib.ExitStack() as stack:
         network = stack.enter_context(Network())
         host, peer = network.namespace("host"), network.namespace("peer")
@@ -108,6 +107,6 @@ def lab() -> Iterator[Lab]:
             for number in range(1 << 18):
                 big.write(number.to_bytes(16, "little"))
         web_log = stack.enter_context(peers.web(peer, root))
-        dns_log = stack.enter_context(peers.dns(peer, RECORDS, DNS_ADDRESS))
+        dns_log = stack.enter_context(peers.dns(peer, [*RECORDS, *records], DNS_ADDRESS))
         stack.enter_context(peers.echo(peer, ECHO_PORT))
         yield Lab(network, host, peer, link, web_log, dns_log)

@@ -33,6 +33,7 @@ PACKAGES: Mapping[str, str] = {
     "nginx": "nginx-light",
     "ninja": "ninja-build",
     "ping": "iputils-ping",
+    "strace": "strace",
     "sysctl": "procps",
     "tcpdump": "tcpdump",
     "unbound": "unbound",

@@ -265,6 +265,10 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (ret < 0) {
         return ret;
     }
+    ret = vmrpc_budget_connection(srv, s, &peer);
+    if (ret < 0) {
+        return ret;
+    }
     vmrpc_sock_enter(srv, s);
     ret = connect(s->fd, (struct sockaddr *)&ss, len) < 0 ? -errno : 0;
     if (!vmrpc_sock_leave(srv, s)) {
@@ -313,6 +317,7 @@ static int accept_host(VmrpcServer *srv, VmrpcSock *s,
 int vmrpc_call_accept(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
     struct sockaddr_in peer;
+    VmrpcBuffers buffers;
     VmrpcSock *child;
     int fd, ret;
 
@@ -323,9 +328,9 @@ int vmrpc_call_accept(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         return -EAGAIN;
     }
     /* Do not take a connection off the queue that has nowhere to go. */
-    if (srv->sock_num >= srv->config.max_sockets) {
-        srv->counters.sockets_refused_limit++;
-        return -EMFILE;
+    ret = vmrpc_budget_socket(srv);
+    if (ret < 0) {
+        return ret;
     }
     if (call->arg[0] >= srv->config.max_sockets) {
         return -EBADF;
@@ -333,17 +338,23 @@ int vmrpc_call_accept(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (srv->socks[call->arg[0]]) {
         return -EEXIST;
     }
+    ret = vmrpc_budget_reserve(srv, s, &buffers);
+    if (ret < 0) {
+        return ret;
+    }
     fd = accept_host(srv, s, &peer);
     vmrpc_sock_refresh(srv, s);
     if (fd < 0) {
+        vmrpc_budget_release(srv, &buffers);
         if (fd == -EMFILE || fd == -ENFILE || fd == -ENOBUFS ||
             fd == -ENOMEM) {
             srv->counters.sockets_refused_host++;
         }
         return fd;
     }
+    vmrpc_budget_apply(srv, fd, &buffers);
     ret = vmrpc_sock_add(srv, call->arg[0], call->arg[1], SOCK_STREAM, fd,
-                         &child);
+                         &buffers, &child);
     if (ret < 0) {
         return ret;
     }

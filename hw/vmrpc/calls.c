@@ -50,6 +50,7 @@ static int call_socket(VmrpcServer *srv, VmrpcCall *call)
 {
     int type = call->arg[0];
     int proto = call->arg[1];
+    VmrpcBuffers buffers;
     VmrpcSock *s;
     int fd, ret;
 
@@ -57,16 +58,22 @@ static int call_socket(VmrpcServer *srv, VmrpcCall *call)
         !(type == SOCK_DGRAM && (proto == 0 || proto == IPPROTO_UDP))) {
         return -EPROTONOSUPPORT;
     }
-    if (srv->sock_num >= srv->config.max_sockets) {
-        srv->counters.sockets_refused_limit++;
-        return -EMFILE;
+    ret = vmrpc_budget_socket(srv);
+    if (ret < 0) {
+        return ret;
+    }
+    ret = vmrpc_budget_reserve(srv, NULL, &buffers);
+    if (ret < 0) {
+        return ret;
     }
     fd = vmrpc_host_socket(srv, type);
     if (fd < 0) {
+        vmrpc_budget_release(srv, &buffers);
         srv->counters.sockets_refused_host++;
         return fd;
     }
-    ret = vmrpc_sock_add(srv, call->handle, call->gen, type, fd, &s);
+    vmrpc_budget_apply(srv, fd, &buffers);
+    ret = vmrpc_sock_add(srv, call->handle, call->gen, type, fd, &buffers, &s);
     if (ret == 0) {
         /* What poll(2) says of every new one. */
         s->ready = type == SOCK_STREAM ? VMRPC_OUT | VMRPC_HUP : VMRPC_OUT;
@@ -204,6 +211,11 @@ int vmrpc_host_setsockopt(VmrpcServer *srv, VmrpcSock *s, int level, int name,
     if (opt.value == VMRPC_SOCKOPT_LINGER && opt.linger.l_onoff &&
         opt.linger.l_linger) {
         opt.linger.l_onoff = 0;
+    }
+    if (opt.level == SOL_SOCKET &&
+        (opt.optname == SO_SNDBUF || opt.optname == SO_RCVBUF) &&
+        vmrpc_budget_resize(srv, s, opt.optname, opt.i)) {
+        return 0;
     }
     if (s->fd >= 0 &&
         setsockopt(s->fd, opt.level, opt.optname, opt.bytes, opt.len) < 0) {

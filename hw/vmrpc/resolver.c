@@ -91,7 +91,7 @@ static int proxy_admit(void *opaque, const DnsQuestion *question)
         vmrpc_refused(srv, &refusal, &srv->counters.refused_name);
         return -EACCES;
     }
-    return 0;
+    return vmrpc_budget_query(srv, text);
 }
 
 /* The policy by name lives from what the guest asked. */

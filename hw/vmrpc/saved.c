@@ -193,6 +193,7 @@ static int restore_host(VmrpcServer *srv, VmrpcSock *s,
 /* The guest's program finds out by an error and a hang-up. */
 static void lose(VmrpcServer *srv, VmrpcSock *s, int err)
 {
+    vmrpc_budget_release(srv, &s->buffers);
     if (s->fd >= 0) {
         close(s->fd);
         s->fd = -1;
@@ -270,17 +271,21 @@ int vmrpc_server_restore(VmrpcServer *srv, const VmrpcSavedSock *saved)
         .sin_addr.s_addr = saved->peer4,
         .sin_port = htons(saved->peer_port),
     };
+    VmrpcBuffers buffers = { };
     VmrpcSock *s;
     int fd = -1;
 
     if (!record_is_sane(srv, saved)) {
         return -EINVAL;
     }
-    if (!lost) {
+    if (!lost && vmrpc_budget_reserve(srv, NULL, &buffers) == 0) {
         fd = vmrpc_host_socket(srv, saved->type);
     }
+    if (fd >= 0) {
+        vmrpc_budget_apply(srv, fd, &buffers);
+    }
     if (vmrpc_sock_add(srv, saved->handle, saved->gen, saved->type, fd,
-                       &s) < 0) {
+                       &buffers, &s) < 0) {
         return -EINVAL;
     }
     s->ready_seq = saved->ready_seq;

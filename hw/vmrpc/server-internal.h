@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the files of the vmrpc server share: server.c (table, requests),
+ * policy-file.c (what is allowed), budget.c (how much of it),
  * ready.c (readiness, events), calls*.c (the calls), translate.c (addresses),
  * resolver.c (the DNS proxy as seen through sockets), gateway.c (FTP, SIP),
  * saved.c (migration).
@@ -10,6 +11,7 @@
 
 #include <pthread.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "hw/vmrpc/alg.h"
 #include "hw/vmrpc/names.h"
@@ -27,6 +29,7 @@
 /* Marks in epoll_data that are not a socket's handle. */
 #define VMRPC_EPOLL_TIMER       0xfffffff0u
 #define VMRPC_EPOLL_DNS         0xfffffff1u
+#define VMRPC_EPOLL_POLICY      0xfffffff2u
 
 /* Answers of the DNS proxy that wait for the guest, a socket. */
 #define VMRPC_DNS_RX_MAX        64
@@ -38,6 +41,24 @@
 #define VMRPC_DNS_BYTES_MAX     (32u << 20)
 
 typedef struct VmrpcSock VmrpcSock;
+
+/* Sizes that were granted to the buffers of a host socket; 0: no limit. */
+typedef struct VmrpcBuffers {
+    uint32_t snd;
+    uint32_t rcv;
+} VmrpcBuffers;
+
+/* The policy file: where it is, and what was last seen of it. */
+typedef struct VmrpcPolicyFile {
+    pthread_mutex_t lock;       /* who has it reads the file; taken first */
+    char *name;                 /* as it was given; constant */
+    char *path;                 /* absolute; constant; NULL: no file */
+    char *base;                 /* its last part; constant */
+    int watch_fd;               /* inotify; -1: none; constant */
+    int watch_error;            /* why it is not watched; constant */
+    ino_t ino;                  /* of what was read last, */
+    struct timespec seen;       /* and when it had changed; numbers return */
+} VmrpcPolicyFile;
 
 struct VmrpcSock {
     uint32_t handle;
@@ -85,6 +106,7 @@ struct VmrpcSock {
     size_t dns_rx_bytes;        /* all of them together */
     size_t dns_rx_offset;       /* stream: bytes of the head already read */
 
+    VmrpcBuffers buffers;
     GArray *options;            /* VmrpcSavedOption, NULL if none was set */
     VmrpcSavedSock *arriving;   /* VMRPC_BACKING_ARRIVING: what it shall be */
 
@@ -97,7 +119,9 @@ struct VmrpcServer {
 
     pthread_mutex_t lock;       /* guards all the rest */
 
+    VmrpcPolicyFile policy_file;
     VmrpcPolicy *policy;
+    VmrpcLimits limits;
     VmrpcAddrMap *map;          /* NULL without translation */
     VmrpcNames *names;          /* NULL without resolver4 */
     VmrpcRoute *route;
@@ -184,12 +208,12 @@ void vmrpc_timer_rearm(VmrpcServer *srv);
 VmrpcSock *vmrpc_sock_find(VmrpcServer *srv, uint32_t handle, uint32_t gen);
 
 /*
- * Puts a new socket into the table; @fd becomes the socket's own, also on
- * failure.  Returns 0, or -EBADF (handle out of range), -EEXIST (in use),
- * -EMFILE (max_sockets), -ENOMEM.
+ * Puts a new socket into the table; @fd and what is reserved in @buffers (may
+ * be NULL) become the socket's own, also on failure.  Returns 0, or -EBADF
+ * (handle out of range), -EEXIST (in use), -ENOMEM.
  */
 int vmrpc_sock_add(VmrpcServer *srv, uint32_t handle, uint32_t gen, int type,
-                   int fd, VmrpcSock **sp);
+                   int fd, VmrpcBuffers *buffers, VmrpcSock **sp);
 
 /*
  * Takes @s out of the table.  Returns its descriptor, which is the caller's to
@@ -249,6 +273,52 @@ void vmrpc_event_unqueue(VmrpcServer *srv, VmrpcSock *s);
 /* The guest gets to know the readiness: in a response or in an event. */
 void vmrpc_ready_tell(VmrpcServer *srv, VmrpcSock *s, __le32 *ready,
                       __le32 *seq, __le32 *so_error);
+
+/* --- policy-file.c ------------------------------------------------------ */
+
+/* Reads the file, if there is one, and watches it. */
+bool vmrpc_policy_file_init(VmrpcServer *srv, GError **errp);
+void vmrpc_policy_file_cleanup(VmrpcServer *srv);
+
+/* Takes what happened to the file; true if it is to be read again. */
+bool vmrpc_policy_file_changed(VmrpcServer *srv);
+
+/* Reads it again, and says so to the tracer.  Without the lock. */
+void vmrpc_policy_file_reload(VmrpcServer *srv);
+
+/* --- budget.c ----------------------------------------------------------- */
+
+/* May there be one more socket?  Returns 0 or -EMFILE. */
+int vmrpc_budget_socket(VmrpcServer *srv);
+
+/* May @s connect to @peer, that the guest named?  Returns 0 or -ENOBUFS. */
+int vmrpc_budget_connection(VmrpcServer *srv, const VmrpcSock *s,
+                            const struct sockaddr_in *peer);
+
+/* May the guest ask for this name?  Returns 0 or -EBUSY. */
+int vmrpc_budget_query(VmrpcServer *srv, const char *name);
+
+/*
+ * Buffers of a host socket that will be made, or come from @listener.
+ * Returns 0 or -ENOBUFS, with nothing reserved.
+ */
+int vmrpc_budget_reserve(VmrpcServer *srv, const VmrpcSock *listener,
+                         VmrpcBuffers *buffers);
+
+/* Now it is there. */
+void vmrpc_budget_apply(VmrpcServer *srv, int fd, VmrpcBuffers *buffers);
+
+/* It will not be there, or not any more. */
+void vmrpc_budget_release(VmrpcServer *srv, VmrpcBuffers *buffers);
+
+/*
+ * The guest sets SO_SNDBUF or SO_RCVBUF (@name).  Returns false if nothing
+ * limits it.
+ */
+bool vmrpc_budget_resize(VmrpcServer *srv, VmrpcSock *s, int name, int value);
+
+/* Other limits from now on. */
+void vmrpc_budget_change(VmrpcServer *srv, const VmrpcLimitsConfig *config);
 
 /* --- iov.c -------------------------------------------------------------- */
 

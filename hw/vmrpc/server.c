@@ -75,6 +75,7 @@ static void close_host_socket(VmrpcServer *srv, VmrpcSock *s)
 {
     vmrpc_watch_forget(srv, s);
     s->watched = false;
+    vmrpc_budget_release(srv, &s->buffers);
     if (s->fd >= 0) {
         close(s->fd);           /* leaves the epoll set with it */
         s->fd = -1;
@@ -82,7 +83,7 @@ static void close_host_socket(VmrpcServer *srv, VmrpcSock *s)
 }
 
 int vmrpc_sock_add(VmrpcServer *srv, uint32_t handle, uint32_t gen, int type,
-                   int fd, VmrpcSock **sp)
+                   int fd, VmrpcBuffers *buffers, VmrpcSock **sp)
 {
     VmrpcSock *s;
     int ret;
@@ -106,6 +107,9 @@ int vmrpc_sock_add(VmrpcServer *srv, uint32_t handle, uint32_t gen, int type,
     s->fd = fd;
     s->backing = fd >= 0 ? VMRPC_BACKING_HOST : VMRPC_BACKING_LOST;
     g_queue_init(&s->dns_rx);
+    if (buffers) {
+        s->buffers = *buffers;
+    }
     if (fd >= 0) {
         vmrpc_watch_later(srv, s);
     }
@@ -116,6 +120,9 @@ int vmrpc_sock_add(VmrpcServer *srv, uint32_t handle, uint32_t gen, int type,
     return 0;
 
 err_close:
+    if (buffers) {
+        vmrpc_budget_release(srv, buffers);
+    }
     if (fd >= 0) {
         close(fd);
     }
@@ -132,6 +139,7 @@ int vmrpc_sock_remove(VmrpcServer *srv, VmrpcSock *s)
     vmrpc_arriving_forget(srv, s);
     vmrpc_gateway_detach(s);
     vmrpc_sock_clear_peer(srv, s);
+    vmrpc_budget_release(srv, &s->buffers);
     if (s->options) {
         g_array_free(s->options, TRUE);
     }
@@ -230,7 +238,8 @@ void vmrpc_timer_rearm(VmrpcServer *srv)
     timerfd_settime(srv->timer_fd, 0, &its, NULL);
 }
 
-static void process_one(VmrpcServer *srv, const struct epoll_event *ev)
+/* Returns true if the policy file is to be read again. */
+static bool process_one(VmrpcServer *srv, const struct epoll_event *ev)
 {
     uint32_t low = ev->data.u64;
     uint32_t high = ev->data.u64 >> 32;
@@ -251,6 +260,8 @@ static void process_one(VmrpcServer *srv, const struct epoll_event *ev)
     case VMRPC_EPOLL_DNS:
         vmrpc_resolver_process_fd(srv, high, ev->events);
         break;
+    case VMRPC_EPOLL_POLICY:
+        return vmrpc_policy_file_changed(srv);
     default:
         s = vmrpc_sock_find(srv, low, high);
         if (s && s->backing == VMRPC_BACKING_HOST) {
@@ -262,6 +273,7 @@ static void process_one(VmrpcServer *srv, const struct epoll_event *ev)
             }
         }
     }
+    return false;
 }
 
 int vmrpc_server_fd(const VmrpcServer *srv)
@@ -272,15 +284,19 @@ int vmrpc_server_fd(const VmrpcServer *srv)
 bool vmrpc_server_process(VmrpcServer *srv)
 {
     struct epoll_event ev[EPOLL_BATCH];
+    bool policy_changed = false;
     int n;
 
     /* Under the lock, or a call could make untrue what epoll_wait() says. */
     pthread_mutex_lock(&srv->lock);
     n = epoll_wait(srv->epoll_fd, ev, EPOLL_BATCH, 0);
     for (int i = 0; i < n; i++) {
-        process_one(srv, &ev[i]);
+        policy_changed |= process_one(srv, &ev[i]);
     }
     pthread_mutex_unlock(&srv->lock);
+    if (policy_changed) {
+        vmrpc_policy_file_reload(srv);
+    }
     return n > 0;
 }
 
@@ -507,26 +523,6 @@ static bool check_own_address(VmrpcServer *srv, GError **errp)
     return !err;
 }
 
-static bool load_policy(VmrpcServer *srv, GError **errp)
-{
-    g_autofree char *text = NULL;
-    gsize len;
-
-    if (!srv->config.policy_file) {
-        return true;
-    }
-    if (!g_file_get_contents(srv->config.policy_file, &text, &len, errp)) {
-        g_prefix_error(errp, "policy=%s: ", srv->config.policy_file);
-        return false;
-    }
-    srv->policy = vmrpc_policy_parse(text, len, srv->config.policy_file, errp);
-    if (!srv->policy) {
-        g_prefix_error(errp, "policy=");
-        return false;
-    }
-    return true;
-}
-
 static bool make_map(VmrpcServer *srv, GError **errp)
 {
     VmrpcAddrReserved reserved[] = {
@@ -585,6 +581,8 @@ VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
     srv->event_tail = &srv->event_head;
     srv->unwatched_tail = &srv->unwatched_head;
     init_lock(&srv->lock);
+    pthread_mutex_init(&srv->policy_file.lock, NULL);
+    srv->policy_file.watch_fd = -1;
     srv->socks = calloc(config->max_sockets, sizeof(*srv->socks));
     if (!srv->socks) {
         g_set_error(errp, server_error_quark(), ENOMEM,
@@ -595,8 +593,8 @@ VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
         srv->nat64 = config->nat64_prefix;
         srv->has_nat64 = true;
     }
-    if (!make_map(srv, errp) || !load_policy(srv, errp) ||
-        !make_epoll(srv, errp)) {
+    if (!make_map(srv, errp) || !make_epoll(srv, errp) ||
+        !vmrpc_policy_file_init(srv, errp)) {
         goto err;
     }
     srv->route = vmrpc_route_new(errp);
@@ -637,7 +635,7 @@ void vmrpc_server_free(VmrpcServer *srv)
     }
     vmrpc_resolver_cleanup(srv);
     vmrpc_route_free(srv->route);
-    vmrpc_policy_free(srv->policy);
+    vmrpc_policy_file_cleanup(srv);
     vmrpc_addrmap_free(srv->map);
     if (srv->timer_fd >= 0) {
         close(srv->timer_fd);
@@ -646,6 +644,7 @@ void vmrpc_server_free(VmrpcServer *srv)
         close(srv->epoll_fd);
     }
     free(srv->socks);
+    pthread_mutex_destroy(&srv->policy_file.lock);
     pthread_mutex_destroy(&srv->lock);
     g_free(srv);
 }
@@ -653,6 +652,13 @@ void vmrpc_server_free(VmrpcServer *srv)
 void vmrpc_server_set_tracer(VmrpcServer *srv, const VmrpcTracer *tracer)
 {
     srv->tracer = *tracer;
+    if (tracer->policy && srv->policy_file.watch_error) {
+        g_autofree char *text = g_strdup_printf(
+            "policy=%s: changes of the file will not be noticed: %s",
+            srv->policy_file.name, g_strerror(-srv->policy_file.watch_error));
+
+        tracer->policy(tracer->opaque, text);
+    }
 }
 
 const VmrpcCounters *vmrpc_server_counters(const VmrpcServer *srv)

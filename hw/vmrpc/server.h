@@ -70,7 +70,7 @@ typedef enum VmrpcBacking {
     X(events)                   /* readiness events handed out */             \
     X(sockets_opened)                                                         \
     X(sockets_closed)                                                         \
-    X(sockets_refused_limit)    /* max-sockets reached */                     \
+    X(sockets_refused_limit)    /* max-sockets or "limit sockets" reached */  \
     X(sockets_refused_host)     /* the host had no descriptor or memory */    \
     X(bytes_sent)                                                             \
     X(bytes_received)                                                         \
@@ -79,6 +79,12 @@ typedef enum VmrpcBacking {
     X(refused_name)             /* names that were not looked up */           \
     X(refused_builtin)          /* loopback, link-local, metadata ... */      \
     X(refused_host_address)     /* one of the host's own addresses */         \
+    X(connections_refused_limit) /* "limit connections" of the policy file */ \
+    X(queries_refused_limit)    /* "limit dns" */                             \
+    X(buffers_refused_limit)    /* "limit buffers": no room for a socket */   \
+    X(buffers_cut)              /* and buffers smaller than asked for */      \
+    X(policy_reloads)           /* the policy file was read again */          \
+    X(policy_errors)            /* and was wrong */                           \
     X(unreachable_no_mapping)   /* pool address that maps to nothing */       \
     X(unreachable_no_nat64)     /* IPv4 destination and no prefix */          \
     X(dropped_pool_full)        /* a peer's, without an address left for it */\
@@ -110,6 +116,11 @@ typedef struct VmrpcTracer {
                  uint32_t value);
     /* The policy or a limit refused something. */
     void (*refused)(void *opaque, const VmrpcRefusal *refusal);
+    /*
+     * The policy file was read again since it has changed; or @error says why
+     * the old rules are still in force.
+     */
+    void (*policy)(void *opaque, const char *error);
     void *opaque;
 } VmrpcTracer;
 
@@ -172,6 +183,13 @@ bool vmrpc_server_next_event(VmrpcServer *srv, struct vmrpc_event *ev);
 
 /* Sets or replaces the tracer; copied. */
 void vmrpc_server_set_tracer(VmrpcServer *srv, const VmrpcTracer *tracer);
+
+/*
+ * Reads the policy file again, as also happens when it changes.  Returns
+ * false, and the old rules are still in force, if it cannot be read or is
+ * wrong, or there is none.  Any thread may call it, one that has time.
+ */
+bool vmrpc_server_reload_policy(VmrpcServer *srv, GError **errp);
 
 const VmrpcCounters *vmrpc_server_counters(const VmrpcServer *srv);
 const VmrpcAlgCounters *vmrpc_server_alg_counters(const VmrpcServer *srv);

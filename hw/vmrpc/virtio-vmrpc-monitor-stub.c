@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * query-vmrpc in a QEMU whose target has no virtio-vmrpc
+ * The commands in a QEMU whose target has no virtio-vmrpc
  */
 #include "qemu/osdep.h"
 
@@ -14,4 +14,10 @@ VmrpcDeviceInfoList *coroutine_fn qmp_query_vmrpc(const char *id, Error **errp)
                   "There is no virtio-vmrpc device '%s'", id);
     }
     return NULL;
+}
+
+void qmp_vmrpc_reload_policy(const char *id, Error **errp)
+{
+    error_set(errp, ERROR_CLASS_DEVICE_NOT_FOUND,
+              "There is no virtio-vmrpc device '%s'", id ?: "");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * virtio-vmrpc: query-vmrpc and "info vmrpc"
+ * virtio-vmrpc: query-vmrpc, "info vmrpc" and vmrpc-reload-policy
  *
  * A guest may have many thousand sockets, and every call of the guest's needs
  * the BQL for a moment, which a monitor command has as well.  So after each
@@ -224,17 +224,28 @@ static int find_device(Object *child, void *opaque)
     return 0;
 }
 
-static VmrpcDeviceInfoList *coroutine_mixed_fn query(const char *id,
-                                                     Error **errp)
+/* References; NULL if there is none of this ID. */
+static GPtrArray *find_devices(const char *id, Error **errp)
 {
     g_autoptr(GPtrArray) found = g_ptr_array_new_with_free_func(object_unref);
-    VmrpcDeviceInfoList *list = NULL, **tail = &list;
     Search search = { .id = id, .found = found };
 
     object_child_foreach_recursive(object_get_root(), find_device, &search);
     if (id && !found->len) {
         error_set(errp, ERROR_CLASS_DEVICE_NOT_FOUND,
                   "There is no virtio-vmrpc device '%s'", id);
+        return NULL;
+    }
+    return g_steal_pointer(&found);
+}
+
+static VmrpcDeviceInfoList *coroutine_mixed_fn query(const char *id,
+                                                     Error **errp)
+{
+    g_autoptr(GPtrArray) found = find_devices(id, errp);
+    VmrpcDeviceInfoList *list = NULL, **tail = &list;
+
+    if (!found) {
         return NULL;
     }
     for (guint i = 0; i < found->len; i++) {
@@ -250,6 +261,26 @@ static VmrpcDeviceInfoList *coroutine_mixed_fn query(const char *id,
 VmrpcDeviceInfoList *coroutine_fn qmp_query_vmrpc(const char *id, Error **errp)
 {
     return query(id, errp);
+}
+
+void qmp_vmrpc_reload_policy(const char *id, Error **errp)
+{
+    g_autoptr(GPtrArray) found = find_devices(id, errp);
+    g_autoptr(GError) err = NULL;
+    VirtIOVmrpc *s;
+
+    if (!found) {
+        return;
+    }
+    if (found->len != 1) {
+        error_setg(errp, "There are %u virtio-vmrpc devices: say which one by "
+                   "its id", found->len);
+        return;
+    }
+    s = g_ptr_array_index(found, 0);
+    if (!vmrpc_server_reload_policy(s->server, &err)) {
+        error_setg(errp, "%s", err->message);
+    }
 }
 
 /* --- for people --------------------------------------------------------- */

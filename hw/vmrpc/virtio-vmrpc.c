@@ -412,12 +412,22 @@ static void trace_refused(void *opaque, const VmrpcRefusal *refusal)
                                refusal->line);
 }
 
+/* From the thread that follows the file. */
+static void trace_policy(void *opaque, const char *error)
+{
+    trace_virtio_vmrpc_policy(opaque, error ?: "read again");
+    if (error) {
+        error_report("virtio-vmrpc: %s", error);
+    }
+}
+
 static bool make_server(VirtIOVmrpc *s, Error **errp)
 {
     g_auto(GStrv) dns = s->dns ? g_strsplit(s->dns, "+", -1) : NULL;
     VmrpcTracer tracer = {
         .call = trace_call,
         .refused = trace_refused,
+        .policy = trace_policy,
         .opaque = s,
     };
     VmrpcServerConfig config = { };

@@ -1028,6 +1028,79 @@ static void test_policy(void)
     vm_quit(&vm);
 }
 
+/* What a datagram socket gets that connects to the peer. */
+static int try_peer(Vm *vm, const struct sockaddr_in *peer)
+{
+    int error;
+
+    guest_socket(vm->d, 1, SOCK_DGRAM);
+    error = guest_op_addr(vm->d, VMRPC_CONNECT, 1, peer).error;
+    guest_close(vm->d, 1);
+    return error;
+}
+
+static void replace_file(const char *path, const char *text)
+{
+    g_assert_true(g_file_set_contents(path, text, -1, NULL));
+}
+
+/* Until the device has noticed; QEMU answers as fast as it can. */
+static void await_counter(Vm *vm, const char *name, uint64_t value)
+{
+    gint64 end = g_get_monotonic_time() + 60 * G_USEC_PER_SEC;
+
+    while (counter(vm->qts, BACKEND, name) < value) {
+        g_assert_cmpint(g_get_monotonic_time(), <, end);
+    }
+}
+
+static void test_policy_reload(void)
+{
+    g_autofree char *path = g_build_filename(tmp_dir, "reload.policy", NULL);
+    g_autofree char *args = g_strdup_printf(
+        COMMON_ARGS "-device " DEVICE ",dns=" DNS6 ",policy=%s", path);
+    struct sockaddr_in peer = {
+        .sin_family = AF_INET,
+        .sin_port = htons(9),
+    };
+    Vm vm = { };
+    QDict *error;
+
+    replace_file(path, "allow host\n");
+    vm.qts = qtest_init(args);
+    vm.guest = vmrpc_guest_new(vm.qts);
+    vm.d = vmrpc_driver_new(vm.guest, SLOT);
+    vmrpc_driver_start(vm.d, 0, EVENTS);
+    peer.sin_addr = guest_resolve(vm.d, PEER6);
+    g_assert_cmpint(try_peer(&vm, &peer), ==, 0);
+
+    /* by itself */
+    replace_file(path, "deny host\n");
+    await_counter(&vm, "policy_reloads", 1);
+    g_assert_cmpint(try_peer(&vm, &peer), ==, EACCES);
+    replace_file(path, "allow host\nallow all\n");
+    await_counter(&vm, "policy_errors", 1);
+    g_assert_cmpint(try_peer(&vm, &peer), ==, EACCES);
+
+    /* asked for, and told what is wrong */
+    error = qtest_qmp_assert_failure_ref(
+        vm.qts, "{ 'execute': 'vmrpc-reload-policy' }");
+    g_assert_nonnull(strstr(qdict_get_str(error, "desc"),
+                            "reload.policy:2: 'all'"));
+    qobject_unref(error);
+    error = qtest_qmp_assert_failure_ref(
+        vm.qts, "{ 'execute': 'vmrpc-reload-policy', 'arguments': "
+        "{ 'id': 'other' } }");
+    g_assert_cmpstr(qdict_get_str(error, "class"), ==, "DeviceNotFound");
+    qobject_unref(error);
+    replace_file(path, "allow host\n");
+    await_counter(&vm, "policy_reloads", 2);
+    g_assert_cmpint(try_peer(&vm, &peer), ==, 0);
+    qtest_qmp_assert_success(vm.qts, "{ 'execute': 'vmrpc-reload-policy' }");
+    vm_quit(&vm);
+    g_unlink(path);
+}
+
 /* --- requests that are wrong ---------------------------------------------- */
 
 static void test_bad_requests(void)
@@ -2757,6 +2830,7 @@ static void add_tests(void)
     qtest_add_func("/vmrpc/events/scattered", test_event_scattered);
     qtest_add_func("/vmrpc/datagram", test_datagram);
     qtest_add_func("/vmrpc/policy", test_policy);
+    qtest_add_func("/vmrpc/policy/reload", test_policy_reload);
     qtest_add_func("/vmrpc/bad/requests", test_bad_requests);
     qtest_add_func("/vmrpc/bad/headers", test_bad_headers);
     add_for_kinds("bad/chains", test_bad_chains, 0);

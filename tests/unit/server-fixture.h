@@ -21,6 +21,7 @@
 
 typedef struct FxOptions {
     const char *policy;         /* text; NULL: built-in refusals only */
+    const char *policy_path;    /* instead of the text, a file */
     bool no_address6;
     bool no_resolver;
     bool ipv4;                  /* translate=off, guest4 is 127.0.0.1 */

@@ -9,8 +9,11 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <glib/gstdio.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "hw/vmrpc/server-internal.h"
 
@@ -209,6 +212,366 @@ static void test_nat64(void)
     fx_free(fx);
 }
 
+/* --- limits -------------------------------------------------------------- */
+
+static void test_limit_connections(void)
+{
+    Fx *fx = fx_with("allow host\nlimit connections 1/s burst 3\n", false);
+    uint16_t port;
+    int listener = peer_socket(SOCK_STREAM, &port);
+    unsigned ok = 0;
+    int error;
+
+    /* a burst of three, and one for each second that this takes */
+    do {
+        error = try4(fx, fx->peer4, SOCK_STREAM, port);
+        ok += error == EINPROGRESS || !error;
+    } while (error != ENOBUFS && ok < 100);
+    g_assert_cmpint(error, ==, ENOBUFS);
+    g_assert_cmpuint(ok, >=, 3);
+    g_assert_cmpuint(counters(fx)->connections_refused_limit, ==, 1);
+    g_assert_cmpstr(traced.reason, ==, "limit-connections");
+    g_assert_cmpuint(traced.port, ==, port);
+    /* datagrams do not count */
+    g_assert_cmpint(try4(fx, fx->peer4, SOCK_DGRAM, 9), ==, 0);
+    close(listener);
+    fx_free(fx);
+}
+
+/* To ask how a connect() goes costs nothing; to try once more does. */
+static void test_limit_counts_attempts(void)
+{
+    Fx *fx = fx_with("allow host\nlimit connections 1/s burst 2\n", false);
+    uint16_t port, closed;
+    int listener = peer_socket(SOCK_STREAM, &port);
+    FxReply r;
+
+    close(peer_socket(SOCK_STREAM, &closed));
+    fx_ok(fx_socket(fx, 0, 1, SOCK_STREAM));
+    r = fx_addr_op(fx, VMRPC_CONNECT, 0, fx->peer4, port);
+    g_assert_true(!r.error || r.error == EINPROGRESS);
+    fx_wait(fx, 0, VMRPC_OUT);
+    for (int i = 0; i < 10; i++) {
+        r = fx_addr_op(fx, VMRPC_CONNECT, 0, fx->peer4, port);
+        g_assert_true(!r.error || r.error == EISCONN);
+    }
+    fx_ok(fx_socket(fx, 1, 1, SOCK_STREAM));
+    for (int i = 0; i < 100 && r.error != ENOBUFS; i++) {
+        r = fx_addr_op(fx, VMRPC_CONNECT, 1, fx->peer4, closed);
+    }
+    fx_fails(r, ENOBUFS);
+    close(listener);
+    fx_free(fx);
+}
+
+static void test_limit_sockets(void)
+{
+    Fx *fx = fx_with("allow host\nlimit sockets 3\n", false);
+    uint16_t port;
+    FxReply r;
+    int peer;
+
+    fx_ok(fx_socket(fx, 0, 1, SOCK_STREAM));
+    r = fx_addr_op(fx, VMRPC_BIND, 0, fx->guest4, 0);
+    fx_ok(r);
+    port = ntohs(r.addr.sin_port);
+    fx_ok(fx_op(fx, VMRPC_LISTEN, 0, 5, 0));
+    fx_ok(fx_socket(fx, 1, 1, SOCK_DGRAM));
+    fx_ok(fx_socket(fx, 2, 1, SOCK_DGRAM));
+    fx_fails(fx_socket(fx, 3, 1, SOCK_DGRAM), EMFILE);
+    /* who waits to be accepted waits on */
+    peer = peer_connect(SOCK_STREAM, port);
+    fx_wait(fx, 0, VMRPC_IN);
+    fx_fails(fx_accept(fx, 0, 3, 1), EMFILE);
+    g_assert_cmpuint(counters(fx)->sockets_refused_limit, ==, 2);
+    fx_ok(fx_op(fx, VMRPC_CLOSE, 1, 0, 0));
+    fx_ok(fx_accept(fx, 0, 3, 1));
+    close(peer);
+    fx_free(fx);
+}
+
+static void test_limit_dns(void)
+{
+    static const uint8_t query[] = {
+        0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 'a', 4, 't', 'e', 's', 't', 0,
+        0, 1, 0, 1,
+    };
+    Fx *fx = fx_with("limit dns 1/s burst 5\n", false);
+    uint8_t msg[512];
+
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    do {
+        fx_ok(fx_sendto(fx, 0, fx->resolver4, 53, query, sizeof(query)));
+    } while (!traced.refusals);
+    g_assert_cmpstr(traced.reason, ==, "limit-dns");
+    g_assert_cmpstr(traced.name, ==, "a.test");
+    fx_wait(fx, 0, VMRPC_IN);
+    fx_ok(fx_recv(fx, 0, msg, sizeof(msg), 0));
+    g_assert_cmpuint(msg[3] & 15, ==, 5);       /* REFUSED */
+    g_assert_cmpuint(counters(fx)->queries_refused_limit, >=, 1);
+    fx_free(fx);
+}
+
+static uint32_t buffers_of(Fx *fx, uint32_t handle)
+{
+    return fx_getsockopt_int(fx, handle, SOL_SOCKET, SO_SNDBUF) +
+           fx_getsockopt_int(fx, handle, SOL_SOCKET, SO_RCVBUF);
+}
+
+static void set_buffer(Fx *fx, uint32_t handle, int name, uint32_t size)
+{
+    uint32_t value = GUINT32_TO_LE(size);
+
+    fx_ok(fx_setsockopt(fx, handle, SOL_SOCKET, name, &value, sizeof(value)));
+}
+
+/* What is counted is what the kernel may really use, never more than said. */
+static void test_limit_buffers(void)
+{
+    Fx *fx = fx_with("allow host\nlimit buffers 640K\n", false);
+    VmrpcLimits *limits = &fx->srv->limits;
+    uint16_t port;
+    FxReply r;
+    int peer;
+
+    fx_ok(fx_socket(fx, 0, 1, SOCK_STREAM));
+    g_assert_cmpuint(buffers_of(fx, 0), ==, 2 * VMRPC_LIMITS_BUFFER_START);
+    g_assert_cmpuint(limits->buffers, ==, 256 << 10);
+    /* smaller frees, larger takes what is left and says so */
+    set_buffer(fx, 0, SO_RCVBUF, 16 << 10);
+    g_assert_cmpuint(limits->buffers, ==, buffers_of(fx, 0));
+    set_buffer(fx, 0, SO_SNDBUF, 1000 << 10);
+    g_assert_cmpuint(limits->buffers, ==, buffers_of(fx, 0));
+    g_assert_cmpuint(limits->buffers, <=, 640 << 10);
+    g_assert_cmpuint(counters(fx)->buffers_cut, ==, 1);
+    set_buffer(fx, 0, SO_SNDBUF, 64 << 10);
+    set_buffer(fx, 0, SO_RCVBUF, 0);
+    g_assert_cmpuint(limits->buffers, ==, buffers_of(fx, 0));
+
+    /* who is accepted has what the listener has */
+    r = fx_addr_op(fx, VMRPC_BIND, 0, fx->guest4, 0);
+    port = ntohs(r.addr.sin_port);
+    fx_ok(fx_op(fx, VMRPC_LISTEN, 0, 5, 0));
+    peer = peer_connect(SOCK_STREAM, port);
+    fx_wait(fx, 0, VMRPC_IN);
+    fx_ok(fx_accept(fx, 0, 1, 1));
+    g_assert_cmpuint(limits->buffers, ==, buffers_of(fx, 0) +
+                     buffers_of(fx, 1));
+    /* full: no socket more, of either kind */
+    fx_ok(fx_socket(fx, 2, 1, SOCK_DGRAM));
+    do {
+        r = fx_socket(fx, 3, 1, SOCK_DGRAM);
+        if (!r.error) {
+            set_buffer(fx, 3, SO_SNDBUF, 1000 << 10);
+            set_buffer(fx, 2, SO_SNDBUF, 1000 << 10);
+            r = fx_socket(fx, 4, 1, SOCK_DGRAM);
+        }
+    } while (!r.error);
+    fx_fails(r, ENOBUFS);
+    g_assert_cmpuint(counters(fx)->buffers_refused_limit, ==, 1);
+    g_assert_cmpuint(limits->buffers, <=, 640 << 10);
+    /* all of it comes back */
+    for (uint32_t i = 0; i < 4; i++) {
+        fx_op(fx, VMRPC_CLOSE, i, 0, 0);
+    }
+    g_assert_cmpuint(limits->buffers, ==, 0);
+    close(peer);
+    fx_free(fx);
+}
+
+/* --- reload -------------------------------------------------------------- */
+
+typedef struct File {
+    char *dir, *path;
+} File;
+
+static void write_text(const char *path, const char *text)
+{
+    g_autoptr(GError) err = NULL;
+
+    /* a new file of another name, renamed over this one */
+    g_assert_true(g_file_set_contents(path, text, -1, &err));
+    g_assert_no_error(err);
+}
+
+static File file_new(const char *text)
+{
+    File f = { .dir = g_dir_make_tmp("vmrpc-reload-XXXXXX", NULL) };
+
+    g_assert_nonnull(f.dir);
+    f.path = g_build_filename(f.dir, "p.policy", NULL);
+    write_text(f.path, text);
+    return f;
+}
+
+static void file_clear(File *f)
+{
+    g_unlink(f->path);
+    g_rmdir(f->dir);
+    g_free(f->path);
+    g_free(f->dir);
+}
+
+static struct {
+    unsigned num;
+    char *error;
+} reloads;
+
+static void trace_policy(void *opaque, const char *error)
+{
+    reloads.num++;
+    g_free(reloads.error);
+    reloads.error = g_strdup(error);
+}
+
+static Fx *fx_with_file(const File *f)
+{
+    Fx *fx = fx_new(&(FxOptions) { .policy_path = f->path });
+    VmrpcTracer tracer = { .refused = trace_refused, .policy = trace_policy };
+
+    reloads.num = 0;
+    vmrpc_server_set_tracer(fx->srv, &tracer);
+    g_assert_cmpuint(reloads.num, ==, 0);
+    return fx;
+}
+
+static void await_reload(Fx *fx)
+{
+    unsigned before = reloads.num;
+
+    while (reloads.num == before) {
+        fx_wait_any(fx);
+    }
+}
+
+/* A new file is in force at once; what is connected stays so. */
+static void test_reload(void)
+{
+    File f = file_new("allow host\n");
+    Fx *fx = fx_with_file(&f);
+    uint16_t port;
+    int listener = peer_socket(SOCK_STREAM, &port);
+    int peer = peer_socket(SOCK_DGRAM, &port);
+    char buf[4];
+
+    fx_ok(fx_socket(fx, 1, 1, SOCK_DGRAM));
+    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 1, fx->peer4, port));
+    fx_ok(fx_socket(fx, 2, 1, SOCK_DGRAM));
+    fx_ok(fx_sendto(fx, 2, fx->peer4, port, "1", 1));
+    write_text(f.path, "deny host\n");
+    await_reload(fx);
+    g_assert_null(reloads.error);
+    fx_ok(fx_send(fx, 1, "2", 1));
+    fx_fails(fx_sendto(fx, 2, fx->peer4, port, "x", 1), EACCES);
+    g_assert_cmpint(try4(fx, fx->peer4, SOCK_STREAM, port), ==, EACCES);
+    peer_read(peer, buf, 1);
+    peer_read(peer, buf + 1, 1);
+    g_assert_cmpmem(buf, 2, "12", 2);
+    g_assert_cmpuint(counters(fx)->policy_reloads, ==, 1);
+
+    /* a mistake changes nothing, and says where it is */
+    write_text(f.path, "allow host\nallow hots\n");
+    await_reload(fx);
+    g_assert_nonnull(strstr(reloads.error, "p.policy:2: 'hots'"));
+    g_assert_cmpint(try4(fx, fx->peer4, SOCK_STREAM, port), ==, EACCES);
+    g_assert_cmpuint(counters(fx)->policy_errors, ==, 1);
+    close(listener);
+    close(peer);
+    fx_free(fx);
+    file_clear(&f);
+}
+
+/* Other ways in which files change. */
+static void test_reload_in_place(void)
+{
+    File f = file_new("allow host\n");
+    Fx *fx = fx_with_file(&f);
+    g_autofree char *other = g_build_filename(f.dir, "other", NULL);
+    FILE *out;
+
+    /* written in place: not before it is whole */
+    out = fopen(f.path, "w");
+    fputs("deny 2001:db8:1::/48\n", out);
+    fflush(out);
+    write_text(other, "x");
+    fx_wait_any(fx);
+    g_assert_cmpuint(reloads.num, ==, 0);
+    fputs("deny host\n", out);
+    fclose(out);
+    await_reload(fx);
+    g_assert_null(reloads.error);
+    g_assert_cmpint(try4(fx, fx->peer4, SOCK_STREAM, 9), ==, EACCES);
+    /* without it the old rules stay */
+    g_unlink(f.path);
+    write_text(other, "allow host\n");
+    fx_pump(fx);
+    g_assert_cmpuint(reloads.num, ==, 1);
+    g_assert_cmpint(try4(fx, fx->peer4, SOCK_STREAM, 9), ==, EACCES);
+    /* a link instead, then to another file */
+    g_assert_cmpint(symlink("other", f.path), ==, 0);
+    await_reload(fx);
+    g_assert_cmpint(try4(fx, fx->peer4, SOCK_STREAM, 9), !=, EACCES);
+    write_text(other, "deny host\n");
+    await_reload(fx);
+    g_assert_cmpint(try4(fx, fx->peer4, SOCK_STREAM, 9), ==, EACCES);
+    g_unlink(other);
+    fx_free(fx);
+    file_clear(&f);
+}
+
+static void test_reload_by_hand(void)
+{
+    g_autoptr(GError) err = NULL;
+    File f = file_new("allow host\n");
+    Fx *fx = fx_with_file(&f);
+
+    g_assert_true(vmrpc_server_reload_policy(fx->srv, &err));
+    g_assert_no_error(err);
+    g_unlink(f.path);
+    g_assert_false(vmrpc_server_reload_policy(fx->srv, &err));
+    g_assert_nonnull(strstr(err->message, "p.policy"));
+    g_clear_error(&err);
+    g_assert_cmpuint(counters(fx)->policy_reloads, ==, 1);
+    g_assert_cmpuint(counters(fx)->policy_errors, ==, 1);
+    g_assert_cmpint(try4(fx, fx->peer4, SOCK_STREAM, 9), !=, EACCES);
+    fx_free(fx);
+    file_clear(&f);
+
+    fx = fx_new(&(FxOptions) { });
+    g_assert_false(vmrpc_server_reload_policy(fx->srv, &err));
+    g_assert_nonnull(strstr(err->message, "policy"));
+    fx_free(fx);
+}
+
+/* Limits that come with a new file know what is there already. */
+static void test_reload_limits(void)
+{
+    File f = file_new("allow host\n");
+    Fx *fx = fx_with_file(&f);
+    VmrpcLimits *limits = &fx->srv->limits;
+
+    fx_ok(fx_socket(fx, 1, 1, SOCK_STREAM));
+    fx_ok(fx_socket(fx, 2, 1, SOCK_DGRAM));
+    g_assert_cmpuint(limits->buffers, ==, 0);
+    write_text(f.path, "limit buffers 64K\nlimit sockets 2\n");
+    await_reload(fx);
+    g_assert_cmpuint(limits->buffers, ==, buffers_of(fx, 1) +
+                     buffers_of(fx, 2));
+    fx_fails(fx_socket(fx, 3, 1, SOCK_DGRAM), EMFILE);
+    fx_ok(fx_op(fx, VMRPC_CLOSE, 2, 0, 0));
+    g_assert_cmpuint(limits->buffers, ==, buffers_of(fx, 1));
+    fx_fails(fx_socket(fx, 3, 1, SOCK_DGRAM), ENOBUFS);
+    /* and go */
+    write_text(f.path, "allow host\n");
+    await_reload(fx);
+    g_assert_cmpuint(limits->buffers, ==, 0);
+    fx_ok(fx_socket(fx, 3, 1, SOCK_DGRAM));
+    fx_ok(fx_op(fx, VMRPC_CLOSE, 1, 0, 0));
+    g_assert_cmpuint(limits->buffers, ==, 0);
+    fx_free(fx);
+    file_clear(&f);
+}
+
 int main(int argc, char **argv)
 {
     fx_init();
@@ -222,5 +585,18 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/policy/name-in-trace", test_name_in_trace);
     g_test_add_func("/vmrpc/server/policy/rebinding", test_rebinding);
     g_test_add_func("/vmrpc/server/policy/nat64", test_nat64);
+    g_test_add_func("/vmrpc/server/policy/limit/connections",
+                    test_limit_connections);
+    g_test_add_func("/vmrpc/server/policy/limit/counts-attempts",
+                    test_limit_counts_attempts);
+    g_test_add_func("/vmrpc/server/policy/limit/sockets", test_limit_sockets);
+    g_test_add_func("/vmrpc/server/policy/limit/dns", test_limit_dns);
+    g_test_add_func("/vmrpc/server/policy/limit/buffers", test_limit_buffers);
+    g_test_add_func("/vmrpc/server/policy/reload", test_reload);
+    g_test_add_func("/vmrpc/server/policy/reload/in-place",
+                    test_reload_in_place);
+    g_test_add_func("/vmrpc/server/policy/reload/by-hand",
+                    test_reload_by_hand);
+    g_test_add_func("/vmrpc/server/policy/reload/limits", test_reload_limits);
     return g_test_run();
 }

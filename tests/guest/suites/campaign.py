@@ -3,8 +3,9 @@
 
 The tests of a suite share a process, as their authors have them run.  When it
 hangs or crashes, it goes on in another one without those that were at work.
-These, and all that failed, run once more, alone: that tells who did it, and on
-a busy machine some tests miss their moment.  The last outcome counts.
+These, and all that failed, run again, alone: that tells who did it.  What fails
+alone has another attempt, as on a busy machine some tests miss their moment.
+The last outcome counts.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from .watch import Watched
 
 #: Stands for what is wrong with no test in particular.
 WHOLE_SUITE = "(the suite)"
+#: The attempts of a test that did not get through with the others.
+_ALONE = (2, 3)
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,9 @@ class Campaign:
         while self._run_together():
             pass
         for test in self._suspects:
-            self._run_alone(test)
+            for attempt in _ALONE:
+                if not self._run_alone(test, attempt):
+                    break
         yield from self._outcomes.values()
 
     def _follow(self, watched: Watched) -> tuple[dict[str, Outcome], list[str]]:
@@ -88,7 +93,8 @@ class Campaign:
         self._suspects |= dict.fromkeys(map(whole, [*failed, *begun]))
         return bool(begun)
 
-    def _run_alone(self, test: str) -> None:
+    def _run_alone(self, test: str, attempt: int) -> bool:
+        """Run one test and nothing else; tell whether it fails."""
         with self._suite.start((), [test]) as watched:
             ended, begun = self._follow(watched)
             status = watched.status(self._suite.plea)
@@ -99,4 +105,5 @@ class Campaign:
         self._outcomes = {
             name: outcome for name, outcome in self._outcomes.items() if whole(name) != test
         }
-        self._outcomes |= {name: replace(each, attempts=2) for name, each in ended.items()}
+        self._outcomes |= {name: replace(each, attempts=attempt) for name, each in ended.items()}
+        return any(each.kind not in ("passed", "skipped") for each in ended.values())

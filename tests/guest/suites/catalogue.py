@@ -39,11 +39,12 @@ class Suite:
         return f"{self.name}.{test}" if self.origin == "go" else test
 
 
-_SHORT = ("test_epoll", "test_socket", "test_socketserver", "test_ftplib")
+_SHORT = ("test_epoll", "test_socket", "test_socketserver")
 _LONG = (
     "test_select",
     "test_poll",
     "test_selectors",
+    "test_ftplib",
     "test_urllib2_localnet",
     "test_httplib",
     "test_ssl",

@@ -52,8 +52,8 @@ class Outcome:
 
     ``kind`` is passed, skipped, failed, hangs or crashes; ``detail`` says how or
     why.  ``seconds`` is how long it took.  ``inside`` and ``outside`` are the
-    traffic while it ran.  ``attempts`` is 2 when it did not get through with the
-    others.
+    traffic while it ran.  ``attempts`` is more than 1 when it did not get
+    through with the others.
     """
 
     test: str

@@ -28,7 +28,7 @@ _OUTCOMES = (
     "skipped by themselves",
     "failing on both sides",
     "left out",
-    "second attempts",
+    "more attempts",
 )
 _TRAFFIC = (
     "suite",
@@ -67,8 +67,8 @@ class Run:
         """How many tests had sockets on the host."""
         return sum(outcome.outside > 0 for outcome in self.outcomes.values())
 
-    def second_attempts(self) -> int:
-        """How many tests needed one."""
+    def more_attempts(self) -> int:
+        """How many tests needed more than one."""
         return sum(outcome.attempts > 1 for outcome in self.outcomes.values())
 
 
@@ -144,7 +144,7 @@ def _outcomes(one: Comparison) -> tuple[int, ...]:
         len(one.with_both("skipped")),
         len(one.with_both("failed", "hangs", "crashes")),
         len(one.left_out()),
-        one.native.second_attempts() + one.outsourced.second_attempts(),
+        one.native.more_attempts() + one.outsourced.more_attempts(),
     )
 
 
@@ -213,7 +213,7 @@ def _kernel(kernel: str, all_of: list[Comparison]) -> Iterator[str]:
         for test in one.tests
         if run.of(test).attempts > 1 and run.of(test).kind in ("passed", "skipped")
     )
-    yield from _section("Passed at the second attempt, alone", again)
+    yield from _section("Passed at another attempt, alone", again)
     reasons = Counter(
         one.native.of(test).detail.strip().splitlines()[-1:][0]
         if one.native.of(test).detail.strip()
@@ -229,11 +229,12 @@ def _kernel(kernel: str, all_of: list[Comparison]) -> Iterator[str]:
 
 def _record(one: Comparison) -> dict[str, object]:
     """Everything that is known of a suite, for programs."""
-    tests = {
-        test: {"native": asdict(one.native.of(test)), "outsourced": asdict(one.outsourced.of(test))}
-        for test in one.tests
+    return {
+        "kernel": one.kernel,
+        "suite": one.suite.name,
+        "native": asdict(one.native),
+        "outsourced": asdict(one.outsourced),
     }
-    return {"kernel": one.kernel, "suite": one.suite.name, "tests": tests}
 
 
 def write(comparisons: Iterable[Comparison]) -> None:

@@ -492,6 +492,7 @@ static int config_read(struct virtio_device *vdev, struct vmrpc_device *dev)
 	dev->guest4_prefix = min_t(u8, dev->guest4_prefix, 32);
 	virtio_cread_le(vdev, struct vmrpc_config, mtu, &mtu);
 	dev->mtu = mtu;
+	dev->translate = virtio_has_feature(vdev, VMRPC_F_TRANSLATE);
 	return 0;
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * UDP sockets
+ * UDP and ping sockets
+ *
+ * A ping socket has an identifier where the others have a port, and its peers
+ * have none.
  *
  * Without a peer a socket lives on both sides (VMRPC_BOTH) as soon as it is
  * bound or has sent to the host: it has one port, its datagrams come from
@@ -189,7 +192,7 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 	long timeo = sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT);
 	ssize_t n;
 
-	if (size > VMRPC_DATAGRAM_MAX)
+	if (size > (vmrpc_sk_is_ping(sk) ? VMRPC_PING_MAX : VMRPC_DATAGRAM_MAX))
 		return -EMSGSIZE;
 	if (msg->msg_flags & MSG_OOB)
 		return -EOPNOTSUPP;
@@ -213,6 +216,13 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 	}
 }
 
+/* Would UDP take it? */
+static bool is_destination(const struct sockaddr_in *sin)
+{
+	return sin->sin_port && (sin->sin_family == AF_INET ||
+				 sin->sin_family == AF_UNSPEC);
+}
+
 /*
  * The destination of a datagram that is to go through the host.
  * Returns 1, 0 for one that is not, or a negative errno.
@@ -226,8 +236,9 @@ static int remote_destination(struct vmrpc_sock *vs, const struct msghdr *msg,
 	if (!sin)
 		return vmrpc_sock_mode(vs) == VMRPC_REMOTE;
 	/* What is wrong with these, the native side says best. */
-	if (msg->msg_namelen < sizeof(*sin) || !sin->sin_port ||
-	    (sin->sin_family != AF_INET && sin->sin_family != AF_UNSPEC))
+	if (msg->msg_namelen < sizeof(*sin) ||
+	    (vmrpc_sk_is_ping(vs->sk) ? sin->sin_family != AF_INET
+				      : !is_destination(sin)))
 		return 0;
 	if (vmrpc_addr_is_native(vs->dev, sin->sin_addr.s_addr))
 		return 0;
@@ -267,7 +278,8 @@ static bool native_shut(struct sock *sk)
 static bool native_readable(struct sock *sk)
 {
 	return !skb_queue_empty_lockless(&sk->sk_receive_queue) ||
-	       !skb_queue_empty_lockless(&udp_sk(sk)->reader_queue) ||
+	       (!vmrpc_sk_is_ping(sk) &&
+		!skb_queue_empty_lockless(&udp_sk(sk)->reader_queue)) ||
 	       native_shut(sk);
 }
 
@@ -363,7 +375,9 @@ static __poll_t dgram_poll(struct file *file, struct socket *sock,
 {
 	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
 	/* Registers us with the wait queue that both sides use. */
-	__poll_t native = udp_poll(file, sock, wait);
+	__poll_t native = vmrpc_sk_is_ping(sock->sk) ?
+			  datagram_poll(file, sock, wait) :
+			  udp_poll(file, sock, wait);
 
 	if (!vs)
 		return native;
@@ -389,6 +403,9 @@ static int dgram_getname(struct socket *sock, struct sockaddr *uaddr, int peer)
 
 	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE)
 		return inet_getname(sock, uaddr, peer);
+	/* As natively: that is how no peer is told from one. */
+	if (peer && !vs->peer.sin_port)
+		return -ENOTCONN;
 	*sin = peer ? vs->peer : vs->local;
 	return sizeof(*sin);
 }
@@ -401,7 +418,8 @@ static int dgram_ioctl(struct socket *sock, unsigned int cmd,
 	int value, err;
 
 	mode = vs ? vmrpc_sock_mode(vs) : VMRPC_NATIVE;
-	if (mode == VMRPC_NATIVE || (cmd != SIOCINQ && cmd != SIOCOUTQ) ||
+	if (mode == VMRPC_NATIVE || vmrpc_sk_is_ping(sock->sk) ||
+	    (cmd != SIOCINQ && cmd != SIOCOUTQ) ||
 	    (mode == VMRPC_BOTH && cmd == SIOCINQ &&
 	     native_readable(sock->sk)))
 		return inet_ioctl(sock, cmd, arg);

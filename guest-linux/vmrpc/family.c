@@ -10,9 +10,9 @@
  * kernel's own and register ours; a guest without the device is untouched.
  *
  * Ours makes a native socket first, in every case, by the kernel's own
- * inet_create().  TCP and UDP sockets of programs in the initial network
+ * inet_create().  TCP, UDP and ping sockets of programs in the initial network
  * namespace then get our operations on top (struct vmrpc_sock); everything
- * else (raw, ping, SCTP, sockets of the kernel, other namespaces) stays
+ * else (raw, SCTP, sockets of the kernel, other namespaces) stays
  * native.  So whatever is to be done within the guest is a call of the native
  * operation on the native sock, which is always there.
  *
@@ -35,6 +35,7 @@
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
+#include <net/ping.h>
 
 #include "internal.h"
 
@@ -76,7 +77,8 @@ static bool is_outsourced(const struct net *net, const struct socket *sock)
 	return (sock->type == SOCK_STREAM && sock->ops == &inet_stream_ops &&
 		sk->sk_protocol == IPPROTO_TCP) ||
 	       (sock->type == SOCK_DGRAM && sock->ops == &inet_dgram_ops &&
-		sk->sk_protocol == IPPROTO_UDP);
+		sk->sk_protocol == IPPROTO_UDP) ||
+	       (vmrpc_sk_is_ping(sk) && sk->sk_prot == &ping_prot);
 }
 
 static struct vmrpc_device *family_device_get(void)

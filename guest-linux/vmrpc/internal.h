@@ -37,6 +37,8 @@
 /* VMRPC_DATA_MAX bytes that start in the middle of a page. */
 #define VMRPC_PAGES_MAX		(VMRPC_DATA_MAX / PAGE_SIZE + 1)
 #define VMRPC_DATAGRAM_MAX	65507u
+/* An echo request with its header, which is part of the message. */
+#define VMRPC_PING_MAX		65515u
 
 /* --- device.c -------------------------------------------------------------- */
 
@@ -71,7 +73,7 @@ struct vmrpc_queue {
  * @generation: of the latest socket
  * @event_lock: guards @event_vq
  *
- * The rest is constant after probe.
+ * The rest is constant after probe.  @translate: the host side is IPv6.
  */
 struct vmrpc_device {
 	struct kref ref;
@@ -89,6 +91,7 @@ struct vmrpc_device {
 	__be32 guest4;
 	u8 guest4_prefix;
 	u16 mtu;
+	bool translate;
 	int ifindex;
 	u32 max_sockets;
 	unsigned int max_sg;
@@ -258,6 +261,12 @@ static inline struct vmrpc_sock *vmrpc_sk(const struct sock *sk)
 	if ((data & ~SK_USER_DATA_PTRMASK) != SK_USER_DATA_NOCOPY)
 		return NULL;
 	return (struct vmrpc_sock *)(data & SK_USER_DATA_PTRMASK);
+}
+
+/* A ping socket; what udp_sk() says of it is not there. */
+static inline bool vmrpc_sk_is_ping(const struct sock *sk)
+{
+	return sk->sk_type == SOCK_DGRAM && sk->sk_protocol == IPPROTO_ICMP;
 }
 
 static inline enum vmrpc_mode vmrpc_sock_mode(const struct vmrpc_sock *vs)

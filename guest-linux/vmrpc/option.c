@@ -245,12 +245,16 @@ void vmrpc_option_inherit(struct vmrpc_sock *child,
 
 /* --- the other levels -------------------------------------------------------- */
 
-static enum kind ip_kind(int name)
+static enum kind ip_kind(const struct vmrpc_device *dev, int name)
 {
 	/* Netfilter and its kin sit from 64 on. */
 	if (name >= 64)
 		return LOCAL;
 	switch (name) {
+	case IP_RECVOPTS:
+	case IP_RETOPTS:
+		/* What comes over IPv6 has none to tell of. */
+		return dev->translate ? LOCAL : NOW;
 	case IP_BIND_ADDRESS_NO_PORT:	/* both sides need the port anyway */
 	case IP_LOCAL_PORT_RANGE:
 	case IP_IPSEC_POLICY:
@@ -314,15 +318,17 @@ static enum kind udp_kind(int name)
 	}
 }
 
-static enum kind option_kind(const struct sock *sk, int level, int name)
+static enum kind option_kind(const struct vmrpc_sock *vs, int level, int name)
 {
+	const struct sock *sk = vs->sk;
+
 	switch (level) {
 	case IPPROTO_IP:
-		return ip_kind(name);
+		return ip_kind(vs->dev, name);
 	case IPPROTO_TCP:
 		return sk->sk_type == SOCK_STREAM ? tcp_kind(name) : LOCAL;
 	case IPPROTO_UDP:
-		return sk->sk_type == SOCK_DGRAM ? udp_kind(name) : LOCAL;
+		return sk->sk_protocol == IPPROTO_UDP ? udp_kind(name) : LOCAL;
 	default:
 		return LOCAL;
 	}
@@ -467,7 +473,7 @@ int vmrpc_setsockopt(struct socket *sock, int level, int name,
 		return native_set(sock, level, name, optval, optlen);
 	if (level == SOL_SOCKET)
 		return set_sol_socket(sock, vs, name, optval, optlen);
-	kind = option_kind(sock->sk, level, name);
+	kind = option_kind(vs, level, name);
 	if (kind == LOCAL)
 		return native_set(sock, level, name, optval, optlen);
 
@@ -499,7 +505,8 @@ void vmrpc_option_push(struct vmrpc_sock *vs)
 		if (!(tcp_sk(vs->sk)->nonagle & TCP_NAGLE_CORK))
 			host_set(vs, IPPROTO_TCP, TCP_CORK, &zero,
 				 sizeof(zero));
-	} else if (!find(vs, IPPROTO_UDP, UDP_CORK)) {
+	} else if (!vmrpc_sk_is_ping(vs->sk) &&
+		   !find(vs, IPPROTO_UDP, UDP_CORK)) {
 		host_set(vs, IPPROTO_UDP, UDP_CORK, &zero, sizeof(zero));
 	}
 }
@@ -573,7 +580,7 @@ int vmrpc_getsockopt(struct socket *sock, int level, int name,
 	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
 
 	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE ||
-	    option_kind(sock->sk, level, name) == LOCAL)
+	    option_kind(vs, level, name) == LOCAL)
 		return sock_common_getsockopt(sock, level, name, optval,
 					      optlen);
 	return host_get(vs, level, name, optval, optlen);

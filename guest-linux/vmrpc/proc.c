@@ -4,7 +4,7 @@
  *
  * One line a socket, in the columns of /proc/net/tcp, and ours at the end:
  *
- *   type    tcp or udp
+ *   type    tcp, udp or icmp
  *   mode    who serves it: native, both, remote (sock.c)
  *   ready   VMRPC_IN ... as the host reported it last, hexadecimal
  *   handle  its number on the wire, and in query-vmrpc of the host
@@ -75,7 +75,8 @@ static void native_line(struct sock *sk, struct line *line)
 	line->peer.sin_port = inet->inet_dport;
 	if (sk->sk_type == SOCK_DGRAM) {
 		line->tx_queue = sk_wmem_alloc_get(sk);
-		line->rx_queue = udp_rqueue_get(sk);
+		line->rx_queue = vmrpc_sk_is_ping(sk) ? sk_rmem_alloc_get(sk)
+						      : udp_rqueue_get(sk);
 	} else if (line->state == TCP_LISTEN) {
 		line->rx_queue = READ_ONCE(sk->sk_ack_backlog);
 	}
@@ -162,6 +163,13 @@ static const char *mode_line(struct vmrpc_sock *vs, struct line *line)
 	}
 }
 
+static const char *type_name(const struct sock *sk)
+{
+	if (sk->sk_type == SOCK_STREAM)
+		return "tcp";
+	return vmrpc_sk_is_ping(sk) ? "icmp" : "udp";
+}
+
 static void show_sock(struct seq_file *m, unsigned int number,
 		      struct vmrpc_sock *vs)
 {
@@ -186,7 +194,7 @@ static void show_sock(struct seq_file *m, unsigned int number,
 		   line.retransmits,
 		   from_kuid_munged(seq_user_ns(m), sock_i_uid(sk)),
 		   line.probes, sock_i_ino(sk),
-		   sk->sk_type == SOCK_STREAM ? "tcp" : "udp",
+		   type_name(sk),
 		   mode, ready, vs->handle);
 }
 

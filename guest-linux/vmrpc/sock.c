@@ -5,7 +5,7 @@
  * Theory of operation
  * ===================
  *
- * Every TCP or UDP socket has a native sock and, beside it, a struct
+ * Every TCP, UDP or ping socket has a native sock and, beside it, a struct
  * vmrpc_sock.  The socket on the host is made when it is needed first
  * (vmrpc_sock_open): when the program binds to all addresses or the guest's
  * own, or names a peer that is not in the guest.  Its mode says who serves it:
@@ -490,7 +490,9 @@ static int bind_locked(struct socket *sock, struct vmrpc_sock *vs,
 	}
 
 	port = ntohs(to->sin_port);
-	if (port && inet_port_requires_bind_service(net, port) &&
+	/* An identifier is no port. */
+	if (port && !vmrpc_sk_is_ping(vs->sk) &&
+	    inet_port_requires_bind_service(net, port) &&
 	    !ns_capable(net->user_ns, CAP_NET_BIND_SERVICE))
 		return -EACCES;
 	for (i = 0; i < BIND_ATTEMPTS; i++) {

@@ -11,11 +11,6 @@
 /* Connections of peers that found the pool full, dropped in one ACCEPT. */
 #define ACCEPT_DROP_MAX 16
 
-static int sock_proto(const VmrpcSock *s)
-{
-    return s->type == SOCK_STREAM ? IPPROTO_TCP : IPPROTO_UDP;
-}
-
 void vmrpc_call_addr(const VmrpcCall *call, struct sockaddr_in *sin)
 {
     memset(sin, 0, sizeof(*sin));
@@ -35,10 +30,16 @@ int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
          * No address of its own: a datagram socket may have any port, as it
          * gets one when it sends; a server could take another VM's clients.
          */
-        if (s->type == SOCK_DGRAM && port == 0) {
+        if (s->type != SOCK_DGRAM || port) {
+            return len;
+        }
+        if (!vmrpc_sock_is_ping(s)) {
             return 0;
         }
-        return len;
+        /* The guest's identifier must be the one on the wire. */
+        memset(&ss, 0, sizeof(ss));
+        ss.ss_family = AF_INET6;
+        len = sizeof(struct sockaddr_in6);
     }
     if (bind(s->fd, (struct sockaddr *)&ss, len) < 0) {
         return -errno;
@@ -254,10 +255,10 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (!vmrpc_sock_is_host(s)) {
         return -EISCONN;
     }
-    if (vmrpc_is_resolver(srv, &peer)) {
+    if (!vmrpc_sock_is_ping(s) && vmrpc_is_resolver(srv, &peer)) {
         return connect_resolver(srv, s, &peer, call);
     }
-    len = vmrpc_dest_to_host(srv, &peer, sock_proto(s), &ss);
+    len = vmrpc_dest_to_host(srv, &peer, s->proto, &ss);
     if (len < 0) {
         return len;
     }

@@ -3,12 +3,15 @@
  * vmrpc server: SENDMSG, RECVMSG
  *
  * Data is never looked at here: the host's kernel reads and writes the guest's
- * memory.  Ancillary data is translated (cmsg.c).
+ * memory.  Ancillary data is translated (cmsg.c), and so are the eight octets
+ * of an echo request's header (ping.c).
  */
 #include "hw/vmrpc/server-internal.h"
 
 #include <errno.h>
 #include <string.h>
+
+#include "hw/vmrpc/ping.h"
 
 /* Flags of sendmsg/recvmsg that mean the same on the host. */
 #define SEND_FLAGS  (MSG_OOB | MSG_MORE | MSG_EOR | MSG_CONFIRM)
@@ -86,7 +89,7 @@ static int send_destination(VmrpcServer *srv, VmrpcSock *s,
          */
         return s->connected ? 0 : -EDESTADDRREQ;
     }
-    len = vmrpc_dest_to_host(srv, &peer, IPPROTO_UDP, ss);
+    len = vmrpc_dest_to_host(srv, &peer, s->proto, ss);
     if (len < 0) {
         return len;
     }
@@ -124,7 +127,7 @@ static bool to_resolver(VmrpcServer *srv, const VmrpcSock *s,
     if (s->backing == VMRPC_BACKING_RESOLVER) {
         return true;
     }
-    if (s->type != SOCK_DGRAM) {
+    if (s->proto != IPPROTO_UDP) {
         return false;
     }
     vmrpc_call_addr(call, &peer);
@@ -141,6 +144,33 @@ static in_port_t dest_port(const struct msghdr *msg, const VmrpcSock *s)
     return to ? to->sin6_port : s->peer_port;
 }
 
+/* An echo request in its IPv6 form needs a header of its own. */
+static bool is_translated_ping(const VmrpcServer *srv, const VmrpcSock *s)
+{
+    return vmrpc_sock_is_ping(s) && srv->config.translate;
+}
+
+/* The data of @call, behind @skip bytes of it, as vectors; how many. */
+static unsigned send_vectors(const VmrpcCall *call, size_t skip,
+                             struct iovec *iov)
+{
+    return vmrpc_iov_slice(iov, call->out, call->out_num,
+                           sizeof(struct vmrpc_req) + call->control_len + skip,
+                           call->out_len - skip);
+}
+
+static int send_ping_header(const VmrpcCall *call,
+                            uint8_t header[VMRPC_PING_HEADER])
+{
+    if (call->out_len < VMRPC_PING_HEADER) {
+        return -EINVAL;
+    }
+    vmrpc_iov_read(call->out, call->out_num,
+                   sizeof(struct vmrpc_req) + call->control_len, header,
+                   VMRPC_PING_HEADER);
+    return vmrpc_ping_to_host(header);
+}
+
 /* Clears *@sp if the guest has closed the socket meanwhile. */
 static ssize_t send_host(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call)
 {
@@ -150,8 +180,14 @@ static ssize_t send_host(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call)
     struct sockaddr_storage ss;
     struct msghdr msg = { .msg_iov = call->scratch->iov };
     g_autoptr(GByteArray) other = NULL;
+    bool ping = is_translated_ping(srv, s);
+    uint8_t header[VMRPC_PING_HEADER];
     ssize_t n;
 
+    n = ping ? send_ping_header(call, header) : 0;
+    if (n < 0) {
+        return n;
+    }
     n = send_destination(srv, s, call, &msg, &ss);
     if (n < 0) {
         return n;
@@ -163,17 +199,18 @@ static ssize_t send_host(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call)
     if (s->alg) {
         return vmrpc_gateway_send(s, call, flags);
     }
-    other = s->type == SOCK_DGRAM ? vmrpc_gateway_datagram_out(srv, s,
+    other = s->proto == IPPROTO_UDP ? vmrpc_gateway_datagram_out(srv, s,
                                         dest_port(&msg, s), call) : NULL;
     vmrpc_sock_enter(srv, s);
     if (other) {
         msg.msg_iov[0] = (struct iovec) { other->data, other->len };
         msg.msg_iovlen = 1;
+    } else if (ping) {
+        msg.msg_iov[0] = (struct iovec) { header, sizeof(header) };
+        msg.msg_iovlen = 1 + send_vectors(call, sizeof(header),
+                                          msg.msg_iov + 1);
     } else {
-        msg.msg_iovlen = vmrpc_iov_slice(msg.msg_iov, call->out,
-                                         call->out_num,
-                                         sizeof(struct vmrpc_req) +
-                                         call->control_len, call->out_len);
+        msg.msg_iovlen = send_vectors(call, 0, msg.msg_iov);
     }
     n = sendmsg(s->fd, &msg, flags);
     if (n < 0) {
@@ -275,7 +312,10 @@ static ssize_t recv_one(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
         return -ENOSPC;
     }
     msg_flags = msg.msg_flags & ~MSG_CMSG_CLOEXEC;
-    if (*sp && s->type == SOCK_DGRAM) {
+    if (*sp && is_translated_ping(srv, s)) {
+        vmrpc_ping_to_guest(call->in, call->in_num, sizeof(struct vmrpc_resp) +
+                            call->control_len, MIN((size_t)n, call->in_len));
+    } else if (*sp && s->type == SOCK_DGRAM) {
         n = vmrpc_gateway_datagram_in(srv, s, call->result.sin_port, call, n,
                                       &msg_flags);
     }

@@ -22,10 +22,17 @@
 
 /* --- SOCKET, CLOSE ------------------------------------------------------ */
 
-int vmrpc_host_socket(VmrpcServer *srv, int type)
+/* IPPROTO_ICMP is the one protocol that the families have two numbers for. */
+static int host_proto(int family, int proto)
 {
-    int family = srv->config.translate ? AF_INET6 : AF_INET;
-    int fd = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    return family == AF_INET6 && proto == IPPROTO_ICMP ? IPPROTO_ICMPV6 : proto;
+}
+
+int vmrpc_host_socket(VmrpcServer *srv, int type, int proto)
+{
+    int family = vmrpc_host_family(srv);
+    int fd = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC,
+                    host_proto(family, proto));
     int one = 1;
 
     if (fd < 0) {
@@ -46,17 +53,31 @@ int vmrpc_host_socket(VmrpcServer *srv, int type)
     return fd;
 }
 
+/* The protocol that the guest means, or -EPROTONOSUPPORT. */
+static int guest_proto(int type, int proto)
+{
+    if (type == SOCK_STREAM && (proto == 0 || proto == IPPROTO_TCP)) {
+        return IPPROTO_TCP;
+    }
+    if (type == SOCK_DGRAM && (proto == 0 || proto == IPPROTO_UDP)) {
+        return IPPROTO_UDP;
+    }
+    if (type == SOCK_DGRAM && proto == IPPROTO_ICMP) {
+        return IPPROTO_ICMP;
+    }
+    return -EPROTONOSUPPORT;
+}
+
 static int call_socket(VmrpcServer *srv, VmrpcCall *call)
 {
     int type = call->arg[0];
-    int proto = call->arg[1];
+    int proto = guest_proto(type, call->arg[1]);
     VmrpcBuffers buffers;
     VmrpcSock *s;
     int fd, ret;
 
-    if (!(type == SOCK_STREAM && (proto == 0 || proto == IPPROTO_TCP)) &&
-        !(type == SOCK_DGRAM && (proto == 0 || proto == IPPROTO_UDP))) {
-        return -EPROTONOSUPPORT;
+    if (proto < 0) {
+        return proto;
     }
     ret = vmrpc_budget_socket(srv);
     if (ret < 0) {
@@ -66,7 +87,7 @@ static int call_socket(VmrpcServer *srv, VmrpcCall *call)
     if (ret < 0) {
         return ret;
     }
-    fd = vmrpc_host_socket(srv, type);
+    fd = vmrpc_host_socket(srv, type, proto);
     if (fd < 0) {
         vmrpc_budget_release(srv, &buffers);
         srv->counters.sockets_refused_host++;
@@ -75,6 +96,7 @@ static int call_socket(VmrpcServer *srv, VmrpcCall *call)
     vmrpc_budget_apply(srv, fd, &buffers);
     ret = vmrpc_sock_add(srv, call->handle, call->gen, type, fd, &buffers, &s);
     if (ret == 0) {
+        s->proto = proto;
         /* What poll(2) says of every new one. */
         s->ready = type == SOCK_STREAM ? VMRPC_OUT | VMRPC_HUP : VMRPC_OUT;
     }

@@ -113,6 +113,7 @@ static void view_sock(VmrpcServer *srv, const VmrpcSock *s,
     memset(view, 0, sizeof(*view));
     view->handle = s->handle;
     view->type = s->type;
+    view->proto = s->proto;
     view->backing = s->backing;
     view->state = plain_state(s);
     view->bytes_sent = s->bytes_sent;

@@ -33,6 +33,7 @@ typedef struct VmrpcServerView {
 typedef struct VmrpcSockView {
     uint32_t handle;
     int type;                   /* SOCK_STREAM, SOCK_DGRAM */
+    int proto;                  /* IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP */
     VmrpcBacking backing;
     /*
      * TCP_ESTABLISHED .. TCP_CLOSING; what is not TCP is established when it

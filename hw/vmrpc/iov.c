@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * vmrpc server: parts of vectors
+ * Parts of vectors
  */
-#include "hw/vmrpc/server-internal.h"
+#include "hw/vmrpc/iov.h"
 
+#include <glib.h>
 #include <string.h>
 
 size_t vmrpc_iov_total(const struct iovec *iov, unsigned num)

@@ -55,7 +55,8 @@ static void save_one(const VmrpcSock *s, VmrpcSavedSock *saved)
                    (s->listening ? VMRPC_SAVED_LISTENING : 0) |
                    (s->connected || s->backing == VMRPC_BACKING_LOST
                     ? VMRPC_SAVED_CONNECTED : 0) |
-                   (s->peer_is_resolver ? VMRPC_SAVED_RESOLVER : 0);
+                   (s->peer_is_resolver ? VMRPC_SAVED_RESOLVER : 0) |
+                   (vmrpc_sock_is_ping(s) ? VMRPC_SAVED_PING : 0);
     if (s->options) {
         saved->option_num = s->options->len;
         memcpy(saved->option, s->options->data,
@@ -84,9 +85,14 @@ static bool flags_are_sane(const VmrpcServer *srv, const VmrpcSavedSock *saved)
     bool listening = saved->flags & VMRPC_SAVED_LISTENING;
     bool connected = saved->flags & VMRPC_SAVED_CONNECTED;
     bool resolver = saved->flags & VMRPC_SAVED_RESOLVER;
+    bool ping = saved->flags & VMRPC_SAVED_PING;
 
     if (saved->flags & ~(VMRPC_SAVED_BOUND | VMRPC_SAVED_LISTENING |
-                         VMRPC_SAVED_CONNECTED | VMRPC_SAVED_RESOLVER)) {
+                         VMRPC_SAVED_CONNECTED | VMRPC_SAVED_RESOLVER |
+                         VMRPC_SAVED_PING)) {
+        return false;
+    }
+    if (ping && (saved->type != SOCK_DGRAM || resolver)) {
         return false;
     }
     if (bound && !saved->local_port) {
@@ -182,7 +188,7 @@ static int restore_host(VmrpcServer *srv, VmrpcSock *s,
         if (ret < 0) {
             return ret;
         }
-        len = vmrpc_dest_to_host(srv, &peer, IPPROTO_UDP, &ss);
+        len = vmrpc_dest_to_host(srv, &peer, s->proto, &ss);
         if (len < 0 || connect(s->fd, (struct sockaddr *)&ss, len) < 0) {
             return len < 0 ? len : -errno;
         }
@@ -271,6 +277,8 @@ int vmrpc_server_restore(VmrpcServer *srv, const VmrpcSavedSock *saved)
         .sin_addr.s_addr = saved->peer4,
         .sin_port = htons(saved->peer_port),
     };
+    int proto = is_stream ? IPPROTO_TCP :
+                saved->flags & VMRPC_SAVED_PING ? IPPROTO_ICMP : IPPROTO_UDP;
     VmrpcBuffers buffers = { };
     VmrpcSock *s;
     int fd = -1;
@@ -279,7 +287,7 @@ int vmrpc_server_restore(VmrpcServer *srv, const VmrpcSavedSock *saved)
         return -EINVAL;
     }
     if (!lost && vmrpc_budget_reserve(srv, NULL, &buffers) == 0) {
-        fd = vmrpc_host_socket(srv, saved->type);
+        fd = vmrpc_host_socket(srv, saved->type, proto);
     }
     if (fd >= 0) {
         vmrpc_budget_apply(srv, fd, &buffers);
@@ -288,6 +296,7 @@ int vmrpc_server_restore(VmrpcServer *srv, const VmrpcSavedSock *saved)
                        &buffers, &s) < 0) {
         return -EINVAL;
     }
+    s->proto = proto;
     s->ready_seq = saved->ready_seq;
     if (saved->flags & VMRPC_SAVED_CONNECTED) {
         vmrpc_sock_set_peer(srv, s, &peer);

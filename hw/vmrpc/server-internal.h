@@ -14,14 +14,13 @@
 #include <time.h>
 
 #include "hw/vmrpc/alg.h"
+#include "hw/vmrpc/iov.h"
 #include "hw/vmrpc/names.h"
 #include "hw/vmrpc/route.h"
 #include "hw/vmrpc/server.h"
 #include "hw/vmrpc/sockopt.h"
 #include "net/dns/proxy.h"
 #include "net/dns/upstream.h"
-
-#define VMRPC_IOV_MAX           1024
 
 /* For what -ftrivial-auto-var-init would clear, call after call. */
 #define VMRPC_UNINITIALIZED     __attribute__((uninitialized))
@@ -65,6 +64,7 @@ struct VmrpcSock {
     uint32_t gen;
     VmrpcBacking backing;
     int type;                   /* SOCK_STREAM, SOCK_DGRAM */
+    int proto;                  /* IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP */
     int fd;                     /* -1: none (VMRPC_BACKING_RESOLVER, _LOST) */
 
     bool bound;                 /* an address was chosen on the host */
@@ -160,7 +160,7 @@ struct VmrpcServer {
  * to be declared VMRPC_UNINITIALIZED.
  */
 typedef struct VmrpcScratch {
-    struct iovec iov[VMRPC_IOV_MAX];
+    struct iovec iov[VMRPC_IOV_MAX + 1];    /* a header of ours, too */
     uint8_t control[VMRPC_CONTROL_MAX];
 } VmrpcScratch;
 
@@ -320,24 +320,6 @@ bool vmrpc_budget_resize(VmrpcServer *srv, VmrpcSock *s, int name, int value);
 /* Other limits from now on. */
 void vmrpc_budget_change(VmrpcServer *srv, const VmrpcLimitsConfig *config);
 
-/* --- iov.c -------------------------------------------------------------- */
-
-/* Bytes of all vectors together. */
-size_t vmrpc_iov_total(const struct iovec *iov, unsigned num);
-
-/*
- * Makes @dst the part of @src from byte @offset on, at most @len bytes.
- * Returns the number of vectors, at most VMRPC_IOV_MAX.
- */
-unsigned vmrpc_iov_slice(struct iovec *dst, const struct iovec *src,
-                         unsigned src_num, size_t offset, size_t len);
-
-/* Copies between a buffer and vectors; returns the bytes copied. */
-size_t vmrpc_iov_read(const struct iovec *iov, unsigned num, size_t offset,
-                      void *buf, size_t len);
-size_t vmrpc_iov_write(const struct iovec *iov, unsigned num, size_t offset,
-                       const void *buf, size_t len);
-
 /* --- calls.c, calls-connect.c, calls-data.c ----------------------------- */
 
 /* A call on a socket of the table; returns 0 or a negative errno. */
@@ -348,6 +330,12 @@ VmrpcCallFunc vmrpc_call_accept, vmrpc_call_sendmsg, vmrpc_call_recvmsg;
 
 /* The address of a request; sin_family is AF_UNSPEC if there is none. */
 void vmrpc_call_addr(const VmrpcCall *call, struct sockaddr_in *sin);
+
+/* A ping socket: SOCK_DGRAM, IPPROTO_ICMP. */
+static inline bool vmrpc_sock_is_ping(const VmrpcSock *s)
+{
+    return s->proto == IPPROTO_ICMP;
+}
 
 static inline bool vmrpc_sock_is_host(const VmrpcSock *s)
 {
@@ -363,8 +351,11 @@ static inline int vmrpc_host_family(const VmrpcServer *srv)
 /* Executes @call; returns 0 or a negative errno. */
 int vmrpc_call_execute(VmrpcServer *srv, VmrpcCall *call);
 
-/* A host socket as the guest asked for it; returns it or a negative errno. */
-int vmrpc_host_socket(VmrpcServer *srv, int type);
+/*
+ * A host socket as the guest asked for it; returns it or a negative errno.
+ * @proto: the guest's, IPPROTO_TCP, IPPROTO_UDP or IPPROTO_ICMP
+ */
+int vmrpc_host_socket(VmrpcServer *srv, int type, int proto);
 
 /*
  * Binds @s to the VM's own address and @port (network byte order).
@@ -399,7 +390,7 @@ int vmrpc_host_setsockopt(VmrpcServer *srv, VmrpcSock *s, int level, int name,
 
 /*
  * The host's address for a destination that the guest named, after the policy
- * allowed it.  @proto is IPPROTO_TCP or IPPROTO_UDP.
+ * allowed it.  @proto is IPPROTO_TCP, IPPROTO_UDP or IPPROTO_ICMP.
  * Returns the length of *@host, or a negative errno.
  */
 int vmrpc_dest_to_host(VmrpcServer *srv, const struct sockaddr_in *guest,

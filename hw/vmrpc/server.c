@@ -104,6 +104,7 @@ int vmrpc_sock_add(VmrpcServer *srv, uint32_t handle, uint32_t gen, int type,
     s->handle = handle;
     s->gen = gen;
     s->type = type;
+    s->proto = type == SOCK_STREAM ? IPPROTO_TCP : IPPROTO_UDP;
     s->fd = fd;
     s->backing = fd >= 0 ? VMRPC_BACKING_HOST : VMRPC_BACKING_LOST;
     g_queue_init(&s->dns_rx);

@@ -216,6 +216,7 @@ enum {
     VMRPC_SAVED_LISTENING = 2,
     VMRPC_SAVED_CONNECTED = 4,  /* datagram: peer is set; stream: lost */
     VMRPC_SAVED_RESOLVER = 8,   /* the peer is the DNS proxy */
+    VMRPC_SAVED_PING = 16,      /* IPPROTO_ICMP */
 };
 
 typedef struct VmrpcSavedSock {

@@ -293,7 +293,9 @@ int vmrpc_dest_to_host(VmrpcServer *srv, const struct sockaddr_in *guest,
     int ret;
 
     if (len < 0) {
-        return len;
+        /* Nothing is there that could refuse a connection, or answer. */
+        return proto == IPPROTO_ICMP && len == -ECONNREFUSED ? -EHOSTUNREACH
+                                                             : len;
     }
     ret = judge(srv, host, proto, &j);
     if (ret < 0) {

@@ -94,13 +94,24 @@ static VmrpcSocketBacking backing_info(VmrpcBacking backing)
     g_assert_not_reached();
 }
 
+static VmrpcSocketType type_info(const VmrpcSockView *view)
+{
+    switch (view->proto) {
+    case IPPROTO_TCP:
+        return VMRPC_SOCKET_TYPE_TCP;
+    case IPPROTO_ICMP:
+        return VMRPC_SOCKET_TYPE_ICMP;
+    default:
+        return VMRPC_SOCKET_TYPE_UDP;
+    }
+}
+
 static VmrpcSocketInfo *socket_info(const VmrpcSockView *view)
 {
     VmrpcSocketInfo *info = g_new0(VmrpcSocketInfo, 1);
 
     info->handle = view->handle;
-    info->type = view->type == SOCK_STREAM ? VMRPC_SOCKET_TYPE_TCP
-                                           : VMRPC_SOCKET_TYPE_UDP;
+    info->type = type_info(view);
     info->backing = backing_info(view->backing);
     /* Linux counts from 1, in the same order. */
     info->state = view->state - 1;

@@ -30,6 +30,7 @@ from semantics.run import CASES  # noqa: E402
 _FOLDER = "/usr/lib/vmmnet/tests"
 _ADDRESS = "192.0.0.2"
 _STRESS_SECONDS = 8
+_PING_SOCKETS = {"net.ipv4.ping_group_range": "0 2147483647"}
 _SIDES = ("linux", "inside", "outside")
 _RINGS = {"split": "indirect_desc=on", "packed": "packed=on", "direct": "indirect_desc=off"}
 
@@ -108,6 +109,7 @@ def _outer_peer(world: Lab) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def world() -> Iterator[Lab]:
     with lab() as built, _outer_peer(built):
+        built.host.sysctl(_PING_SOCKETS)
         yield built
 
 
@@ -133,6 +135,8 @@ def outcomes(request: pytest.FixtureRequest, world: Lab) -> Iterator[Outcomes]:
     with world.guest(
         series, ipv6=False, module=False, files={MODULE_PATH: module, **_files()}
     ) as guest:
+        for key, value in _PING_SOCKETS.items():
+            guest.run(["sysctl", "-qw", f"{key}={value}"])
         peer = guest.spawn(["python3", f"{_FOLDER}/semantics/peer.py", "127.0.0.1"])
         peer.wait_output("ready")
         found = _run_side(guest, "linux", "127.0.0.1", "127.0.0.1")

@@ -28,6 +28,10 @@ PEER_ADDRESS = "2001:db8:1::2"
 WEB_ADDRESS = "2001:db8:80::80"
 WEB2_ADDRESS = "2001:db8:80::81"
 DNS_ADDRESS = "2001:db8:80::53"
+#: Beyond the peer, for those who build a network there.
+FAR_ADDRESS = "2001:db8:9::9"
+#: The peer has no way to it.
+NOWHERE_ADDRESS = "2001:db8:80:0:dead::1"
 #: Sends everything that comes from the VM back to it, when ``peers.reflector`` is on.
 REFLECTOR_ADDRESS = "2001:db8:1::5e1f"
 ECHO_PORT = 7
@@ -41,6 +45,8 @@ RECORDS = (
     "v4only.test. 60 IN A 203.0.113.7",
     f"peer.test. 60 IN AAAA {PEER_ADDRESS}",
     f"reflector.test. 60 IN AAAA {REFLECTOR_ADDRESS}",
+    f"far.test. 60 IN AAAA {FAR_ADDRESS}",
+    f"nowhere.test. 60 IN AAAA {NOWHERE_ADDRESS}",
     f"host.test. 60 IN AAAA {HOST_ADDRESS}",
     "loopback.test. 60 IN AAAA ::1",
     f"vm.test. 60 IN AAAA {VM_ADDRESS}",

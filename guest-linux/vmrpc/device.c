@@ -666,10 +666,14 @@ static void remove(struct virtio_device *vdev)
 
 	mutex_lock(&the_device_lock);
 	vmrpc_proc_remove();
+	/*
+	 * With vmrpc0 its route goes: nothing native from here on sends into a
+	 * hole, and waits there for as long as a connection attempt does.
+	 */
+	vmrpc_netdev_remove(dev);
 	vmrpc_family_give_back();
 	device_stop(dev);
 	vmrpc_sock_kill_all(dev);
-	vmrpc_netdev_remove(dev);
 	the_device = NULL;
 	vmrpc_device_put(dev);
 	mutex_unlock(&the_device_lock);

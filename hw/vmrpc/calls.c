@@ -184,36 +184,6 @@ static int call_getpeername(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     return 0;
 }
 
-/* Remembers an option so that it can be set again after a migration. */
-static void remember_option(VmrpcSock *s, int level, int name,
-                            const void *value, uint32_t len)
-{
-    VmrpcSavedOption *o = NULL;
-
-    if (!s->options) {
-        s->options = g_array_new(FALSE, TRUE, sizeof(VmrpcSavedOption));
-    }
-    for (guint i = 0; i < s->options->len; i++) {
-        VmrpcSavedOption *old = &g_array_index(s->options, VmrpcSavedOption,
-                                               i);
-
-        if (old->level == (uint32_t)level && old->name == (uint32_t)name) {
-            o = old;
-        }
-    }
-    if (!o) {
-        if (s->options->len == VMRPC_SAVED_OPTIONS) {
-            return;
-        }
-        g_array_set_size(s->options, s->options->len + 1);
-        o = &g_array_index(s->options, VmrpcSavedOption, s->options->len - 1);
-    }
-    o->level = level;
-    o->name = name;
-    o->len = len;
-    memcpy(o->value, value, len);
-}
-
 int vmrpc_host_setsockopt(VmrpcServer *srv, VmrpcSock *s, int level, int name,
                           const void *value, uint32_t len)
 {
@@ -260,7 +230,8 @@ static int call_setsockopt(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
                    call->out_len);
     ret = vmrpc_host_setsockopt(srv, s, level, name, value, call->out_len);
     if (ret == 0) {
-        remember_option(s, level, name, value, call->out_len);
+        vmrpc_options_remember(&s->options, level, name, value,
+                               call->out_len);
         vmrpc_sock_refresh(srv, s);
     }
     return ret;

@@ -25,7 +25,12 @@ void vmrpc_inspect_server(VmrpcServer *srv, VmrpcServerView *view)
     pthread_mutex_lock(&srv->lock);
     view->has_nat64 = srv->has_nat64;
     view->nat64 = srv->nat64;
+    view->sockets = srv->sock_num;
     view->counters = srv->counters;
+    view->alg_counters = srv->alg_counters;
+    if (srv->dns_proxy) {
+        view->dns_counters = *dns_proxy_counters(srv->dns_proxy);
+    }
     if (srv->map) {
         vmrpc_addrmap_stats(srv->map, &view->map);
     }
@@ -129,15 +134,21 @@ static void view_sock(VmrpcServer *srv, const VmrpcSock *s,
             view_stream(s, view);
         }
     }
-    view->recv_queue += s->dns_rx_bytes - s->dns_rx_offset;
+    view->recv_queue += s->dns_rx_bytes - s->dns_rx_offset +
+                        vmrpc_gateway_unread(s);
+}
+
+/* The end of the part of the table that one hold of the lock is for. */
+static uint32_t end_of_part(const VmrpcServer *srv, uint32_t handle)
+{
+    return handle + MIN(srv->config.max_sockets - handle, VMRPC_INSPECT_EMPTY);
 }
 
 /* One hold of the lock; the same arguments and result. */
 static unsigned inspect_some(VmrpcServer *srv, uint32_t *handle,
                              VmrpcSockView *view, unsigned max)
 {
-    uint32_t left = srv->config.max_sockets - *handle;
-    uint32_t end = *handle + MIN(left, VMRPC_INSPECT_EMPTY);
+    uint32_t end = end_of_part(srv, *handle);
     uint32_t h = *handle;
     unsigned n = 0;
 
@@ -161,4 +172,21 @@ unsigned vmrpc_inspect_socks(VmrpcServer *srv, uint32_t *handle,
         n = inspect_some(srv, handle, view, max);
     }
     return n;
+}
+
+bool vmrpc_inspect_next(VmrpcServer *srv, uint32_t *handle)
+{
+    bool found = false;
+
+    while (!found && *handle < srv->config.max_sockets) {
+        uint32_t end = end_of_part(srv, *handle);
+
+        pthread_mutex_lock(&srv->lock);
+        while (*handle < end && !srv->socks[*handle]) {
+            ++*handle;
+        }
+        found = *handle < end;
+        pthread_mutex_unlock(&srv->lock);
+    }
+    return found;
 }

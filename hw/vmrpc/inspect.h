@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "hw/vmrpc/server.h"
+#include "net/dns/proxy.h"
 
 /*
  * Sockets that are looked at while nobody else can use the server.  Each takes
@@ -26,7 +27,10 @@ typedef struct VmrpcServerView {
     bool has_nat64;
     Nat64Prefix nat64;          /* in use, given or found */
     VmrpcAddrMapStats map;      /* all zero without translation */
+    uint32_t sockets;           /* how many there are */
     VmrpcCounters counters;
+    VmrpcAlgCounters alg_counters;
+    DnsProxyCounters dns_counters;  /* all zero without resolver4 */
 } VmrpcServerView;
 
 /* Addresses whose family is 0 are not there. */
@@ -67,5 +71,11 @@ void vmrpc_inspect_server(VmrpcServer *srv, VmrpcServerView *view);
  */
 unsigned vmrpc_inspect_socks(VmrpcServer *srv, uint32_t *handle,
                              VmrpcSockView *view, unsigned max);
+
+/*
+ * Moves @handle on to the next socket, if it is none itself.  Returns false if
+ * there are no more.
+ */
+bool vmrpc_inspect_next(VmrpcServer *srv, uint32_t *handle);
 
 #endif /* VMRPC_INSPECT_H */

@@ -57,11 +57,7 @@ static void save_one(const VmrpcSock *s, VmrpcSavedSock *saved)
                     ? VMRPC_SAVED_CONNECTED : 0) |
                    (s->peer_is_resolver ? VMRPC_SAVED_RESOLVER : 0) |
                    (vmrpc_sock_is_ping(s) ? VMRPC_SAVED_PING : 0);
-    if (s->options) {
-        saved->option_num = s->options->len;
-        memcpy(saved->option, s->options->data,
-               s->options->len * sizeof(saved->option[0]));
-    }
+    saved->option_num = vmrpc_options_save(s->options, saved->option);
 }
 
 void vmrpc_server_save(const VmrpcServer *srv,
@@ -142,14 +138,11 @@ static bool record_is_sane(const VmrpcServer *srv,
 static void restore_options(VmrpcServer *srv, VmrpcSock *s,
                             const VmrpcSavedSock *saved)
 {
-    if (!saved->option_num) {
-        return;
-    }
-    s->options = g_array_new(FALSE, TRUE, sizeof(VmrpcSavedOption));
-    g_array_append_vals(s->options, saved->option, saved->option_num);
     for (uint32_t i = 0; i < saved->option_num; i++) {
         const VmrpcSavedOption *o = &saved->option[i];
 
+        vmrpc_options_remember(&s->options, o->level, o->name, o->value,
+                               o->len);
         vmrpc_host_setsockopt(srv, s, o->level, o->name, o->value, o->len);
     }
 }

@@ -107,7 +107,7 @@ struct VmrpcSock {
     size_t dns_rx_offset;       /* stream: bytes of the head already read */
 
     VmrpcBuffers buffers;
-    GArray *options;            /* VmrpcSavedOption, NULL if none was set */
+    GByteArray *options;        /* options.c; NULL if none was set */
     VmrpcSavedSock *arriving;   /* VMRPC_BACKING_ARRIVING: what it shall be */
 
     uint64_t bytes_sent;
@@ -385,6 +385,22 @@ int vmrpc_host_restore_port(VmrpcServer *srv, VmrpcSock *s, in_port_t port);
 /* Sets one option of the guest's on the host socket of @s. */
 int vmrpc_host_setsockopt(VmrpcServer *srv, VmrpcSock *s, int level, int name,
                           const void *value, uint32_t len);
+
+/* --- options.c ---------------------------------------------------------- */
+
+/*
+ * Remembers an option of the guest's so that it can be set again after a
+ * migration; with VMRPC_SAVED_OPTIONS of them, only those.  @len is at most
+ * VMRPC_OPTVAL_MAX.  @options may be NULL at first.
+ */
+void vmrpc_options_remember(GByteArray **options, int level, int name,
+                            const void *value, uint32_t len);
+
+/*
+ * In the order in which they were set last.  @saved has room for
+ * VMRPC_SAVED_OPTIONS.  Returns how many there are.
+ */
+uint32_t vmrpc_options_save(const GByteArray *options, VmrpcSavedOption *saved);
 
 /* --- translate.c -------------------------------------------------------- */
 

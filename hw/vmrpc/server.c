@@ -142,7 +142,7 @@ int vmrpc_sock_remove(VmrpcServer *srv, VmrpcSock *s)
     vmrpc_sock_clear_peer(srv, s);
     vmrpc_budget_release(srv, &s->buffers);
     if (s->options) {
-        g_array_free(s->options, TRUE);
+        g_byte_array_unref(s->options);
     }
     srv->socks[s->handle] = NULL;
     srv->sock_num--;

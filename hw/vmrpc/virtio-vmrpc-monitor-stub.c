@@ -7,7 +7,12 @@
 #include "qapi/error.h"
 #include "qapi/qapi-commands-vmrpc.h"
 
-VmrpcDeviceInfoList *coroutine_fn qmp_query_vmrpc(const char *id, Error **errp)
+VmrpcDeviceInfoList *coroutine_fn qmp_query_vmrpc(const char *id,
+                                                  bool has_sockets_from,
+                                                  uint32_t sockets_from,
+                                                  bool has_sockets_limit,
+                                                  uint32_t sockets_limit,
+                                                  Error **errp)
 {
     if (id) {
         error_set(errp, ERROR_CLASS_DEVICE_NOT_FOUND,

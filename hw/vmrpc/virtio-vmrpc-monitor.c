@@ -2,11 +2,12 @@
 /*
  * virtio-vmrpc: query-vmrpc, "info vmrpc" and vmrpc-reload-policy
  *
- * A guest may have many thousand sockets, and every call of the guest's needs
- * the BQL for a moment, which a monitor command has as well.  So after each
- * batch of sockets (inspect.h) others get their turn.  A device may be
- * unplugged then: the reference keeps its memory, and that it has no server
- * any more tells.
+ * A guest may have a million sockets, and every call of the guest's needs the
+ * BQL for a moment, which a monitor command has as well.  So an answer has a
+ * bound and says where to go on, and query-vmrpc gives others their turn after
+ * each batch of sockets (inspect.h).  A device may be unplugged then: the
+ * reference keeps its memory, and that it has no server any more tells.
+ * "info vmrpc" shows one batch and does not pause.
  */
 #include "qemu/osdep.h"
 
@@ -26,8 +27,13 @@
 /* Long enough for a vCPU to wake up and take the BQL. */
 #define PAUSE_US                100
 
-/* Both have every counter and nothing else. */
-QEMU_BUILD_BUG_ON(sizeof(VmrpcCounterInfo) != sizeof(VmrpcCounters));
+/* Sockets in one answer of query-vmrpc; vmrpc.json tells users. */
+#define LIMIT_MAX               1024
+
+/* The one on the left has every counter and nothing else. */
+QEMU_BUILD_BUG_ON(sizeof(VmrpcCounterInfo) !=
+                  sizeof(VmrpcCounters) + sizeof(VmrpcAlgCounters) +
+                  sizeof(DnsProxyCounters));
 
 /* --- from the server's words to QAPI's ---------------------------------- */
 
@@ -128,12 +134,18 @@ static VmrpcSocketInfo *socket_info(const VmrpcSockView *view)
     return info;
 }
 
-static VmrpcCounterInfo *counter_info(const VmrpcCounters *counters)
+static VmrpcCounterInfo *counter_info(const VmrpcServerView *view)
 {
     VmrpcCounterInfo *info = g_new0(VmrpcCounterInfo, 1);
 
-#define COPY_COUNTER(name) info->name = counters->name;
+#define COPY_COUNTER(name)      info->name = view->counters.name;
+#define COPY_ALG_COUNTER(name)  info->name = view->alg_counters.name;
+#define COPY_DNS_COUNTER(name)  info->dns_##name = view->dns_counters.name;
     VMRPC_COUNTERS(COPY_COUNTER)
+    VMRPC_ALG_COUNTERS(COPY_ALG_COUNTER)
+    DNS_PROXY_COUNTERS(COPY_DNS_COUNTER)
+#undef COPY_DNS_COUNTER
+#undef COPY_ALG_COUNTER
 #undef COPY_COUNTER
     return info;
 }
@@ -173,54 +185,46 @@ static VmrpcDeviceInfo *device_info(VirtIOVmrpc *s)
     info->mappings = view.map.entries;
     info->mappings_in_use = view.map.in_use;
     info->max_sockets = view.config.max_sockets;
-    info->counters = counter_info(&view.counters);
+    info->sockets_open = view.sockets;
+    info->counters = counter_info(&view);
     return info;
+}
+
+/* At most VMRPC_INSPECT_MAX sockets; as vmrpc_inspect_socks(). */
+static unsigned add_sockets(VmrpcSocketInfoList ***tail, VmrpcServer *server,
+                            uint32_t *handle, unsigned max)
+{
+    g_autofree VmrpcSockView *view = g_new(VmrpcSockView, VMRPC_INSPECT_MAX);
+    unsigned n = vmrpc_inspect_socks(server, handle, view,
+                                     MIN(max, VMRPC_INSPECT_MAX));
+
+    for (unsigned i = 0; i < n; i++) {
+        QAPI_LIST_APPEND(*tail, socket_info(&view[i]));
+    }
+    return n;
+}
+
+/* Where to go on, if that is anywhere. */
+static void set_next(VmrpcDeviceInfo *info, VmrpcServer *server,
+                     uint32_t handle)
+{
+    info->has_sockets_next = vmrpc_inspect_next(server, &handle);
+    info->sockets_next = handle;
 }
 
 /* --- the devices -------------------------------------------------------- */
 
-static void coroutine_mixed_fn let_others(void)
-{
-    if (qemu_in_coroutine()) {
-        qemu_co_sleep_ns(QEMU_CLOCK_REALTIME, PAUSE_US * SCALE_US);
-    } else {
-        bql_unlock();
-        g_usleep(PAUSE_US);
-        bql_lock();
-    }
-}
-
-/* NULL if the device is unplugged meanwhile, or was before. */
-static VmrpcDeviceInfo *coroutine_mixed_fn query_device(VirtIOVmrpc *s)
-{
-    g_autofree VmrpcSockView *view = g_new(VmrpcSockView, VMRPC_INSPECT_MAX);
-    g_autoptr(VmrpcDeviceInfo) info = NULL;
-    VmrpcSocketInfoList **tail;
-    uint32_t handle = 0;
-    unsigned n;
-
-    if (!s->server) {
-        return NULL;
-    }
-    info = device_info(s);
-    tail = &info->sockets;
-    while ((n = vmrpc_inspect_socks(s->server, &handle, view,
-                                    VMRPC_INSPECT_MAX))) {
-        for (unsigned i = 0; i < n; i++) {
-            QAPI_LIST_APPEND(tail, socket_info(&view[i]));
-        }
-        let_others();
-        if (!s->server) {
-            return NULL;
-        }
-    }
-    return g_steal_pointer(&info);
-}
-
 typedef struct Search {
-    const char *id;             /* NULL: all */
+    const char *id;             /* or QOM path; NULL: all */
     GPtrArray *found;           /* references */
 } Search;
+
+static bool is_called(VirtIOVmrpc *s, const char *name)
+{
+    g_autofree char *path = object_get_canonical_path(OBJECT(s));
+
+    return !g_strcmp0(device_id(s), name) || !g_strcmp0(path, name);
+}
 
 static int find_device(Object *child, void *opaque)
 {
@@ -228,14 +232,13 @@ static int find_device(Object *child, void *opaque)
                                                         TYPE_VIRTIO_VMRPC);
     Search *search = opaque;
 
-    if (s && s->server &&
-        (!search->id || !g_strcmp0(device_id(s), search->id))) {
+    if (s && s->server && (!search->id || is_called(s, search->id))) {
         g_ptr_array_add(search->found, object_ref(OBJECT(s)));
     }
     return 0;
 }
 
-/* References; NULL if there is none of this ID. */
+/* References to the devices with this @id, or to all; NULL if there is none. */
 static GPtrArray *find_devices(const char *id, Error **errp)
 {
     g_autoptr(GPtrArray) found = g_ptr_array_new_with_free_func(object_unref);
@@ -250,28 +253,63 @@ static GPtrArray *find_devices(const char *id, Error **errp)
     return g_steal_pointer(&found);
 }
 
-static VmrpcDeviceInfoList *coroutine_mixed_fn query(const char *id,
-                                                     Error **errp)
-{
-    g_autoptr(GPtrArray) found = find_devices(id, errp);
-    VmrpcDeviceInfoList *list = NULL, **tail = &list;
+/* --- for programs ------------------------------------------------------- */
 
-    if (!found) {
+/*
+ * Shows at most *@limit sockets, which are taken off.  Returns NULL if the
+ * device is unplugged meanwhile, or was before.
+ */
+static VmrpcDeviceInfo *coroutine_fn query_device(VirtIOVmrpc *s,
+                                                  uint32_t handle,
+                                                  uint32_t *limit)
+{
+    g_autoptr(VmrpcDeviceInfo) info = NULL;
+    VmrpcSocketInfoList **tail;
+    unsigned n;
+
+    if (!s->server) {
         return NULL;
     }
-    for (guint i = 0; i < found->len; i++) {
-        VmrpcDeviceInfo *info = query_device(g_ptr_array_index(found, i));
+    info = device_info(s);
+    tail = &info->sockets;
+    while (*limit && (n = add_sockets(&tail, s->server, &handle, *limit))) {
+        *limit -= n;
+        qemu_co_sleep_ns(QEMU_CLOCK_REALTIME, PAUSE_US * SCALE_US);
+        if (!s->server) {
+            return NULL;
+        }
+    }
+    set_next(info, s->server, handle);
+    return g_steal_pointer(&info);
+}
+
+VmrpcDeviceInfoList *coroutine_fn qmp_query_vmrpc(const char *id,
+                                                  bool has_sockets_from,
+                                                  uint32_t sockets_from,
+                                                  bool has_sockets_limit,
+                                                  uint32_t sockets_limit,
+                                                  Error **errp)
+{
+    uint32_t limit = has_sockets_limit ? sockets_limit : LIMIT_MAX;
+    VmrpcDeviceInfoList *list = NULL, **tail = &list;
+    g_autoptr(GPtrArray) found = NULL;
+
+    if (limit > LIMIT_MAX) {
+        error_setg(errp, "Parameter 'sockets-limit' expects at most %u",
+                   LIMIT_MAX);
+        return NULL;
+    }
+    found = find_devices(id, errp);
+    for (guint i = 0; found && i < found->len; i++) {
+        VmrpcDeviceInfo *info = query_device(g_ptr_array_index(found, i),
+                                             has_sockets_from ? sockets_from
+                                                              : 0, &limit);
 
         if (info) {
             QAPI_LIST_APPEND(tail, info);
         }
     }
     return list;
-}
-
-VmrpcDeviceInfoList *coroutine_fn qmp_query_vmrpc(const char *id, Error **errp)
-{
-    return query(id, errp);
 }
 
 void qmp_vmrpc_reload_policy(const char *id, Error **errp)
@@ -327,40 +365,76 @@ static void print_socket(Monitor *mon, const VmrpcSocketInfo *s)
     monitor_printf(mon, "%s\n", s->watched ? "" : "  unwatched");
 }
 
+static void print_counter(Monitor *mon, const char *field, uint64_t value)
+{
+    g_autofree char *name = g_strdelimit(g_strdup(field), "_", '-');
+
+    if (value) {
+        monitor_printf(mon, "  %-27s %" PRIu64 "\n", name, value);
+    }
+}
+
+/* Those that are not 0. */
+static void print_counters(Monitor *mon, const VmrpcCounterInfo *counters)
+{
+#define PRINT_COUNTER(name)     print_counter(mon, #name, counters->name);
+#define PRINT_DNS_COUNTER(name)                                               \
+    print_counter(mon, "dns-" #name, counters->dns_##name);
+    VMRPC_COUNTERS(PRINT_COUNTER)
+    VMRPC_ALG_COUNTERS(PRINT_COUNTER)
+    DNS_PROXY_COUNTERS(PRINT_DNS_COUNTER)
+#undef PRINT_DNS_COUNTER
+#undef PRINT_COUNTER
+}
+
 static void print_device(Monitor *mon, const VmrpcDeviceInfo *info)
 {
-    monitor_printf(mon, "%s: guest %s, %s, pool %s with %" PRIu64 " mappings, "
-                   "resolver %s, NAT64 %s\n", info->id ?: info->qom_path,
+    monitor_printf(mon, "%s: guest %s, %s, pool %s, resolver %s, NAT64 %s\n",
+                   info->id ?: info->qom_path,
                    info->guest4,
                    info->address6 ?: info->translate ? "no address of its own"
                                                      : "no translation",
-                   info->pool4 ?: "none", info->mappings,
-                   info->resolver4 ?: "none", info->nat64_prefix ?: "none");
-#define PRINT_COUNTER(name)                                                   \
-    if (info->counters->name) {                                               \
-        monitor_printf(mon, "  %-24s %" PRIu64 "\n", #name,                   \
-                       info->counters->name);                                 \
+                   info->pool4 ?: "none", info->resolver4 ?: "none",
+                   info->nat64_prefix ?: "none");
+    monitor_printf(mon, "  sockets: %" PRIu32 " of %" PRIu32 ", mappings: %"
+                   PRIu64 ", in use: %" PRIu64 "\n", info->sockets_open,
+                   info->max_sockets, info->mappings, info->mappings_in_use);
+    print_counters(mon, info->counters);
+    if (info->sockets) {
+        monitor_printf(mon, "handle type state   recv-q   send-q   received"
+                       "       sent  guest local > peer  host local > peer\n");
     }
-    VMRPC_COUNTERS(PRINT_COUNTER)
-#undef PRINT_COUNTER
-    monitor_printf(mon, "handle type state   recv-q   send-q   received"
-                   "       sent  guest local > peer  host local > peer\n");
     for (VmrpcSocketInfoList *s = info->sockets; s; s = s->next) {
         print_socket(mon, s->value);
     }
+    if (info->has_sockets_next) {
+        monitor_printf(mon, "More sockets: info vmrpc %s %" PRIu32 "\n",
+                       info->id ?: info->qom_path, info->sockets_next);
+    }
+}
+
+static void print_first(Monitor *mon, VirtIOVmrpc *s, uint32_t handle)
+{
+    g_autoptr(VmrpcDeviceInfo) info = device_info(s);
+    VmrpcSocketInfoList **tail = &info->sockets;
+
+    add_sockets(&tail, s->server, &handle, VMRPC_INSPECT_MAX);
+    set_next(info, s->server, handle);
+    print_device(mon, info);
 }
 
 static void hmp_info_vmrpc(Monitor *mon, const QDict *qdict)
 {
     Error *err = NULL;
-    g_autoptr(VmrpcDeviceInfoList) list = query(qdict_get_try_str(qdict, "id"),
-                                                &err);
+    g_autoptr(GPtrArray) found = find_devices(qdict_get_try_str(qdict, "id"),
+                                              &err);
 
     if (hmp_handle_error(mon, err)) {
         return;
     }
-    for (VmrpcDeviceInfoList *i = list; i; i = i->next) {
-        print_device(mon, i->value);
+    for (guint i = 0; i < found->len; i++) {
+        print_first(mon, g_ptr_array_index(found, i),
+                    qdict_get_try_int(qdict, "from", 0));
     }
 }
 

@@ -37,7 +37,6 @@
 #include "hw/vmrpc/virtio-vmrpc.h"
 #include "migration/vmstate.h"
 #include "qapi/error.h"
-#include "qapi/visitor.h"
 #include "qemu/error-report.h"
 #include "qemu/iov.h"
 #include "qemu/main-loop.h"
@@ -577,37 +576,6 @@ void virtio_vmrpc_plugged(VirtIOVmrpc *s)
     vdev->dma_as->max_bounce_buffer_size = 0;
 }
 
-/* qom-get PATH counters: everything that was counted, by name */
-static void get_counters(Object *obj, Visitor *v, const char *name,
-                         void *opaque, Error **errp)
-{
-    VirtIOVmrpc *s = VIRTIO_VMRPC(obj);
-    VmrpcAlgCounters alg_counters = { };
-    VmrpcCounters counters = { };
-
-    if (s->server) {
-        counters = *vmrpc_server_counters(s->server);
-        alg_counters = *vmrpc_server_alg_counters(s->server);
-    }
-    if (!visit_start_struct(v, name, NULL, 0, errp)) {
-        return;
-    }
-#define VISIT(set, field)                                                     \
-    if (!visit_type_uint64(v, #field, &set.field, errp)) {                    \
-        goto out;                                                             \
-    }
-#define VISIT_COUNTER(field)     VISIT(counters, field)
-#define VISIT_ALG_COUNTER(field) VISIT(alg_counters, field)
-    VMRPC_COUNTERS(VISIT_COUNTER)
-    VMRPC_ALG_COUNTERS(VISIT_ALG_COUNTER)
-#undef VISIT_ALG_COUNTER
-#undef VISIT_COUNTER
-#undef VISIT
-    visit_check_struct(v, errp);
-out:
-    visit_end_struct(v, NULL);
-}
-
 static const Property virtio_vmrpc_properties[] = {
     DEFINE_PROP_LINK("iothread", VirtIOVmrpc, iothread, TYPE_IOTHREAD,
                      IOThread *),
@@ -640,8 +608,6 @@ static void virtio_vmrpc_class_init(ObjectClass *klass, void *data)
     vdc->reset = virtio_vmrpc_reset;
     vdc->start_ioeventfd = virtio_vmrpc_start_ioeventfd;
     vdc->stop_ioeventfd = virtio_vmrpc_stop_ioeventfd;
-    object_class_property_add(klass, "counters", "VmrpcCounters",
-                              get_counters, NULL, NULL, NULL);
 }
 
 static const TypeInfo virtio_vmrpc_info = {

@@ -96,38 +96,44 @@ typedef struct DnsProxyOps {
 
 /*
  * Every query is counted in `queries` and, when it ends, in exactly one of
- * the counters of the first group.
+ * the counters of the first group.  The X-macro lets the owner publish each
+ * by its name.
  */
+#define DNS_PROXY_COUNTERS(X)                                                 \
+    X(queries)                                                                \
+                                                                              \
+    X(answers_virtual)          /* A from AAAA */                             \
+    X(answers_plain)            /* A as it is, for NAT64 */                   \
+    X(answers_ptr)              /* names of virtual addresses */              \
+    X(nodata)                                                                 \
+    X(nxdomain)                                                               \
+    X(passed)                   /* other types, unchanged */                  \
+    X(formerr)                                                                \
+    X(notimp)                                                                 \
+    X(refused)                  /* no ordinary question */                    \
+    X(refused_name)             /* admit() said -EACCES */                    \
+    X(refused_rate)             /* admit() said -EBUSY */                     \
+    X(badvers)                                                                \
+    X(servfail_upstream)        /* no usable reply from upstream */           \
+    X(servfail_pool_full)                                                     \
+    X(servfail_table_full)      /* DNS_PROXY_MAX_REQUESTS */                  \
+    X(servfail_token_full)      /* DNS_PROXY_MAX_PER_TOKEN */                 \
+    X(dropped_short)            /* no whole header, or too long */            \
+    X(dropped_response)         /* QR was set */                              \
+    X(dropped_cancelled)        /* socket gone before the answer */           \
+                                                                              \
+    X(truncated)                /* answers sent with TC */                    \
+    X(plain_after_delay)        /* answers_plain with AAAA still out */       \
+    X(addresses_unusable)       /* left out: usable() or map() said no */     \
+    X(addresses_pool_full)      /* left out: -ENOSPC */                       \
+    X(addresses_over_limit)     /* left out: DNS_PROXY_MAX_ADDRESSES */       \
+    X(replies_bad)              /* malformed or to another question */        \
+    X(replies_late)             /* to a request that has ended */
+
 typedef struct DnsProxyCounters {
-    uint64_t queries;
-
-    uint64_t answers_virtual;       /* A from AAAA */
-    uint64_t answers_plain;         /* A as it is, for NAT64 */
-    uint64_t answers_ptr;           /* names of virtual addresses */
-    uint64_t nodata;
-    uint64_t nxdomain;
-    uint64_t passed;                /* other types, unchanged */
-    uint64_t formerr;
-    uint64_t notimp;
-    uint64_t refused;               /* no ordinary question */
-    uint64_t refused_name;          /* admit() said -EACCES */
-    uint64_t refused_rate;          /* admit() said -EBUSY */
-    uint64_t badvers;
-    uint64_t servfail_upstream;     /* no usable reply from upstream */
-    uint64_t servfail_pool_full;
-    uint64_t servfail_table_full;   /* DNS_PROXY_MAX_REQUESTS */
-    uint64_t servfail_token_full;   /* DNS_PROXY_MAX_PER_TOKEN */
-    uint64_t dropped_short;         /* no whole header, or too long */
-    uint64_t dropped_response;      /* QR was set */
-    uint64_t dropped_cancelled;     /* socket gone before the answer */
-
-    uint64_t truncated;             /* answers sent with TC */
-    uint64_t plain_after_delay;     /* answers_plain with AAAA still out */
-    uint64_t addresses_unusable;    /* left out: usable() or map() said no */
-    uint64_t addresses_pool_full;   /* left out: -ENOSPC */
-    uint64_t addresses_over_limit;  /* left out: DNS_PROXY_MAX_ADDRESSES */
-    uint64_t replies_bad;           /* malformed or to another question */
-    uint64_t replies_late;          /* to a request that has ended */
+#define DNS_PROXY_COUNTER_FIELD(name) uint64_t name;
+    DNS_PROXY_COUNTERS(DNS_PROXY_COUNTER_FIELD)
+#undef DNS_PROXY_COUNTER_FIELD
 } DnsProxyCounters;
 
 /*

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <malloc.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <string.h>
@@ -463,6 +464,91 @@ static void test_many(void)
     fx_free(fx);
 }
 
+/* Those that there are, for who wants to know where to go on. */
+static void test_next(void)
+{
+    enum { FAR = 3 * VMRPC_INSPECT_EMPTY + 1 };
+    Fx *fx = fx_new(&(FxOptions) { .max_sockets = FAR + 1 });
+    VmrpcServerView server;
+    VmrpcSockView view;
+    uint32_t next = 0;
+
+    g_assert_false(vmrpc_inspect_next(fx->srv, &next));
+    fx_ok(fx_socket(fx, 3, 0, SOCK_DGRAM));
+    fx_ok(fx_socket(fx, FAR, 0, SOCK_DGRAM));
+    vmrpc_inspect_server(fx->srv, &server);
+    g_assert_cmpuint(server.sockets, ==, 2);
+    next = 0;
+    g_assert_true(vmrpc_inspect_next(fx->srv, &next));
+    g_assert_cmpuint(next, ==, 3);
+    g_assert_true(vmrpc_inspect_next(fx->srv, &next));
+    g_assert_cmpuint(vmrpc_inspect_socks(fx->srv, &next, &view, 1), ==, 1);
+    g_assert_true(vmrpc_inspect_next(fx->srv, &next));
+    g_assert_cmpuint(next, ==, FAR);
+    next++;
+    g_assert_false(vmrpc_inspect_next(fx->srv, &next));
+    /* a number that somebody made up */
+    next = UINT32_MAX;
+    g_assert_false(vmrpc_inspect_next(fx->srv, &next));
+    g_assert_cmpuint(vmrpc_inspect_socks(fx->srv, &next, &view, 1), ==, 0);
+    fx_free(fx);
+}
+
+/* --- memory --------------------------------------------------------------- */
+
+/* In a program with the address sanitizer mallinfo2() knows nothing. */
+size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
+
+static size_t allocated(void)
+{
+    return __sanitizer_get_current_allocated_bytes
+           ? __sanitizer_get_current_allocated_bytes() : mallinfo2().uordblks;
+}
+
+/*
+ * An idle connection of a busy program, which has set options and moved data,
+ * costs 2 KiB at most beyond the kernel's socket.
+ */
+static void test_memory(void)
+{
+    enum { NUM = 128, MAX_EACH = 2048 };
+    static const struct { int level, name; } options[] = {
+        { SOL_SOCKET, SO_KEEPALIVE }, { SOL_SOCKET, SO_RCVBUF },
+        { SOL_SOCKET, SO_SNDBUF }, { SOL_SOCKET, SO_REUSEADDR },
+        { IPPROTO_TCP, TCP_NODELAY }, { IPPROTO_TCP, TCP_KEEPIDLE },
+        { IPPROTO_TCP, TCP_KEEPINTVL }, { IPPROTO_TCP, TCP_KEEPCNT },
+        { IPPROTO_TCP, TCP_USER_TIMEOUT }, { IPPROTO_IP, IP_TOS },
+    };
+    Fx *fx = fx_new(&(FxOptions) { .policy = "allow host\nallow ::1\n",
+                                   .max_sockets = FX_HANDLES + NUM });
+    size_t before, used, place = sizeof(void *);
+    uint16_t port;
+    int listener = peer_socket(SOCK_STREAM, &port), one = 1, fd[NUM];
+
+    before = allocated();
+    for (uint32_t i = 0; i < NUM; i++) {
+        uint32_t handle = FX_HANDLES + i;
+
+        fx_ok(fx_socket(fx, handle, 0, SOCK_STREAM));
+        for (unsigned j = 0; j < G_N_ELEMENTS(options); j++) {
+            fx_ok(fx_setsockopt(fx, handle, options[j].level, options[j].name,
+                                &one, sizeof(one)));
+        }
+        fx_addr_op(fx, VMRPC_CONNECT, handle, fx->peer4, port);
+        fd[i] = accept(listener, NULL, NULL);
+        g_assert_cmpint(fd[i], >=, 0);
+        fx_ok(fx_send(fx, handle, "x", 1));
+    }
+    used = (allocated() - before) / NUM + place;
+    g_test_message("%zu bytes a connection", used);
+    g_assert_cmpuint(used, <=, MAX_EACH);
+    for (unsigned i = 0; i < NUM; i++) {
+        close(fd[i]);
+    }
+    close(listener);
+    fx_free(fx);
+}
+
 int main(int argc, char **argv)
 {
     fx_init();
@@ -478,5 +564,7 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/inspect/resolver", test_resolver);
     g_test_add_func("/vmrpc/inspect/migrated", test_migrated);
     g_test_add_func("/vmrpc/inspect/many", test_many);
+    g_test_add_func("/vmrpc/inspect/next", test_next);
+    g_test_add_func("/vmrpc/inspect/memory", test_memory);
     return g_test_run();
 }

@@ -340,6 +340,11 @@ class Guest:
         """Execute a QMP command; underscores in argument names mean dashes."""
         return self.monitor.command(command, timeout, **arguments)
 
+    def vmrpc_counters(self) -> dict[str, int]:
+        """What the device vmrpc0 has counted, by the names in its source."""
+        (device,) = self.qmp("query-vmrpc", id="vmrpc0", sockets_limit=0)
+        return {name.replace("-", "_"): value for name, value in device["counters"].items()}
+
     @property
     def monitor(self) -> Qmp:
         """The QMP connection, for events and for names with underscores."""

@@ -86,10 +86,7 @@ class Lab:
 
     def counters(self, guest: Guest) -> dict[str, int]:
         """What the device has counted."""
-        found: dict[str, int] = guest.qmp(
-            "qom-get", path="/machine/peripheral/vmrpc0/virtio-backend", property="counters"
-        )
-        return found
+        return guest.vmrpc_counters()
 
 
 @contextlib.contextmanager

@@ -264,19 +264,13 @@ def _unload(guest: Guest) -> str | None:
         time.sleep(0.5)
 
 
-def _counters(guest: Guest) -> dict[str, int]:
-    path = "/machine/peripheral/vmrpc0/virtio-backend"
-    found: dict[str, int] = guest.qmp("qom-get", path=path, property="counters")
-    return found
-
-
 def _aftermath(guest: Guest) -> Iterator[str]:
     """What is wrong after the storm."""
     fault = _unload(guest)
     if fault:
         yield fault
         return
-    counters = _counters(guest)
+    counters = guest.vmrpc_counters()
     print("# " + ", ".join(f"{key} {value}" for key, value in sorted(counters.items()) if value))
     if counters["sockets_opened"] != counters["sockets_closed"]:
         yield (

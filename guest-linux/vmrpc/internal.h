@@ -215,6 +215,7 @@ enum vmrpc_sol {
  * @watched: the host reports readiness by events; read without the lock
  * @ready: VMRPC_IN ..., as last reported; read without the lock
  * @ready_seq: which report that was
+ * @error_seq: which report told of the latest error first
  * @shutdown: RCV_SHUTDOWN, SEND_SHUTDOWN of a stream; racy like sk_shutdown
  * @native_turn: which side is asked first next time; racy, only for fairness
  * @rx_window: bytes that a stream is expected to hold; racy, only a hint
@@ -242,6 +243,7 @@ struct vmrpc_sock {
 	bool watched;
 	u32 ready;
 	u32 ready_seq;
+	u32 error_seq;
 
 	u8 shutdown;
 	bool native_turn;

@@ -86,7 +86,8 @@ void vmrpc_sock_wake(struct vmrpc_sock *vs, u32 bits)
  * @vs: the socket
  * @ready: VMRPC_IN ...
  * @seq: number of the report
- * @error: pending error, which is the guest's from now on; 0: none
+ * @error: so_error as on the wire: the latest error, which is the guest's from
+ *         now on, and its age
  * @news: of @ready, what is worth telling even if it has been reported before
  * @watched: events will follow
  *
@@ -95,16 +96,19 @@ void vmrpc_sock_wake(struct vmrpc_sock *vs, u32 bits)
 void vmrpc_sock_report(struct vmrpc_sock *vs, u32 ready, u32 seq, u32 error,
 		       u32 news, bool watched)
 {
+	u32 error_seq = seq - (error >> VMRPC_ERROR_AGE);
 	unsigned long flags;
 	u32 bits = 0;
 	s32 newer;
 
 	ready &= VMRPC_READY_ALL;
+	error &= (1u << VMRPC_ERROR_AGE) - 1;
 	if (error > MAX_ERRNO)
 		error = EIO;
 
 	spin_lock_irqsave(&vs->ready_lock, flags);
-	if (error) {
+	if (error && (s32)(error_seq - vs->error_seq) > 0) {
+		vs->error_seq = error_seq;
 		WRITE_ONCE(vs->sk->sk_err, error);
 		bits = VMRPC_ERR;
 	}

@@ -193,6 +193,7 @@ static void generation_start(struct vmrpc_sock *vs)
 	vs->gen = atomic_inc_return(&vs->dev->generation);
 	vs->ready = 0;
 	vs->ready_seq = U32_MAX;
+	vs->error_seq = U32_MAX;
 	vs->watched = false;
 	vs->edge = false;
 	spin_unlock(&vs->ready_lock);

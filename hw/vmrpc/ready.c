@@ -19,7 +19,9 @@
  * Asynchronous errors (SO_ERROR) move to the guest together with the
  * readiness: the host's copy is cleared by reading it, the guest keeps it
  * until its program asks.  VMRPC_ERR is then not reported as a level, since
- * the guest knows by its own copy.
+ * the guest knows by its own copy.  Without its error, a stream that was
+ * broken off looks as if it had ended, so later reports tell of it again, lest
+ * one of them overtakes the first.
  */
 #include "hw/vmrpc/server-internal.h"
 
@@ -230,6 +232,27 @@ void vmrpc_sock_notify(VmrpcServer *srv, VmrpcSock *s)
     srv->event_tail = &s->event_next;
 }
 
+/* The error for the report that is being made. */
+static uint32_t error_to_tell(VmrpcSock *s)
+{
+    uint32_t age;
+
+    if (s->so_error) {
+        s->told_error = s->so_error;
+        s->told_error_seq = s->ready_seq;
+        s->so_error = 0;
+    }
+    if (!s->told_error) {
+        return 0;
+    }
+    age = s->ready_seq - s->told_error_seq;
+    if (age > VMRPC_ERROR_AGE_MAX) {
+        s->told_error = 0;
+        return 0;
+    }
+    return (uint32_t)s->told_error | age << VMRPC_ERROR_AGE;
+}
+
 /*
  * The guest gets to know the readiness: in a response or in an event.  News of
  * what it knows already are for pollers, who only hear of events.
@@ -244,8 +267,7 @@ void vmrpc_ready_tell(VmrpcServer *srv, VmrpcSock *s, __le32 *ready,
     s->ready_seq++;
     *ready = GUINT32_TO_LE(s->told);
     *seq = GUINT32_TO_LE(s->ready_seq);
-    *so_error = GUINT32_TO_LE(s->so_error);
-    s->so_error = 0;
+    *so_error = GUINT32_TO_LE(error_to_tell(s));
     watch_input(srv, s);
 }
 

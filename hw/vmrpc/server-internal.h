@@ -94,6 +94,8 @@ struct VmrpcSock {
     uint32_t told;              /* what the guest has been told */
     uint32_t ready_seq;
     int so_error;               /* taken from the host, not yet told */
+    int told_error;             /* the last that was told, 0: long ago */
+    uint32_t told_error_seq;    /* in which report first */
     bool edge;                  /* VMRPC_REQ_EDGE */
     bool news;                  /* something came to what was told already */
     bool waiting;               /* a call waits, and will tell the guest */

@@ -54,8 +54,12 @@
  *
  * Errors.  vmrpc_resp.error is 0 or an errno of Linux's generic ABI, like all
  * socket types, option levels and names, message flags and ioctl numbers on
- * the wire.  so_error is a pending asynchronous error (SO_ERROR): it has been
- * cleared on the host and now belongs to the guest.
+ * the wire.  so_error is an asynchronous error (SO_ERROR): it has been cleared
+ * on the host and now belongs to the guest.  A report that tells of it can be
+ * overtaken by one that tells what followed, the end of the stream; so the
+ * later ones tell of it again, with its age: before how many reports it was
+ * new.  The guest takes over an error that is younger than the last it took:
+ * ready_seq minus age is its number.
  *
  * Byte order is little-endian, except for addresses and ports, which are in
  * network byte order as they are in struct sockaddr_in.
@@ -67,7 +71,7 @@
 
 #define VIRTIO_ID_VMRPC         63
 
-#define VMRPC_VERSION           2
+#define VMRPC_VERSION           3
 
 /* Feature bits */
 #define VMRPC_F_TRANSLATE       0   /* the host side is IPv6 */
@@ -181,6 +185,9 @@ struct vmrpc_req {
 #define VMRPC_READY_ALL         (VMRPC_IN | VMRPC_PRI | VMRPC_OUT | \
                                  VMRPC_ERR | VMRPC_HUP | VMRPC_RDHUP)
 
+#define VMRPC_ERROR_AGE         16      /* bits of the errno in so_error */
+#define VMRPC_ERROR_AGE_MAX     0xffffu /* reports; then it is forgotten */
+
 #define VMRPC_RESP_WATCHED      0x0001u /* req.sock is watched */
 
 struct vmrpc_resp {
@@ -188,7 +195,7 @@ struct vmrpc_resp {
     __le32 value;
     __le32 ready;               /* readiness of req.sock */
     __le32 ready_seq;
-    __le32 so_error;            /* pending error, 0 if none */
+    __le32 so_error;            /* errno and age << VMRPC_ERROR_AGE; or 0 */
     __le32 msg_flags;           /* RECVMSG: MSG_TRUNC, MSG_CTRUNC, ... */
     __le32 control_len;         /* RECVMSG: bytes of ancillary data */
     __le32 flags;               /* VMRPC_RESP_* */

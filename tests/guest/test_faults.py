@@ -308,6 +308,24 @@ def test_iothread_stalled(
     )
 
 
+def test_reset_whose_event_is_late(
+    ours: InGuest, peer: Outside, guest: Guest, world: Lab, note: Note
+) -> None:
+    """An answer that overtakes the event of a reset does not look like a clean end."""
+    ours.do(f"s = connect(PEER, {PORT}); heard = select.poll(); heard.register(s, select.POLLIN)")
+    peer.do("c = l.accept()[0]; c.sendall(b'the last')")
+    assert ours.do("len(heard.poll(20000))") == 1
+    told = world.counters(guest)["events"]
+    # The event is in the ring then, and the guest not interrupted.
+    with host.delayed([bed.iothread(guest)], OUTAGE, "write"):
+        peer.do("reset(c)")
+        wait.until(lambda: world.counters(guest)["events"] > told, "the event")
+        assert ours.do("s.recv(10)") == "the last"
+        assert ours.error("s.recv(10)") == "ECONNRESET"
+    assert ours.do("s.recv(10)") == ""
+    note("answer overtakes the event of a reset", "ECONNRESET, once")
+
+
 # --- a host that has no more ----------------------------------------------------
 
 
@@ -500,6 +518,35 @@ def test_slow_reader_beside_fast_ones(
         MiB_of_the_fast=2 * _FAST * 8,
         KiB_waiting=f"{stuffed[0] >> 10} and {stuffed[1] >> 10}",
         KiB_more_in_QEMU=grown >> 10,
+    )
+
+
+# Half of the connections end before anybody looks at them.
+_RESETS = """
+def annoy(host, number):
+    for count in range(number):
+        s = connect(host, 6300)
+        s.sendall(b'x' * (count % 2))
+        reset(s)
+    keep.append(connect(host, 6300))
+    keep[-1].sendall(b'sincere')
+keep = []
+"""
+
+
+def test_connections_that_are_reset_at_once(twins: Twins, peer: Outside, note: Note) -> None:
+    twins.do("l = listen(6300, address=HERE)")
+    peer.do(_RESETS)
+    peer.do("annoy(VM, 40); annoy(TWIN, 40)")
+    accept = "[outcome(take, l.accept()[0], 7) for _ in range(41)]"
+    twins.do(f"said = [one.decode() if isinstance(one, bytes) else one for one in {accept}]")
+    said = twins.same("said")
+    assert said[-1] == "sincere"
+    note(
+        "peer resets connections before they are accepted",
+        "accept() and recv() say what they say natively",
+        connections=40,
+        reset=said.count("ECONNRESET"),
     )
 
 

@@ -437,8 +437,9 @@ static void learn(VmrpcDriver *d, uint32_t sock, uint32_t ready, uint32_t seq,
         state->ready = ready;
         state->ready_seq = seq;
     }
-    if (so_error) {
-        state->so_error = so_error;
+    /* Here no report overtakes another: what is told again is known. */
+    if (!(so_error >> VMRPC_ERROR_AGE)) {
+        state->so_error = so_error ?: state->so_error;
     }
 }
 

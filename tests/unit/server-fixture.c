@@ -219,7 +219,7 @@ struct in_addr fx_peer4(Fx *fx)
 
 /* A report of readiness, from wherever. */
 static void told(Fx *fx, uint32_t handle, uint32_t gen, uint32_t ready,
-                 uint32_t seq, int so_error, bool is_event)
+                 uint32_t seq, uint32_t so_error, bool is_event)
 {
     FxMirror *m;
 
@@ -233,13 +233,20 @@ static void told(Fx *fx, uint32_t handle, uint32_t gen, uint32_t ready,
     g_assert_cmpint((int32_t)(seq - m->seq), >, 0);
     if (is_event) {
         m->events++;
-        g_assert_true((ready & ~m->ready) || so_error || fx->edge);
+        g_assert_true((ready & ~m->ready) || fx->edge ||
+                      (so_error && !(so_error >> VMRPC_ERROR_AGE)));
     }
     m->ready = ready;
     m->seq = seq;
-    if (so_error) {
+    if (so_error && !(so_error >> VMRPC_ERROR_AGE)) {
         m->so_error = so_error;
+        m->so_error_seq = seq;
         m->so_errors++;
+    } else if (so_error) {
+        /* again, lest this report has overtaken the one that told of it */
+        g_assert_cmpint(so_error & 0xffff, ==, m->so_error);
+        g_assert_cmpuint(seq - (so_error >> VMRPC_ERROR_AGE), ==,
+                         m->so_error_seq);
     }
 }
 

@@ -38,6 +38,7 @@ typedef struct FxMirror {
     uint32_t ready;
     uint32_t seq;
     int so_error;               /* the last that was reported */
+    uint32_t so_error_seq;      /* in which report first */
     unsigned so_errors;         /* how many */
     unsigned events;
 } FxMirror;

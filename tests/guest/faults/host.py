@@ -107,10 +107,9 @@ def stalled(pid: int, thread: int) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def refused(threads: Sequence[int], error: str, *calls: str) -> Iterator[None]:
-    """Have system calls of some threads fail for the time of a block, by strace."""
-    names = ",".join(calls)
-    command = ["strace", "-q", "-o", "/dev/null", "-e", f"inject={names}:error={error}"]
+def _injected(threads: Sequence[int], what: str) -> Iterator[None]:
+    """Interfere with system calls of some threads for the time of a block, by strace."""
+    command = ["strace", "-q", "-o", "/dev/null", "-e", f"inject={what}"]
     command += [word for thread in threads for word in ("-p", str(thread))]
     child = process.start(command, stderr=subprocess.PIPE)
     try:
@@ -119,6 +118,20 @@ def refused(threads: Sequence[int], error: str, *calls: str) -> Iterator[None]:
         yield
     finally:
         process.stop(child)
+
+
+@contextlib.contextmanager
+def refused(threads: Sequence[int], error: str, *calls: str) -> Iterator[None]:
+    """Have system calls of some threads fail for the time of a block."""
+    with _injected(threads, f"{','.join(calls)}:error={error}"):
+        yield
+
+
+@contextlib.contextmanager
+def delayed(threads: Sequence[int], seconds: float, *calls: str) -> Iterator[None]:
+    """Have each of these system calls of some threads begin late, for the time of a block."""
+    with _injected(threads, f"{','.join(calls)}:delay_enter={int(seconds * 1e6)}"):
+        yield
 
 
 def _is_traced(thread: int, tracer: int) -> bool:

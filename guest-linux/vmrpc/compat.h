@@ -124,6 +124,25 @@ static inline void vmrpc_pages_put(struct page **pages, unsigned int n,
 #endif
 }
 
+/* --- memory of programs: 6.4 hides the vectors of an iterator ------------ */
+
+static inline bool vmrpc_iter_is_user(const struct iov_iter *iter)
+{
+	return iter_is_ubuf(iter) || iter_is_iovec(iter);
+}
+
+/* Where the next byte of a user-backed iterator is; it has one. */
+static inline unsigned long vmrpc_iter_address(const struct iov_iter *iter)
+{
+	if (iter_is_ubuf(iter))
+		return (unsigned long)iter->ubuf + iter->iov_offset;
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
+	return (unsigned long)iter->iov->iov_base + iter->iov_offset;
+#else
+	return (unsigned long)iter_iov(iter)->iov_base + iter->iov_offset;
+#endif
+}
+
 /* --- splice: 6.5 removed sendpage and the pipe-backed read --------------- */
 
 static inline ssize_t vmrpc_splice_read(struct socket *sock, loff_t *ppos,

@@ -47,7 +47,7 @@
 /* Without credit, one call in so many waits, to see whether it pays again. */
 #define CREDIT_PROBE		32
 
-static unsigned int wait_us = 100;
+static unsigned int wait_us = VMRPC_WAIT_MAX;
 module_param(wait_us, uint, 0644);
 MODULE_PARM_DESC(wait_us, "Microseconds to wait on the host before sleeping");
 
@@ -58,6 +58,21 @@ static DEFINE_MUTEX(the_device_lock);
 static struct vmrpc_device *the_device;
 
 /* --- calls ------------------------------------------------------------------ */
+
+static struct vmrpc_call *call_alloc(struct vmrpc_device *dev,
+				     enum vmrpc_op op, gfp_t flags)
+{
+	struct vmrpc_call *call = kmem_cache_alloc(call_cache, flags);
+
+	if (!call)
+		return NULL;
+	/* All but the answer and the buffer, which are written before read. */
+	memset(call, 0, offsetof(struct vmrpc_call, resp));
+	call->dev = dev;
+	init_completion(&call->done);
+	call->req.op = cpu_to_le16(op);
+	return call;
+}
 
 /**
  * vmrpc_call_new - a call for a socket
@@ -71,19 +86,32 @@ struct vmrpc_call *vmrpc_call_new(struct vmrpc_sock *vs, enum vmrpc_op op)
 {
 	/* Nobody can be told that ending does not work now. */
 	bool must = op == VMRPC_CLOSE || op == VMRPC_SHUTDOWN;
-	gfp_t flags = must ? GFP_KERNEL | __GFP_NOFAIL : GFP_KERNEL;
-	struct vmrpc_call *call = kmem_cache_alloc(call_cache, flags);
+	struct vmrpc_call *call;
 
+	call = call_alloc(vs->dev, op,
+			  must ? GFP_KERNEL | __GFP_NOFAIL : GFP_KERNEL);
 	if (!call)
 		return NULL;
-	/* All but the answer and the buffer, which are written before read. */
-	memset(call, 0, offsetof(struct vmrpc_call, resp));
-	call->dev = vs->dev;
 	call->vs = vs;
-	init_completion(&call->done);
-	call->req.op = cpu_to_le16(op);
 	call->req.sock = cpu_to_le32(vs->handle);
 	call->req.gen = cpu_to_le32(vs->gen);
+	return call;
+}
+
+/**
+ * vmrpc_call_new_device - a call that is about no socket
+ * @dev: the device
+ * @op: the operation
+ *
+ * Returns as vmrpc_call_new().
+ */
+struct vmrpc_call *vmrpc_call_new_device(struct vmrpc_device *dev,
+					 enum vmrpc_op op)
+{
+	struct vmrpc_call *call = call_alloc(dev, op, GFP_KERNEL);
+
+	if (call)
+		call->req.sock = cpu_to_le32(U32_MAX);
 	return call;
 }
 
@@ -223,6 +251,13 @@ static unsigned int call_parts(struct vmrpc_call *call,
 			    call->control_len);
 	call->req.control_len = cpu_to_le32(call->control ? call->control_len
 							  : 0);
+	if (call->data.buffer) {
+		call->req.flags |= cpu_to_le16(VMRPC_REQ_BUFFER);
+		call->req.u.msg.buffer =
+			cpu_to_le32(vmrpc_buffer_id(call->data.buffer));
+		call->req.u.msg.offset = cpu_to_le32(call->data.offset);
+		call->req.u.msg.len = cpu_to_le32(call->data.len);
+	}
 
 	sgs[n++] = &call->req_sg;
 	if (call->control && !recv)
@@ -445,6 +480,7 @@ static void device_release(struct kref *ref)
 	struct vmrpc_device *dev = container_of(ref, struct vmrpc_device, ref);
 
 	xa_destroy(&dev->socks);
+	ida_destroy(&dev->buffer_ids);
 	kfree(dev->events);
 	kfree_rcu(dev, rcu);
 }
@@ -557,6 +593,9 @@ static struct vmrpc_device *device_alloc(struct virtio_device *vdev)
 	dev->vdev = vdev;
 	xa_init_flags(&dev->socks, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ);
 	atomic_set(&dev->generation, 0);
+	ida_init(&dev->buffer_ids);
+	dev->takes_buffers = !virtio_has_feature(vdev,
+						 VIRTIO_F_ACCESS_PLATFORM);
 	spin_lock_init(&dev->event_lock);
 	dev->num_queues = n;
 	for (i = 0; i < n; i++) {

@@ -204,7 +204,7 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 			return -EPIPE;
 		n = -EAGAIN;
 		if (vmrpc_sock_ready(vs) & WRITABLE)
-			n = vmrpc_message_send(vs, msg, size, to);
+			n = vmrpc_message_send(vs, msg, size, to, 0);
 		if (n != -EAGAIN)
 			return n;
 		if (vmrpc_sock_ready(vs) & WRITABLE)
@@ -294,12 +294,13 @@ static ssize_t recv_native(struct socket *sock, struct msghdr *msg,
 static ssize_t recv_host(struct vmrpc_sock *vs, struct msghdr *msg,
 			 size_t size, int flags, u32 wait_us)
 {
+	/* No datagram is longer. */
+	size_t room = min_t(size_t, size, 65536);
+
 	if (!(vmrpc_sock_ready(vs) & (READABLE | VMRPC_ERR)) && !wait_us &&
 	    !(flags & MSG_ERRQUEUE))
 		return -EAGAIN;
-	/* No datagram is longer. */
-	return vmrpc_message_recv(vs, msg, min_t(size_t, size, 65536), flags,
-				  wait_us);
+	return vmrpc_message_recv(vs, msg, room, &room, flags, wait_us);
 }
 
 /* A socket with a peer reads one side, one without reads both in turn. */

@@ -3,13 +3,14 @@
  * What the files of the vmrpc module share.
  *
  * Arrows point down: family.c -> stream.c, dgram.c -> message.c, option.c ->
- * sock.c -> ready.c -> iter.c, device.c.  proc.c looks at sock.c and option.c; netdev.c
+ * sock.c -> ready.c -> iter.c -> buffer.c, device.c.  buffer.c maps by iter.c.  proc.c looks at sock.c and option.c; netdev.c
  * stands alone.
  */
 #ifndef VMRPC_INTERNAL_H
 #define VMRPC_INTERNAL_H
 
 #include <linux/completion.h>
+#include <linux/idr.h>
 #include <linux/in.h>
 #include <linux/kref.h>
 #include <linux/list.h>
@@ -71,6 +72,8 @@ struct vmrpc_queue {
  * @socks: sockets by handle.  A handle whose CLOSE is under way holds
  *         XA_ZERO_ENTRY.  xa_lock is taken from interrupts: use _irq.
  * @generation: of the latest socket
+ * @buffer_ids: numbers of buffers on the host (buffer.c)
+ * @takes_buffers: until the device says that it does not
  * @event_lock: guards @event_vq
  *
  * The rest is constant after probe.  @translate: the host side is IPv6.
@@ -83,6 +86,8 @@ struct vmrpc_device {
 	bool dead;
 	struct xarray socks;
 	atomic_t generation;
+	struct ida buffer_ids;
+	bool takes_buffers;
 
 	spinlock_t event_lock;
 	struct virtqueue *event_vq;
@@ -108,6 +113,7 @@ struct vmrpc_device {
  * @user: @pages belong to user space
  * @buf: kernel copy; NULL if the pages themselves are on the ring
  * @pages: @npages of them and their list; NULL if there is a copy
+ * @buffer: the data are there, from @offset on, and not on the ring
  */
 struct vmrpc_data {
 	struct scatterlist *sg;
@@ -119,6 +125,8 @@ struct vmrpc_data {
 	struct vmrpc_pages *pages;
 	unsigned int npages;
 	struct scatterlist one;
+	struct vmrpc_buffer *buffer;
+	u32 offset;
 };
 
 /**
@@ -152,6 +160,8 @@ struct vmrpc_call {
 };
 
 struct vmrpc_call *vmrpc_call_new(struct vmrpc_sock *vs, enum vmrpc_op op);
+struct vmrpc_call *vmrpc_call_new_device(struct vmrpc_device *dev,
+					 enum vmrpc_op op);
 void vmrpc_call_free(struct vmrpc_call *call);
 u32 vmrpc_device_patience(struct vmrpc_device *dev);
 int vmrpc_call_submit(struct vmrpc_call *call);
@@ -194,6 +204,23 @@ enum vmrpc_sol {
 };
 
 /**
+ * struct vmrpc_reuse - memory that a socket uses again and again (buffer.c)
+ * @lock: guards @buffer
+ * @buffer: mapped on the host; NULL: none
+ * @start: address of a candidate, @len bytes; racy, only a guess, like
+ * @seen: how often it has come
+ * @wanted: how often it has to come
+ */
+struct vmrpc_reuse {
+	spinlock_t lock;
+	struct vmrpc_buffer *buffer;
+	unsigned long start;
+	size_t len;
+	unsigned int seen;
+	unsigned int wanted;
+};
+
+/**
  * struct vmrpc_sock - the outsourced side of an AF_INET socket
  * @ref: held by the socket, and by who looks at it for /proc/net/vmrpc
  * @sk: the native side, always there: its wait queue, error, timeouts and
@@ -219,6 +246,7 @@ enum vmrpc_sol {
  * @shutdown: RCV_SHUTDOWN, SEND_SHUTDOWN of a stream; racy like sk_shutdown
  * @native_turn: which side is asked first next time; racy, only for fairness
  * @rx_window: bytes that a stream is expected to hold; racy, only a hint
+ * @reuse: for data that are sent, received
  */
 struct vmrpc_sock {
 	refcount_t ref;
@@ -248,6 +276,7 @@ struct vmrpc_sock {
 	u8 shutdown;
 	bool native_turn;
 	size_t rx_window;
+	struct vmrpc_reuse reuse[2];
 };
 
 /*
@@ -322,9 +351,10 @@ bool vmrpc_addr_get(struct sockaddr_in *to, const struct vmrpc_addr *from);
 /* --- message.c ------------------------------------------------------------- */
 
 ssize_t vmrpc_message_send(struct vmrpc_sock *vs, struct msghdr *msg,
-			   size_t len, const struct sockaddr_in *to);
+			   size_t len, const struct sockaddr_in *to,
+			   u32 wait_us);
 ssize_t vmrpc_message_recv(struct vmrpc_sock *vs, struct msghdr *msg,
-			   size_t len, int flags, u32 wait_us);
+			   size_t len, size_t *room, int flags, u32 wait_us);
 
 /* --- option.c -------------------------------------------------------------- */
 
@@ -350,9 +380,47 @@ int vmrpc_data_init(void);
 void vmrpc_data_exit(void);
 int vmrpc_data_map(struct vmrpc_call *call, struct iov_iter *iter, size_t len,
 		   bool in);
+int vmrpc_data_place(struct vmrpc_call *call, struct iov_iter *iter,
+		     size_t len, size_t window, bool in);
 int vmrpc_data_unmap(struct vmrpc_call *call, struct iov_iter *iter,
 		     size_t done);
 void *vmrpc_data_inline(struct vmrpc_call *call, size_t len, bool in);
+
+/* --- buffer.c -------------------------------------------------------------- */
+
+#ifdef CONFIG_MMU_NOTIFIER
+struct vmrpc_buffer *vmrpc_buffer_get(struct vmrpc_sock *vs,
+				      const struct iov_iter *iter, size_t *len,
+				      bool in, u32 *offset);
+void vmrpc_buffer_put(struct vmrpc_buffer *b, bool stale);
+u32 vmrpc_buffer_id(const struct vmrpc_buffer *b);
+void vmrpc_buffer_init(struct vmrpc_sock *vs);
+void vmrpc_buffer_drop(struct vmrpc_sock *vs);
+#else
+static inline struct vmrpc_buffer *
+vmrpc_buffer_get(struct vmrpc_sock *vs, const struct iov_iter *iter,
+		 size_t *len, bool in, u32 *offset)
+{
+	return NULL;
+}
+
+static inline void vmrpc_buffer_put(struct vmrpc_buffer *b, bool stale)
+{
+}
+
+static inline u32 vmrpc_buffer_id(const struct vmrpc_buffer *b)
+{
+	return 0;
+}
+
+static inline void vmrpc_buffer_init(struct vmrpc_sock *vs)
+{
+}
+
+static inline void vmrpc_buffer_drop(struct vmrpc_sock *vs)
+{
+}
+#endif
 
 /* --- stream.c, dgram.c, family.c, netdev.c, proc.c ------------------------- */
 

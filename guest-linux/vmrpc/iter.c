@@ -8,6 +8,8 @@
  * pages become one element.  What is not made of pages of user space, or of
  * many small pieces, is copied after all, VMRPC_BOUNCE_MAX bytes a call.
  *
+ * Large buffers that come again and again are not even looked at, see buffer.c.
+ *
  * The pages are held only while the call is under way, which is never
  * interrupted and never waits for a peer for long.
  *
@@ -198,6 +200,30 @@ int vmrpc_data_map(struct vmrpc_call *call, struct iov_iter *iter, size_t len,
 }
 
 /**
+ * vmrpc_data_place - the same, if possible in a buffer that the host has
+ * @call: as for vmrpc_data_map()
+ * @iter: as for vmrpc_data_map()
+ * @len: at most iov_iter_count(@iter)
+ * @window: bytes that are worth looking up the pages of
+ * @in: the device writes the data
+ *
+ * Returns 0, -EFAULT or -ENOMEM.
+ */
+int vmrpc_data_place(struct vmrpc_call *call, struct iov_iter *iter,
+		     size_t len, size_t window, bool in)
+{
+	struct vmrpc_data *d = &call->data;
+	size_t part = len;
+
+	d->buffer = vmrpc_buffer_get(call->vs, iter, &part, in, &d->offset);
+	if (!d->buffer)
+		return vmrpc_data_map(call, iter, min(len, window), in);
+	d->in = in;
+	d->len = part;
+	return 0;
+}
+
+/**
  * vmrpc_data_unmap - end of the data of a call
  * @call: completed, or never submitted
  * @iter: as it was given to vmrpc_data_map(); is advanced by @done bytes
@@ -212,7 +238,13 @@ int vmrpc_data_unmap(struct vmrpc_call *call, struct iov_iter *iter,
 	struct vmrpc_data *d = &call->data;
 	int err = 0;
 
-	if (d->pages) {
+	if (d->buffer) {
+		u32 error = le32_to_cpu(call->resp.error);
+
+		vmrpc_buffer_put(d->buffer, !call->status &&
+					    error == VMRPC_ESTALE);
+		iov_iter_advance(iter, done);
+	} else if (d->pages) {
 		give_pages_back(d, d->in);
 		iov_iter_revert(iter, d->len - done);
 	} else if (d->in) {

@@ -129,17 +129,15 @@ static void control_get(struct vmrpc_call *call, struct msghdr *msg)
 	}
 }
 
-/**
- * vmrpc_message_send - one SENDMSG request
- * @vs: has a host socket
- * @msg: data, ancillary data and flags; advanced by what was sent
- * @len: bytes to send, at most msg_data_left(@msg); streams may send less
- * @to: destination; NULL: the peer
- *
- * Returns the bytes sent, or a negative errno (-EAGAIN: wait for VMRPC_OUT).
- */
-ssize_t vmrpc_message_send(struct vmrpc_sock *vs, struct msghdr *msg,
-			   size_t len, const struct sockaddr_in *to)
+/* Did the host answer that it does not know the buffer? */
+static bool is_stale(const struct vmrpc_call *call, ssize_t n)
+{
+	return n == -ESTALE && call->data.buffer;
+}
+
+/* -ESTALE: the host has lost the buffer, which is not used any more. */
+static ssize_t send_once(struct vmrpc_sock *vs, struct msghdr *msg, size_t len,
+			 const struct sockaddr_in *to, u32 wait_us)
 {
 	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_SENDMSG);
 	bool stream = vs->sk->sk_type == SOCK_STREAM;
@@ -155,7 +153,7 @@ ssize_t vmrpc_message_send(struct vmrpc_sock *vs, struct msghdr *msg,
 		goto out;
 	if (to)
 		vmrpc_addr_put(&call->req.addr, to);
-	n = vmrpc_data_map(call, &msg->msg_iter, len, false);
+	n = vmrpc_data_place(call, &msg->msg_iter, len, len, false);
 	if (n)
 		goto out;
 	if (call->data.len < len) {
@@ -166,7 +164,10 @@ ssize_t vmrpc_message_send(struct vmrpc_sock *vs, struct msghdr *msg,
 		flags |= MSG_MORE;
 	}
 	call->req.u.msg.flags = cpu_to_le32(flags);
+	call->req.wait_us = cpu_to_le32(wait_us);
 	n = vmrpc_call_run(call);
+	if (n == -ESTALE && !is_stale(call, n))
+		n = -EIO;
 	if (!n) {
 		sent = le32_to_cpu(call->resp.value);
 		n = sent;
@@ -184,6 +185,28 @@ out:
 	return n;
 }
 
+/**
+ * vmrpc_message_send - one SENDMSG request
+ * @vs: has a host socket
+ * @msg: data, ancillary data and flags; advanced by what was sent
+ * @len: bytes to send, at most msg_data_left(@msg); streams may send less
+ * @to: destination; NULL: the peer
+ * @wait_us: how long the host may wait for room
+ *
+ * Returns the bytes sent, or a negative errno (-EAGAIN: wait for VMRPC_OUT).
+ */
+ssize_t vmrpc_message_send(struct vmrpc_sock *vs, struct msghdr *msg,
+			   size_t len, const struct sockaddr_in *to,
+			   u32 wait_us)
+{
+	ssize_t n;
+
+	do {
+		n = send_once(vs, msg, len, to, wait_us);
+	} while (n == -ESTALE);
+	return n;
+}
+
 /* How many bytes came, and how many of them are to be copied. */
 static ssize_t received(const struct vmrpc_call *call, bool stream, int flags,
 			size_t *copy)
@@ -198,25 +221,16 @@ static ssize_t received(const struct vmrpc_call *call, bool stream, int flags,
 	if (stream && (flags & MSG_TRUNC))
 		return n;
 	/* What is not written must not reach the program. */
-	if (call->used < sizeof(call->resp) + call->control_len + got)
+	if (!call->data.buffer &&
+	    call->used < sizeof(call->resp) + call->control_len + got)
 		return -EIO;
 	*copy = got;
 	return n;
 }
 
-/**
- * vmrpc_message_recv - one RECVMSG request
- * @vs: has a host socket
- * @msg: gets data, address, ancillary data and flags
- * @len: room to use, at most msg_data_left(@msg)
- * @flags: MSG_PEEK ... as the program gave them
- * @wait_us: how long the host may wait for something to come
- *
- * Returns the bytes received (a datagram's length with MSG_TRUNC), or a
- * negative errno (-EAGAIN: wait for VMRPC_IN).
- */
-ssize_t vmrpc_message_recv(struct vmrpc_sock *vs, struct msghdr *msg,
-			   size_t len, int flags, u32 wait_us)
+/* As send_once(). */
+static ssize_t recv_once(struct vmrpc_sock *vs, struct msghdr *msg, size_t len,
+			 size_t *window, int flags, u32 wait_us)
 {
 	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_RECVMSG);
 	bool stream = vs->sk->sk_type == SOCK_STREAM;
@@ -230,12 +244,15 @@ ssize_t vmrpc_message_recv(struct vmrpc_sock *vs, struct msghdr *msg,
 	n = control_room(call, msg);
 	if (n)
 		goto out;
-	n = vmrpc_data_map(call, &msg->msg_iter, len, true);
+	n = vmrpc_data_place(call, &msg->msg_iter, len, *window, true);
 	if (n)
 		goto out;
+	*window = call->data.len;
 	call->req.u.msg.flags = cpu_to_le32(flags & RECV_FLAGS);
 	call->req.wait_us = cpu_to_le32(wait_us);
 	n = vmrpc_call_run(call);
+	if (n == -ESTALE && !is_stale(call, n))
+		n = -EIO;
 	if (!n)
 		n = received(call, stream, flags, &copy);
 	err = vmrpc_data_unmap(call, &msg->msg_iter, copy);
@@ -253,5 +270,32 @@ ssize_t vmrpc_message_recv(struct vmrpc_sock *vs, struct msghdr *msg,
 		control_get(call, msg);
 out:
 	vmrpc_call_free(call);
+	return n;
+}
+
+/**
+ * vmrpc_message_recv - one RECVMSG request
+ * @vs: has a host socket
+ * @msg: gets data, address, ancillary data and flags
+ * @len: room to use, at most msg_data_left(@msg)
+ * @room: of that, what is worth making room for if it costs anything; set to
+ *        the room that there was
+ * @flags: MSG_PEEK ... as the program gave them
+ * @wait_us: how long the host may wait for something to come
+ *
+ * Returns the bytes received (a datagram's length with MSG_TRUNC), or a
+ * negative errno (-EAGAIN: wait for VMRPC_IN).
+ */
+ssize_t vmrpc_message_recv(struct vmrpc_sock *vs, struct msghdr *msg,
+			   size_t len, size_t *room, int flags, u32 wait_us)
+{
+	size_t window;
+	ssize_t n;
+
+	do {
+		window = *room;
+		n = recv_once(vs, msg, len, &window, flags, wait_us);
+	} while (n == -ESTALE);
+	*room = window;
 	return n;
 }

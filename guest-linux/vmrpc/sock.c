@@ -225,6 +225,7 @@ int vmrpc_sock_attach(struct vmrpc_device *dev, struct socket *sock)
 	spin_lock_init(&vs->ready_lock);
 	INIT_LIST_HEAD(&vs->opts);
 	vs->rx_window = VMRPC_BOUNCE_MAX;
+	vmrpc_buffer_init(vs);
 	vmrpc_option_reset(vs);
 	err = handle_alloc(vs);
 	if (err) {
@@ -297,6 +298,7 @@ void vmrpc_sock_detach(struct vmrpc_sock *vs)
 	else
 		handle_drop(vs);
 	vmrpc_option_free(vs);
+	vmrpc_buffer_drop(vs);
 	vmrpc_sock_put(vs);
 }
 

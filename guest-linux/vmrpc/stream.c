@@ -433,6 +433,7 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg)
 	struct sock *sk = vs->sk;
 	long timeo = sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT);
 	size_t sent = 0;
+	u32 wait_us;
 	ssize_t n;
 
 	for (;;) {
@@ -441,10 +442,14 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg)
 		    vmrpc_sock_mode(vs) != VMRPC_REMOTE)
 			break;
 		n = -EAGAIN;
-		if (vmrpc_sock_ready(vs) & WRITABLE)
+		wait_us = 0;
+		if (timeo && !(vmrpc_sock_ready(vs) & WRITABLE))
+			wait_us = vmrpc_device_patience(vs->dev);
+		if (wait_us || (vmrpc_sock_ready(vs) & WRITABLE))
 			n = vmrpc_message_send(vs, msg,
 					       min_t(size_t, msg_data_left(msg),
-						     VMRPC_DATA_MAX), NULL);
+						     VMRPC_DATA_MAX), NULL,
+					       wait_us);
 		if (n < 0 && sent)
 			keep_error(sk, n);
 		if (n >= 0) {
@@ -502,7 +507,7 @@ static int stream_sendmsg(struct socket *sock, struct msghdr *msg, size_t size)
 	return send_remote(vs, msg);
 }
 
-/* How much of @left to make room for: pages that stay empty cost as well. */
+/* How much of @left is worth looking up the pages of, if it has to be done. */
 static size_t rx_room(const struct vmrpc_sock *vs, size_t left, int flags)
 {
 	size_t max = VMRPC_DATA_MAX;
@@ -581,7 +586,10 @@ static int recv_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 		n = -EAGAIN;
 		wait_us = copied < target ? rx_patience(vs, flags, timeo) : 0;
 		if (wait_us || rx_worth_asking(vs, flags))
-			n = vmrpc_message_recv(vs, msg, room, flags, wait_us);
+			n = vmrpc_message_recv(vs, msg,
+					       min_t(size_t, size - copied,
+						     VMRPC_DATA_MAX),
+					       &room, flags, wait_us);
 		if (n < 0 && copied)
 			keep_error(sk, n);
 		if (n > 0) {

@@ -150,24 +150,13 @@ static bool is_translated_ping(const VmrpcServer *srv, const VmrpcSock *s)
     return vmrpc_sock_is_ping(s) && srv->config.translate;
 }
 
-/* The data of @call, behind @skip bytes of it, as vectors; how many. */
-static unsigned send_vectors(const VmrpcCall *call, size_t skip,
-                             struct iovec *iov)
-{
-    return vmrpc_iov_slice(iov, call->out, call->out_num,
-                           sizeof(struct vmrpc_req) + call->control_len + skip,
-                           call->out_len - skip);
-}
-
 static int send_ping_header(const VmrpcCall *call,
                             uint8_t header[VMRPC_PING_HEADER])
 {
     if (call->out_len < VMRPC_PING_HEADER) {
         return -EINVAL;
     }
-    vmrpc_iov_read(call->out, call->out_num,
-                   sizeof(struct vmrpc_req) + call->control_len, header,
-                   VMRPC_PING_HEADER);
+    vmrpc_call_read(call, header, VMRPC_PING_HEADER);
     return vmrpc_ping_to_host(header);
 }
 
@@ -207,10 +196,10 @@ static ssize_t send_host(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call)
         msg.msg_iovlen = 1;
     } else if (ping) {
         msg.msg_iov[0] = (struct iovec) { header, sizeof(header) };
-        msg.msg_iovlen = 1 + send_vectors(call, sizeof(header),
-                                          msg.msg_iov + 1);
+        msg.msg_iovlen = 1 + vmrpc_call_out_slice(call, sizeof(header),
+                                                  msg.msg_iov + 1);
     } else {
-        msg.msg_iovlen = send_vectors(call, 0, msg.msg_iov);
+        msg.msg_iovlen = vmrpc_call_out_slice(call, 0, msg.msg_iov);
     }
     n = sendmsg(s->fd, &msg, flags);
     if (n < 0) {
@@ -294,9 +283,7 @@ static ssize_t recv_one(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
     ssize_t n;
 
     vmrpc_sock_enter(srv, s);
-    msg.msg_iovlen = vmrpc_iov_slice(msg.msg_iov, call->in, call->in_num,
-                                     sizeof(struct vmrpc_resp) +
-                                     call->control_len, call->in_len);
+    msg.msg_iovlen = vmrpc_call_in_slice(call, msg.msg_iov);
     n = recvmsg(s->fd, &msg, flags | MSG_DONTWAIT);
     if (n < 0) {
         n = -errno;
@@ -313,8 +300,10 @@ static ssize_t recv_one(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
     }
     msg_flags = msg.msg_flags & ~MSG_CMSG_CLOEXEC;
     if (*sp && is_translated_ping(srv, s)) {
-        vmrpc_ping_to_guest(call->in, call->in_num, sizeof(struct vmrpc_resp) +
-                            call->control_len, MIN((size_t)n, call->in_len));
+        VmrpcDataPlace p = vmrpc_call_data(call, true);
+
+        vmrpc_ping_to_guest(p.iov, p.num, p.offset,
+                            MIN((size_t)n, call->in_len));
     } else if (*sp && s->type == SOCK_DGRAM) {
         n = vmrpc_gateway_datagram_in(srv, s, call->result.sin_port, call, n,
                                       &msg_flags);

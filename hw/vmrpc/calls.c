@@ -116,6 +116,27 @@ static int call_noop(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     return 0;
 }
 
+/* --- MAP, UNMAP --------------------------------------------------------- */
+
+static int call_map(VmrpcServer *srv, VmrpcCall *call)
+{
+    bool writable = !call->out_len;
+    struct iovec *iov = call->scratch->iov;
+    unsigned num = writable ? vmrpc_call_in_slice(call, iov)
+                            : vmrpc_call_out_slice(call, 0, iov);
+
+    if (!srv->mapped) {
+        return -EOPNOTSUPP;
+    }
+    return vmrpc_mapped_add(srv->mapped, call->arg[0], iov, num, writable);
+}
+
+static int call_unmap(VmrpcServer *srv, VmrpcCall *call)
+{
+    return srv->mapped ? vmrpc_mapped_remove(srv->mapped, call->arg[0])
+                        : -ESTALE;
+}
+
 /* --- SHUTDOWN, names, options, ioctl ------------------------------------ */
 
 static int shutdown_host(VmrpcServer *srv, VmrpcSock *s, int how)
@@ -226,8 +247,7 @@ static int call_setsockopt(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (call->out_len > sizeof(value)) {
         return -EINVAL;
     }
-    vmrpc_iov_read(call->out, call->out_num, sizeof(struct vmrpc_req), value,
-                   call->out_len);
+    vmrpc_call_read(call, value, sizeof(value));
     ret = vmrpc_host_setsockopt(srv, s, level, name, value, call->out_len);
     if (ret == 0) {
         vmrpc_options_remember(&s->options, level, name, value,
@@ -262,8 +282,7 @@ static int call_getsockopt(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (len < 0) {
         return len;
     }
-    call->in_data_len = vmrpc_iov_write(call->in, call->in_num,
-                                        sizeof(struct vmrpc_resp), value, len);
+    call->in_data_len = vmrpc_call_write(call, 0, value, len);
     call->value = call->in_data_len;
     return 0;
 }
@@ -319,8 +338,13 @@ int vmrpc_call_execute(VmrpcServer *srv, VmrpcCall *call)
 {
     VmrpcSock *s;
 
-    if (call->op == VMRPC_SOCKET) {
+    switch (call->op) {
+    case VMRPC_SOCKET:
         return call_socket(srv, call);
+    case VMRPC_MAP:
+        return call_map(srv, call);
+    case VMRPC_UNMAP:
+        return call_unmap(srv, call);
     }
     if (call->op >= G_N_ELEMENTS(call_table) || !call_table[call->op]) {
         srv->counters.requests_malformed++;

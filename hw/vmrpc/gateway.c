@@ -140,9 +140,7 @@ ssize_t vmrpc_gateway_send(VmrpcSock *s, VmrpcCall *call, int flags)
 {
     GatewayIo fd = { .fd = s->fd, .flags = flags };
     VmrpcAlgIo io = alg_io(&fd);
-    unsigned num = vmrpc_iov_slice(call->scratch->iov, call->out,
-                                   call->out_num, sizeof(struct vmrpc_req) +
-                                   call->control_len, call->out_len);
+    unsigned num = vmrpc_call_out_slice(call, 0, call->scratch->iov);
     ssize_t n = vmrpc_alg_send(s->alg, call->scratch->iov, num, &io);
 
     detach_if_done(s);
@@ -158,9 +156,7 @@ ssize_t vmrpc_gateway_recv(VmrpcSock *s, VmrpcCall *call, int flags)
 {
     GatewayIo fd = { .fd = s->fd, .flags = flags };
     VmrpcAlgIo io = alg_io(&fd);
-    unsigned num = vmrpc_iov_slice(call->scratch->iov, call->in,
-                                   call->in_num, sizeof(struct vmrpc_resp) +
-                                   call->control_len, call->in_len);
+    unsigned num = vmrpc_call_in_slice(call, call->scratch->iov);
     ssize_t n = vmrpc_alg_recv(s->alg, call->scratch->iov, num,
                                flags & MSG_PEEK, &io);
 
@@ -191,8 +187,7 @@ GByteArray *vmrpc_gateway_datagram_out(VmrpcServer *srv, const VmrpcSock *s,
         return NULL;
     }
     data = g_malloc(call->out_len);
-    vmrpc_iov_read(call->out, call->out_num, sizeof(struct vmrpc_req) +
-                   call->control_len, data, call->out_len);
+    vmrpc_call_read(call, data, call->out_len);
     return vmrpc_alg_datagram(&srv->alg_ops, VMRPC_ALG_TO_HOST, data,
                               call->out_len);
 }
@@ -201,7 +196,6 @@ size_t vmrpc_gateway_datagram_in(VmrpcServer *srv, const VmrpcSock *s,
                                  in_port_t peer_port, VmrpcCall *call,
                                  size_t len, int *msg_flags)
 {
-    size_t offset = sizeof(struct vmrpc_resp) + call->control_len;
     g_autoptr(GByteArray) other = NULL;
     g_autofree uint8_t *data = NULL;
 
@@ -211,7 +205,7 @@ size_t vmrpc_gateway_datagram_in(VmrpcServer *srv, const VmrpcSock *s,
         return len;
     }
     data = g_malloc(len);
-    vmrpc_iov_read(call->in, call->in_num, offset, data, len);
+    vmrpc_call_reread(call, data, len);
     other = vmrpc_alg_datagram(&srv->alg_ops, VMRPC_ALG_TO_GUEST, data, len);
     if (!other) {
         return len;
@@ -219,6 +213,5 @@ size_t vmrpc_gateway_datagram_in(VmrpcServer *srv, const VmrpcSock *s,
     if (other->len > call->in_len) {
         *msg_flags |= MSG_TRUNC;
     }
-    return vmrpc_iov_write(call->in, call->in_num, offset, other->data,
-                           MIN(other->len, call->in_len));
+    return vmrpc_call_write(call, 0, other->data, other->len);
 }

@@ -344,13 +344,12 @@ uint32_t vmrpc_resolver_inq(const VmrpcSock *s)
 static ssize_t send_datagram(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
     uint8_t query[DNS_UDP_QUERY_MAX];
-    size_t offset = sizeof(struct vmrpc_req) + call->control_len;
 
     /* What no DNS server would read, none answers. */
     if (call->out_len > sizeof(query)) {
         return call->out_len;
     }
-    vmrpc_iov_read(call->out, call->out_num, offset, query, call->out_len);
+    vmrpc_call_read(call, query, sizeof(query));
     dns_proxy_query(srv->dns_proxy, query, call->out_len, DNS_TRANSPORT_UDP,
                     token_of(s));
     return call->out_len;
@@ -383,7 +382,6 @@ static void cut_stream(VmrpcServer *srv, VmrpcSock *s)
 
 static ssize_t send_stream(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
-    size_t offset = sizeof(struct vmrpc_req) + call->control_len;
     size_t old = s->dns_tx->len;
     size_t len;
 
@@ -403,8 +401,7 @@ static ssize_t send_stream(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     }
     srv->dns_bytes += len;
     g_byte_array_set_size(s->dns_tx, old + len);
-    vmrpc_iov_read(call->out, call->out_num, offset, s->dns_tx->data + old,
-                   len);
+    vmrpc_call_read(call, s->dns_tx->data + old, len);
     cut_stream(srv, s);
     return len;
 }
@@ -435,11 +432,9 @@ static void pop_answer(VmrpcServer *srv, VmrpcSock *s)
 static ssize_t recv_datagram(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
                              int flags)
 {
-    size_t offset = sizeof(struct vmrpc_resp) + call->control_len;
     gsize len;
     const void *data = g_bytes_get_data(s->dns_rx.head->data, &len);
-    size_t copied = vmrpc_iov_write(call->in, call->in_num, offset, data,
-                                    MIN(len, call->in_len));
+    size_t copied = vmrpc_call_write(call, 0, data, len);
 
     if (copied < len) {
         call->msg_flags |= MSG_TRUNC;
@@ -456,7 +451,6 @@ static ssize_t recv_datagram(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
 static ssize_t recv_stream(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
                            int flags)
 {
-    size_t offset = sizeof(struct vmrpc_resp) + call->control_len;
     size_t done = 0;
 
     while (s->dns_rx.length && done < call->in_len) {
@@ -464,8 +458,7 @@ static ssize_t recv_stream(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
         const uint8_t *data = g_bytes_get_data(s->dns_rx.head->data, &len);
         size_t part = MIN(len - s->dns_rx_offset, call->in_len - done);
 
-        vmrpc_iov_write(call->in, call->in_num, offset + done,
-                        data + s->dns_rx_offset, part);
+        vmrpc_call_write(call, done, data + s->dns_rx_offset, part);
         done += part;
         if (flags & MSG_PEEK) {
             break;

@@ -15,6 +15,7 @@
 
 #include "hw/vmrpc/alg.h"
 #include "hw/vmrpc/iov.h"
+#include "hw/vmrpc/mapped.h"
 #include "hw/vmrpc/names.h"
 #include "hw/vmrpc/route.h"
 #include "hw/vmrpc/server.h"
@@ -141,6 +142,10 @@ struct VmrpcServer {
     int timer_fd;
     int64_t timer_due_ms;       /* when it expires; -1: never */
 
+    VmrpcMapped *mapped;        /* the guest's memory; NULL: it may not */
+    VmrpcMemoryOps memory;
+    bool (*may_go_on)(void);    /* NULL: always */
+
     VmrpcSock **socks;          /* by handle */
     uint32_t sock_num;
     uint32_t arriving_num;      /* of these, VMRPC_BACKING_ARRIVING */
@@ -181,6 +186,8 @@ typedef struct VmrpcCall {
     const struct iovec *out, *in;
     unsigned out_num, in_num;
     uint32_t control_len;
+    VmrpcMappedBuffer *mapped;  /* where the data are; NULL: in the chain */
+    size_t mapped_offset;
     size_t out_len;             /* bytes of data, behind header and control */
     size_t in_len;              /* room for data, behind response and control */
     VmrpcScratch *scratch;
@@ -321,6 +328,30 @@ bool vmrpc_budget_resize(VmrpcServer *srv, VmrpcSock *s, int name, int value);
 
 /* Other limits from now on. */
 void vmrpc_budget_change(VmrpcServer *srv, const VmrpcLimitsConfig *config);
+
+/* --- call.c ------------------------------------------------------------- */
+
+typedef struct VmrpcDataPlace {
+    const struct iovec *iov;
+    unsigned num;
+    size_t offset;              /* where the data begin */
+} VmrpcDataPlace;
+
+/* The data that @call sends, or (@in) has room for. */
+VmrpcDataPlace vmrpc_call_data(const VmrpcCall *call, bool in);
+
+/* Vectors of all the data that a call sends, but @skip bytes, or has room for. */
+unsigned vmrpc_call_out_slice(const VmrpcCall *call, size_t skip,
+                              struct iovec *dst);
+unsigned vmrpc_call_in_slice(const VmrpcCall *call, struct iovec *dst);
+
+/* Copies from the data that a call sends; returns the bytes copied. */
+size_t vmrpc_call_read(const VmrpcCall *call, void *buf, size_t len);
+
+/* The same from and to the room for data, from @offset on. */
+size_t vmrpc_call_reread(const VmrpcCall *call, void *buf, size_t len);
+size_t vmrpc_call_write(const VmrpcCall *call, size_t offset, const void *buf,
+                        size_t len);
 
 /* --- calls.c, calls-connect.c, calls-data.c ----------------------------- */
 

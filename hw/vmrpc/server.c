@@ -39,6 +39,9 @@
 /* Occurrences taken in one vmrpc_server_process(). */
 #define EPOLL_BATCH             64
 
+/* How soon who waits is to notice that it should not any more. */
+#define WAIT_SLICE_US           100
+
 G_STATIC_ASSERT(sizeof(struct vmrpc_config) == 24);
 G_STATIC_ASSERT(sizeof(struct vmrpc_req) == 48);
 G_STATIC_ASSERT(sizeof(struct vmrpc_resp) == 40);
@@ -340,6 +343,47 @@ static int lay_out(VmrpcCall *call, size_t out_total, size_t in_total,
     return 0;
 }
 
+/* The data are in a buffer, if they are.  Returns 0 or a negative errno. */
+static int use_mapped(VmrpcServer *srv, VmrpcCall *call)
+{
+    bool write = call->op == VMRPC_RECVMSG;
+
+    if (!(call->flags & VMRPC_REQ_BUFFER)) {
+        return 0;
+    }
+    if ((call->op != VMRPC_SENDMSG && !write) || call->out_len ||
+        call->in_len || call->arg[3] > VMRPC_DATA_MAX) {
+        return -EINVAL;
+    }
+    call->mapped = srv->mapped ? vmrpc_mapped_use(srv->mapped, call->arg[1],
+                                                    call->arg[2], call->arg[3],
+                                                    write) : NULL;
+    if (!call->mapped) {
+        return -ESTALE;
+    }
+    call->mapped_offset = call->arg[2];
+    *(write ? &call->in_len : &call->out_len) = call->arg[3];
+    return 0;
+}
+
+/* Whoever watches the guest's memory is to know what has been written. */
+static void end_mapped(VmrpcServer *srv, VmrpcCall *call)
+{
+    struct iovec *iov = call->scratch->iov;
+
+    if (call->in_data_len && srv->memory.written) {
+        unsigned num = vmrpc_iov_slice(iov, call->mapped->iov,
+                                       call->mapped->num, call->mapped_offset,
+                                       call->in_data_len);
+
+        srv->memory.written(srv->memory.opaque, iov, num);
+    }
+    call->in_data_len = 0;          /* none of them in the chain */
+    pthread_mutex_lock(&srv->lock);
+    vmrpc_mapped_unuse(srv->mapped, call->mapped);
+    pthread_mutex_unlock(&srv->lock);
+}
+
 static void count_malformed(VmrpcServer *srv)
 {
     pthread_mutex_lock(&srv->lock);
@@ -365,8 +409,6 @@ static short waits_for(const VmrpcCall *call, int ret)
     switch (call->op) {
     case VMRPC_CONNECT:
         return ret == -EINPROGRESS ? POLLOUT : 0;
-    case VMRPC_SENDMSG:
-        return ret == -EAGAIN ? POLLOUT : 0;
     case VMRPC_RECVMSG:
     case VMRPC_ACCEPT:
         return ret == -EAGAIN ? POLLIN | POLLRDHUP : 0;
@@ -375,46 +417,77 @@ static short waits_for(const VmrpcCall *call, int ret)
     }
 }
 
-/* Waits without the lock until the host socket is ready, or for wait_us. */
+/* In slices, as the thread may get something else to do meanwhile. */
+static bool poll_for(const VmrpcServer *srv, struct pollfd *pfd, long wait_us)
+{
+    int n;
+
+    do {
+        struct timespec ts = { .tv_nsec = MIN(wait_us, WAIT_SLICE_US) * 1000 };
+
+        n = ppoll(pfd, 1, &ts, NULL);
+        wait_us -= WAIT_SLICE_US;
+    } while (n == 0 && wait_us > 0 &&
+             (!srv->may_go_on || srv->may_go_on()));
+    return n > 0;
+}
+
+/* The socket that @call may wait for, or NULL. */
+static VmrpcSock *find_waitable(VmrpcServer *srv, const VmrpcCall *call)
+{
+    VmrpcSock *s = vmrpc_sock_find(srv, call->handle, call->gen);
+
+    /* One waits at a time: others would not be told of what they wait for. */
+    return s && s->backing == VMRPC_BACKING_HOST && !s->waiting ? s : NULL;
+}
+
+/*
+ * Waits without the lock until the host socket is ready, or for wait_us.
+ * False: it is not, or has gone.
+ */
 static bool wait_ready(VmrpcServer *srv, VmrpcSock *s, const VmrpcCall *call,
                        short events)
 {
-    struct timespec ts = { .tv_nsec = call->wait_us * 1000L };
     struct pollfd pfd = { .fd = s->fd, .events = events };
-    int n;
+    bool ready;
 
     s->waiting = true;
     vmrpc_sock_enter(srv, s);
-    n = ppoll(&pfd, 1, &ts, NULL);
+    ready = poll_for(srv, &pfd, call->wait_us);
     if (!vmrpc_sock_leave(srv, s)) {
         return false;
     }
     s->waiting = false;
-    return n > 0;
+    if (!ready || call->op == VMRPC_CONNECT) {
+        vmrpc_sock_refresh(srv, s);
+    }
+    return ready;
+}
+
+static int execute_waiting(VmrpcServer *srv, VmrpcCall *call)
+{
+    VmrpcSock *s = find_waitable(srv, call);
+    short events;
+    int ret;
+
+    /* What fits into a nearly full send buffer would be a small piece. */
+    if (s && call->op == VMRPC_SENDMSG) {
+        return wait_ready(srv, s, call, POLLOUT)
+               ? vmrpc_call_execute(srv, call) : -EAGAIN;
+    }
+    ret = vmrpc_call_execute(srv, call);
+    events = waits_for(call, ret);
+    s = events ? find_waitable(srv, call) : NULL;
+    if (s && wait_ready(srv, s, call, events) && call->op != VMRPC_CONNECT) {
+        return vmrpc_call_execute(srv, call);
+    }
+    return ret;
 }
 
 static int execute(VmrpcServer *srv, VmrpcCall *call, bool may_wait)
 {
-    int ret = vmrpc_call_execute(srv, call);
-    short events = may_wait && call->wait_us ? waits_for(call, ret) : 0;
-    VmrpcSock *s;
-
-    if (!events) {
-        return ret;
-    }
-    s = vmrpc_sock_find(srv, call->handle, call->gen);
-    /* One waits at a time: others would not be told of what they wait for. */
-    if (!s || s->backing != VMRPC_BACKING_HOST || s->waiting) {
-        return ret;
-    }
-    if (wait_ready(srv, s, call, events) && call->op != VMRPC_CONNECT) {
-        return vmrpc_call_execute(srv, call);
-    }
-    s = vmrpc_sock_find(srv, call->handle, call->gen);
-    if (s) {
-        vmrpc_sock_refresh(srv, s);
-    }
-    return ret;
+    return may_wait && call->wait_us ? execute_waiting(srv, call)
+                                     : vmrpc_call_execute(srv, call);
 }
 
 /* The readiness of the call's socket goes into the response. */
@@ -459,13 +532,19 @@ ssize_t vmrpc_server_call(VmrpcServer *srv,
     pthread_mutex_lock(&srv->lock);
     srv->counters.requests++;
     ret = lay_out(&call, out_total, in_total, &req);
+    if (ret < 0) {
+        srv->counters.requests_malformed++;
+    } else {
+        ret = use_mapped(srv, &call);
+    }
     if (ret == 0) {
         ret = execute(srv, &call, may_wait);
-    } else {
-        srv->counters.requests_malformed++;
     }
     tell_response(srv, &call, &resp);
     pthread_mutex_unlock(&srv->lock);
+    if (call.mapped) {
+        end_mapped(srv, &call);
+    }
 
     if (call.close_fd >= 0) {
         close(call.close_fd);
@@ -615,6 +694,9 @@ err:
 
 void vmrpc_server_reset(VmrpcServer *srv)
 {
+    if (srv->mapped) {
+        vmrpc_mapped_clear(srv->mapped);
+    }
     for (uint32_t i = 0; srv->sock_num && i < srv->config.max_sockets; i++) {
         if (srv->socks[i]) {
             int fd = vmrpc_sock_remove(srv, srv->socks[i]);
@@ -634,6 +716,7 @@ void vmrpc_server_free(VmrpcServer *srv)
     if (srv->socks) {
         vmrpc_server_reset(srv);
     }
+    vmrpc_mapped_free(srv->mapped);
     vmrpc_resolver_cleanup(srv);
     vmrpc_route_free(srv->route);
     vmrpc_policy_file_cleanup(srv);
@@ -648,6 +731,22 @@ void vmrpc_server_free(VmrpcServer *srv)
     pthread_mutex_destroy(&srv->policy_file.lock);
     pthread_mutex_destroy(&srv->lock);
     g_free(srv);
+}
+
+void vmrpc_server_set_may_go_on(VmrpcServer *srv, bool (*may_go_on)(void))
+{
+    srv->may_go_on = may_go_on;
+}
+
+void vmrpc_server_set_memory(VmrpcServer *srv, const VmrpcMemoryOps *ops)
+{
+    vmrpc_mapped_free(srv->mapped);
+    srv->mapped = NULL;
+    srv->memory = (VmrpcMemoryOps) { };
+    if (ops) {
+        srv->memory = *ops;
+        srv->mapped = vmrpc_mapped_new(VMRPC_BUFFERS_MAX, ops);
+    }
 }
 
 void vmrpc_server_set_tracer(VmrpcServer *srv, const VmrpcTracer *tracer)

@@ -19,6 +19,7 @@
 #include "vmmnet/vmrpc.h"
 #include "hw/vmrpc/addrmap.h"
 #include "hw/vmrpc/alg.h"
+#include "hw/vmrpc/mapped.h"
 #include "hw/vmrpc/policy.h"
 #include "net/packet/nat64.h"
 
@@ -180,6 +181,18 @@ bool vmrpc_server_has_event(VmrpcServer *srv);
  * guest buffer at hand.
  */
 bool vmrpc_server_next_event(VmrpcServer *srv, struct vmrpc_event *ev);
+
+/*
+ * A call that waits asks @may_go_on now and then, in its own thread, if it may
+ * go on to wait.
+ */
+void vmrpc_server_set_may_go_on(VmrpcServer *srv, bool (*may_go_on)(void));
+
+/*
+ * The guest may map buffers, in memory as @ops has it; copied.  NULL: it may
+ * not.  All that there are go.
+ */
+void vmrpc_server_set_memory(VmrpcServer *srv, const VmrpcMemoryOps *ops);
 
 /* Sets or replaces the tracer; copied. */
 void vmrpc_server_set_tracer(VmrpcServer *srv, const VmrpcTracer *tracer);

@@ -386,6 +386,63 @@ static uint64_t virtio_vmrpc_get_features(VirtIODevice *vdev,
     return features;
 }
 
+/* --- buffers: the guest's memory, from any thread ------------------------ */
+
+static bool memory_hold(void *opaque, const struct iovec *iov, unsigned num)
+{
+    ram_addr_t offset;
+
+    for (unsigned i = 0; i < num; i++) {
+        /* Mapped by the request, which is still there: it is RAM. */
+        memory_region_ref(memory_region_from_host(iov[i].iov_base, &offset));
+    }
+    return true;
+}
+
+static void memory_release(void *opaque, const struct iovec *iov, unsigned num)
+{
+    ram_addr_t offset;
+
+    for (unsigned i = 0; i < num; i++) {
+        memory_region_unref(memory_region_from_host(iov[i].iov_base,
+                                                    &offset));
+    }
+}
+
+/* For migration, and for code that the guest may have there. */
+static void memory_written(void *opaque, const struct iovec *iov, unsigned num)
+{
+    VirtIOVmrpc *s = opaque;
+    ram_addr_t offset;
+
+    for (unsigned i = 0; i < num; i++) {
+        /* Unmapping gives a reference back. */
+        memory_region_ref(memory_region_from_host(iov[i].iov_base, &offset));
+        address_space_unmap(&s->ram_as, iov[i].iov_base, iov[i].iov_len, true,
+                            iov[i].iov_len);
+    }
+}
+
+/*
+ * Behind an IOMMU a mapping lasts as long as its request: the guest may take
+ * it away without telling us.
+ */
+static void virtio_vmrpc_set_features(VirtIODevice *vdev, uint64_t features)
+{
+    VirtIOVmrpc *s = VIRTIO_VMRPC(vdev);
+    VmrpcMemoryOps ops = {
+        .hold = memory_hold,
+        .release = memory_release,
+        .written = memory_written,
+        .opaque = s,
+    };
+    bool direct = s->has_ram_as &&
+                  !virtio_has_feature(features, VIRTIO_F_IOMMU_PLATFORM);
+
+    wait_calls(s);
+    vmrpc_server_set_memory(s->server, direct ? &ops : NULL);
+}
+
 static void virtio_vmrpc_reset(VirtIODevice *vdev)
 {
     VirtIOVmrpc *s = VIRTIO_VMRPC(vdev);
@@ -420,6 +477,15 @@ static void trace_policy(void *opaque, const char *error)
     }
 }
 
+/* Is there nothing that the vCPU we run on has to attend to? */
+static bool vcpu_is_free(void)
+{
+    CPUState *cpu = current_cpu;
+
+    return !qatomic_read(&cpu->exit_request) &&
+           !qatomic_read(&cpu->interrupt_request);
+}
+
 static bool make_server(VirtIOVmrpc *s, Error **errp)
 {
     g_auto(GStrv) dns = s->dns ? g_strsplit(s->dns, "+", -1) : NULL;
@@ -444,6 +510,7 @@ static bool make_server(VirtIOVmrpc *s, Error **errp)
         return false;
     }
     vmrpc_server_set_tracer(s->server, &tracer);
+    vmrpc_server_set_may_go_on(s->server, vcpu_is_free);
     s->identity = (VirtIOVmrpcIdentity) {
         .translate = config.translate,
         .guest4 = config.guest4.s_addr,
@@ -605,6 +672,7 @@ static void virtio_vmrpc_class_init(ObjectClass *klass, void *data)
     vdc->unrealize = virtio_vmrpc_device_unrealize;
     vdc->get_config = virtio_vmrpc_get_config;
     vdc->get_features = virtio_vmrpc_get_features;
+    vdc->set_features = virtio_vmrpc_set_features;
     vdc->reset = virtio_vmrpc_reset;
     vdc->start_ioeventfd = virtio_vmrpc_start_ioeventfd;
     vdc->stop_ioeventfd = virtio_vmrpc_stop_ioeventfd;

@@ -32,7 +32,18 @@
  * (CONNECT: VMRPC_EINPROGRESS) and the host tells later, by an event, that the
  * socket has become ready.  Who has nothing better to do may ask for wait_us
  * microseconds first: the CPU then waits on the host, which is the quickest to
- * notice.  The host may wait for less.
+ * notice.  The host may wait for less, and stops soon after an interrupt comes.
+ * SENDMSG waits until the socket is writable before it sends, others after they
+ * found that there is nothing to do.
+ *
+ * Buffers.  A program uses the same memory for its data again and again.  MAP
+ * gives the pages of the request's data, readable or writable, a number of the
+ * guest's choice; SENDMSG and RECVMSG with VMRPC_REQ_BUFFER then name a part of
+ * that buffer in place of data of their own.  RECVMSG wants a writable one.  The
+ * host forgets all buffers when the device is reset or the VM migrates, and
+ * answers VMRPC_ESTALE to who names one that is not there.  It takes no buffers
+ * (EOPNOTSUPP) from a guest whose memory it sees through an IOMMU, as a mapping
+ * would not last.
  *
  * Handles.  The guest chooses the handle of a socket (0 .. max_sockets - 1)
  * in SOCKET and ACCEPT, together with a generation number.  That lets it send
@@ -83,6 +94,7 @@
 #define VMRPC_CONTROL_MAX       1024u       /* bytes of ancillary data */
 #define VMRPC_DATA_MAX          (1u << 20)  /* bytes of data a request */
 #define VMRPC_OPTVAL_MAX        256u        /* bytes of an option's value */
+#define VMRPC_BUFFERS_MAX       256u        /* their numbers are below */
 
 struct vmrpc_config {
     __le16 version;             /* VMRPC_VERSION */
@@ -118,6 +130,8 @@ enum vmrpc_op {
     VMRPC_SETSOCKOPT  = 13,     /* u.opt, data */
     VMRPC_IOCTL       = 14,     /* u.ioctl -> resp.value: the int */
     VMRPC_NOOP        = 15,     /* the readiness, flags take effect */
+    VMRPC_MAP         = 16,     /* u.map: its data are a buffer from now on */
+    VMRPC_UNMAP       = 17,     /* u.map */
 };
 
 #define VMRPC_AF_UNSPEC         0
@@ -132,7 +146,9 @@ struct vmrpc_addr {
 /* Request flags.  WATCH and EDGE are of the socket, and stay. */
 #define VMRPC_REQ_WATCH         0x0001u /* readiness is waited for: report it */
 #define VMRPC_REQ_EDGE          0x0002u /* and what is reported already, too */
-#define VMRPC_REQ_ALL           (VMRPC_REQ_WATCH | VMRPC_REQ_EDGE)
+#define VMRPC_REQ_BUFFER        0x0004u /* SENDMSG, RECVMSG: see "Buffers" */
+#define VMRPC_REQ_ALL           (VMRPC_REQ_WATCH | VMRPC_REQ_EDGE | \
+                                 VMRPC_REQ_BUFFER)
 
 #define VMRPC_WAIT_MAX          1000u   /* microseconds */
 #define VMRPC_WATCH_MS          10      /* milliseconds, about */
@@ -160,6 +176,9 @@ struct vmrpc_req {
         } accept;
         struct {
             __le32 flags;       /* MSG_* */
+            __le32 buffer;      /* these with VMRPC_REQ_BUFFER */
+            __le32 offset;      /* in bytes */
+            __le32 len;
         } msg;
         struct {
             __le32 how;         /* SHUT_RD, SHUT_WR, SHUT_RDWR */
@@ -171,6 +190,9 @@ struct vmrpc_req {
         struct {
             __le32 cmd;         /* SIOCINQ, SIOCOUTQ, SIOCATMARK, ... */
         } ioctl;
+        struct {
+            __le32 buffer;      /* < VMRPC_BUFFERS_MAX */
+        } map;
         __le32 raw[4];          /* what an operation does not use is 0 */
     } u;
 };
@@ -214,5 +236,6 @@ struct vmrpc_event {
 /* The errno values that the format itself gives a meaning to. */
 #define VMRPC_EAGAIN            11
 #define VMRPC_EINPROGRESS       115
+#define VMRPC_ESTALE            116
 
 #endif /* VMMNET_VMRPC_H */

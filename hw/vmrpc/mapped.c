@@ -108,8 +108,8 @@ int vmrpc_mapped_remove(VmrpcMapped *b, uint32_t id)
     return 0;
 }
 
-VmrpcMappedBuffer *vmrpc_mapped_use(VmrpcMapped *b, uint32_t id, uint32_t offset,
-                               uint32_t len, bool write)
+VmrpcMappedBuffer *vmrpc_mapped_use(VmrpcMapped *b, uint32_t id,
+                                    uint32_t offset, uint32_t len, bool write)
 {
     VmrpcMappedBuffer *buffer = id < b->max ? b->buffer[id] : NULL;
 

@@ -57,8 +57,8 @@ int vmrpc_mapped_remove(VmrpcMapped *b, uint32_t id);
  * Buffer @id for one call on @len bytes from @offset; NULL if it does not
  * exist, is shorter or, with @write, must not be written.
  */
-VmrpcMappedBuffer *vmrpc_mapped_use(VmrpcMapped *b, uint32_t id, uint32_t offset,
-                               uint32_t len, bool write);
+VmrpcMappedBuffer *vmrpc_mapped_use(VmrpcMapped *b, uint32_t id,
+                                    uint32_t offset, uint32_t len, bool write);
 
 /* End of vmrpc_mapped_use(). */
 void vmrpc_mapped_unuse(VmrpcMapped *b, VmrpcMappedBuffer *buffer);

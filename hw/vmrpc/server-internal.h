@@ -340,7 +340,7 @@ typedef struct VmrpcDataPlace {
 /* The data that @call sends, or (@in) has room for. */
 VmrpcDataPlace vmrpc_call_data(const VmrpcCall *call, bool in);
 
-/* Vectors of all the data that a call sends, but @skip bytes, or has room for. */
+/* Vectors of what a call sends, behind @skip bytes of it, or has room for. */
 unsigned vmrpc_call_out_slice(const VmrpcCall *call, size_t skip,
                               struct iovec *dst);
 unsigned vmrpc_call_in_slice(const VmrpcCall *call, struct iovec *dst);

@@ -46,6 +46,7 @@ typedef struct World {
     in_port_t port;             /* the last that was bound */
     VmrpcSavedSock saved[MAX_SAVED];
     unsigned saved_num;
+    GPtrArray *memory;          /* the guest's, that may be mapped */
 } World;
 
 static VmrpcServerConfig config = {
@@ -103,9 +104,11 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 static VmrpcServer *make_server(void)
 {
     VmrpcServer *srv = vmrpc_server_new(&config, false, NULL);
+    VmrpcMemoryOps memory = { };
     struct in_addr addr4;
 
     g_assert_nonnull(srv);
+    vmrpc_server_set_memory(srv, &memory);
     vmrpc_addrmap_lease(vmrpc_server_addrmap(srv), &in6addr_loopback, 3600,
                         vmrpc_now_ms(), &addr4, NULL);
     return srv;
@@ -154,14 +157,16 @@ static unsigned split(struct iovec iov[4], uint8_t *data, size_t len,
 static void call(World *w, const uint8_t *out, size_t out_len, size_t in_len,
                  uint8_t how)
 {
-    g_autofree uint8_t *out_copy = g_memdup2(out, out_len);
-    g_autofree uint8_t *in = g_malloc0(MAX(in_len, 1));
+    uint8_t *out_copy = g_memdup2(out, out_len);
+    uint8_t *in = g_malloc0(MAX(in_len, 1));
     struct iovec out_iov[4], in_iov[4];
     unsigned out_num = split(out_iov, out_copy, out_len, how);
     unsigned in_num = split(in_iov, in, in_len, how >> 1);
     struct vmrpc_resp resp;
     ssize_t n;
 
+    g_ptr_array_add(w->memory, out_copy);
+    g_ptr_array_add(w->memory, in);
     n = vmrpc_server_call(w->srv, out_iov, out_num, in_iov, in_num, false);
     if (n < 0) {
         g_assert_cmpint(n, ==, -EBADMSG);
@@ -222,6 +227,15 @@ static void request(World *w, Input *in, uint8_t what)
     case VMRPC_RECVMSG:
         req.u.msg.flags = GUINT32_TO_LE(arg >> 2 | (arg & 3) << 13);
         req.control_len = GUINT32_TO_LE(what >> 6 & 1 ? MIN(body, 48) : 0);
+        if (what >> 7 & 1) {
+            req.flags = GUINT16_TO_LE(VMRPC_REQ_BUFFER);
+            req.u.msg.buffer = GUINT32_TO_LE(arg & 3);
+            req.u.msg.offset = GUINT32_TO_LE(arg >> 2);
+            req.u.msg.len = GUINT32_TO_LE(body);
+            body = 0;
+            in_len = sizeof(struct vmrpc_resp) +
+                     GUINT32_FROM_LE(req.control_len);
+        }
         break;
     case VMRPC_GETSOCKOPT:
     case VMRPC_SETSOCKOPT:
@@ -289,6 +303,7 @@ static void migrate(World *w)
     VmrpcServer *to = vmrpc_server_new(&config, false, NULL);
 
     g_assert_nonnull(to);
+    vmrpc_server_set_memory(to, &(VmrpcMemoryOps) { });
     w->saved_num = 0;
     vmrpc_server_save(w->srv, keep, w);
     vmrpc_addrmap_foreach(vmrpc_server_addrmap(w->srv), vmrpc_now_ms(),
@@ -327,9 +342,27 @@ static void hostile_record(World *w, Input *in)
     vmrpc_server_restore(w->srv, &saved);
 }
 
+/* Memory is mapped, readable or writable, or not any more. */
+static void remap(World *w, Input *in)
+{
+    uint8_t how = take(in);
+    size_t len = take(in) * 67u;
+    bool map = how & 4, writable = how & 8;
+    struct vmrpc_req req = {
+        .op = GUINT16_TO_LE(map ? VMRPC_MAP : VMRPC_UNMAP),
+        .sock = GUINT32_TO_LE(UINT32_MAX),
+        .u.map.buffer = GUINT32_TO_LE(how & 3),
+    };
+    g_autofree uint8_t *out = g_malloc0(sizeof(req) + len);
+
+    memcpy(out, &req, sizeof(req));
+    call(w, out, sizeof(req) + (map && !writable ? len : 0),
+         sizeof(struct vmrpc_resp) + (map && writable ? len : 0), how >> 4);
+}
+
 static void other(World *w, Input *in)
 {
-    switch (take(in) % 5) {
+    switch (take(in) % 6) {
     case 0:
     case 1:
         process(w);
@@ -340,6 +373,9 @@ static void other(World *w, Input *in)
     case 3:
         hostile_record(w, in);
         break;
+    case 5:
+        remap(w, in);
+        break;
     case 4:
         vmrpc_server_reset(w->srv);
         g_assert_cmpuint(w->srv->dns_bytes, ==, 0);
@@ -349,7 +385,8 @@ static void other(World *w, Input *in)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     Input in = { data, size };
-    World w = { .srv = make_server() };
+    World w = { .srv = make_server(),
+                .memory = g_ptr_array_new_with_free_func(g_free) };
     VmrpcAddrMapStats stats;
 
     for (int i = 0; in.size && i < MAX_OPS; i++) {
@@ -375,5 +412,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     vmrpc_addrmap_stats(vmrpc_server_addrmap(w.srv), &stats);
     g_assert_cmpuint(stats.in_use, ==, 0);
     vmrpc_server_free(w.srv);
+    g_ptr_array_free(w.memory, TRUE);
     return 0;
 }

@@ -20,10 +20,22 @@ import time
 import traceback
 from collections.abc import Iterable
 
-from . import data, listen, options, peers, ping, poll, process, tcp, udp
+from . import data, listen, options, peers, ping, poll, process, reuse, tcp, udp
 from .harness import CASES, Case, World
 
-__all__ = ["CASES", "data", "listen", "options", "peers", "ping", "poll", "process", "tcp", "udp"]
+__all__ = [
+    "CASES",
+    "data",
+    "listen",
+    "options",
+    "peers",
+    "ping",
+    "poll",
+    "process",
+    "reuse",
+    "tcp",
+    "udp",
+]
 
 #: How long a case may take; then it hangs.
 LIMIT = 25.0

@@ -34,8 +34,7 @@ class Begin:
 class Suite(Protocol):
     """How to run a suite and to understand what it says."""
 
-    #: Seconds that it may be silent, and the signal that has it tell where it is.
-    limit: float
+    #: The signal that has what hangs tell where it is.
     plea: signal.Signals
 
     def start(self, without: Collection[str], only: Collection[str]) -> Watched:
@@ -73,7 +72,7 @@ class Campaign:
         """What has ended, and what has begun and did not end."""
         begun: dict[str, None] = {}
         ended: dict[str, Outcome] = {}
-        for event in self._suite.events(watched.lines(self._suite.limit)):
+        for event in self._suite.events(watched.lines()):
             if isinstance(event, Begin):
                 begun[event.test] = None
             else:

@@ -25,6 +25,8 @@ from .outcome import Outcome, Traffic
 from .watch import Watched
 
 _PREFIX = "test."
+# Seconds that a test may take.
+_LIMIT = 120.0
 # Nothing that takes the Internet, gigabytes or a display.
 _RESOURCES = ["cpu", "walltime"]
 # This module says "network" of what it does on loopback.
@@ -34,7 +36,6 @@ _ON_LOOPBACK = "test_socketserver"
 class Module:
     """A module of CPython's tests, as a campaign runs it."""
 
-    limit = 120.0
     plea = signal.SIGABRT
 
     def __init__(self, name: str) -> None:
@@ -43,7 +44,8 @@ class Module:
     def start(self, without: Collection[str], only: Collection[str]) -> Watched:
         """Start a process that runs tests; see ``_perform``."""
         choice = json.dumps({"without": [*without], "only": [*only]})
-        return Watched([sys.executable, "-m", "suites.cpython", self._name, "--choice", choice])
+        command = [sys.executable, "-m", "suites.cpython", self._name, "--choice", choice]
+        return Watched(command, _LIMIT)
 
     def events(self, lines: Iterator[str]) -> Iterator[Begin | Outcome]:
         """Understand what ``_Reporter`` tells."""

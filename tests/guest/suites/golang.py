@@ -20,6 +20,8 @@ from .watch import Watched
 _START = re.compile(r".*=== (RUN|PAUSE|CONT) +(\S+)$")
 _END = re.compile(r" *--- (PASS|FAIL|SKIP): (\S+) \(([0-9.]+)s\)$")
 _KINDS = {"PASS": "passed", "FAIL": "failed", "SKIP": "skipped"}
+# Seconds that a test may take.
+_LIMIT = 120.0
 # How many lines of what a test said are kept.
 _DETAIL = 30
 
@@ -27,7 +29,6 @@ _DETAIL = 30
 class Package:
     """The tests of a package, as a campaign runs them."""
 
-    limit = 120.0
     plea = signal.SIGQUIT
 
     def __init__(self, binary: str, folder: str) -> None:
@@ -42,7 +43,8 @@ class Package:
         """Start the binary."""
         chosen = [test for test in only or self._tests if test not in without]
         command = [self._binary, "-test.v", "-test.timeout=0"]
-        return Watched([*command, f"-test.run=^({'|'.join(chosen)})$"], self._folder)
+        command.append(f"-test.run=^({'|'.join(chosen)})$")
+        return Watched(command, _LIMIT, self._folder)
 
     def events(self, lines: Iterator[str]) -> Iterator[Begin | Outcome]:
         """Understand what ``-test.v`` prints; what a test says comes before its end.

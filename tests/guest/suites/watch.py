@@ -9,7 +9,7 @@ import select
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 _TAIL = 3000
 _LAST_WORDS = 5.0
@@ -24,14 +24,15 @@ class Watched:
     def __init__(
         self,
         command: Sequence[str],
+        limit: float,
         folder: str | None = None,
-        environment: Mapping[str, str] | None = None,
     ) -> None:
+        """Start it; it may be silent for ``limit`` seconds."""
+        self._limit = limit
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115, closed by __exit__
         self._child = subprocess.Popen(
             command,
             cwd=folder,
-            env={**os.environ, **(environment or {})},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -52,10 +53,10 @@ class Watched:
         self._report.close()
         self._errors.close()
 
-    def lines(self, limit: float) -> Iterator[str]:
-        """What it reports, until it ends or is silent for ``limit`` seconds."""
+    def lines(self) -> Iterator[str]:
+        """What it reports, until it ends or is silent for too long."""
         rest = b""
-        while select.select([self._report], [], [], limit)[0]:
+        while select.select([self._report], [], [], self._limit)[0]:
             part = os.read(self._report.fileno(), 1 << 16)
             if not part:
                 return
@@ -69,7 +70,7 @@ class Watched:
         if self.hangs:
             self._child.send_signal(plea)
         try:
-            return self._child.wait(_LAST_WORDS)
+            return self._child.wait(_LAST_WORDS if self.hangs else self._limit)
         except subprocess.TimeoutExpired:
             return -signal.SIGKILL
 

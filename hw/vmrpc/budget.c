@@ -24,7 +24,7 @@ static int64_t now_us(void)
 int vmrpc_budget_socket(VmrpcServer *srv)
 {
     VmrpcRefusal refusal = { .reason = "limit-sockets" };
-    uint32_t num = srv->sock_num;
+    uint32_t num = srv->sock_num + srv->attempt_num;
 
     if (num < srv->config.max_sockets &&
         vmrpc_limits_socket(&srv->limits, num)) {

@@ -89,7 +89,7 @@ int vmrpc_call_bind(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (sin.sin_family != AF_INET) {
         return -EAFNOSUPPORT;
     }
-    if (!vmrpc_sock_is_host(s) || s->bound_by_guest) {
+    if (!vmrpc_sock_is_host(s) || s->bound_by_guest || s->race) {
         return -EINVAL;
     }
     if (sin.sin_addr.s_addr != INADDR_ANY &&
@@ -115,7 +115,7 @@ int vmrpc_call_listen(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (s->type != SOCK_STREAM) {
         return -EOPNOTSUPP;
     }
-    if (!vmrpc_sock_is_host(s)) {
+    if (!vmrpc_sock_is_host(s) || s->race) {
         return -EINVAL;
     }
     /* Unbound, the host would listen on all of its addresses. */
@@ -247,6 +247,7 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         return -ECONNRESET;
     }
     if (peer.sin_family != AF_INET) {
+        vmrpc_race_end(srv, s);
         ret = s->bound_by_guest && vmrpc_sock_is_host(s)
               ? disconnect_keep_port(srv, s) : disconnect_host(srv, s);
         vmrpc_sock_refresh(srv, s);
@@ -254,6 +255,12 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     }
     if (!vmrpc_sock_is_host(s)) {
         return -EISCONN;
+    }
+    if (s->race) {
+        vmrpc_sock_refresh(srv, s);
+        if (s->race) {
+            return -EALREADY;
+        }
     }
     if (!vmrpc_sock_is_ping(s) && vmrpc_is_resolver(srv, &peer)) {
         return connect_resolver(srv, s, &peer, call);
@@ -274,6 +281,9 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     ret = connect(s->fd, (struct sockaddr *)&ss, len) < 0 ? -errno : 0;
     if (!vmrpc_sock_leave(srv, s)) {
         return -EBADF;
+    }
+    if (ret < 0) {
+        ret = vmrpc_race_start(srv, s, &ss, ret);
     }
     if (ret == 0 || ret == -EINPROGRESS) {
         vmrpc_sock_set_peer(srv, s, &peer);

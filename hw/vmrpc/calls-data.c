@@ -213,6 +213,15 @@ static ssize_t send_host(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call)
     return n;
 }
 
+/* Still connecting: its host socket may be the one that has failed. */
+static bool is_racing(VmrpcServer *srv, VmrpcSock *s)
+{
+    if (s->race) {
+        vmrpc_sock_refresh(srv, s);
+    }
+    return s->race;
+}
+
 int vmrpc_call_sendmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
     ssize_t n;
@@ -220,7 +229,7 @@ int vmrpc_call_sendmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (s->backing == VMRPC_BACKING_LOST) {
         return -EPIPE;
     }
-    if (s->backing == VMRPC_BACKING_ARRIVING) {
+    if (s->backing == VMRPC_BACKING_ARRIVING || is_racing(srv, s)) {
         return -EAGAIN;
     }
     if (to_resolver(srv, s, call)) {
@@ -340,6 +349,9 @@ int vmrpc_call_recvmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 
     if (s->backing == VMRPC_BACKING_LOST) {
         return s->listening ? -EINVAL : 0;
+    }
+    if (is_racing(srv, s)) {
+        return -EAGAIN;
     }
     n = vmrpc_resolver_recv(srv, s, call, flags);
     if (n == -EAGAIN && vmrpc_sock_is_host(s) &&

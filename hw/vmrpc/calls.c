@@ -144,6 +144,7 @@ static int shutdown_host(VmrpcServer *srv, VmrpcSock *s, int how)
     struct sockaddr_in before = { };
     bool ends_listening = s->listening && how != SHUT_WR;
 
+    vmrpc_race_end(srv, s);
     if (ends_listening) {
         vmrpc_local_address(srv, s, &before);
     }
@@ -237,6 +238,18 @@ int vmrpc_host_setsockopt(VmrpcServer *srv, VmrpcSock *s, int level, int name,
     return 0;
 }
 
+void vmrpc_host_copy_options(VmrpcServer *srv, const VmrpcSock *s,
+                             VmrpcSock *to)
+{
+    VmrpcSavedOption saved[VMRPC_SAVED_OPTIONS];
+    uint32_t num = vmrpc_options_save(s->options, saved);
+
+    for (uint32_t i = 0; i < num; i++) {
+        vmrpc_host_setsockopt(srv, to, saved[i].level, saved[i].name,
+                              saved[i].value, saved[i].len);
+    }
+}
+
 static int call_setsockopt(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
     uint8_t value[VMRPC_OPTVAL_MAX];
@@ -252,6 +265,7 @@ static int call_setsockopt(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (ret == 0) {
         vmrpc_options_remember(&s->options, level, name, value,
                                call->out_len);
+        s->race_options = true;
         vmrpc_sock_refresh(srv, s);
     }
     return ret;

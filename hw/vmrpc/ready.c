@@ -194,7 +194,9 @@ void vmrpc_ready_set(VmrpcSock *s, uint32_t mask)
 
 void vmrpc_sock_refresh(VmrpcServer *srv, VmrpcSock *s)
 {
-    if (s->backing == VMRPC_BACKING_HOST) {
+    if (s->race) {
+        vmrpc_race_progress(srv, s);
+    } else if (s->backing == VMRPC_BACKING_HOST) {
         struct pollfd pfd = {
             .fd = s->fd,
             .events = POLLIN | POLLPRI | POLLOUT | POLLRDHUP,

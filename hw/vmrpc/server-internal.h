@@ -2,6 +2,7 @@
 /*
  * What the files of the vmrpc server share: server.c (table, requests),
  * policy-file.c (what is allowed), budget.c (how much of it),
+ * race.c (a name's other addresses),
  * ready.c (readiness, events), calls*.c (the calls), translate.c (addresses),
  * resolver.c (the DNS proxy as seen through sockets), gateway.c (FTP, SIP),
  * saved.c (migration).
@@ -14,6 +15,7 @@
 #include <time.h>
 
 #include "hw/vmrpc/alg.h"
+#include "hw/vmrpc/eyeballs.h"
 #include "hw/vmrpc/iov.h"
 #include "hw/vmrpc/mapped.h"
 #include "hw/vmrpc/names.h"
@@ -30,6 +32,7 @@
 #define VMRPC_EPOLL_TIMER       0xfffffff0u
 #define VMRPC_EPOLL_DNS         0xfffffff1u
 #define VMRPC_EPOLL_POLICY      0xfffffff2u
+#define VMRPC_EPOLL_RACE        0xfffffff3u
 
 /* Answers of the DNS proxy that wait for the guest, a socket. */
 #define VMRPC_DNS_RX_MAX        64
@@ -41,6 +44,7 @@
 #define VMRPC_DNS_BYTES_MAX     (32u << 20)
 
 typedef struct VmrpcSock VmrpcSock;
+typedef struct VmrpcRace VmrpcRace;
 
 /* Sizes that were granted to the buffers of a host socket; 0: no limit. */
 typedef struct VmrpcBuffers {
@@ -80,6 +84,9 @@ struct VmrpcSock {
     struct in_addr peer4;       /* if connected */
     in_port_t peer_port;        /* network byte order */
     bool peer_held;             /* peer4's entry in the map is referenced */
+
+    VmrpcRace *race;            /* connecting, perhaps to another address */
+    bool race_options;          /* the guest has set an option meanwhile */
 
     unsigned users;             /* calls that use fd without the lock */
     bool removed;               /* from the table: the last user frees it */
@@ -137,6 +144,9 @@ struct VmrpcServer {
     uint64_t nat64_request;     /* its number */
     int64_t nat64_due_ms;       /* when to ask (again) */
     size_t dns_bytes;           /* <= VMRPC_DNS_BYTES_MAX */
+
+    GSequence *races;           /* VmrpcRace, by when they are due */
+    uint32_t attempt_num;       /* host sockets of races beside the socks' */
 
     int epoll_fd;
     int timer_fd;
@@ -419,6 +429,10 @@ int vmrpc_host_restore_port(VmrpcServer *srv, VmrpcSock *s, in_port_t port);
 int vmrpc_host_setsockopt(VmrpcServer *srv, VmrpcSock *s, int level, int name,
                           const void *value, uint32_t len);
 
+/* Sets on @to all that the guest has set on @s. */
+void vmrpc_host_copy_options(VmrpcServer *srv, const VmrpcSock *s,
+                             VmrpcSock *to);
+
 /* --- options.c ---------------------------------------------------------- */
 
 /*
@@ -435,6 +449,29 @@ void vmrpc_options_remember(GByteArray **options, int level, int name,
  */
 uint32_t vmrpc_options_save(const GByteArray *options, VmrpcSavedOption *saved);
 
+/* --- race.c ------------------------------------------------------------- */
+
+/*
+ * connect() of @s to @host gave @ret: goes on with the other addresses of the
+ * name, if there are any.  Returns what connect() shall give then.
+ */
+int vmrpc_race_start(VmrpcServer *srv, VmrpcSock *s,
+                     const struct sockaddr_storage *host, int ret);
+
+/* The guest wants no connection any more. */
+void vmrpc_race_end(VmrpcServer *srv, VmrpcSock *s);
+
+/* Looks how the race of @s goes, which may end it, and sets its readiness. */
+void vmrpc_race_progress(VmrpcServer *srv, VmrpcSock *s);
+
+/* Something happened to an attempt of this socket. */
+void vmrpc_race_process_fd(VmrpcServer *srv, uint32_t handle);
+
+void vmrpc_race_process_timer(VmrpcServer *srv);
+
+/* Milliseconds until then; -1: never. */
+int vmrpc_race_timeout_ms(const VmrpcServer *srv);
+
 /* --- translate.c -------------------------------------------------------- */
 
 /*
@@ -444,6 +481,14 @@ uint32_t vmrpc_options_save(const GByteArray *options, VmrpcSavedOption *saved);
  */
 int vmrpc_dest_to_host(VmrpcServer *srv, const struct sockaddr_in *guest,
                        int proto, struct sockaddr_storage *host);
+
+/*
+ * Where a connection to @named can go, as the name by which the guest got to
+ * know it has other addresses: @named itself, then those that the policy
+ * allows.  Returns how many, at least 1.
+ */
+size_t vmrpc_dest_candidates(VmrpcServer *srv, const struct sockaddr_in6 *named,
+                             VmrpcCandidate *candidates, size_t max);
 
 /* Counts and traces what was refused. */
 void vmrpc_refused(VmrpcServer *srv, const VmrpcRefusal *refusal,

@@ -142,6 +142,7 @@ int vmrpc_sock_remove(VmrpcServer *srv, VmrpcSock *s)
     vmrpc_watch_forget(srv, s);
     vmrpc_arriving_forget(srv, s);
     vmrpc_gateway_detach(s);
+    vmrpc_race_end(srv, s);
     vmrpc_sock_clear_peer(srv, s);
     vmrpc_budget_release(srv, &s->buffers);
     if (s->options) {
@@ -233,6 +234,7 @@ void vmrpc_timer_rearm(VmrpcServer *srv)
                            vmrpc_arriving_timeout_ms(srv));
 
     ms = vmrpc_earlier(ms, vmrpc_watch_timeout_ms(srv));
+    ms = vmrpc_earlier(ms, vmrpc_race_timeout_ms(srv));
     srv->timer_due_ms = ms < 0 ? -1 : vmrpc_now_ms() + ms;
     if (ms >= 0) {
         its.it_value.tv_sec = ms / 1000;
@@ -257,6 +259,7 @@ static bool process_one(VmrpcServer *srv, const struct epoll_event *ev)
             vmrpc_resolver_process_timer(srv);
             vmrpc_arriving_process_timer(srv);
             vmrpc_watch_process_timer(srv);
+            vmrpc_race_process_timer(srv);
             vmrpc_timer_rearm(srv);
         }
         break;
@@ -266,9 +269,14 @@ static bool process_one(VmrpcServer *srv, const struct epoll_event *ev)
         break;
     case VMRPC_EPOLL_POLICY:
         return vmrpc_policy_file_changed(srv);
+    case VMRPC_EPOLL_RACE:
+        vmrpc_race_process_fd(srv, high);
+        break;
     default:
         s = vmrpc_sock_find(srv, low, high);
-        if (s && s->backing == VMRPC_BACKING_HOST) {
+        if (s && s->race) {
+            vmrpc_race_process_fd(srv, low);
+        } else if (s && s->backing == VMRPC_BACKING_HOST) {
             vmrpc_ready_set(s, ev->events);
             s->news = s->edge && ev->events & ~VMRPC_OUT;
             vmrpc_sock_notify(srv, s);
@@ -660,6 +668,7 @@ VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
     vmrpc_gateway_init(srv);
     srv->event_tail = &srv->event_head;
     srv->unwatched_tail = &srv->unwatched_head;
+    srv->races = g_sequence_new(NULL);
     init_lock(&srv->lock);
     pthread_mutex_init(&srv->policy_file.lock, NULL);
     srv->policy_file.watch_fd = -1;
@@ -727,6 +736,7 @@ void vmrpc_server_free(VmrpcServer *srv)
     if (srv->epoll_fd >= 0) {
         close(srv->epoll_fd);
     }
+    g_sequence_free(srv->races);
     free(srv->socks);
     pthread_mutex_destroy(&srv->policy_file.lock);
     pthread_mutex_destroy(&srv->lock);

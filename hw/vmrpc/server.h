@@ -48,6 +48,7 @@ typedef struct VmrpcServerConfig {
     VmrpcNat64Mode nat64_mode;
     Nat64Prefix nat64_prefix;   /* for VMRPC_NAT64_FIXED */
     bool alg;                   /* rewrite what FTP and SIP carry */
+    bool happy_eyeballs;        /* connect() may try a name's other addresses */
     const char *policy_file;    /* NULL: built-in refusals only */
     uint32_t max_sockets;       /* 1 .. VMRPC_SOCKETS_MAX */
 } VmrpcServerConfig;
@@ -84,6 +85,8 @@ typedef enum VmrpcBacking {
     X(queries_refused_limit)    /* "limit dns" */                             \
     X(buffers_refused_limit)    /* "limit buffers": no room for a socket */   \
     X(buffers_cut)              /* and buffers smaller than asked for */      \
+    X(connections_raced)        /* attempts at other addresses of a name */   \
+    X(connections_raced_won)    /* and how often that was the connection */   \
     X(policy_reloads)           /* the policy file was read again */          \
     X(policy_errors)            /* and was wrong */                           \
     X(unreachable_no_mapping)   /* pool address that maps to nothing */       \
@@ -117,6 +120,8 @@ typedef struct VmrpcTracer {
                  uint32_t value);
     /* The policy or a limit refused something. */
     void (*refused)(void *opaque, const VmrpcRefusal *refusal);
+    /* connect() found @dest, another address of the name, sooner. */
+    void (*raced)(void *opaque, uint32_t handle, const char *dest);
     /*
      * The policy file was read again since it has changed; or @error says why
      * the old rules are still in force.

@@ -305,6 +305,79 @@ int vmrpc_dest_to_host(VmrpcServer *srv, const struct sockaddr_in *guest,
     return len;
 }
 
+/* The latest name that led to @addr6; its A records count as such. */
+static bool find_name(VmrpcServer *srv, const struct in6_addr *addr6,
+                      VmrpcNameFound *found)
+{
+    struct in6_addr mapped = { .s6_addr = { [10] = 0xff, 0xff } };
+    struct in_addr addr4;
+
+    if (vmrpc_names_lookup(srv->names, addr6, found, 1)) {
+        return true;
+    }
+    if (!srv->has_nat64 || !nat64_extract(&srv->nat64, addr6, &addr4)) {
+        return false;
+    }
+    memcpy(&mapped.s6_addr[12], &addr4, sizeof(addr4));
+    return vmrpc_names_lookup(srv->names, &mapped, found, 1);
+}
+
+/* The way to @addr6, which is as names.h has it; false if there is none. */
+static bool fill_candidate(VmrpcServer *srv, const struct in6_addr *addr6,
+                           in_port_t port, VmrpcCandidate *candidate)
+{
+    struct in_addr addr4;
+
+    *candidate = (VmrpcCandidate) { .addr6 = *addr6, .port = port };
+    if (IN6_IS_ADDR_V4MAPPED(addr6)) {
+        memcpy(&addr4, &addr6->s6_addr[12], sizeof(addr4));
+        if (!srv->has_nat64 || is_group(addr4)) {
+            return false;
+        }
+        nat64_embed(&srv->nat64, addr4, &candidate->addr6);
+    }
+    candidate->synthesized = srv->has_nat64 &&
+                             nat64_extract(&srv->nat64, &candidate->addr6,
+                                           &addr4);
+    /* The VM's own is inside the guest. */
+    return !srv->config.has_address6 ||
+           !IN6_ARE_ADDR_EQUAL(&candidate->addr6, &srv->config.address6);
+}
+
+static bool is_allowed(VmrpcServer *srv, const VmrpcCandidate *candidate)
+{
+    Judged j VMRPC_UNINITIALIZED;
+    struct sockaddr_storage ss;
+
+    put_in6(&ss, &candidate->addr6, candidate->port);
+    return judge(srv, &ss, IPPROTO_TCP, &j) == 0;
+}
+
+size_t vmrpc_dest_candidates(VmrpcServer *srv, const struct sockaddr_in6 *named,
+                             VmrpcCandidate *candidates, size_t max)
+{
+    struct in6_addr addrs[VMRPC_NAMES_MAX_ADDRESSES];
+    VmrpcNameFound found;
+    size_t num = 0, count;
+
+    fill_candidate(srv, &named->sin6_addr, named->sin6_port,
+                   &candidates[num++]);
+    if (!find_name(srv, &named->sin6_addr, &found)) {
+        return num;
+    }
+    count = vmrpc_names_siblings(srv->names, &found, vmrpc_now_ms(), addrs);
+    for (size_t i = 0; count > 1 && i < count && num < max; i++) {
+        VmrpcCandidate *candidate = &candidates[num];
+
+        if (fill_candidate(srv, &addrs[i], named->sin6_port, candidate) &&
+            !IN6_ARE_ADDR_EQUAL(&candidate->addr6, &named->sin6_addr) &&
+            is_allowed(srv, candidate)) {
+            num++;
+        }
+    }
+    return num;
+}
+
 int vmrpc_addr_to_guest(VmrpcServer *srv, const struct sockaddr_storage *host,
                         struct sockaddr_in *guest)
 {

@@ -154,6 +154,7 @@ bool virtio_vmrpc_parse_properties(VirtIOVmrpc *s, VmrpcServerConfig *config,
     }
     config->translate = s->translate;
     config->alg = s->alg;
+    config->happy_eyeballs = s->happy_eyeballs;
     config->max_sockets = s->max_sockets;
     config->policy_file = s->policy;
     return parse_address6(s, config, errp) && parse_guest4(s, config, errp) &&

@@ -468,6 +468,11 @@ static void trace_refused(void *opaque, const VmrpcRefusal *refusal)
                                refusal->line);
 }
 
+static void trace_raced(void *opaque, uint32_t handle, const char *dest)
+{
+    trace_virtio_vmrpc_raced(opaque, handle, dest);
+}
+
 /* From the thread that follows the file. */
 static void trace_policy(void *opaque, const char *error)
 {
@@ -492,6 +497,7 @@ static bool make_server(VirtIOVmrpc *s, Error **errp)
     VmrpcTracer tracer = {
         .call = trace_call,
         .refused = trace_refused,
+        .raced = trace_raced,
         .policy = trace_policy,
         .opaque = s,
     };
@@ -658,6 +664,7 @@ static const Property virtio_vmrpc_properties[] = {
     DEFINE_PROP_STRING("nat64-prefix", VirtIOVmrpc, nat64_prefix),
     DEFINE_PROP_STRING("policy", VirtIOVmrpc, policy),
     DEFINE_PROP_BOOL("alg", VirtIOVmrpc, alg, true),
+    DEFINE_PROP_BOOL("happy-eyeballs", VirtIOVmrpc, happy_eyeballs, true),
 };
 
 static void virtio_vmrpc_class_init(ObjectClass *klass, void *data)

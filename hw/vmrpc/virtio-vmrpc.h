@@ -51,6 +51,7 @@ struct VirtIOVmrpc {
     char *nat64_prefix;
     char *policy;
     bool alg;
+    bool happy_eyeballs;
 
     /* from realize on */
     VmrpcServer *server;

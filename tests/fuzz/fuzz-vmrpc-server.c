@@ -12,9 +12,10 @@
  *   len         octets of the body; bit 7: many times that, of zeros
  *
  * The process enters a network namespace of its own, and a policy refuses
- * every destination but ::1, so nothing is sent anywhere.  Without the
- * namespace ::1 is refused as well.  The DNS server that the proxy asks is a
- * socket on ::1 that never answers.
+ * every destination but ::1 and one that no route leads to, so nothing is sent
+ * anywhere.  Without the namespace these are refused as well.  A name has both
+ * addresses, so that connections are raced.  The DNS server that the proxy asks
+ * is a socket on ::1 that never answers.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -52,6 +53,7 @@ typedef struct World {
 static VmrpcServerConfig config = {
     .translate = true,
     .alg = true,
+    .happy_eyeballs = true,
     .has_address6 = true,
     .guest4_prefix = 24,
     .pool4_prefix = 29,
@@ -88,6 +90,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     close(g_file_open_tmp("vmrpc-fuzz-XXXXXX", &policy_name, NULL));
     g_assert_true(g_file_set_contents(policy_name, alone
                                       ? "default deny\nallow ::1\n"
+                                        "allow 192.0.2.1\nallow a.test\n"
                                       : "default deny\n", -1, NULL));
     atexit(remove_policy);
 
@@ -101,6 +104,21 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
+/* The guest has asked for a name. */
+static void note_name(VmrpcServer *srv)
+{
+    VmrpcNameAddr addrs[] = {
+        { .addr6 = in6addr_loopback, .ttl_s = 60 },
+        { .addr6 = { .s6_addr = { [10] = 0xff, 0xff, 192, 0, 2, 1 } },
+          .ttl_s = 60 },
+    };
+    DnsName name;
+
+    dns_name_from_text(&name, "a.test");
+    vmrpc_names_note(srv->names, &name, 1, addrs, G_N_ELEMENTS(addrs),
+                     vmrpc_now_ms());
+}
+
 static VmrpcServer *make_server(void)
 {
     VmrpcServer *srv = vmrpc_server_new(&config, false, NULL);
@@ -109,6 +127,7 @@ static VmrpcServer *make_server(void)
 
     g_assert_nonnull(srv);
     vmrpc_server_set_memory(srv, &memory);
+    note_name(srv);
     vmrpc_addrmap_lease(vmrpc_server_addrmap(srv), &in6addr_loopback, 3600,
                         vmrpc_now_ms(), &addr4, NULL);
     return srv;
@@ -360,9 +379,25 @@ static void remap(World *w, Input *in)
          sizeof(struct vmrpc_resp) + (map && writable ? len : 0), how >> 4);
 }
 
+/* As a policy file would that was read again. */
+static void change_limits(World *w, Input *in)
+{
+    uint8_t what = take(in);
+    VmrpcLimitsConfig limits = {
+        .sockets = what & 7,
+        .buffers = (what >> 3 & 7) * 96 * 1024,
+        .connections = { what >> 6 & 1, what >> 6 & 1 },
+        .dns = { what >> 7, what >> 7 },
+    };
+
+    vmrpc_budget_change(w->srv, &limits);
+    /* Without a limit nothing is held. */
+    g_assert_true(limits.buffers || !w->srv->limits.buffers);
+}
+
 static void other(World *w, Input *in)
 {
-    switch (take(in) % 6) {
+    switch (take(in) % 7) {
     case 0:
     case 1:
         process(w);
@@ -379,6 +414,10 @@ static void other(World *w, Input *in)
     case 4:
         vmrpc_server_reset(w->srv);
         g_assert_cmpuint(w->srv->dns_bytes, ==, 0);
+        g_assert_cmpuint(w->srv->limits.buffers, ==, 0);
+        break;
+    case 6:
+        change_limits(w, in);
     }
 }
 
@@ -408,6 +447,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     vmrpc_server_reset(w.srv);
     g_assert_cmpuint(vmrpc_server_sockets(w.srv), ==, 0);
     g_assert_cmpuint(w.srv->dns_bytes, ==, 0);
+    g_assert_cmpuint(w.srv->attempt_num, ==, 0);
+    g_assert_cmpuint(w.srv->limits.buffers, ==, 0);
+    g_assert_cmpint(g_sequence_get_length(w.srv->races), ==, 0);
     g_assert_false(vmrpc_server_has_event(w.srv));
     vmrpc_addrmap_stats(vmrpc_server_addrmap(w.srv), &stats);
     g_assert_cmpuint(stats.in_use, ==, 0);

@@ -150,6 +150,7 @@ Fx *fx_new(const FxOptions *o)
     VmrpcServerConfig config = {
         .translate = !o->ipv4,
         .alg = true,
+        .happy_eyeballs = true,
         .has_address6 = !o->ipv4 && !o->no_address6,
         .guest4_prefix = 24,
         .pool4_prefix = o->pool4_prefix ?: 16,

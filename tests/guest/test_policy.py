@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a guest may reach, by name, and how it gets there when an address is dead.
+
+One guest for all: each test gives it another policy file, while it runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from vmmnet.testbed import peers, wait
+from vmmnet.testbed.guest import Guest
+from vmmnet.testbed.lab import DNS_ADDRESS, ECHO_PORT, PAGE, PEER_ADDRESS, WEB_ADDRESS, Lab, lab
+
+#: The peer's host drops what comes for it without a word.
+DEAD_ADDRESS = "2001:db8:80::dead"
+NAT64_PREFIX = "2001:db8:64::/96"
+#: 203.0.113.80 as the NAT64 has it; the peer answers there itself.
+NAT64_ADDRESS = "2001:db8:64::cb00:7150"
+OTHER_PORT = 5353
+
+RECORDS = (
+    f"www.test. 60 IN AAAA {WEB_ADDRESS}",
+    f"ads.test. 60 IN AAAA {WEB_ADDRESS}",
+    f"peer.test. 60 IN AAAA {PEER_ADDRESS}",
+    "alias.test. 60 IN CNAME www.test.",
+    f"half.test. 60 IN AAAA {DEAD_ADDRESS}",
+    f"half.test. 60 IN AAAA {WEB_ADDRESS}",
+    f"via64.test. 60 IN AAAA {DEAD_ADDRESS}",
+    "via64.test. 60 IN A 203.0.113.80",
+    "v4only.test. 60 IN A 203.0.113.80",
+)
+
+
+@dataclass
+class World:
+    """A guest with a policy file that tests may change."""
+
+    lab: Lab
+    guest: Guest
+    file: Path
+
+    def counters(self) -> dict[str, int]:
+        """What the device has counted."""
+        return self.lab.counters(self.guest)
+
+    @contextlib.contextmanager
+    def policy(self, text: str) -> Iterator[dict[str, int]]:
+        """Other rules for the time of a block; yields the counters before."""
+        before = self.reload(text)
+        yield before
+        self.reload("")
+
+    def reload(self, text: str) -> dict[str, int]:
+        """Replace the file and wait until the device has read it."""
+        before = self.counters()["policy_reloads"]
+        new = self.file.with_suffix(".new")
+        new.write_text(text)
+        new.rename(self.file)
+        wait.until(lambda: self.counters()["policy_reloads"] > before, "the new policy", 60)
+        return self.counters()
+
+    def python(self, script: str, timeout: float = 100) -> str:
+        """Run a script in the guest; it fails by an exception."""
+        return self.guest.run(["python3", "-c", script], timeout=timeout).stdout.strip()
+
+    def connect(self, host: str, port: int) -> str:
+        """The name of the errno that a connect gets in the guest; "" for none."""
+        return self.python(f"""
+import errno, socket
+try:
+    socket.create_connection(({host!r}, {port}), timeout=60)
+except socket.gaierror as e:
+    print('DNS')
+except OSError as e:
+    print(errno.errorcode.get(e.errno, e))
+""")
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    file = tmp_path_factory.mktemp("policy") / "vm.policy"
+    file.write_text("")
+    with lab() as built, peers.dns(built.peer, RECORDS, DNS_ADDRESS, OTHER_PORT):
+        built.host.route(NAT64_PREFIX, PEER_ADDRESS)
+        built.link.b.add_address(f"{NAT64_ADDRESS}/128")
+        device = built.device(
+            dns=f"{DNS_ADDRESS}%{OTHER_PORT}", nat64_prefix=NAT64_PREFIX, policy=file
+        )
+        with built.guest(ipv6=False, device=device) as guest:
+            yield World(built, guest, file)
+
+
+# --- names ----------------------------------------------------------------------
+
+
+def test_only_named_servers(world: World) -> None:
+    with world.policy("allow www.test tcp 80\ndefault deny\n") as before:
+        assert world.guest.run("curl -sS http://www.test/").stdout == PAGE
+        # the alias leads there, but is another name
+        assert world.connect("alias.test", 80) == "DNS"
+        assert world.connect("peer.test", ECHO_PORT) == "DNS"
+        assert world.connect("203.0.113.80", 80) == "EACCES"
+        assert world.connect("www.test", 81) == "EACCES"
+        after = world.counters()
+        assert after["refused_name"] > before["refused_name"]
+        assert after["refused_default"] == before["refused_default"] + 2
+
+
+def test_denied_name(world: World) -> None:
+    """It is not looked up any more, and who remembers its address is refused, too."""
+    client = world.guest.spawn(
+        [
+            "python3",
+            "-c",
+            """
+import socket, sys
+address = socket.gethostbyname('ads.test')
+print('ready', flush=True)
+sys.stdin.readline()
+try:
+    socket.gethostbyname('ads.test')
+    print('found')
+except socket.gaierror:
+    print('refused')
+try:
+    socket.create_connection((address, 80), timeout=60)
+    print('connected')
+except PermissionError:
+    print('refused')
+""",
+        ]
+    )
+    client.wait_output("ready")
+    with world.policy("deny ads.test\n") as before:
+        client.write(b"go\n")
+        assert client.wait(check=True).stdout.split() == ["ready", "refused", "refused"]
+        assert world.counters()["refused_policy"] == before["refused_policy"] + 1
+        # another address, and another name
+        assert world.connect("peer.test", ECHO_PORT) == ""
+
+
+def test_nat64_by_either_address(world: World) -> None:
+    for rule in "allow 203.0.113.0/24", f"allow {NAT64_PREFIX}", "allow v4only.test":
+        with world.policy(f"{rule}\ndefault deny\n"):
+            assert world.connect("v4only.test", 80) == "", rule
+    for rule in "deny 203.0.113.80", f"deny {NAT64_ADDRESS}":
+        with world.policy(f"{rule}\n"):
+            assert world.connect("203.0.113.80", 80) == "EACCES", rule
+
+
+# --- reload ---------------------------------------------------------------------
+
+
+def test_connections_outlive_new_rules(world: World) -> None:
+    client = world.guest.spawn(
+        [
+            "python3",
+            "-c",
+            f"""
+import socket, sys
+s = socket.create_connection(('peer.test', {ECHO_PORT}), timeout=60)
+print('ready', flush=True)
+sys.stdin.readline()
+s.sendall(b'still here')
+assert s.recv(100) == b'still here'
+""",
+        ]
+    )
+    client.wait_output("ready")
+    with world.policy("default deny\n"):
+        assert world.connect("peer.test", ECHO_PORT) == "DNS"
+        client.write(b"go\n")
+        client.wait(check=True)
+
+
+def test_wrong_file_changes_nothing(world: World) -> None:
+    with world.policy("deny www.test\n"):
+        errors = world.counters()["policy_errors"]
+        new = world.file.with_suffix(".new")
+        new.write_text("allow www.test\ndney ads.test\n")
+        new.rename(world.file)
+        wait.until(lambda: world.counters()["policy_errors"] > errors, "the error", 60)
+        assert world.connect("www.test", 80) == "DNS"
+        assert "vm.policy:2: 'dney'" in world.guest.stderr_path.read_text()
+
+
+# --- limits ---------------------------------------------------------------------
+
+
+def test_connection_rate(world: World) -> None:
+    """Beyond the burst connect() fails at once, and later works again."""
+    with world.policy("limit connections 2/s burst 5\n") as before:
+        out = world.python(f"""
+import errno, socket, time
+address = socket.gethostbyname('peer.test'), {ECHO_PORT}
+def attempt():
+    with socket.socket() as s:
+        return s.connect_ex(address)
+end = time.monotonic() + 60
+while attempt() != errno.ENOBUFS:
+    assert time.monotonic() < end
+while attempt() != 0:
+    assert time.monotonic() < end
+print('ok')
+""")
+        assert out == "ok"
+        after = world.counters()["connections_refused_limit"]
+        assert after > before["connections_refused_limit"]
+
+
+# --- several addresses ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["half.test", "via64.test"])
+def test_dead_address(world: World, name: str) -> None:
+    """Whichever address of the name is taken, the server answers.
+
+    Nothing else than the other address can answer for the dead one.
+    """
+    before = world.counters()
+    out = world.python(f"""
+import selectors, socket
+for address in socket.gethostbyname_ex({name!r})[2]:
+    # a program that waits,
+    with socket.create_connection((address, 80), timeout=60) as s:
+        assert s.getpeername() == (address, 80)
+        s.sendall(b'GET / HTTP/1.0\\r\\n\\r\\n')
+        page = b''.join(iter(lambda: s.recv(4096), b''))
+        assert page.endswith({PAGE.encode()!r}), page
+    # and one that does not
+    with socket.socket() as s, selectors.DefaultSelector() as sel:
+        s.setblocking(False)
+        s.connect_ex((address, 80))
+        sel.register(s, selectors.EVENT_WRITE)
+        assert sel.select(60)
+        assert s.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == 0
+        assert s.getpeername() == (address, 80)
+print('ok')
+""")
+    assert out == "ok"
+    after = world.counters()
+    # both programs, at the dead address
+    assert after["connections_raced_won"] == before["connections_raced_won"] + 2
+
+
+def test_all_dead(world: World) -> None:
+    """Giving up in the middle leaves nothing behind, in the guest or on the host."""
+    with world.policy(f"deny {WEB_ADDRESS}\ndeny 203.0.113.80\n"):
+        out = world.python("""
+import socket
+for name in 'half.test', 'via64.test':
+    address = socket.gethostbyname(name)
+    s = socket.socket()
+    s.settimeout(1)
+    try:
+        s.connect((address, 80))
+        print('connected')
+    except TimeoutError:
+        print('timeout')
+    except PermissionError:
+        print('refused')
+    s.close()
+""")
+        assert set(out.split()) <= {"timeout", "refused"} and "timeout" in out, out
+    assert world.guest.qmp("query-vmrpc", id="vmrpc0")[0]["sockets"] == []

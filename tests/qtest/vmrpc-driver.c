@@ -530,6 +530,7 @@ void vmrpc_fill_header(const VmrpcDriver *d, const VmrpcArgs *args,
 {
     memset(req, 0, sizeof(*req));
     req->op = cpu_to_le16(args->op);
+    req->flags = cpu_to_le16(args->flags);
     req->sock = cpu_to_le32(args->sock);
     req->gen = cpu_to_le32(d->gen);
     if (args->addr) {

@@ -74,8 +74,9 @@ typedef struct VmrpcDriver {
 typedef struct VmrpcArgs {
     unsigned queue;             /* 0: the first request queue */
     uint16_t op;
+    uint16_t flags;             /* VMRPC_REQ_* */
     uint32_t sock;
-    uint32_t arg[2];
+    uint32_t arg[4];
     const struct sockaddr_in *addr;
     const void *out;
     size_t out_len;

@@ -1128,13 +1128,74 @@ static void test_policy_reload(void)
     g_unlink(path);
 }
 
+/* --- memory that stays mapped ---------------------------------------------- */
+
+#define MAPPED_LEN 70000
+
+static VmrpcReply mapped_message(VmrpcDriver *d, uint16_t op, uint32_t id,
+                                 uint32_t offset, uint32_t len)
+{
+    return vmrpc_call(d, &(VmrpcArgs) {
+        .op = op, .flags = VMRPC_REQ_BUFFER, .sock = 1,
+        .arg = { 0, id, offset, len },
+    });
+}
+
+/* One buffer to send from and one to receive into, for several calls each. */
+static void test_mapped(void)
+{
+    Vm vm = vm_start("", 0);
+    g_autofree uint8_t *sent = g_malloc(MAPPED_LEN);
+    g_autofree uint8_t *got = g_malloc0(MAPPED_LEN);
+    VmrpcArgs readable = { .op = VMRPC_MAP, .sock = UINT32_MAX,
+                           .arg = { 5 }, .out = sent, .out_len = MAPPED_LEN };
+    VmrpcArgs writable = { .op = VMRPC_MAP, .sock = UINT32_MAX,
+                           .arg = { 6 }, .in = got, .in_len = MAPPED_LEN };
+    int conn = guest_connect(vm.d, 1, PEER6);
+    VmrpcPending pending;
+    VmrpcReply r;
+
+    for (size_t i = 0; i < MAPPED_LEN; i++) {
+        sent[i] = i * 2654435761u >> 13;
+    }
+    g_assert_cmpint(vmrpc_call(vm.d, &readable).error, ==, 0);
+    for (unsigned i = 0; i < 3; i++) {
+        r = mapped_message(vm.d, VMRPC_SENDMSG, 5, i, MAPPED_LEN - 100);
+        g_assert_cmpint(r.error, ==, 0);
+        peer_read(conn, got, r.value);
+        g_assert_cmpmem(got, r.value, sent + i, r.value);
+    }
+
+    vmrpc_submit(vm.d, &writable, &pending);
+    vmrpc_ring_kick(vmrpc_request_ring(vm.d, 0));
+    g_assert_cmpint(vmrpc_finish(vm.d, &writable, &pending).error, ==, 0);
+    for (unsigned i = 0; i < 3; i++) {
+        g_assert_cmpint(send(conn, "mapped", 6, 0), ==, 6);
+        vmrpc_wait_ready(vm.d, 1, VMRPC_IN);
+        r = mapped_message(vm.d, VMRPC_RECVMSG, 6, 4093 + i, 100);
+        g_assert_cmpint(r.error, ==, 0);
+        g_assert_cmpuint(r.value, ==, 6);
+        g_assert_cmpuint(r.used_len, ==, sizeof(struct vmrpc_resp));
+        qtest_memread(vm.qts, pending.in + sizeof(struct vmrpc_resp) + 4093 +
+                      i, got, 6);
+        g_assert_cmpmem(got, 6, "mapped", 6);
+    }
+    g_assert_cmpint(vmrpc_call(vm.d, &(VmrpcArgs) {
+        .op = VMRPC_UNMAP, .sock = UINT32_MAX, .arg = { 5 },
+    }).error, ==, 0);
+    r = mapped_message(vm.d, VMRPC_SENDMSG, 5, 0, 1);
+    g_assert_cmpint(r.error, ==, VMRPC_ESTALE);
+    close(conn);
+    vm_quit(&vm);               /* with a buffer that is still mapped */
+}
+
 /* --- requests that are wrong ---------------------------------------------- */
 
 static void test_bad_requests(void)
 {
     Vm vm = vm_start("max-sockets=8", 0);
     g_autofree uint8_t *big = g_malloc0(VMRPC_DATA_MAX + 1);
-    static const uint16_t ops[] = { 0, VMRPC_NOOP + 1, 100, 0xffff };
+    static const uint16_t ops[] = { 0, VMRPC_UNMAP + 1, 100, 0xffff };
     VmrpcReply r;
 
     for (unsigned i = 0; i < ARRAY_SIZE(ops); i++) {
@@ -2996,6 +3057,7 @@ static void add_for_kinds(const char *name, GTestDataFunc func, uint64_t must)
 
 static void add_tests(void)
 {
+    qtest_add_func("/vmrpc/mapped", test_mapped);
     qtest_add_func("/vmrpc/properties/refused", test_properties_refused);
     qtest_add_func("/vmrpc/properties/policy-text",
                    test_properties_policy_text);

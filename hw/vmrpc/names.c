@@ -531,6 +531,29 @@ void vmrpc_names_use(VmrpcNames *names, const VmrpcNameFound *found,
     refresh(names, found->number, now_ms);
 }
 
+void vmrpc_names_foreach(const VmrpcNames *names, int64_t now_ms,
+                         VmrpcNamesFunc *func, void *opaque)
+{
+    /* The oldest name first, and of a name its last address. */
+    for (uint32_t n = names->names[0].newer; n; n = names->names[n].newer) {
+        const Name *name = &names->names[n];
+
+        for (unsigned i = name->link_num; i-- > 0;) {
+            const Link *link = &name->links[name->order[i]];
+            int64_t left_ms = CLAMP(link->until - now_ms, 0,
+                                    1000LL * VMRPC_NAMES_MAX_TTL_S);
+            VmrpcNameEntry entry = {
+                .name = &name->name,
+                .asked = name->asked,
+                .addr.addr6 = names->addresses[link->address].addr6,
+                .addr.ttl_s = left_ms / 1000,
+            };
+
+            func(opaque, &entry);
+        }
+    }
+}
+
 void vmrpc_names_stats(const VmrpcNames *names, VmrpcNamesStats *stats)
 {
     *stats = names->stats;

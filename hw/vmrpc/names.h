@@ -137,6 +137,24 @@ size_t vmrpc_names_siblings(const VmrpcNames *names,
 void vmrpc_names_use(VmrpcNames *names, const VmrpcNameFound *found,
                      int64_t now_ms);
 
+/* Where a name leads, one address of it, as it travels with a migrating VM. */
+typedef struct VmrpcNameEntry {
+    const DnsName *name;
+    bool asked;
+    VmrpcNameAddr addr;         /* ttl_s: what is left of it */
+} VmrpcNameEntry;
+
+typedef void VmrpcNamesFunc(void *opaque, const VmrpcNameEntry *entry);
+
+/**
+ * vmrpc_names_foreach: all names with all their addresses
+ *
+ * In the order in which vmrpc_names_note(), with each entry on its own, makes
+ * a table like this one.  @func must not change the table.
+ */
+void vmrpc_names_foreach(const VmrpcNames *names, int64_t now_ms,
+                         VmrpcNamesFunc *func, void *opaque);
+
 void vmrpc_names_stats(const VmrpcNames *names, VmrpcNamesStats *stats);
 
 #endif /* HW_VMRPC_NAMES_H */

@@ -74,6 +74,61 @@ void vmrpc_server_save(const VmrpcServer *srv,
     }
 }
 
+/* --- names -------------------------------------------------------------- */
+
+typedef struct NameSaver {
+    void (*fn)(void *opaque, const VmrpcSavedName *saved);
+    void *opaque;
+    uint32_t num;
+} NameSaver;
+
+static void save_name(void *opaque, const VmrpcNameEntry *entry)
+{
+    NameSaver *saver = opaque;
+    VmrpcSavedName saved = {
+        .len = entry->name->len,
+        .ttl_s = entry->addr.ttl_s,
+    };
+
+    saver->num++;
+    if (saver->fn) {
+        memcpy(saved.name, entry->name->wire, entry->name->len);
+        memcpy(saved.addr6, &entry->addr.addr6, sizeof(saved.addr6));
+        saver->fn(saver->opaque, &saved);
+    }
+}
+
+uint32_t vmrpc_server_save_names(const VmrpcServer *srv,
+                                 void (*fn)(void *opaque,
+                                            const VmrpcSavedName *saved),
+                                 void *opaque)
+{
+    NameSaver saver = { .fn = fn, .opaque = opaque };
+
+    if (srv->names) {
+        vmrpc_names_foreach(srv->names, vmrpc_now_ms(), save_name, &saver);
+    }
+    return saver.num;
+}
+
+int vmrpc_server_restore_name(VmrpcServer *srv, const VmrpcSavedName *saved)
+{
+    VmrpcNameAddr addr = { .ttl_s = saved->ttl_s };
+    size_t offset = 0;
+    DnsName name;
+
+    if (!srv->names || saved->len > sizeof(saved->name) ||
+        dns_name_parse(saved->name, saved->len, &offset, &name) < 0 ||
+        offset != saved->len || name.len != saved->len) {
+        return -EINVAL;
+    }
+    memcpy(&addr.addr6, saved->addr6, sizeof(addr.addr6));
+    vmrpc_names_note(srv->names, &name, 1, &addr, 1, vmrpc_now_ms());
+    return 0;
+}
+
+/* --- sockets ------------------------------------------------------------ */
+
 /* Which flags go together, as save_one() sets them. */
 static bool flags_are_sane(const VmrpcServer *srv, const VmrpcSavedSock *saved)
 {

@@ -20,6 +20,7 @@
 #include "hw/vmrpc/addrmap.h"
 #include "hw/vmrpc/alg.h"
 #include "hw/vmrpc/mapped.h"
+#include "hw/vmrpc/names.h"
 #include "hw/vmrpc/policy.h"
 #include "net/packet/nat64.h"
 
@@ -263,5 +264,29 @@ void vmrpc_server_save(const VmrpcServer *srv,
  * a record that no vmrpc_server_save() can have written.
  */
 int vmrpc_server_restore(VmrpcServer *srv, const VmrpcSavedSock *saved);
+
+/* A name that the guest asked for and an address that it leads to. */
+typedef struct VmrpcSavedName {
+    uint32_t len;               /* of the name in wire format */
+    uint8_t name[DNS_NAME_MAX];
+    uint8_t addr6[16];          /* as names.h has it */
+    uint32_t ttl_s;             /* what is left of it */
+} VmrpcSavedName;
+
+#define VMRPC_SAVED_NAMES_MAX   (VMRPC_NAMES_DEFAULT_SIZE * \
+                                 VMRPC_NAMES_MAX_ADDRESSES)
+
+/* How many there are; calls @fn, which may be NULL, for each. */
+uint32_t vmrpc_server_save_names(const VmrpcServer *srv,
+                                 void (*fn)(void *opaque,
+                                            const VmrpcSavedName *saved),
+                                 void *opaque);
+
+/*
+ * Puts a name back, in the order in which they were saved, and before the
+ * sockets: the policy lets those through that have one.  Returns 0, or
+ * -EINVAL for a record that no vmrpc_server_save_names() can have written.
+ */
+int vmrpc_server_restore_name(VmrpcServer *srv, const VmrpcSavedName *saved);
 
 #endif /* VMRPC_SERVER_H */

@@ -21,6 +21,21 @@ static bool map_num_is_valid(void *opaque, int version_id)
            s->saved_map_num <= 1 << (32 - VMRPC_ADDRMAP_MIN_PREFIX);
 }
 
+static bool name_num_is_valid(void *opaque, int version_id)
+{
+    VirtIOVmrpc *s = opaque;
+
+    return s->saved_name_num >= 0 &&
+           s->saved_name_num <= VMRPC_SAVED_NAMES_MAX;
+}
+
+static bool has_names(void *opaque)
+{
+    VirtIOVmrpc *s = opaque;
+
+    return vmrpc_server_save_names(s->server, NULL, NULL) > 0;
+}
+
 static bool sock_num_is_valid(void *opaque, int version_id)
 {
     VirtIOVmrpc *s = opaque;
@@ -63,6 +78,33 @@ static const VMStateDescription vmstate_mapping = {
     },
 };
 
+static const VMStateDescription vmstate_name = {
+    .name = "virtio-vmrpc/name",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(len, VmrpcSavedName),
+        VMSTATE_UINT8_ARRAY(name, VmrpcSavedName, DNS_NAME_MAX),
+        VMSTATE_UINT8_ARRAY(addr6, VmrpcSavedName, 16),
+        VMSTATE_UINT32(ttl_s, VmrpcSavedName),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
+static const VMStateDescription vmstate_names = {
+    .name = "virtio-vmrpc/names",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = has_names,
+    .fields = (const VMStateField[]) {
+        VMSTATE_INT32(saved_name_num, VirtIOVmrpc),
+        VMSTATE_VALIDATE("number of names", name_num_is_valid),
+        VMSTATE_STRUCT_VARRAY_ALLOC(saved_name, VirtIOVmrpc, saved_name_num, 1,
+                                    vmstate_name, VmrpcSavedName),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
 static const VMStateDescription vmstate_option = {
     .name = "virtio-vmrpc/option",
     .version_id = 1,
@@ -101,8 +143,10 @@ static const VMStateDescription vmstate_sock = {
 void virtio_vmrpc_drop_saved(VirtIOVmrpc *s)
 {
     g_clear_pointer(&s->saved_map, g_free);
+    g_clear_pointer(&s->saved_name, g_free);
     g_clear_pointer(&s->saved_sock, g_free);
     s->saved_map_num = 0;
+    s->saved_name_num = 0;
     s->saved_sock_num = 0;
 }
 
@@ -114,6 +158,13 @@ static void save_mapping(const VmrpcAddrMapEntry *entry, void *opaque)
     m->addr4 = entry->addr4.s_addr;
     memcpy(m->addr6, &entry->addr6, sizeof(m->addr6));
     m->remaining_ms = entry->remaining_ms;
+}
+
+static void save_name(void *opaque, const VmrpcSavedName *saved)
+{
+    VirtIOVmrpc *s = opaque;
+
+    s->saved_name[s->saved_name_num++] = *saved;
 }
 
 static void save_sock(void *opaque, const VmrpcSavedSock *saved)
@@ -141,6 +192,9 @@ static int virtio_vmrpc_pre_save(void *opaque)
         s->saved_map = g_new(VirtIOVmrpcMapping, stats.entries);
         vmrpc_addrmap_foreach(map, monotonic_ms(), save_mapping, s);
     }
+    s->saved_name = g_new(VmrpcSavedName,
+                          vmrpc_server_save_names(s->server, NULL, NULL));
+    vmrpc_server_save_names(s->server, save_name, s);
     s->saved_sock = g_new(VmrpcSavedSock, vmrpc_server_sockets(s->server));
     vmrpc_server_save(s->server, save_sock, s);
     return 0;
@@ -166,6 +220,18 @@ static int restore_map(VirtIOVmrpc *s)
                                           monotonic_ms()) < 0) {
             error_report("virtio-vmrpc: address map entry %d of the migration "
                          "stream does not fit", i);
+            return -EINVAL;
+        }
+    }
+    return 0;
+}
+
+static int restore_names(VirtIOVmrpc *s)
+{
+    for (int32_t i = 0; i < s->saved_name_num; i++) {
+        if (vmrpc_server_restore_name(s->server, &s->saved_name[i]) < 0) {
+            error_report("virtio-vmrpc: name %d of the migration stream does "
+                         "not make sense", i);
             return -EINVAL;
         }
     }
@@ -217,6 +283,9 @@ static int virtio_vmrpc_post_load(void *opaque, int version_id)
         goto out;
     }
     ret = restore_map(s);
+    if (ret == 0) {
+        ret = restore_names(s);
+    }
     for (int32_t i = 0; ret == 0 && i < s->saved_sock_num; i++) {
         ret = vmrpc_server_restore(s->server, &s->saved_sock[i]);
         if (ret < 0) {
@@ -249,5 +318,9 @@ const VMStateDescription vmstate_virtio_vmrpc = {
         VMSTATE_STRUCT_VARRAY_ALLOC(saved_sock, VirtIOVmrpc, saved_sock_num, 1,
                                     vmstate_sock, VmrpcSavedSock),
         VMSTATE_END_OF_LIST()
+    },
+    .subsections = (const VMStateDescription * const []) {
+        &vmstate_names,
+        NULL
     },
 };

@@ -81,6 +81,8 @@ struct VirtIOVmrpc {
     VirtIOVmrpcIdentity saved_identity;
     VirtIOVmrpcMapping *saved_map;
     int32_t saved_map_num;
+    VmrpcSavedName *saved_name;
+    int32_t saved_name_num;
     VmrpcSavedSock *saved_sock;
     int32_t saved_sock_num;
 };

@@ -2781,6 +2781,29 @@ static void test_migration_established(void)
     vm_quit(&vm);
 }
 
+/* What the policy lets through for its name it lets through over there. */
+static void test_migration_names(void)
+{
+    struct sockaddr_in peer = {
+        .sin_family = AF_INET,
+        .sin_port = htons(9),
+    };
+    QTestState *to;
+    Vm vm;
+
+    replace_file(policy_file, "allow peer.test\ndefault deny\n");
+    vm = vm_start("", 0);
+    to = boot_destination("", "");
+    /* No route leads there. */
+    peer.sin_addr = guest_resolve(vm.d, "2001:db8:77::1");
+    g_assert_cmpint(try_peer(&vm, &peer), ==, ENETUNREACH);
+    vm_migrate(&vm, to);
+    g_assert_cmpint(try_peer(&vm, &peer), ==, ENETUNREACH);
+    g_assert_cmpuint(counter(vm.qts, BACKEND, "refused_default"), ==, 0);
+    vm_quit(&vm);
+    replace_file(policy_file, "allow host\n");
+}
+
 /* Ports, peers and options of datagram sockets; the map of addresses. */
 static void test_migration_datagram(void)
 {
@@ -3125,6 +3148,7 @@ static void add_tests(void)
     qtest_add_func("/vmrpc/migration/established",
                    test_migration_established);
     qtest_add_func("/vmrpc/migration/datagram", test_migration_datagram);
+    qtest_add_func("/vmrpc/migration/names", test_migration_names);
     for (unsigned i = 0; i < ARRAY_SIZE(mismatches); i++) {
         g_autofree char *path = g_strdup_printf("/vmrpc/migration/refused/%s",
                                                 mismatches[i].name);

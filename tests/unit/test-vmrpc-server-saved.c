@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "hw/vmrpc/server-internal.h"
 #include "tests/unit/server-fixture.h"
 
 typedef struct Saved {
@@ -361,6 +362,62 @@ static void test_arriving(void)
     close(peer);
 }
 
+static void keep_name(void *opaque, const VmrpcSavedName *saved)
+{
+    g_array_append_vals(opaque, saved, 1);
+}
+
+/* What the guest knows by name stays open to it. */
+static void test_names(void)
+{
+    FxOptions options = { .policy = "allow a.test\ndefault deny\n" };
+    g_autoptr(GArray) names = g_array_new(FALSE, FALSE,
+                                          sizeof(VmrpcSavedName));
+    VmrpcSavedName bad = { .len = 3, .name = { 5, 'a' } };
+    VmrpcNameAddr addrs[2] = { { .ttl_s = 60 }, { .ttl_s = 60 } };
+    struct in6_addr siblings[VMRPC_NAMES_MAX_ADDRESSES];
+    VmrpcNameFound found;
+    DnsName name;
+    Fx *fx = fx_new(&options);
+
+    g_assert_cmpint(dns_name_from_text(&name, "A.test"), ==, 0);
+    inet_pton(AF_INET6, "2001:db8:7::1", &addrs[0].addr6);
+    inet_pton(AF_INET6, "2001:db8:7::2", &addrs[1].addr6);
+    vmrpc_names_note(fx->srv->names, &name, 1, addrs, 2, vmrpc_now_ms());
+    g_assert_cmpuint(vmrpc_server_save_names(fx->srv, keep_name, names), ==,
+                     2);
+    fx_free(fx);
+
+    fx = fx_new(&options);
+    g_assert_cmpuint(vmrpc_server_save_names(fx->srv, NULL, NULL), ==, 0);
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    fx_fails(fx_addr_op(fx, VMRPC_CONNECT, 0, fx_map(fx, "2001:db8:7::1"), 9),
+             EACCES);
+    for (guint i = 0; i < names->len; i++) {
+        g_assert_cmpint(vmrpc_server_restore_name(
+            fx->srv, &g_array_index(names, VmrpcSavedName, i)), ==, 0);
+    }
+    /* the policy lets it pass, though no route leads there */
+    fx_fails(fx_addr_op(fx, VMRPC_CONNECT, 0, fx_map(fx, "2001:db8:7::1"), 9),
+             ENETUNREACH);
+    g_assert_cmpuint(vmrpc_names_lookup(fx->srv->names, &addrs[1].addr6,
+                                        &found, 1), ==, 1);
+    g_assert_cmpuint(vmrpc_names_siblings(fx->srv->names, &found,
+                                          vmrpc_now_ms(), siblings), ==, 2);
+    g_assert_cmpmem(&siblings[0], 16, &addrs[0].addr6, 16);
+    /* a name that is cut, one with a pointer, one with something behind it */
+    g_assert_cmpint(vmrpc_server_restore_name(fx->srv, &bad), ==, -EINVAL);
+    bad = (VmrpcSavedName) { .len = 4, .name = { 1, 'a', 0xc0, 0 } };
+    g_assert_cmpint(vmrpc_server_restore_name(fx->srv, &bad), ==, -EINVAL);
+    bad = (VmrpcSavedName) { .len = 4, .name = { 1, 'a', 0, 0 } };
+    g_assert_cmpint(vmrpc_server_restore_name(fx->srv, &bad), ==, -EINVAL);
+    bad.len = 3;
+    g_assert_cmpint(vmrpc_server_restore_name(fx->srv, &bad), ==, 0);
+    bad.len = UINT32_MAX;
+    g_assert_cmpint(vmrpc_server_restore_name(fx->srv, &bad), ==, -EINVAL);
+    fx_free(fx);
+}
+
 int main(int argc, char **argv)
 {
     fx_init();
@@ -370,5 +427,6 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/saved/arriving", test_arriving);
     g_test_add_func("/vmrpc/server/saved/hostile", test_hostile);
     g_test_add_func("/vmrpc/server/saved/policy", test_policy);
+    g_test_add_func("/vmrpc/server/saved/names", test_names);
     return g_test_run();
 }

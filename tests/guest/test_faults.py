@@ -165,7 +165,7 @@ def test_peers_of_which_nothing_comes(twins: Twins, world: Lab, note: Note) -> N
             puppet.do(f"l = listen({PORT}, address='::')")
             twins.ours.give({name.upper(): f"{name}.test"})
             twins.native.give({name.upper(): one.address})
-            twins.do(f"{name} = connect({name.upper()}, {PORT}, user_timeout_ms=1500)")
+            twins.do(f"{name} = connect({name.upper()}, {PORT}, user_timeout_ms=500)")
         _lose(doomed)
         for name in _LOST:
             twins.do(f"{name}.send(b'anyone?')")
@@ -196,7 +196,7 @@ def test_unreachable_by_icmpv6(twins: Twins, world: Lab, note: Note) -> None:
     chain = "add table ip6 no; add chain ip6 no in { type filter hook input priority 0; }"
     world.peer.sysctl({"net.ipv6.icmp.ratelimit": 0})
     with bystander(twins.ours):
-        twins.do(f"s = connect(FAR, {ECHO_PORT}, user_timeout_ms=1500)")
+        twins.do(f"s = connect(FAR, {ECHO_PORT}, user_timeout_ms=500)")
         for code, error in _UNREACHABLE.items():
             rule = f"ip6 daddr {FAR_ADDRESS} reject with icmpv6 type {code}"
             world.peer.run(["nft", f"{chain}; add rule ip6 no in {rule}"])
@@ -452,7 +452,7 @@ def test_guest_out_of_memory(ours: InGuest, peer: Outside, guest: Guest, note: N
         guest.run(f"echo {every} > {knob}/every; echo {pid} > {knob}/pid")
 
     pid = ours.do("os.getpid()")
-    opened = len(bed.sockets(guest))
+    opened = bed.sockets(guest)
     ours.do("listener = listen(6200); address = socket.gethostbyname(PEER)")
     ours.do(f"s = connect(address, {ECHO_PORT}); s.sendall(b'come back'); events(s, select.POLLIN)")
     peer.do("caller = connect(VM, 6200); caller.sendall(b'waits')")
@@ -478,7 +478,7 @@ def test_guest_out_of_memory(ours: InGuest, peer: Outside, guest: Guest, note: N
     scarce(0)
     failed = int(guest.get(f"{knob}/failed"))
     guest.run("rmmod scarce")
-    wait.until(lambda: len(bed.sockets(guest)) == opened, "all sockets to be closed on the host")
+    wait.until(lambda: bed.sockets(guest) == opened, "all sockets to be closed on the host")
     assert 0 < unlucky < 60
     note(
         "guest out of memory",

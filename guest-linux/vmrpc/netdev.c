@@ -4,9 +4,9 @@
  *
  * Sockets of the guest need no interface, but programs list interfaces, look
  * for the host's address and for a route before they try to connect.  vmrpc0
- * has the guest's address and a default route.  It carries nothing: native
- * sockets that send into it (ping, raw, other families) have their packets
- * dropped and counted in tx_dropped.
+ * has the guest's address and a default route.  It carries nothing: packets of
+ * native sockets (raw, other families) and of containers with networks of their
+ * own are dropped and counted in tx_dropped.
  *
  * Address and route are set as a program would do it, by rtnetlink messages
  * from a kernel socket; there is no other interface for modules.  Messages with
@@ -19,6 +19,7 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <net/addrconf.h>
+#include <net/icmp.h>
 #include <net/if_inet6.h>
 #include <net/net_namespace.h>
 #include <net/netlink.h>
@@ -27,8 +28,14 @@
 
 #define MTU_DEFAULT		1500
 
+/*
+ * The sender is told at once, rather than left to its time-outs.  Of the codes
+ * that mean ENETUNREACH this is the one that connected UDP sockets report.
+ */
 static netdev_tx_t drop(struct sk_buff *skb, struct net_device *netdev)
 {
+	if (skb->protocol == htons(ETH_P_IP))
+		icmp_ndo_send(skb, ICMP_DEST_UNREACH, ICMP_NET_ANO, 0);
 	dev_core_stats_tx_dropped_inc(netdev);
 	kfree_skb(skb);
 	return NETDEV_TX_OK;
@@ -49,6 +56,8 @@ static void setup(struct net_device *netdev)
 	netdev->tx_queue_len = 0;
 	netdev->priv_flags |= IFF_NO_QUEUE;
 	netdev->needs_free_netdev = true;
+	/* An ICMP error is made from the route of its cause. */
+	netif_keep_dst(netdev);
 }
 
 /* Sends one request and returns the error code of its answer. */

@@ -318,6 +318,36 @@ def test_dns_by_a_connected_socket(guest: Guest) -> None:
     _python(guest, DNS)
 
 
+BOX = """
+import errno, socket
+for kind in socket.SOCK_STREAM, socket.SOCK_DGRAM:
+    s = socket.socket(socket.AF_INET, kind)
+    s.settimeout(120)
+    try:
+        s.connect(('198.18.0.1', 53))
+        s.send(b'x')
+        s.recv(1)
+    except OSError as error:
+        print(errno.errorcode.get(error.errno, error))
+"""
+
+
+def test_bridge_network_in_the_guest_is_told(guest: Guest) -> None:
+    """smolvm #785, where it was seen: in a container's own network sockets wait for ever.
+
+    What a container sends is packets, which do not leave the guest; it is told so.
+    """
+    guest.run(
+        "modprobe veth; ip netns add box && ip link add b0 type veth peer name b1 netns box &&"
+        "ip address add 10.9.8.1/24 dev b0 && ip link set b0 up &&"
+        "ip -n box address add 10.9.8.2/24 dev b1 && ip -n box link set b1 up &&"
+        "ip -n box route add default via 10.9.8.1 && sysctl -qw net.ipv4.ip_forward=1"
+    )
+    told = guest.run(["ip", "netns", "exec", "box", "python3", "-c", BOX], timeout=_PATIENCE)
+    assert told.stdout.split() == ["ENETUNREACH", "ENETUNREACH"]
+    guest.run("ip netns delete box")
+
+
 def test_the_others_exist() -> None:
     tests = (_HERE / "test_vmrpc.py").read_text()
     for _, place in _ELSEWHERE.values():

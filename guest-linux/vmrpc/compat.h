@@ -158,6 +158,15 @@ static inline ssize_t vmrpc_splice_read(struct socket *sock, loff_t *ppos,
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
 #define VMRPC_HAVE_SENDPAGE
+
+/* One page of several: all of them are one datagram, or segment. */
+static inline ssize_t vmrpc_no_sendpage(struct socket *sock, struct page *page,
+					int offset, size_t size, int flags)
+{
+	if (flags & MSG_SENDPAGE_NOTLAST)
+		flags |= MSG_MORE;
+	return sock_no_sendpage(sock, page, offset, size, flags);
+}
 #endif
 
 /* --- SOL_SOCKET ----------------------------------------------------------- */

@@ -10,7 +10,8 @@
  * either side, and each that it sends goes where its destination is.
  *
  * With a peer it belongs to one side.  A local peer: the host socket is closed
- * and made again when the peer is given up.  A peer beyond the host: the native
+ * and made again when the peer is given up; if something is queued there it
+ * stays for that (VMRPC_BOTH), but takes no more.  A peer beyond the host: the native
  * sock is connected to it as well, so that it takes nothing from elsewhere, and
  * names, ss(8) and shutdown() are right; nothing is ever sent there.
  */
@@ -58,6 +59,14 @@ static int open_bound(struct socket *sock, struct vmrpc_sock *vs)
 
 /* --- connect ---------------------------------------------------------------- */
 
+/* A broadcast that the program has not asked to be allowed. */
+static bool needs_broadcast(const struct vmrpc_sock *vs,
+			    const struct sockaddr_in *to)
+{
+	return to->sin_addr.s_addr == htonl(INADDR_BROADCAST) &&
+	       !sock_flag(vs->sk, SOCK_BROADCAST);
+}
+
 /* Connects the native sock to a peer it will never send to. */
 static void mirror_peer(struct socket *sock, struct vmrpc_sock *vs)
 {
@@ -84,13 +93,22 @@ static int unspec(struct socket *sock)
 	return inet_dgram_connect(sock, &none, sizeof(none), 0);
 }
 
+/* And still a host socket, for what was queued there before. */
+static bool has_local_peer(const struct vmrpc_sock *vs)
+{
+	return vmrpc_sock_mode(vs) == VMRPC_BOTH && inet_sk(vs->sk)->inet_daddr;
+}
+
 /* Caller must hold vs->lock. */
 static int dissolve(struct socket *sock, struct vmrpc_sock *vs)
 {
+	bool closed_to_strangers = has_local_peer(vs);
 	int err = unspec(sock);
 
 	if (err)
 		return err;
+	if (closed_to_strangers)
+		vmrpc_sock_connect(vs, NULL, 0);
 	/*
 	 * The host socket may have had a port of the host's choice; a new one
 	 * gets that of the native side.
@@ -105,6 +123,31 @@ static int dissolve(struct socket *sock, struct vmrpc_sock *vs)
 	return err;
 }
 
+/*
+ * What has been queued can still be received; nothing more comes.  Without
+ * anything queued the host socket is not needed.  Caller must hold vs->lock.
+ */
+static void close_to_strangers(struct vmrpc_sock *vs)
+{
+	struct sockaddr_in self = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = vs->dev->guest4,
+	};
+	bool remote = vmrpc_sock_mode(vs) == VMRPC_REMOTE;
+
+	if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
+		return;
+	if (!vmrpc_sock_connect(vs, &self, 0) &&
+	    (vmrpc_sock_ready(vs) & VMRPC_IN))
+		vmrpc_sock_set_mode(vs, VMRPC_BOTH);
+	else
+		vmrpc_sock_close(vs);
+	if (remote) {
+		WRITE_ONCE(vs->disconnects, vs->disconnects + 1);
+		vmrpc_sock_wake(vs, VMRPC_OUT);
+	}
+}
+
 /* Caller must hold vs->lock. */
 static int connect_local(struct socket *sock, struct vmrpc_sock *vs,
 			 struct sockaddr *uaddr, int len)
@@ -116,7 +159,7 @@ static int connect_local(struct socket *sock, struct vmrpc_sock *vs,
 		unspec(sock);
 	err = inet_dgram_connect(sock, uaddr, len, 0);
 	if (!err)
-		vmrpc_sock_close(vs);
+		close_to_strangers(vs);
 	return err;
 }
 
@@ -128,7 +171,7 @@ static int connect_remote(struct socket *sock, struct vmrpc_sock *vs,
 	int err;
 
 	/* A local peer's source address would not do. */
-	if (before == VMRPC_NATIVE && is_bound(vs)) {
+	if ((before == VMRPC_NATIVE && is_bound(vs)) || has_local_peer(vs)) {
 		err = unspec(sock);
 		if (err)
 			return err;
@@ -166,6 +209,8 @@ static int connect_locked(struct socket *sock, struct vmrpc_sock *vs,
 	     inet_sk(vs->sk)->inet_rcv_saddr && !inet_sk(vs->sk)->inet_daddr &&
 	     vmrpc_sock_bound_elsewhere(vs)))
 		return connect_local(sock, vs, uaddr, len);
+	if (needs_broadcast(vs, to))
+		return -EACCES;
 	return connect_remote(sock, vs, to);
 }
 
@@ -250,22 +295,27 @@ static int dgram_sendmsg(struct socket *sock, struct msghdr *msg, size_t size)
 {
 	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
 	const struct sockaddr_in *to;
+	struct ubuf_info *uarg;
 	int err;
 
 	if (!vs)
 		return inet_sendmsg(sock, msg, size);
 	if (!remote_destination(vs, msg, &to))
 		return inet_sendmsg(sock, msg, size);
-	if ((msg->msg_flags & MSG_ZEROCOPY) &&
-	    sock_flag(sock->sk, SOCK_ZEROCOPY))
-		return -EOPNOTSUPP;
+	if (to && needs_broadcast(vs, to))
+		return -EACCES;
 	if (vmrpc_sock_mode(vs) != VMRPC_REMOTE) {
 		err = open_bound(sock, vs);
 		if (err)
 			return err;
 	}
+	err = vmrpc_zerocopy_begin(vs->sk, msg, size, &uarg);
+	if (err)
+		return err;
 	vmrpc_option_refresh(vs);
-	return send_remote(vs, msg, size, to);
+	err = send_remote(vs, msg, size, to);
+	vmrpc_zerocopy_end(uarg, err >= 0);
+	return err;
 }
 
 /* --- receive ---------------------------------------------------------------- */
@@ -296,11 +346,15 @@ static ssize_t recv_host(struct vmrpc_sock *vs, struct msghdr *msg,
 {
 	/* No datagram is longer. */
 	size_t room = min_t(size_t, size, 65536);
+	ssize_t n;
 
 	if (!(vmrpc_sock_ready(vs) & (READABLE | VMRPC_ERR)) && !wait_us &&
 	    !(flags & MSG_ERRQUEUE))
 		return -EAGAIN;
-	return vmrpc_message_recv(vs, msg, room, &room, flags, wait_us);
+	n = vmrpc_message_recv(vs, msg, room, &room, flags, wait_us);
+	if (n >= 0 && !(flags & MSG_ERRQUEUE))
+		vmrpc_option_peeked(vs, flags & MSG_PEEK ? -n : n);
+	return n;
 }
 
 /* A socket with a peer reads one side, one without reads both in turn. */
@@ -311,6 +365,8 @@ static ssize_t recv_any(struct socket *sock, struct vmrpc_sock *vs,
 	ssize_t n = -EAGAIN;
 	unsigned int i;
 
+	if ((flags & MSG_ERRQUEUE) && vmrpc_has_native_errors(vs->sk))
+		return inet_recvmsg(sock, msg, size, flags);
 	if (vmrpc_sock_mode(vs) == VMRPC_REMOTE)
 		return recv_host(vs, msg, size, flags, timeo ?
 				 vmrpc_device_patience(vs->dev) : 0);
@@ -344,8 +400,9 @@ static int recv_loop(struct socket *sock, struct vmrpc_sock *vs,
 		n = recv_any(sock, vs, msg, size, flags, timeo);
 		if (n != -EAGAIN)
 			return n;
+		/* Without a time to wait that is not even noticed. */
 		if (native_shut(sk))
-			return 0;
+			return timeo ? 0 : -EAGAIN;
 		/* What strangers sent before there was a peer is not read. */
 		native = vmrpc_sock_mode(vs) == VMRPC_REMOTE ? native_shut
 							     : native_readable;
@@ -472,11 +529,12 @@ static ssize_t dgram_sendpage(struct socket *sock, struct page *page,
 
 	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE)
 		return inet_sendpage(sock, page, offset, size, flags);
-	return sock_no_sendpage(sock, page, offset, size, flags);
+	return vmrpc_no_sendpage(sock, page, offset, size, flags);
 }
 #endif
 
-const struct proto_ops vmrpc_dgram_ops = {
+/* What is not here, vmrpc_family_init() adds. */
+struct proto_ops vmrpc_dgram_ops __ro_after_init = {
 	.family		= PF_INET,
 	.owner		= THIS_MODULE,
 	.release	= dgram_release,

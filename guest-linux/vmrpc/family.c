@@ -144,6 +144,33 @@ static struct net_proto_family *native_family_new(void)
 /* What replaces ours; made beforehand so that giving back cannot fail. */
 static struct net_proto_family *native_family;
 
+static void __init ops_complete(struct proto_ops *ops,
+				const struct proto_ops *native)
+{
+	ops->read_sock = native->read_sock;
+	ops->read_skb = native->read_skb;
+	ops->peek_len = native->peek_len;
+	ops->set_rcvlowat = native->set_rcvlowat;
+	ops->sendmsg_locked = native->sendmsg_locked;
+#ifdef VMRPC_HAVE_SENDPAGE
+	ops->sendpage_locked = native->sendpage_locked;
+#endif
+}
+
+/**
+ * vmrpc_family_init - to be called once, before there are sockets
+ *
+ * Gives our operations those of the kernel's that are for the native side
+ * alone, as far as this kernel has them.  SO_PEEK_OFF is for datagrams only:
+ * the host, which has the data, need not know it for streams.
+ */
+void __init vmrpc_family_init(void)
+{
+	ops_complete(&vmrpc_stream_ops, &inet_stream_ops);
+	ops_complete(&vmrpc_dgram_ops, &inet_dgram_ops);
+	vmrpc_dgram_ops.set_peek_off = inet_dgram_ops.set_peek_off;
+}
+
 /**
  * vmrpc_family_take - make new AF_INET sockets ours
  * @dev: the device they belong to

@@ -200,6 +200,8 @@ enum vmrpc_sol {
 	VMRPC_SOL_RXQ_OVFL,
 	VMRPC_SOL_LINGER,
 	VMRPC_SOL_TIMESTAMP,
+	VMRPC_SOL_TIMESTAMPING,
+	VMRPC_SOL_PEEK_OFF,
 	VMRPC_SOL_NUM,
 };
 
@@ -235,6 +237,7 @@ struct vmrpc_reuse {
  * @disconnects: counts dissolved connections, for those who wait for one
  * @local: address of a connected stream; family 0: not asked yet
  * @peer: peer in VMRPC_REMOTE
+ * @kept: what the host has given and the program could not take (message.c)
  * @opts: options to tell a host socket that is made later, @num_opts of them
  * @sol: SOL_SOCKET options as the host has them
  * @edge: the host reports edges, for edge-triggered pollers
@@ -261,6 +264,7 @@ struct vmrpc_sock {
 	unsigned int disconnects;
 	struct sockaddr_in local;
 	struct sockaddr_in peer;
+	struct list_head kept;
 	struct list_head opts;
 	unsigned int num_opts;
 	int sol[VMRPC_SOL_NUM];
@@ -355,10 +359,33 @@ ssize_t vmrpc_message_send(struct vmrpc_sock *vs, struct msghdr *msg,
 			   u32 wait_us);
 ssize_t vmrpc_message_recv(struct vmrpc_sock *vs, struct msghdr *msg,
 			   size_t len, size_t *room, int flags, u32 wait_us);
+ssize_t vmrpc_message_recv_kept(struct vmrpc_sock *vs, struct msghdr *msg,
+				size_t len, int flags);
+size_t vmrpc_message_kept_size(const struct vmrpc_sock *vs);
+void vmrpc_message_forget(struct vmrpc_sock *vs);
+
+/* Is there something for vmrpc_message_recv_kept()?  Racy. */
+static inline bool vmrpc_message_kept(const struct vmrpc_sock *vs)
+{
+	return unlikely(!list_empty_careful(&vs->kept));
+}
+
+/* --- zerocopy.c ------------------------------------------------------------ */
+
+int vmrpc_zerocopy_begin(struct sock *sk, const struct msghdr *msg,
+			 size_t size, struct ubuf_info **uarg);
+void vmrpc_zerocopy_end(struct ubuf_info *uarg, bool sent);
+
+/* Completions, which are to be read before the host's errors. */
+static inline bool vmrpc_has_native_errors(const struct sock *sk)
+{
+	return !skb_queue_empty_lockless(&sk->sk_error_queue);
+}
 
 /* --- option.c -------------------------------------------------------------- */
 
 void vmrpc_option_reset(struct vmrpc_sock *vs);
+void vmrpc_option_peeked(struct vmrpc_sock *vs, int n);
 void vmrpc_option_free(struct vmrpc_sock *vs);
 int vmrpc_option_replay(struct vmrpc_sock *vs);
 void vmrpc_option_inherit(struct vmrpc_sock *child,
@@ -382,8 +409,11 @@ int vmrpc_data_map(struct vmrpc_call *call, struct iov_iter *iter, size_t len,
 		   bool in);
 int vmrpc_data_place(struct vmrpc_call *call, struct iov_iter *iter,
 		     size_t len, size_t window, bool in);
+int vmrpc_data_copy(struct vmrpc_call *call, struct iov_iter *iter, size_t len,
+		    bool in);
 int vmrpc_data_unmap(struct vmrpc_call *call, struct iov_iter *iter,
 		     size_t done);
+void vmrpc_data_drop(struct vmrpc_call *call);
 void *vmrpc_data_inline(struct vmrpc_call *call, size_t len, bool in);
 
 /* --- buffer.c -------------------------------------------------------------- */
@@ -424,8 +454,10 @@ static inline void vmrpc_buffer_drop(struct vmrpc_sock *vs)
 
 /* --- stream.c, dgram.c, family.c, netdev.c, proc.c ------------------------- */
 
-extern const struct proto_ops vmrpc_stream_ops;
-extern const struct proto_ops vmrpc_dgram_ops;
+extern struct proto_ops vmrpc_stream_ops;
+extern struct proto_ops vmrpc_dgram_ops;
+
+void vmrpc_family_init(void);
 
 int vmrpc_family_take(struct vmrpc_device *dev);
 void vmrpc_family_give_back(void);

@@ -90,7 +90,17 @@ void *vmrpc_data_inline(struct vmrpc_call *call, size_t len, bool in)
 	return call->inline_buf;
 }
 
-static int map_copy(struct vmrpc_call *call, struct iov_iter *iter, size_t len,
+/**
+ * vmrpc_data_copy - the same as vmrpc_data_map(), by a copy in any case
+ * @call: has no data yet
+ * @iter: data to send are taken from it; received ones go to it in the end
+ * @len: at most iov_iter_count(@iter)
+ * @in: the device writes the data
+ *
+ * Received data find out only in the end that the program has no memory for
+ * them, as they do natively.  Returns 0, -EFAULT or -ENOMEM.
+ */
+int vmrpc_data_copy(struct vmrpc_call *call, struct iov_iter *iter, size_t len,
 		    bool in)
 {
 	struct vmrpc_data *d = &call->data;
@@ -196,7 +206,7 @@ int vmrpc_data_map(struct vmrpc_call *call, struct iov_iter *iter, size_t len,
 {
 	if (worth_mapping(iter, len))
 		return map_pages(call, iter, len, in);
-	return map_copy(call, iter, len, in);
+	return vmrpc_data_copy(call, iter, len, in);
 }
 
 /**
@@ -230,13 +240,14 @@ int vmrpc_data_place(struct vmrpc_call *call, struct iov_iter *iter,
  *        altogether
  * @done: bytes sent or received, at most call->data.len
  *
- * Returns 0, or -EFAULT if received data could not be copied out.
+ * Returns 0, or -EFAULT if received data could not be copied out: then they
+ * stay in call->data.buf until vmrpc_data_drop().
  */
 int vmrpc_data_unmap(struct vmrpc_call *call, struct iov_iter *iter,
 		     size_t done)
 {
 	struct vmrpc_data *d = &call->data;
-	int err = 0;
+	size_t copied;
 
 	if (d->buffer) {
 		u32 error = le32_to_cpu(call->resp.error);
@@ -248,13 +259,27 @@ int vmrpc_data_unmap(struct vmrpc_call *call, struct iov_iter *iter,
 		give_pages_back(d, d->in);
 		iov_iter_revert(iter, d->len - done);
 	} else if (d->in) {
-		if (copy_to_iter(d->buf, done, iter) != done)
-			err = -EFAULT;
+		copied = copy_to_iter(d->buf, done, iter);
+		if (unlikely(copied != done)) {
+			iov_iter_revert(iter, copied);
+			return -EFAULT;
+		}
 	} else {
 		iov_iter_revert(iter, d->len - done);
 	}
+	vmrpc_data_drop(call);
+	return 0;
+}
+
+/**
+ * vmrpc_data_drop - end of data that vmrpc_data_unmap() could not copy out
+ * @call: completed
+ */
+void vmrpc_data_drop(struct vmrpc_call *call)
+{
+	struct vmrpc_data *d = &call->data;
+
 	if (d->buf && d->buf != call->inline_buf)
 		kfree(d->buf);
 	memset(d, 0, sizeof(*d));
-	return err;
 }

@@ -8,6 +8,8 @@
  * Ancillary data travels in the layout of a 64-bit Linux whatever the program
  * is: a header of length (64 bits), level and type, padded to 8 bytes.
  */
+#include <linux/errqueue.h>
+#include <linux/net_tstamp.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include <net/ip.h>
@@ -18,6 +20,13 @@ struct wire_cmsg {
 	__le64 len;			/* with this header */
 	__le32 level;
 	__le32 type;
+};
+
+/* A part of a stream that could not be copied to the program. */
+struct vmrpc_kept {
+	struct list_head list;
+	size_t len, used;
+	u8 data[];
 };
 
 #define WIRE_ALIGN(len)		ALIGN(len, sizeof(__le64))
@@ -43,8 +52,38 @@ static void swap_interface(int level, int type, void *data, size_t len,
 		info->ipi_ifindex = to;
 }
 
+/*
+ * What SOL_SOCKET says is for the kernel to judge; of it, only the wish for
+ * timestamps concerns the host.  Returns 0 or a negative errno; @stamps is 0
+ * if there is no such wish.
+ */
+static int control_socket(struct vmrpc_sock *vs, struct msghdr *msg,
+			  u32 *stamps)
+{
+	struct sockcm_cookie cookie;
+	u32 before;
+	int err;
+
+	sockcm_init(&cookie, vs->sk);
+	before = cookie.tsflags;
+	err = sock_cmsg_send(vs->sk, msg, &cookie);
+	if (err)
+		return vs->sk->sk_type == SOCK_STREAM ? -EINVAL : err;
+	*stamps = cookie.tsflags == before ? 0 :
+		  cookie.tsflags & SOF_TIMESTAMPING_TX_RECORD_MASK;
+	return 0;
+}
+
+/* Does Linux look at it?  What it does not look at is no error. */
+static bool control_counts(const struct vmrpc_sock *vs,
+			   const struct cmsghdr *cmsg)
+{
+	return vs->sk->sk_type == SOCK_DGRAM &&
+	       (cmsg->cmsg_level == SOL_IP || cmsg->cmsg_level == SOL_UDP);
+}
+
 /* Bytes of the program's ancillary data on the wire, or -EINVAL. */
-static ssize_t control_size(struct msghdr *msg)
+static ssize_t control_size(const struct vmrpc_sock *vs, struct msghdr *msg)
 {
 	struct cmsghdr *cmsg;
 	size_t size = 0;
@@ -52,6 +91,8 @@ static ssize_t control_size(struct msghdr *msg)
 	for_each_cmsghdr(cmsg, msg) {
 		if (!CMSG_OK(msg, cmsg))
 			return -EINVAL;
+		if (!control_counts(vs, cmsg))
+			continue;
 		size += WIRE_ALIGN(sizeof(struct wire_cmsg) + cmsg->cmsg_len -
 				   sizeof(*cmsg));
 		if (size > VMRPC_CONTROL_MAX)
@@ -60,33 +101,58 @@ static ssize_t control_size(struct msghdr *msg)
 	return size;
 }
 
-static int control_put(struct vmrpc_call *call, struct msghdr *msg)
+/* Writes one; returns where the next one goes. */
+static u8 *put_one(u8 *p, int level, int type, const void *data, size_t len,
+		   int ifindex)
+{
+	struct wire_cmsg *wire = (struct wire_cmsg *)p;
+
+	wire->len = cpu_to_le64(sizeof(*wire) + len);
+	wire->level = cpu_to_le32(level);
+	wire->type = cpu_to_le32(type);
+	memcpy(wire + 1, data, len);
+	swap_interface(level, type, wire + 1, len, ifindex, 0);
+	return p + WIRE_ALIGN(sizeof(*wire) + len);
+}
+
+static int control_put(struct vmrpc_call *call, struct vmrpc_sock *vs,
+		       struct msghdr *msg)
 {
 	struct cmsghdr *cmsg;
 	ssize_t size;
+	u32 stamps;
+	int err;
 	u8 *p;
 
 	if (!msg->msg_controllen)
 		return 0;
-	size = control_size(msg);
-	if (size <= 0)
-		return size;
+	size = control_size(vs, msg);
+	err = size < 0 ? size : control_socket(vs, msg, &stamps);
+	if (err)
+		return err;
+	if (stamps)
+		size += WIRE_ALIGN(sizeof(struct wire_cmsg) + sizeof(__le32));
+	if (!size)
+		return 0;
+	if (size > VMRPC_CONTROL_MAX)
+		return -ENOBUFS;
 	p = kzalloc(size, GFP_KERNEL);
 	if (!p)
 		return -ENOMEM;
 	call->control = p;
 	call->control_len = size;
 	for_each_cmsghdr(cmsg, msg) {
-		struct wire_cmsg *wire = (struct wire_cmsg *)p;
-		size_t len = cmsg->cmsg_len - sizeof(*cmsg);
+		if (control_counts(vs, cmsg))
+			p = put_one(p, cmsg->cmsg_level, cmsg->cmsg_type,
+				    CMSG_DATA(cmsg),
+				    cmsg->cmsg_len - sizeof(*cmsg),
+				    call->dev->ifindex);
+	}
+	if (stamps) {
+		__le32 flags = cpu_to_le32(stamps);
 
-		wire->len = cpu_to_le64(sizeof(*wire) + len);
-		wire->level = cpu_to_le32(cmsg->cmsg_level);
-		wire->type = cpu_to_le32(cmsg->cmsg_type);
-		memcpy(wire + 1, CMSG_DATA(cmsg), len);
-		swap_interface(cmsg->cmsg_level, cmsg->cmsg_type, wire + 1, len,
-			       call->dev->ifindex, 0);
-		p += WIRE_ALIGN(sizeof(*wire) + len);
+		put_one(p, SOL_SOCKET, SO_TIMESTAMPING_OLD, &flags,
+			sizeof(flags), 0);
 	}
 	return 0;
 }
@@ -148,7 +214,7 @@ static ssize_t send_once(struct vmrpc_sock *vs, struct msghdr *msg, size_t len,
 
 	if (!call)
 		return n;
-	n = control_put(call, msg);
+	n = control_put(call, vs, msg);
 	if (n)
 		goto out;
 	if (to)
@@ -228,6 +294,119 @@ static ssize_t received(const struct vmrpc_call *call, bool stream, int flags,
 	return n;
 }
 
+/*
+ * Whether memory is bad must not matter before something has come.  A datagram
+ * comes whole, so that all of the room must be there.
+ */
+static int make_room(struct vmrpc_call *call, struct msghdr *msg, size_t len,
+		     size_t window, bool stream)
+{
+	int err = vmrpc_data_place(call, &msg->msg_iter, len, window, true);
+
+	window = min(len, window);
+	if (likely(!err && (stream || call->data.len >= window)))
+		return 0;
+	if (!err) {
+		call->resp.error = 0;	/* there is no answer */
+		vmrpc_data_unmap(call, &msg->msg_iter, 0);
+	} else if (err != -EFAULT) {
+		return err;
+	}
+	return vmrpc_data_copy(call, &msg->msg_iter, window, true);
+}
+
+/*
+ * The program had no memory for a part of a stream, which the host has given
+ * away.  The next reader gets it.
+ */
+static void keep(struct vmrpc_sock *vs, const void *data, size_t len)
+{
+	struct vmrpc_kept *kept = kmalloc(struct_size(kept, data, len),
+					  GFP_KERNEL);
+
+	if (!kept) {
+		/* A gap in a stream is worse than its end. */
+		WRITE_ONCE(vs->sk->sk_err, ENOBUFS);
+		vmrpc_sock_shutdown(vs, SHUT_RDWR);
+		return;
+	}
+	kept->len = len;
+	kept->used = 0;
+	memcpy(kept->data, data, len);
+	mutex_lock(&vs->lock);
+	list_add_tail(&kept->list, &vs->kept);
+	mutex_unlock(&vs->lock);
+}
+
+/**
+ * vmrpc_message_recv_kept - receive what an earlier reader could not take
+ * @vs: a stream for which vmrpc_message_kept() says that there is something
+ * @msg: gets the data
+ * @len: room to use, at most msg_data_left(@msg)
+ * @flags: MSG_PEEK ... as the program gave them
+ *
+ * Returns the bytes received, -EAGAIN if somebody else was faster, or -EFAULT.
+ */
+ssize_t vmrpc_message_recv_kept(struct vmrpc_sock *vs, struct msghdr *msg,
+				size_t len, int flags)
+{
+	struct vmrpc_kept *kept;
+	ssize_t n = -EAGAIN;
+	size_t copied;
+
+	mutex_lock(&vs->lock);
+	kept = list_first_entry_or_null(&vs->kept, struct vmrpc_kept, list);
+	if (!kept)
+		goto out;
+	n = min(len, kept->len - kept->used);
+	if (!(flags & MSG_TRUNC)) {
+		copied = copy_to_iter(kept->data + kept->used, n,
+				      &msg->msg_iter);
+		if (copied != n) {
+			iov_iter_revert(&msg->msg_iter, copied);
+			n = -EFAULT;
+			goto out;
+		}
+	}
+	if (flags & MSG_PEEK)
+		goto out;
+	kept->used += n;
+	if (kept->used == kept->len) {
+		list_del(&kept->list);
+		kfree(kept);
+	}
+out:
+	mutex_unlock(&vs->lock);
+	return n;
+}
+
+/**
+ * vmrpc_message_kept_size - how much that is
+ * @vs: caller must hold vs->lock
+ */
+size_t vmrpc_message_kept_size(const struct vmrpc_sock *vs)
+{
+	const struct vmrpc_kept *kept;
+	size_t size = 0;
+
+	list_for_each_entry(kept, &vs->kept, list)
+		size += kept->len - kept->used;
+	return size;
+}
+
+/**
+ * vmrpc_message_forget - there is no connection any more that it came from
+ * @vs: caller must hold vs->lock or be its only user
+ */
+void vmrpc_message_forget(struct vmrpc_sock *vs)
+{
+	struct vmrpc_kept *kept, *next;
+
+	list_for_each_entry_safe(kept, next, &vs->kept, list)
+		kfree(kept);
+	INIT_LIST_HEAD(&vs->kept);
+}
+
 /* As send_once(). */
 static ssize_t recv_once(struct vmrpc_sock *vs, struct msghdr *msg, size_t len,
 			 size_t *window, int flags, u32 wait_us)
@@ -244,7 +423,7 @@ static ssize_t recv_once(struct vmrpc_sock *vs, struct msghdr *msg, size_t len,
 	n = control_room(call, msg);
 	if (n)
 		goto out;
-	n = vmrpc_data_place(call, &msg->msg_iter, len, *window, true);
+	n = make_room(call, msg, len, *window, stream);
 	if (n)
 		goto out;
 	*window = call->data.len;
@@ -256,8 +435,12 @@ static ssize_t recv_once(struct vmrpc_sock *vs, struct msghdr *msg, size_t len,
 	if (!n)
 		n = received(call, stream, flags, &copy);
 	err = vmrpc_data_unmap(call, &msg->msg_iter, copy);
-	if (n >= 0 && err)
+	if (unlikely(err)) {
+		if (stream && !(flags & (MSG_PEEK | MSG_OOB | MSG_ERRQUEUE)))
+			keep(vs, call->data.buf, copy);
+		vmrpc_data_drop(call);
 		n = err;
+	}
 	if (n < 0)
 		goto out;
 

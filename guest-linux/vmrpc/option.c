@@ -81,7 +81,12 @@ static const int sol_names[VMRPC_SOL_NUM] = {
 	[VMRPC_SOL_RXQ_OVFL]	= SO_RXQ_OVFL,
 	[VMRPC_SOL_LINGER]	= SO_LINGER,
 	[VMRPC_SOL_TIMESTAMP]	= 0,	/* the value is the option's name */
+	[VMRPC_SOL_TIMESTAMPING] = 0,	/* a bit says which of two names */
+	[VMRPC_SOL_PEEK_OFF]	= SO_PEEK_OFF,
 };
+
+/* With VMRPC_SOL_TIMESTAMPING: 64-bit times, whatever the program is. */
+#define TIMESTAMPING_NEW	BIT(31)
 
 static int timestamp_option(const struct sock *sk)
 {
@@ -92,6 +97,15 @@ static int timestamp_option(const struct sock *sk)
 	if (sock_flag(sk, SOCK_RCVTSTAMPNS))
 		return new ? SO_TIMESTAMPNS_NEW : SO_TIMESTAMPNS_OLD;
 	return new ? SO_TIMESTAMP_NEW : SO_TIMESTAMP_OLD;
+}
+
+static int timestamping_flags(const struct sock *sk)
+{
+	u32 flags = READ_ONCE(sk->sk_tsflags);
+
+	if (flags && sock_flag(sk, SOCK_TSTAMP_NEW))
+		flags |= TIMESTAMPING_NEW;
+	return flags;
 }
 
 /* What the host should have: what a new socket there has, unless changed. */
@@ -117,6 +131,8 @@ static void sol_read(const struct sock *sk, int sol[])
 	sol[VMRPC_SOL_LINGER] = sock_flag(sk, SOCK_LINGER) &&
 				!sk->sk_lingertime;
 	sol[VMRPC_SOL_TIMESTAMP] = timestamp_option(sk);
+	sol[VMRPC_SOL_TIMESTAMPING] = timestamping_flags(sk);
+	sol[VMRPC_SOL_PEEK_OFF] = READ_ONCE(sk->sk_peek_off);
 }
 
 /**
@@ -127,6 +143,22 @@ void vmrpc_option_reset(struct vmrpc_sock *vs)
 {
 	memset(vs->sol, 0, sizeof(vs->sol));
 	vs->sol[VMRPC_SOL_RCVLOWAT] = 1;
+	vs->sol[VMRPC_SOL_PEEK_OFF] = -1;
+}
+
+/**
+ * vmrpc_option_peeked - a datagram has been received, or looked at
+ * @vs: where
+ * @n: bytes, as the program was told; negative: looked at
+ *
+ * The host moves SO_PEEK_OFF as the native side does it.
+ */
+void vmrpc_option_peeked(struct vmrpc_sock *vs, int n)
+{
+	if (likely(READ_ONCE(vs->sk->sk_peek_off) < 0))
+		return;
+	sk_peek_offset_bwd(vs->sk, n);
+	vs->sol[VMRPC_SOL_PEEK_OFF] = READ_ONCE(vs->sk->sk_peek_off);
 }
 
 /**
@@ -144,7 +176,7 @@ bool vmrpc_option_stale(const struct vmrpc_sock *vs)
 static int sol_set(struct vmrpc_sock *vs, enum vmrpc_sol which, int value)
 {
 	struct linger linger = { .l_onoff = value };
-	int one = 1, zero = 0;
+	int one = 1, zero = 0, flags;
 
 	switch (which) {
 	case VMRPC_SOL_LINGER:
@@ -156,6 +188,11 @@ static int sol_set(struct vmrpc_sock *vs, enum vmrpc_sol which, int value)
 					sizeof(one));
 		return host_set(vs, SOL_SOCKET, vs->sol[which], &zero,
 				sizeof(zero));
+	case VMRPC_SOL_TIMESTAMPING:
+		flags = value & ~TIMESTAMPING_NEW;
+		return host_set(vs, SOL_SOCKET, value & TIMESTAMPING_NEW ?
+				SO_TIMESTAMPING_NEW : SO_TIMESTAMPING_OLD,
+				&flags, sizeof(flags));
 	default:
 		return host_set(vs, SOL_SOCKET, sol_names[which], &value,
 				sizeof(value));
@@ -219,7 +256,7 @@ void vmrpc_option_inherit(struct vmrpc_sock *child,
 	static const enum sock_flags flags[] = {
 		SOCK_KEEPOPEN, SOCK_LINGER, SOCK_URGINLINE, SOCK_LOCALROUTE,
 		SOCK_RCVTSTAMP, SOCK_RCVTSTAMPNS, SOCK_TSTAMP_NEW,
-		SOCK_BROADCAST, SOCK_RXQ_OVFL,
+		SOCK_BROADCAST, SOCK_RXQ_OVFL, SOCK_ZEROCOPY,
 	};
 	const struct sock *from = parent->sk;
 	struct sock *to = child->sk;
@@ -238,6 +275,7 @@ void vmrpc_option_inherit(struct vmrpc_sock *child,
 	to->sk_reuse = from->sk_reuse;
 	to->sk_reuseport = from->sk_reuseport;
 	to->sk_mark = from->sk_mark;
+	to->sk_tsflags = from->sk_tsflags;
 	memcpy(child->sol, parent->sol, sizeof(child->sol));
 	/* the one that is not inherited */
 	child->sol[VMRPC_SOL_PRIORITY] = 0;
@@ -439,9 +477,6 @@ static int set_sol_socket(struct socket *sock, struct vmrpc_sock *vs, int name,
 {
 	int err;
 
-	/* Completions of MSG_ZEROCOPY would never come. */
-	if (name == SO_ZEROCOPY)
-		return -EOPNOTSUPP;
 	err = native_set(sock, SOL_SOCKET, name, optval, optlen);
 	if (err || !vmrpc_option_stale(vs))
 		return err;
@@ -449,6 +484,31 @@ static int set_sol_socket(struct socket *sock, struct vmrpc_sock *vs, int name,
 	err = vmrpc_option_sync(vs);
 	mutex_unlock(&vs->lock);
 	return err;
+}
+
+/*
+ * Sets an option on the native side and copies its value to @value, of which
+ * @optlen becomes the length.  One copy serves both, or the program could
+ * change it in between; but where not all of it can be read the kernel may
+ * find something else wrong first, or may need the beginning only.
+ */
+static int native_set_copy(struct socket *sock, int level, int name,
+			   sockptr_t optval, unsigned int *optlen, u8 *value)
+{
+	int err;
+
+	if (*optlen <= VMRPC_OPTVAL_MAX &&
+	    !copy_from_sockptr(value, optval, *optlen))
+		return native_set(sock, level, name, KERNEL_SOCKPTR(value),
+				  *optlen);
+	err = native_set(sock, level, name, optval, *optlen);
+	if (err)
+		return err;
+	*optlen = min_t(unsigned int, *optlen, VMRPC_OPTVAL_MAX);
+	if (!copy_from_sockptr(value, optval, *optlen))
+		return 0;
+	*optlen = sizeof(int);
+	return copy_from_sockptr(value, optval, *optlen) ? -EFAULT : 0;
 }
 
 /**
@@ -477,12 +537,7 @@ int vmrpc_setsockopt(struct socket *sock, int level, int name,
 	if (kind == LOCAL)
 		return native_set(sock, level, name, optval, optlen);
 
-	if (optlen > sizeof(value))
-		return -EINVAL;
-	/* One copy for both, or the program could change it in between. */
-	if (copy_from_sockptr(value, optval, optlen))
-		return -EFAULT;
-	err = native_set(sock, level, name, KERNEL_SOCKPTR(value), optlen);
+	err = native_set_copy(sock, level, name, optval, &optlen, value);
 	if (err)
 		return err;
 	mutex_lock(&vs->lock);
@@ -564,6 +619,30 @@ static int host_get(struct vmrpc_sock *vs, int level, int name,
 	return 0;
 }
 
+/*
+ * Of what the host does not know: is the native side's value the truth?  These
+ * cannot be set to anything that would have an effect beyond the guest, and
+ * are what they are from the beginning.
+ */
+static bool only_native(int level, int name)
+{
+	switch (level) {
+	case IPPROTO_IP:
+		/* It tells addresses, which the native side lacks. */
+		return name != IP_PKTOPTIONS;
+	case IPPROTO_TCP:
+		return name == TCP_SAVE_SYN || name == TCP_SAVED_SYN ||
+		       name == TCP_REPAIR || name == TCP_REPAIR_QUEUE ||
+		       name == TCP_REPAIR_WINDOW || name == TCP_QUEUE_SEQ ||
+		       name == TCP_ULP || name == TCP_FASTOPEN_NO_COOKIE ||
+		       name == TCP_TX_DELAY;
+	case IPPROTO_UDP:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /**
  * vmrpc_getsockopt - getsockopt(2), streams and datagrams
  * @sock: the socket
@@ -578,10 +657,15 @@ int vmrpc_getsockopt(struct socket *sock, int level, int name,
 		     char __user *optval, int __user *optlen)
 {
 	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
+	int err;
 
 	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE ||
 	    option_kind(vs, level, name) == LOCAL)
 		return sock_common_getsockopt(sock, level, name, optval,
 					      optlen);
-	return host_get(vs, level, name, optval, optlen);
+	err = host_get(vs, level, name, optval, optlen);
+	if (err == -ENOPROTOOPT && only_native(level, name))
+		err = sock_common_getsockopt(sock, level, name, optval,
+					     optlen);
+	return err;
 }

@@ -39,8 +39,10 @@ __poll_t vmrpc_sock_mask(const struct vmrpc_sock *vs)
 
 	/* Set before ready is: see vmrpc_sock_report(). */
 	smp_rmb();
-	if (READ_ONCE(vs->sk->sk_err))
+	if (READ_ONCE(vs->sk->sk_err) || vmrpc_has_native_errors(vs->sk))
 		mask |= EPOLLERR;
+	if (vmrpc_message_kept(vs))
+		mask |= EPOLLIN | EPOLLRDNORM;
 	if (vs->sk->sk_type == SOCK_DGRAM && (mask & EPOLLOUT))
 		mask |= EPOLLWRBAND;
 	return mask;

@@ -223,6 +223,7 @@ int vmrpc_sock_attach(struct vmrpc_device *dev, struct socket *sock)
 	vs->dev = dev;
 	mutex_init(&vs->lock);
 	spin_lock_init(&vs->ready_lock);
+	INIT_LIST_HEAD(&vs->kept);
 	INIT_LIST_HEAD(&vs->opts);
 	vs->rx_window = VMRPC_BOUNCE_MAX;
 	vmrpc_buffer_init(vs);
@@ -299,6 +300,7 @@ void vmrpc_sock_detach(struct vmrpc_sock *vs)
 		handle_drop(vs);
 	vmrpc_option_free(vs);
 	vmrpc_buffer_drop(vs);
+	vmrpc_message_forget(vs);
 	vmrpc_sock_put(vs);
 }
 
@@ -468,18 +470,46 @@ static int bind_both(struct socket *sock, struct vmrpc_sock *vs,
 	return err;
 }
 
+static bool may_bind_port(const struct vmrpc_sock *vs, unsigned short port)
+{
+	struct net *net = sock_net(vs->sk);
+
+	/* An identifier is no port. */
+	return !port || vmrpc_sk_is_ping(vs->sk) ||
+	       !inet_port_requires_bind_service(net, port) ||
+	       ns_capable(net->user_ns, CAP_NET_BIND_SERVICE);
+}
+
+/* What __inet_bind() finds wrong, in its order, with a connected socket. */
+static int bind_too_late(struct vmrpc_sock *vs, const struct sockaddr_in *to,
+			 int len)
+{
+	struct net *net = sock_net(vs->sk);
+	__be32 addr;
+
+	if (len < sizeof(*to))
+		return -EINVAL;
+	addr = to->sin_addr.s_addr;
+	if (to->sin_family != AF_INET &&
+	    (to->sin_family != AF_UNSPEC || addr))
+		return -EAFNOSUPPORT;
+	if (!inet_addr_valid_or_nonlocal(net, inet_sk(vs->sk), addr,
+					 inet_addr_type(net, addr)))
+		return -EADDRNOTAVAIL;
+	return may_bind_port(vs, ntohs(to->sin_port)) ? -EINVAL : -EACCES;
+}
+
 static int bind_locked(struct socket *sock, struct vmrpc_sock *vs,
 		       struct sockaddr *uaddr, int len)
 {
 	struct sockaddr_in *to = (struct sockaddr_in *)uaddr;
-	struct net *net = sock_net(vs->sk);
 	unsigned short port;
 	unsigned int i;
 	int err;
 
 	/* Connected: its native side need not have a port. */
 	if (vmrpc_sock_mode(vs) == VMRPC_REMOTE)
-		return -EINVAL;
+		return bind_too_late(vs, to, len);
 	/* What is wrong with these, the native side says best. */
 	if (len < sizeof(*to) || inet_sk(vs->sk)->inet_num ||
 	    (to->sin_family != AF_INET &&
@@ -493,10 +523,7 @@ static int bind_locked(struct socket *sock, struct vmrpc_sock *vs,
 	}
 
 	port = ntohs(to->sin_port);
-	/* An identifier is no port. */
-	if (port && !vmrpc_sk_is_ping(vs->sk) &&
-	    inet_port_requires_bind_service(net, port) &&
-	    !ns_capable(net->user_ns, CAP_NET_BIND_SERVICE))
+	if (!may_bind_port(vs, port))
 		return -EACCES;
 	for (i = 0; i < BIND_ATTEMPTS; i++) {
 		err = bind_both(sock, vs, to);

@@ -38,6 +38,7 @@ static void unconnected(struct socket *sock, struct vmrpc_sock *vs)
 {
 	sock->state = SS_UNCONNECTED;
 	vs->shutdown = 0;
+	vmrpc_message_forget(vs);
 	vmrpc_sock_set_mode(vs, VMRPC_BOTH);
 	WRITE_ONCE(vs->disconnects, vs->disconnects + 1);
 	vmrpc_sock_wake(vs, VMRPC_HUP);
@@ -109,8 +110,11 @@ static int connect_start(struct socket *sock, struct vmrpc_sock *vs,
 		return -EINVAL;
 	if (uaddr->sa_family == AF_UNSPEC)
 		return dissolve(sock, vs);
-	if (vmrpc_sock_mode(vs) == VMRPC_REMOTE)
+	if (vmrpc_sock_mode(vs) == VMRPC_REMOTE) {
+		if (sock->state == SS_DISCONNECTING)
+			return -EINVAL;
 		return sock->state == SS_CONNECTED ? -EISCONN : -EALREADY;
+	}
 	if (sock->state != SS_UNCONNECTED || vs->sk->sk_state != TCP_CLOSE)
 		return USE_NATIVE;
 	if (len < sizeof(*to))
@@ -476,35 +480,44 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg)
 static int connect_first(struct socket *sock, struct msghdr *msg)
 {
 	int flags = msg->msg_flags & MSG_DONTWAIT ? O_NONBLOCK : 0;
+	struct sockaddr *to = msg->msg_name;
 
 	msg->msg_flags &= ~MSG_FASTOPEN;
-	if (!msg->msg_name)
-		return -EDESTADDRREQ;
-	return stream_connect(sock, msg->msg_name, msg->msg_namelen, flags);
+	if (to && msg->msg_namelen >= sizeof(to->sa_family) &&
+	    to->sa_family == AF_UNSPEC)
+		return -EOPNOTSUPP;
+	if (to)
+		return stream_connect(sock, to, msg->msg_namelen, flags);
+	if (sock->state == SS_CONNECTING)
+		return connect_wait(sock, vmrpc_sk(sock->sk), flags,
+				    -EALREADY);
+	return sock->state == SS_CONNECTED ? -EISCONN : -EINVAL;
 }
 
 static int stream_sendmsg(struct socket *sock, struct msghdr *msg, size_t size)
 {
 	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
+	struct ubuf_info *uarg;
 	int err;
 
 	if (!vs)
 		return inet_sendmsg(sock, msg, size);
 	if ((msg->msg_flags & MSG_FASTOPEN) &&
-	    vmrpc_sock_mode(vs) != VMRPC_REMOTE &&
-	    sock->state == SS_UNCONNECTED) {
+	    (vmrpc_sock_mode(vs) == VMRPC_REMOTE ||
+	     sock->state == SS_UNCONNECTED)) {
 		err = connect_first(sock, msg);
 		if (err)
 			return err;
 	}
 	if (vmrpc_sock_mode(vs) != VMRPC_REMOTE)
 		return inet_sendmsg(sock, msg, size);
-	/* Nobody would send the completions. */
-	if ((msg->msg_flags & MSG_ZEROCOPY) &&
-	    sock_flag(sock->sk, SOCK_ZEROCOPY))
-		return -EOPNOTSUPP;
+	err = vmrpc_zerocopy_begin(sock->sk, msg, size, &uarg);
+	if (err)
+		return err;
 	vmrpc_option_refresh(vs);
-	return send_remote(vs, msg);
+	err = send_remote(vs, msg);
+	vmrpc_zerocopy_end(uarg, err >= 0);
+	return err;
 }
 
 /* How much of @left is worth looking up the pages of, if it has to be done. */
@@ -584,6 +597,15 @@ static int recv_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 		if (vmrpc_sock_mode(vs) != VMRPC_REMOTE)
 			break;
 		n = -EAGAIN;
+		if (vmrpc_message_kept(vs) &&
+		    !(flags & (MSG_OOB | MSG_ERRQUEUE))) {
+			n = vmrpc_message_recv_kept(vs, msg, room, flags);
+			if (n > 0)
+				copied += n;
+			if (n < 0 || copied >= size || (flags & MSG_PEEK))
+				break;
+			continue;
+		}
 		wait_us = copied < target ? rx_patience(vs, flags, timeo) : 0;
 		if (wait_us || rx_worth_asking(vs, flags))
 			n = vmrpc_message_recv(vs, msg,
@@ -607,9 +629,10 @@ static int recv_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 				continue;
 			break;
 		}
-		/* The end of the stream, unless it has been broken off. */
+		/* The end, unless broken off; with EPIPE, the end came first. */
 		if (n == 0)
-			n = copied ? 0 : sock_error(sk);
+			n = copied || READ_ONCE(sk->sk_err) == EPIPE ?
+			    0 : sock_error(sk);
 		if (n != -EAGAIN || copied >= target ||
 		    (flags & (MSG_OOB | MSG_ERRQUEUE)))
 			break;
@@ -631,7 +654,8 @@ static int stream_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 {
 	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
 
-	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE)
+	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE ||
+	    ((flags & MSG_ERRQUEUE) && vmrpc_has_native_errors(sock->sk)))
 		return inet_recvmsg(sock, msg, size, flags);
 	vmrpc_option_refresh(vs);
 	return recv_remote(vs, msg, size, flags);
@@ -716,21 +740,32 @@ static int stream_ioctl(struct socket *sock, unsigned int cmd,
 	case SIOCOUTQNSD:
 	case SIOCATMARK:
 		err = vmrpc_sock_ioctl(vs, cmd, &value);
+		if (!err && cmd == SIOCINQ && vmrpc_message_kept(vs)) {
+			mutex_lock(&vs->lock);
+			value += vmrpc_message_kept_size(vs);
+			mutex_unlock(&vs->lock);
+		}
 		return err ? err : put_user(value, (int __user *)arg);
 	default:
 		return inet_ioctl(sock, cmd, arg);
 	}
 }
 
-/* Caller must hold vs->lock. */
+/*
+ * As inet_shutdown() does it: a connection that is not made yet is given up,
+ * one that has failed cannot be tried again, and one that nobody has asked for
+ * counts as made.  Caller must hold vs->lock.
+ */
 static int shutdown_remote(struct socket *sock, struct vmrpc_sock *vs, int how)
 {
 	int err = vmrpc_sock_shutdown(vs, how);
 
-	if (sock->state == SS_CONNECTING && !connect_is_over(vs)) {
-		/* A connection that is not made yet is given up. */
-		unconnected(sock, vs);
-		return err;
+	if (sock->state == SS_CONNECTING) {
+		if (!connect_is_over(vs)) {
+			unconnected(sock, vs);
+			return err;
+		}
+		sock->state = err ? SS_DISCONNECTING : SS_CONNECTED;
 	}
 	vs->shutdown |= how + 1;
 	vmrpc_sock_wake(vs, VMRPC_HUP);
@@ -769,7 +804,10 @@ static void linger(struct vmrpc_sock *vs)
 	if (!sock_flag(vs->sk, SOCK_LINGER) || !vs->sk->sk_lingertime ||
 	    (current->flags & PF_EXITING))
 		return;
-	if (vmrpc_sock_shutdown(vs, SHUT_WR))
+	/* Data that nobody has read make it a reset, which is done at once. */
+	if (vmrpc_message_kept(vs) ||
+	    vmrpc_sock_ioctl(vs, SIOCINQ, &left) || left ||
+	    vmrpc_sock_shutdown(vs, SHUT_WR))
 		return;
 	while (time_before(jiffies, end) && !signal_pending(current)) {
 		if (vmrpc_sock_ioctl(vs, SIOCOUTQ, &left) || left <= 0)
@@ -824,11 +862,12 @@ static ssize_t stream_sendpage(struct socket *sock, struct page *page,
 
 	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE)
 		return inet_sendpage(sock, page, offset, size, flags);
-	return sock_no_sendpage(sock, page, offset, size, flags);
+	return vmrpc_no_sendpage(sock, page, offset, size, flags);
 }
 #endif
 
-const struct proto_ops vmrpc_stream_ops = {
+/* What is not here, vmrpc_family_init() adds. */
+struct proto_ops vmrpc_stream_ops __ro_after_init = {
 	.family		= PF_INET,
 	.owner		= THIS_MODULE,
 	.release	= stream_release,

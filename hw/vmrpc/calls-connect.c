@@ -236,6 +236,34 @@ static int connect_resolver(VmrpcServer *srv, VmrpcSock *s,
     return vmrpc_local_address(srv, s, &call->result);
 }
 
+/*
+ * The guest's own address: its program has a peer inside.  The socket keeps
+ * what is queued and takes nothing more, as only it can send to itself.
+ */
+static int connect_self(VmrpcServer *srv, VmrpcSock *s)
+{
+    struct sockaddr_storage ss;
+    struct sockaddr_in local;
+    int len, ret;
+
+    ret = vmrpc_local_address(srv, s, &local);
+    if (ret < 0) {
+        return ret;
+    }
+    if (!s->bound) {
+        return -EINVAL;
+    }
+    len = vmrpc_own_address(srv, local.sin_port, &ss);
+    if (len < 0) {
+        return len;
+    }
+    if (connect(s->fd, (struct sockaddr *)&ss, len) < 0) {
+        return -errno;
+    }
+    vmrpc_sock_clear_peer(srv, s);
+    return 0;
+}
+
 int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
     struct sockaddr_storage ss;
@@ -264,6 +292,12 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     }
     if (!vmrpc_sock_is_ping(s) && vmrpc_is_resolver(srv, &peer)) {
         return connect_resolver(srv, s, &peer, call);
+    }
+    if (s->type == SOCK_DGRAM && !vmrpc_sock_is_ping(s) &&
+        peer.sin_addr.s_addr == srv->config.guest4.s_addr) {
+        ret = connect_self(srv, s);
+        vmrpc_sock_refresh(srv, s);
+        return ret;
     }
     len = vmrpc_dest_to_host(srv, &peer, s->proto, &ss);
     if (len < 0) {

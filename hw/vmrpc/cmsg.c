@@ -20,6 +20,7 @@
 #include <time.h>
 #include <glib.h>
 #include <linux/errqueue.h>
+#include <linux/net_tstamp.h>
 
 #include "hw/vmrpc/guest-numbers.h"
 #include "hw/vmrpc/sockopt.h"
@@ -35,6 +36,7 @@ enum {
     G_EXTENDED_ERR = 16,        /* struct sock_extended_err */
     G_RECVERR = 32,             /* that, and a struct sockaddr_in */
     G_TIME = 16,                /* s64 seconds, s64 of their parts */
+    G_TIMES = 3 * G_TIME,       /* software's, unused, the card's */
 };
 
 typedef struct RecvErr4 {
@@ -103,6 +105,18 @@ static int segment_to_host(const uint8_t *from, uint8_t *to,
     uint16_t size = from[0] | from[1] << 8;
 
     memcpy(to, &size, sizeof(size));
+    return 0;
+}
+
+/* What is to be told of this message; see host_stamps() in sockopt.c. */
+static int stamps_to_host(const uint8_t *from, uint8_t *to,
+                          const VmrpcCmsgOps *ops)
+{
+    uint32_t flags = vmrpc_get32(from) & (SOF_TIMESTAMPING_TX_SOFTWARE |
+                                          SOF_TIMESTAMPING_TX_SCHED |
+                                          SOF_TIMESTAMPING_TX_ACK);
+
+    memcpy(to, &flags, sizeof(flags));
     return 0;
 }
 
@@ -189,6 +203,15 @@ static int time_from_host(const uint8_t *from, uint8_t *to,
     memcpy(v, from, sizeof(v));
     vmrpc_put64(to, v[0]);
     vmrpc_put64(to + 8, v[1]);
+    return 0;
+}
+
+static int times_from_host(const uint8_t *from, uint8_t *to,
+                           const VmrpcCmsgOps *ops)
+{
+    for (int i = 0; i < G_TIMES; i += G_TIME) {
+        time_from_host(from + i, to + i, ops);
+    }
     return 0;
 }
 
@@ -329,6 +352,8 @@ static const Conversion to_host[] = {
       SOL_IPV6, IPV6_PKTINFO, sizeof(struct in6_pktinfo), pktinfo_to_host6 },
     { 0, SOL_UDP, UDP_SEGMENT, 2,
       SOL_UDP, UDP_SEGMENT, sizeof(uint16_t), segment_to_host },
+    { 0, G_SOL_SOCKET, G_SO_TIMESTAMPING_OLD, 4,
+      SOL_SOCKET, SO_TIMESTAMPING_OLD, sizeof(uint32_t), stamps_to_host },
 };
 
 /* from the host */
@@ -360,6 +385,10 @@ static const Conversion from_host[] = {
       G_SOL_SOCKET, G_SO_TIMESTAMP_NEW, G_TIME, time_from_host },
     { 0, SOL_SOCKET, SO_TIMESTAMPNS_NEW, G_TIME,
       G_SOL_SOCKET, G_SO_TIMESTAMPNS_NEW, G_TIME, time_from_host },
+    { 0, SOL_SOCKET, SO_TIMESTAMPING_OLD, G_TIMES,
+      G_SOL_SOCKET, G_SO_TIMESTAMPING_OLD, G_TIMES, times_from_host },
+    { 0, SOL_SOCKET, SO_TIMESTAMPING_NEW, G_TIMES,
+      G_SOL_SOCKET, G_SO_TIMESTAMPING_NEW, G_TIMES, times_from_host },
 };
 
 /* @known: whether there is one for this type, if not for this size */

@@ -41,14 +41,17 @@ enum {
     G_SO_RCVBUFFORCE = 33,
     G_SO_TIMESTAMPNS_OLD = 35,
     G_SO_MARK = 36,
+    G_SO_TIMESTAMPING_OLD = 37,
     G_SO_PROTOCOL = 38,
     G_SO_DOMAIN = 39,
     G_SO_RXQ_OVFL = 40,
+    G_SO_PEEK_OFF = 42,
     G_SO_SELECT_ERR_QUEUE = 45,
     G_SO_MAX_PACING_RATE = 47,
     G_SO_BINDTOIFINDEX = 62,
     G_SO_TIMESTAMP_NEW = 63,
     G_SO_TIMESTAMPNS_NEW = 64,
+    G_SO_TIMESTAMPING_NEW = 65,
 };
 
 /* Little-endian, at any alignment. */

@@ -28,6 +28,7 @@
 #include <time.h>
 #include <glib.h>
 #include <linux/errqueue.h>
+#include <linux/net_tstamp.h>
 
 #include "hw/vmrpc/guest-numbers.h"
 #include "hw/vmrpc/sockopt.h"
@@ -57,6 +58,7 @@ typedef enum Twist {
     TWIST_TOS,                  /* the low byte of the int */
     TWIST_MTU,                  /* VMRPC_HEADER_DIFFERENCE less */
     TWIST_DOMAIN,               /* AF_INET6 is the guest's AF_INET */
+    TWIST_STAMPS,               /* see host_stamps() */
 } Twist;
 
 typedef struct VmrpcSockoptRow {
@@ -116,6 +118,13 @@ static const VmrpcSockoptRow rows[] = {
     ROW_SOCKET(TIMESTAMPNS_OLD, BOOL, RW),
     ROW_SOCKET(TIMESTAMP_NEW, BOOL, RW),
     ROW_SOCKET(TIMESTAMPNS_NEW, BOOL, RW),
+    ROW_SOCKET(TIMESTAMPING_OLD, INT, SET, .twist = TWIST_STAMPS),
+    ROW_SOCKET(TIMESTAMPING_NEW, INT, SET, .twist = TWIST_STAMPS),
+    /* of a stream, it would move what the gateways look at */
+    { .guest_level = G_SOL_SOCKET, .guest_name = G_SO_PEEK_OFF,
+      .level4 = SOL_SOCKET, .name4 = SO_PEEK_OFF,
+      .level6 = SOL_SOCKET, .name6 = SO_PEEK_OFF,
+      .value = VMRPC_SOCKOPT_INT, .flags = RW | DGRAM },
     ROW_SOCKET(ACCEPTCONN, INT, GET),
     ROW_SOCKET(PROTOCOL, INT, GET),
     ROW_SOCKET(DOMAIN, INT, GET, .twist = TWIST_DOMAIN),
@@ -195,6 +204,22 @@ static const VmrpcSockoptRow *find_row(int level, int optname)
     return NULL;
 }
 
+/*
+ * Timestamps that software makes.  The guest's kernel has judged the flags.
+ * Of the host's network cards it gets none, and not the packets that were
+ * sent, whose headers are IPv6's.
+ */
+static int host_stamps(int flags)
+{
+    const int sent = SOF_TIMESTAMPING_TX_SOFTWARE | SOF_TIMESTAMPING_TX_SCHED |
+                     SOF_TIMESTAMPING_TX_ACK;
+
+    flags &= sent | SOF_TIMESTAMPING_RX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE |
+             SOF_TIMESTAMPING_OPT_ID | SOF_TIMESTAMPING_OPT_CMSG |
+             SOF_TIMESTAMPING_OPT_TSONLY;
+    return flags ? flags | SOF_TIMESTAMPING_OPT_TSONLY : 0;
+}
+
 static int set_int(const VmrpcSockoptRow *row, const void *value, size_t len,
                    VmrpcSockopt *opt)
 {
@@ -216,6 +241,8 @@ static int set_int(const VmrpcSockoptRow *row, const void *value, size_t len,
         v = v != 0;
     } else if (row->twist == TWIST_TOS) {
         v &= 0xff;
+    } else if (row->twist == TWIST_STAMPS) {
+        v = host_stamps(v);
     } else if (((row->min || row->max) && (v < row->min || v > row->max)) ||
                (row->twist == TWIST_TTL && v == 0)) {
         return row->error ?: -EINVAL;

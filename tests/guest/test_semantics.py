@@ -53,10 +53,6 @@ _DIFFERENCES = {
         "Both sides are bound to the port by number; the connections have it now.",
         _BOTH_SIDES,
     ),
-    "data.receive_to_nowhere_100": Difference(
-        "AssertionError: the stream ended after 0 of 100 bytes",
-        "Small data are copied to the program when the host has given them away already.",
-    ),
     "udp.disconnected_loses_a_port_it_did_not_choose": Difference(
         "AssertionError: the port stays",
         "The native side is bound to the port by number, so that both sides have the same.",
@@ -73,11 +69,6 @@ _DIFFERENCES = {
     ),
     "options.repair": Difference(
         _NOT_PERMITTED, "Moving connections of the host takes its administrator."
-    ),
-    "options.zero_copy": Difference(
-        "OSError: [Errno 95] Operation not supported",
-        "Nobody would send the completions; before 6.7 it is MSG_ZEROCOPY that tells.",
-        _BOTH_SIDES - {("6.1", "inside")},
     ),
 }
 

@@ -219,6 +219,8 @@ class Guest:
             "console=ttyS0",
             "loglevel=5",
             "panic=-1",
+            # Under TCG on a busy machine the timer looks broken.
+            "no_timer_check",
             "net.ifnames=0",
             "" if config.ipv6 else "ipv6.disable=1",
             config.append,

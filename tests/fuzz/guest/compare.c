@@ -82,6 +82,23 @@ const char *compare_type_name(int type)
     return type == SOCK_STREAM ? "/tcp" : type == SOCK_DGRAM ? "/udp" : "";
 }
 
+/* What makes the same call another matter. */
+static const char *circumstance(const struct op *op)
+{
+    unsigned i;
+
+    if (op->kind == OP_RECV && op->arg[2] & MSG_ERRQUEUE) {
+        return " errors";
+    }
+    for (i = 0; i < OP_ARGS; i++) {
+        if (op_arg_type(op->kind, i) == 'A' &&
+            (op->arg[i] & 0xff) == ADDR_BROADCAST) {
+            return " to all";
+        }
+    }
+    return "";
+}
+
 void compare_differ(struct run *run, unsigned step, const char *format, ...)
 {
     const struct op *op = &run->ops[step];
@@ -92,8 +109,9 @@ void compare_differ(struct run *run, unsigned step, const char *format, ...)
     va_start(args, format);
     vsnprintf(what, sizeof(what), format, args);
     va_end(args);
-    snprintf(report->signature, sizeof(report->signature), "%s%s%s%s%s: %s",
+    snprintf(report->signature, sizeof(report->signature), "%s%s%s%s%s%s: %s",
              op_name(op->kind), compare_type_name(run->step[step].type),
+             circumstance(op),
              op->kind == OP_SET || op->kind == OP_GET ? " " : "",
              op->kind == OP_SET || op->kind == OP_GET
              ? op_option_name(op->arg[1], op->arg[2]) : "",

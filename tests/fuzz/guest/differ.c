@@ -327,30 +327,27 @@ static void make_sequence(struct differ *d, uint64_t seed, struct sequence *s)
     s->num = generate(random_next(&r), d->config->steps, s->ops);
 }
 
-static int read_sequence(const char *path, struct sequence *s)
+/* The next sequence of a file: 1, 0 at its end, or -1. */
+static int read_sequence(FILE *file, struct sequence *s)
 {
-    FILE *file = fopen(path, "r");
     char line[OP_TEXT];
 
     memset(s, 0, sizeof(*s));
-    if (!file) {
-        perror(path);
-        return -1;
-    }
     while (fgets(line, sizeof(line), file) && s->num < OPS_MAX) {
+        if (!strcmp(line, "=== end\n") && s->num) {
+            break;
+        }
         if (line[0] == '#' || line[0] == '=' || line[0] == '\n') {
             continue;
         }
         if (!strcmp(line, "unprivileged\n")) {
             s->unprivileged = true;
         } else if (!op_parse(line, &s->ops[s->num++])) {
-            fprintf(stderr, "%s: not a step: %s", path, line);
-            fclose(file);
+            fprintf(stderr, "not a step: %s", line);
             return -1;
         }
     }
-    fclose(file);
-    return 0;
+    return s->num != 0;
 }
 
 /* --- the channels --------------------------------------------------------- */
@@ -415,42 +412,78 @@ static void print_summary(const struct differ *d)
     fflush(stdout);
 }
 
-int differ_main(const struct differ_config *config)
+/* Returns 0, or -1 if it cannot go on. */
+static int examine(struct differ *d, struct sequence *s, uint64_t seed)
+{
+    run_sequence(d, s);
+    d->known += d->report->known;
+    d->parted += d->report->verdict == VERDICT_PARTED;
+    if (d->report->verdict == VERDICT_BROKEN) {
+        fprintf(stderr, "a peer does not answer\n");
+        return -1;
+    }
+    if (d->report->verdict == VERDICT_DIFFERENT) {
+        pursue(d, s, seed);
+    }
+    return 0;
+}
+
+/* Sequences that were written down, all of them. */
+static int examine_file(struct differ *d, const char *path)
 {
     static struct sequence sequence;
-    struct differ d = { .config = config };
+    FILE *file = fopen(path, "r");
+    int ret;
+
+    if (!file) {
+        perror(path);
+        return -1;
+    }
+    while ((ret = read_sequence(file, &sequence)) > 0 &&
+           !examine(d, &sequence, 0)) {
+        ;
+    }
+    fclose(file);
+    return ret ? -1 : 0;
+}
+
+static int examine_random(struct differ *d)
+{
+    static struct sequence sequence;
+    const struct differ_config *config = d->config;
     struct random seeds = { config->seed };
     int64_t end = world_now_ms() + config->seconds * 1000LL;
     unsigned i;
 
-    if (set_up(&d)) {
-        return 2;
-    }
     for (i = 0; config->count ? i < config->count : world_now_ms() < end;
          i++) {
         /* A count of 1 repeats what a difference's seed stood for. */
         uint64_t seed = i || config->count != 1 ? random_next(&seeds) >> 1
                                                 : config->seed;
 
-        if (config->replay) {
-            if (read_sequence(config->replay, &sequence)) {
-                return 2;
-            }
-        } else {
-            make_sequence(&d, seed, &sequence);
-        }
-        run_sequence(&d, &sequence);
-        d.known += d.report->known;
-        d.parted += d.report->verdict == VERDICT_PARTED;
-        if (d.report->verdict == VERDICT_BROKEN) {
-            fprintf(stderr, "a peer does not answer\n");
-            print_summary(&d);
-            return 2;
-        }
-        if (d.report->verdict == VERDICT_DIFFERENT) {
-            pursue(&d, &sequence, seed);
+        make_sequence(d, seed, &sequence);
+        if (examine(d, &sequence, seed)) {
+            return -1;
         }
     }
+    return 0;
+}
+
+int differ_main(const struct differ_config *config)
+{
+    struct differ d = { .config = config };
+    int ret = 0;
+
+    if (set_up(&d)) {
+        return 2;
+    }
+    if (config->first) {
+        ret = examine_file(&d, config->first);
+    }
+    if (!ret) {
+        ret = config->replay ? examine_file(&d, config->replay)
+                             : examine_random(&d);
+    }
     print_summary(&d);
-    return d.seen_num ? 1 : 0;
+    return ret ? 2 : d.seen_num ? 1 : 0;
 }

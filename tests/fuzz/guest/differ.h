@@ -11,7 +11,8 @@ struct differ_config {
     char *me, *peer, *peer2;    /* addresses */
     uint64_t seed;
     unsigned seconds, steps, count;         /* count 0: until time is over */
-    const char *replay;         /* a sequence as text; NULL: from the seed */
+    const char *first;          /* sequences as text, to begin with; or NULL */
+    const char *replay;         /* the same, instead of those from the seed */
     bool keep;                  /* do not make it smaller */
 };
 

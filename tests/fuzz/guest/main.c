@@ -28,6 +28,7 @@ static const struct option options[] = {
     { "peer", required_argument, NULL, 'P' },
     { "peer2", required_argument, NULL, 'Q' },
     { "known", required_argument, NULL, 'K' },
+    { "first", required_argument, NULL, 'F' },
     { "replay", required_argument, NULL, 'R' },
     { "keep", no_argument, NULL, 'W' },
     { "seed", required_argument, NULL, 's' },
@@ -140,6 +141,9 @@ static int parse(int argc, char *argv[], struct differ_config *config)
             break;
         case 'Q':
             config->peer2 = optarg;
+            break;
+        case 'F':
+            config->first = optarg;
             break;
         case 'R':
             config->replay = optarg;

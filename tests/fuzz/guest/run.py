@@ -16,7 +16,8 @@ kernel looks for faults of its own as far as it can, and stops at the first.
   run.py --mode differ --replay FILE         a sequence that was printed
 
 Sequences are determined by the seed; --steps is their length.  Differences go
-to build/logs/guest-fuzz as files for --replay.  The last lines are TAP.
+to build/logs/guest-fuzz as files for --replay; what was found and mended is in
+mended.txt, with which each run begins.  The last lines are TAP.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ _FOLDER = Path(__file__).parent
 _LOGS = paths.LOGS / "guest-fuzz"
 _PROGRAM = "/usr/sbin/guest-fuzz"
 _KNOWN = "/usr/lib/vmmnet/known"
+_FIRST = "/usr/lib/vmmnet/first"
 _REPLAY = "/usr/lib/vmmnet/replay"
 _PORT = "vmmnet.fuzz"
 
@@ -87,6 +89,7 @@ ip -n far address add {peer}/32 dev wire
 ip -n far address add {peer2}/32 dev wire
 ip -n near route add {peer}/32 dev wire src {me}
 ip -n near route add {peer2}/32 dev wire src {me}
+ip -n near route add 255.255.255.255/32 dev wire src {me}
 ip -n near route add unreachable 198.18.0.0/15
 ip -n far route add {me}/32 dev wire src {peer}
 lladdr() {{ ip -n $1 -o link show wire | sed 's/.*ether \\([^ ]*\\).*/\\1/'; }}
@@ -205,7 +208,7 @@ def _differ_words(guest: Guest, options: argparse.Namespace) -> list[str]:
     words += [f"--peer={addresses[0]}", f"--peer2={addresses[1]}"]
     words += [f"--seed={options.seed}", f"--steps={options.steps}", f"--count={options.count}"]
     words += [f"--seconds={options.seconds}"]
-    words += [f"--replay={_REPLAY}"] if options.replay else []
+    words += [f"--replay={_REPLAY}"] if options.replay else [f"--first={_FIRST}"]
     return words
 
 
@@ -237,7 +240,7 @@ def _watched(guest: Guest, words: Sequence[str], timeout: float) -> tuple[int, s
 
 def differ(world: World, series: str, options: argparse.Namespace) -> list[Finding]:
     """Compare with native sockets."""
-    files: dict[str, bytes | Path] = {_KNOWN: _known()}
+    files: dict[str, bytes | Path] = {_KNOWN: _known(), _FIRST: _FOLDER / "mended.txt"}
     if options.replay:
         files[_REPLAY] = options.replay
     with _guest(world, series, files) as guest:
@@ -332,11 +335,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=lambda text: int(text, 0), default=1)
     parser.add_argument("--steps", type=int, default=24, help="of a sequence")
     parser.add_argument("--count", type=int, default=0, help="sequences; 0: as time allows")
-    parser.add_argument("--replay", type=Path, help="a sequence as text")
-    options = parser.parse_args()
-    if options.replay and not options.count:
-        options.count = 1
-    return options
+    parser.add_argument("--replay", type=Path, help="sequences as text")
+    return parser.parse_args()
 
 
 def main() -> int:

@@ -20,12 +20,13 @@ import time
 import traceback
 from collections.abc import Iterable
 
-from . import data, listen, options, peers, ping, poll, process, reuse, tcp, udp
+from . import data, edges, listen, options, peers, ping, poll, process, reuse, tcp, udp
 from .harness import CASES, Case, World
 
 __all__ = [
     "CASES",
     "data",
+    "edges",
     "listen",
     "options",
     "peers",

@@ -88,6 +88,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with lab() as built, peers.dns(built.peer, RECORDS, DNS_ADDRESS, OTHER_PORT):
         built.host.route(NAT64_PREFIX, PEER_ADDRESS)
         built.link.b.add_address(f"{NAT64_ADDRESS}/128")
+        built.peer.ip("-6", "route", "add", "blackhole", DEAD_ADDRESS)
         device = built.device(
             dns=f"{DNS_ADDRESS}%{OTHER_PORT}", nat64_prefix=NAT64_PREFIX, policy=file
         )

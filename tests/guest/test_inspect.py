@@ -405,6 +405,7 @@ def test_looking_while_sockets_and_the_device_go(kernel_series: str, world: Lab)
         readers = [
             own.spawn(f"while cat {TABLE} > /tmp/table.{number}; do :; done") for number in range(2)
         ]
+        own.wait_for("test -e /tmp/table.0")
         opened = world.counters(own)["sockets_opened"]
         while world.counters(own)["sockets_opened"] < opened + 400:
             for sock in host_view(own).values():

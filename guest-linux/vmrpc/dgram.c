@@ -191,6 +191,13 @@ static int connect_remote(struct socket *sock, struct vmrpc_sock *vs,
 	return 0;
 }
 
+static bool is_native(const struct vmrpc_sock *vs, __be32 addr)
+{
+	if (ipv4_is_multicast(addr))
+		return vmrpc_group_is_native(vs, addr);
+	return vmrpc_addr_is_native(vs->dev, addr);
+}
+
 static int connect_locked(struct socket *sock, struct vmrpc_sock *vs,
 			  struct sockaddr *uaddr, int len)
 {
@@ -204,7 +211,7 @@ static int connect_locked(struct socket *sock, struct vmrpc_sock *vs,
 		return -EINVAL;
 	if (to->sin_family != AF_INET)
 		return -EAFNOSUPPORT;
-	if (vmrpc_addr_is_native(vs->dev, to->sin_addr.s_addr) ||
+	if (is_native(vs, to->sin_addr.s_addr) ||
 	    (vmrpc_sock_mode(vs) == VMRPC_NATIVE &&
 	     inet_sk(vs->sk)->inet_rcv_saddr && !inet_sk(vs->sk)->inet_daddr &&
 	     vmrpc_sock_bound_elsewhere(vs)))
@@ -285,7 +292,7 @@ static int remote_destination(struct vmrpc_sock *vs, const struct msghdr *msg,
 	    (vmrpc_sk_is_ping(vs->sk) ? sin->sin_family != AF_INET
 				      : !is_destination(sin)))
 		return 0;
-	if (vmrpc_addr_is_native(vs->dev, sin->sin_addr.s_addr))
+	if (is_native(vs, sin->sin_addr.s_addr))
 		return 0;
 	return !vmrpc_sock_bound_elsewhere(vs) ||
 	       vmrpc_sock_mode(vs) == VMRPC_REMOTE;

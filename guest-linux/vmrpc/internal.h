@@ -2,8 +2,10 @@
 /*
  * What the files of the vmrpc module share.
  *
- * Arrows point down: family.c -> stream.c, dgram.c -> message.c, option.c ->
- * sock.c -> ready.c -> iter.c -> buffer.c, device.c.  buffer.c maps by iter.c.  proc.c looks at sock.c and option.c; netdev.c
+ * Arrows point down: family.c -> stream.c, dgram.c -> message.c, group.c ->
+ * option.c -> sock.c -> ready.c -> iter.c -> buffer.c, device.c.  buffer.c maps
+ * by iter.c, and option.c knows group.c's options.  proc.c looks at sock.c and
+ * option.c; netdev.c
  * stands alone.
  */
 #ifndef VMRPC_INTERNAL_H
@@ -396,10 +398,21 @@ void vmrpc_option_refresh(struct vmrpc_sock *vs);
 void vmrpc_option_push(struct vmrpc_sock *vs);
 int vmrpc_option_ask(struct vmrpc_sock *vs, int level, int name, void *value,
 		     unsigned int len);
+int vmrpc_option_now(struct vmrpc_sock *vs, int level, int name,
+		     const void *value, unsigned int len);
+void vmrpc_option_undo(struct vmrpc_sock *vs, int level, int name, int undo,
+		       const void *value, unsigned int len);
 int vmrpc_setsockopt(struct socket *sock, int level, int name,
 		     sockptr_t optval, unsigned int optlen);
 int vmrpc_getsockopt(struct socket *sock, int level, int name,
 		     char __user *optval, int __user *optlen);
+
+/* --- group.c --------------------------------------------------------------- */
+
+bool vmrpc_group_is_option(int level, int name);
+bool vmrpc_group_is_native(const struct vmrpc_sock *vs, __be32 group);
+int vmrpc_group_setsockopt(struct socket *sock, struct vmrpc_sock *vs,
+			   int name, sockptr_t optval, unsigned int optlen);
 
 /* --- iter.c ---------------------------------------------------------------- */
 

@@ -34,7 +34,8 @@
 
 #include "internal.h"
 
-#define OPTS_MAX		32u
+/* Every option there is, and as many groups as the kernel allows. */
+#define OPTS_MAX		64u
 
 enum kind { LOCAL, DEFER, NOW };
 
@@ -295,6 +296,8 @@ static enum kind ip_kind(const struct vmrpc_device *dev, int name)
 		return dev->translate ? LOCAL : NOW;
 	case IP_BIND_ADDRESS_NO_PORT:	/* both sides need the port anyway */
 	case IP_LOCAL_PORT_RANGE:
+	case IP_MULTICAST_IF:		/* decides which side it is (group.c) */
+	case IP_MULTICAST_ALL:		/* the host never gives others' groups */
 	case IP_IPSEC_POLICY:
 	case IP_XFRM_POLICY:
 	case IP_NODEFRAG:
@@ -310,7 +313,6 @@ static enum kind ip_kind(const struct vmrpc_device *dev, int name)
 	case IP_MINTTL:
 	case IP_MULTICAST_TTL:
 	case IP_MULTICAST_LOOP:
-	case IP_MULTICAST_ALL:
 		return DEFER;
 	default:
 		return NOW;
@@ -360,6 +362,8 @@ static enum kind option_kind(const struct vmrpc_sock *vs, int level, int name)
 {
 	const struct sock *sk = vs->sk;
 
+	if (vmrpc_group_is_option(level, name))
+		return LOCAL;
 	switch (level) {
 	case IPPROTO_IP:
 		return ip_kind(vs->dev, name);
@@ -382,6 +386,21 @@ static struct opt *find(const struct vmrpc_sock *vs, int level, int name)
 	return NULL;
 }
 
+/* Of memberships there are many; the group comes first in the value. */
+static struct opt *find_same(const struct vmrpc_sock *vs, int level, int name,
+			     const void *value)
+{
+	struct opt *o;
+
+	if (!vmrpc_group_is_option(level, name))
+		return find(vs, level, name);
+	list_for_each_entry(o, &vs->opts, list)
+		if (o->level == level && o->name == name &&
+		    !memcmp(o->value, value, sizeof(__be32)))
+			return o;
+	return NULL;
+}
+
 static void forget(struct vmrpc_sock *vs, struct opt *o)
 {
 	list_del(&o->list);
@@ -393,7 +412,7 @@ static void forget(struct vmrpc_sock *vs, struct opt *o)
 static int record(struct vmrpc_sock *vs, int level, int name,
 		  const void *value, unsigned int len)
 {
-	struct opt *o = find(vs, level, name);
+	struct opt *o = find_same(vs, level, name, value);
 
 	if (o)
 		forget(vs, o);
@@ -462,6 +481,44 @@ static int tell_host(struct vmrpc_sock *vs, enum kind kind, int level,
 	if (!err)
 		err = record(vs, level, name, value, len);
 	return err;
+}
+
+/**
+ * vmrpc_option_now - set an option on the host, which is to exist at once
+ * @vs: caller must hold vs->lock
+ * @level: any
+ * @name: option
+ * @value: its value
+ * @len: how long that is
+ *
+ * Returns 0 or a negative errno.
+ */
+int vmrpc_option_now(struct vmrpc_sock *vs, int level, int name,
+		     const void *value, unsigned int len)
+{
+	return tell_host(vs, NOW, level, name, value, len);
+}
+
+/**
+ * vmrpc_option_undo - take back what one option did, by another
+ * @vs: caller must hold vs->lock
+ * @level: of both
+ * @name: what is not to be remembered any more
+ * @undo: what undoes it, if there is a host socket
+ * @value: of both
+ * @len: how long that is
+ */
+void vmrpc_option_undo(struct vmrpc_sock *vs, int level, int name, int undo,
+		       const void *value, unsigned int len)
+{
+	struct opt *o = find_same(vs, level, name, value);
+
+	if (!o)
+		return;
+	forget(vs, o);
+	if (vmrpc_sock_mode(vs) != VMRPC_NATIVE &&
+	    host_set(vs, level, undo, value, len))
+		pr_debug("vmrpc: option %d:%d is not undone\n", level, name);
 }
 
 static int native_set(struct socket *sock, int level, int name,
@@ -533,6 +590,9 @@ int vmrpc_setsockopt(struct socket *sock, int level, int name,
 		return native_set(sock, level, name, optval, optlen);
 	if (level == SOL_SOCKET)
 		return set_sol_socket(sock, vs, name, optval, optlen);
+	if (vmrpc_group_is_option(level, name) &&
+	    sock->sk->sk_protocol == IPPROTO_UDP)
+		return vmrpc_group_setsockopt(sock, vs, name, optval, optlen);
 	kind = option_kind(vs, level, name);
 	if (kind == LOCAL)
 		return native_set(sock, level, name, optval, optlen);

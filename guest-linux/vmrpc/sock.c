@@ -94,10 +94,13 @@ bool vmrpc_addr_is_native(const struct vmrpc_device *dev, __be32 addr)
 }
 
 /* Is it an address that the host can be bound to as well? */
-static bool addr_is_shared(const struct vmrpc_device *dev, __be32 addr)
+static bool addr_is_shared(const struct vmrpc_sock *vs, __be32 addr)
 {
+	/* Nobody talks to a stream that is bound to a group. */
+	if (ipv4_is_multicast(addr))
+		return vs->sk->sk_protocol == IPPROTO_UDP;
 	return addr == htonl(INADDR_ANY) ||
-	       (dev->guest4 && addr == dev->guest4);
+	       (vs->dev->guest4 && addr == vs->dev->guest4);
 }
 
 /**
@@ -111,7 +114,7 @@ bool vmrpc_sock_bound_elsewhere(const struct vmrpc_sock *vs)
 	const struct inet_sock *inet = inet_sk(vs->sk);
 
 	return inet->inet_num &&
-	       !addr_is_shared(vs->dev, inet->inet_rcv_saddr);
+	       !addr_is_shared(vs, inet->inet_rcv_saddr);
 }
 
 /* --- handles ---------------------------------------------------------------- */
@@ -515,7 +518,7 @@ static int bind_locked(struct socket *sock, struct vmrpc_sock *vs,
 	    (to->sin_family != AF_INET &&
 	     (to->sin_family != AF_UNSPEC || to->sin_addr.s_addr)))
 		return native_ops(vs->sk)->bind(sock, uaddr, len);
-	if (!addr_is_shared(vs->dev, to->sin_addr.s_addr)) {
+	if (!addr_is_shared(vs, to->sin_addr.s_addr)) {
 		err = native_ops(vs->sk)->bind(sock, uaddr, len);
 		if (!err)
 			vmrpc_sock_turn_native(vs);

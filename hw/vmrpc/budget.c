@@ -24,7 +24,7 @@ static int64_t now_us(void)
 int vmrpc_budget_socket(VmrpcServer *srv)
 {
     VmrpcRefusal refusal = { .reason = "limit-sockets" };
-    uint32_t num = srv->sock_num + srv->attempt_num;
+    uint32_t num = srv->sock_num + srv->attempt_num + srv->group_num;
 
     if (num < srv->config.max_sockets &&
         vmrpc_limits_socket(&srv->limits, num)) {
@@ -179,14 +179,34 @@ bool vmrpc_budget_resize(VmrpcServer *srv, VmrpcSock *s, int name, int value)
 }
 
 /* A limit comes: what is there counts, and grows no more by itself. */
-static void adopt(VmrpcServer *srv, VmrpcSock *s)
+static void adopt(VmrpcServer *srv, int fd, VmrpcBuffers *buffers)
 {
-    s->buffers.snd = size_of(s->fd, SO_SNDBUF);
-    s->buffers.rcv = size_of(s->fd, SO_RCVBUF);
-    vmrpc_limits_buffer(&srv->limits, 0, s->buffers.snd);
-    vmrpc_limits_buffer(&srv->limits, 0, s->buffers.rcv);
-    apply(srv, s->fd, &s->buffers, SO_SNDBUF);
-    apply(srv, s->fd, &s->buffers, SO_RCVBUF);
+    if (fd < 0) {
+        return;
+    }
+    buffers->snd = size_of(fd, SO_SNDBUF);
+    buffers->rcv = size_of(fd, SO_RCVBUF);
+    vmrpc_limits_buffer(&srv->limits, 0, buffers->snd);
+    vmrpc_limits_buffer(&srv->limits, 0, buffers->rcv);
+    apply(srv, fd, buffers, SO_SNDBUF);
+    apply(srv, fd, buffers, SO_RCVBUF);
+}
+
+/* A limit comes or goes, for a socket and its receivers. */
+static void change_sock(VmrpcServer *srv, VmrpcSock *s, bool comes)
+{
+    if (comes) {
+        adopt(srv, s->fd, &s->buffers);
+    } else {
+        vmrpc_budget_release(srv, &s->buffers);
+    }
+    for (unsigned i = 0; i < vmrpc_groups_num(s); i++) {
+        if (comes) {
+            adopt(srv, vmrpc_groups_fd(s, i), vmrpc_groups_buffers(s, i));
+        } else {
+            vmrpc_budget_release(srv, vmrpc_groups_buffers(s, i));
+        }
+    }
 }
 
 void vmrpc_budget_change(VmrpcServer *srv, const VmrpcLimitsConfig *config)
@@ -195,12 +215,8 @@ void vmrpc_budget_change(VmrpcServer *srv, const VmrpcLimitsConfig *config)
     bool goes = is_limited(srv) && !config->buffers;
 
     for (uint32_t i = 0; (comes || goes) && i < srv->config.max_sockets; i++) {
-        VmrpcSock *s = srv->socks[i];
-
-        if (s && comes && s->fd >= 0) {
-            adopt(srv, s);
-        } else if (s && goes) {
-            vmrpc_budget_release(srv, &s->buffers);
+        if (srv->socks[i]) {
+            change_sock(srv, srv->socks[i], comes);
         }
     }
     vmrpc_limits_change(&srv->limits, config, now_us());

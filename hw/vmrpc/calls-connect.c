@@ -45,7 +45,7 @@ int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
         return -errno;
     }
     s->bound = true;
-    return 0;
+    return vmrpc_groups_bind(srv, s);
 }
 
 int vmrpc_local_address(const VmrpcServer *srv, const VmrpcSock *s,
@@ -74,7 +74,9 @@ int vmrpc_local_address(const VmrpcServer *srv, const VmrpcSock *s,
     sin->sin_port = ss.ss_family == AF_INET6
                     ? ((struct sockaddr_in6 *)&ss)->sin6_port
                     : ((struct sockaddr_in *)&ss)->sin_port;
-    if (s->bound || s->connected) {
+    if (s->bound_group.s_addr) {
+        sin->sin_addr = s->bound_group;
+    } else if (s->bound || s->connected) {
         sin->sin_addr = srv->config.guest4;
     }
     return 0;
@@ -92,11 +94,14 @@ int vmrpc_call_bind(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (!vmrpc_sock_is_host(s) || s->bound_by_guest || s->race) {
         return -EINVAL;
     }
-    if (sin.sin_addr.s_addr != INADDR_ANY &&
-        sin.sin_addr.s_addr != srv->config.guest4.s_addr) {
+    if (IN_MULTICAST(ntohl(sin.sin_addr.s_addr))) {
+        ret = vmrpc_groups_bind_socket(srv, s, sin.sin_addr, sin.sin_port);
+    } else if (sin.sin_addr.s_addr != INADDR_ANY &&
+               sin.sin_addr.s_addr != srv->config.guest4.s_addr) {
         return -EADDRNOTAVAIL;
+    } else {
+        ret = vmrpc_host_bind(srv, s, sin.sin_port);
     }
-    ret = vmrpc_host_bind(srv, s, sin.sin_port);
     if (ret < 0) {
         return ret;
     }
@@ -159,7 +164,7 @@ int vmrpc_host_bind_source(VmrpcServer *srv, VmrpcSock *s)
         return -errno;
     }
     s->bound = true;
-    return 0;
+    return vmrpc_groups_bind(srv, s);
 }
 
 static int disconnect_host(VmrpcServer *srv, VmrpcSock *s)
@@ -304,6 +309,9 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         return len;
     }
     ret = vmrpc_host_bind_source(srv, s);
+    if (ret == 0) {
+        ret = vmrpc_groups_prepare_send(srv, s, peer.sin_addr);
+    }
     if (ret < 0) {
         return ret;
     }

@@ -65,6 +65,7 @@ static VmrpcCmsgOps cmsg_ops(VmrpcServer *srv)
         .to6 = cmsg_to6,
         .to4 = cmsg_to4,
         .is_source = cmsg_is_source,
+        .own4 = srv->config.guest4,
         .opaque = srv,
         .guest_ifindex = 0,
     };
@@ -95,27 +96,34 @@ static int send_destination(VmrpcServer *srv, VmrpcSock *s,
     }
     msg->msg_name = ss;
     msg->msg_namelen = len;
-    return vmrpc_host_bind_source(srv, s);
+    len = vmrpc_host_bind_source(srv, s);
+    return len < 0 ? len : vmrpc_groups_prepare_send(srv, s, peer.sin_addr);
 }
 
-static int send_control(VmrpcServer *srv, const VmrpcCall *call,
-                        struct msghdr *msg, void *host, size_t host_cap)
+static int send_control(VmrpcServer *srv, const VmrpcSock *s,
+                        const VmrpcCall *call, struct msghdr *msg,
+                        uint8_t *host, size_t host_cap)
 {
     VmrpcCmsgOps ops = cmsg_ops(srv);
+    /* The guest's own word comes after it, and has the last. */
+    size_t own = vmrpc_groups_source(srv, s, host);
     ssize_t len;
 
+    msg->msg_control = own ? host : NULL;
+    msg->msg_controllen = own;
     if (!call->control_len) {
         return 0;
     }
     vmrpc_iov_read(call->out, call->out_num, sizeof(struct vmrpc_req),
                    call->scratch->control, call->control_len);
     len = vmrpc_cmsg_to_host(vmrpc_host_family(srv), call->scratch->control,
-                             call->control_len, host, host_cap, &ops);
+                             call->control_len, host + own, host_cap - own,
+                             &ops);
     if (len < 0) {
         return len;
     }
-    msg->msg_control = len ? host : NULL;
-    msg->msg_controllen = len;
+    msg->msg_control = own + len ? host : NULL;
+    msg->msg_controllen = own + len;
     return 0;
 }
 
@@ -164,7 +172,8 @@ static int send_ping_header(const VmrpcCall *call,
 static ssize_t send_host(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call)
 {
     VmrpcSock *s = *sp;
-    uint64_t host_control[VMRPC_CMSG_HOST_MAX / sizeof(uint64_t)];
+    uint8_t host_control[VMRPC_GROUPS_SOURCE + VMRPC_CMSG_HOST_MAX]
+        __attribute__((aligned(8)));
     int flags = (call->arg[0] & SEND_FLAGS) | MSG_DONTWAIT | MSG_NOSIGNAL;
     struct sockaddr_storage ss;
     struct msghdr msg = { .msg_iov = call->scratch->iov };
@@ -181,7 +190,7 @@ static ssize_t send_host(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call)
     if (n < 0) {
         return n;
     }
-    n = send_control(srv, call, &msg, host_control, sizeof(host_control));
+    n = send_control(srv, s, call, &msg, host_control, sizeof(host_control));
     if (n < 0) {
         return n;
     }
@@ -270,13 +279,44 @@ static void recv_control(VmrpcServer *srv, VmrpcCall *call,
                                      drops.no_address + drops.no_room;
 }
 
+/* recvmsg(), which needs no lock unless @fd is a receiver (groups.c). */
+static ssize_t recv_fd(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
+                       int fd, struct msghdr *msg, int flags)
+{
+    VmrpcSock *s = *sp;
+    bool own = fd == s->fd;
+    ssize_t n;
+
+    if (own) {
+        vmrpc_sock_enter(srv, s);
+    }
+    msg->msg_iovlen = vmrpc_call_in_slice(call, msg->msg_iov);
+    n = recvmsg(fd, msg, flags | MSG_DONTWAIT);
+    if (n < 0) {
+        n = -errno;
+    }
+    if (own && !vmrpc_sock_leave(srv, s)) {
+        *sp = NULL;
+    }
+    return n;
+}
+
+/* A group's datagram, but the guest's socket is connected to another peer. */
+static bool is_strangers(const VmrpcSock *s, int fd,
+                         const struct sockaddr_in *from)
+{
+    return fd != s->fd && s->connected &&
+           (from->sin_addr.s_addr != s->peer4.s_addr ||
+            from->sin_port != s->peer_port);
+}
+
 /*
- * One message.  Returns its length, -ENOSPC if its sender could not be given
- * a virtual address, or another negative errno.  Clears *@sp if the guest has
- * closed the socket meanwhile.
+ * One message.  Returns its length; -ENOSPC if its sender could not be given
+ * a virtual address, -ENOMSG if it is not for the guest; or another negative
+ * errno.  Clears *@sp if the guest has closed the socket meanwhile.
  */
 static ssize_t recv_one(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
-                        int flags)
+                        int fd, int flags)
 {
     VmrpcSock *s = *sp;
     uint64_t host_control[VMRPC_CMSG_HOST_MAX / sizeof(uint64_t)];
@@ -291,21 +331,16 @@ static ssize_t recv_one(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
     int msg_flags;
     ssize_t n;
 
-    vmrpc_sock_enter(srv, s);
-    msg.msg_iovlen = vmrpc_call_in_slice(call, msg.msg_iov);
-    n = recvmsg(s->fd, &msg, flags | MSG_DONTWAIT);
-    if (n < 0) {
-        n = -errno;
-    }
-    if (!vmrpc_sock_leave(srv, s)) {
-        *sp = NULL;
-    }
+    n = recv_fd(srv, sp, call, fd, &msg, flags);
     if (n < 0) {
         return n;
     }
     if (msg.msg_namelen &&
         vmrpc_addr_to_guest(srv, &ss, &call->result) < 0) {
         return -ENOSPC;
+    }
+    if (*sp && is_strangers(s, fd, &call->result)) {
+        return -ENOMSG;
     }
     msg_flags = msg.msg_flags & ~MSG_CMSG_CLOEXEC;
     if (*sp && is_translated_ping(srv, s)) {
@@ -325,21 +360,46 @@ static ssize_t recv_one(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
 }
 
 static ssize_t recv_host(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
-                         int flags)
+                         int fd, int flags)
 {
     for (int i = 0; *sp && i < RECV_DROP_MAX; i++) {
-        ssize_t n = recv_one(srv, sp, call, flags);
+        ssize_t n = recv_one(srv, sp, call, fd, flags);
 
-        if (n != -ENOSPC) {
+        if (n != -ENOSPC && n != -ENOMSG) {
             return n;
         }
-        srv->counters.dropped_pool_full++;
+        srv->counters.dropped_pool_full += n == -ENOSPC;
         /* The error queue is not peeked at: that one is gone already. */
         if (*sp && flags & MSG_PEEK && !(flags & MSG_ERRQUEUE)) {
-            recv((*sp)->fd, NULL, 0, MSG_DONTWAIT);
+            recv(fd, NULL, 0, MSG_DONTWAIT);
         }
     }
     return -EAGAIN;
+}
+
+/* The socket itself and its receivers, in turn. */
+static ssize_t recv_any(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
+                        int flags)
+{
+    ssize_t n = -EAGAIN;
+
+    if (!(*sp)->groups || flags & MSG_ERRQUEUE) {
+        return recv_host(srv, sp, call, (*sp)->fd, flags);
+    }
+    /* Without the lock in between, memberships come and go. */
+    for (unsigned i = 0; *sp && n == -EAGAIN && i <= vmrpc_groups_num(*sp);
+         i++) {
+        unsigned turn = ((*sp)->group_turn + i) %
+                        (vmrpc_groups_num(*sp) + 1);
+        int fd = turn ? vmrpc_groups_fd(*sp, turn - 1) : (*sp)->fd;
+
+        n = fd < 0 ? -EAGAIN : recv_host(srv, sp, call, fd, flags);
+        /* Looking at a datagram must not change which one comes next. */
+        if (*sp && n != -EAGAIN && !(flags & MSG_PEEK)) {
+            (*sp)->group_turn = turn + 1;
+        }
+    }
+    return n;
 }
 
 int vmrpc_call_recvmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
@@ -359,7 +419,7 @@ int vmrpc_call_recvmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         n = vmrpc_gateway_recv(s, call, flags);
         vmrpc_sock_refresh(srv, s);
     } else if (n == -EAGAIN && vmrpc_sock_is_host(s)) {
-        n = recv_host(srv, &s, call, flags);
+        n = recv_any(srv, &s, call, flags);
         if (s) {
             vmrpc_sock_refresh(srv, s);
         }

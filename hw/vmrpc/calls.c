@@ -20,6 +20,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "hw/vmrpc/guest-numbers.h"
+
 /* --- SOCKET, CLOSE ------------------------------------------------------ */
 
 /* IPPROTO_ICMP is the one protocol that the families have two numbers for. */
@@ -33,7 +35,7 @@ int vmrpc_host_socket(VmrpcServer *srv, int type, int proto)
     int family = vmrpc_host_family(srv);
     int fd = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC,
                     host_proto(family, proto));
-    int one = 1;
+    int one = 1, zero = 0, ret;
 
     if (fd < 0) {
         return -errno;
@@ -45,12 +47,20 @@ int vmrpc_host_socket(VmrpcServer *srv, int type, int proto)
      */
     if (family == AF_INET6 && type == SOCK_DGRAM &&
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one)) < 0) {
-        int err = errno;
-
-        close(fd);
-        return -err;
+        goto err;
+    }
+    /* Bound to no address, it would hear what others have joined. */
+    if (family == AF_INET6 && type == SOCK_DGRAM && !srv->config.has_address6 &&
+        setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_ALL, &zero,
+                   sizeof(zero)) < 0) {
+        goto err;
     }
     return fd;
+
+err:
+    ret = -errno;
+    close(fd);
+    return ret;
 }
 
 /* The protocol that the guest means, or -EPROTONOSUPPORT. */
@@ -206,8 +216,8 @@ static int call_getpeername(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     return 0;
 }
 
-int vmrpc_host_setsockopt(VmrpcServer *srv, VmrpcSock *s, int level, int name,
-                          const void *value, uint32_t len)
+int vmrpc_fd_setsockopt(VmrpcServer *srv, const VmrpcSock *s, int fd,
+                        int level, int name, const void *value, uint32_t len)
 {
     VmrpcSockKind kind = { .family = vmrpc_host_family(srv), .type = s->type };
     VmrpcSockopt opt;
@@ -226,16 +236,45 @@ int vmrpc_host_setsockopt(VmrpcServer *srv, VmrpcSock *s, int level, int name,
         opt.linger.l_linger) {
         opt.linger.l_onoff = 0;
     }
-    if (opt.level == SOL_SOCKET &&
-        (opt.optname == SO_SNDBUF || opt.optname == SO_RCVBUF) &&
-        vmrpc_budget_resize(srv, s, opt.optname, opt.i)) {
-        return 0;
-    }
-    if (s->fd >= 0 &&
-        setsockopt(s->fd, opt.level, opt.optname, opt.bytes, opt.len) < 0) {
+    if (fd >= 0 &&
+        setsockopt(fd, opt.level, opt.optname, opt.bytes, opt.len) < 0) {
         return -errno;
     }
     return 0;
+}
+
+/*
+ * The size of a buffer, if the policy limits it.  Returns 1 if it was set, 0
+ * for other options, or a negative errno.
+ */
+static int set_size(VmrpcServer *srv, VmrpcSock *s, int level, int name,
+                    const void *value, uint32_t len)
+{
+    VmrpcSockKind kind = { .family = vmrpc_host_family(srv), .type = s->type };
+    VmrpcSockopt opt;
+    int ret;
+
+    if (level != G_SOL_SOCKET || (name != G_SO_SNDBUF && name != G_SO_RCVBUF)) {
+        return 0;
+    }
+    ret = vmrpc_sockopt_to_host(kind, VMRPC_SOCKOPT_SET, level, name, value,
+                                len, &opt);
+    return ret < 0 ? ret : vmrpc_budget_resize(srv, s, opt.optname, opt.i);
+}
+
+int vmrpc_host_setsockopt(VmrpcServer *srv, VmrpcSock *s, int level, int name,
+                          const void *value, uint32_t len)
+{
+    int ret = set_size(srv, s, level, name, value, len);
+
+    if (ret) {
+        return MIN(ret, 0);
+    }
+    ret = vmrpc_fd_setsockopt(srv, s, s->fd, level, name, value, len);
+    if (ret == 0) {
+        vmrpc_groups_setsockopt(srv, s, level, name, value, len);
+    }
+    return ret;
 }
 
 void vmrpc_host_copy_options(VmrpcServer *srv, const VmrpcSock *s,
@@ -261,10 +300,15 @@ static int call_setsockopt(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         return -EINVAL;
     }
     vmrpc_call_read(call, value, sizeof(value));
+    ret = vmrpc_groups_option(srv, s, level, name, value, call->out_len);
+    if (ret) {
+        vmrpc_sock_refresh(srv, s);
+        return MIN(ret, 0);
+    }
     ret = vmrpc_host_setsockopt(srv, s, level, name, value, call->out_len);
     if (ret == 0) {
-        vmrpc_options_remember(&s->options, level, name, value,
-                               call->out_len);
+        vmrpc_options_remember(&s->options, vmrpc_groups_num(s), level, name,
+                               value, call->out_len);
         s->race_options = true;
         vmrpc_sock_refresh(srv, s);
     }

@@ -243,7 +243,8 @@ static int pktinfo_from_host6(const uint8_t *from, uint8_t *to,
     if (!ops->to4 || !ops->to4(ops->opaque, &info.ipi6_addr, &addr)) {
         return -ENOENT;
     }
-    write_pktinfo(to, ops->guest_ifindex, addr, addr);
+    write_pktinfo(to, ops->guest_ifindex,
+                  IN_MULTICAST(ntohl(addr.s_addr)) ? ops->own4 : addr, addr);
     return 0;
 }
 

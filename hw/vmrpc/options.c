@@ -47,8 +47,8 @@ static unsigned forget(GByteArray *options, int level, int name)
     return others;
 }
 
-void vmrpc_options_remember(GByteArray **options, int level, int name,
-                            const void *value, uint32_t len)
+void vmrpc_options_remember(GByteArray **options, unsigned taken, int level,
+                            int name, const void *value, uint32_t len)
 {
     Head head = { .level = level, .name = name, .len = len };
     guint end;
@@ -56,13 +56,23 @@ void vmrpc_options_remember(GByteArray **options, int level, int name,
     if (!*options) {
         *options = g_byte_array_new();
     }
-    if (forget(*options, level, name) >= VMRPC_SAVED_OPTIONS) {
+    if (forget(*options, level, name) + taken >= VMRPC_SAVED_OPTIONS) {
         return;
     }
     end = (*options)->len;
     g_byte_array_set_size(*options, end + record_size(&head));
     memcpy((*options)->data + end, &head, sizeof(head));
     memcpy((*options)->data + end + sizeof(head), value, len);
+}
+
+unsigned vmrpc_options_num(const GByteArray *options)
+{
+    unsigned num = 0;
+
+    for (guint i = 0; options && i < options->len; num++) {
+        i += record_size(head_at(options, i));
+    }
+    return num;
 }
 
 uint32_t vmrpc_options_save(const GByteArray *options, VmrpcSavedOption *saved)

@@ -100,7 +100,7 @@ int vmrpc_race_timeout_ms(const VmrpcServer *srv)
 
 static bool may_attempt(VmrpcServer *srv)
 {
-    uint32_t num = srv->sock_num + srv->attempt_num;
+    uint32_t num = srv->sock_num + srv->attempt_num + srv->group_num;
 
     return num < srv->config.max_sockets &&
            vmrpc_limits_socket(&srv->limits, num) &&

@@ -203,7 +203,7 @@ void vmrpc_sock_refresh(VmrpcServer *srv, VmrpcSock *s)
         };
 
         if (poll(&pfd, 1, 0) >= 0) {
-            vmrpc_ready_set(s, (uint16_t)pfd.revents);
+            vmrpc_ready_set(s, (uint16_t)pfd.revents | vmrpc_groups_ready(s));
         }
     } else if (s->backing == VMRPC_BACKING_LOST) {
         s->ready = VMRPC_IN | VMRPC_OUT | VMRPC_HUP | VMRPC_RDHUP;

@@ -19,14 +19,17 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <ifaddrs.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
 #define CACHE_SLOTS     256     /* a power of two */
+#define ANSWER_MAX      4096    /* bytes of the kernel's answer */
 
 typedef struct CacheSlot {
     bool used;
@@ -86,8 +89,9 @@ void vmrpc_route_free(VmrpcRoute *route)
     g_free(route);
 }
 
-/* The type of the route in the kernel's answer, or a negative errno. */
-static int route_type(const uint8_t *buf, ssize_t len)
+/* The route in the kernel's answer; returns 0 or a negative errno. */
+static int read_route(const uint8_t *buf, ssize_t len,
+                      const struct rtmsg **rtm)
 {
     const struct nlmsghdr *nlh = (const struct nlmsghdr *)buf;
 
@@ -104,11 +108,18 @@ static int route_type(const uint8_t *buf, ssize_t len)
         nlh->nlmsg_len < NLMSG_LENGTH(sizeof(struct rtmsg))) {
         return -EPROTO;
     }
-    return ((const struct rtmsg *)NLMSG_DATA(nlh))->rtm_type;
+    *rtm = NLMSG_DATA(nlh);
+    return 0;
 }
 
-static int query(VmrpcRoute *route, sa_family_t family, const void *addr,
-                 size_t addr_len)
+/*
+ * Asks for the route to @addr (@attribute RTA_DST), or for the default route
+ * of packets from it (RTA_SRC).  The answer goes into @buf.
+ * Returns 0 or a negative errno.
+ */
+static int query(VmrpcRoute *route, sa_family_t family, unsigned attribute,
+                 const void *addr, size_t addr_len, uint8_t *buf, size_t size,
+                 const struct rtmsg **rtm)
 {
     struct {
         struct nlmsghdr nlh;
@@ -123,22 +134,26 @@ static int query(VmrpcRoute *route, sa_family_t family, const void *addr,
             .nlmsg_flags = NLM_F_REQUEST,
             .nlmsg_seq = ++route->seq,
         },
-        .rtm = { .rtm_family = family, .rtm_dst_len = addr_len * 8 },
-        .rta = { .rta_len = RTA_LENGTH(addr_len), .rta_type = RTA_DST },
+        .rtm = { .rtm_family = family },
+        .rta = { .rta_len = RTA_LENGTH(addr_len), .rta_type = attribute },
     };
-    uint8_t buf[4096] __attribute__((aligned(8)));
     ssize_t len;
 
+    if (attribute == RTA_DST) {
+        req.rtm.rtm_dst_len = addr_len * 8;
+    } else {
+        req.rtm.rtm_src_len = addr_len * 8;
+    }
     memcpy(req.addr, addr, addr_len);
     if (send(route->query_fd, &req, req.nlh.nlmsg_len, 0) < 0) {
         return -errno;
     }
     /* An answer that an earlier query did not fetch is not this one's. */
     do {
-        len = recv(route->query_fd, buf, sizeof(buf), 0);
+        len = recv(route->query_fd, buf, size, 0);
     } while (len >= (ssize_t)sizeof(struct nlmsghdr) &&
              ((struct nlmsghdr *)buf)->nlmsg_seq != route->seq);
-    return len < 0 ? -errno : route_type(buf, len);
+    return len < 0 ? -errno : read_route(buf, len, rtm);
 }
 
 /* Anything the kernel has to say about addresses or routes ends the cache. */
@@ -170,8 +185,10 @@ bool vmrpc_route_is_local(VmrpcRoute *route, const struct sockaddr *addr)
 {
     uint8_t key[16] = { };
     size_t len = addr->sa_family == AF_INET6 ? 16 : 4;
+    uint8_t buf[ANSWER_MAX] __attribute__((aligned(8)));
+    const struct rtmsg *rtm;
     CacheSlot *slot;
-    int type;
+    int ret;
 
     if (addr->sa_family == AF_INET6) {
         memcpy(key, &((const struct sockaddr_in6 *)addr)->sin6_addr, len);
@@ -185,17 +202,70 @@ bool vmrpc_route_is_local(VmrpcRoute *route, const struct sockaddr *addr)
         return slot->local;
     }
 
-    type = query(route, addr->sa_family, key, len);
-    if (type == -ENETUNREACH || type == -EHOSTUNREACH || type == -EACCES ||
-        type == -EINVAL) {
+    ret = query(route, addr->sa_family, RTA_DST, key, len, buf, sizeof(buf),
+                &rtm);
+    if (ret == -ENETUNREACH || ret == -EHOSTUNREACH || ret == -EACCES ||
+        ret == -EINVAL) {
         return false;       /* no route, or one that refuses */
     }
-    if (type < 0) {
+    if (ret < 0) {
         return true;
     }
     slot->used = true;
     slot->family = addr->sa_family;
     memcpy(slot->addr, key, sizeof(key));
-    slot->local = type == RTN_LOCAL || type == RTN_ANYCAST;
+    slot->local = rtm->rtm_type == RTN_LOCAL || rtm->rtm_type == RTN_ANYCAST;
     return slot->local;
+}
+
+/* The interface that has the address; 0: none but the loopback. */
+static unsigned interface_with(const struct in6_addr *own)
+{
+    struct ifaddrs *list, *ifa;
+    unsigned index = 0;
+
+    if (getifaddrs(&list) < 0) {
+        return 0;
+    }
+    for (ifa = list; ifa && !index; ifa = ifa->ifa_next) {
+        const struct sockaddr_in6 *sin6 = (void *)ifa->ifa_addr;
+
+        if (sin6 && sin6->sin6_family == AF_INET6 &&
+            !(ifa->ifa_flags & IFF_LOOPBACK) &&
+            IN6_ARE_ADDR_EQUAL(&sin6->sin6_addr, own)) {
+            index = if_nametoindex(ifa->ifa_name);
+        }
+    }
+    freeifaddrs(list);
+    return index;
+}
+
+static unsigned interface_of_route(const struct rtmsg *rtm)
+{
+    const struct nlmsghdr *nlh = (const void *)((const uint8_t *)rtm -
+                                                NLMSG_HDRLEN);
+    const struct rtattr *rta = RTM_RTA(rtm);
+    int left = RTM_PAYLOAD(nlh);
+    unsigned index = 0;
+
+    for (; RTA_OK(rta, left); rta = RTA_NEXT(rta, left)) {
+        if (rta->rta_type == RTA_OIF && RTA_PAYLOAD(rta) >= sizeof(index)) {
+            memcpy(&index, RTA_DATA(rta), sizeof(index));
+        }
+    }
+    return index;
+}
+
+int vmrpc_route_interface(VmrpcRoute *route, const struct in6_addr *own)
+{
+    uint8_t buf[ANSWER_MAX] __attribute__((aligned(8)));
+    unsigned index = interface_with(own);
+    const struct rtmsg *rtm;
+
+    if (!index && query(route, AF_INET6, RTA_SRC, own, sizeof(*own), buf,
+                        sizeof(buf), &rtm) == 0 &&
+        rtm->rtm_type == RTN_UNICAST) {
+        index = interface_of_route(rtm);
+    }
+    return index ? (int)index : -ENODEV;
 }

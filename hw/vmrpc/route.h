@@ -6,6 +6,7 @@
 #define VMRPC_ROUTE_H
 
 #include <glib.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <sys/socket.h>
 
@@ -23,5 +24,12 @@ void vmrpc_route_free(VmrpcRoute *route);
  * call that follows then fails with the host's own error.
  */
 bool vmrpc_route_is_local(VmrpcRoute *route, const struct sockaddr *addr);
+
+/*
+ * The interface that @own, an address of this host, speaks from: the one that
+ * has it, or if that is the loopback, the one of the default route of packets
+ * from it.  Returns its index, or -ENODEV.
+ */
+int vmrpc_route_interface(VmrpcRoute *route, const struct in6_addr *own);
 
 #endif /* VMRPC_ROUTE_H */

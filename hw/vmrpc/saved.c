@@ -57,7 +57,12 @@ static void save_one(const VmrpcSock *s, VmrpcSavedSock *saved)
                     ? VMRPC_SAVED_CONNECTED : 0) |
                    (s->peer_is_resolver ? VMRPC_SAVED_RESOLVER : 0) |
                    (vmrpc_sock_is_ping(s) ? VMRPC_SAVED_PING : 0);
+    if (s->bound_group.s_addr) {
+        saved->backlog = s->bound_group.s_addr;
+    }
     saved->option_num = vmrpc_options_save(s->options, saved->option);
+    saved->option_num += vmrpc_groups_save(s, &saved->option[
+                                                  saved->option_num]);
 }
 
 void vmrpc_server_save(const VmrpcServer *srv,
@@ -169,6 +174,14 @@ static bool peer_is_sane(const VmrpcServer *srv, const VmrpcSavedSock *saved)
            vmrpc_addrmap_lookup4(srv->map, peer4, &addr6) == 0;
 }
 
+static bool backlog_is_sane(const VmrpcSavedSock *saved)
+{
+    if (saved->type == SOCK_STREAM) {
+        return saved->backlog <= INT32_MAX;
+    }
+    return !saved->backlog || IN_MULTICAST(ntohl(saved->backlog));
+}
+
 static bool record_is_sane(const VmrpcServer *srv,
                            const VmrpcSavedSock *saved)
 {
@@ -178,8 +191,7 @@ static bool record_is_sane(const VmrpcServer *srv,
     if (!flags_are_sane(srv, saved) || !peer_is_sane(srv, saved)) {
         return false;
     }
-    if (saved->option_num > VMRPC_SAVED_OPTIONS ||
-        saved->backlog > INT32_MAX) {
+    if (saved->option_num > VMRPC_SAVED_OPTIONS || !backlog_is_sane(saved)) {
         return false;
     }
     for (uint32_t i = 0; i < saved->option_num; i++) {
@@ -196,9 +208,38 @@ static void restore_options(VmrpcServer *srv, VmrpcSock *s,
     for (uint32_t i = 0; i < saved->option_num; i++) {
         const VmrpcSavedOption *o = &saved->option[i];
 
-        vmrpc_options_remember(&s->options, o->level, o->name, o->value,
+        if (vmrpc_groups_is_option(o->level, o->name)) {
+            continue;           /* restore_groups() */
+        }
+        vmrpc_options_remember(&s->options, 0, o->level, o->name, o->value,
                                o->len);
         vmrpc_host_setsockopt(srv, s, o->level, o->name, o->value, o->len);
+    }
+}
+
+/* Returns 0 or -errno. */
+static int restore_binding(VmrpcServer *srv, VmrpcSock *s,
+                           const VmrpcSavedSock *saved)
+{
+    struct in_addr group4 = { saved->backlog };
+    in_port_t port = htons(saved->local_port);
+
+    if (saved->type == SOCK_DGRAM && saved->backlog) {
+        return vmrpc_groups_bind_socket(srv, s, group4, port);
+    }
+    return vmrpc_host_bind(srv, s, port);
+}
+
+/* Once the VM's address is here; what fails then is lost. */
+static void restore_groups(VmrpcServer *srv, VmrpcSock *s,
+                           const VmrpcSavedSock *saved)
+{
+    for (uint32_t i = 0; i < saved->option_num; i++) {
+        const VmrpcSavedOption *o = &saved->option[i];
+        int ret = vmrpc_groups_option(srv, s, o->level, o->name, o->value,
+                                      o->len);
+
+        srv->counters.connections_lost += ret < 0 && ret != -EADDRINUSE;
     }
 }
 
@@ -210,13 +251,14 @@ static int restore_host(VmrpcServer *srv, VmrpcSock *s,
     int len, ret;
 
     if (saved->flags & VMRPC_SAVED_BOUND && !s->bound) {
-        ret = vmrpc_host_bind(srv, s, htons(saved->local_port));
+        ret = restore_binding(srv, s, saved);
         if (ret < 0) {
             return ret;
         }
         s->bound_by_guest = true;
         s->local_port = htons(saved->local_port);
     }
+    restore_groups(srv, s, saved);
     if (saved->flags & VMRPC_SAVED_LISTENING) {
         if (listen(s->fd, saved->backlog) < 0) {
             return -errno;

@@ -4,7 +4,7 @@
  * policy-file.c (what is allowed), budget.c (how much of it),
  * race.c (a name's other addresses),
  * ready.c (readiness, events), calls*.c (the calls), translate.c (addresses),
- * resolver.c (the DNS proxy as seen through sockets), gateway.c (FTP, SIP),
+ * groups.c (multicast), resolver.c (the DNS proxy as seen through sockets), gateway.c (FTP, SIP),
  * saved.c (migration).
  */
 #ifndef VMRPC_SERVER_INTERNAL_H
@@ -83,6 +83,10 @@ struct VmrpcSock {
     VmrpcAlg *alg;              /* a gateway looks at the stream */
     struct in_addr peer4;       /* if connected */
     in_port_t peer_port;        /* network byte order */
+    GArray *groups;             /* memberships (groups.c); NULL: none */
+    unsigned group_turn;        /* which of its receivers is asked first */
+    struct in_addr bound_group; /* bound to this group; 0: to none */
+    bool sends_groups;          /* the interface for that is chosen */
     bool peer_held;             /* peer4's entry in the map is referenced */
 
     VmrpcRace *race;            /* connecting, perhaps to another address */
@@ -158,6 +162,7 @@ struct VmrpcServer {
 
     VmrpcSock **socks;          /* by handle */
     uint32_t sock_num;
+    uint32_t group_num;         /* memberships of all sockets */
     uint32_t arriving_num;      /* of these, VMRPC_BACKING_ARRIVING */
     int64_t arriving_due_ms;    /* when to try them again */
     int64_t arriving_end_ms;    /* and when to give up */
@@ -425,9 +430,69 @@ int vmrpc_local_address(const VmrpcServer *srv, const VmrpcSock *s,
  */
 int vmrpc_host_restore_port(VmrpcServer *srv, VmrpcSock *s, in_port_t port);
 
-/* Sets one option of the guest's on the host socket of @s. */
+/*
+ * Sets one option of the guest's on the host socket of @s, and on @fd alone.
+ * Returns 0 or a negative errno.
+ */
 int vmrpc_host_setsockopt(VmrpcServer *srv, VmrpcSock *s, int level, int name,
                           const void *value, uint32_t len);
+int vmrpc_fd_setsockopt(VmrpcServer *srv, const VmrpcSock *s, int fd,
+                        int level, int name, const void *value, uint32_t len);
+
+/* --- groups.c ------------------------------------------------------------ */
+
+/*
+ * IP_ADD_MEMBERSHIP and IP_DROP_MEMBERSHIP.  Returns 1 if it was done, 0 for
+ * any other option, or a negative errno.
+ */
+int vmrpc_groups_option(VmrpcServer *srv, VmrpcSock *s, int level, int name,
+                        const void *value, uint32_t len);
+bool vmrpc_groups_is_option(uint32_t level, uint32_t name);
+
+/* Any other option of the guest's, for the receivers as well. */
+void vmrpc_groups_setsockopt(VmrpcServer *srv, const VmrpcSock *s, int level,
+                             int name, const void *value, uint32_t len);
+
+/* @s has got its port.  Returns 0 or a negative errno. */
+int vmrpc_groups_bind(VmrpcServer *srv, VmrpcSock *s);
+
+/*
+ * Instead of vmrpc_host_bind(), if the guest binds @s to a group; @port in
+ * network byte order.  Returns 0 or a negative errno.
+ */
+int vmrpc_groups_bind_socket(VmrpcServer *srv, VmrpcSock *s,
+                             struct in_addr group4, in_port_t port);
+
+/* Room for vmrpc_groups_source(). */
+#define VMRPC_GROUPS_SOURCE CMSG_SPACE(sizeof(struct in6_pktinfo))
+
+/*
+ * Ancillary data that a socket bound to a group needs to send from the VM's
+ * address.  Returns its length, 0 if @s needs none.
+ */
+size_t vmrpc_groups_source(const VmrpcServer *srv, const VmrpcSock *s,
+                           void *control);
+
+/*
+ * Before a socket sends or connects to @dest4: if that is a group, it leaves by
+ * the interface of the VM's address.  Returns 0 or a negative errno.
+ */
+int vmrpc_groups_prepare_send(VmrpcServer *srv, VmrpcSock *s,
+                              struct in_addr dest4);
+
+/* Memberships, and the receiver of each; -1 if @s hears by itself. */
+unsigned vmrpc_groups_num(const VmrpcSock *s);
+int vmrpc_groups_fd(const VmrpcSock *s, unsigned i);
+VmrpcBuffers *vmrpc_groups_buffers(const VmrpcSock *s, unsigned i);
+
+/* What the receivers add to the readiness. */
+uint32_t vmrpc_groups_ready(const VmrpcSock *s);
+
+/* Leaves all groups. */
+void vmrpc_groups_forget(VmrpcServer *srv, VmrpcSock *s);
+
+/* Memberships as options, at most VMRPC_GROUPS_MAX; returns how many. */
+unsigned vmrpc_groups_save(const VmrpcSock *s, VmrpcSavedOption *option);
 
 /* Sets on @to all that the guest has set on @s. */
 void vmrpc_host_copy_options(VmrpcServer *srv, const VmrpcSock *s,
@@ -439,9 +504,13 @@ void vmrpc_host_copy_options(VmrpcServer *srv, const VmrpcSock *s,
  * Remembers an option of the guest's so that it can be set again after a
  * migration; with VMRPC_SAVED_OPTIONS of them, only those.  @len is at most
  * VMRPC_OPTVAL_MAX.  @options may be NULL at first.
+ * @taken: how many of their places are taken by something else
  */
-void vmrpc_options_remember(GByteArray **options, int level, int name,
-                            const void *value, uint32_t len);
+void vmrpc_options_remember(GByteArray **options, unsigned taken, int level,
+                            int name, const void *value, uint32_t len);
+
+/* How many there are. */
+unsigned vmrpc_options_num(const GByteArray *options);
 
 /*
  * In the order in which they were set last.  @saved has room for

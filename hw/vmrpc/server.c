@@ -143,6 +143,7 @@ int vmrpc_sock_remove(VmrpcServer *srv, VmrpcSock *s)
     vmrpc_arriving_forget(srv, s);
     vmrpc_gateway_detach(s);
     vmrpc_race_end(srv, s);
+    vmrpc_groups_forget(srv, s);
     vmrpc_sock_clear_peer(srv, s);
     vmrpc_budget_release(srv, &s->buffers);
     if (s->options) {
@@ -277,7 +278,12 @@ static bool process_one(VmrpcServer *srv, const struct epoll_event *ev)
         if (s && s->race) {
             vmrpc_race_process_fd(srv, low);
         } else if (s && s->backing == VMRPC_BACKING_HOST) {
-            vmrpc_ready_set(s, ev->events);
+            if (s->groups) {
+                /* One of many sockets it was: ask them all. */
+                vmrpc_sock_refresh(srv, s);
+            } else {
+                vmrpc_ready_set(s, ev->events);
+            }
             s->news = s->edge && ev->events & ~VMRPC_OUT;
             vmrpc_sock_notify(srv, s);
             if (!s->event_queued) {
@@ -445,8 +451,12 @@ static VmrpcSock *find_waitable(VmrpcServer *srv, const VmrpcCall *call)
 {
     VmrpcSock *s = vmrpc_sock_find(srv, call->handle, call->gen);
 
-    /* One waits at a time: others would not be told of what they wait for. */
-    return s && s->backing == VMRPC_BACKING_HOST && !s->waiting ? s : NULL;
+    /*
+     * One waits at a time: others would not be told of what they wait for.
+     * Waiting is for one descriptor; a member of groups has more.
+     */
+    return s && s->backing == VMRPC_BACKING_HOST && !s->waiting && !s->groups
+           ? s : NULL;
 }
 
 /*

@@ -244,6 +244,7 @@ typedef struct VmrpcSavedSock {
     uint32_t type;              /* SOCK_STREAM, SOCK_DGRAM */
     uint32_t flags;
     uint32_t ready_seq;
+    /* of a stream; of a datagram socket the group it is bound to, or 0 */
     uint32_t backlog;
     uint16_t local_port;        /* host byte order */
     uint16_t peer_port;         /* host byte order */

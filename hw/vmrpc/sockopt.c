@@ -19,7 +19,8 @@
  * Ancillary data is in cmsg.c.
  *
  * Not here: timeouts (SO_RCVTIMEO), which the guest waits for itself, and
- * multicast memberships, which carry addresses and interfaces.
+ * multicast memberships, which carry addresses and interfaces (groups.c).
+ * IP_MULTICAST_ALL would let the guest hear what others have joined.
  */
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -152,8 +153,6 @@ static const VmrpcSockoptRow rows[] = {
     ROW_IP(IP_MULTICAST_TTL, IPV6_MULTICAST_HOPS, INT, RW | DGRAM,
            .min = -1, .max = 255),
     ROW_IP(IP_MULTICAST_LOOP, IPV6_MULTICAST_LOOP, BOOL, RW | BOTH),
-    ROW_IP(IP_MULTICAST_ALL, IPV6_MULTICAST_ALL, INT, RW | BOTH,
-           .min = 0, .max = 1),
     ROW_SAME(SOL_IP, IP_BIND_ADDRESS_NO_PORT, BOOL,
              RW | BOTH | BYTE | EMPTY),
     /* to use addresses that are not one's own is up to the host */

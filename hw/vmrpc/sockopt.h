@@ -113,6 +113,7 @@ typedef struct VmrpcCmsgOps {
     bool (*is_source)(void *opaque, struct in_addr addr4);
     void *opaque;
     uint32_t guest_ifindex;     /* the interface the guest believes in */
+    struct in_addr own4;        /* whose destination a group's datagram is */
 } VmrpcCmsgOps;
 
 /* Received ancillary data that did not reach the guest, by reason. */

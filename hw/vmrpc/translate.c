@@ -10,6 +10,7 @@
  *
  *   INADDR_ANY, guest4    the VM's own address6
  *   in pool4              what the address map says; else EHOSTUNREACH
+ *   a multicast group     the group that stands for it (multicast.h)
  *   any other             the address inside the NAT64 prefix (RFC 6052);
  *                         ENETUNREACH at once when there is none
  *
@@ -32,6 +33,8 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
+
+#include "hw/vmrpc/multicast.h"
 
 static int put_in6(struct sockaddr_storage *ss, const struct in6_addr *addr,
                    in_port_t port)
@@ -75,7 +78,7 @@ static bool is_own(const VmrpcServer *srv, struct in_addr addr)
            addr.s_addr == srv->config.guest4.s_addr;
 }
 
-/* An address that is neither unicast nor expressible on the other side. */
+/* An address that is not unicast. */
 static bool is_group(struct in_addr addr)
 {
     uint32_t host = ntohl(addr.s_addr);
@@ -124,7 +127,8 @@ int vmrpc_addr_to_host(VmrpcServer *srv, struct in_addr guest,
         return -ECONNREFUSED;   /* only port 53 is there, never the network */
     }
     if (is_group(guest)) {
-        return -ENETUNREACH;
+        return vmrpc_group_to6(guest, &addr6) ? put_in6(host, &addr6, port)
+                                              : -ENETUNREACH;
     }
     if (vmrpc_addrmap_contains(srv->map, guest)) {
         if (vmrpc_addrmap_lookup4(srv->map, guest, &addr6) < 0) {
@@ -401,6 +405,10 @@ int vmrpc_addr_to_guest(VmrpcServer *srv, const struct sockaddr_storage *host,
         IN6_ARE_ADDR_EQUAL(&sin6->sin6_addr, &srv->config.address6)) {
         guest->sin_addr = srv->config.guest4;
         return 0;
+    }
+    if (IN6_IS_ADDR_MULTICAST(&sin6->sin6_addr)) {
+        return vmrpc_group_to4(&sin6->sin6_addr, &guest->sin_addr) ? 0
+                                                                   : -ENOSPC;
     }
     if (nat64_peer(srv, &sin6->sin6_addr, &addr4)) {
         guest->sin_addr = addr4;

@@ -96,7 +96,7 @@ static void check_guest(const uint8_t *guest, size_t len)
 
 static void fuzz_cmsg(const Input *in, const uint8_t *data, size_t size)
 {
-    VmrpcCmsgOps ops = { to6, to4, is_source, NULL, in->ifindex };
+    VmrpcCmsgOps ops = { to6, to4, is_source, NULL, in->ifindex, { 0 } };
     int family = in->kind & 1 ? AF_INET6 : AF_INET, flags = 0;
     size_t cap = MIN(in->cap, VMRPC_CMSG_HOST_MAX);
     g_autofree uint8_t *out = g_malloc(cap + 1);

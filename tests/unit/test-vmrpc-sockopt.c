@@ -271,7 +271,6 @@ static void test_reaches_ipv6(void)
         { IP_MINTTL, IPV6_MINHOPCOUNT, 3 },
         { IP_MULTICAST_TTL, IPV6_MULTICAST_HOPS, 9 },
         { IP_MULTICAST_LOOP, IPV6_MULTICAST_LOOP, 0 },
-        { IP_MULTICAST_ALL, IPV6_MULTICAST_ALL, 0 },
     };
     int fd = new_socket(AF_INET6, SOCK_DGRAM), value;
     size_t i;
@@ -512,7 +511,8 @@ static bool is_source(void *opaque, struct in_addr addr4)
     return addr4.s_addr == htonl(INADDR_LOOPBACK);
 }
 
-static const VmrpcCmsgOps ops = { to6, to4, is_source, NULL, GUEST_IFINDEX };
+static const VmrpcCmsgOps ops = { to6, to4, is_source, NULL, GUEST_IFINDEX,
+                                  { 0 } };
 
 static struct in_pktinfo pktinfo(int ifindex, uint32_t source)
 {

@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc server: membership in multicast groups
+ *
+ * Theory of operation
+ * ===================
+ *
+ * A guest's socket that is bound to its own address, as almost all are, hears
+ * no group on the host: Linux gives a socket what is sent to the address that
+ * it is bound to.  Bound to no address it would hear everybody's datagrams for
+ * its port.  So each membership gets a host socket, a receiver, that is bound
+ * to the group and to the port of the guest's; RECVMSG asks all of them in
+ * turn.  A socket that the guest binds to a group is itself bound to it, and
+ * needs no receivers.
+ *
+ * Receivers of several sockets, of several VMs and of the host's own programs
+ * share a group and a port (SO_REUSEADDR): each gets a copy of its own.  They
+ * hear nothing but their group (IPV6_MULTICAST_ALL is off), and that only from
+ * the interface by which the VM's address goes out: membership in Linux is a
+ * matter of the interface, and another program may have joined on others.
+ *
+ * Receivers are used with the lock held, unlike other host sockets: they only
+ * receive, and may be closed by another thread that leaves the group.
+ */
+#include "hw/vmrpc/server-internal.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "hw/vmrpc/guest-numbers.h"
+#include "hw/vmrpc/multicast.h"
+
+typedef struct Group {
+    struct in_addr group4;
+    int fd;                     /* the receiver; -1: the socket itself */
+    VmrpcBuffers buffers;       /* of the receiver */
+} Group;
+
+static Group *group_at(const VmrpcSock *s, unsigned i)
+{
+    return &g_array_index(s->groups, Group, i);
+}
+
+unsigned vmrpc_groups_num(const VmrpcSock *s)
+{
+    return s->groups ? s->groups->len : 0;
+}
+
+int vmrpc_groups_fd(const VmrpcSock *s, unsigned i)
+{
+    return group_at(s, i)->fd;
+}
+
+VmrpcBuffers *vmrpc_groups_buffers(const VmrpcSock *s, unsigned i)
+{
+    return &group_at(s, i)->buffers;
+}
+
+static Group *find(const VmrpcSock *s, struct in_addr group4)
+{
+    for (unsigned i = 0; i < vmrpc_groups_num(s); i++) {
+        if (group_at(s, i)->group4.s_addr == group4.s_addr) {
+            return group_at(s, i);
+        }
+    }
+    return NULL;
+}
+
+/* --- the host's options --------------------------------------------------- */
+
+static int set(int fd, int level, int name, const void *value, socklen_t len)
+{
+    return setsockopt(fd, level, name, value, len) < 0 ? -errno : 0;
+}
+
+static int set_int(int fd, int level, int name, int value)
+{
+    return set(fd, level, name, &value, sizeof(value));
+}
+
+/* The interface of the VM's address, or a negative errno. */
+static int own_interface(VmrpcServer *srv)
+{
+    if (!srv->config.has_address6) {
+        return -ENODEV;
+    }
+    return vmrpc_route_interface(srv->route, &srv->config.address6);
+}
+
+/* What did not come by that interface is not heard. */
+static int hear_interface(int fd, int ifindex)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                 (uint32_t)(SKF_AD_OFF + SKF_AD_IFINDEX)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ifindex, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+    };
+    struct sock_fprog program = { G_N_ELEMENTS(code), code };
+
+    return set(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
+}
+
+/* Several may have the group and the port, and each hears its groups only. */
+static int share(VmrpcServer *srv, int fd, int ifindex)
+{
+    int ret = set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+
+    if (ret == 0 && !srv->config.translate) {
+        return set_int(fd, IPPROTO_IP, IP_MULTICAST_ALL, 0);
+    }
+    if (ret == 0) {
+        ret = set_int(fd, IPPROTO_IPV6, IPV6_MULTICAST_ALL, 0);
+    }
+    return ret == 0 ? hear_interface(fd, ifindex) : ret;
+}
+
+static int change_membership(VmrpcServer *srv, int fd, struct in_addr group4,
+                             int ifindex, bool join)
+{
+    struct ipv6_mreq mreq6 = { .ipv6mr_interface = ifindex };
+    struct ip_mreq mreq = { .imr_multiaddr = group4,
+                            .imr_interface = srv->config.guest4 };
+
+    if (!srv->config.translate) {
+        return set(fd, IPPROTO_IP,
+                   join ? IP_ADD_MEMBERSHIP : IP_DROP_MEMBERSHIP,
+                   &mreq, sizeof(mreq));
+    }
+    vmrpc_group_to6(group4, &mreq6.ipv6mr_multiaddr);
+    return set(fd, IPPROTO_IPV6,
+               join ? IPV6_ADD_MEMBERSHIP : IPV6_DROP_MEMBERSHIP,
+               &mreq6, sizeof(mreq6));
+}
+
+static int bind_to_group(VmrpcServer *srv, int fd, struct in_addr group4,
+                         in_port_t port, int ifindex)
+{
+    struct sockaddr_storage ss;
+    int len = vmrpc_addr_to_host(srv, group4, port, &ss);
+
+    if (len < 0) {
+        return len;
+    }
+    if (ss.ss_family == AF_INET6) {
+        /* needed, and looked at, for groups of the link only */
+        ((struct sockaddr_in6 *)&ss)->sin6_scope_id = ifindex;
+    }
+    return bind(fd, (struct sockaddr *)&ss, len) < 0 ? -errno : 0;
+}
+
+/* --- receivers ------------------------------------------------------------ */
+
+static int watch(VmrpcServer *srv, const VmrpcSock *s, int fd)
+{
+    struct epoll_event ev = {
+        .events = EPOLLIN | EPOLLET,
+        .data.u64 = (uint64_t)s->gen << 32 | s->handle,
+    };
+
+    return epoll_ctl(srv->epoll_fd, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
+}
+
+/* Who shares a receiver's port, and what it may hold, is not the guest's. */
+static bool is_ours(const VmrpcServer *srv, int level, int name)
+{
+    if (level != G_SOL_SOCKET) {
+        return false;
+    }
+    return name == G_SO_REUSEADDR || name == G_SO_REUSEPORT ||
+           (srv->limits.config.buffers &&
+            (name == G_SO_SNDBUF || name == G_SO_RCVBUF));
+}
+
+/* What the guest has set; what makes no sense here does no harm. */
+static void take_options(VmrpcServer *srv, const VmrpcSock *s, int fd)
+{
+    g_autofree VmrpcSavedOption *option = NULL;
+    uint32_t num;
+
+    if (!s->options) {
+        return;
+    }
+    option = g_new(VmrpcSavedOption, VMRPC_SAVED_OPTIONS);
+    num = vmrpc_options_save(s->options, option);
+    for (uint32_t i = 0; i < num; i++) {
+        const VmrpcSavedOption *o = &option[i];
+
+        if (!is_ours(srv, o->level, o->name)) {
+            vmrpc_fd_setsockopt(srv, s, fd, o->level, o->name, o->value,
+                                o->len);
+        }
+    }
+}
+
+/* The port of @s, if it is bound; network byte order. */
+static in_port_t bound_port(const VmrpcServer *srv, const VmrpcSock *s)
+{
+    struct sockaddr_in sin;
+
+    return s->bound && vmrpc_local_address(srv, s, &sin) == 0 ? sin.sin_port
+                                                              : 0;
+}
+
+/* Makes @fd hear the group as soon as @s has a port; returns 0 or -errno. */
+static int receiver_start(VmrpcServer *srv, const VmrpcSock *s, int fd,
+                          struct in_addr group4, int ifindex)
+{
+    in_port_t port = bound_port(srv, s);
+    int ret = share(srv, fd, ifindex);
+
+    if (ret == 0) {
+        ret = change_membership(srv, fd, group4, ifindex, true);
+    }
+    if (ret == 0 && port) {
+        ret = bind_to_group(srv, fd, group4, port, ifindex);
+    }
+    if (ret == 0) {
+        take_options(srv, s, fd);
+        ret = watch(srv, s, fd);
+    }
+    return ret;
+}
+
+/* Returns 0 or -errno; then @group is as before. */
+static int receiver_new(VmrpcServer *srv, VmrpcSock *s, Group *group,
+                        int ifindex)
+{
+    int fd = -1, ret = vmrpc_budget_reserve(srv, NULL, &group->buffers);
+
+    if (ret < 0) {
+        return ret;
+    }
+    fd = ret = vmrpc_host_socket(srv, SOCK_DGRAM, IPPROTO_UDP);
+    if (ret >= 0) {
+        vmrpc_budget_apply(srv, fd, &group->buffers);
+        ret = receiver_start(srv, s, fd, group->group4, ifindex);
+    }
+    if (ret < 0) {
+        vmrpc_budget_release(srv, &group->buffers);
+        if (fd >= 0) {
+            close(fd);
+        }
+        return ret;
+    }
+    group->fd = fd;
+    return 0;
+}
+
+static void receiver_free(VmrpcServer *srv, Group *group)
+{
+    if (group->fd >= 0) {
+        close(group->fd);
+    }
+    vmrpc_budget_release(srv, &group->buffers);
+    srv->group_num--;
+}
+
+int vmrpc_groups_bind(VmrpcServer *srv, VmrpcSock *s)
+{
+    in_port_t port = vmrpc_groups_num(s) ? bound_port(srv, s) : 0;
+    int ifindex = 0, ret = 0;
+
+    if (!port || s->bound_group.s_addr) {
+        return 0;
+    }
+    if (srv->config.translate) {
+        ifindex = own_interface(srv);
+    }
+    for (unsigned i = 0; ifindex >= 0 && ret == 0 && i < s->groups->len; i++) {
+        ret = bind_to_group(srv, group_at(s, i)->fd, group_at(s, i)->group4,
+                            port, ifindex);
+    }
+    return ifindex < 0 ? ifindex : ret;
+}
+
+uint32_t vmrpc_groups_ready(const VmrpcSock *s)
+{
+    struct pollfd pfd[VMRPC_GROUPS_MAX];
+    unsigned n = vmrpc_groups_num(s);
+
+    for (unsigned i = 0; i < n; i++) {
+        pfd[i] = (struct pollfd) { group_at(s, i)->fd, POLLIN, 0 };
+    }
+    return n && poll(pfd, n, 0) > 0 ? VMRPC_IN : 0;
+}
+
+void vmrpc_groups_setsockopt(VmrpcServer *srv, const VmrpcSock *s, int level,
+                             int name, const void *value, uint32_t len)
+{
+    for (unsigned i = 0; i < vmrpc_groups_num(s); i++) {
+        if (group_at(s, i)->fd >= 0 && !is_ours(srv, level, name)) {
+            vmrpc_fd_setsockopt(srv, s, group_at(s, i)->fd, level, name, value,
+                                len);
+        }
+    }
+}
+
+void vmrpc_groups_forget(VmrpcServer *srv, VmrpcSock *s)
+{
+    for (unsigned i = 0; i < vmrpc_groups_num(s); i++) {
+        receiver_free(srv, group_at(s, i));
+    }
+    if (s->groups) {
+        g_array_free(s->groups, TRUE);
+        s->groups = NULL;
+    }
+}
+
+/* --- join and leave ------------------------------------------------------- */
+
+static int check_limits(VmrpcServer *srv, const VmrpcSock *s)
+{
+    /* What could not follow a migration is not begun. */
+    return vmrpc_groups_num(s) >= VMRPC_GROUPS_MAX ||
+           vmrpc_groups_num(s) + vmrpc_options_num(s->options) >=
+           VMRPC_SAVED_OPTIONS ||
+           vmrpc_budget_socket(srv) < 0
+           ? -ENOBUFS : 0;
+}
+
+/* A group is judged like any other place that the guest deals with. */
+static int check_policy(VmrpcServer *srv, const VmrpcSock *s,
+                        struct in_addr group4)
+{
+    struct sockaddr_in sin = { .sin_family = AF_INET, .sin_addr = group4,
+                               .sin_port = bound_port(srv, s) };
+    struct sockaddr_storage ss;
+    int len = vmrpc_dest_to_host(srv, &sin, IPPROTO_UDP, &ss);
+
+    return len < 0 ? len : 0;
+}
+
+static int join(VmrpcServer *srv, VmrpcSock *s, struct in_addr group4)
+{
+    Group group = { .group4 = group4, .fd = -1 };
+    int ifindex = 0, ret;
+
+    if (find(s, group4)) {
+        return -EADDRINUSE;
+    }
+    ret = check_limits(srv, s);
+    if (ret == 0) {
+        ret = check_policy(srv, s, group4);
+    }
+    if (ret == 0 && srv->config.translate) {
+        ret = ifindex = own_interface(srv);
+    }
+    if (ret < 0) {
+        return ret;
+    }
+    if (s->bound_group.s_addr) {
+        ret = change_membership(srv, s->fd, group4, ifindex, true);
+    } else {
+        ret = receiver_new(srv, s, &group, ifindex);
+    }
+    if (ret < 0) {
+        return ret;
+    }
+    if (!s->groups) {
+        s->groups = g_array_new(FALSE, TRUE, sizeof(Group));
+    }
+    g_array_append_val(s->groups, group);
+    srv->group_num++;
+    return 0;
+}
+
+static int leave(VmrpcServer *srv, VmrpcSock *s, struct in_addr group4)
+{
+    Group *group = find(s, group4);
+
+    if (!group) {
+        return -EADDRNOTAVAIL;
+    }
+    if (group->fd < 0) {
+        change_membership(srv, s->fd, group4, 0, false);
+    }
+    receiver_free(srv, group);
+    g_array_remove_index(s->groups, group - group_at(s, 0));
+    return 0;
+}
+
+int vmrpc_groups_option(VmrpcServer *srv, VmrpcSock *s, int level, int name,
+                        const void *value, uint32_t len)
+{
+    VmrpcMembership m;
+    int ret = vmrpc_membership_parse(level, name, value, len,
+                                     srv->config.guest4, &m);
+
+    if (ret <= 0) {
+        return ret;
+    }
+    /* A stream may join natively, and hears nothing by that. */
+    if (s->proto != IPPROTO_UDP || !vmrpc_sock_is_host(s)) {
+        return -ENOPROTOOPT;
+    }
+    ret = m.join ? join(srv, s, m.group4) : leave(srv, s, m.group4);
+    return ret < 0 ? ret : 1;
+}
+
+/* --- sockets that send to groups, or are bound to one --------------------- */
+
+int vmrpc_groups_prepare_send(VmrpcServer *srv, VmrpcSock *s,
+                              struct in_addr dest4)
+{
+    struct ip_mreqn mreqn = { .imr_address = srv->config.guest4 };
+    int ret;
+
+    if (s->sends_groups || !IN_MULTICAST(ntohl(dest4.s_addr)) ||
+        s->type != SOCK_DGRAM) {
+        return 0;
+    }
+    if (srv->config.translate) {
+        ret = own_interface(srv);
+        if (ret >= 0) {
+            ret = set_int(s->fd, IPPROTO_IPV6, IPV6_MULTICAST_IF, ret);
+        }
+    } else {
+        ret = set(s->fd, IPPROTO_IP, IP_MULTICAST_IF, &mreqn, sizeof(mreqn));
+    }
+    s->sends_groups = ret == 0;
+    return ret == -ENODEV ? -ENETUNREACH : ret;
+}
+
+int vmrpc_groups_bind_socket(VmrpcServer *srv, VmrpcSock *s,
+                             struct in_addr group4, in_port_t port)
+{
+    int ifindex = 0, ret;
+
+    if (s->proto != IPPROTO_UDP || s->bound) {
+        return s->bound ? -EINVAL : -EADDRNOTAVAIL;
+    }
+    /* Joined before it was known that the socket hears by itself. */
+    if (vmrpc_groups_num(s)) {
+        return -EADDRNOTAVAIL;
+    }
+    if (srv->config.translate) {
+        ifindex = own_interface(srv);
+    }
+    if (ifindex < 0) {
+        return -EADDRNOTAVAIL;
+    }
+    ret = share(srv, s->fd, ifindex);
+    if (ret == 0) {
+        ret = bind_to_group(srv, s->fd, group4, port, ifindex);
+    }
+    if (ret == 0) {
+        s->bound = true;
+        s->bound_group = group4;
+    }
+    return ret;
+}
+
+size_t vmrpc_groups_source(const VmrpcServer *srv, const VmrpcSock *s,
+                           void *control)
+{
+    struct in6_pktinfo info6 = { .ipi6_addr = srv->config.address6 };
+    struct in_pktinfo info = { .ipi_spec_dst = srv->config.guest4 };
+    struct cmsghdr header = { .cmsg_level = IPPROTO_IPV6,
+                              .cmsg_type = IPV6_PKTINFO };
+    const void *data = &info6;
+    size_t len = sizeof(info6);
+
+    if (!s->bound_group.s_addr) {
+        return 0;
+    }
+    if (!srv->config.translate) {
+        header.cmsg_level = IPPROTO_IP;
+        header.cmsg_type = IP_PKTINFO;
+        data = &info;
+        len = sizeof(info);
+    }
+    header.cmsg_len = CMSG_LEN(len);
+    memset(control, 0, CMSG_SPACE(len));
+    memcpy(control, &header, sizeof(header));
+    memcpy((uint8_t *)control + CMSG_LEN(0), data, len);
+    return CMSG_SPACE(len);
+}
+
+unsigned vmrpc_groups_save(const VmrpcSock *s, VmrpcSavedOption *option)
+{
+    unsigned n = vmrpc_groups_num(s);
+
+    for (unsigned i = 0; i < n; i++) {
+        option[i] = (VmrpcSavedOption) {
+            .level = IPPROTO_IP, .name = IP_ADD_MEMBERSHIP,
+            .len = sizeof(struct ip_mreq),
+        };
+        memcpy(option[i].value, &group_at(s, i)->group4,
+               sizeof(struct in_addr));
+    }
+    return n;
+}
+
+bool vmrpc_groups_is_option(uint32_t level, uint32_t name)
+{
+    return level == IPPROTO_IP &&
+           (name == IP_ADD_MEMBERSHIP || name == IP_DROP_MEMBERSHIP);
+}

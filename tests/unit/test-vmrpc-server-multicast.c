@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Multicast groups of the guest, on the host's IPv6 and on its IPv4 */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "hw/vmrpc/multicast.h"
+#include "tests/unit/server-fixture.h"
+
+#define GROUP "239.1.2.3"
+#define OTHER "239.1.2.4"
+#define PORT 4711
+
+static int interface;           /* by which the VM's address goes out */
+
+static struct in_addr ip4(const char *text)
+{
+    struct in_addr addr;
+
+    g_assert_cmpint(inet_pton(AF_INET, text, &addr), ==, 1);
+    return addr;
+}
+
+/* A pair of interfaces, and a default route that leads there. */
+static void make_interface(void)
+{
+    if (fx_has_namespace() &&
+        system("ip link add vm0 type veth peer name vm1 && "
+               "ip link set vm0 up && ip link set vm1 up && "
+               "ip -6 route add default dev vm0") == 0) {
+        interface = if_nametoindex("vm0");
+    }
+}
+
+static bool can_multicast(void)
+{
+    if (!interface) {
+        g_test_skip("no network namespace to make an interface in");
+    }
+    return interface;
+}
+
+static struct sockaddr_in6 group_address(const char *group, uint16_t port)
+{
+    struct sockaddr_in6 sin6 = { .sin6_family = AF_INET6,
+                                 .sin6_port = htons(port) };
+
+    g_assert_true(vmrpc_group_to6(ip4(group), &sin6.sin6_addr));
+    return sin6;
+}
+
+/* A program of the host that has joined a group, by itself. */
+static int member(const char *group, uint16_t port)
+{
+    struct sockaddr_in6 sin6 = group_address(group, port);
+    struct ipv6_mreq mreq = { sin6.sin6_addr, interface };
+    int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0), one = 1;
+
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    g_assert_cmpint(bind(fd, (struct sockaddr *)&sin6, sizeof(sin6)), ==, 0);
+    g_assert_cmpint(setsockopt(fd, IPPROTO_IPV6, IPV6_ADD_MEMBERSHIP, &mreq,
+                               sizeof(mreq)), ==, 0);
+    return fd;
+}
+
+/* The peer sends to a group. */
+static void tell(int fd, const char *group, uint16_t port, const char *text)
+{
+    struct sockaddr_in6 sin6 = group_address(group, port);
+
+    g_assert_cmpint(setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_IF, &interface,
+                               sizeof(interface)), ==, 0);
+    g_assert_cmpint(sendto(fd, text, strlen(text), 0,
+                           (struct sockaddr *)&sin6, sizeof(sin6)), >, 0);
+}
+
+static void tell_vm(int fd, uint16_t port, const char *text)
+{
+    struct sockaddr_in6 sin6 = { .sin6_family = AF_INET6,
+                                 .sin6_port = htons(port) };
+
+    inet_pton(AF_INET6, fx_vm6, &sin6.sin6_addr);
+    g_assert_cmpint(sendto(fd, text, strlen(text), 0,
+                           (struct sockaddr *)&sin6, sizeof(sin6)), >, 0);
+}
+
+static FxReply membership(Fx *fx, uint32_t handle, int name, const char *group)
+{
+    struct in_addr mreq[2] = { ip4(group), { 0 } };
+
+    return fx_setsockopt(fx, handle, IPPROTO_IP, name, mreq, sizeof(mreq));
+}
+
+static FxReply join(Fx *fx, uint32_t handle, const char *group)
+{
+    return membership(fx, handle, IP_ADD_MEMBERSHIP, group);
+}
+
+static FxReply leave(Fx *fx, uint32_t handle, const char *group)
+{
+    return membership(fx, handle, IP_DROP_MEMBERSHIP, group);
+}
+
+static void bound(Fx *fx, uint32_t handle, const char *addr, uint16_t port)
+{
+    fx_ok(fx_socket(fx, handle, handle + 1, SOCK_DGRAM));
+    fx_ok(fx_addr_op(fx, VMRPC_BIND, handle, ip4(addr), port));
+}
+
+static void hears(Fx *fx, uint32_t handle, const char *text)
+{
+    char buf[64];
+    FxReply r;
+
+    fx_wait(fx, handle, VMRPC_IN);
+    r = fx_recv(fx, handle, buf, sizeof(buf), MSG_PEEK);
+    fx_ok(r);
+    r = fx_recv(fx, handle, buf, sizeof(buf), 0);
+    fx_ok(r);
+    g_assert_cmpmem(buf, r.value, text, strlen(text));
+    g_assert_cmpint(r.addr.sin_addr.s_addr, ==, fx_peer4(fx).s_addr);
+}
+
+/* Nothing is there; what was sent before would be. */
+static void hears_nothing(Fx *fx, uint32_t handle)
+{
+    char buf[64];
+
+    fx_pump(fx);
+    fx_fails(fx_recv(fx, handle, buf, sizeof(buf), 0), EAGAIN);
+}
+
+static void test_member(void)
+{
+    int peer, elsewhere;
+    uint16_t port;
+    Fx *fx;
+
+    if (!can_multicast()) {
+        return;
+    }
+    peer = peer_socket(SOCK_DGRAM, &port);
+    elsewhere = member(OTHER, PORT);
+    fx = fx_new_default();
+    bound(fx, 0, "0.0.0.0", PORT);
+    bound(fx, 1, "0.0.0.0", PORT + 1);
+    tell(peer, GROUP, PORT, "too early");
+    hears_nothing(fx, 0);
+    fx_ok(join(fx, 0, GROUP));
+    tell(peer, GROUP, PORT, "all");
+    hears(fx, 0, "all");
+    /* nobody else's groups, neither the host's nor another socket's */
+    tell(peer, OTHER, PORT, "others");
+    tell(peer, GROUP, PORT + 1, "another port");
+    peer_await(elsewhere);
+    hears_nothing(fx, 0);
+    hears_nothing(fx, 1);
+    /* and its own datagrams still */
+    tell_vm(peer, PORT, "one");
+    hears(fx, 0, "one");
+    tell(peer, GROUP, PORT, "all");
+    tell_vm(peer, PORT, "one");
+    hears(fx, 0, "all");
+    hears(fx, 0, "one");
+    hears_nothing(fx, 0);
+
+    fx_ok(leave(fx, 0, GROUP));
+    tell(peer, GROUP, PORT, "gone");
+    hears_nothing(fx, 0);
+    close(peer);
+    close(elsewhere);
+    fx_free(fx);
+}
+
+/* Joined first, bound then, as some programs do. */
+static void test_member_before_bind(void)
+{
+    int peer;
+    uint16_t port;
+    Fx *fx;
+
+    if (!can_multicast()) {
+        return;
+    }
+    peer = peer_socket(SOCK_DGRAM, &port);
+    fx = fx_new_default();
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    fx_ok(join(fx, 0, GROUP));
+    fx_ok(join(fx, 0, OTHER));
+    fx_ok(fx_addr_op(fx, VMRPC_BIND, 0, (struct in_addr) { 0 }, PORT));
+    tell(peer, GROUP, PORT, "one");
+    hears(fx, 0, "one");
+    tell(peer, OTHER, PORT, "two");
+    hears(fx, 0, "two");
+    close(peer);
+    fx_free(fx);
+}
+
+static void test_bound_to_group(void)
+{
+    int peer, listener;
+    uint16_t port;
+    FxReply r;
+    Fx *fx;
+    struct sockaddr_in6 from;
+    socklen_t len = sizeof(from);
+    char buf[16];
+
+    if (!can_multicast()) {
+        return;
+    }
+    peer = peer_socket(SOCK_DGRAM, &port);
+    listener = member(OTHER, PORT);
+    fx = fx_new_default();
+    bound(fx, 0, GROUP, PORT);
+    r = fx_op(fx, VMRPC_GETSOCKNAME, 0, 0, 0);
+    g_assert_cmpint(r.addr.sin_addr.s_addr, ==, ip4(GROUP).s_addr);
+    g_assert_cmpint(ntohs(r.addr.sin_port), ==, PORT);
+    tell(peer, GROUP, PORT, "not joined");
+    hears_nothing(fx, 0);
+    fx_ok(join(fx, 0, GROUP));
+    tell(peer, GROUP, PORT, "all");
+    hears(fx, 0, "all");
+    tell_vm(peer, PORT, "not for a group");
+    hears_nothing(fx, 0);
+    /* what it sends comes from the VM's address */
+    fx_ok(fx_sendto(fx, 0, ip4(OTHER), PORT, "mine", 4));
+    peer_await(listener);
+    g_assert_cmpint(recvfrom(listener, buf, sizeof(buf), 0,
+                             (struct sockaddr *)&from, &len), ==, 4);
+    g_assert_cmpstr(inet_ntop(AF_INET6, &from.sin6_addr, (char[46]) { }, 46),
+                    ==, fx_vm6);
+    g_assert_cmpint(ntohs(from.sin6_port), ==, PORT);
+    fx_ok(leave(fx, 0, GROUP));
+    tell(peer, GROUP, PORT, "gone");
+    hears_nothing(fx, 0);
+    close(peer);
+    close(listener);
+    fx_free(fx);
+}
+
+static void test_send(void)
+{
+    uint32_t off = 0;
+    int listener;
+    char buf[16];
+    Fx *fx;
+
+    if (!can_multicast()) {
+        return;
+    }
+    listener = member(GROUP, PORT);
+    fx = fx_new_default();
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    fx_ok(fx_sendto(fx, 0, ip4(GROUP), PORT, "one", 3));
+    peer_await(listener);
+    g_assert_cmpint(recv(listener, buf, sizeof(buf), 0), ==, 3);
+    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 0, ip4(GROUP), PORT));
+    fx_ok(fx_send(fx, 0, "four", 4));
+    peer_await(listener);
+    g_assert_cmpint(recv(listener, buf, sizeof(buf), 0), ==, 4);
+    /* a group is nobody to connect a stream to */
+    fx_ok(fx_socket(fx, 1, 2, SOCK_STREAM));
+    fx_fails(fx_addr_op(fx, VMRPC_CONNECT, 1, ip4(GROUP), PORT), ENETUNREACH);
+    /* not even to ourselves */
+    fx_ok(fx_setsockopt(fx, 0, IPPROTO_IP, IP_MULTICAST_LOOP, &off,
+                        sizeof(off)));
+    fx_ok(fx_send(fx, 0, "x", 1));
+    g_assert_cmpint(recv(listener, buf, sizeof(buf), MSG_DONTWAIT), ==, -1);
+    close(listener);
+    fx_free(fx);
+}
+
+/* Two VMs of one host share a group and a port, and hear each other. */
+static void test_two_vms(void)
+{
+    int peer;
+    uint16_t port;
+    Fx *a, *b;
+
+    if (!can_multicast()) {
+        return;
+    }
+    peer = peer_socket(SOCK_DGRAM, &port);
+    a = fx_new_default();
+    b = fx_new_default();
+    fx_ok(fx_socket(a, 0, 1, SOCK_DGRAM));
+    fx_ok(join(a, 0, GROUP));
+    fx_ok(fx_addr_op(a, VMRPC_BIND, 0, (struct in_addr) { 0 }, PORT));
+    bound(b, 0, GROUP, PORT);
+    fx_ok(join(b, 0, GROUP));
+    tell(peer, GROUP, PORT, "both");
+    hears(a, 0, "both");
+    hears(b, 0, "both");
+    close(peer);
+    fx_free(a);
+    fx_free(b);
+}
+
+static void test_limits_and_errors(void)
+{
+    unsigned fds;
+    Fx *fx;
+
+    if (!can_multicast()) {
+        return;
+    }
+    fx = fx_new(&(FxOptions) {
+        .policy = "deny ff1e::239.1.2.4\nallow host\nallow ::1\n",
+        .max_sockets = 64,
+    });
+    bound(fx, 0, "0.0.0.0", PORT);
+    fds = fx_open_fds();
+    fx_ok(join(fx, 0, GROUP));
+    g_assert_cmpint(fx_open_fds(), ==, fds + 1);
+    fx_fails(join(fx, 0, GROUP), EADDRINUSE);
+    fx_fails(leave(fx, 0, "239.9.9.9"), EADDRNOTAVAIL);
+    fx_fails(join(fx, 0, "10.1.2.3"), EINVAL);
+    fx_fails(join(fx, 0, OTHER), EACCES);
+    fx_fails(join(fx, 0, "224.0.0.251"), ENETUNREACH);
+    for (unsigned i = 1; i < VMRPC_GROUPS_MAX; i++) {
+        g_autofree char *group = g_strdup_printf("239.2.0.%u", i);
+
+        fx_ok(join(fx, 0, group));
+    }
+    fx_fails(join(fx, 0, "239.3.0.1"), ENOBUFS);
+    fx_ok(fx_op(fx, VMRPC_CLOSE, 0, 0, 0));
+    g_assert_cmpint(fx_open_fds(), ==, fds - 1);
+
+    fx_ok(fx_socket(fx, 1, 2, SOCK_STREAM));
+    fx_fails(join(fx, 1, GROUP), ENOPROTOOPT);
+    fx_free(fx);
+
+    fx = fx_new(&(FxOptions) { .no_address6 = true });
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    fx_fails(join(fx, 0, GROUP), ENODEV);
+    fx_fails(fx_sendto(fx, 0, ip4(GROUP), PORT, "x", 1), ENETUNREACH);
+    fx_fails(fx_addr_op(fx, VMRPC_BIND, 0, ip4(GROUP), PORT), EADDRNOTAVAIL);
+    fx_free(fx);
+
+    /* all of a VM's memberships together count as sockets do */
+    fx = fx_new(&(FxOptions) { .max_sockets = 3 });
+    bound(fx, 0, "0.0.0.0", PORT);
+    fx_ok(join(fx, 0, GROUP));
+    fx_ok(join(fx, 0, OTHER));
+    fx_fails(join(fx, 0, "239.3.0.1"), ENOBUFS);
+    fx_fails(fx_socket(fx, 1, 2, SOCK_DGRAM), EMFILE);
+    fx_ok(leave(fx, 0, OTHER));
+    fx_ok(fx_socket(fx, 1, 2, SOCK_DGRAM));
+    fx_free(fx);
+}
+
+/* A connected socket hears its peer alone, also in groups. */
+static void test_connected(void)
+{
+    int peer, stranger;
+    uint16_t port, port2;
+    Fx *fx;
+
+    if (!can_multicast()) {
+        return;
+    }
+    peer = peer_socket(SOCK_DGRAM, &port);
+    stranger = peer_socket(SOCK_DGRAM, &port2);
+    fx = fx_new_default();
+    bound(fx, 0, "0.0.0.0", PORT);
+    fx_ok(join(fx, 0, GROUP));
+    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 0, fx_peer4(fx), port));
+    /* a stranger's datagram has been in the buffer */
+    fx->shortened = true;
+    tell(stranger, GROUP, PORT, "stranger");
+    tell(peer, GROUP, PORT, "peer");
+    hears(fx, 0, "peer");
+    hears_nothing(fx, 0);
+    close(peer);
+    close(stranger);
+    fx_free(fx);
+}
+
+typedef struct Kept {
+    VmrpcSavedSock sock[2];
+    unsigned num;
+} Kept;
+
+static void keep(void *opaque, const VmrpcSavedSock *saved)
+{
+    Kept *kept = opaque;
+
+    g_assert_cmpuint(kept->num, <, 2);
+    kept->sock[kept->num++] = *saved;
+}
+
+static void test_migration(void)
+{
+    g_autofree Kept *kept = g_new0(Kept, 1);
+    int peer;
+    uint16_t port;
+    Fx *fx;
+
+    if (!can_multicast()) {
+        return;
+    }
+    peer = peer_socket(SOCK_DGRAM, &port);
+    fx = fx_new_default();
+    bound(fx, 0, "0.0.0.0", PORT);
+    fx_ok(join(fx, 0, GROUP));
+    fx_ok(join(fx, 0, OTHER));
+    fx_ok(leave(fx, 0, OTHER));
+    bound(fx, 1, OTHER, PORT + 1);
+    fx_ok(join(fx, 1, OTHER));
+    vmrpc_server_save(fx->srv, keep, kept);
+    fx_free(fx);
+
+    fx = fx_new_default();
+    for (unsigned i = 0; i < kept->num; i++) {
+        fx->sock[i] = (FxMirror) { .gen = kept->sock[i].gen,
+                                   .seq = kept->sock[i].ready_seq };
+        g_assert_cmpint(vmrpc_server_restore(fx->srv, &kept->sock[i]), ==, 0);
+    }
+    tell(peer, OTHER, PORT, "left");
+    tell(peer, GROUP, PORT, "first");
+    hears(fx, 0, "first");
+    tell(peer, OTHER, PORT + 1, "second");
+    hears(fx, 1, "second");
+    hears_nothing(fx, 0);
+    fx_free(fx);
+
+    /* a record that nobody has saved */
+    fx = fx_new_default();
+    kept->sock[1].backlog = ip4("10.1.2.3").s_addr;
+    g_assert_cmpint(vmrpc_server_restore(fx->srv, &kept->sock[1]), ==, -EINVAL);
+    close(peer);
+    fx_free(fx);
+}
+
+/* translate=off: it is all IPv4. */
+static void test_ipv4(void)
+{
+    struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(PORT),
+                              .sin_addr = ip4(GROUP) };
+    struct in_addr lo = ip4("127.0.0.1");
+    int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    char buf[8];
+    Fx *fx;
+
+    if (!can_multicast()) {
+        close(fd);
+        return;
+    }
+    fx = fx_new(&(FxOptions) {
+        .ipv4 = true, .policy = "allow 239.1.0.0/16\nallow 127.0.0.0/8\n",
+    });
+    bound(fx, 0, "0.0.0.0", PORT);
+    fx_ok(join(fx, 0, GROUP));
+    bound(fx, 1, GROUP, PORT);
+    fx_ok(join(fx, 1, GROUP));
+    setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &lo, sizeof(lo));
+    g_assert_cmpint(sendto(fd, "four", 4, 0, (struct sockaddr *)&to,
+                           sizeof(to)), ==, 4);
+    for (unsigned i = 0; i < 2; i++) {
+        fx_wait(fx, i, VMRPC_IN);
+        fx_ok(fx_recv(fx, i, buf, sizeof(buf), 0));
+    }
+    fx_ok(fx_sendto(fx, 1, ip4(GROUP), PORT, "mine", 4));
+    fx_wait(fx, 0, VMRPC_IN);
+    fx_ok(fx_recv(fx, 0, buf, sizeof(buf), 0));
+    fx_fails(join(fx, 0, "224.0.0.251"), ENETUNREACH);
+    close(fd);
+    fx_free(fx);
+}
+
+int main(int argc, char **argv)
+{
+    fx_init();
+    make_interface();
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/vmrpc/server/multicast/member", test_member);
+    g_test_add_func("/vmrpc/server/multicast/before-bind",
+                    test_member_before_bind);
+    g_test_add_func("/vmrpc/server/multicast/bound-to-group",
+                    test_bound_to_group);
+    g_test_add_func("/vmrpc/server/multicast/send", test_send);
+    g_test_add_func("/vmrpc/server/multicast/two-vms", test_two_vms);
+    g_test_add_func("/vmrpc/server/multicast/errors", test_limits_and_errors);
+    g_test_add_func("/vmrpc/server/multicast/connected", test_connected);
+    g_test_add_func("/vmrpc/server/multicast/migration", test_migration);
+    g_test_add_func("/vmrpc/server/multicast/ipv4", test_ipv4);
+    return g_test_run();
+}

@@ -20,13 +20,28 @@ import time
 import traceback
 from collections.abc import Iterable
 
-from . import data, edges, listen, options, peers, ping, poll, process, reuse, tcp, udp
+from . import (
+    data,
+    edges,
+    group,
+    listen,
+    options,
+    peers,
+    ping,
+    poll,
+    process,
+    reuse,
+    segments,
+    tcp,
+    udp,
+)
 from .harness import CASES, Case, World
 
 __all__ = [
     "CASES",
     "data",
     "edges",
+    "group",
     "listen",
     "options",
     "peers",
@@ -34,6 +49,7 @@ __all__ = [
     "poll",
     "process",
     "reuse",
+    "segments",
     "tcp",
     "udp",
 ]

@@ -95,6 +95,16 @@ def test_differences_have_to_be_known(monkeypatch: pytest.MonkeyPatch) -> None:
     assert stale.startswith("net.A: known to differ, but it does not")
 
 
+def test_a_suite_has_to_go_outside() -> None:
+    passed = {"A": Outcome("A", "passed")}
+    native = Run(passed, 1.0, inside=7)
+    suite = Suite("go", "internal/poll")
+    outside = Run(passed, 1.0, counters={"sockets_opened": 3})
+    assert not Comparison("6.12", suite, native, outside).complaints()
+    (stayed,) = Comparison("6.12", suite, native, Run(passed, 1.0, inside=7)).complaints()
+    assert stayed == "internal/poll: outsourced, but nothing was outside"
+
+
 def test_known_tests_are_of_suites() -> None:
     from suites.catalogue import SUITES
 

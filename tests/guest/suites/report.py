@@ -107,8 +107,12 @@ class Comparison:
         """The tests that were not to run, by their full names."""
         return [each for each in LEFT_OUT if belongs(each, self.suite)]
 
+    def stayed_inside(self) -> bool:
+        """Whether tests that have to do with sockets did not use any on the host."""
+        return self.native.inside > 0 and not self.outsourced.counters.get("sockets_opened")
+
     def complaints(self) -> list[str]:
-        """What is not as the list of known differences has it."""
+        """What is not as it has to be, or as the list of known differences has it."""
         different = {self.suite.full_name(test): test for test in self.differences()}
         known = {name for name in DIFFERENT if belongs(name, self.suite)}
         complaints = [
@@ -116,6 +120,8 @@ class Comparison:
             for name, test in different.items()
             if name not in known
         ]
+        if self.stayed_inside():
+            complaints.append(f"{self.suite.name}: outsourced, but nothing was outside")
         for name in sorted(known - set(different)):
             complaints.append(f"{name}: known to differ, but it does not: {DIFFERENT[name]}")
         return complaints

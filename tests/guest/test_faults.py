@@ -38,7 +38,7 @@ _SCARCE_PATH = "/usr/lib/vmmnet/scarce.ko"
 
 #: Peers of which nothing comes any more, each in a way of its own.
 _LOST = ("mute", "unplugged", "gone")
-_RECORDS = [f"far.test. 60 IN AAAA {FAR_ADDRESS}"] + [
+_RECORDS = [f"distant.test. 60 IN AAAA {FAR_ADDRESS}"] + [
     f"{name}.test. 60 IN AAAA 2001:db8:{number:x}::2" for number, name in enumerate(_LOST, 16)
 ]
 
@@ -75,7 +75,7 @@ def note(guest: Guest, rows: list[report.Row]) -> Note:
 
 @pytest.fixture
 def ours(guest: Guest) -> Iterator[InGuest]:
-    with in_guest(guest, PEER="peer.test", FAR="far.test", HERE="") as puppet:
+    with in_guest(guest, PEER="peer.test", FAR="distant.test", HERE="") as puppet:
         yield puppet
 
 

@@ -600,7 +600,10 @@ for line in sys.stdin:
     s.sendall(line.encode())
     got = b''
     while len(got) < len(line):
-        got += s.recv(100)
+        part = s.recv(100)
+        if not part:
+            sys.exit('the stream ended')
+        got += part
     print('echoed', got.decode(), end='', flush=True)
 """
 

@@ -64,6 +64,9 @@ _DEBUG = (
     " sysctl.kernel.hung_task_panic=1 sysctl.kernel.hung_task_timeout_secs=90"
 )
 
+# Seconds for what takes one on a quiet machine.
+_PATIENCE = 300.0
+
 # Small buffers, so that to fill them does not take long; no limit on ICMP
 # errors, or the second one would be missing.
 _SMALL = {
@@ -163,7 +166,7 @@ def _guest(world: World, series: str, files: dict[str, bytes | Path]) -> Guest:
         module=True,
         append=_DEBUG,
         memory="768M",
-        boot_timeout=180,
+        boot_timeout=_PATIENCE,
         devices=[f"virtio-vmrpc-pci,id=vmrpc0,address6={_VM6},dns={_DNS6}"],
         arguments=[
             *("-chardev", f"socket,id=fuzz,path={world.channel}"),
@@ -187,7 +190,8 @@ def _port(guest: Guest) -> str:
 
 
 def _make_native_world(guest: Guest, addresses: Sequence[str]) -> None:
-    guest.run(_NATIVE.format(me=_VM4, peer=addresses[0], peer2=addresses[1]))
+    script = _NATIVE.format(me=_VM4, peer=addresses[0], peer2=addresses[1])
+    guest.run(script, timeout=_PATIENCE)
     for space in ("near", "far"):
         settings = [f"{key}={value}" for key, value in _SYSCTL4.items()]
         guest.run(["ip", "netns", "exec", space, "sysctl", "-qw", *settings])

@@ -266,9 +266,23 @@ def zero_copy_completes(world: World, kind: int) -> None:
     expect(pending(sock, 0) & select.POLLERR, 0)
 
 
+def _stamping(world: World) -> socket.socket:
+    """While this is open Linux stamps what comes; it begins some time after it was asked."""
+    keeper = world.datagrams(connected=True)
+    keeper.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPING, _RX_SOFTWARE | _SOFTWARE)
+
+    def stamped() -> list[tuple[int, int, bytes]]:
+        keeper.send(b"x")
+        return keeper.recvmsg(10, 1000)[1]
+
+    until(stamped, "a datagram with a stamp")
+    return keeper
+
+
 @case
 def stamps_of_datagrams(world: World) -> None:
     """SO_TIMESTAMPING: when a datagram came, and when one has left, with its number."""
+    keeper = _stamping(world)
     sock = world.datagrams(connected=True)
     flags = _TX_SOFTWARE | _RX_SOFTWARE | _SOFTWARE | _OPT_ID | _TSONLY
     sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPING, flags)
@@ -286,6 +300,7 @@ def stamps_of_datagrams(world: World) -> None:
         expect([row[:2] for row in ancillary], [(socket.SOL_SOCKET, SO_TIMESTAMPING)])
         assert sent[0] and sent[:2] <= came[:2], (sent, came)
         expect((sent[2:], came[2:]), ((0,) * 4, (0,) * 4))
+    keeper.close()
 
 
 @case
@@ -304,6 +319,7 @@ def stamp_of_one_message(world: World) -> None:
 @case
 def stamps_of_a_stream(world: World) -> None:
     """SO_TIMESTAMPING of a stream: when data have left, and when they came."""
+    keeper = _stamping(world)
     sock = world.stream()
     flags = _TX_SOFTWARE | _RX_SOFTWARE | _SOFTWARE | _TSONLY
     sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPING, flags)
@@ -313,3 +329,4 @@ def stamps_of_a_stream(world: World) -> None:
     wait_for(sock, select.POLLIN)
     _, ancillary, _, _ = sock.recvmsg(10, 1000)
     expect([row[:2] for row in ancillary], [(socket.SOL_SOCKET, SO_TIMESTAMPING)])
+    keeper.close()

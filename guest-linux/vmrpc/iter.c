@@ -226,6 +226,11 @@ int vmrpc_data_place(struct vmrpc_call *call, struct iov_iter *iter,
 	size_t part = len;
 
 	d->buffer = vmrpc_buffer_get(call->vs, iter, &part, in, &d->offset);
+	/* A datagram cannot be sent in two parts, or received in two. */
+	if (d->buffer && part < len && call->vs->sk->sk_type != SOCK_STREAM) {
+		vmrpc_buffer_put(d->buffer, false);
+		d->buffer = NULL;
+	}
 	if (!d->buffer)
 		return vmrpc_data_map(call, iter, min(len, window), in);
 	d->in = in;

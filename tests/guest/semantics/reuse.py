@@ -214,3 +214,14 @@ def many_sockets_one_buffer(world: World) -> None:
         for sock, theirs in pairs:
             sock.sendall(memory)
             expect(theirs.read(len(data)), zlib.crc32(data))
+
+
+@case
+def datagrams_that_grow(world: World) -> None:
+    """A datagram may be longer than those that came from the same memory before."""
+    sock = world.datagrams(connected=True)
+    memory = mmap.mmap(-1, _SIZE)
+    data = _fill(memory, 5)
+    for size in (*[40000] * _TIMES, 60000, 40001):
+        expect(sock.send(memoryview(memory)[:size]), size)
+        assert sock.recv(_SIZE) == data[:size]

@@ -258,22 +258,28 @@ def scene(guest: Guest, world: Lab, named: bool) -> Iterator[Scene]:
     with world.peer.started(["python3", "-c", PEER], stdout=subprocess.PIPE) as peer:
         assert read_line(peer) == b"ready\n"
         program = guest.spawn(["python3", "-c", PROGRAM, "named" if named else "unnamed"])
-        program.wait_output("^open$")
-        with world.peer.started(
-            ["python3", "-c", CALLER], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        ) as caller:
-            assert read_line(caller) == b"called\n"
-            program.write(b"called\n")
-            inodes, names = json.loads(program.wait_output(r"^\[.*\]$").group())
-            yield Scene(
-                inodes,
-                {
-                    name: [tuple(address) if address else None for address in pair]
-                    for name, pair in names.items()
-                },
-            )
-            program.close_input()
-            program.wait(check=True)
+        try:
+            program.wait_output("^open$")
+            with world.peer.started(
+                ["python3", "-c", CALLER], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            ) as caller:
+                assert read_line(caller) == b"called\n"
+                program.write(b"called\n")
+                inodes, names = json.loads(program.wait_output(r"^\[.*\]$").group())
+                yield Scene(
+                    inodes,
+                    {
+                        name: [tuple(address) if address else None for address in pair]
+                        for name, pair in names.items()
+                    },
+                )
+                program.close_input()
+                program.wait(check=True)
+        finally:
+            if program.running:
+                # A failed test must not hold its ports against the next one.
+                program.kill()
+                program.wait()
 
 
 def check_line(name: str, line: Line, scene: Scene) -> None:
@@ -288,25 +294,29 @@ def check_line(name: str, line: Line, scene: Scene) -> None:
             assert line.peer == (peer or ("0.0.0.0", 0)), name
 
 
+def views_at_rest(guest: Guest) -> tuple[dict[int, Line], dict[int, dict[str, Any]]] | None:
+    """The table by inode and the host's view, of one moment: nothing has changed meanwhile.
+
+    Acknowledgements may be on their way, and a full peer's window may open a little.
+    """
+    before = host_view(guest)
+    lines = table(guest)
+    after = host_view(guest)
+    moving = any(line.state == "fin-wait1" for line in lines) or any(
+        after[line.handle]["send-queue"] != line.tx
+        for line in lines
+        if line.handle in after and line.state != "listen"
+    )
+    return None if moving or before != after else ({line.inode: line for line in lines}, after)
+
+
 @pytest.mark.parametrize("named", [True, False], ids=["named", "unnamed"])
 def test_table_tells_what_a_program_did(guest: Guest, world: Lab, named: bool) -> None:
     """Unnamed: the program has not asked for its names, so the guest had none."""
     with scene(guest, world, named) as opened:
         assert set(opened.inodes) == set(EXPECTED)
 
-        def settled() -> bool:
-            """Acknowledgements may be on their way."""
-            shown = {line.handle: (line.state, line.tx) for line in table(guest)}
-            there = host_view(guest)
-            return "fin-wait1" not in {state for state, _ in shown.values()} and all(
-                there[handle]["send-queue"] == shown[handle][1]
-                for handle in shown
-                if handle in there and shown[handle][0] != "listen"
-            )
-
-        wait.until(settled, "queues to rest")
-        lines = {line.inode: line for line in table(guest)}
-        host = host_view(guest)
+        lines, host = wait.until(lambda: views_at_rest(guest), "queues to rest")
         assert set(lines) == set(opened.inodes.values())
         for name, inode in opened.inodes.items():
             line = lines[inode]

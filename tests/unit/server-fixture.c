@@ -562,3 +562,55 @@ unsigned fx_open_fds(void)
     closedir(dir);
     return n;
 }
+
+/* --- what many tests do --------------------------------------------------- */
+
+uint32_t fx_le(uint32_t v)
+{
+    return GUINT32_TO_LE(v);
+}
+
+struct in_addr fx_ip4(const char *text)
+{
+    struct in_addr addr;
+
+    g_assert_cmpint(inet_pton(AF_INET, text, &addr), ==, 1);
+    return addr;
+}
+
+void fx_assert_addr(const FxReply *r, struct in_addr addr, unsigned port)
+{
+    g_assert_cmpint(r->addr.sin_family, ==, AF_INET);
+    g_assert_cmphex(ntohl(r->addr.sin_addr.s_addr), ==, ntohl(addr.s_addr));
+    g_assert_cmpuint(ntohs(r->addr.sin_port), ==, port);
+}
+
+const VmrpcCounters *fx_counters(Fx *fx)
+{
+    return vmrpc_server_counters(fx->srv);
+}
+
+int fx_connect_stream(Fx *fx, uint32_t handle, int listener, uint16_t port)
+{
+    FxReply r;
+    int fd;
+
+    fx_ok(fx_socket(fx, handle, 1, SOCK_STREAM));
+    r = fx_addr_op(fx, VMRPC_CONNECT, handle, fx->peer4, port);
+    fx_fails(r, EINPROGRESS);
+    fx_wait(fx, handle, VMRPC_OUT);
+    g_assert_cmpint(fx->sock[handle].so_errors, ==, 0);
+    fd = accept(listener, NULL, NULL);
+    g_assert_cmpint(fd, >=, 0);
+    return fd;
+}
+
+FxReply fx_try_connect(Fx *fx, struct in_addr addr, int type)
+{
+    FxReply r;
+
+    fx_ok(fx_socket(fx, 9, 1, type));
+    r = fx_addr_op(fx, VMRPC_CONNECT, 9, addr, 9);
+    fx_op(fx, VMRPC_CLOSE, 9, 0, 0);
+    return r;
+}

@@ -134,6 +134,18 @@ void peer_await(int fd);
 void peer_close_reset(int fd);
 unsigned fx_open_fds(void);
 
+/* --- what many tests do --------------------------------------------------- */
+
+/* The guest's numbers, little-endian, as on the wire. */
+uint32_t fx_le(uint32_t v);
+struct in_addr fx_ip4(const char *text);
+void fx_assert_addr(const FxReply *r, struct in_addr addr, unsigned port);
+const VmrpcCounters *fx_counters(Fx *fx);
+/* A stream of the guest's, connected to @listener; returns the peer's end. */
+int fx_connect_stream(Fx *fx, uint32_t handle, int listener, uint16_t port);
+/* What a new socket gets that connects to port 9 of @addr. */
+FxReply fx_try_connect(Fx *fx, struct in_addr addr, int type);
+
 #define fx_ok(reply) g_assert_cmpint((reply).error, ==, 0)
 #define fx_fails(reply, err) g_assert_cmpint((reply).error, ==, (err))
 

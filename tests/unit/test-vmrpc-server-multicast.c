@@ -17,14 +17,6 @@
 
 static int interface;           /* by which the VM's address goes out */
 
-static struct in_addr ip4(const char *text)
-{
-    struct in_addr addr;
-
-    g_assert_cmpint(inet_pton(AF_INET, text, &addr), ==, 1);
-    return addr;
-}
-
 /* A pair of interfaces, and a default route that leads there. */
 static void make_interface(void)
 {
@@ -49,7 +41,7 @@ static struct sockaddr_in6 group_address(const char *group, uint16_t port)
     struct sockaddr_in6 sin6 = { .sin6_family = AF_INET6,
                                  .sin6_port = htons(port) };
 
-    g_assert_true(vmrpc_group_to6(ip4(group), &sin6.sin6_addr));
+    g_assert_true(vmrpc_group_to6(fx_ip4(group), &sin6.sin6_addr));
     return sin6;
 }
 
@@ -90,7 +82,7 @@ static void tell_vm(int fd, uint16_t port, const char *text)
 
 static FxReply membership(Fx *fx, uint32_t handle, int name, const char *group)
 {
-    struct in_addr mreq[2] = { ip4(group), { 0 } };
+    struct in_addr mreq[2] = { fx_ip4(group), { 0 } };
 
     return fx_setsockopt(fx, handle, IPPROTO_IP, name, mreq, sizeof(mreq));
 }
@@ -108,7 +100,7 @@ static FxReply leave(Fx *fx, uint32_t handle, const char *group)
 static void bound(Fx *fx, uint32_t handle, const char *addr, uint16_t port)
 {
     fx_ok(fx_socket(fx, handle, handle + 1, SOCK_DGRAM));
-    fx_ok(fx_addr_op(fx, VMRPC_BIND, handle, ip4(addr), port));
+    fx_ok(fx_addr_op(fx, VMRPC_BIND, handle, fx_ip4(addr), port));
 }
 
 static void hears(Fx *fx, uint32_t handle, const char *text)
@@ -218,7 +210,7 @@ static void test_bound_to_group(void)
     fx = fx_new_default();
     bound(fx, 0, GROUP, PORT);
     r = fx_op(fx, VMRPC_GETSOCKNAME, 0, 0, 0);
-    g_assert_cmpint(r.addr.sin_addr.s_addr, ==, ip4(GROUP).s_addr);
+    g_assert_cmpint(r.addr.sin_addr.s_addr, ==, fx_ip4(GROUP).s_addr);
     g_assert_cmpint(ntohs(r.addr.sin_port), ==, PORT);
     tell(peer, GROUP, PORT, "not joined");
     hears_nothing(fx, 0);
@@ -228,7 +220,7 @@ static void test_bound_to_group(void)
     tell_vm(peer, PORT, "not for a group");
     hears_nothing(fx, 0);
     /* what it sends comes from the VM's address */
-    fx_ok(fx_sendto(fx, 0, ip4(OTHER), PORT, "mine", 4));
+    fx_ok(fx_sendto(fx, 0, fx_ip4(OTHER), PORT, "mine", 4));
     peer_await(listener);
     g_assert_cmpint(recvfrom(listener, buf, sizeof(buf), 0,
                              (struct sockaddr *)&from, &len), ==, 4);
@@ -256,16 +248,17 @@ static void test_send(void)
     listener = member(GROUP, PORT);
     fx = fx_new_default();
     fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
-    fx_ok(fx_sendto(fx, 0, ip4(GROUP), PORT, "one", 3));
+    fx_ok(fx_sendto(fx, 0, fx_ip4(GROUP), PORT, "one", 3));
     peer_await(listener);
     g_assert_cmpint(recv(listener, buf, sizeof(buf), 0), ==, 3);
-    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 0, ip4(GROUP), PORT));
+    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 0, fx_ip4(GROUP), PORT));
     fx_ok(fx_send(fx, 0, "four", 4));
     peer_await(listener);
     g_assert_cmpint(recv(listener, buf, sizeof(buf), 0), ==, 4);
     /* a group is nobody to connect a stream to */
     fx_ok(fx_socket(fx, 1, 2, SOCK_STREAM));
-    fx_fails(fx_addr_op(fx, VMRPC_CONNECT, 1, ip4(GROUP), PORT), ENETUNREACH);
+    fx_fails(fx_addr_op(fx, VMRPC_CONNECT, 1, fx_ip4(GROUP), PORT),
+             ENETUNREACH);
     /* not even to ourselves */
     fx_ok(fx_setsockopt(fx, 0, IPPROTO_IP, IP_MULTICAST_LOOP, &off,
                         sizeof(off)));
@@ -338,8 +331,8 @@ static void test_limits_and_errors(void)
     fx = fx_new(&(FxOptions) { .no_address6 = true });
     fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
     fx_fails(join(fx, 0, GROUP), ENODEV);
-    fx_fails(fx_sendto(fx, 0, ip4(GROUP), PORT, "x", 1), ENETUNREACH);
-    fx_fails(fx_addr_op(fx, VMRPC_BIND, 0, ip4(GROUP), PORT), EADDRNOTAVAIL);
+    fx_fails(fx_sendto(fx, 0, fx_ip4(GROUP), PORT, "x", 1), ENETUNREACH);
+    fx_fails(fx_addr_op(fx, VMRPC_BIND, 0, fx_ip4(GROUP), PORT), EADDRNOTAVAIL);
     fx_free(fx);
 
     /* all of a VM's memberships together count as sockets do */
@@ -431,7 +424,7 @@ static void test_migration(void)
 
     /* a record that nobody has saved */
     fx = fx_new_default();
-    kept->sock[1].backlog = ip4("10.1.2.3").s_addr;
+    kept->sock[1].backlog = fx_ip4("10.1.2.3").s_addr;
     g_assert_cmpint(vmrpc_server_restore(fx->srv, &kept->sock[1]), ==, -EINVAL);
     close(peer);
     fx_free(fx);
@@ -441,8 +434,8 @@ static void test_migration(void)
 static void test_ipv4(void)
 {
     struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(PORT),
-                              .sin_addr = ip4(GROUP) };
-    struct in_addr lo = ip4("127.0.0.1");
+                              .sin_addr = fx_ip4(GROUP) };
+    struct in_addr lo = fx_ip4("127.0.0.1");
     int fd = socket(AF_INET, SOCK_DGRAM, 0);
     char buf[8];
     Fx *fx;
@@ -465,7 +458,7 @@ static void test_ipv4(void)
         fx_wait(fx, i, VMRPC_IN);
         fx_ok(fx_recv(fx, i, buf, sizeof(buf), 0));
     }
-    fx_ok(fx_sendto(fx, 1, ip4(GROUP), PORT, "mine", 4));
+    fx_ok(fx_sendto(fx, 1, fx_ip4(GROUP), PORT, "mine", 4));
     fx_wait(fx, 0, VMRPC_IN);
     fx_ok(fx_recv(fx, 0, buf, sizeof(buf), 0));
     fx_fails(join(fx, 0, "224.0.0.251"), ENETUNREACH);

@@ -46,11 +46,6 @@ static Fx *fx_with(const char *policy, bool nat64)
     return fx;
 }
 
-static const VmrpcCounters *counters(Fx *fx)
-{
-    return vmrpc_server_counters(fx->srv);
-}
-
 /* The guest asked for @name, and DNS said @addr6. */
 static void asked(Fx *fx, const char *name, const char *addr6)
 {
@@ -133,8 +128,8 @@ static void test_allow_by_name(void)
     /* a second name of the same address opens it */
     asked(fx, "b.cdn.test", "2001:db8:7::3");
     assert_passed(fx, try6(fx, "2001:db8:7::3", 443));
-    g_assert_cmpuint(counters(fx)->refused_default, ==, 4);
-    g_assert_cmpuint(counters(fx)->refused_policy, ==, 0);
+    g_assert_cmpuint(fx_counters(fx)->refused_default, ==, 4);
+    g_assert_cmpuint(fx_counters(fx)->refused_policy, ==, 0);
     fx_free(fx);
 }
 
@@ -148,7 +143,7 @@ static void test_deny_by_name(void)
                    "x.ads.test", "deny-rule", 2);
     g_assert_cmpuint(traced.port, ==, 0);
     assert_passed(fx, try6(fx, "2001:db8:7::2", 443));
-    g_assert_cmpuint(counters(fx)->refused_policy, ==, 1);
+    g_assert_cmpuint(fx_counters(fx)->refused_policy, ==, 1);
     fx_free(fx);
 }
 
@@ -174,11 +169,11 @@ static void test_rebinding(void)
     g_assert_cmpstr(traced.reason, ==, "metadata");
     g_assert_cmpint(try_ip4(fx, "169.254.169.254"), ==, ENETUNREACH);
     g_assert_cmpstr(traced.name, ==, "evil.test");
-    g_assert_cmpuint(counters(fx)->refused_builtin, ==, 2);
+    g_assert_cmpuint(fx_counters(fx)->refused_builtin, ==, 2);
     if (fx_has_namespace()) {
         asked(fx, "evil.test", fx_peer6);
         g_assert_cmpint(try6(fx, fx_peer6, 80), ==, ENETUNREACH);
-        g_assert_cmpuint(counters(fx)->refused_host_address, ==, 1);
+        g_assert_cmpuint(fx_counters(fx)->refused_host_address, ==, 1);
     }
     fx_free(fx);
 }
@@ -229,7 +224,7 @@ static void test_limit_connections(void)
     } while (error != ENOBUFS && ok < 100);
     g_assert_cmpint(error, ==, ENOBUFS);
     g_assert_cmpuint(ok, >=, 3);
-    g_assert_cmpuint(counters(fx)->connections_refused_limit, ==, 1);
+    g_assert_cmpuint(fx_counters(fx)->connections_refused_limit, ==, 1);
     g_assert_cmpstr(traced.reason, ==, "limit-connections");
     g_assert_cmpuint(traced.port, ==, port);
     /* datagrams do not count */
@@ -283,7 +278,7 @@ static void test_limit_sockets(void)
     peer = peer_connect(SOCK_STREAM, port);
     fx_wait(fx, 0, VMRPC_IN);
     fx_fails(fx_accept(fx, 0, 3, 1), EMFILE);
-    g_assert_cmpuint(counters(fx)->sockets_refused_limit, ==, 2);
+    g_assert_cmpuint(fx_counters(fx)->sockets_refused_limit, ==, 2);
     fx_ok(fx_op(fx, VMRPC_CLOSE, 1, 0, 0));
     fx_ok(fx_accept(fx, 0, 3, 1));
     close(peer);
@@ -308,7 +303,7 @@ static void test_limit_dns(void)
     fx_wait(fx, 0, VMRPC_IN);
     fx_ok(fx_recv(fx, 0, msg, sizeof(msg), 0));
     g_assert_cmpuint(msg[3] & 15, ==, 5);       /* REFUSED */
-    g_assert_cmpuint(counters(fx)->queries_refused_limit, >=, 1);
+    g_assert_cmpuint(fx_counters(fx)->queries_refused_limit, >=, 1);
     fx_free(fx);
 }
 
@@ -343,7 +338,7 @@ static void test_limit_buffers(void)
     set_buffer(fx, 0, SO_SNDBUF, 1000 << 10);
     g_assert_cmpuint(limits->buffers, ==, buffers_of(fx, 0));
     g_assert_cmpuint(limits->buffers, <=, 640 << 10);
-    g_assert_cmpuint(counters(fx)->buffers_cut, ==, 1);
+    g_assert_cmpuint(fx_counters(fx)->buffers_cut, ==, 1);
     set_buffer(fx, 0, SO_SNDBUF, 64 << 10);
     set_buffer(fx, 0, SO_RCVBUF, 0);
     g_assert_cmpuint(limits->buffers, ==, buffers_of(fx, 0));
@@ -368,7 +363,7 @@ static void test_limit_buffers(void)
         }
     } while (!r.error);
     fx_fails(r, ENOBUFS);
-    g_assert_cmpuint(counters(fx)->buffers_refused_limit, ==, 1);
+    g_assert_cmpuint(fx_counters(fx)->buffers_refused_limit, ==, 1);
     g_assert_cmpuint(limits->buffers, <=, 640 << 10);
     /* all of it comes back */
     for (uint32_t i = 0; i < 4; i++) {
@@ -467,14 +462,14 @@ static void test_reload(void)
     peer_read(peer, buf, 1);
     peer_read(peer, buf + 1, 1);
     g_assert_cmpmem(buf, 2, "12", 2);
-    g_assert_cmpuint(counters(fx)->policy_reloads, ==, 1);
+    g_assert_cmpuint(fx_counters(fx)->policy_reloads, ==, 1);
 
     /* a mistake changes nothing, and says where it is */
     write_text(f.path, "allow host\nallow hots\n");
     await_reload(fx);
     g_assert_nonnull(strstr(reloads.error, "p.policy:2: 'hots'"));
     g_assert_cmpint(try4(fx, fx->peer4, SOCK_STREAM, port), ==, EACCES);
-    g_assert_cmpuint(counters(fx)->policy_errors, ==, 1);
+    g_assert_cmpuint(fx_counters(fx)->policy_errors, ==, 1);
     close(listener);
     close(peer);
     fx_free(fx);
@@ -531,8 +526,8 @@ static void test_reload_by_hand(void)
     g_assert_false(vmrpc_server_reload_policy(fx->srv, &err));
     g_assert_nonnull(strstr(err->message, "p.policy"));
     g_clear_error(&err);
-    g_assert_cmpuint(counters(fx)->policy_reloads, ==, 1);
-    g_assert_cmpuint(counters(fx)->policy_errors, ==, 1);
+    g_assert_cmpuint(fx_counters(fx)->policy_reloads, ==, 1);
+    g_assert_cmpuint(fx_counters(fx)->policy_errors, ==, 1);
     g_assert_cmpint(try4(fx, fx->peer4, SOCK_STREAM, 9), !=, EACCES);
     fx_free(fx);
     file_clear(&f);

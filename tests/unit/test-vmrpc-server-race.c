@@ -20,11 +20,6 @@
 #define OTHER4  "::ffff:198.51.100.5"
 #define OTHER6  FX_NAT64 "c633:6405"
 
-static const VmrpcCounters *counters(Fx *fx)
-{
-    return vmrpc_server_counters(fx->srv);
-}
-
 /* Bound, and with a backlog >= 0 listening; @port 0: any. */
 static int server_at(const char *addr6, uint16_t *port, int backlog)
 {
@@ -136,11 +131,11 @@ static void test_dead_first(void)
 
     fx_fails(r, EINPROGRESS);
     g_assert_cmphex(r.ready, ==, 0);
-    g_assert_cmpuint(counters(w->fx)->connections_raced, ==, 0);
+    g_assert_cmpuint(fx_counters(w->fx)->connections_raced, ==, 0);
     fx_wait(w->fx, 0, VMRPC_OUT);
     g_assert_cmphex(w->fx->sock[0].ready, ==, VMRPC_OUT);
-    g_assert_cmpuint(counters(w->fx)->connections_raced, ==, 1);
-    g_assert_cmpuint(counters(w->fx)->connections_raced_won, ==, 1);
+    g_assert_cmpuint(fx_counters(w->fx)->connections_raced, ==, 1);
+    g_assert_cmpuint(fx_counters(w->fx)->connections_raced_won, ==, 1);
     /* nothing of the race is left but the one socket */
     g_assert_cmpuint(fx_open_fds(), ==, before + 1);
     g_assert_null(w->fx->srv->socks[0]->race);
@@ -174,8 +169,8 @@ static void test_none(void)
     } else {
         fx_fails(r, ECONNREFUSED);
     }
-    g_assert_cmpuint(counters(w->fx)->connections_raced, ==, 1);
-    g_assert_cmpuint(counters(w->fx)->connections_raced_won, ==, 0);
+    g_assert_cmpuint(fx_counters(w->fx)->connections_raced, ==, 1);
+    g_assert_cmpuint(fx_counters(w->fx)->connections_raced_won, ==, 0);
     world_free(w);
 }
 
@@ -216,7 +211,7 @@ static void test_options(void)
     fx_fails(fx_addr_op(fx, VMRPC_CONNECT, 0, fx->peer4, w->port),
              EINPROGRESS);
     fx_wait(fx, 0, VMRPC_OUT);
-    g_assert_cmpuint(counters(fx)->connections_raced_won, ==, 1);
+    g_assert_cmpuint(fx_counters(fx)->connections_raced_won, ==, 1);
     g_assert_cmpint(fx_getsockopt_int(fx, 0, SOL_SOCKET, SO_KEEPALIVE), ==, 1);
     assert_connected(w);
     world_free(w);
@@ -239,7 +234,7 @@ static void test_late_options(void)
     /* room for it: it is tried again */
     close(accept(w->other, NULL, NULL));
     fx_wait(fx, 0, VMRPC_OUT);
-    g_assert_cmpuint(counters(fx)->connections_raced_won, ==, 1);
+    g_assert_cmpuint(fx_counters(fx)->connections_raced_won, ==, 1);
     g_assert_cmpint(fx_getsockopt_int(fx, 0, IPPROTO_TCP, TCP_NODELAY), ==, 1);
     assert_connected(w);
     close(filler);
@@ -304,7 +299,7 @@ static void test_policy(void)
         } else {
             fx_fails(r, ECONNREFUSED);
         }
-        g_assert_cmpuint(counters(w->fx)->connections_raced, ==, 0);
+        g_assert_cmpuint(fx_counters(w->fx)->connections_raced, ==, 0);
         world_free(w);
     }
 }

@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where a guest gets to, by which names, with which options; datagrams */
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <linux/sockios.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/unit/server-fixture.h"
+
+/* --- where a guest may go ------------------------------------------------ */
+
+static struct {
+    unsigned calls;
+    unsigned refusals;
+    char reason[32];
+    char dest[INET6_ADDRSTRLEN];
+} traced;
+
+static void trace_call(void *opaque, unsigned op, uint32_t handle, int error,
+                       uint32_t value)
+{
+    traced.calls++;
+}
+
+static void trace_refused(void *opaque, const VmrpcRefusal *refusal)
+{
+    traced.refusals++;
+    g_strlcpy(traced.dest, refusal->dest, sizeof(traced.dest));
+    g_strlcpy(traced.reason, refusal->reason, sizeof(traced.reason));
+    g_assert_cmpuint(refusal->port, ==, 9);
+}
+
+static void test_policy(void)
+{
+    Fx *fx = fx_new(&(FxOptions) { .policy = "deny 2001:db8:1::/48\n" });
+    VmrpcTracer tracer = { .call = trace_call, .refused = trace_refused };
+
+    vmrpc_server_set_tracer(fx->srv, &tracer);
+    memset(&traced, 0, sizeof(traced));
+    fx_fails(fx_try_connect(fx, fx_map(fx, "::1"), SOCK_STREAM), ENETUNREACH);
+    g_assert_cmpuint(fx_counters(fx)->refused_builtin, ==, 1);
+    g_assert_cmpstr(traced.reason, ==, "loopback");
+    g_assert_cmpstr(traced.dest, ==, "::1");
+    fx_fails(fx_try_connect(fx, fx_map(fx, "fe80::1"), SOCK_DGRAM),
+             ENETUNREACH);
+    g_assert_cmpuint(fx_counters(fx)->refused_builtin, ==, 2);
+    g_assert_cmpstr(traced.reason, ==, "link-local");
+    fx_fails(fx_try_connect(fx, fx_map(fx, "2001:db8:1::5"), SOCK_STREAM),
+             EACCES);
+    g_assert_cmpuint(fx_counters(fx)->refused_policy, ==, 1);
+    fx_ok(fx_socket(fx, 1, 1, SOCK_DGRAM));
+    fx_fails(fx_sendto(fx, 1, fx_map(fx, "ff02::1"), 9, "x", 1), ENETUNREACH);
+    fx_fails(fx_sendto(fx, 1, fx_map(fx, "::ffff:127.0.0.1"), 9, "x", 1),
+             ENETUNREACH);
+    g_assert_cmpuint(fx_counters(fx)->refused_builtin, ==, 4);
+    fx_fails(fx_try_connect(fx, fx_ip4("224.0.0.1"), SOCK_DGRAM), ENETUNREACH);
+    fx_fails(fx_try_connect(fx, fx_ip4("255.255.255.255"), SOCK_DGRAM),
+             ENETUNREACH);
+    if (fx_has_namespace()) {
+        fx_fails(fx_try_connect(fx, fx->peer4, SOCK_STREAM), ENETUNREACH);
+        g_assert_cmpuint(fx_counters(fx)->refused_host_address, ==, 1);
+        g_assert_cmpstr(traced.reason, ==, "host");
+        /* 0.0.0.0 and the guest's own address are the VM's own, too */
+        fx_fails(fx_try_connect(fx, fx_ip4("0.0.0.0"), SOCK_STREAM),
+                 ENETUNREACH);
+        fx_fails(fx_try_connect(fx, fx->guest4, SOCK_STREAM), ENETUNREACH);
+        g_assert_cmpuint(fx_counters(fx)->refused_host_address, ==, 3);
+    }
+    /* a virtual address that stands for nobody */
+    fx_fails(fx_try_connect(fx, fx_ip4("198.18.200.1"), SOCK_STREAM),
+             EHOSTUNREACH);
+    fx_fails(fx_try_connect(fx, fx_ip4("198.18.0.0"), SOCK_STREAM),
+             EHOSTUNREACH);
+    g_assert_cmpuint(fx_counters(fx)->unreachable_no_mapping, ==, 2);
+    /* IPv4 without NAT64 */
+    fx_fails(fx_try_connect(fx, fx_ip4("198.51.100.1"), SOCK_STREAM),
+             ENETUNREACH);
+    g_assert_cmpuint(fx_counters(fx)->unreachable_no_nat64, ==, 1);
+    g_assert_cmpuint(traced.calls, >, 20);
+    fx_free(fx);
+}
+
+/* The resolver is one port of an address that never meets the network. */
+static void test_resolver_ports(void)
+{
+    Fx *fx = fx_new(&(FxOptions) { .policy = "allow host\n", .nat64 = true });
+
+    fx_fails(fx_try_connect(fx, fx->resolver4, SOCK_STREAM), ECONNREFUSED);
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    fx_fails(fx_sendto(fx, 0, fx->resolver4, 853, "x", 1), ECONNREFUSED);
+    fx_free(fx);
+}
+
+static void test_nat64(void)
+{
+    static const char *const refused[] = {
+        "127.0.0.1", "169.254.169.254", "169.254.1.1", "100.100.100.200",
+        "0.1.2.3", "240.0.0.1",
+    };
+    Fx *fx = fx_new(&(FxOptions) { .policy = "allow host\n", .nat64 = true });
+    uint64_t before = fx_counters(fx)->refused_builtin;
+    FxReply r;
+
+    for (size_t i = 0; i < G_N_ELEMENTS(refused); i++) {
+        fx_fails(fx_try_connect(fx, fx_ip4(refused[i]), SOCK_STREAM),
+                 ENETUNREACH);
+        g_assert_cmpuint(fx_counters(fx)->refused_builtin, ==, before + i + 1);
+    }
+    /* the same by a name that leads into the prefix */
+    fx_fails(fx_try_connect(fx, fx_map(fx, FX_NAT64 "a9fe:a9fe"), SOCK_STREAM),
+             ENETUNREACH);
+    g_assert_cmpuint(fx_counters(fx)->unreachable_no_nat64, ==, 0);
+    if (fx_has_namespace()) {
+        /* allowed, and nobody listens */
+        r = fx_try_connect(fx, fx_ip4("198.51.100.5"), SOCK_STREAM);
+        g_assert_true(r.error == EINPROGRESS || r.error == ECONNREFUSED);
+    }
+    fx_free(fx);
+}
+
+/* One datagram to the VM from an address inside the NAT64 prefix. */
+static struct in_addr seen_from(Fx *fx, uint16_t port, const char *from)
+{
+    struct sockaddr_in6 sin6 = { .sin6_family = AF_INET6 };
+    int fd = socket(AF_INET6, SOCK_DGRAM, 0);
+    char buf[1];
+    FxReply r;
+
+    inet_pton(AF_INET6, from, &sin6.sin6_addr);
+    g_assert_cmpint(bind(fd, (struct sockaddr *)&sin6, sizeof(sin6)), ==, 0);
+    inet_pton(AF_INET6, fx_vm6, &sin6.sin6_addr);
+    sin6.sin6_port = htons(port);
+    g_assert_cmpint(sendto(fd, "x", 1, 0, (struct sockaddr *)&sin6,
+                           sizeof(sin6)), ==, 1);
+    fx_wait(fx, 0, VMRPC_IN);
+    r = fx_recv(fx, 0, buf, 1, 0);
+    fx_ok(r);
+    close(fd);
+    return r.addr.sin_addr;
+}
+
+/* Nobody behind the translator can appear as somebody he is not. */
+static void test_nat64_peers(void)
+{
+    static const char *const liars[] = {
+        FX_NAT64 "7f00:1",              /* loopback */
+        FX_NAT64 "a00:20f",             /* the guest itself */
+        FX_NAT64 "c000:1",              /* its resolver */
+        FX_NAT64 "c612:5",              /* another peer's virtual address */
+    };
+    VmrpcAddrMap *map;
+    uint16_t port;
+    FxReply r;
+    Fx *fx;
+
+    if (!fx_has_namespace()) {
+        g_test_skip("needs a network namespace");
+        return;
+    }
+    fx = fx_new(&(FxOptions) { .policy = "allow host\n", .nat64 = true });
+    map = vmrpc_server_addrmap(fx->srv);
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    r = fx_addr_op(fx, VMRPC_BIND, 0, fx->guest4, 0);
+    port = ntohs(r.addr.sin_port);
+    g_assert_cmphex(seen_from(fx, port, FX_NAT64 "c633:6405").s_addr, ==,
+                    fx_ip4("198.51.100.5").s_addr);
+    for (size_t i = 0; i < G_N_ELEMENTS(liars); i++) {
+        struct in_addr seen = seen_from(fx, port, liars[i]);
+        struct in6_addr want, back;
+
+        inet_pton(AF_INET6, liars[i], &want);
+        g_assert_true(vmrpc_addrmap_contains(map, seen));
+        g_assert_cmpint(vmrpc_addrmap_lookup4(map, seen, &back), ==, 0);
+        g_assert_cmpmem(&back, sizeof(back), &want, sizeof(want));
+    }
+    fx_free(fx);
+}
+
+/* --- names, options, flags ----------------------------------------------- */
+
+static void test_names(void)
+{
+    Fx *fx = fx_new_default();
+    struct in_addr any = { };
+    uint16_t port;
+    int listener = peer_socket(SOCK_STREAM, &port);
+    int fd = fx_connect_stream(fx, 0, listener, port);
+    struct sockaddr_in6 sin6;
+    socklen_t len = sizeof(sin6);
+    struct in6_addr vm6;
+    FxReply r;
+
+    /* the peer sees the VM's own address */
+    g_assert_cmpint(getpeername(fd, (struct sockaddr *)&sin6, &len), ==, 0);
+    inet_pton(AF_INET6, fx_vm6, &vm6);
+    g_assert_cmpmem(&sin6.sin6_addr, 16, &vm6, 16);
+    r = fx_op(fx, VMRPC_GETSOCKNAME, 0, 0, 0);
+    fx_assert_addr(&r, fx->guest4, ntohs(sin6.sin6_port));
+    r = fx_op(fx, VMRPC_GETPEERNAME, 0, 0, 0);
+    fx_assert_addr(&r, fx->peer4, port);
+
+    fx_ok(fx_socket(fx, 1, 1, SOCK_DGRAM));
+    r = fx_op(fx, VMRPC_GETSOCKNAME, 1, 0, 0);
+    fx_assert_addr(&r, any, 0);
+    fx_fails(fx_op(fx, VMRPC_GETPEERNAME, 1, 0, 0), ENOTCONN);
+    r = fx_addr_op(fx, VMRPC_CONNECT, 1, fx->peer4, port);
+    fx_ok(r);
+    g_assert_cmphex(r.addr.sin_addr.s_addr, ==, fx->guest4.s_addr);
+    g_assert_cmpuint(r.addr.sin_port, !=, 0);
+    r = fx_op(fx, VMRPC_GETPEERNAME, 1, 0, 0);
+    fx_assert_addr(&r, fx->peer4, port);
+    fx_ok(fx_op(fx, VMRPC_CONNECT, 1, 0, 0));
+    fx_fails(fx_op(fx, VMRPC_GETPEERNAME, 1, 0, 0), ENOTCONN);
+    close(fd);
+    close(listener);
+    fx_free(fx);
+}
+
+/* A peer's address stays as long as a socket holds it, and no longer. */
+static void test_references(void)
+{
+    Fx *fx = fx_new_default();
+    VmrpcAddrMap *map = vmrpc_server_addrmap(fx->srv);
+    VmrpcAddrMapStats stats;
+    uint16_t port;
+    int listener = peer_socket(SOCK_STREAM, &port);
+    int fd = fx_connect_stream(fx, 0, listener, port);
+
+    fx_ok(fx_socket(fx, 1, 1, SOCK_DGRAM));
+    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 1, fx->peer4, port));
+    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 1, fx->peer4, port));
+    vmrpc_addrmap_stats(map, &stats);
+    g_assert_cmpuint(stats.in_use, ==, 1);
+    fx_ok(fx_op(fx, VMRPC_CLOSE, 0, 0, 0));
+    vmrpc_addrmap_stats(map, &stats);
+    g_assert_cmpuint(stats.in_use, ==, 1);
+    fx_ok(fx_op(fx, VMRPC_CONNECT, 1, 0, 0));
+    fx_ok(fx_op(fx, VMRPC_CONNECT, 1, 0, 0));
+    vmrpc_addrmap_stats(map, &stats);
+    g_assert_cmpuint(stats.in_use, ==, 0);
+    close(fd);
+    close(listener);
+    fx_free(fx);
+}
+
+static void test_options(void)
+{
+    Fx *fx = fx_new_default();
+    uint32_t one = fx_le(1), big = fx_le(7);
+    uint32_t linger[2] = { fx_le(1), fx_le(30) };
+    uint8_t value[300] = { 0 };
+    FxReply r;
+
+    fx_ok(fx_socket(fx, 0, 1, SOCK_STREAM));
+    g_assert_cmpint(fx_getsockopt_int(fx, 0, SOL_SOCKET, SO_TYPE), ==,
+                    SOCK_STREAM);
+    g_assert_cmpint(fx_getsockopt_int(fx, 0, SOL_SOCKET, SO_DOMAIN), ==,
+                    AF_INET);
+    fx_ok(fx_setsockopt(fx, 0, IPPROTO_TCP, TCP_NODELAY, &one, 4));
+    g_assert_cmpint(fx_getsockopt_int(fx, 0, IPPROTO_TCP, TCP_NODELAY), ==,
+                    1);
+    fx_ok(fx_setsockopt(fx, 0, IPPROTO_IP, IP_TTL, &big, 4));
+    g_assert_cmpint(fx_getsockopt_int(fx, 0, IPPROTO_IP, IP_TTL), ==, 7);
+    fx_ok(fx_setsockopt(fx, 0, SOL_SOCKET, SO_LINGER, linger, 8));
+    fx_fails(fx_setsockopt(fx, 0, SOL_SOCKET, SO_MARK, &one, 4), EPERM);
+    fx_fails(fx_setsockopt(fx, 0, SOL_SOCKET, SO_BINDTODEVICE, "lo", 3),
+             EPERM);
+    fx_fails(fx_setsockopt(fx, 0, 4711, 1, &one, 4), ENOPROTOOPT);
+    fx_fails(fx_getsockopt(fx, 0, 4711, 1, value, 4), ENOPROTOOPT);
+    fx_fails(fx_setsockopt(fx, 0, IPPROTO_TCP, TCP_NODELAY, value, 2),
+             EINVAL);
+    fx_ok(fx_setsockopt(fx, 0, IPPROTO_TCP, TCP_NODELAY, value, 256));
+    fx_fails(fx_setsockopt(fx, 0, IPPROTO_TCP, TCP_NODELAY, value, 257),
+             EINVAL);
+    /* room for more than any value: only what there is is written */
+    r = fx_getsockopt(fx, 0, IPPROTO_TCP, TCP_INFO, value, sizeof(value));
+    fx_ok(r);
+    g_assert_cmpuint(r.value, <=, VMRPC_OPTVAL_MAX);
+    g_assert_cmpint(r.ret, ==, sizeof(struct vmrpc_resp) + r.value);
+    r = fx_getsockopt(fx, 0, IPPROTO_TCP, TCP_NODELAY, value, 0);
+    fx_ok(r);
+    g_assert_cmpuint(r.value, ==, 0);
+    fx_fails(fx_op(fx, VMRPC_IOCTL, 0, 0x8912, 0), ENOTTY);
+    fx_free(fx);
+}
+
+/* However long the guest would linger, close is at once. */
+static void test_linger(void)
+{
+    static char data[1 << 16];
+    Fx *fx = fx_new_default();
+    uint32_t linger[2] = { fx_le(1), fx_le(30) };
+    uint32_t abort_[2] = { fx_le(1), fx_le(0) };
+    uint16_t port;
+    int listener = peer_socket(SOCK_STREAM, &port);
+    int fd = fx_connect_stream(fx, 0, listener, port);
+    gint64 start;
+    char c;
+
+    fx_ok(fx_setsockopt(fx, 0, SOL_SOCKET, SO_LINGER, abort_, 8));
+    fx_ok(fx_setsockopt(fx, 0, SOL_SOCKET, SO_LINGER, linger, 8));
+    while (!fx_send(fx, 0, data, sizeof(data)).error) {
+        /* until the peer, who does not read, is full */
+    }
+    start = g_get_monotonic_time();
+    fx_ok(fx_op(fx, VMRPC_CLOSE, 0, 0, 0));
+    g_assert_cmpint(g_get_monotonic_time() - start, <, 5 * G_USEC_PER_SEC);
+    /* and nothing was lost */
+    g_assert_cmpint(recv(fd, &c, 1, 0), ==, 1);
+    close(fd);
+
+    /* linger of 0 seconds is a reset, as everywhere */
+    fd = fx_connect_stream(fx, 1, listener, port);
+    fx_ok(fx_setsockopt(fx, 1, SOL_SOCKET, SO_LINGER, abort_, 8));
+    fx_ok(fx_op(fx, VMRPC_CLOSE, 1, 0, 0));
+    peer_await(fd);
+    g_assert_cmpint(recv(fd, &c, 1, 0), ==, -1);
+    g_assert_cmpint(errno, ==, ECONNRESET);
+    close(fd);
+    close(listener);
+    fx_free(fx);
+}
+
+static void test_peek_stream(void)
+{
+    Fx *fx = fx_new_default();
+    char buf[16];
+    uint16_t port;
+    int listener = peer_socket(SOCK_STREAM, &port);
+    int fd = fx_connect_stream(fx, 0, listener, port);
+    FxReply r;
+
+    g_assert_cmpint(send(fd, "abcdef", 6, 0), ==, 6);
+    fx_wait(fx, 0, VMRPC_IN);
+    g_assert_cmpuint(fx_op(fx, VMRPC_IOCTL, 0, SIOCINQ, 0).value, ==, 6);
+    r = fx_recv(fx, 0, buf, 3, MSG_PEEK);
+    g_assert_cmpuint(r.value, ==, 3);
+    g_assert_cmphex(r.ready & VMRPC_IN, ==, VMRPC_IN);
+    g_assert_cmpuint(fx_counters(fx)->bytes_received, ==, 0);
+    r = fx_recv(fx, 0, buf, sizeof(buf), 0);
+    g_assert_cmpuint(r.value, ==, 6);
+    g_assert_cmpmem(buf, 6, "abcdef", 6);
+    /* flags that would make the host wait, or take what is its own */
+    fx_fails(fx_recv(fx, 0, buf, 1, MSG_WAITALL), EAGAIN);
+    close(fd);
+    close(listener);
+    fx_free(fx);
+}
+
+/* --- datagrams ----------------------------------------------------------- */
+
+static void test_datagrams(void)
+{
+    Fx *fx = fx_new_default();
+    struct sockaddr_in6 from;
+    socklen_t from_len = sizeof(from);
+    uint16_t port, own;
+    int peer = peer_socket(SOCK_DGRAM, &port);
+    char buf[32];
+    FxReply r;
+    int fd;
+
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    fx_fails(fx_send(fx, 0, "x", 1), EDESTADDRREQ);
+    r = fx_sendto(fx, 0, fx->peer4, port, "ping", 4);
+    fx_ok(r);
+    g_assert_cmpuint(r.value, ==, 4);
+    g_assert_cmpint(recvfrom(peer, buf, sizeof(buf), 0,
+                             (struct sockaddr *)&from, &from_len), ==, 4);
+    g_assert_cmpint(sendto(peer, "pong!", 5, 0, (struct sockaddr *)&from,
+                           from_len), ==, 5);
+    fx_wait(fx, 0, VMRPC_IN);
+    g_assert_cmpuint(fx_op(fx, VMRPC_IOCTL, 0, SIOCINQ, 0).value, ==, 5);
+    /* a part of it, without taking it */
+    r = fx_recv(fx, 0, buf, 2, MSG_PEEK);
+    g_assert_cmpuint(r.value, ==, 2);
+    g_assert_cmphex(r.msg_flags, ==, MSG_TRUNC);
+    r = fx_recv(fx, 0, buf, 2, MSG_PEEK | MSG_TRUNC);
+    g_assert_cmpuint(r.value, ==, 5);
+    g_assert_cmpint(r.ret, ==, sizeof(struct vmrpc_resp) + 2);
+    r = fx_recv(fx, 0, buf, sizeof(buf), 0);
+    g_assert_cmpuint(r.value, ==, 5);
+    g_assert_cmphex(r.msg_flags, ==, 0);
+    g_assert_cmpmem(buf, 5, "pong!", 5);
+    fx_assert_addr(&r, fx_peer4(fx), port);
+    g_assert_cmphex(r.ready & VMRPC_IN, ==, 0);
+    /* of no length, and none */
+    fx_ok(fx_sendto(fx, 0, fx->peer4, port, NULL, 0));
+    g_assert_cmpint(recv(peer, buf, sizeof(buf), 0), ==, 0);
+    fx_fails(fx_recv(fx, 0, buf, sizeof(buf), 0), EAGAIN);
+
+    /* connected: only from there */
+    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 0, fx->peer4, port));
+    fx_ok(fx_send(fx, 0, "again", 5));
+    g_assert_cmpint(recv(peer, buf, sizeof(buf), 0), ==, 5);
+    r = fx_op(fx, VMRPC_GETSOCKNAME, 0, 0, 0);
+    own = ntohs(r.addr.sin_port);
+    g_assert_cmpuint(own, ==, ntohs(from.sin6_port));
+    fd = peer_connect(SOCK_DGRAM, own);
+    send(fd, "stranger", 8, 0);
+    g_assert_cmpint(sendto(peer, "friend", 6, 0, (struct sockaddr *)&from,
+                           from_len), ==, 6);
+    fx_wait(fx, 0, VMRPC_IN);
+    r = fx_recv(fx, 0, buf, sizeof(buf), 0);
+    g_assert_cmpmem(buf, r.value, "friend", 6);
+    close(fd);
+
+    /* nobody there any more: an asynchronous error, once */
+    close(peer);
+    fx_ok(fx_send(fx, 0, "x", 1));
+    g_assert_cmpint(fx_wait_error(fx, 0), ==, ECONNREFUSED);
+    g_assert_cmpuint(fx->sock[0].so_errors, ==, 1);
+    fx_free(fx);
+}
+
+/* Ancillary data in both directions, and the error queue. */
+static void test_control(void)
+{
+    Fx *fx = fx_new_default();
+    struct vmrpc_req req;
+    uint32_t one = fx_le(1);
+    uint8_t in[200 + 4];
+    uint8_t out[32 + 1] = { };
+    uint16_t port, own;
+    int peer = peer_socket(SOCK_DGRAM, &port);
+    struct in_addr seen;
+    char buf[8];
+    FxReply r;
+    int fd;
+
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    r = fx_addr_op(fx, VMRPC_BIND, 0, fx->guest4, 0);
+    own = ntohs(r.addr.sin_port);
+    fx_ok(fx_setsockopt(fx, 0, IPPROTO_IP, IP_PKTINFO, &one, 4));
+    fx_ok(fx_setsockopt(fx, 0, IPPROTO_IP, IP_RECVERR, &one, 4));
+    fd = peer_connect(SOCK_DGRAM, own);
+    g_assert_cmpint(send(fd, "data", 4, 0), ==, 4);
+    fx_wait(fx, 0, VMRPC_IN);
+    for (size_t cut = 0; cut < 2; cut++) {
+        fx->cut = cut * 13;
+        req = fx_req(fx, VMRPC_RECVMSG, 0);
+        req.control_len = fx_le(200);
+        req.u.msg.flags = fx_le(cut ? 0 : MSG_PEEK);
+        r = fx_call(fx, &req, NULL, 0, in, sizeof(in));
+        fx_ok(r);
+        g_assert_cmpuint(r.value, ==, 4);
+        /* struct cmsghdr of 64 bits, in_pktinfo: the guest's own address */
+        g_assert_cmpuint(r.control_len, ==, 16 + 12 + 4);
+        g_assert_cmpuint(in[0], ==, 28);
+        memcpy(&seen, in + 24, 4);
+        g_assert_cmphex(seen.s_addr, ==, fx->guest4.s_addr);
+        g_assert_cmpmem(in + 200, 4, "data", 4);
+    }
+    fx->cut = 0;
+    /* no room for it */
+    g_assert_cmpint(send(fd, "data", 4, 0), ==, 4);
+    fx_wait(fx, 0, VMRPC_IN);
+    req.control_len = fx_le(8);
+    r = fx_call(fx, &req, NULL, 0, in, 8 + 4);
+    fx_ok(r);
+    g_assert_cmphex(r.msg_flags & MSG_CTRUNC, ==, MSG_CTRUNC);
+    g_assert_cmpuint(fx_counters(fx)->control_dropped, ==, 1);
+
+    /* sending: a TTL, then a source that is not the guest's */
+    req = fx_req(fx, VMRPC_SENDMSG, 0);
+    req.addr.family = GUINT16_TO_LE(VMRPC_AF_INET);
+    req.addr.addr = fx->peer4.s_addr;
+    req.addr.port = htons(port);
+    req.control_len = fx_le(24);
+    out[0] = 20;
+    out[12] = IP_TTL;
+    out[16] = 9;
+    out[24] = 'x';
+    r = fx_call(fx, &req, out, 25, NULL, 0);
+    fx_ok(r);
+    g_assert_cmpuint(r.value, ==, 1);
+    peer_read(peer, buf, 1);
+    memset(out, 0, sizeof(out));
+    req.control_len = fx_le(32);
+    out[0] = 28;
+    out[12] = IP_PKTINFO;
+    memcpy(out + 20, &fx->guest4, 4);
+    fx_ok(fx_call(fx, &req, out, 33, NULL, 0));
+    out[20]++;
+    fx_fails(fx_call(fx, &req, out, 33, NULL, 0), EINVAL);
+    out[0] = 255;
+    fx_fails(fx_call(fx, &req, out, 33, NULL, 0), EINVAL);
+
+    /* the error queue of a port that nobody has */
+    close(peer);
+    fx_ok(fx_sendto(fx, 0, fx->peer4, port, "gone", 4));
+    g_assert_cmpint(fx_wait_error(fx, 0), ==, ECONNREFUSED);
+    req = fx_req(fx, VMRPC_RECVMSG, 0);
+    req.control_len = fx_le(200);
+    req.u.msg.flags = fx_le(MSG_ERRQUEUE);
+    r = fx_call(fx, &req, NULL, 0, in, sizeof(in));
+    fx_ok(r);
+    g_assert_cmphex(r.msg_flags & MSG_ERRQUEUE, ==, MSG_ERRQUEUE);
+    fx_assert_addr(&r, fx_peer4(fx), port);
+    g_assert_cmpuint(r.control_len, >=, 16 + 16 + 16);
+    fx_fails(fx_call(fx, &req, NULL, 0, in, sizeof(in)), EAGAIN);
+    close(fd);
+    fx_free(fx);
+}
+
+int main(int argc, char **argv)
+{
+    fx_init();
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/vmrpc/server/policy", test_policy);
+    g_test_add_func("/vmrpc/server/resolver-ports", test_resolver_ports);
+    g_test_add_func("/vmrpc/server/nat64", test_nat64);
+    g_test_add_func("/vmrpc/server/nat64-peers", test_nat64_peers);
+    g_test_add_func("/vmrpc/server/names", test_names);
+    g_test_add_func("/vmrpc/server/references", test_references);
+    g_test_add_func("/vmrpc/server/options", test_options);
+    g_test_add_func("/vmrpc/server/linger", test_linger);
+    g_test_add_func("/vmrpc/server/peek-stream", test_peek_stream);
+    g_test_add_func("/vmrpc/server/datagrams", test_datagrams);
+    g_test_add_func("/vmrpc/server/control", test_control);
+    return g_test_run();
+}

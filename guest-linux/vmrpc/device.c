@@ -345,15 +345,27 @@ u32 vmrpc_device_patience(struct vmrpc_device *dev)
 	return min(READ_ONCE(wait_us), VMRPC_WAIT_MAX);
 }
 
-/* Was it worth while? */
+/* Has the host waited for nothing? */
+static bool waited_in_vain(const struct vmrpc_call *call)
+{
+	u32 ready = le32_to_cpu(call->resp.ready);
+
+	switch (le32_to_cpu(call->resp.error)) {
+	case VMRPC_EAGAIN:
+		return true;
+	case VMRPC_EINPROGRESS:
+		return !(ready & VMRPC_OUT);
+	default:
+		return le16_to_cpu(call->req.op) == VMRPC_NOOP &&
+		       !(ready & (VMRPC_IN | VMRPC_RDHUP | VMRPC_HUP));
+	}
+}
+
 static void account_wait(struct vmrpc_call *call)
 {
-	u32 error = le32_to_cpu(call->resp.error);
 	struct vmrpc_queue *q = call->q;
 
-	if (error == VMRPC_EAGAIN ||
-	    (error == VMRPC_EINPROGRESS &&
-	     !(le32_to_cpu(call->resp.ready) & VMRPC_OUT)))
+	if (waited_in_vain(call))
 		WRITE_ONCE(q->wait_credit, max(q->wait_credit - CREDIT_LOSS,
 					       0));
 	else

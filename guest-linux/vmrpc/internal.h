@@ -251,6 +251,7 @@ struct vmrpc_reuse {
  * @shutdown: RCV_SHUTDOWN, SEND_SHUTDOWN of a stream; racy like sk_shutdown
  * @native_turn: which side is asked first next time; racy, only for fairness
  * @rx_window: bytes that a stream is expected to hold; racy, only a hint
+ * @rx_bulk: jiffies when much has come at once; likewise
  * @reuse: for data that are sent, received
  */
 struct vmrpc_sock {
@@ -282,6 +283,7 @@ struct vmrpc_sock {
 	u8 shutdown;
 	bool native_turn;
 	size_t rx_window;
+	unsigned long rx_bulk;
 	struct vmrpc_reuse reuse[2];
 };
 
@@ -341,6 +343,7 @@ int vmrpc_sock_wait(struct vmrpc_sock *vs, u32 mask,
 int vmrpc_sock_pause(long *timeo);
 void vmrpc_sock_wake(struct vmrpc_sock *vs, u32 bits);
 void vmrpc_sock_watch(struct vmrpc_sock *vs, const poll_table *wait);
+bool vmrpc_sock_expect(struct vmrpc_sock *vs, const poll_table *wait);
 __poll_t vmrpc_sock_mask(const struct vmrpc_sock *vs);
 bool vmrpc_addr_is_native(const struct vmrpc_device *dev, __be32 addr);
 bool vmrpc_sock_bound_elsewhere(const struct vmrpc_sock *vs);

@@ -10,6 +10,9 @@
 
 #include "internal.h"
 
+/* For how long poll() may wait for input of a fast stream. */
+#define POLL_WAIT_US		200u
+
 static __poll_t bits_to_poll(u32 bits)
 {
 	__poll_t mask = 0;
@@ -204,6 +207,41 @@ void vmrpc_sock_watch(struct vmrpc_sock *vs, const poll_table *wait)
 	if (!vmrpc_call_run(call) && edge)
 		WRITE_ONCE(vs->edge, true);
 	vmrpc_call_free(call);
+}
+
+/**
+ * vmrpc_sock_expect - wait for input that should come at any moment
+ * @vs: a stream with a peer
+ * @wait: poll() as it looks for readiness
+ *
+ * A program that polls between its reads of a fast stream would mostly sleep
+ * for less than it takes to be woken up.  If its CPU has nothing else to do,
+ * it waits on the host instead, not for long: the other descriptors that it
+ * polls have to wait meanwhile.  Returns true if there is input now, so that
+ * poll() will not sleep and nobody need be told.
+ */
+bool vmrpc_sock_expect(struct vmrpc_sock *vs, const poll_table *wait)
+{
+	__poll_t events = poll_requested_events(wait);
+	struct vmrpc_call *call;
+	u32 wait_us;
+
+	/* epoll() would not wait, and edges come as events only. */
+	if (poll_does_not_wait(wait) || !(events & EPOLLIN) ||
+	    (events & EPOLLET) ||
+	    time_after(jiffies, READ_ONCE(vs->rx_bulk) + 1) ||
+	    (vmrpc_sock_mask(vs) & (events | EPOLLERR | EPOLLHUP)))
+		return false;
+	wait_us = min(vmrpc_device_patience(vs->dev), POLL_WAIT_US);
+	if (!wait_us)
+		return false;
+	call = vmrpc_call_new(vs, VMRPC_NOOP);
+	if (!call)
+		return false;
+	call->req.wait_us = cpu_to_le32(wait_us);
+	vmrpc_call_run(call);
+	vmrpc_call_free(call);
+	return vmrpc_sock_mask(vs) & events;
 }
 
 static bool wait_is_over(struct vmrpc_sock *vs, u32 mask,

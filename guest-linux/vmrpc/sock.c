@@ -229,6 +229,7 @@ int vmrpc_sock_attach(struct vmrpc_device *dev, struct socket *sock)
 	INIT_LIST_HEAD(&vs->kept);
 	INIT_LIST_HEAD(&vs->opts);
 	vs->rx_window = VMRPC_BOUNCE_MAX;
+	vs->rx_bulk = jiffies - HZ;
 	vmrpc_buffer_init(vs);
 	vmrpc_option_reset(vs);
 	err = handle_alloc(vs);

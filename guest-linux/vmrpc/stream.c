@@ -23,6 +23,9 @@
 
 #define RX_WINDOW_MIN		16384u
 
+/* Bytes in one answer that make a stream one that more is to be expected of. */
+#define RX_BULK_MIN		32768u
+
 /* "Not ours to decide": an answer of functions that return 0 or an errno. */
 #define USE_NATIVE		1
 
@@ -535,6 +538,8 @@ static void rx_learn(struct vmrpc_sock *vs, size_t room, size_t got)
 {
 	size_t window = READ_ONCE(vs->rx_window);
 
+	if (got >= RX_BULK_MIN)
+		WRITE_ONCE(vs->rx_bulk, jiffies);
 	if (got == room && room == window)
 		window = min_t(size_t, window * 2, VMRPC_DATA_MAX);
 	else if (got < window / 4)
@@ -675,7 +680,8 @@ static __poll_t stream_poll(struct file *file, struct socket *sock,
 		/* SO_RCVLOWAT decides on what is readable. */
 		vmrpc_option_refresh(vs);
 		sock_poll_wait(file, sock, wait);
-		vmrpc_sock_watch(vs, wait);
+		if (!vmrpc_sock_expect(vs, wait))
+			vmrpc_sock_watch(vs, wait);
 	} else {
 		mask = tcp_poll(file, sock, wait);
 		if (vmrpc_sock_mode(vs) == VMRPC_BOTH)

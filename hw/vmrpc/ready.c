@@ -30,7 +30,7 @@
 #include <sys/epoll.h>
 
 /* Wake-ups for nothing, one after the other, until a socket is watched less. */
-#define USELESS_MAX             8
+#define USELESS_MAX             2
 
 /* Until a host that had no memory to watch a socket is asked again. */
 #define WATCH_RETRY_MS          100

@@ -426,9 +426,17 @@ static short waits_for(const VmrpcCall *call, int ret)
     case VMRPC_RECVMSG:
     case VMRPC_ACCEPT:
         return ret == -EAGAIN ? POLLIN | POLLRDHUP : 0;
+    case VMRPC_NOOP:
+        return ret == 0 ? POLLIN | POLLRDHUP : 0;
     default:
         return 0;
     }
+}
+
+/* Is there something to do for @op once it has waited? */
+static bool is_retried(uint16_t op)
+{
+    return op == VMRPC_RECVMSG || op == VMRPC_ACCEPT;
 }
 
 /* In slices, as the thread may get something else to do meanwhile. */
@@ -476,7 +484,7 @@ static bool wait_ready(VmrpcServer *srv, VmrpcSock *s, const VmrpcCall *call,
         return false;
     }
     s->waiting = false;
-    if (!ready || call->op == VMRPC_CONNECT) {
+    if (!ready || !is_retried(call->op)) {
         vmrpc_sock_refresh(srv, s);
     }
     return ready;
@@ -496,7 +504,7 @@ static int execute_waiting(VmrpcServer *srv, VmrpcCall *call)
     ret = vmrpc_call_execute(srv, call);
     events = waits_for(call, ret);
     s = events ? find_waitable(srv, call) : NULL;
-    if (s && wait_ready(srv, s, call, events) && call->op != VMRPC_CONNECT) {
+    if (s && wait_ready(srv, s, call, events) && is_retried(call->op)) {
         return vmrpc_call_execute(srv, call);
     }
     return ret;

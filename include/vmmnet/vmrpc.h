@@ -34,7 +34,8 @@
  * microseconds first: the CPU then waits on the host, which is the quickest to
  * notice.  The host may wait for less, and stops soon after an interrupt comes.
  * SENDMSG waits until the socket is writable before it sends, others after they
- * found that there is nothing to do.
+ * found that there is nothing to do.  NOOP waits until there is something to
+ * read; what it says then is in the readiness.
  *
  * Buffers.  A program uses the same memory for its data again and again.  MAP
  * gives the pages of the request's data, readable or writable, a number of the

@@ -209,6 +209,42 @@ static void test_wait(void)
     fx_free(fx);
 }
 
+/* poll() waits so: nothing is taken, and only input counts. */
+static void test_wait_input(void)
+{
+    Fx *fx = fx_new_default();
+    int fd = connected(fx, 0, 0);
+    struct vmrpc_req req = fx_req(fx, VMRPC_NOOP, 0);
+    pthread_t thread;
+    FxReply r;
+    char byte;
+
+    fx->may_wait = true;
+    req.wait_us = GUINT32_TO_LE(VMRPC_WAIT_MAX);
+    r = fx_call(fx, &req, NULL, 0, NULL, 0);
+    fx_ok(r);
+    g_assert_cmphex(r.ready, ==, VMRPC_OUT);
+    for (int i = 0; i < 100; i++) {
+        int attempts = 0;
+
+        g_assert_cmpint(pthread_create(&thread, NULL, send_byte, &fd), ==, 0);
+        do {
+            r = fx_call(fx, &req, NULL, 0, NULL, 0);
+            fx_ok(r);
+            g_assert_cmpint(++attempts, <, ATTEMPTS);
+        } while (!(r.ready & VMRPC_IN));
+        pthread_join(thread, NULL);
+        r = fx_recv(fx, 0, &byte, 1, 0);
+        fx_ok(r);
+        g_assert_cmphex(r.ready, ==, VMRPC_OUT);
+    }
+    close(fd);
+    do {
+        r = fx_call(fx, &req, NULL, 0, NULL, 0);
+    } while (!(r.ready & VMRPC_RDHUP));
+    fx_free(fx);
+}
+
 static void test_wait_connect(void)
 {
     Fx *fx = fx_new_default();
@@ -356,6 +392,7 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/watch/muted", test_muted);
     g_test_add_func("/vmrpc/server/watch/edge", test_edge);
     g_test_add_func("/vmrpc/server/wait/receive", test_wait);
+    g_test_add_func("/vmrpc/server/wait/input", test_wait_input);
     g_test_add_func("/vmrpc/server/wait/connect", test_wait_connect);
     g_test_add_func("/vmrpc/server/storm", test_storm);
     return g_test_run();

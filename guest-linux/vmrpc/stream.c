@@ -11,6 +11,7 @@
  */
 #include <linux/module.h>
 #include <linux/sched/signal.h>
+#include <linux/sched/stat.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <asm/ioctls.h>
@@ -567,6 +568,20 @@ static u32 rx_patience(const struct vmrpc_sock *vs, int flags, long timeo)
 }
 
 /*
+ * Tasks that want the CPU get it before this one, which has nothing to read,
+ * goes to sleep: when they have had their turn, its peer has mostly answered,
+ * and it need not be woken up, which takes an event and an interrupt.  True if
+ * they have had it.
+ */
+static bool rx_step_aside(const struct vmrpc_sock *vs, long timeo)
+{
+	if (!timeo || READ_ONCE(vs->watched) || single_task_running())
+		return false;
+	yield();
+	return true;
+}
+
+/*
  * Is MSG_PEEK to look again for more than @n bytes, as MSG_WAITALL demands?
  * The host does not tell when data come to data, hence the pause.
  */
@@ -590,6 +605,7 @@ static int recv_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 	struct sock *sk = vs->sk;
 	long timeo = sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
 	size_t target = sock_rcvlowat(sk, flags & MSG_WAITALL, size);
+	bool stepped_aside = false;
 	size_t copied = 0;
 	u32 wait_us;
 	ssize_t n;
@@ -612,7 +628,7 @@ static int recv_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 			continue;
 		}
 		wait_us = copied < target ? rx_patience(vs, flags, timeo) : 0;
-		if (wait_us || rx_worth_asking(vs, flags))
+		if (wait_us || stepped_aside || rx_worth_asking(vs, flags))
 			n = vmrpc_message_recv(vs, msg,
 					       min_t(size_t, size - copied,
 						     VMRPC_DATA_MAX),
@@ -644,6 +660,10 @@ static int recv_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 		n = copied ? -READ_ONCE(sk->sk_err) : sock_error(sk);
 		if (n || (vs->shutdown & RCV_SHUTDOWN))
 			break;
+		if (!stepped_aside && rx_step_aside(vs, timeo)) {
+			stepped_aside = true;
+			continue;
+		}
 		if (vmrpc_sock_ready(vs) & READABLE)
 			n = vmrpc_sock_pause(&timeo);
 		else

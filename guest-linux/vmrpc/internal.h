@@ -2,11 +2,10 @@
 /*
  * What the files of the vmrpc module share.
  *
- * Arrows point down: family.c -> stream.c, dgram.c -> message.c, group.c ->
- * option.c -> sock.c -> ready.c -> iter.c -> buffer.c, device.c.  buffer.c maps
- * by iter.c, and option.c knows group.c's options.  proc.c looks at sock.c and
- * option.c; netdev.c
- * stands alone.
+ * Arrows point down: family.c -> stream.c, dgram.c -> receive.c (of streams) ->
+ * message.c, group.c -> option.c -> sock.c -> ready.c -> iter.c -> buffer.c,
+ * device.c.  buffer.c maps by iter.c, and option.c knows group.c's options.
+ * proc.c looks at sock.c and option.c; netdev.c stands alone.
  */
 #ifndef VMRPC_INTERNAL_H
 #define VMRPC_INTERNAL_H
@@ -249,6 +248,7 @@ struct vmrpc_reuse {
  * @ready_seq: which report that was
  * @error_seq: which report told of the latest error first
  * @shutdown: RCV_SHUTDOWN, SEND_SHUTDOWN of a stream; racy like sk_shutdown
+ * @urgent: there have been urgent data, and perhaps their mark is still ahead
  * @native_turn: which side is asked first next time; racy, only for fairness
  * @rx_window: bytes that a stream is expected to hold; racy, only a hint
  * @rx_bulk: jiffies when much has come at once; likewise
@@ -281,6 +281,7 @@ struct vmrpc_sock {
 	u32 error_seq;
 
 	u8 shutdown;
+	bool urgent;
 	bool native_turn;
 	size_t rx_window;
 	unsigned long rx_bulk;
@@ -342,6 +343,7 @@ int vmrpc_sock_wait(struct vmrpc_sock *vs, u32 mask,
 		    bool (*native)(struct sock *sk), long *timeo);
 int vmrpc_sock_pause(long *timeo);
 void vmrpc_sock_wake(struct vmrpc_sock *vs, u32 bits);
+void vmrpc_sock_keep_error(struct vmrpc_sock *vs, ssize_t err);
 void vmrpc_sock_watch(struct vmrpc_sock *vs, const poll_table *wait);
 bool vmrpc_sock_expect(struct vmrpc_sock *vs, const poll_table *wait);
 __poll_t vmrpc_sock_mask(const struct vmrpc_sock *vs);
@@ -467,6 +469,11 @@ static inline void vmrpc_buffer_drop(struct vmrpc_sock *vs)
 {
 }
 #endif
+
+/* --- receive.c ------------------------------------------------------------- */
+
+int vmrpc_stream_receive(struct vmrpc_sock *vs, struct msghdr *msg,
+			 size_t size, int flags);
 
 /* --- stream.c, dgram.c, family.c, netdev.c, proc.c ------------------------- */
 

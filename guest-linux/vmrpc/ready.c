@@ -87,6 +87,28 @@ void vmrpc_sock_wake(struct vmrpc_sock *vs, u32 bits)
 }
 
 /**
+ * vmrpc_sock_keep_error - leave an error to the next call
+ * @vs: the socket
+ * @err: a negative errno
+ *
+ * The host gives an error away with the request that meets it.  A call that
+ * has moved a part already cannot tell it: the next one will.
+ */
+void vmrpc_sock_keep_error(struct vmrpc_sock *vs, ssize_t err)
+{
+	switch (err) {
+	case -EAGAIN:
+	case -EFAULT:
+	case -ENOBUFS:
+	case -ENOMEM:
+	case -EPIPE:
+		/* of the request; or the host will say so again */
+		return;
+	}
+	WRITE_ONCE(vs->sk->sk_err, -err);
+}
+
+/**
  * vmrpc_sock_report - take over what the host says of a socket
  * @vs: the socket
  * @ready: VMRPC_IN ...
@@ -128,6 +150,8 @@ void vmrpc_sock_report(struct vmrpc_sock *vs, u32 ready, u32 seq, u32 error,
 		bits |= newer == 1 ? ready & (~vs->ready | news) : ready;
 		WRITE_ONCE(vs->ready, ready);
 		WRITE_ONCE(vs->watched, watched);
+		if (ready & VMRPC_PRI)
+			WRITE_ONCE(vs->urgent, true);
 		vs->ready_seq = seq;
 	}
 	spin_unlock_irqrestore(&vs->ready_lock, flags);

@@ -11,7 +11,6 @@
  */
 #include <linux/module.h>
 #include <linux/sched/signal.h>
-#include <linux/sched/stat.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <asm/ioctls.h>
@@ -22,16 +21,9 @@
 
 #include "internal.h"
 
-#define RX_WINDOW_MIN		16384u
-
-/* Bytes in one answer that make a stream one that more is to be expected of. */
-#define RX_BULK_MIN		32768u
-
 /* "Not ours to decide": an answer of functions that return 0 or an errno. */
 #define USE_NATIVE		1
 
-/* What a reader waits for. */
-#define READABLE		(VMRPC_IN | VMRPC_RDHUP | VMRPC_HUP)
 /* What a writer, or a task that connects, waits for. */
 #define WRITABLE		(VMRPC_OUT | VMRPC_HUP)
 
@@ -418,24 +410,6 @@ VMRPC_ACCEPT_OP(stream_accept_op, stream_accept)
 
 /* --- send, receive ---------------------------------------------------------- */
 
-/*
- * The host gives an error away with the request that meets it.  A call that
- * has moved a part already cannot tell it: the next one will.
- */
-static void keep_error(struct sock *sk, ssize_t err)
-{
-	switch (err) {
-	case -EAGAIN:
-	case -EFAULT:
-	case -ENOBUFS:
-	case -ENOMEM:
-	case -EPIPE:
-		/* of the request; or the host will say so again */
-		return;
-	}
-	WRITE_ONCE(sk->sk_err, -err);
-}
-
 static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg)
 {
 	struct sock *sk = vs->sk;
@@ -459,7 +433,7 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg)
 						     VMRPC_DATA_MAX), NULL,
 					       wait_us);
 		if (n < 0 && sent)
-			keep_error(sk, n);
+			vmrpc_sock_keep_error(vs, n);
 		if (n >= 0) {
 			sent += n;
 			if (!msg_data_left(msg))
@@ -524,156 +498,6 @@ static int stream_sendmsg(struct socket *sock, struct msghdr *msg, size_t size)
 	return err;
 }
 
-/* How much of @left is worth looking up the pages of, if it has to be done. */
-static size_t rx_room(const struct vmrpc_sock *vs, size_t left, int flags)
-{
-	size_t max = VMRPC_DATA_MAX;
-
-	/* Only one request can look at the same bytes. */
-	if (!(flags & (MSG_PEEK | MSG_TRUNC)))
-		max = READ_ONCE(vs->rx_window);
-	return min(left, max);
-}
-
-static void rx_learn(struct vmrpc_sock *vs, size_t room, size_t got)
-{
-	size_t window = READ_ONCE(vs->rx_window);
-
-	if (got >= RX_BULK_MIN)
-		WRITE_ONCE(vs->rx_bulk, jiffies);
-	if (got == room && room == window)
-		window = min_t(size_t, window * 2, VMRPC_DATA_MAX);
-	else if (got < window / 4)
-		window = max_t(size_t, window / 2, RX_WINDOW_MIN);
-	WRITE_ONCE(vs->rx_window, window);
-}
-
-/* Is there anything the host could say that we do not know? */
-static bool rx_worth_asking(const struct vmrpc_sock *vs, int flags)
-{
-	if (vmrpc_sock_ready(vs) & (READABLE | VMRPC_ERR | VMRPC_PRI))
-		return true;
-	/* Below SO_RCVLOWAT there may be data without VMRPC_IN. */
-	return (flags & (MSG_OOB | MSG_ERRQUEUE)) ||
-	       READ_ONCE(vs->sk->sk_rcvlowat) > 1;
-}
-
-/* For how long may the host wait, for a task that has @timeo to wait? */
-static u32 rx_patience(const struct vmrpc_sock *vs, int flags, long timeo)
-{
-	if (!timeo || (flags & (MSG_OOB | MSG_ERRQUEUE)) ||
-	    (vs->shutdown & RCV_SHUTDOWN) || READ_ONCE(vs->sk->sk_err))
-		return 0;
-	return vmrpc_device_patience(vs->dev);
-}
-
-/*
- * Tasks that want the CPU get it before this one, which has nothing to read,
- * goes to sleep: when they have had their turn, its peer has mostly answered,
- * and it need not be woken up, which takes an event and an interrupt.  True if
- * they have had it.
- */
-static bool rx_step_aside(const struct vmrpc_sock *vs, long timeo)
-{
-	if (!timeo || READ_ONCE(vs->watched) || single_task_running())
-		return false;
-	yield();
-	return true;
-}
-
-/*
- * Is MSG_PEEK to look again for more than @n bytes, as MSG_WAITALL demands?
- * The host does not tell when data come to data, hence the pause.
- */
-static bool peek_again(struct vmrpc_sock *vs, struct msghdr *msg, size_t n,
-		       size_t target, long *timeo)
-{
-	/* More may not fit into one request, however long we wait. */
-	if (n >= target || target > VMRPC_BOUNCE_MAX ||
-	    (vmrpc_sock_ready(vs) & (VMRPC_RDHUP | VMRPC_HUP | VMRPC_ERR)) ||
-	    READ_ONCE(vs->sk->sk_err) || (vs->shutdown & RCV_SHUTDOWN) ||
-	    vmrpc_sock_pause(timeo))
-		return false;
-	iov_iter_revert(&msg->msg_iter, n);
-	return true;
-}
-
-static int recv_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
-		       int flags)
-{
-	unsigned int disconnects = READ_ONCE(vs->disconnects);
-	struct sock *sk = vs->sk;
-	long timeo = sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
-	size_t target = sock_rcvlowat(sk, flags & MSG_WAITALL, size);
-	bool stepped_aside = false;
-	size_t copied = 0;
-	u32 wait_us;
-	ssize_t n;
-
-	for (;;) {
-		size_t room = rx_room(vs, size - copied, flags);
-
-		n = READ_ONCE(vs->disconnects) == disconnects ? -ENOTCONN
-							      : -EPIPE;
-		if (vmrpc_sock_mode(vs) != VMRPC_REMOTE)
-			break;
-		n = -EAGAIN;
-		if (vmrpc_message_kept(vs) &&
-		    !(flags & (MSG_OOB | MSG_ERRQUEUE))) {
-			n = vmrpc_message_recv_kept(vs, msg, room, flags);
-			if (n > 0)
-				copied += n;
-			if (n < 0 || copied >= size || (flags & MSG_PEEK))
-				break;
-			continue;
-		}
-		wait_us = copied < target ? rx_patience(vs, flags, timeo) : 0;
-		if (wait_us || stepped_aside || rx_worth_asking(vs, flags))
-			n = vmrpc_message_recv(vs, msg,
-					       min_t(size_t, size - copied,
-						     VMRPC_DATA_MAX),
-					       &room, flags, wait_us);
-		if (n < 0 && copied)
-			keep_error(sk, n);
-		if (n > 0) {
-			if ((flags & MSG_PEEK) &&
-			    peek_again(vs, msg, n, target, &timeo))
-				continue;
-			copied += n;
-			rx_learn(vs, room, n);
-			if (copied >= size || (flags & (MSG_PEEK | MSG_OOB |
-							MSG_ERRQUEUE)))
-				break;
-			/* A short read tells programs that there is no more. */
-			if (n == room || copied < target ||
-			    (vmrpc_sock_ready(vs) & VMRPC_IN))
-				continue;
-			break;
-		}
-		/* The end, unless broken off; with EPIPE, the end came first. */
-		if (n == 0)
-			n = copied || READ_ONCE(sk->sk_err) == EPIPE ?
-			    0 : sock_error(sk);
-		if (n != -EAGAIN || copied >= target ||
-		    (flags & (MSG_OOB | MSG_ERRQUEUE)))
-			break;
-		n = copied ? -READ_ONCE(sk->sk_err) : sock_error(sk);
-		if (n || (vs->shutdown & RCV_SHUTDOWN))
-			break;
-		if (!stepped_aside && rx_step_aside(vs, timeo)) {
-			stepped_aside = true;
-			continue;
-		}
-		if (vmrpc_sock_ready(vs) & READABLE)
-			n = vmrpc_sock_pause(&timeo);
-		else
-			n = vmrpc_sock_wait(vs, READABLE, NULL, &timeo);
-		if (n)
-			break;
-	}
-	return copied ? copied : n;
-}
-
 static int stream_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 			  int flags)
 {
@@ -683,7 +507,7 @@ static int stream_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 	    ((flags & MSG_ERRQUEUE) && vmrpc_has_native_errors(sock->sk)))
 		return inet_recvmsg(sock, msg, size, flags);
 	vmrpc_option_refresh(vs);
-	return recv_remote(vs, msg, size, flags);
+	return vmrpc_stream_receive(vs, msg, size, flags);
 }
 
 /* --- the rest --------------------------------------------------------------- */

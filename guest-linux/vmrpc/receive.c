@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What arrives by TCP
+ *
+ * One call of a program may take several requests: the host gives what there
+ * is, up to a mark of urgent data.  Where the program's call would have ended
+ * had the socket been the kernel's own, no further request is made.
+ */
+#include <linux/sched.h>
+#include <linux/sched/stat.h>
+#include <linux/sockios.h>
+#include <asm/ioctls.h>
+#include <net/sock.h>
+
+#include "internal.h"
+
+#define RX_WINDOW_MIN		16384u
+
+/* Bytes in one answer that make a stream one that more is to be expected of. */
+#define RX_BULK_MIN		32768u
+
+/* What a reader waits for. */
+#define READABLE		(VMRPC_IN | VMRPC_RDHUP | VMRPC_HUP)
+
+/* How much of @left is worth looking up the pages of, if it has to be done. */
+static size_t rx_room(const struct vmrpc_sock *vs, size_t left, int flags)
+{
+	size_t max = VMRPC_DATA_MAX;
+
+	/* Only one request can look at the same bytes. */
+	if (!(flags & (MSG_PEEK | MSG_TRUNC)))
+		max = READ_ONCE(vs->rx_window);
+	return min(left, max);
+}
+
+static void rx_learn(struct vmrpc_sock *vs, size_t room, size_t got)
+{
+	size_t window = READ_ONCE(vs->rx_window);
+
+	if (got >= RX_BULK_MIN)
+		WRITE_ONCE(vs->rx_bulk, jiffies);
+	if (got == room && room == window)
+		window = min_t(size_t, window * 2, VMRPC_DATA_MAX);
+	else if (got < window / 4)
+		window = max_t(size_t, window / 2, RX_WINDOW_MIN);
+	WRITE_ONCE(vs->rx_window, window);
+}
+
+/* Is there anything the host could say that we do not know? */
+static bool rx_worth_asking(const struct vmrpc_sock *vs, int flags)
+{
+	if (vmrpc_sock_ready(vs) & (READABLE | VMRPC_ERR | VMRPC_PRI))
+		return true;
+	/* Below SO_RCVLOWAT there may be data without VMRPC_IN. */
+	return (flags & (MSG_OOB | MSG_ERRQUEUE)) ||
+	       READ_ONCE(vs->sk->sk_rcvlowat) > 1;
+}
+
+/* For how long may the host wait, for a task that has @timeo to wait? */
+static u32 rx_patience(const struct vmrpc_sock *vs, int flags, long timeo)
+{
+	if (!timeo || (flags & (MSG_OOB | MSG_ERRQUEUE)) ||
+	    (vs->shutdown & RCV_SHUTDOWN) || READ_ONCE(vs->sk->sk_err))
+		return 0;
+	return vmrpc_device_patience(vs->dev);
+}
+
+/*
+ * Tasks that want the CPU get it before this one, which has nothing to read,
+ * goes to sleep: when they have had their turn, its peer has mostly answered,
+ * and it need not be woken up, which takes an event and an interrupt.  True if
+ * they have had it.
+ */
+static bool rx_step_aside(const struct vmrpc_sock *vs, long timeo)
+{
+	if (!timeo || READ_ONCE(vs->watched) || single_task_running())
+		return false;
+	yield();
+	return true;
+}
+
+/* Is the urgent byte next, even if MSG_OOB has fetched it already? */
+static bool at_urgent_mark(struct vmrpc_sock *vs)
+{
+	int value;
+
+	return READ_ONCE(vs->urgent) &&
+	       !vmrpc_sock_ioctl(vs, SIOCATMARK, &value) && value;
+}
+
+/*
+ * Is MSG_PEEK to look again for more than @n bytes, as MSG_WAITALL demands?
+ * The host does not tell when data come to data, hence the pause.
+ */
+static bool peek_again(struct vmrpc_sock *vs, struct msghdr *msg, size_t n,
+		       size_t target, long *timeo)
+{
+	/* More may not fit into one request, however long we wait. */
+	if (n >= target || target > VMRPC_BOUNCE_MAX ||
+	    (vmrpc_sock_ready(vs) & (VMRPC_RDHUP | VMRPC_HUP | VMRPC_ERR)) ||
+	    READ_ONCE(vs->sk->sk_err) || (vs->shutdown & RCV_SHUTDOWN) ||
+	    vmrpc_sock_pause(timeo))
+		return false;
+	/* It looks beyond the urgent byte only if that is the first. */
+	if ((vmrpc_sock_ready(vs) & VMRPC_PRI) && !at_urgent_mark(vs))
+		return false;
+	iov_iter_revert(&msg->msg_iter, n);
+	return true;
+}
+
+/**
+ * vmrpc_stream_receive - recvmsg() of a connected socket
+ * @vs: in mode VMRPC_REMOTE
+ * @msg: where the data go
+ * @size: bytes at most
+ * @flags: MSG_...
+ *
+ * Returns how much has been received, 0 at the end, or a negative errno.
+ */
+int vmrpc_stream_receive(struct vmrpc_sock *vs, struct msghdr *msg,
+			 size_t size, int flags)
+{
+	unsigned int disconnects = READ_ONCE(vs->disconnects);
+	struct sock *sk = vs->sk;
+	long timeo = sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
+	size_t target = sock_rcvlowat(sk, flags & MSG_WAITALL, size);
+	bool stepped_aside = false;
+	u32 readable = READABLE;
+	size_t copied = 0;
+	u32 wait_us;
+	ssize_t n;
+
+	for (;;) {
+		size_t room = rx_room(vs, size - copied, flags);
+
+		n = READ_ONCE(vs->disconnects) == disconnects ? -ENOTCONN
+							      : -EPIPE;
+		if (vmrpc_sock_mode(vs) != VMRPC_REMOTE)
+			break;
+		n = -EAGAIN;
+		if (vmrpc_message_kept(vs) &&
+		    !(flags & (MSG_OOB | MSG_ERRQUEUE))) {
+			n = vmrpc_message_recv_kept(vs, msg, room, flags);
+			if (n > 0)
+				copied += n;
+			if (n < 0 || copied >= size || (flags & MSG_PEEK))
+				break;
+			continue;
+		}
+		/* The next request would leave the urgent byte out. */
+		if (copied && at_urgent_mark(vs))
+			break;
+		if (copied)
+			readable |= VMRPC_PRI;
+		wait_us = copied < target ? rx_patience(vs, flags, timeo) : 0;
+		if (wait_us || stepped_aside || rx_worth_asking(vs, flags))
+			n = vmrpc_message_recv(vs, msg,
+					       min_t(size_t, size - copied,
+						     VMRPC_DATA_MAX),
+					       &room, flags, wait_us);
+		if (n < 0 && copied)
+			vmrpc_sock_keep_error(vs, n);
+		if (n > 0) {
+			if ((flags & MSG_PEEK) &&
+			    peek_again(vs, msg, n, target, &timeo))
+				continue;
+			copied += n;
+			rx_learn(vs, room, n);
+			if (flags & MSG_OOB)
+				WRITE_ONCE(vs->urgent, true);
+			if (copied >= size || (flags & (MSG_PEEK | MSG_OOB |
+							MSG_ERRQUEUE)))
+				break;
+			/* A short read tells programs that there is no more. */
+			if (n == room || copied < target ||
+			    (vmrpc_sock_ready(vs) & VMRPC_IN))
+				continue;
+			break;
+		}
+		/* The end, unless broken off; with EPIPE, the end came first. */
+		if (n == 0)
+			n = copied || READ_ONCE(sk->sk_err) == EPIPE ?
+			    0 : sock_error(sk);
+		if (n != -EAGAIN || copied >= target ||
+		    (flags & (MSG_OOB | MSG_ERRQUEUE)))
+			break;
+		n = copied ? -READ_ONCE(sk->sk_err) : sock_error(sk);
+		if (n || (vs->shutdown & RCV_SHUTDOWN))
+			break;
+		if (!stepped_aside && rx_step_aside(vs, timeo)) {
+			stepped_aside = true;
+			continue;
+		}
+		if (vmrpc_sock_ready(vs) & readable)
+			n = vmrpc_sock_pause(&timeo);
+		else
+			n = vmrpc_sock_wait(vs, readable, NULL, &timeo);
+		if (n)
+			break;
+	}
+	return copied ? copied : n;
+}

@@ -190,6 +190,26 @@ def edge_triggered(world: World) -> None:
 
 
 @case
+def edge_tells_all_that_is_so(world: World) -> None:
+    """News of two sockets come once each, together or not, with what was so before."""
+    pairs = [world.pair() for _ in range(2)]
+    numbers = [sock.fileno() for sock, _ in pairs]
+    poller = select.epoll()
+    for number in numbers:
+        poller.register(number, select.EPOLLIN | select.EPOLLOUT | select.EPOLLET)
+    expect(sorted(poller.poll(0)), sorted((number, select.EPOLLOUT) for number in numbers))
+    for _, theirs in pairs:
+        theirs.send(b"x")
+    told = poller.poll(10)
+    told += poller.poll(10) if len(told) < len(pairs) else []
+    both = select.EPOLLIN | select.EPOLLOUT
+    expect(sorted(told), sorted((number, both) for number in numbers))
+    poller.unregister(numbers[0])
+    poller.modify(numbers[1], select.EPOLLOUT)
+    expect(poller.poll(0), [(numbers[1], select.EPOLLOUT)])
+
+
+@case
 def edge_triggered_datagrams(world: World) -> None:
     """An event a datagram, also while old ones are unread."""
     sock = world.datagrams()

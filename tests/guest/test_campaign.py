@@ -95,6 +95,15 @@ def test_differences_have_to_be_known(monkeypatch: pytest.MonkeyPatch) -> None:
     assert stale.startswith("net.A: known to differ, but it does not")
 
 
+def test_what_goes_by_the_clock_may_differ_but_has_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "DIFFERENT", {})
+    monkeypatch.setattr(report, "BY_THE_CLOCK", {"net.A": "why"})
+    assert not _comparison(A=("passed", "failed")).complaints()
+    assert not _comparison(A=("passed", "passed")).complaints()
+    (hangs,) = _comparison(A=("passed", "hangs")).complaints()
+    assert hangs.startswith("net.A: passed, outsourced hangs")
+
+
 def test_a_suite_has_to_go_outside() -> None:
     passed = {"A": Outcome("A", "passed")}
     native = Run(passed, 1.0, inside=7)
@@ -108,7 +117,7 @@ def test_a_suite_has_to_go_outside() -> None:
 def test_known_tests_are_of_suites() -> None:
     from suites.catalogue import SUITES
 
-    for name in [*known.LEFT_OUT, *known.DIFFERENT]:
+    for name in [*known.LEFT_OUT, *known.DIFFERENT, *known.BY_THE_CLOCK]:
         assert any(report.belongs(name, suite) for suite in SUITES), name
 
 

@@ -56,11 +56,12 @@ _VM4 = "192.0.0.2"
 _NAMES = ("peer.test", "peer2.test")
 
 # A guest's kernel that stops at the first fault it finds.  Debian's has no
-# KASAN and no lockdep; 6.12 has KFENCE.  With other helpers on the machine a
-# virtual CPU may stand still for a while, hence the patience.
+# KASAN and no lockdep; 6.12 has KFENCE.  With other work on the machine a
+# virtual CPU may stand still for a while, hence the patience; what the kernel
+# tests of itself may then fail, so warnings count from the end of its boot.
 _DEBUG = (
     "slub_debug=FZPU init_on_free=1 kfence.sample_interval=20"
-    " panic_on_warn=1 oops=panic softlockup_panic=1 watchdog_thresh=40"
+    " sysctl.kernel.panic_on_warn=1 oops=panic softlockup_panic=1 watchdog_thresh=40"
     " sysctl.kernel.hung_task_panic=1 sysctl.kernel.hung_task_timeout_secs=90"
 )
 

@@ -92,8 +92,8 @@ static bool at_urgent_mark(struct vmrpc_sock *vs)
  * Is MSG_PEEK to look again for more than @n bytes, as MSG_WAITALL demands?
  * The host does not tell when data come to data, hence the pause.
  */
-static bool peek_again(struct vmrpc_sock *vs, struct msghdr *msg, size_t n,
-		       size_t target, long *timeo)
+static bool peek_again(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
+		       size_t n, size_t target, long *timeo)
 {
 	/* More may not fit into one request, however long we wait. */
 	if (n >= target || target > VMRPC_BOUNCE_MAX ||
@@ -104,7 +104,8 @@ static bool peek_again(struct vmrpc_sock *vs, struct msghdr *msg, size_t n,
 	/* It looks beyond the urgent byte only if that is the first. */
 	if ((vmrpc_sock_ready(vs) & VMRPC_PRI) && !at_urgent_mark(vs))
 		return false;
-	iov_iter_revert(&msg->msg_iter, n);
+	/* With MSG_TRUNC none of the @n bytes are in the buffer of @size. */
+	iov_iter_revert(&msg->msg_iter, size - msg_data_left(msg));
 	return true;
 }
 
@@ -162,7 +163,7 @@ int vmrpc_stream_receive(struct vmrpc_sock *vs, struct msghdr *msg,
 			vmrpc_sock_keep_error(vs, n);
 		if (n > 0) {
 			if ((flags & MSG_PEEK) &&
-			    peek_again(vs, msg, n, target, &timeo))
+			    peek_again(vs, msg, size, n, target, &timeo))
 				continue;
 			copied += n;
 			rx_learn(vs, room, n);

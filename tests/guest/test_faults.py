@@ -314,7 +314,7 @@ def test_reset_whose_event_is_late(
     """An answer that overtakes the event of a reset does not look like a clean end."""
     ours.do(f"s = connect(PEER, {PORT}); heard = select.poll(); heard.register(s, select.POLLIN)")
     peer.do("c = l.accept()[0]; c.sendall(b'the last')")
-    assert ours.do("len(heard.poll(20000))") == 1
+    assert ours.do("len(heard.poll(60000))") == 1
     told = world.counters(guest)["events"]
     # The event is in the ring then, and the guest not interrupted.
     with host.delayed([bed.iothread(guest)], OUTAGE, "write"):
@@ -343,7 +343,7 @@ def test_host_out_of_descriptors(
             assert ours.error(f"{udp}.sendto(b'x', (address, 9))") == "EMFILE"
             peer.do(f"callers = [connect(VM, 6200) for _ in range({_CROWD})]")
             peer.do("for number, c in enumerate(callers): c.sendall(bytes([65 + number]))")
-            assert ours.do("len(edge.poll(20))") == 1
+            assert ours.do("len(edge.poll(60))") == 1
             assert ours.error("listener.accept()") == "EMFILE"
             # Nobody takes what waits, and nothing goes round in circles for it.
             thread = bed.iothread(guest)
@@ -356,7 +356,7 @@ def test_host_out_of_descriptors(
         assert ours.do(taken) == bytes(range(65, 65 + _CROWD)).decode()
         # Who waits for an edge hears of the next one.
         peer.do("caller = connect(VM, 6200)")
-        assert ours.do("len(edge.poll(20))") == 1
+        assert ours.do("len(edge.poll(60))") == 1
         ours.do(f"listener.accept(); connect(PEER, {PORT})")
     refused = world.counters(guest)["sockets_refused_host"] - before["sockets_refused_host"]
     assert refused == 104 and woken < 10, (refused, woken)

@@ -247,7 +247,7 @@ def _without_device(guest: Guest, world: Lab, way: str) -> Iterator[None]:
         guest.monitor.wait_event("DEVICE_DELETED", device="vmrpc0")
         yield
         guest.monitor.execute("device_add", _device_names(world))
-    guest.wait_for("ip link show vmrpc0", 30)
+    guest.wait_for("ip link show vmrpc0")
 
 
 def _check_after_the_end(ours: InGuest) -> None:

@@ -92,7 +92,7 @@ def listen(guest: Guest, bound: str, group: str, port: int, count: int) -> Job:
 
 
 def heard(job: Job) -> list[list[str]]:
-    lines = job.wait(timeout=60, check=True).stdout.splitlines()
+    lines = job.wait(check=True).stdout.splitlines()
     return [line.split() for line in lines if line != "ready"]
 
 
@@ -177,7 +177,7 @@ s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
 s.sendto(b'alone', ('{SECOND_VM_ADDRESS}', {PORT}))
 """
     world.peer.run([sys.executable, "-c", tell])
-    assert alone.wait(timeout=30, check=True).stdout.split() == ["ready", "alone"]
+    assert alone.wait(check=True).stdout.split() == ["ready", "alone"]
 
 
 def test_inside_the_guest(guest: Guest, world: Lab) -> None:
@@ -250,7 +250,7 @@ def test_generic_interface(guest: Guest, world: Lab) -> None:
     job = guest.spawn(["python3", "-c", GENERIC])
     job.wait_output("ready")
     outer_send(world, GROUP6, 4711, "text")
-    assert job.wait(timeout=30, check=True).stdout.split() == ["ready", "text"]
+    assert job.wait(check=True).stdout.split() == ["ready", "text"]
 
 
 def has_arrived(guest: Guest) -> bool:

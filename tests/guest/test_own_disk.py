@@ -28,5 +28,5 @@ def test_module_disk_installs_itself(kernel_series: str, tmp_path: Path) -> None
         guest.run(
             f"mkdir /run/up /run/work && mount -t overlay overlay -o {layers} /usr/lib/modules"
         )
-        guest.run(f"mount -o ro LABEL={own_disk.LABEL} /mnt && /mnt/install", timeout=60)
+        guest.run(f"mount -o ro LABEL={own_disk.LABEL} /mnt && /mnt/install")
         assert guest.run("curl -sS http://www.test/").stdout == PAGE

@@ -61,10 +61,10 @@ class World:
         new = self.file.with_suffix(".new")
         new.write_text(text)
         new.rename(self.file)
-        wait.until(lambda: self.counters()["policy_reloads"] > before, "the new policy", 60)
+        wait.until(lambda: self.counters()["policy_reloads"] > before, "the new policy")
         return self.counters()
 
-    def python(self, script: str, timeout: float = 100) -> str:
+    def python(self, script: str, timeout: float = wait.PATIENCE) -> str:
         """Run a script in the guest; it fails by an exception."""
         return self.guest.run(["python3", "-c", script], timeout=timeout).stdout.strip()
 
@@ -185,7 +185,7 @@ def test_wrong_file_changes_nothing(world: World) -> None:
         new = world.file.with_suffix(".new")
         new.write_text("allow www.test\ndney ads.test\n")
         new.rename(world.file)
-        wait.until(lambda: world.counters()["policy_errors"] > errors, "the error", 60)
+        wait.until(lambda: world.counters()["policy_errors"] > errors, "the error")
         assert world.connect("www.test", 80) == "DNS"
         assert "vm.policy:2: 'dney'" in world.guest.stderr_path.read_text()
 

@@ -111,7 +111,7 @@ def _in_guest(guest: Guest, module: str, *words: str, timeout: float) -> str:
 
 def _run_side(guest: Guest, side: str, peer: str, me: str) -> Outcomes:
     found: Outcomes = {}
-    for line in _in_guest(guest, "run", peer, me, timeout=300).splitlines():
+    for line in _in_guest(guest, "run", peer, me, timeout=600).splitlines():
         record = json.loads(line)
         outcome = Outcome(record["error"], tuple(record["trace"]))
         found[side, record["case"]] = outcome
@@ -160,7 +160,7 @@ def test_stress(world: Lab, rings: str) -> None:
     device = f"{world.device()},{_RINGS[rings]}"
     with world.guest(ipv6=False, device=device, files=_files()) as guest:
         words = ["peer.test", "--seconds", str(_STRESS_SECONDS)]
-        report = json.loads(_in_guest(guest, "stress", *words, timeout=90))
+        report = json.loads(_in_guest(guest, "stress", *words, timeout=180))
     assert report["failures"] == []
     assert all(report["rounds"]), report
     assert report["bytes"] > 0

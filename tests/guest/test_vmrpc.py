@@ -43,7 +43,7 @@ def guest(request: pytest.FixtureRequest, world: Lab) -> Iterator[Guest]:
         yield running
 
 
-def python(guest: Guest, script: str, timeout: float = 60) -> str:
+def python(guest: Guest, script: str, timeout: float = wait.PATIENCE) -> str:
     """Run a script in the guest; it fails by an exception."""
     return guest.run(["python3", "-c", script], timeout=timeout).stdout
 
@@ -66,7 +66,7 @@ def test_python_client(guest: Guest) -> None:
 
 
 def test_large_download_is_intact(guest: Guest, world: Lab) -> None:
-    ours = guest.run("curl -sS http://www.test/big.bin | sha256sum", timeout=60).stdout
+    ours = guest.run("curl -sS http://www.test/big.bin | sha256sum").stdout
     url = f"http://[{WEB_ADDRESS}]/big.bin"
     native = world.peer.run(["sh", "-c", f"curl -sS {url} | sha256sum"]).stdout
     assert ours == native
@@ -90,13 +90,13 @@ def test_server_in_guest(guest: Guest, world: Lab) -> None:
 def test_iperf3_to_outside(guest: Guest, world: Lab, reverse: bool) -> None:
     with peers.iperf3(world.peer, PEER_ADDRESS):
         command = f"iperf3 -4 -c peer.test -t 2 {'-R' if reverse else ''}"
-        assert "iperf Done" in guest.run(command, timeout=60).stdout
+        assert "iperf Done" in guest.run(command).stdout
 
 
 def test_iperf3_server_in_guest(guest: Guest, world: Lab) -> None:
     server = guest.spawn("exec iperf3 -s -4 -1")
     guest.wait_for("ss -Hlnt | grep -q :5201")
-    world.peer.run(["iperf3", "-6", "-c", VM_ADDRESS, "-t", "2"], timeout=60)
+    world.peer.run(["iperf3", "-6", "-c", VM_ADDRESS, "-t", "2"])
     server.wait(check=True)
 
 
@@ -107,7 +107,7 @@ import socket
 peer = socket.gethostbyname('peer.test')
 for connected in False, True:
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    s.settimeout(10)
+    s.settimeout(60)
     if connected:
         s.connect((peer, {ECHO_PORT}))
         assert s.getpeername() == (peer, {ECHO_PORT})
@@ -150,7 +150,7 @@ def test_udp_server_answers_where_it_was_asked(guest: Guest, world: Lab) -> None
 import socket
 for port in 40001, 40002:
     s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
-    s.settimeout(10)
+    s.settimeout(60)
     s.bind(('{PEER_ADDRESS}', port))
     s.sendto(b'hello', ('{VM_ADDRESS}', 5353))
     data, source = s.recvfrom(100)
@@ -162,7 +162,7 @@ assert s.recvfrom(100)[0] == b''
     inside = """
 import socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.settimeout(10)
+s.settimeout(60)
 s.sendto(b'inside', ('127.0.0.1', 5353))
 assert s.recvfrom(100) == (b'INSIDE', ('127.0.0.1', 5353))
 """
@@ -176,7 +176,7 @@ def test_udp_unreachable_port_is_refused(guest: Guest) -> None:
         """
 import socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.settimeout(10)
+s.settimeout(60)
 s.connect((socket.gethostbyname('peer.test'), 9))
 s.send(b'x')
 try:
@@ -249,7 +249,7 @@ s = socket.create_connection((socket.gethostbyname('peer.test'), 4444))
 s.send(b'x')
 p = select.poll()
 p.register(s, select.POLLIN)
-(_, events), = p.poll(10000)
+(_, events), = p.poll(60000)
 assert events & (select.POLLERR | select.POLLHUP), events
 try:
     s.recv(1)
@@ -266,7 +266,7 @@ def connect_error(guest: Guest, host: str, port: int) -> str:
     script = f"""
 import errno, socket
 try:
-    socket.create_connection(({host!r}, {port}), timeout=20)
+    socket.create_connection(({host!r}, {port}), timeout=60)
 except OSError as e:
     print(errno.errorcode.get(e.errno, e))
 """
@@ -287,7 +287,7 @@ err = s.connect_ex((peer, {ECHO_PORT}))
 assert err in (0, errno.EINPROGRESS), err
 e = select.epoll()
 e.register(s, select.EPOLLIN | select.EPOLLOUT | select.EPOLLET)
-assert e.poll(10) == [(s.fileno(), select.EPOLLOUT)]
+assert e.poll(60) == [(s.fileno(), select.EPOLLOUT)]
 assert s.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == 0
 try:
     s.recv(1)
@@ -295,7 +295,7 @@ try:
 except BlockingIOError:
     pass
 s.send(b'ping')
-events = e.poll(10)
+events = e.poll(60)
 assert events and events[0][1] & select.EPOLLIN, events
 assert s.recv(10) == b'ping'
 sent = 0
@@ -306,7 +306,7 @@ except BlockingIOError:
     pass
 got = 0
 while got < sent:
-    if not e.poll(10):
+    if not e.poll(60):
         raise SystemExit('stuck at %d of %d' % (got, sent))
     try:
         while data := s.recv(1 << 20):
@@ -432,7 +432,7 @@ try:
         slow.send(bytes(1 << 20))
 except BlockingIOError:
     pass
-with socket.create_connection(peer, timeout=10) as fast:
+with socket.create_connection(peer, timeout=60) as fast:
     for i in range(100):
         fast.sendall(b'x' * 1000)
         got = 0
@@ -506,7 +506,7 @@ l = socket.create_server(('', 8088))
 print('ready', flush=True)
 c, peer = l.accept()
 try:
-    socket.create_connection((peer[0], 7777), timeout=10)
+    socket.create_connection((peer[0], 7777), timeout=60)
     raise SystemExit('the host let us in')
 except OSError as e:
     assert e.errno == 101, e
@@ -619,7 +619,7 @@ def test_cable_pulled_and_plugged_in_again(guest: Guest, world: Lab) -> None:
     finally:
         world.link.up()
         world.host.ip("-6", "route", "replace", "2001:db8:80::/64", "via", PEER_ADDRESS)
-    talk.wait_output("echoed one", timeout=60)
+    talk.wait_output("echoed one")
     talk.write(b"two\n")
     talk.wait_output("echoed two")
     talk.close_input()
@@ -632,7 +632,7 @@ def test_server_restart(guest: Guest, world: Lab) -> None:
         talk = guest.spawn(["python3", "-c", COUNT_DOWN.replace("7))", "4007))")])
         talk.wait_output("connected")
     talk.write(b"anyone?\n")
-    assert talk.wait(timeout=30).rc != 0
+    assert talk.wait().rc != 0
     assert connect_error(guest, "peer.test", 4007) == "ECONNREFUSED"
     with peers.echo(world.peer, 4007):
         assert connect_error(guest, "peer.test", 4007) == ""
@@ -663,9 +663,9 @@ def test_unplug_with_open_sockets(world: Lab) -> None:
         holder = own.spawn(["python3", "-c", COUNT_DOWN])
         holder.wait_output("connected")
         own.monitor.command("device_del", id="vmrpc0")
-        own.monitor.wait_event("DEVICE_DELETED", timeout=30)
+        own.monitor.wait_event("DEVICE_DELETED")
         holder.write(b"gone\n")
-        assert holder.wait(timeout=30).rc != 0
+        assert holder.wait().rc != 0
 
 
 def test_guest_reboot_closes_host_sockets(world: Lab) -> None:
@@ -679,7 +679,7 @@ def test_guest_reboot_closes_host_sockets(world: Lab) -> None:
         assert world.host.run(listening).stdout
         # The guest's own way down; QEMU resets its devices.
         own.spawn("sync; echo b > /proc/sysrq-trigger")
-        wait.until(lambda: not world.host.run(listening).stdout, "listener to go", 30)
+        wait.until(lambda: not world.host.run(listening).stdout, "listener to go")
 
 
 def test_migration_keeps_listeners_and_tells_connections(world: Lab) -> None:
@@ -704,10 +704,10 @@ c.sendall(b'after the move')
             # Both QEMUs are on one host here: the source has the port until it ends.
             source.qmp("quit")
             talk.write(b"hello?\n")
-            ended = talk.wait(timeout=30)
+            ended = talk.wait()
             assert "ConnectionResetError" in ended.stderr, ended
             client = (
-                f"import socket; s = socket.create_connection(('{VM_ADDRESS}', 6001), timeout=20);"
+                f"import socket; s = socket.create_connection(('{VM_ADDRESS}', 6001), timeout=60);"
                 "assert s.recv(100) == b'after the move'"
             )
             world.peer.run(["python3", "-c", client])
@@ -738,7 +738,7 @@ socks.append(socket.socket())
 def test_ring_formats(world: Lab, rings: str) -> None:
     device = f"{world.device()},{rings}"
     with world.guest(ipv6=False, device=device) as own:
-        ours = own.run("curl -sS http://www.test/big.bin | sha256sum", timeout=60).stdout
+        ours = own.run("curl -sS http://www.test/big.bin | sha256sum").stdout
         url = f"http://[{WEB_ADDRESS}]/big.bin"
         assert ours == world.peer.run(["sh", "-c", f"curl -sS {url} | sha256sum"]).stdout
 

@@ -26,7 +26,7 @@ RECORDS = (
 CONNECT = """
 import errno, socket, sys
 try:
-    socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=20)
+    socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=60)
     print("connected")
 except OSError as e:
     print(errno.errorcode.get(e.errno, e))

@@ -21,6 +21,8 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from .wait import PATIENCE
+
 _HEADER = struct.Struct("<III")
 _CHUNK = 32 * 1024
 
@@ -153,7 +155,7 @@ class Job:
         if not done():
             raise ChannelClosed(f"guest: {self._title}: {self._lost}")
 
-    def wait(self, timeout: float = 30, *, check: bool = False) -> Result:
+    def wait(self, timeout: float = PATIENCE, *, check: bool = False) -> Result:
         """Wait for the end; with ``check`` an error status raises."""
         with self._changed:
             self._await(lambda: self._rc is not None, "end", timeout)
@@ -166,7 +168,7 @@ class Job:
             )
         return result
 
-    def wait_output(self, pattern: str, timeout: float = 30) -> re.Match[str]:
+    def wait_output(self, pattern: str, timeout: float = PATIENCE) -> re.Match[str]:
         """Wait until the output or the error output matches ``pattern``."""
         expression = re.compile(pattern, re.MULTILINE)
 
@@ -278,7 +280,7 @@ class Channel:
             self._jobs[number] = job
         return job
 
-    def hello(self, timeout: float = 30) -> None:
+    def hello(self, timeout: float = PATIENCE) -> None:
         """Wait until the agent has handled everything sent before."""
         job = self._new_job("hello")
         self._send(job._number, "H")
@@ -307,7 +309,7 @@ class Channel:
         self._next_socket = connection
         self._switched.clear()
         os.write(self._wake_write, b"s")
-        if not self._switched.wait(10):
+        if not self._switched.wait(PATIENCE):
             raise TimeoutError("guest agent: the old channel does not run dry")
 
     def close(self) -> None:

@@ -30,7 +30,6 @@ from .qmp import Qmp, QmpError
 __all__ = ["CommandError", "Guest", "GuestConfig", "Job", "Result"]
 
 MODULE_PATH = "/usr/lib/vmmnet/vmrpc.ko"
-_BOOT_TIMEOUT = 60.0
 # A sanitizer may report a fault and let QEMU end as if nothing was.
 _SANITIZER = re.compile(r"ERROR: \w+Sanitizer|runtime error: ")
 _serial = itertools.count(1)
@@ -76,7 +75,7 @@ class GuestConfig:
     files: Mapping[str, bytes | Path] = field(default_factory=dict)
     packages: tuple[str, ...] = ()
     disks: tuple[Path, ...] = ()
-    boot_timeout: float = _BOOT_TIMEOUT
+    boot_timeout: float = wait.PATIENCE
 
 
 def log_folder(test: str | None = None) -> Path:
@@ -219,8 +218,11 @@ class Guest:
             "console=ttyS0",
             "loglevel=5",
             "panic=-1",
-            # Under TCG on a busy machine the timer looks broken.
+            # Under TCG on a busy machine the timer looks broken, and whatever
+            # waits for a vCPU stalled.
             "no_timer_check",
+            "rcupdate.rcu_cpu_stall_timeout=180",
+            "watchdog_thresh=60",
             "net.ifnames=0",
             "" if config.ipv6 else "ipv6.disable=1",
             config.append,
@@ -302,7 +304,7 @@ class Guest:
     def run(
         self,
         command: str | Sequence[str],
-        timeout: float = 30,
+        timeout: float = wait.PATIENCE,
         input: bytes | str | None = None,
         check: bool = True,
     ) -> Result:
@@ -321,13 +323,13 @@ class Guest:
         """Write a file in the guest."""
         data = source.read_bytes() if isinstance(source, Path) else source
         script = 'mkdir -p "$(dirname "$1")" && cat > "$1" && chmod "$2" "$1"'
-        self.run(["sh", "-c", script, "put", path, f"{mode:o}"], input=data, timeout=60)
+        self.run(["sh", "-c", script, "put", path, f"{mode:o}"], input=data)
 
     def get(self, path: str) -> bytes:
         """Read a file of the guest."""
-        return self.run(["cat", path], timeout=60).stdout_bytes
+        return self.run(["cat", path]).stdout_bytes
 
-    def wait_for(self, command: str, timeout: float = 10) -> Result:
+    def wait_for(self, command: str, timeout: float = wait.PATIENCE) -> Result:
         """Run a command again and again until it succeeds."""
 
         def succeeded() -> Result | None:
@@ -338,7 +340,7 @@ class Guest:
         assert found is not None
         return found
 
-    def qmp(self, command: str, timeout: float = 30, **arguments: object) -> Any:
+    def qmp(self, command: str, timeout: float = wait.PATIENCE, **arguments: object) -> Any:
         """Execute a QMP command; underscores in argument names mean dashes."""
         return self.monitor.command(command, timeout, **arguments)
 

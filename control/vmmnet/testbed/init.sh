@@ -14,7 +14,7 @@ mount_disk() {
     tries=0
     while ! /busybox mount -t squashfs -o ro "$1" "$2" 2>/dev/null; do
         tries=$((tries + 1))
-        [ "$tries" -lt 200 ] || { echo "init: cannot mount $1"; exit 1; }
+        [ "$tries" -lt 5000 ] || { echo "init: cannot mount $1"; exit 1; }
         /busybox usleep 20000
     done
 }

@@ -31,7 +31,7 @@ def _await_completion(guest: Guest, timeout: float) -> None:
 
 
 @contextlib.contextmanager
-def migrated(source: Guest, *, timeout: float = 120, **changes: Any) -> Iterator[Guest]:
+def migrated(source: Guest, *, timeout: float = wait.PATIENCE, **changes: Any) -> Iterator[Guest]:
     """Migrate ``source`` and yield the guest at its new place.
 
     ``changes`` are fields of GuestConfig that differ there, such as

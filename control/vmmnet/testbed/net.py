@@ -95,7 +95,7 @@ class Namespace:
         self,
         command: Sequence[str | Path],
         *,
-        timeout: float = 30,
+        timeout: float = wait.PATIENCE,
         check: bool = True,
         input: str | None = None,
     ) -> subprocess.CompletedProcess[str]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from . import paths, process, tools, wait
+from .wait import PATIENCE
 
 # Debian keeps the firmware apart from QEMU; so does our build.
 _FIRMWARE = (Path("/usr/share/seabios"), Path("/usr/share/qemu"))
@@ -60,7 +61,7 @@ class QemuProcess:
         """The end of what QEMU wrote to its standard error."""
         return self.stderr_path.read_text(errors="replace")[-4000:]
 
-    def connect(self, path: Path, timeout: float = 30) -> socket.socket:
+    def connect(self, path: Path, timeout: float = PATIENCE) -> socket.socket:
         """Connect to a UNIX socket that QEMU makes while it starts."""
 
         def attempt() -> socket.socket | None:

@@ -10,6 +10,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from .wait import PATIENCE
+
 
 class QmpError(RuntimeError):
     """QEMU refused a command; the message is QEMU's description."""
@@ -23,7 +25,7 @@ class Qmp:
         self._buffer = bytearray()
         self._lock = threading.Lock()
         self._events: list[dict[str, Any]] = []
-        self._next_message(time.monotonic() + 30)
+        self._next_message(time.monotonic() + PATIENCE)
         self.command("qmp_capabilities")
 
     def _next_message(self, deadline: float) -> dict[str, Any]:
@@ -41,7 +43,7 @@ class Qmp:
         message: dict[str, Any] = json.loads(line)
         return message
 
-    def command(self, name: str, timeout: float = 30, **arguments: object) -> Any:
+    def command(self, name: str, timeout: float = PATIENCE, **arguments: object) -> Any:
         """Execute a command and return what it returns.
 
         Underscores in the names of arguments stand for QMP's dashes.
@@ -49,7 +51,7 @@ class Qmp:
         named = {key.replace("_", "-"): value for key, value in arguments.items()}
         return self.execute(name, named, timeout)
 
-    def execute(self, name: str, arguments: Mapping[str, object], timeout: float = 30) -> Any:
+    def execute(self, name: str, arguments: Mapping[str, object], timeout: float = PATIENCE) -> Any:
         """Execute a command with arguments exactly as they are."""
         request = {"execute": name, "arguments": dict(arguments)}
         with self._lock:
@@ -64,7 +66,7 @@ class Qmp:
                 else:
                     return message["return"]
 
-    def wait_event(self, name: str, timeout: float = 30, **data: object) -> dict[str, Any]:
+    def wait_event(self, name: str, timeout: float = PATIENCE, **data: object) -> dict[str, Any]:
         """Return the first event of this name whose data holds ``data``."""
         deadline = time.monotonic() + timeout
         with self._lock:

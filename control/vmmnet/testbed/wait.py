@@ -10,6 +10,10 @@ from typing import Literal, TypeVar
 
 T = TypeVar("T")
 
+#: How long to wait for what happens at once on a quiet machine, in seconds.
+#: Only a failure takes so long, and no test fails because others are busy.
+PATIENCE = 180.0
+
 # How often a condition that announces itself nowhere is looked at, seconds.
 _INTERVAL = 0.02
 
@@ -21,7 +25,7 @@ class Timeout(TimeoutError):
     """The awaited event did not happen in time."""
 
 
-def until(condition: Callable[[], T], what: str, timeout: float = 10) -> T:
+def until(condition: Callable[[], T], what: str, timeout: float = PATIENCE) -> T:
     """Evaluate ``condition`` until it is true and return its value."""
     deadline = time.monotonic() + timeout
     while True:
@@ -44,7 +48,7 @@ def _has_listener(pid: int, port: int, protocol: str) -> bool:
 
 
 def listening(
-    pid: int, port: int, protocol: Literal["tcp", "udp"] = "tcp", timeout: float = 10
+    pid: int, port: int, protocol: Literal["tcp", "udp"] = "tcp", timeout: float = PATIENCE
 ) -> None:
     """Wait for a bound ``port`` in the network namespace of process ``pid``."""
 

@@ -29,7 +29,7 @@ from vmmnet.testbed.net import Namespace
 PROGRAM = Path(__file__).with_name("marionette.py")
 #: Where a guest finds it.
 GUEST_PROGRAM = "/usr/lib/vmmnet/tests/marionette.py"
-_LIMIT = 60.0
+_LIMIT = 180.0
 
 
 class Failed(AssertionError):

@@ -4,6 +4,7 @@
 #   make lean       the small QEMU that make run and make check use
 #   make full       QEMU with everything it finds; what make install installs
 #   make asan       lean, with sanitizers, and our qtests
+#   make guests     the guests' kernels, modules and system, fetched and built
 #   make deps       install the Debian packages that are missing [SECTIONS=]
 #   make run        boot a guest on vmmnet [RUN="options"] [DISK=image.qcow2]
 #   make check      every test; make check-quick: those that take seconds
@@ -33,7 +34,7 @@ source := configure $(wildcard qemu/src/.vmmnet/origin)
 build = @qemu/weave && $(PYTHON) qemu/build
 
 .DEFAULT_GOAL := all
-.PHONY: all full lean asan deps run check check-quick bench install clean distclean
+.PHONY: all full lean asan guests deps run check check-quick bench install clean distclean
 
 all: $(or $(strip $(configured)),full)
 
@@ -45,6 +46,8 @@ lean: $(LEAN)/build.ninja
 
 asan: $(ASAN)/build.ninja
 	$(build) $(ASAN) qemu-system-x86_64 vmmnet-qtests
+
+guests: ; @$(PYTHON) -m vmmnet.testbed.image
 
 $(FULL)/build.ninja: $(source) ; @./configure --reuse
 $(LEAN)/build.ninja: $(source) ; @./configure --lean --reuse
@@ -59,7 +62,7 @@ run:
 
 check:
 	@qemu/deps build run test
-	@$(MAKE) --no-print-directory lean
+	@$(MAKE) --no-print-directory -j2 lean guests
 	@$(MAKE) --no-print-directory asan
 	@tests/run
 

@@ -4,7 +4,8 @@
 apt runs with a state directory of its own below ``build/``.  The mirror is
 the one the system itself uses, asked of apt at run time, so that nothing of
 the machine ends up in a file of ours; signatures are checked with the
-system's keys.  The suite of the guests is fixed: bookworm and its backports.
+system's keys.  One process at a time uses it.  The suite of the guests is
+fixed: bookworm and its backports.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from . import paths, tools
+from .lock import locked
 
 SUITE = "bookworm"
 _STATE = paths.BUILD / "guest" / "apt"
@@ -95,6 +97,7 @@ def _stanzas(text: str) -> list[Package]:
     return found
 
 
+@locked("apt")
 def newest(name: str, series: str) -> Package:
     """The newest version of a package whose version starts with ``series``."""
     _update()
@@ -104,6 +107,7 @@ def newest(name: str, series: str) -> Package:
     raise RuntimeError(f"the mirror has no {name} of the {series} series")
 
 
+@locked("apt")
 def fetch(package: Package, folder: Path) -> Path:
     """Download one package file, verified by apt, into ``folder``."""
     _update()

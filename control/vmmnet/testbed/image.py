@@ -19,7 +19,8 @@ from pathlib import Path
 
 from . import cpio, debian, paths, tools
 from .cpio import File
-from .kernel import Kernel, locked
+from .kernel import SERIES, Kernel, build_module, get
+from .lock import locked
 
 PACKAGES = (
     "bash",
@@ -193,3 +194,18 @@ def boot_archive(kernel: Kernel, files: Mapping[str, File], product: Path) -> No
             shutil.copyfileobj(common, out)
         added = {f"/overlay{_merged(name)}": file for name, file in files.items()}
         out.write(cpio.archive(added))
+
+
+def prepare() -> None:
+    """Make what all guests boot from, so that the first ones need not wait."""
+    print("guests: fetching Debian and its kernels", flush=True)
+    root()
+    for series in SERIES:
+        build_module(series)
+        modules(get(series))
+        initramfs(get(series))
+    print("guests: ready", flush=True)
+
+
+if __name__ == "__main__":
+    prepare()

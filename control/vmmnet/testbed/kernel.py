@@ -7,15 +7,14 @@ installed on the host.  A kernel stays until its folder is removed.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from . import debian, paths, tools
+from .lock import locked
 
 SERIES = ("6.1", "6.12")
 MODULE_SOURCES = paths.ROOT / "guest-linux" / "vmrpc"
@@ -43,16 +42,6 @@ class Kernel:
     def headers(self) -> Path:
         """The folder to pass to ``make -C`` for a module out of the tree."""
         return self.root / "usr" / "src" / f"linux-headers-{self.release}"
-
-
-@contextmanager
-def locked(name: str) -> Iterator[None]:
-    """Let one process at a time build the thing called ``name``."""
-    folder = paths.BUILD / "guest"
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def _packages(series: str) -> Iterator[debian.Package]:

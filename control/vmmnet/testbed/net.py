@@ -26,6 +26,7 @@ from types import TracebackType
 from typing import Any
 
 from . import process, scratch, tools, wait
+from .lock import locked
 
 _PREFIX = "vmmnet-"
 _serial = itertools.count(1)
@@ -282,6 +283,7 @@ def existing(pid: int | None = None) -> list[str]:
     return [name for name in names if name.startswith(prefix)]
 
 
+@locked("reap")
 def reap_stale() -> list[str]:
     """Remove what owners that are gone left; return the namespaces' names."""
     process.kill_orphans()

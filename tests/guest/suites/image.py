@@ -17,7 +17,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from vmmnet.testbed import debian, image, kernel, paths, tools
+from vmmnet.testbed import debian, image, paths, tools
+from vmmnet.testbed.lock import locked
 
 _PYTHON = "3.11"
 _PYTHON_PACKAGES = (f"libpython{_PYTHON}-stdlib", f"libpython{_PYTHON}-testsuite")
@@ -83,7 +84,7 @@ def suites(origin: str) -> Path:
     packages, series, put = _ORIGINS[origin]
     recipe = paths.digest([debian.SUITE, *packages, _NAMES, Path(__file__)])
     product = image.FOLDER / f"suites-{origin}-{recipe}.squashfs"
-    with kernel.locked("suites"):
+    with locked("suites"):
         if product.exists():
             return product
         tools.require("dpkg-deb", "mksquashfs")

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Run programs side by side, one for each processor, and keep their output apart."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import paths, process
+
+#: How many programs run at a time.
+WORKERS = os.cpu_count() or 1
+# A test that is told to end has guests and namespaces to remove.
+_GRACE = 60.0
+
+
+@dataclass(frozen=True)
+class Program:
+    """What to run; what it writes goes to ``build/logs/<name>.log``."""
+
+    name: str
+    command: Sequence[str | Path]
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: Path = paths.ROOT
+    timeout: float | None = None
+
+    @property
+    def log(self) -> Path:
+        """The file with its output."""
+        return paths.LOGS / f"{self.name}.log"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a program ended: its exit status, and after how many seconds."""
+
+    program: Program
+    status: int
+    seconds: float
+
+    @property
+    def output(self) -> str:
+        """All that it wrote."""
+        return self.program.log.read_text(errors="replace")
+
+
+def run(programs: Sequence[Program]) -> Iterator[Ended]:
+    """Start the programs in their order; yield each when it has ended.
+
+    Whoever stops asking before the last one ends those that run.
+    """
+    running: set[subprocess.Popen[bytes]] = set()
+
+    def run_one(program: Program) -> Ended:
+        began = time.monotonic()
+        program.log.parent.mkdir(parents=True, exist_ok=True)
+        with program.log.open("wb") as log:
+            child = process.start(
+                program.command, env=program.env, cwd=program.cwd, stdout=log, stderr=log
+            )
+            running.add(child)
+            try:
+                status = child.wait(program.timeout)
+            except subprocess.TimeoutExpired:
+                status = process.stop(child, _GRACE) or 1
+                log.write(f"\n{program.name}: not within {program.timeout:g} s\n".encode())
+            running.discard(child)
+        return Ended(program, status, time.monotonic() - began)
+
+    pool = ThreadPoolExecutor(WORKERS)
+    try:
+        for future in as_completed([pool.submit(run_one, program) for program in programs]):
+            yield future.result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for child in list(running):
+            process.stop(child, _GRACE)

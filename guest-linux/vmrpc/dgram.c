@@ -426,11 +426,16 @@ static int dgram_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 			 int flags)
 {
 	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
+	int err;
 
 	if (!vs || vmrpc_sock_mode(vs) == VMRPC_NATIVE)
 		return inet_recvmsg(sock, msg, size, flags);
 	vmrpc_option_refresh(vs);
-	return recv_loop(sock, vs, msg, size, flags);
+	err = recv_loop(sock, vs, msg, size, flags);
+	/* SIOCGSTAMP: something came, and there is no stamp of when. */
+	if (err >= 0 && sock_read_timestamp(sock->sk) == SK_DEFAULT_STAMP)
+		sock_write_timestamp(sock->sk, 0);
+	return err;
 }
 
 /* --- the rest --------------------------------------------------------------- */

@@ -60,6 +60,21 @@ static int dissolve(struct socket *sock, struct vmrpc_sock *vs)
 	return 0;
 }
 
+/*
+ * Linux goes on telling the port of a connection that has failed, though the
+ * socket has lost it.  Caller must hold vs->lock; the host has not forgotten
+ * the connection yet.
+ */
+static void remember_port(struct vmrpc_sock *vs)
+{
+	struct inet_sock *inet = inet_sk(vs->sk);
+	struct sockaddr_in local;
+
+	if (!inet->inet_num &&
+	    !vmrpc_sock_name(vs, VMRPC_GETSOCKNAME, &local))
+		inet->inet_sport = local.sin_port;
+}
+
 /* Caller must hold vs->lock; there is a host socket without a peer. */
 static int connect_host(struct socket *sock, struct vmrpc_sock *vs,
 			const struct sockaddr_in *to, bool may_wait)
@@ -88,6 +103,7 @@ static int connect_host(struct socket *sock, struct vmrpc_sock *vs,
 		break;
 	default:
 		vmrpc_sock_set_mode(vs, VMRPC_BOTH);
+		remember_port(vs);
 	}
 	return err;
 }
@@ -145,6 +161,7 @@ static int connect_finish(struct socket *sock, struct vmrpc_sock *vs)
 		sock->state = SS_CONNECTED;
 		return 0;
 	}
+	remember_port(vs);
 	/* The host's socket can be used again, as the program's can. */
 	vmrpc_sock_connect(vs, NULL, 0);
 	unconnected(sock, vs);
@@ -469,7 +486,8 @@ static int connect_first(struct socket *sock, struct msghdr *msg)
 	if (sock->state == SS_CONNECTING)
 		return connect_wait(sock, vmrpc_sk(sock->sk), flags,
 				    -EALREADY);
-	return sock->state == SS_CONNECTED ? -EISCONN : -EINVAL;
+	return sock->state == SS_CONNECTED || sock->sk->sk_state == TCP_LISTEN ?
+	       -EISCONN : -EINVAL;
 }
 
 static int stream_sendmsg(struct socket *sock, struct msghdr *msg, size_t size)

@@ -23,8 +23,13 @@ void vmrpc_call_addr(const VmrpcCall *call, struct sockaddr_in *sin)
 int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
 {
     struct sockaddr_storage ss;
-    int len = vmrpc_own_address(srv, port, &ss);
+    int len = vmrpc_own_address(srv, port, &ss), zero = 0;
 
+    /* For a connection that then failed, the choice was left to connect(). */
+    if (s->bound && s->type == SOCK_STREAM) {
+        setsockopt(s->fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &zero,
+                   sizeof(zero));
+    }
     if (len < 0) {
         /*
          * No address of its own: a datagram socket may have any port, as it

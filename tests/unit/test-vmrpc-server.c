@@ -122,6 +122,30 @@ static void test_refused(void)
     fx_free(fx);
 }
 
+/* A client that failed becomes a server: bind() gives it a port. */
+static void test_refused_then_bound(void)
+{
+    Fx *fx = fx_new_default();
+    uint16_t port, own;
+    FxReply r;
+
+    close(peer_socket(SOCK_STREAM, &port));
+    fx_ok(fx_socket(fx, 0, 1, SOCK_STREAM));
+    r = fx_addr_op(fx, VMRPC_CONNECT, 0, fx->peer4, port);
+    if (r.error == EINPROGRESS) {
+        g_assert_cmpint(fx_wait_error(fx, 0), ==, ECONNREFUSED);
+    }
+    fx_ok(fx_op(fx, VMRPC_CONNECT, 0, 0, 0));
+    r = fx_addr_op(fx, VMRPC_BIND, 0, fx->guest4, 0);
+    fx_ok(r);
+    own = ntohs(r.addr.sin_port);
+    g_assert_cmpuint(own, !=, 0);
+    r = fx_op(fx, VMRPC_LISTEN, 0, 1, 0);
+    fx_ok(r);
+    g_assert_cmpuint(ntohs(r.addr.sin_port), ==, own);
+    fx_free(fx);
+}
+
 static void test_reset_by_peer(void)
 {
     Fx *fx = fx_new_default();
@@ -782,6 +806,8 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/stream", test_stream);
     g_test_add_func("/vmrpc/server/split", test_split);
     g_test_add_func("/vmrpc/server/refused", test_refused);
+    g_test_add_func("/vmrpc/server/refused-then-bound",
+                    test_refused_then_bound);
     g_test_add_func("/vmrpc/server/reset-by-peer", test_reset_by_peer);
     g_test_add_func("/vmrpc/server/shutdown", test_shutdown);
     g_test_add_func("/vmrpc/server/listen", test_listen);

@@ -94,6 +94,7 @@ ip -n far address add {peer2}/32 dev wire
 ip -n near route add {peer}/32 dev wire src {me}
 ip -n near route add {peer2}/32 dev wire src {me}
 ip -n near route add 255.255.255.255/32 dev wire src {me}
+ip -n near route add 224.0.0.0/4 dev wire src {me}
 ip -n near route add unreachable 198.18.0.0/15
 ip -n far route add {me}/32 dev wire src {peer}
 lladdr() {{ ip -n $1 -o link show wire | sed 's/.*ether \\([^ ]*\\).*/\\1/'; }}

@@ -192,11 +192,50 @@ def _start_owner() -> tuple[subprocess.Popen[str], str]:
     return owner, mark
 
 
+# What a vCPU reads of one device's memory while another vCPU takes a second
+# device's memory off the map and puts it back.
+_READ = """
+import mmap, os
+device = '/sys/bus/pci/devices/0000:00:11.0/'
+command = os.open(device + 'config', os.O_RDWR)
+os.pwrite(command, b'\\x02\\x00', 4)
+memory = mmap.mmap(os.open(device + 'resource0', os.O_RDWR), 4096)
+memory[0] = 0
+right = memory[16]
+print('reading', flush=True)
+reads = wrong = 0
+while not os.path.exists('/run/enough'):
+    for _ in range(1000):
+        wrong += memory[16] != right
+    reads += 1000
+print(right, reads, wrong)
+"""
+_CHANGE = """
+import os, sys
+command = os.open('/sys/bus/pci/devices/0000:00:10.0/config', os.O_RDWR)
+for _ in range(4000):
+    os.pwrite(command, b'\\x00\\x00', 4)
+    os.pwrite(command, b'\\x02\\x00', 4)
+"""
+
+
+def test_devices_are_found_while_the_memory_map_changes() -> None:
+    """The hook tcg-section-of-the-map; without it QEMU aborts, or reads what is elsewhere."""
+    devices = [f"pci-testdev,addr={slot:#x}" for slot in (0x10, 0x11)]
+    with Guest(devices=devices) as guest:
+        reader = guest.spawn(["taskset", "1", "python3", "-c", _READ])
+        reader.wait_output("reading")
+        guest.run(["taskset", "2", "python3", "-c", _CHANGE])
+        guest.run("touch /run/enough")
+        right, reads, wrong = map(int, reader.wait(check=True).stdout.split()[1:])
+    assert (chr(right), wrong) == ("m", 0), f"of {reads}"
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_run_cleans_up(number: signal.Signals) -> None:
     owner, mark = _start_owner()
     owner.send_signal(number)
-    owner.communicate(timeout=30)
+    owner.communicate(timeout=wait.PATIENCE)
     assert owner.returncode != 0
     assert process.owned(mark) == []
     assert net.existing(owner.pid) == []
@@ -206,7 +245,7 @@ def test_killed_run_is_reaped_by_the_next() -> None:
     owner, mark = _start_owner()
     owner.kill()
     # Its orphans keep the pipe open: wait for the process alone.
-    owner.wait(timeout=30)
+    owner.wait(timeout=wait.PATIENCE)
     net.reap_stale()
     wait.until(lambda: process.owned(mark) == [], "end of the orphans")
     assert net.existing(owner.pid) == []

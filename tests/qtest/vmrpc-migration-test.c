@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* virtio-vmrpc: migration */
+#include "qemu/osdep.h"
+
+#include <arpa/inet.h>
+#include <glib/gstdio.h>
+
+#include "netns.h"
+#include "qemu/bswap.h"
+#include "vmrpc-fixture.h"
+
+/* The other host: a namespace with the same addresses; -1 until needed. */
+static int away_ns = -1;
+
+/* --- migration ----------------------------------------------------------- */
+
+static char *migration_uri(const char *scheme, const char *name)
+{
+    return g_strdup_printf("%s:%s/%s", scheme, tmp_dir, name);
+}
+
+/* QEMU on the other host, waiting for a guest. */
+static QTestState *boot_destination(const char *options, const char *more)
+{
+    g_autofree char *device = device_args(options);
+    QTestState *qts;
+
+    if (away_ns < 0) {
+        away_ns = netns_new();
+        g_assert_cmpint(away_ns, >=, 0);
+        netns_add_address6(VM6);
+        netns_add_address6(PEER6);
+        netns_add_address6(DNS6);
+    }
+    netns_enter(away_ns);
+    qts = qtest_initf(COMMON_ARGS "%s %s -incoming defer", device, more);
+    netns_enter(home_ns);
+    return qts;
+}
+
+/* Waits for the end of a migration; true if it has succeeded. */
+static bool migration_wait(QTestState *qts)
+{
+    for (;;) {
+        QDict *resp = qtest_qmp_assert_success_ref(
+            qts, "{ 'execute': 'query-migrate' }");
+        const char *status = qdict_haskey(resp, "status")
+                             ? qdict_get_str(resp, "status") : "none";
+        bool completed = g_str_equal(status, "completed");
+        bool failed = g_str_equal(status, "failed");
+
+        qobject_unref(resp);
+        if (completed || failed) {
+            return completed;
+        }
+    }
+}
+
+static void migration_start(QTestState *qts, const char *command,
+                            const char *uri)
+{
+    qtest_qmp_assert_success(
+        qts, "{ 'execute': %s, 'arguments': { 'uri': %s } }", command, uri);
+}
+
+static bool is_running(QTestState *qts)
+{
+    QDict *resp = qtest_qmp_assert_success_ref(
+        qts, "{ 'execute': 'query-status' }");
+    bool running = qdict_get_bool(resp, "running");
+
+    qobject_unref(resp);
+    return running;
+}
+
+/* The guest goes on in @to; the source is gone afterwards. */
+static void vm_migrate(Vm *vm, QTestState *to)
+{
+    g_autofree char *uri = migration_uri("unix", "migration");
+
+    migration_start(to, "migrate-incoming", uri);
+    migration_start(vm->qts, "migrate", uri);
+    g_assert_true(migration_wait(vm->qts));
+    while (!is_running(to)) {
+        /* the destination starts the guest when it has loaded all of it */
+    }
+    qtest_quit(vm->qts);
+    vm->qts = to;
+    vmrpc_guest_moved(vm->guest, to);
+    g_unlink(uri + strlen("unix:"));
+}
+
+/* Of a guest that is stopped, is leaving, and has arrived. */
+static void test_query_migration(void)
+{
+    Vm vm = vm_start("address6=" VM6, 0);
+    QTestState *to = boot_destination("address6=" VM6, "");
+    g_autofree char *uri = migration_uri("unix", "migration");
+    int conn = guest_connect(vm.d, 0, PEER6);
+    uint16_t port = guest_listen(vm.d, 1);
+    QList *list;
+
+    qtest_qmp_assert_success(vm.qts, "{ 'execute': 'stop' }");
+    list = query(vm.qts, "");
+    assert_state(only_device(list), 0, "tcp", "host", "established");
+    qobject_unref(list);
+    qtest_qmp_assert_success(vm.qts, "{ 'execute': 'cont' }");
+
+    migration_start(to, "migrate-incoming", uri);
+    list = query(to, "");
+    g_assert_cmpuint(count_sockets(only_device(list)), ==, 0);
+    qobject_unref(list);
+    migration_start(vm.qts, "migrate", uri);
+    g_assert_true(migration_wait(vm.qts));
+    list = query(vm.qts, "");
+    assert_state(only_device(list), 0, "tcp", "host", "established");
+    assert_state(only_device(list), 1, "tcp", "host", "listen");
+    qobject_unref(list);
+    while (!is_running(to)) {
+        qobject_unref(query(to, ""));
+    }
+    list = query(to, "");
+    assert_state(only_device(list), 0, "tcp", "lost", "close");
+    assert_address(only_device(list), 0, "host-local", NULL, 0);
+    assert_state(only_device(list), 1, "tcp", "host", "listen");
+    assert_address(only_device(list), 1, "host-local", VM6, port);
+    qobject_unref(list);
+
+    close(conn);
+    qtest_quit(vm.qts);
+    vm.qts = to;
+    vmrpc_guest_moved(vm.guest, to);
+    g_unlink(uri + strlen("unix:"));
+    vm_quit(&vm);
+}
+
+/* A server's clients find it where it has gone, under the same port. */
+static void test_migration_listener(const void *data)
+{
+    const RingKind *kind = data;
+    g_autofree char *options = g_strdup_printf("address6=" VM6 "%s%s",
+                                               *kind->options ? "," : "",
+                                               kind->options);
+    Vm vm = vm_start(options, kind->unwanted);
+    QTestState *to = boot_destination(options, "");
+    uint16_t port = guest_listen(vm.d, 1);
+    char buf[4];
+    int conn;
+
+    conn = peer_connect(SOCK_STREAM, PEER6, VM6, port);
+    guest_accept(vm.d, 1, 2);
+    close(conn);
+
+    vm_migrate(&vm, to);
+    netns_enter(away_ns);
+    conn = peer_connect(SOCK_STREAM, PEER6, VM6, port);
+    netns_enter(home_ns);
+    guest_accept(vm.d, 1, 3);
+    guest_send(vm.d, 3, "here", 4);
+    peer_read(conn, buf, 4);
+    g_assert_cmpmem(buf, 4, "here", 4);
+    close(conn);
+    /* The accepted connection of before has been lost. */
+    g_assert_cmpuint(vmrpc_wait_error(vm.d, 2), ==, ECONNRESET);
+    g_assert_cmpint(guest_close(vm.d, 2), ==, 0);
+    g_assert_cmpint(guest_close(vm.d, 3), ==, 0);
+    vm_quit(&vm);
+}
+
+static void test_migration_established(void)
+{
+    Vm vm = vm_start("", 0);
+    QTestState *to = boot_destination("", "");
+    int conn = guest_connect(vm.d, 1, PEER6);
+    char buf[8];
+    VmrpcReply r;
+
+    converse(vm.d, 1, conn);
+    vm_migrate(&vm, to);
+    peer_wait_end(conn);
+    g_assert_cmpuint(vmrpc_wait_error(vm.d, 1), ==, ECONNRESET);
+    g_assert_cmphex(vm.d->sock[1].ready & VMRPC_HUP, ==, VMRPC_HUP);
+    r = guest_recv_once(vm.d, 1, buf, sizeof(buf));
+    g_assert_cmpint(r.error, ==, 0);
+    g_assert_cmpuint(r.value, ==, 0);
+    r = vmrpc_call(vm.d, &(VmrpcArgs) {
+        .op = VMRPC_SENDMSG, .sock = 1, .out = "x", .out_len = 1,
+    });
+    g_assert_cmpint(r.error, ==, EPIPE);
+    g_assert_cmpuint(counter(vm.qts, BACKEND, "connections_lost"), ==, 1);
+    g_assert_cmpint(guest_close(vm.d, 1), ==, 0);
+    close(conn);
+
+    /* Handles, generations and names are as they were. */
+    guest_socket(vm.d, 1, SOCK_STREAM);
+    vm_quit(&vm);
+}
+
+/* What the policy lets through for its name it lets through over there. */
+static void test_migration_names(void)
+{
+    struct sockaddr_in peer = {
+        .sin_family = AF_INET,
+        .sin_port = htons(9),
+    };
+    QTestState *to;
+    Vm vm;
+
+    replace_file(policy_file, "allow peer.test\ndefault deny\n");
+    vm = vm_start("", 0);
+    to = boot_destination("", "");
+    /* No route leads there. */
+    peer.sin_addr = guest_resolve(vm.d, "2001:db8:77::1");
+    g_assert_cmpint(try_peer(&vm, &peer), ==, ENETUNREACH);
+    vm_migrate(&vm, to);
+    g_assert_cmpint(try_peer(&vm, &peer), ==, ENETUNREACH);
+    g_assert_cmpuint(counter(vm.qts, BACKEND, "refused_default"), ==, 0);
+    vm_quit(&vm);
+    replace_file(policy_file, "allow host\n");
+}
+
+/* Ports, peers and options of datagram sockets; the map of addresses. */
+static void test_migration_datagram(void)
+{
+    Vm vm = vm_start("address6=" VM6, 0);
+    QTestState *to = boot_destination("address6=" VM6, "");
+    struct sockaddr_in any = { .sin_family = AF_INET }, peer;
+    uint32_t value = cpu_to_le32(1);
+    uint16_t port = 0, peer_port = 0;
+    struct in_addr addr;
+    char buf[8];
+    VmrpcReply r;
+    int fd;
+
+    addr = guest_resolve(vm.d, PEER6);
+    netns_enter(away_ns);
+    fd = peer_bind(SOCK_DGRAM, PEER6, &peer_port);
+    netns_enter(home_ns);
+    peer = (struct sockaddr_in) {
+        .sin_family = AF_INET, .sin_port = htons(peer_port),
+        .sin_addr = addr,
+    };
+    guest_socket(vm.d, 1, SOCK_DGRAM);
+    r = guest_op_addr(vm.d, VMRPC_BIND, 1, &any);
+    port = r.addr.sin_port;
+    g_assert_cmpint(guest_op_addr(vm.d, VMRPC_CONNECT, 1, &peer).error, ==,
+                    0);
+    r = vmrpc_call(vm.d, &(VmrpcArgs) {
+        .op = VMRPC_SETSOCKOPT, .sock = 1,
+        .arg = { SOL_SOCKET, SO_BROADCAST }, .out = &value,
+        .out_len = sizeof(value),
+    });
+    g_assert_cmpint(r.error, ==, 0);
+
+    vm_migrate(&vm, to);
+    guest_send(vm.d, 1, "moved", 5);
+    peer_read(fd, buf, 5);
+    g_assert_cmpmem(buf, 5, "moved", 5);
+    r = guest_op_addr(vm.d, VMRPC_GETSOCKNAME, 1, NULL);
+    g_assert_cmpuint(r.addr.sin_port, ==, port);
+    r = guest_op_addr(vm.d, VMRPC_GETPEERNAME, 1, NULL);
+    g_assert_cmphex(r.addr.sin_addr.s_addr, ==, addr.s_addr);
+    g_assert_cmpuint(r.addr.sin_port, ==, peer.sin_port);
+    value = 0;
+    r = vmrpc_call(vm.d, &(VmrpcArgs) {
+        .op = VMRPC_GETSOCKOPT, .sock = 1,
+        .arg = { SOL_SOCKET, SO_BROADCAST }, .in = &value,
+        .in_len = sizeof(value),
+    });
+    g_assert_cmpint(r.error, ==, 0);
+    g_assert_cmpuint(le32_to_cpu(value), ==, 1);
+    close(fd);
+    vm_quit(&vm);
+}
+
+typedef struct Mismatch {
+    const char *name;
+    const char *options;        /* of the destination */
+    const char *says;
+} Mismatch;
+
+static const Mismatch mismatches[] = {
+    { "guest4", "guest4=192.0.0.3/29",
+      "guest4=192.0.0.2 on the source, 192.0.0.3 here" },
+    { "resolver4", "resolver4=192.0.0.7",
+      "resolver4=192.0.0.1 on the source, 192.0.0.7 here" },
+    { "pool4", "pool4=10.64.0.0/15",
+      "pool4=198.18.0.0 on the source, 10.64.0.0 here" },
+    { "pool4-length", "pool4=198.18.0.0/16",
+      "pool4=15 on the source, 16 here" },
+    { "max-sockets", "max-sockets=4",
+      "max-sockets=16384 on the source, 4 here" },
+    { "queues", "num-queues=2", "virtio" },
+};
+
+/*
+ * What the guest has read in its configuration cannot change under it.  The
+ * destination says what differs; on the source all goes on.
+ */
+static void test_migration_refused(const void *data)
+{
+    const Mismatch *m = data;
+    g_autofree char *uri = migration_uri("unix", "migration");
+    g_autofree char *err = g_build_filename(tmp_dir, "stderr", NULL);
+    g_autofree char *more = g_strdup_printf("2>%s", err);
+    g_autofree char *text = NULL;
+    Vm vm = vm_start("", 0);
+    QTestState *to = boot_destination(m->options, more);
+    int conn = guest_connect(vm.d, 1, PEER6);
+
+    qtest_qmp_assert_success(
+        to, "{ 'execute': 'migrate-incoming', 'arguments': { 'uri': %s, "
+        "'exit-on-error': false } }", uri);
+    migration_start(vm.qts, "migrate", uri);
+    g_assert_false(migration_wait(to));
+    qtest_quit(to);
+    g_assert_true(g_file_get_contents(err, &text, NULL, NULL));
+    assert_says(m->options, text, &m->says, 1);
+
+    /* The source may have finished its part; it can go on in any case. */
+    migration_wait(vm.qts);
+    qtest_qmp_assert_success(vm.qts, "{ 'execute': 'cont' }");
+    converse(vm.d, 1, conn);
+    close(conn);
+    vm_quit(&vm);
+}
+
+/* A stream as a file, to be spoilt. */
+static uint8_t *save_stream(Vm *vm, size_t *len)
+{
+    g_autofree char *uri = migration_uri("file", "stream");
+    char *data;
+    gsize size;
+
+    migration_start(vm->qts, "migrate", uri);
+    g_assert_true(migration_wait(vm->qts));
+    g_assert_true(g_file_get_contents(uri + strlen("file:"), &data, &size,
+                                      NULL));
+    *len = size;
+    return (uint8_t *)data;
+}
+
+/*
+ * Loads a stream; returns what QEMU says about it, NULL if it was taken.
+ * QEMU survives in any case.
+ */
+static char *load_stream(const uint8_t *data, size_t len)
+{
+    g_autofree char *uri = migration_uri("file", "stream");
+    g_autofree char *err = g_build_filename(tmp_dir, "stderr", NULL);
+    g_autofree char *more = g_strdup_printf("2>%s", err);
+    QTestState *to = boot_destination("address6=" VM6, more);
+    char *text = NULL;
+    bool ok;
+
+    g_assert_true(g_file_set_contents(uri + strlen("file:"),
+                                      (const char *)data, len, NULL));
+    qtest_qmp_assert_success(
+        to, "{ 'execute': 'migrate-incoming', 'arguments': { 'uri': %s, "
+        "'exit-on-error': false } }", uri);
+    ok = migration_wait(to);
+    qtest_quit(to);
+    g_assert_true(g_file_get_contents(err, &text, NULL, NULL));
+    if (ok) {
+        g_clear_pointer(&text, g_free);
+    }
+    return text;
+}
+
+static size_t find(const uint8_t *data, size_t len, const void *what,
+                   size_t what_len)
+{
+    const uint8_t *hit = memmem(data, len, what, what_len);
+
+    g_assert_nonnull(hit);
+    return hit - data;
+}
+
+typedef struct Corruption {
+    int offset;                 /* from the record of socket 1 */
+    uint32_t value;
+    const char *says;           /* NULL: the device may make something of it */
+} Corruption;
+
+static const Corruption corruptions[] = {
+    { -36, 0x200000, "number of mappings" },
+    { -36, 0x7fffffff, "number of mappings" },
+    { -36, 0xffffffff, "number of mappings" },
+    { -36, 100, "virtio-vmrpc" },           /* more than there are */
+    { -32, 0x01020304, "address map entry 0" },     /* not of the pool */
+    { -4, 0x7fffffff, "number of sockets" },
+    { -4, 0xffffffff, "number of sockets" },
+    { -4, 1000, "virtio-vmrpc" },           /* more than there are */
+    { 0, 0xffffffff, "socket 0" },          /* handle */
+    { 0, 16384, "socket 0" },
+    { 0, 2, "socket 1" },                   /* that of the next record */
+    { 8, 0, "socket 0" },                   /* type */
+    { 8, SOCK_RAW, "socket 0" },
+    { 8, SOCK_DGRAM },
+    { 12, 0xffffffff, "socket 0" },         /* flags */
+    { 20, 0xffffffff },                     /* backlog */
+    { 32, 33, "number of options" },
+    { 32, 0xffffffff, "number of options" },
+    { 44, 257, "socket 0" },                /* length of the first option */
+    { 44, 0xffffffff, "socket 0" },
+};
+
+static void assert_not_loaded(const uint8_t *stream, size_t len,
+                              const char *what, const char *says)
+{
+    g_autofree char *text = load_stream(stream, len);
+
+    assert_says(what, text, &says, 1);
+}
+
+static void test_migration_hostile(void)
+{
+    Vm vm = vm_start("address6=" VM6, 0);
+    uint32_t value = cpu_to_le32(1);
+    g_autofree uint8_t *stream = NULL;
+    static const int cuts[] = { 0, -400, -30, 2, 100, 320 };
+    size_t len, start, record;
+    uint8_t pattern[8];
+    VmrpcReply r;
+
+    guest_listen(vm.d, 1);
+    r = vmrpc_call(vm.d, &(VmrpcArgs) {
+        .op = VMRPC_SETSOCKOPT, .sock = 1,
+        .arg = { SOL_SOCKET, SO_KEEPALIVE }, .out = &value,
+        .out_len = sizeof(value),
+    });
+    g_assert_cmpint(r.error, ==, 0);
+    guest_socket(vm.d, 2, SOCK_DGRAM);
+    guest_resolve(vm.d, PEER6);
+    stream = save_stream(&vm, &len);
+    vm_quit(&vm);
+
+    start = find(stream, len, "/virtio-vmrpc", strlen("/virtio-vmrpc"));
+    stl_be_p(pattern, 1);
+    stl_be_p(pattern + 4, 0x5eed0001);
+    record = start + find(stream + start, len - start, pattern,
+                          sizeof(pattern));
+    g_assert_cmpstr(load_stream(stream, len), ==, NULL);
+
+    /* Cut off: in the device's header, its rings, its sockets. */
+    for (unsigned i = 0; i < ARRAY_SIZE(cuts); i++) {
+        size_t cut = i ? record + cuts[i] : start + 40;
+        g_autofree char *what = g_strdup_printf("cut at %zu", cut);
+
+        assert_not_loaded(stream, cut, what, "virtio-vmrpc");
+    }
+    for (unsigned i = 0; i < ARRAY_SIZE(corruptions); i++) {
+        const Corruption *c = &corruptions[i];
+        uint32_t old = ldl_be_p(stream + record + c->offset);
+        g_autofree char *what = g_strdup_printf("0x%x at %d", c->value,
+                                                c->offset);
+
+        stl_be_p(stream + record + c->offset, c->value);
+        if (c->says) {
+            assert_not_loaded(stream, len, what, c->says);
+        } else {
+            g_free(load_stream(stream, len));
+        }
+        stl_be_p(stream + record + c->offset, old);
+    }
+}
+
+/* --- main ---------------------------------------------------------------- */
+
+static void add_tests(void)
+{
+    qtest_add_func("/vmrpc/query/migration", test_query_migration);
+    add_for_kinds("migration/listener", test_migration_listener, 0);
+    qtest_add_func("/vmrpc/migration/established",
+                   test_migration_established);
+    qtest_add_func("/vmrpc/migration/datagram", test_migration_datagram);
+    qtest_add_func("/vmrpc/migration/names", test_migration_names);
+    for (unsigned i = 0; i < ARRAY_SIZE(mismatches); i++) {
+        g_autofree char *path = g_strdup_printf("/vmrpc/migration/refused/%s",
+                                                mismatches[i].name);
+
+        qtest_add_data_func(path, &mismatches[i], test_migration_refused);
+    }
+    qtest_add_func("/vmrpc/migration/hostile", test_migration_hostile);
+}
+
+int main(int argc, char **argv)
+{
+    return vmrpc_test_main(argc, argv, add_tests);
+}

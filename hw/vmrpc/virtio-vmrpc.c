@@ -176,6 +176,16 @@ static void handle_request(VirtIODevice *vdev, VirtQueue *vq)
 
 /* --- events: in the IOThread -------------------------------------------- */
 
+static void trace_event(VirtIOVmrpc *s, const struct vmrpc_event *ev)
+{
+    uint32_t error = le32_to_cpu(ev->so_error);
+
+    trace_virtio_vmrpc_event(s, le32_to_cpu(ev->sock), le32_to_cpu(ev->ready),
+                             le32_to_cpu(ev->ready_seq),
+                             error & ((1u << VMRPC_ERROR_AGE) - 1),
+                             error >> VMRPC_ERROR_AGE);
+}
+
 static void push_event(VirtIOVmrpc *s, const struct vmrpc_event *ev)
 {
     VirtIODevice *vdev = VIRTIO_DEVICE(s);
@@ -190,9 +200,7 @@ static void push_event(VirtIOVmrpc *s, const struct vmrpc_event *ev)
                      sizeof(*ev));
         virtqueue_detach_element(s->event_vq, elem, 0);
     } else {
-        trace_virtio_vmrpc_event(s, le32_to_cpu(ev->sock),
-                                 le32_to_cpu(ev->ready),
-                                 le32_to_cpu(ev->so_error));
+        trace_event(s, ev);
         virtqueue_push(s->event_vq, elem, sizeof(*ev));
     }
     g_free(elem);

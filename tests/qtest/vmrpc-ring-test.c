@@ -361,6 +361,44 @@ static void test_events_refused(void)
     vm_quit(&vm);
 }
 
+/* The error of a connection that was reset, now and in later events. */
+static void test_events_trace(void)
+{
+    g_autofree char *log = g_build_filename(tmp_dir, "trace", NULL);
+    g_autofree char *more = g_strdup_printf(
+        "-trace virtio_vmrpc_event -D %s", log);
+    g_autofree char *text = NULL;
+    struct linger reset = { .l_onoff = 1 };
+    Vm vm = vm_boot("", more);
+    uint16_t port = 0;
+    struct sockaddr_in peer = { .sin_family = AF_INET };
+    int listener, conn;
+    char buf[1];
+
+    vmrpc_driver_start(vm.d, 0, EVENTS);
+    conn = guest_connect(vm.d, 1, PEER6);
+    setsockopt(conn, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+    close(conn);
+    g_assert_cmpuint(vmrpc_wait_error(vm.d, 1), ==, ECONNRESET);
+
+    listener = peer_bind(SOCK_STREAM, PEER6, &port);
+    peer.sin_port = htons(port);
+    peer.sin_addr = guest_resolve(vm.d, PEER6);
+    g_assert_cmpint(guest_op_addr(vm.d, VMRPC_CONNECT, 1, NULL).error, ==, 0);
+    guest_op_addr(vm.d, VMRPC_CONNECT, 1, &peer);
+    conn = peer_accept(listener);
+    g_assert_cmpint(write(conn, "x", 1), ==, 1);
+    vmrpc_wait_ready(vm.d, 1, VMRPC_IN);
+    guest_recv(vm.d, 1, buf, 1);
+    close(conn);
+    close(listener);
+    vm_quit(&vm);
+    g_assert_true(g_file_get_contents(log, &text, NULL, NULL));
+    g_assert_nonnull(strstr(text, " error 104 first told 0 reports ago"));
+    g_assert_true(g_regex_match_simple(
+        " error 104 first told [1-9][0-9]* reports ago", text, 0, 0));
+}
+
 /* --- datagrams, policy --------------------------------------------------- */
 
 static void test_datagram(void)
@@ -567,6 +605,7 @@ static void add_tests(void)
     qtest_add_func("/vmrpc/events/few-buffers", test_events_few_buffers);
     qtest_add_func("/vmrpc/events/once", test_events_once);
     qtest_add_func("/vmrpc/events/refused", test_events_refused);
+    qtest_add_func("/vmrpc/events/trace", test_events_trace);
     qtest_add_func("/vmrpc/datagram", test_datagram);
     qtest_add_func("/vmrpc/policy", test_policy);
     qtest_add_func("/vmrpc/policy/reload", test_policy_reload);

@@ -55,7 +55,7 @@ void vmrpc_mapped_free(VmrpcMapped *b)
 }
 
 int vmrpc_mapped_add(VmrpcMapped *b, uint32_t id, const struct iovec *iov,
-                      unsigned num, bool writable)
+                     unsigned num, bool writable)
 {
     VmrpcMappedBuffer *buffer;
     size_t len = 0;
@@ -73,11 +73,11 @@ int vmrpc_mapped_add(VmrpcMapped *b, uint32_t id, const struct iovec *iov,
     if (!buffer) {
         return -ENOMEM;
     }
-    *buffer = (VmrpcMappedBuffer) { .len = len, .writable = writable, .num = num };
+    *buffer = (VmrpcMappedBuffer) { .len = len, .writable = writable,
+                                    .num = num };
     memcpy(buffer->iov, iov, num * sizeof(*iov));
-    if (b->ops.hold && !b->ops.hold(b->ops.opaque, buffer->iov, num)) {
-        g_free(buffer);
-        return -EOPNOTSUPP;
+    if (b->ops.hold) {
+        b->ops.hold(b->ops.opaque, buffer->iov, num);
     }
     b->buffer[id] = buffer;
     b->count++;
@@ -126,9 +126,4 @@ void vmrpc_mapped_unuse(VmrpcMapped *b, VmrpcMappedBuffer *buffer)
     if (!--buffer->users && buffer->removed) {
         destroy(b, buffer);
     }
-}
-
-unsigned vmrpc_mapped_count(const VmrpcMapped *b)
-{
-    return b->count;
 }

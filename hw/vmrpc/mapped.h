@@ -16,8 +16,8 @@
 
 /* Memory of the guest; any member may be NULL. */
 typedef struct VmrpcMemoryOps {
-    /* The vectors stay valid until release(); false: they cannot. */
-    bool (*hold)(void *opaque, const struct iovec *iov, unsigned num);
+    /* The vectors, which are valid now, stay so until release(). */
+    void (*hold)(void *opaque, const struct iovec *iov, unsigned num);
     void (*release)(void *opaque, const struct iovec *iov, unsigned num);
     /* The host has written to these; from any thread. */
     void (*written)(void *opaque, const struct iovec *iov, unsigned num);
@@ -44,11 +44,11 @@ void vmrpc_mapped_clear(VmrpcMapped *b);
 
 /*
  * Keeps @num vectors as buffer @id.
- * Returns 0, -EINVAL (@id out of range, or no bytes), -EEXIST (@id is in use),
- * -ENOMEM, or -EOPNOTSUPP if the memory cannot be held.
+ * Returns 0, -EINVAL (@id out of range, or no bytes), -EEXIST (@id is in use)
+ * or -ENOMEM.
  */
 int vmrpc_mapped_add(VmrpcMapped *b, uint32_t id, const struct iovec *iov,
-                      unsigned num, bool writable);
+                     unsigned num, bool writable);
 
 /* Returns 0 or -ESTALE.  What is in use goes with its last user. */
 int vmrpc_mapped_remove(VmrpcMapped *b, uint32_t id);
@@ -62,8 +62,5 @@ VmrpcMappedBuffer *vmrpc_mapped_use(VmrpcMapped *b, uint32_t id,
 
 /* End of vmrpc_mapped_use(). */
 void vmrpc_mapped_unuse(VmrpcMapped *b, VmrpcMappedBuffer *buffer);
-
-/* Buffers that exist. */
-unsigned vmrpc_mapped_count(const VmrpcMapped *b);
 
 #endif /* HW_VMRPC_MAPPED_H */

@@ -396,7 +396,7 @@ static uint64_t virtio_vmrpc_get_features(VirtIODevice *vdev,
 
 /* --- buffers: the guest's memory, from any thread ------------------------ */
 
-static bool memory_hold(void *opaque, const struct iovec *iov, unsigned num)
+static void memory_hold(void *opaque, const struct iovec *iov, unsigned num)
 {
     ram_addr_t offset;
 
@@ -404,7 +404,6 @@ static bool memory_hold(void *opaque, const struct iovec *iov, unsigned num)
         /* Mapped by the request, which is still there: it is RAM. */
         memory_region_ref(memory_region_from_host(iov[i].iov_base, &offset));
     }
-    return true;
 }
 
 static void memory_release(void *opaque, const struct iovec *iov, unsigned num)

@@ -2,10 +2,10 @@
 /*
  * What the files of the vmrpc module share.
  *
- * Arrows point down: family.c -> stream.c, dgram.c -> receive.c (of streams) ->
- * message.c, group.c -> option.c -> sock.c -> ready.c -> iter.c -> buffer.c,
- * device.c.  buffer.c maps by iter.c, and option.c knows group.c's options.
- * proc.c looks at sock.c and option.c; netdev.c stands alone.
+ * Arrows point down: family.c -> stream.c, dgram.c -> receive.c (of streams),
+ * linger.c -> message.c, group.c -> option.c -> sock.c -> ready.c -> iter.c ->
+ * buffer.c, device.c.  buffer.c maps by iter.c, and option.c knows group.c's
+ * options.  proc.c looks at sock.c and option.c; netdev.c stands alone.
  */
 #ifndef VMRPC_INTERNAL_H
 #define VMRPC_INTERNAL_H
@@ -346,6 +346,7 @@ void vmrpc_sock_wake(struct vmrpc_sock *vs, u32 bits);
 void vmrpc_sock_keep_error(struct vmrpc_sock *vs, ssize_t err);
 void vmrpc_sock_watch(struct vmrpc_sock *vs, const poll_table *wait);
 bool vmrpc_sock_expect(struct vmrpc_sock *vs, const poll_table *wait);
+void vmrpc_sock_watch_edges(struct vmrpc_sock *vs);
 __poll_t vmrpc_sock_mask(const struct vmrpc_sock *vs);
 bool vmrpc_addr_is_native(const struct vmrpc_device *dev, __be32 addr);
 bool vmrpc_sock_bound_elsewhere(const struct vmrpc_sock *vs);
@@ -376,6 +377,10 @@ static inline bool vmrpc_message_kept(const struct vmrpc_sock *vs)
 {
 	return unlikely(!list_empty_careful(&vs->kept));
 }
+
+/* --- linger.c -------------------------------------------------------------- */
+
+void vmrpc_linger(struct vmrpc_sock *vs);
 
 /* --- zerocopy.c ------------------------------------------------------------ */
 

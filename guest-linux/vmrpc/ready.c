@@ -205,17 +205,8 @@ void vmrpc_sock_kill_all(struct vmrpc_device *dev)
 	xa_unlock_irq(&dev->socks);
 }
 
-/**
- * vmrpc_sock_watch - have the host report the readiness by events
- * @vs: has a host socket
- * @wait: poll() as it looks for readiness; NULL: a task about to sleep
- *
- * To be called before readiness is looked at for the last time.  Costs a call,
- * the first time.
- */
-void vmrpc_sock_watch(struct vmrpc_sock *vs, const poll_table *wait)
+static void watch(struct vmrpc_sock *vs, bool edge)
 {
-	bool edge = wait && (poll_requested_events(wait) & EPOLLET);
 	struct vmrpc_call *call;
 	u16 flags = VMRPC_REQ_WATCH;
 
@@ -231,6 +222,30 @@ void vmrpc_sock_watch(struct vmrpc_sock *vs, const poll_table *wait)
 	if (!vmrpc_call_run(call) && edge)
 		WRITE_ONCE(vs->edge, true);
 	vmrpc_call_free(call);
+}
+
+/**
+ * vmrpc_sock_watch_edges - have the host report whatever happens
+ * @vs: has a host socket
+ *
+ * Also what makes no difference to what the socket is ready for.
+ */
+void vmrpc_sock_watch_edges(struct vmrpc_sock *vs)
+{
+	watch(vs, true);
+}
+
+/**
+ * vmrpc_sock_watch - have the host report the readiness by events
+ * @vs: has a host socket
+ * @wait: poll() as it looks for readiness; NULL: a task about to sleep
+ *
+ * To be called before readiness is looked at for the last time.  Costs a call,
+ * the first time.
+ */
+void vmrpc_sock_watch(struct vmrpc_sock *vs, const poll_table *wait)
+{
+	watch(vs, wait && (poll_requested_events(wait) & EPOLLET));
 }
 
 /**

@@ -663,27 +663,6 @@ static int stream_shutdown(struct socket *sock, int how)
 	return err;
 }
 
-/* SO_LINGER with a time: close() waits until the peer has everything. */
-static void linger(struct vmrpc_sock *vs)
-{
-	unsigned long end = jiffies + vs->sk->sk_lingertime;
-	int left;
-
-	if (!sock_flag(vs->sk, SOCK_LINGER) || !vs->sk->sk_lingertime ||
-	    (current->flags & PF_EXITING))
-		return;
-	/* Data that nobody has read make it a reset, which is done at once. */
-	if (vmrpc_message_kept(vs) ||
-	    vmrpc_sock_ioctl(vs, SIOCINQ, &left) || left ||
-	    vmrpc_sock_shutdown(vs, SHUT_WR))
-		return;
-	while (time_before(jiffies, end) && !signal_pending(current)) {
-		if (vmrpc_sock_ioctl(vs, SIOCOUTQ, &left) || left <= 0)
-			return;
-		schedule_timeout_interruptible(msecs_to_jiffies(10));
-	}
-}
-
 static int stream_release(struct socket *sock)
 {
 	struct vmrpc_sock *vs = sock->sk ? vmrpc_sk(sock->sk) : NULL;
@@ -691,7 +670,7 @@ static int stream_release(struct socket *sock)
 	if (vs) {
 		if (vmrpc_sock_mode(vs) == VMRPC_REMOTE) {
 			vmrpc_option_refresh(vs);
-			linger(vs);
+			vmrpc_linger(vs);
 		}
 		vmrpc_sock_detach(vs);
 	}

@@ -78,6 +78,7 @@ struct VmrpcSock {
     bool connected;             /* or connecting; datagram: peer is set */
     bool peer_is_resolver;      /* datagram socket connected to resolver4 */
     bool shut_rd, shut_wr;      /* VMRPC_BACKING_RESOLVER */
+    bool ends;                  /* VMRPC_BACKING_HOST: has sent its end */
     uint32_t backlog;
     in_port_t local_port;       /* that the guest has bound; network order */
     VmrpcAlg *alg;              /* a gateway looks at the stream */

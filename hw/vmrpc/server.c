@@ -284,7 +284,12 @@ static bool process_one(VmrpcServer *srv, const struct epoll_event *ev)
             } else {
                 vmrpc_ready_set(s, ev->events);
             }
-            s->news = s->edge && ev->events & ~VMRPC_OUT;
+            /*
+             * Room to send is told once.  After the end has been sent, it is
+             * how Linux says that the state has changed: who lingers in
+             * close() waits for the last acknowledgement.
+             */
+            s->news = s->edge && (ev->events & ~VMRPC_OUT || s->ends);
             vmrpc_sock_notify(srv, s);
             if (!s->event_queued) {
                 vmrpc_watch_less(srv, s);

@@ -156,6 +156,61 @@ static void test_edge(void)
     fx_free(fx);
 }
 
+static uint8_t tcp_state(Fx *fx, uint32_t handle)
+{
+    uint8_t state = 0;
+    FxReply r = fx_getsockopt(fx, handle, IPPROTO_TCP, TCP_INFO, &state, 1);
+
+    fx_ok(r);
+    g_assert_cmpuint(r.value, ==, 1);
+    return state;
+}
+
+/* Who lingers in close() waits for the acknowledgement of the end. */
+static void test_edge_end(void)
+{
+    Fx *fx = fx_new_default();
+    int fd = connected(fx, 0, 0);
+    struct vmrpc_req req = fx_req(fx, VMRPC_NOOP, 0);
+    static uint8_t block[65536];
+    size_t sent = 0;
+    unsigned events;
+    FxReply r;
+
+    fx->edge = true;
+    fx_wait(fx, 0, VMRPC_OUT);
+    for (;;) {
+        r = fx_send(fx, 0, block, sizeof(block));
+        if (r.error) {
+            break;
+        }
+        sent += r.value;
+    }
+    fx_fails(r, EAGAIN);
+    fx_ok(fx_op(fx, VMRPC_SHUTDOWN, 0, SHUT_WR, 0));
+    req.flags = GUINT16_TO_LE(VMRPC_REQ_WATCH | VMRPC_REQ_EDGE);
+    fx_ok(fx_call(fx, &req, NULL, 0, NULL, 0));
+    fx_pump(fx);
+    g_assert_cmpuint(tcp_state(fx, 0), ==, TCP_FIN_WAIT1);
+
+    events = fx->sock[0].events;
+    while (sent) {
+        ssize_t n = recv(fd, block, MIN(sent, sizeof(block)), 0);
+
+        g_assert_cmpint(n, >, 0);
+        sent -= n;
+    }
+    while (tcp_state(fx, 0) == TCP_FIN_WAIT1) {
+        events = fx->sock[0].events;
+        while (fx->sock[0].events == events) {
+            fx_wait_any(fx);
+        }
+    }
+    g_assert_cmpuint(tcp_state(fx, 0), ==, TCP_FIN_WAIT2);
+    close(fd);
+    fx_free(fx);
+}
+
 /* --- waiting in a call ---------------------------------------------------- */
 
 static FxReply recv_waiting(Fx *fx, uint32_t handle, void *buf, size_t len)
@@ -391,6 +446,7 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/watch/asked", test_asked);
     g_test_add_func("/vmrpc/server/watch/muted", test_muted);
     g_test_add_func("/vmrpc/server/watch/edge", test_edge);
+    g_test_add_func("/vmrpc/server/watch/edge-end", test_edge_end);
     g_test_add_func("/vmrpc/server/wait/receive", test_wait);
     g_test_add_func("/vmrpc/server/wait/input", test_wait_input);
     g_test_add_func("/vmrpc/server/wait/connect", test_wait_connect);

@@ -107,7 +107,7 @@ def close_waits_for_the_peer(world: World) -> None:
     """SO_LINGER with a time: close() waits while the peer does not take the data."""
     sock, theirs = world.pair()
     size = fill(sock)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 20))
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 600))
     closing = Task(sock.close).wait_blocked()
     expect(theirs.drain()[0], size)
     closing.result()
@@ -120,6 +120,33 @@ def lingering_is_over(world: World) -> None:
     fill(sock)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 1))
     Task(sock.close).wait_blocked().result()
+
+
+@case
+def lingering_ends_by_a_reset(world: World) -> None:
+    """SO_LINGER with a time: nobody is left to wait for."""
+    sock, theirs = world.pair()
+    fill(sock)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 600))
+    closing = Task(sock.close).wait_blocked()
+    theirs.reset()
+    closing.result()
+
+
+@case
+def lingering_sleeps(world: World) -> None:
+    """SO_LINGER with a time: who waits does so without looking again and again."""
+    long, theirs = world.pair()
+    short, _others = world.pair()
+    for sock, seconds in (long, 600), (short, 1):
+        fill(sock)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, seconds))
+    closing = Task(long.close).wait_blocked()
+    before = closing.wakings()
+    short.close()
+    expect(closing.wakings() - before < 10, True)
+    theirs.drain()
+    closing.result()
 
 
 # --- checks in the kernel's order ---------------------------------------------

@@ -253,6 +253,11 @@ class Task(Generic[T]):
         until(self._sleeps, "a call to block")
         return self
 
+    def wakings(self) -> int:
+        """How often the call has gone to sleep."""
+        status = Path(f"/proc/self/task/{self._identity}/status").read_text()
+        return int(status.partition("\nvoluntary_ctxt_switches:")[2].split()[0])
+
     def result(self) -> T:
         """Wait for the end; return or raise what the call did."""
         self._thread.join(PATIENCE)

@@ -37,6 +37,18 @@ void vmrpc_inspect_server(VmrpcServer *srv, VmrpcServerView *view)
     pthread_mutex_unlock(&srv->lock);
 }
 
+GArray *vmrpc_inspect_rules(VmrpcServer *srv)
+{
+    GArray *rules = NULL;
+
+    pthread_mutex_lock(&srv->lock);
+    if (srv->policy) {
+        rules = vmrpc_policy_copy_hits(srv->policy);
+    }
+    pthread_mutex_unlock(&srv->lock);
+    return rules;
+}
+
 static void view_guest(const VmrpcServer *srv, const VmrpcSock *s,
                        VmrpcSockView *view)
 {

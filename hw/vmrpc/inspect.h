@@ -61,6 +61,12 @@ typedef struct VmrpcSockView {
 void vmrpc_inspect_server(VmrpcServer *srv, VmrpcServerView *view);
 
 /*
+ * The statements of the policy file and how often they decided: an array of
+ * VmrpcPolicyHits, to be freed with g_array_unref(); NULL without a file.
+ */
+GArray *vmrpc_inspect_rules(VmrpcServer *srv);
+
+/*
  * Looks at sockets in the order of their handles.
  *
  * @handle: the handle to go on with, 0 at first

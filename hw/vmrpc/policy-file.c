@@ -160,6 +160,7 @@ bool vmrpc_server_reload_policy(VmrpcServer *srv, GError **errp)
     pthread_mutex_lock(&srv->lock);
     if (policy) {
         old = srv->policy;
+        vmrpc_policy_inherit(policy, old);
         srv->policy = policy;
         vmrpc_budget_change(srv, vmrpc_policy_limits(policy));
         srv->counters.policy_reloads++;

@@ -38,6 +38,7 @@ typedef struct VmrpcPolicyRule {
 
 struct VmrpcPolicy {
     GHashTable *rules;          /* VmrpcPolicyKey -> GArray, by line */
+    GArray *hits;               /* VmrpcPolicyHits, by line (policy-hits.c) */
     unsigned num_rules;
     /* What need not be looked for */
     struct {
@@ -82,5 +83,11 @@ VmrpcPolicy *vmrpc_policy_new(void);
 /* Adds a rule, which is behind all others; copies both. */
 void vmrpc_policy_add(VmrpcPolicy *policy, const VmrpcPolicyKey *key,
                       const VmrpcPolicyRule *rule);
+
+/* An empty list of VmrpcPolicyHits. */
+GArray *vmrpc_policy_hits_new(void);
+
+/* A statement that can decide, in a line behind all others; takes @text. */
+void vmrpc_policy_note(VmrpcPolicy *policy, unsigned line, char *text);
 
 #endif /* HW_VMRPC_POLICY_INTERNAL_H */

@@ -391,11 +391,22 @@ static bool parse_words(VmrpcPolicy *policy, char **words, int n,
                      "'dns' or 'limit'");
 }
 
+static char *join(char **words, int n)
+{
+    GString *text = g_string_new(words[0]);
+
+    for (int i = 1; i < n; i++) {
+        g_string_append_printf(text, " %s", words[i]);
+    }
+    return g_string_free(text, FALSE);
+}
+
 static bool parse_line(VmrpcPolicy *policy, const char *text, size_t len,
                        unsigned line, GError **errp)
 {
     const char *comment = memchr(text, '#', len);
     char buf[VMRPC_POLICY_MAX_LINE + 1];
+    g_autofree char *statement = NULL;
     char *words[MAX_WORDS];
     char *word, *rest;
     int n = 0;
@@ -415,7 +426,17 @@ static bool parse_line(VmrpcPolicy *policy, const char *text, size_t len,
          word = strtok_r(NULL, " \t\r", &rest)) {
         words[n++] = word;
     }
-    return !n || parse_words(policy, words, n, line, errp);
+    if (!n) {
+        return true;
+    }
+    statement = join(words, n);
+    if (!parse_words(policy, words, n, line, errp)) {
+        return false;
+    }
+    if (strcmp(words[0], "limit") != 0) {
+        vmrpc_policy_note(policy, line, g_steal_pointer(&statement));
+    }
+    return true;
 }
 
 VmrpcPolicy *vmrpc_policy_parse(const char *text, size_t len,

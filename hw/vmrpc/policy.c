@@ -659,6 +659,7 @@ VmrpcPolicy *vmrpc_policy_new(void)
 
     policy->rules = g_hash_table_new_full(key_hash, key_equal, key_free,
                                           rules_free);
+    policy->hits = vmrpc_policy_hits_new();
     policy->open_line = NEVER;
     policy->default_allow = true;
     return policy;
@@ -670,6 +671,7 @@ void vmrpc_policy_free(VmrpcPolicy *policy)
         return;
     }
     g_hash_table_unref(policy->rules);
+    g_array_unref(policy->hits);
     g_free(policy);
 }
 

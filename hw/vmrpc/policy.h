@@ -45,9 +45,9 @@ typedef enum VmrpcPolicyError {
 } VmrpcPolicyError;
 
 /*
- * Immutable once parsed, so it may be read from any thread. To reload, parse
- * the new file, put the new policy in the old one's place and free the old
- * one; if the new file is wrong, the old policy is still there.
+ * Immutable once parsed but for the counts, so it may be read from any thread.
+ * To reload, parse the new file, put the new policy in the old one's place and
+ * free the old one; if the new file is wrong, the old policy is still there.
  */
 typedef struct VmrpcPolicy VmrpcPolicy;
 
@@ -173,5 +173,46 @@ bool vmrpc_policy_has_names(const VmrpcPolicy *policy);
  * Returns: valid as long as @policy; all zero where nothing is limited.
  */
 const VmrpcLimitsConfig *vmrpc_policy_limits(const VmrpcPolicy *policy);
+
+/* --- who has decided how often (policy-hits.c); not thread-safe ---------- */
+
+/* An allow, deny, default or dns statement. */
+typedef struct VmrpcPolicyHits {
+    unsigned line;
+    char *text;                 /* its words, with a blank between them */
+    uint64_t destinations;      /* that it has allowed or refused */
+    uint64_t names;             /* that it has refused to look up */
+} VmrpcPolicyHits;
+
+/**
+ * vmrpc_policy_count: a destination was allowed or refused
+ * @policy: may be NULL
+ * @why: of vmrpc_policy_check(); what no statement decided does not count
+ */
+void vmrpc_policy_count(VmrpcPolicy *policy, const VmrpcVerdict *why);
+
+/**
+ * vmrpc_policy_count_name: a name was not looked up
+ * @policy: may be NULL
+ * @why: of vmrpc_policy_check_name()
+ */
+void vmrpc_policy_count_name(VmrpcPolicy *policy, const VmrpcVerdict *why);
+
+/**
+ * vmrpc_policy_inherit: the counts of statements that are still there
+ * @policy: new
+ * @old: that it takes the place of; may be NULL
+ *
+ * A statement is the same if its words are, in whatever line.
+ */
+void vmrpc_policy_inherit(VmrpcPolicy *policy, const VmrpcPolicy *old);
+
+/**
+ * vmrpc_policy_copy_hits: all statements that can decide
+ * @policy: may be NULL
+ *
+ * Returns: of VmrpcPolicyHits, by line, to be freed with g_array_unref().
+ */
+GArray *vmrpc_policy_copy_hits(const VmrpcPolicy *policy);
 
 #endif /* HW_VMRPC_POLICY_H */

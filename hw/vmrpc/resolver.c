@@ -88,6 +88,7 @@ static int proxy_admit(void *opaque, const DnsQuestion *question)
     if (vmrpc_policy_check_name(srv->policy, text, &why) < 0) {
         refusal.reason = vmrpc_verdict_name(why.reason);
         refusal.line = why.line;
+        vmrpc_policy_count_name(srv->policy, &why);
         vmrpc_refused(srv, &refusal, &srv->counters.refused_name);
         return -EACCES;
     }

@@ -302,6 +302,7 @@ int vmrpc_dest_to_host(VmrpcServer *srv, const struct sockaddr_in *guest,
                                                              : len;
     }
     ret = judge(srv, host, proto, &j);
+    vmrpc_policy_count(srv->policy, &j.why);
     if (ret < 0) {
         dest_refused(srv, &j);
         return ret;

@@ -12,6 +12,7 @@ VmrpcDeviceInfoList *coroutine_fn qmp_query_vmrpc(const char *id,
                                                   uint32_t sockets_from,
                                                   bool has_sockets_limit,
                                                   uint32_t sockets_limit,
+                                                  bool has_rules, bool rules,
                                                   Error **errp)
 {
     if (id) {

@@ -30,6 +30,9 @@
 /* Sockets in one answer of query-vmrpc; vmrpc.json tells users. */
 #define LIMIT_MAX               1024
 
+/* Rules that "info vmrpc" prints of a device. */
+#define RULES_MAX               64
+
 /* The one on the left has every counter and nothing else. */
 QEMU_BUILD_BUG_ON(sizeof(VmrpcCounterInfo) !=
                   sizeof(VmrpcCounters) + sizeof(VmrpcAlgCounters) +
@@ -190,6 +193,28 @@ static VmrpcDeviceInfo *device_info(VirtIOVmrpc *s)
     return info;
 }
 
+/* All of them; none without a file. */
+static void add_rules(VmrpcDeviceInfo *info, VmrpcServer *server)
+{
+    g_autoptr(GArray) rules = vmrpc_inspect_rules(server);
+    VmrpcRuleInfoList **tail = &info->rules;
+
+    if (!rules) {
+        return;
+    }
+    info->has_rules = true;
+    for (guint i = 0; i < rules->len; i++) {
+        VmrpcPolicyHits *hits = &g_array_index(rules, VmrpcPolicyHits, i);
+        VmrpcRuleInfo *rule = g_new0(VmrpcRuleInfo, 1);
+
+        rule->line = hits->line;
+        rule->rule = g_steal_pointer(&hits->text);
+        rule->destinations = hits->destinations;
+        rule->names_refused = hits->names;
+        QAPI_LIST_APPEND(tail, rule);
+    }
+}
+
 /* At most VMRPC_INSPECT_MAX sockets; as vmrpc_inspect_socks(). */
 static unsigned add_sockets(VmrpcSocketInfoList ***tail, VmrpcServer *server,
                             uint32_t *handle, unsigned max)
@@ -261,7 +286,7 @@ static GPtrArray *find_devices(const char *id, Error **errp)
  */
 static VmrpcDeviceInfo *coroutine_fn query_device(VirtIOVmrpc *s,
                                                   uint32_t handle,
-                                                  uint32_t *limit)
+                                                  uint32_t *limit, bool rules)
 {
     g_autoptr(VmrpcDeviceInfo) info = NULL;
     VmrpcSocketInfoList **tail;
@@ -271,6 +296,9 @@ static VmrpcDeviceInfo *coroutine_fn query_device(VirtIOVmrpc *s,
         return NULL;
     }
     info = device_info(s);
+    if (rules) {
+        add_rules(info, s->server);
+    }
     tail = &info->sockets;
     while (*limit && (n = add_sockets(&tail, s->server, &handle, *limit))) {
         *limit -= n;
@@ -288,6 +316,7 @@ VmrpcDeviceInfoList *coroutine_fn qmp_query_vmrpc(const char *id,
                                                   uint32_t sockets_from,
                                                   bool has_sockets_limit,
                                                   uint32_t sockets_limit,
+                                                  bool has_rules, bool rules,
                                                   Error **errp)
 {
     uint32_t limit = has_sockets_limit ? sockets_limit : LIMIT_MAX;
@@ -303,7 +332,8 @@ VmrpcDeviceInfoList *coroutine_fn qmp_query_vmrpc(const char *id,
     for (guint i = 0; found && i < found->len; i++) {
         VmrpcDeviceInfo *info = query_device(g_ptr_array_index(found, i),
                                              has_sockets_from ? sockets_from
-                                                              : 0, &limit);
+                                                              : 0, &limit,
+                                             has_rules && rules);
 
         if (info) {
             QAPI_LIST_APPEND(tail, info);
@@ -387,6 +417,27 @@ static void print_counters(Monitor *mon, const VmrpcCounterInfo *counters)
 #undef PRINT_COUNTER
 }
 
+/* Those that have decided anything; at most RULES_MAX. */
+static void print_rules(Monitor *mon, const VmrpcRuleInfoList *rules)
+{
+    unsigned num = 0;
+
+    for (; rules; rules = rules->next) {
+        const VmrpcRuleInfo *r = rules->value;
+
+        if (!r->destinations && !r->names_refused) {
+            continue;
+        }
+        if (num++ == RULES_MAX) {
+            monitor_printf(mon, "More rules: query-vmrpc shows all\n");
+            break;
+        }
+        monitor_printf(mon, "  policy line %-5" PRIu32 " %10" PRIu64
+                       " destinations %10" PRIu64 " names refused  %s\n",
+                       r->line, r->destinations, r->names_refused, r->rule);
+    }
+}
+
 static void print_device(Monitor *mon, const VmrpcDeviceInfo *info)
 {
     monitor_printf(mon, "%s: guest %s, %s, pool %s, resolver %s, NAT64 %s\n",
@@ -400,6 +451,7 @@ static void print_device(Monitor *mon, const VmrpcDeviceInfo *info)
                    PRIu64 ", in use: %" PRIu64 "\n", info->sockets_open,
                    info->max_sockets, info->mappings, info->mappings_in_use);
     print_counters(mon, info->counters);
+    print_rules(mon, info->rules);
     if (info->sockets) {
         monitor_printf(mon, "handle type state   recv-q   send-q   received"
                        "       sent  guest local > peer  host local > peer\n");
@@ -418,6 +470,7 @@ static void print_first(Monitor *mon, VirtIOVmrpc *s, uint32_t handle)
     g_autoptr(VmrpcDeviceInfo) info = device_info(s);
     VmrpcSocketInfoList **tail = &info->sockets;
 
+    add_rules(info, s->server);
     add_sockets(&tail, s->server, &handle, VMRPC_INSPECT_MAX);
     set_next(info, s->server, handle);
     print_device(mon, info);

@@ -364,6 +364,75 @@ static unsigned count_lines(const char *text, const char *with)
     return num;
 }
 
+/* A rule of a device, as "LINE DESTINATIONS NAMES RULE". */
+static char *rule_text(QDict *device, unsigned index)
+{
+    const QListEntry *entry;
+
+    QLIST_FOREACH_ENTRY(qdict_get_qlist(device, "rules"), entry) {
+        QDict *rule = qobject_to(QDict, qlist_entry_obj(entry));
+
+        if (!index--) {
+            return g_strdup_printf("%" PRId64 " %" PRId64 " %" PRId64 " %s",
+                                   qdict_get_int(rule, "line"),
+                                   qdict_get_int(rule, "destinations"),
+                                   qdict_get_int(rule, "names-refused"),
+                                   qdict_get_str(rule, "rule"));
+        }
+    }
+    return NULL;
+}
+
+static void test_query_rules(void)
+{
+    static const char policy[] =
+        "# ours\n"
+        "allow  host udp    # peers\n"
+        "deny host\n"
+        "limit dns 100/s\n"
+        "default allow\n";
+    g_autofree char *path = g_build_filename(tmp_dir, "rules.policy", NULL);
+    g_autofree char *args = g_strdup_printf(
+        COMMON_ARGS "-device " DEVICE ",dns=" DNS6 ",policy=%s", path);
+    struct sockaddr_in peer = { .sin_family = AF_INET, .sin_port = htons(9) };
+    g_autofree char *first = NULL, *second = NULL, *third = NULL, *hmp = NULL;
+    Vm vm = { };
+    QList *list;
+
+    replace_file(path, policy);
+    vm.qts = qtest_init(args);
+    vm.guest = vmrpc_guest_new(vm.qts);
+    vm.d = vmrpc_driver_new(vm.guest, SLOT);
+    vmrpc_driver_start(vm.d, 0, EVENTS);
+    peer.sin_addr = guest_resolve(vm.d, PEER6);
+    g_assert_cmpint(try_peer(&vm, &peer), ==, 0);
+    guest_socket(vm.d, 2, SOCK_STREAM);
+    for (unsigned i = 0; i < 2; i++) {
+        g_assert_cmpint(guest_op_addr(vm.d, VMRPC_CONNECT, 2, &peer).error, ==,
+                        EACCES);
+    }
+
+    list = query(vm.qts, "'rules': true");
+    first = rule_text(only_device(list), 0);
+    second = rule_text(only_device(list), 1);
+    third = rule_text(only_device(list), 2);
+    g_assert_cmpstr(first, ==, "2 1 0 allow host udp");
+    g_assert_cmpstr(second, ==, "3 2 0 deny host");
+    g_assert_cmpstr(third, ==, "5 0 0 default allow");
+    g_assert_cmpuint(qlist_size(qdict_get_qlist(only_device(list), "rules")),
+                     ==, 3);
+    qobject_unref(list);
+    list = query(vm.qts, "");
+    g_assert_false(qdict_haskey(only_device(list), "rules"));
+    qobject_unref(list);
+    hmp = qtest_hmp(vm.qts, "info vmrpc");
+    g_assert_cmpuint(count_lines(hmp, "  policy line "), ==, 2);
+    g_assert_true(g_regex_match_simple(
+        "policy line 3 +2 destinations +0 names refused  deny host", hmp, 0,
+        0));
+    vm_quit(&vm);
+}
+
 #define HMP_LIMIT       64
 
 static void test_query_hmp(void)
@@ -465,6 +534,7 @@ static void add_tests(void)
     qtest_add_func("/vmrpc/query/pages", test_query_pages);
     qtest_add_func("/vmrpc/query/limit", test_query_limit);
     qtest_add_func("/vmrpc/query/hmp", test_query_hmp);
+    qtest_add_func("/vmrpc/query/rules", test_query_rules);
     qtest_add_func("/vmrpc/query/unrealized", test_query_unrealized);
     qtest_add_func("/vmrpc/query/unplug", test_query_unplug);
 }

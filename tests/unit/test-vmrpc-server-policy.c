@@ -10,11 +10,13 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <glib/gstdio.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "hw/vmrpc/inspect.h"
 #include "hw/vmrpc/server-internal.h"
 
 static struct {
@@ -567,6 +569,95 @@ static void test_reload_limits(void)
     file_clear(&f);
 }
 
+/* --- who has decided ----------------------------------------------------- */
+
+/* All counts as "LINE:DESTINATIONS/NAMES ...". */
+static char *hits_text(Fx *fx)
+{
+    g_autoptr(GArray) rules = vmrpc_inspect_rules(fx->srv);
+    GString *text = g_string_new(NULL);
+
+    for (guint i = 0; i < rules->len; i++) {
+        VmrpcPolicyHits *h = &g_array_index(rules, VmrpcPolicyHits, i);
+
+        g_string_append_printf(text, "%s%u:%" PRIu64 "/%" PRIu64,
+                               i ? " " : "", h->line, h->destinations,
+                               h->names);
+    }
+    return g_string_free(text, FALSE);
+}
+
+static void assert_hits(Fx *fx, const char *expected)
+{
+    g_autofree char *text = hits_text(fx);
+
+    g_assert_cmpstr(text, ==, expected);
+}
+
+/* A query of the guest's, which the policy refuses. */
+static void ask_refused(Fx *fx, const char *name)
+{
+    DnsQuestion q = { .type = DNS_TYPE_AAAA, .qclass = DNS_CLASS_IN };
+    uint64_t before = fx_counters(fx)->refused_name;
+    uint8_t buf[512];
+    DnsBuilder b;
+
+    g_assert_cmpint(dns_name_from_text(&q.name, name), ==, 0);
+    dns_builder_init(&b, buf, sizeof(buf), 7, DNS_FLAG_RD);
+    dns_builder_question(&b, &q);
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    fx_ok(fx_sendto(fx, 0, fx->resolver4, 53, buf, b.len));
+    fx_ok(fx_op(fx, VMRPC_CLOSE, 0, 0, 0));
+    g_assert_cmpuint(fx_counters(fx)->refused_name, ==, before + 1);
+}
+
+static void test_hits(void)
+{
+    Fx *fx = fx_with("deny  *.ads.test   # not these\n"
+                     "\n"
+                     "allow 2001:db8:7::/48 tcp 443\n"
+                     "limit dns 1000/s\n"
+                     "deny 2001:db8:8::/48\n"
+                     "default deny\n", false);
+
+    assert_hits(fx, "1:0/0 3:0/0 5:0/0 6:0/0");
+    try6(fx, "2001:db8:7::1", 443);
+    try6(fx, "2001:db8:7::2", 443);
+    try6(fx, "2001:db8:7::1", 80);
+    try6(fx, "2001:db8:8::1", 80);
+    /* what no statement decided is in the counters */
+    g_assert_cmpint(try_ip4(fx, "127.0.0.1"), ==, ENETUNREACH);
+    ask_refused(fx, "x.ads.test");
+    ask_refused(fx, "y.ads.test");
+    asked(fx, "z.ads.test", "2001:db8:7::3");
+    g_assert_cmpint(try6(fx, "2001:db8:7::3", 443), ==, EACCES);
+    assert_hits(fx, "1:1/2 3:2/0 5:1/0 6:1/0");
+    fx_free(fx);
+}
+
+/* What stays in the file keeps its counts, in whatever line. */
+static void test_reload_hits(void)
+{
+    File f = file_new("deny 2001:db8:7::/48\nallow host\ndefault deny\n");
+    Fx *fx = fx_with_file(&f);
+
+    g_assert_cmpint(try6(fx, "2001:db8:7::1", 443), ==, EACCES);
+    g_assert_cmpint(try6(fx, "2001:db8:8::1", 443), ==, EACCES);
+    assert_hits(fx, "1:1/0 2:0/0 3:1/0");
+    write_text(f.path, "# new\ndeny 2001:db8:8::/48\n"
+               "  deny   2001:db8:7::/48 # the same\n"
+               "deny 2001:db8:7::/48\ndefault allow\n");
+    await_reload(fx);
+    assert_hits(fx, "2:0/0 3:1/0 4:0/0 5:0/0");
+    g_assert_cmpint(try6(fx, "2001:db8:7::1", 443), ==, EACCES);
+    assert_hits(fx, "2:0/0 3:2/0 4:0/0 5:0/0");
+    write_text(f.path, "deny hots\n");
+    await_reload(fx);
+    assert_hits(fx, "2:0/0 3:2/0 4:0/0 5:0/0");
+    fx_free(fx);
+    file_clear(&f);
+}
+
 int main(int argc, char **argv)
 {
     fx_init();
@@ -593,5 +684,7 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/policy/reload/by-hand",
                     test_reload_by_hand);
     g_test_add_func("/vmrpc/server/policy/reload/limits", test_reload_limits);
+    g_test_add_func("/vmrpc/server/policy/hits", test_hits);
+    g_test_add_func("/vmrpc/server/policy/reload/hits", test_reload_hits);
     return g_test_run();
 }

@@ -252,12 +252,19 @@ static int receiver_new(VmrpcServer *srv, VmrpcSock *s, Group *group,
     return 0;
 }
 
-static void receiver_free(VmrpcServer *srv, Group *group)
+/* The socket itself is the receiver from now on. */
+static void receiver_close(VmrpcServer *srv, Group *group)
 {
     if (group->fd >= 0) {
         close(group->fd);
+        group->fd = -1;
     }
     vmrpc_budget_release(srv, &group->buffers);
+}
+
+static void receiver_free(VmrpcServer *srv, Group *group)
+{
+    receiver_close(srv, group);
     srv->group_num--;
 }
 
@@ -427,6 +434,33 @@ int vmrpc_groups_prepare_send(VmrpcServer *srv, VmrpcSock *s,
     return ret == -ENODEV ? -ENETUNREACH : ret;
 }
 
+/* Undoes the first @num memberships of join_itself(). */
+static void leave_itself(VmrpcServer *srv, VmrpcSock *s, unsigned num,
+                         int ifindex)
+{
+    for (unsigned i = 0; i < num; i++) {
+        change_membership(srv, s->fd, group_at(s, i)->group4, ifindex, false);
+    }
+}
+
+/*
+ * What was joined before it was known that the socket hears by itself.  The
+ * receivers have heard nothing, as they had no port.  Returns 0 or -errno.
+ */
+static int join_itself(VmrpcServer *srv, VmrpcSock *s, int ifindex)
+{
+    for (unsigned i = 0; i < vmrpc_groups_num(s); i++) {
+        int ret = change_membership(srv, s->fd, group_at(s, i)->group4,
+                                    ifindex, true);
+
+        if (ret < 0) {
+            leave_itself(srv, s, i, ifindex);
+            return ret;
+        }
+    }
+    return 0;
+}
+
 int vmrpc_groups_bind_socket(VmrpcServer *srv, VmrpcSock *s,
                              struct in_addr group4, in_port_t port)
 {
@@ -434,10 +468,6 @@ int vmrpc_groups_bind_socket(VmrpcServer *srv, VmrpcSock *s,
 
     if (s->proto != IPPROTO_UDP || s->bound) {
         return s->bound ? -EINVAL : -EADDRNOTAVAIL;
-    }
-    /* Joined before it was known that the socket hears by itself. */
-    if (vmrpc_groups_num(s)) {
-        return -EADDRNOTAVAIL;
     }
     if (srv->config.translate) {
         ifindex = own_interface(srv);
@@ -447,13 +477,22 @@ int vmrpc_groups_bind_socket(VmrpcServer *srv, VmrpcSock *s,
     }
     ret = share(srv, s->fd, ifindex);
     if (ret == 0) {
-        ret = bind_to_group(srv, s->fd, group4, port, ifindex);
+        ret = join_itself(srv, s, ifindex);
     }
-    if (ret == 0) {
-        s->bound = true;
-        s->bound_group = group4;
+    if (ret < 0) {
+        return ret;
     }
-    return ret;
+    ret = bind_to_group(srv, s->fd, group4, port, ifindex);
+    if (ret < 0) {
+        leave_itself(srv, s, vmrpc_groups_num(s), ifindex);
+        return ret;
+    }
+    for (unsigned i = 0; i < vmrpc_groups_num(s); i++) {
+        receiver_close(srv, group_at(s, i));
+    }
+    s->bound = true;
+    s->bound_group = group4;
+    return 0;
 }
 
 size_t vmrpc_groups_source(const VmrpcServer *srv, const VmrpcSock *s,

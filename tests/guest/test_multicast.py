@@ -45,9 +45,12 @@ import socket, struct, sys
 bound, group, port, count = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-s.bind((bound, port))
+if 'join-first' not in sys.argv:
+    s.bind((bound, port))
 s.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, struct.pack(
     '4s4si', socket.inet_aton(group), bytes(4), 0))
+if 'join-first' in sys.argv:
+    s.bind((bound, port))
 print('ready', flush=True)
 for _ in range(count):
     data, source = s.recvfrom(2000)
@@ -85,8 +88,8 @@ for text in sys.argv[5:]:
 """
 
 
-def listen(guest: Guest, bound: str, group: str, port: int, count: int) -> Job:
-    job = guest.spawn(["python3", "-c", LISTEN, bound, group, str(port), str(count)])
+def listen(guest: Guest, bound: str, group: str, port: int, count: int, *options: str) -> Job:
+    job = guest.spawn(["python3", "-c", LISTEN, bound, group, str(port), str(count), *options])
     job.wait_output("ready")
     return job
 
@@ -126,9 +129,10 @@ def test_the_guest_sends(guest: Guest, world: Lab, group: str, group6: str) -> N
         assert next(member) == ["two", VM_ADDRESS, 4]
 
 
+@pytest.mark.parametrize("order", ["bind-first", "join-first"])
 @pytest.mark.parametrize("bound", ["0.0.0.0", GROUP])
-def test_the_guest_receives(guest: Guest, world: Lab, bound: str) -> None:
-    job = listen(guest, bound, GROUP, PORT, 2)
+def test_the_guest_receives(guest: Guest, world: Lab, bound: str, order: str) -> None:
+    job = listen(guest, bound, GROUP, PORT, 2, order)
     # What goes to another group on the same port is not for it.
     outer_send(world, "ff1e::239.1.2.4", PORT, "others")
     outer_send(world, GROUP6, PORT, "one", "two")

@@ -235,6 +235,56 @@ static void test_bound_to_group(void)
     fx_free(fx);
 }
 
+/* Joined first, bound to the group then: as many programs do it. */
+static void test_member_before_bound_to_group(void)
+{
+    struct sockaddr_in6 alone = group_address(GROUP, PORT + 1);
+    int taken = socket(AF_INET6, SOCK_DGRAM, 0);
+    int peer, other;
+    uint16_t port;
+    unsigned fds;
+    Fx *fx;
+
+    if (!can_multicast()) {
+        close(taken);
+        return;
+    }
+    g_assert_cmpint(bind(taken, (struct sockaddr *)&alone, sizeof(alone)), ==,
+                    0);
+    peer = peer_socket(SOCK_DGRAM, &port);
+    other = member(OTHER, PORT);
+    fx = fx_new_default();
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    fx_ok(fx_setsockopt(fx, 0, SOL_SOCKET, SO_BROADCAST,
+                        &(uint32_t) { fx_le(1) }, 4));
+    fds = fx_open_fds();
+    fx_ok(join(fx, 0, GROUP));
+    fx_ok(join(fx, 0, OTHER));
+    /* what fails changes nothing */
+    fx_fails(fx_addr_op(fx, VMRPC_BIND, 0, fx_ip4(GROUP), PORT + 1),
+             EADDRINUSE);
+    fx_fails(join(fx, 0, GROUP), EADDRINUSE);
+    g_assert_cmpuint(fx_open_fds(), ==, fds + 2);
+
+    fx_ok(fx_addr_op(fx, VMRPC_BIND, 0, fx_ip4(GROUP), PORT));
+    g_assert_cmpuint(fx_open_fds(), ==, fds);
+    tell(peer, GROUP, PORT, "all");
+    hears(fx, 0, "all");
+    tell(peer, OTHER, PORT, "joined, but not bound to");
+    tell_vm(peer, PORT, "not for a group");
+    hears_nothing(fx, 0);
+    fx_ok(leave(fx, 0, OTHER));
+    tell(peer, GROUP, PORT, "still");
+    hears(fx, 0, "still");
+    fx_ok(leave(fx, 0, GROUP));
+    tell(peer, GROUP, PORT, "gone");
+    hears_nothing(fx, 0);
+    close(peer);
+    close(other);
+    close(taken);
+    fx_free(fx);
+}
+
 static void test_send(void)
 {
     uint32_t off = 0;
@@ -294,6 +344,15 @@ static void test_two_vms(void)
     fx_free(b);
 }
 
+static void join_many(Fx *fx, uint32_t handle, unsigned num)
+{
+    for (unsigned i = 1; i <= num; i++) {
+        g_autofree char *group = g_strdup_printf("239.2.0.%u", i);
+
+        fx_ok(join(fx, handle, group));
+    }
+}
+
 static void test_limits_and_errors(void)
 {
     unsigned fds;
@@ -315,24 +374,30 @@ static void test_limits_and_errors(void)
     fx_fails(join(fx, 0, "10.1.2.3"), EINVAL);
     fx_fails(join(fx, 0, OTHER), EACCES);
     fx_fails(join(fx, 0, "224.0.0.251"), ENETUNREACH);
-    for (unsigned i = 1; i < VMRPC_GROUPS_MAX; i++) {
-        g_autofree char *group = g_strdup_printf("239.2.0.%u", i);
-
-        fx_ok(join(fx, 0, group));
-    }
+    join_many(fx, 0, VMRPC_GROUPS_MAX - 1);
     fx_fails(join(fx, 0, "239.3.0.1"), ENOBUFS);
     fx_ok(fx_op(fx, VMRPC_CLOSE, 0, 0, 0));
     g_assert_cmpint(fx_open_fds(), ==, fds - 1);
 
     fx_ok(fx_socket(fx, 1, 2, SOCK_STREAM));
     fx_fails(join(fx, 1, GROUP), ENOPROTOOPT);
+
+    /* as many as there are, and then the socket itself hears them */
+    fx_ok(fx_socket(fx, 2, 3, SOCK_DGRAM));
+    join_many(fx, 2, VMRPC_GROUPS_MAX);
+    fx_ok(fx_addr_op(fx, VMRPC_BIND, 2, fx_ip4("239.2.0.1"), PORT));
+    fx_fails(join(fx, 2, "239.3.0.1"), ENOBUFS);
+    fx_ok(leave(fx, 2, "239.2.0.2"));
+    fx_fails(leave(fx, 2, "239.2.0.2"), EADDRNOTAVAIL);
+    fx_ok(join(fx, 2, "239.3.0.1"));
     fx_free(fx);
 
     fx = fx_new(&(FxOptions) { .no_address6 = true });
     fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
     fx_fails(join(fx, 0, GROUP), ENODEV);
     fx_fails(fx_sendto(fx, 0, fx_ip4(GROUP), PORT, "x", 1), ENETUNREACH);
-    fx_fails(fx_addr_op(fx, VMRPC_BIND, 0, fx_ip4(GROUP), PORT), EADDRNOTAVAIL);
+    fx_fails(fx_addr_op(fx, VMRPC_BIND, 0, fx_ip4(GROUP), PORT),
+             EADDRNOTAVAIL);
     fx_free(fx);
 
     /* all of a VM's memberships together count as sockets do */
@@ -451,10 +516,13 @@ static void test_ipv4(void)
     fx_ok(join(fx, 0, GROUP));
     bound(fx, 1, GROUP, PORT);
     fx_ok(join(fx, 1, GROUP));
+    fx_ok(fx_socket(fx, 2, 3, SOCK_DGRAM));
+    fx_ok(join(fx, 2, GROUP));
+    fx_ok(fx_addr_op(fx, VMRPC_BIND, 2, fx_ip4(GROUP), PORT));
     setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &lo, sizeof(lo));
     g_assert_cmpint(sendto(fd, "four", 4, 0, (struct sockaddr *)&to,
                            sizeof(to)), ==, 4);
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < 3; i++) {
         fx_wait(fx, i, VMRPC_IN);
         fx_ok(fx_recv(fx, i, buf, sizeof(buf), 0));
     }
@@ -476,6 +544,8 @@ int main(int argc, char **argv)
                     test_member_before_bind);
     g_test_add_func("/vmrpc/server/multicast/bound-to-group",
                     test_bound_to_group);
+    g_test_add_func("/vmrpc/server/multicast/before-bound-to-group",
+                    test_member_before_bound_to_group);
     g_test_add_func("/vmrpc/server/multicast/send", test_send);
     g_test_add_func("/vmrpc/server/multicast/two-vms", test_two_vms);
     g_test_add_func("/vmrpc/server/multicast/errors", test_limits_and_errors);

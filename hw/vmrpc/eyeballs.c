@@ -35,6 +35,11 @@
  * takes what it takes natively.  Once it is, what is still silent gets
  * VMRPC_EYEBALLS_GRACE_MS, as a program that is refused expects to go on soon.
  *
+ * Without a socket for each attempt (a port that the guest has chosen can have
+ * only one) they take turns instead.  What is slow is given up for the next, so
+ * turns are long; and since it might have answered in the end, the address that
+ * the guest named is what is left when all others have failed.
+ *
  * A late call does no harm: starts are counted from when they happened, so a
  * thread that was held up does not start all candidates in one go.
  */
@@ -172,6 +177,12 @@ void vmrpc_eyeballs_start(VmrpcEyeballs *race,
     race->num = num;
     race->started = 0;
     race->pending = 0;
+    race->in_turn = false;
+}
+
+void vmrpc_eyeballs_take_turns(VmrpcEyeballs *race)
+{
+    race->in_turn = true;
 }
 
 static VmrpcEyeballsAction about(const VmrpcEyeballs *race,
@@ -188,10 +199,16 @@ static VmrpcEyeballsAction start_next(VmrpcEyeballs *race, int64_t now_ms)
 {
     unsigned index = race->started++;
 
+    if (race->in_turn) {
+        race->pending = 0;
+    }
     race->pending |= 1u << index;
-    race->due_ms = now_ms + (race->started < race->num
-                             ? VMRPC_EYEBALLS_DELAY_MS
-                             : VMRPC_EYEBALLS_GRACE_MS);
+    if (race->started == race->num) {
+        race->due_ms = now_ms + VMRPC_EYEBALLS_GRACE_MS;
+    } else {
+        race->due_ms = now_ms + (race->in_turn ? VMRPC_EYEBALLS_TURN_MS
+                                               : VMRPC_EYEBALLS_DELAY_MS);
+    }
     return about(race, VMRPC_EYEBALLS_START, index);
 }
 
@@ -201,6 +218,19 @@ static VmrpcEyeballsAction wait_until(int64_t until_ms)
         .step = VMRPC_EYEBALLS_WAIT,
         .until_ms = until_ms,
     };
+}
+
+/* All have been started, and what the first gives is not known. */
+static VmrpcEyeballsAction wait_for_first(VmrpcEyeballs *race, bool due)
+{
+    if (!race->in_turn || race->pending & 1) {
+        return wait_until(INT64_MAX);
+    }
+    if (race->pending && !due) {
+        return wait_until(race->due_ms);
+    }
+    race->pending = 1;
+    return about(race, VMRPC_EYEBALLS_START, 0);
 }
 
 VmrpcEyeballsAction vmrpc_eyeballs_next(VmrpcEyeballs *race, int64_t now_ms)
@@ -214,7 +244,7 @@ VmrpcEyeballsAction vmrpc_eyeballs_next(VmrpcEyeballs *race, int64_t now_ms)
         return due ? start_next(race, now_ms) : wait_until(race->due_ms);
     }
     if (!race->first_error) {
-        return wait_until(INT64_MAX);
+        return wait_for_first(race, due);
     }
     if (race->pending && !due) {
         return wait_until(race->due_ms);

@@ -47,6 +47,12 @@ G_STATIC_ASSERT(VMRPC_EYEBALLS_DELAY_MS >= 100 &&
  */
 #define VMRPC_EYEBALLS_GRACE_MS 10000
 
+/*
+ * Taking turns: how long an attempt may be alone before it is given up for the
+ * next.  Enough for a SYN, two retransmissions after 1 and 3 s, and an answer.
+ */
+#define VMRPC_EYEBALLS_TURN_MS 4000
+
 /* Where a connection could go. */
 typedef struct VmrpcCandidate {
     struct in6_addr addr6;
@@ -63,6 +69,7 @@ typedef struct VmrpcEyeballs {
     uint8_t num;
     uint8_t started;            /* candidates; they start in their order */
     uint8_t pending;            /* bit i: candidate i is connecting */
+    bool in_turn;
 } VmrpcEyeballs;
 
 typedef enum VmrpcEyeballsStep {
@@ -106,6 +113,16 @@ size_t vmrpc_eyeballs_order(VmrpcCandidate *candidates, size_t num,
 void vmrpc_eyeballs_start(VmrpcEyeballs *race,
                           const VmrpcCandidate *candidates, size_t num,
                           int64_t now_ms);
+
+/**
+ * vmrpc_eyeballs_take_turns: never two attempts at a time
+ * @race: just started
+ *
+ * For who has one socket for all of them: a START means that the attempt before
+ * is to be ended.  The first one that is given up for others gets a second
+ * START when all have failed, and then as long as it takes.
+ */
+void vmrpc_eyeballs_take_turns(VmrpcEyeballs *race);
 
 /**
  * vmrpc_eyeballs_next: what to do now

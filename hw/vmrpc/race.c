@@ -17,9 +17,14 @@
  * host socket is told to it, and calls get what a connecting socket would
  * give.
  *
+ * Two sockets cannot have one port.  So where the guest has bound its socket,
+ * whose port it then may know or have told, the attempts take turns on that
+ * socket: what does not answer is given up for the next.  Linux takes a port
+ * that it has chosen itself from a socket whose connect() fails; it is bound to
+ * it again, and if somebody else was faster, that was the last attempt.
+ *
  * No race, and none of its costs: for a name with one address, for a
- * connect() that succeeds at once, for datagrams, for a socket with a port
- * that the guest chose (two sockets cannot have it), and for protocols that
+ * connect() that succeeds at once, for datagrams, and for protocols that
  * carry addresses (alg.c), whose second connection must reach the same host.
  *
  * An attempt counts as a socket, a connection and two buffers towards the
@@ -43,6 +48,7 @@ struct VmrpcRace {
     VmrpcSock *s;
     GSequenceIter *queued;      /* in srv->races; NULL: waits for results */
     int64_t due_ms;
+    bool in_turn;               /* all attempts are on s->fd */
     bool pending[VMRPC_EYEBALLS_MAX];   /* attempts under way */
     int fd[VMRPC_EYEBALLS_MAX];         /* -1: none; of the first: s->fd */
     VmrpcBuffers buffers[VMRPC_EYEBALLS_MAX];
@@ -156,6 +162,32 @@ static int connect_to(int fd, const VmrpcCandidate *candidate)
                                                                    : 0;
 }
 
+/* As start_attempt(); ends the attempt before. */
+static int start_turn(VmrpcServer *srv, VmrpcRace *race,
+                      const VmrpcCandidate *candidate)
+{
+    struct sockaddr unspec = { .sa_family = AF_UNSPEC };
+    VmrpcSock *s = race->s;
+    int ret;
+
+    memset(race->pending, 0, sizeof(race->pending));
+    if (!vmrpc_limits_connection(&srv->limits, g_get_monotonic_time())) {
+        return -ENOBUFS;
+    }
+    if (connect(s->fd, &unspec, sizeof(unspec)) < 0) {
+        return -errno;
+    }
+    ret = vmrpc_host_restore_port(srv, s, s->local_port);
+    if (ret < 0) {
+        return ret;
+    }
+    if (!s->bound) {
+        return -EADDRINUSE;
+    }
+    srv->counters.connections_raced++;
+    return connect_to(s->fd, candidate);
+}
+
 /* Returns 0 if it is connected, -EINPROGRESS, or what went wrong. */
 static int start_attempt(VmrpcServer *srv, VmrpcRace *race, unsigned i,
                          const VmrpcCandidate *candidate)
@@ -166,6 +198,9 @@ static int start_attempt(VmrpcServer *srv, VmrpcRace *race, unsigned i,
     };
     int fd, ret;
 
+    if (race->in_turn) {
+        return start_turn(srv, race, candidate);
+    }
     if (!may_attempt(srv)) {
         return -EMFILE;
     }
@@ -243,14 +278,15 @@ static void win(VmrpcServer *srv, VmrpcSock *s, unsigned i,
                 const VmrpcCandidate *winner)
 {
     VmrpcSock other = { .type = s->type, .proto = s->proto, .fd = s->fd };
-    int ret = i ? take_over(srv, s, i) : 0;
+    bool taken = i && !s->race->in_turn;
+    int ret = taken ? take_over(srv, s, i) : 0;
 
     if (ret < 0) {
         s->so_error = -ret;
     } else if (i) {
         srv->counters.connections_raced_won++;
         trace_winner(srv, s, winner);
-        if (s->race_options) {
+        if (taken && s->race_options) {
             /* What the guest has set since. */
             other.buffers = s->buffers;
             vmrpc_host_copy_options(srv, s, &other);
@@ -300,7 +336,7 @@ static int step(VmrpcServer *srv, VmrpcSock *s)
 static void look_at(VmrpcRace *race, unsigned i)
 {
     struct pollfd pfd = {
-        .fd = i ? race->fd[i] : race->s->fd,
+        .fd = i && !race->in_turn ? race->fd[i] : race->s->fd,
         .events = POLLOUT,
     };
     int err = 0;
@@ -383,7 +419,7 @@ static bool is_unreachable(int ret)
 static bool may_race(const VmrpcServer *srv, const VmrpcSock *s, in_port_t port)
 {
     return srv->config.happy_eyeballs && srv->names &&
-           s->type == SOCK_STREAM && !s->bound_by_guest && !s->race &&
+           s->type == SOCK_STREAM && !s->race &&
            !(srv->config.alg &&
              vmrpc_alg_proto(SOCK_STREAM, ntohs(port)) != VMRPC_ALG_NONE);
 }
@@ -411,6 +447,10 @@ int vmrpc_race_start(VmrpcServer *srv, VmrpcSock *s,
     race->s = s;
     memset(race->fd, -1, sizeof(race->fd));
     vmrpc_eyeballs_start(&race->machine, candidates, num, vmrpc_now_ms());
+    race->in_turn = s->bound_by_guest;
+    if (race->in_turn) {
+        vmrpc_eyeballs_take_turns(&race->machine);
+    }
     vmrpc_eyeballs_next(&race->machine, vmrpc_now_ms());    /* done already */
     race->pending[0] = ret == -EINPROGRESS;
     if (ret != -EINPROGRESS) {

@@ -9,6 +9,7 @@
 
 #define DELAY VMRPC_EYEBALLS_DELAY_MS
 #define GRACE VMRPC_EYEBALLS_GRACE_MS
+#define TURN VMRPC_EYEBALLS_TURN_MS
 
 /* What Linux gives up after, with six retransmissions of a SYN */
 #define SYN_TIMEOUT 127000
@@ -37,15 +38,43 @@ typedef struct Scenario {
     const char *name;
     Host hosts[VMRPC_EYEBALLS_MAX];     /* an all-zero one ends the list */
     int64_t stall_ms;           /* the thread first looks again so late */
+    bool in_turn;               /* one attempt at a time */
     /* expected */
     int winner;                 /* or a negative errno */
     int64_t end_ms;
-    int64_t starts_ms[VMRPC_EYEBALLS_MAX + 1];  /* -1 ends the list */
+    int64_t starts_ms[VMRPC_EYEBALLS_MAX + 2];  /* -1 ends the list */
     int wakeups;                /* timers that had to be set */
 } Scenario;
 
 static const Scenario scenarios[] = {
     {
+        .name = "turns/first-fast", .hosts = { OPEN(TURN - 1), OPEN(1) },
+        .in_turn = true, .winner = 0, .end_ms = TURN - 1,
+        .starts_ms = { 0, -1 }, .wakeups = 1,
+    }, {
+        .name = "turns/first-refused", .hosts = { CLOSED(5), OPEN(30) },
+        .in_turn = true, .winner = 1, .end_ms = 35,
+        .starts_ms = { 0, 5, -1 }, .wakeups = 2,
+    }, {
+        .name = "turns/first-blackholed",
+        .hosts = { BLACKHOLE, CLOSED(5), OPEN(30) },
+        .in_turn = true, .winner = 2, .end_ms = TURN + 35,
+        .starts_ms = { 0, TURN, TURN + 5, -1 }, .wakeups = 3,
+    }, {
+        /* given up, and after all the only one that works */
+        .name = "turns/first-slow", .hosts = { OPEN(6000), CLOSED(5) },
+        .in_turn = true, .winner = 0, .end_ms = TURN + 5 + 6000,
+        .starts_ms = { 0, TURN, TURN + 5, -1 }, .wakeups = 2,
+    }, {
+        .name = "turns/all-blackholed", .hosts = { BLACKHOLE, BLACKHOLE },
+        .in_turn = true, .winner = -ETIMEDOUT,
+        .end_ms = TURN + GRACE + SYN_TIMEOUT,
+        .starts_ms = { 0, TURN, TURN + GRACE, -1 }, .wakeups = 2,
+    }, {
+        .name = "turns/second-blackholed", .hosts = { CLOSED(5), BLACKHOLE },
+        .in_turn = true, .winner = -ECONNREFUSED, .end_ms = 5 + GRACE,
+        .starts_ms = { 0, 5, -1 }, .wakeups = 2,
+    }, {
         .name = "single", .hosts = { OPEN(20) },
         .winner = 0, .end_ms = 20, .starts_ms = { 0, -1 },
     }, {
@@ -174,16 +203,27 @@ typedef struct Net {
     VmrpcEyeballs race;
     int64_t now_ms;
     int64_t answer_ms[VMRPC_EYEBALLS_MAX];      /* INT64_MAX: none to come */
+    unsigned num;
     unsigned started;
     int wakeups;
 } Net;
+
+/* Who has answered or still may: a first one that is asked again is one. */
+static unsigned asked(const Net *net)
+{
+    return MIN(net->started, net->num);
+}
 
 static void net_start(Net *net, const VmrpcEyeballsAction *action)
 {
     const Host *host = &net->scenario->hosts[action->index];
 
-    g_assert_cmpint(action->index, ==, net->started);
+    g_assert_cmpint(action->index, ==,
+                    net->started < net->num ? net->started : 0);
     g_assert_cmpint(action->candidate->addr6.s6_addr[15], ==, action->index);
+    for (unsigned i = 0; net->scenario->in_turn && i < net->num; i++) {
+        net->answer_ms[i] = INT64_MAX;
+    }
     g_assert_cmpint(net->now_ms, ==,
                     net->scenario->starts_ms[net->started]);
     net->started++;
@@ -203,12 +243,12 @@ static void net_wait(Net *net, int64_t until_ms)
 
     g_assert_cmpint(until_ms, >, net->now_ms);
     net->wakeups += until_ms != INT64_MAX;
-    for (i = 0; i < net->started; i++) {
+    for (i = 0; i < asked(net); i++) {
         next_ms = MIN(next_ms, net->answer_ms[i]);
     }
     g_assert_cmpint(next_ms, !=, INT64_MAX);
     net->now_ms = MAX(next_ms, net->scenario->stall_ms);
-    for (i = 0; i < net->started; i++) {
+    for (i = 0; i < asked(net); i++) {
         if (net->answer_ms[i] <= net->now_ms) {
             vmrpc_eyeballs_result(&net->race, i, net->scenario->hosts[i].ret,
                                   net->now_ms);
@@ -222,7 +262,7 @@ static void net_check_end(Net *net, VmrpcEyeballsAction end)
 {
     unsigned i;
 
-    for (i = 0; i < net->started; i++) {
+    for (i = 0; i < asked(net); i++) {
         VmrpcEyeballsAction again;
 
         vmrpc_eyeballs_result(&net->race, i, i % 2 ? 0 : -EPIPE, net->now_ms);
@@ -247,7 +287,11 @@ static void test_scenario(gconstpointer data)
         net.answer_ms[num] = INT64_MAX;
         num++;
     }
+    net.num = num;
     vmrpc_eyeballs_start(&net.race, candidates, num, 0);
+    if (scenario->in_turn) {
+        vmrpc_eyeballs_take_turns(&net.race);
+    }
     for (;;) {
         action = vmrpc_eyeballs_next(&net.race, net.now_ms);
         if (action.step == VMRPC_EYEBALLS_START) {

@@ -317,6 +317,79 @@ static void test_buffers(void)
     world_free(w);
 }
 
+/* --- in turn ------------------------------------------------------------- */
+
+/* The guest knows its port, and the peer sees it. */
+static void connect_bound(World *w, unsigned port)
+{
+    Fx *fx = w->fx;
+    struct sockaddr_in6 from;
+    socklen_t len = sizeof(from);
+    unsigned fds;
+    FxReply r;
+    int fd;
+
+    fx_ok(fx_socket(fx, 0, 1, SOCK_STREAM));
+    r = fx_addr_op(fx, VMRPC_BIND, 0, fx->guest4, port);
+    fx_ok(r);
+    port = ntohs(r.addr.sin_port);
+    fds = fx_open_fds();
+    r = fx_addr_op(fx, VMRPC_CONNECT, 0, fx->peer4, w->port);
+    if (r.error) {
+        fx_fails(r, EINPROGRESS);
+        /* one socket, whoever it tries */
+        g_assert_cmpuint(fx_open_fds(), ==, fds);
+        fx_wait(fx, 0, VMRPC_OUT);
+    }
+    g_assert_cmpuint(fx->sock[0].so_errors, ==, 0);
+    g_assert_cmpuint(fx_open_fds(), ==, fds);
+    g_assert_cmpuint(fx_counters(fx)->connections_raced_won, ==, 1);
+    r = fx_op(fx, VMRPC_GETSOCKNAME, 0, 0, 0);
+    g_assert_cmpuint(ntohs(r.addr.sin_port), ==, port);
+    r = fx_op(fx, VMRPC_GETPEERNAME, 0, 0, 0);
+    g_assert_cmphex(r.addr.sin_addr.s_addr, ==, fx->peer4.s_addr);
+    fd = accept(w->other, (struct sockaddr *)&from, &len);
+    g_assert_cmpint(fd, >=, 0);
+    g_assert_cmpuint(ntohs(from.sin6_port), ==, port);
+    close(fd);
+    fx_wait(fx, 0, VMRPC_RDHUP);
+    fx_ok(fx_op(fx, VMRPC_CLOSE, 0, 0, 0));
+}
+
+static void test_turns(void)
+{
+    static const struct {
+        int first;
+        unsigned port;
+    } cases[] = { { CLOSED, 0 }, { CLOSED, 40001 }, { DEAD, 0 } };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        World *w = world_new(cases[i].first, true, "allow host\n");
+
+        connect_bound(w, cases[i].port);
+        world_free(w);
+    }
+}
+
+static void test_turns_none(void)
+{
+    World *w = world_new(CLOSED, false, "allow host\n");
+    Fx *fx = w->fx;
+    FxReply r;
+
+    fx_ok(fx_socket(fx, 0, 1, SOCK_STREAM));
+    fx_ok(fx_addr_op(fx, VMRPC_BIND, 0, fx->guest4, 40002));
+    r = fx_addr_op(fx, VMRPC_CONNECT, 0, fx->peer4, w->port);
+    if (r.error == EINPROGRESS) {
+        g_assert_cmpint(fx_wait_error(fx, 0), ==, ECONNREFUSED);
+    } else {
+        fx_fails(r, ECONNREFUSED);
+    }
+    r = fx_op(fx, VMRPC_GETSOCKNAME, 0, 0, 0);
+    g_assert_cmpuint(ntohs(r.addr.sin_port), ==, 40002);
+    world_free(w);
+}
+
 /* Where there is no choice, or it would do harm, all is as without a race. */
 static void test_no_race(void)
 {
@@ -325,13 +398,6 @@ static void test_no_race(void)
     DnsName name;
     VmrpcNameAddr one = { .ttl_s = 60 };
 
-    /* the guest chose the port */
-    fx_ok(fx_socket(fx, 0, 1, SOCK_STREAM));
-    fx_ok(fx_addr_op(fx, VMRPC_BIND, 0, fx->guest4, 0));
-    fx_fails(fx_addr_op(fx, VMRPC_CONNECT, 0, fx->peer4, w->port),
-             EINPROGRESS);
-    g_assert_null(fx->srv->socks[0]->race);
-    fx_ok(fx_op(fx, VMRPC_CLOSE, 0, 0, 0));
     /* the latest name has one address only */
     dns_name_from_text(&name, "one.test");
     inet_pton(AF_INET6, fx_peer6, &one.addr6);
@@ -366,6 +432,8 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/race/given-up", test_given_up);
     g_test_add_func("/vmrpc/server/race/policy", test_policy);
     g_test_add_func("/vmrpc/server/race/buffers", test_buffers);
+    g_test_add_func("/vmrpc/server/race/turns", test_turns);
+    g_test_add_func("/vmrpc/server/race/turns-none", test_turns_none);
     g_test_add_func("/vmrpc/server/race/no-race", test_no_race);
     return g_test_run();
 }

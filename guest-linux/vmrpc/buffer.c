@@ -22,6 +22,10 @@
  * Pages that the host writes are marked dirty once, when they are mapped: the
  * kernel does not clean them without telling us.
  *
+ * A thread changes its own rights to pages with a protection key without telling
+ * anybody.  A buffer is for threads that have the rights of the one that it was
+ * made for; others have their pages looked up, which checks.
+ *
  * Buffers that become invalid quickly are not worth it: each one makes the
  * next wait twice as long.
  *
@@ -35,6 +39,10 @@
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include <linux/virtio_config.h>
+
+#ifdef CONFIG_X86
+#include <asm/pkru.h>
+#endif
 
 #include "internal.h"
 
@@ -53,6 +61,7 @@
  * @mapped: the host has it as buffer @id
  * @uses: calls that used it
  * @start: address in @notifier.mm, @len bytes
+ * @rights: of the thread that it was made for
  */
 struct vmrpc_buffer {
 	refcount_t ref;
@@ -65,7 +74,18 @@ struct vmrpc_buffer {
 	unsigned int uses;
 	unsigned long start;
 	size_t len;
+	u32 rights;
 };
+
+/* What current may do with pages that have a protection key. */
+static u32 current_rights(void)
+{
+#ifdef CONFIG_X86
+	return read_pkru();
+#else
+	return 0;
+#endif
+}
 
 static bool invalidate(struct mmu_interval_notifier *notifier,
 		       const struct mmu_notifier_range *range,
@@ -170,6 +190,7 @@ static struct vmrpc_buffer *buffer_alloc(struct vmrpc_device *dev,
 	b->dev = dev;
 	b->start = start;
 	b->len = len;
+	b->rights = current_rights();
 	if (mmu_interval_notifier_insert(&b->notifier, current->mm, first,
 					 last - first, &notifier_ops))
 		goto out_id;
@@ -253,7 +274,7 @@ static bool worth_making(struct vmrpc_reuse *reuse, unsigned long start,
 static bool covers(const struct vmrpc_buffer *b, unsigned long start)
 {
 	return b->notifier.mm == current->mm && start >= b->start &&
-	       start - b->start < b->len;
+	       start - b->start < b->len && b->rights == current_rights();
 }
 
 /* @b for the bytes from @start on; it is in use if this returns true. */

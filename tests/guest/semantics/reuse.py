@@ -15,6 +15,7 @@ import socket
 import tempfile
 import zlib
 from collections.abc import Callable
+from pathlib import Path
 
 from .harness import World, case, case_of, checked, expect, fails, libc
 from .peer import numbered
@@ -23,6 +24,7 @@ _SIZE = 128 << 10
 #: More often than it takes until the buffer is remembered, twice.
 _TIMES = 12
 _MAP_FIXED = 0x10
+_PKEY_DISABLE_ACCESS = 1
 
 
 def _private() -> mmap.mmap:
@@ -72,6 +74,30 @@ def sent_while_it_changes(world: World) -> None:
     """Each time other bytes, at the same place."""
     memory = mmap.mmap(-1, _SIZE)
     _send_whole(world, memory, lambda number: _fill(memory, number))
+
+
+@case
+def without_rights_of_ones_own(world: World) -> None:
+    """A thread that takes its rights to the memory from itself: EFAULT."""
+    if " ospke" not in Path("/proc/cpuinfo").read_text():
+        return  # the processor has no protection keys
+    memory, (sock, theirs) = _private(), world.pair()
+    address = ctypes.c_void_p(_address(memory))
+    data = _fill(memory, 1)
+    key = checked(libc.pkey_alloc(0, 0))
+    access = mmap.PROT_READ | mmap.PROT_WRITE
+    checked(libc.pkey_mprotect(address, ctypes.c_size_t(_SIZE), access, key))
+    for _ in range(_TIMES):
+        sock.sendall(memory)
+        expect(theirs.read(len(data)), zlib.crc32(data))
+    checked(libc.pkey_set(key, _PKEY_DISABLE_ACCESS))
+    try:
+        with fails(errno.EFAULT):
+            sock.send(memory)
+    finally:
+        checked(libc.pkey_set(key, 0))
+    sock.sendall(memory)
+    expect(theirs.read(len(data)), zlib.crc32(data))
 
 
 @case

@@ -200,12 +200,12 @@ static void test_edge_end(void)
         g_assert_cmpint(n, >, 0);
         sent -= n;
     }
-    while (tcp_state(fx, 0) == TCP_FIN_WAIT1) {
-        events = fx->sock[0].events;
+    do {
         while (fx->sock[0].events == events) {
             fx_wait_any(fx);
         }
-    }
+        events = fx->sock[0].events;
+    } while (tcp_state(fx, 0) == TCP_FIN_WAIT1);
     g_assert_cmpuint(tcp_state(fx, 0), ==, TCP_FIN_WAIT2);
     close(fd);
     fx_free(fx);

@@ -242,6 +242,7 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 {
 	struct sock *sk = vs->sk;
 	long timeo = sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT);
+	bool tried = false;
 	ssize_t n;
 
 	if (size > (vmrpc_sk_is_ping(sk) ? VMRPC_PING_MAX : VMRPC_DATAGRAM_MAX))
@@ -255,10 +256,15 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 		if (READ_ONCE(sk->sk_shutdown) & SEND_SHUTDOWN)
 			return -EPIPE;
 		n = -EAGAIN;
-		if (vmrpc_sock_ready(vs) & WRITABLE)
+		/*
+		 * A half full buffer is not writable, but takes more.  What
+		 * MSG_MORE holds back would wait there for ever.
+		 */
+		if (!tried || (vmrpc_sock_ready(vs) & WRITABLE))
 			n = vmrpc_message_send(vs, msg, size, to, 0);
 		if (n != -EAGAIN)
 			return n;
+		tried = true;
 		if (vmrpc_sock_ready(vs) & WRITABLE)
 			n = vmrpc_sock_pause(&timeo);
 		else

@@ -104,6 +104,8 @@ static int connect_host(struct socket *sock, struct vmrpc_sock *vs,
 	default:
 		vmrpc_sock_set_mode(vs, VMRPC_BOTH);
 		remember_port(vs);
+		if (err == -ECONNREFUSED)
+			WRITE_ONCE(vs->sk->sk_shutdown, 0);
 	}
 	return err;
 }
@@ -162,6 +164,8 @@ static int connect_finish(struct socket *sock, struct vmrpc_sock *vs)
 		return 0;
 	}
 	remember_port(vs);
+	/* As tcp_disconnect() does it: shutdown() has been before. */
+	WRITE_ONCE(vs->sk->sk_shutdown, 0);
 	/* The host's socket can be used again, as the program's can. */
 	vmrpc_sock_connect(vs, NULL, 0);
 	unconnected(sock, vs);

@@ -8,7 +8,8 @@
  *   what        low four bits: an operation of the wire format, 0 for a raw
  *               header, 15 for what is not a request (see other())
  *   who         bits 0-2 handle, 3-4 generation, 5-7 address
- *   arg         an argument; of messages the flags, and the port
+ *   arg         an argument; of messages the flags, and the port; bit 6: the
+ *               caller waits, for a moment
  *   len         octets of the body; bit 7: many times that, of zeros
  *
  * The process enters a network namespace of its own, and a policy refuses
@@ -33,6 +34,7 @@
 #define MAX_SOCKETS     6
 #define MAX_OPS         256
 #define MAX_SAVED       MAX_SOCKETS
+#define WAIT_US         20
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -186,7 +188,7 @@ static void call(World *w, const uint8_t *out, size_t out_len, size_t in_len,
 
     g_ptr_array_add(w->memory, out_copy);
     g_ptr_array_add(w->memory, in);
-    n = vmrpc_server_call(w->srv, out_iov, out_num, in_iov, in_num, false);
+    n = vmrpc_server_call(w->srv, out_iov, out_num, in_iov, in_num, true);
     if (n < 0) {
         g_assert_cmpint(n, ==, -EBADMSG);
         return;
@@ -229,6 +231,7 @@ static void request(World *w, Input *in, uint8_t what)
         .op = GUINT16_TO_LE(what & 15),
         .sock = GUINT32_TO_LE(who & 7),
         .gen = GUINT32_TO_LE(who >> 3 & 3),
+        .wait_us = GUINT32_TO_LE(arg & 0x40 ? WAIT_US : 0),
     };
     g_autofree uint8_t *out = g_malloc0(sizeof(req) + body);
     size_t in_len = sizeof(struct vmrpc_resp) + body;

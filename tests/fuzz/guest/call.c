@@ -690,7 +690,10 @@ static void put_value(uint8_t *to, int level, int name, uint32_t value)
     };
 
     memset(to, 0, 512);
-    memcpy(to, &value, sizeof(value));
+    /* Bound to an interface that is not there, the native side is deaf. */
+    if (level != SOL_SOCKET || name != SO_BINDTOIFINDEX) {
+        memcpy(to, &value, sizeof(value));
+    }
     if (is_text(level, name)) {
         strcpy((char *)to, text_values[value % COUNT(text_values)]);
     } else if (is_time(level, name)) {

@@ -79,6 +79,8 @@ _SYSCTL6 = {**_SMALL, "net.ipv6.icmp.ratelimit": "0", "net.ipv6.icmp.ratemask": 
 
 # The native world, with the addresses of the other one.  MTU: the host's veth
 # has 1500, of which IPv6 takes 20 bytes more.
+# The metric keeps the multicast route apart: with a next hop in common, Linux
+# takes a peer for a group.
 _NATIVE = """
 set -e
 ip netns add near
@@ -94,7 +96,7 @@ ip -n far address add {peer2}/32 dev wire
 ip -n near route add {peer}/32 dev wire src {me}
 ip -n near route add {peer2}/32 dev wire src {me}
 ip -n near route add 255.255.255.255/32 dev wire src {me}
-ip -n near route add 224.0.0.0/4 dev wire src {me}
+ip -n near route add 224.0.0.0/4 dev wire src {me} metric 9
 ip -n near route add unreachable 198.18.0.0/15
 ip -n far route add {me}/32 dev wire src {peer}
 lladdr() {{ ip -n $1 -o link show wire | sed 's/.*ether \\([^ ]*\\).*/\\1/'; }}

@@ -17,6 +17,10 @@ from vmmnet.testbed.net import Namespace
 
 LABEL = "VMMNET"
 
+# What ext4 rounds a file up to, and what it takes for a journal and tables.
+_BLOCK_KIB = 4
+_FILE_SYSTEM_KIB = 8192
+
 INSTALL = """\
 #!/bin/sh
 # Install the vmrpc module in this guest and load it. Run as root.
@@ -67,8 +71,15 @@ def module_disk(folder: Path) -> Path:
     script.write_text(INSTALL)
     script.chmod(0o755)
     disk = folder / "module.img"
-    tools.run(["mke2fs", "-q", "-t", "ext4", "-L", LABEL, "-d", content, disk, "16M"])
+    size = f"{_image_kib(content)}k"
+    tools.run(["mke2fs", "-q", "-t", "ext4", "-L", LABEL, "-d", content, disk, size])
     return disk
+
+
+def _image_kib(content: Path) -> int:
+    """Room for a folder's files, and for what the file system keeps itself: KiB."""
+    files = sum(_BLOCK_KIB + path.stat().st_size // 1024 for path in content.rglob("*"))
+    return _FILE_SYSTEM_KIB + files * 5 // 4
 
 
 def _format(disk: Path) -> str:

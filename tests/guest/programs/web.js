@@ -44,7 +44,8 @@ async function ask(name, port, clients, requests, type) {
       throw new Error(`${found[0].address} is not ${answers[0]}`);
     }
   }
-  const agent = new http.Agent({ keepAlive: true, maxSockets: clients });
+  // Without the second number 256 of them are kept, and the rest made anew.
+  const agent = new http.Agent({ keepAlive: true, maxSockets: clients, maxFreeSockets: clients });
   let right = 0;
   const client = async (number) => {
     for (let count = 0; count < requests; count++) {

@@ -2,9 +2,10 @@
 /*
  * What a socket is ready for, and who waits for it
  *
- * Readiness is what the host reported last (vmrpc_sock_report).  poll() costs
- * no request.  Reports carry a number, because answers and events overtake one
- * another; the newest wins.
+ * Readiness is what the host reported last (vmrpc_sock_report).  poll() makes a
+ * request only to have a socket watched that is not, or to wait for input that
+ * should come at any moment.  Reports carry a number, because answers and events
+ * overtake one another; the newest wins.
  */
 #include <linux/sched/signal.h>
 

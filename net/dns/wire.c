@@ -84,17 +84,18 @@ int dns_name_parse(const uint8_t *msg, size_t len, size_t *offset,
 {
     size_t pos = *offset;
     size_t part = pos;      /* start of the part being read */
+    size_t limit = len;     /* that part is whole before it */
     size_t end = 0;         /* behind the name, once a pointer is followed */
 
     name->len = 0;
     name->labels = 0;
-    while (pos < len) {
+    while (pos < limit) {
         uint8_t head = msg[pos];
 
         if ((head & LABEL_TYPE_MASK) == LABEL_POINTER) {
             size_t target;
 
-            if (len - pos < 2) {
+            if (limit - pos < 2) {
                 return -EBADMSG;
             }
             target = get16(msg + pos) & POINTER_MAX;
@@ -102,13 +103,15 @@ int dns_name_parse(const uint8_t *msg, size_t len, size_t *offset,
                 return -EBADMSG;
             }
             end = end ? end : pos + 2;
+            /* RFC 1035 4.1.4: a prior occurrence, so nothing of it is here */
+            limit = part;
             pos = part = target;
             continue;
         }
         if (head & LABEL_TYPE_MASK) {
             return -EBADMSG;
         }
-        if (len - pos < 1 + (size_t)head ||
+        if (limit - pos < 1 + (size_t)head ||
             name->len + 1 + head + !!head > DNS_NAME_MAX) {
             return -EBADMSG;
         }

@@ -152,9 +152,9 @@ typedef struct DnsCursor {
 
 /*
  * Read the name at *offset of a message, following compression pointers.
- * A pointer must point before the name part it ends (RFC 1035 section
- * 4.1.4: "a prior occurrence"), so a loop cannot be expressed, and not into
- * the header.
+ * What a pointer points at must be before the name part that it ends, to the
+ * last octet (RFC 1035 section 4.1.4: "a prior occurrence"), so a loop cannot
+ * be expressed, and not in the header.
  * On success *offset is behind the name where it stood.
  * Returns 0, or -EBADMSG (nothing is changed but *name).
  */

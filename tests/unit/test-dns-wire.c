@@ -154,6 +154,7 @@ static void test_name_hostile(void)
     assert_bad_name("\xff\xff", 2, 0);              /* behind the end */
     assert_bad_name("\x40\x41\0", 3, 0);            /* EDNS label type */
     assert_bad_name("\x80\x41\0", 3, 0);            /* unassigned */
+    assert_bad_name("\3\xc0\x0cx", 5, 1);           /* at a label it is in */
     assert_bad_name("\5ab", 3, 0);                  /* label cut */
     assert_bad_name("\2ab", 3, 0);                  /* no root */
     assert_bad_name("", 0, 0);

@@ -195,6 +195,15 @@ static void control_get(struct vmrpc_call *call, struct msghdr *msg)
 	}
 }
 
+/* Packets of the host have no mark that the guest could have given them. */
+static void mark_get(const struct sock *sk, struct msghdr *msg)
+{
+	u32 mark = 0;
+
+	if (sock_flag(sk, SOCK_RCVMARK))
+		put_cmsg(msg, SOL_SOCKET, SO_MARK, sizeof(mark), &mark);
+}
+
 /* Did the host answer that it does not know the buffer? */
 static bool is_stale(const struct vmrpc_call *call, ssize_t n)
 {
@@ -449,6 +458,8 @@ static ssize_t recv_once(struct vmrpc_sock *vs, struct msghdr *msg, size_t len,
 		memcpy(msg->msg_name, &from, sizeof(from));
 		msg->msg_namelen = sizeof(from);
 	}
+	if (!stream && !(flags & MSG_ERRQUEUE))
+		mark_get(vs->sk, msg);
 	if (call->control)
 		control_get(call, msg);
 out:

@@ -6,7 +6,7 @@
  * is, up to a mark of urgent data.  Where the program's call would have ended
  * had the socket been the kernel's own, no further request is made.
  */
-#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/sched/stat.h>
 #include <linux/sockios.h>
 #include <asm/ioctls.h>
@@ -86,6 +86,21 @@ static bool at_urgent_mark(struct vmrpc_sock *vs)
 
 	return READ_ONCE(vs->urgent) &&
 	       !vmrpc_sock_ioctl(vs, SIOCATMARK, &value) && value;
+}
+
+/* Sleeps until there may be something to read: 0 or a negative errno. */
+static int rx_sleep(struct vmrpc_sock *vs, u32 readable, size_t size,
+		    long *timeo)
+{
+	bool sleeps = *timeo && !signal_pending(current);
+	int err;
+
+	if (vmrpc_sock_ready(vs) & readable)
+		err = vmrpc_sock_pause(timeo);
+	else
+		err = vmrpc_sock_wait(vs, readable, NULL, timeo);
+	/* Who wants no bytes has them when tcp_recvmsg() wakes up, whatever for. */
+	return !size && sleeps ? 0 : err;
 }
 
 /*
@@ -192,11 +207,8 @@ int vmrpc_stream_receive(struct vmrpc_sock *vs, struct msghdr *msg,
 			stepped_aside = true;
 			continue;
 		}
-		if (vmrpc_sock_ready(vs) & readable)
-			n = vmrpc_sock_pause(&timeo);
-		else
-			n = vmrpc_sock_wait(vs, readable, NULL, &timeo);
-		if (n)
+		n = rx_sleep(vs, readable, size, &timeo);
+		if (n || !size)
 			break;
 	}
 	return copied ? copied : n;

@@ -54,6 +54,12 @@ int compare_load_known(const char *path);
 /* Ties the ports that are the same in both worlds. */
 void compare_begin(struct run *run);
 
+/*
+ * Whether the step sends to what OP_FILL has filled before.  How much room was
+ * left is not the same in both worlds.
+ */
+bool compare_is_full(const struct run *run, unsigned step);
+
 /* Compares what a step has come to, and levels streams. */
 void compare_step(struct run *run, unsigned step);
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from vmmnet.testbed import image, scratch, wait
+from vmmnet.testbed.agent import Job
 from vmmnet.testbed.guest import Guest
 from vmmnet.testbed.lab import VM_ADDRESS
 from vmmnet.testbed.net import Namespace
@@ -34,6 +35,9 @@ PACKAGES = (
 #: Seconds after which something hangs, however busy the machine is.
 _PATIENCE = 300.0
 
+#: Seconds after which a program that has been asked to end is asked again.
+_AGAIN = 5.0
+
 
 class Machine(Protocol):
     """A machine with programs; ``other`` is the name of the one to talk to."""
@@ -49,6 +53,18 @@ class Machine(Protocol):
 
     def put(self, text: str, path: str) -> None:
         """Write a file."""
+
+
+def _asked_to_end(job: Job) -> bool:
+    """Send SIGTERM; whether the command ends soon.
+
+    To be done again if not: ssh notes a signal and looks at the note before it
+    polls, so that one which comes in between is not noticed.
+    """
+    job.kill()
+    with contextlib.suppress(TimeoutError):
+        job.wait(_AGAIN)
+    return not job.running
 
 
 class Inside:
@@ -79,8 +95,7 @@ class Inside:
             if not job.running:
                 raise AssertionError(f"guest: {command} has ended: {job.output()}")
         finally:
-            job.kill()
-            job.wait(_PATIENCE)
+            wait.until(lambda: _asked_to_end(job), f"guest: {command}: end", _PATIENCE)
 
     def put(self, text: str, path: str) -> None:
         """Write a file."""

@@ -262,6 +262,10 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 		 */
 		if (!tried || (vmrpc_sock_ready(vs) & WRITABLE))
 			n = vmrpc_message_send(vs, msg, size, to, 0);
+		/* An error throws away what there was of it. */
+		WRITE_ONCE(vs->unfinished,
+			   n >= 0 && ((msg->msg_flags & MSG_MORE) ||
+				      READ_ONCE(vs->corked)));
 		if (n != -EAGAIN)
 			return n;
 		tried = true;
@@ -291,6 +295,13 @@ static int remote_destination(struct vmrpc_sock *vs, const struct msghdr *msg,
 	const struct sockaddr_in *sin = msg->msg_name;
 
 	*to = sin;
+	/* Where a datagram goes that is being built was said at its beginning. */
+	if (READ_ONCE(vs->unfinished)) {
+		*to = NULL;
+		return 1;
+	}
+	if (!vmrpc_sk_is_ping(vs->sk) && READ_ONCE(udp_sk(vs->sk)->pending))
+		return 0;
 	if (!sin)
 		return vmrpc_sock_mode(vs) == VMRPC_REMOTE;
 	/* What is wrong with these, the native side says best. */

@@ -204,12 +204,14 @@ int vmrpc_group_setsockopt(struct socket *sock, struct vmrpc_sock *vs,
 			   int name, sockptr_t optval, unsigned int optlen)
 {
 	u8 value[PEEK_MAX] __aligned(8);
-	unsigned int len = min_t(unsigned int, optlen, sizeof(value));
+	unsigned int len = min_t(unsigned int, optlen,
+				 name < MCAST_JOIN_GROUP ?
+				 sizeof(struct ip_mreqn) : sizeof(value));
 	struct membership m;
 
-	if (copy_from_sockptr(value, optval, len))
-		return -EFAULT;
-	if (!parse(name, value, len, &m) || !ipv4_is_multicast(m.group) ||
+	/* If it cannot be read, the kernel may find something else wrong first. */
+	if (copy_from_sockptr(value, optval, len) ||
+	    !parse(name, value, len, &m) || !ipv4_is_multicast(m.group) ||
 	    !is_ours(vs, &m))
 		return sock_common_setsockopt(sock, IPPROTO_IP, name, optval,
 					      optlen);

@@ -250,6 +250,9 @@ struct vmrpc_reuse {
  * @shutdown: RCV_SHUTDOWN, SEND_SHUTDOWN of a stream; racy like sk_shutdown
  * @urgent: there have been urgent data, and perhaps their mark is still ahead
  * @native_turn: which side is asked first next time; racy, only for fairness
+ * @corked: UDP_CORK is set
+ * @unfinished: the host builds a datagram, which is not sent yet; racy like
+ *              what a program sends by two tasks at once
  * @rx_window: bytes that a stream is expected to hold; racy, only a hint
  * @rx_bulk: jiffies when much has come at once; likewise
  * @reuse: for data that are sent, received
@@ -283,6 +286,8 @@ struct vmrpc_sock {
 	u8 shutdown;
 	bool urgent;
 	bool native_turn;
+	bool corked;
+	bool unfinished;
 	size_t rx_window;
 	unsigned long rx_bulk;
 	struct vmrpc_reuse reuse[2];

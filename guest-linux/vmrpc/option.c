@@ -461,6 +461,17 @@ int vmrpc_option_replay(struct vmrpc_sock *vs)
 	return 0;
 }
 
+/* Taking the cork out sends what is behind it. */
+static void set_corked(struct vmrpc_sock *vs, const void *value)
+{
+	int corked;
+
+	memcpy(&corked, value, sizeof(corked));
+	WRITE_ONCE(vs->corked, corked);
+	if (!corked)
+		WRITE_ONCE(vs->unfinished, false);
+}
+
 /* Caller must hold vs->lock.  The native side has accepted the value. */
 static int tell_host(struct vmrpc_sock *vs, enum kind kind, int level,
 		     int name, const void *value, unsigned int len)
@@ -478,9 +489,11 @@ static int tell_host(struct vmrpc_sock *vs, enum kind kind, int level,
 	}
 	if (vmrpc_sock_mode(vs) != VMRPC_NATIVE)
 		err = host_set(vs, level, name, value, len);
-	if (!err)
-		err = record(vs, level, name, value, len);
-	return err;
+	if (err)
+		return err;
+	if (level == IPPROTO_UDP && name == UDP_CORK)
+		set_corked(vs, value);
+	return record(vs, level, name, value, len);
 }
 
 /**
@@ -620,9 +633,9 @@ void vmrpc_option_push(struct vmrpc_sock *vs)
 		if (!(tcp_sk(vs->sk)->nonagle & TCP_NAGLE_CORK))
 			host_set(vs, IPPROTO_TCP, TCP_CORK, &zero,
 				 sizeof(zero));
-	} else if (!vmrpc_sk_is_ping(vs->sk) &&
-		   !find(vs, IPPROTO_UDP, UDP_CORK)) {
+	} else if (!vmrpc_sk_is_ping(vs->sk) && !READ_ONCE(vs->corked)) {
 		host_set(vs, IPPROTO_UDP, UDP_CORK, &zero, sizeof(zero));
+		WRITE_ONCE(vs->unfinished, false);
 	}
 }
 

@@ -47,8 +47,13 @@ __poll_t vmrpc_sock_mask(const struct vmrpc_sock *vs)
 		mask |= EPOLLERR;
 	if (vmrpc_message_kept(vs))
 		mask |= EPOLLIN | EPOLLRDNORM;
-	if (vs->sk->sk_type == SOCK_DGRAM && (mask & EPOLLOUT))
+	if (vs->sk->sk_type != SOCK_DGRAM)
+		return mask;
+	/* What datagram_poll() says beyond tcp_poll(). */
+	if (mask & EPOLLOUT)
 		mask |= EPOLLWRBAND;
+	if ((mask & EPOLLERR) && sock_flag(vs->sk, SOCK_SELECT_ERR_QUEUE))
+		mask |= EPOLLPRI;
 	return mask;
 }
 

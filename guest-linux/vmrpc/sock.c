@@ -340,6 +340,7 @@ void vmrpc_sock_close(struct vmrpc_sock *vs)
 	if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
 		return;
 	vmrpc_sock_set_mode(vs, VMRPC_NATIVE);
+	WRITE_ONCE(vs->unfinished, false);
 	if (simple_call(vs, VMRPC_CLOSE))
 		pr_debug("vmrpc: close of handle %u failed\n", vs->handle);
 }

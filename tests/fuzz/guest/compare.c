@@ -99,6 +99,83 @@ static const char *circumstance(const struct op *op)
     return "";
 }
 
+static bool sends(enum op_kind kind)
+{
+    return kind == OP_SEND || kind == OP_FILL || kind == OP_SENDFILE ||
+           kind == OP_SPLICE_OUT || kind == OP_VMSPLICE;
+}
+
+/* Whether a buffer has no more room in one of the worlds, or in both. */
+static bool fills(const struct run *run, unsigned step)
+{
+    const struct outcome *o = run->step[step].outcome;
+
+    return run->ops[step].kind == OP_FILL ||
+           (sends(run->ops[step].kind) && o[NATIVE].ret > 0 &&
+            o[OURS].ret > 0 && o[NATIVE].ret != o[OURS].ret);
+}
+
+/* Whether a datagram is begun of which more is to come. */
+static bool corks(const struct run *run, unsigned step)
+{
+    const struct op *op = &run->ops[step];
+
+    switch (run->step[step].type == SOCK_DGRAM ? op->kind : OP_KINDS) {
+    case OP_SEND:
+        return op->arg[2] & MSG_MORE;
+    case OP_SPLICE_OUT:
+    case OP_VMSPLICE:
+        return op->arg[2] & SPLICE_F_MORE;
+    default:
+        return false;
+    }
+}
+
+static bool refuses_stamps(const struct run *run, unsigned step)
+{
+    const struct op *op = &run->ops[step];
+
+    return op->kind == OP_SET && op->arg[1] == SOL_SOCKET &&
+           (op->arg[2] == SO_TIMESTAMPING ||
+            op->arg[2] == SO_TIMESTAMPING_NEW) &&
+           run->step[step].outcome[OURS].ret < 0;
+}
+
+/* What has been before, and makes the same call another matter. */
+static const char *past(const struct run *run, unsigned step)
+{
+    bool corked = false;
+    unsigned i;
+
+    for (i = 0; i < step; i++) {
+        corked |= corks(run, i);
+        if (run->step[step].type != SOCK_DGRAM && fills(run, i)) {
+            return " full";
+        }
+        if (corked && run->ops[i].kind == OP_CONNECT) {
+            return " corked";
+        }
+        if (refuses_stamps(run, i)) {
+            return " without stamps";
+        }
+    }
+    return "";
+}
+
+static void write_signature(struct run *run, unsigned step, const char *before,
+                            const char *what)
+{
+    const struct op *op = &run->ops[step];
+    bool option = op->kind == OP_SET || op->kind == OP_GET;
+
+    snprintf(run->report->signature, sizeof(run->report->signature),
+             "%s%s%s%s%s%s%s: %s", op_name(op->kind),
+             compare_type_name(run->step[step].type), before, circumstance(op),
+             option ? " " : "",
+             option ? op_option_name(op->arg[1], op->arg[2]) : "",
+             run->step[step].interrupted ? " interrupted" : "", what);
+}
+
 void compare_differ(struct run *run, unsigned step, const char *format, ...)
 {
     const struct op *op = &run->ops[step];
@@ -109,13 +186,10 @@ void compare_differ(struct run *run, unsigned step, const char *format, ...)
     va_start(args, format);
     vsnprintf(what, sizeof(what), format, args);
     va_end(args);
-    snprintf(report->signature, sizeof(report->signature), "%s%s%s%s%s%s: %s",
-             op_name(op->kind), compare_type_name(run->step[step].type),
-             circumstance(op),
-             op->kind == OP_SET || op->kind == OP_GET ? " " : "",
-             op->kind == OP_SET || op->kind == OP_GET
-             ? op_option_name(op->arg[1], op->arg[2]) : "",
-             run->step[step].interrupted ? " interrupted" : "", what);
+    write_signature(run, step, "", what);
+    if (!compare_is_known(report->signature)) {
+        write_signature(run, step, past(run, step), what);
+    }
     if (run->probing) {
         return;
     }
@@ -144,7 +218,7 @@ void compare_break(struct run *run)
     run->over = true;
 }
 
-static const char *result_text(const struct outcome *o, char *text)
+const char *compare_result_text(const struct outcome *o, char *text)
 {
     if (o->ret < 0) {
         sprintf(text, "%s", op_error_name(o->error));
@@ -417,24 +491,6 @@ static void catch_up_peer(struct run *run, unsigned step, int which,
 
 /* --- outcomes ------------------------------------------------------------- */
 
-static bool sends(enum op_kind kind)
-{
-    return kind == OP_SEND || kind == OP_FILL || kind == OP_SENDFILE ||
-           kind == OP_SPLICE_OUT || kind == OP_VMSPLICE;
-}
-
-bool compare_is_full(const struct run *run, unsigned step)
-{
-    unsigned i;
-
-    for (i = 0; i < step && sends(run->ops[step].kind); i++) {
-        if (run->ops[i].kind == OP_FILL) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool receives(enum op_kind kind)
 {
     return kind == OP_RECV || kind == OP_SPLICE_IN || kind == OP_PEER_RECV;
@@ -658,19 +714,14 @@ void compare_step(struct run *run, unsigned step)
     const struct outcome *o = run->step[step].outcome;
     char text[WORLDS][32];
 
-    if (!same_result(run, step) && compare_is_full(run, step) &&
-        (o[NATIVE].ret < 0 ? o : o + 1)->error == EAGAIN) {
-        compare_part(run);
-        return;
-    }
     if (!same_result(run, step)) {
         if (o[NATIVE].ret > 0 && o[OURS].ret > 0) {
             compare_differ(run, step, "%lld -> %lld", (long long)o[NATIVE].ret,
                            (long long)o[OURS].ret);
         } else {
             compare_differ(run, step, "%s -> %s",
-                           result_text(&o[NATIVE], text[NATIVE]),
-                           result_text(&o[OURS], text[OURS]));
+                           compare_result_text(&o[NATIVE], text[NATIVE]),
+                           compare_result_text(&o[OURS], text[OURS]));
         }
         return;
     }

@@ -54,12 +54,6 @@ int compare_load_known(const char *path);
 /* Ties the ports that are the same in both worlds. */
 void compare_begin(struct run *run);
 
-/*
- * Whether the step sends to what OP_FILL has filled before.  How much room was
- * left is not the same in both worlds.
- */
-bool compare_is_full(const struct run *run, unsigned step);
-
 /* Compares what a step has come to, and levels streams. */
 void compare_step(struct run *run, unsigned step);
 
@@ -84,6 +78,7 @@ bool compare_is_known(const char *signature);
 
 /* Texts, in @text where there is one, which has 64 bytes. */
 const char *compare_type_name(int type);
+const char *compare_result_text(const struct outcome *o, char *text);
 const char *compare_events_text(uint32_t events, char *text);
 const char *compare_fact_text(const struct fact *fact, char *text);
 

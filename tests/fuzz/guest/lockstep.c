@@ -156,10 +156,6 @@ static void await_call(struct run *run, unsigned step)
         if ((alone && now - alone > GRACE_MS &&
              (blocked[NATIVE] || blocked[OURS])) ||
             now - begin > 5 * PATIENCE_MS) {
-            if (compare_is_full(run, step)) {
-                compare_part(run);
-                return;
-            }
             compare_differ(run, step, "%s -> %s",
                            done[NATIVE] ? "returns" : "waits",
                            done[OURS] ? "returns" : "waits");
@@ -368,6 +364,20 @@ static bool signals_agree(struct run *run)
     return true;
 }
 
+/* A call that was under way has come back in one of the worlds only. */
+static void report_return(struct run *run, unsigned step, unsigned pending)
+{
+    int w = atomic_load(&worker_of(run, NATIVE, pending)->state) == WORKER_DONE
+            ? NATIVE : OURS;
+    char text[WORLDS][32] = { "waits", "waits" };
+
+    compare_result_text(worker_of(run, w, pending)->arena.outcome, text[w]);
+    compare_differ(run, step, "then %s%s %s -> %s",
+                   op_name(run->ops[pending].kind),
+                   compare_type_name(run->step[pending].type), text[NATIVE],
+                   text[OURS]);
+}
+
 /* The worlds have not become the same: tell what is not. */
 static void report_unsettled(struct run *run, unsigned step,
                              uint32_t mask[WORLDS][SLOTS])
@@ -385,14 +395,7 @@ static void report_unsettled(struct run *run, unsigned step,
     }
     for (t = 0; t < THREADS; t++) {
         if (run->pending[t] >= 0) {
-            bool native = atomic_load(&worker_of(run, NATIVE,
-                                                 run->pending[t])->state)
-                          == WORKER_DONE;
-
-            compare_differ(run, step, "then %s%s %s",
-                           op_name(run->ops[run->pending[t]].kind),
-                           compare_type_name(run->step[run->pending[t]].type),
-                           native ? "returns -> waits" : "waits -> returns");
+            report_return(run, step, run->pending[t]);
             return;
         }
     }

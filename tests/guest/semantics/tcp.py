@@ -21,6 +21,7 @@ from .harness import (
     libc,
     pending,
     receive_all,
+    timeval,
     wait_for,
 )
 from .peer import numbered
@@ -445,6 +446,20 @@ def reset_socket_connects_again(world: World) -> None:
     sock.connect(world.echo)
     sock.send(b"x")
     expect(sock.recv(1), b"x")
+
+
+@case
+def read_of_nothing_ends_when_woken(world: World) -> None:
+    """Who asks for no bytes waits for some, and has them whatever ends the wait."""
+    sock, theirs = world.pair()
+    reader = Task(sock.recvmsg, 0).wait_blocked()
+    theirs.send(b"x")
+    expect(reader.result()[0], b"")
+    expect(sock.recv(2), b"x")
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, timeval(0.1))
+    expect(sock.recvmsg(0)[0], b"")
+    with fails(errno.EAGAIN):
+        sock.recvmsg(0, 0, socket.MSG_DONTWAIT)
 
 
 # --- urgent data --------------------------------------------------------------

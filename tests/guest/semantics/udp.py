@@ -33,6 +33,9 @@ IP_RECVERR = 11
 IP_RECVTTL = 12
 SO_TIMESTAMP = 29
 SO_TIMESTAMPNS = 35
+SO_MARK = 36
+SO_SELECT_ERR_QUEUE = 45
+SO_RCVMARK = 75
 UDP_CORK = 1
 UDP_SEGMENT = 103
 
@@ -129,6 +132,18 @@ def connected_hears_its_peer_only(world: World) -> None:
     expect(sock.recvfrom(100), (b"friend", (world.peer, friend.port)))
     with fails(errno.EAGAIN):
         sock.recv(100, socket.MSG_DONTWAIT)
+
+
+@case
+def shutdown_before_the_peer(world: World) -> None:
+    """shutdown() without a peer is an error, but holds for the one to come."""
+    sock = world.datagrams()
+    with fails(errno.ENOTCONN):
+        sock.shutdown(socket.SHUT_RD)
+    sock.connect(world.echo)
+    ended = select.POLLIN | select.POLLRDHUP
+    expect(pending(sock, ended), ended)
+    expect(sock.recv(100), b"")
 
 
 @case
@@ -399,6 +414,17 @@ def error_queue(world: World) -> None:
     expect((family, socket.inet_ntoa(offender)), (socket.AF_INET, world.peer))
 
 
+@case
+def error_is_urgent_if_wanted(world: World) -> None:
+    """SO_SELECT_ERR_QUEUE: an error is POLLPRI as well."""
+    sock = world.datagrams()
+    set_flag(sock, socket.SOL_SOCKET, SO_SELECT_ERR_QUEUE)
+    sock.connect(world.closed)
+    sock.send(b"x")
+    assert wait_for(sock, select.POLLERR) & select.POLLERR
+    expect(pending(sock, select.POLLPRI) & select.POLLPRI, select.POLLPRI)
+
+
 # --- ancillary data -----------------------------------------------------------
 
 
@@ -418,6 +444,15 @@ def destination_is_told(world: World) -> None:
     _, local, destination = struct.unpack("i4s4s", value)
     expect(socket.inet_ntoa(local), world.me)
     expect(socket.inet_ntoa(destination), world.me)
+
+
+@case
+def mark_is_told(world: World) -> None:
+    """SO_RCVMARK: what comes from outside has no mark of this machine's firewall."""
+    sock = world.datagrams()
+    set_flag(sock, socket.SOL_SOCKET, SO_RCVMARK)
+    world.hands.open().tell(_port(sock), b"x")
+    expect(_control(sock), {(socket.SOL_SOCKET, SO_MARK): bytes(4)})
 
 
 @case
@@ -531,6 +566,24 @@ def corked(world: World) -> None:
     sock.send(b"four")
     sock.setsockopt(socket.IPPROTO_UDP, UDP_CORK, 0)
     expect(sock.recv(100), b"three four")
+
+
+@case
+def corked_without_a_peer(world: World) -> None:
+    """Only the first send names the destination; it stays, whatever later ones say."""
+    theirs, other = world.hands.open(), world.hands.open()
+    sock = world.datagrams()
+    sock.sendto(b"one ", socket.MSG_MORE, (world.peer, theirs.port))
+    sock.sendto(b"two ", socket.MSG_MORE, (world.peer, other.port))
+    sock.send(b"three")
+    expect(theirs.hear().data, b"one two three")
+    sock.setsockopt(socket.IPPROTO_UDP, UDP_CORK, 1)
+    sock.sendto(b"four ", (world.peer, other.port))
+    sock.send(b"five")
+    sock.setsockopt(socket.IPPROTO_UDP, UDP_CORK, 0)
+    expect(other.hear().data, b"four five")
+    with fails(errno.EDESTADDRREQ):
+        sock.send(b"x")
 
 
 @case

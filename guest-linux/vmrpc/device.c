@@ -10,11 +10,11 @@
  *
  * A call (struct vmrpc_call) is a request with its answer.  It goes onto the
  * request queue of the CPU, so that CPUs share neither a lock nor a ring.
- * Submitting and waiting are two functions: who has several independent calls
- * submits all before waiting for one.
  *
  * Notifying the device of a request executes it, like a system call of the
- * host; the answer is there when the notification returns.  The queue's
+ * host; the answer is there when the notification returns.  So several calls
+ * at once would save little: each is submitted and waited for, one after the
+ * other, but for CLOSE, whose answer nobody needs.  The queue's
  * interrupt is off, except for who finds that the device had more to do than
  * that.  Waiting for an answer is uninterruptible, which keeps user pages that
  * are on the ring from being given back too early.

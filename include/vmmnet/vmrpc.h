@@ -47,10 +47,12 @@
  * would not last.
  *
  * Handles.  The guest chooses the handle of a socket (0 .. max_sockets - 1)
- * in SOCKET and ACCEPT, together with a generation number.  That lets it send
- * SOCKET, SETSOCKOPT, CONNECT in one go on one queue.  A handle is free again
- * when its CLOSE has completed.  The generation tells an event of the old
- * socket from one of the new.
+ * in SOCKET and ACCEPT, together with a generation number.  So it may put
+ * SOCKET, SETSOCKOPT, CONNECT on a queue before it notifies the device; the
+ * driver for Linux does not, as a request that runs within its notification
+ * gains little by company.  A handle is free again when its CLOSE has
+ * completed.  The generation tells an event of the old socket from one of the
+ * new.
  *
  * Readiness.  Each socket has a mask of VMRPC_IN ... VMRPC_RDHUP and a
  * counter, ready_seq, that the host increments whenever it reports the mask.

@@ -195,7 +195,7 @@ static bool is_native(const struct vmrpc_sock *vs, __be32 addr)
 {
 	if (ipv4_is_multicast(addr))
 		return vmrpc_group_is_native(vs, addr);
-	return vmrpc_addr_is_native(vs->dev, addr);
+	return vmrpc_addr_is_native(vs, addr);
 }
 
 static int connect_locked(struct socket *sock, struct vmrpc_sock *vs,
@@ -349,12 +349,16 @@ static bool native_shut(struct sock *sk)
 	return READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN;
 }
 
-static bool native_readable(struct sock *sk)
+static bool native_queued(struct sock *sk)
 {
 	return !skb_queue_empty_lockless(&sk->sk_receive_queue) ||
 	       (!vmrpc_sk_is_ping(sk) &&
-		!skb_queue_empty_lockless(&udp_sk(sk)->reader_queue)) ||
-	       native_shut(sk);
+		!skb_queue_empty_lockless(&udp_sk(sk)->reader_queue));
+}
+
+static bool native_readable(struct sock *sk)
+{
+	return native_queued(sk) || native_shut(sk);
 }
 
 static ssize_t recv_native(struct socket *sock, struct msghdr *msg,
@@ -391,9 +395,18 @@ static ssize_t recv_any(struct socket *sock, struct vmrpc_sock *vs,
 
 	if ((flags & MSG_ERRQUEUE) && vmrpc_has_native_errors(vs->sk))
 		return inet_recvmsg(sock, msg, size, flags);
-	if (vmrpc_sock_mode(vs) == VMRPC_REMOTE)
+	switch (vmrpc_sock_mode(vs)) {
+	case VMRPC_NATIVE:
+		return recv_native(sock, msg, size, flags);
+	case VMRPC_REMOTE:
+		/* What came from inside before there was a peer. */
+		if (native_queued(vs->sk))
+			return recv_native(sock, msg, size, flags);
 		return recv_host(vs, msg, size, flags, timeo ?
 				 vmrpc_device_patience(vs->dev) : 0);
+	case VMRPC_BOTH:
+		break;
+	}
 	/* Looking at a datagram must not change which one comes next. */
 	if (!(flags & MSG_PEEK))
 		vs->native_turn = !native;
@@ -410,7 +423,6 @@ static int recv_loop(struct socket *sock, struct vmrpc_sock *vs,
 {
 	struct sock *sk = vs->sk;
 	long timeo = sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
-	bool (*native)(struct sock *sk);
 	ssize_t n;
 
 	if (flags & MSG_ERRQUEUE)
@@ -419,21 +431,18 @@ static int recv_loop(struct socket *sock, struct vmrpc_sock *vs,
 		n = sock_error(sk);
 		if (n)
 			return n;
-		if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
-			return inet_recvmsg(sock, msg, size, flags);
 		n = recv_any(sock, vs, msg, size, flags, timeo);
 		if (n != -EAGAIN)
 			return n;
 		/* Without a time to wait that is not even noticed. */
 		if (native_shut(sk))
 			return timeo ? 0 : -EAGAIN;
-		/* What strangers sent before there was a peer is not read. */
-		native = vmrpc_sock_mode(vs) == VMRPC_REMOTE ? native_shut
-							     : native_readable;
-		if (vmrpc_sock_ready(vs) & READABLE)
+		if (vmrpc_sock_mode(vs) != VMRPC_NATIVE &&
+		    (vmrpc_sock_ready(vs) & READABLE))
 			n = vmrpc_sock_pause(&timeo);
 		else
-			n = vmrpc_sock_wait(vs, READABLE, native, &timeo);
+			n = vmrpc_sock_wait(vs, READABLE, native_readable,
+					    &timeo);
 		if (n)
 			return n;
 	}
@@ -445,7 +454,8 @@ static int dgram_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
 	int err;
 
-	if (!vs || vmrpc_sock_mode(vs) == VMRPC_NATIVE)
+	/* As long as it has no port, another task may give it one on the host. */
+	if (!vs || (vmrpc_sock_mode(vs) == VMRPC_NATIVE && is_bound(vs)))
 		return inet_recvmsg(sock, msg, size, flags);
 	vmrpc_option_refresh(vs);
 	err = recv_loop(sock, vs, msg, size, flags);

@@ -119,7 +119,7 @@ static bool is_ours(const struct vmrpc_sock *vs, const struct membership *m)
 		rcu_read_unlock();
 		return ifindex == vs->dev->ifindex;
 	}
-	return !vmrpc_addr_is_native(vs->dev, m->group);
+	return !vmrpc_addr_is_native(vs, m->group);
 }
 
 /**
@@ -133,7 +133,7 @@ bool vmrpc_group_is_native(const struct vmrpc_sock *vs, __be32 group)
 
 	if (ifindex)
 		return ifindex != vs->dev->ifindex;
-	return vmrpc_addr_is_native(vs->dev, group);
+	return vmrpc_addr_is_native(vs, group);
 }
 
 static int native_leave(struct socket *sock, const struct membership *m)

@@ -203,6 +203,8 @@ enum vmrpc_sol {
 	VMRPC_SOL_TIMESTAMP,
 	VMRPC_SOL_TIMESTAMPING,
 	VMRPC_SOL_PEEK_OFF,
+	VMRPC_SOL_MAX_PACING_RATE,
+	VMRPC_SOL_DEVICE,
 	VMRPC_SOL_NUM,
 };
 
@@ -353,7 +355,7 @@ void vmrpc_sock_watch(struct vmrpc_sock *vs, const poll_table *wait);
 bool vmrpc_sock_expect(struct vmrpc_sock *vs, const poll_table *wait);
 void vmrpc_sock_watch_edges(struct vmrpc_sock *vs);
 __poll_t vmrpc_sock_mask(const struct vmrpc_sock *vs);
-bool vmrpc_addr_is_native(const struct vmrpc_device *dev, __be32 addr);
+bool vmrpc_addr_is_native(const struct vmrpc_sock *vs, __be32 addr);
 bool vmrpc_sock_bound_elsewhere(const struct vmrpc_sock *vs);
 int vmrpc_sock_name(struct vmrpc_sock *vs, enum vmrpc_op op,
 		    struct sockaddr_in *sin);
@@ -408,6 +410,7 @@ int vmrpc_option_replay(struct vmrpc_sock *vs);
 void vmrpc_option_inherit(struct vmrpc_sock *child,
 			  const struct vmrpc_sock *parent);
 bool vmrpc_option_stale(const struct vmrpc_sock *vs);
+bool vmrpc_option_is_in_the_way(const struct vmrpc_sock *vs);
 int vmrpc_option_sync(struct vmrpc_sock *vs);
 void vmrpc_option_refresh(struct vmrpc_sock *vs);
 void vmrpc_option_push(struct vmrpc_sock *vs);

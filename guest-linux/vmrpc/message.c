@@ -124,7 +124,8 @@ static int control_put(struct vmrpc_call *call, struct vmrpc_sock *vs,
 	int err;
 	u8 *p;
 
-	if (!msg->msg_controllen)
+	/* It is the beginning of a datagram that says how it is sent. */
+	if (!msg->msg_controllen || READ_ONCE(vs->unfinished))
 		return 0;
 	size = control_size(vs, msg);
 	err = size < 0 ? size : control_socket(vs, msg, &stamps);

@@ -84,6 +84,8 @@ static const int sol_names[VMRPC_SOL_NUM] = {
 	[VMRPC_SOL_TIMESTAMP]	= 0,	/* the value is the option's name */
 	[VMRPC_SOL_TIMESTAMPING] = 0,	/* a bit says which of two names */
 	[VMRPC_SOL_PEEK_OFF]	= SO_PEEK_OFF,
+	[VMRPC_SOL_MAX_PACING_RATE] = SO_MAX_PACING_RATE,
+	[VMRPC_SOL_DEVICE]	= 0,	/* decides which side it is */
 };
 
 /* With VMRPC_SOL_TIMESTAMPING: 64-bit times, whatever the program is. */
@@ -134,6 +136,11 @@ static void sol_read(const struct sock *sk, int sol[])
 	sol[VMRPC_SOL_TIMESTAMP] = timestamp_option(sk);
 	sol[VMRPC_SOL_TIMESTAMPING] = timestamping_flags(sk);
 	sol[VMRPC_SOL_PEEK_OFF] = READ_ONCE(sk->sk_peek_off);
+	/* without a limit, -1 in either width */
+	sol[VMRPC_SOL_MAX_PACING_RATE] =
+		min_t(unsigned long, READ_ONCE(sk->sk_max_pacing_rate),
+		      U32_MAX);
+	sol[VMRPC_SOL_DEVICE] = READ_ONCE(sk->sk_bound_dev_if);
 }
 
 /**
@@ -145,6 +152,7 @@ void vmrpc_option_reset(struct vmrpc_sock *vs)
 	memset(vs->sol, 0, sizeof(vs->sol));
 	vs->sol[VMRPC_SOL_RCVLOWAT] = 1;
 	vs->sol[VMRPC_SOL_PEEK_OFF] = -1;
+	vs->sol[VMRPC_SOL_MAX_PACING_RATE] = -1;
 }
 
 /**
@@ -174,29 +182,52 @@ bool vmrpc_option_stale(const struct vmrpc_sock *vs)
 	return memcmp(sol, vs->sol, sizeof(sol)) != 0;
 }
 
-static int sol_set(struct vmrpc_sock *vs, enum vmrpc_sol which, int value)
+/* The host may give less than was asked for: let the program see how much. */
+static int buffer_set(struct vmrpc_sock *vs, enum vmrpc_sol which, int *value)
 {
-	struct linger linger = { .l_onoff = value };
+	int name = sol_names[which], real;
+	int err = host_set(vs, SOL_SOCKET, name, value, sizeof(*value));
+
+	if (err || vmrpc_option_ask(vs, SOL_SOCKET, name, &real,
+				    sizeof(real)) != sizeof(real))
+		return err;
+	if (which == VMRPC_SOL_SNDBUF)
+		WRITE_ONCE(vs->sk->sk_sndbuf, real);
+	else
+		WRITE_ONCE(vs->sk->sk_rcvbuf, real);
+	*value = real / 2;
+	return 0;
+}
+
+/* @value: what the host has afterwards */
+static int sol_set(struct vmrpc_sock *vs, enum vmrpc_sol which, int *value)
+{
+	struct linger linger = { .l_onoff = *value };
 	int one = 1, zero = 0, flags;
 
 	switch (which) {
+	case VMRPC_SOL_DEVICE:
+		return 0;
+	case VMRPC_SOL_SNDBUF:
+	case VMRPC_SOL_RCVBUF:
+		return buffer_set(vs, which, value);
 	case VMRPC_SOL_LINGER:
 		return host_set(vs, SOL_SOCKET, SO_LINGER, &linger,
 				sizeof(linger));
 	case VMRPC_SOL_TIMESTAMP:
-		if (value)
-			return host_set(vs, SOL_SOCKET, value, &one,
+		if (*value)
+			return host_set(vs, SOL_SOCKET, *value, &one,
 					sizeof(one));
 		return host_set(vs, SOL_SOCKET, vs->sol[which], &zero,
 				sizeof(zero));
 	case VMRPC_SOL_TIMESTAMPING:
-		flags = value & ~TIMESTAMPING_NEW;
-		return host_set(vs, SOL_SOCKET, value & TIMESTAMPING_NEW ?
+		flags = *value & ~TIMESTAMPING_NEW;
+		return host_set(vs, SOL_SOCKET, *value & TIMESTAMPING_NEW ?
 				SO_TIMESTAMPING_NEW : SO_TIMESTAMPING_OLD,
 				&flags, sizeof(flags));
 	default:
-		return host_set(vs, SOL_SOCKET, sol_names[which], &value,
-				sizeof(value));
+		return host_set(vs, SOL_SOCKET, sol_names[which], value,
+				sizeof(*value));
 	}
 }
 
@@ -211,13 +242,16 @@ int vmrpc_option_sync(struct vmrpc_sock *vs)
 	int sol[VMRPC_SOL_NUM];
 	int i, err, first = 0;
 
+	/* It hears nothing from the host any more. */
+	if (vmrpc_sock_mode(vs) == VMRPC_BOTH && vmrpc_sock_bound_elsewhere(vs))
+		vmrpc_sock_turn_native(vs);
 	if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
 		return 0;
 	sol_read(vs->sk, sol);
 	for (i = 0; i < VMRPC_SOL_NUM; i++) {
 		if (sol[i] == vs->sol[i])
 			continue;
-		err = sol_set(vs, i, sol[i]);
+		err = sol_set(vs, i, &sol[i]);
 		vs->sol[i] = sol[i];
 		if (err) {
 			pr_debug("vmrpc: SOL_SOCKET option %d: %d\n",
@@ -276,6 +310,8 @@ void vmrpc_option_inherit(struct vmrpc_sock *child,
 	to->sk_reuse = from->sk_reuse;
 	to->sk_reuseport = from->sk_reuseport;
 	to->sk_mark = from->sk_mark;
+	to->sk_max_pacing_rate = from->sk_max_pacing_rate;
+	to->sk_bound_dev_if = from->sk_bound_dev_if;
 	to->sk_tsflags = from->sk_tsflags;
 	memcpy(child->sol, parent->sol, sizeof(child->sol));
 	/* the one that is not inherited */
@@ -542,11 +578,43 @@ static int native_set(struct socket *sock, int level, int name,
 	return sock_common_setsockopt(sock, level, name, optval, optlen);
 }
 
+/*
+ * What a program gives the kernel to look at each packet with.  A socket that
+ * is native for good can have it.
+ */
+static bool takes_native(const struct vmrpc_sock *vs, int name)
+{
+	switch (name) {
+	case SO_ATTACH_FILTER:
+	case SO_ATTACH_BPF:
+	case SO_ATTACH_REUSEPORT_CBPF:
+	case SO_ATTACH_REUSEPORT_EBPF:
+	case SO_TXTIME:
+		return READ_ONCE(vs->has_handle);
+	default:
+		return false;
+	}
+}
+
+/**
+ * vmrpc_option_is_in_the_way - has it an option that a host socket cannot have?
+ * @vs: the socket
+ *
+ * Before 6.7 nobody asks us when it is set.
+ */
+bool vmrpc_option_is_in_the_way(const struct vmrpc_sock *vs)
+{
+	return rcu_access_pointer(vs->sk->sk_filter) ||
+	       sock_flag(vs->sk, SOCK_TXTIME);
+}
+
 static int set_sol_socket(struct socket *sock, struct vmrpc_sock *vs, int name,
 			  sockptr_t optval, unsigned int optlen)
 {
 	int err;
 
+	if (takes_native(vs, name))
+		return -ENOPROTOOPT;
 	err = native_set(sock, SOL_SOCKET, name, optval, optlen);
 	if (err || !vmrpc_option_stale(vs))
 		return err;
@@ -736,6 +804,7 @@ int vmrpc_getsockopt(struct socket *sock, int level, int name,
 	    option_kind(vs, level, name) == LOCAL)
 		return sock_common_getsockopt(sock, level, name, optval,
 					      optlen);
+	vmrpc_option_refresh(vs);
 	err = host_get(vs, level, name, optval, optlen);
 	if (err == -ENOPROTOOPT && only_native(level, name))
 		err = sock_common_getsockopt(sock, level, name, optval,

@@ -290,10 +290,11 @@ bool vmrpc_sock_expect(struct vmrpc_sock *vs, const poll_table *wait)
 }
 
 static bool wait_is_over(struct vmrpc_sock *vs, u32 mask,
-			 unsigned int disconnects,
+			 enum vmrpc_mode mode, unsigned int disconnects,
 			 bool (*native)(struct sock *sk))
 {
-	return (vmrpc_sock_ready(vs) & mask) || READ_ONCE(vs->sk->sk_err) ||
+	return (mode != VMRPC_NATIVE && (vmrpc_sock_ready(vs) & mask)) ||
+	       READ_ONCE(vs->sk->sk_err) || vmrpc_sock_mode(vs) != mode ||
 	       READ_ONCE(vs->disconnects) != disconnects ||
 	       (native && native(vs->sk));
 }
@@ -305,7 +306,8 @@ static bool wait_is_over(struct vmrpc_sock *vs, u32 mask,
  * @native: tells if the native side is ready; NULL: it does not matter
  * @timeo: jiffies left, updated
  *
- * A pending error, a shutdown and a dissolved connection end it as well.
+ * A pending error, a shutdown, a dissolved connection and another mode end it
+ * as well.
  * Returns 0, -EAGAIN when the time is over, or what a signal means.
  * Sleeps; the caller must hold no lock.
  */
@@ -313,14 +315,15 @@ int vmrpc_sock_wait(struct vmrpc_sock *vs, u32 mask,
 		    bool (*native)(struct sock *sk), long *timeo)
 {
 	unsigned int disconnects = READ_ONCE(vs->disconnects);
+	enum vmrpc_mode mode = vmrpc_sock_mode(vs);
 	wait_queue_head_t *wq = sk_sleep(vs->sk);
 	DEFINE_WAIT_FUNC(wait, woken_wake_function);
 	int err = 0;
 
-	if (*timeo && vmrpc_sock_mode(vs) != VMRPC_NATIVE)
+	if (*timeo && mode != VMRPC_NATIVE)
 		vmrpc_sock_watch(vs, NULL);
 	add_wait_queue(wq, &wait);
-	while (!wait_is_over(vs, mask, disconnects, native)) {
+	while (!wait_is_over(vs, mask, mode, disconnects, native)) {
 		if (!*timeo) {
 			err = -EAGAIN;
 			break;

@@ -67,18 +67,31 @@ bool vmrpc_addr_get(struct sockaddr_in *to, const struct vmrpc_addr *from)
 	return true;
 }
 
+/* SO_BINDTODEVICE: has the program chosen an interface that is not ours? */
+static bool device_is_other(const struct vmrpc_sock *vs)
+{
+	int ifindex = READ_ONCE(vs->sk->sk_bound_dev_if);
+
+	return ifindex && ifindex != vs->dev->ifindex;
+}
+
 /**
  * vmrpc_addr_is_native - is it reached without the host?
- * @dev: the device
+ * @vs: a socket, whose interface (SO_BINDTODEVICE) and mark count
  * @addr: destination; INADDR_ANY means loopback, as for connect()
  *
  * The guest's own addresses are, and what its routes send out of an interface
  * that is not ours: a container's, a second NIC's.  What no route leads to is
  * the host's to refuse.
  */
-bool vmrpc_addr_is_native(const struct vmrpc_device *dev, __be32 addr)
+bool vmrpc_addr_is_native(const struct vmrpc_sock *vs, __be32 addr)
 {
-	struct flowi4 fl4 = { .daddr = addr };
+	const struct vmrpc_device *dev = vs->dev;
+	struct flowi4 fl4 = {
+		.daddr = addr,
+		.flowi4_oif = READ_ONCE(vs->sk->sk_bound_dev_if),
+		.flowi4_mark = READ_ONCE(vs->sk->sk_mark),
+	};
 	struct rtable *rt;
 	bool native;
 
@@ -87,7 +100,7 @@ bool vmrpc_addr_is_native(const struct vmrpc_device *dev, __be32 addr)
 		return true;
 	rt = ip_route_output_key(&init_net, &fl4);
 	if (IS_ERR(rt))
-		return false;
+		return device_is_other(vs);
 	native = rt->dst.dev != READ_ONCE(dev->netdev);
 	ip_rt_put(rt);
 	return native;
@@ -104,7 +117,8 @@ static bool addr_is_shared(const struct vmrpc_sock *vs, __be32 addr)
 }
 
 /**
- * vmrpc_sock_bound_elsewhere - is it bound to an address the host lacks?
+ * vmrpc_sock_bound_elsewhere - to an address that the host lacks, or to
+ *                              another interface than ours?
  * @vs: the socket
  *
  * Such a socket can talk within the guest only.
@@ -113,8 +127,8 @@ bool vmrpc_sock_bound_elsewhere(const struct vmrpc_sock *vs)
 {
 	const struct inet_sock *inet = inet_sk(vs->sk);
 
-	return inet->inet_num &&
-	       !addr_is_shared(vs, inet->inet_rcv_saddr);
+	return device_is_other(vs) ||
+	       (inet->inet_num && !addr_is_shared(vs, inet->inet_rcv_saddr));
 }
 
 /* --- handles ---------------------------------------------------------------- */
@@ -406,6 +420,7 @@ int vmrpc_sock_bind_port(struct vmrpc_sock *vs, const struct sockaddr_in *to,
  *
  * It gets the options that were set before and the port, if the native side
  * is bound to one.  Returns 0 or a negative errno; then there is none.
+ * -ENOPROTOOPT: the socket has an option that it could not have.
  */
 int vmrpc_sock_open(struct vmrpc_sock *vs)
 {
@@ -414,6 +429,8 @@ int vmrpc_sock_open(struct vmrpc_sock *vs)
 
 	if (vmrpc_sock_mode(vs) != VMRPC_NATIVE)
 		return 0;
+	if (vmrpc_option_is_in_the_way(vs))
+		return -ENOPROTOOPT;
 	err = handle_alloc(vs);
 	if (err)
 		return err;
@@ -439,6 +456,9 @@ int vmrpc_sock_open(struct vmrpc_sock *vs)
 	}
 	if (err)
 		vmrpc_sock_close(vs);
+	else
+		/* Who waits for the native side waits for both from now on. */
+		vmrpc_sock_wake(vs, 0);
 	return err;
 }
 
@@ -520,7 +540,7 @@ static int bind_locked(struct socket *sock, struct vmrpc_sock *vs,
 	    (to->sin_family != AF_INET &&
 	     (to->sin_family != AF_UNSPEC || to->sin_addr.s_addr)))
 		return native_ops(vs->sk)->bind(sock, uaddr, len);
-	if (!addr_is_shared(vs, to->sin_addr.s_addr)) {
+	if (!addr_is_shared(vs, to->sin_addr.s_addr) || device_is_other(vs)) {
 		err = native_ops(vs->sk)->bind(sock, uaddr, len);
 		if (!err)
 			vmrpc_sock_turn_native(vs);

@@ -135,7 +135,7 @@ static int connect_start(struct socket *sock, struct vmrpc_sock *vs,
 		return -EINVAL;
 	if (to->sin_family != AF_INET)
 		return -EAFNOSUPPORT;
-	if (vmrpc_addr_is_native(vs->dev, to->sin_addr.s_addr) ||
+	if (vmrpc_addr_is_native(vs, to->sin_addr.s_addr) ||
 	    vmrpc_sock_bound_elsewhere(vs)) {
 		vmrpc_sock_turn_native(vs);
 		return USE_NATIVE;
@@ -256,6 +256,9 @@ static int listen_both(struct socket *sock, struct vmrpc_sock *vs, int backlog)
 	if (err)
 		return err;
 	vmrpc_option_sync(vs);
+	/* What was shut down before stays so for those who will call. */
+	if (vs->sk->sk_shutdown)
+		vmrpc_sock_shutdown(vs, vs->sk->sk_shutdown - 1);
 	/* The error of a former connection is not one of accept(). */
 	WRITE_ONCE(vs->sk->sk_err, 0);
 	err = host_listen(vs, backlog);
@@ -408,6 +411,8 @@ static int stream_accept(struct socket *sock, struct socket *newsock,
 	for (;;) {
 		if (READ_ONCE(sk->sk_state) != TCP_LISTEN)
 			return -EINVAL;
+		if (vmrpc_sock_mode(vs) != VMRPC_BOTH)
+			return accept_native(sock, newsock, arg);
 		err = accept_either(sock, vs, newsock, arg);
 		if (err != -EAGAIN)
 			return err;
@@ -442,6 +447,7 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg)
 	for (;;) {
 		n = -EPIPE;
 		if (READ_ONCE(sk->sk_err) || (vs->shutdown & SEND_SHUTDOWN) ||
+		    (vmrpc_sock_ready(vs) & VMRPC_HUP) ||
 		    vmrpc_sock_mode(vs) != VMRPC_REMOTE)
 			break;
 		n = -EAGAIN;
@@ -507,7 +513,7 @@ static int stream_sendmsg(struct socket *sock, struct msghdr *msg, size_t size)
 	     sock->state == SS_UNCONNECTED)) {
 		err = connect_first(sock, msg);
 		if (err)
-			return err;
+			return sk_stream_error(sock->sk, msg->msg_flags, err);
 	}
 	if (vmrpc_sock_mode(vs) != VMRPC_REMOTE)
 		return inet_sendmsg(sock, msg, size);

@@ -85,10 +85,11 @@ static int send_destination(VmrpcServer *srv, VmrpcSock *s,
     vmrpc_call_addr(call, &peer);
     if (peer.sin_family != AF_INET) {
         /*
-         * The host would say the same, but not before it has bound the
-         * socket to an address of its choice.
+         * MSG_MORE may have begun the datagram.  If not, the host would say
+         * the same, but not before it has bound the socket to an address of
+         * its choice.
          */
-        return s->connected ? 0 : -EDESTADDRREQ;
+        return s->connected || s->bound ? 0 : -EDESTADDRREQ;
     }
     len = vmrpc_dest_to_host(srv, &peer, s->proto, ss);
     if (len < 0) {

@@ -468,18 +468,74 @@ for address in '127.0.0.1', '127.1.2.3', '192.0.0.2':
     assert world.counters(guest)["requests"] - before <= 3
 
 
-def test_container_in_the_guest_is_reached_natively(guest: Guest) -> None:
-    """What the guest's own routes lead to another interface does not go to the host."""
+@pytest.fixture
+def box(guest: Guest) -> Iterator[str]:
+    """A container in the guest, beyond the interface v0; its address."""
     guest.run(
         "modprobe veth; ip netns add box && ip link add v0 type veth peer name v1 netns box &&"
         "ip address add 10.9.9.1/24 dev v0 && ip link set v0 up &&"
         "ip -n box address add 10.9.9.2/24 dev v1 && ip -n box link set v1 up"
     )
+    yield "10.9.9.2"
+    guest.run("ip netns delete box")
+
+
+def test_container_in_the_guest_is_reached_natively(guest: Guest, box: str) -> None:
+    """What the guest's own routes lead to another interface does not go to the host."""
     server = guest.spawn("exec ip netns exec box socat TCP-LISTEN:80,fork SYSTEM:'echo boxed'")
-    assert guest.wait_for("socat -u TCP:10.9.9.2:80 -").stdout == "boxed\n"
+    assert guest.wait_for(f"socat -u TCP:{box}:80 -").stdout == "boxed\n"
     server.kill(15)
     server.wait()
-    guest.run("ip netns delete box")
+
+
+def test_interface_decides_where_datagrams_go(guest: Guest, world: Lab, box: str) -> None:
+    """SO_BINDTODEVICE: a socket of another interface has nothing to do with the host."""
+    send = """
+import socket
+to = socket.gethostbyname('www.test'), 9
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b'%s')
+s.sendto(b'x', to)
+"""
+    opened = []
+    for interface in "v0", "vmrpc0":
+        before = world.counters(guest)["sockets_opened"]
+        python(guest, send % interface)
+        opened.append(world.counters(guest)["sockets_opened"] - before)
+    # Each asks for the name first.
+    assert opened[1] == opened[0] + 1, opened
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["before-bind", "while-listening"])
+def test_interface_decides_who_may_call(guest: Guest, world: Lab, box: str, late: bool) -> None:
+    """A listener of another interface hears those behind it, and nobody outside."""
+    server = guest.spawn(
+        [
+            "python3",
+            "-c",
+            """
+import socket, sys
+def choose():
+    l.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b'v0')
+l = socket.socket()
+l.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+late = sys.argv[1] == 'True'
+late or choose()
+l.bind(('', 8090))
+l.listen()
+late and choose()
+print('ready', flush=True)
+print(l.accept()[1][0])
+""",
+            str(late),
+        ]
+    )
+    server.wait_output("ready")
+    call = f"import socket; socket.create_connection(('{VM_ADDRESS}', 8090), timeout=60)"
+    refused = world.host.run(["python3", "-c", call], check=False)
+    assert "ConnectionRefusedError" in refused.stderr, refused.stderr
+    guest.run("ip netns exec box socat -u TCP:10.9.9.1:8090 -")
+    assert server.wait(check=True).stdout == f"ready\n{box}\n"
 
 
 def test_own_name_stays_inside(guest: Guest) -> None:

@@ -73,7 +73,7 @@ static bool leaves_alike(enum op_kind kind)
 {
     return kind == OP_GET || kind == OP_SET || kind == OP_IOCTL ||
            kind == OP_FCNTL || kind == OP_NAME || kind == OP_POLL ||
-           kind == OP_SELECT || kind == OP_EPWAIT || kind == OP_ODD ||
+           kind == OP_SELECT || kind == OP_EPWAIT ||
            kind == OP_PEER_RECVFROM;
 }
 
@@ -141,6 +141,14 @@ static bool refuses_stamps(const struct run *run, unsigned step)
            run->step[step].outcome[OURS].ret < 0;
 }
 
+/* Whether the socket has an address to which everybody sends. */
+static bool binds_to_all(const struct run *run, unsigned step)
+{
+    const struct op *op = &run->ops[step];
+
+    return op->kind == OP_BIND && (op->arg[1] & 0xff) == ADDR_BROADCAST;
+}
+
 /* What has been before, and makes the same call another matter. */
 static const char *past(const struct run *run, unsigned step)
 {
@@ -154,6 +162,9 @@ static const char *past(const struct run *run, unsigned step)
         }
         if (corked && run->ops[i].kind == OP_CONNECT) {
             return " corked";
+        }
+        if (binds_to_all(run, i)) {
+            return " from all";
         }
         if (refuses_stamps(run, i)) {
             return " without stamps";

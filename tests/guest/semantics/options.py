@@ -34,8 +34,11 @@ from .udp import IP_PKTINFO, IP_RECVERR, IP_RECVTTL, SO_TIMESTAMP
 IP_MTU_DISCOVER = 10
 IP_MTU = 14
 IP_MINTTL = 21
+SO_ATTACH_FILTER = 26
+SO_DETACH_FILTER = 27
 SO_PROTOCOL = 38
 SO_DOMAIN = 39
+SO_MAX_PACING_RATE = 47
 SO_ZEROCOPY = 60
 TCP_MD5SIG = 14
 TCP_REPAIR = 19
@@ -257,6 +260,40 @@ def tcp_info(world: World) -> None:
     wait_for(sock, select.POLLRDHUP)
     close_wait = 8
     expect(sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0], close_wait)
+
+
+@case
+def pacing_rate(world: World) -> None:
+    """SO_MAX_PACING_RATE reaches the connection, set before it and changed later."""
+
+    def rate() -> int:
+        info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 232)
+        found: int = struct.unpack_from("Q", info, 112)[0]
+        return found
+
+    sock = socket.socket()
+    sock.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, 1_000_000)
+    sock.connect(world.echo)
+    expect(rate(), 1_000_000)
+    sock.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, 2_000_000)
+    expect(rate(), 2_000_000)
+    sock.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, struct.pack("I", 0xFFFFFFFF))
+    expect(rate(), 0xFFFFFFFFFFFFFFFF)
+
+
+@case
+def packet_filter(world: World) -> None:
+    """SO_ATTACH_FILTER decides which datagrams a socket hears."""
+    drop_all = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0))
+    program = struct.pack("HxxxxxxP", 1, ctypes.addressof(drop_all))
+    theirs = world.hands.open()
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, program)
+    sock.bind(("", 0))
+    theirs.tell(sock.getsockname()[1], b"dropped")
+    sock.setsockopt(socket.SOL_SOCKET, SO_DETACH_FILTER, 0)
+    theirs.tell(sock.getsockname()[1], b"heard")
+    expect(sock.recv(100), b"heard")
 
 
 @case

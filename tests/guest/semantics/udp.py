@@ -113,6 +113,39 @@ def hears_inside_and_outside(world: World) -> None:
 
 
 @case
+def reader_before_the_first_datagram(world: World) -> None:
+    """Who reads before the socket has a port hears the answer to what another sends."""
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    reader = Task(sock.recvfrom, 100).wait_blocked()
+    sock.sendto(b"x", world.echo)
+    expect(reader.result(), (b"x", world.echo))
+
+
+@case
+def poller_before_the_first_datagram(world: World) -> None:
+    """So does who polls."""
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    poller = Task(wait_for, sock, select.POLLIN).wait_blocked()
+    sock.connect(world.echo)
+    sock.send(b"x")
+    assert poller.result() & select.POLLIN
+    expect(sock.recv(100), b"x")
+
+
+@case
+def queued_before_the_peer(world: World) -> None:
+    """What has come before connect() can still be read, wherever it came from."""
+    sock = world.datagrams()
+    inside = world.datagrams()
+    inside.sendto(b"inside", ("127.0.0.1", _port(sock)))
+    sock.connect(world.echo)
+    wait_for(sock, select.POLLIN)
+    expect(sock.recv(100), b"inside")
+    sock.send(b"x")
+    expect(sock.recv(100), b"x")
+
+
+@case
 def connected_names(world: World) -> None:
     """A connected socket knows both addresses."""
     sock = world.datagrams(connected=True)

@@ -632,9 +632,7 @@ def test_interface_list_shows_the_address(guest: Guest) -> None:
 def test_second_vm_same_port(guest: Guest, world: Lab) -> None:
     serve = "exec nginx -c /run/nginx.conf"
     guest.put(NGINX.encode(), "/run/nginx.conf")
-    with world.guest(
-        device=world.device(SECOND_VM_ADDRESS), name="second", ipv6=False
-    ) as second:
+    with world.guest(device=world.device(SECOND_VM_ADDRESS), name="second", ipv6=False) as second:
         second.put(NGINX.encode(), "/run/nginx.conf")
         for number, vm in enumerate((guest, second)):
             vm.put(f"VM {number}\n".encode(), "/srv/index.html")
@@ -713,9 +711,7 @@ def test_module_is_pinned_by_sockets_then_gives_back_native_ones(world: Lab) -> 
 def test_unplug_with_open_sockets(world: Lab) -> None:
     """The programs get errors, the guest lives, a new device works."""
     port = "pcie-root-port,id=rp0,chassis=1,slot=1"
-    with world.guest(
-        ipv6=False, devices=[port, world.device(bus="rp0")]
-    ) as own:
+    with world.guest(ipv6=False, devices=[port, world.device(bus="rp0")]) as own:
         holder = own.spawn(["python3", "-c", COUNT_DOWN])
         holder.wait_output("connected")
         own.monitor.command("device_del", id="vmrpc0")

@@ -205,9 +205,7 @@ def nat64(space: Namespace, prefix: str, pool: str, own: str) -> Iterator[None]:
     """
     with _scratch() as folder:
         config = folder / "tayga.conf"
-        config.write_text(
-            _TAYGA_CONFIG.format(folder=folder, prefix=prefix, pool=pool, own=own)
-        )
+        config.write_text(_TAYGA_CONFIG.format(folder=folder, prefix=prefix, pool=pool, own=own))
         space.run(["tayga", "--config", config, "--mktun"])
         space.ip("link", "set", "nat64", "up")
         space.ip("address", "add", f"{own}/32", "dev", "nat64")

@@ -467,14 +467,6 @@ static int dgram_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 
 /* --- the rest --------------------------------------------------------------- */
 
-/* Of what the native side says, what shutdown() means: the host may not know. */
-static __poll_t shut_mask(__poll_t native)
-{
-	if (!(native & EPOLLRDHUP))
-		return 0;
-	return native & (EPOLLHUP | EPOLLRDHUP | EPOLLIN | EPOLLRDNORM);
-}
-
 static __poll_t dgram_poll(struct file *file, struct socket *sock,
 			   poll_table *wait)
 {
@@ -490,7 +482,10 @@ static __poll_t dgram_poll(struct file *file, struct socket *sock,
 		vmrpc_sock_watch(vs, wait);
 	switch (vmrpc_sock_mode(vs)) {
 	case VMRPC_REMOTE:
-		return vmrpc_sock_mask(vs) | shut_mask(native);
+		/* There shutdown() is kept, and what came before the peer. */
+		return vmrpc_sock_mask(vs) |
+		       (native & (EPOLLHUP | EPOLLRDHUP |
+				  EPOLLIN | EPOLLRDNORM));
 	case VMRPC_BOTH:
 		return native | (vmrpc_sock_mask(vs) &
 				 (EPOLLIN | EPOLLRDNORM | EPOLLERR));

@@ -462,20 +462,6 @@ def read_of_nothing_ends_when_woken(world: World) -> None:
         sock.recvmsg(0, 0, socket.MSG_DONTWAIT)
 
 
-@case
-def fast_open_to_a_dead_connection(world: World) -> None:
-    """MSG_FASTOPEN on what was a connection is EPIPE, with its signal."""
-    sock, theirs = world.pair()
-    theirs.reset()
-    wait_for(sock, select.POLLHUP)
-    with fails(errno.ECONNRESET):
-        sock.send(b"x")
-    with fails(errno.EPIPE):
-        sock.send(b"x", socket.MSG_FASTOPEN)
-    with fails(errno.EPIPE):
-        sock.sendmsg([b""])
-
-
 # --- urgent data --------------------------------------------------------------
 
 

@@ -7,14 +7,26 @@ One guest for all: each test gives it another policy file, while it runs.
 from __future__ import annotations
 
 import contextlib
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from vmmnet.testbed import peers, wait
-from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.lab import DNS_ADDRESS, ECHO_PORT, PAGE, PEER_ADDRESS, WEB_ADDRESS, Lab, lab
+from vmmnet.testbed.guest import Guest, Job
+from vmmnet.testbed.lab import (
+    DNS_ADDRESS,
+    ECHO_PORT,
+    PAGE,
+    PEER_ADDRESS,
+    VM_ADDRESS,
+    WEB_ADDRESS,
+    Lab,
+    lab,
+)
 
 #: The peer's host drops what comes for it without a word.
 DEAD_ADDRESS = "2001:db8:80::dead"
@@ -64,9 +76,23 @@ class World:
         wait.until(lambda: self.counters()["policy_reloads"] > before, "the new policy")
         return self.counters()
 
+    def traced(self, reason: str) -> int:
+        """How many refusals have been traced for a reason."""
+        return self.guest.stderr_path.read_text().count(f": {reason}, line 0 ")
+
     def python(self, script: str, timeout: float = wait.PATIENCE) -> str:
         """Run a script in the guest; it fails by an exception."""
         return self.guest.run(["python3", "-c", script], timeout=timeout).stdout.strip()
+
+    @contextlib.contextmanager
+    def running(self, script: str) -> Iterator[Job]:
+        """A script in the guest beside the block, which leaves nothing behind."""
+        job = self.guest.spawn(["python3", "-c", script])
+        try:
+            yield job
+        finally:
+            job.kill(signal.SIGKILL)
+            job.wait()
 
     def connect(self, host: str, port: int) -> str:
         """The name of the errno that a connect gets in the guest; "" for none."""
@@ -92,7 +118,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         device = built.device(
             dns=f"{DNS_ADDRESS}%{OTHER_PORT}", nat64_prefix=NAT64_PREFIX, policy=file
         )
-        with built.guest(ipv6=False, device=device) as guest:
+        traced = ["-trace", "virtio_vmrpc_refused"]
+        with built.guest(ipv6=False, device=device, arguments=traced) as guest:
             yield World(built, guest, file)
 
 
@@ -212,6 +239,97 @@ print('ok')
         assert out == "ok"
         after = world.counters()["connections_refused_limit"]
         assert after > before["connections_refused_limit"]
+
+
+#: Room for two sockets is what both limits below leave.
+_TWO_SOCKETS = f"""
+import errno, socket
+peer = socket.gethostbyname('peer.test'), {ECHO_PORT}
+def new(kind=socket.SOCK_STREAM):
+    s = socket.socket(socket.AF_INET, kind)
+    s.settimeout(60)
+    return s
+def error(call, *words):
+    try:
+        call(*words)
+    except OSError as e:
+        return errno.errorcode[e.errno]
+
+input()
+listener, first, more, udp = new(), new(), new(), new(socket.SOCK_DGRAM)
+listener.bind(('', 0))
+listener.listen()
+first.connect(peer)
+print('full', listener.getsockname()[1], flush=True)
+# socket() has nothing to do with it; each of these needs one of the host's
+print(error(more.connect, peer), error(more.bind, ('', 0)), error(more.listen),
+      error(udp.connect, peer), error(udp.sendto, b'x', peer), error(listener.accept),
+      'refused', flush=True)
+input()
+first.close()
+with listener.accept()[0] as accepted:
+    accepted.sendall(b'after all')
+more.connect(peer)
+more.sendall(b'again')
+assert more.recv(10) == b'again'
+"""
+
+_CALLER = f"""
+import socket, sys
+with socket.create_connection(({VM_ADDRESS!r}, sys.argv[1]), timeout=60) as s:
+    print(s.recv(100).decode(), end='')
+"""
+
+
+@pytest.mark.parametrize(
+    ("limit", "error", "counter", "reason"),
+    [
+        ("sockets 2", "EMFILE", "sockets_refused_limit", "limit-sockets"),
+        ("buffers 512K", "ENOBUFS", "buffers_refused_limit", "limit-buffers"),
+    ],
+    ids=["sockets", "buffers"],
+)
+def test_two_sockets(world: World, limit: str, error: str, counter: str, reason: str) -> None:
+    """Beyond a limit each call that needs a socket of the host says so, and works later."""
+    with world.running(_TWO_SOCKETS) as job, world.policy(f"limit {limit}\n") as before:
+        traced = world.traced(reason)
+        job.write(b"go\n")
+        port = job.wait_output("full (.+)\n")[1]
+        command = [sys.executable, "-c", _CALLER, port]
+        with world.lab.peer.started(command, stdout=subprocess.PIPE) as caller:
+            job.wait_output("refused")
+            assert job.output().stdout.split() == ["full", port, *[error] * 6, "refused"]
+            assert world.counters()[counter] == before[counter] + 6
+            assert world.traced(reason) == traced + 6
+            job.write(b"go\n")
+            job.wait(check=True)
+            assert caller.communicate(timeout=wait.PATIENCE)[0] == b"after all"
+
+
+def test_larger_buffers(world: World) -> None:
+    """What setsockopt() gets is taken from the limit, and no more than is left."""
+    script = f"""
+import errno, socket
+peer = socket.gethostbyname('peer.test'), {ECHO_PORT}
+input()
+def size():
+    return first.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
+first, second = socket.socket(), socket.socket()
+first.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+asked = size()
+first.connect(peer)
+assert size() == (512 - 128) << 10 < asked, (size(), asked)
+print(errno.errorcode[second.connect_ex(peer)])
+first.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 10)
+first.sendall(b'x')
+print(second.connect_ex(peer))
+"""
+    with world.running(script) as job, world.policy("limit buffers 512K\n") as before:
+        job.write(b"go\n")
+        assert job.wait(check=True).stdout.split() == ["ENOBUFS", "0"]
+        after = world.counters()
+        assert after["buffers_cut"] == before["buffers_cut"] + 1
+        assert after["buffers_refused_limit"] == before["buffers_refused_limit"] + 1
 
 
 # --- several addresses ------------------------------------------------------------

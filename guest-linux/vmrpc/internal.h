@@ -354,6 +354,7 @@ void vmrpc_sock_keep_error(struct vmrpc_sock *vs, ssize_t err);
 void vmrpc_sock_watch(struct vmrpc_sock *vs, const poll_table *wait);
 bool vmrpc_sock_expect(struct vmrpc_sock *vs, const poll_table *wait);
 void vmrpc_sock_watch_edges(struct vmrpc_sock *vs);
+void vmrpc_ready_init(void);
 __poll_t vmrpc_sock_mask(const struct vmrpc_sock *vs);
 bool vmrpc_addr_is_native(const struct vmrpc_sock *vs, __be32 addr);
 bool vmrpc_sock_bound_elsewhere(const struct vmrpc_sock *vs);

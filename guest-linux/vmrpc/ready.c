@@ -14,6 +14,21 @@
 /* For how long poll() may wait for input of a fast stream. */
 #define POLL_WAIT_US		200u
 
+/* How poll() and select() queue; who queues otherwise will not sleep there. */
+static poll_queue_proc queued_by_poll __ro_after_init;
+
+/**
+ * vmrpc_ready_init - to be called once, before there are sockets
+ */
+void __init vmrpc_ready_init(void)
+{
+	struct poll_wqueues table;
+
+	poll_initwait(&table);
+	queued_by_poll = table.pt._qproc;
+	poll_freewait(&table);
+}
+
 static __poll_t bits_to_poll(u32 bits)
 {
 	__poll_t mask = 0;
@@ -72,7 +87,8 @@ void vmrpc_sock_wake(struct vmrpc_sock *vs, u32 bits)
 	rcu_read_lock();
 	wq = rcu_dereference(sk->sk_wq);
 	if (skwq_has_sleeper(wq)) {
-		if (bits & (VMRPC_ERR | VMRPC_HUP))
+		/* As sk_state_change(): an end concerns everybody. */
+		if (bits & (VMRPC_RDHUP | VMRPC_HUP))
 			wake_up_interruptible_all(&wq->wait);
 		else
 			wake_up_interruptible_poll(&wq->wait,
@@ -271,9 +287,8 @@ bool vmrpc_sock_expect(struct vmrpc_sock *vs, const poll_table *wait)
 	struct vmrpc_call *call;
 	u32 wait_us;
 
-	/* epoll() would not wait, and edges come as events only. */
-	if (poll_does_not_wait(wait) || !(events & EPOLLIN) ||
-	    (events & EPOLLET) ||
+	/* Not epoll_ctl() or io_uring, which only want to be told. */
+	if (!wait || wait->_qproc != queued_by_poll || !(events & EPOLLIN) ||
 	    time_after(jiffies, READ_ONCE(vs->rx_bulk) + 1) ||
 	    (vmrpc_sock_mask(vs) & (events | EPOLLERR | EPOLLHUP)))
 		return false;

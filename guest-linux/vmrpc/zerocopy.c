@@ -7,6 +7,9 @@
  * as well, and says that the data were copied (SO_EE_CODE_ZEROCOPY_COPIED).
  * It goes into the native side's error queue, which is read before the host's;
  * numbers, merging and the limit of locked memory are the kernel's own.
+ *
+ * io_uring brings a completion of its own, which is its business: it has a
+ * reference until sendmsg() returns, and nobody else needs one.
  */
 #include <linux/skbuff.h>
 
@@ -26,7 +29,7 @@ int vmrpc_zerocopy_begin(struct sock *sk, const struct msghdr *msg,
 {
 	*uarg = NULL;
 	if (likely(!(msg->msg_flags & MSG_ZEROCOPY)) || !size ||
-	    !sock_flag(sk, SOCK_ZEROCOPY))
+	    msg->msg_ubuf || !sock_flag(sk, SOCK_ZEROCOPY))
 		return 0;
 	*uarg = msg_zerocopy_realloc(sk, size, NULL);
 	if (!*uarg)

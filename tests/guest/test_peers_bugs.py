@@ -34,7 +34,7 @@ _ELSEWHERE = {
     ),
     "libkrun #818": (
         "bind(0) tells another port than the host has",
-        "listen.listening_without_bind",
+        "test_bind_tells_the_real_port",
     ),
     "libkrun #510": (
         "what goes from the guest to itself is on the host",
@@ -42,7 +42,6 @@ _ELSEWHERE = {
     ),
     "gvisor #7331": ("epoll says nothing of the peer's end", "poll.mask_after_the_peers_end"),
     "gvisor #6603": ("SO_RCVTIMEO cannot be read", "options.linger_and_timeouts"),
-    "a3s-box #447": ("the end of a stream comes five seconds late", "listen.data_both_ways"),
     "a3s-box #448": (
         "a listener that is seen outside is not seen inside",
         "listen.same_listener_from_inside",

@@ -294,16 +294,6 @@ def nothing(world: World) -> None:
 
 
 @case
-def more_to_come(world: World) -> None:
-    """What MSG_MORE holds back goes with the next send."""
-    sock, theirs = world.pair()
-    sock.send(b"one ", socket.MSG_MORE)
-    sock.send(b"two")
-    sock.shutdown(socket.SHUT_WR)
-    expect(theirs.drain(), (7, zlib.crc32(b"one two")))
-
-
-@case
 def a_part_is_sent(world: World) -> None:
     """A send() without room for everything tells how much it took."""
     sock, theirs = world.pair()
@@ -372,6 +362,22 @@ def splice_from_a_pipe_of(world: World, size: int) -> None:
     expect(moved, size)
     sock.shutdown(socket.SHUT_WR)
     expect(theirs.drain(), (size, zlib.crc32(numbered(size))))
+
+
+@case
+def tee_shows_both(world: World) -> None:
+    """splice() into a pipe, tee() into another: both have it; one of them goes back."""
+    sock = world.stream()
+    data = numbered(5000)
+    sock.sendall(data)
+    pipes = [os.pipe() for _ in range(2)]
+    moved = 0
+    while moved < len(data):
+        moved += os.splice(sock.fileno(), pipes[0][1], len(data) - moved)
+    expect(checked(libc.tee(pipes[0][0], pipes[1][1], len(data), 0)), len(data))
+    expect(os.read(pipes[1][0], len(data)), data)
+    expect(os.splice(pipes[0][0], sock.fileno(), len(data)), len(data))
+    assert receive_all(sock, len(data)) == data
 
 
 @case

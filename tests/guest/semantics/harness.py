@@ -258,6 +258,11 @@ class Task(Generic[T]):
         status = Path(f"/proc/self/task/{self._identity}/status").read_text()
         return int(status.partition("\nvoluntary_ctxt_switches:")[2].split()[0])
 
+    @property
+    def ended(self) -> bool:
+        """Has it returned, or failed?"""
+        return not self._thread.is_alive()
+
     def result(self) -> T:
         """Wait for the end; return or raise what the call did."""
         self._thread.join(PATIENCE)

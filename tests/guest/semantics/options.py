@@ -23,6 +23,7 @@ from .harness import (
     fails,
     fill,
     libc,
+    pending,
     set_flag,
     timeval,
     until,
@@ -428,6 +429,19 @@ def send_times_out(world: World) -> None:
     with fails(errno.EAGAIN):
         while True:
             Task(sock.send, bytes(size)).result()
+
+
+@case
+def connect_times_out(world: World) -> None:
+    """SO_SNDTIMEO: EINPROGRESS when nobody answers, then EALREADY; it goes on meanwhile."""
+    sock = socket.socket()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, timeval(0.05))
+    address = (world.peer, world.hands.listen_full())
+    for error in errno.EINPROGRESS, errno.EALREADY:
+        waiting = Task(sock.connect, address)
+        with fails(error):
+            waiting.result()
+    expect(pending(sock, select.POLLOUT), 0)
 
 
 # --- ioctls -------------------------------------------------------------------

@@ -60,12 +60,26 @@ class _Hands:
         for each in self._sockets:
             each.close()
 
+    def do_nothing(self) -> None:
+        """Say so."""
+
     # Streams.
 
     def do_listen(self) -> tuple[int, int]:
         listener = self._new(socket.SOCK_STREAM)
         listener.listen(64)
         return self._keep(listener), listener.getsockname()[1]
+
+    def do_listen_full(self) -> int:
+        """Listen, where there is no room for another connection: its beginnings are dropped."""
+        listener = self._new(socket.SOCK_STREAM)
+        listener.listen(0)
+        self._keep(listener)
+        self._keep(self._new(socket.SOCK_STREAM))
+        self._sockets[-1].connect(listener.getsockname()[:2])
+        select.select([listener], [], [], PATIENCE)
+        port: int = listener.getsockname()[1]
+        return port
 
     def do_accept(self, which: int) -> tuple[int, int]:
         connection, peer = self._sockets[which].accept()
@@ -107,6 +121,10 @@ class _Hands:
         byte = sock.recv(1, socket.MSG_OOB)
         sock.settimeout(PATIENCE)
         return byte
+
+    def do_readable(self, which: int) -> bool:
+        """Is there something to read, or the end, now?"""
+        return bool(select.select([self._sockets[which]], [], [], 0)[0])
 
     def do_drain(self, which: int) -> tuple[int, int]:
         """Read to the end; return how much it was, and its CRC."""
@@ -155,6 +173,11 @@ class _Hands:
             self._sockets[which].setsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS, service)
         else:
             self._sockets[which].setsockopt(socket.IPPROTO_IP, socket.IP_TOS, service)
+        self._sockets[which].sendto(bytes.fromhex(text), (self._there, port))
+
+    def do_tell_segments(self, which: int, port: int, text: str, size: int) -> None:
+        """Send many datagrams of that size in one call."""
+        self._sockets[which].setsockopt(socket.IPPROTO_UDP, 103, size)  # UDP_SEGMENT
         self._sockets[which].sendto(bytes.fromhex(text), (self._there, port))
 
     def do_hear(self, which: int) -> tuple[str, int, int, int]:

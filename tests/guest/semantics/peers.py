@@ -30,11 +30,40 @@ from .harness import (
     wait_for,
 )
 from .peer import numbered
+from .remote import Stream
 
 # Many times a window that nobody empties.
 _MUCH = 1 << 20
 _REST = b"rest" * 50_000
 _QUIET = 0.15
+_TURNS = 100
+
+
+@case
+def end_of_a_stream_is_not_late(world: World) -> None:
+    """a3s-box #447: the end of a stream comes five seconds late, in either direction."""
+    for sock, theirs in world.pair(), world.accepted():
+        sock.setblocking(False)
+        theirs.send(b"last")
+        wait_for(sock, select.POLLIN)
+        expect(sock.recv(4), b"last")
+        theirs.shutdown(socket.SHUT_WR)
+        _soon(lambda: pending(sock, select.POLLIN), theirs)  # noqa: B023
+        expect(sock.recv(1), b"")
+        sock.send(b"last")
+        expect(theirs.receive(4), b"last")
+        sock.close()
+        _soon(theirs.readable, theirs)
+        expect(theirs.receive(1), b"")
+
+
+def _soon(condition: Callable[[], object], theirs: Stream) -> None:
+    """While other streams go to and fro a few times; what a clock says does not matter."""
+    for _ in range(_TURNS):
+        if condition():
+            return
+        theirs.hands.do("nothing")
+    raise AssertionError("the end is late")
 
 
 def _calls(sock: socket.socket) -> list[Callable[[], object]]:

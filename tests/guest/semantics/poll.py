@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import array
+import errno
 import fcntl
 import select
 import socket
@@ -14,6 +15,7 @@ from .harness import (
     World,
     case,
     expect,
+    fails,
     fill,
     pending,
     set_flag,
@@ -291,6 +293,42 @@ def many_sockets_one_set(world: World) -> None:
     for number in chosen:
         wait_for(sockets[number], select.POLLIN)
     expect(sorted(poller.poll(0)), sorted((number, select.EPOLLIN) for number in chosen))
+
+
+@case
+def exclusive_of_a_listener(world: World) -> None:
+    """EPOLLEXCLUSIVE: of two that sleep one is told of a connection, the other of the next."""
+    listener, port = world.listener()
+    listener.setblocking(False)
+    pollers = [select.epoll() for _ in range(2)]
+    for poller in pollers:
+        poller.register(listener, select.EPOLLIN | select.EPOLLEXCLUSIVE)
+    tasks = [Task(poller.poll, 10).wait_blocked() for poller in pollers]
+    for count in 1, 2:
+        theirs = world.hands.connect(port)
+        until(lambda: sum(task.ended for task in tasks) >= count, "a connection")  # noqa: B023
+        ours, _ = listener.accept()
+        with fails(errno.EAGAIN):
+            listener.accept()
+        # Whoever has been woken needlessly has time to end as well.
+        theirs.send(b"x")
+        wait_for(ours, select.POLLIN)
+        expect(sum(task.ended for task in tasks), count)
+    for task in tasks:
+        expect(task.result(), [(listener.fileno(), select.EPOLLIN)])
+
+
+@case
+def exclusive_of_a_connection(world: World) -> None:
+    """EPOLLEXCLUSIVE: data concern one of two, the end concerns both."""
+    sock, theirs = world.pair()
+    pollers = [select.epoll() for _ in range(2)]
+    for poller in pollers:
+        poller.register(sock, select.EPOLLIN | select.EPOLLEXCLUSIVE)
+    tasks = [Task(poller.poll, 10).wait_blocked() for poller in pollers]
+    theirs.shutdown(socket.SHUT_WR)
+    for task in tasks:
+        expect(task.result(), [(sock.fileno(), select.EPOLLIN)])
 
 
 # --- waiting ------------------------------------------------------------------

@@ -34,6 +34,11 @@ class Hands:
         """Listen on a port of the peer's choice."""
         return Listener(self, *self.do("listen"))
 
+    def listen_full(self) -> int:
+        """Listen on a port that answers nobody; return it."""
+        port: int = self.do("listen_full")
+        return port
+
     def connect(self, port: int) -> Stream:
         """Have the peer connect to a port of ours."""
         return Stream(self, *self.do("connect", port))
@@ -62,6 +67,11 @@ class Stream:
     def receive(self, size: int, flags: int = 0) -> bytes:
         """Receive once."""
         return bytes.fromhex(self.hands.do("receive", self.which, size, flags))
+
+    def readable(self) -> bool:
+        """Is there something to read, or the end, now?"""
+        answer: bool = self.hands.do("readable", self.which)
+        return answer
 
     def drain(self) -> tuple[int, int]:
         """Receive to the end: the size and the CRC-32 of everything."""
@@ -120,6 +130,10 @@ class Datagrams:
     def tell(self, port: int, data: bytes, tos: int = 0) -> None:
         """Send a datagram to a port of ours."""
         self.hands.do("tell", self.which, port, data.hex(), tos)
+
+    def tell_segments(self, port: int, data: bytes, size: int) -> None:
+        """Send many datagrams of that size in one call."""
+        self.hands.do("tell_segments", self.which, port, data.hex(), size)
 
     def hear(self) -> Heard:
         """Wait for a datagram."""

@@ -25,7 +25,9 @@ from . import (
     edges,
     group,
     listen,
+    many,
     options,
+    packets,
     peers,
     ping,
     poll,
@@ -34,6 +36,7 @@ from . import (
     segments,
     tcp,
     udp,
+    uring,
 )
 from .harness import CASES, Case, World
 
@@ -43,7 +46,9 @@ __all__ = [
     "edges",
     "group",
     "listen",
+    "many",
     "options",
+    "packets",
     "peers",
     "ping",
     "poll",
@@ -52,6 +57,7 @@ __all__ = [
     "segments",
     "tcp",
     "udp",
+    "uring",
 ]
 
 #: How long a case may take; then it hangs.

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import socket
 import struct
 
-from .harness import World, case, case_of, checked, expect, fails, libc
+from .harness import World, case, case_of, expect, fails
+from .many import Messages, receive_many, send_many
 from .peer import numbered
 
 # What Python 3.11 has no names for.
@@ -105,41 +105,24 @@ def wrong_values(world: World) -> None:
 
 @case
 def received_together(world: World) -> None:
-    """With UDP_GRO many datagrams may come in one; then their size comes with them."""
+    """With UDP_GRO what was sent in one call comes in one, and the size of its parts with it."""
     sock = world.datagrams()
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
     sock.setsockopt(socket.IPPROTO_UDP, UDP_GRO, 1)
     expect(sock.getsockopt(socket.IPPROTO_UDP, UDP_GRO), 1)
+    theirs = world.hands.open()
     data = numbered(_SIZE * 10 + 100)
-    sock.sendmsg([data], _segment(_SIZE), 0, world.echo)
-    whole = b""
+    theirs.tell_segments(sock.getsockname()[1], data, _SIZE)
+    whole, most = b"", 0
     while len(whole) < len(data):
         part, control, flags, source = sock.recvmsg(1 << 16, 100)
-        expect((flags, source), (0, world.echo))
+        expect((flags, source), (0, (world.peer, theirs.port)))
         found = {(level, kind): value for level, kind, value in control}
-        size = found.get((socket.IPPROTO_UDP, UDP_GRO))
         if len(part) > _SIZE:
-            expect(size, struct.pack("i", _SIZE))
-        whole += part
+            expect(found.get((socket.IPPROTO_UDP, UDP_GRO)), struct.pack("i", _SIZE))
+        whole, most = whole + part, max(most, len(part))
     expect(whole, data)
-
-
-class _Iovec(ctypes.Structure):
-    _fields_ = (("base", ctypes.c_void_p), ("len", ctypes.c_size_t))
-
-
-class _Message(ctypes.Structure):
-    _fields_ = (
-        ("name", ctypes.c_void_p),
-        ("namelen", ctypes.c_uint32),
-        ("iov", ctypes.POINTER(_Iovec)),
-        ("iovlen", ctypes.c_size_t),
-        ("control", ctypes.c_void_p),
-        ("controllen", ctypes.c_size_t),
-        ("flags", ctypes.c_int),
-        ("padding", ctypes.c_int),
-        ("count", ctypes.c_uint32),
-    )
+    assert most > _SIZE, most
 
 
 @case
@@ -148,32 +131,14 @@ def many_in_one_call(world: World) -> None:
     sock = world.datagrams(connected=True)
     sizes = [100, 200, 300]
     payloads = [numbered(size * 4) for size in sizes]
-    messages = (_Message * len(sizes))()
-    kept = []
-    for message, size, payload in zip(messages, sizes, payloads, strict=True):
-        buffer = ctypes.create_string_buffer(payload, len(payload))
-        control = ctypes.create_string_buffer(
-            struct.pack("NiiH6x", 18, socket.IPPROTO_UDP, UDP_SEGMENT, size), 24
-        )
-        iov = _Iovec(ctypes.addressof(buffer), len(payload))
-        message.iov, message.iovlen = ctypes.pointer(iov), 1
-        message.control, message.controllen = ctypes.addressof(control), 24
-        kept += [buffer, control, iov]
-    expect(checked(libc.sendmmsg(sock.fileno(), messages, len(sizes), 0)), len(sizes))
-    expect([message.count for message in messages], [len(payload) for payload in payloads])
+    messages = Messages(payloads)
+    for which, size in enumerate(sizes):
+        messages.control(which, socket.IPPROTO_UDP, UDP_SEGMENT, struct.pack("H", size))
+    expect(send_many(sock, messages), len(sizes))
+    expect(messages.counts(), [len(payload) for payload in payloads])
     expected = [
         part for size, data in zip(sizes, payloads, strict=True) for part in _parts(data, size)
     ]
-
-    rooms = [ctypes.create_string_buffer(2000) for _ in expected]
-    messages = (_Message * len(expected))()
-    for message, room in zip(messages, rooms, strict=True):
-        iov = _Iovec(ctypes.addressof(room), 2000)
-        message.iov, message.iovlen = ctypes.pointer(iov), 1
-        kept.append(iov)
-    got = 0
-    while got < len(expected):
-        rest = ctypes.byref(messages, got * ctypes.sizeof(_Message))
-        got += checked(libc.recvmmsg(sock.fileno(), rest, len(expected) - got, 0, None))
-    heard = [room.raw[: message.count] for message, room in zip(messages, rooms, strict=True)]
-    expect(heard, expected)
+    room = Messages(len(expected))
+    expect(receive_many(sock, room), len(expected))
+    expect(room.heard(), expected)

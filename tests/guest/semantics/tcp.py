@@ -129,15 +129,6 @@ def source_port_of_ones_choice(world: World) -> None:
 
 
 @case
-def fast_open(world: World) -> None:
-    """sendto(MSG_FASTOPEN) connects and sends in one call."""
-    sock = socket.socket()
-    expect(sock.sendto(b"at once", socket.MSG_FASTOPEN, world.echo), 7)
-    expect(receive_all(sock, 7), b"at once")
-    expect(sock.getpeername(), world.echo)
-
-
-@case
 def address_of_send_is_ignored(world: World) -> None:
     """sendto() on a stream goes to the peer, whatever the address."""
     sock = world.stream()

@@ -486,6 +486,7 @@ static inline void vmrpc_buffer_drop(struct vmrpc_sock *vs)
 
 /* --- receive.c ------------------------------------------------------------- */
 
+bool vmrpc_stream_at_mark(struct vmrpc_sock *vs);
 int vmrpc_stream_receive(struct vmrpc_sock *vs, struct msghdr *msg,
 			 size_t size, int flags);
 

@@ -384,11 +384,12 @@ static enum kind udp_kind(int name)
 {
 	switch (name) {
 	case UDP_CORK:
-	case UDP_NO_CHECK6_TX:
-	case UDP_NO_CHECK6_RX:
 	case UDP_SEGMENT:
 	case UDP_GRO:
 		return DEFER;
+	case UDP_NO_CHECK6_TX:		/* without effect on IPv4's sockets */
+	case UDP_NO_CHECK6_RX:
+		return LOCAL;
 	default:
 		return NOW;
 	}

@@ -79,8 +79,13 @@ static bool rx_step_aside(const struct vmrpc_sock *vs, long timeo)
 	return true;
 }
 
-/* Is the urgent byte next, even if MSG_OOB has fetched it already? */
-static bool at_urgent_mark(struct vmrpc_sock *vs)
+/**
+ * vmrpc_stream_at_mark - is the urgent byte next?
+ * @vs: in mode VMRPC_REMOTE
+ *
+ * Even if MSG_OOB has fetched it already.
+ */
+bool vmrpc_stream_at_mark(struct vmrpc_sock *vs)
 {
 	int value;
 
@@ -117,7 +122,7 @@ static bool peek_again(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 	    vmrpc_sock_pause(timeo))
 		return false;
 	/* It looks beyond the urgent byte only if that is the first. */
-	if ((vmrpc_sock_ready(vs) & VMRPC_PRI) && !at_urgent_mark(vs))
+	if ((vmrpc_sock_ready(vs) & VMRPC_PRI) && !vmrpc_stream_at_mark(vs))
 		return false;
 	/* With MSG_TRUNC none of the @n bytes are in the buffer of @size. */
 	iov_iter_revert(&msg->msg_iter, size - msg_data_left(msg));
@@ -164,7 +169,7 @@ int vmrpc_stream_receive(struct vmrpc_sock *vs, struct msghdr *msg,
 			continue;
 		}
 		/* The next request would leave the urgent byte out. */
-		if (copied && at_urgent_mark(vs))
+		if (copied && vmrpc_stream_at_mark(vs))
 			break;
 		if (copied)
 			readable |= VMRPC_PRI;

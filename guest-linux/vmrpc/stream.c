@@ -696,6 +696,9 @@ static ssize_t stream_splice_read(struct socket *sock, loff_t *ppos,
 	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE)
 		return inet_stream_ops.splice_read(sock, ppos, pipe, len,
 						   flags);
+	/* As tcp_splice_read() does it, which never gets past the mark. */
+	if (vmrpc_stream_at_mark(vs))
+		return sock->file->f_flags & O_NONBLOCK ? -EAGAIN : 0;
 	return vmrpc_splice_read(sock, ppos, pipe, len, flags);
 }
 

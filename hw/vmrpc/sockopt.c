@@ -185,8 +185,6 @@ static const VmrpcSockoptRow rows[] = {
     ROW_TCP(TCP_MD5SIG, INT, SET | REFUSED),
 
     ROW_UDP(UDP_CORK, BOOL),
-    ROW_UDP(UDP_NO_CHECK6_TX, BOOL),
-    ROW_UDP(UDP_NO_CHECK6_RX, BOOL),
     ROW_UDP(UDP_SEGMENT, INT, .min = 0, .max = UINT16_MAX),
     ROW_UDP(UDP_GRO, BOOL),
 };

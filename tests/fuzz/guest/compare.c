@@ -68,13 +68,26 @@ bool compare_is_known(const char *signature)
 
 /* --- what differs --------------------------------------------------------- */
 
-/* Answers that leave the socket as it is: the sequence can go on. */
-static bool leaves_alike(enum op_kind kind)
+/* Answers that leave the sockets as they are: the sequence can go on. */
+static bool leaves_alike(const struct run *run, unsigned step)
 {
-    return kind == OP_GET || kind == OP_SET || kind == OP_IOCTL ||
-           kind == OP_FCNTL || kind == OP_NAME || kind == OP_POLL ||
-           kind == OP_SELECT || kind == OP_EPWAIT ||
-           kind == OP_PEER_RECVFROM;
+    const struct outcome *o = run->step[step].outcome;
+
+    switch (run->ops[step].kind) {
+    case OP_GET:
+    case OP_IOCTL:
+    case OP_FCNTL:
+    case OP_NAME:
+    case OP_POLL:
+    case OP_SELECT:
+    case OP_EPWAIT:
+    case OP_PEER_RECVFROM:
+        return true;
+    case OP_SET:
+        return o[NATIVE].ret < 0 || !o[OURS].ret;
+    default:
+        return false;
+    }
 }
 
 const char *compare_type_name(int type)
@@ -131,16 +144,6 @@ static bool corks(const struct run *run, unsigned step)
     }
 }
 
-static bool refuses_stamps(const struct run *run, unsigned step)
-{
-    const struct op *op = &run->ops[step];
-
-    return op->kind == OP_SET && op->arg[1] == SOL_SOCKET &&
-           (op->arg[2] == SO_TIMESTAMPING ||
-            op->arg[2] == SO_TIMESTAMPING_NEW) &&
-           run->step[step].outcome[OURS].ret < 0;
-}
-
 /* Whether the socket has an address to which everybody sends. */
 static bool binds_to_all(const struct run *run, unsigned step)
 {
@@ -166,9 +169,6 @@ static const char *past(const struct run *run, unsigned step)
         if (binds_to_all(run, i)) {
             return " from all";
         }
-        if (refuses_stamps(run, i)) {
-            return " without stamps";
-        }
     }
     return "";
 }
@@ -189,7 +189,6 @@ static void write_signature(struct run *run, unsigned step, const char *before,
 
 void compare_differ(struct run *run, unsigned step, const char *format, ...)
 {
-    const struct op *op = &run->ops[step];
     struct report *report = run->report;
     char what[SIGNATURE_MAX / 2];
     va_list args;
@@ -210,7 +209,7 @@ void compare_differ(struct run *run, unsigned step, const char *format, ...)
         run->over = true;
     } else {
         report->known++;
-        if (!leaves_alike(op->kind)) {
+        if (!leaves_alike(run, step)) {
             report->verdict = VERDICT_PARTED;
             run->over = true;
         }

@@ -54,7 +54,7 @@ from .ring import (
 )
 
 _SO_ZEROCOPY = 60
-_LARGE = 300_000
+_LARGE = 150_000
 _GROUP = 7
 _COPIED = -1 << 31
 _SIOCINQ = 0

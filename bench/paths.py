@@ -178,7 +178,7 @@ def native(pingpong: File) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def vmrpc(pingpong: File) -> Iterator[Path]:
+def vmrpc(pingpong: File, arguments: Sequence[str] = ()) -> Iterator[Path]:
     """IPv4 sockets of the guest on the host, as IPv6; the server by its name."""
     with Network() as network, contextlib.ExitStack() as stack:
         host, peer = _hosts(network)
@@ -188,7 +188,7 @@ def vmrpc(pingpong: File) -> Iterator[Path]:
         stack.enter_context(peers.dns(peer, [record], PEER6))
         device = f"virtio-vmrpc-pci,id=vmrpc0,address6={GUEST6},dns={PEER6}"
         guest = stack.enter_context(
-            _guest("vmrpc", host, pingpong, device, module=True, ipv6=False)
+            _guest("vmrpc", host, pingpong, device, arguments=arguments, module=True, ipv6=False)
         )
         yield Path("vmrpc", host, peer, PEER6, SERVER_NAME, pingpong, guest)
 

@@ -115,7 +115,7 @@ _ORDER = (
     _NOBODY,
 )
 
-# A line of perf script: comm, thread, address, symbol and in brackets the object.
+# A line of perf script: comm, process, address, symbol and in brackets the object.
 _SAMPLE = re.compile(r"\s*(.+?)\s+(\d+)\s+([0-9a-f]+)\s+(.*) \(([^()]*)\)\s*$")
 #: Where a guest's kernel begins.
 _KERNEL_ADDRESS = 1 << 63
@@ -150,15 +150,15 @@ def _first(rows: Sequence[tuple[str, re.Pattern[str]]], symbol: str, rest: str) 
     return next((name for name, pattern in rows if pattern.search(symbol)), rest)
 
 
-def _part(line: str, own: Sequence[str], guest: Symbols | None) -> str | None:
+def _part(line: str, qemu: int, guest: Symbols) -> str | None:
     """Whose code a sample was taken in; None: the line is none."""
     found = _SAMPLE.match(line)
     if not found:
         return None
-    comm, _, address, symbol, where = found.groups()
+    comm, process, address, symbol, where = found.groups()
     if comm == "swapper":
         return _NOBODY
-    if guest is not None and comm.startswith(("qemu", "CPU", "IO ")):
+    if int(process) == qemu:
         if "perf-" in where:
             # QEMU names what it has translated by the guest's address.
             named = re.search(r"[0-9a-f]{8,16}", symbol)
@@ -166,16 +166,14 @@ def _part(line: str, own: Sequence[str], guest: Symbols | None) -> str | None:
         if "kernel" in where:
             return _first(_KERNEL, symbol, _KERNEL_REST)
         return _first(_QEMU, symbol, _QEMU_REST)
-    if not comm.startswith(tuple(own)):
-        return _OTHERS
-    return _PEER
+    return _PEER if comm.startswith(("iperf3", "pingpong")) else _OTHERS
 
 
 def _record(data: File, seconds: int) -> None:
     """Sample the machine in the middle of a load of so many seconds."""
-    perf = ["perf", "record", "-a", "-q", "-F", str(_SAMPLES_A_SECOND), "-o", data]
+    perf: list[str | File] = ["perf", "record", "-a", "-q", "-F", str(_SAMPLES_A_SECOND)]
     threading.Event().wait(_EDGES)
-    tools.run([*perf, "--", "sleep", str(seconds - 2 * _EDGES)])
+    tools.run([*perf, "-o", data, "--", "sleep", str(seconds - 2 * _EDGES)])
 
 
 @contextlib.contextmanager
@@ -204,13 +202,14 @@ def _profile(path: Path, operation: Operation, seconds: int, folder: File) -> Pr
         undisturbed = operation.microseconds(load.measure(path, seconds))
         with _recorded(data, seconds):
             elapsed = operation.microseconds(load.measure(path, seconds))
-        guest = None
+        qemu, symbols = 0, ""
         if path.guest is not None:
-            guest = Symbols(path.guest.run(["cat", "/proc/kallsyms"], timeout=60).stdout)
-    text = tools.run(["perf", "script", "-i", data, "-F", "comm,tid,ip,sym,dso"])
-    own = ("iperf3", "pingpong")
+            qemu = path.guest.pid
+            symbols = path.guest.run(["cat", "/proc/kallsyms"], timeout=60).stdout
+    text = tools.run(["perf", "script", "-i", data, "-F", "comm,pid,ip,sym,dso"])
+    guest = Symbols(symbols)
     counts = collections.Counter(
-        part for line in text.splitlines() if (part := _part(line, own, guest))
+        part for line in text.splitlines() if (part := _part(line, qemu, guest))
     )
     share = (os.cpu_count() or 1) * elapsed / max(counts.total(), 1)
     return Profile(elapsed, undisturbed, {name: counts[name] * share for name in _ORDER})

@@ -70,8 +70,9 @@ static void remember_port(struct vmrpc_sock *vs)
 	struct inet_sock *inet = inet_sk(vs->sk);
 	struct sockaddr_in local;
 
+	/* One that has not begun had no port. */
 	if (!inet->inet_num &&
-	    !vmrpc_sock_name(vs, VMRPC_GETSOCKNAME, &local))
+	    !vmrpc_sock_name(vs, VMRPC_GETSOCKNAME, &local) && local.sin_port)
 		inet->inet_sport = local.sin_port;
 }
 

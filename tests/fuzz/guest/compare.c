@@ -155,15 +155,13 @@ static bool binds_to_all(const struct run *run, unsigned step)
 /* What has been before, and makes the same call another matter. */
 static const char *past(const struct run *run, unsigned step)
 {
-    bool corked = false;
     unsigned i;
 
     for (i = 0; i < step; i++) {
-        corked |= corks(run, i);
         if (run->step[step].type != SOCK_DGRAM && fills(run, i)) {
             return " full";
         }
-        if (corked && run->ops[i].kind == OP_CONNECT) {
+        if (corks(run, i)) {
             return " corked";
         }
         if (binds_to_all(run, i)) {
@@ -532,6 +530,22 @@ static bool must_be_complete(const struct run *run, unsigned step)
            !(fcntl(fd, F_GETFL) & O_NONBLOCK);
 }
 
+/* Whether another task is about to send to the same socket. */
+static bool another_sends(const struct run *run, unsigned step)
+{
+    unsigned t;
+
+    for (t = 0; t < THREADS; t++) {
+        int other = run->pending[t];
+
+        if (other >= 0 && other != (int)step && sends(run->ops[other].kind) &&
+            run->ops[other].arg[0] == run->ops[step].arg[0]) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Both sent something of a stream, but not the same amount. */
 static void level_sending(struct run *run, unsigned step)
 {
@@ -541,7 +555,7 @@ static void level_sending(struct run *run, unsigned step)
 
     if (must_be_complete(run, step)) {
         compare_differ(run, step, "all -> a part");
-    } else if (sends_plainly(op)) {
+    } else if (sends_plainly(op) && !another_sends(run, step)) {
         catch_up_sending(run, step, behind, o[behind].ret, o[!behind].ret);
     } else {
         compare_part(run);

@@ -243,6 +243,7 @@ struct vmrpc_reuse {
  * @kept: what the host has given and the program could not take (message.c)
  * @opts: options to tell a host socket that is made later, @num_opts of them
  * @sol: SOL_SOCKET options as the host has them
+ * @late: bits of those that were changed while it listened
  * @edge: the host reports edges, for edge-triggered pollers
  * @ready_lock: guards the following; taken from interrupts
  * @watched: the host reports readiness by events; read without the lock
@@ -276,6 +277,7 @@ struct vmrpc_sock {
 	struct list_head opts;
 	unsigned int num_opts;
 	int sol[VMRPC_SOL_NUM];
+	u32 late;
 
 	bool edge;
 

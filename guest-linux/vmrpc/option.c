@@ -91,6 +91,9 @@ static const int sol_names[VMRPC_SOL_NUM] = {
 /* With VMRPC_SOL_TIMESTAMPING: 64-bit times, whatever the program is. */
 #define TIMESTAMPING_NEW	BIT(31)
 
+/* Of vs->sol: what the host has is not known, and it has to be told. */
+#define SOL_UNKNOWN		INT_MIN
+
 static int timestamp_option(const struct sock *sk)
 {
 	bool new = sock_flag(sk, SOCK_TSTAMP_NEW);
@@ -218,8 +221,9 @@ static int sol_set(struct vmrpc_sock *vs, enum vmrpc_sol which, int *value)
 		if (*value)
 			return host_set(vs, SOL_SOCKET, *value, &one,
 					sizeof(one));
-		return host_set(vs, SOL_SOCKET, vs->sol[which], &zero,
-				sizeof(zero));
+		return host_set(vs, SOL_SOCKET, vs->sol[which] == SOL_UNKNOWN ?
+				SO_TIMESTAMP_OLD : vs->sol[which],
+				&zero, sizeof(zero));
 	case VMRPC_SOL_TIMESTAMPING:
 		flags = *value & ~TIMESTAMPING_NEW;
 		return host_set(vs, SOL_SOCKET, *value & TIMESTAMPING_NEW ?
@@ -251,6 +255,8 @@ int vmrpc_option_sync(struct vmrpc_sock *vs)
 	for (i = 0; i < VMRPC_SOL_NUM; i++) {
 		if (sol[i] == vs->sol[i])
 			continue;
+		if (READ_ONCE(vs->sk->sk_state) == TCP_LISTEN)
+			vs->late |= BIT(i);
 		err = sol_set(vs, i, &sol[i]);
 		vs->sol[i] = sol[i];
 		if (err) {
@@ -314,6 +320,10 @@ void vmrpc_option_inherit(struct vmrpc_sock *child,
 	to->sk_bound_dev_if = from->sk_bound_dev_if;
 	to->sk_tsflags = from->sk_tsflags;
 	memcpy(child->sol, parent->sol, sizeof(child->sol));
+	/* It may have been in the queue before the listener had these. */
+	for (i = 0; i < VMRPC_SOL_NUM; i++)
+		if (parent->late & BIT(i))
+			child->sol[i] = SOL_UNKNOWN;
 	/* the one that is not inherited */
 	child->sol[VMRPC_SOL_PRIORITY] = 0;
 }

@@ -202,6 +202,7 @@ static int call_getpeername(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
     struct sockaddr_storage ss;
     socklen_t len = sizeof(ss);
+    int ret;
 
     if (!s->connected) {
         return -ENOTCONN;
@@ -209,7 +210,10 @@ static int call_getpeername(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     /* The host knows whether a stream is still connected. */
     if (vmrpc_sock_is_host(s) && !s->peer_is_resolver &&
         getpeername(s->fd, (struct sockaddr *)&ss, &len) < 0) {
-        return -errno;
+        ret = -errno;
+        /* What came before the end is there to be read. */
+        vmrpc_sock_refresh(srv, s);
+        return ret;
     }
     call->result.sin_family = AF_INET;
     call->result.sin_addr = s->peer4;

@@ -86,6 +86,21 @@ def same_listener_from_inside(world: World) -> None:
 
 
 @case
+def option_set_while_somebody_waits(world: World) -> None:
+    """What the listener gets after a call has come, the connection can have too."""
+    abortive = struct.pack("ii", 1, 0)
+    listener, port = world.listener()
+    theirs = world.hands.connect(port)
+    wait_for(listener, select.POLLIN)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, abortive)
+    ours, _ = listener.accept()
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, abortive)
+    ours.close()
+    with fails(errno.ECONNRESET):
+        theirs.receive(1)
+
+
+@case
 def listening_without_bind(world: World) -> None:
     """listen() chooses a port."""
     listener = socket.socket()

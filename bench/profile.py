@@ -31,6 +31,7 @@ from vmmnet.testbed import paths as tree
 from . import loads, paths
 from .loads import LOADS, Values
 from .paths import Path
+from .report import number
 
 OURS, NATIVE = "vmrpc", "native"
 _SAMPLES_A_SECOND = 2500
@@ -215,24 +216,20 @@ def _profile(path: Path, operation: Operation, seconds: int, folder: File) -> Pr
     return Profile(elapsed, undisturbed, {name: counts[name] * share for name in _ORDER})
 
 
-def _number(value: float) -> str:
-    return f"{value:.0f}" if value >= 100 else f"{value:.1f}"
-
-
 def _table(operations: Sequence[Operation], found: Mapping[tuple[str, str], Profile]) -> str:
     """A column an operation; of the native program only how long it takes."""
     ours = [found[operation.name, OURS] for operation in operations]
     rows = [
         ["µs of CPU", *(f"a {operation.name}" for operation in operations)],
         ["---"] * (len(operations) + 1),
-        ["elapsed", *(_number(profile.undisturbed) for profile in ours)],
-        ["elapsed, sampled", *(_number(profile.elapsed) for profile in ours)],
+        ["elapsed", *(number(profile.undisturbed) for profile in ours)],
+        ["elapsed, sampled", *(number(profile.elapsed) for profile in ours)],
     ]
     for part in _ORDER:
-        rows.append([part, *(_number(profile.parts[part]) for profile in ours)])
+        rows.append([part, *(number(profile.parts[part]) for profile in ours)])
     native = [found[operation.name, NATIVE] for operation in operations]
-    rows.append(["a native one, elapsed", *(_number(one.undisturbed) for one in native)])
-    rows.append(["a native one, CPU", *(_number(_busy(one)) for one in native)])
+    rows.append(["a native one, elapsed", *(number(one.undisturbed) for one in native)])
+    rows.append(["a native one, CPU", *(number(_busy(one)) for one in native)])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 

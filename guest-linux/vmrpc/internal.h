@@ -359,6 +359,7 @@ void vmrpc_sock_watch_edges(struct vmrpc_sock *vs);
 void vmrpc_ready_init(void);
 __poll_t vmrpc_sock_mask(const struct vmrpc_sock *vs);
 bool vmrpc_addr_is_native(const struct vmrpc_sock *vs, __be32 addr);
+bool vmrpc_sock_device_is_other(const struct vmrpc_sock *vs);
 bool vmrpc_sock_bound_elsewhere(const struct vmrpc_sock *vs);
 int vmrpc_sock_name(struct vmrpc_sock *vs, enum vmrpc_op op,
 		    struct sockaddr_in *sin);

@@ -247,7 +247,7 @@ int vmrpc_option_sync(struct vmrpc_sock *vs)
 	int i, err, first = 0;
 
 	/* It hears nothing from the host any more. */
-	if (vmrpc_sock_mode(vs) == VMRPC_BOTH && vmrpc_sock_bound_elsewhere(vs))
+	if (vmrpc_sock_mode(vs) == VMRPC_BOTH && vmrpc_sock_device_is_other(vs))
 		vmrpc_sock_turn_native(vs);
 	if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
 		return 0;

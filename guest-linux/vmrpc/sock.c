@@ -67,8 +67,13 @@ bool vmrpc_addr_get(struct sockaddr_in *to, const struct vmrpc_addr *from)
 	return true;
 }
 
-/* SO_BINDTODEVICE: has the program chosen an interface that is not ours? */
-static bool device_is_other(const struct vmrpc_sock *vs)
+/**
+ * vmrpc_sock_device_is_other - has it chosen an interface that is not ours?
+ * @vs: the socket
+ *
+ * By SO_BINDTODEVICE.
+ */
+bool vmrpc_sock_device_is_other(const struct vmrpc_sock *vs)
 {
 	int ifindex = READ_ONCE(vs->sk->sk_bound_dev_if);
 
@@ -100,7 +105,7 @@ bool vmrpc_addr_is_native(const struct vmrpc_sock *vs, __be32 addr)
 		return true;
 	rt = ip_route_output_key(&init_net, &fl4);
 	if (IS_ERR(rt))
-		return device_is_other(vs);
+		return vmrpc_sock_device_is_other(vs);
 	native = rt->dst.dev != READ_ONCE(dev->netdev);
 	ip_rt_put(rt);
 	return native;
@@ -127,7 +132,7 @@ bool vmrpc_sock_bound_elsewhere(const struct vmrpc_sock *vs)
 {
 	const struct inet_sock *inet = inet_sk(vs->sk);
 
-	return device_is_other(vs) ||
+	return vmrpc_sock_device_is_other(vs) ||
 	       (inet->inet_num && !addr_is_shared(vs, inet->inet_rcv_saddr));
 }
 
@@ -540,7 +545,8 @@ static int bind_locked(struct socket *sock, struct vmrpc_sock *vs,
 	    (to->sin_family != AF_INET &&
 	     (to->sin_family != AF_UNSPEC || to->sin_addr.s_addr)))
 		return native_ops(vs->sk)->bind(sock, uaddr, len);
-	if (!addr_is_shared(vs, to->sin_addr.s_addr) || device_is_other(vs)) {
+	if (!addr_is_shared(vs, to->sin_addr.s_addr) ||
+	    vmrpc_sock_device_is_other(vs)) {
 		err = native_ops(vs->sk)->bind(sock, uaddr, len);
 		if (!err)
 			vmrpc_sock_turn_native(vs);

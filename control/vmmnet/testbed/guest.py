@@ -15,6 +15,7 @@ import contextlib
 import itertools
 import os
 import re
+import signal
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -138,6 +139,7 @@ class Guest:
         self._qemu: qemu.QemuProcess | None = None
         self._channel: Channel | None = None
         self._qmp: Qmp | None = None
+        self._expected_status = 0
 
     # Life.
 
@@ -165,7 +167,7 @@ class Guest:
         if error is None:
             console.check(self.console_path)
             text = self.stderr_path.read_text(errors="replace")
-            if status or _SANITIZER.search(text):
+            if status != self._expected_status or _SANITIZER.search(text):
                 raise qemu.QemuFailed(f"QEMU ended with {status}:\n{text[-4000:]}")
 
     def launch(self, incoming: bool = False) -> None:
@@ -265,6 +267,13 @@ class Guest:
             with contextlib.suppress(OSError, QmpError):
                 self._qmp.command("quit")
         return self._qemu.wait(10)
+
+    def kill(self) -> None:
+        """Kill QEMU and wait until it is gone; that is no fault of the guest then."""
+        assert self._qemu is not None
+        self._expected_status = -signal.SIGKILL
+        os.kill(self._qemu.pid, signal.SIGKILL)
+        self._qemu.wait(wait.PATIENCE)
 
     def close(self) -> None:
         """Remove everything the guest occupies on the host, but its logs."""

@@ -81,7 +81,7 @@ static void mirror_peer(struct socket *sock, struct vmrpc_sock *vs)
 	if (!err)
 		err = inet_dgram_connect(sock, (struct sockaddr *)&peer,
 					 sizeof(peer), 0);
-	/* Names are known without it; strangers' datagrams are not read. */
+	/* Names are known without it; for the rest see came_before(). */
 	if (err)
 		pr_debug("vmrpc: no native mirror of a peer: %d\n", err);
 }
@@ -163,7 +163,10 @@ static int connect_local(struct socket *sock, struct vmrpc_sock *vs,
 	return err;
 }
 
-/* Caller must hold vs->lock. */
+/*
+ * Caller must hold vs->lock.  Leaves the socket native if it has just been
+ * bound to another interface.
+ */
 static int connect_remote(struct socket *sock, struct vmrpc_sock *vs,
 			  const struct sockaddr_in *to)
 {
@@ -180,6 +183,8 @@ static int connect_remote(struct socket *sock, struct vmrpc_sock *vs,
 	if (err)
 		return err;
 	vmrpc_option_sync(vs);
+	if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
+		return 0;
 	err = vmrpc_sock_connect(vs, to, 0);
 	if (err) {
 		if (before == VMRPC_NATIVE && !is_bound(vs))
@@ -202,6 +207,7 @@ static int connect_locked(struct socket *sock, struct vmrpc_sock *vs,
 			  struct sockaddr *uaddr, int len)
 {
 	const struct sockaddr_in *to = (const struct sockaddr_in *)uaddr;
+	int err;
 
 	if (len < sizeof(uaddr->sa_family))
 		return -EINVAL;
@@ -218,7 +224,10 @@ static int connect_locked(struct socket *sock, struct vmrpc_sock *vs,
 		return connect_local(sock, vs, uaddr, len);
 	if (needs_broadcast(vs, to))
 		return -EACCES;
-	return connect_remote(sock, vs, to);
+	err = connect_remote(sock, vs, to);
+	if (!err && vmrpc_sock_mode(vs) == VMRPC_NATIVE)
+		err = connect_local(sock, vs, uaddr, len);
+	return err;
 }
 
 static int dgram_connect(struct socket *sock, struct sockaddr *uaddr, int len,
@@ -236,6 +245,20 @@ static int dgram_connect(struct socket *sock, struct sockaddr *uaddr, int len,
 }
 
 /* --- send ------------------------------------------------------------------- */
+
+/*
+ * Is the datagram that @n tells of one that the host goes on building?  An
+ * error of the host throws away what there was of it; those of the guest, the
+ * host does not know of.
+ */
+static void note_unfinished(struct vmrpc_sock *vs, const struct msghdr *msg,
+			    ssize_t n)
+{
+	if (n == -EFAULT || n == -ENOMEM || vmrpc_sk_is_ping(vs->sk))
+		return;
+	WRITE_ONCE(vs->unfinished, n >= 0 && ((msg->msg_flags & MSG_MORE) ||
+					      READ_ONCE(vs->corked)));
+}
 
 static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 		       const struct sockaddr_in *to)
@@ -262,10 +285,7 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 		 */
 		if (!tried || (vmrpc_sock_ready(vs) & WRITABLE))
 			n = vmrpc_message_send(vs, msg, size, to, 0);
-		/* An error throws away what there was of it. */
-		WRITE_ONCE(vs->unfinished,
-			   n >= 0 && ((msg->msg_flags & MSG_MORE) ||
-				      READ_ONCE(vs->corked)));
+		note_unfinished(vs, msg, n);
 		if (n != -EAGAIN)
 			return n;
 		tried = true;
@@ -332,6 +352,8 @@ static int dgram_sendmsg(struct socket *sock, struct msghdr *msg, size_t size)
 		err = open_bound(sock, vs);
 		if (err)
 			return err;
+		if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
+			return inet_sendmsg(sock, msg, size);
 	}
 	err = vmrpc_zerocopy_begin(vs->sk, msg, size, &uarg);
 	if (err)
@@ -356,9 +378,24 @@ static bool native_queued(struct sock *sk)
 		!skb_queue_empty_lockless(&udp_sk(sk)->reader_queue));
 }
 
+/*
+ * Has something come from inside before there was a peer beyond the host?  If
+ * the native sock could not be connected to that, it may be a stranger's.
+ */
+static bool came_before(struct sock *sk)
+{
+	return native_queued(sk) && READ_ONCE(inet_sk(sk)->inet_daddr);
+}
+
 static bool native_readable(struct sock *sk)
 {
 	return native_queued(sk) || native_shut(sk);
+}
+
+/* With a peer beyond the host. */
+static bool mirror_readable(struct sock *sk)
+{
+	return came_before(sk) || native_shut(sk);
 }
 
 static ssize_t recv_native(struct socket *sock, struct msghdr *msg,
@@ -399,8 +436,7 @@ static ssize_t recv_any(struct socket *sock, struct vmrpc_sock *vs,
 	case VMRPC_NATIVE:
 		return recv_native(sock, msg, size, flags);
 	case VMRPC_REMOTE:
-		/* What came from inside before there was a peer. */
-		if (native_queued(vs->sk))
+		if (came_before(vs->sk))
 			return recv_native(sock, msg, size, flags);
 		return recv_host(vs, msg, size, flags, timeo ?
 				 vmrpc_device_patience(vs->dev) : 0);
@@ -423,6 +459,7 @@ static int recv_loop(struct socket *sock, struct vmrpc_sock *vs,
 {
 	struct sock *sk = vs->sk;
 	long timeo = sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
+	bool (*native)(struct sock *sk);
 	ssize_t n;
 
 	if (flags & MSG_ERRQUEUE)
@@ -437,12 +474,14 @@ static int recv_loop(struct socket *sock, struct vmrpc_sock *vs,
 		/* Without a time to wait that is not even noticed. */
 		if (native_shut(sk))
 			return timeo ? 0 : -EAGAIN;
-		if (vmrpc_sock_mode(vs) != VMRPC_NATIVE &&
-		    (vmrpc_sock_ready(vs) & READABLE))
+		native = vmrpc_sock_mode(vs) == VMRPC_REMOTE ? mirror_readable
+							     : native_readable;
+		/* SO_PEEK_OFF may be behind all that there is. */
+		if (native(sk) || (vmrpc_sock_mode(vs) != VMRPC_NATIVE &&
+				   (vmrpc_sock_ready(vs) & READABLE)))
 			n = vmrpc_sock_pause(&timeo);
 		else
-			n = vmrpc_sock_wait(vs, READABLE, native_readable,
-					    &timeo);
+			n = vmrpc_sock_wait(vs, READABLE, native, &timeo);
 		if (n)
 			return n;
 	}
@@ -454,9 +493,11 @@ static int dgram_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
 	int err;
 
-	/* As long as it has no port, another task may give it one on the host. */
-	if (!vs || (vmrpc_sock_mode(vs) == VMRPC_NATIVE && is_bound(vs)))
+	/* With a handle, another task may lead it to the host meanwhile. */
+	if (!vs || !READ_ONCE(vs->has_handle))
 		return inet_recvmsg(sock, msg, size, flags);
+	if (vmrpc_sk_is_ping(sock->sk) && (flags & MSG_OOB))
+		return -EOPNOTSUPP;
 	vmrpc_option_refresh(vs);
 	err = recv_loop(sock, vs, msg, size, flags);
 	/* SIOCGSTAMP: something came, and there is no stamp of when. */
@@ -475,6 +516,7 @@ static __poll_t dgram_poll(struct file *file, struct socket *sock,
 	__poll_t native = vmrpc_sk_is_ping(sock->sk) ?
 			  datagram_poll(file, sock, wait) :
 			  udp_poll(file, sock, wait);
+	__poll_t kept = EPOLLHUP | EPOLLRDHUP;
 
 	if (!vs)
 		return native;
@@ -482,13 +524,13 @@ static __poll_t dgram_poll(struct file *file, struct socket *sock,
 		vmrpc_sock_watch(vs, wait);
 	switch (vmrpc_sock_mode(vs)) {
 	case VMRPC_REMOTE:
-		/* There shutdown() is kept, and what came before the peer. */
-		return vmrpc_sock_mask(vs) |
-		       (native & (EPOLLHUP | EPOLLRDHUP |
-				  EPOLLIN | EPOLLRDNORM));
+		/* There shutdown() is kept, which makes it readable, too. */
+		if (mirror_readable(sock->sk))
+			kept |= EPOLLIN | EPOLLRDNORM;
+		return vmrpc_sock_mask(vs) | (native & kept);
 	case VMRPC_BOTH:
 		return native | (vmrpc_sock_mask(vs) &
-				 (EPOLLIN | EPOLLRDNORM | EPOLLERR));
+				 (EPOLLIN | EPOLLRDNORM | EPOLLERR | EPOLLPRI));
 	default:
 		return native;
 	}
@@ -518,8 +560,8 @@ static int dgram_ioctl(struct socket *sock, unsigned int cmd,
 	mode = vs ? vmrpc_sock_mode(vs) : VMRPC_NATIVE;
 	if (mode == VMRPC_NATIVE || vmrpc_sk_is_ping(sock->sk) ||
 	    (cmd != SIOCINQ && cmd != SIOCOUTQ) ||
-	    (mode == VMRPC_BOTH && cmd == SIOCINQ &&
-	     native_readable(sock->sk)))
+	    (cmd == SIOCINQ && (mode == VMRPC_BOTH ? native_queued(sock->sk)
+						    : came_before(sock->sk))))
 		return inet_ioctl(sock, cmd, arg);
 	err = vmrpc_sock_ioctl(vs, cmd, &value);
 	return err ? err : put_user(value, (int __user *)arg);

@@ -131,6 +131,8 @@ bool vmrpc_group_is_native(const struct vmrpc_sock *vs, __be32 group)
 {
 	int ifindex = READ_ONCE(inet_sk(vs->sk)->mc_index);
 
+	if (vmrpc_sock_device_is_other(vs))
+		return true;
 	if (ifindex)
 		return ifindex != vs->dev->ifindex;
 	return vmrpc_addr_is_native(vs, group);

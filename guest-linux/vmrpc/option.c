@@ -188,9 +188,12 @@ bool vmrpc_option_stale(const struct vmrpc_sock *vs)
 /* The host may give less than was asked for: let the program see how much. */
 static int buffer_set(struct vmrpc_sock *vs, enum vmrpc_sol which, int *value)
 {
-	int name = sol_names[which], real;
-	int err = host_set(vs, SOL_SOCKET, name, value, sizeof(*value));
+	int name = sol_names[which], real, err;
 
+	/* SO_BUF_LOCK has taken back what there was; the host goes on with it. */
+	if (!*value)
+		return 0;
+	err = host_set(vs, SOL_SOCKET, name, value, sizeof(*value));
 	if (err || vmrpc_option_ask(vs, SOL_SOCKET, name, &real,
 				    sizeof(real)) != sizeof(real))
 		return err;
@@ -277,11 +280,39 @@ int vmrpc_option_sync(struct vmrpc_sock *vs)
  */
 void vmrpc_option_refresh(struct vmrpc_sock *vs)
 {
-	if (likely(!vmrpc_option_stale(vs)))
+	if (vmrpc_sock_mode(vs) == VMRPC_NATIVE ||
+	    likely(!vmrpc_option_stale(vs)))
 		return;
 	mutex_lock(&vs->lock);
 	vmrpc_option_sync(vs);
 	mutex_unlock(&vs->lock);
+}
+
+/*
+ * The listener has got @which while it listened: did the connection, which may
+ * have been in the queue before, inherit it?
+ */
+static void inherit_late(struct vmrpc_sock *child, enum vmrpc_sol which)
+{
+	static const enum sock_flags flags[VMRPC_SOL_NUM] = {
+		[VMRPC_SOL_KEEPALIVE]	= SOCK_KEEPOPEN,
+		[VMRPC_SOL_OOBINLINE]	= SOCK_URGINLINE,
+		[VMRPC_SOL_DONTROUTE]	= SOCK_LOCALROUTE,
+		[VMRPC_SOL_LINGER]	= SOCK_LINGER,
+	};
+	/* SO_LINGER's begins with whether it is on, the others' are that. */
+	struct linger value = { };
+	int sol[VMRPC_SOL_NUM];
+
+	child->sol[which] = SOL_UNKNOWN;
+	if (!flags[which] ||
+	    vmrpc_option_ask(child, SOL_SOCKET, sol_names[which], &value,
+			     sizeof(value)) < (int)sizeof(int))
+		return;
+	child->sol[which] = !!value.l_onoff;
+	sol_read(child->sk, sol);
+	if (sol[which] != child->sol[which])
+		sock_valbool_flag(child->sk, flags[which], value.l_onoff);
 }
 
 /**
@@ -320,10 +351,9 @@ void vmrpc_option_inherit(struct vmrpc_sock *child,
 	to->sk_bound_dev_if = from->sk_bound_dev_if;
 	to->sk_tsflags = from->sk_tsflags;
 	memcpy(child->sol, parent->sol, sizeof(child->sol));
-	/* It may have been in the queue before the listener had these. */
 	for (i = 0; i < VMRPC_SOL_NUM; i++)
 		if (parent->late & BIT(i))
-			child->sol[i] = SOL_UNKNOWN;
+			inherit_late(child, i);
 	/* the one that is not inherited */
 	child->sol[VMRPC_SOL_PRIORITY] = 0;
 }
@@ -533,6 +563,8 @@ static int tell_host(struct vmrpc_sock *vs, enum kind kind, int level,
 		err = vmrpc_sock_open(vs);
 		if (err)
 			return err;
+		if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
+			return 0;	/* bound to another interface just now */
 	}
 	if (vmrpc_sock_mode(vs) != VMRPC_NATIVE)
 		err = host_set(vs, level, name, value, len);

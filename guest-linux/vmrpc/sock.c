@@ -317,7 +317,7 @@ void vmrpc_sock_detach(struct vmrpc_sock *vs)
 	sk->sk_user_data = NULL;
 	write_unlock_bh(&sk->sk_callback_lock);
 
-	if (vmrpc_sock_mode(vs) != VMRPC_NATIVE)
+	if (vmrpc_sock_mode(vs) != VMRPC_NATIVE && vs->has_handle)
 		close_later(vs);
 	else
 		handle_drop(vs);
@@ -362,6 +362,8 @@ void vmrpc_sock_close(struct vmrpc_sock *vs)
 	WRITE_ONCE(vs->unfinished, false);
 	if (simple_call(vs, VMRPC_CLOSE))
 		pr_debug("vmrpc: close of handle %u failed\n", vs->handle);
+	/* Who waits for it will not hear of it any more. */
+	vmrpc_sock_wake(vs, 0);
 }
 
 /**
@@ -421,7 +423,8 @@ int vmrpc_sock_bind_port(struct vmrpc_sock *vs, const struct sockaddr_in *to,
 
 /**
  * vmrpc_sock_open - make the host socket unless there is one
- * @vs: caller must hold vs->lock; VMRPC_BOTH afterwards
+ * @vs: caller must hold vs->lock; VMRPC_BOTH afterwards, or VMRPC_NATIVE if it
+ *      has just been bound to another interface
  *
  * It gets the options that were set before and the port, if the native side
  * is bound to one.  Returns 0 or a negative errno; then there is none.
@@ -449,7 +452,7 @@ int vmrpc_sock_open(struct vmrpc_sock *vs)
 	err = vmrpc_option_replay(vs);
 	if (!err)
 		vmrpc_option_sync(vs);
-	if (!err && inet->inet_num) {
+	if (!err && inet->inet_num && vmrpc_sock_mode(vs) != VMRPC_NATIVE) {
 		struct sockaddr_in to = {
 			.sin_family = AF_INET,
 			.sin_port = htons(inet->inet_num),
@@ -489,7 +492,8 @@ static int bind_both(struct socket *sock, struct vmrpc_sock *vs,
 	if (err)
 		return err;
 	vmrpc_option_sync(vs);		/* SO_REUSEADDR and its kin */
-	err = vmrpc_sock_bind_port(vs, to, &native.sin_port);
+	if (vmrpc_sock_mode(vs) != VMRPC_NATIVE)
+		err = vmrpc_sock_bind_port(vs, to, &native.sin_port);
 	if (!err) {
 		native.sin_family = AF_INET;
 		err = native_ops(vs->sk)->bind(sock, (struct sockaddr *)&native,

@@ -76,7 +76,10 @@ static void remember_port(struct vmrpc_sock *vs)
 		inet->inet_sport = local.sin_port;
 }
 
-/* Caller must hold vs->lock; there is a host socket without a peer. */
+/*
+ * Caller must hold vs->lock.  Returns USE_NATIVE if the socket has just been
+ * bound to another interface.
+ */
 static int connect_host(struct socket *sock, struct vmrpc_sock *vs,
 			const struct sockaddr_in *to, bool may_wait)
 {
@@ -84,6 +87,8 @@ static int connect_host(struct socket *sock, struct vmrpc_sock *vs,
 	int err;
 
 	vmrpc_option_sync(vs);
+	if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
+		return USE_NATIVE;
 	/*
 	 * From here on pollers see the host's readiness; it has none yet, and
 	 * the error of a former connection says nothing about this one.
@@ -257,8 +262,10 @@ static int listen_both(struct socket *sock, struct vmrpc_sock *vs, int backlog)
 	if (err)
 		return err;
 	vmrpc_option_sync(vs);
+	if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
+		return inet_listen(sock, backlog);
 	/* What was shut down before stays so for those who will call. */
-	if (vs->sk->sk_shutdown)
+	if (vs->sk->sk_shutdown && vs->sk->sk_state != TCP_LISTEN)
 		vmrpc_sock_shutdown(vs, vs->sk->sk_shutdown - 1);
 	/* The error of a former connection is not one of accept(). */
 	WRITE_ONCE(vs->sk->sk_err, 0);

@@ -87,9 +87,10 @@ static int send_destination(VmrpcServer *srv, VmrpcSock *s,
         /*
          * MSG_MORE may have begun the datagram.  If not, the host would say
          * the same, but not before it has bound the socket to an address of
-         * its choice.
+         * its choice, where the VM has one of its own.
          */
-        return s->connected || s->bound ? 0 : -EDESTADDRREQ;
+        return s->connected || s->bound || vmrpc_own_address(srv, 0, ss) < 0
+               ? 0 : -EDESTADDRREQ;
     }
     len = vmrpc_dest_to_host(srv, &peer, s->proto, ss);
     if (len < 0) {

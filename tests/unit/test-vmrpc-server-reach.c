@@ -508,6 +508,34 @@ static void test_control(void)
     fx_free(fx);
 }
 
+/* Its later parts name no destination, whether or not the VM has an address. */
+static void test_datagram_in_parts(void)
+{
+    uint16_t port;
+    int peer = peer_socket(SOCK_DGRAM, &port);
+    struct vmrpc_req req;
+    char buf[8];
+    Fx *fx;
+
+    for (int own = 0; own < 2; own++) {
+        fx = fx_new(&(FxOptions) { .no_address6 = !own,
+                                   .policy = "allow host\nallow ::1\n" });
+        fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+        req = fx_req(fx, VMRPC_SENDMSG, 0);
+        req.addr.family = GUINT16_TO_LE(VMRPC_AF_INET);
+        req.addr.addr = fx_peer4(fx).s_addr;
+        req.addr.port = htons(port);
+        req.u.msg.flags = fx_le(MSG_MORE);
+        fx_ok(fx_call(fx, &req, "one ", 4, NULL, 0));
+        fx_ok(fx_send(fx, 0, "two", 3));
+        g_assert_cmpint(recv(peer, buf, sizeof(buf), 0), ==, 7);
+        g_assert_cmpmem(buf, 7, "one two", 7);
+        fx_fails(fx_send(fx, 0, "x", 1), EDESTADDRREQ);
+        fx_free(fx);
+    }
+    close(peer);
+}
+
 int main(int argc, char **argv)
 {
     fx_init();
@@ -522,6 +550,7 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/linger", test_linger);
     g_test_add_func("/vmrpc/server/peek-stream", test_peek_stream);
     g_test_add_func("/vmrpc/server/datagrams", test_datagrams);
+    g_test_add_func("/vmrpc/server/datagram-in-parts", test_datagram_in_parts);
     g_test_add_func("/vmrpc/server/control", test_control);
     return g_test_run();
 }

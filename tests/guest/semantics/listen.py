@@ -365,6 +365,38 @@ def shared_ports(world: World) -> None:
 
 
 @case
+def backlog_anew(world: World) -> None:
+    """A second listen() changes the backlog; who waits stays."""
+    listener = socket.socket()
+    listener.bind(_ANY)
+    with fails(errno.ENOTCONN):
+        listener.shutdown(socket.SHUT_RD)
+    listener.listen(5)
+    theirs = world.hands.connect(listener.getsockname()[1])
+    wait_for(listener, select.POLLIN)
+    listener.listen(10)
+    ours, _ = listener.accept()
+    ours.sendall(b"kept")
+    expect(theirs.receive(10), b"kept")
+
+
+@case
+def options_of_who_waits(world: World) -> None:
+    """A connection does not have what its listener got after it."""
+    listener, port = world.listener()
+    theirs = world.hands.connect(port)
+    wait_for(listener, select.POLLIN)
+    set_flag(listener, socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    ours, _ = listener.accept()
+    expect(ours.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE), 0)
+    ours.sendall(b"whole")
+    ours.close()
+    expect(theirs.receive(10), b"whole")
+    expect(theirs.receive(10), b"")
+
+
+@case
 def reuse_after_a_server(world: World) -> None:
     """SO_REUSEADDR gives a port back although its connections are in TIME_WAIT."""
     listener = socket.socket()

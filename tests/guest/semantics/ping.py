@@ -68,6 +68,17 @@ def echo_of(world: World, size: int) -> None:
 
 
 @case
+def nothing_is_held_back(world: World) -> None:
+    """MSG_MORE means nothing here; MSG_OOB is EOPNOTSUPP."""
+    sock = _socket()
+    with fails(errno.EOPNOTSUPP):
+        sock.recv(100, socket.MSG_OOB)
+    for number in range(2):
+        sock.sendto(_message(b"x", number), socket.MSG_MORE, (world.peer, 0))
+        _check_reply(sock, sock.recv(100), b"x", number)
+
+
+@case
 def many(world: World) -> None:
     """Requests of several sockets are answered to each its own."""
     socks = [_socket() for _ in range(4)]

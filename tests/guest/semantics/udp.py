@@ -36,6 +36,7 @@ SO_TIMESTAMPNS = 35
 SO_MARK = 36
 SO_SELECT_ERR_QUEUE = 45
 SO_RCVMARK = 75
+SO_PEEK_OFF = 42
 UDP_CORK = 1
 UDP_SEGMENT = 103
 
@@ -290,6 +291,52 @@ def peek(world: World) -> None:
         expect(sock.recv_into(bytearray(1), 1, socket.MSG_PEEK | socket.MSG_TRUNC), 5)
     expect(sock.recvfrom(100), (b"first", world.echo))
     expect(sock.recvfrom(100), (b"second", world.echo))
+
+
+@case_of(False, True)
+def peeking_behind_everything(world: World, connected: bool) -> None:
+    """Past all that there is, also of what came from inside, a peek waits."""
+    sock = world.datagrams()
+    sock.setsockopt(socket.SOL_SOCKET, SO_PEEK_OFF, 0)
+    inside = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    inside.sendto(b"seen", ("127.0.0.1", _port(sock)))
+    wait_for(sock, select.POLLIN)
+    if connected:
+        sock.connect(world.echo)
+    expect(sock.recv(100, socket.MSG_PEEK), b"seen")
+    with fails(errno.EAGAIN):
+        sock.recv(100, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, timeval(0.1))
+    with fails(errno.EAGAIN):
+        sock.recv(100, socket.MSG_PEEK)
+    expect(sock.recv(100), b"seen")
+
+
+@case
+def reader_of_another_peer(world: World) -> None:
+    """Who waits for one peer's datagram gets that of the next one."""
+    inside = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    inside.bind(("127.0.0.1", 0))
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.connect(inside.getsockname())
+    reader = Task(sock.recv, 100).wait_blocked()
+    sock.connect(world.echo)
+    sock.send(b"from there")
+    expect(reader.result(), b"from there")
+
+
+@case
+def length_of_what_came_before(world: World) -> None:
+    """FIONREAD tells of the datagram that recv() gives, with a peer by now."""
+    sock = world.datagrams()
+    inside = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    inside.sendto(b"before", ("127.0.0.1", _port(sock)))
+    wait_for(sock, select.POLLIN)
+    sock.connect(world.echo)
+    room = array.array("i", [0])
+    fcntl.ioctl(sock, termios.FIONREAD, room)
+    expect(room[0], 6)
+    expect(sock.recv(100), b"before")
 
 
 @case

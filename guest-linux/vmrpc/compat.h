@@ -172,9 +172,15 @@ static inline ssize_t vmrpc_no_sendpage(struct socket *sock, struct page *page,
 /* --- SOL_SOCKET ----------------------------------------------------------- */
 
 /*
- * Asks the core to let us see setsockopt(SOL_SOCKET).  Before 6.7 it does not;
- * then option.c finds out by comparing (see there).
+ * Does the core let us see setsockopt(SOL_SOCKET), if asked to?  If not,
+ * option.c finds out by comparing (see there).
  */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
+#define VMRPC_SEES_SOL_SOCKET true
+#else
+#define VMRPC_SEES_SOL_SOCKET false
+#endif
+
 static inline void vmrpc_claim_sol_socket(struct socket *sock)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)

@@ -248,14 +248,16 @@ static int dgram_connect(struct socket *sock, struct sockaddr *uaddr, int len,
 
 /*
  * Is the datagram that @n tells of one that the host goes on building?  An
- * error of the host throws away what there was of it; those of the guest, the
- * host does not know of.
+ * error throws away what there was of it; those of the guest, the host does not
+ * know of.
  */
 static void note_unfinished(struct vmrpc_sock *vs, const struct msghdr *msg,
 			    ssize_t n)
 {
-	if (n == -EFAULT || n == -ENOMEM || vmrpc_sk_is_ping(vs->sk))
+	if (vmrpc_sk_is_ping(vs->sk))
 		return;
+	if ((n == -EFAULT || n == -ENOMEM) && READ_ONCE(vs->unfinished))
+		vmrpc_message_discard(vs);
 	WRITE_ONCE(vs->unfinished, n >= 0 && ((msg->msg_flags & MSG_MORE) ||
 					      READ_ONCE(vs->corked)));
 }

@@ -373,6 +373,7 @@ bool vmrpc_addr_get(struct sockaddr_in *to, const struct vmrpc_addr *from);
 
 /* --- message.c ------------------------------------------------------------- */
 
+void vmrpc_message_discard(struct vmrpc_sock *vs);
 ssize_t vmrpc_message_send(struct vmrpc_sock *vs, struct msghdr *msg,
 			   size_t len, const struct sockaddr_in *to,
 			   u32 wait_us);

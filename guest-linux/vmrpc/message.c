@@ -283,6 +283,21 @@ ssize_t vmrpc_message_send(struct vmrpc_sock *vs, struct msghdr *msg,
 	return n;
 }
 
+/**
+ * vmrpc_message_discard - throw away what the host holds back of a datagram
+ * @vs: a UDP socket with a host socket
+ */
+void vmrpc_message_discard(struct vmrpc_sock *vs)
+{
+	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_SENDMSG);
+
+	if (!call)
+		return;
+	call->req.u.msg.flags = cpu_to_le32(VMRPC_MSG_DISCARD);
+	vmrpc_call_run(call);
+	vmrpc_call_free(call);
+}
+
 /* How many bytes came, and how many of them are to be copied. */
 static ssize_t received(const struct vmrpc_call *call, bool stream, int flags,
 			size_t *copy)

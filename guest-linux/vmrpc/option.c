@@ -305,7 +305,8 @@ static void inherit_late(struct vmrpc_sock *child, enum vmrpc_sol which)
 	int sol[VMRPC_SOL_NUM];
 
 	child->sol[which] = SOL_UNKNOWN;
-	if (!flags[which] ||
+	/* If the host has been told late, it does not know either. */
+	if (!VMRPC_SEES_SOL_SOCKET || !flags[which] ||
 	    vmrpc_option_ask(child, SOL_SOCKET, sol_names[which], &value,
 			     sizeof(value)) < (int)sizeof(int))
 		return;

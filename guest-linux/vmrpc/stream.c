@@ -40,28 +40,8 @@ static void unconnected(struct socket *sock, struct vmrpc_sock *vs)
 	vmrpc_sock_wake(vs, VMRPC_HUP);
 }
 
-/* connect(AF_UNSPEC).  Caller must hold vs->lock. */
-static int dissolve(struct socket *sock, struct vmrpc_sock *vs)
-{
-	enum vmrpc_mode mode = vmrpc_sock_mode(vs);
-	bool ended = vmrpc_sock_ready(vs) & VMRPC_HUP;
-	int err;
-
-	if (mode == VMRPC_NATIVE)
-		return USE_NATIVE;
-	err = vmrpc_sock_connect(vs, NULL, 0);
-	if (mode == VMRPC_BOTH)
-		return USE_NATIVE;
-	if (err)
-		return err;
-	/* As tcp_disconnect() does it, for who reads on. */
-	WRITE_ONCE(vs->sk->sk_err, ended ? 0 : ECONNRESET);
-	unconnected(sock, vs);
-	return 0;
-}
-
 /*
- * Linux goes on telling the port of a connection that has failed, though the
+ * Linux goes on telling the port of a connection that has failed or been given up, though the
  * socket has lost it.  Caller must hold vs->lock; the host has not forgotten
  * the connection yet.
  */
@@ -74,6 +54,28 @@ static void remember_port(struct vmrpc_sock *vs)
 	if (!inet->inet_num &&
 	    !vmrpc_sock_name(vs, VMRPC_GETSOCKNAME, &local) && local.sin_port)
 		inet->inet_sport = local.sin_port;
+}
+
+/* connect(AF_UNSPEC).  Caller must hold vs->lock. */
+static int dissolve(struct socket *sock, struct vmrpc_sock *vs)
+{
+	enum vmrpc_mode mode = vmrpc_sock_mode(vs);
+	bool ended = vmrpc_sock_ready(vs) & VMRPC_HUP;
+	int err;
+
+	if (mode == VMRPC_NATIVE)
+		return USE_NATIVE;
+	if (mode == VMRPC_REMOTE)
+		remember_port(vs);
+	err = vmrpc_sock_connect(vs, NULL, 0);
+	if (mode == VMRPC_BOTH)
+		return USE_NATIVE;
+	if (err)
+		return err;
+	/* As tcp_disconnect() does it, for who reads on. */
+	WRITE_ONCE(vs->sk->sk_err, ended ? 0 : ECONNRESET);
+	unconnected(sock, vs);
+	return 0;
 }
 
 /*
@@ -681,6 +683,18 @@ static int stream_shutdown(struct socket *sock, int how)
 	return err;
 }
 
+/* Data that nobody has read make the end a reset; here the host has none. */
+static void reset_unread(struct vmrpc_sock *vs)
+{
+	struct linger reset = { .l_onoff = 1 };
+
+	if (!vmrpc_message_kept(vs))
+		return;
+	mutex_lock(&vs->lock);
+	vmrpc_option_now(vs, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+	mutex_unlock(&vs->lock);
+}
+
 static int stream_release(struct socket *sock)
 {
 	struct vmrpc_sock *vs = sock->sk ? vmrpc_sk(sock->sk) : NULL;
@@ -688,6 +702,7 @@ static int stream_release(struct socket *sock)
 	if (vs) {
 		if (vmrpc_sock_mode(vs) == VMRPC_REMOTE) {
 			vmrpc_option_refresh(vs);
+			reset_unread(vs);
 			vmrpc_linger(vs);
 		}
 		vmrpc_sock_detach(vs);

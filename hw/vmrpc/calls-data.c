@@ -224,6 +224,23 @@ static ssize_t send_host(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call)
     return n;
 }
 
+/* As an error does it: here that of memory which is not there. */
+static int discard(VmrpcServer *srv, VmrpcSock *s)
+{
+    struct iovec nowhere = { NULL, 1 };
+    struct msghdr msg = { .msg_iov = &nowhere, .msg_iovlen = 1 };
+    struct sockaddr_storage ss;
+
+    if (s->proto != IPPROTO_UDP || !vmrpc_sock_is_host(s)) {
+        return -EOPNOTSUPP;
+    }
+    /* See send_destination(). */
+    if (s->connected || s->bound || vmrpc_own_address(srv, 0, &ss) < 0) {
+        sendmsg(s->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
+    return 0;
+}
+
 /* Still connecting: its host socket may be the one that has failed. */
 static bool is_racing(VmrpcServer *srv, VmrpcSock *s)
 {
@@ -242,6 +259,9 @@ int vmrpc_call_sendmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     }
     if (s->backing == VMRPC_BACKING_ARRIVING || is_racing(srv, s)) {
         return -EAGAIN;
+    }
+    if (call->arg[0] & VMRPC_MSG_DISCARD) {
+        return discard(srv, s);
     }
     if (to_resolver(srv, s, call)) {
         n = vmrpc_resolver_send(srv, s, call);

@@ -99,6 +99,12 @@
 #define VMRPC_OPTVAL_MAX        256u        /* bytes of an option's value */
 #define VMRPC_BUFFERS_MAX       256u        /* their numbers are below */
 
+/*
+ * Of SENDMSG's u.msg.flags, beside MSG_*: nothing is sent, and what MSG_MORE
+ * and UDP_CORK have held back of a datagram is thrown away.
+ */
+#define VMRPC_MSG_DISCARD       0x00800000u
+
 struct vmrpc_config {
     __le16 version;             /* VMRPC_VERSION */
     __le16 num_queues;          /* request queues, 1 .. VMRPC_QUEUES_MAX */

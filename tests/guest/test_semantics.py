@@ -71,6 +71,11 @@ _DIFFERENCES = {
         "io_uring asks the kernel's own TCP, past the socket's operations.",
         frozenset({("6.12", "outside")}),
     ),
+    "listen.options_of_who_waits": Difference(
+        "AssertionError: 1 instead of 0",
+        "Before 6.7 the module sees what a listener has got when accept() comes.",
+        frozenset({("6.1", "outside")}),
+    ),
     "options.signatures": Difference(
         _NOT_PERMITTED, "Keys and peers of TCP-MD5 are the host's.", _BOTH_SIDES
     ),

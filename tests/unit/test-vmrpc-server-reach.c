@@ -513,7 +513,7 @@ static void test_datagram_in_parts(void)
 {
     uint16_t port;
     int peer = peer_socket(SOCK_DGRAM, &port);
-    struct vmrpc_req req;
+    struct vmrpc_req req, discard;
     char buf[8];
     Fx *fx;
 
@@ -531,6 +531,16 @@ static void test_datagram_in_parts(void)
         g_assert_cmpint(recv(peer, buf, sizeof(buf), 0), ==, 7);
         g_assert_cmpmem(buf, 7, "one two", 7);
         fx_fails(fx_send(fx, 0, "x", 1), EDESTADDRREQ);
+        /* what is begun can be given up, and nothing is no error */
+        fx_ok(fx_call(fx, &req, "one ", 4, NULL, 0));
+        discard = fx_req(fx, VMRPC_SENDMSG, 0);
+        discard.u.msg.flags = fx_le(VMRPC_MSG_DISCARD);
+        fx_ok(fx_call(fx, &discard, NULL, 0, NULL, 0));
+        fx_ok(fx_call(fx, &discard, NULL, 0, NULL, 0));
+        req.u.msg.flags = 0;
+        fx_ok(fx_call(fx, &req, "three", 5, NULL, 0));
+        g_assert_cmpint(recv(peer, buf, sizeof(buf), 0), ==, 5);
+        g_assert_cmpmem(buf, 5, "three", 5);
         fx_free(fx);
     }
     close(peer);

@@ -128,6 +128,11 @@ static bool fills(const struct run *run, unsigned step)
     if (run->ops[step].kind == OP_FILL) {
         return run->step[step].progress != SKIPPED;
     }
+    if (run->ops[step].kind == OP_SEND &&
+        run->step[step].progress != SKIPPED &&
+        run->ops[step].arg[1] > BUFFER_MAX) {
+        return true;
+    }
     return sends(run->ops[step].kind) && o[NATIVE].ret > 0 &&
            o[OURS].ret > 0 &&
            (o[NATIVE].ret != o[OURS].ret || o[OURS].ret > BUFFER_MAX);
@@ -537,14 +542,15 @@ static bool must_be_complete(const struct run *run, unsigned step)
 }
 
 /* Whether another task is about to send to the same socket. */
-static bool another_sends(const struct run *run, unsigned step)
+static bool another_does(const struct run *run, unsigned step,
+                         bool (*what)(enum op_kind kind))
 {
     unsigned t;
 
     for (t = 0; t < THREADS; t++) {
         int other = run->pending[t];
 
-        if (other >= 0 && other != (int)step && sends(run->ops[other].kind) &&
+        if (other >= 0 && other != (int)step && what(run->ops[other].kind) &&
             run->ops[other].arg[0] == run->ops[step].arg[0]) {
             return true;
         }
@@ -628,7 +634,12 @@ static void compare_data(struct run *run, unsigned step)
 {
     struct outcome *o = run->step[step].outcome;
 
-    if (o[NATIVE].stream && o[OURS].stream) {
+    if (o[NATIVE].stream && o[OURS].stream &&
+        run->ops[step].kind != OP_PEER_RECV &&
+        another_does(run, step, receives)) {
+        /* Nor is who gets which part of it. */
+        compare_part(run);
+    } else if (o[NATIVE].stream && o[OURS].stream) {
         compare_stream_data(run, step);
     } else if (o[NATIVE].len != o[OURS].len ||
                (o[NATIVE].len &&
@@ -760,7 +771,7 @@ void compare_step(struct run *run, unsigned step)
         return;
     }
     if (o[NATIVE].ret > 0 && sends(run->ops[step].kind) &&
-        another_sends(run, step)) {
+        another_does(run, step, sends)) {
         /* Whose data come first, and where the others are cut, is nobody's. */
         compare_part(run);
         return;

@@ -364,7 +364,15 @@ static bool signals_agree(struct run *run)
     return true;
 }
 
-/* A call that was under way has come back in one of the worlds only. */
+/* Has a call that was under way come back in one of the worlds only? */
+static bool has_parted(struct run *run, unsigned pending)
+{
+    int native = atomic_load(&worker_of(run, NATIVE, pending)->state);
+    int ours = atomic_load(&worker_of(run, OURS, pending)->state);
+
+    return (native == WORKER_DONE) != (ours == WORKER_DONE);
+}
+
 static void report_return(struct run *run, unsigned step, unsigned pending)
 {
     int w = atomic_load(&worker_of(run, NATIVE, pending)->state) == WORKER_DONE
@@ -394,7 +402,7 @@ static void report_unsettled(struct run *run, unsigned step,
         return;
     }
     for (t = 0; t < THREADS; t++) {
-        if (run->pending[t] >= 0) {
+        if (run->pending[t] >= 0 && has_parted(run, run->pending[t])) {
             report_return(run, step, run->pending[t]);
             return;
         }

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import array
+import ctypes
 import errno
 import fcntl
 import select
@@ -16,10 +17,12 @@ from .harness import (
     World,
     case,
     case_of,
+    checked,
     disconnect,
     expect,
     fails,
     free_port,
+    libc,
     pending,
     set_flag,
     timeval,
@@ -664,6 +667,17 @@ def corked_without_a_peer(world: World) -> None:
     expect(other.hear().data, b"four five")
     with fails(errno.EDESTADDRREQ):
         sock.send(b"x")
+
+
+@case
+def corked_and_given_up(world: World) -> None:
+    """An error throws away what there was of the datagram."""
+    sock = world.datagrams(connected=True)
+    sock.send(b"one ", socket.MSG_MORE)
+    with fails(errno.EFAULT):
+        checked(libc.send(sock.fileno(), ctypes.c_void_p(8), 10, 0))
+    sock.send(b"two")
+    expect(sock.recv(100), b"two")
 
 
 @case

@@ -170,6 +170,24 @@ static int send_ping_header(const VmrpcCall *call,
     return vmrpc_ping_to_host(header);
 }
 
+/* What sendmsg() gave, as IPv4 has it; streams do not look for a way. */
+static ssize_t sent(VmrpcServer *srv, const VmrpcSock *s,
+                    const struct msghdr *msg, ssize_t n)
+{
+    struct sockaddr_storage peer;
+    socklen_t len = sizeof(peer);
+    const struct sockaddr_storage *dest = msg->msg_name;
+
+    if (n != -EACCES) {
+        return n;
+    }
+    if (!dest && s->type == SOCK_DGRAM &&
+        getpeername(s->fd, (struct sockaddr *)&peer, &len) == 0) {
+        dest = &peer;
+    }
+    return vmrpc_peer_error(srv, dest, n);
+}
+
 /* Clears *@sp if the guest has closed the socket meanwhile. */
 static ssize_t send_host(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call)
 {
@@ -197,7 +215,7 @@ static ssize_t send_host(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call)
         return n;
     }
     if (s->alg) {
-        return vmrpc_gateway_send(s, call, flags);
+        return sent(srv, s, &msg, vmrpc_gateway_send(s, call, flags));
     }
     other = s->proto == IPPROTO_UDP ? vmrpc_gateway_datagram_out(srv, s,
                                         dest_port(&msg, s), call) : NULL;
@@ -220,8 +238,9 @@ static ssize_t send_host(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call)
     }
     if (!vmrpc_sock_leave(srv, s)) {
         *sp = NULL;
+        return n;
     }
-    return n;
+    return sent(srv, s, &msg, n);
 }
 
 /* As an error does it: here that of memory which is not there. */
@@ -447,7 +466,7 @@ int vmrpc_call_recvmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         }
     }
     if (n < 0) {
-        return n;
+        return vmrpc_peer_error(srv, NULL, n);
     }
     call->value = n;
     /* MSG_TRUNC may report more than there was room for. */

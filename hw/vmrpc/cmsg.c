@@ -6,9 +6,8 @@
  *
  * Ancillary data goes through two tables, one a direction. The numbers of
  * interfaces never pass: the guest has one interface, and its number on the
- * host would let the guest choose the host's way out. The errno of a queued
- * ICMP error passes as the host's socket reports it, so that the error queue
- * and the call that failed agree; type and code follow RFC 7915, 5.2.
+ * host would let the guest choose the host's way out. A queued ICMPv6 error
+ * becomes the one of ICMP, in type, code and errno (icmp-error.h).
  *
  * The guest's form of each payload is spelled out in sizes and offsets, the
  * host's is its own structs.
@@ -23,6 +22,7 @@
 #include <linux/net_tstamp.h>
 
 #include "hw/vmrpc/guest-numbers.h"
+#include "hw/vmrpc/icmp-error.h"
 #include "hw/vmrpc/sockopt.h"
 
 #define G_AF_INET 2
@@ -278,41 +278,17 @@ static int recverr_from_host4(const uint8_t *from, uint8_t *to,
     return 0;
 }
 
-/*
- * ICMPv6 type and code to ICMP's (RFC 7915, 5.2). What a translator would
- * drop there cannot be dropped here, the error has happened: it becomes the
- * nearest general one.
- */
 static void icmp6_to_icmp(struct sock_extended_err *ee)
 {
-    enum { UNREACH = 3, EXCEEDED = 11, PROBLEM = 12 };
-    static const uint8_t unreach[] = { 1, 10, 1, 1, 3, 10, 10 };
-    uint8_t type = PROBLEM, code = 0;
+    VmrpcIcmpError error = vmrpc_icmp_error(ee->ee_type, ee->ee_code);
 
-    switch (ee->ee_type) {
-    case 1:                     /* destination unreachable */
-        type = UNREACH;
-        code = ee->ee_code < sizeof(unreach) ? unreach[ee->ee_code] : 1;
-        break;
-    case 2:                     /* packet too big */
-        type = UNREACH;
-        code = 4;
+    if (error.error == EMSGSIZE) {
         ee->ee_info = vmrpc_guest_mtu(ee->ee_info);
-        break;
-    case 3:                     /* time exceeded */
-        type = EXCEEDED;
-        code = ee->ee_code;
-        break;
-    case 4:                     /* parameter problem */
-        if (ee->ee_code == 1) { /* unknown next header: no such protocol */
-            type = UNREACH;
-            code = 2;
-        }
-        break;
     }
     ee->ee_origin = SO_EE_ORIGIN_ICMP;
-    ee->ee_type = type;
-    ee->ee_code = code;
+    ee->ee_type = error.type;
+    ee->ee_code = error.code;
+    ee->ee_errno = error.error;
 }
 
 static int recverr_from_host6(const uint8_t *from, uint8_t *to,

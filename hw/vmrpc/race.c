@@ -40,6 +40,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "hw/vmrpc/icmp-error.h"
+
 /* All addresses of a name, and the one that the guest named. */
 #define CANDIDATES_MAX  (VMRPC_NAMES_MAX_ADDRESSES + 1)
 
@@ -349,7 +351,8 @@ static void look_at(VmrpcRace *race, unsigned i)
         err = errno;
     }
     race->pending[i] = false;
-    vmrpc_eyeballs_result(&race->machine, i, -err, vmrpc_now_ms());
+    vmrpc_eyeballs_result(&race->machine, i, -vmrpc_icmp_pending(err),
+                          vmrpc_now_ms());
 }
 
 void vmrpc_race_progress(VmrpcServer *srv, VmrpcSock *s)

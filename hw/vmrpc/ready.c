@@ -29,6 +29,8 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "hw/vmrpc/icmp-error.h"
+
 /* Wake-ups for nothing, one after the other, until a socket is watched less. */
 #define USELESS_MAX             2
 
@@ -178,14 +180,14 @@ void vmrpc_event_unqueue(VmrpcServer *srv, VmrpcSock *s)
 }
 
 /* Takes @mask for the host socket's readiness, SO_ERROR along with it. */
-void vmrpc_ready_set(VmrpcSock *s, uint32_t mask)
+void vmrpc_ready_set(const VmrpcServer *srv, VmrpcSock *s, uint32_t mask)
 {
     if (mask & VMRPC_ERR) {
         int err = 0;
         socklen_t len = sizeof(err);
 
         if (getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &err, &len) == 0 && err) {
-            s->so_error = err;
+            s->so_error = srv->config.translate ? vmrpc_icmp_pending(err) : err;
             mask &= ~VMRPC_ERR;
         }
     }
@@ -203,7 +205,8 @@ void vmrpc_sock_refresh(VmrpcServer *srv, VmrpcSock *s)
         };
 
         if (poll(&pfd, 1, 0) >= 0) {
-            vmrpc_ready_set(s, (uint16_t)pfd.revents | vmrpc_groups_ready(s));
+            vmrpc_ready_set(srv, s,
+                            (uint16_t)pfd.revents | vmrpc_groups_ready(s));
         }
     } else if (s->backing == VMRPC_BACKING_LOST) {
         s->ready = VMRPC_IN | VMRPC_OUT | VMRPC_HUP | VMRPC_RDHUP;

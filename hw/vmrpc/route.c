@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which addresses are the host's own
+ * What the host's routing says of addresses
  *
  * Theory of operation
  * ===================
@@ -112,39 +112,52 @@ static int read_route(const uint8_t *buf, ssize_t len,
     return 0;
 }
 
+typedef struct RouteQuery {
+    struct nlmsghdr nlh;
+    struct rtmsg rtm;
+    uint8_t attributes[2 * RTA_LENGTH(16)];
+} RouteQuery;
+
+static void add_address(RouteQuery *req, unsigned attribute, const void *addr,
+                        size_t len)
+{
+    struct rtattr rta = { .rta_len = RTA_LENGTH(len), .rta_type = attribute };
+    uint8_t *to = (uint8_t *)req + req->nlh.nlmsg_len;
+
+    memcpy(to, &rta, sizeof(rta));
+    memcpy(to + RTA_LENGTH(0), addr, len);
+    req->nlh.nlmsg_len += RTA_LENGTH(len);
+}
+
 /*
- * Asks for the route to @addr (@attribute RTA_DST), or for the default route
- * of packets from it (RTA_SRC).  The answer goes into @buf.
+ * Asks for the route to @dest (NULL: the default route) of packets from
+ * @source (NULL: from anywhere).  The answer goes into @buf.
  * Returns 0 or a negative errno.
  */
-static int query(VmrpcRoute *route, sa_family_t family, unsigned attribute,
-                 const void *addr, size_t addr_len, uint8_t *buf, size_t size,
+static int query(VmrpcRoute *route, sa_family_t family, const void *dest,
+                 const void *source, uint8_t *buf, size_t size,
                  const struct rtmsg **rtm)
 {
-    struct {
-        struct nlmsghdr nlh;
-        struct rtmsg rtm;
-        struct rtattr rta;
-        uint8_t addr[16];
-    } req = {
+    size_t addr_len = family == AF_INET6 ? 16 : 4;
+    RouteQuery req = {
         .nlh = {
-            .nlmsg_len = NLMSG_LENGTH(sizeof(struct rtmsg)) +
-                         RTA_LENGTH(addr_len),
+            .nlmsg_len = NLMSG_LENGTH(sizeof(struct rtmsg)),
             .nlmsg_type = RTM_GETROUTE,
             .nlmsg_flags = NLM_F_REQUEST,
             .nlmsg_seq = ++route->seq,
         },
         .rtm = { .rtm_family = family },
-        .rta = { .rta_len = RTA_LENGTH(addr_len), .rta_type = attribute },
     };
     ssize_t len;
 
-    if (attribute == RTA_DST) {
+    if (dest) {
         req.rtm.rtm_dst_len = addr_len * 8;
-    } else {
-        req.rtm.rtm_src_len = addr_len * 8;
+        add_address(&req, RTA_DST, dest, addr_len);
     }
-    memcpy(req.addr, addr, addr_len);
+    if (source) {
+        req.rtm.rtm_src_len = addr_len * 8;
+        add_address(&req, RTA_SRC, source, addr_len);
+    }
     if (send(route->query_fd, &req, req.nlh.nlmsg_len, 0) < 0) {
         return -errno;
     }
@@ -202,8 +215,7 @@ bool vmrpc_route_is_local(VmrpcRoute *route, const struct sockaddr *addr)
         return slot->local;
     }
 
-    ret = query(route, addr->sa_family, RTA_DST, key, len, buf, sizeof(buf),
-                &rtm);
+    ret = query(route, addr->sa_family, key, NULL, buf, sizeof(buf), &rtm);
     if (ret == -ENETUNREACH || ret == -EHOSTUNREACH || ret == -EACCES ||
         ret == -EINVAL) {
         return false;       /* no route, or one that refuses */
@@ -216,6 +228,16 @@ bool vmrpc_route_is_local(VmrpcRoute *route, const struct sockaddr *addr)
     memcpy(slot->addr, key, sizeof(key));
     slot->local = rtm->rtm_type == RTN_LOCAL || rtm->rtm_type == RTN_ANYCAST;
     return slot->local;
+}
+
+bool vmrpc_route_is_prohibited(VmrpcRoute *route, const struct in6_addr *dest,
+                               const struct in6_addr *own)
+{
+    uint8_t buf[ANSWER_MAX] __attribute__((aligned(8)));
+    const struct rtmsg *rtm;
+
+    return query(route, AF_INET6, dest, own, buf, sizeof(buf),
+                 &rtm) == -EACCES;
 }
 
 /* The interface that has the address; 0: none but the loopback. */
@@ -262,8 +284,8 @@ int vmrpc_route_interface(VmrpcRoute *route, const struct in6_addr *own)
     unsigned index = interface_with(own);
     const struct rtmsg *rtm;
 
-    if (!index && query(route, AF_INET6, RTA_SRC, own, sizeof(*own), buf,
-                        sizeof(buf), &rtm) == 0 &&
+    if (!index && query(route, AF_INET6, NULL, own, buf, sizeof(buf),
+                        &rtm) == 0 &&
         rtm->rtm_type == RTN_UNICAST) {
         index = interface_of_route(rtm);
     }

@@ -26,6 +26,13 @@ void vmrpc_route_free(VmrpcRoute *route);
 bool vmrpc_route_is_local(VmrpcRoute *route, const struct sockaddr *addr);
 
 /*
+ * True if the host refuses to send to @dest from @own (NULL: from any of its
+ * addresses): a route or a rule of type prohibit.
+ */
+bool vmrpc_route_is_prohibited(VmrpcRoute *route, const struct in6_addr *dest,
+                               const struct in6_addr *own);
+
+/*
  * The interface that @own, an address of this host, speaks from: the one that
  * has it, or if that is the loopback, the one of the default route of packets
  * from it.  Returns its index, or -ENODEV.

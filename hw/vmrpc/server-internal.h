@@ -287,7 +287,7 @@ int vmrpc_watch_timeout_ms(const VmrpcServer *srv);
 void vmrpc_sock_refresh(VmrpcServer *srv, VmrpcSock *s);
 
 /* Takes @mask for the host socket's readiness, SO_ERROR along with it. */
-void vmrpc_ready_set(VmrpcSock *s, uint32_t mask);
+void vmrpc_ready_set(const VmrpcServer *srv, VmrpcSock *s, uint32_t mask);
 
 /* Queues an event if the guest does not know all about @s. */
 void vmrpc_sock_notify(VmrpcServer *srv, VmrpcSock *s);
@@ -567,6 +567,14 @@ void vmrpc_refused(VmrpcServer *srv, const VmrpcRefusal *refusal,
 /* The same without policy, for restoring a connected datagram socket. */
 int vmrpc_addr_to_host(VmrpcServer *srv, struct in_addr guest,
                        in_port_t port, struct sockaddr_storage *host);
+
+/*
+ * @error (negative errno) of a call that reaches a peer, as the guest's program
+ * shall have it: an IPv4 socket's.
+ * @dest: where the call itself looked for the way to; NULL: it did not
+ */
+int vmrpc_peer_error(VmrpcServer *srv, const struct sockaddr_storage *dest,
+                     int error);
 
 /* The VM's own address on the host; returns its length, or -EADDRNOTAVAIL. */
 int vmrpc_own_address(const VmrpcServer *srv, in_port_t port,

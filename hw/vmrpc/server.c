@@ -282,7 +282,7 @@ static bool process_one(VmrpcServer *srv, const struct epoll_event *ev)
                 /* One of many sockets it was: ask them all. */
                 vmrpc_sock_refresh(srv, s);
             } else {
-                vmrpc_ready_set(s, ev->events);
+                vmrpc_ready_set(srv, s, ev->events);
             }
             /*
              * Room to send is told once.  After the end has been sent, it is

@@ -32,6 +32,7 @@
 #include <linux/net_tstamp.h>
 
 #include "hw/vmrpc/guest-numbers.h"
+#include "hw/vmrpc/icmp-error.h"
 #include "hw/vmrpc/sockopt.h"
 
 /* A name of a congestion control, with its NUL (TCP_CA_NAME_MAX). */
@@ -60,6 +61,7 @@ typedef enum Twist {
     TWIST_MTU,                  /* VMRPC_HEADER_DIFFERENCE less */
     TWIST_DOMAIN,               /* AF_INET6 is the guest's AF_INET */
     TWIST_STAMPS,               /* see host_stamps() */
+    TWIST_ERROR,                /* of ICMPv6: that of ICMP (icmp-error.h) */
 } Twist;
 
 typedef struct VmrpcSockoptRow {
@@ -101,7 +103,7 @@ static const VmrpcSockoptRow rows[] = {
     ROW_SOCKET(DEBUG, BOOL, RW),
     ROW_SOCKET(REUSEADDR, BOOL, RW),
     ROW_SOCKET(TYPE, INT, GET),
-    ROW_SOCKET(ERROR, INT, GET),
+    ROW_SOCKET(ERROR, INT, GET, .twist = TWIST_ERROR),
     ROW_SOCKET(DONTROUTE, BOOL, RW),
     ROW_SOCKET(BROADCAST, BOOL, RW),
     ROW_SOCKET(SNDBUF, INT, RW),
@@ -333,6 +335,8 @@ static ssize_t get_int(const VmrpcSockopt *opt, uint8_t *value, size_t cap)
     }
     if (opt->translated && opt->row->twist == TWIST_MTU) {
         v = vmrpc_guest_mtu(v);
+    } else if (opt->translated && opt->row->twist == TWIST_ERROR) {
+        v = vmrpc_icmp_pending(v);
     } else if (opt->row->twist == TWIST_DOMAIN) {
         v = AF_INET;
     }

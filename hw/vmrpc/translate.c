@@ -34,6 +34,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "hw/vmrpc/icmp-error.h"
 #include "hw/vmrpc/multicast.h"
 
 static int put_in6(struct sockaddr_storage *ss, const struct in6_addr *addr,
@@ -308,6 +309,27 @@ int vmrpc_dest_to_host(VmrpcServer *srv, const struct sockaddr_in *guest,
         return ret;
     }
     return len;
+}
+
+int vmrpc_peer_error(VmrpcServer *srv, const struct sockaddr_storage *dest,
+                     int error)
+{
+    const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)dest;
+
+    if (error != -EACCES || !srv->config.translate) {
+        return error;
+    }
+    /*
+     * Left by an ICMPv6 message, or the host's own no, which is EACCES in IPv4
+     * too?  The way is looked for before a pending error is: who finds it
+     * closed now has the second.
+     */
+    if (dest && vmrpc_route_is_prohibited(srv->route, &sin6->sin6_addr,
+                                          srv->config.has_address6
+                                          ? &srv->config.address6 : NULL)) {
+        return error;
+    }
+    return -vmrpc_icmp_pending(-error);
 }
 
 /* The latest name that led to @addr6; its A records count as such. */

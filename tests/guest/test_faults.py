@@ -13,6 +13,7 @@ peers and programs do things by the clock then.  All else waits for events.
 from __future__ import annotations
 
 import contextlib
+import errno
 import sys
 import time
 from collections.abc import Iterator
@@ -184,30 +185,66 @@ def test_peers_of_which_nothing_comes(twins: Twins, world: Lab, note: Note) -> N
     )
 
 
+# What a router says in IPv6, what one says of the same in IPv4, and the errno.
 _UNREACHABLE = {
-    "no-route": "ENETUNREACH",
-    "admin-prohibited": "EACCES",
-    "addr-unreachable": "EHOSTUNREACH",
-    "port-unreachable": "ECONNREFUSED",
+    "no-route": ("net-unreachable", "ENETUNREACH"),
+    # EACCES in IPv6: the guest's programs are IPv4's.
+    "admin-prohibited": ("host-prohibited", "EHOSTUNREACH"),
+    "policy-fail": ("host-prohibited", "EHOSTUNREACH"),
+    "reject-route": ("host-prohibited", "EHOSTUNREACH"),
+    "addr-unreachable": ("host-unreachable", "EHOSTUNREACH"),
+    "port-unreachable": ("port-unreachable", "ECONNREFUSED"),
 }
 
+_ERROR_QUEUE = f"""
+u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+u.setsockopt(socket.SOL_IP, 11, 1)  # IP_RECVERR
+u.connect((FAR, {PORT}))
+def queued():
+    u.send(b'anyone?')
+    events(u, select.POLLERR)
+    pending = os.strerror(u.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
+    control = u.recvmsg(0, 200, socket.MSG_ERRQUEUE)[1]
+    return pending, struct.unpack("=IBBB", control[0][2][:7])
+"""
 
-def test_unreachable_by_icmpv6(twins: Twins, world: Lab, note: Note) -> None:
-    chain = "add table ip6 no; add chain ip6 no in { type filter hook input priority 0; }"
-    world.peer.sysctl({"net.ipv6.icmp.ratelimit": 0})
-    with bystander(twins.ours):
-        twins.do(f"s = connect(FAR, {ECHO_PORT}, user_timeout_ms=500)")
-        for code, error in _UNREACHABLE.items():
-            rule = f"ip6 daddr {FAR_ADDRESS} reject with icmpv6 type {code}"
-            world.peer.run(["nft", f"{chain}; add rule ip6 no in {rule}"])
+
+@pytest.fixture
+def ipv4(ours: InGuest, world: Lab) -> Iterator[Twins]:
+    """The native twin has the peer's IPv4 address, by which the guest knows its errors."""
+    world.link.a.add_address("192.0.2.1/24")
+    world.link.b.add_address("192.0.2.2/24")
+    try:
+        with outside(world.host, FAR="192.0.2.2") as native:
+            yield Twins(ours, native)
+    finally:
+        world.link.a.remove_address("192.0.2.1/24")
+        world.link.b.remove_address("192.0.2.2/24")
+
+
+def test_unreachable_by_icmpv6(ipv4: Twins, peer: Outside, world: Lab, note: Note) -> None:
+    chain = "add table inet no; add chain inet no in { type filter hook input priority 0; }"
+    world.peer.sysctl({"net.ipv6.icmp.ratelimit": 0, "net.ipv4.icmp_ratelimit": 0})
+    peer.do(f"l4 = listen({PORT}, address='192.0.2.2')")
+    with bystander(ipv4.ours):
+        ipv4.do(f"s = connect(FAR, {PORT}, user_timeout_ms=500)")
+        ipv4.do(_ERROR_QUEUE)
+        for code6, (code4, error) in _UNREACHABLE.items():
+            rules = (
+                f"add rule inet no in ip6 daddr {FAR_ADDRESS} reject with icmpv6 type {code6};"
+                f"add rule inet no in ip daddr 192.0.2.2 reject with icmp type {code4}"
+            )
+            world.peer.run(["nft", f"{chain}; {rules}"])
             try:
-                assert twins.same(f"connect(FAR, {ECHO_PORT})") == error
-                if code == "addr-unreachable":
-                    twins.do("s.send(b'anyone?')")
-                    assert twins.same("s.recv(1)") == error
+                assert ipv4.same(f"connect(FAR, {PORT})") == error
+                assert ipv4.same("queued()")[1][0] == getattr(errno, error)
+                if code6 == "addr-unreachable":
+                    ipv4.do("s.send(b'anyone?')")
+                    assert ipv4.same("s.recv(1)") == error
             finally:
-                world.peer.run(["nft", "delete table ip6 no"])
-    note("ICMPv6 says unreachable", f"connect: {', '.join(_UNREACHABLE.values())}; as natively")
+                world.peer.run(["nft", "delete table inet no"])
+    errors = dict.fromkeys(error for _, error in _UNREACHABLE.values())
+    note("ICMPv6 says unreachable", f"connect, error queue: {', '.join(errors)}; as IPv4 natively")
 
 
 # --- outages in the middle of transfers ----------------------------------------

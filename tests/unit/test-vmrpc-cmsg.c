@@ -276,32 +276,39 @@ static size_t from_host(const void *host, size_t len, Guest *g, size_t cap,
     return g->len;
 }
 
+/* Type, code and errno are those of Linux's icmp_err_convert[]. */
 static void test_icmp_mapping(void)
 {
+    enum { ICMP = SO_EE_ORIGIN_ICMP, ICMP6 = SO_EE_ORIGIN_ICMP6 };
     static const struct {
         uint8_t origin, type, code;
         uint32_t info;
         uint8_t origin4, type4, code4;
         uint32_t info4;
+        int error4;
     } cases[] = {
-        { SO_EE_ORIGIN_ICMP6, 1, 0, 0, SO_EE_ORIGIN_ICMP, 3, 1, 0 },
-        { SO_EE_ORIGIN_ICMP6, 1, 1, 0, SO_EE_ORIGIN_ICMP, 3, 10, 0 },
-        { SO_EE_ORIGIN_ICMP6, 1, 2, 0, SO_EE_ORIGIN_ICMP, 3, 1, 0 },
-        { SO_EE_ORIGIN_ICMP6, 1, 3, 0, SO_EE_ORIGIN_ICMP, 3, 1, 0 },
-        { SO_EE_ORIGIN_ICMP6, 1, 4, 0, SO_EE_ORIGIN_ICMP, 3, 3, 0 },
-        { SO_EE_ORIGIN_ICMP6, 1, 5, 0, SO_EE_ORIGIN_ICMP, 3, 10, 0 },
-        { SO_EE_ORIGIN_ICMP6, 1, 255, 0, SO_EE_ORIGIN_ICMP, 3, 1, 0 },
-        { SO_EE_ORIGIN_ICMP6, 2, 0, 1280, SO_EE_ORIGIN_ICMP, 3, 4, 1260 },
-        { SO_EE_ORIGIN_ICMP6, 2, 0, 10, SO_EE_ORIGIN_ICMP, 3, 4, 0 },
-        { SO_EE_ORIGIN_ICMP6, 3, 0, 0, SO_EE_ORIGIN_ICMP, 11, 0, 0 },
-        { SO_EE_ORIGIN_ICMP6, 3, 1, 0, SO_EE_ORIGIN_ICMP, 11, 1, 0 },
-        { SO_EE_ORIGIN_ICMP6, 4, 0, 6, SO_EE_ORIGIN_ICMP, 12, 0, 6 },
-        { SO_EE_ORIGIN_ICMP6, 4, 1, 6, SO_EE_ORIGIN_ICMP, 3, 2, 6 },
-        { SO_EE_ORIGIN_ICMP6, 4, 2, 6, SO_EE_ORIGIN_ICMP, 12, 0, 6 },
-        { SO_EE_ORIGIN_ICMP6, 99, 9, 0, SO_EE_ORIGIN_ICMP, 12, 0, 0 },
-        { SO_EE_ORIGIN_LOCAL, 0, 0, 1500, SO_EE_ORIGIN_LOCAL, 0, 0, 1480 },
+        { ICMP6, 1, 0, 0, ICMP, 3, 0, 0, ENETUNREACH },
+        { ICMP6, 1, 1, 0, ICMP, 3, 10, 0, EHOSTUNREACH },
+        { ICMP6, 1, 2, 0, ICMP, 3, 1, 0, EHOSTUNREACH },
+        { ICMP6, 1, 3, 0, ICMP, 3, 1, 0, EHOSTUNREACH },
+        { ICMP6, 1, 4, 0, ICMP, 3, 3, 0, ECONNREFUSED },
+        { ICMP6, 1, 5, 0, ICMP, 3, 10, 0, EHOSTUNREACH },
+        { ICMP6, 1, 6, 0, ICMP, 3, 10, 0, EHOSTUNREACH },
+        { ICMP6, 1, 7, 0, ICMP, 12, 0, 0, EPROTO },
+        { ICMP6, 1, 255, 0, ICMP, 12, 0, 0, EPROTO },
+        { ICMP6, 2, 0, 1280, ICMP, 3, 4, 1260, EMSGSIZE },
+        { ICMP6, 2, 0, 10, ICMP, 3, 4, 0, EMSGSIZE },
+        { ICMP6, 3, 0, 0, ICMP, 11, 0, 0, EHOSTUNREACH },
+        { ICMP6, 3, 1, 0, ICMP, 11, 1, 0, EHOSTUNREACH },
+        { ICMP6, 4, 0, 6, ICMP, 12, 0, 6, EPROTO },
+        { ICMP6, 4, 1, 6, ICMP, 3, 2, 6, ENOPROTOOPT },
+        { ICMP6, 4, 2, 6, ICMP, 12, 0, 6, EPROTO },
+        { ICMP6, 99, 9, 0, ICMP, 12, 0, 0, EPROTO },
+        /* the host's own, of no message */
+        { SO_EE_ORIGIN_LOCAL, 0, 0, 1500, SO_EE_ORIGIN_LOCAL, 0, 0, 1480,
+          EMSGSIZE },
         { SO_EE_ORIGIN_TIMESTAMPING, 0, 0, 1, SO_EE_ORIGIN_TIMESTAMPING, 0, 0,
-          1 },
+          1, EMSGSIZE },
     };
     size_t i;
 
@@ -323,7 +330,7 @@ static void test_icmp_mapping(void)
         add(&host, SOL_IPV6, IPV6_RECVERR, payload, sizeof(payload));
         from_host(host.bytes, host.len, &g, sizeof(g.bytes), &drops, &flags);
         err = find_error(&g);
-        g_assert_cmpint(err.ee.ee_errno, ==, EMSGSIZE);
+        g_assert_cmpint(err.ee.ee_errno, ==, cases[i].error4);
         g_assert_cmpint(err.ee.ee_origin, ==, cases[i].origin4);
         g_assert_cmpint(err.ee.ee_type, ==, cases[i].type4);
         g_assert_cmpint(err.ee.ee_code, ==, cases[i].code4);

@@ -9,7 +9,6 @@
  */
 #include "hw/vmrpc/server-internal.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <string.h>
@@ -21,16 +20,20 @@ static int64_t now_us(void)
 
 /* --- sockets and connections -------------------------------------------- */
 
-int vmrpc_budget_socket(VmrpcServer *srv)
+int vmrpc_budget_socket(VmrpcServer *srv, const struct sockaddr_storage *dest)
 {
-    VmrpcRefusal refusal = { .reason = "limit-sockets" };
     uint32_t num = srv->sock_num + srv->attempt_num + srv->group_num;
+    const char *reason;
 
-    if (num < srv->config.max_sockets &&
-        vmrpc_limits_socket(&srv->limits, num)) {
+    if (num >= srv->config.max_sockets) {
+        reason = "max-sockets";
+    } else if (!vmrpc_limits_socket(&srv->limits, num)) {
+        reason = "limit-sockets";
+    } else {
         return 0;
     }
-    vmrpc_refused(srv, &refusal, &srv->counters.sockets_refused_limit);
+    vmrpc_refused_by_limit(srv, dest, reason,
+                           &srv->counters.sockets_refused_limit);
     return -EMFILE;
 }
 
@@ -45,23 +48,24 @@ static bool begins(const VmrpcSock *s)
             info.tcpi_state == TCP_CLOSE);
 }
 
-int vmrpc_budget_connection(VmrpcServer *srv, const VmrpcSock *s,
-                            const struct sockaddr_in *peer)
+int vmrpc_budget_attempt(VmrpcServer *srv, const struct sockaddr_storage *dest)
 {
-    char text[INET_ADDRSTRLEN];
-    VmrpcRefusal refusal = {
-        .dest = text,
-        .port = ntohs(peer->sin_port),
-        .reason = "limit-connections",
-    };
-
-    if (!srv->limits.config.connections.per_s || s->type != SOCK_STREAM ||
-        !begins(s) || vmrpc_limits_connection(&srv->limits, now_us())) {
+    if (vmrpc_limits_connection(&srv->limits, now_us())) {
         return 0;
     }
-    inet_ntop(AF_INET, &peer->sin_addr, text, sizeof(text));
-    vmrpc_refused(srv, &refusal, &srv->counters.connections_refused_limit);
+    vmrpc_refused_by_limit(srv, dest, "limit-connections",
+                           &srv->counters.connections_refused_limit);
     return -ENOBUFS;
+}
+
+int vmrpc_budget_connection(VmrpcServer *srv, const VmrpcSock *s,
+                            const struct sockaddr_storage *dest)
+{
+    if (!srv->limits.config.connections.per_s || s->type != SOCK_STREAM ||
+        !begins(s)) {
+        return 0;
+    }
+    return vmrpc_budget_attempt(srv, dest);
 }
 
 int vmrpc_budget_query(VmrpcServer *srv, const char *name)
@@ -115,11 +119,9 @@ static void apply(VmrpcServer *srv, int fd, VmrpcBuffers *buffers, int name)
                                 set_size(fd, name, *size));
 }
 
-static int reserve(VmrpcServer *srv, VmrpcBuffers *buffers, uint32_t snd,
-                   uint32_t rcv)
+static int reserve(VmrpcServer *srv, const struct sockaddr_storage *dest,
+                   VmrpcBuffers *buffers, uint32_t snd, uint32_t rcv)
 {
-    VmrpcRefusal refusal = { .reason = "limit-buffers" };
-
     buffers->snd = vmrpc_limits_buffer(&srv->limits, 0, snd);
     buffers->rcv = vmrpc_limits_buffer(&srv->limits, 0, rcv);
     if (buffers->snd && buffers->rcv) {
@@ -127,11 +129,13 @@ static int reserve(VmrpcServer *srv, VmrpcBuffers *buffers, uint32_t snd,
         return 0;
     }
     vmrpc_budget_release(srv, buffers);
-    vmrpc_refused(srv, &refusal, &srv->counters.buffers_refused_limit);
+    vmrpc_refused_by_limit(srv, dest, "limit-buffers",
+                           &srv->counters.buffers_refused_limit);
     return -ENOBUFS;
 }
 
 int vmrpc_budget_reserve(VmrpcServer *srv, const VmrpcSock *listener,
+                         const struct sockaddr_storage *dest,
                          VmrpcBuffers *buffers)
 {
     *buffers = (VmrpcBuffers) { };
@@ -139,10 +143,10 @@ int vmrpc_budget_reserve(VmrpcServer *srv, const VmrpcSock *listener,
         return 0;
     }
     if (listener) {
-        return reserve(srv, buffers, listener->buffers.snd,
+        return reserve(srv, dest, buffers, listener->buffers.snd,
                        listener->buffers.rcv);
     }
-    return reserve(srv, buffers, VMRPC_LIMITS_BUFFER_START,
+    return reserve(srv, dest, buffers, VMRPC_LIMITS_BUFFER_START,
                    VMRPC_LIMITS_BUFFER_START);
 }
 

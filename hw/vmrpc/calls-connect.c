@@ -320,7 +320,7 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (ret < 0) {
         return ret;
     }
-    ret = vmrpc_budget_connection(srv, s, &peer);
+    ret = vmrpc_budget_connection(srv, s, &ss);
     if (ret < 0) {
         return ret;
     }
@@ -387,7 +387,7 @@ int vmrpc_call_accept(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         return -EAGAIN;
     }
     /* Do not take a connection off the queue that has nowhere to go. */
-    ret = vmrpc_budget_socket(srv);
+    ret = vmrpc_budget_socket(srv, NULL);
     if (ret < 0) {
         return ret;
     }
@@ -397,7 +397,7 @@ int vmrpc_call_accept(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (srv->socks[call->arg[0]]) {
         return -EEXIST;
     }
-    ret = vmrpc_budget_reserve(srv, s, &buffers);
+    ret = vmrpc_budget_reserve(srv, s, NULL, &buffers);
     if (ret < 0) {
         return ret;
     }

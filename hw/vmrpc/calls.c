@@ -89,11 +89,11 @@ static int call_socket(VmrpcServer *srv, VmrpcCall *call)
     if (proto < 0) {
         return proto;
     }
-    ret = vmrpc_budget_socket(srv);
+    ret = vmrpc_budget_socket(srv, NULL);
     if (ret < 0) {
         return ret;
     }
-    ret = vmrpc_budget_reserve(srv, NULL, &buffers);
+    ret = vmrpc_budget_reserve(srv, NULL, NULL, &buffers);
     if (ret < 0) {
         return ret;
     }

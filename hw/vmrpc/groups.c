@@ -231,7 +231,7 @@ static int receiver_start(VmrpcServer *srv, const VmrpcSock *s, int fd,
 static int receiver_new(VmrpcServer *srv, VmrpcSock *s, Group *group,
                         int ifindex)
 {
-    int fd = -1, ret = vmrpc_budget_reserve(srv, NULL, &group->buffers);
+    int fd = -1, ret = vmrpc_budget_reserve(srv, NULL, NULL, &group->buffers);
 
     if (ret < 0) {
         return ret;
@@ -327,7 +327,7 @@ static int check_limits(VmrpcServer *srv, const VmrpcSock *s)
     return vmrpc_groups_num(s) >= VMRPC_GROUPS_MAX ||
            vmrpc_groups_num(s) + vmrpc_options_num(s->options) >=
            VMRPC_SAVED_OPTIONS ||
-           vmrpc_budget_socket(srv) < 0
+           vmrpc_budget_socket(srv, NULL) < 0
            ? -ENOBUFS : 0;
 }
 

@@ -117,27 +117,18 @@ void vmrpc_limits_change(VmrpcLimits *limits, const VmrpcLimitsConfig *config,
 
 bool vmrpc_limits_connection(VmrpcLimits *limits, int64_t now_us)
 {
-    bool ok = bucket_take(&limits->connections, &limits->config.connections,
-                          now_us);
-
-    limits->counters.connections_refused += !ok;
-    return ok;
+    return bucket_take(&limits->connections, &limits->config.connections,
+                       now_us);
 }
 
 bool vmrpc_limits_dns(VmrpcLimits *limits, int64_t now_us)
 {
-    bool ok = bucket_take(&limits->dns, &limits->config.dns, now_us);
-
-    limits->counters.dns_refused += !ok;
-    return ok;
+    return bucket_take(&limits->dns, &limits->config.dns, now_us);
 }
 
 bool vmrpc_limits_socket(VmrpcLimits *limits, uint32_t sockets)
 {
-    bool ok = !limits->config.sockets || sockets < limits->config.sockets;
-
-    limits->counters.sockets_refused += !ok;
-    return ok;
+    return !limits->config.sockets || sockets < limits->config.sockets;
 }
 
 /* Bytes for a buffer that is to grow: never less than it holds. */
@@ -165,7 +156,5 @@ uint64_t vmrpc_limits_buffer(VmrpcLimits *limits, uint64_t held,
                                     : asked;
 
     limits->buffers = others + granted;
-    limits->counters.buffers_refused += asked && !granted;
-    limits->counters.buffers_cut += granted && granted < asked;
     return granted;
 }

@@ -4,7 +4,7 @@
  * sockets, buffer bytes
  *
  * The policy file sets the limits (policy.h); limits.c says what each means.
- * Not thread-safe: one device owns them and uses them from its IOThread.
+ * Not thread-safe: the server that owns them uses them under its lock.
  * Times are microseconds of a monotonic clock, as of g_get_monotonic_time().
  * Everything is constant time.
  */
@@ -45,21 +45,12 @@ typedef struct VmrpcBucket {
     int64_t filled_us;          /* when level was true */
 } VmrpcBucket;
 
-typedef struct VmrpcLimitsCounters {
-    uint64_t connections_refused;
-    uint64_t dns_refused;
-    uint64_t sockets_refused;
-    uint64_t buffers_refused;   /* a socket that got no buffer */
-    uint64_t buffers_cut;       /* a buffer that is smaller than asked for */
-} VmrpcLimitsCounters;
-
-/* Part of its owner; only limits.c writes, anybody may read the counters. */
+/* Part of its owner, who counts what is refused; only limits.c writes. */
 typedef struct VmrpcLimits {
     VmrpcLimitsConfig config;
     VmrpcBucket connections;
     VmrpcBucket dns;
     uint64_t buffers;           /* bytes held by all sockets together */
-    VmrpcLimitsCounters counters;
 } VmrpcLimits;
 
 /**
@@ -99,8 +90,8 @@ bool vmrpc_limits_dns(VmrpcLimits *limits, int64_t now_us);
  * vmrpc_limits_socket: the guest wants one more socket
  * @sockets: how many it has, of whatever kind
  *
- * Returns: whether it may; if not, socket() and accept() fail with -EMFILE,
- * and the connection that was to be accepted stays in the queue.
+ * Returns: whether it may; if not, the call that needs the host's socket fails
+ * with -EMFILE, and a connection that was to be accepted stays in the queue.
  */
 bool vmrpc_limits_socket(VmrpcLimits *limits, uint32_t sockets);
 
@@ -114,8 +105,8 @@ bool vmrpc_limits_socket(VmrpcLimits *limits, uint32_t sockets);
  * is wrong when a limit comes.
  *
  * Returns: the bytes granted from now on, at most @asked, or @held where that
- * cannot grow. 0 for a new buffer: no room for it; socket() fails with
- * -ENOBUFS. Getting smaller always succeeds.
+ * cannot grow. 0 for a new buffer: no room for it; the call that needs the
+ * host's socket fails with -ENOBUFS. Getting smaller always succeeds.
  */
 uint64_t vmrpc_limits_buffer(VmrpcLimits *limits, uint64_t held,
                              uint64_t asked);

@@ -28,7 +28,8 @@
  * carry addresses (alg.c), whose second connection must reach the same host.
  *
  * An attempt counts as a socket, a connection and two buffers towards the
- * limits of the policy; where they are reached, it is left out.
+ * limits of the policy; where they are reached, it is left out, counted and
+ * traced like any other.
  */
 #include "hw/vmrpc/server-internal.h"
 
@@ -106,15 +107,6 @@ int vmrpc_race_timeout_ms(const VmrpcServer *srv)
 
 /* --- attempts ----------------------------------------------------------- */
 
-static bool may_attempt(VmrpcServer *srv)
-{
-    uint32_t num = srv->sock_num + srv->attempt_num + srv->group_num;
-
-    return num < srv->config.max_sockets &&
-           vmrpc_limits_socket(&srv->limits, num) &&
-           vmrpc_limits_connection(&srv->limits, g_get_monotonic_time());
-}
-
 static void close_attempt(VmrpcServer *srv, VmrpcRace *race, unsigned i)
 {
     race->pending[i] = false;
@@ -126,11 +118,15 @@ static void close_attempt(VmrpcServer *srv, VmrpcRace *race, unsigned i)
     }
 }
 
-/* Another host socket like the one of @s; returns it or a negative errno. */
-static int like(VmrpcServer *srv, const VmrpcSock *s, VmrpcBuffers *buffers)
+/*
+ * Another host socket like the one of @s, to go to @dest.
+ * Returns it or a negative errno.
+ */
+static int like(VmrpcServer *srv, const VmrpcSock *s,
+                const struct sockaddr_storage *dest, VmrpcBuffers *buffers)
 {
     VmrpcSock other = { .type = s->type, .proto = s->proto };
-    int ret = vmrpc_budget_reserve(srv, NULL, &other.buffers);
+    int ret = vmrpc_budget_reserve(srv, NULL, dest, &other.buffers);
 
     if (ret < 0) {
         return ret;
@@ -152,29 +148,36 @@ static int like(VmrpcServer *srv, const VmrpcSock *s, VmrpcBuffers *buffers)
     return other.fd;
 }
 
-static int connect_to(int fd, const VmrpcCandidate *candidate)
+static struct sockaddr_storage address_of(const VmrpcCandidate *candidate)
 {
-    struct sockaddr_in6 sin6 = {
+    struct sockaddr_storage ss = { };
+
+    *(struct sockaddr_in6 *)&ss = (struct sockaddr_in6) {
         .sin6_family = AF_INET6,
         .sin6_addr = candidate->addr6,
         .sin6_port = candidate->port,
     };
+    return ss;
+}
 
-    return connect(fd, (struct sockaddr *)&sin6, sizeof(sin6)) < 0 ? -errno
-                                                                   : 0;
+static int connect_to(int fd, const struct sockaddr_storage *dest)
+{
+    return connect(fd, (const struct sockaddr *)dest,
+                   sizeof(struct sockaddr_in6)) < 0 ? -errno : 0;
 }
 
 /* As start_attempt(); ends the attempt before. */
 static int start_turn(VmrpcServer *srv, VmrpcRace *race,
-                      const VmrpcCandidate *candidate)
+                      const struct sockaddr_storage *dest)
 {
     struct sockaddr unspec = { .sa_family = AF_UNSPEC };
     VmrpcSock *s = race->s;
     int ret;
 
     memset(race->pending, 0, sizeof(race->pending));
-    if (!vmrpc_limits_connection(&srv->limits, g_get_monotonic_time())) {
-        return -ENOBUFS;
+    ret = vmrpc_budget_attempt(srv, dest);
+    if (ret < 0) {
+        return ret;
     }
     if (connect(s->fd, &unspec, sizeof(unspec)) < 0) {
         return -errno;
@@ -187,7 +190,7 @@ static int start_turn(VmrpcServer *srv, VmrpcRace *race,
         return -EADDRINUSE;
     }
     srv->counters.connections_raced++;
-    return connect_to(s->fd, candidate);
+    return connect_to(s->fd, dest);
 }
 
 /* Returns 0 if it is connected, -EINPROGRESS, or what went wrong. */
@@ -198,22 +201,27 @@ static int start_attempt(VmrpcServer *srv, VmrpcRace *race, unsigned i,
         .events = EPOLLOUT | EPOLLET,
         .data.u64 = (uint64_t)race->s->handle << 32 | VMRPC_EPOLL_RACE,
     };
+    struct sockaddr_storage dest = address_of(candidate);
     int fd, ret;
 
     if (race->in_turn) {
-        return start_turn(srv, race, candidate);
+        return start_turn(srv, race, &dest);
     }
-    if (!may_attempt(srv)) {
-        return -EMFILE;
+    ret = vmrpc_budget_socket(srv, &dest);
+    if (ret == 0) {
+        ret = vmrpc_budget_attempt(srv, &dest);
     }
-    fd = like(srv, race->s, &race->buffers[i]);
+    if (ret < 0) {
+        return ret;
+    }
+    fd = like(srv, race->s, &dest, &race->buffers[i]);
     if (fd < 0) {
         return fd;
     }
     race->fd[i] = fd;
     srv->attempt_num++;
     srv->counters.connections_raced++;
-    ret = connect_to(fd, candidate);
+    ret = connect_to(fd, &dest);
     if (ret == -EINPROGRESS &&
         epoll_ctl(srv->epoll_fd, EPOLL_CTL_ADD, fd, &ev) < 0) {
         ret = -errno;

@@ -376,7 +376,7 @@ int vmrpc_server_restore(VmrpcServer *srv, const VmrpcSavedSock *saved)
     if (!record_is_sane(srv, saved)) {
         return -EINVAL;
     }
-    if (!lost && vmrpc_budget_reserve(srv, NULL, &buffers) == 0) {
+    if (!lost && vmrpc_budget_reserve(srv, NULL, NULL, &buffers) == 0) {
         fd = vmrpc_host_socket(srv, saved->type, proto);
     }
     if (fd >= 0) {

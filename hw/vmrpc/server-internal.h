@@ -313,12 +313,20 @@ void vmrpc_policy_file_reload(VmrpcServer *srv);
 
 /* --- budget.c ----------------------------------------------------------- */
 
-/* May there be one more socket?  Returns 0 or -EMFILE. */
-int vmrpc_budget_socket(VmrpcServer *srv);
+/*
+ * What is refused here is counted and traced; @dest is the host's address that
+ * it was for, NULL if nobody knows yet.
+ */
 
-/* May @s connect to @peer, that the guest named?  Returns 0 or -ENOBUFS. */
+/* May there be one more socket?  Returns 0 or -EMFILE. */
+int vmrpc_budget_socket(VmrpcServer *srv, const struct sockaddr_storage *dest);
+
+/* May @s, which the guest connects, have a connection?  0 or -ENOBUFS. */
 int vmrpc_budget_connection(VmrpcServer *srv, const VmrpcSock *s,
-                            const struct sockaddr_in *peer);
+                            const struct sockaddr_storage *dest);
+
+/* May there be one more attempt at a connection?  Returns 0 or -ENOBUFS. */
+int vmrpc_budget_attempt(VmrpcServer *srv, const struct sockaddr_storage *dest);
 
 /* May the guest ask for this name?  Returns 0 or -EBUSY. */
 int vmrpc_budget_query(VmrpcServer *srv, const char *name);
@@ -328,6 +336,7 @@ int vmrpc_budget_query(VmrpcServer *srv, const char *name);
  * Returns 0 or -ENOBUFS, with nothing reserved.
  */
 int vmrpc_budget_reserve(VmrpcServer *srv, const VmrpcSock *listener,
+                         const struct sockaddr_storage *dest,
                          VmrpcBuffers *buffers);
 
 /* Now it is there. */
@@ -563,6 +572,11 @@ size_t vmrpc_dest_candidates(VmrpcServer *srv, const struct sockaddr_in6 *named,
 /* Counts and traces what was refused. */
 void vmrpc_refused(VmrpcServer *srv, const VmrpcRefusal *refusal,
                    uint64_t *counter);
+
+/* The same for a limit; with the name by which the guest knows @dest. */
+void vmrpc_refused_by_limit(VmrpcServer *srv,
+                            const struct sockaddr_storage *dest,
+                            const char *reason, uint64_t *counter);
 
 /* The same without policy, for restoring a connected datagram socket. */
 int vmrpc_addr_to_host(VmrpcServer *srv, struct in_addr guest,

@@ -73,7 +73,7 @@ typedef enum VmrpcBacking {
     X(events)                   /* readiness events handed out */             \
     X(sockets_opened)                                                         \
     X(sockets_closed)                                                         \
-    X(sockets_refused_limit)    /* max-sockets or "limit sockets" reached */  \
+    X(sockets_refused_limit)    /* "limit sockets" or max-sockets reached */  \
     X(sockets_refused_host)     /* the host had no descriptor or memory */    \
     X(bytes_sent)                                                             \
     X(bytes_received)                                                         \

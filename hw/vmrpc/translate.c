@@ -349,6 +349,31 @@ static bool find_name(VmrpcServer *srv, const struct in6_addr *addr6,
     return vmrpc_names_lookup(srv->names, &mapped, found, 1);
 }
 
+void vmrpc_refused_by_limit(VmrpcServer *srv,
+                            const struct sockaddr_storage *dest,
+                            const char *reason, uint64_t *counter)
+{
+    const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)dest;
+    char addr[INET6_ADDRSTRLEN], name[DNS_NAME_TEXT_MAX];
+    VmrpcRefusal refusal = { .reason = reason };
+    VmrpcNameFound found;
+
+    if (dest && srv->tracer.refused) {
+        bool is6 = dest->ss_family == AF_INET6;
+
+        inet_ntop(dest->ss_family, is6 ? (const void *)&sin6->sin6_addr
+                  : &((const struct sockaddr_in *)dest)->sin_addr, addr,
+                  sizeof(addr));
+        refusal.dest = addr;
+        refusal.port = ntohs(sin6->sin6_port);  /* at the same place in both */
+        if (is6 && srv->names && find_name(srv, &sin6->sin6_addr, &found)) {
+            dns_name_to_text(found.name, name);
+            refusal.name = name;
+        }
+    }
+    vmrpc_refused(srv, &refusal, counter);
+}
+
 /* The way to @addr6, which is as names.h has it; false if there is none. */
 static bool fill_candidate(VmrpcServer *srv, const struct in6_addr *addr6,
                            in_port_t port, VmrpcCandidate *candidate)

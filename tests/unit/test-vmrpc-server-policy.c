@@ -219,6 +219,7 @@ static void test_limit_connections(void)
     unsigned ok = 0;
     int error;
 
+    asked(fx, "peer.test", fx_peer6);
     /* a burst of three, and one for each second that this takes */
     do {
         error = try4(fx, fx->peer4, SOCK_STREAM, port);
@@ -228,7 +229,9 @@ static void test_limit_connections(void)
     g_assert_cmpuint(ok, >=, 3);
     g_assert_cmpuint(fx_counters(fx)->connections_refused_limit, ==, 1);
     g_assert_cmpstr(traced.reason, ==, "limit-connections");
+    g_assert_cmpstr(traced.dest, ==, fx_peer6);
     g_assert_cmpuint(traced.port, ==, port);
+    g_assert_cmpstr(traced.name, ==, "peer.test");
     /* datagrams do not count */
     g_assert_cmpint(try4(fx, fx->peer4, SOCK_DGRAM, 9), ==, 0);
     close(listener);

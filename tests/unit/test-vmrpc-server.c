@@ -481,19 +481,29 @@ static void test_backpressure(void)
 
 /* --- limits -------------------------------------------------------------- */
 
+static const char *refused_by;
+
+static void trace_refused(void *opaque, const VmrpcRefusal *refusal)
+{
+    refused_by = refusal->reason;
+}
+
 static void test_max_sockets(void)
 {
+    VmrpcTracer tracer = { .refused = trace_refused };
     Fx *fx = fx_new(&(FxOptions) { .policy = "allow host\nallow ::1\n",
                                    .max_sockets = 2 });
     FxReply r;
     int fd;
 
+    vmrpc_server_set_tracer(fx->srv, &tracer);
     fx_ok(fx_socket(fx, 0, 1, SOCK_STREAM));
     r = fx_op(fx, VMRPC_LISTEN, 0, 4, 0);
     fx_ok(r);
     fx_ok(fx_socket(fx, 1, 1, SOCK_DGRAM));
     fx_fails(fx_socket(fx, 2, 1, SOCK_STREAM), EMFILE);
     g_assert_cmpuint(fx_counters(fx)->sockets_refused_limit, ==, 1);
+    g_assert_cmpstr(refused_by, ==, "max-sockets");
     /* a connection waits until there is a place */
     fd = peer_connect(SOCK_STREAM, ntohs(r.addr.sin_port));
     fx_wait(fx, 0, VMRPC_IN);

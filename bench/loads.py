@@ -154,7 +154,8 @@ def _pingpong(path: Path, seconds: int, mode: str, *more: str) -> tuple[dict[str
 
 def _latency(path: Path, seconds: int) -> Values:
     result, values = _pingpong(path, seconds, "latency")
-    return {**values, "latency-p50": result["p50_us"], "latency-p99": result["p99_us"]}
+    names = ("mean", "p50", "p99")
+    return {**values, **{f"latency-{name}": result[f"{name}_us"] for name in names}}
 
 
 def _connections(threads: int, name: str) -> Callable[[Path, int], Values]:
@@ -199,6 +200,7 @@ _ALL = (
     Load(
         "latency",
         (
+            Metric("latency-mean", "us", False, "TCP round trip of 1 byte, mean", compared=False),
             Metric("latency-p50", "us", False, "TCP round trip of 1 byte, median"),
             Metric("latency-p99", "us", False, "TCP round trip of 1 byte, 99th percentile"),
         ),

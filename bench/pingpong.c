@@ -215,7 +215,8 @@ static void measure_latency(const Endpoint *peer, unsigned seconds)
 {
     uint32_t *sample = malloc(SAMPLES_MAX * sizeof(*sample));
     int fd = socket(peer->addr.ss_family, SOCK_STREAM, 0);
-    uint64_t deadline, before;
+    uint64_t deadline, start, before;
+    double mean_us;
     size_t n = 0;
 
     if (!sample || fd < 0) {
@@ -230,7 +231,7 @@ static void measure_latency(const Endpoint *peer, unsigned seconds)
             fail("exchange");
         }
     }
-    before = now_ns();
+    start = before = now_ns();
     deadline = before + seconds * NSEC_PER_SEC;
     while (n < SAMPLES_MAX && before < deadline) {
         uint64_t after;
@@ -242,9 +243,10 @@ static void measure_latency(const Endpoint *peer, unsigned seconds)
         sample[n++] = (uint32_t)(after - before);
         before = after;
     }
+    mean_us = (double)(before - start) / 1000 / n;
     qsort(sample, n, sizeof(*sample), by_value);
-    printf("{\"rounds\": %zu, \"p50_us\": %.1f, \"p99_us\": %.1f}\n", n,
-           percentile_us(sample, n, 50), percentile_us(sample, n, 99));
+    printf("{\"rounds\": %zu, \"mean_us\": %.2f, \"p50_us\": %.1f, \"p99_us\": %.1f}\n", n,
+           mean_us, percentile_us(sample, n, 50), percentile_us(sample, n, 99));
     close(fd);
     free(sample);
 }

@@ -7,6 +7,15 @@ The time of all processors together is shared out among them; divided by the
 operations of that time, it is what one operation took.  On a machine that does
 something else besides, that shows under "other programs".
 
+A native program and its work in the kernel are in the rows of the guest's and
+of QEMU's.  Rows of the host's kernel are what it did in their name: it hands a
+packet on to the peer's socket in the breath that sent it, so that much of a
+peer's TCP is the sender's, on both sides alike.
+
+The sampler slows down what it looks at.  So processor time belongs to the
+sampled time beside it, of which, times the processors, all rows are the parts;
+the undisturbed one, without a sampler, is what a user sees.
+
 A KVM host spends what is QEMU's and the host kernel's here, but for TCG.
 """
 
@@ -15,6 +24,7 @@ from __future__ import annotations
 import argparse
 import bisect
 import collections
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -25,7 +35,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path as File
 
-from vmmnet.testbed import net, scratch, tools
+from vmmnet.testbed import conditions, net, process, qemu, scratch, tools
 from vmmnet.testbed import paths as tree
 
 from . import loads, paths
@@ -54,7 +64,7 @@ _OPERATIONS = (
     Operation(
         "send of 1 MiB", "send-1MiB", lambda values: 8 * _MIB / values["throughput-send-1MiB"]
     ),
-    Operation("round trip of 1 byte", "latency", lambda values: values["latency-p50"]),
+    Operation("round trip of 1 byte", "latency", lambda values: values["latency-mean"]),
     Operation(
         "connection",
         "connections-sequential",
@@ -64,46 +74,72 @@ _OPERATIONS = (
 
 _TCG = "QEMU: TCG"
 _OTHERS = "other programs"
-_PEER = "the peer's process"
+_PEER = "the peer's process, with the kernel's work"
 _NOBODY = "nobody"
 
-# In QEMU and in the host's kernel on its behalf: the first that fits a symbol.
+#: Programs that make the loads, at either end, and what works for the network
+#: when nobody can be named (see ``measure``).
+_CLIENTS = ("iperf3", "pingpong")
+_KERNEL_THREADS = ("ksoftirqd/", "napi/")
+
+# By the object file that a symbol of QEMU's is from, as a pattern below its build.
 _QEMU = (
-    ("QEMU: the socket server", re.compile("vmrpc")),
+    (
+        "QEMU: the socket server",
+        ("*.a.p/hw_vmrpc_*.o", "*.a.p/net_dns_*.o", "*.a.p/net_packet_*.o"),
+    ),
     (
         "QEMU: virtqueue and memory",
-        re.compile(
-            "virtqueue|vring|address_space|flatview|memory_region|qemu_ram|dma_|virtio|iov_"
-        ),
+        ("*.a.p/hw_virtio_*.o", "*.a.p/system_memory.*.o", "*.a.p/system_physmem.*.o"),
     ),
     (
         _TCG,
-        re.compile(
-            "helper_|tb_|tcg|cpu_exec|mmu|tlb|qht|cpu_loop|probe_access|do_ld|do_st|cc_compute"
-            "|q_tree|x86|log_pc|curr_cflags|get_page_addr|io_"
+        (
+            "*.a.p/accel_tcg_*.o",
+            "tcg/*.a.p/*.o",
+            "*.a.p/target_i386_*.o",
+            "*.a.p/util_qht.*.o",
+            "*.a.p/util_qtree.*.o",
         ),
     ),
 )
 _QEMU_REST = "QEMU: locks, main loop, libc"
+
+# By a symbol of the host kernel's: the first that fits its beginning.
 _KERNEL = (
+    # The samples come with a timer's interrupt.  What runs while interrupts are
+    # off is seen where they are switched on again, whatever it was.
     (
-        "host kernel: copying",
-        re.compile("copy_(from|to)_iter|rep_movs|memcpy|__check_object|virt_addr"),
+        "host kernel: where interrupts come on again",
+        re.compile(
+            r"_raw_\w*unlock_irq|finish_task_switch|irqentry|handle_softirqs|do_softirq"
+            r"|run_ksoftirqd|asm_\w*interrupt"
+        ),
     ),
     (
-        "host kernel: wake-ups, interrupts, softirqs",
+        "host kernel: copying",
         re.compile(
-            "sched|wake|ttwu|finish_task|futex|hrtimer|_raw_spin_unlock_irq|pv_queued|select_task"
-            "|enqueue|dequeue|switch|irqentry|softirqs"
+            r"_*copy_(from|to)_|rep_movs|_*(pi_)?memcpy|__check_object|__virt_addr|\w+_iter\b"
+        ),
+    ),
+    (
+        "host kernel: sleeping and waking up",
+        re.compile(
+            r"(?!_*(tcp|sk|inet)_)(\w*sched|\w*wake|ttwu|\w*futex|\w*hrtimer|select_(task|idle)"
+            r"|\w*queue_(task|entity|entities)|\w*switch|update_(curr|load)|pick_|put_prev|set_next)"
         ),
     ),
     (
         "host kernel: system calls, poll",
-        re.compile("poll|eventfd|fdget|fput|do_syscall|entry_|syscall|__x64|exit_to_user"),
+        re.compile(
+            r"(?!_*napi)(\w*poll|eventfd|ep_|\w*fdget|fput|do_syscall|entry_|syscall|x64_sys|_*x64_sys"
+            r"|_*sys_|\w*exit_to_user|vfs_|ksys_|\w*rseq)"
+        ),
     ),
 )
 _KERNEL_REST = "host kernel: TCP, IPv6, veth"
-_GUEST = ("guest: the program", "guest: its kernel", "guest: vmrpc.ko", "guest: virtio ring")
+_PROGRAM = "the program"
+_GUEST = (_PROGRAM, "guest: its kernel", "guest: vmrpc.ko", "guest: virtio ring")
 _ORDER = (
     *_GUEST,
     _TCG,
@@ -117,8 +153,8 @@ _ORDER = (
 )
 
 # A line of perf script: comm, process, address, symbol and in brackets the object.
-_SAMPLE = re.compile(r"\s*(.+?)\s+(\d+)\s+([0-9a-f]+)\s+(.*) \(([^()]*)\)\s*$")
-#: Where a guest's kernel begins.
+_SAMPLE = re.compile(r"\s*(.+?)\s+(\d+)\s+([0-9a-f]+)\s+(.*) \(([^()]*?)(?: \(deleted\))?\)\s*$")
+#: Where a kernel begins, the host's and a guest's.
 _KERNEL_ADDRESS = 1 << 63
 
 
@@ -147,94 +183,160 @@ class Symbols:
         return ring if "[virtio" in name else kernel
 
 
+class _Sources:
+    """The functions of a QEMU, by the part of it that they belong to."""
+
+    def __init__(self, folder: File) -> None:
+        self._parts: dict[str, str] = {}
+        for part, patterns in _QEMU:
+            objects = [file for pattern in patterns for file in folder.glob(pattern)]
+            if not objects:
+                raise tools.MissingTool(f"{folder} has no object files of QEMU: run 'make lean'")
+            for line in tools.run(["nm", "--defined-only", *objects]).splitlines():
+                words = line.split()
+                if len(words) == 3 and words[1] in "tT":
+                    self._parts.setdefault(_plain(words[2]), part)
+
+    def part(self, symbol: str) -> str:
+        """Whose code a function of QEMU's, or of its libraries, is."""
+        return self._parts.get(_plain(symbol), _QEMU_REST)
+
+
+def _plain(symbol: str) -> str:
+    """The name of a function without what the compiler and perf append."""
+    return re.split(r"[.+ ]", symbol, maxsplit=1)[0]
+
+
 def _first(rows: Sequence[tuple[str, re.Pattern[str]]], symbol: str, rest: str) -> str:
-    return next((name for name, pattern in rows if pattern.search(symbol)), rest)
+    return next((name for name, pattern in rows if pattern.match(symbol)), rest)
 
 
-def _part(line: str, qemu: int, guest: Symbols) -> str | None:
-    """Whose code a sample was taken in; None: the line is none."""
-    found = _SAMPLE.match(line)
-    if not found:
-        return None
-    comm, process, address, symbol, where = found.groups()
-    if comm == "swapper":
-        return _NOBODY
-    if int(process) == qemu:
+@dataclass(frozen=True)
+class _Machine:
+    """Who is who while a load runs: QEMU (0: there is none) and the peer, by process."""
+
+    qemu: int
+    peer: int
+    guest: Symbols
+    sources: _Sources
+
+    def part(self, line: str) -> str | None:
+        """Whose code a sample was taken in; None: the line is none."""
+        found = _SAMPLE.match(line)
+        if not found:
+            return None
+        comm, number, address, symbol, where = found.groups()
+        process, in_kernel = int(number), int(address, 16) >= _KERNEL_ADDRESS
+        if comm == "swapper":
+            return _NOBODY
+        if process == self.peer:
+            return _PEER
+        ours = process == self.qemu or (not self.qemu and comm.startswith(_CLIENTS))
+        if in_kernel and (ours or comm.startswith(_KERNEL_THREADS)):
+            return _first(_KERNEL, symbol, _KERNEL_REST)
+        if not ours:
+            return _OTHERS
+        if not self.qemu:
+            return _PROGRAM
         if "perf-" in where:
             # QEMU names what it has translated by the guest's address.
             named = re.search(r"[0-9a-f]{8,16}", symbol)
-            return guest.part(int(named[0], 16) if named else int(address, 16))
-        if "kernel" in where:
-            return _first(_KERNEL, symbol, _KERNEL_REST)
-        return _first(_QEMU, symbol, _QEMU_REST)
-    return _PEER if comm.startswith(("iperf3", "pingpong")) else _OTHERS
+            return self.guest.part(int(named[0], 16) if named else int(address, 16))
+        return self.sources.part(symbol)
 
 
-def _record(data: File, seconds: int) -> None:
-    """Sample the machine in the middle of a load of so many seconds."""
-    perf: list[str | File] = ["perf", "record", "-a", "-q", "-F", str(_SAMPLES_A_SECOND)]
-    threading.Event().wait(_EDGES)
-    tools.run([*perf, "-o", data, "--", "sleep", str(seconds - 2 * _EDGES)])
+def _server() -> int:
+    """The process of the load's server, the peer."""
+    for pid in process.owned():
+        words = File(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        if words[0].decode().rpartition("/")[2] in _CLIENTS and words[1] in (b"-s", b"server"):
+            return pid
+    raise RuntimeError("the load has no server")
 
 
-@contextlib.contextmanager
-def _recorded(data: File, seconds: int) -> Iterator[None]:
-    thread = threading.Thread(target=_record, args=(data, seconds))
-    thread.start()
-    try:
-        yield
-    finally:
-        thread.join()
+@dataclass
+class _Recording:
+    """Samples of the machine in the middle of a load of so many seconds."""
+
+    data: File
+    seconds: int
+    peer: int = 0
+
+    def __enter__(self) -> _Recording:
+        self._pool = concurrent.futures.ThreadPoolExecutor(1)
+        self._done = self._pool.submit(self._record)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown()
+        self._done.result()
+
+    def _record(self) -> None:
+        perf: list[str | File] = ["perf", "record", "-a", "-q", "-F", str(_SAMPLES_A_SECOND)]
+        threading.Event().wait(_EDGES)
+        self.peer = _server()
+        tools.run([*perf, "-o", self.data, "--", "sleep", str(self.seconds - 2 * _EDGES)])
 
 
 @dataclass(frozen=True)
 class Profile:
-    """Microseconds of processor time that an operation takes, by whose they are."""
+    """Microseconds of processor time that an operation takes, by whose they are.
 
-    elapsed: float
+    ``sampled`` is how long it took meanwhile, ``undisturbed`` without a sampler.
+    """
+
     undisturbed: float
+    sampled: float
     parts: Mapping[str, float]
 
+    @property
+    def busy(self) -> float:
+        """What all that it needs takes, its peer included."""
+        return sum(each for part, each in self.parts.items() if part not in (_NOBODY, _OTHERS))
 
-def _profile(path: Path, operation: Operation, seconds: int, folder: File) -> Profile:
+    @property
+    def with_kvm(self) -> float:
+        """What of it a KVM host spends outside of the guest, but for the exits."""
+        kinds = ("QEMU", "host kernel")
+        return sum(
+            each for part, each in self.parts.items() if part.startswith(kinds) and part != _TCG
+        )
+
+
+def _profile(
+    path: Path, operation: Operation, seconds: int, folder: File, sources: _Sources
+) -> Profile:
     load, data = LOADS[operation.load], folder / "perf.data"
     with path.active():
         load.measure(path, _WARM_UP)
         undisturbed = operation.microseconds(load.measure(path, seconds))
-        with _recorded(data, seconds):
-            elapsed = operation.microseconds(load.measure(path, seconds))
-        qemu, symbols = 0, ""
+        with _Recording(data, seconds) as recording:
+            sampled = operation.microseconds(load.measure(path, seconds))
+        emulator, symbols = 0, ""
         if path.guest is not None:
-            qemu = path.guest.pid
+            emulator = path.guest.pid
             symbols = path.guest.run(["cat", "/proc/kallsyms"], timeout=60).stdout
     text = tools.run(["perf", "script", "-i", data, "-F", "comm,pid,ip,sym,dso"])
-    guest = Symbols(symbols)
-    counts = collections.Counter(
-        part for line in text.splitlines() if (part := _part(line, qemu, guest))
-    )
-    share = (os.cpu_count() or 1) * elapsed / max(counts.total(), 1)
-    return Profile(elapsed, undisturbed, {name: counts[name] * share for name in _ORDER})
+    machine = _Machine(emulator, recording.peer, Symbols(symbols), sources)
+    counts = collections.Counter(part for line in text.splitlines() if (part := machine.part(line)))
+    share = (os.cpu_count() or 1) * sampled / max(counts.total(), 1)
+    return Profile(undisturbed, sampled, {name: counts[name] * share for name in _ORDER})
 
 
 def _table(operations: Sequence[Operation], found: Mapping[tuple[str, str], Profile]) -> str:
-    """A column an operation; of the native program only how long it takes."""
-    ours = [found[operation.name, OURS] for operation in operations]
+    """Two columns an operation: ours and the native program's."""
+    columns = [(operation, name) for operation in operations for name in (OURS, NATIVE)]
+    profiles = [found[operation.name, name] for operation, name in columns]
     rows = [
-        ["µs of CPU", *(f"a {operation.name}" for operation in operations)],
-        ["---"] * (len(operations) + 1),
-        ["elapsed", *(number(profile.undisturbed) for profile in ours)],
-        ["elapsed, sampled", *(number(profile.elapsed) for profile in ours)],
+        ["µs", *(f"a {operation.name}, {name}" for operation, name in columns)],
+        ["---"] * (len(columns) + 1),
+        ["elapsed, undisturbed", *(number(profile.undisturbed) for profile in profiles)],
+        ["elapsed, sampled", *(number(profile.sampled) for profile in profiles)],
+        ["CPU, sampled, all but the last two rows", *(number(each.busy) for each in profiles)],
+        ["of it QEMU without TCG and the host kernel", *(number(one.with_kvm) for one in profiles)],
     ]
-    for part in _ORDER:
-        rows.append([part, *(number(profile.parts[part]) for profile in ours)])
-    native = [found[operation.name, NATIVE] for operation in operations]
-    rows.append(["a native one, elapsed", *(number(one.undisturbed) for one in native)])
-    rows.append(["a native one, CPU", *(number(_busy(one)) for one in native)])
+    rows += [[part, *(number(profile.parts[part]) for profile in profiles)] for part in _ORDER]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
-
-
-def _busy(profile: Profile) -> float:
-    return sum(value for part, value in profile.parts.items() if part not in (_NOBODY, _OTHERS))
 
 
 def _metrics(
@@ -243,7 +345,7 @@ def _metrics(
     """What programs read: all of an operation's time, beside the native program's."""
     metrics = []
     for operation in operations:
-        ours, native = (_busy(found[operation.name, name]) for name in (OURS, NATIVE))
+        ours, native = (found[operation.name, name].busy for name in (OURS, NATIVE))
         metrics.append(
             {
                 "name": f"cpu of a {operation.name}",
@@ -277,7 +379,8 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     if options.seconds < 4:
         parser.error(f"--seconds {options.seconds}: a load is sampled between its ends, so 4")
-    tools.require("perf", "iperf3", "gcc")
+    tools.require("perf", "iperf3", "gcc", "nm")
+    sources = _Sources(qemu.binary().parent)
     paths.require((OURS, NATIVE))
     net.reap_stale()
     found: dict[tuple[str, str], Profile] = {}
@@ -289,11 +392,14 @@ def main(arguments: Sequence[str]) -> int:
                 for path in native, ours:
                     print(f"{operation.name}: {path.name}", file=sys.stderr, flush=True)
                     found[operation.name, path.name] = _profile(
-                        path, operation, options.seconds, folder
+                        path, operation, options.seconds, folder, sources
                     )
-    print(_table(_OPERATIONS, found), end="")
-    result = tree.BUILD / "bench" / "profile.json"
-    result.parent.mkdir(parents=True, exist_ok=True)
+    text = f"{conditions.machine()}; {_SAMPLES_A_SECOND} samples a second of each\n\n"
+    text += _table(_OPERATIONS, found)
+    print(text, end="")
+    output = tree.BUILD / "bench"
+    output.mkdir(parents=True, exist_ok=True)
+    (output / "profile.md").write_text(text)
     metrics = _metrics(_OPERATIONS, found)
-    result.write_text(json.dumps({"metrics": metrics}, indent=1) + "\n")
+    (output / "profile.json").write_text(json.dumps({"metrics": metrics}, indent=1) + "\n")
     return 0

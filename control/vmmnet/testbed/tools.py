@@ -32,6 +32,7 @@ PACKAGES: Mapping[str, str] = {
     "nft": "nftables",
     "nginx": "nginx-light",
     "ninja": "ninja-build",
+    "nm": "binutils",
     "ping": "iputils-ping",
     "strace": "strace",
     "sysctl": "procps",

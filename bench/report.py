@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compare the samples of two paths and write them down: as a table, as JSON.
+"""Compare the samples of two paths and write them down: as tables, as JSON.
 
 A value is the median of its rounds, beside it stand the least and the
 greatest.  A ratio is ours divided by the peer's, of the medians; its spread is
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,6 +89,11 @@ class Comparison:
             "runs": self.runs,
         }
 
+    def cell(self) -> str:
+        """The peer's value and, below it, the ratio."""
+        value = _text(spread(self.peer))
+        return f"{value}<br>**{_text(self.ratio)}**" if self.ratio else value
+
     def row(self) -> list[str]:
         """The line of the table."""
         best = "more" if self.metric.higher_is_better else "less"
@@ -127,6 +132,27 @@ def table(comparisons: Sequence[Comparison]) -> str:
     rows.insert(1, ["-" * width for width in widths])
     layout = "  ".join(f"{{:{width}}}" for width in widths)
     return "\n".join(layout.format(*row).rstrip() for row in rows)
+
+
+def markdown(rows: Iterable[Sequence[str]]) -> str:
+    """A table for a page of the documentation; the first row is its head."""
+    head, *body = rows
+    lines = [head, ["---"] * len(head), *body]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def matrix(comparisons: Sequence[Comparison], ours: str) -> Iterator[list[str]]:
+    """A row a metric: ours, then each peer with its value and the ratio of ours to it."""
+    peers = list(dict.fromkeys(comparison.peer_name for comparison in comparisons))
+    yield ["", ours, *peers]
+    by_metric: dict[str, dict[str, Comparison]] = {}
+    for comparison in comparisons:
+        by_metric.setdefault(comparison.metric.name, {})[comparison.peer_name] = comparison
+    for found in by_metric.values():
+        any_of_them = next(iter(found.values()))
+        metric = any_of_them.metric
+        cells = [found[peer].cell() if peer in found else "-" for peer in peers]
+        yield [f"{metric.title}, {metric.unit}", _text(spread(any_of_them.ours)), *cells]
 
 
 def write_json(file: Path, comparisons: Sequence[Comparison], more: dict[str, Any]) -> None:

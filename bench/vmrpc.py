@@ -10,7 +10,6 @@ first: the first time, QEMU translates the guest's code.
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,10 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path as File
 from typing import Any
 
-from vmmnet.testbed import net, scratch, tools
+from vmmnet.testbed import conditions, net, scratch, tools
 from vmmnet.testbed import paths as tree
 
-from . import chart, loads, paths, report
+from . import chart, goals, loads, paths, report
 from .loads import LOADS, METRICS, Load
 from .paths import PATHS, Path
 from .report import Comparison
@@ -31,6 +30,9 @@ _WARM_UP = 1
 # Other work of the machine, as a part of its time, from which on values are
 # to be doubted.
 _DISTURBED = 0.05
+
+_GOALS = "What this was to reach, set before it was built, and its ratios in this run:"
+_WRITTEN = ("json", "md", "svg")
 
 # What the chart shows; the rest is in the table.
 _CHARTED = (
@@ -131,7 +133,7 @@ def parse(arguments: Sequence[str]) -> Plan:
         type=File,
         default=tree.BUILD / "bench",
         metavar="DIR",
-        help="where vmrpc.json and vmrpc.svg go (default build/bench)",
+        help="where vmrpc.json, vmrpc.md and vmrpc.svg go (default build/bench)",
     )
     options = parser.parse_args(arguments)
     return Plan(
@@ -237,9 +239,27 @@ def _disturbance(samples: Samples) -> str:
 def _conditions(plan: Plan, samples: Samples) -> str:
     rounds = "1 round" if plan.rounds == 1 else f"{plan.rounds} rounds"
     return (
-        f"{rounds} of {plan.seconds} s; {os.cpu_count()} processors, "
-        f"guests of 2 vCPUs under TCG; {_disturbance(samples)}"
+        f"{rounds} of {plan.seconds} s, guests of 2 vCPUs under TCG; {_disturbance(samples)}; "
+        f"{conditions.machine()}"
     )
+
+
+def _markdown(comparisons: Sequence[Comparison], about: str) -> str:
+    """What docs/performance.md shows of a run."""
+    peers = [one for one in comparisons if one.peer_name != UNTRANSLATED]
+    translated = [one for one in comparisons if one.peer_name == UNTRANSLATED]
+    known = {(one.metric.name, one.peer_name): one.ratio for one in comparisons}
+    parts = [f"{about}.\n"]
+    if peers:
+        parts.append(report.markdown(report.matrix(peers, OURS)))
+    if translated:
+        parts.append("### The price of the translation\n")
+        parts.append(report.markdown(report.matrix(translated, "translate=on")))
+    measured = list(goals.rows(lambda metric, peer: known.get((metric, peer))))
+    if len(measured) > 1:
+        parts.append(f"### Goals\n\n{_GOALS}\n")
+        parts.append(report.markdown(measured))
+    return "\n".join(parts)
 
 
 def _panels(plan: Plan, samples: Samples) -> Iterator[chart.Panel]:
@@ -255,18 +275,19 @@ def _panels(plan: Plan, samples: Samples) -> Iterator[chart.Panel]:
 def publish(plan: Plan, samples: Samples) -> None:
     """Print the table; write the JSON and the chart."""
     comparisons = list(compare(plan, samples))
-    conditions = _conditions(plan, samples)
-    print(f"\n{conditions}\n")
+    about = _conditions(plan, samples)
+    print(f"\n{about}\n")
     print(report.table(comparisons) if comparisons else _alone(plan, samples))
     more = {
-        "conditions": conditions,
+        "conditions": about,
         "failures": samples.failures,
         "samples": samples.values,
     }
     report.write_json(plan.output / "vmrpc.json", comparisons, more)
-    caption = f"Median and range of {conditions}"
+    caption = f"Median and range of {about}"
     chart.write(plan.output / "vmrpc.svg", list(_panels(plan, samples)), caption)
-    print(f"\nwritten: {plan.output / 'vmrpc.json'}, {plan.output / 'vmrpc.svg'}")
+    (plan.output / "vmrpc.md").write_text(_markdown(comparisons, about))
+    print(f"\nwritten: {', '.join(str(plan.output / f'vmrpc.{kind}') for kind in _WRITTEN)}")
     for failure in samples.failures:
         print(f"failed: {failure}", file=sys.stderr)
 

@@ -7,7 +7,8 @@
 #   make guests     the guests' kernels, modules and system, fetched and built
 #   make deps       install the Debian packages that are missing [SECTIONS=]
 #   make run        boot a guest on vmmnet [RUN="options"] [DISK=image.qcow2]
-#   make check      every test; make check-quick: those that take seconds
+#   make check      all tests but tests/run --layers suites, which take an hour;
+#                   make check-quick: those that take seconds
 #   make bench      measure [BENCH=name]
 #   make install    [DESTDIR=], into ./configure's --prefix
 #   make clean      drop the builds; make distclean: and everything fetched

@@ -67,17 +67,28 @@ static bool needs_broadcast(const struct vmrpc_sock *vs,
 	       !sock_flag(vs->sk, SOCK_BROADCAST);
 }
 
+/* Gives the native sock a port that the host has chosen. */
+static int bind_native(struct socket *sock, struct vmrpc_sock *vs, __be16 port)
+{
+	struct sockaddr_in local = {
+		.sin_family = AF_INET,
+		.sin_port = port,
+	};
+	int err = inet_bind(sock, (struct sockaddr *)&local, sizeof(local));
+
+	if (!err)
+		vmrpc_sock_hold_port(vs, false);
+	return err;
+}
+
 /* Connects the native sock to a peer it will never send to. */
 static void mirror_peer(struct socket *sock, struct vmrpc_sock *vs)
 {
-	struct sockaddr_in local = vs->local;
 	struct sockaddr_in peer = vs->peer;
 	int err = 0;
 
-	local.sin_addr.s_addr = htonl(INADDR_ANY);
 	if (!is_bound(vs))
-		err = inet_bind(sock, (struct sockaddr *)&local,
-				sizeof(local));
+		err = bind_native(sock, vs, vs->local.sin_port);
 	if (!err)
 		err = inet_dgram_connect(sock, (struct sockaddr *)&peer,
 					 sizeof(peer), 0);
@@ -86,11 +97,22 @@ static void mirror_peer(struct socket *sock, struct vmrpc_sock *vs)
 		pr_debug("vmrpc: no native mirror of a peer: %d\n", err);
 }
 
+/* Takes the peer from the native sock, and a port that came with it. */
 static int unspec(struct socket *sock)
 {
 	struct sockaddr none = { .sa_family = AF_UNSPEC };
 
 	return inet_dgram_connect(sock, &none, sizeof(none), 0);
+}
+
+/* The same before another peer: the port stays. */
+static int unspec_but_port(struct socket *sock, struct vmrpc_sock *vs)
+{
+	bool held = vmrpc_sock_hold_port(vs, true);
+	int err = unspec(sock);
+
+	vmrpc_sock_hold_port(vs, held);
+	return err;
 }
 
 /* And still a host socket, for what was queued there before. */
@@ -99,22 +121,47 @@ static bool has_local_peer(const struct vmrpc_sock *vs)
 	return vmrpc_sock_mode(vs) == VMRPC_BOTH && inet_sk(vs->sk)->inet_daddr;
 }
 
+/* Does a program still have something to fetch from the host, or to end? */
+static bool is_needed(const struct vmrpc_sock *vs)
+{
+	return (vmrpc_sock_ready(vs) & (VMRPC_IN | VMRPC_ERR)) ||
+	       READ_ONCE(vs->unfinished);
+}
+
+/*
+ * Takes the peer from the host socket, whose queue stays.  The native side has
+ * lost its own already, and its port unless the program has chosen it.  Caller
+ * must hold vs->lock.  Returns false if the host socket is of no use now.
+ */
+static bool dissolve_host(struct socket *sock, struct vmrpc_sock *vs)
+{
+	struct sockaddr_in local;
+
+	if (vmrpc_sock_connect(vs, NULL, 0) ||
+	    (!is_bound(vs) && !is_needed(vs)) ||
+	    vmrpc_sock_name(vs, VMRPC_GETSOCKNAME, &local))
+		return false;
+	if (is_bound(vs))
+		return local.sin_port == htons(inet_sk(vs->sk)->inet_num);
+	/* It was told by number, once: so the port stays on both sides. */
+	return !local.sin_port || !bind_native(sock, vs, local.sin_port);
+}
+
 /* Caller must hold vs->lock. */
 static int dissolve(struct socket *sock, struct vmrpc_sock *vs)
 {
-	bool closed_to_strangers = has_local_peer(vs);
+	bool remote = vmrpc_sock_mode(vs) == VMRPC_REMOTE;
+	bool has_peer = remote || has_local_peer(vs);
 	int err = unspec(sock);
 
 	if (err)
 		return err;
-	if (closed_to_strangers)
-		vmrpc_sock_connect(vs, NULL, 0);
-	/*
-	 * The host socket may have had a port of the host's choice; a new one
-	 * gets that of the native side.
-	 */
-	if (vmrpc_sock_mode(vs) == VMRPC_REMOTE) {
+	if (vmrpc_sock_mode(vs) != VMRPC_NATIVE &&
+	    (has_peer || !is_bound(vs)) && !dissolve_host(sock, vs))
 		vmrpc_sock_close(vs);
+	if (remote) {
+		if (vmrpc_sock_mode(vs) == VMRPC_REMOTE)
+			vmrpc_sock_set_mode(vs, VMRPC_BOTH);
 		WRITE_ONCE(vs->disconnects, vs->disconnects + 1);
 		vmrpc_sock_wake(vs, VMRPC_OUT);
 	}
@@ -152,11 +199,16 @@ static void close_to_strangers(struct vmrpc_sock *vs)
 static int connect_local(struct socket *sock, struct vmrpc_sock *vs,
 			 struct sockaddr *uaddr, int len)
 {
+	struct sockaddr_in any = { .sin_family = AF_INET };
 	int err;
 
 	/* A mirrored peer's source address would not do. */
 	if (vmrpc_sock_mode(vs) == VMRPC_REMOTE)
-		unspec(sock);
+		unspec_but_port(sock, vs);
+	/* A host socket that has kept its queue, but no port. */
+	else if (vmrpc_sock_mode(vs) == VMRPC_BOTH && !is_bound(vs))
+		vmrpc_sock_bind_locked(sock, vs, (struct sockaddr *)&any,
+				       sizeof(any));
 	err = inet_dgram_connect(sock, uaddr, len, 0);
 	if (!err)
 		close_to_strangers(vs);
@@ -175,7 +227,7 @@ static int connect_remote(struct socket *sock, struct vmrpc_sock *vs,
 
 	/* A local peer's source address would not do. */
 	if ((before == VMRPC_NATIVE && is_bound(vs)) || has_local_peer(vs)) {
-		err = unspec(sock);
+		err = unspec_but_port(sock, vs);
 		if (err)
 			return err;
 	}

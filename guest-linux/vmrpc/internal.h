@@ -339,6 +339,9 @@ int vmrpc_sock_open(struct vmrpc_sock *vs);
 void vmrpc_sock_close(struct vmrpc_sock *vs);
 void vmrpc_sock_turn_native(struct vmrpc_sock *vs);
 int vmrpc_sock_bind(struct socket *sock, struct sockaddr *uaddr, int len);
+int vmrpc_sock_bind_locked(struct socket *sock, struct vmrpc_sock *vs,
+			   struct sockaddr *uaddr, int len);
+bool vmrpc_sock_hold_port(struct vmrpc_sock *vs, bool hold);
 int vmrpc_sock_bind_port(struct vmrpc_sock *vs, const struct sockaddr_in *to,
 			 __be16 *port);
 int vmrpc_sock_connect(struct vmrpc_sock *vs, const struct sockaddr_in *to,

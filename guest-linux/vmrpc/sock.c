@@ -477,6 +477,29 @@ static const struct proto_ops *native_ops(const struct sock *sk)
 	return sk->sk_type == SOCK_STREAM ? &inet_stream_ops : &inet_dgram_ops;
 }
 
+/**
+ * vmrpc_sock_hold_port - does the native side keep its port without a peer?
+ * @vs: caller must hold vs->lock
+ * @hold: as if the program had chosen the port, by bind()
+ *
+ * Binding by number says so; but what it is bound to may be what the host has
+ * chosen.  Returns what it was before.
+ */
+bool vmrpc_sock_hold_port(struct vmrpc_sock *vs, bool hold)
+{
+	struct sock *sk = vs->sk;
+	bool before;
+
+	lock_sock(sk);
+	before = sk->sk_userlocks & SOCK_BINDPORT_LOCK;
+	if (hold)
+		sk->sk_userlocks |= SOCK_BINDPORT_LOCK;
+	else
+		sk->sk_userlocks &= ~SOCK_BINDPORT_LOCK;
+	release_sock(sk);
+	return before;
+}
+
 /*
  * Binds both sides to one port.  Caller must hold vs->lock.  The host has the
  * first word, as its ports are scarcer.
@@ -499,6 +522,9 @@ static int bind_both(struct socket *sock, struct vmrpc_sock *vs,
 		err = native_ops(vs->sk)->bind(sock, (struct sockaddr *)&native,
 					       sizeof(native));
 	}
+	/* The host keeps the port of a stream, so the native side does, too. */
+	if (!err && !to->sin_port && vs->sk->sk_type == SOCK_DGRAM)
+		vmrpc_sock_hold_port(vs, false);
 	if (err && opened)
 		vmrpc_sock_close(vs);
 	return err;
@@ -533,8 +559,17 @@ static int bind_too_late(struct vmrpc_sock *vs, const struct sockaddr_in *to,
 	return may_bind_port(vs, ntohs(to->sin_port)) ? -EINVAL : -EACCES;
 }
 
-static int bind_locked(struct socket *sock, struct vmrpc_sock *vs,
-		       struct sockaddr *uaddr, int len)
+/**
+ * vmrpc_sock_bind_locked - bind(2), within another operation
+ * @sock: the socket
+ * @vs: its outsourced side; caller must hold vs->lock
+ * @uaddr: kernel copy of the address
+ * @len: its length
+ *
+ * Returns 0 or a negative errno.
+ */
+int vmrpc_sock_bind_locked(struct socket *sock, struct vmrpc_sock *vs,
+			   struct sockaddr *uaddr, int len)
 {
 	struct sockaddr_in *to = (struct sockaddr_in *)uaddr;
 	unsigned short port;
@@ -584,7 +619,7 @@ int vmrpc_sock_bind(struct socket *sock, struct sockaddr *uaddr, int len)
 	if (!vs)
 		return native_ops(sock->sk)->bind(sock, uaddr, len);
 	mutex_lock(&vs->lock);
-	err = bind_locked(sock, vs, uaddr, len);
+	err = vmrpc_sock_bind_locked(sock, vs, uaddr, len);
 	mutex_unlock(&vs->lock);
 	return err;
 }

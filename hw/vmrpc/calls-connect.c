@@ -286,7 +286,9 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     }
     if (peer.sin_family != AF_INET) {
         vmrpc_race_end(srv, s);
-        ret = s->bound_by_guest && vmrpc_sock_is_host(s)
+        /* Its groups stay, and they are heard at the port. */
+        ret = (s->bound_by_guest || vmrpc_groups_num(s)) &&
+              vmrpc_sock_is_host(s)
               ? disconnect_keep_port(srv, s) : disconnect_host(srv, s);
         vmrpc_sock_refresh(srv, s);
         return ret;

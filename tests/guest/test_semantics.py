@@ -53,10 +53,6 @@ _DIFFERENCES = {
         "Both sides are bound to the port by number; the connections have it now.",
         _BOTH_SIDES,
     ),
-    "udp.disconnected_loses_a_port_it_did_not_choose": Difference(
-        "AssertionError: the port stays",
-        "The native side is bound to the port by number, so that both sides have the same.",
-    ),
     "udp.source_that_is_not_ours": Difference(
         "AssertionError: EINVAL instead of ENETUNREACH",
         "IPv6 says so, and the device says the same before it asks.",

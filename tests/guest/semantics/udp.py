@@ -253,6 +253,68 @@ def disconnected_loses_a_port_it_did_not_choose(world: World) -> None:
     expect(sock.recvfrom(100), (b"x", world.echo))
 
 
+@case_of("chosen", "given", "none")
+def disconnected_keeps_what_is_queued(world: World, port: str) -> None:
+    """What the peer has sent can be read without it, whatever becomes of the port."""
+    theirs = world.hands.open()
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    if port != "none":
+        sock.bind(("", free_port(socket.SOCK_DGRAM) if port == "chosen" else 0))
+    sock.connect((world.peer, theirs.port))
+    before = _port(sock)
+    for data in b"first", b"second", b"third":
+        theirs.tell(before, data)
+        wait_for(sock, select.POLLIN)
+    expect(sock.recv(100), b"first")
+    disconnect(sock)
+    expect(pending(sock, select.POLLIN), select.POLLIN)
+    if port == "chosen":
+        expect(sock.getsockname(), ("0.0.0.0", before))
+    for data in b"second", b"third":
+        expect(sock.recvfrom(100), (data, (world.peer, theirs.port)))
+    with fails(errno.EAGAIN):
+        sock.recv(100, socket.MSG_DONTWAIT)
+    for _ in range(2):
+        sock.sendto(b"x", world.echo)
+        expect(sock.recvfrom(100), (b"x", world.echo))
+    sock.connect((world.peer, theirs.port))
+    theirs.tell(_port(sock), b"again")
+    expect(sock.recv(100), b"again")
+
+
+@case
+def queued_while_peers_come_and_go(world: World) -> None:
+    """It stays for as long as nobody reads it, through peers inside and outside."""
+    theirs, inside = world.hands.open(), world.datagrams()
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.connect((world.peer, theirs.port))
+    theirs.tell(_port(sock), b"first")
+    wait_for(sock, select.POLLIN)
+    disconnect(sock)
+    sock.connect(("127.0.0.1", _port(inside)))
+    sock.send(b"x")
+    expect(inside.recvfrom(100), (b"x", ("127.0.0.1", _port(sock))))
+    disconnect(sock)
+    sock.connect((world.peer, theirs.port))
+    theirs.tell(_port(sock), b"second")
+    for data in b"first", b"second":
+        expect(sock.recvfrom(100), (data, (world.peer, theirs.port)))
+
+
+@case
+def port_stays_with_another_peer(world: World) -> None:
+    """Only the end of an association takes a port that it has brought."""
+    inside = world.datagrams()
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.connect(world.echo)
+    port = _port(sock)
+    for peer in ("127.0.0.1", _port(inside)), world.echo, ("127.0.0.1", _port(inside)):
+        sock.connect(peer)
+        expect(_port(sock), port)
+    sock.send(b"x")
+    expect(inside.recvfrom(100), (b"x", ("127.0.0.1", port)))
+
+
 @case
 def nowhere_to_send(world: World) -> None:
     """EDESTADDRREQ without a peer, EINVAL for port 0."""

@@ -55,6 +55,18 @@ static bool parse_guest4(VirtIOVmrpc *s, VmrpcServerConfig *config,
     return true;
 }
 
+static bool parse_pool4(VirtIOVmrpc *s, VmrpcServerConfig *config,
+                        Error **errp)
+{
+    if (s->pool4 && !s->translate) {
+        error_setg(errp, "pool4=%s has no use with translate=off: peers then "
+                   "have their own IPv4 addresses", s->pool4);
+        return false;
+    }
+    return parse_prefix4("pool4", s->pool4 ?: "198.18.0.0/15", 0,
+                         &config->pool4, &config->pool4_prefix, errp);
+}
+
 static bool parse_address6(VirtIOVmrpc *s, VmrpcServerConfig *config,
                            Error **errp)
 {
@@ -158,7 +170,6 @@ bool virtio_vmrpc_parse_properties(VirtIOVmrpc *s, VmrpcServerConfig *config,
     config->max_sockets = s->max_sockets;
     config->policy_file = s->policy;
     return parse_address6(s, config, errp) && parse_guest4(s, config, errp) &&
-           parse_prefix4("pool4", s->pool4 ?: "198.18.0.0/15", 0,
-                         &config->pool4, &config->pool4_prefix, errp) &&
-           parse_resolver(s, config, errp) && parse_nat64(s, config, errp);
+           parse_pool4(s, config, errp) && parse_resolver(s, config, errp) &&
+           parse_nat64(s, config, errp);
 }

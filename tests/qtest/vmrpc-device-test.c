@@ -53,6 +53,8 @@ static const Refusal refusals[] = {
     { "'pool4': '192.0.0.0/24'", { "pool4=192.0.0.0/24", "guest4=192.0.0.2" } },
     { "'pool4': '10.9.0.0/16', 'resolver4': '10.9.1.1'",
       { "pool4=10.9.0.0/16", "resolver4=10.9.1.1" } },
+    { "'pool4': '198.18.0.0/15', 'translate': false",
+      { "pool4=198.18.0.0/15", "translate=off" } },
     { "'resolver4': 'dns'", { "resolver4=dns", "IPv4" } },
     { "'resolver4': '192.0.0.2'", { "resolver4=192.0.0.2", "guest4" } },
     { "'resolver4': '127.0.0.53'", { "resolver4=127.0.0.53" } },

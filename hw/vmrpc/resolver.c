@@ -504,18 +504,20 @@ void vmrpc_resolver_detach(VmrpcServer *srv, VmrpcSock *s)
 static bool parse_servers(const char *const *names, DnsServer *servers,
                           size_t *count, GError **errp)
 {
-    *count = 0;
-    for (; names && *names; names++) {
-        if (*count == DNS_UPSTREAM_MAX_SERVERS) {
-            g_set_error(errp, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_ADDRESS,
-                        "dns: more than %d servers", DNS_UPSTREAM_MAX_SERVERS);
+    *count = names ? g_strv_length((char **)names) : 0;
+    if (*count > DNS_UPSTREAM_MAX_SERVERS) {
+        g_autofree char *value = g_strjoinv("+", (char **)names);
+
+        g_set_error(errp, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_ADDRESS,
+                    "dns=%s: these are %zu servers, no more than %d can be "
+                    "asked", value, *count, DNS_UPSTREAM_MAX_SERVERS);
+        return false;
+    }
+    for (size_t i = 0; i < *count; i++) {
+        if (!dns_server_parse(names[i], &servers[i], errp)) {
+            g_prefix_error(errp, "dns=%s: ", names[i]);
             return false;
         }
-        if (!dns_server_parse(*names, &servers[*count], errp)) {
-            g_prefix_error(errp, "dns=%s: ", *names);
-            return false;
-        }
-        (*count)++;
     }
     return true;
 }
@@ -546,6 +548,9 @@ int vmrpc_resolver_init(VmrpcServer *srv, GError **errp)
                                          ? &srv->config.address6 : NULL,
                                          watch, srv, errp);
     if (!srv->dns_upstream) {
+        if (!count) {
+            g_prefix_error(errp, "dns= is not given: ");
+        }
         return -EINVAL;
     }
     srv->dns_proxy = dns_proxy_new(&proxy_ops, srv, &dns_upstream_ops,

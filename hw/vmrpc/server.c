@@ -621,9 +621,11 @@ static bool check_own_address(VmrpcServer *srv, GError **errp)
     if (err && srv->config.translate) {
         inet_ntop(AF_INET6, &srv->config.address6, text, sizeof(text));
         g_set_error(errp, server_error_quark(), err,
-                    "address6=%s cannot be used on this host: %s; add it to "
-                    "an interface first, e.g. 'ip -6 address add %s/128 dev "
-                    "lo'", text, g_strerror(err), text);
+                    "address6=%s cannot be used on this host: %s; add it first "
+                    "to the interface that leads to the network, 'ip -6 "
+                    "address add %s/128 dev INTERFACE', or to lo if its "
+                    "prefix is routed to this host", text, g_strerror(err),
+                    text);
     } else if (err) {
         inet_ntop(AF_INET, &srv->config.guest4, text, sizeof(text));
         g_set_error(errp, server_error_quark(), err,

@@ -206,6 +206,18 @@ static int virtio_vmrpc_post_save(void *opaque)
     return 0;
 }
 
+static void G_GNUC_PRINTF(2, 3) report(VirtIOVmrpc *s, const char *format, ...)
+{
+    g_autofree char *path = object_get_canonical_path(OBJECT(s));
+    g_autofree char *text = NULL;
+    va_list args;
+
+    va_start(args, format);
+    text = g_strdup_vprintf(format, args);
+    va_end(args);
+    error_report("virtio-vmrpc '%s': %s", virtio_vmrpc_id(s) ?: path, text);
+}
+
 static int restore_map(VirtIOVmrpc *s)
 {
     VmrpcAddrMap *map = vmrpc_server_addrmap(s->server);
@@ -218,8 +230,8 @@ static int restore_map(VirtIOVmrpc *s)
         memcpy(&addr6, m->addr6, sizeof(addr6));
         if (!map || vmrpc_addrmap_restore(map, addr4, &addr6, m->remaining_ms,
                                           monotonic_ms()) < 0) {
-            error_report("virtio-vmrpc: address map entry %d of the migration "
-                         "stream does not fit", i);
+            report(s, "address map entry %d of the migration stream does not "
+                   "fit", i);
             return -EINVAL;
         }
     }
@@ -230,47 +242,51 @@ static int restore_names(VirtIOVmrpc *s)
 {
     for (int32_t i = 0; i < s->saved_name_num; i++) {
         if (vmrpc_server_restore_name(s->server, &s->saved_name[i]) < 0) {
-            error_report("virtio-vmrpc: name %d of the migration stream does "
-                         "not make sense", i);
+            report(s, "name %d of the migration stream does not make sense",
+                   i);
             return -EINVAL;
         }
     }
     return 0;
 }
 
-static bool same_number(const char *name, uint32_t source, uint32_t here)
+static bool same_number(VirtIOVmrpc *s, const char *name, uint32_t source,
+                        uint32_t here)
 {
     if (source != here) {
-        error_report("virtio-vmrpc: %s=%" PRIu32 " on the source, %" PRIu32
-                     " here: they must be the same", name, source, here);
+        report(s, "%s=%" PRIu32 " on the source, %" PRIu32 " here: they must "
+               "be the same", name, source, here);
     }
     return source == here;
 }
 
-static bool same_addr4(const char *name, uint32_t source, uint32_t here)
+static bool same_addr4(VirtIOVmrpc *s, const char *name, uint32_t source,
+                       uint32_t here)
 {
     char text[2][INET_ADDRSTRLEN];
 
     if (source != here) {
         inet_ntop(AF_INET, &source, text[0], sizeof(text[0]));
         inet_ntop(AF_INET, &here, text[1], sizeof(text[1]));
-        error_report("virtio-vmrpc: %s=%s on the source, %s here: they must "
-                     "be the same", name, text[0], text[1]);
+        report(s, "%s=%s on the source, %s here: they must be the same", name,
+               text[0], text[1]);
     }
     return source == here;
 }
 
 /* What the guest has read from the configuration cannot change under it. */
-static bool check_identity(const VirtIOVmrpcIdentity *source,
-                           const VirtIOVmrpcIdentity *here)
+static bool check_identity(VirtIOVmrpc *s)
 {
-    return same_number("translate", source->translate, here->translate) &&
-           same_addr4("guest4", source->guest4, here->guest4) &&
-           same_addr4("resolver4", source->resolver4, here->resolver4) &&
-           same_addr4("pool4", source->pool4, here->pool4) &&
-           same_number("prefix length of pool4", source->pool4_prefix,
+    const VirtIOVmrpcIdentity *source = &s->saved_identity;
+    const VirtIOVmrpcIdentity *here = &s->identity;
+
+    return same_number(s, "translate", source->translate, here->translate) &&
+           same_addr4(s, "guest4", source->guest4, here->guest4) &&
+           same_addr4(s, "resolver4", source->resolver4, here->resolver4) &&
+           same_addr4(s, "pool4", source->pool4, here->pool4) &&
+           same_number(s, "prefix length of pool4", source->pool4_prefix,
                        here->pool4_prefix) &&
-           same_number("max-sockets", source->max_sockets,
+           same_number(s, "max-sockets", source->max_sockets,
                        here->max_sockets);
 }
 
@@ -279,7 +295,7 @@ static int virtio_vmrpc_post_load(void *opaque, int version_id)
     VirtIOVmrpc *s = opaque;
     int ret = -EINVAL;
 
-    if (!check_identity(&s->saved_identity, &s->identity)) {
+    if (!check_identity(s)) {
         goto out;
     }
     ret = restore_map(s);
@@ -289,8 +305,8 @@ static int virtio_vmrpc_post_load(void *opaque, int version_id)
     for (int32_t i = 0; ret == 0 && i < s->saved_sock_num; i++) {
         ret = vmrpc_server_restore(s->server, &s->saved_sock[i]);
         if (ret < 0) {
-            error_report("virtio-vmrpc: socket %d of the migration stream "
-                         "does not make sense", i);
+            report(s, "socket %d of the migration stream does not make sense",
+                   i);
         }
     }
 out:

@@ -153,21 +153,13 @@ static VmrpcCounterInfo *counter_info(const VmrpcServerView *view)
     return info;
 }
 
-static const char *device_id(VirtIOVmrpc *s)
-{
-    BusState *bus = qdev_get_parent_bus(DEVICE(s));
-
-    /* Users name the PCI device that we are the inside of. */
-    return DEVICE(s)->id ?: bus && bus->parent ? bus->parent->id : NULL;
-}
-
 static VmrpcDeviceInfo *device_info(VirtIOVmrpc *s)
 {
     VmrpcDeviceInfo *info = g_new0(VmrpcDeviceInfo, 1);
     VmrpcServerView view;
 
     vmrpc_inspect_server(s->server, &view);
-    info->id = g_strdup(device_id(s));
+    info->id = g_strdup(virtio_vmrpc_id(s));
     info->qom_path = object_get_canonical_path(OBJECT(s));
     info->translate = view.config.translate;
     info->guest4 = prefix4(view.config.guest4, view.config.guest4_prefix);
@@ -248,7 +240,7 @@ static bool is_called(VirtIOVmrpc *s, const char *name)
 {
     g_autofree char *path = object_get_canonical_path(OBJECT(s));
 
-    return !g_strcmp0(device_id(s), name) || !g_strcmp0(path, name);
+    return !g_strcmp0(virtio_vmrpc_id(s), name) || !g_strcmp0(path, name);
 }
 
 static int find_device(Object *child, void *opaque)

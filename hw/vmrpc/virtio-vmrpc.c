@@ -498,6 +498,14 @@ static bool vcpu_is_free(void)
            !qatomic_read(&cpu->interrupt_request);
 }
 
+const char *virtio_vmrpc_id(VirtIOVmrpc *s)
+{
+    BusState *bus = qdev_get_parent_bus(DEVICE(s));
+
+    /* Users name the PCI device that we are the inside of. */
+    return DEVICE(s)->id ?: bus && bus->parent ? bus->parent->id : NULL;
+}
+
 static bool make_server(VirtIOVmrpc *s, Error **errp)
 {
     g_auto(GStrv) dns = s->dns ? g_strsplit(s->dns, "+", -1) : NULL;

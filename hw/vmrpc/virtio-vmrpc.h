@@ -94,6 +94,9 @@ struct VirtIOVmrpc {
 bool virtio_vmrpc_parse_properties(VirtIOVmrpc *s, VmrpcServerConfig *config,
                                    Error **errp);
 
+/* By which users know @s; NULL if they gave none. */
+const char *virtio_vmrpc_id(VirtIOVmrpc *s);
+
 extern const VMStateDescription vmstate_virtio_vmrpc;
 
 /* Frees what a migration had in its hands. */

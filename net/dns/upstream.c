@@ -496,7 +496,7 @@ static bool host_servers(DnsUpstream *up, DnsServer *servers, size_t *count,
     ares_free_data(nodes);
     if (!*count) {
         g_set_error(err, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_ADDRESS,
-                    "the host has no DNS servers");
+                    "/etc/resolv.conf names no DNS server that can be asked");
         return false;
     }
     return true;

@@ -281,15 +281,15 @@ typedef struct Mismatch {
 
 static const Mismatch mismatches[] = {
     { "guest4", "guest4=192.0.0.3/29",
-      "guest4=192.0.0.2 on the source, 192.0.0.3 here" },
+      "'vmrpc': guest4=192.0.0.2 on the source, 192.0.0.3 here" },
     { "resolver4", "resolver4=192.0.0.7",
-      "resolver4=192.0.0.1 on the source, 192.0.0.7 here" },
+      "'vmrpc': resolver4=192.0.0.1 on the source, 192.0.0.7 here" },
     { "pool4", "pool4=10.64.0.0/15",
-      "pool4=198.18.0.0 on the source, 10.64.0.0 here" },
+      "'vmrpc': pool4=198.18.0.0 on the source, 10.64.0.0 here" },
     { "pool4-length", "pool4=198.18.0.0/16",
       "pool4=15 on the source, 16 here" },
     { "max-sockets", "max-sockets=4",
-      "max-sockets=16384 on the source, 4 here" },
+      "'vmrpc': max-sockets=16384 on the source, 4 here" },
     { "queues", "num-queues=2", "virtio" },
 };
 

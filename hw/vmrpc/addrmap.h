@@ -2,7 +2,7 @@
 /*
  * The 46/64 address map: virtual IPv4 addresses for IPv6 peers
  *
- * Not thread-safe: one device owns a map and uses it from its IOThread.
+ * Not thread-safe: the server that owns a map uses it under its lock.
  * Addresses are in network byte order, as in the structs that hold them.
  * Times are milliseconds of any clock that never goes back.
  */

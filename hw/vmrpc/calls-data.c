@@ -4,7 +4,8 @@
  *
  * Data is never looked at here: the host's kernel reads and writes the guest's
  * memory.  Ancillary data is translated (cmsg.c), and so are the eight octets
- * of an echo request's header (ping.c).
+ * of an echo request's header (ping.c), and what FTP and SIP say of addresses
+ * (gateway.c).
  */
 #include "hw/vmrpc/server-internal.h"
 

@@ -8,7 +8,7 @@
  * cannot be confused with an AAAA record, as none that is IPv4-mapped may be
  * noted (the DNS proxy gives none to the guest).
  *
- * Not thread-safe: one device owns a table and uses it from its IOThread.
+ * Not thread-safe: the server that owns a table uses it under its lock.
  * Times are milliseconds of any clock that never goes back.
  */
 #ifndef HW_VMRPC_NAMES_H

@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the files of the vmrpc server share: server.c (table, requests),
- * policy-file.c (what is allowed), budget.c (how much of it),
- * race.c (a name's other addresses),
- * ready.c (readiness, events), calls*.c (the calls), translate.c (addresses),
- * groups.c (multicast), resolver.c (the DNS proxy as seen through sockets), gateway.c (FTP, SIP),
- * saved.c (migration).
+ * What the files of the vmrpc server share
+ *
+ *   server.c        the table of sockets, requests, timers
+ *   ready.c         readiness, events
+ *   call.c          where the data of a request are
+ *   calls*.c        the calls
+ *   options.c       which options the guest has set
+ *   translate.c     addresses, and what is refused
+ *   policy-file.c   what is allowed
+ *   budget.c        how much of it
+ *   race.c          a name's other addresses
+ *   groups.c        multicast
+ *   resolver.c      the DNS proxy, as seen through sockets
+ *   gateway.c       FTP, SIP
+ *   saved.c         migration
+ *   inspect.c       what management sees
  */
 #ifndef VMRPC_SERVER_INTERNAL_H
 #define VMRPC_SERVER_INTERNAL_H

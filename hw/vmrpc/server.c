@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * vmrpc server: socket table, readiness, dispatch
+ * vmrpc server: socket table, requests, timers
  *
  * Theory of operation
  * ===================
  *
  * A server owns the host sockets of one guest.  The device hands it requests
  * (vmrpc_server_call) and watches one descriptor (vmrpc_server_fd): an epoll
- * set that holds every host socket, the sockets of the DNS upstream and a
- * timer.  Whoever can poll one descriptor can run a server; the unit tests do
+ * set that holds the host sockets that are followed (ready.c), attempts at
+ * connections (race.c), the sockets of the DNS upstream, changes of the policy
+ * file, and a timer.  Whoever can poll one descriptor can run a server; the unit tests do
  * so without QEMU.
  *
  * A call runs in the thread that brings it, mostly a vCPU of the guest, so many
@@ -18,11 +19,10 @@
  * time that it asks for itself, and nothing that a peer does or omits keeps
  * another socket's request from being executed.
  *
- * Readiness is in ready.c.
- *
  * A hostile guest can use its own sockets in any order and with any
  * arguments.  Every field of a request is bounded before it is used; data is
- * never looked at here, only pointed at for the host kernel.
+ * never looked at here, only pointed at for the host's kernel, or for the DNS
+ * proxy and the gateways.
  */
 #include "hw/vmrpc/server-internal.h"
 

@@ -174,7 +174,7 @@ struct vmrpc_req {
     union {
         struct {
             __le32 type;        /* SOCK_STREAM, SOCK_DGRAM */
-            __le32 protocol;    /* IPPROTO_TCP, IPPROTO_UDP */
+            __le32 protocol;    /* IPPROTO_TCP, _UDP, _ICMP; 0: the type's */
         } socket;
         struct {
             __le32 backlog;

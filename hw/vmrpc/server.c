@@ -9,8 +9,8 @@
  * (vmrpc_server_call) and watches one descriptor (vmrpc_server_fd): an epoll
  * set that holds the host sockets that are followed (ready.c), attempts at
  * connections (race.c), the sockets of the DNS upstream, changes of the policy
- * file, and a timer.  Whoever can poll one descriptor can run a server; the unit tests do
- * so without QEMU.
+ * file, and a timer.  Whoever can poll one descriptor can run a server; the
+ * unit tests do so without QEMU.
  *
  * A call runs in the thread that brings it, mostly a vCPU of the guest, so many
  * can run at once.  One lock guards the table and all else; it is not held
@@ -794,16 +794,6 @@ void vmrpc_server_set_tracer(VmrpcServer *srv, const VmrpcTracer *tracer)
 
         tracer->policy(tracer->opaque, text);
     }
-}
-
-const VmrpcCounters *vmrpc_server_counters(const VmrpcServer *srv)
-{
-    return &srv->counters;
-}
-
-const VmrpcAlgCounters *vmrpc_server_alg_counters(const VmrpcServer *srv)
-{
-    return &srv->alg_counters;
 }
 
 VmrpcAddrMap *vmrpc_server_addrmap(VmrpcServer *srv)

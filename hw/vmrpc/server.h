@@ -210,8 +210,6 @@ void vmrpc_server_set_tracer(VmrpcServer *srv, const VmrpcTracer *tracer);
  */
 bool vmrpc_server_reload_policy(VmrpcServer *srv, GError **errp);
 
-const VmrpcCounters *vmrpc_server_counters(const VmrpcServer *srv);
-const VmrpcAlgCounters *vmrpc_server_alg_counters(const VmrpcServer *srv);
 VmrpcAddrMap *vmrpc_server_addrmap(VmrpcServer *srv);
 uint32_t vmrpc_server_sockets(const VmrpcServer *srv);
 

@@ -15,6 +15,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "hw/vmrpc/server-internal.h"
+
 const char *fx_vm6 = "::1", *fx_peer6 = "::1";
 
 /* --- the place ----------------------------------------------------------- */
@@ -587,7 +589,7 @@ void fx_assert_addr(const FxReply *r, struct in_addr addr, unsigned port)
 
 const VmrpcCounters *fx_counters(Fx *fx)
 {
-    return vmrpc_server_counters(fx->srv);
+    return &fx->srv->counters;
 }
 
 int fx_connect_stream(Fx *fx, uint32_t handle, int listener, uint16_t port)

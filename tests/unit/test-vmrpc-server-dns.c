@@ -332,7 +332,7 @@ static void test_queue_bound(void)
         fx_ok(r);
         g_assert_cmphex(r.ready & VMRPC_IN, ==, VMRPC_IN);
     }
-    g_assert_cmpuint(vmrpc_server_counters(fx->srv)->dropped_dns_queue_full,
+    g_assert_cmpuint(fx_counters(fx)->dropped_dns_queue_full,
                      ==, 70 - 64);
     while (!(r = fx_recv(fx, 0, msg, sizeof(msg), 0)).error) {
         g_assert_cmpuint(r.value, ==, 12);
@@ -419,7 +419,7 @@ static void test_nat64_auto(void)
 
     dns_init(&d, true);
     fx = d.fx;
-    c = vmrpc_server_counters(fx->srv);
+    c = fx_counters(fx);
     inet_pton(AF_INET, "198.51.100.1", &far);
     fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
     fx_fails(fx_addr_op(fx, VMRPC_CONNECT, 0, far, 9), ENETUNREACH);
@@ -467,7 +467,7 @@ static void test_policy(void)
 
         dns_init_policy(&d, false, policy[i]);
         d.addr6 = "2001:db8:7::1";
-        c = vmrpc_server_counters(d.fx->srv);
+        c = fx_counters(d.fx);
         fx_ok(fx_socket(d.fx, 0, 1, SOCK_DGRAM));
         g_assert_cmpuint(ask_udp(&d, query, len, msg, sizeof(msg)).value, >=,
                          len);

@@ -110,7 +110,7 @@ static void test_round_trip(void)
 
     fx = move(fx, saved);
     g_assert_cmpuint(saved->num, ==, 9);
-    g_assert_cmpuint(vmrpc_server_counters(fx->srv)->connections_lost, ==, 3);
+    g_assert_cmpuint(fx_counters(fx)->connections_lost, ==, 3);
 
     /* the streams are lost, and say so once */
     g_assert_cmpint(fx_wait_error(fx, 2), ==, ECONNRESET);
@@ -296,7 +296,7 @@ static void test_policy(void)
     g_assert_cmpint(vmrpc_server_restore(fx->srv, &rec), ==, 0);
     /* the counter of reports may wrap */
     g_assert_cmpint(fx_wait_error(fx, 1), ==, EACCES);
-    g_assert_cmpuint(vmrpc_server_counters(fx->srv)->refused_default, ==, 1);
+    g_assert_cmpuint(fx_counters(fx)->refused_default, ==, 1);
     fx_fails(fx_send(fx, 1, "x", 1), EPIPE);
     fx_free(fx);
 }

@@ -428,7 +428,7 @@ static void test_storm(void)
     for (unsigned i = 0; i < STORM_THREADS; i++) {
         pthread_join(thread[i], NULL);
     }
-    g_assert_cmpuint(vmrpc_server_counters(fx->srv)->requests, ==,
+    g_assert_cmpuint(fx_counters(fx)->requests, ==,
                      STORM_THREADS * STORM_CALLS);
     g_assert_cmpuint(vmrpc_server_sockets(fx->srv), <=, STORM_HANDLES);
     vmrpc_server_reset(fx->srv);

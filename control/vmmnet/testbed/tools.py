@@ -25,6 +25,7 @@ PACKAGES: Mapping[str, str] = {
     "gcc": "gcc",
     "ip": "iproute2",
     "iperf3": "iperf3",
+    "libvirtd": "libvirt-daemon",
     "make": "make",
     "meson": "meson",
     "mksquashfs": "squashfs-tools",
@@ -38,6 +39,7 @@ PACKAGES: Mapping[str, str] = {
     "sysctl": "procps",
     "tcpdump": "tcpdump",
     "unbound": "unbound",
+    "virsh": "libvirt-clients",
 }
 
 _SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

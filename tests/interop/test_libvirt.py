@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""libvirt runs a guest with the device, as docs/libvirt.md says, without privileges.
+
+The domain is the one of that page; what is changed in it is where this machine
+keeps things, and how the guest boots.  libvirt's session daemon and its QEMU are
+the user nobody's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pwd
+import re
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from vmmnet.testbed import image, kernel, paths, qemu, scratch, tools, wait
+from vmmnet.testbed.agent import Channel, Result
+from vmmnet.testbed.cpio import File
+from vmmnet.testbed.lab import DNS_ADDRESS, PAGE, VM_ADDRESS, Lab, lab
+
+_PAGE = paths.ROOT / "docs" / "libvirt.md"
+_QEMU = "http://libvirt.org/schemas/domain/qemu/1.0"
+_SERIES = kernel.SERIES[-1]
+_MODULE = "/usr/lib/vmmnet/vmrpc.ko"
+_USER = pwd.getpwnam("nobody")
+_BOOT = "console=ttyS0 no_timer_check panic=-1 net.ifnames=0 ipv6.disable=1"
+
+
+@dataclass(frozen=True)
+class Session:
+    """libvirt's daemon of a user, on the host of a lab; its files are below a folder."""
+
+    world: Lab
+    folder: Path
+    build: Path
+
+    def command(self, *words: str | Path) -> list[str | Path]:
+        """The words as that user runs them."""
+        user = [f"--reuid={_USER.pw_uid}", f"--regid={_USER.pw_gid}", "--clear-groups"]
+        places = ("HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME")
+        home = [f"{name}={self.folder}" for name in places]
+        return ["setpriv", *user, "env", *home, *words]
+
+    def virsh(self, *words: str | Path) -> str:
+        """What virsh says."""
+        command = self.command("virsh", "-q", "-c", "qemu:///session", *words)
+        return self.world.host.run(command, timeout=wait.PATIENCE).stdout
+
+    def monitor(self, command: str, **arguments: object) -> object:
+        """Ask QEMU by QMP, as docs/libvirt.md shows it."""
+        request = json.dumps({"execute": command, "arguments": arguments})
+        return json.loads(self.virsh("qemu-monitor-command", "guest", request))["return"]
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[Lab]:
+    with lab() as built:
+        yield built
+
+
+@contextlib.contextmanager
+def _session(world: Lab, number: int, build: Path | None = None) -> Iterator[Session]:
+    """A daemon; it sees what was built at ``build``, whoever may read the tree itself."""
+    tools.require("libvirtd", "virsh")
+    with scratch.folder() as name:
+        folder = Path(name)
+        settings = folder / "libvirt"
+        for each in folder / "build", settings:
+            each.mkdir()
+        # It keeps no daemon for logs, and is not taken for the same host as another.
+        (settings / "qemu.conf").write_text('stdio_handler = "file"\n')
+        host = f"00000000-0000-4000-8000-{number:012}"
+        (settings / "libvirtd.conf").write_text(f'host_uuid = "{host}"\n')
+        for each in folder, settings:
+            os.chown(each, _USER.pw_uid, _USER.pw_gid)
+        folder.chmod(0o755)
+        session = Session(world, folder, build or folder / "build")
+        script = 'mount --bind "$0" "$1" && shift && exec "$@"'
+        shell = ["sh", "-c", script, paths.BUILD, session.build]
+        log = paths.LOGS / f"libvirtd-{number}.log"
+        with log.open("wb") as out:
+            command = [*shell, *session.command("libvirtd")]
+            with world.host.started(command, stdout=out, stderr=out) as child:
+                ready = settings / "libvirt-sock"
+                wait.until(lambda: child.poll() is not None or ready.exists(), "libvirtd")
+                assert child.poll() is None, log.read_text()
+                try:
+                    yield session
+                finally:
+                    # Guests outlive the daemon.
+                    for domain in session.virsh("list", "--name").split():
+                        session.virsh("destroy", domain)
+
+
+@pytest.fixture(scope="module")
+def session(world: Lab) -> Iterator[Session]:
+    with _session(world, 1) as made:
+        yield made
+
+
+def _documented() -> ElementTree.Element:
+    """The domain of the page."""
+    found = re.search(r"^```xml\n(<domain .*?</domain>)\n```$", _PAGE.read_text(), re.M | re.S)
+    assert found, f"{_PAGE} shows no domain"
+    return ElementTree.fromstring(found[1])
+
+
+def _child(parent: ElementTree.Element, tag: str, text: str = "", **attributes: str) -> None:
+    ElementTree.SubElement(parent, tag, attributes).text = text
+
+
+def _bootable(domain: ElementTree.Element, session: Session) -> str:
+    """Put the test bed's guest into the domain; all else stays as it is."""
+    place = session.build
+    guest_kernel = kernel.get(_SERIES)
+    initrd = session.folder / "initrd"
+    files = {
+        "/etc/resolv.conf": File(b"nameserver 192.0.0.1\n"),
+        _MODULE: File(kernel.build_module(_SERIES).read_bytes()),
+    }
+    image.boot_archive(guest_kernel, files, initrd)
+    domain.set("type", "qemu")
+    os_, devices = domain.find("os"), domain.find("devices")
+    assert os_ is not None and devices is not None
+    for boot in os_.findall("boot"):
+        os_.remove(boot)
+    _child(os_, "kernel", str(place / guest_kernel.image.relative_to(paths.BUILD)))
+    _child(os_, "initrd", str(initrd))
+    _child(os_, "cmdline", _BOOT)
+    emulator = devices.find("emulator")
+    assert emulator is not None
+    emulator.text = str(place / qemu.binary().resolve().relative_to(paths.BUILD))
+    for disk in devices.findall("disk"):
+        devices.remove(disk)
+    for letter, file in zip("ab", (image.root(), image.modules(guest_kernel)), strict=True):
+        disk = ElementTree.SubElement(devices, "disk", type="file", device="disk")
+        _child(disk, "driver", name="qemu", type="raw")
+        _child(disk, "source", file=str(place / file.relative_to(paths.BUILD)))
+        _child(disk, "target", dev=f"vd{letter}", bus="virtio")
+        _child(disk, "readonly")
+    channel = ElementTree.SubElement(devices, "channel", type="unix")
+    _child(channel, "source", mode="bind", path=str(session.folder / "agent"))
+    _child(channel, "target", type="virtio", name="vmmnet.agent")
+    serial = ElementTree.SubElement(devices, "serial", type="file")
+    _child(serial, "source", path=str(session.folder / "console.log"))
+    for argument in domain.iter(f"{{{_QEMU}}}arg"):
+        value = argument.get("value", "")
+        value = re.sub(r"address6=[^,]*", f"address6={VM_ADDRESS}", value)
+        argument.set("value", re.sub(r"dns=[^,]*", f"dns={DNS_ADDRESS}", value))
+    ElementTree.register_namespace("qemu", _QEMU)
+    return ElementTree.tostring(domain, encoding="unicode")
+
+
+def _connect(path: Path) -> Channel:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.connect(str(path))
+    channel = Channel(connection)
+    channel.hello(wait.PATIENCE)
+    return channel
+
+
+def _run(channel: Channel, command: str) -> Result:
+    job = channel.start(["sh", "-c", command])
+    job.close_input()
+    return job.wait(wait.PATIENCE)
+
+
+@pytest.fixture(scope="module")
+def channel(session: Session) -> Iterator[Channel]:
+    """The guest, defined and started by virsh."""
+    file = session.folder / "guest.xml"
+    file.write_text(_bootable(_documented(), session))
+    session.virsh("define", file)
+    session.virsh("start", "guest")
+    with contextlib.closing(_connect(session.folder / "agent")) as opened:
+        _run(opened, f"insmod {_MODULE}")
+        yield opened
+
+
+def test_documented_domain_reads_a_page(channel: Channel, session: Session) -> None:
+    assert _run(channel, "curl -sS http://www.test/").stdout == PAGE
+    devices = session.monitor("query-vmrpc")
+    assert isinstance(devices, list) and devices[0]["id"] == "vmrpc0"
+    assert devices[0]["counters"]["sockets-opened"] > 0
+
+
+def test_ping_sockets_are_the_hosts_to_allow(channel: Channel, session: Session) -> None:
+    """QEMU without privileges may have them when its group is in the host's range."""
+    _run(channel, "sysctl -qw net.ipv4.ping_group_range='0 0'")
+    script = (
+        "import socket; s = socket.socket(2, 2, 1); s.sendto(bytes([8, *[0] * 7]), ('www.test', 0))"
+    )
+    assert "PermissionError" in _run(channel, f'python3 -c "{script}"').stderr
+    group = _USER.pw_gid
+    session.world.host.sysctl({"net.ipv4.ping_group_range": f"{group} {group}"})
+    text = _run(channel, "ping -c 1 -W 20 www.test").stdout
+    assert " 0% packet loss" in text, text
+
+
+def test_policy_file_that_qemu_may_not_read_is_told(session: Session) -> None:
+    """The domain does not start, and virsh says which file it is."""
+    policy = session.folder / "policy"
+    policy.write_text("default allow\n")
+    policy.chmod(0o600)
+    domain = _documented()
+    name = domain.find("name")
+    assert name is not None
+    name.text = "limited"
+    for argument in domain.iter(f"{{{_QEMU}}}arg"):
+        if "virtio-vmrpc" in argument.get("value", ""):
+            argument.set("value", f"{argument.get('value')},policy={policy}")
+    file = session.folder / "limited.xml"
+    file.write_text(_bootable(domain, session))
+    with pytest.raises(tools.CommandFailed, match=f"{policy}.*Permission denied"):
+        session.virsh("create", file)
+
+
+def test_low_ports_are_the_hosts_to_allow(channel: Channel, session: Session) -> None:
+    """QEMU without privileges may have those from the host's lowest port on."""
+    script = "import socket; s = socket.socket(); s.bind(('', 80)); s.listen(); print('listens')"
+    listen = f'python3 -c "{script}"'
+    assert "PermissionError" in _run(channel, listen).stderr
+    session.world.host.sysctl({"net.ipv4.ip_unprivileged_port_start": 80})
+    assert _run(channel, listen).stdout == "listens\n"
+
+
+def test_migrated_by_virsh(channel: Channel, session: Session) -> None:
+    """A server of the guest goes on under the libvirt that it has moved to."""
+    serve = (
+        "cd /srv && echo moved > index.html && setsid python3 -m http.server 8080 >/dev/null 2>&1 &"
+    )
+    _run(channel, serve)
+    _run(channel, "until curl -sf http://127.0.0.1:8080/; do :; done")
+    fetch = ["curl", "-sS", f"http://[{VM_ADDRESS}]:8080/"]
+    assert session.world.peer.run(fetch).stdout == "moved\n"
+    with _session(session.world, 2, session.build) as target:
+        there = f"qemu+unix:///session?socket={target.folder}/libvirt/libvirt-sock"
+        way = ["--migrateuri", f"unix://{session.folder}/moving", "--live", "guest"]
+        session.virsh("migrate", *way, there)
+        assert "guest" not in session.virsh("list", "--name").split()
+        assert target.virsh("domstate", "guest").strip() == "running"
+        assert session.world.peer.run(fetch).stdout == "moved\n"

@@ -188,6 +188,12 @@ static inline void vmrpc_claim_sol_socket(struct socket *sock)
 #endif
 }
 
+/* --- io_uring: from 6.6 on it asks socks ---------------------------------- */
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+#define VMRPC_HAVE_URING_CMD
+#endif
+
 /* --- RCU ------------------------------------------------------------------ */
 
 /* Exported, but declared in a header that modules do not get. */

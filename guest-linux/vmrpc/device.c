@@ -794,6 +794,7 @@ static int __init vmrpc_init(void)
 	if (err)
 		goto out_call_cache;
 	vmrpc_ready_init();
+	vmrpc_prot_init();
 	vmrpc_family_init();
 	err = register_virtio_driver(&driver);
 	if (err)

@@ -604,22 +604,48 @@ static int dgram_getname(struct socket *sock, struct sockaddr *uaddr, int peer)
 	return sizeof(*sin);
 }
 
+/* Is it a question to the host? */
+static bool is_hosts(const struct vmrpc_sock *vs, unsigned int cmd)
+{
+	enum vmrpc_mode mode = vs ? vmrpc_sock_mode(vs) : VMRPC_NATIVE;
+
+	if (mode == VMRPC_NATIVE || vmrpc_sk_is_ping(vs->sk) ||
+	    (cmd != SIOCINQ && cmd != SIOCOUTQ))
+		return false;
+	/* The next datagram is the one that recv() would give. */
+	return cmd != SIOCINQ || !(mode == VMRPC_BOTH ? native_queued(vs->sk)
+						      : came_before(vs->sk));
+}
+
 static int dgram_ioctl(struct socket *sock, unsigned int cmd,
 		       unsigned long arg)
 {
 	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
-	enum vmrpc_mode mode;
 	int value, err;
 
-	mode = vs ? vmrpc_sock_mode(vs) : VMRPC_NATIVE;
-	if (mode == VMRPC_NATIVE || vmrpc_sk_is_ping(sock->sk) ||
-	    (cmd != SIOCINQ && cmd != SIOCOUTQ) ||
-	    (cmd == SIOCINQ && (mode == VMRPC_BOTH ? native_queued(sock->sk)
-						    : came_before(sock->sk))))
+	if (!is_hosts(vs, cmd))
 		return inet_ioctl(sock, cmd, arg);
 	err = vmrpc_sock_ioctl(vs, cmd, &value);
 	return err ? err : put_user(value, (int __user *)arg);
 }
+
+#ifdef VMRPC_HAVE_URING_CMD
+/**
+ * vmrpc_dgram_prot_ioctl - what io_uring asks past the socket's operations
+ * @sk: of UDP, with an outsourced side
+ * @cmd: command
+ * @value: set on success
+ *
+ * Returns 0 or a negative errno.
+ */
+int vmrpc_dgram_prot_ioctl(struct sock *sk, int cmd, int *value)
+{
+	struct vmrpc_sock *vs = vmrpc_sk(sk);
+
+	return is_hosts(vs, cmd) ? vmrpc_sock_ioctl(vs, cmd, value)
+				 : udp_prot.ioctl(sk, cmd, value);
+}
+#endif
 
 static int dgram_shutdown(struct socket *sock, int how)
 {

@@ -5,7 +5,8 @@
  * Arrows point down: family.c -> stream.c, dgram.c -> receive.c (of streams),
  * linger.c -> message.c, group.c -> option.c -> sock.c -> ready.c -> iter.c ->
  * buffer.c, device.c.  buffer.c maps by iter.c, and option.c knows group.c's
- * options.  proc.c looks at sock.c and option.c; netdev.c stands alone.
+ * options.  proc.c looks at sock.c and option.c; netdev.c stands alone.  prot.c
+ * leads from the sock to stream.c and dgram.c.
  */
 #ifndef VMRPC_INTERNAL_H
 #define VMRPC_INTERNAL_H
@@ -496,6 +497,23 @@ static inline void vmrpc_buffer_drop(struct vmrpc_sock *vs)
 bool vmrpc_stream_at_mark(struct vmrpc_sock *vs);
 int vmrpc_stream_receive(struct vmrpc_sock *vs, struct msghdr *msg,
 			 size_t size, int flags);
+
+/* --- prot.c ---------------------------------------------------------------- */
+
+#ifdef VMRPC_HAVE_URING_CMD
+void vmrpc_prot_init(void);
+void vmrpc_prot_set(struct sock *sk, bool ours);
+int vmrpc_stream_prot_ioctl(struct sock *sk, int cmd, int *value);
+int vmrpc_dgram_prot_ioctl(struct sock *sk, int cmd, int *value);
+#else
+static inline void vmrpc_prot_init(void)
+{
+}
+
+static inline void vmrpc_prot_set(struct sock *sk, bool ours)
+{
+}
+#endif
 
 /* --- stream.c, dgram.c, family.c, netdev.c, proc.c ------------------------- */
 

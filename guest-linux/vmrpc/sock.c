@@ -265,6 +265,7 @@ int vmrpc_sock_attach(struct vmrpc_device *dev, struct socket *sock)
 	__rcu_assign_sk_user_data_with_flags(sk, vs, SK_USER_DATA_NOCOPY);
 	write_unlock_bh(&sk->sk_callback_lock);
 	vmrpc_claim_sol_socket(sock);
+	vmrpc_prot_set(sk, sk->sk_type == SOCK_DGRAM);
 	sock->ops = sock->type == SOCK_STREAM ? &vmrpc_stream_ops
 					      : &vmrpc_dgram_ops;
 	return 0;
@@ -313,6 +314,7 @@ void vmrpc_sock_detach(struct vmrpc_sock *vs)
 {
 	struct sock *sk = vs->sk;
 
+	vmrpc_prot_set(sk, false);
 	write_lock_bh(&sk->sk_callback_lock);
 	sk->sk_user_data = NULL;
 	write_unlock_bh(&sk->sk_callback_lock);
@@ -336,6 +338,8 @@ void vmrpc_sock_set_mode(struct vmrpc_sock *vs, enum vmrpc_mode mode)
 {
 	/* pairs with vmrpc_sock_mode(): addresses and readiness come first */
 	smp_store_release(&vs->mode, mode);
+	if (vs->sk->sk_type == SOCK_STREAM)
+		vmrpc_prot_set(vs->sk, mode == VMRPC_REMOTE);
 }
 
 static int simple_call(struct vmrpc_sock *vs, enum vmrpc_op op)

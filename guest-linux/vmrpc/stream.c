@@ -614,30 +614,55 @@ static int stream_getname(struct socket *sock, struct sockaddr *uaddr, int peer)
 	return err ? err : sizeof(*sin);
 }
 
+/* Is it a question to the host? */
+static bool is_hosts(const struct vmrpc_sock *vs, unsigned int cmd)
+{
+	return vs && vmrpc_sock_mode(vs) == VMRPC_REMOTE &&
+	       (cmd == SIOCINQ || cmd == SIOCOUTQ || cmd == SIOCOUTQNSD ||
+		cmd == SIOCATMARK);
+}
+
+static int host_ioctl(struct vmrpc_sock *vs, unsigned int cmd, int *value)
+{
+	int err = vmrpc_sock_ioctl(vs, cmd, value);
+
+	if (!err && cmd == SIOCINQ && vmrpc_message_kept(vs)) {
+		mutex_lock(&vs->lock);
+		*value += vmrpc_message_kept_size(vs);
+		mutex_unlock(&vs->lock);
+	}
+	return err;
+}
+
 static int stream_ioctl(struct socket *sock, unsigned int cmd,
 			unsigned long arg)
 {
 	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
 	int value, err;
 
-	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE)
+	if (!is_hosts(vs, cmd))
 		return inet_ioctl(sock, cmd, arg);
-	switch (cmd) {
-	case SIOCINQ:
-	case SIOCOUTQ:
-	case SIOCOUTQNSD:
-	case SIOCATMARK:
-		err = vmrpc_sock_ioctl(vs, cmd, &value);
-		if (!err && cmd == SIOCINQ && vmrpc_message_kept(vs)) {
-			mutex_lock(&vs->lock);
-			value += vmrpc_message_kept_size(vs);
-			mutex_unlock(&vs->lock);
-		}
-		return err ? err : put_user(value, (int __user *)arg);
-	default:
-		return inet_ioctl(sock, cmd, arg);
-	}
+	err = host_ioctl(vs, cmd, &value);
+	return err ? err : put_user(value, (int __user *)arg);
 }
+
+#ifdef VMRPC_HAVE_URING_CMD
+/**
+ * vmrpc_stream_prot_ioctl - what io_uring asks past the socket's operations
+ * @sk: with an outsourced side
+ * @cmd: command
+ * @value: set on success
+ *
+ * Returns 0 or a negative errno.
+ */
+int vmrpc_stream_prot_ioctl(struct sock *sk, int cmd, int *value)
+{
+	struct vmrpc_sock *vs = vmrpc_sk(sk);
+
+	return is_hosts(vs, cmd) ? host_ioctl(vs, cmd, value)
+				 : tcp_prot.ioctl(sk, cmd, value);
+}
+#endif
 
 /*
  * As inet_shutdown() does it: a connection that is not made yet is given up,

@@ -62,11 +62,6 @@ _DIFFERENCES = {
         "Packets of the host never pass the guest's kernel, where the filter would be.",
         _BOTH_SIDES,
     ),
-    "uring.bytes_to_read": Difference(
-        "AssertionError: 0 instead of 5",
-        "io_uring asks the kernel's own TCP, past the socket's operations.",
-        frozenset({("6.12", "outside")}),
-    ),
     "listen.options_of_who_waits": Difference(
         "AssertionError: 1 instead of 0",
         "Before 6.7 the module sees what a listener has got when accept() comes.",

@@ -57,7 +57,7 @@ _SO_ZEROCOPY = 60
 _LARGE = 150_000
 _GROUP = 7
 _COPIED = -1 << 31
-_SIOCINQ = 0
+_SIOCINQ, _SIOCOUTQ = 0, 1
 
 
 def _name(address: tuple[str, int]) -> Memory:
@@ -281,17 +281,48 @@ def polls(world: World) -> None:
     assert often.told().result & select.POLLRDHUP
 
 
+def _asks(ring: Ring, sock: socket.socket, what: int, answer: int) -> None:
+    told = ring.start(URING_CMD, sock.fileno(), offset=what).told()
+    # Linux 6.1 does not have it yet.
+    if told.result != -errno.EOPNOTSUPP:
+        expect(told.result, answer)
+
+
 @case
 def bytes_to_read(world: World) -> None:
     """SOCKET_URING_OP_SIOCINQ tells how much there is."""
     ring = Ring()
-    sock, theirs = world.pair()
-    theirs.send(b"12345")
+    for sock, theirs in world.pair(), world.accepted():
+        _asks(ring, sock, _SIOCINQ, 0)
+        theirs.send(b"12345")
+        wait_for(sock, select.POLLIN)
+        _asks(ring, sock, _SIOCINQ, 5)
+        _asks(ring, sock, _SIOCOUTQ, 0)
+        expect(sock.recv(2), b"12")
+        _asks(ring, sock, _SIOCINQ, 3)
+
+
+@case
+def datagrams_to_read(world: World) -> None:
+    """... of datagrams how long the next one is, wherever it comes from."""
+    ring = Ring()
+    sock, inside = world.datagrams(), world.datagrams()
+    port = sock.getsockname()[1]
+    _asks(ring, sock, _SIOCINQ, 0)
+    theirs = world.hands.open()
+    theirs.tell(port, b"outside")
     wait_for(sock, select.POLLIN)
-    told = ring.start(URING_CMD, sock.fileno(), offset=_SIOCINQ).told()
-    # Linux 6.1 does not have it yet.
-    if told.result != -errno.EOPNOTSUPP:
-        expect(told.result, 5)
+    _asks(ring, sock, _SIOCINQ, 7)
+    expect(sock.recv(100), b"outside")
+    inside.sendto(b"in", ("127.0.0.1", port))
+    wait_for(sock, select.POLLIN)
+    _asks(ring, sock, _SIOCINQ, 2)
+    expect(sock.recv(100), b"in")
+    sock.connect((world.peer, theirs.port))
+    theirs.tell(port, b"peer")
+    wait_for(sock, select.POLLIN)
+    _asks(ring, sock, _SIOCINQ, 4)
+    _asks(ring, sock, _SIOCOUTQ, 0)
 
 
 @case

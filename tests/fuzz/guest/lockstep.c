@@ -373,6 +373,22 @@ static bool has_parted(struct run *run, unsigned pending)
     return (native == WORKER_DONE) != (ours == WORKER_DONE);
 }
 
+/* One of the worlds had a signal that the other had not. */
+static void report_signal(struct run *run, unsigned step)
+{
+    struct world *a = run->world[NATIVE], *b = run->world[OURS];
+    bool native = atomic_load(&a->sigio), ours = atomic_load(&b->sigio);
+    const char *name = "SIGIO";
+
+    if (native == ours) {
+        name = "SIGURG";
+        native = atomic_load(&a->sigurg);
+        ours = atomic_load(&b->sigurg);
+    }
+    compare_differ(run, step, "then %s: %d -> %d", name, native, ours);
+}
+
+/* A call that was under way has come back in one of the worlds only. */
 static void report_return(struct run *run, unsigned step, unsigned pending)
 {
     int w = atomic_load(&worker_of(run, NATIVE, pending)->state) == WORKER_DONE
@@ -407,9 +423,7 @@ static void report_unsettled(struct run *run, unsigned step,
             return;
         }
     }
-    compare_differ(run, step, "then %s",
-                   atomic_load(&run->world[NATIVE]->sigio) !=
-                   atomic_load(&run->world[OURS]->sigio) ? "SIGIO" : "SIGURG");
+    report_signal(run, step);
 }
 
 static void settle(struct run *run, unsigned step)

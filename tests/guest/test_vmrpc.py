@@ -786,7 +786,7 @@ socks.append(socket.socket())
         assert out.split()[0] == "EMFILE" and int(out.split()[1]) <= 64, out
 
 
-@pytest.mark.parametrize("rings", ["packed=on", "event_idx=off", "indirect_desc=off"])
+@pytest.mark.parametrize("rings", ["packed=on", "event_idx=off"])
 def test_ring_formats(world: Lab, rings: str) -> None:
     device = f"{world.device()},{rings}"
     with world.guest(ipv6=False, device=device) as own:

@@ -48,7 +48,29 @@
 #define CREDIT_PROBE		32
 
 static unsigned int wait_us = VMRPC_WAIT_MAX;
-module_param(wait_us, uint, 0644);
+
+static int wait_us_set(const char *val, const struct kernel_param *kp)
+{
+	unsigned int us;
+	int err = kstrtouint(val, 0, &us);
+
+	if (err)
+		return err;
+	if (us > VMRPC_WAIT_MAX) {
+		pr_notice("vmrpc: wait_us=%u is refused: %u at most\n", us,
+			  VMRPC_WAIT_MAX);
+		return -EINVAL;
+	}
+	WRITE_ONCE(wait_us, us);
+	return 0;
+}
+
+static const struct kernel_param_ops wait_us_ops = {
+	.set = wait_us_set,
+	.get = param_get_uint,
+};
+
+module_param_cb(wait_us, &wait_us_ops, &wait_us, 0644);
 MODULE_PARM_DESC(wait_us, "Microseconds to wait on the host before sleeping");
 
 static struct kmem_cache *call_cache;
@@ -342,7 +364,7 @@ u32 vmrpc_device_patience(struct vmrpc_device *dev)
 	if (READ_ONCE(q->wait_credit) <= 0 &&
 	    ++q->wait_skipped % CREDIT_PROBE)
 		return 0;
-	return min(READ_ONCE(wait_us), VMRPC_WAIT_MAX);
+	return READ_ONCE(wait_us);
 }
 
 /* Has the host waited for nothing? */

@@ -41,7 +41,6 @@ SO_SELECT_ERR_QUEUE = 45
 SO_RCVMARK = 75
 SO_PEEK_OFF = 42
 UDP_CORK = 1
-UDP_SEGMENT = 103
 
 _LARGEST = 65507
 _ORIGIN_ICMP = 2
@@ -740,20 +739,6 @@ def corked_and_given_up(world: World) -> None:
         checked(libc.send(sock.fileno(), ctypes.c_void_p(8), 10, 0))
     sock.send(b"two")
     expect(sock.recv(100), b"two")
-
-
-@case
-def segmented(world: World) -> None:
-    """UDP_SEGMENT makes several datagrams of one send."""
-    theirs = world.hands.open()
-    sock = world.datagrams()
-    sock.connect((world.peer, theirs.port))
-    sock.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, 1000)
-    data = numbered(2500)
-    expect(sock.send(data), 2500)
-    parts = [theirs.hear().data for _ in range(3)]
-    expect([len(part) for part in parts], [1000, 1000, 500])
-    assert b"".join(parts) == data
 
 
 @case

@@ -12,8 +12,10 @@
  * (from 6.7 on it lets us see them).  So we compare: before a request that
  * depends on them, the values in the sock are compared with those that the host
  * was told last (vmrpc_option_stale), and differences are sent.  Timeouts,
- * credentials, filters, marks and everything that names an interface concern
- * the guest only.  getsockopt() is answered from the sock by the core.
+ * credentials, marks and everything that names an interface concern the guest
+ * only.  Filters and their kin would not see what the host receives: they are
+ * refused (takes_native, vmrpc_option_is_in_the_way).  getsockopt() is answered
+ * from the sock by the core.
  *
  * IPPROTO_IP, IPPROTO_TCP, IPPROTO_UDP.  Three kinds:
  *

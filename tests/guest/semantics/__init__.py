@@ -9,5 +9,8 @@ sockets, and against one beyond the host.  The modules, apart from this one:
   peer      the peer: echo servers, and hands that do what a case asks
   run       runs every case and prints one line of JSON each
   stress    random traffic from many threads
-  tcp, listen, udp, poll, options, data, process, peers   the cases
+  ring      io_uring by its system calls
+
+and the cases: data, edges, group, listen, many, options, packets, peers, ping,
+poll, process, reuse, segments, tcp, udp, uring.
 """

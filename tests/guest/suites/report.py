@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
-from vmmnet.testbed import paths
+from vmmnet.testbed import conditions, paths
 
 from .catalogue import Suite
 from .known import BY_THE_CLOCK, DIFFERENT, LEFT_OUT
@@ -19,28 +19,26 @@ FOLDER = paths.BUILD / "suites"
 _MISSING = Outcome("", "missing")
 _ENDS = ("passed", "skipped", "failed")
 _DETAIL_LINES = 12
-_TITLES = {"cpython": "CPython 3.11", "go": "Go 1.19"}
-_OUTCOMES = (
+_TITLES = {
+    "cpython": "CPython 3.11 (`libpython3.11-testsuite`)",
+    "go": "Go 1.19 (`golang-1.19-src`): net, net/http, internal/poll",
+}
+_COLUMNS = (
     "suite",
     "tests",
     "passed natively",
     "passed outsourced",
     "different",
-    "skipped by themselves",
     "failing on both sides",
+    "skipped by themselves",
     "left out",
     "more attempts",
-)
-_TRAFFIC = (
-    "suite",
-    "native: connections and datagrams in the guest",
-    "outsourced: connections and datagrams in the guest",
+    "in the guest, natively",
+    "in the guest, outsourced",
     "sockets on the host",
     "MB through them",
-    "tests with such sockets",
-    "seconds native",
-    "seconds outsourced",
 )
+_SECONDS = ("suite", "seconds native", "seconds outsourced", "tests with sockets on the host")
 
 
 @dataclass(frozen=True)
@@ -146,31 +144,27 @@ def _excerpt(detail: str) -> str:
     return "\n".join(f"    {line}" for line in lines[-_DETAIL_LINES:])
 
 
-def _outcomes(one: Comparison) -> tuple[int, ...]:
+def _numbers(one: Comparison) -> tuple[int, ...]:
+    counters = one.outsourced.counters
+    moved = counters.get("bytes_sent", 0) + counters.get("bytes_received", 0)
     return (
         len(one.tests),
         one.native.passed(),
         one.outsourced.passed(),
         len(one.differences()),
-        len(one.with_both("skipped")),
         len(one.with_both("failed", "hangs", "crashes")),
+        len(one.with_both("skipped")),
         len(one.left_out()),
         one.native.more_attempts() + one.outsourced.more_attempts(),
-    )
-
-
-def _traffic(one: Comparison) -> tuple[int, ...]:
-    counters = one.outsourced.counters
-    moved = counters.get("bytes_sent", 0) + counters.get("bytes_received", 0)
-    return (
         one.native.inside,
         one.outsourced.inside,
         counters.get("sockets_opened", 0),
         round(moved / 1e6),
-        one.outsourced.outside(),
-        round(one.native.seconds),
-        round(one.outsourced.seconds),
     )
+
+
+def _seconds(one: Comparison) -> tuple[int, ...]:
+    return round(one.native.seconds), round(one.outsourced.seconds), one.outsourced.outside()
 
 
 def _table(
@@ -188,7 +182,7 @@ def _table(
 def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
     listed = list(lines)
     if listed:
-        yield from ("", f"### {title}", "", *listed)
+        yield from ("", f"#### {title}", "", *listed)
 
 
 def _differing(all_of: Iterable[Comparison]) -> Iterator[str]:
@@ -200,9 +194,8 @@ def _differing(all_of: Iterable[Comparison]) -> Iterator[str]:
 
 
 def _kernel(kernel: str, all_of: list[Comparison]) -> Iterator[str]:
-    yield from ("", f"## Linux {kernel}")
-    yield from _table(_OUTCOMES, _outcomes, all_of)
-    yield from _table(_TRAFFIC, _traffic, all_of)
+    yield from ("", f"### On Linux {kernel}")
+    yield from _table(_COLUMNS, _numbers, all_of)
     yield from _section("Different", _differing(all_of))
     failing = (
         f"- `{one.suite.full_name(test)}`"
@@ -236,6 +229,7 @@ def _kernel(kernel: str, all_of: list[Comparison]) -> Iterator[str]:
     yield from _section("Skipped by the suites themselves", skips)
     outs = (f"- `{name}`: {LEFT_OUT[name]}" for one in all_of for name in one.left_out())
     yield from _section("Left out by us", outs)
+    yield from _section("How long it took", [*_table(_SECONDS, _seconds, all_of)][1:])
 
 
 def _record(one: Comparison) -> dict[str, object]:
@@ -255,7 +249,7 @@ def write(comparisons: Iterable[Comparison]) -> None:
         ours = [one for one in comparisons if one.suite.origin == origin]
         if not ours:
             continue
-        lines = [f"# The tests of {title}, native and outsourced"]
+        lines = [f"## {title}", "", f"{conditions.machine()}, guests under TCG."]
         for kernel in dict.fromkeys(one.kernel for one in ours):
             lines += _kernel(kernel, [one for one in ours if one.kernel == kernel])
         (FOLDER / f"{origin}.md").write_text("\n".join(lines) + "\n")

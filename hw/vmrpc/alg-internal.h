@@ -38,7 +38,7 @@ typedef struct VmrpcAlgFlow {
 } VmrpcAlgFlow;
 
 /*
- * A protocol.  Bytes of a stream either pass, unchanged and without a copy,
+ * A protocol.  Bytes of a stream either pass, unchanged and in place,
  * or are taken, to be released unchanged or replaced when their line or
  * message is complete.  What is decided must not depend on how the stream
  * is cut.

@@ -16,8 +16,11 @@
  *     It sends nothing on its own and answers nobody; each line becomes one
  *     line, each message one message, in its place.  So it cannot get out of
  *     step with TCP, and there is no timer.
- *  2. What passes is not copied.  A line that cannot be of interest is known
- *     as such by its first bytes.
+ *  2. What passes is not copied: the host's kernel reads and writes the
+ *     guest's memory.  Only to look at it, it is peeked at before, at most
+ *     PEEK_SIZE bytes at a time, when it comes from the host and the filter
+ *     is not blind.  A line that cannot be of interest is known as such by
+ *     its first bytes.
  *  3. Memory and work are bounded by the constants of alg-internal.h, for
  *     whatever guest and network send.
  *
@@ -48,8 +51,9 @@
  *
  * Receiving.  While the filter is blind, bytes go from the host directly into
  * the guest's memory, and the filter sees them there.  Otherwise they are
- * peeked at, filtered, and what was used is taken out of the queue: so no
- * more is ever held here than one line or message.
+ * peeked at and filtered; then what passes goes directly there as well, and
+ * what was taken is dropped from the queue.  So no more is ever held here than
+ * one line or message.
  *
  * MSG_PEEK.  A peek shows what the next recv would return up to the first
  * change: it filters with a receiver that looks but does not take.  What is
@@ -78,6 +82,13 @@
 
 /* Takes bytes: how many, > 0, or a negative errno. */
 typedef ssize_t Sink(void *opaque, const void *data, size_t len);
+
+/* Where a direction leads. */
+typedef struct Way {
+    Sink *out;                  /* for what was held, changed or not */
+    Sink *pass;                 /* for what passes */
+    void *opaque;
+} Way;
 
 VmrpcAlgProto vmrpc_alg_proto(int type, uint16_t port)
 {
@@ -185,11 +196,11 @@ static void passed(VmrpcAlg *alg, VmrpcAlgDir dir, const uint8_t *data,
 }
 
 /* Delivers out.  Returns 0 when nothing of it is left. */
-static ssize_t drain(VmrpcAlgFlow *flow, Sink *sink, void *opaque)
+static ssize_t drain(VmrpcAlgFlow *flow, const Way *way)
 {
     while (flow->out) {
-        ssize_t n = sink(opaque, flow->out->data + flow->out_done,
-                         flow->out->len - flow->out_done);
+        ssize_t n = way->out(way->opaque, flow->out->data + flow->out_done,
+                             flow->out->len - flow->out_done);
 
         if (n < 0) {
             return n;
@@ -204,10 +215,10 @@ static ssize_t drain(VmrpcAlgFlow *flow, Sink *sink, void *opaque)
 
 /*
  * Puts bytes into a direction.  Returns how many of them need not be given
- * again; if none, why: the errno of @sink, or 0 if there were none.
+ * again; if none, why: the errno of @way, or 0 if there were none.
  */
 static ssize_t push(VmrpcAlg *alg, VmrpcAlgDir dir, const uint8_t *data,
-                    size_t len, Sink *sink, void *opaque)
+                    size_t len, const Way *way)
 {
     VmrpcAlgFlow *flow = &alg->flow[dir];
     size_t done = 0;
@@ -216,7 +227,7 @@ static ssize_t push(VmrpcAlg *alg, VmrpcAlgDir dir, const uint8_t *data,
     if (flow->opaque && flow->held) {
         vmrpc_alg_release(flow);        /* the other direction decided so */
     }
-    while ((ret = drain(flow, sink, opaque)) == 0 && done < len) {
+    while ((ret = drain(flow, way)) == 0 && done < len) {
         size_t n;
 
         if (flow->owing) {
@@ -230,7 +241,7 @@ static ssize_t push(VmrpcAlg *alg, VmrpcAlgDir dir, const uint8_t *data,
             done += alg->filter->take(alg, dir, data + done, len - done);
             continue;
         }
-        ret = sink(opaque, data + done, n);
+        ret = way->pass(way->opaque, data + done, n);
         if (ret < 0) {
             break;
         }
@@ -256,11 +267,12 @@ static ssize_t to_host(void *opaque, const void *data, size_t len)
 ssize_t vmrpc_alg_send(VmrpcAlg *alg, const struct iovec *iov, unsigned num,
                        const VmrpcAlgIo *io)
 {
+    Way way = { to_host, to_host, (void *)io };
     ssize_t total = 0;
 
     for (unsigned i = 0; i < num; i++) {
         ssize_t n = push(alg, VMRPC_ALG_TO_HOST, iov[i].iov_base,
-                         iov[i].iov_len, to_host, (void *)io);
+                         iov[i].iov_len, &way);
 
         if (n < 0) {
             return total > 0 ? total : n;
@@ -276,10 +288,11 @@ ssize_t vmrpc_alg_send(VmrpcAlg *alg, const struct iovec *iov, unsigned num,
 void vmrpc_alg_finish(VmrpcAlg *alg, const VmrpcAlgIo *io)
 {
     VmrpcAlgFlow *flow = &alg->flow[VMRPC_ALG_TO_HOST];
+    Way way = { to_host, to_host, (void *)io };
 
-    if (drain(flow, to_host, (void *)io) == 0 && flow->held) {
+    if (drain(flow, &way) == 0 && flow->held) {
         vmrpc_alg_release(flow);
-        drain(flow, to_host, (void *)io);
+        drain(flow, &way);
     }
 }
 
@@ -290,28 +303,50 @@ typedef struct Room {
     const struct iovec *iov;
     unsigned num;
     size_t offset;              /* in the first vector */
-    size_t copied;
+    size_t filled;
+    const VmrpcAlgIo *io;
+    const uint8_t *peeked;      /* from the host's queue, being filtered */
+    size_t fetched;             /* of these, are no longer in the queue */
 } Room;
+
+/* The next part, at most @len bytes; none if it is full. */
+static struct iovec room_next(Room *room, size_t len)
+{
+    while (room->num > 0 && room->offset == room->iov->iov_len) {
+        room->iov++;
+        room->num--;
+        room->offset = 0;
+    }
+    if (room->num == 0) {
+        return (struct iovec) { };
+    }
+    return (struct iovec) {
+        .iov_base = (char *)room->iov->iov_base + room->offset,
+        .iov_len = MIN(len, room->iov->iov_len - room->offset),
+    };
+}
+
+static void room_fill(Room *room, size_t len)
+{
+    room->offset += len;
+    room->filled += len;
+}
 
 static ssize_t to_guest(void *opaque, const void *data, size_t len)
 {
     Room *room = opaque;
     size_t done = 0;
 
-    while (done < len && room->num > 0) {
-        size_t n = MIN(len - done, room->iov->iov_len - room->offset);
+    while (done < len) {
+        struct iovec part = room_next(room, len - done);
 
-        memcpy((char *)room->iov->iov_base + room->offset,
-               (const char *)data + done, n);
-        done += n;
-        room->offset += n;
-        if (room->offset == room->iov->iov_len) {
-            room->iov++;
-            room->num--;
-            room->offset = 0;
+        if (part.iov_len == 0) {
+            break;
         }
+        memcpy(part.iov_base, (const char *)data + done, part.iov_len);
+        room_fill(room, part.iov_len);
+        done += part.iov_len;
     }
-    room->copied += done;
     return done > 0 ? (ssize_t)done : -EAGAIN;
 }
 
@@ -322,35 +357,47 @@ static ssize_t show_guest(void *opaque, const void *data, size_t len)
     return -EAGAIN;
 }
 
-/* Takes bytes that were peeked at out of the host's queue. */
-static void consume(const VmrpcAlgIo *io, size_t len)
+/* Drops what was peeked at up to @end from the host's queue. */
+static void drop(Room *room, size_t end)
 {
-    uint8_t buf[PEEK_SIZE];
-
-    while (len > 0) {
-        struct iovec iov = {
-            .iov_base = buf,
-            .iov_len = MIN(len, sizeof(buf)),
-        };
-        ssize_t n = io->recv(io->opaque, &iov, 1, false);
+    while (room->fetched < end) {
+        ssize_t n = room->io->drop(room->io->opaque, end - room->fetched);
 
         if (n <= 0) {
             break;
         }
-        len -= n;
+        room->fetched += n;
     }
 }
 
-/* Something rewritten is there already. */
-static ssize_t recv_out(VmrpcAlgFlow *flow, Room *room, Sink *sink,
-                        const VmrpcAlgIo *io)
+/* What was peeked at and passes comes from the host once more, to stay. */
+static ssize_t fetch(void *opaque, const void *data, size_t len)
 {
-    drain(flow, sink, room);
+    Room *room = opaque;
+    struct iovec part = room_next(room, len);
+    ssize_t n;
+
+    if (part.iov_len == 0) {
+        return -EAGAIN;
+    }
+    drop(room, (const uint8_t *)data - room->peeked);
+    n = room->io->recv(room->io->opaque, &part, 1, false);
+    if (n > 0) {
+        room_fill(room, n);
+        room->fetched += n;
+    }
+    return n ?: -EAGAIN;
+}
+
+/* Something rewritten is there already. */
+static ssize_t recv_out(VmrpcAlgFlow *flow, Room *room, const Way *way)
+{
+    drain(flow, way);
     if (!flow->out && flow->owing) {
         flow->owing = false;
-        consume(io, 1);
+        drop(room, 1);
     }
-    return room->copied;
+    return room->filled;
 }
 
 /* At most @limit bytes, which the filter need not see before the guest. */
@@ -381,45 +428,50 @@ static ssize_t recv_blind(VmrpcAlg *alg, const struct iovec *iov,
     return ret;
 }
 
-static ssize_t recv_end(VmrpcAlgFlow *flow, Room *room, Sink *sink)
+static ssize_t recv_end(VmrpcAlgFlow *flow, Room *room, const Way *way)
 {
     if (flow->held) {
         vmrpc_alg_release(flow);
-        drain(flow, sink, room);
+        drain(flow, way);
     }
-    return room->copied;
+    return room->filled;
 }
 
-static ssize_t recv_filtered(VmrpcAlg *alg, Room *room, Sink *sink,
-                             const VmrpcAlgIo *io)
+static ssize_t recv_filtered(VmrpcAlg *alg, Room *room, const Way *way)
 {
     uint8_t buf[PEEK_SIZE];
     struct iovec iov = { .iov_base = buf, .iov_len = sizeof(buf) };
 
-    for (int i = 0; i < PEEK_ROUNDS && room->copied == 0; i++) {
-        ssize_t n = io->recv(io->opaque, &iov, 1, true);
+    for (int i = 0; i < PEEK_ROUNDS && room->filled == 0; i++) {
+        ssize_t n = room->io->recv(room->io->opaque, &iov, 1, true);
         ssize_t used;
 
         if (n < 0) {
             return n;
         }
         if (n == 0) {
-            return recv_end(&alg->flow[VMRPC_ALG_TO_GUEST], room, sink);
+            return recv_end(&alg->flow[VMRPC_ALG_TO_GUEST], room, way);
         }
-        used = push(alg, VMRPC_ALG_TO_GUEST, buf, n, sink, room);
+        room->peeked = buf;
+        room->fetched = 0;
+        used = push(alg, VMRPC_ALG_TO_GUEST, buf, n, way);
         if (used > 0) {
-            consume(io, used);
+            drop(room, used);
         }
     }
-    return room->copied > 0 ? (ssize_t)room->copied : -EAGAIN;
+    return room->filled > 0 ? (ssize_t)room->filled : -EAGAIN;
 }
 
 ssize_t vmrpc_alg_recv(VmrpcAlg *alg, const struct iovec *iov, unsigned num,
                        bool peek, const VmrpcAlgIo *io)
 {
     VmrpcAlgFlow *flow = &alg->flow[VMRPC_ALG_TO_GUEST];
-    Sink *sink = peek ? show_guest : to_guest;
-    Room room = { .iov = iov, .num = num };
+    Room room = { .iov = iov, .num = num, .io = io };
+    Way way = {
+        .out = peek ? show_guest : to_guest,
+        .pass = peek ? show_guest : fetch,
+        .opaque = &room,
+    };
     size_t size = 0, limit;
 
     for (unsigned i = 0; i < num; i++) {
@@ -429,13 +481,13 @@ ssize_t vmrpc_alg_recv(VmrpcAlg *alg, const struct iovec *iov, unsigned num,
         return io->recv(io->opaque, iov, num, peek);
     }
     if (flow->out) {
-        return recv_out(flow, &room, sink, io);
+        return recv_out(flow, &room, &way);
     }
     limit = blind(alg, VMRPC_ALG_TO_GUEST);
     if (limit > 0) {
         return recv_blind(alg, iov, num, limit, peek, io);
     }
-    return recv_filtered(alg, &room, sink, io);
+    return recv_filtered(alg, &room, &way);
 }
 
 size_t vmrpc_alg_unread(const VmrpcAlg *alg)

@@ -109,6 +109,8 @@ typedef struct VmrpcAlgIo {
      */
     ssize_t (*recv)(void *opaque, const struct iovec *iov, unsigned num,
                     bool peek);
+    /* Takes at most @len bytes, > 0, away instead, and copies none. */
+    ssize_t (*drop)(void *opaque, size_t len);
     void *opaque;
 } VmrpcAlgIo;
 
@@ -140,7 +142,7 @@ void vmrpc_alg_free(VmrpcAlg *alg);
 /**
  * vmrpc_alg_send: bytes from the guest to the host
  * @iov: they may change while they are read, as a guest's memory can
- * @io: its recv is not used
+ * @io: only its send is used
  *
  * Returns: the bytes that the guest need not send again, which may be fewer
  * than it gave; 0 only if it gave none; or the negative errno of @io's send.
@@ -164,7 +166,7 @@ ssize_t vmrpc_alg_recv(VmrpcAlg *alg, const struct iovec *iov, unsigned num,
 
 /**
  * vmrpc_alg_finish: nothing more will come from the guest
- * @io: its recv is not used
+ * @io: only its send is used
  *
  * Sends the incomplete line or message that was held back; what the host
  * does not take now is lost.

@@ -90,9 +90,22 @@ static ssize_t io_recv(void *opaque, const struct iovec *iov, unsigned num,
     return n < 0 ? -errno : n;
 }
 
+static ssize_t io_drop(void *opaque, size_t len)
+{
+    const GatewayIo *io = opaque;
+    ssize_t n = recv(io->fd, NULL, len, MSG_TRUNC | MSG_DONTWAIT);
+
+    return n < 0 ? -errno : n;
+}
+
 static VmrpcAlgIo alg_io(GatewayIo *io)
 {
-    return (VmrpcAlgIo) { .send = io_send, .recv = io_recv, .opaque = io };
+    return (VmrpcAlgIo) {
+        .send = io_send,
+        .recv = io_recv,
+        .drop = io_drop,
+        .opaque = io,
+    };
 }
 
 /* --- streams ------------------------------------------------------------ */

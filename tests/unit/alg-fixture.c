@@ -132,6 +132,10 @@ static ssize_t host_recv(void *opaque, const struct iovec *iov, unsigned num,
         size_t n = MIN(fx->queue->len - fx->queue_pos - done,
                        iov[i].iov_len);
 
+        /* What is not just looked at is copied once: to where it stays. */
+        g_assert_true(peek || ((char *)iov[i].iov_base >= fx->buffer &&
+                               (char *)iov[i].iov_base + n <=
+                               fx->buffer + fx->buffer_len));
         memcpy(iov[i].iov_base, fx->queue->str + fx->queue_pos + done, n);
         done += n;
     }
@@ -140,8 +144,19 @@ static ssize_t host_recv(void *opaque, const struct iovec *iov, unsigned num,
     }
     if (!peek) {
         fx->queue_pos += done;
+        fx->in_place += done;
     }
     return done;
+}
+
+static ssize_t host_drop(void *opaque, size_t len)
+{
+    AlgFx *fx = opaque;
+    size_t n = MIN(len, fx->queue->len - fx->queue_pos);
+
+    g_assert_cmpuint(n, >, 0);
+    fx->queue_pos += n;
+    return n;
 }
 
 static VmrpcAlgIo host_io(AlgFx *fx)
@@ -149,6 +164,7 @@ static VmrpcAlgIo host_io(AlgFx *fx)
     return (VmrpcAlgIo) {
         .send = host_send,
         .recv = host_recv,
+        .drop = host_drop,
         .opaque = fx,
     };
 }
@@ -209,8 +225,11 @@ static ssize_t receive_once(AlgFx *fx, char *buffer, bool peek)
     struct iovec iov[VECTORS_MAX];
     unsigned num = make_vectors(fx, buffer, size, iov);
     VmrpcAlgIo io = host_io(fx);
-    ssize_t n = vmrpc_alg_recv(fx->alg, iov, num, peek, &io);
+    ssize_t n;
 
+    fx->buffer = buffer;
+    fx->buffer_len = size;
+    n = vmrpc_alg_recv(fx->alg, iov, num, peek, &io);
     check_bounds(fx);
     return n;
 }

@@ -40,6 +40,9 @@ typedef struct AlgFx {
     bool eof;                   /* after that */
     size_t room;                /* now */
     GString *guest;             /* the guest's memory that is being sent */
+    const char *buffer;         /* and that which is being filled, */
+    size_t buffer_len;          /* so large */
+    size_t in_place;            /* bytes that came there from the queue */
     unsigned lookups;           /* of to4 and to6 */
 } AlgFx;
 

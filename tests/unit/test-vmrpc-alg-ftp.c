@@ -529,7 +529,7 @@ static void test_errors(void)
     static const char line[] = "NOOP\r\nPASV\r\n";
     AlgFx *fx = alg_fx_new(VMRPC_ALG_FTP, false, &plain);
     Socket s = { .error = EPIPE, .left = 8 };
-    VmrpcAlgIo io = { failing_send, failing_recv, &s };
+    VmrpcAlgIo io = { failing_send, failing_recv, NULL, &s };
     struct iovec iov = { (void *)line, strlen(line) };
     char buf[8];
     struct iovec room = { buf, sizeof(buf) };
@@ -560,7 +560,7 @@ static void test_changed_mind(void)
 {
     AlgFx *fx = alg_fx_new(VMRPC_ALG_FTP, false, &plain);
     Socket s = { .error = EAGAIN, .left = 0 };
-    VmrpcAlgIo io = { failing_send, failing_recv, &s };
+    VmrpcAlgIo io = { failing_send, failing_recv, NULL, &s };
     struct iovec iov = { (void *)"PASV\r\n", 6 };
 
     g_assert_cmpint(vmrpc_alg_send(fx->alg, &iov, 1, &io), ==, 5);
@@ -593,6 +593,26 @@ static void test_unread(void)
     alg_fx_free(fx);
 }
 
+/* Replies ahead of one that will change come straight to the guest, too. */
+static void test_in_place(void)
+{
+    static const char text[] = "220 ready\r\n331 go on\r\n";
+    AlgHow how = { };
+
+    for (how.vectors = 0; how.vectors < 8; how.vectors += 7) {
+        AlgFx *fx = alg_fx_new(VMRPC_ALG_FTP, false, &how);
+
+        send_text(fx, "USER me\r\nPASV\r\n");
+        recv_text(fx, text);
+        g_assert_cmpuint(fx->in_place, ==, strlen(text));
+        /* what replaces a line does not */
+        recv_text(fx, EPSV_REPLY);
+        g_assert_cmpuint(fx->in_place, ==, strlen(text));
+        g_assert_cmpstr(fx->received->str + strlen(text), ==, PASV_SEEN);
+        alg_fx_free(fx);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -607,5 +627,6 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc-alg-ftp/errors", test_errors);
     g_test_add_func("/vmrpc-alg-ftp/changed-mind", test_changed_mind);
     g_test_add_func("/vmrpc-alg-ftp/unread", test_unread);
+    g_test_add_func("/vmrpc-alg-ftp/in-place", test_in_place);
     return g_test_run();
 }

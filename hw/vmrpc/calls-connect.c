@@ -274,6 +274,57 @@ static int connect_self(VmrpcServer *srv, VmrpcSock *s)
     return 0;
 }
 
+/* connect() to AF_UNSPEC. */
+static int disconnect(VmrpcServer *srv, VmrpcSock *s)
+{
+    int ret;
+
+    vmrpc_race_end(srv, s);
+    /* Its groups stay, and they are heard at the port. */
+    ret = (s->bound_by_guest || vmrpc_groups_num(s)) && vmrpc_sock_is_host(s)
+          ? disconnect_keep_port(srv, s) : disconnect_host(srv, s);
+    vmrpc_sock_refresh(srv, s);
+    return ret;
+}
+
+/*
+ * May @s connect to @peer, and where is that?  It then has the VM's address.
+ * Returns the length of *@host, or a negative errno.
+ */
+static int prepare_connect(VmrpcServer *srv, VmrpcSock *s,
+                           const struct sockaddr_in *peer,
+                           struct sockaddr_storage *host)
+{
+    int len = vmrpc_dest_to_host(srv, peer, s->proto, host);
+    int ret;
+
+    if (len < 0) {
+        return len;
+    }
+    ret = vmrpc_host_bind_source(srv, s);
+    if (ret == 0) {
+        ret = vmrpc_groups_prepare_send(srv, s, peer->sin_addr);
+    }
+    if (ret == 0) {
+        ret = vmrpc_budget_connection(srv, s, host);
+    }
+    return ret < 0 ? ret : len;
+}
+
+/* @s is connected to @peer, or connecting. */
+static void remember_peer(VmrpcServer *srv, VmrpcSock *s,
+                          const struct sockaddr_in *peer, VmrpcCall *call)
+{
+    vmrpc_sock_set_peer(srv, s, peer);
+    s->listening = false;       /* the host knows better */
+    if (s->type == SOCK_STREAM) {
+        vmrpc_gateway_attach(srv, s, peer->sin_port, false);
+    } else {
+        /* Few ask for the name of a stream: they can. */
+        vmrpc_local_address(srv, s, &call->result);
+    }
+}
+
 int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
     struct sockaddr_storage ss;
@@ -285,13 +336,7 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         return -ECONNRESET;
     }
     if (peer.sin_family != AF_INET) {
-        vmrpc_race_end(srv, s);
-        /* Its groups stay, and they are heard at the port. */
-        ret = (s->bound_by_guest || vmrpc_groups_num(s)) &&
-              vmrpc_sock_is_host(s)
-              ? disconnect_keep_port(srv, s) : disconnect_host(srv, s);
-        vmrpc_sock_refresh(srv, s);
-        return ret;
+        return disconnect(srv, s);
     }
     if (!vmrpc_sock_is_host(s)) {
         return -EISCONN;
@@ -311,20 +356,9 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         vmrpc_sock_refresh(srv, s);
         return ret;
     }
-    len = vmrpc_dest_to_host(srv, &peer, s->proto, &ss);
+    len = prepare_connect(srv, s, &peer, &ss);
     if (len < 0) {
         return len;
-    }
-    ret = vmrpc_host_bind_source(srv, s);
-    if (ret == 0) {
-        ret = vmrpc_groups_prepare_send(srv, s, peer.sin_addr);
-    }
-    if (ret < 0) {
-        return ret;
-    }
-    ret = vmrpc_budget_connection(srv, s, &ss);
-    if (ret < 0) {
-        return ret;
     }
     vmrpc_sock_enter(srv, s);
     ret = connect(s->fd, (struct sockaddr *)&ss, len) < 0 ? -errno : 0;
@@ -336,15 +370,7 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         ret = vmrpc_race_start(srv, s, &ss, ret);
     }
     if (ret == 0 || ret == -EINPROGRESS) {
-        vmrpc_sock_set_peer(srv, s, &peer);
-        s->listening = false;   /* the host knows better */
-        if (s->type == SOCK_STREAM) {
-            vmrpc_gateway_attach(srv, s, peer.sin_port, false);
-        }
-        /* Few ask for the name of a stream: they can. */
-        if (s->type == SOCK_DGRAM) {
-            vmrpc_local_address(srv, s, &call->result);
-        }
+        remember_peer(srv, s, &peer, call);
     }
     vmrpc_sock_refresh(srv, s);
     return ret;

@@ -477,8 +477,9 @@ static ssize_t recv_host(struct vmrpc_sock *vs, struct msghdr *msg,
 }
 
 /* A socket with a peer reads one side, one without reads both in turn. */
-static ssize_t recv_any(struct socket *sock, struct vmrpc_sock *vs,
-			struct msghdr *msg, size_t size, int flags, long timeo)
+static ssize_t recv_either(struct socket *sock, struct vmrpc_sock *vs,
+			   struct msghdr *msg, size_t size, int flags,
+			   long timeo)
 {
 	bool native = vs->native_turn;
 	ssize_t n = -EAGAIN;
@@ -505,6 +506,17 @@ static ssize_t recv_any(struct socket *sock, struct vmrpc_sock *vs,
 			   : recv_host(vs, msg, size, flags, 0);
 		native = !native;
 	}
+	return n;
+}
+
+static ssize_t recv_any(struct socket *sock, struct vmrpc_sock *vs,
+			struct msghdr *msg, size_t size, int flags, long timeo)
+{
+	ssize_t n = recv_either(sock, vs, msg, size, flags, timeo);
+
+	/* SIOCGSTAMP: something came, and there is no stamp of when. */
+	if (n >= 0 && sock_read_timestamp(sock->sk) == SK_DEFAULT_STAMP)
+		sock_write_timestamp(sock->sk, 0);
 	return n;
 }
 
@@ -545,7 +557,6 @@ static int dgram_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 			 int flags)
 {
 	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
-	int err;
 
 	/* With a handle, another task may lead it to the host meanwhile. */
 	if (!vs || !READ_ONCE(vs->has_handle))
@@ -553,11 +564,7 @@ static int dgram_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 	if (vmrpc_sk_is_ping(sock->sk) && (flags & MSG_OOB))
 		return -EOPNOTSUPP;
 	vmrpc_option_refresh(vs);
-	err = recv_loop(sock, vs, msg, size, flags);
-	/* SIOCGSTAMP: something came, and there is no stamp of when. */
-	if (err >= 0 && sock_read_timestamp(sock->sk) == SK_DEFAULT_STAMP)
-		sock_write_timestamp(sock->sk, 0);
-	return err;
+	return recv_loop(sock, vs, msg, size, flags);
 }
 
 /* --- the rest --------------------------------------------------------------- */

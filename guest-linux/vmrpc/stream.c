@@ -73,7 +73,8 @@ static int dissolve(struct socket *sock, struct vmrpc_sock *vs)
 	if (err)
 		return err;
 	/* As tcp_disconnect() does it, for who reads on. */
-	WRITE_ONCE(vs->sk->sk_err, ended ? 0 : ECONNRESET);
+	if (!ended)
+		WRITE_ONCE(vs->sk->sk_err, ECONNRESET);
 	unconnected(sock, vs);
 	return 0;
 }

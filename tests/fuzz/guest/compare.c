@@ -128,6 +128,11 @@ static bool fills(const struct run *run, unsigned step)
     if (run->ops[step].kind == OP_FILL) {
         return run->step[step].progress != SKIPPED;
     }
+    if (run->ops[step].kind == OP_SET && run->ops[step].arg[1] == SOL_SOCKET &&
+        (run->ops[step].arg[2] == SO_RCVBUF ||
+         run->ops[step].arg[2] == SO_SNDBUF)) {
+        return true;
+    }
     if (run->ops[step].kind == OP_SEND &&
         run->step[step].progress != SKIPPED &&
         run->ops[step].arg[1] > BUFFER_MAX) {

@@ -52,7 +52,8 @@ server:
     log-queries: yes
     interface: {address}@{port}
     access-control: ::/0 allow
-    do-ip4: no
+    access-control: 0.0.0.0/0 allow
+    do-ip4: {ip4}
     do-daemonize: no
     num-threads: 1
     module-config: "{modules}"
@@ -78,7 +79,7 @@ auth-zone:
 _ZONE_HEAD = """\
 . 1 IN SOA ns.test. admin.test. 1 3600 600 86400 1
 . 1 IN NS ns.test.
-ns.test. 1 IN AAAA {address}
+ns.test. 1 IN {kind} {address}
 """
 
 
@@ -170,13 +171,15 @@ def dns(
     query log.
     """
     with _scratch() as folder:
-        zone = _ZONE_HEAD.format(address=address) + "\n".join(records) + "\n"
+        kind = "AAAA" if ":" in address else "A"
+        zone = _ZONE_HEAD.format(kind=kind, address=address) + "\n".join(records) + "\n"
         (folder / "root.zone").write_text(zone)
         config = folder / "unbound.conf"
         config.write_text(
             _UNBOUND_CONFIG.format(
                 folder=folder,
                 address=address,
+                ip4="no" if ":" in address else "yes",
                 port=port,
                 ttl=ttl,
                 modules="dns64 iterator" if dns64 else "iterator",

@@ -108,25 +108,123 @@ static int rx_sleep(struct vmrpc_sock *vs, u32 readable, size_t size,
 	return !size && sleeps ? 0 : err;
 }
 
+/**
+ * struct rx - a recvmsg() under way
+ * @vs: the socket
+ * @msg: where the data go
+ * @size: bytes at most
+ * @flags: MSG_...
+ * @target: bytes that the program is content with
+ * @timeo: jiffies left to wait
+ * @disconnects: dissolved connections when it began
+ * @copied: bytes so far
+ * @room: what the last request asked for
+ * @readable: what it waits for
+ * @stepped_aside: other tasks have had their turn
+ */
+struct rx {
+	struct vmrpc_sock *vs;
+	struct msghdr *msg;
+	size_t size;
+	int flags;
+	size_t target;
+	long timeo;
+	unsigned int disconnects;
+	size_t copied;
+	size_t room;
+	u32 readable;
+	bool stepped_aside;
+};
+
 /*
  * Is MSG_PEEK to look again for more than @n bytes, as MSG_WAITALL demands?
  * The host does not tell when data come to data, hence the pause.
  */
-static bool peek_again(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
-		       size_t n, size_t target, long *timeo)
+static bool peek_again(struct rx *rx, size_t n)
 {
+	struct vmrpc_sock *vs = rx->vs;
+
 	/* More may not fit into one request, however long we wait. */
-	if (n >= target || target > VMRPC_BOUNCE_MAX ||
+	if (n >= rx->target || rx->target > VMRPC_BOUNCE_MAX ||
 	    (vmrpc_sock_ready(vs) & (VMRPC_RDHUP | VMRPC_HUP | VMRPC_ERR)) ||
 	    READ_ONCE(vs->sk->sk_err) || (vs->shutdown & RCV_SHUTDOWN) ||
-	    vmrpc_sock_pause(timeo))
+	    vmrpc_sock_pause(&rx->timeo))
 		return false;
 	/* It looks beyond the urgent byte only if that is the first. */
 	if ((vmrpc_sock_ready(vs) & VMRPC_PRI) && !vmrpc_stream_at_mark(vs))
 		return false;
 	/* With MSG_TRUNC none of the @n bytes are in the buffer of @size. */
-	iov_iter_revert(&msg->msg_iter, size - msg_data_left(msg));
+	iov_iter_revert(&rx->msg->msg_iter,
+			rx->size - msg_data_left(rx->msg));
 	return true;
+}
+
+/* One request, if it is worth it: the bytes, 0 at the end, negative errno. */
+static ssize_t rx_request(struct rx *rx)
+{
+	struct vmrpc_sock *vs = rx->vs;
+	u32 wait_us = 0;
+	ssize_t n = -EAGAIN;
+
+	if (rx->copied)
+		rx->readable |= VMRPC_PRI;
+	if (rx->copied < rx->target)
+		wait_us = rx_patience(vs, rx->flags, rx->timeo);
+	if (wait_us || rx->stepped_aside || rx_worth_asking(vs, rx->flags))
+		n = vmrpc_message_recv(vs, rx->msg,
+				       min_t(size_t, rx->size - rx->copied,
+					     VMRPC_DATA_MAX),
+				       &rx->room, rx->flags, wait_us);
+	if (n < 0 && rx->copied)
+		vmrpc_sock_keep_error(vs, n);
+	return n;
+}
+
+/* A request has brought @n bytes: is that all? */
+static bool rx_is_done(struct rx *rx, size_t n)
+{
+	struct vmrpc_sock *vs = rx->vs;
+
+	if ((rx->flags & MSG_PEEK) && peek_again(rx, n))
+		return false;
+	rx->copied += n;
+	rx_learn(vs, rx->room, n);
+	if (rx->flags & MSG_OOB)
+		WRITE_ONCE(vs->urgent, true);
+	if (rx->copied >= rx->size ||
+	    (rx->flags & (MSG_PEEK | MSG_OOB | MSG_ERRQUEUE)))
+		return true;
+	/* A short read tells programs that there is no more. */
+	return n != rx->room && rx->copied >= rx->target &&
+	       !(vmrpc_sock_ready(vs) & VMRPC_IN);
+}
+
+/*
+ * A request has brought nothing, but @n: 0 or a negative errno.  Waits if the
+ * program does.  True if it is over; *@n is what the call returns then, if
+ * there are no bytes.
+ */
+static bool rx_is_over(struct rx *rx, ssize_t *n)
+{
+	struct vmrpc_sock *vs = rx->vs;
+	struct sock *sk = vs->sk;
+
+	/* The end, unless broken off; with EPIPE, the end came first. */
+	if (*n == 0)
+		*n = rx->copied || READ_ONCE(sk->sk_err) == EPIPE ?
+		     0 : sock_error(sk);
+	if (*n != -EAGAIN || rx->copied >= rx->target ||
+	    (rx->flags & (MSG_OOB | MSG_ERRQUEUE)))
+		return true;
+	*n = rx->copied ? -READ_ONCE(sk->sk_err) : sock_error(sk);
+	if (*n || (vs->shutdown & RCV_SHUTDOWN))
+		return true;
+	if (!rx->stepped_aside && rx_step_aside(vs, rx->timeo)) {
+		rx->stepped_aside = true;
+		return false;
+	}
+	*n = rx_sleep(vs, rx->readable, rx->size, &rx->timeo);
+	return *n || !rx->size;
 }
 
 /**
@@ -141,80 +239,40 @@ static bool peek_again(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 int vmrpc_stream_receive(struct vmrpc_sock *vs, struct msghdr *msg,
 			 size_t size, int flags)
 {
-	unsigned int disconnects = READ_ONCE(vs->disconnects);
-	struct sock *sk = vs->sk;
-	long timeo = sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
-	size_t target = sock_rcvlowat(sk, flags & MSG_WAITALL, size);
-	bool stepped_aside = false;
-	u32 readable = READABLE;
-	size_t copied = 0;
-	u32 wait_us;
-	ssize_t n;
+	struct rx rx = {
+		.vs = vs,
+		.msg = msg,
+		.size = size,
+		.flags = flags,
+		.target = sock_rcvlowat(vs->sk, flags & MSG_WAITALL, size),
+		.timeo = sock_rcvtimeo(vs->sk, flags & MSG_DONTWAIT),
+		.disconnects = READ_ONCE(vs->disconnects),
+		.readable = READABLE,
+	};
+	ssize_t n = -EAGAIN;
 
 	for (;;) {
-		size_t room = rx_room(vs, size - copied, flags);
-
-		n = READ_ONCE(vs->disconnects) == disconnects ? -ENOTCONN
-							      : -EPIPE;
-		if (vmrpc_sock_mode(vs) != VMRPC_REMOTE)
+		if (vmrpc_sock_mode(vs) != VMRPC_REMOTE) {
+			n = READ_ONCE(vs->disconnects) == rx.disconnects ?
+			    -ENOTCONN : -EPIPE;
 			break;
-		n = -EAGAIN;
+		}
+		rx.room = rx_room(vs, size - rx.copied, flags);
 		if (vmrpc_message_kept(vs) &&
 		    !(flags & (MSG_OOB | MSG_ERRQUEUE))) {
-			n = vmrpc_message_recv_kept(vs, msg, room, flags);
+			n = vmrpc_message_recv_kept(vs, msg, rx.room, flags);
 			if (n > 0)
-				copied += n;
-			if (n < 0 || copied >= size || (flags & MSG_PEEK))
+				rx.copied += n;
+			if (n < 0 || rx.copied >= size || (flags & MSG_PEEK))
 				break;
 			continue;
 		}
 		/* The next request would leave the urgent byte out. */
-		if (copied && vmrpc_stream_at_mark(vs))
+		if (rx.copied && vmrpc_stream_at_mark(vs))
 			break;
-		if (copied)
-			readable |= VMRPC_PRI;
-		wait_us = copied < target ? rx_patience(vs, flags, timeo) : 0;
-		if (wait_us || stepped_aside || rx_worth_asking(vs, flags))
-			n = vmrpc_message_recv(vs, msg,
-					       min_t(size_t, size - copied,
-						     VMRPC_DATA_MAX),
-					       &room, flags, wait_us);
-		if (n < 0 && copied)
-			vmrpc_sock_keep_error(vs, n);
-		if (n > 0) {
-			if ((flags & MSG_PEEK) &&
-			    peek_again(vs, msg, size, n, target, &timeo))
-				continue;
-			copied += n;
-			rx_learn(vs, room, n);
-			if (flags & MSG_OOB)
-				WRITE_ONCE(vs->urgent, true);
-			if (copied >= size || (flags & (MSG_PEEK | MSG_OOB |
-							MSG_ERRQUEUE)))
-				break;
-			/* A short read tells programs that there is no more. */
-			if (n == room || copied < target ||
-			    (vmrpc_sock_ready(vs) & VMRPC_IN))
-				continue;
-			break;
-		}
-		/* The end, unless broken off; with EPIPE, the end came first. */
-		if (n == 0)
-			n = copied || READ_ONCE(sk->sk_err) == EPIPE ?
-			    0 : sock_error(sk);
-		if (n != -EAGAIN || copied >= target ||
-		    (flags & (MSG_OOB | MSG_ERRQUEUE)))
-			break;
-		n = copied ? -READ_ONCE(sk->sk_err) : sock_error(sk);
-		if (n || (vs->shutdown & RCV_SHUTDOWN))
-			break;
-		if (!stepped_aside && rx_step_aside(vs, timeo)) {
-			stepped_aside = true;
-			continue;
-		}
-		n = rx_sleep(vs, readable, size, &timeo);
-		if (n || !size)
+		n = rx_request(&rx);
+		if (n > 0 ? rx_is_done(&rx, n) : rx_is_over(&rx, &n))
 			break;
 	}
-	return copied ? copied : n;
+	return rx.copied ? rx.copied : n;
 }

@@ -248,7 +248,10 @@ class _Machine:
 def _server() -> int:
     """The process of the load's server, the peer."""
     for pid in process.owned():
-        words = File(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        try:
+            words = File(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
         if words[0].decode().rpartition("/")[2] in _CLIENTS and words[1] in (b"-s", b"server"):
             return pid
     raise RuntimeError("the load has no server")

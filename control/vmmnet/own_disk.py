@@ -46,12 +46,25 @@ cp "$ready" "$target/vmrpc.ko"
 depmod "$release"
 install -D -m 755 "$here/source/vmrpc/vmrpc-ss" /usr/local/bin/vmrpc-ss
 modprobe vmrpc
-if [ -d /run/systemd/resolve ] && command -v resolvectl >/dev/null; then
-    resolvectl dns vmrpc0 192.0.0.1
-    resolvectl domain vmrpc0 '~.'
-else
+# Whoever writes resolv.conf is told, so that it stays. With systemd-resolved it is
+# not the link's DNS: the sockets for that are bound to an interface of the guest.
+case $(readlink -f /etc/resolv.conf) in
+/run/systemd/resolve/*)
+    mkdir -p /etc/systemd/resolved.conf.d
+    printf '[Resolve]\\nDNS=192.0.0.1\\nDomains=~.\\n' > /etc/systemd/resolved.conf.d/vmrpc.conf
+    systemctl restart systemd-resolved
+    ;;
+*)
+    if [ -d /etc/NetworkManager ]; then
+        mkdir -p /etc/NetworkManager/conf.d
+        printf '[main]\\ndns=none\\n[keyfile]\\nunmanaged-devices=interface-name:vmrpc0\\n' \\
+            > /etc/NetworkManager/conf.d/vmrpc.conf
+        systemctl reload NetworkManager || true
+    fi
+    rm -f /etc/resolv.conf
     echo "nameserver 192.0.0.1" > /etc/resolv.conf
-fi
+    ;;
+esac
 echo "vmrpc is loaded; IPv4 sockets now run on the host."
 """
 

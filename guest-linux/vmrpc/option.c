@@ -376,6 +376,7 @@ static enum kind ip_kind(const struct vmrpc_device *dev, int name)
 	case IP_BIND_ADDRESS_NO_PORT:	/* both sides need the port anyway */
 	case IP_LOCAL_PORT_RANGE:
 	case IP_MULTICAST_IF:		/* decides which side it is (group.c) */
+	case IP_UNICAST_IF:		/* so does this (sock.c) */
 	case IP_MULTICAST_ALL:		/* the host never gives others' groups */
 	case IP_IPSEC_POLICY:
 	case IP_XFRM_POLICY:

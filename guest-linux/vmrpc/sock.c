@@ -80,9 +80,20 @@ bool vmrpc_sock_device_is_other(const struct vmrpc_sock *vs)
 	return ifindex && ifindex != vs->dev->ifindex;
 }
 
+/* The interface that it sends unicast by: 0 if the routes decide. */
+static int chosen_device(const struct vmrpc_sock *vs)
+{
+	int ifindex = READ_ONCE(vs->sk->sk_bound_dev_if);
+
+	if (!ifindex && vs->sk->sk_type == SOCK_DGRAM)
+		ifindex = READ_ONCE(inet_sk(vs->sk)->uc_index);
+	return ifindex;
+}
+
 /**
  * vmrpc_addr_is_native - is it reached without the host?
- * @vs: a socket, whose interface (SO_BINDTODEVICE) and mark count
+ * @vs: a socket, whose interface (SO_BINDTODEVICE, IP_UNICAST_IF) and mark
+ *      count
  * @addr: destination; INADDR_ANY means loopback, as for connect()
  *
  * The guest's own addresses are, and what its routes send out of an interface
@@ -94,7 +105,7 @@ bool vmrpc_addr_is_native(const struct vmrpc_sock *vs, __be32 addr)
 	const struct vmrpc_device *dev = vs->dev;
 	struct flowi4 fl4 = {
 		.daddr = addr,
-		.flowi4_oif = READ_ONCE(vs->sk->sk_bound_dev_if),
+		.flowi4_oif = chosen_device(vs),
 		.flowi4_mark = READ_ONCE(vs->sk->sk_mark),
 	};
 	struct rtable *rt;
@@ -105,7 +116,7 @@ bool vmrpc_addr_is_native(const struct vmrpc_sock *vs, __be32 addr)
 		return true;
 	rt = ip_route_output_key(&init_net, &fl4);
 	if (IS_ERR(rt))
-		return vmrpc_sock_device_is_other(vs);
+		return fl4.flowi4_oif && fl4.flowi4_oif != dev->ifindex;
 	native = rt->dst.dev != READ_ONCE(dev->netdev);
 	ip_rt_put(rt);
 	return native;

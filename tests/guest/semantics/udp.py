@@ -34,6 +34,7 @@ from .peer import numbered
 IP_PKTINFO = 8
 IP_RECVERR = 11
 IP_RECVTTL = 12
+IP_UNICAST_IF = 50
 SO_TIMESTAMP = 29
 SO_TIMESTAMPNS = 35
 SO_MARK = 36
@@ -401,6 +402,20 @@ def length_of_what_came_before(world: World) -> None:
     fcntl.ioctl(sock, termios.FIONREAD, room)
     expect(room[0], 6)
     expect(sock.recv(100), b"before")
+
+
+@case
+def interface_for_unicast(world: World) -> None:
+    """IP_UNICAST_IF says where to go out; systemd-resolved asks by link with it."""
+    name = "lo" if world.peer.startswith("127.") else "vmrpc0"
+    index = struct.pack("!I", socket.if_nametoindex(name))
+    sock = world.datagrams()
+    sock.setsockopt(socket.IPPROTO_IP, IP_UNICAST_IF, index)
+    expect(sock.getsockopt(socket.IPPROTO_IP, IP_UNICAST_IF, 4), index)
+    sock.sendto(b"that way", world.echo)
+    expect(sock.recvfrom(100), (b"that way", world.echo))
+    with fails(errno.EADDRNOTAVAIL):
+        sock.setsockopt(socket.IPPROTO_IP, IP_UNICAST_IF, struct.pack("!I", 4711))
 
 
 @case

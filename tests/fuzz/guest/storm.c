@@ -8,7 +8,8 @@
  * Some processes of some threads each call the system about sockets.  Numbers
  * are drawn from those that are interesting somewhere; pointers are good, bad,
  * at the edge of what is mapped, or the kernel's; structures are sound with
- * unsound contents, or unsound altogether.  Meanwhile one thread of each
+ * unsound contents, or unsound altogether.  Some calls are rings (rings.c) that
+ * ask for operations of the same kind.  Meanwhile one thread of each
  * process takes memory away from under the calls and puts other memory there,
  * another interrupts calls, and the parent kills processes in the middle of
  * everything.  The peer (peer_storm()) does the same from outside.
@@ -52,6 +53,7 @@
 #include "op.h"
 #include "peer.h"
 #include "random.h"
+#include "rings.h"
 #include "world.h"
 
 #define PROCESSES       4
@@ -70,7 +72,7 @@ struct caller {
 };
 
 struct counts {
-    atomic_ulong calls, successes;
+    atomic_ulong calls, successes, rings, completions;
 };
 
 static struct caller callers[CALLERS];
@@ -505,6 +507,28 @@ static long make_child(struct random *r)
     return child;
 }
 
+static long make_ring(struct random *r)
+{
+    static const struct ring_source from = {
+        .fd = any_fd,
+        .pointer = any_pointer,
+        .length = any_length,
+        .flags = any_flags,
+        .message = any_message,
+        .vector = any_vector,
+        .address = any_address,
+        .keep = keep_fd,
+    };
+
+    long done = rings_storm(r, &from);
+
+    if (done >= 0) {
+        atomic_fetch_add(&counts->rings, 1);
+        atomic_fetch_add(&counts->completions, done);
+    }
+    return done;
+}
+
 static const struct {
     unsigned weight;
     long (*make)(struct random *r);
@@ -514,7 +538,7 @@ static const struct {
     { 22, make_recv }, { 3, make_shutdown }, { 14, make_option },
     { 5, make_ioctl }, { 4, make_fcntl }, { 5, make_poll },
     { 8, make_epoll }, { 8, make_splice }, { 5, make_end },
-    { 1, make_child },
+    { 1, make_child }, { 3, make_ring },
 };
 
 static long make_call(struct random *r)
@@ -712,7 +736,9 @@ int storm_main(const char *peer, uint64_t seed, unsigned seconds)
     for (i = 0; i < PROCESSES; i++) {
         alive &= children[i] <= 0 || end(children[i]);
     }
-    printf("summary: processes=%lu calls=%lu successes=%lu\n", started,
-           atomic_load(&counts->calls), atomic_load(&counts->successes));
+    printf("summary: processes=%lu calls=%lu successes=%lu rings=%lu"
+           " completions=%lu\n", started, atomic_load(&counts->calls),
+           atomic_load(&counts->successes), atomic_load(&counts->rings),
+           atomic_load(&counts->completions));
     return alive ? 0 : 1;
 }

@@ -89,7 +89,7 @@ def test_time_exceeded(guest: Guest) -> None:
 def test_unreachable(guest: Guest) -> None:
     said = ping(guest, "-c 1 nowhere.test", check=False)
     router = address_of(guest, "peer.test")
-    assert f"From {router} icmp_seq=1 Destination Host Unreachable" in said
+    assert f"From {router} icmp_seq=1 Destination Net Unreachable" in said
 
 
 def test_too_large_for_the_path(guest: Guest) -> None:

@@ -696,6 +696,18 @@ static int native_set_copy(struct socket *sock, int level, int name,
 	return copy_from_sockptr(value, optval, *optlen) ? -EFAULT : 0;
 }
 
+/*
+ * TCP_ULP never reaches the kernel by one of our sockets.  TLS copies the
+ * operations and the protocol of the first sock that asks, before it looks
+ * whether that one can have it, and gives the copies to all: connections that
+ * are not ours would be released by us, and by our memory when we are gone.
+ */
+static int refuse_ulp(const struct sock *sk)
+{
+	return READ_ONCE(sk->sk_state) == TCP_ESTABLISHED ? -ENOPROTOOPT
+							  : -ENOTCONN;
+}
+
 /**
  * vmrpc_setsockopt - setsockopt(2), streams and datagrams
  * @sock: the socket
@@ -714,6 +726,9 @@ int vmrpc_setsockopt(struct socket *sock, int level, int name,
 	enum kind kind;
 	int err;
 
+	if (level == IPPROTO_TCP && name == TCP_ULP &&
+	    sock->type == SOCK_STREAM)
+		return refuse_ulp(sock->sk);
 	if (!vs)
 		return native_set(sock, level, name, optval, optlen);
 	if (level == SOL_SOCKET)

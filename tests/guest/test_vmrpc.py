@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from vmmnet.testbed import kernel, peers, wait
-from vmmnet.testbed.guest import Guest, Job
+from vmmnet.testbed.guest import Guest
 from vmmnet.testbed.lab import (
     ECHO_PORT,
     HOST_ADDRESS,
@@ -784,77 +784,6 @@ socks.append(socket.socket())
 """,
         )
         assert out.split()[0] == "EMFILE" and int(out.split()[1]) <= 64, out
-
-
-# --- waiting on the host ------------------------------------------------------
-
-_VAIN = 192
-_WAIT_US = "/sys/module/vmrpc/parameters/wait_us"
-
-
-@pytest.fixture
-def idle_socket(guest: Guest) -> Iterator[Job]:
-    """Tries to receive, on one CPU, as often as a line says; nothing ever comes."""
-    job = guest.spawn(
-        [
-            "python3",
-            "-uc",
-            f"""
-import os, socket, struct, sys
-os.sched_setaffinity(0, {{0}})
-s = socket.create_connection(('peer.test', {ECHO_PORT}))
-s.sendall(b'x')
-assert s.recv(1) == b'x'
-s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack('ll', 0, 4000))
-for line in sys.stdin:
-    for _ in range(int(line)):
-        try:
-            s.recv(1)
-            sys.exit('data?')
-        except BlockingIOError:
-            pass
-    print('tried', line, end='')
-""",
-        ]
-    )
-    yield job
-    job.close_input()
-    job.wait()
-
-
-def _requests(world: Lab, guest: Guest, job: Job, times: int) -> int:
-    """How many requests so many attempts make.
-
-    One that waits on the host is a request, and another has the socket watched
-    again; one that does not knows that there is nothing, and asks nobody.
-    """
-    job.write(b"1\n")
-    job.wait_output("tried 1\n")
-    before = world.counters(guest)["requests"]
-    job.write(f"{times}\n".encode())
-    job.wait_output(f"tried {times}\n")
-    return world.counters(guest)["requests"] - before
-
-
-def test_vain_waiting_is_bounded(world: Lab, guest: Guest, idle_socket: Job) -> None:
-    """After a few times in vain one call in 32 tries whether waiting pays again."""
-    made = _requests(world, guest, idle_socket, _VAIN)
-    assert 0 < made <= 2 * (_VAIN // 32 + 3), made
-
-
-def test_waiting_can_be_turned_off(world: Lab, guest: Guest, idle_socket: Job) -> None:
-    guest.run(f"echo 0 > {_WAIT_US}")
-    try:
-        assert _requests(world, guest, idle_socket, _VAIN) <= 2
-    finally:
-        guest.run(f"echo 1000 > {_WAIT_US}")
-
-
-def test_waiting_for_longer_is_refused(guest: Guest) -> None:
-    """The device would not take it; what cannot be had is said, and nothing changes."""
-    assert guest.run(f"echo 1001 > {_WAIT_US}", check=False).rc
-    assert guest.run(f"cat {_WAIT_US}").stdout == "1000\n"
-    assert "wait_us=1001 is refused: 1000 at most" in guest.run("dmesg").stdout
 
 
 @pytest.mark.parametrize("rings", ["packed=on", "event_idx=off"])

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The module beside the rest of the kernel: how it waits, and what stays when it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from vmmnet.testbed import kernel
+from vmmnet.testbed.guest import MODULE_PATH, Guest, Job
+from vmmnet.testbed.lab import ECHO_PORT, Lab, lab
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[Lab]:
+    with lab() as built:
+        yield built
+
+
+@pytest.fixture(scope="module", params=kernel.SERIES)
+def guest(request: pytest.FixtureRequest, world: Lab) -> Iterator[Guest]:
+    """One guest of each kernel."""
+    with world.guest(request.param, ipv6=False) as running:
+        yield running
+
+
+# --- waiting on the host ------------------------------------------------------
+
+_VAIN = 192
+_WAIT_US = "/sys/module/vmrpc/parameters/wait_us"
+
+
+@pytest.fixture
+def idle_socket(guest: Guest) -> Iterator[Job]:
+    """Tries to receive, on one CPU, as often as a line says; nothing ever comes."""
+    job = guest.spawn(
+        [
+            "python3",
+            "-uc",
+            f"""
+import os, socket, struct, sys
+os.sched_setaffinity(0, {{0}})
+s = socket.create_connection(('peer.test', {ECHO_PORT}))
+s.sendall(b'x')
+assert s.recv(1) == b'x'
+s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack('ll', 0, 4000))
+for line in sys.stdin:
+    for _ in range(int(line)):
+        try:
+            s.recv(1)
+            sys.exit('data?')
+        except BlockingIOError:
+            pass
+    print('tried', line, end='')
+""",
+        ]
+    )
+    yield job
+    job.close_input()
+    job.wait()
+
+
+def _requests(world: Lab, guest: Guest, job: Job, times: int) -> int:
+    """How many requests so many attempts make.
+
+    One that waits on the host is a request, and another has the socket watched
+    again; one that does not knows that there is nothing, and asks nobody.
+    """
+    job.write(b"1\n")
+    job.wait_output("tried 1\n")
+    before = world.counters(guest)["requests"]
+    job.write(f"{times}\n".encode())
+    job.wait_output(f"tried {times}\n")
+    return world.counters(guest)["requests"] - before
+
+
+def test_vain_waiting_is_bounded(world: Lab, guest: Guest, idle_socket: Job) -> None:
+    """After a few times in vain one call in 32 tries whether waiting pays again."""
+    made = _requests(world, guest, idle_socket, _VAIN)
+    assert 0 < made <= 2 * (_VAIN // 32 + 3), made
+
+
+def test_waiting_can_be_turned_off(world: Lab, guest: Guest, idle_socket: Job) -> None:
+    guest.run(f"echo 0 > {_WAIT_US}")
+    try:
+        assert _requests(world, guest, idle_socket, _VAIN) <= 2
+    finally:
+        guest.run(f"echo 1000 > {_WAIT_US}")
+
+
+def test_waiting_for_longer_is_refused(guest: Guest) -> None:
+    """The device would not take it; what cannot be had is said, and nothing changes."""
+    assert guest.run(f"echo 1001 > {_WAIT_US}", check=False).rc
+    assert guest.run(f"cat {_WAIT_US}").stdout == "1000\n"
+    assert "wait_us=1001 is refused: 1000 at most" in guest.run("dmesg").stdout
+
+
+# --- TLS of the kernel --------------------------------------------------------
+
+_TLS = """
+import errno, socket
+
+def ask(s):
+    try:
+        s.setsockopt(socket.IPPROTO_TCP, 31, b'tls')
+        return 'ok'
+    except OSError as e:
+        return errno.errorcode[e.errno]
+
+def inside():
+    with socket.create_server(('127.0.0.1', 0)) as listener:
+        ours = socket.create_connection(listener.getsockname())
+        return ours, listener.accept()[0]
+"""
+
+
+def test_tls_of_the_kernel_keeps_nothing_of_ours(guest: Guest) -> None:
+    """It copies the operations of a socket that asks for it, and gives them to others."""
+    refs = guest.run("cat /sys/module/vmrpc/refcnt").stdout
+    script = f"""{_TLS}
+for _ in range(3):
+    outer = socket.create_connection(('peer.test', {ECHO_PORT}))
+    ours, accepted = inside()
+    print(*map(ask, (socket.socket(), outer, ours, accepted)))
+"""
+    out = guest.run(["python3", "-c", script]).stdout
+    assert out == "ENOTCONN ENOTCONN ENOPROTOOPT ok\n" * 3
+    assert guest.run("cat /sys/module/vmrpc/refcnt").stdout == refs
+    # Without the module, who has it goes on.
+    guest.wait_for("rmmod vmrpc")
+    script = f"""{_TLS}
+ends = inside()
+print(*map(ask, ends))
+[s.close() for s in ends]
+"""
+    assert guest.run(["python3", "-c", script]).stdout == "ok ok\n"
+    guest.run(["insmod", MODULE_PATH])
+    guest.check_kernel()

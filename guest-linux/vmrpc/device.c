@@ -629,6 +629,7 @@ static struct vmrpc_device *device_alloc(struct virtio_device *vdev)
 	xa_init_flags(&dev->socks, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ);
 	atomic_set(&dev->generation, 0);
 	ida_init(&dev->buffer_ids);
+	vmrpc_event_init(dev);
 	dev->takes_buffers = !virtio_has_feature(vdev,
 						 VIRTIO_F_ACCESS_PLATFORM);
 	spin_lock_init(&dev->event_lock);
@@ -672,6 +673,8 @@ static void device_stop(struct vmrpc_device *dev)
 	}
 	/* Who saw q->vq before may still be notifying it. */
 	synchronize_rcu();
+	/* It may have waited for one of those calls. */
+	vmrpc_event_stop(dev);
 	dev->vdev->config->del_vqs(dev->vdev);
 }
 

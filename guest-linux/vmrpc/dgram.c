@@ -564,6 +564,9 @@ static int dgram_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 	if (vmrpc_sk_is_ping(sock->sk) && (flags & MSG_OOB))
 		return -EOPNOTSUPP;
 	vmrpc_option_refresh(vs);
+	if (sock_flag(sock->sk, SOCK_FASYNC) &&
+	    vmrpc_sock_mode(vs) != VMRPC_NATIVE)
+		vmrpc_sock_watch(vs, NULL);
 	return recv_loop(sock, vs, msg, size, flags);
 }
 

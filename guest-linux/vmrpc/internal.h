@@ -4,9 +4,10 @@
  *
  * Arrows point down: family.c -> stream.c, dgram.c -> receive.c (of streams),
  * linger.c -> message.c, group.c -> option.c -> sock.c -> ready.c -> iter.c ->
- * buffer.c, device.c.  buffer.c maps by iter.c, and option.c knows group.c's
- * options.  proc.c looks at sock.c and option.c; netdev.c stands alone.  prot.c
- * leads from the sock to stream.c and dgram.c.
+ * buffer.c, device.c.  device.c hands events to event.c, which is above ready.c.
+ * buffer.c maps by iter.c, and option.c knows group.c's options.  proc.c looks
+ * at sock.c and option.c; netdev.c stands alone.  prot.c leads from the sock to
+ * stream.c and dgram.c.
  */
 #ifndef VMRPC_INTERNAL_H
 #define VMRPC_INTERNAL_H
@@ -25,6 +26,7 @@
 #include <linux/spinlock.h>
 #include <linux/virtio.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <net/inet_sock.h>
 #include <net/sock.h>
@@ -76,6 +78,7 @@ struct vmrpc_queue {
  * @generation: of the latest socket
  * @buffer_ids: numbers of buffers on the host (buffer.c)
  * @takes_buffers: until the device says that it does not
+ * @event_work: asks the host for more events (event.c)
  * @event_lock: guards @event_vq
  *
  * The rest is constant after probe.  @translate: the host side is IPv6.
@@ -90,6 +93,7 @@ struct vmrpc_device {
 	atomic_t generation;
 	struct ida buffer_ids;
 	bool takes_buffers;
+	struct work_struct event_work;
 
 	spinlock_t event_lock;
 	struct virtqueue *event_vq;
@@ -361,6 +365,8 @@ void vmrpc_sock_watch(struct vmrpc_sock *vs, const poll_table *wait);
 bool vmrpc_sock_expect(struct vmrpc_sock *vs, const poll_table *wait);
 void vmrpc_sock_watch_edges(struct vmrpc_sock *vs);
 void vmrpc_ready_init(void);
+void vmrpc_event_init(struct vmrpc_device *dev);
+void vmrpc_event_stop(struct vmrpc_device *dev);
 __poll_t vmrpc_sock_mask(const struct vmrpc_sock *vs);
 bool vmrpc_addr_is_native(const struct vmrpc_sock *vs, __be32 addr);
 bool vmrpc_sock_device_is_other(const struct vmrpc_sock *vs);

@@ -183,30 +183,6 @@ void vmrpc_sock_report(struct vmrpc_sock *vs, u32 ready, u32 seq, u32 error,
 }
 
 /**
- * vmrpc_sock_event - take over an event
- * @dev: the device
- * @ev: written by the device, believed only after checking
- *
- * Called from the interrupt.
- */
-void vmrpc_sock_event(struct vmrpc_device *dev, const struct vmrpc_event *ev)
-{
-	struct vmrpc_sock *vs;
-	unsigned long flags;
-
-	/* Whoever takes a socket out of the table waits for us here. */
-	xa_lock_irqsave(&dev->socks, flags);
-	vs = xa_load(&dev->socks, le32_to_cpu(ev->sock));
-	if (vs && vs->gen == le32_to_cpu(ev->gen))
-		vmrpc_sock_report(vs, le32_to_cpu(ev->ready),
-				  le32_to_cpu(ev->ready_seq),
-				  le32_to_cpu(ev->so_error),
-				  READ_ONCE(vs->edge) ? VMRPC_READY_ALL : 0,
-				  true);
-	xa_unlock_irqrestore(&dev->socks, flags);
-}
-
-/**
  * vmrpc_sock_kill_all - the device has gone
  * @dev: the device, already dead
  *
@@ -241,8 +217,13 @@ static void watch(struct vmrpc_sock *vs, bool edge)
 	if (edge)
 		flags |= VMRPC_REQ_EDGE;
 	call->req.flags = cpu_to_le16(flags);
-	if (!vmrpc_call_run(call) && edge)
-		WRITE_ONCE(vs->edge, true);
+	if (!vmrpc_call_run(call) && edge) {
+		spin_lock_irq(&vs->ready_lock);
+		/* Not of another life of the handle. */
+		if (call->req.gen == cpu_to_le32(vs->gen))
+			WRITE_ONCE(vs->edge, true);
+		spin_unlock_irq(&vs->ready_lock);
+	}
 	vmrpc_call_free(call);
 }
 
@@ -260,14 +241,16 @@ void vmrpc_sock_watch_edges(struct vmrpc_sock *vs)
 /**
  * vmrpc_sock_watch - have the host report the readiness by events
  * @vs: has a host socket
- * @wait: poll() as it looks for readiness; NULL: a task about to sleep
+ * @wait: poll() as it looks for readiness; NULL: a task about to sleep, or to
+ *        read
  *
  * To be called before readiness is looked at for the last time.  Costs a call,
  * the first time.
  */
 void vmrpc_sock_watch(struct vmrpc_sock *vs, const poll_table *wait)
 {
-	watch(vs, wait && (poll_requested_events(wait) & EPOLLET));
+	watch(vs, sock_flag(vs->sk, SOCK_FASYNC) ||
+		  (wait && (poll_requested_events(wait) & EPOLLET)));
 }
 
 /**

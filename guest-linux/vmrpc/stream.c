@@ -546,6 +546,8 @@ static int stream_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 	    ((flags & MSG_ERRQUEUE) && vmrpc_has_native_errors(sock->sk)))
 		return inet_recvmsg(sock, msg, size, flags);
 	vmrpc_option_refresh(vs);
+	if (sock_flag(sock->sk, SOCK_FASYNC))
+		vmrpc_sock_watch(vs, NULL);
 	return vmrpc_stream_receive(vs, msg, size, flags);
 }
 

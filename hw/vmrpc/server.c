@@ -245,6 +245,21 @@ void vmrpc_timer_rearm(VmrpcServer *srv)
     timerfd_settime(srv->timer_fd, 0, &its, NULL);
 }
 
+/* Is it worth telling, whatever the guest has been told already? */
+static bool is_news(const VmrpcSock *s, uint32_t events)
+{
+    /* Urgent data may be others than the last: each are a signal (SIGURG). */
+    if (!s->edge) {
+        return events & VMRPC_PRI;
+    }
+    /*
+     * Room to send is told once.  After the end has been sent, it is how Linux
+     * says that the state has changed: who lingers in close() waits for the
+     * last acknowledgement.
+     */
+    return (events & ~VMRPC_OUT) || s->ends;
+}
+
 /* Returns true if the policy file is to be read again. */
 static bool process_one(VmrpcServer *srv, const struct epoll_event *ev)
 {
@@ -284,12 +299,7 @@ static bool process_one(VmrpcServer *srv, const struct epoll_event *ev)
             } else {
                 vmrpc_ready_set(srv, s, ev->events);
             }
-            /*
-             * Room to send is told once.  After the end has been sent, it is
-             * how Linux says that the state has changed: who lingers in
-             * close() waits for the last acknowledgement.
-             */
-            s->news = s->edge && (ev->events & ~VMRPC_OUT || s->ends);
+            s->news = is_news(s, ev->events);
             vmrpc_sock_notify(srv, s);
             if (!s->event_queued) {
                 vmrpc_watch_less(srv, s);

@@ -60,7 +60,8 @@
  * they can overtake one another: the guest keeps the report with the larger
  * ready_seq (in serial number arithmetic).  The host sends an event only when
  * a bit is set that it has not reported as set yet; with VMRPC_REQ_EDGE also
- * when more has come to what was there, as edge-triggered pollers want to know.
+ * when more has come to what was there, as edge-triggered pollers want to know,
+ * and while there are urgent data whenever something comes.
  * Watching costs something, and most connections end before anybody has to be
  * told: a socket is watched from VMRPC_REQ_WATCH on, and without it from
  * VMRPC_WATCH_MS after it was made.  The host may stop watching a socket whose

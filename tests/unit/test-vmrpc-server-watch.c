@@ -116,6 +116,12 @@ static void test_muted(void)
     annoy(fx, fd);
     g_assert_cmpint(send(fd, "!", 1, MSG_OOB), ==, 1);
     fx_wait(fx, 0, VMRPC_PRI);
+    /* and so do others behind them */
+    events = fx->sock[0].events;
+    g_assert_cmpint(send(fd, "!", 1, MSG_OOB), ==, 1);
+    while (fx->sock[0].events == events) {
+        fx_wait_any(fx);
+    }
     /* and so does the end */
     close(fd);
     fx_wait(fx, 0, VMRPC_RDHUP);

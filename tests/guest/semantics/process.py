@@ -173,6 +173,44 @@ def sigio(world: World) -> None:
 
 
 @case
+def sigio_behind_unread_data(world: World) -> None:
+    """Each arrival is a signal, whether or not the one before has been read."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGIO])
+    sock, theirs = world.pair()
+    _own(sock)
+    for _ in range(5):
+        theirs.send(b"x")
+        _told(signal.SIGIO)
+    # Nor whether they were there before anyone wanted signals.
+    sock, theirs = world.pair()
+    theirs.send(b"ab")
+    wait_for(sock, select.POLLIN)
+    _own(sock)
+    expect(sock.recv(1), b"a")
+    for _ in range(5):
+        theirs.send(b"x")
+        _told(signal.SIGIO)
+    datagrams = world.datagrams()
+    _own(datagrams)
+    peer = world.hands.open()
+    for _ in range(5):
+        peer.tell(datagrams.getsockname()[1], b"x")
+        _told(signal.SIGIO)
+
+
+@case
+def sigurg_behind_unread_data(world: World) -> None:
+    """Urgent data behind others that nobody has read are a signal, too."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGURG])
+    sock, theirs = world.pair()
+    fcntl.fcntl(sock, fcntl.F_SETOWN, os.getpid())
+    theirs.send(b"a")
+    for _ in range(5):
+        theirs.send(b"!", socket.MSG_OOB)
+        _told(signal.SIGURG)
+
+
+@case
 def signal_of_ones_choice(world: World) -> None:
     """F_SETSIG: the signal says that it is about input."""
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGRTMIN])

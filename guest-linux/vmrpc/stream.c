@@ -273,8 +273,11 @@ static int listen_both(struct socket *sock, struct vmrpc_sock *vs, int backlog)
 	/* The error of a former connection is not one of accept(). */
 	WRITE_ONCE(vs->sk->sk_err, 0);
 	err = host_listen(vs, backlog);
-	if (!err)
-		err = inet_listen(sock, backlog);
+	if (err)
+		return err;
+	err = inet_listen(sock, backlog);
+	if (err)
+		vmrpc_sock_shutdown(vs, SHUT_RDWR);
 	return err;
 }
 

@@ -168,23 +168,27 @@ static bool binds_to_all(const struct run *run, unsigned step)
                                    (op->arg[1] & 0xff) == ADDR_MULTICAST);
 }
 
-/* What has been before, and makes the same call another matter. */
-static const char *past(const struct run *run, unsigned step)
+static bool has_been(const struct run *run, unsigned step,
+                     bool (*is)(const struct run *run, unsigned step))
 {
     unsigned i;
 
     for (i = 0; i <= step; i++) {
-        if (run->step[step].type != SOCK_DGRAM && fills(run, i)) {
-            return " full";
-        }
-        if (corks(run, i)) {
-            return " corked";
-        }
-        if (binds_to_all(run, i)) {
-            return " from all";
+        if (is(run, i)) {
+            return true;
         }
     }
-    return "";
+    return false;
+}
+
+/* What has been before, and makes the same call another matter. */
+static const char *past(const struct run *run, unsigned step)
+{
+    if (run->step[step].type != SOCK_DGRAM && has_been(run, step, fills)) {
+        return " full";
+    }
+    return has_been(run, step, corks) ? " corked" :
+           has_been(run, step, binds_to_all) ? " from all" : "";
 }
 
 static void write_signature(struct run *run, unsigned step, const char *before,

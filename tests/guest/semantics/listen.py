@@ -227,6 +227,24 @@ def listening_again_beside_connections(world: World) -> None:
 
 
 @case
+def listening_again_in_vain(world: World) -> None:
+    """When listen() fails, nobody is let in."""
+    listener = socket.socket()
+    listener.bind(("", free_port()))
+    listener.listen()
+    port = listener.getsockname()[1]
+    # It has the port, from inside the guest, whoever the peer is.
+    with socket.create_connection(("127.0.0.1", port)):
+        connection, _ = listener.accept()
+        listener.shutdown(socket.SHUT_RD)
+        with fails(errno.EADDRINUSE):
+            listener.listen()
+        with fails(errno.ECONNREFUSED):
+            world.hands.connect(port)
+    connection.close()
+
+
+@case
 def listening_again_elsewhere(world: World) -> None:
     """Without it, a socket that has not chosen its port gets another one."""
     listener, port = world.listener()

@@ -234,7 +234,7 @@ static int connect_remote(struct socket *sock, struct vmrpc_sock *vs,
 	err = vmrpc_sock_open(vs);
 	if (err)
 		return err;
-	vmrpc_option_sync(vs);
+	vmrpc_sol_sync(vs);
 	if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
 		return 0;
 	err = vmrpc_sock_connect(vs, to, 0);
@@ -412,7 +412,7 @@ static int dgram_sendmsg(struct socket *sock, struct msghdr *msg, size_t size)
 	err = vmrpc_zerocopy_begin(vs->sk, msg, size, &uarg);
 	if (err)
 		return err;
-	vmrpc_option_refresh(vs);
+	vmrpc_sol_refresh(vs);
 	err = send_remote(vs, msg, size, to);
 	vmrpc_zerocopy_end(uarg, err >= 0);
 	return err;
@@ -472,7 +472,7 @@ static ssize_t recv_host(struct vmrpc_sock *vs, struct msghdr *msg,
 		return -EAGAIN;
 	n = vmrpc_message_recv(vs, msg, room, &room, flags, wait_us);
 	if (n >= 0 && !(flags & MSG_ERRQUEUE))
-		vmrpc_option_peeked(vs, flags & MSG_PEEK ? -n : n);
+		vmrpc_sol_peeked(vs, flags & MSG_PEEK ? -n : n);
 	return n;
 }
 
@@ -563,7 +563,7 @@ static int dgram_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 		return inet_recvmsg(sock, msg, size, flags);
 	if (vmrpc_sk_is_ping(sock->sk) && (flags & MSG_OOB))
 		return -EOPNOTSUPP;
-	vmrpc_option_refresh(vs);
+	vmrpc_sol_refresh(vs);
 	if (sock_flag(sock->sk, SOCK_FASYNC) &&
 	    vmrpc_sock_mode(vs) != VMRPC_NATIVE)
 		vmrpc_sock_watch(vs, NULL);

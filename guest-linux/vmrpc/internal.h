@@ -3,11 +3,11 @@
  * What the files of the vmrpc module share.
  *
  * Arrows point down: family.c -> stream.c, dgram.c -> receive.c (of streams),
- * linger.c -> message.c, group.c -> option.c -> sock.c -> ready.c -> iter.c ->
- * buffer.c, device.c.  device.c hands events to event.c, which is above ready.c.
- * buffer.c maps by iter.c, and option.c knows group.c's options.  proc.c looks
- * at sock.c and option.c; netdev.c stands alone.  prot.c leads from the sock to
- * stream.c and dgram.c.
+ * linger.c -> message.c, group.c -> option.c -> sol.c -> sock.c -> ready.c ->
+ * iter.c -> buffer.c, device.c.  device.c hands events to event.c, which is above
+ * ready.c.  buffer.c maps by iter.c, and option.c knows group.c's options.  proc.c
+ * looks at sock.c; netdev.c stands alone.  prot.c leads from the sock to stream.c
+ * and dgram.c.
  */
 #ifndef VMRPC_INTERNAL_H
 #define VMRPC_INTERNAL_H
@@ -375,6 +375,10 @@ int vmrpc_sock_name(struct vmrpc_sock *vs, enum vmrpc_op op,
 		    struct sockaddr_in *sin);
 int vmrpc_sock_ioctl(struct vmrpc_sock *vs, unsigned int cmd, int *value);
 int vmrpc_sock_shutdown(struct vmrpc_sock *vs, int how);
+int vmrpc_sock_setopt(struct vmrpc_sock *vs, int level, int name,
+		      const void *value, unsigned int len);
+int vmrpc_sock_getopt(struct vmrpc_sock *vs, int level, int name, void *value,
+		      unsigned int len);
 int vmrpc_compat_ioctl(struct socket *sock, unsigned int cmd,
 		       unsigned long arg);
 
@@ -416,21 +420,24 @@ static inline bool vmrpc_has_native_errors(const struct sock *sk)
 	return !skb_queue_empty_lockless(&sk->sk_error_queue);
 }
 
+/* --- sol.c ----------------------------------------------------------------- */
+
+void vmrpc_sol_reset(struct vmrpc_sock *vs);
+void vmrpc_sol_peeked(struct vmrpc_sock *vs, int n);
+void vmrpc_sol_inherit(struct vmrpc_sock *child,
+		       const struct vmrpc_sock *parent);
+bool vmrpc_sol_stale(const struct vmrpc_sock *vs);
+bool vmrpc_sol_is_in_the_way(const struct vmrpc_sock *vs);
+int vmrpc_sol_sync(struct vmrpc_sock *vs);
+void vmrpc_sol_refresh(struct vmrpc_sock *vs);
+int vmrpc_sol_setsockopt(struct socket *sock, struct vmrpc_sock *vs, int name,
+			 sockptr_t optval, unsigned int optlen);
+
 /* --- option.c -------------------------------------------------------------- */
 
-void vmrpc_option_reset(struct vmrpc_sock *vs);
-void vmrpc_option_peeked(struct vmrpc_sock *vs, int n);
 void vmrpc_option_free(struct vmrpc_sock *vs);
 int vmrpc_option_replay(struct vmrpc_sock *vs);
-void vmrpc_option_inherit(struct vmrpc_sock *child,
-			  const struct vmrpc_sock *parent);
-bool vmrpc_option_stale(const struct vmrpc_sock *vs);
-bool vmrpc_option_is_in_the_way(const struct vmrpc_sock *vs);
-int vmrpc_option_sync(struct vmrpc_sock *vs);
-void vmrpc_option_refresh(struct vmrpc_sock *vs);
 void vmrpc_option_push(struct vmrpc_sock *vs);
-int vmrpc_option_ask(struct vmrpc_sock *vs, int level, int name, void *value,
-		     unsigned int len);
 int vmrpc_option_now(struct vmrpc_sock *vs, int level, int name,
 		     const void *value, unsigned int len);
 void vmrpc_option_undo(struct vmrpc_sock *vs, int level, int name, int undo,

@@ -20,7 +20,7 @@ static bool is_closing(struct vmrpc_sock *vs)
 	u8 state = 0;
 
 	BUILD_BUG_ON(offsetof(struct tcp_info, tcpi_state));
-	if (vmrpc_option_ask(vs, IPPROTO_TCP, TCP_INFO, &state, 1) != 1)
+	if (vmrpc_sock_getopt(vs, IPPROTO_TCP, TCP_INFO, &state, 1) != 1)
 		return false;
 	return state < TCP_MAX_STATES &&
 	       (1 << state) & (TCPF_FIN_WAIT1 | TCPF_CLOSING | TCPF_LAST_ACK);

@@ -96,7 +96,7 @@ static int host_info(struct vmrpc_sock *vs, struct tcp_info *info)
 	int len = min_t(int, sizeof(*info), VMRPC_OPTVAL_MAX);
 
 	memset(info, 0, sizeof(*info));
-	len = vmrpc_option_ask(vs, IPPROTO_TCP, TCP_INFO, info, len);
+	len = vmrpc_sock_getopt(vs, IPPROTO_TCP, TCP_INFO, info, len);
 	return min(len, 0);
 }
 

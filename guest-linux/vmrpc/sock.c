@@ -261,7 +261,7 @@ int vmrpc_sock_attach(struct vmrpc_device *dev, struct socket *sock)
 	vs->rx_window = VMRPC_BOUNCE_MAX;
 	vs->rx_bulk = jiffies - HZ;
 	vmrpc_buffer_init(vs);
-	vmrpc_option_reset(vs);
+	vmrpc_sol_reset(vs);
 	err = handle_alloc(vs);
 	if (err) {
 		kfree(vs);
@@ -452,13 +452,13 @@ int vmrpc_sock_open(struct vmrpc_sock *vs)
 
 	if (vmrpc_sock_mode(vs) != VMRPC_NATIVE)
 		return 0;
-	if (vmrpc_option_is_in_the_way(vs))
+	if (vmrpc_sol_is_in_the_way(vs))
 		return -ENOPROTOOPT;
 	err = handle_alloc(vs);
 	if (err)
 		return err;
 	generation_start(vs);
-	vmrpc_option_reset(vs);
+	vmrpc_sol_reset(vs);
 	err = host_socket(vs);
 	if (err)
 		return err;
@@ -466,7 +466,7 @@ int vmrpc_sock_open(struct vmrpc_sock *vs)
 
 	err = vmrpc_option_replay(vs);
 	if (!err)
-		vmrpc_option_sync(vs);
+		vmrpc_sol_sync(vs);
 	if (!err && inet->inet_num && vmrpc_sock_mode(vs) != VMRPC_NATIVE) {
 		struct sockaddr_in to = {
 			.sin_family = AF_INET,
@@ -529,7 +529,7 @@ static int bind_both(struct socket *sock, struct vmrpc_sock *vs,
 	err = vmrpc_sock_open(vs);
 	if (err)
 		return err;
-	vmrpc_option_sync(vs);		/* SO_REUSEADDR and its kin */
+	vmrpc_sol_sync(vs);		/* SO_REUSEADDR and its kin */
 	if (vmrpc_sock_mode(vs) != VMRPC_NATIVE)
 		err = vmrpc_sock_bind_port(vs, to, &native.sin_port);
 	if (!err) {
@@ -756,4 +756,64 @@ int vmrpc_sock_shutdown(struct vmrpc_sock *vs, int how)
 	err = vmrpc_call_run(call);
 	vmrpc_call_free(call);
 	return err;
+}
+
+/**
+ * vmrpc_sock_setopt - set an option of the host socket
+ * @vs: has a host socket
+ * @level: any
+ * @name: option
+ * @value: its value
+ * @len: how long that is, at most VMRPC_OPTVAL_MAX
+ *
+ * Returns 0 or a negative errno.
+ */
+int vmrpc_sock_setopt(struct vmrpc_sock *vs, int level, int name,
+		      const void *value, unsigned int len)
+{
+	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_SETSOCKOPT);
+	int err;
+
+	if (!call)
+		return -ENOMEM;
+	call->req.u.opt.level = cpu_to_le32(level);
+	call->req.u.opt.name = cpu_to_le32(name);
+	memcpy(vmrpc_data_inline(call, len, false), value, len);
+	err = vmrpc_call_run(call);
+	vmrpc_call_free(call);
+	return err;
+}
+
+/**
+ * vmrpc_sock_getopt - ask for an option of the host socket
+ * @vs: has a host socket
+ * @level: any
+ * @name: option
+ * @value: room for the value
+ * @len: how much, at most VMRPC_OPTVAL_MAX
+ *
+ * Returns how much was used, or a negative errno.
+ */
+int vmrpc_sock_getopt(struct vmrpc_sock *vs, int level, int name, void *value,
+		      unsigned int len)
+{
+	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_GETSOCKOPT);
+	void *buf;
+	int ret;
+	u32 got;
+
+	if (!call)
+		return -ENOMEM;
+	call->req.u.opt.level = cpu_to_le32(level);
+	call->req.u.opt.name = cpu_to_le32(name);
+	buf = vmrpc_data_inline(call, len, true);
+	ret = vmrpc_call_run(call);
+	if (!ret) {
+		got = min_t(u32, le32_to_cpu(call->resp.value), len);
+		got = min_t(u32, got, call->used - sizeof(call->resp));
+		memcpy(value, buf, got);
+		ret = got;
+	}
+	vmrpc_call_free(call);
+	return ret;
 }

@@ -89,7 +89,7 @@ static int connect_host(struct socket *sock, struct vmrpc_sock *vs,
 	u32 wait_us = may_wait ? vmrpc_device_patience(vs->dev) : 0;
 	int err;
 
-	vmrpc_option_sync(vs);
+	vmrpc_sol_sync(vs);
 	if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
 		return USE_NATIVE;
 	/*
@@ -264,7 +264,7 @@ static int listen_both(struct socket *sock, struct vmrpc_sock *vs, int backlog)
 	err = vmrpc_sock_open(vs);
 	if (err)
 		return err;
-	vmrpc_option_sync(vs);
+	vmrpc_sol_sync(vs);
 	if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
 		return inet_listen(sock, backlog);
 	/* What was shut down before stays so for those who will call. */
@@ -377,7 +377,7 @@ static int try_accept_remote(struct vmrpc_sock *vs, struct socket *newsock)
 	err = host_accept(vs, child);
 	if (err)
 		goto out_detach;
-	vmrpc_option_inherit(child, vs);
+	vmrpc_sol_inherit(child, vs);
 	security_sock_graft(newsock->sk, newsock);
 	newsock->state = SS_CONNECTED;
 	return 0;
@@ -420,7 +420,7 @@ static int stream_accept(struct socket *sock, struct socket *newsock,
 
 	if (!vs || vmrpc_sock_mode(vs) != VMRPC_BOTH)
 		return accept_native(sock, newsock, arg);
-	vmrpc_option_refresh(vs);
+	vmrpc_sol_refresh(vs);
 	timeo = sock_rcvtimeo(sk, arg->flags & O_NONBLOCK);
 	for (;;) {
 		if (READ_ONCE(sk->sk_state) != TCP_LISTEN)
@@ -534,7 +534,7 @@ static int stream_sendmsg(struct socket *sock, struct msghdr *msg, size_t size)
 	err = vmrpc_zerocopy_begin(sock->sk, msg, size, &uarg);
 	if (err)
 		return err;
-	vmrpc_option_refresh(vs);
+	vmrpc_sol_refresh(vs);
 	err = send_remote(vs, msg);
 	vmrpc_zerocopy_end(uarg, err >= 0);
 	return err;
@@ -548,7 +548,7 @@ static int stream_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE ||
 	    ((flags & MSG_ERRQUEUE) && vmrpc_has_native_errors(sock->sk)))
 		return inet_recvmsg(sock, msg, size, flags);
-	vmrpc_option_refresh(vs);
+	vmrpc_sol_refresh(vs);
 	if (sock_flag(sock->sk, SOCK_FASYNC))
 		vmrpc_sock_watch(vs, NULL);
 	return vmrpc_stream_receive(vs, msg, size, flags);
@@ -566,7 +566,7 @@ static __poll_t stream_poll(struct file *file, struct socket *sock,
 		return tcp_poll(file, sock, wait);
 	if (vmrpc_sock_mode(vs) == VMRPC_REMOTE) {
 		/* SO_RCVLOWAT decides on what is readable. */
-		vmrpc_option_refresh(vs);
+		vmrpc_sol_refresh(vs);
 		sock_poll_wait(file, sock, wait);
 		if (!vmrpc_sock_expect(vs, wait))
 			vmrpc_sock_watch(vs, wait);
@@ -732,7 +732,7 @@ static int stream_release(struct socket *sock)
 
 	if (vs) {
 		if (vmrpc_sock_mode(vs) == VMRPC_REMOTE) {
-			vmrpc_option_refresh(vs);
+			vmrpc_sol_refresh(vs);
 			reset_unread(vs);
 			vmrpc_linger(vs);
 		}

@@ -112,7 +112,7 @@ def parse(arguments: Sequence[str]) -> Plan:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--rounds", type=_positive, default=3, help="rounds (default 3)")
+    parser.add_argument("--rounds", type=_positive, default=5, help="rounds (default 5)")
     parser.add_argument("--quick", action="store_true", help="1 round of 2 s a measurement")
     parser.add_argument(
         "--only",

@@ -330,7 +330,9 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 		n = sock_error(sk);
 		if (n)
 			return n;
-		if (READ_ONCE(sk->sk_shutdown) & SEND_SHUTDOWN)
+		/* What is being built may still have room. */
+		if ((READ_ONCE(sk->sk_shutdown) & SEND_SHUTDOWN) &&
+		    !READ_ONCE(vs->unfinished))
 			return -EPIPE;
 		n = -EAGAIN;
 		/*
@@ -389,6 +391,25 @@ static int remote_destination(struct vmrpc_sock *vs, const struct msghdr *msg,
 	       vmrpc_sock_mode(vs) == VMRPC_REMOTE;
 }
 
+/*
+ * To a peer within the guest, or to nobody.  In the latter case, too, UDP gets a
+ * port, by which peers outside can reach it.
+ */
+static int send_native(struct socket *sock, struct vmrpc_sock *vs,
+		       struct msghdr *msg, size_t size)
+{
+	const struct sockaddr_in *sin = msg->msg_name;
+	int err;
+
+	if (!inet_sk(vs->sk)->inet_num && !vmrpc_sk_is_ping(vs->sk) &&
+	    (!sin || !is_destination(sin))) {
+		err = open_bound(sock, vs);
+		if (err)
+			return err;
+	}
+	return inet_sendmsg(sock, msg, size);
+}
+
 static int dgram_sendmsg(struct socket *sock, struct msghdr *msg, size_t size)
 {
 	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
@@ -399,7 +420,7 @@ static int dgram_sendmsg(struct socket *sock, struct msghdr *msg, size_t size)
 	if (!vs)
 		return inet_sendmsg(sock, msg, size);
 	if (!remote_destination(vs, msg, &to))
-		return inet_sendmsg(sock, msg, size);
+		return send_native(sock, vs, msg, size);
 	if (to && needs_broadcast(vs, to))
 		return -EACCES;
 	if (vmrpc_sock_mode(vs) != VMRPC_REMOTE) {

@@ -379,6 +379,7 @@ int vmrpc_sock_setopt(struct vmrpc_sock *vs, int level, int name,
 		      const void *value, unsigned int len);
 int vmrpc_sock_getopt(struct vmrpc_sock *vs, int level, int name, void *value,
 		      unsigned int len);
+u8 vmrpc_sock_tcp_state(struct vmrpc_sock *vs);
 int vmrpc_compat_ioctl(struct socket *sock, unsigned int cmd,
 		       unsigned long arg);
 

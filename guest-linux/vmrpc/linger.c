@@ -17,13 +17,8 @@
 /* Has the peer not acknowledged all, the end included?  As tcp_close() asks. */
 static bool is_closing(struct vmrpc_sock *vs)
 {
-	u8 state = 0;
-
-	BUILD_BUG_ON(offsetof(struct tcp_info, tcpi_state));
-	if (vmrpc_sock_getopt(vs, IPPROTO_TCP, TCP_INFO, &state, 1) != 1)
-		return false;
-	return state < TCP_MAX_STATES &&
-	       (1 << state) & (TCPF_FIN_WAIT1 | TCPF_CLOSING | TCPF_LAST_ACK);
+	return (1 << vmrpc_sock_tcp_state(vs)) &
+	       (TCPF_FIN_WAIT1 | TCPF_CLOSING | TCPF_LAST_ACK);
 }
 
 /**

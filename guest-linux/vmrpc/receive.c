@@ -199,6 +199,15 @@ static bool rx_is_done(struct rx *rx, size_t n)
 	       !(vmrpc_sock_ready(vs) & VMRPC_IN);
 }
 
+/* Nothing was to be read of what there is; an error behind it is not met. */
+static bool is_nothing_wanted(struct rx *rx)
+{
+	int unread;
+
+	return !rx->size && !vmrpc_sock_ioctl(rx->vs, SIOCINQ, &unread) &&
+	       unread > 0;
+}
+
 /*
  * A request has brought nothing, but @n: 0 or a negative errno.  Waits if the
  * program does.  True if it is over; *@n is what the call returns then, if
@@ -210,7 +219,7 @@ static bool rx_is_over(struct rx *rx, ssize_t *n)
 	struct sock *sk = vs->sk;
 
 	/* The end, unless broken off; with EPIPE, the end came first. */
-	if (*n == 0)
+	if (*n == 0 && !is_nothing_wanted(rx))
 		*n = rx->copied || READ_ONCE(sk->sk_err) == EPIPE ?
 		     0 : sock_error(sk);
 	if (*n != -EAGAIN || rx->copied >= rx->target ||

@@ -24,8 +24,10 @@
 #include <linux/capability.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/tcp.h>
 #include <net/ip.h>
 #include <net/route.h>
+#include <net/tcp_states.h>
 
 #include "internal.h"
 
@@ -816,4 +818,20 @@ int vmrpc_sock_getopt(struct vmrpc_sock *vs, int level, int name, void *value,
 	}
 	vmrpc_call_free(call);
 	return ret;
+}
+
+/**
+ * vmrpc_sock_tcp_state - the state of the host's connection
+ * @vs: a stream with a host socket
+ *
+ * Returns TCP_ESTABLISHED ..., below TCP_MAX_STATES; 0: the host does not say.
+ */
+u8 vmrpc_sock_tcp_state(struct vmrpc_sock *vs)
+{
+	u8 state = 0;
+
+	BUILD_BUG_ON(offsetof(struct tcp_info, tcpi_state));
+	if (vmrpc_sock_getopt(vs, IPPROTO_TCP, TCP_INFO, &state, 1) != 1)
+		return 0;
+	return state < TCP_MAX_STATES ? state : 0;
 }

@@ -41,9 +41,9 @@ static void unconnected(struct socket *sock, struct vmrpc_sock *vs)
 }
 
 /*
- * Linux goes on telling the port of a connection that has failed or been given up, though the
- * socket has lost it.  Caller must hold vs->lock; the host has not forgotten
- * the connection yet.
+ * Linux goes on telling the port of a connection that has failed or been given
+ * up, though the socket has lost it.  Caller must hold vs->lock; the host has not
+ * forgotten the connection yet.
  */
 static void remember_port(struct vmrpc_sock *vs)
 {
@@ -181,9 +181,15 @@ static int connect_finish(struct socket *sock, struct vmrpc_sock *vs)
 	return err;
 }
 
-static bool connect_is_over(const struct vmrpc_sock *vs)
+static bool connect_is_over(struct vmrpc_sock *vs)
 {
-	return (vmrpc_sock_ready(vs) & WRITABLE) || READ_ONCE(vs->sk->sk_err);
+	u8 state;
+
+	if ((vmrpc_sock_ready(vs) & WRITABLE) || READ_ONCE(vs->sk->sk_err))
+		return true;
+	/* What has been sent since may have filled the buffer. */
+	state = vmrpc_sock_tcp_state(vs);
+	return state && state != TCP_SYN_SENT && state != TCP_SYN_RECV;
 }
 
 /* @err: what to say if it does not end, -EINPROGRESS or -EALREADY */
@@ -196,7 +202,7 @@ static int connect_wait(struct socket *sock, struct vmrpc_sock *vs, int flags,
 	/* Programs wait for the event even if the host has been faster. */
 	if ((flags & O_NONBLOCK) && err == -EINPROGRESS)
 		return err;
-	if (!connect_is_over(vs)) {
+	if (err == -EINPROGRESS || !connect_is_over(vs)) {
 		ret = vmrpc_sock_wait(vs, WRITABLE, NULL, &timeo);
 		if (ret)
 			return ret == -EAGAIN ? err : ret;
@@ -677,15 +683,17 @@ int vmrpc_stream_prot_ioctl(struct sock *sk, int cmd, int *value)
  */
 static int shutdown_remote(struct socket *sock, struct vmrpc_sock *vs, int how)
 {
+	bool connecting = sock->state == SS_CONNECTING;
+	bool on_its_way = connecting && !connect_is_over(vs);
 	int err = vmrpc_sock_shutdown(vs, how);
 
-	if (sock->state == SS_CONNECTING) {
-		if (!connect_is_over(vs)) {
-			unconnected(sock, vs);
-			return err;
-		}
-		sock->state = err ? SS_DISCONNECTING : SS_CONNECTED;
+	/* Then the host gives it up, unless it was faster. */
+	if (on_its_way && vmrpc_sock_tcp_state(vs) == TCP_CLOSE) {
+		unconnected(sock, vs);
+		return err;
 	}
+	if (connecting)
+		sock->state = err ? SS_DISCONNECTING : SS_CONNECTED;
 	vs->shutdown |= how + 1;
 	vmrpc_sock_wake(vs, VMRPC_HUP);
 	return err;

@@ -340,6 +340,10 @@ static int call_getsockopt(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (getsockopt(s->fd, opt.level, opt.optname, opt.bytes, &opt.len) < 0) {
         return -errno;
     }
+    if (s->race && opt.level == IPPROTO_TCP && opt.optname == TCP_INFO) {
+        /* That of the first attempt alone; it may have failed. */
+        opt.bytes[offsetof(struct tcp_info, tcpi_state)] = TCP_SYN_SENT;
+    }
     len = vmrpc_sockopt_from_host(&opt, value,
                                   MIN(call->in_len, sizeof(value)));
     if (len < 0) {

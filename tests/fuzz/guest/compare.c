@@ -168,6 +168,20 @@ static bool binds_to_all(const struct run *run, unsigned step)
                                    (op->arg[1] & 0xff) == ADDR_MULTICAST);
 }
 
+/* Whether another task waits in accept() already, perhaps for the same. */
+static bool contends(const struct run *run, unsigned step)
+{
+    unsigned i;
+
+    for (i = 0; i < step && run->ops[step].kind == OP_ACCEPT; i++) {
+        if (run->ops[i].kind == OP_ACCEPT &&
+            run->ops[i].thread != run->ops[step].thread) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool has_been(const struct run *run, unsigned step,
                      bool (*is)(const struct run *run, unsigned step))
 {
@@ -188,7 +202,8 @@ static const char *past(const struct run *run, unsigned step)
         return " full";
     }
     return has_been(run, step, corks) ? " corked" :
-           has_been(run, step, binds_to_all) ? " from all" : "";
+           has_been(run, step, binds_to_all) ? " from all" :
+           has_been(run, step, contends) ? " contended" : "";
 }
 
 static void write_signature(struct run *run, unsigned step, const char *before,

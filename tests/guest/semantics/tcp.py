@@ -18,6 +18,7 @@ from .harness import (
     disconnect,
     expect,
     fails,
+    fill,
     libc,
     pending,
     receive_all,
@@ -25,6 +26,7 @@ from .harness import (
     wait_for,
 )
 from .peer import numbered
+from .remote import Stream
 
 # More than any two buffers.
 _MUCH = 32 << 20
@@ -65,6 +67,37 @@ def connect_without_blocking(world: World) -> None:
     # The first connect() after it may still tell of the success.
     assert sock.connect_ex(world.echo) in (0, errno.EISCONN)
     expect(sock.connect_ex(world.echo), errno.EISCONN)
+
+
+def _filled(world: World) -> tuple[socket.socket, Stream]:
+    """A connection made without blocking, and filled before connect() has told of it."""
+    listener = world.hands.listen()
+    sock = socket.socket()
+    sock.setblocking(False)
+    assert sock.connect_ex((world.peer, listener.port)) in (0, errno.EINPROGRESS)
+    theirs = listener.accept()
+    fill(sock)
+    return sock, theirs
+
+
+@case
+def connected_and_full(world: World) -> None:
+    """That there is no room to send does not mean that it is on its way still."""
+    sock, _theirs = _filled(world)
+    assert sock.connect_ex(world.echo) in (0, errno.EISCONN)
+    expect(sock.connect_ex(world.echo), errno.EISCONN)
+
+
+@case
+def shut_down_and_full(world: World) -> None:
+    """shutdown() of such a connection leaves it one."""
+    sock, theirs = _filled(world)
+    sock.shutdown(socket.SHUT_RD)
+    expect(sock.recv(1), b"")
+    expect(sock.getpeername()[0], world.peer)
+    sock.shutdown(socket.SHUT_WR)
+    size, _ = theirs.drain()
+    assert size
 
 
 @case
@@ -355,6 +388,22 @@ def reset_by_the_peer(world: World) -> None:
         sock.getpeername()
     with fails(errno.ENOTCONN):
         sock.shutdown(socket.SHUT_RDWR)
+
+
+@case
+def nothing_wanted_of_what_a_reset_has_left(world: World) -> None:
+    """A read of no bytes does not meet the error that is behind the data."""
+    ours, theirs = world.pair()
+    ours.send(b"unread")
+    theirs.send(b"x")
+    wait_for(ours, select.POLLIN)
+    # Data that nobody has read make it a reset.
+    theirs.close()
+    wait_for(ours, select.POLLERR)
+    expect(ours.recv(0), b"")
+    expect(ours.recv(1), b"x")
+    with fails(errno.ECONNRESET):
+        ours.recv(1)
 
 
 @case

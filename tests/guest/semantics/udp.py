@@ -316,6 +316,16 @@ def port_stays_with_another_peer(world: World) -> None:
 
 
 @case
+def port_by_a_datagram_to_nobody(world: World) -> None:
+    """A send() that fails for want of a peer gives the socket a port as well."""
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    with fails(errno.EDESTADDRREQ):
+        sock.send(b"x")
+    world.hands.open().tell(_port(sock), b"y")
+    expect(sock.recv(2), b"y")
+
+
+@case
 def nowhere_to_send(world: World) -> None:
     """EDESTADDRREQ without a peer, EINVAL for port 0."""
     sock = world.datagrams()

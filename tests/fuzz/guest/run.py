@@ -79,30 +79,31 @@ _SYSCTL6 = {**_SMALL, "net.ipv6.icmp.ratelimit": "0", "net.ipv6.icmp.ratemask": 
 
 # The native world, with the addresses of the other one.  MTU: the host's veth
 # has 1500, of which IPv6 takes 20 bytes more.
+# The interface has the name of ours, for who asks for it by that.
 # The metric keeps the multicast route apart: with a next hop in common, Linux
 # takes a peer for a group.
 _NATIVE = """
 set -e
 ip netns add near
 ip netns add far
-ip -n near link add wire type veth peer name wire netns far
+ip -n near link add vmrpc0 type veth peer name vmrpc0 netns far
 for space in near far; do
     ip -n $space link set lo up
-    ip -n $space link set wire mtu 1480 up
+    ip -n $space link set vmrpc0 mtu 1480 up
 done
-ip -n near address add {me}/29 dev wire
-ip -n far address add {peer}/32 dev wire
-ip -n far address add {peer2}/32 dev wire
-ip -n near route add {peer}/32 dev wire src {me}
-ip -n near route add {peer2}/32 dev wire src {me}
-ip -n near route add 255.255.255.255/32 dev wire src {me}
-ip -n near route add 224.0.0.0/4 dev wire src {me} metric 9
+ip -n near address add {me}/29 dev vmrpc0
+ip -n far address add {peer}/32 dev vmrpc0
+ip -n far address add {peer2}/32 dev vmrpc0
+ip -n near route add {peer}/32 dev vmrpc0 src {me}
+ip -n near route add {peer2}/32 dev vmrpc0 src {me}
+ip -n near route add 255.255.255.255/32 dev vmrpc0 src {me}
+ip -n near route add 224.0.0.0/4 dev vmrpc0 src {me} metric 9
 ip -n near route add unreachable 198.18.0.0/15
-ip -n far route add {me}/32 dev wire src {peer}
-lladdr() {{ ip -n $1 -o link show wire | sed 's/.*ether \\([^ ]*\\).*/\\1/'; }}
-ip -n near neighbour add {peer} lladdr $(lladdr far) dev wire nud permanent
-ip -n near neighbour add {peer2} lladdr $(lladdr far) dev wire nud permanent
-ip -n far neighbour add {me} lladdr $(lladdr near) dev wire nud permanent
+ip -n far route add {me}/32 dev vmrpc0 src {peer}
+lladdr() {{ ip -n $1 -o link show vmrpc0 | sed 's/.*ether \\([^ ]*\\).*/\\1/'; }}
+ip -n near neighbour add {peer} lladdr $(lladdr far) dev vmrpc0 nud permanent
+ip -n near neighbour add {peer2} lladdr $(lladdr far) dev vmrpc0 nud permanent
+ip -n far neighbour add {me} lladdr $(lladdr near) dev vmrpc0 nud permanent
 """
 
 

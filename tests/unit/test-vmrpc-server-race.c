@@ -194,6 +194,25 @@ static void test_calls_meanwhile(void)
     world_free(w);
 }
 
+/* Also if the first attempt, whose socket the guest asks, has failed. */
+static void test_state_meanwhile(void)
+{
+    World *w = world_new(CLOSED, true, "allow host\n");
+    uint8_t state;
+    int filler;
+
+    g_assert_cmpint(listen(w->other, 0), ==, 0);
+    filler = fill(OTHER6, w->port);
+    fx_fails(start(w), EINPROGRESS);
+    fx_pump(w->fx);
+    g_assert_nonnull(w->fx->srv->socks[0]->race);
+    fx_ok(fx_getsockopt(w->fx, 0, IPPROTO_TCP, TCP_INFO, &state, 1));
+    g_assert_cmpuint(state, ==, TCP_SYN_SENT);
+    fx_ok(fx_op(w->fx, VMRPC_CLOSE, 0, 0, 0));
+    close(filler);
+    world_free(w);
+}
+
 static void set_option(Fx *fx, int level, int name, uint32_t value)
 {
     value = GUINT32_TO_LE(value);
@@ -484,6 +503,8 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/race/none", test_none);
     g_test_add_func("/vmrpc/server/race/calls-meanwhile",
                     test_calls_meanwhile);
+    g_test_add_func("/vmrpc/server/race/state-meanwhile",
+                    test_state_meanwhile);
     g_test_add_func("/vmrpc/server/race/options", test_options);
     g_test_add_func("/vmrpc/server/race/late-options", test_late_options);
     g_test_add_func("/vmrpc/server/race/given-up", test_given_up);

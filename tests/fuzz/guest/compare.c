@@ -168,13 +168,19 @@ static bool binds_to_all(const struct run *run, unsigned step)
                                    (op->arg[1] & 0xff) == ADDR_MULTICAST);
 }
 
-/* Whether another task waits in accept() already, perhaps for the same. */
+/* Whether another task may wait in the same kind of call already. */
 static bool contends(const struct run *run, unsigned step)
 {
+    enum op_kind kind = run->ops[step].kind;
     unsigned i;
 
-    for (i = 0; i < step && run->ops[step].kind == OP_ACCEPT; i++) {
-        if (run->ops[i].kind == OP_ACCEPT &&
+    if (kind != OP_ACCEPT && kind != OP_RECV && kind != OP_SPLICE_IN) {
+        return false;
+    }
+    for (i = 0; i < step; i++) {
+        if ((run->ops[i].kind == OP_ACCEPT) == (kind == OP_ACCEPT) &&
+            (kind == OP_ACCEPT || run->ops[i].kind == OP_RECV ||
+             run->ops[i].kind == OP_SPLICE_IN) &&
             run->ops[i].thread != run->ops[step].thread) {
             return true;
         }
@@ -182,13 +188,14 @@ static bool contends(const struct run *run, unsigned step)
     return false;
 }
 
+/* Before or at @step, or since, if that is a call that has waited. */
 static bool has_been(const struct run *run, unsigned step,
                      bool (*is)(const struct run *run, unsigned step))
 {
     unsigned i;
 
-    for (i = 0; i <= step; i++) {
-        if (is(run, i)) {
+    for (i = 0; i < run->num; i++) {
+        if ((i <= step || run->step[i].progress != NOT_YET) && is(run, i)) {
             return true;
         }
     }

@@ -74,15 +74,6 @@ static struct vmrpc_sock *next_marked(struct vmrpc_device *dev)
 	return vs;
 }
 
-/* What came before the host told edges was none: tell it, perhaps again. */
-static void tell_again(struct vmrpc_device *dev, struct vmrpc_sock *vs)
-{
-	xa_lock_irq(&dev->socks);
-	if (xa_load(&dev->socks, vs->handle) == vs)
-		vmrpc_sock_wake(vs, vmrpc_sock_ready(vs) & VMRPC_IN);
-	xa_unlock_irq(&dev->socks);
-}
-
 static void ask_for_edges(struct work_struct *work)
 {
 	struct vmrpc_device *dev = container_of(work, struct vmrpc_device,
@@ -91,7 +82,6 @@ static void ask_for_edges(struct work_struct *work)
 
 	while ((vs = next_marked(dev))) {
 		vmrpc_sock_watch_edges(vs);
-		tell_again(dev, vs);
 		vmrpc_sock_put(vs);
 		cond_resched();
 	}

@@ -540,10 +540,15 @@ static void tell_response(VmrpcServer *srv, const VmrpcCall *call,
     if (!s) {
         return;
     }
+    if (call->flags & VMRPC_REQ_EDGE && !s->edge) {
+        /* What has come since the last event would have been one. */
+        s->news |= s->useless > 0;
+        s->edge = true;
+        vmrpc_sock_notify(srv, s);
+    }
     if (call->flags & VMRPC_REQ_WATCH) {
         vmrpc_sock_watch(srv, s);
     }
-    s->edge |= call->flags & VMRPC_REQ_EDGE;
     vmrpc_ready_tell(srv, s, &resp->ready, &resp->ready_seq, &resp->so_error);
     resp->flags = GUINT32_TO_LE(s->watched ? VMRPC_RESP_WATCHED : 0);
 }

@@ -128,6 +128,34 @@ static void test_muted(void)
     fx_free(fx);
 }
 
+/* Asked for edges, the host makes up for what has come since it told last. */
+static void test_edge_late(void)
+{
+    Fx *fx = fx_new_default();
+    int fd = connected(fx, 0, VMRPC_REQ_WATCH);
+    struct vmrpc_req req = fx_req(fx, VMRPC_NOOP, 0);
+    unsigned events;
+
+    g_assert_cmpint(send(fd, "x", 1, 0), ==, 1);
+    fx_wait(fx, 0, VMRPC_IN);
+    fx->edge = true;
+    req.flags = GUINT16_TO_LE(VMRPC_REQ_WATCH | VMRPC_REQ_EDGE);
+    events = fx->sock[0].events;
+    /* seen, and not worth an event */
+    g_assert_cmpint(send(fd, "y", 1, 0), ==, 1);
+    fx_pump(fx);
+    g_assert_cmpuint(fx->sock[0].events, ==, events);
+    fx_ok(fx_call(fx, &req, NULL, 0, NULL, 0));
+    fx_pump(fx);
+    g_assert_cmpuint(fx->sock[0].events, ==, events + 1);
+    /* once */
+    fx_ok(fx_call(fx, &req, NULL, 0, NULL, 0));
+    fx_pump(fx);
+    g_assert_cmpuint(fx->sock[0].events, ==, events + 1);
+    close(fd);
+    fx_free(fx);
+}
+
 static void test_edge(void)
 {
     Fx *fx = fx_new_default();
@@ -452,6 +480,7 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/watch/asked", test_asked);
     g_test_add_func("/vmrpc/server/watch/muted", test_muted);
     g_test_add_func("/vmrpc/server/watch/edge", test_edge);
+    g_test_add_func("/vmrpc/server/watch/edge-late", test_edge_late);
     g_test_add_func("/vmrpc/server/watch/edge-end", test_edge_end);
     g_test_add_func("/vmrpc/server/wait/receive", test_wait);
     g_test_add_func("/vmrpc/server/wait/input", test_wait_input);

@@ -584,10 +584,7 @@ static int dgram_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 		return inet_recvmsg(sock, msg, size, flags);
 	if (vmrpc_sk_is_ping(sock->sk) && (flags & MSG_OOB))
 		return -EOPNOTSUPP;
-	vmrpc_sol_refresh(vs);
-	if (sock_flag(sock->sk, SOCK_FASYNC) &&
-	    vmrpc_sock_mode(vs) != VMRPC_NATIVE)
-		vmrpc_sock_watch(vs, NULL);
+	vmrpc_sock_reads(vs);
 	return recv_loop(sock, vs, msg, size, flags);
 }
 

@@ -364,6 +364,7 @@ void vmrpc_sock_keep_error(struct vmrpc_sock *vs, ssize_t err);
 void vmrpc_sock_watch(struct vmrpc_sock *vs, const poll_table *wait);
 bool vmrpc_sock_expect(struct vmrpc_sock *vs, const poll_table *wait);
 void vmrpc_sock_watch_edges(struct vmrpc_sock *vs);
+void vmrpc_sock_reads(struct vmrpc_sock *vs);
 void vmrpc_ready_init(void);
 void vmrpc_event_init(struct vmrpc_device *dev);
 void vmrpc_event_stop(struct vmrpc_device *dev);

@@ -8,7 +8,6 @@
  * of the state is an edge, of which the host tells.
  */
 #include <linux/sockios.h>
-#include <linux/tcp.h>
 #include <asm/ioctls.h>
 #include <net/tcp_states.h>
 

@@ -254,6 +254,21 @@ void vmrpc_sock_watch(struct vmrpc_sock *vs, const poll_table *wait)
 }
 
 /**
+ * vmrpc_sock_reads - a program is about to read
+ * @vs: its socket
+ *
+ * What it has set by setsockopt() takes effect; and if it wants a signal for what
+ * comes after this, the host will tell.
+ */
+void vmrpc_sock_reads(struct vmrpc_sock *vs)
+{
+	vmrpc_sol_refresh(vs);
+	if (sock_flag(vs->sk, SOCK_FASYNC) &&
+	    vmrpc_sock_mode(vs) != VMRPC_NATIVE)
+		vmrpc_sock_watch(vs, NULL);
+}
+
+/**
  * vmrpc_sock_expect - wait for input that should come at any moment
  * @vs: a stream with a peer
  * @wait: poll() as it looks for readiness

@@ -554,9 +554,7 @@ static int stream_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE ||
 	    ((flags & MSG_ERRQUEUE) && vmrpc_has_native_errors(sock->sk)))
 		return inet_recvmsg(sock, msg, size, flags);
-	vmrpc_sol_refresh(vs);
-	if (sock_flag(sock->sk, SOCK_FASYNC))
-		vmrpc_sock_watch(vs, NULL);
+	vmrpc_sock_reads(vs);
 	return vmrpc_stream_receive(vs, msg, size, flags);
 }
 

@@ -134,6 +134,10 @@ class Ring:
         value: int = struct.unpack_from("I", self._rings, offset)[0]
         return value
 
+    def _set(self, offset: int, value: int) -> None:
+        """In one store: struct.pack_into() clears first, and the kernel looks meanwhile."""
+        ctypes.c_uint32.from_buffer(self._rings, offset).value = value
+
     def _enter(self, submit: int, wait: int, flags: int, seconds: float = 0) -> int:
         time = memory(struct.pack("qq", int(seconds), int(seconds % 1 * 1e9)))
         argument = memory(struct.pack("QIIQ", 0, 0, 0, ctypes.addressof(time)))
@@ -168,8 +172,8 @@ class Ring:
             *(self._number, index, 0, other, 0, 0),
         )
         self._sqes[slot * 64 : slot * 64 + 64] = sqe
-        struct.pack_into("I", self._rings, self._array + 4 * slot, slot)
-        struct.pack_into("I", self._rings, self._sq_tail, (tail + 1) & 0xFFFFFFFF)
+        self._set(self._array + 4 * slot, slot)
+        self._set(self._sq_tail, (tail + 1) & 0xFFFFFFFF)
         self._queued += 1
         if not entry & LINK:
             self._submit()
@@ -197,7 +201,7 @@ class Ring:
             number, result, flags = struct.unpack_from("QiI", self._rings, place)
             self._told.setdefault(number, []).append(Told(result, flags))
             head = (head + 1) & 0xFFFFFFFF
-        struct.pack_into("I", self._rings, self._cq_head, head)
+        self._set(self._cq_head, head)
 
     def has(self, number: int) -> bool:
         """Is there a completion of that operation?"""

@@ -542,8 +542,7 @@ def asked_by_a_thread_of_the_kernel(world: World) -> None:
     """IORING_SETUP_SQPOLL: no call of the program's begins the operations."""
     ring = Ring(flags=SETUP_SQPOLL)
     sock = world.stream()
-    # As much as a buffer takes at once: of more, Linux 6.1 may send a part twice.
-    data, room = memory(numbered(5_000)), memory(5_000)
+    data, room = memory(numbered(_LARGE)), memory(_LARGE)
     for _ in range(6):
         sent = ring.start(SEND, sock.fileno(), data, len(data), flags=socket.MSG_WAITALL)
         got = _receive(ring, sock, room, socket.MSG_WAITALL)

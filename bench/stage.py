@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a stage costs that passes everything.
+
+Three guests that are the same, each on a tap of a host of its own, which is the
+other end of each connection:
+
+    plain     -netdev tap                    what the others are compared with
+    stage     -netdev tap, -netdev stage     the same behind an empty stage
+    control   -netdev tap                    the same as plain
+
+A round measures each load on one after the other, the order turning from round
+to round; a guest is stopped while it is not measured.  What control differs from
+plain is what this run cannot tell apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path as File
+
+from vmmnet.testbed import conditions, net, scratch, tools
+from vmmnet.testbed import paths as tree
+from vmmnet.testbed.guest import Guest
+from vmmnet.testbed.net import Network
+
+from . import loads, paths, report
+from .loads import LOADS, METRICS, Load
+from .paths import Path
+from .report import Comparison
+
+_PLAIN, _STAGE, _CONTROL = _PATHS = ("plain", "stage", "control")
+_LOADS = ("send-1MiB", "receive-1MiB", "udp", "latency")
+_GOAL = "Goal: at most 1 % less throughput, and at most 1 % more latency, than without a stage."
+_WARM_UP = 1
+_HOST, _GUEST = "192.0.2.1", "192.0.2.2"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the command line asked for."""
+
+    rounds: int
+    seconds: int
+    loads: tuple[Load, ...]
+    output: File
+
+
+@dataclass
+class Samples:
+    """Every value measured, by path and metric, one a round."""
+
+    rounds: int
+    values: dict[str, dict[str, list[float | None]]] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
+
+    def of(self, path: str, metric: str) -> list[float | None]:
+        """The rounds of one metric on one path."""
+        by_metric = self.values.setdefault(path, {})
+        return by_metric.setdefault(metric, [None] * self.rounds)
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return int(text)
+
+
+def _named(text: str) -> tuple[Load, ...]:
+    names = text.split(",")
+    for name in names:
+        if name not in _LOADS:
+            raise argparse.ArgumentTypeError(f"{name}: the loads are {', '.join(_LOADS)}")
+    return tuple(LOADS[name] for name in names)
+
+
+def parse(arguments: Sequence[str]) -> Plan:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        prog="bench/run stage",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--rounds", type=_positive, default=15, help="rounds (default 15)")
+    parser.add_argument("--quick", action="store_true", help="1 round of 1 s a measurement")
+    parser.add_argument(
+        "--only",
+        type=_named,
+        default=tuple(LOADS[name] for name in _LOADS),
+        metavar="LOAD,…",
+        help=f"only these of {', '.join(_LOADS)}",
+    )
+    parser.add_argument(
+        "--output",
+        type=File,
+        default=tree.BUILD / "bench",
+        metavar="DIR",
+        help="where stage.json and stage.md go (default build/bench)",
+    )
+    options = parser.parse_args(arguments)
+    return Plan(
+        rounds=1 if options.quick else options.rounds,
+        seconds=1 if options.quick else 4,
+        loads=options.only,
+        output=options.output,
+    )
+
+
+@contextlib.contextmanager
+def _opened(name: str, pingpong: File) -> Iterator[Path]:
+    """Boot the guest of one path; its NIC's other end is a tap of its host."""
+    with Network() as network:
+        host = network.namespace("host")
+        host.tap("tap0").add_address(f"{_HOST}/24")
+        arguments = ["-netdev", "tap,id=net0,ifname=tap0,script=no,downscript=no,vhost=off"]
+        top = "net0"
+        if name == _STAGE:
+            top = "st0"
+            arguments += ["-netdev", "stage,id=st0,netdev=net0"]
+        with Guest(
+            name=name,
+            netns=host,
+            devices=[f"virtio-net-pci,netdev={top}"],
+            arguments=arguments,
+            files={paths.PINGPONG: pingpong},
+        ) as guest:
+            guest.run("modprobe virtio_net")
+            guest.wait_for("ip link show dev eth0")
+            guest.run(f"ip address add {_GUEST}/24 dev eth0")
+            guest.run("ip link set dev eth0 up")
+            yield Path(name, host, host, _HOST, _HOST, pingpong, guest)
+
+
+def _record(samples: Samples, index: int, path: Path, load: Load, seconds: int) -> None:
+    """Measure once; a failure is a result too, and the others go on."""
+    label = f"round {index + 1}, {path.name}, {load.name}"
+    try:
+        with path.active():
+            values = load.measure(path, seconds)
+    except (RuntimeError, OSError) as error:
+        samples.failures.append(f"{label}: {error}")
+        print(f"  {label}: FAILED: {error}", flush=True)
+        return
+    values.pop("others")
+    for name, value in values.items():
+        samples.of(path.name, name)[index] = value
+    shown = (
+        f"{name} {report.number(value)} {METRICS[name].unit}" for name, value in values.items()
+    )
+    print(f"  {label}: {', '.join(shown)}", flush=True)
+
+
+def _measure(plan: Plan, ready: Sequence[Path]) -> Samples:
+    samples = Samples(plan.rounds)
+    for load in plan.loads:
+        for path in ready:
+            with contextlib.suppress(RuntimeError, OSError), path.active():
+                load.measure(path, _WARM_UP)
+    for index in range(plan.rounds):
+        first = index % len(ready)
+        for load in plan.loads:
+            for path in [*ready[first:], *ready[:first]]:
+                _record(samples, index, path, load, plan.seconds)
+    return samples
+
+
+def _compare(plan: Plan, samples: Samples) -> Iterator[Comparison]:
+    for ours in (_STAGE, _CONTROL):
+        for load in plan.loads:
+            for metric in load.metrics:
+                yield Comparison(
+                    metric,
+                    f"{ours}-{metric.name}-vs-{_PLAIN}",
+                    _PLAIN,
+                    samples.of(ours, metric.name),
+                    samples.of(_PLAIN, metric.name),
+                )
+
+
+def _publish(plan: Plan, samples: Samples) -> None:
+    comparisons = list(_compare(plan, samples))
+    rounds = "1 round" if plan.rounds == 1 else f"{plan.rounds} rounds"
+    about = f"{rounds} of {plan.seconds} s, guests of 2 vCPUs under TCG; {conditions.machine()}"
+    print(f"\n{about}\n\n{report.table(comparisons)}\n\n{_GOAL}")
+    more = {"conditions": about, "failures": samples.failures, "samples": samples.values}
+    report.write_json(plan.output / "stage.json", comparisons, more)
+    text = f"{about}.\n\n{_GOAL}\n"
+    for ours in (_STAGE, _CONTROL):
+        found = [one for one in comparisons if one.name.startswith(ours)]
+        text += "\n" + report.markdown(report.matrix(found, ours))
+    (plan.output / "stage.md").write_text(text)
+    print(f"\nwritten: {plan.output / 'stage.json'}, {plan.output / 'stage.md'}")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the benchmark; 1 when a measurement failed."""
+    plan = parse(arguments)
+    tools.require("ip", "iperf3", "gcc")
+    net.reap_stale()
+    with scratch.folder() as folder:
+        pingpong = loads.build_pingpong(File(folder))
+        with contextlib.ExitStack() as stack:
+            ready = []
+            for name in _PATHS:
+                ready.append(stack.enter_context(_opened(name, pingpong)))
+                ready[-1].pause()
+            samples = _measure(plan, ready)
+            # Before the guests end: one that complains must not hide numbers.
+            _publish(plan, samples)
+    return 1 if samples.failures else 0

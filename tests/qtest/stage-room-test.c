@@ -1,0 +1,709 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * net/stage: what a room may do with frames
+ *
+ * Theory of operation
+ * ===================
+ *
+ * -netdev stage passes everything, so this program is a room of its own: it
+ * has the stage and QEMU's queues (net/queue.c) in it, and in place of net.c,
+ * which wants a whole machine, the few functions of it that matter, at the end
+ * of this file.  The NIC and the backend are clients that note what they get
+ * and can be full.
+ *
+ * The first octet of a frame says what the room does with it.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "qemu/main-loop.h"
+#include "monitor/monitor.h"
+#include "net/net.h"
+#include "net/stage/stage.h"
+#include "net/vhost_net.h"
+#include "qapi/error.h"
+#include "system/runstate.h"
+
+#define VNET_LEN        12
+
+/* --- who is at both ends -------------------------------------------------- */
+
+typedef struct Endpoint {
+    NetClientState nc;
+    bool full;
+    GString *got;               /* frames, each followed by a space */
+    unsigned sent;              /* calls of its sent_cb */
+} Endpoint;
+
+static bool running = true;
+static Endpoint *nic, *wire;
+
+static ssize_t endpoint_receive_iov(NetClientState *nc, const struct iovec *iov,
+                                    int iovcnt)
+{
+    Endpoint *e = DO_UPCAST(Endpoint, nc, nc);
+    size_t size = iov_size(iov, iovcnt);
+    g_autofree char *frame = g_malloc(size);
+    size_t vnet_len = nc->vnet_hdr_len ?: nc->peer->vnet_hdr_len;
+
+    if (e->full) {
+        return 0;
+    }
+    iov_to_buf(iov, iovcnt, 0, frame, size);
+    g_assert_cmpuint(size, >, vnet_len);
+    g_string_append_len(e->got, frame + vnet_len, size - vnet_len);
+    g_string_append_c(e->got, ' ');
+    return size;
+}
+
+static void endpoint_cleanup(NetClientState *nc)
+{
+    g_string_free(DO_UPCAST(Endpoint, nc, nc)->got, true);
+}
+
+static bool endpoint_has_vnet_hdr(NetClientState *nc)
+{
+    return true;
+}
+
+static void endpoint_set_vnet_hdr_len(NetClientState *nc, int len)
+{
+    nc->vnet_hdr_len = len;
+}
+
+static NetClientInfo nic_info = {
+    .type = NET_CLIENT_DRIVER_SOCKET,
+    .size = sizeof(Endpoint),
+    .receive_iov = endpoint_receive_iov,
+    .cleanup = endpoint_cleanup,
+};
+
+static NetClientInfo wire_info = {
+    .type = NET_CLIENT_DRIVER_SOCKET,
+    .size = sizeof(Endpoint),
+    .receive_iov = endpoint_receive_iov,
+    .cleanup = endpoint_cleanup,
+    .has_vnet_hdr = endpoint_has_vnet_hdr,
+    .set_vnet_hdr_len = endpoint_set_vnet_hdr_len,
+};
+
+static Endpoint *endpoint_new(NetClientInfo *info, NetClientState *peer,
+                              const char *name)
+{
+    NetClientState *nc = qemu_new_net_client(info, peer, "test", name);
+    Endpoint *e = DO_UPCAST(Endpoint, nc, nc);
+
+    e->got = g_string_new("");
+    return e;
+}
+
+static void endpoint_sent(NetClientState *nc, ssize_t ret)
+{
+    DO_UPCAST(Endpoint, nc, nc)->sent++;
+}
+
+/* Sends a frame in two parts, with a header if one is in use. */
+static ssize_t endpoint_send(Endpoint *e, const char *frame)
+{
+    uint8_t header[VNET_LEN] = { };
+    size_t len = strlen(frame);
+    struct iovec iov[] = {
+        { header, e->nc.peer->vnet_hdr_len },
+        { (void *)frame, len / 2 },
+        { (void *)(frame + len / 2), len - len / 2 },
+    };
+
+    return qemu_sendv_packet_async(&e->nc, iov, ARRAY_SIZE(iov),
+                                   endpoint_sent);
+}
+
+static void endpoint_take(Endpoint *e)
+{
+    e->full = false;
+    qemu_flush_queued_packets(&e->nc);
+}
+
+/* Fails unless @e has got exactly @want since the last time. */
+static void endpoint_check(Endpoint *e, const char *want)
+{
+    g_assert_cmpstr(e->got->str, ==, want);
+    g_string_truncate(e->got, 0);
+}
+
+/* --- the room ------------------------------------------------------------- */
+
+typedef struct Room {
+    bool hold;
+    unsigned asked;
+    unsigned changed;
+    unsigned freed;
+} Room;
+
+static Room room;
+
+static NetStageVerdict room_say(NetStage *stage, NetStageFrame *frame,
+                                NetStageSide from)
+{
+    static struct iovec other;
+    NetStageFrame answer = { .iov = &other, .iovcnt = 1 };
+    char what = 0;
+
+    g_assert_true(net_stage_opaque(stage) == &room);
+    g_assert_cmpuint(frame->vnet_len, ==, net_stage_vnet_len(stage, 0));
+    g_assert_cmpuint(net_stage_peek(frame, 0, &what, 1), ==, 1);
+    g_assert_cmpuint(net_stage_peek(frame, net_stage_frame_size(frame),
+                                    &what, 1), ==, 0);
+    room.asked++;
+    switch (what) {
+    case 'd':
+        return NET_STAGE_DROP;
+    case 'h':
+        return room.hold ? NET_STAGE_HOLD : NET_STAGE_PASS;
+    case 'r':
+        other = (struct iovec) { (void *)"\0\0\0\0\0\0\0\0\0\0\0\0other",
+                                 VNET_LEN + 5 };
+        frame->iov = &other;
+        frame->iovcnt = 1;
+        return NET_STAGE_PASS;
+    case 'e':
+        frame->iovcnt = 0;
+        return NET_STAGE_PASS;
+    case 'a':
+        other = (struct iovec) { (void *)"answer", 6 };
+        g_assert_true(net_stage_send(stage, from, &answer));
+        return NET_STAGE_DROP;
+    default:
+        return NET_STAGE_PASS;
+    }
+}
+
+static NetStageVerdict room_from_nic(NetStage *stage, NetStageFrame *frame)
+{
+    return room_say(stage, frame, NET_STAGE_NIC);
+}
+
+static NetStageVerdict room_from_backend(NetStage *stage,
+                                         NetStageFrame *frame)
+{
+    return room_say(stage, frame, NET_STAGE_BACKEND);
+}
+
+static void room_changed(NetStage *stage)
+{
+    room.changed++;
+}
+
+static void room_free(void *opaque)
+{
+    g_assert_true(opaque == &room);
+    room.freed++;
+}
+
+static const NetStageRoom test_room = {
+    .type = NET_CLIENT_DRIVER_STAGE,
+    .from_nic = room_from_nic,
+    .from_backend = room_from_backend,
+    .changed = room_changed,
+    .free = room_free,
+};
+
+static const NetStageRoom other_room = { .type = NET_CLIENT_DRIVER_STAGE };
+
+static void settle(void)
+{
+    while (aio_poll(qemu_get_aio_context(), false)) {
+        /* what the stage does a little later */
+    }
+}
+
+static NetStage *setup(unsigned vnet_len)
+{
+    NetStage *stage;
+
+    room = (Room) { };
+    running = true;
+    wire = endpoint_new(&wire_info, NULL, "net0");
+    stage = net_stage_new(&test_room, "st0", "net0", NULL, &room,
+                          &error_abort);
+    nic = endpoint_new(&nic_info, qemu_find_netdev("st0"), "nic0");
+    if (vnet_len) {
+        qemu_set_vnet_hdr_len(nic->nc.peer, vnet_len);
+    }
+    settle();
+    g_assert_cmpuint(room.changed, ==, 1);
+    room.changed = 0;
+    return stage;
+}
+
+static void teardown(void)
+{
+    NetClientState *stage = qemu_find_netdev("st0");
+
+    if (qemu_find_netdev("nic0")) {
+        qemu_del_net_client(&nic->nc);
+    }
+    qemu_del_net_client(stage);
+    g_assert_cmpuint(room.freed, ==, 1);
+    g_assert_null(net_stage_find("st0", NULL));
+    if (qemu_find_netdev("net0")) {
+        g_assert_null(wire->nc.peer);
+        qemu_del_net_client(&wire->nc);
+    }
+    settle();
+}
+
+/* --- tests ---------------------------------------------------------------- */
+
+static void test_verdicts(void)
+{
+    NetStage *stage = setup(VNET_LEN);
+    NetStageStats stats;
+
+    g_assert_cmpint(endpoint_send(nic, "pass"), ==, VNET_LEN + 4);
+    g_assert_cmpint(endpoint_send(nic, "drop"), ==, VNET_LEN + 4);
+    g_assert_cmpint(endpoint_send(nic, "replace"), ==, VNET_LEN + 7);
+    g_assert_cmpint(endpoint_send(nic, "empty"), ==, VNET_LEN + 5);
+    g_assert_cmpint(endpoint_send(nic, "ask"), ==, VNET_LEN + 3);
+    g_assert_cmpint(endpoint_send(nic, ""), ==, VNET_LEN);
+    endpoint_check(wire, "pass other ");
+    endpoint_check(nic, "answer ");
+    stats = net_stage_stats(stage, NET_STAGE_NIC);
+    g_assert_cmpuint(stats.passed, ==, 2);
+    g_assert_cmpuint(stats.dropped, ==, 2);
+    g_assert_cmpuint(stats.malformed, ==, 2);
+    g_assert_cmpuint(stats.sent, ==, 1);
+    g_assert_cmpuint(room.asked, ==, 5);
+
+    endpoint_send(wire, "pass");
+    endpoint_send(wire, "ask");
+    endpoint_check(nic, "pass ");
+    endpoint_check(wire, "answer ");
+    stats = net_stage_stats(stage, NET_STAGE_BACKEND);
+    g_assert_cmpuint(stats.passed, ==, 1);
+    g_assert_cmpuint(stats.dropped, ==, 1);
+    teardown();
+}
+
+/* What is held waits, and what comes after it too. */
+static void test_hold(void)
+{
+    NetStage *stage = setup(0);
+
+    room.hold = true;
+    g_assert_cmpint(endpoint_send(nic, "held1"), ==, 0);
+    endpoint_send(nic, "pass2");
+    endpoint_send(nic, "held3");
+    settle();
+    g_assert_cmpuint(room.asked, ==, 1);
+    g_assert_cmpuint(nic->sent, ==, 0);
+    endpoint_check(wire, "");
+    endpoint_send(wire, "other");
+    endpoint_check(nic, "other ");
+
+    net_stage_release(stage);
+    settle();
+    endpoint_check(wire, "");           /* the room has not changed its mind */
+    room.hold = false;
+    net_stage_release(stage);
+    endpoint_check(wire, "");
+    settle();
+    endpoint_check(wire, "held1 pass2 held3 ");
+    g_assert_cmpuint(nic->sent, ==, 3);
+    g_assert_cmpuint(net_stage_stats(stage, NET_STAGE_NIC).held, ==, 2);
+    teardown();
+}
+
+/* What is released while the machine stands still goes on with it. */
+static void test_release_stopped(void)
+{
+    NetStage *stage = setup(0);
+
+    room.hold = true;
+    endpoint_send(nic, "held");
+    running = false;
+    room.hold = false;
+    net_stage_release(stage);
+    settle();
+    g_assert_cmpuint(nic->sent, ==, 0);
+    running = true;
+    if (qemu_can_send_packet(&nic->nc)) {       /* as net.c does */
+        qemu_flush_queued_packets(nic->nc.peer);
+    }
+    endpoint_check(wire, "held ");
+    g_assert_cmpuint(nic->sent, ==, 1);
+    teardown();
+}
+
+/* One frame waits behind the stage, the rest before it; each is seen once. */
+static void test_wait(void)
+{
+    setup(VNET_LEN);
+    wire->full = true;
+    g_assert_cmpint(endpoint_send(nic, "1"), ==, VNET_LEN + 1);
+    g_assert_false(qemu_can_send_packet(&nic->nc));
+    g_assert_cmpint(endpoint_send(nic, "2"), ==, 0);
+    g_assert_cmpint(endpoint_send(nic, "3"), ==, 0);
+    qemu_flush_queued_packets(nic->nc.peer);
+    g_assert_cmpuint(room.asked, ==, 1);
+    endpoint_take(wire);
+    endpoint_check(wire, "1 2 3 ");
+    g_assert_cmpuint(room.asked, ==, 3);
+    g_assert_cmpuint(nic->sent, ==, 2);
+    g_assert_true(qemu_can_send_packet(&nic->nc));
+    teardown();
+}
+
+static bool room_send(NetStage *stage, NetStageSide to, const char *text,
+                      unsigned vnet_len)
+{
+    struct iovec iov = { (void *)text, strlen(text) };
+    NetStageFrame frame = { .iov = &iov, .iovcnt = 1, .vnet_len = vnet_len };
+
+    return net_stage_send(stage, to, &frame);
+}
+
+/* The room's own frames queue up with the others, up to a limit. */
+static void test_send_limit(void)
+{
+    NetStage *stage = setup(0);
+    GString *want = g_string_new("1 ");
+
+    nic->full = true;
+    endpoint_send(wire, "1");
+    for (unsigned i = 2; i <= NET_STAGE_WAITING_MAX; i++) {
+        g_autofree char *text = g_strdup_printf("%u", i);
+
+        g_assert_true(room_send(stage, NET_STAGE_NIC, text, 0));
+        g_string_append_printf(want, "%s ", text);
+    }
+    g_assert_false(room_send(stage, NET_STAGE_NIC, "x", 0));
+    g_assert_cmpint(endpoint_send(wire, "last"), ==, 0);
+    g_string_append(want, "last ");
+    endpoint_take(nic);
+    endpoint_check(nic, want->str);
+    g_assert_cmpuint(wire->sent, ==, 1);
+    g_assert_cmpuint(net_stage_stats(stage, NET_STAGE_NIC).refused, ==, 1);
+    g_assert_true(room_send(stage, NET_STAGE_NIC, "y", 0));
+    endpoint_check(nic, "y ");
+    g_string_free(want, true);
+    teardown();
+}
+
+static void test_send_bad(void)
+{
+    NetStage *stage = setup(VNET_LEN);
+    g_autofree char *big = g_strnfill(NET_STAGE_FRAME_MAX - VNET_LEN + 1, 'b');
+    struct iovec iov[NET_STAGE_PARTS_MAX + 1];
+    NetStageFrame many = { .iov = iov, .iovcnt = ARRAY_SIZE(iov) };
+
+    for (unsigned i = 0; i < ARRAY_SIZE(iov); i++) {
+        iov[i] = (struct iovec) { (void *)"p", 1 };
+    }
+    g_assert_false(room_send(stage, NET_STAGE_BACKEND, "", 0));
+    g_assert_false(room_send(stage, NET_STAGE_BACKEND, big, 0));
+    g_assert_false(room_send(stage, NET_STAGE_BACKEND, "0123456789ab", 10));
+    g_assert_false(room_send(stage, NET_STAGE_BACKEND, "0123456789ab",
+                             VNET_LEN));
+    g_assert_false(net_stage_send(stage, NET_STAGE_BACKEND, &many));
+    many.iovcnt--;
+    g_assert_true(net_stage_send(stage, NET_STAGE_BACKEND, &many));
+    g_assert_cmpuint(wire->got->len, ==, NET_STAGE_PARTS_MAX + 1);
+    g_string_truncate(wire->got, 0);
+    g_assert_true(room_send(stage, NET_STAGE_BACKEND, "0123456789abX",
+                            VNET_LEN));
+    g_assert_true(room_send(stage, NET_STAGE_BACKEND, big + 1, 0));
+    g_assert_true(g_str_has_prefix(wire->got->str, "X bbb"));
+    g_assert_cmpuint(net_stage_stats(stage, NET_STAGE_BACKEND).refused, ==, 5);
+    g_assert_cmpuint(net_stage_stats(stage, NET_STAGE_BACKEND).sent, ==, 3);
+    g_string_truncate(wire->got, 0);
+    teardown();
+}
+
+/* Who goes takes what waited for it along, and keeps nobody. */
+static void test_gone(void)
+{
+    NetStage *stage = setup(VNET_LEN);
+
+    wire->full = true;
+    endpoint_send(nic, "1");
+    endpoint_send(nic, "2");
+    qemu_del_net_client(&wire->nc);
+    g_assert_true(nic->nc.peer->link_down);
+    settle();
+    g_assert_cmpuint(nic->sent, ==, 1);
+    g_assert_cmpuint(room.changed, ==, 1);
+    g_assert_false(net_stage_present(stage, NET_STAGE_BACKEND));
+    g_assert_true(net_stage_present(stage, NET_STAGE_NIC));
+    g_assert_false(room_send(stage, NET_STAGE_BACKEND, "x", 0));
+    g_assert_true(qemu_has_vnet_hdr(nic->nc.peer));
+
+    qemu_del_net_client(&nic->nc);
+    settle();
+    g_assert_cmpuint(room.changed, ==, 2);
+    g_assert_false(net_stage_present(stage, NET_STAGE_NIC));
+    g_assert_false(room_send(stage, NET_STAGE_NIC, "x", 0));
+    teardown();
+}
+
+static void test_nic_gone(void)
+{
+    NetStage *stage = setup(0);
+
+    nic->full = true;
+    endpoint_send(wire, "1");
+    endpoint_send(wire, "2");
+    qemu_del_net_client(&nic->nc);
+    settle();
+    g_assert_cmpuint(wire->sent, ==, 1);
+    g_assert_cmpuint(net_stage_stats(stage, NET_STAGE_BACKEND).nobody, ==, 1);
+    nic = endpoint_new(&nic_info, qemu_find_netdev("st0"), "nic0");
+    settle();
+    endpoint_send(wire, "3");
+    endpoint_check(nic, "3 ");
+    teardown();
+}
+
+static void count(NetStage *stage, void *data)
+{
+    (*(unsigned *)data)++;
+}
+
+static void test_find(void)
+{
+    NetStage *stage = setup(0);
+    unsigned all = 0, ours = 0, others = 0;
+    Error *err = NULL;
+
+    g_assert_true(net_stage_find("st0", NULL) == stage);
+    g_assert_true(net_stage_find("st0", &test_room) == stage);
+    g_assert_null(net_stage_find("st0", &other_room));
+    g_assert_null(net_stage_find("net0", NULL));
+    net_stage_foreach(NULL, count, &all);
+    net_stage_foreach(&test_room, count, &ours);
+    net_stage_foreach(&other_room, count, &others);
+    g_assert_cmpuint(all, ==, 1);
+    g_assert_cmpuint(ours, ==, 1);
+    g_assert_cmpuint(others, ==, 0);
+    g_assert_cmpstr(net_stage_id(stage), ==, "st0");
+
+    /* What is not made frees what it was given. */
+    g_assert_null(net_stage_new(&test_room, "st1", "net0", NULL, &room, &err));
+    error_free_or_abort(&err);
+    g_assert_cmpuint(room.freed, ==, 1);
+    room.freed = 0;
+    teardown();
+}
+
+static void test_offloads(void)
+{
+    NetStage *stage = setup(0);
+
+    g_assert_cmpuint(net_stage_offloads(stage), ==, 0);
+    qemu_set_offload(nic->nc.peer, 1, 1, 0, 0, 0, 0, 1);
+    g_assert_cmpuint(net_stage_offloads(stage), ==,
+                     NET_STAGE_CSUM | NET_STAGE_TSO4 | NET_STAGE_USO6);
+    teardown();
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    qemu_init_main_loop(&error_abort);
+    g_test_add_func("/stage/room/verdicts", test_verdicts);
+    g_test_add_func("/stage/room/hold", test_hold);
+    g_test_add_func("/stage/room/release-stopped", test_release_stopped);
+    g_test_add_func("/stage/room/wait", test_wait);
+    g_test_add_func("/stage/room/send-limit", test_send_limit);
+    g_test_add_func("/stage/room/send-bad", test_send_bad);
+    g_test_add_func("/stage/room/gone", test_gone);
+    g_test_add_func("/stage/room/nic-gone", test_nic_gone);
+    g_test_add_func("/stage/room/find", test_find);
+    g_test_add_func("/stage/room/offloads", test_offloads);
+    return g_test_run();
+}
+
+/* --- in place of net.c ---------------------------------------------------- */
+
+static QTAILQ_HEAD(, NetClientState) clients =
+    QTAILQ_HEAD_INITIALIZER(clients);
+
+static ssize_t deliver(NetClientState *sender, unsigned flags,
+                       const struct iovec *iov, int iovcnt, void *opaque)
+{
+    NetClientState *nc = opaque;
+    ssize_t ret;
+
+    if (nc->link_down) {
+        return iov_size(iov, iovcnt);
+    }
+    if (nc->receive_disabled) {
+        return 0;
+    }
+    ret = nc->info->receive_iov(nc, iov, iovcnt);
+    nc->receive_disabled |= ret == 0;
+    return ret;
+}
+
+static void peer_changed(NetClientState *nc)
+{
+    if (nc->info->link_status_changed) {
+        nc->info->link_status_changed(nc);
+    }
+}
+
+NetClientState *qemu_new_net_client(NetClientInfo *info, NetClientState *peer,
+                                    const char *model, const char *name)
+{
+    NetClientState *nc = g_malloc0(info->size);
+
+    nc->info = info;
+    nc->name = g_strdup(name);
+    nc->incoming_queue = qemu_new_net_queue(deliver, nc);
+    QTAILQ_INSERT_TAIL(&clients, nc, next);
+    if (peer) {
+        g_assert_null(peer->peer);
+        nc->peer = peer;
+        peer->peer = nc;
+        peer_changed(peer);
+    }
+    return nc;
+}
+
+void qemu_del_net_client(NetClientState *nc)
+{
+    QTAILQ_REMOVE(&clients, nc, next);
+    nc->info->cleanup(nc);
+    qemu_del_net_queue(nc->incoming_queue);
+    if (nc->peer) {
+        nc->peer->peer = NULL;
+        peer_changed(nc->peer);
+    }
+    g_free(nc->name);
+    g_free(nc);
+}
+
+NetClientState *qemu_find_netdev(const char *id)
+{
+    NetClientState *nc = NULL;
+
+    qemu_find_net_clients_except(id, &nc, NET_CLIENT_DRIVER_NIC, 1);
+    return nc;
+}
+
+int qemu_find_net_clients_except(const char *id, NetClientState **ncs,
+                                 NetClientDriver type, int max)
+{
+    NetClientState *nc;
+    int num = 0;
+
+    QTAILQ_FOREACH(nc, &clients, next) {
+        if (nc->info->type != type && !strcmp(nc->name, id) && num < max) {
+            ncs[num++] = nc;
+        }
+    }
+    return num;
+}
+
+int qemu_can_send_packet(NetClientState *sender)
+{
+    NetClientState *peer = sender->peer;
+
+    return running && (!peer || (!peer->receive_disabled &&
+                                 (!peer->info->can_receive ||
+                                  peer->info->can_receive(peer))));
+}
+
+ssize_t qemu_sendv_packet_async(NetClientState *sender,
+                                const struct iovec *iov, int iovcnt,
+                                NetPacketSent *sent_cb)
+{
+    if (sender->link_down || !sender->peer) {
+        return iov_size(iov, iovcnt);
+    }
+    return qemu_net_queue_send_iov(sender->peer->incoming_queue, sender, 0,
+                                   iov, iovcnt, sent_cb);
+}
+
+void qemu_flush_queued_packets(NetClientState *nc)
+{
+    nc->receive_disabled = 0;
+    qemu_net_queue_flush(nc->incoming_queue);
+}
+
+void qemu_purge_queued_packets(NetClientState *nc)
+{
+    if (nc->peer) {
+        qemu_net_queue_purge(nc->peer->incoming_queue, nc);
+    }
+}
+
+bool qemu_has_vnet_hdr(NetClientState *nc)
+{
+    return nc->info->has_vnet_hdr && nc->info->has_vnet_hdr(nc);
+}
+
+bool qemu_has_vnet_hdr_len(NetClientState *nc, int len)
+{
+    return qemu_has_vnet_hdr(nc);
+}
+
+bool qemu_has_ufo(NetClientState *nc)
+{
+    return false;
+}
+
+bool qemu_has_uso(NetClientState *nc)
+{
+    return false;
+}
+
+void qemu_set_vnet_hdr_len(NetClientState *nc, int len)
+{
+    nc->vnet_hdr_len = len;
+    nc->info->set_vnet_hdr_len(nc, len);
+}
+
+void qemu_set_offload(NetClientState *nc, int csum, int tso4, int tso6,
+                      int ecn, int ufo, int uso4, int uso6)
+{
+    if (nc->info->set_offload) {
+        nc->info->set_offload(nc, csum, tso4, tso6, ecn, ufo, uso4, uso6);
+    }
+}
+
+int qemu_set_vnet_le(NetClientState *nc, bool is_le)
+{
+    return 0;
+}
+
+int qemu_set_vnet_be(NetClientState *nc, bool is_be)
+{
+    return 0;
+}
+
+void qemu_set_info_str(NetClientState *nc, const char *fmt, ...)
+{
+}
+
+NICState *qemu_get_nic(NetClientState *nc)
+{
+    g_assert_not_reached();             /* there is no NIC of QEMU's here */
+}
+
+VHostNetState *get_vhost_net(NetClientState *nc)
+{
+    return NULL;
+}
+
+void print_net_client(Monitor *mon, NetClientState *nc)
+{
+}
+
+int monitor_printf(Monitor *mon, const char *fmt, ...)
+{
+    return 0;
+}
+
+bool runstate_is_running(void)
+{
+    return running;
+}

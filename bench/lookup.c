@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a look into the LNID table costs
+ *
+ *     lookup TABLE MACS [ROUNDS]
+ *
+ * Makes a table of MACS addresses at TABLE, as full as writers make them, looks
+ * up 2^20 times in a random order, and prints a line each of JSON:
+ *
+ *   hit        addresses that are there
+ *   chained    the same, each address known only when the lookup before has
+ *              ended, so that the processor cannot do several at a time
+ *   miss       addresses that are not there
+ *   receive    the whole verdict about a frame to a port
+ *
+ * "ns" is the time of one, of each round; the fastest tells of the program,
+ * the others of the machine.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "net/hostvlan/verdict.h"
+#include "tests/unit/hostvlan-fixture.h"
+
+#define LOOKUPS         (1u << 20)
+#define FIRST           0x020000000000ull
+#define STRANGERS       0x060000000000ull
+#define ROUNDS_MAX      100
+
+static HostvlanTable *table;
+static uint64_t *macs;                  /* LOOKUPS of them */
+
+/* Of this thread's own time, as others may use the processor meanwhile. */
+static double now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return t.tv_sec * 1e9 + t.tv_nsec;
+}
+
+static uint64_t look_up(void)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < LOOKUPS; i++) {
+        sum += hostvlan_table_lookup(table, macs[i]);
+    }
+    return sum;
+}
+
+/* The result goes into the next one, without changing it. */
+static uint64_t look_up_chained(void)
+{
+    uint64_t value = 0;
+
+    for (unsigned i = 0; i < LOOKUPS; i++) {
+        value = hostvlan_table_lookup(table, macs[i] ^ (value & 1ull << 40));
+    }
+    return value;
+}
+
+static uint64_t receive(void)
+{
+    uint8_t frame[HOSTVLAN_ETH_LEN] = { 0 };
+    uint64_t passed = 0;
+
+    for (unsigned i = 0; i < LOOKUPS; i++) {
+        uint64_t mac = macs[i];
+
+        for (int n = 0; n < 6; n++) {
+            frame[6 + n] = mac >> (40 - 8 * n) & 0xff;
+        }
+        passed += hostvlan_verdict_receive(table, FIRST, frame,
+                                           sizeof(frame)) == HOSTVLAN_PASSED;
+    }
+    return passed;
+}
+
+static void measure(const char *what, uint64_t (*run)(void), unsigned num,
+                    unsigned rounds)
+{
+    volatile uint64_t result;   /* so that the work is not left out */
+
+    run();
+    printf("{\"what\": \"%s\", \"macs\": %u, \"ns\": [", what, num);
+    for (unsigned i = 0; i < rounds; i++) {
+        double begin = now_ns();
+
+        result = run();
+        printf("%s%.2f", i ? ", " : "", (now_ns() - begin) / LOOKUPS);
+    }
+    (void)result;
+    printf("]}\n");
+}
+
+static void choose(GRand *rand, uint64_t first, unsigned num)
+{
+    for (unsigned i = 0; i < LOOKUPS; i++) {
+        macs[i] = first + g_rand_int_range(rand, 0, num);
+    }
+}
+
+static HvWriter *fill(const char *path, unsigned num)
+{
+    HvWriter *w = hv_create(path, num * 10ull / 24 + 1, 0);
+    HvEntry e = { .num_lnids = 1 };
+
+    for (unsigned i = 0; i < num; i++) {
+        e.lnid[0] = 1 + i / 64;
+        g_assert_true(hv_set(w, FIRST + i, &e));
+    }
+    return w;
+}
+
+int main(int argc, char **argv)
+{
+    unsigned num = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
+    unsigned rounds = argc > 3 ? strtoul(argv[3], NULL, 10) : 5;
+    g_autoptr(GRand) rand = g_rand_new_with_seed(1);
+    g_autoptr(GError) err = NULL;
+    HvWriter *w;
+
+    if (num == 0 || num > 4u << 20 || rounds == 0 || rounds > ROUNDS_MAX) {
+        fprintf(stderr, "usage: %s TABLE MACS [ROUNDS]\n", argv[0]);
+        return 2;
+    }
+    w = fill(argv[1], num);
+    table = hostvlan_table_open(argv[1], &err);
+    if (!table) {
+        fprintf(stderr, "lookup: %s\n", err->message);
+        return 1;
+    }
+    macs = g_new(uint64_t, LOOKUPS);
+    choose(rand, FIRST, num);
+    measure("hit", look_up, num, rounds);
+    measure("chained", look_up_chained, num, rounds);
+    measure("receive", receive, num, rounds);
+    choose(rand, STRANGERS, num);
+    measure("miss", look_up, num, rounds);
+    g_free(macs);
+    hostvlan_table_close(table);
+    hv_close(w);
+    unlink(argv[1]);
+    return 0;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later WITH Linux-syscall-note */
+/*
+ * The LNID table of a host: which MAC address belongs to which tenants.
+ *
+ * This header is the whole format, version 1. It is compiled into QEMU
+ * (net/hostvlan), into the eBPF twin and into tests; control/vmmnet writes
+ * the same in Python.
+ *
+ * Theory of operation
+ * ===================
+ *
+ * One file a host. One writer at a time changes it (the command line or the
+ * agent; flock on "TABLE.lock" beside it); every QEMU of the host maps it
+ * shared and read-only and reads it without locks. Numbers are little-endian,
+ * as all hosts that we run on are, and naturally aligned.
+ *
+ *   octets 0 .. 4095       struct hostvlan_header
+ *   then                   buckets * struct hostvlan_bucket
+ *   then                   words * uint32_t, the record area
+ *
+ * and nothing after that: file_size says the same as the three together.
+ *
+ * A MAC address is a number: its six octets, the first in the highest place
+ * (00:11:22:33:44:55 is 0x001122334455). Only unicast addresses, and not
+ * zero, are in the table. An LNID is 32 bits; 0 is the global one, the others
+ * are tenants'.
+ *
+ * Where a MAC address is: in the bucket that hostvlan_first_bucket() says, or
+ * in one of the HOSTVLAN_PROBE_MAX - 1 after it (the first follows the last),
+ * in the first of their slots that was free when it came. A key of 0 ends a
+ * search: nothing was ever put there or behind. With six slots in ten filled,
+ * a million addresses need no more than 20 buckets, and one on the average; a
+ * writer makes a bigger file before two in three are.
+ *
+ * What a reader sees. In one file a slot's key goes from 0 to a MAC address
+ * once and never changes again, so that the value beside it is that address's,
+ * whenever it is read. A change is one aligned 64-bit store of the value. What
+ * a value points to, its record, is written before the value and never again.
+ * So a reader that loads key and value with acquire semantics has the old or
+ * the new LNIDs and never a mixture. The writer's order is: record, value,
+ * key (of a new slot), generation. A MAC address that is taken out keeps its
+ * key, with value 0, and gets the same slot when it comes back.
+ *
+ * Growth. A file that is full of dead keys or old records, and a change of
+ * several MAC addresses at once, is a new file: built beside, synced, renamed
+ * over the path; then "superseded" is set to 1 in the old one. A reader that
+ * sees that opens the path again. The old file stays in force until the new
+ * one has been checked as a whole, and for good if it is wrong. The writer
+ * never shortens a file.
+ *
+ * The checksum covers what never changes in a file. The slots and records
+ * have none: a reader checks their form when it opens the file, and the
+ * bounds of a record again at each use.
+ */
+#ifndef VMMNET_HOSTVLAN_H
+#define VMMNET_HOSTVLAN_H
+
+#if defined(__bpf__)
+/* The C library's headers do not know this target. */
+typedef __UINT8_TYPE__ uint8_t;
+typedef __UINT32_TYPE__ uint32_t;
+typedef __UINT64_TYPE__ uint64_t;
+#else
+#include <stdint.h>
+#endif
+
+#define HOSTVLAN_MAGIC          "VMMNLNID"      /* eight octets, no NUL */
+#define HOSTVLAN_VERSION        1u
+#define HOSTVLAN_HEADER_SIZE    4096u
+#define HOSTVLAN_CHECKED_SIZE   32u     /* octets that the checksum covers */
+
+#define HOSTVLAN_BUCKETS_MAX    (1u << 22)      /* 1 .. */
+#define HOSTVLAN_WORDS_MAX      (1u << 28)      /* 0 .. */
+#define HOSTVLAN_SLOTS          4u      /* a bucket: one cache line */
+#define HOSTVLAN_PROBE_MAX      32u     /* buckets that one search looks at */
+
+#define HOSTVLAN_LNID_GLOBAL    0u
+#define HOSTVLAN_LNIDS_MAX      64u     /* of one MAC address; at least 1 */
+#define HOSTVLAN_IP4_MAX        16u
+#define HOSTVLAN_IP6_MAX        16u
+
+/*
+ * What happens to a frame, and why: the paper's section 3.5. The first that
+ * applies, in this order, so that two data paths agree on the reason as well:
+ *
+ *   send (what the guest sends)        receive (what goes to the guest)
+ *   MALFORMED  shorter than 14 octets  MALFORMED       the same
+ *   NO_TABLE   none in force           NO_TABLE        the same
+ *   NO_PORT    the port has no MAC     NO_PORT         the same, or the table
+ *              address                                 has no LNIDs for it
+ *   SPOOFED    the source is not the   UNKNOWN_SOURCE  zero, multicast or not
+ *              port's MAC address                      in the table
+ *   FORGED_ADDRESS, MALFORMED          OTHER_TENANT    neither has the global
+ *              where senders are                       LNID, and they have
+ *              checked (sender.h)                      none in common
+ *   PASSED                             PASSED
+ */
+enum hostvlan_reason {
+    HOSTVLAN_PASSED,
+    HOSTVLAN_SPOOFED,
+    HOSTVLAN_UNKNOWN_SOURCE,
+    HOSTVLAN_OTHER_TENANT,
+    HOSTVLAN_FORGED_ADDRESS,
+    HOSTVLAN_MALFORMED,
+    HOSTVLAN_NO_TABLE,
+    HOSTVLAN_NO_PORT,
+    HOSTVLAN_REASONS
+};
+
+struct hostvlan_header {
+    /* Never changes in one file. */
+    uint8_t magic[8];           /* HOSTVLAN_MAGIC */
+    uint32_t version;           /* HOSTVLAN_VERSION */
+    uint32_t header_size;       /* HOSTVLAN_HEADER_SIZE */
+    uint64_t file_size;         /* octets */
+    uint32_t buckets;           /* 1 .. HOSTVLAN_BUCKETS_MAX, any number */
+    uint32_t words;             /* 0 .. HOSTVLAN_WORDS_MAX */
+    uint32_t checksum;          /* CRC-32 (zlib's) of what is above */
+    uint8_t zero[28];
+
+    /* A cache line of its own: what changes. */
+    uint32_t superseded;        /* 1: a newer file is at the path; once */
+    uint32_t macs;              /* with a value; for information */
+    uint64_t generation;        /* + 1 at the end of each change */
+    uint32_t words_used;        /* of the record area; for the writer */
+    uint32_t keys_used;         /* slots with a key; for the writer */
+    uint8_t rest[HOSTVLAN_HEADER_SIZE - 88];
+};
+
+struct hostvlan_slot {
+    uint64_t key;               /* MAC address; 0: never used */
+    uint64_t value;             /* HOSTVLAN_VALUE_... */
+};
+
+struct hostvlan_bucket {
+    struct hostvlan_slot slot[HOSTVLAN_SLOTS];
+};
+
+/*
+ * A value: the kind in bits 62 and 63, a number in bits 0 to 31, and nothing
+ * else. HOSTVLAN_VALUE_NONE is the whole value.
+ */
+#define HOSTVLAN_VALUE_NONE     0u      /* the MAC address was taken out */
+#define HOSTVLAN_VALUE_ONE      1u      /* number: its only LNID */
+#define HOSTVLAN_VALUE_RECORD   2u      /* number: word offset of a record */
+
+/*
+ * A record, in words: the head, then the LNIDs (1 .. HOSTVLAN_LNIDS_MAX,
+ * ascending, each once), then the IPv4 addresses (192.0.2.1 is 0xc0000201),
+ * then the IPv6 addresses, four words each, the first the highest.
+ */
+#define HOSTVLAN_RECORD_LNIDS(head)     ((head) & 0xffu)
+#define HOSTVLAN_RECORD_IP4(head)       ((head) >> 8 & 0xffu)
+#define HOSTVLAN_RECORD_IP6(head)       ((head) >> 16 & 0xffu)
+#define HOSTVLAN_RECORD_HEAD(lnids, ip4, ip6) \
+    ((uint32_t)(lnids) | (uint32_t)(ip4) << 8 | (uint32_t)(ip6) << 16)
+#define HOSTVLAN_RECORD_WORDS_MAX \
+    (1u + HOSTVLAN_LNIDS_MAX + HOSTVLAN_IP4_MAX + 4u * HOSTVLAN_IP6_MAX)
+
+/**
+ * hostvlan_value: a value out of its parts
+ * @kind: HOSTVLAN_VALUE_ONE or HOSTVLAN_VALUE_RECORD
+ * @number: the LNID or the offset in words
+ */
+static inline uint64_t hostvlan_value(uint32_t kind, uint32_t number)
+{
+    return (uint64_t)kind << 62 | number;
+}
+
+/** hostvlan_value_kind: HOSTVLAN_VALUE_...; 3 is no kind. */
+static inline uint32_t hostvlan_value_kind(uint64_t value)
+{
+    return (uint32_t)(value >> 62);
+}
+
+/** hostvlan_value_number: the LNID, or the record's offset in words. */
+static inline uint32_t hostvlan_value_number(uint64_t value)
+{
+    return (uint32_t)value;
+}
+
+/** hostvlan_value_valid: is the form right? Says nothing about a record. */
+static inline int hostvlan_value_valid(uint64_t value)
+{
+    return value == 0 ||
+           ((value & 0x3fffffff00000000ull) == 0 &&
+            (hostvlan_value_kind(value) == HOSTVLAN_VALUE_ONE ||
+             hostvlan_value_kind(value) == HOSTVLAN_VALUE_RECORD));
+}
+
+/** hostvlan_record_words: length with the head; 0: no record starts so. */
+static inline uint32_t hostvlan_record_words(uint32_t head)
+{
+    uint32_t lnids = HOSTVLAN_RECORD_LNIDS(head);
+    uint32_t ip4 = HOSTVLAN_RECORD_IP4(head), ip6 = HOSTVLAN_RECORD_IP6(head);
+
+    if (head >> 24 || lnids == 0 || lnids > HOSTVLAN_LNIDS_MAX ||
+        ip4 > HOSTVLAN_IP4_MAX || ip6 > HOSTVLAN_IP6_MAX) {
+        return 0;
+    }
+    return 1 + lnids + ip4 + 4 * ip6;
+}
+
+/** hostvlan_mac: the number of six octets as they are in a frame. */
+static inline uint64_t hostvlan_mac(const uint8_t octets[6])
+{
+    return (uint64_t)octets[0] << 40 | (uint64_t)octets[1] << 32 |
+           (uint64_t)octets[2] << 24 | (uint64_t)octets[3] << 16 |
+           (uint64_t)octets[4] << 8 | octets[5];
+}
+
+/** hostvlan_mac_valid: can the table have it? Not zero, unicast, 48 bits. */
+static inline int hostvlan_mac_valid(uint64_t mac)
+{
+    return mac != 0 && mac >> 48 == 0 && (mac >> 40 & 1) == 0;
+}
+
+/** hostvlan_first_bucket: where the search for @mac begins. */
+static inline uint32_t hostvlan_first_bucket(uint64_t mac, uint32_t buckets)
+{
+    /* MurmurHash3's finalizer: every bit of @mac is in every bit of x. */
+    uint64_t x = mac;
+
+    x ^= x >> 33;
+    x *= 0xff51afd7ed558ccdull;
+    x ^= x >> 33;
+    x *= 0xc4ceb9fe1a85ec53ull;
+    x ^= x >> 33;
+    return (uint32_t)(((x >> 32) * buckets) >> 32);
+}
+
+#endif /* VMMNET_HOSTVLAN_H */

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The table in force: what is at a path, as long as it is good
+ *
+ * Theory of operation
+ *
+ * Who follows a table looks at its path when there is a reason: a watch on the
+ * folder, the "superseded" of the table in force, or time that has passed. A
+ * look asks stat() first:
+ *
+ *   the file in force, whole      nothing to do
+ *   looked at before, and wrong   nothing to do: it is as wrong as it was
+ *   anything else                 open it and check all of it
+ *
+ * What passes the checks comes into force, and only then is the table before
+ * it closed. What does not changes nothing, with one exception: when the file
+ * in force itself was shortened or overwritten, there is nothing left of it to
+ * keep, and no table is in force.
+ *
+ * A file may be superseded although nothing newer is at the path: somebody has
+ * put an old copy back. It stays in force, and is not looked at again for that.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "net/hostvlan/follow.h"
+
+static HostvlanStamp stamp_of(const struct stat *st)
+{
+    return (HostvlanStamp) {
+        .dev = st->st_dev,
+        .ino = st->st_ino,
+        .size = st->st_size,
+        .modified = st->st_mtim,
+        .changed = st->st_ctim,
+    };
+}
+
+static bool same_time(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+static bool same_stamp(const HostvlanStamp *a, const HostvlanStamp *b)
+{
+    if (a->error || b->error) {
+        return a->error == b->error;
+    }
+    return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
+           same_time(&a->modified, &b->modified) &&
+           same_time(&a->changed, &b->changed);
+}
+
+void hostvlan_follow_init(HostvlanFollow *f, const char *path)
+{
+    *f = (HostvlanFollow) { .path = g_canonicalize_filename(path, NULL) };
+}
+
+void hostvlan_follow_destroy(HostvlanFollow *f)
+{
+    hostvlan_table_close(f->table);
+    g_clear_error(&f->error);
+    g_free(f->path);
+    *f = (HostvlanFollow) { 0 };
+}
+
+/* The file in force is at the path, and good. */
+static HostvlanFollowNews in_force(HostvlanFollow *f)
+{
+    bool news = f->error != NULL;
+
+    g_clear_error(&f->error);
+    f->stays = hostvlan_table_superseded(f->table);
+    return news ? HOSTVLAN_FOLLOW_TAKEN : HOSTVLAN_FOLLOW_NOTHING;
+}
+
+/* The table in force, if there is anything left of it. */
+static HostvlanFollowNews refused(HostvlanFollow *f)
+{
+    if (f->table && hostvlan_table_lost(f->table)) {
+        hostvlan_table_close(f->table);
+        f->table = NULL;
+    }
+    f->stays = f->table && hostvlan_table_superseded(f->table);
+    return f->table ? HOSTVLAN_FOLLOW_KEPT : HOSTVLAN_FOLLOW_NONE;
+}
+
+static HostvlanFollowNews take(HostvlanFollow *f)
+{
+    HostvlanTable *table;
+
+    g_clear_error(&f->error);
+    table = hostvlan_table_open(f->path, &f->error);
+    if (!table) {
+        return refused(f);
+    }
+    hostvlan_table_close(f->table);
+    f->table = table;
+    f->stays = false;
+    return HOSTVLAN_FOLLOW_TAKEN;
+}
+
+HostvlanFollowNews hostvlan_follow_look(HostvlanFollow *f)
+{
+    HostvlanStamp stamp;
+    struct stat st;
+    bool seen;
+
+    if (stat(f->path, &st) < 0) {
+        stamp = (HostvlanStamp) { .error = errno };
+    } else {
+        stamp = stamp_of(&st);
+    }
+    seen = f->looked && same_stamp(&stamp, &f->stamp);
+    f->looked = true;
+    f->stamp = stamp;
+    if (!stamp.error && f->table && hostvlan_table_is_current(f->table, &st)) {
+        return in_force(f);
+    }
+    if (seen && f->error && !(f->table && hostvlan_table_lost(f->table))) {
+        f->stays = f->table && hostvlan_table_superseded(f->table);
+        return HOSTVLAN_FOLLOW_NOTHING;
+    }
+    return take(f);
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * -netdev hostvlan: keeps tenants apart, between a NIC and its backend
+ *
+ * Theory of operation
+ *
+ * A room on net/stage. What the guest sends and what comes for it is judged
+ * frame by frame (verdict.c, sender.c) by the table in force (follow.c), and
+ * passed on or dropped and counted.
+ *
+ * Frames of the guest are the guest's memory, which it may change between our
+ * look and the backend's. So the octets that were looked at are copied, and it
+ * is the copy that goes on, with the rest of the frame behind it as it is. The
+ * virtio-net header is copied with them: it can order a checksum to be written
+ * into what was looked at, and must not.
+ *
+ * The port's MAC address is that of the option, or the one that the NIC was
+ * configured with. Which one the guest has given its NIC makes no difference.
+ *
+ * When the table says that it is superseded, frames wait (NET_STAGE_HOLD) until
+ * the newer one has been looked at, in a bottom half: once a writer has set
+ * that mark, no frame is judged by the old table. If the newer one is wrong,
+ * they go on by the old one. A watch on the folder tells of tables that come
+ * where none was; and while there is something to wait for, the timer looks
+ * once a second, as a folder may be gone or inotify may be used up.
+ */
+#include "qemu/osdep.h"
+
+#include "net/clients.h"
+#include "net/hostvlan/netdev.h"
+#include "net/util.h"
+#include "qapi/error.h"
+#include "qemu/error-report.h"
+#include "qemu/main-loop.h"
+#include "trace.h"
+
+#define LOOK_EVERY_MS   1000
+
+/* --- frames --------------------------------------------------------------- */
+
+uint64_t hostvlan_port_mac(HostvlanPort *p)
+{
+    uint8_t mac[6];
+
+    if (p->mac) {
+        return p->mac;
+    }
+    return net_stage_nic_mac(p->stage, mac) ? hostvlan_mac(mac) : 0;
+}
+
+/* True if the frame has to wait for a newer table. */
+static bool hostvlan_waits(HostvlanPort *p)
+{
+    if (likely(!hostvlan_follow_is_due(&p->follow))) {
+        return false;
+    }
+    qemu_bh_schedule(p->look);
+    return true;
+}
+
+static NetStageVerdict hostvlan_end(HostvlanPort *p, uint64_t *counters,
+                                    enum hostvlan_reason reason,
+                                    const char *direction, const uint8_t *eth)
+{
+    counters[reason]++;
+    if (likely(reason == HOSTVLAN_PASSED)) {
+        return NET_STAGE_PASS;
+    }
+    trace_hostvlan_drop(net_stage_id(p->stage), direction,
+                        hostvlan_reason_name(reason),
+                        reason == HOSTVLAN_MALFORMED ? 0 :
+                        hostvlan_mac(eth + 6));
+    return NET_STAGE_DROP;
+}
+
+static enum hostvlan_reason hostvlan_check_sender(HostvlanPort *p,
+                                                  uint64_t mac,
+                                                  const uint8_t *eth,
+                                                  size_t len, size_t size,
+                                                  size_t *fixed)
+{
+    const HostvlanTable *table = p->follow.table;
+    HostvlanAddresses own;
+
+    hostvlan_table_addresses(table, hostvlan_table_lookup(table, mac), &own);
+    return hostvlan_sender_check(eth, len, size, mac, &own, fixed);
+}
+
+/* @len octets at @eth, of @size; the virtio-net header is before them. */
+static enum hostvlan_reason hostvlan_judge_sent(HostvlanPort *p,
+                                                const NetStageFrame *frame,
+                                                const uint8_t *eth, size_t len,
+                                                size_t size)
+{
+    uint64_t mac = hostvlan_port_mac(p);
+    enum hostvlan_reason reason = hostvlan_verdict_send(p->follow.table, mac,
+                                                        eth, len);
+    size_t fixed = HOSTVLAN_ETH_LEN;
+
+    if (reason == HOSTVLAN_PASSED && p->check_sender) {
+        reason = hostvlan_check_sender(p, mac, eth, len, size, &fixed);
+    }
+    if (reason == HOSTVLAN_PASSED && frame->vnet_len &&
+        !hostvlan_sender_offload(p->head, fixed)) {
+        reason = HOSTVLAN_MALFORMED;
+    }
+    return reason;
+}
+
+/* The frame with its first @len octets replaced; false if it has no room. */
+static bool hostvlan_replace_head(HostvlanPort *p, NetStageFrame *frame,
+                                  size_t len, size_t size)
+{
+    unsigned num = 1;
+
+    p->iov[0].iov_base = p->head;
+    p->iov[0].iov_len = len;
+    if (size > len) {
+        num += iov_copy(p->iov + 1, ARRAY_SIZE(p->iov) - 1, frame->iov,
+                        frame->iovcnt, len, size - len);
+    }
+    frame->iov = p->iov;
+    frame->iovcnt = num;
+    return iov_size(p->iov, num) == size;
+}
+
+static NetStageVerdict hostvlan_from_nic(NetStage *stage, NetStageFrame *frame)
+{
+    HostvlanPort *p = net_stage_opaque(stage);
+    size_t want = p->check_sender ? HOSTVLAN_SENDER_LEN : HOSTVLAN_ETH_LEN;
+    const uint8_t *eth = p->head + frame->vnet_len;
+    enum hostvlan_reason reason;
+    size_t size, len;
+
+    if (hostvlan_waits(p)) {
+        return NET_STAGE_HOLD;
+    }
+    size = iov_size(frame->iov, frame->iovcnt);
+    len = iov_to_buf(frame->iov, frame->iovcnt, 0, p->head,
+                     frame->vnet_len + want);
+    reason = hostvlan_judge_sent(p, frame, eth, len - frame->vnet_len,
+                                 size - frame->vnet_len);
+    if (reason == HOSTVLAN_PASSED &&
+        !hostvlan_replace_head(p, frame, len, size)) {
+        reason = HOSTVLAN_MALFORMED;
+    }
+    return hostvlan_end(p, p->counters.send, reason, "send", eth);
+}
+
+static NetStageVerdict hostvlan_from_backend(NetStage *stage,
+                                             NetStageFrame *frame)
+{
+    HostvlanPort *p = net_stage_opaque(stage);
+    uint8_t eth[HOSTVLAN_ETH_LEN];
+    enum hostvlan_reason reason;
+    size_t len;
+
+    if (hostvlan_waits(p)) {
+        return NET_STAGE_HOLD;
+    }
+    len = net_stage_peek(frame, 0, eth, sizeof(eth));
+    reason = hostvlan_verdict_receive(p->follow.table, hostvlan_port_mac(p),
+                                      eth, len);
+    return hostvlan_end(p, p->counters.receive, reason, "receive", eth);
+}
+
+/* --- the table ------------------------------------------------------------ */
+
+static void hostvlan_tell(HostvlanPort *p, HostvlanFollowNews news,
+                          bool trouble)
+{
+    const char *id = net_stage_id(p->stage);
+    const HostvlanFollow *f = &p->follow;
+
+    switch (news) {
+    case HOSTVLAN_FOLLOW_NOTHING:
+        break;
+    case HOSTVLAN_FOLLOW_TAKEN:
+        trace_hostvlan_table(id, f->path,
+                             hostvlan_table_generation(f->table),
+                             hostvlan_table_macs(f->table));
+        if (trouble) {
+            info_report("hostvlan '%s': LNID table '%s' is in force", id,
+                        f->path);
+        }
+        break;
+    case HOSTVLAN_FOLLOW_KEPT:
+        warn_report("hostvlan '%s': %s; the table that was read last stays in "
+                    "force", id, f->error->message);
+        break;
+    case HOSTVLAN_FOLLOW_NONE:
+        warn_report("hostvlan '%s': %s; nothing passes until there is a good "
+                    "one", id, f->error->message);
+        break;
+    }
+}
+
+static void hostvlan_look(void *opaque)
+{
+    HostvlanPort *p = opaque;
+    bool trouble = p->follow.error;
+    /* Before the look, so that nothing happens between them. */
+    bool watched = hostvlan_watch_set(&p->watch);
+
+    hostvlan_tell(p, hostvlan_follow_look(&p->follow), trouble);
+    if (watched && hostvlan_follow_is_settled(&p->follow)) {
+        timer_del(p->timer);
+    } else {
+        timer_mod(p->timer, qemu_clock_get_ms(QEMU_CLOCK_REALTIME) +
+                  LOOK_EVERY_MS);
+    }
+    net_stage_release(p->stage);
+}
+
+static void hostvlan_watch_news(void *opaque)
+{
+    HostvlanPort *p = opaque;
+
+    if (hostvlan_watch_read(&p->watch)) {
+        qemu_bh_schedule(p->look);
+    }
+}
+
+/* --- making and ending ---------------------------------------------------- */
+
+static void hostvlan_free(void *opaque)
+{
+    HostvlanPort *p = opaque;
+
+    if (p->watch.fd >= 0) {
+        qemu_set_fd_handler(p->watch.fd, NULL, NULL, NULL);
+    }
+    hostvlan_watch_destroy(&p->watch);
+    qemu_bh_delete(p->look);
+    timer_free(p->timer);
+    hostvlan_follow_destroy(&p->follow);
+    g_free(p->backend);
+    g_free(p);
+}
+
+static const NetStageRoom hostvlan_room = {
+    .type = NET_CLIENT_DRIVER_HOSTVLAN,
+    .from_nic = hostvlan_from_nic,
+    .from_backend = hostvlan_from_backend,
+    .free = hostvlan_free,
+};
+
+static bool hostvlan_parse_mac(const char *id, const char *text, uint64_t *mac,
+                               Error **errp)
+{
+    uint8_t octets[6];
+
+    /* QEMU takes a number as the end of an address of its own. */
+    if (!strchr(text, ':') || net_parse_macaddr(octets, text) < 0 ||
+        !hostvlan_mac_valid(hostvlan_mac(octets))) {
+        error_setg(errp, "hostvlan '%s': mac=%s is not the MAC address of one "
+                   "station: write it as 52:54:00:12:34:56, with an even "
+                   "first octet", id, text);
+        return false;
+    }
+    *mac = hostvlan_mac(octets);
+    return true;
+}
+
+static bool hostvlan_check_options(const char *id,
+                                   const NetdevHostvlanOptions *o,
+                                   uint64_t *mac, Error **errp)
+{
+    if (!o->table[0]) {
+        error_setg(errp, "hostvlan '%s': table= is empty: name the file that "
+                   "\"vmmnet hostvlan\" writes", id);
+        return false;
+    }
+    return !o->mac || hostvlan_parse_mac(id, o->mac, mac, errp);
+}
+
+static HostvlanPort *hostvlan_port_new(const NetdevHostvlanOptions *o,
+                                       uint64_t mac)
+{
+    HostvlanPort *p = g_new0(HostvlanPort, 1);
+
+    p->backend = g_strdup(o->netdev);
+    p->mac = mac;
+    p->check_sender = o->has_check_sender && o->check_sender;
+    p->look = qemu_bh_new(hostvlan_look, p);
+    p->timer = timer_new_ms(QEMU_CLOCK_REALTIME, hostvlan_look, p);
+    hostvlan_follow_init(&p->follow, o->table);
+    hostvlan_watch_init(&p->watch, p->follow.path);
+    if (p->watch.fd >= 0) {
+        qemu_set_fd_handler(p->watch.fd, hostvlan_watch_news, NULL, p);
+    }
+    return p;
+}
+
+int net_init_hostvlan(const Netdev *netdev, const char *name,
+                      NetClientState *peer, Error **errp)
+{
+    const NetdevHostvlanOptions *o = &netdev->u.hostvlan;
+    HostvlanPort *p;
+    uint64_t mac = 0;
+    NetStage *stage;
+
+    if (!hostvlan_check_options(name, o, &mac, errp)) {
+        return -1;
+    }
+    p = hostvlan_port_new(o, mac);
+    stage = net_stage_new(&hostvlan_room, name, o->netdev, peer, p, errp);
+    if (!stage) {
+        return -1;              /* and has freed p */
+    }
+    p->stage = stage;
+    hostvlan_look(p);
+    return 0;
+}
+
+typedef struct Walk {
+    void (*func)(HostvlanPort *port, void *opaque);
+    void *opaque;
+} Walk;
+
+static void hostvlan_visit(NetStage *stage, void *opaque)
+{
+    const Walk *walk = opaque;
+
+    walk->func(net_stage_opaque(stage), walk->opaque);
+}
+
+void hostvlan_netdev_foreach(void (*func)(HostvlanPort *port, void *opaque),
+                             void *opaque)
+{
+    Walk walk = { func, opaque };
+
+    net_stage_foreach(&hostvlan_room, hostvlan_visit, &walk);
+}

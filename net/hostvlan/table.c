@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The LNID table, as its readers see it
+ *
+ * Theory of operation
+ *
+ * The file is mapped shared and read-only. include/vmmnet/hostvlan.h says what
+ * a writer may do to it and why a reader without locks sees the old or the new
+ * value. This file adds what a reader owes itself, as the writer is another
+ * program, which may be wrong, killed or replaced by "cp":
+ *
+ * - The numbers of the header are copied when the file is opened; what the
+ *   mapping says later is not asked.
+ * - Everything is checked then: header, every slot, every record. What cannot
+ *   be the work of our writers is refused as a whole. A change meanwhile does
+ *   no harm: keys only appear, behind others that were there before, and a
+ *   value is complete before it is visible.
+ * - A record is copied out, and its bounds and order are checked again at each
+ *   use. LNID 0 is the global one, and 0 is also what a page holds that was cut
+ *   off the file. So the LNIDs must ascend, and the head must still be there
+ *   after they were read: when a range is lost it is lost as a whole.
+ * - The mapping is guarded (guard.h): of a file that was shortened under us
+ *   nothing is found any more. Nothing passes then, which is not what "the
+ *   last good table stays in force" promises, but what was good is gone.
+ *
+ * Speed: a bucket is a cache line and holds four addresses, so that a search
+ * costs one miss, and with six slots in ten filled one search in ten goes on
+ * to the next bucket. What a stranger's address costs is bounded by
+ * HOSTVLAN_PROBE_MAX.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "net/hostvlan/guard.h"
+#include "net/hostvlan/table.h"
+
+G_STATIC_ASSERT(sizeof(struct hostvlan_header) == HOSTVLAN_HEADER_SIZE);
+G_STATIC_ASSERT(sizeof(struct hostvlan_bucket) == 64);
+G_STATIC_ASSERT(offsetof(struct hostvlan_header, checksum) ==
+                HOSTVLAN_CHECKED_SIZE);
+G_STATIC_ASSERT(offsetof(struct hostvlan_header, superseded) == 64);
+G_STATIC_ASSERT(offsetof(struct hostvlan_header, keys_used) == 84);
+
+struct HostvlanTable {
+    /* What a search needs: constant, and together. */
+    const struct hostvlan_bucket *bucket;
+    const uint32_t *word;
+    uint32_t buckets, words;
+    int range;                  /* of the guard; -1: none yet */
+    const struct hostvlan_header *header;       /* the mapping; NULL: none */
+    uint64_t size;              /* of the mapping and of the file */
+    struct hostvlan_header copy;        /* as it was when opened */
+    dev_t dev;
+    ino_t ino;
+};
+
+G_DEFINE_QUARK(hostvlan_table, hostvlan_table_error)
+
+/* --- reading ------------------------------------------------------------ */
+
+static inline uint64_t load64(const uint64_t *p)
+{
+    return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+static inline uint32_t load32(const uint32_t *p)
+{
+    return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+static inline const struct hostvlan_slot *find(const HostvlanTable *t,
+                                               uint64_t mac)
+{
+    uint32_t n = hostvlan_first_bucket(mac, t->buckets);
+
+    for (unsigned probe = 0; probe < HOSTVLAN_PROBE_MAX; probe++) {
+        const struct hostvlan_slot *slot = t->bucket[n].slot;
+
+        for (unsigned i = 0; i < HOSTVLAN_SLOTS; i++) {
+            uint64_t key = load64(&slot[i].key);
+
+            if (key == mac) {
+                return &slot[i];
+            }
+            if (key == 0) {
+                return NULL;
+            }
+        }
+        n = n + 1 == t->buckets ? 0 : n + 1;
+    }
+    return NULL;
+}
+
+void hostvlan_table_prefetch(const HostvlanTable *t, uint64_t mac)
+{
+    __builtin_prefetch(&t->bucket[hostvlan_first_bucket(mac, t->buckets)]);
+}
+
+uint64_t hostvlan_table_lookup(const HostvlanTable *t, uint64_t mac)
+{
+    const struct hostvlan_slot *slot;
+
+    hostvlan_guard_arm();
+    /* A key of 0 is none, whatever stands beside it. */
+    slot = mac ? find(t, mac) : NULL;
+    return slot ? load64(&slot->value) : 0;
+}
+
+/*
+ * Where the record begins that has @head, if all of it is inside the file;
+ * NULL otherwise.
+ */
+static const uint32_t *record(const HostvlanTable *t, uint64_t value,
+                              uint32_t *head)
+{
+    uint32_t at = hostvlan_value_number(value), length;
+
+    if (hostvlan_value_kind(value) != HOSTVLAN_VALUE_RECORD ||
+        at >= t->words) {
+        return NULL;
+    }
+    hostvlan_guard_arm();
+    *head = load32(&t->word[at]);
+    length = hostvlan_record_words(*head);
+    return length && length <= t->words - at ? &t->word[at] : NULL;
+}
+
+/* Copies @num words and says whether they ascend. */
+static bool copy_ascending(uint32_t *to, const uint32_t *from, unsigned num)
+{
+    bool ascending = true;
+
+    for (unsigned i = 0; i < num; i++) {
+        to[i] = load32(&from[i]);
+        ascending &= i == 0 || to[i] > to[i - 1];
+    }
+    return ascending;
+}
+
+unsigned hostvlan_table_lnids(const HostvlanTable *t, uint64_t value,
+                              HostvlanLnids *lnids)
+{
+    const uint32_t *at;
+    uint32_t head;
+
+    lnids->num = 0;
+    if (hostvlan_value_kind(value) == HOSTVLAN_VALUE_ONE) {
+        lnids->lnid[0] = hostvlan_value_number(value);
+        return lnids->num = 1;
+    }
+    at = record(t, value, &head);
+    if (at && copy_ascending(lnids->lnid, at + 1,
+                             HOSTVLAN_RECORD_LNIDS(head)) &&
+        load32(at) == head) {
+        lnids->num = HOSTVLAN_RECORD_LNIDS(head);
+    }
+    return lnids->num;
+}
+
+bool hostvlan_table_addresses(const HostvlanTable *t, uint64_t value,
+                              HostvlanAddresses *addresses)
+{
+    uint32_t head;
+    const uint32_t *at = record(t, value, &head), *from;
+
+    addresses->num_ip4 = addresses->num_ip6 = 0;
+    if (!at) {
+        return false;
+    }
+    from = at + 1 + HOSTVLAN_RECORD_LNIDS(head);
+    for (unsigned i = 0; i < HOSTVLAN_RECORD_IP4(head); i++) {
+        addresses->ip4[i] = load32(from++);
+    }
+    for (unsigned i = 0; i < 4 * HOSTVLAN_RECORD_IP6(head); i++) {
+        addresses->ip6[i / 4][i % 4] = load32(from++);
+    }
+    if (load32(at) == head) {
+        addresses->num_ip4 = HOSTVLAN_RECORD_IP4(head);
+        addresses->num_ip6 = HOSTVLAN_RECORD_IP6(head);
+    }
+    return addresses->num_ip4 || addresses->num_ip6;
+}
+
+bool hostvlan_table_superseded(const HostvlanTable *t)
+{
+    hostvlan_guard_arm();
+    return load32(&t->header->superseded) != 0;
+}
+
+bool hostvlan_table_lost(const HostvlanTable *t)
+{
+    return hostvlan_guard_lost(t->range);
+}
+
+uint64_t hostvlan_table_generation(const HostvlanTable *t)
+{
+    hostvlan_guard_arm();
+    return load64(&t->header->generation);
+}
+
+uint32_t hostvlan_table_macs(const HostvlanTable *t)
+{
+    hostvlan_guard_arm();
+    return load32(&t->header->macs);
+}
+
+bool hostvlan_table_is_at(const HostvlanTable *t, const struct stat *st)
+{
+    return t->dev == st->st_dev && t->ino == st->st_ino;
+}
+
+bool hostvlan_table_is_current(HostvlanTable *t, const struct stat *st)
+{
+    hostvlan_guard_arm();
+    if (!hostvlan_table_is_at(t, st) || hostvlan_table_lost(t)) {
+        return false;
+    }
+    if ((uint64_t)st->st_size != t->size ||
+        memcmp(t->header, &t->copy,
+               offsetof(struct hostvlan_header, superseded)) != 0) {
+        hostvlan_guard_lose(t->range);
+        return false;
+    }
+    return true;
+}
+
+/* --- opening ------------------------------------------------------------ */
+
+/* zlib's CRC-32, a bit at a time: it is for a few octets, once a file. */
+static uint32_t crc32_of(const void *data, size_t size)
+{
+    const uint8_t *p = data;
+    uint32_t crc = ~0u;
+
+    while (size--) {
+        crc ^= *p++;
+        for (unsigned bit = 0; bit < 8; bit++) {
+            crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
+        }
+    }
+    return ~crc;
+}
+
+static bool refuse(GError **errp, HostvlanTableError code, const char *format,
+                   ...) G_GNUC_PRINTF(3, 4);
+
+/* Returns false, for the caller to return. */
+static bool refuse(GError **errp, HostvlanTableError code, const char *format,
+                   ...)
+{
+    va_list args;
+
+    if (errp) {
+        va_start(args, format);
+        *errp = g_error_new_valist(HOSTVLAN_TABLE_ERROR, code, format, args);
+        va_end(args);
+    }
+    return false;
+}
+
+static bool check_ranges(const struct hostvlan_header *h, GError **errp)
+{
+    static const uint8_t zero[sizeof(h->zero)];
+
+    if (h->header_size != HOSTVLAN_HEADER_SIZE) {
+        return refuse(errp, HOSTVLAN_TABLE_ERROR_HEADER,
+                      "a header of %u octets, not %u", h->header_size,
+                      HOSTVLAN_HEADER_SIZE);
+    }
+    if (h->buckets == 0 || h->buckets > HOSTVLAN_BUCKETS_MAX) {
+        return refuse(errp, HOSTVLAN_TABLE_ERROR_HEADER,
+                      "%u buckets, not 1 to %u", h->buckets,
+                      HOSTVLAN_BUCKETS_MAX);
+    }
+    if (h->words > HOSTVLAN_WORDS_MAX) {
+        return refuse(errp, HOSTVLAN_TABLE_ERROR_HEADER,
+                      "%u words of records, not 0 to %u", h->words,
+                      HOSTVLAN_WORDS_MAX);
+    }
+    if (memcmp(h->zero, zero, sizeof(zero))) {
+        return refuse(errp, HOSTVLAN_TABLE_ERROR_HEADER,
+                      "octets 36 to 63 of the header are not 0");
+    }
+    return true;
+}
+
+static bool check_header(const struct hostvlan_header *h, uint64_t size,
+                         GError **errp)
+{
+    uint64_t should;
+
+    if (memcmp(h->magic, HOSTVLAN_MAGIC, sizeof(h->magic))) {
+        return refuse(errp, HOSTVLAN_TABLE_ERROR_MAGIC,
+                      "not an LNID table: it does not begin with "
+                      HOSTVLAN_MAGIC);
+    }
+    if (h->version != HOSTVLAN_VERSION) {
+        return refuse(errp, HOSTVLAN_TABLE_ERROR_VERSION,
+                      "version %u of the format, and this program reads "
+                      "version %u", h->version, HOSTVLAN_VERSION);
+    }
+    if (h->checksum != crc32_of(h, HOSTVLAN_CHECKED_SIZE)) {
+        return refuse(errp, HOSTVLAN_TABLE_ERROR_CHECKSUM,
+                      "the header's checksum is wrong");
+    }
+    if (!check_ranges(h, errp)) {
+        return false;
+    }
+    should = HOSTVLAN_HEADER_SIZE + 4 * (uint64_t)h->words +
+             sizeof(struct hostvlan_bucket) * (uint64_t)h->buckets;
+    if (h->file_size != should) {
+        return refuse(errp, HOSTVLAN_TABLE_ERROR_HEADER,
+                      "the header says %" G_GUINT64_FORMAT " octets, and its "
+                      "buckets and records are %" G_GUINT64_FORMAT,
+                      h->file_size, should);
+    }
+    if (size != should) {
+        return refuse(errp, HOSTVLAN_TABLE_ERROR_SIZE,
+                      "%" G_GUINT64_FORMAT " octets, and the header says %"
+                      G_GUINT64_FORMAT, size, should);
+    }
+    return true;
+}
+
+static bool check_record(const HostvlanTable *t, uint64_t value, uint64_t mac,
+                         GError **errp)
+{
+    HostvlanLnids lnids;
+    uint32_t head;
+
+    if (!record(t, value, &head)) {
+        return refuse(errp, HOSTVLAN_TABLE_ERROR_RECORD,
+                      "the record of %012" G_GINT64_MODIFIER "x, at word %u "
+                      "of %u, is not whole", mac,
+                      hostvlan_value_number(value), t->words);
+    }
+    if (!hostvlan_table_lnids(t, value, &lnids)) {
+        return refuse(errp, HOSTVLAN_TABLE_ERROR_RECORD,
+                      "the LNIDs of %012" G_GINT64_MODIFIER "x do not ascend",
+                      mac);
+    }
+    return true;
+}
+
+static bool check_slot(const HostvlanTable *t, const struct hostvlan_slot *slot,
+                       GError **errp)
+{
+    uint64_t key = load64(&slot->key), value;
+
+    if (key == 0) {
+        return true;
+    }
+    if (!hostvlan_mac_valid(key)) {
+        return refuse(errp, HOSTVLAN_TABLE_ERROR_KEY,
+                      "0x%" G_GINT64_MODIFIER "x is not the MAC address of "
+                      "one station", key);
+    }
+    if (find(t, key) != slot) {
+        return refuse(errp, HOSTVLAN_TABLE_ERROR_PLACE,
+                      "%012" G_GINT64_MODIFIER "x is not in its place, or "
+                      "twice", key);
+    }
+    value = load64(&slot->value);
+    if (!hostvlan_value_valid(value)) {
+        return refuse(errp, HOSTVLAN_TABLE_ERROR_VALUE,
+                      "the value of %012" G_GINT64_MODIFIER "x, 0x%"
+                      G_GINT64_MODIFIER "x, is none", key, value);
+    }
+    return hostvlan_value_kind(value) != HOSTVLAN_VALUE_RECORD ||
+           check_record(t, value, key, errp);
+}
+
+static bool check_slots(const HostvlanTable *t, GError **errp)
+{
+    for (uint32_t n = 0; n < t->buckets; n++) {
+        for (unsigned i = 0; i < HOSTVLAN_SLOTS; i++) {
+            if (!check_slot(t, &t->bucket[n].slot[i], errp)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool map(HostvlanTable *t, int fd, GError **errp)
+{
+    void *base = mmap(NULL, t->size, PROT_READ, MAP_SHARED, fd, 0);
+
+    if (base == MAP_FAILED) {
+        return refuse(errp, HOSTVLAN_TABLE_ERROR_RESOURCES,
+                      "%" G_GUINT64_FORMAT " octets cannot be mapped: %s",
+                      t->size, g_strerror(errno));
+    }
+    t->header = base;
+    t->bucket = (const void *)(t->header + 1);
+    t->buckets = t->copy.buckets;
+    t->word = (const void *)(t->bucket + t->buckets);
+    t->words = t->copy.words;
+    t->range = hostvlan_guard_add(base, t->size);
+    if (t->range < 0) {
+        return refuse(errp, HOSTVLAN_TABLE_ERROR_RESOURCES,
+                      "more than %d tables in one process",
+                      HOSTVLAN_GUARD_RANGES);
+    }
+    hostvlan_guard_arm();
+    return true;
+}
+
+static bool read_header(HostvlanTable *t, int fd, GError **errp)
+{
+    ssize_t got = pread(fd, &t->copy, sizeof(t->copy), 0);
+
+    if (got < 0) {
+        return refuse(errp, HOSTVLAN_TABLE_ERROR_ACCESS,
+                      "it cannot be read: %s", g_strerror(errno));
+    }
+    if (got != sizeof(t->copy)) {
+        return refuse(errp, HOSTVLAN_TABLE_ERROR_SIZE,
+                      "%zd octets, and a table's header alone has %u", got,
+                      HOSTVLAN_HEADER_SIZE);
+    }
+    return check_header(&t->copy, t->size, errp);
+}
+
+static bool load(HostvlanTable *t, int fd, GError **errp)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0) {
+        return refuse(errp, HOSTVLAN_TABLE_ERROR_ACCESS, "%s",
+                      g_strerror(errno));
+    }
+    if (!S_ISREG(st.st_mode)) {
+        return refuse(errp, HOSTVLAN_TABLE_ERROR_NOT_A_FILE,
+                      "not a regular file");
+    }
+    t->size = st.st_size;
+    t->dev = st.st_dev;
+    t->ino = st.st_ino;
+    return read_header(t, fd, errp) && map(t, fd, errp) &&
+           check_slots(t, errp);
+}
+
+static int open_file(const char *path, GError **errp)
+{
+    /* What is no file shall not be waited for. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+    if (fd < 0) {
+        refuse(errp, errno == ENOENT || errno == ENOTDIR ?
+               HOSTVLAN_TABLE_ERROR_MISSING : HOSTVLAN_TABLE_ERROR_ACCESS,
+               "%s", g_strerror(errno));
+    }
+    return fd;
+}
+
+HostvlanTable *hostvlan_table_open(const char *path, GError **errp)
+{
+    g_autoptr(HostvlanTable) t = NULL;
+    g_autoptr(GError) err = NULL;
+    int fd = open_file(path, &err);
+    bool good = false;
+
+    if (fd >= 0) {
+        t = g_new0(HostvlanTable, 1);
+        t->range = -1;
+        good = load(t, fd, &err);
+        close(fd);
+    }
+    if (t && t->range >= 0 && hostvlan_table_lost(t)) {
+        /* What was found wrong in the zeros is not what is wrong. */
+        g_clear_error(&err);
+        good = refuse(&err, HOSTVLAN_TABLE_ERROR_SIZE,
+                      "it was shortened while it was being read");
+    }
+    if (!good) {
+        g_propagate_prefixed_error(errp, g_steal_pointer(&err),
+                                   "LNID table '%s': ", path);
+        return NULL;
+    }
+    return g_steal_pointer(&t);
+}
+
+void hostvlan_table_close(HostvlanTable *t)
+{
+    if (!t) {
+        return;
+    }
+    if (t->range >= 0) {
+        hostvlan_guard_remove(t->range);
+    }
+    if (t->header) {
+        munmap((void *)t->header, t->size);
+    }
+    g_free(t);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * May this frame pass?
+ *
+ * Theory of operation
+ *
+ * The paper's filter stands at the port, not in the switch: a frame that the
+ * switch has brought to the port of a VM is delivered if its source and the
+ * port have an LNID in common, or one of them has the global one. So what the
+ * destination address says does not matter, and multicasts need no rule. The
+ * source can be believed, as each port lets out frames with its own MAC
+ * address only.
+ *
+ * The port's LNIDs are those that the table has for its MAC address, asked
+ * anew for each frame, as the table may have changed; they are in the cache.
+ * Most MAC addresses have one LNID, which the value itself says. Otherwise two
+ * lists in ascending order are merged, of HOSTVLAN_LNIDS_MAX at most.
+ */
+#include "net/hostvlan/verdict.h"
+
+const char *hostvlan_reason_name(enum hostvlan_reason reason)
+{
+    static const char *const names[] = {
+        [HOSTVLAN_PASSED] = "passed",
+        [HOSTVLAN_SPOOFED] = "spoofed",
+        [HOSTVLAN_UNKNOWN_SOURCE] = "unknown-source",
+        [HOSTVLAN_OTHER_TENANT] = "other-tenant",
+        [HOSTVLAN_FORGED_ADDRESS] = "forged-address",
+        [HOSTVLAN_MALFORMED] = "malformed",
+        [HOSTVLAN_NO_TABLE] = "no-table",
+        [HOSTVLAN_NO_PORT] = "no-port",
+    };
+
+    G_STATIC_ASSERT(G_N_ELEMENTS(names) == HOSTVLAN_REASONS);
+    return names[reason];
+}
+
+/* Ascending: the global LNID, 0, is the first. */
+static bool has_global(const HostvlanLnids *lnids)
+{
+    return lnids->lnid[0] == HOSTVLAN_LNID_GLOBAL;
+}
+
+static bool have_common(const HostvlanLnids *a, const HostvlanLnids *b)
+{
+    unsigned i = 0, j = 0;
+
+    while (i < a->num && j < b->num) {
+        if (a->lnid[i] == b->lnid[j]) {
+            return true;
+        }
+        if (a->lnid[i] < b->lnid[j]) {
+            i++;
+        } else {
+            j++;
+        }
+    }
+    return false;
+}
+
+static enum hostvlan_reason compare_lists(const HostvlanTable *table,
+                                          uint64_t port, uint64_t source)
+{
+    HostvlanLnids a, b;
+
+    if (!hostvlan_table_lnids(table, port, &a)) {
+        return HOSTVLAN_NO_PORT;
+    }
+    if (!hostvlan_table_lnids(table, source, &b)) {
+        return HOSTVLAN_UNKNOWN_SOURCE;
+    }
+    return has_global(&a) || has_global(&b) || have_common(&a, &b) ?
+           HOSTVLAN_PASSED : HOSTVLAN_OTHER_TENANT;
+}
+
+static enum hostvlan_reason compare(const HostvlanTable *table, uint64_t port,
+                                    uint64_t source)
+{
+    uint32_t a = hostvlan_value_number(port);
+    uint32_t b = hostvlan_value_number(source);
+
+    if (hostvlan_value_kind(port) != HOSTVLAN_VALUE_ONE ||
+        hostvlan_value_kind(source) != HOSTVLAN_VALUE_ONE) {
+        return compare_lists(table, port, source);
+    }
+    return a == b || a == HOSTVLAN_LNID_GLOBAL || b == HOSTVLAN_LNID_GLOBAL ?
+           HOSTVLAN_PASSED : HOSTVLAN_OTHER_TENANT;
+}
+
+enum hostvlan_reason hostvlan_verdict_send(const HostvlanTable *table,
+                                           uint64_t port, const uint8_t *frame,
+                                           size_t len)
+{
+    if (len < HOSTVLAN_ETH_LEN) {
+        return HOSTVLAN_MALFORMED;
+    }
+    if (!table || hostvlan_table_lost(table)) {
+        return HOSTVLAN_NO_TABLE;
+    }
+    if (!hostvlan_mac_valid(port)) {
+        return HOSTVLAN_NO_PORT;
+    }
+    return hostvlan_mac(frame + 6) == port ? HOSTVLAN_PASSED :
+                                             HOSTVLAN_SPOOFED;
+}
+
+enum hostvlan_reason hostvlan_verdict_receive(const HostvlanTable *table,
+                                              uint64_t port,
+                                              const uint8_t *frame, size_t len)
+{
+    enum hostvlan_reason reason;
+    uint64_t mac, own, source;
+
+    if (len < HOSTVLAN_ETH_LEN) {
+        return HOSTVLAN_MALFORMED;
+    }
+    if (!table) {
+        return HOSTVLAN_NO_TABLE;
+    }
+    mac = hostvlan_mac(frame + 6);
+    hostvlan_table_prefetch(table, mac);
+    own = hostvlan_mac_valid(port) ? hostvlan_table_lookup(table, port) : 0;
+    source = hostvlan_mac_valid(mac) ? hostvlan_table_lookup(table, mac) : 0;
+    if (own == 0) {
+        reason = HOSTVLAN_NO_PORT;
+    } else if (source == 0) {
+        reason = HOSTVLAN_UNKNOWN_SOURCE;
+    } else {
+        reason = compare(table, own, source);
+    }
+    /* Of a table that was lost meanwhile, nothing that was read counts. */
+    return hostvlan_table_lost(table) ? HOSTVLAN_NO_TABLE : reason;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A frame of a guest: what passes is his own
+ *
+ * The first octet says which addresses are listed (bit 0: IPv4, bit 1: IPv6),
+ * the rest is the frame behind its two MAC addresses, which are right.
+ */
+#include <string.h>
+
+#include "net/hostvlan/sender.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define MAC     0x020000000001ull
+#define IP4     0xc0000201u
+
+static const uint8_t mac[6] = { 0x02, 0, 0, 0, 0, 0x01 };
+static const uint8_t ip4[4] = { 192, 0, 2, 1 };
+static const uint8_t ip6[16] = { 0x20, 0x01, 0x0d, 0xb8, [15] = 1 };
+static const uint8_t local[16] = {
+    0xfe, 0x80, [11] = 0xff, 0xfe, [15] = 0x01
+};
+static const uint8_t zero[16];
+
+static bool is(const uint8_t *a, const uint8_t *b, size_t len)
+{
+    return !memcmp(a, b, len);
+}
+
+/* By a reader of its own, for frames of the simplest form. */
+static void check_passed(const uint8_t *f, size_t len,
+                         const HostvlanAddresses *own)
+{
+    unsigned type = f[12] << 8 | f[13];
+    bool listed = own->num_ip4 || own->num_ip6;
+
+    if (type == 0x0800 && listed) {
+        g_assert(is(f + 26, zero, 4) ||
+                 (own->num_ip4 && is(f + 26, ip4, 4)));
+    }
+    if (type == 0x0806) {
+        g_assert(is(f + 22, mac, 6));
+        g_assert(!listed || is(f + 28, zero, 4) ||
+                 (own->num_ip4 && is(f + 28, ip4, 4)));
+    }
+    if (type == 0x86dd && listed) {
+        g_assert(is(f + 22, zero, 16) || is(f + 22, local, 16) ||
+                 (own->num_ip6 && is(f + 22, ip6, 16)));
+    }
+    /* An advertisement with no headers before it and one option. */
+    if (type == 0x86dd && f[20] == 58 && len >= 86 && f[54] == 136) {
+        size_t payload = f[18] << 8 | f[19];
+
+        g_assert(!listed || is(f + 62, local, 16) ||
+                 (own->num_ip6 && is(f + 62, ip6, 16)));
+        g_assert((payload && payload < 32) || f[78] != 2 ||
+                 is(f + 80, mac, 6));
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    HostvlanAddresses own = { .ip4 = { IP4 }, .ip6 = { { 0x20010db8u } } };
+    size_t whole, len, fixed = 0;
+    g_autofree uint8_t *f = NULL;
+    enum hostvlan_reason reason;
+    uint8_t vnet[10] = { 0 };
+
+    if (size < 1) {
+        return 0;
+    }
+    own.ip6[0][3] = 1;
+    own.num_ip4 = data[0] & 1;
+    own.num_ip6 = data[0] >> 1 & 1;
+    whole = 12 + size - 1;
+    len = MIN(whole, HOSTVLAN_SENDER_LEN);
+    f = g_malloc(len);
+    memcpy(f, mac, 6);
+    memcpy(f + 6, mac, 6);
+    memcpy(f + 12, data + 1, len - 12);
+    reason = hostvlan_sender_check(f, len, whole, MAC, &own, &fixed);
+    g_assert(reason == HOSTVLAN_PASSED || reason == HOSTVLAN_FORGED_ADDRESS ||
+             reason == HOSTVLAN_MALFORMED);
+    if (reason == HOSTVLAN_PASSED) {
+        g_assert(fixed >= 14 && fixed <= len);
+        check_passed(f, len, &own);
+    }
+    memcpy(vnet, data, MIN(size, sizeof(vnet)));
+    hostvlan_sender_offload(vnet, fixed);
+    return 0;
+}

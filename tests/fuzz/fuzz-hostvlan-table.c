@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A table file, and what is written over it while it is mapped
+ *
+ * The first octet is the number of buckets, the second that of words / 4, the
+ * third says how many octets of the header the input replaces; then those, then
+ * slots and records, until they are full. What is left over is written over
+ * slots and records once the file is open. The checksum is made right.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "net/hostvlan/verdict.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define BUCKETS_MAX     16u
+
+typedef struct Input {
+    const uint8_t *data;
+    size_t size;
+} Input;
+
+static size_t take(Input *in, void *to, size_t num)
+{
+    num = MIN(num, in->size);
+    memcpy(to, in->data, num);
+    in->data += num;
+    in->size -= num;
+    return num;
+}
+
+static uint32_t crc32_of(const uint8_t *p, size_t size)
+{
+    uint32_t crc = ~0u;
+
+    while (size--) {
+        crc ^= *p++;
+        for (int bit = 0; bit < 8; bit++) {
+            crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
+        }
+    }
+    return ~crc;
+}
+
+static void make_header(Input *in, struct hostvlan_header *h)
+{
+    uint8_t shape[3] = { 0 };
+
+    take(in, shape, sizeof(shape));
+    memcpy(h->magic, HOSTVLAN_MAGIC, sizeof(h->magic));
+    h->version = HOSTVLAN_VERSION;
+    h->header_size = HOSTVLAN_HEADER_SIZE;
+    h->buckets = 1 + shape[0] % BUCKETS_MAX;
+    h->words = shape[1] * 4;
+    h->file_size = HOSTVLAN_HEADER_SIZE + 64 * h->buckets + 4 * h->words;
+    take(in, h, shape[2] % 96);
+    h->checksum = crc32_of((const uint8_t *)h, HOSTVLAN_CHECKED_SIZE);
+}
+
+/* Nothing is promised of what is found; that it is of the right form is. */
+static void look(const HostvlanTable *t, uint64_t mac, uint64_t port)
+{
+    uint64_t value = hostvlan_table_lookup(t, mac);
+    uint8_t frame[14] = { 0 };
+    HostvlanAddresses addresses;
+    HostvlanLnids lnids;
+
+    g_assert(hostvlan_table_lnids(t, value, &lnids) <= HOSTVLAN_LNIDS_MAX);
+    for (unsigned i = 1; i < lnids.num; i++) {
+        g_assert(lnids.lnid[i] > lnids.lnid[i - 1]);
+    }
+    hostvlan_table_addresses(t, value, &addresses);
+    g_assert(addresses.num_ip4 <= HOSTVLAN_IP4_MAX);
+    g_assert(addresses.num_ip6 <= HOSTVLAN_IP6_MAX);
+    for (int i = 0; i < 6; i++) {
+        frame[6 + i] = mac >> (40 - 8 * i) & 0xff;
+    }
+    g_assert(hostvlan_verdict_receive(t, port, frame, 14) < HOSTVLAN_REASONS);
+}
+
+static void look_at_all(const HostvlanTable *t, const struct hostvlan_slot *s,
+                        unsigned num)
+{
+    for (unsigned i = 0; i < num; i++) {
+        look(t, s[i].key, s[0].key);
+        look(t, s[i].key ^ 1, s[i].key);
+    }
+}
+
+/* Of a file that was accepted, each key is found. */
+static void check_all(const HostvlanTable *t, const struct hostvlan_slot *s,
+                      unsigned num)
+{
+    HostvlanLnids lnids;
+
+    for (unsigned i = 0; i < num; i++) {
+        if (s[i].key) {
+            g_assert(hostvlan_table_lookup(t, s[i].key) == s[i].value);
+            g_assert(!s[i].value ==
+                     !hostvlan_table_lnids(t, s[i].value, &lnids));
+        }
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static uint8_t file[HOSTVLAN_HEADER_SIZE + 64 * BUCKETS_MAX + 4 * 1020];
+    struct hostvlan_header *h = (void *)file;
+    struct hostvlan_slot *slots = (void *)(h + 1);
+    Input in = { data, size };
+    g_autoptr(HostvlanTable) t = NULL;
+    g_autofree char *path = NULL;
+    size_t body;
+    int fd = memfd_create("table", MFD_CLOEXEC);
+
+    memset(file, 0, sizeof(file));
+    make_header(&in, h);
+    body = MIN(h->file_size, sizeof(file));
+    if (body > HOSTVLAN_HEADER_SIZE) {
+        take(&in, h + 1, body - HOSTVLAN_HEADER_SIZE);
+    }
+    g_assert(write(fd, file, body) == (ssize_t)body);
+    path = g_strdup_printf("/proc/self/fd/%d", fd);
+    t = hostvlan_table_open(path, NULL);
+    if (t) {
+        unsigned num = h->buckets * HOSTVLAN_SLOTS;
+
+        check_all(t, slots, num);
+        look_at_all(t, slots, num);
+        take(&in, h + 1, body - HOSTVLAN_HEADER_SIZE);
+        g_assert(pwrite(fd, file, body, 0) == (ssize_t)body);
+        look_at_all(t, slots, num);
+        g_assert(ftruncate(fd, in.size ? in.data[0] * 32 : body) == 0);
+        look_at_all(t, slots, num);
+    }
+    close(fd);
+    return 0;
+}

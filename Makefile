@@ -4,6 +4,7 @@
 #   make lean       the small QEMU that make run and make check use
 #   make full       QEMU with everything it finds; what make install installs
 #   make asan       lean, with sanitizers, and our qtests
+#   make bpf        HostVLAN's programs for interfaces of the host
 #   make guests     the guests' kernels, modules and system, fetched and built
 #   make deps       install the Debian packages that are missing [SECTIONS=]
 #   make run        boot a guest on vmmnet [RUN="options"] [DISK=image.qcow2]
@@ -27,6 +28,7 @@ export PYTHONPATH := $(CURDIR)/control$(if $(PYTHONPATH),:$(PYTHONPATH))
 FULL := build/qemu
 LEAN := build/qemu-lean
 ASAN := build/qemu-asan
+BPF  := control/vmmnet/hostvlan/hostvlan.bpf.o
 
 configured := $(if $(wildcard $(FULL)/build.ninja),full) \
               $(if $(wildcard $(LEAN)/build.ninja),lean)
@@ -35,7 +37,7 @@ source := configure $(wildcard qemu/src/.vmmnet/origin)
 build = @qemu/weave && $(PYTHON) qemu/build
 
 .DEFAULT_GOAL := all
-.PHONY: all full lean asan guests deps run check check-quick bench install clean distclean
+.PHONY: all full lean asan bpf guests deps run check check-quick bench install clean distclean
 
 all: $(or $(strip $(configured)),full)
 
@@ -47,6 +49,15 @@ lean: $(LEAN)/build.ninja
 
 asan: $(ASAN)/build.ninja
 	$(build) $(ASAN) qemu-system-x86_64 vmmnet-qtests
+
+bpf: $(BPF)
+
+# Where vmmnet.hostvlan.twin looks for it; the same for all little-endian hosts.
+$(BPF): $(addprefix net/hostvlan/bpf/,hostvlan.bpf.c twin.h) include/vmmnet/hostvlan.h
+	@clang -target bpf -mcpu=v3 -O2 -g -ffreestanding -Wall -Wextra -Werror \
+	    -Wno-unused-parameter -I. -Iinclude -I/usr/include/$(shell $(CC) -print-multiarch) \
+	    -c $< -o $@.part
+	@mv $@.part $@
 
 guests: ; @$(PYTHON) -m vmmnet.testbed.image
 
@@ -63,7 +74,7 @@ run:
 
 check:
 	@qemu/deps build run test
-	@$(MAKE) --no-print-directory -j2 lean guests
+	@$(MAKE) --no-print-directory -j2 lean guests bpf
 	@$(MAKE) --no-print-directory asan
 	@tests/run
 
@@ -77,6 +88,6 @@ bench:
 install: full
 	@DESTDIR=$(abspath $(DESTDIR)) $(PYTHON) qemu/build $(FULL) install
 
-clean: ; rm -rf $(FULL) $(LEAN) $(ASAN)
+clean: ; rm -rf $(FULL) $(LEAN) $(ASAN) $(BPF)
 
 distclean: clean ; rm -rf build qemu/src

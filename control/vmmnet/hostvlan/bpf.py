@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The part of libbpf that the eBPF twin uses: objects, maps, links, tc.
+
+Of the Debian package libbpf1, which iproute2 needs as well.  What fails raises
+OSError with the kernel's errno.  File descriptors that are returned are the
+caller's to close.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import functools
+import os
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+_LIBRARY = "libbpf.so.1"
+
+# From linux/bpf.h.
+MAP_ARRAY = 2
+F_MMAPABLE = 1 << 10
+F_INNER_MAP = 1 << 12
+_ATTACH_XDP = 37
+# From linux/if_link.h: before the driver has made it a packet of its own, or not.
+XDP_GENERIC = 1 << 1
+
+# From bpf/libbpf.h.
+INGRESS, EGRESS = 1, 2
+_TC_REPLACE = 1
+
+
+class _CreateOptions(ctypes.Structure):
+    _fields_ = (
+        ("sz", ctypes.c_size_t),
+        ("btf_fd", ctypes.c_uint32),
+        ("btf_key_type_id", ctypes.c_uint32),
+        ("btf_value_type_id", ctypes.c_uint32),
+        ("btf_vmlinux_value_type_id", ctypes.c_uint32),
+        ("inner_map_fd", ctypes.c_uint32),
+        ("map_flags", ctypes.c_uint32),
+    )
+
+
+class _LinkOptions(ctypes.Structure):
+    _fields_ = (("sz", ctypes.c_size_t), ("flags", ctypes.c_uint32), ("pad", ctypes.c_uint32))
+
+
+class _TcHook(ctypes.Structure):
+    _fields_ = (
+        ("sz", ctypes.c_size_t),
+        ("ifindex", ctypes.c_int),
+        ("attach_point", ctypes.c_int),
+        ("parent", ctypes.c_uint32),
+        ("pad", ctypes.c_uint32),
+    )
+
+
+class _TcOptions(ctypes.Structure):
+    _fields_ = (
+        ("sz", ctypes.c_size_t),
+        ("prog_fd", ctypes.c_int),
+        ("flags", ctypes.c_uint32),
+        ("prog_id", ctypes.c_uint32),
+        ("handle", ctypes.c_uint32),
+        ("priority", ctypes.c_uint32),
+        ("pad", ctypes.c_uint32),
+    )
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    try:
+        library = ctypes.CDLL(_LIBRARY, use_errno=True)
+    except OSError as error:
+        text = f"{_LIBRARY} is not installed: it is in the Debian package libbpf1"
+        raise OSError(errno.ELIBACC, text) from error
+    pointers = ("bpf_object__open_file", "bpf_object__find_map_by_name")
+    for name in (*pointers, "bpf_object__find_program_by_name"):
+        getattr(library, name).restype = ctypes.c_void_p
+    library.bpf_object__close.restype = None
+    library.libbpf_set_print.restype = ctypes.c_void_p
+    # What went wrong is in the exceptions; it would be printed beside them.
+    library.libbpf_set_print(None)
+    return library
+
+
+def _checked(status: int) -> int:
+    """A result of libbpf: not negative, or an errno."""
+    if status < 0:
+        raise OSError(-status, os.strerror(-status))
+    return status
+
+
+def _sized(kind: type[ctypes.Structure], **fields: int) -> ctypes.Structure:
+    return kind(sz=ctypes.sizeof(kind), **fields)
+
+
+@contextmanager
+def closing(fd: int) -> Iterator[int]:
+    """Close a file descriptor at the end of a ``with`` block."""
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+# Maps.
+
+
+def array_create(name: str, value_size: int, entries: int, flags: int = 0) -> int:
+    """Make an array."""
+    options = _sized(_CreateOptions, map_flags=flags)
+    call = _library().bpf_map_create
+    key = ctypes.sizeof(ctypes.c_uint32)
+    words = (MAP_ARRAY, name.encode(), key, value_size, entries, ctypes.byref(options))
+    return _checked(call(*words))
+
+
+def lookup(fd: int, key: int, size: int) -> bytes | None:
+    """An element of an array, of ``size`` octets; of all CPUs if it is per-CPU."""
+    value = ctypes.create_string_buffer(size)
+    found = ctypes.c_uint32(key)
+    status = _library().bpf_map_lookup_elem(fd, ctypes.byref(found), value)
+    if status == -errno.ENOENT:
+        return None
+    _checked(status)
+    return value.raw
+
+
+def update(fd: int, key: int, value: bytes) -> None:
+    """Set an element of an array; of an array of maps to a map's file descriptor.
+
+    In that case no program that has begun before still uses the old map when
+    this returns.
+    """
+    number = ctypes.c_uint32(key)
+    _checked(_library().bpf_map_update_elem(fd, ctypes.byref(number), value, 0))
+
+
+def map_by_id(number: int) -> int:
+    """Open a map by its number, which the element of an array of maps is."""
+    return _checked(_library().bpf_map_get_fd_by_id(number))
+
+
+def maps_called(name: str) -> Iterator[int]:
+    """Open, one after another, the maps with this name, pinned or not."""
+    number = ctypes.c_uint32(0)
+    while not _library().bpf_map_get_next_id(number, ctypes.byref(number)):
+        try:
+            fd = map_by_id(number.value)
+        except FileNotFoundError:
+            # It has gone meanwhile.
+            continue
+        with closing(fd):
+            (found,) = struct.unpack_from("=24x16s", _info(fd))
+            if found.split(b"\0")[0].decode() == name:
+                yield fd
+
+
+def possible_cpus() -> int:
+    """How many values an element of a per-CPU array has."""
+    return _checked(_library().libbpf_num_possible_cpus())
+
+
+# Pins.
+
+
+def pin(fd: int, path: Path) -> None:
+    """Give a map, a program or a link a name in bpffs."""
+    _checked(_library().bpf_obj_pin(fd, os.fsencode(path)))
+
+
+def pinned(path: Path) -> int:
+    """Open what has a name in bpffs."""
+    return _checked(_library().bpf_obj_get(os.fsencode(path)))
+
+
+def _info(fd: int) -> bytes:
+    info = ctypes.create_string_buffer(256)
+    size = ctypes.c_uint32(len(info))
+    _checked(_library().bpf_obj_get_info_by_fd(fd, info, ctypes.byref(size)))
+    return info.raw
+
+
+def program_id(fd: int) -> int:
+    """The number of a program."""
+    (number,) = struct.unpack_from("=4xI", _info(fd))
+    return int(number)
+
+
+# XDP.
+
+
+def link_create_xdp(program: int, ifindex: int, flags: int) -> int:
+    """Attach a program to an interface for as long as the link lives."""
+    options = _sized(_LinkOptions, flags=flags)
+    call = _library().bpf_link_create
+    return _checked(call(program, ifindex, _ATTACH_XDP, ctypes.byref(options)))
+
+
+def link_update(link: int, program: int) -> None:
+    """Put another program into a link; each frame meets the old or the new one."""
+    _checked(_library().bpf_link_update(link, program, None))
+
+
+def link_detach(link: int) -> None:
+    """Take a link's program off its interface, now."""
+    _checked(_library().bpf_link_detach(link))
+
+
+def link_ifindex_xdp(link: int) -> int:
+    """The interface of a link; 0: it is gone, or the link was detached."""
+    (ifindex,) = struct.unpack_from("=16xI", _info(link))
+    return int(ifindex)
+
+
+# tc.
+
+
+def _hook(ifindex: int, point: int) -> ctypes.Structure:
+    return _sized(_TcHook, ifindex=ifindex, attach_point=point)
+
+
+def clsact_create(ifindex: int) -> bool:
+    """Make the qdisc with both hooks; False: there was one."""
+    hook = _hook(ifindex, INGRESS | EGRESS)
+    status = _library().bpf_tc_hook_create(ctypes.byref(hook))
+    if status == -errno.EEXIST:
+        return False
+    _checked(status)
+    return True
+
+
+def clsact_destroy(ifindex: int) -> None:
+    """Remove the qdisc with all that is in it."""
+    hook = _hook(ifindex, INGRESS | EGRESS)
+    _checked(_library().bpf_tc_hook_destroy(ctypes.byref(hook)))
+
+
+def tc_attach(ifindex: int, point: int, program: int, priority: int, handle: int) -> None:
+    """Put a filter in its place, or another program into the filter that is there."""
+    options = _sized(
+        _TcOptions, prog_fd=program, flags=_TC_REPLACE, handle=handle, priority=priority
+    )
+    hook = _hook(ifindex, point)
+    _checked(_library().bpf_tc_attach(ctypes.byref(hook), ctypes.byref(options)))
+
+
+def tc_detach(ifindex: int, point: int, priority: int, handle: int) -> None:
+    """Take a filter away."""
+    options, hook = _sized(_TcOptions, handle=handle, priority=priority), _hook(ifindex, point)
+    _checked(_library().bpf_tc_detach(ctypes.byref(hook), ctypes.byref(options)))
+
+
+def tc_program(ifindex: int, point: int, priority: int, handle: int) -> int | None:
+    """The number of the program in a filter; None: there is no filter."""
+    options, hook = _TcOptions(handle=handle, priority=priority), _hook(ifindex, point)
+    options.sz = ctypes.sizeof(options)
+    status = _library().bpf_tc_query(ctypes.byref(hook), ctypes.byref(options))
+    if status in (-errno.ENOENT, -errno.EINVAL, -errno.ENODEV):
+        return None
+    _checked(status)
+    return int(options.prog_id)
+
+
+# Objects: what clang has made.
+
+
+class Object:
+    """The programs and maps of an ELF file.  A context manager."""
+
+    def __init__(self, file: Path) -> None:
+        self._object = self._found(_library().bpf_object__open_file(os.fsencode(file), None))
+
+    @staticmethod
+    def _found(pointer: int | None) -> ctypes.c_void_p:
+        if not pointer:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
+        return ctypes.c_void_p(pointer)
+
+    def _map(self, name: str) -> ctypes.c_void_p:
+        library = _library()
+        return self._found(library.bpf_object__find_map_by_name(self._object, name.encode()))
+
+    def reuse(self, name: str, fd: int) -> None:
+        """Before load(): have a map that is there already in place of one of the file."""
+        _checked(_library().bpf_map__reuse_fd(self._map(name), fd))
+
+    def load(self) -> None:
+        """Make the maps and have the kernel take the programs."""
+        _checked(_library().bpf_object__load(self._object))
+
+    def map(self, name: str) -> int:
+        """The file descriptor of a map; the object's."""
+        return _checked(_library().bpf_map__fd(self._map(name)))
+
+    def program(self, name: str) -> int:
+        """The file descriptor of a program; the object's."""
+        find = _library().bpf_object__find_program_by_name
+        return _checked(_library().bpf_program__fd(self._found(find(self._object, name.encode()))))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        _library().bpf_object__close(self._object)

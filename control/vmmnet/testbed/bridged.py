@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Ports of a bridge with HostVLAN in eBPF, without QEMU: what is behind them speaks by hand.
+
+    vm a --- veth ---+
+    vm b --- tap  ---+ bridge of the host, with HostVLAN on its side of each
+    vm c --- veth ---+
+
+Frames have texts.  Nobody else speaks there: IPv6 is off.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import select
+import socket
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol, Self
+
+from vmmnet.hostvlan import mac as macs
+from vmmnet.hostvlan import twin
+from vmmnet.hostvlan.entry import Entry
+from vmmnet.hostvlan.table import Table
+
+from . import wait
+from .net import Interface, Namespace, Network
+
+BROADCAST = 0xFFFFFFFFFFFF
+# For experiments (IEEE 802): nobody else's frames are these.
+_ETHERTYPE = 0x88B5
+_QUIET = {"net.ipv6.conf.all.disable_ipv6": 1, "net.ipv6.conf.default.disable_ipv6": 1}
+_ETH_P_ALL = 3
+_TUNSETIFF = 0x400454CA
+_IFF_TAP, _IFF_NO_PI, _IFF_VNET_HDR = 0x0002, 0x1000, 0x4000
+#: Of a virtio-net header that asks for nothing.
+NO_VNET = bytes(10)
+
+
+def frame(source: int, text: str, destination: int = BROADCAST) -> bytes:
+    """A frame with a text, as long as the shortest of Ethernet."""
+    head = destination.to_bytes(6) + source.to_bytes(6) + struct.pack("!H", _ETHERTYPE)
+    return (head + text.encode()).ljust(60, b"\0")
+
+
+class Wire(Protocol):
+    """Where frames go in and out."""
+
+    def send(self, octets: bytes) -> None:
+        """Send a frame."""
+
+    def receive(self) -> bytes:
+        """Wait for a frame; raises TimeoutError."""
+
+    def close(self) -> None:
+        """Let go of it."""
+
+
+def until(wire: Wire, last: str) -> list[str]:
+    """The texts of what arrives, up to this one."""
+    texts: list[str] = []
+    while not texts or texts[-1] != last:
+        octets = wire.receive()
+        if octets[12:14] == struct.pack("!H", _ETHERTYPE):
+            texts.append(octets[14:].rstrip(b"\0").decode())
+    return texts
+
+
+class PacketWire:
+    """A packet socket on an interface: a VM's end of a veth, or a switch in user space."""
+
+    def __init__(self, interface: Interface) -> None:
+        with interface.namespace.entered():
+            self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+            # All of them: what a bridge takes is shown to nobody who wants a certain one.
+            self._socket.bind((interface.name, _ETH_P_ALL))
+        self._socket.settimeout(wait.PATIENCE)
+
+    def send(self, octets: bytes) -> None:
+        """Send a frame; raises OSError if the kernel says that it was dropped."""
+        self._socket.send(octets)
+
+    def receive(self) -> bytes:
+        """Wait for a frame of others."""
+        while True:
+            octets, address = self._socket.recvfrom(1 << 16)
+            if address[2] != socket.PACKET_OUTGOING:
+                return octets
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._socket.close()
+
+
+def open_macvtap(interface: Interface, folder: Path) -> int:
+    """Open the character device of a macvtap, by a node that is made in ``folder``."""
+    read = f"cat /sys/class/net/{interface.name}/tap*/dev"
+    major, minor = interface.namespace.run(["sh", "-c", read]).stdout.split(":")
+    node = folder / interface.name
+    os.mknod(node, 0o20600, os.makedev(int(major), int(minor)))
+    return os.open(node, os.O_RDWR | os.O_CLOEXEC)
+
+
+class TapWire:
+    """What a VMM has of a tap or a macvtap: a character device."""
+
+    def __init__(self, device: int, *, vnet: bool) -> None:
+        self._device = device
+        self._header = len(NO_VNET) if vnet else 0
+
+    @classmethod
+    def of_tap(cls, space: Namespace, name: str, *, vnet: bool = False) -> Self:
+        """Make a tap that lives as long as it is open."""
+        with space.entered():
+            device = os.open("/dev/net/tun", os.O_RDWR | os.O_CLOEXEC)
+            flags = _IFF_TAP | _IFF_NO_PI | (_IFF_VNET_HDR if vnet else 0)
+            fcntl.ioctl(device, _TUNSETIFF, struct.pack("=16sH22x", name.encode(), flags))
+        return cls(device, vnet=vnet)
+
+    @classmethod
+    def of_macvtap(cls, interface: Interface, folder: Path) -> Self:
+        """Open a macvtap; ``folder`` is for a device node."""
+        return cls(open_macvtap(interface, folder), vnet=True)
+
+    def send(self, octets: bytes, vnet: bytes = NO_VNET) -> None:
+        """Send a frame, with a virtio-net header where there are some."""
+        os.write(self._device, vnet[: self._header] + octets)
+
+    def receive(self) -> bytes:
+        """Wait for a frame."""
+        if not select.select([self._device], [], [], wait.PATIENCE)[0]:
+            raise TimeoutError("nothing came")
+        return os.read(self._device, 1 << 17)[self._header :]
+
+    def close(self) -> None:
+        """Close the device; a tap goes with it."""
+        os.close(self._device)
+
+
+class Port:
+    """A VM behind an interface of the host."""
+
+    def __init__(self, end: Interface, wire: Wire, mac: int) -> None:
+        self.end, self.wire, self.mac = end, wire, mac
+
+    def say(self, text: str, *, source: int | None = None, to: int = BROADCAST) -> None:
+        """Send a frame."""
+        self.wire.send(frame(self.mac if source is None else source, text, to))
+
+    def hears(self, last: str) -> list[str]:
+        """What it gets, up to this."""
+        return until(self.wire, last)
+
+
+class Bed:
+    """A bridge with ports, and a table.  A context manager."""
+
+    def __init__(self, network: Network, table: Path) -> None:
+        self.network = network
+        self.space = network.namespace("host")
+        self.space.sysctl(_QUIET)
+        self.bridge = self.space.bridge()
+        self.table = table
+        self._wires = contextlib.ExitStack()
+        Table.create(table)
+
+    def veth(self, name: str, *, mtu: int = 1500, bridged: bool = True) -> Port:
+        """A VM, or a container, on a veth pair; on the bridge, or for another switch."""
+        vm = self.network.namespace(name)
+        vm.sysctl(_QUIET)
+        link = self.network.connect(vm, self.bridge if bridged else self.space)
+        for end in (link.a, link.b):
+            end.set_mtu(mtu)
+        return Port(link.b, self.listen(link.a), macs.parse(link.a.mac))
+
+    def tap(self, name: str, mac: int, *, vnet: bool = False, mtu: int = 1500) -> Port:
+        """A VM on a tap."""
+        wire = TapWire.of_tap(self.space, name, vnet=vnet)
+        self._wires.callback(wire.close)
+        end = Interface(self.space, name)
+        end.set_mtu(mtu)
+        self.space.ip("link", "set", name, "master", self.bridge.name)
+        end.up()
+        return Port(end, wire, mac)
+
+    def listen(self, interface: Interface) -> PacketWire:
+        """Read an interface's packets, and write some."""
+        wire = PacketWire(interface)
+        self._wires.callback(wire.close)
+        return wire
+
+    def own(self, wire: Wire) -> None:
+        """Close it at the end."""
+        self._wires.callback(wire.close)
+
+    def put(self, mac: int, *lnids: int) -> twin.Synced:
+        """Change the table as the command line does; without LNIDs it forgets the address."""
+        with Table.change(self.table) as change:
+            if lnids:
+                change.set(Entry.of(mac, lnids))
+            else:
+                change.remove(mac)
+        return twin.sync(self.table, check=False)
+
+    def attach(self, port: Port, sending: twin.Sending = "xdp") -> twin.Attachment:
+        """Put HostVLAN on the host's end of a port."""
+        with self.space.entered():
+            return twin.attach(port.end.name, port.mac, self.table, sending=sending)
+
+    def detach(self, port: Port) -> None:
+        """Take it off."""
+        with self.space.entered():
+            twin.detach(port.end.name)
+
+    def status(self, port: Port) -> twin.Attachment:
+        """What is said of a port."""
+        with self.space.entered():
+            (found,) = twin.status(port.end.name, self.table)
+        return found
+
+    def refuses(self, port: Port, reason: str, frames: int) -> None:
+        """Wait until a port has refused so many, since it was attached, of what came for it."""
+        wait.until(
+            lambda: self.status(port).receive[reason] == frames,
+            f"{frames} frames of {port.end.name} are {reason}",
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            with self.space.entered():
+                for each in twin.status(table=self.table):
+                    twin.detach(each.interface)
+        finally:
+            self._wires.close()
+
+
+@contextlib.contextmanager
+def bed(network: Network, table: Path) -> Iterator[Bed]:
+    """A bed that proves to leave nothing in the kernel."""
+    with Bed(network, table) as made:
+        yield made
+    assert not twin.status(table=table), "HostVLAN stays on interfaces"

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * HostVLAN in eBPF: for frames that QEMU never sees
+ *
+ * Theory of operation
+ *
+ * The verdict is that of net/hostvlan/verdict.c, on the interface of the host
+ * behind which a VM or a container is: a tap that vhost-net serves, the host's
+ * end of a veth pair, a macvtap. Linux calls us in these places:
+ *
+ *                     what it sends       what it receives
+ *   tap, veth         XDP (hostvlan_xdp)  tc egress (hostvlan_receive)
+ *   macvtap           tc egress           tc ingress
+ *                     (hostvlan_send)     (hostvlan_receive)
+ *
+ * A frame that comes out of a tap or a veth is handed to readers of AF_PACKET
+ * before tc sees it, and Open vSwitch in user space is such a reader; only XDP
+ * comes before. Where nobody reads so, hostvlan_send can be on tc ingress
+ * instead: XDP in generic mode copies frames that are in pieces.
+ * A macvtap is the other way round: what the VM writes is the egress of it,
+ * what it reads has come in.
+ *
+ * A refused frame is taken away without an error to who sent it (STOLEN, not
+ * SHOT): a switch in user space that sends one frame to several ports by
+ * sendmmsg() stops at the first error, and ports of others would miss theirs.
+ * One that passes is left to the filters behind ours (UNSPEC, not OK).
+ *
+ * The table. The only element of "tables" is an array that holds the octets
+ * of the table's file as they are, the header too, so that what is said of
+ * readers in vmmnet/hostvlan.h is true of us: a change in place is one store,
+ * a new file is a new array. One load of "tables" a frame: a frame is judged
+ * by the old table or by the new one. Its numbers are trusted as far as the
+ * loader has checked them, accesses are checked here: what is out of bounds
+ * is not in the table.
+ *
+ * Each interface has programs, "port" and "counters" of its own; all that
+ * have the same table share "tables".
+ */
+#include <stdbool.h>
+#include <linux/bpf.h>
+#include <linux/pkt_cls.h>
+#include <bpf/bpf_helpers.h>
+
+#include "net/hostvlan/bpf/twin.h"
+
+#define ETHER_HEADER    14
+#define ETHER_SOURCE    6       /* offset */
+#define ETHER_ADDRESS   6       /* length */
+
+/* volatile: one load, now. clang 14 has no atomic ones for this target. */
+#define LOAD(x)         (*(const volatile typeof(x) *)&(x))
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+    __uint(max_entries, 1);
+    __uint(key_size, sizeof(uint32_t));
+    __array(values, struct {
+        __uint(type, BPF_MAP_TYPE_ARRAY);
+        __uint(map_flags, BPF_F_MMAPABLE | BPF_F_INNER_MAP);
+        __uint(max_entries, 1);
+        __uint(key_size, sizeof(uint32_t));
+        __uint(value_size, HOSTVLAN_ELEMENT);
+    });
+} tables SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, struct hostvlan_port);
+} port SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, struct hostvlan_counters);
+} counters SEC(".maps");
+
+/* --- the table ---------------------------------------------------------- */
+
+/* The table in force for one frame. */
+struct table {
+    void *map;
+    uint32_t buckets;
+    uint32_t words;
+};
+
+static __always_inline bool open_table(struct table *t)
+{
+    const uint32_t zero = 0;
+    const struct hostvlan_header *header;
+
+    t->map = bpf_map_lookup_elem(&tables, &zero);
+    if (!t->map) {
+        return false;
+    }
+    /* Only what is in the first element, and that does not change. */
+    header = bpf_map_lookup_elem(t->map, &zero);
+    if (!header || !header->buckets) {
+        return false;
+    }
+    t->buckets = header->buckets;
+    t->words = header->words;
+    return true;
+}
+
+/* What the table has for @mac; 0: nothing. */
+static __always_inline uint64_t find(const struct table *t, uint64_t mac)
+{
+    uint32_t at = hostvlan_first_bucket(mac, t->buckets);
+
+    for (unsigned probe = 0; probe < HOSTVLAN_PROBE_MAX; probe++) {
+        uint32_t element = HOSTVLAN_FIRST_ELEMENT + at;
+        const struct hostvlan_bucket *b =
+            bpf_map_lookup_elem(t->map, &element);
+
+        if (!b) {
+            return 0;
+        }
+#pragma unroll
+        for (unsigned i = 0; i < HOSTVLAN_SLOTS; i++) {
+            uint64_t key = LOAD(b->slot[i].key);
+
+            if (key == mac) {
+                return LOAD(b->slot[i].value);
+            }
+            if (!key) {
+                return 0;
+            }
+        }
+        at = at + 1 == t->buckets ? 0 : at + 1;
+    }
+    return 0;
+}
+
+/* A word of the record area; -1: there is none. */
+static __always_inline __s64 word(const struct table *t, uint32_t offset)
+{
+    const uint32_t each = HOSTVLAN_ELEMENT / sizeof(uint32_t);
+    uint32_t element = HOSTVLAN_FIRST_ELEMENT + t->buckets + offset / each;
+    const uint32_t *words = bpf_map_lookup_elem(t->map, &element);
+
+    return words ? (__s64)LOAD(words[offset % each]) : -1;
+}
+
+/* --- sets of LNIDs ------------------------------------------------------ */
+
+struct set {
+    uint32_t one;               /* the first LNID */
+    uint32_t at;                /* the word with it, where there are more */
+    uint32_t count;
+};
+
+static __always_inline bool open_set(const struct table *t, uint64_t value,
+                                     struct set *set)
+{
+    uint32_t number = hostvlan_value_number(value);
+    __s64 head, first;
+    uint32_t words;
+
+    if (!value || !hostvlan_value_valid(value)) {
+        return false;
+    }
+    if (hostvlan_value_kind(value) == HOSTVLAN_VALUE_ONE) {
+        set->one = number;
+        set->count = 1;
+        return true;
+    }
+    head = number < t->words ? word(t, number) : -1;
+    words = head < 0 ? 0 : hostvlan_record_words(head);
+    if (!words || words > t->words - number) {
+        return false;
+    }
+    first = word(t, number + 1);
+    set->one = first;
+    set->at = number + 1;
+    set->count = HOSTVLAN_RECORD_LNIDS(head);
+    return first >= 0;
+}
+
+static __always_inline __s64 lnid(const struct table *t,
+                                    const struct set *set, uint32_t i)
+{
+    return i == 0 ? set->one : word(t, set->at + i);
+}
+
+/* Two sets in ascending order, walked side by side. */
+struct walk {
+    struct table table;
+    struct set own, source;
+    uint32_t own_at, source_at;
+    bool met;
+};
+
+/* One step; 1: there is nothing more to learn. */
+static long step(uint32_t n, struct walk *w)
+{
+    __s64 a, b;
+
+    if (w->own_at >= w->own.count || w->source_at >= w->source.count) {
+        return 1;
+    }
+    a = lnid(&w->table, &w->own, w->own_at);
+    b = lnid(&w->table, &w->source, w->source_at);
+    if (a < 0 || b < 0) {
+        return 1;
+    }
+    w->met = a == b;
+    w->own_at += a < b;
+    w->source_at += a > b;
+    return w->met;
+}
+
+/* Has one of them the global LNID, which comes first, or both the same? */
+static __always_inline bool meet(struct walk *w)
+{
+    const struct set *a = &w->own, *b = &w->source;
+
+    if (a->one == HOSTVLAN_LNID_GLOBAL || b->one == HOSTVLAN_LNID_GLOBAL ||
+        a->one == b->one) {
+        return true;
+    }
+    if (a->count > 1 || b->count > 1) {
+        bpf_loop(2 * HOSTVLAN_LNIDS_MAX, step, w, 0);
+    }
+    return w->met;
+}
+
+/* --- verdicts ----------------------------------------------------------- */
+
+static __always_inline enum hostvlan_reason send(uint64_t source)
+{
+    const uint32_t zero = 0;
+    const struct hostvlan_port *p = bpf_map_lookup_elem(&port, &zero);
+    struct table table;
+
+    if (!open_table(&table)) {
+        return HOSTVLAN_NO_TABLE;
+    }
+    if (!p || !hostvlan_mac_valid(p->mac)) {
+        return HOSTVLAN_NO_PORT;
+    }
+    return source == p->mac ? HOSTVLAN_PASSED : HOSTVLAN_SPOOFED;
+}
+
+static __always_inline enum hostvlan_reason receive(uint64_t source)
+{
+    const uint32_t zero = 0;
+    const struct hostvlan_port *p = bpf_map_lookup_elem(&port, &zero);
+    struct walk w = {};
+
+    if (!open_table(&w.table)) {
+        return HOSTVLAN_NO_TABLE;
+    }
+    if (!p || !hostvlan_mac_valid(p->mac) ||
+        !open_set(&w.table, find(&w.table, p->mac), &w.own)) {
+        return HOSTVLAN_NO_PORT;
+    }
+    if (!hostvlan_mac_valid(source) ||
+        !open_set(&w.table, find(&w.table, source), &w.source)) {
+        return HOSTVLAN_UNKNOWN_SOURCE;
+    }
+    return meet(&w) ? HOSTVLAN_PASSED : HOSTVLAN_OTHER_TENANT;
+}
+
+/* Count it; does it pass? */
+static __always_inline bool passes(enum hostvlan_direction direction,
+                                   enum hostvlan_reason reason)
+{
+    const uint32_t zero = 0;
+    struct hostvlan_counters *c = bpf_map_lookup_elem(&counters, &zero);
+
+    if (c && reason < HOSTVLAN_REASONS) {
+        /* This CPU's own, and no program of ours interrupts another. */
+        c->frames[direction][reason]++;
+    }
+    return reason == HOSTVLAN_PASSED;
+}
+
+/* The source address of a frame that begins with the Ethernet header. */
+static __always_inline bool source_of(struct __sk_buff *skb, uint64_t *source)
+{
+    uint8_t octets[ETHER_ADDRESS];
+
+    if (skb->len < ETHER_HEADER ||
+        bpf_skb_load_bytes(skb, ETHER_SOURCE, octets, sizeof(octets))) {
+        return false;
+    }
+    *source = hostvlan_mac(octets);
+    return true;
+}
+
+SEC("xdp")
+int hostvlan_xdp(struct xdp_md *ctx)
+{
+    const uint8_t *frame = (const uint8_t *)(long)ctx->data;
+    const uint8_t *end = (const uint8_t *)(long)ctx->data_end;
+    enum hostvlan_reason reason = HOSTVLAN_MALFORMED;
+
+    if (frame + ETHER_HEADER <= end) {
+        reason = send(hostvlan_mac(frame + ETHER_SOURCE));
+    }
+    return passes(HOSTVLAN_SEND, reason) ? XDP_PASS : XDP_DROP;
+}
+
+SEC("tc")
+int hostvlan_send(struct __sk_buff *skb)
+{
+    uint64_t source;
+    enum hostvlan_reason reason =
+        source_of(skb, &source) ? send(source) : HOSTVLAN_MALFORMED;
+
+    return passes(HOSTVLAN_SEND, reason) ? TC_ACT_UNSPEC : TC_ACT_STOLEN;
+}
+
+SEC("tc")
+int hostvlan_receive(struct __sk_buff *skb)
+{
+    uint64_t source;
+    enum hostvlan_reason reason =
+        source_of(skb, &source) ? receive(source) : HOSTVLAN_MALFORMED;
+
+    return passes(HOSTVLAN_RECEIVE, reason) ? TC_ACT_UNSPEC : TC_ACT_STOLEN;
+}
+
+char hostvlan_license[] SEC("license") = "GPL";

@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Do HostVLAN's two data paths agree?
+ *
+ *   hostvlan-agree hostvlan.bpf.o FRAMES SEED
+ *
+ * Random frames and tables go to the C core (net/hostvlan/verdict.c) and, by
+ * BPF_PROG_TEST_RUN, to the programs that judge frames in the kernel. For each
+ * frame both must come to the same verdict for the same reason: of the
+ * kernel's counters the right one has grown, by one, and no other. The tables
+ * are small, so that MAC addresses collide and searches run over the end, and
+ * they change between the frames. The first difference ends it with status 1.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <linux/if_ether.h>
+#include <linux/pkt_cls.h>
+
+#include "net/hostvlan/bpf/twin.h"
+#include "net/hostvlan/verdict.h"
+#include "tests/unit/hostvlan-fixture.h"
+
+#define ROUND           2500    /* frames of one table */
+#define PORT_FRAMES     16      /* frames of one port */
+#define CHANGE_EVERY    8       /* frames, on average, between changes */
+#define NO_TABLE_EVERY  40      /* rounds, on average */
+#define FRAME_MIN       14
+#define FRAME_MAX       1514
+#define MACS_MAX        96
+/* What must have happened, of each reason, for the test to be one. */
+#define EACH_REASON     1000
+
+/* The kernel wants more than the header of what tc is to see, and IP whole. */
+#define TC_FRAME_MIN    15
+#define IP_FRAME_MIN    (FRAME_MIN + 40)
+
+#define ELEMENTS(octets) \
+    (((octets) + HOSTVLAN_ELEMENT - 1) / HOSTVLAN_ELEMENT)
+
+typedef struct Program {
+    const char *name;
+    enum hostvlan_direction direction;
+    uint32_t pass, refuse;      /* what it returns */
+    size_t frame_min;
+    int fd;
+} Program;
+
+static Program programs[] = {
+    {
+        .name = "hostvlan_xdp",
+        .direction = HOSTVLAN_SEND,
+        .pass = XDP_PASS,
+        .refuse = XDP_DROP,
+        .frame_min = FRAME_MIN,
+    }, {
+        .name = "hostvlan_send",
+        .direction = HOSTVLAN_SEND,
+        .pass = TC_ACT_UNSPEC,
+        .refuse = TC_ACT_STOLEN,
+        .frame_min = TC_FRAME_MIN,
+    }, {
+        .name = "hostvlan_receive",
+        .direction = HOSTVLAN_RECEIVE,
+        .pass = TC_ACT_UNSPEC,
+        .refuse = TC_ACT_STOLEN,
+        .frame_min = TC_FRAME_MIN,
+    },
+};
+
+typedef struct Twin {
+    struct bpf_object *object;
+    int tables, port, counters;
+    unsigned cpus;
+    struct hostvlan_counters *each_cpu;
+    struct hostvlan_counters before;    /* sums */
+    void *copy;                 /* of the table in force */
+    size_t size;
+} Twin;
+
+typedef struct World {
+    GRand *rand;
+    char *path;
+    Twin twin;
+    HvWriter *writer;
+    HostvlanTable *table;       /* NULL: none is in force */
+    uint64_t mac[MACS_MAX];     /* some are in the table */
+    unsigned num_macs;
+    uint32_t lnids;             /* LNIDs are below it; 0: all there are */
+    uint64_t port;
+    unsigned long changes, tables;
+    uint64_t seen[HOSTVLAN_DIRECTIONS][HOSTVLAN_REASONS];
+} World;
+
+static void G_GNUC_NORETURN die(const char *what, int error)
+{
+    fprintf(stderr, "hostvlan-agree: %s: %s\n", what, strerror(error));
+    exit(2);
+}
+
+static uint32_t below(World *w, uint32_t end)
+{
+    return g_rand_int_range(w->rand, 0, end);
+}
+
+/* --- the kernel's side -------------------------------------------------- */
+
+static void load(Twin *t, const char *file)
+{
+    t->object = bpf_object__open_file(file, NULL);
+    if (!t->object) {
+        die(file, errno);
+    }
+    if (bpf_object__load(t->object)) {
+        die("the kernel does not take the programs", errno);
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(programs); i++) {
+        programs[i].fd = bpf_program__fd(bpf_object__find_program_by_name(
+            t->object, programs[i].name));
+    }
+    t->tables = bpf_object__find_map_fd_by_name(t->object, "tables");
+    t->port = bpf_object__find_map_fd_by_name(t->object, "port");
+    t->counters = bpf_object__find_map_fd_by_name(t->object, "counters");
+    t->cpus = libbpf_num_possible_cpus();
+    t->each_cpu = g_new0(struct hostvlan_counters, t->cpus);
+}
+
+static void take_away(Twin *t)
+{
+    if (t->copy) {
+        munmap(t->copy, t->size);
+        t->copy = NULL;
+    }
+}
+
+static void put_table(Twin *t, const HvWriter *from)
+{
+    LIBBPF_OPTS(bpf_map_create_opts, options,
+                .map_flags = BPF_F_MMAPABLE | BPF_F_INNER_MAP);
+    uint32_t elements = ELEMENTS(from->size), zero = 0;
+    int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "agree", sizeof(zero),
+                            HOSTVLAN_ELEMENT, elements, &options);
+
+    if (fd < 0) {
+        die("making an array", -fd);
+    }
+    take_away(t);
+    t->size = elements * HOSTVLAN_ELEMENT;
+    t->copy = mmap(NULL, t->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (t->copy == MAP_FAILED) {
+        die("mapping an array", errno);
+    }
+    memcpy(t->copy, from->header, from->size);
+    if (bpf_map_update_elem(t->tables, &zero, &fd, 0)) {
+        die("putting a table into force", errno);
+    }
+    close(fd);
+}
+
+static void put_no_table(Twin *t)
+{
+    uint32_t zero = 0;
+
+    take_away(t);
+    bpf_map_delete_elem(t->tables, &zero);
+}
+
+static void put_port(Twin *t, uint64_t mac)
+{
+    struct hostvlan_port port = { .mac = mac };
+    uint32_t zero = 0;
+
+    if (bpf_map_update_elem(t->port, &zero, &port, 0)) {
+        die("setting the port", errno);
+    }
+}
+
+static void sum_up(Twin *t, struct hostvlan_counters *sum)
+{
+    const uint64_t *from;
+    uint64_t *to = &sum->frames[0][0];
+    uint32_t zero = 0;
+
+    if (bpf_map_lookup_elem(t->counters, &zero, t->each_cpu)) {
+        die("reading the counters", errno);
+    }
+    memset(sum, 0, sizeof(*sum));
+    for (unsigned cpu = 0; cpu < t->cpus; cpu++) {
+        from = &t->each_cpu[cpu].frames[0][0];
+        for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++) {
+            to[i] += from[i];
+        }
+    }
+}
+
+/* Returns what the program did; the reason is what has been counted. */
+static uint32_t run(Twin *t, const Program *p, uint8_t *frame, size_t len)
+{
+    LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = frame,
+                .data_size_in = len, .repeat = 1);
+
+    if (bpf_prog_test_run_opts(p->fd, &options)) {
+        die(p->name, errno);
+    }
+    return options.retval;
+}
+
+/* --- random tables ------------------------------------------------------ */
+
+static int compare_lnids(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static uint32_t random_lnid(World *w)
+{
+    return w->lnids ? 1 + below(w, w->lnids - 1) : g_rand_int(w->rand);
+}
+
+/* One LNID mostly, seldom the most there can be. */
+static unsigned random_count(World *w)
+{
+    switch (below(w, 8)) {
+    case 0:
+        return 1 + below(w, HOSTVLAN_LNIDS_MAX);
+    case 1:
+    case 2:
+        return 2 + below(w, 4);
+    default:
+        return 1;
+    }
+}
+
+/* Lists that must be walked to their ends: even or odd, the last in common. */
+static void interleaved_entry(World *w, HvEntry *e)
+{
+    unsigned parity = below(w, 2);
+
+    for (unsigned i = 0; i < HOSTVLAN_LNIDS_MAX - 1; i++) {
+        e->lnid[e->num_lnids++] = 2 + 2 * i + parity;
+    }
+    if (below(w, 2)) {
+        e->lnid[e->num_lnids++] = UINT32_MAX;
+    }
+}
+
+static void random_entry(World *w, HvEntry *e)
+{
+    unsigned num = random_count(w);
+
+    memset(e, 0, sizeof(*e));
+    if (below(w, 6) == 0) {
+        interleaved_entry(w, e);
+        return;
+    }
+    for (unsigned i = 0; i < num; i++) {
+        e->lnid[i] = below(w, 40) ? random_lnid(w) : HOSTVLAN_LNID_GLOBAL;
+    }
+    qsort(e->lnid, num, sizeof(e->lnid[0]), compare_lnids);
+    for (unsigned i = 0; i < num; i++) {
+        if (i == 0 || e->lnid[i] != e->lnid[e->num_lnids - 1]) {
+            e->lnid[e->num_lnids++] = e->lnid[i];
+        }
+    }
+    if (below(w, 8) == 0) {
+        e->num_ip4 = below(w, HOSTVLAN_IP4_MAX + 1);
+        e->num_ip6 = below(w, HOSTVLAN_IP6_MAX + 1);
+    }
+}
+
+static uint64_t random_mac(World *w)
+{
+    uint64_t mac = (uint64_t)g_rand_int(w->rand) << 32 | g_rand_int(w->rand);
+
+    /* Of one maker, as those of VMs are, or any. */
+    return below(w, 2) ? 0x525400000000ull | (mac & 0xffffff) :
+                         mac & 0xfeffffffffffull;
+}
+
+/* As a writer changes it: in place, if it fits. */
+static void change(World *w)
+{
+    uint64_t mac = w->mac[below(w, w->num_macs)];
+    struct hostvlan_slot *slot = hv_slot(w->writer, mac);
+    HvEntry e;
+
+    if (slot && slot->value && below(w, 3) == 0) {
+        hv_remove(w->writer, mac);
+    } else {
+        random_entry(w, &e);
+        hv_set(w->writer, mac, &e);
+    }
+    w->changes++;
+}
+
+static void drop_table(World *w)
+{
+    hostvlan_table_close(w->table);
+    w->table = NULL;
+    if (w->writer) {
+        hv_close(w->writer);
+        w->writer = NULL;
+    }
+}
+
+static void new_table(World *w)
+{
+    static const uint32_t ranges[] = { 2, 3, 8, 100, 0 };
+    g_autoptr(GError) err = NULL;
+    uint32_t buckets;
+
+    drop_table(w);
+    if (below(w, NO_TABLE_EVERY) == 0) {
+        put_no_table(&w->twin);
+        return;
+    }
+    w->lnids = ranges[below(w, G_N_ELEMENTS(ranges))];
+    w->num_macs = 2 + below(w, MACS_MAX - 1);
+    for (unsigned i = 0; i < w->num_macs; i++) {
+        w->mac[i] = random_mac(w);
+    }
+    /* Mostly full, so that searches are long. */
+    buckets = below(w, 4) ? 1 + w->num_macs / HOSTVLAN_SLOTS + below(w, 4) :
+              1 + below(w, 4096);
+    w->writer = hv_create(w->path, buckets, below(w, 1 << 15));
+    for (unsigned i = 0; i < w->num_macs; i++) {
+        change(w);
+    }
+    w->table = hostvlan_table_open(w->path, &err);
+    if (!w->table) {
+        fprintf(stderr, "hostvlan-agree: %s\n", err->message);
+        exit(2);
+    }
+    put_table(&w->twin, w->writer);
+    w->tables++;
+}
+
+/* --- random frames ------------------------------------------------------ */
+
+static uint64_t random_source(World *w)
+{
+    uint64_t known = w->mac[below(w, w->num_macs)];
+
+    switch (below(w, 10)) {
+    case 0:
+        return random_mac(w);
+    case 1:
+        return known ^ 1ull << below(w, 48);
+    case 2:
+        return below(w, 2) ? 0 : 0xffffffffffffull;
+    case 3:
+    case 4:
+        return w->port;
+    default:
+        return known;
+    }
+}
+
+static size_t random_frame(World *w, const Program *p, uint8_t *frame)
+{
+    size_t len = below(w, 16) ? p->frame_min + below(w, 64) :
+                 p->frame_min + below(w, FRAME_MAX - p->frame_min + 1);
+    size_t whole = MAX(len, IP_FRAME_MIN);
+    uint64_t source = random_source(w);
+    unsigned type;
+
+    for (size_t i = 0; i < whole; i += 4) {
+        uint32_t octets = g_rand_int(w->rand);
+
+        memcpy(frame + i, &octets, MIN(4, whole - i));
+    }
+    for (int i = 0; i < 6; i++) {
+        frame[6 + i] = source >> (40 - 8 * i);
+    }
+    type = frame[12] << 8 | frame[13];
+    return type == ETH_P_IP || type == ETH_P_IPV6 ? whole : len;
+}
+
+static void new_port(World *w)
+{
+    switch (below(w, 16)) {
+    case 0:
+        w->port = random_mac(w);
+        break;
+    case 1:
+        w->port = below(w, 2) ? 0 : 0x010000000000ull | random_mac(w);
+        break;
+    default:
+        w->port = w->mac[below(w, w->num_macs)];
+    }
+    put_port(&w->twin, w->port);
+}
+
+/* --- both of them ------------------------------------------------------- */
+
+static void G_GNUC_NORETURN differ(const World *w, const Program *p,
+                                   const uint8_t *frame,
+                                   enum hostvlan_reason core, uint32_t said,
+                                   const struct hostvlan_counters *now)
+{
+    fprintf(stderr,
+            "hostvlan-agree: port %012" G_GINT64_MODIFIER "x, source %012"
+            G_GINT64_MODIFIER "x, table %lu: the core says %s, %s returned "
+            "%d and has counted", w->port, hostvlan_mac(frame + 6), w->tables,
+            hostvlan_reason_name(core), p->name, (int)said);
+    for (int d = 0; d < HOSTVLAN_DIRECTIONS; d++) {
+        for (int r = 0; r < HOSTVLAN_REASONS; r++) {
+            if (now->frames[d][r] != w->twin.before.frames[d][r]) {
+                fprintf(stderr, " %s/%s", d == HOSTVLAN_SEND ? "send" :
+                        "receive", hostvlan_reason_name(r));
+            }
+        }
+    }
+    fprintf(stderr, "\n");
+    exit(1);
+}
+
+static void judge(World *w)
+{
+    const Program *p = &programs[below(w, G_N_ELEMENTS(programs))];
+    struct hostvlan_counters now, expected = w->twin.before;
+    uint8_t frame[FRAME_MAX];
+    size_t len = random_frame(w, p, frame);
+    enum hostvlan_reason reason = p->direction == HOSTVLAN_SEND ?
+        hostvlan_verdict_send(w->table, w->port, frame, len) :
+        hostvlan_verdict_receive(w->table, w->port, frame, len);
+    uint32_t said = run(&w->twin, p, frame, len);
+
+    sum_up(&w->twin, &now);
+    expected.frames[p->direction][reason]++;
+    if (said != (reason == HOSTVLAN_PASSED ? p->pass : p->refuse) ||
+        memcmp(&now, &expected, sizeof(now))) {
+        differ(w, p, frame, reason, said, &now);
+    }
+    w->twin.before = now;
+    w->seen[p->direction][reason]++;
+}
+
+static void one_round(World *w, unsigned long frames)
+{
+    new_table(w);
+    for (unsigned long i = 0; i < frames; i++) {
+        if (i % PORT_FRAMES == 0) {
+            new_port(w);
+        }
+        if (w->table && below(w, CHANGE_EVERY) == 0) {
+            change(w);
+            memcpy(w->twin.copy, w->writer->header, w->writer->size);
+        }
+        judge(w);
+    }
+}
+
+/* Prints what happened; returns whether enough of everything did. */
+static bool report(const World *w, unsigned long frames)
+{
+    static const bool possible[HOSTVLAN_DIRECTIONS][HOSTVLAN_REASONS] = {
+        [HOSTVLAN_SEND] = {
+            [HOSTVLAN_PASSED] = true, [HOSTVLAN_SPOOFED] = true,
+            [HOSTVLAN_NO_TABLE] = true, [HOSTVLAN_NO_PORT] = true,
+        },
+        [HOSTVLAN_RECEIVE] = {
+            [HOSTVLAN_PASSED] = true, [HOSTVLAN_UNKNOWN_SOURCE] = true,
+            [HOSTVLAN_OTHER_TENANT] = true, [HOSTVLAN_NO_TABLE] = true,
+            [HOSTVLAN_NO_PORT] = true,
+        },
+    };
+    bool enough = true;
+
+    printf("%lu frames, %lu tables, %lu changes in place, 0 differences\n",
+           frames, w->tables, w->changes);
+    for (int d = 0; d < HOSTVLAN_DIRECTIONS; d++) {
+        for (int r = 0; r < HOSTVLAN_REASONS; r++) {
+            if (possible[d][r] || w->seen[d][r]) {
+                printf("  %-8s %-16s %" G_GUINT64_FORMAT "\n",
+                       d == HOSTVLAN_SEND ? "send" : "receive",
+                       hostvlan_reason_name(r), w->seen[d][r]);
+            }
+            enough &= !possible[d][r] || w->seen[d][r] >= EACH_REASON;
+        }
+    }
+    return enough;
+}
+
+int main(int argc, char **argv)
+{
+    g_autofree char *folder = g_dir_make_tmp("hostvlan-agree-XXXXXX", NULL);
+    World w = { 0 };
+    unsigned long frames, done;
+
+    if (argc != 4) {
+        fprintf(stderr, "usage: hostvlan-agree hostvlan.bpf.o FRAMES SEED\n");
+        return 2;
+    }
+    frames = g_ascii_strtoull(argv[2], NULL, 10);
+    w.rand = g_rand_new_with_seed(g_ascii_strtoull(argv[3], NULL, 10));
+    w.path = g_build_filename(folder, "table", NULL);
+    w.num_macs = 1;
+    load(&w.twin, argv[1]);
+    for (done = 0; done < frames; done += MIN(ROUND, frames - done)) {
+        one_round(&w, MIN(ROUND, frames - done));
+    }
+    drop_table(&w);
+    g_unlink(w.path);
+    g_rmdir(folder);
+    if (!report(&w, frames)) {
+        fprintf(stderr, "hostvlan-agree: something happened too seldom\n");
+        return 1;
+    }
+    return 0;
+}

@@ -1,0 +1,442 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""HostVLAN on interfaces of the host: real frames over a bridge, judged in eBPF."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import struct
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from vmmnet.hostvlan import bpf, nic, twin
+from vmmnet.hostvlan import mac as macs
+from vmmnet.hostvlan.entry import Entry
+from vmmnet.hostvlan.table import Table
+from vmmnet.testbed import bridged, ebpf, paths, tools
+from vmmnet.testbed.bridged import Bed, Port, until
+from vmmnet.testbed.net import Namespace, Network
+
+NOBODY = 0x525400ABCDEF
+NOTHING = dict.fromkeys(twin.REASONS, 0)
+
+Three = tuple[Port, Port, Port]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def programs() -> None:
+    ebpf.compiled()
+
+
+@pytest.fixture
+def host(network: Network, tmp_path: Path) -> Iterator[Bed]:
+    with bridged.bed(network, tmp_path / "table") as made:
+        yield made
+
+
+@pytest.fixture
+def tenants(host: Bed) -> Three:
+    """a and b of LNID 1, c of LNID 2, all attached."""
+    a, b, c = map(host.veth, "abc")
+    for port, lnid in ((a, 1), (b, 1), (c, 2)):
+        host.put(port.mac, lnid)
+        host.attach(port)
+    return a, b, c
+
+
+def test_tenants_are_apart(host: Bed, tenants: Three) -> None:
+    a, b, c = tenants
+    a.say("for one tenant")
+    c.say("for the other")
+    a.say("end")
+    assert b.hears("end") == ["for one tenant", "end"]
+    host.refuses(c, "other-tenant", 2)
+    assert host.status(b).receive == {**NOTHING, "passed": 2, "other-tenant": 1}
+    assert host.status(a).send == {**NOTHING, "passed": 2}
+    host.put(a.mac, 2)
+    a.say("moved")
+    assert c.hears("moved") == ["moved"]
+
+
+def test_unicast_of_another_tenant(host: Bed, tenants: Three) -> None:
+    """The destination's address is no key to it."""
+    a, _, c = tenants
+    c.say("here I am")
+    host.refuses(a, "other-tenant", 1)
+    a.say("unasked", to=c.mac)
+    host.refuses(c, "other-tenant", 1)
+    host.put(a.mac, 1, 2)
+    a.say("asked", to=c.mac)
+    assert c.hears("asked") == ["asked"]
+
+
+def test_many_lnids_and_the_global_one(host: Bed, tenants: Three) -> None:
+    a, b, c = tenants
+    host.put(a.mac, *range(3, 67))
+    a.say("nobody shares these")
+    host.refuses(b, "other-tenant", 1)
+    host.refuses(c, "other-tenant", 1)
+    host.put(c.mac, *range(66, 130))
+    a.say("66")
+    assert c.hears("66") == ["66"]
+    host.refuses(b, "other-tenant", 2)
+    host.put(a.mac, 0)
+    a.say("global")
+    assert b.hears("global") == ["global"]
+    assert c.hears("global") == ["global"]
+
+
+def test_who_is_not_in_the_table(host: Bed, tenants: Three) -> None:
+    a, b, c = tenants
+    host.put(a.mac)
+    a.say("who am I?")
+    host.refuses(b, "unknown-source", 1)
+    host.refuses(c, "unknown-source", 1)
+    host.put(c.mac)
+    b.say("for nobody")
+    host.refuses(a, "no-port", 1)
+    host.refuses(c, "no-port", 1)
+    host.put(a.mac, 1)
+    b.say("end")
+    assert a.hears("end") == ["end"]
+
+
+@pytest.mark.parametrize("sending", ["xdp", "tc"])
+def test_spoofed_frames(host: Bed, sending: twin.Sending) -> None:
+    """They reach nobody; with XDP not even who reads packets on the host's side."""
+    a, b = map(host.veth, "ab")
+    for port in (a, b):
+        host.put(port.mac, 1)
+        host.attach(port, sending)
+    switch = host.listen(a.end)
+    a.say("spoofed", source=b.mac)
+    a.say("unicast, not mine", source=NOBODY)
+    a.say("end")
+    assert b.hears("end") == ["end"]
+    seen = until(switch, "end")
+    assert seen == (["end"] if sending == "xdp" else ["spoofed", "unicast, not mine", "end"])
+    assert host.status(a).send["spoofed"] == 2
+
+
+def test_a_refusal_is_no_error(host: Bed, tenants: Three) -> None:
+    """A switch in user space would give up the other ports of a flooded frame."""
+    _, b, c = tenants
+    switch = host.listen(c.end)
+    switch.send(bridged.frame(b.mac, "other tenant"))
+    switch.send(bridged.frame(NOBODY, "unknown"))
+    switch.send(bridged.frame(c.mac, "its own"))
+    assert c.hears("its own") == ["its own"]
+
+
+def test_each_change_is_in_force_at_once(host: Bed, tenants: Three) -> None:
+    """Of inline LNIDs and of records; the first frame after it is judged by it."""
+    a, b, _ = tenants
+    for turn in range(100):
+        assert host.put(a.mac, 2) is twin.Synced.CHANGED
+        a.say("refused")
+        host.refuses(b, "other-tenant", turn + 1)
+        assert host.put(a.mac, *((1, 7) if turn % 2 else (1,))) is twin.Synced.CHANGED
+        a.say(str(turn))
+        assert b.hears(str(turn)) == [str(turn)]
+    with Table.open(host.table) as table:
+        assert host.status(b).generation == table.generation
+
+
+def test_several_changes_are_one(host: Bed, tenants: Three) -> None:
+    a, b, c = tenants
+    with Table.change(host.table) as change:
+        for port in (a, b, c):
+            change.set(Entry.of(port.mac, [5]))
+    assert twin.sync(host.table) is twin.Synced.REPLACED
+    assert twin.sync(host.table) is twin.Synced.UNCHANGED
+    a.say("one tenant now")
+    assert b.hears("one tenant now") == ["one tenant now"]
+    assert c.hears("one tenant now") == ["one tenant now"]
+
+
+def test_growth_under_traffic(host: Bed, tenants: Three) -> None:
+    """Nothing is lost, and nothing comes through, while tables grow."""
+    a, b, c = tenants
+    many = 20
+    for turn in range(many):
+        a.say(f"a{turn}")
+        with Table.change(host.table) as change:
+            for number in range(200):
+                change.set(Entry.of(0x525400000000 + 1000 * turn + number, [number, 10**9]))
+        a.say(f"b{turn}")
+        assert twin.sync(host.table) is twin.Synced.REPLACED
+    a.say("end")
+    expected = [f"{kind}{turn}" for turn in range(many) for kind in "ab"]
+    assert b.hears("end") == [*expected, "end"]
+    assert host.status(c).receive["passed"] == 0
+
+
+def test_attached_again(host: Bed, tenants: Three) -> None:
+    """The programs are new, the counters stay, and other arguments are refused."""
+    a, b, _ = tenants
+    a.say("before")
+    assert b.hears("before") == ["before"]
+    again = host.attach(b)
+    assert again.whole
+    assert again.receive["passed"] == 1
+    with host.space.entered():
+        with pytest.raises(twin.TwinError, match=f"the MAC address {macs.text(b.mac)}, not"):
+            twin.attach(b.end.name, a.mac, host.table)
+        with pytest.raises(twin.TwinError, match="the sending xdp, not tc"):
+            twin.attach(b.end.name, b.mac, host.table, sending="tc")
+        other = host.table.with_name("other")
+        Table.create(other)
+        with pytest.raises(twin.TwinError, match=f"the table {host.table}, not {other}"):
+            twin.attach(b.end.name, b.mac, other)
+    a.say("after")
+    assert b.hears("after") == ["after"]
+
+
+def test_what_was_torn_off_is_mended(host: Bed, tenants: Three) -> None:
+    a, b, c = tenants
+    with host.space.entered():
+        tools.run(["tc", "qdisc", "del", "dev", c.end.name, "clsact"])
+    status = host.status(c)
+    assert [hook.place for hook in status.hooks if not hook.present] == ["tc egress"]
+    assert not status.whole
+    assert host.attach(c).whole
+    a.say("not for c")
+    assert b.hears("not for c") == ["not for c"]
+    host.refuses(c, "other-tenant", 1)
+
+
+def test_detached(host: Bed, tenants: Three) -> None:
+    """Everything passes then, and nothing of ours is left."""
+    a, _, c = tenants
+    host.detach(c)
+    a.say("for all")
+    assert c.hears("for all") == ["for all"]
+    with host.space.entered():
+        assert "clsact" not in tools.run(["tc", "qdisc", "show", "dev", c.end.name])
+        assert "xdp" not in tools.run(["ip", "link", "show", "dev", c.end.name])
+        with pytest.raises(twin.TwinError, match=f"{c.end.name} is not attached"):
+            twin.detach(c.end.name)
+        with pytest.raises(twin.TwinError, match=f"{c.end.name} is not attached"):
+            twin.status(c.end.name)
+    assert len(twin.status(table=host.table)) == 2
+
+
+def passing(folder: Path) -> Path:
+    """Programs of somebody else that let everything pass, for XDP and tc."""
+    source = folder / "pass.c"
+    for section, result in (("xdp", 2), ("tc", 0)):
+        line = f'__attribute__((section("{section}"), used)) int {section}_(void *c)'
+        with source.open("a") as file:
+            file.write(f"{line} {{ return {result}; }}\n")
+    compiled = folder / "pass.o"
+    tools.run(["clang", "-target", "bpf", "-O2", "-c", source, "-o", compiled])
+    return compiled
+
+
+def test_filters_of_others_stay(host: Bed, tmp_path: Path) -> None:
+    a = host.veth("a")
+    host.put(a.mac, 1)
+    theirs = ["pref", "9", "bpf", "direct-action", "object-file", passing(tmp_path)]
+    with host.space.entered():
+        tools.run(["tc", "qdisc", "add", "dev", a.end.name, "clsact"])
+        tools.run(["tc", "filter", "add", "dev", a.end.name, "egress", *theirs, "section", "tc"])
+    host.attach(a)
+    host.detach(a)
+    with host.space.entered():
+        kept = tools.run(["tc", "filter", "show", "dev", a.end.name, "egress"])
+    assert "pass.o" in kept
+    assert "hostvlan" not in kept
+
+
+def test_interfaces_that_are_gone(host: Bed, tenants: Three) -> None:
+    """Who looks next removes what was theirs."""
+    a, b, c = tenants
+    host.space.ip("link", "del", c.end.name)
+    host.space.ip("link", "del", b.end.name)
+    assert host.put(a.mac, 3) is twin.Synced.CHANGED
+    (left,) = twin.status(table=host.table)
+    assert left.mac == a.mac
+
+
+def test_a_damaged_table_is_refused(host: Bed, tenants: Three) -> None:
+    a, b, _ = tenants
+    good = host.table.read_bytes()
+    for damage, complaint in (
+        (b"X" + good[1:], "it is not a table"),
+        (good[:8] + b"\2" + good[9:], "version 2"),
+        (good[:-4], "octets"),
+    ):
+        new = host.table.with_name("new")
+        new.write_bytes(damage)
+        new.rename(host.table)
+        with pytest.raises(twin.TwinError, match=f"{complaint}.*stays in force"):
+            twin.sync(host.table)
+    host.table.unlink()
+    with pytest.raises(twin.TwinError, match=r"there is no table.*stays in force"):
+        twin.sync(host.table)
+    a.say("as before")
+    assert b.hears("as before") == ["as before"]
+
+
+def test_a_damaged_slot_is_refused(host: Bed, tenants: Three) -> None:
+    """Also in a table whose header is good."""
+    a, b, _ = tenants
+    octets = bytearray(host.table.read_bytes())
+    at = octets.index(struct.pack("<Q", a.mac))
+    octets[at + 8 : at + 16] = struct.pack("<Q", 3 << 62)
+    new = host.table.with_name("new")
+    new.write_bytes(octets)
+    new.rename(host.table)
+    with pytest.raises(twin.TwinError, match="stays in force"):
+        twin.sync(host.table)
+    a.say("as before")
+    assert b.hears("as before") == ["as before"]
+
+
+def test_errors(host: Bed) -> None:
+    a = host.veth("a")
+    host.put(a.mac, 1)
+    name = a.end.name
+    no_table = host.table.with_name("none")
+    with host.space.entered():
+        for arguments, complaint in (
+            (("nosuch0", a.mac, host.table), "there is no interface 'nosuch0'"),
+            ((name, None, host.table), f"{name} is no macvtap.*give it"),
+            ((name, 0x010203040506, host.table), "multicast"),
+            ((name, a.mac, no_table), f"{no_table}: there is no table"),
+            (("lo", a.mac, host.table), "lo carries no Ethernet"),
+        ):
+            with pytest.raises(twin.TwinError, match=complaint):
+                twin.attach(*arguments)
+    assert not twin.status(table=host.table)
+
+
+def test_another_xdp_program(host: Bed, tmp_path: Path) -> None:
+    """It stays, nothing of ours does, and the user is told what to do."""
+    a = host.veth("a")
+    host.put(a.mac, 1)
+    generic = ["ip", "link", "set", "dev", a.end.name, "xdpgeneric"]
+    with host.space.entered():
+        tools.run([*generic, "object", passing(tmp_path), "section", "xdp"])
+        with pytest.raises(twin.TwinError, match=f"another XDP program is on {a.end.name}"):
+            twin.attach(a.end.name, a.mac, host.table)
+        assert "clsact" not in tools.run(["tc", "qdisc", "show", "dev", a.end.name])
+        tools.run([*generic, "off"])
+    assert not twin.status(table=host.table)
+    assert host.attach(a).whole
+
+
+ATTACH = """
+import os, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from vmmnet.hostvlan import twin
+os.setuid(int(sys.argv[5]))
+twin.attach(sys.argv[2], int(sys.argv[3]), Path(sys.argv[4]))
+"""
+
+
+def attaching(host: Bed, port: Port, user: int = 0) -> list[str]:
+    """The words of a program that attaches and ends."""
+    words = [port.end.name, str(port.mac), str(host.table), str(user)]
+    return [sys.executable, "-c", ATTACH, str(paths.ROOT / "control"), *words]
+
+
+def inside(space: Namespace, words: list[str]) -> str:
+    """Run it in the network namespace, but where /sys/fs/bpf is."""
+    return tools.run(["nsenter", f"--net=/run/netns/{space.netns}", *words])
+
+
+def test_it_outlives_its_maker(host: Bed) -> None:
+    """Another process attaches and ends; a third one finds and changes it."""
+    a, b = map(host.veth, "ab")
+    for port, lnid in ((a, 1), (b, 2)):
+        host.put(port.mac, lnid)
+        inside(host.space, attaching(host, port))
+    a.say("another tenant")
+    host.refuses(b, "other-tenant", 1)
+    host.put(b.mac, 1)
+    a.say("the same")
+    assert b.hears("the same") == ["the same"]
+
+
+class Killed(BaseException):
+    """Stands for SIGKILL: nobody tidies up."""
+
+
+def test_killed_at_any_step(host: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next attach() completes what was begun, and detach() removes it."""
+    a, b = map(host.veth, "ab")
+    host.put(a.mac, 1)
+    host.put(b.mac, 2)
+    for last in itertools.count():
+        steps = iter(range(last))
+        with monkeypatch.context() as patched:
+            patched.setattr(twin, "_take_off", lambda _: None)
+            for name in ("update", "pin", "clsact_create", "link_create_xdp", "tc_attach"):
+                patched.setattr(bpf, name, counted(getattr(bpf, name), steps))
+            try:
+                host.attach(b)
+                break
+            except Killed:
+                pass
+        assert host.attach(b).whole
+        a.say("of another tenant")
+        host.refuses(b, "other-tenant", 1)
+        host.detach(b)
+        with host.space.entered():
+            assert "xdp" not in tools.run(["ip", "link", "show", "dev", b.end.name])
+            assert not nic.has_filters(nic.look(b.end.name).index)
+    assert last > 10
+
+
+def counted(call: Callable[..., object], steps: Iterator[int]) -> Callable[..., object]:
+    """As long as there are steps left."""
+
+    def step(*arguments: object) -> object:
+        if next(steps, None) is None:
+            raise Killed
+        return call(*arguments)
+
+    return step
+
+
+def test_without_a_bpffs_that_stays(host: Bed) -> None:
+    """'ip netns exec' hides it; what would be mounted there ends with the command."""
+    done = host.space.run(attaching(host, host.veth("a")), check=False)
+    assert f"use 'nsenter --net=/run/netns/{host.space.netns}'" in done.stderr
+
+
+def test_a_change_from_where_interfaces_are_hidden(host: Bed) -> None:
+    """It is not passed over in silence."""
+    a = host.veth("a")
+    host.put(a.mac, 1)
+    program = "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[1]);"
+    program += "from vmmnet.hostvlan import twin; print(twin.sync(Path(sys.argv[2])).name)"
+    words = [sys.executable, "-c", program, str(paths.ROOT / "control"), str(host.table)]
+    assert host.space.run(words).stdout == "NOBODY\n"
+    host.attach(a)
+    complaint = host.space.run(words, check=False).stderr
+    assert f"interfaces go by {host.table}, but" in complaint
+
+
+def test_only_root(host: Bed) -> None:
+    a = host.veth("a")
+    host.put(a.mac, 1)
+    host.attach(a)
+    with pytest.raises(tools.CommandFailed, match="only root can"):
+        inside(host.space, attaching(host, a, user=65534))
+
+
+def test_json(host: Bed, tenants: Three) -> None:
+    a, _, _ = tenants
+    told = json.loads(json.dumps(host.status(a).as_json()))
+    assert told["mac"] == macs.text(a.mac)
+    assert told["table"] == str(host.table)
+    assert [(hook["place"], hook["verdict"], hook["present"]) for hook in told["hooks"]] == [
+        ("tc egress", "receive", True),
+        ("xdp", "send", True),
+    ]
+    assert set(told["send"]) == set(told["receive"]) == set(twin.REASONS)

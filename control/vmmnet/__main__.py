@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The command ``vmmnet``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from vmmnet.hostvlan import command, completion
+from vmmnet.hostvlan.options import Parser
+
+# What the shell's completion calls; no word of users.
+_COMPLETE = "_complete"
+
+
+def parser() -> Parser:
+    """The command line."""
+    result = Parser(
+        prog="vmmnet", description="The control plane of vmmnet, the network inside QEMU."
+    )
+    rooms = result.add_subparsers(metavar="ROOM", required=True, title="rooms")
+    command.add_command(rooms)
+    return result
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line; returns the exit status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words[:1] == [_COMPLETE]:
+        print("\n".join(completion.complete(parser(), words[1:] or [""])))
+        return 0
+    return command.execute(parser().parse_args(words))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

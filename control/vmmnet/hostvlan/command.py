@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``vmmnet hostvlan``: its sub-commands, and how they end."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import os
+import sys
+
+from . import edit, host, output, show
+from .filestore import DEFAULT, VARIABLE
+from .lnid import WORD
+from .options import Parser, Refused, Status, UsageError
+from .ports import PortsError
+from .store import StoreError
+from .table import TableError, TableMissing
+
+_BRIEF = "keep tenants apart: who may speak to whom"
+_TEXT = f"""\
+Keep the tenants of a host apart. A table says of each MAC address in which
+logical networks it is; a logical network has a number, its LNID. VMs hear
+only those with whom they share one. '{WORD}' is for routers and the
+like, who serve all tenants.
+
+  vmmnet hostvlan add 52:54:00:00:00:01 7         two VMs of tenant 7
+  vmmnet hostvlan add 52:54:00:00:00:02 7
+  qemu-system-x86_64 … -netdev tap,id=tap0,… \\
+      -netdev hostvlan,id=hv0,netdev=tap0,table={DEFAULT} \\
+      -device virtio-net-pci,netdev=hv0,mac=52:54:00:00:00:01
+  vmmnet hostvlan watch --qmp 'DIR/*.qmp'         what passes, what is dropped
+
+Changes take effect at once, in all VMs that run with the table.
+
+exit status: {Status.DONE:d}  done
+             {Status.REFUSED:d}  it cannot be done; nothing is changed
+             {Status.USAGE:d}  the command line is wrong
+             {Status.FAULTS:d}  'check' has found a fault
+             {Status.INTERRUPTED:d}  interrupted
+environment: {VARIABLE}, the table; VMMNET_QMP, where QMP sockets are
+"""
+
+# Of many hosts.
+_MANY_HOSTS = ("agent", "move", "roles")
+
+
+def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
+    """Add ``hostvlan`` to the command ``vmmnet``."""
+    parser = rooms.add_parser("hostvlan", help=_BRIEF, description=_TEXT)
+    subparsers = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
+    for module in (edit, show, host):
+        module.add_commands(subparsers)
+    for name in _MANY_HOSTS:
+        if importlib.util.find_spec(f"{__package__}.{name}"):
+            importlib.import_module(f"{__package__}.{name}").add_command(subparsers)
+
+
+def execute(given: argparse.Namespace) -> int:
+    """Run the sub-command of a parsed command line; returns its exit status."""
+    try:
+        status: int = given.run(given)
+        sys.stdout.flush()
+        return status
+    except UsageError as error:
+        given.parser.error(str(error))
+        return Status.USAGE
+    except TableMissing as error:
+        return _refuse(given, f"{error}: 'vmmnet hostvlan add' and 'import' make one")
+    except (TableError, StoreError, PortsError, Refused) as error:
+        return _refuse(given, str(error))
+    except BrokenPipeError:
+        # Who reads has had enough; nor is there anything left to flush to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Status.DONE
+    except KeyboardInterrupt:
+        return Status.INTERRUPTED
+
+
+def _refuse(given: argparse.Namespace, text: str) -> int:
+    if getattr(given, "json", False):
+        output.print_json({"error": text})
+    else:
+        output.say(f"vmmnet hostvlan: {text}")
+    return Status.REFUSED

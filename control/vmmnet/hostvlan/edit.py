@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The commands that change a table: add, set, remove, import."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from . import address, exchange, lnid, mac, options, output
+from .entry import Entry
+from .filestore import FileStore
+from .options import Parser, Refused, Status, UsageError
+from .store import Changed, Store
+
+# How many MACs that resemble an unknown one are named.
+_NEAR = 3
+# Of twelve digits, how many may differ in those.
+_SLIPS = 2
+
+
+def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
+    """Add them to the command line."""
+    add = options.command(
+        subparsers,
+        "add",
+        run_add,
+        "put a MAC address into logical networks",
+        "Put a MAC address into logical networks, beside those that it is in.\n\n"
+        "  vmmnet hostvlan add 52:54:00:12:34:56 7\n"
+        "  vmmnet hostvlan add 52:54:00:12:34:56 7 8 --address 192.0.2.1\n\n"
+        "The table is made when there is none. VMs see the change at once.",
+    )
+    options.add_mac(add)
+    options.add_lnids(add, "+")
+    options.add_address(
+        add, "an IP address that is its own, for ports that check the senders in ARP and ND"
+    )
+    options.add_stores(add)
+
+    replace = options.command(
+        subparsers,
+        "set",
+        run_set,
+        "say in which logical networks a MAC address is",
+        "Put a MAC address into these logical networks and no others.\n\n"
+        "Its IP addresses stay, unless --address or --no-addresses says otherwise.",
+    )
+    options.add_mac(replace)
+    options.add_lnids(replace, "+")
+    addresses = replace.add_mutually_exclusive_group()
+    addresses.add_argument("--no-addresses", action="store_true", help="it has no IP addresses")
+    options.add_address(addresses, "its IP addresses are these and no others")
+    options.add_stores(replace)
+
+    remove = options.command(
+        subparsers,
+        "remove",
+        run_remove,
+        "take a MAC address out of some or of all logical networks",
+        "Take a MAC address out of these logical networks; without any, out of the table.\n"
+        "With --address alone it loses that IP address and stays where it is.",
+    )
+    options.add_mac(remove)
+    options.add_lnids(remove, "*")
+    options.add_address(remove, "an IP address that is not its own any more")
+    options.add_stores(remove)
+
+    load = options.command(
+        subparsers,
+        "import",
+        run_import,
+        "read many MAC addresses from a file",
+        "Read MAC addresses with their LNIDs from a file, CSV or JSON, all or none.\n"
+        "Those that are not in the file stay as they are, unless --replace is given.\n\n"
+        "  mac,lnids,addresses\n"
+        "  52:54:00:12:34:56,7 8,192.0.2.1\n"
+        "  52:54:00:12:34:57,global,\n",
+    )
+    load.add_argument("file", metavar="FILE", help="the file; '-' is the standard input")
+    add_format(load)
+    load.add_argument(
+        "--replace", action="store_true", help="remove the MAC addresses that are not in the file"
+    )
+    options.add_stores(load)
+
+
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """The format of a file."""
+    parser.add_argument(
+        "--format", choices=exchange.FORMATS, help="the format (default: by the file's name)"
+    )
+
+
+def _given(given: argparse.Namespace) -> tuple[frozenset[int], frozenset[address.Address]]:
+    """LNIDs and addresses of the command line, none twice."""
+    try:
+        lnids = lnid.check(given.lnids) if given.lnids else ()
+        address.check(*address.split(given.address))
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return frozenset(lnids), frozenset(given.address)
+
+
+def _entry(number: int, lnids: Iterable[int], addresses: Iterable[address.Address]) -> Entry:
+    try:
+        return Entry.of(number, lnids, *address.split(addresses))
+    except ValueError as error:
+        raise Refused(f"{mac.text(number)}: {error}") from None
+
+
+def run_add(given: argparse.Namespace) -> int:
+    """``add MAC LNID…``."""
+    lnids, addresses = _given(given)
+
+    def change(number: int, before: Entry | None) -> Entry:
+        if before is None:
+            return _entry(number, lnids, addresses)
+        return _entry(number, lnids.union(before.lnids), addresses.union(before.addresses))
+
+    return _edit(given, change, create=True)
+
+
+def run_set(given: argparse.Namespace) -> int:
+    """``set MAC LNID…``."""
+    lnids, addresses = _given(given)
+
+    def change(number: int, before: Entry | None) -> Entry:
+        stay = before is not None and not addresses and not given.no_addresses
+        return _entry(number, lnids, before.addresses if before and stay else addresses)
+
+    return _edit(given, change, create=True)
+
+
+def run_remove(given: argparse.Namespace) -> int:
+    """``remove MAC [LNID…]``."""
+    lnids, addresses = _given(given)
+
+    def change(number: int, before: Entry | None) -> Entry | None:
+        if before is None:
+            raise Refused(unknown(number, store))
+        strangers = lnids.difference(before.lnids)
+        if strangers:
+            raise Refused(
+                f"{mac.text(number)} is not in {output.named_lnids(sorted(strangers))};"
+                f" it is in {output.named_lnids(before.lnids)}"
+            )
+        foreign = addresses.difference(before.addresses)
+        if foreign:
+            raise Refused(
+                f"{mac.text(number)} has not the address {min(map(str, foreign))};"
+                f" it has {', '.join(map(str, before.addresses)) or 'none'}"
+            )
+        left = set(before.lnids) - lnids
+        if not left or not (lnids or addresses):
+            return None
+        return _entry(number, left, set(before.addresses) - addresses)
+
+    store = options.open_store(given)
+    return _edit(given, change, store=store)
+
+
+def _edit(
+    given: argparse.Namespace,
+    change: Callable[[int, Entry | None], Entry | None],
+    *,
+    create: bool = False,
+    store: Store | None = None,
+) -> int:
+    with store or options.open_store(given, create=create) as place:
+        (changed,) = place.edit([given.mac], change)
+        tell_made(place)
+        if given.json:
+            output.print_json(
+                {
+                    "table": place.name,
+                    "mac": mac.text(changed.mac),
+                    "changed": changed.before != changed.after,
+                    "before": output.entry_or_null(changed.before),
+                    "after": output.entry_or_null(changed.after),
+                }
+            )
+        else:
+            print(describe(changed))
+        return sync(place)
+
+
+def describe(changed: Changed) -> str:
+    """What has become of a MAC, in a sentence."""
+    spelled, before, after = mac.text(changed.mac), changed.before, changed.after
+    if after is None:
+        return f"{spelled}: removed" + (f"; was in {_content(before)}" if before else "")
+    if before is None:
+        return f"{spelled}: new, in {_content(after)}"
+    if before == after:
+        return f"{spelled}: in {_content(after)} already; nothing changed"
+    return f"{spelled}: in {_content(after)}; was in {_content(before)}"
+
+
+def _content(entry: Entry) -> str:
+    addresses = ", ".join(map(str, entry.addresses))
+    return output.named_lnids(entry.lnids) + (f" with {addresses}" if addresses else "")
+
+
+def tell_made(place: Store) -> None:
+    """Say that a table is new: the path may have been a slip."""
+    if isinstance(place, FileStore) and place.created:
+        output.say(f"made the table {place.name}: start QEMU with hostvlan,table={place.name}")
+
+
+def sync(place: Store) -> int:
+    """Bring a change to the interfaces of this host that go by the table in eBPF."""
+    if not isinstance(place, FileStore):
+        return Status.DONE
+    from . import twin
+
+    try:
+        twin.sync(place.path)
+    except twin.TwinError as error:
+        output.say(f"the table is changed, but interfaces with eBPF go by the old: {error}")
+        return Status.REFUSED
+    return Status.DONE
+
+
+def unknown(number: int, place: Store) -> str:
+    """That a MAC is not in the table, and which are that resemble it."""
+    text = f"{mac.text(number)} is not in the table {place.name}"
+    near = place.near(number, _SLIPS)[:_NEAR] if isinstance(place, FileStore) else []
+    return f"{text}; near it: {', '.join(map(mac.text, near))}" if near else text
+
+
+def run_import(given: argparse.Namespace) -> int:
+    """``import FILE``."""
+    name = "standard input" if given.file == "-" else given.file
+    try:
+        # All of it now: who types at the other end of a pipe holds no lock.
+        text = sys.stdin.read() if given.file == "-" else Path(given.file).read_text("utf-8-sig")
+    except OSError as error:
+        raise Refused(f"{name}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise Refused(f"{name}: octet {error.start} is no text in UTF-8") from None
+    form = given.format or exchange.guess(name, text)
+    progress = output.Progress("importing", text.count("\n"))
+    with options.open_store(given, create=True) as place:
+        try:
+            entries = exchange.read(text, name, form)
+            loaded = place.load(entries, replace=given.replace, progress=progress)
+        except exchange.BadFile as error:
+            raise Refused(f"{error}\nnothing is imported") from None
+        finally:
+            progress.end()
+        tell_made(place)
+        if given.json:
+            output.print_json(
+                {
+                    "table": place.name,
+                    "added": loaded.added,
+                    "changed": loaded.changed,
+                    "removed": loaded.removed,
+                    "unchanged": loaded.unchanged,
+                }
+            )
+        else:
+            total = loaded.added + loaded.changed + loaded.unchanged
+            print(
+                f"{output.macs(total)} imported: {loaded.added:,} new, {loaded.changed:,} changed,"
+                f" {loaded.unchanged:,} as before; {loaded.removed:,} removed"
+            )
+        return sync(place)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Logical network identifiers: 1 to 4294967295, and the global one (the paper's section 3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+#: The LNID of who may speak to everybody; people write it ``global``.
+GLOBAL = 0
+WORD = "global"
+MAX = (1 << 32) - 1
+#: How many one MAC can have.
+PER_MAC = 64
+
+
+class BadLnid(ValueError):
+    """A text or a number is not an LNID; the message says why."""
+
+
+def parse(spelled: str) -> int:
+    """Read an LNID: a decimal number, or ``global``.
+
+    Zero is refused: it is the global LNID's number, and nobody shall open a
+    port to all tenants by a slip.  Raises BadLnid.
+    """
+    if spelled == WORD:
+        return GLOBAL
+    if not (spelled.isascii() and spelled.isdigit()):
+        if spelled.lower() == WORD:
+            raise BadLnid(f"'{spelled}': the global LNID is written '{WORD}', in small letters")
+        raise BadLnid(f"'{spelled}' is not an LNID: a number from 1 to {MAX}, or '{WORD}'")
+    number = int(spelled) if len(spelled) <= 10 else MAX + 1
+    if number == GLOBAL:
+        raise BadLnid(
+            f"'{spelled}' is not a tenant's LNID: these are 1 to {MAX};"
+            f" write '{WORD}' for a port that may speak to all tenants"
+        )
+    if number > MAX:
+        raise BadLnid(f"'{spelled}' is out of range: LNIDs are 1 to {MAX}, or '{WORD}'")
+    return number
+
+
+def check(numbers: Iterable[int]) -> tuple[int, ...]:
+    """Return the LNIDs of one MAC sorted: 1 to 64 of them, none twice; or raise BadLnid."""
+    result = tuple(numbers)
+    if len(result) == 1 and GLOBAL <= result[0] <= MAX:
+        return result
+    result = tuple(sorted(result))
+    if not result:
+        raise BadLnid("a MAC address needs an LNID at least")
+    if result[0] < 0 or result[-1] > MAX:
+        wrong = result[0] if result[0] < 0 else result[-1]
+        raise BadLnid(f"'{wrong}' is out of range: LNIDs are 1 to {MAX}, or '{WORD}'")
+    if len(result) > PER_MAC:
+        raise BadLnid(
+            f"{len(result)} LNIDs are too many: a MAC address has {PER_MAC} at most;"
+            f" one that serves all tenants has '{WORD}'"
+        )
+    for one, other in pairwise(result):
+        if one == other:
+            raise BadLnid(f"LNID {text(one)} is given twice")
+    return result
+
+
+def text(number: int) -> str:
+    """Spell an LNID."""
+    return str(number) if number else WORD

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What sub-commands share: their parser, options, the store they work on, their exit status."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import enum
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+from . import address, filestore, lnid, mac, output, store
+from .filestore import FileStore
+from .store import Store
+
+T = TypeVar("T")
+Run = Callable[[argparse.Namespace], int]
+
+
+class Status(enum.IntEnum):
+    """How a command ends."""
+
+    DONE = 0
+    #: It cannot be done: what is asked for is not there, or the system says no.
+    REFUSED = 1
+    #: The command line is wrong; nothing was looked at.
+    USAGE = 2
+    #: ``check`` has found a fault.
+    FAULTS = 3
+    INTERRUPTED = 130
+
+
+class Refused(Exception):
+    """What was asked for cannot be done; the message names the value and says what can."""
+
+
+class UsageError(Exception):
+    """The words of the command line do not go together."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaints are a sentence, without the list of all options."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        kwargs.setdefault("allow_abbrev", False)
+        super().__init__(*args, **kwargs)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Say of a word that is none of several which is nearest, or all."""
+        if action.choices is None or value in action.choices:
+            return
+        words = [str(each) for each in action.choices]
+        near = difflib.get_close_matches(str(value), words, n=1)
+        hint = f"is it '{near[0]}'?" if near else f"there are {', '.join(words)}"
+        raise argparse.ArgumentError(action, f"there is no '{value}': {hint}")
+
+    def error(self, message: str) -> NoReturn:
+        """End with the message and where help is."""
+        self.exit(Status.USAGE, f"{self.prog}: {message}\nSee '{self.prog} --help'.\n")
+
+
+def typed(parse: Callable[[str], T]) -> Callable[[str], T]:
+    """Let the parser of the command line print what a parser of values says."""
+
+    def convert(text: str) -> T:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return convert
+
+
+def command(
+    subparsers: argparse._SubParsersAction[Parser], name: str, run: Run, brief: str, text: str
+) -> Parser:
+    """A sub-command: ``brief`` is for the list of all, ``text`` for its own help."""
+    parser = subparsers.add_parser(name, help=brief, description=text)
+    parser.set_defaults(run=run, parser=parser)
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+    return parser
+
+
+def add_mac(parser: argparse.ArgumentParser) -> None:
+    """The MAC address that a command is about."""
+    parser.add_argument(
+        "mac", metavar="MAC", type=typed(mac.parse), help="MAC address, like 52:54:00:12:34:56"
+    )
+
+
+def add_lnids(parser: argparse.ArgumentParser, nargs: str) -> None:
+    """LNIDs."""
+    parser.add_argument(
+        "lnids",
+        metavar="LNID",
+        nargs=nargs,
+        type=typed(lnid.parse),
+        help=f"logical network: 1 to {lnid.MAX}, or '{lnid.WORD}' for one who serves all tenants",
+    )
+
+
+def add_address(parser: argparse._ActionsContainer, text: str) -> None:
+    """IP addresses."""
+    parser.add_argument(
+        "--address",
+        metavar="ADDRESS",
+        action="append",
+        default=[],
+        type=typed(address.parse),
+        help=f"{text}; can be given several times",
+    )
+
+
+def add_table(parser: argparse.ArgumentParser) -> None:
+    """A host's table."""
+    parser.add_argument(
+        "--table",
+        metavar="FILE",
+        type=Path,
+        help=f"the table, as in QEMU's -netdev hostvlan,table=FILE (default:"
+        f" ${filestore.VARIABLE}, or {filestore.DEFAULT})",
+    )
+
+
+def add_stores(parser: argparse.ArgumentParser) -> None:
+    """A host's table, or etcd's."""
+    add_table(parser)
+    store.add_store_options(parser)
+
+
+def table_path(options: argparse.Namespace) -> Path:
+    """The host's table that is meant."""
+    path: Path = options.table or filestore.default_path()
+    return path
+
+
+def open_store(options: argparse.Namespace, *, create: bool = False) -> Store:
+    """The store that is meant; with ``create`` a file is made when it is missing."""
+    if options.store:
+        if options.table:
+            raise UsageError("--table and --store are two places: give one of them")
+        return store.open_store(options)
+    return FileStore(table_path(options), create=create, waiting=_say_waiting)
+
+
+def _say_waiting(process: int) -> None:
+    by = f" (process {process})" if process else ""
+    output.say(f"waiting: the table is being changed by somebody else{by} …")

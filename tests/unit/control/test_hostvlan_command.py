@@ -1,0 +1,465 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``vmmnet hostvlan``: what users type, and what they are told."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from vmmnet.hostvlan.entry import Entry
+from vmmnet.hostvlan.table import Table
+from vmmnet.testbed import paths
+from vmmnet.testbed.commandline import Command
+
+CONTROL = paths.ROOT / "control"
+
+A, B, C = "52:54:00:00:00:01", "52:54:00:00:00:02", "52:54:00:00:00:03"
+
+
+def listed(hostvlan: Command, *words: str) -> dict[str, list[Any]]:
+    answer = hostvlan("list", "--json", *words)
+    assert answer.status == 0
+    return {each["mac"]: each["lnids"] for each in json.loads(answer.out)}
+
+
+def test_a_first_session(hostvlan: Command, table: Path) -> None:
+    answer = hostvlan("add", A, "7")
+    assert (answer.status, answer.out) == (0, f"{A}: new, in LNID 7\n")
+    assert answer.err.startswith(f"made the table {table}: start QEMU with")
+    answer = hostvlan("add", A, "8", "9", "--address", "192.0.2.1")
+    assert answer.out == f"{A}: in LNIDs 7, 8, 9 with 192.0.2.1; was in LNID 7\n"
+    assert answer.err == ""
+    hostvlan("add", B, "global")
+    assert listed(hostvlan) == {A: [7, 8, 9], B: ["global"]}
+    assert listed(hostvlan, "--lnid", "8") == {A: [7, 8, 9]}
+    assert listed(hostvlan, "--lnid", "global") == {B: ["global"]}
+    assert hostvlan("list").out == (
+        f"MAC                LNIDs    addresses\n{A}  7, 8, 9  192.0.2.1\n{B}  global\n"
+    )
+    answer = hostvlan("show", A)
+    assert "7, 8, 9" in answer.out and "192.0.2.1" in answer.out
+    assert "0 in LNID 7" in answer.out and "1 with the global LNID" in answer.out
+    assert hostvlan("set", A, "7").out == f"{A}: in LNID 7 with 192.0.2.1; was in" + (
+        " LNIDs 7, 8, 9 with 192.0.2.1\n"
+    )
+    assert hostvlan("set", A, "7", "--no-addresses").status == 0
+    assert hostvlan("remove", B).out == f"{B}: removed; was in the global LNID\n"
+    assert listed(hostvlan) == {A: [7]}
+    assert hostvlan("remove", A, "7").out == f"{A}: removed; was in LNID 7\n"
+    answer = hostvlan("list")
+    assert (answer.out, answer.status) == ("", 0)
+    assert "no MAC address is in the table" in answer.err
+
+
+def test_what_is_so_already_is_no_fault(hostvlan: Command, table: Path) -> None:
+    hostvlan("add", A, "7", "8")
+    octets = table.read_bytes()
+    answer = hostvlan("add", A, "8")
+    assert (answer.status, answer.out) == (0, f"{A}: in LNIDs 7, 8 already; nothing changed\n")
+    assert json.loads(hostvlan("set", A, "8", "7", "--json").out)["changed"] is False
+    assert table.read_bytes() == octets
+
+
+def test_addresses_come_and_go(hostvlan: Command) -> None:
+    hostvlan("add", A, "7", "--address", "192.0.2.1", "--address", "2001:db8::1")
+    hostvlan("remove", A, "--address", "192.0.2.1")
+    shown = json.loads(hostvlan("show", A, "--json").out)
+    assert (shown["lnids"], shown["addresses"]) == ([7], ["2001:db8::1"])
+    hostvlan("set", A, "7", "--address", "192.0.2.9")
+    assert json.loads(hostvlan("show", A, "--json").out)["addresses"] == ["192.0.2.9"]
+    answer = hostvlan("remove", A, "--address", "192.0.2.1")
+    assert answer.status == 1
+    assert "has not the address 192.0.2.1; it has 192.0.2.9" in answer.err
+
+
+#: What is typed, the exit status, and what is said.
+MISTAKES = [
+    (f"add {A[:-3]} 7", 2, f"'{A[:-3]}' has 5 octets, not 6; a MAC address is six octets"),
+    (f"add {A}:aa 7", 2, "has 7 octets, not 6"),
+    ("add 52:54:00:00:00:0g 7", 2, "'g' is not a hexadecimal digit (0-9, a-f)"),
+    ("add 52:54:0:0:0:1 7", 2, "the octet '0' has not two digits: write 00"),
+    ("add 52:54:00-00:00:01 7", 2, "mixes separators"),
+    ("add 525400000 7", 2, "has 9 digits, not 12"),
+    ("add 01:00:5e:00:00:01 7", 2, "is a multicast address (its first octet is odd)"),
+    ("add 33:33:00:00:00:01 7", 2, "is it 32:33:00:00:00:01?"),
+    ("add ff:ff:ff:ff:ff:ff 7", 2, "is the broadcast address; a port has a unicast one"),
+    ("add 00:00:00:00:00:00 7", 2, "is no address at all"),
+    (f"add {A}", 2, "required: LNID"),
+    (f"add {A} 4294967296", 2, "'4294967296' is out of range: LNIDs are 1 to 4294967295"),
+    (f"add {A} -5", 2, "'-5' is not an LNID: a number from 1 to 4294967295, or 'global'"),
+    (f"add {A} seven", 2, "'seven' is not an LNID"),
+    (f"add {A} ٣", 2, "is not an LNID"),
+    (f"add {A} 0x10", 2, "'0x10' is not an LNID"),
+    (f"add {A} 0", 2, "write 'global' for a port that may speak to all tenants"),
+    (f"add {A} Global", 2, "is written 'global'"),
+    (f"add {A} 7 8 7", 2, "LNID 7 is given twice"),
+    (f"add {A} " + " ".join(map(str, range(1, 66))), 2, "65 LNIDs are too many"),
+    (f"add {A} 7 --address 192.0.2", 2, "'192.0.2' is not an IP address"),
+    (f"add {A} 7 --address 192.0.2.0/24", 2, "is a prefix: give the address alone, 192.0.2.0"),
+    (f"add {A} 7 --address fe80::1%eth0", 2, "names an interface: give fe80::1 alone"),
+    (f"add {A} 7 --address 224.0.0.1", 2, "'224.0.0.1' is a multicast address"),
+    (f"add {A} 7 --address 192.0.2.1 --address 192.0.2.1", 2, "192.0.2.1 is given twice"),
+    (f"show {C}", 1, f"{C} is not in the table"),
+    ("show 52:54:00:00:10:01", 1, f"near it: {A}, {B}"),
+    (f"remove {C}", 1, "is not in the table"),
+    (f"remove {A} 9", 1, f"{A} is not in LNID 9; it is in LNIDs 1, 2"),
+    (f"add {A} 7 --table /nowhere/lnid.table", 1, "there is no folder /nowhere: make it first"),
+    ("list --table /nowhere/lnid.table", 1, "there is no table: 'vmmnet hostvlan add'"),
+    ("ad 7", 2, "there is no 'ad': is it 'add'?"),
+    ("export --format xml", 2, "there is no 'xml': there are csv, json"),
+    ("import /nowhere.csv", 1, "/nowhere.csv: No such file or directory"),
+    ("watch --interval 0", 2, "'0' is not a number of seconds above 0"),
+    ("list --table X --store etcd://localhost/v", 2, "are two places: give one of them"),
+    ("attach nowhere0 52:54:00:00:00:01", 1, "nowhere0"),
+    ("detach nowhere0", 1, "nowhere0"),
+]
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"), [pytest.param(*each, id=each[0][:40]) for each in MISTAKES]
+)
+def test_mistakes(hostvlan: Command, table: Path, words: str, status: int, said: str) -> None:
+    hostvlan("add", A, "1", "2")
+    hostvlan("add", B, "1")
+    before = table.read_bytes()
+    answer = hostvlan(*words.split())
+    assert answer.status == status
+    assert said in answer.err
+    assert answer.out == ""
+    assert answer.err.startswith("vmmnet hostvlan")
+    assert "Traceback" not in answer.err
+    assert table.read_bytes() == before
+
+
+def test_a_65th_lnid(hostvlan: Command) -> None:
+    hostvlan("add", A, *map(str, range(1, 65)))
+    answer = hostvlan("add", A, "65")
+    assert answer.status == 1
+    assert f"{A}: 65 LNIDs are too many: a MAC address has 64 at most" in answer.err
+    assert len(listed(hostvlan)[A]) == 64
+
+
+def test_errors_are_json_too(hostvlan: Command) -> None:
+    hostvlan("add", A, "1")
+    answer = hostvlan("remove", C, "--json")
+    assert answer.status == 1
+    assert "is not in the table" in json.loads(answer.out)["error"]
+
+
+def test_a_damaged_table_is_not_touched(hostvlan: Command, table: Path) -> None:
+    hostvlan("add", A, "1")
+    octets = bytearray(table.read_bytes())
+    octets[8] = 9
+    table.write_bytes(octets)
+    for words in (["add", B, "1"], ["remove", A], ["list"], ["show", A]):
+        answer = hostvlan(*words)
+        assert answer.status == 1
+        assert f"{table}: it is a table of version 9; this program knows version 1" in answer.err
+    answer = hostvlan("check")
+    assert answer.status == 3 and "version 9" in answer.out
+    assert table.read_bytes() == octets
+
+
+# Import and export.
+
+CSV = f"""\
+mac,lnids,addresses
+{A},1 2,192.0.2.1 2001:db8::1
+# a comment
+{B},global,
+
+52-54-00-00-00-03, 7
+"""
+
+
+def test_import_and_export(hostvlan: Command, table: Path, tmp_path: Path) -> None:
+    source = tmp_path / "macs.csv"
+    source.write_text(CSV)
+    answer = hostvlan("import", str(source))
+    assert answer.status == 0
+    assert answer.out.startswith("3 MAC addresses imported: 3 new, 0 changed, 0 as before")
+    assert listed(hostvlan) == {A: [1, 2], B: ["global"], C: [7]}
+    whole = hostvlan("list", "--json").out
+    for form in ("csv", "json"):
+        target = tmp_path / f"out.{form}"
+        assert hostvlan("export", str(target)).status == 0
+        text = target.read_text()
+        assert hostvlan("export", "--format", form).out == text
+        for path in tmp_path.glob("lnid*"):
+            path.unlink()
+        assert hostvlan("import", str(target)).status == 0
+        assert hostvlan("list", "--json").out == whole
+    assert text == whole
+
+
+def test_import_replaces_if_it_is_told(hostvlan: Command, tmp_path: Path) -> None:
+    source = tmp_path / "macs.csv"
+    source.write_text(f"{A},1\n{B},2\n")
+    hostvlan("add", A, "1")
+    hostvlan("add", B, "1")
+    hostvlan("add", C, "1")
+    counts = json.loads(hostvlan("import", str(source), "--json").out)
+    counts.pop("table")
+    assert counts == {"added": 0, "changed": 1, "removed": 0, "unchanged": 1}
+    assert listed(hostvlan) == {A: [1], B: [2], C: [1]}
+    assert "1 removed" in hostvlan("import", str(source), "--replace").out
+    assert listed(hostvlan) == {A: [1], B: [2]}
+
+
+def test_import_from_a_pipe(hostvlan: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    for text in (f"addresses,lnids,mac\n,1,{A}\n", f'[{{"lnids": [1], "mac": "{A}"}}]'):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+        assert hostvlan("import", "-", "--replace").status == 0
+        assert listed(hostvlan) == {A: [1]}
+
+
+BAD_FILES = [
+    (
+        "x.csv",
+        f"{A},1\nmac\n{B},0\n{C},1 1\n",
+        ["x.csv:2: ", "x.csv:3: '0' is not a tenant's", "x.csv:4: LNID 1 is given twice"],
+    ),
+    ("x.csv", f"{A},1\n{B},2\n{A},3\n", [f"x.csv:3: {A} is in line 1 already"]),
+    ("x.csv", f"{A},1,2,3\n", ["x.csv:1: there are 4 columns, not 3", "separated by blanks"]),
+    ("x.csv", f"mac,lnid\n{A},1\n", ["x.csv:1: there is no column 'lnid': the columns are"]),
+    ("x.csv", f"mac,addresses\n{A},\n", ["x.csv:1: the column 'lnids' is missing"]),
+    ("x.csv", f"{A},\n", ["x.csv:1: a MAC address needs an LNID at least"]),
+    ("x.csv", "".join(f"{n}\n" for n in range(30)), ["x.csv:10: "]),
+    ("x.json", "{}", ["x.json:1: it is not a list"]),
+    ("x.json", f'[\n{{"mac": "{A}", "lnids": [0]}}]', ["x.json:2: '0' is not a tenant's LNID"]),
+    ("x.json", f'[{{"mac": "{A}", "lnids": 1}}]', ["lnids: 1 is not a list"]),
+    ("x.json", f'[{{"mac": "{A}", "lnids": [1.5]}}]', ["'1.5' is not an LNID"]),
+    ("x.json", f'[{{"mac": "{A}", "vlan": [1]}}]', ["there is no member 'vlan'"]),
+    ("x.json", f'[{{"mac": "{A}", "lnids": [1]}},\n', ["x.json:2: it is not JSON"]),
+    ("x.json", f'[{{"mac": "{A}", "lnids": [1]}}\n5]', ["x.json:2: after an element"]),
+    ("x.json", f'[{{"mac": "{A}", "lnids": [1]}}]\n5', ["x.json:2: the file goes on"]),
+    (
+        "x.json",
+        f'[{{"mac": "{A}", "lnids": [1]}},{{"mac": "{A}", "lnids": [1]}}]',
+        ["in line 1 already"],
+    ),
+    ("x.json", "[1]", ["1 is not an object with mac, lnids, addresses"]),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "said"), BAD_FILES)
+def test_nothing_is_imported_of_a_bad_file(
+    hostvlan: Command,
+    table: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    text: str,
+    said: list[str],
+) -> None:
+    hostvlan("add", A, "9")
+    before = table.read_bytes()
+    monkeypatch.chdir(table.parent)
+    Path(name).write_text(text)
+    answer = hostvlan("import", name, "--replace")
+    assert answer.status == 1
+    assert all(each in answer.err for each in said), answer.err
+    assert answer.err.endswith("nothing is imported\n")
+    assert len(answer.err.splitlines()) <= 11
+    assert table.read_bytes() == before
+
+
+# The ports of this host.
+
+
+class Qemu:
+    """As much of a QEMU as is heard on its QMP socket."""
+
+    def __init__(self, path: Path, name: str | None, ports: list[dict[str, Any]]) -> None:
+        self.ports = ports
+        self._name = name
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._listener.bind(str(path))
+        self._listener.listen()
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection = self._listener.accept()[0]
+            except OSError:
+                return
+            with connection, connection.makefile("rw") as stream:
+                self._talk(stream)
+
+    def _talk(self, stream: Any) -> None:
+        def say(message: object) -> None:
+            stream.write(json.dumps(message) + "\n")
+            stream.flush()
+
+        say({"QMP": {"version": {}, "capabilities": []}})
+        answers = {
+            "qmp_capabilities": {},
+            "query-name": {"name": self._name} if self._name else {},
+            "query-hostvlan": self.ports,
+        }
+        for line in stream:
+            say({"return": answers[json.loads(line)["execute"]]})
+
+    def end(self) -> None:
+        """Close the socket."""
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join()
+
+
+def port(path: Path, mac: str, **more: Any) -> dict[str, Any]:
+    counters = {"send": {"passed": 5, "spoofed": 2}, "receive": {"passed": 7, "spoofed": 0}}
+    with Table.open(path) as now:
+        generation = now.generation
+    return {
+        "id": "hv0",
+        "netdev": "tap0",
+        "mac": mac,
+        "table": str(path),
+        "generation": generation,
+        "lnids": [1],
+        **counters,
+        **more,
+    }
+
+
+@pytest.fixture
+def qemu(hostvlan: Command, table: Path, tmp_path: Path) -> Iterator[Qemu]:
+    """A table with A and B in LNID 1, and a VM with A."""
+    hostvlan("add", A, "1")
+    hostvlan("add", B, "1")
+    result = Qemu(tmp_path / "one.qmp", "web", [port(table, A)])
+    yield result
+    result.end()
+
+
+def test_watch(hostvlan: Command, qemu: Qemu) -> None:
+    answer = hostvlan("watch", "--count", "2", "--interval", "0.01")
+    assert answer.status == 0
+    assert f"web/hv0  {A}  1" in answer.out
+    assert "send spoofed 2" in answer.out
+    assert "(+0/s)" in answer.out
+    (line,) = hostvlan("watch", "--count", "1", "--json").out.splitlines()
+    (seen,) = (each for each in json.loads(line)["ports"] if each["vm"] == "web")
+    assert (seen["mac"], seen["lnids"]) == (A, [1])
+    assert seen["send"] == {"passed": 5, "spoofed": 2}
+
+
+def test_watch_without_a_qemu(hostvlan: Command, tmp_path: Path) -> None:
+    answer = hostvlan("watch", "--count", "1", "--qmp", str(tmp_path / "none.qmp"))
+    assert answer.status == 1
+    assert "none.qmp: No such file or directory" in answer.out
+
+
+def test_check_of_a_host_that_agrees(hostvlan: Command, table: Path, qemu: Qemu) -> None:
+    answer = hostvlan("check")
+    assert (answer.status, answer.out) == (0, f"{table}: no fault found\n")
+
+
+def test_check_of_ports(hostvlan: Command, table: Path, tmp_path: Path, qemu: Qemu) -> None:
+    generation = qemu.ports[0]["generation"]
+    qemu.ports[:] = [
+        port(table, A, generation=generation - 1),
+        port(table, C, id="hv1"),
+        port(table, B, id="hv2", table="/elsewhere/lnid.table"),
+        port(table, "", id="hv3"),
+        port(table, B, id="hv4", generation=None, error="version 2 of the format"),
+    ]
+    (tmp_path / "two.qmp").touch()
+    answer = hostvlan("check", "--json")
+    assert answer.status == 3
+    report = json.loads(answer.out)
+    texts = [each["text"] for each in report["findings"] if each["kind"] == "fault"]
+    assert report["faults"] == len(texts) == 7
+    for said in (
+        f"web/hv0 goes by generation {generation - 1} of the table, which has reached {generation}",
+        f"web/hv1: {C} is not in the table, so that nothing passes: vmmnet hostvlan add {C} LNID",
+        f"web/hv2 goes by another table, /elsewhere/lnid.table, not by {table}",
+        "web/hv3 has no MAC address",
+        "web/hv4: version 2 of the format",
+        f"web/hv4 and web/hv2 have the same MAC address, {B}",
+        "two.qmp: Connection refused: is it the QMP socket of a QEMU?",
+    ):
+        assert any(said in text for text in texts), said
+
+
+def test_check_of_entries(hostvlan: Command, table: Path) -> None:
+    hostvlan("add", A, "1", "global", "--address", "192.0.2.1")
+    hostvlan("add", B, "1", "2", "--address", "192.0.2.1")
+    hostvlan("add", C, "3", "--address", "192.0.2.1")
+    answer = hostvlan("check")
+    assert answer.status == 3
+    assert f"fault: 192.0.2.1 is an address of {A} and of {B}, and both are in LNID 1" in answer.out
+    assert f"note: {A} has the global LNID, so that its others (1) make no difference" in answer.out
+    assert f"note: LNID 3 has one member only, {C}" in answer.out
+    table.chmod(0o666)
+    assert "others than its owner may write to it (mode 0666)" in hostvlan("check").out
+
+
+def test_check_tells_of_an_interrupted_change(hostvlan: Command, table: Path) -> None:
+    hostvlan("add", A, "1")
+    hostvlan("add", B, "1")
+    os.link(table, f"{table}.old")
+    answer = hostvlan("check")
+    assert answer.status == 3 and "is left of a change that was interrupted" in answer.out
+    hostvlan("add", C, "1")
+    assert hostvlan("check").status == 0
+
+
+def test_help(hostvlan: Command) -> None:
+    every = hostvlan("--help")
+    assert every.status == 0
+    names = "add set remove list show import export watch check attach detach status"
+    for name in names.split():
+        assert f"    {name} " in every.out
+        answer = hostvlan(name, "--help")
+        assert answer.status == 0 and "--json" in answer.out
+
+
+# The program itself.
+
+
+def run(*words: str, table: Path, **more: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "vmmnet", "hostvlan", *words],
+        env={**os.environ, "PYTHONPATH": str(CONTROL), "VMMNET_TABLE": str(table)},
+        text=True,
+        capture_output=True,
+        check=False,
+        **more,
+    )
+
+
+def test_the_program(table: Path) -> None:
+    assert run("add", A, "7", table=table).stdout == f"{A}: new, in LNID 7\n"
+    assert run("import", "-", table=table, input=f"{B},7\n").returncode == 0
+    ended = run("show", C, table=table)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert f"near it: {A}, {B}" in ended.stderr
+    ended = run("--help", table=table)
+    assert ended.returncode == 0 and "exit status" in ended.stdout
+
+
+def test_who_stops_reading_is_not_scolded(table: Path) -> None:
+    with Table.change(table) as change:
+        change.replace(Entry.of(0x020000000000 + n, [n]) for n in range(1, 20_000))
+    command = f"{sys.executable} -m vmmnet hostvlan list --table {table} | head -n 1"
+    ended = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command],
+        env={**os.environ, "PYTHONPATH": str(CONTROL)},
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.startswith("MAC")

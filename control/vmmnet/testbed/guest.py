@@ -53,6 +53,7 @@ class GuestConfig:
     ``-device``.  ``files`` are put into the guest before its first process.
     ``packages`` are in its system beyond those that every guest has.
     ``disks``, images that are only read, follow the guest's own: /dev/vdc, ...
+    QEMU inherits ``pass_fds``, such as an open macvtap, under the same numbers.
     ``shell`` adds a console for people, /dev/hvc0, at ``Guest.shell_path``.
     """
 
@@ -76,6 +77,7 @@ class GuestConfig:
     files: Mapping[str, bytes | Path] = field(default_factory=dict)
     packages: tuple[str, ...] = ()
     disks: tuple[Path, ...] = ()
+    pass_fds: tuple[int, ...] = ()
     boot_timeout: float = wait.PATIENCE
 
 
@@ -173,7 +175,10 @@ class Guest:
     def launch(self, incoming: bool = False) -> None:
         """Start QEMU: from the kernel, or waiting for a migration."""
         self._qemu = qemu.QemuProcess(
-            self._command(incoming), netns=self.config.netns, stderr=self.stderr_path
+            self._command(incoming),
+            netns=self.config.netns,
+            stderr=self.stderr_path,
+            pass_fds=self.config.pass_fds,
         )
         self._qmp = Qmp(self._qemu.connect(self.folder / "qmp"))
 

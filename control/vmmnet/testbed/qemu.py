@@ -40,11 +40,18 @@ def firmware_options() -> list[str]:
 class QemuProcess:
     """One running QEMU, with its standard error in a file."""
 
-    def __init__(self, command: Sequence[str | Path], *, netns: str | None, stderr: Path) -> None:
+    def __init__(
+        self,
+        command: Sequence[str | Path],
+        *,
+        netns: str | None,
+        stderr: Path,
+        pass_fds: Sequence[int] = (),
+    ) -> None:
         self.stderr_path = stderr
         with stderr.open("wb") as errors:
             self._child: subprocess.Popen[bytes] = process.start(
-                command, netns=netns, stdout=errors, stderr=errors
+                command, netns=netns, stdout=errors, stderr=errors, pass_fds=pass_fds
             )
 
     @property

@@ -20,13 +20,14 @@ class QmpError(RuntimeError):
 class Qmp:
     """A connection to a QMP socket, past the greeting."""
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, patience: float = PATIENCE) -> None:
+        """Greet, within ``patience`` seconds."""
         self._socket = connection
         self._buffer = bytearray()
         self._lock = threading.Lock()
         self._events: list[dict[str, Any]] = []
-        self._next_message(time.monotonic() + PATIENCE)
-        self.command("qmp_capabilities")
+        self._next_message(time.monotonic() + patience)
+        self.command("qmp_capabilities", patience)
 
     def _next_message(self, deadline: float) -> dict[str, Any]:
         while b"\n" not in self._buffer:

@@ -1,0 +1,597 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The agent: keep a host's table as the store in etcd says.
+
+Theory of operation
+
+One agent a host mirrors what its ports need of the store in etcd into the
+host's table (``etcdmirror`` says what that is).  It reads that part at one
+revision and watches it from the next one on.  After a lost connection it goes
+on from the revision that it had.  When etcd has compacted that meanwhile, or
+is another one, or has been restored from a backup, the agent reads everything
+again and changes in the table what differs: the table is never emptied, so
+that nothing passes or stops for a moment that should not.
+
+The table in the file is in force, whatever becomes of the agent and of etcd.
+Without etcd the agent says so, once, in its log, its status file and its
+metrics, and tries again for as long as it takes.  A prefix without a table is
+a mistake, not an empty table: it changes nothing.
+
+A new port: those it may hear are in the table before its own entry is.  A MAC
+that a host shall be ready for (``vmmnet hostvlan move``) counts as a port; the
+agent writes a key of its own when the table has it.
+
+One thread does everything; others only wait, for a watch's messages, for the
+folder of ports, for Prometheus, and hand over what they have got.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import random
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+from . import hostports, metrics, systemd
+from . import mac as macs
+from .entry import Entry
+from .etcd import Client, Compacted, Config, Denied, EtcdError, Told, Unreachable, Watch, Watched
+from .etcdkeys import FORMAT, BadValue, Keys, Topic, decode_ready, encode_ready, mac_of
+from .etcdmirror import Mirror
+from .store import StoreError
+from .table import Table, TableDamaged, TableError, TableMissing
+
+# How long after a failure the next try is, seconds: doubled each time, and up
+# to a half less, so that not all hosts of a data centre come at once.
+_FIRST_RETRY, _LAST_RETRY = 0.1, 5.0
+# How long until a table that could not be written is tried again.
+_REWRITE = 0.5
+# More changes than these, and than this share of the table, are a new file.
+_IN_PLACE, _SHARE = 256, 8
+
+
+@dataclass(slots=True)
+class Counters:
+    """What has happened since the agent started."""
+
+    resyncs: int = 0
+    compactions: int = 0
+    disconnections: int = 0
+    write_errors: int = 0
+    twin_errors: int = 0
+    changes: int = 0
+    bad_values: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the command line says."""
+
+    store: Config
+    host: str
+    table: Path
+    folder: Path
+    #: Ports that are on this host whatever the folder says.
+    fixed: frozenset[int] = frozenset()
+    status: Path | None = None
+    metrics: tuple[str, int] | None = None
+
+
+class _Stream:
+    """A watch, and the thread that waits for its messages."""
+
+    def __init__(self, watch: Watch, topics: list[Topic], tell: Callable[[_Message], None]) -> None:
+        self._watch = watch
+        self.topics = topics
+        self.pending = len(topics)
+        self._tell = tell
+        threading.Thread(target=self._run, name="watch", daemon=True).start()
+
+    def close(self) -> None:
+        """End it; messages that it has sent before are those of an old stream."""
+        self._watch.close()
+
+    def _run(self) -> None:
+        try:
+            for told in self._watch:
+                self._tell(_Message(self, told))
+        except EtcdError as error:
+            self._tell(_Message(self, error))
+        except (ValueError, KeyError, TypeError, IndexError) as error:
+            self._tell(_Message(self, Unreachable(f"etcd sends what is no message: {error!r}")))
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    """What a stream got, or why it ended."""
+
+    stream: _Stream
+    content: Told | EtcdError
+
+
+@dataclass(frozen=True, slots=True)
+class _PortsNow:
+    """What the folder of ports says; None: it is gone."""
+
+    ports: hostports.Ports | None
+
+
+@dataclass(slots=True)
+class _Once:
+    """Says a thing once, until it is over."""
+
+    said: set[str] = field(default_factory=set)
+
+    def say(self, topic: str, text: str) -> None:
+        """Say it, unless this topic has been spoken of."""
+        if topic not in self.said:
+            self.said.add(topic)
+            _log(text)
+
+    def over(self, topic: str) -> bool:
+        """The topic may be spoken of again; returns whether it had been."""
+        was = topic in self.said
+        self.said.discard(topic)
+        return was
+
+
+def _log(text: str) -> None:
+    print(f"vmmnet hostvlan agent: {text}", file=sys.stderr, flush=True)
+
+
+class Agent:
+    """The agent of one host; ``run()`` ends when a signal says so."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.counters = Counters()
+        self._keys = Keys(settings.store.prefix)
+        self._client = Client(settings.store)
+        self._queue: queue.SimpleQueue[_Message | _PortsNow | None] = queue.SimpleQueue()
+        self._once = _Once()
+        self._mirror = Mirror()
+        self._ports: frozenset[int] = frozenset()
+        # What the table says, by our own account, and its generation.
+        self._applied: dict[int, Entry] = {}
+        self._generation = -1
+        # The mirror is that of the store, as far as it goes.
+        self._is_whole = False
+        # Every MAC is to be compared with the table, not only those that were told.
+        self._compare_all = True
+        self._unwritten = False
+        self._cluster: int | None = None
+        self._store_revision = 0
+        self._stream: _Stream | None = None
+        self._acknowledged: dict[int, int] = {}
+        self._retry_at = 0.0
+        self._retry_after = _FIRST_RETRY
+        # After so many seconds without a word from it, etcd is asked whether it
+        # is there, and the table whether anybody else has changed it.
+        self._idle = settings.store.timeout
+        self._probe_at = 0.0
+        self._lost_since: float | None = time.monotonic()
+        self._error: str | None = None
+        self._status = ""
+
+    # The loop
+
+    def run(self) -> NoReturn:
+        """Mirror until SIGTERM or SIGINT, which raise SystemExit."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._on_signal)
+        with contextlib.ExitStack() as stack:
+            stack.callback(self._client.close)
+            if self.settings.metrics is not None:
+                server = metrics.Server(self.settings.metrics, self.metrics)
+                stack.callback(server.close)
+            self._make_folder()
+            folder = hostports.PortsFolder(self.settings.folder, self._ports_changed)
+            self._take_ports(folder.start())
+            stack.callback(folder.stop)
+            self._read_table()
+            stack.callback(self._close_stream)
+            self._refresh()
+            systemd.notify("READY=1")
+            while True:
+                self._take_all(self._timeout())
+                self._refresh()
+
+    def _on_signal(self, *_: object) -> None:
+        # Also out of a wait for etcd, which can be long, and out of a change of
+        # the table, which outlives its writer's end at any point.
+        raise SystemExit(0)
+
+    def _timeout(self) -> float:
+        due = self._retry_at if self._stream is None or self._unwritten else self._probe_at
+        return max(0.0, due - time.monotonic())
+
+    def _take_all(self, timeout: float) -> None:
+        """Take what has come, and wait for it if there is nothing."""
+        try:
+            self._take(self._queue.get(timeout=timeout))
+            while True:
+                self._take(self._queue.get_nowait())
+        except queue.Empty:
+            pass
+
+    def _take(self, item: _Message | _PortsNow | None) -> None:
+        match item:
+            case _PortsNow(found):
+                self._take_ports(found)
+            case _Message(stream, content) if stream is self._stream:
+                self._take_message(stream, content)
+
+    def _refresh(self) -> None:
+        """Do what is due, after something has come or a time has passed."""
+        now = time.monotonic()
+        if self._stream is None:
+            if now >= self._retry_at:
+                self._connect()
+        elif self._mirror.missing() or self._mirror.drop_unwanted():
+            self._guarded(self._follow)
+        elif now >= self._probe_at:
+            self._guarded(self._probe)
+        if self._unwritten and now < self._retry_at:
+            self._report()
+            return
+        self._write()
+        self._guarded(self._acknowledge)
+        self._report()
+
+    # Ports
+
+    def _make_folder(self) -> None:
+        try:
+            self.settings.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            _log(f"--ports {self.settings.folder}: {error.strerror}: no ports are known from there")
+
+    def _ports_changed(self, found: hostports.Ports | None) -> None:
+        self._queue.put(_PortsNow(found))
+
+    def _take_ports(self, found: hostports.Ports | None) -> None:
+        folder = self.settings.folder
+        if found is None:
+            # VMs do not end because a folder does.
+            self._once.say("folder", f"--ports {folder} is gone: the ports stay those they were")
+        else:
+            if self._once.over("folder"):
+                _log(f"--ports {folder} is back")
+            for complaint in found.complaints:
+                self._once.say(f"port {complaint}", f"{complaint}: this line is ignored")
+            self._ports = found.macs
+        self._mirror.ports = self._ports | self.settings.fixed
+
+    # The store
+
+    def _connect(self) -> None:
+        """Go on where we were, or read everything if that cannot be."""
+        try:
+            cluster, revision, found = self._client.look(self._keys.format)
+            self._check_format(found.value if found is not None else None)
+            if cluster != self._cluster or revision < self._mirror.revision:
+                self._is_whole = False
+            if not self._is_whole:
+                self._resync()
+                self._cluster = cluster
+            self._store_revision = revision
+            self._follow()
+        except StoreError as error:
+            self._lost(error)
+
+    def _check_format(self, value: bytes | None) -> None:
+        if value is None:
+            raise StoreError(
+                f"{self.settings.store.name}: there is no table: is the prefix another, or has"
+                " nobody written yet ('vmmnet hostvlan add')?"
+            )
+        if value != FORMAT:
+            raise StoreError(
+                f"{self.settings.store.name}: the table has format"
+                f" {value.decode(errors='replace')!r}; this agent knows {FORMAT.decode()!r}"
+            )
+
+    def _resync(self) -> None:
+        """Read everything that is of interest, as if it were for the first time."""
+        self.counters.resyncs += 1
+        mirror = Mirror(self._mirror.ports)
+        self._load(mirror)
+        self._mirror = mirror
+        self._is_whole = self._compare_all = True
+        self._acknowledged = self._read_acknowledged()
+
+    def _load(self, mirror: Mirror) -> None:
+        """Read the topics that are wanted and not there, and what these make wanted."""
+        while missing := mirror.missing():
+            ranges = [self._keys.topic(self.settings.host, topic) for topic in missing]
+            revision, found = self._client.snapshot(ranges)
+            for topic, keys in zip(missing, found, strict=True):
+                mirror.load(topic, revision, keys)
+        mirror.drop_unwanted()
+
+    def _follow(self) -> None:
+        """Watch all topics, each from where it is; the table is as new as they are first."""
+        self._close_stream()
+        self._load(self._mirror)
+        self._write()
+        resume = self._mirror.resume()
+        watch = self._client.watch(
+            [Watched(self._keys.topic(self.settings.host, topic), start) for topic, start in resume]
+        )
+        self._stream = _Stream(watch, [topic for topic, _ in resume], self._queue.put)
+        self._probe_at = time.monotonic() + self._idle * random.uniform(0.5, 1)
+
+    def _close_stream(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+    def _take_message(self, stream: _Stream, content: Told | EtcdError) -> None:
+        if isinstance(content, EtcdError):
+            self._lost(content)
+        elif content.compacted:
+            self._lost(
+                Compacted(
+                    f"etcd keeps nothing older than revision {content.compacted}: everything is"
+                    " read again"
+                )
+            )
+        elif content.created:
+            stream.pending -= 1
+            if not stream.pending:
+                self._following()
+        else:
+            topic = stream.topics[content.request]
+            self._mirror.apply(topic, content.revision, content.events)
+            self._store_revision = max(self._store_revision, content.revision)
+
+    def _following(self) -> None:
+        """Every topic is watched."""
+        self._retry_after = _FIRST_RETRY
+        if self._lost_since is not None:
+            seconds = time.monotonic() - self._lost_since
+            self._lost_since = self._error = None
+            said = [self._once.over(topic) for topic in ("unreachable", "refused")]
+            if any(said):
+                _log(f"{self.settings.store.name} is there again, after {seconds:.1f} s")
+
+    def _probe(self) -> None:
+        """See whether etcd is there, as one that hangs keeps its connections, and the table."""
+        self._probe_at = time.monotonic() + self._idle
+        self._compare_all = self._compare_all or not self._is_ours()
+        _, revision, _ = self._client.look(self._keys.format, serializable=True)
+        self._store_revision = max(self._store_revision, revision)
+
+    def _guarded(self, action: Callable[[], None]) -> None:
+        try:
+            action()
+        except StoreError as error:
+            self._lost(error)
+
+    def _lost(self, error: StoreError) -> None:
+        """The store does not answer, or not as it should: the table stays in force."""
+        if self._lost_since is None:
+            self._lost_since = time.monotonic()
+            if not isinstance(error, Compacted):
+                self.counters.disconnections += 1
+        self._close_stream()
+        if isinstance(error, Compacted):
+            self.counters.compactions += 1
+            self._is_whole = False
+            _log(str(error))
+        else:
+            since = f", as of revision {self._mirror.revision}" if self._mirror.revision else ""
+            topic = "unreachable" if isinstance(error, Unreachable) else "refused"
+            self._once.say(topic, f"{error}; the table stays in force as it is{since}")
+        self._error = str(error)
+        self._retry_at = time.monotonic() + self._retry_after * random.uniform(0.5, 1)
+        self._retry_after = min(2 * self._retry_after, _LAST_RETRY)
+
+    # The table
+
+    def _read_table(self) -> None:
+        """Learn what is in force from the last time."""
+        try:
+            with Table.open(self.settings.table) as table:
+                self._applied = {entry.mac: entry for entry in table}
+                self._generation = table.generation
+        except TableMissing:
+            pass
+        except TableDamaged as error:
+            self._once.say("table", f"{error}: it is replaced when the store has been read")
+        except TableError as error:
+            self._once.say("table", str(error))
+
+    def _is_ours(self) -> bool:
+        """Whether the table is as this agent left it."""
+        try:
+            with Table.open(self.settings.table, verify=False) as table:
+                return table.generation == self._generation
+        except TableError:
+            return False
+
+    def _write(self) -> None:
+        """Make the table say what the mirror does."""
+        if not self._is_whole:
+            return
+        self._complain()
+        try:
+            self._change_table()
+        except TableError as error:
+            self.counters.write_errors += 1
+            self._unwritten = True
+            self._retry_at = time.monotonic() + _REWRITE
+            self._once.say("table", f"{error}: tried again until it is possible")
+            if isinstance(error, TableDamaged):
+                self._set_aside()
+            return
+        self._unwritten = False
+        if self._once.over("table"):
+            _log(f"{self.settings.table} is written again")
+
+    def _change_table(self) -> None:
+        path = self.settings.table
+        if self._compare_all:
+            changes = self._mirror.changes_of_all(self._applied)
+        else:
+            changes = self._mirror.changes(self._applied)
+        if not changes and not self._compare_all:
+            self._mirror.settled()
+            return
+        many = len(changes) > max(_IN_PLACE, len(self._applied) // _SHARE)
+        with Table.change(path, atomic=many, verify=False) as change:
+            base = change.base
+            if base is None:
+                self._applied = {}
+                changes = self._mirror.changes_of_all(self._applied)
+            elif base.generation != self._generation:
+                # Somebody else has changed it: what it says is read again.
+                base.verify()
+                self._applied = {entry.mac: entry for entry in base}
+                changes = self._mirror.changes_of_all(self._applied)
+            for mac, entry in changes:
+                if entry is None:
+                    change.remove(mac)
+                else:
+                    change.set(entry)
+        for mac, entry in changes:
+            if entry is None:
+                self._applied.pop(mac, None)
+            else:
+                self._applied[mac] = entry
+        with Table.open(path, verify=False) as table:
+            self._generation = table.generation
+        self.counters.changes += len(changes)
+        self._mirror.settled()
+        self._compare_all = False
+        self._sync_twin()
+
+    def _complain(self) -> None:
+        for complaint in self._mirror.complaints:
+            self.counters.bad_values += 1
+            self._once.say(f"value {complaint}", f"{complaint}: taken as none")
+        self._mirror.complaints.clear()
+
+    def _set_aside(self) -> None:
+        """Let a damaged table have another name: QEMUs do not use it anyway."""
+        path = self.settings.table
+        with contextlib.suppress(OSError):
+            path.rename(path.with_name(path.name + ".damaged"))
+            self._applied.clear()
+            self._generation = -1
+            self._compare_all = True
+            self._retry_at = 0.0
+
+    def _sync_twin(self) -> None:
+        """Let eBPF on this host's interfaces have the new table, if there is any."""
+        try:
+            from . import twin
+        except ImportError:
+            return
+        try:
+            twin.sync(self.settings.table)
+            self._once.over("twin")
+        except (twin.TwinError, OSError) as error:
+            self.counters.twin_errors += 1
+            self._once.say("twin", f"eBPF: {error}")
+
+    # What others are told
+
+    def _read_acknowledged(self) -> dict[int, int]:
+        """What this host has said to be ready for, in this life or an earlier one."""
+        result = {}
+        for _, page in self._client.pages(self._keys.status(self.settings.host)):
+            for kv in page:
+                with contextlib.suppress(BadValue):
+                    result[mac_of(kv.key)] = decode_ready(kv.value)
+        return result
+
+    def _acknowledge(self) -> None:
+        """Say for which of the assigned MACs the table is ready."""
+        if self._stream is None or self._unwritten:
+            return
+        assigned = self._mirror.assigned
+        try:
+            for mac in self._acknowledged.keys() - assigned.keys():
+                del self._acknowledged[mac]
+                self._client.delete(self._keys.ready(self.settings.host, mac))
+            for mac, revision in assigned.items():
+                if self._acknowledged.get(mac) != revision and mac in self._applied:
+                    self._acknowledged[mac] = revision
+                    ready = self._keys.ready(self.settings.host, mac)
+                    self._client.put(ready, encode_ready(revision))
+        except Denied as error:
+            # The table is as it should be: only 'move' waits in vain.
+            self._once.say("denied", f"{error}: this host cannot say for which MACs it is ready")
+        except StoreError:
+            # What was said and not heard is said again.
+            self._acknowledged.clear()
+            raise
+
+    def _report(self) -> None:
+        """Tell systemd and the status file how it is, when that has changed."""
+        following = self._lost_since is None
+        state = {
+            "host": self.settings.host,
+            "store": self.settings.store.name,
+            "table": str(self.settings.table),
+            "state": "following" if following else "store lost",
+            "error": self._error,
+            "revision": self._mirror.revision,
+            "generation": self._generation,
+            "entries": len(self._applied),
+            "lnids": self._mirror.lnids,
+            "ports": sorted(macs.text(mac) for mac in self._mirror.ports),
+            "assigned": sorted(macs.text(mac) for mac in self._mirror.assigned),
+            "table_written": not self._unwritten,
+        }
+        text = json.dumps(state, indent=1) + "\n"
+        if text == self._status:
+            return
+        self._status = text
+        systemd.notify(
+            f"STATUS={state['state']}: {len(self._applied)} MACs of {self._mirror.lnids} LNIDs"
+            f" as of revision {self._mirror.revision}"
+        )
+        if self.settings.status is not None:
+            new = self.settings.status.with_name(f".{self.settings.status.name}.{os.getpid()}")
+            try:
+                new.write_text(text)
+                new.replace(self.settings.status)
+                self._once.over("status")
+            except OSError as error:
+                self._once.say("status", f"--status {self.settings.status}: {error.strerror}")
+
+    def metrics(self) -> list[metrics.Metric]:
+        """The numbers, for Prometheus; called in another thread."""
+        since, counters = self._lost_since, self.counters
+        lag = time.monotonic() - since if since is not None else 0.0
+        return [
+            metrics.Metric(*each)
+            for each in (
+                ("store_up", "Whether all topics are watched.", int(since is None)),
+                ("lag_seconds", "Since when the table may be older than the store.", lag),
+                ("entries", "MACs in the table.", len(self._applied)),
+                ("generation", "Generation of the table.", self._generation),
+                ("revision", "Newest revision of the store in the table.", self._mirror.revision),
+                ("store_revision", "Newest revision that was seen.", self._store_revision),
+                ("lnids", "LNIDs that are mirrored.", self._mirror.lnids),
+                ("ports", "Ports on this host.", len(self._mirror.ports)),
+                ("table_unwritten", "Whether the table lacks changes.", int(self._unwritten)),
+                ("changes_total", "MACs changed in the table.", counters.changes),
+                ("resyncs_total", "Times that everything was read.", counters.resyncs),
+                ("compactions_total", "Resumes from too old a revision.", counters.compactions),
+                ("disconnections_total", "Times that the store was lost.", counters.disconnections),
+                ("write_errors_total", "Failures to write the table.", counters.write_errors),
+                ("twin_errors_total", "Failures to sync eBPF.", counters.twin_errors),
+                ("bad_values_total", "Keys that nobody can read.", counters.bad_values),
+            )
+        ]

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Who may change the table in etcd, and who may only read it.
+
+An agent reads everything below the prefix and writes nothing but what it says
+of itself.  Whoever takes over a host cannot therefore let its VMs into
+another tenant's network anywhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .etcd import Client, EtcdError, Range
+from .etcdkeys import Keys
+
+AGENT = "vmmnet-agent-"
+WRITER = "vmmnet-writer"
+ROOT = "root"
+
+
+class Roles:
+    """Users and roles of one etcd, for the table below a prefix."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._keys = Keys(client.config.prefix)
+
+    def agent(self, host: str, password: str) -> str:
+        """Make the user of a host's agent, or give it a new password; returns its name."""
+        name = AGENT + host
+        self._role(name)
+        self._grant(name, "READ", self._keys.all)
+        self._grant(name, "READWRITE", self._keys.status(host))
+        self._user(name, password, name)
+        return name
+
+    def writer(self, name: str, password: str) -> str:
+        """Make a user who may change the table."""
+        self._role(WRITER)
+        self._grant(WRITER, "READWRITE", self._keys.all)
+        self._user(name, password, WRITER)
+        return name
+
+    def enable(self, password: str) -> str:
+        """Let etcd serve nobody without a name and a password; root may do everything."""
+        self._user(ROOT, password, ROOT)
+        self._client.call("auth/enable", {})
+        return ROOT
+
+    def users(self) -> dict[str, list[str]]:
+        """All users with their roles."""
+        names = self._client.call("auth/user/list", {}).get("users", [])
+        return {
+            name: sorted(self._client.call("auth/user/get", {"name": name}).get("roles", []))
+            for name in sorted(names)
+        }
+
+    def _role(self, name: str) -> None:
+        _unless_there(lambda: self._client.call("auth/role/add", {"name": name}))
+
+    def _grant(self, role: str, what: str, where: Range) -> None:
+        self._client.call(
+            "auth/role/grant", {"name": role, "perm": {"permType": what, **where.json()}}
+        )
+
+    def _user(self, name: str, password: str, role: str) -> None:
+        new = {"name": name, "password": password}
+        if not _unless_there(lambda: self._client.call("auth/user/add", new)):
+            self._client.call("auth/user/changepw", new)
+        _unless_there(lambda: self._client.call("auth/user/grant", {"user": name, "role": role}))
+
+
+def _unless_there(action: Callable[[], Any]) -> bool:
+    """Make something; False: it was there."""
+    try:
+        action()
+    except EtcdError as error:
+        if "already" not in str(error):
+            raise
+        return False
+    return True

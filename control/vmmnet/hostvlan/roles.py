@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``vmmnet hostvlan roles``: its command line; ``etcdroles`` is what it does."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import hostname, options, output
+from .options import Parser, Refused, Status, UsageError
+from .store import add_store_options, read_password
+
+if TYPE_CHECKING:
+    from .etcdroles import Roles
+
+_ACTIONS = ("agent", "writer", "enable", "show")
+_PASSWORD_OCTETS = 24
+
+
+def password_in(path: Path) -> str:
+    """The password in a file, which is made with a new one if it is missing."""
+    try:
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        return read_password(path)
+    except OSError as error:
+        raise Refused(f"--password-file {path}: {error.strerror}") from error
+    password = secrets.token_urlsafe(_PASSWORD_OCTETS)
+    with os.fdopen(file, "w") as stream:
+        stream.write(password + "\n")
+    return password
+
+
+def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
+    """Add ``roles`` to the sub-commands."""
+    parser = options.command(
+        subparsers,
+        "roles",
+        run,
+        "say who may read and who may change a table in etcd",
+        "Make users of etcd, in this order:\n\n"
+        "  vmmnet hostvlan roles agent HOST     may read the table, not change it\n"
+        "  vmmnet hostvlan roles writer NAME    may change it\n"
+        "  vmmnet hostvlan roles enable         nobody without a password from now on;\n"
+        "                                       the user root may do everything\n"
+        "  vmmnet hostvlan roles show           who there is\n\n"
+        "Once more, it changes a password. After 'enable', --store-user root.",
+    )
+    parser.add_argument("action", choices=_ACTIONS, help="see above")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="of the host, or of the user")
+    parser.add_argument(
+        "--password-file",
+        metavar="FILE",
+        type=Path,
+        help="the new password, on the first line; made up if there is no such file",
+    )
+    add_store_options(parser)
+
+
+def run(given: argparse.Namespace) -> int:
+    """``roles ACTION [NAME]``."""
+    if (given.name is not None) != (given.action in ("agent", "writer")):
+        wants = "no name" if given.name is not None else "a name"
+        raise UsageError(f"'{given.action}' takes {wants}")
+    if (given.password_file is not None) != (given.action != "show"):
+        wants = "no --password-file" if given.action == "show" else "--password-file"
+        raise UsageError(f"'{given.action}' takes {wants}")
+    from .etcd import Client
+    from .etcdroles import Roles
+    from .etcdstore import config_from_options
+
+    with Client(config_from_options(given)) as client:
+        roles = Roles(client)
+        if given.action == "show":
+            _show(roles.users(), given.json)
+            return Status.DONE
+        name = _make(roles, given)
+    if given.json:
+        output.print_json({"user": name})
+    else:
+        print(f"{name}: its password is that in {given.password_file}")
+    return Status.DONE
+
+
+def _make(roles: Roles, given: argparse.Namespace) -> str:
+    try:
+        name = hostname.check(given.name) if given.name is not None else ""
+    except hostname.BadHost as error:
+        raise UsageError(str(error)) from error
+    password = password_in(given.password_file)
+    match given.action:
+        case "agent":
+            return roles.agent(name, password)
+        case "writer":
+            return roles.writer(name, password)
+    return roles.enable(password)
+
+
+def _show(users: dict[str, list[str]], as_json: bool) -> None:
+    if as_json:
+        output.print_json(users)
+        return
+    for name, roles in users.items():
+        print(f"{name}: {', '.join(roles) or 'no role'}")

@@ -1,0 +1,837 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""HostVLAN's table in a real etcd: commands, agents, and what happens when etcd does not help."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import ctypes
+import io
+import itertools
+import json
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import urllib.request
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from vmmnet.__main__ import main
+from vmmnet.hostvlan import mac as macs
+from vmmnet.hostvlan import metrics
+from vmmnet.hostvlan.entry import Entry
+from vmmnet.hostvlan.etcd import parse_url
+from vmmnet.hostvlan.etcdkeys import Keys
+from vmmnet.hostvlan.etcdstore import EtcdStore
+from vmmnet.hostvlan.store import add_store_options
+from vmmnet.hostvlan.table import Table, TableDamaged
+from vmmnet.testbed import paths, process, tools, wait
+from vmmnet.testbed.net import Namespace, Network
+
+A, B, C, D = (f"52:54:00:00:00:0{digit}" for digit in "1234")
+PORT, PEERS = 2379, 2380
+CONTROL = {"PYTHONPATH": str(paths.ROOT / "control")}
+VMMNET = (sys.executable, "-m", "vmmnet", "hostvlan")
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_prefixes = itertools.count(1)
+_metrics = itertools.count(9108)
+
+
+@contextlib.contextmanager
+def inside(space: Namespace) -> Iterator[None]:
+    """Let this thread, and threads that it starts, make their sockets in a namespace."""
+    own, other = Path("/proc/thread-self/ns/net"), Path("/run/netns") / space.netns
+    with own.open() as home, other.open() as there:
+        try:
+            assert _libc.setns(there.fileno(), 0) == 0, os.strerror(ctypes.get_errno())
+            yield
+        finally:
+            assert _libc.setns(home.fileno(), 0) == 0
+
+
+def hostvlan(space: Namespace, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run ``vmmnet hostvlan`` in a namespace, in this process: a new one takes longer."""
+    out, err = io.StringIO(), io.StringIO()
+    with inside(space), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            status = main(["hostvlan", *words])
+        except SystemExit as error:
+            status = int(error.code or 0)
+    return subprocess.CompletedProcess(words, status, out.getvalue(), err.getvalue())
+
+
+class Etcd:
+    """One member, in a namespace of its own."""
+
+    def __init__(self, space: Namespace, folder: Path, *options: str, tls: bool = False) -> None:
+        self.space, self.folder, self.options = space, folder, options
+        self.scheme = "https" if tls else "http"
+        self.log = folder / "etcd.log"
+        self.running: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, also again with the data that it had."""
+        client = f"{self.scheme}://127.0.0.1:{PORT}"
+        words = ["etcd", "--name", "one", "--data-dir", self.folder / "data"]
+        words += ["--listen-client-urls", client, "--advertise-client-urls", client]
+        words += ["--listen-peer-urls", f"http://127.0.0.1:{PEERS}", "--logger", "zap"]
+        with self.log.open("ab") as log:
+            words += ["--heartbeat-interval", "20", "--election-timeout", "200"]
+            self.running = self.space.popen([*words, *self.options], stdout=log, stderr=log)
+        wait.listening(self.running.pid, PORT)
+
+    def kill(self) -> None:
+        """End it as a power failure does."""
+        assert self.running is not None
+        self.running.kill()
+        self.running.wait()
+
+    def ctl(self, *words: str) -> str:
+        """Run etcdctl."""
+        endpoint = f"--endpoints={self.scheme}://127.0.0.1:{PORT}"
+        return self.space.run(["etcdctl", endpoint, *words]).stdout
+
+
+@dataclass
+class Agent:
+    """The agent of a host, its table and its folder of ports."""
+
+    space: Namespace
+    folder: Path
+    store: Sequence[str]
+    name: str = "h1"
+    ports: Path = field(init=False)
+    table: Path = field(init=False)
+    metrics_port: int = field(default_factory=lambda: next(_metrics))
+    running: subprocess.Popen[bytes] | None = None
+    notify: Path | None = None
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir()
+        self.ports = self.folder / "ports"
+        self.table = self.folder / "lnid.table"
+        self.ports.mkdir()
+
+    def start(self) -> None:
+        """Start it."""
+        words = [*VMMNET, "agent", *self.store, "--host", self.name, "--table", self.table]
+        words += ["--ports", self.ports, "--status", self.folder / "status.json"]
+        words += ["--metrics", f"127.0.0.1:{self.metrics_port}"]
+        env = CONTROL | ({"NOTIFY_SOCKET": str(self.notify)} if self.notify else {})
+        with (self.folder / "log").open("ab") as log:
+            self.running = self.space.popen(words, env=env, stdout=log, stderr=log)
+
+    def signal(self, number: int) -> None:
+        """Send it a signal."""
+        assert self.running is not None
+        self.running.send_signal(number)
+
+    def stop(self) -> int:
+        """End it; returns its exit status."""
+        assert self.running is not None
+        return process.stop(self.running)
+
+    @property
+    def log(self) -> str:
+        """All that it has said."""
+        return (self.folder / "log").read_text()
+
+    def port(self, name: str, *addresses: str) -> None:
+        """Say that a VM is here."""
+        new = self.ports / f".{name}"
+        new.write_text("".join(f"{each}\n" for each in addresses))
+        new.rename(self.ports / name)
+
+    def entries(self) -> dict[str, tuple[int, ...]] | None:
+        """What the table says; None: it is damaged."""
+        if not self.table.exists():
+            return {}
+        try:
+            with Table.open(self.table) as table:
+                return {macs.text(entry.mac): entry.lnids for entry in table}
+        except TableDamaged:
+            return None
+
+    def status(self) -> dict[str, Any]:
+        """What its status file says."""
+        try:
+            found: dict[str, Any] = json.loads((self.folder / "status.json").read_text())
+        except FileNotFoundError:
+            return {}
+        return found
+
+    def until(self, **entries: Sequence[int]) -> None:
+        """Wait until the table says exactly this of A, B, C, D, and that it follows."""
+        wanted = {globals()[name]: tuple(lnids) for name, lnids in entries.items()}
+
+        def done() -> bool:
+            return self.entries() == wanted and self.status().get("state") == "following"
+
+        try:
+            wait.until(done, f"the table says {wanted}")
+        except wait.Timeout as error:
+            raise AssertionError(f"{self.entries()}\n{self.status()}\n{self.log}") from error
+
+    def until_state(self, state: str) -> None:
+        """Wait until its status file says so."""
+        wait.until(lambda: self.status().get("state") == state, f"{self.name} is {state}")
+
+    def metrics(self) -> dict[str, float]:
+        """What Prometheus reads."""
+        with inside(self.space):
+            url = f"http://127.0.0.1:{self.metrics_port}/metrics"
+            with urllib.request.urlopen(url, timeout=wait.PATIENCE) as answer:
+                lines = answer.read().decode().splitlines()
+        pairs = (line.split() for line in lines if not line.startswith("#"))
+        return {name.removeprefix("vmmnet_hostvlan_"): float(value) for name, value in pairs}
+
+
+@dataclass
+class World:
+    """An etcd, a prefix of a test's own in it, and hosts that reach it."""
+
+    etcd: Etcd
+    folder: Path
+    prefix: str
+    options: Sequence[str] = ()
+    scheme: str = "etcd"
+
+    @property
+    def space(self) -> Namespace:
+        """Where everything runs."""
+        return self.etcd.space
+
+    @property
+    def url(self) -> str:
+        """The store's name."""
+        return f"{self.scheme}://127.0.0.1:{PORT}{self.prefix}"
+
+    @property
+    def store_options(self) -> list[str]:
+        """How a command is told of it."""
+        return ["--store", self.url, *self.options]
+
+    def run(self, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        """A command on the store."""
+        first, *rest = words
+        done = hostvlan(self.space, first, *self.store_options, *rest)
+        assert not check or done.returncode == 0, done
+        return done
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[EtcdStore]:
+        """The store in this process."""
+        parser = argparse.ArgumentParser()
+        add_store_options(parser)
+        options = parser.parse_args(self.store_options)
+        with inside(self.space), EtcdStore.from_options(options) as store:
+            yield store
+
+    def set(self, **entries: Sequence[int] | None) -> None:
+        """Change A, B, C, D."""
+        with self.opened() as store:
+            for name, lnids in entries.items():
+                mac = macs.parse(globals()[name])
+                entry = Entry.of(mac, lnids) if lnids else None
+                store.edit([mac], lambda _, __, entry=entry: entry)  # type: ignore[misc]
+
+    def agent(self, name: str = "h1") -> Agent:
+        """A host, whose agent is not started yet."""
+        return Agent(self.space, self.folder / name, self.store_options, name)
+
+
+@pytest.fixture(scope="module")
+def etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
+    tools.require("etcd", "etcdctl")
+    with Network() as network:
+        server = Etcd(network.namespace("etcd"), tmp_path_factory.mktemp("etcd"))
+        server.start()
+        yield server
+
+
+@pytest.fixture
+def world(etcd: Etcd, tmp_path: Path) -> Iterator[World]:
+    """A prefix of its own; the test's agents end with it."""
+    yield World(etcd, tmp_path, f"/test{next(_prefixes)}")
+    end_agents(etcd.space)
+
+
+def end_agents(space: Namespace) -> None:
+    for child in space._children:
+        if b"agent" in b" ".join(map(os.fsencode, child.args)):  # type: ignore[arg-type]
+            process.stop(child)
+
+
+@pytest.fixture
+def agent(world: World) -> Agent:
+    """A host with port A in LNID 7, beside B in 7 and 8, C in 8; its agent follows."""
+    world.set(A=[7], B=[7, 8], C=[8])
+    result = world.agent()
+    result.port("vm1", A)
+    result.start()
+    result.until(A=[7], B=[7, 8])
+    return result
+
+
+# Commands
+
+SESSION = """
+add 52:54:00:00:00:01 7 --address 192.0.2.1 --address 2001:db8::1
+add 52:54:00:00:00:02 7 8
+add 52:54:00:00:00:02 9
+add 52:54:00:00:00:03 global
+set 52:54:00:00:00:02 8 4294967295
+show 52:54:00:00:00:01
+show 52:54:00:00:00:01 --json
+remove 52:54:00:00:00:02 8
+list
+list --json
+import {folder}/more.csv
+list
+import {folder}/fewer.csv --replace
+export --format json
+remove 52:54:00:00:00:04
+remove 52:54:00:00:00:04
+show 52:54:00:00:00:02
+add 52:54:00:00:00:0 7
+""".strip().splitlines()
+
+
+def test_commands_are_those_of_one_host(world: World) -> None:
+    """Word by word: a session on etcd, and the same on a file."""
+    (world.folder / "more.csv").write_text(f"mac,lnids,addresses\n{D},1 2,\n{A},7,192.0.2.1\n")
+    (world.folder / "fewer.csv").write_text(f"mac,lnids,addresses\n{D},1 2,\n{C},5,\n")
+    file = world.folder / "lnid.table"
+
+    def session(name: str, *place: str) -> list[str]:
+        said = []
+        for line in SESSION:
+            first, *rest = line.format(folder=world.folder).split()
+            done = hostvlan(world.space, first, *place, *rest)
+            text = f"{line}\n{done.returncode}\n{done.stdout}{done.stderr}".replace(name, "TABLE")
+            # A file that is near looks for a slip as well.
+            text = text.partition("; near it")[0]
+            said.append("\n".join(each for each in text.splitlines() if "made" not in each))
+        return said
+
+    in_etcd = session(world.url, *world.store_options)
+    assert in_etcd == session(str(file), "--table", str(file))
+    assert "\n0\n" in in_etcd[0]
+    assert "\n1\n" in in_etcd[-2]
+    assert "no fault found" in world.run("check").stdout
+
+
+def test_nobodys_change_is_lost(world: World) -> None:
+    """Eight writers give one MAC eight LNIDs each, and eight MACs one LNID each."""
+    mac = macs.parse(A)
+    failures = []
+
+    def write(number: int) -> None:
+        try:
+            with world.opened() as store:
+                for lnid in range(1 + 8 * number, 9 + 8 * number):
+                    store.edit(
+                        [mac, mac + lnid],
+                        lambda each, before, lnid=lnid: Entry.of(  # type: ignore[misc]
+                            each, {*(before.lnids if before else ()), lnid}
+                        ),
+                    )
+        except Exception as error:
+            failures.append(error)
+
+    writers = [threading.Thread(target=write, args=(number,)) for number in range(8)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert not failures
+    with world.opened() as store:
+        assert store.get(mac) == Entry.of(mac, range(1, 65))
+        assert len(list(store.entries())) == 65
+        assert [entry.mac for entry in store.entries(9)] == [mac, mac + 9]
+        assert list(store.problems()) == []
+
+
+def test_a_change_that_etcd_cannot_hold_is_refused(world: World) -> None:
+    world.run("set", A, *map(str, range(1, 65)))
+    done = world.run("set", A, *map(str, range(101, 165)), check=False)
+    assert done.returncode == 1
+    assert "remove it, then add it" in done.stderr
+    with world.opened() as store:
+        assert store.get(macs.parse(A)) == Entry.of(macs.parse(A), range(1, 65))
+
+
+def test_check_finds_what_others_have_broken(world: World) -> None:
+    world.set(A=[7], B=[7])
+    keys = Keys(world.prefix)
+    world.etcd.ctl("del", keys.member(7, macs.parse(A)).decode())
+    world.etcd.ctl("put", keys.member(8, macs.parse(B)).decode(), '{"lnids":[8]}')
+    world.etcd.ctl("put", keys.mac(macs.parse(C)).decode(), "nonsense")
+    done = world.run("check", check=False)
+    assert done.returncode == 3
+    assert len([line for line in done.stdout.splitlines() if line.startswith("fault")]) == 3
+    assert A in done.stdout
+    assert "lnid/00000008/52:54:00:00:00:02" in done.stdout
+    assert "nonsense" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("url", "complaint"),
+    [
+        ("etcd://127.0.0.1:1/p", "127.0.0.1:1: Connection refused: is it running"),
+        ("etcds://127.0.0.1/p", "write etcd:// instead of etcds://"),
+        ("etcd://127.0.0.1:80/p", "is it etcd 3.4 or newer"),
+        ("etcd://127.0.0.1/nowhere", "there is no table yet"),
+    ],
+)
+def test_mistakes_are_explained(world: World, url: str, complaint: str) -> None:
+    with inside(world.space):
+        other = metrics.Server(("127.0.0.1", 80), list)
+    done = hostvlan(world.space, "list", "--store", url)
+    other.close()
+    assert done.returncode == 1
+    assert complaint in done.stderr
+
+
+def test_another_endpoint_answers(world: World) -> None:
+    world.set(A=[7])
+    url = f"etcd://127.0.0.1:1,[::1]:1,127.0.0.1:{PORT}{world.prefix}"
+    with inside(world.space), EtcdStore(parse_url(url)) as store:
+        assert store.get(macs.parse(A)) == Entry.of(macs.parse(A), [7])
+
+
+# What an agent mirrors
+
+
+def test_a_host_has_what_its_ports_need(world: World, agent: Agent) -> None:
+    world.set(D=[0])
+    agent.until(A=[7], B=[7, 8], D=[0])
+    world.set(A=[7, 8])
+    agent.until(A=[7, 8], B=[7, 8], C=[8], D=[0])
+    world.set(B=None)
+    agent.until(A=[7, 8], C=[8], D=[0])
+    agent.port("vm2", C)
+    world.set(A=[7], B=[9])
+    agent.until(A=[7], C=[8], D=[0])
+    # A port in the global LNID hears everybody.
+    world.set(A=[0])
+    agent.until(A=[0], B=[9], C=[8], D=[0])
+    (agent.ports / "vm1").unlink()
+    agent.until(A=[0], C=[8], D=[0])
+
+
+def test_many_macs_come_in_pages_and_at_once(world: World, agent: Agent) -> None:
+    many = [Entry.of(0x525401000000 + number, [7]) for number in range(4500)]
+    with world.opened() as store:
+        assert store.load(many, replace=False).added == 4500
+    wait.until(lambda: len(agent.entries()) == 4502, "4,502 entries")
+    second = world.agent("h2")
+    agent.stop()
+    second.port("vm1", A)
+    second.start()
+    wait.until(lambda: len(second.entries()) == 4502, "4,502 entries")
+    with Table.open(second.table) as table:
+        assert table.generation <= 2
+    with world.opened() as store:
+        loaded = store.load([Entry.of(macs.parse(A), [7])], replace=True)
+        assert (loaded.removed, loaded.unchanged) == (4502, 1)
+    second.until(A=[7])
+
+
+def test_a_folder_of_ports_that_goes_and_comes_back(world: World, agent: Agent) -> None:
+    # At once: of one that is emptied first, the ports have gone.
+    agent.ports.rename(agent.folder / "elsewhere")
+    wait.until(lambda: "is gone" in agent.log, "the agent has seen it")
+    world.set(D=[7])
+    agent.until(A=[7], B=[7, 8], D=[7])
+    agent.ports.mkdir(parents=True)
+    agent.port("vm3", C)
+    agent.until(B=[7, 8], C=[8])
+    agent.port("vm3", C, "nonsense")
+    wait.until(lambda: "'nonsense'" in agent.log, "the agent complains")
+    agent.until(B=[7, 8], C=[8])
+
+
+def test_values_that_nobody_can_read_let_nothing_pass(world: World, agent: Agent) -> None:
+    world.etcd.ctl("put", Keys(world.prefix).member(7, macs.parse(B)).decode(), "nonsense")
+    agent.until(A=[7])
+    assert agent.metrics()["bad_values_total"] == 1
+    assert "nonsense" in agent.log
+
+
+def test_what_somebody_else_does_to_the_table_is_undone(world: World, agent: Agent) -> None:
+    with Table.change(agent.table) as change:
+        change.set(Entry.of(macs.parse(C), [7]))
+    world.set(D=[7])
+    agent.until(A=[7], B=[7, 8], D=[7])
+    agent.table.write_bytes(b"damaged")
+    world.set(D=None)
+    agent.until(A=[7], B=[7, 8])
+    agent.table.unlink()
+    world.set(D=[7])
+    agent.until(A=[7], B=[7, 8], D=[7])
+
+
+def test_a_table_that_cannot_be_written_is_written_later(world: World, agent: Agent) -> None:
+    hidden = agent.folder.rename(agent.folder.with_name("hidden"))
+    world.set(D=[7])
+    wait.until(lambda: agent.metrics()["write_errors_total"], "a failure to write")
+    hidden.rename(agent.folder)
+    agent.until(A=[7], B=[7, 8], D=[7])
+    wait.until(lambda: not agent.metrics()["table_unwritten"], "the agent knows")
+
+
+def test_an_agent_that_is_killed_leaves_a_whole_table(world: World, agent: Agent) -> None:
+    """At any moment of a stream of changes; the next agent goes on from there."""
+    over = threading.Event()
+    others = [0x525402000000 + number for number in range(100)]
+
+    def write() -> None:
+        with world.opened() as store:
+            for number in itertools.count(1):
+                if over.is_set():
+                    return
+                lnids = [7] if number % 3 else [7, number]
+                store.load([Entry.of(mac, lnids) for mac in others], replace=False)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for _ in range(4):
+            before = agent.entries()
+            wait.until(lambda before=before: agent.entries() != before, "the table changes")  # type: ignore[misc]
+            agent.signal(signal.SIGKILL)
+            assert agent.running is not None
+            agent.running.wait()
+            found = agent.entries()
+            assert found[A] == (7,)
+            assert found[B] == (7, 8)
+            agent.start()
+    finally:
+        over.set()
+        writer.join()
+    with world.opened() as store:
+        truth = {macs.text(entry.mac): entry.lnids for entry in store.entries(7)}
+    wait.until(lambda: agent.entries() == truth, "the table is that of the store")
+
+
+# Without etcd
+
+
+def test_the_table_stays_in_force_without_etcd(world: World, agent: Agent) -> None:
+    before = agent.entries()
+    world.etcd.kill()
+    try:
+        agent.until_state("store lost")
+        assert agent.metrics()["store_up"] == 0
+        assert agent.entries() == before
+        assert agent.stop() == 0
+        # Nor does the end of the agent, or its start without etcd, change it.
+        assert agent.entries() == before
+        agent.notify = agent.folder / "notify"
+        with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as service:
+            service.bind(str(agent.notify))
+            service.settimeout(wait.PATIENCE)
+            agent.start()
+            while service.recv(4096) != b"READY=1":
+                pass
+        agent.until_state("store lost")
+        assert agent.entries() == before
+        assert agent.log.count("stays in force") == 2
+    finally:
+        world.etcd.start()
+    world.set(D=[7])
+    agent.until(A=[7], B=[7, 8], D=[7])
+    assert "is there again" in agent.log
+
+
+def test_a_watch_goes_on_where_it_was(world: World, agent: Agent) -> None:
+    """Killed and started again, etcd is asked for what has changed, not for everything."""
+    generation = agent.status()["generation"]
+    agent.signal(signal.SIGSTOP)
+    try:
+        world.etcd.kill()
+        world.etcd.start()
+        world.set(D=[7], B=[7])
+    finally:
+        agent.signal(signal.SIGCONT)
+    agent.until(A=[7], B=[7], D=[7])
+    numbers = agent.metrics()
+    assert numbers["resyncs_total"] == 1
+    assert numbers["disconnections_total"] == 1
+    assert numbers["compactions_total"] == numbers["twin_errors_total"] == 0
+    assert numbers["changes_total"] == 4
+    assert generation < numbers["generation"] <= generation + 2
+
+
+def test_what_was_compacted_meanwhile_is_read_again_without_a_gap(
+    world: World, agent: Agent
+) -> None:
+    agent.signal(signal.SIGSTOP)
+    try:
+        world.etcd.kill()
+        world.etcd.start()
+        for lnids in ([7], [8], [7, 9]):
+            world.set(D=lnids, C=[7, *lnids[1:]])
+        world.set(B=None)
+        with world.opened() as store:
+            revision = store.client.look(store.keys.format)[1]
+        world.etcd.ctl("compact", str(revision))
+    finally:
+        seen = watched(agent, A)
+        agent.signal(signal.SIGCONT)
+    with seen:
+        agent.until(A=[7], C=[7, 9], D=[7, 9])
+    numbers = agent.metrics()
+    assert numbers["compactions_total"] == 1
+    assert numbers["resyncs_total"] == 2
+    assert numbers["entries"] == 3
+
+
+@contextlib.contextmanager
+def watched(agent: Agent, address: str) -> Iterator[None]:
+    """Look all the time whether the table still has an entry; it must."""
+    over = threading.Event()
+    missing = []
+
+    def look() -> None:
+        while not over.is_set():
+            with Table.open(agent.table, verify=False) as table:
+                if table.get(macs.parse(address)) is None:
+                    missing.append(table.generation)
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+    assert not missing
+
+
+def test_a_store_from_a_backup_is_read_again(network: Network, tmp_path: Path) -> None:
+    """Its revisions are lower than those that the agent has seen; and an empty one is none."""
+    etcd = Etcd(network.namespace("etcd"), tmp_path)
+    etcd.start()
+    world = World(etcd, tmp_path, "/t")
+    for lnid in range(1, 20):
+        world.set(A=[7], B=[lnid])
+    world.set(B=[7])
+    agent = world.agent()
+    agent.port("vm1", A)
+    agent.start()
+    agent.until(A=[7], B=[7])
+    etcd.kill()
+    (tmp_path / "data").rename(tmp_path / "lost")
+    etcd.start()
+    wait.until(lambda: "there is no table" in agent.log, "the agent sees an empty store")
+    assert agent.entries() == {A: (7,), B: (7,)}
+    world.set(A=[7], C=[7])
+    agent.until(A=[7], C=[7])
+    assert agent.metrics()["resyncs_total"] == 2
+
+
+def test_an_etcd_that_hangs_is_noticed(world: World) -> None:
+    world = replace(world, options=["--store-timeout", "1"])
+    world.set(A=[7])
+    agent = world.agent()
+    agent.port("vm1", A)
+    agent.start()
+    agent.until(A=[7])
+    assert world.etcd.running is not None
+    os.kill(world.etcd.running.pid, signal.SIGSTOP)
+    try:
+        agent.until_state("store lost")
+        assert "no answer in 1 s" in agent.log
+    finally:
+        os.kill(world.etcd.running.pid, signal.SIGCONT)
+    world.set(D=[7])
+    agent.until(A=[7], D=[7])
+
+
+# Moving a VM
+
+# What moves a VM, of which the test sees what the two hosts' tables were.
+COPY = "import shutil, sys; [shutil.copy(table, table + '.then') for table in sys.argv[1:]]"
+
+
+@pytest.fixture
+def two_hosts(world: World) -> tuple[Agent, Agent]:
+    """VM A is on host one, which has been told so; host two has no VM."""
+    world.set(A=[7], B=[7], C=[8])
+    one, two = world.agent("one"), world.agent("two")
+    with world.opened() as store:
+        store.client.put(store.keys.assigned("one", macs.parse(A)), b"")
+    one.start()
+    one.until(A=[7], B=[7])
+    return one, two
+
+
+def read(table: Path) -> dict[str, tuple[int, ...]]:
+    with Table.open(table) as found:
+        return {macs.text(entry.mac): entry.lnids for entry in found}
+
+
+def move(world: World, *more: str) -> subprocess.CompletedProcess[str]:
+    return world.run("move", A, "--from", "one", "--to", "two", *more, check=False)
+
+
+def test_a_move_makes_before_it_breaks(world: World, two_hosts: tuple[Agent, Agent]) -> None:
+    one, two = two_hosts
+    two.start()
+    command = shlex.join([sys.executable, "-c", COPY, str(one.table), str(two.table)])
+    done = move(world, "--run", command)
+    assert done.returncode == 0, done.stderr
+    assert "two was ready after" in done.stdout
+    then = {A: (7,), B: (7,)}
+    assert read(Path(f"{one.table}.then")) == read(Path(f"{two.table}.then")) == then
+    two.until(A=[7], B=[7])
+    one.until()
+    assert two.status()["assigned"] == [A]
+    # And back, to a host on which it says that its port is there already.
+    one.port("vm1", A)
+    one.until(A=[7], B=[7])
+    done = world.run("move", A, "--from", "two", "--to", "one", "--json")
+    assert json.loads(done.stdout)["lnids"] == [7]
+    two.until()
+    with world.opened() as store:
+        assert store.client.get(store.keys.ready("one", macs.parse(A))) is not None
+        gone = store.keys.ready("two", macs.parse(A))
+        wait.until(lambda: store.client.get(gone) is None, "two takes its word back")
+
+
+def test_a_move_that_cannot_be_leaves_all_as_it_was(
+    world: World, two_hosts: tuple[Agent, Agent]
+) -> None:
+    one, two = two_hosts
+    done = move(world, "--timeout", "0.5")
+    assert done.returncode == 1
+    assert "two has not said in 0.5 s that it is ready" in done.stderr
+    assert "is its agent running" in done.stderr
+    two.start()
+    two.until()
+    done = move(world, "--run", "false")
+    assert done.returncode == 1
+    assert "--run 'false': ended with status 1: nothing is changed" in done.stderr
+    two.until()
+    one.until(A=[7], B=[7])
+    done = world.run("move", D, "--from", "one", "--to", "two", check=False)
+    assert done.returncode == 1
+    assert f"{D} is not in" in done.stderr
+    assert world.run("move", A, "--from", "one", "--to", "one", check=False).returncode == 2
+
+
+# Who may do what
+
+
+def certificates(folder: Path) -> None:
+    """An authority, and a certificate of it for etcd and for us, without a CommonName."""
+    new = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
+    (folder / "one.ext").write_text(
+        "subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth,clientAuth\n"
+    )
+    for words in (
+        f"req -x509 {new} -subj /CN=authority -keyout ca.key -out ca.pem -days 2",
+        f"req {new} -subj /O=vmmnet -keyout one.key -out one.csr",
+        "x509 -req -in one.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out one.pem -days 2"
+        " -extfile one.ext",
+    ):
+        tools.run(["openssl", *words.split()], cwd=folder)
+
+
+@pytest.fixture
+def guarded(network: Network, tmp_path: Path) -> World:
+    """An etcd with TLS on both sides, users and passwords: what a data centre has."""
+    certificates(tmp_path)
+    files = {name: str(tmp_path / f"{name}.pem") for name in ("ca", "one")}
+    key = str(tmp_path / "one.key")
+    options = ["--cert-file", files["one"], "--key-file", key, "--client-cert-auth"]
+    options += ["--trusted-ca-file", files["ca"], "--bcrypt-cost", "4"]
+    etcd = Etcd(network.namespace("etcd"), tmp_path, *options, tls=True)
+    etcd.start()
+    tls = ["--store-ca", files["ca"], "--store-cert", files["one"], "--store-key", key]
+    world = World(etcd, tmp_path, "/t", tls, "etcds")
+    for words in (["agent", "h1"], ["agent", "h2"], ["writer", "operator"], ["enable"]):
+        world.run("roles", *words, "--password-file", str(tmp_path / f"{words[-1]}.password"))
+    return world
+
+
+def known_as(world: World, user: str, file: str) -> World:
+    words = ["--store-user", user, "--store-password-file", str(world.folder / file)]
+    return replace(world, options=[*world.options, *words])
+
+
+def test_an_agent_reads_and_cannot_change_the_table(guarded: World) -> None:
+    operator = known_as(guarded, "operator", "operator.password")
+    host = known_as(guarded, "vmmnet-agent-h1", "h1.password")
+    operator.run("add", A, "7")
+    operator.run("add", B, "7")
+    agent = host.agent("h1")
+    agent.port("vm1", A)
+    agent.start()
+    agent.until(A=[7], B=[7])
+    file = guarded.folder / "more.csv"
+    file.write_text(f"mac,lnids,addresses\n{C},7,\n")
+    for words in (["add", C, "7"], ["set", A, "8"], ["remove", B], ["import", str(file)]):
+        done = host.run(*words, check=False)
+        assert done.returncode == 1, words
+        assert "permission denied: the user has no role that allows it" in done.stderr
+    assert host.run("show", A).returncode == 0
+    # It says of itself that it is ready, and nothing of others.
+    move = ["move", A, "--from", "h2", "--to", "h1"]
+    assert "permission denied" in host.run(*move, check=False).stderr
+    assert operator.run(*move).returncode == 0
+    liar = known_as(guarded, "vmmnet-agent-h2", "h2.password").agent("h3")
+    liar.start()
+    with operator.opened() as store:
+        store.client.put(store.keys.assigned("h3", macs.parse(A)), b"")
+    wait.until(lambda: "cannot say for which MACs" in liar.log, "the other agent is refused")
+    operator.run("add", C, "7")
+    agent.until(A=[7], B=[7], C=[7])
+
+
+def test_who_is_not_known_is_told_so(guarded: World) -> None:
+    nobody = guarded.run("list", check=False)
+    assert nobody.returncode == 1
+    assert "give --store-user and --store-password-file" in nobody.stderr
+    wrong = known_as(guarded, "operator", "h1.password").run("list", check=False)
+    assert wrong.returncode == 1
+    assert "does not accept --store-user 'operator'" in wrong.stderr
+    no_ca = replace(guarded, options=[]).run("list", check=False)
+    assert "--store-ca names who signs" in no_ca.stderr
+    no_tls = replace(guarded, options=[], scheme="etcd").run("list", check=False)
+    assert "write etcds:// instead of etcd://" in no_tls.stderr
+    root = known_as(guarded, "root", "enable.password")
+    shown = root.run("roles", "show").stdout
+    assert "vmmnet-agent-h1: vmmnet-agent-h1\n" in shown
+    assert "operator: vmmnet-writer\n" in shown
+    assert (guarded.folder / "h1.password").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_token_that_has_ended_is_renewed(guarded: World) -> None:
+    """By a restart, which forgets all tokens, and by a change of users."""
+    operator = known_as(guarded, "operator", "operator.password")
+    operator.run("add", A, "7")
+    agent = known_as(guarded, "vmmnet-agent-h1", "h1.password").agent("h1")
+    agent.port("vm1", A)
+    agent.start()
+    agent.until(A=[7])
+    guarded.etcd.kill()
+    guarded.etcd.start()
+    operator.run("add", B, "7")
+    agent.until(A=[7], B=[7])
+    root = known_as(guarded, "root", "enable.password")
+    new = ["--password-file", str(guarded.folder / "h3.password")]
+    root.run("roles", "agent", "h3", *new)
+    agent.port("vm2", C)
+    operator.run("add", C, "8")
+    agent.until(A=[7], B=[7], C=[8])

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Make the package ``vmmnet`` available to the tests beside this file."""
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "control"))
+
+from vmmnet.testbed import commandline
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """A folder in memory: tables are synced with each change, thousands of times here."""
+    with tempfile.TemporaryDirectory(prefix="vmmnet-", dir="/dev/shm") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A path for a table, which is that of commands without --table."""
+    path = tmp_path / "lnid.table"
+    monkeypatch.setenv("VMMNET_TABLE", str(path))
+    monkeypatch.setenv("VMMNET_QMP", str(tmp_path / "*.qmp"))
+    return path
+
+
+@pytest.fixture
+def hostvlan(table: Path) -> commandline.Command:
+    """Run ``vmmnet hostvlan`` with these words."""
+    return lambda *words: commandline.run("hostvlan", *words)

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What bash offers after ``vmmnet``, asked of a bash."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from vmmnet.hostvlan.entry import Entry
+from vmmnet.hostvlan.table import Table
+from vmmnet.testbed import paths
+
+CONTROL = paths.ROOT / "control"
+
+# As readline calls the function, with the words as it splits them.
+_ASK = """
+source "$1"
+complete -p vmmnet > /dev/null || exit 1
+COMP_LINE=$2 COMP_POINT=${#2}
+COMPREPLY=()
+_vmmnet
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+def offer(table: Path, line: str) -> list[str]:
+    """What completes this line."""
+    tools = table.parent / "bin"
+    program = tools / "vmmnet"
+    if not program.exists():
+        tools.mkdir()
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} -m vmmnet "$@"\n')
+        program.chmod(0o755)
+    script = CONTROL / "completion" / "vmmnet.bash"
+    ended = subprocess.run(
+        ["bash", "-c", _ASK, "bash", script, line],
+        env={
+            "PATH": f"{tools}:{os.environ['PATH']}",
+            "PYTHONPATH": str(CONTROL),
+            "VMMNET_TABLE": str(table),
+        },
+        cwd=table.parent,
+        text=True,
+        capture_output=True,
+        check=True,
+    )
+    assert ended.stderr == ""
+    return ended.stdout.split()
+
+
+@pytest.fixture
+def filled(table: Path) -> Path:
+    with Table.change(table) as change:
+        change.set(Entry.of(0x525400000001, [7, 70], [0xC0000201]))
+        change.set(Entry.of(0x525400000002, [8]))
+        change.set(Entry.of(0x525500000003, [0]))
+    with Table.change(table) as change:
+        change.remove(0x525500000003)
+    return table
+
+
+@pytest.mark.parametrize(
+    ("line", "replies"),
+    [
+        ("vmmnet ", ["hostvlan"]),
+        ("vmmnet hostvlan s", ["set", "show", "status"]),
+        ("vmmnet hostvlan show ", ["52:54:00:00:00:01", "52:54:00:00:00:02"]),
+        # Bash puts them behind the last colon that is there.
+        ("vmmnet hostvlan show 52:54:00:00:00:", ["01", "02"]),
+        ("vmmnet hostvlan show 52:5", ["54:00:00:00:01", "54:00:00:00:02"]),
+        ("vmmnet hostvlan remove 52:54:00:00:00:01 ", ["7", "70"]),
+        ("vmmnet hostvlan remove 52:54:00:00:00:01 7 ", ["70"]),
+        ("vmmnet hostvlan add 52:54:00:00:00:01 8 ", ["global", "7", "70"]),
+        ("vmmnet hostvlan add 52:54:00:00:00:01 7", ["7", "70"]),
+        ("vmmnet hostvlan list --lnid 7", ["7", "70"]),
+        ("vmmnet hostvlan list --l", ["--lnid"]),
+        ("vmmnet hostvlan remove 52:54:00:00:00:01 --address ", ["192.0.2.1"]),
+        ("vmmnet hostvlan export --format ", ["csv", "json"]),
+        ("vmmnet hostvlan export lnid.table.", ["lnid.table.lock"]),
+        ("vmmnet hostvlan show --table /nowhere ", []),
+        ("vmmnet hostvlan show 52:54:00:00:00:01 ", []),
+        ("vmmnet hostvlan attach l", ["lo"]),
+        ("vmmnet hostvlan nonsense ", []),
+    ],
+)
+def test_completion(filled: Path, line: str, replies: list[str]) -> None:
+    assert offer(filled, line) == replies

@@ -1,0 +1,420 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""HostVLAN on etcd, the pure parts: keys and values, what a host mirrors, files of ports."""
+
+from __future__ import annotations
+
+import base64
+import random
+import subprocess
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from vmmnet.hostvlan import hostname, hostports, metrics
+from vmmnet.hostvlan.entry import Entry
+from vmmnet.hostvlan.etcd import Event, KeyValue, Range, parse_url
+from vmmnet.hostvlan.etcdkeys import (
+    ALL,
+    ASSIGNED,
+    BadValue,
+    Keys,
+    Kind,
+    Topic,
+    decode,
+    decode_ready,
+    encode,
+    encode_ready,
+    lnid_of,
+    mac_of,
+    write,
+)
+from vmmnet.hostvlan.etcdmirror import Mirror
+from vmmnet.hostvlan.store import StoreError
+
+A, B, C = 0x525400000001, 0x525400000002, 0x525400000003
+KEYS = Keys("/t")
+GLOBAL = Topic(Kind.LNID, 0)
+
+
+# Where etcd is
+
+
+def test_a_url_has_endpoints_and_a_prefix() -> None:
+    config = parse_url("etcds://192.0.2.1,[2001:db8::1]:99,c.example:2379/a/b/")
+    assert config.endpoints == (("192.0.2.1", 2379), ("2001:db8::1", 99), ("c.example", 2379))
+    assert (config.prefix, config.tls) == ("/a/b", True)
+    assert config.name == "etcds://192.0.2.1:2379,[2001:db8::1]:99,c.example:2379/a/b"
+    assert parse_url("etcd://[::1]").prefix == "/vmmnet/hostvlan"
+
+
+@pytest.mark.parametrize(
+    ("url", "complaint"),
+    [
+        ("http://a:1/p", "begins with etcd://"),
+        ("etcd:/a", "begins with etcd://"),
+        ("etcd://a:0/p", "port '0'"),
+        ("etcd://a:http/p", "port 'http'"),
+        ("etcd:///p", "host is missing"),
+        ("etcd://a,/p", "host is missing"),
+        ("etcd://2001:db8::1/p", "in brackets"),
+        ("etcd://me:secret@a/p", "--store-user"),
+        ("etcd://a/p q", "prefix"),
+    ],
+)
+def test_a_url_that_is_wrong_is_explained(url: str, complaint: str) -> None:
+    with pytest.raises(StoreError, match=complaint) as error:
+        parse_url(url)
+    assert url in str(error.value)
+
+
+# Keys and values
+
+
+def test_keys_are_those_of_the_documentation() -> None:
+    assert KEYS.format == b"/t/format"
+    assert KEYS.mac(A) == b"/t/mac/52:54:00:00:00:01"
+    assert KEYS.member(0x1F, A) == b"/t/lnid/0000001f/52:54:00:00:00:01"
+    assert KEYS.assigned("h1", A) == b"/t/host/h1/port/52:54:00:00:00:01"
+    assert KEYS.ready("h1", A) == b"/t/status/h1/port/52:54:00:00:00:01"
+    assert KEYS.lnid(1) == Range(b"/t/lnid/00000001/", b"/t/lnid/000000010")
+    assert KEYS.topic("h1", Topic(Kind.MAC, A)) == Range(KEYS.mac(A))
+    assert KEYS.topic("h1", ASSIGNED) == Range.prefix(b"/t/host/h1/port/")
+    assert mac_of(KEYS.member(7, B)) == B
+    assert lnid_of(KEYS.member(7, B)) == 7
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "..", "a b", "-a", "x" * 65, "ä"])
+def test_no_host_can_have_a_name_that_leads_elsewhere(name: str) -> None:
+    with pytest.raises(hostname.BadHost):
+        hostname.check(name)
+
+
+def test_an_entry_comes_back_as_it_was() -> None:
+    entry = Entry.of(A, [7, 0, 2**32 - 1], [0xC0000201], [1 << 96, 5])
+    value = encode(entry)
+    assert value == b'{"lnids":[0,7,4294967295],"ip4":["192.0.2.1"],"ip6":["::5","0:1::"]}'
+    assert decode(A, value) == entry
+    assert encode(Entry.of(A, [7])) == b'{"lnids":[7]}'
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"",
+        b"7",
+        b"[]",
+        b"\xff",
+        b"{}",
+        b'{"lnids":[]}',
+        b'{"lnids":[true]}',
+        b'{"lnids":["7"]}',
+        b'{"lnids":[-1]}',
+        b'{"lnids":[4294967296]}',
+        b'{"lnids":[7,7]}',
+        b'{"lnids":[7],"ip4":[1]}',
+        b'{"lnids":[7],"ip4":["2001:db8::1"]}',
+        b'{"lnids":[7],"ip6":"::1"}',
+        b'{"lnids":[7],"more":1}',
+        b'{"lnids":[' + b",".join(b"%d" % n for n in range(65)) + b"]}",
+        b"[" * 100000,
+    ],
+)
+def test_a_value_that_nobody_writes_is_refused(value: bytes) -> None:
+    with pytest.raises(BadValue, match="52:54:00:00:00:01"):
+        decode(A, value)
+
+
+def test_what_is_no_readiness_is_none() -> None:
+    assert decode_ready(encode_ready(5)) == 5
+    assert [decode_ready(value) for value in (b"", b"{}", b"[]", b'{"assignment":"5"}')] == [0] * 4
+
+
+# A store in memory, which tells as etcd does: one message a topic and transaction
+
+
+@dataclass
+class Memory:
+    """Keys, and the messages that a host's topics get of each transaction."""
+
+    revision: int = 1
+    keys: dict[bytes, KeyValue] = field(default_factory=dict)
+    entries: dict[int, Entry] = field(default_factory=dict)
+    log: list[tuple[int, list[Event]]] = field(default_factory=list)
+
+    def set(self, mac: int, lnids: list[int] | None) -> None:
+        """Change a MAC with the operations that commands use."""
+        after = Entry.of(mac, lnids) if lnids else None
+        operations = write(KEYS, mac, self.entries.get(mac), after)
+        self.revision += 1
+        events = []
+        for operation in operations:
+            (kind, body), *_ = operation.items()
+            key, value = _unpack(kind, body)
+            if value is None and key not in self.keys:
+                continue
+            events.append(Event(key, value, self.revision))
+            if value is None:
+                del self.keys[key]
+            else:
+                self.keys[key] = KeyValue(key, value, self.revision)
+        self.log.append((self.revision, events))
+        if after is not None:
+            self.entries[mac] = after
+        else:
+            self.entries.pop(mac, None)
+
+    def assign(self, host: str, mac: int) -> None:
+        """Tell a host to be ready for a MAC."""
+        self.revision += 1
+        event = Event(KEYS.assigned(host, mac), b"", self.revision)
+        self.keys[event.key] = KeyValue(event.key, b"", self.revision)
+        self.log.append((self.revision, [event]))
+
+    def load(self, mirror: Mirror) -> None:
+        """Read what a host misses, as its agent does."""
+        while missing := mirror.missing():
+            for topic in missing:
+                inside = KEYS.topic("h", topic)
+                found = [kv for kv in self.keys.values() if _has(inside, kv.key)]
+                mirror.load(topic, self.revision, found)
+        mirror.drop_unwanted()
+
+    def messages(self, mirror: Mirror) -> Iterator[tuple[Topic, int, list[Event]]]:
+        """What the watches of a host tell it, from where it is."""
+        topics = mirror.resume()
+        first = min(start for _, start in topics)
+        at = bisect_left(self.log, first, key=lambda told: told[0])
+        for revision, events in self.log[at:]:
+            for topic, start in topics:
+                inside = KEYS.topic("h", topic)
+                found = [event for event in events if _has(inside, event.key)]
+                if found and revision >= start:
+                    yield topic, revision, found
+
+
+def _unpack(kind: str, body: dict[str, str]) -> tuple[bytes, bytes | None]:
+    key = base64.b64decode(body["key"])
+    return key, base64.b64decode(body["value"]) if kind == "request_put" else None
+
+
+def _has(inside: Range, key: bytes) -> bool:
+    return key == inside.key if inside.end is None else inside.key <= key < inside.end
+
+
+def lnids_of(mirror: Mirror) -> dict[int, tuple[int, ...]]:
+    return {mac: entry.lnids for mac, entry in mirror.entries().items()}
+
+
+def follow(memory: Memory, mirror: Mirror) -> None:
+    """Bring a mirror to where the store is."""
+    for message in list(memory.messages(mirror)):
+        mirror.apply(*message)
+    for topic, _ in mirror.resume():
+        mirror.apply(topic, memory.revision, [])
+    memory.load(mirror)
+
+
+def test_a_host_without_ports_has_the_global_ones() -> None:
+    memory = Memory()
+    memory.set(A, [0])
+    memory.set(B, [7])
+    mirror = Mirror()
+    memory.load(mirror)
+    assert lnids_of(mirror) == {A: (0,)}
+    assert set(dict(mirror.resume())) == {ASSIGNED, GLOBAL}
+
+
+def test_a_host_has_the_members_of_its_ports_lnids() -> None:
+    memory = Memory()
+    memory.set(A, [7])
+    memory.set(B, [7, 8])
+    memory.set(C, [8])
+    mirror = Mirror(frozenset({A}))
+    memory.load(mirror)
+    assert lnids_of(mirror) == {A: (7,), B: (7, 8)}
+
+
+def test_a_port_that_gets_an_lnid_gets_its_members_and_loses_them() -> None:
+    memory = Memory()
+    memory.set(A, [7])
+    memory.set(C, [8])
+    mirror = Mirror(frozenset({A}))
+    memory.load(mirror)
+    memory.set(A, [7, 8])
+    follow(memory, mirror)
+    assert lnids_of(mirror) == {A: (7, 8), C: (8,)}
+    memory.set(A, [7])
+    follow(memory, mirror)
+    assert lnids_of(mirror) == {A: (7,)}
+
+
+def test_a_global_port_has_everybody() -> None:
+    memory = Memory()
+    memory.set(A, [0])
+    memory.set(C, [8])
+    mirror = Mirror(frozenset({A}))
+    memory.load(mirror)
+    assert set(dict(mirror.resume())) == {ASSIGNED, ALL}
+    memory.set(B, [9])
+    follow(memory, mirror)
+    assert lnids_of(mirror) == {A: (0,), B: (9,), C: (8,)}
+    memory.set(A, [9])
+    follow(memory, mirror)
+    assert lnids_of(mirror) == {A: (9,), B: (9,)}
+
+
+def test_who_shall_come_is_a_port() -> None:
+    memory = Memory()
+    memory.set(A, [7])
+    memory.set(B, [7])
+    mirror = Mirror()
+    memory.load(mirror)
+    memory.assign("h", A)
+    follow(memory, mirror)
+    assert lnids_of(mirror) == {A: (7,), B: (7,)}
+    assert mirror.assigned == {A: memory.revision}
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_change_is_old_or_new_whatever_comes_first(order: int) -> None:
+    memory = Memory()
+    memory.set(A, [1, 2])
+    memory.set(B, [1, 2, 3])
+    mirror = Mirror(frozenset({B}))
+    memory.load(mirror)
+    memory.set(A, [2, 3])
+    for message in sorted(memory.messages(mirror), key=lambda m: m[0].number)[::order]:
+        mirror.apply(*message)
+        assert lnids_of(mirror)[A] in ((1, 2), (2, 3))
+    assert lnids_of(mirror)[A] == (2, 3)
+
+
+def test_members_come_before_the_port_that_hears_them() -> None:
+    memory = Memory()
+    memory.set(A, [7])
+    memory.set(B, [7])
+    mirror = Mirror(frozenset({A}))
+    memory.load(mirror)
+    assert [mac for mac, _ in mirror.changes({})] == [B, A]
+
+
+def test_changes_are_what_differs_and_end_when_they_are_made() -> None:
+    memory = Memory()
+    for mac in (A, B):
+        memory.set(mac, [7])
+    mirror = Mirror(frozenset({A}))
+    memory.load(mirror)
+    table = {A: Entry.of(A, [7]), C: Entry.of(C, [9])}
+    assert mirror.changes(table) == [(B, Entry.of(B, [7]))]
+    assert mirror.changes_of_all(table) == [(B, Entry.of(B, [7])), (C, None)]
+    mirror.settled()
+    assert mirror.changes({}) == []
+
+
+def test_what_nobody_can_read_is_none_and_is_complained_of() -> None:
+    memory = Memory()
+    memory.set(A, [7])
+    memory.set(B, [7])
+    mirror = Mirror(frozenset({A}))
+    memory.load(mirror)
+    key = KEYS.member(7, B)
+    mirror.apply(Topic(Kind.LNID, 7), 9, [Event(key, b"{", 9), Event(b"/t/lnid/x", b"", 9)])
+    assert lnids_of(mirror) == {A: (7,)}
+    assert len(mirror.complaints) == 2
+
+
+def test_progress_moves_what_is_resumed() -> None:
+    mirror = Mirror()
+    Memory().load(mirror)
+    mirror.apply(GLOBAL, 50, [])
+    assert dict(mirror.resume())[GLOBAL] == 51
+    mirror.apply(GLOBAL, 40, [])
+    assert dict(mirror.resume())[GLOBAL] == 51
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_whatever_happens_a_host_has_what_it_needs(seed: int) -> None:
+    """Random changes, ports that come and go, messages cut off: a mirror is the truth's part."""
+    rng = random.Random(seed)
+    memory, mirror = Memory(), Mirror()
+    everybody = [0x525400000000 + number for number in range(12)]
+    memory.load(mirror)
+    for _ in range(60):
+        for _ in range(rng.randrange(4)):
+            lnids = rng.sample(range(1, 6), rng.randrange(4))
+            if rng.random() < 0.03:
+                lnids.append(0)
+            memory.set(rng.choice(everybody), lnids)
+        if rng.random() < 0.2:
+            mirror.ports = frozenset(rng.sample(everybody, rng.randrange(4)))
+        messages = list(memory.messages(mirror))
+        for message in messages[: rng.randrange(len(messages) + 1)]:
+            mirror.apply(*message)
+        follow(memory, mirror)
+        needed = {0}.union(*(memory.entries[p].lnids for p in mirror.ports & memory.entries.keys()))
+        is_global = any(0 in memory.entries[p].lnids for p in mirror.ports & memory.entries.keys())
+        assert mirror.entries() == {
+            mac: entry
+            for mac, entry in memory.entries.items()
+            if is_global or needed & set(entry.lnids)
+        }
+
+
+# Ports and numbers
+
+
+def test_a_file_of_ports_has_macs_and_remarks() -> None:
+    found = hostports.parse("vm1", "# web\n52:54:00:00:00:01\n\n52-54-00-00-00-02 # 2\nhello\n")
+    assert found.macs == {A, B}
+    assert len(found.complaints) == 1
+    assert "vm1, line 5" in found.complaints[0]
+
+
+def test_a_folder_of_ports(tmp_path: Path) -> None:
+    folder = tmp_path / "ports"
+    assert hostports.read(folder) is None
+    folder.mkdir()
+    (folder / "one").write_text("52:54:00:00:00:01\n")
+    (folder / ".two").write_text("52:54:00:00:00:02\n")
+    (folder / "folder").mkdir()
+    found = hostports.read(folder)
+    assert found is not None
+    assert found.macs == {A}
+    assert len(found.complaints) == 1
+
+
+def test_numbers_are_in_the_format_of_prometheus() -> None:
+    found = metrics.text([metrics.Metric("entries", "MACs.", 1048576)])
+    assert found == (
+        "# HELP vmmnet_hostvlan_entries MACs.\n"
+        "# TYPE vmmnet_hostvlan_entries gauge\n"
+        "vmmnet_hostvlan_entries 1048576\n"
+    )
+    assert metrics.Metric("x_total", "", 0).kind == "counter"
+
+
+def test_where_numbers_are_served() -> None:
+    assert metrics.parse_address("[::1]:9108") == ("::1", 9108)
+    for wrong in ("9108", "::1:9108", "a:b", ":1", "a:65536"):
+        with pytest.raises(ValueError, match="such as"):
+            metrics.parse_address(wrong)
+
+
+def test_the_hook_of_the_documentation_tells_of_ports(tmp_path: Path) -> None:
+    page = Path(__file__).resolve().parents[3] / "docs" / "hostvlan-etcd.md"
+    script = page.read_text().partition("```sh\n")[2].partition("```")[0]
+    folder = tmp_path / "ports"
+    hook = tmp_path / "qemu"
+    hook.write_text(script.replace("/run/vmmnet/ports", str(folder)))
+
+    def tell(operation: str) -> None:
+        xml = b"<mac address='52:54:00:00:00:01'/>\n<arg value='x,mac=52:54:00:00:00:02'/>"
+        subprocess.run(["/bin/sh", hook, "web1", operation, "begin", "-"], input=xml, check=True)
+
+    for operation in ("prepare", "start", "started"):
+        tell(operation)
+    assert hostports.read(folder) == hostports.Ports(frozenset({A, B}))
+    tell("release")
+    assert hostports.read(folder) == hostports.Ports(frozenset())

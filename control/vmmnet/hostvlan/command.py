@@ -4,12 +4,10 @@
 from __future__ import annotations
 
 import argparse
-import importlib
-import importlib.util
 import os
 import sys
 
-from . import edit, host, output, show
+from . import agent, edit, host, move, output, roles, show
 from .filestore import DEFAULT, VARIABLE
 from .lnid import WORD
 from .options import Parser, Refused, Status, UsageError
@@ -41,9 +39,6 @@ exit status: {Status.DONE:d}  done
 environment: {VARIABLE}, the table; VMMNET_QMP, where QMP sockets are
 """
 
-# Of many hosts.
-_MANY_HOSTS = ("agent", "move", "roles")
-
 
 def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
     """Add ``hostvlan`` to the command ``vmmnet``."""
@@ -51,9 +46,8 @@ def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
     for module in (edit, show, host):
         module.add_commands(subparsers)
-    for name in _MANY_HOSTS:
-        if importlib.util.find_spec(f"{__package__}.{name}"):
-            importlib.import_module(f"{__package__}.{name}").add_command(subparsers)
+    for single in (agent, move, roles):
+        single.add_command(subparsers)
 
 
 def execute(given: argparse.Namespace) -> int:

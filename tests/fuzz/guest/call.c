@@ -819,6 +819,17 @@ static void call_get(struct worker *w, struct outcome *o)
     }
 }
 
+/*
+ * Signals go to a thread of this world.  Those to a process, which is both
+ * worlds, are one if the second comes before the first is taken.
+ */
+static int own_signals(struct worker *w, int fd)
+{
+    struct f_owner_ex owner = { F_OWNER_TID, w->world->worker[0].tid };
+
+    return fcntl(fd, F_SETOWN_EX, &owner);
+}
+
 static void call_ioctl(struct worker *w, struct outcome *o)
 {
     const uint32_t *arg = w->op.arg;
@@ -843,6 +854,10 @@ static void call_ioctl(struct worker *w, struct outcome *o)
         return;
     }
     switch (arg[1]) {
+    case FIOSETOWN:
+    case SIOCSPGRP:
+        own_signals(w, w->world->fd[arg[0]]);
+        break;
     case SIOCINQ:
     case SIOCATMARK:
         outcome_fact(o, 'd', "value", *at);
@@ -858,14 +873,13 @@ static void call_fcntl(struct worker *w, struct outcome *o)
 {
     const uint32_t *arg = w->op.arg;
     int fd = w->world->fd[arg[0]];
-    struct f_owner_ex owner = { F_OWNER_TID, w->world->worker[0].tid };
+    struct f_owner_ex owner = { };
     struct flock lock = { .l_type = F_RDLCK };
 
     switch (arg[1]) {
     case F_SETOWN:
     case F_SETOWN_EX:
-        /* Signals go to a thread of this world. */
-        result(o, fcntl(fd, F_SETOWN_EX, &owner));
+        result(o, own_signals(w, fd));
         break;
     case F_GETOWN_EX:
     case F_GETOWN:

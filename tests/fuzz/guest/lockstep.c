@@ -348,20 +348,31 @@ static int differing_mask(const struct run *run, uint32_t mask[WORLDS][SLOTS])
     return -1;
 }
 
-/* Whether both or none had signals; if both, they are forgotten. */
+/*
+ * Whether both or none had a signal.  If both had, it is forgotten; if none had,
+ * the counters are left alone, since one of them may be counting right now.
+ */
+static bool signal_agrees(_Atomic unsigned *a, _Atomic unsigned *b)
+{
+    bool had = atomic_load(a);
+
+    if (had != !!atomic_load(b)) {
+        return false;
+    }
+    if (had) {
+        atomic_store(a, 0);
+        atomic_store(b, 0);
+    }
+    return true;
+}
+
 static bool signals_agree(struct run *run)
 {
     struct world *a = run->world[NATIVE], *b = run->world[OURS];
+    bool io = signal_agrees(&a->sigio, &b->sigio);
+    bool urg = signal_agrees(&a->sigurg, &b->sigurg);
 
-    if (!atomic_load(&a->sigio) != !atomic_load(&b->sigio) ||
-        !atomic_load(&a->sigurg) != !atomic_load(&b->sigurg)) {
-        return false;
-    }
-    atomic_store(&a->sigio, 0);
-    atomic_store(&b->sigio, 0);
-    atomic_store(&a->sigurg, 0);
-    atomic_store(&b->sigurg, 0);
-    return true;
+    return io && urg;
 }
 
 /* Has a call that was under way come back in one of the worlds only? */

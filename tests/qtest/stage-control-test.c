@@ -300,6 +300,22 @@ static void test_unplug_nic(const Setup *setup)
     bed_stop(&bed);
 }
 
+/* Nor does a NIC that is pulled out while its frames wait for the network. */
+static void test_pull_nic(const Setup *setup)
+{
+    Bed bed;
+
+    bed_start(&bed, setup, "");
+    for (unsigned round = 0; round < 3; round++) {
+        fill(&bed);
+        bed_pull_nic(&bed);
+        bed_plug_nic(&bed);
+        drain(&bed);
+        bed_converse(&bed, round);
+    }
+    bed_stop(&bed);
+}
+
 /*
  * The backend goes: the guest's link goes down, and no frame of the guest
  * stays with the NIC.  All is made anew, and goes on.
@@ -447,6 +463,7 @@ static void add_tests(void)
     add_test("link-twice", virtio, DGRAM, 0, test_link_twice);
     add_test("link-new-nic", virtio, DGRAM, 0, test_link_of_new_nic);
     add_test("unplug-nic", both, DGRAM, 0, test_unplug_nic);
+    add_test("pull-nic", both, DGRAM, 0, test_pull_nic);
     add_test("unplug-backend", virtio, DGRAM, 1, test_unplug_backend);
     add_test("reset-without-backend", longest, TAP, 0,
              test_reset_without_backend);

@@ -187,6 +187,15 @@ void bed_unplug_nic(Bed *bed)
     bed_settle(bed);
 }
 
+void bed_pull_nic(Bed *bed)
+{
+    Nic *nic = bed->nic;
+
+    bed->nic = NULL;
+    bed_unplug_nic(bed);
+    nic_forget(nic);
+}
+
 /* device_add takes what the command line had, as strings. */
 void bed_plug_nic(Bed *bed)
 {

@@ -59,8 +59,12 @@ void bed_settle(Bed *bed);
 /* The ID of the netdev that the NIC uses. */
 const char *bed_top(const Bed *bed);
 
-/* device_del and device_add of the NIC. */
+/*
+ * device_del and device_add of the NIC.  A driver that is told resets it first;
+ * one whose NIC is pulled is not told.
+ */
 void bed_unplug_nic(Bed *bed);
+void bed_pull_nic(Bed *bed);
 void bed_plug_nic(Bed *bed);
 
 /* netdev_add of a new backend "net0" (DGRAM), and of the stages before it. */

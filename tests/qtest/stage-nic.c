@@ -67,6 +67,14 @@ void nic_use_pairs(Nic *nic, unsigned pairs)
 
 void nic_free(Nic *nic)
 {
+    if (nic->reset) {
+        nic->reset(nic);
+    }
+    nic->free(nic);
+}
+
+void nic_forget(Nic *nic)
+{
     nic->free(nic);
 }
 
@@ -249,11 +257,15 @@ static void virtio_use_pairs(Nic *nic, unsigned pairs)
     g_assert_cmpuint(qtest_readb(qts, ack), ==, VIRTIO_NET_OK);
 }
 
+static void virtio_reset(Nic *nic)
+{
+    qvirtio_reset(&virtio_of(nic)->dev->vdev);
+}
+
 static void virtio_free(Nic *nic)
 {
     VirtioNic *v = virtio_of(nic);
 
-    qvirtio_reset(&v->dev->vdev);
     for (unsigned i = 0; i < nic->pairs; i++) {
         g_free(v->rx[i].vq);
         g_free(v->tx[i].vq);
@@ -281,7 +293,8 @@ static Nic *virtio_start(Machine *m, const NicKind *kind)
     v->nic = (Nic) {
         .machine = m, .pairs = 1, .send = virtio_send, .sent = virtio_sent,
         .post = virtio_post, .poll = virtio_poll, .link_up = virtio_link_up,
-        .use_pairs = virtio_use_pairs, .free = virtio_free,
+        .use_pairs = virtio_use_pairs, .reset = virtio_reset,
+        .free = virtio_free,
     };
     v->dev = virtio_pci_new(m->bus, &address);
     g_assert_nonnull(v->dev);

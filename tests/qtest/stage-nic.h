@@ -51,6 +51,7 @@ struct Nic {
     ssize_t (*poll)(Nic *nic, unsigned queue, void *frame, size_t size);
     bool (*link_up)(Nic *nic);
     void (*use_pairs)(Nic *nic, unsigned pairs);
+    void (*reset)(Nic *nic);    /* NULL: the driver has no need of it */
     void (*free)(Nic *nic);
 };
 
@@ -80,5 +81,8 @@ void nic_use_pairs(Nic *nic, unsigned pairs);
 
 /* Resets the device, as drivers do when it is unplugged, and forgets it. */
 void nic_free(Nic *nic);
+
+/* Forgets a device that was pulled out as it was. */
+void nic_forget(Nic *nic);
 
 #endif /* TESTS_QTEST_STAGE_NIC_H */

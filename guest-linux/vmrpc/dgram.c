@@ -215,23 +215,28 @@ static int connect_local(struct socket *sock, struct vmrpc_sock *vs,
 	return err;
 }
 
+/* The native sock's peer. */
+static struct sockaddr_in native_peer(const struct vmrpc_sock *vs)
+{
+	const struct inet_sock *inet = inet_sk(vs->sk);
+
+	return (struct sockaddr_in) {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = inet->inet_daddr,
+		.sin_port = inet->inet_dport,
+	};
+}
+
 /*
  * Caller must hold vs->lock.  Leaves the socket native if it has just been
  * bound to another interface.
  */
-static int connect_remote(struct socket *sock, struct vmrpc_sock *vs,
-			  const struct sockaddr_in *to)
+static int open_remote(struct socket *sock, struct vmrpc_sock *vs,
+		       const struct sockaddr_in *to)
 {
 	enum vmrpc_mode before = vmrpc_sock_mode(vs);
-	int err;
+	int err = vmrpc_sock_open(vs);
 
-	/* A local peer's source address would not do. */
-	if ((before == VMRPC_NATIVE && is_bound(vs)) || has_local_peer(vs)) {
-		err = unspec_but_port(sock, vs);
-		if (err)
-			return err;
-	}
-	err = vmrpc_sock_open(vs);
 	if (err)
 		return err;
 	vmrpc_sol_sync(vs);
@@ -246,6 +251,28 @@ static int connect_remote(struct socket *sock, struct vmrpc_sock *vs,
 	mirror_peer(sock, vs);
 	vmrpc_sock_set_mode(vs, VMRPC_REMOTE);
 	return 0;
+}
+
+/* The same for a socket that may have a local peer, which it keeps on error. */
+static int connect_remote(struct socket *sock, struct vmrpc_sock *vs,
+			  const struct sockaddr_in *to)
+{
+	struct sockaddr_in peer = native_peer(vs);
+	bool local = has_local_peer(vs) ||
+		     (vmrpc_sock_mode(vs) == VMRPC_NATIVE &&
+		      peer.sin_addr.s_addr);
+	int err;
+
+	/* Its source address would not do. */
+	if (local || (vmrpc_sock_mode(vs) == VMRPC_NATIVE && is_bound(vs))) {
+		err = unspec_but_port(sock, vs);
+		if (err)
+			return err;
+	}
+	err = open_remote(sock, vs, to);
+	if (err && local)
+		connect_local(sock, vs, (struct sockaddr *)&peer, sizeof(peer));
+	return err;
 }
 
 static bool is_native(const struct vmrpc_sock *vs, __be32 addr)

@@ -168,6 +168,24 @@ static bool binds_to_all(const struct run *run, unsigned step)
                                    (op->arg[1] & 0xff) == ADDR_MULTICAST);
 }
 
+/* Whether a socket speaks to one of the guest itself. */
+static bool speaks_inside(const struct run *run, unsigned step)
+{
+    const struct op *op = &run->ops[step];
+    unsigned i;
+
+    if (run->step[step].type != SOCK_DGRAM) {
+        return false;
+    }
+    for (i = 0; i < OP_ARGS; i++) {
+        if (op_arg_type(op->kind, i) == 'A' &&
+            (op->arg[i] & 0xff) == ADDR_LOOPBACK) {
+            return op->kind == OP_SEND || op->kind == OP_CONNECT;
+        }
+    }
+    return false;
+}
+
 /* Whether another task may wait in the same kind of call already. */
 static bool contends(const struct run *run, unsigned step)
 {
@@ -210,6 +228,7 @@ static const char *past(const struct run *run, unsigned step)
     }
     return has_been(run, step, corks) ? " corked" :
            has_been(run, step, binds_to_all) ? " from all" :
+           has_been(run, step, speaks_inside) ? " inside" :
            has_been(run, step, contends) ? " contended" : "";
 }
 

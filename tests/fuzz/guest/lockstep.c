@@ -224,8 +224,14 @@ static void peer_outcome(struct run *run, unsigned step, int which,
     case OP_PEER_CONNECT:
     case OP_PEER_OPEN:
         world->peer_port[peer] = reply->port;
+        world->peer_log[peer].len = 0;
+        break;
+    case OP_PEER_CLOSE:
+        world->peer_log[peer].len = 0;
         break;
     case OP_PEER_ACCEPT:
+        world->peer_log[run->ops[step].arg[1]].len = 0;
+        /* fall through */
     case OP_PEER_RECVFROM:
         outcome_fact(o, 'o', "port", reply->port);
         outcome_fact(o, 'd', "from_vm", reply->from_vm);

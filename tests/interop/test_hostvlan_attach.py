@@ -15,6 +15,7 @@ from vmmnet.hostvlan import bpf, nic, twin
 from vmmnet.hostvlan import mac as macs
 from vmmnet.hostvlan.entry import Entry
 from vmmnet.hostvlan.table import Table
+from vmmnet.hostvlan.twin import Synced
 from vmmnet.testbed import bridged, ebpf, paths, tools
 from vmmnet.testbed.bridged import Bed, Port, until
 from vmmnet.testbed.net import Namespace, Network
@@ -134,10 +135,10 @@ def test_each_change_is_in_force_at_once(host: Bed, tenants: Three) -> None:
     """Of inline LNIDs and of records; the first frame after it is judged by it."""
     a, b, _ = tenants
     for turn in range(100):
-        assert host.put(a.mac, 2) is twin.Synced.CHANGED
+        assert host.put(a.mac, 2) is Synced.CHANGED
         a.say("refused")
         host.refuses(b, "other-tenant", turn + 1)
-        assert host.put(a.mac, *((1, 7) if turn % 2 else (1,))) is twin.Synced.CHANGED
+        assert host.put(a.mac, *((1, 7) if turn % 2 else (1,))) is Synced.CHANGED
         a.say(str(turn))
         assert b.hears(str(turn)) == [str(turn)]
     with Table.open(host.table) as table:
@@ -149,8 +150,8 @@ def test_several_changes_are_one(host: Bed, tenants: Three) -> None:
     with Table.change(host.table) as change:
         for port in (a, b, c):
             change.set(Entry.of(port.mac, [5]))
-    assert twin.sync(host.table) is twin.Synced.REPLACED
-    assert twin.sync(host.table) is twin.Synced.UNCHANGED
+    assert twin.sync(host.table) is Synced.REPLACED
+    assert twin.sync(host.table) is Synced.UNCHANGED
     a.say("one tenant now")
     assert b.hears("one tenant now") == ["one tenant now"]
     assert c.hears("one tenant now") == ["one tenant now"]
@@ -166,7 +167,7 @@ def test_growth_under_traffic(host: Bed, tenants: Three) -> None:
             for number in range(200):
                 change.set(Entry.of(0x525400000000 + 1000 * turn + number, [number, 10**9]))
         a.say(f"b{turn}")
-        assert twin.sync(host.table) is twin.Synced.REPLACED
+        assert twin.sync(host.table) is Synced.REPLACED
     a.say("end")
     expected = [f"{kind}{turn}" for turn in range(many) for kind in "ab"]
     assert b.hears("end") == [*expected, "end"]
@@ -255,7 +256,7 @@ def test_interfaces_that_are_gone(host: Bed, tenants: Three) -> None:
     a, b, c = tenants
     host.space.ip("link", "del", c.end.name)
     host.space.ip("link", "del", b.end.name)
-    assert host.put(a.mac, 3) is twin.Synced.CHANGED
+    assert host.put(a.mac, 3) is Synced.CHANGED
     (left,) = twin.status(table=host.table)
     assert left.mac == a.mac
 
@@ -420,6 +421,24 @@ def test_a_change_from_where_interfaces_are_hidden(host: Bed) -> None:
     host.attach(a)
     complaint = host.space.run(words, check=False).stderr
     assert f"interfaces go by {host.table}, but" in complaint
+
+
+def test_the_command_brings_over_what_was_missed(host: Bed, tenants: Three) -> None:
+    """A change whose maker could not reach the interfaces is said to be made."""
+    a, b, c = tenants
+    module = ["env", f"PYTHONPATH={paths.ROOT / 'control'}", sys.executable, "-m", "vmmnet"]
+    command = [*module, "hostvlan"]
+    option = ["--table", str(host.table)]
+    done = host.space.run([*command, "add", macs.text(c.mac), "1", *option], check=False)
+    assert done.returncode == 4, done.stderr
+    assert f"run 'vmmnet hostvlan sync --table {host.table}'" in done.stderr
+    a.say("not yet")
+    host.refuses(c, "other-tenant", 1)
+    assert Synced.CHANGED.value in inside(host.space, [*command, "sync", *option])
+    assert Synced.UNCHANGED.value in inside(host.space, [*command, "sync", *option])
+    a.say("now")
+    assert c.hears("now") == ["now"]
+    assert b.hears("now") == ["not yet", "now"]
 
 
 def test_only_root(host: Bed) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 from . import address, lnid, mac, output
 from .entry import Entry
+from .filestore import sync_command
 from .ports import Port
 from .table import Table, TableError
 
@@ -202,7 +203,7 @@ def _attachment(each: twin.Attachment, path: Path, table: Table) -> Iterator[Fin
     if each.generation < table.generation:
         yield fault(
             f"{each.interface} goes by generation {each.generation} of the table, which has"
-            f" reached {table.generation}: {_mend(each)}"
+            f" reached {table.generation}: {sync_command(path)}"
         )
 
 

@@ -13,7 +13,7 @@ from .lnid import WORD
 from .options import Parser, Refused, Status, UsageError
 from .ports import PortsError
 from .store import StoreError
-from .table import TableError, TableMissing
+from .table import TableError, TableMissing, TableUnsettled
 
 _BRIEF = "keep tenants apart: who may speak to whom"
 _TEXT = f"""\
@@ -35,6 +35,8 @@ exit status: {Status.DONE:d}  done
              {Status.REFUSED:d}  it cannot be done; nothing is changed
              {Status.USAGE:d}  the command line is wrong
              {Status.FAULTS:d}  'check' has found a fault
+             {Status.BEHIND:d}  the table is changed, but not everybody goes by it; what is
+                said tells who, and what to do
              {Status.INTERRUPTED:d}  interrupted
 environment: {VARIABLE}, the table; VMMNET_QMP, where QMP sockets are
 """
@@ -61,6 +63,8 @@ def execute(given: argparse.Namespace) -> int:
         return Status.USAGE
     except TableMissing as error:
         return _refuse(given, f"{error}: 'vmmnet hostvlan add' and 'import' make one")
+    except TableUnsettled as error:
+        return _refuse(given, str(error), Status.BEHIND)
     except (TableError, StoreError, PortsError, Refused) as error:
         return _refuse(given, str(error))
     except BrokenPipeError:
@@ -71,9 +75,9 @@ def execute(given: argparse.Namespace) -> int:
         return Status.INTERRUPTED
 
 
-def _refuse(given: argparse.Namespace, text: str) -> int:
+def _refuse(given: argparse.Namespace, text: str, status: Status = Status.REFUSED) -> int:
     if getattr(given, "json", False):
         output.print_json({"error": text})
     else:
         output.say(f"vmmnet hostvlan: {text}")
-    return Status.REFUSED
+    return status

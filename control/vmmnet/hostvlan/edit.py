@@ -10,7 +10,7 @@ from pathlib import Path
 
 from . import address, exchange, lnid, mac, options, output
 from .entry import Entry
-from .filestore import FileStore
+from .filestore import FileStore, sync_command
 from .options import Parser, Refused, Status, UsageError
 from .store import Changed, Store
 
@@ -171,19 +171,14 @@ def _edit(
     with store or options.open_store(given, create=create) as place:
         (changed,) = place.edit([given.mac], change)
         tell_made(place)
-        if given.json:
-            output.print_json(
-                {
-                    "table": place.name,
-                    "mac": mac.text(changed.mac),
-                    "changed": changed.before != changed.after,
-                    "before": output.entry_or_null(changed.before),
-                    "after": output.entry_or_null(changed.after),
-                }
-            )
-        else:
-            print(describe(changed))
-        return sync(place)
+        result = {
+            "table": place.name,
+            "mac": mac.text(changed.mac),
+            "changed": changed.before != changed.after,
+            "before": output.entry_or_null(changed.before),
+            "after": output.entry_or_null(changed.after),
+        }
+        return _finish(place, result, describe(changed), given.json)
 
 
 def describe(changed: Changed) -> str:
@@ -209,18 +204,33 @@ def tell_made(place: Store) -> None:
         output.say(f"made the table {place.name}: start QEMU with hostvlan,table={place.name}")
 
 
-def sync(place: Store) -> int:
-    """Bring a change to the interfaces of this host that go by the table in eBPF."""
+def _finish(place: Store, result: dict[str, object], text: str, as_json: bool) -> int:
+    """Bring a change to the interfaces with eBPF, and say what was done."""
+    complaint = _sync(place)
+    if as_json:
+        output.print_json({**result, "error": complaint} if complaint else result)
+    else:
+        print(text)
+        if complaint:
+            output.say(f"vmmnet hostvlan: {complaint}")
+    return Status.BEHIND if complaint else Status.DONE
+
+
+def _sync(place: Store) -> str:
+    """Let interfaces of this host go by a table as it is now; returns why they do not."""
     if not isinstance(place, FileStore):
-        return Status.DONE
+        return ""
     from . import twin
 
     try:
-        twin.sync(place.path)
+        # The change has checked the file.
+        twin.sync(place.path, check=False)
     except twin.TwinError as error:
-        output.say(f"the table is changed, but interfaces with eBPF go by the old: {error}")
-        return Status.REFUSED
-    return Status.DONE
+        return (
+            f"the table says so, but interfaces with eBPF may go by an older one: {error};"
+            f" once that is mended, run '{sync_command(place.path)}'"
+        )
+    return ""
 
 
 def unknown(number: int, place: Store) -> str:
@@ -251,20 +261,16 @@ def run_import(given: argparse.Namespace) -> int:
         finally:
             progress.end()
         tell_made(place)
-        if given.json:
-            output.print_json(
-                {
-                    "table": place.name,
-                    "added": loaded.added,
-                    "changed": loaded.changed,
-                    "removed": loaded.removed,
-                    "unchanged": loaded.unchanged,
-                }
-            )
-        else:
-            total = loaded.added + loaded.changed + loaded.unchanged
-            print(
-                f"{output.macs(total)} imported: {loaded.added:,} new, {loaded.changed:,} changed,"
-                f" {loaded.unchanged:,} as before; {loaded.removed:,} removed"
-            )
-        return sync(place)
+        result = {
+            "table": place.name,
+            "added": loaded.added,
+            "changed": loaded.changed,
+            "removed": loaded.removed,
+            "unchanged": loaded.unchanged,
+        }
+        total = loaded.added + loaded.changed + loaded.unchanged
+        text = (
+            f"{output.macs(total)} imported: {loaded.added:,} new, {loaded.changed:,} changed,"
+            f" {loaded.unchanged:,} as before; {loaded.removed:,} removed"
+        )
+        return _finish(place, result, text, given.json)

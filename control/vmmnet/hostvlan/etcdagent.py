@@ -46,6 +46,7 @@ from .entry import Entry
 from .etcd import Client, Compacted, Config, Denied, EtcdError, Told, Unreachable, Watch, Watched
 from .etcdkeys import FORMAT, BadValue, Keys, Topic, decode_ready, encode_ready, mac_of
 from .etcdmirror import Mirror
+from .filestore import sync_command
 from .store import StoreError
 from .table import Table, TableDamaged, TableError, TableMissing
 
@@ -497,11 +498,16 @@ class Agent:
         except ImportError:
             return
         try:
-            twin.sync(self.settings.table)
+            # What it has not written itself, it has checked.
+            twin.sync(self.settings.table, check=False)
             self._once.over("twin")
         except (twin.TwinError, OSError) as error:
             self.counters.twin_errors += 1
-            self._once.say("twin", f"eBPF: {error}")
+            command = sync_command(self.settings.table)
+            self._once.say(
+                "twin",
+                f"eBPF: {error}; tried again with the next change, or by '{command}'",
+            )
 
     # What others are told
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -27,6 +28,12 @@ _STEP = 4096
 def default_path() -> Path:
     """The path of the table where no option names one."""
     return Path(os.environ.get(VARIABLE) or DEFAULT)
+
+
+def sync_command(path: Path) -> str:
+    """What to type so that interfaces with eBPF go by a table as it is."""
+    option = "" if path == default_path() else f" --table {shlex.quote(str(path))}"
+    return f"vmmnet hostvlan sync{option}"
 
 
 class FileStore:

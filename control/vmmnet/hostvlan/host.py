@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The commands about this host's ports: watch, check, attach, detach, status."""
+"""The commands about this host's ports: watch, check, attach, detach, status, sync."""
 
 from __future__ import annotations
 
@@ -95,6 +95,17 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
         "Show the interfaces with HostVLAN in eBPF, and what they passed and dropped.",
     )
     _add_interface(status, nargs="?")
+
+    sync = options.command(
+        subparsers,
+        "sync",
+        run_sync,
+        "let interfaces with eBPF go by the table as it is",
+        "Bring to the interfaces with HostVLAN in eBPF what has changed in the table. All\n"
+        "commands that change it do so by themselves: this one is for a table that was\n"
+        "changed by other means, or when a command says that interfaces go by an older one.",
+    )
+    options.add_table(sync)
 
 
 def _add_qmp(parser: argparse.ArgumentParser) -> None:
@@ -215,6 +226,22 @@ def run_status(given: argparse.Namespace) -> int:
     _print_attachments(found, given.json)
     if not found and not given.json:
         output.say("no interface is attached: see 'vmmnet hostvlan attach --help'")
+    return Status.DONE
+
+
+def run_sync(given: argparse.Namespace) -> int:
+    """``sync``."""
+    from . import twin
+
+    path = options.table_path(given)
+    try:
+        done = twin.sync(path)
+    except twin.TwinError as error:
+        raise Refused(str(error)) from None
+    if given.json:
+        output.print_json({"table": str(path), "synced": done.name.lower()})
+    else:
+        print(f"{path}: {done.value}")
     return Status.DONE
 
 

@@ -28,6 +28,8 @@ class Status(enum.IntEnum):
     USAGE = 2
     #: ``check`` has found a fault.
     FAULTS = 3
+    #: The table is changed, but somebody goes by the old one still.
+    BEHIND = 4
     INTERRUPTED = 130
 
 

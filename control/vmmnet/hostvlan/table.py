@@ -55,7 +55,7 @@ from .entry import Entry
 if TYPE_CHECKING:
     from .writer import Change
 
-__all__ = ["Entry", "Table", "TableDamaged", "TableError", "TableMissing"]
+__all__ = ["Entry", "Table", "TableDamaged", "TableError", "TableMissing", "TableUnsettled"]
 
 # How often a snapshot is tried while others write.
 _SNAPSHOTS = 16
@@ -71,6 +71,10 @@ class TableMissing(TableError):
 
 class TableDamaged(TableError):
     """The file is not a table, not one of this version, or a damaged one."""
+
+
+class TableUnsettled(TableError):
+    """A change is made, but the system refused a step after it."""
 
 
 class Table:
@@ -159,7 +163,8 @@ class Table:
         with the process that is writing (0: unknown), if there is one.
 
         Raises TableMissing, TableDamaged, or TableError where the system
-        refuses, on entry and at the end; the table is then as it was.
+        refuses, on entry and at the end; the table is then as it was, but for
+        TableUnsettled.
         """
         from .writer import Change
 

@@ -22,7 +22,7 @@ from typing import Self
 
 from . import layout, verify
 from .entry import Entry
-from .table import Table, TableDamaged, TableError, TableMissing
+from .table import Table, TableDamaged, TableError, TableMissing, TableUnsettled
 
 # Slots of a new file for so many MACs: room for a quarter more before the next
 # file, and 1,048,576 MACs in 31 MiB.
@@ -92,6 +92,8 @@ class Change:
         self._pending: dict[int, layout.Content | None] = {}
         self._cleared = False
         self._lock: int | None = None
+        #: Whether readers can see anything of it.
+        self._published = False
 
     # What the caller wants.
 
@@ -159,9 +161,17 @@ class Change:
             if kind is None:
                 self._commit()
         except OSError as failure:
-            raise TableError(f"{self.path}: {failure.strerror}: nothing is changed") from failure
+            raise self._failed(failure.strerror) from failure
         finally:
             self._release()
+
+    def _failed(self, reason: str | None) -> TableError:
+        if not self._published:
+            return TableError(f"{self.path}: {reason}: nothing is changed")
+        return TableUnsettled(
+            f"{self.path}: {reason}: the table is changed, but who goes by it may not know, and a"
+            " power failure may undo it: any further change mends that"
+        )
 
     def _beside(self, suffix: str) -> Path:
         return self.path.with_name(self.path.name + suffix)
@@ -326,6 +336,7 @@ class Change:
         if not key:
             _store32(table, layout.KEYS_USED, table.keys_used + 1)
         _fence()
+        self._published = True
         _store64(table, at + 8, value)
         if not key:
             _fence()
@@ -360,6 +371,7 @@ class Change:
             if self.base is not None:
                 os.link(self.path, old)
             new.rename(self.path)
+            self._published = True
         except BaseException:
             new.unlink(missing_ok=True)
             raise

@@ -419,7 +419,7 @@ def test_check_tells_of_an_interrupted_change(hostvlan: Command, table: Path) ->
 def test_help(hostvlan: Command) -> None:
     every = hostvlan("--help")
     assert every.status == 0
-    names = "add set remove list show import export watch check attach detach status"
+    names = "add set remove list show import export watch check attach detach status sync"
     for name in names.split():
         assert f"    {name} " in every.out
         answer = hostvlan(name, "--help")

@@ -66,7 +66,7 @@ def filled(table: Path) -> Path:
     ("line", "replies"),
     [
         ("vmmnet ", ["hostvlan"]),
-        ("vmmnet hostvlan s", ["set", "show", "status"]),
+        ("vmmnet hostvlan s", ["set", "show", "status", "sync"]),
         ("vmmnet hostvlan show ", ["52:54:00:00:00:01", "52:54:00:00:00:02"]),
         # Bash puts them behind the last colon that is there.
         ("vmmnet hostvlan show 52:54:00:00:00:", ["01", "02"]),
@@ -83,6 +83,7 @@ def filled(table: Path) -> Path:
         ("vmmnet hostvlan show --table /nowhere ", []),
         ("vmmnet hostvlan show 52:54:00:00:00:01 ", []),
         ("vmmnet hostvlan attach l", ["lo"]),
+        ("vmmnet hostvlan sync --table lnid.table.", ["lnid.table.lock"]),
         ("vmmnet hostvlan nonsense ", []),
     ],
 )

@@ -11,7 +11,8 @@
 #   make check      all tests but tests/run --layers suites, which take an hour;
 #                   make check-quick: those that take seconds
 #   make bench      measure [BENCH=name]
-#   make install    [DESTDIR=], into ./configure's --prefix
+#   make install    [DESTDIR=], into ./configure's --prefix; make install-control:
+#                   the command vmmnet alone, which needs no QEMU of ours
 #   make clean      drop the builds; make distclean: and everything fetched
 #
 # run, check and bench install the packages they need first.
@@ -37,7 +38,8 @@ source := configure $(wildcard qemu/src/.vmmnet/origin)
 build = @qemu/weave && $(PYTHON) qemu/build
 
 .DEFAULT_GOAL := all
-.PHONY: all full lean asan bpf guests deps run check check-quick bench install clean distclean
+.PHONY: all full lean asan bpf guests deps run check check-quick bench \
+        install install-control clean distclean
 
 all: $(or $(strip $(configured)),full)
 
@@ -54,6 +56,8 @@ bpf: $(BPF)
 
 # Where vmmnet.hostvlan.twin looks for it; the same for all little-endian hosts.
 $(BPF): $(addprefix net/hostvlan/bpf/,hostvlan.bpf.c twin.h) include/vmmnet/hostvlan.h
+	@command -v clang >/dev/null || \
+	    { echo "clang is not installed: run 'make deps' or install the package clang." >&2; exit 1; }
 	@clang -target bpf -mcpu=v3 -O2 -g -ffreestanding -Wall -Wextra -Werror \
 	    -Wno-unused-parameter -I. -Iinclude -I/usr/include/$(shell $(CC) -print-multiarch) \
 	    -c $< -o $@.part
@@ -85,8 +89,11 @@ bench:
 	@$(MAKE) --no-print-directory lean
 	@bench/run $(BENCH)
 
-install: full
+install: full install-control
 	@DESTDIR=$(abspath $(DESTDIR)) $(PYTHON) qemu/build $(FULL) install
+
+install-control: $(BPF)
+	@DESTDIR=$(abspath $(DESTDIR)) control/install
 
 clean: ; rm -rf $(FULL) $(LEAN) $(ASAN) $(BPF)
 

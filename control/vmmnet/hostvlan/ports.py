@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from vmmnet.testbed.qmp import Qmp, QmpError
+from vmmnet.qmp import Qmp, QmpError
 
 from . import mac
 

@@ -23,10 +23,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
 
+from vmmnet.qmp import Qmp, QmpError
+
 from . import console, image, kernel, paths, process, qemu, scratch, wait
 from .agent import Channel, CommandError, Job, Result
 from .cpio import File
-from .qmp import Qmp, QmpError
 
 __all__ = ["CommandError", "Guest", "GuestConfig", "Job", "Result"]
 

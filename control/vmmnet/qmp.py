@@ -10,7 +10,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from .wait import PATIENCE
+#: How long a QEMU may take to answer where nobody says otherwise, in seconds:
+#: that of a busy machine.
+PATIENCE = 180.0
 
 
 class QmpError(RuntimeError):

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``make install-control``: what is installed works without the sources."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from vmmnet.testbed import paths, tools
+
+A = "52:54:00:00:00:01"
+
+_IMPORT_ALL = """
+import pkgutil, sys
+sys.path[0] = sys.argv[1]
+import vmmnet
+names = [each.name for each in pkgutil.walk_packages(vmmnet.__path__, "vmmnet.")]
+for name in names:
+    if not name.endswith("__main__"):
+        __import__(name)
+assert "vmmnet.hostvlan.etcdagent" in names and "vmmnet.testbed" not in names
+assert sys.modules["vmmnet.hostvlan.twin"].OBJECT.is_file()
+"""
+
+
+def install(destination: Path, *options: str) -> Path:
+    """Install below a folder; returns what stands for the prefix there."""
+    if options:
+        environment = {**os.environ, "DESTDIR": str(destination)}
+        tools.run([paths.ROOT / "control/install", *options], env=environment)
+    else:
+        tools.run(["make", "-C", paths.ROOT, "install-control", f"DESTDIR={destination}"])
+    (command,) = destination.glob("**/bin/vmmnet")
+    return command.parents[1]
+
+
+def call(*words: str | Path) -> str:
+    """Run a program that does not know where the sources are."""
+    environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
+    ended = subprocess.run(
+        words, cwd="/", env=environment, text=True, capture_output=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def test_the_installed_command(tmp_path: Path) -> None:
+    prefix = install(tmp_path / "root")
+    command, table = prefix / "bin/vmmnet", tmp_path / "lnid.table"
+    assert "keep tenants apart" in call(command, "--help")
+    assert "exit status" in call(command, "hostvlan", "--help")
+    assert call(command, "hostvlan", "add", A, "7", "--table", table) == f"{A}: new, in LNID 7\n"
+    assert A in call(command, "hostvlan", "list", "--table", table)
+    call(sys.executable, "-c", _IMPORT_ALL, prefix / "share/vmmnet")
+
+
+@pytest.mark.parametrize("options", [(), ("--prefix=/opt/net",)])
+def test_the_unit_runs_the_command_that_is_installed(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    prefix = install(tmp_path, *options)
+    if options:
+        assert prefix == tmp_path / "opt/net"
+    unit = prefix / "lib/systemd/system/vmmnet-hostvlan-agent.service"
+    (program,) = re.findall(r"^ExecStart=(\S+) hostvlan agent", unit.read_text(), re.MULTILINE)
+    assert tmp_path / program[1:] == prefix / "bin/vmmnet"
+
+
+def test_completion_is_installed(tmp_path: Path) -> None:
+    prefix = install(tmp_path)
+    script = prefix / "share/bash-completion/completions/vmmnet"
+    ask = (
+        'source "$1"; PATH=$2:$PATH; COMP_LINE="vmmnet "; COMP_POINT=7; _vmmnet; echo "$COMPREPLY"'
+    )
+    assert call("bash", "-c", ask, "bash", script, prefix / "bin") == "hostvlan\n"
+
+
+def test_everybody_may_read_it_and_nothing_is_left_of_before(tmp_path: Path) -> None:
+    """Also where root's files are for root alone otherwise."""
+    before = os.umask(0o077)
+    try:
+        prefix = install(tmp_path / "root")
+        left = prefix / "share/vmmnet/vmmnet/hostvlan/gone.py"
+        left.touch()
+        install(tmp_path / "root")
+    finally:
+        os.umask(before)
+    assert not left.exists()
+    modes = {path: path.stat().st_mode & 0o777 for path in prefix.glob("**/*")}
+    programs = {path for path, mode in modes.items() if mode & 0o111 and path.is_file()}
+    assert programs == {prefix / "bin/vmmnet"}
+    assert all(mode in (0o644, 0o755) for mode in modes.values())

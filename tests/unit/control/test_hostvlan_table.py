@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import os
 import random
+import re
 import signal
 import struct
 import sys
@@ -20,6 +21,7 @@ import pytest
 from vmmnet.hostvlan import layout, writer
 from vmmnet.hostvlan.entry import Entry
 from vmmnet.hostvlan.table import Table, TableDamaged, TableError, TableMissing
+from vmmnet.testbed import paths
 
 A, B, C = 0x525400000001, 0x525400000002, 0x525400000003
 
@@ -106,6 +108,38 @@ def test_octets(table: Path) -> None:
     record = struct.unpack_from("<9I", octets, at)
     assert record == (0x010103, 1, 2, 4294967295, 0xC0000201, 0x20010DB8, 0, 0, 0x1234)
     assert table.stat().st_mode & 0o7777 == 0o644
+
+
+def golden() -> bytes:
+    """The table that tests of the reader in C have, too; its octets are given one by one."""
+    source = (paths.ROOT / "tests/unit/hostvlan-golden.h").read_text()
+    (size,) = re.findall(r"^#define HOSTVLAN_GOLDEN_SIZE (\d+)$", source, re.MULTILINE)
+    octets = bytearray(int(size))
+    lines = re.findall(r"^OCTETS\((0x[0-9a-f]{4}), (.*)\)", source, re.MULTILINE)
+    assert len(lines) == source.count("\nOCTETS")
+    for offset, listed in lines:
+        part = bytes(int(each, 16) for each in listed.split(", "))
+        octets[int(offset, 16) : int(offset, 16) + len(part)] = part
+    return bytes(octets)
+
+
+#: What it says.
+GOLDEN = (
+    Entry.of(0x001122334455, [7]),
+    Entry.of(0x020000000001, [0]),
+    Entry.of(0x525400123456, [1, 0x01020304], [0xC0000201], [0x20010DB8 << 96 | 0x1234]),
+)
+
+
+def test_the_octets_are_those_that_others_read(table: Path) -> None:
+    """Whatever order of octets this host has."""
+    put(table, *GOLDEN)
+    assert table.read_bytes() == golden()
+
+
+def test_the_octets_of_others_are_read(table: Path) -> None:
+    table.write_bytes(golden())
+    assert state(table) == {entry.mac: entry for entry in GOLDEN}
 
 
 def test_hash_of_many_is_that_of_one() -> None:

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The table in force: what is at a path, as long as it is good */
+
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <unistd.h>
+
+#include "hostvlan-file.h"
+#include "net/hostvlan/follow.h"
+
+static void assert_kept(HostvlanFollow *f, int code)
+{
+    g_assert_cmpint(hostvlan_follow_look(f), ==, HOSTVLAN_FOLLOW_KEPT);
+    g_assert_error(f->error, HOSTVLAN_TABLE_ERROR, code);
+    g_assert_nonnull(f->table);
+    g_assert_false(hostvlan_follow_is_settled(f));
+    /* It is not looked into twice. */
+    g_assert_cmpint(hostvlan_follow_look(f), ==, HOSTVLAN_FOLLOW_NOTHING);
+    g_assert_false(hostvlan_follow_is_due(f));
+}
+
+static void test_follow(void)
+{
+    HvFile fx = hv_begin(16, 64);
+    HostvlanFollow f;
+
+    hv_close(g_steal_pointer(&fx.w));
+    g_unlink(fx.path);
+    hostvlan_follow_init(&f, fx.path);
+    g_assert_cmpint(hostvlan_follow_look(&f), ==, HOSTVLAN_FOLLOW_NONE);
+    g_assert_error(f.error, HOSTVLAN_TABLE_ERROR, HOSTVLAN_TABLE_ERROR_MISSING);
+    g_assert_cmpint(hostvlan_follow_look(&f), ==, HOSTVLAN_FOLLOW_NOTHING);
+    g_assert_false(hostvlan_follow_is_settled(&f));
+    g_assert_false(hostvlan_follow_is_due(&f));
+
+    /* It appears, and changes in place without any need to look. */
+    fx.w = hv_create(fx.path, 16, 64);
+    g_assert_cmpint(hostvlan_follow_look(&f), ==, HOSTVLAN_FOLLOW_TAKEN);
+    g_assert_no_error(f.error);
+    g_assert_true(hostvlan_follow_is_settled(&f));
+    hv_set_lnids(fx.w, MAC_A, 1, 1);
+    g_assert_false(hostvlan_follow_is_due(&f));
+    g_assert_cmpint(hostvlan_follow_look(&f), ==, HOSTVLAN_FOLLOW_NOTHING);
+    g_assert_cmpuint(hostvlan_table_lookup(f.table, MAC_A), !=, 0);
+
+    /* A bigger one takes its place. */
+    fx.w = hv_replace(fx.w, 32, 64);
+    g_assert_true(hostvlan_follow_is_due(&f));
+    g_assert_cmpint(hostvlan_follow_look(&f), ==, HOSTVLAN_FOLLOW_TAKEN);
+    g_assert_false(hostvlan_follow_is_due(&f));
+    g_assert_cmpuint(hostvlan_table_lookup(f.table, MAC_A), !=, 0);
+
+    /* Another one comes and is wrong, is mended, and is taken away. */
+    hv_close(fx.w);
+    fx.w = hv_create(fx.path, 32, 64);
+    fx.w->header->checksum ^= 1;
+    assert_kept(&f, HOSTVLAN_TABLE_ERROR_CHECKSUM);
+    g_assert_cmpuint(hostvlan_table_lookup(f.table, MAC_A), !=, 0);
+    hv_close(fx.w);
+    fx.w = hv_create(fx.path, 32, 64);
+    g_assert_cmpint(hostvlan_follow_look(&f), ==, HOSTVLAN_FOLLOW_TAKEN);
+    g_assert_cmpuint(hostvlan_table_lookup(f.table, MAC_A), ==, 0);
+    g_unlink(fx.path);
+    assert_kept(&f, HOSTVLAN_TABLE_ERROR_MISSING);
+    hostvlan_follow_destroy(&f);
+    hv_end(&fx);
+}
+
+/* The file that was wrong, in place made right. */
+static void test_follow_mended(void)
+{
+    HvFile fx = hv_begin(16, 64);
+    HostvlanFollow f;
+
+    hostvlan_follow_init(&f, fx.path);
+    g_assert_cmpint(hostvlan_follow_look(&f), ==, HOSTVLAN_FOLLOW_TAKEN);
+    hv_close(fx.w);
+    fx.w = hv_create(fx.path, 16, 64);
+    g_assert_cmpint(truncate(fx.path, 5000), ==, 0);
+    assert_kept(&f, HOSTVLAN_TABLE_ERROR_SIZE);
+    g_assert_cmpint(truncate(fx.path, fx.w->size), ==, 0);
+    g_assert_cmpint(hostvlan_follow_look(&f), ==, HOSTVLAN_FOLLOW_TAKEN);
+    hostvlan_follow_destroy(&f);
+    hv_end(&fx);
+}
+
+/* Superseded, and nothing newer is there: it stays, and asks once. */
+static void test_follow_old(void)
+{
+    HvFile fx = hv_begin(16, 64);
+    HostvlanFollow f;
+
+    hostvlan_follow_init(&f, fx.path);
+    g_assert_cmpint(hostvlan_follow_look(&f), ==, HOSTVLAN_FOLLOW_TAKEN);
+    fx.w->header->superseded = 1;
+    g_assert_true(hostvlan_follow_is_due(&f));
+    g_assert_cmpint(hostvlan_follow_look(&f), ==, HOSTVLAN_FOLLOW_NOTHING);
+    g_assert_false(hostvlan_follow_is_due(&f));
+    g_assert_false(hostvlan_follow_is_settled(&f));
+    g_assert_nonnull(f.table);
+    fx.w = hv_replace(fx.w, 16, 64);
+    g_assert_cmpint(hostvlan_follow_look(&f), ==, HOSTVLAN_FOLLOW_TAKEN);
+    g_assert_true(hostvlan_follow_is_settled(&f));
+    hostvlan_follow_destroy(&f);
+    hv_end(&fx);
+}
+
+/* --- what becomes of the file in force ------------------------------------ */
+
+/* Nobody has read it since, but the look sees that it is shorter, or other. */
+static void test_shortened_seen(void)
+{
+    static const int codes[] = {
+        HOSTVLAN_TABLE_ERROR_SIZE, HOSTVLAN_TABLE_ERROR_VERSION,
+    };
+
+    for (int other = 0; other < 2; other++) {
+        HvFile fx = hv_begin(4096, 0);
+        HostvlanFollow f;
+
+        hv_set_lnids(fx.w, MAC_A, 1, 1);
+        hostvlan_follow_init(&f, fx.path);
+        g_assert_cmpint(hostvlan_follow_look(&f), ==, HOSTVLAN_FOLLOW_TAKEN);
+        if (other) {
+            fx.w->header->version = 2;
+        } else {
+            hv_resize(fx.w, fx.w->size - 4096);
+        }
+        g_assert_cmpint(hostvlan_follow_look(&f), ==, HOSTVLAN_FOLLOW_NONE);
+        g_assert_error(f.error, HOSTVLAN_TABLE_ERROR, codes[other]);
+        g_assert_null(f.table);
+        hostvlan_follow_destroy(&f);
+        hv_end(&fx);
+    }
+}
+
+/* Overwritten by "cp" with the same size: told by the header. */
+static void test_overwritten(void)
+{
+    HvFile fx = hv_begin(16, 64);
+    g_autofree char *other = g_strdup_printf("%s.other", fx.path);
+    HvWriter *w = hv_create(other, 8, 64 + 8 * 16);
+    g_autofree char *bytes = NULL;
+    HostvlanFollow f;
+    gsize size;
+    int fd;
+
+    hv_set_lnids(fx.w, MAC_A, 1, 1);
+    hostvlan_follow_init(&f, fx.path);
+    g_assert_cmpint(hostvlan_follow_look(&f), ==, HOSTVLAN_FOLLOW_TAKEN);
+    g_assert_cmpuint(w->size, ==, fx.w->size);
+    hv_close(w);
+    g_assert_true(g_file_get_contents(other, &bytes, &size, NULL));
+    fd = open(fx.path, O_WRONLY);
+    g_assert_cmpint(write(fd, bytes, size), ==, size);
+    close(fd);
+    g_assert_cmpint(hostvlan_follow_look(&f), ==, HOSTVLAN_FOLLOW_TAKEN);
+    g_assert_cmpuint(hostvlan_table_lookup(f.table, MAC_A), ==, 0);
+    g_assert_false(hostvlan_table_lost(f.table));
+    g_unlink(other);
+    hostvlan_follow_destroy(&f);
+    hv_end(&fx);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/hostvlan/table/shortened-seen", test_shortened_seen);
+    g_test_add_func("/hostvlan/table/overwritten", test_overwritten);
+    g_test_add_func("/hostvlan/follow", test_follow);
+    g_test_add_func("/hostvlan/follow/mended", test_follow_mended);
+    g_test_add_func("/hostvlan/follow/old", test_follow_old);
+    return hv_test_run();
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Files that are no LNID table, or a damaged one */
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "hostvlan-file.h"
+#include "net/hostvlan/guard.h"
+
+typedef struct Damage {
+    const char *what;
+    void (*damage)(HvWriter *w);
+    int code;
+    const char *says;
+} Damage;
+
+static void bad_magic(HvWriter *w)
+{
+    w->header->magic[3] = 'X';
+}
+
+static void bad_version(HvWriter *w)
+{
+    w->header->version = 7;
+}
+
+static void bad_checksum(HvWriter *w)
+{
+    w->header->checksum ^= 1;
+}
+
+static void bad_header_size(HvWriter *w)
+{
+    w->header->header_size = 64;
+    hv_seal(w);
+}
+
+static void no_buckets(HvWriter *w)
+{
+    w->header->buckets = 0;
+    hv_seal(w);
+}
+
+static void many_buckets(HvWriter *w)
+{
+    w->header->buckets = HOSTVLAN_BUCKETS_MAX + 1;
+    hv_seal(w);
+}
+
+static void many_words(HvWriter *w)
+{
+    w->header->words = HOSTVLAN_WORDS_MAX + 1;
+    hv_seal(w);
+}
+
+static void bad_zeros(HvWriter *w)
+{
+    w->header->zero[27] = 1;
+}
+
+static void bad_file_size(HvWriter *w)
+{
+    w->header->file_size += 4;
+    hv_seal(w);
+}
+
+static void empty(HvWriter *w)
+{
+    hv_resize(w, 0);
+}
+
+static void half_a_header(HvWriter *w)
+{
+    hv_resize(w, HOSTVLAN_HEADER_SIZE - 1);
+}
+
+static void short_file(HvWriter *w)
+{
+    hv_resize(w, w->size - 1);
+}
+
+static void long_file(HvWriter *w)
+{
+    hv_resize(w, w->size + 1);
+}
+
+static void key_of_a_group(HvWriter *w)
+{
+    hv_slot(w, MAC_A)->key = 0x010000000001ull;
+}
+
+static void key_too_long(HvWriter *w)
+{
+    hv_slot(w, MAC_A)->key |= 1ull << 48;
+}
+
+/* Of MAC_A, in a bucket that no search for it comes to. */
+static void key_astray(HvWriter *w)
+{
+    struct hostvlan_slot *slot = hv_slot(w, MAC_A);
+    uint32_t n = hostvlan_first_bucket(MAC_A, w->header->buckets);
+    struct hostvlan_bucket *far = &w->bucket[(n + 9) % w->header->buckets];
+
+    g_assert_cmpuint(far->slot[0].key, ==, 0);
+    far->slot[0] = *slot;
+    *slot = (struct hostvlan_slot) { 0 };
+}
+
+static void key_twice(HvWriter *w)
+{
+    uint32_t n = hostvlan_first_bucket(MAC_A, w->header->buckets);
+
+    for (unsigned i = 0; i < HOSTVLAN_SLOTS; i++) {
+        w->bucket[n].slot[i] = *hv_slot(w, MAC_A);
+    }
+}
+
+static void kind_unknown(HvWriter *w)
+{
+    hv_slot(w, MAC_A)->value = hostvlan_value(3, 1);
+}
+
+static void kind_none_but_number(HvWriter *w)
+{
+    hv_slot(w, MAC_A)->value = 1;
+}
+
+static void value_with_more(HvWriter *w)
+{
+    hv_slot(w, MAC_A)->value |= 1ull << 40;
+}
+
+static void record_beyond(HvWriter *w)
+{
+    hv_slot(w, MAC_B)->value = hostvlan_value(HOSTVLAN_VALUE_RECORD,
+                                              w->header->words);
+}
+
+static void record_too_long(HvWriter *w)
+{
+    hv_slot(w, MAC_B)->value = hostvlan_value(HOSTVLAN_VALUE_RECORD,
+                                              w->header->words - 3);
+    w->word[w->header->words - 3] = HOSTVLAN_RECORD_HEAD(1, 2, 0);
+}
+
+static void record_head(HvWriter *w, uint32_t head)
+{
+    w->word[hostvlan_value_number(hv_slot(w, MAC_B)->value)] = head;
+}
+
+static void record_of_zeros(HvWriter *w)
+{
+    record_head(w, 0);
+}
+
+static void record_of_65(HvWriter *w)
+{
+    record_head(w, HOSTVLAN_RECORD_HEAD(65, 0, 0));
+}
+
+static void record_of_17_ip4(HvWriter *w)
+{
+    record_head(w, HOSTVLAN_RECORD_HEAD(1, 17, 0));
+}
+
+static void record_of_17_ip6(HvWriter *w)
+{
+    record_head(w, HOSTVLAN_RECORD_HEAD(1, 0, 17));
+}
+
+static void record_with_more(HvWriter *w)
+{
+    record_head(w, HOSTVLAN_RECORD_HEAD(3, 0, 0) | 1u << 24);
+}
+
+static void lnids_descend(HvWriter *w)
+{
+    w->word[hostvlan_value_number(hv_slot(w, MAC_B)->value) + 3] = 1;
+}
+
+static void lnids_repeat(HvWriter *w)
+{
+    w->word[hostvlan_value_number(hv_slot(w, MAC_B)->value) + 3] = 2;
+}
+
+static const Damage damages[] = {
+    { "empty", empty, HOSTVLAN_TABLE_ERROR_SIZE, "0 octets" },
+    { "half a header", half_a_header, HOSTVLAN_TABLE_ERROR_SIZE,
+      "4095 octets" },
+    { "magic", bad_magic, HOSTVLAN_TABLE_ERROR_MAGIC, "not an LNID table" },
+    { "version", bad_version, HOSTVLAN_TABLE_ERROR_VERSION,
+      "version 7 of the format, and this program reads version 1" },
+    { "checksum", bad_checksum, HOSTVLAN_TABLE_ERROR_CHECKSUM, "checksum" },
+    { "header size", bad_header_size, HOSTVLAN_TABLE_ERROR_HEADER,
+      "a header of 64 octets" },
+    { "no buckets", no_buckets, HOSTVLAN_TABLE_ERROR_HEADER, "0 buckets" },
+    { "many buckets", many_buckets, HOSTVLAN_TABLE_ERROR_HEADER,
+      "4194305 buckets, not 1 to 4194304" },
+    { "many words", many_words, HOSTVLAN_TABLE_ERROR_HEADER,
+      "268435457 words" },
+    { "zeros", bad_zeros, HOSTVLAN_TABLE_ERROR_HEADER, "octets 36 to 63" },
+    { "file size", bad_file_size, HOSTVLAN_TABLE_ERROR_HEADER,
+      "the header says" },
+    { "short", short_file, HOSTVLAN_TABLE_ERROR_SIZE, "the header says" },
+    { "long", long_file, HOSTVLAN_TABLE_ERROR_SIZE, "the header says" },
+    { "group key", key_of_a_group, HOSTVLAN_TABLE_ERROR_KEY,
+      "0x10000000001 is not" },
+    { "long key", key_too_long, HOSTVLAN_TABLE_ERROR_KEY,
+      "0x1020000000001 is not" },
+    { "stray key", key_astray, HOSTVLAN_TABLE_ERROR_PLACE,
+      "020000000001 is not in its place" },
+    { "double key", key_twice, HOSTVLAN_TABLE_ERROR_PLACE, "020000000001" },
+    { "kind 3", kind_unknown, HOSTVLAN_TABLE_ERROR_VALUE, "020000000001" },
+    { "kind 0", kind_none_but_number, HOSTVLAN_TABLE_ERROR_VALUE,
+      "020000000001" },
+    { "value", value_with_more, HOSTVLAN_TABLE_ERROR_VALUE, "020000000001" },
+    { "record beyond the end", record_beyond, HOSTVLAN_TABLE_ERROR_RECORD,
+      "word 64 of 64" },
+    { "record over the end", record_too_long, HOSTVLAN_TABLE_ERROR_RECORD,
+      "word 61 of 64" },
+    { "record of zeros", record_of_zeros, HOSTVLAN_TABLE_ERROR_RECORD,
+      "020000000002" },
+    { "65 LNIDs", record_of_65, HOSTVLAN_TABLE_ERROR_RECORD, "not whole" },
+    { "17 IPv4", record_of_17_ip4, HOSTVLAN_TABLE_ERROR_RECORD, "not whole" },
+    { "17 IPv6", record_of_17_ip6, HOSTVLAN_TABLE_ERROR_RECORD, "not whole" },
+    { "record head", record_with_more, HOSTVLAN_TABLE_ERROR_RECORD,
+      "not whole" },
+    { "descending", lnids_descend, HOSTVLAN_TABLE_ERROR_RECORD,
+      "do not ascend" },
+    { "repeated", lnids_repeat, HOSTVLAN_TABLE_ERROR_RECORD, "do not ascend" },
+};
+
+static void test_refused(void)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(damages); i++) {
+        const Damage *d = &damages[i];
+        HvFile fx = hv_begin(16, 64);
+        g_autoptr(HostvlanTable) t = NULL;
+        g_autoptr(GError) err = NULL;
+
+        hv_set_lnids(fx.w, MAC_A, 1, 1);
+        hv_set_lnids(fx.w, MAC_B, 3, 1, 2, 3);
+        t = hv_open(fx.path);
+        hostvlan_table_close(g_steal_pointer(&t));
+        d->damage(fx.w);
+        t = hostvlan_table_open(fx.path, &err);
+        if (t || !g_error_matches(err, HOSTVLAN_TABLE_ERROR, d->code) ||
+            !strstr(err->message, d->says) || !strstr(err->message, fx.path)) {
+            g_error("%s: %s", d->what, err ? err->message : "taken");
+        }
+        hv_end(&fx);
+    }
+}
+
+static void test_no_file(void)
+{
+    HvFile fx = hv_begin(1, 0);
+    g_autofree char *below = g_build_filename(fx.path, "x", NULL);
+    g_autofree char *fifo = g_build_filename(fx.dir, "fifo", NULL);
+
+    hv_assert_refused(fx.dir, HOSTVLAN_TABLE_ERROR_NOT_A_FILE);
+    hv_assert_refused("/dev/null", HOSTVLAN_TABLE_ERROR_NOT_A_FILE);
+    hv_assert_refused(below, HOSTVLAN_TABLE_ERROR_MISSING);
+    hv_assert_refused(fifo, HOSTVLAN_TABLE_ERROR_MISSING);
+    /* Nobody writes to it, and it is not waited for. */
+    g_assert_cmpint(mkfifo(fifo, 0600), ==, 0);
+    hv_assert_refused(fifo, HOSTVLAN_TABLE_ERROR_NOT_A_FILE);
+    g_unlink(fifo);
+    hv_end(&fx);
+}
+
+/* More tables than can be guarded are refused, and room comes back. */
+static void test_too_many(void)
+{
+    HvFile fx = hv_begin(1, 0);
+    HostvlanTable *t[HOSTVLAN_GUARD_RANGES];
+
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < HOSTVLAN_GUARD_RANGES; i++) {
+            t[i] = hv_open(fx.path);
+        }
+        hv_assert_refused(fx.path, HOSTVLAN_TABLE_ERROR_RESOURCES);
+        for (int i = 0; i < HOSTVLAN_GUARD_RANGES; i++) {
+            hostvlan_table_close(t[i]);
+        }
+    }
+    hv_end(&fx);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/hostvlan/table/refused", test_refused);
+    g_test_add_func("/hostvlan/table/no-file", test_no_file);
+    g_test_add_func("/hostvlan/table/too-many", test_too_many);
+    return hv_test_run();
+}

@@ -15,8 +15,11 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "qemu/cutils.h"
 
 #include <arpa/inet.h>
+#include <linux/if_packet.h>
+#include <net/ethernet.h>
 #include <net/if.h>
 #include <poll.h>
 #include <sched.h>
@@ -35,12 +38,13 @@ typedef struct AddressRequest {
     int ifindex;
 } AddressRequest;
 
-static int set_lo_up(void)
+static int set_up(const char *interface)
 {
-    struct ifreq ifr = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+    struct ifreq ifr = { .ifr_flags = IFF_UP };
     int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     int ret;
 
+    pstrcpy(ifr.ifr_name, sizeof(ifr.ifr_name), interface);
     if (fd < 0) {
         return -1;
     }
@@ -51,7 +55,7 @@ static int set_lo_up(void)
 
 int netns_new(void)
 {
-    if (unshare(CLONE_NEWNET) < 0 || set_lo_up() < 0) {
+    if (unshare(CLONE_NEWNET) < 0 || set_up("lo") < 0) {
         return -1;
     }
     return open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
@@ -60,6 +64,13 @@ int netns_new(void)
 void netns_enter(int ns)
 {
     int ret = setns(ns, CLONE_NEWNET);
+
+    g_assert_cmpint(ret, ==, 0);
+}
+
+void netns_set_up(const char *interface)
+{
+    int ret = set_up(interface);
 
     g_assert_cmpint(ret, ==, 0);
 }
@@ -195,6 +206,45 @@ void peer_wait_end(int fd)
         n = read(fd, buf, sizeof(buf));
     } while (n > 0);
     g_assert_true(n == 0 || errno == ECONNRESET);
+}
+
+int peer_open_packets(const char *interface)
+{
+    struct sockaddr_ll ll = {
+        .sll_family = AF_PACKET,
+        .sll_protocol = htons(ETH_P_ALL),
+        .sll_ifindex = if_nametoindex(interface),
+    };
+    int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_ALL));
+    int on = 1;
+
+    g_assert_cmpint(fd, >=, 0);
+    g_assert_cmpint(setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &on,
+                               sizeof(on)), ==, 0);
+    g_assert_cmpint(bind(fd, (struct sockaddr *)&ll, sizeof(ll)), ==, 0);
+    return fd;
+}
+
+ssize_t peer_poll_frame(int fd, void *vnet, size_t vnet_len, uint8_t *frame,
+                        size_t size)
+{
+    struct iovec iov[] = { { vnet, vnet_len }, { frame, size } };
+    struct sockaddr_ll from = { };
+    struct msghdr msg = {
+        .msg_iov = iov, .msg_iovlen = ARRAY_SIZE(iov),
+        .msg_name = vnet_len ? &from : NULL,
+        .msg_namelen = vnet_len ? sizeof(from) : 0,
+    };
+    ssize_t n;
+
+    while ((n = RETRY_ON_EINTR(recvmsg(fd, &msg, MSG_DONTWAIT))) >= 0) {
+        /* A packet socket also sees what the host itself sends. */
+        if (from.sll_pkttype != PACKET_OUTGOING) {
+            return n - vnet_len;
+        }
+    }
+    g_assert_cmpint(errno, ==, EAGAIN);
+    return -1;
 }
 
 /* The length of the question section of a message with one question. */

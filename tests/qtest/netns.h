@@ -24,6 +24,9 @@ int netns_new(void);
 /* Enters the namespace of @ns; sockets that exist stay where they are. */
 void netns_enter(int ns);
 
+/* Sets an interface of the current namespace up. */
+void netns_set_up(const char *interface);
+
 /* Gives lo an address, "fd00::1", in the current namespace. */
 void netns_add_address6(const char *address);
 
@@ -47,6 +50,19 @@ void peer_read(int fd, void *buf, size_t len);
 
 /* Waits for the connection to end, by FIN or RST. */
 void peer_wait_end(int fd);
+
+/* The virtio-net header before each frame of peer_open_packets(). */
+#define PEER_VNET_LEN           10
+
+/* A packet socket on an interface, with virtio-net headers. */
+int peer_open_packets(const char *interface);
+
+/*
+ * Takes a frame from a packet socket or, with @vnet_len 0, a datagram socket,
+ * if there is one.  Returns its length without the header, or -1.
+ */
+ssize_t peer_poll_frame(int fd, void *vnet, size_t vnet_len, uint8_t *frame,
+                        size_t size);
 
 /*
  * Takes one DNS query from the datagram socket @fd.  A question for AAAA is

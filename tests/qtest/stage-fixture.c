@@ -3,7 +3,6 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 
-#include <linux/if_packet.h>
 #include <linux/if_tun.h>
 #include <net/ethernet.h>
 #include <net/if.h>
@@ -20,19 +19,8 @@
 #define TAP_NAME        "tap0"
 #define TAP_QUEUES      2
 #define ETHERTYPE       0x88b5          /* IEEE 802: for local experiments */
-#define VNET_LEN        10              /* of the packet socket */
 
 /* --- the network ---------------------------------------------------------- */
-
-static void tap_set_up(void)
-{
-    struct ifreq ifr = { .ifr_name = TAP_NAME, .ifr_flags = IFF_UP };
-    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    int ret = ioctl(fd, SIOCSIFFLAGS, &ifr);
-
-    g_assert_cmpint(ret, ==, 0);
-    close(fd);
-}
 
 /* One queue of the tap; QEMU inherits it. */
 static int tap_open(bool several)
@@ -46,23 +34,6 @@ static int tap_open(bool several)
 
     g_assert_cmpint(fd, >=, 0);
     g_assert_cmpint(ioctl(fd, TUNSETIFF, &ifr), ==, 0);
-    return fd;
-}
-
-static int packet_socket_open(void)
-{
-    struct sockaddr_ll ll = {
-        .sll_family = AF_PACKET,
-        .sll_protocol = htons(ETH_P_ALL),
-        .sll_ifindex = if_nametoindex(TAP_NAME),
-    };
-    int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_ALL));
-    int on = 1;
-
-    g_assert_cmpint(fd, >=, 0);
-    g_assert_cmpint(setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &on,
-                               sizeof(on)), ==, 0);
-    g_assert_cmpint(bind(fd, (struct sockaddr *)&ll, sizeof(ll)), ==, 0);
     return fd;
 }
 
@@ -96,8 +67,8 @@ static char *network_open(Bed *bed, int fds[TAP_QUEUES], unsigned *num)
     for (unsigned i = 0; i < *num; i++) {
         fds[i] = tap_open(*num > 1);
     }
-    tap_set_up();
-    bed->peer = packet_socket_open();
+    netns_set_up(TAP_NAME);
+    bed->peer = peer_open_packets(TAP_NAME);
     bed->peer_has_vnet = true;
     if (*num == 1) {
         return g_strdup_printf("tap,id=net0,fd=%d", fds[0]);
@@ -331,9 +302,9 @@ void guest_expect_frame(Bed *bed, size_t len, uint32_t number)
 static bool peer_send(Bed *bed, const void *vnet, const uint8_t *frame,
                       size_t len, int flags)
 {
-    static const uint8_t nothing[VNET_LEN];
+    static const uint8_t nothing[PEER_VNET_LEN];
     struct iovec iov[] = {
-        { (void *)(vnet ?: nothing), bed->peer_has_vnet ? VNET_LEN : 0 },
+        { (void *)(vnet ?: nothing), bed->peer_has_vnet ? PEER_VNET_LEN : 0 },
         { (void *)frame, len },
     };
     struct msghdr msg = { .msg_iov = iov, .msg_iovlen = ARRAY_SIZE(iov) };
@@ -372,30 +343,11 @@ void peer_send_frame(Bed *bed, size_t len, uint32_t number)
 /* Takes a frame that is there; returns its length, or -1. */
 static ssize_t peer_poll(Bed *bed, uint8_t *vnet, uint8_t *frame, size_t size)
 {
-    uint8_t header[VNET_LEN];
-    struct iovec iov[] = {
-        { vnet ?: header, bed->peer_has_vnet ? VNET_LEN : 0 },
-        { frame, size },
-    };
-    struct sockaddr_ll from = { };
-    struct msghdr msg = {
-        .msg_iov = iov, .msg_iovlen = ARRAY_SIZE(iov),
-        .msg_name = bed->peer_has_vnet ? &from : NULL,
-        .msg_namelen = bed->peer_has_vnet ? sizeof(from) : 0,
-    };
-    ssize_t n;
+    uint8_t header[PEER_VNET_LEN];
 
-    for (;;) {
-        n = RETRY_ON_EINTR(recvmsg(bed->peer, &msg, MSG_DONTWAIT));
-        if (n < 0) {
-            g_assert_cmpint(errno, ==, EAGAIN);
-            return -1;
-        }
-        /* A packet socket also sees what the host itself sends. */
-        if (from.sll_pkttype != PACKET_OUTGOING) {
-            return n - iov[0].iov_len;
-        }
-    }
+    return peer_poll_frame(bed->peer, vnet ?: header,
+                           bed->peer_has_vnet ? PEER_VNET_LEN : 0, frame,
+                           size);
 }
 
 size_t peer_expect_any(Bed *bed, uint8_t *vnet, uint8_t *frame, size_t size)

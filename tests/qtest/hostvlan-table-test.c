@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* -netdev hostvlan: what becomes of the table */
+#include "qemu/osdep.h"
+
+#include <glib/gstdio.h>
+
+#include "hostvlan-bed.h"
+
+/* What is changed in the table holds for the next frame. */
+static void test_changes(void)
+{
+    Bed bed;
+
+    bed_begin(&bed, &nic_virtio12, "");
+    received_from(&bed, OTHER, "other-tenant");
+    hv_set_lnids(bed.table, GUEST, 2, 1, 2);
+    received_from(&bed, OTHER, "passed");
+    received_from(&bed, PEER, "passed");
+    hv_set_lnids(bed.table, OTHER, 1, 3);
+    received_from(&bed, OTHER, "other-tenant");
+    hv_remove(bed.table, PEER);
+    received_from(&bed, PEER, "unknown-source");
+    hv_set_lnids(bed.table, STRANGER, 1, 2);
+    received_from(&bed, STRANGER, "passed");
+    hv_remove(bed.table, GUEST);
+    received_from(&bed, STRANGER, "no-port");
+    sent_as(&bed, GUEST, "passed");
+    bed_end(&bed);
+}
+
+/* Also when it comes as another file. */
+static void test_replaced(void)
+{
+    Bed bed;
+
+    bed_begin(&bed, &nic_virtio12, "");
+    bed_converse(&bed);
+    for (unsigned i = 1; i < 20; i++) {
+        uint8_t frame[100];
+
+        /* One more frame waits before the other file is there. */
+        frame_make(frame, sizeof(frame), PEER, GUEST, ETHERTYPE);
+        hv_set_lnids(bed.table, PEER, 1, i & 1 ? 2 : 1);
+        bed.table = hv_replace(bed.table, 64 + i, 1024);
+        frame_received(&bed, frame, sizeof(frame),
+                       i & 1 ? "other-tenant" : "passed");
+    }
+    bed_end(&bed);
+}
+
+/*
+ * Where no watch sees it, the table itself says that it is superseded, and the
+ * very next frame is judged by the new one.
+ */
+static void test_superseded(void)
+{
+    Bed bed = { .kind = &nic_virtio12 };
+    g_autofree char *real = NULL;
+    uint8_t frame[100];
+
+    bed_make_place(&bed);
+    real = g_strdup_printf("%s/superseded", hv_tmp());
+    g_assert_cmpint(g_mkdir(bed.dir, 0700), ==, 0);
+    g_assert_cmpint(symlink(real, bed.path), ==, 0);
+    bed.table = bed_make_table(real);
+    bed_start(&bed, bed.kind->driver, "");
+    frame_make(frame, sizeof(frame), PEER, GUEST, ETHERTYPE);
+    frame_received(&bed, frame, sizeof(frame), "passed");
+    for (unsigned i = 0; i < 10; i++) {
+        HvWriter *old = bed.table;
+
+        bed.table = bed_make_table(real);
+        hv_set_lnids(bed.table, PEER, 1, i & 1 ? 1 : 2);
+        __atomic_store_n(&old->header->superseded, 1, __ATOMIC_RELEASE);
+        frame_received(&bed, frame, sizeof(frame),
+                       i & 1 ? "passed" : "other-tenant");
+        hv_close(old);
+    }
+    bed_end(&bed);
+}
+
+/* --- tables that come, go, and are wrong ---------------------------------- */
+
+/* Until what is at the path is in force, or is not. */
+static void wait_error(Bed *bed, const char *says)
+{
+    gint64 late = g_get_monotonic_time() + NIC_TIMEOUT_US;
+
+    for (;;) {
+        QDict *info = bed_query(bed);
+        g_autofree char *error = g_strdup(qdict_get_try_str(info, "error"));
+
+        qobject_unref(info);
+        if (says ? error && strstr(error, says) : !error) {
+            return;
+        }
+        if (g_get_monotonic_time() > late) {
+            g_error("error is '%s', not '%s'", error, says);
+        }
+    }
+}
+
+static void assert_in_force(Bed *bed, bool is)
+{
+    QDict *info = bed_query(bed);
+
+    g_assert_cmpint(qdict_haskey(info, "generation"), ==, is);
+    g_assert_cmpint(qdict_haskey(info, "macs"), ==, is);
+    qobject_unref(info);
+}
+
+static void test_appears(void)
+{
+    Bed bed = { .kind = &nic_virtio12 };
+
+    bed_make_place(&bed);
+    g_assert_cmpint(g_mkdir(bed.dir, 0700), ==, 0);
+    bed_start(&bed, bed.kind->driver, "");
+    wait_error(&bed, "No such file");
+    assert_in_force(&bed, false);
+    received_from(&bed, PEER, "no-table");
+    sent_as(&bed, GUEST, "no-table");
+    bed.table = bed_make_table(bed.path);
+    wait_error(&bed, NULL);
+    assert_in_force(&bed, true);
+    bed_converse(&bed);
+    /* Taken away, it stays in force. */
+    g_unlink(bed.path);
+    wait_error(&bed, "No such file");
+    assert_in_force(&bed, true);
+    bed_converse(&bed);
+    bed_end(&bed);
+}
+
+/* The folder comes later, is moved away, and comes anew. */
+static void test_folder(void)
+{
+    Bed bed = { .kind = &nic_virtio12 };
+    g_autofree char *away = NULL;
+
+    bed_make_place(&bed);
+    away = g_strdup_printf("%s.away", bed.dir);
+    bed_start(&bed, bed.kind->driver, "");
+    sent_as(&bed, GUEST, "no-table");
+    g_assert_cmpint(g_mkdir(bed.dir, 0700), ==, 0);
+    bed.table = bed_make_table(bed.path);
+    wait_error(&bed, NULL);
+    bed_converse(&bed);
+    g_assert_cmpint(g_rename(bed.dir, away), ==, 0);
+    wait_error(&bed, "No such file");
+    bed_converse(&bed);
+    g_assert_cmpint(g_mkdir(bed.dir, 0700), ==, 0);
+    hv_close(bed.table);
+    bed.table = bed_make_table(bed.path);
+    hv_set_lnids(bed.table, PEER, 1, 2);
+    wait_error(&bed, NULL);
+    received_from(&bed, PEER, "other-tenant");
+    bed_end(&bed);
+}
+
+/* A table that is wrong leaves in force the one before it. */
+static void test_damaged(void)
+{
+    g_autofree char *other = NULL;
+    Bed bed;
+
+    bed_begin(&bed, &nic_virtio12, "");
+    other = g_strdup_printf("%s.other", bed.path);
+    bed_converse(&bed);
+    hv_close(bed.table);
+    bed.table = bed_make_table(other);
+    bed.table->header->version = 2;
+    g_assert_cmpint(g_rename(other, bed.path), ==, 0);
+    wait_error(&bed, "version 2");
+    assert_in_force(&bed, true);
+    bed_converse(&bed);
+    received_from(&bed, OTHER, "other-tenant");
+    hv_close(bed.table);
+    bed.table = bed_make_table(bed.path);
+    hv_set_lnids(bed.table, OTHER, 1, 1);
+    wait_error(&bed, NULL);
+    received_from(&bed, OTHER, "passed");
+    bed_end(&bed);
+}
+
+/* Without one before it, nothing passes. */
+static void test_damaged_first(void)
+{
+    Bed bed = { .kind = &nic_virtio12 };
+
+    bed_make_place(&bed);
+    g_assert_cmpint(g_mkdir(bed.dir, 0700), ==, 0);
+    bed.table = bed_make_table(bed.path);
+    bed.table->header->magic[0] = 'v';
+    bed_start(&bed, bed.kind->driver, "");
+    wait_error(&bed, "not an LNID table");
+    received_from(&bed, PEER, "no-table");
+    sent_as(&bed, GUEST, "no-table");
+    bed_end(&bed);
+}
+
+/* The file in force is shortened: noticed by the watch. */
+static void test_truncated(void)
+{
+    Bed bed;
+
+    bed_begin(&bed, &nic_virtio12, "");
+    bed_converse(&bed);
+    g_assert_cmpint(truncate(bed.path, 4096), ==, 0);
+    wait_error(&bed, "4096 octets");
+    assert_in_force(&bed, false);
+    received_from(&bed, PEER, "no-table");
+    sent_as(&bed, GUEST, "no-table");
+    hv_close(bed.table);
+    bed.table = bed_make_table(bed.path);
+    wait_error(&bed, NULL);
+    bed_converse(&bed);
+    bed_end(&bed);
+}
+
+/*
+ * Noticed by the first frame only, as the file is where no watch is: QEMU
+ * reads what is not there any more.
+ */
+static void test_truncated_unseen(void)
+{
+    Bed bed = { .kind = &nic_virtio12 };
+    g_autofree char *real = NULL;
+
+    bed_make_place(&bed);
+    real = g_strdup_printf("%s/elsewhere", hv_tmp());
+    g_assert_cmpint(g_mkdir(bed.dir, 0700), ==, 0);
+    g_assert_cmpint(symlink(real, bed.path), ==, 0);
+    bed.table = bed_make_table(real);
+    bed_start(&bed, bed.kind->driver, "");
+    bed_converse(&bed);
+    g_assert_cmpint(truncate(real, 0), ==, 0);
+    received_from(&bed, PEER, "no-table");
+    sent_as(&bed, GUEST, "no-table");
+    wait_error(&bed, "0 octets");
+    hv_close(bed.table);
+    bed.table = bed_make_table(real);
+    wait_error(&bed, NULL);
+    bed_converse(&bed);
+    bed_end(&bed);
+}
+
+static void add_tests(void)
+{
+    qtest_add_func("/hostvlan/changes", test_changes);
+    qtest_add_func("/hostvlan/replaced", test_replaced);
+    qtest_add_func("/hostvlan/superseded", test_superseded);
+    qtest_add_func("/hostvlan/appears", test_appears);
+    qtest_add_func("/hostvlan/folder", test_folder);
+    qtest_add_func("/hostvlan/damaged", test_damaged);
+    qtest_add_func("/hostvlan/damaged-first", test_damaged_first);
+    qtest_add_func("/hostvlan/truncated", test_truncated);
+    qtest_add_func("/hostvlan/truncated-unseen", test_truncated_unseen);
+}
+
+int main(int argc, char **argv)
+{
+    return hostvlan_test_main(argc, argv, add_tests);
+}

@@ -19,6 +19,8 @@
  *
  * A file may be superseded although nothing newer is at the path: somebody has
  * put an old copy back. It stays in force, and is not looked at again for that.
+ * Only a mark that was there before the look counts for that: one that was set
+ * later may be about a file that has come to the path since.
  */
 #include <errno.h>
 #include <string.h>
@@ -70,7 +72,7 @@ static HostvlanFollowNews in_force(HostvlanFollow *f)
     bool news = f->error != NULL;
 
     g_clear_error(&f->error);
-    f->stays = hostvlan_table_superseded(f->table);
+    f->stays = f->was_superseded;
     return news ? HOSTVLAN_FOLLOW_TAKEN : HOSTVLAN_FOLLOW_NOTHING;
 }
 
@@ -81,17 +83,16 @@ static HostvlanFollowNews refused(HostvlanFollow *f)
         hostvlan_table_close(f->table);
         f->table = NULL;
     }
-    f->stays = f->table && hostvlan_table_superseded(f->table);
+    f->stays = f->table && f->was_superseded;
     return f->table ? HOSTVLAN_FOLLOW_KEPT : HOSTVLAN_FOLLOW_NONE;
 }
 
-static HostvlanFollowNews take(HostvlanFollow *f)
+HostvlanFollowNews hostvlan_follow_end(HostvlanFollow *f, HostvlanTable *table,
+                                       GError *error)
 {
-    HostvlanTable *table;
-
     g_clear_error(&f->error);
-    table = hostvlan_table_open(f->path, &f->error);
     if (!table) {
+        f->error = error;
         return refused(f);
     }
     hostvlan_table_close(f->table);
@@ -100,12 +101,13 @@ static HostvlanFollowNews take(HostvlanFollow *f)
     return HOSTVLAN_FOLLOW_TAKEN;
 }
 
-HostvlanFollowNews hostvlan_follow_look(HostvlanFollow *f)
+bool hostvlan_follow_begin(HostvlanFollow *f, HostvlanFollowNews *news)
 {
     HostvlanStamp stamp;
     struct stat st;
     bool seen;
 
+    f->was_superseded = f->table && hostvlan_table_superseded(f->table);
     if (stat(f->path, &st) < 0) {
         stamp = (HostvlanStamp) { .error = errno };
     } else {
@@ -115,11 +117,26 @@ HostvlanFollowNews hostvlan_follow_look(HostvlanFollow *f)
     f->looked = true;
     f->stamp = stamp;
     if (!stamp.error && f->table && hostvlan_table_is_current(f->table, &st)) {
-        return in_force(f);
+        *news = in_force(f);
+        return false;
     }
     if (seen && f->error && !(f->table && hostvlan_table_lost(f->table))) {
-        f->stays = f->table && hostvlan_table_superseded(f->table);
-        return HOSTVLAN_FOLLOW_NOTHING;
+        f->stays = f->table && f->was_superseded;
+        *news = HOSTVLAN_FOLLOW_NOTHING;
+        return false;
     }
-    return take(f);
+    return true;
+}
+
+HostvlanFollowNews hostvlan_follow_look(HostvlanFollow *f)
+{
+    HostvlanFollowNews news;
+    HostvlanTable *table;
+    GError *error = NULL;
+
+    if (!hostvlan_follow_begin(f, &news)) {
+        return news;
+    }
+    table = hostvlan_table_open(f->path, &error);
+    return hostvlan_follow_end(f, table, error);
 }

@@ -24,6 +24,7 @@ typedef struct HostvlanFollow {
     /* Why what is at the path is not in force; NULL: it is. */
     GError *error;
     bool looked;                /* at the path, ever */
+    bool was_superseded;        /* @table, before the look began */
     bool stays;                 /* @table is superseded and nothing newer */
     HostvlanStamp stamp;        /* if @looked */
 } HostvlanFollow;
@@ -53,6 +54,26 @@ void hostvlan_follow_destroy(HostvlanFollow *f);
  * is closed when another takes its place.
  */
 HostvlanFollowNews hostvlan_follow_look(HostvlanFollow *f);
+
+/**
+ * hostvlan_follow_begin: the first half of a look, which costs a stat()
+ * @news: of the look, if that was all of it
+ *
+ * Returns: whether there is a file to be checked. If so, another thread may do
+ * hostvlan_table_open(@f->path), and what it returns is for
+ * hostvlan_follow_end(). Until then the table before it stays in force, and
+ * there is no other look.
+ */
+bool hostvlan_follow_begin(HostvlanFollow *f, HostvlanFollowNews *news);
+
+/**
+ * hostvlan_follow_end: the second half, which costs nothing
+ * @table: checked, comes into force; NULL: refused, with @error
+ *
+ * Takes over both.
+ */
+HostvlanFollowNews hostvlan_follow_end(HostvlanFollow *f, HostvlanTable *table,
+                                       GError *error);
 
 /**
  * hostvlan_follow_is_due: does the table itself say that it is to be looked?

@@ -18,14 +18,21 @@
  * configured with. Which one the guest has given its NIC makes no difference.
  *
  * When the table says that it is superseded, frames wait (NET_STAGE_HOLD) until
- * the newer one has been looked at, in a bottom half: once a writer has set
- * that mark, no frame is judged by the old table. If the newer one is wrong,
- * they go on by the old one. A watch on the folder tells of tables that come
- * where none was; and while there is something to wait for, the timer looks
- * once a second, as a folder may be gone or inotify may be used up.
+ * the newer one has been looked at: once a writer has set that mark, no frame
+ * is judged by the old table. If the newer one is wrong, they go on by the old
+ * one. A watch on the folder tells of tables that come where none was; and
+ * while there is something to wait for, the timer looks once a second, as a
+ * folder may be gone or inotify may be used up.
+ *
+ * A look is a bottom half. If it finds a file, that is opened and checked on a
+ * thread of QEMU's pool, which touches nothing of the port: the rest of QEMU,
+ * the guest's other I/O with it, goes on meanwhile. What comes up during that
+ * is looked at after it. Only the first look of a port is all in one, so that
+ * its table is in force when there is a port.
  */
 #include "qemu/osdep.h"
 
+#include "block/thread-pool.h"
 #include "net/clients.h"
 #include "net/hostvlan/netdev.h"
 #include "net/util.h"
@@ -54,7 +61,9 @@ static bool hostvlan_waits(HostvlanPort *p)
     if (likely(!hostvlan_follow_is_due(&p->follow))) {
         return false;
     }
-    qemu_bh_schedule(p->look);
+    if (!p->check) {
+        qemu_bh_schedule(p->look);
+    }
     return true;
 }
 
@@ -195,21 +204,81 @@ static void hostvlan_tell(HostvlanPort *p, HostvlanFollowNews news,
     }
 }
 
-static void hostvlan_look(void *opaque)
+/* A look has come to its end; @trouble: there was an error before it. */
+static void hostvlan_looked(HostvlanPort *p, HostvlanFollowNews news,
+                            bool trouble)
 {
-    HostvlanPort *p = opaque;
-    bool trouble = p->follow.error;
-    /* Before the look, so that nothing happens between them. */
-    bool watched = hostvlan_watch_set(&p->watch);
-
-    hostvlan_tell(p, hostvlan_follow_look(&p->follow), trouble);
-    if (watched && hostvlan_follow_is_settled(&p->follow)) {
+    hostvlan_tell(p, news, trouble);
+    if (hostvlan_watch_is_set(&p->watch) &&
+        hostvlan_follow_is_settled(&p->follow)) {
         timer_del(p->timer);
     } else {
         timer_mod(p->timer, qemu_clock_get_ms(QEMU_CLOCK_REALTIME) +
                   LOOK_EVERY_MS);
     }
     net_stage_release(p->stage);
+}
+
+/* A file that is being checked. */
+typedef struct HostvlanCheck {
+    HostvlanPort *port;         /* NULL: it has gone meanwhile */
+    char *path;
+    HostvlanTable *table;
+    GError *error;
+} HostvlanCheck;
+
+/* On a thread of the pool. */
+static int hostvlan_check_run(void *opaque)
+{
+    HostvlanCheck *c = opaque;
+
+    c->table = hostvlan_table_open(c->path, &c->error);
+    return 0;
+}
+
+static void hostvlan_check_done(void *opaque, int ret)
+{
+    HostvlanCheck *c = opaque;
+    HostvlanPort *p = c->port;
+
+    if (p) {
+        bool trouble = p->follow.error;
+
+        p->check = NULL;
+        if (p->again) {
+            qemu_bh_schedule(p->look);
+        }
+        hostvlan_looked(p, hostvlan_follow_end(&p->follow, c->table, c->error),
+                        trouble);
+    } else {
+        hostvlan_table_close(c->table);
+        g_clear_error(&c->error);
+    }
+    g_free(c->path);
+    g_free(c);
+}
+
+static void hostvlan_look(void *opaque)
+{
+    HostvlanPort *p = opaque;
+    bool trouble = p->follow.error;
+    HostvlanFollowNews news;
+
+    p->again = p->check;
+    if (p->check) {
+        return;
+    }
+    /* Before the look, so that nothing happens between them. */
+    hostvlan_watch_set(&p->watch);
+    if (!hostvlan_follow_begin(&p->follow, &news)) {
+        hostvlan_looked(p, news, trouble);
+        return;
+    }
+    p->check = g_new0(HostvlanCheck, 1);
+    p->check->port = p;
+    p->check->path = g_strdup(p->follow.path);
+    thread_pool_submit_aio(hostvlan_check_run, p->check, hostvlan_check_done,
+                           p->check);
 }
 
 static void hostvlan_watch_news(void *opaque)
@@ -227,6 +296,9 @@ static void hostvlan_free(void *opaque)
 {
     HostvlanPort *p = opaque;
 
+    if (p->check) {
+        p->check->port = NULL;
+    }
     if (p->watch.fd >= 0) {
         qemu_set_fd_handler(p->watch.fd, NULL, NULL, NULL);
     }
@@ -309,7 +381,8 @@ int net_init_hostvlan(const Netdev *netdev, const char *name,
         return -1;              /* and has freed p */
     }
     p->stage = stage;
-    hostvlan_look(p);
+    hostvlan_watch_set(&p->watch);
+    hostvlan_looked(p, hostvlan_follow_look(&p->follow), false);
     return 0;
 }
 

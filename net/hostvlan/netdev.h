@@ -18,6 +18,8 @@ typedef struct HostvlanPort {
     bool check_sender;
     HostvlanFollow follow;
     HostvlanWatch watch;
+    struct HostvlanCheck *check;        /* under way; NULL: none */
+    bool again;                 /* look once more after it */
     QEMUBH *look;
     QEMUTimer *timer;
     HostvlanCounters counters;

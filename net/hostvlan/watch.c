@@ -38,12 +38,11 @@ void hostvlan_watch_destroy(HostvlanWatch *w)
     g_free(w->name);
 }
 
-bool hostvlan_watch_set(HostvlanWatch *w)
+void hostvlan_watch_set(HostvlanWatch *w)
 {
     if (w->folder_wd < 0 && w->fd >= 0) {
         w->folder_wd = inotify_add_watch(w->fd, w->folder, EVENTS);
     }
-    return w->folder_wd >= 0;
 }
 
 /* Whether it may be about the path. */

@@ -22,12 +22,14 @@ void hostvlan_watch_init(HostvlanWatch *w, const char *path);
 
 void hostvlan_watch_destroy(HostvlanWatch *w);
 
-/**
- * hostvlan_watch_set: watch the folder, if it is not watched
- *
- * Returns: whether it is watched now.
- */
-bool hostvlan_watch_set(HostvlanWatch *w);
+/** hostvlan_watch_set: watch the folder, if it is not watched and can be. */
+void hostvlan_watch_set(HostvlanWatch *w);
+
+/** hostvlan_watch_is_set: is the folder watched? */
+static inline bool hostvlan_watch_is_set(const HostvlanWatch *w)
+{
+    return w->folder_wd >= 0;
+}
 
 /**
  * hostvlan_watch_read: take what has come; does not wait

@@ -48,6 +48,88 @@ static void test_replaced(void)
     bed_end(&bed);
 }
 
+/* Buckets of 64 octets: the next thing happens while they are checked. */
+#define BIG     (1u << 20)
+
+/* QEMU has seen what happened to the folder, and is not done with it. */
+static void let_it_begin(Bed *bed)
+{
+    qtest_qmp_assert_success(bed->qts, "{ 'execute': 'query-status' }");
+    qtest_qmp_assert_success(bed->qts, "{ 'execute': 'query-status' }");
+}
+
+/* Once more while the first is checked: the last one counts. */
+static void test_replaced_twice(void)
+{
+    Bed bed;
+
+    bed_begin(&bed, &nic_virtio12, "");
+    bed_converse(&bed);
+    for (unsigned i = 0; i < 4; i++) {
+        uint8_t frame[100];
+
+        frame_make(frame, sizeof(frame), PEER, GUEST, ETHERTYPE);
+        hv_set_lnids(bed.table, PEER, 1, i & 1 ? 2 : 1);
+        bed.table = hv_replace(bed.table, BIG, 1024);
+        let_it_begin(&bed);
+        hv_set_lnids(bed.table, PEER, 1, i & 1 ? 1 : 2);
+        bed.table = hv_replace(bed.table, 64, 1024);
+        frame_received(&bed, frame, sizeof(frame),
+                       i & 1 ? "passed" : "other-tenant");
+    }
+    bed_end(&bed);
+}
+
+/* The same by who does not mark what is replaced, as somebody with mv(1). */
+static void test_moved_twice(void)
+{
+    gint64 late = g_get_monotonic_time() + NIC_TIMEOUT_US;
+    int64_t generation = 0;
+    Bed bed;
+
+    bed_begin(&bed, &nic_virtio12, "");
+    hv_close(bed.table);
+    hv_close(hv_create(bed.path, BIG, 0));
+    let_it_begin(&bed);
+    bed.table = bed_make_table(bed.path);
+    hv_set_lnids(bed.table, STRANGER, 1, 2);
+    while (generation != bed.table->header->generation) {
+        QDict *info = bed_query(&bed);
+
+        generation = qdict_get_try_int(info, "generation", 0);
+        qobject_unref(info);
+        g_assert_cmpint(g_get_monotonic_time(), <, late);
+    }
+    bed_converse(&bed);
+    bed_end(&bed);
+}
+
+/* A port goes, and QEMU ends, while a table is checked for it. */
+static void test_gone_while_checked(void)
+{
+    Bed bed;
+
+    bed_begin(&bed, &nic_virtio12, "");
+    qtest_qmp_assert_success(
+        bed.qts, "{ 'execute': 'netdev_add', 'arguments': { 'type': "
+        "'hubport', 'id': 'net1', 'hubid': 1 } }");
+    for (unsigned i = 0; i < 3; i++) {
+        qtest_qmp_assert_success(
+            bed.qts, "{ 'execute': 'netdev_add', 'arguments': { 'type': "
+            "'hostvlan', 'id': 'hv1', 'netdev': 'net1', 'table': %s } }",
+            bed.path);
+        bed.table = hv_replace(bed.table, BIG, 1024);
+        let_it_begin(&bed);
+        qtest_qmp_assert_success(bed.qts, "{ 'execute': 'netdev_del', "
+                                 "'arguments': { 'id': 'hv1' } }");
+        /* Its frames wait until it is checked for hv0. */
+        bed_converse(&bed);
+    }
+    bed.table = hv_replace(bed.table, BIG, 1024);
+    let_it_begin(&bed);
+    bed_end(&bed);
+}
+
 /*
  * Where no watch sees it, the table itself says that it is superseded, and the
  * very next frame is judged by the new one.
@@ -249,6 +331,9 @@ static void add_tests(void)
 {
     qtest_add_func("/hostvlan/changes", test_changes);
     qtest_add_func("/hostvlan/replaced", test_replaced);
+    qtest_add_func("/hostvlan/replaced-twice", test_replaced_twice);
+    qtest_add_func("/hostvlan/moved-twice", test_moved_twice);
+    qtest_add_func("/hostvlan/gone-while-checked", test_gone_while_checked);
     qtest_add_func("/hostvlan/superseded", test_superseded);
     qtest_add_func("/hostvlan/appears", test_appears);
     qtest_add_func("/hostvlan/folder", test_folder);

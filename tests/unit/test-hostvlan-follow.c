@@ -105,6 +105,58 @@ static void test_follow_old(void)
     hv_end(&fx);
 }
 
+/* Checked elsewhere: until that has its end, it is due and nothing else is. */
+static void test_follow_halves(void)
+{
+    HvFile fx = hv_begin(16, 64);
+    HostvlanFollow f;
+    HostvlanFollowNews news;
+    HostvlanTable *t;
+
+    hostvlan_follow_init(&f, fx.path);
+    g_assert_cmpint(hostvlan_follow_look(&f), ==, HOSTVLAN_FOLLOW_TAKEN);
+    g_assert_false(hostvlan_follow_begin(&f, &news));
+    g_assert_cmpint(news, ==, HOSTVLAN_FOLLOW_NOTHING);
+    hv_set_lnids(fx.w, MAC_A, 1, 1);
+    fx.w = hv_replace(fx.w, 16, 64);
+    g_assert_true(hostvlan_follow_begin(&f, &news));
+    t = hv_open(f.path);
+    g_assert_true(hostvlan_follow_is_due(&f));
+    g_assert_cmpint(hostvlan_follow_end(&f, t, NULL), ==,
+                    HOSTVLAN_FOLLOW_TAKEN);
+    g_assert_true(f.table == t);
+    g_assert_false(hostvlan_follow_is_due(&f));
+    hostvlan_follow_destroy(&f);
+    hv_end(&fx);
+}
+
+/*
+ * Superseded when the look has found nothing already: what is new has come to
+ * the path since, and the table before it is not the one to go by.
+ */
+static void test_follow_late_mark(void)
+{
+    HvFile fx = hv_begin(16, 64);
+    g_autofree char *away = g_strdup_printf("%s.away", fx.path);
+    HostvlanFollow f;
+    HostvlanFollowNews news;
+    GError *err = NULL;
+
+    hostvlan_follow_init(&f, fx.path);
+    g_assert_cmpint(hostvlan_follow_look(&f), ==, HOSTVLAN_FOLLOW_TAKEN);
+    g_assert_cmpint(g_rename(fx.path, away), ==, 0);
+    g_assert_true(hostvlan_follow_begin(&f, &news));
+    g_assert_null(hostvlan_table_open(f.path, &err));
+    fx.w = hv_replace(fx.w, 16, 64);
+    g_assert_cmpint(hostvlan_follow_end(&f, NULL, err), ==,
+                    HOSTVLAN_FOLLOW_KEPT);
+    g_assert_true(hostvlan_follow_is_due(&f));
+    g_assert_cmpint(hostvlan_follow_look(&f), ==, HOSTVLAN_FOLLOW_TAKEN);
+    hostvlan_follow_destroy(&f);
+    g_unlink(away);
+    hv_end(&fx);
+}
+
 /* --- what becomes of the file in force ------------------------------------ */
 
 /* Nobody has read it since, but the look sees that it is shorter, or other. */
@@ -170,5 +222,7 @@ int main(int argc, char **argv)
     g_test_add_func("/hostvlan/follow", test_follow);
     g_test_add_func("/hostvlan/follow/mended", test_follow_mended);
     g_test_add_func("/hostvlan/follow/old", test_follow_old);
+    g_test_add_func("/hostvlan/follow/halves", test_follow_halves);
+    g_test_add_func("/hostvlan/follow/late-mark", test_follow_late_mark);
     return hv_test_run();
 }

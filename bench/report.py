@@ -11,15 +11,58 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .loads import Metric
+from .loads import Load, Metric, Values
 
 # One value a round; None where the measurement failed.
 Rounds = Sequence[float | None]
+# Other work of the machine, as a part of its time, from which on values are
+# to be doubted.
+_DISTURBED = 0.05
+
+
+@dataclass
+class Samples:
+    """Every value measured, by path and metric, one a round."""
+
+    rounds: int
+    values: dict[str, dict[str, list[float | None]]] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
+    others: list[float] = field(default_factory=list)
+
+    def of(self, path: str, metric: str) -> list[float | None]:
+        """The rounds of one metric on one path."""
+        by_metric = self.values.setdefault(path, {})
+        return by_metric.setdefault(metric, [None] * self.rounds)
+
+    def record(self, index: int, path: str, load: Load, measure: Callable[[], Values]) -> None:
+        """Measure once; a failure is a result too, and the others go on."""
+        label = f"round {index + 1}, {path}, {load.name}"
+        try:
+            values = measure()
+        except (RuntimeError, OSError) as error:
+            self.failures.append(f"{label}: {error}")
+            print(f"  {label}: FAILED: {error}", flush=True)
+            return
+        self.others.append(values.pop("others"))
+        for name, value in values.items():
+            self.of(path, name)[index] = value
+        shown = (f"{m.name} {number(values[m.name])} {m.unit}" for m in load.metrics)
+        print(f"  {label}: {', '.join(shown)}", flush=True)
+
+    def disturbance(self) -> str:
+        """How much of the machine others used, and what follows from it."""
+        if not self.others:
+            return "nothing was measured"
+        median, most = statistics.median(self.others), max(self.others)
+        text = f"other work took {median:.0%} of the machine, at most {most:.0%}"
+        if median > _DISTURBED:
+            text += ": it was not idle, every value is rough"
+        return text
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path as File
 
 from vmmnet.testbed import conditions, net, scratch, tools
@@ -26,10 +27,10 @@ from vmmnet.testbed import paths as tree
 from vmmnet.testbed.guest import Guest
 from vmmnet.testbed.net import Network
 
-from . import loads, paths, report
-from .loads import LOADS, METRICS, Load
+from . import commandline, loads, paths, report
+from .loads import LOADS, Load
 from .paths import Path
-from .report import Comparison
+from .report import Comparison, Samples
 
 _PLAIN, _STAGE, _CONTROL = _PATHS = ("plain", "stage", "control")
 _LOADS = ("send-1MiB", "receive-1MiB", "udp", "latency")
@@ -48,34 +49,6 @@ class Plan:
     output: File
 
 
-@dataclass
-class Samples:
-    """Every value measured, by path and metric, one a round."""
-
-    rounds: int
-    values: dict[str, dict[str, list[float | None]]] = field(default_factory=dict)
-    failures: list[str] = field(default_factory=list)
-
-    def of(self, path: str, metric: str) -> list[float | None]:
-        """The rounds of one metric on one path."""
-        by_metric = self.values.setdefault(path, {})
-        return by_metric.setdefault(metric, [None] * self.rounds)
-
-
-def _positive(text: str) -> int:
-    if not text.isdigit() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
-    return int(text)
-
-
-def _named(text: str) -> tuple[Load, ...]:
-    names = text.split(",")
-    for name in names:
-        if name not in _LOADS:
-            raise argparse.ArgumentTypeError(f"{name}: the loads are {', '.join(_LOADS)}")
-    return tuple(LOADS[name] for name in names)
-
-
 def parse(arguments: Sequence[str]) -> Plan:
     """Read the command line."""
     parser = argparse.ArgumentParser(
@@ -83,12 +56,14 @@ def parse(arguments: Sequence[str]) -> Plan:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--rounds", type=_positive, default=15, help="rounds (default 15)")
+    parser.add_argument(
+        "--rounds", type=commandline.positive, default=15, help="rounds (default 15)"
+    )
     parser.add_argument("--quick", action="store_true", help="1 round of 1 s a measurement")
     parser.add_argument(
         "--only",
-        type=_named,
-        default=tuple(LOADS[name] for name in _LOADS),
+        type=commandline.names(_LOADS, "loads"),
+        default=_LOADS,
         metavar="LOAD,…",
         help=f"only these of {', '.join(_LOADS)}",
     )
@@ -103,7 +78,7 @@ def parse(arguments: Sequence[str]) -> Plan:
     return Plan(
         rounds=1 if options.quick else options.rounds,
         seconds=1 if options.quick else 4,
-        loads=options.only,
+        loads=tuple(LOADS[name] for name in options.only),
         output=options.output,
     )
 
@@ -133,36 +108,23 @@ def _opened(name: str, pingpong: File) -> Iterator[Path]:
             yield Path(name, host, host, _HOST, _HOST, pingpong, guest)
 
 
-def _record(samples: Samples, index: int, path: Path, load: Load, seconds: int) -> None:
-    """Measure once; a failure is a result too, and the others go on."""
-    label = f"round {index + 1}, {path.name}, {load.name}"
-    try:
-        with path.active():
-            values = load.measure(path, seconds)
-    except (RuntimeError, OSError) as error:
-        samples.failures.append(f"{label}: {error}")
-        print(f"  {label}: FAILED: {error}", flush=True)
-        return
-    values.pop("others")
-    for name, value in values.items():
-        samples.of(path.name, name)[index] = value
-    shown = (
-        f"{name} {report.number(value)} {METRICS[name].unit}" for name, value in values.items()
-    )
-    print(f"  {label}: {', '.join(shown)}", flush=True)
+def _measure_once(path: Path, load: Load, seconds: int) -> loads.Values:
+    with path.active():
+        return load.measure(path, seconds)
 
 
 def _measure(plan: Plan, ready: Sequence[Path]) -> Samples:
     samples = Samples(plan.rounds)
     for load in plan.loads:
         for path in ready:
-            with contextlib.suppress(RuntimeError, OSError), path.active():
-                load.measure(path, _WARM_UP)
+            with contextlib.suppress(RuntimeError, OSError):
+                _measure_once(path, load, _WARM_UP)
     for index in range(plan.rounds):
         first = index % len(ready)
         for load in plan.loads:
             for path in [*ready[first:], *ready[:first]]:
-                _record(samples, index, path, load, plan.seconds)
+                measure = functools.partial(_measure_once, path, load, plan.seconds)
+                samples.record(index, path.name, load, measure)
     return samples
 
 

@@ -10,10 +10,10 @@ first: the first time, QEMU translates the guest's code.
 from __future__ import annotations
 
 import argparse
-import statistics
+import functools
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path as File
 from typing import Any
 
@@ -21,15 +21,13 @@ from vmmnet.testbed import conditions, net, scratch, tools
 from vmmnet.testbed import paths as tree
 
 from . import chart, goals, loads, paths, report
+from .commandline import positive
 from .loads import LOADS, METRICS, Load
 from .paths import PATHS, Path
-from .report import Comparison
+from .report import Comparison, Samples
 
 OURS, UNTRANSLATED = "vmrpc", "vmrpc-untranslated"
 _WARM_UP = 1
-# Other work of the machine, as a part of its time, from which on values are
-# to be doubted.
-_DISTURBED = 0.05
 
 _GOALS = "What this was to reach, set before it was built, and its ratios in this run:"
 _WRITTEN = ("json", "md", "svg")
@@ -50,21 +48,6 @@ _CHARTED = (
 )
 # Where the cost of translation shows, if there is one.
 _TRANSLATED = tuple(metric.name for metric in METRICS.values() if metric.compared)
-
-
-@dataclass
-class Samples:
-    """Every value measured, by path and metric, one a round."""
-
-    rounds: int
-    values: dict[str, dict[str, list[float | None]]] = field(default_factory=dict)
-    failures: list[str] = field(default_factory=list)
-    others: list[float] = field(default_factory=list)
-
-    def of(self, path: str, metric: str) -> list[float | None]:
-        """The rounds of one metric on one path."""
-        by_metric = self.values.setdefault(path, {})
-        return by_metric.setdefault(metric, [None] * self.rounds)
 
 
 @dataclass(frozen=True)
@@ -99,12 +82,6 @@ def _names(known: Mapping[str, object], what: str, prefixes: bool) -> Any:
     return parse
 
 
-def _positive(text: str) -> int:
-    if not text.isdigit() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
-    return int(text)
-
-
 def parse(arguments: Sequence[str]) -> Plan:
     """Read the command line."""
     parser = argparse.ArgumentParser(
@@ -112,7 +89,7 @@ def parse(arguments: Sequence[str]) -> Plan:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--rounds", type=_positive, default=5, help="rounds (default 5)")
+    parser.add_argument("--rounds", type=positive, default=5, help="rounds (default 5)")
     parser.add_argument("--quick", action="store_true", help="1 round of 2 s a measurement")
     parser.add_argument(
         "--only",
@@ -150,24 +127,6 @@ def _measure(path: Path, load: Load, seconds: int) -> loads.Values:
         return load.measure(path, seconds)
 
 
-def _record(samples: Samples, index: int, path: Path, load: Load, seconds: int) -> None:
-    """Measure once; a failure is a result too, and the others go on."""
-    label = f"round {index + 1}, {path.name}, {load.name}"
-    try:
-        values = _measure(path, load, seconds)
-    except (RuntimeError, OSError) as error:
-        samples.failures.append(f"{label}: {error}")
-        print(f"  {label}: FAILED: {error}", flush=True)
-        return
-    samples.others.append(values.pop("others"))
-    for name, value in values.items():
-        samples.of(path.name, name)[index] = value
-    shown = ", ".join(
-        f"{name} {report.number(value)} {METRICS[name].unit}" for name, value in values.items()
-    )
-    print(f"  {label}: {shown}", flush=True)
-
-
 def _rotated(ready: Mapping[str, Path], by: int) -> list[Path]:
     order = list(ready.values())
     first = by % len(order)
@@ -191,7 +150,9 @@ def measure(plan: Plan, ready: Mapping[str, Path]) -> Samples:
     for index in range(plan.rounds):
         for load in plan.loads:
             for path in _rotated(ready, index):
-                _record(samples, index, path, load, plan.seconds)
+                samples.record(
+                    index, path.name, load, functools.partial(_measure, path, load, plan.seconds)
+                )
     return samples
 
 
@@ -225,21 +186,10 @@ def _alone(plan: Plan, samples: Samples) -> str:
     return "\n".join(lines)
 
 
-def _disturbance(samples: Samples) -> str:
-    """How much of the machine others used, and what follows from it."""
-    if not samples.others:
-        return "nothing was measured"
-    median, most = statistics.median(samples.others), max(samples.others)
-    text = f"other work took {median:.0%} of the machine, at most {most:.0%}"
-    if median > _DISTURBED:
-        text += ": it was not idle, every value is rough"
-    return text
-
-
 def _conditions(plan: Plan, samples: Samples) -> str:
     rounds = "1 round" if plan.rounds == 1 else f"{plan.rounds} rounds"
     return (
-        f"{rounds} of {plan.seconds} s, guests of 2 vCPUs under TCG; {_disturbance(samples)}; "
+        f"{rounds} of {plan.seconds} s, guests of 2 vCPUs under TCG; {samples.disturbance()}; "
         f"{conditions.machine()}"
     )
 

@@ -86,7 +86,7 @@ check-quick: lean ; @tests/run --quick
 
 bench:
 	@qemu/deps build run bench
-	@$(MAKE) --no-print-directory lean
+	@$(MAKE) --no-print-directory lean bpf
 	@bench/run $(BENCH)
 
 install: full install-control

@@ -245,8 +245,9 @@ static void measure_latency(const Endpoint *peer, unsigned seconds)
     }
     mean_us = (double)(before - start) / 1000 / n;
     qsort(sample, n, sizeof(*sample), by_value);
-    printf("{\"rounds\": %zu, \"mean_us\": %.2f, \"p50_us\": %.1f, \"p99_us\": %.1f}\n", n,
-           mean_us, percentile_us(sample, n, 50), percentile_us(sample, n, 99));
+    printf("{\"rounds\": %zu, \"mean_us\": %.3f, \"p50_us\": %.3f, "
+           "\"p99_us\": %.3f}\n", n, mean_us, percentile_us(sample, n, 50),
+           percentile_us(sample, n, 99));
     close(fd);
     free(sample);
 }

@@ -171,10 +171,20 @@ def table(comparisons: Sequence[Comparison]) -> str:
         row = comparison.row()
         rows.append(["", "", "", "", *row[4:]] if row[0] == last else row)
         last = row[0]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    rows.insert(1, ["-" * width for width in widths])
+    return plain(rows)
+
+
+def plain(rows: Iterable[Sequence[str]]) -> str:
+    """A table for a terminal; the first row is its head."""
+    lines = [[_unmarked(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    lines.insert(1, ["-" * width for width in widths])
     layout = "  ".join(f"{{:{width}}}" for width in widths)
-    return "\n".join(layout.format(*row).rstrip() for row in rows)
+    return "\n".join(layout.format(*line).rstrip() for line in lines)
+
+
+def _unmarked(cell: str) -> str:
+    return cell.replace("<br>", "  ").replace("**", "")
 
 
 def markdown(rows: Iterable[Sequence[str]]) -> str:

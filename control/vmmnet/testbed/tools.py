@@ -15,6 +15,7 @@ from pathlib import Path
 
 # Program -> Debian package.
 PACKAGES: Mapping[str, str] = {
+    "ab": "apache2-utils",
     "apt-get": "apt",
     "busybox": "busybox-static",
     "clang": "clang",
@@ -22,6 +23,7 @@ PACKAGES: Mapping[str, str] = {
     "depmod": "kmod",
     "dig": "bind9-dnsutils",
     "dpkg-deb": "dpkg",
+    "ebtables-nft-restore": "iptables",
     "etcd": "etcd-server",
     "etcdctl": "etcd-client",
     "gcc": "gcc",

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What keeps tenants apart on a port: HostVLAN in QEMU and in eBPF, and its peers.
+
+All carry out the same policy: a VM sends with its own MAC address, and receives from
+members of its logical network.  Each is set up once and then switched on for the time
+of a measurement, without which it leaves no hook behind that costs anything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from vmmnet.hostvlan import mac as macs
+from vmmnet.hostvlan import twin
+from vmmnet.testbed import wait
+from vmmnet.testbed.guest import Guest
+from vmmnet.testbed.net import Interface, Namespace
+
+from . import tenants
+from .ports import NETDEV, PARTS, Port
+
+
+class Filter(Protocol):
+    """Something that can be switched on."""
+
+    #: Whether it refuses anybody.
+    refuses: bool
+
+    def on(self) -> contextlib.AbstractContextManager[None]:
+        """Filter what passes its port for the time of a block."""
+
+
+class Nothing:
+    """No filter."""
+
+    refuses = False
+
+    @contextlib.contextmanager
+    def on(self) -> Iterator[None]:
+        """Do nothing."""
+        yield
+
+
+class InQemu:
+    """-netdev hostvlan, with a table of one size: its port has always one."""
+
+    refuses = True
+
+    def __init__(self, guest: Guest, path: Path, table: Path, macs: int) -> None:
+        """``path`` is what QEMU goes by: a link that is to lead to ``table``."""
+        self._guest, self._path, self._table, self._macs = guest, path, table, macs
+
+    @contextlib.contextmanager
+    def on(self) -> Iterator[None]:
+        """Have the table come into force; it stays."""
+        new = self._path.with_suffix(".new")
+        new.symlink_to(self._table)
+        new.rename(self._path)
+        wait.until(self._in_force, f"{self._table} in force in QEMU")
+        yield
+
+    def _in_force(self) -> bool:
+        (info,) = self._guest.qmp("query-hostvlan", id=NETDEV)
+        return "error" not in info and info.get("macs") == self._macs
+
+
+class InKernel:
+    """The eBPF twin, by ``vmmnet hostvlan attach``."""
+
+    refuses = True
+
+    def __init__(self, port: Port, table: Path, sending: twin.Sending) -> None:
+        self._port, self._table, self._sending = port, table, sending
+
+    @contextlib.contextmanager
+    def on(self) -> Iterator[None]:
+        """Attach it."""
+        port = self._port
+        with _attached(port.interface, port.mac, self._table, self._sending):
+            yield
+
+
+@contextlib.contextmanager
+def kept(host: Namespace, table: Path) -> Iterator[None]:
+    """Keep a table's copy in the kernel, by an interface that nobody uses.
+
+    Who goes by the same table shares the copy, so that to attach takes no time.
+    """
+    with _attached(host.tap(f"idle{table.stem}"), tenants.vm(0), table, "tc"):
+        yield
+
+
+@contextlib.contextmanager
+def _attached(interface: Interface, mac: int, table: Path, sending: twin.Sending) -> Iterator[None]:
+    with interface.namespace.entered():
+        attached = twin.attach(interface.name, mac, table, sending=sending)
+    try:
+        if not attached.whole:
+            raise RuntimeError(f"HostVLAN is not whole on {interface.name}: {attached.hooks}")
+        yield
+    finally:
+        with interface.namespace.entered():
+            twin.detach(interface.name)
+
+
+def _elements(words: Iterator[str] | Sequence[str]) -> str:
+    return "elements = { " + ",\n".join(words) + " }"
+
+
+# The best that nftables can do: two look-ups in hashes for a frame to a VM, one for a
+# frame from a VM, whoever many VMs there are on the host and in the network.
+_NFTABLES = """\
+table bridge {name} {{
+    flags dormant
+    map lnids {{ type ether_addr : mark; size {size}; {lnids} }}
+    set ports {{ type ifname; {ports} }}
+    set own {{ type ifname . ether_addr; {own} }}
+    set members {{ type ifname . mark; {members} }}
+    chain sent {{
+        type filter hook prerouting priority -300
+        iifname != @ports accept
+        iifname . ether saddr @own accept
+        drop
+    }}
+    chain received {{
+        type filter hook postrouting priority 300
+        oifname != @ports accept
+        meta mark set ether saddr map @lnids oifname . meta mark @members accept
+        drop
+    }}
+}}
+"""
+
+
+class Nftables:
+    """nftables on the bridge, with a map from MAC addresses to LNIDs of one size."""
+
+    refuses = True
+
+    def __init__(self, host: Namespace, ports: Sequence[Port], size: int) -> None:
+        self._host, self._name = host, f"tenants{size}"
+        names = [port.interface.name for port in ports]
+        machines = list(tenants.machines(size, PARTS))
+        rules = _NFTABLES.format(
+            name=self._name,
+            size=len(machines),
+            lnids=_elements(f"{macs.text(mac)} : {lnid}" for mac, lnid in machines),
+            ports=_elements(names),
+            own=_elements(f"{port.interface.name} . {macs.text(port.mac)}" for port in ports),
+            members=_elements([f"{name} . {tenants.LNID}" for name in names]),
+        )
+        # A million elements take the kernel half a minute.
+        host.run(["nft", "-f", "-"], input=rules, timeout=5 * wait.PATIENCE)
+
+    @contextlib.contextmanager
+    def on(self) -> Iterator[None]:
+        """Wake the table; a dormant one has no hooks."""
+        self._host.run(["nft", "add", "table", "bridge", self._name])
+        try:
+            yield
+        finally:
+            sleep = "{ flags dormant; }"
+            self._host.run(["nft", "add", "table", "bridge", self._name, sleep])
+
+
+class Nwfilter:
+    """Chains of ebtables as libvirt's nwfilter makes them: a rule a permitted MAC address.
+
+    The names of the chains are libvirt's.  Debian's ebtables is nftables underneath
+    (ebtables-nft), and so is what is measured.
+    """
+
+    refuses = True
+
+    def __init__(self, host: Namespace, ports: Sequence[Port]) -> None:
+        self._host = host
+        self._rules = "\n".join(["*nat", *self._chains(ports), ""])
+
+    @staticmethod
+    def _chains(ports: Sequence[Port]) -> Iterator[str]:
+        for port in ports:
+            name = port.interface.name
+            sent, received, own = f"libvirt-I-{name}", f"libvirt-O-{name}", f"I-{name}-mac"
+            yield from (f":{chain} ACCEPT" for chain in (sent, received, own))
+            yield f"-A PREROUTING -i {name} -j {sent}"
+            yield f"-A POSTROUTING -o {name} -j {received}"
+            yield f"-A {sent} -j {own}"
+            yield f"-A {own} -s {macs.text(port.mac)} -j RETURN"
+            yield f"-A {own} -j DROP"
+            for mac in tenants.tenant():
+                yield f"-A {received} -s {macs.text(mac)} -j ACCEPT"
+            yield f"-A {received} -j DROP"
+
+    @contextlib.contextmanager
+    def on(self) -> Iterator[None]:
+        """Make the chains, and remove the whole table: its hooks cost even without rules."""
+        self._host.run(["ebtables-nft-restore"], input=self._rules)
+        try:
+            yield
+        finally:
+            self._host.run(["nft", "delete", "table", "bridge", "nat"])

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What it costs to keep tenants apart: HostVLAN in QEMU and in eBPF, and its peers.
+
+One guest with three NICs and a process without QEMU, each on a port of its own
+(ports.py), speak to peers of the same tenant.  What is on the port changes from one
+measurement to the next (filters.py):
+
+    nothing             what the others are compared with
+    nothing-again       the same port: what this run cannot tell apart
+    nothing-other       another NIC of the guest: neither is what is between NICs
+    qemu-SIZE           -netdev hostvlan, with a table of SIZE MAC addresses
+    ebpf-SIZE           the eBPF twin as it is best on a Linux bridge (--sending tc)
+    ebpf-xdp-SIZE       the eBPF twin as it is attached by default
+    nftables-SIZE       a map of nftables with SIZE MAC addresses
+    nwfilter            chains as libvirt makes them: a rule for each of a tenant's 64 VMs
+
+A size of 0 is nobody but those who take part.  Before anything is measured, each is
+tried on a stranger, whom it has to refuse.  A round measures each load with each of
+them, in an order that turns from round to round.  Beside that stand look-ups alone
+(lookup.py).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import functools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path as File
+
+from vmmnet.hostvlan import twin
+from vmmnet.testbed import net, scratch, tools
+from vmmnet.testbed import paths as tree
+
+from . import commandline, filters, hostvlan_report, loads, lookup, measure, ports, tenants
+from .filters import Filter
+from .hostvlan_report import PROCESS, Case, Results
+from .loads import LOADS, Load, LoadError, Metric, Values
+from .paths import Path
+from .ports import Port, Ports
+from .report import Samples
+
+_WEB = "web"
+_LOADS = ("latency", "send-1MiB", "receive-1MiB", _WEB)
+_USUAL = 8192
+# Of ab, and enough to have always one that waits for nginx.
+_CONNECTIONS = 8
+_WARM_UP = 1
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the command line asked for."""
+
+    rounds: int
+    seconds: int
+    loads: tuple[str, ...]
+    output: File
+
+
+@dataclass(frozen=True)
+class Set:
+    """A case with what it needs."""
+
+    case: Case
+    port: Port
+    filter: Filter
+
+    def measure(self, load: Load, seconds: int) -> Values:
+        """Measure once."""
+        with self.filter.on():
+            return load.measure(self.port.path, seconds)
+
+    def check(self) -> None:
+        """See that it refuses whom it has to; raises RuntimeError."""
+        with self.filter.on():
+            if not self.filter.refuses:
+                self.port.await_stranger()
+            elif self.port.admits_stranger():
+                raise RuntimeError(f"{self.case.name} lets everybody pass")
+
+
+def parse(arguments: Sequence[str]) -> Plan:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        prog="bench/run hostvlan",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--rounds", type=commandline.positive, default=12, help="rounds (default 12)"
+    )
+    parser.add_argument("--quick", action="store_true", help="1 round")
+    parser.add_argument(
+        "--only",
+        type=commandline.names(_LOADS, "loads"),
+        default=_LOADS,
+        metavar="LOAD,…",
+        help=f"only these of {', '.join(_LOADS)}",
+    )
+    parser.add_argument(
+        "--output",
+        type=File,
+        default=tree.BUILD / "bench",
+        metavar="DIR",
+        help="where hostvlan.json, hostvlan.md and hostvlan.svg go (default build/bench)",
+    )
+    options = parser.parse_args(arguments)
+    rounds = 1 if options.quick else options.rounds
+    # Many short measurements tell more of a small difference than few long ones.
+    return Plan(rounds, 1, options.only, options.output)
+
+
+def _web(of: Sequence[Port]) -> Load:
+    """Requests for a page of 1 KB, a connection each, from the peer, by ApacheBench."""
+    urls = {port.path.name: port.url for port in of}
+
+    def run(path: Path, seconds: int) -> Values:
+        limits = ["-t", str(seconds), "-n", "1000000", "-c", str(_CONNECTIONS)]
+        with measure.cost() as cost:
+            text = path.server.run(["ab", "-q", *limits, urls[path.name]]).stdout
+        found = dict(re.findall(r"^([\w -]+):\s+([\d.]+)", text, re.MULTILINE))
+        if found.get("Failed requests") != "0" or "Non-2xx responses" in found:
+            raise LoadError(f"ab: requests failed:\n{text}")
+        return {_WEB: float(found["Requests per second"]), "others": cost.others}
+
+    return Load(_WEB, (Metric(_WEB, "1/s", True, "Web pages of 1 KB"),), run)
+
+
+def _called(size: int) -> str:
+    return f"{size:,}" if size else "nobody else"
+
+
+def _in_qemu(made: Ports, link: File, tables: Mapping[int, File]) -> Iterator[Set]:
+    for size, table in tables.items():
+        case = Case(f"qemu-{size}", f"HostVLAN in QEMU, {_called(size)}", ours=True, size=size)
+        macs = size or 2 * ports.PARTS
+        yield Set(case, made.hostvlan, filters.InQemu(made.guest, link, table, macs))
+
+
+def _in_kernel(port: Port, tables: Mapping[int, File]) -> Iterator[Set]:
+    sendings: tuple[tuple[str, twin.Sending, tuple[int, ...]], ...] = (
+        ("ebpf", "tc", tuple(tables)),
+        ("ebpf-xdp", "xdp", (_USUAL,)),
+    )
+    for name, sending, sizes in sendings:
+        for size in sizes:
+            title = f"HostVLAN in eBPF ({sending}), {_called(size)}"
+            case = Case(f"{name}-{size}", title, ours=True, size=size)
+            yield Set(case, port, filters.InKernel(port, tables[size], sending))
+
+
+def _peers(made: Ports) -> list[tuple[Case, Filter]]:
+    filtered = [made.filtered, made.process]
+    found: list[tuple[Case, Filter]] = [
+        (
+            Case(f"nftables-{size}", f"nftables, {size:,}", size=size),
+            filters.Nftables(made.host, filtered, size),
+        )
+        for size in tenants.SIZES
+        if size
+    ]
+    title = f"nwfilter, a rule for each of {tenants.TENANT}"
+    return [*found, (Case("nwfilter", title), filters.Nwfilter(made.host, filtered))]
+
+
+def _sets(made: Ports, link: File, tables: Mapping[int, File]) -> tuple[list[Set], list[Set]]:
+    """What is measured with a guest, and without."""
+    nothing, again = Case("nothing", "nothing"), Case("nothing-again", "nothing, again")
+    other = Case("nothing-other", "nothing, another NIC")
+    peers = _peers(made)
+    both = []
+    for port in (made.filtered, made.process):
+        sets = [Set(case, port, filters.Nothing()) for case in (nothing, again)]
+        sets += _in_kernel(port, tables)
+        sets += [Set(case, port, each) for case, each in peers]
+        both.append(sets)
+    guest, process = both
+    guest.insert(2, Set(other, made.other, filters.Nothing()))
+    guest[3:3] = _in_qemu(made, link, tables)
+    return guest, process
+
+
+def _turned(sets: Sequence[Set], by: int) -> list[Set]:
+    first = by % len(sets)
+    return [*sets[first:], *sets[:first]]
+
+
+def _warm_up(plan: Plan, guest: Sequence[Set], known: Mapping[str, Load]) -> None:
+    """Have QEMU translate the guest's code for each port."""
+    for each in {each.port.path.name: each for each in guest}.values():
+        for name in plan.loads:
+            with contextlib.suppress(RuntimeError, OSError):
+                each.measure(known[name], _WARM_UP)
+
+
+def _rounds(plan: Plan, made: Ports, guest: Sequence[Set], process: Sequence[Set]) -> Samples:
+    known = {**LOADS, _WEB: _web([made.filtered, made.hostvlan, made.other])}
+    samples = Samples(plan.rounds)
+    for each in (*guest, *process):
+        each.check()
+    _warm_up(plan, guest, known)
+    for index in range(plan.rounds):
+        for name in plan.loads:
+            load = known[name]
+            for each in _turned(guest, index):
+                once = functools.partial(each.measure, load, plan.seconds)
+                samples.record(index, each.case.name, load, once)
+        for each in _turned(process, index):
+            once = functools.partial(each.measure, LOADS["latency"], plan.seconds)
+            samples.record(index, PROCESS + each.case.name, LOADS["latency"], once)
+    return samples
+
+
+def _run(plan: Plan, folder: File) -> Results:
+    """Measure everything; publish before the guest ends: its complaint hides no numbers."""
+    print("making the tables", flush=True)
+    tables = {size: tenants.make_table(folder, size, ports.PARTS) for size in tenants.SIZES}
+    sizes = [size for size in tenants.SIZES if size]
+    lookups = lookup.measure(lookup.build(folder), sizes)
+    programs = lookup.in_kernel(list(tables.values()))
+    link = folder / "lnid.table"
+    link.symlink_to(tables[0])
+    with contextlib.ExitStack() as stack:
+        made = stack.enter_context(ports.opened(loads.build_pingpong(folder), link))
+        for table in tables.values():
+            stack.enter_context(filters.kept(made.host, table))
+        guest, process = _sets(made, link, tables)
+        samples = _rounds(plan, made, guest, process)
+        octets = {size: table.stat().st_size for size, table in tables.items()}
+        cases = [each.case for each in guest], [each.case for each in process]
+        results = Results(plan.seconds, samples, *cases, lookups, programs, octets)
+        hostvlan_report.publish(results, plan.output)
+    return results
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the benchmark; 1 when a measurement failed."""
+    plan = parse(arguments)
+    tools.require("ab", "ebtables-nft-restore", "gcc", "ip", "iperf3", "nft", "ping", "pkg-config")
+    if not twin.OBJECT.exists():
+        raise tools.MissingTool(f"{twin.OBJECT} is not there: run 'make bpf'")
+    net.reap_stale()
+    with scratch.folder() as folder:
+        results = _run(plan, File(folder))
+    return 1 if results.samples.failures else 0

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The tables, goals and files that come out of the HostVLAN benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from vmmnet.testbed import conditions
+
+from . import chart, lookup, overhead, report
+from .loads import LOADS, Metric
+from .overhead import Goal
+from .report import Comparison, Rounds, Samples, Spread
+
+#: Before the name of a case: without a guest.
+PROCESS = "process-"
+_NOTHING = "nothing"
+_LATENCY = "latency-p50"
+_SEND, _RECEIVE, _WEB = "throughput-send-1MiB", "throughput-receive-1MiB", "web"
+# Columns of the table; the rest is in the JSON.
+_SHOWN = {
+    _LATENCY: "round trip of 1 byte, median, µs",
+    _SEND: "TCP send, Mbit/s",
+    _RECEIVE: "TCP receive, Mbit/s",
+    _WEB: "web pages of 1 KB, 1/s",
+}
+_WRITTEN = ("json", "md", "svg")
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Case:
+    """One thing that is on a port."""
+
+    name: str
+    title: str
+    ours: bool = False
+    #: Of the table.
+    size: int | None = None
+
+
+@dataclass(frozen=True)
+class Results:
+    """Everything that was measured."""
+
+    seconds: int
+    samples: Samples
+    guest: Sequence[Case]
+    process: Sequence[Case]
+    lookups: lookup.Costs
+    programs: Mapping[str, Mapping[str, int]]
+    #: Octets of a table, by its size in MAC addresses.
+    octets: Mapping[int, int]
+
+    def of(self, case: str, metric: str) -> Rounds:
+        """The rounds of a metric."""
+        return self.samples.of(case, metric)
+
+    def percent(self, case: str, metric: str) -> Spread | None:
+        """By how many per cent it is above that of nothing."""
+        return overhead.percent(self.of(case, metric), self.of(_NOTHING, metric))
+
+    def conditions(self) -> str:
+        """What a reader needs to know to repeat it."""
+        rounds = self.samples.rounds
+        count = "1 round" if rounds == 1 else f"{rounds} rounds"
+        return (
+            f"{count} of {self.seconds} s, a guest of 2 vCPUs under TCG; "
+            f"{self.samples.disturbance()}; {conditions.machine()}"
+        )
+
+
+def _metrics() -> Mapping[str, Metric]:
+    found = {metric.name: metric for load in LOADS.values() for metric in load.metrics}
+    return {**found, _WEB: Metric(_WEB, "1/s", True, "Web pages of 1 KB")}
+
+
+def _shown(results: Results) -> list[str]:
+    return [name for name in _SHOWN if report.spread(results.of(_NOTHING, name))]
+
+
+def _guest_rows(results: Results) -> Iterator[list[str]]:
+    """A line a case: each metric, by how much it differs from that of nothing."""
+    shown = _shown(results)
+    more = ["ns a frame"] if _LATENCY in shown else []
+    yield ["on the port", *(_SHOWN[name] for name in shown), *more]
+    for case in results.guest:
+        row = [case.title]
+        for name in shown:
+            value = report.spread(results.of(case.name, name))
+            cell = report.number(value.median) if value else "-"
+            if case.name != _NOTHING:
+                cell += f"<br>**{overhead.signed(results.percent(case.name, name), ' %')}**"
+            row.append(cell)
+        if more:
+            row.append(_cost(results, case.name, _NOTHING))
+        yield row
+
+
+def _cost(results: Results, name: str, base: str) -> str:
+    if name == base:
+        return ""
+    ours, nothing = results.of(name, _LATENCY), results.of(base, _LATENCY)
+    return overhead.signed(overhead.nanoseconds(ours, nothing))
+
+
+def _process_rows(results: Results) -> Iterator[list[str]]:
+    yield ["on the port", "round trip of 1 byte, median, µs", "more, %", "ns a frame"]
+    base = PROCESS + _NOTHING
+    for case in results.process:
+        name = PROCESS + case.name
+        value = report.spread(results.of(name, _LATENCY))
+        more = overhead.percent(results.of(name, _LATENCY), results.of(base, _LATENCY))
+        yield [
+            case.title,
+            report.number(value.median) if value else "-",
+            "" if name == base else overhead.signed(more),
+            _cost(results, name, base),
+        ]
+
+
+def _lookup_rows(results: Results) -> Iterator[list[str]]:
+    sizes = sorted({size for _, size in results.lookups})
+    yield ["ns", *(f"{size:,}" for size in sizes)]
+    for what, title in lookup.TITLES.items():
+        yield [title, *(str(report.spread(results.lookups[what, size])) for size in sizes)]
+    for program in next(iter(results.programs.values())):
+        values = [str(results.programs[str(size)][program]) for size in sizes]
+        yield [f"eBPF, {program}, one run", *values]
+
+
+def _goals(results: Results) -> Iterator[Goal]:
+    for name, bound in (("qemu-8192", 0.5), ("ebpf-8192", 0.2), ("ebpf-xdp-8192", 0.2)):
+        more = results.percent(name, _LATENCY)
+        wanted = f"at most {bound:g} % more"
+        yield Goal(f"round trip, {name}", wanted, bound, more, overhead.signed(more, " %"))
+    for name in ("qemu-8192", "ebpf-8192", "ebpf-xdp-8192"):
+        for metric, text in ((_SEND, "TCP send"), (_RECEIVE, "TCP receive"), (_WEB, "web pages")):
+            yield _no_loss(f"{text}, {name}", results.percent(name, metric))
+    for size, bound in ((8192, 25), (1 << 20, 100)):
+        for what in ("hit", "chained"):
+            value = report.spread(results.lookups[what, size])
+            text = f"{lookup.TITLES[what]}, {size:,}"
+            yield Goal(text, f"at most {bound} ns", bound, value, f"{value} ns")
+    size = 1 << 20
+    mib = results.octets[size] / _MIB
+    shown, exact = f"{report.number(mib)} MiB", Spread(mib, mib, mib)
+    yield Goal(f"a table of {size:,} MAC addresses", "at most 32 MiB", 32, exact, shown)
+
+
+def _no_loss(text: str, more: Spread | None) -> Goal:
+    """Missed if it is sure that there is a loss."""
+    shown = overhead.signed(more, " %")
+    loss = more and Spread(-more.greatest, -more.greatest, -more.greatest)
+    return Goal(text, "no loss that can be measured", 0, loss, shown)
+
+
+def _goal_rows(results: Results) -> Iterator[list[str]]:
+    yield ["metric", "goal", "measured", ""]
+    for goal in _goals(results):
+        row = goal.row()
+        if row:
+            yield row
+
+
+def _comparisons(results: Results) -> Iterator[Comparison]:
+    """Ours beside nothing, and beside the peers of the same policy."""
+    metrics = _metrics()
+    for prefix, cases in (("", results.guest), (PROCESS, results.process)):
+        for case in cases:
+            if not case.ours and not case.name.startswith(f"{_NOTHING}-"):
+                continue
+            for peer in cases:
+                if (case.ours and _is_peer(case, peer)) or peer.name == _NOTHING:
+                    measured = results.samples.values.get(prefix + case.name, {})
+                    for name in measured:
+                        yield Comparison(
+                            metrics[name],
+                            f"{prefix}{case.name}-{name}-vs-{peer.name}",
+                            peer.name,
+                            results.of(prefix + case.name, name),
+                            results.of(prefix + peer.name, name),
+                        )
+    yield from lookup.comparisons(results.lookups)
+
+
+def _is_peer(case: Case, peer: Case) -> bool:
+    if peer.ours or peer.name.startswith(_NOTHING):
+        return False
+    return peer.size is None or peer.size == case.size
+
+
+def _goals_heading(results: Results) -> str:
+    """How far the verdicts are to be trusted."""
+    text = "What this was to reach, set before it was built."
+    if results.samples.rounds < overhead.ROUNDS_MIN:
+        text += f" Fewer than {overhead.ROUNDS_MIN} rounds prove nothing."
+    return text
+
+
+def _markdown(results: Results) -> str:
+    parts = [
+        f"{results.conditions()}.\n",
+        report.markdown(_guest_rows(results)),
+        "### Without a guest\n",
+        report.markdown(_process_rows(results)),
+        "### A look-up\n",
+        report.markdown(_lookup_rows(results)),
+        f"### Goals\n\n{_goals_heading(results)}\n",
+        report.markdown(_goal_rows(results)),
+    ]
+    return "\n".join(parts)
+
+
+def _panels(results: Results) -> Iterator[chart.Panel]:
+    """Round trips with and without a guest, pages."""
+    for prefix, cases, name, title in (
+        ("", results.guest, _LATENCY, "Round trip of a guest"),
+        (PROCESS, results.process, _LATENCY, "Round trip without a guest"),
+        ("", results.guest, _SEND, "TCP send"),
+        ("", results.guest, _WEB, "Web pages of 1 KB"),
+    ):
+        found = [(case, report.spread(results.of(prefix + case.name, name))) for case in cases]
+        bars = [chart.Bar(case.name, value, case.ours) for case, value in found if value]
+        metric = _metrics()[name]
+        if bars:
+            word = "more" if metric.higher_is_better else "less"
+            yield chart.Panel(title, f"{metric.unit}, {word} is better", bars)
+
+
+def publish(results: Results, output: Path) -> None:
+    """Print the tables; write the files."""
+    about = results.conditions()
+    print(f"\n{about}")
+    for rows in (_guest_rows, _process_rows, _lookup_rows, _goal_rows):
+        print(f"\n{report.plain(rows(results))}")
+    more = {
+        "conditions": about,
+        "failures": results.samples.failures,
+        "samples": results.samples.values,
+        "lookups": {f"{what}-{size}": ns for (what, size), ns in results.lookups.items()},
+        "programs": results.programs,
+        "octets": results.octets,
+    }
+    report.write_json(output / "hostvlan.json", list(_comparisons(results)), more)
+    caption = f"Median and range of {about}"
+    chart.write(output / "hostvlan.svg", list(_panels(results)), caption)
+    (output / "hostvlan.md").write_text(_markdown(results))
+    print(f"\nwritten: {', '.join(str(output / f'hostvlan.{kind}') for kind in _WRITTEN)}")

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What one look-up costs by itself, without a network around it.
+
+In QEMU's code by lookup.c, beside GLib's hash table; in the kernel by running the
+programs of the eBPF twin again and again on one frame (BPF_PROG_TEST_RUN).  lookup.c
+asks for addresses in a random order, so that the processor's caches have to be filled
+from memory as on a busy host; the programs have always the same two addresses, and
+find them in the cache.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import struct
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from vmmnet.hostvlan import bpf, mirror, twin
+from vmmnet.hostvlan.table import Table
+from vmmnet.testbed import paths as tree
+from vmmnet.testbed import tools
+
+from . import tenants
+from .loads import Metric
+from .report import Comparison, Rounds
+
+#: What lookup.c measures, and what that is.
+TITLES = {
+    "hit": "a look-up",
+    "chained": "a look-up that waits for the one before",
+    "miss": "a look-up of an unknown address",
+    "receive": "the whole verdict about a received frame",
+    "glib": "a look-up in a GHashTable",
+}
+PEER = "glib"
+_SOURCES = ("net/hostvlan/guard.c", "net/hostvlan/table.c", "net/hostvlan/verdict.c")
+_FIXTURE = "tests/unit/hostvlan-fixture.c"
+# What is compared with the peer.
+_COMPARED = "hit"
+_REPEAT = 1 << 20
+# struct hostvlan_port: the MAC address, and what only the command line looks at.
+_PORT = struct.Struct("=Q32x")
+# What the programs say of a frame that passes: XDP_PASS, TC_ACT_UNSPEC.
+_PROGRAMS = {
+    "hostvlan_xdp": 2,
+    "hostvlan_send": -1,
+    "hostvlan_receive": -1,
+}
+
+#: Nanoseconds, by what was measured and the number of MAC addresses.
+Costs = dict[tuple[str, int], list[float]]
+
+
+def build(folder: Path) -> Path:
+    """Compile lookup.c with the code that is in QEMU, optimized as QEMU's."""
+    product = folder / "lookup"
+    flags = tools.run(["pkg-config", "--cflags", "--libs", "glib-2.0"]).split()
+    includes = [f"-I{tree.ROOT}", f"-I{tree.ROOT / 'include'}"]
+    sources = [tree.ROOT / each for each in ("bench/lookup.c", *_SOURCES, _FIXTURE)]
+    options = ["-std=gnu11", "-O2", "-Wall", *includes]
+    tools.run(["gcc", *options, "-o", product, *sources, *flags])
+    return product
+
+
+def measure(program: Path, sizes: Sequence[int]) -> Costs:
+    """Run lookup.c on tables of these sizes."""
+    costs: Costs = {}
+    for size in sizes:
+        output = tools.run([program, program.with_suffix(".table"), str(size)])
+        for line in output.splitlines():
+            found = json.loads(line)
+            costs[found["what"], size] = found["ns"]
+    return costs
+
+
+def comparisons(costs: Costs) -> Iterator[Comparison]:
+    """Look-ups in our table beside those in GLib's."""
+    for (what, size), ours in costs.items():
+        if what == _COMPARED:
+            name = f"lookup-{size}"
+            metric = Metric(name, "ns", False, f"A look-up among {size:,}")
+            peer: Rounds = costs[PEER, size]
+            yield Comparison(metric, f"{name}-vs-{PEER}", PEER, ours, peer)
+
+
+class _TestRun(ctypes.Structure):
+    """struct bpf_test_run_opts of libbpf."""
+
+    _fields_ = (
+        ("sz", ctypes.c_size_t),
+        ("data_in", ctypes.c_char_p),
+        ("data_out", ctypes.c_void_p),
+        ("data_size_in", ctypes.c_uint32),
+        ("data_size_out", ctypes.c_uint32),
+        ("ctx_in", ctypes.c_void_p),
+        ("ctx_out", ctypes.c_void_p),
+        ("ctx_size_in", ctypes.c_uint32),
+        ("ctx_size_out", ctypes.c_uint32),
+        ("retval", ctypes.c_uint32),
+        ("repeat", ctypes.c_int),
+        ("duration", ctypes.c_uint32),
+        ("flags", ctypes.c_uint32),
+        ("cpu", ctypes.c_uint32),
+        ("batch_size", ctypes.c_uint32),
+    )
+
+
+def _run(program: int, frame: bytes, expected: int) -> int:
+    """Nanoseconds of one run of a program, as the kernel says: a whole number."""
+    options = _TestRun(data_in=frame, data_size_in=len(frame), repeat=_REPEAT)
+    options.sz = ctypes.sizeof(options)
+    call = ctypes.CDLL("libbpf.so.1").bpf_prog_test_run_opts
+    status = call(program, ctypes.byref(options))
+    if status < 0:
+        raise OSError(-status, os.strerror(-status))
+    if ctypes.c_int32(options.retval).value != expected:
+        raise RuntimeError(f"the program answers {options.retval}, and does not let the frame pass")
+    return int(options.duration)
+
+
+def in_kernel(tables: Sequence[Path]) -> dict[str, dict[str, int]]:
+    """Nanoseconds a frame of each of the twin's programs, by the name of the table."""
+    costs: dict[str, dict[str, int]] = {}
+    sent, received = (
+        destination.to_bytes(6) + source.to_bytes(6) + b"\x08\0" + bytes(86)
+        for source, destination in (
+            (tenants.vm(0), tenants.peer(0)),
+            (tenants.peer(0), tenants.vm(0)),
+        )
+    )
+    for path in tables:
+        with bpf.Object(twin.OBJECT) as loaded, Table.open(path, verify=False) as table:
+            loaded.load()
+            mirror.copy(loaded.map("tables"), table, check=False)
+            bpf.update(loaded.map("port"), 0, _PORT.pack(tenants.vm(0)))
+            costs[path.stem] = {
+                name: _run(
+                    loaded.program(name), received if name.endswith("receive") else sent, passes
+                )
+                for name, passes in _PROGRAMS.items()
+            }
+    return costs

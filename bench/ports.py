@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Ports of a host: VMs, each on a bridge with the machine that it speaks to.
+
+    guest   eth0 --- tap0 ----- br0 --- peer         with what the host filters by
+            eth1 --- tap1 ----- br1 --- peer         behind -netdev hostvlan
+            eth2 --- tap2 ----- br2 --- peer         never with anything
+    process      --- veth ----- br3 --- peer         as eth0, without QEMU
+
+All bridges are of one host, all peers in one namespace, the three NICs in one guest:
+what differs between them is what is on the port, and not the machine, the order of
+events in QEMU or where its memory is.  On each bridge there is a stranger, too,
+whom no table knows: filters are tried on him before anything is measured.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path as File
+
+from vmmnet.hostvlan import mac as macs
+from vmmnet.testbed import wait
+from vmmnet.testbed.guest import Guest
+from vmmnet.testbed.net import Interface, Namespace, Network
+
+from . import tenants
+from .paths import PINGPONG, Path
+
+#: How many ports there are, and what takes part on them.
+PARTS = 4
+NETDEV = "hv0"
+# Each port has a network of 64 addresses: the peer's, the VM's, the stranger's.
+_PREFIX = "192.0.2"
+_PAGE = "/srv/bench/page"
+_NGINX = "/etc/nginx/bench.conf"
+_NGINX_CONFIG = b"""\
+worker_processes 1;
+pid /run/nginx-bench.pid;
+error_log /var/log/nginx-bench.log;
+events { worker_connections 512; }
+http {
+    access_log off;
+    server { listen 80; root /srv/bench; }
+}
+"""
+_QUIET = {"net.ipv6.conf.all.disable_ipv6": 1, "net.ipv6.conf.default.disable_ipv6": 1}
+# Where the kernel can show the frames of bridges to the filters of IP, it does so
+# unless told otherwise; on a host without filters of IP that costs all paths the same.
+_BRIDGED_ONLY = [f"net.bridge.bridge-nf-call-{which}=0" for which in ("iptables", "arptables")]
+
+
+@dataclass(frozen=True)
+class Port:
+    """A port of the host and the way from the VM behind it to its peer."""
+
+    interface: Interface
+    mac: int
+    path: Path
+    address: str
+    stranger: Namespace
+
+    @property
+    def url(self) -> str:
+        """Of the page of 1 KB that the VM has."""
+        return f"http://{self.address}/page"
+
+    def admits_stranger(self) -> bool:
+        """Whether somebody whom no table knows has an answer from the VM."""
+        limit = ["-c1", "-w1"]
+        ping = ["ping", "-n", "-q", *limit, self.address]
+        return self.stranger.run(ping, check=False).returncode == 0
+
+    def await_stranger(self) -> None:
+        """Wait until he has an answer."""
+        limit = ["-c1", "-w", f"{wait.PATIENCE:.0f}"]
+        self.stranger.run(["ping", "-n", "-q", *limit, self.address])
+
+
+@dataclass(frozen=True)
+class Ports:
+    """All of them."""
+
+    host: Namespace
+    guest: Guest
+    filtered: Port
+    hostvlan: Port
+    other: Port
+    process: Port
+
+
+def _address(port: int, machine: int) -> str:
+    return f"{_PREFIX}.{64 * port + machine}"
+
+
+class _Builder:
+    """Puts the ports together, number by number."""
+
+    def __init__(self, network: Network, pingpong: File) -> None:
+        self._network, self._pingpong = network, pingpong
+        self.host, self._peer = network.namespace("host"), network.namespace("peer")
+        for space in (self.host, self._peer):
+            space.sysctl(_QUIET)
+        self.host.run(["sysctl", "-eqw", *_BRIDGED_ONLY])
+        self._bridges = [self.host.bridge(f"br{port}") for port in range(PARTS)]
+
+    def tap(self, number: int) -> Interface:
+        return self.host.tap(f"tap{number}", self._bridges[number])
+
+    def process(self, number: int) -> tuple[Interface, Namespace]:
+        """A VM that is no VM: a namespace on the bridge."""
+        space = self._network.namespace("process")
+        space.sysctl(_QUIET)
+        link = self._network.connect(space, self._bridges[number])
+        _set_mac(link.a, tenants.vm(number))
+        link.a.add_address(f"{_address(number, 2)}/26")
+        return link.b, space
+
+    def port(self, number: int, interface: Interface, where: Guest | Namespace) -> Port:
+        """Give a port its peer and its stranger."""
+        bridge = self._bridges[number]
+        link = self._network.connect(self._peer, bridge)
+        _set_mac(link.a, tenants.peer(number))
+        link.a.add_address(f"{_address(number, 1)}/26")
+        stranger = self._network.namespace(f"stranger{number}")
+        stranger.sysctl(_QUIET)
+        self._network.connect(stranger, bridge, [f"{_address(number, 3)}/26"])
+        host, guest = (self.host, where) if isinstance(where, Guest) else (where, None)
+        target = _address(number, 1)
+        path = Path(interface.name, host, self._peer, target, target, self._pingpong, guest)
+        return Port(interface, tenants.vm(number), path, _address(number, 2), stranger)
+
+
+def _set_mac(interface: Interface, mac: int) -> None:
+    interface.namespace.ip("link", "set", "dev", interface.name, "address", macs.text(mac))
+
+
+def _guest(host: Namespace, taps: Sequence[Interface], table: File, pingpong: File) -> Guest:
+    arguments, devices = [], []
+    for number, tap in enumerate(taps):
+        backend = f"tap,id=net{number},ifname={tap.name},script=no,downscript=no,vhost=off"
+        arguments += ["-netdev", backend]
+        top = f"net{number}"
+        if number == 1:
+            arguments += ["-netdev", f"hostvlan,id={NETDEV},netdev={top},table={table}"]
+            top = NETDEV
+        devices.append(f"virtio-net-pci,netdev={top},mac={macs.text(tenants.vm(number))}")
+    return Guest(
+        name="tenant",
+        netns=host,
+        devices=devices,
+        arguments=arguments,
+        ipv6=False,
+        files={PINGPONG: pingpong, _PAGE: b"x" * 1024, _NGINX: _NGINX_CONFIG},
+    )
+
+
+def _settle(guest: Guest, numbers: Sequence[int]) -> None:
+    """Give the NICs their addresses, and start the web server."""
+    guest.run("modprobe virtio_net")
+    for number in numbers:
+        mac = macs.text(tenants.vm(number))
+        name = guest.wait_for(f"grep -l {mac} /sys/class/net/*/address").stdout.split("/")[4]
+        guest.run(f"ip address add {_address(number, 2)}/26 dev {name}")
+        guest.run(f"ip link set dev {name} up")
+    # It returns when it listens.
+    guest.run(["nginx", "-c", _NGINX])
+
+
+@contextlib.contextmanager
+def opened(pingpong: File, table: File) -> Iterator[Ports]:
+    """Set everything up; the port in QEMU goes by ``table``."""
+    with Network() as network:
+        builder = _Builder(network, pingpong)
+        taps = [builder.tap(number) for number in range(PARTS - 1)]
+        veth, space = builder.process(PARTS - 1)
+        with _guest(builder.host, taps, table, pingpong) as guest:
+            _settle(guest, range(len(taps)))
+            ports = [builder.port(number, tap, guest) for number, tap in enumerate(taps)]
+            process = builder.port(PARTS - 1, veth, space)
+            yield Ports(builder.host, guest, *ports, process)

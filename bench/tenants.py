@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The data centre of the HostVLAN paper (table 1): who is there, and in whose network.
+
+1,048,576 VMs, 64 of each tenant, each in one logical network.  A host with 128
+VMs of 128 tenants needs the 8,192 of these; that, and everybody, are the sizes
+of the tables.  The smallest has nobody but those who take part in the benchmark.
+They are all of the first tenant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from vmmnet.hostvlan.entry import Entry
+from vmmnet.hostvlan.table import Table
+
+#: What is called 0 has those who take part only.
+SIZES = (0, 8192, 1 << 20)
+#: VMs of a tenant.
+TENANT = 64
+LNID = 1
+_FIRST = 0x020000000000
+# VMs under test are the first ones of the tenant, those that they speak to are in the
+# middle: who goes through the tenant's VMs one by one has half of them to look at.
+_PEERS = TENANT // 2
+
+
+def vm(number: int) -> int:
+    """The MAC address of a VM under test."""
+    return _FIRST + number
+
+
+def peer(number: int) -> int:
+    """The MAC address of the machine that VM speaks to."""
+    return _FIRST + _PEERS + number
+
+
+def tenant() -> list[int]:
+    """The MAC addresses of all VMs of the tenant that takes part."""
+    return [_FIRST + number for number in range(TENANT)]
+
+
+def machines(size: int, parts: int) -> Iterator[tuple[int, int]]:
+    """MAC address and LNID of each; ``parts`` VMs are under test, if nobody else is there."""
+    if not size:
+        numbers = range(parts)
+        yield from ((mac, LNID) for of in (vm, peer) for mac in map(of, numbers))
+    for number in range(size):
+        yield _FIRST + number, LNID + number // TENANT
+
+
+def make_table(folder: Path, size: int, parts: int) -> Path:
+    """Make an LNID table of a size."""
+    path = folder / f"{size}.table"
+    with Table.change(path) as change:
+        change.replace(Entry(mac, (lnid,)) for mac, lnid in machines(size, parts))
+    return path

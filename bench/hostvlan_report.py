@@ -26,6 +26,7 @@ _SHOWN = {
     _RECEIVE: "TCP receive, Mbit/s",
     _WEB: "web pages of 1 KB, 1/s",
 }
+_GOALS = "What this was to reach, set before it was built, and what it is in this run:"
 _WRITTEN = ("json", "md", "svg")
 _MIB = 1 << 20
 
@@ -132,13 +133,15 @@ def _lookup_rows(results: Results) -> Iterator[list[str]]:
 
 
 def _goals(results: Results) -> Iterator[Goal]:
+    enough = results.samples.rounds >= overhead.ROUNDS_MIN
     for name, bound in (("qemu-8192", 0.5), ("ebpf-8192", 0.2), ("ebpf-xdp-8192", 0.2)):
         more = results.percent(name, _LATENCY)
         wanted = f"at most {bound:g} % more"
-        yield Goal(f"round trip, {name}", wanted, bound, more, overhead.signed(more, " %"))
+        shown = overhead.signed(more, " %")
+        yield Goal(f"round trip, {name}", wanted, bound, more, shown, enough)
     for name in ("qemu-8192", "ebpf-8192", "ebpf-xdp-8192"):
         for metric, text in ((_SEND, "TCP send"), (_RECEIVE, "TCP receive"), (_WEB, "web pages")):
-            yield _no_loss(f"{text}, {name}", results.percent(name, metric))
+            yield _no_loss(f"{text}, {name}", results.percent(name, metric), enough)
     for size, bound in ((8192, 25), (1 << 20, 100)):
         for what in ("hit", "chained"):
             value = report.spread(results.lookups[what, size])
@@ -146,15 +149,15 @@ def _goals(results: Results) -> Iterator[Goal]:
             yield Goal(text, f"at most {bound} ns", bound, value, f"{value} ns")
     size = 1 << 20
     mib = results.octets[size] / _MIB
-    shown, exact = f"{report.number(mib)} MiB", Spread(mib, mib, mib)
+    exact, shown = Spread(mib, mib, mib), f"{report.number(mib)} MiB"
     yield Goal(f"a table of {size:,} MAC addresses", "at most 32 MiB", 32, exact, shown)
 
 
-def _no_loss(text: str, more: Spread | None) -> Goal:
+def _no_loss(text: str, more: Spread | None, enough: bool) -> Goal:
     """Missed if it is sure that there is a loss."""
     shown = overhead.signed(more, " %")
     loss = more and Spread(-more.greatest, -more.greatest, -more.greatest)
-    return Goal(text, "no loss that can be measured", 0, loss, shown)
+    return Goal(text, "no loss that can be measured", 0, loss, shown, enough)
 
 
 def _goal_rows(results: Results) -> Iterator[list[str]]:
@@ -192,14 +195,6 @@ def _is_peer(case: Case, peer: Case) -> bool:
     return peer.size is None or peer.size == case.size
 
 
-def _goals_heading(results: Results) -> str:
-    """How far the verdicts are to be trusted."""
-    text = "What this was to reach, set before it was built."
-    if results.samples.rounds < overhead.ROUNDS_MIN:
-        text += f" Fewer than {overhead.ROUNDS_MIN} rounds prove nothing."
-    return text
-
-
 def _markdown(results: Results) -> str:
     parts = [
         f"{results.conditions()}.\n",
@@ -208,7 +203,7 @@ def _markdown(results: Results) -> str:
         report.markdown(_process_rows(results)),
         "### A look-up\n",
         report.markdown(_lookup_rows(results)),
-        f"### Goals\n\n{_goals_heading(results)}\n",
+        f"### Goals\n\n{_GOALS}\n",
         report.markdown(_goal_rows(results)),
     ]
     return "\n".join(parts)

@@ -81,6 +81,8 @@ class Goal:
     bound: float
     value: Spread | None
     shown: str
+    # Whether there were enough rounds for an interval.
+    enough: bool = True
 
     def row(self) -> list[str] | None:
         """A line of the table; None: nothing was measured."""
@@ -89,6 +91,8 @@ class Goal:
         return [self.text, self.wanted, self.shown, self._verdict(self.value)]
 
     def _verdict(self, value: Spread) -> str:
+        if not self.enough:
+            return f"too few rounds to tell: {ROUNDS_MIN} at least"
         if value.greatest <= self.bound:
             return "met"
         if value.least > self.bound:

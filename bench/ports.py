@@ -176,6 +176,8 @@ def opened(pingpong: File, table: File) -> Iterator[Ports]:
         veth, space = builder.process(PARTS - 1)
         with _guest(builder.host, taps, table, pingpong) as guest:
             _settle(guest, range(len(taps)))
-            ports = [builder.port(number, tap, guest) for number, tap in enumerate(taps)]
+            filtered, hostvlan, other = (
+                builder.port(number, tap, guest) for number, tap in enumerate(taps)
+            )
             process = builder.port(PARTS - 1, veth, space)
-            yield Ports(builder.host, guest, *ports, process)
+            yield Ports(builder.host, guest, filtered, hostvlan, other, process)

@@ -220,17 +220,17 @@ static bool has_been(const struct run *run, unsigned step,
     return false;
 }
 
-/* What has been before, and makes the same call another matter. */
-static const char *past(const struct run *run, unsigned step)
-{
-    if (run->step[step].type != SOCK_DGRAM && has_been(run, step, fills)) {
-        return " full";
-    }
-    return has_been(run, step, corks) ? " corked" :
-           has_been(run, step, binds_to_all) ? " from all" :
-           has_been(run, step, speaks_inside) ? " inside" :
-           has_been(run, step, contends) ? " contended" : "";
-}
+/* What may have been before, and makes the same call another matter. */
+static const struct {
+    const char *name;
+    bool (*is)(const struct run *run, unsigned step);
+} pasts[] = {
+    { " full", fills },
+    { " corked", corks },
+    { " from all", binds_to_all },
+    { " inside", speaks_inside },
+    { " contended", contends },
+};
 
 static void write_signature(struct run *run, unsigned step, const char *before,
                             const char *what)
@@ -246,6 +246,24 @@ static void write_signature(struct run *run, unsigned step, const char *before,
              run->step[step].interrupted ? " interrupted" : "", what);
 }
 
+/* Names a difference, if that is possible by a name that is known. */
+static void sign(struct run *run, unsigned step, const char *what)
+{
+    bool datagrams = run->step[step].type == SOCK_DGRAM;
+    unsigned i;
+
+    write_signature(run, step, "", what);
+    for (i = 0; i < sizeof(pasts) / sizeof(pasts[0]); i++) {
+        if (compare_is_known(run->report->signature)) {
+            return;
+        }
+        if (has_been(run, step, pasts[i].is) &&
+            !(datagrams && pasts[i].is == fills)) {
+            write_signature(run, step, pasts[i].name, what);
+        }
+    }
+}
+
 void compare_differ(struct run *run, unsigned step, const char *format, ...)
 {
     struct report *report = run->report;
@@ -255,10 +273,7 @@ void compare_differ(struct run *run, unsigned step, const char *format, ...)
     va_start(args, format);
     vsnprintf(what, sizeof(what), format, args);
     va_end(args);
-    write_signature(run, step, "", what);
-    if (!compare_is_known(report->signature)) {
-        write_signature(run, step, past(run, step), what);
-    }
+    sign(run, step, what);
     if (run->probing) {
         return;
     }

@@ -448,14 +448,13 @@ class Agent:
             self._mirror.settled()
             return
         many = len(changes) > max(_IN_PLACE, len(self._applied) // _SHARE)
-        with Table.change(path, atomic=many, verify=False) as change:
+        with Table.change(path, atomic=many) as change:
             base = change.base
             if base is None:
                 self._applied = {}
                 changes = self._mirror.changes_of_all(self._applied)
             elif base.generation != self._generation:
                 # Somebody else has changed it: what it says is read again.
-                base.verify()
                 self._applied = {entry.mac: entry for entry in base}
                 changes = self._mirror.changes_of_all(self._applied)
             for mac, entry in changes:

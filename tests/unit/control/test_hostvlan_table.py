@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import mmap
 import os
 import random
 import re
@@ -18,7 +19,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from vmmnet.hostvlan import layout, writer
+from vmmnet.hostvlan import layout, verify, writer
 from vmmnet.hostvlan.entry import Entry
 from vmmnet.hostvlan.table import Table, TableDamaged, TableError, TableMissing
 from vmmnet.testbed import paths
@@ -458,6 +459,69 @@ def test_damage_is_refused(table: Path, fault: Callable[[Path], None], reason: s
     assert table.read_bytes() == octets
 
 
+@pytest.fixture
+def censuses(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The tables of which every slot was looked at, each time."""
+    looked_at = []
+    census = verify.census
+
+    def counted(table: Table) -> verify.Census:
+        looked_at.append(table.path)
+        return census(table)
+
+    monkeypatch.setattr(verify, "census", counted)
+    return looked_at
+
+
+def test_what_a_writer_has_left_is_not_checked_again(table: Path, censuses: list[Path]) -> None:
+    """In place, as a new file, without a change, after one that was given up."""
+    put(table, Entry.of(A, [1]), Entry.of(B, [2]))
+    put(table, Entry.of(C, [3]))
+    put(table, Entry.of(A, [4, 5]), Entry.of(B, [4]))
+    put(table, Entry.of(A, [4, 5]))
+    with pytest.raises(RuntimeError), Table.change(table) as change:
+        change.set(Entry.of(A, [2]))
+        raise RuntimeError
+    with Table.change(table) as change:
+        change.remove(B)
+    for number in range(200):
+        put(table, Entry.of(A, range(number, number + 64)))
+    assert censuses == []
+    # Nor is a copy of it, which is as good.
+    table.write_bytes(table.read_bytes())
+    put(table, Entry.of(A, [2]))
+    assert censuses == []
+
+
+def test_what_somebody_else_has_left_is_checked_once(table: Path, censuses: list[Path]) -> None:
+    put(table, Entry.of(A, [1]), Entry.of(B, [2, 3]))
+    other = table.with_name("other")
+    put(other, Entry.of(A, [7]))
+    other.rename(table)
+    for number in (1, 2, 3):
+        put(table, Entry.of(C, [number]))
+        assert censuses == [table]
+    # Without a trace in the file's times and size.
+    with table.open("r+b") as file, mmap.mmap(file.fileno(), 0) as octets:
+        octets[slot_at(table, A) + 5] = 1
+    for looks in (2, 3):
+        with pytest.raises(TableDamaged, match="no port's MAC"):
+            put(table, Entry.of(C, [4]))
+        assert censuses == [table] * looks
+
+
+def test_what_a_killed_writer_has_left_is_checked(table: Path, censuses: list[Path]) -> None:
+    put(table, Entry.of(A, [1]))
+
+    def work() -> None:
+        with Table.change(table):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    assert ended(in_child(work)) == -signal.SIGKILL
+    put(table, Entry.of(A, [2]))
+    assert censuses == [table]
+
+
 def test_what_is_no_file(table: Path) -> None:
     with pytest.raises(TableMissing, match="there is no table"):
         Table.open(table)
@@ -549,8 +613,8 @@ def test_readers_see_no_mixture(table: Path) -> None:
 
     def work() -> None:
         for turn in itertools.count():
-            put(table, sides[turn % 2], verify=False)
-            put(table, *pairs[turn % 2], verify=False)
+            put(table, sides[turn % 2])
+            put(table, *pairs[turn % 2])
             try:
                 os.read(stop[0], 1)
             except BlockingIOError:
@@ -625,7 +689,7 @@ def test_killed_between_any_two_lines(table: Path, steps: list[Any]) -> None:
 
         def work(line: int = line) -> None:
             sys.settrace(kill_at_line(line))
-            carry_out(table, steps, verify=False)
+            carry_out(table, steps)
 
         status = ended(in_child(work))
         found = state_of_entries(table)

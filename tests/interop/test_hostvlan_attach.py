@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.hostvlan import bpf, nic, twin
+from vmmnet.hostvlan import bpf, check, nic, twin
 from vmmnet.hostvlan import mac as macs
 from vmmnet.hostvlan.entry import Entry
 from vmmnet.hostvlan.table import Table
@@ -143,6 +143,21 @@ def test_each_change_is_in_force_at_once(host: Bed, tenants: Three) -> None:
         assert b.hears(str(turn)) == [str(turn)]
     with Table.open(host.table) as table:
         assert host.status(b).generation == table.generation
+
+
+def test_check_sees_a_change_that_nobody_has_finished(host: Bed, tenants: Three) -> None:
+    """A command was killed between what it has changed and its counting of that."""
+    a, _, _ = tenants
+    octets = host.table.read_bytes()
+    at = octets.index(struct.pack("<Q", a.mac)) + 8
+    for value, others in ((b"\7", 3), (octets[at : at + 1], 0)):
+        with host.table.open("r+b") as file:
+            file.seek(at)
+            file.write(value)
+        with host.space.entered():
+            found = list(check.attachments(host.table))
+        assert [each.kind for each in found] == ["fault"] * others
+        assert all("other contents" in each.text for each in found)
 
 
 def test_several_changes_are_one(host: Bed, tenants: Three) -> None:

@@ -18,9 +18,8 @@ import sys
 import threading
 import urllib.request
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from vmmnet.__main__ import main
@@ -31,18 +30,16 @@ from vmmnet.hostvlan.etcd import parse_url
 from vmmnet.hostvlan.etcdkeys import Keys
 from vmmnet.hostvlan.etcdstore import EtcdStore
 from vmmnet.hostvlan.store import add_store_options
-from vmmnet.hostvlan.table import Table, TableDamaged
-from vmmnet.testbed import paths, process, tools, wait
+from vmmnet.hostvlan.table import Table
+from vmmnet.testbed import etcd as testbed
+from vmmnet.testbed import process, tools, wait
+from vmmnet.testbed.etcd import PORT, Etcd
 from vmmnet.testbed.net import Namespace, Network
 
 A, B, C, D = (f"52:54:00:00:00:0{digit}" for digit in "1234")
-PORT, PEERS = 2379, 2380
-CONTROL = {"PYTHONPATH": str(paths.ROOT / "control")}
-VMMNET = (sys.executable, "-m", "vmmnet", "hostvlan")
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _prefixes = itertools.count(1)
-_metrics = itertools.count(9108)
 
 
 @contextlib.contextmanager
@@ -68,105 +65,8 @@ def hostvlan(space: Namespace, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(words, status, out.getvalue(), err.getvalue())
 
 
-class Etcd:
-    """One member, in a namespace of its own."""
-
-    def __init__(self, space: Namespace, folder: Path, *options: str, tls: bool = False) -> None:
-        self.space, self.folder, self.options = space, folder, options
-        self.scheme = "https" if tls else "http"
-        self.log = folder / "etcd.log"
-        self.running: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        """Start it, also again with the data that it had."""
-        client = f"{self.scheme}://127.0.0.1:{PORT}"
-        words = ["etcd", "--name", "one", "--data-dir", self.folder / "data"]
-        words += ["--listen-client-urls", client, "--advertise-client-urls", client]
-        words += ["--listen-peer-urls", f"http://127.0.0.1:{PEERS}", "--logger", "zap"]
-        with self.log.open("ab") as log:
-            words += ["--heartbeat-interval", "20", "--election-timeout", "200"]
-            self.running = self.space.popen([*words, *self.options], stdout=log, stderr=log)
-        wait.listening(self.running.pid, PORT)
-
-    def kill(self) -> None:
-        """End it as a power failure does."""
-        assert self.running is not None
-        self.running.kill()
-        self.running.wait()
-
-    def ctl(self, *words: str) -> str:
-        """Run etcdctl."""
-        endpoint = f"--endpoints={self.scheme}://127.0.0.1:{PORT}"
-        return self.space.run(["etcdctl", endpoint, *words]).stdout
-
-
-@dataclass
-class Agent:
-    """The agent of a host, its table and its folder of ports."""
-
-    space: Namespace
-    folder: Path
-    store: Sequence[str]
-    name: str = "h1"
-    ports: Path = field(init=False)
-    table: Path = field(init=False)
-    metrics_port: int = field(default_factory=lambda: next(_metrics))
-    running: subprocess.Popen[bytes] | None = None
-    notify: Path | None = None
-
-    def __post_init__(self) -> None:
-        self.folder.mkdir()
-        self.ports = self.folder / "ports"
-        self.table = self.folder / "lnid.table"
-        self.ports.mkdir()
-
-    def start(self) -> None:
-        """Start it."""
-        words = [*VMMNET, "agent", *self.store, "--host", self.name, "--table", self.table]
-        words += ["--ports", self.ports, "--status", self.folder / "status.json"]
-        words += ["--metrics", f"127.0.0.1:{self.metrics_port}"]
-        env = CONTROL | ({"NOTIFY_SOCKET": str(self.notify)} if self.notify else {})
-        with (self.folder / "log").open("ab") as log:
-            self.running = self.space.popen(words, env=env, stdout=log, stderr=log)
-
-    def signal(self, number: int) -> None:
-        """Send it a signal."""
-        assert self.running is not None
-        self.running.send_signal(number)
-
-    def stop(self) -> int:
-        """End it; returns its exit status."""
-        assert self.running is not None
-        return process.stop(self.running)
-
-    @property
-    def log(self) -> str:
-        """All that it has said."""
-        return (self.folder / "log").read_text()
-
-    def port(self, name: str, *addresses: str) -> None:
-        """Say that a VM is here."""
-        new = self.ports / f".{name}"
-        new.write_text("".join(f"{each}\n" for each in addresses))
-        new.rename(self.ports / name)
-
-    def entries(self) -> dict[str, tuple[int, ...]] | None:
-        """What the table says; None: it is damaged."""
-        if not self.table.exists():
-            return {}
-        try:
-            with Table.open(self.table) as table:
-                return {macs.text(entry.mac): entry.lnids for entry in table}
-        except TableDamaged:
-            return None
-
-    def status(self) -> dict[str, Any]:
-        """What its status file says."""
-        try:
-            found: dict[str, Any] = json.loads((self.folder / "status.json").read_text())
-        except FileNotFoundError:
-            return {}
-        return found
+class Agent(testbed.Agent):
+    """The agent of a host, with what A, B, C and D are to it."""
 
     def until(self, **entries: Sequence[int]) -> None:
         """Wait until the table says exactly this of A, B, C, D, and that it follows."""
@@ -508,9 +408,7 @@ def test_an_agent_that_is_killed_leaves_a_whole_table(world: World, agent: Agent
         for _ in range(4):
             before = agent.entries()
             wait.until(lambda before=before: agent.entries() != before, "the table changes")  # type: ignore[misc]
-            agent.signal(signal.SIGKILL)
-            assert agent.running is not None
-            agent.running.wait()
+            agent.kill()
             found = agent.entries()
             assert found[A] == (7,)
             assert found[B] == (7, 8)

@@ -186,13 +186,14 @@ def attachments(path: Path) -> Iterator[Finding]:
         return
     try:
         with Table.open(path, verify=False) as table:
+            synced = twin.is_synced(path)
             for each in found:
-                yield from _attachment(each, path, table)
+                yield from _attachment(each, path, table, synced)
     except TableError:
         return
 
 
-def _attachment(each: twin.Attachment, path: Path, table: Table) -> Iterator[Finding]:
+def _attachment(each: twin.Attachment, path: Path, table: Table, synced: bool) -> Iterator[Finding]:
     if not each.whole:
         missing = ", ".join(hook.place for hook in each.hooks if hook.present is False)
         yield fault(f"{each.interface}: the programs are missing at {missing}: {_mend(each)}")
@@ -205,6 +206,9 @@ def _attachment(each: twin.Attachment, path: Path, table: Table) -> Iterator[Fin
             f"{each.interface} goes by generation {each.generation} of the table, which has"
             f" reached {table.generation}: {sync_command(path)}"
         )
+    elif not synced:
+        # A change was interrupted before it had counted itself.
+        yield fault(f"{each.interface} goes by other contents than the table's: {_mend(each)}")
 
 
 def _mend(each: twin.Attachment) -> str:

@@ -65,6 +65,17 @@ def generation(tables: int) -> int | None:
     return int(number)
 
 
+def is_copied(tables: int, table: Table) -> bool:
+    """Whether the copy in force has the octets of the file."""
+    with _in_force(tables) as inner:
+        if inner is None or not _is_of(inner, table):
+            return False
+        geometry = table.geometry
+        with _mapped(inner, geometry) as there:
+            parts = _differing(table.map, there, layout.HEADER_SIZE, geometry.file_size)
+            return _same_numbers(table.map, there) and not any(parts)
+
+
 def copy(tables: int, table: Table, *, check: bool) -> bool | None:
     """Make the copy in ``tables`` what the table says.
 

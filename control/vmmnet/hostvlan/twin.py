@@ -240,6 +240,19 @@ def sync(table: Path, *, check: bool = True) -> Synced:
     return {None: Synced.UNCHANGED, True: Synced.CHANGED, False: Synced.REPLACED}[done]
 
 
+def is_synced(table: Path) -> bool:
+    """Whether all frames are judged by the file as it is: sync() has nothing to do.
+
+    Raises TwinError if the file is not there or its header is damaged.
+    """
+    with _translated(f"comparing {table} with the kernel's copy"), _locked():
+        pin = _folder(table) / "tables"
+        if not pin.exists():
+            return True
+        with _opened(table) as opened, bpf.closing(bpf.pinned(pin)) as tables:
+            return mirror.is_copied(tables, opened)
+
+
 # What was asked for.
 
 

@@ -31,7 +31,8 @@ from .net import Interface, Namespace, Network
 BROADCAST = 0xFFFFFFFFFFFF
 # For experiments (IEEE 802): nobody else's frames are these.
 _ETHERTYPE = 0x88B5
-_QUIET = {"net.ipv6.conf.all.disable_ipv6": 1, "net.ipv6.conf.default.disable_ipv6": 1}
+#: Of a namespace in which nobody speaks but us.
+QUIET = {"net.ipv6.conf.all.disable_ipv6": 1, "net.ipv6.conf.default.disable_ipv6": 1}
 _ETH_P_ALL = 3
 _TUNSETIFF = 0x400454CA
 _IFF_TAP, _IFF_NO_PI, _IFF_VNET_HDR = 0x0002, 0x1000, 0x4000
@@ -160,7 +161,7 @@ class Bed:
     def __init__(self, network: Network, table: Path) -> None:
         self.network = network
         self.space = network.namespace("host")
-        self.space.sysctl(_QUIET)
+        self.space.sysctl(QUIET)
         self.bridge = self.space.bridge()
         self.table = table
         self._wires = contextlib.ExitStack()
@@ -169,7 +170,7 @@ class Bed:
     def veth(self, name: str, *, mtu: int = 1500, bridged: bool = True) -> Port:
         """A VM, or a container, on a veth pair; on the bridge, or for another switch."""
         vm = self.network.namespace(name)
-        vm.sysctl(_QUIET)
+        vm.sysctl(QUIET)
         link = self.network.connect(vm, self.bridge if bridged else self.space)
         for end in (link.a, link.b):
             end.set_mtu(mtu)

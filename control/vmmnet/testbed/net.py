@@ -150,6 +150,15 @@ class Namespace:
         self._children.append(child)
         return child
 
+    def popen_with_sys(
+        self, command: Sequence[str | Path], **streams: Any
+    ) -> subprocess.Popen[bytes]:
+        """The same with the host's /sys, which ``popen`` hides: for who needs /sys/fs/bpf."""
+        words = ["nsenter", f"--net=/run/netns/{self.netns}", *command]
+        child = process.start(words, **streams)
+        self._children.append(child)
+        return child
+
     @contextlib.contextmanager
     def started(
         self, command: Sequence[str | Path], **streams: Any

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Agents that do nothing but watch, as many as fit into a process.
+
+    python3 -m bench.agents URL HOSTS FIRST COUNT SECONDS
+
+Each has a connection to etcd with all the watches that the agent of that host
+has, and reads what it is told.  When COUNT watch, or SECONDS have passed, a
+line tells how many there are; for each line of the standard input another
+tells how many events have come.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+
+from vmmnet.hostvlan.etcd import Client, Watch, Watched, parse_url
+from vmmnet.hostvlan.etcdkeys import ASSIGNED, Keys, Kind, Topic
+from vmmnet.hostvlan.lnid import GLOBAL
+
+from .datacentre import Datacentre
+
+# Of each thread: it parses lines.
+_STACK = 256 << 10
+
+
+class Events:
+    """How many came, by thread."""
+
+    def __init__(self) -> None:
+        self._counts: list[list[int]] = []
+
+    def follow(self, watch: Watch, topics: int, created: threading.Semaphore) -> None:
+        """Read a watch to its end; tell when all its topics are watched."""
+        count = [0]
+        self._counts.append(count)
+        for told in watch:
+            topics -= told.created
+            if told.created and not topics:
+                created.release()
+            count[0] += len(told.events)
+
+    @property
+    def total(self) -> int:
+        """All that have come."""
+        return sum(count for (count,) in self._counts)
+
+
+def topics(datacentre: Datacentre, host: int) -> list[Topic]:
+    """What the agent of a host watches."""
+    vms = datacentre.vms_of(host)
+    lnids = sorted({GLOBAL, *map(datacentre.lnid_of, vms)})
+    return [
+        ASSIGNED,
+        *(Topic(Kind.LNID, lnid) for lnid in lnids),
+        *(Topic(Kind.MAC, datacentre.mac_of(vm)) for vm in vms),
+    ]
+
+
+def main() -> None:
+    """Entry point."""
+    url, hosts, first, count, seconds = sys.argv[1], *map(int, sys.argv[2:6])
+    datacentre, config, events = Datacentre(hosts), parse_url(url), Events()
+    keys, client, created = Keys(config.prefix), Client(config), threading.Semaphore(0)
+    start = client.look(keys.format)[1] + 1
+    deadline = time.monotonic() + seconds
+    threading.stack_size(_STACK)
+    reached = 0
+    while reached < count and time.monotonic() < deadline:
+        host = first + reached
+        wanted = topics(datacentre, host)
+        name = datacentre.name_of(host)
+        watch = client.watch([Watched(keys.topic(name, topic), start) for topic in wanted])
+        threading.Thread(
+            target=events.follow, args=(watch, len(wanted), created), daemon=True
+        ).start()
+        reached += 1
+    for _ in range(reached):
+        created.acquire()
+    print(reached, flush=True)
+    for _ in sys.stdin:
+        print(events.total, flush=True)
+
+
+if __name__ == "__main__":
+    main()

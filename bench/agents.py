@@ -14,10 +14,12 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from dataclasses import replace
 
-from vmmnet.hostvlan.etcd import Client, Watch, Watched, parse_url
+from vmmnet.hostvlan.etcd import Client, EtcdError, Watch, Watched, parse_url
 from vmmnet.hostvlan.etcdkeys import ASSIGNED, Keys, Kind, Topic
 from vmmnet.hostvlan.lnid import GLOBAL
+from vmmnet.testbed import wait
 
 from .datacentre import Datacentre
 
@@ -26,20 +28,27 @@ _STACK = 256 << 10
 
 
 class Events:
-    """How many came, by thread."""
+    """How many came, by thread, and how many agents have lost their watch."""
 
     def __init__(self) -> None:
         self._counts: list[list[int]] = []
+        self.lost = 0
 
     def follow(self, watch: Watch, topics: int, created: threading.Semaphore) -> None:
-        """Read a watch to its end; tell when all its topics are watched."""
+        """Read a watch to its end; tell when all its topics are watched, or never will be."""
         count = [0]
         self._counts.append(count)
-        for told in watch:
-            topics -= told.created
-            if told.created and not topics:
+        try:
+            for told in watch:
+                topics -= told.created
+                if told.created and not topics:
+                    created.release()
+                count[0] += len(told.events)
+        except EtcdError as error:
+            print(error, file=sys.stderr)
+            self.lost += 1
+            if topics:
                 created.release()
-            count[0] += len(told.events)
 
     @property
     def total(self) -> int:
@@ -61,7 +70,8 @@ def topics(datacentre: Datacentre, host: int) -> list[Topic]:
 def main() -> None:
     """Entry point."""
     url, hosts, first, count, seconds = sys.argv[1], *map(int, sys.argv[2:6])
-    datacentre, config, events = Datacentre(hosts), parse_url(url), Events()
+    datacentre, events = Datacentre(hosts), Events()
+    config = replace(parse_url(url), timeout=wait.PATIENCE)
     keys, client, created = Keys(config.prefix), Client(config), threading.Semaphore(0)
     start = client.look(keys.format)[1] + 1
     deadline = time.monotonic() + seconds
@@ -78,7 +88,7 @@ def main() -> None:
         reached += 1
     for _ in range(reached):
         created.acquire()
-    print(reached, flush=True)
+    print(reached - events.lost, flush=True)
     for _ in sys.stdin:
         print(events.total, flush=True)
 

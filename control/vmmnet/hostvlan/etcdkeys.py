@@ -22,7 +22,7 @@ import ipaddress
 import json
 import re
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import Any
 
 from . import mac as macs
@@ -37,7 +37,7 @@ class BadValue(ValueError):
     """A key of the store holds what nobody of us writes; the text says what."""
 
 
-class Kind(Enum):
+class Kind(StrEnum):
     """What a host can want to know."""
 
     #: For which MACs it shall be ready.

@@ -37,7 +37,7 @@ _MACS = 12
 _BUCKETS_MIN = 64
 _WORDS_MIN = 4096
 _NEW_MODE = 0o644
-_SEAL_SIZE = 64
+_NOTE_SIZE = 32
 # More changes than this are compared with the whole table at once.
 _MANY = 256
 
@@ -67,7 +67,12 @@ def _fence() -> None:
 
 def _seal(checksum: int) -> bytes:
     """What the lock file holds of a good table, by the CRC-32 of its octets."""
-    return b"sealed %08x\n" % checksum
+    return _note(f"sealed {checksum:08x}")
+
+
+def _note(text: str = "") -> bytes:
+    """What is written to the lock file: always as long, over what is there."""
+    return text.ljust(_NOTE_SIZE - 1).encode() + b"\n"
 
 
 def _sync(table: Table, start: int, length: int) -> None:
@@ -207,9 +212,8 @@ class Change:
                     holder = os.pread(lock, 16, 0).decode(errors="replace").strip()
                     self._waiting(int(holder) if holder.isdigit() else 0)
                 fcntl.flock(lock, fcntl.LOCK_EX)
-            self._seal = os.pread(lock, _SEAL_SIZE, 0)
-            os.ftruncate(lock, 0)
-            os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+            self._seal = os.pread(lock, _NOTE_SIZE, 0)
+            os.pwrite(lock, _note(str(os.getpid())), 0)
         except BaseException:
             os.close(lock)
             raise
@@ -219,10 +223,9 @@ class Change:
         if self.base is not None:
             self.base.close()
         if self._lock is not None:
-            os.ftruncate(self._lock, 0)
             # A full disk costs the next writer a second, and no more.
             with contextlib.suppress(OSError):
-                os.pwrite(self._lock, self._seal, 0)
+                os.pwrite(self._lock, self._seal or _note(), 0)
             os.close(self._lock)
             self._lock = None
 

@@ -3,10 +3,11 @@
 
     python3 -m bench.agents URL HOSTS FIRST COUNT SECONDS
 
-Each has a connection to etcd with all the watches that the agent of that host
-has, and reads what it is told.  When COUNT watch, or SECONDS have passed, a
-line tells how many there are; for each line of the standard input another
-tells how many events have come.
+They are those of COUNT hosts, from the FIRST one without a real agent on.  Each
+has a connection to etcd with all the watches that the agent of that host has,
+and reads what it is told.  When all watch, or SECONDS have passed, a line tells
+how many do; for each line of the standard input another tells how many events
+have come.
 """
 
 from __future__ import annotations
@@ -77,8 +78,9 @@ def main() -> None:
     deadline = time.monotonic() + seconds
     threading.stack_size(_STACK)
     reached = 0
-    while reached < count and time.monotonic() < deadline:
-        host = first + reached
+    for host in datacentre.others[first : first + count]:
+        if time.monotonic() > deadline:
+            break
         wanted = topics(datacentre, host)
         name = datacentre.name_of(host)
         watch = client.watch([Watched(keys.topic(name, topic), start) for topic in wanted])

@@ -15,6 +15,8 @@ from vmmnet.hostvlan.entry import Entry
 VMS_OF_HOST, VMS_OF_TENANT = 128, 64
 #: MACs in the table of each host.
 ENTRIES = VMS_OF_HOST * VMS_OF_TENANT
+#: Hosts that have real agents: they have no tenant in common.
+REAL = (0, VMS_OF_TENANT)
 _FIRST_MAC = 0x525400000000
 
 
@@ -34,6 +36,11 @@ class Datacentre:
     def tenants(self) -> int:
         """How many there are; each is an LNID."""
         return self.vms // VMS_OF_TENANT
+
+    @property
+    def others(self) -> list[int]:
+        """The hosts without a real agent."""
+        return [host for host in range(self.hosts) if host not in REAL]
 
     def name_of(self, host: int) -> str:
         """What the store calls a host."""

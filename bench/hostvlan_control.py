@@ -38,7 +38,7 @@ from vmmnet.testbed.etcd import ENVIRONMENT, PORT, VMMNET, Agent, Etcd
 from vmmnet.testbed.net import Interface, Namespace, Network
 
 from . import report
-from .datacentre import ENTRIES, VMS_OF_TENANT, Datacentre
+from .datacentre import ENTRIES, REAL, VMS_OF_TENANT, Datacentre
 
 _HOSTS, _QUICK_HOSTS = 8192, 128
 _ADDRESS = "192.0.2.1"
@@ -166,8 +166,8 @@ def parse(arguments: Sequence[str]) -> Plan:
     )
     given = parser.parse_args(arguments)
     hosts = _QUICK_HOSTS if given.quick else _HOSTS
-    # Two hosts have real agents.
-    agents = hosts - 2 if given.agents is None else min(given.agents, hosts - 2)
+    most = hosts - len(REAL)
+    agents = most if given.agents is None else min(given.agents, most)
     starts, changes, moves = (3, 200, 3) if given.quick else (9, 2000, 10)
     return Plan(hosts, agents, starts, changes, moves, given.output)
 
@@ -193,7 +193,7 @@ def _bed(plan: Plan, folder: Path) -> Iterator[Bed]:
         store = ("--store", url(_ADDRESS))
         agents = [
             Agent(space, folder / space.name, store, datacentre.name_of(host))
-            for host, space in enumerate(spaces[:2])
+            for host, space in zip(REAL, spaces, strict=False)
         ]
         etcd.start()
         yield Bed(plan, datacentre, etcd, agents, spaces[2], ends)
@@ -261,7 +261,7 @@ def _database(etcd: Etcd) -> float:
 def _first(bed: Bed) -> None:
     """Start the real agents: the first again and again, then both for good."""
     seconds, octets, memory = [], [], []
-    for host, agent in enumerate(bed.agents):
+    for host, agent in zip(REAL, bed.agents, strict=True):
         bed.ports(agent, bed.datacentre.vms_of(host))
     first = bed.agents[0]
     for _ in range(bed.plan.starts):
@@ -290,7 +290,7 @@ def _first(bed: Bed) -> None:
 def _watching(bed: Bed) -> Iterator[list[subprocess.Popen[bytes]]]:
     """Simulated agents on the other hosts, as many as there can be."""
     before, began = _memory(bed.etcd.running), time.monotonic()
-    wanted, first, children = bed.plan.agents, 2, []
+    wanted, first, children = bed.plan.agents, 0, []
     for left in range(_PROCESSES, 0, -1):
         count = wanted // left
         place = (url("127.0.0.1"), bed.plan.hosts, first, count, _SECONDS)
@@ -374,14 +374,12 @@ def _says(path: Path, wanted: Entry) -> bool:
 def _move(bed: Bed) -> None:
     """Move VMs from the first host to the second."""
     one, two = bed.agents
-    here, there = (bed.datacentre.vms_of(host) for host in (0, 1))
-    # Tenants that host 1 has not: those of VMs 64 hosts away, if there are so many.
+    here, there = map(bed.datacentre.vms_of, REAL)
     ready, whole, keys, octets, command = [], [], [], [], []
     for number in range(bed.plan.moves):
         vm = here.pop()
         store_before, before = _revision(bed), bed.octets(two.space)
         asked = bed.octets(bed.operator)
-        known = len(two.entries() or {})
         words = [*VMMNET, "move", macs.text(bed.datacentre.mac_of(vm)), "--json"]
         words += ["--from", one.name, "--to", two.name, "--store", url(_ADDRESS)]
         began = time.monotonic()
@@ -393,8 +391,9 @@ def _move(bed: Bed) -> None:
         there.append(vm)
         bed.ports(two, there)
         bed.ports(one, here)
-        _until(one, lambda number=number: _has(one, ENTRIES - VMS_OF_TENANT * (number + 1)))  # type: ignore[misc]
-        assert len(two.entries() or {}) >= known
+        moved = VMS_OF_TENANT * (number + 1)
+        for agent, entries in ((one, ENTRIES - moved), (two, ENTRIES + moved)):
+            _until(agent, lambda agent=agent, entries=entries: _follows(agent, entries))  # type: ignore[misc]
         octets.append((bed.octets(two.space) - before) / 1000)
         keys.append(_revision(bed) - store_before)
     bed.rows += [

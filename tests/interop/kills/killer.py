@@ -33,11 +33,14 @@ WRITERS = 2
 class Worker(threading.Thread):
     """Does one thing again and again, until it is told to end or fails."""
 
+    #: Whom it kills.
+    KINDS: tuple[str, ...] = ("command",)
+
     def __init__(self, bed: Bed, seed: int) -> None:
         super().__init__(daemon=True)
         self.bed, self.dice = bed, random.Random(seed)
         #: How many of each kind were killed.
-        self.kills: Counter[str] = Counter()
+        self.kills = Counter(dict.fromkeys(self.KINDS, 0))
         self._over = threading.Event()
         self._failed: BaseException | None = None
 
@@ -75,6 +78,8 @@ class Killer(Worker):
     It kills as many as it is granted: who is killed again and again before it
     has done anything proves nothing.
     """
+
+    KINDS = ("agent", "etcd", "writer of etcd")
 
     def __init__(self, bed: Bed, seed: int) -> None:
         super().__init__(bed, seed)

@@ -53,7 +53,6 @@ _OTHER = 1 << 31
 # Published numbers, of others and of other machines.
 _ACHELOUS = "Achelous, 1.5 M VMs, SIGCOMM '23"
 _SONIC = "SONiC EVPN, 132 K MACs in 4 min"
-_OVN = "OVN, 500 nodes, one recompute"
 
 
 @dataclass(frozen=True)

@@ -208,7 +208,9 @@ def _attachment(each: twin.Attachment, path: Path, table: Table, synced: bool) -
         )
     elif not synced:
         # A change was interrupted before it had counted itself.
-        yield fault(f"{each.interface} goes by other contents than the table's: {sync_command(path)}")
+        yield fault(
+            f"{each.interface} goes by other contents than the table's: {sync_command(path)}"
+        )
 
 
 def _mend(each: twin.Attachment) -> str:

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -125,12 +126,16 @@ static void futex_set(_Atomic uint32_t *word, uint32_t value)
 /* A child makes the call with what it has inherited. */
 static void make_in_child(struct worker *worker)
 {
-    pid_t child;
+    pid_t parent = getpid(), child;
     int status;
 
     child = fork();
     if (child == 0) {
-        call_make(worker);
+        /* A sequence may be over before its calls are: none outlives it. */
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() == parent) {
+            call_make(worker);
+        }
         _exit(0);
     }
     atomic_store(&worker->child, child);

@@ -24,7 +24,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from vmmnet.hostvlan import mac as macs
@@ -32,6 +32,7 @@ from vmmnet.hostvlan.entry import Entry
 from vmmnet.hostvlan.etcd import parse_url
 from vmmnet.hostvlan.etcdstore import EtcdStore
 from vmmnet.hostvlan.inotify import FolderWatch
+from vmmnet.hostvlan.store import StoreError
 from vmmnet.hostvlan.table import Table, TableError
 from vmmnet.testbed import conditions, net, paths, process, scratch, tools, wait
 from vmmnet.testbed.etcd import ENVIRONMENT, PORT, VMMNET, Agent, Etcd
@@ -44,6 +45,8 @@ _HOSTS, _QUICK_HOSTS = 8192, 128
 _ADDRESS = "192.0.2.1"
 _STORE = "/vmmnet"
 _QUOTA = 8 << 30
+# Seconds for an answer of etcd: that one is slow shall be seen in the numbers.
+_TIMEOUT = 120.0
 # Simulated agents are in so many processes, and begin in so many seconds.
 _PROCESSES, _SECONDS = 2, 300
 # How often the file is looked at: what QEMU maps announces nothing.
@@ -122,11 +125,13 @@ class Bed:
     ends: dict[str, Interface]
     rows: list[Row] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
 
     @contextlib.contextmanager
     def store(self) -> Iterator[EtcdStore]:
         """The store, for this thread, which is with the operator meanwhile."""
-        with self.operator.entered(), EtcdStore(parse_url(url(_ADDRESS))) as store:
+        config = replace(parse_url(url(_ADDRESS)), timeout=_TIMEOUT)
+        with self.operator.entered(), EtcdStore(config) as store:
             yield store
 
     def octets(self, space: Namespace) -> int:
@@ -189,7 +194,7 @@ def _bed(plan: Plan, folder: Path) -> Iterator[Bed]:
         for number, space in enumerate(spaces, 2):
             ends[space.name] = network.connect(space, bridge, [f"192.0.2.{number}/24"]).a
         datacentre = Datacentre(plan.hosts)
-        store = ("--store", url(_ADDRESS))
+        store = ("--store", url(_ADDRESS), "--store-timeout", str(_TIMEOUT))
         agents = [
             Agent(space, folder / space.name, store, datacentre.name_of(host))
             for host, space in zip(REAL, spaces, strict=False)
@@ -419,16 +424,27 @@ def _publish(bed: Bed) -> None:
     widths = [max(map(len, column)) for column in zip(HEAD, *cells, strict=True)]
     layout = "  ".join(f"{{:{width}}}" for width in widths)
     table = "\n".join(layout.format(*row).rstrip() for row in (HEAD, *cells))
-    remarks = "\n".join(bed.remarks)
+    remarks = "\n".join(bed.remarks + bed.failures)
     print(f"\n{about}\n\n{table}\n\n{remarks}")
     plan.output.mkdir(parents=True, exist_ok=True)
     name = plan.output / "hostvlan-control"
     found = {"metrics": [row.entry() for row in bed.rows], "conditions": about}
-    found["remarks"] = bed.remarks
+    found |= {"remarks": bed.remarks, "failures": bed.failures}
     name.with_suffix(".json").write_text(json.dumps(found, indent=1) + "\n")
     text = f"{about}.\n\n{report.markdown([HEAD, *cells])}\n{remarks}\n"
     name.with_suffix(".md").write_text(text)
     print(f"\nwritten: {name}.json, {name}.md")
+
+
+def _measure(bed: Bed) -> None:
+    for step in (_load, _first):
+        print(f"  {step.__name__.strip('_')}", flush=True)
+        step(bed)
+    with _watching(bed) as children:
+        print("  change", flush=True)
+        _change(bed, children)
+        print("  move", flush=True)
+        _move(bed)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -440,13 +456,10 @@ def main(arguments: Sequence[str]) -> int:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     with scratch.folder() as folder, _bed(plan, Path(folder)) as bed:
-        for step in (_load, _first):
-            print(f"  {step.__name__.strip('_')}", flush=True)
-            step(bed)
-        with _watching(bed) as children:
-            print("  change", flush=True)
-            _change(bed, children)
-            print("  move", flush=True)
-            _move(bed)
+        try:
+            _measure(bed)
+        except (StoreError, RuntimeError, OSError) as error:
+            # What was measured before is not lost.
+            bed.failures.append(f"Failed: {error}")
         _publish(bed)
-    return 0
+        return 1 if bed.failures else 0

@@ -113,12 +113,25 @@ static void call_send(struct worker *w, struct outcome *o)
 }
 
 /* Sends until there is no room, without waiting for any. */
+/* While the peer's buffer fills, there is room again and again. */
+static bool room_comes(int fd)
+{
+    struct pollfd pfd = { .fd = fd, .events = POLLOUT };
+    int n;
+
+    do {
+        /* SIGIO tells of other things, and poll() is never begun again. */
+        n = poll(&pfd, 1, 300);
+    } while (n < 0 && errno == EINTR);
+    return n > 0;
+}
+
 static void call_fill(struct worker *w, struct outcome *o)
 {
     int fd = w->world->fd[w->op.arg[0]];
     size_t size = w->op.arg[1] < DATA_MAX ? w->op.arg[1] : DATA_MAX;
-    struct pollfd pfd = { .fd = fd, .events = POLLOUT };
     int64_t total = 0;
+    int error;
     ssize_t n;
 
     if (!size) {
@@ -127,12 +140,13 @@ static void call_fill(struct worker *w, struct outcome *o)
     do {
         peer_pattern(w->arena.tx, size, w->step, total);
         n = send(fd, w->arena.tx, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+        error = n < 0 ? errno : 0;
         total += n > 0 ? n : 0;
-        /* While the peer's buffer fills, there is room again and again. */
     } while (total < 16 * DATA_MAX &&
-             (n > 0 || (errno == EAGAIN && poll(&pfd, 1, 300) > 0)));
+             (!error || (error == EAGAIN && room_comes(fd))));
+    errno = error;
     result(o, total ? total : n);
-    outcome_fact(o, 'd', "last", n < 0 ? errno : 0);
+    outcome_fact(o, 'd', "last", error);
 }
 
 static void call_sendfile(struct worker *w, struct outcome *o)

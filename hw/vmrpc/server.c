@@ -541,8 +541,8 @@ static void tell_response(VmrpcServer *srv, const VmrpcCall *call,
         return;
     }
     if (call->flags & VMRPC_REQ_EDGE && !s->edge) {
-        /* What has come since the last event would have been one. */
-        s->news |= s->useless > 0;
+        /* What has come since the last event, and is still there, was one. */
+        s->news |= s->useless > 0 && ((s->ready & ~VMRPC_OUT) || s->ends);
         s->edge = true;
         vmrpc_sock_notify(srv, s);
     }

@@ -156,6 +156,30 @@ static void test_edge_late(void)
     fx_free(fx);
 }
 
+/* But not for what has been read since, nor for room to send. */
+static void test_edge_nothing(void)
+{
+    Fx *fx = fx_new_default();
+    int fd = connected(fx, 0, VMRPC_REQ_WATCH);
+    struct vmrpc_req req = fx_req(fx, VMRPC_NOOP, 0);
+    unsigned events;
+    char buf[8];
+
+    g_assert_cmpint(send(fd, "x", 1, 0), ==, 1);
+    fx_wait(fx, 0, VMRPC_IN);
+    g_assert_cmpint(send(fd, "y", 1, 0), ==, 1);
+    fx_pump(fx);
+    fx_ok(fx_recv(fx, 0, buf, sizeof(buf), 0));
+    events = fx->sock[0].events;
+    fx->edge = true;
+    req.flags = GUINT16_TO_LE(VMRPC_REQ_WATCH | VMRPC_REQ_EDGE);
+    fx_ok(fx_call(fx, &req, NULL, 0, NULL, 0));
+    fx_pump(fx);
+    g_assert_cmpuint(fx->sock[0].events, ==, events);
+    close(fd);
+    fx_free(fx);
+}
+
 static void test_edge(void)
 {
     Fx *fx = fx_new_default();
@@ -481,6 +505,7 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/watch/muted", test_muted);
     g_test_add_func("/vmrpc/server/watch/edge", test_edge);
     g_test_add_func("/vmrpc/server/watch/edge-late", test_edge_late);
+    g_test_add_func("/vmrpc/server/watch/edge-nothing", test_edge_nothing);
     g_test_add_func("/vmrpc/server/watch/edge-end", test_edge_end);
     g_test_add_func("/vmrpc/server/wait/receive", test_wait);
     g_test_add_func("/vmrpc/server/wait/input", test_wait_input);

@@ -282,6 +282,18 @@ static bool is_native(const struct vmrpc_sock *vs, __be32 addr)
 	return vmrpc_addr_is_native(vs, addr);
 }
 
+/* inet_dgram_connect() binds a socket before it looks where to. */
+static int refuse(struct socket *sock, struct vmrpc_sock *vs, int err)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET };
+
+	if (!is_bound(vs) && vmrpc_sock_mode(vs) == VMRPC_NATIVE &&
+	    !vmrpc_sk_is_ping(vs->sk))
+		vmrpc_sock_bind_locked(sock, vs, (struct sockaddr *)&any,
+				       sizeof(any));
+	return err;
+}
+
 static int connect_locked(struct socket *sock, struct vmrpc_sock *vs,
 			  struct sockaddr *uaddr, int len)
 {
@@ -293,16 +305,16 @@ static int connect_locked(struct socket *sock, struct vmrpc_sock *vs,
 	if (uaddr->sa_family == AF_UNSPEC)
 		return dissolve(sock, vs);
 	if (len < sizeof(*to))
-		return -EINVAL;
+		return refuse(sock, vs, -EINVAL);
 	if (to->sin_family != AF_INET)
-		return -EAFNOSUPPORT;
+		return refuse(sock, vs, -EAFNOSUPPORT);
 	if (is_native(vs, to->sin_addr.s_addr) ||
 	    (vmrpc_sock_mode(vs) == VMRPC_NATIVE &&
 	     inet_sk(vs->sk)->inet_rcv_saddr && !inet_sk(vs->sk)->inet_daddr &&
 	     vmrpc_sock_bound_elsewhere(vs)))
 		return connect_local(sock, vs, uaddr, len);
 	if (needs_broadcast(vs, to))
-		return -EACCES;
+		return refuse(sock, vs, -EACCES);
 	err = connect_remote(sock, vs, to);
 	if (!err && vmrpc_sock_mode(vs) == VMRPC_NATIVE)
 		err = connect_local(sock, vs, uaddr, len);

@@ -135,7 +135,8 @@ static bool fills(const struct run *run, unsigned step)
     }
     if (run->ops[step].kind == OP_SEND &&
         run->step[step].progress != SKIPPED &&
-        run->ops[step].arg[1] > BUFFER_MAX) {
+        (run->ops[step].arg[1] > BUFFER_MAX ||
+         run->ops[step].arg[3] == FORM_MMSG)) {
         return true;
     }
     return sends(run->ops[step].kind) && o[NATIVE].ret > 0 &&
@@ -174,13 +175,15 @@ static bool speaks_inside(const struct run *run, unsigned step)
     const struct op *op = &run->ops[step];
     unsigned i;
 
-    if (run->step[step].type != SOCK_DGRAM) {
+    if (op->kind != OP_CONNECT &&
+        (op->kind != OP_SEND || run->step[step].type != SOCK_DGRAM)) {
         return false;
     }
     for (i = 0; i < OP_ARGS; i++) {
         if (op_arg_type(op->kind, i) == 'A' &&
-            (op->arg[i] & 0xff) == ADDR_LOOPBACK) {
-            return op->kind == OP_SEND || op->kind == OP_CONNECT;
+            ((op->arg[i] & 0xff) == ADDR_LOOPBACK ||
+             (op->arg[i] & 0xff) == ADDR_ANY)) {
+            return true;
         }
     }
     return false;
@@ -543,7 +546,23 @@ static void catch_up_receiving(struct run *run, unsigned step, int which,
     }
 }
 
-/* Has the peer that is behind receive as much as the other. */
+/* Whether the next that a peer receives is a reset. */
+static bool is_reset(struct run *run, int which, uint32_t peer)
+{
+    struct peer_request request = {
+        .op = OP_PEER_RECV, .peer = peer, .arg = { 1, MSG_DONTWAIT },
+    };
+    struct peer_reply reply;
+
+    return !world_ask(run->world[which], &request) &&
+           !world_answer(run->world[which], &reply, run->data[which]) &&
+           reply.ret == -ECONNRESET;
+}
+
+/*
+ * Has the peer that is behind receive as much as the other.  A reset, if both
+ * are reset, overtakes data.
+ */
 static void catch_up_peer(struct run *run, unsigned step, int which,
                           size_t missing)
 {
@@ -565,6 +584,10 @@ static void catch_up_peer(struct run *run, unsigned step, int which,
             missing -= reply.ret;
             log_append(&world->peer_log[request.peer], run->data[which],
                        reply.ret);
+        } else if (reply.ret == -ECONNRESET &&
+                   is_reset(run, !which, request.peer)) {
+            compare_part(run);
+            return;
         } else if (world_now_ms() > end) {
             compare_differ(run, step, "%s peer lacks data of the stream",
                            which == OURS ? "outsourced" : "native");

@@ -10,7 +10,7 @@
 #   make run        boot a guest on vmmnet [RUN="options"] [DISK=image.qcow2]
 #   make check      all tests but tests/run --layers suites, which take an hour;
 #                   make check-quick: those that take seconds
-#   make bench      measure [BENCH=name]
+#   make bench      measure: BENCH=name, BENCH=all; without it, what there is
 #   make install    [DESTDIR=], into ./configure's --prefix; make install-control:
 #                   the command vmmnet alone, which needs no QEMU of ours
 #   make clean      drop the builds; make distclean: and everything fetched

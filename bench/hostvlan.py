@@ -22,7 +22,6 @@ them, in an order that turns from round to round.  Beside that stand look-ups al
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import functools
 import re
@@ -32,7 +31,6 @@ from pathlib import Path as File
 
 from vmmnet.hostvlan import twin
 from vmmnet.testbed import net, scratch, tools
-from vmmnet.testbed import paths as tree
 
 from . import commandline, filters, hostvlan_report, loads, lookup, measure, ports, tenants
 from .filters import Filter
@@ -40,7 +38,7 @@ from .hostvlan_report import PROCESS, Case, Results
 from .loads import LOADS, Load, LoadError, Metric, Values
 from .paths import Path
 from .ports import Port, Ports
-from .report import Samples
+from .report import Samples, turned
 
 _WEB = "web"
 _LOADS = ("latency", "send-1MiB", "receive-1MiB", _WEB)
@@ -84,28 +82,15 @@ class Set:
 
 def parse(arguments: Sequence[str]) -> Plan:
     """Read the command line."""
-    parser = argparse.ArgumentParser(
-        prog="bench/run hostvlan",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = commandline.parser(
+        "hostvlan", __doc__, rounds=12, quick="1 round", kinds="json, .md and .svg"
     )
-    parser.add_argument(
-        "--rounds", type=commandline.positive, default=12, help="rounds (default 12)"
-    )
-    parser.add_argument("--quick", action="store_true", help="1 round")
     parser.add_argument(
         "--only",
         type=commandline.names(_LOADS, "loads"),
         default=_LOADS,
         metavar="LOAD,…",
         help=f"only these of {', '.join(_LOADS)}",
-    )
-    parser.add_argument(
-        "--output",
-        type=File,
-        default=tree.BUILD / "bench",
-        metavar="DIR",
-        help="where hostvlan.json, hostvlan.md and hostvlan.svg go (default build/bench)",
     )
     options = parser.parse_args(arguments)
     rounds = 1 if options.quick else options.rounds
@@ -183,11 +168,6 @@ def _sets(made: Ports, link: File, tables: Mapping[int, File]) -> tuple[list[Set
     return guest, process
 
 
-def _turned(sets: Sequence[Set], by: int) -> list[Set]:
-    first = by % len(sets)
-    return [*sets[first:], *sets[:first]]
-
-
 def _warm_up(plan: Plan, guest: Sequence[Set], known: Mapping[str, Load]) -> None:
     """Have QEMU translate the guest's code for each port."""
     for each in {each.port.path.name: each for each in guest}.values():
@@ -205,10 +185,10 @@ def _rounds(plan: Plan, made: Ports, guest: Sequence[Set], process: Sequence[Set
     for index in range(plan.rounds):
         for name in plan.loads:
             load = known[name]
-            for each in _turned(guest, index):
+            for each in turned(guest, index):
                 once = functools.partial(each.measure, load, plan.seconds)
                 samples.record(index, each.case.name, load, once)
-        for each in _turned(process, index):
+        for each in turned(process, index):
             once = functools.partial(each.measure, LOADS["latency"], plan.seconds)
             samples.record(index, PROCESS + each.case.name, LOADS["latency"], once)
     return samples

@@ -14,7 +14,6 @@ are connections with the watches of an agent, as many as the machine carries.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import resource
@@ -38,7 +37,7 @@ from vmmnet.testbed import conditions, net, paths, process, scratch, tools, wait
 from vmmnet.testbed.etcd import ENVIRONMENT, PORT, VMMNET, Agent, Etcd
 from vmmnet.testbed.net import Interface, Namespace, Network
 
-from . import report
+from . import commandline, report
 from .datacentre import ENTRIES, REAL, VMS_OF_TENANT, Datacentre
 
 _HOSTS, _QUICK_HOSTS = 8192, 128
@@ -152,21 +151,9 @@ def url(address: str) -> str:
 
 def parse(arguments: Sequence[str]) -> Plan:
     """Read the command line."""
-    parser = argparse.ArgumentParser(
-        prog="bench/run hostvlan-control",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--quick", action="store_true", help="a sixty-fourth of it")
+    parser = commandline.parser("hostvlan-control", __doc__, quick="a sixty-fourth of it")
     parser.add_argument(
         "--agents", type=int, metavar="N", help="simulated agents (default: one for each host)"
-    )
-    parser.add_argument(
-        "--output",
-        type=Path,
-        default=paths.BUILD / "bench",
-        metavar="DIR",
-        help="where hostvlan-control.json and .md go (default build/bench)",
     )
     given = parser.parse_args(arguments)
     hosts = _QUICK_HOSTS if given.quick else _HOSTS

@@ -14,15 +14,22 @@ import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from .loads import Load, Metric, Values
 
 # One value a round; None where the measurement failed.
 Rounds = Sequence[float | None]
+_T = TypeVar("_T")
 # Other work of the machine, as a part of its time, from which on values are
 # to be doubted.
 _DISTURBED = 0.05
+
+
+def turned(paths: Sequence[_T], by: int) -> list[_T]:
+    """The paths in the order of a round: each is the first in turn."""
+    first = by % len(paths)
+    return [*paths[first:], *paths[:first]]
 
 
 @dataclass

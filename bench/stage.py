@@ -15,7 +15,6 @@ plain is what this run cannot tell apart.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import functools
 from collections.abc import Iterator, Sequence
@@ -23,7 +22,6 @@ from dataclasses import dataclass
 from pathlib import Path as File
 
 from vmmnet.testbed import conditions, net, scratch, tools
-from vmmnet.testbed import paths as tree
 from vmmnet.testbed.guest import Guest
 from vmmnet.testbed.net import Network
 
@@ -51,28 +49,13 @@ class Plan:
 
 def parse(arguments: Sequence[str]) -> Plan:
     """Read the command line."""
-    parser = argparse.ArgumentParser(
-        prog="bench/run stage",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "--rounds", type=commandline.positive, default=15, help="rounds (default 15)"
-    )
-    parser.add_argument("--quick", action="store_true", help="1 round of 1 s a measurement")
+    parser = commandline.parser("stage", __doc__, rounds=15, quick="1 round of 1 s a measurement")
     parser.add_argument(
         "--only",
         type=commandline.names(_LOADS, "loads"),
         default=_LOADS,
         metavar="LOAD,…",
         help=f"only these of {', '.join(_LOADS)}",
-    )
-    parser.add_argument(
-        "--output",
-        type=File,
-        default=tree.BUILD / "bench",
-        metavar="DIR",
-        help="where stage.json and stage.md go (default build/bench)",
     )
     options = parser.parse_args(arguments)
     return Plan(
@@ -120,9 +103,8 @@ def _measure(plan: Plan, ready: Sequence[Path]) -> Samples:
             with contextlib.suppress(RuntimeError, OSError):
                 _measure_once(path, load, _WARM_UP)
     for index in range(plan.rounds):
-        first = index % len(ready)
         for load in plan.loads:
-            for path in [*ready[first:], *ready[:first]]:
+            for path in report.turned(ready, index):
                 measure = functools.partial(_measure_once, path, load, plan.seconds)
                 samples.record(index, path.name, load, measure)
     return samples

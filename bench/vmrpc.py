@@ -9,19 +9,15 @@ first: the first time, QEMU translates the guest's code.
 
 from __future__ import annotations
 
-import argparse
 import functools
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path as File
-from typing import Any
 
 from vmmnet.testbed import conditions, net, scratch, tools
-from vmmnet.testbed import paths as tree
 
-from . import chart, goals, loads, paths, report
-from .commandline import positive
+from . import chart, commandline, goals, loads, paths, report
 from .loads import LOADS, METRICS, Load
 from .paths import PATHS, Path
 from .report import Comparison, Samples
@@ -67,50 +63,28 @@ class Plan:
         return [load for load in LOADS.values() if wanted & {m.name for m in load.metrics}]
 
 
-def _names(known: Mapping[str, object], what: str, prefixes: bool) -> Any:
-    """A parser of comma separated names, or beginnings of names."""
-
-    def parse(text: str) -> tuple[str, ...]:
-        chosen: dict[str, None] = {}
-        for word in text.split(","):
-            found = [name for name in known if name == word or (prefixes and name.startswith(word))]
-            if not word or not found:
-                raise argparse.ArgumentTypeError(f"{word}: the {what} are {', '.join(known)}")
-            chosen.update(dict.fromkeys(found))
-        return tuple(name for name in known if name in chosen)
-
-    return parse
-
-
 def parse(arguments: Sequence[str]) -> Plan:
     """Read the command line."""
-    parser = argparse.ArgumentParser(
-        prog="bench/run vmrpc",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = commandline.parser(
+        "vmrpc",
+        __doc__,
+        rounds=5,
+        quick="1 round of 2 s a measurement",
+        kinds="json, .md and .svg",
     )
-    parser.add_argument("--rounds", type=positive, default=5, help="rounds (default 5)")
-    parser.add_argument("--quick", action="store_true", help="1 round of 2 s a measurement")
     parser.add_argument(
         "--only",
-        type=_names(METRICS, "metrics", True),
+        type=commandline.names(METRICS, "metrics", prefixes=True),
         default=tuple(METRICS),
         metavar="METRIC,…",
         help="only metrics whose names begin so, such as throughput,latency",
     )
     parser.add_argument(
         "--paths",
-        type=_names(PATHS, "paths", False),
+        type=commandline.names(PATHS, "paths"),
         default=tuple(PATHS),
         metavar="PATH,…",
         help=f"only these of {', '.join(PATHS)}",
-    )
-    parser.add_argument(
-        "--output",
-        type=File,
-        default=tree.BUILD / "bench",
-        metavar="DIR",
-        help="where vmrpc.json, vmrpc.md and vmrpc.svg go (default build/bench)",
     )
     options = parser.parse_args(arguments)
     return Plan(
@@ -125,12 +99,6 @@ def parse(arguments: Sequence[str]) -> Plan:
 def _measure(path: Path, load: Load, seconds: int) -> loads.Values:
     with path.active():
         return load.measure(path, seconds)
-
-
-def _rotated(ready: Mapping[str, Path], by: int) -> list[Path]:
-    order = list(ready.values())
-    first = by % len(order)
-    return order[first:] + order[:first]
 
 
 def _warm_up(path: Path, wanted: Sequence[Load]) -> None:
@@ -149,7 +117,7 @@ def measure(plan: Plan, ready: Mapping[str, Path]) -> Samples:
         _warm_up(path, plan.loads)
     for index in range(plan.rounds):
         for load in plan.loads:
-            for path in _rotated(ready, index):
+            for path in report.turned(list(ready.values()), index):
                 samples.record(
                     index, path.name, load, functools.partial(_measure, path, load, plan.seconds)
                 )

@@ -24,15 +24,15 @@ from pathlib import Path
 import pytest
 from vmmnet.__main__ import main
 from vmmnet.hostvlan import mac as macs
-from vmmnet.hostvlan import metrics
+from vmmnet.hostvlan import metrics, twin
 from vmmnet.hostvlan.entry import Entry
 from vmmnet.hostvlan.etcd import parse_url
 from vmmnet.hostvlan.etcdkeys import Keys
 from vmmnet.hostvlan.etcdstore import EtcdStore
 from vmmnet.hostvlan.store import add_store_options
 from vmmnet.hostvlan.table import Table
+from vmmnet.testbed import ebpf, process, tools, wait
 from vmmnet.testbed import etcd as testbed
-from vmmnet.testbed import process, tools, wait
 from vmmnet.testbed.etcd import PORT, Etcd
 from vmmnet.testbed.net import Namespace, Network
 
@@ -346,6 +346,23 @@ def test_many_macs_come_in_pages_and_at_once(world: World, agent: Agent) -> None
     second.until(A=[7])
 
 
+def test_a_port_goes_through_many_lnids(world: World, agent: Agent) -> None:
+    """Each is watched from then on, also one that was left and has changed meanwhile."""
+    world.set(C=[8, *range(20, 40)])
+    for lnid in (*range(20, 32), 7, 31, 7):
+        world.set(A=[lnid])
+        there: dict[str, Sequence[int]] = {"B": [7, 8]} if lnid == 7 else {"C": [8, *range(20, 40)]}
+        agent.until(A=[lnid], **there)
+    world.set(A=[8])
+    agent.until(A=[8], B=[7, 8], C=[8, *range(20, 40)])
+    world.set(B=[8], D=[7])
+    agent.until(A=[8], B=[8], C=[8, *range(20, 40)])
+    world.set(A=[7])
+    agent.until(A=[7], D=[7])
+    world.set(B=[7, 9])
+    agent.until(A=[7], B=[7, 9], D=[7])
+
+
 def test_a_folder_of_ports_that_goes_and_comes_back(world: World, agent: Agent) -> None:
     # At once: of one that is emptied first, the ports have gone.
     agent.ports.rename(agent.folder / "elsewhere")
@@ -387,6 +404,26 @@ def test_a_table_that_cannot_be_written_is_written_later(world: World, agent: Ag
     hidden.rename(agent.folder)
     agent.until(A=[7], B=[7, 8], D=[7])
     wait.until(lambda: not agent.metrics()["table_unwritten"], "the agent knows")
+
+
+def test_ebpf_that_could_not_have_the_table_has_it_later(world: World, agent: Agent) -> None:
+    ebpf.compiled()
+    pair = ["vm1", "type", "veth", "peer", "name", "vm1-in"]
+    world.space.ip("link", "add", *pair)
+    with inside(world.space):
+        twin.attach("vm1", macs.parse(A), agent.table)
+    try:
+        tables = next(twin.ROOT.glob("*/tables"))
+        hidden = tables.rename(tables.with_name("hidden"))
+        tables.mkdir()
+        world.set(D=[7])
+        wait.until(lambda: agent.metrics()["twin_errors_total"], "a failure to copy")
+        tables.rmdir()
+        hidden.rename(tables)
+        wait.until(lambda: twin.is_synced(agent.table), "eBPF has the table")
+        assert "eBPF has the table again" in agent.log
+    finally:
+        world.space.ip("link", "del", "vm1")
 
 
 def test_an_agent_that_is_killed_leaves_a_whole_table(world: World, agent: Agent) -> None:

@@ -38,11 +38,11 @@ static int tap_open(bool several)
 }
 
 /* A pair of sockets that take some twenty frames before they are full. */
-static void pair_open(int pair[2])
+static void pair_open(int type, int pair[2])
 {
     int size = 8192;
 
-    g_assert_cmpint(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair), ==, 0);
+    g_assert_cmpint(socketpair(AF_UNIX, type, 0, pair), ==, 0);
     qemu_set_cloexec(pair[0]);
     for (unsigned i = 0; i < 2; i++) {
         g_assert_cmpint(setsockopt(pair[i], SOL_SOCKET, SO_SNDBUF, &size,
@@ -53,14 +53,17 @@ static void pair_open(int pair[2])
 /* Makes the network; returns what -netdev is given, and QEMU's ends. */
 static char *network_open(Bed *bed, int fds[TAP_QUEUES], unsigned *num)
 {
+    bool stream = bed->setup->backend == STREAM;
     int pair[2];
 
-    if (bed->setup->backend == DGRAM) {
-        pair_open(pair);
+    if (stream || bed->setup->backend == DGRAM) {
+        pair_open(stream ? SOCK_STREAM : SOCK_DGRAM, pair);
         bed->peer = pair[0];
         fds[0] = pair[1];
         *num = 1;
-        return g_strdup_printf("dgram,id=net0,local.type=fd,local.str=%d",
+        return g_strdup_printf(stream
+                               ? "stream,id=net0,addr.type=fd,addr.str=%d"
+                               : "dgram,id=net0,local.type=fd,local.str=%d",
                                pair[1]);
     }
     *num = bed->setup->backend == TAP_MQ ? TAP_QUEUES : 1;
@@ -183,7 +186,7 @@ void bed_add_backend(Bed *bed)
 {
     int pair[2];
 
-    pair_open(pair);
+    pair_open(SOCK_DGRAM, pair);
     qtest_qmp_fds_assert_success(bed->qts, &pair[1], 1,
                                  "{ 'execute': 'getfd', 'arguments': "
                                  "{ 'fdname': 'pair' } }");
@@ -303,13 +306,18 @@ static bool peer_send(Bed *bed, const void *vnet, const uint8_t *frame,
                       size_t len, int flags)
 {
     static const uint8_t nothing[PEER_VNET_LEN];
+    uint32_t count = cpu_to_be32(len);
     struct iovec iov[] = {
         { (void *)(vnet ?: nothing), bed->peer_has_vnet ? PEER_VNET_LEN : 0 },
         { (void *)frame, len },
     };
     struct msghdr msg = { .msg_iov = iov, .msg_iovlen = ARRAY_SIZE(iov) };
-    ssize_t n = RETRY_ON_EINTR(sendmsg(bed->peer, &msg, flags));
+    ssize_t n;
 
+    if (bed->setup->backend == STREAM) {
+        iov[0] = (struct iovec) { &count, sizeof(count) };
+    }
+    n = RETRY_ON_EINTR(sendmsg(bed->peer, &msg, flags));
     if (n < 0) {
         g_assert_cmpint(errno, ==, EAGAIN);
         return false;
@@ -340,11 +348,32 @@ void peer_send_frame(Bed *bed, size_t len, uint32_t number)
     peer_send_any(bed, NULL, frame, len);
 }
 
+/* The same of a stream, where each frame has its length before it. */
+static ssize_t peer_poll_stream(int fd, uint8_t *frame, size_t size)
+{
+    uint32_t count;
+    ssize_t n = RETRY_ON_EINTR(recv(fd, &count, sizeof(count),
+                                    MSG_PEEK | MSG_DONTWAIT));
+
+    if (n < (ssize_t)sizeof(count)) {
+        g_assert_true(n > 0 || (n < 0 && errno == EAGAIN));
+        return -1;
+    }
+    peer_read(fd, &count, sizeof(count));
+    count = be32_to_cpu(count);
+    g_assert_cmpuint(count, <=, size);
+    peer_read(fd, frame, count);
+    return count;
+}
+
 /* Takes a frame that is there; returns its length, or -1. */
 static ssize_t peer_poll(Bed *bed, uint8_t *vnet, uint8_t *frame, size_t size)
 {
     uint8_t header[PEER_VNET_LEN];
 
+    if (bed->setup->backend == STREAM) {
+        return peer_poll_stream(bed->peer, frame, size);
+    }
     return peer_poll_frame(bed->peer, vnet ?: header,
                            bed->peer_has_vnet ? PEER_VNET_LEN : 0, frame,
                            size);
@@ -425,7 +454,9 @@ static void run_case(const void *data)
 void add_test(const char *name, const NicKind *const *nics, Backend backend,
               unsigned least, void (*func)(const Setup *setup))
 {
-    static const char *const backends[] = { "dgram", "tap", "tap-mq" };
+    static const char *const backends[] = {
+        "dgram", "stream", "tap", "tap-mq"
+    };
     static const char *const chains[] = { "plain", "stage", "two" };
 
     for (; *nics; nics++) {

@@ -11,9 +11,10 @@
  * with two.  What holds without a stage must hold with them, and a test that
  * fails without one is wrong itself.
  *
- * The network is a pair of sockets, each datagram a frame (-netdev dgram), or
- * a tap in a network namespace of the test, where a packet socket is the peer
- * and sees the virtio-net header as the kernel understood it.
+ * The network is a pair of sockets, each datagram a frame (-netdev dgram) or
+ * each frame with its length before it (-netdev stream), or a tap in a network
+ * namespace of the test, where a packet socket is the peer and sees the
+ * virtio-net header as the kernel understood it.
  *
  * Frames have an Ethernet type of their own, so nothing else is taken for
  * them, a number, and octets that follow from it.
@@ -29,6 +30,7 @@
 
 typedef enum Backend {
     DGRAM,
+    STREAM,
     TAP,                        /* with virtio-net header, one queue */
     TAP_MQ,                     /* the same with two queues */
 } Backend;

@@ -402,19 +402,26 @@ static const NicKind *const several[] = { &nic_virtio_mq, NULL };
 static void add_tests(void)
 {
     add_test("pass", both, DGRAM, 0, test_pass);
+    add_test("pass", both, STREAM, 0, test_pass);
     add_test("pass", all, TAP, 0, test_pass);
     add_test("short", both, TAP, 0, test_short);
     add_test("headers", headers, TAP, 0, test_headers);
     add_test("offload", headers, TAP, 0, test_offload);
     add_test("announce", both, DGRAM, 0, test_announce);
+    add_test("announce", both, STREAM, 0, test_announce);
     add_test("announce", all, TAP, 0, test_announce);
     add_test("filters", both, DGRAM, 1, test_filters);
+    add_test("filters", both, STREAM, 1, test_filters);
     add_test("filters", headers, TAP, 1, test_filters);
     add_test("queues", several, TAP_MQ, 0, test_queues);
     add_test("full-network", both, DGRAM, 0, test_full_network);
+    add_test("full-network", both, STREAM, 0, test_full_network);
     add_test("full-guest", both, DGRAM, 0, test_full_guest);
+    add_test("full-guest", both, STREAM, 0, test_full_guest);
     add_test("stop", both, DGRAM, 0, test_stop);
+    add_test("stop", both, STREAM, 0, test_stop);
     add_test("stop-full", virtio, DGRAM, 0, test_stop_full);
+    add_test("stop-full", virtio, STREAM, 0, test_stop_full);
 }
 
 int main(int argc, char **argv)

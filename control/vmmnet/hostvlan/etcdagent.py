@@ -16,6 +16,10 @@ Without etcd the agent says so, once, in its log, its status file and its
 metrics, and tries again for as long as it takes.  A prefix without a table is
 a mistake, not an empty table: it changes nothing.
 
+A topic that becomes of interest is read and gets a watch beside the others; one
+that is no more so stays watched, and what is told of it is not listened to.  When
+that has happened often, all watches begin anew, those that are wanted and no more.
+
 A new port: those it may hear are in the table before its own entry is.  A MAC
 that a host shall be ready for (``vmmnet hostvlan move``) counts as a port; the
 agent writes a key of its own when the table has it.
@@ -28,6 +32,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import queue
 import random
@@ -46,15 +51,17 @@ from .entry import Entry
 from .etcd import Client, Compacted, Config, Denied, EtcdError, Told, Unreachable, Watch, Watched
 from .etcdkeys import FORMAT, BadValue, Keys, Topic, decode_ready, encode_ready, mac_of
 from .etcdmirror import Mirror
-from .filestore import sync_command
 from .store import StoreError
 from .table import Table, TableDamaged, TableError, TableMissing
 
 # How long after a failure the next try is, seconds: doubled each time, and up
 # to a half less, so that not all hosts of a data centre come at once.
 _FIRST_RETRY, _LAST_RETRY = 0.1, 5.0
-# How long until a table that could not be written is tried again.
-_REWRITE = 0.5
+# How long until a table that could not be written, or its copies in the kernel
+# that could not be made, are tried again.
+_REWRITE, _RECOPY = 0.5, 2.0
+# So many watches a host has beside its first one, each a connection.
+_MORE_STREAMS = 8
 # More changes than these, and than this share of the table, are a new file.
 _IN_PLACE, _SHARE = 256, 8
 
@@ -168,9 +175,11 @@ class Agent:
         # Every MAC is to be compared with the table, not only those that were told.
         self._compare_all = True
         self._unwritten = False
+        # When the copies in the kernel are tried again; never, if they are made.
+        self._twin_at = math.inf
         self._cluster: int | None = None
         self._store_revision = 0
-        self._stream: _Stream | None = None
+        self._streams: list[_Stream] = []
         self._acknowledged: dict[int, int] = {}
         self._retry_at = 0.0
         self._retry_after = _FIRST_RETRY
@@ -198,7 +207,7 @@ class Agent:
             self._take_ports(folder.start())
             stack.callback(folder.stop)
             self._read_table()
-            stack.callback(self._close_stream)
+            stack.callback(self._close_streams)
             self._refresh()
             systemd.notify("READY=1")
             while True:
@@ -211,8 +220,8 @@ class Agent:
         raise SystemExit(0)
 
     def _timeout(self) -> float:
-        due = self._retry_at if self._stream is None or self._unwritten else self._probe_at
-        return max(0.0, due - time.monotonic())
+        due = self._retry_at if not self._streams or self._unwritten else self._probe_at
+        return max(0.0, min(due, self._twin_at) - time.monotonic())
 
     def _take_all(self, timeout: float) -> None:
         """Take what has come, and wait for it if there is nothing."""
@@ -227,23 +236,27 @@ class Agent:
         match item:
             case _PortsNow(found):
                 self._take_ports(found)
-            case _Message(stream, content) if stream is self._stream:
+            case _Message(stream, content) if stream in self._streams:
                 self._take_message(stream, content)
 
     def _refresh(self) -> None:
         """Do what is due, after something has come or a time has passed."""
         now = time.monotonic()
-        if self._stream is None:
+        if not self._streams:
             if now >= self._retry_at:
                 self._connect()
-        elif self._mirror.missing() or self._mirror.drop_unwanted():
+        elif self._mirror.missing():
             self._guarded(self._follow)
-        elif now >= self._probe_at:
-            self._guarded(self._probe)
+        else:
+            self._mirror.drop_unwanted()
+            if now >= self._probe_at:
+                self._guarded(self._probe)
         if self._unwritten and now < self._retry_at:
             self._report()
             return
         self._write()
+        if now >= self._twin_at:
+            self._sync_twin()
         self._guarded(self._acknowledge)
         self._report()
 
@@ -319,21 +332,24 @@ class Agent:
         mirror.drop_unwanted()
 
     def _follow(self) -> None:
-        """Watch all topics, each from where it is; the table is as new as they are first."""
-        self._close_stream()
+        """Watch what is not watched yet, from where it is, which the table is at first."""
+        if len(self._streams) > _MORE_STREAMS:
+            self._close_streams()
         self._load(self._mirror)
         self._write()
-        resume = self._mirror.resume()
+        watched = {topic for stream in self._streams for topic in stream.topics}
+        resume = [each for each in self._mirror.resume() if each[0] not in watched]
+        if not resume:
+            return
         watch = self._client.watch(
             [Watched(self._keys.topic(self.settings.host, topic), start) for topic, start in resume]
         )
-        self._stream = _Stream(watch, [topic for topic, _ in resume], self._queue.put)
+        self._streams.append(_Stream(watch, [topic for topic, _ in resume], self._queue.put))
         self._probe_at = time.monotonic() + self._idle * random.uniform(0.5, 1)
 
-    def _close_stream(self) -> None:
-        if self._stream is not None:
-            self._stream.close()
-            self._stream = None
+    def _close_streams(self) -> None:
+        while self._streams:
+            self._streams.pop().close()
 
     def _take_message(self, stream: _Stream, content: Told | EtcdError) -> None:
         if isinstance(content, EtcdError):
@@ -347,7 +363,7 @@ class Agent:
             )
         elif content.created:
             stream.pending -= 1
-            if not stream.pending:
+            if not any(each.pending for each in self._streams):
                 self._following()
         else:
             topic = stream.topics[content.request]
@@ -383,7 +399,7 @@ class Agent:
             self._lost_since = time.monotonic()
             if not isinstance(error, Compacted):
                 self.counters.disconnections += 1
-        self._close_stream()
+        self._close_streams()
         if isinstance(error, Compacted):
             self.counters.compactions += 1
             self._is_whole = False
@@ -499,14 +515,13 @@ class Agent:
         try:
             # What it has not written itself, it has checked.
             twin.sync(self.settings.table, check=False)
-            self._once.over("twin")
+            self._twin_at = math.inf
+            if self._once.over("twin"):
+                _log("eBPF has the table again")
         except (twin.TwinError, OSError) as error:
             self.counters.twin_errors += 1
-            command = sync_command(self.settings.table)
-            self._once.say(
-                "twin",
-                f"eBPF: {error}; tried again with the next change, or by '{command}'",
-            )
+            self._twin_at = time.monotonic() + _RECOPY
+            self._once.say("twin", f"eBPF: {error}: tried again until it is possible")
 
     # What others are told
 
@@ -521,7 +536,7 @@ class Agent:
 
     def _acknowledge(self) -> None:
         """Say for which of the assigned MACs the table is ready."""
-        if self._stream is None or self._unwritten:
+        if not self._streams or self._unwritten:
             return
         assigned = self._mirror.assigned
         try:

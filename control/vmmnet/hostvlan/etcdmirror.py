@@ -18,7 +18,8 @@ transaction brings the new entry everywhere, and until then the old is in
 force: never a mixture.
 
 ``resume()`` says from which revision each topic must go on after a lost
-connection.  Events that come twice do no harm.
+connection.  Events that are older than that are those of a watch that began
+before the topic was loaded: what is loaded has them already.
 """
 
 from __future__ import annotations
@@ -99,25 +100,26 @@ class Mirror:
         """Take the events of one message; without any, the topic is as new as ``revision``."""
         if topic not in self._next:
             return
-        last = 0
+        first, last = self._next[topic], 0
         for event in events:
+            if event.mod_revision < first:
+                continue
             last = event.mod_revision
             if event.value is None:
                 self._delete(topic, event.key)
             else:
                 self._put(topic, event.key, event.value, event.mod_revision)
         last = last or revision
-        self._next[topic] = max(self._next[topic], last + 1)
+        self._next[topic] = max(first, last + 1)
         self.revision = max(self.revision, last)
 
-    def drop_unwanted(self) -> bool:
-        """Forget topics that are not needed any more; returns whether there were any."""
+    def drop_unwanted(self) -> None:
+        """Forget topics that are not needed any more."""
         extra = self._next.keys() - self.wanted()
         for topic in extra:
             del self._next[topic]
             for mac in self._members.pop(topic, set()).copy():
                 self._leave(topic, mac)
-        return bool(extra)
 
     # What the table shall be
 

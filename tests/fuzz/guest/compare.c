@@ -209,6 +209,50 @@ static bool contends(const struct run *run, unsigned step)
     return false;
 }
 
+/* Whether a peer begins another connection, and thereby ends its old one. */
+static bool connects_again(const struct run *run, unsigned step)
+{
+    unsigned i;
+
+    for (i = 0; i < step && run->ops[step].kind == OP_PEER_CONNECT; i++) {
+        if (run->ops[i].kind == OP_PEER_CONNECT &&
+            run->ops[i].arg[0] == run->ops[step].arg[0]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a socket is told to listen that may have been shut down. */
+static bool listens_again(const struct run *run, unsigned step)
+{
+    unsigned i;
+
+    for (i = 0; i < step && run->ops[step].kind == OP_LISTEN; i++) {
+        if (run->ops[i].kind == OP_SHUTDOWN) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a socket is told to forget its peer. */
+static bool dissolves(const struct run *run, unsigned step)
+{
+    const struct op *op = &run->ops[step];
+
+    return op->kind == OP_CONNECT && (op->arg[1] & 0xff) == ADDR_UNSPEC;
+}
+
+/* Whether a peer for datagrams was refused. */
+static bool fails_to_connect(const struct run *run, unsigned step)
+{
+    return run->ops[step].kind == OP_CONNECT &&
+           run->step[step].type == SOCK_DGRAM &&
+           run->step[step].progress == DONE &&
+           run->step[step].outcome[NATIVE].ret < 0;
+}
+
 /* Before or at @step, or since, if that is a call that has waited. */
 static bool has_been(const struct run *run, unsigned step,
                      bool (*is)(const struct run *run, unsigned step))
@@ -233,6 +277,10 @@ static const struct {
     { " from all", binds_to_all },
     { " inside", speaks_inside },
     { " contended", contends },
+    { " again", connects_again },
+    { " relistened", listens_again },
+    { " dissolved", dissolves },
+    { " refused", fails_to_connect },
 };
 
 static void write_signature(struct run *run, unsigned step, const char *before,

@@ -334,6 +334,18 @@ def test_progress_moves_what_is_resumed() -> None:
     assert dict(mirror.resume())[GLOBAL] == 51
 
 
+def test_what_is_older_than_what_was_loaded_is_not_listened_to() -> None:
+    """A watch that was never closed tells of a topic that was left and is wanted again."""
+    memory, mirror, key = Memory(), Mirror(frozenset({A})), KEYS.member(7, B)
+    memory.set(A, [7])
+    memory.load(mirror)
+    (revision,) = {start for topic, start in mirror.resume() if topic == Topic(Kind.LNID, 7)}
+    mirror.apply(Topic(Kind.LNID, 7), revision - 1, [Event(key, b'{"lnids": [7]}', revision - 1)])
+    assert lnids_of(mirror) == {A: (7,)}
+    mirror.apply(Topic(Kind.LNID, 7), revision, [Event(key, b'{"lnids": [7]}', revision)])
+    assert lnids_of(mirror) == {A: (7,), B: (7,)}
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_whatever_happens_a_host_has_what_it_needs(seed: int) -> None:
     """Random changes, ports that come and go, messages cut off: a mirror is the truth's part."""

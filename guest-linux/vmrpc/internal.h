@@ -359,6 +359,7 @@ void vmrpc_sock_kill_all(struct vmrpc_device *dev);
 int vmrpc_sock_wait(struct vmrpc_sock *vs, u32 mask,
 		    bool (*native)(struct sock *sk), long *timeo);
 int vmrpc_sock_pause(long *timeo);
+void vmrpc_sock_wake_tasks(struct vmrpc_sock *vs, u32 bits);
 void vmrpc_sock_wake(struct vmrpc_sock *vs, u32 bits);
 void vmrpc_sock_keep_error(struct vmrpc_sock *vs, ssize_t err);
 void vmrpc_sock_watch(struct vmrpc_sock *vs, const poll_table *wait);

@@ -361,6 +361,8 @@ static void keep(struct vmrpc_sock *vs, const void *data, size_t len)
 	mutex_lock(&vs->lock);
 	list_add_tail(&kept->list, &vs->kept);
 	mutex_unlock(&vs->lock);
+	/* What woke this reader may have been all that others waited for. */
+	vmrpc_sock_wake_tasks(vs, VMRPC_IN);
 }
 
 /**

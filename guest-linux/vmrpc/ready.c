@@ -73,19 +73,18 @@ __poll_t vmrpc_sock_mask(const struct vmrpc_sock *vs)
 }
 
 /**
- * vmrpc_sock_wake - tell whoever waits for the socket
+ * vmrpc_sock_wake_tasks - wake the tasks that wait for the socket
  * @vs: the socket
- * @bits: VMRPC_IN ..., what has become true
+ * @bits: VMRPC_IN ..., what is true, which may be known to others
  *
  * Any context.
  */
-void vmrpc_sock_wake(struct vmrpc_sock *vs, u32 bits)
+void vmrpc_sock_wake_tasks(struct vmrpc_sock *vs, u32 bits)
 {
-	struct sock *sk = vs->sk;
 	struct socket_wq *wq;
 
 	rcu_read_lock();
-	wq = rcu_dereference(sk->sk_wq);
+	wq = rcu_dereference(vs->sk->sk_wq);
 	if (skwq_has_sleeper(wq)) {
 		/* As sk_state_change(): an end concerns everybody. */
 		if (bits & (VMRPC_RDHUP | VMRPC_HUP))
@@ -95,7 +94,20 @@ void vmrpc_sock_wake(struct vmrpc_sock *vs, u32 bits)
 						   bits_to_poll(bits));
 	}
 	rcu_read_unlock();
+}
 
+/**
+ * vmrpc_sock_wake - tell whoever waits for the socket, also for a signal
+ * @vs: the socket
+ * @bits: VMRPC_IN ..., what has become true
+ *
+ * Any context.
+ */
+void vmrpc_sock_wake(struct vmrpc_sock *vs, u32 bits)
+{
+	struct sock *sk = vs->sk;
+
+	vmrpc_sock_wake_tasks(vs, bits);
 	if (bits & VMRPC_PRI)
 		sk_send_sigurg(sk);
 	if (bits & (VMRPC_IN | VMRPC_RDHUP))
@@ -307,6 +319,7 @@ static bool wait_is_over(struct vmrpc_sock *vs, u32 mask,
 			 bool (*native)(struct sock *sk))
 {
 	return (mode != VMRPC_NATIVE && (vmrpc_sock_ready(vs) & mask)) ||
+	       ((mask & VMRPC_IN) && vmrpc_message_kept(vs)) ||
 	       READ_ONCE(vs->sk->sk_err) || vmrpc_sock_mode(vs) != mode ||
 	       READ_ONCE(vs->disconnects) != disconnects ||
 	       (native && native(vs->sk));

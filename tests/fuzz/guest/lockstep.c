@@ -35,7 +35,7 @@
 
 /* --- calls ---------------------------------------------------------------- */
 
-static struct worker *worker_of(struct run *run, int which, unsigned step)
+static struct worker *worker_of(const struct run *run, int which, unsigned step)
 {
     return &run->world[which]->worker[run->ops[step].thread];
 }
@@ -587,10 +587,28 @@ static size_t print_outcome(char *to, size_t room, const struct outcome *o)
     return used < room ? used : room - 1;
 }
 
+/* A call that at the end had not come back in both worlds. */
+static size_t print_under_way(char *to, size_t room, const struct run *run,
+                              unsigned step)
+{
+    char text[WORLDS][32] = { "waits", "waits" };
+    int w;
+
+    for (w = 0; w < WORLDS; w++) {
+        struct worker *worker = worker_of(run, w, step);
+
+        if (atomic_load(&worker->state) == WORKER_DONE) {
+            compare_result_text(worker->arena.outcome, text[w]);
+        }
+    }
+    return snprintf(to, room, "#     native     %s\n#     outsourced %s\n",
+                    text[NATIVE], text[OURS]);
+}
+
 static void print_steps(const struct run *run)
 {
     static const char *const words[] = {
-        "not yet", "under way", NULL, "skipped",
+        [NOT_YET] = "not yet", [SKIPPED] = "skipped",
     };
     struct report *report = run->report;
     char *to = report->text;
@@ -604,6 +622,10 @@ static void print_steps(const struct run *run)
 
         op_print(&run->ops[i], text);
         used += snprintf(to + used, room - used, "%s\n", text);
+        if (step->progress == UNDER_WAY) {
+            used += print_under_way(to + used, room - used, run, i);
+            continue;
+        }
         if (step->progress != DONE) {
             used += snprintf(to + used, room - used, "#     %s\n",
                              words[step->progress]);

@@ -105,6 +105,20 @@ static char *stage_args(const Setup *setup)
     return g_string_free(args, false);
 }
 
+/* A stream is connected by a thread; until then QEMU throws frames away. */
+static void await_stream(Bed *bed)
+{
+    gint64 end = g_get_monotonic_time() + NIC_TIMEOUT_US;
+    bool waits;
+
+    do {
+        g_autofree char *info = bed_info(bed);
+
+        g_assert_cmpint(g_get_monotonic_time(), <, end);
+        waits = strstr(info, "connecting");
+    } while (waits);
+}
+
 static void bed_start_nic(Bed *bed)
 {
     bed->nic = bed->setup->nic->start(&bed->machine, bed->setup->nic);
@@ -124,6 +138,9 @@ void bed_start(Bed *bed, const Setup *setup, const char *more)
                            bed_top(bed), setup->nic->options, more);
     while (num) {
         close(fds[--num]);
+    }
+    if (setup->backend == STREAM) {
+        await_stream(bed);
     }
     bed->machine.qts = bed->qts;
     pc_alloc_init(&bed->machine.alloc, bed->qts, ALLOC_NO_FLAGS);

@@ -321,7 +321,8 @@ static void test_full_guest(const Setup *setup)
             guest_expect_frame(&bed, 300, received++);
         }
     }
-    g_assert_cmpuint(stopped, >, 10);
+    /* Of a stream, QEMU itself reads more than the guest takes. */
+    g_assert_cmpuint(stopped, >, setup->backend == STREAM ? 0 : 10);
     bed_stop(&bed);
 }
 
@@ -417,7 +418,7 @@ static void add_tests(void)
     add_test("full-network", both, DGRAM, 0, test_full_network);
     add_test("full-network", both, STREAM, 0, test_full_network);
     add_test("full-guest", both, DGRAM, 0, test_full_guest);
-    add_test("full-guest", both, STREAM, 0, test_full_guest);
+    add_test("full-guest", virtio, STREAM, 0, test_full_guest);
     add_test("stop", both, DGRAM, 0, test_stop);
     add_test("stop", both, STREAM, 0, test_stop);
     add_test("stop-full", virtio, DGRAM, 0, test_stop_full);

@@ -9,18 +9,17 @@ of a measurement, without which it leaves no hook behind that costs anything.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from vmmnet.hostvlan import mac as macs
 from vmmnet.hostvlan import twin
 from vmmnet.testbed import wait
-from vmmnet.testbed.guest import Guest
 from vmmnet.testbed.net import Interface, Namespace
 
 from . import tenants
-from .ports import NETDEV, PARTS, Port
+from .ports import PARTS, Port
 
 
 class Filter(Protocol):
@@ -49,9 +48,14 @@ class InQemu:
 
     refuses = True
 
-    def __init__(self, guest: Guest, path: Path, table: Path, macs: int) -> None:
-        """``path`` is what QEMU goes by: a link that is to lead to ``table``."""
-        self._guest, self._path, self._table, self._macs = guest, path, table, macs
+    def __init__(
+        self, query: Callable[[], dict[str, Any]], path: Path, table: Path, macs: int
+    ) -> None:
+        """``path`` is what QEMU goes by: a link that is to lead to ``table``.
+
+        ``query`` returns what query-hostvlan says of the netdev.
+        """
+        self._query, self._path, self._table, self._macs = query, path, table, macs
 
     @contextlib.contextmanager
     def on(self) -> Iterator[None]:
@@ -63,7 +67,7 @@ class InQemu:
         yield
 
     def _in_force(self) -> bool:
-        (info,) = self._guest.qmp("query-hostvlan", id=NETDEV)
+        info = self._query()
         return "error" not in info and info.get("macs") == self._macs
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What it costs to keep tenants apart: HostVLAN in QEMU and in eBPF, and its peers.
 
-One guest with three NICs and a process without QEMU, each on a port of its own
-(ports.py), speak to peers of the same tenant.  What is on the port changes from one
-measurement to the next (filters.py):
+One guest with three NICs, a process without QEMU, and three processes behind a QEMU
+without a guest, each on a port of its own (ports.py), speak to peers of the same tenant.
+What is on the port changes from one measurement to the next (filters.py):
 
     nothing             what the others are compared with
     nothing-again       the same port: what this run cannot tell apart
@@ -25,20 +25,23 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path as File
+from typing import Any
 
 from vmmnet.hostvlan import twin
 from vmmnet.testbed import net, scratch, tools
 
 from . import commandline, filters, hostvlan_report, loads, lookup, measure, ports, tenants
 from .filters import Filter
-from .hostvlan_report import PROCESS, Case, Results
+from .hostvlan_report import GUEST, PROCESS, WIRE, Case, Results
 from .loads import LOADS, Load, LoadError, Metric, Values
 from .paths import Path
 from .ports import Port, Ports
 from .report import Samples, turned
+
+Query = Callable[[], dict[str, Any]]
 
 _WEB = "web"
 _LOADS = ("latency", "send-1MiB", "receive-1MiB", _WEB)
@@ -118,11 +121,11 @@ def _called(size: int) -> str:
     return f"{size:,}" if size else "nobody else"
 
 
-def _in_qemu(made: Ports, link: File, tables: Mapping[int, File]) -> Iterator[Set]:
+def _in_qemu(port: Port, query: Query, link: File, tables: Mapping[int, File]) -> Iterator[Set]:
     for size, table in tables.items():
         case = Case(f"qemu-{size}", f"HostVLAN in QEMU, {_called(size)}", ours=True, size=size)
         macs = size or 2 * ports.PARTS
-        yield Set(case, made.hostvlan, filters.InQemu(made.guest, link, table, macs))
+        yield Set(case, port, filters.InQemu(query, link, table, macs))
 
 
 def _in_kernel(port: Port, tables: Mapping[int, File]) -> Iterator[Set]:
@@ -151,8 +154,8 @@ def _peers(made: Ports) -> list[tuple[Case, Filter]]:
     return [*found, (Case("nwfilter", title), filters.Nwfilter(made.host, filtered))]
 
 
-def _sets(made: Ports, link: File, tables: Mapping[int, File]) -> tuple[list[Set], list[Set]]:
-    """What is measured with a guest, and without."""
+def _sets(made: Ports, link: File, tables: Mapping[int, File]) -> dict[str, list[Set]]:
+    """What is measured, by where."""
     nothing, again = Case("nothing", "nothing"), Case("nothing-again", "nothing, again")
     other = Case("nothing-other", "nothing, another NIC")
     peers = _peers(made)
@@ -164,8 +167,21 @@ def _sets(made: Ports, link: File, tables: Mapping[int, File]) -> tuple[list[Set
         both.append(sets)
     guest, process = both
     guest.insert(2, Set(other, made.other, filters.Nothing()))
-    guest[3:3] = _in_qemu(made, link, tables)
-    return guest, process
+    guest[3:3] = _in_qemu(made.hostvlan, functools.partial(_of_guest, made), link, tables)
+    wire = [Set(case, made.wire, filters.Nothing()) for case in (nothing, again)]
+    wire.append(Set(Case("nothing-other", "nothing, another"), made.wire_other, filters.Nothing()))
+    wire += _in_qemu(made.wire_hostvlan, functools.partial(_of_wire, made), link, tables)
+    return {GUEST: guest, WIRE: wire, PROCESS: process}
+
+
+def _of_guest(made: Ports) -> dict[str, Any]:
+    (info,) = made.guest.qmp("query-hostvlan", id=ports.NETDEV)
+    return dict(info)
+
+
+def _of_wire(made: Ports) -> dict[str, Any]:
+    (info,) = made.forwarder.command("query-hostvlan", id=ports.WIRE_NETDEV)
+    return dict(info)
 
 
 def _warm_up(plan: Plan, guest: Sequence[Set], known: Mapping[str, Load]) -> None:
@@ -176,21 +192,19 @@ def _warm_up(plan: Plan, guest: Sequence[Set], known: Mapping[str, Load]) -> Non
                 each.measure(known[name], _WARM_UP)
 
 
-def _rounds(plan: Plan, made: Ports, guest: Sequence[Set], process: Sequence[Set]) -> Samples:
+def _rounds(plan: Plan, made: Ports, sets: Mapping[str, Sequence[Set]]) -> Samples:
     known = {**LOADS, _WEB: _web([made.filtered, made.hostvlan, made.other])}
     samples = Samples(plan.rounds)
-    for each in (*guest, *process):
-        each.check()
-    _warm_up(plan, guest, known)
+    for where in sets.values():
+        for each in where:
+            each.check()
+    _warm_up(plan, sets[GUEST], known)
     for index in range(plan.rounds):
-        for name in plan.loads:
-            load = known[name]
-            for each in turned(guest, index):
-                once = functools.partial(each.measure, load, plan.seconds)
-                samples.record(index, each.case.name, load, once)
-        for each in turned(process, index):
-            once = functools.partial(each.measure, LOADS["latency"], plan.seconds)
-            samples.record(index, PROCESS + each.case.name, LOADS["latency"], once)
+        for where, there in sets.items():
+            for name in plan.loads if where == GUEST else ("latency",):
+                for each in turned(there, index):
+                    once = functools.partial(each.measure, known[name], plan.seconds)
+                    samples.record(index, where + each.case.name, known[name], once)
     return samples
 
 
@@ -204,14 +218,14 @@ def _run(plan: Plan, folder: File) -> Results:
     link = folder / "lnid.table"
     link.symlink_to(tables[0])
     with contextlib.ExitStack() as stack:
-        made = stack.enter_context(ports.opened(loads.build_pingpong(folder), link))
+        made = stack.enter_context(ports.opened(loads.build_pingpong(folder), folder, link))
         for table in tables.values():
             stack.enter_context(filters.kept(made.host, table))
-        guest, process = _sets(made, link, tables)
-        samples = _rounds(plan, made, guest, process)
+        sets = _sets(made, link, tables)
+        samples = _rounds(plan, made, sets)
         octets = {size: table.stat().st_size for size, table in tables.items()}
-        cases = [each.case for each in guest], [each.case for each in process]
-        results = Results(plan.seconds, samples, *cases, lookups, programs, octets)
+        cases = {where: [each.case for each in there] for where, there in sets.items()}
+        results = Results(plan.seconds, samples, cases, lookups, programs, octets)
         hostvlan_report.publish(results, plan.output)
     return results
 

@@ -58,6 +58,11 @@ def nanoseconds(ours: Rounds, base: Rounds) -> Spread | None:
     return _compared(ours, base, lambda a, b: 1000 * (a - b) / _FRAMES)
 
 
+def share(cost: Spread, trip: float) -> Spread:
+    """Per cent of a round trip, in microseconds, that frames cost, in nanoseconds each."""
+    return cost.scaled(100 * _FRAMES / (1000 * trip))
+
+
 def signed(value: Spread | None, unit: str = "") -> str:
     """An overhead for people, such as ``+0.31 % (-0.2..+0.8)``."""
     if value is None:

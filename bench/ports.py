@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Ports of a host: VMs, each on a bridge with the machine that it speaks to.
 
-    guest   eth0 --- tap0 ----- br0 --- peer         with what the host filters by
-            eth1 --- tap1 ----- br1 --- peer         behind -netdev hostvlan
-            eth2 --- tap2 ----- br2 --- peer         never with anything
-    process      --- veth ----- br3 --- peer         as eth0, without QEMU
+    guest   eth0 --- tap0 --------- br0 --- peer     with what the host filters by
+            eth1 --- tap1 --------- br1 --- peer     behind -netdev hostvlan
+            eth2 --- tap2 --------- br2 --- peer     never with anything
+    process      --- veth --------- br3 --- peer     as eth0, without QEMU
+    wire    tap4 --- QEMU, tap4 --- br4 --- peer     as eth0, without a guest
+            tap5 --- QEMU, tap5 --- br5 --- peer     as eth1
+            tap6 --- QEMU, tap6 --- br6 --- peer     as eth2
 
-All bridges are of one host, all peers in one namespace, the three NICs in one guest:
-what differs between them is what is on the port, and not the machine, the order of
-events in QEMU or where its memory is.  On each bridge there is a stranger, too,
-whom no table knows: filters are tried on him before anything is measured.
+All bridges are of one host, all peers in one namespace, the three NICs in one guest,
+the three wires in one QEMU (forwarder.py): what differs between them is what is on the
+port, and not the machine, the order of events in QEMU or where its memory is.  On each
+bridge there is a stranger, too, whom no table knows: filters are tried on him before
+anything is measured.
 """
 
 from __future__ import annotations
@@ -20,18 +24,23 @@ from dataclasses import dataclass
 from pathlib import Path as File
 
 from vmmnet.hostvlan import mac as macs
+from vmmnet.qmp import Qmp
 from vmmnet.testbed import wait
 from vmmnet.testbed.guest import Guest
 from vmmnet.testbed.net import Interface, Namespace, Network
 
-from . import tenants
+from . import forwarder, tenants
+from .forwarder import Pair
 from .paths import PINGPONG, Path
 
 #: How many ports there are, and what takes part on them.
-PARTS = 4
-NETDEV = "hv0"
-# Each port has a network of 64 addresses: the peer's, the VM's, the stranger's.
-_PREFIX = "192.0.2"
+PARTS = 7
+#: -netdev hostvlan of the guest, and of the QEMU without one.
+NETDEV, WIRE_NETDEV = "hv0", "hv1"
+# The VMs' numbers: NICs of the guest, the process, the wires.
+_NICS, _PROCESS, _WIRES = range(3), 3, range(4, 7)
+# Each port has a network: the peer's address, the VM's, the stranger's.  RFC 2544.
+_PREFIX = "198.18"
 _PAGE = "/srv/bench/page"
 _NGINX = "/etc/nginx/bench.conf"
 _NGINX_CONFIG = b"""\
@@ -83,14 +92,19 @@ class Ports:
 
     host: Namespace
     guest: Guest
+    #: Of the QEMU without a guest.
+    forwarder: Qmp
     filtered: Port
     hostvlan: Port
     other: Port
     process: Port
+    wire: Port
+    wire_hostvlan: Port
+    wire_other: Port
 
 
 def _address(port: int, machine: int) -> str:
-    return f"{_PREFIX}.{64 * port + machine}"
+    return f"{_PREFIX}.{port}.{machine}"
 
 
 class _Builder:
@@ -112,23 +126,43 @@ class _Builder:
         space = self._network.namespace("process")
         space.sysctl(_QUIET)
         link = self._network.connect(space, self._bridges[number])
-        _set_mac(link.a, tenants.vm(number))
-        link.a.add_address(f"{_address(number, 2)}/26")
+        _dress(link.a, number)
         return link.b, space
+
+    def wire(self, number: int, near: Interface) -> Namespace:
+        """A VM that is no VM at the far end of a wire, whose QEMU is there."""
+        space = self._network.namespace(f"wire{number}")
+        space.sysctl(_QUIET)
+        self.host.ip("link", "set", "dev", _far(near), "netns", space.netns)
+        end = Interface(space, _far(near))
+        _dress(end, number)
+        end.up()
+        return space
 
     def port(self, number: int, interface: Interface, where: Guest | Namespace) -> Port:
         """Give a port its peer and its stranger."""
         bridge = self._bridges[number]
         link = self._network.connect(self._peer, bridge)
         _set_mac(link.a, tenants.peer(number))
-        link.a.add_address(f"{_address(number, 1)}/26")
+        link.a.add_address(f"{_address(number, 1)}/24")
         stranger = self._network.namespace(f"stranger{number}")
         stranger.sysctl(_QUIET)
-        self._network.connect(stranger, bridge, [f"{_address(number, 3)}/26"])
+        self._network.connect(stranger, bridge, [f"{_address(number, 3)}/24"])
         host, guest = (self.host, where) if isinstance(where, Guest) else (where, None)
         target = _address(number, 1)
         path = Path(interface.name, host, self._peer, target, target, self._pingpong, guest)
         return Port(interface, tenants.vm(number), path, _address(number, 2), stranger)
+
+
+def _dress(interface: Interface, number: int) -> None:
+    """Give an interface what the VM of a number has."""
+    _set_mac(interface, tenants.vm(number))
+    interface.add_address(f"{_address(number, 2)}/24")
+
+
+def _far(near: Interface) -> str:
+    """The name of a wire's other tap."""
+    return f"{near.name}far"
 
 
 def _set_mac(interface: Interface, mac: int) -> None:
@@ -141,7 +175,7 @@ def _guest(host: Namespace, taps: Sequence[Interface], table: File, pingpong: Fi
         backend = f"tap,id=net{number},ifname={tap.name},script=no,downscript=no,vhost=off"
         arguments += ["-netdev", backend]
         top = f"net{number}"
-        if number == 1:
+        if number == _NICS[1]:
             arguments += ["-netdev", f"hostvlan,id={NETDEV},netdev={top},table={table}"]
             top = NETDEV
         devices.append(f"virtio-net-pci,netdev={top},mac={macs.text(tenants.vm(number))}")
@@ -161,23 +195,45 @@ def _settle(guest: Guest, numbers: Sequence[int]) -> None:
     for number in numbers:
         mac = macs.text(tenants.vm(number))
         name = guest.wait_for(f"grep -l {mac} /sys/class/net/*/address").stdout.split("/")[4]
-        guest.run(f"ip address add {_address(number, 2)}/26 dev {name}")
+        guest.run(f"ip address add {_address(number, 2)}/24 dev {name}")
         guest.run(f"ip link set dev {name} up")
     # It returns when it listens.
     guest.run(["nginx", "-c", _NGINX])
 
 
+def _pairs(taps: Sequence[Interface], table: File) -> Iterator[Pair]:
+    """What the QEMU without a guest connects."""
+    for number, tap in zip(_WIRES, taps, strict=True):
+        middle = None
+        if number == _WIRES[1]:
+            mac = macs.text(tenants.vm(number))
+            middle = f"hostvlan,id={WIRE_NETDEV},table={table},mac={mac}"
+        yield Pair(tap.name, _far(tap), middle)
+
+
 @contextlib.contextmanager
-def opened(pingpong: File, table: File) -> Iterator[Ports]:
-    """Set everything up; the port in QEMU goes by ``table``."""
-    with Network() as network:
-        builder = _Builder(network, pingpong)
-        taps = [builder.tap(number) for number in range(PARTS - 1)]
-        veth, space = builder.process(PARTS - 1)
-        with _guest(builder.host, taps, table, pingpong) as guest:
-            _settle(guest, range(len(taps)))
-            filtered, hostvlan, other = (
-                builder.port(number, tap, guest) for number, tap in enumerate(taps)
-            )
-            process = builder.port(PARTS - 1, veth, space)
-            yield Ports(builder.host, guest, filtered, hostvlan, other, process)
+def opened(pingpong: File, folder: File, table: File) -> Iterator[Ports]:
+    """Set everything up; the ports in QEMU go by ``table``."""
+    with contextlib.ExitStack() as stack:
+        builder = _Builder(stack.enter_context(Network()), pingpong)
+        taps = [builder.tap(number) for number in _NICS]
+        veth, space = builder.process(_PROCESS)
+        wires = [builder.tap(number) for number in _WIRES]
+        for tap in wires:
+            builder.host.tap(_far(tap))
+        pairs = list(_pairs(wires, table))
+        qmp = stack.enter_context(forwarder.opened(builder.host, folder, pairs))
+        ends = [builder.wire(number, tap) for number, tap in zip(_WIRES, wires, strict=True)]
+        guest = stack.enter_context(_guest(builder.host, taps, table, pingpong))
+        _settle(guest, _NICS)
+        yield Ports(
+            builder.host,
+            guest,
+            qmp,
+            *(builder.port(number, tap, guest) for number, tap in zip(_NICS, taps, strict=True)),
+            builder.port(_PROCESS, veth, space),
+            *(
+                builder.port(number, tap, end)
+                for number, tap, end in zip(_WIRES, wires, ends, strict=True)
+            ),
+        )

@@ -80,6 +80,10 @@ class Spread:
     least: float
     greatest: float
 
+    def scaled(self, by: float) -> Spread:
+        """Each of them multiplied."""
+        return Spread(self.median * by, self.least * by, self.greatest * by)
+
     def __str__(self) -> str:
         return f"{number(self.median)} ({number(self.least)}..{number(self.greatest)})"
 

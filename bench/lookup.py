@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from vmmnet.hostvlan import bpf, mirror, twin
+from vmmnet.hostvlan.entry import Entry
 from vmmnet.hostvlan.table import Table
 from vmmnet.testbed import paths as tree
 from vmmnet.testbed import tools
@@ -36,10 +37,10 @@ TITLES = {
 }
 PEER = "glib"
 _SOURCES = ("net/hostvlan/guard.c", "net/hostvlan/table.c", "net/hostvlan/verdict.c")
-_FIXTURE = "tests/unit/hostvlan-fixture.c"
 # What is compared with the peer.
 _COMPARED = "hit"
 _REPEAT = 1 << 20
+_FIRST = 0x020000000000
 # struct hostvlan_port: the MAC address, and what only the command line looks at.
 _PORT = struct.Struct("=Q32x")
 # What the programs say of a frame that passes: XDP_PASS, TC_ACT_UNSPEC.
@@ -58,17 +59,33 @@ def build(folder: Path) -> Path:
     product = folder / "lookup"
     flags = tools.run(["pkg-config", "--cflags", "--libs", "glib-2.0"]).split()
     includes = [f"-I{tree.ROOT}", f"-I{tree.ROOT / 'include'}"]
-    sources = [tree.ROOT / each for each in ("bench/lookup.c", *_SOURCES, _FIXTURE)]
+    sources = [tree.ROOT / each for each in ("bench/lookup.c", *_SOURCES)]
     options = ["-std=gnu11", "-O2", "-Wall", *includes]
     tools.run(["gcc", *options, "-o", product, *sources, *flags])
     return product
+
+
+def _mac(number: int) -> int:
+    """Spread over 32 bits, each once: addresses are given out at random (mac_of())."""
+    return _FIRST + (number * 0x9E3779B1 & 0xFFFFFFFF)
+
+
+def _make_table(path: Path, size: int) -> None:
+    """Make it as the command does: how large its pages are in memory depends on that."""
+    with Table.change(path) as change:
+        change.replace(
+            Entry(_mac(number), (1 + number // tenants.TENANT,)) for number in range(size)
+        )
 
 
 def measure(program: Path, sizes: Sequence[int]) -> Costs:
     """Run lookup.c on tables of these sizes."""
     costs: Costs = {}
     for size in sizes:
-        output = tools.run([program, program.with_suffix(".table"), str(size)])
+        table = program.with_name(f"lookup-{size}.table")
+        _make_table(table, size)
+        output = tools.run([program, table, str(size)])
+        table.unlink()
         for line in output.splitlines():
             found = json.loads(line)
             costs[found["what"], size] = found["ns"]

@@ -460,8 +460,6 @@ static int dgram_sendmsg(struct socket *sock, struct msghdr *msg, size_t size)
 		return inet_sendmsg(sock, msg, size);
 	if (!remote_destination(vs, msg, &to))
 		return send_native(sock, vs, msg, size);
-	if (to && needs_broadcast(vs, to))
-		return -EACCES;
 	if (vmrpc_sock_mode(vs) != VMRPC_REMOTE) {
 		err = open_bound(sock, vs);
 		if (err)
@@ -469,6 +467,9 @@ static int dgram_sendmsg(struct socket *sock, struct msghdr *msg, size_t size)
 		if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
 			return inet_sendmsg(sock, msg, size);
 	}
+	/* It has its port, as natively. */
+	if (to && needs_broadcast(vs, to))
+		return -EACCES;
 	err = vmrpc_zerocopy_begin(vs->sk, msg, size, &uarg);
 	if (err)
 		return err;

@@ -72,6 +72,18 @@ __poll_t vmrpc_sock_mask(const struct vmrpc_sock *vs)
 	return mask;
 }
 
+/* The key of a wake-up, as sock_def_readable() and sock_def_write_space() have it. */
+static __poll_t bits_to_key(u32 bits)
+{
+	__poll_t key = bits_to_poll(bits);
+
+	if (bits & VMRPC_IN)
+		key |= EPOLLPRI | EPOLLRDBAND;
+	if (bits & VMRPC_OUT)
+		key |= EPOLLWRBAND;
+	return key;
+}
+
 /**
  * vmrpc_sock_wake_tasks - wake the tasks that wait for the socket
  * @vs: the socket
@@ -91,7 +103,7 @@ void vmrpc_sock_wake_tasks(struct vmrpc_sock *vs, u32 bits)
 			wake_up_interruptible_all(&wq->wait);
 		else
 			wake_up_interruptible_poll(&wq->wait,
-						   bits_to_poll(bits));
+						   bits_to_key(bits));
 	}
 	rcu_read_unlock();
 }

@@ -218,6 +218,9 @@ static bool rx_is_over(struct rx *rx, ssize_t *n)
 	struct vmrpc_sock *vs = rx->vs;
 	struct sock *sk = vs->sk;
 
+	/* What comes with an error may have no bytes. */
+	if (*n == 0 && (rx->flags & MSG_ERRQUEUE))
+		return true;
 	/* The end, unless broken off; with EPIPE, the end came first. */
 	if (*n == 0 && !is_nothing_wanted(rx))
 		*n = rx->copied || READ_ONCE(sk->sk_err) == EPIPE ?

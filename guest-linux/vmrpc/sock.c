@@ -226,8 +226,10 @@ static void generation_start(struct vmrpc_sock *vs)
 	xa_lock_irq(&vs->dev->socks);
 	spin_lock(&vs->ready_lock);
 	vs->gen = atomic_inc_return(&vs->dev->generation);
-	vs->ready = 0;
-	vs->ready_seq = U32_MAX;
+	/* What a new socket is ready for is no news. */
+	vs->ready = vs->sk->sk_type == SOCK_DGRAM ? VMRPC_OUT
+						  : VMRPC_OUT | VMRPC_HUP;
+	vs->ready_seq = 0;		/* the first report is number 1 */
 	vs->error_seq = U32_MAX;
 	vs->watched = false;
 	vs->edge = false;
@@ -483,7 +485,7 @@ int vmrpc_sock_open(struct vmrpc_sock *vs)
 		vmrpc_sock_close(vs);
 	else
 		/* Who waits for the native side waits for both from now on. */
-		vmrpc_sock_wake(vs, 0);
+		vmrpc_sock_wake_tasks(vs, VMRPC_IN);
 	return err;
 }
 

@@ -179,6 +179,14 @@ void vmrpc_event_unqueue(VmrpcServer *srv, VmrpcSock *s)
     s->event_queued = false;
 }
 
+/* An error that is gone with SO_ERROR, or the queue of errors, which is not? */
+static bool has_errors(int fd)
+{
+    struct pollfd pfd = { .fd = fd };
+
+    return poll(&pfd, 1, 0) > 0 && (pfd.revents & POLLERR);
+}
+
 /* Takes @mask for the host socket's readiness, SO_ERROR along with it. */
 void vmrpc_ready_set(const VmrpcServer *srv, VmrpcSock *s, uint32_t mask)
 {
@@ -188,7 +196,9 @@ void vmrpc_ready_set(const VmrpcServer *srv, VmrpcSock *s, uint32_t mask)
 
         if (getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &err, &len) == 0 && err) {
             s->so_error = srv->config.translate ? vmrpc_icmp_pending(err) : err;
-            mask &= ~VMRPC_ERR;
+            if (!has_errors(s->fd)) {
+                mask &= ~VMRPC_ERR;
+            }
         }
     }
     s->ready = mask & VMRPC_READY_ALL;

@@ -183,10 +183,13 @@ static void test_queue_agrees(void)
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         send_error(cases[i].code6, port, peer_port);
         g_assert_cmpint(fx_wait_error(fx, 0), ==, cases[i].error);
+        /* What is pending is told, and the queue is not empty for that. */
+        g_assert_cmphex(fx->sock[0].ready & VMRPC_ERR, ==, VMRPC_ERR);
         req = fx_req(fx, VMRPC_RECVMSG, 0);
         req.control_len = fx_le(sizeof(in));
         req.u.msg.flags = fx_le(MSG_ERRQUEUE);
         fx_ok(fx_call(fx, &req, NULL, 0, in, sizeof(in)));
+        g_assert_cmphex(fx->sock[0].ready & VMRPC_ERR, ==, 0);
         memcpy(&ee, in + 16, sizeof(ee));
         g_assert_cmpint(ee.ee_origin, ==, SO_EE_ORIGIN_ICMP);
         g_assert_cmpint(ee.ee_type, ==, 3);

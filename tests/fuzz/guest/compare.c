@@ -130,7 +130,9 @@ static bool fills(const struct run *run, unsigned step)
     }
     if (run->ops[step].kind == OP_SET && run->ops[step].arg[1] == SOL_SOCKET &&
         (run->ops[step].arg[2] == SO_RCVBUF ||
-         run->ops[step].arg[2] == SO_SNDBUF)) {
+         run->ops[step].arg[2] == SO_RCVBUFFORCE ||
+         run->ops[step].arg[2] == SO_SNDBUF ||
+         run->ops[step].arg[2] == SO_SNDBUFFORCE)) {
         return true;
     }
     if (run->ops[step].kind == OP_SEND &&
@@ -253,6 +255,21 @@ static bool fails_to_connect(const struct run *run, unsigned step)
            run->step[step].outcome[NATIVE].ret < 0;
 }
 
+/* Whether urgent data are sent: the next such make them data like others. */
+static bool sends_urgently(const struct run *run, unsigned step)
+{
+    return run->ops[step].kind == OP_SEND && (run->ops[step].arg[2] & MSG_OOB);
+}
+
+/* Whether datagrams need not have a sum, which IPv6 always has. */
+static bool leaves_out_sums(const struct run *run, unsigned step)
+{
+    const struct op *op = &run->ops[step];
+
+    return op->kind == OP_SET && op->arg[1] == SOL_SOCKET &&
+           op->arg[2] == SO_NO_CHECK;
+}
+
 /* Before or at @step, or since, if that is a call that has waited. */
 static bool has_been(const struct run *run, unsigned step,
                      bool (*is)(const struct run *run, unsigned step))
@@ -281,6 +298,8 @@ static const struct {
     { " relistened", listens_again },
     { " dissolved", dissolves },
     { " refused", fails_to_connect },
+    { " urgent", sends_urgently },
+    { " without sums", leaves_out_sums },
 };
 
 static void write_signature(struct run *run, unsigned step, const char *before,

@@ -224,9 +224,15 @@ def _differ_words(guest: Guest, options: argparse.Namespace) -> list[str]:
 _DIFFERENCE = re.compile(r"^=== difference: (.*?)\n(.*?)^=== end\n", re.MULTILINE | re.DOTALL)
 
 
+# Where the threads were of a sequence that hangs: told before the sequence.
+_STACKS = re.compile(r"^a sequence does not end.*?(?=^=== )", re.MULTILINE | re.DOTALL)
+
+
 def _differences(output: str, series: str) -> list[Finding]:
     """What the program has found; each is kept as a file as well."""
-    found = []
+    found = [
+        Finding(f"{series}: stacks", stacks) for stacks in dict.fromkeys(_STACKS.findall(output))
+    ]
     for title, text in _DIFFERENCE.findall(output):
         name = re.sub(r"[^A-Za-z0-9]+", "-", title).strip("-")[:80]
         file = _LOGS / f"{series}-{name}.txt"

@@ -90,7 +90,8 @@ static bool room_comes(int fd)
         /* SIGIO tells of other things, and poll() is never begun again. */
         n = poll(&pfd, 1, 300);
     } while (n < 0 && errno == EINTR);
-    return n > 0;
+    /* Something in the queue of errors ends poll() at once, each time. */
+    return n > 0 && (pfd.revents & POLLOUT);
 }
 
 void call_fill(struct worker *w, struct outcome *o)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What it costs to keep tenants apart: HostVLAN in QEMU and in eBPF, and its peers.
 
-One guest with three NICs, a process without QEMU, and three processes behind a QEMU
+One guest with three NICs, a process without QEMU, and processes behind a QEMU
 without a guest, each on a port of its own (ports.py), speak to peers of the same tenant.
 What is on the port changes from one measurement to the next (filters.py):
 
@@ -171,6 +171,8 @@ def _sets(made: Ports, link: File, tables: Mapping[int, File]) -> dict[str, list
     wire = [Set(case, made.wire, filters.Nothing()) for case in (nothing, again)]
     wire.append(Set(Case("nothing-other", "nothing, another"), made.wire_other, filters.Nothing()))
     wire += _in_qemu(made.wire_hostvlan, functools.partial(_of_wire, made), link, tables)
+    empty = Case("stage", "a stage that passes everything", ours=True)
+    wire.append(Set(empty, made.wire_stage, filters.Nothing()))
     return {GUEST: guest, WIRE: wire, PROCESS: process}
 
 

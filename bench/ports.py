@@ -8,9 +8,10 @@
     wire    tap4 --- QEMU, tap4 --- br4 --- peer     as eth0, without a guest
             tap5 --- QEMU, tap5 --- br5 --- peer     as eth1
             tap6 --- QEMU, tap6 --- br6 --- peer     as eth2
+            tap7 --- QEMU, tap7 --- br7 --- peer     behind -netdev stage
 
 All bridges are of one host, all peers in one namespace, the three NICs in one guest,
-the three wires in one QEMU (forwarder.py): what differs between them is what is on the
+the wires in one QEMU (forwarder.py): what differs between them is what is on the
 port, and not the machine, the order of events in QEMU or where its memory is.  On each
 bridge there is a stranger, too, whom no table knows: filters are tried on him before
 anything is measured.
@@ -34,11 +35,11 @@ from .forwarder import Pair
 from .paths import PINGPONG, Path
 
 #: How many ports there are, and what takes part on them.
-PARTS = 7
+PARTS = 8
 #: -netdev hostvlan of the guest, and of the QEMU without one.
 NETDEV, WIRE_NETDEV = "hv0", "hv1"
 # The VMs' numbers: NICs of the guest, the process, the wires.
-_NICS, _PROCESS, _WIRES = range(3), 3, range(4, 7)
+_NICS, _PROCESS, _WIRES = range(3), 3, range(4, 8)
 # Each port has a network: the peer's address, the VM's, the stranger's.  RFC 2544.
 _PREFIX = "198.18"
 _PAGE = "/srv/bench/page"
@@ -101,6 +102,7 @@ class Ports:
     wire: Port
     wire_hostvlan: Port
     wire_other: Port
+    wire_stage: Port
 
 
 def _address(port: int, machine: int) -> str:
@@ -208,6 +210,8 @@ def _pairs(taps: Sequence[Interface], table: File) -> Iterator[Pair]:
         if number == _WIRES[1]:
             mac = macs.text(tenants.vm(number))
             middle = f"hostvlan,id={WIRE_NETDEV},table={table},mac={mac}"
+        elif number == _WIRES[3]:
+            middle = "stage,id=st0"
         yield Pair(tap.name, _far(tap), middle)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""libvirt runs a guest with the device, as docs/libvirt.md says, without privileges.
+"""libvirt runs guests with virtio-vmrpc and HostVLAN, as docs/libvirt.md says, unprivileged.
 
-The domain is the one of that page; what is changed in it is where this machine
+The domains are those of that page; what is changed in them is where this machine
 keeps things, and how the guest boots.  libvirt's session daemon and its QEMU are
 the user nobody's.
 """
@@ -14,12 +14,17 @@ import os
 import pwd
 import re
 import socket
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from vmmnet.hostvlan import mac as macs
+from vmmnet.hostvlan.entry import Entry
+from vmmnet.hostvlan.table import Table
 from vmmnet.testbed import image, kernel, paths, qemu, scratch, tools, wait
 from vmmnet.testbed.agent import Channel, Result
 from vmmnet.testbed.cpio import File
@@ -53,10 +58,10 @@ class Session:
         command = self.command("virsh", "-q", "-c", "qemu:///session", *words)
         return self.world.host.run(command, timeout=wait.PATIENCE).stdout
 
-    def monitor(self, command: str, **arguments: object) -> object:
+    def monitor(self, command: str, domain: str = "guest") -> Any:
         """Ask QEMU by QMP, as docs/libvirt.md shows it."""
-        request = json.dumps({"execute": command, "arguments": arguments})
-        return json.loads(self.virsh("qemu-monitor-command", "guest", request))["return"]
+        request = json.dumps({"execute": command})
+        return json.loads(self.virsh("qemu-monitor-command", domain, request))["return"]
 
 
 @pytest.fixture(scope="module")
@@ -82,8 +87,12 @@ def _session(world: Lab, number: int, build: Path | None = None) -> Iterator[Ses
             os.chown(each, _USER.pw_uid, _USER.pw_gid)
         folder.chmod(0o755)
         session = Session(world, folder, build or folder / "build")
-        script = 'mount --bind "$0" "$1" && shift && exec "$@"'
-        shell = ["sh", "-c", script, paths.BUILD, session.build]
+        # As udev makes it: everybody may open the tap that is his.
+        tun = folder / "tun"
+        os.mknod(tun, stat.S_IFCHR, Path("/dev/net/tun").stat().st_rdev)
+        tun.chmod(0o666)
+        script = 'mount --bind "$0" "$1" && mount --bind "$2" /dev/net/tun && shift 2 && exec "$@"'
+        shell = ["sh", "-c", script, paths.BUILD, session.build, tun]
         log = paths.LOGS / f"libvirtd-{number}.log"
         with log.open("wb") as out:
             command = [*shell, *session.command("libvirtd")]
@@ -105,18 +114,18 @@ def session(world: Lab) -> Iterator[Session]:
         yield made
 
 
-def _documented() -> ElementTree.Element:
-    """The domain of the page."""
-    found = re.search(r"^```xml\n(<domain .*?</domain>)\n```$", _PAGE.read_text(), re.M | re.S)
-    assert found, f"{_PAGE} shows no domain"
-    return ElementTree.fromstring(found[1])
+def _documented(number: int = 0) -> ElementTree.Element:
+    """A domain of the page: the whole one, or what is HostVLAN in one."""
+    found = re.findall(r"^```xml\n(<domain .*?</domain>)\n```$", _PAGE.read_text(), re.M | re.S)
+    assert len(found) == 2, f"{_PAGE} shows {len(found)} domains"
+    return ElementTree.fromstring(found[number])
 
 
 def _child(parent: ElementTree.Element, tag: str, text: str = "", **attributes: str) -> None:
     ElementTree.SubElement(parent, tag, attributes).text = text
 
 
-def _bootable(domain: ElementTree.Element, session: Session) -> str:
+def _bootable(domain: ElementTree.Element, session: Session, agent: str = "agent") -> str:
     """Put the test bed's guest into the domain; all else stays as it is."""
     place = session.build
     guest_kernel = kernel.get(_SERIES)
@@ -146,10 +155,10 @@ def _bootable(domain: ElementTree.Element, session: Session) -> str:
         _child(disk, "target", dev=f"vd{letter}", bus="virtio")
         _child(disk, "readonly")
     channel = ElementTree.SubElement(devices, "channel", type="unix")
-    _child(channel, "source", mode="bind", path=str(session.folder / "agent"))
+    _child(channel, "source", mode="bind", path=str(session.folder / agent))
     _child(channel, "target", type="virtio", name="vmmnet.agent")
     serial = ElementTree.SubElement(devices, "serial", type="file")
-    _child(serial, "source", path=str(session.folder / "console.log"))
+    _child(serial, "source", path=str(session.folder / f"{agent}.log"))
     for argument in domain.iter(f"{{{_QEMU}}}arg"):
         value = argument.get("value", "")
         value = re.sub(r"address6=[^,]*", f"address6={VM_ADDRESS}", value)
@@ -187,7 +196,7 @@ def channel(session: Session) -> Iterator[Channel]:
 def test_documented_domain_reads_a_page(channel: Channel, session: Session) -> None:
     assert _run(channel, "curl -sS http://www.test/").stdout == PAGE
     devices = session.monitor("query-vmrpc")
-    assert isinstance(devices, list) and devices[0]["id"] == "vmrpc0"
+    assert devices[0]["id"] == "vmrpc0"
     assert devices[0]["counters"]["sockets-opened"] > 0
 
 
@@ -247,3 +256,64 @@ def test_migrated_by_virsh(channel: Channel, session: Session) -> None:
         assert "guest" not in session.virsh("list", "--name").split()
         assert target.virsh("domstate", "guest").strip() == "running"
         assert session.world.peer.run(fetch).stdout == "moved\n"
+
+
+# HostVLAN
+
+
+def _with_hostvlan(tap: str, mac: str, table: Path) -> ElementTree.Element:
+    """The whole domain with what the page says of HostVLAN, instead of virtio-vmrpc."""
+    domain, part = _documented(), _documented(1)
+    name, devices, nic = domain.find("name"), domain.find("devices"), part.find("devices/interface")
+    assert name is not None and devices is not None and nic is not None
+    name.text = "tenant"
+    # The session's daemon makes no taps: it is given one.
+    nic.set("type", "ethernet")
+    for source in nic.findall("source"):
+        nic.remove(source)
+    _child(nic, "target", dev=tap, managed="no")
+    address = nic.find("mac")
+    assert address is not None
+    address.set("address", mac)
+    devices.append(nic)
+    for tag in ("commandline", "override"):
+        qualified = f"{{{_QEMU}}}{tag}"
+        for old in domain.findall(qualified):
+            domain.remove(old)
+        new = part.find(qualified)
+        assert new is not None
+        domain.append(new)
+    for argument in domain.iter(f"{{{_QEMU}}}arg"):
+        argument.set("value", re.sub(r"table=.*", f"table={table}", argument.get("value", "")))
+    return domain
+
+
+def test_a_nic_with_hostvlan(session: Session) -> None:
+    """Who is of its tenant has an answer, who is not has none."""
+    host, network = session.world.host, session.world.network
+    bridge = host.bridge("tenants")
+    host.ip("tuntap", "add", "tap0", "mode", "tap", "user", _USER.pw_name)
+    host.ip("link", "set", "tap0", "master", bridge.name, "up")
+    friend, stranger = (
+        network.connect(network.namespace(name), bridge, [f"192.0.2.{number}/24"]).a
+        for number, name in enumerate(("friend", "stranger"), 2)
+    )
+    mac, table = "52:54:00:00:00:01", session.folder / "lnid.table"
+    with Table.change(table) as change:
+        for member, lnid in ((mac, 7), (friend.mac, 7), (stranger.mac, 8)):
+            change.set(Entry.of(macs.parse(member), [lnid]))
+    table.chmod(0o644)
+    file = session.folder / "tenant.xml"
+    file.write_text(_bootable(_with_hostvlan("tap0", mac, table), session, "tenant-agent"))
+    session.virsh("create", file)
+    with contextlib.closing(_connect(session.folder / "tenant-agent")) as channel:
+        _run(channel, "modprobe virtio_net")
+        _run(channel, "until ip link show eth0; do :; done; ip link set eth0 up")
+        _run(channel, "ip address add 192.0.2.1/24 dev eth0")
+        ping = ["ping", "-n", "-c1", "192.0.2.1"]
+        friend.namespace.run([*ping, f"-w{wait.PATIENCE:.0f}"])
+        assert stranger.namespace.run([*ping, "-w1"], check=False).returncode
+    (port,) = session.monitor("query-hostvlan", "tenant")
+    assert port["id"] == "hv0" and port["lnids"] == [7], port
+    assert port["receive"]["other-tenant"] > 0
+    session.virsh("destroy", "tenant")

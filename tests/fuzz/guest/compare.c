@@ -20,6 +20,7 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <linux/sockios.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -270,6 +271,15 @@ static bool leaves_out_sums(const struct run *run, unsigned step)
            op->arg[2] == SO_NO_CHECK;
 }
 
+/* Whether what is left in the queue is to be told. */
+static bool asks_what_is_left(const struct run *run, unsigned step)
+{
+    const struct op *op = &run->ops[step];
+
+    return op->kind == OP_SET && op->arg[1] == IPPROTO_TCP &&
+           op->arg[2] == TCP_INQ;
+}
+
 /* Before or at @step, or since, if that is a call that has waited. */
 static bool has_been(const struct run *run, unsigned step,
                      bool (*is)(const struct run *run, unsigned step))
@@ -300,6 +310,7 @@ static const struct {
     { " refused", fails_to_connect },
     { " urgent", sends_urgently },
     { " without sums", leaves_out_sums },
+    { " with TCP_INQ", asks_what_is_left },
 };
 
 static void write_signature(struct run *run, unsigned step, const char *before,

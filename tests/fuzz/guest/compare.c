@@ -20,7 +20,6 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <linux/sockios.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -31,9 +30,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "circumstance.h"
+
 #define KNOWN_MAX       256
-/* Bytes that buffers of streams are set to, of which some are overhead. */
-#define BUFFER_MAX      65536
 #define PATTERN_MAX     1024
 
 static char *known[KNOWN_MAX];
@@ -98,221 +97,6 @@ const char *compare_type_name(int type)
     return type == SOCK_STREAM ? "/tcp" : type == SOCK_DGRAM ? "/udp" : "";
 }
 
-/* What makes the same call another matter. */
-static const char *circumstance(const struct op *op)
-{
-    unsigned i;
-
-    if (op->kind == OP_RECV && op->arg[2] & MSG_ERRQUEUE) {
-        return " errors";
-    }
-    for (i = 0; i < OP_ARGS; i++) {
-        if (op_arg_type(op->kind, i) == 'A' &&
-            (op->arg[i] & 0xff) == ADDR_BROADCAST) {
-            return " to all";
-        }
-    }
-    return "";
-}
-
-static bool sends(enum op_kind kind)
-{
-    return kind == OP_SEND || kind == OP_FILL || kind == OP_SENDFILE ||
-           kind == OP_SPLICE_OUT || kind == OP_VMSPLICE;
-}
-
-/* Whether a buffer may have no more room in one of the worlds, or in both. */
-static bool fills(const struct run *run, unsigned step)
-{
-    const struct outcome *o = run->step[step].outcome;
-
-    if (run->ops[step].kind == OP_FILL) {
-        return run->step[step].progress != SKIPPED;
-    }
-    if (run->ops[step].kind == OP_SET && run->ops[step].arg[1] == SOL_SOCKET &&
-        (run->ops[step].arg[2] == SO_RCVBUF ||
-         run->ops[step].arg[2] == SO_RCVBUFFORCE ||
-         run->ops[step].arg[2] == SO_SNDBUF ||
-         run->ops[step].arg[2] == SO_SNDBUFFORCE)) {
-        return true;
-    }
-    if (run->ops[step].kind == OP_SEND &&
-        run->step[step].progress != SKIPPED &&
-        (run->ops[step].arg[1] > BUFFER_MAX ||
-         run->ops[step].arg[3] == FORM_MMSG)) {
-        return true;
-    }
-    return sends(run->ops[step].kind) && o[NATIVE].ret > 0 &&
-           o[OURS].ret > 0 &&
-           (o[NATIVE].ret != o[OURS].ret || o[OURS].ret > BUFFER_MAX);
-}
-
-/* Whether a datagram is begun of which more is to come. */
-static bool corks(const struct run *run, unsigned step)
-{
-    const struct op *op = &run->ops[step];
-
-    switch (run->step[step].type == SOCK_DGRAM ? op->kind : OP_KINDS) {
-    case OP_SEND:
-        return op->arg[2] & MSG_MORE;
-    case OP_SPLICE_OUT:
-    case OP_VMSPLICE:
-        return op->arg[2] & SPLICE_F_MORE;
-    default:
-        return false;
-    }
-}
-
-/* Whether the socket has an address to which everybody sends. */
-static bool binds_to_all(const struct run *run, unsigned step)
-{
-    const struct op *op = &run->ops[step];
-
-    return op->kind == OP_BIND && ((op->arg[1] & 0xff) == ADDR_BROADCAST ||
-                                   (op->arg[1] & 0xff) == ADDR_MULTICAST);
-}
-
-/* Whether a socket speaks to one of the guest itself. */
-static bool speaks_inside(const struct run *run, unsigned step)
-{
-    const struct op *op = &run->ops[step];
-    unsigned i;
-
-    if (op->kind != OP_CONNECT &&
-        (op->kind != OP_SEND || run->step[step].type != SOCK_DGRAM)) {
-        return false;
-    }
-    for (i = 0; i < OP_ARGS; i++) {
-        if (op_arg_type(op->kind, i) == 'A' &&
-            ((op->arg[i] & 0xff) == ADDR_LOOPBACK ||
-             (op->arg[i] & 0xff) == ADDR_ANY)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Whether another task may wait in the same kind of call already. */
-static bool contends(const struct run *run, unsigned step)
-{
-    enum op_kind kind = run->ops[step].kind;
-    unsigned i;
-
-    if (kind != OP_ACCEPT && kind != OP_RECV && kind != OP_SPLICE_IN) {
-        return false;
-    }
-    for (i = 0; i < step; i++) {
-        if ((run->ops[i].kind == OP_ACCEPT) == (kind == OP_ACCEPT) &&
-            (kind == OP_ACCEPT || run->ops[i].kind == OP_RECV ||
-             run->ops[i].kind == OP_SPLICE_IN) &&
-            run->ops[i].thread != run->ops[step].thread) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Whether a peer begins another connection, and thereby ends its old one. */
-static bool connects_again(const struct run *run, unsigned step)
-{
-    unsigned i;
-
-    for (i = 0; i < step && run->ops[step].kind == OP_PEER_CONNECT; i++) {
-        if (run->ops[i].kind == OP_PEER_CONNECT &&
-            run->ops[i].arg[0] == run->ops[step].arg[0]) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Whether a socket is told to listen that may have been shut down. */
-static bool listens_again(const struct run *run, unsigned step)
-{
-    unsigned i;
-
-    for (i = 0; i < step && run->ops[step].kind == OP_LISTEN; i++) {
-        if (run->ops[i].kind == OP_SHUTDOWN) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Whether a socket is told to forget its peer. */
-static bool dissolves(const struct run *run, unsigned step)
-{
-    const struct op *op = &run->ops[step];
-
-    return op->kind == OP_CONNECT && (op->arg[1] & 0xff) == ADDR_UNSPEC;
-}
-
-/* Whether a peer for datagrams was refused. */
-static bool fails_to_connect(const struct run *run, unsigned step)
-{
-    return run->ops[step].kind == OP_CONNECT &&
-           run->step[step].type == SOCK_DGRAM &&
-           run->step[step].progress == DONE &&
-           run->step[step].outcome[NATIVE].ret < 0;
-}
-
-/* Whether urgent data are sent: the next such make them data like others. */
-static bool sends_urgently(const struct run *run, unsigned step)
-{
-    return run->ops[step].kind == OP_SEND && (run->ops[step].arg[2] & MSG_OOB);
-}
-
-/* Whether datagrams need not have a sum, which IPv6 always has. */
-static bool leaves_out_sums(const struct run *run, unsigned step)
-{
-    const struct op *op = &run->ops[step];
-
-    return op->kind == OP_SET && op->arg[1] == SOL_SOCKET &&
-           op->arg[2] == SO_NO_CHECK;
-}
-
-/* Whether what is left in the queue is to be told. */
-static bool asks_what_is_left(const struct run *run, unsigned step)
-{
-    const struct op *op = &run->ops[step];
-
-    return op->kind == OP_SET && op->arg[1] == IPPROTO_TCP &&
-           op->arg[2] == TCP_INQ;
-}
-
-/* Before or at @step, or since, if that is a call that has waited. */
-static bool has_been(const struct run *run, unsigned step,
-                     bool (*is)(const struct run *run, unsigned step))
-{
-    unsigned i;
-
-    for (i = 0; i < run->num; i++) {
-        if ((i <= step || run->step[i].progress != NOT_YET) && is(run, i)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* What may have been before, and makes the same call another matter. */
-static const struct {
-    const char *name;
-    bool (*is)(const struct run *run, unsigned step);
-} pasts[] = {
-    { " full", fills },
-    { " corked", corks },
-    { " from all", binds_to_all },
-    { " inside", speaks_inside },
-    { " contended", contends },
-    { " again", connects_again },
-    { " relistened", listens_again },
-    { " dissolved", dissolves },
-    { " refused", fails_to_connect },
-    { " urgent", sends_urgently },
-    { " without sums", leaves_out_sums },
-    { " with TCP_INQ", asks_what_is_left },
-};
-
 static void write_signature(struct run *run, unsigned step, const char *before,
                             const char *what)
 {
@@ -321,8 +105,8 @@ static void write_signature(struct run *run, unsigned step, const char *before,
 
     snprintf(run->report->signature, sizeof(run->report->signature),
              "%s%s%s%s%s%s%s: %s", op_name(op->kind),
-             compare_type_name(run->step[step].type), before, circumstance(op),
-             option ? " " : "",
+             compare_type_name(run->step[step].type), before,
+             circumstance_of(op), option ? " " : "",
              option ? op_option_name(op->arg[1], op->arg[2]) : "",
              run->step[step].interrupted ? " interrupted" : "", what);
 }
@@ -330,17 +114,17 @@ static void write_signature(struct run *run, unsigned step, const char *before,
 /* Names a difference, if that is possible by a name that is known. */
 static void sign(struct run *run, unsigned step, const char *what)
 {
-    bool datagrams = run->step[step].type == SOCK_DGRAM;
+    const char *past;
+    bool was;
     unsigned i;
 
     write_signature(run, step, "", what);
-    for (i = 0; i < sizeof(pasts) / sizeof(pasts[0]); i++) {
+    for (i = 0; (past = circumstance_past(run, step, i, &was)); i++) {
         if (compare_is_known(run->report->signature)) {
             return;
         }
-        if (has_been(run, step, pasts[i].is) &&
-            !(datagrams && pasts[i].is == fills)) {
-            write_signature(run, step, pasts[i].name, what);
+        if (was) {
+            write_signature(run, step, past, what);
         }
     }
 }
@@ -880,7 +664,7 @@ static bool may_be_part(const struct run *run, unsigned step)
     if (op->kind == OP_PEER_RECV) {
         return !(op->arg[2] & MSG_OOB);
     }
-    return (sends(op->kind) || receives(op->kind)) &&
+    return (op_sends(op->kind) || receives(op->kind)) &&
            run->step[step].type == SOCK_STREAM &&
            o[NATIVE].ret > 0 && o[OURS].ret > 0;
 }
@@ -936,8 +720,8 @@ void compare_step(struct run *run, unsigned step)
     if (run->over) {
         return;
     }
-    if (o[NATIVE].ret > 0 && sends(run->ops[step].kind) &&
-        another_does(run, step, sends)) {
+    if (o[NATIVE].ret > 0 && op_sends(run->ops[step].kind) &&
+        another_does(run, step, op_sends)) {
         /* Whose data come first, and where the others are cut, is nobody's. */
         compare_part(run);
         return;

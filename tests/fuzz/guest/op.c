@@ -323,6 +323,12 @@ const char *op_name(enum op_kind kind)
     return kinds[kind].name;
 }
 
+bool op_sends(enum op_kind kind)
+{
+    return kind == OP_SEND || kind == OP_FILL || kind == OP_SENDFILE ||
+           kind == OP_SPLICE_OUT || kind == OP_VMSPLICE;
+}
+
 bool op_is_call(enum op_kind kind)
 {
     return kind < OP_INTERRUPT;

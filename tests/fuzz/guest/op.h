@@ -94,6 +94,9 @@ const char *op_name(enum op_kind kind);
 /* Calls of ours, that a thread makes; not what the peer or nobody does. */
 bool op_is_call(enum op_kind kind);
 
+/* Calls of ours that send data. */
+bool op_sends(enum op_kind kind);
+
 /* Writes a step as text of at most OP_TEXT bytes. */
 void op_print(const struct op *op, char *text);
 

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What makes the same call another matter
+ *
+ * A difference that is known is mostly one under some circumstances only: a
+ * buffer is full, several tasks read.  By naming them known.txt can say so, and
+ * the same difference without them is a finding.
+ */
+#include "circumstance.h"
+
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+/* Bytes that buffers of streams are set to, of which some are overhead. */
+#define BUFFER_MAX      65536
+
+const char *circumstance_of(const struct op *op)
+{
+    unsigned i;
+
+    if (op->kind == OP_RECV && op->arg[2] & MSG_ERRQUEUE) {
+        return " errors";
+    }
+    for (i = 0; i < OP_ARGS; i++) {
+        if (op_arg_type(op->kind, i) == 'A' &&
+            (op->arg[i] & 0xff) == ADDR_BROADCAST) {
+            return " to all";
+        }
+    }
+    return "";
+}
+
+/* Whether a buffer may have no more room in one of the worlds, or in both. */
+static bool fills(const struct run *run, unsigned step)
+{
+    const struct outcome *o = run->step[step].outcome;
+
+    if (run->ops[step].kind == OP_FILL) {
+        return run->step[step].progress != SKIPPED;
+    }
+    if (run->ops[step].kind == OP_SET && run->ops[step].arg[1] == SOL_SOCKET &&
+        (run->ops[step].arg[2] == SO_RCVBUF ||
+         run->ops[step].arg[2] == SO_RCVBUFFORCE ||
+         run->ops[step].arg[2] == SO_SNDBUF ||
+         run->ops[step].arg[2] == SO_SNDBUFFORCE)) {
+        return true;
+    }
+    if (run->ops[step].kind == OP_SEND &&
+        run->step[step].progress != SKIPPED &&
+        (run->ops[step].arg[1] > BUFFER_MAX ||
+         run->ops[step].arg[3] == FORM_MMSG)) {
+        return true;
+    }
+    return op_sends(run->ops[step].kind) && o[NATIVE].ret > 0 &&
+           o[OURS].ret > 0 &&
+           (o[NATIVE].ret != o[OURS].ret || o[OURS].ret > BUFFER_MAX);
+}
+
+/* Whether a datagram is begun of which more is to come. */
+static bool corks(const struct run *run, unsigned step)
+{
+    const struct op *op = &run->ops[step];
+
+    switch (run->step[step].type == SOCK_DGRAM ? op->kind : OP_KINDS) {
+    case OP_SEND:
+        return op->arg[2] & MSG_MORE;
+    case OP_SPLICE_OUT:
+    case OP_VMSPLICE:
+        return op->arg[2] & SPLICE_F_MORE;
+    default:
+        return false;
+    }
+}
+
+/* Whether the socket has an address to which everybody sends. */
+static bool binds_to_all(const struct run *run, unsigned step)
+{
+    const struct op *op = &run->ops[step];
+
+    return op->kind == OP_BIND && ((op->arg[1] & 0xff) == ADDR_BROADCAST ||
+                                   (op->arg[1] & 0xff) == ADDR_MULTICAST);
+}
+
+/* Whether a socket speaks to one of the guest itself. */
+static bool speaks_inside(const struct run *run, unsigned step)
+{
+    const struct op *op = &run->ops[step];
+    unsigned i;
+
+    if (op->kind != OP_CONNECT &&
+        (op->kind != OP_SEND || run->step[step].type != SOCK_DGRAM)) {
+        return false;
+    }
+    for (i = 0; i < OP_ARGS; i++) {
+        if (op_arg_type(op->kind, i) == 'A' &&
+            ((op->arg[i] & 0xff) == ADDR_LOOPBACK ||
+             (op->arg[i] & 0xff) == ADDR_ANY)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether another task may wait in the same kind of call already. */
+static bool contends(const struct run *run, unsigned step)
+{
+    enum op_kind kind = run->ops[step].kind;
+    unsigned i;
+
+    if (kind != OP_ACCEPT && kind != OP_RECV && kind != OP_SPLICE_IN) {
+        return false;
+    }
+    for (i = 0; i < step; i++) {
+        if ((run->ops[i].kind == OP_ACCEPT) == (kind == OP_ACCEPT) &&
+            (kind == OP_ACCEPT || run->ops[i].kind == OP_RECV ||
+             run->ops[i].kind == OP_SPLICE_IN) &&
+            run->ops[i].thread != run->ops[step].thread) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a peer begins another connection, and thereby ends its old one. */
+static bool connects_again(const struct run *run, unsigned step)
+{
+    unsigned i;
+
+    for (i = 0; i < step && run->ops[step].kind == OP_PEER_CONNECT; i++) {
+        if (run->ops[i].kind == OP_PEER_CONNECT &&
+            run->ops[i].arg[0] == run->ops[step].arg[0]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a socket is told to listen that may have been shut down. */
+static bool listens_again(const struct run *run, unsigned step)
+{
+    unsigned i;
+
+    for (i = 0; i < step && run->ops[step].kind == OP_LISTEN; i++) {
+        if (run->ops[i].kind == OP_SHUTDOWN) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a socket is told to forget its peer. */
+static bool dissolves(const struct run *run, unsigned step)
+{
+    const struct op *op = &run->ops[step];
+
+    return op->kind == OP_CONNECT && (op->arg[1] & 0xff) == ADDR_UNSPEC;
+}
+
+/* Whether a peer for datagrams was refused. */
+static bool fails_to_connect(const struct run *run, unsigned step)
+{
+    return run->ops[step].kind == OP_CONNECT &&
+           run->step[step].type == SOCK_DGRAM &&
+           run->step[step].progress == DONE &&
+           run->step[step].outcome[NATIVE].ret < 0;
+}
+
+/* Whether urgent data are sent: the next such make them data like others. */
+static bool sends_urgently(const struct run *run, unsigned step)
+{
+    return run->ops[step].kind == OP_SEND && (run->ops[step].arg[2] & MSG_OOB);
+}
+
+/* Whether datagrams need not have a sum, which IPv6 always has. */
+static bool leaves_out_sums(const struct run *run, unsigned step)
+{
+    const struct op *op = &run->ops[step];
+
+    return op->kind == OP_SET && op->arg[1] == SOL_SOCKET &&
+           op->arg[2] == SO_NO_CHECK;
+}
+
+/* Whether what is left in the queue is to be told. */
+static bool asks_what_is_left(const struct run *run, unsigned step)
+{
+    const struct op *op = &run->ops[step];
+
+    return op->kind == OP_SET && op->arg[1] == IPPROTO_TCP &&
+           op->arg[2] == TCP_INQ;
+}
+
+/* Before or at @step, or since, if that is a call that has waited. */
+static bool has_been(const struct run *run, unsigned step,
+                     bool (*is)(const struct run *run, unsigned step))
+{
+    unsigned i;
+
+    for (i = 0; i < run->num; i++) {
+        if ((i <= step || run->step[i].progress != NOT_YET) && is(run, i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What may have been before, and makes the same call another matter. */
+static const struct {
+    const char *name;
+    bool (*is)(const struct run *run, unsigned step);
+} pasts[] = {
+    { " full", fills },
+    { " corked", corks },
+    { " from all", binds_to_all },
+    { " inside", speaks_inside },
+    { " contended", contends },
+    { " again", connects_again },
+    { " relistened", listens_again },
+    { " dissolved", dissolves },
+    { " refused", fails_to_connect },
+    { " urgent", sends_urgently },
+    { " without sums", leaves_out_sums },
+    { " with TCP_INQ", asks_what_is_left },
+};
+
+const char *circumstance_past(const struct run *run, unsigned step, unsigned i,
+                              bool *was)
+{
+    if (i >= sizeof(pasts) / sizeof(pasts[0])) {
+        return NULL;
+    }
+    /* Datagrams that there is no room for are lost natively, too. */
+    *was = has_been(run, step, pasts[i].is) &&
+           !(run->step[step].type == SOCK_DGRAM && pasts[i].is == fills);
+    return pasts[i].name;
+}

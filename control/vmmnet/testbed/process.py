@@ -12,7 +12,6 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -117,11 +116,14 @@ def kill_orphans() -> list[int]:
     return killed
 
 
-def unwind_on_signals() -> None:
-    """Turn SIGTERM and SIGHUP into an exception, so that context managers clean up."""
+def unwind_on_signals(ended: type[BaseException] = SystemExit) -> None:
+    """Turn SIGTERM and SIGHUP into an exception, so that context managers clean up.
+
+    ``ended`` is raised with the exit status that the signal stands for.
+    """
 
     def handler(number: int, frame: FrameType | None) -> None:
-        sys.exit(128 + number)
+        raise ended(128 + number)
 
     if threading.current_thread() is not threading.main_thread():
         return

@@ -17,7 +17,7 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -194,6 +194,10 @@ class Vm:
         """All frames since it was last hushed."""
         return [Heard(*frame) for frame in self.voice.begin("heard")()]
 
+    def hears(self, texts: Collection[str]) -> int:
+        """How many frames with one of these texts it has heard since then."""
+        return sum(frame.text in texts for frame in self.heard())
+
     def pings(self, other: str, *options: str) -> None:
         """Have an answer from an address; fails if there is none."""
         self.guest.run(["ping", "-n", "-c1", "-w", f"{wait.PATIENCE / 2:.0f}", *options, other])
@@ -244,8 +248,16 @@ class Bed:
 
     def side_by_side(self, work: Callable[[Vm], T]) -> dict[str, T]:
         """Do something with every VM at once: guests are slow, and not slower together."""
-        with ThreadPoolExecutor(len(self.vms)) as pool:
+        pool = ThreadPoolExecutor(len(self.vms))
+        wait_for_all = True
+        try:
             return dict(zip(self.vms, pool.map(work, self.vms.values()), strict=True))
+        except KeyboardInterrupt:
+            # Who waits for a guest does so until it ends, which is later than this.
+            wait_for_all = False
+            raise
+        finally:
+            pool.shutdown(wait_for_all, cancel_futures=True)
 
     # Who is who.
 
@@ -310,23 +322,26 @@ class Bed:
         """Wait until all that was sent before has arrived, or was refused.
 
         Frames of one VM stay in their order.  So each sends some more: its friends
-        hear the last of them, and ports of others count as many as refused.
+        hear the last of them, and ports of others count as many as refused.  What
+        others hear of them instead has met its fate too, and ``judge`` finds it.
         """
         serial = next(self._serial)
+        ends = [f"end {serial}.{number}" for number in range(_LAST_WORDS)]
         before = self.side_by_side(self._refused)
 
         def settle(vm: Vm) -> None:
-            vm.send(vm.frame(f"end {serial}.{number}") for number in range(_LAST_WORDS))
-            others = [other for other in self.vms.values() if other is not vm]
-            friends = self.friends(vm) if vm.filtered else others
-            vm.awaits(f"{each.name}/end {serial}.{_LAST_WORDS - 1}" for each in friends)()
-            strangers = len(others) - len(friends)
-            self._await_refusals(vm, before[vm.name] + strangers * _LAST_WORDS)
+            vm.send(vm.frame(end) for end in ends)
+            others = {other.name: other for other in self.vms.values() if other is not vm}
+            friends = self.friends(vm) if vm.filtered else [*others.values()]
+            vm.awaits(f"{each.name}/{ends[-1]}" for each in friends)()
+            strangers = others.keys() - {friend.name for friend in friends}
+            texts = {f"{name}/{end}" for name in strangers for end in ends}
+            wait.until(
+                lambda: self._refused(vm) - before[vm.name] + vm.hears(texts) >= len(texts),
+                f"VM {vm.name} hears, or its port refuses, what others have said",
+            )
 
         self.side_by_side(settle)
-
-    def _await_refusals(self, vm: Vm, frames: int) -> None:
-        wait.until(lambda: self._refused(vm) >= frames, f"refusals of VM {vm.name}")
 
     @staticmethod
     def _refused(vm: Vm) -> int:

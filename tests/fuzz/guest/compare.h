@@ -5,6 +5,8 @@
 #ifndef GUEST_FUZZ_COMPARE_H
 #define GUEST_FUZZ_COMPARE_H
 
+#include <sys/types.h>
+
 #include "lockstep.h"
 
 /* How long the outsourced world may take for what it owes. */
@@ -29,6 +31,7 @@ struct step {
     enum progress progress;
     int type;                   /* SOCK_... of the socket it is about */
     bool interrupted;
+    ino_t ours;                 /* the outsourced socket that it began with */
     struct outcome outcome[WORLDS];
 };
 

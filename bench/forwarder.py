@@ -17,6 +17,8 @@ from vmmnet.qmp import Qmp
 from vmmnet.testbed import qemu
 from vmmnet.testbed.net import Namespace
 
+from . import measure
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -48,7 +50,9 @@ def opened(host: Namespace, folder: Path, pairs: Sequence[Pair]) -> Iterator[Qmp
     for number, pair in enumerate(pairs):
         for netdev in _netdevs(number, pair):
             command += ["-netdev", netdev]
-    running = qemu.QemuProcess(command, netns=host.netns, stderr=log)
+    # Where those are who measure with it.
+    with measure.one_processor():
+        running = qemu.QemuProcess(command, netns=host.netns, stderr=log)
     try:
         qmp = Qmp(running.connect(monitor))
         try:

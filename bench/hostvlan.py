@@ -16,8 +16,8 @@ What is on the port changes from one measurement to the next (filters.py):
 
 A size of 0 is nobody but those who take part.  Before anything is measured, each is
 tried on a stranger, whom it has to refuse.  A round measures each load with each of
-them, in an order that turns from round to round.  Beside that stand look-ups alone
-(lookup.py).
+them, in an order that turns from round to round, and round trips on one processor
+(measure.py).  Beside that stand look-ups alone (lookup.py).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from .report import Samples, turned
 Query = Callable[[], dict[str, Any]]
 
 _WEB = "web"
-_LOADS = ("latency", "send-1MiB", "receive-1MiB", _WEB)
+_LOADS = (loads.LATENCY, "send-1MiB", "receive-1MiB", _WEB)
 _USUAL = 8192
 # Of ab, and enough to have always one that waits for nginx.
 _CONNECTIONS = 8
@@ -72,7 +72,7 @@ class Set:
     def measure(self, load: Load, seconds: int) -> Values:
         """Measure once."""
         with self.filter.on():
-            return load.measure(self.port.path, seconds)
+            return loads.measure_small(load, self.port.path, seconds)
 
     def check(self) -> None:
         """See that it refuses whom it has to; raises RuntimeError."""
@@ -203,7 +203,7 @@ def _rounds(plan: Plan, made: Ports, sets: Mapping[str, Sequence[Set]]) -> Sampl
     _warm_up(plan, sets[GUEST], known)
     for index in range(plan.rounds):
         for where, there in sets.items():
-            for name in plan.loads if where == GUEST else ("latency",):
+            for name in plan.loads if where == GUEST else (loads.LATENCY,):
                 for each in turned(there, index):
                     once = functools.partial(each.measure, known[name], plan.seconds)
                     samples.record(index, where + each.case.name, known[name], once)

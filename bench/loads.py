@@ -29,6 +29,9 @@ THREADS = 16
 
 Values = dict[str, float]
 
+#: The load of round trips.
+LATENCY = "latency"
+
 
 class LoadError(RuntimeError):
     """A load generator ended without a usable result."""
@@ -198,7 +201,7 @@ _ALL = (
         _datagrams,
     ),
     Load(
-        "latency",
+        LATENCY,
         (
             Metric("latency-mean", "us", False, "TCP round trip of 1 byte, mean", compared=False),
             Metric("latency-p50", "us", False, "TCP round trip of 1 byte, median"),
@@ -212,3 +215,12 @@ _ALL = (
 
 LOADS: Mapping[str, Load] = {load.name: load for load in _ALL}
 METRICS: Mapping[str, Metric] = {m.name: m for load in _ALL for m in load.metrics}
+
+
+def measure_small(load: Load, path: Path, seconds: int) -> Values:
+    """Measure where small differences count: round trips on one processor."""
+    with contextlib.ExitStack() as stack:
+        if load.name == LATENCY:
+            pids = [path.guest.pid] if path.guest else []
+            stack.enter_context(measure.one_processor(*pids))
+        return load.measure(path, seconds)

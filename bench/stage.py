@@ -9,8 +9,9 @@ other end of each connection:
     control   -netdev tap                    the same as plain
 
 A round measures each load on one after the other, the order turning from round
-to round; a guest is stopped while it is not measured.  What control differs from
-plain is what this run cannot tell apart.
+to round; a guest is stopped while it is not measured, and round trips are on one
+processor (measure.py).  What control differs from plain is what this run cannot tell
+apart.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from .paths import Path
 from .report import Comparison, Samples
 
 _PLAIN, _STAGE, _CONTROL = _PATHS = ("plain", "stage", "control")
-_LOADS = ("send-1MiB", "receive-1MiB", "udp", "latency")
+_LOADS = ("send-1MiB", "receive-1MiB", "udp", loads.LATENCY)
 _GOAL = "Goal: at most 1 % less throughput, and at most 1 % more latency, than without a stage."
 _WARM_UP = 1
 _HOST, _GUEST = "192.0.2.1", "192.0.2.2"
@@ -93,7 +94,7 @@ def _opened(name: str, pingpong: File) -> Iterator[Path]:
 
 def _measure_once(path: Path, load: Load, seconds: int) -> loads.Values:
     with path.active():
-        return load.measure(path, seconds)
+        return loads.measure_small(load, path, seconds)
 
 
 def _measure(plan: Plan, ready: Sequence[Path]) -> Samples:

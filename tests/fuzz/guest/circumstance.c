@@ -14,12 +14,16 @@
 
 /* Bytes that buffers of streams are set to, of which some are overhead. */
 #define BUFFER_MAX      65536
+/* Bytes of a datagram that fit into a packet, without the headers. */
+#define ETHERNET_PAYLOAD    1472
 
 const char *circumstance_of(const struct op *op)
 {
     unsigned i;
 
-    if (op->kind == OP_RECV && op->arg[2] & MSG_ERRQUEUE) {
+    /* read() and readv() have no flags. */
+    if (op->kind == OP_RECV && op->arg[2] & MSG_ERRQUEUE &&
+        op->arg[3] != FORM_FILE && op->arg[3] != FORM_FILE_VECTOR) {
         return " errors";
     }
     for (i = 0; i < OP_ARGS; i++) {
@@ -190,6 +194,39 @@ static bool asks_what_is_left(const struct run *run, unsigned step)
            op->arg[2] == TCP_INQ;
 }
 
+/* Whether a reader is content with a number of bytes only. */
+static bool sets_low_water(const struct run *run, unsigned step)
+{
+    const struct op *op = &run->ops[step];
+
+    return op->kind == OP_SET && op->arg[1] == SOL_SOCKET &&
+           op->arg[2] == SO_RCVLOWAT;
+}
+
+/* Whether packets are to have the time of their arrival. */
+static bool asks_for_stamps(const struct run *run, unsigned step)
+{
+    const struct op *op = &run->ops[step];
+
+    return op->kind == OP_SET && op->arg[1] == SOL_SOCKET &&
+           (op->arg[2] == SO_TIMESTAMP_OLD || op->arg[2] == SO_TIMESTAMP_NEW ||
+            op->arg[2] == SO_TIMESTAMPNS_OLD ||
+            op->arg[2] == SO_TIMESTAMPNS_NEW ||
+            op->arg[2] == SO_TIMESTAMPING_OLD ||
+            op->arg[2] == SO_TIMESTAMPING_NEW);
+}
+
+/* Whether a datagram of a file's or a pipe's pages goes in fragments. */
+static bool sends_fragments(const struct run *run, unsigned step)
+{
+    const struct op *op = &run->ops[step];
+
+    return (op->kind == OP_SENDFILE || op->kind == OP_SPLICE_OUT ||
+            op->kind == OP_VMSPLICE) &&
+           run->step[step].type == SOCK_DGRAM &&
+           run->step[step].outcome[NATIVE].ret > ETHERNET_PAYLOAD;
+}
+
 /* Before or at @step, or since, if that is a call that has waited. */
 static bool has_been(const struct run *run, unsigned step,
                      bool (*is)(const struct run *run, unsigned step))
@@ -221,6 +258,9 @@ static const struct {
     { " urgent", sends_urgently },
     { " without sums", leaves_out_sums },
     { " with TCP_INQ", asks_what_is_left },
+    { " with SO_RCVLOWAT", sets_low_water },
+    { " with stamps", asks_for_stamps },
+    { " after fragments", sends_fragments },
 };
 
 const char *circumstance_past(const struct run *run, unsigned step, unsigned i,

@@ -9,7 +9,7 @@ here.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,26 +30,25 @@ class Pair:
     middle: str | None = None
 
 
-def _netdevs(number: int, pair: Pair) -> Iterator[str]:
-    first, second = f"net{number}a", f"net{number}b"
-    for name, tap in ((first, pair.first), (second, pair.second)):
+def _netdevs(pair: Pair) -> Iterator[str]:
+    for name, tap in (("near", pair.first), ("far", pair.second)):
         yield f"tap,id={name},ifname={tap},script=no,downscript=no,vhost=off"
+    top = "near"
     if pair.middle is not None:
-        yield f"{pair.middle},netdev={first}"
-        first = pair.middle.partition("id=")[2].partition(",")[0]
-    for side, name in (("a", first), ("b", second)):
-        yield f"hubport,id=hub{number}{side},hubid={number},netdev={name}"
+        yield f"{pair.middle},netdev=near"
+        top = pair.middle.partition("id=")[2].partition(",")[0]
+    for side, name in (("a", top), ("b", "far")):
+        yield f"hubport,id=hub{side},hubid=0,netdev={name}"
 
 
 @contextlib.contextmanager
-def opened(host: Namespace, folder: Path, pairs: Sequence[Pair]) -> Iterator[Qmp]:
+def opened(host: Namespace, folder: Path, pair: Pair) -> Iterator[Qmp]:
     """Start it; it has the taps when this returns."""
-    monitor, log = folder / "forwarder.qmp", folder / "forwarder.log"
+    monitor, log = (folder / f"{pair.first}.{kind}" for kind in ("qmp", "log"))
     command: list[str | Path] = [qemu.binary(), "-machine", "none", "-nodefaults"]
     command += ["-display", "none", "-qmp", f"unix:{monitor},server=on,wait=off"]
-    for number, pair in enumerate(pairs):
-        for netdev in _netdevs(number, pair):
-            command += ["-netdev", netdev]
+    for netdev in _netdevs(pair):
+        command += ["-netdev", netdev]
     # Where those are who measure with it.
     with measure.one_processor():
         running = qemu.QemuProcess(command, netns=host.netns, stderr=log)

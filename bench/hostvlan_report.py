@@ -23,7 +23,9 @@ _SEND, _RECEIVE, _WEB = "throughput-send-1MiB", "throughput-receive-1MiB", "web"
 _SHOWN = {
     _LATENCY: "round trip of 1 byte, median, µs",
     _SEND: "TCP send, Mbit/s",
+    "cpu-send-1MiB": "CPU s/GB",
     _RECEIVE: "TCP receive, Mbit/s",
+    "cpu-receive-1MiB": "CPU s/GB",
     _WEB: "web pages of 1 KB, 1/s",
 }
 _GOALS = "What this was to reach, set before it was built, and what it is in this run:"

@@ -10,11 +10,11 @@
             tap6 --- QEMU, tap6 --- br6 --- peer     as eth2
             tap7 --- QEMU, tap7 --- br7 --- peer     behind -netdev stage
 
-All bridges are of one host, all peers in one namespace, the three NICs in one guest,
-the wires in one QEMU (forwarder.py): what differs between them is what is on the
-port, and not the machine, the order of events in QEMU or where its memory is.  On each
-bridge there is a stranger, too, whom no table knows: filters are tried on him before
-anything is measured.
+All bridges are of one host, all peers in one namespace, the three NICs in one guest:
+what differs between them is what is on the port, and not the machine.  Each wire has
+a QEMU of its own (forwarder.py), which has nothing else to look after: in one QEMU the
+fourth wire takes longer than the first.  On each bridge there is a stranger, too, whom
+no table knows: filters are tried on him before anything is measured.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Ports:
 
     host: Namespace
     guest: Guest
-    #: Of the QEMU without a guest.
+    #: Of the QEMU without a guest that has HostVLAN.
     forwarder: Qmp
     filtered: Port
     hostvlan: Port
@@ -204,7 +204,7 @@ def _settle(guest: Guest, numbers: Sequence[int]) -> None:
 
 
 def _pairs(taps: Sequence[Interface], table: File) -> Iterator[Pair]:
-    """What the QEMU without a guest connects."""
+    """What the QEMUs without a guest connect."""
     for number, tap in zip(_WIRES, taps, strict=True):
         middle = None
         if number == _WIRES[1]:
@@ -225,15 +225,17 @@ def opened(pingpong: File, folder: File, table: File) -> Iterator[Ports]:
         wires = [builder.tap(number) for number in _WIRES]
         for tap in wires:
             builder.host.tap(_far(tap))
-        pairs = list(_pairs(wires, table))
-        qmp = stack.enter_context(forwarder.opened(builder.host, folder, pairs))
+        qmps = [
+            stack.enter_context(forwarder.opened(builder.host, folder, pair))
+            for pair in _pairs(wires, table)
+        ]
         ends = [builder.wire(number, tap) for number, tap in zip(_WIRES, wires, strict=True)]
         guest = stack.enter_context(_guest(builder.host, taps, table, pingpong))
         _settle(guest, _NICS)
         yield Ports(
             builder.host,
             guest,
-            qmp,
+            qmps[1],
             *(builder.port(number, tap, guest) for number, tap in zip(_NICS, taps, strict=True)),
             builder.port(_PROCESS, veth, space),
             *(

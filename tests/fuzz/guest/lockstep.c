@@ -240,7 +240,7 @@ static void await_call(struct run *run, unsigned step)
         if ((alone && now - alone > GRACE_MS &&
              (blocked[NATIVE] || blocked[OURS])) ||
             now - begin > 5 * PATIENCE_MS) {
-            if (done[OURS] || !misses_room(run, step)) {
+            if (done[OURS] || (!misses_room(run, step) && !run->over)) {
                 compare_differ(run, step, "%s -> %s",
                                done[NATIVE] ? "returns" : "waits",
                                done[OURS] ? "returns" : "waits");
@@ -499,7 +499,7 @@ static void report_return(struct run *run, unsigned step, unsigned pending)
             ? NATIVE : OURS;
     char text[WORLDS][32] = { "waits", "waits" };
 
-    if (w == NATIVE && misses_room(run, pending)) {
+    if (w == NATIVE && (misses_room(run, pending) || run->over)) {
         return;
     }
     compare_result_text(worker_of(run, w, pending)->arena.outcome, text[w]);
@@ -518,7 +518,7 @@ static void report_unsettled(struct run *run, unsigned step,
     unsigned t;
 
     if (i >= 0 && (mask[NATIVE][i] & ~mask[OURS][i] & POLLOUT) &&
-        hides_room(run, step, i)) {
+        (hides_room(run, step, i) || run->over)) {
         return;
     }
     if (i >= 0) {

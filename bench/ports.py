@@ -13,7 +13,7 @@
 All bridges are of one host, all peers in one namespace, the three NICs in one guest:
 what differs between them is what is on the port, and not the machine.  Each wire has
 a QEMU of its own (forwarder.py), which has nothing else to look after: in one QEMU the
-fourth wire takes longer than the first.  On each bridge there is a stranger, too, whom
+third wire takes longer than the first.  On each bridge there is a stranger, too, whom
 no table knows: filters are tried on him before anything is measured.
 """
 

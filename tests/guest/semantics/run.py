@@ -74,13 +74,32 @@ def _perform(case: Case, world: World) -> dict[str, object]:
     return {"error": None, "trace": []}
 
 
+def _watch() -> None:
+    """Have a thread that ends the case before it hangs for ever.
+
+    The thread blocks all signals, but only once it runs.  Until then it must
+    not be the one that takes a signal which the case itself has blocked.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    faulthandler.dump_traceback_later(LIMIT - 2, exit=True)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _child(case: Case, world: World, report: int) -> None:
     """Run a case in this process, and end it."""
     with os.fdopen(report, "w") as stream:
-        faulthandler.dump_traceback_later(LIMIT - 2, exit=True)
+        _watch()
         json.dump(_perform(case, world), stream)
     # The sockets close in order, but neither threads nor handlers matter.
     os._exit(0)
+
+
+def _end(status: int) -> str:
+    """Tell how a case ended that has not reported."""
+    code = os.waitstatus_to_exitcode(status)
+    if code == -signal.SIGKILL:
+        return "hangs"
+    return f"ended by {signal.Signals(-code).name}" if code < 0 else "hangs: where is in stderr"
 
 
 class _Running:
@@ -115,8 +134,7 @@ class _Running:
         # Children of the case go with it.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._pid, signal.SIGKILL)
-        os.waitpid(self._pid, 0)
-        outcome = {"error": "hangs or has crashed", "trace": []}
+        outcome = {"error": _end(os.waitpid(self._pid, 0)[1]), "trace": []}
         if self._text:
             outcome = json.loads(self._text)
         seconds = round(time.monotonic() - self._begin, 2)

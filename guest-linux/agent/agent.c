@@ -59,7 +59,6 @@ enum {
 
 #define MAX_PAYLOAD (64 * 1024)
 #define MAX_JOBS 64
-#define MAX_ARGS 256
 #define PORT_NAME "vmmnet.agent"
 #define RETRY_MS 50
 
@@ -188,15 +187,17 @@ static void exec_job(char **argv, const int fds[3])
 
 static void start_job(const struct frame *frame)
 {
-    char *argv[MAX_ARGS + 1] = { NULL };
+    /* A word takes one octet at least: its end. */
+    static char *argv[MAX_PAYLOAD + 1];
     char *strings = (char *)frame->payload;
     int in[2], out[2], err[2], argc = 0;
     struct job *job = NULL;
 
-    for (size_t at = 0; at < frame->length && argc < MAX_ARGS; argc++) {
+    for (size_t at = 0; at < frame->length; argc++) {
         argv[argc] = strings + at;
         at += strnlen(strings + at, frame->length - at) + 1;
     }
+    argv[argc] = NULL;
     for (int i = 0; i < MAX_JOBS && !job; i++) {
         job = jobs[i].used ? NULL : &jobs[i];
     }

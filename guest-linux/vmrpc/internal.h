@@ -246,6 +246,7 @@ struct vmrpc_reuse {
  * @local: address of a connected stream; family 0: not asked yet
  * @peer: peer in VMRPC_REMOTE
  * @kept: what the host has given and the program could not take (message.c)
+ * @kept_size: bytes of it; read without the lock
  * @opts: options to tell a host socket that is made later, @num_opts of them
  * @sol: SOL_SOCKET options as the host has them
  * @late: bits of those that were changed while it listened
@@ -279,6 +280,7 @@ struct vmrpc_sock {
 	struct sockaddr_in local;
 	struct sockaddr_in peer;
 	struct list_head kept;
+	size_t kept_size;
 	struct list_head opts;
 	unsigned int num_opts;
 	int sol[VMRPC_SOL_NUM];
@@ -398,13 +400,19 @@ ssize_t vmrpc_message_recv(struct vmrpc_sock *vs, struct msghdr *msg,
 			   size_t len, size_t *room, int flags, u32 wait_us);
 ssize_t vmrpc_message_recv_kept(struct vmrpc_sock *vs, struct msghdr *msg,
 				size_t len, int flags);
-size_t vmrpc_message_kept_size(const struct vmrpc_sock *vs);
 void vmrpc_message_forget(struct vmrpc_sock *vs);
 
 /* Is there something for vmrpc_message_recv_kept()?  Racy. */
 static inline bool vmrpc_message_kept(const struct vmrpc_sock *vs)
 {
-	return unlikely(!list_empty_careful(&vs->kept));
+	return unlikely(READ_ONCE(vs->kept_size));
+}
+
+/* Is it enough to be readable without anything from the host?  Racy. */
+static inline bool vmrpc_message_kept_suffices(const struct vmrpc_sock *vs)
+{
+	return vmrpc_message_kept(vs) &&
+	       READ_ONCE(vs->kept_size) >= READ_ONCE(vs->sk->sk_rcvlowat);
 }
 
 /* --- linger.c -------------------------------------------------------------- */

@@ -360,7 +360,10 @@ static void keep(struct vmrpc_sock *vs, const void *data, size_t len)
 	memcpy(kept->data, data, len);
 	mutex_lock(&vs->lock);
 	list_add_tail(&kept->list, &vs->kept);
+	WRITE_ONCE(vs->kept_size, vs->kept_size + len);
 	mutex_unlock(&vs->lock);
+	/* So much less the host needs now to get to SO_RCVLOWAT. */
+	vmrpc_sol_refresh(vs);
 	/* What woke this reader may have been all that others waited for. */
 	vmrpc_sock_wake_tasks(vs, VMRPC_IN);
 }
@@ -398,27 +401,16 @@ ssize_t vmrpc_message_recv_kept(struct vmrpc_sock *vs, struct msghdr *msg,
 	if (flags & MSG_PEEK)
 		goto out;
 	kept->used += n;
+	WRITE_ONCE(vs->kept_size, vs->kept_size - n);
 	if (kept->used == kept->len) {
 		list_del(&kept->list);
 		kfree(kept);
 	}
 out:
 	mutex_unlock(&vs->lock);
+	/* The rest of SO_RCVLOWAT is the host's again. */
+	vmrpc_sol_refresh(vs);
 	return n;
-}
-
-/**
- * vmrpc_message_kept_size - how much that is
- * @vs: caller must hold vs->lock
- */
-size_t vmrpc_message_kept_size(const struct vmrpc_sock *vs)
-{
-	const struct vmrpc_kept *kept;
-	size_t size = 0;
-
-	list_for_each_entry(kept, &vs->kept, list)
-		size += kept->len - kept->used;
-	return size;
 }
 
 /**
@@ -432,6 +424,7 @@ void vmrpc_message_forget(struct vmrpc_sock *vs)
 	list_for_each_entry_safe(kept, next, &vs->kept, list)
 		kfree(kept);
 	INIT_LIST_HEAD(&vs->kept);
+	WRITE_ONCE(vs->kept_size, 0);
 }
 
 /* As send_once(). */

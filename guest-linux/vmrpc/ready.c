@@ -60,7 +60,7 @@ __poll_t vmrpc_sock_mask(const struct vmrpc_sock *vs)
 	smp_rmb();
 	if (READ_ONCE(vs->sk->sk_err) || vmrpc_has_native_errors(vs->sk))
 		mask |= EPOLLERR;
-	if (vmrpc_message_kept(vs))
+	if (vmrpc_message_kept_suffices(vs))
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (vs->sk->sk_type != SOCK_DGRAM)
 		return mask;

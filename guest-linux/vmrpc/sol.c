@@ -65,9 +65,20 @@ static int timestamping_flags(const struct sock *sk)
 	return flags;
 }
 
-/* What the host should have: what a new socket there has, unless changed. */
-static void sol_read(const struct sock *sk, int sol[])
+/* How much the host must have for the socket to be readable. */
+static int low_water(const struct vmrpc_sock *vs)
 {
+	int mark = READ_ONCE(vs->sk->sk_rcvlowat);
+	size_t kept = READ_ONCE(vs->kept_size);
+
+	return likely(!kept) ? mark : kept < mark ? mark - kept : 1;
+}
+
+/* What the host should have: what a new socket there has, unless changed. */
+static void sol_read(const struct vmrpc_sock *vs, int sol[])
+{
+	const struct sock *sk = vs->sk;
+
 	sol[VMRPC_SOL_REUSEADDR] = sk->sk_reuse == SK_CAN_REUSE;
 	sol[VMRPC_SOL_REUSEPORT] = sk->sk_reuseport;
 	sol[VMRPC_SOL_BROADCAST] = sock_flag(sk, SOCK_BROADCAST);
@@ -82,7 +93,7 @@ static void sol_read(const struct sock *sk, int sol[])
 				READ_ONCE(sk->sk_sndbuf) / 2 : 0;
 	sol[VMRPC_SOL_RCVBUF] = sk->sk_userlocks & SOCK_RCVBUF_LOCK ?
 				READ_ONCE(sk->sk_rcvbuf) / 2 : 0;
-	sol[VMRPC_SOL_RCVLOWAT] = READ_ONCE(sk->sk_rcvlowat);
+	sol[VMRPC_SOL_RCVLOWAT] = low_water(vs);
 	sol[VMRPC_SOL_RXQ_OVFL] = sock_flag(sk, SOCK_RXQ_OVFL);
 	/* Only "discard": waiting in close() is done here. */
 	sol[VMRPC_SOL_LINGER] = sock_flag(sk, SOCK_LINGER) &&
@@ -132,7 +143,7 @@ bool vmrpc_sol_stale(const struct vmrpc_sock *vs)
 {
 	int sol[VMRPC_SOL_NUM];
 
-	sol_read(vs->sk, sol);
+	sol_read(vs, sol);
 	return memcmp(sol, vs->sol, sizeof(sol)) != 0;
 }
 
@@ -205,7 +216,7 @@ int vmrpc_sol_sync(struct vmrpc_sock *vs)
 		vmrpc_sock_turn_native(vs);
 	if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
 		return 0;
-	sol_read(vs->sk, sol);
+	sol_read(vs, sol);
 	for (i = 0; i < VMRPC_SOL_NUM; i++) {
 		if (sol[i] == vs->sol[i])
 			continue;
@@ -262,7 +273,7 @@ static void inherit_late(struct vmrpc_sock *child, enum vmrpc_sol which)
 			      sizeof(value)) < (int)sizeof(int))
 		return;
 	child->sol[which] = !!value.l_onoff;
-	sol_read(child->sk, sol);
+	sol_read(child, sol);
 	if (sol[which] != child->sol[which])
 		sock_valbool_flag(child->sk, flags[which], value.l_onoff);
 }

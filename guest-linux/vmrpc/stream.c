@@ -636,11 +636,8 @@ static int host_ioctl(struct vmrpc_sock *vs, unsigned int cmd, int *value)
 {
 	int err = vmrpc_sock_ioctl(vs, cmd, value);
 
-	if (!err && cmd == SIOCINQ && vmrpc_message_kept(vs)) {
-		mutex_lock(&vs->lock);
-		*value += vmrpc_message_kept_size(vs);
-		mutex_unlock(&vs->lock);
-	}
+	if (!err && cmd == SIOCINQ)
+		*value += READ_ONCE(vs->kept_size);
 	return err;
 }
 

@@ -18,7 +18,8 @@
 
 /* --- sending -------------------------------------------------------------- */
 
-static int64_t send_batch(int fd, const struct msghdr *msg, int flags)
+static void send_batch(struct outcome *o, int fd, const struct msghdr *msg,
+                       int flags)
 {
     struct mmsghdr batch[BATCH];
     int64_t total = 0;
@@ -32,7 +33,8 @@ static int64_t send_batch(int fd, const struct msghdr *msg, int flags)
     for (i = 0; i < n; i++) {
         total += batch[i].msg_len;
     }
-    return n < 0 ? n : total;
+    call_result(o, n < 0 ? n : total);
+    outcome_fact(o, 'i', OUTCOME_UNSENT, BATCH - (n < 0 ? 0 : n));
 }
 
 void call_send(struct worker *w, struct outcome *o)
@@ -72,7 +74,7 @@ void call_send(struct worker *w, struct outcome *o)
         break;
     case FORM_MMSG:
         arg_control(w, &msg, arg[6]);
-        call_result(o, send_batch(fd, &msg, flags));
+        send_batch(o, fd, &msg, flags);
         break;
     default:
         call_result(o, send(fd, at, size, flags));

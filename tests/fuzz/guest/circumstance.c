@@ -194,15 +194,6 @@ static bool asks_what_is_left(const struct run *run, unsigned step)
            op->arg[2] == TCP_INQ;
 }
 
-/* Whether a reader is content with a number of bytes only. */
-static bool sets_low_water(const struct run *run, unsigned step)
-{
-    const struct op *op = &run->ops[step];
-
-    return op->kind == OP_SET && op->arg[1] == SOL_SOCKET &&
-           op->arg[2] == SO_RCVLOWAT;
-}
-
 /* Whether packets are to have the time of their arrival. */
 static bool asks_for_stamps(const struct run *run, unsigned step)
 {
@@ -258,7 +249,6 @@ static const struct {
     { " urgent", sends_urgently },
     { " without sums", leaves_out_sums },
     { " with TCP_INQ", asks_what_is_left },
-    { " with SO_RCVLOWAT", sets_low_water },
     { " with stamps", asks_for_stamps },
     { " after fragments", sends_fragments },
 };

@@ -631,6 +631,22 @@ static int differing_fact(struct run *run, unsigned step)
     return -1;
 }
 
+/*
+ * Whether no message of a batch was left to meet the end that the native
+ * one has met: then a signal that there is not cannot have been lost.
+ */
+static bool has_met_no_end(const struct outcome *o)
+{
+    unsigned i;
+
+    for (i = 0; i < o->facts; i++) {
+        if (!strcmp(o->fact[i].what, OUTCOME_UNSENT)) {
+            return !o->fact[i].value;
+        }
+    }
+    return false;
+}
+
 static void compare_facts(struct run *run, unsigned step)
 {
     const struct outcome *o = run->step[step].outcome;
@@ -649,9 +665,10 @@ static void compare_facts(struct run *run, unsigned step)
     } else if (a->type == 'o' || a->type == 'p') {
         compare_differ(run, step, "%s: another one", a->what);
     } else {
-        compare_differ(run, step, "%s: %s -> %s", a->what,
+        compare_differ(run, step, "%s: %s -> %s%s", a->what,
                        compare_fact_text(a, text[NATIVE]),
-                       compare_fact_text(b, text[OURS]));
+                       compare_fact_text(b, text[OURS]),
+                       has_met_no_end(&o[OURS]) ? ", having sent all" : "");
     }
 }
 

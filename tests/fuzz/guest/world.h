@@ -22,6 +22,8 @@
 #define DATA_SLACK      65536u          /* room for gaps between pieces */
 #define IOVECS          1026
 #define FACTS           40
+/* The fact that tells how many messages of a batch have not been sent. */
+#define OUTCOME_UNSENT  "unsent"
 #define LOGS            64
 #define FIXED_PORTS     4
 

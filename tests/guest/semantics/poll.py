@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import array
+import ctypes
 import errno
 import fcntl
 import select
@@ -14,14 +15,17 @@ from .harness import (
     Task,
     World,
     case,
+    checked,
     expect,
     fails,
     fill,
+    libc,
     pending,
     set_flag,
     until,
     wait_for,
 )
+from .remote import Stream
 
 _IN = select.POLLIN | select.POLLRDNORM
 _OUT = select.POLLOUT | select.POLLWRNORM
@@ -401,3 +405,44 @@ def low_water_mark(world: World) -> None:
     set_flag(sock, socket.SOL_SOCKET, socket.SO_RCVLOWAT)
     theirs.send(b"d")
     wait_for(sock, select.POLLIN)
+
+
+def _send_and_read_into_nowhere(sock: socket.socket, theirs: Stream, data: bytes) -> None:
+    theirs.send(data)
+    until(lambda: _queued(sock) == len(data), "the data")
+    with fails(errno.EFAULT):
+        checked(libc.recv(sock.fileno(), ctypes.c_void_p(8), 100, socket.MSG_DONTWAIT))
+
+
+@case
+def low_water_mark_after_a_read_into_nowhere(world: World) -> None:
+    """For SO_RCVLOWAT what such a read could not take counts like the rest."""
+    sock, theirs = world.pair()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 10)
+    _send_and_read_into_nowhere(sock, theirs, b"12345")
+    expect(pending(sock, select.POLLIN), 0)
+    theirs.send(b"6789")
+    until(lambda: _queued(sock) == 9, "nine bytes")
+    expect(pending(sock, select.POLLIN), 0)
+    theirs.send(b"0")
+    wait_for(sock, select.POLLIN)
+    expect(sock.recv(100), b"1234567890")
+
+    _send_and_read_into_nowhere(sock, theirs, b"12345")
+    expect(sock.recv(2, socket.MSG_DONTWAIT), b"12")
+    theirs.send(b"678901")
+    until(lambda: _queued(sock) == 9, "nine bytes")
+    expect(pending(sock, select.POLLIN), 0)
+    theirs.send(b"2")
+    wait_for(sock, select.POLLIN)
+    expect(sock.recv(100), b"3456789012")
+
+    _send_and_read_into_nowhere(sock, theirs, b"12345")
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 5)
+    expect(pending(sock, select.POLLIN), select.POLLIN)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 6)
+    expect(pending(sock, select.POLLIN), 0)
+    theirs.shutdown(socket.SHUT_WR)
+    wait_for(sock, select.POLLIN)
+    expect(sock.recv(100), b"12345")
+    expect(sock.recv(100), b"")

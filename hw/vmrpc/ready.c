@@ -5,16 +5,18 @@
  * Theory of operation
  * ===================
  *
- * Host sockets are in the epoll set edge-triggered, once, for all events, so
- * following a socket costs no system call.  Sockets that end soon and that
- * nobody waits for never enter it (vmrpc_sock_watch).  epoll_wait() returns the
- * level at that moment, which replaces VmrpcSock.ready.  The guest caches what
- * it was told; `told` is our copy of its cache.  An event is due when `ready`
- * has a bit that `told` lacks.  Bits disappear only through the
- * guest's own calls (it reads, it fills the send buffer), so those are
- * reported in the response of the call, which asks the host with a poll(2)
- * of no timeout.  Hence the guest never believes in data that is not there,
- * and a blocking read after its poll() does not hang.
+ * Host sockets are in the epoll set edge-triggered, so following a socket costs
+ * no system call.  Sockets that end soon and that nobody waits for never enter
+ * it (vmrpc_sock_watch).  epoll_wait() returns the level at that moment, which
+ * replaces VmrpcSock.ready.  The guest caches what it was told; `told` is our
+ * copy of its cache.  An event is due when `ready` has a bit that `told` lacks.
+ * What would come again and again while the guest knows it, is not followed
+ * until the guest knows otherwise: room to send, and input for a moment where
+ * it comes faster than it is read (`muted`, a part of `told`).  Bits disappear
+ * only through the guest's own calls (it reads, it fills the send buffer), so
+ * those are reported in the response of the call, which asks the host with a
+ * poll(2) of no timeout.  Hence the guest never believes in data that is not
+ * there, and a blocking read after its poll() does not hang.
  *
  * Asynchronous errors (SO_ERROR) move to the guest together with the
  * readiness: the host's copy is cleared by reading it, the guest keeps it
@@ -30,6 +32,9 @@
 #include <sys/epoll.h>
 
 #include "hw/vmrpc/icmp-error.h"
+
+/* Bits that may come again and again while the guest knows them. */
+#define RECURRING               (VMRPC_IN | VMRPC_OUT)
 
 /* Wake-ups for nothing, one after the other, until a socket is watched less. */
 #define USELESS_MAX             2
@@ -53,6 +58,7 @@ static bool timer_runs_before(const VmrpcServer *srv, int64_t due_ms)
  */
 static void watch_after(VmrpcServer *srv, VmrpcSock *s, int ms)
 {
+    vmrpc_watch_forget(srv, s);
     s->watch_due_ms = vmrpc_now_ms() + ms;
     s->watch_next = NULL;
     s->watch_prev = srv->unwatched_tail;
@@ -83,11 +89,21 @@ void vmrpc_watch_forget(VmrpcServer *srv, VmrpcSock *s)
     s->watch_prev = NULL;
 }
 
-static int epoll_control(VmrpcServer *srv, VmrpcSock *s, int op, bool input)
+/*
+ * What need not wake us: room to send where the guest knows of room, which
+ * every datagram and every acknowledgement would do.
+ */
+static uint32_t unwanted(const VmrpcSock *s)
+{
+    return s->edge ? 0 : s->told & VMRPC_OUT;
+}
+
+static int epoll_control(VmrpcServer *srv, VmrpcSock *s, int op,
+                         uint32_t muted)
 {
     struct epoll_event ev = {
-        .events = (input ? EPOLLIN | EPOLLPRI : 0) | EPOLLOUT | EPOLLRDHUP |
-                  EPOLLET,
+        .events = (muted & VMRPC_IN ? 0 : EPOLLIN | EPOLLPRI) |
+                  (muted & VMRPC_OUT ? 0 : EPOLLOUT) | EPOLLRDHUP | EPOLLET,
         .data.u64 = (uint64_t)s->gen << 32 | s->handle,
     };
 
@@ -97,19 +113,20 @@ static int epoll_control(VmrpcServer *srv, VmrpcSock *s, int op, bool input)
 void vmrpc_sock_watch(VmrpcServer *srv, VmrpcSock *s)
 {
     int op = s->watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+    uint32_t muted = unwanted(s);
 
     vmrpc_watch_forget(srv, s);
-    if ((s->watched && !s->muted) || s->fd < 0) {
+    if ((s->watched && !(s->muted & ~muted)) || s->fd < 0) {
         return;
     }
-    if (epoll_control(srv, s, op, true) < 0) {
+    if (epoll_control(srv, s, op, muted) < 0) {
         /* Out of memory: who waits for it shall hear of it late, not never. */
         srv->counters.sockets_refused_host++;
         watch_after(srv, s, WATCH_RETRY_MS);
         return;
     }
     s->watched = true;
-    s->muted = false;
+    s->muted = muted;
     s->useless = 0;
 }
 
@@ -125,20 +142,20 @@ void vmrpc_watch_less(VmrpcServer *srv, VmrpcSock *s)
     s->useless = 0;
     if (s->waiting) {
         s->watched = false;
-        epoll_control(srv, s, EPOLL_CTL_DEL, false);
+        epoll_control(srv, s, EPOLL_CTL_DEL, 0);
         vmrpc_watch_later(srv, s);
-    } else if (s->told & VMRPC_IN && !s->muted) {
-        s->muted = true;
-        epoll_control(srv, s, EPOLL_CTL_MOD, false);
+    } else if (s->told & RECURRING & ~s->muted) {
+        s->muted = s->told & RECURRING;
+        epoll_control(srv, s, EPOLL_CTL_MOD, s->muted);
         /* Not for long: urgent data come as input. */
         vmrpc_watch_later(srv, s);
     }
 }
 
-/* What the guest believes has changed: is input worth a wake-up again? */
-static void watch_input(VmrpcServer *srv, VmrpcSock *s)
+/* What the guest believes has changed: is it worth a wake-up again? */
+static void watch_again(VmrpcServer *srv, VmrpcSock *s)
 {
-    if (s->muted && !(s->told & VMRPC_IN)) {
+    if (s->muted & ~s->told) {
         vmrpc_sock_watch(srv, s);
     }
 }
@@ -283,7 +300,7 @@ void vmrpc_ready_tell(VmrpcServer *srv, VmrpcSock *s, __le32 *ready,
     *ready = GUINT32_TO_LE(s->told);
     *seq = GUINT32_TO_LE(s->ready_seq);
     *so_error = GUINT32_TO_LE(error_to_tell(s));
-    watch_input(srv, s);
+    watch_again(srv, s);
 }
 
 bool vmrpc_server_has_event(VmrpcServer *srv)

@@ -107,7 +107,7 @@ struct VmrpcSock {
     bool removed;               /* from the table: the last user frees it */
 
     bool watched;               /* fd is in the epoll set */
-    bool muted;                 /* but not for VMRPC_IN, which is told */
+    uint32_t muted;             /* but not for these bits, which are told */
     unsigned useless;           /* latest wake-ups that told nothing new */
     int64_t watch_due_ms;       /* otherwise: when it is to be */
     VmrpcSock *watch_next;

@@ -297,7 +297,8 @@ static bool process_one(VmrpcServer *srv, const struct epoll_event *ev)
                 /* One of many sockets it was: ask them all. */
                 vmrpc_sock_refresh(srv, s);
             } else {
-                vmrpc_ready_set(srv, s, ev->events);
+                /* What is muted is not among the events, and still true. */
+                vmrpc_ready_set(srv, s, ev->events | s->muted);
             }
             s->news = is_news(s, ev->events);
             vmrpc_sock_notify(srv, s);

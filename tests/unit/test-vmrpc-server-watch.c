@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -125,6 +126,73 @@ static void test_muted(void)
     /* and so does the end */
     close(fd);
     fx_wait(fx, 0, VMRPC_RDHUP);
+    fx_free(fx);
+}
+
+/* How often a peer that takes all of @num datagrams wakes the server up. */
+static unsigned wakes_of_datagrams(Fx *fx, int fd, unsigned num)
+{
+    struct pollfd pfd = { .fd = vmrpc_server_fd(fx->srv), .events = POLLIN };
+    unsigned wakes = 0;
+    char byte;
+
+    for (unsigned i = 0; i < num; i++) {
+        fx_ok(fx_send(fx, 0, "x", 1));
+        g_assert_cmpint(recv(fd, &byte, 1, 0), ==, 1);
+        if (poll(&pfd, 1, 0) > 0) {
+            wakes++;
+            fx_pump(fx);
+        }
+    }
+    return wakes;
+}
+
+/* Room to send where the guest knows of room wakes nobody up. */
+static void test_room_known(void)
+{
+    Fx *fx = fx_new_default();
+    uint16_t port;
+    int fd = peer_socket(SOCK_DGRAM, &port);
+
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 0, fx->peer4, port));
+    fx_pump(fx);
+    /* but for a timer */
+    g_assert_cmpuint(wakes_of_datagrams(fx, fd, ARRIVALS), <=, 2);
+    close(fd);
+    fx_free(fx);
+}
+
+/* It does where there was none, and what else happens does not hide it. */
+static void test_room_again(void)
+{
+    Fx *fx = fx_new_default();
+    int fd = connected(fx, 0, VMRPC_REQ_WATCH);
+    static uint8_t block[65536];
+    size_t sent;
+    FxReply r;
+    char byte;
+
+    for (int i = 0; i < 3; i++) {
+        fx_wait(fx, 0, VMRPC_OUT);
+        g_assert_cmpint(send(fd, "x", 1, 0), ==, 1);
+        fx_wait(fx, 0, VMRPC_IN | VMRPC_OUT);
+        fx_ok(fx_recv(fx, 0, &byte, 1, 0));
+        sent = 0;
+        while (!(r = fx_send(fx, 0, block, sizeof(block))).error) {
+            sent += r.value;
+        }
+        fx_fails(r, EAGAIN);
+        g_assert_cmphex(r.ready & VMRPC_OUT, ==, 0);
+        while (sent) {
+            ssize_t n = recv(fd, block, MIN(sent, sizeof(block)), 0);
+
+            g_assert_cmpint(n, >, 0);
+            sent -= n;
+        }
+    }
+    fx_wait(fx, 0, VMRPC_OUT);
+    close(fd);
     fx_free(fx);
 }
 
@@ -503,6 +571,8 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/watch/unasked", test_unasked);
     g_test_add_func("/vmrpc/server/watch/asked", test_asked);
     g_test_add_func("/vmrpc/server/watch/muted", test_muted);
+    g_test_add_func("/vmrpc/server/watch/room/known", test_room_known);
+    g_test_add_func("/vmrpc/server/watch/room/again", test_room_again);
     g_test_add_func("/vmrpc/server/watch/edge", test_edge);
     g_test_add_func("/vmrpc/server/watch/edge-late", test_edge_late);
     g_test_add_func("/vmrpc/server/watch/edge-nothing", test_edge_nothing);

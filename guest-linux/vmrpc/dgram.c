@@ -287,7 +287,7 @@ static int refuse(struct socket *sock, struct vmrpc_sock *vs, int err)
 {
 	struct sockaddr_in any = { .sin_family = AF_INET };
 
-	if (!is_bound(vs) && vmrpc_sock_mode(vs) == VMRPC_NATIVE &&
+	if (!is_bound(vs) && vmrpc_sock_mode(vs) != VMRPC_REMOTE &&
 	    !vmrpc_sk_is_ping(vs->sk))
 		vmrpc_sock_bind_locked(sock, vs, (struct sockaddr *)&any,
 				       sizeof(any));
@@ -316,9 +316,11 @@ static int connect_locked(struct socket *sock, struct vmrpc_sock *vs,
 	if (needs_broadcast(vs, to))
 		return refuse(sock, vs, -EACCES);
 	err = connect_remote(sock, vs, to);
-	if (!err && vmrpc_sock_mode(vs) == VMRPC_NATIVE)
-		err = connect_local(sock, vs, uaddr, len);
-	return err;
+	if (err)
+		return refuse(sock, vs, err);
+	if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
+		return connect_local(sock, vs, uaddr, len);
+	return 0;
 }
 
 static int dgram_connect(struct socket *sock, struct sockaddr *uaddr, int len,

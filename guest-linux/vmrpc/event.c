@@ -19,6 +19,18 @@
 #define MARK_WANTS_EDGES	XA_MARK_1
 
 /*
+ * What of an event is worth telling, although it may be known.  With edges it is
+ * what has arrived; room to send is told once, and alone it means that the state
+ * has changed, for which who lingers waits.
+ */
+static u32 news_of(const struct vmrpc_sock *vs, u32 ready)
+{
+	if (!READ_ONCE(vs->edge))
+		return VMRPC_PRI;
+	return ready & ~VMRPC_OUT ? : VMRPC_OUT;
+}
+
+/*
  * @vs has had an event: have further arrivals told, too, if its program wants
  * them.  The caller holds the table's xa_lock, which keeps the socket.
  */
@@ -41,6 +53,7 @@ static void expect_signals(struct vmrpc_sock *vs)
  */
 void vmrpc_sock_event(struct vmrpc_device *dev, const struct vmrpc_event *ev)
 {
+	u32 ready = le32_to_cpu(ev->ready);
 	struct vmrpc_sock *vs;
 	unsigned long flags;
 
@@ -48,11 +61,9 @@ void vmrpc_sock_event(struct vmrpc_device *dev, const struct vmrpc_event *ev)
 	xa_lock_irqsave(&dev->socks, flags);
 	vs = xa_load(&dev->socks, le32_to_cpu(ev->sock));
 	if (vs && vs->gen == le32_to_cpu(ev->gen)) {
-		vmrpc_sock_report(vs, le32_to_cpu(ev->ready),
-				  le32_to_cpu(ev->ready_seq),
+		vmrpc_sock_report(vs, ready, le32_to_cpu(ev->ready_seq),
 				  le32_to_cpu(ev->so_error),
-				  READ_ONCE(vs->edge) ? VMRPC_READY_ALL :
-							VMRPC_PRI, true);
+				  news_of(vs, ready), true);
 		expect_signals(vs);
 	}
 	xa_unlock_irqrestore(&dev->socks, flags);

@@ -368,6 +368,31 @@ static void keep(struct vmrpc_sock *vs, const void *data, size_t len)
 	vmrpc_sock_wake_tasks(vs, VMRPC_IN);
 }
 
+/* Caller must hold vs->lock.  Returns the bytes received from it, or -EFAULT. */
+static ssize_t kept_take(struct vmrpc_sock *vs, struct vmrpc_kept *kept,
+			 struct msghdr *msg, size_t len, int flags)
+{
+	size_t n = min(len, kept->len - kept->used), copied;
+
+	if (!(flags & MSG_TRUNC)) {
+		copied = copy_to_iter(kept->data + kept->used, n,
+				      &msg->msg_iter);
+		if (copied != n) {
+			iov_iter_revert(&msg->msg_iter, copied);
+			return -EFAULT;
+		}
+	}
+	if (flags & MSG_PEEK)
+		return n;
+	kept->used += n;
+	WRITE_ONCE(vs->kept_size, vs->kept_size - n);
+	if (kept->used == kept->len) {
+		list_del(&kept->list);
+		kfree(kept);
+	}
+	return n;
+}
+
 /**
  * vmrpc_message_recv_kept - receive what an earlier reader could not take
  * @vs: a stream for which vmrpc_message_kept() says that there is something
@@ -380,37 +405,22 @@ static void keep(struct vmrpc_sock *vs, const void *data, size_t len)
 ssize_t vmrpc_message_recv_kept(struct vmrpc_sock *vs, struct msghdr *msg,
 				size_t len, int flags)
 {
-	struct vmrpc_kept *kept;
-	ssize_t n = -EAGAIN;
-	size_t copied;
+	struct vmrpc_kept *kept, *next;
+	ssize_t n = 0, err = -EAGAIN;
 
 	mutex_lock(&vs->lock);
-	kept = list_first_entry_or_null(&vs->kept, struct vmrpc_kept, list);
-	if (!kept)
-		goto out;
-	n = min(len, kept->len - kept->used);
-	if (!(flags & MSG_TRUNC)) {
-		copied = copy_to_iter(kept->data + kept->used, n,
-				      &msg->msg_iter);
-		if (copied != n) {
-			iov_iter_revert(&msg->msg_iter, copied);
-			n = -EFAULT;
-			goto out;
-		}
+	list_for_each_entry_safe(kept, next, &vs->kept, list) {
+		if (n == len)
+			break;
+		err = kept_take(vs, kept, msg, len - n, flags);
+		if (err < 0)
+			break;
+		n += err;
 	}
-	if (flags & MSG_PEEK)
-		goto out;
-	kept->used += n;
-	WRITE_ONCE(vs->kept_size, vs->kept_size - n);
-	if (kept->used == kept->len) {
-		list_del(&kept->list);
-		kfree(kept);
-	}
-out:
 	mutex_unlock(&vs->lock);
 	/* The rest of SO_RCVLOWAT is the host's again. */
 	vmrpc_sol_refresh(vs);
-	return n;
+	return n ? : err;
 }
 
 /**

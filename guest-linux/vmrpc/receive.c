@@ -239,6 +239,25 @@ static bool rx_is_over(struct rx *rx, ssize_t *n)
 	return *n || !rx->size;
 }
 
+/*
+ * What MSG_PEEK has seen is kept in the guest; what the host has comes behind
+ * it, unless the mark of urgent data is between.
+ */
+static void peek_behind(struct rx *rx)
+{
+	size_t len = min_t(size_t, rx->size - rx->copied, VMRPC_DATA_MAX);
+	size_t room = len;
+	ssize_t n;
+
+	if (!len || vmrpc_stream_at_mark(rx->vs))
+		return;
+	n = vmrpc_message_recv(rx->vs, rx->msg, len, &room, rx->flags, 0);
+	if (n > 0)
+		rx->copied += n;
+	else if (n < 0)
+		vmrpc_sock_keep_error(rx->vs, n);
+}
+
 /**
  * vmrpc_stream_receive - recvmsg() of a connected socket
  * @vs: in mode VMRPC_REMOTE
@@ -275,6 +294,8 @@ int vmrpc_stream_receive(struct vmrpc_sock *vs, struct msghdr *msg,
 			n = vmrpc_message_recv_kept(vs, msg, rx.room, flags);
 			if (n > 0)
 				rx.copied += n;
+			if (n > 0 && (flags & MSG_PEEK))
+				peek_behind(&rx);
 			if (n < 0 || rx.copied >= size || (flags & MSG_PEEK))
 				break;
 			continue;

@@ -99,7 +99,8 @@ static bool speaks_inside(const struct run *run, unsigned step)
     for (i = 0; i < OP_ARGS; i++) {
         if (op_arg_type(op->kind, i) == 'A' &&
             ((op->arg[i] & 0xff) == ADDR_LOOPBACK ||
-             (op->arg[i] & 0xff) == ADDR_ANY)) {
+             (op->arg[i] & 0xff) == ADDR_ANY ||
+             (op->arg[i] & 0xff) == ADDR_ME)) {
             return true;
         }
     }
@@ -176,35 +177,54 @@ static bool sends_urgently(const struct run *run, unsigned step)
     return run->ops[step].kind == OP_SEND && (run->ops[step].arg[2] & MSG_OOB);
 }
 
-/* Whether datagrams need not have a sum, which IPv6 always has. */
-static bool leaves_out_sums(const struct run *run, unsigned step)
+static bool sets(const struct run *run, unsigned step, uint32_t level,
+                 uint32_t name)
 {
     const struct op *op = &run->ops[step];
 
-    return op->kind == OP_SET && op->arg[1] == SOL_SOCKET &&
-           op->arg[2] == SO_NO_CHECK;
+    return op->kind == OP_SET && op->arg[1] == level && op->arg[2] == name;
+}
+
+/* Whether datagrams need not have a sum, which IPv6 always has. */
+static bool leaves_out_sums(const struct run *run, unsigned step)
+{
+    return sets(run, step, SOL_SOCKET, SO_NO_CHECK);
 }
 
 /* Whether what is left in the queue is to be told. */
 static bool asks_what_is_left(const struct run *run, unsigned step)
 {
-    const struct op *op = &run->ops[step];
+    return sets(run, step, IPPROTO_TCP, TCP_INQ);
+}
 
-    return op->kind == OP_SET && op->arg[1] == IPPROTO_TCP &&
-           op->arg[2] == TCP_INQ;
+/* Whether there is room only while little has not been sent. */
+static bool limits_unsent(const struct run *run, unsigned step)
+{
+    return sets(run, step, IPPROTO_TCP, TCP_NOTSENT_LOWAT);
+}
+
+/* Whether what is in the buffer stays there for a time. */
+static bool slows_down(const struct run *run, unsigned step)
+{
+    return sets(run, step, SOL_SOCKET, SO_MAX_PACING_RATE);
 }
 
 /* Whether packets are to have the time of their arrival. */
 static bool asks_for_stamps(const struct run *run, unsigned step)
 {
-    const struct op *op = &run->ops[step];
+    return sets(run, step, SOL_SOCKET, SO_TIMESTAMP_OLD) ||
+           sets(run, step, SOL_SOCKET, SO_TIMESTAMP_NEW) ||
+           sets(run, step, SOL_SOCKET, SO_TIMESTAMPNS_OLD) ||
+           sets(run, step, SOL_SOCKET, SO_TIMESTAMPNS_NEW) ||
+           sets(run, step, SOL_SOCKET, SO_TIMESTAMPING_OLD) ||
+           sets(run, step, SOL_SOCKET, SO_TIMESTAMPING_NEW);
+}
 
-    return op->kind == OP_SET && op->arg[1] == SOL_SOCKET &&
-           (op->arg[2] == SO_TIMESTAMP_OLD || op->arg[2] == SO_TIMESTAMP_NEW ||
-            op->arg[2] == SO_TIMESTAMPNS_OLD ||
-            op->arg[2] == SO_TIMESTAMPNS_NEW ||
-            op->arg[2] == SO_TIMESTAMPING_OLD ||
-            op->arg[2] == SO_TIMESTAMPING_NEW);
+/* Whether data that still come are answered by a reset. */
+static bool takes_no_more(const struct run *run, unsigned step)
+{
+    return run->ops[step].kind == OP_SHUTDOWN &&
+           run->ops[step].arg[1] == SHUT_RDWR;
 }
 
 /* Whether a datagram of a file's or a pipe's pages goes in fragments. */
@@ -249,7 +269,10 @@ static const struct {
     { " urgent", sends_urgently },
     { " without sums", leaves_out_sums },
     { " with TCP_INQ", asks_what_is_left },
+    { " with TCP_NOTSENT_LOWAT", limits_unsent },
     { " with stamps", asks_for_stamps },
+    { " paced", slows_down },
+    { " shut", takes_no_more },
     { " after fragments", sends_fragments },
 };
 

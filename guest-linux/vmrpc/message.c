@@ -406,9 +406,10 @@ ssize_t vmrpc_message_recv_kept(struct vmrpc_sock *vs, struct msghdr *msg,
 				size_t len, int flags)
 {
 	struct vmrpc_kept *kept, *next;
-	ssize_t n = 0, err = -EAGAIN;
+	ssize_t n = 0, err;
 
 	mutex_lock(&vs->lock);
+	err = list_empty(&vs->kept) ? -EAGAIN : 0;
 	list_for_each_entry_safe(kept, next, &vs->kept, list) {
 		if (n == len)
 			break;

@@ -8,6 +8,7 @@
  */
 #include "circumstance.h"
 
+#include <asm/sockios.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -125,6 +126,39 @@ static bool contends(const struct run *run, unsigned step)
         }
     }
     return false;
+}
+
+/* Whether another task sends by the same socket, perhaps at the same time. */
+static bool sends_beside(const struct run *run, unsigned step)
+{
+    const struct op *op = &run->ops[step];
+    unsigned i;
+
+    for (i = 0; i < run->num && op_sends(op->kind); i++) {
+        if (op_sends(run->ops[i].kind) &&
+            run->ops[i].thread != op->thread &&
+            run->ops[i].arg[0] == op->arg[0]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the socket sends its signals to somebody. */
+static bool has_owner(const struct run *run, unsigned step)
+{
+    const struct op *op = &run->ops[step];
+
+    return (op->kind == OP_IOCTL && (op->arg[1] == FIOSETOWN ||
+                                     op->arg[1] == SIOCSPGRP)) ||
+           (op->kind == OP_FCNTL && (op->arg[1] == F_SETOWN ||
+                                     op->arg[1] == F_SETOWN_EX));
+}
+
+/* Whether no bytes are to be read. */
+static bool reads_nothing(const struct run *run, unsigned step)
+{
+    return run->ops[step].kind == OP_RECV && !run->ops[step].arg[1];
 }
 
 /* Whether a peer begins another connection, and thereby ends its old one. */
@@ -262,6 +296,9 @@ static const struct {
     { " from all", binds_to_all },
     { " inside", speaks_inside },
     { " contended", contends },
+    { " beside another", sends_beside },
+    { " owned", has_owner },
+    { " of nothing", reads_nothing },
     { " again", connects_again },
     { " relistened", listens_again },
     { " dissolved", dissolves },

@@ -15,6 +15,8 @@
 
 /* Bytes that buffers of streams are set to, of which some are overhead. */
 #define BUFFER_MAX      65536
+/* Bytes of a stream that are sent without waiting for the peer: ten packets. */
+#define FIRST_WINDOW    14280
 /* Bytes of a datagram that fit into a packet, without the headers. */
 #define ETHERNET_PAYLOAD    1472
 
@@ -126,6 +128,14 @@ static bool contends(const struct run *run, unsigned step)
         }
     }
     return false;
+}
+
+/* Whether so much is sent that some of it may be on its way still. */
+static bool sends_much(const struct run *run, unsigned step)
+{
+    return op_sends(run->ops[step].kind) &&
+           run->step[step].type == SOCK_STREAM &&
+           run->step[step].outcome[NATIVE].ret > FIRST_WINDOW;
 }
 
 /* Whether another task sends by the same socket, perhaps at the same time. */
@@ -296,6 +306,7 @@ static const struct {
     { " from all", binds_to_all },
     { " inside", speaks_inside },
     { " contended", contends },
+    { " on its way", sends_much },
     { " beside another", sends_beside },
     { " owned", has_owner },
     { " of nothing", reads_nothing },

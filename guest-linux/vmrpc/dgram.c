@@ -227,6 +227,18 @@ static struct sockaddr_in native_peer(const struct vmrpc_sock *vs)
 	};
 }
 
+/* inet_dgram_connect() binds a socket before it looks where to. */
+static int refuse(struct socket *sock, struct vmrpc_sock *vs, int err)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET };
+
+	if (!is_bound(vs) && vmrpc_sock_mode(vs) != VMRPC_REMOTE &&
+	    !vmrpc_sk_is_ping(vs->sk))
+		vmrpc_sock_bind_locked(sock, vs, (struct sockaddr *)&any,
+				       sizeof(any));
+	return err;
+}
+
 /*
  * Caller must hold vs->lock.  Leaves the socket native if it has just been
  * bound to another interface.
@@ -246,7 +258,7 @@ static int open_remote(struct socket *sock, struct vmrpc_sock *vs,
 	if (err) {
 		if (before == VMRPC_NATIVE && !is_bound(vs))
 			vmrpc_sock_close(vs);
-		return err;
+		return refuse(sock, vs, err);
 	}
 	mirror_peer(sock, vs);
 	vmrpc_sock_set_mode(vs, VMRPC_REMOTE);
@@ -282,18 +294,6 @@ static bool is_native(const struct vmrpc_sock *vs, __be32 addr)
 	return vmrpc_addr_is_native(vs, addr);
 }
 
-/* inet_dgram_connect() binds a socket before it looks where to. */
-static int refuse(struct socket *sock, struct vmrpc_sock *vs, int err)
-{
-	struct sockaddr_in any = { .sin_family = AF_INET };
-
-	if (!is_bound(vs) && vmrpc_sock_mode(vs) != VMRPC_REMOTE &&
-	    !vmrpc_sk_is_ping(vs->sk))
-		vmrpc_sock_bind_locked(sock, vs, (struct sockaddr *)&any,
-				       sizeof(any));
-	return err;
-}
-
 static int connect_locked(struct socket *sock, struct vmrpc_sock *vs,
 			  struct sockaddr *uaddr, int len)
 {
@@ -316,11 +316,9 @@ static int connect_locked(struct socket *sock, struct vmrpc_sock *vs,
 	if (needs_broadcast(vs, to))
 		return refuse(sock, vs, -EACCES);
 	err = connect_remote(sock, vs, to);
-	if (err)
-		return refuse(sock, vs, err);
-	if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
-		return connect_local(sock, vs, uaddr, len);
-	return 0;
+	if (!err && vmrpc_sock_mode(vs) == VMRPC_NATIVE)
+		err = connect_local(sock, vs, uaddr, len);
+	return err;
 }
 
 static int dgram_connect(struct socket *sock, struct sockaddr *uaddr, int len,

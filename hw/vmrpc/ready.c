@@ -90,8 +90,8 @@ void vmrpc_watch_forget(VmrpcServer *srv, VmrpcSock *s)
 }
 
 /*
- * What need not wake us: room to send where the guest knows of room, which
- * every datagram and every acknowledgement would do.
+ * What need not wake us: room to send where the guest knows of room.  Each
+ * datagram that leaves its peer's queue would.
  */
 static uint32_t unwanted(const VmrpcSock *s)
 {

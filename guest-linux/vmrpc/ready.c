@@ -358,6 +358,9 @@ int vmrpc_sock_wait(struct vmrpc_sock *vs, u32 mask,
 	DEFINE_WAIT_FUNC(wait, woken_wake_function);
 	int err = 0;
 
+	/* The answer that led here may have told: most connections are made at once. */
+	if (wait_is_over(vs, mask, mode, disconnects, native))
+		return 0;
 	if (*timeo && mode != VMRPC_NATIVE)
 		vmrpc_sock_watch(vs, NULL);
 	add_wait_queue(wq, &wait);

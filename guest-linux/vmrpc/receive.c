@@ -144,8 +144,8 @@ static bool peek_again(struct rx *rx, size_t n)
 {
 	struct vmrpc_sock *vs = rx->vs;
 
-	/* More may not fit into one request, however long we wait. */
-	if (n >= min_t(size_t, rx->target, VMRPC_BOUNCE_MAX) ||
+	/* More may not fit into one request, however long we wait, or into memory. */
+	if (n >= min3(rx->target, rx->room, (size_t)VMRPC_BOUNCE_MAX) ||
 	    (vmrpc_sock_ready(vs) & (VMRPC_RDHUP | VMRPC_HUP | VMRPC_ERR)) ||
 	    READ_ONCE(vs->sk->sk_err) || (vs->shutdown & RCV_SHUTDOWN) ||
 	    vmrpc_sock_pause(&rx->timeo))

@@ -95,6 +95,24 @@ def test_waiting_for_longer_is_refused(guest: Guest) -> None:
     assert "wait_us=1001 is refused: 1000 at most" in guest.run("dmesg").stdout
 
 
+def test_a_connection_that_is_made_at_once_is_not_waited_for(world: Lab, guest: Guest) -> None:
+    """The answer tells of it: to have the socket watched would be a request for nothing."""
+    times = 100
+    script = f"""
+import socket
+for _ in range({times}):
+    s = socket.socket()
+    s.connect((address, {ECHO_PORT}))
+    s.close()
+"""
+    address = guest.run("getent ahostsv4 peer.test").stdout.split()[0]
+    before = world.counters(guest)["requests"]
+    guest.run(["python3", "-c", f"address = {address!r}\n{script}"])
+    made = world.counters(guest)["requests"] - before
+    # Socket, connect, close; a busy machine may answer the peer a little later.
+    assert 3 * times <= made <= 3.5 * times, made
+
+
 # --- TLS of the kernel --------------------------------------------------------
 
 _TLS = """

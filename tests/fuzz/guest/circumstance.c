@@ -130,6 +130,25 @@ static bool contends(const struct run *run, unsigned step)
     return false;
 }
 
+/* Whether another task may be looking for the data that this one takes. */
+static bool reads_beside_poll(const struct run *run, unsigned step)
+{
+    enum op_kind kind = run->ops[step].kind;
+    unsigned i;
+
+    if (kind != OP_RECV && kind != OP_SPLICE_IN) {
+        return false;
+    }
+    for (i = 0; i < step; i++) {
+        if ((run->ops[i].kind == OP_POLL || run->ops[i].kind == OP_SELECT ||
+             run->ops[i].kind == OP_EPWAIT) &&
+            run->ops[i].thread != run->ops[step].thread) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whether so much is sent that some of it may be on its way still. */
 static bool sends_much(const struct run *run, unsigned step)
 {
@@ -306,6 +325,7 @@ static const struct {
     { " from all", binds_to_all },
     { " inside", speaks_inside },
     { " contended", contends },
+    { " polled", reads_beside_poll },
     { " on its way", sends_much },
     { " beside another", sends_beside },
     { " owned", has_owner },

@@ -115,7 +115,11 @@ static int connect_host(struct socket *sock, struct vmrpc_sock *vs,
 		remember_port(vs);
 		if (err == -ECONNREFUSED)
 			WRITE_ONCE(vs->sk->sk_shutdown, 0);
+		return err;
 	}
+	/* Who wants signals will not wait in a call to be told. */
+	if (sock_flag(vs->sk, SOCK_FASYNC))
+		vmrpc_sock_watch(vs, NULL);
 	return err;
 }
 

@@ -173,6 +173,23 @@ def sigio(world: World) -> None:
 
 
 @case
+def sigio_asked_for_before_connect(world: World) -> None:
+    """The connection is a signal, and so is each arrival, with nobody who looks at it."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGIO])
+    for blocking in True, False:
+        peer = world.hands.listen()
+        sock = socket.socket()
+        sock.setblocking(blocking)
+        _own(sock)
+        sock.connect_ex((world.peer, peer.port))
+        _told(signal.SIGIO)
+        theirs = peer.accept()
+        for _ in range(5):
+            theirs.send(b"x")
+            _told(signal.SIGIO)
+
+
+@case
 def sigio_behind_unread_data(world: World) -> None:
     """Each arrival is a signal, whether or not the one before has been read."""
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGIO])

@@ -59,8 +59,8 @@ void hv_seal(HvWriter *w);
 const char *hv_tmp(void);
 
 /*
- * As g_test_run(), in a child: whatever becomes of that, nothing is left in
- * hv_tmp().
+ * As g_test_run(), in a process of its own, the same program: whatever becomes
+ * of that, nothing is left in hv_tmp().
  */
 int hv_test_run(void);
 

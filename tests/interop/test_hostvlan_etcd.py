@@ -69,16 +69,25 @@ class Agent(testbed.Agent):
     """The agent of a host, with what A, B, C and D are to it."""
 
     def until(self, **entries: Sequence[int]) -> None:
-        """Wait until the table says exactly this of A, B, C, D, and that it follows."""
+        """Wait until the table says exactly this of A, B, C, D, and the agent is done with it.
+
+        A table says so before its writer has closed it: a test that damages the
+        file waits for what the agent reports afterwards.
+        """
         wanted = {globals()[name]: tuple(lnids) for name, lnids in entries.items()}
 
         def done() -> bool:
-            return self.entries() == wanted and self.status().get("state") == "following"
+            status = self.status()
+            told = (status.get("state"), status.get("entries"))
+            return told == ("following", len(wanted)) and self.entries() == wanted
 
         try:
             wait.until(done, f"the table says {wanted}")
         except wait.Timeout as error:
-            raise AssertionError(f"{self.entries()}\n{self.status()}\n{self.log}") from error
+            ended = self.running.poll() if self.running else None
+            raise AssertionError(
+                f"{self.entries()}\n{self.status()}\nended: {ended}\n{self.log}"
+            ) from error
 
     def until_state(self, state: str) -> None:
         """Wait until its status file says so."""

@@ -91,6 +91,7 @@ static struct vmrpc_call *call_alloc(struct vmrpc_device *dev,
 	/* What is not cleared here is written before it is read. */
 	memset(call, 0, offsetof(struct vmrpc_call, resp));
 	call->resp.error = 0;
+	call->resp.flags = 0;
 	call->dev = dev;
 	init_completion(&call->done);
 	call->req.op = cpu_to_le16(op);

@@ -247,14 +247,16 @@ static int open_remote(struct socket *sock, struct vmrpc_sock *vs,
 		       const struct sockaddr_in *to)
 {
 	enum vmrpc_mode before = vmrpc_sock_mode(vs);
-	int err = vmrpc_sock_open(vs);
+	int err = vmrpc_sock_open_with(vs);
 
 	if (err)
 		return err;
 	vmrpc_sol_sync(vs);
-	if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
+	if (!vmrpc_sock_is_open(vs))
 		return 0;
 	err = vmrpc_sock_connect(vs, to, 0);
+	if (err && vmrpc_sock_mode(vs) == VMRPC_NATIVE)
+		return err;
 	if (err) {
 		if (before == VMRPC_NATIVE && !is_bound(vs))
 			vmrpc_sock_close(vs);

@@ -239,6 +239,8 @@ struct vmrpc_reuse {
  * @lock: guards the transitions and what follows up to @ready_lock.  Not held
  *        while waiting for a peer.  Order: @lock, then lock_sock(sk).
  * @mode: see there
+ * @opening: VMRPC_NATIVE, and the BIND or CONNECT that comes next makes the host
+ *           socket
  * @has_handle: @handle is ours
  * @handle: on the wire; entry in dev->socks
  * @gen: on the wire; written under xa_lock of dev->socks as well
@@ -256,6 +258,7 @@ struct vmrpc_reuse {
  * @ready: VMRPC_IN ..., as last reported; read without the lock
  * @ready_seq: which report that was
  * @error_seq: which report told of the latest error first
+ * @untold: what has become true while nobody could see it, as it was VMRPC_NATIVE
  * @shutdown: RCV_SHUTDOWN, SEND_SHUTDOWN of a stream; racy like sk_shutdown
  * @urgent: there have been urgent data, and perhaps their mark is still ahead
  * @native_turn: which side is asked first next time; racy, only for fairness
@@ -273,6 +276,7 @@ struct vmrpc_sock {
 
 	struct mutex lock;
 	enum vmrpc_mode mode;
+	bool opening;
 	bool has_handle;
 	u32 handle;
 	u32 gen;
@@ -293,6 +297,7 @@ struct vmrpc_sock {
 	u32 ready;
 	u32 ready_seq;
 	u32 error_seq;
+	u32 untold;
 
 	u8 shutdown;
 	bool urgent;
@@ -336,6 +341,12 @@ static inline u32 vmrpc_sock_ready(const struct vmrpc_sock *vs)
 	return READ_ONCE(vs->ready);
 }
 
+/* Is there a host socket, or will it be there after the next call? */
+static inline bool vmrpc_sock_is_open(const struct vmrpc_sock *vs)
+{
+	return vs->opening || vmrpc_sock_mode(vs) != VMRPC_NATIVE;
+}
+
 int vmrpc_sock_attach(struct vmrpc_device *dev, struct socket *sock);
 void vmrpc_sock_detach(struct vmrpc_sock *vs);
 void vmrpc_sock_put(struct vmrpc_sock *vs);
@@ -343,6 +354,7 @@ struct vmrpc_sock *vmrpc_sock_next(struct vmrpc_device *dev,
 				   unsigned long *handle);
 void vmrpc_sock_set_mode(struct vmrpc_sock *vs, enum vmrpc_mode mode);
 int vmrpc_sock_open(struct vmrpc_sock *vs);
+int vmrpc_sock_open_with(struct vmrpc_sock *vs);
 void vmrpc_sock_close(struct vmrpc_sock *vs);
 void vmrpc_sock_turn_native(struct vmrpc_sock *vs);
 int vmrpc_sock_bind(struct socket *sock, struct sockaddr *uaddr, int len);
@@ -357,6 +369,7 @@ void vmrpc_sock_report(struct vmrpc_sock *vs, u32 ready, u32 seq, u32 error,
 		       u32 news, bool watched);
 void vmrpc_sock_event(struct vmrpc_device *dev, const struct vmrpc_event *ev);
 void vmrpc_sock_handle_free(struct vmrpc_device *dev, u32 handle);
+void vmrpc_sock_show(struct vmrpc_sock *vs, enum vmrpc_mode mode);
 void vmrpc_sock_kill_all(struct vmrpc_device *dev);
 int vmrpc_sock_wait(struct vmrpc_sock *vs, u32 mask,
 		    bool (*native)(struct sock *sk), long *timeo);

@@ -108,18 +108,10 @@ void vmrpc_sock_wake_tasks(struct vmrpc_sock *vs, u32 bits)
 	rcu_read_unlock();
 }
 
-/**
- * vmrpc_sock_wake - tell whoever waits for the socket, also for a signal
- * @vs: the socket
- * @bits: VMRPC_IN ..., what has become true
- *
- * Any context.
- */
-void vmrpc_sock_wake(struct vmrpc_sock *vs, u32 bits)
+static void send_signals(struct vmrpc_sock *vs, u32 bits)
 {
 	struct sock *sk = vs->sk;
 
-	vmrpc_sock_wake_tasks(vs, bits);
 	if (bits & VMRPC_PRI)
 		sk_send_sigurg(sk);
 	if (bits & (VMRPC_IN | VMRPC_RDHUP))
@@ -130,6 +122,19 @@ void vmrpc_sock_wake(struct vmrpc_sock *vs, u32 bits)
 		sk_wake_async(sk, SOCK_WAKE_IO, POLL_ERR);
 	else if (bits & VMRPC_HUP)
 		sk_wake_async(sk, SOCK_WAKE_WAITD, POLL_HUP);
+}
+
+/**
+ * vmrpc_sock_wake - tell whoever waits for the socket, also for a signal
+ * @vs: the socket
+ * @bits: VMRPC_IN ..., what has become true
+ *
+ * Any context.
+ */
+void vmrpc_sock_wake(struct vmrpc_sock *vs, u32 bits)
+{
+	vmrpc_sock_wake_tasks(vs, bits);
+	send_signals(vs, bits);
 }
 
 /**
@@ -200,10 +205,51 @@ void vmrpc_sock_report(struct vmrpc_sock *vs, u32 ready, u32 seq, u32 error,
 			WRITE_ONCE(vs->urgent, true);
 		vs->ready_seq = seq;
 	}
+	/* It is about to be seen: who sets the mode tells. */
+	if (vmrpc_sock_mode(vs) == VMRPC_NATIVE) {
+		vs->untold |= bits;
+		bits = 0;
+	}
 	spin_unlock_irqrestore(&vs->ready_lock, flags);
 
 	if (bits)
 		vmrpc_sock_wake(vs, bits);
+}
+
+/* The device has gone: ENETDOWN and a hang-up. */
+static void kill_sock(struct vmrpc_sock *vs)
+{
+	vmrpc_sock_report(vs, VMRPC_IN | VMRPC_OUT | VMRPC_HUP | VMRPC_RDHUP,
+			  vs->ready_seq + 1, ENETDOWN, 0, true);
+}
+
+/**
+ * vmrpc_sock_show - from now on the host's side can be seen
+ * @vs: VMRPC_NATIVE, but with a host socket already; caller must hold vs->lock
+ *      or be its only user
+ * @mode: any other
+ *
+ * Who waits for the native side waits for both from now on, and is told what has
+ * become true meanwhile.
+ */
+void vmrpc_sock_show(struct vmrpc_sock *vs, enum vmrpc_mode mode)
+{
+	u32 untold;
+	bool dead;
+
+	/* vmrpc_sock_kill_all() has seen the mode, or we see that it was there. */
+	xa_lock_irq(&vs->dev->socks);
+	spin_lock(&vs->ready_lock);
+	vmrpc_sock_set_mode(vs, mode);
+	untold = vs->untold;
+	spin_unlock(&vs->ready_lock);
+	dead = READ_ONCE(vs->dev->dead);
+	xa_unlock_irq(&vs->dev->socks);
+	if (dead)
+		kill_sock(vs);
+	/* Once: an edge-triggered poller would take it for two changes. */
+	vmrpc_sock_wake_tasks(vs, untold | VMRPC_IN);
+	send_signals(vs, untold);
 }
 
 /**
@@ -219,10 +265,8 @@ void vmrpc_sock_kill_all(struct vmrpc_device *dev)
 
 	xa_lock_irq(&dev->socks);
 	xa_for_each(&dev->socks, handle, vs) {
-		if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
-			continue;
-		vmrpc_sock_report(vs, VMRPC_IN | VMRPC_OUT | VMRPC_HUP |
-				  VMRPC_RDHUP, vs->ready_seq + 1, ENETDOWN, 0, true);
+		if (vmrpc_sock_mode(vs) != VMRPC_NATIVE)
+			kill_sock(vs);
 	}
 	xa_unlock_irq(&dev->socks);
 }

@@ -231,6 +231,7 @@ static void generation_start(struct vmrpc_sock *vs)
 						  : VMRPC_OUT | VMRPC_HUP;
 	vs->ready_seq = 0;		/* the first report is number 1 */
 	vs->error_seq = U32_MAX;
+	vs->untold = 0;
 	vs->watched = false;
 	vs->edge = false;
 	spin_unlock(&vs->ready_lock);
@@ -397,6 +398,12 @@ void vmrpc_sock_turn_native(struct vmrpc_sock *vs)
 	handle_drop(vs);
 }
 
+static void put_kind(struct vmrpc_call *call, const struct vmrpc_sock *vs)
+{
+	call->req.u.socket.type = cpu_to_le32(vs->sk->sk_type);
+	call->req.u.socket.protocol = cpu_to_le32(vs->sk->sk_protocol);
+}
+
 static int host_socket(struct vmrpc_sock *vs)
 {
 	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_SOCKET);
@@ -404,16 +411,41 @@ static int host_socket(struct vmrpc_sock *vs)
 
 	if (!call)
 		return -ENOMEM;
-	call->req.u.socket.type = cpu_to_le32(vs->sk->sk_type);
-	call->req.u.socket.protocol = cpu_to_le32(vs->sk->sk_protocol);
+	put_kind(call, vs);
 	err = vmrpc_call_run(call);
 	vmrpc_call_free(call);
 	return err;
 }
 
+/*
+ * Runs a BIND or CONNECT, which makes the host socket if that was left to it.
+ * @mode: then, if it succeeds; as a stream's pollers must not see both sides
+ */
+static int run_opening(struct vmrpc_sock *vs, struct vmrpc_call *call,
+		       enum vmrpc_mode mode)
+{
+	bool opens = vs->opening;
+	int err;
+
+	vs->opening = false;
+	if (opens) {
+		call->req.flags |= cpu_to_le16(VMRPC_REQ_OPEN);
+		put_kind(call, vs);
+	}
+	err = vmrpc_call_run(call);
+	if (!opens)
+		return err;
+	if (le32_to_cpu(call->resp.flags) & VMRPC_RESP_OPENED)
+		vmrpc_sock_show(vs, !err || err == -EINPROGRESS ? mode
+								: VMRPC_BOTH);
+	else if (!err)
+		err = -EIO;
+	return err;
+}
+
 /**
  * vmrpc_sock_bind_port - bind the host socket
- * @vs: caller must hold vs->lock; has a host socket
+ * @vs: caller must hold vs->lock; has a host socket, or it is being opened
  * @to: address, shared with the host, and port
  * @port: set to the port that it got
  *
@@ -429,7 +461,7 @@ int vmrpc_sock_bind_port(struct vmrpc_sock *vs, const struct sockaddr_in *to,
 	if (!call)
 		return -ENOMEM;
 	vmrpc_addr_put(&call->req.addr, to);
-	err = vmrpc_call_run(call);
+	err = run_opening(vs, call, VMRPC_BOTH);
 	if (!err) {
 		if (vmrpc_addr_get(&bound, &call->resp.addr))
 			*port = bound.sin_port;
@@ -440,22 +472,11 @@ int vmrpc_sock_bind_port(struct vmrpc_sock *vs, const struct sockaddr_in *to,
 	return err;
 }
 
-/**
- * vmrpc_sock_open - make the host socket unless there is one
- * @vs: caller must hold vs->lock; VMRPC_BOTH afterwards, or VMRPC_NATIVE if it
- *      has just been bound to another interface
- *
- * It gets the options that were set before and the port, if the native side
- * is bound to one.  Returns 0 or a negative errno; then there is none.
- * -ENOPROTOOPT: the socket has an option that it could not have.
- */
-int vmrpc_sock_open(struct vmrpc_sock *vs)
+/* Before there is a host socket.  Returns 0 or a negative errno. */
+static int prepare_open(struct vmrpc_sock *vs)
 {
-	const struct inet_sock *inet = inet_sk(vs->sk);
 	int err;
 
-	if (vmrpc_sock_mode(vs) != VMRPC_NATIVE)
-		return 0;
 	if (vmrpc_sol_is_in_the_way(vs))
 		return -ENOPROTOOPT;
 	err = handle_alloc(vs);
@@ -463,6 +484,16 @@ int vmrpc_sock_open(struct vmrpc_sock *vs)
 		return err;
 	generation_start(vs);
 	vmrpc_sol_reset(vs);
+	vs->opening = false;
+	return 0;
+}
+
+/* Makes what prepare_open() has prepared. */
+static int open_prepared(struct vmrpc_sock *vs)
+{
+	const struct inet_sock *inet = inet_sk(vs->sk);
+	int err;
+
 	err = host_socket(vs);
 	if (err)
 		return err;
@@ -487,6 +518,48 @@ int vmrpc_sock_open(struct vmrpc_sock *vs)
 		/* Who waits for the native side waits for both from now on. */
 		vmrpc_sock_wake_tasks(vs, VMRPC_IN);
 	return err;
+}
+
+/**
+ * vmrpc_sock_open - make the host socket unless there is one
+ * @vs: caller must hold vs->lock; VMRPC_BOTH afterwards, or VMRPC_NATIVE if it
+ *      has just been bound to another interface
+ *
+ * It gets the options that were set before and the port, if the native side
+ * is bound to one.  Returns 0 or a negative errno; then there is none.
+ * -ENOPROTOOPT: the socket has an option that it could not have.
+ */
+int vmrpc_sock_open(struct vmrpc_sock *vs)
+{
+	int err;
+
+	if (vmrpc_sock_mode(vs) != VMRPC_NATIVE)
+		return 0;
+	err = prepare_open(vs);
+	return err ? err : open_prepared(vs);
+}
+
+/**
+ * vmrpc_sock_open_with - the same, by the call that follows if that will do
+ * @vs: caller must hold vs->lock, and goes on to vmrpc_sock_bind_port() or
+ *      vmrpc_sock_connect() if vmrpc_sock_is_open()
+ *
+ * Most sockets have nothing set before, and a request less.  Returns as
+ * vmrpc_sock_open(), which the call then does instead, in the same order: first
+ * what is wrong with the socket.
+ */
+int vmrpc_sock_open_with(struct vmrpc_sock *vs)
+{
+	int err;
+
+	if (vmrpc_sock_mode(vs) != VMRPC_NATIVE)
+		return 0;
+	err = prepare_open(vs);
+	if (err)
+		return err;
+	vs->opening = list_empty(&vs->opts) && !inet_sk(vs->sk)->inet_num &&
+		      !vmrpc_sol_stale(vs);
+	return vs->opening ? 0 : open_prepared(vs);
 }
 
 /* --- bind ------------------------------------------------------------------- */
@@ -530,11 +603,11 @@ static int bind_both(struct socket *sock, struct vmrpc_sock *vs,
 	bool opened = vmrpc_sock_mode(vs) == VMRPC_NATIVE;
 	int err;
 
-	err = vmrpc_sock_open(vs);
+	err = vmrpc_sock_open_with(vs);
 	if (err)
 		return err;
 	vmrpc_sol_sync(vs);		/* SO_REUSEADDR and its kin */
-	if (vmrpc_sock_mode(vs) != VMRPC_NATIVE)
+	if (vmrpc_sock_is_open(vs))
 		err = vmrpc_sock_bind_port(vs, to, &native.sin_port);
 	if (!err) {
 		native.sin_family = AF_INET;
@@ -663,17 +736,18 @@ int vmrpc_compat_ioctl(struct socket *sock, unsigned int cmd,
 
 /**
  * vmrpc_sock_connect - connect the host socket, or dissolve its connection
- * @vs: caller must hold vs->lock; has a host socket
+ * @vs: caller must hold vs->lock; has a host socket, or it is being opened
  * @to: the peer; NULL: dissolve
  * @wait_us: how long the host may wait for the connection to be made
  *
  * Sets vs->local and vs->peer unless it fails.  Returns 0, -EINPROGRESS or
- * another negative errno.
+ * another negative errno; still VMRPC_NATIVE then: it could not be opened.
  */
 int vmrpc_sock_connect(struct vmrpc_sock *vs, const struct sockaddr_in *to,
 		       u32 wait_us)
 {
 	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_CONNECT);
+	bool stream = vs->sk->sk_type == SOCK_STREAM;
 	int err;
 
 	if (!call)
@@ -681,7 +755,7 @@ int vmrpc_sock_connect(struct vmrpc_sock *vs, const struct sockaddr_in *to,
 	if (to)
 		vmrpc_addr_put(&call->req.addr, to);
 	call->req.wait_us = cpu_to_le32(wait_us);
-	err = vmrpc_call_run(call);
+	err = run_opening(vs, call, stream ? VMRPC_REMOTE : VMRPC_BOTH);
 	if (!err || err == -EINPROGRESS) {
 		memset(&vs->local, 0, sizeof(vs->local));
 		memset(&vs->peer, 0, sizeof(vs->peer));

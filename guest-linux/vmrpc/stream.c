@@ -90,17 +90,19 @@ static int connect_host(struct socket *sock, struct vmrpc_sock *vs,
 	int err;
 
 	vmrpc_sol_sync(vs);
-	if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
+	if (!vmrpc_sock_is_open(vs))
 		return USE_NATIVE;
 	/*
-	 * From here on pollers see the host's readiness; it has none yet, and
-	 * the error of a former connection says nothing about this one.
+	 * From here on, or once it is opened, pollers see the host's readiness;
+	 * it has none yet, and the error of a former connection says nothing
+	 * about this one.
 	 */
 	spin_lock_irq(&vs->ready_lock);
 	WRITE_ONCE(vs->ready, 0);
 	WRITE_ONCE(vs->sk->sk_err, 0);
 	spin_unlock_irq(&vs->ready_lock);
-	vmrpc_sock_set_mode(vs, VMRPC_REMOTE);
+	if (!vs->opening)
+		vmrpc_sock_set_mode(vs, VMRPC_REMOTE);
 
 	err = vmrpc_sock_connect(vs, to, wait_us);
 	switch (err) {
@@ -111,6 +113,8 @@ static int connect_host(struct socket *sock, struct vmrpc_sock *vs,
 		sock->state = SS_CONNECTING;
 		break;
 	default:
+		if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
+			return err;
 		vmrpc_sock_set_mode(vs, VMRPC_BOTH);
 		remember_port(vs);
 		if (err == -ECONNREFUSED)
@@ -153,7 +157,7 @@ static int connect_start(struct socket *sock, struct vmrpc_sock *vs,
 		vmrpc_sock_turn_native(vs);
 		return USE_NATIVE;
 	}
-	err = vmrpc_sock_open(vs);
+	err = vmrpc_sock_open_with(vs);
 	if (err)
 		return err;
 	return connect_host(sock, vs, to,
@@ -358,7 +362,7 @@ static int host_accept(struct vmrpc_sock *vs, struct vmrpc_sock *child)
 	err = vmrpc_call_run(call);
 	if (!err) {
 		/* From here on there is a host socket to close. */
-		vmrpc_sock_set_mode(child, VMRPC_REMOTE);
+		vmrpc_sock_show(child, VMRPC_REMOTE);
 		/* Events of the child may have overtaken this; they count. */
 		vmrpc_sock_report(child, le32_to_cpu(call->resp.value), 0, 0, 0,
 				  false);

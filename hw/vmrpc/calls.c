@@ -78,6 +78,7 @@ static int guest_proto(int type, int proto)
     return -EPROTONOSUPPORT;
 }
 
+/* SOCKET, or what comes first in a request with VMRPC_REQ_OPEN. */
 static int call_socket(VmrpcServer *srv, VmrpcCall *call)
 {
     int type = call->arg[0];
@@ -109,6 +110,7 @@ static int call_socket(VmrpcServer *srv, VmrpcCall *call)
         s->proto = proto;
         /* What poll(2) says of every new one. */
         s->ready = type == SOCK_STREAM ? VMRPC_OUT | VMRPC_HUP : VMRPC_OUT;
+        call->opened = call->flags & VMRPC_REQ_OPEN;
     }
     return ret;
 }
@@ -404,6 +406,7 @@ static VmrpcCallFunc *const call_table[] = {
 int vmrpc_call_execute(VmrpcServer *srv, VmrpcCall *call)
 {
     VmrpcSock *s;
+    int ret;
 
     switch (call->op) {
     case VMRPC_SOCKET:
@@ -416,6 +419,12 @@ int vmrpc_call_execute(VmrpcServer *srv, VmrpcCall *call)
     if (call->op >= G_N_ELEMENTS(call_table) || !call_table[call->op]) {
         srv->counters.requests_malformed++;
         return -EOPNOTSUPP;
+    }
+    if (call->flags & VMRPC_REQ_OPEN) {
+        ret = call_socket(srv, call);
+        if (ret < 0) {
+            return ret;
+        }
     }
     s = vmrpc_sock_find(srv, call->handle, call->gen);
     if (!s) {

@@ -225,6 +225,7 @@ typedef struct VmrpcCall {
     size_t in_data_len;         /* bytes of data written */
     struct sockaddr_in result;  /* sin_family 0: none */
 
+    bool opened;                /* VMRPC_REQ_OPEN: the socket was made */
     int close_fd;               /* to be closed without the lock; -1: none */
 } VmrpcCall;
 

@@ -350,6 +350,14 @@ static void decode(VmrpcCall *call, const struct vmrpc_req *req)
     }
 }
 
+static bool has_good_flags(const VmrpcCall *call)
+{
+    bool may_open = call->op == VMRPC_BIND || call->op == VMRPC_CONNECT;
+
+    return !(call->flags & ~VMRPC_REQ_ALL) &&
+           (may_open || !(call->flags & VMRPC_REQ_OPEN));
+}
+
 /* Where control and data are; returns 0 or -EINVAL. */
 static int lay_out(VmrpcCall *call, size_t out_total, size_t in_total,
                    const struct vmrpc_req *req)
@@ -357,7 +365,7 @@ static int lay_out(VmrpcCall *call, size_t out_total, size_t in_total,
     size_t out_control = call->op == VMRPC_SENDMSG ? call->control_len : 0;
     size_t in_control = call->op == VMRPC_RECVMSG ? call->control_len : 0;
 
-    if (req->reserved || call->flags & ~VMRPC_REQ_ALL ||
+    if (req->reserved || !has_good_flags(call) ||
         call->wait_us > VMRPC_WAIT_MAX ||
         call->control_len > VMRPC_CONTROL_MAX ||
         call->control_len != out_control + in_control ||
@@ -551,7 +559,8 @@ static void tell_response(VmrpcServer *srv, const VmrpcCall *call,
         vmrpc_sock_watch(srv, s);
     }
     vmrpc_ready_tell(srv, s, &resp->ready, &resp->ready_seq, &resp->so_error);
-    resp->flags = GUINT32_TO_LE(s->watched ? VMRPC_RESP_WATCHED : 0);
+    resp->flags = GUINT32_TO_LE((s->watched ? VMRPC_RESP_WATCHED : 0) |
+                                (call->opened ? VMRPC_RESP_OPENED : 0));
 }
 
 ssize_t vmrpc_server_call(VmrpcServer *srv,

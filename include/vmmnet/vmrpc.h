@@ -54,6 +54,11 @@
  * completed.  The generation tells an event of the old socket from one of the
  * new.
  *
+ * Opening.  Most sockets are made to be connected, and there is nothing to say
+ * about them in between.  BIND and CONNECT with VMRPC_REQ_OPEN make the socket
+ * first, exactly as SOCKET does.  VMRPC_RESP_OPENED tells that this was done;
+ * the socket stays, for the guest to close, if what it was made for fails.
+ *
  * Readiness.  Each socket has a mask of VMRPC_IN ... VMRPC_RDHUP and a
  * counter, ready_seq, that the host increments whenever it reports the mask.
  * Responses and events both report it.  As they travel on different queues
@@ -86,7 +91,7 @@
 
 #define VIRTIO_ID_VMRPC         63
 
-#define VMRPC_VERSION           3
+#define VMRPC_VERSION           4
 
 /* Feature bits */
 #define VMRPC_F_TRANSLATE       0   /* the host side is IPv6 */
@@ -121,9 +126,13 @@ struct vmrpc_config {
 enum vmrpc_op {
     VMRPC_SOCKET      = 1,      /* u.socket */
     VMRPC_CLOSE       = 2,
-    VMRPC_BIND        = 3,      /* addr -> resp.addr: what was bound */
+    /* addr, with OPEN u.socket -> resp.addr: what was bound */
+    VMRPC_BIND        = 3,
     VMRPC_LISTEN      = 4,      /* u.listen */
-    /* addr -> resp.addr: the local address, of a datagram socket */
+    /*
+     * addr, with OPEN u.socket -> resp.addr: the local address, of a datagram
+     * socket
+     */
     VMRPC_CONNECT     = 5,
     /* u.accept -> resp.addr: the peer, resp.value: the child's readiness */
     VMRPC_ACCEPT      = 6,
@@ -157,8 +166,9 @@ struct vmrpc_addr {
 #define VMRPC_REQ_WATCH         0x0001u /* readiness is waited for: report it */
 #define VMRPC_REQ_EDGE          0x0002u /* and what is reported already, too */
 #define VMRPC_REQ_BUFFER        0x0004u /* SENDMSG, RECVMSG: see "Buffers" */
+#define VMRPC_REQ_OPEN          0x0008u /* BIND, CONNECT: see "Opening" */
 #define VMRPC_REQ_ALL           (VMRPC_REQ_WATCH | VMRPC_REQ_EDGE | \
-                                 VMRPC_REQ_BUFFER)
+                                 VMRPC_REQ_BUFFER | VMRPC_REQ_OPEN)
 
 #define VMRPC_WAIT_MAX          1000u   /* microseconds */
 #define VMRPC_WATCH_MS          10      /* milliseconds, about */
@@ -221,6 +231,7 @@ struct vmrpc_req {
 #define VMRPC_ERROR_AGE_MAX     0xffffu /* reports; then it is forgotten */
 
 #define VMRPC_RESP_WATCHED      0x0001u /* req.sock is watched */
+#define VMRPC_RESP_OPENED       0x0002u /* and has been made by this request */
 
 struct vmrpc_resp {
     __le32 error;               /* 0 or errno */

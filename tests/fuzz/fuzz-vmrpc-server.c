@@ -6,7 +6,8 @@
  * Input: operations of four octets, some with a body that follows.
  *
  *   what        low four bits: an operation of the wire format, 0 for a raw
- *               header, 15 for what is not a request (see other())
+ *               header, 15 for what is not a request (see other()); bit 7: the
+ *               socket is to be made, or the data are in a buffer
  *   who         bits 0-2 handle, 3-4 generation, 5-7 address
  *   arg         an argument; of messages the flags, and the port; bit 6: the
  *               caller waits, for a moment
@@ -240,6 +241,13 @@ static void request(World *w, Input *in, uint8_t what)
     switch (what & 15) {
     case VMRPC_SOCKET:
         req.u.socket.type = GUINT32_TO_LE(arg % 3);
+        break;
+    case VMRPC_BIND:
+    case VMRPC_CONNECT:
+        if (what >> 7 & 1) {
+            req.flags = GUINT16_TO_LE(VMRPC_REQ_OPEN);
+            req.u.socket.type = GUINT32_TO_LE(len % 3);
+        }
         break;
     case VMRPC_ACCEPT:
         req.u.accept.sock = GUINT32_TO_LE(arg & 7);

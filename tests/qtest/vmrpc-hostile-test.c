@@ -100,6 +100,8 @@ static void test_bad_headers(void)
     } cases[] = {
         { VMRPC_SOCKET, 0, 0, 0, 1 },
         { VMRPC_SOCKET, VMRPC_REQ_ALL + 1, 0, 0, 0 },
+        { VMRPC_SOCKET, VMRPC_REQ_OPEN, 0, 0, 0 },
+        { VMRPC_ACCEPT, VMRPC_REQ_OPEN, 0, 0, 0 },
         { VMRPC_SOCKET, 0, 8, 0, 0 },
         { VMRPC_SENDMSG, 0, 1, 0, 0 },
         { VMRPC_SENDMSG, 0, VMRPC_CONTROL_MAX + 1, 0, 0 },

@@ -312,7 +312,9 @@ FxReply fx_call(Fx *fx, const struct vmrpc_req *req,
     reply.msg_flags = GUINT32_FROM_LE(resp.msg_flags);
     reply.control_len = GUINT32_FROM_LE(resp.control_len);
     reply.watched = GUINT32_FROM_LE(resp.flags) & VMRPC_RESP_WATCHED;
-    g_assert_cmphex(GUINT32_FROM_LE(resp.flags) & ~VMRPC_RESP_WATCHED, ==, 0);
+    reply.opened = GUINT32_FROM_LE(resp.flags) & VMRPC_RESP_OPENED;
+    g_assert_cmphex(GUINT32_FROM_LE(resp.flags) &
+                    ~(VMRPC_RESP_WATCHED | VMRPC_RESP_OPENED), ==, 0);
     if (resp.addr.family) {
         g_assert_cmpuint(GUINT16_FROM_LE(resp.addr.family), ==,
                          VMRPC_AF_INET);
@@ -363,12 +365,30 @@ FxReply fx_addr_op(Fx *fx, unsigned op, uint32_t handle, struct in_addr addr,
     return fx_call(fx, &req, NULL, 0, NULL, 0);
 }
 
-FxReply fx_socket(Fx *fx, uint32_t handle, uint32_t gen, int type)
+static void begin(Fx *fx, uint32_t handle, uint32_t gen)
 {
     if (handle < FX_HANDLES) {
         fx->sock[handle] = (FxMirror) { .gen = gen };
     }
+}
+
+FxReply fx_socket(Fx *fx, uint32_t handle, uint32_t gen, int type)
+{
+    begin(fx, handle, gen);
     return fx_op(fx, VMRPC_SOCKET, handle, type, 0);
+}
+
+FxReply fx_open_op(Fx *fx, unsigned op, uint32_t handle, uint32_t gen,
+                   int type, struct in_addr addr, unsigned port)
+{
+    struct vmrpc_req req;
+
+    begin(fx, handle, gen);
+    req = fx_req(fx, op, handle);
+    req.flags |= GUINT16_TO_LE(VMRPC_REQ_OPEN);
+    req.u.socket.type = GUINT32_TO_LE(type);
+    put_addr(&req, addr, port);
+    return fx_call(fx, &req, NULL, 0, NULL, 0);
 }
 
 FxReply fx_accept(Fx *fx, uint32_t handle, uint32_t child, uint32_t gen)

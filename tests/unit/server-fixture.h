@@ -64,6 +64,7 @@ typedef struct FxReply {
     uint32_t ready;
     int so_error;
     bool watched;
+    bool opened;
     uint32_t msg_flags;
     uint32_t control_len;
     struct sockaddr_in addr;    /* sin_family 0: none */
@@ -103,6 +104,9 @@ FxReply fx_op(Fx *fx, unsigned op, uint32_t handle, uint32_t a0, uint32_t a1);
 FxReply fx_addr_op(Fx *fx, unsigned op, uint32_t handle, struct in_addr addr,
                    unsigned port);
 FxReply fx_socket(Fx *fx, uint32_t handle, uint32_t gen, int type);
+/* With VMRPC_REQ_OPEN. */
+FxReply fx_open_op(Fx *fx, unsigned op, uint32_t handle, uint32_t gen,
+                   int type, struct in_addr addr, unsigned port);
 FxReply fx_accept(Fx *fx, uint32_t handle, uint32_t child, uint32_t gen);
 FxReply fx_send(Fx *fx, uint32_t handle, const void *data, size_t len);
 FxReply fx_sendto(Fx *fx, uint32_t handle, struct in_addr addr, unsigned port,

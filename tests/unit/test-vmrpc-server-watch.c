@@ -464,8 +464,10 @@ typedef struct Storm {
 static void raw_call(Storm *storm, unsigned op, uint32_t handle, uint32_t arg0,
                      struct in_addr addr, uint32_t wait_us)
 {
+    bool opens = op == VMRPC_CONNECT && rand_r(&storm->seed) % 2;
     struct vmrpc_req req = {
         .op = GUINT16_TO_LE(op),
+        .flags = GUINT16_TO_LE(opens ? VMRPC_REQ_OPEN : 0),
         .sock = GUINT32_TO_LE(handle),
         .wait_us = GUINT32_TO_LE(wait_us),
         .addr = {
@@ -509,7 +511,7 @@ static void *storm_thread(void *opaque)
                      none, 0);
             break;
         case VMRPC_CONNECT:
-            raw_call(storm, op, handle, 0, resolver ? storm->fx->resolver4
+            raw_call(storm, op, handle, SOCK_STREAM, resolver ? storm->fx->resolver4
                      : storm->fx->peer4, 100);
             break;
         case VMRPC_ACCEPT:

@@ -128,6 +128,21 @@ def mask_of_datagrams(world: World) -> None:
     expect(pending(sock, _EVERYTHING), _OUT | select.POLLWRBAND)
 
 
+@case
+def edges_of_a_connection(world: World) -> None:
+    """A new stream is hung up, once; while it connects it is nothing, then writable, once."""
+    for _ in range(50):
+        with socket.socket() as sock, select.epoll() as poller:
+            sock.setblocking(False)
+            poller.register(sock, _IN | _OUT | select.EPOLLET)
+            expect(poller.poll(0), [(sock.fileno(), _OUT | select.POLLHUP)])
+            task = Task(poller.poll, _TIMEOUT_MS / 1000).wait_blocked()
+            with fails(errno.EINPROGRESS):
+                sock.connect(world.echo)
+            expect(task.result(), [(sock.fileno(), _OUT)])
+            expect(poller.poll(0.02), [])
+
+
 # --- room to write ------------------------------------------------------------
 
 

@@ -18,7 +18,8 @@ class Traffic:
     """Where traffic goes, counted since the guest was booted.
 
     ``inside`` counts connections and datagrams of the guest's own IPv4 stack,
-    ``outside`` sockets that were made or accepted on the host.
+    ``outside`` what was asked of the host to have sockets there: to make, accept,
+    bind or connect one.
     """
 
     inside: int

@@ -49,7 +49,7 @@ MODULE_PARM_DESC(far, "the reflector's address, for 127.0.0.1 as a peer");
 
 static unsigned int sockets;
 module_param(sockets, uint, 0444);
-MODULE_PARM_DESC(sockets, "sockets of the host made or accepted so far (read only)");
+MODULE_PARM_DESC(sockets, "requests to make, accept, bind or connect sockets of the host (read only)");
 
 static __be32 own4, far4;
 
@@ -131,9 +131,14 @@ static int on_call(struct kprobe *probe, struct pt_regs *regs)
 {
 	unsigned int op = (long)argument(regs, 1);
 
-	/* Two at once may count as one: how many there are is what matters. */
-	if (op == VMRPC_SOCKET || op == VMRPC_ACCEPT)
+	/* Two at once may count as one: that there are any is what matters. */
+	switch (op) {
+	case VMRPC_SOCKET:
+	case VMRPC_BIND:
+	case VMRPC_CONNECT:
+	case VMRPC_ACCEPT:
 		WRITE_ONCE(sockets, sockets + 1);
+	}
 	return 0;
 }
 

@@ -22,7 +22,8 @@ static int64_t now_us(void)
 
 int vmrpc_budget_socket(VmrpcServer *srv, const struct sockaddr_storage *dest)
 {
-    uint32_t num = srv->sock_num + srv->attempt_num + srv->group_num;
+    uint32_t num = srv->sock_num + srv->making_num + srv->attempt_num +
+                   srv->group_num;
     const char *reason;
 
     if (num >= srv->config.max_sockets) {

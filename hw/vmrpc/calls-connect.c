@@ -148,14 +148,15 @@ int vmrpc_call_listen(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     return ret;
 }
 
-int vmrpc_host_bind_source(VmrpcServer *srv, VmrpcSock *s)
+/*
+ * Binds the descriptor of @s to the VM's address.  Returns 1, 0 if the VM has
+ * none, or a negative errno.
+ */
+static int bind_to_source(const VmrpcServer *srv, const VmrpcSock *s)
 {
     struct sockaddr_storage ss;
     int len, one = 1;
 
-    if (s->bound) {
-        return 0;
-    }
     len = vmrpc_own_address(srv, 0, &ss);
     if (len < 0) {
         return 0;           /* no address of its own: the host's choice */
@@ -165,11 +166,39 @@ int vmrpc_host_bind_source(VmrpcServer *srv, VmrpcSock *s)
         setsockopt(s->fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one,
                    sizeof(one));
     }
-    if (bind(s->fd, (struct sockaddr *)&ss, len) < 0) {
-        return -errno;
+    return bind(s->fd, (struct sockaddr *)&ss, len) < 0 ? -errno : 1;
+}
+
+int vmrpc_host_bind_source(VmrpcServer *srv, VmrpcSock *s)
+{
+    int ret = s->bound ? 0 : bind_to_source(srv, s);
+
+    if (ret <= 0) {
+        return ret;
     }
     s->bound = true;
     return vmrpc_groups_bind(srv, s);
+}
+
+/*
+ * The same for a stream that is to be connected, without the lock, as it takes
+ * a while.  -EBADF: the guest has closed @s meanwhile; it is gone.
+ */
+static int bind_stream_source(VmrpcServer *srv, VmrpcSock *s)
+{
+    int ret;
+
+    if (s->bound) {
+        return 0;
+    }
+    vmrpc_sock_enter(srv, s);
+    ret = bind_to_source(srv, s);
+    if (!vmrpc_sock_leave(srv, s)) {
+        return -EBADF;
+    }
+    s->bound |= ret > 0;
+    /* Another thread has been faster. */
+    return s->race ? -EALREADY : MIN(ret, 0);
 }
 
 static int disconnect_host(VmrpcServer *srv, VmrpcSock *s)
@@ -301,7 +330,8 @@ static int prepare_connect(VmrpcServer *srv, VmrpcSock *s,
     if (len < 0) {
         return len;
     }
-    ret = vmrpc_host_bind_source(srv, s);
+    ret = s->type == SOCK_STREAM ? bind_stream_source(srv, s)
+                                 : vmrpc_host_bind_source(srv, s);
     if (ret == 0) {
         ret = vmrpc_groups_prepare_send(srv, s, peer->sin_addr);
     }

@@ -78,6 +78,19 @@ static int guest_proto(int type, int proto)
     return -EPROTONOSUPPORT;
 }
 
+/* The kernel takes its time: other vCPUs need not wait for it. */
+static int make_host_socket(VmrpcServer *srv, int type, int proto)
+{
+    int fd;
+
+    srv->making_num++;
+    pthread_mutex_unlock(&srv->lock);
+    fd = vmrpc_host_socket(srv, type, proto);
+    pthread_mutex_lock(&srv->lock);
+    srv->making_num--;
+    return fd;
+}
+
 /* SOCKET, or what comes first in a request with VMRPC_REQ_OPEN. */
 static int call_socket(VmrpcServer *srv, VmrpcCall *call)
 {
@@ -94,15 +107,15 @@ static int call_socket(VmrpcServer *srv, VmrpcCall *call)
     if (ret < 0) {
         return ret;
     }
-    ret = vmrpc_budget_reserve(srv, NULL, NULL, &buffers);
-    if (ret < 0) {
-        return ret;
-    }
-    fd = vmrpc_host_socket(srv, type, proto);
+    fd = make_host_socket(srv, type, proto);
     if (fd < 0) {
-        vmrpc_budget_release(srv, &buffers);
         srv->counters.sockets_refused_host++;
         return fd;
+    }
+    ret = vmrpc_budget_reserve(srv, NULL, NULL, &buffers);
+    if (ret < 0) {
+        call->close_fd = fd;
+        return ret;
     }
     vmrpc_budget_apply(srv, fd, &buffers);
     ret = vmrpc_sock_add(srv, call->handle, call->gen, type, fd, &buffers, &s);

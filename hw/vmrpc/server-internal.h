@@ -173,6 +173,7 @@ struct VmrpcServer {
 
     VmrpcSock **socks;          /* by handle */
     uint32_t sock_num;
+    uint32_t making_num;        /* that will be in socks, if all goes well */
     uint32_t group_num;         /* memberships of all sockets */
     uint32_t arriving_num;      /* of these, VMRPC_BACKING_ARRIVING */
     int64_t arriving_due_ms;    /* when to try them again */

@@ -459,6 +459,7 @@ typedef struct Storm {
     Fx *fx;
     uint16_t port;
     unsigned seed;
+    gint *ended;                /* counts threads */
 } Storm;
 
 static void raw_call(Storm *storm, unsigned op, uint32_t handle, uint32_t arg0,
@@ -511,8 +512,8 @@ static void *storm_thread(void *opaque)
                      none, 0);
             break;
         case VMRPC_CONNECT:
-            raw_call(storm, op, handle, SOCK_STREAM, resolver ? storm->fx->resolver4
-                     : storm->fx->peer4, 100);
+            raw_call(storm, op, handle, SOCK_STREAM,
+                     resolver ? storm->fx->resolver4 : storm->fx->peer4, 100);
             break;
         case VMRPC_ACCEPT:
             raw_call(storm, op, handle, rand_r(&storm->seed) % STORM_HANDLES,
@@ -566,6 +567,48 @@ static void test_storm(void)
     g_assert_cmpuint(fx_open_fds(), ==, fds);
 }
 
+/* Makes a socket of its own again and again. */
+static void *limited_thread(void *opaque)
+{
+    const struct in_addr none = { };
+    Storm *storm = opaque;
+
+    for (int i = 0; i < STORM_CALLS; i++) {
+        raw_call(storm, VMRPC_SOCKET, storm->seed, SOCK_STREAM, none, 0);
+        raw_call(storm, VMRPC_CLOSE, storm->seed, 0, none, 0);
+    }
+    g_atomic_int_inc(storm->ended);
+    return NULL;
+}
+
+/* Sockets are made side by side, and never more than there may be. */
+static void test_storm_limit(void)
+{
+    Fx *fx = fx_new(&(FxOptions) { .policy = "limit sockets 2\n" });
+    pthread_t thread[STORM_THREADS];
+    Storm storm[STORM_THREADS];
+    gint ended = 0;
+
+    for (unsigned i = 0; i < STORM_THREADS; i++) {
+        storm[i] = (Storm) { .fx = fx, .seed = i, .ended = &ended };
+        g_assert_cmpint(pthread_create(&thread[i], NULL, limited_thread,
+                                       &storm[i]), ==, 0);
+    }
+    while (g_atomic_int_get(&ended) < STORM_THREADS) {
+        VmrpcSockView view[STORM_THREADS];
+        uint32_t handle = 0;
+
+        g_assert_cmpuint(vmrpc_inspect_socks(fx->srv, &handle, view,
+                                             STORM_THREADS), <=, 2);
+    }
+    for (unsigned i = 0; i < STORM_THREADS; i++) {
+        pthread_join(thread[i], NULL);
+    }
+    g_assert_cmpuint(fx_counters(fx)->sockets_opened, ==,
+                     fx_counters(fx)->sockets_closed);
+    fx_free(fx);
+}
+
 int main(int argc, char **argv)
 {
     fx_init();
@@ -583,5 +626,6 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/wait/input", test_wait_input);
     g_test_add_func("/vmrpc/server/wait/connect", test_wait_connect);
     g_test_add_func("/vmrpc/server/storm", test_storm);
+    g_test_add_func("/vmrpc/server/storm-limit", test_storm_limit);
     return g_test_run();
 }

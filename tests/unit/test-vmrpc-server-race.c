@@ -26,9 +26,12 @@ static int server_at(const char *addr6, uint16_t *port, int backlog)
     struct sockaddr_in6 sin6 = { .sin6_family = AF_INET6,
                                  .sin6_port = htons(*port) };
     socklen_t len = sizeof(sin6);
-    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
 
     inet_pton(AF_INET6, addr6, &sin6.sin6_addr);
+    /* A connection of an earlier test may linger at the port (TIME_WAIT). */
+    g_assert_cmpint(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one,
+                               sizeof(one)), ==, 0);
     g_assert_cmpint(bind(fd, (struct sockaddr *)&sin6, len), ==, 0);
     g_assert_cmpint(getsockname(fd, (struct sockaddr *)&sin6, &len), ==, 0);
     g_assert_true(backlog < 0 || listen(fd, backlog) == 0);

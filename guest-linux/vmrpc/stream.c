@@ -752,6 +752,21 @@ static int stream_release(struct socket *sock)
 	return inet_release(sock);
 }
 
+/* As tcp_splice_read() does it, which never gets past the mark. */
+static ssize_t splice_at_mark(struct socket *sock, struct vmrpc_sock *vs)
+{
+	u32 ready = vmrpc_sock_ready(vs);
+	int err;
+
+	/* The end came before the error that tells of it. */
+	if ((ready & VMRPC_RDHUP) && READ_ONCE(sock->sk->sk_err) == EPIPE)
+		return 0;
+	err = sock_error(sock->sk);
+	if (err || (ready & VMRPC_RDHUP))
+		return err;
+	return sock->file->f_flags & O_NONBLOCK ? -EAGAIN : 0;
+}
+
 static ssize_t stream_splice_read(struct socket *sock, loff_t *ppos,
 				  struct pipe_inode_info *pipe, size_t len,
 				  unsigned int flags)
@@ -761,9 +776,8 @@ static ssize_t stream_splice_read(struct socket *sock, loff_t *ppos,
 	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE)
 		return inet_stream_ops.splice_read(sock, ppos, pipe, len,
 						   flags);
-	/* As tcp_splice_read() does it, which never gets past the mark. */
 	if (vmrpc_stream_at_mark(vs))
-		return sock->file->f_flags & O_NONBLOCK ? -EAGAIN : 0;
+		return splice_at_mark(sock, vs);
 	return vmrpc_splice_read(sock, ppos, pipe, len, flags);
 }
 

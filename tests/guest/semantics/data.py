@@ -381,6 +381,29 @@ def tee_shows_both(world: World) -> None:
 
 
 @case
+def splice_at_the_mark(world: World) -> None:
+    """splice() does not get past an urgent byte, but tells of the end, and of a reset, behind it."""
+    reader, writer = os.pipe()
+    for resets in (False, True):
+        sock, theirs = world.pair()
+        sock.setblocking(False)
+        theirs.send(b"data", socket.MSG_OOB)
+        wait_for(sock, select.POLLPRI)
+        expect(sock.recv(10), b"dat")
+        with fails(errno.EAGAIN):
+            os.splice(sock.fileno(), writer, 10)
+        if resets:
+            theirs.reset()
+            wait_for(sock, select.POLLHUP)
+            with fails(errno.ECONNRESET):
+                os.splice(sock.fileno(), writer, 10)
+        else:
+            theirs.shutdown(socket.SHUT_WR)
+            wait_for(sock, select.POLLRDHUP)
+        expect(os.splice(sock.fileno(), writer, 10), 0)
+
+
+@case
 def splice_waits(world: World) -> None:
     """splice() of an empty socket waits; with SPLICE_F_NONBLOCK it does not."""
     sock, theirs = world.pair()

@@ -382,8 +382,8 @@ def tee_shows_both(world: World) -> None:
 
 @case
 def splice_at_the_mark(world: World) -> None:
-    """splice() does not get past an urgent byte, but tells of the end, and of a reset, behind it."""
-    reader, writer = os.pipe()
+    """splice() stops at an urgent byte, but tells of the end, and of a reset, behind it."""
+    _, writer = os.pipe()
     for resets in (False, True):
         sock, theirs = world.pair()
         sock.setblocking(False)

@@ -544,9 +544,9 @@ int vmrpc_sock_open(struct vmrpc_sock *vs)
  * @vs: caller must hold vs->lock, and goes on to vmrpc_sock_bind_port() or
  *      vmrpc_sock_connect() if vmrpc_sock_is_open()
  *
- * Most sockets have nothing set before, and a request less.  Returns as
- * vmrpc_sock_open(), which the call then does instead, in the same order: first
- * what is wrong with the socket.
+ * A socket that nothing has been set of is made by the request that binds or
+ * connects it; any other at once.  Returns as vmrpc_sock_open(); what keeps the
+ * host from making it may be told by the call.
  */
 int vmrpc_sock_open_with(struct vmrpc_sock *vs)
 {

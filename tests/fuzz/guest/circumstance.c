@@ -103,6 +103,8 @@ static bool speaks_inside(const struct run *run, unsigned step)
         if (op_arg_type(op->kind, i) == 'A' &&
             ((op->arg[i] & 0xff) == ADDR_LOOPBACK ||
              (op->arg[i] & 0xff) == ADDR_ANY ||
+             /* Not an address to connect to, but one to send to: 0.0.0.0. */
+             (op->kind == OP_SEND && (op->arg[i] & 0xff) == ADDR_UNSPEC) ||
              (op->arg[i] & 0xff) == ADDR_ME)) {
             return true;
         }

@@ -759,7 +759,8 @@ static ssize_t dgram_sendpage(struct socket *sock, struct page *page,
 {
 	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
 
-	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE)
+	/* What is not bound gets a port in dgram_sendmsg(). */
+	if (!vs || (vmrpc_sock_mode(vs) != VMRPC_REMOTE && is_bound(vs)))
 		return inet_sendpage(sock, page, offset, size, flags);
 	return vmrpc_no_sendpage(sock, page, offset, size, flags);
 }

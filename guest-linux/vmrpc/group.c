@@ -71,6 +71,13 @@ static bool joins(int name)
 	return name == IP_ADD_MEMBERSHIP || name == MCAST_JOIN_GROUP;
 }
 
+/* May it be the first that is said of a group?  The others change a membership. */
+static bool joins_for_source(int name)
+{
+	return name == IP_ADD_SOURCE_MEMBERSHIP ||
+	       name == MCAST_JOIN_SOURCE_GROUP;
+}
+
 static bool leaves(int name)
 {
 	return name == IP_DROP_MEMBERSHIP || name == MCAST_LEAVE_GROUP;
@@ -192,6 +199,26 @@ static int change(struct socket *sock, struct vmrpc_sock *vs, int name,
 	return err;
 }
 
+/*
+ * On vmrpc0 sources cannot be told apart.  Where there is no membership that
+ * could be changed the native side says so.
+ */
+static int change_sources(struct socket *sock, struct vmrpc_sock *vs, int name,
+			  sockptr_t optval, unsigned int optlen,
+			  const struct membership *m)
+{
+	struct ip_mreqn wire = { .imr_multiaddr.s_addr = m->group };
+	int err = -ENOPROTOOPT;
+
+	mutex_lock(&vs->lock);
+	if (!joins_for_source(name) &&
+	    !vmrpc_option_is_set(vs, IPPROTO_IP, IP_ADD_MEMBERSHIP, &wire))
+		err = sock_common_setsockopt(sock, IPPROTO_IP, name, optval,
+					     optlen);
+	mutex_unlock(&vs->lock);
+	return err;
+}
+
 /**
  * vmrpc_group_setsockopt - setsockopt(2) of an option about membership
  * @sock: a datagram socket
@@ -218,7 +245,7 @@ int vmrpc_group_setsockopt(struct socket *sock, struct vmrpc_sock *vs,
 		return sock_common_setsockopt(sock, IPPROTO_IP, name, optval,
 					      optlen);
 	if (!joins(name) && !leaves(name))
-		return -ENOPROTOOPT;
+		return change_sources(sock, vs, name, optval, optlen, &m);
 	/* One copy for both, or the program could change it in between. */
 	return change(sock, vs, name, KERNEL_SOCKPTR(value), len, &m);
 }

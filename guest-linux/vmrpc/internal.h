@@ -464,6 +464,8 @@ int vmrpc_option_replay(struct vmrpc_sock *vs);
 void vmrpc_option_push(struct vmrpc_sock *vs);
 int vmrpc_option_now(struct vmrpc_sock *vs, int level, int name,
 		     const void *value, unsigned int len);
+bool vmrpc_option_is_set(const struct vmrpc_sock *vs, int level, int name,
+			 const void *value);
 void vmrpc_option_undo(struct vmrpc_sock *vs, int level, int name, int undo,
 		       const void *value, unsigned int len);
 int vmrpc_setsockopt(struct socket *sock, int level, int name,

@@ -278,6 +278,19 @@ int vmrpc_option_now(struct vmrpc_sock *vs, int level, int name,
 }
 
 /**
+ * vmrpc_option_is_set - is an option remembered?
+ * @vs: caller must hold vs->lock
+ * @level: any
+ * @name: option
+ * @value: of memberships, the group; others are set once
+ */
+bool vmrpc_option_is_set(const struct vmrpc_sock *vs, int level, int name,
+			 const void *value)
+{
+	return find_same(vs, level, name, value);
+}
+
+/**
  * vmrpc_option_undo - take back what one option did, by another
  * @vs: caller must hold vs->lock
  * @level: of both

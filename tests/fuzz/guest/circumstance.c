@@ -10,6 +10,7 @@
 
 #include <asm/sockios.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
@@ -64,12 +65,12 @@ static bool fills(const struct run *run, unsigned step)
            (o[NATIVE].ret != o[OURS].ret || o[OURS].ret > BUFFER_MAX);
 }
 
-/* Whether a datagram is begun of which more is to come. */
+/* Whether something is held back because more is to come. */
 static bool corks(const struct run *run, unsigned step)
 {
     const struct op *op = &run->ops[step];
 
-    switch (run->step[step].type == SOCK_DGRAM ? op->kind : OP_KINDS) {
+    switch (op->kind) {
     case OP_SEND:
         return op->arg[2] & MSG_MORE;
     case OP_SPLICE_OUT:
@@ -78,6 +79,19 @@ static bool corks(const struct run *run, unsigned step)
     default:
         return false;
     }
+}
+
+/* Whether a stream is closed that may hold something back. */
+static bool cuts_off(const struct run *run, unsigned step)
+{
+    unsigned i;
+
+    for (i = 0; i < step && run->ops[step].kind == OP_CLOSE; i++) {
+        if (run->step[i].type == SOCK_STREAM && corks(run, i)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Whether the socket has an address to which everybody sends. */
@@ -262,6 +276,12 @@ static bool asks_what_is_left(const struct run *run, unsigned step)
     return sets(run, step, IPPROTO_TCP, TCP_INQ);
 }
 
+/* Whether the address that a datagram came to is to be told. */
+static bool asks_for_address(const struct run *run, unsigned step)
+{
+    return sets(run, step, IPPROTO_IP, IP_PKTINFO);
+}
+
 /* Whether there is room only while little has not been sent. */
 static bool limits_unsent(const struct run *run, unsigned step)
 {
@@ -324,6 +344,7 @@ static const struct {
 } pasts[] = {
     { " full", fills },
     { " corked", corks },
+    { " cut off", cuts_off },
     { " from all", binds_to_all },
     { " inside", speaks_inside },
     { " contended", contends },
@@ -340,6 +361,7 @@ static const struct {
     { " without sums", leaves_out_sums },
     { " with TCP_INQ", asks_what_is_left },
     { " with TCP_NOTSENT_LOWAT", limits_unsent },
+    { " with IP_PKTINFO", asks_for_address },
     { " with stamps", asks_for_stamps },
     { " paced", slows_down },
     { " shut", takes_no_more },

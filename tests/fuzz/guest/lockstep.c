@@ -240,6 +240,7 @@ static void await_call(struct run *run, unsigned step)
         if ((alone && now - alone > GRACE_MS &&
              (blocked[NATIVE] || blocked[OURS])) ||
             now - begin > 5 * PATIENCE_MS) {
+            run->step[step].progress = UNDER_WAY;
             if (done[OURS] || (!misses_room(run, step) && !run->over)) {
                 compare_differ(run, step, "%s -> %s",
                                done[NATIVE] ? "returns" : "waits",

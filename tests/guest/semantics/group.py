@@ -11,6 +11,9 @@ from .harness import World, case, case_of, expect, fails
 
 # What Python 3.11 has no names for.
 IP_MULTICAST_ALL = 49
+IP_UNBLOCK_SOURCE = 37
+IP_BLOCK_SOURCE = 38
+IP_DROP_SOURCE_MEMBERSHIP = 40
 MCAST_JOIN_GROUP = 42
 MCAST_LEAVE_GROUP = 45
 _GROUP = "239.1.2.3"
@@ -67,6 +70,15 @@ def wrong_values(world: World) -> None:
     with fails(errno.ENODEV):
         value = socket.inet_aton(_GROUP) + struct.pack("4xi", 4711)
         sock.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, value)
+
+
+@case_of(IP_BLOCK_SOURCE, IP_UNBLOCK_SOURCE, IP_DROP_SOURCE_MEMBERSHIP)
+def source_of_a_group_not_joined(world: World, option: int) -> None:
+    """There is nothing to change."""
+    addresses = _GROUP, world.me, world.peer
+    value = b"".join(socket.inet_aton(address) for address in addresses)
+    with fails(errno.EINVAL):
+        _socket(world).setsockopt(socket.IPPROTO_IP, option, value)
 
 
 @case

@@ -7,6 +7,7 @@ import array
 import ctypes
 import errno
 import fcntl
+import os
 import select
 import socket
 import struct
@@ -315,12 +316,17 @@ def port_stays_with_another_peer(world: World) -> None:
     expect(inside.recvfrom(100), (b"x", ("127.0.0.1", port)))
 
 
-@case
-def port_by_a_datagram_to_nobody(world: World) -> None:
-    """A send() that fails for want of a peer gives the socket a port as well."""
+@case_of("send", "splice")
+def port_by_a_datagram_to_nobody(world: World, call: str) -> None:
+    """What fails for want of a peer gives the socket a port as well."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    reader, writer = os.pipe()
+    os.write(writer, b"x")
     with fails(errno.EDESTADDRREQ):
-        sock.send(b"x")
+        if call == "send":
+            sock.send(b"x")
+        else:
+            os.splice(reader, sock.fileno(), 1)
     world.hands.open().tell(_port(sock), b"y")
     expect(sock.recv(2), b"y")
 

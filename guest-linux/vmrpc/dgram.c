@@ -171,8 +171,9 @@ static int dissolve(struct socket *sock, struct vmrpc_sock *vs)
 }
 
 /*
- * What has been queued can still be received; nothing more comes.  Without
- * anything queued the host socket is not needed.  Caller must hold vs->lock.
+ * What has been queued, errors too, can still be received; nothing more comes.
+ * Without anything queued the host socket is not needed.  Caller must hold
+ * vs->lock.
  */
 static void close_to_strangers(struct vmrpc_sock *vs)
 {
@@ -185,7 +186,7 @@ static void close_to_strangers(struct vmrpc_sock *vs)
 	if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
 		return;
 	if (!vmrpc_sock_connect(vs, &self, 0) &&
-	    (vmrpc_sock_ready(vs) & VMRPC_IN))
+	    (vmrpc_sock_ready(vs) & (VMRPC_IN | VMRPC_ERR)))
 		vmrpc_sock_set_mode(vs, VMRPC_BOTH);
 	else
 		vmrpc_sock_close(vs);

@@ -159,6 +159,17 @@ void vmrpc_sock_keep_error(struct vmrpc_sock *vs, ssize_t err)
 	WRITE_ONCE(vs->sk->sk_err, -err);
 }
 
+/* Of @bits, what is new for those who wait: of a listener, callers and errors. */
+static u32 concerns(const struct vmrpc_sock *vs, u32 bits)
+{
+	/* Its end the native side tells, once. */
+	if (vmrpc_sock_mode(vs) == VMRPC_BOTH &&
+	    vs->sk->sk_type == SOCK_STREAM &&
+	    !(bits & (VMRPC_IN | VMRPC_ERR)))
+		return 0;
+	return bits;
+}
+
 /**
  * vmrpc_sock_report - take over what the host says of a socket
  * @vs: the socket
@@ -210,6 +221,7 @@ void vmrpc_sock_report(struct vmrpc_sock *vs, u32 ready, u32 seq, u32 error,
 		vs->untold |= bits;
 		bits = 0;
 	}
+	bits = concerns(vs, bits);
 	spin_unlock_irqrestore(&vs->ready_lock, flags);
 
 	if (bits)

@@ -16,6 +16,7 @@ from .harness import (
     World,
     case,
     checked,
+    disconnect,
     expect,
     fails,
     fill,
@@ -140,6 +141,19 @@ def edges_of_a_connection(world: World) -> None:
             with fails(errno.EINPROGRESS):
                 sock.connect(world.echo)
             expect(task.result(), [(sock.fileno(), _OUT)])
+            expect(poller.poll(0.02), [])
+
+
+@case
+def edge_of_a_listener_given_up(world: World) -> None:
+    """It is hung up, once."""
+    for _ in range(50):
+        listener, _ = world.listener()
+        with listener, select.epoll() as poller:
+            poller.register(listener, select.EPOLLET)
+            task = Task(poller.poll, _TIMEOUT_MS / 1000).wait_blocked()
+            disconnect(listener)
+            expect(task.result(), [(listener.fileno(), select.EPOLLHUP)])
             expect(poller.poll(0.02), [])
 
 

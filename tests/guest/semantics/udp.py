@@ -589,6 +589,25 @@ def error_queue(world: World) -> None:
     expect((family, socket.inet_ntoa(offender)), (socket.AF_INET, world.peer))
 
 
+@case_of("inside", "outside", "nobody")
+def error_queue_stays_with(world: World, peer: str) -> None:
+    """Another peer, or none, takes nothing from it."""
+    sock = world.datagrams()
+    set_flag(sock, socket.IPPROTO_IP, IP_RECVERR)
+    sock.sendto(b"lost", world.closed)
+    wait_for(sock, select.POLLERR)
+    with fails(errno.ECONNREFUSED):
+        sock.recv(1)
+    if peer == "nobody":
+        disconnect(sock)
+    else:
+        sock.connect(world.echo if peer == "outside" else ("127.0.0.1", free_port()))
+    expect(pending(sock, select.POLLERR), select.POLLERR)
+    data, _, flags, destination = sock.recvmsg(100, 512, socket.MSG_ERRQUEUE)
+    expect((data, flags, destination), (b"lost", socket.MSG_ERRQUEUE, world.closed))
+    expect(pending(sock, select.POLLERR), 0)
+
+
 @case
 def error_is_urgent_if_wanted(world: World) -> None:
     """SO_SELECT_ERR_QUEUE: an error is POLLPRI as well."""

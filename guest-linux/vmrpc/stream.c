@@ -480,9 +480,12 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg)
 			break;
 		n = -EAGAIN;
 		wait_us = 0;
-		if (timeo && !(vmrpc_sock_ready(vs) & WRITABLE))
+		/* No bytes need no room, only a connection. */
+		if (timeo && msg_data_left(msg) &&
+		    !(vmrpc_sock_ready(vs) & WRITABLE))
 			wait_us = vmrpc_device_patience(vs->dev);
-		if (wait_us || (vmrpc_sock_ready(vs) & WRITABLE))
+		if (wait_us || (vmrpc_sock_ready(vs) & WRITABLE) ||
+		    !msg_data_left(msg))
 			n = vmrpc_message_send(vs, msg,
 					       min_t(size_t, msg_data_left(msg),
 						     VMRPC_DATA_MAX), NULL,
@@ -776,7 +779,8 @@ static ssize_t stream_splice_read(struct socket *sock, loff_t *ppos,
 	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE)
 		return inet_stream_ops.splice_read(sock, ppos, pipe, len,
 						   flags);
-	if (vmrpc_stream_at_mark(vs))
+	/* What is kept comes before the mark. */
+	if (!vmrpc_message_kept(vs) && vmrpc_stream_at_mark(vs))
 		return splice_at_mark(sock, vs);
 	return vmrpc_splice_read(sock, ppos, pipe, len, flags);
 }

@@ -168,6 +168,7 @@ def full_and_empty_again(world: World) -> None:
     sent = fill(sock)
     expect(pending(sock, _OUT), 0)
     expect(select.select([], [sock], [], 0)[1], [])
+    expect(sock.send(b""), 0)
     theirs.read(sent)
     wait_for(sock, _OUT)
     sock.send(b"more")

@@ -48,13 +48,26 @@ static __poll_t bits_to_poll(u32 bits)
 	return mask;
 }
 
+/* What a stream is by its own shutdown(), of which the host need not know. */
+static u32 shut_bits(const struct vmrpc_sock *vs)
+{
+	u8 shutdown = READ_ONCE(vs->shutdown);
+	u32 bits = 0;
+
+	if (shutdown & RCV_SHUTDOWN)
+		bits |= VMRPC_IN | VMRPC_RDHUP;
+	if (shutdown == SHUTDOWN_MASK)
+		bits |= VMRPC_HUP;
+	return bits;
+}
+
 /**
  * vmrpc_sock_mask - what poll() says of the host's side
  * @vs: the socket, not in mode VMRPC_NATIVE
  */
 __poll_t vmrpc_sock_mask(const struct vmrpc_sock *vs)
 {
-	__poll_t mask = bits_to_poll(vmrpc_sock_ready(vs));
+	__poll_t mask = bits_to_poll(vmrpc_sock_ready(vs) | shut_bits(vs));
 
 	/* Set before ready is: see vmrpc_sock_report(). */
 	smp_rmb();

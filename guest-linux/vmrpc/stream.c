@@ -34,6 +34,8 @@ static void unconnected(struct socket *sock, struct vmrpc_sock *vs)
 {
 	sock->state = SS_UNCONNECTED;
 	vs->shutdown = 0;
+	/* As tcp_disconnect() does it: shutdown() has been before. */
+	WRITE_ONCE(vs->sk->sk_shutdown, 0);
 	vmrpc_message_forget(vs);
 	vmrpc_sock_set_mode(vs, VMRPC_BOTH);
 	WRITE_ONCE(vs->disconnects, vs->disconnects + 1);
@@ -121,6 +123,11 @@ static int connect_host(struct socket *sock, struct vmrpc_sock *vs,
 			WRITE_ONCE(vs->sk->sk_shutdown, 0);
 		return err;
 	}
+	/*
+	 * shutdown() without a connection has said ENOTCONN, but counts for this
+	 * one.  Its peer is not told, so the host need not know.
+	 */
+	vs->shutdown = vs->sk->sk_shutdown;
 	/* Who wants signals will not wait in a call to be told. */
 	if (sock_flag(vs->sk, SOCK_FASYNC))
 		vmrpc_sock_watch(vs, NULL);
@@ -181,8 +188,6 @@ static int connect_finish(struct socket *sock, struct vmrpc_sock *vs)
 		return 0;
 	}
 	remember_port(vs);
-	/* As tcp_disconnect() does it: shutdown() has been before. */
-	WRITE_ONCE(vs->sk->sk_shutdown, 0);
 	/* The host's socket can be used again, as the program's can. */
 	vmrpc_sock_connect(vs, NULL, 0);
 	unconnected(sock, vs);
@@ -464,6 +469,12 @@ VMRPC_ACCEPT_OP(stream_accept_op, stream_accept)
 
 /* --- send, receive ---------------------------------------------------------- */
 
+/* Who has shut down before there was a connection is told when it is made. */
+static bool is_shut_for_sending(struct vmrpc_sock *vs)
+{
+	return (vs->shutdown & SEND_SHUTDOWN) && connect_is_over(vs);
+}
+
 static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg)
 {
 	struct sock *sk = vs->sk;
@@ -474,14 +485,14 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg)
 
 	for (;;) {
 		n = -EPIPE;
-		if (READ_ONCE(sk->sk_err) || (vs->shutdown & SEND_SHUTDOWN) ||
+		if (READ_ONCE(sk->sk_err) || is_shut_for_sending(vs) ||
 		    (vmrpc_sock_ready(vs) & VMRPC_HUP) ||
 		    vmrpc_sock_mode(vs) != VMRPC_REMOTE)
 			break;
 		n = -EAGAIN;
 		wait_us = 0;
 		/* No bytes need no room, only a connection. */
-		if (timeo && msg_data_left(msg) &&
+		if (timeo && msg_data_left(msg) && !vs->shutdown &&
 		    !(vmrpc_sock_ready(vs) & WRITABLE))
 			wait_us = vmrpc_device_patience(vs->dev);
 		if (wait_us || (vmrpc_sock_ready(vs) & WRITABLE) ||

@@ -305,14 +305,6 @@ static bool asks_for_stamps(const struct run *run, unsigned step)
            sets(run, step, SOL_SOCKET, SO_TIMESTAMPING_NEW);
 }
 
-/* Whether a socket is shut down that has no connection. */
-static bool shuts_in_vain(const struct run *run, unsigned step)
-{
-    return run->ops[step].kind == OP_SHUTDOWN &&
-           run->step[step].progress == DONE &&
-           run->step[step].outcome[NATIVE].ret < 0;
-}
-
 /* Whether a socket for datagrams takes no more, and so is readable. */
 static bool turns_deaf(const struct run *run, unsigned step)
 {
@@ -386,7 +378,6 @@ static const struct {
     { " with stamps", asks_for_stamps },
     { " paced", slows_down },
     { " shut", takes_no_more },
-    { " shut in vain", shuts_in_vain },
     { " deaf", turns_deaf },
     { " closed", closes },
     { " after fragments", sends_fragments },

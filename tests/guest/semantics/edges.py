@@ -17,6 +17,7 @@ from .harness import (
     case,
     case_of,
     checked,
+    disconnect,
     expect,
     fails,
     fill,
@@ -37,6 +38,8 @@ TCP_CC_INFO = 26
 
 _TX_SOFTWARE, _RX_SOFTWARE, _SOFTWARE, _OPT_ID, _TSONLY = 1 << 1, 1 << 3, 1 << 4, 1 << 7, 1 << 11
 _ORIGIN_TIMESTAMPING, _ORIGIN_ZEROCOPY, _ZEROCOPY_COPIED = 4, 5, 1
+
+_ALL = select.POLLIN | select.POLLOUT | select.POLLRDHUP
 
 # --- the end of a connection -------------------------------------------------
 
@@ -62,6 +65,50 @@ def shutdown_tells_that_it_is_connected(world: World) -> None:
     sock.shutdown(socket.SHUT_WR)
     with fails(errno.EISCONN):
         sock.connect(world.echo)
+
+
+@case
+def shutdown_before_there_is_a_connection(world: World) -> None:
+    """It says ENOTCONN and counts for the next one all the same; no peer is told."""
+    end, both = select.POLLIN | select.POLLRDHUP, select.POLLHUP
+    for how, events in (
+        (socket.SHUT_RD, end),
+        (socket.SHUT_WR, 0),
+        (socket.SHUT_RDWR, end | both),
+    ):
+        sock = socket.socket()
+        with fails(errno.ENOTCONN):
+            sock.shutdown(how)
+        sock.connect(world.echo)
+        expect(pending(sock, _ALL), events | select.POLLOUT)
+        if how == socket.SHUT_RD:
+            expect(sock.recv(1), b"")
+            sock.send(b"x")
+            until(lambda: sock.recv(1) == b"x", "what comes nevertheless")  # noqa: B023
+            continue
+        with fails(errno.EPIPE):
+            sock.send(b"x")
+        disconnect(sock)
+        sock.connect(world.echo)
+        expect(pending(sock, _ALL), select.POLLOUT)
+        sock.send(b"x")
+        expect(sock.recv(1), b"x")
+
+
+@case
+def shutdown_before_connecting_without_blocking(world: World) -> None:
+    """Readiness has the end at once; that the connection is made is told too."""
+    sock = socket.socket()
+    sock.setblocking(False)
+    with fails(errno.ENOTCONN):
+        sock.shutdown(socket.SHUT_RDWR)
+    with fails(errno.EINPROGRESS):
+        sock.connect(world.echo)
+    expect(pending(sock, _ALL) & ~select.POLLOUT, select.POLLIN | select.POLLRDHUP | select.POLLHUP)
+    until(lambda: pending(sock, _ALL) & select.POLLOUT, "the connection")
+    expect(sock.connect_ex(world.echo), 0)
+    with fails(errno.EPIPE):
+        sock.send(b"x")
 
 
 @case

@@ -51,8 +51,11 @@ static bool rx_worth_asking(const struct vmrpc_sock *vs, int flags)
 {
 	if (vmrpc_sock_ready(vs) & (READABLE | VMRPC_ERR | VMRPC_PRI))
 		return true;
-	/* Below SO_RCVLOWAT there may be data without VMRPC_IN. */
-	return (flags & (MSG_OOB | MSG_ERRQUEUE)) ||
+	/*
+	 * Below SO_RCVLOWAT there may be data without VMRPC_IN, and so may an
+	 * urgent byte be that has been fetched: a read steps over it.
+	 */
+	return (flags & (MSG_OOB | MSG_ERRQUEUE)) || READ_ONCE(vs->urgent) ||
 	       READ_ONCE(vs->sk->sk_rcvlowat) > 1;
 }
 

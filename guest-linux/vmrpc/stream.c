@@ -641,8 +641,11 @@ static int stream_getname(struct socket *sock, struct sockaddr *uaddr, int peer)
 	else if (peer == 1)
 		/* Connected already, or still?  Only the host knows. */
 		err = vmrpc_sock_name(vs, VMRPC_GETPEERNAME, sin);
-	else
+	else if (vs->peer.sin_port)
 		*sin = vs->peer;
+	else
+		/* As natively: that is how no peer is told from one. */
+		err = -ENOTCONN;
 	return err ? err : sizeof(*sin);
 }
 

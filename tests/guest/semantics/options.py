@@ -489,6 +489,26 @@ def urgent_mark(world: World) -> None:
 
 
 @case
+def passing_the_mark(world: World) -> None:
+    """A read steps over the urgent byte that has been fetched, and finds nothing."""
+    sock, theirs = world.pair()
+    theirs.send(b"ab")
+    theirs.send(b"!", socket.MSG_OOB)
+    wait_for(sock, select.POLLPRI)
+    expect(sock.recv(100), b"ab")
+    expect(sock.recv(1, socket.MSG_OOB), b"!")
+    expect(libc.recv(sock.fileno(), None, 0, socket.MSG_DONTWAIT), 0)
+    expect(_number(sock, SIOCATMARK), 1)
+    with fails(errno.EAGAIN):
+        sock.recv(100, socket.MSG_DONTWAIT)
+    expect(_number(sock, SIOCATMARK), 0)
+    with fails(errno.EAGAIN):
+        checked(libc.recv(sock.fileno(), None, 0, socket.MSG_DONTWAIT))
+    theirs.send(b"c")
+    expect(sock.recv(100), b"c")
+
+
+@case
 def blocking_by_ioctl(world: World) -> None:
     """FIONBIO is O_NONBLOCK."""
     for sock in world.stream(), world.datagrams(connected=True):

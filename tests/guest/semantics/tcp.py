@@ -28,6 +28,8 @@ from .harness import (
 from .peer import numbered
 from .remote import Stream
 
+SO_PEERNAME = 28
+
 # More than any two buffers.
 _MUCH = 32 << 20
 _ALL = select.POLLIN | select.POLLOUT | select.POLLRDHUP
@@ -122,6 +124,18 @@ def refusal_is_told_by_the_next_connect(world: World) -> None:
     expect(sock.connect_ex(world.closed), errno.ECONNREFUSED)
     assert sock.connect_ex(world.echo) in (0, errno.EINPROGRESS)
     expect(wait_for(sock, _ALL), select.POLLOUT)
+
+
+@case
+def name_of_a_peer_without_a_port(world: World) -> None:
+    """Nobody is at port 0, which is how Linux tells a peer from none."""
+    sock = socket.socket()
+    sock.setblocking(False)
+    expect(sock.connect_ex((world.peer, 0)), errno.EINPROGRESS)
+    with fails(errno.ENOTCONN):
+        sock.getsockopt(socket.SOL_SOCKET, SO_PEERNAME, 16)
+    with fails(errno.ENOTCONN):
+        sock.getpeername()
 
 
 @case

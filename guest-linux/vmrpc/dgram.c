@@ -573,13 +573,21 @@ static ssize_t recv_either(struct socket *sock, struct vmrpc_sock *vs,
 	return n;
 }
 
+/* Do stamps come with the data, and so not to SIOCGSTAMP? */
+static bool wants_stamps(const struct sock *sk)
+{
+	return sock_flag(sk, SOCK_RCVTSTAMP) ||
+	       (READ_ONCE(sk->sk_tsflags) & SOF_TIMESTAMPING_RX_SOFTWARE);
+}
+
 static ssize_t recv_any(struct socket *sock, struct vmrpc_sock *vs,
 			struct msghdr *msg, size_t size, int flags, long timeo)
 {
 	ssize_t n = recv_either(sock, vs, msg, size, flags, timeo);
 
 	/* SIOCGSTAMP: something came, and there is no stamp of when. */
-	if (n >= 0 && sock_read_timestamp(sock->sk) == SK_DEFAULT_STAMP)
+	if (n >= 0 && !wants_stamps(sock->sk) &&
+	    sock_read_timestamp(sock->sk) == SK_DEFAULT_STAMP)
 		sock_write_timestamp(sock->sk, 0);
 	return n;
 }

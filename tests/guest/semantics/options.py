@@ -12,6 +12,7 @@ import select
 import socket
 import struct
 import termios
+import time
 from collections.abc import Iterator
 
 from .harness import (
@@ -44,6 +45,7 @@ SO_ZEROCOPY = 60
 TCP_MD5SIG = 14
 TCP_REPAIR = 19
 SIOCATMARK = 0x8905
+SIOCGSTAMP = 0x8906
 _ESTABLISHED = 1
 
 _Option = tuple[int, int, int]
@@ -506,6 +508,22 @@ def passing_the_mark(world: World) -> None:
         checked(libc.recv(sock.fileno(), None, 0, socket.MSG_DONTWAIT))
     theirs.send(b"c")
     expect(sock.recv(100), b"c")
+
+
+@case
+def stamp_by_ioctl(world: World) -> None:
+    """SIOCGSTAMP tells when a datagram came, unless that is told with the datagram."""
+    for with_data in False, True:
+        sock = world.datagrams(connected=True)
+        sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMP, with_data)
+        sock.send(b"x")
+        expect(sock.recv(10), b"x")
+        if with_data:
+            with fails(errno.ENOENT):
+                fcntl.ioctl(sock, SIOCGSTAMP, bytes(16))
+        else:
+            seconds, _ = struct.unpack("qq", fcntl.ioctl(sock, SIOCGSTAMP, bytes(16)))
+            assert abs(seconds - time.time()) < 60
 
 
 @case

@@ -259,7 +259,8 @@ struct vmrpc_reuse {
  * @ready_seq: which report that was
  * @error_seq: which report told of the latest error first
  * @untold: what has become true while nobody could see it, as it was VMRPC_NATIVE
- * @shutdown: RCV_SHUTDOWN, SEND_SHUTDOWN of a stream; racy like sk_shutdown
+ * @shutdown: RCV_SHUTDOWN, SEND_SHUTDOWN of a stream that has a peer, also what was shut
+ *            down before connect(); racy like sk_shutdown
  * @urgent: there have been urgent data, and perhaps their mark is still ahead
  * @native_turn: which side is asked first next time; racy, only for fairness
  * @corked: UDP_CORK is set

@@ -2,7 +2,8 @@
 /*
  * What a socket is ready for, and who waits for it
  *
- * Readiness is what the host reported last (vmrpc_sock_report).  poll() makes a
+ * Readiness is what the host reported last (vmrpc_sock_report), and of a stream
+ * what the program itself has ended (shut_bits).  poll() makes a
  * request only to have a socket watched that is not, or to wait for input that
  * should come at any moment.  Reports carry a number, because answers and events
  * overtake one another; the newest wins.

@@ -475,12 +475,33 @@ static bool is_shut_for_sending(struct vmrpc_sock *vs)
 	return (vs->shutdown & SEND_SHUTDOWN) && connect_is_over(vs);
 }
 
+/*
+ * What fits into a request, if there is room, for which only the host waits.
+ * Returns bytes, -EAGAIN or another negative errno.
+ */
+static ssize_t send_part(struct vmrpc_sock *vs, struct msghdr *msg, long timeo)
+{
+	bool writable = vmrpc_sock_ready(vs) & WRITABLE;
+	size_t left = msg_data_left(msg);
+	u32 wait_us = 0;
+
+	/* Shut before there was a connection, which is on its way still. */
+	if (vs->shutdown & SEND_SHUTDOWN)
+		return -EAGAIN;
+	/* No bytes need no room, only a connection. */
+	if (timeo && left && !writable)
+		wait_us = vmrpc_device_patience(vs->dev);
+	if (!wait_us && !writable && left)
+		return -EAGAIN;
+	return vmrpc_message_send(vs, msg, min_t(size_t, left, VMRPC_DATA_MAX),
+				  NULL, wait_us);
+}
+
 static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg)
 {
 	struct sock *sk = vs->sk;
 	long timeo = sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT);
 	size_t sent = 0;
-	u32 wait_us;
 	ssize_t n;
 
 	for (;;) {
@@ -489,18 +510,7 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg)
 		    (vmrpc_sock_ready(vs) & VMRPC_HUP) ||
 		    vmrpc_sock_mode(vs) != VMRPC_REMOTE)
 			break;
-		n = -EAGAIN;
-		wait_us = 0;
-		/* No bytes need no room, only a connection. */
-		if (timeo && msg_data_left(msg) && !vs->shutdown &&
-		    !(vmrpc_sock_ready(vs) & WRITABLE))
-			wait_us = vmrpc_device_patience(vs->dev);
-		if (wait_us || (vmrpc_sock_ready(vs) & WRITABLE) ||
-		    !msg_data_left(msg))
-			n = vmrpc_message_send(vs, msg,
-					       min_t(size_t, msg_data_left(msg),
-						     VMRPC_DATA_MAX), NULL,
-					       wait_us);
+		n = send_part(vs, msg, timeo);
 		if (n < 0 && sent)
 			vmrpc_sock_keep_error(vs, n);
 		if (n >= 0) {

@@ -396,13 +396,20 @@ bool vmrpc_sock_expect(struct vmrpc_sock *vs, const poll_table *wait)
 	return vmrpc_sock_mask(vs) & events;
 }
 
+/* The error that a listener has is one of a former connection, not of accept(). */
+static bool has_error(const struct vmrpc_sock *vs)
+{
+	return READ_ONCE(vs->sk->sk_err) &&
+	       READ_ONCE(vs->sk->sk_state) != TCP_LISTEN;
+}
+
 static bool wait_is_over(struct vmrpc_sock *vs, u32 mask,
 			 enum vmrpc_mode mode, unsigned int disconnects,
 			 bool (*native)(struct sock *sk))
 {
 	return (mode != VMRPC_NATIVE && (vmrpc_sock_ready(vs) & mask)) ||
 	       ((mask & VMRPC_IN) && vmrpc_message_kept(vs)) ||
-	       READ_ONCE(vs->sk->sk_err) || vmrpc_sock_mode(vs) != mode ||
+	       has_error(vs) || vmrpc_sock_mode(vs) != mode ||
 	       READ_ONCE(vs->disconnects) != disconnects ||
 	       (native && native(vs->sk));
 }

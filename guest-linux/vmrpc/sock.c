@@ -755,6 +755,9 @@ int vmrpc_sock_connect(struct vmrpc_sock *vs, const struct sockaddr_in *to,
 	if (to)
 		vmrpc_addr_put(&call->req.addr, to);
 	call->req.wait_us = cpu_to_le32(wait_us);
+	/* Who polls it already will not wait in a call to be told. */
+	if (stream && to && wq_has_sleeper(sk_sleep(vs->sk)))
+		call->req.flags |= cpu_to_le16(VMRPC_REQ_WATCH);
 	err = run_opening(vs, call, stream ? VMRPC_REMOTE : VMRPC_BOTH);
 	if (!err || err == -EINPROGRESS) {
 		memset(&vs->local, 0, sizeof(vs->local));

@@ -289,8 +289,6 @@ static int listen_both(struct socket *sock, struct vmrpc_sock *vs, int backlog)
 	/* What was shut down before stays so for those who will call. */
 	if (vs->sk->sk_shutdown && vs->sk->sk_state != TCP_LISTEN)
 		vmrpc_sock_shutdown(vs, vs->sk->sk_shutdown - 1);
-	/* The error of a former connection is not one of accept(). */
-	WRITE_ONCE(vs->sk->sk_err, 0);
 	err = host_listen(vs, backlog);
 	if (err)
 		return err;
@@ -448,9 +446,6 @@ static int stream_accept(struct socket *sock, struct socket *newsock,
 			return accept_native(sock, newsock, arg);
 		err = accept_either(sock, vs, newsock, arg);
 		if (err != -EAGAIN)
-			return err;
-		err = sock_error(sk);
-		if (err)
 			return err;
 		/* Another task may have been faster, but not every time. */
 		if (again && (vmrpc_sock_ready(vs) & VMRPC_IN)) {
@@ -618,7 +613,7 @@ static __poll_t stream_poll(struct file *file, struct socket *sock,
 	case VMRPC_BOTH:
 		if (READ_ONCE(sock->sk->sk_state) == TCP_LISTEN)
 			mask |= vmrpc_sock_mask(vs) &
-				(EPOLLIN | EPOLLRDNORM | EPOLLERR);
+				(EPOLLIN | EPOLLRDNORM);
 		fallthrough;
 	default:
 		return mask;

@@ -438,7 +438,7 @@ int vmrpc_call_accept(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     VmrpcSock *child;
     int fd, ret;
 
-    if (!s->listening) {
+    if (!s->listening || s->backing == VMRPC_BACKING_LOST) {
         return -EINVAL;
     }
     if (s->backing == VMRPC_BACKING_ARRIVING) {

@@ -245,12 +245,26 @@ void vmrpc_timer_rearm(VmrpcServer *srv)
     timerfd_settime(srv->timer_fd, 0, &its, NULL);
 }
 
+/*
+ * Nothing more will come to a stream that has hung up, as the guest knows, but
+ * errors, of which there are a queue and the latest.
+ */
+static bool is_over(const VmrpcSock *s)
+{
+    return s->proto == IPPROTO_TCP && (s->told & VMRPC_HUP) &&
+           !(s->ready & VMRPC_ERR) && !s->ends;
+}
+
 /* Is it worth telling, whatever the guest has been told already? */
 static bool is_news(const VmrpcSock *s, uint32_t events)
 {
     /* Urgent data may be others than the last: each are a signal (SIGURG). */
     if (!s->edge) {
         return events & VMRPC_PRI;
+    }
+    /* To begin to follow it is an event, too. */
+    if (is_over(s)) {
+        return false;
     }
     /*
      * Room to send is told once.  After the end has been sent, it is how Linux
@@ -551,7 +565,8 @@ static void tell_response(VmrpcServer *srv, const VmrpcCall *call,
     }
     if (call->flags & VMRPC_REQ_EDGE && !s->edge) {
         /* What has come since the last event, and is still there, was one. */
-        s->news |= s->useless > 0 && ((s->ready & ~VMRPC_OUT) || s->ends);
+        s->news |= s->useless > 0 && !is_over(s) &&
+                   ((s->ready & ~VMRPC_OUT) || s->ends);
         s->edge = true;
         vmrpc_sock_notify(srv, s);
     }

@@ -101,6 +101,24 @@ def option_set_while_somebody_waits(world: World) -> None:
 
 
 @case
+def with_the_error_of_a_connection(world: World) -> None:
+    """The error that giving up a connection has left concerns neither accept() nor poll()."""
+    sock, _ = world.pair()
+    disconnect(sock)
+    sock.listen()
+    expect(pending(sock, select.POLLIN | select.POLLOUT), 0)
+    task = Task(sock.accept).wait_blocked()
+    theirs = world.hands.connect(sock.getsockname()[1])
+    ours, _ = task.result()
+    ours.send(b"x")
+    expect(theirs.receive(1), b"x")
+    with fails(errno.ECONNRESET):
+        sock.send(b"x")
+    with fails(errno.EPIPE):
+        sock.send(b"x")
+
+
+@case
 def listening_without_bind(world: World) -> None:
     """listen() chooses a port."""
     listener = socket.socket()

@@ -15,6 +15,7 @@ from .harness import (
     Task,
     World,
     case,
+    case_of,
     checked,
     disconnect,
     expect,
@@ -141,6 +142,24 @@ def edges_of_a_connection(world: World) -> None:
             with fails(errno.EINPROGRESS):
                 sock.connect(world.echo)
             expect(task.result(), [(sock.fileno(), _OUT)])
+            expect(poller.poll(0.02), [])
+
+
+@case_of("asked before", "not asked before", "asked otherwise")
+def edge_of_a_refused_connection(world: World, way: str) -> None:
+    """Who wants to know of room alone, and did before connect(), is told once that it failed."""
+    for _ in range(50):
+        with socket.socket() as sock, select.epoll() as poller:
+            sock.setblocking(False)
+            poller.register(sock, select.EPOLLOUT | select.EPOLLET)
+            if way == "asked before":
+                expect(poller.poll(0), [(sock.fileno(), select.POLLOUT | select.POLLHUP)])
+            with fails(errno.EINPROGRESS):
+                sock.connect(world.closed)
+            if way == "asked otherwise":
+                wait_for(sock, select.POLLERR)
+            failed = until(lambda: poller.poll(0), "the refusal")
+            expect(failed, [(sock.fileno(), select.POLLOUT | select.POLLERR | select.POLLHUP)])
             expect(poller.poll(0.02), [])
 
 

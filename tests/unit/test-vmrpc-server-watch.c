@@ -337,6 +337,36 @@ static void test_edge_end(void)
     fx_free(fx);
 }
 
+/* A hang-up that an answer has told is told once, whoever began to follow it. */
+static void check_edge_over(bool watched)
+{
+    Fx *fx = fx_new_default();
+    int fd = connected(fx, 0, watched ? VMRPC_REQ_WATCH : 0);
+    struct vmrpc_req req = fx_req(fx, VMRPC_NOOP, 0);
+    unsigned events;
+    FxReply r;
+
+    events = fx->sock[0].events;
+    peer_close_reset(fd);
+    r = fx_op(fx, VMRPC_NOOP, 0, 0, 0);
+    g_assert_cmphex(r.ready & VMRPC_HUP, ==, VMRPC_HUP);
+    if (watched) {
+        fx_pump(fx);
+    }
+    fx->edge = true;
+    req.flags = GUINT16_TO_LE(VMRPC_REQ_WATCH | VMRPC_REQ_EDGE);
+    fx_ok(fx_call(fx, &req, NULL, 0, NULL, 0));
+    fx_pump(fx);
+    g_assert_cmpuint(fx->sock[0].events, ==, events);
+    fx_free(fx);
+}
+
+static void test_edge_over(void)
+{
+    check_edge_over(false);
+    check_edge_over(true);
+}
+
 /* --- waiting in a call ---------------------------------------------------- */
 
 static FxReply recv_waiting(Fx *fx, uint32_t handle, void *buf, size_t len)
@@ -622,6 +652,7 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/watch/edge-late", test_edge_late);
     g_test_add_func("/vmrpc/server/watch/edge-nothing", test_edge_nothing);
     g_test_add_func("/vmrpc/server/watch/edge-end", test_edge_end);
+    g_test_add_func("/vmrpc/server/watch/edge-over", test_edge_over);
     g_test_add_func("/vmrpc/server/wait/receive", test_wait);
     g_test_add_func("/vmrpc/server/wait/input", test_wait_input);
     g_test_add_func("/vmrpc/server/wait/connect", test_wait_connect);

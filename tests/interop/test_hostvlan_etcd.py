@@ -430,7 +430,7 @@ def test_ebpf_that_could_not_have_the_table_has_it_later(world: World, agent: Ag
         tables.rmdir()
         hidden.rename(tables)
         wait.until(lambda: twin.is_synced(agent.table), "eBPF has the table")
-        assert "eBPF has the table again" in agent.log
+        wait.until(lambda: "eBPF has the table again" in agent.log, "the agent to say so")
     finally:
         world.space.ip("link", "del", "vm1")
 
@@ -489,7 +489,7 @@ def test_the_table_stays_in_force_without_etcd(world: World, agent: Agent) -> No
                 pass
         agent.until_state("store lost")
         assert agent.entries() == before
-        assert agent.log.count("stays in force") == 2
+        wait.until(lambda: agent.log.count("stays in force") == 2, "the agent to say so")
     finally:
         world.etcd.start()
     world.set(D=[7])
@@ -596,7 +596,7 @@ def test_an_etcd_that_hangs_is_noticed(world: World) -> None:
     os.kill(world.etcd.running.pid, signal.SIGSTOP)
     try:
         agent.until_state("store lost")
-        assert "no answer in 1 s" in agent.log
+        wait.until(lambda: "no answer in 1 s" in agent.log, "the agent to say why")
     finally:
         os.kill(world.etcd.running.pid, signal.SIGCONT)
     world.set(D=[7])

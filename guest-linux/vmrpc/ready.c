@@ -422,7 +422,8 @@ static bool wait_is_over(struct vmrpc_sock *vs, u32 mask,
  * @timeo: jiffies left, updated
  *
  * A pending error, a shutdown, a dissolved connection and another mode end it
- * as well.
+ * as well.  What another task has set meanwhile by setsockopt() holds for what
+ * has ended it.
  * Returns 0, -EAGAIN when the time is over, or what a signal means.
  * Sleeps; the caller must hold no lock.
  */
@@ -453,6 +454,8 @@ int vmrpc_sock_wait(struct vmrpc_sock *vs, u32 mask,
 		*timeo = wait_woken(&wait, TASK_INTERRUPTIBLE, *timeo);
 	}
 	remove_wait_queue(wq, &wait);
+	if (!err)
+		vmrpc_sol_refresh(vs);
 	return err;
 }
 

@@ -725,6 +725,17 @@ def times_are_told(world: World) -> None:
         assert seconds > 0
 
 
+@case_of(SO_TIMESTAMP, SO_TIMESTAMPNS)
+def times_while_one_waits(world: World, option: int) -> None:
+    """What another task asks for holds for the datagram that ends a wait."""
+    sock = world.datagrams()
+    theirs = world.hands.open()
+    reader = Task(_control, sock).wait_blocked()
+    set_flag(sock, socket.SOL_SOCKET, option)
+    theirs.tell(_port(sock), b"x")
+    assert (socket.SOL_SOCKET, option) in reader.result()
+
+
 @case
 def no_room_for_ancillary_data(world: World) -> None:
     """MSG_CTRUNC tells what did not fit; the datagram is whole."""

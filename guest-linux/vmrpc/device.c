@@ -436,7 +436,8 @@ int vmrpc_call_wait(struct vmrpc_call *call)
 	if (call->req.wait_us)
 		account_wait(call);
 	if (call->vs)
-		vmrpc_sock_report(call->vs, le32_to_cpu(resp->ready),
+		vmrpc_sock_report(call->vs, le32_to_cpu(call->req.gen),
+				  le32_to_cpu(resp->ready),
 				  le32_to_cpu(resp->ready_seq),
 				  le32_to_cpu(resp->so_error), 0,
 				  le32_to_cpu(resp->flags) & VMRPC_RESP_WATCHED);
@@ -599,7 +600,7 @@ static int queues_find(struct virtio_device *vdev, struct vmrpc_device *dev)
 			    virtqueue_get_vring_size(dev->queue[0].vq) / 2);
 	dev->max_segment = min_t(size_t, virtio_max_dma_size(vdev),
 				 VMRPC_DATA_MAX);
-	if (dev->max_sg < 20) {
+	if (dev->max_sg < VMRPC_BOUNCE_MAX / PAGE_SIZE + 2) {
 		dev_err(&vdev->dev, "rings too short for a datagram\n");
 		vdev->config->del_vqs(vdev);
 		err = -EINVAL;

@@ -743,7 +743,7 @@ static int dgram_shutdown(struct socket *sock, int how)
 
 static int dgram_release(struct socket *sock)
 {
-	struct vmrpc_sock *vs = sock->sk ? vmrpc_sk(sock->sk) : NULL;
+	struct vmrpc_sock *vs = sock->sk ? vmrpc_sock_release(sock->sk) : NULL;
 
 	if (vs)
 		vmrpc_sock_detach(vs);

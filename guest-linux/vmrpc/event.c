@@ -61,7 +61,8 @@ void vmrpc_sock_event(struct vmrpc_device *dev, const struct vmrpc_event *ev)
 	xa_lock_irqsave(&dev->socks, flags);
 	vs = xa_load(&dev->socks, le32_to_cpu(ev->sock));
 	if (vs && vs->gen == le32_to_cpu(ev->gen)) {
-		vmrpc_sock_report(vs, ready, le32_to_cpu(ev->ready_seq),
+		vmrpc_sock_report(vs, vs->gen, ready,
+				  le32_to_cpu(ev->ready_seq),
 				  le32_to_cpu(ev->so_error),
 				  news_of(vs, ready), true);
 		expect_signals(vs);
@@ -92,7 +93,10 @@ static void ask_for_edges(struct work_struct *work)
 	struct vmrpc_sock *vs;
 
 	while ((vs = next_marked(dev))) {
-		vmrpc_sock_watch_edges(vs);
+		mutex_lock(&vs->lock);
+		if (!vs->released)
+			vmrpc_sock_watch_edges(vs);
+		mutex_unlock(&vs->lock);
 		vmrpc_sock_put(vs);
 		cond_resched();
 	}

@@ -81,7 +81,12 @@ static bool is_outsourced(const struct net *net, const struct socket *sock)
 	       (vmrpc_sk_is_ping(sk) && sk->sk_prot == &ping_prot);
 }
 
-static struct vmrpc_device *family_device_get(void)
+/**
+ * vmrpc_family_device - the device that new sockets belong to
+ *
+ * Returns it with a reference, or NULL.
+ */
+struct vmrpc_device *vmrpc_family_device(void)
 {
 	struct vmrpc_device *dev;
 
@@ -101,7 +106,7 @@ static int create(struct net *net, struct socket *sock, int protocol, int kern)
 	err = inet_create(net, sock, protocol, kern);
 	if (err || kern || !is_outsourced(net, sock))
 		return err;
-	dev = family_device_get();
+	dev = vmrpc_family_device();
 	if (!dev)
 		return 0;
 	err = vmrpc_sock_attach(dev, sock);

@@ -241,6 +241,8 @@ struct vmrpc_reuse {
  * @mode: see there
  * @opening: VMRPC_NATIVE, and the BIND or CONNECT that comes next makes the host
  *           socket
+ * @released: its program has let go of it: the file and the socket of @sk may be
+ *            gone, so nobody reports what they would be signalled
  * @has_handle: @handle is ours
  * @handle: on the wire; entry in dev->socks
  * @gen: on the wire; written under xa_lock of dev->socks as well
@@ -278,6 +280,7 @@ struct vmrpc_sock {
 	struct mutex lock;
 	enum vmrpc_mode mode;
 	bool opening;
+	bool released;
 	bool has_handle;
 	u32 handle;
 	u32 gen;
@@ -349,6 +352,7 @@ static inline bool vmrpc_sock_is_open(const struct vmrpc_sock *vs)
 }
 
 int vmrpc_sock_attach(struct vmrpc_device *dev, struct socket *sock);
+struct vmrpc_sock *vmrpc_sock_release(struct sock *sk);
 void vmrpc_sock_detach(struct vmrpc_sock *vs);
 void vmrpc_sock_put(struct vmrpc_sock *vs);
 struct vmrpc_sock *vmrpc_sock_next(struct vmrpc_device *dev,
@@ -366,8 +370,9 @@ int vmrpc_sock_bind_port(struct vmrpc_sock *vs, const struct sockaddr_in *to,
 			 __be16 *port);
 int vmrpc_sock_connect(struct vmrpc_sock *vs, const struct sockaddr_in *to,
 		       u32 wait_us);
-void vmrpc_sock_report(struct vmrpc_sock *vs, u32 ready, u32 seq, u32 error,
-		       u32 news, bool watched);
+void vmrpc_sock_begin(struct vmrpc_sock *vs, u32 ready);
+void vmrpc_sock_report(struct vmrpc_sock *vs, u32 gen, u32 ready, u32 seq,
+		       u32 error, u32 news, bool watched);
 void vmrpc_sock_event(struct vmrpc_device *dev, const struct vmrpc_event *ev);
 void vmrpc_sock_handle_free(struct vmrpc_device *dev, u32 handle);
 void vmrpc_sock_show(struct vmrpc_sock *vs, enum vmrpc_mode mode);
@@ -562,6 +567,7 @@ extern struct proto_ops vmrpc_dgram_ops;
 
 void vmrpc_family_init(void);
 
+struct vmrpc_device *vmrpc_family_device(void);
 int vmrpc_family_take(struct vmrpc_device *dev);
 void vmrpc_family_give_back(void);
 int vmrpc_family_create_native(struct socket *sock, int protocol);

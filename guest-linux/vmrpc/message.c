@@ -160,8 +160,12 @@ static int control_put(struct vmrpc_call *call, struct vmrpc_sock *vs,
 
 static int control_room(struct vmrpc_call *call, const struct msghdr *msg)
 {
-	size_t size = min_t(size_t, msg->msg_controllen, VMRPC_CONTROL_MAX);
+	size_t size = msg->msg_controllen;
 
+	/* A header of a 32-bit program is smaller than the wire's. */
+	if (msg->msg_flags & MSG_CMSG_COMPAT)
+		size *= 2;
+	size = min_t(size_t, size, VMRPC_CONTROL_MAX);
 	if (!size)
 		return 0;
 	call->control = kzalloc(size, GFP_KERNEL);

@@ -179,6 +179,10 @@ static void show_sock(struct seq_file *m, unsigned int number,
 	u32 ready;
 
 	mutex_lock(&vs->lock);
+	if (vs->released) {
+		mutex_unlock(&vs->lock);
+		return;
+	}
 	mode = mode_line(vs, &line);
 	ready = vmrpc_sock_ready(vs);
 	mutex_unlock(&vs->lock);

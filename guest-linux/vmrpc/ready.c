@@ -185,8 +185,27 @@ static u32 concerns(const struct vmrpc_sock *vs, u32 bits)
 }
 
 /**
+ * vmrpc_sock_begin - take over what an accepted connection is ready for
+ * @vs: nobody else has it yet
+ * @ready: VMRPC_IN ...
+ *
+ * The host told this before its reports.  Events may have come, which know more.
+ */
+void vmrpc_sock_begin(struct vmrpc_sock *vs, u32 ready)
+{
+	spin_lock_irq(&vs->ready_lock);
+	if (!vs->ready_seq) {
+		WRITE_ONCE(vs->ready, ready & VMRPC_READY_ALL);
+		if (ready & VMRPC_PRI)
+			WRITE_ONCE(vs->urgent, true);
+	}
+	spin_unlock_irq(&vs->ready_lock);
+}
+
+/**
  * vmrpc_sock_report - take over what the host says of a socket
  * @vs: the socket
+ * @gen: which of its host sockets this is about; of a former one it is dropped
  * @ready: VMRPC_IN ...
  * @seq: number of the report
  * @error: so_error as on the wire: the latest error, which is the guest's from
@@ -196,8 +215,8 @@ static u32 concerns(const struct vmrpc_sock *vs, u32 bits)
  *
  * Any context.
  */
-void vmrpc_sock_report(struct vmrpc_sock *vs, u32 ready, u32 seq, u32 error,
-		       u32 news, bool watched)
+void vmrpc_sock_report(struct vmrpc_sock *vs, u32 gen, u32 ready, u32 seq,
+		       u32 error, u32 news, bool watched)
 {
 	u32 error_seq = seq - (error >> VMRPC_ERROR_AGE);
 	unsigned long flags;
@@ -210,6 +229,8 @@ void vmrpc_sock_report(struct vmrpc_sock *vs, u32 ready, u32 seq, u32 error,
 		error = EIO;
 
 	spin_lock_irqsave(&vs->ready_lock, flags);
+	if (gen != vs->gen)
+		goto out;
 	if (error && (s32)(error_seq - vs->error_seq) > 0) {
 		vs->error_seq = error_seq;
 		WRITE_ONCE(vs->sk->sk_err, error);
@@ -236,17 +257,22 @@ void vmrpc_sock_report(struct vmrpc_sock *vs, u32 ready, u32 seq, u32 error,
 		bits = 0;
 	}
 	bits = concerns(vs, bits);
+out:
 	spin_unlock_irqrestore(&vs->ready_lock, flags);
 
 	if (bits)
 		vmrpc_sock_wake(vs, bits);
 }
 
-/* The device has gone: ENETDOWN and a hang-up. */
+/*
+ * The device has gone: ENETDOWN and a hang-up.  That is later than all that it
+ * has said, also what a task has yet to report.  Caller must hold xa_lock.
+ */
 static void kill_sock(struct vmrpc_sock *vs)
 {
-	vmrpc_sock_report(vs, VMRPC_IN | VMRPC_OUT | VMRPC_HUP | VMRPC_RDHUP,
-			  vs->ready_seq + 1, ENETDOWN, 0, true);
+	vmrpc_sock_report(vs, vs->gen,
+			  VMRPC_IN | VMRPC_OUT | VMRPC_HUP | VMRPC_RDHUP,
+			  READ_ONCE(vs->ready_seq) + BIT(30), ENETDOWN, 0, true);
 }
 
 /**
@@ -442,6 +468,8 @@ int vmrpc_sock_wait(struct vmrpc_sock *vs, u32 mask,
 	if (*timeo && mode != VMRPC_NATIVE)
 		vmrpc_sock_watch(vs, NULL);
 	add_wait_queue(wq, &wait);
+	/* pairs with skwq_has_sleeper() */
+	smp_mb();
 	while (!wait_is_over(vs, mask, mode, disconnects, native)) {
 		if (!*timeo) {
 			err = -EAGAIN;

@@ -322,17 +322,56 @@ void vmrpc_sock_put(struct vmrpc_sock *vs)
 	kfree(vs);
 }
 
+/* Who has lost the pointer to its outsourced side is looked for; that is rare. */
+static struct vmrpc_sock *find_displaced(const struct sock *sk)
+{
+	struct vmrpc_device *dev = vmrpc_family_device();
+	unsigned long handle = 0;
+	struct vmrpc_sock *vs;
+
+	while (dev && (vs = vmrpc_sock_next(dev, &handle))) {
+		/* Its own reference is as good, until it is detached. */
+		vmrpc_sock_put(vs);
+		if (vs->sk == sk)
+			break;
+		handle++;
+	}
+	if (dev)
+		vmrpc_device_put(dev);
+	return dev ? vs : NULL;
+}
+
+/**
+ * vmrpc_sock_release - the outsourced side of a socket that is being released
+ * @sk: the native side
+ *
+ * As vmrpc_sk(), but a kernel service may have taken the field for itself and
+ * not know what was there.  NULL: there is none.
+ */
+struct vmrpc_sock *vmrpc_sock_release(struct sock *sk)
+{
+	struct vmrpc_sock *vs = vmrpc_sk(sk);
+
+	return vs ? vs : find_displaced(sk);
+}
+
 /**
  * vmrpc_sock_detach - take the outsourced side off
  * @vs: the socket, which is being released; its program's reference goes
  */
 void vmrpc_sock_detach(struct vmrpc_sock *vs)
 {
+	bool ours = vmrpc_sk(vs->sk);
 	struct sock *sk = vs->sk;
 
+	/* Who has but a reference is waited for here. */
+	mutex_lock(&vs->lock);
+	vs->released = true;
+	mutex_unlock(&vs->lock);
 	vmrpc_prot_set(sk, false);
 	write_lock_bh(&sk->sk_callback_lock);
-	sk->sk_user_data = NULL;
+	if (ours)
+		sk->sk_user_data = NULL;
 	write_unlock_bh(&sk->sk_callback_lock);
 
 	if (vmrpc_sock_mode(vs) != VMRPC_NATIVE && vs->has_handle)
@@ -600,15 +639,18 @@ static int bind_both(struct socket *sock, struct vmrpc_sock *vs,
 		     const struct sockaddr_in *to)
 {
 	struct sockaddr_in native = *to;
-	bool opened = vmrpc_sock_mode(vs) == VMRPC_NATIVE;
+	bool undo = vmrpc_sock_mode(vs) == VMRPC_NATIVE;
 	int err;
 
 	err = vmrpc_sock_open_with(vs);
 	if (err)
 		return err;
 	vmrpc_sol_sync(vs);		/* SO_REUSEADDR and its kin */
-	if (vmrpc_sock_is_open(vs))
+	if (vmrpc_sock_is_open(vs)) {
 		err = vmrpc_sock_bind_port(vs, to, &native.sin_port);
+		/* Nothing but the end of a socket takes its port from it. */
+		undo |= !err;
+	}
 	if (!err) {
 		native.sin_family = AF_INET;
 		err = native_ops(vs->sk)->bind(sock, (struct sockaddr *)&native,
@@ -617,7 +659,7 @@ static int bind_both(struct socket *sock, struct vmrpc_sock *vs,
 	/* The host keeps the port of a stream, so the native side does, too. */
 	if (!err && !to->sin_port && vs->sk->sk_type == SOCK_DGRAM)
 		vmrpc_sock_hold_port(vs, false);
-	if (err && opened)
+	if (err && undo)
 		vmrpc_sock_close(vs);
 	return err;
 }

@@ -333,7 +333,8 @@ static int accept_native(struct socket *sock, struct socket *newsock,
 {
 	int err = vmrpc_inet_accept(sock, newsock, arg);
 
-	if (!err) {
+	/* Of the kernel's own it will have the listener's, and a module then. */
+	if (!err && !arg->kern) {
 		newsock->ops = &inet_stream_ops;
 		/* The core took it for newsock; the listener has its own. */
 		module_put(THIS_MODULE);
@@ -364,11 +365,9 @@ static int host_accept(struct vmrpc_sock *vs, struct vmrpc_sock *child)
 	call->req.u.accept.gen = cpu_to_le32(child->gen);
 	err = vmrpc_call_run(call);
 	if (!err) {
+		vmrpc_sock_begin(child, le32_to_cpu(call->resp.value));
 		/* From here on there is a host socket to close. */
 		vmrpc_sock_show(child, VMRPC_REMOTE);
-		/* Events of the child may have overtaken this; they count. */
-		vmrpc_sock_report(child, le32_to_cpu(call->resp.value), 0, 0, 0,
-				  false);
 		if (!vmrpc_addr_get(&child->peer, &call->resp.addr))
 			err = -EIO;
 	}
@@ -376,7 +375,8 @@ static int host_accept(struct vmrpc_sock *vs, struct vmrpc_sock *child)
 	return err;
 }
 
-static int try_accept_remote(struct vmrpc_sock *vs, struct socket *newsock)
+static int try_accept_remote(struct vmrpc_sock *vs, struct socket *newsock,
+			     const struct proto_accept_arg *arg)
 {
 	struct vmrpc_sock *child;
 	int err;
@@ -404,8 +404,11 @@ out_detach:
 out_release:
 	inet_release(newsock);
 out:
-	/* The core puts the module of these when it releases newsock. */
-	newsock->ops = &vmrpc_stream_ops;
+	/*
+	 * The core puts the module of these when it releases newsock; for one
+	 * of the kernel's own it has not taken it yet.
+	 */
+	newsock->ops = arg->kern ? NULL : &vmrpc_stream_ops;
 	return err;
 }
 
@@ -420,7 +423,7 @@ static int accept_either(struct socket *sock, struct vmrpc_sock *vs,
 	vs->native_turn = !native;
 	for (i = 0; i < 2 && err == -EAGAIN; i++) {
 		err = native ? try_accept_native(sock, newsock, arg)
-			     : try_accept_remote(vs, newsock);
+			     : try_accept_remote(vs, newsock, arg);
 		native = !native;
 	}
 	return err;
@@ -761,7 +764,7 @@ static void reset_unread(struct vmrpc_sock *vs)
 
 static int stream_release(struct socket *sock)
 {
-	struct vmrpc_sock *vs = sock->sk ? vmrpc_sk(sock->sk) : NULL;
+	struct vmrpc_sock *vs = sock->sk ? vmrpc_sock_release(sock->sk) : NULL;
 
 	if (vs) {
 		if (vmrpc_sock_mode(vs) == VMRPC_REMOTE) {

@@ -180,3 +180,44 @@ print(*map(ask, ends))
     assert guest.run(["python3", "-c", script]).stdout == "ok ok\n"
     guest.run(["insmod", MODULE_PATH])
     guest.check_kernel()
+
+
+# --- services of the kernel ---------------------------------------------------
+
+# A listener of a program's becomes the kernel's own, which answers a call of nothing.
+_NFSD = """
+import os, socket, struct
+
+def give(name, text):
+    with open('/proc/fs/nfsd/' + name, 'w') as file:
+        file.write(text + '\\n')
+
+def ask():
+    call = struct.pack('>10I', 7, 0, 2, 100003, 4, 0, 0, 0, 0, 0)
+    with socket.create_connection(('127.0.0.1', 2049)) as s:
+        s.sendall(struct.pack('>I', 1 << 31 | len(call)) + call)
+        return struct.unpack('>3I', s.recv(100)[4:16])
+
+for _ in range(3):
+    listener = socket.create_server(('', 2049))
+    give('versions', '-3')
+    give('portlist', str(listener.fileno()))
+    give('threads', '1')
+    print(*[ask() for _ in range(4)])
+    listener.close()
+    give('threads', '0')
+"""
+
+
+def test_a_service_of_the_kernel_takes_a_listener(guest: Guest) -> None:
+    """It serves the inside; the port is free afterwards, here and on the host."""
+    guest.run("modprobe nfsd && mount -t nfsd nfsd /proc/fs/nfsd")
+    refs = guest.run("cat /sys/module/vmrpc/refcnt").stdout
+    try:
+        out = guest.run(["python3", "-c", _NFSD]).stdout
+        assert out == 3 * (" ".join(4 * ["(7, 1, 0)"]) + "\n")
+    finally:
+        guest.run("umount /proc/fs/nfsd")
+    guest.wait_for(f"test $(cat /sys/module/vmrpc/refcnt) = {refs}")
+    assert " 0801 " not in guest.run("cat /proc/net/vmrpc").stdout
+    guest.check_kernel()

@@ -33,6 +33,24 @@ _ANY = ("", 0)
 
 
 @case
+def bind_fails_and_then_does_not(world: World) -> None:
+    """A port that is taken inside only leaves the socket as it was."""
+    inside = socket.create_server(("127.0.0.1", 0))
+    sock = socket.socket()
+    # The host is asked, so it knows the socket before it is bound.
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")
+    with fails(errno.EADDRINUSE):
+        sock.bind(("", inside.getsockname()[1]))
+    sock.bind(_ANY)
+    sock.listen()
+    theirs = world.hands.connect(sock.getsockname()[1])
+    ours, _ = sock.accept()
+    expect(ours.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b"\0"), b"reno")
+    ours.sendall(b"x")
+    expect(theirs.receive(1), b"x")
+
+
+@case
 def accepted_connection_has_names(world: World) -> None:
     """accept() tells the peer; our address is the one that was called."""
     listener, port = world.listener()
@@ -54,6 +72,18 @@ def data_both_ways(world: World) -> None:
     expect(theirs.receive(100), b"answer")
     ours.close()
     expect(theirs.receive(1), b"")
+
+
+@case
+def server_speaks_first(world: World) -> None:
+    """The first call after accept() may be to write."""
+    listener, port = world.listener()
+    theirs = world.hands.connect(port)
+    # Python's accept() asks for the name, by which the module hears of the socket.
+    number = checked(libc.accept(listener.fileno(), None, None))
+    expect(os.write(number, b"220 ready"), 9)
+    expect(theirs.receive(9), b"220 ready")
+    os.close(number)
 
 
 @case

@@ -7,6 +7,7 @@ import array
 import ctypes
 import errno
 import fcntl
+import mmap
 import os
 import select
 import socket
@@ -744,6 +745,44 @@ def no_room_for_ancillary_data(world: World) -> None:
     sock.send(b"x")
     data, control, flags, _ = sock.recvmsg(100, 8)
     expect((data, control, flags), (b"x", [], socket.MSG_CTRUNC))
+
+
+class _Call32:
+    """System calls as a 32-bit program makes them, in memory that it could reach."""
+
+    # push rbx; mov eax, edi; mov ebx, esi; xchg ecx, edx; int 0x80; pop rbx; cdqe; ret
+    _CODE = bytes.fromhex("53 89f8 89f3 87d1 cd80 5b 4898 c3")
+    _MAP_32BIT = 0x40
+    RECVMSG = 372
+
+    def __init__(self) -> None:
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | self._MAP_32BIT
+        protection = mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC
+        self.memory = mmap.mmap(-1, mmap.PAGESIZE, flags, protection)
+        self.memory[: len(self._CODE)] = self._CODE
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.memory))
+        self.call = ctypes.CFUNCTYPE(ctypes.c_long, *[ctypes.c_long] * 4)(self.address)
+
+
+@case
+def ancillary_data_of_32_bits(world: World) -> None:
+    """A header of a 32-bit program is smaller: what it has room for, it gets."""
+    header, part, data, control = 1024, 1060, 1072, 1088
+    sock = world.datagrams(connected=True)
+    set_flag(sock, socket.IPPROTO_IP, IP_RECVTTL)
+    sock.send(b"x")
+    program = _Call32()
+    base = program.address
+    program.memory[part : part + 8] = struct.pack("2I", base + data, 8)
+    program.memory[header : header + 28] = struct.pack(
+        "7I", 0, 0, base + part, 1, base + control, 16, 0
+    )
+    expect(program.call(program.RECVMSG, sock.fileno(), base + header, 0), 1)
+    *_, length, flags = struct.unpack_from("7I", program.memory, header)
+    expect((length, flags & socket.MSG_CTRUNC), (16, 0))
+    size, level, kind, value = struct.unpack_from("I2iI", program.memory, control)
+    expect((size, level, kind), (16, socket.IPPROTO_IP, socket.IP_TTL))
+    assert 0 < value < 256
 
 
 @case

@@ -13,7 +13,9 @@
  * call runs on the CPU of its caller: nobody has to be woken up, neither for
  * the request nor for its answer, and the time goes to the account of who
  * asked.  The vCPU comes with the BQL and lets go of it at once, so one that
- * sends a megabyte delays neither the others nor the monitor.
+ * sends a megabyte delays neither the others nor the monitor.  A notification
+ * that another device has made, by DMA or an interrupt message while a vCPU is
+ * in its handler, is left to the main loop: that device relies on the BQL.
  *
  * Events come from an IOThread.  While the guest's driver runs (ioeventfd
  * started) it follows the host sockets: the server's own descriptor, and, when
@@ -107,26 +109,30 @@ static unsigned process_queue(VirtIOVmrpc *s, VirtQueue *vq, bool may_wait)
     return done;
 }
 
+/* Without the BQL, which a vCPU that waits for a peer must not keep. */
+static unsigned process_in_vcpu(VirtIOVmrpc *s, VirtQueue *vq)
+{
+    unsigned done;
+
+    qatomic_inc(&s->calls);
+    bql_unlock();
+    done = process_queue(s, vq, true);
+    if (qatomic_fetch_dec(&s->calls) == 1) {
+        qemu_event_set(&s->calls_done);
+    }
+    bql_lock();
+    return done;
+}
+
 /*
- * The main thread, which nothing is to happen behind the back of, keeps the
- * BQL, and does not wait for peers.
+ * Other threads keep the BQL, as nothing is to happen behind their back, and do
+ * not wait for peers.
  */
 static void run_queue(VirtIOVmrpc *s, VirtQueue *vq)
 {
-    bool in_vcpu = current_cpu;
-    unsigned done;
+    unsigned done = current_cpu ? process_in_vcpu(s, vq)
+                                : process_queue(s, vq, false);
 
-    if (in_vcpu) {
-        qatomic_inc(&s->calls);
-        bql_unlock();
-    }
-    done = process_queue(s, vq, in_vcpu);
-    if (in_vcpu) {
-        if (qatomic_fetch_dec(&s->calls) == 1) {
-            qemu_event_set(&s->calls_done);
-        }
-        bql_lock();
-    }
     if (done && s->ioeventfd_started) {
         virtio_notify(VIRTIO_DEVICE(s), vq);
     }
@@ -146,7 +152,11 @@ static void wait_calls(VirtIOVmrpc *s)
     }
 }
 
-/* What one notification left over, a batch of each queue at a time. */
+/*
+ * What one notification left over, a batch of each queue at a time.  In the main
+ * loop only: a vCPU that waits for the IOThread, as it stops us, runs other
+ * bottom halves.
+ */
 static void process_more(void *opaque)
 {
     VirtIOVmrpc *s = opaque;
@@ -169,9 +179,15 @@ static void handle_request(VirtIODevice *vdev, VirtQueue *vq)
     if (!s->ioeventfd_started && virtio_device_start_ioeventfd(vdev) < 0) {
         return;
     }
-    if (s->ioeventfd_started) {
-        run_queue(s, vq);
+    if (!s->ioeventfd_started) {
+        return;
     }
+    /* Another device, or our own interrupt: it goes on first, with the BQL. */
+    if (memory_region_access_is_nested()) {
+        qemu_bh_schedule(s->more_bh);
+        return;
+    }
+    run_queue(s, vq);
 }
 
 /* --- events: in the IOThread -------------------------------------------- */
@@ -406,13 +422,24 @@ static void memory_hold(void *opaque, const struct iovec *iov, unsigned num)
     }
 }
 
+static void unref_bh(void *opaque)
+{
+    memory_region_unref(opaque);
+}
+
+/* If it was unplugged meanwhile it goes with this reference: under the BQL. */
 static void memory_release(void *opaque, const struct iovec *iov, unsigned num)
 {
     ram_addr_t offset;
 
     for (unsigned i = 0; i < num; i++) {
-        memory_region_unref(memory_region_from_host(iov[i].iov_base,
-                                                    &offset));
+        MemoryRegion *mr = memory_region_from_host(iov[i].iov_base, &offset);
+
+        if (bql_locked()) {
+            memory_region_unref(mr);
+        } else {
+            aio_bh_schedule_oneshot(qemu_get_aio_context(), unref_bh, mr);
+        }
     }
 }
 
@@ -595,7 +622,7 @@ static void virtio_vmrpc_device_realize(DeviceState *dev, Error **errp)
         s->server = NULL;
         return;
     }
-    s->more_bh = virtio_bh_new_guarded(dev, process_more, s);
+    s->more_bh = virtio_bh_io_new_guarded(dev, process_more, s);
     virtio_init(vdev, VIRTIO_ID_VMRPC, sizeof(struct vmrpc_config));
     /* QEMU 10.0 makes every queue this large, whatever it is told. */
     s->event_vq = virtio_add_queue(vdev, VIRTQUEUE_MAX_SIZE, handle_event);

@@ -6,6 +6,8 @@
 #include <glib/gstdio.h>
 
 #include "netns.h"
+#include "standard-headers/linux/pci_regs.h"
+#include "standard-headers/linux/virtio_pci.h"
 #include "standard-headers/linux/virtio_ring.h"
 #include "tests/qtest/libqos/pci-pc.h"
 #include "vmrpc-fixture.h"
@@ -57,6 +59,44 @@ static void test_batch(const void *data)
     }
     g_assert_cmpuint(counter(vm.qts, BACKEND, "requests"), ==,
                      ARRAY_SIZE(pending));
+    vm_quit(&vm);
+}
+
+static uint8_t pci_cfg_capability(QPCIDevice *pdev)
+{
+    uint8_t at = 0;
+
+    do {
+        at = qpci_find_capability(pdev, PCI_CAP_ID_VNDR, at);
+        g_assert_cmpuint(at, !=, 0);
+    } while (qpci_config_readb(pdev, at + VIRTIO_PCI_CAP_CFG_TYPE) !=
+             VIRTIO_PCI_CAP_PCI_CFG);
+    return at;
+}
+
+/* A kick by another device's registers: the bridge's, to configure PCI. */
+static void test_nested_kick(void)
+{
+    Vm vm = vm_start("", 0);
+    const VmrpcArgs args = { .op = VMRPC_CLOSE, .sock = 3 };
+    VmrpcRing *ring = vmrpc_request_ring(vm.d, 0);
+    QPCIDevice *pdev = vm.d->dev->pdev;
+    uint8_t at = pci_cfg_capability(pdev);
+    VmrpcPending pending[100];
+
+    for (unsigned i = 0; i < ARRAY_SIZE(pending); i++) {
+        vmrpc_submit(vm.d, &args, &pending[i]);
+    }
+    qpci_config_writeb(pdev, at + VIRTIO_PCI_CAP_BAR, vm.d->dev->bar_idx);
+    qpci_config_writel(pdev, at + VIRTIO_PCI_CAP_OFFSET,
+                       ring->pci.notify_offset);
+    qpci_config_writel(pdev, at + VIRTIO_PCI_CAP_LENGTH, 2);
+    qpci_config_writew(pdev, at + sizeof(struct virtio_pci_cap),
+                       ring->pci.vq.index);
+    for (unsigned i = 0; i < ARRAY_SIZE(pending); i++) {
+        g_assert_cmpint(vmrpc_finish(vm.d, &args, &pending[i]).error, ==,
+                        EBADF);
+    }
     vm_quit(&vm);
 }
 
@@ -595,6 +635,7 @@ static void add_tests(void)
     add_for_kinds("round-trip", test_round_trip, 0);
     add_for_kinds("wrap", test_wrap, 0);
     add_for_kinds("batch", test_batch, 0);
+    qtest_add_func("/vmrpc/nested-kick", test_nested_kick);
     qtest_add_func("/vmrpc/bulk", test_bulk);
     qtest_add_func("/vmrpc/queues/several", test_queues_several);
     qtest_add_func("/vmrpc/queues/at-once", test_queues_at_once);

@@ -10,8 +10,9 @@
  *
  * The VM's address may arrive on the destination a little later than the VM,
  * and when both QEMUs run on one host the source has the ports until it ends.
- * Sockets that cannot be bound for these reasons are "arriving": to the guest
- * they look idle, and they are tried again for ARRIVING_MAX_MS.
+ * Sockets that cannot be bound, or cannot join their groups, for these reasons
+ * are "arriving": to the guest they look idle, and they are tried again for
+ * ARRIVING_MAX_MS.
  */
 #include "hw/vmrpc/server-internal.h"
 
@@ -230,7 +231,33 @@ static int restore_binding(VmrpcServer *srv, VmrpcSock *s,
     return vmrpc_host_bind(srv, s, port);
 }
 
-/* Once the VM's address is here; what fails then is lost. */
+static bool has_groups(const VmrpcSavedSock *saved)
+{
+    for (uint32_t i = 0; i < saved->option_num; i++) {
+        if (vmrpc_groups_is_option(saved->option[i].level,
+                                   saved->option[i].name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * Groups are heard by the interface of the VM's address.  As long as it is not
+ * here, there is none, or that of the default route is taken for it.
+ */
+static bool groups_must_wait(VmrpcServer *srv, const VmrpcSavedSock *saved)
+{
+    struct sockaddr_storage own;
+
+    return has_groups(saved) && vmrpc_own_address(srv, 0, &own) >= 0 &&
+           !vmrpc_route_is_local(srv->route, (struct sockaddr *)&own);
+}
+
+/*
+ * When all else is done: only a host socket can join, so @s must be one again,
+ * and each group is tried once.  What fails then is lost.
+ */
 static void restore_groups(VmrpcServer *srv, VmrpcSock *s,
                            const VmrpcSavedSock *saved)
 {
@@ -239,13 +266,13 @@ static void restore_groups(VmrpcServer *srv, VmrpcSock *s,
         int ret = vmrpc_groups_option(srv, s, o->level, o->name, o->value,
                                       o->len);
 
-        srv->counters.connections_lost += ret < 0 && ret != -EADDRINUSE;
+        srv->counters.connections_lost += ret < 0;
     }
 }
 
 /* Binds, listens, connects as the record says; returns 0 or -errno. */
 static int restore_host(VmrpcServer *srv, VmrpcSock *s,
-                        const VmrpcSavedSock *saved)
+                        const VmrpcSavedSock *saved, bool last_try)
 {
     struct sockaddr_storage ss;
     int len, ret;
@@ -258,7 +285,10 @@ static int restore_host(VmrpcServer *srv, VmrpcSock *s,
         s->bound_by_guest = true;
         s->local_port = htons(saved->local_port);
     }
-    restore_groups(srv, s, saved);
+    /* In the end it goes on without them. */
+    if (!last_try && groups_must_wait(srv, saved)) {
+        return -EADDRNOTAVAIL;
+    }
     if (saved->flags & VMRPC_SAVED_LISTENING) {
         if (listen(s->fd, saved->backlog) < 0) {
             return -errno;
@@ -319,10 +349,11 @@ int vmrpc_arriving_timeout_ms(const VmrpcServer *srv)
 static void arrive(VmrpcServer *srv, VmrpcSock *s,
                    const VmrpcSavedSock *saved, bool last_try)
 {
-    int ret = restore_host(srv, s, saved);
+    int ret = restore_host(srv, s, saved, last_try);
 
     if (ret == 0) {
         s->backing = VMRPC_BACKING_HOST;
+        restore_groups(srv, s, saved);
         vmrpc_arriving_forget(srv, s);
     } else if ((ret == -EADDRINUSE || ret == -EADDRNOTAVAIL) && !last_try) {
         if (!s->arriving) {

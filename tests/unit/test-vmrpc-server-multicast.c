@@ -9,11 +9,13 @@
 #include <unistd.h>
 
 #include "hw/vmrpc/multicast.h"
+#include "hw/vmrpc/server-internal.h"
 #include "tests/unit/server-fixture.h"
 
 #define GROUP "239.1.2.3"
 #define OTHER "239.1.2.4"
 #define PORT 4711
+#define LATE6 "2001:db8::30"    /* an address that comes and goes */
 
 static int interface;           /* by which the VM's address goes out */
 
@@ -440,7 +442,7 @@ static void test_connected(void)
 }
 
 typedef struct Kept {
-    VmrpcSavedSock sock[2];
+    VmrpcSavedSock sock[3];
     unsigned num;
 } Kept;
 
@@ -448,8 +450,22 @@ static void keep(void *opaque, const VmrpcSavedSock *saved)
 {
     Kept *kept = opaque;
 
-    g_assert_cmpuint(kept->num, <, 2);
+    g_assert_cmpuint(kept->num, <, G_N_ELEMENTS(kept->sock));
     kept->sock[kept->num++] = *saved;
+}
+
+/* A new server, with the sockets of another. */
+static Fx *arrive(const Kept *kept)
+{
+    Fx *fx = fx_new(&(FxOptions) { .policy = "allow ::1\nallow host\n",
+                                   .incoming = true });
+
+    for (unsigned i = 0; i < kept->num; i++) {
+        fx->sock[i] = (FxMirror) { .gen = kept->sock[i].gen,
+                                   .seq = kept->sock[i].ready_seq };
+        g_assert_cmpint(vmrpc_server_restore(fx->srv, &kept->sock[i]), ==, 0);
+    }
+    return fx;
 }
 
 static void test_migration(void)
@@ -473,12 +489,7 @@ static void test_migration(void)
     vmrpc_server_save(fx->srv, keep, kept);
     fx_free(fx);
 
-    fx = fx_new_default();
-    for (unsigned i = 0; i < kept->num; i++) {
-        fx->sock[i] = (FxMirror) { .gen = kept->sock[i].gen,
-                                   .seq = kept->sock[i].ready_seq };
-        g_assert_cmpint(vmrpc_server_restore(fx->srv, &kept->sock[i]), ==, 0);
-    }
+    fx = arrive(kept);
     tell(peer, OTHER, PORT, "left");
     tell(peer, GROUP, PORT, "first");
     hears(fx, 0, "first");
@@ -493,6 +504,108 @@ static void test_migration(void)
     g_assert_cmpint(vmrpc_server_restore(fx->srv, &kept->sock[1]), ==, -EINVAL);
     close(peer);
     fx_free(fx);
+}
+
+/* On one host: the port is the source's until that ends. */
+static void test_port_is_late(void)
+{
+    g_autofree Kept *kept = g_new0(Kept, 1);
+    Fx *from, *to;
+    uint16_t port;
+    int peer;
+
+    if (!can_multicast()) {
+        return;
+    }
+    peer = peer_socket(SOCK_DGRAM, &port);
+    from = fx_new_default();
+    bound(from, 0, "0.0.0.0", PORT);
+    fx_ok(join(from, 0, GROUP));
+    fx_ok(join(from, 0, OTHER));
+    vmrpc_server_save(from->srv, keep, kept);
+    to = arrive(kept);
+    hears_nothing(to, 0);
+    g_assert_cmpuint(to->srv->arriving_num, ==, 1);
+    fx_free(from);
+    fx_wait(to, 0, VMRPC_OUT);
+    tell(peer, GROUP, PORT, "one");
+    hears(to, 0, "one");
+    tell(peer, OTHER, PORT, "two");
+    hears(to, 0, "two");
+    g_assert_cmpuint(fx_counters(to)->connections_lost, ==, 0);
+    close(peer);
+    fx_free(to);
+}
+
+static void run(const char *command)
+{
+    g_assert_cmpint(system(command), ==, 0);
+}
+
+/* One that is not bound, one that is, and one that is bound to its group. */
+static void save_three(Kept *kept)
+{
+    Fx *fx = fx_new_default();
+
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    fx_ok(join(fx, 0, GROUP));
+    bound(fx, 1, "0.0.0.0", PORT + 1);
+    fx_ok(join(fx, 1, GROUP));
+    bound(fx, 2, GROUP, PORT + 2);
+    fx_ok(join(fx, 2, GROUP));
+    vmrpc_server_save(fx->srv, keep, kept);
+    fx_free(fx);
+}
+
+/* The VM's address comes after the VM, and with it the interface. */
+static void test_address_is_late(void)
+{
+    g_autofree Kept *kept = g_new0(Kept, 1);
+    const char *vm6 = fx_vm6;
+    uint16_t port;
+    int peer;
+    Fx *fx;
+
+    if (!can_multicast()) {
+        return;
+    }
+    peer = peer_socket(SOCK_DGRAM, &port);
+    fx_vm6 = LATE6;
+    run("ip address add " LATE6 "/128 dev vm0 nodad");
+    save_three(kept);
+    run("ip address del " LATE6 "/128 dev vm0");
+    run("ip -6 route del default dev vm0");
+
+    fx = arrive(kept);
+    fx_pump(fx);
+    g_assert_cmpuint(fx->srv->arriving_num, ==, 3);
+    run("ip address add " LATE6 "/128 dev vm0 nodad");
+    for (unsigned i = 0; i < 3; i++) {
+        fx_wait(fx, i, VMRPC_OUT);
+    }
+    fx_ok(fx_addr_op(fx, VMRPC_BIND, 0, (struct in_addr) { 0 }, PORT));
+    for (unsigned i = 0; i < 3; i++) {
+        tell(peer, GROUP, PORT + i, "late");
+        hears(fx, i, "late");
+    }
+    g_assert_cmpuint(fx_counters(fx)->connections_lost, ==, 0);
+    fx_free(fx);
+
+    /* it never comes: each of them is given up once */
+    run("ip address del " LATE6 "/128 dev vm0");
+    fx = arrive(kept);
+    fx->srv->arriving_end_ms = 0;
+    fx_wait(fx, 0, VMRPC_OUT);
+    fx_wait(fx, 1, VMRPC_HUP);
+    fx_wait(fx, 2, VMRPC_HUP);
+    g_assert_cmphex(fx->sock[0].ready & VMRPC_HUP, ==, 0);
+    g_assert_cmpuint(fx_counters(fx)->connections_lost, ==, 3);
+    g_assert_cmpuint(fx->srv->arriving_num, ==, 0);
+    fx_free(fx);
+
+    run("ip -6 route add default dev vm0");
+    fx_vm6 = vm6;
+    close(peer);
 }
 
 /* translate=off: it is all IPv4. */
@@ -551,6 +664,9 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/multicast/errors", test_limits_and_errors);
     g_test_add_func("/vmrpc/server/multicast/connected", test_connected);
     g_test_add_func("/vmrpc/server/multicast/migration", test_migration);
+    g_test_add_func("/vmrpc/server/multicast/port-is-late", test_port_is_late);
+    g_test_add_func("/vmrpc/server/multicast/address-is-late",
+                    test_address_is_late);
     g_test_add_func("/vmrpc/server/multicast/ipv4", test_ipv4);
     return g_test_run();
 }

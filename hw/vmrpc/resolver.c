@@ -252,7 +252,7 @@ static void nat64_reply(void *opaque, uint64_t request,
                                            found.len, NULL);
         wait_ms = MAX((int64_t)found.ttl * 1000, NAT64_REFRESH_MIN_MS);
     } else if (ret == -ENOENT) {
-        srv->has_nat64 = false;
+        srv->has_nat64 = false; /* the policy goes on with the last one */
         wait_ms = NAT64_REFRESH_MIN_MS;
     }
     srv->nat64_due_ms = vmrpc_now_ms() + wait_ms;

@@ -133,6 +133,39 @@ int vmrpc_server_restore_name(VmrpcServer *srv, const VmrpcSavedName *saved)
     return 0;
 }
 
+/* --- NAT64 -------------------------------------------------------------- */
+
+bool vmrpc_server_save_nat64(const VmrpcServer *srv, VmrpcSavedNat64 *saved)
+{
+    if (srv->config.nat64_mode != VMRPC_NAT64_AUTO || !srv->nat64.len) {
+        return false;
+    }
+    memcpy(saved->addr6, &srv->nat64.addr, sizeof(saved->addr6));
+    saved->len = srv->nat64.len;
+    saved->in_use = srv->has_nat64;
+    return true;
+}
+
+int vmrpc_server_restore_nat64(VmrpcServer *srv, const VmrpcSavedNat64 *saved)
+{
+    struct in6_addr addr6;
+    Nat64Prefix prefix;
+
+    memcpy(&addr6, saved->addr6, sizeof(addr6));
+    if (saved->in_use > 1 ||
+        !nat64_prefix_init(&prefix, &addr6, saved->len, NULL)) {
+        return -EINVAL;
+    }
+    if (srv->config.nat64_mode == VMRPC_NAT64_AUTO && !srv->has_nat64) {
+        srv->nat64 = prefix;
+        srv->has_nat64 = saved->in_use;
+        /* This network may have another. */
+        srv->nat64_due_ms = 0;
+        vmrpc_timer_rearm(srv);
+    }
+    return 0;
+}
+
 /* --- sockets ------------------------------------------------------------ */
 
 /* Which flags go together, as save_one() sets them. */

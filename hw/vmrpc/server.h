@@ -288,4 +288,22 @@ uint32_t vmrpc_server_save_names(const VmrpcServer *srv,
  */
 int vmrpc_server_restore_name(VmrpcServer *srv, const VmrpcSavedName *saved);
 
+/* The NAT64 prefix that VMRPC_NAT64_AUTO has found. */
+typedef struct VmrpcSavedNat64 {
+    uint8_t addr6[16];
+    uint32_t len;               /* bits, as net/packet/nat64.h has them */
+    uint32_t in_use;            /* 0: the network has none any more; or 1 */
+} VmrpcSavedNat64;
+
+/* Returns false, and leaves @saved alone, if none was found. */
+bool vmrpc_server_save_nat64(const VmrpcServer *srv, VmrpcSavedNat64 *saved);
+
+/*
+ * Puts the prefix back, before the sockets: they may have peers behind it, and
+ * the policy judges by it.  It holds until this server has found its own; what
+ * is configured comes first.  Returns 0, or -EINVAL for a record that no
+ * vmrpc_server_save_nat64() can have written.
+ */
+int vmrpc_server_restore_nat64(VmrpcServer *srv, const VmrpcSavedNat64 *saved);
+
 #endif /* VMRPC_SERVER_H */

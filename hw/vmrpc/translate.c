@@ -156,12 +156,19 @@ typedef struct Judged {
     char text[VMRPC_POLICY_MAX_NAMES][DNS_NAME_TEXT_MAX];
 } Judged;
 
-/* The address behind the NAT64 may be the host's own as well. */
+/*
+ * The address behind the NAT64 may be the host's own as well.
+ *
+ * Who has once been behind a NAT64 is judged so until another prefix is found:
+ * that the name servers tell of none does not prove that the translator has
+ * gone, and nobody shall get past a rule, or loopback, by an answer without
+ * data.
+ */
 static void look_behind_nat64(VmrpcServer *srv, VmrpcDest *dest)
 {
     struct sockaddr_storage ss4;
 
-    if (!srv->has_nat64 ||
+    if (!srv->nat64.len ||
         !nat64_extract(&srv->nat64, &dest->addr6, &dest->nat64_addr4)) {
         return;
     }

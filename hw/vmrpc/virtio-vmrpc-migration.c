@@ -36,6 +36,13 @@ static bool has_names(void *opaque)
     return vmrpc_server_save_names(s->server, NULL, NULL) > 0;
 }
 
+static bool has_nat64(void *opaque)
+{
+    VirtIOVmrpc *s = opaque;
+
+    return s->saved_nat64.len;
+}
+
 static bool sock_num_is_valid(void *opaque, int version_id)
 {
     VirtIOVmrpc *s = opaque;
@@ -105,6 +112,19 @@ static const VMStateDescription vmstate_names = {
     },
 };
 
+static const VMStateDescription vmstate_nat64 = {
+    .name = "virtio-vmrpc/nat64",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = has_nat64,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT8_ARRAY(saved_nat64.addr6, VirtIOVmrpc, 16),
+        VMSTATE_UINT32(saved_nat64.len, VirtIOVmrpc),
+        VMSTATE_UINT32(saved_nat64.in_use, VirtIOVmrpc),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
 static const VMStateDescription vmstate_option = {
     .name = "virtio-vmrpc/option",
     .version_id = 1,
@@ -148,6 +168,7 @@ void virtio_vmrpc_drop_saved(VirtIOVmrpc *s)
     s->saved_map_num = 0;
     s->saved_name_num = 0;
     s->saved_sock_num = 0;
+    s->saved_nat64 = (VmrpcSavedNat64) { };
 }
 
 static void save_mapping(const VmrpcAddrMapEntry *entry, void *opaque)
@@ -195,6 +216,7 @@ static int virtio_vmrpc_pre_save(void *opaque)
     s->saved_name = g_new(VmrpcSavedName,
                           vmrpc_server_save_names(s->server, NULL, NULL));
     vmrpc_server_save_names(s->server, save_name, s);
+    vmrpc_server_save_nat64(s->server, &s->saved_nat64);
     s->saved_sock = g_new(VmrpcSavedSock, vmrpc_server_sockets(s->server));
     vmrpc_server_save(s->server, save_sock, s);
     return 0;
@@ -246,6 +268,20 @@ static int restore_names(VirtIOVmrpc *s)
                    i);
             return -EINVAL;
         }
+    }
+    return 0;
+}
+
+static int restore_nat64(VirtIOVmrpc *s)
+{
+    /* None was found, or the source did not tell. */
+    if (!s->saved_nat64.len) {
+        return 0;
+    }
+    if (vmrpc_server_restore_nat64(s->server, &s->saved_nat64) < 0) {
+        report(s, "the NAT64 prefix of the migration stream does not make "
+               "sense");
+        return -EINVAL;
     }
     return 0;
 }
@@ -302,6 +338,9 @@ static int virtio_vmrpc_post_load(void *opaque, int version_id)
     if (ret == 0) {
         ret = restore_names(s);
     }
+    if (ret == 0) {
+        ret = restore_nat64(s);
+    }
     for (int32_t i = 0; ret == 0 && i < s->saved_sock_num; i++) {
         ret = vmrpc_server_restore(s->server, &s->saved_sock[i]);
         if (ret < 0) {
@@ -337,6 +376,7 @@ const VMStateDescription vmstate_virtio_vmrpc = {
     },
     .subsections = (const VMStateDescription * const []) {
         &vmstate_names,
+        &vmstate_nat64,
         NULL
     },
 };

@@ -83,6 +83,7 @@ struct VirtIOVmrpc {
     int32_t saved_map_num;
     VmrpcSavedName *saved_name;
     int32_t saved_name_num;
+    VmrpcSavedNat64 saved_nat64;    /* len 0: none */
     VmrpcSavedSock *saved_sock;
     int32_t saved_sock_num;
 };

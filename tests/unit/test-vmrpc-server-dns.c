@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "hw/vmrpc/server-internal.h"
 #include "tests/unit/server-fixture.h"
 
 #define TYPE_A      1
@@ -21,6 +22,7 @@ typedef struct Dns {
     unsigned queries;           /* seen by it */
     bool silent;                /* keep the query instead of answering */
     const char *addr6;          /* of every name; NULL: the peer's */
+    const char *nat64;          /* of ipv4only.arpa; NULL: none */
     uint8_t kept[512];
     ssize_t kept_len;
     struct sockaddr_in6 kept_from;
@@ -35,6 +37,8 @@ static void reply(Dns *d, const uint8_t *query, ssize_t len,
     };
     static const char ipv4only[] = "\010ipv4only\004arpa";
     const uint8_t *end = memchr(query + 12, 0, len - 12);
+    const char *address = memcmp(query + 12, ipv4only, sizeof(ipv4only))
+                          ? d->addr6 ?: fx_peer6 : d->nat64;
     size_t question = end + 5 - query;
     uint8_t msg[512] = { 0 };
     size_t used = question;
@@ -43,11 +47,10 @@ static void reply(Dns *d, const uint8_t *query, ssize_t len,
     msg[2] = 0x81;
     msg[3] = 0x80;
     memset(msg + 6, 0, 6);
-    if (end[2] == TYPE_AAAA) {
+    if (end[2] == TYPE_AAAA && address) {
         struct in6_addr addr6;
 
-        inet_pton(AF_INET6, memcmp(query + 12, ipv4only, sizeof(ipv4only))
-                  ? d->addr6 ?: fx_peer6 : "64:ff9b::192.0.0.170", &addr6);
+        inet_pton(AF_INET6, address, &addr6);
         msg[7] = 1;
         memcpy(msg + used, rr, sizeof(rr));
         memcpy(msg + used + sizeof(rr), &addr6, 16);
@@ -77,6 +80,7 @@ static void dns_init_policy(Dns *d, bool nat64_auto, const char *policy)
     uint16_t port;
 
     memset(d, 0, sizeof(*d));
+    d->nat64 = "64:ff9b::192.0.0.170";
     d->fd = peer_socket(SOCK_DGRAM, &port);
     dns = g_strdup_printf("%s%%%u", fx_peer6, port);
     d->fx = fx_new(&(FxOptions) {
@@ -438,6 +442,132 @@ static void test_nat64_auto(void)
     dns_clear(&d);
 }
 
+/* Discovery is due; waits for what comes of it. */
+static void discover(Dns *d)
+{
+    VmrpcServer *srv = d->fx->srv;
+
+    srv->nat64_due_ms = 0;
+    vmrpc_timer_rearm(srv);
+    do {
+        fx_wait_any(d->fx);
+    } while (srv->nat64_asking || !srv->nat64_due_ms);
+}
+
+static void keep_sock(void *opaque, const VmrpcSavedSock *saved)
+{
+    *(VmrpcSavedSock *)opaque = *saved;
+}
+
+/* 10.1.2.3 and the metadata service behind FX_NAT64, and an address of it. */
+static void assert_judged(Fx *fx, bool as_ipv4)
+{
+    uint64_t builtin = fx_counters(fx)->refused_builtin;
+
+    /* No route leads there. */
+    fx_fails(fx_try_connect(fx, fx_map(fx, FX_NAT64 "a01:203"), SOCK_DGRAM),
+             as_ipv4 ? EACCES : ENETUNREACH);
+    fx_fails(fx_try_connect(fx, fx_map(fx, FX_NAT64 "a9fe:a9fe"), SOCK_DGRAM),
+             ENETUNREACH);
+    g_assert_cmpuint(fx_counters(fx)->refused_builtin - builtin, ==, as_ipv4);
+    fx_fails(fx_try_connect(fx, fx_map(fx, FX_NAT64 "c633:6401"), SOCK_DGRAM),
+             ENETUNREACH);
+}
+
+/* What was found goes with the VM, and its sockets' peers with it. */
+static void test_nat64_migration(void)
+{
+    static const FxOptions options = {
+        .policy = "deny 10.0.0.0/8\nallow host\n", .nat64_auto = true,
+        .incoming = true,
+    };
+    g_autofree VmrpcSavedSock *sock = g_new0(VmrpcSavedSock, 1);
+    VmrpcSavedNat64 nat64;
+    Dns d;
+    Fx *fx;
+
+    if (!fx_has_namespace()) {
+        g_test_skip("needs a network namespace");
+        return;
+    }
+    dns_init_policy(&d, true, options.policy);
+    d.nat64 = FX_NAT64 "192.0.0.170";
+    g_assert_false(vmrpc_server_save_nat64(d.fx->srv, &nat64));
+    assert_judged(d.fx, false);
+    discover(&d);
+    assert_judged(d.fx, true);
+    fx_ok(fx_socket(d.fx, 0, 1, SOCK_DGRAM));
+    fx_ok(fx_addr_op(d.fx, VMRPC_CONNECT, 0, fx_ip4("198.51.100.5"), 9));
+    g_assert_true(vmrpc_server_save_nat64(d.fx->srv, &nat64));
+    vmrpc_server_save(d.fx->srv, keep_sock, sock);
+    dns_clear(&d);
+
+    /* nobody answers here */
+    fx = fx_new(&options);
+    g_assert_cmpint(vmrpc_server_restore_nat64(fx->srv, &nat64), ==, 0);
+    assert_judged(fx, true);
+    fx->sock[0] = (FxMirror) { .gen = 1, .seq = sock->ready_seq };
+    g_assert_cmpint(vmrpc_server_restore(fx->srv, sock), ==, 0);
+    g_assert_cmpuint(fx_counters(fx)->connections_lost, ==, 0);
+    fx_ok(fx_send(fx, 0, "x", 1));
+    fx_free(fx);
+
+    /* a source that has found none, or does not tell */
+    fx = fx_new(&options);
+    fx->sock[0] = (FxMirror) { .gen = 1, .seq = sock->ready_seq };
+    g_assert_cmpint(vmrpc_server_restore(fx->srv, sock), ==, 0);
+    g_assert_cmpint(fx_wait_error(fx, 0), ==, ENETUNREACH);
+    fx_free(fx);
+
+    /* another network has another, before or after the VM has come */
+    dns_init_policy(&d, true, options.policy);
+    g_assert_cmpint(vmrpc_server_restore_nat64(d.fx->srv, &nat64), ==, 0);
+    discover(&d);
+    assert_judged(d.fx, false);
+    g_assert_cmpint(vmrpc_server_restore_nat64(d.fx->srv, &nat64), ==, 0);
+    assert_judged(d.fx, false);
+    dns_clear(&d);
+}
+
+/* The network tells of no NAT64 any more: nobody is judged more kindly. */
+static void test_nat64_gone(void)
+{
+    static const char *const policy = "deny 10.0.0.0/8\nallow host\n";
+    struct in_addr far = fx_ip4("198.51.100.5");
+    VmrpcSavedNat64 nat64;
+    Dns d;
+
+    if (!fx_has_namespace()) {
+        g_test_skip("needs a network namespace");
+        return;
+    }
+    dns_init_policy(&d, true, policy);
+    d.nat64 = FX_NAT64 "192.0.0.170";
+    discover(&d);
+    fx_ok(fx_try_connect(d.fx, far, SOCK_DGRAM));
+    d.nat64 = NULL;
+    discover(&d);
+    fx_fails(fx_try_connect(d.fx, far, SOCK_DGRAM), ENETUNREACH);
+    g_assert_cmpuint(fx_counters(d.fx)->unreachable_no_nat64, ==, 1);
+    assert_judged(d.fx, true);
+    g_assert_true(vmrpc_server_save_nat64(d.fx->srv, &nat64));
+    dns_clear(&d);
+
+    /* nor elsewhere, where there is none either */
+    dns_init_policy(&d, true, policy);
+    d.nat64 = NULL;
+    g_assert_cmpint(vmrpc_server_restore_nat64(d.fx->srv, &nat64), ==, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        fx_fails(fx_try_connect(d.fx, far, SOCK_DGRAM), ENETUNREACH);
+        assert_judged(d.fx, true);
+        discover(&d);
+    }
+    d.nat64 = "64:ff9b::192.0.0.170";
+    discover(&d);
+    assert_judged(d.fx, false);
+    dns_clear(&d);
+}
+
 static FxReply ask_udp(Dns *d, const uint8_t *query, size_t len, uint8_t *msg,
                        size_t size)
 {
@@ -506,6 +636,9 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/dns/close-outstanding",
                     test_close_outstanding);
     g_test_add_func("/vmrpc/server/dns/nat64-auto", test_nat64_auto);
+    g_test_add_func("/vmrpc/server/dns/nat64-migration",
+                    test_nat64_migration);
+    g_test_add_func("/vmrpc/server/dns/nat64-gone", test_nat64_gone);
     g_test_add_func("/vmrpc/server/dns/policy", test_policy);
     return g_test_run();
 }

@@ -418,6 +418,45 @@ static void test_names(void)
     fx_free(fx);
 }
 
+/* A NAT64 prefix that nobody has found, or that is not wanted. */
+static void test_nat64(void)
+{
+    static const FxOptions options[] = {
+        { .nat64_auto = true }, { .nat64 = true }, { },
+    };
+    static const unsigned bad[] = { 0, 31, 33, 72, 95, 97, 128, UINT32_MAX };
+    VmrpcSavedNat64 good = { { 0x20, 1, 0xd, 0xb8 }, 64, 1 }, rec;
+    Fx *fx = fx_new(&options[0]);
+
+    for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
+        rec = good;
+        rec.len = bad[i];
+        g_assert_cmpint(vmrpc_server_restore_nat64(fx->srv, &rec), ==,
+                        -EINVAL);
+    }
+    rec = good;
+    rec.in_use = 2;
+    g_assert_cmpint(vmrpc_server_restore_nat64(fx->srv, &rec), ==, -EINVAL);
+    rec = good;
+    rec.addr6[15] = 1;          /* behind the prefix */
+    g_assert_cmpint(vmrpc_server_restore_nat64(fx->srv, &rec), ==, -EINVAL);
+    rec = good;
+    rec.len = 96;
+    rec.addr6[8] = 1;           /* bits 64 to 71 */
+    g_assert_cmpint(vmrpc_server_restore_nat64(fx->srv, &rec), ==, -EINVAL);
+    g_assert_false(vmrpc_server_save_nat64(fx->srv, &rec));
+    fx_free(fx);
+
+    for (size_t i = 0; i < G_N_ELEMENTS(options); i++) {
+        fx = fx_new(&options[i]);
+        g_assert_cmpint(vmrpc_server_restore_nat64(fx->srv, &good), ==, 0);
+        g_assert_cmpint(fx->srv->has_nat64, ==, i < 2);
+        g_assert_cmpint(fx->srv->nat64.len, ==, i == 0 ? 64 : i == 1 ? 96 : 0);
+        g_assert_cmpint(vmrpc_server_save_nat64(fx->srv, &rec), ==, i == 0);
+        fx_free(fx);
+    }
+}
+
 int main(int argc, char **argv)
 {
     fx_init();
@@ -428,5 +467,6 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/saved/hostile", test_hostile);
     g_test_add_func("/vmrpc/server/saved/policy", test_policy);
     g_test_add_func("/vmrpc/server/saved/names", test_names);
+    g_test_add_func("/vmrpc/server/saved/nat64", test_nat64);
     return g_test_run();
 }

@@ -265,7 +265,7 @@ bool vmrpc_ftp_rewrite(VmrpcAlg *alg, const uint8_t *data, size_t len,
     const VmrpcFtpVerb *verb = vmrpc_ftp_find_verb(alg, data, len);
     g_autofree char *line = g_strndup((const char *)data, len);
 
-    if (!verb || strlen(line) != len) {
+    if (!verb || len <= VERB_LEN || strlen(line) != len) {
         return false;
     }
     g_strchomp(line);

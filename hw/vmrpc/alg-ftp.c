@@ -281,18 +281,20 @@ static void command_taken(VmrpcAlg *alg, VmrpcAlgDir dir)
     }
 }
 
+/* Whether the line has ended, the copy tells: the guest may change @data. */
 static size_t take_command(VmrpcAlg *alg, VmrpcAlgDir dir,
                            const uint8_t *data, size_t len)
 {
     VmrpcAlgFlow *flow = &alg->flow[dir];
-    size_t n = MIN(len, HELD_MAX - (flow->held ? flow->held->len : 0));
-    const uint8_t *lf = memchr(data, '\n', n);
+    size_t before = flow->held ? flow->held->len : 0;
+    size_t n = MIN(len, HELD_MAX - before);
+    const uint8_t *lf;
 
-    if (lf) {
-        n = lf + 1 - data;
-    }
     vmrpc_alg_hold(flow, data, n);
+    lf = memchr(flow->held->data + before, '\n', n);
     if (lf) {
+        g_byte_array_set_size(flow->held, lf + 1 - flow->held->data);
+        n = flow->held->len - before;
         command_taken(alg, dir);
     } else if (!vmrpc_ftp_find_verb(alg, flow->held->data, flow->held->len)) {
         release(alg, dir);
@@ -369,6 +371,7 @@ static void reply_taken(VmrpcAlg *alg, VmrpcAlgFlow *flow)
     replace(flow, out);
 }
 
+/* @data are ours: all that the guest replies passes, see ftp_blind(). */
 static size_t take_reply(VmrpcAlg *alg, VmrpcAlgDir dir, const uint8_t *data,
                          size_t len)
 {

@@ -132,8 +132,9 @@ const VmrpcFtpVerb *vmrpc_ftp_find_verb(const VmrpcAlg *alg,
                                         const uint8_t *data, size_t len);
 
 /*
- * Decides on a command, after it was counted.  True: it becomes @out, with
- * the end it has.
+ * Decides on a command, a private copy of a whole line, after it was counted.
+ * True: it becomes @out, with the end it has.  False: it stays as it is, as
+ * does what is no more than a verb without an end.
  */
 bool vmrpc_ftp_rewrite(VmrpcAlg *alg, const uint8_t *data, size_t len,
                        char out[VMRPC_FTP_TEXT_MAX]);

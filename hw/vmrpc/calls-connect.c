@@ -23,7 +23,7 @@ void vmrpc_call_addr(const VmrpcCall *call, struct sockaddr_in *sin)
 int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
 {
     struct sockaddr_storage ss;
-    int len = vmrpc_own_address(srv, port, &ss), zero = 0;
+    int len = vmrpc_own_address(srv, port, &ss), zero = 0, ret;
 
     /* For a connection that then failed, the choice was left to connect(). */
     if (s->bound && s->type == SOCK_STREAM) {
@@ -46,11 +46,15 @@ int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
         ss.ss_family = AF_INET6;
         len = sizeof(struct sockaddr_in6);
     }
+    ret = vmrpc_groups_check(srv, s, port);
+    if (ret < 0) {
+        return ret;
+    }
     if (bind(s->fd, (struct sockaddr *)&ss, len) < 0) {
         return -errno;
     }
     s->bound = true;
-    return vmrpc_groups_bind(srv, s);
+    return vmrpc_groups_bind(srv, s, port);
 }
 
 int vmrpc_local_address(const VmrpcServer *srv, const VmrpcSock *s,
@@ -177,7 +181,7 @@ int vmrpc_host_bind_source(VmrpcServer *srv, VmrpcSock *s)
         return ret;
     }
     s->bound = true;
-    return vmrpc_groups_bind(srv, s);
+    return vmrpc_groups_bind(srv, s, 0);
 }
 
 /*

@@ -19,6 +19,11 @@
  * the interface by which the VM's address goes out: membership in Linux is a
  * matter of the interface, and another program may have joined on others.
  *
+ * A group is judged by the policy like any other place that the guest deals
+ * with, at the port where it would be heard.  Before there is a port nothing is
+ * heard: what the policy denies at every port is refused all the same, the rest
+ * is judged when the socket is bound, and it is the bind that fails.
+ *
  * Receivers are used with the lock held, unlike other host sockets: they only
  * receive, and may be closed by another thread that leaves the group.
  */
@@ -37,6 +42,7 @@
 typedef struct Group {
     struct in_addr group4;
     int fd;                     /* the receiver; -1: the socket itself */
+    in_port_t port;             /* that it hears at, network order; or 0 */
     VmrpcBuffers buffers;       /* of the receiver */
 } Group;
 
@@ -207,18 +213,20 @@ static in_port_t bound_port(const VmrpcServer *srv, const VmrpcSock *s)
                                                               : 0;
 }
 
-/* Makes @fd hear the group as soon as @s has a port; returns 0 or -errno. */
+/*
+ * Makes @fd hear the group, as soon as there is a port if group->port is 0;
+ * returns 0 or -errno.
+ */
 static int receiver_start(VmrpcServer *srv, const VmrpcSock *s, int fd,
-                          struct in_addr group4, int ifindex)
+                          const Group *group, int ifindex)
 {
-    in_port_t port = bound_port(srv, s);
     int ret = share(srv, fd, ifindex);
 
     if (ret == 0) {
-        ret = change_membership(srv, fd, group4, ifindex, true);
+        ret = change_membership(srv, fd, group->group4, ifindex, true);
     }
-    if (ret == 0 && port) {
-        ret = bind_to_group(srv, fd, group4, port, ifindex);
+    if (ret == 0 && group->port) {
+        ret = bind_to_group(srv, fd, group->group4, group->port, ifindex);
     }
     if (ret == 0) {
         take_options(srv, s, fd);
@@ -239,7 +247,7 @@ static int receiver_new(VmrpcServer *srv, VmrpcSock *s, Group *group,
     fd = ret = vmrpc_host_socket(srv, SOCK_DGRAM, IPPROTO_UDP);
     if (ret >= 0) {
         vmrpc_budget_apply(srv, fd, &group->buffers);
-        ret = receiver_start(srv, s, fd, group->group4, ifindex);
+        ret = receiver_start(srv, s, fd, group, ifindex);
     }
     if (ret < 0) {
         vmrpc_budget_release(srv, &group->buffers);
@@ -268,22 +276,66 @@ static void receiver_free(VmrpcServer *srv, Group *group)
     srv->group_num--;
 }
 
-int vmrpc_groups_bind(VmrpcServer *srv, VmrpcSock *s)
+int vmrpc_groups_check(VmrpcServer *srv, const VmrpcSock *s, in_port_t port)
+{
+    int ret = 0;
+
+    for (unsigned i = 0; port && ret == 0 && i < vmrpc_groups_num(s); i++) {
+        /* What is heard there already has been judged. */
+        if (group_at(s, i)->port != port) {
+            ret = vmrpc_group_check(srv, group_at(s, i)->group4, port);
+        }
+    }
+    return ret;
+}
+
+/* The port of @s, which the host chose, goes back to it. */
+static void unbind(VmrpcSock *s)
+{
+    struct sockaddr unspec = { .sa_family = AF_UNSPEC };
+
+    connect(s->fd, &unspec, sizeof(unspec));
+    s->bound = false;
+}
+
+/* Receivers without a port get that of @s; returns 0 or -errno. */
+static int bind_receivers(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
+{
+    int ifindex = srv->config.translate ? own_interface(srv) : 0;
+
+    if (ifindex < 0) {
+        return ifindex;
+    }
+    for (unsigned i = 0; i < s->groups->len; i++) {
+        Group *group = group_at(s, i);
+        int ret;
+
+        if (group->port == port) {
+            continue;
+        }
+        ret = bind_to_group(srv, group->fd, group->group4, port, ifindex);
+        if (ret < 0) {
+            return ret;
+        }
+        group->port = port;
+    }
+    return 0;
+}
+
+int vmrpc_groups_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t asked)
 {
     in_port_t port = vmrpc_groups_num(s) ? bound_port(srv, s) : 0;
-    int ifindex = 0, ret = 0;
+    int ret;
 
     if (!port || s->bound_group.s_addr) {
         return 0;
     }
-    if (srv->config.translate) {
-        ifindex = own_interface(srv);
+    ret = asked ? 0 : vmrpc_groups_check(srv, s, port);
+    if (ret < 0) {
+        unbind(s);
+        return ret;
     }
-    for (unsigned i = 0; ifindex >= 0 && ret == 0 && i < s->groups->len; i++) {
-        ret = bind_to_group(srv, group_at(s, i)->fd, group_at(s, i)->group4,
-                            port, ifindex);
-    }
-    return ifindex < 0 ? ifindex : ret;
+    return bind_receivers(srv, s, port);
 }
 
 uint32_t vmrpc_groups_ready(const VmrpcSock *s)
@@ -331,21 +383,9 @@ static int check_limits(VmrpcServer *srv, const VmrpcSock *s)
            ? -ENOBUFS : 0;
 }
 
-/* A group is judged like any other place that the guest deals with. */
-static int check_policy(VmrpcServer *srv, const VmrpcSock *s,
-                        struct in_addr group4)
-{
-    struct sockaddr_in sin = { .sin_family = AF_INET, .sin_addr = group4,
-                               .sin_port = bound_port(srv, s) };
-    struct sockaddr_storage ss;
-    int len = vmrpc_dest_to_host(srv, &sin, IPPROTO_UDP, &ss);
-
-    return len < 0 ? len : 0;
-}
-
 static int join(VmrpcServer *srv, VmrpcSock *s, struct in_addr group4)
 {
-    Group group = { .group4 = group4, .fd = -1 };
+    Group group = { .group4 = group4, .fd = -1, .port = bound_port(srv, s) };
     int ifindex = 0, ret;
 
     if (find(s, group4)) {
@@ -353,7 +393,7 @@ static int join(VmrpcServer *srv, VmrpcSock *s, struct in_addr group4)
     }
     ret = check_limits(srv, s);
     if (ret == 0) {
-        ret = check_policy(srv, s, group4);
+        ret = vmrpc_group_check(srv, group4, group.port);
     }
     if (ret == 0 && srv->config.translate) {
         ret = ifindex = own_interface(srv);
@@ -461,6 +501,32 @@ static int join_itself(VmrpcServer *srv, VmrpcSock *s, int ifindex)
     return 0;
 }
 
+/* May @s hear at @port the group it is bound to, and what it has joined? */
+static int check_itself(VmrpcServer *srv, const VmrpcSock *s,
+                        struct in_addr group4, in_port_t port)
+{
+    int ret = find(s, group4) ? 0 : vmrpc_group_check(srv, group4, port);
+
+    return ret < 0 ? ret : vmrpc_groups_check(srv, s, port);
+}
+
+/* Binds @s to the group; returns 0 or -errno. */
+static int bind_itself(VmrpcServer *srv, VmrpcSock *s, struct in_addr group4,
+                       in_port_t port, int ifindex)
+{
+    int ret = bind_to_group(srv, s->fd, group4, port, ifindex);
+
+    if (ret < 0) {
+        return ret;
+    }
+    s->bound = true;
+    ret = port ? 0 : check_itself(srv, s, group4, bound_port(srv, s));
+    if (ret < 0) {
+        unbind(s);
+    }
+    return ret;
+}
+
 int vmrpc_groups_bind_socket(VmrpcServer *srv, VmrpcSock *s,
                              struct in_addr group4, in_port_t port)
 {
@@ -475,22 +541,25 @@ int vmrpc_groups_bind_socket(VmrpcServer *srv, VmrpcSock *s,
     if (ifindex < 0) {
         return -EADDRNOTAVAIL;
     }
-    ret = share(srv, s->fd, ifindex);
+    ret = check_itself(srv, s, group4, port);
+    if (ret == 0) {
+        ret = share(srv, s->fd, ifindex);
+    }
     if (ret == 0) {
         ret = join_itself(srv, s, ifindex);
     }
     if (ret < 0) {
         return ret;
     }
-    ret = bind_to_group(srv, s->fd, group4, port, ifindex);
+    ret = bind_itself(srv, s, group4, port, ifindex);
     if (ret < 0) {
         leave_itself(srv, s, vmrpc_groups_num(s), ifindex);
         return ret;
     }
     for (unsigned i = 0; i < vmrpc_groups_num(s); i++) {
         receiver_close(srv, group_at(s, i));
+        group_at(s, i)->port = bound_port(srv, s);
     }
-    s->bound = true;
     s->bound_group = group4;
     return 0;
 }

@@ -422,8 +422,13 @@ static bool rule_applies(const VmrpcPolicyRule *rule, const Search *s)
         /* A deny rule for some ports leaves others. */
         return rule->allow || (!rule->proto && !rule->port_min);
     }
-    return s->port >= rule->port_min && s->port <= rule->port_max &&
-           (!rule->proto || rule->proto == s->dest->proto);
+    if (rule->proto && rule->proto != s->dest->proto) {
+        return false;
+    }
+    if (s->dest->any_port) {
+        return rule->allow || !rule->port_min;
+    }
+    return s->port >= rule->port_min && s->port <= rule->port_max;
 }
 
 /* Whether an allow rule with this key is about what is refused. */

@@ -71,6 +71,7 @@ typedef struct VmrpcDest {
     uint8_t nat64_len;          /* of addr6: bits of such a prefix; 0: none */
     struct in_addr nat64_addr4; /* and the address behind it */
     uint16_t port;              /* host byte order */
+    bool any_port;              /* not known yet: refused if all ports are */
     uint8_t proto;              /* IPPROTO_TCP, IPPROTO_UDP, ... */
     bool is_local;              /* one of the host's own addresses */
     const char *const *names;   /* may be NULL if there is none */

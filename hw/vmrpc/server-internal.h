@@ -475,8 +475,18 @@ bool vmrpc_groups_is_option(uint32_t level, uint32_t name);
 void vmrpc_groups_setsockopt(VmrpcServer *srv, const VmrpcSock *s, int level,
                              int name, const void *value, uint32_t len);
 
-/* @s has got its port.  Returns 0 or a negative errno. */
-int vmrpc_groups_bind(VmrpcServer *srv, VmrpcSock *s);
+/*
+ * @s is about to get @port (network byte order; 0: the host will choose): may
+ * it hear there what it has joined?  Returns 0 or a negative errno.
+ */
+int vmrpc_groups_check(VmrpcServer *srv, const VmrpcSock *s, in_port_t port);
+
+/*
+ * @s has got its port.  Returns 0 or a negative errno.
+ * @asked: the port that was checked; 0: the host has chosen one, which is
+ *         checked now, and @s is unbound again if it may not have it
+ */
+int vmrpc_groups_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t asked);
 
 /*
  * Instead of vmrpc_host_bind(), if the guest binds @s to a group; @port in
@@ -572,6 +582,13 @@ int vmrpc_race_timeout_ms(const VmrpcServer *srv);
  */
 int vmrpc_dest_to_host(VmrpcServer *srv, const struct sockaddr_in *guest,
                        int proto, struct sockaddr_storage *host);
+
+/*
+ * May the guest hear @group4 at @port (network byte order)?  If there is no
+ * port yet, 0: at any?  Counts and traces what is refused.  Returns 0 or a
+ * negative errno.
+ */
+int vmrpc_group_check(VmrpcServer *srv, struct in_addr group4, in_port_t port);
 
 /*
  * Where a connection to @named can go, as the name by which the guest got to

@@ -26,7 +26,8 @@
  * A destination is checked against the policy after translation, as the
  * address that would really be contacted, together with the names by which
  * the guest got to know it, and, behind a NAT64, with the IPv4 address that
- * the translator will contact.
+ * the translator will contact.  A group that the guest wants to hear is checked
+ * as if it were a destination, with the port at which it is heard.
  */
 #include "hw/vmrpc/server-internal.h"
 
@@ -236,12 +237,13 @@ static void use_name(VmrpcServer *srv, const Judged *j)
 
 /* Returns 0 or what the guest's call gives. */
 static int judge(VmrpcServer *srv, const struct sockaddr_storage *host,
-                 int proto, Judged *j)
+                 int proto, bool any_port, Judged *j)
 {
     int ret;
 
     j->name_num = 0;
     fill_dest(srv, host, proto, &j->dest);
+    j->dest.any_port = any_port;
     if (vmrpc_policy_has_names(srv->policy)) {
         find_names(srv, j, VMRPC_POLICY_MAX_NAMES);
     }
@@ -309,13 +311,33 @@ int vmrpc_dest_to_host(VmrpcServer *srv, const struct sockaddr_in *guest,
         return proto == IPPROTO_ICMP && len == -ECONNREFUSED ? -EHOSTUNREACH
                                                              : len;
     }
-    ret = judge(srv, host, proto, &j);
+    ret = judge(srv, host, proto, false, &j);
     vmrpc_policy_count(srv->policy, &j.why);
     if (ret < 0) {
         dest_refused(srv, &j);
         return ret;
     }
     return len;
+}
+
+int vmrpc_group_check(VmrpcServer *srv, struct in_addr group4, in_port_t port)
+{
+    Judged j VMRPC_UNINITIALIZED;
+    struct sockaddr_storage host;
+    int ret = vmrpc_addr_to_host(srv, group4, port, &host);
+
+    if (ret < 0) {
+        return ret;
+    }
+    ret = judge(srv, &host, IPPROTO_UDP, !port, &j);
+    /* That some port may be allowed is no verdict yet. */
+    if (port || ret < 0) {
+        vmrpc_policy_count(srv->policy, &j.why);
+    }
+    if (ret < 0) {
+        dest_refused(srv, &j);
+    }
+    return ret;
 }
 
 int vmrpc_peer_error(VmrpcServer *srv, const struct sockaddr_storage *dest,
@@ -409,7 +431,7 @@ static bool is_allowed(VmrpcServer *srv, const VmrpcCandidate *candidate)
     struct sockaddr_storage ss;
 
     put_in6(&ss, &candidate->addr6, candidate->port);
-    return judge(srv, &ss, IPPROTO_TCP, &j) == 0;
+    return judge(srv, &ss, IPPROTO_TCP, false, &j) == 0;
 }
 
 size_t vmrpc_dest_candidates(VmrpcServer *srv, const struct sockaddr_in6 *named,

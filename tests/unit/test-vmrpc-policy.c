@@ -321,6 +321,46 @@ static void test_first_match(void)
                     VMRPC_VERDICT_DENY_RULE);
 }
 
+/* A port that nobody knows yet: refused if all are. */
+static void test_any_port(void)
+{
+    static const struct {
+        const char *text;
+        VmrpcVerdictReason why;
+    } cases[] = {
+        { "deny ff1e::1", VMRPC_VERDICT_DENY_RULE },
+        { "deny ff1e::1 udp", VMRPC_VERDICT_DENY_RULE },
+        { "deny ff1e::1 udp 5000", VMRPC_VERDICT_ALLOW_DEFAULT },
+        { "deny ff1e::1 tcp", VMRPC_VERDICT_ALLOW_DEFAULT },
+        { "deny ff1e::1\nallow ff1e::1 5000", VMRPC_VERDICT_DENY_RULE },
+        { "allow ff1e::1 5000\ndeny ff1e::1", VMRPC_VERDICT_ALLOW_RULE },
+        { "allow ff1e::1 udp 5000\ndefault deny", VMRPC_VERDICT_ALLOW_RULE },
+        { "allow ff1e::1 tcp 5000\ndefault deny",
+          VMRPC_VERDICT_DENY_DEFAULT },
+        { "allow ff1e::2 5000\ndefault deny", VMRPC_VERDICT_DENY_DEFAULT },
+    };
+    size_t i;
+
+    for (i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(VmrpcPolicy) policy = parse(cases[i].text);
+        VmrpcDest d = dest("ff1e::1", IPPROTO_UDP, 0);
+        VmrpcVerdict why;
+
+        d.any_port = true;
+        vmrpc_policy_check(policy, &d, &why);
+        g_assert_cmpint(why.reason, ==, cases[i].why);
+    }
+    {
+        g_autoptr(VmrpcPolicy) policy = parse("allow ff02::fb 5353");
+        VmrpcDest link = dest("ff02::fb", IPPROTO_UDP, 0);
+
+        link.any_port = true;
+        g_assert_cmpint(vmrpc_policy_check(policy, &link, NULL), ==, 0);
+        g_assert_cmpint(vmrpc_policy_check(NULL, &link, NULL), ==,
+                        -ENETUNREACH);
+    }
+}
+
 /* --- many rules --------------------------------------------------------- */
 
 /* One of a few places, so that many rules and destinations meet. */
@@ -654,6 +694,7 @@ int main(int argc, char **argv)
     g_test_add_func("/policy/nat64", test_nat64);
     g_test_add_func("/policy/host", test_host);
     g_test_add_func("/policy/first-match", test_first_match);
+    g_test_add_func("/policy/any-port", test_any_port);
     g_test_add_func("/policy/many-rules", test_many_rules);
     g_test_add_func("/policy/limits", test_limits);
     g_test_add_func("/policy/errors", test_errors);

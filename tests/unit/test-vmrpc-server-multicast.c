@@ -2,6 +2,7 @@
 /* Multicast groups of the guest, on the host's IPv6 and on its IPv4 */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <glib/gstdio.h>
 #include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
@@ -414,6 +415,192 @@ static void test_limits_and_errors(void)
     fx_free(fx);
 }
 
+static struct {
+    unsigned refusals, port, line;
+    char dest[INET6_ADDRSTRLEN];
+} traced;
+
+static void trace_refused(void *opaque, const VmrpcRefusal *refusal)
+{
+    traced.refusals++;
+    traced.port = refusal->port;
+    traced.line = refusal->line;
+    g_strlcpy(traced.dest, refusal->dest ?: "", sizeof(traced.dest));
+}
+
+static Fx *fx_with(const char *policy)
+{
+    Fx *fx = fx_new(&(FxOptions) { .policy = policy });
+    VmrpcTracer tracer = { .refused = trace_refused };
+
+    vmrpc_server_set_tracer(fx->srv, &tracer);
+    memset(&traced, 0, sizeof(traced));
+    return fx;
+}
+
+/* One more refusal, of GROUP at @port. */
+static void assert_refused(FxReply r, unsigned port, unsigned line)
+{
+    fx_fails(r, EACCES);
+    g_assert_cmpuint(traced.refusals, ==, 1);
+    g_assert_cmpstr(traced.dest, ==, "ff1e::ef01:203");
+    g_assert_cmpuint(traced.port, ==, port);
+    g_assert_cmpuint(traced.line, ==, line);
+    traced.refusals = 0;
+}
+
+static FxReply bind_to(Fx *fx, uint32_t handle, const char *addr,
+                       uint16_t port)
+{
+    return fx_addr_op(fx, VMRPC_BIND, handle, fx_ip4(addr), port);
+}
+
+/* A group at a port that the policy denies is not heard, in whatever order. */
+static void test_denied_port(void)
+{
+    int peer;
+    uint16_t port;
+    Fx *fx;
+
+    if (!can_multicast()) {
+        return;
+    }
+    peer = peer_socket(SOCK_DGRAM, &port);
+    fx = fx_with("deny ff1e::239.1.2.3 udp 4711\nallow host\n");
+    bound(fx, 0, "0.0.0.0", PORT);
+    assert_refused(join(fx, 0, GROUP), PORT, 1);
+    fx_ok(fx_op(fx, VMRPC_CLOSE, 0, 0, 0));
+
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    fx_ok(join(fx, 0, OTHER));
+    fx_ok(join(fx, 0, GROUP));
+    assert_refused(bind_to(fx, 0, "0.0.0.0", PORT), PORT, 1);
+    tell(peer, GROUP, PORT, "denied");
+    hears_nothing(fx, 0);
+    /* also by itself */
+    assert_refused(bind_to(fx, 0, OTHER, PORT), PORT, 1);
+    assert_refused(bind_to(fx, 0, GROUP, PORT), PORT, 1);
+    hears_nothing(fx, 0);
+    /* it is as it was: another port will do */
+    fx_ok(bind_to(fx, 0, "0.0.0.0", PORT + 1));
+    tell(peer, GROUP, PORT + 1, "allowed");
+    hears(fx, 0, "allowed");
+
+    /* bound to it first, joined then */
+    fx_ok(fx_socket(fx, 1, 2, SOCK_DGRAM));
+    assert_refused(bind_to(fx, 1, GROUP, PORT), PORT, 1);
+    fx_ok(bind_to(fx, 1, OTHER, PORT));
+    assert_refused(join(fx, 1, GROUP), PORT, 1);
+    g_assert_cmpuint(fx_counters(fx)->refused_policy, ==, 6);
+    close(peer);
+    fx_free(fx);
+}
+
+/* What one port is allowed can be joined before there is any. */
+static void test_allowed_port(void)
+{
+    int peer;
+    uint16_t port;
+    Fx *fx;
+
+    if (!can_multicast()) {
+        return;
+    }
+    peer = peer_socket(SOCK_DGRAM, &port);
+    fx = fx_with("allow ff1e::239.1.2.3 udp 4711\nallow host\n"
+                 "default deny\n");
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    fx_ok(join(fx, 0, GROUP));
+    fx_fails(join(fx, 0, OTHER), EACCES);
+    fx_fails(join(fx, 0, "224.0.0.251"), ENETUNREACH);
+    traced.refusals = 0;
+    assert_refused(bind_to(fx, 0, "0.0.0.0", PORT + 1), PORT + 1, 3);
+    fx_ok(bind_to(fx, 0, "0.0.0.0", PORT));
+    tell(peer, GROUP, PORT, "allowed");
+    hears(fx, 0, "allowed");
+
+    fx_ok(fx_socket(fx, 1, 2, SOCK_DGRAM));
+    fx_ok(join(fx, 1, GROUP));
+    assert_refused(bind_to(fx, 1, GROUP, PORT + 1), PORT + 1, 3);
+    fx_ok(bind_to(fx, 1, GROUP, PORT));
+    tell(peer, GROUP, PORT, "allowed");
+    hears(fx, 1, "allowed");
+    hears(fx, 0, "allowed");
+    g_assert_cmpuint(traced.refusals, ==, 0);
+    g_assert_cmpuint(fx_counters(fx)->refused_default, ==, 3);
+    g_assert_cmpuint(fx_counters(fx)->refused_builtin, ==, 1);
+    close(peer);
+    fx_free(fx);
+}
+
+/* A port of the host's choice is judged, too, and given back. */
+static void test_chosen_port(void)
+{
+    int peer;
+    uint16_t port;
+    Fx *fx;
+
+    if (!can_multicast()) {
+        return;
+    }
+    peer = peer_socket(SOCK_DGRAM, &port);
+    fx = fx_with("deny ff1e::239.1.2.3 10000-65535\nallow host\n");
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    fx_ok(join(fx, 0, GROUP));
+    for (int i = 0; i < 2; i++) {
+        fx_fails(bind_to(fx, 0, "0.0.0.0", 0), EACCES);
+        fx_fails(bind_to(fx, 0, GROUP, 0), EACCES);
+        fx_fails(fx_sendto(fx, 0, fx_peer4(fx), port, "x", 1), EACCES);
+        fx_fails(fx_addr_op(fx, VMRPC_CONNECT, 0, fx_peer4(fx), port), EACCES);
+    }
+    g_assert_cmpuint(traced.port, >=, 10000);
+    g_assert_cmpuint(fx_counters(fx)->refused_policy, ==, 8);
+    fx_ok(bind_to(fx, 0, "0.0.0.0", PORT));
+    tell(peer, GROUP, PORT, "allowed");
+    hears(fx, 0, "allowed");
+    fx_ok(fx_sendto(fx, 0, fx_peer4(fx), port, "x", 1));
+    close(peer);
+    fx_free(fx);
+}
+
+/* What is heard already was judged: it is not, when a peer is taken away. */
+static void test_judged_once(void)
+{
+    g_autofree char *path = NULL;
+    int fd = g_file_open_tmp("vmrpc-policy-XXXXXX", &path, NULL);
+    int peer;
+    uint16_t port;
+    Fx *fx;
+
+    close(fd);
+    if (!can_multicast()) {
+        g_unlink(path);
+        return;
+    }
+    peer = peer_socket(SOCK_DGRAM, &port);
+    g_file_set_contents(path, "allow host\n", -1, NULL);
+    fx = fx_new(&(FxOptions) { .policy_path = path });
+    bound(fx, 0, "0.0.0.0", 0);
+    fx_ok(join(fx, 0, GROUP));
+    bound(fx, 1, GROUP, PORT);
+    fx_ok(join(fx, 1, GROUP));
+    g_file_set_contents(path, "deny ff1e::/16\nallow host\n", -1, NULL);
+    g_assert_true(vmrpc_server_reload_policy(fx->srv, NULL));
+    for (uint32_t i = 0; i < 2; i++) {
+        FxReply before = fx_op(fx, VMRPC_GETSOCKNAME, i, 0, 0), after;
+
+        fx_ok(fx_addr_op(fx, VMRPC_CONNECT, i, fx_peer4(fx), port));
+        fx_ok(fx_addr_op(fx, VMRPC_CONNECT, i, fx->resolver4, 53));
+        after = fx_op(fx, VMRPC_GETSOCKNAME, i, 0, 0);
+        g_assert_cmpint(after.addr.sin_port, ==, before.addr.sin_port);
+    }
+    g_assert_cmpuint(fx_counters(fx)->refused_policy, ==, 0);
+    fx_fails(join(fx, 0, OTHER), EACCES);
+    g_unlink(path);
+    close(peer);
+    fx_free(fx);
+}
+
 /* A connected socket hears its peer alone, also in groups. */
 static void test_connected(void)
 {
@@ -662,6 +849,10 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/multicast/send", test_send);
     g_test_add_func("/vmrpc/server/multicast/two-vms", test_two_vms);
     g_test_add_func("/vmrpc/server/multicast/errors", test_limits_and_errors);
+    g_test_add_func("/vmrpc/server/multicast/denied-port", test_denied_port);
+    g_test_add_func("/vmrpc/server/multicast/allowed-port", test_allowed_port);
+    g_test_add_func("/vmrpc/server/multicast/chosen-port", test_chosen_port);
+    g_test_add_func("/vmrpc/server/multicast/judged-once", test_judged_once);
     g_test_add_func("/vmrpc/server/multicast/connected", test_connected);
     g_test_add_func("/vmrpc/server/multicast/migration", test_migration);
     g_test_add_func("/vmrpc/server/multicast/port-is-late", test_port_is_late);

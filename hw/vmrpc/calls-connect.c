@@ -5,6 +5,7 @@
 #include "hw/vmrpc/server-internal.h"
 
 #include <errno.h>
+#include <linux/filter.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,6 +19,22 @@ void vmrpc_call_addr(const VmrpcCall *call, struct sockaddr_in *sin)
                       ? AF_INET : AF_UNSPEC;
     sin->sin_port = call->addr.port;
     sin->sin_addr.s_addr = call->addr.addr;
+}
+
+/*
+ * The peer of @s is the resolver, to which the host can connect nothing: its
+ * host socket would hear anybody, but for a filter.  What is queued stays.
+ * Where the filter cannot be set RECVMSG drops what is heard.
+ */
+static void make_deaf(VmrpcSock *s)
+{
+    struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
+    struct sock_fprog program = { 1, &nothing };
+
+    /* Bound to a group, it has a filter that it needs (groups.c). */
+    s->deaf = !s->bound_group.s_addr &&
+              setsockopt(s->fd, SOL_SOCKET, SO_ATTACH_FILTER, &program,
+                         sizeof(program)) == 0;
 }
 
 int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
@@ -49,6 +66,10 @@ int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
     ret = vmrpc_groups_check(srv, s, port);
     if (ret < 0) {
         return ret;
+    }
+    /* What was connected before a migration has a new host socket. */
+    if (s->peer_is_resolver && !s->deaf) {
+        make_deaf(s);
     }
     if (bind(s->fd, (struct sockaddr *)&ss, len) < 0) {
         return -errno;
@@ -264,6 +285,7 @@ static int connect_resolver(VmrpcServer *srv, VmrpcSock *s,
         }
         vmrpc_sock_set_peer(srv, s, peer);
         s->peer_is_resolver = true;
+        make_deaf(s);
     } else {
         if (s->connected || s->listening) {
             return -EISCONN;

@@ -343,13 +343,19 @@ static ssize_t recv_fd(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
     return n;
 }
 
-/* A group's datagram, but the guest's socket is connected to another peer. */
+/*
+ * A datagram that did not come from the peer the guest's socket is connected
+ * to.  The host sorts them out, but not for a group's receiver, nor if the peer
+ * is the resolver and the host socket could not be made deaf.
+ */
 static bool is_strangers(const VmrpcSock *s, int fd,
                          const struct sockaddr_in *from)
 {
-    return fd != s->fd && s->connected &&
-           (from->sin_addr.s_addr != s->peer4.s_addr ||
-            from->sin_port != s->peer_port);
+    if (fd == s->fd) {
+        return s->peer_is_resolver && !s->deaf;
+    }
+    return s->connected && (from->sin_addr.s_addr != s->peer4.s_addr ||
+                            from->sin_port != s->peer_port);
 }
 
 /*
@@ -381,7 +387,8 @@ static ssize_t recv_one(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
         vmrpc_addr_to_guest(srv, &ss, &call->result) < 0) {
         return -ENOSPC;
     }
-    if (*sp && is_strangers(s, fd, &call->result)) {
+    if (*sp && !(flags & MSG_ERRQUEUE) &&
+        is_strangers(s, fd, &call->result)) {
         return -ENOMSG;
     }
     msg_flags = msg.msg_flags & ~MSG_CMSG_CLOEXEC;

@@ -546,6 +546,7 @@ int vmrpc_groups_bind_socket(VmrpcServer *srv, VmrpcSock *s,
         ret = share(srv, s->fd, ifindex);
     }
     if (ret == 0) {
+        s->deaf = false;        /* there is one filter only */
         ret = join_itself(srv, s, ifindex);
     }
     if (ret < 0) {

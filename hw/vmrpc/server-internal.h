@@ -87,6 +87,7 @@ struct VmrpcSock {
     bool listening;
     bool connected;             /* or connecting; datagram: peer is set */
     bool peer_is_resolver;      /* datagram socket connected to resolver4 */
+    bool deaf;                  /* then: a filter drops what comes to fd */
     bool shut_rd, shut_wr;      /* VMRPC_BACKING_RESOLVER */
     bool ends;                  /* VMRPC_BACKING_HOST: has sent its end */
     uint32_t backlog;

@@ -208,12 +208,18 @@ void vmrpc_sock_set_peer(VmrpcServer *srv, VmrpcSock *s,
 
 void vmrpc_sock_clear_peer(VmrpcServer *srv, VmrpcSock *s)
 {
+    int value = 0;              /* none that matters, but there must be one */
+
     if (s->peer_held) {
         vmrpc_addrmap_unref(srv->map, s->peer4, vmrpc_now_ms());
     }
     s->peer_held = false;
     s->connected = false;
     s->peer_is_resolver = false;
+    if (s->deaf) {
+        setsockopt(s->fd, SOL_SOCKET, SO_DETACH_FILTER, &value, sizeof(value));
+        s->deaf = false;
+    }
     s->peer4.s_addr = 0;
     s->peer_port = 0;
 }

@@ -253,6 +253,208 @@ static void test_udp_reconnect(void)
     fx_free(fx);
 }
 
+/* To the VM's @port; on this host it is there at once. */
+static void tell(int fd, uint16_t port, const char *text)
+{
+    struct sockaddr_in6 to = { .sin6_family = AF_INET6,
+                               .sin6_port = htons(port) };
+
+    inet_pton(AF_INET6, fx_vm6, &to.sin6_addr);
+    g_assert_cmpint(sendto(fd, text, strlen(text), 0, (struct sockaddr *)&to,
+                           sizeof(to)), ==, strlen(text));
+}
+
+static void hears(Fx *fx, const char *text)
+{
+    char buf[16];
+    FxReply r;
+
+    fx_wait(fx, 0, VMRPC_IN);
+    r = fx_recv(fx, 0, buf, sizeof(buf), 0);
+    fx_ok(r);
+    g_assert_cmpmem(buf, r.value, text, strlen(text));
+}
+
+/* Neither is it told to the guest, nor is it there. */
+static void hears_nobody(Fx *fx)
+{
+    char buf[16];
+
+    fx_pump(fx);
+    g_assert_cmphex(fx->sock[0].ready & VMRPC_IN, ==, 0);
+    fx_fails(fx_recv(fx, 0, buf, sizeof(buf), 0), EAGAIN);
+    fx_fails(fx_recv(fx, 0, buf, sizeof(buf), MSG_PEEK), EAGAIN);
+}
+
+static uint16_t own_port(Fx *fx)
+{
+    return ntohs(fx_op(fx, VMRPC_GETSOCKNAME, 0, 0, 0).addr.sin_port);
+}
+
+/* Connected to the resolver a socket hears the resolver alone. */
+static void test_udp_strangers(void)
+{
+    uint8_t query[128], msg[512];
+    size_t len = make_query(query, 1, TYPE_A, false);
+    uint16_t port, own;
+    int peer = peer_socket(SOCK_DGRAM, &port);
+    Dns d;
+    Fx *fx;
+    FxReply r;
+
+    dns_init(&d, false);
+    fx = d.fx;
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    fx_ok(fx_addr_op(fx, VMRPC_BIND, 0, fx->guest4, 0));
+    own = own_port(fx);
+    tell(peer, own, "before");
+    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 0, fx->resolver4, 53));
+    tell(peer, own, "stranger");
+    /* what had come is there, as natively */
+    hears(fx, "before");
+    hears_nobody(fx);
+    fx_ok(fx_send(fx, 0, query, len));
+    fx_wait(fx, 0, VMRPC_IN);
+    r = fx_recv(fx, 0, msg, sizeof(msg), 0);
+    assert_from_resolver(fx, &r);
+    /* who is sent something may not answer either */
+    fx_ok(fx_sendto(fx, 0, fx->peer4, port, "x", 1));
+    tell(peer, own, "answer");
+    hears_nobody(fx);
+    /* the same once more; then another peer that cannot be; and none */
+    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 0, fx->resolver4, 53));
+    fx_fails(fx_addr_op(fx, VMRPC_CONNECT, 0, fx_map(fx, "2001:db8:7::1"), 9),
+             ENETUNREACH);
+    tell(peer, own, "stranger");
+    hears_nobody(fx);
+    fx_ok(fx_op(fx, VMRPC_CONNECT, 0, 0, 0));
+    g_assert_cmpuint(own_port(fx), ==, own);
+    tell(peer, own, "anybody");
+    hears(fx, "anybody");
+    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 0, fx->resolver4, 53));
+    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 0, fx->peer4, port));
+    tell(peer, own, "peer");
+    hears(fx, "peer");
+    close(peer);
+    dns_clear(&d);
+}
+
+/* It was connected to the resolver before it had a port. */
+static void test_udp_strangers_later(void)
+{
+    Fx *fx = fx_new_default();
+    uint16_t port;
+    int peer = peer_socket(SOCK_DGRAM, &port);
+
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 0, fx->resolver4, 53));
+    fx_ok(fx_sendto(fx, 0, fx->peer4, port, "x", 1));
+    tell(peer, own_port(fx), "answer");
+    hears_nobody(fx);
+    fx_ok(fx_op(fx, VMRPC_CLOSE, 0, 0, 0));
+
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 0, fx->resolver4, 53));
+    fx_ok(fx_addr_op(fx, VMRPC_BIND, 0, fx->guest4, 0));
+    tell(peer, own_port(fx), "stranger");
+    hears_nobody(fx);
+    close(peer);
+    fx_free(fx);
+}
+
+static void keep(void *opaque, const VmrpcSavedSock *saved)
+{
+    *(VmrpcSavedSock *)opaque = *saved;
+}
+
+/* The same where the VM has moved to. */
+static void test_udp_strangers_migration(void)
+{
+    g_autofree VmrpcSavedSock *saved = g_new0(VmrpcSavedSock, 1);
+    Fx *fx = fx_new_default();
+    uint16_t port;
+    int peer = peer_socket(SOCK_DGRAM, &port);
+
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    fx_ok(fx_addr_op(fx, VMRPC_BIND, 0, fx->guest4, 0));
+    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 0, fx->resolver4, 53));
+    vmrpc_server_save(fx->srv, keep, saved);
+    fx_free(fx);
+
+    fx = fx_new_default();
+    fx->sock[0] = (FxMirror) { .gen = saved->gen, .seq = saved->ready_seq };
+    g_assert_cmpint(vmrpc_server_restore(fx->srv, saved), ==, 0);
+    tell(peer, saved->local_port, "stranger");
+    hears_nobody(fx);
+    fx_ok(fx_op(fx, VMRPC_CONNECT, 0, 0, 0));
+    tell(peer, saved->local_port, "anybody");
+    hears(fx, "anybody");
+    close(peer);
+    fx_free(fx);
+}
+
+/* As if the host had had no memory for a filter. */
+static void take_filter(Fx *fx)
+{
+    VmrpcSock *s = fx->srv->socks[0];
+
+    g_assert_true(s->deaf);
+    g_assert_cmpint(setsockopt(s->fd, SOL_SOCKET, SO_DETACH_FILTER,
+                               &(int) { 0 }, sizeof(int)), ==, 0);
+    s->deaf = false;
+}
+
+/* Connected to the resolver the socket of @from hears errors only. */
+static void check_unbound(Fx *fx, int peer, const struct sockaddr_in6 *from,
+                          uint16_t closed)
+{
+    struct vmrpc_req req = fx_req(fx, VMRPC_RECVMSG, 0);
+    char buf[256];
+
+    for (int i = 0; i < 3; i++) {
+        g_assert_cmpint(sendto(peer, "x", 1, 0, (struct sockaddr *)from,
+                               sizeof(*from)), ==, 1);
+    }
+    fx_fails(fx_recv(fx, 0, buf, 8, MSG_PEEK), EAGAIN);
+    fx_fails(fx_recv(fx, 0, buf, 8, 0), EAGAIN);
+    g_assert_cmphex(fx->sock[0].ready & VMRPC_IN, ==, 0);
+    fx_ok(fx_sendto(fx, 0, fx_peer4(fx), closed, "x", 1));
+    fx_wait_error(fx, 0);
+    req.u.msg.flags = fx_le(MSG_ERRQUEUE);
+    fx_ok(fx_call(fx, &req, NULL, 0, buf, sizeof(buf)));
+}
+
+/* The VM has no address, and perhaps the host no filter. */
+static void test_udp_strangers_unbound(void)
+{
+    uint16_t port, closed;
+    int peer = peer_socket(SOCK_DGRAM, &port);
+
+    close(peer_socket(SOCK_DGRAM, &closed));
+    for (int filter = 0; filter < 2; filter++) {
+        Fx *fx = fx_new(&(FxOptions) { .no_address6 = true,
+                                       .policy = "allow host\nallow ::1\n" });
+        struct sockaddr_in6 from;
+        socklen_t len = sizeof(from);
+        char buf[1];
+
+        fx->shortened = true;   /* strangers have been in the buffer */
+        fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+        fx_ok(fx_setsockopt(fx, 0, IPPROTO_IP, IP_RECVERR,
+                            &(uint32_t) { fx_le(1) }, 4));
+        fx_ok(fx_sendto(fx, 0, fx_peer4(fx), port, "x", 1));
+        g_assert_cmpint(recvfrom(peer, buf, sizeof(buf), 0,
+                                 (struct sockaddr *)&from, &len), ==, 1);
+        fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 0, fx->resolver4, 53));
+        if (!filter) {
+            take_filter(fx);
+        }
+        check_unbound(fx, peer, &from, closed);
+        fx_free(fx);
+    }
+    close(peer);
+}
+
 static void test_tcp(void)
 {
     Dns d;
@@ -630,6 +832,13 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/vmrpc/server/dns/udp", test_udp);
     g_test_add_func("/vmrpc/server/dns/udp-reconnect", test_udp_reconnect);
+    g_test_add_func("/vmrpc/server/dns/udp-strangers", test_udp_strangers);
+    g_test_add_func("/vmrpc/server/dns/udp-strangers-later",
+                    test_udp_strangers_later);
+    g_test_add_func("/vmrpc/server/dns/udp-strangers-migration",
+                    test_udp_strangers_migration);
+    g_test_add_func("/vmrpc/server/dns/udp-strangers-unbound",
+                    test_udp_strangers_unbound);
     g_test_add_func("/vmrpc/server/dns/tcp", test_tcp);
     g_test_add_func("/vmrpc/server/dns/queue-bound", test_queue_bound);
     g_test_add_func("/vmrpc/server/dns/memory-bound", test_memory_bound);

@@ -628,6 +628,41 @@ static void test_connected(void)
     fx_free(fx);
 }
 
+/* Connected to the resolver it hears no group either. */
+static void test_connected_to_resolver(void)
+{
+    int peer;
+    uint16_t port;
+    Fx *fx;
+
+    if (!can_multicast()) {
+        return;
+    }
+    peer = peer_socket(SOCK_DGRAM, &port);
+    fx = fx_new_default();
+    fx->shortened = true;       /* see test_connected() */
+    bound(fx, 0, GROUP, PORT);
+    fx_ok(fx_socket(fx, 1, 2, SOCK_DGRAM));
+    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 1, fx->resolver4, 53));
+    fx_ok(fx_addr_op(fx, VMRPC_BIND, 1, fx_ip4(GROUP), PORT));
+    for (uint32_t i = 0; i < 2; i++) {
+        fx_ok(join(fx, i, GROUP));
+        fx_ok(fx_addr_op(fx, VMRPC_CONNECT, i, fx->resolver4, 53));
+    }
+    tell(peer, GROUP, PORT, "stranger");
+    hears_nothing(fx, 0);
+    hears_nothing(fx, 1);
+    /* and then it does again */
+    for (uint32_t i = 0; i < 2; i++) {
+        fx_ok(fx_op(fx, VMRPC_CONNECT, i, 0, 0));
+    }
+    tell(peer, GROUP, PORT, "all");
+    hears(fx, 0, "all");
+    hears(fx, 1, "all");
+    close(peer);
+    fx_free(fx);
+}
+
 typedef struct Kept {
     VmrpcSavedSock sock[3];
     unsigned num;
@@ -854,6 +889,8 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/multicast/chosen-port", test_chosen_port);
     g_test_add_func("/vmrpc/server/multicast/judged-once", test_judged_once);
     g_test_add_func("/vmrpc/server/multicast/connected", test_connected);
+    g_test_add_func("/vmrpc/server/multicast/connected-to-resolver",
+                    test_connected_to_resolver);
     g_test_add_func("/vmrpc/server/multicast/migration", test_migration);
     g_test_add_func("/vmrpc/server/multicast/port-is-late", test_port_is_late);
     g_test_add_func("/vmrpc/server/multicast/address-is-late",

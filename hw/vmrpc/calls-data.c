@@ -255,7 +255,8 @@ static int discard(VmrpcServer *srv, VmrpcSock *s)
         return -EOPNOTSUPP;
     }
     /* See send_destination(). */
-    if (s->connected || s->bound || vmrpc_own_address(srv, 0, &ss) < 0) {
+    if ((s->connected && !s->peer_is_resolver) || s->bound ||
+        vmrpc_own_address(srv, 0, &ss) < 0) {
         sendmsg(s->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
     }
     return 0;

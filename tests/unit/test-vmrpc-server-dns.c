@@ -362,6 +362,26 @@ static void test_udp_strangers_later(void)
     fx_free(fx);
 }
 
+/* Nothing was begun that could be given up: the host need not choose a port. */
+static void test_udp_discard(void)
+{
+    Fx *fx = fx_new_default();
+    uint16_t port;
+    int peer = peer_socket(SOCK_DGRAM, &port);
+    struct vmrpc_req req;
+
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 0, fx->resolver4, 53));
+    req = fx_req(fx, VMRPC_SENDMSG, 0);
+    req.u.msg.flags = fx_le(VMRPC_MSG_DISCARD);
+    fx_ok(fx_call(fx, &req, NULL, 0, NULL, 0));
+    fx_ok(fx_op(fx, VMRPC_CONNECT, 0, 0, 0));
+    g_assert_cmpuint(own_port(fx), ==, 0);
+    fx_ok(fx_sendto(fx, 0, fx->peer4, port, "x", 1));
+    close(peer);
+    fx_free(fx);
+}
+
 static void keep(void *opaque, const VmrpcSavedSock *saved)
 {
     *(VmrpcSavedSock *)opaque = *saved;
@@ -832,6 +852,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/vmrpc/server/dns/udp", test_udp);
     g_test_add_func("/vmrpc/server/dns/udp-reconnect", test_udp_reconnect);
+    g_test_add_func("/vmrpc/server/dns/udp-discard", test_udp_discard);
     g_test_add_func("/vmrpc/server/dns/udp-strangers", test_udp_strangers);
     g_test_add_func("/vmrpc/server/dns/udp-strangers-later",
                     test_udp_strangers_later);

@@ -653,8 +653,11 @@ static __poll_t dgram_poll(struct file *file, struct socket *sock,
 
 	if (!vs)
 		return native;
-	if (vmrpc_sock_mode(vs) != VMRPC_NATIVE)
+	if (vmrpc_sock_mode(vs) != VMRPC_NATIVE) {
+		/* What comes from here on has the room and the stamps asked for. */
+		vmrpc_sol_refresh(vs);
 		vmrpc_sock_watch(vs, wait);
+	}
 	switch (vmrpc_sock_mode(vs)) {
 	case VMRPC_REMOTE:
 		/* There shutdown() is kept, which makes it readable, too. */

@@ -370,6 +370,7 @@ int vmrpc_sock_bind_port(struct vmrpc_sock *vs, const struct sockaddr_in *to,
 			 __be16 *port);
 int vmrpc_sock_connect(struct vmrpc_sock *vs, const struct sockaddr_in *to,
 		       u32 wait_us);
+void vmrpc_sock_ask(struct vmrpc_sock *vs);
 void vmrpc_sock_begin(struct vmrpc_sock *vs, u32 ready);
 void vmrpc_sock_report(struct vmrpc_sock *vs, u32 gen, u32 ready, u32 seq,
 		       u32 error, u32 news, bool watched);
@@ -562,6 +563,7 @@ static inline void vmrpc_prot_set(struct sock *sk, bool ours)
 
 /* --- stream.c, dgram.c, family.c, netdev.c, proc.c ------------------------- */
 
+int vmrpc_stream_local(struct vmrpc_sock *vs, struct sockaddr_in *sin);
 extern struct proto_ops vmrpc_stream_ops;
 extern struct proto_ops vmrpc_dgram_ops;
 

@@ -122,14 +122,14 @@ static void remote_stream_line(struct vmrpc_sock *vs, struct line *line)
 
 static void remote_line(struct vmrpc_sock *vs, struct line *line)
 {
-	if (!vs->local.sin_family)
-		vmrpc_sock_name(vs, VMRPC_GETSOCKNAME, &vs->local);
-	line->local = vs->local;
 	line->peer = vs->peer;
-	if (vs->sk->sk_type == SOCK_STREAM)
+	if (vs->sk->sk_type == SOCK_STREAM) {
+		vmrpc_stream_local(vs, &line->local);
 		remote_stream_line(vs, line);
-	else
+	} else {
+		line->local = vs->local;
 		line->state = TCP_ESTABLISHED;
+	}
 	line->tx_queue = host_queue(vs, SIOCOUTQ);
 	line->rx_queue = host_queue(vs, SIOCINQ);
 }

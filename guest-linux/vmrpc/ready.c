@@ -348,6 +348,21 @@ static void watch(struct vmrpc_sock *vs, bool edge)
 }
 
 /**
+ * vmrpc_sock_ask - have the host report the readiness, and a pending error, once
+ * @vs: has a host socket
+ *
+ * Without memory for the call, what is known has to do.
+ */
+void vmrpc_sock_ask(struct vmrpc_sock *vs)
+{
+	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_NOOP);
+
+	if (call)
+		vmrpc_call_run(call);
+	vmrpc_call_free(call);
+}
+
+/**
  * vmrpc_sock_watch_edges - have the host report whatever happens
  * @vs: has a host socket
  *

@@ -62,22 +62,32 @@ static void remember_port(struct vmrpc_sock *vs)
 static int dissolve(struct socket *sock, struct vmrpc_sock *vs)
 {
 	enum vmrpc_mode mode = vmrpc_sock_mode(vs);
-	bool ended = vmrpc_sock_ready(vs) & VMRPC_HUP;
+	bool ended;
 	int err;
 
 	if (mode == VMRPC_NATIVE)
 		return USE_NATIVE;
-	if (mode == VMRPC_REMOTE)
+	if (mode == VMRPC_REMOTE) {
+		/* Perhaps it has failed, of which nothing has been told yet. */
+		vmrpc_sock_ask(vs);
 		remember_port(vs);
+	}
+	ended = vmrpc_sock_ready(vs) & VMRPC_HUP;
 	err = vmrpc_sock_connect(vs, NULL, 0);
 	if (mode == VMRPC_BOTH)
 		return USE_NATIVE;
+	if (err == -ECONNRESET)
+		goto lost;
 	if (err)
 		return err;
 	/* As tcp_disconnect() does it, for who reads on. */
 	if (!ended)
 		WRITE_ONCE(vs->sk->sk_err, ECONNRESET);
 	unconnected(sock, vs);
+	return 0;
+lost:
+	unconnected(sock, vs);
+	vmrpc_sock_close(vs);
 	return 0;
 }
 
@@ -174,6 +184,7 @@ static int connect_start(struct socket *sock, struct vmrpc_sock *vs,
 /* Caller must hold vs->lock.  The connection has been made, or not. */
 static int connect_finish(struct socket *sock, struct vmrpc_sock *vs)
 {
+	bool lost;
 	int err;
 
 	if (vmrpc_sock_mode(vs) != VMRPC_REMOTE)
@@ -189,8 +200,10 @@ static int connect_finish(struct socket *sock, struct vmrpc_sock *vs)
 	}
 	remember_port(vs);
 	/* The host's socket can be used again, as the program's can. */
-	vmrpc_sock_connect(vs, NULL, 0);
+	lost = vmrpc_sock_connect(vs, NULL, 0) == -ECONNRESET;
 	unconnected(sock, vs);
+	if (lost)
+		vmrpc_sock_close(vs);
 	return err;
 }
 
@@ -368,6 +381,9 @@ static int host_accept(struct vmrpc_sock *vs, struct vmrpc_sock *child)
 		vmrpc_sock_begin(child, le32_to_cpu(call->resp.value));
 		/* From here on there is a host socket to close. */
 		vmrpc_sock_show(child, VMRPC_REMOTE);
+		/* It may have been reset already; why is not told with that. */
+		if (vmrpc_sock_ready(child) & (VMRPC_HUP | VMRPC_ERR))
+			vmrpc_sock_ask(child);
 		if (!vmrpc_addr_get(&child->peer, &call->resp.addr))
 			err = -EIO;
 	}
@@ -623,15 +639,34 @@ static __poll_t stream_poll(struct file *file, struct socket *sock,
 	}
 }
 
-static int local_name(struct vmrpc_sock *vs, struct sockaddr_in *sin)
+/**
+ * vmrpc_stream_local - the address of a stream that the host serves
+ * @vs: caller must hold vs->lock
+ * @sin: set on success
+ *
+ * An accepted connection's is asked for when somebody wants it, and kept.  Of
+ * several attempts to connect any may win, with an address of its own.
+ * Returns 0 or a negative errno.
+ */
+int vmrpc_stream_local(struct vmrpc_sock *vs, struct sockaddr_in *sin)
 {
 	int err = 0;
 
+	if (vs->local.sin_family)
+		*sin = vs->local;
+	else
+		err = vmrpc_sock_name(vs, VMRPC_GETSOCKNAME, sin);
+	if (!err && vmrpc_sock_ready(vs))
+		vs->local = *sin;
+	return err;
+}
+
+static int local_name(struct vmrpc_sock *vs, struct sockaddr_in *sin)
+{
+	int err;
+
 	mutex_lock(&vs->lock);
-	/* An accepted connection's is asked for when somebody wants it. */
-	if (!vs->local.sin_family)
-		err = vmrpc_sock_name(vs, VMRPC_GETSOCKNAME, &vs->local);
-	*sin = vs->local;
+	err = vmrpc_stream_local(vs, sin);
 	mutex_unlock(&vs->lock);
 	return err;
 }

@@ -230,6 +230,10 @@ static int call_getpeername(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         vmrpc_sock_refresh(srv, s);
         return ret;
     }
+    /* Who is told of a connection takes it for one, to write to. */
+    if (s->type == SOCK_STREAM) {
+        vmrpc_sock_refresh(srv, s);
+    }
     call->result.sin_family = AF_INET;
     call->result.sin_addr = s->peer4;
     call->result.sin_port = s->peer_port;
@@ -364,6 +368,10 @@ static int call_getsockopt(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (len < 0) {
         return len;
     }
+    /* So is who is told of a connection's state, or its end, by this. */
+    if (opt.level == IPPROTO_TCP && opt.optname == TCP_INFO) {
+        vmrpc_sock_refresh(srv, s);
+    }
     call->in_data_len = vmrpc_call_write(call, 0, value, len);
     call->value = call->in_data_len;
     return 0;
@@ -390,6 +398,8 @@ static int call_ioctl(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (vmrpc_sock_is_host(s) && ioctl(s->fd, cmd, &value) < 0) {
         return -errno;
     }
+    /* What is told to be there is there for the next call. */
+    vmrpc_sock_refresh(srv, s);
     if (cmd == SIOCINQ) {
         value += vmrpc_gateway_unread(s);
     }

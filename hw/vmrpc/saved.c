@@ -386,6 +386,8 @@ static void arrive(VmrpcServer *srv, VmrpcSock *s,
 
     if (ret == 0) {
         s->backing = VMRPC_BACKING_HOST;
+        /* The guest may have asked for edges, and does not ask again. */
+        s->edge = true;
         restore_groups(srv, s, saved);
         vmrpc_arriving_forget(srv, s);
     } else if ((ret == -EADDRINUSE || ret == -EADDRNOTAVAIL) && !last_try) {

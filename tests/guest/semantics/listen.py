@@ -386,6 +386,18 @@ def ended_before_accept(world: World) -> None:
 
 
 @case
+def reset_before_accept_and_written_to(world: World) -> None:
+    """A write tells why there is no connection any more, without a signal."""
+    listener, port = world.listener()
+    theirs = world.hands.connect(port)
+    theirs.reset()
+    number = checked(libc.accept(listener.fileno(), None, None))
+    with fails(errno.ECONNRESET):
+        os.write(number, b"220 ready")
+    os.close(number)
+
+
+@case
 def reset_before_accept(world: World) -> None:
     """A connection that was reset is accepted; its first use tells."""
     listener, port = world.listener()

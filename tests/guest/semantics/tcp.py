@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import select
 import signal
 import socket
 import struct
+import termios
 import zlib
 
 from .harness import (
@@ -23,6 +25,7 @@ from .harness import (
     pending,
     receive_all,
     timeval,
+    until,
     wait_for,
 )
 from .peer import numbered
@@ -136,6 +139,43 @@ def name_of_a_peer_without_a_port(world: World) -> None:
         sock.getsockopt(socket.SOL_SOCKET, SO_PEERNAME, 16)
     with fails(errno.ENOTCONN):
         sock.getpeername()
+
+
+@case
+def refusal_is_told_unasked(world: World) -> None:
+    """connect() again and again, without poll(), ends with the refusal."""
+    sock = socket.socket()
+    sock.setblocking(False)
+    ends: list[int] = []
+
+    def ended() -> bool:
+        ends.append(sock.connect_ex(world.closed))
+        return ends[-1] not in (errno.EINPROGRESS, errno.EALREADY)
+
+    until(ended, "connect() to end")
+    expect(ends[-1], errno.ECONNREFUSED)
+    expect(sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), 0)
+
+
+@case
+def made_is_told_unasked(world: World) -> None:
+    """Who hears by getpeername() or connect() that there is a connection may write to it."""
+    for _ in range(10):
+        sock = socket.socket()
+        sock.setblocking(False)
+        assert sock.connect_ex(world.echo) in (0, errno.EINPROGRESS)
+        until(lambda: sock.connect_ex(world.echo) in (0, errno.EISCONN), "a connection")  # noqa: B023
+        expect(sock.send(b"x"), 1)
+
+
+@case
+def unread_is_read(world: World) -> None:
+    """What FIONREAD tells is there, without waiting."""
+    ours, theirs = world.pair()
+    for number in range(10):
+        theirs.send(b"%d" % number)
+        until(lambda: fcntl.ioctl(ours, termios.FIONREAD, b"\0\0\0\0") != b"\0\0\0\0", "data")
+        expect(ours.recv(10, socket.MSG_DONTWAIT), b"%d" % number)
 
 
 @case

@@ -403,6 +403,7 @@ static void test_udp_strangers_migration(void)
 
     fx = fx_new_default();
     fx->sock[0] = (FxMirror) { .gen = saved->gen, .seq = saved->ready_seq };
+    fx->edge = true;  /* restored sockets report edges */
     g_assert_cmpint(vmrpc_server_restore(fx->srv, saved), ==, 0);
     tell(peer, saved->local_port, "stranger");
     hears_nobody(fx);
@@ -729,6 +730,7 @@ static void test_nat64_migration(void)
     g_assert_cmpint(vmrpc_server_restore_nat64(fx->srv, &nat64), ==, 0);
     assert_judged(fx, true);
     fx->sock[0] = (FxMirror) { .gen = 1, .seq = sock->ready_seq };
+    fx->edge = true;  /* restored sockets report edges */
     g_assert_cmpint(vmrpc_server_restore(fx->srv, sock), ==, 0);
     g_assert_cmpuint(fx_counters(fx)->connections_lost, ==, 0);
     fx_ok(fx_send(fx, 0, "x", 1));
@@ -737,6 +739,7 @@ static void test_nat64_migration(void)
     /* a source that has found none, or does not tell */
     fx = fx_new(&options);
     fx->sock[0] = (FxMirror) { .gen = 1, .seq = sock->ready_seq };
+    fx->edge = true;  /* restored sockets report edges */
     g_assert_cmpint(vmrpc_server_restore(fx->srv, sock), ==, 0);
     g_assert_cmpint(fx_wait_error(fx, 0), ==, ENETUNREACH);
     fx_free(fx);

@@ -685,6 +685,7 @@ static Fx *arrive(const Kept *kept)
     for (unsigned i = 0; i < kept->num; i++) {
         fx->sock[i] = (FxMirror) { .gen = kept->sock[i].gen,
                                    .seq = kept->sock[i].ready_seq };
+        fx->edge = true;  /* restored sockets report edges */
         g_assert_cmpint(vmrpc_server_restore(fx->srv, &kept->sock[i]), ==, 0);
     }
     return fx;

@@ -193,6 +193,7 @@ static void test_migration(void)
     fx_free(from);
 
     to = fx_new_default();
+    to->edge = true;            /* as every socket that is restored */
     to->sock[0].gen = saved->gen;
     to->sock[0].seq = saved->ready_seq;
     g_assert_cmpint(vmrpc_server_restore(to->srv, saved), ==, 0);

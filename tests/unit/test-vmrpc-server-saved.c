@@ -48,6 +48,7 @@ static Fx *move(Fx *from, Saved *saved)
                           g_get_monotonic_time() / 1000, restore_entry,
                           vmrpc_server_addrmap(to->srv));
     memcpy(to->sock, from->sock, sizeof(to->sock));
+    to->edge = true;            /* as every socket that is restored */
     fx_free(from);
     for (unsigned i = 0; i < saved->num; i++) {
         FxMirror *m = &to->sock[saved->sock[i].handle];
@@ -169,6 +170,33 @@ static void test_round_trip(void)
     close(listener);
 }
 
+/* Who has asked for edges does not ask again: each arrival is one. */
+static void test_edges(void)
+{
+    Fx *fx = fx_new_default();
+    Saved *saved = g_new0(Saved, 1);
+    unsigned events;
+    FxReply r;
+    int fd;
+
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    r = fx_addr_op(fx, VMRPC_BIND, 0, fx->guest4, 0);
+    fx = move(fx, saved);
+    fd = peer_connect(SOCK_DGRAM, ntohs(r.addr.sin_port));
+    g_assert_cmpint(send(fd, "x", 1, 0), ==, 1);
+    fx_wait(fx, 0, VMRPC_IN);
+    for (unsigned i = 0; i < 20; i++) {
+        events = fx->sock[0].events;
+        g_assert_cmpint(send(fd, "y", 1, 0), ==, 1);
+        while (fx->sock[0].events == events) {
+            fx_wait_any(fx);
+        }
+    }
+    close(fd);
+    fx_free(fx);
+    g_free(saved);
+}
+
 /* A client that failed and became a server. */
 static void test_failed_client(void)
 {
@@ -267,6 +295,7 @@ static void test_hostile(void)
     rec->handle = 2;
     rec->option_num = 1;
     rec->option[0] = (VmrpcSavedOption) { SOL_SOCKET, SO_MARK, 4, { 1 } };
+    fx->edge = true;  /* restored sockets report edges */
     g_assert_cmpint(vmrpc_server_restore(fx->srv, rec), ==, 0);
     vmrpc_addrmap_stats(vmrpc_server_addrmap(fx->srv), &stats);
     g_assert_cmpuint(stats.in_use, ==, 0);
@@ -293,6 +322,7 @@ static void test_policy(void)
 
     fx->sock[1] = (FxMirror) { .gen = 5, .seq = UINT32_MAX };
     rec.peer4 = fx_map(fx, "2001:db8:7::1").s_addr;
+    fx->edge = true;  /* restored sockets report edges */
     g_assert_cmpint(vmrpc_server_restore(fx->srv, &rec), ==, 0);
     /* the counter of reports may wrap */
     g_assert_cmpint(fx_wait_error(fx, 1), ==, EACCES);
@@ -324,6 +354,7 @@ static void test_arriving(void)
     vmrpc_server_save(from->srv, keep, saved);
     memcpy(to->sock, from->sock, sizeof(to->sock));
     for (unsigned i = 0; i < saved->num; i++) {
+        to->edge = true;  /* restored sockets report edges */
         g_assert_cmpint(vmrpc_server_restore(to->srv, &saved->sock[i]), ==,
                         0);
         to->sock[i].ready = 0;
@@ -341,6 +372,7 @@ static void test_arriving(void)
     memcpy(third->sock, to->sock, sizeof(to->sock));
     fx_free(to);
     for (unsigned i = 0; i < saved->num; i++) {
+        third->edge = true;  /* restored sockets report edges */
         g_assert_cmpint(vmrpc_server_restore(third->srv, &saved->sock[i]), ==,
                         0);
         third->sock[saved->sock[i].handle].ready = 0;
@@ -462,6 +494,7 @@ int main(int argc, char **argv)
     fx_init();
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/vmrpc/server/saved/round-trip", test_round_trip);
+    g_test_add_func("/vmrpc/server/saved/edges", test_edges);
     g_test_add_func("/vmrpc/server/saved/failed-client", test_failed_client);
     g_test_add_func("/vmrpc/server/saved/arriving", test_arriving);
     g_test_add_func("/vmrpc/server/saved/hostile", test_hostile);

@@ -10,7 +10,10 @@
  * a promise; a record that is not there is -EBADMSG.  Names come out
  * uncompressed.  A compression pointer is followed only to an offset lower
  * than the start of the part that holds it, so each step moves towards the
- * start of the message and a loop cannot happen; 255 octets end the rest.
+ * start of the message and a loop cannot happen; 255 octets end a chain of
+ * labels.  Pointers to pointers add no octet, and a message has room for a
+ * chain of thousands that each of its records can begin with, so pointers are
+ * counted, too.
  *
  * Building appends to a buffer of the caller.  An append either fits whole
  * or leaves the message as it was, so that "as much as fits" and "truncate"
@@ -34,6 +37,7 @@
 #define LABEL_TYPE_MASK 0xc0
 #define LABEL_POINTER   0xc0
 #define POINTER_MAX     0x3fff
+#define POINTERS_MAX    (DNS_LABELS_MAX + 1)    /* each label's, the root's */
 #define RR_FIXED_LEN    10      /* type, class, TTL, RDLENGTH */
 #define SOA_FIXED_LEN   20
 #define OPT_EDE         15
@@ -86,6 +90,7 @@ int dns_name_parse(const uint8_t *msg, size_t len, size_t *offset,
     size_t part = pos;      /* start of the part being read */
     size_t limit = len;     /* that part is whole before it */
     size_t end = 0;         /* behind the name, once a pointer is followed */
+    unsigned pointers = 0;
 
     name->len = 0;
     name->labels = 0;
@@ -95,7 +100,7 @@ int dns_name_parse(const uint8_t *msg, size_t len, size_t *offset,
         if ((head & LABEL_TYPE_MASK) == LABEL_POINTER) {
             size_t target;
 
-            if (limit - pos < 2) {
+            if (limit - pos < 2 || ++pointers > POINTERS_MAX) {
                 return -EBADMSG;
             }
             target = get16(msg + pos) & POINTER_MAX;

@@ -154,7 +154,8 @@ typedef struct DnsCursor {
  * Read the name at *offset of a message, following compression pointers.
  * What a pointer points at must be before the name part that it ends, to the
  * last octet (RFC 1035 section 4.1.4: "a prior occurrence"), so a loop cannot
- * be expressed, and not in the header.
+ * be expressed, and not in the header.  A name has at most a pointer for each
+ * label and one for the root: no more are of any use.
  * On success *offset is behind the name where it stood.
  * Returns 0, or -EBADMSG (nothing is changed but *name).
  */

@@ -186,6 +186,50 @@ static void test_name_pointer_ladder(void)
     g_assert_cmpint(dns_name_parse(msg, pos, &before, &name), ==, -EBADMSG);
 }
 
+/* 8,000 pointers to pointers: as many steps, and a name without a label */
+static void test_name_bare_pointers(void)
+{
+    enum { ROOT = DNS_HEADER_LEN, FIRST = ROOT + 1, MOST = 8000 };
+    g_autofree uint8_t *msg = g_malloc0(FIRST + 2 * MOST);
+    size_t target = ROOT, pos = FIRST;
+    DnsName name;
+
+    for (unsigned pointers = 1; pointers <= MOST; pointers++) {
+        size_t offset = pos;
+        bool good = pointers <= DNS_LABELS_MAX + 1;
+
+        msg[pos] = 0xc0 | target >> 8;
+        msg[pos + 1] = target;
+        target = pos;
+        pos += 2;
+        g_assert_cmpint(dns_name_parse(msg, pos, &offset, &name), ==,
+                        good ? 0 : -EBADMSG);
+        g_assert_cmpuint(offset, ==, good ? pos : target);
+    }
+}
+
+/* A name of 127 labels, each behind a pointer, and the root behind one */
+static void test_name_most_pointers(void)
+{
+    uint8_t msg[DNS_HEADER_LEN + 1 + 4 * DNS_LABELS_MAX + 2] = { 0 };
+    size_t target = DNS_HEADER_LEN, pos = target + 1;
+    DnsName name;
+
+    for (unsigned i = 0; i < DNS_LABELS_MAX; i++) {
+        msg[pos] = 1;
+        msg[pos + 1] = 'x';
+        msg[pos + 2] = 0xc0 | target >> 8;
+        msg[pos + 3] = target;
+        target = pos;
+        pos += 4;
+    }
+    msg[pos] = 0xc0 | target >> 8;
+    msg[pos + 1] = target;
+    g_assert_cmpint(dns_name_parse(msg, sizeof(msg), &pos, &name), ==, 0);
+    g_assert_cmpuint(name.labels, ==, DNS_LABELS_MAX);
+    g_assert_cmpuint(pos, ==, sizeof(msg));
+}
+
 static void test_reverse(void)
 {
     struct in_addr addr, back;
@@ -679,6 +723,8 @@ int main(int argc, char **argv)
     g_test_add_func("/dns/name/longest", test_name_longest);
     g_test_add_func("/dns/name/hostile", test_name_hostile);
     g_test_add_func("/dns/name/pointer-ladder", test_name_pointer_ladder);
+    g_test_add_func("/dns/name/bare-pointers", test_name_bare_pointers);
+    g_test_add_func("/dns/name/most-pointers", test_name_most_pointers);
     g_test_add_func("/dns/name/reverse", test_reverse);
     g_test_add_func("/dns/parse/query", test_parse_query);
     g_test_add_func("/dns/parse/reply", test_parse_reply);

@@ -158,7 +158,9 @@ typedef struct Judged {
 } Judged;
 
 /*
- * The address behind the NAT64 may be the host's own as well.
+ * The address behind the NAT64 may be the host's own as well.  It is judged
+ * however @dest is written: a translator does not look at octet 8 and suffix
+ * either, so no rule may be passed by putting something there.
  *
  * Who has once been behind a NAT64 is judged so until another prefix is found:
  * that the name servers tell of none does not prove that the translator has

@@ -116,8 +116,7 @@ bool nat64_extract(const Nat64Prefix *prefix, const struct in6_addr *addr6,
     uint8_t *bytes = (uint8_t *)addr4;
     unsigned i;
 
-    if (memcmp(addr6, &prefix->addr, prefix->len / 8) ||
-        addr6->s6_addr[U_OCTET]) {
+    if (memcmp(addr6, &prefix->addr, prefix->len / 8)) {
         return false;
     }
     for (i = 0; i < sizeof(*addr4); i++) {

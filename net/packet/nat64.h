@@ -58,7 +58,10 @@ void nat64_embed(const Nat64Prefix *prefix, struct in_addr addr4,
 /**
  * nat64_extract: the IPv4 address that @addr6 stands for (RFC 6052, 2.3)
  *
- * The suffix is ignored, as section 2.2 asks; bits 64 to 71 must be zero.
+ * The suffix is ignored, as section 2.2 asks, and so are bits 64 to 71 behind
+ * the prefix: a translator removes them as section 2.3 has it, whatever they
+ * are, and who judges where a packet goes must not know less than it does.
+ * That @addr6 is what nat64_embed() makes is for the caller to ask.
  *
  * Returns: false, and @addr4 untouched, if @addr6 is not of this prefix.
  */

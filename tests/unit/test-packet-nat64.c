@@ -77,14 +77,38 @@ static void test_extract_refuses(void)
 {
     struct in_addr addr4 = v4("192.0.2.1");
     struct in6_addr other = v6("64:ff9c::192.0.2.33");
-    struct in6_addr u_octet = v6("2001:db8:122:344:1c0:2:2100::");
     Nat64Prefix prefix;
 
     g_assert_true(nat64_prefix_parse("64:ff9b::/96", &prefix, NULL));
     g_assert_false(nat64_extract(&prefix, &other, &addr4));
-    g_assert_true(nat64_prefix_parse("2001:db8:122:344::/64", &prefix, NULL));
-    g_assert_false(nat64_extract(&prefix, &u_octet, &addr4));
     g_assert_cmphex(addr4.s_addr, ==, v4("192.0.2.1").s_addr);
+}
+
+/*
+ * RFC 6052, 2.3: octet 8 is removed, not looked at.  An address with something
+ * in it reaches the same host, past every rule if it had no IPv4 address here.
+ */
+static void test_octet8_is_ignored(void)
+{
+    static const char *const cases[][2] = {
+        { "2001:db8::/32", "2001:db8:c000:221:ff00::" },
+        { "2001:db8:100::/40", "2001:db8:1c0:2:121::" },
+        { "2001:db8:122::/48", "2001:db8:122:c000:8002:2100::" },
+        { "2001:db8:122:300::/56", "2001:db8:122:3c0:ff00:221::" },
+        { "2001:db8:122:344::/64", "2001:db8:122:344:1c0:2:2100::" },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        struct in6_addr addr6 = v6(cases[i][1]), back;
+        struct in_addr addr4 = { 0 };
+        Nat64Prefix prefix;
+
+        g_assert_true(nat64_prefix_parse(cases[i][0], &prefix, NULL));
+        g_assert_true(nat64_extract(&prefix, &addr6, &addr4));
+        g_assert_cmphex(addr4.s_addr, ==, v4("192.0.2.33").s_addr);
+        nat64_embed(&prefix, addr4, &back);
+        g_assert_false(IN6_ARE_ADDR_EQUAL(&back, &addr6));
+    }
 }
 
 /* RFC 6052, 2.2: whatever the suffix holds, it is taken for zero. */
@@ -143,6 +167,7 @@ int main(int argc, char **argv)
     g_test_add_func("/nat64/vectors", test_vectors);
     g_test_add_func("/nat64/round-trip", test_round_trip);
     g_test_add_func("/nat64/extract-refuses", test_extract_refuses);
+    g_test_add_func("/nat64/octet8-is-ignored", test_octet8_is_ignored);
     g_test_add_func("/nat64/suffix-is-ignored", test_suffix_is_ignored);
     g_test_add_func("/nat64/parse-errors", test_parse_errors);
     return g_test_run();

@@ -209,6 +209,32 @@ static void test_nat64(void)
     fx_free(fx);
 }
 
+/* 10.1.2.3 behind a /64, with octet 8 zero or not: a translator removes it. */
+static void test_nat64_octet8(void)
+{
+    static const char *const ways[] = {
+        "2001:db8:64:64:a:102:300:0", "2001:db8:64:64:10a:102:300:0",
+        "2001:db8:64:64:ff0a:102:300:1",
+    };
+    Fx *fx = fx_with("deny 10.0.0.0/8\n", true);
+    struct sockaddr_storage peer = { .ss_family = AF_INET6 };
+    struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)&peer;
+    struct sockaddr_in seen;
+
+    g_assert_true(nat64_prefix_parse("2001:db8:64:64::/64", &fx->srv->nat64,
+                                     NULL));
+    for (size_t i = 0; i < G_N_ELEMENTS(ways); i++) {
+        assert_refused(fx, try6(fx, ways[i], 443), ways[i], "", "deny-rule",
+                       1);
+        /* a peer that writes itself like that has no way back by IPv4 */
+        inet_pton(AF_INET6, ways[i], &sin6->sin6_addr);
+        g_assert_cmpint(vmrpc_addr_to_guest(fx->srv, &peer, &seen), ==, 0);
+        g_assert_cmpint(seen.sin_addr.s_addr == htonl(0x0a010203), ==,
+                        i == 0);
+    }
+    fx_free(fx);
+}
+
 /* --- limits -------------------------------------------------------------- */
 
 static void test_limit_connections(void)
@@ -674,6 +700,7 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/policy/name-in-trace", test_name_in_trace);
     g_test_add_func("/vmrpc/server/policy/rebinding", test_rebinding);
     g_test_add_func("/vmrpc/server/policy/nat64", test_nat64);
+    g_test_add_func("/vmrpc/server/policy/nat64-octet8", test_nat64_octet8);
     g_test_add_func("/vmrpc/server/policy/limit/connections",
                     test_limit_connections);
     g_test_add_func("/vmrpc/server/policy/limit/counts-attempts",

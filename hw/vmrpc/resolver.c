@@ -44,9 +44,13 @@
 /* What an answer in a queue takes beside its bytes, roughly. */
 #define ANSWER_OVERHEAD         128
 
-/* When to ask for the NAT64 prefix again, milliseconds. */
+/*
+ * When to ask for the NAT64 prefix again, milliseconds.  Whatever the TTL, a
+ * prefix that has changed is found within a day: it can be one of 68 years.
+ */
 #define NAT64_RETRY_MS          10000
 #define NAT64_REFRESH_MIN_MS    60000
+#define NAT64_REFRESH_MAX_MS    (24 * 3600 * 1000)
 
 G_STATIC_ASSERT(sizeof(void *) >= sizeof(uint64_t));
 G_STATIC_ASSERT((int)VMRPC_NAMES_MAX_ADDRESSES >=
@@ -245,12 +249,13 @@ static void nat64_reply(void *opaque, uint64_t request,
 
     srv->nat64_asking = false;
     if (status == DNS_UPSTREAM_OK) {
-        ret = dns_nat64_discover(msg, len, &found);
+        ret = dns_nat64_discover(msg, len, &srv->nat64, &found);
     }
     if (ret == 0) {
         srv->has_nat64 = nat64_prefix_init(&srv->nat64, &found.prefix,
                                            found.len, NULL);
-        wait_ms = MAX((int64_t)found.ttl * 1000, NAT64_REFRESH_MIN_MS);
+        wait_ms = CLAMP((int64_t)found.ttl * 1000, NAT64_REFRESH_MIN_MS,
+                        NAT64_REFRESH_MAX_MS);
     } else if (ret == -ENOENT) {
         srv->has_nat64 = false; /* the policy goes on with the last one */
         wait_ms = NAT64_REFRESH_MIN_MS;

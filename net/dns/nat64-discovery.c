@@ -12,6 +12,10 @@
  * contains the same one in all AAAA records, while the true position has
  * .170 in one and .171 in another.  So the candidate that was seen with both
  * is the prefix.
+ *
+ * A network with several NAT64s has several such, and resolvers rotate
+ * records.  As long as the prefix in use is one of them it stays: addresses
+ * that were made with it are in use, too.
  */
 
 #include <errno.h>
@@ -161,8 +165,19 @@ static int collect(Candidates *all, DnsCursor *cursor)
     return ret;
 }
 
-int dns_nat64_discover(const uint8_t *msg, size_t len, DnsNat64Prefix *prefix)
+static unsigned rank(const Candidate *candidate, const Nat64Prefix *current)
 {
+    const DnsNat64Prefix *prefix = &candidate->prefix;
+    bool is_current = current && prefix->len == current->len &&
+                      IN6_ARE_ADDR_EQUAL(&prefix->prefix, &current->addr);
+
+    return (candidate->seen == SEEN_BOTH) << 1 | is_current;
+}
+
+int dns_nat64_discover(const uint8_t *msg, size_t len,
+                       const Nat64Prefix *current, DnsNat64Prefix *prefix)
+{
+    const Candidate *best;
     Candidates all = { .count = 0 };
     DnsCursor cursor;
     int ret = check_reply(&cursor, msg, len);
@@ -176,12 +191,12 @@ int dns_nat64_discover(const uint8_t *msg, size_t len, DnsNat64Prefix *prefix)
     if (!all.count) {
         return -ENOENT;
     }
-    *prefix = all.list[0].prefix;
-    for (size_t i = 0; i < all.count; i++) {
-        if (all.list[i].seen == SEEN_BOTH) {
-            *prefix = all.list[i].prefix;
-            break;
+    best = &all.list[0];
+    for (size_t i = 1; i < all.count; i++) {
+        if (rank(&all.list[i], current) > rank(best, current)) {
+            best = &all.list[i];
         }
     }
+    *prefix = best->prefix;
     return 0;
 }

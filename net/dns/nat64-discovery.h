@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "net/dns/wire.h"
+#include "net/packet/nat64.h"
 
 typedef struct DnsNat64Prefix {
     struct in6_addr prefix; /* bits behind len are 0 */
@@ -25,14 +26,15 @@ typedef struct DnsNat64Prefix {
 size_t dns_nat64_query(uint8_t buf[DNS_QUERY_MAX]);
 
 /*
- * The prefix from the reply.  The first one that is there for both
- * well-known addresses wins, else the first that is there for one.
+ * The prefix from the reply (RFC 7050 section 3).  One that is there for both
+ * well-known addresses wins, else one that is there for one; of several like
+ * that @current, which is in use (NULL: none), else the first.
  *
  * Returns 0; -ENOENT if the network has no NAT64 (no AAAA, or none with a
  * well-known address); -EAGAIN if the server failed, which says nothing; or
  * -EBADMSG if it is not a well-formed reply to that query.
  */
 int dns_nat64_discover(const uint8_t *msg, size_t len,
-                       DnsNat64Prefix *prefix);
+                       const Nat64Prefix *current, DnsNat64Prefix *prefix);
 
 #endif

@@ -7,7 +7,8 @@
  * A network that offers NAT64 gives every IPv4 address an IPv6 one: prefix,
  * the four bytes, zeroes. The prefix has one of six lengths, and the bytes
  * step over byte 8 of the address (bits 64 to 71, "u"), which stays zero so
- * that the address looks like any other with a 64-bit interface identifier:
+ * that the address looks like any other with a 64-bit interface identifier.
+ * Of a /96 that byte is the network's own, in the prefix:
  *
  *     /32  PPPPPPPP 44444444 u 000000 ...
  *     /40  PPPPPPPPPP 444444 u 44 ...
@@ -54,12 +55,6 @@ bool nat64_prefix_init(Nat64Prefix *prefix, const struct in6_addr *addr,
         g_set_error(errp, NAT64_ERROR, NAT64_ERROR_LENGTH,
                     "%s/%u: the length of a NAT64 prefix is 32, 40, 48, 56, "
                     "64 or 96", text, len);
-        return false;
-    }
-    if (addr->s6_addr[U_OCTET]) {
-        g_set_error(errp, NAT64_ERROR, NAT64_ERROR_BITS,
-                    "%s/%u: bits 64 to 71 of a NAT64 prefix must be zero",
-                    text, len);
         return false;
     }
     for (i = len / 8; i < sizeof(*addr); i++) {

@@ -35,8 +35,11 @@ typedef struct Nat64Prefix {
  * (RFC 8781) and address synthesis (RFC 7050) give them
  * @errp: may be NULL
  *
- * Returns: false if @len is none of RFC 6052 section 2.2, a bit after the
- * prefix is set, or one of the bits 64 to 71 is set in a 96-bit prefix.
+ * Bits 64 to 71 of a 96-bit prefix should be zero (RFC 6052 section 2.2), but
+ * are taken as they are: networks that put something there do work.
+ *
+ * Returns: false if @len is none of that section, or a bit after the prefix is
+ * set.
  */
 bool nat64_prefix_init(Nat64Prefix *prefix, const struct in6_addr *addr,
                        unsigned len, GError **errp);

@@ -98,13 +98,16 @@ static size_t copy(const uint8_t *msg, size_t len, uint8_t *out, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static uint8_t first[DNS_MSG_MAX], second[DNS_MSG_MAX];
+    static const Nat64Prefix current = {
+        .addr.s6_addr = { 0x00, 0x64, 0xff, 0x9b }, .len = 96,
+    };
     DnsNat64Prefix prefix;
     size_t len, again;
 
     if (size > DNS_MSG_MAX) {
         return 0;
     }
-    dns_nat64_discover(data, size, &prefix);
+    dns_nat64_discover(data, size, &current, &prefix);
     /* A small buffer: the overflow paths */
     copy(data, size, first, DNS_HEADER_LEN + size / 2);
     len = copy(data, size, first, sizeof(first));

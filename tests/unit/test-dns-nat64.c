@@ -36,7 +36,7 @@ static void add(Msg *msg, const char *text, uint32_t ttl)
 
 static int discover(Msg *msg, DnsNat64Prefix *prefix)
 {
-    return dns_nat64_discover(msg->buf, msg->b.len, prefix);
+    return dns_nat64_discover(msg->buf, msg->b.len, NULL, prefix);
 }
 
 static void assert_prefix(const DnsNat64Prefix *prefix, const char *expected,
@@ -122,6 +122,58 @@ static void test_several(void)
     g_assert_cmpuint(prefix.ttl, ==, 60);
 }
 
+/* Two NAT64s, whose records come in any order: one is stayed with */
+static void test_stays(void)
+{
+    static const char *const addrs[] = {
+        "2001:db8:a::192.0.0.170", "2001:db8:b::192.0.0.170",
+        "2001:db8:a::192.0.0.171", "2001:db8:b::192.0.0.171",
+    };
+    static const char *const stay[] = { "2001:db8:a::", "2001:db8:b::" };
+    DnsNat64Prefix prefix;
+    Nat64Prefix current;
+    Msg msg;
+
+    /* with one well-known address each, and with both */
+    for (size_t num = 2; num <= 4; num += 2) {
+        for (size_t first = 0; first < num; first++) {
+            begin(&msg, 0x8180);
+            for (size_t i = 0; i < num; i++) {
+                add(&msg, addrs[(first + i) % num], 60);
+            }
+            for (size_t i = 0; i < G_N_ELEMENTS(stay); i++) {
+                g_autofree char *text = g_strdup_printf("%s/96", stay[i]);
+
+                g_assert_true(nat64_prefix_parse(text, &current, NULL));
+                g_assert_cmpint(dns_nat64_discover(msg.buf, msg.b.len,
+                                                   &current, &prefix), ==, 0);
+                assert_prefix(&prefix, stay[i], 96);
+            }
+            /* what is not there any more is not stayed with */
+            g_assert_true(nat64_prefix_parse("64:ff9b::/96", &current, NULL));
+            g_assert_cmpint(dns_nat64_discover(msg.buf, msg.b.len, &current,
+                                               &prefix), ==, 0);
+            assert_prefix(&prefix, stay[first % 2], 96);
+        }
+    }
+}
+
+/* What only looked like a prefix is given up for what is one */
+static void test_stays_not_with_a_mistake(void)
+{
+    DnsNat64Prefix prefix;
+    Nat64Prefix current;
+    Msg msg;
+
+    g_assert_true(nat64_prefix_parse("2001:db8::/32", &current, NULL));
+    begin(&msg, 0x8180);
+    add(&msg, "2001:db8:c000:aa::192.0.0.170", 60);
+    add(&msg, "2001:db8:c000:aa::192.0.0.171", 60);
+    g_assert_cmpint(dns_nat64_discover(msg.buf, msg.b.len, &current, &prefix),
+                    ==, 0);
+    assert_prefix(&prefix, "2001:db8:c000:aa::", 96);
+}
+
 /* Octet 8 is zero unless it belongs to a /96 */
 static void test_octet8(void)
 {
@@ -166,7 +218,8 @@ static void test_hostile(void)
     for (size_t len = 0; len < msg.b.len; len++) {
         g_autofree uint8_t *cut = g_memdup2(msg.buf, len);
 
-        g_assert_cmpint(dns_nat64_discover(cut, len, &prefix), ==, -EBADMSG);
+        g_assert_cmpint(dns_nat64_discover(cut, len, NULL, &prefix), ==,
+                        -EBADMSG);
     }
     msg.buf[DNS_HEADER_LEN + 1] = 'x';
     g_assert_cmpint(discover(&msg, &prefix), ==, -EBADMSG);
@@ -203,6 +256,9 @@ int main(int argc, char **argv)
     g_test_add_func("/dns/nat64/lengths", test_lengths);
     g_test_add_func("/dns/nat64/ambiguous", test_ambiguous);
     g_test_add_func("/dns/nat64/several", test_several);
+    g_test_add_func("/dns/nat64/stays", test_stays);
+    g_test_add_func("/dns/nat64/stays-not-with-a-mistake",
+                    test_stays_not_with_a_mistake);
     g_test_add_func("/dns/nat64/octet8", test_octet8);
     g_test_add_func("/dns/nat64/none", test_none);
     g_test_add_func("/dns/nat64/hostile", test_hostile);

@@ -23,22 +23,36 @@ typedef struct Dns {
     bool silent;                /* keep the query instead of answering */
     const char *addr6;          /* of every name; NULL: the peer's */
     const char *nat64;          /* of ipv4only.arpa; NULL: none */
+    const char *nat64_too;      /* and its second one; NULL: none */
+    uint32_t ttl_s;
     uint8_t kept[512];
     ssize_t kept_len;
     struct sockaddr_in6 kept_from;
 } Dns;
 
-/* Every name has one address and no other. */
+/* Adds an AAAA record of the name in the question to a reply. */
+static size_t add_aaaa(const Dns *d, uint8_t *msg, size_t used,
+                       const char *address)
+{
+    static const uint8_t head[] = { 0xc0, 12, 0, TYPE_AAAA, 0, 1 };
+    uint32_t ttl = htonl(d->ttl_s);
+
+    msg[7]++;
+    memcpy(msg + used, head, sizeof(head));
+    memcpy(msg + used + 6, &ttl, sizeof(ttl));
+    msg[used + 11] = 16;
+    g_assert_cmpint(inet_pton(AF_INET6, address, msg + used + 12), ==, 1);
+    return used + 12 + 16;
+}
+
+/* Every name has one address and no other, but ipv4only.arpa may have two. */
 static void reply(Dns *d, const uint8_t *query, ssize_t len,
                   const struct sockaddr_in6 *to)
 {
-    static const uint8_t rr[] = {
-        0xc0, 12, 0, TYPE_AAAA, 0, 1, 0, 0, 0, 60, 0, 16,
-    };
     static const char ipv4only[] = "\010ipv4only\004arpa";
     const uint8_t *end = memchr(query + 12, 0, len - 12);
-    const char *address = memcmp(query + 12, ipv4only, sizeof(ipv4only))
-                          ? d->addr6 ?: fx_peer6 : d->nat64;
+    bool is_nat64 = !memcmp(query + 12, ipv4only, sizeof(ipv4only));
+    const char *address = is_nat64 ? d->nat64 : d->addr6 ?: fx_peer6;
     size_t question = end + 5 - query;
     uint8_t msg[512] = { 0 };
     size_t used = question;
@@ -48,13 +62,10 @@ static void reply(Dns *d, const uint8_t *query, ssize_t len,
     msg[3] = 0x80;
     memset(msg + 6, 0, 6);
     if (end[2] == TYPE_AAAA && address) {
-        struct in6_addr addr6;
-
-        inet_pton(AF_INET6, address, &addr6);
-        msg[7] = 1;
-        memcpy(msg + used, rr, sizeof(rr));
-        memcpy(msg + used + sizeof(rr), &addr6, 16);
-        used += sizeof(rr) + 16;
+        used = add_aaaa(d, msg, used, address);
+    }
+    if (end[2] == TYPE_AAAA && is_nat64 && d->nat64_too) {
+        used = add_aaaa(d, msg, used, d->nat64_too);
     }
     g_assert_cmpint(sendto(d->fd, msg, used, 0, (struct sockaddr *)to,
                            sizeof(*to)), ==, used);
@@ -81,6 +92,7 @@ static void dns_init_policy(Dns *d, bool nat64_auto, const char *policy)
 
     memset(d, 0, sizeof(*d));
     d->nat64 = "64:ff9b::192.0.0.170";
+    d->ttl_s = 60;
     d->fd = peer_socket(SOCK_DGRAM, &port);
     dns = g_strdup_printf("%s%%%u", fx_peer6, port);
     d->fx = fx_new(&(FxOptions) {
@@ -677,6 +689,44 @@ static void discover(Dns *d)
     } while (srv->nat64_asking || !srv->nat64_due_ms);
 }
 
+static void assert_nat64(const Dns *d, const char *expected)
+{
+    const Nat64Prefix *prefix = &d->fx->srv->nat64;
+    char text[INET6_ADDRSTRLEN];
+
+    g_assert_true(d->fx->srv->has_nat64);
+    inet_ntop(AF_INET6, &prefix->addr, text, sizeof(text));
+    g_assert_cmpstr(text, ==, expected);
+    g_assert_cmpuint(prefix->len, ==, 96);
+}
+
+/* Networks whose prefix is odd, or is not the only one, or never ends. */
+static void test_nat64_odd(void)
+{
+    const int64_t day_ms = 24 * 3600 * 1000;
+    VmrpcServer *srv;
+    Dns d;
+
+    dns_init(&d, true);
+    srv = d.fx->srv;
+    d.nat64 = "2001:db8:64:ff9b:100:0:192.0.0.170";
+    d.ttl_s = INT32_MAX;
+    discover(&d);
+    assert_nat64(&d, "2001:db8:64:ff9b:100::");
+    g_assert_cmpint(srv->nat64_due_ms, <=, vmrpc_now_ms() + day_ms);
+    g_assert_cmpint(srv->nat64_due_ms, >, vmrpc_now_ms() + day_ms / 2);
+
+    /* another before it is no reason to go there */
+    d.nat64_too = d.nat64;
+    d.nat64 = "64:ff9b::192.0.0.170";
+    discover(&d);
+    assert_nat64(&d, "2001:db8:64:ff9b:100::");
+    d.nat64_too = NULL;
+    discover(&d);
+    assert_nat64(&d, "64:ff9b::");
+    dns_clear(&d);
+}
+
 static void keep_sock(void *opaque, const VmrpcSavedSock *saved)
 {
     *(VmrpcSavedSock *)opaque = *saved;
@@ -869,6 +919,7 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/dns/close-outstanding",
                     test_close_outstanding);
     g_test_add_func("/vmrpc/server/dns/nat64-auto", test_nat64_auto);
+    g_test_add_func("/vmrpc/server/dns/nat64-odd", test_nat64_odd);
     g_test_add_func("/vmrpc/server/dns/nat64-migration",
                     test_nat64_migration);
     g_test_add_func("/vmrpc/server/dns/nat64-gone", test_nat64_gone);

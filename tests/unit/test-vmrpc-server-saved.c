@@ -473,7 +473,6 @@ static void test_nat64(void)
     rec.addr6[15] = 1;          /* behind the prefix */
     g_assert_cmpint(vmrpc_server_restore_nat64(fx->srv, &rec), ==, -EINVAL);
     rec = good;
-    rec.len = 96;
     rec.addr6[8] = 1;           /* bits 64 to 71 */
     g_assert_cmpint(vmrpc_server_restore_nat64(fx->srv, &rec), ==, -EINVAL);
     g_assert_false(vmrpc_server_save_nat64(fx->srv, &rec));

@@ -21,9 +21,15 @@
  * would do if all leases were equally long; they are not, and a guest that
  * asks for names with long TTLs must not make others search a list.
  *
+ * Programs keep the address of a name long after its TTL, and who takes that
+ * address gets what they send. So an entry that a name led to is never given
+ * to a stranger, a peer that came by itself: else anybody with a prefix of his
+ * own could send until he has it. Strangers take addresses from one another.
+ * Names take those of strangers first, then that of the name which was over
+ * first. So in the heap all strangers are before all that a name led to.
+ *
  * Limits: a pool that is full of leases and sockets refuses new peers, and
- * says so. Peers that came by themselves get a lease of nothing, so a flood
- * of strangers recycles its own addresses before it touches a promise.
+ * says so. One that is full of names, over or not, refuses strangers.
  *
  * Nothing is allocated after creation.
  */
@@ -45,6 +51,7 @@ typedef struct Entry {
     uint32_t refs;              /* sockets; > 0: not in the heap */
     uint32_t place;             /* in the heap, from 1 */
     uint32_t next;              /* in the chain of the hash */
+    bool named;                 /* a name led to it: not for strangers */
 } Entry;
 
 struct VmrpcAddrMap {
@@ -55,7 +62,7 @@ struct VmrpcAddrMap {
 
     Entry *entries;             /* [size], by offset in the pool */
     uint32_t *chains;           /* [size], first entry of each chain */
-    uint32_t *heap;             /* [size], by Entry.until, from 1 */
+    uint32_t *heap;             /* [size], by goes_before(), from 1 */
     uint32_t waiting;           /* entries in the heap */
     uint32_t fresh;             /* no entry from here on, restored ones apart */
     VmrpcAddrMapStats stats;
@@ -81,7 +88,7 @@ GQuark vmrpc_addrmap_error_quark(void)
     return g_quark_from_static_string("vmrpc-addrmap-error");
 }
 
-/* The heap: the promise that ends first is at 1. */
+/* The heap: the entry that is given away first is at 1. */
 
 static void heap_put(VmrpcAddrMap *map, uint32_t place, uint32_t n)
 {
@@ -89,14 +96,17 @@ static void heap_put(VmrpcAddrMap *map, uint32_t place, uint32_t n)
     map->entries[n].place = place;
 }
 
-static bool ends_before(const VmrpcAddrMap *map, uint32_t a, uint32_t b)
+/* Strangers go before names; of the same kind, the promise that ends first. */
+static bool goes_before(const VmrpcAddrMap *map, uint32_t a, uint32_t b)
 {
-    return map->entries[a].until < map->entries[b].until;
+    const Entry *x = &map->entries[a], *y = &map->entries[b];
+
+    return x->named == y->named ? x->until < y->until : y->named;
 }
 
 static void heap_up(VmrpcAddrMap *map, uint32_t place, uint32_t n)
 {
-    while (place > 1 && ends_before(map, n, map->heap[place / 2])) {
+    while (place > 1 && goes_before(map, n, map->heap[place / 2])) {
         heap_put(map, place, map->heap[place / 2]);
         place /= 2;
     }
@@ -112,10 +122,10 @@ static void heap_down(VmrpcAddrMap *map, uint32_t place, uint32_t n)
             break;
         }
         if (child < map->waiting &&
-            ends_before(map, map->heap[child + 1], map->heap[child])) {
+            goes_before(map, map->heap[child + 1], map->heap[child])) {
             child++;
         }
-        if (!ends_before(map, map->heap[child], n)) {
+        if (!goes_before(map, map->heap[child], n)) {
             break;
         }
         heap_put(map, place, map->heap[child]);
@@ -138,7 +148,7 @@ static void heap_remove(VmrpcAddrMap *map, uint32_t n)
     if (last == n) {
         return;
     }
-    if (place > 1 && ends_before(map, last, map->heap[place / 2])) {
+    if (place > 1 && goes_before(map, last, map->heap[place / 2])) {
         heap_up(map, place, last);
     } else {
         heap_down(map, place, last);
@@ -230,13 +240,14 @@ static struct in_addr addr_of(const VmrpcAddrMap *map, uint32_t n)
 
 /* Gives the free entry @n to @addr6. */
 static void occupy(VmrpcAddrMap *map, uint32_t n,
-                   const struct in6_addr *addr6, int64_t until)
+                   const struct in6_addr *addr6, int64_t until, bool named)
 {
     Entry *entry = &map->entries[n];
     uint32_t *chain = chain_of(map, addr6);
 
     entry->addr6 = *addr6;
     entry->until = until;
+    entry->named = named;
     entry->refs = 0;
     entry->next = *chain;
     *chain = n;
@@ -251,8 +262,11 @@ static void vacate(VmrpcAddrMap *map, uint32_t n)
     map->stats.entries--;
 }
 
-/* A free entry, at the expense of an old one if need be; 0 if there is none. */
-static uint32_t find_free(VmrpcAddrMap *map, int64_t now_ms)
+/*
+ * A free entry, at the expense of an old one if need be; 0 if there is none.
+ * That of a name is for names only.
+ */
+static uint32_t find_free(VmrpcAddrMap *map, bool named, int64_t now_ms)
 {
     uint32_t n;
 
@@ -262,24 +276,29 @@ static uint32_t find_free(VmrpcAddrMap *map, int64_t now_ms)
             return n;
         }
     }
-    if (!map->waiting || map->entries[map->heap[1]].until > now_ms) {
+    n = map->heap[1];
+    if (!map->waiting || map->entries[n].until > now_ms ||
+        (map->entries[n].named && !named)) {
         return 0;
     }
-    n = map->heap[1];
     vacate(map, n);
     map->stats.reclaimed++;
     return n;
 }
 
-/* Makes the promise of @n last until @until, if it ends earlier. */
-static void extend(VmrpcAddrMap *map, uint32_t n, int64_t until)
+/*
+ * Makes the promise of @n last until @until, if it ends earlier.  What a name
+ * led to once stays so, whoever meets it later.
+ */
+static void extend(VmrpcAddrMap *map, uint32_t n, int64_t until, bool named)
 {
     Entry *entry = &map->entries[n];
 
-    if (until <= entry->until) {
+    if (until <= entry->until && named <= entry->named) {
         return;
     }
-    entry->until = until;
+    entry->until = MAX(entry->until, until);
+    entry->named |= named;
     if (entry->place) {
         heap_down(map, entry->place, n);
     }
@@ -394,16 +413,17 @@ int vmrpc_addrmap_lease(VmrpcAddrMap *map, const struct in6_addr *addr6,
 {
     int64_t until = now_ms + 1000LL * MIN(ttl_s, VMRPC_ADDRMAP_MAX_LEASE_S);
     uint32_t n = find6(map, addr6);
+    bool named = ttl_s > 0;
 
     if (n) {
-        extend(map, n, until);
+        extend(map, n, until, named);
     } else {
-        n = find_free(map, now_ms);
+        n = find_free(map, named, now_ms);
         if (!n) {
             map->stats.full++;
             return -ENOSPC;
         }
-        occupy(map, n, addr6, until);
+        occupy(map, n, addr6, until, named);
         map->stats.created++;
     }
     *addr4 = addr_of(map, n);
@@ -490,7 +510,8 @@ void vmrpc_addrmap_foreach(const VmrpcAddrMap *map, int64_t now_ms,
             VmrpcAddrMapEntry out = {
                 .addr4 = addr_of(map, n),
                 .addr6 = entry->addr6,
-                .remaining_ms = MAX(entry->until - now_ms, 0),
+                .remaining_ms = entry->named ? MAX(entry->until - now_ms, 0)
+                                             : -1,
                 .refs = entry->refs,
             };
 
@@ -507,6 +528,7 @@ int vmrpc_addrmap_restore(VmrpcAddrMap *map, struct in_addr addr4,
     int64_t until = now_ms + CLAMP(remaining_ms, 0,
                                    1000LL * VMRPC_ADDRMAP_MAX_LEASE_S);
     uint32_t known = find6(map, addr6);
+    bool named = remaining_ms >= 0;
 
     if (n == 0 || n >= map->size - 1) {
         return -ERANGE;
@@ -515,9 +537,9 @@ int vmrpc_addrmap_restore(VmrpcAddrMap *map, struct in_addr addr4,
         return -EEXIST;
     }
     if (known) {
-        extend(map, n, until);
+        extend(map, n, until, named);
     } else {
-        occupy(map, n, addr6, until);
+        occupy(map, n, addr6, until, named);
     }
     return 0;
 }

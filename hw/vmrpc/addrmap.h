@@ -84,9 +84,9 @@ bool vmrpc_addrmap_contains(const VmrpcAddrMap *map, struct in_addr addr4);
  * vmrpc_addrmap_lease:
  * @addr6: the peer
  * @ttl_s: how long the caller promises the address to the guest: the TTL of
- *         a DNS answer; 0 for a peer that came by itself (accept, recvfrom),
- *         whose socket holds a reference if it matters. Cut to
- *         VMRPC_ADDRMAP_MAX_LEASE_S.
+ *         a DNS answer, at least 1; 0 for a stranger, a peer that came by
+ *         itself (accept, recvfrom), whose socket holds a reference if it
+ *         matters. Cut to VMRPC_ADDRMAP_MAX_LEASE_S.
  * @now_ms: now
  * @addr4: the virtual address; not written on error
  * @lease_s: may be NULL; whole seconds the address is promised from now on,
@@ -96,7 +96,13 @@ bool vmrpc_addrmap_contains(const VmrpcAddrMap *map, struct in_addr addr4);
  * now; a lease is never shortened. Constant time for a known peer with an
  * unchanged lease, logarithmic otherwise.
  *
- * Returns: 0, or -ENOSPC when every address is in use or under lease.
+ * When no address is fresh, a new peer gets that of a stranger; if there is
+ * none without a socket, a name gets that of the name whose lease is over for
+ * the longest time, and a stranger gets none: what a name led to is not for
+ * those who came by themselves.
+ *
+ * Returns: 0, or -ENOSPC when every address is in use or under lease, or, for
+ * a stranger, in use or a name's.
  */
 int vmrpc_addrmap_lease(VmrpcAddrMap *map, const struct in6_addr *addr6,
                         uint32_t ttl_s, int64_t now_ms,
@@ -145,7 +151,7 @@ void vmrpc_addrmap_stats(const VmrpcAddrMap *map, VmrpcAddrMapStats *stats);
 typedef struct VmrpcAddrMapEntry {
     struct in_addr addr4;
     struct in6_addr addr6;
-    int64_t remaining_ms;       /* of the lease; 0: over */
+    int64_t remaining_ms;       /* of the lease; 0: over; -1: a stranger's */
     uint32_t refs;              /* sockets that hold it */
 } VmrpcAddrMapEntry;
 
@@ -162,7 +168,9 @@ void vmrpc_addrmap_foreach(const VmrpcAddrMap *map, int64_t now_ms,
 
 /**
  * vmrpc_addrmap_restore: puts back an entry of a migration stream
- * @remaining_ms: as exported; negative counts as 0, cut to the longest lease
+ * @remaining_ms: as exported, cut to the longest lease; negative: no name led
+ *                to it. Older streams have 0 for that, which protects too many
+ *                rather than too few.
  *
  * References are not restored: the sockets that come back take their own.
  * The stream is not trusted: everything in it is checked here.

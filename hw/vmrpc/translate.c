@@ -495,7 +495,8 @@ int vmrpc_addr_to_guest(VmrpcServer *srv, const struct sockaddr_storage *host,
     }
     /*
      * No promise: a flood of peers takes addresses from one another, never
-     * from a name that was looked up.  A socket that talks holds its own.
+     * from a name that was looked up, also long after its TTL.  A socket that
+     * talks holds its own.
      */
     if (vmrpc_addrmap_lease(srv->map, &sin6->sin6_addr, 0, vmrpc_now_ms(),
                             &addr4, NULL) < 0) {

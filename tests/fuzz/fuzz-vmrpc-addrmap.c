@@ -17,6 +17,7 @@ typedef struct Walk {
     VmrpcAddrMap *map;
     uint32_t refs[SIZE];
     struct in6_addr held[SIZE]; /* the peer of each referenced address */
+    struct in6_addr named[SIZE];/* of each that a name led to, else :: */
     unsigned seen, in_use;
 } Walk;
 
@@ -28,7 +29,8 @@ static void check_entry(const VmrpcAddrMapEntry *entry, void *opaque)
 
     g_assert(n > 0 && n < SIZE - 1);
     g_assert(entry->refs == walk->refs[n]);
-    g_assert(entry->remaining_ms >= 0);
+    g_assert(entry->remaining_ms >= -1);
+    walk->named[n] = entry->remaining_ms >= 0 ? entry->addr6 : in6addr_any;
     if (entry->refs) {
         g_assert(IN6_ARE_ADDR_EQUAL(&entry->addr6, &walk->held[n]));
         walk->in_use++;
@@ -36,6 +38,15 @@ static void check_entry(const VmrpcAddrMapEntry *entry, void *opaque)
     g_assert(vmrpc_addrmap_lookup6(walk->map, &entry->addr6, &back) == 0);
     g_assert(back.s_addr == entry->addr4.s_addr);
     walk->seen++;
+}
+
+/* A stranger was given @addr4: not one that a name led to somebody else. */
+static void check_stranger(const Walk *walk, struct in_addr addr4,
+                           const struct in6_addr *addr6)
+{
+    const struct in6_addr *was = &walk->named[ntohl(addr4.s_addr) - BASE];
+
+    g_assert(IN6_IS_ADDR_UNSPECIFIED(was) || IN6_ARE_ADDR_EQUAL(was, addr6));
 }
 
 static void step(Walk *walk, const uint8_t *op, int64_t *now_ms)
@@ -51,6 +62,9 @@ static void step(Walk *walk, const uint8_t *op, int64_t *now_ms)
         if (vmrpc_addrmap_lease(walk->map, &addr6, time, *now_ms, &got,
                                 &left) == 0) {
             g_assert(left >= time);
+            if (!time) {
+                check_stranger(walk, got, &addr6);
+            }
         }
         break;
     case 1:

@@ -54,6 +54,19 @@ static struct in_addr lease(VmrpcAddrMap *map, uint32_t n, uint32_t ttl_s,
     return addr4;
 }
 
+/* A peer that comes by itself finds no address. */
+static void assert_stranger_refused(VmrpcAddrMap *map, uint32_t n,
+                                    int64_t now_ms)
+{
+    uint64_t full = stats_of(map).full;
+    struct in6_addr addr6 = peer(n);
+    struct in_addr addr4;
+
+    g_assert_cmpint(vmrpc_addrmap_lease(map, &addr6, 0, now_ms, &addr4, NULL),
+                    ==, -ENOSPC);
+    g_assert_cmpint(stats_of(map).full, ==, full + 1);
+}
+
 static bool peer_is(const VmrpcAddrMap *map, struct in_addr addr4, uint32_t n)
 {
     struct in6_addr addr6, expected = peer(n);
@@ -147,16 +160,47 @@ static void test_order(void)
 {
     g_autoptr(VmrpcAddrMap) map = new_map("10.0.0.0", 29);
     struct in_addr a = lease(map, 1, 30, 0), b = lease(map, 2, 10, 0);
+    struct in_addr c = lease(map, 3, 0, 50000), d = lease(map, 4, 0, 50001);
 
-    /* never used first, though both are over */
-    g_assert_cmphex(lease(map, 3, 0, 50000).s_addr, ==,
-                    v4("10.0.0.3").s_addr);
-    lease(map, 4, 0, 50001);
+    /* never used first, though both names are over */
+    g_assert_cmphex(c.s_addr, ==, v4("10.0.0.3").s_addr);
     lease(map, 5, 0, 50002);
     lease(map, 6, 0, 50003);
-    /* then the one that was over first, not the one created first */
-    g_assert_cmphex(lease(map, 7, 100, 60000).s_addr, ==, b.s_addr);
-    g_assert_cmphex(lease(map, 8, 100, 60000).s_addr, ==, a.s_addr);
+    /* a stranger takes from a stranger, the one that was met first */
+    g_assert_cmphex(lease(map, 7, 0, 60000).s_addr, ==, c.s_addr);
+    /* so does a name, as long as there are some */
+    g_assert_cmphex(lease(map, 8, 100, 60000).s_addr, ==, d.s_addr);
+    lease(map, 9, 100, 60000);
+    lease(map, 10, 100, 60000);
+    g_assert_cmphex(lease(map, 11, 100, 60000).s_addr, ==, c.s_addr);
+    /* then from the name that was over first, not the one created first */
+    assert_stranger_refused(map, 12, 60000);
+    g_assert_cmphex(lease(map, 12, 100, 60000).s_addr, ==, b.s_addr);
+    g_assert_cmphex(lease(map, 13, 100, 60000).s_addr, ==, a.s_addr);
+}
+
+/* Whoever sends to the guest does not get what a program looked up long ago. */
+static void test_flood_of_strangers(void)
+{
+    g_autoptr(VmrpcAddrMap) map = new_map("10.0.0.0", 24);
+    struct in_addr bank = lease(map, 1, 1, 0), met = lease(map, 2, 0, 0);
+    uint32_t n;
+
+    lease(map, 2, 1, 0);        /* a name led to it later */
+    for (n = 0; n < 1000; n++) {
+        lease(map, 100 + n, 0, 10000000 + n);
+    }
+    g_assert_true(peer_is(map, bank, 1));
+    g_assert_true(peer_is(map, met, 2));
+    /* nor after a socket had it, or that peer came by itself */
+    vmrpc_addrmap_ref(map, bank);
+    vmrpc_addrmap_unref(map, bank, 10001000);
+    lease(map, 2, 0, 10001000);
+    for (n = 0; n < 1000; n++) {
+        lease(map, 2000 + n, 0, 20000000 + n);
+    }
+    g_assert_true(peer_is(map, bank, 1));
+    g_assert_true(peer_is(map, met, 2));
 }
 
 static void test_references(void)
@@ -213,7 +257,7 @@ static void test_migration(void)
     g_assert_cmpint(g_array_index(entries, VmrpcAddrMapEntry, 0).remaining_ms,
                     ==, 50000);
     g_assert_cmpint(g_array_index(entries, VmrpcAddrMapEntry, 1).remaining_ms,
-                    ==, 0);
+                    ==, -1);
     g_assert_cmpint(g_array_index(entries, VmrpcAddrMapEntry, 1).refs, ==, 1);
 
     for (i = entries->len; i-- > 0;) {
@@ -226,6 +270,29 @@ static void test_migration(void)
     g_assert_true(peer_is(to, b, 2));
     /* what is fresh steps over what was restored */
     g_assert_cmphex(lease(to, 3, 0, 777).s_addr, ==, v4("10.0.0.3").s_addr);
+}
+
+/* What a name led to is known as such after a migration. */
+static void test_migration_of_names(void)
+{
+    g_autoptr(VmrpcAddrMap) from = new_map("10.0.0.0", 30);
+    g_autoptr(VmrpcAddrMap) to = new_map("10.0.0.0", 30);
+    g_autoptr(GArray) entries =
+        g_array_new(FALSE, FALSE, sizeof(VmrpcAddrMapEntry));
+    struct in_addr a = lease(from, 1, 10, 0), b = lease(from, 2, 0, 50000);
+
+    vmrpc_addrmap_foreach(from, 60000, collect, entries);
+    for (guint i = 0; i < entries->len; i++) {
+        VmrpcAddrMapEntry *e = &g_array_index(entries, VmrpcAddrMapEntry, i);
+
+        g_assert_cmpint(e->remaining_ms, ==, (i ? -1 : 0));
+        g_assert_cmpint(vmrpc_addrmap_restore(to, e->addr4, &e->addr6,
+                                              e->remaining_ms, 0), ==, 0);
+    }
+    g_assert_cmphex(lease(to, 3, 0, 1).s_addr, ==, b.s_addr);
+    g_assert_cmphex(lease(to, 4, 10, 1).s_addr, ==, b.s_addr);
+    assert_stranger_refused(to, 5, 1);
+    g_assert_true(peer_is(to, a, 1));
 }
 
 static void test_restore_refuses(void)
@@ -330,6 +397,7 @@ typedef struct ModelEntry {
     uint32_t peer;
     int64_t until;
     uint32_t refs;
+    bool named;
 } ModelEntry;
 
 #define MODEL_PEERS 60
@@ -359,31 +427,37 @@ static ModelEntry *model_find(Model *m, uint32_t peer_no, uint32_t *offset)
     return NULL;
 }
 
-/* The earliest end of a promise among the entries without a socket. */
-static int64_t model_oldest(Model *m)
+/* Who may lose his address to @named now; NULL: nobody. */
+static ModelEntry *model_victim(Model *m, bool named)
 {
+    ModelEntry *victim = NULL;
     GHashTableIter iter;
     gpointer value;
-    int64_t oldest = INT64_MAX;
 
     g_hash_table_iter_init(&iter, m->entries);
     while (g_hash_table_iter_next(&iter, NULL, &value)) {
         ModelEntry *entry = value;
 
-        if (!entry->refs) {
-            oldest = MIN(oldest, entry->until);
+        if (entry->refs || entry->until > m->now_ms ||
+            (entry->named && !named)) {
+            continue;
+        }
+        if (!victim || entry->named < victim->named ||
+            (entry->named == victim->named && entry->until < victim->until)) {
+            victim = entry;
         }
     }
-    return oldest;
+    return victim;
 }
 
 static void model_put(Model *m, uint32_t offset, uint32_t peer_no,
-                      int64_t until)
+                      int64_t until, bool named)
 {
     ModelEntry *entry = g_new0(ModelEntry, 1);
 
     entry->peer = peer_no;
     entry->until = until;
+    entry->named = named;
     g_hash_table_insert(m->entries, GUINT_TO_POINTER(offset), entry);
 }
 
@@ -392,20 +466,21 @@ static void model_lease(Model *m, uint32_t peer_no, uint32_t ttl_s)
     struct in6_addr addr6 = peer(peer_no);
     struct in_addr addr4 = { 0 };
     uint32_t left = 0, offset;
-    int64_t until = m->now_ms + 1000LL * ttl_s, oldest = model_oldest(m);
+    int64_t until = m->now_ms + 1000LL * ttl_s;
     ModelEntry *entry = model_find(m, peer_no, &offset), *old;
+    ModelEntry *victim = model_victim(m, ttl_s > 0);
     int ret = vmrpc_addrmap_lease(m->map, &addr6, ttl_s, m->now_ms, &addr4,
                                   &left);
 
     if (entry) {
         entry->until = MAX(entry->until, until);
+        entry->named |= ttl_s > 0;
         g_assert_cmpint(ret, ==, 0);
         g_assert_cmpint(ntohl(addr4.s_addr) - m->base, ==, offset);
         g_assert_cmpint(left, ==, (entry->until - m->now_ms) / 1000);
         return;
     }
-    if (g_hash_table_size(m->entries) == MODEL_SIZE - 2 &&
-        oldest > m->now_ms) {
+    if (g_hash_table_size(m->entries) == MODEL_SIZE - 2 && !victim) {
         g_assert_cmpint(ret, ==, -ENOSPC);
         m->full++;
         return;
@@ -418,11 +493,12 @@ static void model_lease(Model *m, uint32_t peer_no, uint32_t ttl_s)
     if (old) {
         g_assert_cmpint(g_hash_table_size(m->entries), ==, MODEL_SIZE - 2);
         g_assert_cmpint(old->refs, ==, 0);
-        g_assert_cmpint(old->until, ==, oldest);
+        g_assert_cmpint(old->named, ==, victim->named);
+        g_assert_cmpint(old->until, ==, victim->until);
         m->reclaimed++;
     }
     m->created++;
-    model_put(m, offset, peer_no, until);
+    model_put(m, offset, peer_no, until, ttl_s > 0);
 }
 
 static void model_ref(Model *m, uint32_t offset, bool ref)
@@ -465,11 +541,12 @@ static void model_restore(Model *m, uint32_t offset, uint32_t peer_no,
     } else if (known && at == offset) {
         g_assert_cmpint(ret, ==, 0);
         known->until = MAX(known->until, until);
+        known->named |= remaining >= 0;
     } else if (known || taken) {
         g_assert_cmpint(ret, ==, -EEXIST);
     } else {
         g_assert_cmpint(ret, ==, 0);
-        model_put(m, offset, peer_no, until);
+        model_put(m, offset, peer_no, until, remaining >= 0);
     }
 }
 
@@ -485,7 +562,8 @@ static void check_entry(const VmrpcAddrMapEntry *got, void *opaque)
     addr6 = peer(entry->peer);
     g_assert_cmpmem(&addr6, 16, &got->addr6, 16);
     g_assert_cmpint(got->refs, ==, entry->refs);
-    g_assert_cmpint(got->remaining_ms, ==, MAX(entry->until - m->now_ms, 0));
+    g_assert_cmpint(got->remaining_ms, ==,
+                    (entry->named ? MAX(entry->until - m->now_ms, 0) : -1));
 }
 
 static void model_compare(Model *m)
@@ -527,7 +605,8 @@ static void model_step(Model *m)
 
     switch (g_test_rand_int_range(0, 16)) {
     case 0 ... 5:
-        model_lease(m, peer_no, g_test_rand_int_range(0, 60));
+        model_lease(m, peer_no, g_test_rand_bit()
+                                ? g_test_rand_int_range(0, 60) : 0);
         break;
     case 6 ... 8:
         model_ref(m, offset, true);
@@ -537,7 +616,7 @@ static void model_step(Model *m)
         break;
     case 14:
         model_restore(m, offset, peer_no,
-                      g_test_rand_int_range(-10, 60000));
+                      g_test_rand_int_range(-30000, 30000));
         break;
     default:
         m->now_ms += g_test_rand_int_range(0, 20000);
@@ -640,10 +719,12 @@ int main(int argc, char **argv)
     g_test_add_func("/addrmap/lease-time", test_lease_time);
     g_test_add_func("/addrmap/full-and-reclaimed", test_full_and_reclaimed);
     g_test_add_func("/addrmap/order", test_order);
+    g_test_add_func("/addrmap/flood-of-strangers", test_flood_of_strangers);
     g_test_add_func("/addrmap/references", test_references);
     g_test_add_func("/addrmap/release-counts-as-use",
                     test_release_counts_as_use);
     g_test_add_func("/addrmap/migration", test_migration);
+    g_test_add_func("/addrmap/migration-of-names", test_migration_of_names);
     g_test_add_func("/addrmap/restore-refuses", test_restore_refuses);
     g_test_add_func("/addrmap/pools-refused", test_pools_refused);
     g_test_add_func("/addrmap/whole-pool", test_whole_pool);

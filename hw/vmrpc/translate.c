@@ -363,21 +363,20 @@ int vmrpc_peer_error(VmrpcServer *srv, const struct sockaddr_storage *dest,
     return -vmrpc_icmp_pending(-error);
 }
 
-/* The latest name that led to @addr6; its A records count as such. */
-static bool find_name(VmrpcServer *srv, const struct in6_addr *addr6,
-                      VmrpcNameFound *found)
+/* The names that led to @addr6, the latest first, then those of A records. */
+static size_t names_of(VmrpcServer *srv, const struct in6_addr *addr6,
+                       VmrpcNameFound *found, size_t max)
 {
     struct in6_addr mapped = { .s6_addr = { [10] = 0xff, 0xff } };
+    size_t num = vmrpc_names_lookup(srv->names, addr6, found, max);
     struct in_addr addr4;
 
-    if (vmrpc_names_lookup(srv->names, addr6, found, 1)) {
-        return true;
-    }
     if (!srv->has_nat64 || !nat64_extract(&srv->nat64, addr6, &addr4)) {
-        return false;
+        return num;
     }
     memcpy(&mapped.s6_addr[12], &addr4, sizeof(addr4));
-    return vmrpc_names_lookup(srv->names, &mapped, found, 1);
+    return num + vmrpc_names_lookup(srv->names, &mapped, found + num,
+                                    max - num);
 }
 
 void vmrpc_refused_by_limit(VmrpcServer *srv,
@@ -397,7 +396,7 @@ void vmrpc_refused_by_limit(VmrpcServer *srv,
                   sizeof(addr));
         refusal.dest = addr;
         refusal.port = ntohs(sin6->sin6_port);  /* at the same place in both */
-        if (is6 && srv->names && find_name(srv, &sin6->sin6_addr, &found)) {
+        if (is6 && srv->names && names_of(srv, &sin6->sin6_addr, &found, 1)) {
             dns_name_to_text(found.name, name);
             refusal.name = name;
         }
@@ -436,26 +435,76 @@ static bool is_allowed(VmrpcServer *srv, const VmrpcCandidate *candidate)
     return judge(srv, &ss, IPPROTO_TCP, false, &j) == 0;
 }
 
+/* The addresses of a name now, at most VMRPC_NAMES_MAX_ADDRESSES. */
+static size_t list_siblings(VmrpcServer *srv, const VmrpcNameFound *found,
+                            in_port_t port, VmrpcCandidate *siblings)
+{
+    struct in6_addr addrs[VMRPC_NAMES_MAX_ADDRESSES];
+    size_t count, num = 0;
+
+    count = vmrpc_names_siblings(srv->names, found, vmrpc_now_ms(), addrs);
+    for (size_t i = 0; i < count; i++) {
+        num += fill_candidate(srv, &addrs[i], port, &siblings[num]);
+    }
+    return num;
+}
+
+/* Leaves of @siblings what is among @others, too.  Returns how many. */
+static size_t keep_common(VmrpcCandidate *siblings, size_t num,
+                          const VmrpcCandidate *others, size_t other_num)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < num; i++) {
+        for (size_t j = 0; j < other_num; j++) {
+            if (IN6_ARE_ADDR_EQUAL(&siblings[i].addr6, &others[j].addr6)) {
+                siblings[kept++] = siblings[i];
+                break;
+            }
+        }
+    }
+    return kept;
+}
+
+/*
+ * The addresses that every name of @named has.  The guest does not tell which
+ * of the names it means, and anybody can give a name of his own the address of
+ * another's, with one of his beside: what one name leads to is no proof of what
+ * another does.  So a name that cannot be asked, as its TTL is over or there
+ * are too many, leaves nothing.
+ */
+static size_t common_siblings(VmrpcServer *srv,
+                              const struct sockaddr_in6 *named,
+                              VmrpcCandidate *siblings)
+{
+    VmrpcCandidate others[VMRPC_NAMES_MAX_ADDRESSES];
+    VmrpcNameFound found[VMRPC_POLICY_MAX_NAMES + 1];
+    size_t names, num, count;
+
+    names = names_of(srv, &named->sin6_addr, found, G_N_ELEMENTS(found));
+    if (names == 0 || names > VMRPC_POLICY_MAX_NAMES) {
+        return 0;
+    }
+    num = list_siblings(srv, &found[0], named->sin6_port, siblings);
+    for (size_t i = 1; i < names && num > 0; i++) {
+        count = list_siblings(srv, &found[i], named->sin6_port, others);
+        num = keep_common(siblings, num, others, count);
+    }
+    return num;
+}
+
 size_t vmrpc_dest_candidates(VmrpcServer *srv, const struct sockaddr_in6 *named,
                              VmrpcCandidate *candidates, size_t max)
 {
-    struct in6_addr addrs[VMRPC_NAMES_MAX_ADDRESSES];
-    VmrpcNameFound found;
-    size_t num = 0, count;
+    VmrpcCandidate siblings[VMRPC_NAMES_MAX_ADDRESSES];
+    size_t num = 0, count = common_siblings(srv, named, siblings);
 
     fill_candidate(srv, &named->sin6_addr, named->sin6_port,
                    &candidates[num++]);
-    if (!find_name(srv, &named->sin6_addr, &found)) {
-        return num;
-    }
-    count = vmrpc_names_siblings(srv->names, &found, vmrpc_now_ms(), addrs);
     for (size_t i = 0; count > 1 && i < count && num < max; i++) {
-        VmrpcCandidate *candidate = &candidates[num];
-
-        if (fill_candidate(srv, &addrs[i], named->sin6_port, candidate) &&
-            !IN6_ARE_ADDR_EQUAL(&candidate->addr6, &named->sin6_addr) &&
-            is_allowed(srv, candidate)) {
-            num++;
+        if (!IN6_ARE_ADDR_EQUAL(&siblings[i].addr6, &named->sin6_addr) &&
+            is_allowed(srv, &siblings[i])) {
+            candidates[num++] = siblings[i];
         }
     }
     return num;

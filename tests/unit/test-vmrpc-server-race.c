@@ -493,6 +493,78 @@ static void test_no_race(void)
     world_free(w);
 }
 
+/* Another name of the peer's address, with @other beside if there is one. */
+static void note_other_name(World *w, const char *text, const char *other,
+                            int64_t now_ms)
+{
+    VmrpcNameAddr addrs[2] = { { .ttl_s = 60 }, { .ttl_s = 60 } };
+    DnsName name;
+
+    dns_name_from_text(&name, text);
+    inet_pton(AF_INET6, fx_peer6, &addrs[0].addr6);
+    if (other) {
+        inet_pton(AF_INET6, other, &addrs[1].addr6);
+    }
+    vmrpc_names_note(w->fx->srv->names, &name, 1, addrs, other ? 2 : 1,
+                     now_ms);
+}
+
+static void assert_raced(World *w, bool raced)
+{
+    fx_fails(start(w), EINPROGRESS);
+    g_assert_cmpint(w->fx->srv->socks[0]->race != NULL, ==, raced);
+    fx_ok(fx_op(w->fx, VMRPC_CLOSE, 0, 0, 0));
+    world_free(w);
+}
+
+/*
+ * Who gives a name of his own the address of another's, and one of his beside,
+ * gets no connections of those who know the other's.
+ */
+static void test_names_of_others(void)
+{
+    int64_t now_ms = vmrpc_now_ms();
+    World *w = world_new(DEAD, true, "allow host\n");
+
+    /* the latest name is not the one with a single address */
+    note_other_name(w, "bank.test", NULL, now_ms);
+    note_other_name(w, "both.test", OTHER4, now_ms);
+    assert_raced(w, false);
+
+    /* nothing is in common but the address itself */
+    w = world_new(DEAD, true, "allow host\n");
+    note_other_name(w, "bank.test", "::ffff:198.51.100.6", now_ms);
+    assert_raced(w, false);
+
+    /* names that lead to the same, whether by A or by AAAA, are no harm */
+    w = world_new(DEAD, true, "allow host\n");
+    note_other_name(w, "www.both.test", OTHER4, now_ms);
+    note_other_name(w, "aaaa.both.test", OTHER6, now_ms);
+    assert_raced(w, true);
+
+    /* it is not known any more what this one leads to */
+    w = world_new(DEAD, true, "allow host\n");
+    note_other_name(w, "old.test", OTHER4, now_ms - 3600 * 1000);
+    note_other_name(w, "both.test", OTHER4, now_ms);
+    assert_raced(w, false);
+}
+
+/* Names that were not looked at may say something else. */
+static void test_too_many_names(void)
+{
+    for (int num = VMRPC_POLICY_MAX_NAMES; num <= VMRPC_POLICY_MAX_NAMES + 1;
+         num++) {
+        World *w = world_new(DEAD, true, "allow host\n");
+
+        for (int i = 1; i < num; i++) {
+            g_autofree char *text = g_strdup_printf("n%d.test", i);
+
+            note_other_name(w, text, OTHER4, vmrpc_now_ms());
+        }
+        assert_raced(w, num <= VMRPC_POLICY_MAX_NAMES);
+    }
+}
+
 int main(int argc, char **argv)
 {
     fx_init();
@@ -517,5 +589,9 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/race/turns", test_turns);
     g_test_add_func("/vmrpc/server/race/turns-none", test_turns_none);
     g_test_add_func("/vmrpc/server/race/no-race", test_no_race);
+    g_test_add_func("/vmrpc/server/race/names-of-others",
+                    test_names_of_others);
+    g_test_add_func("/vmrpc/server/race/too-many-names",
+                    test_too_many_names);
     return g_test_run();
 }

@@ -28,6 +28,12 @@
  * Names take those of strangers first, then that of the name which was over
  * first. So in the heap all strangers are before all that a name led to.
  *
+ * The more names are there, the shorter are new leases: else the owner of a
+ * zone with long TTLs and many addresses a name could lease all that is there
+ * with a few thousand lookups. What is left then comes back within a minute.
+ * Names whose lease is over count, too: to tell them from others would take a
+ * search, and a short lease costs a lookup, not the address.
+ *
  * Limits: a pool that is full of leases and sockets refuses new peers, and
  * says so. One that is full of names, over or not, refuses strangers.
  *
@@ -64,6 +70,7 @@ struct VmrpcAddrMap {
     uint32_t *chains;           /* [size], first entry of each chain */
     uint32_t *heap;             /* [size], by goes_before(), from 1 */
     uint32_t waiting;           /* entries in the heap */
+    uint32_t named;             /* entries that a name led to */
     uint32_t fresh;             /* no entry from here on, restored ones apart */
     VmrpcAddrMapStats stats;
 };
@@ -252,6 +259,7 @@ static void occupy(VmrpcAddrMap *map, uint32_t n,
     entry->next = *chain;
     *chain = n;
     heap_add(map, n);
+    map->named += named;
     map->stats.entries++;
 }
 
@@ -259,6 +267,7 @@ static void vacate(VmrpcAddrMap *map, uint32_t n)
 {
     heap_remove(map, n);
     unchain(map, n);
+    map->named -= map->entries[n].named;
     map->stats.entries--;
 }
 
@@ -298,6 +307,7 @@ static void extend(VmrpcAddrMap *map, uint32_t n, int64_t until, bool named)
         return;
     }
     entry->until = MAX(entry->until, until);
+    map->named += named > entry->named;
     entry->named |= named;
     if (entry->place) {
         heap_down(map, entry->place, n);
@@ -407,11 +417,21 @@ bool vmrpc_addrmap_contains(const VmrpcAddrMap *map, struct in_addr addr4)
     return ntohl(addr4.s_addr) - map->base < map->size;
 }
 
+/* The longest lease that is given now. */
+static uint32_t max_lease(const VmrpcAddrMap *map)
+{
+    if (map->named * 8 > map->stats.capacity * 7) {
+        return VMRPC_ADDRMAP_FULL_LEASE_S;
+    }
+    return map->named * 2 > map->stats.capacity ? VMRPC_ADDRMAP_HALF_LEASE_S
+                                                : VMRPC_ADDRMAP_MAX_LEASE_S;
+}
+
 int vmrpc_addrmap_lease(VmrpcAddrMap *map, const struct in6_addr *addr6,
                         uint32_t ttl_s, int64_t now_ms,
                         struct in_addr *addr4, uint32_t *lease_s)
 {
-    int64_t until = now_ms + 1000LL * MIN(ttl_s, VMRPC_ADDRMAP_MAX_LEASE_S);
+    int64_t until = now_ms + 1000LL * MIN(ttl_s, max_lease(map));
     uint32_t n = find6(map, addr6);
     bool named = ttl_s > 0;
 

@@ -22,6 +22,10 @@
 /* Longest lease: a week, RFC 8767's advice for the cap of a TTL. */
 #define VMRPC_ADDRMAP_MAX_LEASE_S (7 * 24 * 3600)
 
+/* When names have more than half of the pool, and more than 7/8 of it. */
+#define VMRPC_ADDRMAP_HALF_LEASE_S 3600
+#define VMRPC_ADDRMAP_FULL_LEASE_S 60
+
 #define VMRPC_ADDRMAP_ERROR vmrpc_addrmap_error_quark()
 GQuark vmrpc_addrmap_error_quark(void);
 
@@ -86,7 +90,8 @@ bool vmrpc_addrmap_contains(const VmrpcAddrMap *map, struct in_addr addr4);
  * @ttl_s: how long the caller promises the address to the guest: the TTL of
  *         a DNS answer, at least 1; 0 for a stranger, a peer that came by
  *         itself (accept, recvfrom), whose socket holds a reference if it
- *         matters. Cut to VMRPC_ADDRMAP_MAX_LEASE_S.
+ *         matters. Cut to VMRPC_ADDRMAP_MAX_LEASE_S, or to less when
+ *         names have much of the pool.
  * @now_ms: now
  * @addr4: the virtual address; not written on error
  * @lease_s: may be NULL; whole seconds the address is promised from now on,

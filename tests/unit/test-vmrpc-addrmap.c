@@ -130,6 +130,58 @@ static void test_lease_time(void)
     g_assert_cmpint(left, ==, VMRPC_ADDRMAP_MAX_LEASE_S);
 }
 
+static uint32_t week_for(VmrpcAddrMap *map, uint32_t n, int64_t now_ms)
+{
+    struct in6_addr addr6 = peer(n);
+    struct in_addr addr4;
+    uint32_t left;
+
+    g_assert_cmpint(vmrpc_addrmap_lease(map, &addr6, VMRPC_ADDRMAP_MAX_LEASE_S,
+                                        now_ms, &addr4, &left), ==, 0);
+    return left;
+}
+
+/* The whole pool cannot be had for a week. */
+static void test_lease_by_fill_level(void)
+{
+    g_autoptr(VmrpcAddrMap) map = new_map("10.0.0.0", 24);
+    uint32_t n;
+
+    /* strangers promise nothing, so they do not count */
+    for (n = 1; n <= 254; n++) {
+        lease(map, 1000 + n, 0, 0);
+    }
+    for (n = 1; n <= 128; n++) {
+        g_assert_cmpint(week_for(map, n, 0), ==, VMRPC_ADDRMAP_MAX_LEASE_S);
+    }
+    for (; n <= 223; n++) {
+        g_assert_cmpint(week_for(map, n, 0), ==, 3600);
+    }
+    for (; n <= 254; n++) {
+        g_assert_cmpint(week_for(map, n, 0), ==, 60);
+    }
+    /* what was promised stays, and is not made longer */
+    g_assert_cmpint(week_for(map, 1, 1000), ==, VMRPC_ADDRMAP_MAX_LEASE_S - 1);
+    /* a minute later there is room again, and it counts the same */
+    for (n = 300; n < 331; n++) {
+        g_assert_cmpint(week_for(map, n, 60000), ==, 60);
+    }
+    g_assert_cmpint(stats_of(map).reclaimed, ==, 254 + 31);
+}
+
+/* A stranger whose name is looked up counts from then on, and once. */
+static void test_fill_level_of_known(void)
+{
+    g_autoptr(VmrpcAddrMap) map = new_map("10.0.0.0", 30);
+
+    lease(map, 1, 0, 0);
+    lease(map, 2, 0, 0);
+    g_assert_cmpint(week_for(map, 1, 0), ==, VMRPC_ADDRMAP_MAX_LEASE_S);
+    g_assert_cmpint(week_for(map, 1, 1000), ==, VMRPC_ADDRMAP_MAX_LEASE_S);
+    g_assert_cmpint(week_for(map, 2, 1000), ==, VMRPC_ADDRMAP_MAX_LEASE_S);
+    g_assert_cmpint(week_for(map, 2, 2000), ==, VMRPC_ADDRMAP_MAX_LEASE_S - 1);
+}
+
 static void test_full_and_reclaimed(void)
 {
     g_autoptr(VmrpcAddrMap) map = new_map("10.0.0.0", 30);
@@ -717,6 +769,8 @@ int main(int argc, char **argv)
     g_test_add_func("/addrmap/both-ways", test_both_ways);
     g_test_add_func("/addrmap/contains", test_contains);
     g_test_add_func("/addrmap/lease-time", test_lease_time);
+    g_test_add_func("/addrmap/lease-by-fill-level", test_lease_by_fill_level);
+    g_test_add_func("/addrmap/fill-level-of-known", test_fill_level_of_known);
     g_test_add_func("/addrmap/full-and-reclaimed", test_full_and_reclaimed);
     g_test_add_func("/addrmap/order", test_order);
     g_test_add_func("/addrmap/flood-of-strangers", test_flood_of_strangers);

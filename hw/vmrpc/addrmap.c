@@ -22,11 +22,12 @@
  * asks for names with long TTLs must not make others search a list.
  *
  * Programs keep the address of a name long after its TTL, and who takes that
- * address gets what they send. So an entry that a name led to is never given
- * to a stranger, a peer that came by itself: else anybody with a prefix of his
- * own could send until he has it. Strangers take addresses from one another.
- * Names take those of strangers first, then that of the name which was over
- * first. So in the heap all strangers are before all that a name led to.
+ * address gets what they send. So an entry that a name led to is not given
+ * to a stranger, a peer that came by itself, before its lease and its last
+ * socket have been over for a week: else anybody with a prefix of his own could
+ * send until he has it. Strangers take addresses from one another. Names take
+ * those of strangers first, then that of the name which was over first. So in
+ * the heap all strangers are before all that a name led to.
  *
  * The more names are there, the shorter are new leases: else the owner of a
  * zone with long TTLs and many addresses a name could lease all that is there
@@ -35,7 +36,7 @@
  * search, and a short lease costs a lookup, not the address.
  *
  * Limits: a pool that is full of leases and sockets refuses new peers, and
- * says so. One that is full of names, over or not, refuses strangers.
+ * says so. One that is full of the names of a week refuses strangers.
  *
  * Nothing is allocated after creation.
  */
@@ -271,12 +272,19 @@ static void vacate(VmrpcAddrMap *map, uint32_t n)
     map->stats.entries--;
 }
 
+/* Can nobody be expected to use what a name led to any more? */
+static bool is_forgotten(const Entry *entry, int64_t now_ms)
+{
+    return now_ms - entry->until >= 1000LL * VMRPC_ADDRMAP_KEPT_S;
+}
+
 /*
  * A free entry, at the expense of an old one if need be; 0 if there is none.
- * That of a name is for names only.
+ * That of a name is for names only, as long as somebody may use it.
  */
 static uint32_t find_free(VmrpcAddrMap *map, bool named, int64_t now_ms)
 {
+    const Entry *oldest;
     uint32_t n;
 
     while (map->fresh < map->size - 1) {
@@ -286,8 +294,9 @@ static uint32_t find_free(VmrpcAddrMap *map, bool named, int64_t now_ms)
         }
     }
     n = map->heap[1];
-    if (!map->waiting || map->entries[n].until > now_ms ||
-        (map->entries[n].named && !named)) {
+    oldest = &map->entries[n];
+    if (!map->waiting || oldest->until > now_ms ||
+        (oldest->named && !named && !is_forgotten(oldest, now_ms))) {
         return 0;
     }
     vacate(map, n);

@@ -22,6 +22,9 @@
 /* Longest lease: a week, RFC 8767's advice for the cap of a TTL. */
 #define VMRPC_ADDRMAP_MAX_LEASE_S (7 * 24 * 3600)
 
+/* How long after its lease what a name led to is not given to a stranger. */
+#define VMRPC_ADDRMAP_KEPT_S (7 * 24 * 3600)
+
 /* When names have more than half of the pool, and more than 7/8 of it. */
 #define VMRPC_ADDRMAP_HALF_LEASE_S 3600
 #define VMRPC_ADDRMAP_FULL_LEASE_S 60
@@ -103,11 +106,12 @@ bool vmrpc_addrmap_contains(const VmrpcAddrMap *map, struct in_addr addr4);
  *
  * When no address is fresh, a new peer gets that of a stranger; if there is
  * none without a socket, a name gets that of the name whose lease is over for
- * the longest time, and a stranger gets none: what a name led to is not for
- * those who came by themselves.
+ * the longest time.  A stranger gets that only when the lease has been over for
+ * VMRPC_ADDRMAP_KEPT_S: what a name led to is not for those who came by
+ * themselves.
  *
  * Returns: 0, or -ENOSPC when every address is in use or under lease, or, for
- * a stranger, in use or a name's.
+ * a stranger, in use or kept for a name.
  */
 int vmrpc_addrmap_lease(VmrpcAddrMap *map, const struct in6_addr *addr6,
                         uint32_t ttl_s, int64_t now_ms,

@@ -125,8 +125,9 @@ static int proxy_map(void *opaque, const struct in6_addr *addr6, uint32_t ttl,
         *lease = ttl;
         return 0;
     }
-    return vmrpc_addrmap_lease(srv->map, addr6, ttl, vmrpc_now_ms(), addr4,
-                               lease);
+    /* Without a TTL it would be a stranger's. */
+    return vmrpc_addrmap_lease(srv->map, addr6, MAX(ttl, 1), vmrpc_now_ms(),
+                               addr4, lease);
 }
 
 static int proxy_unmap(void *opaque, struct in_addr addr4,

@@ -592,8 +592,8 @@ int vmrpc_dest_to_host(VmrpcServer *srv, const struct sockaddr_in *guest,
 int vmrpc_group_check(VmrpcServer *srv, struct in_addr group4, in_port_t port);
 
 /*
- * Where a connection to @named can go, as the name by which the guest got to
- * know it has other addresses: @named itself, then those that the policy
+ * Where a connection to @named can go, as all names by which the guest got to
+ * know it have other addresses: @named itself, then those that the policy
  * allows.  Returns how many, at least 1.
  */
 size_t vmrpc_dest_candidates(VmrpcServer *srv, const struct sockaddr_in6 *named,

@@ -255,6 +255,20 @@ static void test_flood_of_strangers(void)
     g_assert_true(peer_is(map, met, 2));
 }
 
+/* A pool full of names has room for strangers when the names are forgotten. */
+static void test_forgotten_names(void)
+{
+    const int64_t kept_ms = 1000LL * VMRPC_ADDRMAP_KEPT_S;
+    g_autoptr(VmrpcAddrMap) map = new_map("10.0.0.0", 30);
+    struct in_addr a = lease(map, 1, 10, 0);
+
+    lease(map, 2, 20, 0);
+    assert_stranger_refused(map, 3, 10000 + kept_ms - 1);
+    g_assert_cmphex(lease(map, 3, 0, 10000 + kept_ms).s_addr, ==, a.s_addr);
+    vmrpc_addrmap_ref(map, a);
+    assert_stranger_refused(map, 4, 20000 + kept_ms - 1);
+}
+
 static void test_references(void)
 {
     g_autoptr(VmrpcAddrMap) map = new_map("10.0.0.0", 30);
@@ -491,7 +505,8 @@ static ModelEntry *model_victim(Model *m, bool named)
         ModelEntry *entry = value;
 
         if (entry->refs || entry->until > m->now_ms ||
-            (entry->named && !named)) {
+            (entry->named && !named &&
+             m->now_ms - entry->until < 1000LL * VMRPC_ADDRMAP_KEPT_S)) {
             continue;
         }
         if (!victim || entry->named < victim->named ||
@@ -774,6 +789,7 @@ int main(int argc, char **argv)
     g_test_add_func("/addrmap/full-and-reclaimed", test_full_and_reclaimed);
     g_test_add_func("/addrmap/order", test_order);
     g_test_add_func("/addrmap/flood-of-strangers", test_flood_of_strangers);
+    g_test_add_func("/addrmap/forgotten-names", test_forgotten_names);
     g_test_add_func("/addrmap/references", test_references);
     g_test_add_func("/addrmap/release-counts-as-use",
                     test_release_counts_as_use);

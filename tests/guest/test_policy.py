@@ -29,7 +29,8 @@ from vmmnet.testbed.lab import (
 )
 
 #: The peer's host drops what comes for it without a word.
-DEAD_ADDRESS = "2001:db8:80::dead"
+# One for each name: what two names have in common tells nothing of the rest.
+DEAD_ADDRESSES = ("2001:db8:80::dead", "2001:db8:80::deaf")
 NAT64_PREFIX = "2001:db8:64::/96"
 #: 203.0.113.80 as the NAT64 has it; the peer answers there itself.
 NAT64_ADDRESS = "2001:db8:64::cb00:7150"
@@ -40,9 +41,9 @@ RECORDS = (
     f"ads.test. 60 IN AAAA {WEB_ADDRESS}",
     f"peer.test. 60 IN AAAA {PEER_ADDRESS}",
     "alias.test. 60 IN CNAME www.test.",
-    f"half.test. 60 IN AAAA {DEAD_ADDRESS}",
+    f"half.test. 60 IN AAAA {DEAD_ADDRESSES[0]}",
     f"half.test. 60 IN AAAA {WEB_ADDRESS}",
-    f"via64.test. 60 IN AAAA {DEAD_ADDRESS}",
+    f"via64.test. 60 IN AAAA {DEAD_ADDRESSES[1]}",
     "via64.test. 60 IN A 203.0.113.80",
     "v4only.test. 60 IN A 203.0.113.80",
 )
@@ -114,7 +115,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with lab() as built, peers.dns(built.peer, RECORDS, DNS_ADDRESS, OTHER_PORT):
         built.host.route(NAT64_PREFIX, PEER_ADDRESS)
         built.link.b.add_address(f"{NAT64_ADDRESS}/128")
-        built.peer.ip("-6", "route", "add", "blackhole", DEAD_ADDRESS)
+        for dead in DEAD_ADDRESSES:
+            built.peer.ip("-6", "route", "add", "blackhole", dead)
         device = built.device(
             dns=f"{DNS_ADDRESS}%{OTHER_PORT}", nat64_prefix=NAT64_PREFIX, policy=file
         )

@@ -327,18 +327,18 @@ static struct vmrpc_sock *find_displaced(const struct sock *sk)
 {
 	struct vmrpc_device *dev = vmrpc_family_device();
 	unsigned long handle = 0;
-	struct vmrpc_sock *vs;
+	struct vmrpc_sock *vs, *found = NULL;
 
-	while (dev && (vs = vmrpc_sock_next(dev, &handle))) {
+	while (dev && !found && (vs = vmrpc_sock_next(dev, &handle))) {
 		/* Its own reference is as good, until it is detached. */
-		vmrpc_sock_put(vs);
 		if (vs->sk == sk)
-			break;
+			found = vs;
+		vmrpc_sock_put(vs);
 		handle++;
 	}
 	if (dev)
 		vmrpc_device_put(dev);
-	return dev ? vs : NULL;
+	return found;
 }
 
 /**

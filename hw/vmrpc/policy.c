@@ -159,7 +159,7 @@ typedef struct Target {
     const uint8_t *addr4;       /* NULL if it has none */
     const uint8_t *addr6;       /* NULL if it has none */
     unsigned offset;            /* bits of addr6 before addr4 */
-    bool parted;                /* by octet 8 of addr6, which is zero */
+    bool parted;                /* by octet 8 of addr6, which does not count */
 } Target;
 
 /* A built-in refusal, and what an allow rule needs to open it. */

@@ -19,7 +19,6 @@
 #include <linux/sockios.h>
 #include <linux/udp.h>
 #include <asm/ioctls.h>
-#include <net/inet_common.h>
 #include <net/ip.h>
 #include <net/udp.h>
 

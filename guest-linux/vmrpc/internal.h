@@ -3,11 +3,11 @@
  * What the files of the vmrpc module share.
  *
  * Arrows point down: family.c -> stream.c, dgram.c -> receive.c (of streams),
- * linger.c -> message.c, group.c -> option.c -> sol.c -> sock.c -> ready.c ->
- * iter.c -> buffer.c, device.c.  device.c hands events to event.c, which is above
- * ready.c.  buffer.c maps by iter.c, and option.c knows group.c's options.  proc.c
- * looks at sock.c; netdev.c stands alone.  prot.c leads from the sock to stream.c
- * and dgram.c.
+ * linger.c, bind.c -> message.c, group.c -> option.c -> sol.c -> sock.c -> ask.c,
+ * ready.c -> iter.c -> buffer.c, device.c.  device.c hands events to event.c,
+ * which is above ready.c.  buffer.c maps by iter.c, and option.c knows group.c's
+ * options.  proc.c looks at sock.c; netdev.c stands alone.  prot.c leads from the
+ * sock to stream.c and dgram.c.
  */
 #ifndef VMRPC_INTERNAL_H
 #define VMRPC_INTERNAL_H
@@ -28,6 +28,7 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
+#include <net/inet_common.h>
 #include <net/inet_sock.h>
 #include <net/sock.h>
 
@@ -362,10 +363,6 @@ int vmrpc_sock_open(struct vmrpc_sock *vs);
 int vmrpc_sock_open_with(struct vmrpc_sock *vs);
 void vmrpc_sock_close(struct vmrpc_sock *vs);
 void vmrpc_sock_turn_native(struct vmrpc_sock *vs);
-int vmrpc_sock_bind(struct socket *sock, struct sockaddr *uaddr, int len);
-int vmrpc_sock_bind_locked(struct socket *sock, struct vmrpc_sock *vs,
-			   struct sockaddr *uaddr, int len);
-bool vmrpc_sock_hold_port(struct vmrpc_sock *vs, bool hold);
 int vmrpc_sock_bind_port(struct vmrpc_sock *vs, const struct sockaddr_in *to,
 			 __be16 *port);
 int vmrpc_sock_connect(struct vmrpc_sock *vs, const struct sockaddr_in *to,
@@ -393,8 +390,20 @@ void vmrpc_event_init(struct vmrpc_device *dev);
 void vmrpc_event_stop(struct vmrpc_device *dev);
 __poll_t vmrpc_sock_mask(const struct vmrpc_sock *vs);
 bool vmrpc_addr_is_native(const struct vmrpc_sock *vs, __be32 addr);
+bool vmrpc_addr_is_shared(const struct vmrpc_sock *vs, __be32 addr);
 bool vmrpc_sock_device_is_other(const struct vmrpc_sock *vs);
 bool vmrpc_sock_bound_elsewhere(const struct vmrpc_sock *vs);
+void vmrpc_addr_put(struct vmrpc_addr *to, const struct sockaddr_in *from);
+bool vmrpc_addr_get(struct sockaddr_in *to, const struct vmrpc_addr *from);
+
+/* What the guest's own stack does for a socket. */
+static inline const struct proto_ops *vmrpc_native_ops(const struct sock *sk)
+{
+	return sk->sk_type == SOCK_STREAM ? &inet_stream_ops : &inet_dgram_ops;
+}
+
+/* --- ask.c ----------------------------------------------------------------- */
+
 int vmrpc_sock_name(struct vmrpc_sock *vs, enum vmrpc_op op,
 		    struct sockaddr_in *sin);
 int vmrpc_sock_ioctl(struct vmrpc_sock *vs, unsigned int cmd, int *value);
@@ -407,8 +416,12 @@ u8 vmrpc_sock_tcp_state(struct vmrpc_sock *vs);
 int vmrpc_compat_ioctl(struct socket *sock, unsigned int cmd,
 		       unsigned long arg);
 
-void vmrpc_addr_put(struct vmrpc_addr *to, const struct sockaddr_in *from);
-bool vmrpc_addr_get(struct sockaddr_in *to, const struct vmrpc_addr *from);
+/* --- bind.c ---------------------------------------------------------------- */
+
+int vmrpc_sock_bind(struct socket *sock, struct sockaddr *uaddr, int len);
+int vmrpc_sock_bind_locked(struct socket *sock, struct vmrpc_sock *vs,
+			   struct sockaddr *uaddr, int len);
+bool vmrpc_sock_hold_port(struct vmrpc_sock *vs, bool hold);
 
 /* --- message.c ------------------------------------------------------------- */
 

@@ -21,21 +21,14 @@
  *
  * What it is ready for is in ready.c.
  */
-#include <linux/capability.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
-#include <linux/tcp.h>
 #include <net/ip.h>
 #include <net/route.h>
-#include <net/tcp_states.h>
 
 #include "internal.h"
 
 /* Ticks to wait for a handle whose CLOSE is under way. */
 #define HANDLE_WAIT		5
-
-/* How often a port is chosen that must be free on both sides. */
-#define BIND_ATTEMPTS		8
 
 /* --- addresses -------------------------------------------------------------- */
 
@@ -124,8 +117,12 @@ bool vmrpc_addr_is_native(const struct vmrpc_sock *vs, __be32 addr)
 	return native;
 }
 
-/* Is it an address that the host can be bound to as well? */
-static bool addr_is_shared(const struct vmrpc_sock *vs, __be32 addr)
+/**
+ * vmrpc_addr_is_shared - can the host be bound to it as well?
+ * @vs: a socket
+ * @addr: of bind()
+ */
+bool vmrpc_addr_is_shared(const struct vmrpc_sock *vs, __be32 addr)
 {
 	/* Nobody talks to a stream that is bound to a group. */
 	if (ipv4_is_multicast(addr))
@@ -146,7 +143,7 @@ bool vmrpc_sock_bound_elsewhere(const struct vmrpc_sock *vs)
 	const struct inet_sock *inet = inet_sk(vs->sk);
 
 	return vmrpc_sock_device_is_other(vs) ||
-	       (inet->inet_num && !addr_is_shared(vs, inet->inet_rcv_saddr));
+	       (inet->inet_num && !vmrpc_addr_is_shared(vs, inet->inet_rcv_saddr));
 }
 
 /* --- handles ---------------------------------------------------------------- */
@@ -601,181 +598,6 @@ int vmrpc_sock_open_with(struct vmrpc_sock *vs)
 	return vs->opening ? 0 : open_prepared(vs);
 }
 
-/* --- bind ------------------------------------------------------------------- */
-
-static const struct proto_ops *native_ops(const struct sock *sk)
-{
-	return sk->sk_type == SOCK_STREAM ? &inet_stream_ops : &inet_dgram_ops;
-}
-
-/**
- * vmrpc_sock_hold_port - does the native side keep its port without a peer?
- * @vs: caller must hold vs->lock
- * @hold: as if the program had chosen the port, by bind()
- *
- * Binding by number says so; but what it is bound to may be what the host has
- * chosen.  Returns what it was before.
- */
-bool vmrpc_sock_hold_port(struct vmrpc_sock *vs, bool hold)
-{
-	struct sock *sk = vs->sk;
-	bool before;
-
-	lock_sock(sk);
-	before = sk->sk_userlocks & SOCK_BINDPORT_LOCK;
-	if (hold)
-		sk->sk_userlocks |= SOCK_BINDPORT_LOCK;
-	else
-		sk->sk_userlocks &= ~SOCK_BINDPORT_LOCK;
-	release_sock(sk);
-	return before;
-}
-
-/*
- * Binds both sides to one port.  Caller must hold vs->lock.  The host has the
- * first word, as its ports are scarcer.
- */
-static int bind_both(struct socket *sock, struct vmrpc_sock *vs,
-		     const struct sockaddr_in *to)
-{
-	struct sockaddr_in native = *to;
-	bool undo = vmrpc_sock_mode(vs) == VMRPC_NATIVE;
-	int err;
-
-	err = vmrpc_sock_open_with(vs);
-	if (err)
-		return err;
-	vmrpc_sol_sync(vs);		/* SO_REUSEADDR and its kin */
-	if (vmrpc_sock_is_open(vs)) {
-		err = vmrpc_sock_bind_port(vs, to, &native.sin_port);
-		/* Nothing but the end of a socket takes its port from it. */
-		undo |= !err;
-	}
-	if (!err) {
-		native.sin_family = AF_INET;
-		err = native_ops(vs->sk)->bind(sock, (struct sockaddr *)&native,
-					       sizeof(native));
-	}
-	/* The host keeps the port of a stream, so the native side does, too. */
-	if (!err && !to->sin_port && vs->sk->sk_type == SOCK_DGRAM)
-		vmrpc_sock_hold_port(vs, false);
-	if (err && undo)
-		vmrpc_sock_close(vs);
-	return err;
-}
-
-static bool may_bind_port(const struct vmrpc_sock *vs, unsigned short port)
-{
-	struct net *net = sock_net(vs->sk);
-
-	/* An identifier is no port. */
-	return !port || vmrpc_sk_is_ping(vs->sk) ||
-	       !inet_port_requires_bind_service(net, port) ||
-	       ns_capable(net->user_ns, CAP_NET_BIND_SERVICE);
-}
-
-/* What __inet_bind() finds wrong, in its order, with a connected socket. */
-static int bind_too_late(struct vmrpc_sock *vs, const struct sockaddr_in *to,
-			 int len)
-{
-	struct net *net = sock_net(vs->sk);
-	__be32 addr;
-
-	if (len < sizeof(*to))
-		return -EINVAL;
-	addr = to->sin_addr.s_addr;
-	if (to->sin_family != AF_INET &&
-	    (to->sin_family != AF_UNSPEC || addr))
-		return -EAFNOSUPPORT;
-	if (!inet_addr_valid_or_nonlocal(net, inet_sk(vs->sk), addr,
-					 inet_addr_type(net, addr)))
-		return -EADDRNOTAVAIL;
-	return may_bind_port(vs, ntohs(to->sin_port)) ? -EINVAL : -EACCES;
-}
-
-/**
- * vmrpc_sock_bind_locked - bind(2), within another operation
- * @sock: the socket
- * @vs: its outsourced side; caller must hold vs->lock
- * @uaddr: kernel copy of the address
- * @len: its length
- *
- * Returns 0 or a negative errno.
- */
-int vmrpc_sock_bind_locked(struct socket *sock, struct vmrpc_sock *vs,
-			   struct sockaddr *uaddr, int len)
-{
-	struct sockaddr_in *to = (struct sockaddr_in *)uaddr;
-	unsigned short port;
-	unsigned int i;
-	int err;
-
-	/* Connected: its native side need not have a port. */
-	if (vmrpc_sock_mode(vs) == VMRPC_REMOTE)
-		return bind_too_late(vs, to, len);
-	/* What is wrong with these, the native side says best. */
-	if (len < sizeof(*to) || inet_sk(vs->sk)->inet_num ||
-	    (to->sin_family != AF_INET &&
-	     (to->sin_family != AF_UNSPEC || to->sin_addr.s_addr)))
-		return native_ops(vs->sk)->bind(sock, uaddr, len);
-	if (!addr_is_shared(vs, to->sin_addr.s_addr) ||
-	    vmrpc_sock_device_is_other(vs)) {
-		err = native_ops(vs->sk)->bind(sock, uaddr, len);
-		if (!err)
-			vmrpc_sock_turn_native(vs);
-		return err;
-	}
-
-	port = ntohs(to->sin_port);
-	if (!may_bind_port(vs, port))
-		return -EACCES;
-	for (i = 0; i < BIND_ATTEMPTS; i++) {
-		err = bind_both(sock, vs, to);
-		if (port || err != -EADDRINUSE)
-			break;
-	}
-	return err;
-}
-
-/**
- * vmrpc_sock_bind - bind(2), streams and datagrams
- * @sock: the socket
- * @uaddr: kernel copy of the address
- * @len: its length
- *
- * Returns 0 or a negative errno.
- */
-int vmrpc_sock_bind(struct socket *sock, struct sockaddr *uaddr, int len)
-{
-	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
-	int err;
-
-	if (!vs)
-		return native_ops(sock->sk)->bind(sock, uaddr, len);
-	mutex_lock(&vs->lock);
-	err = vmrpc_sock_bind_locked(sock, vs, uaddr, len);
-	mutex_unlock(&vs->lock);
-	return err;
-}
-
-#ifdef CONFIG_COMPAT
-/**
- * vmrpc_compat_ioctl - ioctl(2) of 32-bit programs, as far as it differs
- * @sock: the socket
- * @cmd: command
- * @arg: argument
- *
- * Returns 0 or a negative errno, -ENOIOCTLCMD for those that do not differ.
- */
-int vmrpc_compat_ioctl(struct socket *sock, unsigned int cmd,
-		       unsigned long arg)
-{
-	return native_ops(sock->sk)->compat_ioctl(sock, cmd, arg);
-}
-#endif
-
-/* --- calls that streams and datagrams share --------------------------------- */
-
 /**
  * vmrpc_sock_connect - connect the host socket, or dissolve its connection
  * @vs: caller must hold vs->lock; has a host socket, or it is being opened
@@ -813,146 +635,4 @@ int vmrpc_sock_connect(struct vmrpc_sock *vs, const struct sockaddr_in *to,
 	}
 	vmrpc_call_free(call);
 	return err;
-}
-
-/**
- * vmrpc_sock_name - ask the host for an address
- * @vs: has a host socket
- * @op: VMRPC_GETSOCKNAME or VMRPC_GETPEERNAME
- * @sin: set on success
- *
- * Returns 0 or a negative errno.
- */
-int vmrpc_sock_name(struct vmrpc_sock *vs, enum vmrpc_op op,
-		    struct sockaddr_in *sin)
-{
-	struct vmrpc_call *call = vmrpc_call_new(vs, op);
-	int err;
-
-	if (!call)
-		return -ENOMEM;
-	err = vmrpc_call_run(call);
-	if (!err && !vmrpc_addr_get(sin, &call->resp.addr))
-		err = -EIO;
-	vmrpc_call_free(call);
-	return err;
-}
-
-/**
- * vmrpc_sock_ioctl - ask the host for a number
- * @vs: has a host socket
- * @cmd: SIOCINQ, SIOCOUTQ, SIOCOUTQNSD, SIOCATMARK
- * @value: set on success
- *
- * Returns 0 or a negative errno.
- */
-int vmrpc_sock_ioctl(struct vmrpc_sock *vs, unsigned int cmd, int *value)
-{
-	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_IOCTL);
-	int err;
-
-	if (!call)
-		return -ENOMEM;
-	call->req.u.ioctl.cmd = cpu_to_le32(cmd);
-	err = vmrpc_call_run(call);
-	if (!err)
-		*value = le32_to_cpu(call->resp.value);
-	vmrpc_call_free(call);
-	return err;
-}
-
-/**
- * vmrpc_sock_shutdown - shut the host socket down
- * @vs: has a host socket
- * @how: SHUT_RD, SHUT_WR, SHUT_RDWR
- *
- * Returns 0 or a negative errno.
- */
-int vmrpc_sock_shutdown(struct vmrpc_sock *vs, int how)
-{
-	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_SHUTDOWN);
-	int err;
-
-	if (!call)
-		return -ENOMEM;
-	call->req.u.shutdown.how = cpu_to_le32(how);
-	err = vmrpc_call_run(call);
-	vmrpc_call_free(call);
-	return err;
-}
-
-/**
- * vmrpc_sock_setopt - set an option of the host socket
- * @vs: has a host socket
- * @level: any
- * @name: option
- * @value: its value
- * @len: how long that is, at most VMRPC_OPTVAL_MAX
- *
- * Returns 0 or a negative errno.
- */
-int vmrpc_sock_setopt(struct vmrpc_sock *vs, int level, int name,
-		      const void *value, unsigned int len)
-{
-	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_SETSOCKOPT);
-	int err;
-
-	if (!call)
-		return -ENOMEM;
-	call->req.u.opt.level = cpu_to_le32(level);
-	call->req.u.opt.name = cpu_to_le32(name);
-	memcpy(vmrpc_data_inline(call, len, false), value, len);
-	err = vmrpc_call_run(call);
-	vmrpc_call_free(call);
-	return err;
-}
-
-/**
- * vmrpc_sock_getopt - ask for an option of the host socket
- * @vs: has a host socket
- * @level: any
- * @name: option
- * @value: room for the value
- * @len: how much, at most VMRPC_OPTVAL_MAX
- *
- * Returns how much was used, or a negative errno.
- */
-int vmrpc_sock_getopt(struct vmrpc_sock *vs, int level, int name, void *value,
-		      unsigned int len)
-{
-	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_GETSOCKOPT);
-	void *buf;
-	int ret;
-	u32 got;
-
-	if (!call)
-		return -ENOMEM;
-	call->req.u.opt.level = cpu_to_le32(level);
-	call->req.u.opt.name = cpu_to_le32(name);
-	buf = vmrpc_data_inline(call, len, true);
-	ret = vmrpc_call_run(call);
-	if (!ret) {
-		got = min_t(u32, le32_to_cpu(call->resp.value), len);
-		got = min_t(u32, got, call->used - sizeof(call->resp));
-		memcpy(value, buf, got);
-		ret = got;
-	}
-	vmrpc_call_free(call);
-	return ret;
-}
-
-/**
- * vmrpc_sock_tcp_state - the state of the host's connection
- * @vs: a stream with a host socket
- *
- * Returns TCP_ESTABLISHED ..., below TCP_MAX_STATES; 0: the host does not say.
- */
-u8 vmrpc_sock_tcp_state(struct vmrpc_sock *vs)
-{
-	u8 state = 0;
-
-	BUILD_BUG_ON(offsetof(struct tcp_info, tcpi_state));
-	if (vmrpc_sock_getopt(vs, IPPROTO_TCP, TCP_INFO, &state, 1) != 1)
-		return 0;
-	return state < TCP_MAX_STATES ? state : 0;
 }

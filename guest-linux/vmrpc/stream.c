@@ -14,7 +14,6 @@
 #include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <asm/ioctls.h>
-#include <net/inet_common.h>
 #include <net/inet_connection_sock.h>
 #include <net/ip.h>
 #include <net/tcp.h>
@@ -58,6 +57,18 @@ static void remember_port(struct vmrpc_sock *vs)
 		inet->inet_sport = local.sin_port;
 }
 
+/*
+ * The connection is no more, and the host's socket can be used again, as the
+ * program's can; unless a migration has lost it: then another will be made.
+ * Caller must hold vs->lock.  @err: the host's answer to being asked for that.
+ */
+static void dissolved(struct socket *sock, struct vmrpc_sock *vs, int err)
+{
+	unconnected(sock, vs);
+	if (err == -ECONNRESET)
+		vmrpc_sock_close(vs);
+}
+
 /* connect(AF_UNSPEC).  Caller must hold vs->lock. */
 static int dissolve(struct socket *sock, struct vmrpc_sock *vs)
 {
@@ -76,18 +87,12 @@ static int dissolve(struct socket *sock, struct vmrpc_sock *vs)
 	err = vmrpc_sock_connect(vs, NULL, 0);
 	if (mode == VMRPC_BOTH)
 		return USE_NATIVE;
-	if (err == -ECONNRESET)
-		goto lost;
-	if (err)
+	if (err && err != -ECONNRESET)
 		return err;
 	/* As tcp_disconnect() does it, for who reads on. */
-	if (!ended)
+	if (!err && !ended)
 		WRITE_ONCE(vs->sk->sk_err, ECONNRESET);
-	unconnected(sock, vs);
-	return 0;
-lost:
-	unconnected(sock, vs);
-	vmrpc_sock_close(vs);
+	dissolved(sock, vs, err);
 	return 0;
 }
 
@@ -184,7 +189,6 @@ static int connect_start(struct socket *sock, struct vmrpc_sock *vs,
 /* Caller must hold vs->lock.  The connection has been made, or not. */
 static int connect_finish(struct socket *sock, struct vmrpc_sock *vs)
 {
-	bool lost;
 	int err;
 
 	if (vmrpc_sock_mode(vs) != VMRPC_REMOTE)
@@ -199,11 +203,7 @@ static int connect_finish(struct socket *sock, struct vmrpc_sock *vs)
 		return 0;
 	}
 	remember_port(vs);
-	/* The host's socket can be used again, as the program's can. */
-	lost = vmrpc_sock_connect(vs, NULL, 0) == -ECONNRESET;
-	unconnected(sock, vs);
-	if (lost)
-		vmrpc_sock_close(vs);
+	dissolved(sock, vs, vmrpc_sock_connect(vs, NULL, 0));
 	return err;
 }
 

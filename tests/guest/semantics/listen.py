@@ -210,7 +210,12 @@ def flags_of_accept4(world: World) -> None:
 def waiting_connections_come_in_order(world: World) -> None:
     """Connections wait in the backlog and are accepted as they came."""
     listener, port = world.listener(32)
-    calls = [world.hands.connect(port) for _ in range(20)]
+    calls = []
+    for _ in range(20):
+        calls.append(call := world.hands.connect(port))
+        # Who connects is done before the listener is; then its ACK may be overtaken.
+        call.send(b"here")
+        until(call.delivered, "an acknowledgement")
     for call in calls:
         _, peer = listener.accept()
         expect(peer[1], call.port)

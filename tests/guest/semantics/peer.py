@@ -12,10 +12,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import errno
+import fcntl
 import json
 import select
 import socket
 import struct
+import termios
 import threading
 import zlib
 from array import array
@@ -125,6 +127,11 @@ class _Hands:
     def do_readable(self, which: int) -> bool:
         """Is there something to read, or the end, now?"""
         return bool(select.select([self._sockets[which]], [], [], 0)[0])
+
+    def do_delivered(self, which: int) -> bool:
+        """Has everything that was sent been acknowledged?"""
+        left = fcntl.ioctl(self._sockets[which], termios.TIOCOUTQ, bytes(4))
+        return not any(left)
 
     def do_drain(self, which: int) -> tuple[int, int]:
         """Read to the end; return how much it was, and its CRC."""

@@ -73,6 +73,11 @@ class Stream:
         answer: bool = self.hands.do("readable", self.which)
         return answer
 
+    def delivered(self) -> bool:
+        """Has everything that was sent been acknowledged?"""
+        answer: bool = self.hands.do("delivered", self.which)
+        return answer
+
     def drain(self) -> tuple[int, int]:
         """Receive to the end: the size and the CRC-32 of everything."""
         size, crc = self.hands.do("drain", self.which)

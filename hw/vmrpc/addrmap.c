@@ -17,7 +17,7 @@
  * one and none is fresh. Then the one whose promise ended first goes: a
  * promise is the lease given with a DNS answer, and every socket that uses
  * the address; it ends when the lease is over and the last socket is closed.
- * The entries without a socket wait in a binary heap by that time. A list
+ * The entries without a socket wait in binary heaps by that time. A list
  * would do if all leases were equally long; they are not, and a guest that
  * asks for names with long TTLs must not make others search a list.
  *
@@ -25,9 +25,15 @@
  * address gets what they send. So an entry that a name led to is not given
  * to a stranger, a peer that came by itself, before its lease and its last
  * socket have been over for a week: else anybody with a prefix of his own could
- * send until he has it. Strangers take addresses from one another. Names take
- * those of strangers first, then that of the name which was over first. So in
- * the heap all strangers are before all that a name led to.
+ * send until he has it. Strangers take addresses from one another, but not
+ * what was somebody's just now: the guest may be about to answer him. Names take
+ * those of strangers first, then that of the name which was over first. So
+ * there are two heaps.
+ *
+ * Names never have all of the pool, else nobody could call a guest that has
+ * looked up much: an eighth is for strangers. When names have the rest, each
+ * new one takes the place of the one that was over first; that is done to a
+ * stranger who gets a name as well, by calling the old name a stranger.
  *
  * The more names are there, the shorter are new leases: else the owner of a
  * zone with long TTLs and many addresses a name could lease all that is there
@@ -36,7 +42,7 @@
  * search, and a short lease costs a lookup, not the address.
  *
  * Limits: a pool that is full of leases and sockets refuses new peers, and
- * says so. One that is full of the names of a week refuses strangers.
+ * says so; so does one that was full of strangers a moment ago.
  *
  * Nothing is allocated after creation.
  */
@@ -48,18 +54,24 @@
 #include "hw/vmrpc/addrmap.h"
 
 /*
- * 40 bytes, and 8 for its places in the two arrays of VmrpcAddrMap. Number 0
+ * 40 bytes, and 12 for its places in the arrays of VmrpcAddrMap. Number 0
  * is the network address of the pool, never handed out; so 0 ends chains and
  * means "not in the heap".
  */
 typedef struct Entry {
     struct in6_addr addr6;
     int64_t until;              /* end of the promise, sockets apart */
-    uint32_t refs;              /* sockets; > 0: not in the heap */
-    uint32_t place;             /* in the heap, from 1 */
+    uint32_t refs;              /* sockets; > 0: not in a heap */
+    uint32_t place;             /* in its heap, from 1 */
     uint32_t next;              /* in the chain of the hash */
     bool named;                 /* a name led to it: not for strangers */
 } Entry;
+
+/* Entries without a socket: the one that is given away first is at 1. */
+typedef struct Heap {
+    uint32_t *at;               /* [size], by the end of the promise, from 1 */
+    uint32_t num;
+} Heap;
 
 struct VmrpcAddrMap {
     /* constant after creation */
@@ -69,8 +81,7 @@ struct VmrpcAddrMap {
 
     Entry *entries;             /* [size], by offset in the pool */
     uint32_t *chains;           /* [size], first entry of each chain */
-    uint32_t *heap;             /* [size], by goes_before(), from 1 */
-    uint32_t waiting;           /* entries in the heap */
+    Heap heap[2];               /* of strangers, of what a name led to */
     uint32_t named;             /* entries that a name led to */
     uint32_t fresh;             /* no entry from here on, restored ones apart */
     VmrpcAddrMapStats stats;
@@ -96,70 +107,75 @@ GQuark vmrpc_addrmap_error_quark(void)
     return g_quark_from_static_string("vmrpc-addrmap-error");
 }
 
-/* The heap: the entry that is given away first is at 1. */
+/* The heaps */
 
-static void heap_put(VmrpcAddrMap *map, uint32_t place, uint32_t n)
+static Heap *heap_of(VmrpcAddrMap *map, uint32_t n)
 {
-    map->heap[place] = n;
+    return &map->heap[map->entries[n].named];
+}
+
+static bool goes_before(const VmrpcAddrMap *map, uint32_t a, uint32_t b)
+{
+    return map->entries[a].until < map->entries[b].until;
+}
+
+static void heap_put(VmrpcAddrMap *map, Heap *heap, uint32_t place, uint32_t n)
+{
+    heap->at[place] = n;
     map->entries[n].place = place;
 }
 
-/* Strangers go before names; of the same kind, the promise that ends first. */
-static bool goes_before(const VmrpcAddrMap *map, uint32_t a, uint32_t b)
+static void heap_up(VmrpcAddrMap *map, Heap *heap, uint32_t place, uint32_t n)
 {
-    const Entry *x = &map->entries[a], *y = &map->entries[b];
-
-    return x->named == y->named ? x->until < y->until : y->named;
-}
-
-static void heap_up(VmrpcAddrMap *map, uint32_t place, uint32_t n)
-{
-    while (place > 1 && goes_before(map, n, map->heap[place / 2])) {
-        heap_put(map, place, map->heap[place / 2]);
+    while (place > 1 && goes_before(map, n, heap->at[place / 2])) {
+        heap_put(map, heap, place, heap->at[place / 2]);
         place /= 2;
     }
-    heap_put(map, place, n);
+    heap_put(map, heap, place, n);
 }
 
-static void heap_down(VmrpcAddrMap *map, uint32_t place, uint32_t n)
+static void heap_down(VmrpcAddrMap *map, Heap *heap, uint32_t place, uint32_t n)
 {
     for (;;) {
         uint32_t child = place * 2;
 
-        if (child > map->waiting) {
+        if (child > heap->num) {
             break;
         }
-        if (child < map->waiting &&
-            goes_before(map, map->heap[child + 1], map->heap[child])) {
+        if (child < heap->num &&
+            goes_before(map, heap->at[child + 1], heap->at[child])) {
             child++;
         }
-        if (!goes_before(map, map->heap[child], n)) {
+        if (!goes_before(map, heap->at[child], n)) {
             break;
         }
-        heap_put(map, place, map->heap[child]);
+        heap_put(map, heap, place, heap->at[child]);
         place = child;
     }
-    heap_put(map, place, n);
+    heap_put(map, heap, place, n);
 }
 
 static void heap_add(VmrpcAddrMap *map, uint32_t n)
 {
-    heap_up(map, ++map->waiting, n);
+    Heap *heap = heap_of(map, n);
+
+    heap_up(map, heap, ++heap->num, n);
 }
 
 static void heap_remove(VmrpcAddrMap *map, uint32_t n)
 {
+    Heap *heap = heap_of(map, n);
     uint32_t place = map->entries[n].place;
-    uint32_t last = map->heap[map->waiting--];
+    uint32_t last = heap->at[heap->num--];
 
     map->entries[n].place = 0;
     if (last == n) {
         return;
     }
-    if (place > 1 && goes_before(map, last, map->heap[place / 2])) {
-        heap_up(map, place, last);
+    if (place > 1 && goes_before(map, last, heap->at[place / 2])) {
+        heap_up(map, heap, place, last);
     } else {
-        heap_down(map, place, last);
+        heap_down(map, heap, place, last);
     }
 }
 
@@ -272,10 +288,31 @@ static void vacate(VmrpcAddrMap *map, uint32_t n)
     map->stats.entries--;
 }
 
-/* Can nobody be expected to use what a name led to any more? */
-static bool is_forgotten(const Entry *entry, int64_t now_ms)
+static uint32_t find_fresh(VmrpcAddrMap *map)
 {
-    return now_ms - entry->until >= 1000LL * VMRPC_ADDRMAP_KEPT_S;
+    while (map->fresh < map->size - 1) {
+        uint32_t n = map->fresh++;
+
+        if (!has_peer(map, n)) {
+            return n;
+        }
+    }
+    return 0;
+}
+
+/* The entry whose promise ended first, if it has been over at @when; or 0. */
+static uint32_t first_over(const VmrpcAddrMap *map, bool named, int64_t when)
+{
+    const Heap *heap = &map->heap[named];
+
+    return heap->num && map->entries[heap->at[1]].until <= when ? heap->at[1]
+                                                                : 0;
+}
+
+/* May names have one more? */
+static bool has_room_for_name(const VmrpcAddrMap *map)
+{
+    return map->named < map->stats.capacity - map->stats.capacity / 8;
 }
 
 /*
@@ -284,42 +321,72 @@ static bool is_forgotten(const Entry *entry, int64_t now_ms)
  */
 static uint32_t find_free(VmrpcAddrMap *map, bool named, int64_t now_ms)
 {
-    const Entry *oldest;
-    uint32_t n;
+    uint32_t n = 0;
 
-    while (map->fresh < map->size - 1) {
-        n = map->fresh++;
-        if (!has_peer(map, n)) {
+    if (!named || has_room_for_name(map)) {
+        n = find_fresh(map);
+        if (n) {
             return n;
         }
+        n = first_over(map, false, now_ms - VMRPC_ADDRMAP_STRANGER_MS);
     }
-    n = map->heap[1];
-    oldest = &map->entries[n];
-    if (!map->waiting || oldest->until > now_ms ||
-        (oldest->named && !named && !is_forgotten(oldest, now_ms))) {
-        return 0;
+    if (!n) {
+        n = first_over(map, true, named ? now_ms
+                       : now_ms - 1000LL * VMRPC_ADDRMAP_KEPT_S);
     }
-    vacate(map, n);
-    map->stats.reclaimed++;
+    if (n) {
+        vacate(map, n);
+        map->stats.reclaimed++;
+    }
     return n;
 }
 
+static void set_named(VmrpcAddrMap *map, uint32_t n, bool named)
+{
+    Entry *entry = &map->entries[n];
+    bool waits = entry->place;
+
+    if (waits) {
+        heap_remove(map, n);
+    }
+    map->named += named - entry->named;
+    entry->named = named;
+    if (waits) {
+        heap_add(map, n);
+    }
+}
+
 /*
- * Makes the promise of @n last until @until, if it ends earlier.  What a name
- * led to once stays so, whoever meets it later.
+ * A name leads to @n from now on, and that stays so, whoever meets it later.
+ * Returns false if there are too many names.
  */
-static void extend(VmrpcAddrMap *map, uint32_t n, int64_t until, bool named)
+static bool give_name(VmrpcAddrMap *map, uint32_t n, int64_t now_ms)
+{
+    if (map->entries[n].named) {
+        return true;
+    }
+    if (!has_room_for_name(map)) {
+        uint32_t other = first_over(map, true, now_ms);
+
+        if (!other) {
+            return false;
+        }
+        set_named(map, other, false);
+    }
+    set_named(map, n, true);
+    return true;
+}
+
+/* Makes the promise of @n last until @until, if it ends earlier. */
+static void extend(VmrpcAddrMap *map, uint32_t n, int64_t until)
 {
     Entry *entry = &map->entries[n];
 
-    if (until <= entry->until && named <= entry->named) {
-        return;
-    }
-    entry->until = MAX(entry->until, until);
-    map->named += named > entry->named;
-    entry->named |= named;
-    if (entry->place) {
-        heap_down(map, entry->place, n);
+    if (until > entry->until) {
+        entry->until = until;
+        if (entry->place) {
+            heap_down(map, heap_of(map, n), entry->place, n);
+        }
     }
 }
 
@@ -396,8 +463,10 @@ VmrpcAddrMap *vmrpc_addrmap_new(struct in_addr base, unsigned prefix_len,
     map->stats.capacity = map->size - 2;
     map->entries = g_try_new0(Entry, map->size);
     map->chains = g_try_new0(uint32_t, map->size);
-    map->heap = g_try_new0(uint32_t, map->size);
-    if (!map->entries || !map->chains || !map->heap) {
+    map->heap[0].at = g_try_new0(uint32_t, map->size);
+    map->heap[1].at = g_try_new0(uint32_t, map->size);
+    if (!map->entries || !map->chains || !map->heap[0].at ||
+        !map->heap[1].at) {
         g_set_error(errp, VMRPC_ADDRMAP_ERROR, VMRPC_ADDRMAP_ERROR_SYSTEM,
                     "pool4: no memory for %u addresses", map->size);
         return NULL;
@@ -417,7 +486,8 @@ void vmrpc_addrmap_free(VmrpcAddrMap *map)
     }
     g_free(map->entries);
     g_free(map->chains);
-    g_free(map->heap);
+    g_free(map->heap[0].at);
+    g_free(map->heap[1].at);
     g_free(map);
 }
 
@@ -429,7 +499,7 @@ bool vmrpc_addrmap_contains(const VmrpcAddrMap *map, struct in_addr addr4)
 /* The longest lease that is given now. */
 static uint32_t max_lease(const VmrpcAddrMap *map)
 {
-    if (map->named * 8 > map->stats.capacity * 7) {
+    if (map->named * 4 > map->stats.capacity * 3) {
         return VMRPC_ADDRMAP_FULL_LEASE_S;
     }
     return map->named * 2 > map->stats.capacity ? VMRPC_ADDRMAP_HALF_LEASE_S
@@ -445,7 +515,11 @@ int vmrpc_addrmap_lease(VmrpcAddrMap *map, const struct in6_addr *addr6,
     bool named = ttl_s > 0;
 
     if (n) {
-        extend(map, n, until, named);
+        if (named && !give_name(map, n, now_ms)) {
+            map->stats.full++;
+            return -ENOSPC;
+        }
+        extend(map, n, until);
     } else {
         n = find_free(map, named, now_ms);
         if (!n) {
@@ -536,11 +610,12 @@ void vmrpc_addrmap_foreach(const VmrpcAddrMap *map, int64_t now_ms,
     for (n = 1; n < map->size - 1; n++) {
         if (has_peer(map, n)) {
             const Entry *entry = &map->entries[n];
+            int64_t left = entry->until - now_ms;
             VmrpcAddrMapEntry out = {
                 .addr4 = addr_of(map, n),
                 .addr6 = entry->addr6,
-                .remaining_ms = entry->named ? MAX(entry->until - now_ms, 0)
-                                             : -1,
+                .remaining_ms = !entry->named ? -1 : left >= 0 ? left
+                                                               : left - 1,
                 .refs = entry->refs,
             };
 
@@ -554,10 +629,11 @@ int vmrpc_addrmap_restore(VmrpcAddrMap *map, struct in_addr addr4,
                           int64_t remaining_ms, int64_t now_ms)
 {
     uint32_t n = ntohl(addr4.s_addr) - map->base;
-    int64_t until = now_ms + CLAMP(remaining_ms, 0,
+    bool named = remaining_ms != -1;
+    int64_t left = remaining_ms + (remaining_ms < 0);
+    int64_t until = now_ms + CLAMP(left, -1000LL * VMRPC_ADDRMAP_KEPT_S,
                                    1000LL * VMRPC_ADDRMAP_MAX_LEASE_S);
     uint32_t known = find6(map, addr6);
-    bool named = remaining_ms >= 0;
 
     if (n == 0 || n >= map->size - 1) {
         return -ERANGE;
@@ -566,7 +642,10 @@ int vmrpc_addrmap_restore(VmrpcAddrMap *map, struct in_addr addr4,
         return -EEXIST;
     }
     if (known) {
-        extend(map, n, until, named);
+        if (named && !map->entries[n].named) {
+            set_named(map, n, true);
+        }
+        extend(map, n, until);
     } else {
         occupy(map, n, addr6, until, named);
     }

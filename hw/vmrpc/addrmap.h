@@ -25,7 +25,10 @@
 /* How long after its lease what a name led to is not given to a stranger. */
 #define VMRPC_ADDRMAP_KEPT_S (7 * 24 * 3600)
 
-/* When names have more than half of the pool, and more than 7/8 of it. */
+/* How long nobody else gets the address of a stranger who was met. */
+#define VMRPC_ADDRMAP_STRANGER_MS 1000
+
+/* When names have more than half of the pool, and more than 3/4 of it. */
 #define VMRPC_ADDRMAP_HALF_LEASE_S 3600
 #define VMRPC_ADDRMAP_FULL_LEASE_S 60
 
@@ -63,7 +66,7 @@ typedef struct VmrpcAddrMapStats {
  * @n_reserved: how many; @reserved may be NULL if 0
  * @errp: names pool4= and what it collides with
  *
- * All memory is reserved here: 48 bytes an address (6 MiB for 131,072), made
+ * All memory is reserved here: 52 bytes an address (7 MiB for 131,072), made
  * resident by the kernel as addresses are handed out.
  *
  * Returns: the map, to be freed with vmrpc_addrmap_free(); NULL if the pool
@@ -104,14 +107,15 @@ bool vmrpc_addrmap_contains(const VmrpcAddrMap *map, struct in_addr addr4);
  * now; a lease is never shortened. Constant time for a known peer with an
  * unchanged lease, logarithmic otherwise.
  *
- * When no address is fresh, a new peer gets that of a stranger; if there is
- * none without a socket, a name gets that of the name whose lease is over for
- * the longest time.  A stranger gets that only when the lease has been over for
- * VMRPC_ADDRMAP_KEPT_S: what a name led to is not for those who came by
- * themselves.
+ * When no address is fresh, a new peer gets that of a stranger who has not been
+ * met for VMRPC_ADDRMAP_STRANGER_MS; if there is none without a socket, a name
+ * gets that of the name whose lease is over for the longest time.  So it does
+ * when names have seven eighths of the pool.  A stranger gets that only when the
+ * lease has been over for VMRPC_ADDRMAP_KEPT_S: what a name led to is not for
+ * those who came by themselves.
  *
- * Returns: 0, or -ENOSPC when every address is in use or under lease, or, for
- * a stranger, in use or kept for a name.
+ * Returns: 0, or -ENOSPC when every address that it could get is in use, under
+ * lease, or, for a stranger, kept for a name.
  */
 int vmrpc_addrmap_lease(VmrpcAddrMap *map, const struct in6_addr *addr6,
                         uint32_t ttl_s, int64_t now_ms,
@@ -160,7 +164,8 @@ void vmrpc_addrmap_stats(const VmrpcAddrMap *map, VmrpcAddrMapStats *stats);
 typedef struct VmrpcAddrMapEntry {
     struct in_addr addr4;
     struct in6_addr addr6;
-    int64_t remaining_ms;       /* of the lease; 0: over; -1: a stranger's */
+    /* of the lease; -1: a stranger's; less: over for so long, and 1 ms */
+    int64_t remaining_ms;
     uint32_t refs;              /* sockets that hold it */
 } VmrpcAddrMapEntry;
 
@@ -177,9 +182,9 @@ void vmrpc_addrmap_foreach(const VmrpcAddrMap *map, int64_t now_ms,
 
 /**
  * vmrpc_addrmap_restore: puts back an entry of a migration stream
- * @remaining_ms: as exported, cut to the longest lease; negative: no name led
- *                to it. Older streams have 0 for that, which protects too many
- *                rather than too few.
+ * @remaining_ms: as exported, cut to the longest lease, or to how long an
+ *                address is kept after it.  Older streams have 0 for
+ *                strangers, which protects too many rather than too few.
  *
  * References are not restored: the sockets that come back take their own.
  * The stream is not trusted: everything in it is checked here.

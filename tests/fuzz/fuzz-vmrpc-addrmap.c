@@ -20,7 +20,8 @@ typedef struct Walk {
     struct in6_addr named[SIZE];/* of each that a name led to, else :: */
     int64_t over_ms[SIZE];      /* not after the end of its lease */
     int64_t now_ms;
-    unsigned seen, in_use;
+    unsigned seen, in_use, names;
+    bool restored;              /* a stream may bring more names than room */
 } Walk;
 
 static void check_entry(const VmrpcAddrMapEntry *entry, void *opaque)
@@ -31,12 +32,12 @@ static void check_entry(const VmrpcAddrMapEntry *entry, void *opaque)
 
     g_assert(n > 0 && n < SIZE - 1);
     g_assert(entry->refs == walk->refs[n]);
-    g_assert(entry->remaining_ms >= -1);
     if (!IN6_ARE_ADDR_EQUAL(&walk->named[n], &entry->addr6) ||
         entry->remaining_ms > 0) {
         walk->over_ms[n] = walk->now_ms + entry->remaining_ms;
     }
-    walk->named[n] = entry->remaining_ms >= 0 ? entry->addr6 : in6addr_any;
+    walk->named[n] = entry->remaining_ms != -1 ? entry->addr6 : in6addr_any;
+    walk->names += entry->remaining_ms != -1;
     if (entry->refs) {
         g_assert(IN6_ARE_ADDR_EQUAL(&entry->addr6, &walk->held[n]));
         walk->in_use++;
@@ -88,7 +89,9 @@ static void step(Walk *walk, const uint8_t *op, int64_t *now_ms)
         break;
     case 3:
         vmrpc_addrmap_restore(walk->map, addr4, &addr6,
-                              (int64_t)(int16_t)time * 1000, *now_ms);
+                              time == UINT16_MAX
+                              ? -1 : (int64_t)(int16_t)time * 1000, *now_ms);
+        walk->restored = true;
         break;
     default:
         *now_ms += (int64_t)time * 100;
@@ -107,12 +110,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     for (i = 0; i + 4 <= size && i < 4 * 2000; i += 4) {
         step(&walk, data + i, &now_ms);
-        walk.seen = walk.in_use = 0;
+        walk.seen = walk.in_use = walk.names = 0;
         walk.now_ms = now_ms;
         vmrpc_addrmap_foreach(map, now_ms, check_entry, &walk);
         vmrpc_addrmap_stats(map, &stats);
         g_assert(stats.entries == walk.seen);
         g_assert(stats.in_use == walk.in_use);
+        g_assert(walk.restored || walk.names <= stats.capacity -
+                                                stats.capacity / 8);
     }
     return 0;
 }

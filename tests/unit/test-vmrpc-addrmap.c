@@ -54,17 +54,26 @@ static struct in_addr lease(VmrpcAddrMap *map, uint32_t n, uint32_t ttl_s,
     return addr4;
 }
 
-/* A peer that comes by itself finds no address. */
-static void assert_stranger_refused(VmrpcAddrMap *map, uint32_t n,
-                                    int64_t now_ms)
+/* How many names a pool of 254 addresses has room for. */
+#define NAMES_OF_254 (254 - 254 / 8)
+
+static void assert_refused(VmrpcAddrMap *map, uint32_t n, uint32_t ttl_s,
+                           int64_t now_ms)
 {
     uint64_t full = stats_of(map).full;
     struct in6_addr addr6 = peer(n);
     struct in_addr addr4;
 
-    g_assert_cmpint(vmrpc_addrmap_lease(map, &addr6, 0, now_ms, &addr4, NULL),
-                    ==, -ENOSPC);
+    g_assert_cmpint(vmrpc_addrmap_lease(map, &addr6, ttl_s, now_ms, &addr4,
+                                        NULL), ==, -ENOSPC);
     g_assert_cmpint(stats_of(map).full, ==, full + 1);
+}
+
+/* A peer that comes by itself finds no address. */
+static void assert_stranger_refused(VmrpcAddrMap *map, uint32_t n,
+                                    int64_t now_ms)
+{
+    assert_refused(map, n, 0, now_ms);
 }
 
 static bool peer_is(const VmrpcAddrMap *map, struct in_addr addr4, uint32_t n)
@@ -149,24 +158,84 @@ static void test_lease_by_fill_level(void)
 
     /* strangers promise nothing, so they do not count */
     for (n = 1; n <= 254; n++) {
-        lease(map, 1000 + n, 0, 0);
+        lease(map, 1000 + n, 0, -VMRPC_ADDRMAP_STRANGER_MS);
     }
     for (n = 1; n <= 128; n++) {
         g_assert_cmpint(week_for(map, n, 0), ==, VMRPC_ADDRMAP_MAX_LEASE_S);
     }
-    for (; n <= 223; n++) {
+    for (; n <= 191; n++) {
         g_assert_cmpint(week_for(map, n, 0), ==, 3600);
     }
-    for (; n <= 254; n++) {
+    for (; n <= NAMES_OF_254; n++) {
         g_assert_cmpint(week_for(map, n, 0), ==, 60);
     }
+    assert_refused(map, n, 60, 0);
     /* what was promised stays, and is not made longer */
     g_assert_cmpint(week_for(map, 1, 1000), ==, VMRPC_ADDRMAP_MAX_LEASE_S - 1);
     /* a minute later there is room again, and it counts the same */
     for (n = 300; n < 331; n++) {
         g_assert_cmpint(week_for(map, n, 60000), ==, 60);
     }
-    g_assert_cmpint(stats_of(map).reclaimed, ==, 254 + 31);
+    g_assert_cmpint(stats_of(map).reclaimed, ==, NAMES_OF_254 + 31);
+}
+
+/* Whatever the guest looks up, who calls it finds an address. */
+static void test_share_of_strangers(void)
+{
+    g_autoptr(VmrpcAddrMap) map = new_map("10.0.0.0", 24);
+    uint32_t n;
+
+    for (n = 1; n <= NAMES_OF_254; n++) {
+        lease(map, n, 60, 0);
+    }
+    assert_refused(map, 1000, 60, 0);
+    for (n = 0; n < 254 - NAMES_OF_254; n++) {
+        lease(map, 2000 + n, 0, n);
+    }
+    /* names take from names now, strangers from strangers */
+    for (n = 0; n < 1000; n++) {
+        lease(map, 3000 + n, 1, 60000 + 1000 * n);
+        lease(map, 5000 + n, 0, 60000 + 1000 * n);
+    }
+    g_assert_cmpint(stats_of(map).entries, ==, 254);
+}
+
+/* A stranger whose name is looked up takes no share from the others. */
+static void test_share_of_known(void)
+{
+    g_autoptr(VmrpcAddrMap) map = new_map("10.0.0.0", 24);
+    struct in_addr a = lease(map, 1, 10, 0), met;
+    uint32_t n;
+
+    for (n = 2; n <= NAMES_OF_254; n++) {
+        lease(map, n, 60, 0);
+    }
+    met = lease(map, 1000, 0, 0);
+    assert_refused(map, 1000, 60, 9999);
+    g_assert_true(peer_is(map, met, 1000));
+    g_assert_cmphex(lease(map, 1000, 60, 10000).s_addr, ==, met.s_addr);
+    /* in exchange for the name that was over first, which may go now */
+    g_assert_true(peer_is(map, a, 1));
+    for (n = 0; n < 254 - NAMES_OF_254; n++) {
+        lease(map, 2000 + n, 0, 20000);
+    }
+    g_assert_false(peer_is(map, a, 1));
+    g_assert_true(peer_is(map, met, 1000));
+}
+
+/* Who was heard a moment ago is about to be answered. */
+static void test_strangers_just_met(void)
+{
+    g_autoptr(VmrpcAddrMap) map = new_map("10.0.0.0", 30);
+    struct in_addr a = lease(map, 1, 0, 0);
+
+    lease(map, 2, 0, 500);
+    assert_refused(map, 3, 0, VMRPC_ADDRMAP_STRANGER_MS - 1);
+    assert_refused(map, 3, 60, VMRPC_ADDRMAP_STRANGER_MS - 1);
+    lease(map, 1, 0, VMRPC_ADDRMAP_STRANGER_MS - 1);
+    assert_refused(map, 3, 0, VMRPC_ADDRMAP_STRANGER_MS);
+    lease(map, 3, 0, VMRPC_ADDRMAP_STRANGER_MS + 500);
+    g_assert_true(peer_is(map, a, 1));
 }
 
 /* A stranger whose name is looked up counts from then on, and once. */
@@ -224,11 +293,11 @@ static void test_order(void)
     g_assert_cmphex(lease(map, 8, 100, 60000).s_addr, ==, d.s_addr);
     lease(map, 9, 100, 60000);
     lease(map, 10, 100, 60000);
-    g_assert_cmphex(lease(map, 11, 100, 60000).s_addr, ==, c.s_addr);
+    g_assert_cmphex(lease(map, 11, 100, 61000).s_addr, ==, c.s_addr);
     /* then from the name that was over first, not the one created first */
-    assert_stranger_refused(map, 12, 60000);
-    g_assert_cmphex(lease(map, 12, 100, 60000).s_addr, ==, b.s_addr);
-    g_assert_cmphex(lease(map, 13, 100, 60000).s_addr, ==, a.s_addr);
+    assert_stranger_refused(map, 12, 61000);
+    g_assert_cmphex(lease(map, 12, 100, 61000).s_addr, ==, b.s_addr);
+    g_assert_cmphex(lease(map, 13, 100, 61000).s_addr, ==, a.s_addr);
 }
 
 /* Whoever sends to the guest does not get what a program looked up long ago. */
@@ -240,16 +309,16 @@ static void test_flood_of_strangers(void)
 
     lease(map, 2, 1, 0);        /* a name led to it later */
     for (n = 0; n < 1000; n++) {
-        lease(map, 100 + n, 0, 10000000 + n);
+        lease(map, 100 + n, 0, 10000000 + 10 * n);
     }
     g_assert_true(peer_is(map, bank, 1));
     g_assert_true(peer_is(map, met, 2));
     /* nor after a socket had it, or that peer came by itself */
     vmrpc_addrmap_ref(map, bank);
-    vmrpc_addrmap_unref(map, bank, 10001000);
-    lease(map, 2, 0, 10001000);
+    vmrpc_addrmap_unref(map, bank, 10010000);
+    lease(map, 2, 0, 10010000);
     for (n = 0; n < 1000; n++) {
-        lease(map, 2000 + n, 0, 20000000 + n);
+        lease(map, 2000 + n, 0, 20000000 + 10 * n);
     }
     g_assert_true(peer_is(map, bank, 1));
     g_assert_true(peer_is(map, met, 2));
@@ -351,14 +420,43 @@ static void test_migration_of_names(void)
     for (guint i = 0; i < entries->len; i++) {
         VmrpcAddrMapEntry *e = &g_array_index(entries, VmrpcAddrMapEntry, i);
 
-        g_assert_cmpint(e->remaining_ms, ==, (i ? -1 : 0));
+        g_assert_cmpint(e->remaining_ms, ==, (i ? -1 : -50001));
         g_assert_cmpint(vmrpc_addrmap_restore(to, e->addr4, &e->addr6,
                                               e->remaining_ms, 0), ==, 0);
     }
-    g_assert_cmphex(lease(to, 3, 0, 1).s_addr, ==, b.s_addr);
-    g_assert_cmphex(lease(to, 4, 10, 1).s_addr, ==, b.s_addr);
-    assert_stranger_refused(to, 5, 1);
+    g_assert_cmphex(lease(to, 3, 0, 1000).s_addr, ==, b.s_addr);
+    g_assert_cmphex(lease(to, 4, 10, 2000).s_addr, ==, b.s_addr);
+    assert_stranger_refused(to, 5, 2000);
     g_assert_true(peer_is(to, a, 1));
+    /* it does not begin to be forgotten again with each migration */
+    assert_stranger_refused(to, 5,
+                            1000LL * VMRPC_ADDRMAP_KEPT_S - 50000 - 1);
+    g_assert_cmphex(lease(to, 5, 0, 1000LL * VMRPC_ADDRMAP_KEPT_S - 50000)
+                    .s_addr, ==, a.s_addr);
+}
+
+/* Which name was over first is known after a migration. */
+static void test_migration_of_order(void)
+{
+    g_autoptr(VmrpcAddrMap) from = new_map("10.0.0.0", 29);
+    g_autoptr(VmrpcAddrMap) to = new_map("10.0.0.0", 29);
+    g_autoptr(GArray) entries =
+        g_array_new(FALSE, FALSE, sizeof(VmrpcAddrMapEntry));
+    struct in_addr second = { 0 };
+
+    for (uint32_t n = 1; n <= 6; n++) {
+        struct in_addr addr = lease(from, n, n == 2 ? 1 : 10 * n, 0);
+
+        second = n == 2 ? addr : second;
+    }
+    vmrpc_addrmap_foreach(from, 100000, collect, entries);
+    for (guint i = 0; i < entries->len; i++) {
+        VmrpcAddrMapEntry *e = &g_array_index(entries, VmrpcAddrMapEntry, i);
+
+        g_assert_cmpint(vmrpc_addrmap_restore(to, e->addr4, &e->addr6,
+                                              e->remaining_ms, 0), ==, 0);
+    }
+    g_assert_cmphex(lease(to, 9, 10, 0).s_addr, ==, second.s_addr);
 }
 
 static void test_restore_refuses(void)
@@ -434,12 +532,15 @@ static void test_whole_pool(void)
     g_autoptr(VmrpcAddrMap) map = new_map("198.18.0.0", 15);
     struct in6_addr addr6 = peer(131071);
     struct in_addr addr4;
+    const uint32_t names = 131070 - 131070 / 8;
     uint32_t n;
 
     for (n = 1; n <= 131070; n++) {
-        lease(map, n, 60, 0);
+        lease(map, n, n <= names ? 60 : 0, 0);
     }
     g_assert_cmpint(vmrpc_addrmap_lease(map, &addr6, 60, 0, &addr4, NULL),
+                    ==, -ENOSPC);
+    g_assert_cmpint(vmrpc_addrmap_lease(map, &addr6, 0, 0, &addr4, NULL),
                     ==, -ENOSPC);
     for (n = 1; n <= 131070; n++) {
         addr4.s_addr = htonl(ntohl(v4("198.18.0.0").s_addr) + n);
@@ -447,7 +548,7 @@ static void test_whole_pool(void)
     }
     /* all of them change hands, and none keeps two */
     for (n = 1; n <= 131070; n++) {
-        lease(map, 1000000 + n, 60, 60000);
+        lease(map, 1000000 + n, n <= names ? 60 : 0, 60000);
     }
     g_assert_cmpint(stats_of(map).entries, ==, 131070);
     g_assert_cmpint(stats_of(map).reclaimed, ==, 131070);
@@ -475,7 +576,8 @@ typedef struct Model {
     GHashTable *entries;        /* offset in the pool -> ModelEntry */
     uint32_t base;
     int64_t now_ms;
-    uint64_t full, reclaimed, created;
+    uint64_t full, reclaimed, created, exchanged;
+    ModelEntry *victim;         /* who may lose his address, or his name, now */
 } Model;
 
 static ModelEntry *model_find(Model *m, uint32_t peer_no, uint32_t *offset)
@@ -493,9 +595,24 @@ static ModelEntry *model_find(Model *m, uint32_t peer_no, uint32_t *offset)
     return NULL;
 }
 
+static bool model_has_room_for_name(Model *m)
+{
+    const uint32_t capacity = MODEL_SIZE - 2;
+    uint32_t names = 0;
+    GHashTableIter iter;
+    gpointer value;
+
+    g_hash_table_iter_init(&iter, m->entries);
+    while (g_hash_table_iter_next(&iter, NULL, &value)) {
+        names += ((ModelEntry *)value)->named;
+    }
+    return names < capacity - capacity / 8;
+}
+
 /* Who may lose his address to @named now; NULL: nobody. */
 static ModelEntry *model_victim(Model *m, bool named)
 {
+    bool full = named && !model_has_room_for_name(m);
     ModelEntry *victim = NULL;
     GHashTableIter iter;
     gpointer value;
@@ -505,6 +622,8 @@ static ModelEntry *model_victim(Model *m, bool named)
         ModelEntry *entry = value;
 
         if (entry->refs || entry->until > m->now_ms ||
+            (!entry->named &&
+             (full || m->now_ms - entry->until < VMRPC_ADDRMAP_STRANGER_MS)) ||
             (entry->named && !named &&
              m->now_ms - entry->until < 1000LL * VMRPC_ADDRMAP_KEPT_S)) {
             continue;
@@ -528,44 +647,92 @@ static void model_put(Model *m, uint32_t offset, uint32_t peer_no,
     g_hash_table_insert(m->entries, GUINT_TO_POINTER(offset), entry);
 }
 
-static void model_lease(Model *m, uint32_t peer_no, uint32_t ttl_s)
+/* One that was over as @victim was is a stranger's now. */
+static void forget_name(const VmrpcAddrMapEntry *got, void *opaque)
 {
-    struct in6_addr addr6 = peer(peer_no);
-    struct in_addr addr4 = { 0 };
-    uint32_t left = 0, offset;
-    int64_t until = m->now_ms + 1000LL * ttl_s;
-    ModelEntry *entry = model_find(m, peer_no, &offset), *old;
-    ModelEntry *victim = model_victim(m, ttl_s > 0);
-    int ret = vmrpc_addrmap_lease(m->map, &addr6, ttl_s, m->now_ms, &addr4,
-                                  &left);
+    Model *m = opaque;
+    ModelEntry *entry =
+        g_hash_table_lookup(m->entries,
+                            GUINT_TO_POINTER(ntohl(got->addr4.s_addr) -
+                                             m->base));
 
-    if (entry) {
-        entry->until = MAX(entry->until, until);
-        entry->named |= ttl_s > 0;
-        g_assert_cmpint(ret, ==, 0);
-        g_assert_cmpint(ntohl(addr4.s_addr) - m->base, ==, offset);
-        g_assert_cmpint(left, ==, (entry->until - m->now_ms) / 1000);
-        return;
+    if (entry->named && got->remaining_ms == -1) {
+        g_assert_nonnull(m->victim);
+        g_assert_cmpint(entry->refs, ==, 0);
+        g_assert_cmpint(entry->until, ==, m->victim->until);
+        entry->named = false;
+        m->victim = NULL;
     }
-    if (g_hash_table_size(m->entries) == MODEL_SIZE - 2 && !victim) {
+}
+
+/* A lookup, or a meeting, of a peer that has an address. */
+static void model_lease_known(Model *m, ModelEntry *entry, uint32_t ttl_s,
+                              int ret)
+{
+    bool exchange = ttl_s && !entry->named && !model_has_room_for_name(m);
+
+    if (exchange && !m->victim) {
         g_assert_cmpint(ret, ==, -ENOSPC);
         m->full++;
         return;
     }
     g_assert_cmpint(ret, ==, 0);
-    offset = ntohl(addr4.s_addr) - m->base;
+    if (exchange) {
+        vmrpc_addrmap_foreach(m->map, m->now_ms, forget_name, m);
+        g_assert_null(m->victim);
+        m->exchanged++;
+    }
+    entry->until = MAX(entry->until, m->now_ms + 1000LL * ttl_s);
+    entry->named |= ttl_s > 0;
+}
+
+static void model_lease_new(Model *m, uint32_t peer_no, uint32_t ttl_s,
+                            struct in_addr addr4, int ret)
+{
+    bool may_be_fresh = g_hash_table_size(m->entries) < MODEL_SIZE - 2 &&
+                        (!ttl_s || model_has_room_for_name(m));
+    uint32_t offset = ntohl(addr4.s_addr) - m->base;
+    ModelEntry *old;
+
+    if (!may_be_fresh && !m->victim) {
+        g_assert_cmpint(ret, ==, -ENOSPC);
+        m->full++;
+        return;
+    }
+    g_assert_cmpint(ret, ==, 0);
     g_assert_cmpint(offset, >, 0);
     g_assert_cmpint(offset, <, MODEL_SIZE - 1);
     old = g_hash_table_lookup(m->entries, GUINT_TO_POINTER(offset));
+    g_assert_true(may_be_fresh == !old);
     if (old) {
-        g_assert_cmpint(g_hash_table_size(m->entries), ==, MODEL_SIZE - 2);
         g_assert_cmpint(old->refs, ==, 0);
-        g_assert_cmpint(old->named, ==, victim->named);
-        g_assert_cmpint(old->until, ==, victim->until);
+        g_assert_cmpint(old->named, ==, m->victim->named);
+        g_assert_cmpint(old->until, ==, m->victim->until);
         m->reclaimed++;
     }
     m->created++;
-    model_put(m, offset, peer_no, until, ttl_s > 0);
+    model_put(m, offset, peer_no, m->now_ms + 1000LL * ttl_s, ttl_s > 0);
+}
+
+static void model_lease(Model *m, uint32_t peer_no, uint32_t ttl_s)
+{
+    struct in6_addr addr6 = peer(peer_no);
+    struct in_addr addr4 = { 0 };
+    uint32_t left = 0, offset;
+    ModelEntry *entry = model_find(m, peer_no, &offset);
+    int ret;
+
+    m->victim = model_victim(m, ttl_s > 0);
+    ret = vmrpc_addrmap_lease(m->map, &addr6, ttl_s, m->now_ms, &addr4, &left);
+    if (!entry) {
+        model_lease_new(m, peer_no, ttl_s, addr4, ret);
+        return;
+    }
+    model_lease_known(m, entry, ttl_s, ret);
+    if (ret == 0) {
+        g_assert_cmpint(ntohl(addr4.s_addr) - m->base, ==, offset);
+        g_assert_cmpint(left, ==, (entry->until - m->now_ms) / 1000);
+    }
 }
 
 static void model_ref(Model *m, uint32_t offset, bool ref)
@@ -597,7 +764,7 @@ static void model_restore(Model *m, uint32_t offset, uint32_t peer_no,
     struct in_addr addr4 = { htonl(m->base + offset) };
     struct in6_addr addr6 = peer(peer_no);
     uint32_t at = 0;
-    int64_t until = m->now_ms + MAX(remaining, 0);
+    int64_t until = m->now_ms + remaining + (remaining < 0);
     ModelEntry *known = model_find(m, peer_no, &at);
     bool taken = g_hash_table_contains(m->entries, GUINT_TO_POINTER(offset));
     int ret = vmrpc_addrmap_restore(m->map, addr4, &addr6, remaining,
@@ -608,12 +775,12 @@ static void model_restore(Model *m, uint32_t offset, uint32_t peer_no,
     } else if (known && at == offset) {
         g_assert_cmpint(ret, ==, 0);
         known->until = MAX(known->until, until);
-        known->named |= remaining >= 0;
+        known->named |= remaining != -1;
     } else if (known || taken) {
         g_assert_cmpint(ret, ==, -EEXIST);
     } else {
         g_assert_cmpint(ret, ==, 0);
-        model_put(m, offset, peer_no, until, remaining >= 0);
+        model_put(m, offset, peer_no, until, remaining != -1);
     }
 }
 
@@ -624,13 +791,15 @@ static void check_entry(const VmrpcAddrMapEntry *got, void *opaque)
     ModelEntry *entry = g_hash_table_lookup(m->entries,
                                             GUINT_TO_POINTER(offset));
     struct in6_addr addr6;
+    int64_t left;
 
     g_assert_nonnull(entry);
     addr6 = peer(entry->peer);
     g_assert_cmpmem(&addr6, 16, &got->addr6, 16);
     g_assert_cmpint(got->refs, ==, entry->refs);
+    left = entry->until - m->now_ms;
     g_assert_cmpint(got->remaining_ms, ==,
-                    (entry->named ? MAX(entry->until - m->now_ms, 0) : -1));
+                    (!entry->named ? -1 : left >= 0 ? left : left - 1));
 }
 
 static void model_compare(Model *m)
@@ -683,7 +852,8 @@ static void model_step(Model *m)
         break;
     case 14:
         model_restore(m, offset, peer_no,
-                      g_test_rand_int_range(-30000, 30000));
+                      g_test_rand_bit() ? g_test_rand_int_range(-30000, 30000)
+                                        : -1);
         break;
     default:
         m->now_ms += g_test_rand_int_range(0, 20000);
@@ -693,7 +863,7 @@ static void model_step(Model *m)
 
 static void test_model(void)
 {
-    uint64_t full = 0, reclaimed = 0;
+    uint64_t full = 0, reclaimed = 0, exchanged = 0;
     int round, step;
 
     for (round = 0; round < 50; round++) {
@@ -715,10 +885,12 @@ static void test_model(void)
         }
         full += m.full;
         reclaimed += m.reclaimed;
+        exchanged += m.exchanged;
     }
     /* the walks must have been everywhere */
     g_assert_cmpint(full, >, 0);
     g_assert_cmpint(reclaimed, >, 0);
+    g_assert_cmpint(exchanged, >, 0);
 }
 
 static double ns_since(gint64 start_us, int ops)
@@ -744,7 +916,7 @@ static void test_cost(void)
     }
     start = g_get_monotonic_time();
     for (i = 0; i < N; i++) {
-        lease(map, order[i], i % 300, 0);
+        lease(map, order[i], i % 8 ? i % 300 : 0, 0);
     }
     g_test_message("create: %.0f ns", ns_since(start, N));
     start = g_get_monotonic_time();
@@ -786,6 +958,9 @@ int main(int argc, char **argv)
     g_test_add_func("/addrmap/lease-time", test_lease_time);
     g_test_add_func("/addrmap/lease-by-fill-level", test_lease_by_fill_level);
     g_test_add_func("/addrmap/fill-level-of-known", test_fill_level_of_known);
+    g_test_add_func("/addrmap/share-of-strangers", test_share_of_strangers);
+    g_test_add_func("/addrmap/share-of-known", test_share_of_known);
+    g_test_add_func("/addrmap/strangers-just-met", test_strangers_just_met);
     g_test_add_func("/addrmap/full-and-reclaimed", test_full_and_reclaimed);
     g_test_add_func("/addrmap/order", test_order);
     g_test_add_func("/addrmap/flood-of-strangers", test_flood_of_strangers);
@@ -795,6 +970,7 @@ int main(int argc, char **argv)
                     test_release_counts_as_use);
     g_test_add_func("/addrmap/migration", test_migration);
     g_test_add_func("/addrmap/migration-of-names", test_migration_of_names);
+    g_test_add_func("/addrmap/migration-of-order", test_migration_of_order);
     g_test_add_func("/addrmap/restore-refuses", test_restore_refuses);
     g_test_add_func("/addrmap/pools-refused", test_pools_refused);
     g_test_add_func("/addrmap/whole-pool", test_whole_pool);

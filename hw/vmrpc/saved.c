@@ -251,6 +251,12 @@ static void restore_options(VmrpcServer *srv, VmrpcSock *s,
     }
 }
 
+/* A datagram socket has no backlog: that is the group then. */
+static bool is_bound_to_group(const VmrpcSavedSock *saved)
+{
+    return saved->type == SOCK_DGRAM && saved->backlog;
+}
+
 /* Returns 0 or -errno. */
 static int restore_binding(VmrpcServer *srv, VmrpcSock *s,
                            const VmrpcSavedSock *saved)
@@ -258,7 +264,7 @@ static int restore_binding(VmrpcServer *srv, VmrpcSock *s,
     struct in_addr group4 = { saved->backlog };
     in_port_t port = htons(saved->local_port);
 
-    if (saved->type == SOCK_DGRAM && saved->backlog) {
+    if (is_bound_to_group(saved)) {
         return vmrpc_groups_bind_socket(srv, s, group4, port);
     }
     return vmrpc_host_bind(srv, s, port);
@@ -283,7 +289,8 @@ static bool groups_must_wait(VmrpcServer *srv, const VmrpcSavedSock *saved)
 {
     struct sockaddr_storage own;
 
-    return has_groups(saved) && vmrpc_own_address(srv, 0, &own) >= 0 &&
+    return (is_bound_to_group(saved) || has_groups(saved)) &&
+           vmrpc_own_address(srv, 0, &own) >= 0 &&
            !vmrpc_route_is_local(srv->route, (struct sockaddr *)&own);
 }
 
@@ -310,6 +317,10 @@ static int restore_host(VmrpcServer *srv, VmrpcSock *s,
     struct sockaddr_storage ss;
     int len, ret;
 
+    /* In the end it goes on without them. */
+    if (!last_try && groups_must_wait(srv, saved)) {
+        return -EADDRNOTAVAIL;
+    }
     if (saved->flags & VMRPC_SAVED_BOUND && !s->bound) {
         ret = restore_binding(srv, s, saved);
         if (ret < 0) {
@@ -317,10 +328,6 @@ static int restore_host(VmrpcServer *srv, VmrpcSock *s,
         }
         s->bound_by_guest = true;
         s->local_port = htons(saved->local_port);
-    }
-    /* In the end it goes on without them. */
-    if (!last_try && groups_must_wait(srv, saved)) {
-        return -EADDRNOTAVAIL;
     }
     if (saved->flags & VMRPC_SAVED_LISTENING) {
         if (listen(s->fd, saved->backlog) < 0) {

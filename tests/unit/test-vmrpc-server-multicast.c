@@ -831,6 +831,48 @@ static void test_address_is_late(void)
     close(peer);
 }
 
+/* The same where the default route leads elsewhere until it is here. */
+static void test_address_is_late_elsewhere(void)
+{
+    g_autofree Kept *kept = g_new0(Kept, 1);
+    const char *vm6 = fx_vm6;
+    uint16_t port;
+    int peer;
+    Fx *fx;
+
+    if (!can_multicast()) {
+        return;
+    }
+    peer = peer_socket(SOCK_DGRAM, &port);
+    fx_vm6 = LATE6;
+    run("ip address add " LATE6 "/128 dev vm0 nodad");
+    save_three(kept);
+    run("ip address del " LATE6 "/128 dev vm0");
+    run("ip -6 route del default dev vm0");
+    run("ip link add other0 type veth peer name other1 && "
+        "ip link set other0 up && ip link set other1 up && "
+        "ip -6 route add default dev other0");
+
+    fx = arrive(kept);
+    fx_pump(fx);
+    g_assert_cmpuint(fx->srv->arriving_num, ==, 3);
+    run("ip address add " LATE6 "/128 dev vm0 nodad");
+    for (unsigned i = 0; i < 3; i++) {
+        fx_wait(fx, i, VMRPC_OUT);
+    }
+    for (unsigned i = 1; i < 3; i++) {
+        tell(peer, GROUP, PORT + i, "late");
+        hears(fx, i, "late");
+    }
+    g_assert_cmpuint(fx_counters(fx)->connections_lost, ==, 0);
+    fx_free(fx);
+
+    run("ip address del " LATE6 "/128 dev vm0");
+    run("ip link del other0 && ip -6 route add default dev vm0");
+    fx_vm6 = vm6;
+    close(peer);
+}
+
 /* translate=off: it is all IPv4. */
 static void test_ipv4(void)
 {
@@ -896,6 +938,8 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/multicast/port-is-late", test_port_is_late);
     g_test_add_func("/vmrpc/server/multicast/address-is-late",
                     test_address_is_late);
+    g_test_add_func("/vmrpc/server/multicast/address-is-late-elsewhere",
+                    test_address_is_late_elsewhere);
     g_test_add_func("/vmrpc/server/multicast/ipv4", test_ipv4);
     return g_test_run();
 }

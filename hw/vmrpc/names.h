@@ -117,10 +117,10 @@ size_t vmrpc_names_lookup(const VmrpcNames *names,
 
 /**
  * vmrpc_names_siblings: the addresses of a name that was found
+ * @now_ms: only those whose TTL is not over then: who connects to an address
+ *          that the guest did not name needs DNS to stand by it; INT64_MIN:
+ *          all that are remembered
  * @addrs: in the order of the answers, see vmrpc_names_note()
- *
- * Only those whose TTL is not over: who connects to an address that the
- * guest did not name needs DNS to stand by it.
  *
  * Returns: how many; 0 if all are over.
  */

@@ -435,14 +435,18 @@ static bool is_allowed(VmrpcServer *srv, const VmrpcCandidate *candidate)
     return judge(srv, &ss, IPPROTO_TCP, false, &j) == 0;
 }
 
-/* The addresses of a name now, at most VMRPC_NAMES_MAX_ADDRESSES. */
+/*
+ * The addresses of a name, at most VMRPC_NAMES_MAX_ADDRESSES; @now_ms is as for
+ * vmrpc_names_siblings().
+ */
 static size_t list_siblings(VmrpcServer *srv, const VmrpcNameFound *found,
-                            in_port_t port, VmrpcCandidate *siblings)
+                            in_port_t port, int64_t now_ms,
+                            VmrpcCandidate *siblings)
 {
     struct in6_addr addrs[VMRPC_NAMES_MAX_ADDRESSES];
     size_t count, num = 0;
 
-    count = vmrpc_names_siblings(srv->names, found, vmrpc_now_ms(), addrs);
+    count = vmrpc_names_siblings(srv->names, found, now_ms, addrs);
     for (size_t i = 0; i < count; i++) {
         num += fill_candidate(srv, &addrs[i], port, &siblings[num]);
     }
@@ -470,8 +474,10 @@ static size_t keep_common(VmrpcCandidate *siblings, size_t num,
  * The addresses that every name of @named has.  The guest does not tell which
  * of the names it means, and anybody can give a name of his own the address of
  * another's, with one of his beside: what one name leads to is no proof of what
- * another does.  So a name that cannot be asked, as its TTL is over or there
- * are too many, leaves nothing.
+ * another does.  So there must be no name more than can be asked.  The latest
+ * says which addresses there are now; that they belonged to another is good
+ * enough if it was so once: most names are not asked for again when their TTL is
+ * over, and an address has more names than one.
  */
 static size_t common_siblings(VmrpcServer *srv,
                               const struct sockaddr_in6 *named,
@@ -485,9 +491,11 @@ static size_t common_siblings(VmrpcServer *srv,
     if (names == 0 || names > VMRPC_POLICY_MAX_NAMES) {
         return 0;
     }
-    num = list_siblings(srv, &found[0], named->sin6_port, siblings);
+    num = list_siblings(srv, &found[0], named->sin6_port, vmrpc_now_ms(),
+                        siblings);
     for (size_t i = 1; i < names && num > 0; i++) {
-        count = list_siblings(srv, &found[i], named->sin6_port, others);
+        count = list_siblings(srv, &found[i], named->sin6_port, INT64_MIN,
+                              others);
         num = keep_common(siblings, num, others, count);
     }
     return num;

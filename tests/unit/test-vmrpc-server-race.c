@@ -542,9 +542,13 @@ static void test_names_of_others(void)
     note_other_name(w, "aaaa.both.test", OTHER6, now_ms);
     assert_raced(w, true);
 
-    /* it is not known any more what this one leads to */
+    /* one that has not been asked for lately led to the same, or did not */
     w = world_new(DEAD, true, "allow host\n");
     note_other_name(w, "old.test", OTHER4, now_ms - 3600 * 1000);
+    note_other_name(w, "both.test", OTHER4, now_ms);
+    assert_raced(w, true);
+    w = world_new(DEAD, true, "allow host\n");
+    note_other_name(w, "old.test", NULL, now_ms - 3600 * 1000);
     note_other_name(w, "both.test", OTHER4, now_ms);
     assert_raced(w, false);
 }

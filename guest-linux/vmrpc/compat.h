@@ -188,6 +188,13 @@ static inline void vmrpc_claim_sol_socket(struct socket *sock)
 #endif
 }
 
+static inline void vmrpc_disclaim_sol_socket(struct socket *sock)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
+	clear_bit(SOCK_CUSTOM_SOCKOPT, &sock->flags);
+#endif
+}
+
 /* --- io_uring: from 6.6 on it asks socks ---------------------------------- */
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)

@@ -355,6 +355,7 @@ static void note_unfinished(struct vmrpc_sock *vs, const struct msghdr *msg,
 					      READ_ONCE(vs->corked)));
 }
 
+/* -ESTALE: the host does not serve the socket any more. */
 static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 		       const struct sockaddr_in *to)
 {
@@ -371,6 +372,9 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 		n = sock_error(sk);
 		if (n)
 			return n;
+		/* Another task has given its peer up, or moved it: who serves it? */
+		if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
+			return -ESTALE;
 		/* What is being built may still have room. */
 		if ((READ_ONCE(sk->sk_shutdown) & SEND_SHUTDOWN) &&
 		    !READ_ONCE(vs->unfinished))
@@ -383,6 +387,8 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 		if (!tried || (vmrpc_sock_ready(vs) & WRITABLE))
 			n = vmrpc_message_send(vs, msg, size, to, 0);
 		note_unfinished(vs, msg, n);
+		if (n == -EBADF && vmrpc_sock_mode(vs) == VMRPC_NATIVE)
+			return -ESTALE;
 		if (n != -EAGAIN)
 			return n;
 		tried = true;
@@ -451,15 +457,14 @@ static int send_native(struct socket *sock, struct vmrpc_sock *vs,
 	return inet_sendmsg(sock, msg, size);
 }
 
-static int dgram_sendmsg(struct socket *sock, struct msghdr *msg, size_t size)
+/* As sendmsg(2); -ESTALE: to be tried again, as it is served by another now. */
+static int send_either(struct socket *sock, struct vmrpc_sock *vs,
+		       struct msghdr *msg, size_t size)
 {
-	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
 	const struct sockaddr_in *to;
 	struct ubuf_info *uarg;
 	int err;
 
-	if (!vs)
-		return inet_sendmsg(sock, msg, size);
 	if (!remote_destination(vs, msg, &to))
 		return send_native(sock, vs, msg, size);
 	if (vmrpc_sock_mode(vs) != VMRPC_REMOTE) {
@@ -479,6 +484,19 @@ static int dgram_sendmsg(struct socket *sock, struct msghdr *msg, size_t size)
 	err = send_remote(vs, msg, size, to);
 	vmrpc_zerocopy_end(uarg, err >= 0);
 	return err;
+}
+
+static int dgram_sendmsg(struct socket *sock, struct msghdr *msg, size_t size)
+{
+	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
+	int err;
+
+	if (!vs)
+		return inet_sendmsg(sock, msg, size);
+	do {
+		err = send_either(sock, vs, msg, size);
+	} while (err == -ESTALE && !signal_pending(current));
+	return err == -ESTALE ? -ERESTARTSYS : err;
 }
 
 /* --- receive ---------------------------------------------------------------- */

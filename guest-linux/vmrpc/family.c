@@ -225,5 +225,10 @@ void vmrpc_family_give_back(void)
  */
 int vmrpc_family_create_native(struct socket *sock, int protocol)
 {
-	return inet_create(&init_net, sock, protocol, 0);
+	int err = inet_create(&init_net, sock, protocol, 0);
+
+	/* Where a BPF program says no, some kernels leave what they have freed. */
+	if (err)
+		sock->sk = NULL;
+	return err;
 }

@@ -236,6 +236,7 @@ struct vmrpc_reuse {
  * @ref: held by the socket, and by who looks at it for /proc/net/vmrpc
  * @sk: the native side, always there: its wait queue, error, timeouts and
  *      option values are the socket's; reference
+ * @by_sock: among those that can be found by @sk
  * @dev: reference
  * @lock: guards the transitions and what follows up to @ready_lock.  Not held
  *        while waiting for a peer.  Order: @lock, then lock_sock(sk).
@@ -276,6 +277,7 @@ struct vmrpc_reuse {
 struct vmrpc_sock {
 	refcount_t ref;
 	struct sock *sk;
+	struct hlist_node by_sock;
 	struct vmrpc_device *dev;
 
 	struct mutex lock;

@@ -21,7 +21,9 @@
  *
  * What it is ready for is in ready.c.
  */
+#include <linux/hashtable.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <net/ip.h>
 #include <net/route.h>
 
@@ -29,6 +31,13 @@
 
 /* Ticks to wait for a handle whose CLOSE is under way. */
 #define HANDLE_WAIT		5
+
+/*
+ * All of them, whoever serves them, by the native side: for one that has lost the
+ * pointer to us.
+ */
+static DEFINE_HASHTABLE(by_sock, 10);
+static DEFINE_SPINLOCK(by_sock_lock);
 
 /* --- addresses -------------------------------------------------------------- */
 
@@ -237,6 +246,20 @@ static void generation_start(struct vmrpc_sock *vs)
 
 /* --- life ------------------------------------------------------------------- */
 
+static void enter(struct vmrpc_sock *vs)
+{
+	spin_lock(&by_sock_lock);
+	hash_add(by_sock, &vs->by_sock, (unsigned long)vs->sk);
+	spin_unlock(&by_sock_lock);
+}
+
+static void leave(struct vmrpc_sock *vs)
+{
+	spin_lock(&by_sock_lock);
+	hash_del(&vs->by_sock);
+	spin_unlock(&by_sock_lock);
+}
+
 /**
  * vmrpc_sock_attach - give a native socket its outsourced side
  * @dev: the device
@@ -272,6 +295,7 @@ int vmrpc_sock_attach(struct vmrpc_device *dev, struct socket *sock)
 	generation_start(vs);
 	sock_hold(sk);
 	vmrpc_device_get(dev);
+	enter(vs);
 
 	/* Accepted children, which are clones, are native. */
 	write_lock_bh(&sk->sk_callback_lock);
@@ -319,22 +343,17 @@ void vmrpc_sock_put(struct vmrpc_sock *vs)
 	kfree(vs);
 }
 
-/* Who has lost the pointer to its outsourced side is looked for; that is rare. */
+/* Who has lost the pointer to its outsourced side is looked for. */
 static struct vmrpc_sock *find_displaced(const struct sock *sk)
 {
-	struct vmrpc_device *dev = vmrpc_family_device();
-	unsigned long handle = 0;
 	struct vmrpc_sock *vs, *found = NULL;
 
-	while (dev && !found && (vs = vmrpc_sock_next(dev, &handle))) {
-		/* Its own reference is as good, until it is detached. */
+	spin_lock(&by_sock_lock);
+	hash_for_each_possible(by_sock, vs, by_sock, (unsigned long)sk) {
 		if (vs->sk == sk)
 			found = vs;
-		vmrpc_sock_put(vs);
-		handle++;
 	}
-	if (dev)
-		vmrpc_device_put(dev);
+	spin_unlock(&by_sock_lock);
 	return found;
 }
 
@@ -365,6 +384,7 @@ void vmrpc_sock_detach(struct vmrpc_sock *vs)
 	mutex_lock(&vs->lock);
 	vs->released = true;
 	mutex_unlock(&vs->lock);
+	leave(vs);
 	vmrpc_prot_set(sk, false);
 	write_lock_bh(&sk->sk_callback_lock);
 	if (ours)
@@ -619,8 +639,11 @@ int vmrpc_sock_connect(struct vmrpc_sock *vs, const struct sockaddr_in *to,
 	if (to)
 		vmrpc_addr_put(&call->req.addr, to);
 	call->req.wait_us = cpu_to_le32(wait_us);
-	/* Who polls it already will not wait in a call to be told. */
-	if (stream && to && wq_has_sleeper(sk_sleep(vs->sk)))
+	/*
+	 * Who polls it already will not wait in a call to be told; who does not
+	 * wait at all will poll, or look for the error without it.
+	 */
+	if (stream && to && (!wait_us || wq_has_sleeper(sk_sleep(vs->sk))))
 		call->req.flags |= cpu_to_le16(VMRPC_REQ_WATCH);
 	err = run_opening(vs, call, stream ? VMRPC_REMOTE : VMRPC_BOTH);
 	if (!err || err == -EINPROGRESS) {

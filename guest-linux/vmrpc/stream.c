@@ -85,8 +85,11 @@ static int dissolve(struct socket *sock, struct vmrpc_sock *vs)
 	}
 	ended = vmrpc_sock_ready(vs) & VMRPC_HUP;
 	err = vmrpc_sock_connect(vs, NULL, 0);
-	if (mode == VMRPC_BOTH)
+	if (mode == VMRPC_BOTH) {
+		if (err == -ECONNRESET)
+			vmrpc_sock_close(vs);
 		return USE_NATIVE;
+	}
 	if (err && err != -ECONNRESET)
 		return err;
 	/* As tcp_disconnect() does it, for who reads on. */
@@ -133,7 +136,11 @@ static int connect_host(struct socket *sock, struct vmrpc_sock *vs,
 		if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
 			return err;
 		vmrpc_sock_set_mode(vs, VMRPC_BOTH);
-		remember_port(vs);
+		/* A migration has lost it; the next attempt makes another. */
+		if (err == -ECONNRESET)
+			vmrpc_sock_close(vs);
+		else
+			remember_port(vs);
 		if (err == -ECONNREFUSED)
 			WRITE_ONCE(vs->sk->sk_shutdown, 0);
 		return err;
@@ -417,6 +424,8 @@ static int try_accept_remote(struct vmrpc_sock *vs, struct socket *newsock,
 
 out_detach:
 	vmrpc_sock_detach(child);
+	/* It may become that of a connection within the guest. */
+	vmrpc_disclaim_sol_socket(newsock);
 out_release:
 	inet_release(newsock);
 out:
@@ -650,13 +659,15 @@ static __poll_t stream_poll(struct file *file, struct socket *sock,
  */
 int vmrpc_stream_local(struct vmrpc_sock *vs, struct sockaddr_in *sin)
 {
+	/* Before it is asked for: another attempt may win meanwhile. */
+	bool settled = vmrpc_sock_ready(vs);
 	int err = 0;
 
 	if (vs->local.sin_family)
 		*sin = vs->local;
 	else
 		err = vmrpc_sock_name(vs, VMRPC_GETSOCKNAME, sin);
-	if (!err && vmrpc_sock_ready(vs))
+	if (!err && settled)
 		vs->local = *sin;
 	return err;
 }

@@ -26,9 +26,9 @@
  * to a stranger, a peer that came by itself, before its lease and its last
  * socket have been over for a week: else anybody with a prefix of his own could
  * send until he has it. Strangers take addresses from one another, but not
- * what was somebody's just now: the guest may be about to answer him. Names take
- * those of strangers first, then that of the name which was over first. So
- * there are two heaps.
+ * what was somebody's just now: the guest may be about to answer him. Names
+ * take those of strangers first, then that of the name which was over first.
+ * So there are two heaps.
  *
  * Names never have all of the pool, else nobody could call a guest that has
  * looked up much: an eighth is for strangers. When names have the rest, each

@@ -107,12 +107,12 @@ bool vmrpc_addrmap_contains(const VmrpcAddrMap *map, struct in_addr addr4);
  * now; a lease is never shortened. Constant time for a known peer with an
  * unchanged lease, logarithmic otherwise.
  *
- * When no address is fresh, a new peer gets that of a stranger who has not been
- * met for VMRPC_ADDRMAP_STRANGER_MS; if there is none without a socket, a name
- * gets that of the name whose lease is over for the longest time.  So it does
- * when names have seven eighths of the pool.  A stranger gets that only when the
- * lease has been over for VMRPC_ADDRMAP_KEPT_S: what a name led to is not for
- * those who came by themselves.
+ * When no address is fresh, a new peer gets that of a stranger who has not
+ * been met for VMRPC_ADDRMAP_STRANGER_MS; if there is none without a socket, a
+ * name gets that of the name whose lease is over for the longest time.  So it
+ * does when names have seven eighths of the pool.  A stranger gets that only
+ * when the lease has been over for VMRPC_ADDRMAP_KEPT_S: what a name led to is
+ * not for those who came by themselves.
  *
  * Returns: 0, or -ENOSPC when every address that it could get is in use, under
  * lease, or, for a stranger, kept for a name.

@@ -339,7 +339,8 @@ static int disconnect(VmrpcServer *srv, VmrpcSock *s)
     ret = (s->bound_by_guest || vmrpc_groups_num(s)) && vmrpc_sock_is_host(s)
           ? disconnect_keep_port(srv, s) : disconnect_host(srv, s);
     vmrpc_sock_refresh(srv, s);
-    return ret;
+    /* Nothing is left that could be connected again: it is to be closed. */
+    return ret == 0 && s->backing == VMRPC_BACKING_RESOLVER ? -ECONNRESET : ret;
 }
 
 /*

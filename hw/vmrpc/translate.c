@@ -476,8 +476,8 @@ static size_t keep_common(VmrpcCandidate *siblings, size_t num,
  * another's, with one of his beside: what one name leads to is no proof of what
  * another does.  So there must be no name more than can be asked.  The latest
  * says which addresses there are now; that they belonged to another is good
- * enough if it was so once: most names are not asked for again when their TTL is
- * over, and an address has more names than one.
+ * enough if it was so once: most names are not asked for again when their TTL
+ * is over, and an address has more names than one.
  */
 static size_t common_siblings(VmrpcServer *srv,
                               const struct sockaddr_in6 *named,

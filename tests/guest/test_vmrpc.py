@@ -621,6 +621,29 @@ def test_dns_answers(guest: Guest) -> None:
     assert "status: NOERROR" in guest.run("dig www.test AAAA").stdout
 
 
+def test_resolver_is_not_the_last_peer(guest: Guest) -> None:
+    """A stream that was connected to it can be connected elsewhere, or listen."""
+    python(
+        guest,
+        f"""
+import ctypes, socket
+peer = socket.gethostbyname('peer.test'), {ECHO_PORT}
+for port in 0, 4053:
+    s = socket.socket()
+    if port:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        s.bind(('', port))
+    for _ in range(2):
+        s.connect(('192.0.0.1', 53))
+        assert ctypes.CDLL(None).connect(s.fileno(), bytes(16), 16) == 0
+    s.connect(peer)
+    s.sendall(b'x')
+    assert s.recv(1) == b'x'
+    assert not port or s.getsockname()[1] == port
+""",
+    )
+
+
 def test_interface_list_shows_the_address(guest: Guest) -> None:
     assert "192.0.0.2/29" in guest.run("ip -4 address show").stdout
     assert "default" in guest.run("ip -4 route").stdout

@@ -551,6 +551,8 @@ static void test_tcp(void)
     fx_ok(r);
     g_assert_cmpuint(r.value, ==, 0);
     g_assert_cmpuint(fx_op(fx, VMRPC_IOCTL, 0, SIOCINQ, 0).value, ==, 0);
+    /* without its peer there is nothing, which the guest is told */
+    fx_fails(fx_op(fx, VMRPC_CONNECT, 0, 0, 0), ECONNRESET);
     fx_ok(fx_op(fx, VMRPC_CLOSE, 0, 0, 0));
     dns_clear(&d);
 }

@@ -10,6 +10,8 @@ import select
 import signal
 import socket
 import struct
+from functools import partial
+from typing import Any
 
 from .harness import (
     Task,
@@ -228,6 +230,25 @@ def two_threads_accept(world: World) -> None:
     tasks = [Task(listener.accept).wait_blocked() for _ in range(2)]
     calls = {world.hands.connect(port).port for _ in range(2)}
     expect({task.result()[1][1] for task in tasks}, calls)
+
+
+def _any_ended(tasks: list[Task[Any]]) -> bool:
+    return any(task.ended for task in tasks)
+
+
+@case
+def accepted_after_a_rival(world: World) -> None:
+    """Who has missed a connection gets one from inside, which takes options."""
+    listener, port = world.listener()
+    for _ in range(10):
+        tasks = [Task(listener.accept).wait_blocked() for _ in range(2)]
+        world.hands.connect(port)
+        until(partial(_any_ended, tasks), "an accept() that returns")
+        with socket.create_connection(("127.0.0.1", port)):
+            for task in tasks:
+                connection, _ = task.result()
+                with connection:
+                    set_flag(connection, socket.SOL_SOCKET, socket.SO_KEEPALIVE)
 
 
 @case

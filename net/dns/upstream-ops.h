@@ -22,8 +22,8 @@ typedef enum DnsUpstreamStatus {
  * The outcome of a request, exactly once, unless it was cancelled.
  * msg is there with DNS_UPSTREAM_OK and may be there with
  * DNS_UPSTREAM_REFUSED (it can say why), else it is NULL and len 0.  It is
- * valid during the call only, its id is arbitrary, and nobody has checked
- * its contents.
+ * valid during the call only, its id and the case of its names are arbitrary,
+ * and nobody has checked its contents.  May send and cancel.
  */
 typedef void DnsReplyFn(void *opaque, uint64_t request,
                         DnsUpstreamStatus status, const uint8_t *msg,

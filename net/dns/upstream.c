@@ -13,23 +13,42 @@
  * server that has been dead for hours; and it forgets EDNS for all servers
  * when one of them does not know it.
  *
- * A request goes round the servers at most ROUNDS times, TRY_TIMEOUT_MS each.
+ * Requests with the same query share an exchange, which is what c-ares knows
+ * of.  It goes round the servers at most ROUNDS times, TRY_TIMEOUT_MS each.
  * It begins with the one that answered last; a server that does not answer
  * hands that place to the next.  A server that says SERVFAIL, REFUSED or
  * NOTIMP is not asked that question again; if nobody knows better, its reply
  * is the outcome.
  *
- * The id of a query comes from the kernel's random numbers, as ares_send()
- * takes the one in the message.  c-ares closes the sockets of a channel when
- * it has nothing to do, so the source port changes as well, which together
- * is what protects against forged replies (RFC 5452); c-ares compares id,
- * server address and question.
+ * Three things protect against forged replies (RFC 5452).  The id of a query
+ * comes from the kernel's random numbers, as ares_send() takes the one in the
+ * message.  c-ares closes the sockets of a channel when it has nothing to do,
+ * so the source port changes as well; it compares id, server address and
+ * question.  And a question is out only once: with n ids out for it a forger
+ * needs an n-th of the tries (section 5, the birthday attack), and a guest can
+ * ask as often as it likes.
  *
- * A cancelled request stays in c-ares until it has its outcome there, which
- * then goes nowhere: 1.18 can cancel only all requests of a channel.
+ * So what is one question must not be out in many spellings.  Names are
+ * compared, and sent, in lower case: what goes out then does not depend on who
+ * was first, and nobody goes by the case in a reply.  With other RD, CD, AD or
+ * DO it is another query, as replies depend on them: 16 at most of a question.
+ *
+ * A cancelled request leaves its exchange at once.  An exchange that nobody
+ * waits for stays in c-ares until it has an outcome there, as 1.18 can cancel
+ * only all queries of a channel.  For a forger it is as good as any other, so
+ * it is joined again by who asks the same: else asking and cancelling in turn
+ * would put out any number of them.
+ *
+ * Who joins late gets the outcome of what was joined, be it a failure.  Who
+ * asks when there is an outcome, and be it from within a reply, begins another
+ * exchange.  If many wait for one, some are told at a time and the rest when
+ * the event loop comes back: to answer 1024 queries from one reply of 64 KiB
+ * can take seconds.
+ *
+ * Exchanges are found by their query in a balanced tree: a guest chooses the
+ * queries, and could choose such as share one place of a hash table.
  */
 
-#include <arpa/inet.h>
 #include <ares.h>
 #include <errno.h>
 #include <string.h>
@@ -42,6 +61,7 @@
 #define DEFAULT_PORT    53
 #define TRY_TIMEOUT_MS  2000
 #define ROUNDS          2
+#define TOLD_AT_ONCE    16      /* of those who wait for one outcome */
 #define OPT_LEN         11      /* as dns_query_build() makes it */
 
 struct DnsUpstream {
@@ -51,93 +71,42 @@ struct DnsUpstream {
     DnsUpstreamWatchFn *watch;
     void *opaque;
     GHashTable *live;       /* set of requests that have not been cancelled */
+    GTree *exchanges;       /* Query to Exchange: those without an outcome */
+    GQueue ended;           /* those with one, while not all have been told */
     bool dying;
 };
+
+/* As it was asked, but for id 0 and a name in lower case */
+typedef struct Query {
+    size_t len;
+    uint8_t msg[DNS_QUERY_MAX];
+} Query;
+
+/* A query and all who wait for its outcome, perhaps nobody any more */
+typedef struct Exchange {
+    Query query;            /* key of up->exchanges, so it does not change */
+    DnsUpstream *up;
+    GQueue waiting;         /* of Request, by their links */
+    GList link;             /* in up->ended */
+    bool no_edns;           /* the query is sent without its OPT */
+    unsigned tries;         /* so far */
+    size_t server;          /* asked now */
+    uint8_t no_use;         /* bit per server: said SERVFAIL or the like */
+    DnsUpstreamStatus status;
+    uint8_t *msg;           /* the last such reply, then that of the outcome */
+    size_t msg_len;
+} Exchange;
 
 typedef struct Request {
     /* Key of the live set */
     void *opaque;
     uint64_t number;
 
-    DnsUpstream *up;
     DnsReplyFn *reply;
-    bool cancelled;
-    unsigned tries;         /* so far */
-    size_t server;          /* asked now */
-    uint8_t no_use;         /* bit per server: said SERVFAIL or the like */
-    DnsUpstreamStatus status;
-    uint8_t *refusal;       /* the last such reply */
-    size_t refusal_len;
-    size_t query_len;
-    uint8_t query[DNS_QUERY_MAX];
+    Exchange *exchange;
+    GList link;             /* in exchange->waiting */
 } Request;
 G_STATIC_ASSERT(DNS_UPSTREAM_MAX_SERVERS <= 8);
-
-/*** Servers ***/
-
-GQuark dns_upstream_error_quark(void)
-{
-    return g_quark_from_static_string("dns-upstream-error-quark");
-}
-
-static bool has_address(const DnsServer *server)
-{
-    return server->family == AF_INET
-           ? server->addr.in.s_addr != INADDR_ANY
-           : !IN6_IS_ADDR_UNSPECIFIED(&server->addr.in6);
-}
-
-static bool parse_port(const char *digits, uint16_t *port)
-{
-    guint64 value;
-
-    if (!g_ascii_string_to_unsigned(digits, 10, 1, UINT16_MAX, &value,
-                                    NULL)) {
-        return false;
-    }
-    *port = value;
-    return true;
-}
-
-bool dns_server_parse(const char *text, DnsServer *server, GError **err)
-{
-    const char *percent = strrchr(text, '%');
-    g_autofree char *addr = percent ? g_strndup(text, percent - text)
-                                    : g_strdup(text);
-    DnsServer result = { .port = DEFAULT_PORT };
-
-    if (percent && !parse_port(percent + 1, &result.port)) {
-        g_set_error(err, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_ADDRESS,
-                    "DNS server '%s': '%s' is not a port number "
-                    "(zone names are not supported)", text, percent + 1);
-        return false;
-    }
-    if (inet_pton(AF_INET, addr, &result.addr.in) == 1) {
-        result.family = AF_INET;
-    } else if (inet_pton(AF_INET6, addr, &result.addr.in6) == 1) {
-        result.family = AF_INET6;
-    } else {
-        g_set_error(err, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_ADDRESS,
-                    "DNS server '%s': '%s' is not an IPv4 or IPv6 address",
-                    text, addr);
-        return false;
-    }
-    if (result.family == AF_INET6 &&
-        IN6_IS_ADDR_LINKLOCAL(&result.addr.in6)) {
-        g_set_error(err, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_ADDRESS,
-                    "DNS server '%s': a link-local address cannot be used, "
-                    "as it does not say on which link", text);
-        return false;
-    }
-    if (!has_address(&result)) {
-        g_set_error(err, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_ADDRESS,
-                    "DNS server '%s': the unspecified address is no server",
-                    text);
-        return false;
-    }
-    *server = result;
-    return true;
-}
 
 /*** Outcomes ***/
 
@@ -155,21 +124,58 @@ static gboolean request_equal(gconstpointer a, gconstpointer b)
     return x->opaque == y->opaque && x->number == y->number;
 }
 
+/* The one end of every request: neither its sender nor its exchange has it */
 static void request_free(Request *r)
 {
-    g_free(r->refusal);
+    g_hash_table_remove(r->exchange->up->live, r);
+    g_queue_unlink(&r->exchange->waiting, &r->link);
     g_free(r);
 }
 
-/* The one end of every request */
-static void finish(Request *r, DnsUpstreamStatus status, const uint8_t *msg,
+/* Keep a reply, which may be the one that is kept */
+static void keep(Exchange *x, const uint8_t *msg, size_t len)
+{
+    uint8_t *copy = g_memdup2(msg, len);
+
+    g_free(x->msg);
+    x->msg = copy;
+    x->msg_len = len;
+}
+
+static void tell(const Exchange *x, Request *r)
+{
+    const Request told = *r;
+
+    request_free(r);
+    told.reply(told.opaque, told.number, x->status, x->msg, x->msg_len);
+}
+
+/*
+ * Tell some of those who wait for an exchange of up->ended; it is gone when
+ * nobody does any more.  What they do then, send and cancel, changes who
+ * waits, but no request can join.
+ */
+static void tell_some(Exchange *x)
+{
+    for (int i = 0; i < TOLD_AT_ONCE && !g_queue_is_empty(&x->waiting); i++) {
+        tell(x, g_queue_peek_head(&x->waiting));
+    }
+    if (g_queue_is_empty(&x->waiting)) {
+        g_queue_unlink(&x->up->ended, &x->link);
+        g_free(x->msg);
+        g_free(x);
+    }
+}
+
+/* The one end of every exchange.  x may be gone when this returns. */
+static void finish(Exchange *x, DnsUpstreamStatus status, const uint8_t *msg,
                    size_t len)
 {
-    if (!r->cancelled) {
-        g_hash_table_remove(r->up->live, r);
-        r->reply(r->opaque, r->number, status, msg, len);
-    }
-    request_free(r);
+    x->status = status;
+    keep(x, msg, len);
+    g_tree_remove(x->up->exchanges, &x->query);
+    g_queue_push_tail_link(&x->up->ended, &x->link);
+    tell_some(x);
 }
 
 static DnsUpstreamStatus status_from_ares(int status)
@@ -221,16 +227,14 @@ static bool has_opt(const uint8_t *msg, size_t len)
  * Servers from before EDNS say FORMERR without OPT (RFC 6891 section 7).
  * True if the query had one and has none now.
  */
-static bool drop_edns(Request *r, uint16_t flags, const uint8_t *msg,
+static bool drop_edns(Exchange *x, uint16_t flags, const uint8_t *msg,
                       size_t len)
 {
-    if ((flags & DNS_FLAGS_RCODE) != DNS_RCODE_FORMERR ||
-        has_opt(msg, len) || !has_opt(r->query, r->query_len)) {
+    if ((flags & DNS_FLAGS_RCODE) != DNS_RCODE_FORMERR || x->no_edns ||
+        has_opt(msg, len) || !has_opt(x->query.msg, x->query.len)) {
         return false;
     }
-    r->query_len -= OPT_LEN;
-    r->query[10] = 0;
-    r->query[11] = 0;
+    x->no_edns = true;
     return true;
 }
 
@@ -239,109 +243,172 @@ static bool drop_edns(Request *r, uint16_t flags, const uint8_t *msg,
 static void on_outcome(void *arg, int status, int timeouts,
                        unsigned char *msg, int len);
 
-/* The outcome may come before this returns, and then r is gone */
-static void ask_server(Request *r)
+/* The outcome may come before this returns, and then x is gone */
+static void ask_server(Exchange *x)
 {
+    Query query = x->query;
     uint16_t id;
 
+    if (x->no_edns) {
+        query.len -= OPT_LEN;
+        query.msg[10] = 0;
+        query.msg[11] = 0;
+    }
     /* Does not block or fail for so few bytes once the kernel is up */
     if (getrandom(&id, sizeof(id), 0) != sizeof(id)) {
-        finish(r, DNS_UPSTREAM_NETWORK, NULL, 0);
+        finish(x, DNS_UPSTREAM_NETWORK, NULL, 0);
         return;
     }
-    dns_msg_set_id(r->query, id);
-    ares_send(r->up->channels[r->server], r->query, r->query_len, on_outcome,
-              r);
+    dns_msg_set_id(query.msg, id);
+    ares_send(x->up->channels[x->server], query.msg, query.len, on_outcome,
+              x);
 }
 
 /* Go on with the next server that may know, or end */
-static void ask_next(Request *r)
+static void ask_next(Exchange *x)
 {
-    const DnsUpstream *up = r->up;
+    const DnsUpstream *up = x->up;
 
-    while (++r->tries < ROUNDS * up->count) {
-        r->server = (r->server + 1) % up->count;
-        if (!(r->no_use & 1 << r->server)) {
-            ask_server(r);
+    while (++x->tries < ROUNDS * up->count) {
+        x->server = (x->server + 1) % up->count;
+        if (!(x->no_use & 1 << x->server)) {
+            ask_server(x);
             return;
         }
     }
-    if (r->refusal) {
-        finish(r, DNS_UPSTREAM_REFUSED, r->refusal, r->refusal_len);
+    if (x->msg) {
+        finish(x, DNS_UPSTREAM_REFUSED, x->msg, x->msg_len);
     } else {
-        finish(r, r->status, NULL, 0);
+        finish(x, x->status, NULL, 0);
     }
 }
 
-static void on_failure(Request *r, DnsUpstreamStatus status)
+static void on_failure(Exchange *x, DnsUpstreamStatus status)
 {
-    DnsUpstream *up = r->up;
+    DnsUpstream *up = x->up;
 
-    if (up->first == r->server) {
+    if (up->first == x->server) {
         up->first = (up->first + 1) % up->count;
     }
-    r->status = status;
-    ask_next(r);
+    x->status = status;
+    ask_next(x);
 }
 
-static void on_message(Request *r, const uint8_t *msg, size_t len)
+static void on_message(Exchange *x, const uint8_t *msg, size_t len)
 {
     DnsHeader header;
 
     if (dns_header_parse(msg, len, &header)) {
-        on_failure(r, DNS_UPSTREAM_BADREPLY);
+        on_failure(x, DNS_UPSTREAM_BADREPLY);
     } else if (is_refusal(header.flags)) {
-        r->no_use |= 1 << r->server;
-        g_free(r->refusal);
-        r->refusal = g_memdup2(msg, len);
-        r->refusal_len = len;
-        ask_next(r);
-    } else if (drop_edns(r, header.flags, msg, len)) {
-        ask_server(r);
+        x->no_use |= 1 << x->server;
+        keep(x, msg, len);
+        ask_next(x);
+    } else if (drop_edns(x, header.flags, msg, len)) {
+        ask_server(x);
     } else {
-        finish(r, DNS_UPSTREAM_OK, msg, len);
+        finish(x, DNS_UPSTREAM_OK, msg, len);
     }
 }
 
 static void on_outcome(void *arg, int status, int timeouts,
                        unsigned char *msg, int len)
 {
-    Request *r = arg;
+    Exchange *x = arg;
 
-    if (r->cancelled || r->up->dying || status == ARES_EDESTRUCTION) {
-        finish(r, DNS_UPSTREAM_CANCELLED, NULL, 0);
+    if (g_queue_is_empty(&x->waiting) || x->up->dying ||
+        status == ARES_EDESTRUCTION) {
+        finish(x, DNS_UPSTREAM_CANCELLED, NULL, 0);
     } else if (status == ARES_SUCCESS) {
-        on_message(r, msg, len);
+        on_message(x, msg, len);
     } else {
-        on_failure(r, status_from_ares(status));
+        on_failure(x, status_from_ares(status));
     }
 }
 
 /*** Requests ***/
 
-static int upstream_send(void *opaque, const uint8_t *query, size_t len,
+static int query_compare(gconstpointer a, gconstpointer b)
+{
+    const Query *x = a, *y = b;
+
+    if (x->len != y->len) {
+        return x->len < y->len ? -1 : 1;
+    }
+    return memcmp(x->msg, y->msg, x->len);
+}
+
+static int query_init(Query *query, const uint8_t *msg, size_t len)
+{
+    DnsQuestion question;
+    DnsCursor cursor;
+
+    if (len > sizeof(query->msg) || dns_cursor_init(&cursor, msg, len) ||
+        dns_cursor_question(&cursor, &question) <= 0) {
+        return -EINVAL;
+    }
+    query->len = len;
+    memcpy(query->msg, msg, len);
+    dns_msg_set_id(query->msg, 0);
+    /* No pointers, there is nothing to point at; lengths are below 'A' */
+    for (size_t i = 0; i < question.name.len; i++) {
+        uint8_t *c = &query->msg[DNS_HEADER_LEN + i];
+
+        *c = g_ascii_tolower(*c);
+    }
+    return 0;
+}
+
+static Exchange *exchange_new(DnsUpstream *up, const Query *query)
+{
+    Exchange *x = g_new0(Exchange, 1);
+
+    x->query = *query;
+    x->up = up;
+    x->link.data = x;
+    x->server = up->first;
+    g_tree_insert(up->exchanges, &x->query, x);
+    return x;
+}
+
+static void request_new(Exchange *x, DnsReplyFn *reply, void *opaque,
+                        uint64_t number)
+{
+    Request *r = g_new0(Request, 1);
+
+    r->opaque = opaque;
+    r->number = number;
+    r->reply = reply;
+    r->exchange = x;
+    r->link.data = r;
+    g_queue_push_tail_link(&x->waiting, &r->link);
+    g_hash_table_add(x->up->live, r);
+}
+
+static int upstream_send(void *opaque, const uint8_t *msg, size_t len,
                          DnsReplyFn *reply, void *reply_opaque,
                          uint64_t number)
 {
     DnsUpstream *up = opaque;
-    Request *r;
+    Exchange *x;
+    Query query;
+    bool is_new;
 
-    if (len < DNS_HEADER_LEN || len > sizeof(r->query)) {
+    if (query_init(&query, msg, len)) {
         return -EINVAL;
     }
     if (up->dying) {
         return -ESHUTDOWN;
     }
-    r = g_new0(Request, 1);
-    r->opaque = reply_opaque;
-    r->number = number;
-    r->up = up;
-    r->reply = reply;
-    r->server = up->first;
-    r->query_len = len;
-    memcpy(r->query, query, len);
-    g_hash_table_add(up->live, r);
-    ask_server(r);
+    x = g_tree_lookup(up->exchanges, &query);
+    is_new = !x;
+    if (is_new) {
+        x = exchange_new(up, &query);
+    }
+    request_new(x, reply, reply_opaque, number);
+    if (is_new) {
+        ask_server(x);
+    }
     return 0;
 }
 
@@ -352,8 +419,7 @@ static void upstream_cancel(void *opaque, void *reply_opaque, uint64_t number)
     Request *r = g_hash_table_lookup(up->live, &key);
 
     if (r) {
-        g_hash_table_remove(up->live, r);
-        r->cancelled = true;
+        request_free(r);
     }
 }
 
@@ -386,6 +452,9 @@ int dns_upstream_timeout_ms(DnsUpstream *up)
 {
     int first = -1;
 
+    if (!g_queue_is_empty(&up->ended)) {
+        return 0;
+    }
     for (size_t i = 0; i < up->count; i++) {
         struct timeval tv;
         int ms;
@@ -402,6 +471,9 @@ int dns_upstream_timeout_ms(DnsUpstream *up)
 
 void dns_upstream_process_timeouts(DnsUpstream *up)
 {
+    if (!g_queue_is_empty(&up->ended)) {
+        tell_some(g_queue_peek_head(&up->ended));
+    }
     dns_upstream_process_fd(up, ARES_SOCKET_BAD, false, false);
 }
 
@@ -519,6 +591,7 @@ DnsUpstream *dns_upstream_new(const DnsServer *servers, size_t count,
     up->watch = watch;
     up->opaque = opaque;
     up->live = g_hash_table_new(request_hash, request_equal);
+    up->exchanges = g_tree_new(query_compare);
     if (!count) {
         if (!host_servers(up, host, &count, err)) {
             goto fail;
@@ -545,6 +618,8 @@ fail:
 
 void dns_upstream_free(DnsUpstream *up)
 {
+    Exchange *x;
+
     if (!up) {
         return;
     }
@@ -552,7 +627,13 @@ void dns_upstream_free(DnsUpstream *up)
     for (size_t i = 0; i < up->count; i++) {
         ares_destroy(up->channels[i]);
     }
+    while ((x = g_queue_peek_head(&up->ended))) {
+        x->status = DNS_UPSTREAM_CANCELLED;
+        keep(x, NULL, 0);
+        tell_some(x);
+    }
     g_hash_table_destroy(up->live);
+    g_tree_destroy(up->exchanges);
     g_free(up);
     ares_library_cleanup();
 }

@@ -69,7 +69,7 @@ DnsUpstream *dns_upstream_new(const DnsServer *servers, size_t count,
  */
 void dns_upstream_free(DnsUpstream *up);
 
-/* fd, given to watch, is ready */
+/* fd, given to watch, is ready.  Not from within a reply. */
 void dns_upstream_process_fd(DnsUpstream *up, int fd, bool readable,
                              bool writable);
 
@@ -78,9 +78,15 @@ void dns_upstream_process_fd(DnsUpstream *up, int fd, bool readable,
  * -1 for none.  May change with every call that the upstream gets.
  */
 int dns_upstream_timeout_ms(DnsUpstream *up);
+
+/* Not from within a reply */
 void dns_upstream_process_timeouts(DnsUpstream *up);
 
-/* For dns_proxy_new(): the upstream argument is a DnsUpstream */
+/*
+ * For dns_proxy_new(): the upstream argument is a DnsUpstream.  A query that
+ * is out is not sent again for another request: both get its outcome.  Only
+ * what begins with a question is a query, else send returns -EINVAL.
+ */
 extern const DnsUpstreamOps dns_upstream_ops;
 
 #endif

@@ -17,6 +17,7 @@
 #include "net/dns/wire.h"
 
 #define MAX_FDS 32
+#define MAX_REQUESTS 128
 
 /*** Server ***/
 
@@ -81,11 +82,18 @@ static size_t server_reply(Server *s, const uint8_t *query, size_t len,
         flags |= DNS_RCODE_SERVFAIL;
         edns.has_ede = true;
         edns.ede = 6;
-    } else if (first_label_is(&q.name, "old") && has_opt) {
+    } else if (first_label_is(&q.name, "oldmute") && !has_opt) {
+        return 0;
+    } else if (!memcmp(q.name.wire + 1, "old", 3) && has_opt) {
         flags |= DNS_RCODE_FORMERR;
         has_opt = false;
     } else if (first_label_is(&q.name, "tc") && !tcp) {
         flags |= DNS_FLAG_TC;
+    }
+    if (first_label_is(&q.name, "loud")) {
+        for (size_t i = 0; i < q.name.len; i++) {
+            q.name.wire[i] = g_ascii_toupper(q.name.wire[i]);
+        }
     }
     dns_builder_init(&b, out, DNS_MSG_MAX, header.id, flags);
     dns_builder_question(&b, &q);
@@ -231,7 +239,8 @@ static DnsServer refused_server(void)
 
 /*** Client ***/
 
-typedef struct Client {
+typedef struct Client Client;
+struct Client {
     DnsUpstream *up;
     struct pollfd fds[MAX_FDS];
     int nfds;
@@ -241,7 +250,9 @@ typedef struct Client {
     DnsUpstreamStatus status;
     uint8_t *msg;
     size_t len;
-} Client;
+    int told[MAX_REQUESTS];     /* replies to each */
+    void (*replied)(Client *c, uint64_t request);   /* may be NULL */
+};
 
 static void watch(void *opaque, int fd, bool readable, bool writable)
 {
@@ -273,6 +284,11 @@ static void on_reply(void *opaque, uint64_t request, DnsUpstreamStatus status,
     g_free(c->msg);
     c->msg = g_memdup2(msg, len);
     c->len = len;
+    g_assert_cmpuint(request, <, MAX_REQUESTS);
+    c->told[request]++;
+    if (c->replied) {
+        c->replied(c, request);
+    }
 }
 
 static Client *client_new(const DnsServer *servers, size_t count,
@@ -294,16 +310,28 @@ static void client_free(Client *c)
     g_free(c);
 }
 
-static void start(Client *c, const char *name, uint64_t request)
+static void start_type(Client *c, const char *name, uint16_t type,
+                       uint16_t flags, bool dnssec_ok, uint64_t request)
 {
-    DnsQuestion q = { .type = DNS_TYPE_A, .qclass = DNS_CLASS_IN };
+    DnsQuestion q = { .type = type, .qclass = DNS_CLASS_IN };
     uint8_t query[DNS_QUERY_MAX];
+    size_t len;
 
     g_assert_cmpint(dns_name_from_text(&q.name, name), ==, 0);
-    g_assert_cmpint(dns_upstream_ops.send(c->up, query,
-                                          dns_query_build(query, &q,
-                                                          DNS_FLAG_RD, false),
-                                          on_reply, c, request), ==, 0);
+    len = dns_query_build(query, &q, flags, dnssec_ok);
+    dns_msg_set_id(query, request);     /* means nothing */
+    g_assert_cmpint(dns_upstream_ops.send(c->up, query, len, on_reply, c,
+                                          request), ==, 0);
+}
+
+static void start(Client *c, const char *name, uint64_t request)
+{
+    start_type(c, name, DNS_TYPE_A, DNS_FLAG_RD, false, request);
+}
+
+static void cancel(Client *c, uint64_t request)
+{
+    dns_upstream_ops.cancel(c->up, c, request);
 }
 
 /* One round of an event loop */
@@ -341,6 +369,34 @@ static void ask(Client *c, const char *name)
     start(c, name, 77);
     wait_replies(c, replies);
     g_assert_cmpuint(c->request, ==, 77);
+}
+
+/* Until nothing is out any more */
+static void drain(Client *c)
+{
+    while (dns_upstream_timeout_ms(c->up) >= 0) {
+        turn(c);
+    }
+}
+
+/* How often each request from first on, count of them, was told */
+static void assert_told(Client *c, uint64_t first, size_t count, int times)
+{
+    for (uint64_t i = first; i < first + count; i++) {
+        g_assert_cmpint(c->told[i], ==, times);
+    }
+}
+
+/* What was sent before has been counted then */
+static int count_queries(Client *c, Server *s)
+{
+    static int n;
+    g_autofree char *name = g_strdup_printf("ok.count%d.example", n++);
+    int before = g_atomic_int_get(&s->udp_queries);
+
+    ask(c, name);
+    g_assert_cmpint(g_atomic_int_get(&s->udp_queries), >, before);
+    return g_atomic_int_get(&s->udp_queries);
 }
 
 static uint16_t reply_flags(Client *c)
@@ -565,9 +621,7 @@ static void test_cancel(void)
     dns_upstream_ops.cancel(c->up, c, 1);
     dns_upstream_ops.cancel(c->up, c, 99);
     dns_upstream_ops.cancel(c->up, s, 2);       /* of somebody else */
-    while (dns_upstream_timeout_ms(c->up) >= 0) {
-        turn(c);
-    }
+    drain(c);
     g_assert_cmpint(c->replies, ==, 1);
     g_assert_cmpuint(c->request, ==, 2);
     client_free(c);
@@ -591,6 +645,338 @@ static void test_free_outstanding(void)
     server_free(s);
 }
 
+/*** One question, many who ask ***/
+
+/* In any case, and whatever the id in the query */
+static void test_shared(void)
+{
+    static const char * const names[] = {
+        "nx.same.example", "nX.SAME.example", "NX.Same.Example",
+    };
+    Server *s = server_new(AF_INET);
+    Client *c = client_new(&s->addr, 1, NULL);
+
+    for (uint64_t i = 0; i < 60; i++) {
+        start(c, names[i % G_N_ELEMENTS(names)], i);
+    }
+    drain(c);
+    assert_told(c, 0, 60, 1);
+    g_assert_cmpint(c->status, ==, DNS_UPSTREAM_OK);
+    g_assert_cmphex(reply_flags(c), ==, 0x8183);
+    g_assert_cmpint(count_queries(c, s), ==, 2);
+
+    /* The next time it is asked again; a reply may be in any case. */
+    for (uint64_t i = 0; i < 3; i++) {
+        start(c, i ? "loud.example" : "Loud.Example", i);
+    }
+    drain(c);
+    assert_told(c, 0, 3, 2);
+    g_assert_cmpint(c->status, ==, DNS_UPSTREAM_OK);
+    start(c, "loud.example", 0);
+    drain(c);
+    g_assert_cmpint(count_queries(c, s), ==, 5);
+    client_free(c);
+    server_free(s);
+}
+
+static void test_shared_failure(void)
+{
+    Server *s = server_new(AF_INET);
+    Client *c = client_new(&s->addr, 1, NULL);
+
+    for (uint64_t i = 0; i < 40; i++) {
+        start(c, "servfail.example", i);
+    }
+    drain(c);
+    assert_told(c, 0, 40, 1);
+    g_assert_cmpint(c->status, ==, DNS_UPSTREAM_REFUSED);
+    g_assert_cmphex(reply_flags(c), ==, 0x8182);
+    g_assert_cmpint(count_queries(c, s), ==, 2);
+    client_free(c);
+    server_free(s);
+}
+
+/* 0x41 and 0x61 are A and a, but not in a type */
+static void test_not_shared(void)
+{
+    Server *s = server_new(AF_INET);
+    Client *c = client_new(&s->addr, 1, NULL);
+    uint16_t rd = DNS_FLAG_RD;
+
+    start_type(c, "ok.a.example", DNS_TYPE_A, rd, false, 0);
+    start_type(c, "ok.b.example", DNS_TYPE_A, rd, false, 1);
+    start_type(c, "ok.a.example", DNS_TYPE_AAAA, rd, false, 2);
+    start_type(c, "ok.a.example", DNS_TYPE_A, 0, false, 3);
+    start_type(c, "ok.a.example", DNS_TYPE_A, rd | DNS_FLAG_CD, false, 4);
+    start_type(c, "ok.a.example", DNS_TYPE_A, rd | DNS_FLAG_AD, false, 5);
+    start_type(c, "ok.a.example", DNS_TYPE_A, rd, true, 6);
+    start_type(c, "ok.a.example", 0x41, rd, false, 7);
+    start_type(c, "ok.a.example", 0x61, rd, false, 8);
+    start_type(c, "ok\\.a.example", DNS_TYPE_A, rd, false, 9);
+    drain(c);
+    assert_told(c, 0, 10, 1);
+    g_assert_cmpint(count_queries(c, s), ==, 11);
+    client_free(c);
+    server_free(s);
+}
+
+static void test_shared_cancel(void)
+{
+    Server *s = server_new(AF_INET);
+    Client *c = client_new(&s->addr, 1, NULL);
+
+    for (uint64_t i = 0; i < 4; i++) {
+        start(c, "ok.example", i);
+    }
+    cancel(c, 0);
+    cancel(c, 2);
+    drain(c);
+    assert_told(c, 0, 1, 0);
+    assert_told(c, 1, 1, 1);
+    assert_told(c, 2, 1, 0);
+    assert_told(c, 3, 1, 1);
+    g_assert_cmpint(count_queries(c, s), ==, 2);
+    client_free(c);
+    server_free(s);
+}
+
+/* What all have left is out, and is joined again */
+static void test_left_and_joined(void)
+{
+    Server *s = server_new(AF_INET);
+    Client *c = client_new(&s->addr, 1, NULL);
+
+    for (uint64_t i = 0; i < 50; i++) {
+        start(c, "ok.example", i);
+        cancel(c, i);
+    }
+    start(c, "ok.example", 50);
+    drain(c);
+    assert_told(c, 0, 50, 0);
+    assert_told(c, 50, 1, 1);
+    g_assert_cmpint(c->status, ==, DNS_UPSTREAM_OK);
+    g_assert_cmpint(count_queries(c, s), ==, 2);
+
+    /* Nobody is there when the outcome is */
+    start(c, "ok.example", 51);
+    cancel(c, 51);
+    drain(c);
+    assert_told(c, 51, 1, 0);
+    start(c, "ok.example", 51);
+    drain(c);
+    assert_told(c, 51, 1, 1);
+    g_assert_cmpint(count_queries(c, s), ==, 5);
+    client_free(c);
+    server_free(s);
+}
+
+/* Nor is another server asked for nobody */
+static void test_left_to_the_end(void)
+{
+    Server *a = server_new(AF_INET), *b = server_new(AF_INET);
+    DnsServer servers[] = { a->addr, b->addr };
+    Client *c = client_new(servers, 2, NULL);
+
+    start(c, "servfail.example", 1);
+    cancel(c, 1);
+    drain(c);
+    assert_told(c, 1, 1, 0);
+    g_assert_cmpint(count_queries(c, a), ==, 2);
+    g_assert_cmpint(g_atomic_int_get(&b->udp_queries), ==, 0);
+    client_free(c);
+    server_free(a);
+    server_free(b);
+}
+
+static void ask_again(Client *c, uint64_t request)
+{
+    g_assert_cmpuint(request, ==, 0);
+    c->replied = NULL;
+    cancel(c, 0);
+    cancel(c, 2);
+    start(c, "OK.example", 10);
+    start(c, "ok.example", 11);
+    cancel(c, 10);
+    start(c, "ok.example", 0);      /* free to be used again */
+}
+
+static void test_asked_in_reply(void)
+{
+    Server *s = server_new(AF_INET);
+    Client *c = client_new(&s->addr, 1, NULL);
+
+    c->replied = ask_again;
+    for (uint64_t i = 0; i < 4; i++) {
+        start(c, "ok.example", i);
+    }
+    drain(c);
+    assert_told(c, 0, 1, 2);
+    assert_told(c, 1, 1, 1);
+    assert_told(c, 2, 1, 0);
+    assert_told(c, 3, 1, 1);
+    assert_told(c, 10, 1, 0);
+    assert_told(c, 11, 1, 1);
+    g_assert_cmpint(count_queries(c, s), ==, 3);
+    client_free(c);
+    server_free(s);
+}
+
+/* Not all at a time; meanwhile things go on */
+static void test_told_by_and_by(void)
+{
+    Server *s = server_new(AF_INET);
+    Client *c = client_new(&s->addr, 1, NULL);
+
+    for (uint64_t i = 0; i < 100; i++) {
+        start(c, "ok.example", i);
+    }
+    while (!c->replies) {
+        turn(c);
+    }
+    g_assert_cmpint(c->replies, <, 50);
+    g_assert_cmpint(dns_upstream_timeout_ms(c->up), ==, 0);
+    assert_told(c, c->replies, 100 - c->replies, 0);
+    cancel(c, 98);
+    start(c, "ok.example", 100);
+    drain(c);
+    assert_told(c, 0, 98, 1);
+    assert_told(c, 98, 1, 0);
+    assert_told(c, 99, 2, 1);
+    g_assert_cmpint(c->status, ==, DNS_UPSTREAM_OK);
+
+    /* The rest goes away before it is told */
+    for (uint64_t i = 0; i < 100; i++) {
+        c->told[i] = 0;
+        start(c, "ok.again.example", i);
+    }
+    c->replies = 0;
+    while (!c->replies) {
+        turn(c);
+    }
+    for (uint64_t i = 0; i < 100; i++) {
+        cancel(c, i);
+    }
+    g_assert_cmpint(c->replies, <, 50);
+    drain(c);
+    g_assert_cmpint(c->replies, <, 50);
+    g_assert_cmpint(count_queries(c, s), ==, 4);
+    client_free(c);
+    server_free(s);
+}
+
+/* The OPT that was taken off makes no other question of it */
+static void test_no_edns_shared(void)
+{
+    Server *s = server_new(AF_INET);
+    Client *c = client_new(&s->addr, 1, NULL);
+
+    ask(c, "old.example");
+    start(c, "oldmute.example", 1);
+    count_queries(c, s);        /* by now it is out without */
+    start(c, "oldmute.example", 2);
+    g_assert_cmpint(count_queries(c, s), ==, 6);
+    assert_told(c, 1, 2, 0);
+    client_free(c);
+    server_free(s);
+}
+
+static void replied_cancelled(Client *c, uint64_t request)
+{
+    g_assert_cmpint(c->status, ==, DNS_UPSTREAM_CANCELLED);
+    g_assert_null(c->msg);
+}
+
+static void test_free_shared(void)
+{
+    Server *s = server_new(AF_INET);
+    Client *c = client_new(&s->addr, 1, NULL);
+    int before;
+
+    for (uint64_t i = 0; i < 50; i++) {
+        start(c, "ok.example", i);
+    }
+    while (!c->replies) {
+        turn(c);
+    }
+    before = c->replies;
+    for (uint64_t i = 50; i < 100; i++) {
+        start(c, "silent.example", i);
+    }
+    cancel(c, 50);
+    cancel(c, 40);
+    c->replied = replied_cancelled;
+    dns_upstream_free(c->up);
+    c->up = NULL;
+    g_assert_cmpint(before, <, 40);
+    assert_told(c, 0, 40, 1);
+    assert_told(c, 40, 1, 0);
+    assert_told(c, 41, 9, 1);
+    assert_told(c, 50, 1, 0);
+    assert_told(c, 51, 49, 1);
+    client_free(c);
+    server_free(s);
+}
+
+/* Anything at any time: each request has one reply, or none if cancelled */
+static bool is_out[MAX_REQUESTS];
+
+static void anything(Client *c)
+{
+    static const char * const names[] = {
+        "ok.a.example", "OK.A.example", "ok.b.example", "servfail.example",
+        "old.example",
+    };
+    uint64_t request = g_test_rand_int_range(0, MAX_REQUESTS - 1);
+
+    if (is_out[request]) {
+        is_out[request] = false;
+        cancel(c, request);
+    } else {
+        is_out[request] = true;
+        start(c, names[g_test_rand_int_range(0, G_N_ELEMENTS(names))],
+              request);
+    }
+}
+
+static void replied_anything(Client *c, uint64_t request)
+{
+    g_assert_true(is_out[request]);
+    is_out[request] = false;
+    for (int i = g_test_rand_int_range(0, 3); i > 0; i--) {
+        anything(c);
+    }
+}
+
+static void replied_last(Client *c, uint64_t request)
+{
+    g_assert_true(is_out[request]);
+    is_out[request] = false;
+}
+
+static void test_anything(void)
+{
+    Server *s = server_new(AF_INET);
+    DnsServer servers[] = { s->addr, refused_server() };
+    Client *c = client_new(servers, 2, NULL);
+
+    c->replied = replied_anything;
+    for (int i = 0; i < 1000; i++) {
+        for (int n = g_test_rand_int_range(0, 50); n > 0; n--) {
+            anything(c);
+        }
+        if (dns_upstream_timeout_ms(c->up) >= 0) {
+            turn(c);
+        }
+    }
+    c->replied = replied_last;
+    drain(c);
+    for (size_t i = 0; i < MAX_REQUESTS; i++) {
+        g_assert_false(is_out[i]);
+    }
+    client_free(c);
+    server_free(s);
+}
+
 static void test_bad_query(void)
 {
     Server *s = server_new(AF_INET);
@@ -600,6 +986,12 @@ static void test_bad_query(void)
     g_assert_cmpint(dns_upstream_ops.send(c->up, query, sizeof(query),
                                           on_reply, c, 1), ==, -EINVAL);
     g_assert_cmpint(dns_upstream_ops.send(c->up, query, 11, on_reply, c, 1),
+                    ==, -EINVAL);
+    /* No question, and one that is cut */
+    g_assert_cmpint(dns_upstream_ops.send(c->up, query, 12, on_reply, c, 1),
+                    ==, -EINVAL);
+    query[5] = 1;
+    g_assert_cmpint(dns_upstream_ops.send(c->up, query, 16, on_reply, c, 1),
                     ==, -EINVAL);
     g_assert_cmpint(c->replies, ==, 0);
     client_free(c);
@@ -666,6 +1058,17 @@ int main(int argc, char **argv)
     g_test_add_func("/dns/upstream/no-edns", test_no_edns);
     g_test_add_func("/dns/upstream/cancel", test_cancel);
     g_test_add_func("/dns/upstream/free-outstanding", test_free_outstanding);
+    g_test_add_func("/dns/upstream/shared", test_shared);
+    g_test_add_func("/dns/upstream/shared-failure", test_shared_failure);
+    g_test_add_func("/dns/upstream/not-shared", test_not_shared);
+    g_test_add_func("/dns/upstream/shared-cancel", test_shared_cancel);
+    g_test_add_func("/dns/upstream/left-and-joined", test_left_and_joined);
+    g_test_add_func("/dns/upstream/left-to-the-end", test_left_to_the_end);
+    g_test_add_func("/dns/upstream/asked-in-reply", test_asked_in_reply);
+    g_test_add_func("/dns/upstream/told-by-and-by", test_told_by_and_by);
+    g_test_add_func("/dns/upstream/no-edns-shared", test_no_edns_shared);
+    g_test_add_func("/dns/upstream/free-shared", test_free_shared);
+    g_test_add_func("/dns/upstream/anything", test_anything);
     g_test_add_func("/dns/upstream/bad-query", test_bad_query);
     if (has_ipv6()) {
         g_test_add_func("/dns/upstream/bind6", test_bind6);

@@ -235,6 +235,46 @@ static void test_udp(void)
     dns_clear(&d);
 }
 
+/* One question, asked often: the server has it once, each has an answer. */
+static void test_same_question(void)
+{
+    bool answered[60] = { false };
+    uint8_t query[64], msg[512];
+    unsigned id;
+    Dns d;
+    FxReply r;
+    Fx *fx;
+
+    if (is_dead_end()) {
+        g_test_skip("needs a network namespace");
+        return;
+    }
+    dns_init(&d, false);
+    fx = d.fx;
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    for (id = 0; id < G_N_ELEMENTS(answered); id++) {
+        size_t len = make_query(query, id, TYPE_A, false);
+
+        query[13] = id % 2 ? 'a' : 'A';
+        fx_ok(fx_sendto(fx, 0, fx->resolver4, 53, query, len));
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(answered); i++) {
+        while ((r = fx_recv(fx, 0, msg, sizeof(msg), 0)).error) {
+            g_assert_cmpint(r.error, ==, EAGAIN);
+            fx_wait_any(fx);
+        }
+        id = msg[0] << 8 | msg[1];
+        g_assert_cmpuint(id, <, G_N_ELEMENTS(answered));
+        g_assert_false(answered[id]);
+        answered[id] = true;
+        assert_answer(&d, msg, r.value, id);
+        /* In the guest's own spelling */
+        g_assert_cmpint(msg[13], ==, id % 2 ? 'a' : 'A');
+    }
+    g_assert_cmpuint(d.queries, ==, 1);
+    dns_clear(&d);
+}
+
 /* A datagram socket that changes its mind. */
 static void test_udp_reconnect(void)
 {
@@ -906,6 +946,7 @@ int main(int argc, char **argv)
     fx_init();
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/vmrpc/server/dns/udp", test_udp);
+    g_test_add_func("/vmrpc/server/dns/same-question", test_same_question);
     g_test_add_func("/vmrpc/server/dns/udp-reconnect", test_udp_reconnect);
     g_test_add_func("/vmrpc/server/dns/udp-discard", test_udp_discard);
     g_test_add_func("/vmrpc/server/dns/udp-strangers", test_udp_strangers);

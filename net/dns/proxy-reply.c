@@ -13,7 +13,7 @@
 /* A chain longer than this is a loop or a joke */
 #define MAX_CNAMES 16
 
-/* Records of an answer section that are looked at for each step of a chain */
+/* Records of an answer section that are looked at */
 #define MAX_ANSWER_RECORDS 1024
 
 static int check_question(DnsCursor *cursor, const DnsQuestion *asked)
@@ -87,37 +87,67 @@ bool dns_reply_find(DnsCursor *cursor, const DnsName *owner, uint16_t type,
     return false;
 }
 
-/* The alias that name is, wherever it stands in the answer section */
-static bool find_cname(const Reply *reply, const DnsName *name,
-                       DnsName *target, uint32_t *ttl)
+typedef struct Alias {
+    DnsName name;
+    DnsName target;
+    uint32_t ttl;
+} Alias;
+
+/*
+ * The aliases in the answer section, the first max of them; returns how many.
+ * One walk for all steps of a chain: a reply can be made so that each takes
+ * long.
+ */
+static size_t collect_aliases(const Reply *reply, Alias *aliases, size_t max)
 {
     DnsCursor cursor;
+    size_t num = 0;
     DnsRr rr;
 
     dns_cursor_init(&cursor, reply->msg, reply->len);
-    if (!dns_reply_find(&cursor, name, DNS_TYPE_CNAME, &rr) ||
-        dns_rdata_name(&cursor, &rr, target)) {
-        return false;
+    for (int n = 0; n < MAX_ANSWER_RECORDS && num < max; n++) {
+        if (dns_cursor_rr(&cursor, &rr) <= 0 ||
+            rr.section > DNS_SECTION_ANSWER) {
+            break;
+        }
+        if (rr.section == DNS_SECTION_ANSWER && rr.type == DNS_TYPE_CNAME &&
+            rr.rrclass == DNS_CLASS_IN &&
+            !dns_rdata_name(&cursor, &rr, &aliases[num].target)) {
+            aliases[num].name = rr.name;
+            aliases[num++].ttl = rr.ttl;
+        }
     }
-    *ttl = rr.ttl;
-    return true;
+    return num;
+}
+
+/* The alias that name is, wherever it stands, or NULL */
+static const Alias *find_alias(const Alias *aliases, size_t num,
+                               const DnsName *name)
+{
+    for (size_t i = 0; i < num; i++) {
+        if (dns_name_equal(&aliases[i].name, name)) {
+            return &aliases[i];
+        }
+    }
+    return NULL;
 }
 
 int dns_reply_follow(const Reply *reply, DnsName *name, uint32_t *ttl,
                      DnsAliasFunc *func, void *opaque)
 {
-    DnsName target;
-    uint32_t one;
+    Alias aliases[MAX_CNAMES + 1];
+    size_t num = collect_aliases(reply, aliases, MAX_CNAMES + 1);
+    const Alias *alias;
 
-    for (int n = 0; find_cname(reply, name, &target, &one); n++) {
+    for (int n = 0; (alias = find_alias(aliases, num, name)); n++) {
         if (n == MAX_CNAMES) {
             return -ELOOP;
         }
         if (func) {
-            func(opaque, name, one, &target);
+            func(opaque, name, alias->ttl, &alias->target);
         }
-        *ttl = MIN(*ttl, one);
-        *name = target;
+        *ttl = MIN(*ttl, alias->ttl);
+        *name = alias->target;
     }
     return 0;
 }

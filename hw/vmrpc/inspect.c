@@ -23,8 +23,8 @@ void vmrpc_inspect_server(VmrpcServer *srv, VmrpcServerView *view)
     memset(view, 0, sizeof(*view));
     view->config = srv->config;
     pthread_mutex_lock(&srv->lock);
-    view->has_nat64 = srv->has_nat64;
-    view->nat64 = srv->nat64;
+    view->has_nat64 = vmrpc_nat64_in_use(&srv->nat64);
+    view->nat64 = srv->nat64.prefix[0];
     view->sockets = srv->sock_num;
     view->counters = srv->counters;
     view->alg_counters = srv->alg_counters;
@@ -67,7 +67,8 @@ static void view_guest(const VmrpcServer *srv, const VmrpcSock *s,
 static bool peer_has_address(const VmrpcServer *srv, const VmrpcSock *s)
 {
     return s->connected && !s->peer_is_resolver &&
-           (s->peer_held || srv->has_nat64 || !srv->config.translate);
+           (s->peer_held || vmrpc_nat64_in_use(&srv->nat64) ||
+            !srv->config.translate);
 }
 
 static void view_host(VmrpcServer *srv, const VmrpcSock *s,

@@ -55,7 +55,8 @@ typedef struct VmrpcPolicy VmrpcPolicy;
  * A destination, as it leaves the host. One that travels through NAT64 has
  * two addresses, and rules about either are about it. The policy itself knows
  * the well-known NAT64 prefix, 6to4 and IPv4-mapped addresses; of a prefix of
- * the network's own it has to be told.
+ * the network's own it has to be told. Who does not know by which of several it
+ * travels asks about each.
  *
  * The names are those that the guest asked the DNS proxy for and that led to
  * this address, whatever aliases were between; none if the guest knows the

@@ -163,7 +163,7 @@ static bool proxy_nat64_available(void *opaque)
 {
     VmrpcServer *srv = opaque;
 
-    return srv->has_nat64;
+    return vmrpc_nat64_in_use(&srv->nat64);
 }
 
 static int64_t proxy_now_ms(void *opaque)
@@ -239,26 +239,39 @@ int vmrpc_resolver_timeout_ms(VmrpcServer *srv)
 
 /* --- NAT64 prefix discovery (RFC 7050) ---------------------------------- */
 
+static void take_prefixes(VmrpcServer *srv, const DnsNat64Prefix *found,
+                          unsigned num)
+{
+    Nat64Prefix prefixes[VMRPC_NAT64_MAX];
+    unsigned good = 0;
+
+    for (unsigned i = 0; i < num; i++) {
+        good += nat64_prefix_init(&prefixes[good], &found[i].prefix,
+                                  found[i].len, NULL);
+    }
+    vmrpc_nat64_found(&srv->nat64, prefixes, good);
+}
+
 static void nat64_reply(void *opaque, uint64_t request,
                         DnsUpstreamStatus status, const uint8_t *msg,
                         size_t len)
 {
     VmrpcServer *srv = opaque;
-    DnsNat64Prefix found;
+    DnsNat64Prefix found[VMRPC_NAT64_MAX];
     int64_t wait_ms = NAT64_RETRY_MS;
     int ret = -EAGAIN;
 
     srv->nat64_asking = false;
     if (status == DNS_UPSTREAM_OK) {
-        ret = dns_nat64_discover(msg, len, &srv->nat64, &found);
+        ret = dns_nat64_discover(msg, len, &srv->nat64.prefix[0], found,
+                                 G_N_ELEMENTS(found));
     }
-    if (ret == 0) {
-        srv->has_nat64 = nat64_prefix_init(&srv->nat64, &found.prefix,
-                                           found.len, NULL);
-        wait_ms = CLAMP((int64_t)found.ttl * 1000, NAT64_REFRESH_MIN_MS,
+    if (ret > 0) {
+        take_prefixes(srv, found, ret);
+        wait_ms = CLAMP((int64_t)found[0].ttl * 1000, NAT64_REFRESH_MIN_MS,
                         NAT64_REFRESH_MAX_MS);
     } else if (ret == -ENOENT) {
-        srv->has_nat64 = false; /* the policy goes on with the last one */
+        take_prefixes(srv, NULL, 0);    /* the policy goes on with the old */
         wait_ms = NAT64_REFRESH_MIN_MS;
     }
     srv->nat64_due_ms = vmrpc_now_ms() + wait_ms;

@@ -135,35 +135,59 @@ int vmrpc_server_restore_name(VmrpcServer *srv, const VmrpcSavedName *saved)
 
 /* --- NAT64 -------------------------------------------------------------- */
 
-bool vmrpc_server_save_nat64(const VmrpcServer *srv, VmrpcSavedNat64 *saved)
+uint32_t vmrpc_server_save_nat64(const VmrpcServer *srv,
+                                 VmrpcSavedNat64 saved[VMRPC_NAT64_MAX])
 {
-    if (srv->config.nat64_mode != VMRPC_NAT64_AUTO || !srv->nat64.len) {
-        return false;
+    const VmrpcNat64List *list = &srv->nat64;
+
+    for (unsigned i = 0; i < list->num; i++) {
+        memcpy(saved[i].addr6, &list->prefix[i].addr, sizeof(saved[i].addr6));
+        saved[i].len = list->prefix[i].len;
+        saved[i].in_use = i < list->told;
     }
-    memcpy(saved->addr6, &srv->nat64.addr, sizeof(saved->addr6));
-    saved->len = srv->nat64.len;
-    saved->in_use = srv->has_nat64;
-    return true;
+    return list->num;
 }
 
-int vmrpc_server_restore_nat64(VmrpcServer *srv, const VmrpcSavedNat64 *saved)
+/* Adds a record to @list; false if it cannot be there. */
+static bool add_nat64(VmrpcNat64List *list, const VmrpcSavedNat64 *saved)
 {
+    unsigned num = list->num;
     struct in6_addr addr6;
     Nat64Prefix prefix;
 
     memcpy(&addr6, saved->addr6, sizeof(addr6));
-    if (saved->in_use > 1 ||
+    if (saved->in_use > (list->told == num) ||
         !nat64_prefix_init(&prefix, &addr6, saved->len, NULL)) {
-        return -EINVAL;
+        return false;
     }
-    if (srv->config.nat64_mode == VMRPC_NAT64_AUTO && !srv->has_nat64) {
-        srv->nat64 = prefix;
-        srv->has_nat64 = saved->in_use;
-        /* This network may have another. */
+    vmrpc_nat64_add_old(list, &prefix);
+    list->told += saved->in_use;
+    return list->num > num;     /* there is room, and it is not there twice */
+}
+
+uint32_t vmrpc_server_restore_nat64(VmrpcServer *srv,
+                                    const VmrpcSavedNat64 *saved,
+                                    uint32_t num)
+{
+    VmrpcNat64List source = { .num = 0 };
+
+    for (uint32_t i = 0; i < num; i++) {
+        if (!add_nat64(&source, &saved[i])) {
+            return i;
+        }
+    }
+    if (srv->config.nat64_mode == VMRPC_NAT64_AUTO && !srv->nat64.told) {
+        vmrpc_nat64_found(&srv->nat64, source.prefix, source.num);
+        srv->nat64.told = source.told;
+        /* This network may have others. */
         srv->nat64_due_ms = 0;
         vmrpc_timer_rearm(srv);
+        return num;
     }
-    return 0;
+    for (unsigned i = 0; i < source.num; i++) {
+        vmrpc_nat64_add_old(&srv->nat64, &source.prefix[i]);
+    }
+    return num;
 }
 
 /* --- sockets ------------------------------------------------------------ */

@@ -154,8 +154,7 @@ struct VmrpcServer {
     DnsProxy *dns_proxy;        /* NULL without resolver4 */
     DnsUpstream *dns_upstream;
 
-    Nat64Prefix nat64;          /* the last that was known; len 0: none yet */
-    bool has_nat64;             /* and it is in use */
+    VmrpcNat64List nat64;       /* the first of those told is in use */
     bool nat64_asking;          /* a discovery query is out */
     uint64_t nat64_request;     /* its number */
     int64_t nat64_due_ms;       /* when to ask (again) */

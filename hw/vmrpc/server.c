@@ -750,8 +750,7 @@ VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
         goto err;
     }
     if (config->nat64_mode == VMRPC_NAT64_FIXED) {
-        srv->nat64 = config->nat64_prefix;
-        srv->has_nat64 = true;
+        vmrpc_nat64_found(&srv->nat64, &config->nat64_prefix, 1);
     }
     if (!make_map(srv, errp) || !make_epoll(srv, errp) ||
         !vmrpc_policy_file_init(srv, errp)) {

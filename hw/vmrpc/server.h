@@ -21,6 +21,7 @@
 #include "hw/vmrpc/alg.h"
 #include "hw/vmrpc/mapped.h"
 #include "hw/vmrpc/names.h"
+#include "hw/vmrpc/nat64-list.h"
 #include "hw/vmrpc/policy.h"
 #include "net/packet/nat64.h"
 
@@ -288,22 +289,27 @@ uint32_t vmrpc_server_save_names(const VmrpcServer *srv,
  */
 int vmrpc_server_restore_name(VmrpcServer *srv, const VmrpcSavedName *saved);
 
-/* The NAT64 prefix that VMRPC_NAT64_AUTO has found. */
+/* A NAT64 prefix that the policy judges by (nat64-list.h). */
 typedef struct VmrpcSavedNat64 {
     uint8_t addr6[16];
     uint32_t len;               /* bits, as net/packet/nat64.h has them */
-    uint32_t in_use;            /* 0: the network has none any more; or 1 */
+    uint32_t in_use;            /* 1: the network has it; 0: not any more */
 } VmrpcSavedNat64;
 
-/* Returns false, and leaves @saved alone, if none was found. */
-bool vmrpc_server_save_nat64(const VmrpcServer *srv, VmrpcSavedNat64 *saved);
+/* Returns how many there are. */
+uint32_t vmrpc_server_save_nat64(const VmrpcServer *srv,
+                                 VmrpcSavedNat64 saved[VMRPC_NAT64_MAX]);
 
 /*
- * Puts the prefix back, before the sockets: they may have peers behind it, and
- * the policy judges by it.  It holds until this server has found its own; what
- * is configured comes first.  Returns 0, or -EINVAL for a record that no
- * vmrpc_server_save_nat64() can have written.
+ * Puts them back, before the sockets: they may have peers behind the first, and
+ * the policy judges by all.  With VMRPC_NAT64_AUTO those in use are so until
+ * this server has found its own; what is configured comes first.
+ *
+ * Returns @num; less, and does nothing, if that is the index of a record that
+ * no vmrpc_server_save_nat64() can have written behind those before it.
  */
-int vmrpc_server_restore_nat64(VmrpcServer *srv, const VmrpcSavedNat64 *saved);
+uint32_t vmrpc_server_restore_nat64(VmrpcServer *srv,
+                                    const VmrpcSavedNat64 *saved,
+                                    uint32_t num);
 
 #endif /* VMRPC_SERVER_H */

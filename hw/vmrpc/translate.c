@@ -22,12 +22,16 @@
  * as the IPv4 address in it only if that address would be translated to the
  * same again.  Else anybody who can send from that prefix could appear in the
  * guest as its loopback, its resolver or another peer's virtual address.
+ * Addresses are made and shown with the one prefix that is in use.
  *
  * A destination is checked against the policy after translation, as the
  * address that would really be contacted, together with the names by which
  * the guest got to know it, and, behind a NAT64, with the IPv4 address that
- * the translator will contact.  A group that the guest wants to hear is checked
- * as if it were a destination, with the port at which it is heard.
+ * the translator will contact.  What several translators might take must be
+ * allowed for each of them; what might be behind one that is not told of any
+ * more, as an address of IPv6 alone, too (nat64-list.h).  A group that the
+ * guest wants to hear is checked as if it were a destination, with the port at
+ * which it is heard.
  */
 #include "hw/vmrpc/server-internal.h"
 
@@ -98,10 +102,11 @@ static bool is_resolver4(const VmrpcServer *srv, struct in_addr addr)
 static bool nat64_peer(const VmrpcServer *srv, const struct in6_addr *addr6,
                        struct in_addr *addr4)
 {
+    const Nat64Prefix *prefix = vmrpc_nat64_in_use(&srv->nat64);
     struct in6_addr back;
     uint8_t net;
 
-    if (!srv->has_nat64 || !nat64_extract(&srv->nat64, addr6, addr4)) {
+    if (!prefix || !nat64_extract(prefix, addr6, addr4)) {
         return false;
     }
     net = ntohl(addr4->s_addr) >> 24;
@@ -110,13 +115,14 @@ static bool nat64_peer(const VmrpcServer *srv, const struct in6_addr *addr6,
         vmrpc_addrmap_contains(srv->map, *addr4)) {
         return false;
     }
-    nat64_embed(&srv->nat64, *addr4, &back);
+    nat64_embed(prefix, *addr4, &back);
     return IN6_ARE_ADDR_EQUAL(&back, addr6);
 }
 
 int vmrpc_addr_to_host(VmrpcServer *srv, struct in_addr guest,
                        in_port_t port, struct sockaddr_storage *host)
 {
+    const Nat64Prefix *prefix = vmrpc_nat64_in_use(&srv->nat64);
     struct in6_addr addr6;
 
     if (is_own(srv, guest)) {
@@ -139,11 +145,11 @@ int vmrpc_addr_to_host(VmrpcServer *srv, struct in_addr guest,
         }
         return put_in6(host, &addr6, port);
     }
-    if (!srv->has_nat64) {
+    if (!prefix) {
         srv->counters.unreachable_no_nat64++;
         return -ENETUNREACH;
     }
-    nat64_embed(&srv->nat64, guest, &addr6);
+    nat64_embed(prefix, guest, &addr6);
     return put_in6(host, &addr6, port);
 }
 
@@ -156,30 +162,6 @@ typedef struct Judged {
     const char *names[VMRPC_POLICY_MAX_NAMES];
     char text[VMRPC_POLICY_MAX_NAMES][DNS_NAME_TEXT_MAX];
 } Judged;
-
-/*
- * The address behind the NAT64 may be the host's own as well.  It is judged
- * however @dest is written: a translator does not look at octet 8 and suffix
- * either, so no rule may be passed by putting something there.
- *
- * Who has once been behind a NAT64 is judged so until another prefix is found:
- * that the name servers tell of none does not prove that the translator has
- * gone, and nobody shall get past a rule, or loopback, by an answer without
- * data.
- */
-static void look_behind_nat64(VmrpcServer *srv, VmrpcDest *dest)
-{
-    struct sockaddr_storage ss4;
-
-    if (!srv->nat64.len ||
-        !nat64_extract(&srv->nat64, &dest->addr6, &dest->nat64_addr4)) {
-        return;
-    }
-    dest->nat64_len = srv->nat64.len;
-    put_in4(&ss4, dest->nat64_addr4, 0);
-    dest->is_local |= vmrpc_route_is_local(srv->route,
-                                           (struct sockaddr *)&ss4);
-}
 
 static void fill_dest(VmrpcServer *srv, const struct sockaddr_storage *host,
                       int proto, VmrpcDest *dest)
@@ -195,7 +177,6 @@ static void fill_dest(VmrpcServer *srv, const struct sockaddr_storage *host,
 
         dest->addr6 = sin6->sin6_addr;
         dest->port = ntohs(sin6->sin6_port);
-        look_behind_nat64(srv, dest);
     } else {
         const struct sockaddr_in *sin = (const struct sockaddr_in *)host;
 
@@ -238,14 +219,12 @@ static void use_name(VmrpcServer *srv, const Judged *j)
 }
 
 /* Returns 0 or what the guest's call gives. */
-static int judge(VmrpcServer *srv, const struct sockaddr_storage *host,
-                 int proto, bool any_port, Judged *j)
+static int judge_as(VmrpcServer *srv, const VmrpcDest *dest, Judged *j)
 {
     int ret;
 
     j->name_num = 0;
-    fill_dest(srv, host, proto, &j->dest);
-    j->dest.any_port = any_port;
+    j->dest = *dest;
     if (vmrpc_policy_has_names(srv->policy)) {
         find_names(srv, j, VMRPC_POLICY_MAX_NAMES);
     }
@@ -254,6 +233,63 @@ static int judge(VmrpcServer *srv, const struct sockaddr_storage *host,
         use_name(srv, j);
     }
     return ret;
+}
+
+/*
+ * The same if a translator with @prefix takes it.  The address behind it may be
+ * the host's own as well.  It is judged however @dest is written: a translator
+ * does not look at octet 8 and suffix either, so no rule may be passed by
+ * putting something there.
+ */
+static int judge_behind(VmrpcServer *srv, const VmrpcDest *dest,
+                        const Nat64Prefix *prefix, Judged *j)
+{
+    VmrpcDest behind = *dest;
+    struct sockaddr_storage ss4;
+
+    nat64_extract(prefix, &dest->addr6, &behind.nat64_addr4);
+    behind.nat64_len = prefix->len;
+    put_in4(&ss4, behind.nat64_addr4, 0);
+    behind.is_local |= vmrpc_route_is_local(srv->route,
+                                            (struct sockaddr *)&ss4);
+    return judge_as(srv, &behind, j);
+}
+
+/* Whether an address of the host's side is of @prefix. */
+static bool is_behind(const VmrpcDest *dest, const Nat64Prefix *prefix)
+{
+    struct in_addr addr4;
+
+    return dest->family == AF_INET6 &&
+           nat64_extract(prefix, &dest->addr6, &addr4);
+}
+
+/*
+ * Who has once been behind a NAT64 is judged so as long as its prefix is known:
+ * that the name servers tell of another or of none does not prove that the
+ * translator has gone, and nobody shall get past a rule, or loopback, by such
+ * an answer.  Nor does it prove that it is still there: what an IPv4 rule
+ * allows then must be allowed as the IPv6 address that it may be, too.
+ *
+ * All that can be meant must be allowed; @j is of what is not, or of the last.
+ */
+static int judge(VmrpcServer *srv, const struct sockaddr_storage *host,
+                 int proto, bool any_port, Judged *j)
+{
+    const VmrpcNat64List *nat64 = &srv->nat64;
+    bool translated = false;
+    VmrpcDest dest;
+    int ret = 0;
+
+    fill_dest(srv, host, proto, &dest);
+    dest.any_port = any_port;
+    for (unsigned i = 0; ret == 0 && i < nat64->num; i++) {
+        if (is_behind(&dest, &nat64->prefix[i])) {
+            ret = judge_behind(srv, &dest, &nat64->prefix[i], j);
+            translated |= i < nat64->told;
+        }
+    }
+    return ret == 0 && !translated ? judge_as(srv, &dest, j) : ret;
 }
 
 static uint64_t *refusal_counter(VmrpcServer *srv, VmrpcVerdictReason reason)
@@ -369,9 +405,10 @@ static size_t names_of(VmrpcServer *srv, const struct in6_addr *addr6,
 {
     struct in6_addr mapped = { .s6_addr = { [10] = 0xff, 0xff } };
     size_t num = vmrpc_names_lookup(srv->names, addr6, found, max);
+    const Nat64Prefix *prefix = vmrpc_nat64_in_use(&srv->nat64);
     struct in_addr addr4;
 
-    if (!srv->has_nat64 || !nat64_extract(&srv->nat64, addr6, &addr4)) {
+    if (!prefix || !nat64_extract(prefix, addr6, &addr4)) {
         return num;
     }
     memcpy(&mapped.s6_addr[12], &addr4, sizeof(addr4));
@@ -408,19 +445,19 @@ void vmrpc_refused_by_limit(VmrpcServer *srv,
 static bool fill_candidate(VmrpcServer *srv, const struct in6_addr *addr6,
                            in_port_t port, VmrpcCandidate *candidate)
 {
+    const Nat64Prefix *prefix = vmrpc_nat64_in_use(&srv->nat64);
     struct in_addr addr4;
 
     *candidate = (VmrpcCandidate) { .addr6 = *addr6, .port = port };
     if (IN6_IS_ADDR_V4MAPPED(addr6)) {
         memcpy(&addr4, &addr6->s6_addr[12], sizeof(addr4));
-        if (!srv->has_nat64 || is_group(addr4)) {
+        if (!prefix || is_group(addr4)) {
             return false;
         }
-        nat64_embed(&srv->nat64, addr4, &candidate->addr6);
+        nat64_embed(prefix, addr4, &candidate->addr6);
     }
-    candidate->synthesized = srv->has_nat64 &&
-                             nat64_extract(&srv->nat64, &candidate->addr6,
-                                           &addr4);
+    candidate->synthesized = prefix &&
+                             nat64_extract(prefix, &candidate->addr6, &addr4);
     /* The VM's own is inside the guest. */
     return !srv->config.has_address6 ||
            !IN6_ARE_ADDR_EQUAL(&candidate->addr6, &srv->config.address6);

@@ -40,7 +40,14 @@ static bool has_nat64(void *opaque)
 {
     VirtIOVmrpc *s = opaque;
 
-    return s->saved_nat64.len;
+    return s->saved_nat64_num;
+}
+
+static bool nat64_num_is_valid(void *opaque, int version_id)
+{
+    VirtIOVmrpc *s = opaque;
+
+    return s->saved_nat64_num <= VMRPC_NAT64_MAX;
 }
 
 static bool sock_num_is_valid(void *opaque, int version_id)
@@ -112,15 +119,28 @@ static const VMStateDescription vmstate_names = {
     },
 };
 
+static const VMStateDescription vmstate_nat64_prefix = {
+    .name = "virtio-vmrpc/nat64-prefix",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT8_ARRAY(addr6, VmrpcSavedNat64, 16),
+        VMSTATE_UINT32(len, VmrpcSavedNat64),
+        VMSTATE_UINT32(in_use, VmrpcSavedNat64),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
 static const VMStateDescription vmstate_nat64 = {
     .name = "virtio-vmrpc/nat64",
     .version_id = 1,
     .minimum_version_id = 1,
     .needed = has_nat64,
     .fields = (const VMStateField[]) {
-        VMSTATE_UINT8_ARRAY(saved_nat64.addr6, VirtIOVmrpc, 16),
-        VMSTATE_UINT32(saved_nat64.len, VirtIOVmrpc),
-        VMSTATE_UINT32(saved_nat64.in_use, VirtIOVmrpc),
+        VMSTATE_UINT32(saved_nat64_num, VirtIOVmrpc),
+        VMSTATE_VALIDATE("number of NAT64 prefixes", nat64_num_is_valid),
+        VMSTATE_STRUCT_VARRAY_UINT32(saved_nat64, VirtIOVmrpc, saved_nat64_num,
+                                     1, vmstate_nat64_prefix, VmrpcSavedNat64),
         VMSTATE_END_OF_LIST()
     },
 };
@@ -168,7 +188,7 @@ void virtio_vmrpc_drop_saved(VirtIOVmrpc *s)
     s->saved_map_num = 0;
     s->saved_name_num = 0;
     s->saved_sock_num = 0;
-    s->saved_nat64 = (VmrpcSavedNat64) { };
+    s->saved_nat64_num = 0;
 }
 
 static void save_mapping(const VmrpcAddrMapEntry *entry, void *opaque)
@@ -216,7 +236,7 @@ static int virtio_vmrpc_pre_save(void *opaque)
     s->saved_name = g_new(VmrpcSavedName,
                           vmrpc_server_save_names(s->server, NULL, NULL));
     vmrpc_server_save_names(s->server, save_name, s);
-    vmrpc_server_save_nat64(s->server, &s->saved_nat64);
+    s->saved_nat64_num = vmrpc_server_save_nat64(s->server, s->saved_nat64);
     s->saved_sock = g_new(VmrpcSavedSock, vmrpc_server_sockets(s->server));
     vmrpc_server_save(s->server, save_sock, s);
     return 0;
@@ -274,16 +294,25 @@ static int restore_names(VirtIOVmrpc *s)
 
 static int restore_nat64(VirtIOVmrpc *s)
 {
-    /* None was found, or the source did not tell. */
-    if (!s->saved_nat64.len) {
+    char text[INET6_ADDRSTRLEN];
+    const VmrpcSavedNat64 *bad;
+    uint32_t good;
+
+    /* None is known, or the source did not tell. */
+    if (!s->saved_nat64_num) {
         return 0;
     }
-    if (vmrpc_server_restore_nat64(s->server, &s->saved_nat64) < 0) {
-        report(s, "the NAT64 prefix of the migration stream does not make "
-               "sense");
-        return -EINVAL;
+    good = vmrpc_server_restore_nat64(s->server, s->saved_nat64,
+                                      s->saved_nat64_num);
+    if (good == s->saved_nat64_num) {
+        return 0;
     }
-    return 0;
+    bad = &s->saved_nat64[good];
+    inet_ntop(AF_INET6, bad->addr6, text, sizeof(text));
+    report(s, "NAT64 prefix %" PRIu32 " of the migration stream, %s/%" PRIu32
+           " with in_use=%" PRIu32 ", does not make sense behind those before "
+           "it", good, text, bad->len, bad->in_use);
+    return -EINVAL;
 }
 
 static bool same_number(VirtIOVmrpc *s, const char *name, uint32_t source,

@@ -83,7 +83,8 @@ struct VirtIOVmrpc {
     int32_t saved_map_num;
     VmrpcSavedName *saved_name;
     int32_t saved_name_num;
-    VmrpcSavedNat64 saved_nat64;    /* len 0: none */
+    VmrpcSavedNat64 saved_nat64[VMRPC_NAT64_MAX];
+    uint32_t saved_nat64_num;
     VmrpcSavedSock *saved_sock;
     int32_t saved_sock_num;
 };

@@ -15,7 +15,8 @@
  *
  * A network with several NAT64s has several such, and resolvers rotate
  * records.  As long as the prefix in use is one of them it stays: addresses
- * that were made with it are in use, too.
+ * that were made with it are in use, too.  The others are told as well: there
+ * is a translator behind each, whichever is used.
  */
 
 #include <errno.h>
@@ -175,9 +176,11 @@ static unsigned rank(const Candidate *candidate, const Nat64Prefix *current)
 }
 
 int dns_nat64_discover(const uint8_t *msg, size_t len,
-                       const Nat64Prefix *current, DnsNat64Prefix *prefix)
+                       const Nat64Prefix *current, DnsNat64Prefix *prefixes,
+                       size_t max)
 {
     const Candidate *best;
+    size_t num = 0;
     Candidates all = { .count = 0 };
     DnsCursor cursor;
     int ret = check_reply(&cursor, msg, len);
@@ -197,6 +200,11 @@ int dns_nat64_discover(const uint8_t *msg, size_t len,
             best = &all.list[i];
         }
     }
-    *prefix = best->prefix;
-    return 0;
+    prefixes[num++] = best->prefix;
+    for (size_t i = 0; i < all.count && num < max; i++) {
+        if (&all.list[i] != best && all.list[i].seen == SEEN_BOTH) {
+            prefixes[num++] = all.list[i].prefix;
+        }
+    }
+    return num;
 }

@@ -26,15 +26,19 @@ typedef struct DnsNat64Prefix {
 size_t dns_nat64_query(uint8_t buf[DNS_QUERY_MAX]);
 
 /*
- * The prefix from the reply (RFC 7050 section 3).  One that is there for both
- * well-known addresses wins, else one that is there for one; of several like
- * that @current, which is in use (NULL: none), else the first.
+ * The prefixes from the reply (RFC 7050 section 3), at most @max (1 or more).
  *
- * Returns 0; -ENOENT if the network has no NAT64 (no AAAA, or none with a
- * well-known address); -EAGAIN if the server failed, which says nothing; or
+ * The first is the one to be used: one that is there for both well-known
+ * addresses wins, else one that is there for one; of several like that
+ * @current, which is in use (NULL: none), else the first.  Then come the
+ * others that are there for both, in the order of the reply.
+ *
+ * Returns how many; -ENOENT if the network has no NAT64 (no AAAA, or none with
+ * a well-known address); -EAGAIN if the server failed, which says nothing; or
  * -EBADMSG if it is not a well-formed reply to that query.
  */
 int dns_nat64_discover(const uint8_t *msg, size_t len,
-                       const Nat64Prefix *current, DnsNat64Prefix *prefix);
+                       const Nat64Prefix *current, DnsNat64Prefix *prefixes,
+                       size_t max);
 
 #endif

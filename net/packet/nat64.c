@@ -93,6 +93,11 @@ syntax:
     return false;
 }
 
+bool nat64_prefix_equal(const Nat64Prefix *a, const Nat64Prefix *b)
+{
+    return a->len == b->len && IN6_ARE_ADDR_EQUAL(&a->addr, &b->addr);
+}
+
 void nat64_embed(const Nat64Prefix *prefix, struct in_addr addr4,
                  struct in6_addr *addr6)
 {

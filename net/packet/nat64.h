@@ -52,6 +52,9 @@ bool nat64_prefix_init(Nat64Prefix *prefix, const struct in6_addr *addr,
 bool nat64_prefix_parse(const char *text, Nat64Prefix *prefix,
                         GError **errp);
 
+/** nat64_prefix_equal: are they the same? */
+bool nat64_prefix_equal(const Nat64Prefix *a, const Nat64Prefix *b);
+
 /**
  * nat64_embed: the IPv6 address that stands for @addr4 (RFC 6052, 2.3)
  */

@@ -101,13 +101,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const Nat64Prefix current = {
         .addr.s6_addr = { 0x00, 0x64, 0xff, 0x9b }, .len = 96,
     };
-    DnsNat64Prefix prefix;
+    DnsNat64Prefix prefixes[4];
     size_t len, again;
 
     if (size > DNS_MSG_MAX) {
         return 0;
     }
-    dns_nat64_discover(data, size, &current, &prefix);
+    dns_nat64_discover(data, size, &current, prefixes,
+                       G_N_ELEMENTS(prefixes));
     /* A small buffer: the overflow paths */
     copy(data, size, first, DNS_HEADER_LEN + size / 2);
     len = copy(data, size, first, sizeof(first));

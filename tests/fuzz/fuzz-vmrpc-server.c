@@ -331,6 +331,8 @@ static void restore_entry(const VmrpcAddrMapEntry *entry, void *opaque)
 static void migrate(World *w)
 {
     VmrpcServer *to = vmrpc_server_new(&config, false, NULL);
+    VmrpcSavedNat64 nat64[VMRPC_NAT64_MAX];
+    uint32_t nat64_num = vmrpc_server_save_nat64(w->srv, nat64);
 
     g_assert_nonnull(to);
     vmrpc_server_set_memory(to, &(VmrpcMemoryOps) { });
@@ -341,9 +343,33 @@ static void migrate(World *w)
     /* the ports become free */
     vmrpc_server_free(w->srv);
     w->srv = to;
+    g_assert_cmpuint(vmrpc_server_restore_nat64(to, nat64, nat64_num), ==,
+                     nat64_num);
     for (unsigned i = 0; i < w->saved_num; i++) {
         g_assert_cmpint(vmrpc_server_restore(to, &w->saved[i]), ==, 0);
     }
+}
+
+/* The same for NAT64 prefixes, which are what the policy judges by. */
+static void hostile_prefixes(World *w, Input *in)
+{
+    static const uint8_t lens[] = { 32, 40, 48, 56, 64, 96, 0, 97 };
+    VmrpcSavedNat64 saved[VMRPC_NAT64_MAX + 1];
+    const VmrpcNat64List *list = &w->srv->nat64;
+    uint32_t num = take(in) % (G_N_ELEMENTS(saved) + 1);
+
+    for (uint32_t i = 0; i < num; i++) {
+        uint8_t what = take(in);
+
+        saved[i] = (VmrpcSavedNat64) { .len = lens[what & 7],
+                                       .in_use = what >> 3 & 3 };
+        take_bytes(in, saved[i].addr6, what >> 5 << 1);
+    }
+    vmrpc_server_restore_nat64(w->srv, saved, num);
+    /* what is configured stays what is used */
+    g_assert_cmpuint(list->num, <=, VMRPC_NAT64_MAX);
+    g_assert_cmpuint(list->told, ==, 1);
+    g_assert_true(nat64_prefix_equal(&list->prefix[0], &config.nat64_prefix));
 }
 
 /* A record as no server has written it. */
@@ -352,6 +378,9 @@ static void hostile_record(World *w, Input *in)
     VmrpcSavedSock saved = { };
     uint8_t opt = take(in);
 
+    if (opt & 8) {
+        hostile_prefixes(w, in);
+    }
     take_bytes(in, &saved, offsetof(VmrpcSavedSock, option));
     if (opt & 1) {
         /* most of it plausible */

@@ -34,9 +34,17 @@ static void add(Msg *msg, const char *text, uint32_t ttl)
                      &addr);
 }
 
+/* The one to be used: 0, or what is wrong */
+static int discover_with(Msg *msg, const Nat64Prefix *current,
+                         DnsNat64Prefix *prefix)
+{
+    return MIN(dns_nat64_discover(msg->buf, msg->b.len, current, prefix, 1),
+               0);
+}
+
 static int discover(Msg *msg, DnsNat64Prefix *prefix)
 {
-    return dns_nat64_discover(msg->buf, msg->b.len, NULL, prefix);
+    return discover_with(msg, NULL, prefix);
 }
 
 static void assert_prefix(const DnsNat64Prefix *prefix, const char *expected,
@@ -145,14 +153,13 @@ static void test_stays(void)
                 g_autofree char *text = g_strdup_printf("%s/96", stay[i]);
 
                 g_assert_true(nat64_prefix_parse(text, &current, NULL));
-                g_assert_cmpint(dns_nat64_discover(msg.buf, msg.b.len,
-                                                   &current, &prefix), ==, 0);
+                g_assert_cmpint(discover_with(&msg, &current, &prefix), ==,
+                                0);
                 assert_prefix(&prefix, stay[i], 96);
             }
             /* what is not there any more is not stayed with */
             g_assert_true(nat64_prefix_parse("64:ff9b::/96", &current, NULL));
-            g_assert_cmpint(dns_nat64_discover(msg.buf, msg.b.len, &current,
-                                               &prefix), ==, 0);
+            g_assert_cmpint(discover_with(&msg, &current, &prefix), ==, 0);
             assert_prefix(&prefix, stay[first % 2], 96);
         }
     }
@@ -169,9 +176,36 @@ static void test_stays_not_with_a_mistake(void)
     begin(&msg, 0x8180);
     add(&msg, "2001:db8:c000:aa::192.0.0.170", 60);
     add(&msg, "2001:db8:c000:aa::192.0.0.171", 60);
-    g_assert_cmpint(dns_nat64_discover(msg.buf, msg.b.len, &current, &prefix),
-                    ==, 0);
+    g_assert_cmpint(discover_with(&msg, &current, &prefix), ==, 0);
     assert_prefix(&prefix, "2001:db8:c000:aa::", 96);
+}
+
+/* Whichever is used: all that are there for both addresses are told, once */
+static void test_tells_all(void)
+{
+    static const char *const addrs[] = {
+        "2001:db8:a::192.0.0.170", "2001:db8:1::192.0.0.170",
+        "2001:db8:b::192.0.0.171", "2001:db8:c::192.0.0.170",
+        "2001:db8:a::192.0.0.171", "2001:db8:b::192.0.0.170",
+        "2001:db8:c::192.0.0.171",
+    };
+    DnsNat64Prefix found[4];
+    Nat64Prefix current;
+    Msg msg;
+
+    begin(&msg, 0x8180);
+    for (size_t i = 0; i < G_N_ELEMENTS(addrs); i++) {
+        add(&msg, addrs[i], 60);
+    }
+    g_assert_true(nat64_prefix_parse("2001:db8:b::/96", &current, NULL));
+    g_assert_cmpint(dns_nat64_discover(msg.buf, msg.b.len, &current, found,
+                                       G_N_ELEMENTS(found)), ==, 3);
+    assert_prefix(&found[0], "2001:db8:b::", 96);
+    assert_prefix(&found[1], "2001:db8:a::", 96);
+    assert_prefix(&found[2], "2001:db8:c::", 96);
+    g_assert_cmpint(dns_nat64_discover(msg.buf, msg.b.len, &current, found,
+                                       2), ==, 2);
+    assert_prefix(&found[1], "2001:db8:a::", 96);
 }
 
 /* Octet 8 is zero unless it belongs to a /96 */
@@ -218,7 +252,7 @@ static void test_hostile(void)
     for (size_t len = 0; len < msg.b.len; len++) {
         g_autofree uint8_t *cut = g_memdup2(msg.buf, len);
 
-        g_assert_cmpint(dns_nat64_discover(cut, len, NULL, &prefix), ==,
+        g_assert_cmpint(dns_nat64_discover(cut, len, NULL, &prefix, 1), ==,
                         -EBADMSG);
     }
     msg.buf[DNS_HEADER_LEN + 1] = 'x';
@@ -259,6 +293,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dns/nat64/stays", test_stays);
     g_test_add_func("/dns/nat64/stays-not-with-a-mistake",
                     test_stays_not_with_a_mistake);
+    g_test_add_func("/dns/nat64/tells-all", test_tells_all);
     g_test_add_func("/dns/nat64/octet8", test_octet8);
     g_test_add_func("/dns/nat64/none", test_none);
     g_test_add_func("/dns/nat64/hostile", test_hostile);

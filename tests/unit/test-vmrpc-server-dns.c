@@ -22,8 +22,7 @@ typedef struct Dns {
     unsigned queries;           /* seen by it */
     bool silent;                /* keep the query instead of answering */
     const char *addr6;          /* of every name; NULL: the peer's */
-    const char *nat64;          /* of ipv4only.arpa; NULL: none */
-    const char *nat64_too;      /* and its second one; NULL: none */
+    const char *nat64;          /* of ipv4only.arpa, with blanks; NULL: none */
     uint32_t ttl_s;
     uint8_t kept[512];
     ssize_t kept_len;
@@ -45,14 +44,15 @@ static size_t add_aaaa(const Dns *d, uint8_t *msg, size_t used,
     return used + 12 + 16;
 }
 
-/* Every name has one address and no other, but ipv4only.arpa may have two. */
+/* Every name has one address and no other, but ipv4only.arpa may have more. */
 static void reply(Dns *d, const uint8_t *query, ssize_t len,
                   const struct sockaddr_in6 *to)
 {
     static const char ipv4only[] = "\010ipv4only\004arpa";
     const uint8_t *end = memchr(query + 12, 0, len - 12);
     bool is_nat64 = !memcmp(query + 12, ipv4only, sizeof(ipv4only));
-    const char *address = is_nat64 ? d->nat64 : d->addr6 ?: fx_peer6;
+    g_auto(GStrv) addrs = g_strsplit((is_nat64 ? d->nat64
+                                      : d->addr6 ?: fx_peer6) ?: "", " ", 0);
     size_t question = end + 5 - query;
     uint8_t msg[512] = { 0 };
     size_t used = question;
@@ -61,11 +61,8 @@ static void reply(Dns *d, const uint8_t *query, ssize_t len,
     msg[2] = 0x81;
     msg[3] = 0x80;
     memset(msg + 6, 0, 6);
-    if (end[2] == TYPE_AAAA && address) {
-        used = add_aaaa(d, msg, used, address);
-    }
-    if (end[2] == TYPE_AAAA && is_nat64 && d->nat64_too) {
-        used = add_aaaa(d, msg, used, d->nat64_too);
+    for (size_t i = 0; end[2] == TYPE_AAAA && addrs[i]; i++) {
+        used = add_aaaa(d, msg, used, addrs[i]);
     }
     g_assert_cmpint(sendto(d->fd, msg, used, 0, (struct sockaddr *)to,
                            sizeof(*to)), ==, used);
@@ -733,10 +730,10 @@ static void discover(Dns *d)
 
 static void assert_nat64(const Dns *d, const char *expected)
 {
-    const Nat64Prefix *prefix = &d->fx->srv->nat64;
+    const Nat64Prefix *prefix = vmrpc_nat64_in_use(&d->fx->srv->nat64);
     char text[INET6_ADDRSTRLEN];
 
-    g_assert_true(d->fx->srv->has_nat64);
+    g_assert_nonnull(prefix);
     inet_ntop(AF_INET6, &prefix->addr, text, sizeof(text));
     g_assert_cmpstr(text, ==, expected);
     g_assert_cmpuint(prefix->len, ==, 96);
@@ -759,11 +756,10 @@ static void test_nat64_odd(void)
     g_assert_cmpint(srv->nat64_due_ms, >, vmrpc_now_ms() + day_ms / 2);
 
     /* another before it is no reason to go there */
-    d.nat64_too = d.nat64;
-    d.nat64 = "64:ff9b::192.0.0.170";
+    d.nat64 = "64:ff9b::192.0.0.170 2001:db8:64:ff9b:100:0:192.0.0.170";
     discover(&d);
     assert_nat64(&d, "2001:db8:64:ff9b:100::");
-    d.nat64_too = NULL;
+    d.nat64 = "64:ff9b::192.0.0.170";
     discover(&d);
     assert_nat64(&d, "64:ff9b::");
     dns_clear(&d);
@@ -797,7 +793,7 @@ static void test_nat64_migration(void)
         .incoming = true,
     };
     g_autofree VmrpcSavedSock *sock = g_new0(VmrpcSavedSock, 1);
-    VmrpcSavedNat64 nat64;
+    VmrpcSavedNat64 nat64[VMRPC_NAT64_MAX];
     Dns d;
     Fx *fx;
 
@@ -807,19 +803,19 @@ static void test_nat64_migration(void)
     }
     dns_init_policy(&d, true, options.policy);
     d.nat64 = FX_NAT64 "192.0.0.170";
-    g_assert_false(vmrpc_server_save_nat64(d.fx->srv, &nat64));
+    g_assert_cmpuint(vmrpc_server_save_nat64(d.fx->srv, nat64), ==, 0);
     assert_judged(d.fx, false);
     discover(&d);
     assert_judged(d.fx, true);
     fx_ok(fx_socket(d.fx, 0, 1, SOCK_DGRAM));
     fx_ok(fx_addr_op(d.fx, VMRPC_CONNECT, 0, fx_ip4("198.51.100.5"), 9));
-    g_assert_true(vmrpc_server_save_nat64(d.fx->srv, &nat64));
+    g_assert_cmpuint(vmrpc_server_save_nat64(d.fx->srv, nat64), ==, 1);
     vmrpc_server_save(d.fx->srv, keep_sock, sock);
     dns_clear(&d);
 
     /* nobody answers here */
     fx = fx_new(&options);
-    g_assert_cmpint(vmrpc_server_restore_nat64(fx->srv, &nat64), ==, 0);
+    g_assert_cmpuint(vmrpc_server_restore_nat64(fx->srv, nat64, 1), ==, 1);
     assert_judged(fx, true);
     fx->sock[0] = (FxMirror) { .gen = 1, .seq = sock->ready_seq };
     fx->edge = true;  /* restored sockets report edges */
@@ -837,13 +833,21 @@ static void test_nat64_migration(void)
     fx_free(fx);
 
     /* another network has another, before or after the VM has come */
-    dns_init_policy(&d, true, options.policy);
-    g_assert_cmpint(vmrpc_server_restore_nat64(d.fx->srv, &nat64), ==, 0);
-    discover(&d);
-    assert_judged(d.fx, false);
-    g_assert_cmpint(vmrpc_server_restore_nat64(d.fx->srv, &nat64), ==, 0);
-    assert_judged(d.fx, false);
-    dns_clear(&d);
+    for (unsigned after = 0; after < 2; after++) {
+        dns_init_policy(&d, true, options.policy);
+        for (unsigned i = 0; i < 2; i++) {
+            if (i == after) {
+                g_assert_cmpuint(vmrpc_server_restore_nat64(d.fx->srv, nat64,
+                                                            1), ==, 1);
+                assert_judged(d.fx, true);
+            } else {
+                discover(&d);
+            }
+        }
+        assert_nat64(&d, "64:ff9b::");
+        assert_judged(d.fx, true);
+        dns_clear(&d);
+    }
 }
 
 /* The network tells of no NAT64 any more: nobody is judged more kindly. */
@@ -851,7 +855,7 @@ static void test_nat64_gone(void)
 {
     static const char *const policy = "deny 10.0.0.0/8\nallow host\n";
     struct in_addr far = fx_ip4("198.51.100.5");
-    VmrpcSavedNat64 nat64;
+    VmrpcSavedNat64 nat64[VMRPC_NAT64_MAX];
     Dns d;
 
     if (!fx_has_namespace()) {
@@ -867,13 +871,13 @@ static void test_nat64_gone(void)
     fx_fails(fx_try_connect(d.fx, far, SOCK_DGRAM), ENETUNREACH);
     g_assert_cmpuint(fx_counters(d.fx)->unreachable_no_nat64, ==, 1);
     assert_judged(d.fx, true);
-    g_assert_true(vmrpc_server_save_nat64(d.fx->srv, &nat64));
+    g_assert_cmpuint(vmrpc_server_save_nat64(d.fx->srv, nat64), ==, 1);
     dns_clear(&d);
 
     /* nor elsewhere, where there is none either */
     dns_init_policy(&d, true, policy);
     d.nat64 = NULL;
-    g_assert_cmpint(vmrpc_server_restore_nat64(d.fx->srv, &nat64), ==, 0);
+    g_assert_cmpuint(vmrpc_server_restore_nat64(d.fx->srv, nat64, 1), ==, 1);
     for (unsigned i = 0; i < 2; i++) {
         fx_fails(fx_try_connect(d.fx, far, SOCK_DGRAM), ENETUNREACH);
         assert_judged(d.fx, true);
@@ -881,7 +885,64 @@ static void test_nat64_gone(void)
     }
     d.nat64 = "64:ff9b::192.0.0.170";
     discover(&d);
-    assert_judged(d.fx, false);
+    assert_judged(d.fx, true);
+    dns_clear(&d);
+}
+
+/* Whichever of the network's is in use: there are translators behind others. */
+static void test_nat64_several(void)
+{
+    Dns d;
+
+    if (!fx_has_namespace()) {
+        g_test_skip("needs a network namespace");
+        return;
+    }
+    dns_init_policy(&d, true, "deny 10.0.0.0/8\nallow host\n");
+    d.nat64 = "64:ff9b::192.0.0.170 " FX_NAT64 "192.0.0.170 "
+              "64:ff9b::192.0.0.171 " FX_NAT64 "192.0.0.171";
+    discover(&d);
+    assert_nat64(&d, "64:ff9b::");
+    assert_judged(d.fx, true);
+
+    /* the network has changed, but who knows what still translates */
+    for (unsigned i = 0; i < 2 * VMRPC_NAT64_MAX; i++) {
+        g_autofree char *prefix = g_strdup_printf("2001:db8:%x::", i + 1);
+        g_autofree char *addr = g_strdup_printf("%s192.0.0.170", prefix);
+
+        d.nat64 = addr;
+        discover(&d);
+        assert_nat64(&d, prefix);
+        /* until there were as many as are kept */
+        assert_judged(d.fx, i < VMRPC_NAT64_MAX - 2);
+    }
+    dns_clear(&d);
+}
+
+/* A translator of which nobody tells any more opens nothing. */
+static void test_nat64_not_told(void)
+{
+    static const char *const answers[] = {
+        FX_NAT64 "192.0.0.170",
+        "64:ff9b::192.0.0.170 " FX_NAT64 "192.0.0.170 "
+        "64:ff9b::192.0.0.171 " FX_NAT64 "192.0.0.171",
+        "64:ff9b::192.0.0.170",
+        NULL,
+    };
+    Dns d;
+
+    if (!fx_has_namespace()) {
+        g_test_skip("needs a network namespace");
+        return;
+    }
+    dns_init_policy(&d, true, "allow 203.0.113.0/24\ndefault deny\n");
+    for (size_t i = 0; i < G_N_ELEMENTS(answers); i++) {
+        d.nat64 = answers[i];
+        discover(&d);
+        /* no route leads there */
+        fx_fails(fx_try_connect(d.fx, fx_map(d.fx, FX_NAT64 "cb00:7101"),
+                                SOCK_DGRAM), i < 2 ? ENETUNREACH : EACCES);
+    }
     dns_clear(&d);
 }
 
@@ -966,6 +1027,8 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/dns/nat64-migration",
                     test_nat64_migration);
     g_test_add_func("/vmrpc/server/dns/nat64-gone", test_nat64_gone);
+    g_test_add_func("/vmrpc/server/dns/nat64-several", test_nat64_several);
+    g_test_add_func("/vmrpc/server/dns/nat64-not-told", test_nat64_not_told);
     g_test_add_func("/vmrpc/server/dns/policy", test_policy);
     return g_test_run();
 }

@@ -209,6 +209,56 @@ static void test_nat64(void)
     fx_free(fx);
 }
 
+/* The network has these NAT64 prefixes. */
+static void find_prefixes(Fx *fx, const char *text)
+{
+    g_auto(GStrv) words = g_strsplit(text, " ", 0);
+    Nat64Prefix prefixes[VMRPC_NAT64_MAX];
+    unsigned num = g_strv_length(words);
+
+    for (unsigned i = 0; i < num; i++) {
+        g_assert_true(nat64_prefix_parse(words[i], &prefixes[i], NULL));
+    }
+    vmrpc_nat64_found(&fx->srv->nat64, prefixes, num);
+}
+
+/* One prefix inside another: 198.51.100.1 by this, 10.1.2.3 by that. */
+static void test_nat64_nested(void)
+{
+    static const char *const orders[] = {
+        "2001:db8::/32 2001:db8:a01:203::/96",
+        "2001:db8:a01:203::/96 2001:db8::/32",
+    };
+    static const struct {
+        const char *policy;
+        int error;
+    } cases[] = {
+        { "", PASSED },
+        { "deny 10.0.0.0/8\n", EACCES },
+        { "deny 198.51.100.0/24\n", EACCES },
+        { "allow 10.0.0.0/8\ndefault deny\n", EACCES },
+        { "allow 198.51.100.0/24\ndefault deny\n", EACCES },
+        { "allow 198.51.100.0/24\nallow 10.0.0.0/8\ndefault deny\n", PASSED },
+        { "allow by-inner.test\ndefault deny\n", EACCES },
+        { "allow *.test\ndefault deny\n", PASSED },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        for (size_t order = 0; order < G_N_ELEMENTS(orders); order++) {
+            Fx *fx = fx_with(cases[i].policy, true);
+            int error;
+
+            asked(fx, "by-inner.test", "::ffff:198.51.100.1");
+            asked(fx, "by-outer.test", "::ffff:10.1.2.3");
+            find_prefixes(fx, orders[order]);
+            error = try6(fx, "2001:db8:a01:203::c633:6401", 443);
+            g_assert_cmpint(error, ==, cases[i].error);
+            g_assert_cmpuint(traced.refusals, ==, error == EACCES);
+            fx_free(fx);
+        }
+    }
+}
+
 /* 10.1.2.3 behind a /64, with octet 8 zero or not: a translator removes it. */
 static void test_nat64_octet8(void)
 {
@@ -221,8 +271,7 @@ static void test_nat64_octet8(void)
     struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)&peer;
     struct sockaddr_in seen;
 
-    g_assert_true(nat64_prefix_parse("2001:db8:64:64::/64", &fx->srv->nat64,
-                                     NULL));
+    find_prefixes(fx, "2001:db8:64:64::/64");
     for (size_t i = 0; i < G_N_ELEMENTS(ways); i++) {
         assert_refused(fx, try6(fx, ways[i], 443), ways[i], "", "deny-rule",
                        1);
@@ -700,6 +749,7 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/policy/name-in-trace", test_name_in_trace);
     g_test_add_func("/vmrpc/server/policy/rebinding", test_rebinding);
     g_test_add_func("/vmrpc/server/policy/nat64", test_nat64);
+    g_test_add_func("/vmrpc/server/policy/nat64-nested", test_nat64_nested);
     g_test_add_func("/vmrpc/server/policy/nat64-octet8", test_nat64_octet8);
     g_test_add_func("/vmrpc/server/policy/limit/connections",
                     test_limit_connections);

@@ -450,40 +450,85 @@ static void test_names(void)
     fx_free(fx);
 }
 
-/* A NAT64 prefix that nobody has found, or that is not wanted. */
+static void refuse_nat64(Fx *fx, const VmrpcSavedNat64 *saved, uint32_t num,
+                         uint32_t bad)
+{
+    VmrpcSavedNat64 rec[VMRPC_NAT64_MAX];
+
+    g_assert_cmpuint(vmrpc_server_restore_nat64(fx->srv, saved, num), ==,
+                     bad);
+    g_assert_cmpuint(vmrpc_server_save_nat64(fx->srv, rec), ==, 0);
+}
+
+/* NAT64 prefixes as no server has them. */
+static void test_nat64_hostile(void)
+{
+    static const FxOptions options = { .nat64_auto = true };
+    static const unsigned bad[] = { 0, 31, 33, 72, 95, 97, 128, UINT32_MAX };
+    const VmrpcSavedNat64 good = { { 0x20, 1, 0xd, 0xb8 }, 64, 1 };
+    VmrpcSavedNat64 rec[VMRPC_NAT64_MAX + 1] = { good, good };
+    Fx *fx = fx_new(&options);
+
+    refuse_nat64(fx, rec, 2, 1);        /* twice the same */
+    rec[1].len = 96;
+    for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
+        rec[0].len = bad[i];
+        refuse_nat64(fx, rec, 1, 0);
+        refuse_nat64(fx, rec, 2, 0);
+    }
+    rec[0] = good;
+    rec[1].in_use = 2;
+    refuse_nat64(fx, rec, 2, 1);
+    rec[1].in_use = UINT32_MAX;
+    refuse_nat64(fx, rec, 2, 1);
+    rec[1].in_use = 1;                  /* behind one that is not */
+    rec[0].in_use = 0;
+    refuse_nat64(fx, rec, 2, 1);
+    rec[0] = good;
+    rec[1].addr6[15] = 1;               /* behind the prefix */
+    refuse_nat64(fx, rec, 2, 1);
+    rec[1] = good;
+    rec[1].addr6[8] = 1;                /* bits 64 to 71 */
+    refuse_nat64(fx, rec, 2, 1);
+    for (unsigned i = 0; i < G_N_ELEMENTS(rec); i++) {
+        rec[i] = good;
+        rec[i].addr6[7] = i;
+    }
+    refuse_nat64(fx, rec, VMRPC_NAT64_MAX + 1, VMRPC_NAT64_MAX);
+    g_assert_cmpuint(vmrpc_server_restore_nat64(fx->srv, rec,
+                                                VMRPC_NAT64_MAX), ==,
+                     VMRPC_NAT64_MAX);
+    fx_free(fx);
+}
+
+/* All that are known move, and what is configured stays what is used. */
 static void test_nat64(void)
 {
     static const FxOptions options[] = {
         { .nat64_auto = true }, { .nat64 = true }, { },
     };
-    static const unsigned bad[] = { 0, 31, 33, 72, 95, 97, 128, UINT32_MAX };
-    VmrpcSavedNat64 good = { { 0x20, 1, 0xd, 0xb8 }, 64, 1 }, rec;
-    Fx *fx = fx_new(&options[0]);
-
-    for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
-        rec = good;
-        rec.len = bad[i];
-        g_assert_cmpint(vmrpc_server_restore_nat64(fx->srv, &rec), ==,
-                        -EINVAL);
-    }
-    rec = good;
-    rec.in_use = 2;
-    g_assert_cmpint(vmrpc_server_restore_nat64(fx->srv, &rec), ==, -EINVAL);
-    rec = good;
-    rec.addr6[15] = 1;          /* behind the prefix */
-    g_assert_cmpint(vmrpc_server_restore_nat64(fx->srv, &rec), ==, -EINVAL);
-    rec = good;
-    rec.addr6[8] = 1;           /* bits 64 to 71 */
-    g_assert_cmpint(vmrpc_server_restore_nat64(fx->srv, &rec), ==, -EINVAL);
-    g_assert_false(vmrpc_server_save_nat64(fx->srv, &rec));
-    fx_free(fx);
+    static const VmrpcSavedNat64 good[] = {
+        { { 0x20, 1, 0xd, 0xb8 }, 64, 1 },
+        { { 0x20, 1, 0xd, 0xb8, 1 }, 48, 1 },
+        { { 0x20, 1, 0xd, 0xb8, 2 }, 96, 0 },
+    };
+    VmrpcSavedNat64 rec[VMRPC_NAT64_MAX];
 
     for (size_t i = 0; i < G_N_ELEMENTS(options); i++) {
-        fx = fx_new(&options[i]);
-        g_assert_cmpint(vmrpc_server_restore_nat64(fx->srv, &good), ==, 0);
-        g_assert_cmpint(fx->srv->has_nat64, ==, i < 2);
-        g_assert_cmpint(fx->srv->nat64.len, ==, i == 0 ? 64 : i == 1 ? 96 : 0);
-        g_assert_cmpint(vmrpc_server_save_nat64(fx->srv, &rec), ==, i == 0);
+        Fx *fx = fx_new(&options[i]);
+        const VmrpcNat64List *list = &fx->srv->nat64;
+
+        g_assert_cmpuint(vmrpc_server_restore_nat64(fx->srv, good, 3), ==, 3);
+        g_assert_cmpuint(list->told, ==, i == 0 ? 2 : i == 1 ? 1 : 0);
+        g_assert_cmpuint(list->prefix[0].len, ==, i == 1 ? 96 : 64);
+        g_assert_cmpuint(vmrpc_server_save_nat64(fx->srv, rec), ==,
+                         i == 1 ? 4 : 3);
+        if (i == 0) {
+            g_assert_cmpmem(rec, sizeof(good), good, sizeof(good));
+        }
+        /* what is known once is not known twice */
+        g_assert_cmpuint(vmrpc_server_restore_nat64(fx->srv, good, 3), ==, 3);
+        g_assert_cmpuint(list->num, ==, i == 1 ? 4 : 3);
         fx_free(fx);
     }
 }
@@ -500,5 +545,6 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/saved/policy", test_policy);
     g_test_add_func("/vmrpc/server/saved/names", test_names);
     g_test_add_func("/vmrpc/server/saved/nat64", test_nat64);
+    g_test_add_func("/vmrpc/server/saved/nat64-hostile", test_nat64_hostile);
     return g_test_run();
 }

@@ -20,7 +20,8 @@
  * destination with two addresses and gets one verdict: in one search, a rule
  * matches if it matches either. Two searches, one for each address, would let
  * "default deny" refuse by the one what a rule allows by the other; and which
- * of the two the guest wrote makes no difference.
+ * of the two the guest wrote makes no difference. Other IPv6 addresses that a
+ * translator takes for the same are its caller's to ask about (translate.c).
  *
  * A file of rules decides the rest, first match first. An allow rule opens a
  * built-in refusal only if it means it: its prefix must lie inside the

@@ -237,22 +237,31 @@ static int judge_as(VmrpcServer *srv, const VmrpcDest *dest, Judged *j)
 
 /*
  * The same if a translator with @prefix takes it.  The address behind it may be
- * the host's own as well.  It is judged however @dest is written: a translator
- * does not look at octet 8 and suffix either, so no rule may be passed by
- * putting something there.
+ * the host's own as well.
+ *
+ * A translator does not look at octet 8 and suffix.  So that no rule is passed
+ * by putting something there, IPv4 rules see what is behind however @dest is
+ * written, and IPv6 rules see it as RFC 6052 writes it, too.  Both must be
+ * allowed: who opens the one does not open all that leads to the same.
  */
 static int judge_behind(VmrpcServer *srv, const VmrpcDest *dest,
                         const Nat64Prefix *prefix, Judged *j)
 {
     VmrpcDest behind = *dest;
     struct sockaddr_storage ss4;
+    int ret;
 
     nat64_extract(prefix, &dest->addr6, &behind.nat64_addr4);
     behind.nat64_len = prefix->len;
     put_in4(&ss4, behind.nat64_addr4, 0);
     behind.is_local |= vmrpc_route_is_local(srv->route,
                                             (struct sockaddr *)&ss4);
-    return judge_as(srv, &behind, j);
+    ret = judge_as(srv, &behind, j);
+    nat64_embed(prefix, behind.nat64_addr4, &behind.addr6);
+    if (ret == 0 && !IN6_ARE_ADDR_EQUAL(&behind.addr6, &dest->addr6)) {
+        ret = judge_as(srv, &behind, j);
+    }
+    return ret;
 }
 
 /* Whether an address of the host's side is of @prefix. */
@@ -315,20 +324,23 @@ void vmrpc_refused(VmrpcServer *srv, const VmrpcRefusal *refusal,
     }
 }
 
-static void dest_refused(VmrpcServer *srv, Judged *j)
+static void dest_refused(VmrpcServer *srv, const struct sockaddr_storage *host,
+                         Judged *j)
 {
-    const VmrpcDest *dest = &j->dest;
+    const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)host;
+    const struct sockaddr_in *sin = (const struct sockaddr_in *)host;
     char text[INET6_ADDRSTRLEN];
     VmrpcRefusal refusal = {
         .dest = text,
-        .port = dest->port,
+        .port = j->dest.port,
         .name = j->why.name,
         .reason = vmrpc_verdict_name(j->why.reason),
         .line = j->why.line,
     };
 
-    inet_ntop(dest->family, dest->family == AF_INET6
-              ? (const void *)&dest->addr6 : &dest->addr4, text, sizeof(text));
+    inet_ntop(host->ss_family, host->ss_family == AF_INET6
+              ? (const void *)&sin6->sin6_addr : &sin->sin_addr, text,
+              sizeof(text));
     /* Without rules by name there was no need to know it yet. */
     if (!j->name_num && srv->tracer.refused) {
         find_names(srv, j, 1);
@@ -352,7 +364,7 @@ int vmrpc_dest_to_host(VmrpcServer *srv, const struct sockaddr_in *guest,
     ret = judge(srv, host, proto, false, &j);
     vmrpc_policy_count(srv->policy, &j.why);
     if (ret < 0) {
-        dest_refused(srv, &j);
+        dest_refused(srv, host, &j);
         return ret;
     }
     return len;
@@ -373,7 +385,7 @@ int vmrpc_group_check(VmrpcServer *srv, struct in_addr group4, in_port_t port)
         vmrpc_policy_count(srv->policy, &j.why);
     }
     if (ret < 0) {
-        dest_refused(srv, &j);
+        dest_refused(srv, &host, &j);
     }
     return ret;
 }

@@ -284,6 +284,85 @@ static void test_nat64_octet8(void)
     fx_free(fx);
 }
 
+/*
+ * Rules about an IPv6 address behind the NAT64 are about what RFC 6052 makes,
+ * and hold for all that a translator takes for it.
+ */
+static void test_nat64_canonical(void)
+{
+    static const struct {
+        const char *policy, *prefix, *addr6;
+        int error;
+    } cases[] = {
+#define NET "2001:db8:64:0:a::/80"              /* 10.0.0.0/16 */
+#define RULE "deny " NET "\n", "2001:db8:64::/64"
+        { RULE, "2001:db8:64:0:a:0:100:0", EACCES },
+        { RULE, "2001:db8:64:0:10a:0:100:0", EACCES },
+        { RULE, "2001:db8:64:0:ff0a:0:100:1", EACCES },
+        { RULE, "2001:db8:64:0:10b:0:100:0", PASSED },
+#undef RULE
+#define RULE "deny 2001:db8:64:0:14:100:100:0\n", "2001:db8:64::/64"
+        { RULE, "2001:db8:64:0:14:100:100:0", EACCES },
+        { RULE, "2001:db8:64:0:14:100:100:1", EACCES },
+        { RULE, "2001:db8:64:0:114:100:1ff:0", EACCES },
+        { RULE, "2001:db8:64:0:14:100:200:0", PASSED },
+#undef RULE
+#define RULE "deny 2001:db8:1401:1::/64\n", "2001:db8::/32"
+        { RULE, "2001:db8:1401:1::", EACCES },
+        { RULE, "2001:db8:1401:1:ff00::2", EACCES },
+#undef RULE
+        /* what is allowed as RFC 6052 has it is not what else it may be, */
+#define RULE "allow " NET "\ndefault deny\n", "2001:db8:64::/64"
+        { RULE, "2001:db8:64:0:a:0:100:0", PASSED },
+        { RULE, "2001:db8:64:0:10a:0:100:0", EACCES },
+#undef RULE
+        /* nor the other way round, */
+#define RULE "allow 2001:db8:64:0:10a::/80\ndefault deny\n", \
+             "2001:db8:64::/64"
+        { RULE, "2001:db8:64:0:a:0:100:0", EACCES },
+        { RULE, "2001:db8:64:0:10a:0:100:0", EACCES },
+#undef RULE
+        /* but the IPv4 address is one, */
+#define RULE "allow 10.0.0.0/8\ndefault deny\n", "2001:db8:64::/64"
+        { RULE, "2001:db8:64:0:a:0:100:0", PASSED },
+        { RULE, "2001:db8:64:0:10a:0:100:1", PASSED },
+#undef RULE
+        /* and so is a name's address */
+#define RULE "deny canonical.test\n", "2001:db8:64::/64"
+        { RULE, "2001:db8:64:0:a:0:100:0", EACCES },
+        { RULE, "2001:db8:64:0:10a:0:100:1", EACCES },
+#undef RULE
+        /* octet 8 of a /96 is the network's own */
+#define RULE "deny 2001:db8:64:0:100:0:a00:0/104\n", "2001:db8:64:0:100::/96"
+        { RULE, "2001:db8:64:0:100:0:a00:1", EACCES },
+        { RULE, "2001:db8:64:0:100:0:1400:1", PASSED },
+        { RULE, "2001:db8:64:0:0:0:a00:1", PASSED },
+#undef RULE
+#define RULE "allow 2001:db8:64:0:100::/72\ndefault deny\n", \
+             "2001:db8:64:0:100::/96"
+        { RULE, "2001:db8:64:0:100:0:a00:1", PASSED },
+#undef RULE
+#undef NET
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        Fx *fx = fx_with(cases[i].policy, true);
+        int error;
+
+        asked(fx, "canonical.test", "2001:db8:64:0:a:0:100:0");
+        find_prefixes(fx, cases[i].prefix);
+        error = try6(fx, cases[i].addr6, 443);
+        if (error != cases[i].error) {
+            g_error("'%s', %s: %s", cases[i].policy, cases[i].addr6,
+                    g_strerror(error));
+        }
+        /* what is told is what the guest tried to reach */
+        g_assert_cmpstr(traced.dest, ==,
+                        error != EACCES ? "" : cases[i].addr6);
+        fx_free(fx);
+    }
+}
+
 /* --- limits -------------------------------------------------------------- */
 
 static void test_limit_connections(void)
@@ -751,6 +830,8 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/policy/nat64", test_nat64);
     g_test_add_func("/vmrpc/server/policy/nat64-nested", test_nat64_nested);
     g_test_add_func("/vmrpc/server/policy/nat64-octet8", test_nat64_octet8);
+    g_test_add_func("/vmrpc/server/policy/nat64-canonical",
+                    test_nat64_canonical);
     g_test_add_func("/vmrpc/server/policy/limit/connections",
                     test_limit_connections);
     g_test_add_func("/vmrpc/server/policy/limit/counts-attempts",

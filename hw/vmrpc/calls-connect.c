@@ -433,6 +433,37 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     return ret;
 }
 
+/* Whether its peer is reached through the NAT64. */
+static bool is_behind_nat64(const VmrpcSock *s)
+{
+    return s->connected && !s->peer_held && !s->peer_is_resolver &&
+           !IN_MULTICAST(ntohl(s->peer4.s_addr));
+}
+
+void vmrpc_nat64_moved(VmrpcServer *srv)
+{
+    for (uint32_t i = 0; i < srv->config.max_sockets; i++) {
+        VmrpcSock *s = srv->socks[i];
+        struct sockaddr_storage ss;
+        struct sockaddr_in peer;
+        int len;
+
+        if (!s || s->type != SOCK_DGRAM || !vmrpc_sock_is_host(s) ||
+            !is_behind_nat64(s)) {
+            continue;
+        }
+        peer = (struct sockaddr_in) {
+            .sin_family = AF_INET, .sin_addr = s->peer4,
+            .sin_port = s->peer_port,
+        };
+        len = vmrpc_dest_to_host(srv, &peer, s->proto, &ss);
+        /* If that cannot be it stays, and sends where nobody may be. */
+        if (len < 0 || connect(s->fd, (struct sockaddr *)&ss, len) < 0) {
+            srv->counters.connections_lost++;
+        }
+    }
+}
+
 /*
  * Takes connections until one has a peer that the guest can be told.
  * Returns its descriptor or a negative errno.

@@ -242,14 +242,19 @@ int vmrpc_resolver_timeout_ms(VmrpcServer *srv)
 static void take_prefixes(VmrpcServer *srv, const DnsNat64Prefix *found,
                           unsigned num)
 {
-    Nat64Prefix prefixes[VMRPC_NAT64_MAX];
+    const Nat64Prefix *in_use = vmrpc_nat64_in_use(&srv->nat64);
+    Nat64Prefix old, prefixes[VMRPC_NAT64_MAX];
     unsigned good = 0;
 
     for (unsigned i = 0; i < num; i++) {
         good += nat64_prefix_init(&prefixes[good], &found[i].prefix,
                                   found[i].len, NULL);
     }
+    old = in_use ? *in_use : (Nat64Prefix) { };
     vmrpc_nat64_found(&srv->nat64, prefixes, good);
+    if (good && !nat64_prefix_equal(&old, &prefixes[0])) {
+        vmrpc_nat64_moved(srv);
+    }
 }
 
 static void nat64_reply(void *opaque, uint64_t request,

@@ -447,6 +447,12 @@ int vmrpc_local_address(const VmrpcServer *srv, const VmrpcSock *s,
                         struct sockaddr_in *sin);
 
 /*
+ * Another NAT64 prefix is in use: datagram sockets that are connected to who is
+ * behind it send there from now on.  Streams have their peer, and end with it.
+ */
+void vmrpc_nat64_moved(VmrpcServer *srv);
+
+/*
  * A socket that Linux takes the peer from, or the listening, loses a port that
  * it did not ask for by number; the guest goes on with it.  Puts @port back.
  */

@@ -87,9 +87,9 @@ void fx_init(void)
     static const char *const addrs[] = {
         "2001:db8::10", "2001:db8::20",
         /* 127.0.0.1, the guest's address, its resolver's, a pool address and
-           a good one, behind FX_NAT64 */
+           a good one, behind FX_NAT64, and the last behind the other */
         FX_NAT64 "7f00:1", FX_NAT64 "a00:20f", FX_NAT64 "c000:1",
-        FX_NAT64 "c612:5", FX_NAT64 "c633:6405",
+        FX_NAT64 "c612:5", FX_NAT64 "c633:6405", FX_NAT64_TOO "c633:6405",
     };
     struct ifreq ifr = { .ifr_name = "lo", .ifr_flags = IFF_UP };
     struct sockaddr_nl group = { .nl_family = AF_NETLINK,

@@ -18,6 +18,7 @@
 #define FX_RESOLVER4    "192.0.0.1"
 #define FX_POOL4        "198.18.0.0"
 #define FX_NAT64        "2001:db8:64::"     /* /96, if asked for */
+#define FX_NAT64_TOO    "2001:db8:65::"     /* of another network */
 
 typedef struct FxOptions {
     const char *policy;         /* text; NULL: built-in refusals only */

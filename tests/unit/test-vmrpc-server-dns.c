@@ -765,6 +765,52 @@ static void test_nat64_odd(void)
     dns_clear(&d);
 }
 
+static void assert_host_peer(const VmrpcSock *s, const char *expected)
+{
+    struct sockaddr_in6 sin6;
+    socklen_t len = sizeof(sin6);
+    char text[INET6_ADDRSTRLEN];
+
+    g_assert_cmpint(getpeername(s->fd, (struct sockaddr *)&sin6, &len), ==, 0);
+    inet_ntop(AF_INET6, &sin6.sin6_addr, text, sizeof(text));
+    g_assert_cmpstr(text, ==, expected);
+    g_assert_cmpuint(ntohs(sin6.sin6_port), ==, 9);
+}
+
+/* Who sends through a NAT64 uses the one that there is. */
+static void test_nat64_moved(void)
+{
+    VmrpcServer *srv;
+    Dns d;
+
+    if (is_dead_end()) {
+        g_test_skip("needs a network namespace");
+        return;
+    }
+    dns_init(&d, true);
+    srv = d.fx->srv;
+    d.nat64 = FX_NAT64 "192.0.0.170";
+    discover(&d);
+    for (unsigned i = 0; i < 2; i++) {
+        fx_ok(fx_socket(d.fx, i, i, SOCK_DGRAM));
+    }
+    fx_ok(fx_addr_op(d.fx, VMRPC_CONNECT, 0, fx_ip4("198.51.100.5"), 9));
+    fx_ok(fx_addr_op(d.fx, VMRPC_CONNECT, 1, fx_map(d.fx, fx_peer6), 9));
+    assert_host_peer(srv->socks[0], FX_NAT64 "c633:6405");
+
+    d.nat64 = FX_NAT64_TOO "192.0.0.170";
+    discover(&d);
+    assert_host_peer(srv->socks[0], FX_NAT64_TOO "c633:6405");
+    assert_host_peer(srv->socks[1], fx_peer6);
+
+    /* no route leads there: it stays, which is counted */
+    d.nat64 = "64:ff9b::192.0.0.170";
+    discover(&d);
+    assert_host_peer(srv->socks[0], FX_NAT64_TOO "c633:6405");
+    g_assert_cmpuint(fx_counters(d.fx)->connections_lost, ==, 1);
+    dns_clear(&d);
+}
+
 static void keep_sock(void *opaque, const VmrpcSavedSock *saved)
 {
     *(VmrpcSavedSock *)opaque = *saved;
@@ -1024,6 +1070,7 @@ int main(int argc, char **argv)
                     test_close_outstanding);
     g_test_add_func("/vmrpc/server/dns/nat64-auto", test_nat64_auto);
     g_test_add_func("/vmrpc/server/dns/nat64-odd", test_nat64_odd);
+    g_test_add_func("/vmrpc/server/dns/nat64-moved", test_nat64_moved);
     g_test_add_func("/vmrpc/server/dns/nat64-migration",
                     test_nat64_migration);
     g_test_add_func("/vmrpc/server/dns/nat64-gone", test_nat64_gone);

@@ -136,7 +136,7 @@ static bool dissolve_host(struct socket *sock, struct vmrpc_sock *vs)
 {
 	struct sockaddr_in local;
 
-	if (vmrpc_sock_connect(vs, NULL, 0) ||
+	if (vmrpc_sock_connect(vs, NULL, 0, false) ||
 	    (!is_bound(vs) && !is_needed(vs)) ||
 	    vmrpc_sock_name(vs, VMRPC_GETSOCKNAME, &local))
 		return false;
@@ -184,7 +184,7 @@ static void close_to_strangers(struct vmrpc_sock *vs)
 
 	if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
 		return;
-	if (!vmrpc_sock_connect(vs, &self, 0) &&
+	if (!vmrpc_sock_connect(vs, &self, 0, false) &&
 	    (vmrpc_sock_ready(vs) & (VMRPC_IN | VMRPC_ERR)))
 		vmrpc_sock_set_mode(vs, VMRPC_BOTH);
 	else
@@ -254,7 +254,7 @@ static int open_remote(struct socket *sock, struct vmrpc_sock *vs,
 	vmrpc_sol_sync(vs);
 	if (!vmrpc_sock_is_open(vs))
 		return 0;
-	err = vmrpc_sock_connect(vs, to, 0);
+	err = vmrpc_sock_connect(vs, to, 0, false);
 	if (err && vmrpc_sock_mode(vs) == VMRPC_NATIVE)
 		return err;
 	if (err) {
@@ -363,6 +363,7 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 	long timeo = sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT);
 	bool tried = false;
 	ssize_t n;
+	u32 gen;
 
 	if (size > (vmrpc_sk_is_ping(sk) ? VMRPC_PING_MAX : VMRPC_DATAGRAM_MAX))
 		return -EMSGSIZE;
@@ -375,6 +376,7 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 		/* Another task has given its peer up, or moved it: who serves it? */
 		if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
 			return -ESTALE;
+		gen = READ_ONCE(vs->gen);
 		/* What is being built may still have room. */
 		if ((READ_ONCE(sk->sk_shutdown) & SEND_SHUTDOWN) &&
 		    !READ_ONCE(vs->unfinished))
@@ -387,7 +389,8 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 		if (!tried || (vmrpc_sock_ready(vs) & WRITABLE))
 			n = vmrpc_message_send(vs, msg, size, to, 0);
 		note_unfinished(vs, msg, n);
-		if (n == -EBADF && vmrpc_sock_mode(vs) == VMRPC_NATIVE)
+		if (n == -EBADF && (vmrpc_sock_mode(vs) == VMRPC_NATIVE ||
+				    READ_ONCE(vs->gen) != gen))
 			return -ESTALE;
 		if (n != -EAGAIN)
 			return n;

@@ -480,6 +480,9 @@ int vmrpc_sock_wait(struct vmrpc_sock *vs, u32 mask,
 	/* The answer that led here may have told: most connections are made at once. */
 	if (wait_is_over(vs, mask, mode, disconnects, native))
 		return 0;
+	/* Nothing would end it: the caller looks again who serves the socket. */
+	if (mode == VMRPC_NATIVE && !native)
+		return 0;
 	if (*timeo && mode != VMRPC_NATIVE)
 		vmrpc_sock_watch(vs, NULL);
 	add_wait_queue(wq, &wait);

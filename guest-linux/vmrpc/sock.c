@@ -623,12 +623,14 @@ int vmrpc_sock_open_with(struct vmrpc_sock *vs)
  * @vs: caller must hold vs->lock; has a host socket, or it is being opened
  * @to: the peer; NULL: dissolve
  * @wait_us: how long the host may wait for the connection to be made
+ * @watch: it is to report by events what becomes of it: who does not wait at all
+ *         will poll, or look for the error without it
  *
  * Sets vs->local and vs->peer unless it fails.  Returns 0, -EINPROGRESS or
  * another negative errno; still VMRPC_NATIVE then: it could not be opened.
  */
 int vmrpc_sock_connect(struct vmrpc_sock *vs, const struct sockaddr_in *to,
-		       u32 wait_us)
+		       u32 wait_us, bool watch)
 {
 	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_CONNECT);
 	bool stream = vs->sk->sk_type == SOCK_STREAM;
@@ -639,11 +641,8 @@ int vmrpc_sock_connect(struct vmrpc_sock *vs, const struct sockaddr_in *to,
 	if (to)
 		vmrpc_addr_put(&call->req.addr, to);
 	call->req.wait_us = cpu_to_le32(wait_us);
-	/*
-	 * Who polls it already will not wait in a call to be told; who does not
-	 * wait at all will poll, or look for the error without it.
-	 */
-	if (stream && to && (!wait_us || wq_has_sleeper(sk_sleep(vs->sk))))
+	/* Who polls it already will not wait in a call to be told. */
+	if (watch || (stream && to && wq_has_sleeper(sk_sleep(vs->sk))))
 		call->req.flags |= cpu_to_le16(VMRPC_REQ_WATCH);
 	err = run_opening(vs, call, stream ? VMRPC_REMOTE : VMRPC_BOTH);
 	if (!err || err == -EINPROGRESS) {

@@ -84,7 +84,7 @@ static int dissolve(struct socket *sock, struct vmrpc_sock *vs)
 		remember_port(vs);
 	}
 	ended = vmrpc_sock_ready(vs) & VMRPC_HUP;
-	err = vmrpc_sock_connect(vs, NULL, 0);
+	err = vmrpc_sock_connect(vs, NULL, 0, false);
 	if (mode == VMRPC_BOTH) {
 		if (err == -ECONNRESET)
 			vmrpc_sock_close(vs);
@@ -124,7 +124,7 @@ static int connect_host(struct socket *sock, struct vmrpc_sock *vs,
 	if (!vs->opening)
 		vmrpc_sock_set_mode(vs, VMRPC_REMOTE);
 
-	err = vmrpc_sock_connect(vs, to, wait_us);
+	err = vmrpc_sock_connect(vs, to, wait_us, !may_wait);
 	switch (err) {
 	case 0:
 		sock->state = SS_CONNECTED;
@@ -210,7 +210,7 @@ static int connect_finish(struct socket *sock, struct vmrpc_sock *vs)
 		return 0;
 	}
 	remember_port(vs);
-	dissolved(sock, vs, vmrpc_sock_connect(vs, NULL, 0));
+	dissolved(sock, vs, vmrpc_sock_connect(vs, NULL, 0, false));
 	return err;
 }
 

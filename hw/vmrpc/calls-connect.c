@@ -417,9 +417,12 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (len < 0) {
         return len;
     }
-    vmrpc_sock_enter(srv, s);
+    /* A datagram socket only looks for a route, and its peer may be moved. */
+    if (s->type == SOCK_STREAM) {
+        vmrpc_sock_enter(srv, s);
+    }
     ret = connect(s->fd, (struct sockaddr *)&ss, len) < 0 ? -errno : 0;
-    if (!vmrpc_sock_leave(srv, s)) {
+    if (s->type == SOCK_STREAM && !vmrpc_sock_leave(srv, s)) {
         return -EBADF;
     }
     ret = vmrpc_peer_error(srv, &ss, ret);

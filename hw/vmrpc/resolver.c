@@ -251,7 +251,7 @@ static void take_prefixes(VmrpcServer *srv, const DnsNat64Prefix *found,
                                   found[i].len, NULL);
     }
     old = in_use ? *in_use : (Nat64Prefix) { };
-    vmrpc_nat64_found(&srv->nat64, prefixes, good);
+    vmrpc_nat64_found(&srv->nat64, prefixes, good, vmrpc_now_ms());
     if (good && !nat64_prefix_equal(&old, &prefixes[0])) {
         vmrpc_nat64_moved(srv);
     }

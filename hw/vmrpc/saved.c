@@ -144,6 +144,8 @@ uint32_t vmrpc_server_save_nat64(const VmrpcServer *srv,
         memcpy(saved[i].addr6, &list->prefix[i].addr, sizeof(saved[i].addr6));
         saved[i].len = list->prefix[i].len;
         saved[i].in_use = i < list->told;
+        saved[i].age_s = CLAMP((vmrpc_now_ms() - list->told_ms[i]) / 1000, 0,
+                               UINT32_MAX);
     }
     return list->num;
 }
@@ -160,7 +162,8 @@ static bool add_nat64(VmrpcNat64List *list, const VmrpcSavedNat64 *saved)
         !nat64_prefix_init(&prefix, &addr6, saved->len, NULL)) {
         return false;
     }
-    vmrpc_nat64_add_old(list, &prefix);
+    vmrpc_nat64_add_old(list, &prefix,
+                        vmrpc_now_ms() - 1000LL * saved->age_s);
     list->told += saved->in_use;
     return list->num > num;     /* there is room, and it is not there twice */
 }
@@ -177,7 +180,10 @@ uint32_t vmrpc_server_restore_nat64(VmrpcServer *srv,
         }
     }
     if (srv->config.nat64_mode == VMRPC_NAT64_AUTO && !srv->nat64.told) {
-        vmrpc_nat64_found(&srv->nat64, source.prefix, source.num);
+        vmrpc_nat64_found(&srv->nat64, source.prefix, source.num,
+                          vmrpc_now_ms());
+        memcpy(srv->nat64.told_ms, source.told_ms,
+               source.num * sizeof(source.told_ms[0]));
         srv->nat64.told = source.told;
         /* This network may have others. */
         srv->nat64_due_ms = 0;
@@ -185,7 +191,8 @@ uint32_t vmrpc_server_restore_nat64(VmrpcServer *srv,
         return num;
     }
     for (unsigned i = 0; i < source.num; i++) {
-        vmrpc_nat64_add_old(&srv->nat64, &source.prefix[i]);
+        vmrpc_nat64_add_old(&srv->nat64, &source.prefix[i],
+                            source.told_ms[i]);
     }
     return num;
 }

@@ -750,7 +750,8 @@ VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
         goto err;
     }
     if (config->nat64_mode == VMRPC_NAT64_FIXED) {
-        vmrpc_nat64_found(&srv->nat64, &config->nat64_prefix, 1);
+        vmrpc_nat64_found(&srv->nat64, &config->nat64_prefix, 1,
+                          vmrpc_now_ms());
     }
     if (!make_map(srv, errp) || !make_epoll(srv, errp) ||
         !vmrpc_policy_file_init(srv, errp)) {

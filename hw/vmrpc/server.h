@@ -294,6 +294,7 @@ typedef struct VmrpcSavedNat64 {
     uint8_t addr6[16];
     uint32_t len;               /* bits, as net/packet/nat64.h has them */
     uint32_t in_use;            /* 1: the network has it; 0: not any more */
+    uint32_t age_s;             /* since it was told of last */
 } VmrpcSavedNat64;
 
 /* Returns how many there are. */

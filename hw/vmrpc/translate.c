@@ -285,13 +285,16 @@ static bool is_behind(const VmrpcDest *dest, const Nat64Prefix *prefix)
 static int judge(VmrpcServer *srv, const struct sockaddr_storage *host,
                  int proto, bool any_port, Judged *j)
 {
-    const VmrpcNat64List *nat64 = &srv->nat64;
+    VmrpcNat64List *nat64 = &srv->nat64;
     bool translated = false;
     VmrpcDest dest;
     int ret = 0;
 
     fill_dest(srv, host, proto, &dest);
     dest.any_port = any_port;
+    if (nat64->num > nat64->told) {
+        vmrpc_nat64_forget(nat64, vmrpc_now_ms());
+    }
     for (unsigned i = 0; ret == 0 && i < nat64->num; i++) {
         if (is_behind(&dest, &nat64->prefix[i])) {
             ret = judge_behind(srv, &dest, &nat64->prefix[i], j);

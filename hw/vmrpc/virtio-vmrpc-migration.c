@@ -127,6 +127,7 @@ static const VMStateDescription vmstate_nat64_prefix = {
         VMSTATE_UINT8_ARRAY(addr6, VmrpcSavedNat64, 16),
         VMSTATE_UINT32(len, VmrpcSavedNat64),
         VMSTATE_UINT32(in_use, VmrpcSavedNat64),
+        VMSTATE_UINT32(age_s, VmrpcSavedNat64),
         VMSTATE_END_OF_LIST()
     },
 };

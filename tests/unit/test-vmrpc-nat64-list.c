@@ -5,6 +5,8 @@
 
 #include "hw/vmrpc/nat64-list.h"
 
+static int64_t now_ms;
+
 /* 2001:db8::/96 and so on, by a letter each */
 static Nat64Prefix prefix_of(char letter)
 {
@@ -23,14 +25,14 @@ static void found(VmrpcNat64List *list, const char *letters)
     for (unsigned i = 0; i < num; i++) {
         prefixes[i] = prefix_of(letters[i]);
     }
-    vmrpc_nat64_found(list, prefixes, num);
+    vmrpc_nat64_found(list, prefixes, num, now_ms);
 }
 
 static void add_old(VmrpcNat64List *list, char letter)
 {
     Nat64Prefix prefix = prefix_of(letter);
 
-    vmrpc_nat64_add_old(list, &prefix);
+    vmrpc_nat64_add_old(list, &prefix, now_ms);
 }
 
 /* What the network has, and then what it had */
@@ -100,6 +102,38 @@ static void test_old(void)
     assert_list(&list, "bcdef", "agh");
 }
 
+static void forget(VmrpcNat64List *list, int64_t at_ms)
+{
+    now_ms = at_ms;
+    vmrpc_nat64_forget(list, now_ms);
+}
+
+/* What the network has not told of for a week is nobody's prefix. */
+static void test_week(void)
+{
+    VmrpcNat64List list = { };
+
+    found(&list, "ab");
+    now_ms += 1000;
+    found(&list, "ca");
+    forget(&list, VMRPC_NAT64_KEPT_MS - 1);
+    assert_list(&list, "ca", "b");
+    forget(&list, VMRPC_NAT64_KEPT_MS);
+    assert_list(&list, "ca", "");
+    /* what it has stays, however long it is not asked */
+    forget(&list, 3 * VMRPC_NAT64_KEPT_MS);
+    assert_list(&list, "ca", "");
+    found(&list, "de");
+    assert_list(&list, "de", "ca");
+    add_old(&list, 'f');
+    forget(&list, now_ms);
+    assert_list(&list, "de", "f");
+    found(&list, "");
+    forget(&list, 4 * VMRPC_NAT64_KEPT_MS);
+    assert_list(&list, "", "");
+    now_ms = 0;
+}
+
 static void test_length(void)
 {
     Nat64Prefix a = prefix_of('a'), b = a;
@@ -116,6 +150,7 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/nat64-list/found", test_found);
     g_test_add_func("/vmrpc/nat64-list/forgets", test_forgets);
     g_test_add_func("/vmrpc/nat64-list/old", test_old);
+    g_test_add_func("/vmrpc/nat64-list/week", test_week);
     g_test_add_func("/vmrpc/nat64-list/length", test_length);
     return g_test_run();
 }

@@ -219,7 +219,7 @@ static void find_prefixes(Fx *fx, const char *text)
     for (unsigned i = 0; i < num; i++) {
         g_assert_true(nat64_prefix_parse(words[i], &prefixes[i], NULL));
     }
-    vmrpc_nat64_found(&fx->srv->nat64, prefixes, num);
+    vmrpc_nat64_found(&fx->srv->nat64, prefixes, num, vmrpc_now_ms());
 }
 
 /* One prefix inside another: 198.51.100.1 by this, 10.1.2.3 by that. */

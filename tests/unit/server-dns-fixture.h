@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A guest whose DNS proxy asks a server of ours, a socket of the test */
+#ifndef TESTS_UNIT_SERVER_DNS_FIXTURE_H
+#define TESTS_UNIT_SERVER_DNS_FIXTURE_H
+
+#include "tests/unit/server-fixture.h"
+
+#define TYPE_A      1
+#define TYPE_AAAA   28
+
+/* A guest with an upstream server of our own. */
+typedef struct Dns {
+    Fx *fx;
+    int fd;                     /* the server's socket */
+    unsigned queries;           /* seen by it */
+    bool silent;                /* keep the query instead of answering */
+    const char *addr6;          /* of every name; NULL: the peer's */
+    const char *nat64;          /* of ipv4only.arpa, with blanks; NULL: none */
+    uint32_t ttl_s;
+    uint8_t kept[512];
+    ssize_t kept_len;
+    struct sockaddr_in6 kept_from;
+} Dns;
+
+/* @nat64_auto: as nat64-prefix=auto */
+void dns_init_policy(Dns *d, bool nat64_auto, const char *policy);
+
+/* The same, and what is at this host is allowed. */
+void dns_init(Dns *d, bool nat64_auto);
+
+void dns_clear(Dns *d);
+
+/* Every name has one address and no other, but ipv4only.arpa may have more. */
+void dns_send_reply(Dns *d, const uint8_t *query, ssize_t len,
+                    const struct sockaddr_in6 *to);
+
+#endif /* TESTS_UNIT_SERVER_DNS_FIXTURE_H */

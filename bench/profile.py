@@ -48,7 +48,7 @@ _SAMPLES_A_SECOND = 2500
 _WARM_UP = 1
 #: Seconds of a load that are not sampled: its start and its end.
 _EDGES = 1
-_MIB = 1 << 20
+_KIB, _MIB = 1 << 10, 1 << 20
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,16 @@ class Operation:
 _OPERATIONS = (
     Operation(
         "send of 1 MiB", "send-1MiB", lambda values: 8 * _MIB / values["throughput-send-1MiB"]
+    ),
+    Operation(
+        "receive of 128 KiB",
+        "receive-128KiB",
+        lambda values: 128 * _KIB * 8 / values["throughput-receive-128KiB"],
+    ),
+    Operation(
+        "datagram of 1400 bytes",
+        "udp",
+        lambda values: 8 * loads.UDP_PAYLOAD / values[f"throughput-udp-{loads.UDP_PAYLOAD}B"],
     ),
     Operation("round trip of 1 byte", "latency", lambda values: values["latency-mean"]),
     Operation(

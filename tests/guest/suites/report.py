@@ -14,7 +14,7 @@ from .catalogue import Suite
 from .known import BY_THE_CLOCK, DIFFERENT, LEFT_OUT
 from .outcome import Outcome
 
-#: Where the reports are, for each origin of suites.
+#: Where the reports are, for each origin of suites and each kernel.
 FOLDER = paths.BUILD / "suites"
 _MISSING = Outcome("", "missing")
 _ENDS = ("passed", "skipped", "failed")
@@ -193,8 +193,7 @@ def _differing(all_of: Iterable[Comparison]) -> Iterator[str]:
             yield f"- `{name}`: {_both_kinds(one, test)}. {why}"
 
 
-def _kernel(kernel: str, all_of: list[Comparison]) -> Iterator[str]:
-    yield from ("", f"### On Linux {kernel}")
+def _findings(all_of: list[Comparison]) -> Iterator[str]:
     yield from _table(_COLUMNS, _numbers, all_of)
     yield from _section("Different", _differing(all_of))
     failing = (
@@ -243,15 +242,18 @@ def _record(one: Comparison) -> dict[str, object]:
 
 
 def write(comparisons: Iterable[Comparison]) -> None:
-    """Write the reports, for people and for programs."""
+    """Write the reports, for people and for programs.
+
+    Each kernel has files of its own, as the kernels run side by side.
+    """
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for origin, title in _TITLES.items():
-        ours = [one for one in comparisons if one.suite.origin == origin]
-        if not ours:
-            continue
-        lines = [f"## {title}", "", f"{conditions.machine()}, guests under TCG."]
-        for kernel in dict.fromkeys(one.kernel for one in ours):
-            lines += _kernel(kernel, [one for one in ours if one.kernel == kernel])
-        (FOLDER / f"{origin}.md").write_text("\n".join(lines) + "\n")
+    groups: dict[tuple[str, str], list[Comparison]] = {}
+    for one in comparisons:
+        groups.setdefault((one.suite.origin, one.kernel), []).append(one)
+    for (origin, kernel), ours in groups.items():
+        lines = [f"### {_TITLES[origin]}, on Linux {kernel}"]
+        lines += ["", f"{conditions.machine()}, guests under TCG.", *_findings(ours)]
+        name = f"{origin}-{kernel}"
+        (FOLDER / f"{name}.md").write_text("\n".join(lines) + "\n")
         records = json.dumps([_record(one) for one in ours], indent=1)
-        (FOLDER / f"{origin}.json").write_text(records + "\n")
+        (FOLDER / f"{name}.json").write_text(records + "\n")

@@ -75,7 +75,8 @@ typedef struct VmrpcAlgCounters {
 typedef struct VmrpcAlgOps {
     /*
      * The IPv6 address of the VM for its own IPv4 address, of a peer for its
-     * virtual one.  False for any other and if there is none.
+     * virtual one, none for none (a call on hold, RFC 3264 section 8.4).
+     * False for any other and if there is none.
      */
     bool (*to6)(void *opaque, struct in_addr addr4, struct in6_addr *addr6);
     /*

@@ -301,11 +301,7 @@ static int connect_resolver(VmrpcServer *srv, VmrpcSock *s,
     return vmrpc_local_address(srv, s, &call->result);
 }
 
-/*
- * The guest's own address: its program has a peer inside.  The socket keeps
- * what is queued and takes nothing more, as only it can send to itself.
- */
-static int connect_self(VmrpcServer *srv, VmrpcSock *s)
+int vmrpc_host_connect_self(VmrpcServer *srv, VmrpcSock *s)
 {
     struct sockaddr_storage ss;
     struct sockaddr_in local;
@@ -326,6 +322,7 @@ static int connect_self(VmrpcServer *srv, VmrpcSock *s)
         return -errno;
     }
     vmrpc_sock_clear_peer(srv, s);
+    s->peer_is_self = true;
     return 0;
 }
 
@@ -409,7 +406,7 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     }
     if (s->type == SOCK_DGRAM && !vmrpc_sock_is_ping(s) &&
         peer.sin_addr.s_addr == srv->config.guest4.s_addr) {
-        ret = connect_self(srv, s);
+        ret = vmrpc_host_connect_self(srv, s);
         vmrpc_sock_refresh(srv, s);
         return ret;
     }

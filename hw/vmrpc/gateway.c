@@ -28,15 +28,7 @@
 static bool gateway_to6(void *opaque, struct in_addr addr4,
                         struct in6_addr *addr6)
 {
-    VmrpcServer *srv = opaque;
-    struct sockaddr_storage host;
-
-    if (vmrpc_addr_to_host(srv, addr4, 0, &host) < 0 ||
-        host.ss_family != AF_INET6) {
-        return false;
-    }
-    *addr6 = ((struct sockaddr_in6 *)&host)->sin6_addr;
-    return true;
+    return vmrpc_addr_named(opaque, addr4, addr6);
 }
 
 static bool gateway_to4(void *opaque, const struct in6_addr *addr6,

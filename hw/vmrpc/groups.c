@@ -112,6 +112,11 @@ static int hear_interface(int fd, int ifindex)
     return set(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
 }
 
+static void hear_everywhere(int fd)
+{
+    set_int(fd, SOL_SOCKET, SO_DETACH_FILTER, 0);
+}
+
 /* Several may have the group and the port, and each hears its groups only. */
 static int share(VmrpcServer *srv, int fd, int ifindex)
 {
@@ -542,20 +547,22 @@ int vmrpc_groups_bind_socket(VmrpcServer *srv, VmrpcSock *s,
         return -EADDRNOTAVAIL;
     }
     ret = check_itself(srv, s, group4, port);
-    if (ret == 0) {
-        ret = share(srv, s->fd, ifindex);
-    }
-    if (ret == 0) {
-        s->deaf = false;        /* there is one filter only */
-        ret = join_itself(srv, s, ifindex);
-    }
     if (ret < 0) {
         return ret;
+    }
+    ret = share(srv, s->fd, ifindex);
+    if (ret < 0) {
+        return ret;
+    }
+    s->deaf = false;            /* there is one filter only */
+    ret = join_itself(srv, s, ifindex);
+    if (ret < 0) {
+        goto err;
     }
     ret = bind_itself(srv, s, group4, port, ifindex);
     if (ret < 0) {
         leave_itself(srv, s, vmrpc_groups_num(s), ifindex);
-        return ret;
+        goto err;
     }
     for (unsigned i = 0; i < vmrpc_groups_num(s); i++) {
         receiver_close(srv, group_at(s, i));
@@ -563,6 +570,10 @@ int vmrpc_groups_bind_socket(VmrpcServer *srv, VmrpcSock *s,
     }
     s->bound_group = group4;
     return 0;
+
+err:
+    hear_everywhere(s->fd);
+    return ret;
 }
 
 size_t vmrpc_groups_source(const VmrpcServer *srv, const VmrpcSock *s,

@@ -404,7 +404,8 @@ static void refresh(VmrpcNames *t, uint32_t n, int64_t until)
 }
 
 static void note(VmrpcNames *t, const DnsName *name, bool asked,
-                 const VmrpcNameAddr *addrs, size_t addr_num, int64_t now_ms)
+                 const VmrpcNameAddr *addrs, size_t addr_num,
+                 uint32_t min_ttl_s, int64_t now_ms)
 {
     int64_t last = now_ms;
     DnsName lowered;
@@ -418,7 +419,7 @@ static void note(VmrpcNames *t, const DnsName *name, bool asked,
     /* Also from the end: what does not fit is pushed out by the first. */
     while (addr_num-- > 0) {
         int64_t until = now_ms + 1000LL * CLAMP(addrs[addr_num].ttl_s,
-                                                VMRPC_NAMES_MIN_TTL_S,
+                                                min_ttl_s,
                                                 VMRPC_NAMES_MAX_TTL_S);
 
         give(t, n, &addrs[addr_num], until);
@@ -483,8 +484,14 @@ void vmrpc_names_note(VmrpcNames *names, const DnsName *chain,
     /* From the end, so that the first comes last and is the most recent */
     while (chain_len-- > 0) {
         note(names, &chain[chain_len], chain_len == 0, addrs, addr_num,
-             now_ms);
+             VMRPC_NAMES_MIN_TTL_S, now_ms);
     }
+}
+
+void vmrpc_names_restore(VmrpcNames *names, const DnsName *name,
+                         const VmrpcNameAddr *addr, int64_t now_ms)
+{
+    note(names, name, true, addr, 1, 0, now_ms);
 }
 
 size_t vmrpc_names_lookup(const VmrpcNames *names,

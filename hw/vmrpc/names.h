@@ -101,6 +101,14 @@ void vmrpc_names_note(VmrpcNames *names, const DnsName *chain,
                       size_t addr_num, int64_t now_ms);
 
 /**
+ * vmrpc_names_restore: what vmrpc_names_foreach() told elsewhere, in its order
+ *
+ * The TTL is what is left of one, so it is taken as it is.
+ */
+void vmrpc_names_restore(VmrpcNames *names, const DnsName *name,
+                         const VmrpcNameAddr *addr, int64_t now_ms);
+
+/**
  * vmrpc_names_lookup: the names that led to @addr6
  * @found: the names whose answers had it most recently, the latest first;
  *         of one answer the name that was asked comes first

@@ -17,24 +17,25 @@ static unsigned find(const VmrpcNat64List *list, const Nat64Prefix *prefix)
     return i;
 }
 
-static void put_first(VmrpcNat64List *list, const Nat64Prefix *prefix,
-                      int64_t now_ms)
+/* Puts @prefix, which is not among the first @place, behind these. */
+static void put_behind(VmrpcNat64List *list, unsigned place,
+                       const Nat64Prefix *prefix, int64_t now_ms)
 {
-    unsigned place = find(list, prefix);
+    unsigned old = find(list, prefix);
 
-    if (place == list->num) {
+    if (old == list->num) {
         if (list->num < VMRPC_NAT64_MAX) {
             list->num++;
         } else {
-            place--;
+            old--;
         }
     }
-    memmove(&list->prefix[1], &list->prefix[0],
-            place * sizeof(list->prefix[0]));
-    memmove(&list->told_ms[1], &list->told_ms[0],
-            place * sizeof(list->told_ms[0]));
-    list->prefix[0] = *prefix;
-    list->told_ms[0] = now_ms;
+    memmove(&list->prefix[place + 1], &list->prefix[place],
+            (old - place) * sizeof(list->prefix[0]));
+    memmove(&list->told_ms[place + 1], &list->told_ms[place],
+            (old - place) * sizeof(list->told_ms[0]));
+    list->prefix[place] = *prefix;
+    list->told_ms[place] = now_ms;
 }
 
 const Nat64Prefix *vmrpc_nat64_in_use(const VmrpcNat64List *list)
@@ -47,9 +48,20 @@ void vmrpc_nat64_found(VmrpcNat64List *list, const Nat64Prefix *prefixes,
 {
     g_assert(num <= VMRPC_NAT64_MAX);
     for (unsigned i = num; i-- > 0;) {
-        put_first(list, &prefixes[i], now_ms);
+        put_behind(list, 0, &prefixes[i], now_ms);
     }
     list->told = num;
+}
+
+void vmrpc_nat64_found_unused(VmrpcNat64List *list,
+                              const Nat64Prefix *prefixes, unsigned num,
+                              int64_t now_ms)
+{
+    for (unsigned i = num; i-- > 0;) {
+        if (find(list, &prefixes[i]) >= list->told) {
+            put_behind(list, list->told, &prefixes[i], now_ms);
+        }
+    }
 }
 
 void vmrpc_nat64_add_old(VmrpcNat64List *list, const Nat64Prefix *prefix,

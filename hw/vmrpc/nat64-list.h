@@ -43,6 +43,17 @@ void vmrpc_nat64_found(VmrpcNat64List *list, const Nat64Prefix *prefixes,
                        unsigned num, int64_t now_ms);
 
 /**
+ * vmrpc_nat64_found_unused: what the network has, but is not to be used
+ * @prefixes: as for vmrpc_nat64_found()
+ * @num: less than VMRPC_NAT64_MAX if one is in use; else at most that
+ *
+ * Which one is in use, if any, stays.
+ */
+void vmrpc_nat64_found_unused(VmrpcNat64List *list,
+                              const Nat64Prefix *prefixes, unsigned num,
+                              int64_t now_ms);
+
+/**
  * vmrpc_nat64_add_old: another network had this one
  * @told_ms: when it told of it last
  *

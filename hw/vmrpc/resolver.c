@@ -51,6 +51,7 @@
 #define NAT64_RETRY_MS          10000
 #define NAT64_REFRESH_MIN_MS    60000
 #define NAT64_REFRESH_MAX_MS    (24 * 3600 * 1000)
+#define NAT64_UNUSED_MS         (10 * 60 * 1000)    /* none is waited for */
 
 G_STATIC_ASSERT(sizeof(void *) >= sizeof(uint64_t));
 G_STATIC_ASSERT((int)VMRPC_NAMES_MAX_ADDRESSES >=
@@ -122,6 +123,11 @@ static int proxy_map(void *opaque, const struct in6_addr *addr6, uint32_t ttl,
     if (srv->config.has_address6 &&
         IN6_ARE_ADDR_EQUAL(addr6, &srv->config.address6)) {
         *addr4 = srv->config.guest4;
+        *lease = ttl;
+        return 0;
+    }
+    /* A DNS64 has made it: its datagrams come from the address behind. */
+    if (vmrpc_nat64_peer(srv, addr6, addr4)) {
         *lease = ttl;
         return 0;
     }
@@ -218,11 +224,11 @@ static int nat64_timeout_ms(const VmrpcServer *srv)
 {
     int64_t left;
 
-    if (srv->config.nat64_mode != VMRPC_NAT64_AUTO || srv->nat64_asking) {
+    if (srv->nat64_asking) {
         return -1;
     }
     left = srv->nat64_due_ms - vmrpc_now_ms();
-    return CLAMP(left, 0, NAT64_REFRESH_MIN_MS);
+    return CLAMP(left, 0, NAT64_REFRESH_MAX_MS);
 }
 
 int vmrpc_resolver_timeout_ms(VmrpcServer *srv)
@@ -237,20 +243,32 @@ int vmrpc_resolver_timeout_ms(VmrpcServer *srv)
     return vmrpc_earlier(ms, nat64_timeout_ms(srv));
 }
 
-/* --- NAT64 prefix discovery (RFC 7050) ---------------------------------- */
+/*
+ * --- NAT64 prefix discovery (RFC 7050) ----------------------------------
+ *
+ * Also if none is to be used, or another: names lead through a translator
+ * whatever the options, and the policy has to know who is behind it.
+ */
 
 static void take_prefixes(VmrpcServer *srv, const DnsNat64Prefix *found,
                           unsigned num)
 {
-    const Nat64Prefix *in_use = vmrpc_nat64_in_use(&srv->nat64);
-    Nat64Prefix old, prefixes[VMRPC_NAT64_MAX];
+    /* The latest, also if the network had none for a while. */
+    const Nat64Prefix old = srv->nat64.prefix[0];
+    Nat64Prefix prefixes[VMRPC_NAT64_MAX];
     unsigned good = 0;
 
     for (unsigned i = 0; i < num; i++) {
         good += nat64_prefix_init(&prefixes[good], &found[i].prefix,
                                   found[i].len, NULL);
     }
-    old = in_use ? *in_use : (Nat64Prefix) { };
+    if (srv->config.nat64_mode != VMRPC_NAT64_AUTO) {
+        /* Of as many as there may be the one in use is one. */
+        vmrpc_nat64_found_unused(&srv->nat64, prefixes,
+                                 MIN(good, VMRPC_NAT64_MAX - 1),
+                                 vmrpc_now_ms());
+        return;
+    }
     vmrpc_nat64_found(&srv->nat64, prefixes, good, vmrpc_now_ms());
     if (good && !nat64_prefix_equal(&old, &prefixes[0])) {
         vmrpc_nat64_moved(srv);
@@ -277,7 +295,8 @@ static void nat64_reply(void *opaque, uint64_t request,
                         NAT64_REFRESH_MAX_MS);
     } else if (ret == -ENOENT) {
         take_prefixes(srv, NULL, 0);    /* the policy goes on with the old */
-        wait_ms = NAT64_REFRESH_MIN_MS;
+        wait_ms = srv->config.nat64_mode == VMRPC_NAT64_AUTO
+                  ? NAT64_REFRESH_MIN_MS : NAT64_UNUSED_MS;
     }
     srv->nat64_due_ms = vmrpc_now_ms() + wait_ms;
 }

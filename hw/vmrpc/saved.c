@@ -57,6 +57,7 @@ static void save_one(const VmrpcSock *s, VmrpcSavedSock *saved)
                    (s->connected || s->backing == VMRPC_BACKING_LOST
                     ? VMRPC_SAVED_CONNECTED : 0) |
                    (s->peer_is_resolver ? VMRPC_SAVED_RESOLVER : 0) |
+                   (s->peer_is_self ? VMRPC_SAVED_SELF : 0) |
                    (vmrpc_sock_is_ping(s) ? VMRPC_SAVED_PING : 0);
     if (s->bound_group.s_addr) {
         saved->backlog = s->bound_group.s_addr;
@@ -129,7 +130,7 @@ int vmrpc_server_restore_name(VmrpcServer *srv, const VmrpcSavedName *saved)
         return -EINVAL;
     }
     memcpy(&addr.addr6, saved->addr6, sizeof(addr.addr6));
-    vmrpc_names_note(srv->names, &name, 1, &addr, 1, vmrpc_now_ms());
+    vmrpc_names_restore(srv->names, &name, &addr, vmrpc_now_ms());
     return 0;
 }
 
@@ -207,16 +208,20 @@ static bool flags_are_sane(const VmrpcServer *srv, const VmrpcSavedSock *saved)
     bool connected = saved->flags & VMRPC_SAVED_CONNECTED;
     bool resolver = saved->flags & VMRPC_SAVED_RESOLVER;
     bool ping = saved->flags & VMRPC_SAVED_PING;
+    bool self = saved->flags & VMRPC_SAVED_SELF;
 
     if (saved->flags & ~(VMRPC_SAVED_BOUND | VMRPC_SAVED_LISTENING |
                          VMRPC_SAVED_CONNECTED | VMRPC_SAVED_RESOLVER |
-                         VMRPC_SAVED_PING)) {
+                         VMRPC_SAVED_PING | VMRPC_SAVED_SELF)) {
         return false;
     }
     if (ping && (saved->type != SOCK_DGRAM || resolver)) {
         return false;
     }
     if (bound && !saved->local_port) {
+        return false;
+    }
+    if (self && (saved->type != SOCK_DGRAM || !bound || connected)) {
         return false;
     }
     /* Unbound, the host would listen on all of its addresses. */
@@ -384,7 +389,8 @@ static int restore_host(VmrpcServer *srv, VmrpcSock *s,
             return len < 0 ? len : -errno;
         }
     }
-    return 0;
+    return saved->flags & VMRPC_SAVED_SELF ? vmrpc_host_connect_self(srv, s)
+                                           : 0;
 }
 
 /* The guest's program finds out by an error and a hang-up. */

@@ -87,6 +87,7 @@ struct VmrpcSock {
     bool listening;
     bool connected;             /* or connecting; datagram: peer is set */
     bool peer_is_resolver;      /* datagram socket connected to resolver4 */
+    bool peer_is_self;          /* and that hears nobody: its peer is inside */
     bool deaf;                  /* then: a filter drops what comes to fd */
     bool shut_rd, shut_wr;      /* VMRPC_BACKING_RESOLVER */
     bool ends;                  /* VMRPC_BACKING_HOST: has sent its end */
@@ -440,6 +441,13 @@ int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t port);
 int vmrpc_host_bind_source(VmrpcServer *srv, VmrpcSock *s);
 
 /*
+ * The guest's own address as peer: its program has one inside.  The datagram
+ * socket @s, which is bound, keeps what is queued and takes nothing more, as
+ * only it can send to itself.  Returns 0 or a negative errno.
+ */
+int vmrpc_host_connect_self(VmrpcServer *srv, VmrpcSock *s);
+
+/*
  * The guest's view of the local address of @s: its own, or INADDR_ANY.
  * Returns 0 or a negative errno.
  */
@@ -616,6 +624,18 @@ void vmrpc_refused_by_limit(VmrpcServer *srv,
 /* The same without policy, for restoring a connected datagram socket. */
 int vmrpc_addr_to_host(VmrpcServer *srv, struct in_addr guest,
                        in_port_t port, struct sockaddr_storage *host);
+
+/*
+ * What @guest is called on the host's side, where it is only spoken of:
+ * INADDR_ANY is no address there, either, and nothing is counted.  False if
+ * it has no name there.
+ */
+bool vmrpc_addr_named(VmrpcServer *srv, struct in_addr guest,
+                      struct in6_addr *addr6);
+
+/* The IPv4 address of a peer behind the NAT64, if it leads back to it. */
+bool vmrpc_nat64_peer(const VmrpcServer *srv, const struct in6_addr *addr6,
+                      struct in_addr *addr4);
 
 /*
  * @error (negative errno) of a call that reaches a peer, as the guest's program

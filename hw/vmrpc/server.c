@@ -216,6 +216,7 @@ void vmrpc_sock_clear_peer(VmrpcServer *srv, VmrpcSock *s)
     s->peer_held = false;
     s->connected = false;
     s->peer_is_resolver = false;
+    s->peer_is_self = false;
     if (s->deaf) {
         setsockopt(s->fd, SOL_SOCKET, SO_DETACH_FILTER, &value, sizeof(value));
         s->deaf = false;
@@ -531,6 +532,10 @@ static bool wait_ready(VmrpcServer *srv, VmrpcSock *s, const VmrpcCall *call,
     if (!ready || !is_retried(call->op)) {
         vmrpc_sock_refresh(srv, s);
     }
+    /* What is told again is for others than the one who has waited. */
+    if (s->news) {
+        vmrpc_sock_notify(srv, s);
+    }
     return ready;
 }
 
@@ -786,6 +791,31 @@ void vmrpc_server_reset(VmrpcServer *srv)
             }
         }
     }
+}
+
+bool vmrpc_server_forget(VmrpcServer *srv, GError **errp)
+{
+    VmrpcAddrMap *map = srv->map;
+    VmrpcNames *names = NULL;
+
+    g_assert(!srv->sock_num);
+    if (srv->names) {
+        names = vmrpc_names_new(VMRPC_NAMES_DEFAULT_SIZE, errp);
+        if (!names) {
+            return false;
+        }
+    }
+    if (!make_map(srv, errp)) {
+        srv->map = map;
+        vmrpc_names_free(names);
+        return false;
+    }
+    if (srv->map != map) {
+        vmrpc_addrmap_free(map);
+    }
+    vmrpc_names_free(srv->names);
+    srv->names = names;
+    return true;
 }
 
 void vmrpc_server_free(VmrpcServer *srv)

@@ -212,6 +212,18 @@ void vmrpc_server_set_tracer(VmrpcServer *srv, const VmrpcTracer *tracer);
 bool vmrpc_server_reload_policy(VmrpcServer *srv, GError **errp);
 
 VmrpcAddrMap *vmrpc_server_addrmap(VmrpcServer *srv);
+
+/**
+ * vmrpc_server_forget: what is restored next takes the place of all that the
+ * guest knows
+ *
+ * Who goes back to a snapshot has had other names since.  There must be no
+ * sockets; vmrpc_server_addrmap() gives another map from here on.
+ *
+ * Returns: false, and nothing is changed, if there is no memory.
+ */
+bool vmrpc_server_forget(VmrpcServer *srv, GError **errp);
+
 uint32_t vmrpc_server_sockets(const VmrpcServer *srv);
 
 /* Fills the parts of the device's configuration that the server knows. */
@@ -235,6 +247,7 @@ enum {
     VMRPC_SAVED_CONNECTED = 4,  /* datagram: peer is set; stream: lost */
     VMRPC_SAVED_RESOLVER = 8,   /* the peer is the DNS proxy */
     VMRPC_SAVED_PING = 16,      /* IPPROTO_ICMP */
+    VMRPC_SAVED_SELF = 32,      /* datagram: its peer is inside the guest */
 };
 
 typedef struct VmrpcSavedSock {

@@ -98,9 +98,8 @@ static bool is_resolver4(const VmrpcServer *srv, struct in_addr addr)
            addr.s_addr == srv->config.resolver4.s_addr;
 }
 
-/* The IPv4 address of a peer behind the NAT64, if it leads back to it. */
-static bool nat64_peer(const VmrpcServer *srv, const struct in6_addr *addr6,
-                       struct in_addr *addr4)
+bool vmrpc_nat64_peer(const VmrpcServer *srv, const struct in6_addr *addr6,
+                      struct in_addr *addr4)
 {
     const Nat64Prefix *prefix = vmrpc_nat64_in_use(&srv->nat64);
     struct in6_addr back;
@@ -119,8 +118,9 @@ static bool nat64_peer(const VmrpcServer *srv, const struct in6_addr *addr6,
     return IN6_ARE_ADDR_EQUAL(&back, addr6);
 }
 
-int vmrpc_addr_to_host(VmrpcServer *srv, struct in_addr guest,
-                       in_port_t port, struct sockaddr_storage *host)
+/* As vmrpc_addr_to_host(); it is to add one to *@counter, if that is set. */
+static int to_host(VmrpcServer *srv, struct in_addr guest, in_port_t port,
+                   struct sockaddr_storage *host, uint64_t **counter)
 {
     const Nat64Prefix *prefix = vmrpc_nat64_in_use(&srv->nat64);
     struct in6_addr addr6;
@@ -140,17 +140,47 @@ int vmrpc_addr_to_host(VmrpcServer *srv, struct in_addr guest,
     }
     if (vmrpc_addrmap_contains(srv->map, guest)) {
         if (vmrpc_addrmap_lookup4(srv->map, guest, &addr6) < 0) {
-            srv->counters.unreachable_no_mapping++;
+            *counter = &srv->counters.unreachable_no_mapping;
             return -EHOSTUNREACH;
         }
         return put_in6(host, &addr6, port);
     }
     if (!prefix) {
-        srv->counters.unreachable_no_nat64++;
+        *counter = &srv->counters.unreachable_no_nat64;
         return -ENETUNREACH;
     }
     nat64_embed(prefix, guest, &addr6);
     return put_in6(host, &addr6, port);
+}
+
+int vmrpc_addr_to_host(VmrpcServer *srv, struct in_addr guest,
+                       in_port_t port, struct sockaddr_storage *host)
+{
+    uint64_t *counter = NULL;
+    int ret = to_host(srv, guest, port, host, &counter);
+
+    if (counter) {
+        (*counter)++;
+    }
+    return ret;
+}
+
+bool vmrpc_addr_named(VmrpcServer *srv, struct in_addr guest,
+                      struct in6_addr *addr6)
+{
+    struct sockaddr_storage host;
+    uint64_t *counter;
+
+    if (guest.s_addr == INADDR_ANY) {
+        *addr6 = in6addr_any;
+        return true;
+    }
+    if (to_host(srv, guest, 0, &host, &counter) < 0 ||
+        host.ss_family != AF_INET6) {
+        return false;
+    }
+    *addr6 = ((struct sockaddr_in6 *)&host)->sin6_addr;
+    return true;
 }
 
 /* A destination before the policy, with room for its names. */
@@ -273,6 +303,16 @@ static bool is_behind(const VmrpcDest *dest, const Nat64Prefix *prefix)
            nat64_extract(prefix, &dest->addr6, &addr4);
 }
 
+/* Where a translator may be: the list, and the prefix of RFC 6052. */
+static const Nat64Prefix *nth_prefix(const VmrpcNat64List *nat64, unsigned n)
+{
+    static const Nat64Prefix well_known = {
+        .addr = { { { 0x00, 0x64, 0xff, 0x9b } } }, .len = 96,
+    };
+
+    return n < nat64->num ? &nat64->prefix[n] : &well_known;
+}
+
 /*
  * Who has once been behind a NAT64 is judged so as long as its prefix is known:
  * that the name servers tell of another or of none does not prove that the
@@ -295,9 +335,11 @@ static int judge(VmrpcServer *srv, const struct sockaddr_storage *host,
     if (nat64->num > nat64->told) {
         vmrpc_nat64_forget(nat64, vmrpc_now_ms());
     }
-    for (unsigned i = 0; ret == 0 && i < nat64->num; i++) {
-        if (is_behind(&dest, &nat64->prefix[i])) {
-            ret = judge_behind(srv, &dest, &nat64->prefix[i], j);
+    for (unsigned i = 0; ret == 0 && i <= nat64->num; i++) {
+        const Nat64Prefix *prefix = nth_prefix(nat64, i);
+
+        if (is_behind(&dest, prefix)) {
+            ret = judge_behind(srv, &dest, prefix, j);
             translated |= i < nat64->told;
         }
     }
@@ -598,7 +640,7 @@ int vmrpc_addr_to_guest(VmrpcServer *srv, const struct sockaddr_storage *host,
         return vmrpc_group_to4(&sin6->sin6_addr, &guest->sin_addr) ? 0
                                                                    : -ENOSPC;
     }
-    if (nat64_peer(srv, &sin6->sin6_addr, &addr4)) {
+    if (vmrpc_nat64_peer(srv, &sin6->sin6_addr, &addr4)) {
         guest->sin_addr = addr4;
         return 0;
     }

@@ -359,9 +359,15 @@ static bool check_identity(VirtIOVmrpc *s)
 static int virtio_vmrpc_post_load(void *opaque, int version_id)
 {
     VirtIOVmrpc *s = opaque;
+    g_autoptr(GError) err = NULL;
     int ret = -EINVAL;
 
     if (!check_identity(s)) {
+        goto out;
+    }
+    if (!vmrpc_server_forget(s->server, &err)) {
+        report(s, "%s", err->message);
+        ret = -ENOMEM;
         goto out;
     }
     ret = restore_map(s);

@@ -561,6 +561,26 @@ static void test_cost(void)
                    ns_since(start, N * ROUNDS));
 }
 
+/* What comes from elsewhere is as old as it was there. */
+static void test_restore(void)
+{
+    g_autoptr(VmrpcNames) names = new_table(4);
+    struct in6_addr addrs[VMRPC_NAMES_MAX_ADDRESSES];
+    VmrpcNameAddr over = { .addr6 = addr_of("2001:db8::1") };
+    VmrpcNameAddr stands = { .addr6 = addr_of("2001:db8::2"), .ttl_s = 5 };
+    DnsName name = name_of("a.example");
+    VmrpcNameFound found;
+
+    vmrpc_names_restore(names, &name, &over, SECOND);
+    vmrpc_names_restore(names, &name, &stands, SECOND);
+    g_assert_cmpuint(vmrpc_names_lookup(names, &over.addr6, &found, 1), ==, 1);
+    g_assert_cmpuint(vmrpc_names_siblings(names, &found, SECOND, addrs), ==,
+                     1);
+    g_assert_cmpmem(&addrs[0], 16, &stands.addr6, 16);
+    g_assert_cmpuint(vmrpc_names_siblings(names, &found, 6 * SECOND, addrs),
+                     ==, 0);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -586,5 +606,6 @@ int main(int argc, char **argv)
     if (g_test_perf()) {
         g_test_add_func("/names/cost", test_cost);
     }
+    g_test_add_func("/vmrpc/names/restore", test_restore);
     return g_test_run();
 }

@@ -102,6 +102,45 @@ static void test_old(void)
     assert_list(&list, "bcdef", "agh");
 }
 
+static void found_unused(VmrpcNat64List *list, const char *letters)
+{
+    Nat64Prefix prefixes[VMRPC_NAT64_MAX];
+    unsigned num = strlen(letters);
+
+    for (unsigned i = 0; i < num; i++) {
+        prefixes[i] = prefix_of(letters[i]);
+    }
+    vmrpc_nat64_found_unused(list, prefixes, num, now_ms);
+}
+
+/* The one that is used stays first; what is found is as new as it is. */
+static void test_unused(void)
+{
+    VmrpcNat64List list = { };
+
+    found_unused(&list, "ab");
+    assert_list(&list, "", "ab");
+    found_unused(&list, "cb");
+    assert_list(&list, "", "cba");
+
+    list = (VmrpcNat64List) { };
+    found(&list, "u");
+    found_unused(&list, "ab");
+    found_unused(&list, "buc");
+    assert_list(&list, "u", "bca");
+    now_ms += VMRPC_NAT64_KEPT_MS - 1;
+    found_unused(&list, "a");
+    assert_list(&list, "u", "abc");
+    now_ms++;
+    vmrpc_nat64_forget(&list, now_ms);
+    assert_list(&list, "u", "a");
+    found_unused(&list, "bcdefgh");
+    assert_list(&list, "u", "bcdefgh");
+    found_unused(&list, "a");
+    assert_list(&list, "u", "abcdefg");
+    now_ms = 0;
+}
+
 static void forget(VmrpcNat64List *list, int64_t at_ms)
 {
     now_ms = at_ms;
@@ -151,6 +190,7 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/nat64-list/forgets", test_forgets);
     g_test_add_func("/vmrpc/nat64-list/old", test_old);
     g_test_add_func("/vmrpc/nat64-list/week", test_week);
+    g_test_add_func("/vmrpc/nat64-list/unused", test_unused);
     g_test_add_func("/vmrpc/nat64-list/length", test_length);
     return g_test_run();
 }

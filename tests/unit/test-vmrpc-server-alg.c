@@ -169,6 +169,39 @@ static void test_sip(void)
     fx_free(fx);
 }
 
+/* What is no address here is none there, and nobody was to be reached. */
+static void test_sip_hold(void)
+{
+    Fx *fx = fx_new_default();
+    int fd = peer_at(SOCK_DGRAM, SIP_PORT);
+    static const char text[] = "INVITE sip:x SIP/2.0\r\n"
+        "Contact: <sip:203.0.113.9>\r\nContent-Type: application/sdp\r\n"
+        "Content-Length: 18\r\n\r\nc=IN IP4 0.0.0.0\r\n";
+    static const char there[] = "INVITE sip:x SIP/2.0\r\n"
+        "Contact: <sip:203.0.113.9>\r\nContent-Type: application/sdp\r\n"
+        "Content-Length: 13\r\n\r\nc=IN IP6 ::\r\n";
+    struct sockaddr_in6 from;
+    socklen_t len = sizeof(from);
+    char buf[500];
+    ssize_t n;
+    FxReply r;
+
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    fx_ok(fx_sendto(fx, 0, fx_peer4(fx), SIP_PORT, text, strlen(text)));
+    n = recvfrom(fd, buf, sizeof(buf), 0, (struct sockaddr *)&from, &len);
+    g_assert_cmpmem(buf, n, there, strlen(there));
+    g_assert_cmpuint(fx_counters(fx)->unreachable_no_nat64, ==, 0);
+    g_assert_cmpint(sendto(fd, buf, n, 0, (struct sockaddr *)&from, len), ==,
+                    n);
+    fx_wait(fx, 0, VMRPC_IN);
+    fx->shortened = true;
+    r = fx_recv(fx, 0, buf, sizeof(buf), 0);
+    fx_ok(r);
+    g_assert_cmpmem(buf, r.value, text, strlen(text));
+    close(fd);
+    fx_free(fx);
+}
+
 int main(int argc, char **argv)
 {
     fx_init();
@@ -179,5 +212,6 @@ int main(int argc, char **argv)
     }
     g_test_add_func("/vmrpc/server/alg/ftp", test_ftp);
     g_test_add_func("/vmrpc/server/alg/sip", test_sip);
+    g_test_add_func("/vmrpc/server/alg/sip-hold", test_sip_hold);
     return g_test_run();
 }

@@ -132,6 +132,56 @@ static void test_udp(void)
     dns_clear(&d);
 }
 
+/*
+ * A name of IPv4 alone, for which a DNS64 has made an address: what comes from
+ * there has the address that the name has led to.
+ */
+static void test_dns64(void)
+{
+    struct in_addr addr4, want = fx_ip4("198.51.100.5");
+    struct sockaddr_in6 at = { .sin6_family = AF_INET6 }, from;
+    int fd = socket(AF_INET6, SOCK_DGRAM, 0);
+    uint8_t query[64], msg[512];
+    size_t len = make_query(query, 0xbeef, TYPE_A, false);
+    socklen_t at_len = sizeof(at), from_len = sizeof(from);
+    FxReply r;
+    Dns d;
+
+    if (is_dead_end()) {
+        g_test_skip("needs a network namespace");
+        close(fd);
+        return;
+    }
+    inet_pton(AF_INET6, FX_NAT64 "c633:6405", &at.sin6_addr);
+    g_assert_cmpint(bind(fd, (struct sockaddr *)&at, sizeof(at)), ==, 0);
+    getsockname(fd, (struct sockaddr *)&at, &at_len);
+    dns_init(&d, true);
+    d.nat64 = FX_NAT64 "192.0.0.170";
+    d.addr6 = FX_NAT64 "c633:6405";
+    while (!vmrpc_nat64_in_use(&d.fx->srv->nat64)) {
+        fx_wait_any(d.fx);
+    }
+    fx_ok(fx_socket(d.fx, 0, 1, SOCK_DGRAM));
+    fx_ok(fx_sendto(d.fx, 0, d.fx->resolver4, 53, query, len));
+    fx_wait(d.fx, 0, VMRPC_IN);
+    r = fx_recv(d.fx, 0, msg, sizeof(msg), 0);
+    fx_ok(r);
+    g_assert_cmpuint(msg[7], ==, 1);
+    memcpy(&addr4, msg + 27 + 12, 4);
+    g_assert_cmphex(addr4.s_addr, ==, want.s_addr);
+    fx_ok(fx_sendto(d.fx, 0, addr4, ntohs(at.sin6_port), "?", 1));
+    g_assert_cmpint(recvfrom(fd, msg, 1, 0, (struct sockaddr *)&from,
+                             &from_len), ==, 1);
+    g_assert_cmpint(sendto(fd, "!", 1, 0, (struct sockaddr *)&from, from_len),
+                    ==, 1);
+    fx_wait(d.fx, 0, VMRPC_IN);
+    r = fx_recv(d.fx, 0, msg, 1, 0);
+    fx_ok(r);
+    fx_assert_addr(&r, addr4, ntohs(at.sin6_port));
+    dns_clear(&d);
+    close(fd);
+}
+
 /* One question, asked often: the server has it once, each has an answer. */
 static void test_same_question(void)
 {
@@ -647,6 +697,7 @@ int main(int argc, char **argv)
     fx_init();
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/vmrpc/server/dns/udp", test_udp);
+    g_test_add_func("/vmrpc/server/dns/dns64", test_dns64);
     g_test_add_func("/vmrpc/server/dns/same-question", test_same_question);
     g_test_add_func("/vmrpc/server/dns/udp-reconnect", test_udp_reconnect);
     g_test_add_func("/vmrpc/server/dns/udp-discard", test_udp_discard);

@@ -896,6 +896,36 @@ static void test_ipv4(void)
     fx_free(fx);
 }
 
+/* A bind() to a group that fails leaves a socket like any other. */
+static void test_bind_fails(void)
+{
+    struct sockaddr_in6 sin6;
+    socklen_t len = sizeof(sin6);
+    int holder, peer;
+    uint16_t port;
+    Fx *fx;
+
+    if (!can_multicast()) {
+        return;
+    }
+    fx = fx_new_default();
+    holder = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    sin6 = group_address(GROUP, 0);
+    g_assert_cmpint(bind(holder, (struct sockaddr *)&sin6, len), ==, 0);
+    getsockname(holder, (struct sockaddr *)&sin6, &len);
+    port = ntohs(sin6.sin6_port);
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    fx_fails(fx_addr_op(fx, VMRPC_BIND, 0, fx_ip4(GROUP), port), EADDRINUSE);
+    close(holder);
+    /* by lo, where groups are not heard */
+    fx_ok(fx_addr_op(fx, VMRPC_BIND, 0, fx->guest4, port));
+    peer = peer_connect(SOCK_DGRAM, port);
+    g_assert_cmpint(send(peer, "by lo", 5, 0), ==, 5);
+    hears(fx, 0, "by lo");
+    close(peer);
+    fx_free(fx);
+}
+
 int main(int argc, char **argv)
 {
     fx_init();
@@ -922,6 +952,7 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/multicast/port-is-late", test_port_is_late);
     g_test_add_func("/vmrpc/server/multicast/address-is-late",
                     test_address_is_late);
+    g_test_add_func("/vmrpc/server/multicast/bind-fails", test_bind_fails);
     g_test_add_func("/vmrpc/server/multicast/ipv4", test_ipv4);
     return g_test_run();
 }

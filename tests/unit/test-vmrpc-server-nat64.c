@@ -3,8 +3,11 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <net/if.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "hw/vmrpc/server-internal.h"
 #include "tests/unit/server-dns-fixture.h"
@@ -130,6 +133,13 @@ static void test_nat64_moved(void)
     d.nat64 = "64:ff9b::192.0.0.170";
     discover(&d);
     assert_host_peer(srv->socks[0], FX_NAT64_TOO "c633:6405");
+    g_assert_cmpuint(fx_counters(d.fx)->connections_lost, ==, 1);
+
+    /* nor does it move if the same is there again */
+    d.nat64 = NULL;
+    discover(&d);
+    d.nat64 = "64:ff9b::192.0.0.170";
+    discover(&d);
     g_assert_cmpuint(fx_counters(d.fx)->connections_lost, ==, 1);
     dns_clear(&d);
 }
@@ -315,6 +325,62 @@ static void test_nat64_not_told(void)
     dns_clear(&d);
 }
 
+/* Without a NAT64 of its own the guest gets behind the network's by names. */
+static void test_nat64_unused(void)
+{
+    VmrpcSavedNat64 nat64[VMRPC_NAT64_MAX];
+    Dns d;
+
+    if (!fx_has_namespace()) {
+        g_test_skip("needs a network namespace");
+        return;
+    }
+    dns_init_policy(&d, false, "deny 10.0.0.0/8\nallow host\n");
+    d.nat64 = FX_NAT64 "192.0.0.170";
+    discover(&d);
+    assert_judged(d.fx, true);
+    g_assert_null(vmrpc_nat64_in_use(&d.fx->srv->nat64));
+    fx_fails(fx_try_connect(d.fx, fx_ip4("198.51.100.5"), SOCK_DGRAM),
+             ENETUNREACH);
+    g_assert_cmpuint(fx_counters(d.fx)->unreachable_no_nat64, ==, 1);
+    d.nat64 = NULL;
+    discover(&d);
+    assert_judged(d.fx, true);
+    g_assert_cmpuint(vmrpc_server_save_nat64(d.fx->srv, nat64), ==, 1);
+    g_assert_cmpuint(nat64[0].in_use, ==, 0);
+    dns_clear(&d);
+}
+
+/* This host's IPv4 address is this host's behind any translator. */
+static void test_nat64_host(void)
+{
+    struct sockaddr_in sin = { .sin_family = AF_INET,
+                               .sin_addr = fx_ip4("192.0.2.7") };
+    int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    struct ifreq ifr = { .ifr_name = "lo:7" };
+    Dns d;
+
+    if (!fx_has_namespace()) {
+        g_test_skip("needs a network namespace");
+        close(fd);
+        return;
+    }
+    memcpy(&ifr.ifr_addr, &sin, sizeof(sin));
+    g_assert_cmpint(ioctl(fd, SIOCSIFADDR, &ifr), ==, 0);
+    dns_init_policy(&d, false, NULL);
+    fx_fails(fx_try_connect(d.fx, fx_map(d.fx, "64:ff9b::c000:207"),
+                            SOCK_DGRAM), ENETUNREACH);
+    g_assert_cmpuint(fx_counters(d.fx)->refused_host_address, ==, 1);
+    /* no route leads there, which is another matter */
+    fx_fails(fx_try_connect(d.fx, fx_map(d.fx, "64:ff9b::c633:6401"),
+                            SOCK_DGRAM), ENETUNREACH);
+    g_assert_cmpuint(fx_counters(d.fx)->refused_host_address, ==, 1);
+    dns_clear(&d);
+    ifr.ifr_flags = 0;
+    g_assert_cmpint(ioctl(fd, SIOCSIFFLAGS, &ifr), ==, 0);
+    close(fd);
+}
+
 int main(int argc, char **argv)
 {
     fx_init();
@@ -326,5 +392,7 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/nat64/gone", test_nat64_gone);
     g_test_add_func("/vmrpc/server/nat64/several", test_nat64_several);
     g_test_add_func("/vmrpc/server/nat64/not-told", test_nat64_not_told);
+    g_test_add_func("/vmrpc/server/nat64/unused", test_nat64_unused);
+    g_test_add_func("/vmrpc/server/nat64/host", test_nat64_host);
     return g_test_run();
 }

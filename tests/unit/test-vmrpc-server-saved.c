@@ -170,6 +170,72 @@ static void test_round_trip(void)
     close(listener);
 }
 
+/* Its peer is inside the guest: it hears nobody, wherever it is. */
+static void test_peer_inside(void)
+{
+    Fx *fx = fx_new_default();
+    Saved *saved = g_new0(Saved, 1);
+    uint16_t port;
+    char byte;
+    FxReply r;
+
+    if (!fx_has_namespace()) {
+        g_test_skip("needs a network namespace");
+        goto out;
+    }
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    r = fx_addr_op(fx, VMRPC_BIND, 0, fx->guest4, 0);
+    fx_ok(r);
+    port = ntohs(r.addr.sin_port);
+    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 0, fx->guest4, 9));
+    for (unsigned i = 0; i < 2; i++) {
+        int fd = peer_connect(SOCK_DGRAM, port);
+
+        g_assert_cmpint(send(fd, "x", 1, 0), ==, 1);
+        g_assert_cmpint(recv(fd, &byte, 1, 0), ==, -1);
+        g_assert_cmpint(errno, ==, ECONNREFUSED);
+        close(fd);
+        fx = move(fx, saved);
+    }
+    /* and it is nobody's who has no port, or another peer */
+    saved->sock[0].flags &= ~VMRPC_SAVED_BOUND;
+    g_assert_cmpint(vmrpc_server_restore(fx->srv, &saved->sock[0]), <, 0);
+    saved->sock[0].flags = VMRPC_SAVED_BOUND | VMRPC_SAVED_SELF |
+                           VMRPC_SAVED_CONNECTED;
+    g_assert_cmpint(vmrpc_server_restore(fx->srv, &saved->sock[0]), <, 0);
+out:
+    fx_free(fx);
+    g_free(saved);
+}
+
+/* A snapshot is of a guest that has asked for nothing of what was since. */
+static void test_forget(void)
+{
+    Fx *fx = fx_new_default();
+    VmrpcNameAddr addr = { .ttl_s = 60 };
+    struct in6_addr then, here;
+    struct in_addr addr4 = fx_map(fx, "2001:db8::77");
+    g_autoptr(GError) err = NULL;
+    VmrpcNameFound found;
+    DnsName name;
+
+    inet_pton(AF_INET6, "2001:db8::77", &addr.addr6);
+    inet_pton(AF_INET6, "2001:db8::99", &then);
+    dns_name_from_text(&name, "later.example");
+    vmrpc_names_note(fx->srv->names, &name, 1, &addr, 1, vmrpc_now_ms());
+    g_assert_cmpint(vmrpc_addrmap_restore(fx->srv->map, addr4, &then, 0,
+                                          vmrpc_now_ms()), ==, -EEXIST);
+    g_assert_true(vmrpc_server_forget(fx->srv, &err));
+    g_assert_no_error(err);
+    g_assert_cmpint(vmrpc_addrmap_restore(fx->srv->map, addr4, &then, 0,
+                                          vmrpc_now_ms()), ==, 0);
+    g_assert_cmpint(vmrpc_addrmap_lookup4(fx->srv->map, addr4, &here), ==, 0);
+    g_assert_cmpmem(&here, 16, &then, 16);
+    g_assert_cmpuint(vmrpc_names_lookup(fx->srv->names, &addr.addr6, &found,
+                                        1), ==, 0);
+    fx_free(fx);
+}
+
 /* Who has asked for edges does not ask again: each arrival is one. */
 static void test_edges(void)
 {
@@ -550,5 +616,7 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/saved/names", test_names);
     g_test_add_func("/vmrpc/server/saved/nat64", test_nat64);
     g_test_add_func("/vmrpc/server/saved/nat64-hostile", test_nat64_hostile);
+    g_test_add_func("/vmrpc/server/saved/peer-inside", test_peer_inside);
+    g_test_add_func("/vmrpc/server/saved/forget", test_forget);
     return g_test_run();
 }

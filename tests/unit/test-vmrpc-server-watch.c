@@ -483,6 +483,47 @@ static void test_wait_connect(void)
     fx_free(fx);
 }
 
+static struct {
+    VmrpcServer *srv;
+    int fd;                     /* -1: has been sent */
+} meanwhile;
+
+/* While a call waits the socket's news come to the other thread. */
+static bool urgent_meanwhile(void)
+{
+    if (meanwhile.fd >= 0) {
+        g_assert_cmpint(send(meanwhile.fd, "b", 1, MSG_OOB), ==, 1);
+        meanwhile.fd = -1;
+        vmrpc_server_process(meanwhile.srv);
+    }
+    return true;
+}
+
+/* Each urgent byte is news to all, also while somebody waits for input. */
+static void test_wait_urgent(void)
+{
+    Fx *fx = fx_new_default();
+    int fd = connected(fx, 0, VMRPC_REQ_WATCH);
+    unsigned events;
+    char byte;
+
+    g_assert_cmpint(send(fd, "a", 1, MSG_OOB), ==, 1);
+    fx_wait(fx, 0, VMRPC_PRI);
+    fx_pump(fx);
+    events = fx->sock[0].events;
+    fx->edge = true;            /* what has been told comes again */
+    meanwhile.srv = fx->srv;
+    meanwhile.fd = fd;
+    vmrpc_server_set_may_go_on(fx->srv, urgent_meanwhile);
+    fx->may_wait = true;
+    recv_waiting(fx, 0, &byte, 1);
+    g_assert_cmpint(meanwhile.fd, ==, -1);
+    fx_pump(fx);
+    g_assert_cmpuint(fx->sock[0].events, >, events);
+    close(fd);
+    fx_free(fx);
+}
+
 /* --- many threads --------------------------------------------------------- */
 
 typedef struct Storm {
@@ -656,6 +697,7 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/wait/receive", test_wait);
     g_test_add_func("/vmrpc/server/wait/input", test_wait_input);
     g_test_add_func("/vmrpc/server/wait/connect", test_wait_connect);
+    g_test_add_func("/vmrpc/server/wait/urgent", test_wait_urgent);
     g_test_add_func("/vmrpc/server/storm", test_storm);
     g_test_add_func("/vmrpc/server/storm-limit", test_storm_limit);
     return g_test_run();

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import kernel, peers, wait
+from vmmnet.testbed import kernel, peers, qemu, tools, wait
 from vmmnet.testbed.guest import Guest
 from vmmnet.testbed.lab import (
     ECHO_PORT,
@@ -788,6 +788,27 @@ c.sendall(b'after the move')
             world.peer.run(["python3", "-c", client])
             server.wait(check=True)
             assert moved.run("curl -sS http://www.test/").stdout == PAGE
+
+
+def test_snapshot_is_of_what_the_guest_knew(world: Lab, tmp_path: Path) -> None:
+    """Also in a QEMU whose guest has looked up other names, in their places."""
+    state = tmp_path / "state.qcow2"
+    tools.run([qemu.binary().with_name("qemu-img"), "create", "-fqcow2", state, "1G"])
+    options = ["-drive", f"file={state},format=qcow2,if=none,id=state"]
+    fetch = "curl -sS http://www.test/"
+
+    def hmp(guest: Guest, line: str) -> None:
+        assert guest.qmp("human-monitor-command", **{"command-line": line}) == ""
+
+    with world.guest(ipv6=False, arguments=options) as before:
+        assert before.run(fetch).stdout == PAGE
+        known = before.run("getent ahostsv4 www.test").stdout
+        hmp(before, "savevm then")
+    with world.guest(ipv6=False, arguments=options) as after:
+        assert after.run("getent ahostsv4 both.test").stdout.split()[0] == known.split()[0]
+        hmp(after, "loadvm then")
+        assert after.run(fetch).stdout == PAGE
+        assert after.run("getent ahostsv4 www.test").stdout == known
 
 
 def test_socket_limit_is_emfile(world: Lab) -> None:

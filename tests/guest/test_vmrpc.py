@@ -805,7 +805,7 @@ def test_snapshot_is_of_what_the_guest_knew(world: Lab, tmp_path: Path) -> None:
         known = before.run("getent ahostsv4 www.test").stdout
         hmp(before, "savevm then")
     with world.guest(ipv6=False, arguments=options) as after:
-        assert after.run("getent ahostsv4 both.test").stdout.split()[0] == known.split()[0]
+        assert after.run("getent ahostsv4 peer.test").stdout.split()[0] == known.split()[0]
         hmp(after, "loadvm then")
         assert after.run(fetch).stdout == PAGE
         assert after.run("getent ahostsv4 www.test").stdout == known

@@ -315,6 +315,9 @@ struct vmrpc_buffer *vmrpc_buffer_get(struct vmrpc_sock *vs,
 	start = vmrpc_iter_address(iter);
 	size = min3(*len, iov_iter_single_seg_count(iter),
 		    (size_t)VMRPC_DATA_MAX);
+	/* writev() may begin with nothing; that would be no data. */
+	if (!size)
+		return NULL;
 	b = buffer_of(reuse);
 	if (b && covers(b, start) && buffer_use(b, start)) {
 		*offset = start - b->start;

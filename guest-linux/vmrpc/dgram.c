@@ -35,6 +35,23 @@ static bool is_bound(const struct vmrpc_sock *vs)
 	return inet_sk(vs->sk)->inet_num != 0;
 }
 
+/* And still a host socket, for what was queued there before. */
+static bool has_local_peer(const struct vmrpc_sock *vs)
+{
+	return vmrpc_sock_mode(vs) == VMRPC_BOTH && inet_sk(vs->sk)->inet_daddr;
+}
+
+/* Nothing more comes to the host socket.  Caller must hold vs->lock. */
+static int connect_to_self(struct vmrpc_sock *vs)
+{
+	struct sockaddr_in self = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = vs->dev->guest4,
+	};
+
+	return vmrpc_sock_connect(vs, &self, 0, false);
+}
+
 /* A host socket with the port of the native one.  No lock is held. */
 static int open_bound(struct socket *sock, struct vmrpc_sock *vs)
 {
@@ -52,6 +69,9 @@ static int open_bound(struct socket *sock, struct vmrpc_sock *vs)
 	}
 	mutex_lock(&vs->lock);
 	err = vmrpc_sock_open(vs);
+	/* To send elsewhere is no reason to hear others than that peer. */
+	if (!err && has_local_peer(vs))
+		err = connect_to_self(vs);
 	mutex_unlock(&vs->lock);
 	return err;
 }
@@ -114,12 +134,6 @@ static int unspec_but_port(struct socket *sock, struct vmrpc_sock *vs)
 	return err;
 }
 
-/* And still a host socket, for what was queued there before. */
-static bool has_local_peer(const struct vmrpc_sock *vs)
-{
-	return vmrpc_sock_mode(vs) == VMRPC_BOTH && inet_sk(vs->sk)->inet_daddr;
-}
-
 /* Does a program still have something to fetch from the host, or to end? */
 static bool is_needed(const struct vmrpc_sock *vs)
 {
@@ -176,15 +190,11 @@ static int dissolve(struct socket *sock, struct vmrpc_sock *vs)
  */
 static void close_to_strangers(struct vmrpc_sock *vs)
 {
-	struct sockaddr_in self = {
-		.sin_family = AF_INET,
-		.sin_addr.s_addr = vs->dev->guest4,
-	};
 	bool remote = vmrpc_sock_mode(vs) == VMRPC_REMOTE;
 
 	if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
 		return;
-	if (!vmrpc_sock_connect(vs, &self, 0, false) &&
+	if (!connect_to_self(vs) &&
 	    (vmrpc_sock_ready(vs) & (VMRPC_IN | VMRPC_ERR)))
 		vmrpc_sock_set_mode(vs, VMRPC_BOTH);
 	else
@@ -355,6 +365,13 @@ static void note_unfinished(struct vmrpc_sock *vs, const struct msghdr *msg,
 					      READ_ONCE(vs->corked)));
 }
 
+/* Has the host not known the socket because it serves it no more? */
+static bool is_served_elsewhere(const struct vmrpc_sock *vs, ssize_t n, u32 gen)
+{
+	return n == -EBADF && (vmrpc_sock_mode(vs) == VMRPC_NATIVE ||
+			       READ_ONCE(vs->gen) != gen);
+}
+
 /* -ESTALE: the host does not serve the socket any more. */
 static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 		       const struct sockaddr_in *to)
@@ -389,8 +406,7 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 		if (!tried || (vmrpc_sock_ready(vs) & WRITABLE))
 			n = vmrpc_message_send(vs, msg, size, to, 0);
 		note_unfinished(vs, msg, n);
-		if (n == -EBADF && (vmrpc_sock_mode(vs) == VMRPC_NATIVE ||
-				    READ_ONCE(vs->gen) != gen))
+		if (is_served_elsewhere(vs, n, gen))
 			return -ESTALE;
 		if (n != -EAGAIN)
 			return n;
@@ -536,6 +552,13 @@ static bool mirror_readable(struct sock *sk)
 	return came_before(sk) || native_shut(sk);
 }
 
+/* Another task may give the peer up while this one waits. */
+static bool inside_readable(struct sock *sk)
+{
+	return vmrpc_sock_mode(vmrpc_sk(sk)) == VMRPC_REMOTE ?
+	       mirror_readable(sk) : native_readable(sk);
+}
+
 static ssize_t recv_native(struct socket *sock, struct msghdr *msg,
 			   size_t size, int flags)
 {
@@ -617,8 +640,8 @@ static int recv_loop(struct socket *sock, struct vmrpc_sock *vs,
 {
 	struct sock *sk = vs->sk;
 	long timeo = sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
-	bool (*native)(struct sock *sk);
 	ssize_t n;
+	u32 gen;
 
 	if (flags & MSG_ERRQUEUE)
 		return recv_any(sock, vs, msg, size, flags, 0);
@@ -626,20 +649,22 @@ static int recv_loop(struct socket *sock, struct vmrpc_sock *vs,
 		n = sock_error(sk);
 		if (n)
 			return n;
+		gen = READ_ONCE(vs->gen);
 		n = recv_any(sock, vs, msg, size, flags, timeo);
+		if (is_served_elsewhere(vs, n, gen))
+			continue;
 		if (n != -EAGAIN)
 			return n;
 		/* Without a time to wait that is not even noticed. */
 		if (native_shut(sk))
 			return timeo ? 0 : -EAGAIN;
-		native = vmrpc_sock_mode(vs) == VMRPC_REMOTE ? mirror_readable
-							     : native_readable;
 		/* SO_PEEK_OFF may be behind all that there is. */
-		if (native(sk) || (vmrpc_sock_mode(vs) != VMRPC_NATIVE &&
+		if (inside_readable(sk) || (vmrpc_sock_mode(vs) != VMRPC_NATIVE &&
 				   (vmrpc_sock_ready(vs) & READABLE)))
 			n = vmrpc_sock_pause(&timeo);
 		else
-			n = vmrpc_sock_wait(vs, READABLE, native, &timeo);
+			n = vmrpc_sock_wait(vs, READABLE, inside_readable,
+					    &timeo);
 		if (n)
 			return n;
 	}
@@ -685,6 +710,9 @@ static __poll_t dgram_poll(struct file *file, struct socket *sock,
 			kept |= EPOLLIN | EPOLLRDNORM;
 		return vmrpc_sock_mask(vs) | (native & kept);
 	case VMRPC_BOTH:
+		/* A sender who waits for room may wait for the host's. */
+		if (!(vmrpc_sock_ready(vs) & WRITABLE))
+			native &= ~(EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND);
 		return native | (vmrpc_sock_mask(vs) &
 				 (EPOLLIN | EPOLLRDNORM | EPOLLERR | EPOLLPRI));
 	default:

@@ -98,11 +98,25 @@ struct vmrpc_device *vmrpc_family_device(void)
 	return dev;
 }
 
+/*
+ * Programs ask for it without being told to (Go 1.24 for each listener), and
+ * take TCP where there is none.  Within the guest alone it would be a listener
+ * that nobody reaches.
+ */
+static bool is_mptcp(const struct net *net, const struct socket *sock,
+		     int protocol)
+{
+	return net_eq(net, &init_net) && sock->type == SOCK_STREAM &&
+	       protocol == IPPROTO_MPTCP && rcu_access_pointer(family_device);
+}
+
 static int create(struct net *net, struct socket *sock, int protocol, int kern)
 {
 	struct vmrpc_device *dev;
 	int err;
 
+	if (!kern && is_mptcp(net, sock, protocol))
+		return -EPROTONOSUPPORT;
 	err = inet_create(net, sock, protocol, kern);
 	if (err || kern || !is_outsourced(net, sock))
 		return err;

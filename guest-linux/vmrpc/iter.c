@@ -90,6 +90,23 @@ void *vmrpc_data_inline(struct vmrpc_call *call, size_t len, bool in)
 	return call->inline_buf;
 }
 
+/*
+ * Memory for *@len bytes, or for fewer of a stream: the rest comes with another
+ * request, and large pieces are rare where memory has been in use for long.
+ */
+static void *bounce_alloc(const struct vmrpc_call *call, size_t *len)
+{
+	void *buf;
+
+	while (call->vs->sk->sk_type == SOCK_STREAM && *len > PAGE_SIZE) {
+		buf = kmalloc(*len, GFP_KERNEL | __GFP_NOWARN | __GFP_NORETRY);
+		if (buf)
+			return buf;
+		*len = max_t(size_t, *len / 2, PAGE_SIZE);
+	}
+	return kmalloc(*len, GFP_KERNEL | __GFP_NOWARN);
+}
+
 /**
  * vmrpc_data_copy - the same as vmrpc_data_map(), by a copy in any case
  * @call: has no data yet
@@ -109,7 +126,7 @@ int vmrpc_data_copy(struct vmrpc_call *call, struct iov_iter *iter, size_t len,
 	if (len <= VMRPC_INLINE_MAX) {
 		d->buf = vmrpc_data_inline(call, len, in);
 	} else {
-		d->buf = kmalloc(len, GFP_KERNEL);
+		d->buf = bounce_alloc(call, &len);
 		if (!d->buf)
 			return -ENOMEM;
 		d->in = in;

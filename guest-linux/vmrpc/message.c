@@ -11,6 +11,8 @@
 #include <linux/errqueue.h>
 #include <linux/net_tstamp.h>
 #include <linux/slab.h>
+#include <linux/tcp.h>
+#include <linux/udp.h>
 #include <linux/uio.h>
 #include <net/ip.h>
 
@@ -175,6 +177,39 @@ static int control_room(struct vmrpc_call *call, const struct msghdr *msg)
 	return 0;
 }
 
+/*
+ * Is it what a program can be given?  How much of it is read, and what becomes
+ * of it, goes by its type.
+ */
+static bool is_sound(int level, int type, size_t len)
+{
+	static const struct {
+		int level, type;
+		size_t len;
+	} known[] = {
+		{ SOL_IP, IP_TTL, sizeof(int) },
+		{ SOL_IP, IP_TOS, 1 },
+		{ SOL_IP, IP_PKTINFO, sizeof(struct in_pktinfo) },
+		{ SOL_IP, IP_RECVERR, sizeof(struct sock_extended_err) +
+				      sizeof(struct sockaddr_in) },
+		{ SOL_UDP, UDP_GRO, sizeof(int) },
+		{ SOL_TCP, TCP_CM_INQ, sizeof(int) },
+		{ SOL_SOCKET, SO_RXQ_OVFL, sizeof(u32) },
+		{ SOL_SOCKET, SO_TIMESTAMP_OLD, 2 * sizeof(s64) },
+		{ SOL_SOCKET, SO_TIMESTAMPNS_OLD, 2 * sizeof(s64) },
+		{ SOL_SOCKET, SO_TIMESTAMP_NEW, 2 * sizeof(s64) },
+		{ SOL_SOCKET, SO_TIMESTAMPNS_NEW, 2 * sizeof(s64) },
+		{ SOL_SOCKET, SO_TIMESTAMPING_OLD, 6 * sizeof(s64) },
+		{ SOL_SOCKET, SO_TIMESTAMPING_NEW, 6 * sizeof(s64) },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(known); i++)
+		if (known[i].level == level && known[i].type == type)
+			return known[i].len == len;
+	return false;
+}
+
 /* Hands the host's ancillary data to the program, as far as it is sound. */
 static void control_get(struct vmrpc_call *call, struct msghdr *msg)
 {
@@ -184,16 +219,16 @@ static void control_get(struct vmrpc_call *call, struct msghdr *msg)
 
 	while (left >= sizeof(struct wire_cmsg)) {
 		struct wire_cmsg *wire = (struct wire_cmsg *)p;
+		int level = le32_to_cpu(wire->level);
+		int type = le32_to_cpu(wire->type);
 		u64 len = le64_to_cpu(wire->len);
 
-		if (len < sizeof(*wire) || len > left)
+		if (len < sizeof(*wire) || len > left ||
+		    !is_sound(level, type, len - sizeof(*wire)))
 			return;
-		swap_interface(le32_to_cpu(wire->level),
-			       le32_to_cpu(wire->type), wire + 1,
-			       len - sizeof(*wire), 0, call->dev->ifindex);
-		put_cmsg(msg, le32_to_cpu(wire->level),
-			 le32_to_cpu(wire->type), len - sizeof(*wire),
-			 p + sizeof(*wire));
+		swap_interface(level, type, wire + 1, len - sizeof(*wire), 0,
+			       call->dev->ifindex);
+		put_cmsg(msg, level, type, len - sizeof(*wire), wire + 1);
 		len = min_t(size_t, WIRE_ALIGN(len), left);
 		p += len;
 		left -= len;
@@ -350,8 +385,8 @@ static int make_room(struct vmrpc_call *call, struct msghdr *msg, size_t len,
  */
 static void keep(struct vmrpc_sock *vs, const void *data, size_t len)
 {
-	struct vmrpc_kept *kept = kmalloc(struct_size(kept, data, len),
-					  GFP_KERNEL);
+	struct vmrpc_kept *kept = kvmalloc(struct_size(kept, data, len),
+					   GFP_KERNEL);
 
 	if (!kept) {
 		/* A gap in a stream is worse than its end. */
@@ -392,7 +427,7 @@ static ssize_t kept_take(struct vmrpc_sock *vs, struct vmrpc_kept *kept,
 	WRITE_ONCE(vs->kept_size, vs->kept_size - n);
 	if (kept->used == kept->len) {
 		list_del(&kept->list);
-		kfree(kept);
+		kvfree(kept);
 	}
 	return n;
 }
@@ -437,7 +472,7 @@ void vmrpc_message_forget(struct vmrpc_sock *vs)
 	struct vmrpc_kept *kept, *next;
 
 	list_for_each_entry_safe(kept, next, &vs->kept, list)
-		kfree(kept);
+		kvfree(kept);
 	INIT_LIST_HEAD(&vs->kept);
 	WRITE_ONCE(vs->kept_size, 0);
 }

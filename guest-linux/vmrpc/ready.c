@@ -250,6 +250,12 @@ void vmrpc_sock_report(struct vmrpc_sock *vs, u32 gen, u32 ready, u32 seq,
 		if (ready & VMRPC_PRI)
 			WRITE_ONCE(vs->urgent, true);
 		vs->ready_seq = seq;
+		/*
+		 * No older error can be told any more.  Far behind, it would
+		 * seem to be newer than all that come.
+		 */
+		if ((s32)(seq - VMRPC_ERROR_AGE_MAX - 1 - vs->error_seq) > 0)
+			vs->error_seq = seq - VMRPC_ERROR_AGE_MAX - 1;
 	}
 	/* It is about to be seen: who sets the mode tells. */
 	if (vmrpc_sock_mode(vs) == VMRPC_NATIVE) {

@@ -418,6 +418,8 @@ static int try_accept_remote(struct vmrpc_sock *vs, struct socket *newsock,
 	if (err)
 		goto out_detach;
 	vmrpc_sol_inherit(child, vs);
+	/* As of a connection that the guest's TCP has made: its listener's label. */
+	security_sk_clone(vs->sk, newsock->sk);
 	security_sock_graft(newsock->sk, newsock);
 	newsock->state = SS_CONNECTED;
 	return 0;

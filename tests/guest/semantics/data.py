@@ -128,6 +128,32 @@ def gather_all_sorts(world: World) -> None:
 
 
 @case
+def gather_behind_nothing(world: World) -> None:
+    """An empty piece in front, in memory that is sent from often."""
+    data = numbered(100_000)
+    sock, theirs = world.pair()
+    drained = Task(theirs.drain)
+    for _ in range(20):
+        sock.sendall(data)
+    expect(sock.sendmsg([memoryview(data)[:0], data]), len(data))
+    sock.shutdown(socket.SHUT_WR)
+    expect(drained.result(), (21 * len(data), zlib.crc32(data * 21)))
+
+
+@case
+def scatter_behind_nothing(world: World) -> None:
+    """An empty buffer in front, in memory that is read into often, is not the end."""
+    size = 100_000
+    memory = bytearray(size)
+    sock, theirs = world.pair()
+    theirs.send_numbered(21 * size)
+    for _ in range(20):
+        expect(sock.recv_into(memory, 0, socket.MSG_WAITALL), size)
+    until(lambda: _waiting(sock), "data")
+    assert sock.recvmsg_into([memoryview(memory)[:0], memory])[0] > 0
+
+
+@case
 def too_many_pieces(world: World) -> None:
     """1025 pieces are EMSGSIZE."""
     with fails(errno.EMSGSIZE):

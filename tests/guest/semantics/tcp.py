@@ -32,6 +32,7 @@ from .peer import numbered
 from .remote import Stream
 
 SO_PEERNAME = 28
+_IPPROTO_MPTCP = 262
 
 # More than any two buffers.
 _MUCH = 32 << 20
@@ -48,6 +49,12 @@ def connection_has_names(world: World) -> None:
     ours, theirs = world.pair()
     expect(ours.getsockname(), (world.me, theirs.port))
     expect(ours.getpeername()[0], world.peer)
+
+
+@case
+def by_several_ways(world: World) -> None:
+    """A multipath socket, which Go 1.24 asks for to listen."""
+    socket.socket(socket.AF_INET, socket.SOCK_STREAM, _IPPROTO_MPTCP).close()
 
 
 @case

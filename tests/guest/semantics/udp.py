@@ -226,6 +226,22 @@ def peer_inside_and_outside(world: World) -> None:
 
 
 @case
+def peer_inside_who_sends_outside(world: World) -> None:
+    """To send elsewhere does not make it hear others than its peer."""
+    inside, theirs = world.datagrams(), world.hands.open()
+    sock, other = world.datagrams(), world.datagrams()
+    sock.connect((world.me, _port(inside)))
+    sock.sendto(b"out", (world.peer, theirs.port))
+    expect(theirs.hear().data, b"out")
+    theirs.tell(_port(sock), b"stranger")
+    theirs.tell(_port(other), b"after it")
+    expect(other.recv(100), b"after it")
+    expect(pending(sock, select.POLLIN), 0)
+    sock.send(b"in")
+    expect(inside.recvfrom(100)[0], b"in")
+
+
+@case
 def disconnected_by_af_unspec(world: World) -> None:
     """No peer, the bound port, and everybody is heard again."""
     theirs = world.hands.open()

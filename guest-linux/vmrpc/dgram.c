@@ -35,23 +35,6 @@ static bool is_bound(const struct vmrpc_sock *vs)
 	return inet_sk(vs->sk)->inet_num != 0;
 }
 
-/* And still a host socket, for what was queued there before. */
-static bool has_local_peer(const struct vmrpc_sock *vs)
-{
-	return vmrpc_sock_mode(vs) == VMRPC_BOTH && inet_sk(vs->sk)->inet_daddr;
-}
-
-/* Nothing more comes to the host socket.  Caller must hold vs->lock. */
-static int connect_to_self(struct vmrpc_sock *vs)
-{
-	struct sockaddr_in self = {
-		.sin_family = AF_INET,
-		.sin_addr.s_addr = vs->dev->guest4,
-	};
-
-	return vmrpc_sock_connect(vs, &self, 0, false);
-}
-
 /* A host socket with the port of the native one.  No lock is held. */
 static int open_bound(struct socket *sock, struct vmrpc_sock *vs)
 {
@@ -69,9 +52,6 @@ static int open_bound(struct socket *sock, struct vmrpc_sock *vs)
 	}
 	mutex_lock(&vs->lock);
 	err = vmrpc_sock_open(vs);
-	/* To send elsewhere is no reason to hear others than that peer. */
-	if (!err && has_local_peer(vs))
-		err = connect_to_self(vs);
 	mutex_unlock(&vs->lock);
 	return err;
 }
@@ -134,6 +114,12 @@ static int unspec_but_port(struct socket *sock, struct vmrpc_sock *vs)
 	return err;
 }
 
+/* And still a host socket, for what is queued there or to send elsewhere. */
+static bool has_local_peer(const struct vmrpc_sock *vs)
+{
+	return vmrpc_sock_mode(vs) == VMRPC_BOTH && inet_sk(vs->sk)->inet_daddr;
+}
+
 /* Does a program still have something to fetch from the host, or to end? */
 static bool is_needed(const struct vmrpc_sock *vs)
 {
@@ -194,7 +180,7 @@ static void close_to_strangers(struct vmrpc_sock *vs)
 
 	if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
 		return;
-	if (!connect_to_self(vs) &&
+	if (!vmrpc_sock_connect_self(vs) &&
 	    (vmrpc_sock_ready(vs) & (VMRPC_IN | VMRPC_ERR)))
 		vmrpc_sock_set_mode(vs, VMRPC_BOTH);
 	else
@@ -555,7 +541,10 @@ static bool mirror_readable(struct sock *sk)
 /* Another task may give the peer up while this one waits. */
 static bool inside_readable(struct sock *sk)
 {
-	return vmrpc_sock_mode(vmrpc_sk(sk)) == VMRPC_REMOTE ?
+	struct vmrpc_sock *vs = vmrpc_sk(sk);
+
+	/* A service of the kernel may have taken the socket. */
+	return vs && vmrpc_sock_mode(vs) == VMRPC_REMOTE ?
 	       mirror_readable(sk) : native_readable(sk);
 }
 

@@ -369,6 +369,7 @@ int vmrpc_sock_bind_port(struct vmrpc_sock *vs, const struct sockaddr_in *to,
 			 __be16 *port);
 int vmrpc_sock_connect(struct vmrpc_sock *vs, const struct sockaddr_in *to,
 		       u32 wait_us, bool watch);
+int vmrpc_sock_connect_self(struct vmrpc_sock *vs);
 void vmrpc_sock_ask(struct vmrpc_sock *vs);
 void vmrpc_sock_begin(struct vmrpc_sock *vs, u32 ready);
 void vmrpc_sock_report(struct vmrpc_sock *vs, u32 gen, u32 ready, u32 seq,

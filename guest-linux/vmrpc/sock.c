@@ -567,6 +567,10 @@ static int open_prepared(struct vmrpc_sock *vs)
 		__be16 port;
 
 		err = vmrpc_sock_bind_port(vs, &to, &port);
+		/* To send elsewhere is no reason to hear others than its peer. */
+		if (!err && inet->inet_daddr &&
+		    vs->sk->sk_protocol == IPPROTO_UDP)
+			err = vmrpc_sock_connect_self(vs);
 	}
 	if (err)
 		vmrpc_sock_close(vs);
@@ -616,6 +620,22 @@ int vmrpc_sock_open_with(struct vmrpc_sock *vs)
 	vs->opening = list_empty(&vs->opts) && !inet_sk(vs->sk)->inet_num &&
 		      !vmrpc_sol_stale(vs);
 	return vs->opening ? 0 : open_prepared(vs);
+}
+
+/**
+ * vmrpc_sock_connect_self - nothing more comes to the host socket of UDP
+ * @vs: caller must hold vs->lock; has a host socket that is bound
+ *
+ * What is queued stays, and it can send.  Returns 0 or a negative errno.
+ */
+int vmrpc_sock_connect_self(struct vmrpc_sock *vs)
+{
+	struct sockaddr_in self = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = vs->dev->guest4,
+	};
+
+	return vmrpc_sock_connect(vs, &self, 0, false);
 }
 
 /**

@@ -30,8 +30,8 @@
  * take those of strangers first, then that of the name which was over first.
  * So there are two heaps.
  *
- * Names never have all of a pool of 8 or more, else nobody could call a guest
- * that has looked up much: an eighth is for strangers. When names have the
+ * Names never have all of a pool that has 8 addresses or more, else nobody
+ * could call a guest that has looked up much: an eighth is for strangers. When names have the
  * rest, each new one takes the place of the one that was over first; that is
  * done to a stranger who gets a name as well, by calling the old name a
  * stranger.

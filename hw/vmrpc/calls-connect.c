@@ -239,7 +239,7 @@ static int disconnect_host(VmrpcServer *srv, VmrpcSock *s)
     if (s->arriving) {
         /* It shall not come back when the socket has arrived. */
         s->arriving->flags &= ~(VMRPC_SAVED_CONNECTED | VMRPC_SAVED_RESOLVER |
-                                VMRPC_SAVED_LISTENING);
+                                VMRPC_SAVED_LISTENING | VMRPC_SAVED_SELF);
     }
     return 0;
 }

@@ -355,6 +355,9 @@ static bool is_strangers(const VmrpcSock *s, int fd,
     if (fd == s->fd) {
         return s->peer_is_resolver && !s->deaf;
     }
+    if (s->peer_is_self) {
+        return true;
+    }
     return s->connected && (from->sin_addr.s_addr != s->peer4.s_addr ||
                             from->sin_port != s->peer_port);
 }

@@ -38,6 +38,9 @@
 /* Bytes of a stream's answers that may wait for the guest. */
 #define DNS_STREAM_RX_MAX       (256 * 1024)
 
+/* Bytes of a stream that may wait for the proxy. */
+#define DNS_STREAM_TX_MAX       (2 + 65535)
+
 /* For how long the VM's own address has its name. */
 #define OWN_NAME_TTL_S          300
 
@@ -165,6 +168,11 @@ static bool proxy_usable(void *opaque, const struct in6_addr *addr6)
            !IN6_IS_ADDR_V4MAPPED(addr6) && !IN6_IS_ADDR_V4COMPAT(addr6);
 }
 
+static bool proxy_usable4(void *opaque, struct in_addr addr4)
+{
+    return vmrpc_addr_is_far(opaque, addr4);
+}
+
 static bool proxy_nat64_available(void *opaque)
 {
     VmrpcServer *srv = opaque;
@@ -189,6 +197,7 @@ static void proxy_answer(void *opaque, void *token, const uint8_t *msg,
         return;
     }
     prefix = s->backing == VMRPC_BACKING_RESOLVER ? 2 : 0;
+    s->dns_out -= MIN(s->dns_out, prefix != 0);
     if (s->dns_rx.length >= VMRPC_DNS_RX_MAX ||
         srv->dns_bytes + prefix + len + ANSWER_OVERHEAD >
         VMRPC_DNS_BYTES_MAX) {
@@ -213,6 +222,7 @@ static const DnsProxyOps proxy_ops = {
     .map = proxy_map,
     .unmap = proxy_unmap,
     .usable = proxy_usable,
+    .usable4 = proxy_usable4,
     .nat64_available = proxy_nat64_available,
     .answer = proxy_answer,
     .now_ms = proxy_now_ms,
@@ -281,7 +291,8 @@ static void nat64_reply(void *opaque, uint64_t request,
 {
     VmrpcServer *srv = opaque;
     DnsNat64Prefix found[VMRPC_NAT64_MAX];
-    int64_t wait_ms = NAT64_RETRY_MS;
+    bool used = srv->config.nat64_mode == VMRPC_NAT64_AUTO;
+    int64_t wait_ms = used ? NAT64_RETRY_MS : NAT64_REFRESH_MIN_MS;
     int ret = -EAGAIN;
 
     srv->nat64_asking = false;
@@ -295,8 +306,7 @@ static void nat64_reply(void *opaque, uint64_t request,
                         NAT64_REFRESH_MAX_MS);
     } else if (ret == -ENOENT) {
         take_prefixes(srv, NULL, 0);    /* the policy goes on with the old */
-        wait_ms = srv->config.nat64_mode == VMRPC_NAT64_AUTO
-                  ? NAT64_REFRESH_MIN_MS : NAT64_UNUSED_MS;
+        wait_ms = used ? NAT64_REFRESH_MIN_MS : NAT64_UNUSED_MS;
     }
     srv->nat64_due_ms = vmrpc_now_ms() + wait_ms;
 }
@@ -357,6 +367,13 @@ void vmrpc_resolver_process_timer(VmrpcServer *srv)
 
 /* --- the guest's side --------------------------------------------------- */
 
+/* As servers do: who asks no more has had all answers. */
+static bool is_over(const VmrpcSock *s)
+{
+    return s->backing == VMRPC_BACKING_RESOLVER && s->shut_wr &&
+           !s->dns_out && !s->dns_rx.length;
+}
+
 uint32_t vmrpc_resolver_ready(const VmrpcSock *s)
 {
     uint32_t ready = 0;
@@ -365,14 +382,15 @@ uint32_t vmrpc_resolver_ready(const VmrpcSock *s)
         ready |= VMRPC_IN;
     }
     if (s->backing == VMRPC_BACKING_RESOLVER) {
-        if (s->dns_rx_bytes < DNS_STREAM_RX_MAX || s->shut_wr) {
+        if (s->shut_wr || (s->dns_rx_bytes < DNS_STREAM_RX_MAX &&
+                           s->dns_tx->len < DNS_STREAM_TX_MAX)) {
             ready |= VMRPC_OUT;
         }
-        if (s->shut_rd && s->shut_wr) {
+        if (is_over(s) || (s->shut_rd && s->shut_wr)) {
             ready |= VMRPC_HUP;
         }
     }
-    if (s->shut_rd) {
+    if (s->shut_rd || is_over(s)) {
         ready |= VMRPC_IN | VMRPC_RDHUP;
     }
     return ready;
@@ -399,18 +417,30 @@ static ssize_t send_datagram(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     return call->out_len;
 }
 
-/* Hands every complete message of the stream to the proxy. */
+/* Does the proxy answer it, well or not? */
+static bool is_query(const uint8_t *msg, size_t len)
+{
+    return len >= DNS_HEADER_LEN && !(msg[2] & 0x80);
+}
+
+/*
+ * Hands complete messages of the stream to the proxy: as many as there is room
+ * for their answers, which nobody would ask for again.  The others wait until
+ * the guest has read some.
+ */
 static void cut_stream(VmrpcServer *srv, VmrpcSock *s)
 {
     GByteArray *tx = s->dns_tx;
     size_t done = 0;
 
-    while (tx->len - done >= 2) {
+    while (tx->len - done >= 2 &&
+           s->dns_out + s->dns_rx.length < VMRPC_DNS_RX_MAX) {
         size_t len = tx->data[done] << 8 | tx->data[done + 1];
 
         if (tx->len - done - 2 < len) {
             break;
         }
+        s->dns_out += is_query(tx->data + done + 2, len);
         dns_proxy_query(srv->dns_proxy, tx->data + done + 2, len,
                         DNS_TRANSPORT_TCP, token_of(s));
         done += 2 + len;
@@ -435,8 +465,8 @@ static ssize_t send_stream(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (!(vmrpc_resolver_ready(s) & VMRPC_OUT)) {
         return -EAGAIN;
     }
-    /* At most one whole message: what is left over stays below that. */
-    len = MIN(call->out_len, 2 + 65535 - old);
+    /* So that the longest message fits. */
+    len = MIN(call->out_len, DNS_STREAM_TX_MAX - old);
     if (!len) {
         return 0;
     }
@@ -512,6 +542,10 @@ static ssize_t recv_stream(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
             pop_answer(srv, s);
         }
     }
+    if (!(flags & MSG_PEEK)) {
+        cut_stream(srv, s);
+        vmrpc_timer_rearm(srv);
+    }
     return done;
 }
 
@@ -524,7 +558,7 @@ ssize_t vmrpc_resolver_recv(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
                : recv_datagram(srv, s, call, flags);
     }
     /* After SHUT_RD there is nothing to wait for; set here, not on the host. */
-    return s->shut_rd ? 0 : -EAGAIN;
+    return s->shut_rd || is_over(s) ? 0 : -EAGAIN;
 }
 
 void vmrpc_resolver_detach(VmrpcServer *srv, VmrpcSock *s)

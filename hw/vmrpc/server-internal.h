@@ -129,7 +129,8 @@ struct VmrpcSock {
     VmrpcSock **event_prev;     /* what points to us in the queue */
 
     GQueue dns_rx;              /* GBytes: answers of the DNS proxy */
-    GByteArray *dns_tx;         /* stream: bytes of unfinished queries */
+    GByteArray *dns_tx;         /* stream: bytes not yet with the proxy */
+    unsigned dns_out;           /* stream: queries that it answers yet */
     size_t dns_rx_bytes;        /* all of them together */
     size_t dns_rx_offset;       /* stream: bytes of the head already read */
 
@@ -632,6 +633,9 @@ int vmrpc_addr_to_host(VmrpcServer *srv, struct in_addr guest,
  */
 bool vmrpc_addr_named(VmrpcServer *srv, struct in_addr guest,
                       struct in6_addr *addr6);
+
+/* Is this guest's address one behind the NAT64, and stands for nothing else? */
+bool vmrpc_addr_is_far(const VmrpcServer *srv, struct in_addr addr4);
 
 /* The IPv4 address of a peer behind the NAT64, if it leads back to it. */
 bool vmrpc_nat64_peer(const VmrpcServer *srv, const struct in6_addr *addr6,

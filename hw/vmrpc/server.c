@@ -499,6 +499,18 @@ static bool poll_for(const VmrpcServer *srv, struct pollfd *pfd, long wait_us)
     return n > 0;
 }
 
+/*
+ * What a call has queued the IOThread takes when anything wakes it, and nothing
+ * may.
+ */
+static void wake_for_events(VmrpcServer *srv)
+{
+    struct itimerspec its = { .it_value.tv_nsec = 1 };
+
+    srv->timer_due_ms = vmrpc_now_ms();
+    timerfd_settime(srv->timer_fd, 0, &its, NULL);
+}
+
 /* The socket that @call may wait for, or NULL. */
 static VmrpcSock *find_waitable(VmrpcServer *srv, const VmrpcCall *call)
 {
@@ -535,6 +547,7 @@ static bool wait_ready(VmrpcServer *srv, VmrpcSock *s, const VmrpcCall *call,
     /* What is told again is for others than the one who has waited. */
     if (s->news) {
         vmrpc_sock_notify(srv, s);
+        wake_for_events(srv);
     }
     return ready;
 }
@@ -580,6 +593,9 @@ static void tell_response(VmrpcServer *srv, const VmrpcCall *call,
                    ((s->ready & ~VMRPC_OUT) || s->ends);
         s->edge = true;
         vmrpc_sock_notify(srv, s);
+        if (s->event_queued) {
+            wake_for_events(srv);
+        }
     }
     if (call->flags & VMRPC_REQ_WATCH) {
         vmrpc_sock_watch(srv, s);
@@ -798,7 +814,11 @@ bool vmrpc_server_forget(VmrpcServer *srv, GError **errp)
     VmrpcAddrMap *map = srv->map;
     VmrpcNames *names = NULL;
 
-    g_assert(!srv->sock_num);
+    if (srv->sock_num) {
+        g_set_error(errp, server_error_quark(), EBUSY,
+                    "there are sockets already");
+        return false;
+    }
     if (srv->names) {
         names = vmrpc_names_new(VMRPC_NAMES_DEFAULT_SIZE, errp);
         if (!names) {

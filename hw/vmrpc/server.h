@@ -217,10 +217,11 @@ VmrpcAddrMap *vmrpc_server_addrmap(VmrpcServer *srv);
  * vmrpc_server_forget: what is restored next takes the place of all that the
  * guest knows
  *
- * Who goes back to a snapshot has had other names since.  There must be no
- * sockets; vmrpc_server_addrmap() gives another map from here on.
+ * Who goes back to a snapshot has had other names since.
+ * vmrpc_server_addrmap() gives another map from here on.
  *
- * Returns: false, and nothing is changed, if there is no memory.
+ * Returns: false, and nothing is changed, if there is no memory, or there are
+ * sockets, which only a stream that is made so can lead to.
  */
 bool vmrpc_server_forget(VmrpcServer *srv, GError **errp);
 

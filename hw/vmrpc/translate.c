@@ -98,20 +98,23 @@ static bool is_resolver4(const VmrpcServer *srv, struct in_addr addr)
            addr.s_addr == srv->config.resolver4.s_addr;
 }
 
+bool vmrpc_addr_is_far(const VmrpcServer *srv, struct in_addr addr4)
+{
+    uint8_t net = ntohl(addr4.s_addr) >> 24;
+
+    return net != 0 && net != IN_LOOPBACKNET && !is_group(addr4) &&
+           !is_own(srv, addr4) && !is_resolver4(srv, addr4) &&
+           !vmrpc_addrmap_contains(srv->map, addr4);
+}
+
 bool vmrpc_nat64_peer(const VmrpcServer *srv, const struct in6_addr *addr6,
                       struct in_addr *addr4)
 {
     const Nat64Prefix *prefix = vmrpc_nat64_in_use(&srv->nat64);
     struct in6_addr back;
-    uint8_t net;
 
-    if (!prefix || !nat64_extract(prefix, addr6, addr4)) {
-        return false;
-    }
-    net = ntohl(addr4->s_addr) >> 24;
-    if (net == 0 || net == IN_LOOPBACKNET || is_group(*addr4) ||
-        is_own(srv, *addr4) || is_resolver4(srv, *addr4) ||
-        vmrpc_addrmap_contains(srv->map, *addr4)) {
+    if (!prefix || !nat64_extract(prefix, addr6, addr4) ||
+        !vmrpc_addr_is_far(srv, *addr4)) {
         return false;
     }
     nat64_embed(prefix, *addr4, &back);

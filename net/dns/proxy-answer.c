@@ -163,9 +163,10 @@ void dns_proxy_answer_negative(DnsProxy *p, Request *r, const Reply *reply)
 }
 
 /*
- * The upstream's message behind the guest's id and question.  What comes
- * behind the upstream's OPT is cut with it: records there are optional, and
- * nothing before can point at them.
+ * The upstream's message behind the guest's id and question, without the
+ * additional section: nothing before can point at that, its records are
+ * optional, and addresses there (of what an SRV or MX names) are those of the
+ * network.  Who asks for them here gets such as lead there.
  */
 void dns_proxy_answer_passed(DnsProxy *p, Request *r, const Reply *reply)
 {
@@ -181,8 +182,7 @@ void dns_proxy_answer_passed(DnsProxy *p, Request *r, const Reply *reply)
                      (reply->flags & ~DNS_FLAGS_RCODE) |
                      (rcode & DNS_FLAGS_RCODE));
     dns_builder_question(&b, &client->question);
-    fits = !dns_builder_adopt(&b, reply->msg, reply->plain_len,
-                              reply->plain_arcount);
+    fits = !dns_builder_adopt(&b, reply->msg, reply->plain_len);
     conclude(p, r, &b, fits, rcode,
              reply->has_edns && reply->edns.has_ede ? reply->edns.ede : -1);
 }
@@ -283,21 +283,61 @@ bool dns_proxy_answer_virtual(DnsProxy *p, Request *r, const Reply *reply)
     return true;
 }
 
+static void tell_plain(DnsProxy *p, const Request *r,
+                       const PlainAddresses *found)
+{
+    if (found->num) {
+        p->ops->resolved(p->opaque, &r->client.question.name, found->addr,
+                         found->num);
+    }
+}
+
+/* The guest must not take an address for another that it has in its place. */
+static void answer_some(DnsProxy *p, Request *r, const Reply *reply,
+                        const PlainAddresses *found)
+{
+    DnsName name = r->asked[ASK_PLAIN].name;
+    uint32_t ttl = UINT32_MAX;
+    DnsBuilder b;
+    AliasCopy copy = { &b, true };
+
+    begin_answer(p, &r->client, reply->rcode, &b);
+    if (dns_reply_follow(reply, &name, &ttl, copy_alias, &copy)) {
+        bad_reply(p, r);
+        return;
+    }
+    for (size_t i = 0; i < found->num; i++) {
+        struct in_addr addr4;
+
+        memcpy(&addr4, &found->addr[i].addr6.s6_addr[12], sizeof(addr4));
+        copy.fits = copy.fits && !dns_builder_a(&b, DNS_SECTION_ANSWER, &name,
+                                                found->addr[i].ttl, addr4);
+    }
+    conclude(p, r, &b, copy.fits, reply->rcode, -1);
+}
+
 void dns_proxy_answer_plain(DnsProxy *p, Request *r, const Reply *reply)
 {
+    PlainAddresses found;
+
+    dns_proxy_plain_addresses(p, reply, &r->asked[ASK_PLAIN].name, &found);
     p->counters.answers_plain++;
-    dns_proxy_note_plain(p, r, reply);
-    dns_proxy_answer_passed(p, r, reply);
+    p->counters.addresses_unusable += found.unusable;
+    p->counters.addresses_over_limit += found.over_limit;
+    tell_plain(p, r, &found);
+    if (found.unusable || found.over_limit) {
+        answer_some(p, r, reply, &found);
+    } else {
+        dns_proxy_answer_passed(p, r, reply);
+    }
 }
 
 void dns_proxy_note_plain(DnsProxy *p, const Request *r, const Reply *reply)
 {
-    DnsProxyAddress addrs[DNS_PROXY_MAX_ADDRESSES];
-    size_t num = dns_reply_plain(reply, &r->asked[ASK_PLAIN].name, addrs);
+    PlainAddresses found;
 
-    if (num) {
-        p->ops->resolved(p->opaque, &r->client.question.name, addrs, num);
-    }
+    dns_proxy_plain_addresses(p, reply, &r->asked[ASK_PLAIN].name, &found);
+    tell_plain(p, r, &found);
 }
 
 /*** PTR of a virtual address ***/

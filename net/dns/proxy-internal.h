@@ -87,8 +87,7 @@ typedef struct Reply {
     uint16_t rcode;         /* all 12 bits */
     bool has_edns;
     DnsEdns edns;
-    size_t plain_len;       /* up to the OPT record */
-    uint16_t plain_arcount; /* additional records before it */
+    size_t plain_len;       /* up to the additional section */
 } Reply;
 
 /*** proxy.c ***/
@@ -126,9 +125,17 @@ int dns_reply_follow(const Reply *reply, DnsName *name, uint32_t *ttl,
 /* The SOA of a negative reply; false if there is none. */
 bool dns_reply_soa(const Reply *reply, DnsRr *rr, DnsSoa *soa);
 
-/* The A records that name leads to; returns how many. */
-size_t dns_reply_plain(const Reply *reply, const DnsName *name,
-                       DnsProxyAddress addrs[DNS_PROXY_MAX_ADDRESSES]);
+/* A records, but for those that are no use */
+typedef struct PlainAddresses {
+    DnsProxyAddress addr[DNS_PROXY_MAX_ADDRESSES];
+    size_t num;
+    size_t unusable;
+    size_t over_limit;
+} PlainAddresses;
+
+/* Those that name leads to. */
+void dns_proxy_plain_addresses(const DnsProxy *p, const Reply *reply,
+                               const DnsName *name, PlainAddresses *found);
 
 /*** proxy-answer.c ***/
 

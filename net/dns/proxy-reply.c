@@ -48,9 +48,11 @@ int dns_reply_parse(Reply *reply, const DnsQuestion *asked,
         .len = len,
         .flags = header.flags,
         .rcode = header.flags & DNS_FLAGS_RCODE,
-        .plain_arcount = header.arcount,
     };
     while ((ret = dns_cursor_rr(&cursor, &rr)) > 0) {
+        if (rr.section == DNS_SECTION_ADDITIONAL && !reply->plain_len) {
+            reply->plain_len = rr.start;
+        }
         if (rr.type != DNS_TYPE_OPT) {
             continue;
         }
@@ -59,11 +61,8 @@ int dns_reply_parse(Reply *reply, const DnsQuestion *asked,
         }
         reply->has_edns = true;
         reply->rcode |= reply->edns.rcode_high << 4;
-        reply->plain_len = rr.start;
-        reply->plain_arcount = header.arcount -
-                               cursor.left[1 + DNS_SECTION_ADDITIONAL] - 1;
     }
-    if (!reply->has_edns) {
+    if (!reply->plain_len) {
         reply->plain_len = cursor.offset;
     }
     return ret;
@@ -167,30 +166,34 @@ bool dns_reply_soa(const Reply *reply, DnsRr *rr, DnsSoa *soa)
     return false;
 }
 
-size_t dns_reply_plain(const Reply *reply, const DnsName *name,
-                       DnsProxyAddress addrs[DNS_PROXY_MAX_ADDRESSES])
+void dns_proxy_plain_addresses(const DnsProxy *p, const Reply *reply,
+                               const DnsName *name, PlainAddresses *found)
 {
     DnsName end = *name;
     uint32_t ttl = UINT32_MAX;
     struct in_addr addr4;
     DnsCursor cursor;
-    size_t num = 0;
     DnsRr rr;
 
+    found->num = found->unusable = found->over_limit = 0;
     if (dns_reply_follow(reply, &end, &ttl, NULL, NULL)) {
-        return 0;
+        return;
     }
     dns_cursor_init(&cursor, reply->msg, reply->len);
-    while (num < DNS_PROXY_MAX_ADDRESSES &&
-           dns_reply_find(&cursor, &end, DNS_TYPE_A, &rr)) {
-        if (!dns_rdata_a(&cursor, &rr, &addr4)) {
-            DnsProxyAddress *a = &addrs[num++];
+    while (dns_reply_find(&cursor, &end, DNS_TYPE_A, &rr)) {
+        DnsProxyAddress *a = &found->addr[found->num];
 
+        if (dns_rdata_a(&cursor, &rr, &addr4) ||
+            !p->ops->usable4(p->opaque, addr4)) {
+            found->unusable++;
+        } else if (found->num == DNS_PROXY_MAX_ADDRESSES) {
+            found->over_limit++;
+        } else {
             memset(a, 0, sizeof(*a));
             memset(&a->addr6.s6_addr[10], 0xff, 2);
             memcpy(&a->addr6.s6_addr[12], &addr4, sizeof(addr4));
             a->ttl = MIN(ttl, rr.ttl);
+            found->num++;
         }
     }
-    return num;
 }

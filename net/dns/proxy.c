@@ -260,21 +260,24 @@ static void hold_plain(DnsProxy *p, Request *r, const Reply *reply)
 
 static void plain_reply(DnsProxy *p, Request *r, const Reply *reply)
 {
-    DnsProxyAddress addrs[DNS_PROXY_MAX_ADDRESSES];
     AskState main_state = r->state[ASK_MAIN];
+    PlainAddresses found;
 
     r->state[ASK_PLAIN] = ASK_EMPTY;
     if (r->answered) {
         dns_proxy_note_plain(p, r, reply);
         dns_proxy_end_request(p, r);
-    } else if (reply->rcode == DNS_RCODE_NXDOMAIN) {
+        return;
+    }
+    if (reply->rcode == DNS_RCODE_NXDOMAIN) {
         dns_proxy_answer_negative(p, r, reply);
-    } else if (dns_reply_plain(reply, &r->asked[ASK_PLAIN].name, addrs)) {
-        if (main_state == ASK_WAITING) {
-            hold_plain(p, r, reply);
-        } else {
-            dns_proxy_answer_plain(p, r, reply);
-        }
+        return;
+    }
+    dns_proxy_plain_addresses(p, reply, &r->asked[ASK_PLAIN].name, &found);
+    if (found.num && main_state == ASK_WAITING) {
+        hold_plain(p, r, reply);
+    } else if (found.num) {
+        dns_proxy_answer_plain(p, r, reply);
     } else if (main_state == ASK_EMPTY) {
         dns_proxy_answer_negative(p, r, reply);
     } else if (main_state == ASK_FAILED) {

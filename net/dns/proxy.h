@@ -82,6 +82,11 @@ typedef struct DnsProxyOps {
                  uint32_t *lease);
     /* May the guest talk to this address?  (Not link-local, loopback, ...) */
     bool (*usable)(void *opaque, const struct in6_addr *addr6);
+    /*
+     * Does this IPv4 address, told to the guest as it is, lead behind the
+     * NAT64?  (Not one of the pool, the guest's own, loopback, ...)
+     */
+    bool (*usable4)(void *opaque, struct in_addr addr4);
     /* Is there a NAT64 prefix now, so that plain IPv4 addresses work? */
     bool (*nat64_available)(void *opaque);
     /*

@@ -37,7 +37,9 @@
  * waits for stays in c-ares until it has an outcome there, as 1.18 can cancel
  * only all queries of a channel.  For a forger it is as good as any other, so
  * it is joined again by who asks the same: else asking and cancelling in turn
- * would put out any number of them.
+ * would put out any number of them.  So would asking for ever new names and
+ * cancelling, so that there are no more than MAX_EXCHANGES: c-ares looks at all
+ * of a channel when it is asked for how long to wait.
  *
  * Who joins late gets the outcome of what was joined, be it a failure.  Who
  * asks when there is an outcome, and be it from within a reply, begins another
@@ -62,6 +64,7 @@
 #define TRY_TIMEOUT_MS  2000
 #define ROUNDS          2
 #define TOLD_AT_ONCE    16      /* of those who wait for one outcome */
+#define MAX_EXCHANGES   4096    /* with those that nobody waits for any more */
 #define OPT_LEN         11      /* as dns_query_build() makes it */
 
 struct DnsUpstream {
@@ -402,6 +405,9 @@ static int upstream_send(void *opaque, const uint8_t *msg, size_t len,
     }
     x = g_tree_lookup(up->exchanges, &query);
     is_new = !x;
+    if (is_new && g_tree_nnodes(up->exchanges) >= MAX_EXCHANGES) {
+        return -ENOBUFS;
+    }
     if (is_new) {
         x = exchange_new(up, &query);
     }

@@ -759,8 +759,7 @@ int dns_builder_edns(DnsBuilder *b, const DnsEdns *edns)
                            option, edns->has_ede ? sizeof(option) : 0);
 }
 
-int dns_builder_adopt(DnsBuilder *b, const uint8_t *msg, size_t len,
-                      uint16_t arcount)
+int dns_builder_adopt(DnsBuilder *b, const uint8_t *msg, size_t len)
 {
     size_t start = b->question_end;
 
@@ -769,7 +768,7 @@ int dns_builder_adopt(DnsBuilder *b, const uint8_t *msg, size_t len,
     }
     memcpy(b->buf + start, msg + start, len - start);
     memcpy(b->buf + 6, msg + 6, 4);
-    put16(b->buf + 10, arcount);
+    put16(b->buf + 10, 0);
     b->len = len;
     return 0;
 }

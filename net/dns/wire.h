@@ -271,12 +271,11 @@ int dns_builder_edns(DnsBuilder *b, const DnsEdns *edns);
 /*
  * Take over all records of a message whose question is as long as the one
  * just written, that is, whose names stay where they are: the octets behind
- * the question up to len, its counts, and arcount in place of its own where
- * len leaves records out.  Only dns_builder_edns() may follow.
+ * the question up to len, where its additional section begins, and its other
+ * counts.  Only dns_builder_edns() may follow.
  * Returns 0, or -EMSGSIZE with nothing done.
  */
-int dns_builder_adopt(DnsBuilder *b, const uint8_t *msg, size_t len,
-                      uint16_t arcount);
+int dns_builder_adopt(DnsBuilder *b, const uint8_t *msg, size_t len);
 
 /*
  * Drop every record, keep the question, set TC (RFC 2181 section 9).  An

@@ -71,6 +71,11 @@ static int fuzz_unmap(void *opaque, struct in_addr addr4,
     return 0;
 }
 
+static bool fuzz_usable4(void *opaque, struct in_addr addr4)
+{
+    return !(addr4.s_addr & 1);
+}
+
 static bool fuzz_usable(void *opaque, const struct in6_addr *addr6)
 {
     return !(addr6->s6_addr[0] & 0x80);
@@ -131,6 +136,7 @@ static const DnsProxyOps ops = {
     .map = fuzz_map,
     .unmap = fuzz_unmap,
     .usable = fuzz_usable,
+    .usable4 = fuzz_usable4,
     .nat64_available = fuzz_nat64,
     .answer = fuzz_answer,
     .now_ms = fuzz_now,

@@ -57,6 +57,14 @@ static int fake_unmap(void *opaque, struct in_addr addr4,
     return 0;
 }
 
+/* As in the pool, or on the host, of those that tests use */
+static bool fake_usable4(void *opaque, struct in_addr addr4)
+{
+    uint8_t net = ntohl(addr4.s_addr) >> 24;
+
+    return net != 198 && net != 127;
+}
+
 static bool fake_usable(void *opaque, const struct in6_addr *addr6)
 {
     return !IN6_IS_ADDR_LINKLOCAL(addr6) && !IN6_IS_ADDR_LOOPBACK(addr6);
@@ -123,6 +131,7 @@ static const DnsProxyOps ops = {
     .map = fake_map,
     .unmap = fake_unmap,
     .usable = fake_usable,
+    .usable4 = fake_usable4,
     .nat64_available = fake_nat64,
     .answer = fake_answer,
     .now_ms = fake_now,

@@ -252,6 +252,49 @@ static void test_nat64_failures(void)
     nat64_end(w);
 }
 
+/* What is told as it is stands for nothing else in the guest. */
+static void test_nat64_addresses(void)
+{
+    World *w = world_with_nat64();
+
+    reply_aaaa(w, false);
+    begin_reply(w, 1, 0x8180);
+    add_a("a.example", 70, "198.18.0.1");
+    add_a("a.example", 70, "192.0.2.1");
+    add_a("a.example", 70, "127.0.0.1");
+    deliver(w, 1, DNS_UPSTREAM_OK);
+    g_assert_cmpuint(w->answers, ==, 1);
+    assert_answer(w, 0, "a.example", DNS_TYPE_A);
+    assert_records(w, "a.example 70 1 192.0.2.1;");
+    g_assert_cmpstr(w->resolved, ==, "a.example ::ffff:192.0.2.1 70;");
+    g_assert_cmpuint(COUNTER(w, addresses_unusable), ==, 2);
+    nat64_end(w);
+
+    /* nothing is left */
+    w = world_with_nat64();
+    reply_aaaa(w, false);
+    begin_reply(w, 1, 0x8180);
+    add_a("a.example", 70, "198.18.0.1");
+    deliver(w, 1, DNS_UPSTREAM_OK);
+    assert_answer(w, 0, "a.example", DNS_TYPE_A);
+    assert_records(w, "");
+    g_assert_cmpuint(COUNTER(w, nodata), ==, 1);
+    nat64_end(w);
+
+    /* no more than the owner is told of */
+    w = world_with_nat64();
+    reply_aaaa(w, false);
+    begin_reply(w, 1, 0x8180);
+    for (unsigned i = 0; i < DNS_PROXY_MAX_ADDRESSES + 2; i++) {
+        g_autofree char *text = g_strdup_printf("192.0.2.%u", i);
+
+        add_a("a.example", 70, text);
+    }
+    deliver(w, 1, DNS_UPSTREAM_OK);
+    g_assert_cmpuint(COUNTER(w, addresses_over_limit), ==, 2);
+    nat64_end(w);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -264,5 +307,6 @@ int main(int argc, char **argv)
     g_test_add_func("/dns/proxy/nat64/neither", test_nat64_neither);
     g_test_add_func("/dns/proxy/nat64/nxdomain", test_nat64_nxdomain);
     g_test_add_func("/dns/proxy/nat64/failures", test_nat64_failures);
+    g_test_add_func("/dns/proxy/nat64/addresses", test_nat64_addresses);
     return g_test_run();
 }

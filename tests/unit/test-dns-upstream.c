@@ -740,6 +740,29 @@ static void test_shared_cancel(void)
     server_free(s);
 }
 
+/* A guest cannot have c-ares look through any number of queries. */
+static void test_bounded(void)
+{
+    Server *s = server_new(AF_INET);
+    Client *c = client_new(&s->addr, 1, NULL);
+    int ret = 0;
+
+    for (unsigned i = 0; !ret && i < 10000; i++) {
+        g_autofree char *name = g_strdup_printf("silent.%u.example", i);
+        DnsQuestion q = { .type = DNS_TYPE_A, .qclass = DNS_CLASS_IN };
+        uint8_t query[DNS_QUERY_MAX];
+        size_t len;
+
+        g_assert_cmpint(dns_name_from_text(&q.name, name), ==, 0);
+        len = dns_query_build(query, &q, DNS_FLAG_RD, false);
+        ret = dns_upstream_ops.send(c->up, query, len, on_reply, c, 1);
+        cancel(c, 1);
+    }
+    g_assert_cmpint(ret, ==, -ENOBUFS);
+    client_free(c);
+    server_free(s);
+}
+
 /* What all have left is out, and is joined again */
 static void test_left_and_joined(void)
 {
@@ -1062,6 +1085,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dns/upstream/shared-failure", test_shared_failure);
     g_test_add_func("/dns/upstream/not-shared", test_not_shared);
     g_test_add_func("/dns/upstream/shared-cancel", test_shared_cancel);
+    g_test_add_func("/dns/upstream/bounded", test_bounded);
     g_test_add_func("/dns/upstream/left-and-joined", test_left_and_joined);
     g_test_add_func("/dns/upstream/left-to-the-end", test_left_to_the_end);
     g_test_add_func("/dns/upstream/asked-in-reply", test_asked_in_reply);

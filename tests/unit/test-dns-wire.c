@@ -703,13 +703,13 @@ static void test_adopt(void)
 
     dns_builder_init(&b, buf, 64, 9, DNS_FLAG_QR);
     dns_builder_question(&b, &question);
-    g_assert_cmpint(dns_builder_adopt(&b, reply_cname_aaaa, opt, 0), ==,
+    g_assert_cmpint(dns_builder_adopt(&b, reply_cname_aaaa, opt), ==,
                     -EMSGSIZE);
-    g_assert_cmpint(dns_builder_adopt(&b, reply_cname_aaaa, 32, 0), ==,
+    g_assert_cmpint(dns_builder_adopt(&b, reply_cname_aaaa, 32), ==,
                     -EMSGSIZE);
     dns_builder_init(&b, buf, sizeof(buf), 9, DNS_FLAG_QR);
     dns_builder_question(&b, &question);
-    g_assert_cmpint(dns_builder_adopt(&b, reply_cname_aaaa, opt, 0), ==, 0);
+    g_assert_cmpint(dns_builder_adopt(&b, reply_cname_aaaa, opt), ==, 0);
     g_assert_cmpuint(b.len, ==, opt);
     g_assert_cmpmem(buf + 6, 6, "\0\3\0\0\0\0", 6);
     g_assert_cmpmem(buf + 33, opt - 33, reply_cname_aaaa + 33, opt - 33);

@@ -504,6 +504,7 @@ static void test_wait_urgent(void)
 {
     Fx *fx = fx_new_default();
     int fd = connected(fx, 0, VMRPC_REQ_WATCH);
+    struct pollfd server;
     unsigned events;
     char byte;
 
@@ -518,6 +519,9 @@ static void test_wait_urgent(void)
     fx->may_wait = true;
     recv_waiting(fx, 0, &byte, 1);
     g_assert_cmpint(meanwhile.fd, ==, -1);
+    /* and the other thread is woken for that */
+    server = (struct pollfd) { vmrpc_server_fd(fx->srv), POLLIN, 0 };
+    g_assert_cmpint(poll(&server, 1, FX_WAIT_MS), ==, 1);
     fx_pump(fx);
     g_assert_cmpuint(fx->sock[0].events, >, events);
     close(fd);

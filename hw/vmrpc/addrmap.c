@@ -31,10 +31,10 @@
  * So there are two heaps.
  *
  * Names never have all of a pool that has 8 addresses or more, else nobody
- * could call a guest that has looked up much: an eighth is for strangers. When names have the
- * rest, each new one takes the place of the one that was over first; that is
- * done to a stranger who gets a name as well, by calling the old name a
- * stranger.
+ * could call a guest that has looked up much: an eighth is for strangers. When
+ * names have the rest, each new one takes the place of the one that was over
+ * first; that is done to a stranger who gets a name as well, by calling the
+ * old name a stranger.
  *
  * The more names are there, the shorter are new leases: else the owner of a
  * zone with long TTLs and many addresses a name could lease all that is there

@@ -510,7 +510,7 @@ void vmrpc_data_exit(void);
 int vmrpc_data_map(struct vmrpc_call *call, struct iov_iter *iter, size_t len,
 		   bool in);
 int vmrpc_data_place(struct vmrpc_call *call, struct iov_iter *iter,
-		     size_t len, size_t window, bool in);
+		     size_t len, size_t window, bool in, bool whole);
 int vmrpc_data_copy(struct vmrpc_call *call, struct iov_iter *iter, size_t len,
 		    bool in);
 int vmrpc_data_unmap(struct vmrpc_call *call, struct iov_iter *iter,

@@ -233,18 +233,19 @@ int vmrpc_data_map(struct vmrpc_call *call, struct iov_iter *iter, size_t len,
  * @len: at most iov_iter_count(@iter)
  * @window: bytes that are worth looking up the pages of
  * @in: the device writes the data
+ * @whole: no other call brings what is not in the buffer: of a datagram, and of
+ *         what a stream is only looked at
  *
  * Returns 0, -EFAULT or -ENOMEM.
  */
 int vmrpc_data_place(struct vmrpc_call *call, struct iov_iter *iter,
-		     size_t len, size_t window, bool in)
+		     size_t len, size_t window, bool in, bool whole)
 {
 	struct vmrpc_data *d = &call->data;
 	size_t part = len;
 
 	d->buffer = vmrpc_buffer_get(call->vs, iter, &part, in, &d->offset);
-	/* A datagram cannot be sent in two parts, or received in two. */
-	if (d->buffer && part < len && call->vs->sk->sk_type != SOCK_STREAM) {
+	if (d->buffer && part < len && whole) {
 		vmrpc_buffer_put(d->buffer, false);
 		d->buffer = NULL;
 	}

@@ -268,7 +268,7 @@ static ssize_t send_once(struct vmrpc_sock *vs, struct msghdr *msg, size_t len,
 		goto out;
 	if (to)
 		vmrpc_addr_put(&call->req.addr, to);
-	n = vmrpc_data_place(call, &msg->msg_iter, len, len, false);
+	n = vmrpc_data_place(call, &msg->msg_iter, len, len, false, !stream);
 	if (n)
 		goto out;
 	if (call->data.len < len) {
@@ -363,9 +363,10 @@ static ssize_t received(const struct vmrpc_call *call, bool stream, int flags,
  * comes whole, so that all of the room must be there.
  */
 static int make_room(struct vmrpc_call *call, struct msghdr *msg, size_t len,
-		     size_t window, bool stream)
+		     size_t window, bool stream, int flags)
 {
-	int err = vmrpc_data_place(call, &msg->msg_iter, len, window, true);
+	int err = vmrpc_data_place(call, &msg->msg_iter, len, window, true,
+				   !stream || (flags & MSG_PEEK));
 
 	window = min(len, window);
 	if (likely(!err && (stream || call->data.len >= window)))
@@ -493,7 +494,7 @@ static ssize_t recv_once(struct vmrpc_sock *vs, struct msghdr *msg, size_t len,
 	n = control_room(call, msg);
 	if (n)
 		goto out;
-	n = make_room(call, msg, len, *window, stream);
+	n = make_room(call, msg, len, *window, stream, flags);
 	if (n)
 		goto out;
 	*window = call->data.len;

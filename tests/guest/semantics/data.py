@@ -244,6 +244,27 @@ def peek_at_much(world: World) -> None:
     assert sock.recv(50_000) == seen
 
 
+@case_of("one", "two")
+def peek_beyond_what_is_read_often(world: World, pieces: str) -> None:
+    """MSG_PEEK shows all that there is, also in memory of which a part is read into often."""
+    often, more = 100_000, 50_000
+    listener = world.hands.listen()
+    sock = socket.socket()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 200_000)
+    sock.connect((world.peer, listener.port))
+    theirs = listener.accept()
+    data = numbered(often + more)
+    memory = memoryview(bytearray(len(data)))
+    for _ in range(20):
+        theirs.send(data[:often])
+        expect(sock.recv_into(memory, often, socket.MSG_WAITALL), often)
+    theirs.send(data)
+    until(lambda: _waiting(sock) == len(data), "all of the data")
+    rooms = [memory] if pieces == "one" else [memory[:often], memory[often:]]
+    expect(sock.recvmsg_into(rooms, 0, socket.MSG_PEEK)[0], len(data))
+    assert memory == data
+
+
 @case
 def peek_for_all(world: World) -> None:
     """MSG_PEEK with MSG_WAITALL waits for all and leaves it."""

@@ -24,6 +24,9 @@
 
 #include "internal.h"
 
+/* "Not ours to decide": an answer of functions that return 0 or an errno. */
+#define USE_NATIVE		1
+
 /* What a reader waits for. */
 #define READABLE		(VMRPC_IN | VMRPC_HUP)
 #define WRITABLE		(VMRPC_OUT | VMRPC_HUP)
@@ -615,8 +618,13 @@ static bool wants_stamps(const struct sock *sk)
 static ssize_t recv_any(struct socket *sock, struct vmrpc_sock *vs,
 			struct msghdr *msg, size_t size, int flags, long timeo)
 {
-	ssize_t n = recv_either(sock, vs, msg, size, flags, timeo);
+	ssize_t n;
+	u32 gen;
 
+	do {
+		gen = READ_ONCE(vs->gen);
+		n = recv_either(sock, vs, msg, size, flags, timeo);
+	} while (is_served_elsewhere(vs, n, gen));
 	/* SIOCGSTAMP: something came, and there is no stamp of when. */
 	if (n >= 0 && !wants_stamps(sock->sk) &&
 	    sock_read_timestamp(sock->sk) == SK_DEFAULT_STAMP)
@@ -630,7 +638,6 @@ static int recv_loop(struct socket *sock, struct vmrpc_sock *vs,
 	struct sock *sk = vs->sk;
 	long timeo = sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
 	ssize_t n;
-	u32 gen;
 
 	if (flags & MSG_ERRQUEUE)
 		return recv_any(sock, vs, msg, size, flags, 0);
@@ -638,10 +645,7 @@ static int recv_loop(struct socket *sock, struct vmrpc_sock *vs,
 		n = sock_error(sk);
 		if (n)
 			return n;
-		gen = READ_ONCE(vs->gen);
 		n = recv_any(sock, vs, msg, size, flags, timeo);
-		if (is_served_elsewhere(vs, n, gen))
-			continue;
 		if (n != -EAGAIN)
 			return n;
 		/* Without a time to wait that is not even noticed. */
@@ -736,15 +740,29 @@ static bool is_hosts(const struct vmrpc_sock *vs, unsigned int cmd)
 						      : came_before(vs->sk));
 }
 
+/* Returns USE_NATIVE, 0 or a negative errno. */
+static int host_ioctl(struct vmrpc_sock *vs, unsigned int cmd, int *value)
+{
+	u32 gen;
+	int err;
+
+	do {
+		gen = vs ? READ_ONCE(vs->gen) : 0;
+		if (!is_hosts(vs, cmd))
+			return USE_NATIVE;
+		err = vmrpc_sock_ioctl(vs, cmd, value);
+	} while (is_served_elsewhere(vs, err, gen));
+	return err;
+}
+
 static int dgram_ioctl(struct socket *sock, unsigned int cmd,
 		       unsigned long arg)
 {
-	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
 	int value, err;
 
-	if (!is_hosts(vs, cmd))
+	err = host_ioctl(vmrpc_sk(sock->sk), cmd, &value);
+	if (err == USE_NATIVE)
 		return inet_ioctl(sock, cmd, arg);
-	err = vmrpc_sock_ioctl(vs, cmd, &value);
 	return err ? err : put_user(value, (int __user *)arg);
 }
 
@@ -759,10 +777,9 @@ static int dgram_ioctl(struct socket *sock, unsigned int cmd,
  */
 int vmrpc_dgram_prot_ioctl(struct sock *sk, int cmd, int *value)
 {
-	struct vmrpc_sock *vs = vmrpc_sk(sk);
+	int err = host_ioctl(vmrpc_sk(sk), cmd, value);
 
-	return is_hosts(vs, cmd) ? vmrpc_sock_ioctl(vs, cmd, value)
-				 : udp_prot.ioctl(sk, cmd, value);
+	return err == USE_NATIVE ? udp_prot.ioctl(sk, cmd, value) : err;
 }
 #endif
 

@@ -13,6 +13,7 @@ import select
 import socket
 import struct
 import termios
+import threading
 
 from .harness import (
     Task,
@@ -28,6 +29,7 @@ from .harness import (
     pending,
     set_flag,
     timeval,
+    until,
     wait_for,
 )
 from .peer import numbered
@@ -421,6 +423,34 @@ def reader_of_another_peer(world: World) -> None:
     sock.connect(world.echo)
     sock.send(b"from there")
     expect(reader.result(), b"from there")
+
+
+@case
+def asked_while_peers_come_and_go(world: World) -> None:
+    """Who reads or asks meanwhile finds nothing, whoever serves the socket just then."""
+    inside = world.datagrams()
+    sock = world.datagrams()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, timeval(0.001))
+    done = threading.Event()
+
+    def read(flags: int) -> None:
+        while not done.is_set():
+            with fails(errno.EAGAIN):
+                sock.recv(100, flags)
+
+    def ask(command: int) -> None:
+        while not done.is_set():
+            expect(fcntl.ioctl(sock, command, bytes(4)), bytes(4))
+
+    tasks = [Task(read, flags) for flags in (0, socket.MSG_DONTWAIT, socket.MSG_ERRQUEUE)]
+    tasks += [Task(ask, command) for command in (termios.FIONREAD, termios.TIOCOUTQ)]
+    for _ in range(300):
+        sock.connect((world.me, _port(inside)))
+        # What is under way on the host has the port until it ends.
+        until(lambda: not sock.connect_ex(world.echo), "a peer")
+    done.set()
+    for task in tasks:
+        task.result()
 
 
 @case

@@ -272,13 +272,14 @@ out:
 
 /*
  * The device has gone: ENETDOWN and a hang-up.  That is later than all that it
- * has said, also what a task has yet to report.  Caller must hold xa_lock.
+ * has said, also what a task has yet to report.  It may come twice, to a socket
+ * that is being shown meanwhile.  Caller must hold xa_lock, or show the socket.
  */
 static void kill_sock(struct vmrpc_sock *vs)
 {
 	vmrpc_sock_report(vs, vs->gen,
 			  VMRPC_IN | VMRPC_OUT | VMRPC_HUP | VMRPC_RDHUP,
-			  READ_ONCE(vs->ready_seq) + BIT(30), ENETDOWN, 0, true);
+			  READ_ONCE(vs->ready_seq) + BIT(29), ENETDOWN, 0, true);
 }
 
 /**

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from vmmnet.testbed import kernel
 from vmmnet.testbed.guest import MODULE_PATH, Guest, Job
-from vmmnet.testbed.lab import ECHO_PORT, Lab, lab
+from vmmnet.testbed.lab import ECHO_PORT, REFLECTOR_ADDRESS, Lab, lab
 
 
 @pytest.fixture(scope="module")
@@ -139,6 +139,54 @@ for _ in range(100):
     assert after["sockets_opened"] - before["sockets_opened"] == 100
 
 
+# --- room ---------------------------------------------------------------------
+
+_SENDER = """
+import select, socket, sys
+s = socket.socket(type=socket.SOCK_DGRAM)
+s.bind(('', 0))
+s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)
+poller = select.epoll()
+poller.register(s, select.EPOLLOUT | select.EPOLLET)
+
+def is_writable(seconds):
+    level = select.select([], [s], [], seconds)[1] == [s]
+    print(level, poller.poll(seconds) == [(s.fileno(), select.EPOLLOUT)])
+
+is_writable(10)
+nobody = socket.gethostbyname('reflector.test'), 9
+try:
+    while True:
+        s.sendto(bytes(1000), socket.MSG_DONTWAIT, nobody)
+except BlockingIOError:
+    pass
+is_writable(0)
+print('full', flush=True)
+input()
+is_writable(10)
+s.sendto(b'x', nobody)
+"""
+
+
+def test_a_sender_without_a_peer_waits_for_the_hosts_room(world: Lab, guest: Guest) -> None:
+    """Its buffer is full while the host looks for a neighbour, and poll() says so."""
+    name = world.link.a.name
+    patience = f"net.ipv6.neigh.{name}.mcast_solicit"
+    before = world.host.run(["sysctl", "-n", patience]).stdout.strip()
+    world.host.sysctl({patience: 1000})
+    entry = [REFLECTOR_ADDRESS, "dev", name]
+    try:
+        job = guest.spawn(["python3", "-uc", _SENDER])
+        job.wait_output("full\n")
+        found = ["lladdr", "02:00:00:00:00:01", "nud", "permanent"]
+        world.host.ip("-6", "neigh", "replace", *entry, *found)
+        job.write(b"\n")
+        assert job.wait(check=True).stdout == "True True\nFalse False\nfull\nTrue True\n"
+    finally:
+        world.host.sysctl({patience: before})
+        world.host.ip("-6", "neigh", "flush", "to", *entry, "nud", "all")
+
+
 # --- TLS of the kernel --------------------------------------------------------
 
 _TLS = """
@@ -207,6 +255,53 @@ for _ in range(3):
     listener.close()
     give('threads', '0')
 """
+
+
+# A datagram socket becomes the kernel's own while a thread waits for what comes.
+_NFSD_READ = """
+import os, pathlib, socket, struct, threading
+
+def give(name, text):
+    with open('/proc/fs/nfsd/' + name, 'w') as file:
+        file.write(text + '\\n')
+
+def sleeps(thread):
+    words = pathlib.Path(f'/proc/self/task/{thread.native_id}/syscall').read_text().split()
+    return words[0] == '45'                      # recvfrom()
+
+def read():
+    try:
+        s.recv(100)
+    except BlockingIOError:
+        pass
+
+s = socket.socket(type=socket.SOCK_DGRAM)
+s.bind(('', 2049))
+s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack('ll', 1, 0))
+reader = threading.Thread(target=read, daemon=True)
+reader.start()
+while not sleeps(reader):
+    pass
+give('versions', '-3')
+give('portlist', str(s.fileno()))
+s.sendto(b'x', ('127.0.0.1', 2049))
+reader.join(10)
+print(reader.is_alive())
+s.close()
+give('threads', '1')
+give('threads', '0')
+"""
+
+
+def test_a_service_of_the_kernel_takes_a_socket_that_is_read(guest: Guest) -> None:
+    """Who waits meanwhile is woken, and does not look for what the socket has lost."""
+    guest.run("modprobe nfsd && mount -t nfsd nfsd /proc/fs/nfsd")
+    try:
+        assert guest.run(["python3", "-c", _NFSD_READ]).stdout == "False\n"
+    finally:
+        guest.run("umount /proc/fs/nfsd")
+    guest.wait_for("! grep -q ' 0801 ' /proc/net/vmrpc")
+    guest.check_kernel()
 
 
 def test_a_service_of_the_kernel_takes_a_listener(guest: Guest) -> None:

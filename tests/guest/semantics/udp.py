@@ -241,6 +241,25 @@ def peer_inside_who_sends_outside(world: World) -> None:
     expect(pending(sock, select.POLLIN), 0)
     sock.send(b"in")
     expect(inside.recvfrom(100)[0], b"in")
+    sock.connect(world.echo)
+    sock.send(b"back")
+    expect(sock.recv(100), b"back")
+
+
+@case
+def peer_inside_and_a_group(world: World) -> None:
+    """Nor does it to be a member of a group."""
+    inside, theirs = world.datagrams(), world.hands.open()
+    sock, other = world.datagrams(), world.datagrams()
+    sock.connect((world.me, _port(inside)))
+    group = socket.inet_aton("239.1.2.3") + socket.inet_aton(world.me)
+    sock.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, group)
+    theirs.tell(_port(sock), b"stranger")
+    theirs.tell(_port(other), b"after it")
+    expect(other.recv(100), b"after it")
+    expect(pending(sock, select.POLLIN), 0)
+    sock.send(b"in")
+    expect(inside.recvfrom(100), (b"in", (world.me, _port(sock))))
 
 
 @case

@@ -208,6 +208,35 @@ out:
     g_free(saved);
 }
 
+/* Given up before the socket has arrived: then it hears everybody. */
+static void test_peer_inside_given_up(void)
+{
+    Fx *from = fx_new_default(), *to = fx_new_default();
+    Saved *saved = g_new0(Saved, 1);
+    uint16_t port;
+    FxReply r;
+    int fd;
+
+    fx_ok(fx_socket(from, 0, 1, SOCK_DGRAM));
+    r = fx_addr_op(from, VMRPC_BIND, 0, from->guest4, 0);
+    port = ntohs(r.addr.sin_port);
+    fx_ok(fx_addr_op(from, VMRPC_CONNECT, 0, from->guest4, 9));
+    vmrpc_server_save(from->srv, keep, saved);
+    memcpy(to->sock, from->sock, sizeof(to->sock));
+    to->edge = true;            /* as every socket that is restored */
+    g_assert_cmpint(vmrpc_server_restore(to->srv, &saved->sock[0]), ==, 0);
+    to->sock[0].ready = 0;
+    fx_ok(fx_op(to, VMRPC_CONNECT, 0, 0, 0));
+    fx_free(from);
+    fx_wait(to, 0, VMRPC_OUT);
+    fd = peer_connect(SOCK_DGRAM, port);
+    g_assert_cmpint(send(fd, "x", 1, 0), ==, 1);
+    fx_wait(to, 0, VMRPC_IN);
+    close(fd);
+    fx_free(to);
+    g_free(saved);
+}
+
 /* A snapshot is of a guest that has asked for nothing of what was since. */
 static void test_forget(void)
 {
@@ -617,6 +646,8 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/saved/nat64", test_nat64);
     g_test_add_func("/vmrpc/server/saved/nat64-hostile", test_nat64_hostile);
     g_test_add_func("/vmrpc/server/saved/peer-inside", test_peer_inside);
+    g_test_add_func("/vmrpc/server/saved/peer-inside-given-up",
+                    test_peer_inside_given_up);
     g_test_add_func("/vmrpc/server/saved/forget", test_forget);
     return g_test_run();
 }

@@ -68,6 +68,14 @@ def echo_of(world: World, size: int) -> None:
 
 
 @case
+def elsewhere_than_to_the_peer(world: World) -> None:
+    """With a peer on this machine it can send to others."""
+    sock = _socket()
+    sock.connect((world.me, 0))
+    expect(sock.sendto(_message(b"elsewhere"), (world.peer, 0)), 8 + 9)
+
+
+@case
 def nothing_is_held_back(world: World) -> None:
     """MSG_MORE means nothing here; MSG_OOB is EOPNOTSUPP."""
     sock = _socket()

@@ -259,14 +259,17 @@ static size_t question_len(const uint8_t *msg, size_t len)
     return pos + 5 - DNS_HEADER;
 }
 
-void peer_answer_dns(int fd, const char *address)
+/* False: it was the question for the NAT64 prefix, of which there is none. */
+static bool answer_one(int fd, const char *address)
 {
+    static const char ipv4only[] = "\010ipv4only\004arpa";
     uint8_t answer[] = { 0xc0, DNS_HEADER, 0, DNS_TYPE_AAAA, 0, 1,
                          0, 0, 0, 60, 0, 16 };
     struct sockaddr_in6 client;
     socklen_t client_len = sizeof(client);
     struct in6_addr addr;
     uint8_t msg[1024];
+    bool is_nat64;
     size_t pos;
     ssize_t n;
 
@@ -275,10 +278,11 @@ void peer_answer_dns(int fd, const char *address)
                  (struct sockaddr *)&client, &client_len);
     g_assert_cmpint(n, >, DNS_HEADER);
     pos = DNS_HEADER + question_len(msg, n);
+    is_nat64 = !memcmp(msg + DNS_HEADER, ipv4only, sizeof(ipv4only));
 
     stw_be_p(msg + 2, DNS_FLAGS_ANSWER);
     memset(msg + 6, 0, 6);
-    if (msg[pos - 3] == DNS_TYPE_AAAA) {
+    if (msg[pos - 3] == DNS_TYPE_AAAA && !is_nat64) {
         msg[7] = 1;
         memcpy(msg + pos, answer, sizeof(answer));
         pos += sizeof(answer);
@@ -288,4 +292,11 @@ void peer_answer_dns(int fd, const char *address)
     }
     n = sendto(fd, msg, pos, 0, (struct sockaddr *)&client, client_len);
     g_assert_cmpint(n, ==, pos);
+    return !is_nat64;
+}
+
+void peer_answer_dns(int fd, const char *address)
+{
+    while (!answer_one(fd, address)) {
+    }
 }

@@ -66,7 +66,8 @@ ssize_t peer_poll_frame(int fd, void *vnet, size_t vnet_len, uint8_t *frame,
 
 /*
  * Takes one DNS query from the datagram socket @fd.  A question for AAAA is
- * answered with @address, any other with an empty answer.
+ * answered with @address, any other with an empty answer; so are those for the
+ * network's NAT64 prefix (RFC 7050) before it.
  */
 void peer_answer_dns(int fd, const char *address);
 

@@ -470,6 +470,26 @@ def test_error_that_follows_a_part(
     note("connection breaks in the middle of a recv()", "the part, then ECONNRESET")
 
 
+def test_guest_without_large_pieces_of_memory(
+    ours: InGuest, peer: Outside, guest: Guest, note: Note
+) -> None:
+    """What a stream copies goes in pieces of a page where memory has none that are larger."""
+    ours.do(f"s = connect(PEER, {PORT}); rooms = [bytearray(1000) for _ in range(65)]")
+    peer.do("c = l.accept()[0]; c.sendall(BLOCK)")
+    pid = ours.do("os.getpid()")
+    guest.run(f"insmod {_SCARCE_PATH} above=4096 pid={pid}")
+    try:
+        assert ours.do("s.sendmsg([BLOCK[n * 37:n * 37 + 37] for n in range(900)])") == 33300
+        assert ours.do("s.recvmsg_into(rooms, 0, socket.MSG_WAITALL)[0]") == 65_000
+        assert ours.do("b''.join(rooms) == BLOCK[:65_000]")
+        failed = int(guest.get("/sys/module/scarce/parameters/failed"))
+    finally:
+        guest.run("rmmod scarce")
+    assert peer.do("take(c, 33300) == BLOCK[:33300]")
+    assert failed > 0
+    note("no piece of memory above a page in the guest", "streams go on", denied=failed)
+
+
 _SCARCE_CALLS = {
     "socket.socket()": "ENOMEM",
     f"connect(address, {ECHO_PORT})": "ENOMEM",

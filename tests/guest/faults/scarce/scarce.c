@@ -23,6 +23,10 @@ static unsigned int every = 1;
 module_param(every, uint, 0644);
 MODULE_PARM_DESC(every, "one in so many fails");
 
+static unsigned int above;
+module_param(above, uint, 0644);
+MODULE_PARM_DESC(above, "only more bytes than this in one piece are scarce");
+
 static unsigned int failed;
 module_param(failed, uint, 0444);
 MODULE_PARM_DESC(failed, "how many have failed so far (read only)");
@@ -43,13 +47,33 @@ static bool is_vmrpc(unsigned long address)
 	return strstr(name, "[vmrpc]");
 }
 
+/* The names of one kernel and of others; where the size comes first, the last. */
+static const char *const names[] = {
+	"kmem_cache_alloc", "kmem_cache_alloc_noprof",
+	"kmalloc_trace", "__kmalloc_cache_noprof",
+	"__kmalloc", "__kmalloc_noprof",
+};
+
+#define FIRST_SIZED	4
+
+static struct kprobe probes[ARRAY_SIZE(names)];
+
+/* What is not sized by the call is small. */
+static bool is_spared(const struct kprobe *probe, struct pt_regs *regs)
+{
+	unsigned int limit = READ_ONCE(above);
+
+	return limit && (probe < &probes[FIRST_SIZED] ||
+			 regs_get_kernel_argument(regs, 0) <= limit);
+}
+
 /* All of them have the flags as the second argument. */
 static int on_alloc(struct kprobe *probe, struct pt_regs *regs)
 {
 	gfp_t flags = regs_get_kernel_argument(regs, 1);
 
 	if (!READ_ONCE(pid) || task_tgid_nr(current) != READ_ONCE(pid) ||
-	    (flags & __GFP_NOFAIL) ||
+	    (flags & __GFP_NOFAIL) || is_spared(probe, regs) ||
 	    !is_vmrpc(*(unsigned long *)kernel_stack_pointer(regs)))
 		return 0;
 	if (++asked % max(READ_ONCE(every), 1u))
@@ -64,15 +88,6 @@ static void after_alloc(struct kprobe *probe, struct pt_regs *regs,
 			unsigned long flags)
 {
 }
-
-/* The names of one kernel and of others. */
-static const char *const names[] = {
-	"kmem_cache_alloc", "kmem_cache_alloc_noprof",
-	"kmalloc_trace", "__kmalloc_cache_noprof",
-	"__kmalloc", "__kmalloc_noprof",
-};
-
-static struct kprobe probes[ARRAY_SIZE(names)];
 
 static void scarce_exit(void)
 {

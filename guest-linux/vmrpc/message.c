@@ -33,6 +33,10 @@ struct vmrpc_kept {
 
 #define WIRE_ALIGN(len)		ALIGN(len, sizeof(__le64))
 
+/* Of the types that is_sound() knows: scm_timestamping has three times. */
+#define LARGEST_PAYLOAD		(6 * sizeof(s64))
+#define LARGEST_CONTROL		(sizeof(struct wire_cmsg) + LARGEST_PAYLOAD)
+
 #define SEND_FLAGS	(MSG_OOB | MSG_MORE | MSG_EOR | MSG_CONFIRM | \
 			 MSG_DONTROUTE)
 #define RECV_FLAGS	(MSG_OOB | MSG_PEEK | MSG_TRUNC | MSG_ERRQUEUE)
@@ -164,12 +168,13 @@ static int control_room(struct vmrpc_call *call, const struct msghdr *msg)
 {
 	size_t size = msg->msg_controllen;
 
+	if (!size)
+		return 0;
 	/* A header of a 32-bit program is smaller than the wire's. */
 	if (msg->msg_flags & MSG_CMSG_COMPAT)
 		size *= 2;
-	size = min_t(size_t, size, VMRPC_CONTROL_MAX);
-	if (!size)
-		return 0;
+	/* The last that has room comes whole, and put_cmsg() cuts it. */
+	size = min_t(size_t, size + LARGEST_CONTROL, VMRPC_CONTROL_MAX);
 	call->control = kzalloc(size, GFP_KERNEL);
 	if (!call->control)
 		return -ENOMEM;
@@ -199,8 +204,8 @@ static bool is_sound(int level, int type, size_t len)
 		{ SOL_SOCKET, SO_TIMESTAMPNS_OLD, 2 * sizeof(s64) },
 		{ SOL_SOCKET, SO_TIMESTAMP_NEW, 2 * sizeof(s64) },
 		{ SOL_SOCKET, SO_TIMESTAMPNS_NEW, 2 * sizeof(s64) },
-		{ SOL_SOCKET, SO_TIMESTAMPING_OLD, 6 * sizeof(s64) },
-		{ SOL_SOCKET, SO_TIMESTAMPING_NEW, 6 * sizeof(s64) },
+		{ SOL_SOCKET, SO_TIMESTAMPING_OLD, LARGEST_PAYLOAD },
+		{ SOL_SOCKET, SO_TIMESTAMPING_NEW, LARGEST_PAYLOAD },
 	};
 	unsigned int i;
 

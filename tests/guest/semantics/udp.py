@@ -812,6 +812,23 @@ def no_room_for_ancillary_data(world: World) -> None:
     expect((data, control, flags), (b"x", [], socket.MSG_CTRUNC))
 
 
+@case
+def room_for_a_part_of_ancillary_data(world: World) -> None:
+    """What there is room for of the last comes, and MSG_CTRUNC with it."""
+    sock = world.datagrams(connected=True)
+    set_flag(sock, socket.IPPROTO_IP, IP_PKTINFO)
+    set_flag(sock, socket.IPPROTO_IP, IP_RECVTTL)
+    for room, sizes in (
+        (socket.CMSG_SPACE(12) + socket.CMSG_LEN(2), [12, 2]),
+        (socket.CMSG_LEN(8), [8]),
+        (socket.CMSG_LEN(5), [5]),
+    ):
+        sock.send(b"x")
+        data, control, flags, _ = sock.recvmsg(100, room)
+        expect([len(value) for *_, value in control], sizes)
+        expect((data, flags), (b"x", socket.MSG_CTRUNC))
+
+
 class _Call32:
     """System calls as a 32-bit program makes them, in memory that it could reach."""
 

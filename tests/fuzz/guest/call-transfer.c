@@ -286,7 +286,7 @@ void call_recv(struct worker *w, struct outcome *o)
         receive_message(w, o, &p, fd, flags);
         break;
     case FORM_MMSG:
-        /* A part of a piece of one byte would be a read of nothing. */
+        /* A third of one byte or two would be a read of nothing. */
         if (!arg_pieces_are_good(p.layout) || (size && size < BATCH)) {
             arg_pieces(w, w->arena.rx, LAYOUT_PLAIN, BATCH * 100, &p);
         }

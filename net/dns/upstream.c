@@ -23,10 +23,12 @@
  * Three things protect against forged replies (RFC 5452).  The id of a query
  * comes from the kernel's random numbers, as ares_send() takes the one in the
  * message.  c-ares closes the sockets of a channel when it has nothing to do,
- * so the source port changes as well; it compares id, server address and
- * question.  And a question is out only once: with n ids out for it a forger
- * needs an n-th of the tries (section 5, the birthday attack), and a guest can
- * ask as often as it likes.
+ * so the source port changes as well, but not before: what is asked while
+ * another query of that server is out leaves from the same port, as 1.18 has
+ * no limit of queries a socket.  It compares id, server address and question.
+ * And a question is out only once: with n ids out for it a forger needs an
+ * n-th of the tries (section 5, the birthday attack), and a guest can ask as
+ * often as it likes.
  *
  * So what is one question must not be out in many spellings.  Names are
  * compared, and sent, in lower case: what goes out then does not depend on who

@@ -428,6 +428,7 @@ bool vmrpc_sock_hold_port(struct vmrpc_sock *vs, bool hold);
 
 /* --- message.c ------------------------------------------------------------- */
 
+int vmrpc_message_check(struct vmrpc_sock *vs, struct msghdr *msg);
 void vmrpc_message_discard(struct vmrpc_sock *vs);
 ssize_t vmrpc_message_send(struct vmrpc_sock *vs, struct msghdr *msg,
 			   size_t len, const struct sockaddr_in *to,

@@ -121,6 +121,22 @@ static u8 *put_one(u8 *p, int level, int type, const void *data, size_t len,
 	return p + WIRE_ALIGN(sizeof(*wire) + len);
 }
 
+/**
+ * vmrpc_message_check - is a stream's ancillary data such as can be sent?
+ * @vs: a stream
+ * @msg: to be sent
+ *
+ * For who would otherwise wait for room before he is told; vmrpc_message_send()
+ * looks by itself.  Returns 0 or a negative errno.
+ */
+int vmrpc_message_check(struct vmrpc_sock *vs, struct msghdr *msg)
+{
+	ssize_t size = control_size(vs, msg);
+	u32 stamps;
+
+	return size < 0 ? size : control_socket(vs, msg, &stamps);
+}
+
 static int control_put(struct vmrpc_call *call, struct vmrpc_sock *vs,
 		       struct msghdr *msg)
 {

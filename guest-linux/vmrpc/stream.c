@@ -501,6 +501,19 @@ static bool is_shut_for_sending(struct vmrpc_sock *vs)
 }
 
 /*
+ * What is wrong with the ancillary data is told before room is waited for, but
+ * not before the connection is.
+ */
+static int no_room(struct vmrpc_sock *vs, struct msghdr *msg)
+{
+	int err = 0;
+
+	if (msg->msg_controllen && connect_is_over(vs))
+		err = vmrpc_message_check(vs, msg);
+	return err ? err : -EAGAIN;
+}
+
+/*
  * What fits into a request, if there is room, for which only the host waits.
  * Returns bytes, -EAGAIN or another negative errno.
  */
@@ -517,7 +530,7 @@ static ssize_t send_part(struct vmrpc_sock *vs, struct msghdr *msg, long timeo)
 	if (timeo && left && !writable)
 		wait_us = vmrpc_device_patience(vs->dev);
 	if (!wait_us && !writable && left)
-		return -EAGAIN;
+		return no_room(vs, msg);
 	return vmrpc_message_send(vs, msg, min_t(size_t, left, VMRPC_DATA_MAX),
 				  NULL, wait_us);
 }

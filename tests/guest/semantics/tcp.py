@@ -113,6 +113,16 @@ def shut_down_and_full(world: World) -> None:
 
 
 @case
+def full_and_told_nonsense(world: World) -> None:
+    """Ancillary data that cannot be sent are EINVAL before room is waited for."""
+    sock, _theirs = _filled(world)
+    for blocking in False, True:
+        sock.setblocking(blocking)
+        with fails(errno.EINVAL):
+            sock.sendmsg([b"x"], [(socket.SOL_SOCKET, 250, b"1234")])
+
+
+@case
 def refused_without_blocking(world: World) -> None:
     """The error is an event, SO_ERROR tells it once, then ECONNABORTED."""
     sock = socket.socket()

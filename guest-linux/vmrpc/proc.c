@@ -36,10 +36,12 @@
  * struct iter - where a reader is
  * @vs: the socket to be shown, a reference
  * @line: its number
+ * @shown: it has a line
  */
 struct iter {
 	struct vmrpc_sock *vs;
 	unsigned int line;
+	bool shown;
 };
 
 /**
@@ -170,7 +172,8 @@ static const char *type_name(const struct sock *sk)
 	return vmrpc_sk_is_ping(sk) ? "icmp" : "udp";
 }
 
-static void show_sock(struct seq_file *m, unsigned int number,
+/* False if it is being released: then there is no line. */
+static bool show_sock(struct seq_file *m, unsigned int number,
 		      struct vmrpc_sock *vs)
 {
 	struct sock *sk = vs->sk;
@@ -181,7 +184,7 @@ static void show_sock(struct seq_file *m, unsigned int number,
 	mutex_lock(&vs->lock);
 	if (vs->released) {
 		mutex_unlock(&vs->lock);
-		return;
+		return false;
 	}
 	mode = mode_line(vs, &line);
 	ready = vmrpc_sock_ready(vs);
@@ -200,6 +203,7 @@ static void show_sock(struct seq_file *m, unsigned int number,
 		   line.probes, sock_i_ino(sk),
 		   type_name(sk),
 		   mode, ready, vs->handle);
+	return true;
 }
 
 /* --- the file ---------------------------------------------------------------- */
@@ -241,7 +245,8 @@ static void *next(struct seq_file *m, void *v, loff_t *pos)
 	struct iter *iter = m->private;
 
 	stop(m, v);
-	if (v != SEQ_START_TOKEN)
+	/* What had no room is shown again, with the same number. */
+	if (iter->shown)
 		iter->line++;
 	(*pos)++;
 	return find(m, pos);
@@ -251,12 +256,13 @@ static int show(struct seq_file *m, void *v)
 {
 	struct iter *iter = m->private;
 
+	iter->shown = false;
 	if (v == SEQ_START_TOKEN)
 		seq_puts(m, "  sl  local_address rem_address   st tx_queue "
 			 "rx_queue tr tm->when retrnsmt   uid  timeout inode "
 			 "type mode ready handle\n");
 	else
-		show_sock(m, iter->line, v);
+		iter->shown = show_sock(m, iter->line, v);
 	return 0;
 }
 

@@ -702,8 +702,12 @@ def _why(error: Exception, config: Config) -> str:
         if closed or error.reason == "WRONG_VERSION_NUMBER":
             return "it speaks no TLS: write etcd:// instead of etcds://"
         return f"{error.reason}: --store-cert and --store-key are what etcd knows us by"
-    if isinstance(error, ConnectionResetError | BrokenPipeError) and not config.tls:
-        return "it has ended the connection: if it wants TLS, write etcds:// instead of etcd://"
+    if isinstance(error, ConnectionResetError | BrokenPipeError):
+        if config.tls:
+            hint = "if it speaks no TLS, write etcd:// instead of etcds://"
+        else:
+            hint = "if it wants TLS, write etcds:// instead of etcd://"
+        return f"it has ended the connection: {hint}"
     if isinstance(error, TimeoutError):
         return f"no answer in {config.timeout:g} s"
     if isinstance(error, OSError) and error.strerror:

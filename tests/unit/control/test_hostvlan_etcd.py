@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import base64
 import random
+import socket
+import struct
 import subprocess
+import threading
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,7 +17,7 @@ from pathlib import Path
 import pytest
 from vmmnet.hostvlan import hostname, hostports, metrics
 from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.etcd import Event, KeyValue, Range, parse_url
+from vmmnet.hostvlan.etcd import Client, Event, KeyValue, Range, Unreachable, parse_url
 from vmmnet.hostvlan.etcdkeys import (
     ALL,
     ASSIGNED,
@@ -67,6 +70,33 @@ def test_a_url_that_is_wrong_is_explained(url: str, complaint: str) -> None:
     with pytest.raises(StoreError, match=complaint) as error:
         parse_url(url)
     assert url in str(error.value)
+
+
+def _reset_once(listener: socket.socket) -> None:
+    connection, _ = listener.accept()
+    connection.recv(1)
+    # Unread data or not, an end without lingering is a reset.
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("scheme", "hint"),
+    [
+        ("etcds", "if it speaks no TLS, write etcd:// instead of etcds://"),
+        ("etcd", "if it wants TLS, write etcds:// instead of etcd://"),
+    ],
+)
+def test_a_reset_may_be_a_matter_of_tls(scheme: str, hint: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = threading.Thread(target=_reset_once, args=(listener,))
+        server.start()
+        port = listener.getsockname()[1]
+        url = f"{scheme}://127.0.0.1:{port}"
+        with Client(parse_url(url)) as client, pytest.raises(Unreachable) as error:
+            client.get(b"key")
+        server.join()
+    assert hint in str(error.value)
 
 
 # Keys and values

@@ -24,7 +24,7 @@ import pytest
 from vmmnet.testbed import kernel, wait
 from vmmnet.testbed.guest import Guest
 from vmmnet.testbed.lab import ECHO_PORT, HOST_ADDRESS, PEER_ADDRESS, VM_ADDRESS, Lab, lab
-from vmmnet.testbed.net import Link, Namespace
+from vmmnet.testbed.net import Link, Namespace, Network
 
 _SCRIPTS = Path(__file__).parent / "faults"
 sys.path.insert(0, str(_SCRIPTS.parent))
@@ -141,10 +141,10 @@ class _Doomed:
     address: str
 
 
-def _doomed(world: Lab, number: int, name: str) -> _Doomed:
-    space = world.network.namespace(name)
+def _doomed(network: Network, host: Namespace, number: int, name: str) -> _Doomed:
+    space = network.namespace(name)
     prefix = f"2001:db8:{number:x}:"
-    link = world.network.connect(world.host, space, [f"{prefix}:1/64"], [f"{prefix}:2/64"])
+    link = network.connect(host, space, [f"{prefix}:1/64"], [f"{prefix}:2/64"])
     space.route("2001:db8:1::/64", f"{prefix}:1")
     return _Doomed(space, link, f"{prefix}:2")
 
@@ -159,8 +159,9 @@ def _lose(doomed: dict[str, _Doomed]) -> None:
 
 def test_peers_of_which_nothing_comes(twins: Twins, world: Lab, note: Note) -> None:
     """They drop everything, or lose their wire, or their interface with the wire."""
-    with bystander(twins.ours), contextlib.ExitStack() as stack:
-        doomed = {name: _doomed(world, number, name) for number, name in enumerate(_LOST, 16)}
+    with Network() as network, bystander(twins.ours), contextlib.ExitStack() as stack:
+        numbered = enumerate(_LOST, 16)
+        doomed = {name: _doomed(network, world.host, number, name) for number, name in numbered}
         for name, one in doomed.items():
             puppet = stack.enter_context(outside(one.space))
             puppet.do(f"l = listen({PORT}, address='::')")

@@ -7,7 +7,9 @@ One guest for all: each test gives it another policy file, while it runs.
 from __future__ import annotations
 
 import contextlib
+import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import peers, wait
+from vmmnet.testbed import paths, peers, wait
 from vmmnet.testbed.guest import Guest, Job
 from vmmnet.testbed.lab import (
     DNS_ADDRESS,
@@ -389,3 +391,53 @@ for name in 'half.test', 'via64.test':
 """)
         assert set(out.split()) <= {"timeout", "refused"} and "timeout" in out, out
     assert world.guest.qmp("query-vmrpc", id="vmrpc0")[0]["sockets"] == []
+
+
+# --- who reaches the guest ----------------------------------------------------------
+
+
+def documented_rules() -> str:
+    """The rules for the host's firewall, as docs/virtio-vmrpc.md gives them."""
+    page = (paths.ROOT / "docs" / "virtio-vmrpc.md").read_text()
+    found = re.search(r"^( +)table inet guests \{.*?^\1\}$", page, re.MULTILINE | re.DOTALL)
+    assert found and VM_ADDRESS in found[0]
+    return found[0]
+
+
+def test_hosts_firewall(world: World, tmp_path: Path) -> None:
+    """The rules of the docs close the guest's servers but those they name."""
+    script = """
+import socket
+tcp = [socket.create_server(("", port)) for port in (443, 8080)]
+udp = socket.socket(type=socket.SOCK_DGRAM)
+udp.bind(("", 8080))
+udp.settimeout(0)
+print("ready", flush=True)
+while True:
+    a = tcp[0].accept()[0]
+    try:
+        a.sendall(udp.recv(16))
+    except BlockingIOError:
+        a.sendall(b"nothing")
+    a.close()
+"""
+
+    def ask(port: int) -> bytes:
+        with world.lab.peer.entered():
+            with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as udp:
+                udp.sendto(b"a datagram", (VM_ADDRESS, 8080))
+            with socket.create_connection((VM_ADDRESS, port), timeout=wait.PATIENCE) as tcp:
+                return tcp.recv(16)
+
+    rules = tmp_path / "rules.nft"
+    rules.write_text(documented_rules())
+    with world.running(script) as server:
+        server.wait_output("ready")
+        assert ask(443) == b"a datagram"
+        world.lab.host.run(["nft", "-f", rules])
+        try:
+            assert ask(443) == b"nothing"
+            with pytest.raises(ConnectionRefusedError):
+                ask(8080)
+        finally:
+            world.lab.host.run(["nft", "delete", "table", "inet", "guests"])

@@ -23,12 +23,14 @@ from xml.etree import ElementTree
 
 import pytest
 from vmmnet.hostvlan import mac as macs
+from vmmnet.hostvlan import twin
 from vmmnet.hostvlan.entry import Entry
 from vmmnet.hostvlan.table import Table
 from vmmnet.testbed import image, kernel, paths, qemu, scratch, tools, wait
 from vmmnet.testbed.agent import Channel, Result
 from vmmnet.testbed.cpio import File
 from vmmnet.testbed.lab import DNS_ADDRESS, PAGE, VM_ADDRESS, Lab, lab
+from vmmnet.testbed.net import Interface, Namespace
 
 _PAGE = paths.ROOT / "docs" / "libvirt.md"
 _QEMU = "http://libvirt.org/schemas/domain/qemu/1.0"
@@ -261,13 +263,14 @@ def test_migrated_by_virsh(channel: Channel, session: Session) -> None:
 # HostVLAN
 
 
-def _with_hostvlan(tap: str, mac: str, table: Path) -> ElementTree.Element:
-    """The whole domain with what the page says of HostVLAN, instead of virtio-vmrpc."""
-    domain, part = _documented(), _documented(1)
-    name, devices, nic = domain.find("name"), domain.find("devices"), part.find("devices/interface")
-    assert name is not None and devices is not None and nic is not None
-    name.text = "tenant"
-    # The session's daemon makes no taps: it is given one.
+def _tap(host: Namespace, name: str, bridge: Interface) -> None:
+    """Make a tap for the session's user, on the bridge."""
+    host.ip("tuntap", "add", name, "mode", "tap", "user", _USER.pw_name)
+    host.ip("link", "set", name, "master", bridge.name, "up")
+
+
+def _on_tap(nic: ElementTree.Element, tap: str, mac: str) -> None:
+    """Put a NIC of the page onto a tap: the session's daemon makes none."""
     nic.set("type", "ethernet")
     for source in nic.findall("source"):
         nic.remove(source)
@@ -275,6 +278,15 @@ def _with_hostvlan(tap: str, mac: str, table: Path) -> ElementTree.Element:
     address = nic.find("mac")
     assert address is not None
     address.set("address", mac)
+
+
+def _with_hostvlan(tap: str, mac: str, table: Path) -> ElementTree.Element:
+    """The whole domain with what the page says of HostVLAN, instead of virtio-vmrpc."""
+    domain, part = _documented(), _documented(1)
+    name, devices, nic = domain.find("name"), domain.find("devices"), part.find("devices/interface")
+    assert name is not None and devices is not None and nic is not None
+    name.text = "tenant"
+    _on_tap(nic, tap, mac)
     devices.append(nic)
     for tag in ("commandline", "override"):
         qualified = f"{{{_QEMU}}}{tag}"
@@ -288,32 +300,92 @@ def _with_hostvlan(tap: str, mac: str, table: Path) -> ElementTree.Element:
     return domain
 
 
-def test_a_nic_with_hostvlan(session: Session) -> None:
-    """Who is of its tenant has an answer, who is not has none."""
+@dataclass(frozen=True)
+class Tenants:
+    """A domain with a NIC of LNID 7, and neighbours in LNIDs 7 and 8."""
+
+    session: Session
+    channel: Channel
+    bridge: Interface
+    friend: Namespace
+    stranger: Namespace
+    table: Path
+
+    def put(self, mac: str, lnid: int) -> None:
+        """Put a MAC address into a logical network."""
+        with Table.change(self.table) as change:
+            change.set(Entry.of(macs.parse(mac), [lnid]))
+
+    def has_address(self, nic: str, address: str) -> None:
+        """Wait for a NIC of the guest and give it an address."""
+        _run(self.channel, f"until ip link show {nic}; do :; done; ip link set {nic} up")
+        _run(self.channel, f"ip address add {address}/24 dev {nic}")
+
+    def only_friend_reaches(self, address: str) -> None:
+        """Who is of its tenant has an answer, who is not has none."""
+        ping = ["ping", "-n", "-c1", address]
+        self.friend.run([*ping, f"-w{wait.PATIENCE:.0f}"])
+        assert self.stranger.run([*ping, "-w1"], check=False).returncode
+
+
+_FIRST_MAC, _SECOND_MAC = "52:54:00:00:00:01", "52:54:00:00:00:02"
+
+
+@pytest.fixture(scope="module")
+def tenants(session: Session) -> Iterator[Tenants]:
     host, network = session.world.host, session.world.network
     bridge = host.bridge("tenants")
-    host.ip("tuntap", "add", "tap0", "mode", "tap", "user", _USER.pw_name)
-    host.ip("link", "set", "tap0", "master", bridge.name, "up")
     friend, stranger = (
-        network.connect(network.namespace(name), bridge, [f"192.0.2.{number}/24"]).a
+        network.connect(
+            network.namespace(name), bridge, [f"192.0.2.{number}/24", f"198.51.100.{number}/24"]
+        ).a
         for number, name in enumerate(("friend", "stranger"), 2)
     )
-    mac, table = "52:54:00:00:00:01", session.folder / "lnid.table"
+    table = session.folder / "lnid.table"
     with Table.change(table) as change:
-        for member, lnid in ((mac, 7), (friend.mac, 7), (stranger.mac, 8)):
+        for member, lnid in ((_FIRST_MAC, 7), (friend.mac, 7), (stranger.mac, 8)):
             change.set(Entry.of(macs.parse(member), [lnid]))
     table.chmod(0o644)
+    _tap(host, "tap0", bridge)
     file = session.folder / "tenant.xml"
-    file.write_text(_bootable(_with_hostvlan("tap0", mac, table), session, "tenant-agent"))
+    domain = _with_hostvlan("tap0", _FIRST_MAC, table)
+    file.write_text(_bootable(domain, session, "tenant-agent"))
     session.virsh("create", file)
     with contextlib.closing(_connect(session.folder / "tenant-agent")) as channel:
         _run(channel, "modprobe virtio_net")
-        _run(channel, "until ip link show eth0; do :; done; ip link set eth0 up")
-        _run(channel, "ip address add 192.0.2.1/24 dev eth0")
-        ping = ["ping", "-n", "-c1", "192.0.2.1"]
-        friend.namespace.run([*ping, f"-w{wait.PATIENCE:.0f}"])
-        assert stranger.namespace.run([*ping, "-w1"], check=False).returncode
-    (port,) = session.monitor("query-hostvlan", "tenant")
+        yield Tenants(session, channel, bridge, friend.namespace, stranger.namespace, table)
+    session.virsh("destroy", "tenant")
+
+
+def test_a_nic_with_hostvlan(tenants: Tenants) -> None:
+    tenants.has_address("eth0", "192.0.2.1")
+    tenants.only_friend_reaches("192.0.2.1")
+    (port,) = tenants.session.monitor("query-hostvlan", "tenant")
     assert port["id"] == "hv0" and port["lnids"] == [7], port
     assert port["receive"]["other-tenant"] > 0
-    session.virsh("destroy", "tenant")
+
+
+def test_a_nic_that_is_plugged_in_later(tenants: Tenants) -> None:
+    """Nothing passes before HostVLAN is on its tap, and then what is of its tenant."""
+    session, space = tenants.session, tenants.session.world.host
+    page = _PAGE.read_text()
+    found = re.findall(r"^```xml\n(<interface .*?</interface>)\n```$", page, re.M | re.S)
+    assert len(found) == 1, f"{_PAGE} shows {len(found)} NICs"
+    nic = ElementTree.fromstring(found[0])
+    _on_tap(nic, "tap1", _SECOND_MAC)
+    file = session.folder / "nic.xml"
+    file.write_text(ElementTree.tostring(nic, encoding="unicode"))
+    _tap(space, "tap1", tenants.bridge)
+    tenants.put(_SECOND_MAC, 7)
+    session.virsh("attach-device", "tenant", file)
+    assert "tap1" in session.virsh("domiflist", "tenant")
+    tenants.has_address("eth1", "198.51.100.1")
+    ping = ["ping", "-n", "-c1", "-w1", "198.51.100.1"]
+    assert tenants.stranger.run(ping, check=False).returncode
+    with space.entered():
+        twin.attach("tap1", macs.parse(_SECOND_MAC), tenants.table, sending="xdp")
+        try:
+            session.virsh("domif-setlink", "tenant", "tap1", "up")
+            tenants.only_friend_reaches("198.51.100.1")
+        finally:
+            twin.detach("tap1")

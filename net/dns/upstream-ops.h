@@ -12,7 +12,7 @@
 typedef enum DnsUpstreamStatus {
     DNS_UPSTREAM_OK,        /* there is a message; its RCODE may be NXDOMAIN */
     DNS_UPSTREAM_TIMEOUT,   /* no server answered in time */
-    DNS_UPSTREAM_REFUSED,   /* servers answered SERVFAIL, REFUSED or NOTIMP */
+    DNS_UPSTREAM_REFUSED,   /* servers said no, or are lame */
     DNS_UPSTREAM_NETWORK,   /* no server could be sent to */
     DNS_UPSTREAM_BADREPLY,  /* what came is not DNS */
     DNS_UPSTREAM_CANCELLED, /* the upstream is going away */

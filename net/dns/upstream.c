@@ -16,9 +16,12 @@
  * Requests with the same query share an exchange, which is what c-ares knows
  * of.  It goes round the servers at most ROUNDS times, TRY_TIMEOUT_MS each.
  * It begins with the one that answered last; a server that does not answer
- * hands that place to the next.  A server that says SERVFAIL, REFUSED or
- * NOTIMP is not asked that question again; if nobody knows better, its reply
- * is the outcome.
+ * hands that place to the next.  A server that refuses is not asked that
+ * question again.  Every RCODE but NOERROR and NXDOMAIN is a refusal; if nobody
+ * knows better, that reply is the outcome.  A lame server refuses, too: it says
+ * that it does not recurse, and its reply neither has a record of the type nor
+ * denies that there is one.  It may have a referral or the name's alias.  Such
+ * a reply says nothing of the name: if nobody knows better, there is none.
  *
  * Three things protect against forged replies (RFC 5452).  The id of a query
  * comes from the kernel's random numbers, as ares_send() takes the one in the
@@ -96,7 +99,7 @@ typedef struct Exchange {
     bool no_edns;           /* the query is sent without its OPT */
     unsigned tries;         /* so far */
     size_t server;          /* asked now */
-    uint8_t no_use;         /* bit per server: said SERVFAIL or the like */
+    uint8_t no_use;         /* bit per server: refused */
     DnsUpstreamStatus status;
     uint8_t *msg;           /* the last such reply, then that of the outcome */
     size_t msg_len;
@@ -200,16 +203,74 @@ static DnsUpstreamStatus status_from_ares(int status)
     }
 }
 
-static bool is_refusal(uint16_t flags)
+typedef enum Verdict {
+    VERDICT_OUTCOME,
+    VERDICT_REFUSAL,
+    VERDICT_LAME,
+    VERDICT_BAD,            /* no whole reply */
+} Verdict;
+
+/* What the records of a reply say */
+typedef struct Contents {
+    uint16_t rcode;         /* all 12 bits */
+    bool has_type;          /* the answer section has one of that type */
+    bool has_soa;           /* the authority section has one */
+} Contents;
+
+/* The cursor is behind the question.  Returns 0 or -EBADMSG. */
+static int read_contents(DnsCursor *cursor, uint16_t type, Contents *c)
 {
-    switch (flags & DNS_FLAGS_RCODE) {
-    case DNS_RCODE_SERVFAIL:
-    case DNS_RCODE_REFUSED:
-    case DNS_RCODE_NOTIMP:
-        return true;
-    default:
-        return false;
+    DnsEdns edns;
+    DnsRr rr;
+    int ret;
+
+    while ((ret = dns_cursor_rr(cursor, &rr)) > 0) {
+        if (rr.section == DNS_SECTION_ANSWER) {
+            c->has_type |= rr.type == type || type == DNS_TYPE_ANY;
+        } else if (rr.section == DNS_SECTION_AUTHORITY) {
+            c->has_soa |= rr.type == DNS_TYPE_SOA;
+        } else if (rr.type == DNS_TYPE_OPT &&
+                   !dns_rdata_edns(cursor, &rr, &edns)) {
+            c->rcode |= edns.rcode_high << 4;
+        }
     }
+    return ret;
+}
+
+/*
+ * A reply without records that is authoritative is one of RFC 2308 section
+ * 2.2, NODATA without SOA.  With an alias AA is of that alone (RFC 1035 section
+ * 4.1.1).
+ */
+static bool is_lame(const DnsHeader *header, const Contents *c)
+{
+    return c->rcode == DNS_RCODE_NOERROR && !(header->flags & DNS_FLAG_RA) &&
+           !c->has_type && !c->has_soa &&
+           !(header->flags & DNS_FLAG_AA && !header->ancount);
+}
+
+static Verdict judge(const uint8_t *msg, size_t len)
+{
+    DnsQuestion question;
+    DnsHeader header;
+    DnsCursor cursor;
+    Contents c = { .rcode = 0 };
+
+    if (dns_header_parse(msg, len, &header) ||
+        !(header.flags & DNS_FLAG_QR) ||
+        header.flags & (DNS_FLAGS_OPCODE | DNS_FLAG_TC) ||
+        dns_cursor_init(&cursor, msg, len) ||
+        dns_cursor_question(&cursor, &question) <= 0) {
+        return VERDICT_BAD;
+    }
+    c.rcode = header.flags & DNS_FLAGS_RCODE;
+    if (read_contents(&cursor, question.type, &c)) {
+        return VERDICT_BAD;
+    }
+    if (c.rcode != DNS_RCODE_NOERROR && c.rcode != DNS_RCODE_NXDOMAIN) {
+        return VERDICT_REFUSAL;
+    }
+    return is_lame(&header, &c) ? VERDICT_LAME : VERDICT_OUTCOME;
 }
 
 static bool has_opt(const uint8_t *msg, size_t len)
@@ -232,10 +293,12 @@ static bool has_opt(const uint8_t *msg, size_t len)
  * Servers from before EDNS say FORMERR without OPT (RFC 6891 section 7).
  * True if the query had one and has none now.
  */
-static bool drop_edns(Exchange *x, uint16_t flags, const uint8_t *msg,
-                      size_t len)
+static bool drop_edns(Exchange *x, const uint8_t *msg, size_t len)
 {
-    if ((flags & DNS_FLAGS_RCODE) != DNS_RCODE_FORMERR || x->no_edns ||
+    DnsHeader header;
+
+    if (dns_header_parse(msg, len, &header) ||
+        (header.flags & DNS_FLAGS_RCODE) != DNS_RCODE_FORMERR || x->no_edns ||
         has_opt(msg, len) || !has_opt(x->query.msg, x->query.len)) {
         return false;
     }
@@ -301,18 +364,27 @@ static void on_failure(Exchange *x, DnsUpstreamStatus status)
 
 static void on_message(Exchange *x, const uint8_t *msg, size_t len)
 {
-    DnsHeader header;
-
-    if (dns_header_parse(msg, len, &header)) {
-        on_failure(x, DNS_UPSTREAM_BADREPLY);
-    } else if (is_refusal(header.flags)) {
+    if (drop_edns(x, msg, len)) {
+        ask_server(x);
+        return;
+    }
+    switch (judge(msg, len)) {
+    case VERDICT_OUTCOME:
+        finish(x, DNS_UPSTREAM_OK, msg, len);
+        break;
+    case VERDICT_REFUSAL:
         x->no_use |= 1 << x->server;
         keep(x, msg, len);
         ask_next(x);
-    } else if (drop_edns(x, header.flags, msg, len)) {
-        ask_server(x);
-    } else {
-        finish(x, DNS_UPSTREAM_OK, msg, len);
+        break;
+    case VERDICT_LAME:
+        x->no_use |= 1 << x->server;
+        x->status = DNS_UPSTREAM_REFUSED;
+        ask_next(x);
+        break;
+    case VERDICT_BAD:
+        on_failure(x, DNS_UPSTREAM_BADREPLY);
+        break;
     }
 }
 

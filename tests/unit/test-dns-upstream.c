@@ -21,8 +21,34 @@
 
 /*** Server ***/
 
+/* Replies of a server that is asked in vain, then of one that is not */
+typedef enum Odd {
+    ODD_NONE,
+    ODD_EMPTY,              /* AA and RA clear, as all of these */
+    ODD_REFERRAL,
+    ODD_UPWARD,             /* to the root, with the servers' addresses */
+    ODD_ALIAS,              /* and not where it leads */
+    ODD_ALIAS_AA,           /* AA is of the alias */
+    ODD_OTHER_TYPE,
+    ODD_FORMERR,            /* knows EDNS */
+    ODD_NOTIMP,
+    ODD_REFUSED,
+    ODD_NOTAUTH,
+    ODD_BADVERS,            /* NOERROR in the header */
+    ODD_CUT,                /* has fewer records than it says */
+    ODD_REAL,               /* from here on there is no other server */
+    REAL_AA = ODD_REAL,     /* NODATA of an old authoritative server */
+    REAL_RA,                /* and of a forwarder */
+    REAL_SOA,
+    REAL_ALIAS_SOA,
+    REAL_ANSWER,            /* from somewhere: AA and RA clear */
+    REAL_NXDOMAIN,
+    ODD_END,
+} Odd;
+
 typedef struct Server {
     DnsServer addr;
+    gint odd;                                       /* atomic */
     int udp, tcp;
     int stop[2];
     GThread *thread;
@@ -42,6 +68,102 @@ static void add_text(DnsBuilder *b, const DnsName *owner, size_t len)
 
     dns_builder_raw(b, DNS_SECTION_ANSWER, owner, 99, DNS_CLASS_IN, 60, data,
                     len);
+}
+
+static void add_record(DnsBuilder *b, DnsSection section, const char *owner,
+                       DnsType type)
+{
+    DnsName name, target;
+    DnsSoa soa;
+
+    g_assert_cmpint(dns_name_from_text(&name, owner), ==, 0);
+    g_assert_cmpint(dns_name_from_text(&target, "ns.example"), ==, 0);
+    soa = (DnsSoa) { .mname = target, .rname = target, .minimum = 60 };
+    if (type == DNS_TYPE_SOA) {
+        dns_builder_soa(b, section, &name, 60, &soa);
+    } else if (type == DNS_TYPE_TXT) {
+        dns_builder_raw(b, section, &name, type, DNS_CLASS_IN, 60, "\1x", 2);
+    } else if (type == DNS_TYPE_A) {
+        dns_builder_a(b, section, &name, 60, (struct in_addr) { 0x01020304 });
+    } else {
+        dns_builder_name(b, section, &name, type, 60, &target);
+    }
+}
+
+static uint16_t odd_flags(Odd odd)
+{
+    switch (odd) {
+    case ODD_ALIAS_AA:
+    case REAL_AA:
+        return DNS_FLAG_AA;
+    case REAL_RA:
+        return DNS_FLAG_RA;
+    case ODD_FORMERR:
+        return DNS_RCODE_FORMERR;
+    case ODD_NOTIMP:
+        return DNS_FLAG_RA | DNS_RCODE_NOTIMP;
+    case ODD_REFUSED:
+        return DNS_FLAG_RA | DNS_RCODE_REFUSED;
+    case ODD_NOTAUTH:
+        return DNS_FLAG_RA | 9;
+    case ODD_BADVERS:
+        return DNS_FLAG_RA;
+    case REAL_NXDOMAIN:
+        return DNS_RCODE_NXDOMAIN;
+    default:
+        return 0;
+    }
+}
+
+static void add_odd_records(DnsBuilder *b, Odd odd, const char *name)
+{
+    switch (odd) {
+    case ODD_REFERRAL:
+        add_record(b, DNS_SECTION_AUTHORITY, "example", DNS_TYPE_NS);
+        break;
+    case ODD_UPWARD:
+        add_record(b, DNS_SECTION_AUTHORITY, ".", DNS_TYPE_NS);
+        add_record(b, DNS_SECTION_ADDITIONAL, "ns.example", DNS_TYPE_A);
+        break;
+    case ODD_ALIAS:
+    case ODD_ALIAS_AA:
+        add_record(b, DNS_SECTION_ANSWER, name, DNS_TYPE_CNAME);
+        break;
+    case REAL_ALIAS_SOA:
+        add_record(b, DNS_SECTION_ANSWER, name, DNS_TYPE_CNAME);
+        add_record(b, DNS_SECTION_AUTHORITY, "example", DNS_TYPE_SOA);
+        break;
+    case ODD_OTHER_TYPE:
+        add_record(b, DNS_SECTION_ANSWER, name, DNS_TYPE_TXT);
+        break;
+    case REAL_SOA:
+        add_record(b, DNS_SECTION_AUTHORITY, "example", DNS_TYPE_SOA);
+        break;
+    case REAL_ANSWER:
+        add_record(b, DNS_SECTION_ANSWER, name, DNS_TYPE_A);
+        break;
+    default:
+        break;
+    }
+}
+
+static size_t odd_reply(Odd odd, const DnsQuestion *question, uint16_t id,
+                        uint8_t *out)
+{
+    DnsEdns edns = { .udp_size = 1232, .rcode_high = odd == ODD_BADVERS };
+    char name[DNS_NAME_TEXT_MAX];
+    DnsBuilder b;
+
+    dns_name_to_text(&question->name, name);
+    dns_builder_init(&b, out, DNS_MSG_MAX, id, DNS_FLAG_QR | DNS_FLAG_RD |
+                     odd_flags(odd));
+    dns_builder_question(&b, question);
+    add_odd_records(&b, odd, name);
+    dns_builder_edns(&b, &edns);
+    if (odd == ODD_CUT) {
+        out[7]++;
+    }
+    return b.len;
 }
 
 /* Returns the length of the reply, 0 for silence */
@@ -73,6 +195,9 @@ static size_t server_reply(Server *s, const uint8_t *query, size_t len,
         s->first_id = header.id;
     } else if (header.id != s->first_id) {
         g_atomic_int_inc(&s->other_ids);
+    }
+    if (g_atomic_int_get(&s->odd) && !(first_label_is(&q.name, "tc") && !tcp)) {
+        return odd_reply(g_atomic_int_get(&s->odd), &q, header.id, out);
     }
     if (first_label_is(&q.name, "silent")) {
         return 0;
@@ -593,6 +718,66 @@ static void test_refusal(void)
     server_free(b);
 }
 
+/* Asks servers a and b; returns whether b was asked, too. */
+static bool ask_odd(Client *c, Server *b, const char *label, Odd odd)
+{
+    g_autofree char *name = g_strdup_printf("%s.odd%d.example", label, odd);
+    int before = g_atomic_int_get(&b->udp_queries);
+
+    ask(c, name);
+    return g_atomic_int_get(&b->udp_queries) != before;
+}
+
+/* A server that cannot say is as one that refuses, over UDP and TCP. */
+static void test_odd(void)
+{
+    static const char * const labels[] = { "ok", "tc" };
+    Server *a = server_new(AF_INET), *b = server_new(AF_INET);
+    DnsServer servers[] = { a->addr, b->addr };
+
+    for (Odd odd = ODD_NONE + 1; odd < ODD_END; odd++) {
+        Client *c = client_new(servers, 2, NULL);
+
+        g_atomic_int_set(&a->odd, odd);
+        for (size_t i = 0; i < G_N_ELEMENTS(labels); i++) {
+            g_assert_cmpint(ask_odd(c, b, labels[i], odd), ==,
+                            odd < ODD_REAL);
+            g_assert_cmpint(c->status, ==, DNS_UPSTREAM_OK);
+            if (odd < ODD_REAL) {
+                g_assert_cmphex(reply_flags(c), ==, 0x8180);
+            }
+        }
+        client_free(c);
+    }
+    server_free(a);
+    server_free(b);
+}
+
+/* If nobody can say, a refusal is told, and nothing that is not one. */
+static void test_all_odd(void)
+{
+    Server *a = server_new(AF_INET), *b = server_new(AF_INET);
+    DnsServer servers[] = { a->addr, b->addr };
+
+    for (Odd odd = ODD_NONE + 1; odd < ODD_CUT; odd++) {
+        Client *c = client_new(servers, 2, NULL);
+
+        g_atomic_int_set(&a->odd, odd);
+        g_atomic_int_set(&b->odd, odd);
+        g_assert_true(ask_odd(c, b, "ok", odd));
+        g_assert_cmpint(c->status, ==, DNS_UPSTREAM_REFUSED);
+        g_assert_cmpint(c->msg != NULL, ==, odd >= ODD_FORMERR);
+        /* The refusal of one is more than what a lame one says */
+        g_atomic_int_set(&b->odd, ODD_REFUSED);
+        g_assert_true(ask_odd(c, b, "more", odd));
+        g_assert_cmpint(c->status, ==, DNS_UPSTREAM_REFUSED);
+        g_assert_cmphex(reply_flags(c), ==, 0x8185);
+        client_free(c);
+    }
+    server_free(a);
+    server_free(b);
+}
+
 /* Twice: the first time c-ares takes the OPT off, then we do */
 static void test_no_edns(void)
 {
@@ -1078,6 +1263,8 @@ int main(int argc, char **argv)
     g_test_add_func("/dns/upstream/timeout", test_timeout);
     g_test_add_func("/dns/upstream/icmp", test_icmp);
     g_test_add_func("/dns/upstream/refusal", test_refusal);
+    g_test_add_func("/dns/upstream/odd", test_odd);
+    g_test_add_func("/dns/upstream/all-odd", test_all_odd);
     g_test_add_func("/dns/upstream/no-edns", test_no_edns);
     g_test_add_func("/dns/upstream/cancel", test_cancel);
     g_test_add_func("/dns/upstream/free-outstanding", test_free_outstanding);

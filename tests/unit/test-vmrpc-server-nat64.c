@@ -88,6 +88,12 @@ static void test_nat64_odd(void)
     d.nat64 = "64:ff9b::192.0.0.170";
     discover(&d);
     assert_nat64(&d, "64:ff9b::");
+
+    /* a lame server does not say that there is none */
+    d.lame = true;
+    discover(&d);
+    assert_nat64(&d, "64:ff9b::");
+    g_assert_cmpint(srv->nat64_due_ms, <=, vmrpc_now_ms() + 10000);
     dns_clear(&d);
 }
 

@@ -149,6 +149,7 @@ static void view_sock(VmrpcServer *srv, const VmrpcSock *s,
     }
     view->recv_queue += s->dns_rx_bytes - s->dns_rx_offset +
                         vmrpc_gateway_unread(s);
+    view->send_queue += vmrpc_resolver_unsent(s);
 }
 
 /* The end of the part of the table that one hold of the lock is for. */

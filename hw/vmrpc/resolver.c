@@ -12,6 +12,23 @@
  * bytes are cut into messages by the two-byte length of RFC 1035 section
  * 4.2.2.
  *
+ * What the proxy has no room for waits in dns_tx, where datagrams have such a
+ * length as well.  Sockets with a query there are in the server's dns_wait and
+ * take turns, a query each.  Bounds are of the VM and not of a socket: who asks
+ * for a thousand names at once has them.  But one socket may have no more of
+ * anything (queries with the proxy, memory for queries and for answers) than is
+ * left for the others.  So one that takes all it can leaves half, the next of
+ * that kind half of that, and who has least has what becomes free.
+ *
+ * Beyond its part, a datagram socket loses what it sends or what is answered,
+ * as a full buffer does natively: its program asks again.  A stream's sender is
+ * held up.  An answer for which there is no memory ends the stream, or its
+ * program would wait for ever.
+ *
+ * Whose turn it is, is looked at where the IOThread comes by (replies, the
+ * timer), TURNS at a time.  Calls of the guest only set dns_turn, and with it
+ * the timer: the events of other sockets are not theirs to tell.
+ *
  * The token of a query in the proxy is the socket's handle and generation,
  * not its address, so an answer that comes after the socket has gone finds
  * nobody.
@@ -40,6 +57,9 @@
 
 /* Bytes of a stream that may wait for the proxy. */
 #define DNS_STREAM_TX_MAX       (2 + 65535)
+
+/* Queries that are handed to the proxy at a time. */
+#define TURNS                   64
 
 /* For how long the VM's own address has its name. */
 #define OWN_NAME_TTL_S          300
@@ -70,6 +90,11 @@ static VmrpcSock *sock_of(VmrpcServer *srv, void *token)
     uint64_t value = (uintptr_t)token;
 
     return vmrpc_sock_find(srv, value, value >> 32);
+}
+
+static bool is_stream(const VmrpcSock *s)
+{
+    return s->backing == VMRPC_BACKING_RESOLVER;
 }
 
 bool vmrpc_is_resolver(const VmrpcServer *srv, const struct sockaddr_in *addr)
@@ -185,6 +210,29 @@ static int64_t proxy_now_ms(void *opaque)
     return vmrpc_now_ms();
 }
 
+/* What @s has of the memory that VMRPC_DNS_BYTES_MAX bounds */
+static size_t held(const VmrpcSock *s)
+{
+    return s->dns_rx_bytes + s->dns_rx.length * ANSWER_OVERHEAD +
+           (is_stream(s) ? vmrpc_resolver_unsent(s) : 0);
+}
+
+/*
+ * May who has @own of what all have @all of, at most @max, have @more?  Not
+ * more than is left for the others.
+ */
+static bool is_fair(size_t own, size_t all, size_t max, size_t more)
+{
+    return own + all + more <= max;
+}
+
+/* The peer of a stream cannot go on with it: to the guest, it has hung up. */
+static void break_off(VmrpcSock *s)
+{
+    s->shut_rd = true;
+    s->shut_wr = true;
+}
+
 static void proxy_answer(void *opaque, void *token, const uint8_t *msg,
                          size_t len)
 {
@@ -196,12 +244,15 @@ static void proxy_answer(void *opaque, void *token, const uint8_t *msg,
     if (!s) {
         return;
     }
-    prefix = s->backing == VMRPC_BACKING_RESOLVER ? 2 : 0;
-    s->dns_out -= MIN(s->dns_out, prefix != 0);
-    if (s->dns_rx.length >= VMRPC_DNS_RX_MAX ||
-        srv->dns_bytes + prefix + len + ANSWER_OVERHEAD >
-        VMRPC_DNS_BYTES_MAX) {
+    prefix = is_stream(s) ? 2 : 0;
+    s->dns_out--;
+    if (!is_fair(held(s), srv->dns_bytes, VMRPC_DNS_BYTES_MAX,
+                 prefix + len + ANSWER_OVERHEAD)) {
         srv->counters.dropped_dns_queue_full++;
+        if (is_stream(s)) {
+            break_off(s);
+            vmrpc_sock_notify(srv, s);
+        }
         return;
     }
     copy = g_malloc(prefix + len);
@@ -213,6 +264,8 @@ static void proxy_answer(void *opaque, void *token, const uint8_t *msg,
     g_queue_push_tail(&s->dns_rx, g_bytes_new_take(copy, prefix + len));
     s->dns_rx_bytes += prefix + len;
     srv->dns_bytes += prefix + len + ANSWER_OVERHEAD;
+    /* Natively each datagram is an event for who asked for edges. */
+    s->news |= s->edge;
     vmrpc_sock_notify(srv, s);
 }
 
@@ -247,6 +300,9 @@ int vmrpc_resolver_timeout_ms(VmrpcServer *srv)
 
     if (!srv->dns_proxy) {
         return -1;
+    }
+    if (srv->dns_turn) {
+        return 0;
     }
     ms = vmrpc_earlier(dns_upstream_timeout_ms(srv->dns_upstream),
                        dns_proxy_timeout_ms(srv->dns_proxy));
@@ -324,6 +380,173 @@ static void nat64_ask(VmrpcServer *srv)
     }
 }
 
+/* --- queries that wait --------------------------------------------------- */
+
+size_t vmrpc_resolver_unsent(const VmrpcSock *s)
+{
+    return s->dns_tx ? s->dns_tx->len - s->dns_tx_done : 0;
+}
+
+/* The counter that has what is unsent of @s. */
+static size_t *unsent_total(VmrpcServer *srv, const VmrpcSock *s)
+{
+    return is_stream(s) ? &srv->dns_bytes : &srv->dns_wait_bytes;
+}
+
+/* Room for @len bytes behind those of dns_tx, which are counted. */
+static uint8_t *append(VmrpcServer *srv, VmrpcSock *s, size_t len)
+{
+    size_t old;
+
+    if (!s->dns_tx) {
+        s->dns_tx = g_byte_array_new();
+        s->dns_tx_done = 0;
+    }
+    old = s->dns_tx->len;
+    g_byte_array_set_size(s->dns_tx, old + len);
+    *unsent_total(srv, s) += len;
+    return s->dns_tx->data + old;
+}
+
+/* @len bytes at the beginning of dns_tx are with the proxy. */
+static void consume(VmrpcServer *srv, VmrpcSock *s, size_t len)
+{
+    GByteArray *rest = NULL;
+    size_t left;
+
+    *unsent_total(srv, s) -= len;
+    s->dns_tx_done += len;
+    left = vmrpc_resolver_unsent(s);
+    if (s->dns_tx_done < left) {
+        return;
+    }
+    /* A new array: the old one would stay as large as it ever was. */
+    if (left) {
+        rest = g_byte_array_new();
+        g_byte_array_append(rest, s->dns_tx->data + s->dns_tx_done, left);
+    }
+    g_byte_array_free(s->dns_tx, TRUE);
+    s->dns_tx = rest;
+    s->dns_tx_done = 0;
+}
+
+/* The first message in dns_tx; false if there is no whole one. */
+static bool first_message(const VmrpcSock *s, const uint8_t **msg, size_t *len)
+{
+    size_t left = vmrpc_resolver_unsent(s);
+    const uint8_t *at;
+
+    if (left < 2) {
+        return false;
+    }
+    at = s->dns_tx->data + s->dns_tx_done;
+    *len = at[0] << 8 | at[1];
+    *msg = at + 2;
+    return *len <= left - 2;
+}
+
+/* Is there a query that only the proxy's room is missing for? */
+static bool wants_turn(const VmrpcSock *s)
+{
+    const uint8_t *msg;
+    size_t len;
+
+    return (!is_stream(s) || s->dns_rx_bytes < DNS_STREAM_RX_MAX) &&
+           first_message(s, &msg, &len);
+}
+
+static void leave_queue(VmrpcServer *srv, VmrpcSock *s)
+{
+    if (s->dns_waits) {
+        g_queue_unlink(&srv->dns_wait, &s->dns_link);
+        s->dns_waits = false;
+    }
+}
+
+static void join_queue(VmrpcServer *srv, VmrpcSock *s)
+{
+    if (!s->dns_waits && wants_turn(s)) {
+        g_queue_push_tail_link(&srv->dns_wait, &s->dns_link);
+        s->dns_waits = true;
+    }
+}
+
+/* Queries that can be under way beside those that are; two upstream each. */
+static size_t room(const VmrpcServer *srv)
+{
+    return MIN(dns_proxy_room(srv->dns_proxy),
+               dns_upstream_room(srv->dns_upstream) / 2);
+}
+
+static bool may_ask(const VmrpcServer *srv, const VmrpcSock *s)
+{
+    return s->dns_out < room(srv);
+}
+
+/* Does the proxy answer it, well or not? */
+static bool is_query(const uint8_t *msg, size_t len)
+{
+    return len >= DNS_HEADER_LEN && !(msg[2] & 0x80);
+}
+
+static void ask_proxy(VmrpcServer *srv, VmrpcSock *s, const uint8_t *msg,
+                      size_t len)
+{
+    s->dns_out += is_query(msg, len);
+    dns_proxy_query(srv->dns_proxy, msg, len,
+                    is_stream(s) ? DNS_TRANSPORT_TCP : DNS_TRANSPORT_UDP,
+                    token_of(s));
+}
+
+/* Hands over the first message of dns_tx.  Returns false if it must wait. */
+static bool ask_first(VmrpcServer *srv, VmrpcSock *s)
+{
+    const uint8_t *msg;
+    size_t len;
+
+    if (!wants_turn(s) || !may_ask(srv, s) || !first_message(s, &msg, &len)) {
+        return false;
+    }
+    ask_proxy(srv, s, msg, len);
+    consume(srv, s, 2 + len);
+    return true;
+}
+
+/* Hands over what is in dns_tx, as long as those who wait are not passed. */
+static void ask_some(VmrpcServer *srv, VmrpcSock *s)
+{
+    unsigned n = 0;
+
+    if (s->dns_waits) {
+        return;
+    }
+    while (n < TURNS && ask_first(srv, s)) {
+        n++;
+    }
+    join_queue(srv, s);
+    srv->dns_turn |= n == TURNS;
+}
+
+/* Those who wait, in turn.  Only in the IOThread: others get events. */
+static void take_turns(VmrpcServer *srv)
+{
+    bool asked = false;
+    VmrpcSock *s;
+
+    for (unsigned n = 0; n < TURNS && room(srv) &&
+                         (s = g_queue_peek_head(&srv->dns_wait)); n++) {
+        leave_queue(srv, s);
+        if (ask_first(srv, s)) {
+            srv->counters.queries_waited++;
+            asked = true;
+        }
+        join_queue(srv, s);
+        /* There may be room to send again, or it is over. */
+        vmrpc_sock_notify(srv, s);
+    }
+    srv->dns_turn = asked && srv->dns_wait.length && room(srv);
+}
+
 /* --- descriptors of c-ares ---------------------------------------------- */
 
 static void watch(void *opaque, int fd, bool readable, bool writable)
@@ -350,6 +573,7 @@ void vmrpc_resolver_process_fd(VmrpcServer *srv, int fd, uint32_t events)
     dns_upstream_process_fd(srv->dns_upstream, fd,
                             broken || events & EPOLLIN,
                             broken || events & EPOLLOUT);
+    take_turns(srv);
     vmrpc_timer_rearm(srv);
 }
 
@@ -360,6 +584,7 @@ void vmrpc_resolver_process_timer(VmrpcServer *srv)
     }
     dns_upstream_process_timeouts(srv->dns_upstream);
     dns_proxy_process_timeouts(srv->dns_proxy);
+    take_turns(srv);
     if (nat64_timeout_ms(srv) == 0) {
         nat64_ask(srv);
     }
@@ -370,8 +595,8 @@ void vmrpc_resolver_process_timer(VmrpcServer *srv)
 /* As servers do: who asks no more has had all answers. */
 static bool is_over(const VmrpcSock *s)
 {
-    return s->backing == VMRPC_BACKING_RESOLVER && s->shut_wr &&
-           !s->dns_out && !s->dns_rx.length;
+    return is_stream(s) && s->shut_wr && !s->dns_out && !s->dns_rx.length &&
+           !s->dns_waits;
 }
 
 uint32_t vmrpc_resolver_ready(const VmrpcSock *s)
@@ -381,9 +606,9 @@ uint32_t vmrpc_resolver_ready(const VmrpcSock *s)
     if (s->dns_rx.length) {
         ready |= VMRPC_IN;
     }
-    if (s->backing == VMRPC_BACKING_RESOLVER) {
+    if (is_stream(s)) {
         if (s->shut_wr || (s->dns_rx_bytes < DNS_STREAM_RX_MAX &&
-                           s->dns_tx->len < DNS_STREAM_TX_MAX)) {
+                           vmrpc_resolver_unsent(s) < DNS_STREAM_TX_MAX)) {
             ready |= VMRPC_OUT;
         }
         if (is_over(s) || (s->shut_rd && s->shut_wr)) {
@@ -398,9 +623,27 @@ uint32_t vmrpc_resolver_ready(const VmrpcSock *s)
 
 uint32_t vmrpc_resolver_inq(const VmrpcSock *s)
 {
-    return s->backing == VMRPC_BACKING_RESOLVER
+    return is_stream(s)
            ? s->dns_rx_bytes - s->dns_rx_offset
            : g_bytes_get_size(s->dns_rx.head->data);
+}
+
+/* A datagram waits behind those of its socket, or is dropped. */
+static void wait_datagram(VmrpcServer *srv, VmrpcSock *s,
+                          const uint8_t *query, size_t len)
+{
+    uint8_t *at;
+
+    if (!is_fair(vmrpc_resolver_unsent(s), srv->dns_wait_bytes,
+                 VMRPC_DNS_WAIT_MAX, 2 + len)) {
+        srv->counters.dropped_dns_wait_full++;
+        return;
+    }
+    at = append(srv, s, 2 + len);
+    at[0] = len >> 8;
+    at[1] = len;
+    memcpy(at + 2, query, len);
+    join_queue(srv, s);
 }
 
 static ssize_t send_datagram(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
@@ -412,51 +655,16 @@ static ssize_t send_datagram(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         return call->out_len;
     }
     vmrpc_call_read(call, query, sizeof(query));
-    dns_proxy_query(srv->dns_proxy, query, call->out_len, DNS_TRANSPORT_UDP,
-                    token_of(s));
+    if (!s->dns_waits && may_ask(srv, s)) {
+        ask_proxy(srv, s, query, call->out_len);
+    } else {
+        wait_datagram(srv, s, query, call->out_len);
+    }
     return call->out_len;
-}
-
-/* Does the proxy answer it, well or not? */
-static bool is_query(const uint8_t *msg, size_t len)
-{
-    return len >= DNS_HEADER_LEN && !(msg[2] & 0x80);
-}
-
-/*
- * Hands complete messages of the stream to the proxy: as many as there is room
- * for their answers, which nobody would ask for again.  The others wait until
- * the guest has read some.
- */
-static void cut_stream(VmrpcServer *srv, VmrpcSock *s)
-{
-    GByteArray *tx = s->dns_tx;
-    size_t done = 0;
-
-    while (tx->len - done >= 2 &&
-           s->dns_out + s->dns_rx.length < VMRPC_DNS_RX_MAX) {
-        size_t len = tx->data[done] << 8 | tx->data[done + 1];
-
-        if (tx->len - done - 2 < len) {
-            break;
-        }
-        s->dns_out += is_query(tx->data + done + 2, len);
-        dns_proxy_query(srv->dns_proxy, tx->data + done + 2, len,
-                        DNS_TRANSPORT_TCP, token_of(s));
-        done += 2 + len;
-    }
-    if (done) {
-        /* A new array: the old one would stay as large as it ever was. */
-        s->dns_tx = g_byte_array_new();
-        g_byte_array_append(s->dns_tx, tx->data + done, tx->len - done);
-        g_byte_array_free(tx, TRUE);
-        srv->dns_bytes -= done;
-    }
 }
 
 static ssize_t send_stream(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
-    size_t old = s->dns_tx->len;
     size_t len;
 
     if (s->shut_wr) {
@@ -466,17 +674,15 @@ static ssize_t send_stream(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         return -EAGAIN;
     }
     /* So that the longest message fits. */
-    len = MIN(call->out_len, DNS_STREAM_TX_MAX - old);
+    len = MIN(call->out_len, DNS_STREAM_TX_MAX - vmrpc_resolver_unsent(s));
     if (!len) {
         return 0;
     }
-    if (srv->dns_bytes + len > VMRPC_DNS_BYTES_MAX) {
+    if (!is_fair(held(s), srv->dns_bytes, VMRPC_DNS_BYTES_MAX, len)) {
         return -ENOBUFS;
     }
-    srv->dns_bytes += len;
-    g_byte_array_set_size(s->dns_tx, old + len);
-    vmrpc_call_read(call, s->dns_tx->data + old, len);
-    cut_stream(srv, s);
+    vmrpc_call_read(call, append(srv, s, len), len);
+    ask_some(srv, s);
     return len;
 }
 
@@ -543,7 +749,7 @@ static ssize_t recv_stream(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
         }
     }
     if (!(flags & MSG_PEEK)) {
-        cut_stream(srv, s);
+        ask_some(srv, s);
         vmrpc_timer_rearm(srv);
     }
     return done;
@@ -553,9 +759,8 @@ ssize_t vmrpc_resolver_recv(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
                             int flags)
 {
     if (s->dns_rx.length && !(flags & MSG_ERRQUEUE)) {
-        return s->backing == VMRPC_BACKING_RESOLVER
-               ? recv_stream(srv, s, call, flags)
-               : recv_datagram(srv, s, call, flags);
+        return is_stream(s) ? recv_stream(srv, s, call, flags)
+                            : recv_datagram(srv, s, call, flags);
     }
     /* After SHUT_RD there is nothing to wait for; set here, not on the host. */
     return s->shut_rd || is_over(s) ? 0 : -EAGAIN;
@@ -563,16 +768,22 @@ ssize_t vmrpc_resolver_recv(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
 
 void vmrpc_resolver_detach(VmrpcServer *srv, VmrpcSock *s)
 {
-    if (srv->dns_proxy) {
+    if (srv->dns_proxy && s->dns_out) {
         dns_proxy_cancel(srv->dns_proxy, token_of(s));
     }
+    leave_queue(srv, s);
     while (s->dns_rx.length) {
         pop_answer(srv, s);
     }
     if (s->dns_tx) {
-        srv->dns_bytes -= s->dns_tx->len;
+        *unsent_total(srv, s) -= vmrpc_resolver_unsent(s);
         g_byte_array_free(s->dns_tx, TRUE);
         s->dns_tx = NULL;
+    }
+    /* Its part is for others now. */
+    if (srv->dns_wait.length) {
+        srv->dns_turn = true;
+        vmrpc_timer_rearm(srv);
     }
 }
 

@@ -44,14 +44,15 @@
 #define VMRPC_EPOLL_POLICY      0xfffffff2u
 #define VMRPC_EPOLL_RACE        0xfffffff3u
 
-/* Answers of the DNS proxy that wait for the guest, a socket. */
-#define VMRPC_DNS_RX_MAX        64
-
 /*
  * What the DNS proxy's sockets may keep in memory, all of a server together:
- * such a stream needs no descriptor of the host, which would limit them.
+ * answers that the guest has not read, and the bytes of streams, which need no
+ * descriptor of the host that would limit them.
  */
 #define VMRPC_DNS_BYTES_MAX     (32u << 20)
+
+/* Bytes of datagrams that wait for the proxy, of all sockets together. */
+#define VMRPC_DNS_WAIT_MAX      (2u << 20)
 
 typedef struct VmrpcSock VmrpcSock;
 typedef struct VmrpcRace VmrpcRace;
@@ -129,9 +130,16 @@ struct VmrpcSock {
     VmrpcSock **event_prev;     /* what points to us in the queue */
 
     GQueue dns_rx;              /* GBytes: answers of the DNS proxy */
-    GByteArray *dns_tx;         /* stream: bytes not yet with the proxy */
-    unsigned dns_out;           /* stream: queries that it answers yet */
-    size_t dns_rx_bytes;        /* all of them together */
+    /*
+     * Not yet with the proxy, as RFC 1035 section 4.2.2 has it, datagrams
+     * too; NULL: none.
+     */
+    GByteArray *dns_tx;
+    size_t dns_tx_done;         /* bytes of it that are with the proxy now */
+    unsigned dns_out;           /* queries that the proxy answers yet */
+    bool dns_waits;             /* dns_link is in the server's dns_wait */
+    GList dns_link;
+    size_t dns_rx_bytes;        /* of all in dns_rx */
     size_t dns_rx_offset;       /* stream: bytes of the head already read */
 
     VmrpcBuffers buffers;
@@ -161,6 +169,9 @@ struct VmrpcServer {
     uint64_t nat64_request;     /* its number */
     int64_t nat64_due_ms;       /* when to ask (again) */
     size_t dns_bytes;           /* <= VMRPC_DNS_BYTES_MAX */
+    size_t dns_wait_bytes;      /* <= VMRPC_DNS_WAIT_MAX */
+    GQueue dns_wait;            /* of VmrpcSock: a query of each waits */
+    bool dns_turn;              /* and one of them can go on now */
 
     GSequence *races;           /* VmrpcRace, by when they are due */
     uint32_t attempt_num;       /* host sockets of races beside the socks' */
@@ -677,6 +688,9 @@ ssize_t vmrpc_resolver_send(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call);
 /* An answer, or bytes of it; -EAGAIN if there is none. */
 ssize_t vmrpc_resolver_recv(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
                             int flags);
+
+/* Bytes that the guest has sent and the proxy does not have yet. */
+size_t vmrpc_resolver_unsent(const VmrpcSock *s);
 
 /* Bytes that the next RECVMSG can get; there must be an answer. */
 uint32_t vmrpc_resolver_inq(const VmrpcSock *s);

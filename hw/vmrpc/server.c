@@ -111,6 +111,7 @@ int vmrpc_sock_add(VmrpcServer *srv, uint32_t handle, uint32_t gen, int type,
     s->fd = fd;
     s->backing = fd >= 0 ? VMRPC_BACKING_HOST : VMRPC_BACKING_LOST;
     g_queue_init(&s->dns_rx);
+    s->dns_link.data = s;
     if (buffers) {
         s->buffers = *buffers;
     }
@@ -184,7 +185,6 @@ void vmrpc_sock_become_resolver(VmrpcServer *srv, VmrpcSock *s)
     close_host_socket(srv, s);
     s->backing = VMRPC_BACKING_RESOLVER;
     s->connected = true;
-    s->dns_tx = g_byte_array_new();
 }
 
 static bool in_pool(VmrpcServer *srv, struct in_addr addr)

@@ -94,6 +94,8 @@ typedef enum VmrpcBacking {
     X(unreachable_no_mapping)   /* pool address that maps to nothing */       \
     X(unreachable_no_nat64)     /* IPv4 destination and no prefix */          \
     X(dropped_pool_full)        /* a peer's, without an address left for it */\
+    X(queries_waited)           /* DNS queries that waited for their turn */  \
+    X(dropped_dns_wait_full)    /* or had no room to */                       \
     X(dropped_dns_queue_full)   /* answers a guest socket did not fetch */    \
     X(control_dropped)          /* ancillary data without IPv4 equivalent */  \
     X(connections_lost)         /* could not follow a migration */

@@ -67,11 +67,12 @@ struct DnsProxy {
     DnsProxyCounters counters;
 
     Request requests[DNS_PROXY_MAX_REQUESTS];
-    /* Apart from the requests: counting a token's walks over these */
+    /* Apart from the requests: to cancel a token's walks over these */
     bool used[DNS_PROXY_MAX_REQUESTS];
     void *tokens[DNS_PROXY_MAX_REQUESTS];
     uint16_t free_slots[DNS_PROXY_MAX_REQUESTS];
     size_t free_count;
+    size_t answered_count;  /* slots that make_room() can free */
     uint64_t generation;
     size_t held_count;
     size_t held_bytes;

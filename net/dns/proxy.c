@@ -47,9 +47,10 @@
  * sees signed zones as bogus: there is no IPv4 answer it could accept.
  *
  * State: a table of DNS_PROXY_MAX_REQUESTS slots, each with the guest's
- * question and one or two requests upstream.  The upstream's request number
- * holds slot and generation, so a reply to a request that has ended finds
- * nothing.  An answer is built in one buffer of the proxy; the slot is free
+ * question and one or two requests upstream.  The owner asks dns_proxy_room()
+ * and lets what does not fit wait: it knows whose turn it is.  The upstream's
+ * request number holds slot and generation, so a reply to a request that has
+ * ended finds nothing.  An answer is built in one buffer of the proxy; the slot is free
  * before ops->answer is called, so whatever that does, nothing is left half
  * done.  Guest and upstream are both hostile: a message is walked whole
  * before it is used, a CNAME chain has an end, a record is believed only if
@@ -61,7 +62,7 @@
 
 #include "net/dns/proxy-internal.h"
 
-#define SLOT_BITS 10
+#define SLOT_BITS 11
 G_STATIC_ASSERT(DNS_PROXY_MAX_REQUESTS == 1 << SLOT_BITS);
 
 /* A replies that wait for their AAAA, all together */
@@ -84,16 +85,6 @@ static Request *find_request(DnsProxy *p, uint64_t number)
         return NULL;
     }
     return r;
-}
-
-static size_t count_token(const DnsProxy *p, const void *token)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < DNS_PROXY_MAX_REQUESTS; i++) {
-        count += p->used[i] && p->tokens[i] == token;
-    }
-    return count;
 }
 
 static Request *new_request(DnsProxy *p, const Client *client)
@@ -134,6 +125,7 @@ void dns_proxy_end_request(DnsProxy *p, Request *r)
         }
     }
     drop_held(p, r);
+    p->answered_count -= r->answered;
     p->used[slot] = false;
     p->free_slots[p->free_count++] = slot;
 }
@@ -178,6 +170,7 @@ void dns_proxy_answered(DnsProxy *p, Request *r)
     }
     /* Its socket may go: from here on it is the proxy's own. */
     r->answered = true;
+    p->answered_count++;
     p->tokens[r - p->requests] = p;
 }
 
@@ -543,9 +536,6 @@ static uint64_t *check_query(DnsProxy *p, Client *client, const uint8_t *msg,
     if (!p->free_count) {
         return &p->counters.servfail_table_full;
     }
-    if (count_token(p, client->token) >= DNS_PROXY_MAX_PER_TOKEN) {
-        return &p->counters.servfail_token_full;
-    }
     return NULL;
 }
 
@@ -576,6 +566,11 @@ void dns_proxy_query(DnsProxy *p, const uint8_t *msg, size_t len,
         return;
     }
     start_by_type(p, new_request(p, &client));
+}
+
+size_t dns_proxy_room(const DnsProxy *p)
+{
+    return p->free_count + p->answered_count;
 }
 
 void dns_proxy_cancel(DnsProxy *p, void *token)

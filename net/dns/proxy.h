@@ -21,9 +21,8 @@
 #include "net/dns/upstream-ops.h"
 #include "net/dns/wire.h"
 
-/* Queries a proxy works on at a time, and those of one token among them */
-#define DNS_PROXY_MAX_REQUESTS 1024
-#define DNS_PROXY_MAX_PER_TOKEN 64
+/* Queries a proxy works on at a time; who gets them is the owner's choice */
+#define DNS_PROXY_MAX_REQUESTS 2048
 
 /* Addresses in one answer: 32 A records and a long name fit in 1232 octets */
 #define DNS_PROXY_MAX_ADDRESSES 32
@@ -122,7 +121,6 @@ typedef struct DnsProxyOps {
     X(servfail_upstream)        /* no usable reply from upstream */           \
     X(servfail_pool_full)                                                     \
     X(servfail_table_full)      /* DNS_PROXY_MAX_REQUESTS */                  \
-    X(servfail_token_full)      /* DNS_PROXY_MAX_PER_TOKEN */                 \
     X(dropped_short)            /* no whole header, or too long */            \
     X(dropped_response)         /* QR was set */                              \
     X(dropped_cancelled)        /* socket gone before the answer */           \
@@ -143,7 +141,7 @@ typedef struct DnsProxyCounters {
 
 /*
  * A proxy; never fails.  ops and upstream_ops must outlive it.  About
- * 1 MiB; what arrives later adds no more than 4 MiB.
+ * 2 MiB; what arrives later adds no more than 4 MiB.
  */
 DnsProxy *dns_proxy_new(const DnsProxyOps *ops, void *opaque,
                         const DnsUpstreamOps *upstream_ops, void *upstream);
@@ -161,6 +159,12 @@ void dns_proxy_free(DnsProxy *proxy);
  */
 void dns_proxy_query(DnsProxy *proxy, const uint8_t *msg, size_t len,
                      DnsTransport transport, void *token);
+
+/*
+ * How many queries the proxy can take now.  A query beyond that is answered
+ * SERVFAIL, so let it wait.  Constant time.
+ */
+size_t dns_proxy_room(const DnsProxy *proxy);
 
 /* The socket is gone: no more answers with this token */
 void dns_proxy_cancel(DnsProxy *proxy, void *token);

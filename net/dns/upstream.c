@@ -4,8 +4,8 @@
  *
  * Theory of operation
  *
- * Each server has a c-ares channel of its own, which sends over UDP, repeats
- * over TCP when the reply was truncated, and reports one outcome.  Which
+ * Each server has c-ares channels of its own, which send over UDP, repeat
+ * over TCP when the reply was truncated, and report one outcome.  Which
  * server comes next is decided here and not by a channel with all servers,
  * for what c-ares 1.18 does not do: it swallows replies with SERVFAIL or
  * REFUSED, and with them the Extended DNS Error that says why; it reports
@@ -27,7 +27,7 @@
  * comes from the kernel's random numbers, as ares_send() takes the one in the
  * message.  c-ares closes the sockets of a channel when it has nothing to do,
  * so the source port changes as well, but not before: what is asked while
- * another query of that server is out leaves from the same port, as 1.18 has
+ * another query of that channel is out leaves from the same port, as 1.18 has
  * no limit of queries a socket.  It compares id, server address and question.
  * And a question is out only once: with n ids out for it a forger needs an
  * n-th of the tries (section 5, the birthday attack), and a guest can ask as
@@ -49,8 +49,12 @@
  * Who joins late gets the outcome of what was joined, be it a failure.  Who
  * asks when there is an outcome, and be it from within a reply, begins another
  * exchange.  If many wait for one, some are told at a time and the rest when
- * the event loop comes back: to answer 1024 queries from one reply of 64 KiB
+ * the event loop comes back: to answer 2048 queries from one reply of 64 KiB
  * can take seconds.
+ *
+ * A server's channels are there for the receive buffers of their sockets: the
+ * replies to a burst of queries come in a burst.  The first is used up to
+ * CHANNEL_QUERIES, then the next, so a VM that asks little has one socket.
  *
  * Exchanges are found by their query in a balanced tree: a guest chooses the
  * queries, and could choose such as share one place of a hash table.
@@ -70,10 +74,19 @@
 #define ROUNDS          2
 #define TOLD_AT_ONCE    16      /* of those who wait for one outcome */
 #define MAX_EXCHANGES   4096    /* with those that nobody waits for any more */
+#define RESERVED        16      /* of these, which are not told as room */
+#define CHANNELS        4       /* of a server, each with a socket */
+#define CHANNEL_QUERIES 512     /* out on one, as long as another has less */
+#define RECEIVE_BUFFER  (1 << 20)       /* of a socket, if the host lets us */
 #define OPT_LEN         11      /* as dns_query_build() makes it */
 
+typedef struct Channel {
+    ares_channel ares;
+    unsigned out;           /* queries without an outcome */
+} Channel;
+
 struct DnsUpstream {
-    ares_channel channels[DNS_UPSTREAM_MAX_SERVERS];
+    Channel channels[DNS_UPSTREAM_MAX_SERVERS][CHANNELS];
     size_t count;
     size_t first;           /* the server to begin with */
     DnsUpstreamWatchFn *watch;
@@ -99,6 +112,7 @@ typedef struct Exchange {
     bool no_edns;           /* the query is sent without its OPT */
     unsigned tries;         /* so far */
     size_t server;          /* asked now */
+    Channel *channel;       /* of that server */
     uint8_t no_use;         /* bit per server: refused */
     DnsUpstreamStatus status;
     uint8_t *msg;           /* the last such reply, then that of the outcome */
@@ -311,6 +325,23 @@ static bool drop_edns(Exchange *x, const uint8_t *msg, size_t len)
 static void on_outcome(void *arg, int status, int timeouts,
                        unsigned char *msg, int len);
 
+/* The first that has room, or the one with the least to do */
+static Channel *pick_channel(DnsUpstream *up, size_t server)
+{
+    Channel *channels = up->channels[server];
+    Channel *best = &channels[0];
+
+    for (size_t i = 0; i < CHANNELS; i++) {
+        if (channels[i].out < CHANNEL_QUERIES) {
+            return &channels[i];
+        }
+        if (channels[i].out < best->out) {
+            best = &channels[i];
+        }
+    }
+    return best;
+}
+
 /* The outcome may come before this returns, and then x is gone */
 static void ask_server(Exchange *x)
 {
@@ -328,8 +359,9 @@ static void ask_server(Exchange *x)
         return;
     }
     dns_msg_set_id(query.msg, id);
-    ares_send(x->up->channels[x->server], query.msg, query.len, on_outcome,
-              x);
+    x->channel = pick_channel(x->up, x->server);
+    x->channel->out++;
+    ares_send(x->channel->ares, query.msg, query.len, on_outcome, x);
 }
 
 /* Go on with the next server that may know, or end */
@@ -393,6 +425,7 @@ static void on_outcome(void *arg, int status, int timeouts,
 {
     Exchange *x = arg;
 
+    x->channel->out--;
     if (g_queue_is_empty(&x->waiting) || x->up->dying ||
         status == ARES_EDESTRUCTION) {
         finish(x, DNS_UPSTREAM_CANCELLED, NULL, 0);
@@ -508,6 +541,13 @@ const DnsUpstreamOps dns_upstream_ops = {
     .cancel = upstream_cancel,
 };
 
+size_t dns_upstream_room(const DnsUpstream *up)
+{
+    size_t used = g_tree_nnodes(up->exchanges) + RESERVED;
+
+    return used < MAX_EXCHANGES ? MAX_EXCHANGES - used : 0;
+}
+
 /*** Events ***/
 
 static void on_socket_state(void *opaque, ares_socket_t fd, int readable,
@@ -522,8 +562,9 @@ void dns_upstream_process_fd(DnsUpstream *up, int fd, bool readable,
                              bool writable)
 {
     /* A channel ignores descriptors that are not its own */
-    for (size_t i = 0; i < up->count; i++) {
-        ares_process_fd(up->channels[i], readable ? fd : ARES_SOCKET_BAD,
+    for (size_t i = 0; i < up->count * CHANNELS; i++) {
+        ares_process_fd(up->channels[i / CHANNELS][i % CHANNELS].ares,
+                        readable ? fd : ARES_SOCKET_BAD,
                         writable ? fd : ARES_SOCKET_BAD);
     }
 }
@@ -535,11 +576,12 @@ int dns_upstream_timeout_ms(DnsUpstream *up)
     if (!g_queue_is_empty(&up->ended)) {
         return 0;
     }
-    for (size_t i = 0; i < up->count; i++) {
+    for (size_t i = 0; i < up->count * CHANNELS; i++) {
         struct timeval tv;
         int ms;
 
-        if (!ares_timeout(up->channels[i], NULL, &tv)) {
+        if (!ares_timeout(up->channels[i / CHANNELS][i % CHANNELS].ares, NULL,
+                          &tv)) {
             continue;
         }
         /* Up, or the caller would come too early again and again */
@@ -567,6 +609,7 @@ static int channel_init(DnsUpstream *up, ares_channel *channel)
         .timeout = TRY_TIMEOUT_MS,
         .tries = 1,
         .ednspsz = DNS_UDP_ADVERTISED,
+        .socket_receive_buffer_size = RECEIVE_BUFFER,
         .sock_state_cb = on_socket_state,
         .sock_state_cb_data = up,
     };
@@ -574,6 +617,7 @@ static int channel_init(DnsUpstream *up, ares_channel *channel)
     return ares_init_options(channel, &options,
                              ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS |
                              ARES_OPT_TRIES | ARES_OPT_EDNSPSZ |
+                             ARES_OPT_SOCK_RCVBUF |
                              ARES_OPT_NOROTATE | ARES_OPT_SOCK_STATE_CB);
 }
 
@@ -584,32 +628,45 @@ static bool library_error(GError **err, const char *what, int status)
     return false;
 }
 
-static bool add_server(DnsUpstream *up, const DnsServer *server,
-                       const struct in6_addr *bind6, GError **err)
+static bool add_channel(DnsUpstream *up, Channel *channel,
+                        const DnsServer *server, const struct in6_addr *bind6,
+                        GError **err)
 {
     struct ares_addr_port_node node = {
         .family = server->family,
         .udp_port = server->port,
         .tcp_port = server->port,
     };
-    ares_channel channel;
-    int status = channel_init(up, &channel);
+    int status = channel_init(up, &channel->ares);
 
     if (status) {
+        channel->ares = NULL;
         return library_error(err, "cannot set up DNS queries", status);
     }
-    up->channels[up->count++] = channel;
     if (server->family == AF_INET) {
         node.addr.addr4 = server->addr.in;
     } else {
         memcpy(&node.addr.addr6, &server->addr.in6, sizeof(node.addr.addr6));
     }
-    status = ares_set_servers_ports(channel, &node);
+    status = ares_set_servers_ports(channel->ares, &node);
     if (status) {
         return library_error(err, "cannot set the DNS server", status);
     }
     if (bind6) {
-        ares_set_local_ip6(channel, bind6->s6_addr);
+        ares_set_local_ip6(channel->ares, bind6->s6_addr);
+    }
+    return true;
+}
+
+static bool add_server(DnsUpstream *up, const DnsServer *server,
+                       const struct in6_addr *bind6, GError **err)
+{
+    Channel *channels = up->channels[up->count++];
+
+    for (size_t i = 0; i < CHANNELS; i++) {
+        if (!add_channel(up, &channels[i], server, bind6, err)) {
+            return false;
+        }
     }
     return true;
 }
@@ -704,8 +761,12 @@ void dns_upstream_free(DnsUpstream *up)
         return;
     }
     up->dying = true;
-    for (size_t i = 0; i < up->count; i++) {
-        ares_destroy(up->channels[i]);
+    for (size_t i = 0; i < up->count * CHANNELS; i++) {
+        Channel *channel = &up->channels[i / CHANNELS][i % CHANNELS];
+
+        if (channel->ares) {
+            ares_destroy(channel->ares);
+        }
     }
     while ((x = g_queue_peek_head(&up->ended))) {
         x->status = DNS_UPSTREAM_CANCELLED;

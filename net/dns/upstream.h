@@ -83,6 +83,12 @@ int dns_upstream_timeout_ms(DnsUpstream *up);
 void dns_upstream_process_timeouts(DnsUpstream *up);
 
 /*
+ * How many different questions can be sent now.  Those beyond that may get
+ * -ENOBUFS, so let them wait.
+ */
+size_t dns_upstream_room(const DnsUpstream *up);
+
+/*
  * For dns_proxy_new(): the upstream argument is a DnsUpstream.  A query that
  * is out is not sent again for another request: both get its outcome.  Only
  * what begins with a question is a query, else send returns -EINVAL.

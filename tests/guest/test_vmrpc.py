@@ -11,6 +11,7 @@ import pytest
 from vmmnet.testbed import kernel, peers, qemu, tools, wait
 from vmmnet.testbed.guest import Guest
 from vmmnet.testbed.lab import (
+    DNS_ADDRESS,
     ECHO_PORT,
     HOST_ADDRESS,
     PAGE,
@@ -23,6 +24,7 @@ from vmmnet.testbed.lab import (
 )
 from vmmnet.testbed.migration import migrated
 
+LAME_PORT, SLOW_PORT = 5301, 5302
 NGINX = """\
 daemon off; user root; pid /run/nginx.pid; error_log stderr;
 events { worker_connections 1024; }
@@ -40,6 +42,20 @@ def world() -> Iterator[Lab]:
 def guest(request: pytest.FixtureRequest, world: Lab) -> Iterator[Guest]:
     """One guest of each kernel."""
     with world.guest(request.param, ipv6=False) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def second(world: Lab) -> Iterator[Guest]:
+    """Another VM on the same host, whose DNS servers are a lame and a slow one."""
+    device = world.device(
+        SECOND_VM_ADDRESS, dns=f"{DNS_ADDRESS}%{LAME_PORT}+{DNS_ADDRESS}%{SLOW_PORT}"
+    )
+    with (
+        peers.odd_dns(world.peer, DNS_ADDRESS, LAME_PORT, WEB_ADDRESS, lame=True),
+        peers.odd_dns(world.peer, DNS_ADDRESS, SLOW_PORT, WEB_ADDRESS, delay=0.2),
+        world.guest(device=device, name="second", ipv6=False) as running,
+    ):
         yield running
 
 
@@ -652,19 +668,58 @@ def test_interface_list_shows_the_address(guest: Guest) -> None:
 # --- two VMs, one host -----------------------------------------------------------------
 
 
-def test_second_vm_same_port(guest: Guest, world: Lab) -> None:
+def test_second_vm_same_port(guest: Guest, second: Guest, world: Lab) -> None:
     serve = "exec nginx -c /run/nginx.conf"
-    guest.put(NGINX.encode(), "/run/nginx.conf")
-    with world.guest(device=world.device(SECOND_VM_ADDRESS), name="second", ipv6=False) as second:
-        second.put(NGINX.encode(), "/run/nginx.conf")
-        for number, vm in enumerate((guest, second)):
-            vm.put(f"VM {number}\n".encode(), "/srv/index.html")
-            vm.spawn(serve)
-            vm.wait_for("curl -s http://127.0.0.1/ >/dev/null")
-        for number, address in enumerate((VM_ADDRESS, SECOND_VM_ADDRESS)):
-            page = world.peer.run(["curl", "-6", "-sS", f"http://[{address}]/"]).stdout
-            assert page == f"VM {number}\n"
-    guest.run("pkill nginx")
+    for number, vm in enumerate((guest, second)):
+        vm.put(NGINX.encode(), "/run/nginx.conf")
+        vm.put(f"VM {number}\n".encode(), "/srv/index.html")
+        vm.spawn(serve)
+        vm.wait_for("curl -s http://127.0.0.1/ >/dev/null")
+    for number, address in enumerate((VM_ADDRESS, SECOND_VM_ADDRESS)):
+        page = world.peer.run(["curl", "-6", "-sS", f"http://[{address}]/"]).stdout
+        assert page == f"VM {number}\n"
+    for vm in (guest, second):
+        vm.run("pkill nginx")
+
+
+MANY_NAMES = """
+import socket, struct, sys
+names = 1000
+def query(number):
+    label = b'%x' % (number // 2)
+    name = bytes([len(label)]) + label + b'\\4many\\4test\\0'
+    header = struct.pack('>6H', number, 0x100, 1, 0, 0, 0)
+    return header + name + struct.pack('>2H', 28 if number % 2 else 1, 1)
+def check(answer):
+    number, flags, _, records = struct.unpack('>4H', answer[:8])
+    assert number in missing, number
+    missing.remove(number)
+    assert flags & 15 == 0, (number, flags)
+    assert records == (number + 1) % 2, (number, records)
+s = socket.socket(socket.AF_INET, getattr(socket, sys.argv[1]))
+s.settimeout(float(sys.argv[2]))
+s.connect(('192.0.0.1', 53))
+missing = set(range(2 * names))
+if s.type == socket.SOCK_DGRAM:
+    for number in range(2 * names):
+        s.send(query(number))
+    while missing:
+        check(s.recv(512))
+else:
+    s.sendall(b''.join(struct.pack('>H', len(q)) + q for q in map(query, range(2 * names))))
+    stream = s.makefile('rb')
+    while missing:
+        check(stream.read(struct.unpack('>H', stream.read(2))[0]))
+"""
+
+
+@pytest.mark.parametrize("kind", ["SOCK_DGRAM", "SOCK_STREAM"])
+def test_many_names_at_once(second: Guest, kind: str) -> None:
+    """A and AAAA of 1,000 names, as c-ares asks for them: by one socket."""
+    second.run(["python3", "-c", MANY_NAMES, kind, str(wait.PATIENCE)], timeout=2 * wait.PATIENCE)
+    counters = second.vmrpc_counters()
+    failures = ("dropped_dns_wait_full", "dropped_dns_queue_full", "dns_servfail_upstream")
+    assert not any(counters[name] for name in failures), counters
 
 
 # --- tests that disturb the world: last, and each with a guest of its own ------------------

@@ -423,7 +423,7 @@ void assert_balance(World *w, size_t outstanding)
                      c->notimp + c->refused + c->badvers +
                      c->refused_name + c->refused_rate +
                      c->servfail_upstream + c->servfail_pool_full +
-                     c->servfail_table_full + c->servfail_token_full +
+                     c->servfail_table_full +
                      c->dropped_short + c->dropped_response +
                      c->dropped_cancelled);
 }

@@ -8,7 +8,7 @@
 #include "net/dns/proxy.h"
 #include "net/dns/wire.h"
 
-#define MAX_SENT 2100
+#define MAX_SENT (2 * DNS_PROXY_MAX_REQUESTS + 64)
 #define NO_EDE (-1)
 
 typedef struct Sent {

@@ -86,10 +86,12 @@ static void test_nat64_room(void)
         w->resolved[0] = 0;
     }
     g_assert_cmpuint(COUNTER(w, answers_virtual), ==, DNS_PROXY_MAX_REQUESTS);
+    g_assert_cmpuint(dns_proxy_room(w->proxy), ==, DNS_PROXY_MAX_REQUESTS);
     ask(w, "b.example", DNS_TYPE_TXT);
     g_assert_cmpuint(COUNTER(w, servfail_table_full), ==, 0);
     g_assert_true(w->sent[1].cancelled);
     g_assert_false(w->sent[3].cancelled);
+    g_assert_cmpuint(dns_proxy_room(w->proxy), ==, DNS_PROXY_MAX_REQUESTS - 1);
     assert_balance(w, 1);
     world_free(w);
 }

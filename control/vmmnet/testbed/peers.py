@@ -278,6 +278,23 @@ def echo(space: Namespace, port: int, address: str = "::") -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def odd_dns(
+    space: Namespace, address: str, port: int, target: str, *, delay: float = 0, lame: bool = False
+) -> Iterator[None]:
+    """A DNS server to which every name has the AAAA record ``target``.
+
+    It answers after ``delay`` seconds; a ``lame`` one has nothing for anybody.
+    """
+    with _scratch() as folder:
+        command = [sys.executable, "-m", "vmmnet.testbed.odd_dns", "--address", address]
+        command += ["--port", str(port), "--target", target, "--delay", str(delay)]
+        command += ["--lame"] if lame else []
+        env = {"PYTHONPATH": str(paths.ROOT / "control")}
+        with _server(space, command, folder / "log", port, env):
+            yield
+
+
+@contextlib.contextmanager
 def ftp(space: Namespace, root: Path, address: str, port: int = 21) -> Iterator[Path]:
     """An FTP server for anonymous users who may write; yields its log of commands."""
     with _scratch() as folder:

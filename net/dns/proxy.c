@@ -50,11 +50,11 @@
  * question and one or two requests upstream.  The owner asks dns_proxy_room()
  * and lets what does not fit wait: it knows whose turn it is.  The upstream's
  * request number holds slot and generation, so a reply to a request that has
- * ended finds nothing.  An answer is built in one buffer of the proxy; the slot is free
- * before ops->answer is called, so whatever that does, nothing is left half
- * done.  Guest and upstream are both hostile: a message is walked whole
- * before it is used, a CNAME chain has an end, a record is believed only if
- * the chain leads to it.
+ * ended finds nothing.  An answer is built in one buffer of the proxy; the
+ * slot is free before ops->answer is called, so whatever that does, nothing is
+ * left half done.  Guest and upstream are both hostile: a message is walked
+ * whole before it is used, a CNAME chain has an end, a record is believed only
+ * if the chain leads to it.
  */
 
 #include <errno.h>

@@ -95,13 +95,36 @@ void dns_proxy_fail(DnsProxy *p, Request *r, DnsEde ede, uint64_t *counter)
     conclude(p, r, &b, true, DNS_RCODE_SERVFAIL, ede);
 }
 
+/*
+ * A SOA that no zone has: it names nobody who could be asked or told.  For
+ * caches the owner is the zone; of the name's true one nothing is claimed.
+ */
+static bool add_own_soa(DnsBuilder *b, const DnsName *owner, uint32_t ttl)
+{
+    static const DnsName mname = {
+        .wire = "\7invalid", .len = sizeof("\7invalid"), .labels = 1,
+    };
+    static const DnsName rname = {
+        .wire = "\6nobody\7invalid", .len = sizeof("\6nobody\7invalid"),
+        .labels = 2,
+    };
+    const DnsSoa soa = {
+        .mname = mname, .rname = rname, .serial = 1, .refresh = 3600,
+        .retry = 1200, .expire = 604800, .minimum = ttl,
+    };
+
+    return !dns_builder_soa(b, DNS_SECTION_AUTHORITY, owner, ttl, &soa);
+}
+
 void dns_proxy_answer_nothing(DnsProxy *p, Request *r)
 {
     DnsBuilder b;
+    bool fits;
 
     p->counters.nxdomain++;
     begin_answer(p, &r->client, DNS_RCODE_NXDOMAIN, &b);
-    conclude(p, r, &b, true, DNS_RCODE_NXDOMAIN, -1);
+    fits = add_own_soa(&b, &r->client.question.name, DNS_PROXY_NOTHING_TTL);
+    conclude(p, r, &b, fits, DNS_RCODE_NXDOMAIN, -1);
 }
 
 static void bad_reply(DnsProxy *p, Request *r)
@@ -135,14 +158,37 @@ static void copy_alias(void *opaque, const DnsName *name, uint32_t ttl,
                                                  target);
 }
 
-/* The SOA says how long "no" holds, RFC 2308. */
-static bool copy_soa(const Reply *reply, DnsBuilder *b)
+/* Has the name, the end of its aliases, what was asked for? */
+static bool has_answer(const Reply *reply, const DnsName *end, uint32_t *ttl)
 {
+    DnsCursor cursor;
+    DnsRr rr;
+
+    dns_cursor_init(&cursor, reply->msg, reply->len);
+    if (!dns_reply_find(&cursor, end, reply->type, &rr)) {
+        return false;
+    }
+    *ttl = rr.ttl;
+    return true;
+}
+
+/*
+ * For how long "no" holds, RFC 2308.  Of what the guest is not told although
+ * the reply has it the reply does not say that, so we do.  A "no" of the
+ * upstream without SOA stays one that nobody caches.
+ */
+static bool add_soa(DnsBuilder *b, const Reply *reply, const DnsName *end)
+{
+    uint32_t ttl;
     DnsRr rr;
     DnsSoa soa;
 
-    return !dns_reply_soa(reply, &rr, &soa) ||
-           !dns_builder_soa(b, DNS_SECTION_AUTHORITY, &rr.name, rr.ttl, &soa);
+    if (dns_reply_soa(reply, end, &rr, &soa)) {
+        return !dns_builder_soa(b, DNS_SECTION_AUTHORITY, &rr.name, rr.ttl,
+                                &soa);
+    }
+    return !has_answer(reply, end, &ttl) ||
+           add_own_soa(b, end, MIN(ttl, DNS_PROXY_NEGATIVE_TTL));
 }
 
 void dns_proxy_answer_negative(DnsProxy *p, Request *r, const Reply *reply)
@@ -157,7 +203,7 @@ void dns_proxy_answer_negative(DnsProxy *p, Request *r, const Reply *reply)
         bad_reply(p, r);
         return;
     }
-    copy.fits = copy.fits && copy_soa(reply, &b);
+    copy.fits = copy.fits && add_soa(&b, reply, &name);
     count_negative(p, reply->rcode);
     conclude(p, r, &b, copy.fits, reply->rcode, -1);
 }
@@ -349,13 +395,15 @@ void dns_proxy_answer_ptr(DnsProxy *p, Request *r, const Reply *reply)
     DnsName target;
     DnsCursor cursor;
     DnsBuilder b;
+    DnsSoa soa;
     DnsRr rr;
     bool fits = true;
     int count = 0;
 
     /*
      * Aliases within ip6.arpa (RFC 2317 style) and its SOA mean nothing
-     * below the in-addr.arpa name that the guest asked for.
+     * below the in-addr.arpa name that the guest asked for, but for the time
+     * that the SOA gives.
      */
     if (dns_reply_follow(reply, &name, &limit, NULL, NULL)) {
         bad_reply(p, r);
@@ -377,6 +425,9 @@ void dns_proxy_answer_ptr(DnsProxy *p, Request *r, const Reply *reply)
         p->counters.answers_ptr++;
     } else {
         count_negative(p, reply->rcode);
+        fits = fits && (!dns_reply_soa(reply, &name, &rr, &soa) ||
+                        add_own_soa(&b, &r->client.question.name,
+                                    MIN(limit, rr.ttl)));
     }
     conclude(p, r, &b, fits, reply->rcode, -1);
 }

@@ -84,6 +84,7 @@ struct DnsProxy {
 typedef struct Reply {
     const uint8_t *msg;
     size_t len;
+    uint16_t type;          /* that was asked */
     uint16_t flags;
     uint16_t rcode;         /* all 12 bits */
     bool has_edns;
@@ -123,8 +124,12 @@ typedef void DnsAliasFunc(void *opaque, const DnsName *name, uint32_t ttl,
 int dns_reply_follow(const Reply *reply, DnsName *name, uint32_t *ttl,
                      DnsAliasFunc *func, void *opaque);
 
-/* The SOA of a negative reply; false if there is none. */
-bool dns_reply_soa(const Reply *reply, DnsRr *rr, DnsSoa *soa);
+/*
+ * The SOA of the zone that this name is in, for how long a "no" holds is in
+ * rr->ttl (RFC 2308 section 5).  False if there is none.
+ */
+bool dns_reply_soa(const Reply *reply, const DnsName *name, DnsRr *rr,
+                   DnsSoa *soa);
 
 /* A records, but for those that are no use */
 typedef struct PlainAddresses {
@@ -157,7 +162,10 @@ void dns_proxy_fail(DnsProxy *p, Request *r, DnsEde ede, uint64_t *counter);
 /* NXDOMAIN, of our own knowledge */
 void dns_proxy_answer_nothing(DnsProxy *p, Request *r);
 
-/* NXDOMAIN or NODATA with the reply's aliases and SOA */
+/*
+ * NXDOMAIN or NODATA with the reply's aliases, and its SOA; one of ours, if the
+ * "no" is ours and the reply has none
+ */
 void dns_proxy_answer_negative(DnsProxy *p, Request *r, const Reply *reply);
 
 /* The reply as it came, behind the guest's id and question */

@@ -46,6 +46,7 @@ int dns_reply_parse(Reply *reply, const DnsQuestion *asked,
     *reply = (Reply) {
         .msg = msg,
         .len = len,
+        .type = asked->type,
         .flags = header.flags,
         .rcode = header.flags & DNS_FLAGS_RCODE,
     };
@@ -151,7 +152,8 @@ int dns_reply_follow(const Reply *reply, DnsName *name, uint32_t *ttl,
     return 0;
 }
 
-bool dns_reply_soa(const Reply *reply, DnsRr *rr, DnsSoa *soa)
+bool dns_reply_soa(const Reply *reply, const DnsName *name, DnsRr *rr,
+                   DnsSoa *soa)
 {
     DnsCursor cursor;
 
@@ -159,7 +161,9 @@ bool dns_reply_soa(const Reply *reply, DnsRr *rr, DnsSoa *soa)
     while (dns_cursor_rr(&cursor, rr) > 0) {
         if (rr->section == DNS_SECTION_AUTHORITY &&
             rr->type == DNS_TYPE_SOA && rr->rrclass == DNS_CLASS_IN &&
+            dns_name_within(name, &rr->name) &&
             !dns_rdata_soa(&cursor, rr, soa)) {
+            rr->ttl = MIN(rr->ttl, soa->minimum);
             return true;
         }
     }

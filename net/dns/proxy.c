@@ -39,6 +39,11 @@
  *               question, and an OPT record only if the guest sent one, as
  *               OPT is between neighbours (RFC 6891 section 6.1.1).
  *
+ * A "no" holds for as long as the SOA in it says (RFC 2308).  That of the
+ * upstream is handed on, if it is of the zone of the last name; where the
+ * upstream has what the guest is not told, there is one of ours with a short
+ * TTL, since a "no" without SOA is asked for again by every program.
+ *
  * TTLs never promise more than the mapping: all A records of an answer carry
  * the least of their TTLs and leases (one RRset, one TTL, RFC 2181).
  *

@@ -33,6 +33,14 @@
  */
 #define DNS_PROXY_RESOLUTION_DELAY_MS 50
 
+/*
+ * For how many seconds a "no" that no server has said may be cached (RFC 2308
+ * section 5), and that of an address of the pool which stands for nothing:
+ * it may stand for a peer the next moment.
+ */
+#define DNS_PROXY_NEGATIVE_TTL 60
+#define DNS_PROXY_NOTHING_TTL 5
+
 typedef enum DnsTransport {
     DNS_TRANSPORT_UDP,      /* answers fit the size the client offers */
     DNS_TRANSPORT_TCP,      /* up to DNS_MSG_MAX, length prefix not included */

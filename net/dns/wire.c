@@ -227,6 +227,20 @@ bool dns_name_equal(const DnsName *a, const DnsName *b)
     return a->len == b->len && equal_nocase(a->wire, b->wire, a->len);
 }
 
+bool dns_name_within(const DnsName *name, const DnsName *zone)
+{
+    size_t pos = 0;
+
+    if (name->labels < zone->labels) {
+        return false;
+    }
+    for (int above = name->labels - zone->labels; above; above--) {
+        pos += 1 + name->wire[pos];
+    }
+    return name->len - pos == zone->len &&
+           equal_nocase(name->wire + pos, zone->wire, zone->len);
+}
+
 static void append_label(DnsName *name, const char *label, size_t len)
 {
     name->wire[name->len] = len;

@@ -177,6 +177,9 @@ void dns_name_to_text(const DnsName *name, char text[DNS_NAME_TEXT_MAX]);
 /* Equality without regard to ASCII case, RFC 4343 */
 bool dns_name_equal(const DnsName *a, const DnsName *b);
 
+/* Is this name the zone's own, or one below it? */
+bool dns_name_within(const DnsName *name, const DnsName *zone);
+
 /* 4.3.2.1.in-addr.arpa for 1.2.3.4 (RFC 1035 section 3.5) */
 void dns_name_from_in_addr(DnsName *name, struct in_addr addr);
 

@@ -369,6 +369,7 @@ static char *rdata_text(const DnsCursor *cursor, const DnsRr *rr)
     struct in_addr addr;
     DnsName name;
     DnsEdns edns;
+    DnsSoa soa;
 
     switch (rr->type) {
     case DNS_TYPE_A:
@@ -379,6 +380,10 @@ static char *rdata_text(const DnsCursor *cursor, const DnsRr *rr)
         g_assert_cmpint(dns_rdata_name(cursor, rr, &name), ==, 0);
         dns_name_to_text(&name, name_text);
         return g_strdup(name_text);
+    case DNS_TYPE_SOA:
+        g_assert_cmpint(dns_rdata_soa(cursor, rr, &soa), ==, 0);
+        dns_name_to_text(&soa.mname, name_text);
+        return g_strdup_printf("%s %u", name_text, soa.minimum);
     case DNS_TYPE_OPT:
         g_assert_cmpint(dns_rdata_edns(cursor, rr, &edns), ==, 0);
         return g_strdup_printf("%u%s high=%u ede=%d", edns.udp_size,

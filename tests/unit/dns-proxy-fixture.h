@@ -85,7 +85,7 @@ void assert_sent(World *w, size_t i, const char *name, uint16_t type);
 /* What every answer has: the guest's id, its question, QR, RA; returns flags */
 uint16_t assert_answer(World *w, DnsRcode rcode, const char *name,
                        uint16_t type);
-/* All records as "owner ttl TYPE rdata;" against expected */
+/* All records as "owner ttl TYPE rdata;" against expected; SOA: MNAME MINIMUM */
 void assert_records(World *w, const char *expected);
 /* Every query has ended in exactly one counter */
 void assert_balance(World *w, size_t outstanding);

@@ -145,7 +145,7 @@ static void test_unusable(void)
     add_aaaa("b.example", 60, "::1");
     deliver(w, 1, DNS_UPSTREAM_OK);
     assert_answer(w, 0, "b.example", DNS_TYPE_A);
-    assert_records(w, "");
+    assert_records(w, "b.example 60 6 invalid 60;");
     g_assert_cmpuint(COUNTER(w, nodata), ==, 1);
 
     /* A map that fails for another reason than being full */
@@ -155,7 +155,7 @@ static void test_unusable(void)
     add_aaaa("c.example", 60, "2001:db8::3");
     deliver(w, 2, DNS_UPSTREAM_OK);
     assert_answer(w, 0, "c.example", DNS_TYPE_A);
-    assert_records(w, "");
+    assert_records(w, "c.example 60 6 invalid 60;");
     assert_balance(w, 0);
     world_free(w);
 }
@@ -256,7 +256,7 @@ static void test_negative(void)
     add_soa("a.example", 300);
     deliver(w, 0, DNS_UPSTREAM_OK);
     assert_answer(w, DNS_RCODE_NXDOMAIN, "no.a.example", DNS_TYPE_A);
-    assert_records(w, "a.example 300 6 24 octets;");
+    assert_records(w, "a.example 77 6 a.example 77;");
     g_assert_cmpuint(COUNTER(w, nxdomain), ==, 1);
 
     ask(w, "v4.a.example", DNS_TYPE_A);
@@ -266,7 +266,7 @@ static void test_negative(void)
     deliver(w, 1, DNS_UPSTREAM_OK);
     assert_answer(w, 0, "v4.a.example", DNS_TYPE_A);
     assert_records(w, "v4.a.example 9 5 b.example;"
-                      "b.example 301 6 24 octets;");
+                      "b.example 77 6 b.example 77;");
     g_assert_cmpuint(COUNTER(w, nodata), ==, 1);
     assert_balance(w, 0);
     world_free(w);
@@ -294,7 +294,8 @@ static void test_aaaa(void)
         deliver(w, 0, DNS_UPSTREAM_OK);
         g_assert_false(assert_answer(w, 0, "a.example", types[i]) &
                        DNS_FLAG_AD);
-        assert_records(w, "a.example 5 5 b.example;");
+        assert_records(w, "a.example 5 5 b.example;"
+                          "b.example 60 6 invalid 60;");
         g_assert_cmpuint(COUNTER(w, nodata), ==, 1);
         g_assert_cmpuint(w->pool_used, ==, 0);
 
@@ -303,7 +304,7 @@ static void test_aaaa(void)
         add_soa("example", 300);
         deliver(w, 1, DNS_UPSTREAM_OK);
         assert_answer(w, DNS_RCODE_NXDOMAIN, "no.example", types[i]);
-        assert_records(w, "example 300 6 24 octets;");
+        assert_records(w, "example 77 6 example 77;");
         assert_balance(w, 0);
         world_free(w);
     }
@@ -328,7 +329,7 @@ static void test_any(void)
     reply_aaaa(w, false);
     reply_a(w, true);
     assert_answer(w, 0, "a.example", DNS_TYPE_ANY);
-    assert_records(w, "a.example 70 1 192.0.2.1;example 300 6 24 octets;");
+    assert_records(w, "a.example 70 1 192.0.2.1;example 300 6 example 77;");
     world_free(w);
 }
 
@@ -362,20 +363,21 @@ static void test_ptr(void)
     deliver(w, 2, DNS_UPSTREAM_OK);
     assert_records(w, "1.0.18.198.in-addr.arpa 7 12 a.example;");
 
-    /* No name there; its SOA belongs to another tree */
+    /* No name there; its SOA belongs to another tree, and says how long */
     ask(w, "1.0.18.198.in-addr.arpa", DNS_TYPE_PTR);
     begin_reply(w, 3, 0x8183);
     add_soa("ip6.arpa", 300);
     deliver(w, 3, DNS_UPSTREAM_OK);
     assert_answer(w, DNS_RCODE_NXDOMAIN, "1.0.18.198.in-addr.arpa",
                   DNS_TYPE_PTR);
-    assert_records(w, "");
+    assert_records(w, "1.0.18.198.in-addr.arpa 77 6 invalid 77;");
 
     /* In the pool but nothing behind it: nobody else need know */
     ask(w, "9.0.18.198.in-addr.arpa", DNS_TYPE_PTR);
     g_assert_cmpuint(w->sent_count, ==, 4);
     assert_answer(w, DNS_RCODE_NXDOMAIN, "9.0.18.198.in-addr.arpa",
                   DNS_TYPE_PTR);
+    assert_records(w, "9.0.18.198.in-addr.arpa 5 6 invalid 5;");
 
     /* Outside, and not an address at all: passed */
     ask(w, "1.2.0.192.in-addr.arpa", DNS_TYPE_PTR);

@@ -107,6 +107,22 @@ static void test_name_equal(void)
     g_assert_false(dns_name_equal(&e, &f));
 }
 
+static void test_name_within(void)
+{
+    DnsName name = name_of("a.b.Example"), zone = name_of("example");
+    DnsName root = name_of("."), other = name_of("xample");
+    DnsName far = name_of("b.other");
+
+    g_assert_true(dns_name_within(&name, &name));
+    g_assert_true(dns_name_within(&name, &zone));
+    g_assert_true(dns_name_within(&name, &root));
+    g_assert_true(dns_name_within(&root, &root));
+    g_assert_false(dns_name_within(&zone, &name));
+    g_assert_false(dns_name_within(&root, &zone));
+    g_assert_false(dns_name_within(&name, &other));
+    g_assert_false(dns_name_within(&name, &far));
+}
+
 static void test_name_longest(void)
 {
     uint8_t msg[DNS_HEADER_LEN + 257];
@@ -720,6 +736,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/dns/name/text", test_name_text);
     g_test_add_func("/dns/name/equal", test_name_equal);
+    g_test_add_func("/dns/name/within", test_name_within);
     g_test_add_func("/dns/name/longest", test_name_longest);
     g_test_add_func("/dns/name/hostile", test_name_hostile);
     g_test_add_func("/dns/name/pointer-ladder", test_name_pointer_ladder);

@@ -107,7 +107,7 @@ bool vmrpc_is_resolver(const VmrpcServer *srv, const struct sockaddr_in *addr)
 /* --- what the proxy asks of us ------------------------------------------ */
 
 /* May this be asked? */
-static int proxy_admit(void *opaque, const DnsQuestion *question)
+static int proxy_admit(void *opaque, const DnsQuestion *question, bool local)
 {
     VmrpcServer *srv = opaque;
     char text[DNS_NAME_TEXT_MAX] VMRPC_UNINITIALIZED;
@@ -118,7 +118,7 @@ static int proxy_admit(void *opaque, const DnsQuestion *question)
         return 0;
     }
     dns_name_to_text(&question->name, text);
-    if (vmrpc_policy_check_name(srv->policy, text, &why) < 0) {
+    if (!local && vmrpc_policy_check_name(srv->policy, text, &why) < 0) {
         refusal.reason = vmrpc_verdict_name(why.reason);
         refusal.line = why.line;
         vmrpc_policy_count_name(srv->policy, &why);

@@ -127,12 +127,6 @@ void dns_proxy_answer_nothing(DnsProxy *p, Request *r)
     conclude(p, r, &b, fits, DNS_RCODE_NXDOMAIN, -1);
 }
 
-static void bad_reply(DnsProxy *p, Request *r)
-{
-    p->counters.replies_bad++;
-    dns_proxy_fail(p, r, DNS_EDE_OTHER, &p->counters.servfail_upstream);
-}
-
 static void count_negative(DnsProxy *p, uint16_t rcode)
 {
     if (rcode == DNS_RCODE_NXDOMAIN) {
@@ -140,6 +134,38 @@ static void count_negative(DnsProxy *p, uint16_t rcode)
     } else {
         p->counters.nodata++;
     }
+}
+
+void dns_proxy_answer_local(DnsProxy *p, Request *r,
+                            const DnsLocalAnswer *local)
+{
+    const DnsName *name = &r->client.question.name;
+    bool fits = true;
+    DnsBuilder b;
+
+    begin_answer(p, &r->client, local->rcode, &b);
+    for (size_t i = 0; i < local->num_addrs; i++) {
+        fits = fits && !dns_builder_a(&b, DNS_SECTION_ANSWER, name,
+                                      DNS_LOCAL_TTL, local->addr[i]);
+    }
+    if (local->target) {
+        fits = fits && !dns_builder_name(&b, DNS_SECTION_ANSWER, name,
+                                         DNS_TYPE_PTR, DNS_LOCAL_TTL,
+                                         local->target);
+    }
+    if (local->num_addrs || local->target) {
+        p->counters.answers_local++;
+    } else {
+        count_negative(p, local->rcode);
+        fits = add_own_soa(&b, local->zone, DNS_LOCAL_TTL);
+    }
+    conclude(p, r, &b, fits, local->rcode, -1);
+}
+
+static void bad_reply(DnsProxy *p, Request *r)
+{
+    p->counters.replies_bad++;
+    dns_proxy_fail(p, r, DNS_EDE_OTHER, &p->counters.servfail_upstream);
 }
 
 /* Where the aliases of a reply go. */

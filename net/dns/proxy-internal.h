@@ -9,6 +9,7 @@
 
 #include <glib.h>
 
+#include "net/dns/local-names.h"
 #include "net/dns/proxy.h"
 #include "net/dns/wire.h"
 
@@ -161,6 +162,10 @@ void dns_proxy_fail(DnsProxy *p, Request *r, DnsEde ede, uint64_t *counter);
 
 /* NXDOMAIN, of our own knowledge */
 void dns_proxy_answer_nothing(DnsProxy *p, Request *r);
+
+/* A special-use name's */
+void dns_proxy_answer_local(DnsProxy *p, Request *r,
+                            const DnsLocalAnswer *local);
 
 /*
  * NXDOMAIN or NODATA with the reply's aliases, and its SOA; one of ours, if the

@@ -35,6 +35,7 @@
  *               translation; without the record a client asks A and AAAA.
  *   PTR         of a virtual address: the IPv6 address behind it is asked
  *               for under ip6.arpa.  Others are passed.
+ *   special-use names, such as localhost, are not asked for: local-names.c.
  *   others      passed: the upstream's message with the guest's id and
  *               question, and an OPT record only if the guest sent one, as
  *               OPT is between neighbours (RFC 6891 section 6.1.1).
@@ -425,8 +426,13 @@ static void start_ptr(DnsProxy *p, Request *r, struct in_addr addr4)
 
 static void start_by_type(DnsProxy *p, Request *r)
 {
+    DnsLocalAnswer local;
     struct in_addr addr4;
 
+    if (dns_local_answer(&r->client.question, &local)) {
+        dns_proxy_answer_local(p, r, &local);
+        return;
+    }
     r->kind = REQUEST_PASS;
     r->asked[ASK_MAIN] = r->client.question;
     switch (r->client.question.type) {
@@ -498,7 +504,9 @@ static bool is_ordinary(const DnsQuestion *question)
 static uint64_t *check_admission(DnsProxy *p, const Client *client,
                                  DnsRcode *rcode, int *ede)
 {
-    int ret = p->ops->admit(p->opaque, &client->question);
+    DnsLocalAnswer local;
+    int ret = p->ops->admit(p->opaque, &client->question,
+                            dns_local_answer(&client->question, &local));
 
     *rcode = DNS_RCODE_REFUSED;
     if (ret == -EACCES) {

@@ -59,9 +59,10 @@ typedef struct DnsProxyOps {
     /*
      * May the guest ask this?  Returns 0; -EACCES: not for this name; or
      * -EBUSY: not so often.  A refused query is answered REFUSED, for a name
-     * with the extended error "Blocked" (RFC 8914).
+     * with the extended error "Blocked" (RFC 8914).  local: no server would
+     * be asked (local-names.h), so the name is no matter.
      */
-    int (*admit)(void *opaque, const DnsQuestion *question);
+    int (*admit)(void *opaque, const DnsQuestion *question, bool local);
     /*
      * The name that the guest asked for leads to these addresses, in the
      * order of the reply, at most DNS_PROXY_MAX_ADDRESSES: those behind the
@@ -117,6 +118,7 @@ typedef struct DnsProxyOps {
     X(answers_virtual)          /* A from AAAA */                             \
     X(answers_plain)            /* A as it is, for NAT64 */                   \
     X(answers_ptr)              /* names of virtual addresses */              \
+    X(answers_local)            /* of special-use names: local-names.h */     \
     X(nodata)                                                                 \
     X(nxdomain)                                                               \
     X(passed)                   /* other types, unchanged */                  \

@@ -50,6 +50,7 @@ typedef enum DnsType {
     DNS_TYPE_AAAA = 28,
     DNS_TYPE_DNAME = 39,
     DNS_TYPE_OPT = 41,
+    DNS_TYPE_DS = 43,
     DNS_TYPE_SVCB = 64,
     DNS_TYPE_HTTPS = 65,
     DNS_TYPE_TKEY = 249,    /* first of the meta types, RFC 6895 */

@@ -116,7 +116,7 @@ static int64_t fuzz_now(void *opaque)
     return w->now;
 }
 
-static int fuzz_admit(void *opaque, const DnsQuestion *question)
+static int fuzz_admit(void *opaque, const DnsQuestion *question, bool local)
 {
     uint8_t len = question->name.len;
 
@@ -286,7 +286,8 @@ static void check_counters(World *w)
 {
     const DnsProxyCounters *c = dns_proxy_counters(w->proxy);
     uint64_t answered = c->answers_virtual + c->answers_plain +
-                        c->answers_ptr + c->nodata + c->nxdomain +
+                        c->answers_ptr + c->answers_local +
+                        c->nodata + c->nxdomain +
                         c->passed + c->formerr + c->notimp + c->refused +
                         c->refused_name + c->refused_rate +
                         c->badvers + c->servfail_upstream +

@@ -633,7 +633,12 @@ def test_dns_answers(guest: Guest) -> None:
     assert dig(f"-x {address}") == "www.test."
     assert dig("text.test TXT") == '"as it is"'
     assert dig("v4only.test A") == ""
+    assert dig("localhost A") == dig("www.localhost A") == "127.0.0.1"
+    assert dig("-x 127.0.0.1") == "localhost."
+    assert sorted(dig("ipv4only.arpa A").splitlines()) == ["192.0.0.170", "192.0.0.171"]
     assert "NXDOMAIN" in guest.run("dig nothing.test").stdout
+    # what is not told can be cached as such
+    assert "IN\tSOA\tinvalid." in guest.run("dig www.test AAAA").stdout
     assert "status: NOERROR" in guest.run("dig www.test AAAA").stdout
 
 

@@ -98,10 +98,11 @@ static int64_t fake_now(void *opaque)
     return w->now;
 }
 
-static int fake_admit(void *opaque, const DnsQuestion *question)
+static int fake_admit(void *opaque, const DnsQuestion *question, bool local)
 {
     World *w = opaque;
 
+    w->local = local;
     return w->admit;
 }
 
@@ -424,7 +425,8 @@ void assert_balance(World *w, size_t outstanding)
 
     g_assert_cmpuint(c->queries - outstanding, ==,
                      c->answers_virtual + c->answers_plain + c->answers_ptr +
-                     c->nodata + c->nxdomain + c->passed + c->formerr +
+                     c->answers_local + c->nodata + c->nxdomain +
+                     c->passed + c->formerr +
                      c->notimp + c->refused + c->badvers +
                      c->refused_name + c->refused_rate +
                      c->servfail_upstream + c->servfail_pool_full +

@@ -45,6 +45,7 @@ typedef struct World {
     void *cancel_in_answer;
 
     int admit;              /* what admit() says */
+    bool local;             /* what it was told */
     char resolved[512];     /* "name: address ttl ...;" of all calls */
 } World;
 

@@ -53,6 +53,12 @@ struct VmrpcPolicy {
     unsigned default_line;      /* 0: not in the file */
     bool dns_listed;
     unsigned dns_line;
+    /*
+     * Private addresses as deny rules, private domains as allow rules; NULL
+     * without any.  What they say is about answers of DNS, not destinations.
+     */
+    VmrpcPolicy *private;
+    unsigned num_private;       /* statements */
     VmrpcLimitsConfig limits;
 };
 

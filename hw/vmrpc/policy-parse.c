@@ -141,22 +141,42 @@ static bool parse_name(const char *word, VmrpcPolicyKey *key,
     return true;
 }
 
-/* @name is what @key may point into. */
-static bool parse_place(const char *word, VmrpcPolicyKey *key,
-                        VmrpcPolicyName *name, GError **errp)
+/*
+ * An address or a prefix.  Fails with @errp set, or without where @word has no
+ * address, and then *@other is set.
+ */
+static bool parse_address(const char *word, VmrpcPolicyKey *key, bool *other,
+                          GError **errp)
 {
     g_autofree char *text = g_strndup(word, strcspn(word, "/"));
     uint8_t addr[16];
 
-    if (strcmp(word, "host") == 0) {
-        *key = (VmrpcPolicyKey) { .kind = VMRPC_POLICY_HOST };
-        return true;
-    }
+    *other = false;
     if (inet_pton(AF_INET, text, addr) == 1) {
         return parse_prefix(word, addr, 32, key, errp);
     }
     if (inet_pton(AF_INET6, text, addr) == 1) {
         return parse_prefix(word, addr, 128, key, errp);
+    }
+    *other = true;
+    return false;
+}
+
+/* @name is what @key may point into. */
+static bool parse_place(const char *word, VmrpcPolicyKey *key,
+                        VmrpcPolicyName *name, GError **errp)
+{
+    bool other;
+
+    if (strcmp(word, "host") == 0) {
+        *key = (VmrpcPolicyKey) { .kind = VMRPC_POLICY_HOST };
+        return true;
+    }
+    if (parse_address(word, key, &other, errp)) {
+        return true;
+    }
+    if (!other) {
+        return false;
     }
     if (is_name(word)) {
         return parse_name(word, key, name, errp);
@@ -228,6 +248,117 @@ static bool parse_rule(VmrpcPolicy *policy, char **words, int n, unsigned line,
     }
     vmrpc_policy_add(policy, &key, &rule);
     return true;
+}
+
+/* --- private addresses -------------------------------------------------- */
+
+static void add_private(VmrpcPolicy *private, const VmrpcPolicyKey *key,
+                        unsigned line, bool allow)
+{
+    const VmrpcPolicyRule rule = { .line = line, .port_max = UINT16_MAX,
+                                   .allow = allow };
+
+    vmrpc_policy_add(private, key, &rule);
+}
+
+/*
+ * Not globally reachable, and in use inside networks (RFC 4193, RFC 3879, RFC
+ * 1918, RFC 6598, RFC 3927).  No name leads to IPv6's link-local, loopback and
+ * IPv4-mapped addresses anyway, nor to the host's own, which are refused.
+ */
+static void add_standard(VmrpcPolicy *private, unsigned line)
+{
+    static const struct {
+        VmrpcPolicyKind kind;
+        uint8_t addr[16];
+        uint8_t len;
+    } standard[] = {
+        { VMRPC_POLICY_IPV6, { 0xfc }, 7 },
+        { VMRPC_POLICY_IPV6, { 0xfe, 0xc0 }, 10 },
+        { VMRPC_POLICY_IPV4, { 0 }, 8 },
+        { VMRPC_POLICY_IPV4, { 10 }, 8 },
+        { VMRPC_POLICY_IPV4, { 100, 64 }, 10 },
+        { VMRPC_POLICY_IPV4, { 127 }, 8 },
+        { VMRPC_POLICY_IPV4, { 169, 254 }, 16 },
+        { VMRPC_POLICY_IPV4, { 172, 16 }, 12 },
+        { VMRPC_POLICY_IPV4, { 192, 168 }, 16 },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(standard); i++) {
+        VmrpcPolicyKey key;
+
+        vmrpc_policy_key_addr(&key, standard[i].kind, standard[i].addr,
+                              standard[i].len);
+        add_private(private, &key, line, false);
+    }
+}
+
+static VmrpcPolicy *private_rules(VmrpcPolicy *policy)
+{
+    if (!policy->private) {
+        policy->private = vmrpc_policy_new();
+    }
+    return policy->private;
+}
+
+static bool parse_private_address(VmrpcPolicy *policy, const char *word,
+                                  unsigned line, GError **errp)
+{
+    VmrpcPolicyKey key;
+    bool other;
+
+    if (strcmp(word, "standard") == 0) {
+        add_standard(private_rules(policy), line);
+        return true;
+    }
+    if (!parse_address(word, &key, &other, errp)) {
+        return other && fail_other(errp, word, "'standard', an address or a "
+                                   "prefix");
+    }
+    add_private(private_rules(policy), &key, line, false);
+    return true;
+}
+
+/* As unbound's: the name itself, and all below it. */
+static bool parse_private_domain(VmrpcPolicy *policy, const char *word,
+                                 unsigned line, GError **errp)
+{
+    VmrpcPolicyKey key;
+    VmrpcPolicyName name;
+
+    if (g_str_has_prefix(word, "*.")) {
+        return fail_word(errp, word, "begins with '*.': the names below a "
+                         "private domain are in it anyway");
+    }
+    if (!is_name(word)) {
+        return fail_other(errp, word, "a name with a dot in it");
+    }
+    if (!parse_name(word, &key, &name, errp)) {
+        return false;
+    }
+    add_private(private_rules(policy), &key, line, true);
+    vmrpc_policy_key_name(&key, VMRPC_POLICY_BELOW, &name);
+    add_private(private_rules(policy), &key, line, true);
+    return true;
+}
+
+static bool parse_private(VmrpcPolicy *policy, char **words, int n,
+                          unsigned line, GError **errp)
+{
+    bool is_address = strcmp(words[0], "private-address") == 0;
+
+    if (n < 2) {
+        return fail_word(errp, words[0], is_address
+                         ? "needs 'standard', an address or a prefix"
+                         : "needs a name");
+    }
+    if (policy->num_private++ == VMRPC_POLICY_MAX_RULES) {
+        return fail(errp, "more than %d private addresses and domains",
+                    VMRPC_POLICY_MAX_RULES);
+    }
+    return parse_end(words, n, 2, errp) &&
+           (is_address ? parse_private_address(policy, words[1], line, errp)
+                       : parse_private_domain(policy, words[1], line, errp));
 }
 
 /* --- settings ----------------------------------------------------------- */
@@ -384,11 +515,22 @@ static bool parse_words(VmrpcPolicy *policy, char **words, int n,
         return parse_choice(words, n, line, "listed", "reachable",
                             &policy->dns_line, &policy->dns_listed, errp);
     }
+    if (strcmp(words[0], "private-address") == 0 ||
+        strcmp(words[0], "private-domain") == 0) {
+        return parse_private(policy, words, n, line, errp);
+    }
     if (strcmp(words[0], "limit") == 0) {
         return parse_limit(&policy->limits, words, n, errp);
     }
     return fail_word(errp, words[0], "is not 'allow', 'deny', 'default', "
-                     "'dns' or 'limit'");
+                     "'dns', 'private-address', 'private-domain' or 'limit'");
+}
+
+/* Whether it decides about destinations or queries, and so has counts. */
+static bool is_judge(const char *keyword)
+{
+    return strcmp(keyword, "limit") != 0 &&
+           !g_str_has_prefix(keyword, "private-");
 }
 
 static char *join(char **words, int n)
@@ -433,10 +575,21 @@ static bool parse_line(VmrpcPolicy *policy, const char *text, size_t len,
     if (!parse_words(policy, words, n, line, errp)) {
         return false;
     }
-    if (strcmp(words[0], "limit") != 0) {
+    if (is_judge(words[0])) {
         vmrpc_policy_note(policy, line, g_steal_pointer(&statement));
     }
     return true;
+}
+
+/* What no single line shows to be wrong. */
+static bool check_whole(const VmrpcPolicy *policy, GError **errp)
+{
+    const VmrpcPolicy *private = policy->private;
+
+    return !private || private->prefixes[VMRPC_POLICY_IPV4].num ||
+           private->prefixes[VMRPC_POLICY_IPV6].num ||
+           fail(errp, "'private-domain' has no use without "
+                "'private-address'");
 }
 
 VmrpcPolicy *vmrpc_policy_parse(const char *text, size_t len,
@@ -460,6 +613,10 @@ VmrpcPolicy *vmrpc_policy_parse(const char *text, size_t len,
             return NULL;
         }
         text = newline ? newline + 1 : end;
+    }
+    if (!check_whole(policy, errp)) {
+        g_prefix_error(errp, "%s: ", name);
+        return NULL;
     }
     return g_steal_pointer(&policy);
 }

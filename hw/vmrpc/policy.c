@@ -58,7 +58,10 @@
  * An allow rule by name therefore never opens a built-in refusal, neither
  * 169.254.169.254 nor ::1 nor the host; it cannot mean it as an address can.
  * Private networks beyond the host are no built-in refusal: a deny rule by
- * prefix that stands before the names protects them.
+ * prefix that stands before the names protects them, or "private-address", by
+ * which the DNS proxy tells the guest no such address of a name that is not a
+ * "private-domain". These are rules of a policy of their own (->private), in
+ * which a deny is a private address and an allow a private domain.
  *
  * Only the name that was asked counts, not the aliases behind it (CNAME): it
  * is the one that programs are configured with and that the author of the
@@ -412,6 +415,7 @@ typedef struct Search {
     const VmrpcPolicy *policy;
     const VmrpcDest *dest;      /* NULL: any that the name may lead to */
     uint16_t port;              /* of @dest; 0: its protocol has none */
+    unsigned min_len6;          /* shorter IPv6 prefixes do not count */
     Refusal refusal;            /* of @dest */
     const VmrpcPolicyRule *best;/* so far; NULL: none */
     const char *name;           /* that @best is about; NULL: an address */
@@ -477,8 +481,12 @@ static void search_addr(Search *s, VmrpcPolicyKind kind, const uint8_t *addr)
     unsigned i;
 
     for (i = 0; i < s->policy->prefixes[kind].num; i++) {
-        vmrpc_policy_key_addr(&key, kind, addr,
-                              s->policy->prefixes[kind].len[i]);
+        unsigned len = s->policy->prefixes[kind].len[i];
+
+        if (kind == VMRPC_POLICY_IPV6 && len < s->min_len6) {
+            continue;
+        }
+        vmrpc_policy_key_addr(&key, kind, addr, len);
         search_key(s, &key, NULL);
     }
 }
@@ -632,6 +640,33 @@ int vmrpc_policy_check_name(const VmrpcPolicy *policy, const char *name,
     return tell(judge_name(policy, name), name, why);
 }
 
+bool vmrpc_policy_has_private(const VmrpcPolicy *policy)
+{
+    return policy && policy->private;
+}
+
+bool vmrpc_policy_is_private(const VmrpcPolicy *policy, const VmrpcDest *dest,
+                             const char *name, unsigned *line)
+{
+    /* "fc00::/7" does not mean what is behind a NAT64 of that network. */
+    Search s = { .dest = dest, .min_len6 = dest->nat64_len };
+    Search domains = { .dest = dest };
+    Target target;
+
+    if (!vmrpc_policy_has_private(policy)) {
+        return false;
+    }
+    s.policy = domains.policy = policy->private;
+    target = target_of(dest);
+    search_dest(&s, &target);
+    if (!s.best) {
+        return false;
+    }
+    search_name(&domains, name);
+    *line = s.best->line;
+    return !domains.best;
+}
+
 bool vmrpc_policy_has_names(const VmrpcPolicy *policy)
 {
     return policy && policy->max_labels;
@@ -676,6 +711,7 @@ void vmrpc_policy_free(VmrpcPolicy *policy)
     if (!policy) {
         return;
     }
+    vmrpc_policy_free(policy->private);
     g_hash_table_unref(policy->rules);
     g_array_unref(policy->hits);
     g_free(policy);

@@ -7,6 +7,8 @@
  *   allow|deny  PREFIX|ADDR|NAME|host  [tcp|udp|any]  [PORT[-PORT]]
  *   default     allow|deny
  *   dns         reachable|listed
+ *   private-address  standard|PREFIX|ADDR
+ *   private-domain   NAME
  *   limit       connections|dns RATE/s [burst N]
  *   limit       sockets N
  *   limit       buffers BYTES[K|M|G]
@@ -14,10 +16,12 @@
  * '#' starts a comment. PREFIX and ADDR are IPv4 or IPv6; NAME is a DNS name
  * with a dot in it, "www.example.com" or "db." ("db" alone), or a wildcard,
  * "*.example.com": every name below example.com, not example.com itself;
- * "host" stands for the host's own addresses. Without a "default" line the
- * default is allow, without "dns" it is reachable, without "limit" there is
- * none. docs/vmrpc-policy.md is for those who write the file; policy.c
- * explains what is refused without any rule and how far names can be trusted.
+ * "host" stands for the host's own addresses. A "private-domain" is NAME and
+ * every name below it, and "standard" the usual private networks. Without a
+ * "default" line the default is allow, without "dns" it is reachable, without
+ * "private-address" none is private, without "limit" there is none.
+ * docs/vmrpc-policy.md is for those who write the file; policy.c explains what
+ * is refused without any rule and how far names can be trusted.
  */
 #ifndef HW_VMRPC_POLICY_H
 #define HW_VMRPC_POLICY_H
@@ -159,6 +163,27 @@ int vmrpc_policy_check(const VmrpcPolicy *policy, const VmrpcDest *dest,
  */
 int vmrpc_policy_check_name(const VmrpcPolicy *policy, const char *name,
                             VmrpcVerdict *why);
+
+/**
+ * vmrpc_policy_has_private: is there any private address?
+ * @policy: NULL means no rules
+ */
+bool vmrpc_policy_has_private(const VmrpcPolicy *policy);
+
+/**
+ * vmrpc_policy_is_private: is this a private address of a foreign name?
+ * @policy: NULL means no rules
+ * @dest: only its addresses matter; of one behind a NAT64 of the network's own
+ *        (nat64_len), the IPv4 address and those IPv6 prefixes that lie inside
+ *        the NAT64's
+ * @name: what the guest asked for, as in VmrpcDest
+ * @line: of the "private-address"; written if there is one
+ *
+ * For the DNS proxy, against rebinding: the owner of a zone that is not a
+ * "private-domain" shall not lead the guest into the operator's networks.
+ */
+bool vmrpc_policy_is_private(const VmrpcPolicy *policy, const VmrpcDest *dest,
+                             const char *name, unsigned *line);
 
 /**
  * vmrpc_policy_has_names: is there any rule by name?

@@ -186,16 +186,66 @@ static int proxy_unmap(void *opaque, struct in_addr addr4,
                                lease);
 }
 
-static bool proxy_usable(void *opaque, const struct in6_addr *addr6)
+/* Is it private, and of a name that may not lead there? */
+static bool is_rebound(VmrpcServer *srv, const DnsName *asked,
+                       const struct in6_addr *addr6, unsigned *line)
 {
-    return !IN6_IS_ADDR_UNSPECIFIED(addr6) && !IN6_IS_ADDR_LOOPBACK(addr6) &&
-           !IN6_IS_ADDR_LINKLOCAL(addr6) && !IN6_IS_ADDR_MULTICAST(addr6) &&
-           !IN6_IS_ADDR_V4MAPPED(addr6) && !IN6_IS_ADDR_V4COMPAT(addr6);
+    char text[DNS_NAME_TEXT_MAX] VMRPC_UNINITIALIZED;
+
+    if (!vmrpc_policy_has_private(srv->policy)) {
+        return false;
+    }
+    dns_name_to_text(asked, text);
+    return vmrpc_addr_is_private(srv, addr6, text, line);
 }
 
-static bool proxy_usable4(void *opaque, struct in_addr addr4)
+static int proxy_usable(void *opaque, const DnsName *asked,
+                        const struct in6_addr *addr6)
 {
-    return vmrpc_addr_is_far(opaque, addr4);
+    unsigned line;
+
+    if (IN6_IS_ADDR_UNSPECIFIED(addr6) || IN6_IS_ADDR_LOOPBACK(addr6) ||
+        IN6_IS_ADDR_LINKLOCAL(addr6) || IN6_IS_ADDR_MULTICAST(addr6) ||
+        IN6_IS_ADDR_V4MAPPED(addr6) || IN6_IS_ADDR_V4COMPAT(addr6)) {
+        return -ENETUNREACH;
+    }
+    return is_rebound(opaque, asked, addr6, &line) ? -EACCES : 0;
+}
+
+static struct in6_addr mapped(struct in_addr addr4)
+{
+    struct in6_addr addr6 = { .s6_addr = { [10] = 0xff, 0xff } };
+
+    memcpy(&addr6.s6_addr[12], &addr4, sizeof(addr4));
+    return addr6;
+}
+
+static int proxy_usable4(void *opaque, const DnsName *asked,
+                         struct in_addr addr4)
+{
+    const struct in6_addr addr6 = mapped(addr4);
+    unsigned line;
+
+    if (!vmrpc_addr_is_far(opaque, addr4)) {
+        return -ENETUNREACH;
+    }
+    return is_rebound(opaque, asked, &addr6, &line) ? -EACCES : 0;
+}
+
+/* Tells of an address that the guest is not told. */
+static void proxy_blocked(void *opaque, const DnsName *asked,
+                          const struct in6_addr *addr6)
+{
+    VmrpcServer *srv = opaque;
+    char dest[INET6_ADDRSTRLEN], name[DNS_NAME_TEXT_MAX];
+    VmrpcRefusal refusal = {
+        .dest = dest, .name = name, .reason = "private-address",
+    };
+
+    inet_ntop(AF_INET6, addr6, dest, sizeof(dest));
+    dns_name_to_text(asked, name);
+    is_rebound(srv, asked, addr6, &refusal.line);
+    vmrpc_refused(srv, &refusal, &srv->counters.refused_private);
 }
 
 static bool proxy_nat64_available(void *opaque)
@@ -276,6 +326,7 @@ static const DnsProxyOps proxy_ops = {
     .unmap = proxy_unmap,
     .usable = proxy_usable,
     .usable4 = proxy_usable4,
+    .blocked = proxy_blocked,
     .nat64_available = proxy_nat64_available,
     .answer = proxy_answer,
     .now_ms = proxy_now_ms,

@@ -653,6 +653,14 @@ bool vmrpc_nat64_peer(const VmrpcServer *srv, const struct in6_addr *addr6,
                       struct in_addr *addr4);
 
 /*
+ * Is this a "private-address" of the policy file to which @name may not lead?
+ * Then @line is its line.  An IPv4 address as ::ffff:192.0.2.1.
+ */
+bool vmrpc_addr_is_private(const VmrpcServer *srv,
+                           const struct in6_addr *addr6, const char *name,
+                           unsigned *line);
+
+/*
  * @error (negative errno) of a call that reaches a peer, as the guest's program
  * shall have it: an IPv4 socket's.
  * @dest: where the call itself looked for the way to; NULL: it did not

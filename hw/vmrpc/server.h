@@ -81,6 +81,7 @@ typedef enum VmrpcBacking {
     X(refused_policy)           /* a deny rule of the policy file */          \
     X(refused_default)          /* "default deny" of the policy file */       \
     X(refused_name)             /* names that were not looked up */           \
+    X(refused_private)          /* addresses that the guest was not told */   \
     X(refused_builtin)          /* loopback, link-local, metadata ... */      \
     X(refused_host_address)     /* one of the host's own addresses */         \
     X(connections_refused_limit) /* "limit connections" of the policy file */ \

@@ -349,6 +349,46 @@ static int judge(VmrpcServer *srv, const struct sockaddr_storage *host,
     return ret == 0 && !translated ? judge_as(srv, &dest, j) : ret;
 }
 
+static bool is_private_behind(const VmrpcServer *srv,
+                              const struct in6_addr *addr6,
+                              const Nat64Prefix *prefix, const char *name,
+                              unsigned *line)
+{
+    VmrpcDest dest = { .family = AF_INET6, .addr6 = *addr6 };
+
+    if (!nat64_extract(prefix, addr6, &dest.nat64_addr4)) {
+        return false;
+    }
+    dest.nat64_len = prefix->len;
+    return vmrpc_policy_is_private(srv->policy, &dest, name, line);
+}
+
+bool vmrpc_addr_is_private(const VmrpcServer *srv,
+                           const struct in6_addr *addr6, const char *name,
+                           unsigned *line)
+{
+    const Nat64Prefix *in_use = vmrpc_nat64_in_use(&srv->nat64);
+    VmrpcDest dest = { .family = AF_INET6, .addr6 = *addr6 };
+    bool translated = false;
+    struct in_addr addr4;
+
+    if (IN6_IS_ADDR_V4MAPPED(addr6) && in_use) {
+        memcpy(&addr4, &addr6->s6_addr[12], sizeof(addr4));
+        nat64_embed(in_use, addr4, &dest.addr6);
+    }
+    for (unsigned i = 0; i < srv->nat64.num; i++) {
+        const Nat64Prefix *prefix = &srv->nat64.prefix[i];
+
+        if (is_private_behind(srv, &dest.addr6, prefix, name, line)) {
+            return true;
+        }
+        translated |= i < srv->nat64.told && is_behind(&dest, prefix);
+    }
+    /* Behind one of today the addresses are private, not the prefix. */
+    return !translated &&
+           vmrpc_policy_is_private(srv->policy, &dest, name, line);
+}
+
 static uint64_t *refusal_counter(VmrpcServer *srv, VmrpcVerdictReason reason)
 {
     switch (reason) {

@@ -231,7 +231,8 @@ void dns_proxy_answer_negative(DnsProxy *p, Request *r, const Reply *reply)
     }
     copy.fits = copy.fits && add_soa(&b, reply, &name);
     count_negative(p, reply->rcode);
-    conclude(p, r, &b, copy.fits, reply->rcode, -1);
+    conclude(p, r, &b, copy.fits, reply->rcode,
+             r->blocked ? DNS_EDE_BLOCKED : -1);
 }
 
 /*
@@ -261,6 +262,13 @@ void dns_proxy_answer_passed(DnsProxy *p, Request *r, const Reply *reply)
 
 /*** A from AAAA ***/
 
+static void block(DnsProxy *p, Request *r, const struct in6_addr *addr6)
+{
+    r->blocked = true;
+    p->counters.addresses_private++;
+    p->ops->blocked(p->opaque, &r->client.question.name, addr6);
+}
+
 typedef struct VirtualAddresses {
     struct in_addr addr[DNS_PROXY_MAX_ADDRESSES];
     DnsProxyAddress real[DNS_PROXY_MAX_ADDRESSES];
@@ -270,14 +278,18 @@ typedef struct VirtualAddresses {
 } VirtualAddresses;
 
 /* alias_ttl: the least on the way to the address */
-static void map_one(DnsProxy *p, const struct in6_addr *addr6, uint32_t ttl,
-                    uint32_t alias_ttl, VirtualAddresses *found)
+static void map_one(DnsProxy *p, Request *r, const struct in6_addr *addr6,
+                    uint32_t ttl, uint32_t alias_ttl, VirtualAddresses *found)
 {
     struct in_addr addr4;
     uint32_t lease = 0;
-    int ret;
+    int ret = p->ops->usable(p->opaque, &r->client.question.name, addr6);
 
-    if (!p->ops->usable(p->opaque, addr6)) {
+    if (ret == -EACCES) {
+        block(p, r, addr6);
+        return;
+    }
+    if (ret) {
         p->counters.addresses_unusable++;
         return;
     }
@@ -300,7 +312,7 @@ static void map_one(DnsProxy *p, const struct in6_addr *addr6, uint32_t ttl,
 }
 
 /* Step (5): virtual addresses for the AAAA records of name, in their order */
-static void collect_virtual(DnsProxy *p, const Reply *reply,
+static void collect_virtual(DnsProxy *p, Request *r, const Reply *reply,
                             const DnsName *name, uint32_t alias_ttl,
                             VirtualAddresses *found)
 {
@@ -314,7 +326,7 @@ static void collect_virtual(DnsProxy *p, const Reply *reply,
     dns_cursor_init(&cursor, reply->msg, reply->len);
     while (dns_reply_find(&cursor, name, DNS_TYPE_AAAA, &rr)) {
         if (!dns_rdata_aaaa(&cursor, &rr, &addr6)) {
-            map_one(p, &addr6, rr.ttl, alias_ttl, found);
+            map_one(p, r, &addr6, rr.ttl, alias_ttl, found);
         }
     }
 }
@@ -334,7 +346,7 @@ bool dns_proxy_answer_virtual(DnsProxy *p, Request *r, const Reply *reply)
         bad_reply(p, r);
         return true;
     }
-    collect_virtual(p, reply, &name, alias_ttl, &found);
+    collect_virtual(p, r, reply, &name, alias_ttl, &found);
     if (!found.count && found.pool_full) {
         dns_proxy_fail(p, r, DNS_EDE_OTHER, &p->counters.servfail_pool_full);
         return true;
@@ -388,16 +400,23 @@ static void answer_some(DnsProxy *p, Request *r, const Reply *reply,
     conclude(p, r, &b, copy.fits, reply->rcode, -1);
 }
 
+void dns_proxy_leave_out(DnsProxy *p, Request *r, const PlainAddresses *found)
+{
+    p->counters.addresses_unusable += found->unusable;
+    p->counters.addresses_over_limit += found->over_limit;
+    for (size_t i = 0; i < found->num_private; i++) {
+        block(p, r, &found->private[i]);
+    }
+}
+
 void dns_proxy_answer_plain(DnsProxy *p, Request *r, const Reply *reply)
 {
     PlainAddresses found;
 
-    dns_proxy_plain_addresses(p, reply, &r->asked[ASK_PLAIN].name, &found);
+    dns_proxy_plain_addresses(p, r, reply, &found);
     p->counters.answers_plain++;
-    p->counters.addresses_unusable += found.unusable;
-    p->counters.addresses_over_limit += found.over_limit;
     tell_plain(p, r, &found);
-    if (found.unusable || found.over_limit) {
+    if (found.unusable || found.num_private || found.over_limit) {
         answer_some(p, r, reply, &found);
     } else {
         dns_proxy_answer_passed(p, r, reply);
@@ -408,7 +427,7 @@ void dns_proxy_note_plain(DnsProxy *p, const Request *r, const Reply *reply)
 {
     PlainAddresses found;
 
-    dns_proxy_plain_addresses(p, reply, &r->asked[ASK_PLAIN].name, &found);
+    dns_proxy_plain_addresses(p, r, reply, &found);
     tell_plain(p, r, &found);
 }
 

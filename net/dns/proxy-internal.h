@@ -53,6 +53,7 @@ typedef struct Request {
     AskState state[2];
     DnsQuestion asked[2];
     DnsEde failure;         /* why ASK_MAIN failed */
+    bool blocked;           /* a private address was left out */
     bool answered;          /* only ASK_PLAIN is left, for ops->resolved */
     uint32_t lease;         /* REQUEST_PTR: of the mapping */
     uint8_t *held;          /* ASK_HELD: the reply */
@@ -137,12 +138,14 @@ typedef struct PlainAddresses {
     DnsProxyAddress addr[DNS_PROXY_MAX_ADDRESSES];
     size_t num;
     size_t unusable;
-    size_t over_limit;
+    size_t over_limit;      /* of addr or of private */
+    struct in6_addr private[DNS_PROXY_MAX_ADDRESSES];
+    size_t num_private;
 } PlainAddresses;
 
-/* Those that name leads to. */
-void dns_proxy_plain_addresses(const DnsProxy *p, const Reply *reply,
-                               const DnsName *name, PlainAddresses *found);
+/* Those that the name leads to which the guest asked for. */
+void dns_proxy_plain_addresses(const DnsProxy *p, const Request *r,
+                               const Reply *reply, PlainAddresses *found);
 
 /*** proxy-answer.c ***/
 
@@ -181,6 +184,9 @@ void dns_proxy_answer_passed(DnsProxy *p, Request *r, const Reply *reply);
  * nothing done, if it has none that could be handed out.
  */
 bool dns_proxy_answer_virtual(DnsProxy *p, Request *r, const Reply *reply);
+
+/* Counts what is left out of them, once for a reply; r goes on. */
+void dns_proxy_leave_out(DnsProxy *p, Request *r, const PlainAddresses *found);
 
 /* The A records of a reply, to be reached through NAT64 */
 void dns_proxy_answer_plain(DnsProxy *p, Request *r, const Reply *reply);

@@ -170,34 +170,44 @@ bool dns_reply_soa(const Reply *reply, const DnsName *name, DnsRr *rr,
     return false;
 }
 
-void dns_proxy_plain_addresses(const DnsProxy *p, const Reply *reply,
-                               const DnsName *name, PlainAddresses *found)
+static struct in6_addr mapped(struct in_addr addr4)
 {
-    DnsName end = *name;
+    struct in6_addr addr6 = { .s6_addr = { [10] = 0xff, 0xff } };
+
+    memcpy(&addr6.s6_addr[12], &addr4, sizeof(addr4));
+    return addr6;
+}
+
+void dns_proxy_plain_addresses(const DnsProxy *p, const Request *r,
+                               const Reply *reply, PlainAddresses *found)
+{
+    const DnsName *asked = &r->client.question.name;
     uint32_t ttl = UINT32_MAX;
+    DnsName end = *asked;
     struct in_addr addr4;
     DnsCursor cursor;
     DnsRr rr;
 
     found->num = found->unusable = found->over_limit = 0;
+    found->num_private = 0;
     if (dns_reply_follow(reply, &end, &ttl, NULL, NULL)) {
         return;
     }
     dns_cursor_init(&cursor, reply->msg, reply->len);
     while (dns_reply_find(&cursor, &end, DNS_TYPE_A, &rr)) {
-        DnsProxyAddress *a = &found->addr[found->num];
+        int ret = dns_rdata_a(&cursor, &rr, &addr4);
 
-        if (dns_rdata_a(&cursor, &rr, &addr4) ||
-            !p->ops->usable4(p->opaque, addr4)) {
+        ret = ret ? ret : p->ops->usable4(p->opaque, asked, addr4);
+        if (ret == -EACCES && found->num_private < DNS_PROXY_MAX_ADDRESSES) {
+            found->private[found->num_private++] = mapped(addr4);
+        } else if (ret && ret != -EACCES) {
             found->unusable++;
-        } else if (found->num == DNS_PROXY_MAX_ADDRESSES) {
+        } else if (ret || found->num == DNS_PROXY_MAX_ADDRESSES) {
             found->over_limit++;
         } else {
-            memset(a, 0, sizeof(*a));
-            memset(&a->addr6.s6_addr[10], 0xff, 2);
-            memcpy(&a->addr6.s6_addr[12], &addr4, sizeof(addr4));
-            a->ttl = MIN(ttl, rr.ttl);
-            found->num++;
+            found->addr[found->num++] = (DnsProxyAddress) {
+                .addr6 = mapped(addr4), .ttl = MIN(ttl, rr.ttl),
+            };
         }
     }
 }

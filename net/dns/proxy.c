@@ -106,6 +106,7 @@ static Request *new_request(DnsProxy *p, const Client *client)
     r->state[ASK_PLAIN] = ASK_UNUSED;
     r->failure = DNS_EDE_OTHER;
     r->answered = false;
+    r->blocked = false;
     r->lease = 0;
     return r;
 }
@@ -272,7 +273,8 @@ static void plain_reply(DnsProxy *p, Request *r, const Reply *reply)
         dns_proxy_answer_negative(p, r, reply);
         return;
     }
-    dns_proxy_plain_addresses(p, reply, &r->asked[ASK_PLAIN].name, &found);
+    dns_proxy_plain_addresses(p, r, reply, &found);
+    dns_proxy_leave_out(p, r, &found);
     if (found.num && main_state == ASK_WAITING) {
         hold_plain(p, r, reply);
     } else if (found.num) {

@@ -88,13 +88,25 @@ typedef struct DnsProxyOps {
      */
     int (*unmap)(void *opaque, struct in_addr addr4, struct in6_addr *addr6,
                  uint32_t *lease);
-    /* May the guest talk to this address?  (Not link-local, loopback, ...) */
-    bool (*usable)(void *opaque, const struct in6_addr *addr6);
     /*
-     * Does this IPv4 address, told to the guest as it is, lead behind the
-     * NAT64?  (Not one of the pool, the guest's own, loopback, ...)
+     * May the guest be led to this address by the name that it asked for?
+     * Returns 0; -ENETUNREACH: by no name (link-local, loopback, ...); or
+     * -EACCES: it is a private address of another's name.
      */
-    bool (*usable4)(void *opaque, struct in_addr addr4);
+    int (*usable)(void *opaque, const DnsName *asked,
+                  const struct in6_addr *addr6);
+    /*
+     * The same of an IPv4 address, told to the guest as it is: does it lead
+     * behind the NAT64?  (-ENETUNREACH: one of the pool, the guest's own,
+     * loopback, ...)
+     */
+    int (*usable4)(void *opaque, const DnsName *asked, struct in_addr addr4);
+    /*
+     * The guest is not told of this address (A as ::ffff:192.0.2.1), for which
+     * usable or usable4 has said -EACCES.
+     */
+    void (*blocked)(void *opaque, const DnsName *asked,
+                    const struct in6_addr *addr6);
     /* Is there a NAT64 prefix now, so that plain IPv4 addresses work? */
     bool (*nat64_available)(void *opaque);
     /*
@@ -138,6 +150,7 @@ typedef struct DnsProxyOps {
     X(truncated)                /* answers sent with TC */                    \
     X(plain_after_delay)        /* answers_plain with AAAA still out */       \
     X(addresses_unusable)       /* left out: usable() or map() said no */     \
+    X(addresses_private)        /* left out: -EACCES */                       \
     X(addresses_pool_full)      /* left out: -ENOSPC */                       \
     X(addresses_over_limit)     /* left out: DNS_PROXY_MAX_ADDRESSES */       \
     X(replies_bad)              /* malformed or to another question */        \

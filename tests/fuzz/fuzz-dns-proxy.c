@@ -71,14 +71,28 @@ static int fuzz_unmap(void *opaque, struct in_addr addr4,
     return 0;
 }
 
-static bool fuzz_usable4(void *opaque, struct in_addr addr4)
+static int fuzz_usable4(void *opaque, const DnsName *asked,
+                        struct in_addr addr4)
 {
-    return !(addr4.s_addr & 1);
+    const uint8_t *octets = (const uint8_t *)&addr4;
+
+    return octets[0] & 1 ? -ENETUNREACH : octets[0] & 2 ? -EACCES : 0;
 }
 
-static bool fuzz_usable(void *opaque, const struct in6_addr *addr6)
+static int fuzz_usable(void *opaque, const DnsName *asked,
+                       const struct in6_addr *addr6)
 {
-    return !(addr6->s6_addr[0] & 0x80);
+    return addr6->s6_addr[0] & 0x80 ? -ENETUNREACH
+                                    : addr6->s6_addr[0] & 0x40 ? -EACCES : 0;
+}
+
+static void fuzz_blocked(void *opaque, const DnsName *asked,
+                         const struct in6_addr *addr6)
+{
+    g_assert_cmpint(IN6_IS_ADDR_V4MAPPED(addr6)
+                    ? fuzz_usable4(opaque, asked,
+                                   *(struct in_addr *)&addr6->s6_addr[12])
+                    : fuzz_usable(opaque, asked, addr6), ==, -EACCES);
 }
 
 static bool fuzz_nat64(void *opaque)
@@ -137,6 +151,7 @@ static const DnsProxyOps ops = {
     .unmap = fuzz_unmap,
     .usable = fuzz_usable,
     .usable4 = fuzz_usable4,
+    .blocked = fuzz_blocked,
     .nat64_available = fuzz_nat64,
     .answer = fuzz_answer,
     .now_ms = fuzz_now,

@@ -217,6 +217,19 @@ static void check_name(const VmrpcPolicy *policy, VmrpcDest dest,
     }
 }
 
+/* What is private to some name is to a name of no domain. */
+static void check_private(const VmrpcPolicy *policy, const VmrpcDest *dest,
+                          const char *name)
+{
+    unsigned line = 0;
+
+    if (vmrpc_policy_is_private(policy, dest, name, &line)) {
+        g_assert_true(vmrpc_policy_has_private(policy));
+        g_assert_cmpuint(line, >, 0);
+        g_assert_true(vmrpc_policy_is_private(policy, dest, "", &line));
+    }
+}
+
 static void check_rate(const VmrpcRate *rate)
 {
     g_assert_cmpuint(rate->per_s, <=, VMRPC_LIMITS_MAX_RATE);
@@ -274,6 +287,7 @@ static void check_text(VmrpcDest *dest, const char *text, size_t num_names)
     check_limits(vmrpc_policy_limits(policy));
     for (size_t i = 0; i < dest->num_names; i++) {
         check_name(policy, *dest, parts[i]);
+        check_private(policy, dest, parts[i]);
     }
 }
 

@@ -48,6 +48,12 @@ RECORDS = (
     f"via64.test. 60 IN AAAA {DEAD_ADDRESSES[1]}",
     "via64.test. 60 IN A 203.0.113.80",
     "v4only.test. 60 IN A 203.0.113.80",
+    # names that lead inside, of one's own and of others
+    "db.corp.test. 60 IN AAAA fd00::1",
+    "evil.test. 60 IN AAAA fd00::1",
+    "evil4.test. 60 IN A 10.0.0.1",
+    f"mixed.test. 60 IN AAAA {WEB_ADDRESS}",
+    "mixed.test. 60 IN AAAA fd00::1",
 )
 
 
@@ -334,6 +340,36 @@ print(second.connect_ex(peer))
         after = world.counters()
         assert after["buffers_cut"] == before["buffers_cut"] + 1
         assert after["buffers_refused_limit"] == before["buffers_refused_limit"] + 1
+
+
+# --- private addresses -------------------------------------------------------------
+
+
+def test_private_addresses(world: World) -> None:
+    """Who owns a zone does not lead the guest into networks that are not his."""
+
+    def dig(name: str) -> str:
+        return world.guest.run(f"dig {name} A").stdout
+
+    assert "ANSWER: 1" in dig("evil.test") and "ANSWER: 1" in dig("evil4.test")
+    rules = "private-address standard\nprivate-domain corp.test\n"
+    with world.policy(rules) as before:
+        assert "ANSWER: 1" in dig("db.corp.test")
+        for name in "evil.test", "evil4.test":
+            assert all(part in dig(name) for part in ("ANSWER: 0", "SOA", "EDE: 15 (Blocked)"))
+        assert world.guest.run("curl -sS http://mixed.test/").stdout == PAGE
+        after = world.counters()
+        for counter in "refused_private", "dns_addresses_private":
+            assert after[counter] >= before[counter] + 3
+    trace = "destination fd00::1 port 0 name evil.test: private-address, line 1 of the policy"
+    assert trace in world.guest.stderr_path.read_text()
+
+
+def test_names_of_the_guest_itself(world: World) -> None:
+    """They are not looked up, so it is not for the policy to allow them."""
+    with world.policy("allow www.test\ndefault deny\ndns listed\n"):
+        assert world.guest.run("dig +short localhost").stdout.strip() == "127.0.0.1"
+        assert "REFUSED" in world.guest.run("dig localhost.test").stdout
 
 
 # --- several addresses ------------------------------------------------------------

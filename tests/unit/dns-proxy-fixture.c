@@ -57,17 +57,46 @@ static int fake_unmap(void *opaque, struct in_addr addr4,
     return 0;
 }
 
+/* Private addresses, of those that tests use, are for names in "corp". */
+static bool is_foreign(const DnsName *asked)
+{
+    DnsName corp = name_of("corp");
+
+    return !dns_name_within(asked, &corp);
+}
+
 /* As in the pool, or on the host, of those that tests use */
-static bool fake_usable4(void *opaque, struct in_addr addr4)
+static int fake_usable4(void *opaque, const DnsName *asked,
+                        struct in_addr addr4)
 {
     uint8_t net = ntohl(addr4.s_addr) >> 24;
 
-    return net != 198 && net != 127;
+    if (net == 198 || net == 127) {
+        return -ENETUNREACH;
+    }
+    return net == 10 && is_foreign(asked) ? -EACCES : 0;
 }
 
-static bool fake_usable(void *opaque, const struct in6_addr *addr6)
+static int fake_usable(void *opaque, const DnsName *asked,
+                       const struct in6_addr *addr6)
 {
-    return !IN6_IS_ADDR_LINKLOCAL(addr6) && !IN6_IS_ADDR_LOOPBACK(addr6);
+    if (IN6_IS_ADDR_LINKLOCAL(addr6) || IN6_IS_ADDR_LOOPBACK(addr6)) {
+        return -ENETUNREACH;
+    }
+    return addr6->s6_addr[0] == 0xfd && is_foreign(asked) ? -EACCES : 0;
+}
+
+/* "address, " of all calls */
+static void fake_blocked(void *opaque, const DnsName *asked,
+                         const struct in6_addr *addr6)
+{
+    World *w = opaque;
+    char text[INET6_ADDRSTRLEN];
+
+    g_assert_true(is_foreign(asked));
+    inet_ntop(AF_INET6, addr6, text, sizeof(text));
+    g_strlcat(w->blocked, text, sizeof(w->blocked));
+    g_strlcat(w->blocked, ", ", sizeof(w->blocked));
 }
 
 static bool fake_nat64(void *opaque)
@@ -133,6 +162,7 @@ static const DnsProxyOps ops = {
     .unmap = fake_unmap,
     .usable = fake_usable,
     .usable4 = fake_usable4,
+    .blocked = fake_blocked,
     .nat64_available = fake_nat64,
     .answer = fake_answer,
     .now_ms = fake_now,

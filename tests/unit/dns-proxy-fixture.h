@@ -47,6 +47,7 @@ typedef struct World {
     int admit;              /* what admit() says */
     bool local;             /* what it was told */
     char resolved[512];     /* "name: address ttl ...;" of all calls */
+    char blocked[256];      /* "address, " of all calls */
 } World;
 
 /* A message that a test writes, as guest or as upstream */
@@ -86,7 +87,10 @@ void assert_sent(World *w, size_t i, const char *name, uint16_t type);
 /* What every answer has: the guest's id, its question, QR, RA; returns flags */
 uint16_t assert_answer(World *w, DnsRcode rcode, const char *name,
                        uint16_t type);
-/* All records as "owner ttl TYPE rdata;" against expected; SOA: MNAME MINIMUM */
+/*
+ * All records as "owner ttl TYPE rdata;" against expected; of a SOA, rdata is
+ * MNAME and MINIMUM.
+ */
 void assert_records(World *w, const char *expected);
 /* Every query has ended in exactly one counter */
 void assert_balance(World *w, size_t outstanding);

@@ -514,7 +514,7 @@ static void test_errors(void)
         const char *says;
     } bad[] = {
         { "allwo ::/0", "f.conf:1: 'allwo' is not 'allow', 'deny', 'default',"
-          " 'dns' or 'limit'" },
+          " 'dns', 'private-address', 'private-domain' or 'limit'" },
         { "\n#x\nallow", "f.conf:3: 'allow' needs an address*" },
         { "deny 10.0.0.1/8", "f.conf:1: '10.0.0.1/8' has bits set after its "
           "prefix, which is 10.0.0.0/8" },
@@ -569,6 +569,23 @@ static void test_errors(void)
         { "dns all", "*'all' is not 'listed' or 'reachable'" },
         { "dns listed x", "*'x' is too much*" },
         { "dns listed\ndns listed", "f.conf:2: a second 'dns'*line 1" },
+        { "private-address", "*'private-address' needs 'standard', an address "
+          "or a prefix" },
+        { "private-address all", "*'all' is not 'standard', an address or a "
+          "prefix" },
+        { "private-address a.example", "*'a.example' is not 'standard'*" },
+        { "private-address fd00::1/8", "*'fd00::1/8' has bits set after*" },
+        { "private-address ::1 tcp", "*'tcp' is too much*" },
+        { "private-domain", "*'private-domain' needs a name" },
+        { "private-domain corp", "*'corp' is not a name with a dot in it" },
+        { "private-domain 10.0.0.1", "*'10.0.0.1' is not a name*" },
+        { "private-domain a..b", "*'a..b' is not a DNS name*" },
+        { "private-domain *.a.b", "*'?.a.b' begins with '?.': the names below "
+          "a private domain are in it anyway" },
+        { "private-domain a.b c.d", "*'c.d' is too much*" },
+        { "private-domain a.b", "f.conf: 'private-domain' has no use without "
+          "'private-address'" },
+        { "private-net ::1", "*'private-net' is not 'allow'*" },
         { "limit", "*'limit' needs 'connections', 'dns', 'sockets' or "
           "'buffers'" },
         { "limit bytes 5", "*'bytes' is not 'connections', 'dns', 'sockets' "
@@ -651,6 +668,86 @@ static void test_errors(void)
     g_assert_null(vmrpc_policy_parse("x", 1, "f", NULL));
 }
 
+/* Whether a name may not lead to an address, behind a /@nat64_len or not. */
+static bool is_private(const VmrpcPolicy *policy, const char *name,
+                       const char *addr, uint8_t nat64_len)
+{
+    VmrpcDest d = dest(addr, 0, 0);
+    unsigned line = 0;
+    bool ret;
+
+    if (nat64_len) {
+        d.nat64_len = nat64_len;
+        memcpy(&d.nat64_addr4, &d.addr6.s6_addr[12], 4);
+    }
+    ret = vmrpc_policy_is_private(policy, &d, name, &line);
+    g_assert_true(!ret || line);
+    return ret;
+}
+
+static void test_private(void)
+{
+    static const char *const standard[] = {
+        "fc00::1", "fdff::1", "fec0::1", "feff::1", "10.0.0.1", "172.16.0.1",
+        "172.31.255.255", "192.168.0.1", "100.64.0.1", "169.254.0.1",
+        "127.0.0.1", "0.0.0.1",
+        /* the same behind translators that everybody knows */
+        "64:ff9b::10.0.0.1", "2002:c0a8:0001::1", "::ffff:10.0.0.1",
+    };
+    static const char *const public[] = {
+        "2001:db8::1", "fb00::1", "fe00::1", "ff0e::1", "11.0.0.1",
+        "172.32.0.1", "100.128.0.1", "64:ff9b::192.0.2.1", "2002:c000:201::1",
+    };
+    g_autoptr(VmrpcPolicy) policy = parse("private-address standard\n"
+                                          "private-domain Corp.example.\n"
+                                          "private-domain db.\n"
+                                          "deny fd00::/8\n");
+    g_autoptr(VmrpcPolicy) own = parse("private-address 2001:db8:1::/48\n"
+                                       "private-address 64:ff9b::a00:0/104\n"
+                                       "private-address fd00:64::/96\n"
+                                       "private-address 192.0.2.1\n");
+    g_autoptr(VmrpcPolicy) none = parse("deny fd00::/8\n");
+    size_t i;
+
+    for (i = 0; i < G_N_ELEMENTS(standard); i++) {
+        g_assert_true(is_private(policy, "www.example", standard[i], 0));
+        g_assert_true(is_private(policy, "example", standard[i], 0));
+        g_assert_true(is_private(policy, "xcorp.example", standard[i], 0));
+        g_assert_false(is_private(policy, "corp.example", standard[i], 0));
+        g_assert_false(is_private(policy, "CORP.Example.", standard[i], 0));
+        g_assert_false(is_private(policy, "a.b.corp.example", standard[i],
+                                  0));
+        g_assert_false(is_private(policy, "db", standard[i], 0));
+        g_assert_false(is_private(NULL, "www.example", standard[i], 0));
+        g_assert_false(is_private(none, "www.example", standard[i], 0));
+    }
+    for (i = 0; i < G_N_ELEMENTS(public); i++) {
+        g_assert_false(is_private(policy, "www.example", public[i], 0));
+    }
+    /* of a network that has its NAT64 at a private prefix */
+    g_assert_true(is_private(policy, "a.b", "fd00:64::192.0.2.1", 0));
+    g_assert_false(is_private(policy, "a.b", "fd00:64::192.0.2.1", 96));
+    g_assert_true(is_private(policy, "a.b", "fd00:64::10.0.0.1", 96));
+
+    g_assert_true(is_private(own, "a.b", "2001:db8:1::1", 0));
+    g_assert_false(is_private(own, "a.b", "2001:db8:2::1", 0));
+    g_assert_true(is_private(own, "a.b", "64:ff9b::10.0.0.1", 0));
+    g_assert_true(is_private(own, "a.b", "64:ff9b::10.0.0.1", 96));
+    g_assert_false(is_private(own, "a.b", "10.0.0.1", 0));
+    g_assert_true(is_private(own, "a.b", "fd00:64::203.0.113.1", 96));
+    g_assert_true(is_private(own, "a.b", "192.0.2.1", 0));
+    g_assert_true(is_private(own, "a.b", "64:ff9b::192.0.2.1", 96));
+    g_assert_false(is_private(own, "a.b", "fd00::1", 0));
+
+    /* Destinations are another matter. */
+    g_assert_cmpint(verdict(own, "192.0.2.1"), ==,
+                    VMRPC_VERDICT_ALLOW_DEFAULT);
+    g_assert_cmpint(verdict(policy, "fd00::1"), ==, VMRPC_VERDICT_DENY_RULE);
+    g_assert_false(vmrpc_policy_has_names(policy));
+    g_assert_true(vmrpc_policy_has_private(policy));
+    g_assert_false(vmrpc_policy_has_private(none));
+}
+
 static void test_rule_limit(void)
 {
     g_autoptr(GString) text = g_string_new(NULL);
@@ -698,6 +795,7 @@ int main(int argc, char **argv)
     g_test_add_func("/policy/many-rules", test_many_rules);
     g_test_add_func("/policy/limits", test_limits);
     g_test_add_func("/policy/errors", test_errors);
+    g_test_add_func("/policy/private", test_private);
     g_test_add_func("/policy/rule-limit", test_rule_limit);
     g_test_add_func("/policy/verdict-names", test_verdict_names);
     return g_test_run();

@@ -191,6 +191,10 @@ static bool has_answer(const Reply *reply, const DnsName *end, uint32_t *ttl)
     DnsRr rr;
 
     dns_cursor_init(&cursor, reply->msg, reply->len);
+    if (reply->type == DNS_TYPE_ANY) {
+        *ttl = UINT32_MAX;
+        return !dns_reply_is_negative(reply);
+    }
     if (!dns_reply_find(&cursor, end, reply->type, &rr)) {
         return false;
     }
@@ -217,33 +221,28 @@ static bool add_soa(DnsBuilder *b, const Reply *reply, const DnsName *end)
            add_own_soa(b, end, MIN(ttl, DNS_PROXY_NEGATIVE_TTL));
 }
 
-void dns_proxy_answer_negative(DnsProxy *p, Request *r, const Reply *reply)
+static int upstream_ede(const Reply *reply)
 {
-    DnsName name = r->asked[ASK_MAIN].name;
-    DnsBuilder b;
-    AliasCopy copy = { &b, true };
-    uint32_t ttl = UINT32_MAX;
+    return reply->has_edns && reply->edns.has_ede ? reply->edns.ede : -1;
+}
 
-    begin_answer(p, &r->client, reply->rcode, &b);
-    if (dns_reply_follow(reply, &name, &ttl, copy_alias, &copy)) {
-        bad_reply(p, r);
-        return;
-    }
-    copy.fits = copy.fits && add_soa(&b, reply, &name);
-    count_negative(p, reply->rcode);
-    conclude(p, r, &b, copy.fits, reply->rcode,
-             r->blocked ? DNS_EDE_BLOCKED : -1);
+/* Who asks for signatures wants to know, and who sets AD, RFC 6840 5.7 */
+static bool wants_ad(const Client *client)
+{
+    return client->edns.dnssec_ok || client->flags & DNS_FLAG_AD;
 }
 
 /*
  * The upstream's message behind the guest's id and question, without the
  * additional section: nothing before can point at that, its records are
  * optional, and addresses there (of what an SRV or MX names) are those of the
- * network.  Who asks for them here gets such as lead there.
+ * network.  Who asks for them here gets such as lead there.  AD is what the
+ * upstream says of what is left.
  */
-void dns_proxy_answer_passed(DnsProxy *p, Request *r, const Reply *reply)
+static void pass(DnsProxy *p, Request *r, const Reply *reply, int ede)
 {
     const Client *client = &r->client;
+    uint16_t flags = reply->flags & ~DNS_FLAGS_RCODE;
     uint16_t rcode = reply->rcode;
     DnsBuilder b;
     bool fits;
@@ -251,23 +250,52 @@ void dns_proxy_answer_passed(DnsProxy *p, Request *r, const Reply *reply)
     if (rcode > DNS_FLAGS_RCODE && !client->has_edns) {
         rcode = DNS_RCODE_SERVFAIL;
     }
+    if (!wants_ad(client)) {
+        flags &= ~DNS_FLAG_AD;
+    }
     dns_builder_init(&b, p->out, client_limit(client), client->id,
-                     (reply->flags & ~DNS_FLAGS_RCODE) |
-                     (rcode & DNS_FLAGS_RCODE));
+                     flags | (rcode & DNS_FLAGS_RCODE));
     dns_builder_question(&b, &client->question);
     fits = !dns_builder_adopt(&b, reply->msg, reply->plain_len);
-    conclude(p, r, &b, fits, rcode,
-             reply->has_edns && reply->edns.has_ede ? reply->edns.ede : -1);
+    conclude(p, r, &b, fits, rcode, ede);
+}
+
+/*
+ * Is this reply the whole answer to one that asks for signatures?  NXDOMAIN is
+ * for all types, what proves NODATA is for the one that was asked.
+ */
+static bool is_proof(const Request *r, const Reply *reply)
+{
+    return r->client.edns.dnssec_ok &&
+           (reply->rcode == DNS_RCODE_NXDOMAIN ||
+            reply->type == r->client.question.type) &&
+           dns_reply_is_negative(reply);
+}
+
+void dns_proxy_answer_negative(DnsProxy *p, Request *r, const Reply *reply)
+{
+    DnsName name = r->asked[ASK_MAIN].name;
+    DnsBuilder b;
+    AliasCopy copy = { &b, true };
+    uint32_t ttl = UINT32_MAX;
+    int ede = r->blocked ? DNS_EDE_BLOCKED : -1;
+
+    if (is_proof(r, reply)) {
+        count_negative(p, reply->rcode);
+        pass(p, r, reply, ede);
+        return;
+    }
+    begin_answer(p, &r->client, reply->rcode, &b);
+    if (dns_reply_follow(reply, &name, &ttl, copy_alias, &copy)) {
+        bad_reply(p, r);
+        return;
+    }
+    copy.fits = copy.fits && add_soa(&b, reply, &name);
+    count_negative(p, reply->rcode);
+    conclude(p, r, &b, copy.fits, reply->rcode, ede);
 }
 
 /*** A from AAAA ***/
-
-static void block(DnsProxy *p, Request *r, const struct in6_addr *addr6)
-{
-    r->blocked = true;
-    p->counters.addresses_private++;
-    p->ops->blocked(p->opaque, &r->client.question.name, addr6);
-}
 
 typedef struct VirtualAddresses {
     struct in_addr addr[DNS_PROXY_MAX_ADDRESSES];
@@ -283,14 +311,9 @@ static void map_one(DnsProxy *p, Request *r, const struct in6_addr *addr6,
 {
     struct in_addr addr4;
     uint32_t lease = 0;
-    int ret = p->ops->usable(p->opaque, &r->client.question.name, addr6);
+    int ret;
 
-    if (ret == -EACCES) {
-        block(p, r, addr6);
-        return;
-    }
-    if (ret) {
-        p->counters.addresses_unusable++;
+    if (!dns_proxy_lets(p, r, addr6)) {
         return;
     }
     if (found->count == DNS_PROXY_MAX_ADDRESSES) {
@@ -400,15 +423,6 @@ static void answer_some(DnsProxy *p, Request *r, const Reply *reply,
     conclude(p, r, &b, copy.fits, reply->rcode, -1);
 }
 
-void dns_proxy_leave_out(DnsProxy *p, Request *r, const PlainAddresses *found)
-{
-    p->counters.addresses_unusable += found->unusable;
-    p->counters.addresses_over_limit += found->over_limit;
-    for (size_t i = 0; i < found->num_private; i++) {
-        block(p, r, &found->private[i]);
-    }
-}
-
 void dns_proxy_answer_plain(DnsProxy *p, Request *r, const Reply *reply)
 {
     PlainAddresses found;
@@ -419,7 +433,7 @@ void dns_proxy_answer_plain(DnsProxy *p, Request *r, const Reply *reply)
     if (found.unusable || found.num_private || found.over_limit) {
         answer_some(p, r, reply, &found);
     } else {
-        dns_proxy_answer_passed(p, r, reply);
+        pass(p, r, reply, upstream_ede(reply));
     }
 }
 
@@ -429,6 +443,23 @@ void dns_proxy_note_plain(DnsProxy *p, const Request *r, const Reply *reply)
 
     dns_proxy_plain_addresses(p, r, reply, &found);
     tell_plain(p, r, &found);
+}
+
+/*** As it came ***/
+
+void dns_proxy_answer_passed(DnsProxy *p, Request *r, const Reply *reply)
+{
+    if (dns_proxy_lets_pass(p, r, reply)) {
+        p->counters.passed++;
+        if (reply->type == DNS_TYPE_A && p->ops->nat64_available(p->opaque)) {
+            dns_proxy_note_plain(p, r, reply);
+        }
+        pass(p, r, reply, upstream_ede(reply));
+    } else if (reply->rcode == DNS_RCODE_NOERROR) {
+        dns_proxy_answer_negative(p, r, reply);
+    } else {
+        bad_reply(p, r);
+    }
 }
 
 /*** PTR of a virtual address ***/

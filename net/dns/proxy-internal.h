@@ -2,7 +2,8 @@
 /*
  * What the files of the DNS proxy share: proxy.c (queries, the table of those
  * under way, what a reply means), proxy-reply.c (what a reply says),
- * proxy-answer.c (what the guest is told).
+ * proxy-judge.c (to which addresses the guest may be led), proxy-answer.c (what
+ * the guest is told).
  */
 #ifndef VMMNET_DNS_PROXY_INTERNAL_H
 #define VMMNET_DNS_PROXY_INTERNAL_H
@@ -12,6 +13,9 @@
 #include "net/dns/local-names.h"
 #include "net/dns/proxy.h"
 #include "net/dns/wire.h"
+
+/* Records of an answer section that are looked at, or addresses in them */
+#define DNS_REPLY_MAX_RECORDS 1024
 
 typedef enum RequestKind {
     REQUEST_ADDRESS,        /* AAAA for A, perhaps with A beside it */
@@ -133,6 +137,9 @@ int dns_reply_follow(const Reply *reply, DnsName *name, uint32_t *ttl,
 bool dns_reply_soa(const Reply *reply, const DnsName *name, DnsRr *rr,
                    DnsSoa *soa);
 
+/* Has its answer section nothing but aliases and signatures? */
+bool dns_reply_is_negative(const Reply *reply);
+
 /* A records, but for those that are no use */
 typedef struct PlainAddresses {
     DnsProxyAddress addr[DNS_PROXY_MAX_ADDRESSES];
@@ -146,6 +153,20 @@ typedef struct PlainAddresses {
 /* Those that the name leads to which the guest asked for. */
 void dns_proxy_plain_addresses(const DnsProxy *p, const Request *r,
                                const Reply *reply, PlainAddresses *found);
+
+/*** proxy-judge.c ***/
+
+/* May the guest be led to this address?  If not, that is counted. */
+bool dns_proxy_lets(DnsProxy *p, Request *r, const struct in6_addr *addr6);
+
+/* Counts what is not among these addresses, once for a reply. */
+void dns_proxy_leave_out(DnsProxy *p, Request *r, const PlainAddresses *found);
+
+/*
+ * May a reply pass as it is?  What is signed passes whole or not at all: one
+ * address that the guest may not be led to is enough.
+ */
+bool dns_proxy_lets_pass(DnsProxy *p, Request *r, const Reply *reply);
 
 /*** proxy-answer.c ***/
 
@@ -172,11 +193,15 @@ void dns_proxy_answer_local(DnsProxy *p, Request *r,
 
 /*
  * NXDOMAIN or NODATA with the reply's aliases, and its SOA; one of ours, if the
- * "no" is ours and the reply has none
+ * "no" is ours and the reply has none.  To who asks for signatures, the reply
+ * as it came, if that is the whole answer.
  */
 void dns_proxy_answer_negative(DnsProxy *p, Request *r, const Reply *reply);
 
-/* The reply as it came, behind the guest's id and question */
+/*
+ * The reply as it came, behind the guest's id and question; if it has
+ * addresses that the guest may not be led to, NODATA
+ */
 void dns_proxy_answer_passed(DnsProxy *p, Request *r, const Reply *reply);
 
 /*
@@ -184,9 +209,6 @@ void dns_proxy_answer_passed(DnsProxy *p, Request *r, const Reply *reply);
  * nothing done, if it has none that could be handed out.
  */
 bool dns_proxy_answer_virtual(DnsProxy *p, Request *r, const Reply *reply);
-
-/* Counts what is left out of them, once for a reply; r goes on. */
-void dns_proxy_leave_out(DnsProxy *p, Request *r, const PlainAddresses *found);
 
 /* The A records of a reply, to be reached through NAT64 */
 void dns_proxy_answer_plain(DnsProxy *p, Request *r, const Reply *reply);

@@ -13,9 +13,6 @@
 /* A chain longer than this is a loop or a joke */
 #define MAX_CNAMES 16
 
-/* Records of an answer section that are looked at */
-#define MAX_ANSWER_RECORDS 1024
-
 static int check_question(DnsCursor *cursor, const DnsQuestion *asked)
 {
     DnsQuestion question;
@@ -73,7 +70,7 @@ bool dns_reply_find(DnsCursor *cursor, const DnsName *owner, uint16_t type,
                     DnsRr *rr)
 {
     /* The reply was walked before, so -EBADMSG cannot be. */
-    for (int n = 0; n < MAX_ANSWER_RECORDS; n++) {
+    for (int n = 0; n < DNS_REPLY_MAX_RECORDS; n++) {
         if (dns_cursor_rr(cursor, rr) <= 0 ||
             rr->section > DNS_SECTION_ANSWER) {
             return false;
@@ -85,6 +82,22 @@ bool dns_reply_find(DnsCursor *cursor, const DnsName *owner, uint16_t type,
         }
     }
     return false;
+}
+
+bool dns_reply_is_negative(const Reply *reply)
+{
+    DnsCursor cursor;
+    DnsRr rr;
+
+    dns_cursor_init(&cursor, reply->msg, reply->len);
+    while (dns_cursor_rr(&cursor, &rr) > 0 &&
+           rr.section == DNS_SECTION_ANSWER) {
+        if (rr.type != DNS_TYPE_CNAME && rr.type != DNS_TYPE_DNAME &&
+            rr.type != DNS_TYPE_RRSIG) {
+            return false;
+        }
+    }
+    return true;
 }
 
 typedef struct Alias {
@@ -105,7 +118,7 @@ static size_t collect_aliases(const Reply *reply, Alias *aliases, size_t max)
     DnsRr rr;
 
     dns_cursor_init(&cursor, reply->msg, reply->len);
-    for (int n = 0; n < MAX_ANSWER_RECORDS && num < max; n++) {
+    for (int n = 0; n < DNS_REPLY_MAX_RECORDS && num < max; n++) {
         if (dns_cursor_rr(&cursor, &rr) <= 0 ||
             rr.section > DNS_SECTION_ANSWER) {
             break;

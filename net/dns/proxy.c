@@ -48,9 +48,19 @@
  * TTLs never promise more than the mapping: all A records of an answer carry
  * the least of their TTLs and leases (one RRset, one TTL, RFC 2181).
  *
- * Virtual answers are not signed and never say AD.  DO is echoed, CD is
- * passed to the upstream and echoed, so a guest that validates by itself
- * sees signed zones as bogus: there is no IPv4 answer it could accept.
+ * Signatures (RFC 6147 section 5.5).  What the proxy makes or changes is not
+ * signed and never says AD.  With DO it hands on what it does not change: a
+ * NXDOMAIN, and the NODATA of the type that was asked, come with their proof.
+ * With DO and CD the guest checks the signatures itself, and could call bogus
+ * whatever is made for it: it gets what the upstream has, of every type, or, if
+ * that leads to an address that the guest may not be led to, nothing of it.
+ * The proxy checks none.  It makes addresses of what the upstream has found
+ * good, if that is a validator, which then answers SERVFAIL for bogus data; so
+ * CD is asked for only if the guest does.  AD passes as the upstream sets it,
+ * to who has asked with AD or DO (RFC 6840 sections 5.7 and 5.8).
+ *
+ * PTR of a virtual address is answered by the proxy to everybody, as that is
+ * an address of no other network.
  *
  * State: a table of DNS_PROXY_MAX_REQUESTS slots, each with the guest's
  * question and one or two requests upstream.  The owner asks dns_proxy_room()
@@ -321,7 +331,6 @@ static void ask_failed(DnsProxy *p, Request *r, Ask ask, DnsEde why)
 static void ask_replied(DnsProxy *p, Request *r, Ask ask, const Reply *reply)
 {
     if (r->kind == REQUEST_PASS) {
-        p->counters.passed++;
         dns_proxy_answer_passed(p, r, reply);
         return;
     }
@@ -377,12 +386,13 @@ static void ask(DnsProxy *p, Request *r, Ask which, bool translated)
     uint16_t flags = DNS_FLAG_RD | DNS_FLAG_CD;
     size_t len;
 
-    /* Signatures and their verdict are of use only where nothing changes */
+    /* The verdict is of use where nothing changes, proofs for the same name */
     if (!translated) {
         flags |= DNS_FLAG_AD;
     }
     len = dns_query_build(query, &r->asked[which], r->client.flags & flags,
-                          !translated && r->client.edns.dnssec_ok);
+                          r->kind != REQUEST_PTR &&
+                          r->client.edns.dnssec_ok);
     if (p->upstream_ops->send(p->upstream, query, len, on_reply, p,
                               number) < 0) {
         on_reply(p, number, DNS_UPSTREAM_NETWORK, NULL, 0);
@@ -426,6 +436,28 @@ static void start_ptr(DnsProxy *p, Request *r, struct in_addr addr4)
     start(p, r);
 }
 
+/* Does the guest check the signatures itself?  RFC 6147 section 5.5 */
+static bool is_validator(const Client *client)
+{
+    return client->edns.dnssec_ok && client->flags & DNS_FLAG_CD;
+}
+
+/* What is done for which type, unless the guest is a validator */
+static RequestKind kind_of_type(uint16_t type)
+{
+    switch (type) {
+    case DNS_TYPE_A:
+    case DNS_TYPE_ANY:
+        return REQUEST_ADDRESS;
+    case DNS_TYPE_AAAA:
+    case DNS_TYPE_HTTPS:
+    case DNS_TYPE_SVCB:
+        return REQUEST_STRIP;
+    default:
+        return REQUEST_PASS;
+    }
+}
+
 static void start_by_type(DnsProxy *p, Request *r)
 {
     DnsLocalAnswer local;
@@ -437,25 +469,16 @@ static void start_by_type(DnsProxy *p, Request *r)
     }
     r->kind = REQUEST_PASS;
     r->asked[ASK_MAIN] = r->client.question;
-    switch (r->client.question.type) {
-    case DNS_TYPE_A:
-    case DNS_TYPE_ANY:
-        r->kind = REQUEST_ADDRESS;
+    if (r->client.question.type == DNS_TYPE_PTR &&
+        dns_name_to_in_addr(&r->client.question.name, &addr4)) {
+        start_ptr(p, r, addr4);
+        return;
+    }
+    if (!is_validator(&r->client)) {
+        r->kind = kind_of_type(r->client.question.type);
+    }
+    if (r->kind == REQUEST_ADDRESS) {
         r->asked[ASK_MAIN].type = DNS_TYPE_AAAA;
-        break;
-    case DNS_TYPE_AAAA:
-    case DNS_TYPE_HTTPS:
-    case DNS_TYPE_SVCB:
-        r->kind = REQUEST_STRIP;
-        break;
-    case DNS_TYPE_PTR:
-        if (dns_name_to_in_addr(&r->client.question.name, &addr4)) {
-            start_ptr(p, r, addr4);
-            return;
-        }
-        break;
-    default:
-        break;
     }
     start(p, r);
 }

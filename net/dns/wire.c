@@ -41,6 +41,7 @@
 #define RR_FIXED_LEN    10      /* type, class, TTL, RDLENGTH */
 #define SOA_FIXED_LEN   20
 #define OPT_EDE         15
+#define SVCB_PRIORITY_LEN 2
 #define EDNS_DO         0x8000
 
 static uint16_t get16(const uint8_t *p)
@@ -471,6 +472,39 @@ int dns_rdata_soa(const DnsCursor *cursor, const DnsRr *rr, DnsSoa *soa)
     soa->expire = get32(fixed + 12);
     soa->minimum = get32(fixed + 16);
     return 0;
+}
+
+int dns_rdata_svcb(const DnsCursor *cursor, const DnsRr *rr,
+                   DnsSvcParams *params)
+{
+    size_t end = rr->rdata + rr->rdlength;
+    size_t pos = rr->rdata + SVCB_PRIORITY_LEN;
+    DnsName target;
+
+    if (rr->rdlength < SVCB_PRIORITY_LEN ||
+        dns_name_parse(cursor->msg, end, &pos, &target)) {
+        return -EBADMSG;
+    }
+    params->next = cursor->msg + pos;
+    params->left = end - pos;
+    return 0;
+}
+
+int dns_svcb_param(DnsSvcParams *params, uint16_t *key, const uint8_t **value,
+                   size_t *len)
+{
+    if (!params->left) {
+        return 0;
+    }
+    if (params->left < 4 || params->left - 4 < get16(params->next + 2)) {
+        return -EBADMSG;
+    }
+    *key = get16(params->next);
+    *len = get16(params->next + 2);
+    *value = params->next + 4;
+    params->next += 4 + *len;
+    params->left -= 4 + *len;
+    return 1;
 }
 
 int dns_rdata_edns(const DnsCursor *cursor, const DnsRr *rr, DnsEdns *edns)

@@ -51,6 +51,7 @@ typedef enum DnsType {
     DNS_TYPE_DNAME = 39,
     DNS_TYPE_OPT = 41,
     DNS_TYPE_DS = 43,
+    DNS_TYPE_RRSIG = 46,
     DNS_TYPE_SVCB = 64,
     DNS_TYPE_HTTPS = 65,
     DNS_TYPE_TKEY = 249,    /* first of the meta types, RFC 6895 */
@@ -130,6 +131,17 @@ typedef struct DnsSoa {
     uint32_t expire;
     uint32_t minimum;
 } DnsSoa;
+
+/* What is left of the parameters of a SVCB or HTTPS record */
+typedef struct DnsSvcParams {
+    const uint8_t *next;
+    size_t left;
+} DnsSvcParams;
+
+enum {
+    DNS_SVCB_IPV4HINT = 4,
+    DNS_SVCB_IPV6HINT = 6,
+};
 
 /* The OPT pseudo record, RFC 6891, and its Extended DNS Error, RFC 8914 */
 typedef struct DnsEdns {
@@ -220,6 +232,15 @@ int dns_rdata_aaaa(const DnsCursor *cursor, const DnsRr *rr,
 /* CNAME, DNAME, NS, PTR */
 int dns_rdata_name(const DnsCursor *cursor, const DnsRr *rr, DnsName *name);
 int dns_rdata_soa(const DnsCursor *cursor, const DnsRr *rr, DnsSoa *soa);
+/*
+ * SVCB, HTTPS (RFC 9460 section 2.2): begin with the first SvcParam; then the
+ * next one: 1, 0 when there is none left, or -EBADMSG.  Its value, of *len
+ * octets, is in the message.
+ */
+int dns_rdata_svcb(const DnsCursor *cursor, const DnsRr *rr,
+                   DnsSvcParams *params);
+int dns_svcb_param(DnsSvcParams *params, uint16_t *key, const uint8_t **value,
+                   size_t *len);
 /* -EBADMSG also for an owner other than the root or a wrong section */
 int dns_rdata_edns(const DnsCursor *cursor, const DnsRr *rr, DnsEdns *edns);
 

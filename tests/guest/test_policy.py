@@ -7,6 +7,7 @@ One guest for all: each test gives it another policy file, while it runs.
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 import signal
 import socket
@@ -64,6 +65,7 @@ class World:
     lab: Lab
     guest: Guest
     file: Path
+    anchor: Path
 
     def counters(self) -> dict[str, int]:
         """What the device has counted."""
@@ -120,7 +122,9 @@ except OSError as e:
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     file = tmp_path_factory.mktemp("policy") / "vm.policy"
     file.write_text("")
-    with lab() as built, peers.dns(built.peer, RECORDS, DNS_ADDRESS, OTHER_PORT):
+    anchor = file.with_name("anchor")
+    server = functools.partial(peers.dns, port=OTHER_PORT, anchor=anchor)
+    with lab() as built, server(built.peer, RECORDS, DNS_ADDRESS):
         built.host.route(NAT64_PREFIX, PEER_ADDRESS)
         built.link.b.add_address(f"{NAT64_ADDRESS}/128")
         for dead in DEAD_ADDRESSES:
@@ -130,7 +134,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         )
         traced = ["-trace", "virtio_vmrpc_refused"]
         with built.guest(ipv6=False, device=device, arguments=traced) as guest:
-            yield World(built, guest, file)
+            yield World(built, guest, file, anchor)
 
 
 # --- names ----------------------------------------------------------------------
@@ -363,6 +367,34 @@ def test_private_addresses(world: World) -> None:
             assert after[counter] >= before[counter] + 3
     trace = "destination fd00::1 port 0 name evil.test: private-address, line 1 of the policy"
     assert trace in world.guest.stderr_path.read_text()
+
+
+def test_validator(world: World) -> None:
+    """Who checks the signatures in the guest gets what is signed, or nothing."""
+
+    def delv(question: str) -> str:
+        command = f"delv @192.0.0.1 -a /run/anchor +root=. +cdflag {question} 2>&1 || true"
+        return world.guest.run(command).stdout
+
+    world.guest.put(world.anchor.read_bytes(), "/run/anchor")
+    for question, answer in {
+        "www.test AAAA": WEB_ADDRESS,
+        "v4only.test A": "203.0.113.80",
+        "alias.test AAAA": WEB_ADDRESS,
+        # NSEC proves both
+        "www.test A": "NXRRSET",
+        "nothing.test A": "NXDOMAIN",
+        "nothing.test AAAA": "NXDOMAIN",
+    }.items():
+        out = delv(question)
+        assert "fully validated" in out and answer in out, out
+    with world.policy("private-address standard\n"):
+        assert "fd00::1" not in delv("evil.test AAAA")
+        assert "10.0.0.1" not in delv("evil4.test A")
+    # who leaves the checks to the DNS server has virtual addresses, and proofs as they are
+    assert "198.18." in world.guest.run("dig +dnssec www.test A").stdout
+    proof = world.guest.run("dig +dnssec nothing.test A").stdout
+    assert "NXDOMAIN" in proof and "NSEC" in proof and "RRSIG" in proof, proof
 
 
 def test_names_of_the_guest_itself(world: World) -> None:

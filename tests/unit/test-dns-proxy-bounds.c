@@ -23,7 +23,7 @@ static void test_flags(void)
     begin_query("a.example", DNS_TYPE_A);
     msg.buf[2] = 0x00;                          /* no RD */
     msg.buf[3] = DNS_FLAG_CD | DNS_FLAG_AD;
-    add_edns(1232, true, 0);
+    add_edns(1232, false, 0);
     query(w);
     /* AD asks for a verdict on data that will be replaced: not passed */
     g_assert_cmphex(sent_flags(w, 0), ==, DNS_FLAG_CD);
@@ -34,7 +34,7 @@ static void test_flags(void)
     g_assert_cmphex(header.flags, ==,
                     DNS_FLAG_QR | DNS_FLAG_RA | DNS_FLAG_CD);
     assert_records(w, "a.example 60 1 198.18.0.1;"
-                      "OPT 1232 DO high=0 ede=-1;");
+                      "OPT 1232 high=0 ede=-1;");
 
     begin_query("a.example", DNS_TYPE_TXT);
     msg.buf[3] = DNS_FLAG_AD;

@@ -8,6 +8,8 @@ it the server is gone.  All of them speak IPv6 only.
 from __future__ import annotations
 
 import contextlib
+import functools
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import IPv6Address
@@ -153,6 +155,19 @@ def web(
             yield folder / "access.log"
 
 
+def _sign(folder: Path, anchor: Path) -> None:
+    """Sign root.zone in its place, with one key for all."""
+    run = functools.partial(subprocess.run, cwd=folder, check=True, capture_output=True, text=True)
+    run(["dnssec-keygen", "-q", "-a", "ECDSAP256SHA256", "-f", "KSK", "."])
+    run(["dnssec-signzone", "-q", "-S", "-z", "-o", ".", "-f", "root.zone", "root.zone"])
+    (public,) = folder.glob("K*.key")
+    record = public.read_text().rsplit("DNSKEY", 1)[1].split()
+    flags, protocol, algorithm, key = *record[:3], "".join(record[3:])
+    anchor.write_text(
+        f'trust-anchors {{ . static-key {flags} {protocol} {algorithm} "{key}"; }};\n'
+    )
+
+
 @contextlib.contextmanager
 def dns(
     space: Namespace,
@@ -161,19 +176,23 @@ def dns(
     port: int = 53,
     ttl: int = 86400,
     dns64: str | None = None,
+    anchor: Path | None = None,
 ) -> Iterator[Path]:
     """A recursive name server whose whole Internet is ``records``.
 
     A record is a line of a zone file with absolute names, for example
     ``www.test. 60 IN AAAA 2001:db8::80``.  CNAMEs are followed, other names
     do not exist, other types of a name are empty answers, with the root's
-    SOA.  With ``dns64``, a prefix, AAAA is made from A (RFC 6147).  Yields the
-    query log.
+    SOA.  With ``dns64``, a prefix, AAAA is made from A (RFC 6147).  With
+    ``anchor``, all of it is signed, and the file there is what delv needs to
+    trust it.  Yields the query log.
     """
     with _scratch() as folder:
         kind = "AAAA" if ":" in address else "A"
         zone = _ZONE_HEAD.format(kind=kind, address=address) + "\n".join(records) + "\n"
         (folder / "root.zone").write_text(zone)
+        if anchor is not None:
+            _sign(folder, anchor)
         config = folder / "unbound.conf"
         config.write_text(
             _UNBOUND_CONFIG.format(

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* DNS proxy: signatures and their verdict, RFC 6147 section 5.5 */
+
+#include <string.h>
+
+#include "tests/unit/dns-proxy-fixture.h"
+
+#define TYPE_NSEC 47
+
+/* Asks with EDNS, and these flags beside RD */
+static void ask_with(World *w, const char *name, uint16_t type, bool dnssec_ok,
+                     uint16_t flags)
+{
+    begin_query(name, type);
+    msg.buf[3] |= flags;
+    add_edns(4096, dnssec_ok, 0);
+    query(w);
+}
+
+static void add_raw(DnsSection section, const char *owner, uint16_t type,
+                    const char *rdata, size_t len)
+{
+    DnsName name = name_of(owner);
+
+    dns_builder_raw(&msg.b, section, &name, type, DNS_CLASS_IN, 60, rdata,
+                    len);
+}
+
+static void add_proof(const char *owner)
+{
+    add_soa("example", 300);
+    add_raw(DNS_SECTION_AUTHORITY, "example", DNS_TYPE_RRSIG, "sig", 3);
+    add_raw(DNS_SECTION_AUTHORITY, owner, TYPE_NSEC, "proof", 5);
+}
+
+#define PROOF(owner) "example 300 6 example 77;example 60 46 3 octets;" \
+                     owner " 60 47 5 octets;"
+#define OPT "OPT 1232 DO high=0 ede=-1;"
+
+static void assert_sent_with(World *w, size_t i, uint16_t flags,
+                             bool dnssec_ok)
+{
+    DnsHeader header;
+    DnsCursor cursor;
+    DnsEdns edns;
+    DnsRr rr;
+
+    dns_header_parse(w->sent[i].query, w->sent[i].len, &header);
+    g_assert_cmphex(header.flags, ==, DNS_FLAG_RD | flags);
+    dns_cursor_init(&cursor, w->sent[i].query, w->sent[i].len);
+    g_assert_cmpint(dns_cursor_rr(&cursor, &rr), ==, 1);
+    g_assert_cmpint(dns_rdata_edns(&cursor, &rr, &edns), ==, 0);
+    g_assert_cmpint(edns.dnssec_ok, ==, dnssec_ok);
+}
+
+/* Who validates gets what the upstream has, signatures and all. */
+static void test_validator(void)
+{
+    static const struct {
+        uint16_t type;
+        const char *rdata;
+        size_t len;
+        const char *records;
+    } cases[] = {
+        { DNS_TYPE_A, "\xc0\0\2\1", 4, "a.example 60 1 192.0.2.1;" },
+        { DNS_TYPE_AAAA, "\x20\1\xd\xb8\0\0\0\0\0\0\0\0\0\0\0\1", 16,
+          "a.example 60 28 16 octets;" },
+        /* ipv4hint=192.0.2.1, and no parameters */
+        { DNS_TYPE_HTTPS, "\0\1\0\0\4\0\4\xc0\0\2\1", 11,
+          "a.example 60 65 11 octets;" },
+        { DNS_TYPE_SVCB, "\0\0\1a\0", 5, "a.example 60 64 5 octets;" },
+        { DNS_TYPE_ANY, "\xc0\0\2\1", 4, "a.example 60 255 4 octets;" },
+    };
+    World *w = world_new();
+
+    w->nat64 = true;
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *expected = g_strconcat(cases[i].records,
+                                                "a.example 60 46 3 octets;"
+                                                OPT, NULL);
+
+        ask_with(w, "a.example", cases[i].type, true, DNS_FLAG_CD);
+        g_assert_cmpuint(w->sent_count, ==, i + 1);
+        assert_sent(w, i, "a.example", cases[i].type);
+        assert_sent_with(w, i, DNS_FLAG_CD, true);
+        begin_reply(w, i, 0x81b0);
+        add_raw(DNS_SECTION_ANSWER, "a.example", cases[i].type,
+                cases[i].rdata, cases[i].len);
+        add_raw(DNS_SECTION_ANSWER, "a.example", DNS_TYPE_RRSIG, "sig", 3);
+        deliver(w, i, DNS_UPSTREAM_OK);
+        g_assert_true(assert_answer(w, 0, "a.example", cases[i].type) &
+                      DNS_FLAG_AD);
+        assert_records(w, expected);
+    }
+    g_assert_cmpuint(w->pool_used, ==, 0);
+    g_assert_cmpuint(COUNTER(w, passed), ==, G_N_ELEMENTS(cases));
+    /* the policy by name knows the A, which leads through the NAT64 */
+    g_assert_cmpstr(w->resolved, ==, "a.example ::ffff:192.0.2.1 60;");
+    assert_balance(w, 0);
+    world_free(w);
+}
+
+/* No proof is left out, whatever does not exist. */
+static void test_validator_negative(void)
+{
+    static const uint16_t types[] = {
+        DNS_TYPE_A, DNS_TYPE_AAAA, DNS_TYPE_HTTPS, DNS_TYPE_TXT,
+    };
+    World *w = world_new();
+
+    for (size_t i = 0; i < 2 * G_N_ELEMENTS(types); i++) {
+        uint16_t type = types[i / 2];
+        uint16_t rcode = i % 2 ? DNS_RCODE_NXDOMAIN : 0;
+
+        ask_with(w, "a.example", type, true, DNS_FLAG_CD);
+        begin_reply(w, i, 0x8190 | rcode);
+        add_proof("a.example");
+        deliver(w, i, DNS_UPSTREAM_OK);
+        assert_answer(w, rcode, "a.example", type);
+        assert_records(w, PROOF("a.example") OPT);
+    }
+    world_free(w);
+}
+
+/* An address that the guest may not be led to: nothing passes. */
+static void test_validator_addresses(void)
+{
+    static const struct {
+        uint16_t type;
+        const char *rdata;
+        size_t len;
+        bool blocked;
+    } cases[] = {
+        { DNS_TYPE_A, "\x7f\0\0\1", 4, false },
+        { DNS_TYPE_A, "\xc6\x12\0\1", 4, false },
+        { DNS_TYPE_A, "\xa\0\0\1", 4, true },
+        { DNS_TYPE_A, "\xc0\0\2\1\0", 5, false },
+        { DNS_TYPE_AAAA, "\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1", 16, true },
+        { DNS_TYPE_AAAA, "\xfe\x80\0\0\0\0\0\0\0\0\0\0\0\0\0\1", 16, false },
+        { DNS_TYPE_AAAA, "\x20\1\xd\xb8", 4, false },
+        { DNS_TYPE_HTTPS, "\0\1\0\0\4\0\4\xa\0\0\1", 11, true },
+        { DNS_TYPE_HTTPS, "\0\1\0\0\4\0\10\xc0\0\2\1\xa\0\0\1", 15, true },
+        { DNS_TYPE_HTTPS, "\0\1\0\0\6\0\20\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1",
+          23, true },
+        { DNS_TYPE_SVCB, "\0\1\1a\0\0\0\0\0\0\4\0\4\xa\0\0\1", 17, true },
+        /* malformed */
+        { DNS_TYPE_HTTPS, "\0", 1, false },
+        { DNS_TYPE_HTTPS, "\0\1\5a", 4, false },
+        { DNS_TYPE_HTTPS, "\0\1\0\0\4\0\5\xc0\0\2\1\0", 12, false },
+        { DNS_TYPE_HTTPS, "\0\1\0\0\4\0\5\xc0\0\2\1", 11, false },
+        { DNS_TYPE_HTTPS, "\0\1\0\0\4\0", 6, false },
+    };
+    World *w = world_new();
+
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        uint64_t blocked = COUNTER(w, addresses_private);
+
+        ask_with(w, "a.example", cases[i].type, true, DNS_FLAG_CD);
+        begin_reply(w, i, 0x81b0);
+        add_raw(DNS_SECTION_ANSWER, "a.example", DNS_TYPE_RRSIG, "sig", 3);
+        add_raw(DNS_SECTION_ANSWER, "a.example", cases[i].type,
+                cases[i].rdata, cases[i].len);
+        deliver(w, i, DNS_UPSTREAM_OK);
+        g_assert_false(assert_answer(w, 0, "a.example", cases[i].type) &
+                       DNS_FLAG_AD);
+        assert_records(w, cases[i].blocked
+                       ? "a.example 60 6 invalid 60;"
+                         "OPT 1232 DO high=0 ede=15;"
+                       : "a.example 60 6 invalid 60;" OPT);
+        g_assert_cmpuint(COUNTER(w, addresses_private) - blocked, ==,
+                         cases[i].blocked);
+    }
+    g_assert_cmpuint(COUNTER(w, nodata), ==, G_N_ELEMENTS(cases));
+    g_assert_cmpstr(w->resolved, ==, "");
+    /* ANY has all of them; the owner does not matter */
+    ask_with(w, "a.example", DNS_TYPE_ANY, true, DNS_FLAG_CD);
+    begin_reply(w, w->sent_count - 1, 0x8180);
+    add_a("other.example", 70, "192.0.2.1");
+    add_aaaa("a.example", 70, "fd00::1");
+    deliver(w, w->sent_count - 1, DNS_UPSTREAM_OK);
+    assert_records(w, "a.example 60 6 invalid 60;OPT 1232 DO high=0 ede=15;");
+    /* more hints than anybody would look at */
+    ask_with(w, "a.example", DNS_TYPE_HTTPS, true, DNS_FLAG_CD);
+    begin_reply(w, w->sent_count - 1, 0x8180);
+    {
+        uint8_t hints[7 + 4 * 1025] = { 0, 1, 0, 0, 4, 16, 4 };
+
+        memset(hints + 7, 1, sizeof(hints) - 7);
+        add_raw(DNS_SECTION_ANSWER, "a.example", DNS_TYPE_HTTPS,
+                (const char *)hints, sizeof(hints));
+    }
+    deliver(w, w->sent_count - 1, DNS_UPSTREAM_OK);
+    assert_records(w, "a.example 60 6 invalid 60;" OPT);
+    /* an error with addresses is none of ours to hand on */
+    ask_with(w, "a.example", DNS_TYPE_A, true, DNS_FLAG_CD);
+    begin_reply(w, w->sent_count - 1, 0x8183);
+    add_a("a.example", 70, "10.0.0.1");
+    deliver(w, w->sent_count - 1, DNS_UPSTREAM_OK);
+    assert_answer(w, DNS_RCODE_SERVFAIL, "a.example", DNS_TYPE_A);
+    /* what a name of a private domain has passes */
+    ask_with(w, "a.corp", DNS_TYPE_A, true, DNS_FLAG_CD);
+    begin_reply(w, w->sent_count - 1, 0x8180);
+    add_a("a.corp", 70, "10.0.0.1");
+    deliver(w, w->sent_count - 1, DNS_UPSTREAM_OK);
+    assert_records(w, "a.corp 70 1 10.0.0.1;" OPT);
+    assert_balance(w, 0);
+    world_free(w);
+}
+
+/* PTR of the pool's addresses is known to nobody else. */
+static void test_validator_ptr(void)
+{
+    World *w = world_new();
+
+    ask_with(w, "9.0.18.198.in-addr.arpa", DNS_TYPE_PTR, true, DNS_FLAG_CD);
+    g_assert_cmpuint(w->sent_count, ==, 0);
+    assert_answer(w, DNS_RCODE_NXDOMAIN, "9.0.18.198.in-addr.arpa",
+                  DNS_TYPE_PTR);
+    world_free(w);
+}
+
+/* With DO alone addresses are made, and never said to be authentic. */
+static void test_made(void)
+{
+    World *w = world_new();
+
+    ask_with(w, "a.example", DNS_TYPE_A, true, DNS_FLAG_AD);
+    assert_sent(w, 0, "a.example", DNS_TYPE_AAAA);
+    assert_sent_with(w, 0, 0, true);
+    begin_reply(w, 0, 0x81a0);
+    add_aaaa("a.example", 60, "2001:db8::1");
+    add_raw(DNS_SECTION_ANSWER, "a.example", DNS_TYPE_RRSIG, "sig", 3);
+    deliver(w, 0, DNS_UPSTREAM_OK);
+    g_assert_false(assert_answer(w, 0, "a.example", DNS_TYPE_A) &
+                   DNS_FLAG_AD);
+    assert_records(w, "a.example 60 1 198.18.0.1;" OPT);
+
+    /* of data that the upstream has found bogus nothing is made */
+    ask_with(w, "a.example", DNS_TYPE_A, true, 0);
+    begin_reply(w, 1, 0x8182);
+    w->sent[1].reply(w->sent[1].opaque, w->sent[1].request,
+                     DNS_UPSTREAM_REFUSED, msg.buf, msg.b.len);
+    assert_answer(w, DNS_RCODE_SERVFAIL, "a.example", DNS_TYPE_A);
+
+    /* AAAA is there, so what says that it is not has no proof */
+    ask_with(w, "a.example", DNS_TYPE_AAAA, true, 0);
+    begin_reply(w, 2, 0x81a0);
+    add_aaaa("a.example", 60, "2001:db8::1");
+    add_raw(DNS_SECTION_ANSWER, "a.example", DNS_TYPE_RRSIG, "sig", 3);
+    deliver(w, 2, DNS_UPSTREAM_OK);
+    g_assert_false(assert_answer(w, 0, "a.example", DNS_TYPE_AAAA) &
+                   DNS_FLAG_AD);
+    assert_records(w, "a.example 60 6 invalid 60;" OPT);
+    world_free(w);
+}
+
+/* What nothing is changed of has its proof, and AD. */
+static void test_proof(void)
+{
+    World *w = world_new();
+
+    /* NXDOMAIN is for every type */
+    ask_with(w, "no.example", DNS_TYPE_A, true, 0);
+    begin_reply(w, 0, 0x81a3);
+    add_proof("no.example");
+    deliver(w, 0, DNS_UPSTREAM_OK);
+    g_assert_true(assert_answer(w, DNS_RCODE_NXDOMAIN, "no.example",
+                                DNS_TYPE_A) & DNS_FLAG_AD);
+    assert_records(w, PROOF("no.example") OPT);
+    g_assert_cmpuint(COUNTER(w, nxdomain), ==, 1);
+
+    /* what proves that there is no AAAA may prove that there is an A */
+    ask_with(w, "a.example", DNS_TYPE_A, true, 0);
+    begin_reply(w, 1, 0x81a0);
+    add_proof("a.example");
+    deliver(w, 1, DNS_UPSTREAM_OK);
+    g_assert_false(assert_answer(w, 0, "a.example", DNS_TYPE_A) &
+                   DNS_FLAG_AD);
+    assert_records(w, "example 77 6 example 77;" OPT);
+    ask_with(w, "a.example", DNS_TYPE_AAAA, true, 0);
+    begin_reply(w, 2, 0x81a0);
+    add_proof("a.example");
+    deliver(w, 2, DNS_UPSTREAM_OK);
+    g_assert_true(assert_answer(w, 0, "a.example", DNS_TYPE_AAAA) &
+                  DNS_FLAG_AD);
+    assert_records(w, PROOF("a.example") OPT);
+
+    /* with a NAT64 A was asked as well */
+    w->nat64 = true;
+    ask_with(w, "a.example", DNS_TYPE_A, true, 0);
+    begin_reply(w, 3, 0x81a0);
+    add_proof("b.example");
+    deliver(w, 3, DNS_UPSTREAM_OK);
+    begin_reply(w, 4, 0x81a0);
+    add_proof("a.example");
+    deliver(w, 4, DNS_UPSTREAM_OK);
+    assert_records(w, PROOF("a.example") OPT);
+    w->nat64 = false;
+
+    /* a "no" beside addresses is not handed on as it came */
+    ask_with(w, "a.example", DNS_TYPE_A, true, 0);
+    begin_reply(w, 5, 0x81a3);
+    add_a("a.example", 70, "10.0.0.1");
+    add_proof("a.example");
+    deliver(w, 5, DNS_UPSTREAM_OK);
+    assert_answer(w, DNS_RCODE_NXDOMAIN, "a.example", DNS_TYPE_A);
+    assert_records(w, "example 77 6 example 77;" OPT);
+
+    /* without DO there are no signatures to hand on */
+    ask_with(w, "no.example", DNS_TYPE_A, false, 0);
+    begin_reply(w, 6, 0x81a3);
+    add_proof("no.example");
+    deliver(w, 6, DNS_UPSTREAM_OK);
+    g_assert_false(assert_answer(w, DNS_RCODE_NXDOMAIN, "no.example",
+                                 DNS_TYPE_A) & DNS_FLAG_AD);
+    assert_records(w, "example 77 6 example 77;OPT 1232 high=0 ede=-1;");
+    assert_balance(w, 0);
+    world_free(w);
+}
+
+/* AD is for who asks for it, RFC 6840 section 5.8. */
+static void test_ad(void)
+{
+    static const struct {
+        bool dnssec_ok;
+        uint16_t flags;
+        bool told;
+    } cases[] = {
+        { false, 0, false },
+        { false, DNS_FLAG_CD, false },
+        { false, DNS_FLAG_AD, true },
+        { true, 0, true },
+        { true, DNS_FLAG_CD, true },
+    };
+    World *w = world_new();
+
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        ask_with(w, "a.example", DNS_TYPE_TXT, cases[i].dnssec_ok,
+                 cases[i].flags);
+        assert_sent_with(w, 2 * i, cases[i].flags, cases[i].dnssec_ok);
+        /* a server that sets it without being asked */
+        begin_reply(w, 2 * i, 0x81a0);
+        add_raw(DNS_SECTION_ANSWER, "a.example", DNS_TYPE_TXT, "\2hi", 3);
+        deliver(w, 2 * i, DNS_UPSTREAM_OK);
+        g_assert_cmpint(!!(assert_answer(w, 0, "a.example", DNS_TYPE_TXT) &
+                           DNS_FLAG_AD), ==, cases[i].told);
+        /* nobody is told what the server has not said */
+        ask_with(w, "a.example", DNS_TYPE_TXT, cases[i].dnssec_ok,
+                 cases[i].flags);
+        begin_reply(w, 2 * i + 1, 0x8180);
+        add_raw(DNS_SECTION_ANSWER, "a.example", DNS_TYPE_TXT, "\2hi", 3);
+        deliver(w, 2 * i + 1, DNS_UPSTREAM_OK);
+        g_assert_false(assert_answer(w, 0, "a.example", DNS_TYPE_TXT) &
+                       DNS_FLAG_AD);
+    }
+    world_free(w);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/dns/proxy/dnssec/validator", test_validator);
+    g_test_add_func("/dns/proxy/dnssec/validator-negative",
+                    test_validator_negative);
+    g_test_add_func("/dns/proxy/dnssec/validator-addresses",
+                    test_validator_addresses);
+    g_test_add_func("/dns/proxy/dnssec/validator-ptr", test_validator_ptr);
+    g_test_add_func("/dns/proxy/dnssec/made", test_made);
+    g_test_add_func("/dns/proxy/dnssec/proof", test_proof);
+    g_test_add_func("/dns/proxy/dnssec/ad", test_ad);
+    return g_test_run();
+}

@@ -22,12 +22,21 @@ than keep silent.  TCP keep-alive notices a host that is gone.
 
 With a user, a token goes with each request.  A token ends by time, by a
 restart, and by a change of users and roles; then a new one is asked for, once.
+A token also tells how far etcd had come when it was made, and etcd looks at it
+only when it has come as far again, which after a restore from a backup can
+take for ever.  A token is dropped therefore when an answer does not come or a
+connection is lost.
+
+Credentials are read when they are used: the password with each new token, the
+certificates and keys with each new connection, and a connection on which etcd
+has refused us is closed.  So files may be replaced while we run.
 """
 
 from __future__ import annotations
 
 import base64
 import contextlib
+import functools
 import http.client
 import json
 import select
@@ -39,7 +48,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from .store import StoreError
+from .store import StoreError, read_password
 
 DEFAULT_PORT = 2379
 DEFAULT_PREFIX = "/vmmnet/hostvlan"
@@ -165,7 +174,7 @@ class Config:
     cert: Path | None = None
     key: Path | None = None
     user: str | None = None
-    password: str = ""
+    password_file: Path | None = None
     #: Seconds that one endpoint has for an answer.
     timeout: float = 10.0
 
@@ -259,12 +268,12 @@ def _revision(answer: Json) -> int:
 class Client:
     """A connection to etcd for each thread that uses it.
 
-    Use it as a context manager.  What it raises is an ``EtcdError``.
+    Use it as a context manager.  What it raises is an ``EtcdError``, or a
+    ``StoreError`` about a file with credentials.
     """
 
     def __init__(self, config: Config) -> None:
         self.config = config
-        self._context = _tls(config) if config.tls else None
         self._local = threading.local()
         self._lock = threading.Lock()
         self._open: set[http.client.HTTPConnection] = set()
@@ -368,7 +377,9 @@ class Client:
 
         def begin(endpoint: tuple[str, int], token: str | None) -> Watch:
             connection = self._connection(endpoint)
-            return Watch(connection, self.config, body, self._headers(token), len(requests))
+            headers = self._headers(token)
+            lost = functools.partial(self._drop, token)
+            return Watch(connection, self.config, body, headers, len(requests), lost)
 
         return self._anywhere(begin, repeatable=True)
 
@@ -415,16 +426,35 @@ class Client:
         token = self._token
         if token is not None:
             try:
-                return action(endpoint, token)
+                return self._trusting(token, action, endpoint)
             except EtcdError as error:
                 if not _is_stale(error):
                     raise
         token = self._token = self._authenticate(endpoint)
-        return action(endpoint, token)
+        return self._trusting(token, action, endpoint)
+
+    def _trusting(
+        self,
+        token: str,
+        action: Callable[[tuple[str, int], str | None], _T],
+        endpoint: tuple[str, int],
+    ) -> _T:
+        """Do it with a token, and drop that if there is no answer."""
+        try:
+            return action(endpoint, token)
+        except _Failed:
+            self._drop(token)
+            raise
+
+    def _drop(self, token: str | None) -> None:
+        """Use a token no more; any thread may call, and another may have a new one."""
+        if self._token == token:
+            self._token = None
 
     def _authenticate(self, endpoint: tuple[str, int]) -> str:
-        user = self.config.user
-        body = json.dumps({"name": user, "password": self.config.password}).encode()
+        user, file = self.config.user, self.config.password_file
+        password = read_password(file) if file is not None else ""
+        body = json.dumps({"name": user, "password": password}).encode()
         try:
             token: str = self._ask(endpoint, "auth/authenticate", body, None)["token"]
         except EtcdError as error:
@@ -432,13 +462,13 @@ class Client:
             if error.code == _PRECONDITION:
                 raise Denied(
                     f"etcd at {where} has no authentication enabled: leave --store-user out,"
-                    " or enable it with 'vmmnet hostvlan roles --enable'",
+                    " or enable it with 'vmmnet hostvlan roles enable'",
                     error.code,
                 ) from error
             if error.code == _INVALID:
                 raise Denied(
                     f"etcd at {where} does not accept --store-user '{user}' with the password"
-                    " in --store-password-file",
+                    f" in --store-password-file {file}",
                     error.code,
                 ) from error
             raise
@@ -462,7 +492,12 @@ class Client:
             # Left in the middle: the next answer would be that of this request.
             connection.close()
             raise
-        return _answer(endpoint, self.config, response.status, data)
+        try:
+            return _answer(endpoint, self.config, response.status, data)
+        except Denied:
+            # It may be our certificate that is refused, by which the connection is known.
+            connection.close()
+            raise
 
     def _headers(self, token: str | None) -> Mapping[str, str]:
         headers = {"Content-Type": "application/json"}
@@ -474,21 +509,25 @@ class Client:
         """The thread's connection to an endpoint, if it still stands, or a new one."""
         kept: dict[tuple[str, int], http.client.HTTPConnection]
         kept = self._local.__dict__.setdefault("connections", {})
-        connection = kept.get(endpoint)
-        if connection is None:
-            connection = kept[endpoint] = self._connection(endpoint)
-            with self._lock:
-                self._open.add(connection)
-        elif connection.sock is not None and _is_readable(connection.sock):
-            # Nothing was asked: it is the end of the connection.
-            connection.close()
-        return connection
+        old = kept.get(endpoint)
+        if old is not None:
+            # Nothing was asked: what can be read is the end of the connection.
+            if old.sock is not None and not _is_readable(old.sock):
+                return old
+            old.close()
+        new = self._connection(endpoint)
+        with self._lock:
+            self._open.discard(old)
+            self._open.add(new)
+        kept[endpoint] = new
+        return new
 
     def _connection(self, endpoint: tuple[str, int]) -> http.client.HTTPConnection:
+        """A connection that is not made yet, with the certificates that are in the files now."""
         host, port = endpoint
-        if self._context is not None:
+        if self.config.tls:
             return http.client.HTTPSConnection(
-                host, port, timeout=self.config.timeout, context=self._context
+                host, port, timeout=self.config.timeout, context=_tls(self.config)
             )
         return http.client.HTTPConnection(host, port, timeout=self.config.timeout)
 
@@ -506,7 +545,10 @@ class Watch:
         body: bytes,
         headers: Mapping[str, str],
         requests: int,
+        lost: Callable[[], None],
     ) -> None:
+        self._when_lost = lost
+        self._closed = False
         self._where = _spell(connection.host, connection.port)
         self._requests = self._missing = requests
         self._rest = b""
@@ -536,6 +578,7 @@ class Watch:
 
     def close(self) -> None:
         """End it, also while another thread waits for a message."""
+        self._closed = True
         with contextlib.suppress(OSError):
             # Not that of an SSLSocket, which takes its state from under who reads.
             socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
@@ -556,6 +599,8 @@ class Watch:
 
     def _lost(self, why: str) -> Unreachable:
         self._connection.close()
+        if not self._closed:
+            self._when_lost()
         return Unreachable(f"etcd at {self._where}: {why}", _UNAVAILABLE)
 
     def _told(self, message: Json) -> Told:

@@ -32,7 +32,7 @@ from .etcd import (
 from .etcdkeys import FORMAT, BadValue, Keys, decode, lnid_of, mac_of, write
 from .lnid import text as lnid_text
 from .mac import text as mac_text
-from .store import Changed, Edit, Loaded, Progress, StoreError, read_password
+from .store import Changed, Edit, Loaded, Progress, StoreError
 
 # Transactions under way at once: etcd writes those that come together to its
 # disk together.
@@ -86,14 +86,13 @@ def config_from_options(options: argparse.Namespace) -> Config:
         raise StoreError("--store-password-file needs --store-user")
     if options.store_timeout <= 0:
         raise StoreError(f"--store-timeout {options.store_timeout:g} is not positive")
-    password = read_password(options.store_password_file) if options.store_user else ""
     return replace(
         config,
         ca=options.store_ca,
         cert=options.store_cert,
         key=options.store_key,
         user=options.store_user,
-        password=password,
+        password_file=options.store_password_file,
         timeout=options.store_timeout,
     )
 

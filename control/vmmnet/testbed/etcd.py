@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -51,6 +52,16 @@ class Etcd:
         assert self.running is not None
         self.running.kill()
         self.running.wait()
+
+    def restore(self, snapshot: Path) -> None:
+        """Start it as ``etcdctl snapshot restore`` leaves it, with the identity that it had."""
+        self.kill()
+        shutil.rmtree(self.folder / "data")
+        peers = f"http://localhost:{PEERS}"
+        words = ["snapshot", "restore", str(snapshot), "--data-dir", str(self.folder / "data")]
+        words += ["--name", "one", "--initial-cluster", f"one={peers}"]
+        self.ctl(*words, "--initial-advertise-peer-urls", peers)
+        self.start()
 
     def ctl(self, *words: str) -> str:
         """Run etcdctl."""

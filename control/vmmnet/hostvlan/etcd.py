@@ -350,9 +350,13 @@ class Client:
             if more:
                 wanted = Range(keys[-1].key + b"\0", wanted.end)
 
-    def put(self, key: bytes, value: bytes) -> int:
-        """Set a key, which may be repeated; returns the revision."""
-        return _revision(self.call("kv/put", {"key": _b64(key), "value": _b64(value)}))
+    def put(self, key: bytes, value: bytes, lease: int = 0) -> int:
+        """Set a key, which may be repeated; returns the revision.
+
+        With a lease the key ends when that does.
+        """
+        request = {"key": _b64(key), "value": _b64(value), "lease": str(lease)}
+        return _revision(self.call("kv/put", request))
 
     def delete(self, key: bytes) -> int:
         """Delete a key, which may be repeated; returns the revision."""
@@ -367,6 +371,17 @@ class Client:
         request = {"compare": list(conditions), "success": list(operations)}
         answer = self.call("kv/txn", request, repeatable=False)
         return bool(answer.get("succeeded")), _revision(answer)
+
+    def grant(self, seconds: int) -> int:
+        """Make a lease, which ends when it is not kept alive; returns its number."""
+        return int(self.call("lease/grant", {"TTL": str(seconds)})["ID"])
+
+    def keep_alive(self, lease: int) -> bool:
+        """Let the time of a lease begin anew; False: it has ended."""
+        answer = self.call("lease/keepalive", {"ID": str(lease)})
+        if "result" not in answer:
+            raise EtcdError(f"etcd does not keep a lease alive: {answer.get('error', answer)}")
+        return int(answer["result"].get("TTL", 0)) > 0
 
     def watch(self, requests: Sequence[Watched]) -> Watch:
         """Begin to watch; returns when one endpoint has answered."""

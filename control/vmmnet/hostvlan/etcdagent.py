@@ -22,7 +22,13 @@ that has happened often, all watches begin anew, those that are wanted and no mo
 
 A new port: those it may hear are in the table before its own entry is.  A MAC
 that a host shall be ready for (``vmmnet hostvlan move``) counts as a port; the
-agent writes a key of its own when the table has it.
+agent writes a key of its own when the table has it.  Another key of its own, under
+a lease, is there for as long as the agent follows: ``vmmnet hostvlan check`` names
+hosts that have lost it.  What cannot be said is said later, and until then the
+table follows all the same.
+
+What the agent has done, and what it has told, it notes afterwards: what failed on
+the way, for whatever reason, is done again.
 
 One thread does everything; others only wait, for a watch's messages, for the
 folder of ports, for Prometheus, and hand over what they have got.
@@ -48,18 +54,21 @@ from typing import NoReturn
 from . import hostports, metrics, systemd
 from . import mac as macs
 from .entry import Entry
-from .etcd import Client, Compacted, Config, Denied, EtcdError, Told, Unreachable, Watch, Watched
+from .etcd import Client, Compacted, Config, EtcdError, Told, Unreachable, Watch, Watched
 from .etcdkeys import FORMAT, BadValue, Keys, Topic, decode_ready, encode_ready, mac_of
 from .etcdmirror import Mirror
 from .store import StoreError
 from .table import Table, TableDamaged, TableError, TableMissing
 
 # How long after a failure the next try is, seconds: doubled each time, and up
-# to a half less, so that not all hosts of a data centre come at once.
+# to a half less, so that not all hosts of a data centre come at once.  It begins
+# anew after a success that has lasted as long as the last.
 _FIRST_RETRY, _LAST_RETRY = 0.1, 5.0
 # How long until a table that could not be written, or its copies in the kernel
 # that could not be made, are tried again.
 _REWRITE, _RECOPY = 0.5, 2.0
+# A host's lease ends after so many times that in which etcd is asked whether it is there.
+_LEASE = 3
 # So many watches a host has beside its first one, each a connection.
 _MORE_STREAMS = 8
 # More changes than these, and than this share of the table, are a new file.
@@ -75,6 +84,7 @@ class Counters:
     disconnections: int = 0
     write_errors: int = 0
     twin_errors: int = 0
+    tell_errors: int = 0
     changes: int = 0
     bad_values: int = 0
 
@@ -155,6 +165,10 @@ def _log(text: str) -> None:
     print(f"vmmnet hostvlan agent: {text}", file=sys.stderr, flush=True)
 
 
+def _spell_time(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
 class Agent:
     """The agent of one host; ``run()`` ends when a signal says so."""
 
@@ -175,12 +189,20 @@ class Agent:
         # Every MAC is to be compared with the table, not only those that were told.
         self._compare_all = True
         self._unwritten = False
+        # When a table that could not be written is tried again.
+        self._rewrite_at = 0.0
         # When the copies in the kernel are tried again; never, if they are made.
         self._twin_at = math.inf
         self._cluster: int | None = None
         self._store_revision = 0
         self._streams: list[_Stream] = []
+        # What the store has from us: the MACs for which we are ready, by which
+        # assignment, and a key under a lease.
         self._acknowledged: dict[int, int] = {}
+        self._lease: int | None = None
+        self._is_announced = False
+        self._tell_at = 0.0
+        self._tell_after = _FIRST_RETRY
         self._retry_at = 0.0
         self._retry_after = _FIRST_RETRY
         # After so many seconds without a word from it, etcd is asked whether it
@@ -188,7 +210,11 @@ class Agent:
         self._idle = settings.store.timeout
         self._probe_at = 0.0
         self._lost_since: float | None = time.monotonic()
+        self._lost_at = time.time()
+        self._following_since = 0.0
+        self._is_refused = False
         self._error: str | None = None
+        self._unsaid: dict[int, int | None] = {}
         self._status = ""
 
     # The loop
@@ -220,8 +246,12 @@ class Agent:
         raise SystemExit(0)
 
     def _timeout(self) -> float:
-        due = self._retry_at if not self._streams or self._unwritten else self._probe_at
-        return max(0.0, min(due, self._twin_at) - time.monotonic())
+        dues = [self._twin_at, self._probe_at if self._streams else self._retry_at]
+        if self._unwritten:
+            dues.append(self._rewrite_at)
+        elif self._lost_since is None and (self._unsaid or not self._is_announced):
+            dues.append(self._tell_at)
+        return max(0.0, min(dues) - time.monotonic())
 
     def _take_all(self, timeout: float) -> None:
         """Take what has come, and wait for it if there is nothing."""
@@ -251,13 +281,13 @@ class Agent:
             self._mirror.drop_unwanted()
             if now >= self._probe_at:
                 self._guarded(self._probe)
-        if self._unwritten and now < self._retry_at:
-            self._report()
-            return
-        self._write()
+        if not self._unwritten or now >= self._rewrite_at:
+            self._write()
         if now >= self._twin_at:
             self._sync_twin()
-        self._guarded(self._acknowledge)
+        self._unsaid = self._find_unsaid()
+        if self._lost_since is None and not self._unwritten and now >= self._tell_at:
+            self._guarded(self._tell)
         self._report()
 
     # Ports
@@ -315,12 +345,12 @@ class Agent:
 
     def _resync(self) -> None:
         """Read everything that is of interest, as if it were for the first time."""
-        self.counters.resyncs += 1
         mirror = Mirror(self._mirror.ports)
         self._load(mirror)
-        self._mirror = mirror
+        acknowledged = self._read_acknowledged()
+        self._mirror, self._acknowledged, self._lease = mirror, acknowledged, None
         self._is_whole = self._compare_all = True
-        self._acknowledged = self._read_acknowledged()
+        self.counters.resyncs += 1
 
     def _load(self, mirror: Mirror) -> None:
         """Read the topics that are wanted and not there, and what these make wanted."""
@@ -372,10 +402,11 @@ class Agent:
 
     def _following(self) -> None:
         """Every topic is watched."""
-        self._retry_after = _FIRST_RETRY
         if self._lost_since is not None:
-            seconds = time.monotonic() - self._lost_since
+            self._following_since = time.monotonic()
+            seconds = self._following_since - self._lost_since
             self._lost_since = self._error = None
+            self._is_refused = self._is_announced = False
             said = [self._once.over(topic) for topic in ("unreachable", "refused")]
             if any(said):
                 _log(f"{self.settings.store.name} is there again, after {seconds:.1f} s")
@@ -384,8 +415,12 @@ class Agent:
         """See whether etcd is there, as one that hangs keeps its connections, and the table."""
         self._probe_at = time.monotonic() + self._idle
         self._compare_all = self._compare_all or not self._is_ours()
-        _, revision, _ = self._client.look(self._keys.format, serializable=True)
+        alive = self._keys.alive(self.settings.host)
+        _, revision, found = self._client.look(alive, serializable=True)
         self._store_revision = max(self._store_revision, revision)
+        self._is_announced = False
+        if found is None:
+            self._lease = None
 
     def _guarded(self, action: Callable[[], None]) -> None:
         try:
@@ -396,7 +431,9 @@ class Agent:
     def _lost(self, error: StoreError) -> None:
         """The store does not answer, or not as it should: the table stays in force."""
         if self._lost_since is None:
-            self._lost_since = time.monotonic()
+            self._lost_since, self._lost_at = time.monotonic(), time.time()
+            if self._lost_since - self._following_since >= _LAST_RETRY:
+                self._retry_after = _FIRST_RETRY
             if not isinstance(error, Compacted):
                 self.counters.disconnections += 1
         self._close_streams()
@@ -408,6 +445,7 @@ class Agent:
             since = f", as of revision {self._mirror.revision}" if self._mirror.revision else ""
             topic = "unreachable" if isinstance(error, Unreachable) else "refused"
             self._once.say(topic, f"{error}; the table stays in force as it is{since}")
+        self._is_refused = not isinstance(error, Unreachable | Compacted)
         self._error = str(error)
         self._retry_at = time.monotonic() + self._retry_after * random.uniform(0.5, 1)
         self._retry_after = min(2 * self._retry_after, _LAST_RETRY)
@@ -445,7 +483,7 @@ class Agent:
         except TableError as error:
             self.counters.write_errors += 1
             self._unwritten = True
-            self._retry_at = time.monotonic() + _REWRITE
+            self._rewrite_at = time.monotonic() + _REWRITE
             self._once.say("table", f"{error}: tried again until it is possible")
             if isinstance(error, TableDamaged):
                 self._set_aside()
@@ -504,7 +542,7 @@ class Agent:
             self._applied.clear()
             self._generation = -1
             self._compare_all = True
-            self._retry_at = 0.0
+            self._rewrite_at = 0.0
 
     def _sync_twin(self) -> None:
         """Let eBPF on this host's interfaces have the new table, if there is any."""
@@ -534,27 +572,61 @@ class Agent:
                     result[mac_of(kv.key)] = decode_ready(kv.value)
         return result
 
+    def _find_unsaid(self) -> dict[int, int | None]:
+        """MACs of which the store is to be told: the assignment that we are ready by, or None."""
+        assigned = self._mirror.assigned
+        gone = dict.fromkeys(self._acknowledged.keys() - assigned.keys())
+        ready = {
+            mac: revision
+            for mac, revision in assigned.items()
+            if mac in self._applied and self._acknowledged.get(mac) != revision
+        }
+        return {**gone, **ready}
+
+    def _tell(self) -> None:
+        """Say what is to be said; what is refused is tried again later."""
+        try:
+            self._announce()
+            self._acknowledge()
+        except Unreachable:
+            raise
+        except StoreError as error:
+            # The table is as it should be: only 'move' waits in vain.
+            self.counters.tell_errors += 1
+            self._tell_at = time.monotonic() + self._tell_after * random.uniform(0.5, 1)
+            self._tell_after = min(2 * self._tell_after, _LAST_RETRY)
+            self._once.say(
+                "telling",
+                f"{error}: this host cannot say for which MACs it is ready: tried again until"
+                " it can",
+            )
+            return
+        self._tell_after = _FIRST_RETRY
+        if self._once.over("telling"):
+            _log("this host says again for which MACs it is ready")
+
     def _acknowledge(self) -> None:
         """Say for which of the assigned MACs the table is ready."""
-        if not self._streams or self._unwritten:
-            return
-        assigned = self._mirror.assigned
-        try:
-            for mac in self._acknowledged.keys() - assigned.keys():
+        for mac, revision in list(self._unsaid.items()):
+            ready = self._keys.ready(self.settings.host, mac)
+            if revision is None:
+                self._client.delete(ready)
                 del self._acknowledged[mac]
-                self._client.delete(self._keys.ready(self.settings.host, mac))
-            for mac, revision in assigned.items():
-                if self._acknowledged.get(mac) != revision and mac in self._applied:
-                    self._acknowledged[mac] = revision
-                    ready = self._keys.ready(self.settings.host, mac)
-                    self._client.put(ready, encode_ready(revision))
-        except Denied as error:
-            # The table is as it should be: only 'move' waits in vain.
-            self._once.say("denied", f"{error}: this host cannot say for which MACs it is ready")
-        except StoreError:
-            # What was said and not heard is said again.
-            self._acknowledged.clear()
-            raise
+            else:
+                self._client.put(ready, encode_ready(revision))
+                self._acknowledged[mac] = revision
+            del self._unsaid[mac]
+
+    def _announce(self) -> None:
+        """Have a key in the store that ends when this host follows no more."""
+        if self._is_announced:
+            return
+        if self._lease is None or not self._client.keep_alive(self._lease):
+            lease = self._client.grant(math.ceil(_LEASE * self._idle))
+            self._client.put(self._keys.agent(self.settings.host), b"")
+            self._client.put(self._keys.alive(self.settings.host), b"", lease)
+            self._lease = lease
+        self._is_announced = True
 
     def _report(self) -> None:
         """Tell systemd and the status file how it is, when that has changed."""
@@ -565,12 +637,15 @@ class Agent:
             "table": str(self.settings.table),
             "state": "following" if following else "store lost",
             "error": self._error,
+            "refused": self._is_refused,
+            "lost_at": None if following else _spell_time(self._lost_at),
             "revision": self._mirror.revision,
             "generation": self._generation,
             "entries": len(self._applied),
             "lnids": self._mirror.lnids,
             "ports": sorted(macs.text(mac) for mac in self._mirror.ports),
             "assigned": sorted(macs.text(mac) for mac in self._mirror.assigned),
+            "unacknowledged": sorted(map(macs.text, self._unsaid)),
             "table_written": not self._unwritten,
         }
         text = json.dumps(state, indent=1) + "\n"
@@ -598,6 +673,7 @@ class Agent:
             metrics.Metric(*each)
             for each in (
                 ("store_up", "Whether all topics are watched.", int(since is None)),
+                ("store_refused", "Whether etcd answers, and refuses us.", int(self._is_refused)),
                 ("lag_seconds", "Since when the table may be older than the store.", lag),
                 ("entries", "MACs in the table.", len(self._applied)),
                 ("generation", "Generation of the table.", self._generation),
@@ -605,6 +681,7 @@ class Agent:
                 ("store_revision", "Newest revision that was seen.", self._store_revision),
                 ("lnids", "LNIDs that are mirrored.", self._mirror.lnids),
                 ("ports", "Ports on this host.", len(self._mirror.ports)),
+                ("unacknowledged", "MACs of which etcd is to be told.", len(self._unsaid)),
                 ("table_unwritten", "Whether the table lacks changes.", int(self._unwritten)),
                 ("changes_total", "MACs changed in the table.", counters.changes),
                 ("resyncs_total", "Times that everything was read.", counters.resyncs),
@@ -612,6 +689,7 @@ class Agent:
                 ("disconnections_total", "Times that the store was lost.", counters.disconnections),
                 ("write_errors_total", "Failures to write the table.", counters.write_errors),
                 ("twin_errors_total", "Failures to sync eBPF.", counters.twin_errors),
+                ("tell_errors_total", "Failures to tell etcd.", counters.tell_errors),
                 ("bad_values_total", "Keys that nobody can read.", counters.bad_values),
             )
         ]

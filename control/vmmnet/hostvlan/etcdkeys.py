@@ -6,6 +6,8 @@
     PREFIX/lnid/LNID/MAC                the same entry, once in each of its LNIDs
     PREFIX/host/HOST/port/MAC           this host shall be ready for this MAC
     PREFIX/status/HOST/port/MAC         this host is ready for it
+    PREFIX/status/HOST/agent            this host has had an agent
+    PREFIX/status/HOST/alive            it follows the store; ends with a lease
 
 A MAC is spelled 52:54:00:12:34:56, a LNID as eight hexadecimal digits, so that
 keys sort as numbers do.  An entry is JSON: {"lnids":[1,7],"ip4":["192.0.2.1"]}.
@@ -110,6 +112,23 @@ class Keys:
     def ready(self, host: str, mac: int) -> bytes:
         """The key with which a host says that it is ready for a MAC."""
         return self._key("status", host, "port", macs.text(mac))
+
+    def agent(self, host: str) -> bytes:
+        """The key with which a host says that it has an agent."""
+        return self._key("status", host, "agent")
+
+    def alive(self, host: str) -> bytes:
+        """The key that is there for as long as a host's agent follows the store."""
+        return self._key("status", host, "alive")
+
+    @property
+    def hosts(self) -> tuple[Range, Range]:
+        """What all hosts are told, and what they say."""
+        return Range.prefix(self._key("host", "")), Range.prefix(self._key("status", ""))
+
+    def host_of(self, key: bytes) -> str:
+        """The host of a key of ``hosts``."""
+        return key[len(self.prefix) :].split(b"/")[2].decode("ascii", "backslashreplace")
 
     def status(self, host: str) -> Range:
         """All that a host may write."""

@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The agent with a store in memory, each of whose operations can fail, in each of all ways."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import queue
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from vmmnet.hostvlan import etcdagent, twin
+from vmmnet.hostvlan.entry import Entry
+from vmmnet.hostvlan.etcd import (
+    Compacted,
+    Denied,
+    EtcdError,
+    Event,
+    KeyValue,
+    Range,
+    Told,
+    Unreachable,
+    Watched,
+    parse_url,
+)
+from vmmnet.hostvlan.etcdagent import Agent, Settings
+from vmmnet.hostvlan.etcdkeys import FORMAT, Keys, encode_ready, write
+from vmmnet.hostvlan.store import StoreError
+from vmmnet.hostvlan.table import Table, TableError
+from vmmnet.testbed import wait
+
+A, B, C = 0x525400000001, 0x525400000002, 0x525400000003
+KEYS = Keys("/t")
+HOST = "h1"
+READY = KEYS.ready(HOST, A)
+
+FAILURES: list[StoreError] = [
+    Unreachable("no answer in 1 s"),
+    Denied("permission denied", 7),
+    EtcdError("database space exceeded", 8),
+    Compacted("required revision has been compacted", 11),
+    StoreError("--store-password-file /p: No such file or directory"),
+]
+
+
+@dataclass
+class Memory:
+    """Stands for a ``Client``, and for the etcd behind it."""
+
+    revision: int = 1
+    keys: dict[bytes, KeyValue] = field(default_factory=dict)
+    log: list[Event] = field(default_factory=list)
+    watches: list[Watching] = field(default_factory=list)
+    #: The error of the next calls, by their name, until there are no more.
+    failures: dict[str, list[StoreError]] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
+    leases: int = 0
+
+    def __post_init__(self) -> None:
+        self.keys[KEYS.format] = KeyValue(KEYS.format, FORMAT, 1)
+
+    def _called(self, name: str) -> None:
+        self.calls.append(name)
+        if self.failures.get(name):
+            # A new one, without what led to the last.
+            raise copy.copy(self.failures[name].pop(0))
+
+    # What tests do
+
+    def change(self, key: bytes, value: bytes | None) -> None:
+        """Set or delete a key."""
+        self.revision += 1
+        if value is None:
+            self.keys.pop(key, None)
+        else:
+            self.keys[key] = KeyValue(key, value, self.revision)
+        self.log.append(Event(key, value, self.revision))
+        for watch in self.watches:
+            watch.tell(self.log[-1])
+
+    def set(self, mac: int, lnids: list[int]) -> None:
+        """Give a MAC an entry."""
+        for operation in write(KEYS, mac, None, Entry.of(mac, lnids)):
+            put = operation["request_put"]
+            self.change(base64.b64decode(put["key"]), base64.b64decode(put["value"]))
+
+    def lose(self) -> None:
+        """End all connections."""
+        for watch in self.watches:
+            watch.close()
+
+    # What the agent does
+
+    def look(self, key: bytes, *, serializable: bool = False) -> tuple[int, int, KeyValue | None]:
+        """Read a key."""
+        self._called("probe" if serializable else "look")
+        return 1, self.revision, self.keys.get(key)
+
+    def snapshot(self, ranges: Sequence[Range]) -> tuple[int, list[list[KeyValue]]]:
+        """Read ranges."""
+        self._called("snapshot")
+        return self.revision, [self._of(each) for each in ranges]
+
+    def pages(self, wanted: Range) -> Iterator[tuple[int, list[KeyValue]]]:
+        """Read a range, in one page."""
+        self._called("pages")
+        yield self.revision, self._of(wanted)
+
+    def _of(self, wanted: Range) -> list[KeyValue]:
+        return [kv for kv in self.keys.values() if has(wanted, kv.key)]
+
+    def put(self, key: bytes, value: bytes, lease: int = 0) -> int:
+        """Set a key."""
+        self._called("put of a lease" if lease else "put")
+        self.change(key, value)
+        return self.revision
+
+    def delete(self, key: bytes) -> int:
+        """Delete a key."""
+        self._called("delete")
+        self.change(key, None)
+        return self.revision
+
+    def grant(self, _seconds: int) -> int:
+        """Make a lease."""
+        self._called("grant")
+        self.leases += 1
+        return self.leases
+
+    def keep_alive(self, lease: int) -> bool:
+        """Only the newest lease has not ended."""
+        self._called("keep_alive")
+        return lease == self.leases
+
+    def watch(self, requests: Sequence[Watched]) -> Watching:
+        """Tell what has happened since, and what happens."""
+        self._called("watch")
+        watch = Watching(requests, self.revision)
+        for event in self.log:
+            watch.tell(event)
+        self.watches.append(watch)
+        return watch
+
+
+class Watching:
+    """Stands for a ``Watch``."""
+
+    def __init__(self, requests: Sequence[Watched], revision: int) -> None:
+        self._requests = requests
+        self._told: queue.SimpleQueue[Told | None] = queue.SimpleQueue()
+        for number in range(len(requests)):
+            self._told.put(Told(number, revision, (), created=True))
+
+    def tell(self, event: Event) -> None:
+        """Tell an event to whom it concerns."""
+        for number, each in enumerate(self._requests):
+            if has(each.range, event.key) and event.mod_revision >= each.start_revision:
+                self._told.put(Told(number, event.mod_revision, (event,)))
+
+    def close(self) -> None:
+        """End it."""
+        self._told.put(None)
+
+    def __iter__(self) -> Iterator[Told]:
+        while (told := self._told.get()) is not None:
+            yield told
+        raise Unreachable("it has ended the connection")
+
+
+def has(inside: Range, key: bytes) -> bool:
+    return key == inside.key if inside.end is None else inside.key <= key < inside.end
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    """A store with A and B in LNID 7."""
+    result = Memory()
+    for mac in (A, B):
+        result.set(mac, [7])
+    yield result
+    result.lose()
+
+
+@pytest.fixture
+def agent(memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Agent:
+    """An agent that is told to be ready for A, and has done nothing yet."""
+    for name, seconds in (("_FIRST_RETRY", 0.001), ("_LAST_RETRY", 0.01), ("_REWRITE", 0.01)):
+        monkeypatch.setattr(etcdagent, name, seconds)
+    monkeypatch.setattr(twin, "sync", lambda *_, **__: None)
+    memory.change(KEYS.assigned(HOST, A), b"")
+    settings = Settings(parse_url("etcd://127.0.0.1/t"), HOST, tmp_path / "table", tmp_path)
+    result = Agent(settings)
+    result._client = memory  # type: ignore[assignment]
+    result._idle = 0.02
+    return result
+
+
+def until(agent: Agent, done: Callable[[], object]) -> None:
+    """Let the agent do what it does in its loop."""
+
+    def step() -> bool:
+        agent._refresh()
+        if done():
+            return True
+        agent._take_all(agent._timeout())
+        return False
+
+    wait.until(step, "the agent has done it")
+
+
+def macs_in(agent: Agent) -> set[int]:
+    with Table.open(agent.settings.table) as table:
+        return {entry.mac for entry in table}
+
+
+def is_told(agent: Agent, memory: Memory) -> bool:
+    """Whether it follows, and the store has all that it is to say."""
+    found = memory.keys.get(READY)
+    assigned = memory.keys.get(KEYS.assigned(HOST, A))
+    said = found.value if found is not None else None
+    wanted = encode_ready(assigned.mod_revision) if assigned is not None else None
+    return (
+        agent._lost_since is None
+        and agent._is_announced
+        and KEYS.alive(HOST) in memory.keys
+        and said == wanted
+    )
+
+
+@pytest.mark.parametrize("error", FAILURES, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize(
+    "call",
+    ["look", "snapshot", "pages", "watch", "put", "delete", "grant", "put of a lease", "probe"],
+)
+def test_what_failed_is_done_later(
+    agent: Agent, memory: Memory, call: str, error: StoreError
+) -> None:
+    """At the beginning, while it follows, and when it has lost the store."""
+    memory.failures[call] = [error, error]
+    until(agent, lambda: is_told(agent, memory))
+    assert macs_in(agent) == {A, B}
+    # It need not be ready any more, has not been told so, and then has.
+    memory.failures[call] = [error, error]
+    memory.lose()
+    memory.change(KEYS.assigned(HOST, A), None)
+    until(agent, lambda: is_told(agent, memory))
+    assert macs_in(agent) == set()
+    memory.failures[call] = [error, error]
+    memory.change(KEYS.assigned(HOST, A), b"")
+    until(agent, lambda: is_told(agent, memory))
+    assert macs_in(agent) == {A, B}
+    # Somebody deletes what it has said of itself.
+    memory.failures[call] = [error, error]
+    memory.change(KEYS.alive(HOST), None)
+    until(agent, lambda: is_told(agent, memory))
+
+
+@pytest.mark.parametrize("error", FAILURES[1:3], ids=lambda error: type(error).__name__)
+def test_an_agent_that_may_not_speak_follows_all_the_same(
+    agent: Agent, memory: Memory, error: StoreError
+) -> None:
+    """It is not cut off, says what it has not said, and tries at a bounded rate."""
+    memory.failures["put"] = [error] * 20
+    until(agent, lambda: agent.counters.tell_errors)
+    memory.set(C, [7])
+    until(agent, lambda: C in macs_in(agent))
+    numbers = {each.name: each.value for each in agent.metrics()}
+    assert (numbers["store_up"], numbers["store_refused"]) == (1, 0)
+    assert (numbers["unacknowledged"], numbers["disconnections_total"]) == (1, 0)
+    assert '"unacknowledged": [\n  "52:54:00:00:00:01"\n ]' in agent._status
+    until(agent, lambda: is_told(agent, memory))
+    numbers = {each.name: each.value for each in agent.metrics()}
+    assert (numbers["unacknowledged"], numbers["tell_errors_total"]) == (0, 20)
+    assert memory.calls.count("watch") <= 3
+
+
+def test_a_store_that_hangs_up_at_once_is_not_asked_ever_faster(
+    agent: Agent, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The time between two tries begins anew only after a success that has lasted."""
+    monkeypatch.setattr(etcdagent, "_LAST_RETRY", 1000.0)
+    until(agent, lambda: is_told(agent, memory))
+    for number in range(5):
+        memory.lose()
+        until(agent, lambda number=number: agent.counters.disconnections == number + 1)  # type: ignore[misc]
+        until(agent, lambda: agent._lost_since is None)
+    assert agent._retry_after == pytest.approx(0.001 * 2**5)
+
+
+def test_a_resync_that_fails_at_its_end_is_made_again(agent: Agent, memory: Memory) -> None:
+    """A store from a backup has not what this host has said since."""
+    until(agent, lambda: is_told(agent, memory))
+    agent._mirror.revision += 1000
+    del memory.keys[READY]
+    memory.failures["pages"] = [Unreachable("no answer in 1 s")]
+    memory.lose()
+    until(agent, lambda: agent.counters.disconnections)
+    until(agent, lambda: is_told(agent, memory))
+    assert agent.counters.resyncs == 2
+
+
+def test_a_table_is_written_later_also_without_the_store(
+    agent: Agent, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    until(agent, lambda: is_told(agent, memory))
+    with monkeypatch.context() as patched:
+
+        def full(*_: object, **__: object) -> None:
+            raise TableError("No space left on device")
+
+        patched.setattr(Table, "change", full)
+        memory.set(C, [7])
+        until(agent, lambda: agent._unwritten)
+        memory.failures["look"] = [Unreachable("no answer in 1 s")] * 1_000_000
+        memory.lose()
+        until(agent, lambda: agent._lost_since is not None)
+    until(agent, lambda: not agent._unwritten)
+    assert agent._lost_since is not None
+    assert macs_in(agent) == {A, B, C}
+
+
+def test_an_agent_tells_that_it_is_cut_off(agent: Agent, memory: Memory) -> None:
+    until(agent, lambda: is_told(agent, memory))
+    memory.failures["look"] = [Denied("no such user")] * 1_000_000
+    memory.lose()
+    until(agent, lambda: agent._is_refused)
+    numbers = {each.name: each.value for each in agent.metrics()}
+    assert (numbers["store_up"], numbers["store_refused"]) == (0, 1)
+    assert '"refused": true,\n "lost_at": "20' in agent._status
+    memory.failures.clear()
+    until(agent, lambda: is_told(agent, memory))
+    assert '"refused": false,\n "lost_at": null' in agent._status

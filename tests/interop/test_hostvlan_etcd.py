@@ -782,6 +782,53 @@ def test_a_token_that_has_ended_is_renewed(guarded: World) -> None:
     agent.until(A=[7], B=[7], C=[8])
 
 
+def test_an_agent_takes_a_new_password_and_new_certificates(guarded: World) -> None:
+    """It is refused until the files have them, says so, and need not be started again."""
+    guarded = replace(guarded, options=[*guarded.options, "--store-timeout", "1"])
+    operator = known_as(guarded, "operator", "operator.password")
+    operator.run("add", A, "7")
+    # etcd takes no CommonName beside users.
+    with_name = guarded.folder / "name.pem"
+    words = f"req -x509 -key one.key -CA ca.pem -CAkey ca.key -subj /CN=h1 -out {with_name}"
+    tools.run(["openssl", *words.split()], cwd=guarded.folder)
+    host = known_as(guarded, "vmmnet-agent-h1", "h1.password")
+    own = guarded.folder / "own.pem"
+    own.write_bytes(with_name.read_bytes())
+    agent = replace(host, options=[*host.options, "--store-cert", str(own)]).agent("h1")
+    agent.port("vm1", A)
+    agent.start()
+    wait.until(lambda: "CommonName" in agent.log, "the agent is refused")
+    replace_file(own, (guarded.folder / "one.pem").read_text())
+    agent.until(A=[7])
+
+    new = guarded.folder / "new.password"
+    root = known_as(guarded, "root", "enable.password")
+    root.run("roles", "agent", "h1", "--password-file", str(new))
+    wait.until(lambda: agent.status()["refused"], "the agent is refused")
+    assert "does not accept --store-user 'vmmnet-agent-h1'" in agent.status()["error"]
+    assert str(guarded.folder / "h1.password") in agent.status()["error"]
+    numbers = agent.metrics()
+    assert (numbers["store_up"], numbers["store_refused"]) == (0, 1)
+    operator.run("add", B, "7")
+    replace_file(guarded.folder / "h1.password", new.read_text())
+    agent.until(A=[7], B=[7])
+    assert agent.metrics()["store_refused"] == 0
+
+    guarded.etcd.kill()
+    certificates(guarded.folder)
+    guarded.etcd.start()
+    wait.until(lambda: "--store-cert" in agent.status()["error"], "etcd knows the agent no more")
+    replace_file(own, (guarded.folder / "one.pem").read_text())
+    operator.run("add", C, "7")
+    agent.until(A=[7], B=[7], C=[7])
+
+
+def replace_file(file: Path, text: str) -> None:
+    new = file.with_name(f".{file.name}")
+    new.write_text(text)
+    new.rename(file)
+
+
 @pytest.fixture
 def restorable(network: Network, tmp_path: Path) -> World:
     """An etcd with users, and soon with another past."""
@@ -795,9 +842,8 @@ def restorable(network: Network, tmp_path: Path) -> World:
 
 def snapshot(world: World) -> Path:
     """What etcd has now."""
-    password = (world.folder / "enable.password").read_text().strip()
     file = world.folder / "snapshot"
-    world.etcd.ctl("--user", f"root:{password}", "snapshot", "save", str(file))
+    as_root(world, "snapshot", "save", str(file))
     return file
 
 
@@ -817,3 +863,87 @@ def test_a_restore_with_users_is_followed(restorable: World) -> None:
     agent.until(A=[7], B=[7])
     operator.run("add", D, "7")
     agent.until(A=[7], B=[7], D=[7])
+
+
+def test_check_names_hosts_that_do_not_follow(restorable: World) -> None:
+    operator = known_as(restorable, "operator", "operator.password")
+    operator.run("add", A, "7")
+    agent = known_as(restorable, "vmmnet-agent-h1", "h1.password").agent("h1")
+    agent.start()
+    agent.until()
+
+    def faults() -> list[str]:
+        found = json.loads(operator.run("check", "--json", check=False).stdout)["findings"]
+        return [each["text"] for each in found if each["kind"] == "fault"]
+
+    wait.until(lambda: alive(operator), "the agent has said that it follows")
+    assert faults() == []
+    agent.signal(signal.SIGSTOP)
+    try:
+        (text,) = wait.until(faults, "the agent is missed")
+    finally:
+        agent.signal(signal.SIGCONT)
+    assert text.startswith("h1: its agent does not follow the store")
+    wait.until(lambda: not faults(), "the agent is back")
+    # It follows, and cannot say that it is ready.
+    forbid_speaking(restorable, "h1")
+    with operator.opened() as store:
+        store.client.put(store.keys.assigned("h1", macs.parse(A)), b"")
+    agent.until(A=[7])
+    wait.until(lambda: agent.status()["unacknowledged"] == [A], "the agent says so itself")
+    (text,) = faults()
+    assert text.startswith(f"h1 is told to be ready for {A} and has not said that it is")
+
+
+def forbid_speaking(world: World, host: str) -> None:
+    """Take from an agent's role what it may write."""
+    where = ("--prefix=true", f"vmmnet-agent-{host}", f"{world.prefix}/status/{host}/")
+    as_root(world, "role", "revoke-permission", *where)
+
+
+def as_root(world: World, *words: str) -> None:
+    password = (world.folder / "enable.password").read_text().strip()
+    world.etcd.ctl("--user", f"root:{password}", *words)
+
+
+def alive(world: World) -> bool:
+    with world.opened() as store:
+        return store.client.get(store.keys.alive("h1")) is not None
+
+
+def test_an_agent_whose_role_is_mended_says_what_it_could_not(restorable: World) -> None:
+    """That it is ready, and that it is not any more."""
+    operator = known_as(restorable, "operator", "operator.password")
+    operator.run("add", A, "7")
+    agents = [
+        known_as(restorable, f"vmmnet-agent-{name}", f"{name}.password").agent(name)
+        for name in ("h1", "h2")
+    ]
+    for each in agents:
+        each.start()
+        each.until()
+    agent = agents[1]
+    ready = Keys("/t").ready("h2", macs.parse(A))
+    root = known_as(restorable, "root", "enable.password")
+    mend_role = ["agent", "h2", "--password-file", str(restorable.folder / "h2.password")]
+    move = ["move", A, "--from", "h1", "--to", "h2"]
+    with operator.opened() as store:
+        for assigned in (True, False):
+            forbid_speaking(restorable, "h2")
+            if assigned:
+                done = operator.run(*move, "--timeout", "0.5", check=False)
+                assert "h2 has not said in 0.5 s" in done.stderr
+                store.client.put(store.keys.assigned("h2", macs.parse(A)), b"")
+            else:
+                store.client.delete(store.keys.assigned("h2", macs.parse(A)))
+            wait.until(lambda: agent.status()["unacknowledged"] == [A], "the agent is refused")
+            assert (store.client.get(ready) is None) == assigned
+            root.run("roles", *mend_role)
+            wait.until(
+                lambda assigned=assigned: (store.client.get(ready) is None) != assigned,  # type: ignore[misc]
+                "the agent says so",
+            )
+            wait.until(lambda: not agent.status()["unacknowledged"], "the agent is done")
+    assert agent.metrics()["tell_errors_total"] > 0
+    assert agent.metrics()["disconnections_total"] == 0
+    assert operator.run(*move).returncode == 0

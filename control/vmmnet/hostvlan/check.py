@@ -122,6 +122,11 @@ def _few(findings: Iterable[Finding]) -> Iterator[Finding]:
         yield Finding(kind, f"… and {more:,} more like the last")
 
 
+def followers(problems: Iterable[str]) -> Iterator[Finding]:
+    """Hosts that do not go by a store as it is."""
+    return _few(map(fault, problems))
+
+
 def ports(found: Sequence[Port], path: Path) -> Iterator[Finding]:
     """Where ports of QEMUs and the table at a path disagree."""
     try:

@@ -17,6 +17,7 @@ from itertools import chain, islice
 from types import TracebackType
 from typing import Self
 
+from . import etcdhosts
 from .entry import Entry
 from .etcd import (
     OPERATIONS_MAX,
@@ -171,6 +172,21 @@ class EtcdStore:
                 f"hosts of LNID {lnid_text(lnid)} are told of {mac_text(mac)}, which is not in"
                 f" it: delete {self.keys.member(lnid, mac).decode()} with 'etcdctl del'"
             )
+
+    def followers(self) -> Iterator[str]:
+        """Which hosts do not go by the store as it is."""
+        revision = self.client.look(self.keys.format)[1]
+        told, said = (
+            [kv for _, page in self.client.pages(each, revision) for kv in page]
+            for each in self.keys.hosts
+        )
+        hosts = etcdhosts.read(self.keys, told, said)
+        # A MAC that has no entry needs nobody who is ready.
+        wanted = [Range(self.keys.mac(mac)) for _, mac in hosts.unready]
+        _, entries = self.client.snapshot(wanted, revision)
+        there = zip(hosts.unready, entries, strict=True)
+        hosts.unready = [each for each, entry in there if entry]
+        yield from etcdhosts.sentences(self.keys, hosts)
 
     def require_table(self) -> None:
         """Raise StoreError if there is no table here, or one of another format."""

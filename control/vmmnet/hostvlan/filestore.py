@@ -147,6 +147,10 @@ class FileStore:
                     ranked.append((differing, key))
         return [key for _, key in sorted(ranked)]
 
+    def followers(self) -> Iterator[str]:
+        """Nothing: who goes by a file is found in other ways (check)."""
+        return iter(())
+
     def problems(self) -> Iterator[str]:
         """What is wrong inside the file itself, in sentences (check)."""
         try:

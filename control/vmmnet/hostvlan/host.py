@@ -45,7 +45,8 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
         run_check,
         "find out whether table, ports and interfaces agree",
         "Look for damage in the table, for entries that are odd, and for ports and\n"
-        "interfaces of this host that disagree with it.\n\n"
+        "interfaces of this host that disagree with it; with --store, for hosts whose\n"
+        "agent does not follow it.\n\n"
         f"The exit status is {Status.FAULTS:d} if there is a fault; notes are no faults.",
     )
     _add_qmp(agree)
@@ -157,6 +158,7 @@ def run_check(given: argparse.Namespace) -> int:
             found += check.entries(progress.over(place.entries()))
         if not given.store:
             found += _host(given)
+        found += check.followers(place.followers())
         return _report(found, place, given.json)
 
 

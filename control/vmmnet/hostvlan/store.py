@@ -97,6 +97,10 @@ class Store(Protocol):
         """What is wrong inside the store itself, in sentences (check)."""
         ...
 
+    def followers(self) -> Iterator[str]:
+        """Which hosts do not go by the store as it is, in sentences (check)."""
+        ...
+
 
 def read_password(path: Path) -> str:
     """The first line of a file; raises StoreError."""

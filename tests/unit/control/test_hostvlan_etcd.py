@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from vmmnet.hostvlan import hostname, hostports, metrics
+from vmmnet.hostvlan import etcdhosts, hostname, hostports, metrics
 from vmmnet.hostvlan.entry import Entry
 from vmmnet.hostvlan.etcd import Client, Event, KeyValue, Range, Unreachable, parse_url
 from vmmnet.hostvlan.etcdkeys import (
@@ -402,6 +402,28 @@ def test_whatever_happens_a_host_has_what_it_needs(seed: int) -> None:
             for mac, entry in memory.entries.items()
             if is_global or needed & set(entry.lnids)
         }
+
+
+# What others see of a host
+
+
+def test_hosts_that_do_not_follow_are_found() -> None:
+    def kv(key: bytes, value: bytes = b"", revision: int = 5) -> KeyValue:
+        return KeyValue(key, value, revision)
+
+    said = [kv(KEYS.agent(host)) for host in ("one", "two", "three")]
+    said += [kv(KEYS.alive("one")), kv(KEYS.alive("three"))]
+    said += [kv(KEYS.ready("one", A), encode_ready(5)), kv(KEYS.ready("one", B), encode_ready(4))]
+    told = [kv(KEYS.assigned("one", A)), kv(KEYS.assigned("one", B))]
+    told += [kv(KEYS.assigned("two", A)), kv(KEYS.assigned("four", C))]
+    told += [kv(b"/t/host/\xff/port/nonsense")]
+    found = etcdhosts.read(KEYS, told, said)
+    assert found.cut_off == ["two"]
+    assert found.unready == [("one", B), ("four", C)]
+    text = list(etcdhosts.sentences(KEYS, found))
+    assert len(text) == 4
+    assert "etcdctl del --prefix /t/status/two/" in text[1]
+    assert "one is told to be ready for 52:54:00:00:00:02" in text[2]
 
 
 # Ports and numbers

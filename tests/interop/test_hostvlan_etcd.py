@@ -103,6 +103,13 @@ class Agent(testbed.Agent):
         return {name.removeprefix("vmmnet_hostvlan_"): float(value) for name, value in pairs}
 
 
+def edit(store: EtcdStore, address: str, lnids: Sequence[int] | None) -> None:
+    """Give a MAC other LNIDs; None: remove it."""
+    mac = macs.parse(address)
+    entry = Entry.of(mac, lnids) if lnids else None
+    store.edit([mac], lambda _, __: entry)
+
+
 @dataclass
 class World:
     """An etcd, a prefix of a test's own in it, and hosts that reach it."""
@@ -148,9 +155,7 @@ class World:
         """Change A, B, C, D."""
         with self.opened() as store:
             for name, lnids in entries.items():
-                mac = macs.parse(globals()[name])
-                entry = Entry.of(mac, lnids) if lnids else None
-                store.edit([mac], lambda _, __, entry=entry: entry)  # type: ignore[misc]
+                edit(store, globals()[name], lnids)
 
     def agent(self, name: str = "h1") -> Agent:
         """A host, whose agent is not started yet."""
@@ -863,6 +868,33 @@ def test_a_restore_with_users_is_followed(restorable: World) -> None:
     agent.until(A=[7], B=[7])
     operator.run("add", D, "7")
     agent.until(A=[7], B=[7], D=[7])
+
+
+def test_a_restore_is_seen_also_when_others_have_written_since(restorable: World) -> None:
+    """The cluster's identity is the same, and its revision has passed that of the agent."""
+    operator = known_as(restorable, "operator", "operator.password")
+    with operator.opened() as store:
+        for lnid in range(8, 50):
+            edit(store, C, [7, lnid])
+    operator.set(A=[7], B=[7])
+    agent = known_as(restorable, "vmmnet-agent-h1", "h1.password").agent("h1")
+    agent.port("vm1", A)
+    agent.start()
+    agent.until(A=[7], B=[7], C=[7, 49])
+    saved = snapshot(restorable)
+    operator.set(D=[7])
+    agent.until(A=[7], B=[7], C=[7, 49], D=[7])
+    agent.signal(signal.SIGSTOP)
+    try:
+        restorable.etcd.restore(saved)
+        with operator.opened() as store:
+            edit(store, B, [8])
+            for lnid in (8, 9, 10, 11, 12, 7):
+                edit(store, C, [lnid])
+    finally:
+        agent.signal(signal.SIGCONT)
+    agent.until(A=[7], C=[7])
+    assert agent.metrics()["resyncs_total"] == 2
 
 
 def test_check_names_hosts_that_do_not_follow(restorable: World) -> None:

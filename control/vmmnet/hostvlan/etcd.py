@@ -65,6 +65,9 @@ _RANGE_KEYS = 60
 # A lost host is noticed after _KEEP_IDLE + _KEEP_COUNT * _KEEP_INTERVAL seconds.
 _KEEP_IDLE, _KEEP_INTERVAL, _KEEP_COUNT = 10, 5, 3
 
+# Entries of the log that etcd may carry out while it tells its revision and its index.
+_UNDER_WAY = 8
+
 # gRPC's status codes.
 _INVALID, _DEADLINE, _DENIED, _PRECONDITION = 3, 4, 7, 9
 _OUT_OF_RANGE, _UNAVAILABLE, _UNAUTHENTICATED = 11, 14, 16
@@ -159,6 +162,25 @@ class Watched:
 
     range: Range
     start_revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Age:
+    """What grows only, for as long as a cluster lives; a restore from a backup begins anew.
+
+    A restored cluster can have the identity that it had, and revisions that
+    have been before.  Its log is new, however.
+    """
+
+    #: Raft's term.
+    term: int
+    #: Entries of Raft's log that made no revision.  A revision takes one entry, and
+    #: so a restored cluster has fewer, by the length of the log that was lost.
+    others: int
+
+    def is_younger(self, other: Age) -> bool:
+        """Whether this cannot be a later moment of the same cluster."""
+        return self.term < other.term or self.others < other.others - _UNDER_WAY
 
 
 @dataclass(frozen=True)
@@ -371,6 +393,12 @@ class Client:
         request = {"compare": list(conditions), "success": list(operations)}
         answer = self.call("kv/txn", request, repeatable=False)
         return bool(answer.get("succeeded")), _revision(answer)
+
+    def age(self) -> Age:
+        """How old the cluster is, as the member knows that is asked."""
+        answer = self.call("maintenance/status", {})
+        index = int(answer.get("raftAppliedIndex", 0))
+        return Age(int(answer.get("raftTerm", 0)), index - _revision(answer))
 
     def grant(self, seconds: int) -> int:
         """Make a lease, which ends when it is not kept alive; returns its number."""

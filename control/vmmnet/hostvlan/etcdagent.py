@@ -7,9 +7,10 @@ One agent a host mirrors what its ports need of the store in etcd into the
 host's table (``etcdmirror`` says what that is).  It reads that part at one
 revision and watches it from the next one on.  After a lost connection it goes
 on from the revision that it had.  When etcd has compacted that meanwhile, or
-is another one, or has been restored from a backup, the agent reads everything
-again and changes in the table what differs: the table is never emptied, so
-that nothing passes or stops for a moment that should not.
+is another one, or has been restored from a backup (its revision or its log is
+behind what it was), the agent reads everything again and changes in the table
+what differs: the table is never emptied, so that nothing passes or stops for a
+moment that should not.
 
 The table in the file is in force, whatever becomes of the agent and of etcd.
 Without etcd the agent says so, once, in its log, its status file and its
@@ -54,7 +55,18 @@ from typing import NoReturn
 from . import hostports, metrics, systemd
 from . import mac as macs
 from .entry import Entry
-from .etcd import Client, Compacted, Config, EtcdError, Told, Unreachable, Watch, Watched
+from .etcd import (
+    Age,
+    Client,
+    Compacted,
+    Config,
+    Denied,
+    EtcdError,
+    Told,
+    Unreachable,
+    Watch,
+    Watched,
+)
 from .etcdkeys import FORMAT, BadValue, Keys, Topic, decode_ready, encode_ready, mac_of
 from .etcdmirror import Mirror
 from .store import StoreError
@@ -194,6 +206,7 @@ class Agent:
         # When the copies in the kernel are tried again; never, if they are made.
         self._twin_at = math.inf
         self._cluster: int | None = None
+        self._age: Age | None = None
         self._store_revision = 0
         self._streams: list[_Stream] = []
         # What the store has from us: the MACs for which we are ready, by which
@@ -321,15 +334,25 @@ class Agent:
         try:
             cluster, revision, found = self._client.look(self._keys.format)
             self._check_format(found.value if found is not None else None)
+            age = self._find_age()
             if cluster != self._cluster or revision < self._mirror.revision:
+                self._is_whole = False
+            if age is not None and self._age is not None and age.is_younger(self._age):
                 self._is_whole = False
             if not self._is_whole:
                 self._resync()
-                self._cluster = cluster
+            self._cluster, self._age = cluster, age
             self._store_revision = revision
             self._follow()
         except StoreError as error:
             self._lost(error)
+
+    def _find_age(self) -> Age | None:
+        """How old the cluster is; None: we may not know."""
+        try:
+            return self._client.age()
+        except Denied:
+            return None
 
     def _check_format(self, value: bytes | None) -> None:
         if value is None:

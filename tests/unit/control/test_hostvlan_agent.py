@@ -14,6 +14,7 @@ import pytest
 from vmmnet.hostvlan import etcdagent, twin
 from vmmnet.hostvlan.entry import Entry
 from vmmnet.hostvlan.etcd import (
+    Age,
     Compacted,
     Denied,
     EtcdError,
@@ -122,6 +123,11 @@ class Memory:
         self._called("delete")
         self.change(key, None)
         return self.revision
+
+    def age(self) -> Age:
+        """Answer the same: nobody restores it."""
+        self._called("age")
+        return Age(1, 100)
 
     def grant(self, _seconds: int) -> int:
         """Make a lease."""
@@ -232,7 +238,18 @@ def is_told(agent: Agent, memory: Memory) -> bool:
 @pytest.mark.parametrize("error", FAILURES, ids=lambda error: type(error).__name__)
 @pytest.mark.parametrize(
     "call",
-    ["look", "snapshot", "pages", "watch", "put", "delete", "grant", "put of a lease", "probe"],
+    [
+        "look",
+        "age",
+        "snapshot",
+        "pages",
+        "watch",
+        "put",
+        "delete",
+        "grant",
+        "put of a lease",
+        "probe",
+    ],
 )
 def test_what_failed_is_done_later(
     agent: Agent, memory: Memory, call: str, error: StoreError

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import base64
+import http.server
+import json
 import random
 import socket
 import struct
@@ -11,13 +13,23 @@ import subprocess
 import threading
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 from vmmnet.hostvlan import etcdhosts, hostname, hostports, metrics
 from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.etcd import Client, Event, KeyValue, Range, Unreachable, parse_url
+from vmmnet.hostvlan.etcd import (
+    Age,
+    Client,
+    Event,
+    KeyValue,
+    Range,
+    Unreachable,
+    Watched,
+    parse_url,
+)
 from vmmnet.hostvlan.etcdkeys import (
     ALL,
     ASSIGNED,
@@ -97,6 +109,99 @@ def test_a_reset_may_be_a_matter_of_tls(scheme: str, hint: str) -> None:
             client.get(b"key")
         server.join()
     assert hint in str(error.value)
+
+
+class Etcd(http.server.BaseHTTPRequestHandler):
+    """An etcd whose first token nobody gets an answer with, as one from before a restore."""
+
+    protocol_version = "HTTP/1.1"
+    tokens: ClassVar[list[str]] = []
+
+    def do_POST(self) -> None:
+        """Answer, or wait until the client has had enough."""
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path == "/v3/auth/authenticate":
+            self.tokens.append(body["password"])
+            self._answer({"token": str(len(self.tokens))})
+        elif self.headers["Authorization"] == "1":
+            self.rfile.read(1)
+            self.close_connection = True
+        elif self.path == "/v3/watch":
+            # The watch ends at once.
+            self._answer({})
+            self.close_connection = True
+        else:
+            self._answer({"header": {"cluster_id": "1", "revision": "1"}})
+
+    def _answer(self, answer: dict[str, Any]) -> None:
+        data = json.dumps(answer).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def secured(tmp_path: Path) -> Iterator[Client]:
+    """A client with a user, of an etcd that knows only new tokens."""
+    Etcd.tokens = []
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Etcd) as server:
+        serving = threading.Thread(target=server.serve_forever)
+        serving.start()
+        config = parse_url(f"etcd://127.0.0.1:{server.server_address[1]}/t")
+        file = tmp_path / "password"
+        file.write_text("first\n")
+        with Client(replace(config, user="u", password_file=file, timeout=1)) as client:
+            yield client
+        server.shutdown()
+        serving.join()
+
+
+def test_a_token_is_dropped_when_no_answer_comes(secured: Client) -> None:
+    """The password of the next one is that which the file has by then."""
+    with pytest.raises(Unreachable, match="no answer in 1 s"):
+        secured.get(b"key")
+    assert secured.config.password_file is not None
+    secured.config.password_file.write_text("second\n")
+    assert secured.get(b"key") is None
+    assert secured.get(b"key") is None
+    assert Etcd.tokens == ["first", "second"]
+
+
+def test_a_token_is_dropped_when_a_watch_is_lost(secured: Client) -> None:
+    with pytest.raises(Unreachable):
+        secured.get(b"key")
+    for closed in (True, False):
+        watch = secured.watch([Watched(Range(b"key"), 1)])
+        if closed:
+            watch.close()
+        with pytest.raises(Unreachable):
+            list(watch)
+    # That which we have closed ourselves says nothing of the token.
+    assert len(Etcd.tokens) == 2
+    secured.get(b"key")
+    assert len(Etcd.tokens) == 3
+
+
+def test_without_a_password_nothing_is_asked(secured: Client) -> None:
+    assert secured.config.password_file is not None
+    secured.config.password_file.unlink()
+    with pytest.raises(StoreError, match="No such file"):
+        secured.get(b"key")
+    assert Etcd.tokens == []
+
+
+def test_a_cluster_grows_older_only() -> None:
+    """Its term does, and what its log has beside revisions; a restore begins anew."""
+    old = Age(2, 100)
+    # Some entries may be carried out while etcd answers.
+    for later in (Age(2, 100), Age(3, 100), Age(2, 5000), Age(2, 98)):
+        assert not later.is_younger(old)
+    for younger in (Age(1, 200), Age(2, 4 - 900)):
+        assert younger.is_younger(old)
 
 
 # Keys and values

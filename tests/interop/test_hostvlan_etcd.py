@@ -680,6 +680,39 @@ def test_a_move_that_cannot_be_leaves_all_as_it_was(
     assert world.run("move", A, "--from", "one", "--to", "one", check=False).returncode == 2
 
 
+def test_a_move_that_etcd_does_not_see_to_its_end(
+    world: World, two_hosts: tuple[Agent, Agent]
+) -> None:
+    """The VM has moved, or has not: what is said is so, and doing it again ends it."""
+    one, two = two_hosts
+    two.start()
+    two.until()
+    assert world.etcd.running is not None
+    kill = f"kill -9 {world.etcd.running.pid}"
+    try:
+        done = move(world, "--run", kill)
+        assert done.returncode == 4, done
+        assert "one may not be told to forget 52:54:00:00:00:01: repeat" in done.stderr
+        assert "told" not in done.stdout
+        one.until_state("store lost")
+        world.etcd.start()
+        two.until_state("following")
+        kill = f"sh -c 'kill -9 {world.etcd.running.pid}; exit 3'"
+        move_b = ["move", B, "--from", "one", "--to", "two", "--run", kill]
+        done = world.run(*move_b, check=False)
+        assert done.returncode == 1
+        assert (
+            "ended with status 3; the destination may be ready for the VM still: etcd"
+            in done.stderr
+        )
+    finally:
+        world.etcd.kill()
+        world.etcd.start()
+    two.until(A=[7], B=[7])
+    assert move(world).returncode == 0
+    one.until()
+
+
 # Who may do what
 
 

@@ -500,6 +500,9 @@ class Client:
         body = json.dumps({"name": user, "password": password}).encode()
         try:
             token: str = self._ask(endpoint, "auth/authenticate", body, None)["token"]
+        except _Failed as failure:
+            # What the token was wanted for has not been sent.
+            raise _Failed(str(failure), False) from failure
         except EtcdError as error:
             where = _spell(*endpoint)
             if error.code == _PRECONDITION:
@@ -705,7 +708,7 @@ def _answer(endpoint: tuple[str, int], config: Config, status: int, data: bytes)
     try:
         answer: Json = json.loads(data)
     except ValueError as error:
-        raise _Failed(f"its answer is not that of etcd: {data[:80]!r}", False) from error
+        raise _Failed(f"its answer is not that of etcd: {data[:80]!r}", True) from error
     return answer
 
 

@@ -674,7 +674,6 @@ class Agent:
         text = json.dumps(state, indent=1) + "\n"
         if text == self._status:
             return
-        self._status = text
         systemd.notify(
             f"STATUS={state['state']}: {len(self._applied)} MACs of {self._mirror.lnids} LNIDs"
             f" as of revision {self._mirror.revision}"
@@ -687,6 +686,8 @@ class Agent:
                 self._once.over("status")
             except OSError as error:
                 self._once.say("status", f"--status {self.settings.status}: {error.strerror}")
+                return
+        self._status = text
 
     def metrics(self) -> list[metrics.Metric]:
         """The numbers, for Prometheus; called in another thread."""

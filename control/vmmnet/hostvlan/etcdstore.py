@@ -9,6 +9,7 @@ and none is made twice, whoever else writes at the same time.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -290,8 +291,10 @@ class EtcdStore:
             return
         made = put(self.keys.format, FORMAT)
         if self.client.get(self.keys.format) is None:
-            # Somebody else may do the same at this moment: that is as good.
-            self.client.transact([unchanged(self.keys.format, 0)], [made])
+            # Somebody else may do the same at this moment: that is as good, and
+            # whether it is there is seen next.
+            with contextlib.suppress(Uncertain):
+                self.client.transact([unchanged(self.keys.format, 0)], [made])
         self.require_table()
 
     def _step(self, mac: int, seen: _Seen, after: Entry | None) -> _Step:
@@ -333,9 +336,12 @@ class EtcdStore:
         operations = [each for step in todo for each in step.operations]
         try:
             return self.client.transact(conditions, operations)[0]
-        except Uncertain:
+        except Uncertain as uncertain:
             # If it was done, all of them are now what they were to become.
-            now = self._see([step.mac for step in todo])
+            try:
+                now = self._see([step.mac for step in todo])
+            except StoreError:
+                raise uncertain from None
             return all(
                 now[step.mac].entry == step.after and now[step.mac] != step.seen for step in todo
             )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from . import hostname, options, output
 from . import mac as macs
 from .options import Parser, Refused, Status, UsageError
-from .store import add_store_options
+from .store import StoreError, add_store_options
 
 if TYPE_CHECKING:
     from .etcdmove import Move
@@ -80,7 +80,7 @@ def run(given: argparse.Namespace) -> int:
         seconds = time.monotonic() - began
         if given.command:
             _carry_out(move, given.command)
-        move.finish()
+        problem = _finish(move, given)
     if given.json:
         output.print_json(
             {
@@ -89,14 +89,27 @@ def run(given: argparse.Namespace) -> int:
                 "from": given.source,
                 "to": given.destination,
                 "ready_seconds": round(seconds, 3),
+                **({"error": problem} if problem else {}),
             }
         )
     else:
-        print(
-            f"{macs.text(given.mac)}: {given.destination} was ready after {seconds:.2f} s;"
-            f" {given.source} is told to forget it"
+        told = "" if problem else f"; {given.source} is told to forget it"
+        print(f"{macs.text(given.mac)}: {given.destination} was ready after {seconds:.2f} s{told}")
+        if problem:
+            output.say(f"vmmnet hostvlan: {problem}")
+    return Status.BEHIND if problem else Status.DONE
+
+
+def _finish(move: Move, given: argparse.Namespace) -> str | None:
+    """Let the source forget the VM, which can be at the destination by now; returns what failed."""
+    try:
+        move.finish()
+    except StoreError as error:
+        return (
+            f"{error}: {given.source} may not be told to forget {macs.text(given.mac)}: repeat"
+            " the command without --run"
         )
-    return Status.DONE
+    return None
 
 
 def _carry_out(move: Move, command: str) -> None:
@@ -111,5 +124,11 @@ def _carry_out(move: Move, command: str) -> None:
         move.abandon()
         raise
     if problem:
-        move.abandon()
+        try:
+            move.abandon()
+        except StoreError as error:
+            raise Refused(
+                f"--run '{command}': {problem}; the destination may be ready for the VM"
+                f" still: {error}"
+            ) from error
         raise Refused(f"--run '{command}': {problem}: nothing is changed")

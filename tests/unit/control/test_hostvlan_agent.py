@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import base64
 import copy
+import json
 import queue
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -336,6 +337,18 @@ def test_a_table_is_written_later_also_without_the_store(
     until(agent, lambda: not agent._unwritten)
     assert agent._lost_since is not None
     assert macs_in(agent) == {A, B, C}
+
+
+def test_a_status_that_could_not_be_written_is_written_later(
+    agent: Agent, memory: Memory, tmp_path: Path
+) -> None:
+    """Also when it has not changed since."""
+    folder = tmp_path / "run"
+    agent.settings = replace(agent.settings, status=folder / "status")
+    until(agent, lambda: is_told(agent, memory))
+    folder.mkdir()
+    until(agent, (folder / "status").exists)
+    assert json.loads((folder / "status").read_text())["state"] == "following"
 
 
 def test_an_agent_tells_that_it_is_cut_off(agent: Agent, memory: Memory) -> None:

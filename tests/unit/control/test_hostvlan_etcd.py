@@ -26,6 +26,7 @@ from vmmnet.hostvlan.etcd import (
     Event,
     KeyValue,
     Range,
+    Uncertain,
     Unreachable,
     Watched,
     parse_url,
@@ -46,6 +47,7 @@ from vmmnet.hostvlan.etcdkeys import (
     write,
 )
 from vmmnet.hostvlan.etcdmirror import Mirror
+from vmmnet.hostvlan.etcdstore import EtcdStore
 from vmmnet.hostvlan.store import StoreError
 
 A, B, C = 0x525400000001, 0x525400000002, 0x525400000003
@@ -116,11 +118,16 @@ class Etcd(http.server.BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     tokens: ClassVar[list[str]] = []
+    #: Give no token.
+    mute: ClassVar[bool] = False
 
     def do_POST(self) -> None:
         """Answer, or wait until the client has had enough."""
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if self.path == "/v3/auth/authenticate":
+        if self.path == "/v3/auth/authenticate" and self.mute:
+            self.rfile.read(1)
+            self.close_connection = True
+        elif self.path == "/v3/auth/authenticate":
             self.tokens.append(body["password"])
             self._answer({"token": str(len(self.tokens))})
         elif self.headers["Authorization"] == "1":
@@ -184,6 +191,39 @@ def test_a_token_is_dropped_when_a_watch_is_lost(secured: Client) -> None:
     assert len(Etcd.tokens) == 2
     secured.get(b"key")
     assert len(Etcd.tokens) == 3
+
+
+def test_a_write_for_which_there_is_no_token_has_not_happened(secured: Client) -> None:
+    Etcd.mute = True
+    try:
+        with pytest.raises(Unreachable, match="no answer in 1 s"):
+            secured.transact([], [])
+    finally:
+        Etcd.mute = False
+    # That token nobody gets an answer with.
+    with pytest.raises(Uncertain, match="whether it was done is not known"):
+        secured.transact([], [])
+    assert secured.transact([], []) == (False, 1)
+
+
+def test_a_write_that_cannot_be_looked_for_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a command says then is that, and not only that etcd is away."""
+    store = EtcdStore(parse_url("etcd://127.0.0.1/t"))
+    monkeypatch.setattr(store, "_make_table", lambda: None)
+    answers = iter([(1, [[]])])
+
+    def snapshot(_: object) -> tuple[int, list[list[KeyValue]]]:
+        for answer in answers:
+            return answer
+        raise Unreachable("etcd does not answer")
+
+    def transact(*_: object) -> tuple[bool, int]:
+        raise Uncertain("whether it was done is not known")
+
+    monkeypatch.setattr(store.client, "snapshot", snapshot)
+    monkeypatch.setattr(store.client, "transact", transact)
+    with pytest.raises(Uncertain):
+        store.edit([A], lambda mac, _: Entry.of(mac, [7]))
 
 
 def test_without_a_password_nothing_is_asked(secured: Client) -> None:

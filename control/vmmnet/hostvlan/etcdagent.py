@@ -318,7 +318,9 @@ class Agent:
         folder = self.settings.folder
         if found is None:
             # VMs do not end because a folder does.
-            self._once.say("folder", f"--ports {folder} is gone: the ports stay those they were")
+            self._once.say(
+                "folder", f"--ports {folder} is gone or unreadable: the ports stay those they were"
+            )
         else:
             if self._once.over("folder"):
                 _log(f"--ports {folder} is back")

@@ -46,12 +46,12 @@ def parse(name: str, text: str) -> Ports:
 
 
 def read(folder: Path) -> Ports | None:
-    """Read all files of the folder; None if there is none."""
+    """Read all files of the folder; None if there is none, or if it cannot be read."""
     found: set[int] = set()
     complaints: list[str] = []
     try:
         files = sorted(folder.iterdir())
-    except (FileNotFoundError, NotADirectoryError):
+    except OSError:
         return None
     for file in files:
         if file.name.startswith("."):

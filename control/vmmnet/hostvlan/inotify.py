@@ -19,6 +19,8 @@ _CHANGES = _CLOSE_WRITE | _MOVED_FROM | _MOVED_TO | _DELETE | _DELETE_SELF | _MO
 _COMES_OR_GOES = _CREATE | _MOVED_FROM | _MOVED_TO | _DELETE_SELF | _MOVE_SELF
 
 _BUFFER = 1 << 16
+# How long until what could not be watched is tried again, milliseconds.
+_AGAIN = 2000
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -60,12 +62,13 @@ class FolderWatch:
         """Wait until something may have changed; False: stop() was called.
 
         What is read after it returns is what there is, or newer: a change
-        from then on ends the next call.
+        from then on ends the next call.  Where the system does not let us
+        watch, it returns from time to time.
         """
         poll = select.poll()
         poll.register(self._fd, select.POLLIN)
         poll.register(self._end, select.POLLIN)
-        ready = [fd for fd, _ in poll.poll()]
+        ready = [fd for fd, _ in poll.poll(None if self._is_armed else _AGAIN)]
         if self._end in ready:
             return False
         with contextlib.suppress(BlockingIOError):
@@ -84,8 +87,14 @@ class FolderWatch:
 
         From the top down: what appears below one that is watched is told.
         """
+        self._is_armed = True
         for folder in (*reversed(self._folder.parents), self._folder):
             mask = _CHANGES if folder == self._folder else _COMES_OR_GOES
-            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            try:
                 path = os.fsencode(folder)
                 _call(_libc.inotify_add_watch(self._fd, path, mask | _ONLYDIR), str(folder))
+            except (FileNotFoundError, NotADirectoryError):
+                pass
+            except OSError:
+                # A loop of links, no right to read, too many watches.
+                self._is_armed = False

@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import http.server
 import json
+import queue
 import random
 import socket
 import struct
@@ -49,6 +50,7 @@ from vmmnet.hostvlan.etcdkeys import (
 from vmmnet.hostvlan.etcdmirror import Mirror
 from vmmnet.hostvlan.etcdstore import EtcdStore
 from vmmnet.hostvlan.store import StoreError
+from vmmnet.testbed import wait
 
 A, B, C = 0x525400000001, 0x525400000002, 0x525400000003
 KEYS = Keys("/t")
@@ -592,6 +594,28 @@ def test_a_folder_of_ports(tmp_path: Path) -> None:
     assert found is not None
     assert found.macs == {A}
     assert len(found.complaints) == 1
+
+
+def test_a_folder_of_ports_that_cannot_be_watched_is_looked_at_again(tmp_path: Path) -> None:
+    """A loop of links is no folder, and no reason not to hear of the next one."""
+    folder = tmp_path / "ports"
+    folder.mkdir()
+    told: queue.SimpleQueue[hostports.Ports | None] = queue.SimpleQueue()
+    ports = hostports.PortsFolder(folder, told.put)
+    assert ports.start() is not None
+    try:
+        folder.rename(tmp_path / "elsewhere")
+        (tmp_path / "link").symlink_to("ports")
+        (tmp_path / "link").rename(folder)
+        assert told.get(timeout=wait.PATIENCE) is None
+        folder.unlink()
+        (tmp_path / "elsewhere" / "vm").write_text("52:54:00:00:00:01\n")
+        (tmp_path / "elsewhere").rename(folder)
+        while (found := told.get(timeout=wait.PATIENCE)) is None:
+            pass
+        assert found.macs == {A}
+    finally:
+        ports.stop()
 
 
 def test_numbers_are_in_the_format_of_prometheus() -> None:

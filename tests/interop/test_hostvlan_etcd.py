@@ -943,6 +943,10 @@ def test_check_names_hosts_that_do_not_follow(restorable: World) -> None:
 
     wait.until(lambda: alive(operator), "the agent has said that it follows")
     assert faults() == []
+    with operator.opened() as store:
+        lease = store.client.grant(60)
+        assert store.client.keep_alive(lease)
+        assert not store.client.keep_alive(lease + 1)
     agent.signal(signal.SIGSTOP)
     try:
         (text,) = wait.until(faults, "the agent is missed")

@@ -445,7 +445,8 @@ class Agent:
         self._store_revision = max(self._store_revision, revision)
         self._is_announced = False
         if found is None:
-            self._lease = None
+            # What we have said before may be gone, too.
+            self._acknowledged, self._lease = self._read_acknowledged(), None
 
     def _guarded(self, action: Callable[[], None]) -> None:
         try:

@@ -271,7 +271,8 @@ def test_what_failed_is_done_later(
     assert macs_in(agent) == {A, B}
     # Somebody deletes what it has said of itself.
     memory.failures[call] = [error, error]
-    memory.change(KEYS.alive(HOST), None)
+    for key in (READY, KEYS.alive(HOST)):
+        memory.change(key, None)
     until(agent, lambda: is_told(agent, memory))
 
 

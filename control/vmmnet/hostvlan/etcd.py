@@ -659,6 +659,8 @@ class Watch:
         compacted = int(result.get("compact_revision", 0))
         if result.get("canceled") and not compacted:
             reason = str(result.get("cancel_reason", "the watch was cancelled"))
+            # The token may be to blame: of a watch etcd does not say so with a code.
+            self._when_lost()
             raise _cancelled(self._where, reason)
         if not 0 <= request < self._requests:
             raise self._lost(f"a message is about watch {request + 1}, of {self._requests}")

@@ -115,7 +115,10 @@ def read_password(path: Path) -> str:
 
 def add_store_options(parser: argparse.ArgumentParser) -> None:
     """Add --store and what a store on other machines needs."""
-    group = parser.add_argument_group("a table in etcd, for many hosts")
+    group = parser.add_argument_group(
+        "a table in etcd, for many hosts",
+        "Files with passwords and certificates are read again when etcd refuses them.",
+    )
     group.add_argument(
         "--store",
         metavar="URL",

@@ -122,6 +122,7 @@ class Etcd(http.server.BaseHTTPRequestHandler):
     tokens: ClassVar[list[str]] = []
     #: Give no token.
     mute: ClassVar[bool] = False
+    cancelled: ClassVar[dict[str, Any]] = {}
 
     def do_POST(self) -> None:
         """Answer, or wait until the client has had enough."""
@@ -136,14 +137,14 @@ class Etcd(http.server.BaseHTTPRequestHandler):
             self.rfile.read(1)
             self.close_connection = True
         elif self.path == "/v3/watch":
-            # The watch ends at once.
-            self._answer({})
+            # The watch ends at once, with this message or without any.
+            self._answer({"result": self.cancelled} if self.cancelled else {})
             self.close_connection = True
         else:
             self._answer({"header": {"cluster_id": "1", "revision": "1"}})
 
     def _answer(self, answer: dict[str, Any]) -> None:
-        data = json.dumps(answer).encode()
+        data = json.dumps(answer).encode() + b"\n" * ("result" in answer)
         self.send_response(200)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
@@ -193,6 +194,21 @@ def test_a_token_is_dropped_when_a_watch_is_lost(secured: Client) -> None:
     assert len(Etcd.tokens) == 2
     secured.get(b"key")
     assert len(Etcd.tokens) == 3
+
+
+def test_a_token_is_dropped_when_a_watch_is_cancelled(
+    secured: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    why = "rpc error: code = Unauthenticated desc = etcdserver: invalid auth token"
+    header = {"revision": "1"}
+    message = {"header": header, "watch_id": "1", "canceled": True, "cancel_reason": why}
+    monkeypatch.setattr(Etcd, "cancelled", message)
+    with pytest.raises(Unreachable):
+        secured.get(b"key")
+    for number in (2, 3):
+        with pytest.raises(Unreachable, match="invalid auth token"):
+            list(secured.watch([Watched(Range(b"key"), 1)]))
+        assert len(Etcd.tokens) == number
 
 
 def test_a_write_for_which_there_is_no_token_has_not_happened(secured: Client) -> None:

@@ -343,7 +343,7 @@ class Agent:
                 self._is_whole = False
             if not self._is_whole:
                 self._resync()
-            self._cluster, self._age = cluster, age
+            self._cluster, self._age = cluster, age or self._age
             self._store_revision = revision
             self._follow()
         except StoreError as error:

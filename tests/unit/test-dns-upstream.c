@@ -925,25 +925,54 @@ static void test_shared_cancel(void)
     server_free(s);
 }
 
+/* A question that has no reply, and that nobody waits for; as send() */
+static int put_out(Client *c, unsigned number)
+{
+    g_autofree char *name = g_strdup_printf("silent.%u.example", number);
+    DnsQuestion q = { .type = DNS_TYPE_A, .qclass = DNS_CLASS_IN };
+    uint8_t query[DNS_QUERY_MAX];
+    size_t len;
+    int ret;
+
+    g_assert_cmpint(dns_name_from_text(&q.name, name), ==, 0);
+    len = dns_query_build(query, &q, DNS_FLAG_RD, false);
+    ret = dns_upstream_ops.send(c->up, query, len, on_reply, c, 1);
+    cancel(c, 1);
+    return ret;
+}
+
 /* A guest cannot have c-ares look through any number of queries. */
 static void test_bounded(void)
 {
     Server *s = server_new(AF_INET);
     Client *c = client_new(&s->addr, 1, NULL);
+    unsigned room = dns_upstream_room(c->up), i;
     int ret = 0;
 
-    for (unsigned i = 0; !ret && i < 10000; i++) {
-        g_autofree char *name = g_strdup_printf("silent.%u.example", i);
-        DnsQuestion q = { .type = DNS_TYPE_A, .qclass = DNS_CLASS_IN };
-        uint8_t query[DNS_QUERY_MAX];
-        size_t len;
-
-        g_assert_cmpint(dns_name_from_text(&q.name, name), ==, 0);
-        len = dns_query_build(query, &q, DNS_FLAG_RD, false);
-        ret = dns_upstream_ops.send(c->up, query, len, on_reply, c, 1);
-        cancel(c, 1);
+    for (i = 0; i < room; i++) {
+        g_assert_cmpint(put_out(c, i), ==, 0);
+    }
+    g_assert_cmpuint(dns_upstream_room(c->up), ==, 0);
+    /* There is some room that is not told of */
+    g_assert_cmpint(put_out(c, i++), ==, 0);
+    while (!ret && i < 10000) {
+        ret = put_out(c, i++);
     }
     g_assert_cmpint(ret, ==, -ENOBUFS);
+    client_free(c);
+    server_free(s);
+}
+
+/* The replies to a burst need more than the buffer of one socket. */
+static void test_sockets(void)
+{
+    Server *s = server_new(AF_INET);
+    Client *c = client_new(&s->addr, 1, NULL);
+
+    for (unsigned i = 0; i < 3000; i++) {
+        g_assert_cmpint(c->nfds, ==, i > 4 * 512 ? 4 : (i + 511) / 512);
+        g_assert_cmpint(put_out(c, i), ==, 0);
+    }
     client_free(c);
     server_free(s);
 }
@@ -1273,6 +1302,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dns/upstream/not-shared", test_not_shared);
     g_test_add_func("/dns/upstream/shared-cancel", test_shared_cancel);
     g_test_add_func("/dns/upstream/bounded", test_bounded);
+    g_test_add_func("/dns/upstream/sockets", test_sockets);
     g_test_add_func("/dns/upstream/left-and-joined", test_left_and_joined);
     g_test_add_func("/dns/upstream/left-to-the-end", test_left_to_the_end);
     g_test_add_func("/dns/upstream/asked-in-reply", test_asked_in_reply);

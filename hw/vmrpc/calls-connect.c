@@ -422,7 +422,7 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (s->type == SOCK_STREAM && !vmrpc_sock_leave(srv, s)) {
         return -EBADF;
     }
-    ret = vmrpc_peer_error(srv, &ss, ret);
+    ret = vmrpc_peer_error(srv, &ss, s->proto, ret);
     if (ret < 0) {
         ret = vmrpc_race_start(srv, s, &ss, ret);
     }

@@ -186,7 +186,7 @@ static ssize_t sent(VmrpcServer *srv, const VmrpcSock *s,
         getpeername(s->fd, (struct sockaddr *)&peer, &len) == 0) {
         dest = &peer;
     }
-    return vmrpc_peer_error(srv, dest, n);
+    return vmrpc_peer_error(srv, dest, s->proto, n);
 }
 
 /* Clears *@sp if the guest has closed the socket meanwhile. */
@@ -478,7 +478,7 @@ int vmrpc_call_recvmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         }
     }
     if (n < 0) {
-        return vmrpc_peer_error(srv, NULL, n);
+        return vmrpc_peer_error(srv, NULL, 0, n);
     }
     call->value = n;
     /* MSG_TRUNC may report more than there was room for. */

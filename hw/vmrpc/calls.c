@@ -24,17 +24,11 @@
 
 /* --- SOCKET, CLOSE ------------------------------------------------------ */
 
-/* IPPROTO_ICMP is the one protocol that the families have two numbers for. */
-static int host_proto(int family, int proto)
-{
-    return family == AF_INET6 && proto == IPPROTO_ICMP ? IPPROTO_ICMPV6 : proto;
-}
-
 int vmrpc_host_socket(VmrpcServer *srv, int type, int proto)
 {
     int family = vmrpc_host_family(srv);
     int fd = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC,
-                    host_proto(family, proto));
+                    vmrpc_host_proto(family, proto));
     int one = 1, zero = 0, ret;
 
     if (fd < 0) {

@@ -204,6 +204,9 @@ static int start_attempt(VmrpcServer *srv, VmrpcRace *race, unsigned i,
     struct sockaddr_storage dest = address_of(candidate);
     int fd, ret;
 
+    if (!vmrpc_candidate_is_allowed(srv, candidate)) {
+        return -EACCES;
+    }
     if (race->in_turn) {
         return start_turn(srv, race, &dest);
     }

@@ -8,12 +8,17 @@
  * The list of interface addresses is not the answer: a route of type local
  * can make a whole prefix the host's own (AnyIP), and policy routing can
  * hide it from a naive look.  So the kernel is asked for the route of the
- * very destination (RTM_GETROUTE), which takes the same way as the packet
- * would.  The kernel answers inside the sendto(), so the receive that
- * follows finds the answer and does not wait.
+ * very packet (RTM_GETROUTE): its destination, its source, its protocol and
+ * its port, as rules select by each of them, and QEMU's user, which the kernel
+ * adds.  The kernel answers inside the sendto(), so the receive that follows
+ * finds the answer and does not wait.  A packet without a source gets the one
+ * that its first route prefers, and is routed again by that: so the kernel is
+ * asked again, too.
  *
- * Answers are cached, direct-mapped, until the kernel reports any change of
- * addresses or routes.
+ * Answers are cached, direct-mapped, until the kernel reports any change that
+ * can lead a packet elsewhere: of addresses, routes, rules, next hops, and of
+ * links, as IPv4 routes go with their link, and move into a VRF with it,
+ * without a word of their own.
  */
 #include "hw/vmrpc/route.h"
 
@@ -31,11 +36,23 @@
 #define CACHE_SLOTS     256     /* a power of two */
 #define ANSWER_MAX      4096    /* bytes of the kernel's answer */
 
+/* A packet, as far as routing looks at it; without padding. */
+typedef struct Flow {
+    uint8_t dest[16];           /* of IPv4, the first four */
+    uint8_t source[16];
+    uint16_t family;
+    in_port_t port;             /* of the destination, network order; 0: any */
+    uint8_t proto;              /* IPPROTO_TCP ...; 0: any */
+    uint8_t has_dest, has_source;
+    uint8_t unused;
+} Flow;
+
+G_STATIC_ASSERT(sizeof(Flow) == 40);
+
 typedef struct CacheSlot {
     bool used;
     bool local;
-    sa_family_t family;
-    uint8_t addr[16];
+    Flow flow;
 } CacheSlot;
 
 struct VmrpcRoute {
@@ -45,9 +62,17 @@ struct VmrpcRoute {
     CacheSlot cache[CACHE_SLOTS];
 };
 
-static int open_netlink(unsigned groups)
+/* All that a verdict can depend on. */
+static const unsigned monitored[] = {
+    RTNLGRP_LINK,
+    RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV4_RULE,
+    RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV6_ROUTE, RTNLGRP_IPV6_RULE,
+    RTNLGRP_NEXTHOP,
+};
+
+static int open_netlink(void)
 {
-    struct sockaddr_nl nl = { .nl_family = AF_NETLINK, .nl_groups = groups };
+    struct sockaddr_nl nl = { .nl_family = AF_NETLINK };
     int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK,
                     NETLINK_ROUTE);
 
@@ -58,14 +83,30 @@ static int open_netlink(unsigned groups)
     return fd;
 }
 
+/* False, with errno set, if something would change unnoticed. */
+static bool monitor(int fd)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(monitored); i++) {
+        unsigned group = monitored[i];
+
+        /* A kernel that does not know of next hops has none. */
+        if (setsockopt(fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group,
+                       sizeof(group)) < 0 &&
+            (group != RTNLGRP_NEXTHOP || errno != EINVAL)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 VmrpcRoute *vmrpc_route_new(GError **errp)
 {
     VmrpcRoute *route = g_new0(VmrpcRoute, 1);
 
-    route->query_fd = open_netlink(0);
-    route->monitor_fd = open_netlink(RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR |
-                                     RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE);
-    if (route->query_fd < 0 || route->monitor_fd < 0) {
+    route->query_fd = open_netlink();
+    route->monitor_fd = open_netlink();
+    if (route->query_fd < 0 || route->monitor_fd < 0 ||
+        !monitor(route->monitor_fd)) {
         g_set_error(errp, g_quark_from_static_string("vmrpc-route-error"),
                     errno, "netlink socket, needed to tell the host's own "
                     "addresses: %s", g_strerror(errno));
@@ -115,30 +156,33 @@ static int read_route(const uint8_t *buf, ssize_t len,
 typedef struct RouteQuery {
     struct nlmsghdr nlh;
     struct rtmsg rtm;
-    uint8_t attributes[2 * RTA_LENGTH(16)];
+    uint8_t attributes[2 * RTA_LENGTH(16) + 2 * RTA_SPACE(2)];
 } RouteQuery;
 
-static void add_address(RouteQuery *req, unsigned attribute, const void *addr,
-                        size_t len)
+static void add_attribute(RouteQuery *req, unsigned type, const void *data,
+                          size_t len)
 {
-    struct rtattr rta = { .rta_len = RTA_LENGTH(len), .rta_type = attribute };
+    struct rtattr rta = { .rta_len = RTA_LENGTH(len), .rta_type = type };
     uint8_t *to = (uint8_t *)req + req->nlh.nlmsg_len;
 
     memcpy(to, &rta, sizeof(rta));
-    memcpy(to + RTA_LENGTH(0), addr, len);
-    req->nlh.nlmsg_len += RTA_LENGTH(len);
+    memcpy(to + RTA_LENGTH(0), data, len);
+    req->nlh.nlmsg_len += RTA_SPACE(len);
+}
+
+static size_t addr_len(const Flow *flow)
+{
+    return flow->family == AF_INET6 ? 16 : 4;
 }
 
 /*
- * Asks for the route to @dest (NULL: the default route) of packets from
- * @source (NULL: from anywhere).  The answer goes into @buf.
- * Returns 0 or a negative errno.
+ * Asks for the route of @flow; without destination, for the default route.
+ * The answer goes into @buf.  Returns 0 or a negative errno.
  */
-static int query(VmrpcRoute *route, sa_family_t family, const void *dest,
-                 const void *source, uint8_t *buf, size_t size,
-                 const struct rtmsg **rtm)
+static int query(VmrpcRoute *route, const Flow *flow, uint8_t *buf,
+                 size_t size, const struct rtmsg **rtm)
 {
-    size_t addr_len = family == AF_INET6 ? 16 : 4;
+    size_t alen = addr_len(flow);
     RouteQuery req = {
         .nlh = {
             .nlmsg_len = NLMSG_LENGTH(sizeof(struct rtmsg)),
@@ -146,17 +190,23 @@ static int query(VmrpcRoute *route, sa_family_t family, const void *dest,
             .nlmsg_flags = NLM_F_REQUEST,
             .nlmsg_seq = ++route->seq,
         },
-        .rtm = { .rtm_family = family },
+        .rtm = { .rtm_family = flow->family },
     };
     ssize_t len;
 
-    if (dest) {
-        req.rtm.rtm_dst_len = addr_len * 8;
-        add_address(&req, RTA_DST, dest, addr_len);
+    if (flow->has_dest) {
+        req.rtm.rtm_dst_len = alen * 8;
+        add_attribute(&req, RTA_DST, flow->dest, alen);
     }
-    if (source) {
-        req.rtm.rtm_src_len = addr_len * 8;
-        add_address(&req, RTA_SRC, source, addr_len);
+    if (flow->has_source) {
+        req.rtm.rtm_src_len = alen * 8;
+        add_attribute(&req, RTA_SRC, flow->source, alen);
+    }
+    if (flow->proto) {
+        add_attribute(&req, RTA_IP_PROTO, &flow->proto, sizeof(flow->proto));
+    }
+    if (flow->port) {
+        add_attribute(&req, RTA_DPORT, &flow->port, sizeof(flow->port));
     }
     if (send(route->query_fd, &req, req.nlh.nlmsg_len, 0) < 0) {
         return -errno;
@@ -169,7 +219,25 @@ static int query(VmrpcRoute *route, sa_family_t family, const void *dest,
     return len < 0 ? -errno : read_route(buf, len, rtm);
 }
 
-/* Anything the kernel has to say about addresses or routes ends the cache. */
+/* Copies an attribute of the answer; false if it is not there. */
+static bool read_attribute(const struct rtmsg *rtm, unsigned type, void *data,
+                           size_t len)
+{
+    const struct nlmsghdr *nlh = (const void *)((const uint8_t *)rtm -
+                                                NLMSG_HDRLEN);
+    const struct rtattr *rta = RTM_RTA(rtm);
+    int left = RTM_PAYLOAD(nlh);
+
+    for (; RTA_OK(rta, left); rta = RTA_NEXT(rta, left)) {
+        if (rta->rta_type == type && RTA_PAYLOAD(rta) >= len) {
+            memcpy(data, RTA_DATA(rta), len);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Anything the kernel has to say about its routing ends the cache. */
 static void watch_changes(VmrpcRoute *route)
 {
     uint8_t buf[4096];
@@ -184,38 +252,76 @@ static void watch_changes(VmrpcRoute *route)
     }
 }
 
-static unsigned slot_of(const uint8_t *addr, size_t len)
+static unsigned slot_of(const Flow *flow)
 {
+    const uint8_t *byte = (const uint8_t *)flow;
     uint32_t hash = 2166136261u;    /* FNV-1a */
 
-    for (size_t i = 0; i < len; i++) {
-        hash = (hash ^ addr[i]) * 16777619u;
+    for (size_t i = 0; i < sizeof(*flow); i++) {
+        hash = (hash ^ byte[i]) * 16777619u;
     }
     return (hash ^ hash >> 16) & (CACHE_SLOTS - 1);
 }
 
-bool vmrpc_route_is_local(VmrpcRoute *route, const struct sockaddr *addr)
+static void copy_addr(uint8_t to[16], const struct sockaddr *addr)
 {
-    uint8_t key[16] = { };
-    size_t len = addr->sa_family == AF_INET6 ? 16 : 4;
+    if (addr->sa_family == AF_INET6) {
+        memcpy(to, &((const struct sockaddr_in6 *)addr)->sin6_addr, 16);
+    } else {
+        memcpy(to, &((const struct sockaddr_in *)addr)->sin_addr, 4);
+    }
+}
+
+static Flow flow_of(const struct sockaddr *dest, const struct sockaddr *source,
+                    int proto)
+{
+    Flow flow = { .family = dest->sa_family, .proto = proto,
+                  .has_dest = true, .has_source = source != NULL };
+
+    copy_addr(flow.dest, dest);
+    if (source) {
+        copy_addr(flow.source, source);
+    }
+    if (proto == IPPROTO_TCP || proto == IPPROTO_UDP) {
+        /* at the same place in both families */
+        flow.port = ((const struct sockaddr_in *)dest)->sin_port;
+    }
+    return flow;
+}
+
+static bool is_local(const struct rtmsg *rtm)
+{
+    return rtm->rtm_type == RTN_LOCAL || rtm->rtm_type == RTN_ANYCAST;
+}
+
+/* Returns 1, 0 or a negative errno. */
+static int ask_local(VmrpcRoute *route, const Flow *flow)
+{
     uint8_t buf[ANSWER_MAX] __attribute__((aligned(8)));
     const struct rtmsg *rtm;
-    CacheSlot *slot;
+    Flow from = *flow;
+    int ret = query(route, flow, buf, sizeof(buf), &rtm);
+
+    if (ret == 0 && !flow->has_source && !is_local(rtm) &&
+        read_attribute(rtm, RTA_PREFSRC, from.source, addr_len(flow))) {
+        from.has_source = true;
+        ret = query(route, &from, buf, sizeof(buf), &rtm);
+    }
+    return ret < 0 ? ret : is_local(rtm);
+}
+
+bool vmrpc_route_is_local(VmrpcRoute *route, const struct sockaddr *dest,
+                          const struct sockaddr *source, int proto)
+{
+    Flow flow = flow_of(dest, source, proto);
+    CacheSlot *slot = &route->cache[slot_of(&flow)];
     int ret;
 
-    if (addr->sa_family == AF_INET6) {
-        memcpy(key, &((const struct sockaddr_in6 *)addr)->sin6_addr, len);
-    } else {
-        memcpy(key, &((const struct sockaddr_in *)addr)->sin_addr, len);
-    }
     watch_changes(route);
-    slot = &route->cache[slot_of(key, len)];
-    if (slot->used && slot->family == addr->sa_family &&
-        !memcmp(slot->addr, key, sizeof(key))) {
+    if (slot->used && !memcmp(&slot->flow, &flow, sizeof(flow))) {
         return slot->local;
     }
-
-    ret = query(route, addr->sa_family, key, NULL, buf, sizeof(buf), &rtm);
+    ret = ask_local(route, &flow);
     if (ret == -ENETUNREACH || ret == -EHOSTUNREACH || ret == -EACCES ||
         ret == -EINVAL) {
         return false;       /* no route, or one that refuses */
@@ -223,21 +329,18 @@ bool vmrpc_route_is_local(VmrpcRoute *route, const struct sockaddr *addr)
     if (ret < 0) {
         return true;
     }
-    slot->used = true;
-    slot->family = addr->sa_family;
-    memcpy(slot->addr, key, sizeof(key));
-    slot->local = rtm->rtm_type == RTN_LOCAL || rtm->rtm_type == RTN_ANYCAST;
-    return slot->local;
+    *slot = (CacheSlot) { .used = true, .local = ret, .flow = flow };
+    return ret;
 }
 
-bool vmrpc_route_is_prohibited(VmrpcRoute *route, const struct in6_addr *dest,
-                               const struct in6_addr *own)
+bool vmrpc_route_is_prohibited(VmrpcRoute *route, const struct sockaddr *dest,
+                               const struct sockaddr *source, int proto)
 {
     uint8_t buf[ANSWER_MAX] __attribute__((aligned(8)));
+    Flow flow = flow_of(dest, source, proto);
     const struct rtmsg *rtm;
 
-    return query(route, AF_INET6, dest, own, buf, sizeof(buf),
-                 &rtm) == -EACCES;
+    return query(route, &flow, buf, sizeof(buf), &rtm) == -EACCES;
 }
 
 /* The interface that has the address; 0: none but the loopback. */
@@ -262,32 +365,17 @@ static unsigned interface_with(const struct in6_addr *own)
     return index;
 }
 
-static unsigned interface_of_route(const struct rtmsg *rtm)
-{
-    const struct nlmsghdr *nlh = (const void *)((const uint8_t *)rtm -
-                                                NLMSG_HDRLEN);
-    const struct rtattr *rta = RTM_RTA(rtm);
-    int left = RTM_PAYLOAD(nlh);
-    unsigned index = 0;
-
-    for (; RTA_OK(rta, left); rta = RTA_NEXT(rta, left)) {
-        if (rta->rta_type == RTA_OIF && RTA_PAYLOAD(rta) >= sizeof(index)) {
-            memcpy(&index, RTA_DATA(rta), sizeof(index));
-        }
-    }
-    return index;
-}
-
 int vmrpc_route_interface(VmrpcRoute *route, const struct in6_addr *own)
 {
     uint8_t buf[ANSWER_MAX] __attribute__((aligned(8)));
+    Flow flow = { .family = AF_INET6, .has_source = true };
     unsigned index = interface_with(own);
     const struct rtmsg *rtm;
 
-    if (!index && query(route, AF_INET6, NULL, own, buf, sizeof(buf),
-                        &rtm) == 0 &&
+    memcpy(flow.source, own, sizeof(flow.source));
+    if (!index && query(route, &flow, buf, sizeof(buf), &rtm) == 0 &&
         rtm->rtm_type == RTN_UNICAST) {
-        index = interface_of_route(rtm);
+        read_attribute(rtm, RTA_OIF, &index, sizeof(index));
     }
     return index ? (int)index : -ENODEV;
 }

@@ -17,20 +17,26 @@ VmrpcRoute *vmrpc_route_new(GError **errp);
 void vmrpc_route_free(VmrpcRoute *route);
 
 /*
- * True if a packet to @addr (AF_INET or AF_INET6) would be delivered to this
- * host itself: one of its addresses, an anycast address, or a prefix with a
- * route of type local.  An answer that cannot be had counts as true: what is
- * not known to be elsewhere is not let out.  No route at all is false; the
- * call that follows then fails with the host's own error.
+ * True if a packet to @dest (AF_INET or AF_INET6, with port) would be delivered
+ * to this host itself: one of its addresses, an anycast address, or a prefix
+ * with a route of type local.  An answer that cannot be had counts as true:
+ * what is not known to be elsewhere is not let out.  No route at all is false;
+ * the call that follows then fails with the host's own error.
+ *
+ * Rules of the host may look at more than the destination.
+ * @source: where the packet comes from, of the same family; NULL: the host
+ *          chooses
+ * @proto: the protocol on the wire, IPPROTO_TCP ...; 0: any
  */
-bool vmrpc_route_is_local(VmrpcRoute *route, const struct sockaddr *addr);
+bool vmrpc_route_is_local(VmrpcRoute *route, const struct sockaddr *dest,
+                          const struct sockaddr *source, int proto);
 
 /*
- * True if the host refuses to send to @dest from @own (NULL: from any of its
- * addresses): a route or a rule of type prohibit.
+ * True if the host refuses to send such a packet: a route or a rule of type
+ * prohibit.
  */
-bool vmrpc_route_is_prohibited(VmrpcRoute *route, const struct in6_addr *dest,
-                               const struct in6_addr *own);
+bool vmrpc_route_is_prohibited(VmrpcRoute *route, const struct sockaddr *dest,
+                               const struct sockaddr *source, int proto);
 
 /*
  * The interface that @own, an address of this host, speaks from: the one that

@@ -327,7 +327,7 @@ static bool groups_must_wait(VmrpcServer *srv, const VmrpcSavedSock *saved)
 
     return (is_bound_to_group(saved) || has_groups(saved)) &&
            vmrpc_own_address(srv, 0, &own) >= 0 &&
-           !vmrpc_route_is_local(srv->route, (struct sockaddr *)&own);
+           !vmrpc_route_is_local(srv->route, (struct sockaddr *)&own, NULL, 0);
 }
 
 /*

@@ -431,6 +431,12 @@ static inline int vmrpc_host_family(const VmrpcServer *srv)
     return srv->config.translate ? AF_INET6 : AF_INET;
 }
 
+/* IPPROTO_ICMP is the one protocol that the families have two numbers for. */
+static inline int vmrpc_host_proto(int family, int proto)
+{
+    return family == AF_INET6 && proto == IPPROTO_ICMP ? IPPROTO_ICMPV6 : proto;
+}
+
 /* Executes @call; returns 0 or a negative errno. */
 int vmrpc_call_execute(VmrpcServer *srv, VmrpcCall *call);
 
@@ -624,6 +630,13 @@ int vmrpc_group_check(VmrpcServer *srv, struct in_addr group4, in_port_t port);
 size_t vmrpc_dest_candidates(VmrpcServer *srv, const struct sockaddr_in6 *named,
                              VmrpcCandidate *candidates, size_t max);
 
+/*
+ * Does the policy still allow it?  Time goes by until it is tried, and rules and
+ * routes may change.
+ */
+bool vmrpc_candidate_is_allowed(VmrpcServer *srv,
+                                const VmrpcCandidate *candidate);
+
 /* Counts and traces what was refused. */
 void vmrpc_refused(VmrpcServer *srv, const VmrpcRefusal *refusal,
                    uint64_t *counter);
@@ -664,9 +677,10 @@ bool vmrpc_addr_is_private(const VmrpcServer *srv,
  * @error (negative errno) of a call that reaches a peer, as the guest's program
  * shall have it: an IPv4 socket's.
  * @dest: where the call itself looked for the way to; NULL: it did not
+ * @proto: IPPROTO_TCP, IPPROTO_UDP or IPPROTO_ICMP
  */
 int vmrpc_peer_error(VmrpcServer *srv, const struct sockaddr_storage *dest,
-                     int error);
+                     int proto, int error);
 
 /* The VM's own address on the host; returns its length, or -EADDRNOTAVAIL. */
 int vmrpc_own_address(const VmrpcServer *srv, in_port_t port,

@@ -196,14 +196,26 @@ typedef struct Judged {
     char text[VMRPC_POLICY_MAX_NAMES][DNS_NAME_TEXT_MAX];
 } Judged;
 
+/* The VM's own address, in @own, where packets come from; NULL: it has none. */
+static const struct sockaddr *source_of(const VmrpcServer *srv,
+                                        struct sockaddr_storage *own)
+{
+    return vmrpc_own_address(srv, 0, own) < 0 ? NULL : (struct sockaddr *)own;
+}
+
 static void fill_dest(VmrpcServer *srv, const struct sockaddr_storage *host,
                       int proto, VmrpcDest *dest)
 {
+    struct sockaddr_storage own;
+
     *dest = (VmrpcDest) {
         .family = host->ss_family,
         .proto = proto,
         .is_local = vmrpc_route_is_local(srv->route,
-                                         (const struct sockaddr *)host),
+                                         (const struct sockaddr *)host,
+                                         source_of(srv, &own),
+                                         vmrpc_host_proto(host->ss_family,
+                                                          proto)),
     };
     if (host->ss_family == AF_INET6) {
         const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)host;
@@ -286,9 +298,11 @@ static int judge_behind(VmrpcServer *srv, const VmrpcDest *dest,
 
     nat64_extract(prefix, &dest->addr6, &behind.nat64_addr4);
     behind.nat64_len = prefix->len;
-    put_in4(&ss4, behind.nat64_addr4, 0);
+    /* From there on it has the translator's address, whatever that is. */
+    put_in4(&ss4, behind.nat64_addr4, htons(dest->port));
     behind.is_local |= vmrpc_route_is_local(srv->route,
-                                            (struct sockaddr *)&ss4);
+                                            (struct sockaddr *)&ss4, NULL,
+                                            dest->proto);
     ret = judge_as(srv, &behind, j);
     nat64_embed(prefix, behind.nat64_addr4, &behind.addr6);
     if (ret == 0 && !IN6_ARE_ADDR_EQUAL(&behind.addr6, &dest->addr6)) {
@@ -479,9 +493,9 @@ int vmrpc_group_check(VmrpcServer *srv, struct in_addr group4, in_port_t port)
 }
 
 int vmrpc_peer_error(VmrpcServer *srv, const struct sockaddr_storage *dest,
-                     int error)
+                     int proto, int error)
 {
-    const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)dest;
+    struct sockaddr_storage own;
 
     if (error != -EACCES || !srv->config.translate) {
         return error;
@@ -491,9 +505,11 @@ int vmrpc_peer_error(VmrpcServer *srv, const struct sockaddr_storage *dest,
      * too?  The way is looked for before a pending error is: who finds it
      * closed now has the second.
      */
-    if (dest && vmrpc_route_is_prohibited(srv->route, &sin6->sin6_addr,
-                                          srv->config.has_address6
-                                          ? &srv->config.address6 : NULL)) {
+    if (dest && vmrpc_route_is_prohibited(srv->route,
+                                          (const struct sockaddr *)dest,
+                                          source_of(srv, &own),
+                                          vmrpc_host_proto(dest->ss_family,
+                                                           proto))) {
         return error;
     }
     return -vmrpc_icmp_pending(-error);
@@ -563,7 +579,8 @@ static bool fill_candidate(VmrpcServer *srv, const struct in6_addr *addr6,
            !IN6_ARE_ADDR_EQUAL(&candidate->addr6, &srv->config.address6);
 }
 
-static bool is_allowed(VmrpcServer *srv, const VmrpcCandidate *candidate)
+bool vmrpc_candidate_is_allowed(VmrpcServer *srv,
+                                const VmrpcCandidate *candidate)
 {
     Judged j VMRPC_UNINITIALIZED;
     struct sockaddr_storage ss;
@@ -648,7 +665,7 @@ size_t vmrpc_dest_candidates(VmrpcServer *srv, const struct sockaddr_in6 *named,
                    &candidates[num++]);
     for (size_t i = 0; count > 1 && i < count && num < max; i++) {
         if (!IN6_ARE_ADDR_EQUAL(&siblings[i].addr6, &named->sin6_addr) &&
-            is_allowed(srv, &siblings[i])) {
+            vmrpc_candidate_is_allowed(srv, &siblings[i])) {
             candidates[num++] = siblings[i];
         }
     }

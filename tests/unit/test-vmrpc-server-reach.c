@@ -181,6 +181,154 @@ static void test_nat64_peers(void)
     fx_free(fx);
 }
 
+/* --- what the host's routing makes of it ---------------------------------- */
+
+#define TO_TABLE        "2001:db8:77::5"    /* local, but in table 77 */
+#define TO_TABLE4       "10.77.0.5"         /* too */
+
+static void run(const char *command)
+{
+    g_assert_cmpint(system(command), ==, 0);
+}
+
+/*
+ * A way out by r0, and a table by which the host would have more of its own,
+ * if a rule led there.  False where that cannot be made.
+ */
+static bool make_table(void)
+{
+    if (!fx_has_namespace() ||
+        system("ip link add r0 type veth peer name r1") != 0) {
+        g_test_skip("needs a network namespace and veth");
+        return false;
+    }
+    run("ip link set r0 up && ip link set r1 up &&"
+        "ip -6 address add 2001:db8:9::1/64 dev r0 nodad &&"
+        "ip address add 192.0.2.1/24 dev r0 &&"
+        "ip -6 route add default via 2001:db8:9::2 dev r0 &&"
+        "ip route add default via 192.0.2.2 dev r0 &&"
+        "ip -6 route add local 2001:db8:77::/64 dev lo table 77 &&"
+        "ip route add local 10.77.0.0/16 dev lo table 77");
+    return true;
+}
+
+static void drop_table(void)
+{
+    run("ip link del r0; ip -6 route flush table 77; ip route flush table 77");
+}
+
+static bool is_the_hosts(Fx *fx, const char *to, int type)
+{
+    struct in_addr addr = strchr(to, ':') ? fx_map(fx, to) : fx_ip4(to);
+    uint64_t before = fx_counters(fx)->refused_host_address;
+
+    fx_try_connect(fx, addr, type);
+    return fx_counters(fx)->refused_host_address == before + 1;
+}
+
+/* Each is in force for the very next call, and no longer than it is there. */
+static void test_rules(void)
+{
+    static const struct {
+        const char *family, *selector;
+        const char *to;
+        bool tcp, udp;          /* is that the host's own then? */
+    } cases[] = {
+        { "-6", "", TO_TABLE, true, true },
+        { "-6", "from 2001:db8::10", TO_TABLE, true, true },
+        { "-6", "from 2001:db8:9::1", TO_TABLE, false, false },
+        { "-6", "ipproto tcp", TO_TABLE, true, false },
+        { "-6", "ipproto udp dport 9", TO_TABLE, false, true },
+        { "-6", "ipproto udp dport 10", TO_TABLE, false, false },
+        { "-4", "", TO_TABLE4, true, true },
+        { "-4", "ipproto tcp dport 9", TO_TABLE4, true, false },
+    };
+    static const char *const verb[] = { NULL, "add", "del" };
+    Fx *fx;
+
+    if (!make_table()) {
+        return;
+    }
+    g_assert_cmpstr(fx_vm6, ==, "2001:db8::10");
+    fx = fx_new(&(FxOptions) { .policy = "", .nat64 = true });
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        for (unsigned there = 0; there < 3; there++) {
+            if (there) {
+                g_autofree char *command = g_strdup_printf(
+                    "ip %s rule %s prio 100 %s lookup 77", cases[i].family,
+                    verb[there], cases[i].selector);
+
+                run(command);
+                g_test_message("%s", command);
+            }
+            g_assert_cmpint(is_the_hosts(fx, cases[i].to, SOCK_STREAM), ==,
+                            there == 1 && cases[i].tcp);
+            g_assert_cmpint(is_the_hosts(fx, cases[i].to, SOCK_DGRAM), ==,
+                            there == 1 && cases[i].udp);
+        }
+    }
+    fx_free(fx);
+    drop_table();
+}
+
+/* A VM without an address has the one that the host chooses. */
+static void test_rules_no_address6(void)
+{
+    Fx *fx;
+
+    if (!make_table()) {
+        return;
+    }
+    fx = fx_new(&(FxOptions) { .no_address6 = true, .policy = "" });
+    g_assert_false(is_the_hosts(fx, TO_TABLE, SOCK_STREAM));
+    run("ip -6 rule add prio 100 from 2001:db8:9::1 lookup 77");
+    g_assert_true(is_the_hosts(fx, TO_TABLE, SOCK_STREAM));
+    run("ip -6 rule del prio 100");
+    g_assert_false(is_the_hosts(fx, TO_TABLE, SOCK_STREAM));
+    fx_free(fx);
+    drop_table();
+}
+
+/*
+ * What leads elsewhere goes, and what is behind it is the host's own.  The
+ * kernel says so of links and next hops only, not of the routes that go along.
+ */
+static void test_routes_go_along(void)
+{
+    Fx *fx;
+
+    if (!make_table()) {
+        return;
+    }
+    fx = fx_new(&(FxOptions) { .policy = "", .nat64 = true });
+    /* Without IPv6, of which the kernel would tell. */
+    run("ip link add q0 type veth peer name q1 &&"
+        "sysctl -qw net.ipv6.conf.q0.disable_ipv6=1 &&"
+        "sysctl -qw net.ipv6.conf.q1.disable_ipv6=1 &&"
+        "ip link set q1 up && ip link set q0 up &&"
+        "ip route add 10.77.0.0/16 dev q0 &&"
+        "ip rule add prio 32000 lookup main suppress_prefixlength 0 &&"
+        "ip rule add prio 32001 lookup 77");
+    g_assert_false(is_the_hosts(fx, TO_TABLE4, SOCK_STREAM));
+    run("ip link set q0 down");
+    g_assert_true(is_the_hosts(fx, TO_TABLE4, SOCK_STREAM));
+    run("ip rule del prio 32000 && ip rule del prio 32001 &&"
+        "ip link del q0");
+
+    if (system("sysctl -qw net.ipv4.nexthop_compat_mode=0") == 0) {
+        run("ip -6 nexthop add id 7 via 2001:db8:9::2 dev r0 &&"
+            "ip -6 route add 2001:db8:77::/64 nhid 7 &&"
+            "ip -6 rule add prio 32000 lookup main suppress_prefixlength 0 &&"
+            "ip -6 rule add prio 32001 lookup 77");
+        g_assert_false(is_the_hosts(fx, TO_TABLE, SOCK_STREAM));
+        run("ip -6 nexthop del id 7");
+        g_assert_true(is_the_hosts(fx, TO_TABLE, SOCK_STREAM));
+        run("ip -6 rule del prio 32000 && ip -6 rule del prio 32001");
+    }
+    fx_free(fx);
+    drop_table();
+}
+
 /* --- names, options, flags ----------------------------------------------- */
 
 static void test_names(void)
@@ -554,6 +702,9 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/resolver-ports", test_resolver_ports);
     g_test_add_func("/vmrpc/server/nat64", test_nat64);
     g_test_add_func("/vmrpc/server/nat64-peers", test_nat64_peers);
+    g_test_add_func("/vmrpc/server/rules", test_rules);
+    g_test_add_func("/vmrpc/server/rules-no-address6", test_rules_no_address6);
+    g_test_add_func("/vmrpc/server/routes-go-along", test_routes_go_along);
     g_test_add_func("/vmrpc/server/names", test_names);
     g_test_add_func("/vmrpc/server/references", test_references);
     g_test_add_func("/vmrpc/server/options", test_options);

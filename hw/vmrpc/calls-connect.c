@@ -86,10 +86,13 @@ int vmrpc_local_address(const VmrpcServer *srv, const VmrpcSock *s,
 
     memset(sin, 0, sizeof(*sin));
     sin->sin_family = AF_INET;
-    if (s->arriving) {
-        sin->sin_port = htons(s->arriving->local_port);
-        sin->sin_addr.s_addr = sin->sin_port ? srv->config.guest4.s_addr
-                                             : INADDR_ANY;
+    if (s->backing == VMRPC_BACKING_ARRIVING) {
+        sin->sin_port = s->local_port;
+        if (s->bound_group.s_addr) {
+            sin->sin_addr = s->bound_group;
+        } else if (s->local_port) {
+            sin->sin_addr = srv->config.guest4;
+        }
         return 0;
     }
     if (!vmrpc_sock_is_host(s) || (s->peer_is_resolver && !s->bound)) {
@@ -121,6 +124,9 @@ int vmrpc_call_bind(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (sin.sin_family != AF_INET) {
         return -EAFNOSUPPORT;
     }
+    if (s->backing == VMRPC_BACKING_ARRIVING && !s->bound_by_guest) {
+        return -s->missing_error;
+    }
     if (!vmrpc_sock_is_host(s) || s->bound_by_guest || s->race) {
         return -EINVAL;
     }
@@ -142,6 +148,19 @@ int vmrpc_call_bind(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     return ret;
 }
 
+/* @s will listen when it has arrived, if it has a port to do so. */
+static int listen_later(VmrpcServer *srv, VmrpcSock *s, int backlog,
+                        VmrpcCall *call)
+{
+    if (!s->local_port) {
+        return -s->missing_error;
+    }
+    s->listening = true;
+    s->backlog = backlog;
+    vmrpc_sock_refresh(srv, s);
+    return vmrpc_local_address(srv, s, &call->result);
+}
+
 int vmrpc_call_listen(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
     int backlog = MIN(call->arg[0], (uint32_t)INT32_MAX);
@@ -149,6 +168,9 @@ int vmrpc_call_listen(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 
     if (s->type != SOCK_STREAM) {
         return -EOPNOTSUPP;
+    }
+    if (s->backing == VMRPC_BACKING_ARRIVING) {
+        return listen_later(srv, s, backlog, call);
     }
     if (!vmrpc_sock_is_host(s) || s->race) {
         return -EINVAL;
@@ -236,11 +258,6 @@ static int disconnect_host(VmrpcServer *srv, VmrpcSock *s)
     }
     vmrpc_sock_clear_peer(srv, s);
     s->listening = false;
-    if (s->arriving) {
-        /* It shall not come back when the socket has arrived. */
-        s->arriving->flags &= ~(VMRPC_SAVED_CONNECTED | VMRPC_SAVED_RESOLVER |
-                                VMRPC_SAVED_LISTENING | VMRPC_SAVED_SELF);
-    }
     return 0;
 }
 
@@ -391,6 +408,9 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     }
     if (peer.sin_family != AF_INET) {
         return disconnect(srv, s);
+    }
+    if (s->backing == VMRPC_BACKING_ARRIVING) {
+        return s->listening ? -EISCONN : -s->missing_error;
     }
     if (!vmrpc_sock_is_host(s)) {
         return -EISCONN;

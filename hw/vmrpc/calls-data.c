@@ -278,7 +278,10 @@ int vmrpc_call_sendmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (s->backing == VMRPC_BACKING_LOST) {
         return -EPIPE;
     }
-    if (s->backing == VMRPC_BACKING_ARRIVING || is_racing(srv, s)) {
+    if (s->backing == VMRPC_BACKING_ARRIVING) {
+        return vmrpc_arriving_send_error(srv, s);
+    }
+    if (is_racing(srv, s)) {
         return -EAGAIN;
     }
     if (call->arg[0] & VMRPC_MSG_DISCARD) {
@@ -461,7 +464,10 @@ int vmrpc_call_recvmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     ssize_t n;
 
     if (s->backing == VMRPC_BACKING_LOST) {
-        return s->listening ? -EINVAL : 0;
+        return 0;
+    }
+    if (s->backing == VMRPC_BACKING_ARRIVING && s->type == SOCK_STREAM) {
+        return -ENOTCONN;
     }
     if (is_racing(srv, s)) {
         return -EAGAIN;

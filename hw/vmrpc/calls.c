@@ -163,6 +163,10 @@ static int shutdown_host(VmrpcServer *srv, VmrpcSock *s, int how)
     struct sockaddr_in before = { };
     bool ends_listening = s->listening && how != SHUT_WR;
 
+    if (s->backing == VMRPC_BACKING_ARRIVING && s->listening) {
+        s->listening = !ends_listening;
+        return 0;
+    }
     vmrpc_race_end(srv, s);
     if (ends_listening) {
         vmrpc_local_address(srv, s, &before);
@@ -341,7 +345,7 @@ static int call_getsockopt(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     ssize_t len;
     int ret;
 
-    if (!vmrpc_sock_is_host(s)) {
+    if (s->fd < 0) {
         return -ENOPROTOOPT;
     }
     ret = vmrpc_sockopt_to_host(kind, VMRPC_SOCKOPT_GET, call->arg[0],

@@ -388,6 +388,16 @@ static int check_limits(VmrpcServer *srv, const VmrpcSock *s)
            ? -ENOBUFS : 0;
 }
 
+static void add(VmrpcServer *srv, VmrpcSock *s, const Group *group)
+{
+    if (!s->groups) {
+        s->groups = g_array_new(FALSE, TRUE, sizeof(Group));
+    }
+    g_array_append_vals(s->groups, group, 1);
+    srv->group_num++;
+}
+
+/* As long as @s is arriving it only gets to know what it shall hear. */
 static int join(VmrpcServer *srv, VmrpcSock *s, struct in_addr group4)
 {
     Group group = { .group4 = group4, .fd = -1, .port = bound_port(srv, s) };
@@ -399,6 +409,10 @@ static int join(VmrpcServer *srv, VmrpcSock *s, struct in_addr group4)
     ret = check_limits(srv, s);
     if (ret == 0) {
         ret = vmrpc_group_check(srv, group4, group.port);
+    }
+    if (ret == 0 && s->backing == VMRPC_BACKING_ARRIVING) {
+        add(srv, s, &group);
+        return 0;
     }
     if (ret == 0 && srv->config.translate) {
         ret = ifindex = own_interface(srv);
@@ -414,11 +428,7 @@ static int join(VmrpcServer *srv, VmrpcSock *s, struct in_addr group4)
     if (ret < 0) {
         return ret;
     }
-    if (!s->groups) {
-        s->groups = g_array_new(FALSE, TRUE, sizeof(Group));
-    }
-    g_array_append_val(s->groups, group);
-    srv->group_num++;
+    add(srv, s, &group);
     return 0;
 }
 
@@ -429,7 +439,7 @@ static int leave(VmrpcServer *srv, VmrpcSock *s, struct in_addr group4)
     if (!group) {
         return -EADDRNOTAVAIL;
     }
-    if (group->fd < 0) {
+    if (group->fd < 0 && vmrpc_sock_is_host(s)) {
         change_membership(srv, s->fd, group4, 0, false);
     }
     receiver_free(srv, group);
@@ -448,7 +458,8 @@ int vmrpc_groups_option(VmrpcServer *srv, VmrpcSock *s, int level, int name,
         return ret;
     }
     /* A stream may join natively, and hears nothing by that. */
-    if (s->proto != IPPROTO_UDP || !vmrpc_sock_is_host(s)) {
+    if (s->proto != IPPROTO_UDP ||
+        (!vmrpc_sock_is_host(s) && s->backing != VMRPC_BACKING_ARRIVING)) {
         return -ENOPROTOOPT;
     }
     ret = m.join ? join(srv, s, m.group4) : leave(srv, s, m.group4);
@@ -615,6 +626,59 @@ unsigned vmrpc_groups_save(const VmrpcSock *s, VmrpcSavedOption *option)
                sizeof(struct in_addr));
     }
     return n;
+}
+
+void vmrpc_groups_restore(VmrpcServer *srv, VmrpcSock *s,
+                          const VmrpcSavedOption *option)
+{
+    VmrpcMembership m;
+
+    if (s->proto == IPPROTO_UDP && vmrpc_groups_num(s) < VMRPC_GROUPS_MAX &&
+        vmrpc_membership_parse(option->level, option->name, option->value,
+                               option->len, srv->config.guest4, &m) > 0 &&
+        m.join && !find(s, m.group4)) {
+        add(srv, s, &(Group) { .group4 = m.group4, .fd = -1 });
+    }
+}
+
+int vmrpc_groups_ready_to_join(VmrpcServer *srv, const VmrpcSock *s)
+{
+    struct sockaddr_storage own;
+    int ret;
+
+    if ((!s->bound_group.s_addr && !vmrpc_groups_num(s)) ||
+        vmrpc_own_address(srv, 0, &own) < 0) {
+        return 0;
+    }
+    if (!vmrpc_route_is_local(srv->route, (struct sockaddr *)&own, NULL, 0)) {
+        return -EADDRNOTAVAIL;
+    }
+    ret = srv->config.translate ? own_interface(srv) : 0;
+    return MIN(ret, 0);
+}
+
+GArray *vmrpc_groups_set_aside(VmrpcServer *srv, VmrpcSock *s)
+{
+    srv->group_num -= vmrpc_groups_num(s);
+    return g_steal_pointer(&s->groups);
+}
+
+void vmrpc_groups_put_back(VmrpcServer *srv, VmrpcSock *s, GArray *groups)
+{
+    s->groups = groups;
+    srv->group_num += vmrpc_groups_num(s);
+}
+
+void vmrpc_groups_join_again(VmrpcServer *srv, VmrpcSock *s, GArray *groups)
+{
+    for (unsigned i = 0; groups && i < groups->len; i++) {
+        if (join(srv, s, g_array_index(groups, Group, i).group4) < 0) {
+            srv->counters.connections_lost++;
+        }
+    }
+    if (groups) {
+        g_array_free(groups, TRUE);
+    }
 }
 
 bool vmrpc_groups_is_option(uint32_t level, uint32_t name)

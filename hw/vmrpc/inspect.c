@@ -26,6 +26,7 @@ void vmrpc_inspect_server(VmrpcServer *srv, VmrpcServerView *view)
     view->has_nat64 = vmrpc_nat64_in_use(&srv->nat64);
     view->nat64 = srv->nat64.prefix[0];
     view->sockets = srv->sock_num;
+    view->arriving = srv->arriving_num;
     view->counters = srv->counters;
     view->alg_counters = srv->alg_counters;
     if (srv->dns_proxy) {
@@ -133,6 +134,8 @@ static void view_sock(VmrpcServer *srv, const VmrpcSock *s,
     view->type = s->type;
     view->proto = s->proto;
     view->backing = s->backing;
+    view->missing = s->missing;
+    view->missing_error = s->missing_error;
     view->state = plain_state(s);
     view->bytes_sent = s->bytes_sent;
     view->bytes_received = s->bytes_received;

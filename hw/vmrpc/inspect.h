@@ -28,6 +28,7 @@ typedef struct VmrpcServerView {
     Nat64Prefix nat64;          /* in use, given or found */
     VmrpcAddrMapStats map;      /* all zero without translation */
     uint32_t sockets;           /* how many there are */
+    uint32_t arriving;          /* of these, VMRPC_BACKING_ARRIVING */
     VmrpcCounters counters;
     VmrpcAlgCounters alg_counters;
     DnsProxyCounters dns_counters;  /* all zero without resolver4 */
@@ -39,6 +40,8 @@ typedef struct VmrpcSockView {
     int type;                   /* SOCK_STREAM, SOCK_DGRAM */
     int proto;                  /* IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP */
     VmrpcBacking backing;
+    VmrpcMissing missing;       /* with VMRPC_BACKING_ARRIVING */
+    int missing_error;          /* and what the host says, positive errno */
     /*
      * TCP_ESTABLISHED .. TCP_CLOSING; what is not TCP is established when it
      * has a peer, and closed otherwise

@@ -237,6 +237,8 @@ void vmrpc_sock_refresh(VmrpcServer *srv, VmrpcSock *s)
         }
     } else if (s->backing == VMRPC_BACKING_LOST) {
         s->ready = VMRPC_IN | VMRPC_OUT | VMRPC_HUP | VMRPC_RDHUP;
+    } else if (s->backing == VMRPC_BACKING_ARRIVING) {
+        s->ready = vmrpc_arriving_ready(srv, s);
     } else {
         s->ready = 0;
     }

@@ -59,6 +59,8 @@ struct VmrpcRoute {
     int query_fd;
     int monitor_fd;
     uint32_t seq;               /* of the last query */
+    VmrpcRouteWatcher *changed; /* NULL: nobody watches */
+    void *opaque;
     CacheSlot cache[CACHE_SLOTS];
 };
 
@@ -237,8 +239,20 @@ static bool read_attribute(const struct rtmsg *rtm, unsigned type, void *data,
     return false;
 }
 
+void vmrpc_route_watch(VmrpcRoute *route, VmrpcRouteWatcher *changed,
+                       void *opaque)
+{
+    route->changed = changed;
+    route->opaque = opaque;
+}
+
+int vmrpc_route_fd(const VmrpcRoute *route)
+{
+    return route->monitor_fd;
+}
+
 /* Anything the kernel has to say about its routing ends the cache. */
-static void watch_changes(VmrpcRoute *route)
+void vmrpc_route_process(VmrpcRoute *route)
 {
     uint8_t buf[4096];
     bool changed = false;
@@ -247,8 +261,12 @@ static void watch_changes(VmrpcRoute *route)
            errno == ENOBUFS) {
         changed = true;
     }
-    if (changed) {
-        memset(route->cache, 0, sizeof(route->cache));
+    if (!changed) {
+        return;
+    }
+    memset(route->cache, 0, sizeof(route->cache));
+    if (route->changed) {
+        route->changed(route->opaque);
     }
 }
 
@@ -317,7 +335,7 @@ bool vmrpc_route_is_local(VmrpcRoute *route, const struct sockaddr *dest,
     CacheSlot *slot = &route->cache[slot_of(&flow)];
     int ret;
 
-    watch_changes(route);
+    vmrpc_route_process(route);
     if (slot->used && !memcmp(&slot->flow, &flow, sizeof(flow))) {
         return slot->local;
     }

@@ -17,6 +17,18 @@ VmrpcRoute *vmrpc_route_new(GError **errp);
 void vmrpc_route_free(VmrpcRoute *route);
 
 /*
+ * @changed is called when it is found that addresses, routes, rules or links
+ * have changed: by any function below, in its thread, or by
+ * vmrpc_route_process(), for which vmrpc_route_fd() becomes readable.
+ */
+typedef void VmrpcRouteWatcher(void *opaque);
+
+void vmrpc_route_watch(VmrpcRoute *route, VmrpcRouteWatcher *changed,
+                       void *opaque);
+int vmrpc_route_fd(const VmrpcRoute *route);
+void vmrpc_route_process(VmrpcRoute *route);
+
+/*
  * True if a packet to @dest (AF_INET or AF_INET6, with port) would be delivered
  * to this host itself: one of its addresses, an anycast address, or a prefix
  * with a route of type local.  An answer that cannot be had counts as true:

@@ -8,22 +8,16 @@
  * stream is lost; the guest's program gets ECONNRESET at once instead of
  * waiting for a peer that will never answer.
  *
- * The VM's address may arrive on the destination a little later than the VM,
- * and when both QEMUs run on one host the source has the ports until it ends.
- * Sockets that cannot be bound, or cannot join their groups, for these reasons
- * are "arriving": to the guest they look idle, and they are tried again for
- * ARRIVING_MAX_MS.
+ * A record says what a socket shall be, of one that is still arriving from the
+ * migration before (arriving.c) as well.  So the guest can move on at any time.
  */
 #include "hw/vmrpc/server-internal.h"
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
-#define ARRIVING_RETRY_MS       100
-#define ARRIVING_MAX_MS         30000
-
-static in_port_t local_port(const VmrpcSock *s)
+/* The port of its host socket; network byte order. */
+static in_port_t host_port(const VmrpcSock *s)
 {
     struct sockaddr_storage ss = { };
     socklen_t len = sizeof(ss);
@@ -36,31 +30,62 @@ static in_port_t local_port(const VmrpcSock *s)
            : ((struct sockaddr_in *)&ss)->sin_port;
 }
 
+/* The port that it has, or shall have; network byte order; 0: none. */
+static in_port_t saved_port(const VmrpcSock *s)
+{
+    if (!vmrpc_sock_is_host(s)) {
+        return s->local_port;
+    }
+    return s->bound ? host_port(s) : 0;
+}
+
+/*
+ * What a stream can be: lost, or nothing, bound, and then listening, too.
+ * @bound: 0 or VMRPC_SAVED_BOUND
+ */
+static uint32_t stream_flags(const VmrpcSock *s, uint32_t bound)
+{
+    if (s->connected || s->backing == VMRPC_BACKING_LOST) {
+        return VMRPC_SAVED_CONNECTED;
+    }
+    return bound && s->listening ? bound | VMRPC_SAVED_LISTENING : bound;
+}
+
+/* A datagram socket is bound or not, and has one of three peers or none. */
+static uint32_t datagram_flags(const VmrpcSock *s, uint32_t bound)
+{
+    uint32_t ping = vmrpc_sock_is_ping(s) ? VMRPC_SAVED_PING : 0;
+
+    if (s->connected && s->peer_is_resolver && !ping) {
+        return bound | VMRPC_SAVED_CONNECTED | VMRPC_SAVED_RESOLVER;
+    }
+    if (s->connected) {
+        return bound | VMRPC_SAVED_CONNECTED | ping;
+    }
+    return bound && s->peer_is_self ? bound | VMRPC_SAVED_SELF | ping
+                                    : bound | ping;
+}
+
 static void save_one(const VmrpcSock *s, VmrpcSavedSock *saved)
 {
-    if (s->arriving) {
-        *saved = *s->arriving;
-        saved->ready_seq = s->ready_seq;
-        return;
-    }
+    in_port_t port = saved_port(s);
+    uint32_t bound = port ? VMRPC_SAVED_BOUND : 0;
+    bool is_stream = s->type == SOCK_STREAM;
+
     memset(saved, 0, sizeof(*saved));
     saved->handle = s->handle;
     saved->gen = s->gen;
     saved->type = s->type;
     saved->ready_seq = s->ready_seq;
-    saved->backlog = s->backlog;
-    saved->local_port = ntohs(local_port(s));
-    saved->peer4 = s->peer4.s_addr;
-    saved->peer_port = ntohs(s->peer_port);
-    saved->flags = (s->bound && saved->local_port ? VMRPC_SAVED_BOUND : 0) |
-                   (s->listening ? VMRPC_SAVED_LISTENING : 0) |
-                   (s->connected || s->backing == VMRPC_BACKING_LOST
-                    ? VMRPC_SAVED_CONNECTED : 0) |
-                   (s->peer_is_resolver ? VMRPC_SAVED_RESOLVER : 0) |
-                   (s->peer_is_self ? VMRPC_SAVED_SELF : 0) |
-                   (vmrpc_sock_is_ping(s) ? VMRPC_SAVED_PING : 0);
-    if (s->bound_group.s_addr) {
-        saved->backlog = s->bound_group.s_addr;
+    saved->flags = is_stream ? stream_flags(s, bound)
+                             : datagram_flags(s, bound);
+    if (saved->flags & VMRPC_SAVED_BOUND) {
+        saved->local_port = ntohs(port);
+        saved->backlog = is_stream ? s->backlog : s->bound_group.s_addr;
+    }
+    if (saved->flags & VMRPC_SAVED_CONNECTED) {
+        saved->peer4 = s->peer4.s_addr;
+        saved->peer_port = ntohs(s->peer_port);
     }
     saved->option_num = vmrpc_options_save(s->options, saved->option);
     saved->option_num += vmrpc_groups_save(s, &saved->option[
@@ -200,7 +225,7 @@ uint32_t vmrpc_server_restore_nat64(VmrpcServer *srv,
 
 /* --- sockets ------------------------------------------------------------ */
 
-/* Which flags go together, as save_one() sets them. */
+/* Which flags go together, as save_one() and its forerunners set them. */
 static bool flags_are_sane(const VmrpcServer *srv, const VmrpcSavedSock *saved)
 {
     bool bound = saved->flags & VMRPC_SAVED_BOUND;
@@ -233,23 +258,29 @@ static bool flags_are_sane(const VmrpcServer *srv, const VmrpcSavedSock *saved)
                          srv->dns_proxy);
 }
 
-/* A virtual address of a peer travels with the map, which is here already. */
+/*
+ * A virtual address of a peer travels with the map, which is here already.  Of
+ * a stream it is only a name that it had: no socket holds it any more.
+ */
 static bool peer_is_sane(const VmrpcServer *srv, const VmrpcSavedSock *saved)
 {
     struct in_addr peer4 = { .s_addr = saved->peer4 };
     struct in6_addr addr6;
 
     return !(saved->flags & VMRPC_SAVED_CONNECTED) || !srv->map ||
+           saved->type == SOCK_STREAM ||
            !vmrpc_addrmap_contains(srv->map, peer4) ||
            vmrpc_addrmap_lookup4(srv->map, peer4, &addr6) == 0;
 }
 
+/* A datagram socket has no backlog: that is the group then. */
 static bool backlog_is_sane(const VmrpcSavedSock *saved)
 {
     if (saved->type == SOCK_STREAM) {
         return saved->backlog <= INT32_MAX;
     }
-    return !saved->backlog || IN_MULTICAST(ntohl(saved->backlog));
+    return !saved->backlog || (IN_MULTICAST(ntohl(saved->backlog)) &&
+                               !(saved->flags & VMRPC_SAVED_PING));
 }
 
 static bool record_is_sane(const VmrpcServer *srv,
@@ -279,240 +310,67 @@ static void restore_options(VmrpcServer *srv, VmrpcSock *s,
         const VmrpcSavedOption *o = &saved->option[i];
 
         if (vmrpc_groups_is_option(o->level, o->name)) {
-            continue;           /* restore_groups() */
-        }
-        vmrpc_options_remember(&s->options, 0, o->level, o->name, o->value,
-                               o->len);
-        vmrpc_host_setsockopt(srv, s, o->level, o->name, o->value, o->len);
-    }
-}
-
-/* A datagram socket has no backlog: that is the group then. */
-static bool is_bound_to_group(const VmrpcSavedSock *saved)
-{
-    return saved->type == SOCK_DGRAM && saved->backlog;
-}
-
-/* Returns 0 or -errno. */
-static int restore_binding(VmrpcServer *srv, VmrpcSock *s,
-                           const VmrpcSavedSock *saved)
-{
-    struct in_addr group4 = { saved->backlog };
-    in_port_t port = htons(saved->local_port);
-
-    if (is_bound_to_group(saved)) {
-        return vmrpc_groups_bind_socket(srv, s, group4, port);
-    }
-    return vmrpc_host_bind(srv, s, port);
-}
-
-static bool has_groups(const VmrpcSavedSock *saved)
-{
-    for (uint32_t i = 0; i < saved->option_num; i++) {
-        if (vmrpc_groups_is_option(saved->option[i].level,
-                                   saved->option[i].name)) {
-            return true;
+            vmrpc_groups_restore(srv, s, o);
+        } else {
+            vmrpc_options_remember(&s->options, 0, o->level, o->name, o->value,
+                                   o->len);
         }
     }
-    return false;
 }
 
-/*
- * Groups are heard by the interface of the VM's address.  As long as it is not
- * here, there is none, or that of the default route is taken for it.
- */
-static bool groups_must_wait(VmrpcServer *srv, const VmrpcSavedSock *saved)
+static void restore_peer(VmrpcServer *srv, VmrpcSock *s,
+                         const VmrpcSavedSock *saved)
 {
-    struct sockaddr_storage own;
-
-    return (is_bound_to_group(saved) || has_groups(saved)) &&
-           vmrpc_own_address(srv, 0, &own) >= 0 &&
-           !vmrpc_route_is_local(srv->route, (struct sockaddr *)&own, NULL, 0);
-}
-
-/*
- * When all else is done: only a host socket can join, so @s must be one again,
- * and each group is tried once.  What fails then is lost.
- */
-static void restore_groups(VmrpcServer *srv, VmrpcSock *s,
-                           const VmrpcSavedSock *saved)
-{
-    for (uint32_t i = 0; i < saved->option_num; i++) {
-        const VmrpcSavedOption *o = &saved->option[i];
-        int ret = vmrpc_groups_option(srv, s, o->level, o->name, o->value,
-                                      o->len);
-
-        srv->counters.connections_lost += ret < 0;
-    }
-}
-
-/* Binds, listens, connects as the record says; returns 0 or -errno. */
-static int restore_host(VmrpcServer *srv, VmrpcSock *s,
-                        const VmrpcSavedSock *saved, bool last_try)
-{
-    struct sockaddr_storage ss;
-    int len, ret;
-
-    /* In the end it goes on without them. */
-    if (!last_try && groups_must_wait(srv, saved)) {
-        return -EADDRNOTAVAIL;
-    }
-    if (saved->flags & VMRPC_SAVED_BOUND && !s->bound) {
-        ret = restore_binding(srv, s, saved);
-        if (ret < 0) {
-            return ret;
-        }
-        s->bound_by_guest = true;
-        s->local_port = htons(saved->local_port);
-    }
-    if (saved->flags & VMRPC_SAVED_LISTENING) {
-        if (listen(s->fd, saved->backlog) < 0) {
-            return -errno;
-        }
-        s->listening = true;
-        s->backlog = saved->backlog;
-    }
-    if (saved->flags & VMRPC_SAVED_CONNECTED &&
-        !(saved->flags & VMRPC_SAVED_RESOLVER)) {
-        struct sockaddr_in peer = {
-            .sin_family = AF_INET,
-            .sin_addr.s_addr = saved->peer4,
-            .sin_port = htons(saved->peer_port),
-        };
-
-        ret = vmrpc_host_bind_source(srv, s);
-        if (ret < 0) {
-            return ret;
-        }
-        len = vmrpc_dest_to_host(srv, &peer, s->proto, &ss);
-        if (len < 0 || connect(s->fd, (struct sockaddr *)&ss, len) < 0) {
-            return len < 0 ? len : -errno;
-        }
-    }
-    return saved->flags & VMRPC_SAVED_SELF ? vmrpc_host_connect_self(srv, s)
-                                           : 0;
-}
-
-/* The guest's program finds out by an error and a hang-up. */
-static void lose(VmrpcServer *srv, VmrpcSock *s, int err)
-{
-    vmrpc_budget_release(srv, &s->buffers);
-    if (s->fd >= 0) {
-        close(s->fd);
-        s->fd = -1;
-    }
-    s->backing = VMRPC_BACKING_LOST;
-    s->so_error = err;
-    srv->counters.connections_lost++;
-}
-
-void vmrpc_arriving_forget(VmrpcServer *srv, VmrpcSock *s)
-{
-    if (s->arriving) {
-        g_clear_pointer(&s->arriving, g_free);
-        srv->arriving_num--;
-    }
-}
-
-int vmrpc_arriving_timeout_ms(const VmrpcServer *srv)
-{
-    if (!srv->arriving_num) {
-        return -1;
-    }
-    return CLAMP(srv->arriving_due_ms - vmrpc_now_ms(), 0, ARRIVING_RETRY_MS);
-}
-
-/* Binds @s as its record says, now or later, or gives it up. */
-static void arrive(VmrpcServer *srv, VmrpcSock *s,
-                   const VmrpcSavedSock *saved, bool last_try)
-{
-    int ret = restore_host(srv, s, saved, last_try);
-
-    if (ret == 0) {
-        s->backing = VMRPC_BACKING_HOST;
-        /* The guest may have asked for edges, and does not ask again. */
-        s->edge = true;
-        restore_groups(srv, s, saved);
-        vmrpc_arriving_forget(srv, s);
-    } else if ((ret == -EADDRINUSE || ret == -EADDRNOTAVAIL) && !last_try) {
-        if (!s->arriving) {
-            s->arriving = g_memdup2(saved, sizeof(*saved));
-            srv->arriving_num++;
-        }
-        s->backing = VMRPC_BACKING_ARRIVING;
-        s->listening = saved->flags & VMRPC_SAVED_LISTENING;
-        return;
-    } else {
-        vmrpc_arriving_forget(srv, s);
-        lose(srv, s, -ret);
-    }
-    vmrpc_sock_refresh(srv, s);
-    vmrpc_sock_notify(srv, s);
-}
-
-void vmrpc_arriving_process_timer(VmrpcServer *srv)
-{
-    int64_t now = vmrpc_now_ms();
-    bool last_try = now >= srv->arriving_end_ms;
-
-    if (!srv->arriving_num || now < srv->arriving_due_ms) {
-        return;
-    }
-    for (uint32_t i = 0; i < srv->config.max_sockets; i++) {
-        VmrpcSock *s = srv->socks[i];
-
-        if (s && s->arriving) {
-            arrive(srv, s, s->arriving, last_try);
-        }
-    }
-    srv->arriving_due_ms = now + ARRIVING_RETRY_MS;
-}
-
-int vmrpc_server_restore(VmrpcServer *srv, const VmrpcSavedSock *saved)
-{
-    bool is_stream = saved->type == SOCK_STREAM;
-    bool lost = is_stream && saved->flags & VMRPC_SAVED_CONNECTED;
     struct sockaddr_in peer = {
         .sin_family = AF_INET,
         .sin_addr.s_addr = saved->peer4,
         .sin_port = htons(saved->peer_port),
     };
-    int proto = is_stream ? IPPROTO_TCP :
-                saved->flags & VMRPC_SAVED_PING ? IPPROTO_ICMP : IPPROTO_UDP;
-    VmrpcBuffers buffers = { };
-    VmrpcSock *s;
-    int fd = -1;
 
-    if (!record_is_sane(srv, saved)) {
-        return -EINVAL;
-    }
-    if (!lost && vmrpc_budget_reserve(srv, NULL, NULL, &buffers) == 0) {
-        fd = vmrpc_host_socket(srv, saved->type, proto);
-    }
-    if (fd >= 0) {
-        vmrpc_budget_apply(srv, fd, &buffers);
-    }
-    if (vmrpc_sock_add(srv, saved->handle, saved->gen, saved->type, fd,
-                       &buffers, &s) < 0) {
-        return -EINVAL;
-    }
-    s->proto = proto;
-    s->ready_seq = saved->ready_seq;
     if (saved->flags & VMRPC_SAVED_CONNECTED) {
         vmrpc_sock_set_peer(srv, s, &peer);
-        s->peer_is_resolver = !is_stream && saved->flags & VMRPC_SAVED_RESOLVER;
     }
+    s->peer_is_resolver = saved->flags & VMRPC_SAVED_RESOLVER;
+    s->peer_is_self = saved->flags & VMRPC_SAVED_SELF;
+}
+
+/* The inverse of save_one(). */
+static void restore_one(VmrpcServer *srv, VmrpcSock *s,
+                        const VmrpcSavedSock *saved)
+{
+    s->proto = saved->type == SOCK_STREAM ? IPPROTO_TCP :
+               saved->flags & VMRPC_SAVED_PING ? IPPROTO_ICMP : IPPROTO_UDP;
+    s->ready_seq = saved->ready_seq;
+    s->listening = saved->flags & VMRPC_SAVED_LISTENING;
+    if (saved->flags & VMRPC_SAVED_BOUND) {
+        s->bound_by_guest = true;
+        s->local_port = htons(saved->local_port);
+        if (saved->type == SOCK_STREAM) {
+            s->backlog = saved->backlog;
+        } else {
+            s->bound_group.s_addr = saved->backlog;
+        }
+    }
+    restore_peer(srv, s, saved);
+    restore_options(srv, s, saved);
+}
+
+int vmrpc_server_restore(VmrpcServer *srv, const VmrpcSavedSock *saved)
+{
+    VmrpcSock *s;
+
+    if (!record_is_sane(srv, saved) ||
+        vmrpc_sock_add(srv, saved->handle, saved->gen, saved->type, -1, NULL,
+                       &s) < 0) {
+        return -EINVAL;
+    }
+    restore_one(srv, s, saved);
     /* What the guest believes is unknown here: tell it anew. */
     s->told = 0;
-    if (fd < 0) {
-        lose(srv, s, ECONNRESET);
-        vmrpc_sock_refresh(srv, s);
-        vmrpc_sock_notify(srv, s);
-        return 0;
+    if (s->type == SOCK_STREAM && s->connected) {
+        vmrpc_sock_lose(srv, s, ECONNRESET);
+    } else {
+        vmrpc_arriving_begin(srv, s);
     }
-    restore_options(srv, s, saved);
-    srv->arriving_end_ms = vmrpc_now_ms() + ARRIVING_MAX_MS;
-    arrive(srv, s, saved, false);
-    vmrpc_timer_rearm(srv);
     return 0;
 }

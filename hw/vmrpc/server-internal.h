@@ -14,7 +14,8 @@
  *   groups.c        multicast
  *   resolver.c      the DNS proxy, as seen through sockets
  *   gateway.c       FTP, SIP
- *   saved.c         migration
+ *   saved.c         migration: what travels
+ *   arriving.c      and what becomes of it
  *   inspect.c       what management sees
  */
 #ifndef VMRPC_SERVER_INTERNAL_H
@@ -43,6 +44,7 @@
 #define VMRPC_EPOLL_DNS         0xfffffff1u
 #define VMRPC_EPOLL_POLICY      0xfffffff2u
 #define VMRPC_EPOLL_RACE        0xfffffff3u
+#define VMRPC_EPOLL_ROUTE       0xfffffff4u
 
 /*
  * What the DNS proxy's sockets may keep in memory, all of a server together:
@@ -75,6 +77,10 @@ typedef struct VmrpcPolicyFile {
     struct timespec seen;       /* and when it had changed; numbers return */
 } VmrpcPolicyFile;
 
+/*
+ * Of one that is arriving (arriving.c) the fields say what it shall be, but for
+ * `bound` and `fd`, which say how far it is.
+ */
 struct VmrpcSock {
     uint32_t handle;
     uint32_t gen;
@@ -144,7 +150,11 @@ struct VmrpcSock {
 
     VmrpcBuffers buffers;
     GByteArray *options;        /* options.c; NULL if none was set */
-    VmrpcSavedSock *arriving;   /* VMRPC_BACKING_ARRIVING: what it shall be */
+
+    VmrpcMissing missing;       /* VMRPC_BACKING_ARRIVING: what it waits for */
+    int missing_error;          /* and the error that says so, positive */
+    VmrpcSock *arriving_next;
+    VmrpcSock **arriving_prev;  /* what points to us in the queue */
 
     uint64_t bytes_sent;
     uint64_t bytes_received;
@@ -189,8 +199,15 @@ struct VmrpcServer {
     uint32_t making_num;        /* that will be in socks, if all goes well */
     uint32_t group_num;         /* memberships of all sockets */
     uint32_t arriving_num;      /* of these, VMRPC_BACKING_ARRIVING */
-    int64_t arriving_due_ms;    /* when to try them again */
-    int64_t arriving_end_ms;    /* and when to give up */
+    uint32_t missing_num[VMRPC_MISSING_NUM];    /* of these, for what */
+    unsigned missing_told;      /* which of it was reported: 1 << VMRPC_... */
+    VmrpcSock *arriving_head;   /* the next to be tried */
+    VmrpcSock **arriving_tail;
+    uint32_t arriving_left;     /* to be tried yet in this turn */
+    bool arriving_changed;      /* routing has, since the turn began */
+    int64_t arriving_since_ms;  /* when the last has come */
+    int64_t arriving_turn_ms;   /* when the last turn began */
+    int64_t arriving_due_ms;    /* when to go on */
     VmrpcSock *event_head;
     VmrpcSock **event_tail;
     VmrpcSock *unwatched_head;  /* in the order of watch_due_ms */
@@ -279,6 +296,9 @@ int vmrpc_sock_remove(VmrpcServer *srv, VmrpcSock *s);
  */
 void vmrpc_sock_enter(VmrpcServer *srv, VmrpcSock *s);
 bool vmrpc_sock_leave(VmrpcServer *srv, VmrpcSock *s);
+
+/* @s has no host socket any more. */
+void vmrpc_sock_close_host(VmrpcServer *srv, VmrpcSock *s);
 
 /* Replaces the host socket by the DNS proxy (stream sockets). */
 void vmrpc_sock_become_resolver(VmrpcServer *srv, VmrpcSock *s);
@@ -558,6 +578,29 @@ void vmrpc_groups_forget(VmrpcServer *srv, VmrpcSock *s);
 /* Memberships as options, at most VMRPC_GROUPS_MAX; returns how many. */
 unsigned vmrpc_groups_save(const VmrpcSock *s, VmrpcSavedOption *option);
 
+/*
+ * The other way: @s, which is arriving, shall be a member.  An option that
+ * vmrpc_groups_save() cannot have made does nothing.
+ */
+void vmrpc_groups_restore(VmrpcServer *srv, VmrpcSock *s,
+                          const VmrpcSavedOption *option);
+
+/*
+ * Could @s, which is arriving, join its groups?  Returns 0, also if there are
+ * none, -EADDRNOTAVAIL if the VM's address is not here, -ENODEV if there is no
+ * interface for it.
+ */
+int vmrpc_groups_ready_to_join(VmrpcServer *srv, const VmrpcSock *s);
+
+/*
+ * Takes the memberships of @s, which is arriving, so that it can be bound; puts
+ * them back; or joins, now that @s is a host socket: what cannot be joined is
+ * counted as lost.  @groups is NULL if there are none.
+ */
+GArray *vmrpc_groups_set_aside(VmrpcServer *srv, VmrpcSock *s);
+void vmrpc_groups_put_back(VmrpcServer *srv, VmrpcSock *s, GArray *groups);
+void vmrpc_groups_join_again(VmrpcServer *srv, VmrpcSock *s, GArray *groups);
+
 /* Sets on @to all that the guest has set on @s. */
 void vmrpc_host_copy_options(VmrpcServer *srv, const VmrpcSock *s,
                              VmrpcSock *to);
@@ -631,8 +674,8 @@ size_t vmrpc_dest_candidates(VmrpcServer *srv, const struct sockaddr_in6 *named,
                              VmrpcCandidate *candidates, size_t max);
 
 /*
- * Does the policy still allow it?  Time goes by until it is tried, and rules and
- * routes may change.
+ * Does the policy still allow it?  Time goes by until it is tried, and rules
+ * and routes may change.
  */
 bool vmrpc_candidate_is_allowed(VmrpcServer *srv,
                                 const VmrpcCandidate *candidate);
@@ -763,15 +806,28 @@ size_t vmrpc_gateway_datagram_in(VmrpcServer *srv, const VmrpcSock *s,
                                  in_port_t peer_port, VmrpcCall *call,
                                  size_t len, int *msg_flags);
 
-/* --- saved.c ------------------------------------------------------------ */
+/* --- arriving.c --------------------------------------------------------- */
 
-/* Tries again to bind what could not be bound when it arrived. */
+/* @s, without a host socket yet, is what it shall be from now on, or waits. */
+void vmrpc_arriving_begin(VmrpcServer *srv, VmrpcSock *s);
+
+/* Tries those that wait. */
 void vmrpc_arriving_process_timer(VmrpcServer *srv);
 
 /* Milliseconds until then; -1: never. */
 int vmrpc_arriving_timeout_ms(const VmrpcServer *srv);
 
-/* @s goes away, or need not be tried again. */
+/* As VmrpcRouteWatcher: what was missing may have come. */
+void vmrpc_arriving_routing_changed(void *opaque);
+
+/* @s goes away, or waits no more. */
 void vmrpc_arriving_forget(VmrpcServer *srv, VmrpcSock *s);
+
+/* What @s is ready for while it waits, and what it gives to who sends by it. */
+uint32_t vmrpc_arriving_ready(const VmrpcServer *srv, const VmrpcSock *s);
+int vmrpc_arriving_send_error(const VmrpcServer *srv, const VmrpcSock *s);
+
+/* @s could not follow: its program finds out by @error and a hang-up. */
+void vmrpc_sock_lose(VmrpcServer *srv, VmrpcSock *s, int error);
 
 #endif /* VMRPC_SERVER_INTERNAL_H */

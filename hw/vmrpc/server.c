@@ -74,7 +74,7 @@ VmrpcSock *vmrpc_sock_find(VmrpcServer *srv, uint32_t handle, uint32_t gen)
     return s && s->gen == gen ? s : NULL;
 }
 
-static void close_host_socket(VmrpcServer *srv, VmrpcSock *s)
+void vmrpc_sock_close_host(VmrpcServer *srv, VmrpcSock *s)
 {
     vmrpc_watch_forget(srv, s);
     s->watched = false;
@@ -182,7 +182,7 @@ bool vmrpc_sock_leave(VmrpcServer *srv, VmrpcSock *s)
 
 void vmrpc_sock_become_resolver(VmrpcServer *srv, VmrpcSock *s)
 {
-    close_host_socket(srv, s);
+    vmrpc_sock_close_host(srv, s);
     s->backing = VMRPC_BACKING_RESOLVER;
     s->connected = true;
 }
@@ -308,6 +308,9 @@ static bool process_one(VmrpcServer *srv, const struct epoll_event *ev)
         return vmrpc_policy_file_changed(srv);
     case VMRPC_EPOLL_RACE:
         vmrpc_race_process_fd(srv, high);
+        break;
+    case VMRPC_EPOLL_ROUTE:
+        vmrpc_route_process(srv->route);
         break;
     default:
         s = vmrpc_sock_find(srv, low, high);
@@ -760,6 +763,7 @@ VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
     vmrpc_gateway_init(srv);
     srv->event_tail = &srv->event_head;
     srv->unwatched_tail = &srv->unwatched_head;
+    srv->arriving_tail = &srv->arriving_head;
     srv->races = g_sequence_new(NULL);
     init_lock(&srv->lock);
     pthread_mutex_init(&srv->policy_file.lock, NULL);
@@ -783,6 +787,7 @@ VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
         vmrpc_resolver_init(srv, errp) < 0) {
         goto err;
     }
+    vmrpc_route_watch(srv->route, vmrpc_arriving_routing_changed, srv);
     /* They belong to the caller and are not needed any more. */
     srv->config.policy_file = NULL;
     srv->config.dns = NULL;
@@ -843,6 +848,8 @@ void vmrpc_server_free(VmrpcServer *srv)
     if (!srv) {
         return;
     }
+    /* That its sockets go is no news of them. */
+    srv->tracer = (VmrpcTracer) { };
     if (srv->socks) {
         vmrpc_server_reset(srv);
     }

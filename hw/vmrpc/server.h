@@ -59,10 +59,19 @@ typedef struct VmrpcServerConfig {
 typedef enum VmrpcBacking {
     VMRPC_BACKING_HOST,         /* a host socket */
     VMRPC_BACKING_RESOLVER,     /* a stream to the DNS proxy */
-    /* a host socket that could not be bound yet after a migration */
+    /* a host socket that is not yet what it was before a migration */
     VMRPC_BACKING_ARRIVING,
     VMRPC_BACKING_LOST,         /* nothing: it did not survive a migration */
 } VmrpcBacking;
+
+/* What a socket waits for that is arriving. */
+typedef enum VmrpcMissing {
+    VMRPC_MISSING_ADDRESS,      /* the VM's, which is none of this host's */
+    VMRPC_MISSING_PORT,         /* somebody else on this host has it */
+    VMRPC_MISSING_ROUTE,        /* to its peer, or for its groups */
+    VMRPC_MISSING_RESOURCE,     /* a descriptor, memory, a permission */
+    VMRPC_MISSING_NUM,
+} VmrpcMissing;
 
 /*
  * Everything that was counted.  The X-macro lets the device publish each
@@ -118,6 +127,15 @@ typedef struct VmrpcRefusal {
     unsigned line;              /* of the policy file; 0: none */
 } VmrpcRefusal;
 
+/* Sockets wait for something after a migration; texts as in VmrpcRefusal. */
+typedef struct VmrpcArrival {
+    uint32_t sockets;           /* that wait for this; 0: none waits any more */
+    VmrpcMissing missing;
+    const char *address;        /* the VM's; of a route, the peer's; or NULL */
+    unsigned port;              /* of one of the sockets, if that is missing */
+    int error;                  /* what the host says, positive errno */
+} VmrpcArrival;
+
 /* Who wants to watch; every member may be NULL. */
 typedef struct VmrpcTracer {
     /* A request was executed: its fields, error (errno or 0) and value. */
@@ -132,6 +150,11 @@ typedef struct VmrpcTracer {
      * the old rules are still in force.
      */
     void (*policy)(void *opaque, const char *error);
+    /*
+     * What is missing on this host has not come with the VM, or with @sockets
+     * 0, all of it has come now.
+     */
+    void (*arrival)(void *opaque, const VmrpcArrival *arrival);
     void *opaque;
 } VmrpcTracer;
 
@@ -276,7 +299,8 @@ void vmrpc_server_save(const VmrpcServer *srv,
 
 /*
  * Makes a socket again from its record: listening and datagram sockets are
- * bound again, an established stream is lost and reports ECONNRESET.
+ * bound again, as soon as the host has what they need (arriving.c); an
+ * established stream is lost and reports ECONNRESET.
  * The address map must have been restored before.  Returns 0, or -EINVAL for
  * a record that no vmrpc_server_save() can have written.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * virtio-vmrpc: query-vmrpc, "info vmrpc" and vmrpc-reload-policy
+ * virtio-vmrpc: query-vmrpc, "info vmrpc", vmrpc-reload-policy and events
  *
  * A guest may have a million sockets, and every call of the guest's needs the
  * BQL for a moment, which a monitor command has as well.  So an answer has a
@@ -20,7 +20,9 @@
 #include "monitor/monitor.h"
 #include "qapi/error.h"
 #include "qapi/qapi-commands-vmrpc.h"
+#include "qapi/qapi-events-vmrpc.h"
 #include "qemu/coroutine.h"
+#include "qemu/error-report.h"
 #include "qemu/main-loop.h"
 #include "qobject/qdict.h"
 
@@ -103,6 +105,20 @@ static VmrpcSocketBacking backing_info(VmrpcBacking backing)
     g_assert_not_reached();
 }
 
+static VmrpcSocketMissing missing_info(VmrpcMissing missing)
+{
+    switch (missing) {
+    case VMRPC_MISSING_ADDRESS:
+        return VMRPC_SOCKET_MISSING_ADDRESS;
+    case VMRPC_MISSING_PORT:
+        return VMRPC_SOCKET_MISSING_PORT;
+    case VMRPC_MISSING_ROUTE:
+        return VMRPC_SOCKET_MISSING_ROUTE;
+    default:
+        return VMRPC_SOCKET_MISSING_RESOURCE;
+    }
+}
+
 static VmrpcSocketType type_info(const VmrpcSockView *view)
 {
     switch (view->proto) {
@@ -122,6 +138,8 @@ static VmrpcSocketInfo *socket_info(const VmrpcSockView *view)
     info->handle = view->handle;
     info->type = type_info(view);
     info->backing = backing_info(view->backing);
+    info->has_missing = view->backing == VMRPC_BACKING_ARRIVING;
+    info->missing = missing_info(view->missing);
     /* Linux counts from 1, in the same order. */
     info->state = view->state - 1;
     info->guest_local = address4(&view->guest_local);
@@ -181,6 +199,7 @@ static VmrpcDeviceInfo *device_info(VirtIOVmrpc *s)
     info->mappings_in_use = view.map.in_use;
     info->max_sockets = view.config.max_sockets;
     info->sockets_open = view.sockets;
+    info->sockets_arriving = view.arriving;
     info->counters = counter_info(&view);
     return info;
 }
@@ -354,6 +373,75 @@ void qmp_vmrpc_reload_policy(const char *id, Error **errp)
     }
 }
 
+/* --- events, which are for both ----------------------------------------- */
+
+typedef struct ArrivalReport {
+    char *id, *path, *address;
+    VmrpcArrival arrival;
+} ArrivalReport;
+
+static char *describe_missing(const VmrpcArrival *arrival, const char *address)
+{
+    switch (arrival->missing) {
+    case VMRPC_MISSING_ADDRESS:
+        return address ? g_strdup_printf("the VM's address, %s", address)
+                       : g_strdup("an address: this device has none");
+    case VMRPC_MISSING_PORT:
+        return g_strdup_printf("ports like %u of %s", arrival->port,
+                               address ?: "this host");
+    case VMRPC_MISSING_ROUTE:
+        return g_strdup_printf("routes like that for %s", address);
+    default:
+        return g_strdup("what this host does not give");
+    }
+}
+
+static void warn_of_missing(const ArrivalReport *r)
+{
+    const VmrpcArrival *arrival = &r->arrival;
+    g_autofree char *missing = describe_missing(arrival, r->address);
+
+    warn_report("virtio-vmrpc '%s': %" PRIu32 " of the guest's sockets wait "
+                "after the migration for %s: %s", r->id ?: r->path,
+                arrival->sockets, missing, strerror(arrival->error));
+}
+
+static void report_arrival_bh(void *opaque)
+{
+    ArrivalReport *r = opaque;
+    const VmrpcArrival *arrival = &r->arrival;
+
+    if (arrival->sockets) {
+        warn_of_missing(r);
+        qapi_event_send_vmrpc_sockets_arriving(
+            r->id, r->path, missing_info(arrival->missing), r->address,
+            arrival->port, arrival->port, strerror(arrival->error),
+            arrival->sockets);
+    } else {
+        info_report("virtio-vmrpc '%s': none of the guest's sockets waits any "
+                    "more after the migration", r->id ?: r->path);
+        qapi_event_send_vmrpc_sockets_arrived(r->id, r->path);
+    }
+    g_free(r->id);
+    g_free(r->path);
+    g_free(r->address);
+    g_free(r);
+}
+
+void virtio_vmrpc_report_arrival(VirtIOVmrpc *s, const VmrpcArrival *arrival)
+{
+    ArrivalReport *r = g_new(ArrivalReport, 1);
+
+    /* In the main loop: the server's lock must not wait for a monitor. */
+    *r = (ArrivalReport) {
+        .id = g_strdup(virtio_vmrpc_id(s)),
+        .path = object_get_canonical_path(OBJECT(s)),
+        .address = g_strdup(arrival->address),
+        .arrival = *arrival,
+    };
+    aio_bh_schedule_oneshot(qemu_get_aio_context(), report_arrival_bh, r);
+}
+
 /* --- for people --------------------------------------------------------- */
 
 static char *endpoint(const VmrpcAddress *address)
@@ -380,6 +468,9 @@ static void print_socket(Monitor *mon, const VmrpcSocketInfo *s)
                    guest_local, guest_peer, host_local, host_peer);
     if (s->backing != VMRPC_SOCKET_BACKING_HOST) {
         monitor_printf(mon, "  %s", VmrpcSocketBacking_str(s->backing));
+    }
+    if (s->has_missing) {
+        monitor_printf(mon, ": no %s", VmrpcSocketMissing_str(s->missing));
     }
     if (s->pending_error) {
         monitor_printf(mon, "  error: %s", s->pending_error);
@@ -440,8 +531,12 @@ static void print_device(Monitor *mon, const VmrpcDeviceInfo *info)
                    info->pool4 ?: "none", info->resolver4 ?: "none",
                    info->nat64_prefix ?: "none");
     monitor_printf(mon, "  sockets: %" PRIu32 " of %" PRIu32 ", mappings: %"
-                   PRIu64 ", in use: %" PRIu64 "\n", info->sockets_open,
+                   PRIu64 ", in use: %" PRIu64, info->sockets_open,
                    info->max_sockets, info->mappings, info->mappings_in_use);
+    if (info->sockets_arriving) {
+        monitor_printf(mon, ", arriving: %" PRIu32, info->sockets_arriving);
+    }
+    monitor_printf(mon, "\n");
     print_counters(mon, info->counters);
     print_rules(mon, info->rules);
     if (info->sockets) {

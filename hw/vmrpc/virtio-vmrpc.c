@@ -516,6 +516,15 @@ static void trace_policy(void *opaque, const char *error)
     }
 }
 
+/* From whatever thread uses the server, and under its lock. */
+static void report_arrival(void *opaque, const VmrpcArrival *arrival)
+{
+    trace_virtio_vmrpc_arrival(opaque, arrival->sockets,
+                               arrival->address ?: "-", arrival->port,
+                               arrival->error);
+    virtio_vmrpc_report_arrival(opaque, arrival);
+}
+
 /* Is there nothing that the vCPU we run on has to attend to? */
 static bool vcpu_is_free(void)
 {
@@ -541,6 +550,7 @@ static bool make_server(VirtIOVmrpc *s, Error **errp)
         .refused = trace_refused,
         .raced = trace_raced,
         .policy = trace_policy,
+        .arrival = report_arrival,
         .opaque = s,
     };
     VmrpcServerConfig config = { };

@@ -99,6 +99,9 @@ bool virtio_vmrpc_parse_properties(VirtIOVmrpc *s, VmrpcServerConfig *config,
 /* By which users know @s; NULL if they gave none. */
 const char *virtio_vmrpc_id(VirtIOVmrpc *s);
 
+/* Tells management, and the log, from any thread. */
+void virtio_vmrpc_report_arrival(VirtIOVmrpc *s, const VmrpcArrival *arrival);
+
 extern const VMStateDescription vmstate_virtio_vmrpc;
 
 /* Frees what a migration had in its hands. */

@@ -850,6 +850,60 @@ c.sendall(b'after the move')
             assert moved.run("curl -sS http://www.test/").stdout == PAGE
 
 
+#: Bound like a server of datagrams; it sends where it is told to.
+UDP_SENDER = f"""
+import errno, socket
+peer = socket.gethostbyname('peer.test')
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(('', 6002))
+print('ready', flush=True)
+while input():
+    try:
+        s.sendto(b'datagram', (peer, {ECHO_PORT}))
+        print('sent', s.recv(100).decode(), flush=True)
+    except OSError as e:
+        print(errno.errorcode[e.errno], flush=True)
+"""
+
+
+def test_address_comes_long_after_the_guest(world: Lab) -> None:
+    """On the second host where the guest waits for it; until then its server sleeps."""
+    late = "2001:db8:1::1a7e"
+    there = world.network.namespace("there")
+    link = world.network.connect(there, world.peer, ["2001:db8:2::1/64"], ["2001:db8:2::2/64"])
+    for network in ("2001:db8:1::/64", "2001:db8:80::/64"):
+        there.route(network, "2001:db8:2::2")
+    world.link.a.add_address(f"{late}/128")
+    missing = {"id": "vmrpc0", "missing": "address", "address": late, "sockets": 2}
+    with world.guest(ipv6=False, device=world.device(late)) as source:
+        source.put(b"still here\n", "/srv/www/index.html")
+        server = source.spawn("cd /srv/www && exec python3 -u -m http.server 6001")
+        source.wait_for("curl -s http://127.0.0.1:6001/ >/dev/null")
+        sender = source.spawn(["python3", "-c", UDP_SENDER])
+        sender.wait_output("ready")
+        world.link.a.remove_address(f"{late}/128")
+        with migrated(source, netns=there.netns, name="first") as first:
+            first.monitor.wait_event("VMRPC_SOCKETS_ARRIVING", **missing)
+            before = world.counters(first)["requests"]
+            sender.write(b"send\n")
+            # Who sends waits for half a minute; the server has not asked once.
+            sender.wait_output("ENETUNREACH")
+            assert world.counters(first)["requests"] - before < 20
+            with migrated(first, name="second") as second:
+                second.monitor.wait_event("VMRPC_SOCKETS_ARRIVING", **missing)
+                world.peer.ip("-6", "route", "add", f"{late}/128", "via", "2001:db8:2::1")
+                link.a.add_address(f"{late}/128")
+                second.monitor.wait_event("VMRPC_SOCKETS_ARRIVED", id="vmrpc0")
+                fetch = ["curl", "-6", "-sS", f"http://[{late}]:6001/"]
+                assert world.peer.run(fetch).stdout == "still here\n"
+                sender.write(b"send\n")
+                sender.wait_output("sent datagram")
+                assert world.counters(second)["connections_lost"] == 0
+                assert server.running
+                second.check_kernel()
+        world.peer.ip("-6", "route", "del", f"{late}/128")
+
+
 def test_snapshot_is_of_what_the_guest_knew(world: Lab, tmp_path: Path) -> None:
     """Also in a QEMU whose guest has looked up other names, in their places."""
     state = tmp_path / "state.qcow2"

@@ -19,23 +19,30 @@ static char *migration_uri(const char *scheme, const char *name)
     return g_strdup_printf("%s:%s/%s", scheme, tmp_dir, name);
 }
 
-/* QEMU on the other host, waiting for a guest. */
-static QTestState *boot_destination(const char *options, const char *more)
+/* QEMU on the host with namespace @ns, waiting for a guest. */
+static QTestState *boot_on(int ns, const char *options, const char *more)
 {
     g_autofree char *device = device_args(options);
     QTestState *qts;
 
+    netns_enter(ns);
+    qts = qtest_initf(COMMON_ARGS "%s %s -incoming defer", device, more);
+    netns_enter(home_ns);
+    return qts;
+}
+
+/* The same on the other host. */
+static QTestState *boot_destination(const char *options, const char *more)
+{
     if (away_ns < 0) {
         away_ns = netns_new();
         g_assert_cmpint(away_ns, >=, 0);
         netns_add_address6(VM6);
         netns_add_address6(PEER6);
         netns_add_address6(DNS6);
+        netns_enter(home_ns);
     }
-    netns_enter(away_ns);
-    qts = qtest_initf(COMMON_ARGS "%s %s -incoming defer", device, more);
-    netns_enter(home_ns);
-    return qts;
+    return boot_on(away_ns, options, more);
 }
 
 /* Waits for the end of a migration; true if it has succeeded. */
@@ -193,6 +200,78 @@ static void test_migration_established(void)
 
     /* Handles, generations and names are as they were. */
     guest_socket(vm.d, 1, SOCK_STREAM);
+    vm_quit(&vm);
+}
+
+static void assert_arriving(QTestState *qts)
+{
+    QDict *event = qtest_qmp_eventwait_ref(qts, "VMRPC_SOCKETS_ARRIVING");
+    QDict *data = qdict_get_qdict(event, "data");
+    QList *list;
+
+    g_assert_cmpstr(qdict_get_str(data, "id"), ==, "vmrpc");
+    g_assert_cmpstr(qdict_get_str(data, "qom-path"), ==, BACKEND);
+    g_assert_cmpstr(qdict_get_str(data, "missing"), ==, "address");
+    g_assert_cmpstr(qdict_get_str(data, "address"), ==, VM6);
+    g_assert_false(qdict_haskey(data, "port"));
+    g_assert_cmpint(qdict_get_int(data, "sockets"), ==, 1);
+    qobject_unref(event);
+
+    list = query(qts, "");
+    g_assert_cmpint(qdict_get_int(only_device(list), "sockets-arriving"), ==,
+                    1);
+    assert_state(only_device(list), 1, "tcp", "arriving", "listen");
+    g_assert_cmpstr(qdict_get_str(find_socket(only_device(list), 1),
+                                  "missing"), ==, "address");
+    qobject_unref(list);
+}
+
+/*
+ * The VM's address comes when the VM has moved on already, from a host where it
+ * never was.
+ */
+static void test_migration_late_address(void)
+{
+    Vm vm = vm_start("address6=" VM6, 0);
+    uint16_t port = guest_listen(vm.d, 1);
+    int ns = netns_new(), conn;
+    VmrpcReply r;
+    QList *list;
+    char *info;
+
+    g_assert_cmpint(ns, >=, 0);
+    netns_add_address6(PEER6);
+    netns_enter(home_ns);
+    vm_migrate(&vm, boot_on(ns, "address6=" VM6, ""));
+    assert_arriving(vm.qts);
+    info = qtest_hmp(vm.qts, "info vmrpc");
+    g_assert_nonnull(strstr(info, "arriving: 1"));
+    g_assert_nonnull(strstr(info, "arriving: no address"));
+    g_free(info);
+    vm_migrate(&vm, boot_on(ns, "address6=" VM6, ""));
+    assert_arriving(vm.qts);
+    r = vmrpc_call(vm.d, &(VmrpcArgs) {
+        .op = VMRPC_ACCEPT, .sock = 1, .arg = { 2, 1 },
+    });
+    g_assert_cmpint(r.error, ==, EAGAIN);
+
+    netns_enter(ns);
+    netns_add_address6(VM6);
+    netns_enter(home_ns);
+    qobject_unref(qtest_qmp_eventwait_ref(vm.qts, "VMRPC_SOCKETS_ARRIVED"));
+    list = query(vm.qts, "");
+    g_assert_cmpint(qdict_get_int(only_device(list), "sockets-arriving"), ==,
+                    0);
+    assert_state(only_device(list), 1, "tcp", "host", "listen");
+    assert_address(only_device(list), 1, "host-local", VM6, port);
+    qobject_unref(list);
+    netns_enter(ns);
+    conn = peer_connect(SOCK_STREAM, PEER6, VM6, port);
+    netns_enter(home_ns);
+    guest_accept(vm.d, 1, 2);
+    converse(vm.d, 2, conn);
+    close(conn);
+    close(ns);
     vm_quit(&vm);
 }
 
@@ -474,6 +553,8 @@ static void add_tests(void)
     qtest_add_func("/vmrpc/migration/established",
                    test_migration_established);
     qtest_add_func("/vmrpc/migration/datagram", test_migration_datagram);
+    qtest_add_func("/vmrpc/migration/late-address",
+                   test_migration_late_address);
     qtest_add_func("/vmrpc/migration/names", test_migration_names);
     for (unsigned i = 0; i < ARRAY_SIZE(mismatches); i++) {
         g_autofree char *path = g_strdup_printf("/vmrpc/migration/refused/%s",

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -376,6 +377,7 @@ static void test_hostile(void)
     /* a virtual address that the map does not know */
     *rec = good(40000);
     rec->flags = VMRPC_SAVED_CONNECTED;
+    rec->type = SOCK_DGRAM;
     inet_pton(AF_INET, "198.18.99.1", &rec->peer4);
     g_assert_cmpint(vmrpc_server_restore(fx->srv, rec), ==, -EINVAL);
     g_assert_cmpuint(vmrpc_server_sockets(fx->srv), ==, 0);
@@ -415,6 +417,8 @@ static void test_policy(void)
         .flags = VMRPC_SAVED_CONNECTED, .peer_port = 9,
     };
 
+    Saved *saved;
+
     fx->sock[1] = (FxMirror) { .gen = 5, .seq = UINT32_MAX };
     rec.peer4 = fx_map(fx, "2001:db8:7::1").s_addr;
     fx->edge = true;  /* restored sockets report edges */
@@ -423,6 +427,20 @@ static void test_policy(void)
     g_assert_cmpint(fx_wait_error(fx, 1), ==, EACCES);
     g_assert_cmpuint(fx_counters(fx)->refused_default, ==, 1);
     fx_fails(fx_send(fx, 1, "x", 1), EPIPE);
+
+    /* the next host has another policy, and another peer for it to reach */
+    saved = g_new0(Saved, 1);
+    vmrpc_server_save(fx->srv, keep, saved);
+    fx_free(fx);
+    fx = fx_new_default();
+    g_assert_cmpuint(saved->sock[0].flags, ==, rec.flags);
+    saved->sock[0].peer4 = fx->peer4.s_addr;
+    fx->edge = true;
+    fx->sock[1] = (FxMirror) { .gen = 5, .seq = saved->sock[0].ready_seq };
+    g_assert_cmpint(vmrpc_server_restore(fx->srv, &saved->sock[0]), ==, 0);
+    fx_wait(fx, 1, VMRPC_OUT);
+    fx_ok(fx_send(fx, 1, "x", 1));
+    g_free(saved);
     fx_free(fx);
 }
 
@@ -487,6 +505,433 @@ static void test_arriving(void)
     g_free(saved);
     close(client);
     close(peer);
+}
+
+/* --- what is missing for long --------------------------------------------- */
+
+#define LATE6           "2001:db8::99"
+
+static struct {
+    unsigned reports;
+    VmrpcArrival last;          /* with the address below */
+    char address[INET6_ADDRSTRLEN];
+} arrivals;
+
+static void note_arrival(void *opaque, const VmrpcArrival *arrival)
+{
+    arrivals.reports++;
+    arrivals.last = *arrival;
+    g_strlcpy(arrivals.address, arrival->address ?: "", INET6_ADDRSTRLEN);
+}
+
+static void run(const char *command)
+{
+    g_assert_cmpint(system(command), ==, 0);
+}
+
+/* The guest of @from on a host of its own; @from is there until it is freed. */
+static Fx *arrive(Fx *from, Saved *saved)
+{
+    static const VmrpcTracer tracer = { .arrival = note_arrival };
+    Fx *to = fx_new(&(FxOptions) {
+        .policy = "allow host\nallow ::1\nallow 2001:db8:88::/64\n",
+        .incoming = true,
+    });
+
+    memset(&arrivals, 0, sizeof(arrivals));
+    memset(saved, 0, sizeof(*saved));
+    vmrpc_server_set_tracer(to->srv, &tracer);
+    vmrpc_server_save(from->srv, keep, saved);
+    vmrpc_addrmap_foreach(vmrpc_server_addrmap(from->srv),
+                          g_get_monotonic_time() / 1000, restore_entry,
+                          vmrpc_server_addrmap(to->srv));
+    memcpy(to->sock, from->sock, sizeof(to->sock));
+    to->edge = true;            /* as every socket that is restored */
+    for (unsigned i = 0; i < saved->num; i++) {
+        g_assert_cmpint(vmrpc_server_restore(to->srv, &saved->sock[i]), ==,
+                        0);
+        to->sock[saved->sock[i].handle].ready = 0;
+    }
+    return to;
+}
+
+/* As if it had waited for a minute already. */
+static void wait_long(Fx *fx)
+{
+    fx->srv->arriving_since_ms -= 60000;
+}
+
+/* From here on it takes more than time. */
+static void stop_clock(Fx *fx)
+{
+    fx_pump(fx);
+    fx->srv->arriving_left = 0;
+    fx->srv->arriving_due_ms = vmrpc_now_ms() + 3600000;
+    vmrpc_timer_rearm(fx->srv);
+}
+
+static void await_all(Fx *fx)
+{
+    while (fx->srv->arriving_num) {
+        fx_wait_any(fx);
+    }
+    fx_pump(fx);
+}
+
+static void await_report(Fx *fx)
+{
+    unsigned before = arrivals.reports;
+
+    while (arrivals.reports == before) {
+        fx_wait_any(fx);
+    }
+}
+
+/* Handle 0 listens, 1 is bound, 2 has a peer, 3 asks for echoes. */
+static uint16_t open_all(Fx *fx, uint16_t peer_port)
+{
+    struct vmrpc_req req = fx_req(fx, VMRPC_SOCKET, 3);
+    FxReply r;
+
+    fx_ok(fx_socket(fx, 0, 1, SOCK_STREAM));
+    r = fx_addr_op(fx, VMRPC_BIND, 0, (struct in_addr) { }, 0);
+    fx_ok(r);
+    fx_ok(fx_op(fx, VMRPC_LISTEN, 0, 4, 0));
+    fx_ok(fx_socket(fx, 1, 1, SOCK_DGRAM));
+    fx_ok(fx_addr_op(fx, VMRPC_BIND, 1, fx->guest4, 0));
+    fx_ok(fx_socket(fx, 2, 1, SOCK_DGRAM));
+    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 2, fx->peer4, peer_port));
+    req.gen = fx_le(1);
+    fx->sock[3].gen = 1;
+    req.u.raw[0] = fx_le(SOCK_DGRAM);
+    req.u.raw[1] = fx_le(IPPROTO_ICMP);
+    if (fx_call(fx, &req, NULL, 0, NULL, 0).error == 0) {
+        fx_ok(fx_addr_op(fx, VMRPC_BIND, 3, fx->guest4, 77));
+    }
+    return ntohs(r.addr.sin_port);
+}
+
+static void test_address_is_late(void)
+{
+    g_autofree Saved *saved = g_new0(Saved, 1);
+    const char *vm6 = fx_vm6;
+    uint16_t port, peer_port;
+    unsigned num, events;
+    int peer, client;
+    Fx *from, *fx;
+    FxReply r;
+
+    if (!fx_has_namespace()) {
+        g_test_skip("needs a network namespace");
+        return;
+    }
+    peer = peer_socket(SOCK_DGRAM, &peer_port);
+    fx_vm6 = LATE6;
+    run("ip address add " LATE6 "/128 dev lo nodad");
+    from = fx_new_default();
+    port = open_all(from, peer_port);
+    run("ip address del " LATE6 "/128 dev lo");
+    fx = arrive(from, saved);
+    fx_free(from);
+    num = saved->num;
+    g_assert_cmpuint(fx->srv->arriving_num, ==, num);
+
+    /* at first all is quiet */
+    fx_pump(fx);
+    fx_fails(fx_accept(fx, 0, 9, 1), EAGAIN);
+    fx_fails(fx_send(fx, 2, "x", 1), EAGAIN);
+    g_assert_cmpuint(arrivals.reports, ==, 0);
+    wait_long(fx);
+    await_report(fx);
+    g_assert_cmpuint(arrivals.last.sockets, ==, num);
+    g_assert_cmpint(arrivals.last.missing, ==, VMRPC_MISSING_ADDRESS);
+    g_assert_cmpint(arrivals.last.error, ==, EADDRNOTAVAIL);
+    g_assert_cmpstr(arrivals.address, ==, LATE6);
+
+    /* it goes on from host to host, and waits at each of them */
+    for (unsigned i = 0; i < 3; i++) {
+        from = fx;
+        fx = arrive(from, saved);
+        fx_free(from);
+        g_assert_cmpuint(saved->num, ==, num);
+        g_assert_cmpuint(fx->srv->arriving_num, ==, num);
+        wait_long(fx);
+        await_report(fx);
+        /* The server waits; who sends gets to know. */
+        events = fx->sock[0].events;
+        fx_wait(fx, 1, VMRPC_OUT);
+        fx_wait(fx, 2, VMRPC_OUT);
+        fx_fails(fx_send(fx, 2, "x", 1), ENETUNREACH);
+        fx_fails(fx_sendto(fx, 1, fx->peer4, peer_port, "x", 1), ENETUNREACH);
+        fx_fails(fx_recv(fx, 1, NULL, 0, 0), EAGAIN);
+        fx_fails(fx_accept(fx, 0, 9, 1), EAGAIN);
+        g_assert_cmphex(fx->sock[0].ready, ==, 0);
+        g_assert_cmpuint(fx->sock[0].events, ==, events);
+        g_assert_cmpuint(arrivals.reports, ==, 1);
+    }
+
+    /* the kernel says when it is there */
+    stop_clock(fx);
+    run("ip address add " LATE6 "/128 dev lo nodad");
+    await_all(fx);
+    g_assert_cmpuint(arrivals.reports, ==, 2);
+    g_assert_cmpuint(arrivals.last.sockets, ==, 0);
+    g_assert_cmpuint(fx_counters(fx)->connections_lost, ==, 0);
+    client = peer_connect(SOCK_STREAM, port);
+    fx_wait(fx, 0, VMRPC_IN);
+    fx_ok(fx_accept(fx, 0, 9, 1));
+    fx_ok(fx_send(fx, 2, "x", 1));
+    r = fx_op(fx, VMRPC_GETSOCKNAME, 0, 0, 0);
+    fx_assert_addr(&r, fx->guest4, port);
+    fx_free(fx);
+    run("ip address del " LATE6 "/128 dev lo");
+    fx_vm6 = vm6;
+    close(client);
+    close(peer);
+}
+
+/* The last that waits is closed by the guest: nobody waits any more. */
+static void test_closed_while_waiting(void)
+{
+    g_autofree Saved *saved = g_new0(Saved, 1);
+    Fx *from = fx_new_default(), *fx;
+
+    fx_ok(fx_socket(from, 0, 1, SOCK_STREAM));
+    fx_ok(fx_op(from, VMRPC_LISTEN, 0, 1, 0));
+    fx = arrive(from, saved);
+    wait_long(fx);
+    await_report(fx);
+    fx_ok(fx_op(fx, VMRPC_CLOSE, 0, 0, 0));
+    g_assert_cmpuint(arrivals.reports, ==, 2);
+    g_assert_cmpuint(arrivals.last.sockets, ==, 0);
+    fx_free(fx);
+    fx_free(from);
+}
+
+/* Somebody else has it: nobody tells when it is free, but it is found out. */
+static void test_port_is_taken(void)
+{
+    g_autofree Saved *saved = g_new0(Saved, 1);
+    Fx *from = fx_new_default(), *fx;
+    uint16_t port, peer_port;
+    int peer = peer_socket(SOCK_DGRAM, &peer_port);
+
+    port = open_all(from, peer_port);
+    fx = arrive(from, saved);
+    /* of what is connected, too */
+    g_assert_cmpuint(fx->srv->missing_num[VMRPC_MISSING_PORT], ==,
+                     saved->num);
+    wait_long(fx);
+    await_report(fx);
+    g_assert_cmpint(arrivals.last.missing, ==, VMRPC_MISSING_PORT);
+    g_assert_cmpuint(arrivals.last.sockets, ==, saved->num);
+    g_assert_cmpstr(arrivals.address, ==, fx_vm6);
+    g_assert_cmpuint(arrivals.last.port, ==, port);
+    fx_fails(fx_send(fx, 2, "x", 1), EADDRINUSE);
+    fx_fails(fx_accept(fx, 0, 9, 1), EAGAIN);
+    fx_free(from);
+    await_all(fx);
+    g_assert_cmpuint(arrivals.last.sockets, ==, 0);
+    g_assert_cmpuint(fx_counters(fx)->connections_lost, ==, 0);
+    fx_ok(fx_send(fx, 2, "x", 1));
+    close(peer);
+    fx_free(fx);
+}
+
+/* The address is here, the route to the peer is not. */
+static void test_route_is_late(void)
+{
+    g_autofree Saved *saved = g_new0(Saved, 1);
+    Fx *from, *fx;
+
+    if (!fx_has_namespace() ||
+        system("ip link add r0 type veth peer name r1") != 0) {
+        g_test_skip("needs a network namespace and veth");
+        return;
+    }
+    run("ip link set r0 up && ip link set r1 up &&"
+        "ip -6 route add 2001:db8:88::/64 dev r0");
+    from = fx_new(&(FxOptions) { .policy = "" });
+    fx_ok(fx_socket(from, 0, 1, SOCK_DGRAM));
+    fx_ok(fx_addr_op(from, VMRPC_CONNECT, 0, fx_map(from, "2001:db8:88::1"),
+                     9));
+    run("ip -6 route del 2001:db8:88::/64 dev r0");
+    fx = arrive(from, saved);
+    fx_free(from);
+    wait_long(fx);
+    await_report(fx);
+    /* The port that it has meanwhile is free by then. */
+    g_assert_cmpint(arrivals.last.missing, ==, VMRPC_MISSING_ROUTE);
+    g_assert_cmpstr(arrivals.address, ==, "2001:db8:88::1");
+    fx_fails(fx_send(fx, 0, "x", 1), ENETUNREACH);
+    stop_clock(fx);
+    run("ip -6 route add 2001:db8:88::/64 dev r0");
+    await_all(fx);
+    g_assert_cmpuint(fx_counters(fx)->connections_lost, ==, 0);
+    fx_ok(fx_send(fx, 0, "x", 1));
+    fx_free(fx);
+    run("ip link del r0");
+}
+
+/* This host has no descriptor: options and all come with the next one. */
+static void test_descriptor_is_late(void)
+{
+    g_autofree Saved *saved = g_new0(Saved, 1);
+    Fx *from = fx_new_default(), *fx;
+    uint32_t ttl = fx_le(33);
+    struct rlimit before, none;
+    FxReply r;
+
+    fx_ok(fx_socket(from, 0, 1, SOCK_STREAM));
+    fx_ok(fx_setsockopt(from, 0, IPPROTO_IP, IP_TTL, &ttl, 4));
+    fx_ok(fx_op(from, VMRPC_LISTEN, 0, 1, 0));
+    vmrpc_server_save(from->srv, keep, saved);
+    r = fx_op(from, VMRPC_GETSOCKNAME, 0, 0, 0);
+    fx_ok(fx_op(from, VMRPC_CLOSE, 0, 0, 0));
+    fx = from;
+    fx->edge = true;
+    g_assert_cmpint(getrlimit(RLIMIT_NOFILE, &before), ==, 0);
+    none = before;
+    none.rlim_cur = 0;
+    g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &none), ==, 0);
+    g_assert_cmpint(vmrpc_server_restore(fx->srv, &saved->sock[0]), ==, 0);
+    g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &before), ==, 0);
+    g_assert_cmpuint(fx->srv->missing_num[VMRPC_MISSING_RESOURCE], ==, 1);
+    fx->sock[0] = (FxMirror) { .gen = 1, .seq = saved->sock[0].ready_seq };
+    ttl = fx_le(34);
+    fx_ok(fx_setsockopt(fx, 0, IPPROTO_IP, IP_TTL, &ttl, 4));
+    fx_fails(fx_accept(fx, 0, 9, 1), EAGAIN);
+    await_all(fx);
+    g_assert_cmpint(fx_getsockopt_int(fx, 0, IPPROTO_IP, IP_TTL), ==, 34);
+    close(peer_connect(SOCK_STREAM, ntohs(r.addr.sin_port)));
+    fx_wait(fx, 0, VMRPC_IN);
+    fx_free(fx);
+}
+
+/* What the guest does meanwhile counts, here and on the next host. */
+static void test_calls_while_waiting(void)
+{
+    g_autofree Saved *saved = g_new0(Saved, 1);
+    Fx *from = fx_new_default(), *fx, *next;
+    uint32_t ttl = fx_le(33);
+    uint16_t port;
+    FxReply r;
+
+    /* 0 listens, 1 will listen, 2 will not any more */
+    for (uint32_t i = 0; i < 3; i++) {
+        fx_ok(fx_socket(from, i, 1, SOCK_STREAM));
+        fx_ok(fx_addr_op(from, VMRPC_BIND, i, from->guest4, 0));
+        if (i != 1) {
+            fx_ok(fx_op(from, VMRPC_LISTEN, i, 1, 0));
+        }
+    }
+    r = fx_op(from, VMRPC_GETSOCKNAME, 1, 0, 0);
+    port = ntohs(r.addr.sin_port);
+    fx = arrive(from, saved);
+    g_assert_cmpuint(fx->srv->arriving_num, ==, 3);
+    fx_ok(fx_op(fx, VMRPC_LISTEN, 0, 7, 0));
+    fx_ok(fx_setsockopt(fx, 0, IPPROTO_IP, IP_TTL, &ttl, 4));
+    g_assert_cmpint(fx_getsockopt_int(fx, 0, SOL_SOCKET, SO_TYPE), ==,
+                    SOCK_STREAM);
+    fx_fails(fx_addr_op(fx, VMRPC_CONNECT, 0, fx->peer4, 9), EISCONN);
+    fx_fails(fx_addr_op(fx, VMRPC_BIND, 1, fx->guest4, 0), EINVAL);
+    fx_fails(fx_addr_op(fx, VMRPC_CONNECT, 1, fx->peer4, 9), EADDRINUSE);
+    fx_fails(fx_send(fx, 1, "x", 1), EPIPE);
+    fx_fails(fx_recv(fx, 1, NULL, 0, 0), ENOTCONN);
+    fx_fails(fx_accept(fx, 1, 9, 1), EINVAL);
+    r = fx_op(fx, VMRPC_LISTEN, 1, 5, 0);
+    fx_ok(r);
+    fx_assert_addr(&r, fx->guest4, port);
+    fx_fails(fx_accept(fx, 1, 9, 1), EAGAIN);
+    fx_ok(fx_op(fx, VMRPC_SHUTDOWN, 2, SHUT_RD, 0));
+    fx_fails(fx_accept(fx, 2, 9, 1), EINVAL);
+
+    next = arrive(fx, saved);
+    fx_free(fx);
+    g_assert_cmpuint(saved->sock[0].backlog, ==, 7);
+    g_assert_cmpuint(saved->sock[1].backlog, ==, 5);
+    fx_free(from);
+    await_all(next);
+    g_assert_cmpint(fx_getsockopt_int(next, 0, IPPROTO_IP, IP_TTL), ==, 33);
+    close(peer_connect(SOCK_STREAM, port));
+    fx_wait(next, 1, VMRPC_IN);
+    fx_fails(fx_accept(next, 2, 9, 1), EINVAL);
+    fx_free(next);
+}
+
+/* --- whatever a socket is, it is saved, and what is saved is taken --------- */
+
+enum {
+    BY_DATAGRAMS = 1, BY_PING = 2, HAS_PORT = 4, LISTENS = 8, HAS_PEER = 16,
+    PEER_IS_RESOLVER = 32, PEER_IS_SELF = 64, HAS_GROUP = 128,
+    BACKING_SHIFT = 8, STATES = 4 << BACKING_SHIFT,
+};
+
+/* Also those that no sequence of calls leads to, as far as anybody knows. */
+static void put_socket(Fx *fx, unsigned state)
+{
+    int type = state & BY_DATAGRAMS ? SOCK_DGRAM : SOCK_STREAM;
+    VmrpcBacking backing = state >> BACKING_SHIFT;
+    struct sockaddr_in peer = { .sin_addr = fx->peer4, .sin_port = htons(9) };
+    int fd = backing == VMRPC_BACKING_HOST
+             ? vmrpc_host_socket(fx->srv, type, 0) : -1;
+    VmrpcSock *s;
+
+    g_assert_cmpint(vmrpc_sock_add(fx->srv, 0, 1, type, fd, NULL, &s), ==, 0);
+    if (state & HAS_PORT && fd >= 0) {
+        g_assert_cmpint(vmrpc_host_bind(fx->srv, s, 0), ==, 0);
+    }
+    s->backing = backing;
+    s->bound = state & HAS_PORT;
+    s->local_port = state & HAS_PORT ? htons(40000) : 0;
+    if (type == SOCK_DGRAM && state & BY_PING) {
+        s->proto = IPPROTO_ICMP;
+    }
+    s->listening = state & LISTENS;
+    s->backlog = type == SOCK_STREAM ? 3 : 0;
+    if (state & HAS_PEER) {
+        vmrpc_sock_set_peer(fx->srv, s, &peer);
+    }
+    s->peer_is_resolver = state & PEER_IS_RESOLVER;
+    s->peer_is_self = state & PEER_IS_SELF;
+    if (s->proto == IPPROTO_UDP && state & HAS_GROUP) {
+        s->bound_group = fx_ip4("239.1.2.3");
+    }
+}
+
+static void test_every_state(void)
+{
+    Fx *fx[2] = { fx_new_default(), fx_new_default() };
+    g_autofree Saved *first = g_new(Saved, 1), *again = g_new(Saved, 1);
+    VmrpcSavedSock *a = first->sock, *b = again->sock;
+
+    g_assert_cmphex(fx[0]->peer4.s_addr, ==, fx[1]->peer4.s_addr);
+    for (unsigned state = 0; state < STATES; state++) {
+        first->num = again->num = 0;
+        put_socket(fx[0], state);
+        vmrpc_server_save(fx[0]->srv, keep, first);
+        vmrpc_server_reset(fx[0]->srv);
+        if (vmrpc_server_restore(fx[1]->srv, a) < 0) {
+            g_error("state 0x%x is not taken: flags 0x%x", state, a->flags);
+        }
+        vmrpc_server_save(fx[1]->srv, keep, again);
+        g_assert_cmpint(vmrpc_server_restore(fx[0]->srv, b), ==, 0);
+        vmrpc_server_reset(fx[0]->srv);
+        vmrpc_server_reset(fx[1]->srv);
+
+        /* and what it is stays what it is; a peer brings a port */
+        g_assert_cmphex(a->flags & ~VMRPC_SAVED_BOUND, ==,
+                        b->flags & ~VMRPC_SAVED_BOUND);
+        g_assert_cmpuint(a->peer4, ==, b->peer4);
+        g_assert_cmpuint(a->peer_port, ==, b->peer_port);
+        if (a->flags & VMRPC_SAVED_BOUND) {
+            g_assert_cmphex(a->flags, ==, b->flags);
+            g_assert_cmpuint(a->local_port, ==, b->local_port);
+            g_assert_cmpuint(a->backlog, ==, b->backlog);
+        }
+    }
+    fx_free(fx[0]);
+    fx_free(fx[1]);
 }
 
 static void keep_name(void *opaque, const VmrpcSavedName *saved)
@@ -640,6 +1085,17 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/saved/edges", test_edges);
     g_test_add_func("/vmrpc/server/saved/failed-client", test_failed_client);
     g_test_add_func("/vmrpc/server/saved/arriving", test_arriving);
+    g_test_add_func("/vmrpc/server/saved/address-is-late",
+                    test_address_is_late);
+    g_test_add_func("/vmrpc/server/saved/closed-while-waiting",
+                    test_closed_while_waiting);
+    g_test_add_func("/vmrpc/server/saved/port-is-taken", test_port_is_taken);
+    g_test_add_func("/vmrpc/server/saved/route-is-late", test_route_is_late);
+    g_test_add_func("/vmrpc/server/saved/descriptor-is-late",
+                    test_descriptor_is_late);
+    g_test_add_func("/vmrpc/server/saved/calls-while-waiting",
+                    test_calls_while_waiting);
+    g_test_add_func("/vmrpc/server/saved/every-state", test_every_state);
     g_test_add_func("/vmrpc/server/saved/hostile", test_hostile);
     g_test_add_func("/vmrpc/server/saved/policy", test_policy);
     g_test_add_func("/vmrpc/server/saved/names", test_names);

@@ -472,10 +472,15 @@ int vmrpc_groups_prepare_send(VmrpcServer *srv, VmrpcSock *s,
                               struct in_addr dest4)
 {
     struct ip_mreqn mreqn = { .imr_address = srv->config.guest4 };
+    uint64_t changes;
     int ret;
 
-    if (s->sends_groups || !IN_MULTICAST(ntohl(dest4.s_addr)) ||
-        s->type != SOCK_DGRAM) {
+    if (!IN_MULTICAST(ntohl(dest4.s_addr)) || s->type != SOCK_DGRAM) {
+        return 0;
+    }
+    /* The VM's address may have moved to another interface. */
+    changes = vmrpc_route_changes(srv->route);
+    if (s->sends_groups == changes) {
         return 0;
     }
     if (srv->config.translate) {
@@ -486,7 +491,7 @@ int vmrpc_groups_prepare_send(VmrpcServer *srv, VmrpcSock *s,
     } else {
         ret = set(s->fd, IPPROTO_IP, IP_MULTICAST_IF, &mreqn, sizeof(mreqn));
     }
-    s->sends_groups = ret == 0;
+    s->sends_groups = ret == 0 ? changes : 0;
     return ret == -ENODEV ? -ENETUNREACH : ret;
 }
 

@@ -59,6 +59,7 @@ struct VmrpcRoute {
     int query_fd;
     int monitor_fd;
     uint32_t seq;               /* of the last query */
+    uint64_t changes;
     VmrpcRouteWatcher *changed; /* NULL: nobody watches */
     void *opaque;
     CacheSlot cache[CACHE_SLOTS];
@@ -105,6 +106,7 @@ VmrpcRoute *vmrpc_route_new(GError **errp)
 {
     VmrpcRoute *route = g_new0(VmrpcRoute, 1);
 
+    route->changes = 1;
     route->query_fd = open_netlink();
     route->monitor_fd = open_netlink();
     if (route->query_fd < 0 || route->monitor_fd < 0 ||
@@ -264,10 +266,17 @@ void vmrpc_route_process(VmrpcRoute *route)
     if (!changed) {
         return;
     }
+    route->changes++;
     memset(route->cache, 0, sizeof(route->cache));
     if (route->changed) {
         route->changed(route->opaque);
     }
+}
+
+uint64_t vmrpc_route_changes(VmrpcRoute *route)
+{
+    vmrpc_route_process(route);
+    return route->changes;
 }
 
 static unsigned slot_of(const Flow *flow)

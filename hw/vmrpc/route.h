@@ -8,6 +8,7 @@
 #include <glib.h>
 #include <netinet/in.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/socket.h>
 
 typedef struct VmrpcRoute VmrpcRoute;
@@ -26,6 +27,9 @@ typedef void VmrpcRouteWatcher(void *opaque);
 void vmrpc_route_watch(VmrpcRoute *route, VmrpcRouteWatcher *changed,
                        void *opaque);
 int vmrpc_route_fd(const VmrpcRoute *route);
+
+/* How often that has been found up to now; at least 1. */
+uint64_t vmrpc_route_changes(VmrpcRoute *route);
 void vmrpc_route_process(VmrpcRoute *route);
 
 /*

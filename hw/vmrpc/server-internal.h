@@ -106,7 +106,8 @@ struct VmrpcSock {
     GArray *groups;             /* memberships (groups.c); NULL: none */
     unsigned group_turn;        /* which of its receivers is asked first */
     struct in_addr bound_group; /* bound to this group; 0: to none */
-    bool sends_groups;          /* the interface for that is chosen */
+    /* vmrpc_route_changes() when its interface for groups was chosen, or 0 */
+    uint64_t sends_groups;
     bool peer_held;             /* peer4's entry in the map is referenced */
 
     VmrpcRace *race;            /* connecting, perhaps to another address */

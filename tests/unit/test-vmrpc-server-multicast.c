@@ -871,6 +871,42 @@ static void test_address_is_late(void)
     close(peer);
 }
 
+/* The VM's address moves to another interface, and what is sent with it. */
+static void test_interface_changes(void)
+{
+    const char *vm6 = fx_vm6;
+    int before = interface, listener[2];
+    char buf[8];
+    Fx *fx;
+
+    if (!can_multicast()) {
+        return;
+    }
+    run("ip link add other0 type veth peer name other1 && "
+        "ip link set other0 up && ip link set other1 up && "
+        "ip address add " LATE6 "/128 dev vm0 nodad");
+    listener[0] = member(GROUP, PORT);
+    interface = if_nametoindex("other0");
+    listener[1] = member(GROUP, PORT + 1);
+    fx_vm6 = LATE6;
+    fx = fx_new_default();
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    fx_ok(fx_sendto(fx, 0, fx_ip4(GROUP), PORT, "one", 3));
+    peer_await(listener[0]);
+    g_assert_cmpint(recv(listener[0], buf, sizeof(buf), 0), ==, 3);
+    run("ip address del " LATE6 "/128 dev vm0 && "
+        "ip address add " LATE6 "/128 dev other0 nodad");
+    fx_ok(fx_sendto(fx, 0, fx_ip4(GROUP), PORT + 1, "four", 4));
+    peer_await(listener[1]);
+    g_assert_cmpint(recv(listener[1], buf, sizeof(buf), 0), ==, 4);
+    fx_free(fx);
+    fx_vm6 = vm6;
+    interface = before;
+    run("ip link del other0");
+    close(listener[0]);
+    close(listener[1]);
+}
+
 /* translate=off: it is all IPv4. */
 static void test_ipv4(void)
 {
@@ -966,6 +1002,8 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/multicast/port-is-late", test_port_is_late);
     g_test_add_func("/vmrpc/server/multicast/address-is-late",
                     test_address_is_late);
+    g_test_add_func("/vmrpc/server/multicast/interface-changes",
+                    test_interface_changes);
     g_test_add_func("/vmrpc/server/multicast/bind-fails", test_bind_fails);
     g_test_add_func("/vmrpc/server/multicast/ipv4", test_ipv4);
     return g_test_run();

@@ -859,7 +859,7 @@ static void test_calls_while_waiting(void)
     fx_free(next);
 }
 
-/* --- whatever a socket is, it is saved, and what is saved is taken --------- */
+/* --- whatever a socket is, it is saved, and what is saved is taken -------- */
 
 enum {
     BY_DATAGRAMS = 1, BY_PING = 2, HAS_PORT = 4, LISTENS = 8, HAS_PEER = 16,
@@ -919,6 +919,13 @@ static void test_every_state(void)
         vmrpc_server_reset(fx[0]->srv);
         vmrpc_server_reset(fx[1]->srv);
 
+        g_assert_cmpint(a->flags & VMRPC_SAVED_PING, ==,
+                        (state & 3) == (BY_DATAGRAMS | BY_PING)
+                        ? VMRPC_SAVED_PING : 0);
+        if (!(state & BY_DATAGRAMS) &&
+            state >> BACKING_SHIFT == VMRPC_BACKING_LOST) {
+            g_assert_cmphex(a->flags, ==, VMRPC_SAVED_CONNECTED);
+        }
         /* and what it is stays what it is; a peer brings a port */
         g_assert_cmphex(a->flags & ~VMRPC_SAVED_BOUND, ==,
                         b->flags & ~VMRPC_SAVED_BOUND);

@@ -140,6 +140,8 @@ static VmrpcSocketInfo *socket_info(const VmrpcSockView *view)
     info->backing = backing_info(view->backing);
     info->has_missing = view->backing == VMRPC_BACKING_ARRIVING;
     info->missing = missing_info(view->missing);
+    info->missing_error = info->has_missing
+                          ? g_strdup(strerror(view->missing_error)) : NULL;
     /* Linux counts from 1, in the same order. */
     info->state = view->state - 1;
     info->guest_local = address4(&view->guest_local);
@@ -470,7 +472,8 @@ static void print_socket(Monitor *mon, const VmrpcSocketInfo *s)
         monitor_printf(mon, "  %s", VmrpcSocketBacking_str(s->backing));
     }
     if (s->has_missing) {
-        monitor_printf(mon, ": no %s", VmrpcSocketMissing_str(s->missing));
+        monitor_printf(mon, ": no %s: %s", VmrpcSocketMissing_str(s->missing),
+                       s->missing_error);
     }
     if (s->pending_error) {
         monitor_printf(mon, "  error: %s", s->pending_error);

@@ -327,10 +327,13 @@ static void restore_entry(const VmrpcAddrMapEntry *entry, void *opaque)
     g_assert_true(ret == 0 || ret == -EEXIST);
 }
 
-/* The VM moves; what was saved must be taken. */
-static void migrate(World *w)
+/*
+ * The VM moves; what was saved must be taken, also of sockets that wait, with
+ * @late, for the ports of the source.
+ */
+static void migrate(World *w, bool late)
 {
-    VmrpcServer *to = vmrpc_server_new(&config, false, NULL);
+    VmrpcServer *to = vmrpc_server_new(&config, false, NULL), *from = w->srv;
     VmrpcSavedNat64 nat64[VMRPC_NAT64_MAX];
     uint32_t nat64_num = vmrpc_server_save_nat64(w->srv, nat64);
 
@@ -340,13 +343,17 @@ static void migrate(World *w)
     vmrpc_server_save(w->srv, keep, w);
     vmrpc_addrmap_foreach(vmrpc_server_addrmap(w->srv), vmrpc_now_ms(),
                           restore_entry, vmrpc_server_addrmap(to));
-    /* the ports become free */
-    vmrpc_server_free(w->srv);
     w->srv = to;
+    if (!late) {
+        vmrpc_server_free(from);
+    }
     g_assert_cmpuint(vmrpc_server_restore_nat64(to, nat64, nat64_num), ==,
                      nat64_num);
     for (unsigned i = 0; i < w->saved_num; i++) {
         g_assert_cmpint(vmrpc_server_restore(to, &w->saved[i]), ==, 0);
+    }
+    if (late) {
+        vmrpc_server_free(from);
     }
 }
 
@@ -437,13 +444,15 @@ static void change_limits(World *w, Input *in)
 
 static void other(World *w, Input *in)
 {
-    switch (take(in) % 7) {
+    uint8_t what = take(in);
+
+    switch (what % 7) {
     case 0:
     case 1:
         process(w);
         break;
     case 2:
-        migrate(w);
+        migrate(w, what >= 128);
         break;
     case 3:
         hostile_record(w, in);

@@ -263,6 +263,26 @@ static void test_late_options(void)
     world_free(w);
 }
 
+/* What was allowed when connect() began is judged again when it is tried. */
+static void test_allowed_no_more(void)
+{
+    static const char text[] = "deny 198.51.100.5\nallow host\n";
+    World *w = world_new(DEAD, true, "allow host\n");
+    Fx *fx = w->fx;
+    VmrpcPolicy *old = fx->srv->policy;
+
+    fx_fails(start(w), EINPROGRESS);
+    fx->srv->policy = vmrpc_policy_parse(text, strlen(text), "new", NULL);
+    g_assert_nonnull(fx->srv->policy);
+    vmrpc_policy_free(old);
+    /* room for it at the address that was named: it is tried again */
+    close(accept(w->first, NULL, NULL));
+    fx_wait(fx, 0, VMRPC_OUT);
+    g_assert_cmpuint(fx_counters(fx)->connections_raced, ==, 0);
+    fx_ok(fx_op(fx, VMRPC_CLOSE, 0, 0, 0));
+    world_free(w);
+}
+
 /* Gives up at any moment: nothing stays. */
 static void test_given_up(void)
 {
@@ -586,6 +606,8 @@ int main(int argc, char **argv)
                     test_state_meanwhile);
     g_test_add_func("/vmrpc/server/race/options", test_options);
     g_test_add_func("/vmrpc/server/race/late-options", test_late_options);
+    g_test_add_func("/vmrpc/server/race/allowed-no-more",
+                    test_allowed_no_more);
     g_test_add_func("/vmrpc/server/race/given-up", test_given_up);
     g_test_add_func("/vmrpc/server/race/limits", test_limits);
     g_test_add_func("/vmrpc/server/race/policy", test_policy);

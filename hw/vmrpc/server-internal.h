@@ -23,6 +23,7 @@
 
 #include <pthread.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "hw/vmrpc/alg.h"
@@ -35,6 +36,7 @@
 #include "hw/vmrpc/sockopt.h"
 #include "net/dns/proxy.h"
 #include "net/dns/upstream.h"
+#include "net/watch/watch.h"
 
 /* For what -ftrivial-auto-var-init would clear, call after call. */
 #define VMRPC_UNINITIALIZED     __attribute__((uninitialized))
@@ -65,16 +67,24 @@ typedef struct VmrpcBuffers {
     uint32_t rcv;
 } VmrpcBuffers;
 
+/* A file at a time.  Numbers return, so they do not suffice. */
+typedef struct VmrpcPolicyStamp {
+    dev_t dev;
+    ino_t ino;
+    off_t size;
+    struct timespec changed;
+} VmrpcPolicyStamp;
+
 /* The policy file: where it is, and what was last seen of it. */
 typedef struct VmrpcPolicyFile {
     pthread_mutex_t lock;       /* who has it reads the file; taken first */
     char *name;                 /* as it was given; constant */
     char *path;                 /* absolute; constant; NULL: no file */
-    char *base;                 /* its last part; constant */
-    int watch_fd;               /* inotify; -1: none; constant */
-    int watch_error;            /* why it is not watched; constant */
-    ino_t ino;                  /* of what was read last, */
-    struct timespec seen;       /* and when it had changed; numbers return */
+    VmrpcPolicyStamp seen;      /* of what was read last */
+    VmrpcPolicyStamp looked;    /* of what was looked at and not read */
+    bool unread;                /* it could not be read */
+    PathWatch watch;            /* vmrpc_policy_file_follow()'s */
+    int64_t due_ms;             /* when to look; -1: never; srv->lock */
 } VmrpcPolicyFile;
 
 /*
@@ -351,11 +361,14 @@ void vmrpc_ready_tell(VmrpcServer *srv, VmrpcSock *s, __le32 *ready,
 bool vmrpc_policy_file_init(VmrpcServer *srv, GError **errp);
 void vmrpc_policy_file_cleanup(VmrpcServer *srv);
 
-/* Takes what happened to the file; true if it is to be read again. */
-bool vmrpc_policy_file_changed(VmrpcServer *srv);
+/*
+ * Takes what happened to the file, and reads it again if that is something, and
+ * says so to the tracer.  Without the lock, in the thread that processes.
+ */
+void vmrpc_policy_file_follow(VmrpcServer *srv);
 
-/* Reads it again, and says so to the tracer.  Without the lock. */
-void vmrpc_policy_file_reload(VmrpcServer *srv);
+/* Milliseconds until then, as not all can be watched; -1: never. */
+int vmrpc_policy_file_timeout_ms(const VmrpcServer *srv);
 
 /* --- budget.c ----------------------------------------------------------- */
 

@@ -243,6 +243,7 @@ void vmrpc_timer_rearm(VmrpcServer *srv)
 
     ms = vmrpc_earlier(ms, vmrpc_watch_timeout_ms(srv));
     ms = vmrpc_earlier(ms, vmrpc_race_timeout_ms(srv));
+    ms = vmrpc_earlier(ms, vmrpc_policy_file_timeout_ms(srv));
     srv->timer_due_ms = ms < 0 ? -1 : vmrpc_now_ms() + ms;
     if (ms >= 0) {
         its.it_value.tv_sec = ms / 1000;
@@ -281,7 +282,7 @@ static bool is_news(const VmrpcSock *s, uint32_t events)
     return (events & ~VMRPC_OUT) || s->ends;
 }
 
-/* Returns true if the policy file is to be read again. */
+/* Returns true if the policy file is to be looked at. */
 static bool process_one(VmrpcServer *srv, const struct epoll_event *ev)
 {
     uint32_t low = ev->data.u64;
@@ -298,6 +299,7 @@ static bool process_one(VmrpcServer *srv, const struct epoll_event *ev)
             vmrpc_watch_process_timer(srv);
             vmrpc_race_process_timer(srv);
             vmrpc_timer_rearm(srv);
+            return vmrpc_policy_file_timeout_ms(srv) == 0;
         }
         break;
     }
@@ -305,7 +307,7 @@ static bool process_one(VmrpcServer *srv, const struct epoll_event *ev)
         vmrpc_resolver_process_fd(srv, high, ev->events);
         break;
     case VMRPC_EPOLL_POLICY:
-        return vmrpc_policy_file_changed(srv);
+        return true;
     case VMRPC_EPOLL_RACE:
         vmrpc_race_process_fd(srv, high);
         break;
@@ -342,18 +344,18 @@ int vmrpc_server_fd(const VmrpcServer *srv)
 bool vmrpc_server_process(VmrpcServer *srv)
 {
     struct epoll_event ev[EPOLL_BATCH];
-    bool policy_changed = false;
+    bool policy_news = false;
     int n;
 
     /* Under the lock, or a call could make untrue what epoll_wait() says. */
     pthread_mutex_lock(&srv->lock);
     n = epoll_wait(srv->epoll_fd, ev, EPOLL_BATCH, 0);
     for (int i = 0; i < n; i++) {
-        policy_changed |= process_one(srv, &ev[i]);
+        policy_news |= process_one(srv, &ev[i]);
     }
     pthread_mutex_unlock(&srv->lock);
-    if (policy_changed) {
-        vmrpc_policy_file_reload(srv);
+    if (policy_news) {
+        vmrpc_policy_file_follow(srv);
     }
     return n > 0;
 }
@@ -767,7 +769,8 @@ VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
     srv->races = g_sequence_new(NULL);
     init_lock(&srv->lock);
     pthread_mutex_init(&srv->policy_file.lock, NULL);
-    srv->policy_file.watch_fd = -1;
+    srv->policy_file.watch.fd = -1;
+    srv->policy_file.due_ms = -1;
     srv->socks = calloc(config->max_sockets, sizeof(*srv->socks));
     if (!srv->socks) {
         g_set_error(errp, server_error_quark(), ENOMEM,
@@ -890,13 +893,6 @@ void vmrpc_server_set_memory(VmrpcServer *srv, const VmrpcMemoryOps *ops)
 void vmrpc_server_set_tracer(VmrpcServer *srv, const VmrpcTracer *tracer)
 {
     srv->tracer = *tracer;
-    if (tracer->policy && srv->policy_file.watch_error) {
-        g_autofree char *text = g_strdup_printf(
-            "policy=%s: changes of the file will not be noticed: %s",
-            srv->policy_file.name, g_strerror(-srv->policy_file.watch_error));
-
-        tracer->policy(tracer->opaque, text);
-    }
 }
 
 VmrpcAddrMap *vmrpc_server_addrmap(VmrpcServer *srv)

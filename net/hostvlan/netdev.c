@@ -20,9 +20,9 @@
  * When the table says that it is superseded, frames wait (NET_STAGE_HOLD) until
  * the newer one has been looked at: once a writer has set that mark, no frame
  * is judged by the old table. If the newer one is wrong, they go on by the old
- * one. A watch on the folder tells of tables that come where none was; and
- * while there is something to wait for, the timer looks once a second, as a
- * folder may be gone or inotify may be used up.
+ * one. A watch on the path tells of tables that come where none was; and while
+ * there is something to wait for, or the path cannot be watched, the timer
+ * looks once a second.
  *
  * A look is a bottom half. If it finds a file, that is opened and checked on a
  * thread of QEMU's pool, which touches nothing of the port: the rest of QEMU,
@@ -209,7 +209,7 @@ static void hostvlan_looked(HostvlanPort *p, HostvlanFollowNews news,
                             bool trouble)
 {
     hostvlan_tell(p, news, trouble);
-    if (hostvlan_watch_is_set(&p->watch) &&
+    if (path_watch_is_complete(&p->watch) &&
         hostvlan_follow_is_settled(&p->follow)) {
         timer_del(p->timer);
     } else {
@@ -269,7 +269,7 @@ static void hostvlan_look(void *opaque)
         return;
     }
     /* Before the look, so that nothing happens between them. */
-    hostvlan_watch_set(&p->watch);
+    path_watch_set(&p->watch);
     if (!hostvlan_follow_begin(&p->follow, &news)) {
         hostvlan_looked(p, news, trouble);
         return;
@@ -285,7 +285,7 @@ static void hostvlan_watch_news(void *opaque)
 {
     HostvlanPort *p = opaque;
 
-    if (hostvlan_watch_read(&p->watch)) {
+    if (path_watch_read(&p->watch)) {
         qemu_bh_schedule(p->look);
     }
 }
@@ -302,7 +302,7 @@ static void hostvlan_free(void *opaque)
     if (p->watch.fd >= 0) {
         qemu_set_fd_handler(p->watch.fd, NULL, NULL, NULL);
     }
-    hostvlan_watch_destroy(&p->watch);
+    path_watch_destroy(&p->watch);
     qemu_bh_delete(p->look);
     timer_free(p->timer);
     hostvlan_follow_destroy(&p->follow);
@@ -357,7 +357,7 @@ static HostvlanPort *hostvlan_port_new(const NetdevHostvlanOptions *o,
     p->look = qemu_bh_new(hostvlan_look, p);
     p->timer = timer_new_ms(QEMU_CLOCK_REALTIME, hostvlan_look, p);
     hostvlan_follow_init(&p->follow, o->table);
-    hostvlan_watch_init(&p->watch, p->follow.path);
+    path_watch_init(&p->watch, p->follow.path);
     if (p->watch.fd >= 0) {
         qemu_set_fd_handler(p->watch.fd, hostvlan_watch_news, NULL, p);
     }
@@ -381,7 +381,7 @@ int net_init_hostvlan(const Netdev *netdev, const char *name,
         return -1;              /* and has freed p */
     }
     p->stage = stage;
-    hostvlan_watch_set(&p->watch);
+    path_watch_set(&p->watch);
     hostvlan_looked(p, hostvlan_follow_look(&p->follow), false);
     return 0;
 }

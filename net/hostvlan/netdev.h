@@ -6,8 +6,8 @@
 #include "net/hostvlan/follow.h"
 #include "net/hostvlan/sender.h"
 #include "net/hostvlan/verdict.h"
-#include "net/hostvlan/watch.h"
 #include "net/stage/stage.h"
+#include "net/watch/watch.h"
 #include "qemu/timer.h"
 
 /* The BQL protects it. */
@@ -17,7 +17,7 @@ typedef struct HostvlanPort {
     uint64_t mac;               /* of the option; 0: the NIC's own */
     bool check_sender;
     HostvlanFollow follow;
-    HostvlanWatch watch;
+    PathWatch watch;
     struct HostvlanCheck *check;        /* under way; NULL: none */
     bool again;                 /* look once more after it */
     QEMUBH *look;

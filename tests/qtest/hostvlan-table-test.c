@@ -5,6 +5,7 @@
 #include <glib/gstdio.h>
 
 #include "hostvlan-bed.h"
+#include "net/watch/watch.h"
 
 /* What is changed in the table holds for the next frame. */
 static void test_changes(void)
@@ -130,6 +131,19 @@ static void test_gone_while_checked(void)
     bed_end(&bed);
 }
 
+/* A file of this name in a folder deeper than any watch. */
+static char *unwatched(const char *name)
+{
+    g_autoptr(GString) path = g_string_new(hv_tmp());
+
+    for (unsigned i = 0; i < PATH_WATCH_MAX; i++) {
+        g_string_append(path, "/d");
+    }
+    g_assert_cmpint(g_mkdir_with_parents(path->str, 0700), ==, 0);
+    g_string_append_printf(path, "/%s", name);
+    return g_strdup(path->str);
+}
+
 /*
  * Where no watch sees it, the table itself says that it is superseded, and the
  * very next frame is judged by the new one.
@@ -141,7 +155,7 @@ static void test_superseded(void)
     uint8_t frame[100];
 
     bed_make_place(&bed);
-    real = g_strdup_printf("%s/superseded", hv_tmp());
+    real = unwatched("superseded");
     g_assert_cmpint(g_mkdir(bed.dir, 0700), ==, 0);
     g_assert_cmpint(symlink(real, bed.path), ==, 0);
     bed.table = bed_make_table(real);
@@ -240,6 +254,61 @@ static void test_folder(void)
     bed_end(&bed);
 }
 
+static void wait_macs(Bed *bed, int64_t macs)
+{
+    gint64 late = g_get_monotonic_time() + NIC_TIMEOUT_US;
+    int64_t now;
+
+    do {
+        QDict *info = bed_query(bed);
+
+        now = qdict_get_try_int(info, "macs", -1);
+        qobject_unref(info);
+        g_assert_cmpint(g_get_monotonic_time(), <, late);
+    } while (now != macs);
+}
+
+/* Kubernetes: the table is in a folder that a link leads to. */
+static void test_links(void)
+{
+    Bed bed = { .kind = &nic_virtio12 };
+    g_autofree char *data = NULL, *data_new = NULL;
+    char *table[2];
+
+    bed_make_place(&bed);
+    g_assert_cmpint(g_mkdir(bed.dir, 0700), ==, 0);
+    data = g_strdup_printf("%s/..data", bed.dir);
+    data_new = g_strdup_printf("%s/..data_tmp", bed.dir);
+    for (int i = 0; i < 2; i++) {
+        g_autofree char *dir = g_strdup_printf("%s/..%d", bed.dir, i);
+        HvWriter *w;
+
+        g_assert_cmpint(g_mkdir(dir, 0700), ==, 0);
+        table[i] = g_strdup_printf("%s/table", dir);
+        w = bed_make_table(table[i]);
+        if (i) {
+            hv_set_lnids(w, STRANGER, 1, 1);
+        }
+        hv_close(w);
+    }
+    g_assert_cmpint(symlink("..0", data), ==, 0);
+    g_assert_cmpint(symlink("..data/table", bed.path), ==, 0);
+    bed_start(&bed, bed.kind->driver, "");
+    wait_macs(&bed, 4);
+    received_from(&bed, STRANGER, "unknown-source");
+    g_assert_cmpint(symlink("..1", data_new), ==, 0);
+    g_assert_cmpint(g_rename(data_new, data), ==, 0);
+    wait_macs(&bed, 5);
+    received_from(&bed, STRANGER, "passed");
+    g_assert_cmpint(symlink("..0", data_new), ==, 0);
+    g_assert_cmpint(g_rename(data_new, data), ==, 0);
+    wait_macs(&bed, 4);
+    received_from(&bed, STRANGER, "unknown-source");
+    bed_end(&bed);
+    g_free(table[0]);
+    g_free(table[1]);
+}
+
 /* A table that is wrong leaves in force the one before it. */
 static void test_damaged(void)
 {
@@ -301,8 +370,9 @@ static void test_truncated(void)
 }
 
 /*
- * Noticed by the first frame only, as the file is where no watch is: QEMU
- * reads what is not there any more.
+ * Noticed by the first frame, if the second that passes between two looks is
+ * not over, as the file is where no watch is: QEMU reads what is not there any
+ * more.
  */
 static void test_truncated_unseen(void)
 {
@@ -310,7 +380,7 @@ static void test_truncated_unseen(void)
     g_autofree char *real = NULL;
 
     bed_make_place(&bed);
-    real = g_strdup_printf("%s/elsewhere", hv_tmp());
+    real = unwatched("elsewhere");
     g_assert_cmpint(g_mkdir(bed.dir, 0700), ==, 0);
     g_assert_cmpint(symlink(real, bed.path), ==, 0);
     bed.table = bed_make_table(real);
@@ -337,6 +407,7 @@ static void add_tests(void)
     qtest_add_func("/hostvlan/superseded", test_superseded);
     qtest_add_func("/hostvlan/appears", test_appears);
     qtest_add_func("/hostvlan/folder", test_folder);
+    qtest_add_func("/hostvlan/links", test_links);
     qtest_add_func("/hostvlan/damaged", test_damaged);
     qtest_add_func("/hostvlan/damaged-first", test_damaged_first);
     qtest_add_func("/hostvlan/truncated", test_truncated);

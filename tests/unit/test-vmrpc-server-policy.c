@@ -673,6 +673,168 @@ static void test_reload_in_place(void)
     file_clear(&f);
 }
 
+static int try_host(Fx *fx)
+{
+    return try4(fx, fx->peer4, SOCK_STREAM, 9);
+}
+
+static void move(const char *from, const char *to)
+{
+    g_assert_cmpint(g_rename(from, to), ==, 0);
+}
+
+/* The folder goes, and another comes in its place; or one above it does. */
+static void test_reload_folder(void)
+{
+    g_autofree char *tmp = g_dir_make_tmp("vmrpc-reload-XXXXXX", NULL);
+    g_autofree char *above = g_build_filename(tmp, "a", NULL);
+    g_autofree char *folder = g_build_filename(above, "b", NULL);
+    g_autofree char *path = g_build_filename(folder, "p.policy", NULL);
+    g_autofree char *old = g_build_filename(tmp, "old", NULL);
+    g_autofree char *old_folder = g_build_filename(old, "b", NULL);
+    g_autofree char *old_path = g_build_filename(old_folder, "p.policy", NULL);
+    File f = { .path = path };
+    Fx *fx;
+
+    g_assert_cmpint(g_mkdir_with_parents(folder, 0700), ==, 0);
+    write_text(path, "allow host\n");
+    fx = fx_with_file(&f);
+    g_assert_cmpint(try_host(fx), !=, EACCES);
+
+    /* moved away: nothing changes; made anew: the new one counts */
+    g_assert_cmpint(g_mkdir(old, 0700), ==, 0);
+    move(folder, old_folder);
+    fx_pump(fx);
+    g_assert_cmpuint(reloads.num, ==, 0);
+    g_assert_cmpint(g_mkdir(folder, 0700), ==, 0);
+    write_text(path, "deny host\n");
+    await_reload(fx);
+    g_assert_null(reloads.error);
+    g_assert_cmpint(try_host(fx), ==, EACCES);
+    write_text(old_path, "allow host\n");
+    fx_pump(fx);
+    g_assert_cmpuint(reloads.num, ==, 1);
+
+    /* deleted and made anew */
+    g_unlink(path);
+    g_rmdir(folder);
+    g_rmdir(above);
+    g_assert_cmpint(g_mkdir_with_parents(folder, 0700), ==, 0);
+    write_text(path, "allow host\n");
+    await_reload(fx);
+    g_assert_cmpint(try_host(fx), !=, EACCES);
+    /* changes in the new one are seen, too */
+    write_text(path, "deny host\n");
+    await_reload(fx);
+    g_assert_cmpint(try_host(fx), ==, EACCES);
+
+    /* another takes the place of the one above, with all that is in it */
+    g_unlink(path);
+    g_rmdir(folder);
+    g_rmdir(above);
+    move(old, above);
+    await_reload(fx);
+    g_assert_cmpint(try_host(fx), !=, EACCES);
+    g_assert_cmpuint(fx_counters(fx)->policy_reloads, ==, reloads.num);
+    g_assert_cmpuint(fx_counters(fx)->policy_errors, ==, 0);
+    fx_free(fx);
+    g_unlink(path);
+    g_rmdir(folder);
+    g_rmdir(above);
+    g_rmdir(tmp);
+}
+
+/* p.policy -> ..data/p.policy, ..data -> the folder that has it. */
+static void test_reload_kubernetes(void)
+{
+    static const char *const texts[] = { "allow host\n", "deny host\n" };
+    g_autofree char *tmp = g_dir_make_tmp("vmrpc-reload-XXXXXX", NULL);
+    g_autofree char *path = g_build_filename(tmp, "p.policy", NULL);
+    g_autofree char *data = g_build_filename(tmp, "..data", NULL);
+    g_autofree char *data_new = g_build_filename(tmp, "..data_tmp", NULL);
+    char *folder[2], *file[2];
+    File f = { .path = path };
+    Fx *fx;
+
+    for (int i = 0; i < 2; i++) {
+        folder[i] = g_build_filename(tmp, i ? "..2" : "..1", NULL);
+        file[i] = g_build_filename(folder[i], "p.policy", NULL);
+        g_assert_cmpint(g_mkdir(folder[i], 0700), ==, 0);
+        write_text(file[i], texts[i]);
+    }
+    g_assert_cmpint(symlink("..1", data), ==, 0);
+    g_assert_cmpint(symlink("..data/p.policy", path), ==, 0);
+    fx = fx_with_file(&f);
+    for (unsigned i = 1; i < 4; i++) {
+        g_assert_cmpint(symlink(i & 1 ? "..2" : "..1", data_new), ==, 0);
+        move(data_new, data);
+        await_reload(fx);
+        g_assert_cmpuint(reloads.num, ==, i);
+        g_assert_null(reloads.error);
+        g_assert_cmpint(try_host(fx) == EACCES, ==, i & 1);
+    }
+    /* where the link leads, it is followed as well */
+    write_text(file[1], "allow host\n");
+    await_reload(fx);
+    g_assert_cmpint(try_host(fx), !=, EACCES);
+    fx_free(fx);
+    g_unlink(path);
+    g_unlink(data);
+    for (int i = 0; i < 2; i++) {
+        g_unlink(file[i]);
+        g_rmdir(folder[i]);
+        g_free(folder[i]);
+        g_free(file[i]);
+    }
+    g_rmdir(tmp);
+}
+
+/* Nothing tells of changes: the timer looks, and waits until it is whole. */
+static void test_reload_unwatched(void)
+{
+    File f = file_new("allow host\n");
+    Fx *fx = fx_with_file(&f);
+    VmrpcPolicyFile *file = &fx->srv->policy_file;
+
+    /* as where inotify is used up */
+    path_watch_destroy(&file->watch);
+    path_watch_set(&file->watch);
+    g_assert_false(path_watch_is_complete(&file->watch));
+    vmrpc_policy_file_follow(fx->srv);
+    g_assert_cmpint(vmrpc_policy_file_timeout_ms(fx->srv), >, 0);
+    write_text(f.path, "deny host\n");
+    vmrpc_policy_file_follow(fx->srv);
+    g_assert_cmpuint(reloads.num, ==, 0);
+    write_text(f.path, "deny host  # longer\n");
+    vmrpc_policy_file_follow(fx->srv);
+    g_assert_cmpuint(reloads.num, ==, 0);
+    /* the timer does the rest */
+    await_reload(fx);
+    g_assert_cmpint(try_host(fx), ==, EACCES);
+    fx_free(fx);
+    file_clear(&f);
+}
+
+/* A file that could not be read is read when it can be. */
+static void test_reload_unreadable(void)
+{
+    File f = file_new("allow host\n");
+    Fx *fx = fx_with_file(&f);
+
+    g_unlink(f.path);
+    g_assert_cmpint(g_mkdir(f.path, 0700), ==, 0);
+    await_reload(fx);
+    g_assert_nonnull(reloads.error);
+    g_assert_cmpint(try_host(fx), !=, EACCES);
+    g_rmdir(f.path);
+    write_text(f.path, "deny host\n");
+    await_reload(fx);
+    g_assert_null(reloads.error);
+    g_assert_cmpint(try_host(fx), ==, EACCES);
+    fx_free(fx);
+    file_clear(&f);
+}
+
 static void test_reload_by_hand(void)
 {
     g_autoptr(GError) err = NULL;
@@ -842,6 +1004,13 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/policy/reload", test_reload);
     g_test_add_func("/vmrpc/server/policy/reload/in-place",
                     test_reload_in_place);
+    g_test_add_func("/vmrpc/server/policy/reload/folder", test_reload_folder);
+    g_test_add_func("/vmrpc/server/policy/reload/kubernetes",
+                    test_reload_kubernetes);
+    g_test_add_func("/vmrpc/server/policy/reload/unwatched",
+                    test_reload_unwatched);
+    g_test_add_func("/vmrpc/server/policy/reload/unreadable",
+                    test_reload_unreadable);
     g_test_add_func("/vmrpc/server/policy/reload/by-hand",
                     test_reload_by_hand);
     g_test_add_func("/vmrpc/server/policy/reload/limits", test_reload_limits);

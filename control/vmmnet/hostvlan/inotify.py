@@ -7,6 +7,7 @@ import contextlib
 import ctypes
 import os
 import select
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -19,8 +20,12 @@ _CHANGES = _CLOSE_WRITE | _MOVED_FROM | _MOVED_TO | _DELETE | _DELETE_SELF | _MO
 _COMES_OR_GOES = _CREATE | _MOVED_FROM | _MOVED_TO | _DELETE_SELF | _MOVE_SELF
 
 _BUFFER = 1 << 16
-# How long until what could not be watched is tried again, milliseconds.
-_AGAIN = 2000
+
+# As the kernel counts them.
+_MOST_LINKS = 40
+
+# While something cannot be watched.
+_LOOK_EVERY_MS = 1000
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -35,8 +40,9 @@ def _call(result: int, what: str) -> int:
 class FolderWatch:
     """Tells of changes of the files in a folder, which need not be there yet.
 
-    A context manager.  The folders above it are watched too: what is made,
-    moved or removed there can be this folder.
+    A context manager.  All folders on the way there are watched too, also that
+    of links: what is made, moved or removed there can be this folder.  If not
+    all of them can be watched, it tells once a second that there may be news.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -44,7 +50,7 @@ class FolderWatch:
         self._fd = _call(_libc.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK), "inotify_init1")
         # Who wakes a waiting thread for the last time.
         self._end = os.eventfd(0, os.EFD_CLOEXEC)
-        self._arm()
+        self._complete = self._arm()
 
     def __enter__(self) -> Self:
         return self
@@ -62,39 +68,63 @@ class FolderWatch:
         """Wait until something may have changed; False: stop() was called.
 
         What is read after it returns is what there is, or newer: a change
-        from then on ends the next call.  Where the system does not let us
-        watch, it returns from time to time.
+        from then on ends the next call.
         """
         poll = select.poll()
         poll.register(self._fd, select.POLLIN)
         poll.register(self._end, select.POLLIN)
-        ready = [fd for fd, _ in poll.poll(None if self._is_armed else _AGAIN)]
+        ready = [fd for fd, _ in poll.poll(None if self._complete else _LOOK_EVERY_MS)]
         if self._end in ready:
             return False
         with contextlib.suppress(BlockingIOError):
             while os.read(self._fd, _BUFFER):
                 pass
         # Where folders have come or gone, other ones are to be watched now.
-        self._arm()
+        self._complete = self._arm()
         return True
 
     def stop(self) -> None:
         """End wait() in another thread."""
         os.eventfd_write(self._end, 1)
 
-    def _arm(self) -> None:
-        """Watch the folder and all above it that exist.
+    def _arm(self) -> bool:
+        """Watch the folder and all that leads there; False: not all that exists.
 
         From the top down: what appears below one that is watched is told.
         """
-        self._is_armed = True
-        for folder in (*reversed(self._folder.parents), self._folder):
-            mask = _CHANGES if folder == self._folder else _COMES_OR_GOES
+        complete = True
+        *above, folder = _way(self._folder)
+        for each in dict.fromkeys([*above, folder]):
+            mask = _CHANGES if each == folder else _COMES_OR_GOES
+            path = os.fsencode(each)
             try:
-                path = os.fsencode(folder)
-                _call(_libc.inotify_add_watch(self._fd, path, mask | _ONLYDIR), str(folder))
+                _call(_libc.inotify_add_watch(self._fd, path, mask | _ONLYDIR), str(each))
             except (FileNotFoundError, NotADirectoryError):
                 pass
             except OSError:
-                # A loop of links, no right to read, too many watches.
-                self._is_armed = False
+                complete = False
+        return complete
+
+
+def _way(path: Path) -> Iterator[Path]:
+    """The folders in which names of ``path`` are looked up, then what it leads to."""
+    at, links = Path("/"), 0
+    rest = list(reversed(path.parts[1:]))
+    while rest:
+        yield at
+        part = rest.pop()
+        if part == "..":
+            at = at.parent
+            continue
+        try:
+            target = (at / part).readlink()
+        except OSError:
+            at /= part
+            continue
+        links += 1
+        if links > _MOST_LINKS:
+            return
+        if target.is_absolute():
+            at = Path("/")
+        rest += reversed([part for part in target.parts if part != "/"])
+    yield at

@@ -227,6 +227,7 @@ static int virtio_vmrpc_pre_save(void *opaque)
     VmrpcAddrMap *map = vmrpc_server_addrmap(s->server);
     VmrpcAddrMapStats stats;
 
+    virtio_vmrpc_claim_saved(s);
     virtio_vmrpc_drop_saved(s);
     s->saved_identity = s->identity;
     if (map) {

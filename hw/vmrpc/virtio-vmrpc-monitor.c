@@ -185,6 +185,8 @@ static VmrpcDeviceInfo *device_info(VirtIOVmrpc *s)
     info->guest4 = prefix4(view.config.guest4, view.config.guest4_prefix);
     if (view.config.has_address6) {
         info->address6 = text6(&view.config.address6);
+        info->has_address6_claim = true;
+        info->address6_claim = s->claim_state;
     }
     if (view.config.translate) {
         info->pool4 = prefix4(view.config.pool4, view.config.pool4_prefix);
@@ -533,6 +535,10 @@ static void print_device(Monitor *mon, const VmrpcDeviceInfo *info)
                                                      : "no translation",
                    info->pool4 ?: "none", info->resolver4 ?: "none",
                    info->nat64_prefix ?: "none");
+    if (info->has_address6_claim) {
+        monitor_printf(mon, "  claim to the address: %s\n",
+                       VmrpcAddressClaim_str(info->address6_claim));
+    }
     monitor_printf(mon, "  sockets: %" PRIu32 " of %" PRIu32 ", mappings: %"
                    PRIu64 ", in use: %" PRIu64, info->sockets_open,
                    info->max_sockets, info->mappings, info->mappings_in_use);

@@ -627,10 +627,11 @@ static void virtio_vmrpc_device_realize(DeviceState *dev, Error **errp)
     if (!make_server(s, errp)) {
         return;
     }
+    if (!virtio_vmrpc_claim_realize(s, errp)) {
+        goto err_server;
+    }
     if (!make_context(s, errp)) {
-        vmrpc_server_free(s->server);
-        s->server = NULL;
-        return;
+        goto err_claim;
     }
     s->more_bh = virtio_bh_io_new_guarded(dev, process_more, s);
     virtio_init(vdev, VIRTIO_ID_VMRPC, sizeof(struct vmrpc_config));
@@ -639,6 +640,13 @@ static void virtio_vmrpc_device_realize(DeviceState *dev, Error **errp)
     for (unsigned i = 0; i < s->num_queues; i++) {
         virtio_add_queue(vdev, VIRTQUEUE_MAX_SIZE, handle_request);
     }
+    return;
+
+err_claim:
+    virtio_vmrpc_claim_unrealize(s);
+err_server:
+    vmrpc_server_free(s->server);
+    s->server = NULL;
 }
 
 static void virtio_vmrpc_device_unrealize(DeviceState *dev)
@@ -656,6 +664,7 @@ static void virtio_vmrpc_device_unrealize(DeviceState *dev)
         s->has_ram_as = false;
     }
     drop_context(s);
+    virtio_vmrpc_claim_unrealize(s);
     vmrpc_server_free(s->server);
     s->server = NULL;
     virtio_vmrpc_drop_saved(s);     /* of a migration that failed half-way */

@@ -7,11 +7,15 @@
 
 #include "exec/memory.h"
 #include "hw/virtio/virtio.h"
+#include "hw/vmrpc/claim.h"
 #include "hw/vmrpc/server.h"
 #include "migration/vmstate.h"
+#include "qapi/qapi-types-vmrpc.h"
+#include "qemu/notify.h"
 #include "qemu/thread.h"
 #include "qom/object.h"
 #include "system/iothread.h"
+#include "system/runstate.h"
 
 #define TYPE_VIRTIO_VMRPC "virtio-vmrpc-device"
 OBJECT_DECLARE_SIMPLE_TYPE(VirtIOVmrpc, VIRTIO_VMRPC)
@@ -65,6 +69,11 @@ struct VirtIOVmrpc {
     bool ioeventfd_starting;
     bool ioeventfd_stopping;
     QEMUBH *more_bh;            /* goes on where a notification had enough */
+    VmrpcClaim *claim;          /* to address6; NULL: there is none */
+    VmrpcAddressClaim claim_state;      /* if there is a claim */
+    QEMUTimer *claim_timer;
+    VMChangeStateEntry *claim_vmstate;
+    NotifierWithReturn claim_migration;
 
     /* vCPUs that process a queue without the BQL */
     unsigned calls;             /* how many; atomic */
@@ -101,6 +110,16 @@ const char *virtio_vmrpc_id(VirtIOVmrpc *s);
 
 /* Tells management, and the log, from any thread. */
 void virtio_vmrpc_report_arrival(VirtIOVmrpc *s, const VmrpcArrival *arrival);
+
+/*
+ * Claims address6, if there is one: false, with @errp, if another VM of the host
+ * has it.  One that arrives by migration claims it later.
+ */
+bool virtio_vmrpc_claim_realize(VirtIOVmrpc *s, Error **errp);
+void virtio_vmrpc_claim_unrealize(VirtIOVmrpc *s);
+
+/* The device's state is being saved. */
+void virtio_vmrpc_claim_saved(VirtIOVmrpc *s);
 
 extern const VMStateDescription vmstate_virtio_vmrpc;
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from vmmnet.testbed import scratch, wait
 from vmmnet.testbed.guest import CommandError, Guest, Job
-from vmmnet.testbed.lab import PEER_ADDRESS, VM_ADDRESS, WEB2_ADDRESS, Lab, lab
+from vmmnet.testbed.lab import OWN_VM_ADDRESS, PEER_ADDRESS, VM_ADDRESS, WEB2_ADDRESS, Lab, lab
 from vmmnet.testbed.peers import ftp
 
 _FILE = "a file that was fetched by FTP\n" * 1000
@@ -212,7 +212,7 @@ def test_call(guest: Guest, phone: Path, transport: str) -> None:
 
 
 def test_switched_off(world: Lab, log: Path, phone: Path) -> None:
-    with world.guest(device=world.device(alg="off"), files=_files()) as booted:
+    with world.guest(device=world.device(OWN_VM_ADDRESS, alg="off"), files=_files()) as booted:
         with pytest.raises(CommandError):
             booted.run(["curl", "-sS", "--disable-epsv", "ftp://peer.test/file"])
         # what needs no gateway goes on

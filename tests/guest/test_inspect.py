@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from vmmnet.testbed import kernel, paths, wait
 from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.lab import ECHO_PORT, PEER_ADDRESS, VM_ADDRESS, Lab, lab
+from vmmnet.testbed.lab import ECHO_PORT, OWN_VM_ADDRESS, PEER_ADDRESS, VM_ADDRESS, Lab, lab
 
 TABLE = "/proc/net/vmrpc"
 TOOL = paths.ROOT / "guest-linux" / "vmrpc" / "vmrpc-ss"
@@ -409,7 +409,8 @@ for thread in threads:
 def test_looking_while_sockets_and_the_device_go(kernel_series: str, world: Lab) -> None:
     """Readers on both sides disturb nothing, and end with the device."""
     port = "pcie-root-port,id=rp0,chassis=1,slot=1"
-    with world.guest(kernel_series, ipv6=False, devices=[port, world.device(bus="rp0")]) as own:
+    devices = [port, world.device(OWN_VM_ADDRESS, bus="rp0")]
+    with world.guest(kernel_series, ipv6=False, devices=devices) as own:
         busy = own.spawn(["python3", "-c", CHURN])
         busy.wait_output("busy")
         readers = [

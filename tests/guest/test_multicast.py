@@ -13,7 +13,14 @@ from typing import Any
 import pytest
 from vmmnet.testbed import wait
 from vmmnet.testbed.guest import Guest, Job
-from vmmnet.testbed.lab import PEER_ADDRESS, SECOND_VM_ADDRESS, VM_ADDRESS, Lab, lab
+from vmmnet.testbed.lab import (
+    OWN_VM_ADDRESS,
+    PEER_ADDRESS,
+    SECOND_VM_ADDRESS,
+    VM_ADDRESS,
+    Lab,
+    lab,
+)
 from vmmnet.testbed.migration import migrated
 
 GROUP, GROUP6 = "239.1.2.3", "ff1e::239.1.2.3"
@@ -264,7 +271,7 @@ def has_arrived(guest: Guest) -> bool:
 
 def test_membership_survives_migration(world: Lab) -> None:
     """The destination joins for the guest."""
-    with world.guest(ipv6=False) as source:
+    with world.guest(device=world.device(OWN_VM_ADDRESS), ipv6=False) as source:
         job = listen(source, "0.0.0.0", GROUP, PORT, 2)
         outer_send(world, GROUP6, PORT, "before")
         job.wait_output("before")

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 from vmmnet.testbed import kernel
 from vmmnet.testbed.guest import MODULE_PATH, Guest
-from vmmnet.testbed.lab import Lab, lab
+from vmmnet.testbed.lab import OWN_VM_ADDRESS, Lab, lab
 
 _SCRIPTS = Path(__file__).parent / "semantics"
 sys.path.insert(0, str(_SCRIPTS.parent))
@@ -170,7 +170,7 @@ def test_differences_are_of_cases() -> None:
 @pytest.mark.parametrize("rings", _RINGS)
 def test_stress(world: Lab, rings: str) -> None:
     """Six threads of random traffic: nothing stalls, nothing is corrupted."""
-    device = f"{world.device()},{rings}"
+    device = f"{world.device(OWN_VM_ADDRESS)},{rings}"
     with world.guest(ipv6=False, device=device, files=_files()) as guest:
         words = ["peer.test", "--seconds", str(_STRESS_SECONDS)]
         report = json.loads(_in_guest(guest, "stress", *words, timeout=180))

@@ -14,6 +14,7 @@ from vmmnet.testbed.lab import (
     DNS_ADDRESS,
     ECHO_PORT,
     HOST_ADDRESS,
+    OWN_VM_ADDRESS,
     PAGE,
     PEER_ADDRESS,
     SECOND_VM_ADDRESS,
@@ -776,7 +777,7 @@ def test_server_restart(guest: Guest, world: Lab) -> None:
 
 
 def test_module_is_pinned_by_sockets_then_gives_back_native_ones(world: Lab) -> None:
-    with world.guest(ipv6=False) as own:
+    with world.guest(device=world.device(OWN_VM_ADDRESS), ipv6=False) as own:
         holder = own.spawn(["python3", "-c", COUNT_DOWN])
         holder.wait_output("connected")
         assert own.run("rmmod vmrpc", check=False).rc != 0
@@ -794,7 +795,7 @@ def test_module_is_pinned_by_sockets_then_gives_back_native_ones(world: Lab) -> 
 def test_unplug_with_open_sockets(world: Lab) -> None:
     """The programs get errors, the guest lives, a new device works."""
     port = "pcie-root-port,id=rp0,chassis=1,slot=1"
-    with world.guest(ipv6=False, devices=[port, world.device(bus="rp0")]) as own:
+    with world.guest(ipv6=False, devices=[port, world.device(OWN_VM_ADDRESS, bus="rp0")]) as own:
         holder = own.spawn(["python3", "-c", COUNT_DOWN])
         holder.wait_output("connected")
         own.monitor.command("device_del", id="vmrpc0")
@@ -804,7 +805,8 @@ def test_unplug_with_open_sockets(world: Lab) -> None:
 
 
 def test_guest_reboot_closes_host_sockets(world: Lab) -> None:
-    with world.guest(ipv6=False, arguments=["-action", "reboot=reset"]) as own:
+    device = world.device(OWN_VM_ADDRESS)
+    with world.guest(device=device, ipv6=False, arguments=["-action", "reboot=reset"]) as own:
         server = own.spawn(
             "exec python3 -c \"import socket; s = socket.create_server(('', 6000));"
             "print('ready', flush=True); s.accept()\""
@@ -818,7 +820,7 @@ def test_guest_reboot_closes_host_sockets(world: Lab) -> None:
 
 
 def test_migration_keeps_listeners_and_tells_connections(world: Lab) -> None:
-    with world.guest(ipv6=False) as source:
+    with world.guest(device=world.device(OWN_VM_ADDRESS), ipv6=False) as source:
         server = source.spawn(
             [
                 "python3",
@@ -842,7 +844,8 @@ c.sendall(b'after the move')
             ended = talk.wait()
             assert "ConnectionResetError" in ended.stderr, ended
             client = (
-                f"import socket; s = socket.create_connection(('{VM_ADDRESS}', 6001), timeout=60);"
+                "import socket;"
+                f"s = socket.create_connection(('{OWN_VM_ADDRESS}', 6001), timeout=60);"
                 "assert s.recv(100) == b'after the move'"
             )
             world.peer.run(["python3", "-c", client])
@@ -914,11 +917,12 @@ def test_snapshot_is_of_what_the_guest_knew(world: Lab, tmp_path: Path) -> None:
     def hmp(guest: Guest, line: str) -> None:
         assert guest.qmp("human-monitor-command", **{"command-line": line}) == ""
 
-    with world.guest(ipv6=False, arguments=options) as before:
+    device = world.device(OWN_VM_ADDRESS)
+    with world.guest(device=device, ipv6=False, arguments=options) as before:
         assert before.run(fetch).stdout == PAGE
         known = before.run("getent ahostsv4 www.test").stdout
         hmp(before, "savevm then")
-    with world.guest(ipv6=False, arguments=options) as after:
+    with world.guest(device=device, ipv6=False, arguments=options) as after:
         assert after.run("getent ahostsv4 peer.test").stdout.split()[0] == known.split()[0]
         hmp(after, "loadvm then")
         assert after.run(fetch).stdout == PAGE
@@ -926,7 +930,7 @@ def test_snapshot_is_of_what_the_guest_knew(world: Lab, tmp_path: Path) -> None:
 
 
 def test_socket_limit_is_emfile(world: Lab) -> None:
-    with world.guest(ipv6=False, device=world.device(max_sockets=64)) as own:
+    with world.guest(ipv6=False, device=world.device(OWN_VM_ADDRESS, max_sockets=64)) as own:
         out = python(
             own,
             """
@@ -946,7 +950,7 @@ socks.append(socket.socket())
 
 @pytest.mark.parametrize("rings", ["packed=on", "event_idx=off"])
 def test_ring_formats(world: Lab, rings: str) -> None:
-    device = f"{world.device()},{rings}"
+    device = f"{world.device(OWN_VM_ADDRESS)},{rings}"
     with world.guest(ipv6=False, device=device) as own:
         ours = own.run("curl -sS http://www.test/big.bin | sha256sum").stdout
         url = f"http://[{WEB_ADDRESS}]/big.bin"
@@ -957,7 +961,7 @@ def test_given_iothread_and_policy(world: Lab, tmp_path: Path) -> None:
     policy = tmp_path / "policy.conf"
     policy.write_text(f"deny {WEB_ADDRESS} tcp 80\nallow host tcp 7777\n")
     arguments = ["-object", "iothread,id=io0"]
-    device = world.device(iothread="io0", policy=policy, num_queues=1)
+    device = world.device(OWN_VM_ADDRESS, iothread="io0", policy=policy, num_queues=1)
     with (
         world.guest(ipv6=False, device=device, arguments=arguments) as own,
         peers.echo(world.host, 7777),

@@ -31,6 +31,12 @@ static QTestState *boot_on(int ns, const char *options, const char *more)
     return qts;
 }
 
+/* The same on this host. */
+static QTestState *boot_beside(const char *options, const char *more)
+{
+    return boot_on(home_ns, options, more);
+}
+
 /* The same on the other host. */
 static QTestState *boot_destination(const char *options, const char *more)
 {
@@ -544,6 +550,189 @@ static void test_migration_hostile(void)
     }
 }
 
+/* --- one VM of the host has an address ------------------------------------ */
+
+#define CLAIM           "address6=" VM6
+
+static void assert_claim(QTestState *qts, const char *state)
+{
+    QList *list = query(qts, "'sockets-limit': 0");
+
+    g_assert_cmpstr(qdict_get_str(only_device(list), "address6-claim"), ==,
+                    state);
+    qobject_unref(list);
+}
+
+static void wait_claim(QTestState *qts, const char *state)
+{
+    bool is_so;
+
+    do {
+        QList *list = query(qts, "'sockets-limit': 0");
+
+        is_so = g_str_equal(qdict_get_str(only_device(list), "address6-claim"),
+                            state);
+        qobject_unref(list);
+    } while (!is_so);
+}
+
+static void test_claim_second(void)
+{
+    QTestState *first = qtest_initf(
+        COMMON_ARGS "-name web -uuid 00000000-0000-4000-8000-00000000c0de "
+        "-device " DEVICE "," CLAIM);
+    QTestState *second = qtest_initf(COMMON_ARGS);
+    g_autofree char *pid = g_strdup_printf("process %d of user %u",
+                                           qtest_pid(first), getuid());
+    const char *const says[] = {
+        CLAIM " is the address of another VM of this host", pid,
+        "VM 'web', UUID 00000000-0000-4000-8000-00000000c0de, device 'vmrpc'",
+    };
+    g_autofree char *error = NULL, *own = NULL, *again = NULL;
+
+    assert_claim(first, "held");
+    error = try_device(second, "'addr': '4', 'address6': '" VM6 "'");
+    assert_says(CLAIM, error, says, ARRAY_SIZE(says));
+
+    /* In another notation it is the same address; another is free. */
+    g_free(error);
+    error = try_device(second, "'address6': 'FD00:6:0::0:1'");
+    assert_says("FD00:6:0::0:1", error, says, ARRAY_SIZE(says));
+    own = try_device(second, "'addr': '4', 'address6': '" PEER6 "'");
+    g_assert_cmpstr(own, ==, NULL);
+    assert_claim(second, "held");
+
+    /* It is free with the end of the first. */
+    qtest_quit(first);
+    first = qtest_initf(COMMON_ARGS "-device " DEVICE "," CLAIM);
+    assert_claim(first, "held");
+    qtest_quit(first);
+    qtest_quit(second);
+}
+
+/* Two devices of one VM, also where it has not arrived yet. */
+static void test_claim_own(void)
+{
+    static const char *const says = "already: this process, a device";
+
+    for (int incoming = 0; incoming < 2; incoming++) {
+        QTestState *qts = qtest_initf(COMMON_ARGS "%s -device "
+                                      "virtio-vmrpc-pci,addr=5," CLAIM,
+                                      incoming ? "-incoming defer" : "");
+        g_autofree char *error = try_device(qts, "'addr': '4', 'address6': '"
+                                            VM6 "'");
+        g_autofree char *other = NULL;
+
+        assert_says("two devices", error, &says, 1);
+        other = try_device(qts, "'addr': '4', 'address6': '" PEER6 "'");
+        g_assert_cmpstr(other, ==, NULL);
+        qtest_quit(qts);
+    }
+}
+
+static void assert_conflict(QTestState *qts, QTestState *owner)
+{
+    QDict *event = qtest_qmp_eventwait_ref(qts, "VMRPC_ADDRESS_CONFLICT");
+    QDict *data = qdict_get_qdict(event, "data");
+    g_autofree char *pid = g_strdup_printf("process %d ", qtest_pid(owner));
+    const char *const says[] = { CLAIM, pid, "device 'vmrpc'" };
+
+    g_assert_cmpstr(qdict_get_str(data, "id"), ==, "vmrpc");
+    g_assert_cmpstr(qdict_get_str(data, "qom-path"), ==, BACKEND);
+    g_assert_cmpstr(qdict_get_str(data, "address6"), ==, VM6);
+    assert_says("event", qdict_get_str(data, "reason"), says,
+                ARRAY_SIZE(says));
+    qobject_unref(event);
+    assert_claim(qts, "conflict");
+}
+
+/*
+ * From QEMU to QEMU on one host; then both sides are told to go on, which goes
+ * on until the other one has gone.
+ */
+static void test_claim_moves(void)
+{
+    g_autofree char *uri = migration_uri("unix", "migration");
+    Vm vm = vm_start(CLAIM, 0);
+    QTestState *to = boot_beside(CLAIM, "");
+
+    assert_claim(to, "waiting");
+    migration_start(to, "migrate-incoming", uri);
+    migration_start(vm.qts, "migrate", uri);
+    g_assert_true(migration_wait(vm.qts));
+    assert_claim(vm.qts, "waiting");
+    wait_claim(to, "held");
+    g_assert_true(is_running(to));
+
+    qtest_qmp_assert_success(vm.qts, "{ 'execute': 'cont' }");
+    assert_conflict(vm.qts, to);
+    qtest_quit(to);
+    wait_claim(vm.qts, "held");
+    g_unlink(uri + strlen("unix:"));
+    vm_quit(&vm);
+}
+
+/* A VM that is stopped arrives stopped. */
+static void test_claim_moves_stopped(void)
+{
+    g_autofree char *uri = migration_uri("unix", "migration");
+    Vm vm = vm_start(CLAIM, 0);
+    QTestState *to = boot_beside(CLAIM, "");
+
+    qtest_qmp_assert_success(vm.qts, "{ 'execute': 'stop' }");
+    assert_claim(vm.qts, "held");
+    migration_start(to, "migrate-incoming", uri);
+    migration_start(vm.qts, "migrate", uri);
+    g_assert_true(migration_wait(vm.qts));
+    assert_claim(vm.qts, "waiting");
+    while (!migration_wait(to)) {
+        /* until all is loaded */
+    }
+    g_assert_false(is_running(to));
+    assert_claim(to, "waiting");
+    qtest_qmp_assert_success(to, "{ 'execute': 'cont' }");
+    assert_claim(to, "held");
+    qtest_quit(vm.qts);
+    vm.qts = to;
+    vmrpc_guest_moved(vm.guest, to);
+    g_unlink(uri + strlen("unix:"));
+    vm_quit(&vm);
+}
+
+/* A destination that refuses what comes leaves the address to the source. */
+static void test_claim_stays(const void *data)
+{
+    bool stopped = data;
+    g_autofree char *uri = migration_uri("unix", "migration");
+    Vm vm = vm_start(CLAIM, 0);
+    QTestState *to = boot_beside(CLAIM ",max-sockets=4", "2>/dev/null");
+    QTestState *second;
+    g_autofree char *error = NULL;
+    const char *says = CLAIM;
+
+    if (stopped) {
+        qtest_qmp_assert_success(vm.qts, "{ 'execute': 'stop' }");
+    }
+    qtest_qmp_assert_success(
+        to, "{ 'execute': 'migrate-incoming', 'arguments': { 'uri': %s, "
+        "'exit-on-error': false } }", uri);
+    migration_start(vm.qts, "migrate", uri);
+    g_assert_false(migration_wait(to));
+    assert_claim(to, "waiting");
+    /* The source may have finished its part. */
+    if (migration_wait(vm.qts) || stopped) {
+        qtest_qmp_assert_success(vm.qts, "{ 'execute': 'cont' }");
+    }
+    wait_claim(vm.qts, "held");
+    second = qtest_initf(COMMON_ARGS);
+    error = try_device(second, "'addr': '4', 'address6': '" VM6 "'");
+    assert_says(CLAIM, error, &says, 1);
+    qtest_quit(second);
+    qtest_quit(to);
+    g_unlink(uri + strlen("unix:"));
+    vm_quit(&vm);
+}
+
 /* --- main ---------------------------------------------------------------- */
 
 static void add_tests(void)
@@ -563,6 +752,13 @@ static void add_tests(void)
         qtest_add_data_func(path, &mismatches[i], test_migration_refused);
     }
     qtest_add_func("/vmrpc/migration/hostile", test_migration_hostile);
+    qtest_add_func("/vmrpc/claim/second", test_claim_second);
+    qtest_add_func("/vmrpc/claim/own", test_claim_own);
+    qtest_add_func("/vmrpc/claim/moves", test_claim_moves);
+    qtest_add_func("/vmrpc/claim/moves-stopped", test_claim_moves_stopped);
+    qtest_add_data_func("/vmrpc/claim/stays", NULL, test_claim_stays);
+    qtest_add_data_func("/vmrpc/claim/stays-stopped", "stopped",
+                        test_claim_stays);
 }
 
 int main(int argc, char **argv)

@@ -2,7 +2,7 @@
 """The network that tests of virtio-vmrpc share.
 
     guest -- host 2001:db8:1::1 ------ 2001:db8:1::2 peer
-             VM addresses ...:c0de, ...:c0df         2001:db8:80::/64
+             VM addresses ...:c0de to ...:c0e0       2001:db8:80::/64
 
 The peer has a web server, a DNS server and an echo server.  Nothing here
 speaks IPv4.
@@ -23,6 +23,9 @@ from .net import Link, Namespace, Network
 
 VM_ADDRESS = "2001:db8:1::c0de"
 SECOND_VM_ADDRESS = "2001:db8:1::c0df"
+#: Of a guest that a test has for itself, beside those of its file.
+OWN_VM_ADDRESS = "2001:db8:1::c0e0"
+VM_ADDRESSES = (VM_ADDRESS, SECOND_VM_ADDRESS, OWN_VM_ADDRESS)
 HOST_ADDRESS = "2001:db8:1::1"
 PEER_ADDRESS = "2001:db8:1::2"
 WEB_ADDRESS = "2001:db8:80::80"
@@ -99,7 +102,7 @@ def lab(records: Sequence[str] = ()) -> Iterator[Lab]:
         link = network.connect(
             host,
             peer,
-            [f"{HOST_ADDRESS}/64", f"{VM_ADDRESS}/128", f"{SECOND_VM_ADDRESS}/128"],
+            [f"{HOST_ADDRESS}/64", *(f"{address}/128" for address in VM_ADDRESSES)],
             [f"{PEER_ADDRESS}/64", *(f"{address}/128" for address in servers)],
         )
         host.route("2001:db8:80::/64", PEER_ADDRESS)

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from vmmnet.hostvlan import inotify
 from vmmnet.hostvlan.hostports import Ports, PortsFolder
 from vmmnet.testbed import wait

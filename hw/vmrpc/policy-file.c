@@ -73,6 +73,23 @@ static VmrpcPolicy *load(VmrpcPolicyFile *file, GError **errp)
 
 /* --- life --------------------------------------------------------------- */
 
+int vmrpc_policy_file_timeout_ms(const VmrpcServer *srv)
+{
+    int64_t due_ms = srv->policy_file.due_ms;
+
+    return due_ms < 0 ? -1 : CLAMP(due_ms - vmrpc_now_ms(), 0, LOOK_EVERY_MS);
+}
+
+static void set_due(VmrpcServer *srv)
+{
+    bool looks = !path_watch_is_complete(&srv->policy_file.watch);
+
+    pthread_mutex_lock(&srv->lock);
+    srv->policy_file.due_ms = looks ? vmrpc_now_ms() + LOOK_EVERY_MS : -1;
+    vmrpc_timer_rearm(srv);
+    pthread_mutex_unlock(&srv->lock);
+}
+
 static bool follow_fd(VmrpcServer *srv, GError **errp)
 {
     struct epoll_event ev = { .events = EPOLLIN,
@@ -104,9 +121,7 @@ bool vmrpc_policy_file_init(VmrpcServer *srv, GError **errp)
         return false;
     }
     srv->policy = load(file, errp);
-    if (!path_watch_is_complete(&file->watch)) {
-        file->due_ms = vmrpc_now_ms() + LOOK_EVERY_MS;
-    }
+    set_due(srv);
     if (srv->policy) {
         vmrpc_limits_init(&srv->limits, vmrpc_policy_limits(srv->policy),
                           g_get_monotonic_time());
@@ -182,27 +197,11 @@ static bool is_due(VmrpcPolicyFile *file, unsigned news, bool by_time)
     return false;
 }
 
-int vmrpc_policy_file_timeout_ms(const VmrpcServer *srv)
-{
-    int64_t due_ms = srv->policy_file.due_ms;
-
-    return due_ms < 0 ? -1 : CLAMP(due_ms - vmrpc_now_ms(), 0, LOOK_EVERY_MS);
-}
-
-static void set_due(VmrpcServer *srv)
-{
-    bool looks = !path_watch_is_complete(&srv->policy_file.watch);
-
-    pthread_mutex_lock(&srv->lock);
-    srv->policy_file.due_ms = looks ? vmrpc_now_ms() + LOOK_EVERY_MS : -1;
-    vmrpc_timer_rearm(srv);
-    pthread_mutex_unlock(&srv->lock);
-}
-
 void vmrpc_policy_file_follow(VmrpcServer *srv)
 {
     VmrpcPolicyFile *file = &srv->policy_file;
-    bool by_time = !path_watch_is_complete(&file->watch);
+    bool was_complete = path_watch_is_complete(&file->watch);
+    bool by_time = vmrpc_policy_file_timeout_ms(srv) == 0;
     unsigned news = path_watch_read(&file->watch);
     g_autoptr(GError) err = NULL;
     bool due;
@@ -221,7 +220,7 @@ void vmrpc_policy_file_follow(VmrpcServer *srv)
     if (due && srv->tracer.policy) {
         srv->tracer.policy(srv->tracer.opaque, err ? err->message : NULL);
     }
-    if (by_time || !path_watch_is_complete(&file->watch)) {
+    if (by_time || was_complete != path_watch_is_complete(&file->watch)) {
         set_due(srv);
     }
 }

@@ -792,27 +792,46 @@ static void test_reload_kubernetes(void)
 /* Nothing tells of changes: the timer looks, and waits until it is whole. */
 static void test_reload_unwatched(void)
 {
-    File f = file_new("allow host\n");
-    Fx *fx = fx_with_file(&f);
-    VmrpcPolicyFile *file = &fx->srv->policy_file;
+    g_autofree char *tmp = g_dir_make_tmp("vmrpc-reload-XXXXXX", NULL);
+    g_autoptr(GString) folder = g_string_new(tmp);
+    g_autofree char *path = NULL;
+    VmrpcTracer tracer = { .policy = trace_policy };
+    struct pollfd pfd = { .events = POLLIN };
+    unsigned turns = 0;
+    Fx *fx;
 
-    /* as where inotify is used up */
-    path_watch_destroy(&file->watch);
-    path_watch_set(&file->watch);
-    g_assert_false(path_watch_is_complete(&file->watch));
-    vmrpc_policy_file_follow(fx->srv);
-    g_assert_cmpint(vmrpc_policy_file_timeout_ms(fx->srv), >, 0);
-    write_text(f.path, "deny host\n");
+    /* deeper than any watch */
+    for (unsigned i = 0; i < PATH_WATCH_MAX; i++) {
+        g_string_append(folder, "/d");
+    }
+    g_assert_cmpint(g_mkdir_with_parents(folder->str, 0700), ==, 0);
+    path = g_build_filename(folder->str, "p.policy", NULL);
+    write_text(path, "allow host\n");
+    fx = fx_new(&(FxOptions) { .policy_path = path, .no_resolver = true });
+    vmrpc_server_set_tracer(fx->srv, &tracer);
+    reloads.num = 0;
+    g_assert_false(path_watch_is_complete(&fx->srv->policy_file.watch));
+    write_text(path, "deny host\n");
     vmrpc_policy_file_follow(fx->srv);
     g_assert_cmpuint(reloads.num, ==, 0);
-    write_text(f.path, "deny host  # longer\n");
+    write_text(path, "deny host  # longer\n");
     vmrpc_policy_file_follow(fx->srv);
     g_assert_cmpuint(reloads.num, ==, 0);
     /* the timer does the rest */
     await_reload(fx);
+    g_assert_null(reloads.error);
     g_assert_cmpint(try_host(fx), ==, EACCES);
+    /* and leaves time for others in between */
+    pfd.fd = vmrpc_server_fd(fx->srv);
+    do {
+        fx_pump(fx);
+        g_assert_cmpuint(turns++, <, 100);
+    } while (poll(&pfd, 1, 0) > 0);
     fx_free(fx);
-    file_clear(&f);
+    g_unlink(path);
+    while (g_rmdir(folder->str) == 0 && strcmp(folder->str, tmp) != 0) {
+        g_string_truncate(folder, strrchr(folder->str, '/') - folder->str);
+    }
 }
 
 /* A file that could not be read is read when it can be. */

@@ -723,6 +723,7 @@ static int probe(struct virtio_device *vdev)
 	the_device = dev;
 	dev_info(&vdev->dev, "IPv4 sockets run on the host as %pI4/%u\n",
 		 &dev->guest4, dev->guest4_prefix);
+	vmrpc_inet6_add(dev);
 	goto out;
 
 out_netdev:
@@ -744,6 +745,7 @@ static void remove(struct virtio_device *vdev)
 	struct vmrpc_device *dev = vdev->priv;
 
 	mutex_lock(&the_device_lock);
+	vmrpc_inet6_remove();
 	vmrpc_proc_remove();
 	/*
 	 * With vmrpc0 its route goes: nothing native from here on sends into a

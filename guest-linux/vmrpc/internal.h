@@ -6,8 +6,8 @@
  * linger.c, bind.c -> message.c, group.c -> option.c -> sol.c -> sock.c -> ask.c,
  * ready.c -> iter.c -> buffer.c, device.c.  device.c hands events to event.c,
  * which is above ready.c.  buffer.c maps by iter.c, and option.c knows group.c's
- * options.  proc.c looks at sock.c; netdev.c stands alone.  prot.c leads from the
- * sock to stream.c and dgram.c.
+ * options.  proc.c looks at sock.c; netdev.c and inet6.c stand alone.  prot.c leads
+ * from the sock to stream.c and dgram.c.
  */
 #ifndef VMRPC_INTERNAL_H
 #define VMRPC_INTERNAL_H
@@ -578,7 +578,7 @@ static inline void vmrpc_prot_set(struct sock *sk, bool ours)
 }
 #endif
 
-/* --- stream.c, dgram.c, family.c, netdev.c, proc.c ------------------------- */
+/* --- stream.c, dgram.c, family.c, netdev.c, inet6.c, proc.c --------------- */
 
 int vmrpc_stream_local(struct vmrpc_sock *vs, struct sockaddr_in *sin);
 extern struct proto_ops vmrpc_stream_ops;
@@ -593,6 +593,9 @@ int vmrpc_family_create_native(struct socket *sock, int protocol);
 
 int vmrpc_netdev_add(struct vmrpc_device *dev);
 void vmrpc_netdev_remove(struct vmrpc_device *dev);
+
+void vmrpc_inet6_add(struct vmrpc_device *dev);
+void vmrpc_inet6_remove(void);
 
 void vmrpc_proc_add(struct vmrpc_device *dev);
 void vmrpc_proc_remove(void);

@@ -5,8 +5,15 @@
  * Sockets of the guest need no interface, but programs list interfaces, look
  * for the host's address and for a route before they try to connect.  vmrpc0
  * has the guest's address and a default route.  It carries nothing: packets of
- * native sockets (raw, other families) and of containers with networks of their
- * own are dropped and counted in tx_dropped.
+ * native sockets (raw, AF_INET6 with an IPv4-mapped address, the kernel's own)
+ * and of containers with networks of their own are dropped, counted in
+ * tx_dropped, and refused:
+ *
+ *   sockets of the guest     the sending call fails with ENETUNREACH, as the
+ *                            error of the transmission is its own
+ *   streams of the guest     connect() takes no such error: an ICMP error
+ *                            follows
+ *   who is forwarded         an ICMP error
  *
  * Address and route are set as a program would do it, by rtnetlink messages
  * from a kernel socket; there is no other interface for modules.  Messages with
@@ -28,25 +35,98 @@
 
 #define MTU_DEFAULT		1500
 
+/* Streams that wait to be told; of more each tries again by itself. */
+#define REFUSED_MAX		256
+
+/**
+ * struct refusals - who is told later
+ * @queue: packets of streams
+ * @work: tells them
+ */
+struct refusals {
+	struct sk_buff_head queue;
+	struct delayed_work work;
+};
+
 /*
  * The sender is told at once, rather than left to its time-outs.  Of the codes
  * that mean ENETUNREACH this is the one that connected UDP sockets report.
  */
-static netdev_tx_t drop(struct sk_buff *skb, struct net_device *netdev)
+static void send_error(struct sk_buff *skb)
 {
-	if (skb->protocol == htons(ETH_P_IP))
-		icmp_ndo_send(skb, ICMP_DEST_UNREACH, ICMP_NET_ANO, 0);
+	icmp_ndo_send(skb, ICMP_DEST_UNREACH, ICMP_NET_ANO, 0);
+}
+
+static void send_errors(struct work_struct *work)
+{
+	struct refusals *refusals = container_of(to_delayed_work(work),
+						 struct refusals, work);
+	struct sk_buff *skb;
+
+	while ((skb = skb_dequeue(&refusals->queue))) {
+		send_error(skb);
+		kfree_skb(skb);
+	}
+}
+
+/*
+ * Not at once: whoever connects has the lock of its socket, which would note
+ * the error and go on to wait.
+ *
+ * Returns true if the packet has been taken over.
+ */
+static bool send_error_later(struct sk_buff *skb, struct net_device *netdev)
+{
+	struct refusals *refusals = netdev_priv(netdev);
+
+	if (skb_queue_len(&refusals->queue) >= REFUSED_MAX ||
+	    !skb_dst_force(skb))
+		return false;
+	skb_orphan(skb);
+	skb_queue_tail(&refusals->queue, skb);
+	schedule_delayed_work(&refusals->work, 1);
+	return true;
+}
+
+static netdev_tx_t refuse(struct sk_buff *skb, struct net_device *netdev)
+{
+	const struct sock *sk = skb_to_full_sk(skb);
+	bool taken = false;
+
 	dev_core_stats_tx_dropped_inc(netdev);
-	kfree_skb(skb);
-	return NETDEV_TX_OK;
+	if (skb->protocol == htons(ETH_P_IP)) {
+		if (!sk)
+			send_error(skb);
+		else if (sk->sk_type == SOCK_STREAM ||
+			 sk->sk_type == SOCK_SEQPACKET)
+			taken = send_error_later(skb, netdev);
+	}
+	if (!taken)
+		kfree_skb(skb);
+	/* An error while transmitting, of a packet that has been consumed. */
+	return (netdev_tx_t)-ENETUNREACH;
+}
+
+/* Nothing is transmitted any more. */
+static void uninit(struct net_device *netdev)
+{
+	struct refusals *refusals = netdev_priv(netdev);
+
+	cancel_delayed_work_sync(&refusals->work);
+	skb_queue_purge(&refusals->queue);
 }
 
 static const struct net_device_ops netdev_ops = {
-	.ndo_start_xmit = drop,
+	.ndo_start_xmit = refuse,
+	.ndo_uninit = uninit,
 };
 
 static void setup(struct net_device *netdev)
 {
+	struct refusals *refusals = netdev_priv(netdev);
+
+	skb_queue_head_init(&refusals->queue);
+	INIT_DELAYED_WORK(&refusals->work, send_errors);
 	netdev->netdev_ops = &netdev_ops;
 	netdev->type = ARPHRD_NONE;
 	netdev->flags = IFF_NOARP | IFF_POINTOPOINT;
@@ -191,7 +271,8 @@ int vmrpc_netdev_add(struct vmrpc_device *dev)
 	struct net_device *netdev;
 	int err;
 
-	netdev = alloc_netdev(0, "vmrpc%d", NET_NAME_ENUM, setup);
+	netdev = alloc_netdev(sizeof(struct refusals), "vmrpc%d", NET_NAME_ENUM,
+			      setup);
 	if (!netdev)
 		return -ENOMEM;
 	SET_NETDEV_DEV(netdev, &dev->vdev->dev);

@@ -230,6 +230,26 @@ print(*map(ask, ends))
     guest.check_kernel()
 
 
+# --- without IPv6 ---------------------------------------------------------------
+
+_DEBIANS_NGINX = """
+error_log stderr; pid /run/nginx.pid; events { worker_connections 64; }
+http { server { listen 80 default_server; listen [::]:80 default_server; } }
+"""
+
+
+def test_the_module_says_what_there_is_without_ipv6(guest: Guest) -> None:
+    """And it is so: who insists on [::] does not start, who can do without is reached."""
+    said = guest.run("cat /proc/net/vmrpc_inet6").stdout
+    assert said.startswith("ipv6: off (ipv6.disable=1)\nsockets: EAFNOSUPPORT\n")
+    log = guest.run("dmesg").stdout
+    assert "IPv6 is off (ipv6.disable=1); AF_INET6 sockets: EAFNOSUPPORT" in log
+    guest.put(_DEBIANS_NGINX.encode(), "/run/nginx.conf")
+    nginx = guest.run("nginx -t -c /run/nginx.conf", check=False)
+    assert nginx.rc
+    assert "socket() [::]:80 failed (97: " in nginx.stderr
+
+
 # --- services of the kernel ---------------------------------------------------
 
 # A listener of a program's becomes the kernel's own, which answers a call of nothing.

@@ -57,7 +57,7 @@ static uint64_t look_up_chained(void)
     uint64_t value = 0;
 
     for (unsigned i = 0; i < LOOKUPS; i++) {
-        value = hostvlan_table_lookup(table, macs[i] ^ (value & 1ull << 40));
+        value = hostvlan_table_lookup(table, macs[i] ^ (value & 1ull << 63));
     }
     return value;
 }

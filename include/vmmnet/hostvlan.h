@@ -2,7 +2,7 @@
 /*
  * The LNID table of a host: which MAC address belongs to which tenants.
  *
- * This header is the whole format, version 1. It is compiled into QEMU
+ * This header is the whole format, version 2. It is compiled into QEMU
  * (net/hostvlan), into the eBPF twin and into tests; control/vmmnet writes
  * the same in Python.
  *
@@ -32,6 +32,13 @@
  * a million addresses need no more than 20 buckets, and one on the average; a
  * writer makes a bigger file before two in three are.
  *
+ * Damage. Of the octets that a frame is judged by, any single bit that is wrong
+ * is found by who uses them, whatever the others are: hostvlan_key(),
+ * hostvlan_value(), HOSTVLAN_RECORD_HEAD and hostvlan_sum() say why. Other
+ * damage is missed once in 2^30. What is damaged counts as not in the table.
+ * A reader compares keys as he searches. One that differs from the key that is
+ * looked for in a single bit is nobody's: it is that key, damaged.
+ *
  * What a reader sees. In one file a slot's key goes from 0 to a MAC address
  * once and never changes again, so that the value beside it is that address's,
  * whenever it is read. A change is one aligned 64-bit store of the value. What
@@ -39,7 +46,7 @@
  * So a reader that loads key and value with acquire semantics has the old or
  * the new LNIDs and never a mixture. The writer's order is: record, value,
  * key (of a new slot), generation. A MAC address that is taken out keeps its
- * key, with value 0, and gets the same slot when it comes back.
+ * key, with a value that says so, and gets the same slot when it comes back.
  *
  * Growth. A file that is full of dead keys or old records, and a change of
  * several MAC addresses at once, is a new file: built beside, synced, renamed
@@ -48,9 +55,9 @@
  * one has been checked as a whole, and for good if it is wrong. The writer
  * never shortens a file.
  *
- * The checksum covers what never changes in a file. The slots and records
- * have none: a reader checks their form when it opens the file, and the
- * bounds of a record again at each use.
+ * The header's checksum covers what never changes in a file, "counted" what
+ * the writer counts; readers need not look at that. A reader checks all slots
+ * and records when it opens the file, and those that it uses again at each use.
  */
 #ifndef VMMNET_HOSTVLAN_H
 #define VMMNET_HOSTVLAN_H
@@ -65,7 +72,7 @@ typedef __UINT64_TYPE__ uint64_t;
 #endif
 
 #define HOSTVLAN_MAGIC          "VMMNLNID"      /* eight octets, no NUL */
-#define HOSTVLAN_VERSION        1u
+#define HOSTVLAN_VERSION        2u
 #define HOSTVLAN_HEADER_SIZE    4096u
 #define HOSTVLAN_CHECKED_SIZE   32u     /* octets that the checksum covers */
 
@@ -90,6 +97,10 @@ typedef __UINT64_TYPE__ uint64_t;
  *              address                                 has no LNIDs for it
  *   SPOOFED    the source is not the   UNKNOWN_SOURCE  zero, multicast or not
  *              port's MAC address                      in the table
+ *   DAMAGED    where senders are       DAMAGED         what the table has for
+ *              checked: what the                       the port or the source
+ *              table has for the port                  is damaged
+ *              is damaged
  *   FORGED_ADDRESS, MALFORMED          OTHER_TENANT    neither has the global
  *              where senders are                       LNID, and they have
  *              checked (sender.h)                      none in common
@@ -104,6 +115,7 @@ enum hostvlan_reason {
     HOSTVLAN_MALFORMED,
     HOSTVLAN_NO_TABLE,
     HOSTVLAN_NO_PORT,
+    HOSTVLAN_DAMAGED,
     HOSTVLAN_REASONS
 };
 
@@ -124,12 +136,13 @@ struct hostvlan_header {
     uint64_t generation;        /* + 1 at the end of each change */
     uint32_t words_used;        /* of the record area; for the writer */
     uint32_t keys_used;         /* slots with a key; for the writer */
-    uint8_t rest[HOSTVLAN_HEADER_SIZE - 88];
+    uint32_t counted;           /* CRC-32 of macs to keys_used; the writer's */
+    uint8_t rest[HOSTVLAN_HEADER_SIZE - 92];    /* 0 */
 };
 
 struct hostvlan_slot {
-    uint64_t key;               /* MAC address; 0: never used */
-    uint64_t value;             /* HOSTVLAN_VALUE_... */
+    uint64_t key;               /* hostvlan_key(); 0: never used */
+    uint64_t value;             /* hostvlan_value() */
 };
 
 struct hostvlan_bucket {
@@ -137,37 +150,96 @@ struct hostvlan_bucket {
 };
 
 /*
- * A value: the kind in bits 62 and 63, a number in bits 0 to 31, and nothing
- * else. HOSTVLAN_VALUE_NONE is the whole value.
+ * A value: the kind in bits 62 and 63, a check in bits 32 to 61, a number in
+ * bits 0 to 31.
  */
-#define HOSTVLAN_VALUE_NONE     0u      /* the MAC address was taken out */
+#define HOSTVLAN_VALUE_NONE     0u      /* the MAC address was taken out; 0 */
 #define HOSTVLAN_VALUE_ONE      1u      /* number: its only LNID */
 #define HOSTVLAN_VALUE_RECORD   2u      /* number: word offset of a record */
+#define HOSTVLAN_VALUE_DAMAGED  3u      /* in no file: what a reader found */
 
 /*
  * A record, in words: the head, then the LNIDs (1 .. HOSTVLAN_LNIDS_MAX,
- * ascending, each once), then the IPv4 addresses (192.0.2.1 is 0xc0000201),
- * then the IPv6 addresses, four words each, the first the highest.
+ * ascending, each once), then the check of all that. If there are IP addresses,
+ * they follow: the IPv4 addresses (192.0.2.1 is 0xc0000201), the IPv6
+ * addresses, four words each, the first the highest, then the check of all that
+ * is before it. So a verdict reads no addresses.
+ *
+ * A check is the upper half of the hostvlan_sum() of the value that leads to
+ * the record, and then of the words before the check, but for the first check.
+ *
+ * The head has the three numbers in an octet each, and in the highest their
+ * exclusive or: heads differ in two bits at least, and from 0.
  */
 #define HOSTVLAN_RECORD_LNIDS(head)     ((head) & 0xffu)
 #define HOSTVLAN_RECORD_IP4(head)       ((head) >> 8 & 0xffu)
 #define HOSTVLAN_RECORD_IP6(head)       ((head) >> 16 & 0xffu)
 #define HOSTVLAN_RECORD_HEAD(lnids, ip4, ip6) \
-    ((uint32_t)(lnids) | (uint32_t)(ip4) << 8 | (uint32_t)(ip6) << 16)
+    ((uint32_t)(lnids) | (uint32_t)(ip4) << 8 | (uint32_t)(ip6) << 16 | \
+     ((uint32_t)(lnids) ^ (uint32_t)(ip4) ^ (uint32_t)(ip6)) << 24)
 #define HOSTVLAN_RECORD_WORDS_MAX \
-    (1u + HOSTVLAN_LNIDS_MAX + HOSTVLAN_IP4_MAX + 4u * HOSTVLAN_IP6_MAX)
+    (1u + HOSTVLAN_LNIDS_MAX + 1u + HOSTVLAN_IP4_MAX + 4u * HOSTVLAN_IP6_MAX + \
+     1u)
+
+/**
+ * hostvlan_sum: one number more in a check sum
+ * @sum: 0, or of the numbers before
+ *
+ * A bit of a number that is wrong changes the sum by 2^bit times a power of the
+ * factor, whatever the numbers are. None of these, up to the power
+ * HOSTVLAN_RECORD_WORDS_MAX + 1, is nearer to 0 than 2^34, modulo 2^64, so that
+ * the upper 30 bits of the sum change (tests/unit/test-hostvlan-damage.c).
+ */
+static inline uint64_t hostvlan_sum(uint64_t sum, uint64_t number)
+{
+    return (sum + number) * 0x9e3779b97f4a7c15ull;
+}
+
+/**
+ * hostvlan_key: what a slot has as key of a MAC address of 48 bits
+ *
+ * Above the address is the exclusive or of its three parts of 16 bits: a bit of
+ * the address is in one bit of that. So keys differ in two bits at least, and
+ * from 0.
+ */
+static inline uint64_t hostvlan_key(uint64_t mac)
+{
+    return mac | (mac ^ mac >> 16 ^ mac >> 32) << 48;
+}
+
+/** hostvlan_key_mac: the MAC address of a key. */
+static inline uint64_t hostvlan_key_mac(uint64_t key)
+{
+    return key & 0xffffffffffffull;
+}
+
+/**
+ * hostvlan_differ_in_one: do two keys that are not the same differ in one bit?
+ * @differs: one exclusive or the other
+ */
+static inline int hostvlan_differ_in_one(uint64_t differs)
+{
+    return (differs & (differs - 1)) == 0;
+}
 
 /**
  * hostvlan_value: a value out of its parts
- * @kind: HOSTVLAN_VALUE_ONE or HOSTVLAN_VALUE_RECORD
+ * @key: of the same slot
+ * @kind: HOSTVLAN_VALUE_NONE, _ONE or _RECORD
  * @number: the LNID or the offset in words
+ *
+ * The check is the upper 30 bits of the sum of the others.
  */
-static inline uint64_t hostvlan_value(uint32_t kind, uint32_t number)
+static inline uint64_t hostvlan_value(uint64_t key, uint32_t kind,
+                                      uint32_t number)
 {
-    return (uint64_t)kind << 62 | number;
+    uint64_t sum = hostvlan_sum(hostvlan_sum(0, key),
+                                (uint64_t)kind << 32 | number);
+
+    return (uint64_t)kind << 62 | sum >> 34 << 32 | number;
 }
 
-/** hostvlan_value_kind: HOSTVLAN_VALUE_...; 3 is no kind. */
+/** hostvlan_value_kind: HOSTVLAN_VALUE_... */
 static inline uint32_t hostvlan_value_kind(uint64_t value)
 {
     return (uint32_t)(value >> 62);
@@ -179,13 +251,18 @@ static inline uint32_t hostvlan_value_number(uint64_t value)
     return (uint32_t)value;
 }
 
-/** hostvlan_value_valid: is the form right? Says nothing about a record. */
-static inline int hostvlan_value_valid(uint64_t value)
+/** hostvlan_value_valid: is it one of this key? Says nothing about a record. */
+static inline int hostvlan_value_valid(uint64_t key, uint64_t value)
 {
-    return value == 0 ||
-           ((value & 0x3fffffff00000000ull) == 0 &&
-            (hostvlan_value_kind(value) == HOSTVLAN_VALUE_ONE ||
-             hostvlan_value_kind(value) == HOSTVLAN_VALUE_RECORD));
+    uint64_t kind_and_number = (value >> 30 & 3ull << 32) | (uint32_t)value;
+    uint64_t sum = hostvlan_sum(hostvlan_sum(0, key), kind_and_number);
+    uint32_t kind = hostvlan_value_kind(value);
+
+    if ((value ^ sum >> 2) & 0x3fffffff00000000ull) {
+        return 0;
+    }
+    return kind == HOSTVLAN_VALUE_ONE || kind == HOSTVLAN_VALUE_RECORD ||
+           kind_and_number == 0;
 }
 
 /** hostvlan_record_words: length with the head; 0: no record starts so. */
@@ -194,11 +271,12 @@ static inline uint32_t hostvlan_record_words(uint32_t head)
     uint32_t lnids = HOSTVLAN_RECORD_LNIDS(head);
     uint32_t ip4 = HOSTVLAN_RECORD_IP4(head), ip6 = HOSTVLAN_RECORD_IP6(head);
 
-    if (head >> 24 || lnids == 0 || lnids > HOSTVLAN_LNIDS_MAX ||
+    if (head != HOSTVLAN_RECORD_HEAD(lnids, ip4, ip6) ||
+        lnids == 0 || lnids > HOSTVLAN_LNIDS_MAX ||
         ip4 > HOSTVLAN_IP4_MAX || ip6 > HOSTVLAN_IP6_MAX) {
         return 0;
     }
-    return 1 + lnids + ip4 + 4 * ip6;
+    return 1 + lnids + 1 + (ip4 || ip6 ? ip4 + 4 * ip6 + 1 : 0);
 }
 
 /** hostvlan_mac: the number of six octets as they are in a frame. */

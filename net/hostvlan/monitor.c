@@ -25,6 +25,7 @@ static HostvlanCounterInfo *counter_info(const uint64_t *counters)
     info->malformed = counters[HOSTVLAN_MALFORMED];
     info->no_table = counters[HOSTVLAN_NO_TABLE];
     info->no_port = counters[HOSTVLAN_NO_PORT];
+    info->damaged = counters[HOSTVLAN_DAMAGED];
     return info;
 }
 
@@ -132,6 +133,7 @@ static void print_counters(Monitor *mon, const char *direction,
         { "malformed", c->malformed },
         { "no-table", c->no_table },
         { "no-port", c->no_port },
+        { "damaged", c->damaged },
     };
 
     monitor_printf(mon, "  %-8s", direction);

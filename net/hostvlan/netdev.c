@@ -91,7 +91,10 @@ static enum hostvlan_reason hostvlan_check_sender(HostvlanPort *p,
     const HostvlanTable *table = p->follow.table;
     HostvlanAddresses own;
 
-    hostvlan_table_addresses(table, hostvlan_table_lookup(table, mac), &own);
+    if (!hostvlan_table_addresses(table, hostvlan_table_lookup(table, mac),
+                                  &own)) {
+        return HOSTVLAN_DAMAGED;
+    }
     return hostvlan_sender_check(eth, len, size, mac, &own, fixed);
 }
 

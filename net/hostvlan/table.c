@@ -15,10 +15,10 @@
  *   be the work of our writers is refused as a whole. A change meanwhile does
  *   no harm: keys only appear, behind others that were there before, and a
  *   value is complete before it is visible.
- * - A record is copied out, and its bounds and order are checked again at each
- *   use. LNID 0 is the global one, and 0 is also what a page holds that was cut
- *   off the file. So the LNIDs must ascend, and the head must still be there
- *   after they were read: when a range is lost it is lost as a whole.
+ * - Memory and disks flip bits, also in a file that has been checked. So key
+ *   and value are checked again at each use. A record is copied out, with its
+ *   bounds, order and check. What is damaged stands for no LNIDs and no
+ *   addresses, and is told from what is not there.
  * - The mapping is guarded (guard.h): of a file that was shortened under us
  *   nothing is found any more. Nothing passes then, which is not what "the
  *   last good table stays in force" promises, but what was good is gone.
@@ -42,7 +42,7 @@ G_STATIC_ASSERT(sizeof(struct hostvlan_bucket) == 64);
 G_STATIC_ASSERT(offsetof(struct hostvlan_header, checksum) ==
                 HOSTVLAN_CHECKED_SIZE);
 G_STATIC_ASSERT(offsetof(struct hostvlan_header, superseded) == 64);
-G_STATIC_ASSERT(offsetof(struct hostvlan_header, keys_used) == 84);
+G_STATIC_ASSERT(offsetof(struct hostvlan_header, counted) == 88);
 
 struct HostvlanTable {
     /* What a search needs: constant, and together. */
@@ -71,23 +71,28 @@ static inline uint32_t load32(const uint32_t *p)
     return __atomic_load_n(p, __ATOMIC_ACQUIRE);
 }
 
+/*
+ * The slot of @key; NULL if there is none. @damaged becomes true if there is
+ * one that differs in a single bit.
+ */
 static inline const struct hostvlan_slot *find(const HostvlanTable *t,
-                                               uint64_t mac)
+                                               uint64_t key, bool *damaged)
 {
-    uint32_t n = hostvlan_first_bucket(mac, t->buckets);
+    uint32_t n = hostvlan_first_bucket(hostvlan_key_mac(key), t->buckets);
 
     for (unsigned probe = 0; probe < HOSTVLAN_PROBE_MAX; probe++) {
         const struct hostvlan_slot *slot = t->bucket[n].slot;
 
         for (unsigned i = 0; i < HOSTVLAN_SLOTS; i++) {
-            uint64_t key = load64(&slot[i].key);
+            uint64_t found = load64(&slot[i].key);
 
-            if (key == mac) {
+            if (found == key) {
                 return &slot[i];
             }
-            if (key == 0) {
+            if (found == 0) {
                 return NULL;
             }
+            *damaged |= hostvlan_differ_in_one(found ^ key);
         }
         n = n + 1 == t->buckets ? 0 : n + 1;
     }
@@ -101,12 +106,26 @@ void hostvlan_table_prefetch(const HostvlanTable *t, uint64_t mac)
 
 uint64_t hostvlan_table_lookup(const HostvlanTable *t, uint64_t mac)
 {
+    const uint64_t damaged = (uint64_t)HOSTVLAN_VALUE_DAMAGED << 62;
     const struct hostvlan_slot *slot;
+    uint64_t key, value;
+    bool near = false;
 
     hostvlan_guard_arm();
-    /* A key of 0 is none, whatever stands beside it. */
-    slot = mac ? find(t, mac) : NULL;
-    return slot ? load64(&slot->value) : 0;
+    /* The key 0 is none, whatever stands beside it. */
+    if (mac == 0 || mac >> 48) {
+        return 0;
+    }
+    key = hostvlan_key(mac);
+    slot = find(t, key, &near);
+    if (!slot) {
+        return near ? damaged : 0;
+    }
+    value = load64(&slot->value);
+    if (!hostvlan_value_valid(key, value)) {
+        return damaged;
+    }
+    return hostvlan_value_kind(value) == HOSTVLAN_VALUE_NONE ? 0 : value;
 }
 
 /*
@@ -128,16 +147,37 @@ static const uint32_t *record(const HostvlanTable *t, uint64_t value,
     return length && length <= t->words - at ? &t->word[at] : NULL;
 }
 
-/* Copies @num words and says whether they ascend. */
-static bool copy_ascending(uint32_t *to, const uint32_t *from, unsigned num)
+/* Copies @num words, of which @sum becomes the sum. */
+static void copy(uint32_t *to, const uint32_t *from, unsigned num,
+                 uint64_t *sum)
 {
-    bool ascending = true;
-
     for (unsigned i = 0; i < num; i++) {
         to[i] = load32(&from[i]);
-        ascending &= i == 0 || to[i] > to[i - 1];
+        *sum = hostvlan_sum(*sum, to[i]);
     }
-    return ascending;
+}
+
+static bool ascend(const HostvlanLnids *lnids)
+{
+    for (unsigned i = 1; i < lnids->num; i++) {
+        if (lnids->lnid[i] <= lnids->lnid[i - 1]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/*
+ * Copies the LNIDs of a record with @head at @at; @sum becomes that of what is
+ * before the check. False: they are damaged.
+ */
+static bool copy_lnids(const uint32_t *at, uint32_t head, uint64_t value,
+                       HostvlanLnids *lnids, uint64_t *sum)
+{
+    lnids->num = HOSTVLAN_RECORD_LNIDS(head);
+    *sum = hostvlan_sum(hostvlan_sum(0, value), head);
+    copy(lnids->lnid, at + 1, lnids->num, sum);
+    return load32(at + 1 + lnids->num) == *sum >> 32 && ascend(lnids);
 }
 
 unsigned hostvlan_table_lnids(const HostvlanTable *t, uint64_t value,
@@ -145,6 +185,7 @@ unsigned hostvlan_table_lnids(const HostvlanTable *t, uint64_t value,
 {
     const uint32_t *at;
     uint32_t head;
+    uint64_t sum;
 
     lnids->num = 0;
     if (hostvlan_value_kind(value) == HOSTVLAN_VALUE_ONE) {
@@ -152,36 +193,46 @@ unsigned hostvlan_table_lnids(const HostvlanTable *t, uint64_t value,
         return lnids->num = 1;
     }
     at = record(t, value, &head);
-    if (at && copy_ascending(lnids->lnid, at + 1,
-                             HOSTVLAN_RECORD_LNIDS(head)) &&
-        load32(at) == head) {
-        lnids->num = HOSTVLAN_RECORD_LNIDS(head);
+    if (at && !copy_lnids(at, head, value, lnids, &sum)) {
+        lnids->num = 0;
     }
     return lnids->num;
+}
+
+/* Behind the LNIDs, and the check of them; of which @sum is. */
+static bool copy_addresses(const uint32_t *at, uint32_t head, uint64_t sum,
+                           HostvlanAddresses *addresses)
+{
+    unsigned ip4 = HOSTVLAN_RECORD_IP4(head), ip6 = HOSTVLAN_RECORD_IP6(head);
+
+    if (!ip4 && !ip6) {
+        return true;
+    }
+    copy(addresses->ip4, at, ip4, &sum);
+    copy(addresses->ip6[0], at + ip4, 4 * ip6, &sum);
+    if (load32(at + ip4 + 4 * ip6) != sum >> 32) {
+        return false;
+    }
+    addresses->num_ip4 = ip4;
+    addresses->num_ip6 = ip6;
+    return true;
 }
 
 bool hostvlan_table_addresses(const HostvlanTable *t, uint64_t value,
                               HostvlanAddresses *addresses)
 {
+    HostvlanLnids lnids;
+    const uint32_t *at;
     uint32_t head;
-    const uint32_t *at = record(t, value, &head), *from;
+    uint64_t sum;
 
     addresses->num_ip4 = addresses->num_ip6 = 0;
-    if (!at) {
-        return false;
+    if (value == 0 || hostvlan_value_kind(value) == HOSTVLAN_VALUE_ONE) {
+        return true;
     }
-    from = at + 1 + HOSTVLAN_RECORD_LNIDS(head);
-    for (unsigned i = 0; i < HOSTVLAN_RECORD_IP4(head); i++) {
-        addresses->ip4[i] = load32(from++);
-    }
-    for (unsigned i = 0; i < 4 * HOSTVLAN_RECORD_IP6(head); i++) {
-        addresses->ip6[i / 4][i % 4] = load32(from++);
-    }
-    if (load32(at) == head) {
-        addresses->num_ip4 = HOSTVLAN_RECORD_IP4(head);
-        addresses->num_ip6 = HOSTVLAN_RECORD_IP6(head);
-    }
-    return addresses->num_ip4 || addresses->num_ip6;
+    at = record(t, value, &head);
+    return at && copy_lnids(at, head, value, &lnids, &sum) &&
+           copy_addresses(at + 1 + lnids.num + 1, head, sum, addresses);
 }
 
 bool hostvlan_table_superseded(const HostvlanTable *t)
@@ -300,7 +351,9 @@ static bool check_header(const struct hostvlan_header *h, uint64_t size,
     if (h->version != HOSTVLAN_VERSION) {
         return refuse(errp, HOSTVLAN_TABLE_ERROR_VERSION,
                       "version %u of the format, and this program reads "
-                      "version %u", h->version, HOSTVLAN_VERSION);
+                      "version %u%s", h->version, HOSTVLAN_VERSION,
+                      h->version < HOSTVLAN_VERSION && h->version ?
+                      ": 'vmmnet hostvlan convert' makes it that" : "");
     }
     if (h->checksum != crc32_of(h, HOSTVLAN_CHECKED_SIZE)) {
         return refuse(errp, HOSTVLAN_TABLE_ERROR_CHECKSUM,
@@ -328,6 +381,7 @@ static bool check_header(const struct hostvlan_header *h, uint64_t size,
 static bool check_record(const HostvlanTable *t, uint64_t value, uint64_t mac,
                          GError **errp)
 {
+    HostvlanAddresses addresses;
     HostvlanLnids lnids;
     uint32_t head;
 
@@ -337,10 +391,12 @@ static bool check_record(const HostvlanTable *t, uint64_t value, uint64_t mac,
                       "of %u, is not whole", mac,
                       hostvlan_value_number(value), t->words);
     }
-    if (!hostvlan_table_lnids(t, value, &lnids)) {
+    if (!hostvlan_table_lnids(t, value, &lnids) ||
+        !hostvlan_table_addresses(t, value, &addresses)) {
         return refuse(errp, HOSTVLAN_TABLE_ERROR_RECORD,
-                      "the LNIDs of %012" G_GINT64_MODIFIER "x do not ascend",
-                      mac);
+                      "the record of %012" G_GINT64_MODIFIER "x, at word %u "
+                      "of %u, is damaged", mac,
+                      hostvlan_value_number(value), t->words);
     }
     return true;
 }
@@ -348,29 +404,30 @@ static bool check_record(const HostvlanTable *t, uint64_t value, uint64_t mac,
 static bool check_slot(const HostvlanTable *t, const struct hostvlan_slot *slot,
                        GError **errp)
 {
-    uint64_t key = load64(&slot->key), value;
+    uint64_t key = load64(&slot->key), mac = hostvlan_key_mac(key), value;
+    bool near = false;
 
     if (key == 0) {
         return true;
     }
-    if (!hostvlan_mac_valid(key)) {
+    if (!hostvlan_mac_valid(mac) || key != hostvlan_key(mac)) {
         return refuse(errp, HOSTVLAN_TABLE_ERROR_KEY,
-                      "0x%" G_GINT64_MODIFIER "x is not the MAC address of "
-                      "one station", key);
+                      "0x%" G_GINT64_MODIFIER "x is not the key of one "
+                      "station's MAC address", key);
     }
-    if (find(t, key) != slot) {
+    if (find(t, key, &near) != slot) {
         return refuse(errp, HOSTVLAN_TABLE_ERROR_PLACE,
                       "%012" G_GINT64_MODIFIER "x is not in its place, or "
-                      "twice", key);
+                      "twice", mac);
     }
     value = load64(&slot->value);
-    if (!hostvlan_value_valid(value)) {
+    if (!hostvlan_value_valid(key, value)) {
         return refuse(errp, HOSTVLAN_TABLE_ERROR_VALUE,
                       "the value of %012" G_GINT64_MODIFIER "x, 0x%"
-                      G_GINT64_MODIFIER "x, is none", key, value);
+                      G_GINT64_MODIFIER "x, is damaged", mac, value);
     }
     return hostvlan_value_kind(value) != HOSTVLAN_VALUE_RECORD ||
-           check_record(t, value, key, errp);
+           check_record(t, value, mac, errp);
 }
 
 static bool check_slots(const HostvlanTable *t, GError **errp)

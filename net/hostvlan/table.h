@@ -80,7 +80,8 @@ void hostvlan_table_prefetch(const HostvlanTable *table, uint64_t mac);
  *
  * At most HOSTVLAN_PROBE_MAX cache lines, and one in nearly all cases.
  *
- * Returns: a value of this table; 0 if it has none for @mac.
+ * Returns: a value of this table; 0 if it has none for @mac; one of the kind
+ * HOSTVLAN_VALUE_DAMAGED if the key or the value that it has is damaged.
  */
 uint64_t hostvlan_table_lookup(const HostvlanTable *table, uint64_t mac);
 
@@ -88,8 +89,8 @@ uint64_t hostvlan_table_lookup(const HostvlanTable *table, uint64_t mac);
  * hostvlan_table_lnids: the LNIDs that a value stands for
  * @value: of hostvlan_table_lookup(), of the same table
  *
- * Returns: how many, as in @lnids->num; 0 also for what the opening would have
- * refused: the file has been overwritten since.
+ * Returns: how many, as in @lnids->num; 0 for a value of 0, and for anything
+ * else if value or record are damaged.
  */
 unsigned hostvlan_table_lnids(const HostvlanTable *table, uint64_t value,
                               HostvlanLnids *lnids);
@@ -98,7 +99,8 @@ unsigned hostvlan_table_lnids(const HostvlanTable *table, uint64_t value,
  * hostvlan_table_addresses: the IP addresses that a value stands for
  * @value: of hostvlan_table_lookup(), of the same table
  *
- * Returns: whether there are any; @addresses has none otherwise.
+ * Returns: false if value or record are damaged; @addresses has none then, and
+ * if there are none.
  */
 bool hostvlan_table_addresses(const HostvlanTable *table, uint64_t value,
                               HostvlanAddresses *addresses);

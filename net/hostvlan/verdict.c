@@ -29,6 +29,7 @@ const char *hostvlan_reason_name(enum hostvlan_reason reason)
         [HOSTVLAN_MALFORMED] = "malformed",
         [HOSTVLAN_NO_TABLE] = "no-table",
         [HOSTVLAN_NO_PORT] = "no-port",
+        [HOSTVLAN_DAMAGED] = "damaged",
     };
 
     G_STATIC_ASSERT(G_N_ELEMENTS(names) == HOSTVLAN_REASONS);
@@ -63,11 +64,9 @@ static enum hostvlan_reason compare_lists(const HostvlanTable *table,
 {
     HostvlanLnids a, b;
 
-    if (!hostvlan_table_lnids(table, port, &a)) {
-        return HOSTVLAN_NO_PORT;
-    }
-    if (!hostvlan_table_lnids(table, source, &b)) {
-        return HOSTVLAN_UNKNOWN_SOURCE;
+    if (!hostvlan_table_lnids(table, port, &a) ||
+        !hostvlan_table_lnids(table, source, &b)) {
+        return HOSTVLAN_DAMAGED;
     }
     return has_global(&a) || has_global(&b) || have_common(&a, &b) ?
            HOSTVLAN_PASSED : HOSTVLAN_OTHER_TENANT;

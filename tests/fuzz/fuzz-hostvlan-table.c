@@ -5,7 +5,8 @@
  * The first octet is the number of buckets, the second that of words / 4, the
  * third says how many octets of the header the input replaces; then those, then
  * slots and records, until they are full. What is left over is written over
- * slots and records once the file is open. The checksum is made right.
+ * slots and records once the file is open. The header's checksum is made right,
+ * and those of keys, values and records, unless the third octet is 128 or more.
  */
 #include <stdio.h>
 #include <string.h>
@@ -45,7 +46,8 @@ static uint32_t crc32_of(const uint8_t *p, size_t size)
     return ~crc;
 }
 
-static void make_header(Input *in, struct hostvlan_header *h)
+/* Returns whether all else is to be right, too. */
+static bool make_header(Input *in, struct hostvlan_header *h)
 {
     uint8_t shape[3] = { 0 };
 
@@ -58,6 +60,67 @@ static void make_header(Input *in, struct hostvlan_header *h)
     h->file_size = HOSTVLAN_HEADER_SIZE + 64 * h->buckets + 4 * h->words;
     take(in, h, shape[2] % 96);
     h->checksum = crc32_of((const uint8_t *)h, HOSTVLAN_CHECKED_SIZE);
+    return shape[2] < 128;
+}
+
+static uint64_t sum_up(uint64_t sum, const uint32_t *word, uint32_t num)
+{
+    for (uint32_t i = 0; i < num; i++) {
+        sum = hostvlan_sum(sum, word[i]);
+    }
+    return sum;
+}
+
+/* @room words are at @word. */
+static void make_record(uint32_t *word, uint32_t room, uint64_t value)
+{
+    uint32_t head = HOSTVLAN_RECORD_HEAD(HOSTVLAN_RECORD_LNIDS(*word),
+                                         HOSTVLAN_RECORD_IP4(*word),
+                                         HOSTVLAN_RECORD_IP6(*word));
+    uint32_t num = hostvlan_record_words(head);
+    uint32_t lnids = HOSTVLAN_RECORD_LNIDS(head);
+    uint64_t sum;
+
+    *word = head;
+    if (num == 0 || num > room) {
+        return;
+    }
+    sum = sum_up(hostvlan_sum(0, value), word, 1 + lnids);
+    word[1 + lnids] = sum >> 32;
+    if (num > 2 + lnids) {
+        word[num - 1] = sum_up(sum, word + 2 + lnids, num - lnids - 3) >> 32;
+    }
+}
+
+static void make_slot(struct hostvlan_slot *s, uint32_t *word, uint32_t words)
+{
+    uint32_t kind = hostvlan_value_kind(s->value);
+    uint32_t number = hostvlan_value_number(s->value);
+
+    if (s->key == 0) {
+        return;
+    }
+    s->key = hostvlan_key(hostvlan_key_mac(s->key));
+    s->value = hostvlan_value(s->key, kind, number);
+    if (kind == HOSTVLAN_VALUE_RECORD && number < words) {
+        make_record(word + number, words - number, s->value);
+    }
+}
+
+/* What the header, which may be anything, says is there and is. */
+static void make_slots(uint8_t *file, size_t body)
+{
+    struct hostvlan_header *h = (void *)file;
+    struct hostvlan_slot *slots = (void *)(h + 1);
+    size_t records = HOSTVLAN_HEADER_SIZE + 64 * (size_t)h->buckets;
+
+    if (records > body) {
+        return;
+    }
+    for (unsigned i = 0; i < h->buckets * HOSTVLAN_SLOTS; i++) {
+        make_slot(&slots[i], (uint32_t *)(file + records),
+                  (body - records) / 4);
+    }
 }
 
 /* Nothing is promised of what is found; that it is of the right form is. */
@@ -85,8 +148,11 @@ static void look_at_all(const HostvlanTable *t, const struct hostvlan_slot *s,
                         unsigned num)
 {
     for (unsigned i = 0; i < num; i++) {
-        look(t, s[i].key, s[0].key);
-        look(t, s[i].key ^ 1, s[i].key);
+        uint64_t mac = hostvlan_key_mac(s[i].key);
+
+        look(t, mac, hostvlan_key_mac(s[0].key));
+        look(t, mac ^ 1, mac);
+        look(t, s[i].key, s[i].key);
     }
 }
 
@@ -94,13 +160,18 @@ static void look_at_all(const HostvlanTable *t, const struct hostvlan_slot *s,
 static void check_all(const HostvlanTable *t, const struct hostvlan_slot *s,
                       unsigned num)
 {
+    HostvlanAddresses addresses;
     HostvlanLnids lnids;
 
     for (unsigned i = 0; i < num; i++) {
         if (s[i].key) {
-            g_assert(hostvlan_table_lookup(t, s[i].key) == s[i].value);
-            g_assert(!s[i].value ==
-                     !hostvlan_table_lnids(t, s[i].value, &lnids));
+            uint64_t value = s[i].value;
+            bool none = hostvlan_value_kind(value) == HOSTVLAN_VALUE_NONE;
+
+            g_assert(hostvlan_table_lookup(t, hostvlan_key_mac(s[i].key)) ==
+                     (none ? 0 : value));
+            g_assert(none || hostvlan_table_lnids(t, value, &lnids));
+            g_assert(none || hostvlan_table_addresses(t, value, &addresses));
         }
     }
 }
@@ -114,13 +185,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     g_autoptr(HostvlanTable) t = NULL;
     g_autofree char *path = NULL;
     size_t body;
+    bool right;
     int fd = memfd_create("table", MFD_CLOEXEC);
 
     memset(file, 0, sizeof(file));
-    make_header(&in, h);
+    right = make_header(&in, h);
     body = MIN(h->file_size, sizeof(file));
     if (body > HOSTVLAN_HEADER_SIZE) {
         take(&in, h + 1, body - HOSTVLAN_HEADER_SIZE);
+    }
+    if (right) {
+        make_slots(file, body);
     }
     g_assert(write(fd, file, body) == (ssize_t)body);
     path = g_strdup_printf("/proc/self/fd/%d", fd);

@@ -9,7 +9,8 @@
  * frame both must come to the same verdict for the same reason: of the
  * kernel's counters the right one has grown, by one, and no other. The tables
  * are small, so that MAC addresses collide and searches run over the end, and
- * they change between the frames. The first difference ends it with status 1.
+ * they change between the frames, and have bits that are wrong. The first
+ * difference ends it with status 1.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,6 +34,7 @@
 #define ROUND           2500    /* frames of one table */
 #define PORT_FRAMES     16      /* frames of one port */
 #define CHANGE_EVERY    8       /* frames, on average, between changes */
+#define DAMAGE_EVERY    16      /* changes, on average, between wrong bits */
 #define NO_TABLE_EVERY  40      /* rounds, on average */
 #define FRAME_MIN       14
 #define FRAME_MAX       1514
@@ -295,13 +297,36 @@ static void change(World *w)
     struct hostvlan_slot *slot = hv_slot(w->writer, mac);
     HvEntry e;
 
-    if (slot && slot->value && below(w, 3) == 0) {
+    if (slot && below(w, 3) == 0) {
         hv_remove(w->writer, mac);
     } else {
         random_entry(w, &e);
         hv_set(w->writer, mac, &e);
     }
     w->changes++;
+}
+
+/* A bit of what the table has for a MAC address is wrong from here on. */
+static void damage(World *w)
+{
+    struct hostvlan_slot *slot = hv_slot(w->writer,
+                                         w->mac[below(w, w->num_macs)]);
+    uint32_t *record, words = 0;
+
+    if (!slot || !hostvlan_value_valid(slot->key, slot->value)) {
+        return;
+    }
+    record = w->writer->word + hostvlan_value_number(slot->value);
+    if (hostvlan_value_kind(slot->value) == HOSTVLAN_VALUE_RECORD) {
+        words = hostvlan_record_words(*record);
+    }
+    if (words && below(w, 2)) {
+        record[below(w, words)] ^= 1u << below(w, 32);
+    } else if (below(w, 2)) {
+        slot->key ^= 1ull << below(w, 64);
+    } else {
+        slot->value ^= 1ull << below(w, 64);
+    }
 }
 
 static void drop_table(World *w)
@@ -456,6 +481,9 @@ static void one_round(World *w, unsigned long frames)
         }
         if (w->table && below(w, CHANGE_EVERY) == 0) {
             change(w);
+            if (below(w, DAMAGE_EVERY) == 0) {
+                damage(w);
+            }
             memcpy(w->twin.copy, w->writer->header, w->writer->size);
         }
         judge(w);
@@ -473,7 +501,7 @@ static bool report(const World *w, unsigned long frames)
         [HOSTVLAN_RECEIVE] = {
             [HOSTVLAN_PASSED] = true, [HOSTVLAN_UNKNOWN_SOURCE] = true,
             [HOSTVLAN_OTHER_TENANT] = true, [HOSTVLAN_NO_TABLE] = true,
-            [HOSTVLAN_NO_PORT] = true,
+            [HOSTVLAN_NO_PORT] = true, [HOSTVLAN_DAMAGED] = true,
         },
     };
     bool enough = true;

@@ -29,6 +29,44 @@ static void test_changes(void)
     bed_end(&bed);
 }
 
+/* A bit that is wrong, in an LNID or elsewhere: nobody goes by that. */
+static void test_damaged(void)
+{
+    HvEntry e = {
+        .num_lnids = 2, .lnid = { 1, 2 }, .num_ip4 = 1, .ip4 = { 0xc0000201u },
+    };
+    struct hostvlan_slot *other, *guest;
+    uint32_t *record;
+    Bed bed;
+
+    bed_begin(&bed, &nic_virtio12, ",check-sender=on");
+    other = hv_slot(bed.table, OTHER);
+    other->value ^= 2;                  /* LNID 2 becomes 0, the global one */
+    received_from(&bed, OTHER, "damaged");
+    other->value ^= 2;
+    received_from(&bed, OTHER, "other-tenant");
+    other->key ^= 1ull << 17;
+    received_from(&bed, OTHER, "damaged");
+    other->key ^= 1ull << 17;
+    received_from(&bed, PEER, "passed");
+
+    /* Of the port itself: its addresses matter to what it sends. */
+    g_assert_true(hv_set(bed.table, GUEST, &e));
+    guest = hv_slot(bed.table, GUEST);
+    record = bed.table->word + hostvlan_value_number(guest->value);
+    received_from(&bed, OTHER, "passed");
+    record[4] ^= 1;                     /* the address */
+    sent_as(&bed, GUEST, "damaged");
+    received_from(&bed, PEER, "passed");
+    record[4] ^= 1;
+    sent_as(&bed, GUEST, "passed");
+    record[2] ^= 1u << 31;              /* an LNID */
+    sent_as(&bed, GUEST, "damaged");
+    received_from(&bed, PEER, "damaged");
+    record[2] ^= 1u << 31;
+    bed_end(&bed);
+}
+
 /* Also when it comes as another file. */
 static void test_replaced(void)
 {
@@ -400,6 +438,7 @@ static void test_truncated_unseen(void)
 static void add_tests(void)
 {
     qtest_add_func("/hostvlan/changes", test_changes);
+    qtest_add_func("/hostvlan/damaged", test_damaged);
     qtest_add_func("/hostvlan/replaced", test_replaced);
     qtest_add_func("/hostvlan/replaced-twice", test_replaced_twice);
     qtest_add_func("/hostvlan/moved-twice", test_moved_twice);

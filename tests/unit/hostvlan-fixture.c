@@ -97,7 +97,7 @@ static struct hostvlan_slot *search(HvWriter *w, uint64_t mac)
         for (unsigned i = 0; i < HOSTVLAN_SLOTS; i++) {
             struct hostvlan_slot *slot = &w->bucket[n].slot[i];
 
-            if (slot->key == mac || slot->key == 0) {
+            if (slot->key == hostvlan_key(mac) || slot->key == 0) {
                 return slot;
             }
         }
@@ -113,24 +113,44 @@ struct hostvlan_slot *hv_slot(HvWriter *w, uint64_t mac)
     return slot && slot->key ? slot : NULL;
 }
 
-/* Returns the offset; UINT32_MAX if it does not fit. */
-static uint32_t write_record(HvWriter *w, const HvEntry *e)
+static uint32_t *put(uint32_t *to, const uint32_t *from, unsigned num,
+                     uint64_t *sum)
+{
+    for (unsigned i = 0; i < num; i++) {
+        *sum = hostvlan_sum(*sum, from[i]);
+        *to++ = from[i];
+    }
+    return to;
+}
+
+/* Returns the value; 0 if it does not fit. */
+static uint64_t write_record(HvWriter *w, uint64_t mac, const HvEntry *e)
 {
     uint32_t head = HOSTVLAN_RECORD_HEAD(e->num_lnids, e->num_ip4, e->num_ip6);
     uint32_t at = w->header->words_used, *to = w->word + at;
-    uint32_t num = 1 + e->num_lnids + e->num_ip4 + 4 * e->num_ip6;
+    uint32_t num = hostvlan_record_words(head);
+    uint64_t value = hostvlan_value(hostvlan_key(mac), HOSTVLAN_VALUE_RECORD,
+                                    at);
+    uint64_t sum = hostvlan_sum(0, value);
 
     if (num > w->header->words - at) {
-        return UINT32_MAX;
+        return 0;
     }
-    *to++ = head;
-    memcpy(to, e->lnid, 4 * e->num_lnids);
-    to += e->num_lnids;
-    memcpy(to, e->ip4, 4 * e->num_ip4);
-    to += e->num_ip4;
-    memcpy(to, e->ip6, 16 * e->num_ip6);
+    to = put(to, &head, 1, &sum);
+    to = put(to, e->lnid, e->num_lnids, &sum);
+    *to++ = sum >> 32;
+    if (e->num_ip4 || e->num_ip6) {
+        to = put(to, e->ip4, e->num_ip4, &sum);
+        to = put(to, e->ip6[0], 4 * e->num_ip6, &sum);
+        *to++ = sum >> 32;
+    }
     w->header->words_used += num;
-    return at;
+    return value;
+}
+
+static bool is_none(uint64_t value)
+{
+    return hostvlan_value_kind(value) == HOSTVLAN_VALUE_NONE;
 }
 
 static void finish(HvWriter *w)
@@ -142,14 +162,10 @@ static void finish(HvWriter *w)
 static void store(HvWriter *w, struct hostvlan_slot *slot, uint64_t mac,
                   uint64_t value)
 {
-    if (slot->value == 0 && value) {
-        w->header->macs++;
-    } else if (slot->value && value == 0) {
-        w->header->macs--;
-    }
+    w->header->macs += is_none(slot->value) - is_none(value);
     __atomic_store_n(&slot->value, value, __ATOMIC_RELEASE);
     if (slot->key == 0) {
-        __atomic_store_n(&slot->key, mac, __ATOMIC_RELEASE);
+        __atomic_store_n(&slot->key, hostvlan_key(mac), __ATOMIC_RELEASE);
         w->header->keys_used++;
     }
     finish(w);
@@ -158,20 +174,21 @@ static void store(HvWriter *w, struct hostvlan_slot *slot, uint64_t mac,
 bool hv_set(HvWriter *w, uint64_t mac, const HvEntry *e)
 {
     struct hostvlan_slot *slot = search(w, mac);
-    uint32_t at;
+    uint64_t value;
 
     if (!slot) {
         return false;
     }
     if (e->num_lnids == 1 && !e->num_ip4 && !e->num_ip6) {
-        store(w, slot, mac, hostvlan_value(HOSTVLAN_VALUE_ONE, e->lnid[0]));
-        return true;
+        value = hostvlan_value(hostvlan_key(mac), HOSTVLAN_VALUE_ONE,
+                               e->lnid[0]);
+    } else {
+        value = write_record(w, mac, e);
     }
-    at = write_record(w, e);
-    if (at != UINT32_MAX) {
-        store(w, slot, mac, hostvlan_value(HOSTVLAN_VALUE_RECORD, at));
+    if (value) {
+        store(w, slot, mac, value);
     }
-    return at != UINT32_MAX;
+    return value;
 }
 
 void hv_set_lnids(HvWriter *w, uint64_t mac, unsigned num, ...)
@@ -192,7 +209,7 @@ void hv_remove(HvWriter *w, uint64_t mac)
     struct hostvlan_slot *slot = hv_slot(w, mac);
 
     g_assert_nonnull(slot);
-    store(w, slot, mac, 0);
+    store(w, slot, mac, hostvlan_value(slot->key, HOSTVLAN_VALUE_NONE, 0));
 }
 
 static void read_back(HvWriter *w, uint64_t value, HvEntry *e)
@@ -206,7 +223,7 @@ static void read_back(HvWriter *w, uint64_t value, HvEntry *e)
         e->num_ip6 = HOSTVLAN_RECORD_IP6(*p);
         p++;
         memcpy(e->lnid, p, 4 * e->num_lnids);
-        p += e->num_lnids;
+        p += e->num_lnids + 1;
         memcpy(e->ip4, p, 4 * e->num_ip4);
         p += e->num_ip4;
         memcpy(e->ip6, p, 16 * e->num_ip6);
@@ -222,9 +239,9 @@ HvWriter *hv_replace(HvWriter *w, uint32_t buckets, uint32_t words)
                                                .slot[n % HOSTVLAN_SLOTS];
         HvEntry e;
 
-        if (slot->value) {
+        if (slot->key && !is_none(slot->value)) {
             read_back(w, slot->value, &e);
-            g_assert_true(hv_set(new, slot->key, &e));
+            g_assert_true(hv_set(new, hostvlan_key_mac(slot->key), &e));
         }
     }
     new->header->generation = w->header->generation + 1;

@@ -174,7 +174,7 @@ static void test_shortened_seen(void)
         hostvlan_follow_init(&f, fx.path);
         g_assert_cmpint(hostvlan_follow_look(&f), ==, HOSTVLAN_FOLLOW_TAKEN);
         if (other) {
-            fx.w->header->version = 2;
+            fx.w->header->version = HOSTVLAN_VERSION + 1;
         } else {
             hv_resize(fx.w, fx.w->size - 4096);
         }

@@ -24,6 +24,11 @@ static void bad_version(HvWriter *w)
     w->header->version = 7;
 }
 
+static void old_version(HvWriter *w)
+{
+    w->header->version = 1;
+}
+
 static void bad_checksum(HvWriter *w)
 {
     w->header->checksum ^= 1;
@@ -86,12 +91,12 @@ static void long_file(HvWriter *w)
 
 static void key_of_a_group(HvWriter *w)
 {
-    hv_slot(w, MAC_A)->key = 0x010000000001ull;
+    hv_slot(w, MAC_A)->key = hostvlan_key(0x010000000001ull);
 }
 
-static void key_too_long(HvWriter *w)
+static void key_of_nobody(HvWriter *w)
 {
-    hv_slot(w, MAC_A)->key |= 1ull << 48;
+    hv_slot(w, MAC_A)->key ^= 1ull << 48;
 }
 
 /* Of MAC_A, in a bucket that no search for it comes to. */
@@ -115,32 +120,50 @@ static void key_twice(HvWriter *w)
     }
 }
 
+static void set_value(HvWriter *w, uint64_t mac, uint32_t kind,
+                      uint32_t number)
+{
+    hv_slot(w, mac)->value = hostvlan_value(hostvlan_key(mac), kind, number);
+}
+
 static void kind_unknown(HvWriter *w)
 {
-    hv_slot(w, MAC_A)->value = hostvlan_value(3, 1);
+    set_value(w, MAC_A, HOSTVLAN_VALUE_DAMAGED, 1);
 }
 
 static void kind_none_but_number(HvWriter *w)
 {
-    hv_slot(w, MAC_A)->value = 1;
+    set_value(w, MAC_A, HOSTVLAN_VALUE_NONE, 1);
 }
 
-static void value_with_more(HvWriter *w)
+static void value_of_another(HvWriter *w)
 {
-    hv_slot(w, MAC_A)->value |= 1ull << 40;
+    hv_slot(w, MAC_A)->value = hv_slot(w, MAC_B)->value;
+}
+
+static void value_of_zeros(HvWriter *w)
+{
+    hv_slot(w, MAC_A)->value = 0;
 }
 
 static void record_beyond(HvWriter *w)
 {
-    hv_slot(w, MAC_B)->value = hostvlan_value(HOSTVLAN_VALUE_RECORD,
-                                              w->header->words);
+    set_value(w, MAC_B, HOSTVLAN_VALUE_RECORD, w->header->words);
 }
 
 static void record_too_long(HvWriter *w)
 {
-    hv_slot(w, MAC_B)->value = hostvlan_value(HOSTVLAN_VALUE_RECORD,
-                                              w->header->words - 3);
-    w->word[w->header->words - 3] = HOSTVLAN_RECORD_HEAD(1, 2, 0);
+    set_value(w, MAC_B, HOSTVLAN_VALUE_RECORD, w->header->words - 3);
+    w->word[w->header->words - 3] = HOSTVLAN_RECORD_HEAD(2, 0, 0);
+}
+
+static void record_elsewhere(HvWriter *w)
+{
+    const uint32_t *from = w->word +
+                           hostvlan_value_number(hv_slot(w, MAC_B)->value);
+
+    set_value(w, MAC_B, HOSTVLAN_VALUE_RECORD, 32);
+    memcpy(w->word + 32, from, 5 * sizeof(*from));
 }
 
 static void record_head(HvWriter *w, uint32_t head)
@@ -170,17 +193,36 @@ static void record_of_17_ip6(HvWriter *w)
 
 static void record_with_more(HvWriter *w)
 {
-    record_head(w, HOSTVLAN_RECORD_HEAD(3, 0, 0) | 1u << 24);
+    record_head(w, HOSTVLAN_RECORD_HEAD(3, 0, 0) ^ 1u << 24);
+}
+
+/* The third LNID of MAC_B; the check is right. */
+static void set_third(HvWriter *w, uint32_t lnid)
+{
+    uint64_t value = hv_slot(w, MAC_B)->value;
+    uint32_t *word = w->word + hostvlan_value_number(value);
+    uint64_t sum = hostvlan_sum(0, value);
+
+    word[3] = lnid;
+    for (unsigned i = 0; i < 4; i++) {
+        sum = hostvlan_sum(sum, word[i]);
+    }
+    word[4] = sum >> 32;
 }
 
 static void lnids_descend(HvWriter *w)
 {
-    w->word[hostvlan_value_number(hv_slot(w, MAC_B)->value) + 3] = 1;
+    set_third(w, 1);
 }
 
 static void lnids_repeat(HvWriter *w)
 {
-    w->word[hostvlan_value_number(hv_slot(w, MAC_B)->value) + 3] = 2;
+    set_third(w, 2);
+}
+
+static void check_wrong(HvWriter *w)
+{
+    w->word[hostvlan_value_number(hv_slot(w, MAC_B)->value) + 4] ^= 1;
 }
 
 static const Damage damages[] = {
@@ -189,7 +231,9 @@ static const Damage damages[] = {
       "4095 octets" },
     { "magic", bad_magic, HOSTVLAN_TABLE_ERROR_MAGIC, "not an LNID table" },
     { "version", bad_version, HOSTVLAN_TABLE_ERROR_VERSION,
-      "version 7 of the format, and this program reads version 1" },
+      "version 7 of the format, and this program reads version 2" },
+    { "version 1", old_version, HOSTVLAN_TABLE_ERROR_VERSION,
+      "version 2: 'vmmnet hostvlan convert' makes it that" },
     { "checksum", bad_checksum, HOSTVLAN_TABLE_ERROR_CHECKSUM, "checksum" },
     { "header size", bad_header_size, HOSTVLAN_TABLE_ERROR_HEADER,
       "a header of 64 octets" },
@@ -204,20 +248,24 @@ static const Damage damages[] = {
     { "short", short_file, HOSTVLAN_TABLE_ERROR_SIZE, "the header says" },
     { "long", long_file, HOSTVLAN_TABLE_ERROR_SIZE, "the header says" },
     { "group key", key_of_a_group, HOSTVLAN_TABLE_ERROR_KEY,
-      "0x10000000001 is not" },
-    { "long key", key_too_long, HOSTVLAN_TABLE_ERROR_KEY,
-      "0x1020000000001 is not" },
+      "0x101010000000001 is not" },
+    { "key", key_of_nobody, HOSTVLAN_TABLE_ERROR_KEY,
+      "0x200020000000001 is not" },
     { "stray key", key_astray, HOSTVLAN_TABLE_ERROR_PLACE,
       "020000000001 is not in its place" },
     { "double key", key_twice, HOSTVLAN_TABLE_ERROR_PLACE, "020000000001" },
     { "kind 3", kind_unknown, HOSTVLAN_TABLE_ERROR_VALUE, "020000000001" },
     { "kind 0", kind_none_but_number, HOSTVLAN_TABLE_ERROR_VALUE,
       "020000000001" },
-    { "value", value_with_more, HOSTVLAN_TABLE_ERROR_VALUE, "020000000001" },
+    { "another's value", value_of_another, HOSTVLAN_TABLE_ERROR_VALUE,
+      "020000000001" },
+    { "no value", value_of_zeros, HOSTVLAN_TABLE_ERROR_VALUE, "020000000001" },
     { "record beyond the end", record_beyond, HOSTVLAN_TABLE_ERROR_RECORD,
       "word 64 of 64" },
     { "record over the end", record_too_long, HOSTVLAN_TABLE_ERROR_RECORD,
       "word 61 of 64" },
+    { "record elsewhere", record_elsewhere, HOSTVLAN_TABLE_ERROR_RECORD,
+      "word 32 of 64, is damaged" },
     { "record of zeros", record_of_zeros, HOSTVLAN_TABLE_ERROR_RECORD,
       "020000000002" },
     { "65 LNIDs", record_of_65, HOSTVLAN_TABLE_ERROR_RECORD, "not whole" },
@@ -226,8 +274,9 @@ static const Damage damages[] = {
     { "record head", record_with_more, HOSTVLAN_TABLE_ERROR_RECORD,
       "not whole" },
     { "descending", lnids_descend, HOSTVLAN_TABLE_ERROR_RECORD,
-      "do not ascend" },
-    { "repeated", lnids_repeat, HOSTVLAN_TABLE_ERROR_RECORD, "do not ascend" },
+      "is damaged" },
+    { "repeated", lnids_repeat, HOSTVLAN_TABLE_ERROR_RECORD, "is damaged" },
+    { "check", check_wrong, HOSTVLAN_TABLE_ERROR_RECORD, "is damaged" },
 };
 
 static void test_refused(void)

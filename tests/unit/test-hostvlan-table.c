@@ -35,9 +35,11 @@ static void test_lookup(void)
 
     /* Without addresses there are none. */
     value = hostvlan_table_lookup(t, MAC_A);
-    g_assert_false(hostvlan_table_addresses(t, value, &addresses));
+    g_assert_true(hostvlan_table_addresses(t, value, &addresses));
+    g_assert_cmpuint(addresses.num_ip4 + addresses.num_ip6, ==, 0);
     value = hostvlan_table_lookup(t, MAC_B);
-    g_assert_false(hostvlan_table_addresses(t, value, &addresses));
+    g_assert_true(hostvlan_table_addresses(t, value, &addresses));
+    g_assert_cmpuint(addresses.num_ip4 + addresses.num_ip6, ==, 0);
 
     /* Taken out, it keeps its slot. */
     value = (uintptr_t)hv_slot(fx.w, MAC_A);
@@ -58,7 +60,7 @@ static void test_addresses(void)
         .num_ip4 = 2, .ip4 = { 0xc0000201u, 0xc6336401u },
         .num_ip6 = 1, .ip6 = { { 0x20010db8u, 0, 0, 1 } },
     };
-    HvFile fx = hv_begin(4, 8);
+    HvFile fx = hv_begin(4, 10);
     g_autoptr(HostvlanTable) t = hv_open(fx.path);
     HostvlanAddresses a;
     HostvlanLnids lnids;
@@ -135,14 +137,15 @@ static void test_zeros(void)
     hv_set_lnids(fx.w, MAC_B, 3, 0, 2, 3);
     g_assert_cmpuint(hv_lnids_of(t, MAC_B, &lnids), ==, 3);
     at = hostvlan_value_number(hv_slot(fx.w, MAC_B)->value);
-    for (unsigned i = 3; i > 0; i--) {
+    for (unsigned i = 4; i > 0; i--) {
         fx.w->word[at + i] = 0;
         g_assert_cmpuint(hv_lnids_of(t, MAC_B, &lnids), ==, 0);
     }
     fx.w->word[at] = 0;
     g_assert_cmpuint(hv_lnids_of(t, MAC_B, &lnids), ==, 0);
     /* A value that points out of the file. */
-    hv_slot(fx.w, MAC_B)->value = hostvlan_value(HOSTVLAN_VALUE_RECORD, 64);
+    hv_slot(fx.w, MAC_B)->value = hostvlan_value(hostvlan_key(MAC_B),
+                                                 HOSTVLAN_VALUE_RECORD, 64);
     g_assert_cmpuint(hv_lnids_of(t, MAC_B, &lnids), ==, 0);
     hv_end(&fx);
 }

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from . import address, lnid, mac, output
+from . import address, layout, lnid, mac, output
 from .entry import Entry
 from .filestore import sync_command
 from .ports import Port
@@ -58,7 +58,11 @@ def file(path: Path) -> Iterator[Finding]:
         # Told of by FileStore.problems().
         return
     used = len(keys) - keys.count(0)
-    dead = sum(1 for key, value in zip(keys, values, strict=True) if key and not value)
+    dead = sum(
+        1
+        for key, value in zip(keys, values, strict=True)
+        if key and layout.kind(value) == layout.NONE
+    )
     if used and dead > used * _DEAD:
         yield note(
             f"{dead:,} of {used:,} keys in use are of MAC addresses that were removed;"

@@ -11,7 +11,7 @@ import argparse
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from . import lnid, mac
+from . import layout, lnid, mac
 from .filestore import FileStore, default_path
 from .table import Table, TableError
 
@@ -128,7 +128,8 @@ def _macs(line: _Line, current: str) -> Iterable[str]:
     with Table.open(_store(line).path, verify=False) as table:
         keys, values = table.slots()
     pairs = zip(keys, values, strict=True)
-    return map(mac.text, sorted(key for key, value in pairs if key and value))
+    there = (key for key, value in pairs if key and layout.kind(value) != layout.NONE)
+    return map(mac.text, sorted(map(layout.mac_of, there)))
 
 
 def _lnids(line: _Line, current: str) -> Iterable[str]:

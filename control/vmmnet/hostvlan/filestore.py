@@ -10,10 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from . import layout
+from . import layout, verify, writer
 from .entry import Entry
 from .store import Changed, Edit, Loaded, Progress
-from .table import Table, TableError
+from .table import Table, TableDamaged, TableError
 from .writer import Change
 
 #: Outlives a reboot: without etcd there is no other place for what it says.
@@ -23,6 +23,8 @@ VARIABLE = "VMMNET_TABLE"
 
 # Between two calls of a Progress.
 _STEP = 4096
+# How many damaged slots are told one by one.
+_EACH = 10
 
 
 def default_path() -> Path:
@@ -51,6 +53,9 @@ class FileStore:
         self.name = str(path)
         #: Whether edit() or load() has made the table.
         self.created = False
+        #: What edit() does to a MAC of which what the table has is damaged; None:
+        #: it refuses that.
+        self.anew: Callable[[int], Entry | None] | None = None
         self._create = create
         self._waiting = waiting
 
@@ -74,11 +79,10 @@ class FileStore:
         """All entries as they are at one moment, of one LNID if it is given; by MAC."""
         with Table.open(self.path, verify=False) as table:
             contents = table.contents()
-        inline = layout.inline_value(lnid) if lnid is not None else None
         for mac in sorted(contents):
             content = contents[mac]
             # Most have one LNID: those that have another are passed over quickly.
-            if lnid is not None and isinstance(content, int) and content != inline:
+            if lnid is not None and isinstance(content, int) and content != lnid:
                 continue
             entry = self._decode(mac, content)
             if lnid is None or lnid in entry.lnids:
@@ -90,14 +94,14 @@ class FileStore:
         except layout.Damaged as error:
             raise TableError(f"{self.path}: {error}") from None
 
-    def _change(self) -> Change:
+    def _change(self, *, replace: bool = False) -> Change:
         folder = self.path.parent
         if self._create and self.path == DEFAULT:
             try:
                 folder.mkdir(mode=0o755, parents=True, exist_ok=True)
             except OSError as error:
                 raise TableError(f"{folder}: {error.strerror}") from error
-        return Table.change(self.path, create=self._create, waiting=self._waiting)
+        return Table.change(self.path, create=self._create, replace=replace, waiting=self._waiting)
 
     def edit(
         self, macs: Sequence[int], change: Edit, progress: Progress | None = None
@@ -105,26 +109,36 @@ class FileStore:
         """Change entries, one transaction: all of them or none."""
         result = []
         with self._change() as transaction:
-            self.created = transaction.base is None
+            self.created = transaction.base is None and not self.path.exists()
             for number, mac in enumerate(macs, 1):
-                before = transaction.get(mac)
-                after = change(mac, before)
-                result.append(Changed(mac, before, after))
-                if after is not None:
-                    transaction.set(after)
-                elif before is not None:
-                    transaction.remove(mac)
+                changed = self._edit(transaction, mac, change)
+                result.append(changed)
+                if changed.after is not None:
+                    transaction.set(changed.after)
+                elif changed.before is not None or changed.damaged:
+                    transaction.forget(mac)
                 if progress and number % _STEP == 0:
                     progress(number, len(macs))
         return result
+
+    def _edit(self, transaction: Change, mac: int, change: Edit) -> Changed:
+        try:
+            before = transaction.get(mac)
+        except TableDamaged:
+            if self.anew is None:
+                # With what to do about it, as it stays.
+                transaction.refuse_damaged()
+                raise
+            return Changed(mac, None, self.anew(mac), damaged=True)
+        return Changed(mac, before, change(mac, before))
 
     def load(
         self, entries: Iterable[Entry], *, replace: bool, progress: Progress | None = None
     ) -> Loaded:
         """Set many entries (import); with ``replace``, MACs that are not among them go."""
         given = 0
-        with self._change() as transaction:
-            self.created = transaction.base is None
+        with self._change(replace=replace) as transaction:
+            self.created = transaction.base is None and not self.path.exists()
             if replace:
                 transaction.clear()
             for given, entry in enumerate(entries, 1):
@@ -141,10 +155,11 @@ class FileStore:
             keys, values = table.slots()
         ranked = []
         for key, value in zip(keys, values, strict=True):
-            if value:
-                differing = 12 - f"{key ^ mac:012x}".count("0")
+            if key and layout.kind(value) != layout.NONE:
+                there = layout.mac_of(key)
+                differing = 12 - f"{there ^ mac:012x}".count("0")
                 if differing <= digits:
-                    ranked.append((differing, key))
+                    ranked.append((differing, there))
         return [key for _, key in sorted(ranked)]
 
     def followers(self) -> Iterator[str]:
@@ -154,13 +169,35 @@ class FileStore:
     def problems(self) -> Iterator[str]:
         """What is wrong inside the file itself, in sentences (check)."""
         try:
-            with Table.open(self.path):
-                pass
+            with Table.open(self.path, verify=False) as table:
+                yield from self._wrong(table)
         except TableError as error:
             yield str(error)
-        old = self.path.with_name(self.path.name + ".old")
-        if old.exists():
+        for old, _ in writer.beside(self.path, "old"):
             yield (
                 f"{old} is left of a change that was interrupted: QEMUs may still use it;"
                 " any change of the table ends that"
             )
+
+    def _wrong(self, table: Table) -> Iterator[str]:
+        damages = verify.census(table).damages
+        for damage in damages[:_EACH]:
+            yield f"{self.path}: {damage}"
+        if len(damages) > _EACH:
+            yield f"{self.path}: … and {len(damages) - _EACH:,} more slots"
+        if damages:
+            yield f"{self.path}: of what is damaged nothing passes: {writer.way_out(damages)}"
+        if table.superseded and self._is_at_path(table):
+            yield (
+                f"{self.path}: it is marked as one that has been replaced: an old copy was put"
+                " back, or the mark is damage; any change of the table ends that"
+            )
+        if writer.is_at_rest(self.path) and not table.is_counted and self._is_at_path(table):
+            yield (
+                f"{self.path}: the numbers in the header are not those of a writer: one was"
+                " killed, or they are damaged; any change of the table counts them again"
+            )
+
+    def _is_at_path(self, table: Table) -> bool:
+        status = self.path.stat()
+        return table.identity == (status.st_dev, status.st_ino)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The octets of an LNID table, format version 1: include/vmmnet/hostvlan.h in Python.
+"""The octets of an LNID table, format version 2: include/vmmnet/hostvlan.h in Python.
 
-Pure functions: a header, the place of a MAC, what a slot's value and a record
-say.  ``table`` reads files with them, ``writer`` writes.
+Pure functions: a header, the place of a MAC, what a slot's key and value and a
+record say.  ``table`` reads files with them, ``writer`` writes.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 import zlib
 from array import array
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from . import address, lnid, mac
 from .entry import Entry
 
 MAGIC = b"VMMNLNID"
-VERSION = 1
+VERSION = 2
 HEADER_SIZE = 4096
 SLOT_SIZE = 16
 #: Slots of a bucket.
@@ -35,24 +36,35 @@ MACS = 68
 GENERATION = 72
 WORDS_USED = 80
 KEYS_USED = 84
+# CRC-32 of those from MACS to KEYS_USED; behind it there is nothing.
+COUNTED = 88
+COUNTED_END = 92
 
 _FIXED = struct.Struct("<8sIIQII")
 _CHECKSUM = struct.Struct("<I")
 
 KIND_SHIFT = 62
 NONE, INLINE, RECORD = 0, 1, 2
-# The upper half of every value that has its LNID inline.
-INLINE_HIGH = INLINE << KIND_SHIFT - 32
-_RESERVED = (1 << KIND_SHIFT) - (1 << 32)
+_CHECK_SHIFT = 32
+_CHECK = (1 << KIND_SHIFT) - (1 << _CHECK_SHIFT)
 _LOW = (1 << 32) - 1
+_MAC = (1 << 48) - 1
 
-#: What a table holds of a MAC: the value of its slot if that says it all, or
-#: the octets of its record.
+#: What a table holds of a MAC: its only LNID, or the octets of its record
+#: without the checks.
 Content = int | bytes
 
 
 class Damaged(ValueError):
     """Octets are not those of a table; the message says what is wrong."""
+
+
+class Foreign(Damaged):
+    """They are those of something else, or of a version that is not known."""
+
+
+class Outdated(Damaged):
+    """They are those of an older version."""
 
 
 class Geometry(NamedTuple):
@@ -94,18 +106,38 @@ def pack_header(
     _CHECKSUM.pack_into(page, len(fixed), zlib.crc32(fixed))
     struct.pack_into("<II", page, MACS, macs, 0)
     struct.pack_into("<QII", page, GENERATION, generation, words_used, keys_used)
+    _CHECKSUM.pack_into(page, COUNTED, counted(page))
     return bytes(page)
 
 
-def parse_header(page: bytes, size: int) -> Geometry:
+def version(page: bytes) -> int:
+    """The version of the format that a header says."""
+    found: int = _FIXED.unpack_from(page)[1]
+    return found
+
+
+def counted(page: bytes | bytearray | memoryview) -> int:
+    """The checksum of what a header counts."""
+    return zlib.crc32(page[MACS:COUNTED])
+
+
+def is_counted(page: bytes) -> bool:
+    """Whether a header counts what its writer did, and has nothing behind that."""
+    return _CHECKSUM.unpack_from(page, COUNTED) == (counted(page),) and not any(page[COUNTED_END:])
+
+
+def parse_header(page: bytes, size: int, version: int = VERSION) -> Geometry:
     """Check the fixed part of a header against itself and the file's size; raises Damaged."""
     if size < HEADER_SIZE or len(page) < _FIXED.size + _CHECKSUM.size:
         raise Damaged(f"it has {size} octets; a table has {HEADER_SIZE} at least")
-    magic, version, header_size, file_size, buckets, words = _FIXED.unpack_from(page)
+    magic, found, header_size, file_size, buckets, words = _FIXED.unpack_from(page)
     if magic != MAGIC:
-        raise Damaged(f"it is not a table: it begins with {magic!r}, not {MAGIC!r}")
-    if version != VERSION:
-        raise Damaged(f"it is a table of version {version}; this program knows version {VERSION}")
+        raise Foreign(f"it is not a table: it begins with {magic!r}, not {MAGIC!r}")
+    if found != version:
+        text = f"it is a table of version {found}; this program knows version {version}"
+        if 0 < found < version:
+            raise Outdated(f"{text}: 'vmmnet hostvlan convert' makes it that")
+        raise Foreign(text)
     (checksum,) = _CHECKSUM.unpack_from(page, _FIXED.size)
     expected = zlib.crc32(page[: _FIXED.size])
     if checksum != expected:
@@ -156,44 +188,128 @@ def first_buckets(macs: array[int], buckets: int) -> array[int]:
     which the lower half is used, so that products of 64 bits do not meet.
     """
     result = array("Q")
-    for start in range(0, len(macs), _LANES):
-        part = macs[start : start + _LANES]
-        lanes = array("Q", bytes(16 * len(part)))
-        lanes[::2] = part
-        ones = int.from_bytes((b"\1" + bytes(15)) * len(part), "little")
+    for part, ones in _batches(macs):
         low64, low32 = ones * _MASK64, ones * _LOW
-        x = int.from_bytes(lanes.tobytes(), "little")
+        x = _lanes(part)
         x ^= x >> 33 & low64
         x = x * _MIX1 & low64
         x ^= x >> 33 & low64
         x = x * _MIX2 & low64
         x ^= x >> 33 & low64
-        x = (x >> 32 & low32) * buckets >> 32 & low32
-        result.extend(array("Q", x.to_bytes(16 * len(part), "little"))[::2])
+        result.extend(_unlaned((x >> 32 & low32) * buckets >> 32 & low32, len(part)))
     return result
+
+
+def _batches(numbers: array[int]) -> Iterator[tuple[array[int], int]]:
+    """Parts of an array, each with a vector as long that has 1 everywhere."""
+    for start in range(0, len(numbers), _LANES):
+        part = numbers[start : start + _LANES]
+        yield part, int.from_bytes((b"\1" + bytes(15)) * len(part), "little")
+
+
+def _lanes(part: array[int]) -> int:
+    lanes = array("Q", bytes(16 * len(part)))
+    lanes[::2] = part
+    return int.from_bytes(lanes.tobytes(), "little")
+
+
+def _unlaned(vector: int, count: int) -> array[int]:
+    return array("Q", vector.to_bytes(16 * count, "little"))[::2]
+
+
+_FACTOR = 0x9E3779B97F4A7C15
+
+
+def add(total: int, number: int) -> int:
+    """One number more in a check sum: hostvlan_sum()."""
+    return (total + number) * _FACTOR & _MASK64
+
+
+def key_of(mac: int) -> int:
+    """What a slot has as key of a MAC: with the exclusive or of its three parts above it."""
+    return mac | ((mac ^ mac >> 16 ^ mac >> 32) & 0xFFFF) << 48
+
+
+def mac_of(key: int) -> int:
+    """The opposite of key_of()."""
+    return key & _MAC
+
+
+def _value(key: int, kind: int, number: int) -> int:
+    check = add(add(0, key), kind << 32 | number) >> 34
+    return kind << KIND_SHIFT | check << _CHECK_SHIFT | number
+
+
+def none_value(key: int) -> int:
+    """The value of a slot whose MAC was taken out."""
+    return _value(key, NONE, 0)
+
+
+def inline_value(key: int, lnid: int) -> int:
+    """The value of a slot whose MAC has one LNID and no addresses."""
+    return _value(key, INLINE, lnid)
+
+
+def record_value(key: int, offset: int) -> int:
+    """The value of a slot whose record begins at this word of the record area."""
+    return _value(key, RECORD, offset)
+
+
+def part(kind: int, number: int) -> int:
+    """A value without its check, for sealed()."""
+    return kind << KIND_SHIFT | number
 
 
 def kind(value: int) -> int:
-    """NONE, INLINE or RECORD; raises Damaged for a value that nobody writes."""
-    result = value >> KIND_SHIFT
-    if value & _RESERVED or result > RECORD or (result == NONE and value):
+    """NONE, INLINE, RECORD, or 3."""
+    return value >> KIND_SHIFT
+
+
+def number(value: int) -> int:
+    """The LNID or the record's offset that a value has."""
+    return value & _LOW
+
+
+def check_slot(key: int, value: int) -> None:
+    """Raise Damaged for a key or a value that nobody writes."""
+    if key & _MAC & mac.FORBIDDEN or key != key_of(key & _MAC):
+        raise Damaged(f"the key {key:#018x} is no port's MAC")
+    if kind(value) > RECORD or (kind(value) == NONE and number(value)):
         raise Damaged(f"the value {value:#018x} is none of a table")
+    if value != _value(key, kind(value), number(value)):
+        raise Damaged(f"the value {value:#018x} is damaged: its check is wrong")
+
+
+def macs_of(keys: array[int]) -> array[int]:
+    """mac_of() of many keys."""
+    result = array("Q")
+    for part, ones in _batches(keys):
+        result.extend(_unlaned(_lanes(part) & ones * _MAC, len(part)))
     return result
 
 
-def inline_value(lnid: int) -> int:
-    """The value of a slot whose MAC has one LNID and no addresses."""
-    return INLINE << KIND_SHIFT | lnid
+def sealed(macs: array[int], parts: array[int]) -> tuple[array[int], array[int]]:
+    """The keys and the values of many MACs, whose kinds and numbers are in ``parts``.
 
-
-def record_value(offset: int) -> int:
-    """The value of a slot whose record begins at this word of the record area."""
-    return RECORD << KIND_SHIFT | offset
-
-
-def record_offset(value: int) -> int:
-    """The opposite of record_value()."""
-    return value & _LOW
+    What else is in ``macs``, above their 48 bits, and in ``parts`` makes no
+    difference: of the keys and values of a table, they are what these should
+    be.  Many times as fast as one by one: see first_buckets().
+    """
+    keys, values = array("Q"), array("Q")
+    at = 0
+    for part, ones in _batches(macs):
+        low64 = ones * _MASK64
+        mac = _lanes(part) & ones * _MAC
+        key = mac | ((mac ^ mac >> 16 ^ mac >> 32) & ones * 0xFFFF) << 48
+        value = _lanes(parts[at : at + len(part)])
+        total = key * _FACTOR & low64
+        total += (value >> 30 & ones * (3 << 32)) | (value & ones * _LOW)
+        total = (total & low64) * _FACTOR & low64
+        check = (total >> 34 & ones * (_CHECK >> _CHECK_SHIFT)) << _CHECK_SHIFT
+        keys.extend(_unlaned(key, len(part)))
+        values.extend(_unlaned(value & ones * (_MASK64 ^ _CHECK) | check, len(part)))
+        at += len(part)
+    return keys, values
 
 
 def encode(entry: Entry) -> Content:
@@ -202,9 +318,9 @@ def encode(entry: Entry) -> Content:
     if len(lnids) == 1 and not ip4 and not ip6:
         # Most are like this, and of a million at a time.
         mac.check(number)
-        return INLINE << KIND_SHIFT | lnid.check(lnids)[0]
+        return lnid.check(lnids)[0]
     entry = Entry.of(*entry)
-    counts = len(entry.lnids) | len(entry.ip4) << 8 | len(entry.ip6) << 16
+    counts = _head(len(entry.lnids), len(entry.ip4), len(entry.ip6))
     parts = [number >> shift & _LOW for number in entry.ip6 for shift in (96, 64, 32, 0)]
     words = (counts, *entry.lnids, *entry.ip4, *parts)
     return struct.pack(f"<{len(words)}I", *words)
@@ -213,8 +329,8 @@ def encode(entry: Entry) -> Content:
 def decode(number: int, content: Content) -> Entry:
     """The opposite of encode(); raises Damaged."""
     if isinstance(content, int):
-        return Entry(number, (content & _LOW,))
-    words = struct.unpack(f"<{len(content) // WORD_SIZE}I", content)
+        return Entry(number, (content,))
+    words = _words(content)
     n_lnids, n_ip4, n_ip6 = _counts(words[0])
     ip4_at = 1 + n_lnids
     ip6_at = ip4_at + n_ip4
@@ -229,15 +345,59 @@ def decode(number: int, content: Content) -> Entry:
     return Entry(number, lnids, words[ip4_at:ip6_at], ip6)
 
 
+def seal_record(value: int, content: bytes) -> bytes:
+    """The octets of a record to which this value leads: a content with its checks."""
+    words = _words(content)
+    lnids_end = 1 + _counts(words[0])[0]
+    total = _sum(add(0, value), words[:lnids_end])
+    parts = [content[: WORD_SIZE * lnids_end], _CHECKSUM.pack(total >> 32)]
+    if lnids_end < len(words):
+        total = _sum(total, words[lnids_end:])
+        parts += [content[WORD_SIZE * lnids_end :], _CHECKSUM.pack(total >> 32)]
+    return b"".join(parts)
+
+
+def open_record(value: int, octets: bytes) -> bytes:
+    """The opposite of seal_record(); raises Damaged."""
+    lnids_end = WORD_SIZE * (1 + _counts(_words(octets)[0])[0])
+    content = octets[:lnids_end] + octets[lnids_end + WORD_SIZE : -WORD_SIZE]
+    if seal_record(value, content) != octets:
+        raise Damaged(f"the record at word {number(value)} is damaged: its check is wrong")
+    return content
+
+
+def _words(octets: bytes) -> tuple[int, ...]:
+    return struct.unpack(f"<{len(octets) // WORD_SIZE}I", octets)
+
+
+def _sum(total: int, words: Iterable[int]) -> int:
+    for word in words:
+        total = add(total, word)
+    return total
+
+
 def record_words(first: int) -> int:
     """How many words a record has that begins with ``first``; raises Damaged."""
     n_lnids, n_ip4, n_ip6 = _counts(first)
-    return 1 + n_lnids + n_ip4 + 4 * n_ip6
+    addresses = n_ip4 + 4 * n_ip6
+    return 1 + n_lnids + 1 + (addresses + 1 if addresses else 0)
+
+
+def sealed_words(content: bytes) -> int:
+    """How many words a content has as a record."""
+    (first,) = _CHECKSUM.unpack_from(content)
+    return record_words(first)
+
+
+def _head(n_lnids: int, n_ip4: int, n_ip6: int) -> int:
+    return n_lnids | n_ip4 << 8 | n_ip6 << 16 | (n_lnids ^ n_ip4 ^ n_ip6) << 24
 
 
 def _counts(first: int) -> tuple[int, int, int]:
     n_lnids, n_ip4, n_ip6 = first & 0xFF, first >> 8 & 0xFF, first >> 16 & 0xFF
-    if first >> 24 or not 1 <= n_lnids <= lnid.PER_MAC:
+    if first != _head(n_lnids, n_ip4, n_ip6):
+        raise Damaged(f"a record begins with {first:#010x}, which is damaged")
+    if not 1 <= n_lnids <= lnid.PER_MAC:
         raise Damaged(f"a record begins with {first:#010x}: 1 to {lnid.PER_MAC} LNIDs are allowed")
     if n_ip4 > address.PER_FAMILY or n_ip6 > address.PER_FAMILY:
         raise Damaged(

@@ -46,7 +46,8 @@ _CHUNK = 1 << 16
 _TRIES = 100
 # The elements of the header with what never changes in a file, and with what does.
 _CONSTANT, _CHANGING = 0, layout.GENERATION // _ELEMENT
-_CHANGING_END = layout.KEYS_USED + layout.WORD_SIZE
+# Up to the next number of 64 bits.
+_CHANGING_END = layout.COUNTED_END + layout.WORD_SIZE
 
 _barrier = threading.Lock()
 
@@ -86,6 +87,8 @@ def copy(tables: int, table: Table, *, check: bool) -> bool | None:
     """
     done: bool | None = False
     with _in_force(tables) as inner:
+        if inner is not None:
+            _refuse_other_version(inner, table)
         if inner is not None and _is_of(inner, table):
             with _mapped(inner, table.geometry) as there:
                 done = _change(there, table)
@@ -111,6 +114,18 @@ def _is_of(inner: int, table: Table) -> bool:
     """Whether an array was made for a table of this size."""
     first = bpf.lookup(inner, _CONSTANT, _ELEMENT)
     return first is not None and first == table.map[: len(first)]
+
+
+def _refuse_other_version(inner: int, table: Table) -> None:
+    """Raise TableDamaged if the programs that go by an array could not read the table."""
+    first = bpf.lookup(inner, _CONSTANT, _ELEMENT) or bytes(_ELEMENT)
+    version = layout.version(first)
+    if version not in (0, layout.VERSION):
+        raise TableDamaged(
+            f"{table.path}: it is of version {layout.VERSION} of the format, and the programs on"
+            f" the interfaces that go by it read version {version}: 'vmmnet hostvlan detach' all"
+            " of them, then 'attach' them again"
+        )
 
 
 @contextlib.contextmanager
@@ -183,17 +198,18 @@ def _change_slot(there: mmap.mmap, table: Table, at: int) -> bool:
 def _check_slot(there: mmap.mmap, table: Table, at: int, key: int, value: int) -> None:
     """See that a slot is good, and copy its record; raises TableDamaged."""
     try:
-        found = table.find(key)
+        found = table.find(layout.mac_of(key))
         if found != ((at - layout.HEADER_SIZE) // layout.SLOT_SIZE, key):
             raise layout.Damaged(f"the key {key:#018x} is not where it is looked for")
-        content = table.content(value)
+        content = table.content(key, value)
         if content is not None:
-            layout.decode(key, content)
+            layout.decode(layout.mac_of(key), content)
     except layout.Damaged as error:
         raise TableDamaged(f"{table.path}: {error}") from None
     if isinstance(content, bytes):
-        start = table.geometry.records_at + layout.WORD_SIZE * layout.record_offset(value)
-        there[start : start + len(content)] = content
+        record = layout.seal_record(value, content)
+        start = table.geometry.records_at + layout.WORD_SIZE * layout.number(value)
+        there[start : start + len(record)] = record
 
 
 @contextlib.contextmanager

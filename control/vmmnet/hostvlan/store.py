@@ -24,6 +24,10 @@ class StoreError(Exception):
     """A store cannot do what it was asked; the text says what to do about it."""
 
 
+class StoreMissing(StoreError):
+    """There is no table in the store."""
+
+
 #: What a command does to one MAC: takes its entry, None if it has none, and
 #: returns the new one, None to remove it.  Called again, with what is there by
 #: then, when somebody else was faster: it must have no effect but its result.
@@ -42,6 +46,8 @@ class Changed:
     mac: int
     before: Entry | None
     after: Entry | None
+    #: What was there before is not known: it was damaged.
+    damaged: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,9 +24,14 @@ Crashes.  A writer can be killed between any two stores.  In place it has
 published the new value or has not; numbers for the writer are raised before
 what they count is used.  With a copy, the rename() is the moment.  The mark
 comes after it, and only on the old file, which has no name then: so that it
-can be found by the next writer, it has the name TABLE.old until it is marked.
-A writer that was killed leaves no seal in TABLE.lock (see ``writer``), and the
-next one checks and counts everything.
+can be found by the next writer, it has a name, TABLE.old-INODE, until it is
+marked.  A writer that was killed leaves no seal in TABLE.lock (see ``writer``),
+and the next one checks and counts everything.
+
+Damage.  Keys, values and records have checks (``layout``).  What is damaged is
+never written again as if it were good: a change that leaves it where it is, is
+refused.  One that says anew what a damaged MAC has, or replaces the table as a
+whole, is made, as a new file.
 
 On a big-endian host nothing of this works: its QEMUs would read other numbers.
 
@@ -46,18 +51,28 @@ import stat
 import struct
 import sys
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from . import layout
+from . import mac as macs
 from .entry import Entry
 
 if TYPE_CHECKING:
     from .writer import Change
 
-__all__ = ["Entry", "Table", "TableDamaged", "TableError", "TableMissing", "TableUnsettled"]
+__all__ = [
+    "Entry",
+    "Table",
+    "TableDamaged",
+    "TableError",
+    "TableForeign",
+    "TableMissing",
+    "TableOutdated",
+    "TableUnsettled",
+]
 
 # How often a snapshot is tried while others write.
 _SNAPSHOTS = 16
@@ -75,6 +90,14 @@ class TableDamaged(TableError):
     """The file is not a table, not one of this version, or a damaged one."""
 
 
+class TableForeign(TableDamaged):
+    """The file is something else than a table, or one of a version that is not known."""
+
+
+class TableOutdated(TableDamaged):
+    """The file is a table of an older version."""
+
+
 class TableUnsettled(TableError):
     """A change is made, but the system refused a step after it."""
 
@@ -86,11 +109,13 @@ class Table:
     ``superseded``.  Not for use by several threads while one closes it.
     """
 
+    _version = layout.VERSION
+
     def __init__(self, path: Path, fd: int, *, writable: bool = False) -> None:
         """Map the file ``fd``, which stays the caller's; raises TableDamaged."""
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
-            raise TableDamaged(f"{path}: it is not a regular file")
+            raise TableForeign(f"{path}: it is not a regular file")
         self.path = path
         #: Device and inode: two tables with the same are the same file.
         self.identity = (status.st_dev, status.st_ino)
@@ -98,7 +123,11 @@ class Table:
         self.owner = (status.st_uid, status.st_gid)
         page = os.pread(fd, layout.HEADER_SIZE, 0)
         try:
-            self.geometry = layout.parse_header(page, status.st_size)
+            self.geometry = layout.parse_header(page, status.st_size, self._version)
+        except layout.Foreign as error:
+            raise TableForeign(f"{path}: {error}") from None
+        except layout.Outdated as error:
+            raise TableOutdated(f"{path}: {error}") from None
         except layout.Damaged as error:
             raise TableDamaged(f"{path}: {error}") from None
         access = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
@@ -152,6 +181,7 @@ class Table:
         *,
         create: bool = True,
         atomic: bool = True,
+        replace: bool = False,
         waiting: Callable[[int], None] | None = None,
     ) -> Change:
         """Change a table: a context manager that commits at its end, or nothing.
@@ -159,8 +189,10 @@ class Table:
         With ``create`` a table that is missing is made.  Without ``atomic``
         several MACs are changed in place, one after another as they were
         given, as long as they fit: each of them is old or new, but readers
-        can see some new while others are old.  ``waiting`` is called once,
-        with the process that is writing (0: unknown), if there is one.
+        can see some new while others are old.  With ``replace``, clear() is
+        going to be called, and a table that is damaged is no hindrance.
+        ``waiting`` is called once, with the process that is writing (0:
+        unknown), if there is one.
 
         All of the table is checked, unless it is octet for octet what the last
         writer left: that takes milliseconds for a million MACs, not a second.
@@ -171,7 +203,7 @@ class Table:
         """
         from .writer import Change
 
-        return Change(Path(path), create, atomic, waiting)
+        return Change(Path(path), create, atomic, replace, waiting)
 
     # What the header says.
 
@@ -198,6 +230,11 @@ class Table:
         """Slots that are taken, also by MACs that are not in the table any more."""
         return self._u32(layout.KEYS_USED)
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether the header counts what its writer did; not while one is at work."""
+        return layout.is_counted(self.map[: layout.HEADER_SIZE])
+
     def __len__(self) -> int:
         """How many MACs are in the table."""
         return self._u32(layout.MACS)
@@ -222,27 +259,39 @@ class Table:
     def find(self, mac: int) -> tuple[int, int] | None:
         """The slot of a MAC and its key there, 0 for the slot where it would go.
 
-        None: there is no room for it.
+        None: there is no room for it.  Raises layout.Damaged for a key that
+        differs from it in a bit.
         """
-        slots = self.geometry.slots
+        slots, wanted, damaged = self.geometry.slots, layout.key_of(mac), None
         start = layout.SLOTS * layout.first_bucket(mac, self.geometry.buckets)
+        found = None
         for step in range(layout.SLOTS * layout.PROBE_MAX):
             slot = (start + step) % slots
             key = self._quads[layout.HEADER_SIZE // 8 + 2 * slot]
-            if key in (mac, 0):
+            if key == wanted:
                 return slot, key
-        return None
+            if key == 0:
+                found = slot, key
+                break
+            if (key ^ wanted).bit_count() == 1:
+                damaged = slot, key
+        if damaged:
+            raise layout.Damaged(f"slot {damaged[0]}: the key {damaged[1]:#018x} is damaged")
+        return found
 
     def value(self, slot: int) -> int:
         """What a slot holds now."""
         return self._quads[layout.HEADER_SIZE // 8 + 2 * slot + 1]
 
-    def content(self, value: int) -> layout.Content | None:
+    def content(self, key: int, value: int) -> layout.Content | None:
         """What a value says or leads to; None: nothing.  Raises layout.Damaged."""
-        kind = layout.kind(value)
+        layout.check_slot(key, value)
+        return self._content(value)
+
+    def _content(self, value: int) -> layout.Content | None:
+        kind, offset = layout.kind(value), layout.number(value)
         if kind != layout.RECORD:
-            return value or None
-        offset = layout.record_offset(value)
+            return offset if kind == layout.INLINE else None
         if offset >= self.geometry.words:
             raise layout.Damaged(f"a record at word {offset} is outside of the record area")
         at = self.geometry.records_at + layout.WORD_SIZE * offset
@@ -250,17 +299,17 @@ class Table:
         words = layout.record_words(first)
         if offset + words > self.geometry.words:
             raise layout.Damaged(f"a record at word {offset} ends outside of the record area")
-        return bytes(self._octets[at : at + layout.WORD_SIZE * words])
+        return layout.open_record(value, bytes(self._octets[at : at + layout.WORD_SIZE * words]))
 
     def content_of(self, mac: int) -> layout.Content | None:
         """What the table holds of a MAC, now, encoded; raises TableDamaged."""
-        found = self.find(mac)
-        if found is None or not found[1]:
-            return None
         try:
-            return self.content(self.value(found[0]))
+            found = self.find(mac)
+            if found is None or not found[1]:
+                return None
+            return self.content(found[1], self.value(found[0]))
         except layout.Damaged as error:
-            raise TableDamaged(f"{self.path}: {mac:012x}: {error}") from None
+            raise TableDamaged(f"{self.path}: {macs.text(mac)}: {error}") from None
 
     def get(self, mac: int) -> Entry | None:
         """What the table says of a MAC, now; raises TableDamaged."""
@@ -275,18 +324,27 @@ class Table:
         for mac, content in self.contents().items():
             yield self._decode(mac, content)
 
-    def contents(self) -> dict[int, layout.Content]:
-        """What the table holds of each MAC, encoded; raises TableDamaged."""
-        inline = layout.INLINE_HIGH
+    def contents(self, without: Container[int] = ()) -> dict[int, layout.Content]:
+        """What the table holds of each MAC, encoded; raises TableDamaged.
+
+        What is in the slots ``without`` is left out.
+        """
+        keys, values = self.slots()
+        whole = layout.sealed(keys, values) == (keys, values)
+        inline = layout.INLINE
         result: dict[int, layout.Content] = {}
-        try:
-            for mac, value in zip(*self.slots(), strict=True):
-                if mac and value:
-                    content = value if value >> 32 == inline else self.content(value)
-                    if content is not None:
-                        result[mac] = content
-        except layout.Damaged as error:
-            raise TableDamaged(f"{self.path}: {error}") from None
+        for slot, (key, value) in enumerate(zip(keys, values, strict=True)):
+            if not key or slot in without:
+                continue
+            if whole and value >> layout.KIND_SHIFT == inline:
+                result[layout.mac_of(key)] = layout.number(value)
+                continue
+            try:
+                content = self.content(key, value)
+            except layout.Damaged as error:
+                raise TableDamaged(f"{self.path}: slot {slot}: {error}") from None
+            if content is not None:
+                result[layout.mac_of(key)] = content
         return result
 
     def _decode(self, mac: int, content: layout.Content) -> Entry:
@@ -299,10 +357,8 @@ class Table:
         """Check every slot and record; raises TableDamaged with the first fault."""
         from .verify import census
 
-        try:
-            census(self)
-        except layout.Damaged as error:
-            raise TableDamaged(f"{self.path}: {error}") from None
+        for damage in census(self).damages:
+            raise TableDamaged(f"{self.path}: {damage}")
 
     def close(self) -> None:
         """Unmap the file."""

@@ -62,6 +62,7 @@ REASONS = (
     "malformed",
     "no-table",
     "no-port",
+    "damaged",
 )
 
 #: Where what is sent is judged: see attach().

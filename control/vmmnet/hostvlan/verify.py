@@ -3,13 +3,33 @@
 
 from __future__ import annotations
 
+import contextlib
 from array import array
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import layout, mac
 
 if TYPE_CHECKING:
     from .table import Table
+
+
+# Of a MAC address: it is not one station's.
+_GROUP = 1 << 40
+
+
+class Damage(NamedTuple):
+    """A slot that is not as a writer left it."""
+
+    slot: int
+    #: Whose it is, or was; None: that cannot be told.
+    mac: int | None
+    what: str
+
+    def __str__(self) -> str:
+        """In a sentence, for people."""
+        owner = f"{mac.text(self.mac)}: " if self.mac is not None else ""
+        return f"slot {self.slot}: {owner}{self.what}"
 
 
 class Census(NamedTuple):
@@ -20,40 +40,76 @@ class Census(NamedTuple):
     keys: int
     #: The word behind the last record that is in force.
     words_end: int
+    #: What is wrong, by slot.
+    damages: tuple[Damage, ...]
 
 
 def census(table: Table) -> Census:
-    """Check all slots and records and count them; raises layout.Damaged with the first fault.
+    """Check all slots and records and count them.
 
     A value without key is no fault: a writer was killed between the two.
     """
     keys, values = table.slots()
-    check_places(keys, table.geometry.buckets)
+    damages: dict[int, Damage] = {}
     macs = words_end = 0
-    for key, value in zip(keys, values, strict=True):
-        if not key or not value:
+    good_keys, good_values = layout.sealed(keys, values)
+    for slot, (key, value) in enumerate(zip(keys, values, strict=True)):
+        if not key:
             continue
-        macs += 1
-        if value >> 32 != layout.INLINE_HIGH:
-            words_end = max(words_end, _record_end(table, key, value))
-    return Census(macs, len(keys) - keys.count(0), words_end)
+        kind = value >> layout.KIND_SHIFT
+        macs += kind != layout.NONE
+        good = key == good_keys[slot] and value == good_values[slot] and not key & _GROUP
+        if good and kind == layout.INLINE:
+            continue
+        try:
+            words_end = max(words_end, _checked(table, key, value))
+        except layout.Damaged as error:
+            damages[slot] = Damage(slot, _owner(key, value), str(error))
+    for slot, what in misplaced(keys, table.geometry.buckets):
+        damages.setdefault(slot, Damage(slot, _owner(keys[slot], values[slot]), what))
+    found = tuple(damages[slot] for slot in sorted(damages))
+    return Census(macs, len(keys) - keys.count(0), words_end, found)
 
 
-def check_places(keys: array[int], buckets: int) -> None:
-    """Check that each key is a MAC and found where it is; raises layout.Damaged."""
-    firsts = layout.first_buckets(keys, buckets)
-    forbidden, last = mac.FORBIDDEN, layout.SLOTS - 1
+def _checked(table: Table, key: int, value: int) -> int:
+    """The word behind the record of a slot, 0 where it has none; raises layout.Damaged."""
+    content = table.content(key, value)
+    if not isinstance(content, bytes):
+        return 0
+    layout.decode(layout.mac_of(key), content)
+    return layout.number(value) + layout.sealed_words(content)
+
+
+def _owner(key: int, value: int) -> int | None:
+    """Whose slot it is.  Of a damaged key, whose it was, if a single bit is wrong."""
+    if key == layout.key_of(layout.mac_of(key)):
+        return layout.mac_of(key)
+    for bit in range(64):
+        was = key ^ 1 << bit
+        with contextlib.suppress(layout.Damaged):
+            layout.check_slot(was, value)
+            return layout.mac_of(was)
+    return None
+
+
+def misplaced(keys: array[int], buckets: int) -> Iterator[tuple[int, str]]:
+    """Each key that is not found where it is, and why."""
+    firsts = layout.first_buckets(layout.macs_of(keys), buckets)
+    last = layout.SLOTS - 1
+    seen: set[int] = set()
+    unique = len(set(keys)) == len(keys) - max(0, keys.count(0) - 1)
     for slot, (key, first) in enumerate(zip(keys, firsts, strict=True)):
         if not key:
             continue
-        if key & forbidden:
-            raise layout.Damaged(f"slot {slot} has the key {key:#018x}, which is no port's MAC")
         bucket = slot >> 2
         if slot & last and not keys[slot - 1]:
-            raise layout.Damaged(f"slot {slot}: {mac.text(key)} is behind an empty slot")
-        if bucket != first and not _reached(keys, buckets, first, bucket):
-            raise layout.Damaged(f"slot {slot}: {mac.text(key)} is not where it is looked for")
-    _check_unique(keys)
+            yield slot, "it is behind an empty slot"
+        elif bucket != first and not _reached(keys, buckets, first, bucket):
+            yield slot, "it is not where it is looked for"
+        elif not unique and key in seen:
+            yield slot, "it is in two slots"
+        if not unique:
+            seen.add(key)
 
 
 def _reached(keys: array[int], buckets: int, first: int, bucket: int) -> bool:
@@ -63,25 +119,3 @@ def _reached(keys: array[int], buckets: int, first: int, bucket: int) -> bool:
         return False
     between = ((first + step) % buckets for step in range(distance))
     return all(keys[layout.SLOTS * each + layout.SLOTS - 1] for each in between)
-
-
-def _check_unique(keys: array[int]) -> None:
-    seen = set(keys)
-    if len(seen) == len(keys) - max(0, keys.count(0) - 1):
-        return
-    for key in keys:
-        if key and key not in seen:
-            raise layout.Damaged(f"{mac.text(key)} is in two slots")
-        seen.discard(key)
-
-
-def _record_end(table: Table, key: int, value: int) -> int:
-    """The word behind the record of a value; 0 where it has none."""
-    try:
-        content = table.content(value)
-        if not isinstance(content, bytes):
-            return 0
-        layout.decode(key, content)
-    except layout.Damaged as error:
-        raise layout.Damaged(f"{mac.text(key)}: {error}") from None
-    return layout.record_offset(value) + len(content) // layout.WORD_SIZE

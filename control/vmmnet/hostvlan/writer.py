@@ -8,7 +8,9 @@ nobody has it, it holds the seal of the table: a checksum of all its octets, as
 a writer has left them who knew them to be good.  The next one need not look
 at each slot then, which takes a second for a million of them, and the
 checksum milliseconds.  Whoever else has written to the file has broken the
-seal, and a writer that was killed has left none: all is checked again.
+seal, and a writer that was killed has left none: all is checked again.  What is
+damaged then is not sealed again.  Where only the numbers of the header are not
+those that a writer left, the next change is a new file, which counts anew.
 """
 
 from __future__ import annotations
@@ -18,17 +20,28 @@ import ctypes
 import fcntl
 import mmap
 import os
+import re
+import stat
 import threading
 import zlib
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from . import layout, verify
 from .entry import Entry
-from .table import Table, TableDamaged, TableError, TableMissing, TableUnsettled
+from .mac import text as mac_text
+from .table import (
+    Table,
+    TableDamaged,
+    TableError,
+    TableForeign,
+    TableMissing,
+    TableOutdated,
+    TableUnsettled,
+)
 
 # Slots of a new file for so many MACs: room for a quarter more before the next
 # file, and 1,048,576 MACs in 31 MiB.
@@ -40,6 +53,8 @@ _NEW_MODE = 0o644
 _NOTE_SIZE = 32
 # More changes than this are compared with the whole table at once.
 _MANY = 256
+#: The way out of any damage.
+REPLACE = "'vmmnet hostvlan import --replace' of a backup makes a new table in its place"
 
 
 def _store32(table: Table, offset: int, number: int) -> None:
@@ -93,6 +108,7 @@ class Change:
         path: Path,
         create: bool,
         atomic: bool,
+        replace: bool,
         waiting: Callable[[int], None] | None,
     ) -> None:
         """See Table.change(), which makes these."""
@@ -103,7 +119,9 @@ class Change:
         #: How many MACs were given other content, and how many of them came or
         #: went; known after the commit.
         self.changed = self.added = self.removed = 0
-        self._create, self._atomic = create, atomic
+        #: Of what was at the path, where that is not the base.
+        self.generation = 0
+        self._create, self._atomic, self._replace = create, atomic, replace
         self._waiting = waiting
         self._pending: dict[int, layout.Content | None] = {}
         self._cleared = False
@@ -112,6 +130,9 @@ class Change:
         self._published = False
         # Of the table as it is now; empty: not known to be good.
         self._seal = b""
+        # What is damaged in the base, and whether it must be left for a new file.
+        self._damages: tuple[verify.Damage, ...] = ()
+        self._renew = False
 
     # What the caller wants.
 
@@ -135,6 +156,10 @@ class Change:
         Raises ValueError for an entry that ``Entry.of()`` would refuse.
         """
         self._pending[entry.mac] = layout.encode(entry)
+
+    def forget(self, mac: int) -> None:
+        """Let the table say nothing of a MAC, of which what it says now may be damaged."""
+        self._pending[mac] = None
 
     def remove(self, mac: int) -> bool:
         """Let the table say nothing of a MAC; False: it did not anyway."""
@@ -205,6 +230,8 @@ class Change:
         except OSError as error:
             raise TableError(f"{path}: {error.strerror}") from error
         try:
+            if os.fstat(lock).st_size > _NOTE_SIZE:
+                raise TableError(f"{path}: it is no lock file of ours: give it another name")
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -231,23 +258,19 @@ class Change:
 
     def _recover(self) -> None:
         """Finish or undo what a writer was killed at."""
-        prefix = f"{self.path.name}.new-"
-        for path in self.path.parent.iterdir():
-            if path.name.startswith(prefix):
-                path.unlink(missing_ok=True)
+        for path, _ in beside(self.path, "new"):
+            path.unlink(missing_ok=True)
         self._supersede()
 
     def _supersede(self) -> None:
-        """Mark the file that is called TABLE.old, unless it is the table itself still."""
-        old = self._beside(".old")
-        if not old.exists():
-            return
-        in_force = self.path.exists() and old.samefile(self.path)
-        if not in_force:
-            # What is damaged is nobody's to wait for.
-            with contextlib.suppress(TableDamaged), Table.open_writable(old) as table:
-                _store32(table, layout.SUPERSEDED, 1)
-        old.unlink()
+        """Mark the files called TABLE.old-INODE, unless it is the table itself still."""
+        for old, inode in beside(self.path, "old"):
+            in_force = self.path.exists() and inode == self.path.stat().st_ino
+            if not in_force:
+                # What is damaged is nobody's to wait for.
+                with contextlib.suppress(TableDamaged), Table.open_writable(old) as table:
+                    _store32(table, layout.SUPERSEDED, 1)
+            old.unlink()
 
     def _open_base(self) -> None:
         found, self._seal = self._seal, b""
@@ -257,34 +280,45 @@ class Change:
             if not self._create:
                 raise
             return
+        except TableForeign:
+            raise
+        except TableDamaged as error:
+            if self._replace:
+                return
+            if isinstance(error, TableOutdated):
+                raise
+            raise TableDamaged(f"{error}; nothing is changed: {REPLACE}") from None
         seal = _seal(zlib.crc32(self.base.map))
-        if found != seal:
-            self._heal(self.base)
-            seal = _seal(zlib.crc32(self.base.map))
-        self._seal = seal
+        if found == seal or self._is_whole(self.base):
+            self._seal = seal
 
-    def _heal(self, table: Table) -> None:
-        """Check the whole table, and count again what a killed writer may have miscounted."""
-        try:
-            counted = verify.census(table)
-        except layout.Damaged as error:
-            raise TableDamaged(f"{self.path}: {error}") from None
-        if table.words_used > table.geometry.words:
-            raise TableDamaged(
-                f"{self.path}: {table.words_used} words of records are in use,"
-                f" of {table.geometry.words}"
-            )
-        if len(table) != counted.macs:
-            _store32(table, layout.MACS, counted.macs)
-        if table.keys_used != counted.keys:
-            _store32(table, layout.KEYS_USED, counted.keys)
-        if table.words_used < counted.words_end:
-            _store32(table, layout.WORDS_USED, counted.words_end)
+    def _is_whole(self, table: Table) -> bool:
+        """Check all of the table; False: the next change has to be a new file."""
+        counted = verify.census(table)
+        self._damages = counted.damages
+        self._renew = (
+            bool(self._damages)
+            or table.superseded
+            or not table.is_counted
+            or (len(table), table.keys_used) != (counted.macs, counted.keys)
+            or not counted.words_end <= table.words_used <= table.geometry.words
+        )
+        return not self._renew
+
+    def refuse_damaged(self) -> None:
+        """Raise TableDamaged if anything would stay damaged."""
+        left = [each for each in self._damages if each.mac not in self._pending]
+        if not left or self._cleared:
+            return
+        more = f", and {len(left) - 1} more" if len(left) > 1 else ""
+        raise TableDamaged(f"{self.path}: {left[0]}{more}; nothing is changed: {way_out(left)}")
 
     # The commit.
 
     def _before(self) -> dict[int, layout.Content]:
-        return self.base.contents() if self.base is not None else {}
+        if self.base is None:
+            return {}
+        return self.base.contents(without={each.slot for each in self._damages})
 
     def _after(self) -> dict[int, layout.Content]:
         result = {} if self._cleared else self._before()
@@ -296,15 +330,16 @@ class Change:
         return result
 
     def _commit(self) -> None:
+        self.refuse_damaged()
         if self.base is None:
             after = self._after()
             self.changed = self.added = len(after)
             self._rebuild(after)
             return
         differing = self._differing(self.base)
-        if not differing:
+        if not differing and not self._damages:
             return
-        in_place = len(differing) == 1 or not self._atomic
+        in_place = (len(differing) == 1 or not self._atomic) and not self._renew
         if not in_place or not self._change_in_place(self.base, differing):
             # Those that did fit in place are in it already, and stay as they are.
             self._rebuild(self._after())
@@ -312,8 +347,8 @@ class Change:
     def _differing(self, base: Table) -> dict[int, layout.Content | None]:
         """What is to be changed, in the order in which it was given."""
         pending = self._pending
-        few = not self._cleared and len(pending) <= _MANY
-        before = self._contents(base, pending) if few else base.contents()
+        few = not self._cleared and not self._damages and len(pending) <= _MANY
+        before = self._contents(base, pending) if few else self._before()
         result = {mac: new for mac, new in pending.items() if before.get(mac) != new}
         if self._cleared:
             result |= {mac: None for mac in before if mac not in pending}
@@ -343,6 +378,7 @@ class Change:
             done += 1
         if done:
             _store64(table, layout.GENERATION, table.generation + 1)
+            _store32(table, layout.COUNTED, layout.counted(table.map[: layout.HEADER_SIZE]))
             table.map.flush()
         self._seal = _seal(zlib.crc32(table.map))
         return done == len(differing)
@@ -354,7 +390,7 @@ class Change:
         slot, key = found
         if not key and (content is None or table.keys_used >= table.geometry.keys_max):
             return content is None
-        value = self._write(table, content)
+        value = self._write(table, layout.key_of(mac), content)
         if value is None:
             return False
         before = table.value(slot) if key else 0
@@ -366,15 +402,18 @@ class Change:
         _store64(table, at + 8, value)
         if not key:
             _fence()
-            _store64(table, at, mac)
-        _store32(table, layout.MACS, len(table) + bool(value) - bool(before))
+            _store64(table, at, layout.key_of(mac))
+        came, went = layout.kind(value) != layout.NONE, layout.kind(before) != layout.NONE
+        _store32(table, layout.MACS, len(table) + came - went)
         return True
 
-    def _write(self, table: Table, content: layout.Content | None) -> int | None:
+    def _write(self, table: Table, key: int, content: layout.Content | None) -> int | None:
         """The value that leads to a content, whose record is written; None: no room."""
-        if not isinstance(content, bytes):
-            return content or 0
-        offset, words = table.words_used, len(content) // layout.WORD_SIZE
+        if content is None:
+            return layout.none_value(key)
+        if isinstance(content, int):
+            return layout.inline_value(key, content)
+        offset, words = table.words_used, layout.sealed_words(content)
         if offset + words > table.geometry.words:
             return None
         # Raised first: a writer that is killed here loses words, but no
@@ -382,25 +421,24 @@ class Change:
         _store32(table, layout.WORDS_USED, offset + words)
         at = table.geometry.records_at + layout.WORD_SIZE * offset
         _sync(table, 0, layout.HEADER_SIZE)
-        table.map[at : at + len(content)] = content
-        _sync(table, at, len(content))
-        return layout.record_value(offset)
+        value = layout.record_value(key, offset)
+        octets = layout.seal_record(value, content)
+        table.map[at : at + len(octets)] = octets
+        _sync(table, at, len(octets))
+        return value
 
     def _rebuild(self, contents: Mapping[int, layout.Content]) -> None:
         """Write a new file with these contents and let it take the place of the old."""
-        if self.path.exists() != (self.base is not None):
+        before = self._status()
+        if (before is not None) != (self.base is not None) and not self._replace:
             raise TableError(f"{self.path}: somebody else has made or removed it meanwhile")
-        new = self._beside(f".new-{os.getpid()}")
-        try:
-            checksum = self._write_file(new, image(contents, self._generation()))
-            old = self._beside(".old")
-            if self.base is not None:
-                os.link(self.path, old)
+        with self._new_file() as (new, fd):
+            checksum = self._write_file(fd, image(contents, self._generation()), before)
+            if before is not None:
+                with contextlib.suppress(FileExistsError):
+                    os.link(self.path, self._beside(f".old-{before.st_ino}"))
             new.rename(self.path)
             self._published = True
-        except BaseException:
-            new.unlink(missing_ok=True)
-            raise
         self._seal = _seal(checksum)
         self._supersede()
         folder = os.open(self.path.parent, os.O_RDONLY | os.O_CLOEXEC)
@@ -409,42 +447,112 @@ class Change:
         finally:
             os.close(folder)
 
-    def _generation(self) -> int:
-        return self.base.generation + 1 if self.base is not None else 1
+    def _status(self) -> os.stat_result | None:
+        """Of the file at the path; None: there is none."""
+        try:
+            return self.path.stat()
+        except FileNotFoundError:
+            return None
 
-    def _write_file(self, path: Path, parts: Iterable[bytes]) -> int:
+    def _generation(self) -> int:
+        return (self.base.generation if self.base is not None else self.generation) + 1
+
+    @contextlib.contextmanager
+    def _new_file(self) -> Iterator[tuple[Path, int]]:
+        """A file beside the table, which is removed if an exception is raised."""
+        path = self._beside(f".new-{os.getpid()}")
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+        fd = os.open(path, flags, 0o600)
+        try:
+            # So that it is known to be ours once there is anything in it.
+            named = self._beside(f".new-{os.fstat(fd).st_ino}")
+            path = path.rename(named)
+            yield path, fd
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        finally:
+            os.close(fd)
+
+    def _write_file(self, fd: int, parts: Iterable[bytes], like: os.stat_result | None) -> int:
         """Write a new file and sync it; returns the checksum of all of it."""
         checksum = 0
-        with path.open("xb") as file:
-            if self.base is not None:
-                status = os.fstat(file.fileno())
-                if self.base.owner != (status.st_uid, status.st_gid):
-                    os.fchown(file.fileno(), *self.base.owner)
-            os.fchmod(file.fileno(), self.base.mode if self.base is not None else _NEW_MODE)
+        status = os.fstat(fd)
+        if like is not None and (like.st_uid, like.st_gid) != (status.st_uid, status.st_gid):
+            os.fchown(fd, like.st_uid, like.st_gid)
+        os.fchmod(fd, stat.S_IMODE(like.st_mode) if like is not None else _NEW_MODE)
+        with open(fd, "wb", closefd=False) as file:
             for part in parts:
                 checksum = zlib.crc32(part, checksum)
                 file.write(part)
             file.flush()
-            os.fsync(file.fileno())
+            os.fsync(fd)
         return checksum
+
+
+def beside(table: Path, what: str) -> Iterator[tuple[Path, int]]:
+    """The files that writers have called TABLE.new-INODE, or old, and the numbers of their inodes.
+
+    The name has the number, or the file is empty: what somebody else has named
+    so, or copied, is not ours.
+    """
+    form = re.compile(re.escape(f"{table.name}.{what}-") + "([0-9]+)")
+    for path in list(table.parent.iterdir()):
+        match = form.fullmatch(path.name)
+        if match:
+            with contextlib.suppress(FileNotFoundError):
+                status = path.lstat()
+                ours = status.st_ino == int(match[1]) or not status.st_size
+                if stat.S_ISREG(status.st_mode) and ours:
+                    yield path, status.st_ino
+
+
+def is_at_rest(table: Path) -> bool:
+    """Whether no writer is at work; False also if that cannot be told."""
+    try:
+        lock = os.open(table.with_name(f"{table.name}.lock"), os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(lock)
+    return True
+
+
+def way_out(damages: Sequence[verify.Damage]) -> str:
+    """What to do about damage, in a sentence."""
+    whose = {each.mac for each in damages}
+    number = whose.pop()
+    if whose or number is None:
+        return REPLACE
+    spelled = mac_text(number)
+    return (
+        f"'vmmnet hostvlan remove {spelled}' takes the address out, 'set {spelled} LNID…' with"
+        f" --address or --no-addresses says anew what it has; or {REPLACE}"
+    )
 
 
 def image(contents: Mapping[int, layout.Content], generation: int) -> Iterator[bytes]:
     """The octets of a new file, in parts; raises TableError if there are too many."""
     macs = array("Q", contents.keys())
-    values = array("Q", bytes(8 * len(macs)))
-    records = bytearray()
+    parts = array("Q", bytes(8 * len(macs)))
+    words_used, long = 0, []
     for at, content in enumerate(contents.values()):
         if isinstance(content, int):
-            values[at] = content
+            parts[at] = layout.part(layout.INLINE, content)
         else:
-            values[at] = layout.record_value(len(records) // layout.WORD_SIZE)
-            records += content
-    words_used = len(records) // layout.WORD_SIZE
+            parts[at] = layout.part(layout.RECORD, words_used)
+            words_used += layout.sealed_words(content)
+            long.append((at, content))
     if words_used > layout.WORDS_MAX:
         raise TableError(f"the records of {len(macs)} MAC addresses do not fit into a table")
+    keys, values = layout.sealed(macs, parts)
+    records = b"".join(layout.seal_record(values[at], content) for at, content in long)
     words = min(words_used + words_used // 4 + _WORDS_MIN, layout.WORDS_MAX)
-    slots = _fill(macs, values)
+    slots = _fill(macs, keys, values)
     geometry = layout.Geometry(len(slots) * 8 // layout.BUCKET_SIZE, words)
     yield layout.pack_header(
         geometry,
@@ -454,22 +562,24 @@ def image(contents: Mapping[int, layout.Content], generation: int) -> Iterator[b
         keys_used=len(macs),
     )
     yield slots.tobytes()
-    yield bytes(records)
+    yield records
     yield bytes(layout.WORD_SIZE * (words - words_used))
 
 
-def _fill(macs: array[int], values: array[int]) -> array[int]:
+def _fill(macs: array[int], keys: array[int], values: array[int]) -> array[int]:
     """The slots of a file: in as many buckets as it takes."""
     buckets = max(_BUCKETS_MIN, -(-len(macs) * _SLOTS_FOR // (layout.SLOTS * _MACS)))
     while buckets <= layout.BUCKETS_MAX:
-        slots = _place(macs, values, buckets)
+        slots = _place(macs, keys, values, buckets)
         if slots is not None:
             return slots
         buckets += buckets // 4
     raise TableError(f"{len(macs)} MAC addresses do not fit into a table")
 
 
-def _place(macs: array[int], values: array[int], buckets: int) -> array[int] | None:
+def _place(
+    macs: array[int], keys: array[int], values: array[int], buckets: int
+) -> array[int] | None:
     """Put each MAC where it is looked for; None: these buckets do not do.
 
     In the order of their first buckets, so that nobody is far: in any other
@@ -489,6 +599,6 @@ def _place(macs: array[int], values: array[int], buckets: int) -> array[int] | N
             slot = next((slot for slot in range(first) if not slots[2 * slot]), first)
             if slot + end >= first + layout.SLOTS * layout.PROBE_MAX:
                 return None
-        slots[2 * slot] = macs[at]
+        slots[2 * slot] = keys[at]
         slots[2 * slot + 1] = values[at]
     return slots

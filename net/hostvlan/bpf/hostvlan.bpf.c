@@ -105,10 +105,25 @@ static __always_inline bool open_table(struct table *t)
     return true;
 }
 
-/* What the table has for @mac; 0: nothing. */
+#define DAMAGED         ((uint64_t)HOSTVLAN_VALUE_DAMAGED << 62)
+
+/* The value of a slot with @key: 0 for nobody's, DAMAGED. */
+static __always_inline uint64_t checked(uint64_t key, uint64_t value)
+{
+    if (!hostvlan_value_valid(key, value)) {
+        return DAMAGED;
+    }
+    return hostvlan_value_kind(value) == HOSTVLAN_VALUE_NONE ? 0 : value;
+}
+
+/*
+ * What the table has for @mac, of 48 bits; 0: nothing; DAMAGED: something that
+ * is. A key that differs from its key in a single bit is damaged.
+ */
 static __always_inline uint64_t find(const struct table *t, uint64_t mac)
 {
     uint32_t at = hostvlan_first_bucket(mac, t->buckets);
+    uint64_t key = hostvlan_key(mac), otherwise = 0;
 
     for (unsigned probe = 0; probe < HOSTVLAN_PROBE_MAX; probe++) {
         uint32_t element = HOSTVLAN_FIRST_ELEMENT + at;
@@ -116,22 +131,25 @@ static __always_inline uint64_t find(const struct table *t, uint64_t mac)
             bpf_map_lookup_elem(t->map, &element);
 
         if (!b) {
-            return 0;
+            return otherwise;
         }
 #pragma unroll
         for (unsigned i = 0; i < HOSTVLAN_SLOTS; i++) {
-            uint64_t key = LOAD(b->slot[i].key);
+            uint64_t found = LOAD(b->slot[i].key);
 
-            if (key == mac) {
-                return LOAD(b->slot[i].value);
+            if (found == key) {
+                return checked(key, LOAD(b->slot[i].value));
             }
-            if (!key) {
-                return 0;
+            if (!found) {
+                return otherwise;
+            }
+            if (hostvlan_differ_in_one(found ^ key)) {
+                otherwise = DAMAGED;
             }
         }
         at = at + 1 == t->buckets ? 0 : at + 1;
     }
-    return 0;
+    return otherwise;
 }
 
 /* A word of the record area; -1: there is none. */
@@ -152,31 +170,65 @@ struct set {
     uint32_t count;
 };
 
+/* Words that are being summed up. */
+struct summing {
+    struct table table;
+    uint32_t at, last;          /* the last LNID, for their order */
+    uint64_t sum;
+    bool whole;                 /* so far */
+};
+
+/* One LNID more; 1: there is no need to go on. */
+static long sum_up(uint32_t n, struct summing *s)
+{
+    __s64 found = word(&s->table, s->at + n);
+
+    s->whole = found >= 0 && (n == 0 || (uint32_t)found > s->last);
+    s->last = found;
+    s->sum = hostvlan_sum(s->sum, s->last);
+    return !s->whole;
+}
+
+/* Are the @count LNIDs behind a record's @head at word @at what they were? */
+static __always_inline bool lnids_whole(const struct table *t, uint64_t value,
+                                        uint32_t head, uint32_t at,
+                                        uint32_t count)
+{
+    struct summing s = {
+        .table = *t,
+        .at = at + 1,
+        .sum = hostvlan_sum(hostvlan_sum(0, value), head),
+    };
+
+    bpf_loop(count, sum_up, &s, 0);
+    return s.whole && word(t, at + 1 + count) == (__s64)(s.sum >> 32);
+}
+
+/* False: value or record are damaged. */
 static __always_inline bool open_set(const struct table *t, uint64_t value,
                                      struct set *set)
 {
     uint32_t number = hostvlan_value_number(value);
-    __s64 head, first;
+    __s64 head;
     uint32_t words;
 
-    if (!value || !hostvlan_value_valid(value)) {
-        return false;
-    }
     if (hostvlan_value_kind(value) == HOSTVLAN_VALUE_ONE) {
         set->one = number;
         set->count = 1;
         return true;
+    }
+    if (value == DAMAGED) {
+        return false;
     }
     head = number < t->words ? word(t, number) : -1;
     words = head < 0 ? 0 : hostvlan_record_words(head);
     if (!words || words > t->words - number) {
         return false;
     }
-    first = word(t, number + 1);
-    set->one = first;
+    set->one = word(t, number + 1);
     set->at = number + 1;
     set->count = HOSTVLAN_RECORD_LNIDS(head);
-    return first >= 0;
+    return lnids_whole(t, value, head, number, set->count);
 }
 
 static __always_inline __s64 lnid(const struct table *t,
@@ -249,17 +301,22 @@ static __always_inline enum hostvlan_reason receive(uint64_t source)
     const uint32_t zero = 0;
     const struct hostvlan_port *p = bpf_map_lookup_elem(&port, &zero);
     struct walk w = {};
+    uint64_t own, other;
 
     if (!open_table(&w.table)) {
         return HOSTVLAN_NO_TABLE;
     }
-    if (!p || !hostvlan_mac_valid(p->mac) ||
-        !open_set(&w.table, find(&w.table, p->mac), &w.own)) {
+    own = p && hostvlan_mac_valid(p->mac) ? find(&w.table, p->mac) : 0;
+    if (!own) {
         return HOSTVLAN_NO_PORT;
     }
-    if (!hostvlan_mac_valid(source) ||
-        !open_set(&w.table, find(&w.table, source), &w.source)) {
+    other = hostvlan_mac_valid(source) ? find(&w.table, source) : 0;
+    if (!other) {
         return HOSTVLAN_UNKNOWN_SOURCE;
+    }
+    if (!open_set(&w.table, own, &w.own) ||
+        !open_set(&w.table, other, &w.source)) {
+        return HOSTVLAN_DAMAGED;
     }
     return meet(&w) ? HOSTVLAN_PASSED : HOSTVLAN_OTHER_TENANT;
 }

@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 from vmmnet.hostvlan import layout, verify, writer
 from vmmnet.hostvlan.entry import Entry
+from vmmnet.hostvlan.filestore import FileStore
 from vmmnet.hostvlan.table import Table, TableDamaged, TableError, TableMissing
 from vmmnet.testbed import paths
 
@@ -65,6 +66,21 @@ def ended(pid: int) -> int:
 # The format, read with nothing but its description.
 
 
+def plain_sum(total: int, *numbers: int) -> int:
+    for number in numbers:
+        total = (total + number) * 0x9E3779B97F4A7C15 % 2**64
+    return total
+
+
+def plain_key(mac: int) -> int:
+    return mac + ((mac ^ mac >> 16 ^ mac >> 32) % 2**16 << 48)
+
+
+def plain_value(mac: int, kind: int, number: int) -> int:
+    check = plain_sum(0, plain_key(mac), kind << 32 | number) >> 34
+    return kind << 62 | check << 32 | number
+
+
 def plain_lookup(octets: bytes, mac: int) -> tuple[int, int]:
     """Slot and value of a MAC, as a reader in another language finds them."""
     buckets = struct.unpack_from("<I", octets, 24)[0]
@@ -78,7 +94,7 @@ def plain_lookup(octets: bytes, mac: int) -> tuple[int, int]:
     for _ in range(32):
         for slot in range(4 * bucket, 4 * bucket + 4):
             key, value = struct.unpack_from("<QQ", octets, 4096 + 16 * slot)
-            if key == mac:
+            if key == plain_key(mac):
                 return slot, value
             if key == 0:
                 return -1, 0
@@ -95,19 +111,22 @@ def test_octets(table: Path) -> None:
     )
     octets = table.read_bytes()
     magic, version, header, size, buckets, words, checksum = struct.unpack_from("<8sIIQIII", octets)
-    assert (magic, version, header) == (b"VMMNLNID", 1, 4096)
+    assert (magic, version, header) == (b"VMMNLNID", 2, 4096)
     assert size == len(octets) == 4096 + 64 * buckets + 4 * words
     assert checksum == zlib.crc32(octets[:32])
     superseded, macs, generation, words_used, keys_used = struct.unpack_from("<IIQII", octets, 64)
-    assert (superseded, macs, generation, words_used, keys_used) == (0, 3, 1, 9, 3)
-    assert not any(octets[36:64]) and not any(octets[88:4096])
-    assert plain_lookup(octets, 0x001122334455)[1] == 1 << 62 | 7
-    assert plain_lookup(octets, C)[1] == 1 << 62
+    assert (superseded, macs, generation, words_used, keys_used) == (0, 3, 1, 11, 3)
+    assert struct.unpack_from("<I", octets, 88) == (zlib.crc32(octets[68:88]),)
+    assert not any(octets[36:64]) and not any(octets[92:4096])
+    assert plain_lookup(octets, 0x001122334455)[1] == plain_value(0x001122334455, 1, 7)
+    assert plain_lookup(octets, C)[1] == plain_value(C, 1, 0)
     value = plain_lookup(octets, B)[1]
-    assert value >> 62 == 2
-    at = 4096 + 64 * buckets + 4 * (value & 0xFFFFFFFF)
-    record = struct.unpack_from("<9I", octets, at)
-    assert record == (0x010103, 1, 2, 4294967295, 0xC0000201, 0x20010DB8, 0, 0, 0x1234)
+    assert value == plain_value(B, 2, 0)
+    record = struct.unpack_from("<11I", octets, 4096 + 64 * buckets)
+    numbers = (0x03010103, 1, 2, 4294967295), (0xC0000201, 0x20010DB8, 0, 0, 0x1234)
+    total = plain_sum(0, value, *numbers[0])
+    assert record[:5] == (*numbers[0], total >> 32)
+    assert record[5:] == (*numbers[1], plain_sum(total, *numbers[1]) >> 32)
     assert table.stat().st_mode & 0o7777 == 0o644
 
 
@@ -237,12 +256,12 @@ def test_a_record_stays_as_it_is(table: Path) -> None:
     with Table.open(table) as reader:
         found = reader.find(A)
         assert found is not None
-        value = reader.value(found[0])
-        content = reader.content(value)
+        key, value = found[1], reader.value(found[0])
+        content = reader.content(key, value)
         put(table, Entry.of(A, [6, 7, 8]))
         put(table, Entry.of(B, [6, 7, 8]))
         assert reader.get(A) == Entry.of(A, [6, 7, 8])
-        assert reader.content(value) == content
+        assert reader.content(key, value) == content
 
 
 def test_nothing_to_change_is_no_change(table: Path) -> None:
@@ -349,7 +368,7 @@ def test_macs_that_want_one_bucket(table: Path) -> None:
 def test_a_million(table: Path) -> None:
     """What the paper's data centre has, in 32 MiB at most."""
     count = 1_048_576
-    contents = {0x020000000000 + 7919 * n: layout.inline_value(1 + n // 64) for n in range(count)}
+    contents = {0x020000000000 + 7919 * n: 1 + n // 64 for n in range(count)}
     with table.open("wb") as file:
         file.writelines(writer.image(contents, 1))
     assert table.stat().st_size <= 32 << 20
@@ -384,7 +403,8 @@ def faults() -> Iterator[tuple[str, Callable[[Path], None], str]]:
     yield "short", lambda path: os.truncate(path, 5000), "has 5000 octets, not the"
     yield "long", lambda path: os.truncate(path, 1 << 20), "octets, not the"
     yield "magic", lambda path: spoil(path, 0, b"#!/bin/s"), "it is not a table"
-    yield "version", lambda path: spoil(path, 8, b"\2"), "of version 2; this program knows"
+    yield "version", lambda path: spoil(path, 8, b"\7"), "of version 7; this program knows"
+    yield "old version", lambda path: spoil(path, 8, b"\1"), "'vmmnet hostvlan convert' makes it"
     yield "checksum", lambda path: spoil(path, 24, b"\5"), "checksum"
     for name, at, octets, reason in (
         ("header", 12, b"\0\0\1", "the header has 65536 octets"),
@@ -402,37 +422,51 @@ def faults() -> Iterator[tuple[str, Callable[[Path], None], str]]:
         yield name, resealed, reason
     for name, at, octets, reason in (
         ("multicast", 5, b"\1", "no port's MAC"),
-        ("wide key", 7, b"\1", "no port's MAC"),
-        ("moved", 0, b"\x77\x77", "is not where it is looked for|behind an empty slot"),
+        ("key", 7, b"\1", "no port's MAC"),
         ("kind", 15, b"\xc0", "none of a table"),
         ("no kind", 15, b"\0", "none of a table"),
-        ("reserved", 12, b"\1", "none of a table"),
+        ("check", 11, b"\xff", "its check is wrong"),
+        ("number", 8, b"\0", "its check is wrong"),
     ):
 
         def in_slot(path: Path, at: int = at, octets: bytes = octets) -> None:
             spoil(path, slot_at(path, A) + at, octets)
 
         yield name, in_slot, reason
+
+    def moved(path: Path) -> None:
+        mac = 0x525400000009
+        spoil(path, slot_at(path, A), struct.pack("<2Q", plain_key(mac), plain_value(mac, 1, 1)))
+
+    yield "moved", moved, "is not where it is looked for|behind an empty slot"
+
+    def of_a_group(path: Path) -> None:
+        mac = A | 1 << 40
+        spoil(path, slot_at(path, A), struct.pack("<2Q", plain_key(mac), plain_value(mac, 1, 1)))
+
+    yield "of a group", of_a_group, "no port's MAC"
     for name, number, reason in (
         ("outside", 1 << 20, "outside of the record area"),
-        ("at the end", 4098, "ends outside of the record area|begins with 0x00000000"),
+        ("at the end", 4100, "ends outside of the record area|begins with 0x00000000"),
         ("nowhere", 100, "begins with 0x00000000"),
     ):
 
         def elsewhere(path: Path, number: int = number) -> None:
-            spoil(path, slot_at(path, B) + 8, struct.pack("<Q", 2 << 62 | number))
+            spoil(path, slot_at(path, B) + 8, struct.pack("<Q", plain_value(B, 2, number)))
 
         yield name, elsewhere, reason
 
     def unsorted(path: Path) -> None:
-        at = 4096 + 64 * 64 + 4 * (plain_lookup(path.read_bytes(), B)[1] & 0xFFFFFFFF)
-        spoil(path, at + 4, struct.pack("<2I", 3, 2))
+        value = plain_lookup(path.read_bytes(), B)[1]
+        total = plain_sum(0, value, 0x02000002, 3, 2)
+        at = 4096 + 64 * 64 + 4 * (value & 0xFFFFFFFF)
+        spoil(path, at + 4, struct.pack("<3I", 3, 2, total >> 32))
 
     yield "unsorted", unsorted, "ascending order"
 
     def many_lnids(path: Path) -> None:
         at = 4096 + 64 * 64 + 4 * (plain_lookup(path.read_bytes(), B)[1] & 0xFFFFFFFF)
-        spoil(path, at, b"\x41")
+        spoil(path, at, b"\x41\0\0\x41")
 
     yield "65 LNIDs", many_lnids, "1 to 64 LNIDs"
 
@@ -457,6 +491,153 @@ def test_damage_is_refused(table: Path, fault: Callable[[Path], None], reason: s
     with pytest.raises(TableDamaged, match=reason):
         put(table, Entry.of(C, [1]))
     assert table.read_bytes() == octets
+
+
+# Bits that are wrong.
+
+
+def bits(path: Path, at: int, octets: int) -> Iterator[int]:
+    """Each bit of these octets, inverted for the time of a turn."""
+    with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as there:
+        for bit in range(8 * octets):
+            there[at + bit // 8] ^= 1 << bit % 8
+            yield bit
+            there[at + bit // 8] ^= 1 << bit % 8
+
+
+def test_each_bit_of_an_entry_is_found(table: Path) -> None:
+    """Of keys, of values, also those of a MAC that was taken out, and of records."""
+    put(table, Entry.of(A, [2]), Entry.of(B, [2, 3], [0xC0000201], [1 << 100]), Entry.of(C, [4]))
+    with Table.change(table) as change:
+        change.remove(C)
+    octets = table.read_bytes()
+    record = 4096 + 64 * 64 + 4 * (plain_lookup(octets, B)[1] & 0xFFFFFFFF)
+    parts = [(mac, slot_at(table, mac), 16) for mac in (A, B, C)]
+    for mac, at, length in (*parts, (B, record, 4 * 10)):
+        slot = (slot_at(table, mac) - 4096) // 16
+        for _ in bits(table, at, length):
+            spoiled = table.read_bytes()
+            with pytest.raises(TableDamaged, match=f"slot {slot}: "), Table.open(table):
+                pass
+            with Table.open(table, verify=False) as reader:
+                (damage,) = verify.census(reader).damages
+                assert (damage.slot, damage.mac) == (slot, mac)
+                # Who asks for it is told, and nobody gets it.
+                with pytest.raises(TableDamaged):
+                    reader.get(mac)
+                with pytest.raises(TableDamaged):
+                    reader.contents()
+            with pytest.raises(TableDamaged, match="nothing is changed"):
+                put(table, Entry.of(0x5254000000FF, [1]))
+            assert table.read_bytes() == spoiled
+    assert table.read_bytes() == octets
+    # Nothing of that is left.
+    put(table, Entry.of(0x5254000000FF, [1]))
+    assert len(state(table)) == 3
+
+
+def test_each_bit_of_the_header_is_found(table: Path) -> None:
+    """What never changes is refused; what is counted, and the mark, the next change makes anew."""
+    put(table, Entry.of(A, [2]), Entry.of(B, [2, 3]))
+    for _ in bits(table, 0, 64):
+        with pytest.raises(TableDamaged), Table.open(table):
+            pass
+        with pytest.raises(TableDamaged):
+            put(table, Entry.of(C, [1]))
+    octets = table.read_bytes()
+    problems = {64: "marked as one that has been replaced"}
+    for at in (*range(64, 92), 92, 1000, 4095):
+        for bit in range(8):
+            spoil(table, at, bytes((octets[at] ^ 1 << bit,)))
+            (problem,) = FileStore(table).problems()
+            assert problems.get(at & ~3, "not those of a writer") in problem
+            # A change of one MAC, which would be in place.
+            put(table, Entry.of(C, [1]))
+            assert list(FileStore(table).problems()) == []
+            assert set(state(table)) == {A, B, C}
+            table.write_bytes(octets)
+
+
+def test_what_is_damaged_is_said_anew(table: Path) -> None:
+    whole = [Entry.of(A, [2]), Entry.of(B, [2, 3]), Entry.of(C, [4])]
+    for entry in (Entry.of(A, [5]), A):
+        put(table, *whole)
+        spoil(table, slot_at(table, A) + 8, b"\0")
+        before = table.stat().st_ino
+        with Table.open(table, verify=False) as reader:
+            with Table.change(table) as change:
+                if isinstance(entry, Entry):
+                    change.set(entry)
+                else:
+                    change.forget(entry)
+            # In a new file: nobody finds the slot that was damaged any more.
+            assert reader.superseded and table.stat().st_ino != before
+        assert state(table) == expect({each.mac: each for each in whole}, [entry])
+    # Of two, both.
+    put(table, *whole)
+    for mac in (A, B):
+        spoil(table, slot_at(table, mac) + 8, b"\xff")
+    with pytest.raises(TableDamaged, match="import --replace"):
+        put(table, Entry.of(A, [5]))
+    put(table, Entry.of(A, [5]), Entry.of(B, [6]))
+    assert state(table) == {A: Entry.of(A, [5]), B: Entry.of(B, [6]), C: whole[2]}
+
+
+def test_a_damaged_table_is_replaced(table: Path) -> None:
+    """Whatever it is that is damaged."""
+    for at, octets in ((slot_at, b"\xff\xff\xff"), (lambda *_: 24, b"\1"), (lambda *_: 8, b"\1")):
+        put(table, Entry.of(A, [2]), Entry.of(B, [2, 3]), atomic=True)
+        table.chmod(0o640)
+        spoil(table, at(table, A), octets)
+        with Table.change(table, replace=True) as change:
+            change.replace([Entry.of(C, [9])])
+        assert state(table) == {C: Entry.of(C, [9])}
+        assert table.stat().st_mode & 0o7777 == 0o640
+    for octets in (b"#!/bin/sh", b"VMMNLNID\7\0\0\0"):
+        table.write_bytes(octets.ljust(8192, b"\0"))
+        with pytest.raises(TableDamaged), Table.change(table, replace=True) as change:
+            change.clear()
+        assert table.read_bytes().startswith(octets)
+
+
+# Other files beside it.
+
+
+def test_the_files_of_others_stay(table: Path) -> None:
+    """What a writer clears away has the names that writers give, and is what they have made."""
+    put(table, Entry.of(A, [1]), Entry.of(B, [2]))
+    others = ["new-dc", "new-", "new-12x", "new-12", "new", "old", "old-12", "old-dc", "lock.old"]
+    for name in others:
+        put(table.with_name(f"{table.name}.{name}"), Entry.of(A, [7]))
+    locks = [f"{table.name}.{name}.lock" for name in others]
+    octets = {path: path.read_bytes() for path in table.parent.iterdir() if path != table}
+    put(table, Entry.of(A, [3]))
+    put(table, Entry.of(A, [4]), Entry.of(B, [4]))
+    for path, before in octets.items():
+        if not path.name.endswith(".lock"):
+            assert path.read_bytes() == before
+    assert sorted(path.name for path in table.parent.iterdir()) == sorted(
+        [table.name, f"{table.name}.lock", *(f"{table.name}.{name}" for name in others), *locks]
+    )
+
+
+def test_a_table_is_no_lock(table: Path) -> None:
+    other = table.with_name(f"{table.name}.lock")
+    put(other, Entry.of(A, [7]))
+    octets = other.read_bytes()
+    with pytest.raises(TableError, match=r"lnid.table.lock: it is no lock file of ours"):
+        put(table, Entry.of(A, [1]))
+    assert other.read_bytes() == octets and not table.exists()
+
+
+def test_what_killed_writers_have_left_goes(table: Path) -> None:
+    put(table, Entry.of(A, [1]))
+    new = table.with_name("part")
+    new.write_bytes(b"half of it")
+    new.rename(table.with_name(f"{table.name}.new-{new.stat().st_ino}"))
+    table.with_name(f"{table.name}.new-77").touch()
+    put(table, Entry.of(A, [2]))
+    assert {path.name for path in table.parent.iterdir()} == {"lnid.table", "lnid.table.lock"}
 
 
 @pytest.fixture

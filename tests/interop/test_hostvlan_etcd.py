@@ -198,6 +198,7 @@ def agent(world: World) -> Agent:
 # Commands
 
 SESSION = """
+import {folder}/more.csv --dry-run
 add 52:54:00:00:00:01 7 --address 192.0.2.1 --address 2001:db8::1
 add 52:54:00:00:00:02 7 8
 add 52:54:00:00:00:02 9
@@ -210,10 +211,18 @@ list
 list --json
 import {folder}/more.csv
 list
+import {folder}/fewer.csv --replace --dry-run
+import {folder}/fewer.csv --replace --dry-run --json
+import {folder}/none.csv --replace
+list
 import {folder}/fewer.csv --replace
 export --format json
 remove 52:54:00:00:00:04
 remove 52:54:00:00:00:04
+import {folder}/none.csv
+import {folder}/none.csv --replace --dry-run --allow-empty
+import {folder}/none.csv --replace --allow-empty
+list
 show 52:54:00:00:00:02
 add 52:54:00:00:00:0 7
 """.strip().splitlines()
@@ -223,6 +232,7 @@ def test_commands_are_those_of_one_host(world: World) -> None:
     """Word by word: a session on etcd, and the same on a file."""
     (world.folder / "more.csv").write_text(f"mac,lnids,addresses\n{D},1 2,\n{A},7,192.0.2.1\n")
     (world.folder / "fewer.csv").write_text(f"mac,lnids,addresses\n{D},1 2,\n{C},5,\n")
+    (world.folder / "none.csv").write_text("mac,lnids,addresses\n")
     file = world.folder / "lnid.table"
 
     def session(name: str, *place: str) -> list[str]:

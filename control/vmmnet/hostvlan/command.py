@@ -7,7 +7,7 @@ import argparse
 import os
 import sys
 
-from . import agent, edit, host, move, output, roles, show
+from . import agent, convert, edit, host, move, output, roles, show
 from .filestore import DEFAULT, VARIABLE
 from .lnid import WORD
 from .options import Parser, Refused, Status, UsageError
@@ -48,7 +48,7 @@ def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
     for module in (edit, show, host):
         module.add_commands(subparsers)
-    for single in (agent, move, roles):
+    for single in (agent, convert, move, roles):
         single.add_command(subparsers)
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from . import address, exchange, lnid, mac, options, output
 from .entry import Entry
 from .filestore import FileStore, sync_command
 from .options import Parser, Refused, Status, UsageError
-from .store import Changed, Store
+from .store import Changed, Loaded, Store, StoreMissing
+from .table import TableMissing
 
 # How many MACs that resemble an unknown one are named.
 _NEAR = 3
@@ -73,7 +75,9 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
         run_import,
         "read many MAC addresses from a file",
         "Read MAC addresses with their LNIDs from a file, CSV or JSON, all or none.\n"
-        "Those that are not in the file stay as they are, unless --replace is given.\n\n"
+        "Those that are not in the file stay as they are, unless --replace is given.\n"
+        "With --replace, a file without any MAC address is refused, unless --allow-empty\n"
+        "is given, too. --dry-run prints what would change.\n\n"
         "  mac,lnids,addresses\n"
         "  52:54:00:12:34:56,7 8,192.0.2.1\n"
         "  52:54:00:12:34:57,global,\n",
@@ -82,6 +86,14 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
     add_format(load)
     load.add_argument(
         "--replace", action="store_true", help="remove the MAC addresses that are not in the file"
+    )
+    load.add_argument(
+        "--allow-empty",
+        action="store_true",
+        help="with --replace, take a file without any MAC address: remove all in the table",
+    )
+    load.add_argument(
+        "--dry-run", action="store_true", help="print what would change, and change nothing"
     )
     options.add_stores(load)
 
@@ -130,7 +142,12 @@ def run_set(given: argparse.Namespace) -> int:
         stay = before is not None and not addresses and not given.no_addresses
         return _entry(number, lnids, before.addresses if before and stay else addresses)
 
-    return _edit(given, change, create=True)
+    def anew(number: int) -> Entry | None:
+        return _entry(number, lnids, addresses)
+
+    # Which addresses should stay is not known of what is damaged.
+    whole = bool(addresses) or given.no_addresses
+    return _edit(given, change, create=True, anew=anew if whole else None)
 
 
 def run_remove(given: argparse.Namespace) -> int:
@@ -158,7 +175,8 @@ def run_remove(given: argparse.Namespace) -> int:
         return _entry(number, left, set(before.addresses) - addresses)
 
     store = options.open_store(given)
-    return _edit(given, change, store=store)
+    whole = not lnids and not addresses
+    return _edit(given, change, store=store, anew=(lambda _: None) if whole else None)
 
 
 def _edit(
@@ -167,23 +185,29 @@ def _edit(
     *,
     create: bool = False,
     store: Store | None = None,
+    anew: Callable[[int], Entry | None] | None = None,
 ) -> int:
     with store or options.open_store(given, create=create) as place:
+        if isinstance(place, FileStore):
+            place.anew = anew
         (changed,) = place.edit([given.mac], change)
         tell_made(place)
         result = {
             "table": place.name,
             "mac": mac.text(changed.mac),
-            "changed": changed.before != changed.after,
+            "changed": changed.before != changed.after or changed.damaged,
             "before": output.entry_or_null(changed.before),
             "after": output.entry_or_null(changed.after),
         }
-        return _finish(place, result, describe(changed), given.json)
+        return finish(place, result, describe(changed), given.json)
 
 
 def describe(changed: Changed) -> str:
     """What has become of a MAC, in a sentence."""
     spelled, before, after = mac.text(changed.mac), changed.before, changed.after
+    if changed.damaged:
+        now = f"in {_content(after)}" if after else "removed"
+        return f"{spelled}: {now}; what it had was damaged"
     if after is None:
         return f"{spelled}: removed" + (f"; was in {_content(before)}" if before else "")
     if before is None:
@@ -204,7 +228,7 @@ def tell_made(place: Store) -> None:
         output.say(f"made the table {place.name}: start QEMU with hostvlan,table={place.name}")
 
 
-def _finish(place: Store, result: dict[str, object], text: str, as_json: bool) -> int:
+def finish(place: Store, result: dict[str, object], text: str, as_json: bool) -> int:
     """Bring a change to the interfaces with eBPF, and say what was done."""
     complaint = _sync(place)
     if as_json:
@@ -254,23 +278,75 @@ def run_import(given: argparse.Namespace) -> int:
     progress = output.Progress("importing", text.count("\n"))
     with options.open_store(given, create=True) as place:
         try:
-            entries = exchange.read(text, name, form)
+            entries = _not_empty(exchange.read(text, name, form), name, given)
+            if given.dry_run:
+                return _tell(place, entries, given)
             loaded = place.load(entries, replace=given.replace, progress=progress)
         except exchange.BadFile as error:
             raise Refused(f"{error}\nnothing is imported") from None
         finally:
             progress.end()
         tell_made(place)
-        result = {
-            "table": place.name,
-            "added": loaded.added,
-            "changed": loaded.changed,
-            "removed": loaded.removed,
-            "unchanged": loaded.unchanged,
-        }
-        total = loaded.added + loaded.changed + loaded.unchanged
-        text = (
-            f"{output.macs(total)} imported: {loaded.added:,} new, {loaded.changed:,} changed,"
-            f" {loaded.unchanged:,} as before; {loaded.removed:,} removed"
+        return finish(place, _counts(place, loaded), _summary(loaded, "imported"), given.json)
+
+
+def _not_empty(entries: Iterator[Entry], name: str, given: argparse.Namespace) -> Iterator[Entry]:
+    """Raise Refused if a table were to be replaced by nothing, unless that is meant."""
+    first = next(entries, None)
+    if first is None and given.replace and not given.allow_empty:
+        raise Refused(
+            f"{name}: there is no MAC address in it, and --replace would remove all that are in"
+            " the table: --allow-empty does that; nothing is imported"
         )
-        return _finish(place, result, text, given.json)
+    return entries if first is None else chain([first], entries)
+
+
+def _counts(place: Store, loaded: Loaded) -> dict[str, object]:
+    return {
+        "table": place.name,
+        "added": loaded.added,
+        "changed": loaded.changed,
+        "removed": loaded.removed,
+        "unchanged": loaded.unchanged,
+    }
+
+
+def _summary(loaded: Loaded, done: str) -> str:
+    total = loaded.added + loaded.changed + loaded.unchanged
+    return (
+        f"{output.macs(total)} {done}: {loaded.added:,} new, {loaded.changed:,} changed,"
+        f" {loaded.unchanged:,} as before; {loaded.removed:,} removed"
+    )
+
+
+def _tell(place: Store, entries: Iterable[Entry], given: argparse.Namespace) -> int:
+    """Print what an import would change."""
+    after = {entry.mac: entry for entry in entries}
+    try:
+        before = {entry.mac: entry for entry in place.entries()}
+    except (TableMissing, StoreMissing):
+        before = {}
+    gone = before.keys() - after.keys() if given.replace else set()
+    changes = [
+        Changed(number, before.get(number), after.get(number))
+        for number in sorted(after.keys() | gone)
+        if before.get(number) != after.get(number)
+    ]
+    added = len(after.keys() - before.keys())
+    changed = len(changes) - added - len(gone)
+    loaded = Loaded(added, changed, len(gone), unchanged=len(after) - added - changed)
+    if given.json:
+        listed = [
+            {
+                "mac": mac.text(each.mac),
+                "before": output.entry_or_null(each.before),
+                "after": output.entry_or_null(each.after),
+            }
+            for each in changes
+        ]
+        output.print_json({**_counts(place, loaded), "dry_run": True, "changes": listed})
+        return Status.DONE
+    for each in changes:
+        print(describe(each))
+    print(f"nothing is changed; without --dry-run: {_summary(loaded, 'imported')}")
+    return Status.DONE

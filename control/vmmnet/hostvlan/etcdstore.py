@@ -34,7 +34,7 @@ from .etcd import (
 from .etcdkeys import FORMAT, BadValue, Keys, decode, lnid_of, mac_of, write
 from .lnid import text as lnid_text
 from .mac import text as mac_text
-from .store import Changed, Edit, Loaded, Progress, StoreError
+from .store import Changed, Edit, Loaded, Progress, StoreError, StoreMissing
 
 # Transactions under way at once: etcd writes those that come together to its
 # disk together.
@@ -194,7 +194,7 @@ class EtcdStore:
         if not self._is_ours:
             found = self.client.get(self.keys.format)
             if found is None:
-                raise StoreError(
+                raise StoreMissing(
                     f"{self.name}: there is no table yet: the first 'add', 'set' or 'import'"
                     " makes it; or is the prefix another?"
                 )

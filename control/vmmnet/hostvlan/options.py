@@ -144,9 +144,10 @@ def open_store(options: argparse.Namespace, *, create: bool = False) -> Store:
         if options.table:
             raise UsageError("--table and --store are two places: give one of them")
         return store.open_store(options)
-    return FileStore(table_path(options), create=create, waiting=_say_waiting)
+    return FileStore(table_path(options), create=create, waiting=say_waiting)
 
 
-def _say_waiting(process: int) -> None:
+def say_waiting(process: int) -> None:
+    """Say for whom a command waits (0: unknown)."""
     by = f" (process {process})" if process else ""
     output.say(f"waiting: the table is being changed by somebody else{by} …")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -162,11 +163,12 @@ def _write(path: Path, entries: Iterable[Entry], form: exchange.Format) -> int:
 
     part = path.with_name(f"{path.name}.{os.getpid()}")
     try:
-        with part.open("x") as stream:
+        # What is there already is somebody else's.
+        with part.open("x") as stream, contextlib.ExitStack() as made:
+            made.callback(part.unlink, missing_ok=True)
             exchange.write(counted(), form, stream)
-        part.replace(path)
+            stream.flush()
+            part.replace(path)
     except OSError as error:
-        raise Refused(f"{path}: {error.strerror}") from None
-    finally:
-        part.unlink(missing_ok=True)
+        raise Refused(f"{error.filename or path}: {error.strerror}") from None
     return count

@@ -7,14 +7,17 @@ import io
 import json
 import os
 import socket
+import struct
 import subprocess
 import sys
 import threading
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from vmmnet.hostvlan import layout
 from vmmnet.hostvlan.entry import Entry
 from vmmnet.hostvlan.table import Table
 from vmmnet.testbed import paths
@@ -163,10 +166,164 @@ def test_a_damaged_table_is_not_touched(hostvlan: Command, table: Path) -> None:
     for words in (["add", B, "1"], ["remove", A], ["list"], ["show", A]):
         answer = hostvlan(*words)
         assert answer.status == 1
-        assert f"{table}: it is a table of version 9; this program knows version 1" in answer.err
+        assert f"{table}: it is a table of version 9; this program knows version 2" in answer.err
     answer = hostvlan("check")
     assert answer.status == 3 and "version 9" in answer.out
     assert table.read_bytes() == octets
+
+
+def spoil(table: Path, spelled: str) -> int:
+    """Invert a bit of the LNID of a MAC address; returns its slot."""
+    number = int(spelled.replace(":", ""), 16)
+    with Table.open(table, verify=False) as now:
+        found = now.find(number)
+    assert found is not None and found[1]
+    with table.open("r+b") as file:
+        at = 4096 + 16 * found[0] + 8
+        file.seek(at)
+        octet = file.read(1)[0]
+        file.seek(at)
+        file.write(bytes((octet ^ 2,)))
+    return found[0]
+
+
+def test_a_wrong_bit(hostvlan: Command, table: Path, tmp_path: Path) -> None:
+    """LNID 2 becomes 0, the global one: nobody goes by that, and nobody certifies it."""
+    backup, other = tmp_path / "backup.csv", tmp_path / "other.csv"
+    hostvlan("add", A, "2", "--address", "192.0.2.1")
+    hostvlan("set", A, "2", "--no-addresses")
+    hostvlan("add", B, "3")
+    hostvlan("export", str(backup))
+    other.write_text(f"{C},1\n")
+    slot = spoil(table, A)
+    octets = table.read_bytes()
+    damage = f"{table}: slot {slot}: {A}: the value "
+    answer = hostvlan("check")
+    assert answer.status == 3
+    assert f"fault: {damage}" in answer.out
+    assert f"'vmmnet hostvlan remove {A}' takes the address out" in answer.out
+    for words in (
+        ["add", B, "4"],
+        ["add", A, "4"],
+        ["set", A, "4"],
+        ["remove", A, "2"],
+        ["remove", B],
+        ["import", str(other)],
+    ):
+        answer = hostvlan(*words)
+        assert answer.status == 1, words
+        assert damage in answer.err
+        assert "nothing is changed" in answer.err and "import --replace" in answer.err
+        assert table.read_bytes() == octets
+    for words in (["list"], ["show", A], ["export"]):
+        answer = hostvlan(*words)
+        assert answer.status == 1 and "damaged" in answer.err
+
+
+#: Each way out, and what the table says then.
+WAYS_OUT = [
+    ("remove A", {B: [3]}),
+    ("set A 5 --no-addresses", {A: [5], B: [3]}),
+    ("set A 5 --address 192.0.2.1", {A: [5], B: [3]}),
+    ("import a.csv", {A: [2], B: [3]}),
+    ("import a.csv --replace", {A: [2]}),
+]
+
+
+@pytest.mark.parametrize(("words", "after"), WAYS_OUT)
+def test_out_of_damage(
+    hostvlan: Command,
+    table: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: str,
+    after: dict[str, list[int]],
+) -> None:
+    monkeypatch.chdir(table.parent)
+    Path("a.csv").write_text(f"{A},2\n")
+    hostvlan("add", A, "2")
+    hostvlan("add", B, "3")
+    spoil(table, A)
+    answer = hostvlan(*words.replace("A", A).split())
+    assert answer.status == 0, answer.err
+    assert listed(hostvlan) == after
+    assert "fault" not in hostvlan("check").out.replace("no fault found", "")
+
+
+def version_1(entries: list[Entry]) -> bytes:
+    """A table of version 1 of the format, made from its description."""
+    buckets, area, slots = 64, [], bytearray(64 * 64)
+    for entry in entries:
+        if len(entry.lnids) == 1 and not entry.addresses:
+            value = 1 << 62 | entry.lnids[0]
+        else:
+            value = 2 << 62 | len(area)
+            area += [len(entry.lnids) | len(entry.ip4) << 8 | len(entry.ip6) << 16, *entry.lnids]
+            area += entry.ip4
+            area += [part >> shift & 0xFFFFFFFF for part in entry.ip6 for shift in (96, 64, 32, 0)]
+        at = 64 * layout.first_bucket(entry.mac, buckets)
+        assert not slots[at]
+        struct.pack_into("<2Q", slots, at, entry.mac, value)
+    area += [0] * 64
+    fixed = struct.pack(
+        "<8sIIQII", b"VMMNLNID", 1, 4096, 4096 + 4096 + 4 * len(area), buckets, len(area)
+    )
+    header = fixed + struct.pack("<I28xIIQII", zlib.crc32(fixed), 0, len(entries), 17, 0, 0)
+    return header.ljust(4096, b"\0") + slots + struct.pack(f"<{len(area)}I", *area)
+
+
+OLD = [
+    Entry.of(0x525400000001, [7]),
+    Entry.of(0x525400000002, [0]),
+    Entry.of(0x525400000003, [1, 2**32 - 1], [0xC0000201, 5], [0x20010DB8 << 96 | 1, 2]),
+    Entry.of(0x525400000004, [3], [], [9]),
+]
+
+
+def test_a_table_of_version_1(hostvlan: Command, table: Path) -> None:
+    octets = version_1(OLD)
+    table.write_bytes(octets)
+    table.chmod(0o640)
+    for words in (["list"], ["add", A, "9"], ["import", "/dev/null"]):
+        answer = hostvlan(*words)
+        assert answer.status == 1
+        assert "of version 1; this program knows version 2: 'vmmnet hostvlan convert'" in answer.err
+        assert table.read_bytes() == octets
+    assert "'vmmnet hostvlan convert' makes it that" in hostvlan("check").out
+    answer = hostvlan("convert")
+    assert answer.status == 0, answer.err
+    assert answer.out == f"{table}: version 2 of the format now, with all its 4 MAC addresses\n"
+    with Table.open(table) as now:
+        assert sorted(now) == OLD
+        assert now.generation == 18
+        assert now.mode == 0o640
+    answer = hostvlan("convert")
+    assert answer.status == 1 and "it is of version 2 already" in answer.err
+    table.unlink()
+    assert hostvlan("convert").status == 1
+
+
+@pytest.mark.parametrize(
+    ("at", "octets", "said"),
+    [
+        (8, b"\3", "it is a table of version 3"),
+        (24, b"\3", "checksum"),
+        (-64 * 4 - 4, b"\0\0\0\1", ""),
+        (0, b"X", "it is not a table"),
+    ],
+)
+def test_a_damaged_table_of_version_1(
+    hostvlan: Command, table: Path, at: int, octets: bytes, said: str
+) -> None:
+    old = bytearray(version_1(OLD))
+    if said == "":
+        # The first slot there is.
+        at = next(n for n in range(4096, 8192, 16) if any(old[n : n + 8])) + 12
+        said = "none of a table"
+    old[at : at + len(octets)] = octets
+    table.write_bytes(old)
+    answer = hostvlan("convert")
+    assert answer.status == 1 and said in answer.err, answer.err
+    assert table.read_bytes() == old
 
 
 # Import and export.
@@ -213,6 +370,73 @@ def test_import_replaces_if_it_is_told(hostvlan: Command, tmp_path: Path) -> Non
     assert listed(hostvlan) == {A: [1], B: [2], C: [1]}
     assert "1 removed" in hostvlan("import", str(source), "--replace").out
     assert listed(hostvlan) == {A: [1], B: [2]}
+
+
+@pytest.mark.parametrize("text", ["", "mac,lnids,addresses\n", "# nothing\n", "[]", "\n"])
+def test_nothing_does_not_replace_a_table(
+    hostvlan: Command, table: Path, tmp_path: Path, text: str
+) -> None:
+    source = tmp_path / "macs"
+    source.write_text(text)
+    hostvlan("add", A, "1")
+    hostvlan("add", B, "2")
+    octets = table.read_bytes()
+    answer = hostvlan("import", str(source), "--replace")
+    assert answer.status == 1 and answer.out == ""
+    assert f"{source}: there is no MAC address in it" in answer.err
+    assert "--allow-empty" in answer.err
+    assert table.read_bytes() == octets
+    # Without --replace it changes nothing.
+    assert hostvlan("import", str(source)).status == 0
+    assert listed(hostvlan) == {A: [1], B: [2]}
+    answer = hostvlan("import", str(source), "--replace", "--allow-empty")
+    assert answer.status == 0 and "2 removed" in answer.out
+    assert listed(hostvlan) == {}
+
+
+def test_import_tells_what_it_would_change(hostvlan: Command, table: Path, tmp_path: Path) -> None:
+    source = tmp_path / "macs.csv"
+    source.write_text(f"{A},1\n{B},2\n52:54:00:00:00:04,5\n")
+    # Where there is no table yet, none is made.
+    answer = hostvlan("import", str(source), "--dry-run")
+    assert answer.status == 0 and f"{A}: new, in LNID 1\n" in answer.out
+    assert [path.name for path in tmp_path.glob("lnid*")] == []
+    for spelled in (A, B, C):
+        hostvlan("add", spelled, "1")
+    before = {path: path.read_bytes() for path in tmp_path.glob("lnid*")}
+    answer = hostvlan("import", str(source), "--dry-run", "--replace")
+    assert answer.status == 0
+    assert answer.out == (
+        f"{B}: in LNID 2; was in LNID 1\n"
+        f"{C}: removed; was in LNID 1\n"
+        "52:54:00:00:00:04: new, in LNID 5\n"
+        "nothing is changed; without --dry-run: 3 MAC addresses imported: 1 new, 1 changed,"
+        " 1 as before; 1 removed\n"
+    )
+    report = json.loads(hostvlan("import", str(source), "--dry-run", "--json").out)
+    changes = report.pop("changes")
+    assert report == {
+        "table": str(table),
+        "added": 1,
+        "changed": 1,
+        "removed": 0,
+        "unchanged": 1,
+        "dry_run": True,
+    }
+    assert [each["mac"] for each in changes] == [B, "52:54:00:00:00:04"]
+    assert changes[0]["before"]["lnids"] == [1] and changes[0]["after"]["lnids"] == [2]
+    source.write_text("")
+    assert hostvlan("import", str(source), "--dry-run", "--replace").status == 1
+    assert {path: path.read_bytes() for path in tmp_path.glob("lnid*")} == before
+
+
+def test_an_export_leaves_the_files_of_others(hostvlan: Command, tmp_path: Path) -> None:
+    hostvlan("add", A, "1")
+    other = tmp_path / f"out.csv.{os.getpid()}"
+    other.write_text("somebody else's")
+    answer = hostvlan("export", str(tmp_path / "out.csv"))
+    assert answer.status == 1 and "File exists" in answer.err
+    assert other.read_text() == "somebody else's"
 
 
 def test_import_from_a_pipe(hostvlan: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -409,7 +633,7 @@ def test_check_of_entries(hostvlan: Command, table: Path) -> None:
 def test_check_tells_of_an_interrupted_change(hostvlan: Command, table: Path) -> None:
     hostvlan("add", A, "1")
     hostvlan("add", B, "1")
-    os.link(table, f"{table}.old")
+    os.link(table, f"{table}.old-{table.stat().st_ino}")
     answer = hostvlan("check")
     assert answer.status == 3 and "is left of a change that was interrupted" in answer.out
     hostvlan("add", C, "1")
@@ -419,7 +643,7 @@ def test_check_tells_of_an_interrupted_change(hostvlan: Command, table: Path) ->
 def test_help(hostvlan: Command) -> None:
     every = hostvlan("--help")
     assert every.status == 0
-    names = "add set remove list show import export watch check attach detach status sync"
+    names = "add set remove list show import export watch check convert attach detach status sync"
     for name in names.split():
         assert f"    {name} " in every.out
         answer = hostvlan(name, "--help")

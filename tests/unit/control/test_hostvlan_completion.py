@@ -84,6 +84,9 @@ def filled(table: Path) -> Path:
         ("vmmnet hostvlan show 52:54:00:00:00:01 ", []),
         ("vmmnet hostvlan attach l", ["lo"]),
         ("vmmnet hostvlan sync --table lnid.table.", ["lnid.table.lock"]),
+        ("vmmnet hostvlan import --a", ["--allow-empty"]),
+        ("vmmnet hostvlan import --d", ["--dry-run"]),
+        ("vmmnet hostvlan con", ["convert"]),
         ("vmmnet hostvlan nonsense ", []),
     ],
 )

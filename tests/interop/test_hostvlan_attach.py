@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.hostvlan import bpf, check, nic, twin
+from vmmnet.hostvlan import bpf, check, layout, mirror, nic, twin
 from vmmnet.hostvlan import mac as macs
 from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.table import Table
+from vmmnet.hostvlan.table import Table, TableDamaged
 from vmmnet.hostvlan.twin import Synced
 from vmmnet.testbed import bridged, ebpf, paths, tools
 from vmmnet.testbed.bridged import Bed, Port, until
@@ -148,9 +148,10 @@ def test_each_change_is_in_force_at_once(host: Bed, tenants: Three) -> None:
 def test_check_sees_a_change_that_nobody_has_finished(host: Bed, tenants: Three) -> None:
     """A command was killed between what it has changed and its counting of that."""
     a, _, _ = tenants
-    octets = host.table.read_bytes()
-    at = octets.index(struct.pack("<Q", a.mac)) + 8
-    for value, others in ((b"\7", 3), (octets[at : at + 1], 0)):
+    octets, key = host.table.read_bytes(), layout.key_of(a.mac)
+    at = octets.index(struct.pack("<Q", key)) + 8
+    other = struct.pack("<Q", layout.inline_value(key, 7))
+    for value, others in ((other, 3), (octets[at : at + 8], 0)):
         with host.table.open("r+b") as file:
             file.seek(at)
             file.write(value)
@@ -158,6 +159,42 @@ def test_check_sees_a_change_that_nobody_has_finished(host: Bed, tenants: Three)
             found = list(check.attachments(host.table))
         assert [each.kind for each in found] == ["fault"] * others
         assert all("other contents" in each.text for each in found)
+
+
+def test_check_sees_a_wrong_bit(host: Bed, tenants: Three) -> None:
+    """In the file: the copy is good, and a change of the table is refused."""
+    a, b, _ = tenants
+    octets = host.table.read_bytes()
+    at = octets.index(struct.pack("<Q", layout.key_of(a.mac))) + 8
+    with host.table.open("r+b") as file:
+        file.seek(at)
+        file.write(bytes((octets[at] ^ 1,)))
+    with host.space.entered():
+        found = [each.text for each in check.attachments(host.table)]
+    assert any(f"{macs.text(a.mac)} is damaged: nothing passes" in text for text in found)
+    with pytest.raises(TableDamaged, match="nothing is changed"):
+        host.put(b.mac, 5)
+    with pytest.raises(twin.TwinError, match=r"its check is wrong.*stays in force"):
+        twin.sync(host.table)
+    a.say("as before")
+    assert b.hears("as before") == ["as before"]
+
+
+def test_programs_of_another_version(host: Bed, tenants: Three) -> None:
+    """They could not read the table that they are to go by: they keep what they have."""
+    a, b, _ = tenants
+    with (
+        bpf.closing(bpf.pinned(twin._folder(host.table) / "tables")) as tables,
+        mirror._in_force(tables) as inner,
+        Table.open(host.table) as table,
+    ):
+        assert inner is not None
+        with mirror._mapped(inner, table.geometry) as there:
+            there[8] = 1
+    with pytest.raises(twin.TwinError, match="read version 1: 'vmmnet hostvlan detach' all"):
+        twin.sync(host.table)
+    a.say("as before")
+    assert b.hears("as before") == ["as before"]
 
 
 def test_several_changes_are_one(host: Bed, tenants: Three) -> None:
@@ -281,7 +318,7 @@ def test_a_damaged_table_is_refused(host: Bed, tenants: Three) -> None:
     good = host.table.read_bytes()
     for damage, complaint in (
         (b"X" + good[1:], "it is not a table"),
-        (good[:8] + b"\2" + good[9:], "version 2"),
+        (good[:8] + b"\3" + good[9:], "version 3"),
         (good[:-4], "octets"),
     ):
         new = host.table.with_name("new")
@@ -300,7 +337,7 @@ def test_a_damaged_slot_is_refused(host: Bed, tenants: Three) -> None:
     """Also in a table whose header is good."""
     a, b, _ = tenants
     octets = bytearray(host.table.read_bytes())
-    at = octets.index(struct.pack("<Q", a.mac))
+    at = octets.index(struct.pack("<Q", layout.key_of(a.mac)))
     octets[at + 8 : at + 16] = struct.pack("<Q", 3 << 62)
     new = host.table.with_name("new")
     new.write_bytes(octets)
@@ -309,6 +346,15 @@ def test_a_damaged_slot_is_refused(host: Bed, tenants: Three) -> None:
         twin.sync(host.table)
     a.say("as before")
     assert b.hears("as before") == ["as before"]
+
+
+def test_an_element_of_another_size_is_not_read() -> None:
+    """Of a map that another version has made: the kernel would write over what is behind it."""
+    with bpf.closing(bpf.array_create("larger", 64, 1)) as fd:
+        assert bpf.lookup(fd, 0, 64) == bytes(64)
+        for size in (8, 128):
+            with pytest.raises(OSError, match="another version of vmmnet"):
+                bpf.lookup(fd, 0, size)
 
 
 def test_errors(host: Bed) -> None:

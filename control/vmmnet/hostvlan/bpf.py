@@ -23,6 +23,7 @@ _LIBRARY = "libbpf.so.1"
 
 # From linux/bpf.h.
 MAP_ARRAY = 2
+_MAP_PERCPU_ARRAY = 6
 F_MMAPABLE = 1 << 10
 F_INNER_MAP = 1 << 12
 _ATTACH_XDP = 37
@@ -123,6 +124,13 @@ def array_create(name: str, value_size: int, entries: int, flags: int = 0) -> in
 
 def lookup(fd: int, key: int, size: int) -> bytes | None:
     """An element of an array, of ``size`` octets; of all CPUs if it is per-CPU."""
+    if size != _element_size(fd):
+        # The kernel writes as much as the element has, whatever there is room for.
+        raise OSError(
+            errno.EPROTO,
+            "a map was made by another version of vmmnet: 'vmmnet hostvlan detach' its"
+            " interfaces, then 'attach' them again",
+        )
     value = ctypes.create_string_buffer(size)
     found = ctypes.c_uint32(key)
     status = _library().bpf_map_lookup_elem(fd, ctypes.byref(found), value)
@@ -130,6 +138,12 @@ def lookup(fd: int, key: int, size: int) -> bytes | None:
         return None
     _checked(status)
     return value.raw
+
+
+def _element_size(fd: int) -> int:
+    """How many octets lookup() gets of a map."""
+    kind, size = struct.unpack_from("=I8xI", _info(fd))
+    return -(-size // 8) * 8 * possible_cpus() if kind == _MAP_PERCPU_ARRAY else int(size)
 
 
 def update(fd: int, key: int, value: bytes) -> None:

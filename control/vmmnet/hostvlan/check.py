@@ -19,7 +19,7 @@ from . import address, layout, lnid, mac, output
 from .entry import Entry
 from .filestore import sync_command
 from .ports import Port
-from .table import Table, TableError
+from .table import Table, TableDamaged, TableError
 
 if TYPE_CHECKING:
     from . import twin
@@ -175,7 +175,12 @@ def _port(port: Port, path: Path, table: Table | None) -> Iterator[Finding]:
 
 def _in_table(name: str, number: int, table: Table) -> Iterator[Finding]:
     spelled = mac.text(number)
-    if number not in table:
+    try:
+        known = number in table
+    except TableDamaged:
+        yield fault(f"{name}: what the table has for {spelled} is damaged: nothing passes")
+        return
+    if not known:
         yield fault(
             f"{name}: {spelled} is not in the table, so that nothing passes:"
             f" vmmnet hostvlan add {spelled} LNID"

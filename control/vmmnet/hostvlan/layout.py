@@ -7,6 +7,7 @@ record say.  ``table`` reads files with them, ``writer`` writes.
 
 from __future__ import annotations
 
+import functools
 import struct
 import zlib
 from array import array
@@ -47,8 +48,9 @@ KIND_SHIFT = 62
 NONE, INLINE, RECORD = 0, 1, 2
 _CHECK_SHIFT = 32
 _CHECK = (1 << KIND_SHIFT) - (1 << _CHECK_SHIFT)
-_LOW = (1 << 32) - 1
-_MAC = (1 << 48) - 1
+#: The bits of a value with its number, and of a key with the MAC.
+NUMBER = (1 << 32) - 1
+MAC = (1 << 48) - 1
 
 #: What a table holds of a MAC: its only LNID, or the octets of its record
 #: without the checks.
@@ -188,8 +190,8 @@ def first_buckets(macs: array[int], buckets: int) -> array[int]:
     which the lower half is used, so that products of 64 bits do not meet.
     """
     result = array("Q")
-    for part, ones in _batches(macs):
-        low64, low32 = ones * _MASK64, ones * _LOW
+    for part in _batches(macs):
+        low64, low32 = _vector(_MASK64, len(part)), _vector(NUMBER, len(part))
         x = _lanes(part)
         x ^= x >> 33 & low64
         x = x * _MIX1 & low64
@@ -200,11 +202,15 @@ def first_buckets(macs: array[int], buckets: int) -> array[int]:
     return result
 
 
-def _batches(numbers: array[int]) -> Iterator[tuple[array[int], int]]:
-    """Parts of an array, each with a vector as long that has 1 everywhere."""
+def _batches(numbers: array[int]) -> Iterator[array[int]]:
     for start in range(0, len(numbers), _LANES):
-        part = numbers[start : start + _LANES]
-        yield part, int.from_bytes((b"\1" + bytes(15)) * len(part), "little")
+        yield numbers[start : start + _LANES]
+
+
+@functools.lru_cache(maxsize=16)
+def _vector(number: int, count: int) -> int:
+    """The same number in so many lanes."""
+    return int.from_bytes((number.to_bytes(16, "little")) * count, "little")
 
 
 def _lanes(part: array[int]) -> int:
@@ -232,7 +238,7 @@ def key_of(mac: int) -> int:
 
 def mac_of(key: int) -> int:
     """The opposite of key_of()."""
-    return key & _MAC
+    return key & MAC
 
 
 def _value(key: int, kind: int, number: int) -> int:
@@ -267,12 +273,12 @@ def kind(value: int) -> int:
 
 def number(value: int) -> int:
     """The LNID or the record's offset that a value has."""
-    return value & _LOW
+    return value & NUMBER
 
 
 def check_slot(key: int, value: int) -> None:
     """Raise Damaged for a key or a value that nobody writes."""
-    if key & _MAC & mac.FORBIDDEN or key != key_of(key & _MAC):
+    if key & MAC & mac.FORBIDDEN or key != key_of(key & MAC):
         raise Damaged(f"the key {key:#018x} is no port's MAC")
     if kind(value) > RECORD or (kind(value) == NONE and number(value)):
         raise Damaged(f"the value {value:#018x} is none of a table")
@@ -283,8 +289,8 @@ def check_slot(key: int, value: int) -> None:
 def macs_of(keys: array[int]) -> array[int]:
     """mac_of() of many keys."""
     result = array("Q")
-    for part, ones in _batches(keys):
-        result.extend(_unlaned(_lanes(part) & ones * _MAC, len(part)))
+    for part in _batches(keys):
+        result.extend(_unlaned(_lanes(part) & _vector(MAC, len(part)), len(part)))
     return result
 
 
@@ -297,17 +303,18 @@ def sealed(macs: array[int], parts: array[int]) -> tuple[array[int], array[int]]
     """
     keys, values = array("Q"), array("Q")
     at = 0
-    for part, ones in _batches(macs):
-        low64 = ones * _MASK64
-        mac = _lanes(part) & ones * _MAC
-        key = mac | ((mac ^ mac >> 16 ^ mac >> 32) & ones * 0xFFFF) << 48
-        value = _lanes(parts[at : at + len(part)])
+    for part in _batches(macs):
+        count = len(part)
+        low64, low32 = _vector(_MASK64, count), _vector(NUMBER, count)
+        mac = _lanes(part) & _vector(MAC, count)
+        key = mac | ((mac ^ mac >> 16 ^ mac >> 32) & _vector(0xFFFF, count)) << 48
+        value = _lanes(parts[at : at + count])
         total = key * _FACTOR & low64
-        total += (value >> 30 & ones * (3 << 32)) | (value & ones * _LOW)
-        total = (total & low64) * _FACTOR & low64
-        check = (total >> 34 & ones * (_CHECK >> _CHECK_SHIFT)) << _CHECK_SHIFT
-        keys.extend(_unlaned(key, len(part)))
-        values.extend(_unlaned(value & ones * (_MASK64 ^ _CHECK) | check, len(part)))
+        total += (value >> 30 & _vector(3 << 32, count)) | (value & low32)
+        total = (total & low64) * _FACTOR
+        check = total >> 2 & _vector(_CHECK, count)
+        keys.extend(_unlaned(key, count))
+        values.extend(_unlaned(value & _vector(_MASK64 ^ _CHECK, count) | check, count))
         at += len(part)
     return keys, values
 
@@ -321,7 +328,7 @@ def encode(entry: Entry) -> Content:
         return lnid.check(lnids)[0]
     entry = Entry.of(*entry)
     counts = _head(len(entry.lnids), len(entry.ip4), len(entry.ip6))
-    parts = [number >> shift & _LOW for number in entry.ip6 for shift in (96, 64, 32, 0)]
+    parts = [number >> shift & NUMBER for number in entry.ip6 for shift in (96, 64, 32, 0)]
     words = (counts, *entry.lnids, *entry.ip4, *parts)
     return struct.pack(f"<{len(words)}I", *words)
 

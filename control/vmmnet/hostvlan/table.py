@@ -145,7 +145,11 @@ class Table:
         """
         table = cls._open(Path(path), os.O_RDONLY)
         if verify:
-            table.verify()
+            try:
+                table.verify()
+            except BaseException:
+                table.close()
+                raise
         return table
 
     @classmethod
@@ -330,14 +334,16 @@ class Table:
         What is in the slots ``without`` is left out.
         """
         keys, values = self.slots()
-        whole = layout.sealed(keys, values) == (keys, values)
-        inline = layout.INLINE
+        whole = layout.sealed(keys, values) == (keys, values) and not without
+        # As most are, and a million of them.
+        shift, inline, mac, number = layout.KIND_SHIFT, layout.INLINE, layout.MAC, layout.NUMBER
         result: dict[int, layout.Content] = {}
         for slot, (key, value) in enumerate(zip(keys, values, strict=True)):
-            if not key or slot in without:
+            if whole and value >> shift == inline:
+                if key:
+                    result[key & mac] = value & number
                 continue
-            if whole and value >> layout.KIND_SHIFT == inline:
-                result[layout.mac_of(key)] = layout.number(value)
+            if not key or slot in without:
                 continue
             try:
                 content = self.content(key, value)

@@ -73,7 +73,7 @@ static uint64_t receive(void)
         for (int n = 0; n < 6; n++) {
             frame[6 + n] = mac >> (40 - 8 * n) & 0xff;
         }
-        passed += hostvlan_verdict_receive(table, FIRST, frame,
+        passed += hostvlan_verdict_receive(table, FIRST, frame, sizeof(frame),
                                            sizeof(frame)) == HOSTVLAN_PASSED;
     }
     return passed;

@@ -97,13 +97,19 @@ typedef __UINT64_TYPE__ uint64_t;
  *              address                                 has no LNIDs for it
  *   SPOOFED    the source is not the   UNKNOWN_SOURCE  zero, multicast or not
  *              port's MAC address                      in the table
- *   DAMAGED    where senders are       DAMAGED         what the table has for
- *              checked: what the                       the port or the source
- *              table has for the port                  is damaged
+ *   L2_CONTROL to a switch, where that is              but no IGMP or MLD
+ *              not allowed (group.h)                   query (group.h)
+ *   QUERY      an IGMP or MLD query,   DAMAGED         what the table has
+ *   MALFORMED  or what could be one,                   for the port or the
+ *              and the port has not                    source is damaged
+ *              the global LNID         OTHER_TENANT    neither has the global
+ *   DAMAGED    where senders are                       LNID, and they have
+ *              checked: what the                       none in common
+ *              table has for the port
  *              is damaged
- *   FORGED_ADDRESS, MALFORMED          OTHER_TENANT    neither has the global
- *              where senders are                       LNID, and they have
- *              checked (sender.h)                      none in common
+ *   FORGED_ADDRESS, MALFORMED
+ *              where senders are
+ *              checked (sender.h)
  *   PASSED                             PASSED
  */
 enum hostvlan_reason {
@@ -116,6 +122,8 @@ enum hostvlan_reason {
     HOSTVLAN_NO_TABLE,
     HOSTVLAN_NO_PORT,
     HOSTVLAN_DAMAGED,
+    HOSTVLAN_L2_CONTROL,
+    HOSTVLAN_QUERY,
     HOSTVLAN_REASONS
 };
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* query-hostvlan and "info hostvlan" */
 #include "qemu/osdep.h"
+#include <net/if.h>
 
 #include "monitor/hmp.h"
 #include "monitor/monitor.h"
 #include "net/hostvlan/netdev.h"
+#include "net/tap.h"
+#include "net/tap_int.h"
 #include "qapi/error.h"
 #include "qapi/qapi-commands-hostvlan.h"
 #include "qobject/qdict.h"
@@ -26,6 +29,8 @@ static HostvlanCounterInfo *counter_info(const uint64_t *counters)
     info->no_table = counters[HOSTVLAN_NO_TABLE];
     info->no_port = counters[HOSTVLAN_NO_PORT];
     info->damaged = counters[HOSTVLAN_DAMAGED];
+    info->l2_control = counters[HOSTVLAN_L2_CONTROL];
+    info->multicast_query = counters[HOSTVLAN_QUERY];
     return info;
 }
 
@@ -57,6 +62,16 @@ static void add_table(HostvlanInfo *info, const HostvlanTable *table,
     }
 }
 
+/* Of the tap or macvtap behind it; NULL: another backend, or none. */
+static char *interface_name(HostvlanPort *p)
+{
+    NetClientState *nc = net_stage_backend(p->stage);
+    char name[IFNAMSIZ];
+
+    return nc && nc->info->type == NET_CLIENT_DRIVER_TAP &&
+           tap_fd_get_ifname(tap_get_fd(nc), name) == 0 ? g_strdup(name) : NULL;
+}
+
 static HostvlanInfo *port_info(HostvlanPort *p)
 {
     HostvlanInfo *info = g_new0(HostvlanInfo, 1);
@@ -66,6 +81,8 @@ static HostvlanInfo *port_info(HostvlanPort *p)
     info->netdev = g_strdup(p->backend);
     info->mac = mac ? mac_text(mac) : NULL;
     info->check_sender = p->check_sender;
+    info->l2_control = p->l2_control;
+    info->interface = interface_name(p);
     info->table = g_strdup(p->follow.path);
     info->error = p->follow.error ? g_strdup(p->follow.error->message) : NULL;
     if (p->follow.table) {
@@ -134,6 +151,8 @@ static void print_counters(Monitor *mon, const char *direction,
         { "no-table", c->no_table },
         { "no-port", c->no_port },
         { "damaged", c->damaged },
+        { "l2-control", c->l2_control },
+        { "multicast-query", c->multicast_query },
     };
 
     monitor_printf(mon, "  %-8s", direction);
@@ -151,7 +170,8 @@ static void print_port(Monitor *mon, const HostvlanInfo *info)
     monitor_printf(mon, "%s: netdev %s, MAC address %s, ", info->id,
                    info->netdev, info->mac ?: "none");
     print_lnids(mon, info);
-    monitor_printf(mon, "%s\n", info->check_sender ? ", checks senders" : "");
+    monitor_printf(mon, "%s%s\n", info->check_sender ? ", checks senders" : "",
+                   info->l2_control ? ", L2 control passes" : "");
     monitor_printf(mon, "  table    %s", info->table);
     if (info->has_generation) {
         monitor_printf(mon, ", generation %" PRIu64 ", %" PRIu32

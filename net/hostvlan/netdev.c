@@ -105,12 +105,14 @@ static enum hostvlan_reason hostvlan_judge_sent(HostvlanPort *p,
                                                 size_t size)
 {
     uint64_t mac = hostvlan_port_mac(p);
+    size_t fixed, senders;
     enum hostvlan_reason reason = hostvlan_verdict_send(p->follow.table, mac,
-                                                        eth, len);
-    size_t fixed = HOSTVLAN_ETH_LEN;
+                                                        p->l2_control, eth,
+                                                        len, &fixed);
 
     if (reason == HOSTVLAN_PASSED && p->check_sender) {
-        reason = hostvlan_check_sender(p, mac, eth, len, size, &fixed);
+        reason = hostvlan_check_sender(p, mac, eth, len, size, &senders);
+        fixed = MAX(fixed, senders);
     }
     if (reason == HOSTVLAN_PASSED && frame->vnet_len &&
         !hostvlan_sender_offload(p->head, fixed)) {
@@ -136,10 +138,24 @@ static bool hostvlan_replace_head(HostvlanPort *p, NetStageFrame *frame,
     return iov_size(p->iov, num) == size;
 }
 
+/* Copies what will be looked at; returns its octets. */
+static size_t hostvlan_copy_head(HostvlanPort *p, const NetStageFrame *frame)
+{
+    const uint8_t *eth = p->head + frame->vnet_len;
+    size_t want = frame->vnet_len + HOSTVLAN_ETH_LEN;
+    size_t len = iov_to_buf(frame->iov, frame->iovcnt, 0, p->head, want);
+
+    /* The guest may change it meanwhile: what was copied stays as it is. */
+    if (len == want && (p->check_sender || hostvlan_is_group(eth))) {
+        len += iov_to_buf(frame->iov, frame->iovcnt, len, p->head + len,
+                          HOSTVLAN_LOOK_LEN - HOSTVLAN_ETH_LEN);
+    }
+    return len;
+}
+
 static NetStageVerdict hostvlan_from_nic(NetStage *stage, NetStageFrame *frame)
 {
     HostvlanPort *p = net_stage_opaque(stage);
-    size_t want = p->check_sender ? HOSTVLAN_SENDER_LEN : HOSTVLAN_ETH_LEN;
     const uint8_t *eth = p->head + frame->vnet_len;
     enum hostvlan_reason reason;
     size_t size, len;
@@ -148,8 +164,7 @@ static NetStageVerdict hostvlan_from_nic(NetStage *stage, NetStageFrame *frame)
         return NET_STAGE_HOLD;
     }
     size = iov_size(frame->iov, frame->iovcnt);
-    len = iov_to_buf(frame->iov, frame->iovcnt, 0, p->head,
-                     frame->vnet_len + want);
+    len = hostvlan_copy_head(p, frame);
     reason = hostvlan_judge_sent(p, frame, eth, len - frame->vnet_len,
                                  size - frame->vnet_len);
     if (reason == HOSTVLAN_PASSED &&
@@ -163,16 +178,20 @@ static NetStageVerdict hostvlan_from_backend(NetStage *stage,
                                              NetStageFrame *frame)
 {
     HostvlanPort *p = net_stage_opaque(stage);
-    uint8_t eth[HOSTVLAN_ETH_LEN];
+    uint8_t eth[HOSTVLAN_QUERY_LEN];
     enum hostvlan_reason reason;
-    size_t len;
+    size_t len, size;
 
     if (hostvlan_waits(p)) {
         return NET_STAGE_HOLD;
     }
-    len = net_stage_peek(frame, 0, eth, sizeof(eth));
+    len = size = net_stage_peek(frame, 0, eth, HOSTVLAN_ETH_LEN);
+    if (len == HOSTVLAN_ETH_LEN && hostvlan_is_group(eth)) {
+        len = net_stage_peek(frame, 0, eth, HOSTVLAN_QUERY_LEN);
+        size = net_stage_frame_size(frame);
+    }
     reason = hostvlan_verdict_receive(p->follow.table, hostvlan_port_mac(p),
-                                      eth, len);
+                                      eth, len, size);
     return hostvlan_end(p, p->counters.receive, reason, "receive", eth);
 }
 
@@ -357,6 +376,7 @@ static HostvlanPort *hostvlan_port_new(const NetdevHostvlanOptions *o,
     p->backend = g_strdup(o->netdev);
     p->mac = mac;
     p->check_sender = o->has_check_sender && o->check_sender;
+    p->l2_control = o->has_l2_control && o->l2_control;
     p->look = qemu_bh_new(hostvlan_look, p);
     p->timer = timer_new_ms(QEMU_CLOCK_REALTIME, hostvlan_look, p);
     hostvlan_follow_init(&p->follow, o->table);

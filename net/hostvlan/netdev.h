@@ -16,6 +16,7 @@ typedef struct HostvlanPort {
     char *backend;              /* ID of the netdev behind */
     uint64_t mac;               /* of the option; 0: the NIC's own */
     bool check_sender;
+    bool l2_control;            /* the guest may speak to switches */
     HostvlanFollow follow;
     PathWatch watch;
     struct HostvlanCheck *check;        /* under way; NULL: none */
@@ -27,7 +28,7 @@ typedef struct HostvlanPort {
      * What of the guest's frame was looked at, copied: virtio-net header and
      * the frame's beginning; then the rest where it is.
      */
-    uint8_t head[32 + HOSTVLAN_SENDER_LEN];
+    uint8_t head[32 + HOSTVLAN_LOOK_LEN];
     struct iovec iov[IOV_MAX];
 } HostvlanPort;
 

@@ -33,42 +33,21 @@
  *
  * What a receiver might read and this file cannot is malformed. Up to two VLAN
  * tags, 802.1Q or 802.1ad, and an LLC/SNAP header are looked through; more tags
- * are too many, and so are more than EXTENSIONS_MAX IPv6 extension headers. ND
- * in fragments is forbidden (RFC 6980), and a first fragment must have all
+ * are too many, and so are more than eight IPv6 extension headers (headers.h).
+ * ND in fragments is forbidden (RFC 6980), and a first fragment must have all
  * headers (RFC 7112); where both hold, later fragments cannot become ND, and
  * their source address is enough.
  *
- * All reads go through at(), which knows where the frame ends.
+ * All reads go through at() or hostvlan_read(), which know where the frame
+ * ends.
  */
 #include <string.h>
 
 #include "net/hostvlan/sender.h"
 
-#define EXTENSIONS_MAX          8
-#define TAGS_MAX                2
-
 enum {
-    ETH_LEN = 14,
-    TYPE_IP4 = 0x0800,
     TYPE_ARP = 0x0806,
     TYPE_RARP = 0x8035,
-    TYPE_VLAN = 0x8100,
-    TYPE_IP6 = 0x86dd,
-    TYPE_QINQ = 0x88a8,         /* 802.1ad */
-    TYPE_QINQ_OLD = 0x9100,     /* before 802.1ad */
-    TYPE_MIN = 0x0600,          /* below: a length, and LLC follows */
-};
-
-enum {
-    PROTO_HOP_BY_HOP = 0,
-    PROTO_ROUTING = 43,
-    PROTO_FRAGMENT = 44,
-    PROTO_AUTH = 51,
-    PROTO_ICMP6 = 58,
-    PROTO_DEST_OPTIONS = 60,
-    PROTO_MOBILITY = 135,
-    PROTO_HIP = 139,
-    PROTO_SHIM6 = 140,
 };
 
 enum {
@@ -99,14 +78,11 @@ static const uint8_t *at(const Frame *f, size_t offset, size_t num)
            offset <= f->len && num <= f->len - offset ? f->data + offset : NULL;
 }
 
-static uint16_t get16(const uint8_t *p)
+static struct hostvlan_frame readable(const Frame *f)
 {
-    return p[0] << 8 | p[1];
-}
-
-static uint32_t get32(const uint8_t *p)
-{
-    return (uint32_t)get16(p) << 16 | get16(p + 2);
+    return (struct hostvlan_frame) {
+        .data = f->data, .len = f->len, .size = f->end,
+    };
 }
 
 static bool is_zero(const uint8_t *p, size_t num)
@@ -129,7 +105,7 @@ static enum hostvlan_reason own_mac(const Frame *f, const uint8_t *mac)
 
 static enum hostvlan_reason own_ip4(const Frame *f, const uint8_t *addr)
 {
-    uint32_t ip4 = get32(addr);
+    uint32_t ip4 = hostvlan_get32(addr);
 
     if (!f->own) {
         return HOSTVLAN_PASSED;
@@ -161,7 +137,8 @@ static bool is_eui64_link_local(const Frame *f, const uint8_t *addr)
 static enum hostvlan_reason own_ip6(const Frame *f, const uint8_t *addr)
 {
     uint32_t ip6[4] = {
-        get32(addr), get32(addr + 4), get32(addr + 8), get32(addr + 12),
+        hostvlan_get32(addr), hostvlan_get32(addr + 4),
+        hostvlan_get32(addr + 8), hostvlan_get32(addr + 12),
     };
 
     if (!f->own || is_eui64_link_local(f, addr)) {
@@ -276,69 +253,8 @@ static enum hostvlan_reason check_nd(Frame *f, size_t offset, uint8_t type,
 
 /* --- IPv6 --------------------------------------------------------------- */
 
-static bool is_extension(uint8_t proto)
-{
-    switch (proto) {
-    case PROTO_HOP_BY_HOP:
-    case PROTO_ROUTING:
-    case PROTO_FRAGMENT:
-    case PROTO_AUTH:
-    case PROTO_DEST_OPTIONS:
-    case PROTO_MOBILITY:
-    case PROTO_HIP:
-    case PROTO_SHIM6:
-        return true;
-    default:
-        return false;
-    }
-}
-
-static size_t extension_len(uint8_t proto, const uint8_t *p)
-{
-    switch (proto) {
-    case PROTO_FRAGMENT:
-        return 8;
-    case PROTO_AUTH:
-        return (p[1] + 2) * 4;
-    default:
-        return (p[1] + 1) * 8;
-    }
-}
-
-typedef struct Upper {
-    size_t offset;
-    uint8_t proto;
-    bool fragment;
-    bool later_fragment;        /* what is at the offset is no header */
-} Upper;
-
-/* What follows the extension headers; false if that cannot be found out. */
-static bool find_upper(const Frame *f, Upper *upper)
-{
-    for (unsigned n = 0; n <= EXTENSIONS_MAX; n++) {
-        const uint8_t *p;
-
-        if (!is_extension(upper->proto)) {
-            return true;
-        }
-        p = at(f, upper->offset, 8);
-        if (!p) {
-            return false;
-        }
-        if (upper->proto == PROTO_FRAGMENT) {
-            upper->fragment = true;
-            upper->later_fragment = (get16(p + 2) & 0xfff8) != 0;
-        }
-        upper->offset += extension_len(upper->proto, p);
-        upper->proto = p[0];
-        if (upper->later_fragment) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static enum hostvlan_reason check_icmp6(Frame *f, const Upper *upper,
+static enum hostvlan_reason check_icmp6(Frame *f,
+                                        const struct hostvlan_upper *upper,
                                         bool unspecified)
 {
     const uint8_t *p = at(f, upper->offset, 1);
@@ -358,8 +274,10 @@ static enum hostvlan_reason check_ip6(Frame *f, size_t offset)
 {
     const uint8_t *p = at(f, offset, 40);
     enum hostvlan_reason reason;
+    struct hostvlan_upper upper;
+    struct hostvlan_frame frame;
     bool unspecified;
-    Upper upper;
+    size_t payload;
 
     if (!p || p[0] >> 4 != 6) {
         return HOSTVLAN_MALFORMED;
@@ -370,70 +288,39 @@ static enum hostvlan_reason check_ip6(Frame *f, size_t offset)
     if (reason != HOSTVLAN_PASSED) {
         return reason;
     }
-    upper = (Upper) { .offset = offset + 40, .proto = p[6] };
+    upper = (struct hostvlan_upper) { .offset = offset + 40, .proto = p[6] };
     /* Padding is no option. A length of 0 is a jumbogram's or a segment's. */
-    if (get16(p + 4) && get16(p + 4) < f->end - upper.offset) {
-        f->end = upper.offset + get16(p + 4);
+    payload = hostvlan_get16(p + 4);
+    if (payload && payload < f->end - upper.offset) {
+        f->end = upper.offset + payload;
     }
-    if (!find_upper(f, &upper)) {
+    frame = readable(f);
+    if (!hostvlan_find_upper(&frame, &upper)) {
         return HOSTVLAN_MALFORMED;
     }
-    return upper.proto == PROTO_ICMP6 && !upper.later_fragment ?
+    return upper.proto == HOSTVLAN_PROTO_ICMP6 && !upper.later_fragment ?
            check_icmp6(f, &upper, unspecified) : HOSTVLAN_PASSED;
 }
 
 /* --- Ethernet ----------------------------------------------------------- */
 
-static bool is_tag(uint16_t type)
-{
-    return type == TYPE_VLAN || type == TYPE_QINQ || type == TYPE_QINQ_OLD;
-}
-
-/*
- * The type of what the frame carries, and where that begins; false if there
- * are too many tags or it ends in one.
- */
-static bool find_packet(const Frame *f, uint16_t *type, size_t *offset)
-{
-    static const uint8_t snap[] = { 0xaa, 0xaa, 0x03, 0, 0, 0 };
-    const uint8_t *p;
-
-    *type = get16(f->data + ETH_LEN - 2);
-    *offset = ETH_LEN;
-    for (unsigned tags = 0; is_tag(*type); tags++) {
-        p = at(f, *offset, 4);
-        if (!p || tags == TAGS_MAX) {
-            return false;
-        }
-        *type = get16(p + 2);
-        *offset += 4;
-    }
-    p = at(f, *offset, 8);
-    if (*type < TYPE_MIN && p && !memcmp(p, snap, sizeof(snap))) {
-        *type = get16(p + 6);
-        *offset += 8;
-        return !is_tag(*type);
-    }
-    return true;
-}
-
 static enum hostvlan_reason check(Frame *f)
 {
-    size_t offset;
-    uint16_t type;
+    struct hostvlan_frame frame = readable(f);
+    struct hostvlan_packet packet;
 
-    if (!at(f, 0, ETH_LEN) || !find_packet(f, &type, &offset)) {
+    if (!at(f, 0, HOSTVLAN_ETH_LEN) || !hostvlan_find_packet(&frame, &packet)) {
         return HOSTVLAN_MALFORMED;
     }
-    f->fixed = offset;
-    switch (type) {
+    f->fixed = packet.offset;
+    switch (packet.type) {
     case TYPE_ARP:
     case TYPE_RARP:
-        return check_arp(f, offset);
-    case TYPE_IP4:
-        return check_ip4(f, offset);
-    case TYPE_IP6:
-        return check_ip6(f, offset);
+        return check_arp(f, packet.offset);
+    case HOSTVLAN_TYPE_IP4:
+        return check_ip4(f, packet.offset);
+    case HOSTVLAN_TYPE_IP6:
+        return check_ip6(f, packet.offset);
     default:
         return HOSTVLAN_PASSED;
     }
@@ -462,7 +349,7 @@ bool hostvlan_sender_offload(const uint8_t *vnet, size_t fixed)
     /* struct virtio_net_hdr: flags, gso_type, then four numbers of 16 bits */
     const uint8_t *start = vnet + 6, *offset = vnet + 8;
     unsigned little = (start[1] << 8 | start[0]) + (offset[1] << 8 | offset[0]);
-    unsigned big = get16(start) + get16(offset);
+    unsigned big = hostvlan_get16(start) + hostvlan_get16(offset);
 
     /*
      * Only a guest without VIRTIO_F_VERSION_1 may be big-endian, but no frame

@@ -8,18 +8,13 @@
 #ifndef NET_HOSTVLAN_SENDER_H
 #define NET_HOSTVLAN_SENDER_H
 
+#include "net/hostvlan/headers.h"
 #include "net/hostvlan/table.h"
-
-/*
- * Octets of a frame's beginning that a check may want. What lies behind is
- * data; a frame that hides something to be checked there does not pass.
- */
-#define HOSTVLAN_SENDER_LEN     1536u
 
 /**
  * hostvlan_sender_check: may this leave, as far as addresses are concerned?
  * @frame: from its destination address on, and not changed by anybody else
- * @len: octets at @frame: all, or at least HOSTVLAN_SENDER_LEN of them
+ * @len: octets at @frame: all, or at least HOSTVLAN_LOOK_LEN of them
  * @size: octets of the whole frame, at least @len
  * @mac: the port's; the frame's source was found to be the same
  * @own: the addresses that @mac may send from; NULL or without any: only

@@ -11,6 +11,12 @@
  * source can be believed, as each port lets out frames with its own MAC
  * address only.
  *
+ * Beyond the paper are the switches themselves, which all tenants share: what
+ * they listen to leaves a port by leave only, and the queries by which they
+ * find out who wants a group reach every guest (group.h). Frames to one
+ * station cost a look at one bit for that, and those that pass to the guest
+ * nothing.
+ *
  * The port's LNIDs are those that the table has for its MAC address, asked
  * anew for each frame, as the table may have changed; they are in the cache.
  * Most MAC addresses have one LNID, which the value itself says. Otherwise two
@@ -30,6 +36,8 @@ const char *hostvlan_reason_name(enum hostvlan_reason reason)
         [HOSTVLAN_NO_TABLE] = "no-table",
         [HOSTVLAN_NO_PORT] = "no-port",
         [HOSTVLAN_DAMAGED] = "damaged",
+        [HOSTVLAN_L2_CONTROL] = "l2-control",
+        [HOSTVLAN_QUERY] = "multicast-query",
     };
 
     G_STATIC_ASSERT(G_N_ELEMENTS(names) == HOSTVLAN_REASONS);
@@ -86,10 +94,36 @@ static enum hostvlan_reason compare(const HostvlanTable *table, uint64_t port,
            HOSTVLAN_PASSED : HOSTVLAN_OTHER_TENANT;
 }
 
-enum hostvlan_reason hostvlan_verdict_send(const HostvlanTable *table,
-                                           uint64_t port, const uint8_t *frame,
-                                           size_t len)
+/* A frame of the port's own to a group. */
+static enum hostvlan_reason send_group(const HostvlanTable *table,
+                                       uint64_t port, bool l2_control,
+                                       const uint8_t *frame, size_t len,
+                                       size_t *fixed)
 {
+    struct hostvlan_frame f = { .data = frame, .len = len, .size = len };
+    enum hostvlan_reason reason;
+    uint32_t looked_at = HOSTVLAN_ETH_LEN;
+    HostvlanLnids own;
+
+    if (!l2_control && hostvlan_is_l2_control(hostvlan_mac(frame))) {
+        return HOSTVLAN_L2_CONTROL;
+    }
+    reason = hostvlan_query_sent(&f, &looked_at);
+    *fixed = looked_at;
+    if (reason != HOSTVLAN_PASSED &&
+        hostvlan_table_lnids(table, hostvlan_table_lookup(table, port), &own) &&
+        has_global(&own)) {
+        return HOSTVLAN_PASSED;
+    }
+    return reason;
+}
+
+enum hostvlan_reason hostvlan_verdict_send(const HostvlanTable *table,
+                                           uint64_t port, bool l2_control,
+                                           const uint8_t *frame, size_t len,
+                                           size_t *fixed)
+{
+    *fixed = HOSTVLAN_ETH_LEN;
     if (len < HOSTVLAN_ETH_LEN) {
         return HOSTVLAN_MALFORMED;
     }
@@ -99,13 +133,26 @@ enum hostvlan_reason hostvlan_verdict_send(const HostvlanTable *table,
     if (!hostvlan_mac_valid(port)) {
         return HOSTVLAN_NO_PORT;
     }
-    return hostvlan_mac(frame + 6) == port ? HOSTVLAN_PASSED :
-                                             HOSTVLAN_SPOOFED;
+    if (hostvlan_mac(frame + 6) != port) {
+        return HOSTVLAN_SPOOFED;
+    }
+    return __builtin_expect(hostvlan_is_group(frame), 0) ?
+           send_group(table, port, l2_control, frame, len, fixed) :
+           HOSTVLAN_PASSED;
+}
+
+static bool is_query(const uint8_t *frame, size_t len, size_t size)
+{
+    struct hostvlan_frame f = { .data = frame, .len = len, .size = size };
+
+    return hostvlan_is_group(frame) &&
+           hostvlan_query_received(&f, size, hostvlan_mac(frame));
 }
 
 enum hostvlan_reason hostvlan_verdict_receive(const HostvlanTable *table,
                                               uint64_t port,
-                                              const uint8_t *frame, size_t len)
+                                              const uint8_t *frame, size_t len,
+                                              size_t size)
 {
     enum hostvlan_reason reason;
     uint64_t mac, own, source;
@@ -123,7 +170,8 @@ enum hostvlan_reason hostvlan_verdict_receive(const HostvlanTable *table,
     if (own == 0) {
         reason = HOSTVLAN_NO_PORT;
     } else if (source == 0) {
-        reason = HOSTVLAN_UNKNOWN_SOURCE;
+        reason = hostvlan_mac_valid(mac) && is_query(frame, len, size) ?
+                 HOSTVLAN_PASSED : HOSTVLAN_UNKNOWN_SOURCE;
     } else {
         reason = compare(table, own, source);
     }

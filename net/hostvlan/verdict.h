@@ -7,9 +7,8 @@
 #ifndef NET_HOSTVLAN_VERDICT_H
 #define NET_HOSTVLAN_VERDICT_H
 
+#include "net/hostvlan/group.h"
 #include "net/hostvlan/table.h"
-
-#define HOSTVLAN_ETH_LEN        14u     /* octets that a verdict is about */
 
 /* Frames of a port since it was made, by what happened to them. */
 typedef struct HostvlanCounters {
@@ -24,24 +23,33 @@ const char *hostvlan_reason_name(enum hostvlan_reason reason);
  * hostvlan_verdict_send: may the guest send this?
  * @table: in force; NULL: none
  * @port: the port's MAC address; 0: it has none
+ * @l2_control: layer 2 control protocols may pass
  * @frame: from its destination address on
- * @len: octets that are there
+ * @len: octets that are there: all, or HOSTVLAN_ETH_LEN of a frame to one
+ *       station, or HOSTVLAN_LOOK_LEN of one to a group
+ * @fixed: filled in when the frame passes: its first octets that were looked
+ *         at, and that no checksum offload may write to
  *
  * Does not look at IP addresses: hostvlan_sender_check() does.
  */
 enum hostvlan_reason hostvlan_verdict_send(const HostvlanTable *table,
-                                           uint64_t port, const uint8_t *frame,
-                                           size_t len);
+                                           uint64_t port, bool l2_control,
+                                           const uint8_t *frame, size_t len,
+                                           size_t *fixed);
 
 /**
  * hostvlan_verdict_receive: may the guest receive this?
+ * @len: octets that are there: all, or HOSTVLAN_ETH_LEN of a frame to one
+ *       station, or HOSTVLAN_QUERY_LEN of one to a group
+ * @size: octets of the whole frame, where it is to a group
  *
  * As hostvlan_verdict_send(). The destination is not looked at: broadcasts,
  * multicasts and floods are judged by the port they are about to leave by.
+ * Only IGMP and MLD queries pass from an unknown source, which a switch is.
  */
 enum hostvlan_reason hostvlan_verdict_receive(const HostvlanTable *table,
                                               uint64_t port,
-                                              const uint8_t *frame,
-                                              size_t len);
+                                              const uint8_t *frame, size_t len,
+                                              size_t size);
 
 #endif /* NET_HOSTVLAN_VERDICT_H */

@@ -822,6 +822,11 @@ NetClientState *net_stage_below(NetClientState *nc)
     return nc;
 }
 
+NetClientState *net_stage_backend(NetStage *s)
+{
+    return net_stage_below(&s->end[NET_STAGE_BACKEND][0]->nc)->peer;
+}
+
 static void stage_print_stats(Monitor *mon, const NetStage *s)
 {
     for (NetStageSide side = 0; side < NET_STAGE_SIDES; side++) {

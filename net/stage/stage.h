@@ -226,6 +226,9 @@ void net_stage_foreach(const NetStageRoom *room,
  */
 bool net_stage_nic_mac(NetStage *stage, uint8_t mac[6]);
 
+/* Returns: the netdev behind @stage that is no stage, or NULL if it is gone */
+NetClientState *net_stage_backend(NetStage *stage);
+
 /* Returns: whether somebody is on @side: a NIC is plugged, a backend there */
 bool net_stage_present(NetStage *stage, NetStageSide side);
 

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "net/hostvlan/group.h"
 #include "net/hostvlan/sender.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -58,6 +59,31 @@ static void check_passed(const uint8_t *f, size_t len,
     }
 }
 
+/* As a frame to a group: what is a query coming in is one going out. */
+static void check_group(const uint8_t *data, size_t len, size_t size)
+{
+    struct hostvlan_frame sent = { .data = data, .len = len, .size = len };
+    struct hostvlan_frame received = {
+        .data = data, .len = MIN(len, HOSTVLAN_QUERY_LEN), .size = size,
+    };
+    static const uint64_t to[] = {
+        0x01005e000001ull, 0x333300000001ull, 0x01005e020304ull,
+    };
+    enum hostvlan_reason reason;
+    uint32_t fixed = 0;
+
+    reason = hostvlan_query_sent(&sent, &fixed);
+    g_assert(reason == HOSTVLAN_PASSED || reason == HOSTVLAN_QUERY ||
+             reason == HOSTVLAN_MALFORMED);
+    g_assert(reason != HOSTVLAN_PASSED || fixed >= HOSTVLAN_ETH_LEN);
+    for (size_t i = 0; i < G_N_ELEMENTS(to); i++) {
+        if (hostvlan_query_received(&received, size, to[i])) {
+            g_assert(reason == HOSTVLAN_QUERY);
+            g_assert(size <= 22 + 76 + 16 * HOSTVLAN_QUERY_SOURCES_MAX);
+        }
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     HostvlanAddresses own = { .ip4 = { IP4 }, .ip6 = { { 0x20010db8u } } };
@@ -73,11 +99,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     own.num_ip4 = data[0] & 1;
     own.num_ip6 = data[0] >> 1 & 1;
     whole = 12 + size - 1;
-    len = MIN(whole, HOSTVLAN_SENDER_LEN);
+    len = MIN(whole, HOSTVLAN_LOOK_LEN);
     f = g_malloc(len);
     memcpy(f, mac, 6);
     memcpy(f + 6, mac, 6);
     memcpy(f + 12, data + 1, len - 12);
+    check_group(f, len, whole);
     reason = hostvlan_sender_check(f, len, whole, MAC, &own, &fixed);
     g_assert(reason == HOSTVLAN_PASSED || reason == HOSTVLAN_FORGED_ADDRESS ||
              reason == HOSTVLAN_MALFORMED);

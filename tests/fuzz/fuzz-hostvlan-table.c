@@ -141,7 +141,8 @@ static void look(const HostvlanTable *t, uint64_t mac, uint64_t port)
     for (int i = 0; i < 6; i++) {
         frame[6 + i] = mac >> (40 - 8 * i) & 0xff;
     }
-    g_assert(hostvlan_verdict_receive(t, port, frame, 14) < HOSTVLAN_REASONS);
+    g_assert(hostvlan_verdict_receive(t, port, frame, 14, 14) <
+             HOSTVLAN_REASONS);
 }
 
 static void look_at_all(const HostvlanTable *t, const struct hostvlan_slot *s,

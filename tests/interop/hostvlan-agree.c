@@ -30,6 +30,7 @@
 #include "net/hostvlan/bpf/twin.h"
 #include "net/hostvlan/verdict.h"
 #include "tests/unit/hostvlan-fixture.h"
+#include "tests/unit/hostvlan-frames.h"
 
 #define ROUND           2500    /* frames of one table */
 #define PORT_FRAMES     16      /* frames of one port */
@@ -99,7 +100,9 @@ typedef struct World {
     unsigned num_macs;
     uint32_t lnids;             /* LNIDs are below it; 0: all there are */
     uint64_t port;
+    bool l2_control;            /* the port may send to switches */
     unsigned long changes, tables;
+    unsigned long queries;      /* that passed from unknown sources */
     uint64_t seen[HOSTVLAN_DIRECTIONS][HOSTVLAN_REASONS];
 } World;
 
@@ -176,9 +179,11 @@ static void put_no_table(Twin *t)
     bpf_map_delete_elem(t->tables, &zero);
 }
 
-static void put_port(Twin *t, uint64_t mac)
+static void put_port(Twin *t, uint64_t mac, bool l2_control)
 {
-    struct hostvlan_port port = { .mac = mac };
+    struct hostvlan_port port = {
+        .mac = mac, .flags = l2_control ? HOSTVLAN_PORT_L2_CONTROL : 0,
+    };
     uint32_t zero = 0;
 
     if (bpf_map_update_elem(t->port, &zero, &port, 0)) {
@@ -392,7 +397,76 @@ static uint64_t random_source(World *w)
     }
 }
 
-static size_t random_frame(World *w, const Program *p, uint8_t *frame)
+static uint64_t random_control(World *w)
+{
+    static const uint64_t near[] = {
+        0x0180c2000000ull, 0x0180c2000010ull, 0x0180c2000020ull,
+        0x01000cccccc0ull, 0x0180c3000000ull,
+    };
+
+    return near[below(w, G_N_ELEMENTS(near))] + below(w, 16);
+}
+
+/* Extension headers before the ICMPv6 of an MLD query; returns its length. */
+static size_t extend(World *w, uint8_t *frame, size_t ip, size_t len)
+{
+    static const uint8_t protos[] = { 0, 43, 44, 51, 60, 135, 139, 140, 59 };
+    unsigned num = below(w, 12);
+    uint8_t rest[128];
+    size_t at = ip + 48, tail = MIN(len - at, sizeof(rest));
+
+    memcpy(rest, frame + at, tail);
+    for (unsigned i = 0; i < num; i++) {
+        uint8_t proto = protos[below(w, G_N_ELEMENTS(protos))];
+
+        /* The one before says what this is; the first is hop-by-hop. */
+        hv_put(frame, at - 8, proto, 1);
+        memset(frame + at, 0, 8);
+        if (proto == 44 && below(w, 4) == 0) {
+            hv_put(frame, at + 2, below(w, 2) ? 1 : 8, 2);
+        }
+        hv_put(frame, at, 58, 1);
+        at += 8;
+    }
+    memcpy(frame + at, rest, tail);
+    return at + tail;
+}
+
+/* A query, or nearly one. */
+static size_t random_query(World *w, uint8_t *frame)
+{
+    uint64_t source = random_source(w);
+    unsigned tags = below(w, 2) ? 0 : below(w, 4);
+    unsigned sources = below(w, 3) ? 0 : below(w, 40);
+    uint32_t group = below(w, 2) ? 0 : 0xe1020304 + below(w, 4);
+    size_t len;
+
+    if (below(w, 2)) {
+        len = hv_igmp_query(frame, source, tags, 1 + below(w, 3), group,
+                            group ? sources : 0);
+    } else {
+        len = hv_mld_query(frame, source, tags, 1 + below(w, 2), group,
+                           group ? sources : 0);
+        if (below(w, 3) == 0) {
+            len = extend(w, frame, 14 + 4 * tags, len);
+        }
+    }
+    while (len < 60) {
+        frame[len++] = 0;
+    }
+    if (below(w, 3) == 0) {
+        frame[12 + below(w, len - 12)] = g_rand_int(w->rand);
+    }
+    if (below(w, 4) == 0) {
+        frame[12 + below(w, 64)] ^= 1 << below(w, 8);
+    }
+    if (below(w, 8) == 0) {
+        len = IP_FRAME_MIN + below(w, len - IP_FRAME_MIN);
+    }
+    return len;
+}
+
+static size_t random_data(World *w, const Program *p, uint8_t *frame)
 {
     size_t len = below(w, 16) ? p->frame_min + below(w, 64) :
                  p->frame_min + below(w, FRAME_MAX - p->frame_min + 1);
@@ -412,6 +486,20 @@ static size_t random_frame(World *w, const Program *p, uint8_t *frame)
     return type == ETH_P_IP || type == ETH_P_IPV6 ? whole : len;
 }
 
+static size_t random_frame(World *w, const Program *p, uint8_t *frame)
+{
+    size_t len;
+
+    if (below(w, 4) == 0) {
+        return random_query(w, frame);
+    }
+    len = random_data(w, p, frame);
+    if (below(w, 8) == 0) {
+        hv_put(frame, 0, random_control(w), 6);
+    }
+    return len;
+}
+
 static void new_port(World *w)
 {
     switch (below(w, 16)) {
@@ -424,7 +512,8 @@ static void new_port(World *w)
     default:
         w->port = w->mac[below(w, w->num_macs)];
     }
-    put_port(&w->twin, w->port);
+    w->l2_control = below(w, 4) == 0;
+    put_port(&w->twin, w->port, w->l2_control);
 }
 
 /* --- both of them ------------------------------------------------------- */
@@ -457,9 +546,11 @@ static void judge(World *w)
     struct hostvlan_counters now, expected = w->twin.before;
     uint8_t frame[FRAME_MAX];
     size_t len = random_frame(w, p, frame);
+    size_t fixed;
     enum hostvlan_reason reason = p->direction == HOSTVLAN_SEND ?
-        hostvlan_verdict_send(w->table, w->port, frame, len) :
-        hostvlan_verdict_receive(w->table, w->port, frame, len);
+        hostvlan_verdict_send(w->table, w->port, w->l2_control, frame, len,
+                              &fixed) :
+        hostvlan_verdict_receive(w->table, w->port, frame, len, len);
     uint32_t said = run(&w->twin, p, frame, len);
 
     sum_up(&w->twin, &now);
@@ -467,6 +558,10 @@ static void judge(World *w)
     if (said != (reason == HOSTVLAN_PASSED ? p->pass : p->refuse) ||
         memcmp(&now, &expected, sizeof(now))) {
         differ(w, p, frame, reason, said, &now);
+    }
+    if (p->direction == HOSTVLAN_RECEIVE && reason == HOSTVLAN_PASSED &&
+        !hostvlan_table_lookup(w->table, hostvlan_mac(frame + 6))) {
+        w->queries++;
     }
     w->twin.before = now;
     w->seen[p->direction][reason]++;
@@ -497,6 +592,8 @@ static bool report(const World *w, unsigned long frames)
         [HOSTVLAN_SEND] = {
             [HOSTVLAN_PASSED] = true, [HOSTVLAN_SPOOFED] = true,
             [HOSTVLAN_NO_TABLE] = true, [HOSTVLAN_NO_PORT] = true,
+            [HOSTVLAN_L2_CONTROL] = true, [HOSTVLAN_QUERY] = true,
+            [HOSTVLAN_MALFORMED] = true,
         },
         [HOSTVLAN_RECEIVE] = {
             [HOSTVLAN_PASSED] = true, [HOSTVLAN_UNKNOWN_SOURCE] = true,
@@ -504,10 +601,11 @@ static bool report(const World *w, unsigned long frames)
             [HOSTVLAN_NO_PORT] = true, [HOSTVLAN_DAMAGED] = true,
         },
     };
-    bool enough = true;
+    bool enough = w->queries >= EACH_REASON;
 
-    printf("%lu frames, %lu tables, %lu changes in place, 0 differences\n",
-           frames, w->tables, w->changes);
+    printf("%lu frames, %lu tables, %lu changes in place, 0 differences\n"
+           "  %lu queries passed from unknown sources\n",
+           frames, w->tables, w->changes, w->queries);
     for (int d = 0; d < HOSTVLAN_DIRECTIONS; d++) {
         for (int r = 0; r < HOSTVLAN_REASONS; r++) {
             if (possible[d][r] || w->seen[d][r]) {

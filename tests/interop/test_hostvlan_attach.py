@@ -16,7 +16,7 @@ from vmmnet.hostvlan import mac as macs
 from vmmnet.hostvlan.entry import Entry
 from vmmnet.hostvlan.table import Table, TableDamaged
 from vmmnet.hostvlan.twin import Synced
-from vmmnet.testbed import bridged, ebpf, paths, tools
+from vmmnet.testbed import bridged, ebpf, paths, tools, wait
 from vmmnet.testbed.bridged import Bed, Port, until
 from vmmnet.testbed.net import Namespace, Network
 
@@ -239,12 +239,75 @@ def test_attached_again(host: Bed, tenants: Three) -> None:
             twin.attach(b.end.name, a.mac, host.table)
         with pytest.raises(twin.TwinError, match="the sending xdp, not tc"):
             twin.attach(b.end.name, b.mac, host.table, sending="tc")
+        with pytest.raises(twin.TwinError, match="the l2-control off, not on"):
+            twin.attach(b.end.name, b.mac, host.table, l2_control=True)
         other = host.table.with_name("other")
         Table.create(other)
         with pytest.raises(twin.TwinError, match=f"the table {host.table}, not {other}"):
             twin.attach(b.end.name, b.mac, other)
     a.say("after")
     assert b.hears("after") == ["after"]
+
+
+def test_attached_again_after_an_upgrade(host: Bed, tenants: Three) -> None:
+    """Programs that counted fewer reasons go; what they have counted stays."""
+    a, b, _ = tenants
+    reasons = 8
+    counted = list(range(1, 2 * reasons + 1))
+    (pin,) = twin.ROOT.glob(f"*/*-{host.status(b).ifindex}/counters")
+    pin.unlink()
+    with bpf.closing(bpf.array_create("counters", 16 * reasons, 1)) as old:
+        bpf.update(old, 0, struct.pack(f"={2 * reasons}Q", *counted))
+        bpf.pin(old, pin)
+    nothing = [0] * (len(twin.REASONS) - reasons)
+    for _ in range(2):
+        now = host.status(b)
+        assert list(now.send.values()) == counted[:reasons] + nothing
+        assert list(now.receive.values()) == counted[reasons:] + nothing
+        assert host.attach(b).whole
+    a.say("and on")
+    assert b.hears("and on") == ["and on"]
+    assert host.status(b).receive["passed"] == counted[reasons] + 1
+
+
+# A configuration BPDU of a bridge with the best of all identifiers, behind LLC: protocol,
+# version, type, flags; root, cost, bridge; port, age, and the timers.
+_ROOT = bytes(7) + b"\1"
+BPDU = bytes.fromhex("424203 0000 00 00 00") + _ROOT + bytes(4) + _ROOT
+BPDU += bytes.fromhex("8001 0000 1400 0200 0f00")
+
+
+def switched(destination: int, source: int, data: bytes) -> bytes:
+    head = destination.to_bytes(6) + source.to_bytes(6) + struct.pack("!H", len(data))
+    return (head + data).ljust(60, b"\0")
+
+
+@pytest.mark.parametrize("sending", ["xdp", "tc"])
+def test_a_vm_is_not_the_root_of_the_tree(host: Bed, sending: twin.Sending) -> None:
+    """Its BPDUs, and what else switches listen to, do not reach the bridge, unless allowed."""
+    a = host.veth("a")
+    host.put(a.mac, 1)
+    host.space.ip("link", "set", "br0", "type", "bridge", "stp_state", "1")
+
+    def root_port() -> int:
+        (told,) = json.loads(host.space.ip("-d", "-j", "link", "show", "br0"))
+        return int(told["linkinfo"]["info_data"]["root_port"])
+
+    stp = switched(0x0180C2000000, a.mac, BPDU)
+    pvst = 0x01000CCCCCCD.to_bytes(6) + stp[6:12] + b"\x81\0\0\1" + stp[12:]
+    lldp = 0x0180C200000E.to_bytes(6) + stp[6:12] + b"\x88\xcc"
+    host.attach(a, sending)
+    for frame in (stp, pvst, lldp.ljust(60, b"\0")):
+        a.wire.send(frame)
+    wait.until(lambda: host.status(a).send["l2-control"] == 3, "they are refused")
+    assert root_port() == 0
+    host.detach(a)
+    with host.space.entered():
+        allowed = twin.attach(a.end.name, a.mac, host.table, sending=sending, l2_control=True)
+    assert allowed.l2_control
+    a.wire.send(stp)
+    wait.until(root_port, "the VM is the root")
+    assert host.status(a).send == {**NOTHING, "passed": 1}
 
 
 def test_what_was_torn_off_is_mended(host: Bed, tenants: Three) -> None:

@@ -7,6 +7,7 @@
 
 #include "hostvlan-bed.h"
 #include "standard-headers/linux/virtio_net.h"
+#include "tests/unit/vmmnet/hostvlan-frames.h"
 
 /* --- verdicts ------------------------------------------------------------- */
 
@@ -110,14 +111,134 @@ static void test_senders_off(void)
     bed_end(&bed);
 }
 
+/* --- switches ------------------------------------------------------------- */
+
+/* STP, LLDP, MVRP, CDP and PVST+, with tags and without. */
+static void control_sent(Bed *bed, const char *reason)
+{
+    static const uint64_t to[] = {
+        0x0180c2000000ull, 0x0180c200000eull, 0x0180c2000021ull,
+        0x01000cccccccull, 0x01000ccccccdull,
+    };
+    uint8_t frame[FRAME_MAX];
+
+    for (unsigned i = 0; i < ARRAY_SIZE(to); i++) {
+        frame_make(frame, 64, GUEST, to[i], ETHERTYPE);
+        frame_sent(bed, NULL, frame, 64, reason);
+        stl_be_p(frame + 12, 0x81000001);
+        frame_sent(bed, NULL, frame, 64, reason);
+    }
+}
+
+static void test_l2_control(void)
+{
+    uint8_t frame[FRAME_MAX];
+    Bed bed;
+
+    bed_begin(&bed, &nic_virtio12, ",check-sender=on");
+    control_sent(&bed, "l2-control");
+    /* Routers' protocols are none of them. */
+    frame_make(frame, 64, GUEST, 0x0180c2000014ull, ETHERTYPE);
+    frame_sent(&bed, NULL, frame, 64, "passed");
+    /* Those of a switch are judged by who sends them. */
+    frame_make(frame, 64, STRANGER, 0x0180c200000eull, ETHERTYPE);
+    frame_received(&bed, frame, 64, "unknown-source");
+    bed_converse(&bed);
+    bed_end(&bed);
+    bed_begin(&bed, &nic_e1000, ",l2-control=on");
+    control_sent(&bed, "passed");
+    bed_end(&bed);
+}
+
+static unsigned all_queries(uint8_t frames[][FRAME_MAX], size_t *lengths,
+                            uint64_t source)
+{
+    unsigned num = 0;
+
+    for (unsigned tags = 0; tags <= 2; tags++) {
+        for (unsigned version = 1; version <= 3; version++, num++) {
+            lengths[num] = hv_igmp_query(frames[num], source, tags, version, 0,
+                                         0);
+            /* As long as a NIC pads it. */
+            while (lengths[num] < 60) {
+                frames[num][lengths[num]++] = 0;
+            }
+        }
+        for (unsigned version = 1; version <= 2; version++, num++) {
+            lengths[num] = hv_mld_query(frames[num], source, tags, version,
+                                        0xff123456, 0);
+        }
+    }
+    return num;
+}
+
+static void check_queries(const NicKind *kind, const char *options)
+{
+    uint8_t frames[15][FRAME_MAX];
+    size_t lengths[ARRAY_SIZE(frames)];
+    unsigned num;
+    Bed bed;
+
+    bed_begin(&bed, kind, options);
+    num = all_queries(frames, lengths, GUEST);
+    g_assert_cmpuint(num, ==, ARRAY_SIZE(frames));
+    for (unsigned i = 0; i < num; i++) {
+        frame_sent(&bed, NULL, frames[i], lengths[i], "multicast-query");
+    }
+    hv_set_lnids(bed.table, GUEST, 1, HOSTVLAN_LNID_GLOBAL);
+    for (unsigned i = 0; i < num; i++) {
+        frame_sent(&bed, NULL, frames[i], lengths[i], "passed");
+    }
+    hv_set_lnids(bed.table, GUEST, 1, 1);
+    all_queries(frames, lengths, STRANGER);
+    for (unsigned i = 0; i < num; i++) {
+        frame_received(&bed, frames[i], lengths[i], "passed");
+        /* What only looks like one is a stranger's. */
+        frames[i][lengths[i] - 1] = 1;
+        frame_received(&bed, frames[i], lengths[i] + 70, "unknown-source");
+    }
+    all_queries(frames, lengths, OTHER);
+    frame_received(&bed, frames[0], lengths[0], "other-tenant");
+    /* A report is no query. */
+    hv_igmp_query(frames[0], GUEST, 0, 2, 0xe1020304, 0);
+    frames[0][14 + 24] = 0x16;
+    frame_sent(&bed, NULL, frames[0], lengths[0], "passed");
+    bed_converse(&bed);
+    bed_end(&bed);
+}
+
+static void test_queries(void)
+{
+    check_queries(&nic_virtio12, "");
+    check_queries(&nic_e1000, ",check-sender=on");
+}
+
 /*
  * The host writes the checksum that the guest asks for where the guest says:
- * not over the source address.
+ * not over the source address, nor over what makes a frame no query.
  */
+static void checksum_sent(Bed *bed, const uint8_t *frame, size_t len,
+                          unsigned start, unsigned offset, const char *reason)
+{
+    struct virtio_net_hdr vnet = {
+        .flags = VIRTIO_NET_HDR_F_NEEDS_CSUM,
+        .csum_start = cpu_to_le16(start), .csum_offset = cpu_to_le16(offset),
+    };
+    uint8_t header[NIC_VNET_MAX] = { }, got[FRAME_MAX];
+    uint64_t before = bed_counter(bed, "send", reason);
+
+    memcpy(header, &vnet, sizeof(vnet));
+    nic_send(bed->nic, 0, header, frame, len);
+    bed_wait_counter(bed, "send", reason, before + 1);
+    if (strcmp(reason, "passed") == 0) {
+        g_assert_cmpuint(peer_wait(bed, got, sizeof(got)), ==, len);
+        g_assert_cmpmem(got, start, frame, start);
+    }
+    peer_has_nothing(bed);
+}
+
 static void test_checksum(void)
 {
-    struct virtio_net_hdr vnet = { .flags = VIRTIO_NET_HDR_F_NEEDS_CSUM };
-    uint8_t header[NIC_VNET_MAX] = { }, frame[FRAME_MAX], got[FRAME_MAX];
     static const struct {
         unsigned start, offset;
         const char *reason;
@@ -126,26 +247,28 @@ static void test_checksum(void)
         { 13, 0, "malformed" }, { 34, 6, "passed" },
     };
     Bed bed = { .kind = &nic_virtio12, .tap = true };
+    uint8_t frame[FRAME_MAX];
+    QDict *info;
 
     bed_make_place(&bed);
     g_assert_cmpint(g_mkdir(bed.dir, 0700), ==, 0);
     bed.table = bed_make_table(bed.path);
     bed_start(&bed, bed.kind->driver, "");
     for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
-        uint64_t before = bed_counter(&bed, "send", cases[i].reason);
-
-        vnet.csum_start = cpu_to_le16(cases[i].start);
-        vnet.csum_offset = cpu_to_le16(cases[i].offset);
-        memcpy(header, &vnet, sizeof(vnet));
         frame_make(frame, 600, GUEST, PEER, ETHERTYPE);
-        nic_send(bed.nic, 0, header, frame, 600);
-        bed_wait_counter(&bed, "send", cases[i].reason, before + 1);
-        if (strcmp(cases[i].reason, "passed") == 0) {
-            g_assert_cmpuint(peer_wait(&bed, got, sizeof(got)), ==, 600);
-            g_assert_cmpmem(got, 34, frame, 34);
-        }
-        peer_has_nothing(&bed);
+        checksum_sent(&bed, frame, 600, cases[i].start, cases[i].offset,
+                      cases[i].reason);
     }
+    /* An IGMP report whose type is to be written over. */
+    hv_igmp_query(frame, GUEST, 0, 2, 0xe1020304, 0);
+    memset(frame + 46, 0, 100);
+    frame[38] = 0x16;
+    checksum_sent(&bed, frame, 100, 38, 0, "malformed");
+    checksum_sent(&bed, frame, 100, 23, 0, "malformed");
+    checksum_sent(&bed, frame, 100, 38, 2, "passed");
+    info = bed_query(&bed);
+    g_assert_cmpstr(qdict_get_str(info, "interface"), ==, "tap0");
+    qobject_unref(info);
     bed_converse(&bed);
     bed_end(&bed);
 }
@@ -156,6 +279,8 @@ static void add_tests(void)
     qtest_add_func("/hostvlan/verdicts/e1000", test_verdicts_e1000);
     qtest_add_func("/hostvlan/senders", test_senders);
     qtest_add_func("/hostvlan/senders-off", test_senders_off);
+    qtest_add_func("/hostvlan/l2-control", test_l2_control);
+    qtest_add_func("/hostvlan/queries", test_queries);
     qtest_add_func("/hostvlan/checksum", test_checksum);
 }
 

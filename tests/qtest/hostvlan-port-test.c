@@ -145,7 +145,7 @@ static void test_query(void)
     QList *lnids;
     Bed bed;
 
-    bed_begin(&bed, &nic_virtio12, ",check-sender=on");
+    bed_begin(&bed, &nic_virtio12, ",check-sender=on,l2-control=on");
     hv_set_lnids(bed.table, GUEST, 2, HOSTVLAN_LNID_GLOBAL, 0xfffffffeu);
     sent_as(&bed, PEER, "spoofed");
     info = bed_query(&bed);
@@ -154,6 +154,9 @@ static void test_query(void)
     g_assert_cmpstr(qdict_get_str(info, "mac"), ==, GUEST_TEXT);
     g_assert_cmpstr(qdict_get_str(info, "table"), ==, bed.path);
     g_assert_true(qdict_get_bool(info, "check-sender"));
+    g_assert_true(qdict_get_bool(info, "l2-control"));
+    /* Behind it is a socket. */
+    g_assert_false(qdict_haskey(info, "interface"));
     g_assert_cmpint(qdict_get_int(info, "macs"), ==, 4);
     g_assert_cmpint(qdict_get_int(info, "generation"), ==, 6);
     g_assert_false(qdict_haskey(info, "error"));
@@ -165,7 +168,8 @@ static void test_query(void)
 
     hmp = qtest_hmp(bed.qts, "info hostvlan");
     g_assert_nonnull(strstr(hmp, "hv0: netdev net0, MAC address " GUEST_TEXT
-                            ", LNIDs global 4294967294, checks senders"));
+                            ", LNIDs global 4294967294, checks senders, "
+                            "L2 control passes"));
     g_assert_nonnull(strstr(hmp, "generation 6, 4 MAC addresses"));
     g_assert_nonnull(strstr(hmp, "passed=0 spoofed=3\r\n"));
     none = qtest_hmp(bed.qts, "info hostvlan hv1");
@@ -226,6 +230,7 @@ static void test_wrong_options(void)
         { "netdev=h0,table=/t,mac=01:00:5e:00:00:01", { "mac=01:00:5e" } },
         { "netdev=h0,table=/t,mac=00:00:00:00:00:00", { "mac=00:00:00" } },
         { "netdev=h0,table=/t,check-sender=maybe", { "check-sender" } },
+        { "netdev=h0,table=/t,l2-control=maybe", { "l2-control" } },
         { "netdev=h1,table=/t", { "'h1'" } },
     };
     const char *qemu = g_getenv("QTEST_QEMU_BINARY");

@@ -136,7 +136,7 @@ static enum hostvlan_reason check_as(const Packet *p,
                                      const HostvlanAddresses *addresses,
                                      size_t *fixed)
 {
-    size_t len = MIN(p->len, HOSTVLAN_SENDER_LEN);
+    size_t len = MIN(p->len, HOSTVLAN_LOOK_LEN);
     /* Of its own length, so that a sanitizer sees what is read beyond. */
     g_autofree uint8_t *copy = g_memdup2(p->data, len);
 
@@ -460,7 +460,7 @@ static void test_long(void)
 
     put_ip6(&p, IP6, 58, 0);
     put_icmp6(&p, 136, IP6);
-    while (p.len < HOSTVLAN_SENDER_LEN) {
+    while (p.len < HOSTVLAN_LOOK_LEN) {
         put_option(&p, 200, 0);
     }
     put_option(&p, 2, OTHER_MAC);

@@ -54,10 +54,11 @@ static enum hostvlan_reason send(const HostvlanTable *t, uint64_t port,
                                  uint64_t source, size_t len)
 {
     uint8_t frame[14] = { 0 };
+    size_t fixed;
 
     put_mac(frame, BROADCAST);
     put_mac(frame + 6, source);
-    return hostvlan_verdict_send(t, port, frame, len);
+    return hostvlan_verdict_send(t, port, false, frame, len, &fixed);
 }
 
 static enum hostvlan_reason receive(const HostvlanTable *t, uint64_t port,
@@ -67,7 +68,7 @@ static enum hostvlan_reason receive(const HostvlanTable *t, uint64_t port,
 
     put_mac(frame, dest);
     put_mac(frame + 6, source);
-    return hostvlan_verdict_receive(t, port, frame, len);
+    return hostvlan_verdict_receive(t, port, frame, len, len);
 }
 
 #define assert_receive(table, port, source, reason) do {                      \

@@ -161,6 +161,12 @@ def map_by_id(number: int) -> int:
     return _checked(_library().bpf_map_get_fd_by_id(number))
 
 
+def value_size(fd: int) -> int:
+    """How many octets an element of a map has; of one CPU if it is per-CPU."""
+    (size,) = struct.unpack_from("=12xI", _info(fd))
+    return int(size)
+
+
 def maps_called(name: str) -> Iterator[int]:
     """Open, one after another, the maps with this name, pinned or not."""
     number = ctypes.c_uint32(0)

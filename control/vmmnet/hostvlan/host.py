@@ -58,8 +58,10 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
         run_attach,
         "put an interface of this host under the table, in eBPF",
         "Let only those frames pass an interface that the table allows: for what QEMU\n"
-        "never sees, that is taps with vhost-net, macvtaps and veths of containers.\n\n"
-        "  vmmnet hostvlan attach tap0 52:54:00:12:34:56\n\n"
+        "never sees, that is taps with vhost-net, macvtaps and veths of containers. On a\n"
+        "bridge, it is the host itself that hears and reaches only what the table allows.\n\n"
+        "  vmmnet hostvlan attach tap0 52:54:00:12:34:56\n"
+        "  vmmnet hostvlan attach br0\n\n"
         "Once more, it mends what is missing.",
     )
     _add_interface(attach)
@@ -68,7 +70,7 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
         metavar="MAC",
         nargs="?",
         type=options.typed(mac.parse),
-        help="MAC address of the VM or container behind it; a macvtap has its own",
+        help="MAC address of the VM or container behind it; a macvtap and a bridge have their own",
     )
     attach.add_argument(
         "--sending",
@@ -76,6 +78,13 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
         default="xdp",
         help="where its frames are stopped: xdp, before anybody reads them; tc, which is"
         " cheaper and enough for a port of a Linux bridge (default: %(default)s)",
+    )
+    attach.add_argument(
+        "--l2-control",
+        choices=("on", "off"),
+        default="off",
+        help="whether it may send layer 2 control protocols to switches, such as STP, LLDP, LACP"
+        " and CDP (default: %(default)s)",
     )
     options.add_table(attach)
 
@@ -194,7 +203,11 @@ def run_attach(given: argparse.Namespace) -> int:
 
     try:
         attached = twin.attach(
-            given.interface, given.mac, options.table_path(given), sending=given.sending
+            given.interface,
+            given.mac,
+            options.table_path(given),
+            sending=given.sending,
+            l2_control=given.l2_control == "on",
         )
     except twin.TwinError as error:
         raise Refused(str(error)) from None
@@ -259,6 +272,7 @@ def _print_attachments(found: list[twin.Attachment], as_json: bool) -> None:
         rows = [
             ("interface", each.interface + ("" if each.here else " of another namespace")),
             ("MAC", mac.text(each.mac)),
+            *([("l2-control", "on: it may speak to switches")] if each.l2_control else []),
             ("table", f"{each.table}, generation {each.generation}"),
             ("programs", ", ".join(places)),
             *(

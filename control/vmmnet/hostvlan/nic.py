@@ -10,6 +10,8 @@ import ctypes
 import fcntl
 import socket
 import struct
+import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 _SIOCGIFHWADDR = 0x8927
@@ -18,12 +20,17 @@ _GDRVINFO = 3
 _ARPHRD_ETHER = 1
 _SO_NETNS_COOKIE = 71
 
+_RTM_NEWLINK, _RTM_GETLINK = 16, 18
 _RTM_GETTFILTER = 46
 _RTM_NEWTFILTER = 44
 _REQUEST_DUMP = 0x301
 _ERROR, _DONE = 2, 3
 _NLMSG = struct.Struct("=IHHII")
 _TCMSG = struct.Struct("=BBHiIII")
+_IFINFOMSG = struct.Struct("=BxHiII")
+_ATTRIBUTE = struct.Struct("=HH")
+_IFLA_IFNAME, _IFLA_MASTER, _IFLA_LINKINFO, _IFLA_INFO_KIND = 3, 10, 18, 1
+_TYPE_MASK = 0x3FFF
 #: Where filters of clsact are.
 PARENTS = (0xFFFFFFF2, 0xFFFFFFF3)
 
@@ -60,6 +67,20 @@ def look(name: str) -> Nic:
     return Nic(name, index, driver, ethernet, int.from_bytes(octets) if ethernet else 0)
 
 
+#: Kinds of interfaces whose own MAC address is that of who is behind them: the
+#: VM of a macvtap, and the host at the bridge's own port.
+OWN = ("macvlan", "bridge")
+
+
+def own_mac(name: str) -> int | None:
+    """The MAC address of one of these kinds; None: it is of another kind, or gone."""
+    try:
+        found = look(name)
+    except OSError:
+        return None
+    return found.mac if found.driver in OWN else None
+
+
 def _driver(control: socket.socket, name: str) -> str:
     answer = ctypes.create_string_buffer(struct.pack("=I192x", _GDRVINFO), 196)
     request = struct.pack("=16sQ16x", name.encode(), ctypes.addressof(answer))
@@ -85,16 +106,60 @@ def has_filters(index: int) -> bool:
 
 def _filters(index: int, parent: int) -> bool:
     """Whether the kernel lists a filter of this parent."""
+    body = _TCMSG.pack(0, 0, 0, index, 0, parent, 0)
+    return any(kind == _RTM_NEWTFILTER for kind, _ in list(_dump(_RTM_GETTFILTER, body)))
+
+
+@dataclass(frozen=True)
+class Link:
+    """A network interface among others."""
+
+    index: int
+    name: str
+    #: The kernel's: "bridge", "tun" (a tap too), "veth", ...; empty: it is a device of hardware.
+    kind: str
+    #: The index of the bridge or the like that it is a port of; 0: it is of none.
+    master: int
+
+
+def links() -> list[Link]:
+    """All interfaces."""
+    answers = _dump(_RTM_GETLINK, _IFINFOMSG.pack(0, 0, 0, 0, 0))
+    return [_link(body) for kind, body in answers if kind == _RTM_NEWLINK]
+
+
+def _link(body: bytes) -> Link:
+    _, _, index, _, _ = _IFINFOMSG.unpack_from(body)
+    found = _attributes(body[_IFINFOMSG.size :])
+    info = _attributes(found.get(_IFLA_LINKINFO, b""))
+    name, kind = (
+        octets.split(b"\0")[0].decode(errors="replace")
+        for octets in (found.get(_IFLA_IFNAME, b""), info.get(_IFLA_INFO_KIND, b""))
+    )
+    return Link(index, name, kind, int.from_bytes(found.get(_IFLA_MASTER, b""), sys.byteorder))
+
+
+def _attributes(octets: bytes) -> dict[int, bytes]:
+    found = {}
+    while len(octets) >= _ATTRIBUTE.size:
+        length, kind = _ATTRIBUTE.unpack_from(octets)
+        if length < _ATTRIBUTE.size:
+            break
+        found[kind & _TYPE_MASK] = octets[_ATTRIBUTE.size : length]
+        octets = octets[(length + 3) & ~3 :]
+    return found
+
+
+def _dump(request: int, body: bytes) -> Iterator[tuple[int, bytes]]:
+    """What rtnetlink lists: the kind of each message and what is behind its header."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as route:
-        body = _TCMSG.pack(0, 0, 0, index, 0, parent, 0)
         length = _NLMSG.size + len(body)
-        route.send(_NLMSG.pack(length, _RTM_GETTFILTER, _REQUEST_DUMP, 1, 0) + body)
-        found = False
+        route.send(_NLMSG.pack(length, request, _REQUEST_DUMP, 1, 0) + body)
         while True:
             answer = route.recv(1 << 16)
             while len(answer) >= _NLMSG.size:
                 length, kind, *_ = _NLMSG.unpack_from(answer)
                 if kind in (_ERROR, _DONE):
-                    return found
-                found |= kind == _RTM_NEWTFILTER
+                    return
+                yield kind, answer[_NLMSG.size : length]
                 answer = answer[(length + 3) & ~3 :]

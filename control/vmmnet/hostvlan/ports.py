@@ -48,6 +48,8 @@ class Port:
     #: Why what is at the path is not in force; empty: it is.
     error: str
     lnids: tuple[int, ...]
+    #: The interface of the host behind it; empty: it is none that can be told.
+    interface: str = ""
     #: Frames by direction and by what became of them.
     counters: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
@@ -66,6 +68,7 @@ class Port:
             "generation": self.generation,
             "error": self.error or None,
             "lnids": list(self.lnids),
+            "interface": self.interface or None,
             **{direction: dict(counts) for direction, counts in self.counters.items()},
         }
 
@@ -80,6 +83,7 @@ def _port(vm: str, answer: Mapping[str, Any]) -> Port:
         generation=answer.get("generation"),
         error=answer.get("error", ""),
         lnids=tuple(answer.get("lnids", ())),
+        interface=answer.get("interface", ""),
         counters={each: answer.get(each, {}) for each in DIRECTIONS},
     )
 
@@ -198,6 +202,7 @@ def attached() -> list[Port]:
             generation=each.generation,
             error="",
             lnids=(),
+            interface=each.interface,
             counters={"send": each.send, "receive": each.receive},
         )
         for each in found

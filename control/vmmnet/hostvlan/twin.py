@@ -2,8 +2,9 @@
 """HostVLAN on an interface of the host, in eBPF: attach, detach, status, sync.
 
 For the frames that QEMU never sees: vhost-net taps, macvtap, veth of
-containers.  net/hostvlan/bpf takes the verdicts; make bpf compiles it to
-hostvlan.bpf.o beside this file.
+containers, and those of the host's own network stack, by its bridge.
+net/hostvlan/bpf takes the verdicts; make bpf compiles it to hostvlan.bpf.o
+beside this file.
 
 Theory of operation
 ===================
@@ -63,6 +64,8 @@ REASONS = (
     "no-table",
     "no-port",
     "damaged",
+    "l2-control",
+    "multicast-query",
 )
 
 #: Where what is sent is judged: see attach().
@@ -75,10 +78,9 @@ _PRIORITY, _HANDLE = 1, 0x484C414E
 
 # struct hostvlan_port, and its flags.
 _PORT = struct.Struct("=QQII16s")
-_SEND_TC, _REVERSED, _CLSACT = 1, 2, 4
+_SEND_TC, _REVERSED, _CLSACT, _L2_CONTROL = 1, 2, 4, 8
 _COUNTERS = struct.Struct(f"={2 * len(REASONS)}Q")
 _PATH_MAP, _PATH_SIZE = "hostvlan_path", 4096
-_MACVLAN = "macvlan"
 
 _log = logging.getLogger(__name__)
 
@@ -119,6 +121,8 @@ class Attachment:
     here: bool
     #: The MAC address of the VM or container behind the interface, as in ``mac``.
     mac: int
+    #: Whether it may send layer 2 control protocols.
+    l2_control: bool
     table: Path
     #: Of the copy of the table that is in force; the file says its own.
     generation: int
@@ -140,6 +144,7 @@ class Attachment:
             "netns": self.netns,
             "here": self.here,
             "mac": macs.text(self.mac),
+            "l2-control": self.l2_control,
             "table": str(self.table),
             "generation": self.generation,
             "hooks": [vars(hook) for hook in self.hooks],
@@ -148,22 +153,32 @@ class Attachment:
         }
 
 
-def attach(interface: str, mac: int | None, table: Path, *, sending: Sending = "xdp") -> Attachment:
+def attach(
+    interface: str,
+    mac: int | None,
+    table: Path,
+    *,
+    sending: Sending = "xdp",
+    l2_control: bool = False,
+) -> Attachment:
     """Let nothing pass an interface but what the table allows.
 
     ``interface`` is one of this process's network namespace.  ``mac`` is the
-    address of who is behind it (None: a macvtap's own).  On who is attached
+    address of who is behind it (None: a macvtap's or a bridge's own).  Behind
+    a bridge is the host.  With ``l2_control`` switches are spoken to: STP,
+    LLDP, LACP, CDP and so on may be sent.  On who is attached
     already, with the same arguments, it loads the programs anew, mends what is
     missing and keeps the counters; no frame passes unjudged meanwhile.
 
     With ``sending`` "xdp" frames are judged before anybody reads them, Open
     vSwitch in user space too; "tc" is cheaper for large frames, and enough
-    where the interface is a port of a Linux bridge.  A macvtap has only "tc".
+    where the interface is a port of a Linux bridge.  A macvtap and a bridge have
+    only "tc".
 
     Raises TwinError; nothing is attached then that was not before.
     """
     device = _device(interface)
-    wanted = _wanted(device, mac, sending)
+    wanted = _wanted(device, mac, sending, l2_control)
     with _translated(f"attaching to {interface}"), _locked(create=True):
         _forget_gone()
         port = _known(device.index, nic.namespace())
@@ -281,6 +296,10 @@ class _Told:
         return "tc" if self.flags & (_SEND_TC | _REVERSED) else "xdp"
 
     @property
+    def l2_control(self) -> Literal["on", "off"]:
+        return "on" if self.flags & _L2_CONTROL else "off"
+
+    @property
     def places(self) -> Mapping[Verdict, int | None]:
         """Where each verdict is taken: a point of tc, or None for XDP."""
         if self.flags & _REVERSED:
@@ -299,20 +318,21 @@ def _device(interface: str) -> nic.Nic:
         ) from error
 
 
-def _wanted(device: nic.Nic, mac: int | None, sending: Sending) -> _Told:
+def _wanted(device: nic.Nic, mac: int | None, sending: Sending, l2_control: bool) -> _Told:
     if not device.ethernet:
         raise TwinError(f"{device.name} carries no Ethernet frames: it must be a tap, not a tun")
-    is_macvlan = device.driver == _MACVLAN
-    if mac is None and not is_macvlan:
+    is_own = device.driver in nic.OWN
+    if mac is None and not is_own:
         raise TwinError(
-            f"{device.name} is no macvtap: the MAC address of the VM or container behind it"
-            f" cannot be known; give it: 'vmmnet hostvlan attach {device.name} MAC'"
+            f"{device.name} is no macvtap and no bridge: the MAC address of the VM or container"
+            f" behind it cannot be known; give it: 'vmmnet hostvlan attach {device.name} MAC'"
         )
     try:
         number = macs.check(device.mac if mac is None else mac)
     except macs.BadMac as error:
         raise TwinError(str(error)) from error
-    flags = _REVERSED if is_macvlan else _SEND_TC if sending == "tc" else 0
+    flags = _REVERSED if is_own else _SEND_TC if sending == "tc" else 0
+    flags |= _L2_CONTROL if l2_control else 0
     return _Told(number, nic.namespace(), device.index, flags, device.name)
 
 
@@ -323,6 +343,7 @@ def _refuse_other(port: _Port, wanted: _Told, table: Path) -> None:
         ("MAC address", macs.text(has.mac), macs.text(asked.mac)),
         ("table", str(port.table), str(_resolved(table))),
         ("sending", has.sending, asked.sending),
+        ("l2-control", has.l2_control, asked.l2_control),
     )
     for what, one, other in differences:
         if one != other:
@@ -474,6 +495,7 @@ def _put_on(port: _Port, table: Table) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with bpf.Object(_object()) as loaded:
         shared = {"tables": folder.parent, "port": folder, "counters": folder}
+        counted = _outgrown_counters(port)
         for name, where in shared.items():
             with contextlib.suppress(FileNotFoundError):
                 with bpf.closing(bpf.pinned(where / name)) as fd:
@@ -483,6 +505,8 @@ def _put_on(port: _Port, table: Table) -> None:
         _keep_path(folder.parent, table.path)
         told = _with_clsact(port.told)
         bpf.update(loaded.map("port"), 0, told.pack())
+        if counted is not None:
+            bpf.update(loaded.map("counters"), 0, counted)
         for name, where in shared.items():
             if not (where / name).exists():
                 bpf.pin(loaded.map(name), where / name)
@@ -492,6 +516,19 @@ def _put_on(port: _Port, table: Table) -> None:
                 _put_xdp(port, loaded.program("hostvlan_xdp"))
             else:
                 _put_tc(port, verdict, point, loaded.program(f"hostvlan_{verdict}"))
+
+
+def _outgrown_counters(port: _Port) -> bytes | None:
+    """Of programs that knew fewer reasons: what they have counted, for a new map."""
+    pin = port.folder / "counters"
+    if not pin.exists():
+        return None
+    with bpf.closing(bpf.pinned(pin)) as fd:
+        if bpf.value_size(fd) == _COUNTERS.size:
+            return None
+    sums = [number for each in _counters(port) for number in each.values()]
+    pin.unlink()
+    return _COUNTERS.pack(*sums) + bytes(_COUNTERS.size * (bpf.possible_cpus() - 1))
 
 
 def _object() -> Path:
@@ -634,6 +671,7 @@ def _attachment(port: _Port) -> Attachment:
         netns=told.netns,
         here=port.here,
         mac=told.mac,
+        l2_control=told.l2_control == "on",
         table=port.table,
         generation=generation,
         hooks=tuple(_hooks(port)),
@@ -669,12 +707,17 @@ def _has_tc(port: _Port, verdict: Verdict, point: int) -> bool | None:
 
 
 def _counters(port: _Port) -> tuple[dict[str, int], dict[str, int]]:
-    octets = _element(port.folder / "counters", _COUNTERS.size * bpf.possible_cpus())
-    sums = [sum(each) for each in zip(*_COUNTERS.iter_unpack(octets), strict=True)]
-    count = len(REASONS)
+    with bpf.closing(bpf.pinned(port.folder / "counters")) as fd:
+        # Older programs, until attach() is due, have counted fewer reasons.
+        size = bpf.value_size(fd)
+        octets = bpf.lookup(fd, 0, size * bpf.possible_cpus())
+    assert octets is not None
+    sums = [sum(each) for each in zip(*struct.iter_unpack(f"={size // 8}Q", octets), strict=True)]
+    count = len(sums) // 2
+    nothing = dict.fromkeys(REASONS, 0)
     return (
-        dict(zip(REASONS, sums[:count], strict=True)),
-        dict(zip(REASONS, sums[count:], strict=True)),
+        nothing | dict(zip(REASONS, sums[:count], strict=False)),
+        nothing | dict(zip(REASONS, sums[count:], strict=False)),
     )
 
 

@@ -180,9 +180,10 @@ class Namespace:
         family = "-6" if ":" in via else "-4"
         self.ip(family, "route", "add", destination, "via", via)
 
-    def bridge(self, name: str = "br0") -> Interface:
+    def bridge(self, name: str = "br0", *, snooping: bool = False) -> Interface:
         """Make a learning bridge without spanning tree, switched on."""
-        self.ip("link", "add", name, "type", "bridge", "stp_state", "0", "mcast_snooping", "0")
+        snoops = ["mcast_snooping", str(int(snooping))]
+        self.ip("link", "add", name, "type", "bridge", "stp_state", "0", *snoops)
         bridge = Interface(self, name)
         bridge.up()
         return bridge

@@ -46,5 +46,12 @@ class Switch:
 
     def learned(self) -> str:
         """The MAC addresses that it has seen."""
+        return self._ask("fdb/show")
+
+    def groups(self) -> str:
+        """The groups that its ports have reported, and the ports with queriers."""
+        return self._ask("mdb/show")
+
+    def _ask(self, command: str) -> str:
         socket = next(self._folder.glob("ovs-vswitchd.*.ctl"))
-        return self._space.run(["ovs-appctl", "-t", socket, "fdb/show", "sw"]).stdout
+        return self._space.run(["ovs-appctl", "-t", socket, command, "sw"]).stdout

@@ -6,11 +6,12 @@
  *
  * The verdict is that of net/hostvlan/verdict.c, on the interface of the host
  * behind which a VM or a container is: a tap that vhost-net serves, the host's
- * end of a veth pair, a macvtap. Linux calls us in these places:
+ * end of a veth pair, a macvtap; or a bridge, whose own port is the host's
+ * network stack. Linux calls us in these places:
  *
  *                     what it sends       what it receives
  *   tap, veth         XDP (hostvlan_xdp)  tc egress (hostvlan_receive)
- *   macvtap           tc egress           tc ingress
+ *   macvtap, bridge   tc egress           tc ingress
  *                     (hostvlan_send)     (hostvlan_receive)
  *
  * A frame that comes out of a tap or a veth is handed to readers of AF_PACKET
@@ -18,7 +19,7 @@
  * comes before. Where nobody reads so, hostvlan_send can be on tc ingress
  * instead: XDP in generic mode copies frames that are in pieces.
  * A macvtap is the other way round: what the VM writes is the egress of it,
- * what it reads has come in.
+ * what it reads has come in. So is a bridge, with the host in the VM's place.
  *
  * A refused frame is taken away without an error to who sent it (STOLEN, not
  * SHOT): a switch in user space that sends one frame to several ports by
@@ -43,9 +44,24 @@
 
 #include "net/hostvlan/bpf/twin.h"
 
-#define ETHER_HEADER    14
+/* For net/hostvlan/headers.h: one of the two has the frame. */
+struct hostvlan_frame {
+    struct xdp_md *xdp;
+    struct __sk_buff *skb;
+};
+
+static __always_inline bool hostvlan_read(const struct hostvlan_frame *f,
+                                          uint32_t offset, void *to,
+                                          uint32_t num);
+
+/* What is shared with QEMU is part of each program, too. */
+#pragma push_macro("inline")
+#define inline __always_inline
+#include "net/hostvlan/group.h"
+#pragma pop_macro("inline")
+
 #define ETHER_SOURCE    6       /* offset */
-#define ETHER_ADDRESS   6       /* length */
+#define ETHER_ADDRESSES 12      /* octets */
 
 /* volatile: one load, now. clang 14 has no atomic ones for this target. */
 #define LOAD(x)         (*(const volatile typeof(x) *)&(x))
@@ -281,7 +297,31 @@ static __always_inline bool meet(struct walk *w)
 
 /* --- verdicts ----------------------------------------------------------- */
 
-static __always_inline enum hostvlan_reason send(uint64_t source)
+/* A frame of the port's own to a group. */
+static __always_inline enum hostvlan_reason
+send_group(const struct table *table, const struct hostvlan_port *p,
+           const struct hostvlan_frame *f, uint64_t dest)
+{
+    enum hostvlan_reason reason;
+    uint32_t looked_at;
+    struct set own;
+
+    if (!(p->flags & HOSTVLAN_PORT_L2_CONTROL) &&
+        hostvlan_is_l2_control(dest)) {
+        return HOSTVLAN_L2_CONTROL;
+    }
+    reason = hostvlan_query_sent(f, &looked_at);
+    if (reason != HOSTVLAN_PASSED &&
+        open_set(table, find(table, p->mac), &own) &&
+        own.one == HOSTVLAN_LNID_GLOBAL) {
+        return HOSTVLAN_PASSED;
+    }
+    return reason;
+}
+
+/* @addresses: of the frame, as they are in it. */
+static __always_inline enum hostvlan_reason
+send(const struct hostvlan_frame *f, const uint8_t *addresses)
 {
     const uint32_t zero = 0;
     const struct hostvlan_port *p = bpf_map_lookup_elem(&port, &zero);
@@ -293,11 +333,17 @@ static __always_inline enum hostvlan_reason send(uint64_t source)
     if (!p || !hostvlan_mac_valid(p->mac)) {
         return HOSTVLAN_NO_PORT;
     }
-    return source == p->mac ? HOSTVLAN_PASSED : HOSTVLAN_SPOOFED;
+    if (hostvlan_mac(addresses + ETHER_SOURCE) != p->mac) {
+        return HOSTVLAN_SPOOFED;
+    }
+    return hostvlan_is_group(addresses) ?
+           send_group(&table, p, f, hostvlan_mac(addresses)) : HOSTVLAN_PASSED;
 }
 
-static __always_inline enum hostvlan_reason receive(uint64_t source)
+static __always_inline enum hostvlan_reason
+receive(const struct hostvlan_frame *f, const uint8_t *addresses)
 {
+    uint64_t source = hostvlan_mac(addresses + ETHER_SOURCE);
     const uint32_t zero = 0;
     const struct hostvlan_port *p = bpf_map_lookup_elem(&port, &zero);
     struct walk w = {};
@@ -312,7 +358,10 @@ static __always_inline enum hostvlan_reason receive(uint64_t source)
     }
     other = hostvlan_mac_valid(source) ? find(&w.table, source) : 0;
     if (!other) {
-        return HOSTVLAN_UNKNOWN_SOURCE;
+        return hostvlan_mac_valid(source) && hostvlan_is_group(addresses) &&
+               hostvlan_query_received(f, f->skb->len,
+                                       hostvlan_mac(addresses)) ?
+               HOSTVLAN_PASSED : HOSTVLAN_UNKNOWN_SOURCE;
     }
     if (!open_set(&w.table, own, &w.own) ||
         !open_set(&w.table, other, &w.source)) {
@@ -335,28 +384,54 @@ static __always_inline bool passes(enum hostvlan_direction direction,
     return reason == HOSTVLAN_PASSED;
 }
 
-/* The source address of a frame that begins with the Ethernet header. */
-static __always_inline bool source_of(struct __sk_buff *skb, uint64_t *source)
+static __always_inline bool read_xdp(struct xdp_md *xdp, uint32_t offset,
+                                     void *to, uint32_t num)
 {
-    uint8_t octets[ETHER_ADDRESS];
+    const uint8_t *p = (const uint8_t *)(long)xdp->data;
+    const uint8_t *end = (const uint8_t *)(long)xdp->data_end;
 
-    if (skb->len < ETHER_HEADER ||
-        bpf_skb_load_bytes(skb, ETHER_SOURCE, octets, sizeof(octets))) {
+    /* The verifier wants a bound of the offset where it is added. */
+    asm volatile("" : "+r"(offset));
+    if (offset > HOSTVLAN_LOOK_LEN) {
         return false;
     }
-    *source = hostvlan_mac(octets);
+    p += offset;
+    if (p + num > end) {
+        return false;
+    }
+    __builtin_memcpy(to, p, num);
     return true;
+}
+
+static __always_inline bool hostvlan_read(const struct hostvlan_frame *f,
+                                          uint32_t offset, void *to,
+                                          uint32_t num)
+{
+    if (offset > HOSTVLAN_LOOK_LEN - num) {
+        return false;
+    }
+    return f->xdp ? read_xdp(f->xdp, offset, to, num) :
+                    !bpf_skb_load_bytes(f->skb, offset, to, num);
+}
+
+/* The addresses of a frame that begins with the Ethernet header. */
+static __always_inline bool read_addresses(struct __sk_buff *skb,
+                                           uint8_t *addresses)
+{
+    return skb->len >= HOSTVLAN_ETH_LEN &&
+           !bpf_skb_load_bytes(skb, 0, addresses, ETHER_ADDRESSES);
 }
 
 SEC("xdp")
 int hostvlan_xdp(struct xdp_md *ctx)
 {
+    const struct hostvlan_frame f = { .xdp = ctx };
     const uint8_t *frame = (const uint8_t *)(long)ctx->data;
     const uint8_t *end = (const uint8_t *)(long)ctx->data_end;
     enum hostvlan_reason reason = HOSTVLAN_MALFORMED;
 
-    if (frame + ETHER_HEADER <= end) {
-        reason = send(hostvlan_mac(frame + ETHER_SOURCE));
+    if (frame + HOSTVLAN_ETH_LEN <= end) {
+        reason = send(&f, frame);
     }
     return passes(HOSTVLAN_SEND, reason) ? XDP_PASS : XDP_DROP;
 }
@@ -364,9 +439,11 @@ int hostvlan_xdp(struct xdp_md *ctx)
 SEC("tc")
 int hostvlan_send(struct __sk_buff *skb)
 {
-    uint64_t source;
+    const struct hostvlan_frame f = { .skb = skb };
+    uint8_t addresses[ETHER_ADDRESSES];
     enum hostvlan_reason reason =
-        source_of(skb, &source) ? send(source) : HOSTVLAN_MALFORMED;
+        read_addresses(skb, addresses) ? send(&f, addresses) :
+                                         HOSTVLAN_MALFORMED;
 
     return passes(HOSTVLAN_SEND, reason) ? TC_ACT_UNSPEC : TC_ACT_STOLEN;
 }
@@ -374,9 +451,11 @@ int hostvlan_send(struct __sk_buff *skb)
 SEC("tc")
 int hostvlan_receive(struct __sk_buff *skb)
 {
-    uint64_t source;
+    const struct hostvlan_frame f = { .skb = skb };
+    uint8_t addresses[ETHER_ADDRESSES];
     enum hostvlan_reason reason =
-        source_of(skb, &source) ? receive(source) : HOSTVLAN_MALFORMED;
+        read_addresses(skb, addresses) ? receive(&f, addresses) :
+                                         HOSTVLAN_MALFORMED;
 
     return passes(HOSTVLAN_RECEIVE, reason) ? TC_ACT_UNSPEC : TC_ACT_STOLEN;
 }

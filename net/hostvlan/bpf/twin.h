@@ -15,7 +15,10 @@
 /* The header comes first, then the buckets, then the records. */
 #define HOSTVLAN_FIRST_ELEMENT  (HOSTVLAN_HEADER_SIZE / HOSTVLAN_ELEMENT)
 
-/* The only element of the map "port". The programs use nothing but "mac". */
+/*
+ * The only element of the map "port". The programs use nothing but "mac" and
+ * HOSTVLAN_PORT_L2_CONTROL.
+ */
 struct hostvlan_port {
     uint64_t mac;               /* of who is behind the interface */
     uint64_t netns;             /* cookie of the network namespace */
@@ -25,8 +28,9 @@ struct hostvlan_port {
 };
 
 #define HOSTVLAN_PORT_SEND_TC   1u      /* "send" is judged by tc, not XDP */
-#define HOSTVLAN_PORT_REVERSED  2u      /* macvtap: "send" is egress */
+#define HOSTVLAN_PORT_REVERSED  2u      /* macvtap, bridge: "send" is egress */
 #define HOSTVLAN_PORT_CLSACT    4u      /* the qdisc clsact is ours */
+#define HOSTVLAN_PORT_L2_CONTROL 8u     /* frames to switches may be sent */
 
 enum hostvlan_direction {
     HOSTVLAN_SEND,              /* from who is behind the interface */

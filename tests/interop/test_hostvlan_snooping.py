@@ -148,6 +148,9 @@ def test_nd_goes_on_past_the_expiry(host: Host) -> None:
     """The bridge's own querier is in no table; it is heard all the same."""
     bridge = snooping.bridge(host.space, querier=True)
     a, b, c = (host.vm(number, bridge, lnid) for number, lnid in ((1, 1), (2, 1), (3, 2)))
+    with host.space.entered():
+        # The host's own port, whose table entry nobody has made, takes none of them away.
+        twin.attach(bridge.name, None, host.table)
     with b.joined() as member:
         b.hears_queries(PAST_EXPIRY)
         assert {b.solicited, GROUP} <= groups(bridge, b.outside)
@@ -247,6 +250,8 @@ OTHER_FORMS = {
     "IGMP, tagged twice": igmp().tagged(SERVICE + VLAN),
     "MLD, tagged twice": mld().tagged(SERVICE + VLAN),
 }
+#: What passes: Linux's bridge does not look into it.
+LATER_FRAGMENT = mld(24, (44, b"\0\0\x09\0\0\0\x01"))
 #: What cannot be followed: Linux's bridge takes this, too.
 ENDLESS = mld(24, *[PADDING] * 8)
 
@@ -272,12 +277,25 @@ def test_what_a_bridge_takes_for_a_query(host: Host) -> None:
         wait.until(lambda: routers(bridge) == {vm.outside.name}, name)
 
 
+def test_what_a_bridge_takes_for_no_query(host: Host) -> None:
+    """So that HostVLAN need not look into it: what is for one station, and later fragments."""
+    bridge = snooping.bridge(host.space, querier=False)
+    vm, other = (host.vm(number, bridge) for number in (1, 2))
+    to_one = [Form(other.mac, form.octets) for form in (igmp(), mld())]
+    with contextlib.closing(PacketWire(other.inside)) as wire:
+        for form in (*to_one, LATER_FRAGMENT):
+            send_forms(vm, form)
+            while not wire.receive().endswith(form.octets):
+                pass
+    assert not routers(bridge)
+
+
 def test_a_tenant_is_no_querier(host: Host) -> None:
     """Its queries do not reach the bridge, in whatever form; other tenants go on."""
     bridge = snooping.bridge(host.space, querier=False)
     a, b, c = (host.vm(number, bridge, lnid) for number, lnid in ((1, 1), (2, 2), (3, 2)))
     forms = [*FORMS.values(), *OTHER_FORMS.values()]
-    send_forms(a, *forms, ENDLESS)
+    send_forms(a, *forms, ENDLESS, LATER_FRAGMENT)
     refused = {"multicast-query": len(forms), "malformed": 1}
     wait.until(
         lambda: {reason: host.counter(a, reason) for reason in refused} == refused,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Do table, ports and interfaces agree: ``vmmnet hostvlan check``.
 
-A *fault* is something that keeps frames from passing which should, or the
-table from being what its ports go by.  A *note* is legal, and odd enough to
-be a slip.
+A *fault* is something that keeps frames from passing which should, lets those
+pass which should not, or keeps the table from being what its ports go by.  A
+*note* is legal, and odd enough to be a slip.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from . import address, layout, lnid, mac, output
+from . import address, layout, lnid, mac, nic, output
 from .entry import Entry
 from .filestore import sync_command
 from .ports import Port
@@ -208,6 +208,12 @@ def attachments(path: Path) -> Iterator[Finding]:
 
 
 def _attachment(each: twin.Attachment, path: Path, table: Table, synced: bool) -> Iterator[Finding]:
+    now = nic.own_mac(each.interface)
+    if now not in (None, each.mac):
+        yield fault(
+            f"{each.interface} has the MAC address {mac.text(now)} now, and was attached with"
+            f" {mac.text(each.mac)}: 'ip link set {each.interface} address …' makes one stay"
+        )
     if not each.whole:
         missing = ", ".join(hook.place for hook in each.hooks if hook.present is False)
         yield fault(f"{each.interface}: the programs are missing at {missing}: {_mend(each)}")
@@ -229,3 +235,43 @@ def _attachment(each: twin.Attachment, path: Path, table: Table, synced: bool) -
 
 def _mend(each: twin.Attachment) -> str:
     return f"vmmnet hostvlan attach {each.interface} {mac.text(each.mac)}"
+
+
+def bridges(found: Sequence[Port]) -> Iterator[Finding]:
+    """Which ports of bridges with HostVLAN have none; ``found`` are those of QEMUs."""
+    from . import twin
+
+    try:
+        guarded = {each.interface for each in twin.status() if each.here}
+    except twin.TwinError:
+        # Told of by attachments().
+        return
+    guarded |= {port.interface for port in found if port.interface}
+    links = nic.links()
+    for bridge in links:
+        if bridge.kind == "bridge":
+            members = [each for each in links if each.master == bridge.index]
+            if any(each.name in guarded for each in (bridge, *members)):
+                yield from _bridge(bridge, members, guarded)
+
+
+def _bridge(bridge: nic.Link, members: Sequence[nic.Link], guarded: set[str]) -> Iterator[Finding]:
+    for each in members:
+        attach = f"vmmnet hostvlan attach {each.name} MAC"
+        if each.name in guarded:
+            continue
+        if each.kind == "tun":
+            yield fault(
+                f"{each.name} is a port of {bridge.name} without HostVLAN, so that its VM reaches"
+                f" all tenants: {attach}; or its QEMU does not answer, see --qmp"
+            )
+        elif each.kind == "veth":
+            yield note(
+                f"{each.name} is a port of {bridge.name} without HostVLAN: right if it leads to"
+                f" the network, wrong if to a container: {attach}"
+            )
+    if bridge.name not in guarded:
+        yield note(
+            f"{bridge.name} itself has no HostVLAN, so that every VM on it reaches this host:"
+            f" vmmnet hostvlan attach {bridge.name}"
+        )

@@ -181,6 +181,7 @@ def _host(given: argparse.Namespace) -> list[check.Finding]:
         *check.ports(answering, path),
         *map(check.fault, silent),
         *check.attachments(path),
+        *check.bridges(answering),
     ]
 
 

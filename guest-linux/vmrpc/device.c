@@ -158,6 +158,9 @@ static void call_finish(struct vmrpc_call *call, int status, u32 used)
 		status = -EIO;
 	call->status = status;
 	call->used = used;
+	/* At once: any delay here makes a stamp late (clock.c). */
+	if (call->timed)
+		ktime_get_snapshot(&call->answered);
 	if (!call->async) {
 		complete(&call->done);
 		return;
@@ -319,6 +322,8 @@ int vmrpc_call_submit(struct vmrpc_call *call)
 
 	out = call_parts(call, sgs, &in);
 	call->q = q;
+	if (call->timed)
+		ktime_get_snapshot(&call->asked);
 	for (;;) {
 		/* The ring stays while it is notified: see device_stop(). */
 		rcu_read_lock();
@@ -566,6 +571,10 @@ static int config_read(struct virtio_device *vdev, struct vmrpc_device *dev)
 	virtio_cread_le(vdev, struct vmrpc_config, mtu, &mtu);
 	dev->mtu = mtu;
 	dev->translate = virtio_has_feature(vdev, VMRPC_F_TRANSLATE);
+	dev->moments = virtio_has_feature(vdev, VMRPC_F_MOMENTS);
+	if (!dev->moments)
+		dev_notice(&vdev->dev,
+			   "kernel timestamps will be in the host's clock\n");
 	return 0;
 }
 
@@ -632,6 +641,7 @@ static struct vmrpc_device *device_alloc(struct virtio_device *vdev)
 	atomic_set(&dev->generation, 0);
 	ida_init(&dev->buffer_ids);
 	vmrpc_event_init(dev);
+	vmrpc_clock_init(&dev->clock);
 	dev->takes_buffers = !virtio_has_feature(vdev,
 						 VIRTIO_F_ACCESS_PLATFORM);
 	spin_lock_init(&dev->event_lock);
@@ -786,6 +796,7 @@ static int validate(struct virtio_device *vdev)
 
 static const unsigned int features[] = {
 	VMRPC_F_TRANSLATE,
+	VMRPC_F_MOMENTS,
 };
 
 static struct virtio_driver driver = {

@@ -4,7 +4,7 @@
  *
  * Arrows point down: family.c -> stream.c, dgram.c -> receive.c (of streams),
  * linger.c, bind.c -> message.c, group.c -> option.c -> sol.c -> sock.c -> ask.c,
- * ready.c -> iter.c -> buffer.c, device.c.  device.c hands events to event.c,
+ * ready.c -> iter.c -> buffer.c, device.c -> clock.c, which message.c asks.  device.c hands events to event.c,
  * which is above ready.c.  buffer.c maps by iter.c, and option.c knows group.c's
  * options.  proc.c looks at sock.c; netdev.c and inet6.c stand alone.  prot.c leads
  * from the sock to stream.c and dgram.c.
@@ -24,6 +24,7 @@
 #include <linux/refcount.h>
 #include <linux/scatterlist.h>
 #include <linux/spinlock.h>
+#include <linux/timekeeping.h>
 #include <linux/virtio.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -68,6 +69,18 @@ struct vmrpc_queue {
 };
 
 /**
+ * struct vmrpc_clock - the host's clock, as far as it is known (clock.c)
+ * @lock: guards the following
+ * @at: raw monotonic time, when there was the latest answer with a time; 0: none yet
+ * @offset: then: raw monotonic time less that of the host, ns, or a bit more
+ */
+struct vmrpc_clock {
+	spinlock_t lock;
+	ktime_t at;
+	s64 offset;
+};
+
+/**
  * struct vmrpc_device - the one device
  * @ref: held by the driver and by every socket, which may outlive the device
  * @vdev: our virtio device; invalid once @dead
@@ -80,9 +93,11 @@ struct vmrpc_queue {
  * @buffer_ids: numbers of buffers on the host (buffer.c)
  * @takes_buffers: until the device says that it does not
  * @event_work: asks the host for more events (event.c)
+ * @clock: the host's (clock.c)
  * @event_lock: guards @event_vq
  *
- * The rest is constant after probe.  @translate: the host side is IPv6.
+ * The rest is constant after probe.  @translate: the host side is IPv6.  @moments:
+ * the host tells the moments of stamps, and not what its real time was.
  */
 struct vmrpc_device {
 	struct kref ref;
@@ -96,6 +111,8 @@ struct vmrpc_device {
 	bool takes_buffers;
 	struct work_struct event_work;
 
+	struct vmrpc_clock clock;
+
 	spinlock_t event_lock;
 	struct virtqueue *event_vq;
 	struct vmrpc_event *events;
@@ -104,6 +121,7 @@ struct vmrpc_device {
 	u8 guest4_prefix;
 	u16 mtu;
 	bool translate;
+	bool moments;
 	int ifindex;
 	u32 max_sockets;
 	unsigned int max_sg;
@@ -144,6 +162,9 @@ struct vmrpc_data {
  * @done: completed when the answer is there
  * @status: 0 or why there is no answer
  * @used: bytes that the device says to have written
+ * @timed: the answer may have timestamps:
+ * @asked: the clocks before it was submitted, and
+ * @answered: when the answer was taken off the ring
  * @async: nobody waits; the last step frees the call and its handle
  * @control: ancillary data, @control_len bytes (NULL: none)
  * @data: the data
@@ -155,6 +176,9 @@ struct vmrpc_call {
 	struct completion done;
 	int status;
 	u32 used;
+	bool timed;
+	struct system_time_snapshot asked;
+	struct system_time_snapshot answered;
 	bool async;
 	void *control;
 	u32 control_len;
@@ -426,6 +450,12 @@ int vmrpc_sock_bind_locked(struct socket *sock, struct vmrpc_sock *vs,
 			   struct sockaddr *uaddr, int len);
 bool vmrpc_sock_hold_port(struct vmrpc_sock *vs, bool hold);
 
+/* --- clock.c --------------------------------------------------------------- */
+
+void vmrpc_clock_init(struct vmrpc_clock *clock);
+ktime_t vmrpc_clock_real(struct vmrpc_call *call,
+			 const struct vmrpc_moment *moment);
+
 /* --- message.c ------------------------------------------------------------- */
 
 int vmrpc_message_check(struct vmrpc_sock *vs, struct msghdr *msg);
@@ -476,6 +506,8 @@ void vmrpc_sol_inherit(struct vmrpc_sock *child,
 		       const struct vmrpc_sock *parent);
 bool vmrpc_sol_stale(const struct vmrpc_sock *vs);
 bool vmrpc_sol_is_in_the_way(const struct vmrpc_sock *vs);
+bool vmrpc_sol_wants_stamps(const struct vmrpc_sock *vs);
+bool vmrpc_sol_keeps_stamp(const struct vmrpc_sock *vs);
 int vmrpc_sol_sync(struct vmrpc_sock *vs);
 void vmrpc_sol_refresh(struct vmrpc_sock *vs);
 int vmrpc_sol_setsockopt(struct socket *sock, struct vmrpc_sock *vs, int name,

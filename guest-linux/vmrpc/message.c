@@ -7,6 +7,8 @@
  *
  * Ancillary data travels in the layout of a 64-bit Linux whatever the program
  * is: a header of length (64 bits), level and type, padded to 8 bytes.
+ *
+ * The host gives the moments of timestamps; clock.c turns them into stamps.
  */
 #include <linux/errqueue.h>
 #include <linux/net_tstamp.h>
@@ -180,17 +182,23 @@ static int control_put(struct vmrpc_call *call, struct vmrpc_sock *vs,
 	return 0;
 }
 
-static int control_room(struct vmrpc_call *call, const struct msghdr *msg)
+/* @ioctl_stamp: SIOCGSTAMP needs a stamp, for which the program has no room */
+static int control_room(struct vmrpc_call *call, const struct msghdr *msg,
+			bool ioctl_stamp)
 {
 	size_t size = msg->msg_controllen;
 
-	if (!size)
+	if (!size && !ioctl_stamp)
 		return 0;
 	/* A header of a 32-bit program is smaller than the wire's. */
 	if (msg->msg_flags & MSG_CMSG_COMPAT)
 		size *= 2;
 	/* The last that has room comes whole, and put_cmsg() cuts it. */
-	size = min_t(size_t, size + LARGEST_CONTROL, VMRPC_CONTROL_MAX);
+	size += LARGEST_CONTROL;
+	if (ioctl_stamp)
+		size += sizeof(struct wire_cmsg) +
+			sizeof(struct vmrpc_moment);
+	size = min_t(size_t, size, VMRPC_CONTROL_MAX);
 	call->control = kzalloc(size, GFP_KERNEL);
 	if (!call->control)
 		return -ENOMEM;
@@ -231,8 +239,46 @@ static bool is_sound(int level, int type, size_t len)
 	return false;
 }
 
-/* Hands the host's ancillary data to the program, as far as it is sound. */
-static void control_get(struct vmrpc_call *call, struct msghdr *msg)
+/* Puts the stamp in place of the moment at @data, of a type of is_sound(). */
+static void stamp_put(struct vmrpc_call *call, int type, void *data)
+{
+	struct timespec64 ts = ktime_to_timespec64(vmrpc_clock_real(call, data));
+	bool is_timeval = type == SO_TIMESTAMP_OLD || type == SO_TIMESTAMP_NEW;
+	s64 *time = data;
+
+	time[0] = ts.tv_sec;
+	time[1] = is_timeval ? ts.tv_nsec / NSEC_PER_USEC : ts.tv_nsec;
+}
+
+static bool is_timestamping(int type)
+{
+	return type == SO_TIMESTAMPING_OLD || type == SO_TIMESTAMPING_NEW;
+}
+
+/* One sound message to the program; see control_get(). */
+static void control_hand(struct vmrpc_call *call, struct msghdr *msg, int level,
+			 int type, void *data, size_t len,
+			 bool ioctl_stamp)
+{
+	bool is_time = level == SOL_SOCKET && type != SO_RXQ_OVFL;
+
+	swap_interface(level, type, data, len, 0, call->dev->ifindex);
+	if (is_time && ioctl_stamp && !is_timestamping(type)) {
+		sock_write_timestamp(call->vs->sk,
+				     vmrpc_clock_real(call, data));
+		return;
+	}
+	if (is_time && call->dev->moments)
+		stamp_put(call, type, data);
+	put_cmsg(msg, level, type, len, data);
+}
+
+/*
+ * Hands the host's ancillary data to the program, as far as it is sound.
+ * @ioctl_stamp: keep the stamp for SIOCGSTAMP (vmrpc_sol_keeps_stamp())
+ */
+static void control_get(struct vmrpc_call *call, struct msghdr *msg,
+			bool ioctl_stamp)
 {
 	size_t left = min(le32_to_cpu(call->resp.control_len),
 			  call->control_len);
@@ -247,9 +293,8 @@ static void control_get(struct vmrpc_call *call, struct msghdr *msg)
 		if (len < sizeof(*wire) || len > left ||
 		    !is_sound(level, type, len - sizeof(*wire)))
 			return;
-		swap_interface(level, type, wire + 1, len - sizeof(*wire), 0,
-			       call->dev->ifindex);
-		put_cmsg(msg, level, type, len - sizeof(*wire), wire + 1);
+		control_hand(call, msg, level, type, wire + 1,
+			     len - sizeof(*wire), ioctl_stamp);
 		len = min_t(size_t, WIRE_ALIGN(len), left);
 		p += len;
 		left -= len;
@@ -505,6 +550,7 @@ static ssize_t recv_once(struct vmrpc_sock *vs, struct msghdr *msg, size_t len,
 {
 	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_RECVMSG);
 	bool stream = vs->sk->sk_type == SOCK_STREAM;
+	bool ioctl_stamp = vmrpc_sol_keeps_stamp(vs);
 	struct sockaddr_in from;
 	size_t copy = 0;
 	ssize_t n = -ENOMEM;
@@ -512,7 +558,9 @@ static ssize_t recv_once(struct vmrpc_sock *vs, struct msghdr *msg, size_t len,
 
 	if (!call)
 		return n;
-	n = control_room(call, msg);
+	/* To read the clocks costs something. */
+	call->timed = vmrpc_sol_wants_stamps(vs);
+	n = control_room(call, msg, ioctl_stamp);
 	if (n)
 		goto out;
 	n = make_room(call, msg, len, *window, stream, flags);
@@ -543,8 +591,11 @@ static ssize_t recv_once(struct vmrpc_sock *vs, struct msghdr *msg, size_t len,
 	}
 	if (!stream && !(flags & MSG_ERRQUEUE))
 		mark_get(vs->sk, msg);
+	/* Without a stamp from the host: SIOCGSTAMP answers 0 with the present. */
+	if (ioctl_stamp)
+		sock_write_timestamp(vs->sk, 0);
 	if (call->control)
-		control_get(call, msg);
+		control_get(call, msg, ioctl_stamp);
 out:
 	vmrpc_call_free(call);
 	return n;

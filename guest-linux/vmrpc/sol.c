@@ -45,13 +45,41 @@ static const int sol_names[VMRPC_SOL_NUM] = {
 /* Of vs->sol: what the host has is not known, and it has to be told. */
 #define SOL_UNKNOWN		INT_MIN
 
-static int timestamp_option(const struct sock *sk)
+/**
+ * vmrpc_sol_keeps_stamp - is SIOCGSTAMP to tell when the next datagram came?
+ * @vs: the socket
+ *
+ * Linux keeps it from the first SIOCGSTAMP on, if it does not come with the data.
+ */
+bool vmrpc_sol_keeps_stamp(const struct vmrpc_sock *vs)
 {
-	bool new = sock_flag(sk, SOCK_TSTAMP_NEW);
+	const struct sock *sk = vs->sk;
 
-	if (!sock_flag(sk, SOCK_RCVTSTAMP))
+	return sock_flag(sk, SOCK_TIMESTAMP) && sk->sk_type == SOCK_DGRAM &&
+	       !sock_flag(sk, SOCK_RCVTSTAMP) && vs->dev->moments &&
+	       !(READ_ONCE(sk->sk_tsflags) & (SOF_TIMESTAMPING_RX_SOFTWARE |
+					      SOF_TIMESTAMPING_SOFTWARE));
+}
+
+/**
+ * vmrpc_sol_wants_stamps - may timestamps come with the next message?
+ * @vs: the socket
+ */
+bool vmrpc_sol_wants_stamps(const struct vmrpc_sock *vs)
+{
+	return sock_flag(vs->sk, SOCK_RCVTSTAMP) ||
+	       READ_ONCE(vs->sk->sk_tsflags) || vmrpc_sol_keeps_stamp(vs);
+}
+
+static int timestamp_option(const struct vmrpc_sock *vs)
+{
+	const struct sock *sk = vs->sk;
+	bool new = sock_flag(sk, SOCK_TSTAMP_NEW);
+	bool keeps = vmrpc_sol_keeps_stamp(vs);
+
+	if (!sock_flag(sk, SOCK_RCVTSTAMP) && !keeps)
 		return 0;
-	if (sock_flag(sk, SOCK_RCVTSTAMPNS))
+	if (sock_flag(sk, SOCK_RCVTSTAMPNS) || keeps)
 		return new ? SO_TIMESTAMPNS_NEW : SO_TIMESTAMPNS_OLD;
 	return new ? SO_TIMESTAMP_NEW : SO_TIMESTAMP_OLD;
 }
@@ -98,7 +126,7 @@ static void sol_read(const struct vmrpc_sock *vs, int sol[])
 	/* Only "discard": waiting in close() is done here. */
 	sol[VMRPC_SOL_LINGER] = sock_flag(sk, SOCK_LINGER) &&
 				!sk->sk_lingertime;
-	sol[VMRPC_SOL_TIMESTAMP] = timestamp_option(sk);
+	sol[VMRPC_SOL_TIMESTAMP] = timestamp_option(vs);
 	sol[VMRPC_SOL_TIMESTAMPING] = timestamping_flags(sk);
 	sol[VMRPC_SOL_PEEK_OFF] = READ_ONCE(sk->sk_peek_off);
 	/* without a limit, -1 in either width */

@@ -315,6 +315,10 @@ static void recv_control(VmrpcServer *srv, VmrpcCall *call,
     VmrpcCmsgDrops drops = { };
     size_t len;
 
+    if (srv->tells_moments) {
+        vmrpc_see_clock(srv);
+        ops.clock = &srv->clock;
+    }
     len = vmrpc_cmsg_from_host(vmrpc_host_family(srv), msg->msg_control,
                                msg->msg_controllen, call->scratch->control,
                                call->control_len, &ops, flags, &drops);

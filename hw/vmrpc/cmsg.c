@@ -9,6 +9,9 @@
  * host would let the guest choose the host's way out. A queued ICMPv6 error
  * becomes the one of ICMP, in type, code and errno (icmp-error.h).
  *
+ * Timestamps are of the host's clock; the guest is told their moments, if it
+ * understands that (VMRPC_F_MOMENTS).
+ *
  * The guest's form of each payload is spelled out in sizes and offsets, the
  * host's is its own structs.
  */
@@ -24,6 +27,7 @@
 #include "hw/vmrpc/guest-numbers.h"
 #include "hw/vmrpc/icmp-error.h"
 #include "hw/vmrpc/sockopt.h"
+#include "vmmnet/vmrpc.h"
 
 #define G_AF_INET 2
 
@@ -195,22 +199,49 @@ static int int_to_byte_from_host(const uint8_t *from, uint8_t *to,
     return 0;
 }
 
-static int time_from_host(const uint8_t *from, uint8_t *to,
-                          const VmrpcCmsgOps *ops)
+/* @unit: of the second number, in nanoseconds */
+static void write_time(const uint8_t *from, uint8_t *to, int64_t unit,
+                       const VmrpcClock *clock)
 {
-    uint64_t v[2];
+    int64_t v[2];
 
     memcpy(v, from, sizeof(v));
-    vmrpc_put64(to, v[0]);
-    vmrpc_put64(to + 8, v[1]);
+    if (clock) {
+        int64_t ns = CLAMP(v[1], 0, 999999999 / unit) * unit;
+
+        vmrpc_put64(to + offsetof(struct vmrpc_moment, ns),
+                    vmrpc_clock_moment(clock, v[0], ns));
+        vmrpc_put64(to + offsetof(struct vmrpc_moment, now), clock->seen);
+    } else {
+        vmrpc_put64(to, v[0]);
+        vmrpc_put64(to + 8, v[1]);
+    }
+}
+
+static int timeval_from_host(const uint8_t *from, uint8_t *to,
+                             const VmrpcCmsgOps *ops)
+{
+    write_time(from, to, 1000, ops->clock);
+    return 0;
+}
+
+static int timespec_from_host(const uint8_t *from, uint8_t *to,
+                              const VmrpcCmsgOps *ops)
+{
+    write_time(from, to, 1, ops->clock);
     return 0;
 }
 
 static int times_from_host(const uint8_t *from, uint8_t *to,
                            const VmrpcCmsgOps *ops)
 {
-    for (int i = 0; i < G_TIMES; i += G_TIME) {
-        time_from_host(from + i, to + i, ops);
+    static const uint8_t none[G_TIME];
+    bool known = memcmp(from, none, G_TIME) != 0;
+
+    write_time(from, to, 1, known ? ops->clock : NULL);
+    /* The card's clock is neither the host's nor the guest's. */
+    for (int i = G_TIME; i < G_TIMES; i += G_TIME) {
+        write_time(from + i, to + i, 1, NULL);
     }
     return 0;
 }
@@ -355,13 +386,13 @@ static const Conversion from_host[] = {
     { 0, SOL_SOCKET, SO_RXQ_OVFL, sizeof(uint32_t),
       G_SOL_SOCKET, G_SO_RXQ_OVFL, 4, int_from_host },
     { 0, SOL_SOCKET, SO_TIMESTAMP_OLD, G_TIME,
-      G_SOL_SOCKET, G_SO_TIMESTAMP_OLD, G_TIME, time_from_host },
+      G_SOL_SOCKET, G_SO_TIMESTAMP_OLD, G_TIME, timeval_from_host },
     { 0, SOL_SOCKET, SO_TIMESTAMPNS_OLD, G_TIME,
-      G_SOL_SOCKET, G_SO_TIMESTAMPNS_OLD, G_TIME, time_from_host },
+      G_SOL_SOCKET, G_SO_TIMESTAMPNS_OLD, G_TIME, timespec_from_host },
     { 0, SOL_SOCKET, SO_TIMESTAMP_NEW, G_TIME,
-      G_SOL_SOCKET, G_SO_TIMESTAMP_NEW, G_TIME, time_from_host },
+      G_SOL_SOCKET, G_SO_TIMESTAMP_NEW, G_TIME, timeval_from_host },
     { 0, SOL_SOCKET, SO_TIMESTAMPNS_NEW, G_TIME,
-      G_SOL_SOCKET, G_SO_TIMESTAMPNS_NEW, G_TIME, time_from_host },
+      G_SOL_SOCKET, G_SO_TIMESTAMPNS_NEW, G_TIME, timespec_from_host },
     { 0, SOL_SOCKET, SO_TIMESTAMPING_OLD, G_TIMES,
       G_SOL_SOCKET, G_SO_TIMESTAMPING_OLD, G_TIMES, times_from_host },
     { 0, SOL_SOCKET, SO_TIMESTAMPING_NEW, G_TIMES,

@@ -27,6 +27,7 @@
 #include <time.h>
 
 #include "hw/vmrpc/alg.h"
+#include "hw/vmrpc/clock.h"
 #include "hw/vmrpc/eyeballs.h"
 #include "hw/vmrpc/iov.h"
 #include "hw/vmrpc/mapped.h"
@@ -201,6 +202,9 @@ struct VmrpcServer {
     int timer_fd;
     int64_t timer_due_ms;       /* when it expires; -1: never */
 
+    bool tells_moments;         /* VMRPC_F_MOMENTS; constant during a call */
+    VmrpcClock clock;           /* then: the host's, which makes stamps */
+
     VmrpcMapped *mapped;        /* the guest's memory; NULL: it may not */
     VmrpcMemoryOps memory;
     bool (*may_go_on)(void);    /* NULL: always */
@@ -275,6 +279,9 @@ typedef struct VmrpcCall {
 
 /* Milliseconds of the monotonic clock. */
 int64_t vmrpc_now_ms(void);
+
+/* Looks at the host's clocks, for the moments of what came. */
+void vmrpc_see_clock(VmrpcServer *srv);
 
 /* The earlier of two timeouts in milliseconds, of which -1 means never. */
 int vmrpc_earlier(int a, int b);

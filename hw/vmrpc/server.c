@@ -39,6 +39,10 @@
 /* Occurrences taken in one vmrpc_server_process(). */
 #define EPOLL_BATCH             64
 
+/* One moment lasts this long at most; this many attempts to hit it. */
+#define CLOCK_GAP_NS            100000
+#define CLOCK_TRIES             3
+
 /* How soon who waits is to notice that it should not any more. */
 #define WAIT_SLICE_US           100
 
@@ -59,6 +63,28 @@ int64_t vmrpc_now_ms(void)
 
     clock_gettime(CLOCK_MONOTONIC, &ts);
     return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static int64_t clock_ns(clockid_t id)
+{
+    struct timespec ts;
+
+    clock_gettime(id, &ts);
+    return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/* Reads both clocks at one moment; again if preempted in between. */
+void vmrpc_see_clock(VmrpcServer *srv)
+{
+    int64_t real, begin, end;
+    unsigned tries = 0;
+
+    do {
+        begin = clock_ns(CLOCK_MONOTONIC);
+        real = clock_ns(CLOCK_REALTIME);
+        end = clock_ns(CLOCK_MONOTONIC);
+    } while (end - begin > CLOCK_GAP_NS && ++tries < CLOCK_TRIES);
+    vmrpc_clock_see(&srv->clock, real, end);
 }
 
 /* --- socket table ------------------------------------------------------- */
@@ -350,6 +376,9 @@ bool vmrpc_server_process(VmrpcServer *srv)
     /* Under the lock, or a call could make untrue what epoll_wait() says. */
     pthread_mutex_lock(&srv->lock);
     n = epoll_wait(srv->epoll_fd, ev, EPOLL_BATCH, 0);
+    if (srv->tells_moments) {
+        vmrpc_see_clock(srv);
+    }
     for (int i = 0; i < n; i++) {
         policy_news |= process_one(srv, &ev[i]);
     }
@@ -888,6 +917,11 @@ void vmrpc_server_set_memory(VmrpcServer *srv, const VmrpcMemoryOps *ops)
         srv->memory = *ops;
         srv->mapped = vmrpc_mapped_new(VMRPC_BUFFERS_MAX, ops);
     }
+}
+
+void vmrpc_server_set_moments(VmrpcServer *srv, bool moments)
+{
+    srv->tells_moments = moments;
 }
 
 void vmrpc_server_set_tracer(VmrpcServer *srv, const VmrpcTracer *tracer)

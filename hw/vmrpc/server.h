@@ -227,6 +227,12 @@ void vmrpc_server_set_may_go_on(VmrpcServer *srv, bool (*may_go_on)(void));
  */
 void vmrpc_server_set_memory(VmrpcServer *srv, const VmrpcMemoryOps *ops);
 
+/*
+ * The guest understands struct vmrpc_moment (VMRPC_F_MOMENTS), or does not.  No
+ * call may be under way.
+ */
+void vmrpc_server_set_moments(VmrpcServer *srv, bool moments);
+
 /* Sets or replaces the tracer; copied. */
 void vmrpc_server_set_tracer(VmrpcServer *srv, const VmrpcTracer *tracer);
 

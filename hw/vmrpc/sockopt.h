@@ -17,6 +17,8 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
+#include "hw/vmrpc/clock.h"
+
 /* Largest option value, either way. */
 #define VMRPC_SOCKOPT_MAX 256
 
@@ -114,6 +116,8 @@ typedef struct VmrpcCmsgOps {
     void *opaque;
     uint32_t guest_ifindex;     /* the interface the guest believes in */
     struct in_addr own4;        /* whose destination a group's datagram is */
+    /* just seen: moments in place of times; NULL: times as they are */
+    const VmrpcClock *clock;
 } VmrpcCmsgOps;
 
 /* Received ancillary data that did not reach the guest, by reason. */

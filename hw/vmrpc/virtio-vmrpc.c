@@ -405,6 +405,9 @@ static uint64_t virtio_vmrpc_get_features(VirtIODevice *vdev,
     if (s->translate) {
         virtio_add_feature(&features, VMRPC_F_TRANSLATE);
     }
+    if (s->guest_clock) {
+        virtio_add_feature(&features, VMRPC_F_MOMENTS);
+    }
     /* A single queue cannot be taken away from the IOThread. */
     virtio_clear_feature(&features, VIRTIO_F_RING_RESET);
     return features;
@@ -475,6 +478,8 @@ static void virtio_vmrpc_set_features(VirtIODevice *vdev, uint64_t features)
 
     wait_calls(s);
     vmrpc_server_set_memory(s->server, direct ? &ops : NULL);
+    vmrpc_server_set_moments(s->server,
+                             virtio_has_feature(features, VMRPC_F_MOMENTS));
 }
 
 static void virtio_vmrpc_reset(VirtIODevice *vdev)
@@ -726,6 +731,7 @@ static const Property virtio_vmrpc_properties[] = {
     DEFINE_PROP_STRING("policy", VirtIOVmrpc, policy),
     DEFINE_PROP_BOOL("alg", VirtIOVmrpc, alg, true),
     DEFINE_PROP_BOOL("happy-eyeballs", VirtIOVmrpc, happy_eyeballs, true),
+    DEFINE_PROP_BOOL("guest-clock", VirtIOVmrpc, guest_clock, true),
 };
 
 static void virtio_vmrpc_class_init(ObjectClass *klass, void *data)

@@ -56,6 +56,7 @@ struct VirtIOVmrpc {
     char *policy;
     bool alg;
     bool happy_eyeballs;
+    bool guest_clock;
 
     /* from realize on */
     VmrpcServer *server;

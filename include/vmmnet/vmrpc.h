@@ -81,6 +81,17 @@
  * new.  The guest takes over an error that is younger than the last it took:
  * ready_seq minus age is its number.
  *
+ * Timestamps.  The host's kernel stamps packets with the host's real time,
+ * which is not the guest's.  With VMRPC_F_MOMENTS the device gives the moment
+ * on the host's monotonic clock instead, and the reading of that clock as it
+ * makes the answer: in the ancillary data of RECVMSG, struct vmrpc_moment
+ * replaces the time of SO_TIMESTAMP and SO_TIMESTAMPNS, and the software time
+ * (the first of three) of SO_TIMESTAMPING.  The guest reads its own clocks
+ * before the request and as soon as it has the answer, and so knows how long
+ * ago the moment was.  After a migration the host's clock is another one.  The
+ * hardware time of SO_TIMESTAMPING is on the clock of a network card, neither
+ * the host's nor the guest's, and passes unchanged.
+ *
  * Byte order is little-endian, except for addresses and ports, which are in
  * network byte order as they are in struct sockaddr_in.
  */
@@ -95,6 +106,7 @@
 
 /* Feature bits */
 #define VMRPC_F_TRANSLATE       0   /* the host side is IPv6 */
+#define VMRPC_F_MOMENTS         1   /* see "Timestamps" */
 
 #define VMRPC_QUEUE_EVENT       0
 #define VMRPC_QUEUE_REQUEST     1   /* the first one */
@@ -252,6 +264,12 @@ struct vmrpc_event {
     __le32 ready_seq;
     __le32 so_error;
     __le32 reserved;
+};
+
+/* As large as a time of the kernel's: 64 bits of seconds and of their parts. */
+struct vmrpc_moment {
+    __le64 ns;                  /* 1 .. now; 0: there is no time */
+    __le64 now;                 /* both < 2^63, or 0 */
 };
 
 /* The errno values that the format itself gives a meaning to. */

@@ -11,9 +11,16 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+enum {
+    KIND_INET6 = 1,
+    KIND_DGRAM = 2,
+    KIND_NO_OPS = 4,
+    KIND_MOMENTS = 8,
+};
+
 typedef struct Input {
     uint8_t function;           /* 0 set, 1 get, 2 to host, 3 from host */
-    uint8_t kind;               /* bit 0: AF_INET6, 1: SOCK_DGRAM, 2: no ops */
+    uint8_t kind;               /* KIND_... */
     uint16_t cap;
     int32_t level, optname;
     uint32_t ifindex;
@@ -40,8 +47,8 @@ static bool is_source(void *opaque, struct in_addr addr4)
 
 static void fuzz_option(const Input *in, const uint8_t *data, size_t size)
 {
-    VmrpcSockKind kind = { in->kind & 1 ? AF_INET6 : AF_INET,
-                           in->kind & 2 ? SOCK_DGRAM : SOCK_STREAM };
+    VmrpcSockKind kind = { in->kind & KIND_INET6 ? AF_INET6 : AF_INET,
+                           in->kind & KIND_DGRAM ? SOCK_DGRAM : SOCK_STREAM };
     g_autofree uint8_t *out = g_malloc(in->cap + 1);
     VmrpcSockopt opt;
     ssize_t n;
@@ -96,14 +103,22 @@ static void check_guest(const uint8_t *guest, size_t len)
 
 static void fuzz_cmsg(const Input *in, const uint8_t *data, size_t size)
 {
-    VmrpcCmsgOps ops = { to6, to4, is_source, NULL, in->ifindex, { 0 } };
-    int family = in->kind & 1 ? AF_INET6 : AF_INET, flags = 0;
+    VmrpcCmsgOps ops = { to6, to4, is_source, NULL, in->ifindex, { 0 },
+                         NULL };
+    int family = in->kind & KIND_INET6 ? AF_INET6 : AF_INET, flags = 0;
     size_t cap = MIN(in->cap, VMRPC_CMSG_HOST_MAX);
     g_autofree uint8_t *out = g_malloc(cap + 1);
     VmrpcCmsgDrops drops = { 0 };
+    VmrpcClock clock = { };
     ssize_t n;
 
-    if (in->kind & 4) {
+    if (in->kind & KIND_MOMENTS) {
+        vmrpc_clock_see(&clock, INT64_C(1700000000000000000), in->ifindex + 1);
+        vmrpc_clock_see(&clock, INT64_C(1600000000000000000) + in->optname,
+                        in->ifindex + INT64_C(1000000000));
+        ops.clock = &clock;
+    }
+    if (in->kind & KIND_NO_OPS) {
         ops.to6 = NULL;
         ops.to4 = NULL;
         ops.is_source = NULL;

@@ -32,7 +32,7 @@ _LINK = 24
 _HOST = "192.0.2.1"
 _VM = "192.0.2.2"
 _PEER = "192.0.2.9"
-_MODULES = ("edges", "group", "packets", "ping", "tcp", "udp")
+_MODULES = ("clock", "edges", "group", "packets", "ping", "tcp", "udp")
 _SELECTED = [name for name in CASES if name.partition(".")[0] in _MODULES]
 
 # How cases fail, to the letter, and why they may.
@@ -101,6 +101,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             )
         )
         guest.run(["sysctl", "-qw", "net.ipv4.ping_group_range=0 2147483647"])
+        guest.run(["date", "--set", "-30 seconds"])
         yield World(guest, peer)
         guest.check_kernel()
 

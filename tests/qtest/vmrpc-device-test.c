@@ -237,6 +237,70 @@ static void test_config_no_translation(void)
     vm_quit(&vm);
 }
 
+/* --- timestamps ---------------------------------------------------------- */
+
+/* One datagram and what SO_TIMESTAMPNS says of it. */
+static void receive_stamp(VmrpcDriver *d, int64_t time[2])
+{
+    uint32_t one = cpu_to_le32(1);
+    struct sockaddr_in any = { .sin_family = AF_INET };
+    uint8_t in[32 + 4];
+    VmrpcArgs recv = { .op = VMRPC_RECVMSG, .sock = 1, .control_len = 32,
+                       .in = in, .in_len = sizeof(in) };
+    VmrpcReply r;
+    int fd;
+
+    guest_socket(d, 1, SOCK_DGRAM);
+    r = vmrpc_call(d, &(VmrpcArgs) {
+        .op = VMRPC_SETSOCKOPT, .sock = 1,
+        .arg = { SOL_SOCKET, SO_TIMESTAMPNS_OLD }, .out = &one, .out_len = 4,
+    });
+    g_assert_cmpint(r.error, ==, 0);
+    r = guest_op_addr(d, VMRPC_BIND, 1, &any);
+    g_assert_cmpint(r.error, ==, 0);
+    fd = peer_connect(SOCK_DGRAM, PEER6, VM6, ntohs(r.addr.sin_port));
+    g_assert_cmpint(send(fd, "data", 4, 0), ==, 4);
+    vmrpc_wait_ready(d, 1, VMRPC_IN);
+    r = vmrpc_call(d, &recv);
+    g_assert_cmpint(r.error, ==, 0);
+    g_assert_cmpmem(in + 32, 4, "data", 4);
+    memcpy(time, in + 16, 16);
+    close(fd);
+}
+
+/* Only who understands moments gets them, if they are to be had. */
+static void test_moments(void)
+{
+    static const struct {
+        const char *options;
+        uint64_t unwanted;
+        bool moments;
+    } cases[] = {
+        { "address6=" VM6, 0, true },
+        { "address6=" VM6, 1ull << VMRPC_F_MOMENTS, false },
+        { "address6=" VM6 ",guest-clock=off", 0, false },
+    };
+
+    for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+        int64_t begin = g_get_real_time(), time[2];
+        gint64 since = g_get_monotonic_time();
+        Vm vm = vm_start(cases[i].options, cases[i].unwanted);
+
+        g_assert_cmpint(!!(vm.d->features & (1ull << VMRPC_F_MOMENTS)), ==,
+                        cases[i].moments);
+        receive_stamp(vm.d, time);
+        if (cases[i].moments) {
+            g_assert_cmpint(le64_to_cpu(time[0]) / 1000, >=, since);
+            g_assert_cmpint(le64_to_cpu(time[0]), <=, le64_to_cpu(time[1]));
+            g_assert_cmpint(le64_to_cpu(time[1]) / 1000, <=,
+                            g_get_monotonic_time());
+        } else {
+            g_assert_cmpint(le64_to_cpu(time[0]), >=, begin / G_USEC_PER_SEC);
+        }
+        vm_quit(&vm);
+    }
+}
+
 /* --- plugging ------------------------------------------------------------ */
 
 static void vm_unplug(Vm *vm)
@@ -413,6 +477,7 @@ static void add_tests(void)
     qtest_add_func("/vmrpc/config/auto-queues", test_config_auto_queues);
     qtest_add_func("/vmrpc/config/no-translation",
                    test_config_no_translation);
+    qtest_add_func("/vmrpc/moments", test_moments);
     qtest_add_func("/vmrpc/unplug", test_unplug);
     qtest_add_data_func("/vmrpc/two-devices/own-threads", "",
                         test_two_devices);

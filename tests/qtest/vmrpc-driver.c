@@ -533,6 +533,7 @@ void vmrpc_fill_header(const VmrpcDriver *d, const VmrpcArgs *args,
     req->flags = cpu_to_le16(args->flags);
     req->sock = cpu_to_le32(args->sock);
     req->gen = cpu_to_le32(d->gen);
+    req->control_len = cpu_to_le32(args->control_len);
     if (args->addr) {
         req->addr.family = cpu_to_le16(VMRPC_AF_INET);
         req->addr.port = args->addr->sin_port;

@@ -78,6 +78,7 @@ typedef struct VmrpcArgs {
     uint32_t sock;
     uint32_t arg[4];
     const struct sockaddr_in *addr;
+    uint32_t control_len;       /* of RECVMSG: @in begins with it */
     const void *out;
     size_t out_len;
     void *in;

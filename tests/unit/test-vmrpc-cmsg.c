@@ -90,7 +90,7 @@ static bool is_source(void *opaque, struct in_addr addr4)
 }
 
 static const VmrpcCmsgOps ops = { to6, to4, is_source, NULL, GUEST_IFINDEX,
-                                  { 0 } };
+                                  { 0 }, NULL };
 
 static struct in_pktinfo pktinfo(int ifindex, uint32_t source)
 {
@@ -342,6 +342,98 @@ static void test_icmp_mapping(void)
     }
 }
 
+/* All that has a time, as the host's kernel gives it; software's first. */
+typedef struct Stamps {
+    int64_t tv[2], ts[2], all[6];
+} Stamps;
+
+static void add_stamps(Guest *host, const Stamps *stamps)
+{
+    host->len = 0;
+    add(host, SOL_SOCKET, SO_TIMESTAMP_OLD, stamps->tv, 16);
+    add(host, SOL_SOCKET, SO_TIMESTAMP_NEW, stamps->tv, 16);
+    add(host, SOL_SOCKET, SO_TIMESTAMPNS_OLD, stamps->ts, 16);
+    add(host, SOL_SOCKET, SO_TIMESTAMPNS_NEW, stamps->ts, 16);
+    add(host, SOL_SOCKET, SO_TIMESTAMPING_OLD, stamps->all, 48);
+    add(host, SOL_SOCKET, SO_TIMESTAMPING_NEW, stamps->all, 48);
+}
+
+static void assert_time(const Guest *g, int type, size_t size,
+                        const int64_t *expected)
+{
+    const uint8_t *payload = find(g->bytes, g->len, SOL_SOCKET, type, size);
+
+    g_assert_nonnull(payload);
+    g_assert_cmpmem(payload, size, expected, size);
+}
+
+static void convert_stamps(const Stamps *stamps, const VmrpcClock *clock,
+                           Guest *g)
+{
+    VmrpcCmsgOps with_clock = ops;
+    VmrpcCmsgDrops drops = { 0 };
+    Guest host;
+    int flags = 0;
+
+    with_clock.clock = clock;
+    add_stamps(&host, stamps);
+    g->len = vmrpc_cmsg_from_host(AF_INET6, host.bytes, host.len, g->bytes,
+                                  sizeof(g->bytes), &with_clock, &flags,
+                                  &drops);
+    g_assert_cmpuint(g->len, ==, host.len);
+    g_assert_cmpint(flags, ==, 0);
+}
+
+/* Of a guest that knows nothing of moments: its host's time. */
+static void test_stamps(void)
+{
+    static const Stamps stamps = {
+        { 1700000000, 999999 }, { 1700000000, 999999999 },
+        { 1700000000, 5, 0, 0, 42, 77 },
+    };
+    Guest g;
+
+    convert_stamps(&stamps, NULL, &g);
+    assert_time(&g, SO_TIMESTAMP_OLD, 16, stamps.tv);
+    assert_time(&g, SO_TIMESTAMP_NEW, 16, stamps.tv);
+    assert_time(&g, SO_TIMESTAMPNS_OLD, 16, stamps.ts);
+    assert_time(&g, SO_TIMESTAMPNS_NEW, 16, stamps.ts);
+    assert_time(&g, SO_TIMESTAMPING_OLD, 48, stamps.all);
+    assert_time(&g, SO_TIMESTAMPING_NEW, 48, stamps.all);
+}
+
+/* When it was, and when the clock was seen; a card's time as it is. */
+static void test_moments(void)
+{
+    enum { NOW = 1000000000 };
+    static const Stamps cases[][2] = {
+        { { { 1699999999, 250000 }, { 1699999999, 999999999 },
+            { 1700000000, 0, 0, 0, 42, 77 } },
+          { { NOW / 4, NOW }, { NOW - 1, NOW }, { NOW, NOW, 0, 0, 42, 77 } } },
+        /* it seems to come; there is none of software; no sense at all */
+        { { { 1700000001, 0 }, { INT64_MAX, INT64_MAX },
+            { 0, 0, 0, 0, 42, 77 } },
+          { { NOW, NOW }, { NOW, NOW }, { 0, 0, 0, 0, 42, 77 } } },
+        { { { -1, INT64_MIN }, { INT64_MIN, -1 }, { 0, 1, -1, -1, -1, -1 } },
+          { { 1, NOW }, { 1, NOW }, { 1, NOW, -1, -1, -1, -1 } } },
+    };
+    VmrpcClock clock = { };
+    Guest g;
+
+    vmrpc_clock_see(&clock, INT64_C(1700000000000000000), NOW);
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        const Stamps *moment = &cases[i][1];
+
+        convert_stamps(&cases[i][0], &clock, &g);
+        assert_time(&g, SO_TIMESTAMP_OLD, 16, moment->tv);
+        assert_time(&g, SO_TIMESTAMP_NEW, 16, moment->tv);
+        assert_time(&g, SO_TIMESTAMPNS_OLD, 16, moment->ts);
+        assert_time(&g, SO_TIMESTAMPNS_NEW, 16, moment->ts);
+        assert_time(&g, SO_TIMESTAMPING_OLD, 48, moment->all);
+        assert_time(&g, SO_TIMESTAMPING_NEW, 48, moment->all);
+    }
+}
+
 static void test_send_refused(void)
 {
     struct in_pktinfo foreign = pktinfo(0, 0x0a000002);
@@ -489,6 +581,8 @@ int main(int argc, char **argv)
     g_test_add_func("/cmsg/segments", test_segments);
     g_test_add_func("/cmsg/error-queue", test_error_queue);
     g_test_add_func("/cmsg/icmp-mapping", test_icmp_mapping);
+    g_test_add_func("/cmsg/stamps", test_stamps);
+    g_test_add_func("/cmsg/moments", test_moments);
     g_test_add_func("/cmsg/send-refused", test_send_refused);
     g_test_add_func("/cmsg/send-malformed", test_send_malformed);
     g_test_add_func("/cmsg/receive-drops", test_receive_drops);

@@ -8,7 +8,9 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
+#include <linux/net_tstamp.h>
 
 #include "tests/unit/server-fixture.h"
 
@@ -656,6 +658,87 @@ static void test_control(void)
     fx_free(fx);
 }
 
+static int64_t clock_ns(clockid_t id)
+{
+    struct timespec ts;
+
+    clock_gettime(id, &ts);
+    return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
+
+/*
+ * Receives one message, and what is told of @type in two numbers of 64 bits;
+ * it may be behind others.
+ */
+static void recv_time(Fx *fx, int flags, int type, uint64_t time[2])
+{
+    struct vmrpc_req req = fx_req(fx, VMRPC_RECVMSG, 0);
+    uint8_t in[200 + 4];
+    FxReply r;
+
+    fx_wait(fx, 0, flags & MSG_ERRQUEUE ? VMRPC_ERR : VMRPC_IN);
+    req.control_len = fx_le(200);
+    req.u.msg.flags = fx_le(flags);
+    r = fx_call(fx, &req, NULL, 0, in, sizeof(in));
+    fx_ok(r);
+    for (unsigned at = 0; at + 32 <= r.control_len;
+         at += (in[at] + 7) & ~7) {
+        if (in[at + 8] == SOL_SOCKET && in[at + 12] == type) {
+            memcpy(time, in + at + 16, 16);
+            return;
+        }
+    }
+    g_assert_not_reached();
+}
+
+static void assert_time(const uint64_t time[2], bool moment, int64_t mono,
+                        int64_t real)
+{
+    if (moment) {
+        g_assert_cmpuint(time[0], >=, mono);
+        g_assert_cmpuint(time[0], <=, time[1]);
+        g_assert_cmpuint(time[1], <=, clock_ns(CLOCK_MONOTONIC));
+    } else {
+        g_assert_cmpuint(time[0] * 1000000000 + time[1], >=, real);
+    }
+}
+
+/* Who does not understand moments gets the host's time. */
+static void test_moments(void)
+{
+    uint32_t one = fx_le(1), stamping = fx_le(SOF_TIMESTAMPING_TX_SOFTWARE |
+                                              SOF_TIMESTAMPING_SOFTWARE);
+    Fx *fx = fx_new_default();
+    uint16_t port, own;
+    int peer = peer_socket(SOCK_DGRAM, &port);
+    int64_t real, mono;
+    uint64_t time[2];
+    FxReply r;
+    int fd;
+
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    r = fx_addr_op(fx, VMRPC_BIND, 0, fx->guest4, 0);
+    own = ntohs(r.addr.sin_port);
+    fx_ok(fx_setsockopt(fx, 0, SOL_SOCKET, SO_TIMESTAMPNS_OLD, &one, 4));
+    fx_ok(fx_setsockopt(fx, 0, SOL_SOCKET, SO_TIMESTAMPING_OLD, &stamping, 4));
+    fd = peer_connect(SOCK_DGRAM, own);
+    for (int i = 0; i < 3; i++) {
+        vmrpc_server_set_moments(fx->srv, i % 2);
+        mono = clock_ns(CLOCK_MONOTONIC);
+        real = clock_ns(CLOCK_REALTIME);
+        g_assert_cmpint(send(fd, "data", 4, 0), ==, 4);
+        recv_time(fx, 0, SO_TIMESTAMPNS_OLD, time);
+        assert_time(time, i % 2, mono, real);
+        /* when it was sent */
+        fx_ok(fx_sendto(fx, 0, fx->peer4, port, "x", 1));
+        recv_time(fx, MSG_ERRQUEUE, SO_TIMESTAMPING_OLD, time);
+        assert_time(time, i % 2, mono, real);
+    }
+    close(fd);
+    close(peer);
+    fx_free(fx);
+}
+
 /* Its later parts name no destination, whether or not the VM has an address. */
 static void test_datagram_in_parts(void)
 {
@@ -713,5 +796,6 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/datagrams", test_datagrams);
     g_test_add_func("/vmrpc/server/datagram-in-parts", test_datagram_in_parts);
     g_test_add_func("/vmrpc/server/control", test_control);
+    g_test_add_func("/vmrpc/server/moments", test_moments);
     return g_test_run();
 }

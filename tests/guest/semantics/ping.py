@@ -12,13 +12,13 @@ import socket
 import struct
 import termios
 
+from .clock import SO_TIMESTAMP, UNITS, between, now, time_of
 from .harness import World, case, case_of, disconnect, expect, fails, pending, set_flag, wait_for
 from .peer import numbered
 
 # What Python 3.11 has no names for.
 IP_PKTINFO = 8
 IP_RECVTTL = 12
-SO_TIMESTAMP = 29
 
 _REQUEST = 8
 _REPLY = 0
@@ -223,14 +223,17 @@ def control_messages(world: World) -> None:
     set_flag(sock, socket.IPPROTO_IP, IP_RECVTTL, socket.IP_RECVTOS, IP_PKTINFO)
     set_flag(sock, socket.SOL_SOCKET, SO_TIMESTAMP)
     sock.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 0x20)
+    begin = now()
     sock.sendto(_message(b"x"), (world.peer, 0))
     _, control, _, _ = sock.recvmsg(100, 512)
+    end = now()
     found = {(level, kind): value for level, kind, value in control}
     expect(found[socket.IPPROTO_IP, socket.IP_TTL], struct.pack("i", 64))
     expect(found[socket.IPPROTO_IP, socket.IP_TOS], b"\x20")
     destination = found[socket.IPPROTO_IP, IP_PKTINFO][8:12]
     expect(socket.inet_ntoa(destination), world.me)
-    expect(len(found[socket.SOL_SOCKET, SO_TIMESTAMP]), 16)
+    stamp = time_of(found[socket.SOL_SOCKET, SO_TIMESTAMP], UNITS[SO_TIMESTAMP])
+    between(begin, stamp, UNITS[SO_TIMESTAMP], end)
 
 
 @case

@@ -21,6 +21,7 @@ import traceback
 from collections.abc import Iterable
 
 from . import (
+    clock,
     data,
     edges,
     group,
@@ -42,6 +43,7 @@ from .harness import CASES, Case, World
 
 __all__ = [
     "CASES",
+    "clock",
     "data",
     "edges",
     "group",

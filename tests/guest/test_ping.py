@@ -71,6 +71,16 @@ def test_a_user_pings(guest: Guest) -> None:
     assert "1 received" in said
 
 
+@pytest.mark.parametrize("ahead", ["+30 seconds", "-60 seconds", "+30 seconds"])
+def test_time_of_a_clock_that_is_set(guest: Guest, ahead: str) -> None:
+    """The reply's stamp is of the guest's clock, whatever that is and was."""
+    guest.run(["date", "--set", ahead])
+    said = ping(guest, "-c 3 peer.test")
+    times = [float(text) for text in re.findall(r"time=([0-9.]+) ms", said)]
+    assert len(times) == 3 and all(0 <= each < 10_000 for each in times), said
+    assert "time of day goes back" not in said
+
+
 def test_own_addresses_stay_inside(guest: Guest, world: Lab) -> None:
     opened = world.counters(guest)["bytes_sent"]
     for target in "127.0.0.1", "192.0.0.2", "127.3.2.1":

@@ -13,12 +13,13 @@ import hashlib
 import json
 import re
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import kernel
+from vmmnet.testbed import kernel, wait
 from vmmnet.testbed.guest import Guest
 from vmmnet.testbed.lab import PAGE, WEB_ADDRESS, Lab, lab
 
@@ -388,3 +389,61 @@ def test_node(roles: Roles, load: int) -> None:
         command = f"node /root/web.js ask {roles.name} 3000 {clients} {2 * load} {resolve}"
         text = roles.client.run(command)
     assert text == f"{clients * 2 * load} right, {clients} sockets\n"
+
+
+# --- time -----------------------------------------------------------------------------------
+
+#: Nobody else is to be able to say anything to it.
+_CHRONYD = "chronyd -u root -F 0 {} 'pidfile /run/chronyd.pid' 'bindcmdaddress /' 'cmdport 0'"
+#: It serves the time of a clock that it leaves alone.
+_TIME_SERVER = _CHRONYD.format("-d -x") + " 'local stratum 3' 'allow all'"
+_SET_TIME = _CHRONYD.format("-q -t 120") + " 'server peer.test iburst maxsamples 1' 2>&1"
+_ASK_TIME = _CHRONYD.format("-Q -t 120") + " 'server peer.test iburst maxsamples 1' 2>&1"
+_FOLLOW_TIME = _CHRONYD.format("-d") + " 'server peer.test iburst minpoll -2 maxpoll 0'"
+#: Seconds; what is wrong is wrong by half of what the clock is off.
+_TOLERANCE = 1.0
+_OFF = 30
+
+
+def _clock_is_off(guest: Guest) -> tuple[float, float]:
+    """Bounds of what the guest's clock is ahead of the host's."""
+    begin = time.time()
+    said = float(guest.run(["date", "+%s.%N"]).stdout)
+    return said - time.time(), said - begin
+
+
+@pytest.mark.parametrize("ahead", [_OFF, -_OFF])
+def test_chronyd(guest: Guest, inner: Inside, outer: Outside, ahead: int) -> None:
+    """A client of NTP finds out how wrong the guest's clock is, and sets it right."""
+    with outer.started(_TIME_SERVER, 123, "udp"):
+        inner.run(f"date --set '{ahead} seconds'")
+        least, most = _clock_is_off(guest)
+        assert abs(least) > _OFF / 2 < abs(most)
+        told = inner.run(_ASK_TIME)
+        found = re.search(r"System clock wrong by ([-.0-9]+) seconds", told)
+        assert found, told
+        # It says what is to be added.
+        assert least - _TOLERANCE <= -float(found.group(1)) <= most + _TOLERANCE
+        inner.run(_SET_TIME)
+        least, most = _clock_is_off(guest)
+        assert least <= _TOLERANCE and most >= -_TOLERANCE
+
+
+@pytest.mark.long
+def test_chronyd_slews(guest: Guest, inner: Inside, outer: Outside) -> None:
+    """The same without a step: what it measures while the clock is slewed is right, too."""
+    tolerance = 0.05
+    with outer.started(_TIME_SERVER, 123, "udp"):
+        inner.run(_SET_TIME)
+        inner.run("date --set '2 seconds'")
+        job = guest.spawn(f"exec {_FOLLOW_TIME}")
+
+        def is_right() -> bool:
+            least, most = _clock_is_off(guest)
+            return job.running and least <= tolerance and most >= -tolerance
+
+        try:
+            wait.until(is_right, "the guest's clock to be right", 300)
+        finally:
+            job.kill()
+            job.wait()

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from vmmnet.testbed import image, scratch, wait
 from vmmnet.testbed.agent import Job
@@ -19,6 +19,7 @@ from vmmnet.testbed.net import Namespace
 #: What the programs under test need beyond what every guest has.
 PACKAGES = (
     "apache2-utils",
+    "chrony",
     "libmemcached-tools",
     "memcached",
     "nghttp2-client",
@@ -39,6 +40,9 @@ _PATIENCE = 300.0
 _AGAIN = 5.0
 
 
+Transport = Literal["tcp", "udp"]
+
+
 class Machine(Protocol):
     """A machine with programs; ``other`` is the name of the one to talk to."""
 
@@ -48,7 +52,9 @@ class Machine(Protocol):
     def run(self, command: str) -> str:
         """Run a line of shell to its end, which must be a success; return what it says."""
 
-    def started(self, command: str, port: int) -> contextlib.AbstractContextManager[None]:
+    def started(
+        self, command: str, port: int, protocol: Transport = "tcp"
+    ) -> contextlib.AbstractContextManager[None]:
         """Run a server for the time of a block; it listens when the block begins."""
 
     def put(self, text: str, path: str) -> None:
@@ -81,10 +87,10 @@ class Inside:
         return self._guest.run(command, _PATIENCE).stdout
 
     @contextlib.contextmanager
-    def started(self, command: str, port: int) -> Iterator[None]:
+    def started(self, command: str, port: int, protocol: Transport = "tcp") -> Iterator[None]:
         """Run a server for the time of a block; it listens when the block begins."""
         job = self._guest.spawn(f"exec {command}")
-        look = f"ss -Hlnt | grep -q ':{port} '"
+        look = f"ss -Hln --{protocol} | grep -q ':{port} '"
 
         def serves() -> bool:
             return not job.running or self._guest.run(look, _PATIENCE, check=False).rc == 0
@@ -134,14 +140,14 @@ class Outside:
         return self._space.run([*self._enter, command], timeout=_PATIENCE).stdout
 
     @contextlib.contextmanager
-    def started(self, command: str, port: int) -> Iterator[None]:
+    def started(self, command: str, port: int, protocol: Transport = "tcp") -> Iterator[None]:
         """Run a server for the time of a block; it listens when the block begins."""
         log = self._logs / "server.log"
         with log.open("wb") as out:
             words = [*self._enter, f"exec {command}"]
             with self._space.started(words, stdout=out, stderr=out) as child:
                 try:
-                    wait.listening(child.pid, port, timeout=_PATIENCE)
+                    wait.listening(child.pid, port, protocol, timeout=_PATIENCE)
                 except (RuntimeError, TimeoutError) as error:
                     raise RuntimeError(f"{error}\n{log.read_text()[-3000:]}") from error
                 yield

@@ -83,6 +83,7 @@ def filled(table: Path) -> Path:
         ("vmmnet hostvlan show --table /nowhere ", []),
         ("vmmnet hostvlan show 52:54:00:00:00:01 ", []),
         ("vmmnet hostvlan attach l", ["lo"]),
+        ("vmmnet hostvlan attach lo --l2-control ", ["on", "off"]),
         ("vmmnet hostvlan sync --table lnid.table.", ["lnid.table.lock"]),
         ("vmmnet hostvlan import --a", ["--allow-empty"]),
         ("vmmnet hostvlan import --d", ["--dry-run"]),

@@ -113,8 +113,8 @@ const char *virtio_vmrpc_id(VirtIOVmrpc *s);
 void virtio_vmrpc_report_arrival(VirtIOVmrpc *s, const VmrpcArrival *arrival);
 
 /*
- * Claims address6, if there is one: false, with @errp, if another VM of the host
- * has it.  One that arrives by migration claims it later.
+ * Claims address6, if there is one: false, with @errp, if another VM of this
+ * host has it.  One that arrives by migration claims it later.
  */
 bool virtio_vmrpc_claim_realize(VirtIOVmrpc *s, Error **errp);
 void virtio_vmrpc_claim_unrealize(VirtIOVmrpc *s);

@@ -8,6 +8,8 @@
 #include "hostvlan-file.h"
 #include "net/hostvlan/verdict.h"
 
+#define NOBODY  0x0200dead0000ull
+
 /* --- by construction ------------------------------------------------------ */
 
 /*
@@ -143,6 +145,9 @@ static void a_is_damaged(HvFile *fx, const HostvlanTable *t)
     g_assert_cmpint(receive(t, MAC_A, MAC_B), ==, HOSTVLAN_DAMAGED);
     g_assert_cmpint(receive(t, MAC_B, MAC_A), ==, HOSTVLAN_DAMAGED);
     g_assert_cmpint(receive(t, MAC_B, MAC_B), ==, HOSTVLAN_PASSED);
+    /* What is not there at all is said first. */
+    g_assert_cmpint(receive(t, NOBODY, MAC_A), ==, HOSTVLAN_NO_PORT);
+    g_assert_cmpint(receive(t, MAC_A, NOBODY), ==, HOSTVLAN_UNKNOWN_SOURCE);
 }
 
 static void test_one(void)

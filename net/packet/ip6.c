@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* IPv6 headers, extension headers and their options (RFC 8200) */
+#include <string.h>
+
+#include "net/packet/ip6.h"
+#include "net/packet/octets.h"
+
+enum {
+    OPTION_PAD1 = 0,
+    OPTION_PADN = 1,
+};
+
+const struct in6_addr packet_ip6_all_nodes = {
+    .s6_addr = { 0xff, 0x02, [15] = 1 },
+};
+const struct in6_addr packet_ip6_all_routers = {
+    .s6_addr = { 0xff, 0x02, [15] = 2 },
+};
+
+bool packet_ip6_parse(PacketIp6 *ip, const void *packet, size_t len)
+{
+    const uint8_t *p = packet;
+    uint32_t first;
+
+    if (len < PACKET_IP6_LEN || p[0] >> 4 != 6) {
+        return false;
+    }
+    first = packet_get32(p);
+    ip->tclass = first >> 20 & 0xff;
+    ip->flow = first & 0xfffff;
+    ip->payload = packet_get16(p + 4);
+    ip->next = p[6];
+    ip->hops = p[7];
+    memcpy(&ip->src, p + 8, sizeof(ip->src));
+    memcpy(&ip->dst, p + 24, sizeof(ip->dst));
+    return ip->payload <= len - PACKET_IP6_LEN;
+}
+
+size_t packet_ip6_build(void *buf, const PacketIp6 *ip)
+{
+    uint8_t *p = buf;
+
+    packet_put32(p, 6u << 28 | (uint32_t)ip->tclass << 20 |
+                 (ip->flow & 0xfffff));
+    packet_put16(p + 4, ip->payload);
+    p[6] = ip->next;
+    p[7] = ip->hops;
+    memcpy(p + 8, &ip->src, sizeof(ip->src));
+    memcpy(p + 24, &ip->dst, sizeof(ip->dst));
+    return PACKET_IP6_LEN;
+}
+
+size_t packet_ip6_ext_len(uint8_t number, const void *header)
+{
+    const uint8_t *p = header;
+
+    switch (number) {
+    case PACKET_PROTO_FRAGMENT:
+        return PACKET_IP6_FRAGMENT_LEN;
+    case PACKET_PROTO_AH:
+        return (p[1] + 2u) * 4;
+    default:
+        return (p[1] + 1u) * 8;
+    }
+}
+
+static bool is_extension(uint8_t number)
+{
+    switch (number) {
+    case PACKET_PROTO_HOPOPTS:
+    case PACKET_PROTO_ROUTING:
+    case PACKET_PROTO_FRAGMENT:
+    case PACKET_PROTO_AH:
+    case PACKET_PROTO_DSTOPTS:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Note where the header is. Returns false if it must not be there. */
+static bool note_header(PacketIp6Ext *ext, const uint8_t *p)
+{
+    switch (ext->next) {
+    case PACKET_PROTO_HOPOPTS:
+        ext->hopopts = ext->offset;
+        return ext->offset == PACKET_IP6_LEN;
+    case PACKET_PROTO_DSTOPTS:
+        ext->dst2 = ext->offset;
+        return true;
+    case PACKET_PROTO_ROUTING:
+        ext->routing = ext->offset;
+        ext->dst1 = ext->dst2;
+        ext->dst2 = 0;
+        return true;
+    case PACKET_PROTO_FRAGMENT:
+        ext->fragment = ext->offset;
+        ext->fragment_offset = packet_get16(p + 2) & 0xfff8;
+        ext->more = p[3] & 1;
+        ext->fragment_id = packet_get32(p + 4);
+        return true;
+    default:
+        return true;
+    }
+}
+
+bool packet_ip6_walk(PacketIp6Ext *ext, const void *packet, size_t len)
+{
+    const uint8_t *p = packet;
+    unsigned headers = 0;
+    size_t size;
+
+    memset(ext, 0, sizeof(*ext));
+    if (len < PACKET_IP6_LEN) {
+        return false;
+    }
+    ext->next = p[6];
+    ext->offset = PACKET_IP6_LEN;
+    while (is_extension(ext->next)) {
+        const uint8_t *header = p + ext->offset;
+
+        if (headers++ == PACKET_IP6_EXT_MAX || len - ext->offset < 8) {
+            return false;
+        }
+        size = packet_ip6_ext_len(ext->next, header);
+        if (size > len - ext->offset || !note_header(ext, header)) {
+            return false;
+        }
+        ext->next = header[0];
+        ext->offset += size;
+        if (ext->fragment_offset) {
+            return true;
+        }
+    }
+    return true;
+}
+
+bool packet_ip6_option_next(const void *header, size_t len, size_t *pos,
+                            PacketIp6Option *option)
+{
+    const uint8_t *p = header;
+
+    if (*pos < 2) {
+        *pos = 2;               /* the next header's number and the length */
+    }
+    while (*pos < len) {
+        if (p[*pos] == OPTION_PAD1) {
+            ++*pos;
+            continue;
+        }
+        if (len - *pos < 2 || p[*pos + 1] > len - *pos - 2) {
+            return false;
+        }
+        option->type = p[*pos];
+        option->len = p[*pos + 1];
+        option->data = p + *pos + 2;
+        *pos += 2u + option->len;
+        if (option->type != OPTION_PADN) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool packet_ip6_in_prefix(const struct in6_addr *addr,
+                          const struct in6_addr *prefix, unsigned len)
+{
+    unsigned octets = len / 8, bits = len % 8;
+
+    return memcmp(addr, prefix, octets) == 0 &&
+           (bits == 0 ||
+            (addr->s6_addr[octets] ^ prefix->s6_addr[octets]) >> (8 - bits)
+            == 0);
+}
+
+struct in6_addr packet_ip6_solicited(const struct in6_addr *addr)
+{
+    struct in6_addr group = {
+        .s6_addr = { 0xff, 0x02, [11] = 1, [12] = 0xff },
+    };
+
+    memcpy(group.s6_addr + 13, addr->s6_addr + 13, 3);
+    return group;
+}
+
+struct in6_addr packet_ip6_from_mac(const struct in6_addr *prefix,
+                                    const uint8_t mac[6])
+{
+    struct in6_addr addr = *prefix;
+
+    memcpy(addr.s6_addr + 8, mac, 3);
+    addr.s6_addr[8] ^= 2;       /* the universal/local bit is inverted */
+    addr.s6_addr[11] = 0xff;
+    addr.s6_addr[12] = 0xfe;
+    memcpy(addr.s6_addr + 13, mac + 3, 3);
+    return addr;
+}
+
+struct in6_addr packet_ip6_link_local(const uint8_t mac[6])
+{
+    static const struct in6_addr prefix = { .s6_addr = { 0xfe, 0x80 } };
+
+    return packet_ip6_from_mac(&prefix, mac);
+}

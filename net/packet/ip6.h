@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * IPv6 headers, extension headers and their options (RFC 8200)
+ *
+ * A packet begins with its IPv6 header.  Offsets count from there.
+ */
+#ifndef NET_PACKET_IP6_H
+#define NET_PACKET_IP6_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PACKET_IP6_LEN          40u
+#define PACKET_IP6_FRAGMENT_LEN 8u
+#define PACKET_IP6_MTU_MIN      1280u
+/* Extension headers that one walk looks through. */
+#define PACKET_IP6_EXT_MAX      8u
+
+/* Protocol numbers. */
+enum {
+    PACKET_PROTO_HOPOPTS = 0,
+    PACKET_PROTO_IP4 = 4,
+    PACKET_PROTO_TCP = 6,
+    PACKET_PROTO_UDP = 17,
+    PACKET_PROTO_IP6 = 41,
+    PACKET_PROTO_ROUTING = 43,
+    PACKET_PROTO_FRAGMENT = 44,
+    PACKET_PROTO_ESP = 50,
+    PACKET_PROTO_AH = 51,
+    PACKET_PROTO_ICMP6 = 58,
+    PACKET_PROTO_NONE = 59,
+    PACKET_PROTO_DSTOPTS = 60,
+    PACKET_PROTO_MH = 135,
+};
+
+/* A header; numbers in host order. */
+typedef struct PacketIp6 {
+    struct in6_addr src, dst;
+    uint32_t flow;              /* label, 20 bits */
+    uint8_t tclass;
+    uint8_t next;               /* number of the next header */
+    uint8_t hops;               /* hop limit */
+    uint16_t payload;           /* octets behind this header */
+} PacketIp6;
+
+/**
+ * packet_ip6_parse: read a header
+ * @len: octets at @packet; what is behind the payload is padding
+ *
+ * Returns: false if it is too short, no IPv6, or the payload is cut
+ */
+bool packet_ip6_parse(PacketIp6 *ip, const void *packet, size_t len);
+
+/**
+ * packet_ip6_build: write a header
+ * @buf: room for PACKET_IP6_LEN octets
+ *
+ * Returns: PACKET_IP6_LEN
+ */
+size_t packet_ip6_build(void *buf, const PacketIp6 *ip);
+
+/*
+ * The chain of extension headers.  An offset of 0 says that there is no such
+ * header; of destination options, those before a routing header are @dst1,
+ * or, without one, @dst2.
+ */
+typedef struct PacketIp6Ext {
+    uint8_t next;               /* the number of what ends the chain */
+    size_t offset;              /* of that */
+    size_t hopopts, dst1, routing, dst2;
+    size_t fragment;            /* of the fragment header */
+    uint32_t fragment_id;
+    uint16_t fragment_offset;   /* octets */
+    bool more;                  /* fragments follow */
+} PacketIp6Ext;
+
+/**
+ * packet_ip6_walk: find the upper-layer header
+ * @len: octets at @packet
+ *
+ * ESP and "no next header" end the chain, as the upper layers do.  So does a
+ * fragment header of a fragment that is not the first: @ext->offset is that of
+ * its data.
+ *
+ * Returns: false if a header is cut or misplaced (hop-by-hop options that are
+ * not the first), or there are more than PACKET_IP6_EXT_MAX
+ */
+bool packet_ip6_walk(PacketIp6Ext *ext, const void *packet, size_t len);
+
+/** packet_ip6_ext_len: octets of the extension header at @header; AH's, too. */
+size_t packet_ip6_ext_len(uint8_t number, const void *header);
+
+/* An option of a hop-by-hop or destination options header. */
+typedef struct PacketIp6Option {
+    uint8_t type;
+    uint8_t len;                /* octets of @data */
+    const uint8_t *data;
+} PacketIp6Option;
+
+/**
+ * packet_ip6_option_next: take the next option; padding is passed over
+ * @header: a hop-by-hop or destination options header, whole
+ * @len: its octets
+ * @pos: where to look; 0 for the first
+ *
+ * Returns: false at the end, where @pos is @len; or if an option is cut, where
+ * @pos is less
+ */
+bool packet_ip6_option_next(const void *header, size_t len, size_t *pos,
+                            PacketIp6Option *option);
+
+/* --- addresses (RFC 4291) ------------------------------------------------- */
+
+static inline bool packet_ip6_equal(const struct in6_addr *a,
+                                    const struct in6_addr *b)
+{
+    return IN6_ARE_ADDR_EQUAL(a, b);
+}
+
+/** packet_ip6_in_prefix: do the first @len bits (0..128) agree? */
+bool packet_ip6_in_prefix(const struct in6_addr *addr,
+                          const struct in6_addr *prefix, unsigned len);
+
+/** packet_ip6_solicited: the solicited-node group of @addr (section 2.7.1) */
+struct in6_addr packet_ip6_solicited(const struct in6_addr *addr);
+
+/**
+ * packet_ip6_from_mac: a prefix of 64 bits and a modified EUI-64 identifier
+ * @prefix: its first 64 bits are used
+ */
+struct in6_addr packet_ip6_from_mac(const struct in6_addr *prefix,
+                                    const uint8_t mac[6]);
+
+/** packet_ip6_link_local: fe80::/64 with the identifier of @mac */
+struct in6_addr packet_ip6_link_local(const uint8_t mac[6]);
+
+extern const struct in6_addr packet_ip6_all_nodes;      /* ff02::1 */
+extern const struct in6_addr packet_ip6_all_routers;    /* ff02::2 */
+
+#endif /* NET_PACKET_IP6_H */

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Cut super-frames: TCP and UDP packets that stand for several (GSO)
+ *
+ * The headers are copied once and checked; the pieces' headers are made from
+ * the copy, so that a guest that changes its memory meanwhile spoils its
+ * payload only. The payload is never copied. Checksums are made in full, since
+ * a piece has no virtio-net header of its own in a tunnel.
+ *
+ * TCP as RFC 9293 and Linux have it: sequence numbers count on, FIN and PSH go
+ * with the last piece, CWR with the first (RFC 3168 section 6.1.2). IPv4's
+ * identification counts on.
+ */
+#include <string.h>
+
+#include "net/packet/eth.h"
+#include "net/packet/ip6.h"
+#include "net/packet/octets.h"
+#include "net/packet/segment.h"
+#include "net/packet/sum.h"
+
+#define IP4_LEN         20u
+#define UDP_LEN         8u
+#define TCP_LEN         20u
+
+enum {
+    TCP_FIN = 0x01,
+    TCP_SYN = 0x02,
+    TCP_RST = 0x04,
+    TCP_PSH = 0x08,
+    TCP_URG = 0x20,
+    TCP_CWR = 0x80,
+};
+
+/* --- parts ---------------------------------------------------------------- */
+
+size_t packet_iov_len(const struct iovec *iov, int iovcnt)
+{
+    size_t len = 0;
+
+    for (int i = 0; i < iovcnt; i++) {
+        len += iov[i].iov_len;
+    }
+    return len;
+}
+
+int packet_iov_slice(const struct iovec *iov, int iovcnt, size_t offset,
+                     size_t len, struct iovec *out, int max)
+{
+    int num = 0;
+
+    for (int i = 0; i < iovcnt && len; i++) {
+        size_t skip = offset < iov[i].iov_len ? offset : iov[i].iov_len;
+        size_t part = iov[i].iov_len - skip;
+
+        offset -= skip;
+        part = part < len ? part : len;
+        if (part == 0) {
+            continue;
+        }
+        if (num == max) {
+            return -1;
+        }
+        out[num].iov_base = (uint8_t *)iov[i].iov_base + skip;
+        out[num++].iov_len = part;
+        len -= part;
+    }
+    return len ? -1 : num;
+}
+
+size_t packet_iov_copy(const struct iovec *iov, int iovcnt, size_t offset,
+                       void *buf, size_t len)
+{
+    uint8_t *p = buf;
+    size_t done = 0;
+
+    for (int i = 0; i < iovcnt && done < len; i++) {
+        size_t skip = offset < iov[i].iov_len ? offset : iov[i].iov_len;
+        size_t part = iov[i].iov_len - skip;
+
+        offset -= skip;
+        part = part < len - done ? part : len - done;
+        if (part == 0) {
+            continue;
+        }
+        memcpy(p + done, (const uint8_t *)iov[i].iov_base + skip, part);
+        done += part;
+    }
+    return done;
+}
+
+/* --- looking -------------------------------------------------------------- */
+
+static bool find_ip4(PacketSegments *s, size_t have, uint8_t *protocol)
+{
+    const uint8_t *ip = s->head + s->l3;
+    size_t len;
+
+    if (have < s->l3 + IP4_LEN || ip[0] >> 4 != 4) {
+        return false;
+    }
+    len = (ip[0] & 15) * 4u;
+    *protocol = ip[9];
+    s->l4 = s->l3 + len;
+    s->id = packet_get16(ip + 4);
+    /* A fragment is no super-frame. */
+    return len >= IP4_LEN && !(packet_get16(ip + 6) & 0x3fff);
+}
+
+static bool find_ip6(PacketSegments *s, size_t have, uint8_t *protocol)
+{
+    PacketIp6Ext ext;
+
+    if (have < s->l3 || !packet_ip6_walk(&ext, s->head + s->l3,
+                                         have - s->l3) || ext.fragment) {
+        return false;
+    }
+    *protocol = ext.next;
+    s->l4 = s->l3 + ext.offset;
+    return true;
+}
+
+static bool find_l4(PacketSegments *s, size_t have)
+{
+    const uint8_t *l4 = s->head + s->l4;
+
+    if (!s->is_tcp) {
+        s->head_len = s->l4 + UDP_LEN;
+        return have >= s->head_len;
+    }
+    if (have < s->l4 + TCP_LEN) {
+        return false;
+    }
+    s->head_len = s->l4 + (l4[12] >> 4) * 4u;
+    s->sequence = packet_get32(l4 + 4);
+    s->tcp_flags = l4[13];
+    return s->head_len >= s->l4 + TCP_LEN && have >= s->head_len &&
+           !(s->tcp_flags & (TCP_SYN | TCP_RST | TCP_URG));
+}
+
+bool packet_segments_begin(PacketSegments *s, const PacketOffload *offload,
+                           const struct iovec *iov, int iovcnt, size_t size)
+{
+    uint8_t protocol, want = offload->gso == PACKET_GSO_UDP ? PACKET_PROTO_UDP
+                                                            : PACKET_PROTO_TCP;
+    size_t have = packet_iov_copy(iov, iovcnt, 0, s->head, sizeof(s->head));
+    PacketEth eth;
+
+    if (offload->gso == PACKET_GSO_NONE || size == 0 ||
+        !packet_eth_parse(&eth, s->head, have)) {
+        return false;
+    }
+    s->iov = iov;
+    s->iovcnt = iovcnt;
+    s->l3 = eth.len;
+    s->size = size;
+    s->done = 0;
+    s->pieces = 0;
+    s->is_tcp = want == PACKET_PROTO_TCP;
+    s->is_ip4 = eth.type == PACKET_ETH_IP4;
+    if ((s->is_ip4 && offload->gso == PACKET_GSO_TCP6) ||
+        (!s->is_ip4 && (offload->gso == PACKET_GSO_TCP4 ||
+                        eth.type != PACKET_ETH_IP6)) ||
+        !(s->is_ip4 ? find_ip4(s, have, &protocol)
+                    : find_ip6(s, have, &protocol)) ||
+        protocol != want || !find_l4(s, have)) {
+        return false;
+    }
+    s->payload = packet_iov_len(iov, iovcnt) - s->head_len;
+    return true;
+}
+
+/* --- cutting -------------------------------------------------------------- */
+
+static uint32_t pseudo_sum(const PacketSegments *s, const uint8_t *ip,
+                           size_t len)
+{
+    uint8_t protocol = s->is_tcp ? PACKET_PROTO_TCP : PACKET_PROTO_UDP;
+    struct in6_addr src6, dst6;
+    struct in_addr src4, dst4;
+
+    if (s->is_ip4) {
+        memcpy(&src4, ip + 12, sizeof(src4));
+        memcpy(&dst4, ip + 16, sizeof(dst4));
+        return packet_sum_pseudo4(src4, dst4, protocol, len);
+    }
+    memcpy(&src6, ip + 8, sizeof(src6));
+    memcpy(&dst6, ip + 24, sizeof(dst6));
+    return packet_sum_pseudo6(&src6, &dst6, protocol, len);
+}
+
+static void put_ip(const PacketSegments *s, uint8_t *head, size_t len)
+{
+    uint8_t *ip = head + s->l3;
+    size_t l3_len = s->head_len - s->l3 + len;
+
+    if (!s->is_ip4) {
+        packet_put16(ip + 4, l3_len - PACKET_IP6_LEN);
+        return;
+    }
+    packet_put16(ip + 2, l3_len);
+    packet_put16(ip + 4, s->id + s->pieces);
+    packet_put16(ip + 10, 0);
+    packet_put16(ip + 10, packet_sum_fold(packet_sum_add(0, ip,
+                                                         s->l4 - s->l3)));
+}
+
+static void put_l4(const PacketSegments *s, uint8_t *head,
+                   const struct iovec *payload, int parts, size_t len)
+{
+    uint8_t *l4 = head + s->l4;
+    size_t l4_len = s->head_len - s->l4 + len;
+    bool last = s->done + len == s->payload;
+    uint8_t *where = l4 + (s->is_tcp ? 16 : 6);
+    uint32_t sum;
+    uint16_t folded;
+
+    if (s->is_tcp) {
+        packet_put32(l4 + 4, s->sequence + s->done);
+        l4[13] = s->tcp_flags & ~((last ? 0 : TCP_FIN | TCP_PSH) |
+                                  (s->pieces ? TCP_CWR : 0));
+    } else {
+        packet_put16(l4 + 4, l4_len);
+    }
+    packet_put16(where, 0);
+    sum = packet_sum_add(pseudo_sum(s, head + s->l3, l4_len), l4,
+                         s->head_len - s->l4);
+    folded = packet_sum_fold(sum + packet_sum_iov(0, payload, parts, 0, len));
+    /* RFC 768: a UDP checksum of 0 means that there is none. */
+    packet_put16(where, !s->is_tcp && folded == 0 ? 0xffff : folded);
+}
+
+int packet_segments_next(PacketSegments *s, uint8_t *head, size_t *head_len,
+                         struct iovec *payload, int max)
+{
+    size_t left = s->payload - s->done;
+    size_t len = left < s->size ? left : s->size;
+    int parts;
+
+    /* Headers without payload are one piece. */
+    if (left == 0 && s->pieces) {
+        return -1;
+    }
+    parts = packet_iov_slice(s->iov, s->iovcnt, s->head_len + s->done, len,
+                             payload, max);
+    if (parts < 0) {
+        return -1;
+    }
+    memcpy(head, s->head, s->head_len);
+    *head_len = s->head_len;
+    put_ip(s, head, len);
+    put_l4(s, head, payload, parts, len);
+    s->done += len;
+    s->pieces++;
+    return parts;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Cut super-frames: TCP and UDP packets that stand for several (GSO)
+ *
+ * What a NIC's offloads leave undone is described as virtio-net does it, but
+ * without its layouts: faces translate.
+ */
+#ifndef NET_PACKET_SEGMENT_H
+#define NET_PACKET_SEGMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+typedef enum PacketGso {
+    PACKET_GSO_NONE,
+    PACKET_GSO_TCP4,
+    PACKET_GSO_TCP6,
+    PACKET_GSO_UDP,             /* each piece is a datagram (USO), v4 or v6 */
+} PacketGso;
+
+/* Offsets count from the frame's first octet. */
+typedef struct PacketOffload {
+    bool needs_csum;            /* the sum from @csum_start on is to be made */
+    uint16_t csum_start;
+    uint16_t csum_offset;       /* from @csum_start, where it is stored */
+    PacketGso gso;
+    bool ecn;                   /* TCP with CWR */
+    uint16_t gso_size;          /* octets of payload in a piece */
+} PacketOffload;
+
+/* The longest headers of a frame that can be cut: tags, extensions, options. */
+#define PACKET_SEGMENT_HEAD_MAX 256u
+
+/* A super-frame on its way to be cut; private. */
+typedef struct PacketSegments {
+    const struct iovec *iov;
+    int iovcnt;
+    uint8_t head[PACKET_SEGMENT_HEAD_MAX];
+    size_t l3, l4, head_len;    /* offsets; all headers */
+    size_t payload, done;       /* octets of payload, and those given out */
+    size_t size;                /* of a piece */
+    uint32_t sequence;          /* of TCP */
+    uint16_t id;                /* of IPv4 */
+    unsigned pieces;
+    bool is_ip4, is_tcp;
+    uint8_t tcp_flags;
+} PacketSegments;
+
+/**
+ * packet_segments_begin: look at a super-frame
+ * @offload: with @gso other than PACKET_GSO_NONE
+ * @iov: the frame; it may change under our hands, so headers are copied once
+ * @size: of a piece's payload, 1..65535; @offload->gso_size, or less
+ *
+ * Returns: false if its headers are not what @offload says
+ */
+bool packet_segments_begin(PacketSegments *s, const PacketOffload *offload,
+                           const struct iovec *iov, int iovcnt, size_t size);
+
+/**
+ * packet_segments_next: the next frame
+ * @head: room for PACKET_SEGMENT_HEAD_MAX octets: gets its headers, with all
+ *        checksums made
+ * @head_len: set
+ * @payload: room for @max parts: gets the payload, by reference
+ *
+ * Returns: how many parts @payload has; -1 at the end, or if they are more than
+ * @max
+ */
+int packet_segments_next(PacketSegments *s, uint8_t *head, size_t *head_len,
+                         struct iovec *payload, int max);
+
+/**
+ * packet_iov_slice: refer to a part of @iov
+ *
+ * Returns: parts in @out; -1 if they are more than @max, or @iov ends before
+ */
+int packet_iov_slice(const struct iovec *iov, int iovcnt, size_t offset,
+                     size_t len, struct iovec *out, int max);
+
+/** packet_iov_copy: copy out of @iov. Returns: octets, less at its end */
+size_t packet_iov_copy(const struct iovec *iov, int iovcnt, size_t offset,
+                       void *buf, size_t len);
+
+/** packet_iov_len: octets of all parts */
+size_t packet_iov_len(const struct iovec *iov, int iovcnt);
+
+#endif /* NET_PACKET_SEGMENT_H */

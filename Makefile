@@ -5,9 +5,11 @@
 #   make full       QEMU with everything it finds; what make install installs
 #   make asan       lean, with sanitizers, and our qtests
 #   make bpf        HostVLAN's programs for interfaces of the host
+#   make ha         vmmnet-ha, the home agent: build/ha/vmmnet-ha
 #   make guests     the guests' kernels, modules and system, fetched and built
 #   make deps       install the Debian packages that are missing [SECTIONS=]
 #   make run        boot a guest on vmmnet [RUN="options"] [DISK=image.qcow2]
+#   make run-migration   move a VM to another network; watch it keep its address
 #   make check      all tests but tests/run --layers suites, which take an hour;
 #                   make check-quick: those that take seconds
 #   make bench      measure: BENCH=name, BENCH=all; without it, what there is
@@ -38,7 +40,7 @@ source := configure $(wildcard qemu/src/.vmmnet/origin)
 build = @qemu/weave && $(PYTHON) qemu/build
 
 .DEFAULT_GOAL := all
-.PHONY: all full lean asan bpf guests deps run check check-quick bench \
+.PHONY: all full lean asan bpf ha guests deps run run-migration check check-quick bench \
         install install-control clean distclean
 
 all: $(or $(strip $(configured)),full)
@@ -63,6 +65,10 @@ $(BPF): $(addprefix net/hostvlan/,bpf/hostvlan.bpf.c bpf/twin.h group.h headers.
 	    -c $< -o $@.part
 	@mv $@.part $@
 
+ha:
+	@test -f build/ha/build.ninja || meson setup build/ha net/mip6/ha >/dev/null
+	@ninja -C build/ha
+
 guests: ; @$(PYTHON) -m vmmnet.testbed.image
 
 $(FULL)/build.ninja: $(source) ; @./configure --reuse
@@ -75,6 +81,11 @@ run:
 	@qemu/deps build run
 	@$(MAKE) --no-print-directory lean
 	@$(PYTHON) -m vmmnet.run $(if $(DISK),--disk "$(DISK)") $(RUN)
+
+run-migration:
+	@qemu/deps build run
+	@$(MAKE) --no-print-directory lean
+	@$(PYTHON) -m vmmnet.run_migration $(RUN)
 
 check:
 	@qemu/deps build run test

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The home registration of a mobile node (RFC 6275 sections 11.7 and 11.8)
+ *
+ * Theory of operation
+ * ===================
+ *
+ *            away                     care-of address
+ *   HOME ------------> ACQUIRING ------------------------> REGISTERING
+ *    ^                     ^   care-of address is gone        |   ^
+ *    |                     +----------------------------------+   |
+ *    |                     +------------------+   accepted    |   | expired,
+ *    | acknowledged,       |                  |               v   | refused
+ *    | or expired          +--------------- BOUND <-----------+---+
+ *    |                                        |
+ *    +------------- RETURNING <---------------+
+ *                                home
+ *
+ * One Binding Update is out at a time. Each one has a new sequence number, the
+ * repeated ones, too (section 11.8); only the answer to the last one counts.
+ * Without an answer it is sent again after 1.5 s if nothing is bound, else
+ * after 1 s; the time doubles each time, up to 32 s, and stays there: a VM
+ * cannot give up. A refusal that is not about the sequence is treated as no
+ * answer would be, but waits the longest time at once, as the agent has said
+ * that it will not.
+ *
+ * While a new care-of address is being registered the old binding goes on until
+ * its lifetime is over, and state is BOUND if the node is bound to that same
+ * address. That the agent knows another address is REGISTERING: nothing can
+ * be received there.
+ *
+ * A sequence number that the agent finds too old (135) is corrected from the
+ * answer, and the update is repeated at once. To answer this an attacker must
+ * be on the path or have the keys; the rate limit below bounds what he gets.
+ *
+ * No more than MAX_UPDATE_RATE updates are sent in a second: what is due sooner
+ * waits.
+ */
+#include <string.h>
+
+#include "net/mip6/binding.h"
+
+#define SECOND                  1000000000ll
+
+/* Section 12. */
+#define INITIAL_FIRST           (SECOND * 3 / 2)
+#define INITIAL                 SECOND
+#define LONGEST                 (32 * SECOND)
+#define RATE_GAP                (SECOND / 3)    /* of MAX_UPDATE_RATE */
+
+/* A binding is registered again this long before it ends, or at half time. */
+#define REFRESH_BEFORE          (10 * SECOND)
+
+static int64_t lifetime_ns(uint16_t lifetime)
+{
+    return (int64_t)lifetime * MIP6_LIFETIME_UNIT * SECOND;
+}
+
+static bool may_be_bound(const Mip6Binding *b)
+{
+    return b->expires != INT64_MAX;
+}
+
+static void become(Mip6Binding *b, Mip6State state, Mip6Why why)
+{
+    bool differs = b->state != state || b->why != why;
+
+    b->state = state;
+    b->why = why;
+    if (differs && b->ops->changed) {
+        b->ops->changed(b->opaque);
+    }
+}
+
+/* Begin again with the shortest wait. */
+static void restart(Mip6Binding *b, int64_t now)
+{
+    b->tries = 0;
+    b->wait = may_be_bound(b) ? INITIAL : INITIAL_FIRST;
+    b->next = now;
+    if (b->sent != INT64_MIN && b->next < b->sent + RATE_GAP) {
+        b->next = b->sent + RATE_GAP;
+    }
+}
+
+/* Nothing is bound any more. */
+static void forget(Mip6Binding *b)
+{
+    b->expires = INT64_MAX;
+}
+
+void mip6_binding_init(Mip6Binding *b, const Mip6BindingConfig *config,
+                       const Mip6BindingOps *ops, void *opaque,
+                       uint16_t sequence)
+{
+    memset(b, 0, sizeof(*b));
+    b->config = *config;
+    b->ops = ops;
+    b->opaque = opaque;
+    b->state = MIP6_HOME;
+    b->sequence = sequence;
+    b->expires = b->next = INT64_MAX;
+    b->sent = INT64_MIN;
+}
+
+/* --- where the node is ---------------------------------------------------- */
+
+static bool is_registered(const Mip6Binding *b,
+                          const struct in6_addr *care_of)
+{
+    return b->is_away && b->has_care_of &&
+           (b->state == MIP6_BOUND || b->state == MIP6_REGISTERING) &&
+           IN6_ARE_ADDR_EQUAL(&b->care_of, care_of);
+}
+
+void mip6_binding_away(Mip6Binding *b, int64_t now,
+                       const struct in6_addr *care_of)
+{
+    if (!care_of) {
+        b->is_away = true;
+        b->has_care_of = false;
+        b->next = INT64_MAX;
+        become(b, MIP6_ACQUIRING, MIP6_WHY_NO_CARE_OF);
+        return;
+    }
+    if (is_registered(b, care_of)) {
+        return;
+    }
+    b->is_away = true;
+    b->has_care_of = true;
+    b->care_of = *care_of;
+    restart(b, now);
+    become(b, MIP6_REGISTERING, MIP6_WHY_MOVED);
+    mip6_binding_tick(b, now);
+}
+
+void mip6_binding_home(Mip6Binding *b, int64_t now)
+{
+    if (b->state == MIP6_RETURNING) {
+        return;
+    }
+    b->is_away = false;
+    b->has_care_of = false;
+    if (!may_be_bound(b) && b->tries == 0) {
+        b->next = INT64_MAX;
+        become(b, MIP6_HOME, MIP6_WHY_NONE);
+        return;
+    }
+    if (!may_be_bound(b)) {
+        /* An update that was not answered may have been heard all the same. */
+        b->expires = b->sent + lifetime_ns(b->config.lifetime);
+    }
+    restart(b, now);
+    become(b, MIP6_RETURNING, MIP6_WHY_MOVED);
+    mip6_binding_tick(b, now);
+}
+
+/* --- what comes from the home agent --------------------------------------- */
+
+/*
+ * Section 11.7.3: what is left of the lifetime that the agent grants. It counts
+ * from when the update was sent, so that the agent's end is never sooner.
+ */
+static void granted(Mip6Binding *b, const Mip6Mh *ba)
+{
+    int64_t lifetime = lifetime_ns(ba->lifetime < b->asked ? ba->lifetime
+                                                          : b->asked);
+    int64_t refresh = lifetime - REFRESH_BEFORE;
+
+    if (refresh < lifetime / 2) {
+        refresh = lifetime / 2;
+    }
+    if (ba->has_refresh && ba->refresh) {
+        int64_t advice = (int64_t)ba->refresh * MIP6_REFRESH_UNIT * SECOND;
+
+        refresh = advice < refresh ? advice : refresh;
+    }
+    b->expires = b->sent + lifetime;
+    b->next = b->sent + refresh;
+    b->wait = INITIAL;
+    b->tries = 0;
+}
+
+static void accepted(Mip6Binding *b, const Mip6Mh *ba)
+{
+    if (b->state == MIP6_RETURNING) {
+        forget(b);
+        b->next = INT64_MAX;
+        b->tries = 0;
+        become(b, MIP6_HOME, MIP6_WHY_NONE);
+        return;
+    }
+    if (ba->lifetime == 0) {
+        /* It has deleted the binding that it was asked for. */
+        forget(b);
+        b->wait = LONGEST;
+        b->next = b->sent + LONGEST;
+        become(b, MIP6_REGISTERING, MIP6_WHY_REFUSED);
+        return;
+    }
+    granted(b, ba);
+    become(b, MIP6_BOUND, MIP6_WHY_NONE);
+}
+
+static void refused(Mip6Binding *b, int64_t now, Mip6Why why)
+{
+    b->wait = LONGEST;
+    b->next = now + LONGEST;
+    if (b->state == MIP6_BOUND && b->expires > now) {
+        /* What was granted before still holds; people are told why. */
+        become(b, MIP6_BOUND, why);
+    } else {
+        become(b, b->state == MIP6_RETURNING ? MIP6_RETURNING
+                                             : MIP6_REGISTERING, why);
+    }
+}
+
+bool mip6_binding_ack(Mip6Binding *b, int64_t now, const Mip6Mh *ba)
+{
+    if (b->tries == 0 || b->next == INT64_MAX) {
+        return false;           /* there is no question */
+    }
+    if (ba->status == MIP6_BA_SEQUENCE) {
+        /* It tells the last one that it has accepted (section 9.5.1). */
+        if (!mip6_sequence_is_newer(ba->sequence, b->sequence) &&
+            ba->sequence != b->sequence) {
+            return false;
+        }
+        b->status = ba->status;
+        b->sequence = ba->sequence;
+        restart(b, now);
+        mip6_binding_tick(b, now);
+        return true;
+    }
+    if (ba->sequence != b->sequence) {
+        return false;
+    }
+    b->status = ba->status;
+    if (mip6_ba_accepted(ba->status)) {
+        accepted(b, ba);
+    } else if (b->state == MIP6_RETURNING &&
+               ba->status == MIP6_BA_NOT_HOME_AGENT) {
+        /* It has no binding of ours: nothing is left to be ended. */
+        forget(b);
+        b->next = INT64_MAX;
+        become(b, MIP6_HOME, MIP6_WHY_NONE);
+    } else {
+        refused(b, now, MIP6_WHY_REFUSED);
+    }
+    return true;
+}
+
+void mip6_binding_error(Mip6Binding *b, int64_t now, const Mip6Mh *be)
+{
+    if (b->state != MIP6_BOUND && b->state != MIP6_REGISTERING) {
+        return;
+    }
+    if (be->status == MIP6_BE_UNKNOWN_BINDING && b->state == MIP6_BOUND) {
+        /* The agent has lost it, by a restart for example. */
+        forget(b);
+        restart(b, now);
+        become(b, MIP6_REGISTERING, MIP6_WHY_ERROR);
+        mip6_binding_tick(b, now);
+    } else {
+        refused(b, now, MIP6_WHY_ERROR);
+    }
+}
+
+void mip6_binding_refused_by_icmp(Mip6Binding *b, int64_t now)
+{
+    if (b->tries && b->next != INT64_MAX) {
+        refused(b, now, MIP6_WHY_UNSUPPORTED);
+    }
+}
+
+void mip6_binding_refresh(Mip6Binding *b, int64_t now)
+{
+    if (b->state == MIP6_BOUND && b->tries == 0) {
+        restart(b, now);
+        mip6_binding_tick(b, now);
+    }
+}
+
+/* --- time ----------------------------------------------------------------- */
+
+static void transmit(Mip6Binding *b, int64_t now)
+{
+    bool home = b->state == MIP6_RETURNING;
+    Mip6Mh bu = {
+        .type = MIP6_MH_BU,
+        .sequence = ++b->sequence,
+        .flags = MIP6_BU_ACK | MIP6_BU_HOME,
+        .lifetime = home ? 0 : b->config.lifetime,
+        .has_alternate = true,
+        .alternate = home ? b->config.home : b->care_of,
+    };
+
+    if (b->tries) {
+        b->wait = b->wait * 2 < LONGEST ? b->wait * 2 : LONGEST;
+    }
+    b->tries++;
+    b->sent = now;
+    b->next = now + b->wait;
+    b->asked = bu.lifetime;
+    b->ops->send(b->opaque, &bu, &bu.alternate);
+}
+
+static void expire(Mip6Binding *b, int64_t now)
+{
+    forget(b);
+    if (b->state == MIP6_RETURNING) {
+        b->next = INT64_MAX;
+        b->tries = 0;
+        become(b, MIP6_HOME, MIP6_WHY_NONE);
+    } else if (b->state == MIP6_BOUND) {
+        become(b, MIP6_REGISTERING, MIP6_WHY_EXPIRED);
+    }
+}
+
+int64_t mip6_binding_deadline(const Mip6Binding *b)
+{
+    return b->next < b->expires ? b->next : b->expires;
+}
+
+void mip6_binding_tick(Mip6Binding *b, int64_t now)
+{
+    if (b->expires <= now) {
+        expire(b, now);
+    }
+    if (b->next > now) {
+        return;
+    }
+    if (b->tries && b->why != MIP6_WHY_REFUSED &&
+        b->why != MIP6_WHY_UNSUPPORTED && b->why != MIP6_WHY_ERROR) {
+        become(b, b->state, MIP6_WHY_NO_ANSWER);
+    }
+    transmit(b, now);
+}
+
+/* --- migration ------------------------------------------------------------ */
+
+void mip6_binding_save(const Mip6Binding *b, int64_t now,
+                       Mip6BindingSaved *saved)
+{
+    memset(saved, 0, sizeof(*saved));
+    saved->sequence = b->sequence;
+    if (may_be_bound(b) && b->expires > now) {
+        saved->bound = true;
+        saved->care_of = b->care_of;
+        saved->remaining = b->expires - now;
+    }
+}
+
+bool mip6_binding_load(Mip6Binding *b, int64_t now,
+                       const Mip6BindingSaved *saved)
+{
+    if (saved->bound > 1 ||
+        (saved->bound && (saved->remaining <= 0 ||
+                          saved->remaining > lifetime_ns(UINT16_MAX)))) {
+        return false;
+    }
+    b->sequence = saved->sequence;
+    b->expires = saved->bound ? now + saved->remaining : INT64_MAX;
+    b->care_of = saved->care_of;
+    return true;
+}
+
+/* --- names ---------------------------------------------------------------- */
+
+const char *mip6_state_name(Mip6State state)
+{
+    static const char *const names[] = {
+        [MIP6_HOME] = "home",
+        [MIP6_ACQUIRING] = "acquiring",
+        [MIP6_REGISTERING] = "registering",
+        [MIP6_BOUND] = "bound",
+        [MIP6_RETURNING] = "returning",
+    };
+
+    return names[state];
+}
+
+const char *mip6_why_name(Mip6Why why)
+{
+    static const char *const names[] = {
+        [MIP6_WHY_NONE] = "none",
+        [MIP6_WHY_MOVED] = "moved",
+        [MIP6_WHY_NO_CARE_OF] = "no-care-of-address",
+        [MIP6_WHY_NO_ANSWER] = "no-answer",
+        [MIP6_WHY_REFUSED] = "refused",
+        [MIP6_WHY_EXPIRED] = "expired",
+        [MIP6_WHY_UNSUPPORTED] = "unsupported",
+        [MIP6_WHY_ERROR] = "binding-error",
+        [MIP6_WHY_TAKEN_BACK] = "taken-back",
+    };
+
+    return names[why];
+}

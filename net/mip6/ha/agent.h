@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A home agent (RFC 6275 section 10): bindings, and packets between tunnels and
+ * the home link
+ *
+ * Times are ns of a clock that never steps. Packets begin with their IPv6
+ * header.
+ */
+#ifndef NET_MIP6_HA_AGENT_H
+#define NET_MIP6_HA_AGENT_H
+
+#include <glib.h>
+
+#include "net/mip6/mh.h"
+
+typedef struct Mip6AgentConfig {
+    struct in6_addr address;    /* of the agent, on the home link */
+    struct in6_addr prefix;     /* the home prefix */
+    uint8_t prefix_len;
+    uint16_t lifetime_max;      /* of a binding; MIP6_LIFETIME_UNIT */
+    unsigned bindings_max;
+    uint32_t mtu;               /* of the links that tunnels go over */
+    GHashTable *allowed;        /* home addresses, struct in6_addr; NULL: all */
+} Mip6AgentConfig;
+
+typedef struct Mip6AgentOps {
+    /* Give a packet to the host, which forwards it. */
+    void (*forward)(void *opaque, const void *packet, size_t len);
+    /*
+     * From now on, or no longer, speak for @home on the home link and take the
+     * packets to it. Returns false if the host cannot.
+     */
+    bool (*proxy)(void *opaque, const struct in6_addr *home, bool on);
+} Mip6AgentOps;
+
+typedef struct Mip6AgentBinding {
+    struct in6_addr home, care_of;
+    uint16_t sequence;
+    uint16_t lifetime;          /* granted; MIP6_LIFETIME_UNIT */
+    int64_t expires;
+    uint64_t sent, received;    /* packets to and from the mobile node */
+} Mip6AgentBinding;
+
+/* What packets ended for. */
+typedef enum Mip6AgentDrop {
+    MIP6_AGENT_MALFORMED,
+    MIP6_AGENT_CHECKSUM,
+    MIP6_AGENT_NO_BINDING,      /* tunnelled by nobody we know */
+    MIP6_AGENT_WRONG_SOURCE,    /* the inner source is not its home address */
+    MIP6_AGENT_TOO_BIG,         /* the sender was told */
+    MIP6_AGENT_HOP_LIMIT,
+    MIP6_AGENT_NOT_FOR_US,
+    MIP6_AGENT_DROPS
+} Mip6AgentDrop;
+
+typedef struct Mip6Agent {
+    Mip6AgentConfig config;
+    const Mip6AgentOps *ops;
+    void *opaque;
+    GHashTable *bindings;       /* &Mip6AgentBinding.home -> Mip6AgentBinding */
+    uint64_t registered, refused, ended, expired;
+    uint64_t dropped[MIP6_AGENT_DROPS];
+} Mip6Agent;
+
+void mip6_agent_init(Mip6Agent *a, const Mip6AgentConfig *config,
+                     const Mip6AgentOps *ops, void *opaque);
+
+/** mip6_agent_destroy: forget all bindings; nothing is sent */
+void mip6_agent_destroy(Mip6Agent *a);
+
+/**
+ * mip6_agent_packet: a packet for the agent, or for a home address that it has
+ * the binding of
+ * @buf: @len octets; may be changed
+ */
+void mip6_agent_packet(Mip6Agent *a, int64_t now, void *buf, size_t len);
+
+/** mip6_agent_tick: end bindings whose time is over; call once a second */
+void mip6_agent_tick(Mip6Agent *a, int64_t now);
+
+/** mip6_agent_binding: that of @home; NULL: none */
+const Mip6AgentBinding *mip6_agent_binding(const Mip6Agent *a,
+                                           const struct in6_addr *home);
+
+/** mip6_agent_hash, mip6_agent_equal: of struct in6_addr, for GHashTable */
+guint mip6_agent_hash(gconstpointer addr);
+gboolean mip6_agent_equal(gconstpointer a, gconstpointer b);
+
+#endif /* NET_MIP6_HA_AGENT_H */

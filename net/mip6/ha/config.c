@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The configuration file of vmmnet-ha
+ *
+ *     interface  eth0
+ *     address    2001:db8:2000::1/64     # of the agent, with the home prefix
+ *     allow      2001:db8:2000::10       # a home address; without any: all
+ *     lifetime   600                     # s, of a binding at most
+ *     bindings   10000                   # at most
+ *     mtu        1500                    # of the links that tunnels go over
+ *     tun        mip6ha                  # name of the TUN device
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/mip6/ha/config.h"
+
+typedef struct Parser {
+    Mip6HaConfig *config;
+    const char *file;
+    unsigned line;
+} Parser;
+
+static GQuark error_quark(void)
+{
+    return g_quark_from_static_string("mip6-ha-config-error");
+}
+
+static bool G_GNUC_PRINTF(3, 4) fail(const Parser *p, GError **errp,
+                                     const char *format, ...)
+{
+    g_autofree char *text = NULL;
+    va_list args;
+
+    va_start(args, format);
+    text = g_strdup_vprintf(format, args);
+    va_end(args);
+    if (p->line) {
+        g_set_error(errp, error_quark(), EINVAL, "%s:%u: %s", p->file,
+                    p->line, text);
+    } else {
+        g_set_error(errp, error_quark(), EINVAL, "%s: %s", p->file, text);
+    }
+    return false;
+}
+
+static bool parse_number(const Parser *p, const char *word, const char *value,
+                         unsigned min, unsigned max, unsigned *number,
+                         GError **errp)
+{
+    guint64 parsed;
+
+    if (!g_ascii_string_to_unsigned(value, 10, min, max, &parsed, NULL)) {
+        return fail(p, errp, "%s '%s' is not a number from %u to %u", word,
+                    value, min, max);
+    }
+    *number = parsed;
+    return true;
+}
+
+static bool parse_name(const Parser *p, const char *word, const char *value,
+                       char **name, GError **errp)
+{
+    if (strlen(value) >= IF_NAMESIZE) {
+        return fail(p, errp, "%s '%s' is longer than %u characters", word,
+                    value, IF_NAMESIZE - 1);
+    }
+    g_free(*name);
+    *name = g_strdup(value);
+    return true;
+}
+
+static bool parse_address(const Parser *p, const char *value, GError **errp)
+{
+    Mip6AgentConfig *agent = &p->config->agent;
+    g_auto(GStrv) parts = g_strsplit(value, "/", 2);
+    guint64 len;
+
+    if (!parts[0] || !parts[1] ||
+        inet_pton(AF_INET6, parts[0], &agent->address) != 1 ||
+        !g_ascii_string_to_unsigned(parts[1], 10, 1, 127, &len, NULL)) {
+        return fail(p, errp, "address '%s' is not an IPv6 address with the "
+                    "length of the home prefix: write it as "
+                    "2001:db8:2000::1/64", value);
+    }
+    agent->prefix = agent->address;
+    agent->prefix_len = len;
+    return true;
+}
+
+static bool parse_allow(const Parser *p, const char *value, GError **errp)
+{
+    Mip6AgentConfig *agent = &p->config->agent;
+    struct in6_addr home;
+
+    if (inet_pton(AF_INET6, value, &home) != 1) {
+        return fail(p, errp, "allow '%s' is not an IPv6 address", value);
+    }
+    if (!agent->allowed) {
+        agent->allowed = g_hash_table_new_full(mip6_agent_hash,
+                                               mip6_agent_equal, g_free, NULL);
+    }
+    g_hash_table_add(agent->allowed, g_memdup2(&home, sizeof(home)));
+    return true;
+}
+
+static bool parse_statement(const Parser *p, const char *word,
+                            const char *value, GError **errp)
+{
+    Mip6AgentConfig *agent = &p->config->agent;
+    unsigned number = 0;
+
+    if (!strcmp(word, "interface")) {
+        return parse_name(p, word, value, &p->config->interface, errp);
+    }
+    if (!strcmp(word, "tun")) {
+        return parse_name(p, word, value, &p->config->tun, errp);
+    }
+    if (!strcmp(word, "address")) {
+        return parse_address(p, value, errp);
+    }
+    if (!strcmp(word, "allow")) {
+        return parse_allow(p, value, errp);
+    }
+    if (!strcmp(word, "lifetime")) {
+        if (!parse_number(p, word, value, MIP6_LIFETIME_UNIT,
+                          UINT16_MAX * MIP6_LIFETIME_UNIT, &number, errp)) {
+            return false;
+        }
+        agent->lifetime_max = number / MIP6_LIFETIME_UNIT;
+        return true;
+    }
+    if (!strcmp(word, "bindings")) {
+        return parse_number(p, word, value, 1, 1000000, &agent->bindings_max,
+                            errp);
+    }
+    if (!strcmp(word, "mtu")) {
+        return parse_number(p, word, value, 1320, 2048, &agent->mtu, errp);
+    }
+    return fail(p, errp, "'%s' is not interface, address, allow, lifetime, "
+                "bindings, mtu or tun", word);
+}
+
+static bool parse_line(const Parser *p, char *line, GError **errp)
+{
+    g_auto(GStrv) words = NULL;
+    char *value;
+
+    *strchrnul(line, '#') = '\0';
+    g_strdelimit(line, "\t\r", ' ');
+    g_strstrip(line);
+    if (!*line) {
+        return true;
+    }
+    words = g_strsplit(line, " ", 2);
+    value = words[1] ? g_strstrip(words[1]) : NULL;
+    if (!value || !*value || strchr(value, ' ')) {
+        return fail(p, errp, "'%s' needs one value", words[0]);
+    }
+    return parse_statement(p, words[0], value, errp);
+}
+
+Mip6HaConfig *mip6_ha_config_parse(const char *text, const char *file,
+                                   GError **errp)
+{
+    Mip6HaConfig *config = g_new0(Mip6HaConfig, 1);
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    Parser p = { config, file, 0 };
+
+    config->tun = g_strdup("mip6ha");
+    config->agent.lifetime_max = 600 / MIP6_LIFETIME_UNIT;
+    config->agent.bindings_max = 10000;
+    config->agent.mtu = 1500;
+    for (char **line = lines; *line; line++) {
+        p.line++;
+        if (!parse_line(&p, *line, errp)) {
+            mip6_ha_config_free(config);
+            return NULL;
+        }
+    }
+    p.line = 0;
+    if (!config->interface || !config->agent.prefix_len) {
+        fail(&p, errp, "there is no line '%s': the home link's",
+             config->interface ? "address" : "interface");
+        mip6_ha_config_free(config);
+        return NULL;
+    }
+    return config;
+}
+
+void mip6_ha_config_free(Mip6HaConfig *config)
+{
+    if (config->agent.allowed) {
+        g_hash_table_destroy(config->agent.allowed);
+    }
+    g_free(config->interface);
+    g_free(config->tun);
+    g_free(config);
+}

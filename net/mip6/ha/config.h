@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The configuration file of vmmnet-ha */
+#ifndef NET_MIP6_HA_CONFIG_H
+#define NET_MIP6_HA_CONFIG_H
+
+#include "net/mip6/ha/agent.h"
+
+typedef struct Mip6HaConfig {
+    char *interface;            /* the home link's */
+    char *tun;                  /* name of the TUN device */
+    Mip6AgentConfig agent;
+} Mip6HaConfig;
+
+/**
+ * mip6_ha_config_parse: read a configuration
+ * @text: one statement a line, words separated by blanks, "#" begins a comment
+ * @file: its name, for messages
+ *
+ * Returns: NULL with @errp set, which names file and line
+ */
+Mip6HaConfig *mip6_ha_config_parse(const char *text, const char *file,
+                                   GError **errp);
+
+void mip6_ha_config_free(Mip6HaConfig *config);
+
+#endif /* NET_MIP6_HA_CONFIG_H */

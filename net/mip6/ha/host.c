@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the host gives to the agent
+ *
+ * Theory of operation
+ * ===================
+ *
+ * The agent's address and each bound home address are routes of the host into a
+ * TUN device, so the kernel, which forwards, brings their packets, and forwards
+ * what is written there. The kernel does not process them: it would refuse the
+ * Home Address option. No module and no address of the host are needed, only
+ * forwarding.
+ *
+ * On the home link nobody has these addresses; this file answers neighbour
+ * solicitations for them with the interface's MAC address (RFC 6275 section
+ * 10.4.1), from a packet socket that sees all groups. Duplicate address
+ * detection is answered, too, so nobody takes the address of a VM that is away.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <linux/if_tun.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "net/mip6/ha/agent.h"
+#include "net/mip6/ha/host.h"
+#include "net/packet/eth.h"
+#include "net/packet/ip6.h"
+#include "net/packet/nd.h"
+
+#define ROUTE_METRIC    1
+#define ANNOUNCE_TIMES  3       /* MAX_NEIGHBOR_ADVERTISEMENT */
+
+static GQuark error_quark(void)
+{
+    return g_quark_from_static_string("mip6-ha-host-error");
+}
+
+static bool fail(GError **errp, const char *what, const char *name)
+{
+    g_set_error(errp, error_quark(), errno, "%s '%s': %s", what, name,
+                strerror(errno));
+    return false;
+}
+
+/* --- netlink -------------------------------------------------------------- */
+
+typedef struct Request {
+    struct nlmsghdr head;
+    union {
+        struct rtmsg route;
+        struct ifinfomsg link;
+    };
+    char attributes[128];
+} Request;
+
+static void put_attribute(Request *r, uint16_t type, const void *data,
+                          size_t len)
+{
+    struct rtattr *attribute = (void *)((char *)r +
+                                        NLMSG_ALIGN(r->head.nlmsg_len));
+
+    attribute->rta_type = type;
+    attribute->rta_len = RTA_LENGTH(len);
+    memcpy(RTA_DATA(attribute), data, len);
+    r->head.nlmsg_len = NLMSG_ALIGN(r->head.nlmsg_len) + RTA_LENGTH(len);
+}
+
+/* Ask, and wait for the kernel's answer, which comes at once. */
+static bool ask(Mip6HaHost *h, Request *r)
+{
+    char buf[1024] __attribute__((aligned(NLMSG_ALIGNTO)));
+    const struct nlmsghdr *head = (void *)buf;
+    const struct nlmsgerr *answer = NLMSG_DATA(head);
+    ssize_t len;
+
+    r->head.nlmsg_flags |= NLM_F_REQUEST | NLM_F_ACK;
+    r->head.nlmsg_seq = ++h->serial;
+    if (send(h->netlink_fd, r, r->head.nlmsg_len, 0) < 0) {
+        return false;
+    }
+    do {
+        len = recv(h->netlink_fd, buf, sizeof(buf), 0);
+        if (len < 0) {
+            return false;
+        }
+    } while (!NLMSG_OK(head, len) || head->nlmsg_seq != h->serial);
+    errno = -answer->error;
+    return head->nlmsg_type == NLMSG_ERROR && answer->error == 0;
+}
+
+static bool set_route(Mip6HaHost *h, const struct in6_addr *home, bool on)
+{
+    const uint32_t metric = ROUTE_METRIC;
+    Request r = {
+        .head.nlmsg_type = on ? RTM_NEWROUTE : RTM_DELROUTE,
+        .head.nlmsg_len = NLMSG_LENGTH(sizeof(struct rtmsg)),
+        .head.nlmsg_flags = on ? NLM_F_CREATE | NLM_F_REPLACE : 0,
+        .route.rtm_family = AF_INET6,
+        .route.rtm_dst_len = 128,
+        .route.rtm_table = RT_TABLE_MAIN,
+        .route.rtm_protocol = RTPROT_STATIC,
+        .route.rtm_scope = RT_SCOPE_UNIVERSE,
+        .route.rtm_type = RTN_UNICAST,
+    };
+
+    put_attribute(&r, RTA_DST, home, sizeof(*home));
+    put_attribute(&r, RTA_OIF, &h->tun_index, sizeof(h->tun_index));
+    put_attribute(&r, RTA_PRIORITY, &metric, sizeof(metric));
+    return ask(h, &r);
+}
+
+static bool set_up(Mip6HaHost *h)
+{
+    Request r = {
+        .head.nlmsg_type = RTM_NEWLINK,
+        .head.nlmsg_len = NLMSG_LENGTH(sizeof(struct ifinfomsg)),
+        .link.ifi_index = h->tun_index,
+        .link.ifi_flags = IFF_UP,
+        .link.ifi_change = IFF_UP,
+    };
+
+    return ask(h, &r);
+}
+
+/* --- opening -------------------------------------------------------------- */
+
+static bool open_tun(Mip6HaHost *h, const char *name, GError **errp)
+{
+    struct ifreq ifr = { .ifr_flags = IFF_TUN | IFF_NO_PI };
+
+    h->tun_fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    if (h->tun_fd < 0) {
+        return fail(errp, "cannot open", "/dev/net/tun");
+    }
+    g_strlcpy(ifr.ifr_name, name, sizeof(ifr.ifr_name));
+    if (ioctl(h->tun_fd, TUNSETIFF, &ifr) < 0) {
+        return fail(errp, "cannot make the TUN device", name);
+    }
+    h->tun_index = if_nametoindex(ifr.ifr_name);
+    if (!set_up(h)) {
+        return fail(errp, "cannot set up the TUN device", name);
+    }
+    return true;
+}
+
+/* Only ICMPv6 behind the IPv6 header, with hop limit 255. */
+static bool filter_nd(int fd)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, ETH_HLEN + 6),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_PROTO_ICMP6 << 8 | 255,
+                 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, 0xffff),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+    };
+    struct sock_fprog program = { G_N_ELEMENTS(code), code };
+
+    return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program,
+                      sizeof(program)) == 0;
+}
+
+static bool open_link(Mip6HaHost *h, const char *name, GError **errp)
+{
+    struct sockaddr_ll address = {
+        .sll_family = AF_PACKET,
+        .sll_protocol = htons(ETH_P_IPV6),
+        .sll_ifindex = if_nametoindex(name),
+    };
+    struct packet_mreq all = {
+        .mr_ifindex = address.sll_ifindex,
+        .mr_type = PACKET_MR_ALLMULTI,
+    };
+    struct ifreq ifr = { 0 };
+
+    if (!address.sll_ifindex) {
+        return fail(errp, "there is no interface", name);
+    }
+    h->link_index = address.sll_ifindex;
+    h->link_fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    g_strlcpy(ifr.ifr_name, name, sizeof(ifr.ifr_name));
+    if (h->link_fd < 0 || !filter_nd(h->link_fd) ||
+        ioctl(h->link_fd, SIOCGIFHWADDR, &ifr) < 0 ||
+        setsockopt(h->link_fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all,
+                   sizeof(all)) < 0 ||
+        bind(h->link_fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+        return fail(errp, "cannot listen on interface", name);
+    }
+    memcpy(h->mac, ifr.ifr_hwaddr.sa_data, sizeof(h->mac));
+    return true;
+}
+
+bool mip6_ha_host_open(Mip6HaHost *h, const char *interface, const char *tun,
+                       GError **errp)
+{
+    memset(h, 0, sizeof(*h));
+    h->tun_fd = h->link_fd = -1;
+    h->homes = g_hash_table_new_full(mip6_agent_hash, mip6_agent_equal,
+                                     g_free, NULL);
+    h->netlink_fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    if (h->netlink_fd < 0) {
+        return fail(errp, "cannot open", "netlink");
+    }
+    return open_tun(h, tun, errp) && open_link(h, interface, errp);
+}
+
+void mip6_ha_host_close(Mip6HaHost *h)
+{
+    const int fds[] = { h->tun_fd, h->link_fd, h->netlink_fd };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(fds); i++) {
+        if (fds[i] >= 0) {
+            close(fds[i]);      /* the routes go with the TUN device */
+        }
+    }
+    g_hash_table_destroy(h->homes);
+}
+
+/* --- the home link -------------------------------------------------------- */
+
+static void send_na(Mip6HaHost *h, const struct in6_addr *target,
+                    const struct in6_addr *dst, const uint8_t *dst_mac,
+                    unsigned flags)
+{
+    uint8_t frame[PACKET_ETH_LEN + PACKET_ND_SHORT_MAX];
+    uint8_t group[PACKET_ETH_ADDR_LEN];
+    size_t len;
+
+    packet_eth_group6(group, dst);
+    packet_eth_build(frame, dst_mac ? dst_mac : group, h->mac,
+                     PACKET_ETH_IP6);
+    len = packet_nd_build_na(frame + PACKET_ETH_LEN, target, dst, target,
+                             flags, h->mac);
+    /* One that is lost is asked for again. */
+    if (send(h->link_fd, frame, PACKET_ETH_LEN + len, 0) < 0) {
+        g_debug("neighbour advertisement: %s", strerror(errno));
+    }
+}
+
+bool mip6_ha_host_proxy(Mip6HaHost *h, const struct in6_addr *home, bool on)
+{
+    if (!set_route(h, home, on) && on) {
+        return false;
+    }
+    if (!on) {
+        g_hash_table_remove(h->homes, home);
+        return true;
+    }
+    g_hash_table_add(h->homes, g_memdup2(home, sizeof(*home)));
+    for (unsigned i = 0; i < ANNOUNCE_TIMES; i++) {
+        send_na(h, home, &packet_ip6_all_nodes, NULL, PACKET_NA_OVERRIDE);
+    }
+    return true;
+}
+
+static void answer(Mip6HaHost *h, const PacketNd *nd, const uint8_t *src_mac)
+{
+    bool probe = IN6_IS_ADDR_UNSPECIFIED(&nd->src);
+
+    send_na(h, &nd->target, probe ? &packet_ip6_all_nodes : &nd->src,
+            probe ? NULL : nd->has_slla ? nd->slla : src_mac,
+            PACKET_NA_OVERRIDE | (probe ? 0 : PACKET_NA_SOLICITED));
+}
+
+void mip6_ha_host_link(Mip6HaHost *h)
+{
+    struct sockaddr_ll from;
+    socklen_t from_len = sizeof(from);
+    uint8_t frame[1514];
+    ssize_t len;
+    PacketEth eth;
+    PacketNd nd;
+
+    len = recvfrom(h->link_fd, frame, sizeof(frame), 0,
+                   (struct sockaddr *)&from, &from_len);
+    if (len < 0 || from.sll_pkttype == PACKET_OUTGOING ||
+        !packet_eth_parse(&eth, frame, len) || eth.type != PACKET_ETH_IP6 ||
+        !packet_nd_parse(&nd, frame + eth.len, len - eth.len)) {
+        return;
+    }
+    if (nd.type == PACKET_ND_NS &&
+        g_hash_table_contains(h->homes, &nd.target)) {
+        answer(h, &nd, eth.src);
+    }
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the host gives to the agent: a TUN device, routes, the home link */
+#ifndef NET_MIP6_HA_HOST_H
+#define NET_MIP6_HA_HOST_H
+
+#include <glib.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct Mip6HaHost {
+    int tun_fd;                 /* packets that the host forwards, both ways */
+    int link_fd;                /* the home link: neighbour discovery */
+    int netlink_fd;
+    int tun_index, link_index;
+    uint8_t mac[6];             /* of the home link's interface */
+    GHashTable *homes;          /* struct in6_addr that are answered for */
+    uint32_t serial;            /* of netlink requests */
+} Mip6HaHost;
+
+/**
+ * mip6_ha_host_open: make the TUN device and listen on the home link
+ * @interface, @tun: names
+ *
+ * Needs CAP_NET_ADMIN and CAP_NET_RAW.
+ */
+bool mip6_ha_host_open(Mip6HaHost *h, const char *interface, const char *tun,
+                       GError **errp);
+
+void mip6_ha_host_close(Mip6HaHost *h);
+
+/**
+ * mip6_ha_host_proxy: begin or end to answer for @home and take its packets
+ *
+ * Tells the home link's nodes (RFC 6275 section 10.4.1). Returns false with
+ * errno set if the host has refused the route.
+ */
+bool mip6_ha_host_proxy(Mip6HaHost *h, const struct in6_addr *home, bool on);
+
+/** mip6_ha_host_link: read a frame of the home link, and answer it */
+void mip6_ha_host_link(Mip6HaHost *h);
+
+#endif /* NET_MIP6_HA_HOST_H */

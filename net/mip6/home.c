@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The home link, as a guest sees it that has left it
+ *
+ * Theory of operation
+ * ===================
+ *
+ * At home the guest and its link speak to each other, and this file listens: to
+ * the router's advertisements, and to the addresses that the guest uses.
+ *
+ * Away, the guest must not notice that its neighbours are gone. Whatever it
+ * sends to a neighbour goes into the tunnel, so it does not matter which MAC
+ * address it thinks the neighbour has. It only has to believe one:
+ *
+ *   - A solicitation to a group is a question. The answer for the router is the
+ *     router's own MAC address, which the guest has in its cache already; the
+ *     answer for everybody else is the same, as the router leads there.
+ *   - A solicitation to one MAC address asks whether a neighbour is still there
+ *     (NUD). The answer confirms that address, so the guest changes nothing.
+ *   - A solicitation from "::" is duplicate address detection. Nobody answers:
+ *     the address is the guest's own (the paper's section 2.4.3 has no such
+ *     exception, and a guest that restarts its interface would lose it).
+ *
+ * The router's last advertisement is given again, before its lifetimes end, and
+ * when the guest asks. It is what was heard at home, so a guest that was
+ * configured by it stays configured. A guest that is configured by hand gets
+ * none.
+ *
+ * Groups and addresses of the link end here: what RFC 6275 section 11.3.4 says
+ * about groups beyond the link is for the tunnel.
+ */
+#include <string.h>
+
+#include "net/mip6/home.h"
+
+#define SECOND                  1000000000ll
+#define ADVERTISE_EVERY         (200 * SECOND)
+#define FRAME_MAX               1500u
+
+/* A MAC address for a router that was never heard: locally administered. */
+static const uint8_t unknown_router[PACKET_ETH_ADDR_LEN] = {
+    0x02, 0x4d, 0x49, 0x50, 0x36, 0x01,
+};
+
+void mip6_home_init(Mip6Home *h, const Mip6HomeConfig *config,
+                    const Mip6HomeOps *ops, void *opaque)
+{
+    memset(h, 0, sizeof(*h));
+    h->config = *config;
+    h->ops = ops;
+    h->opaque = opaque;
+    h->advertise = INT64_MAX;
+    h->learned.addresses = 1;
+    h->learned.address[0] = config->address;
+}
+
+/* --- what is known -------------------------------------------------------- */
+
+const uint8_t *mip6_home_guest_mac(const Mip6Home *h)
+{
+    return h->config.has_guest_mac ? h->config.guest_mac
+           : h->learned.has_guest_mac ? h->learned.guest_mac : NULL;
+}
+
+static const uint8_t *router_mac(const Mip6Home *h)
+{
+    return h->config.has_router_mac ? h->config.router_mac
+           : h->learned.has_router ? h->learned.router_mac : unknown_router;
+}
+
+bool mip6_home_is_guests(const Mip6Home *h, const struct in6_addr *addr)
+{
+    for (unsigned i = 0; i < h->learned.addresses; i++) {
+        if (packet_ip6_equal(&h->learned.address[i], addr)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_of_home(const Mip6Home *h, const struct in6_addr *addr)
+{
+    return packet_ip6_in_prefix(addr, &h->config.address,
+                                h->config.prefix_len);
+}
+
+bool mip6_home_is_home_prefix(const Mip6Home *h, const PacketNdRa *ra)
+{
+    for (unsigned i = 0; i < ra->prefixes; i++) {
+        const PacketNdPrefix *p = &ra->prefix[i];
+
+        if (p->len == h->config.prefix_len && is_of_home(h, &p->prefix)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void learn_address(Mip6Home *h, const struct in6_addr *addr)
+{
+    if (is_of_home(h, addr) && !mip6_home_is_guests(h, addr) &&
+        h->learned.addresses < MIP6_HOME_ADDRESSES) {
+        h->learned.address[h->learned.addresses++] = *addr;
+    }
+}
+
+static void learn_router(Mip6Home *h, const PacketNd *nd, const uint8_t *mac)
+{
+    const uint8_t *given = nd->has_slla ? nd->slla : mac;
+
+    if (!packet_eth_is_station(given)) {
+        return;
+    }
+    h->learned.has_router = nd->ra.lifetime > 0;
+    h->learned.router = nd->src;
+    memcpy(h->learned.router_mac, given, PACKET_ETH_ADDR_LEN);
+    h->learned.has_ra = true;
+    h->learned.ra = nd->ra;
+}
+
+void mip6_home_heard(Mip6Home *h, const PacketNd *nd, bool from_guest,
+                     const uint8_t mac[PACKET_ETH_ADDR_LEN])
+{
+    if (!from_guest) {
+        if (nd->type == PACKET_ND_RA &&
+            mip6_home_is_home_prefix(h, &nd->ra)) {
+            learn_router(h, nd, mac);
+        }
+        return;
+    }
+    if (packet_eth_is_station(mac)) {
+        h->learned.has_guest_mac = true;
+        memcpy(h->learned.guest_mac, mac, PACKET_ETH_ADDR_LEN);
+    }
+    /* Who probes an address is about to use it; who advertises one does. */
+    if (nd->type == PACKET_ND_NA || nd->type == PACKET_ND_NS) {
+        learn_address(h, nd->type == PACKET_ND_NA ||
+                         IN6_IS_ADDR_UNSPECIFIED(&nd->src)
+                         ? &nd->target : &nd->src);
+    }
+}
+
+/* --- speaking ------------------------------------------------------------- */
+
+/* The packet is behind the room for an Ethernet header. */
+static void send_frame(Mip6Home *h, uint8_t *frame, size_t packet_len,
+                       const struct in6_addr *dst, const uint8_t *src_mac)
+{
+    const uint8_t *guest = mip6_home_guest_mac(h);
+    uint8_t mac[PACKET_ETH_ADDR_LEN];
+
+    if (packet_len == 0) {
+        return;
+    }
+    if (IN6_IS_ADDR_MULTICAST(dst)) {
+        packet_eth_group6(mac, dst);
+    } else if (guest) {
+        memcpy(mac, guest, PACKET_ETH_ADDR_LEN);
+    } else {
+        return;
+    }
+    packet_eth_build(frame, mac, src_mac, PACKET_ETH_IP6);
+    h->ops->to_guest(h->opaque, frame, PACKET_ETH_LEN + packet_len);
+}
+
+static void send_na(Mip6Home *h, const struct in6_addr *target,
+                    const struct in6_addr *dst, unsigned flags,
+                    const uint8_t *mac)
+{
+    uint8_t frame[PACKET_ETH_LEN + PACKET_ND_SHORT_MAX];
+    bool is_router = h->learned.has_router &&
+                     packet_ip6_equal(target, &h->learned.router);
+    size_t len;
+
+    len = packet_nd_build_na(frame + PACKET_ETH_LEN, target, dst, target,
+                             flags | (is_router ? PACKET_NA_ROUTER : 0), mac);
+    send_frame(h, frame, len, dst, mac);
+}
+
+static void send_ra(Mip6Home *h)
+{
+    uint8_t frame[FRAME_MAX];
+    size_t len;
+
+    if (!h->learned.has_ra || !h->learned.has_router) {
+        return;
+    }
+    len = packet_nd_build_ra(frame + PACKET_ETH_LEN,
+                             sizeof(frame) - PACKET_ETH_LEN,
+                             &h->learned.router, &packet_ip6_all_nodes,
+                             &h->learned.ra, router_mac(h));
+    send_frame(h, frame, len, &packet_ip6_all_nodes, router_mac(h));
+}
+
+/* Before half of the shortest lifetime is over. */
+static int64_t advertise_every(const Mip6Home *h)
+{
+    int64_t every = ADVERTISE_EVERY;
+    const PacketNdRa *ra = &h->learned.ra;
+
+    if (ra->lifetime && ra->lifetime * SECOND / 2 < every) {
+        every = ra->lifetime * SECOND / 2;
+    }
+    for (unsigned i = 0; i < ra->prefixes; i++) {
+        int64_t half = ra->prefix[i].preferred * SECOND / 2;
+
+        if (half && half < every) {
+            every = half;
+        }
+    }
+    return every < SECOND ? SECOND : every;
+}
+
+void mip6_home_leave(Mip6Home *h, int64_t now)
+{
+    h->advertise = INT64_MAX;
+    if (h->learned.has_router) {
+        /* Its MAC address may be another one if router-mac= says so. */
+        send_na(h, &h->learned.router, &packet_ip6_all_nodes,
+                PACKET_NA_OVERRIDE, router_mac(h));
+        h->advertise = now + advertise_every(h);
+    }
+}
+
+void mip6_home_return(Mip6Home *h)
+{
+    h->advertise = INT64_MAX;
+}
+
+int64_t mip6_home_deadline(const Mip6Home *h)
+{
+    return h->advertise;
+}
+
+void mip6_home_tick(Mip6Home *h, int64_t now)
+{
+    if (h->advertise <= now) {
+        h->advertise = now + advertise_every(h);
+        send_ra(h);
+    }
+}
+
+bool mip6_home_frame_head(const Mip6Home *h, void *buf)
+{
+    const uint8_t *guest = mip6_home_guest_mac(h);
+
+    if (guest) {
+        packet_eth_build(buf, guest, router_mac(h), PACKET_ETH_IP6);
+    }
+    return guest;
+}
+
+/* --- listening ------------------------------------------------------------ */
+
+static void answer_ns(Mip6Home *h, const PacketEth *eth, const PacketNd *nd)
+{
+    if (IN6_IS_ADDR_UNSPECIFIED(&nd->src)) {
+        learn_address(h, &nd->target);
+        return;
+    }
+    if (mip6_home_is_guests(h, &nd->target)) {
+        return;
+    }
+    send_na(h, &nd->target, &nd->src,
+            PACKET_NA_SOLICITED | PACKET_NA_OVERRIDE,
+            packet_eth_is_group(eth->dst) ? router_mac(h) : eth->dst);
+}
+
+static void answer_nd(Mip6Home *h, const PacketEth *eth, const PacketNd *nd)
+{
+    if (nd->type == PACKET_ND_NS) {
+        answer_ns(h, eth, nd);
+    } else if (nd->type == PACKET_ND_RS) {
+        send_ra(h);
+    }
+}
+
+static bool is_link_scope(const struct in6_addr *addr)
+{
+    return IN6_IS_ADDR_LINKLOCAL(addr) || IN6_IS_ADDR_UNSPECIFIED(addr) ||
+           IN6_IS_ADDR_LOOPBACK(addr);
+}
+
+static Mip6Drop from_guest_ip6(Mip6Home *h, const PacketEth *eth,
+                               const void *packet, size_t len, bool *tunnel)
+{
+    const uint8_t *p = packet;
+    struct in6_addr src, dst;
+    PacketNd nd;
+
+    if (len < PACKET_IP6_LEN || p[0] >> 4 != 6) {
+        return MIP6_DROP_MALFORMED;
+    }
+    if (packet_nd_parse(&nd, packet, len)) {
+        answer_nd(h, eth, &nd);
+        return MIP6_DROP_NONE;
+    }
+    memcpy(&src, p + 8, sizeof(src));
+    memcpy(&dst, p + 24, sizeof(dst));
+    if (IN6_IS_ADDR_MULTICAST(&dst)) {
+        return MIP6_DROP_MULTICAST;
+    }
+    if (is_link_scope(&src) || is_link_scope(&dst)) {
+        return MIP6_DROP_LINK_LOCAL;
+    }
+    if (!mip6_home_is_guests(h, &src)) {
+        return MIP6_DROP_FOREIGN_SOURCE;
+    }
+    *tunnel = true;
+    return MIP6_DROP_NONE;
+}
+
+Mip6Drop mip6_home_from_guest(Mip6Home *h, const PacketEth *eth,
+                              const void *packet, size_t len, bool *tunnel)
+{
+    *tunnel = false;
+    if (h->config.has_guest_mac &&
+        memcmp(eth->src, h->config.guest_mac, PACKET_ETH_ADDR_LEN)) {
+        return MIP6_DROP_SPOOFED_MAC;
+    }
+    switch (eth->tags ? PACKET_ETH_VLAN : eth->type) {
+    case PACKET_ETH_IP6:
+        if (!h->learned.has_guest_mac && packet_eth_is_station(eth->src)) {
+            h->learned.has_guest_mac = true;
+            memcpy(h->learned.guest_mac, eth->src, PACKET_ETH_ADDR_LEN);
+        }
+        return from_guest_ip6(h, eth, packet, len, tunnel);
+    case PACKET_ETH_IP4:
+    case PACKET_ETH_ARP:
+        return MIP6_DROP_IP4;
+    default:
+        return MIP6_DROP_OTHER_PROTOCOL;
+    }
+}

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * -netdev mip6: a VM keeps its address on other networks
+ *
+ * Theory of operation
+ *
+ * A room on net/stage. All that it decides is decided in port.c; this file
+ * translates: QEMU's frames and virtio-net headers into parts and offloads, its
+ * timers into deadlines, its run states into "runs here" and "does not", its
+ * migration stream into octets that port.c reads and writes.
+ *
+ * A VM that arrives is not known to be at home: its link is asked while its
+ * memory is still coming, so that a care-of address is there, checked for
+ * duplicates, when the VM starts. Its frames wait until then.
+ *
+ * Everything runs with the BQL held.
+ */
+#include "qemu/osdep.h"
+
+#include "net/clients.h"
+#include "net/mip6/netdev.h"
+#include "net/util.h"
+#include "qapi/error.h"
+#include "qapi/qapi-events-mip6.h"
+#include "qemu/bswap.h"
+#include "qemu/error-report.h"
+#include "qemu/guest-random.h"
+#include "qemu/main-loop.h"
+#include "qemu/sockets.h"
+#include "system/runstate.h"
+#include "standard-headers/linux/virtio_net.h"
+#include "trace.h"
+
+#define LINK_MTU        1500
+#define LIFETIME_S      600
+
+int64_t mip6_now(void)
+{
+    return qemu_clock_get_ns(QEMU_CLOCK_REALTIME);
+}
+
+static void mip6_rearm(Mip6Netdev *m)
+{
+    int64_t at = mip6_port_deadline(&m->port);
+
+    if (at == INT64_MAX) {
+        timer_del(m->timer);
+    } else {
+        timer_mod_ns(m->timer, at);
+    }
+}
+
+/* --- offloads ------------------------------------------------------------- */
+
+static PacketGso mip6_gso(uint8_t type)
+{
+    switch (type & ~VIRTIO_NET_HDR_GSO_ECN) {
+    case VIRTIO_NET_HDR_GSO_TCPV4:
+        return PACKET_GSO_TCP4;
+    case VIRTIO_NET_HDR_GSO_TCPV6:
+        return PACKET_GSO_TCP6;
+    case VIRTIO_NET_HDR_GSO_UDP_L4:
+        return PACKET_GSO_UDP;
+    default:
+        return PACKET_GSO_NONE;
+    }
+}
+
+/*
+ * The header is copied once, as the guest may change it. Its fields have the
+ * guest's order of octets, which is little-endian but for guests of before
+ * virtio 1.0 on big-endian machines.
+ */
+static PacketOffload mip6_read_offload(const NetStageFrame *frame)
+{
+    struct virtio_net_hdr hdr = { 0 };
+    PacketOffload offload = { 0 };
+
+    if (frame->vnet_len) {
+        iov_to_buf(frame->iov, frame->iovcnt, 0, &hdr, sizeof(hdr));
+    }
+    offload.needs_csum = hdr.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM;
+    offload.csum_start = lduw_le_p(&hdr.csum_start);
+    offload.csum_offset = lduw_le_p(&hdr.csum_offset);
+    offload.gso = mip6_gso(hdr.gso_type);
+    offload.ecn = hdr.gso_type & VIRTIO_NET_HDR_GSO_ECN;
+    offload.gso_size = lduw_le_p(&hdr.gso_size);
+    return offload;
+}
+
+static void mip6_write_offload(struct virtio_net_hdr *hdr,
+                               const PacketOffload *offload)
+{
+    if (offload->needs_csum) {
+        hdr->flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
+        stw_le_p(&hdr->csum_start, offload->csum_start);
+        stw_le_p(&hdr->csum_offset, offload->csum_offset);
+    }
+}
+
+/* --- frames out ----------------------------------------------------------- */
+
+static void mip6_send(Mip6Netdev *m, NetStageSide to, const struct iovec *iov,
+                      int iovcnt, const PacketOffload *offload)
+{
+    /* The longest header, of which the first ten octets are used. */
+    uint8_t vnet[20] = { 0 };
+    struct iovec part[MIP6_TUNNEL_PARTS_MAX + 2];
+    NetStageFrame frame = {
+        .iov = part,
+        .iovcnt = iovcnt + 1,
+        .vnet_len = net_stage_vnet_len(m->stage, 0),
+    };
+
+    assert(iovcnt < ARRAY_SIZE(part));
+    mip6_write_offload((struct virtio_net_hdr *)vnet, offload);
+    part[0].iov_base = vnet;
+    part[0].iov_len = frame.vnet_len;
+    memcpy(part + 1, iov, iovcnt * sizeof(*iov));
+    net_stage_send(m->stage, to, &frame);
+}
+
+static void mip6_to_guest(void *opaque, const struct iovec *iov, int iovcnt,
+                          const PacketOffload *offload)
+{
+    mip6_send(opaque, NET_STAGE_NIC, iov, iovcnt, offload);
+}
+
+static void mip6_to_link(void *opaque, const struct iovec *iov, int iovcnt,
+                         const PacketOffload *offload)
+{
+    mip6_send(opaque, NET_STAGE_BACKEND, iov, iovcnt, offload);
+}
+
+static uint32_t mip6_random(void *opaque)
+{
+    uint32_t number;
+
+    qemu_guest_getrandom_nofail(&number, sizeof(number));
+    return number;
+}
+
+static void mip6_changed(void *opaque)
+{
+    Mip6Netdev *m = opaque;
+
+    qemu_bh_schedule(m->changed);
+}
+
+static const Mip6PortOps mip6_port_ops = {
+    .to_guest = mip6_to_guest,
+    .to_link = mip6_to_link,
+    .random = mip6_random,
+    .changed = mip6_changed,
+};
+
+/* --- events --------------------------------------------------------------- */
+
+static void mip6_tell(Mip6Netdev *m)
+{
+    const Mip6Binding *b = &m->port.binding;
+    char care_of[INET6_ADDRSTRLEN];
+
+    if (b->state == m->told_state && b->why == m->told_why) {
+        return;
+    }
+    m->told_state = b->state;
+    m->told_why = b->why;
+    inet_ntop(AF_INET6, &b->care_of, care_of, sizeof(care_of));
+    trace_mip6_state(net_stage_id(m->stage), mip6_state_name(b->state),
+                     mip6_why_name(b->why));
+    qapi_event_send_mip6_state(net_stage_id(m->stage),
+                               (Mip6RegistrationState)b->state,
+                               mip6_why_name(b->why), b->status,
+                               b->has_care_of ? care_of : NULL);
+}
+
+/* The bottom half of mip6_changed(). */
+static void mip6_settle(void *opaque)
+{
+    Mip6Netdev *m = opaque;
+
+    mip6_tell(m);
+    mip6_rearm(m);
+    net_stage_release(m->stage);
+}
+
+static void mip6_timer(void *opaque)
+{
+    Mip6Netdev *m = opaque;
+
+    mip6_port_tick(&m->port, mip6_now());
+    mip6_rearm(m);
+}
+
+/* --- frames in ------------------------------------------------------------ */
+
+static NetStageVerdict mip6_judged(Mip6Netdev *m, Mip6Verdict verdict)
+{
+    switch (verdict) {
+    case MIP6_PASS:
+        return NET_STAGE_PASS;
+    case MIP6_HELD:
+        return NET_STAGE_HOLD;
+    default:
+        return NET_STAGE_DROP;
+    }
+}
+
+/* The frame behind its virtio-net header. */
+static int mip6_frame_parts(const NetStageFrame *frame, struct iovec *part)
+{
+    return packet_iov_slice(frame->iov, frame->iovcnt, frame->vnet_len,
+                            net_stage_frame_size(frame), part,
+                            MIP6_TUNNEL_PARTS_MAX);
+}
+
+static NetStageVerdict mip6_from_nic(NetStage *stage, NetStageFrame *frame)
+{
+    Mip6Netdev *m = net_stage_opaque(stage);
+    struct iovec part[MIP6_TUNNEL_PARTS_MAX];
+    PacketOffload offload = mip6_read_offload(frame);
+    int parts = mip6_frame_parts(frame, part);
+
+    if (parts < 0) {
+        return NET_STAGE_DROP;
+    }
+    return mip6_judged(m, mip6_port_from_guest(&m->port, mip6_now(), part,
+                                               parts, &offload));
+}
+
+static NetStageVerdict mip6_from_backend(NetStage *stage,
+                                         NetStageFrame *frame)
+{
+    Mip6Netdev *m = net_stage_opaque(stage);
+    struct iovec part[MIP6_TUNNEL_PARTS_MAX];
+    PacketOffload offload = mip6_read_offload(frame);
+    int parts = mip6_frame_parts(frame, part);
+
+    if (parts < 0) {
+        return NET_STAGE_DROP;
+    }
+    return mip6_judged(m, mip6_port_from_link(&m->port, mip6_now(), part,
+                                              parts, &offload));
+}
+
+/* --- migration and run states --------------------------------------------- */
+
+static int mip6_pre_save(void *opaque)
+{
+    Mip6Netdev *m = opaque;
+
+    m->saved_len = mip6_port_save(&m->port, mip6_now(), m->saved);
+    return 0;
+}
+
+static int mip6_post_load(void *opaque, int version_id)
+{
+    Mip6Netdev *m = opaque;
+
+    if (m->saved_len > sizeof(m->saved) ||
+        !mip6_port_load(&m->port, mip6_now(), m->saved, m->saved_len)) {
+        error_report("mip6 '%s': the VM that arrives had another home-address, "
+                     "or its state is damaged", net_stage_id(m->stage));
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static const VMStateDescription vmstate_mip6 = {
+    .name = "mip6",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .pre_save = mip6_pre_save,
+    .post_load = mip6_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(saved_len, Mip6Netdev),
+        VMSTATE_UINT8_ARRAY(saved, Mip6Netdev, MIP6_PORT_SAVED_MAX),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
+static void mip6_vm_state(void *opaque, bool running, RunState state)
+{
+    Mip6Netdev *m = opaque;
+
+    if (running) {
+        mip6_port_run(&m->port, mip6_now());
+    } else {
+        mip6_port_pause(&m->port);
+    }
+    mip6_rearm(m);
+}
+
+/* --- making and ending ---------------------------------------------------- */
+
+static void mip6_free(void *opaque)
+{
+    Mip6Netdev *m = opaque;
+
+    if (m->vm_state) {
+        qemu_del_vm_change_state_handler(m->vm_state);
+        vmstate_unregister(NULL, &m->vmsd, m);
+    }
+    qemu_bh_delete(m->changed);
+    timer_free(m->timer);
+    g_free(m->vmsd_name);
+    g_free(m->backend);
+    g_free(m);
+}
+
+static const NetStageRoom mip6_room = {
+    .type = NET_CLIENT_DRIVER_MIP6,
+    .from_nic = mip6_from_nic,
+    .from_backend = mip6_from_backend,
+    .free = mip6_free,
+};
+
+static bool mip6_parse_address(const char *id, const char *option,
+                               const char *text, struct in6_addr *addr,
+                               Error **errp)
+{
+    if (inet_pton(AF_INET6, text, addr) != 1 || IN6_IS_ADDR_MULTICAST(addr) ||
+        IN6_IS_ADDR_UNSPECIFIED(addr) || IN6_IS_ADDR_LINKLOCAL(addr) ||
+        IN6_IS_ADDR_LOOPBACK(addr)) {
+        error_setg(errp, "mip6 '%s': %s=%s is not a global IPv6 address: write "
+                   "it as 2001:db8:2000::10", id, option, text);
+        return false;
+    }
+    return true;
+}
+
+static bool mip6_parse_mac(const char *id, const char *option,
+                           const char *text, uint8_t *mac, Error **errp)
+{
+    /* QEMU takes a number as the end of an address of its own. */
+    if (!strchr(text, ':') || net_parse_macaddr(mac, text) < 0 ||
+        !packet_eth_is_station(mac)) {
+        error_setg(errp, "mip6 '%s': %s=%s is not the MAC address of one "
+                   "station: write it as 52:54:00:12:34:56, with an even "
+                   "first octet", id, option, text);
+        return false;
+    }
+    return true;
+}
+
+static bool mip6_parse_home(const char *id, const NetdevMip6Options *o,
+                            Mip6HomeConfig *home, Error **errp)
+{
+    if (!mip6_parse_address(id, "home-address", o->home_address,
+                            &home->address, errp)) {
+        return false;
+    }
+    if (o->home_prefix_length < 1 || o->home_prefix_length > 128) {
+        error_setg(errp, "mip6 '%s': home-prefix-length=%u is not 1 to 128: it "
+                   "is that of the home link, mostly 64", id,
+                   o->home_prefix_length);
+        return false;
+    }
+    home->prefix_len = o->home_prefix_length;
+    home->has_guest_mac = o->guest_mac;
+    home->has_router_mac = o->router_mac;
+    return (!o->guest_mac || mip6_parse_mac(id, "guest-mac", o->guest_mac,
+                                            home->guest_mac, errp)) &&
+           (!o->router_mac || mip6_parse_mac(id, "router-mac", o->router_mac,
+                                             home->router_mac, errp));
+}
+
+static bool mip6_parse_options(const char *id, const NetdevMip6Options *o,
+                               Mip6PortConfig *config, Error **errp)
+{
+    if (!mip6_parse_home(id, o, &config->home, errp) ||
+        !mip6_parse_address(id, "home-agent", o->home_agent, &config->agent,
+                            errp)) {
+        return false;
+    }
+    if (packet_ip6_equal(&config->agent, &config->home.address)) {
+        error_setg(errp, "mip6 '%s': home-agent=%s is the home address: name "
+                   "the home agent's own address", id, o->home_agent);
+        return false;
+    }
+    if (o->care_of && strcmp(o->care_of, "auto")) {
+        config->has_care_of = true;
+        if (!mip6_parse_address(id, "care-of", o->care_of, &config->care_of,
+                                errp)) {
+            return false;
+        }
+    }
+    config->location = o->has_location ? (Mip6Location)o->location
+                                       : MIP6_LOCATION_AUTO;
+    config->lifetime = LIFETIME_S / MIP6_LIFETIME_UNIT;
+    config->mtu = LINK_MTU;
+    qemu_guest_getrandom_nofail(config->mac, sizeof(config->mac));
+    config->mac[0] = (config->mac[0] & ~1) | 2;
+    return true;
+}
+
+static Mip6Netdev *mip6_new(const NetdevMip6Options *o,
+                            const Mip6PortConfig *config)
+{
+    Mip6Netdev *m = g_new0(Mip6Netdev, 1);
+
+    m->backend = g_strdup(o->netdev);
+    m->timer = timer_new_ns(QEMU_CLOCK_REALTIME, mip6_timer, m);
+    m->changed = qemu_bh_new(mip6_settle, m);
+    mip6_port_init(&m->port, config, &mip6_port_ops, m,
+                   runstate_check(RUN_STATE_INMIGRATE));
+    m->told_state = m->port.binding.state;
+    return m;
+}
+
+static void mip6_attach(Mip6Netdev *m, const char *id)
+{
+    m->vmsd = vmstate_mip6;
+    m->vmsd_name = g_strdup_printf("mip6/%s", id);
+    m->vmsd.name = m->vmsd_name;
+    vmstate_register(NULL, 0, &m->vmsd, m);
+    m->vm_state = qemu_add_vm_change_state_handler(mip6_vm_state, m);
+    mip6_port_start(&m->port, mip6_now());
+    if (runstate_is_running()) {
+        mip6_port_run(&m->port, mip6_now());
+    }
+    mip6_rearm(m);
+}
+
+int net_init_mip6(const Netdev *netdev, const char *name,
+                  NetClientState *peer, Error **errp)
+{
+    const NetdevMip6Options *o = &netdev->u.mip6;
+    Mip6PortConfig config = { 0 };
+    Mip6Netdev *m;
+
+    if (!mip6_parse_options(name, o, &config, errp)) {
+        return -1;
+    }
+    m = mip6_new(o, &config);
+    m->stage = net_stage_new(&mip6_room, name, o->netdev, peer, m, errp);
+    if (!m->stage) {
+        return -1;              /* and has freed m */
+    }
+    mip6_attach(m, name);
+    return 0;
+}
+
+typedef struct Walk {
+    void (*func)(Mip6Netdev *m, void *opaque);
+    void *opaque;
+} Walk;
+
+static void mip6_visit(NetStage *stage, void *opaque)
+{
+    const Walk *walk = opaque;
+
+    walk->func(net_stage_opaque(stage), walk->opaque);
+}
+
+void mip6_netdev_foreach(void (*func)(Mip6Netdev *m, void *opaque),
+                         void *opaque)
+{
+    Walk walk = { func, opaque };
+
+    net_stage_foreach(&mip6_room, mip6_visit, &walk);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* query-mip6 and "info mip6" */
+#include "qemu/osdep.h"
+
+#include "monitor/hmp.h"
+#include "monitor/monitor.h"
+#include "net/mip6/netdev.h"
+#include "qapi/error.h"
+#include "qapi/qapi-commands-mip6.h"
+#include "qemu/sockets.h"
+#include "qobject/qdict.h"
+
+static char *address_text(const struct in6_addr *addr)
+{
+    char text[INET6_ADDRSTRLEN];
+
+    return g_strdup(inet_ntop(AF_INET6, addr, text, sizeof(text)));
+}
+
+static Mip6DropInfoList *drop_list(const uint64_t *dropped)
+{
+    Mip6DropInfoList *list = NULL, **tail = &list;
+
+    for (unsigned i = 0; i < MIP6_DROP_REASONS; i++) {
+        Mip6DropInfo *info;
+
+        if (!dropped[i]) {
+            continue;
+        }
+        info = g_new0(Mip6DropInfo, 1);
+        info->reason = g_strdup(mip6_drop_name(i));
+        info->count = dropped[i];
+        QAPI_LIST_APPEND(tail, info);
+    }
+    return list;
+}
+
+static Mip6Info *netdev_info(Mip6Netdev *m)
+{
+    const Mip6Port *p = &m->port;
+    const Mip6Binding *b = &p->binding;
+    Mip6Info *info = g_new0(Mip6Info, 1);
+    int64_t now = mip6_now();
+
+    info->id = g_strdup(net_stage_id(m->stage));
+    info->netdev = g_strdup(m->backend);
+    info->state = (Mip6RegistrationState)b->state;
+    info->reason = g_strdup(mip6_why_name(b->why));
+    info->status = b->status;
+    info->location_known = p->is_known;
+    info->home_address = address_text(&p->config.home.address);
+    info->home_agent = address_text(&p->config.agent);
+    info->care_of = b->has_care_of ? address_text(&b->care_of) : NULL;
+    if (b->expires != INT64_MAX && b->expires > now) {
+        info->has_remaining = true;
+        info->remaining = (b->expires - now) / NANOSECONDS_PER_SECOND;
+    }
+    info->mtu = mip6_tunnel_mtu(&p->tunnel, now);
+    info->sent = p->sent;
+    info->received = p->received;
+    info->dropped = drop_list(p->dropped);
+    return info;
+}
+
+typedef struct Search {
+    const char *id;             /* NULL: all */
+    Mip6InfoList **tail;
+} Search;
+
+static void find_netdev(Mip6Netdev *m, void *opaque)
+{
+    Search *search = opaque;
+
+    if (!search->id || !strcmp(search->id, net_stage_id(m->stage))) {
+        QAPI_LIST_APPEND(search->tail, netdev_info(m));
+    }
+}
+
+Mip6InfoList *qmp_query_mip6(const char *id, Error **errp)
+{
+    Mip6InfoList *list = NULL;
+    Search search = { .id = id, .tail = &list };
+
+    mip6_netdev_foreach(find_netdev, &search);
+    if (id && !list) {
+        error_set(errp, ERROR_CLASS_DEVICE_NOT_FOUND,
+                  "There is no netdev '%s' of type mip6", id);
+    }
+    return list;
+}
+
+/* --- for people ----------------------------------------------------------- */
+
+static void print_netdev(Monitor *mon, const Mip6Info *info)
+{
+    monitor_printf(mon, "%s: netdev %s, %s", info->id, info->netdev,
+                   info->location_known
+                   ? Mip6RegistrationState_str(info->state)
+                   : "asking the link");
+    if (strcmp(info->reason, "none")) {
+        monitor_printf(mon, " (%s)", info->reason);
+    }
+    monitor_printf(mon, "\n  home     %s, agent %s\n", info->home_address,
+                   info->home_agent);
+    if (info->care_of) {
+        monitor_printf(mon, "  care-of  %s", info->care_of);
+        if (info->has_remaining) {
+            monitor_printf(mon, ", bound for %" PRIu64 " s", info->remaining);
+        }
+        monitor_printf(mon, "\n");
+    }
+    monitor_printf(mon, "  tunnel   MTU %" PRIu32 ", sent=%" PRIu64
+                   " received=%" PRIu64 "\n", info->mtu, info->sent,
+                   info->received);
+    for (Mip6DropInfoList *l = info->dropped; l; l = l->next) {
+        monitor_printf(mon, "%s%s=%" PRIu64 "%s",
+                       l == info->dropped ? "  dropped  " : " ",
+                       l->value->reason, l->value->count,
+                       l->next ? "" : "\n");
+    }
+}
+
+static void hmp_info_mip6(Monitor *mon, const QDict *qdict)
+{
+    Error *err = NULL;
+    Mip6InfoList *list = qmp_query_mip6(qdict_get_try_str(qdict, "id"), &err);
+
+    if (hmp_handle_error(mon, err)) {
+        return;
+    }
+    for (Mip6InfoList *l = list; l; l = l->next) {
+        print_netdev(mon, l->value);
+    }
+    qapi_free_Mip6InfoList(list);
+}
+
+static void register_hmp(void)
+{
+    monitor_register_hmp("mip6", true, hmp_info_mip6);
+}
+
+type_init(register_hmp)

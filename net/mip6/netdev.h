@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* -netdev mip6, as its monitor commands see it */
+#ifndef NET_MIP6_NETDEV_H
+#define NET_MIP6_NETDEV_H
+
+#include "migration/vmstate.h"
+#include "net/mip6/port.h"
+#include "net/stage/stage.h"
+
+typedef struct Mip6Netdev {
+    NetStage *stage;
+    char *backend;
+    Mip6Port port;
+    QEMUTimer *timer;
+    QEMUBH *changed;
+    VMChangeStateEntry *vm_state;
+    VMStateDescription vmsd;
+    char *vmsd_name;
+    /* What the last event told. */
+    Mip6State told_state;
+    Mip6Why told_why;
+    /* A migration's buffer. */
+    uint32_t saved_len;
+    uint8_t saved[MIP6_PORT_SAVED_MAX];
+} Mip6Netdev;
+
+/** mip6_netdev_foreach: call @func for each netdev of type mip6 */
+void mip6_netdev_foreach(void (*func)(Mip6Netdev *m, void *opaque),
+                         void *opaque);
+
+/** mip6_now: the ports' clock, ns */
+int64_t mip6_now(void);
+
+#endif /* NET_MIP6_NETDEV_H */

@@ -1,0 +1,760 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One VM's mobile node
+ *
+ * Theory of operation
+ * ===================
+ *
+ *                  at home                      away
+ *   guest ---- passes, is heard ---- link   guest -- home.c -- tunnel.c -- link
+ *                                                     |           |
+ *                                        answers as the      addresses from
+ *                                        home link would     careof.c, state
+ *                                                            from binding.c
+ *
+ * Where the VM is, router advertisements tell: one with the home prefix means
+ * home, any other with a prefix or a default router means away. At home the
+ * port only reads what it needs: advertisements, and the guest's neighbour
+ * discovery. All other frames pass by one comparison of the first octets.
+ *
+ * Away, nothing passes as it is. The host of careof.c is on the foreign link
+ * with a MAC address of its own; the guest is behind the tunnel. What cannot go
+ * yet, because no binding is there, waits with its sender (MIP6_HELD) for
+ * HOLD_MAX, so that a change of networks loses nothing; after that it is
+ * dropped and counted, as a link without a carrier would do.
+ *
+ * The parts do not know each other. They report changes by callbacks, which
+ * only set @settle; settle() then gives each what the others have.
+ */
+#include <string.h>
+
+#include "net/mip6/port.h"
+#include "net/packet/octets.h"
+
+#define SECOND                  1000000000ll
+#define HOLD_MAX                (10 * SECOND)
+
+/* Headers that are looked at in one piece. */
+#define HEAD_MAX                512u
+/* A whole message of control: neighbour discovery, mobility, ICMPv6. */
+#define CONTROL_MAX             1500u
+
+static void settle(Mip6Port *p, int64_t now);
+
+/* --- callbacks of the parts ----------------------------------------------- */
+
+static const PacketOffload no_offload;
+
+static void link_transmit(void *opaque, const void *frame, size_t len)
+{
+    Mip6Port *p = opaque;
+    struct iovec iov = { (void *)frame, len };
+
+    p->ops->to_link(p->opaque, &iov, 1, &no_offload);
+}
+
+static uint32_t port_random(void *opaque)
+{
+    Mip6Port *p = opaque;
+
+    return p->ops->random(p->opaque);
+}
+
+static void part_changed(void *opaque)
+{
+    Mip6Port *p = opaque;
+
+    p->settle = true;
+}
+
+static void guest_transmit(void *opaque, const void *frame, size_t len)
+{
+    Mip6Port *p = opaque;
+    struct iovec iov = { (void *)frame, len };
+
+    p->ops->to_guest(p->opaque, &iov, 1, &no_offload);
+}
+
+static void tunnel_transmit(void *opaque, const struct iovec *iov, int iovcnt,
+                            const PacketOffload *offload)
+{
+    Mip6Port *p = opaque;
+
+    p->ops->to_link(p->opaque, iov, iovcnt, offload);
+}
+
+static void guest_packet(void *opaque, const void *packet, size_t len)
+{
+    Mip6Port *p = opaque;
+    uint8_t head[PACKET_ETH_LEN];
+    struct iovec iov[] = {
+        { head, sizeof(head) },
+        { (void *)packet, len },
+    };
+
+    if (mip6_home_frame_head(&p->home, head)) {
+        p->ops->to_guest(p->opaque, iov, 2, &no_offload);
+    }
+}
+
+/* From the care-of address, or from home (RFC 6275 sections 6.1.7, 11.5.5). */
+static void binding_send(void *opaque, const Mip6Mh *bu,
+                         const struct in6_addr *care_of)
+{
+    Mip6Port *p = opaque;
+    bool at_home = packet_ip6_equal(care_of, &p->config.home.address);
+    uint8_t frame[PACKET_ETH_LEN + PACKET_IP6_LEN + MIP6_HAO_LEN + 128];
+    uint8_t *packet = frame + PACKET_ETH_LEN, *at = packet + PACKET_IP6_LEN;
+    uint8_t mac[PACKET_ETH_ADDR_LEN];
+    PacketIp6 ip = {
+        .src = *care_of,
+        .dst = p->config.agent,
+        .next = at_home ? PACKET_PROTO_MH : PACKET_PROTO_DSTOPTS,
+        .hops = p->careof.hop_limit,
+    };
+
+    if (!mip6_careof_next_hop(&p->careof, p->now, &p->config.agent, mac)) {
+        p->dropped[MIP6_DROP_NO_NEXT_HOP]++;
+        return;                 /* it will be repeated */
+    }
+    if (!at_home) {
+        at += mip6_hao_build(at, PACKET_PROTO_MH, &p->config.home.address);
+    }
+    at += mip6_mh_build(at, frame + sizeof(frame) - at,
+                        &p->config.home.address, &p->config.agent, bu);
+    ip.payload = at - packet - PACKET_IP6_LEN;
+    packet_ip6_build(packet, &ip);
+    packet_eth_build(frame, mac, p->careof.mac, PACKET_ETH_IP6);
+    link_transmit(p, frame, at - frame);
+}
+
+static const Mip6CareOfOps careof_ops = {
+    .transmit = link_transmit,
+    .random = port_random,
+    .changed = part_changed,
+};
+
+static const Mip6BindingOps binding_ops = {
+    .send = binding_send,
+    .changed = part_changed,
+};
+
+static const Mip6HomeOps home_ops = {
+    .to_guest = guest_transmit,
+};
+
+static const Mip6TunnelOps tunnel_ops = {
+    .transmit = tunnel_transmit,
+    .to_guest = guest_packet,
+};
+
+/* --- where the VM is ------------------------------------------------------ */
+
+static void be_home(Mip6Port *p, int64_t now)
+{
+    if (p->is_known && !p->is_away) {
+        return;
+    }
+    p->is_known = true;
+    p->is_away = false;
+    mip6_home_return(&p->home);
+    if (p->is_running) {
+        mip6_binding_home(&p->binding, now);
+    }
+    p->settle = true;
+}
+
+static void be_away(Mip6Port *p, int64_t now)
+{
+    if (p->is_known && p->is_away) {
+        return;
+    }
+    p->is_known = true;
+    p->is_away = true;
+    p->hold_until = now + HOLD_MAX;
+    if (p->is_running) {
+        mip6_home_leave(&p->home, now);
+    }
+    p->settle = true;
+}
+
+static void judge_location(Mip6Port *p, int64_t now, const PacketNdRa *ra)
+{
+    if (p->config.location != MIP6_LOCATION_AUTO) {
+        return;
+    }
+    if (mip6_home_is_home_prefix(&p->home, ra)) {
+        be_home(p, now);
+    } else if (ra->lifetime || ra->prefixes) {
+        be_away(p, now);
+    }
+}
+
+/* Give each part what the others have found out. */
+static void settle(Mip6Port *p, int64_t now)
+{
+    const struct in6_addr *care_of;
+
+    if (!p->settle) {
+        return;
+    }
+    p->settle = false;
+    if (p->is_running && p->is_known && p->is_away) {
+        care_of = mip6_careof_address(&p->careof, now);
+        if (care_of && !packet_ip6_equal(care_of, &p->tunnel.local)) {
+            mip6_tunnel_set(&p->tunnel, care_of, &p->config.agent,
+                            p->careof.mtu, p->careof.hop_limit);
+        }
+        mip6_binding_away(&p->binding, now, care_of);
+    }
+    p->settle = false;          /* of the binding's own change */
+    p->ops->changed(p->opaque);
+}
+
+/* --- life ----------------------------------------------------------------- */
+
+void mip6_port_init(Mip6Port *p, const Mip6PortConfig *config,
+                    const Mip6PortOps *ops, void *opaque, bool arriving)
+{
+    Mip6BindingConfig binding = {
+        .home = config->home.address,
+        .lifetime = config->lifetime,
+    };
+
+    memset(p, 0, sizeof(*p));
+    p->config = *config;
+    p->ops = ops;
+    p->opaque = opaque;
+    p->hold_until = INT64_MAX;
+    mip6_binding_init(&p->binding, &binding, &binding_ops, p,
+                      ops->random(opaque));
+    mip6_careof_init(&p->careof, config->mac, config->mtu,
+                     config->has_care_of ? &config->care_of : NULL,
+                     &careof_ops, p);
+    mip6_home_init(&p->home, &config->home, &home_ops, p);
+    mip6_tunnel_init(&p->tunnel, &tunnel_ops, p);
+    if (config->location != MIP6_LOCATION_AUTO || !arriving) {
+        p->is_known = true;
+        p->is_away = config->location == MIP6_LOCATION_AWAY;
+    }
+}
+
+void mip6_port_start(Mip6Port *p, int64_t now)
+{
+    p->now = now;
+    mip6_careof_start(&p->careof, now);
+}
+
+void mip6_port_run(Mip6Port *p, int64_t now)
+{
+    p->now = now;
+    p->is_running = true;
+    p->hold_until = now + HOLD_MAX;
+    if (p->is_known && p->is_away) {
+        mip6_home_leave(&p->home, now);
+        /* Somebody else may have registered meanwhile. */
+        mip6_binding_refresh(&p->binding, now);
+    } else if (p->is_known) {
+        mip6_binding_home(&p->binding, now);
+    }
+    p->settle = true;
+    settle(p, now);
+}
+
+void mip6_port_pause(Mip6Port *p)
+{
+    p->is_running = false;
+    mip6_home_return(&p->home);
+}
+
+static int64_t min_time(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+int64_t mip6_port_deadline(const Mip6Port *p)
+{
+    int64_t at = mip6_careof_deadline(&p->careof);
+
+    if (p->is_running) {
+        at = min_time(at, mip6_binding_deadline(&p->binding));
+        at = min_time(at, mip6_home_deadline(&p->home));
+    }
+    return at;
+}
+
+void mip6_port_tick(Mip6Port *p, int64_t now)
+{
+    p->now = now;
+    mip6_careof_tick(&p->careof, now);
+    settle(p, now);
+    if (p->is_running) {
+        mip6_binding_tick(&p->binding, now);
+        mip6_home_tick(&p->home, now);
+        settle(p, now);
+    }
+}
+
+/* --- from the guest ------------------------------------------------------- */
+
+static Mip6Verdict drop(Mip6Port *p, Mip6Drop why)
+{
+    p->dropped[why]++;
+    return MIP6_DONE;
+}
+
+static bool starts_like_nd(const uint8_t *packet, size_t len)
+{
+    return len >= PACKET_IP6_LEN + 8 &&
+           packet[6] == PACKET_PROTO_ICMP6 && packet[7] == 255;
+}
+
+/* At home: all passes; neighbour discovery is heard on its way. */
+static void overhear(Mip6Port *p, int64_t now, bool from_guest,
+                     const struct iovec *iov, int iovcnt)
+{
+    uint8_t buf[CONTROL_MAX];
+    size_t len = packet_iov_copy(iov, iovcnt, 0, buf, PACKET_ETH_LEN +
+                                 PACKET_IP6_LEN + 8);
+    PacketEth eth;
+    PacketNd nd;
+
+    if (!packet_eth_parse(&eth, buf, len) || eth.tags ||
+        eth.type != PACKET_ETH_IP6 ||
+        !starts_like_nd(buf + eth.len, len - eth.len)) {
+        return;
+    }
+    len = packet_iov_copy(iov, iovcnt, 0, buf, sizeof(buf));
+    if (!packet_nd_parse(&nd, buf + eth.len, len - eth.len)) {
+        return;
+    }
+    mip6_home_heard(&p->home, &nd, from_guest, eth.src);
+    if (!from_guest) {
+        mip6_careof_nd(&p->careof, now, &nd, eth.src);
+        if (nd.type == PACKET_ND_RA) {
+            judge_location(p, now, &nd.ra);
+        }
+    }
+    settle(p, now);
+}
+
+static bool is_ready(const Mip6Port *p)
+{
+    return p->binding.state == MIP6_BOUND;
+}
+
+static Mip6Verdict into_tunnel(Mip6Port *p, int64_t now, const PacketEth *eth,
+                               const struct iovec *iov, int iovcnt,
+                               const PacketOffload *offload)
+{
+    const struct in6_addr *router = p->home.learned.has_router
+                                    ? &p->home.learned.router
+                                    : &p->config.agent;
+    uint8_t mac[PACKET_ETH_ADDR_LEN];
+    Mip6Drop why;
+
+    if (!is_ready(p)) {
+        return now < p->hold_until ? MIP6_HELD : drop(p, MIP6_DROP_UNBOUND);
+    }
+    if (!mip6_careof_next_hop(&p->careof, now, &p->config.agent, mac)) {
+        return drop(p, MIP6_DROP_NO_NEXT_HOP);
+    }
+    why = mip6_tunnel_send(&p->tunnel, now, mac, p->careof.mac, iov, iovcnt,
+                           eth->len, offload, router);
+    if (why != MIP6_DROP_NONE) {
+        return drop(p, why);
+    }
+    p->sent++;
+    return MIP6_DONE;
+}
+
+Mip6Verdict mip6_port_from_guest(Mip6Port *p, int64_t now,
+                                 const struct iovec *iov, int iovcnt,
+                                 const PacketOffload *offload)
+{
+    uint8_t head[HEAD_MAX];
+    bool tunnel;
+    PacketEth eth;
+    Mip6Drop why;
+    size_t len;
+
+    p->now = now;
+    if (!p->is_known) {
+        return MIP6_HELD;
+    }
+    len = packet_iov_copy(iov, iovcnt, 0, head, p->is_away
+                          ? sizeof(head) : PACKET_ETH_LEN);
+    if (!p->is_away) {
+        if (len == PACKET_ETH_LEN && packet_eth_is_group(head)) {
+            overhear(p, now, true, iov, iovcnt);
+        }
+        return MIP6_PASS;
+    }
+    if (!packet_eth_parse(&eth, head, len)) {
+        return drop(p, MIP6_DROP_MALFORMED);
+    }
+    why = mip6_home_from_guest(&p->home, &eth, head + eth.len, len - eth.len,
+                               &tunnel);
+    if (why != MIP6_DROP_NONE) {
+        return drop(p, why);
+    }
+    return tunnel ? into_tunnel(p, now, &eth, iov, iovcnt, offload)
+                  : MIP6_DONE;
+}
+
+/* --- from the link -------------------------------------------------------- */
+
+static Mip6Verdict take_mh(Mip6Port *p, int64_t now, const PacketIp6 *ip,
+                           const PacketIp6Ext *ext, const uint8_t *packet,
+                           size_t len)
+{
+    const struct in6_addr *home = &p->config.home.address;
+    struct in6_addr to = ip->dst;
+    Mip6Mh mh;
+
+    if (!packet_ip6_equal(&ip->src, &p->config.agent)) {
+        return drop(p, MIP6_DROP_STRANGER);
+    }
+    if (ext->routing) {
+        const uint8_t *rh = packet + ext->routing;
+
+        if (!mip6_rh2_parse(&to, rh, packet_ip6_ext_len(PACKET_PROTO_ROUTING,
+                                                        rh)) ||
+            !packet_ip6_equal(&to, home)) {
+            return drop(p, MIP6_DROP_NOT_HOME_ADDRESS);
+        }
+    }
+    switch (mip6_mh_parse(&mh, &ip->src, &to, packet + ext->offset,
+                          len - ext->offset)) {
+    case MIP6_MH_GOOD:
+        break;
+    case MIP6_MH_CHECKSUM:
+        return drop(p, MIP6_DROP_MH_CHECKSUM);
+    default:
+        return drop(p, MIP6_DROP_MH_MALFORMED);
+    }
+    if (mh.type == MIP6_MH_BA && packet_ip6_equal(&to, home)) {
+        if (!mip6_binding_ack(&p->binding, now, &mh)) {
+            return drop(p, MIP6_DROP_MH_UNEXPECTED);
+        }
+        mip6_careof_confirm(&p->careof, now, &p->config.agent);
+    } else if (mh.type == MIP6_MH_BE) {
+        mip6_binding_error(&p->binding, now, &mh);
+    } else {
+        return drop(p, MIP6_DROP_MH_UNEXPECTED);
+    }
+    return MIP6_DONE;
+}
+
+static Mip6Verdict take_icmp6(Mip6Port *p, int64_t now, const uint8_t *icmp,
+                              size_t len)
+{
+    if (len < 8 + PACKET_IP6_LEN) {
+        return drop(p, MIP6_DROP_MALFORMED);
+    }
+    if (icmp[0] == PACKET_ICMP6_TOO_BIG &&
+        mip6_tunnel_too_big(&p->tunnel, now, packet_get32(icmp + 4), icmp + 8,
+                            len - 8)) {
+        return MIP6_DONE;
+    }
+    if (icmp[0] == PACKET_ICMP6_PARAMETER) {
+        mip6_binding_refused_by_icmp(&p->binding, now);
+        return MIP6_DONE;
+    }
+    return drop(p, MIP6_DROP_UNKNOWN_PROTOCOL);
+}
+
+static Mip6Verdict out_of_tunnel(Mip6Port *p, size_t offset,
+                                 const uint8_t *inner, size_t inner_len,
+                                 const PacketIp6 *outer,
+                                 const struct iovec *iov, int iovcnt,
+                                 const PacketOffload *offload)
+{
+    struct iovec part[1 + MIP6_TUNNEL_PARTS_MAX];
+    PacketOffload moved = *offload;
+    uint8_t head[PACKET_ETH_LEN];
+    struct in6_addr dst;
+    int parts;
+
+    if (!packet_ip6_equal(&outer->src, &p->config.agent)) {
+        return drop(p, MIP6_DROP_STRANGER);
+    }
+    if (inner_len < PACKET_IP6_LEN || inner[0] >> 4 != 6) {
+        return drop(p, MIP6_DROP_MALFORMED);
+    }
+    memcpy(&dst, inner + 24, sizeof(dst));
+    if (!mip6_home_is_guests(&p->home, &dst) &&
+        !(IN6_IS_ADDR_MULTICAST(&dst) && !IN6_IS_ADDR_MC_LINKLOCAL(&dst))) {
+        return drop(p, MIP6_DROP_NOT_HOME_ADDRESS);
+    }
+    parts = packet_iov_slice(iov, iovcnt, offset,
+                             packet_iov_len(iov, iovcnt) - offset, part + 1,
+                             MIP6_TUNNEL_PARTS_MAX);
+    if (parts < 0 || !mip6_home_frame_head(&p->home, head)) {
+        return drop(p, MIP6_DROP_MALFORMED);
+    }
+    if (moved.needs_csum) {
+        if (moved.csum_start < offset) {
+            return drop(p, MIP6_DROP_MALFORMED);
+        }
+        moved.csum_start -= offset - PACKET_ETH_LEN;
+    }
+    part[0].iov_base = head;
+    part[0].iov_len = sizeof(head);
+    p->received++;
+    p->ops->to_guest(p->opaque, part, parts + 1, &moved);
+    return MIP6_DONE;
+}
+
+static Mip6Verdict take_nd(Mip6Port *p, int64_t now, const PacketEth *eth,
+                           const uint8_t *packet, size_t len)
+{
+    PacketNd nd;
+
+    if (!packet_nd_parse(&nd, packet, len)) {
+        return drop(p, MIP6_DROP_MALFORMED);
+    }
+    mip6_careof_nd(&p->careof, now, &nd, eth->src);
+    if (nd.type == PACKET_ND_RA) {
+        judge_location(p, now, &nd.ra);
+    }
+    return MIP6_DONE;
+}
+
+static bool is_addressed_to_us(const Mip6Port *p, const PacketIp6 *ip)
+{
+    return mip6_careof_owns(&p->careof, &ip->dst) ||
+           (!p->is_away && packet_ip6_equal(&ip->dst,
+                                            &p->config.home.address));
+}
+
+static Mip6Verdict take_packet(Mip6Port *p, int64_t now, const PacketEth *eth,
+                               const uint8_t *packet, size_t len,
+                               const struct iovec *iov, int iovcnt,
+                               const PacketOffload *offload)
+{
+    PacketIp6Ext ext;
+    PacketIp6 ip;
+
+    if (len < PACKET_IP6_LEN || packet[0] >> 4 != 6) {
+        return drop(p, MIP6_DROP_MALFORMED);
+    }
+    packet_ip6_parse(&ip, packet, len);
+    if (starts_like_nd(packet, len) && packet[PACKET_IP6_LEN] >= PACKET_ND_RS &&
+        packet[PACKET_IP6_LEN] <= PACKET_ND_REDIRECT) {
+        return take_nd(p, now, eth, packet, len);
+    }
+    if (!is_addressed_to_us(p, &ip)) {
+        return drop(p, MIP6_DROP_NOT_FOR_US);
+    }
+    if (!packet_ip6_walk(&ext, packet, len)) {
+        return drop(p, MIP6_DROP_MALFORMED);
+    }
+    if (len > PACKET_IP6_LEN + ip.payload) {
+        len = PACKET_IP6_LEN + ip.payload;      /* padding of short frames */
+    }
+    if (ext.offset > len) {
+        return drop(p, MIP6_DROP_MALFORMED);
+    }
+    switch (ext.next) {
+    case PACKET_PROTO_IP6:
+        return out_of_tunnel(p, eth->len + ext.offset, packet + ext.offset,
+                             len - ext.offset, &ip, iov, iovcnt, offload);
+    case PACKET_PROTO_MH:
+        return take_mh(p, now, &ip, &ext, packet, len);
+    case PACKET_PROTO_ICMP6:
+        return take_icmp6(p, now, packet + ext.offset, len - ext.offset);
+    default:
+        return drop(p, MIP6_DROP_UNKNOWN_PROTOCOL);
+    }
+}
+
+/*
+ * At home the answer to the last Binding Update comes to the home address, and
+ * so to the guest's MAC address. The guest has not asked, and must not see it.
+ */
+static bool is_answer_at_home(const Mip6Port *p, const struct iovec *iov,
+                              int iovcnt)
+{
+    uint8_t head[PACKET_ETH_LEN + PACKET_IP6_LEN];
+    const uint8_t *ip = head + PACKET_ETH_LEN;
+
+    return p->binding.state == MIP6_RETURNING &&
+           packet_iov_copy(iov, iovcnt, 0, head, sizeof(head)) ==
+           sizeof(head) &&
+           packet_get16(head + 12) == PACKET_ETH_IP6 &&
+           (ip[6] == PACKET_PROTO_MH || ip[6] == PACKET_PROTO_ROUTING) &&
+           memcmp(ip + 8, &p->config.agent, sizeof(p->config.agent)) == 0;
+}
+
+static Mip6Verdict read_frame(Mip6Port *p, int64_t now,
+                              const struct iovec *iov, int iovcnt,
+                              const PacketOffload *offload)
+{
+    uint8_t head[CONTROL_MAX];
+    size_t len = packet_iov_copy(iov, iovcnt, 0, head, sizeof(head));
+    Mip6Verdict verdict;
+    PacketEth eth;
+
+    if (!packet_eth_parse(&eth, head, len) || eth.tags ||
+        eth.type != PACKET_ETH_IP6) {
+        return drop(p, MIP6_DROP_OTHER_PROTOCOL);
+    }
+    verdict = take_packet(p, now, &eth, head + eth.len, len - eth.len, iov,
+                          iovcnt, offload);
+    settle(p, now);
+    return verdict;
+}
+
+Mip6Verdict mip6_port_from_link(Mip6Port *p, int64_t now,
+                                const struct iovec *iov, int iovcnt,
+                                const PacketOffload *offload)
+{
+    bool at_home = p->is_known && !p->is_away, ours;
+    uint8_t dst[PACKET_ETH_ADDR_LEN];
+
+    p->now = now;
+    if (packet_iov_copy(iov, iovcnt, 0, dst, sizeof(dst)) < sizeof(dst)) {
+        return at_home ? MIP6_PASS : drop(p, MIP6_DROP_MALFORMED);
+    }
+    ours = memcmp(dst, p->careof.mac, sizeof(dst)) == 0 ||
+           is_answer_at_home(p, iov, iovcnt);
+    if (at_home && !ours) {
+        if (packet_eth_is_group(dst)) {
+            overhear(p, now, false, iov, iovcnt);
+        }
+        return MIP6_PASS;
+    }
+    if (!ours && !packet_eth_is_group(dst)) {
+        return drop(p, MIP6_DROP_NOT_FOR_US);
+    }
+    return read_frame(p, now, iov, iovcnt, offload);
+}
+
+/* --- migration ------------------------------------------------------------ */
+
+#define SAVED_VERSION   1
+
+/* Numbers in network order, one after the other. */
+typedef struct Cursor {
+    uint8_t *p;
+    size_t left;
+    bool bad;
+} Cursor;
+
+/* Copy octets out of (@write) or into @value. */
+static void field(Cursor *c, bool write, void *value, size_t len)
+{
+    if (c->left < len) {
+        c->bad = true;
+        return;
+    }
+    memcpy(write ? (void *)c->p : value, write ? value : (void *)c->p, len);
+    c->p += len;
+    c->left -= len;
+}
+
+static void field32(Cursor *c, bool write, uint32_t *value)
+{
+    uint8_t octets[4];
+
+    packet_put32(octets, *value);
+    field(c, write, octets, sizeof(octets));
+    *value = packet_get32(octets);
+}
+
+/* A number that is smaller in memory; what does not fit is bad. */
+#define FIELD(c, write, value, max)                 \
+    do {                                            \
+        uint32_t number_ = (value);                 \
+        field32(c, write, &number_);                \
+        (c)->bad |= number_ > (max);                \
+        (value) = number_;                          \
+    } while (0)
+
+static void ra_fields(Cursor *c, bool write, PacketNdRa *ra)
+{
+    uint32_t preference = ra->preference + 1;
+
+    FIELD(c, write, ra->hop_limit, UINT8_MAX);
+    FIELD(c, write, ra->managed, 1);
+    FIELD(c, write, ra->other, 1);
+    FIELD(c, write, ra->home_agent, 1);
+    FIELD(c, write, preference, 2);
+    ra->preference = (int)preference - 1;
+    FIELD(c, write, ra->lifetime, UINT16_MAX);
+    FIELD(c, write, ra->reachable, UINT32_MAX);
+    FIELD(c, write, ra->retrans, UINT32_MAX);
+    FIELD(c, write, ra->mtu, UINT32_MAX);
+    FIELD(c, write, ra->prefixes, PACKET_ND_PREFIX_MAX);
+    for (unsigned i = 0; !c->bad && i < ra->prefixes; i++) {
+        PacketNdPrefix *p = &ra->prefix[i];
+
+        field(c, write, &p->prefix, sizeof(p->prefix));
+        FIELD(c, write, p->len, 128);
+        FIELD(c, write, p->on_link, 1);
+        FIELD(c, write, p->autonomous, 1);
+        FIELD(c, write, p->router_address, 1);
+        FIELD(c, write, p->valid, UINT32_MAX);
+        FIELD(c, write, p->preferred, UINT32_MAX);
+    }
+}
+
+static void learned_fields(Cursor *c, bool write, Mip6HomeLearned *l)
+{
+    FIELD(c, write, l->has_guest_mac, 1);
+    FIELD(c, write, l->has_router, 1);
+    FIELD(c, write, l->has_ra, 1);
+    field(c, write, l->guest_mac, sizeof(l->guest_mac));
+    field(c, write, &l->router, sizeof(l->router));
+    field(c, write, l->router_mac, sizeof(l->router_mac));
+    ra_fields(c, write, &l->ra);
+    FIELD(c, write, l->addresses, MIP6_HOME_ADDRESSES);
+    for (unsigned i = 0; !c->bad && i < l->addresses; i++) {
+        field(c, write, &l->address[i], sizeof(l->address[i]));
+    }
+}
+
+static void binding_fields(Cursor *c, bool write, Mip6BindingSaved *b)
+{
+    uint32_t ms = b->remaining / 1000000;
+
+    FIELD(c, write, b->bound, 1);
+    FIELD(c, write, b->sequence, UINT16_MAX);
+    field(c, write, &b->care_of, sizeof(b->care_of));
+    FIELD(c, write, ms, UINT32_MAX);
+    b->remaining = ms * 1000000ll;
+}
+
+size_t mip6_port_save(const Mip6Port *p, int64_t now, void *buf)
+{
+    Cursor c = { buf, MIP6_PORT_SAVED_MAX, false };
+    Mip6HomeLearned learned = p->home.learned;
+    Mip6BindingSaved binding;
+    uint32_t version = SAVED_VERSION;
+
+    mip6_binding_save(&p->binding, now, &binding);
+    FIELD(&c, true, version, SAVED_VERSION);
+    binding_fields(&c, true, &binding);
+    learned_fields(&c, true, &learned);
+    return c.bad ? 0 : MIP6_PORT_SAVED_MAX - c.left;
+}
+
+bool mip6_port_load(Mip6Port *p, int64_t now, const void *buf, size_t len)
+{
+    Cursor c = { (uint8_t *)buf, len, false };
+    Mip6HomeLearned learned = { 0 };
+    Mip6BindingSaved binding = { 0 };
+    uint32_t version = 0;
+
+    FIELD(&c, false, version, SAVED_VERSION);
+    binding_fields(&c, false, &binding);
+    learned_fields(&c, false, &learned);
+    if (c.bad || c.left || version != SAVED_VERSION || !learned.addresses ||
+        !packet_ip6_equal(&learned.address[0], &p->config.home.address) ||
+        !mip6_binding_load(&p->binding, now, &binding)) {
+        return false;
+    }
+    p->home.learned = learned;
+    return true;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One VM's mobile node: everything between its NIC and the link
+ *
+ * Times are ns of a clock that never steps. One thread uses a port, or a lock
+ * does.
+ */
+#ifndef NET_MIP6_PORT_H
+#define NET_MIP6_PORT_H
+
+#include "net/mip6/binding.h"
+#include "net/mip6/careof.h"
+#include "net/mip6/home.h"
+#include "net/mip6/tunnel.h"
+
+typedef enum Mip6Location {
+    MIP6_LOCATION_AUTO,         /* what router advertisements say */
+    MIP6_LOCATION_HOME,
+    MIP6_LOCATION_AWAY,
+} Mip6Location;
+
+typedef struct Mip6PortConfig {
+    Mip6HomeConfig home;
+    struct in6_addr agent;      /* home agent */
+    bool has_care_of;
+    struct in6_addr care_of;    /* a fixed one */
+    Mip6Location location;
+    uint16_t lifetime;          /* of bindings; MIP6_LIFETIME_UNIT */
+    uint8_t mac[PACKET_ETH_ADDR_LEN];   /* on foreign links */
+    uint32_t mtu;               /* of the link */
+} Mip6PortConfig;
+
+typedef struct Mip6PortOps {
+    /* Frames; they are gone after the call. */
+    void (*to_guest)(void *opaque, const struct iovec *iov, int iovcnt,
+                     const PacketOffload *offload);
+    void (*to_link)(void *opaque, const struct iovec *iov, int iovcnt,
+                    const PacketOffload *offload);
+    uint32_t (*random)(void *opaque);
+    /*
+     * The state is another, or frames that were held may go now: soon after,
+     * not from within a call.
+     */
+    void (*changed)(void *opaque);
+} Mip6PortOps;
+
+typedef enum Mip6Verdict {
+    MIP6_PASS,                  /* the frame goes on as it is */
+    MIP6_DONE,                  /* it ends here: answered, tunnelled, dropped */
+    MIP6_HELD,                  /* offer it again after ops->changed() */
+} Mip6Verdict;
+
+typedef struct Mip6Port {
+    Mip6PortConfig config;
+    const Mip6PortOps *ops;
+    void *opaque;
+    Mip6Binding binding;
+    Mip6CareOf careof;
+    Mip6Home home;
+    Mip6Tunnel tunnel;
+    /* For all to read: */
+    bool is_known;              /* where the VM is */
+    bool is_away;               /* if @is_known */
+    uint64_t sent, received;    /* packets through the tunnel */
+    uint64_t dropped[MIP6_DROP_REASONS];
+    bool is_running;            /* the VM runs here */
+    /* Private. */
+    int64_t now;                /* of the call */
+    bool settle;                /* addresses may have changed */
+    int64_t hold_until;         /* frames may wait until then */
+} Mip6Port;
+
+/**
+ * mip6_port_init: a VM whose link is not known yet
+ * @arriving: it comes by a migration: its frames wait until the link is known;
+ *            else it counts as being at home until an advertisement says
+ *            something else
+ */
+void mip6_port_init(Mip6Port *p, const Mip6PortConfig *config,
+                    const Mip6PortOps *ops, void *opaque, bool arriving);
+
+/** mip6_port_start: the link is there; asks where it is */
+void mip6_port_start(Mip6Port *p, int64_t now);
+
+/**
+ * mip6_port_run: the VM runs here from now on
+ *
+ * Before, the port only learns the link and gets a care-of address.
+ */
+void mip6_port_run(Mip6Port *p, int64_t now);
+
+/**
+ * mip6_port_pause: the VM does not run here now
+ *
+ * It may go on here, or elsewhere: no Binding Update is sent before
+ * mip6_port_run(). The care-of address stays.
+ */
+void mip6_port_pause(Mip6Port *p);
+
+/* Room that mip6_port_save() needs. */
+#define MIP6_PORT_SAVED_MAX     1024u
+
+/**
+ * mip6_port_save: what a migration carries, in a format of its own
+ * @buf: room for MIP6_PORT_SAVED_MAX octets
+ *
+ * Returns: octets at @buf
+ */
+size_t mip6_port_save(const Mip6Port *p, int64_t now, void *buf);
+
+/**
+ * mip6_port_load: go on where another port was
+ *
+ * Returns: false if it is not what mip6_port_save() writes, of this version; @p
+ * is as before then
+ */
+bool mip6_port_load(Mip6Port *p, int64_t now, const void *buf, size_t len);
+
+Mip6Verdict mip6_port_from_guest(Mip6Port *p, int64_t now,
+                                 const struct iovec *iov, int iovcnt,
+                                 const PacketOffload *offload);
+Mip6Verdict mip6_port_from_link(Mip6Port *p, int64_t now,
+                                const struct iovec *iov, int iovcnt,
+                                const PacketOffload *offload);
+
+int64_t mip6_port_deadline(const Mip6Port *p);
+void mip6_port_tick(Mip6Port *p, int64_t now);
+
+#endif /* NET_MIP6_PORT_H */

@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A VM between two links, and a home agent: what each of them sees
+ *
+ * The links are two functions: what the port sends to its link goes to a router
+ * and, if it is for the agent, to agent.c; what the agent sends comes back.
+ * Time passes only when a test says so.
+ */
+#include <arpa/inet.h>
+#include <glib.h>
+#include <string.h>
+
+#include "net/mip6/ha/agent.h"
+#include "net/mip6/port.h"
+#include "net/packet/octets.h"
+
+#define SECOND  1000000000ll
+#define MS      1000000ll
+
+static const uint8_t guest_mac[] = { 0x52, 0x54, 0, 0, 0, 1 };
+static const uint8_t own_mac[] = { 0x02, 0xaa, 0, 0, 0, 1 };
+static const uint8_t router_mac[] = { 0x02, 0xbb, 0, 0, 0, 1 };
+static const uint8_t home_router_mac[] = { 0x02, 0xcc, 0, 0, 0, 1 };
+
+typedef struct Frame {
+    uint8_t buf[2048];
+    size_t len;
+    PacketOffload offload;
+} Frame;
+
+typedef struct World {
+    Mip6Port port;
+    Mip6Agent agent;
+    int64_t now;
+    bool deaf;                  /* the agent hears nothing */
+    unsigned changes;
+    unsigned to_link, to_guest; /* frames */
+    Frame link, guest;          /* the last of each */
+    uint8_t from_agent[8][2048];        /* that have not arrived yet */
+    size_t from_agent_len[8];
+    unsigned queued;
+    unsigned on_home;           /* frames of the guest's MAC on the link */
+} World;
+
+static struct in6_addr address(const char *text)
+{
+    struct in6_addr addr;
+
+    g_assert_cmpint(inet_pton(AF_INET6, text, &addr), ==, 1);
+    return addr;
+}
+
+#define HOME    "2001:db8:2000::10"
+#define AGENT   "2001:db8:2000::1"
+#define FAR     "2001:db8:9000::c"
+
+static void keep(Frame *f, const struct iovec *iov, int iovcnt,
+                 const PacketOffload *offload)
+{
+    f->len = packet_iov_copy(iov, iovcnt, 0, f->buf, sizeof(f->buf));
+    g_assert_cmpint(f->len, ==, packet_iov_len(iov, iovcnt));
+    f->offload = *offload;
+}
+
+static void to_guest(void *opaque, const struct iovec *iov, int iovcnt,
+                     const PacketOffload *offload)
+{
+    World *w = opaque;
+
+    w->to_guest++;
+    keep(&w->guest, iov, iovcnt, offload);
+}
+
+static void to_link(void *opaque, const struct iovec *iov, int iovcnt,
+                    const PacketOffload *offload)
+{
+    World *w = opaque;
+    struct in6_addr agent = address(AGENT), dst;
+
+    w->to_link++;
+    keep(&w->link, iov, iovcnt, offload);
+    w->on_home += !memcmp(w->link.buf + 6, guest_mac, 6);
+    memcpy(&dst, w->link.buf + PACKET_ETH_LEN + 24, 16);
+    if (!w->deaf && packet_ip6_equal(&dst, &agent)) {
+        g_assert_cmpmem(w->link.buf, 6, router_mac, 6);
+        mip6_agent_packet(&w->agent, w->now, w->link.buf + PACKET_ETH_LEN,
+                          w->link.len - PACKET_ETH_LEN);
+    }
+}
+
+static uint32_t fixed_random(void *opaque)
+{
+    return 1000;
+}
+
+static void changed(void *opaque)
+{
+    World *w = opaque;
+
+    w->changes++;
+}
+
+static const Mip6PortOps port_ops = {
+    .to_guest = to_guest,
+    .to_link = to_link,
+    .random = fixed_random,
+    .changed = changed,
+};
+
+static void agent_forward(void *opaque, const void *packet, size_t len)
+{
+    World *w = opaque;
+
+    g_assert_cmpint(w->queued, <, G_N_ELEMENTS(w->from_agent));
+    memcpy(w->from_agent[w->queued], packet, len);
+    w->from_agent_len[w->queued++] = len;
+}
+
+static bool agent_proxy(void *opaque, const struct in6_addr *home, bool on)
+{
+    return true;
+}
+
+static const Mip6AgentOps agent_ops = {
+    .forward = agent_forward,
+    .proxy = agent_proxy,
+};
+
+static World *world_new(Mip6Location location, bool arriving)
+{
+    World *w = g_new0(World, 1);
+    Mip6PortConfig config = {
+        .home = { .address = address(HOME), .prefix_len = 64 },
+        .agent = address(AGENT),
+        .location = location,
+        .lifetime = 15,
+        .mtu = 1500,
+    };
+    Mip6AgentConfig agent = {
+        .address = address(AGENT),
+        .prefix = address(AGENT),
+        .prefix_len = 64,
+        .lifetime_max = 150,
+        .bindings_max = 10,
+        .mtu = 1500,
+    };
+
+    memcpy(config.mac, own_mac, 6);
+    w->now = 1000 * SECOND;
+    mip6_agent_init(&w->agent, &agent, &agent_ops, w);
+    mip6_port_init(&w->port, &config, &port_ops, w, arriving);
+    return w;
+}
+
+static void world_free(World *w)
+{
+    mip6_agent_destroy(&w->agent);
+    g_free(w);
+}
+
+static Mip6Verdict from_link(World *w, const void *buf, size_t len)
+{
+    static const PacketOffload nothing;
+    struct iovec iov = { (void *)buf, len };
+
+    return mip6_port_from_link(&w->port, w->now, &iov, 1, &nothing);
+}
+
+static Mip6Verdict from_guest(World *w, const void *buf, size_t len)
+{
+    static const PacketOffload nothing;
+    struct iovec iov = { (void *)buf, len };
+
+    return mip6_port_from_guest(&w->port, w->now, &iov, 1, &nothing);
+}
+
+/* Deliver what the agent has sent, if it is for the care-of address. */
+static void deliver(World *w)
+{
+    uint8_t frame[2048 + PACKET_ETH_LEN];
+
+    for (unsigned i = 0; i < w->queued; i++) {
+        packet_eth_build(frame, own_mac, router_mac, PACKET_ETH_IP6);
+        memcpy(frame + PACKET_ETH_LEN, w->from_agent[i],
+               w->from_agent_len[i]);
+        from_link(w, frame, PACKET_ETH_LEN + w->from_agent_len[i]);
+    }
+    w->queued = 0;
+}
+
+static void pass(World *w, int64_t ns)
+{
+    int64_t end = w->now + ns, at;
+
+    while ((at = mip6_port_deadline(&w->port)) <= end) {
+        w->now = MAX(at, w->now);
+        mip6_port_tick(&w->port, w->now);
+        deliver(w);
+    }
+    w->now = end;
+}
+
+/* A router of @prefix advertises. */
+static Mip6Verdict advertise(World *w, const char *prefix, const uint8_t *mac)
+{
+    struct in6_addr src = packet_ip6_link_local(mac);
+    PacketNdRa ra = {
+        .hop_limit = 64,
+        .lifetime = 1800,
+        .prefixes = 1,
+        .prefix[0] = { address(prefix), 64, true, true, false, 7200, 3600 },
+    };
+    uint8_t frame[512];
+    size_t len;
+
+    packet_eth_group6(frame, &packet_ip6_all_nodes);
+    packet_eth_build(frame, (uint8_t[]) { 0x33, 0x33, 0, 0, 0, 1 }, mac,
+                     PACKET_ETH_IP6);
+    len = packet_nd_build_ra(frame + PACKET_ETH_LEN,
+                             sizeof(frame) - PACKET_ETH_LEN, &src,
+                             &packet_ip6_all_nodes, &ra, mac);
+    return from_link(w, frame, PACKET_ETH_LEN + len);
+}
+
+/* A frame with @payload octets from @src to @dst. Returns its length. */
+static size_t packet(uint8_t *frame, const char *src, const char *dst,
+                     size_t payload)
+{
+    PacketIp6 ip = {
+        .src = address(src),
+        .dst = address(dst),
+        .next = PACKET_PROTO_UDP,
+        .hops = 64,
+        .payload = payload,
+    };
+
+    packet_eth_build(frame, home_router_mac, guest_mac, PACKET_ETH_IP6);
+    packet_ip6_build(frame + PACKET_ETH_LEN, &ip);
+    memset(frame + PACKET_ETH_LEN + PACKET_IP6_LEN, 0x5a, payload);
+    return PACKET_ETH_LEN + PACKET_IP6_LEN + payload;
+}
+
+/* A foreign link, and a binding. */
+static World *away(void)
+{
+    World *w = world_new(MIP6_LOCATION_AUTO, true);
+
+    mip6_port_start(&w->port, w->now);
+    advertise(w, "2001:db8:3000::", router_mac);
+    pass(w, 2 * SECOND);
+    mip6_port_run(&w->port, w->now);
+    deliver(w);
+    g_assert_cmpint(w->port.binding.state, ==, MIP6_BOUND);
+    return w;
+}
+
+/* --- tests ---------------------------------------------------------------- */
+
+static void test_home(void)
+{
+    World *w = world_new(MIP6_LOCATION_AUTO, false);
+    uint8_t frame[256];
+    size_t len = packet(frame, HOME, FAR, 8);
+
+    mip6_port_start(&w->port, w->now);
+    mip6_port_run(&w->port, w->now);
+    g_assert_cmpint(from_guest(w, frame, len), ==, MIP6_PASS);
+    g_assert_cmpint(advertise(w, "2001:db8:2000::", home_router_mac), ==,
+                    MIP6_PASS);
+    g_assert_true(w->port.home.learned.has_router);
+    g_assert_cmpmem(w->port.home.learned.router_mac, 6, home_router_mac, 6);
+    memcpy(frame, guest_mac, 6);
+    g_assert_cmpint(from_link(w, frame, len), ==, MIP6_PASS);
+    pass(w, 100 * SECOND);
+    g_assert_cmpint(w->port.binding.state, ==, MIP6_HOME);
+    g_assert_cmpint(w->to_guest, ==, 0);
+    world_free(w);
+}
+
+/* Nothing of the guest is on the foreign link but in the tunnel. */
+static void test_tunnel(void)
+{
+    World *w = away();
+    const Mip6AgentBinding *b;
+    struct in6_addr home = address(HOME), agent = address(AGENT);
+    uint8_t frame[2048];
+    size_t len = packet(frame, HOME, FAR, 100);
+    PacketIp6 outer;
+
+    b = mip6_agent_binding(&w->agent, &home);
+    g_assert_nonnull(b);
+    g_assert_cmpint(b->care_of.s6_addr[4], ==, 0x30);
+    g_assert_cmpint(from_guest(w, frame, len), ==, MIP6_DONE);
+    g_assert_cmpint(b->received, ==, 1);
+    g_assert_true(packet_ip6_parse(&outer, w->link.buf + PACKET_ETH_LEN,
+                                   w->link.len - PACKET_ETH_LEN));
+    g_assert_cmpmem(&outer.dst, 16, &agent, 16);
+    g_assert_cmpmem(&outer.src, 16, &b->care_of, 16);
+    g_assert_cmpint(outer.next, ==, PACKET_PROTO_IP6);
+    g_assert_cmpmem(w->link.buf + 54, w->link.len - 54, frame + 14, len - 14);
+    g_assert_cmpmem(w->from_agent[0], w->from_agent_len[0], frame + 14,
+                    len - 14);
+    w->queued = 0;
+    /* And the other way. */
+    len = packet(frame, FAR, HOME, 100);
+    mip6_agent_packet(&w->agent, w->now, frame + 14, len - 14);
+    g_assert_cmpint(w->queued, ==, 1);
+    w->to_guest = 0;
+    deliver(w);
+    g_assert_cmpint(w->to_guest, ==, 1);
+    g_assert_cmpmem(w->guest.buf + 14, w->guest.len - 14, frame + 14,
+                    len - 14);
+    g_assert_cmpmem(w->guest.buf, 6, guest_mac, 6);
+    g_assert_cmpint(w->on_home, ==, 0);
+    world_free(w);
+}
+
+static void expect_drop(World *w, Mip6Drop why, const uint8_t *frame,
+                        size_t len)
+{
+    uint64_t before = w->port.dropped[why];
+    unsigned sent = w->to_link;
+
+    g_assert_cmpint(from_guest(w, frame, len), ==, MIP6_DONE);
+    g_assert_cmpint(w->port.dropped[why], ==, before + 1);
+    g_assert_cmpint(w->to_link, ==, sent);
+}
+
+static void test_guest_drops(void)
+{
+    World *w = away();
+    uint8_t frame[2048];
+    size_t len;
+
+    len = packet(frame, "2001:db8:7::1", FAR, 8);
+    expect_drop(w, MIP6_DROP_FOREIGN_SOURCE, frame, len);
+    len = packet(frame, "fe80::1", FAR, 8);
+    expect_drop(w, MIP6_DROP_LINK_LOCAL, frame, len);
+    len = packet(frame, HOME, "ff02::16", 8);
+    expect_drop(w, MIP6_DROP_MULTICAST, frame, len);
+    packet_put16(frame + 12, PACKET_ETH_ARP);
+    expect_drop(w, MIP6_DROP_IP4, frame, 60);
+    packet_put16(frame + 12, 0x88cc);
+    expect_drop(w, MIP6_DROP_OTHER_PROTOCOL, frame, 60);
+    len = packet(frame, HOME, FAR, 100);
+    for (size_t cut = 14; cut < len; cut++) {
+        expect_drop(w, MIP6_DROP_MALFORMED, frame, cut);
+    }
+    world_free(w);
+}
+
+/* What does not fit is told to the guest, from its router. */
+static void test_too_big(void)
+{
+    World *w = away();
+    uint8_t frame[2048];
+    size_t len = packet(frame, HOME, FAR, 1420);
+
+    g_assert_cmpint(from_guest(w, frame, len), ==, MIP6_DONE);
+    g_assert_cmpint(w->port.sent, ==, 1);
+    w->queued = 0;
+    w->to_guest = 0;
+    len = packet(frame, HOME, FAR, 1421);
+    expect_drop(w, MIP6_DROP_TOO_BIG, frame, len);
+    g_assert_cmpint(w->to_guest, ==, 1);
+    g_assert_cmpint(w->guest.buf[14 + 40], ==, PACKET_ICMP6_TOO_BIG);
+    g_assert_cmpint(packet_get32(w->guest.buf + 14 + 44), ==, 1460);
+    world_free(w);
+}
+
+static void test_neighbours(void)
+{
+    World *w = away();
+    struct in6_addr home = address(HOME), target = address("2001:db8:2000::7");
+    struct in6_addr group = packet_ip6_solicited(&target);
+    uint8_t frame[256], mac[] = { 0x02, 0xdd, 0, 0, 0, 7 };
+    PacketNd nd;
+    size_t len;
+
+    /* Whoever is asked for has the router's address. */
+    packet_eth_group6(mac, &group);
+    packet_eth_build(frame, mac, guest_mac, PACKET_ETH_IP6);
+    len = packet_nd_build_ns(frame + 14, &home, &group, &target, guest_mac);
+    w->to_guest = 0;
+    g_assert_cmpint(from_guest(w, frame, 14 + len), ==, MIP6_DONE);
+    g_assert_cmpint(w->to_guest, ==, 1);
+    g_assert_true(packet_nd_parse(&nd, w->guest.buf + 14, w->guest.len - 14));
+    g_assert_cmpint(nd.type, ==, PACKET_ND_NA);
+    g_assert_cmpmem(&nd.target, 16, &target, 16);
+    /* A neighbour whose MAC address the guest knows keeps it. */
+    memcpy(mac, (uint8_t[]) { 0x02, 0xdd, 0, 0, 0, 7 }, 6);
+    packet_eth_build(frame, mac, guest_mac, PACKET_ETH_IP6);
+    len = packet_nd_build_ns(frame + 14, &home, &target, &target, guest_mac);
+    from_guest(w, frame, 14 + len);
+    g_assert_cmpint(w->to_guest, ==, 2);
+    g_assert_true(packet_nd_parse(&nd, w->guest.buf + 14, w->guest.len - 14));
+    g_assert_cmpmem(nd.tlla, 6, mac, 6);
+    /* Nobody answers duplicate address detection, nor for the guest itself. */
+    group = packet_ip6_solicited(&home);
+    packet_eth_group6(mac, &group);
+    packet_eth_build(frame, mac, guest_mac, PACKET_ETH_IP6);
+    len = packet_nd_build_ns(frame + 14, &in6addr_any, &group, &home, NULL);
+    from_guest(w, frame, 14 + len);
+    g_assert_cmpint(w->to_guest, ==, 2);
+    world_free(w);
+}
+
+/* Frames wait for the binding, and no longer than that is sensible. */
+static void test_wait(void)
+{
+    World *w = world_new(MIP6_LOCATION_AUTO, true);
+    uint8_t frame[256];
+    size_t len = packet(frame, HOME, FAR, 8);
+    unsigned changes;
+
+    mip6_port_start(&w->port, w->now);
+    g_assert_cmpint(from_guest(w, frame, len), ==, MIP6_HELD);
+    w->deaf = true;
+    advertise(w, "2001:db8:3000::", router_mac);
+    pass(w, 2 * SECOND);
+    mip6_port_run(&w->port, w->now);
+    g_assert_cmpint(from_guest(w, frame, len), ==, MIP6_HELD);
+    changes = w->changes;
+    w->deaf = false;
+    pass(w, 2 * SECOND);        /* the update is repeated */
+    g_assert_cmpint(w->port.binding.state, ==, MIP6_BOUND);
+    g_assert_cmpint(w->changes, >, changes);
+    g_assert_cmpint(from_guest(w, frame, len), ==, MIP6_DONE);
+    g_assert_cmpint(w->port.sent, ==, 1);
+    world_free(w);
+
+    w = world_new(MIP6_LOCATION_AUTO, true);
+    w->deaf = true;
+    mip6_port_start(&w->port, w->now);
+    advertise(w, "2001:db8:3000::", router_mac);
+    mip6_port_run(&w->port, w->now);
+    pass(w, 20 * SECOND);
+    expect_drop(w, MIP6_DROP_UNBOUND, frame, len);
+    world_free(w);
+}
+
+/* Strangers: not from the agent, not for the home address, not answered for. */
+static void test_strangers(void)
+{
+    World *w = away();
+    const struct in6_addr *care_of = &w->port.binding.care_of;
+    struct in6_addr stranger = address("2001:db8:6::6");
+    struct in6_addr agent = address(AGENT), home = address(HOME);
+    uint8_t frame[512];
+    PacketIp6 ip = { .src = stranger, .dst = *care_of, .hops = 64,
+                     .next = PACKET_PROTO_IP6 };
+    Mip6Mh ba = { .type = MIP6_MH_BA, .status = 129, .sequence = 1 };
+    size_t inner = packet(frame + PACKET_IP6_LEN, FAR, HOME, 8) - 14, len;
+
+    packet_eth_build(frame, own_mac, router_mac, PACKET_ETH_IP6);
+    ip.payload = inner;
+    memmove(frame + 54, frame + PACKET_IP6_LEN + 14, inner);
+    packet_ip6_build(frame + 14, &ip);
+    packet_eth_build(frame, own_mac, router_mac, PACKET_ETH_IP6);
+    w->to_guest = 0;
+    from_link(w, frame, 54 + inner);
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_STRANGER], ==, 1);
+    /* From the agent, but for somebody else. */
+    ip.src = agent;
+    packet_ip6_build(frame + 14, &ip);
+    frame[54 + 39] ^= 1;
+    from_link(w, frame, 54 + inner);
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_NOT_HOME_ADDRESS], ==, 1);
+    /* An acknowledgement of nothing. */
+    ip.next = PACKET_PROTO_ROUTING;
+    len = mip6_rh2_build(frame + 54, PACKET_PROTO_MH, &home);
+    len += mip6_mh_build(frame + 54 + len, 64, &agent, &home, &ba);
+    ip.payload = len;
+    packet_ip6_build(frame + 14, &ip);
+    from_link(w, frame, 54 + len);
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_MH_UNEXPECTED], ==, 1);
+    g_assert_cmpint(w->port.binding.state, ==, MIP6_BOUND);
+    frame[54 + 24 + 6] ^= 1;
+    from_link(w, frame, 54 + len);
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_MH_CHECKSUM], ==, 1);
+    g_assert_cmpint(w->to_guest, ==, 0);
+    world_free(w);
+}
+
+/* The destination goes on where the source was; back at home it ends that. */
+static void test_migration(void)
+{
+    World *w = away(), *v;
+    uint8_t saved[MIP6_PORT_SAVED_MAX];
+    struct in6_addr home = address(HOME);
+    size_t len;
+
+    w->port.home.learned.has_ra = true;
+    w->port.home.learned.ra.prefixes = PACKET_ND_PREFIX_MAX;
+    len = mip6_port_save(&w->port, w->now, saved);
+    g_assert_cmpint(len, >, 0);
+    v = world_new(MIP6_LOCATION_AUTO, true);
+    for (size_t cut = 0; cut < len; cut++) {
+        g_assert_false(mip6_port_load(&v->port, v->now, saved, cut));
+    }
+    g_assert_true(mip6_port_load(&v->port, v->now, saved, len));
+    mip6_agent_destroy(&v->agent);
+    v->agent = w->agent;        /* of the same agent */
+    v->agent.opaque = v;
+    w->agent.bindings = g_hash_table_new(NULL, NULL);
+    mip6_port_start(&v->port, v->now);
+    advertise(v, "2001:db8:4000::", router_mac);
+    pass(v, 2 * SECOND);
+    g_assert_cmpint(mip6_agent_binding(&v->agent, &home)->care_of.s6_addr[4],
+                    ==, 0x30);
+    mip6_port_run(&v->port, v->now);
+    deliver(v);
+    g_assert_cmpint(v->port.binding.state, ==, MIP6_BOUND);
+    g_assert_cmpint(mip6_agent_binding(&v->agent, &home)->care_of.s6_addr[4],
+                    ==, 0x40);
+    world_free(v);
+    world_free(w);
+}
+
+/* A source that has stopped registers nothing, whatever its link says. */
+static void test_pause(void)
+{
+    World *w = away();
+    struct in6_addr home = address(HOME);
+    uint64_t registered = w->agent.registered;
+
+    mip6_port_pause(&w->port);
+    advertise(w, "2001:db8:5000::", router_mac);
+    pass(w, 100 * SECOND);
+    g_assert_cmpint(w->agent.registered, ==, registered);
+    mip6_port_run(&w->port, w->now);
+    deliver(w);
+    pass(w, SECOND);
+    g_assert_cmpint(w->agent.registered, >, registered);
+    g_assert_nonnull(mip6_agent_binding(&w->agent, &home));
+    world_free(w);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/mip6/port/home", test_home);
+    g_test_add_func("/mip6/port/tunnel", test_tunnel);
+    g_test_add_func("/mip6/port/guest-drops", test_guest_drops);
+    g_test_add_func("/mip6/port/too-big", test_too_big);
+    g_test_add_func("/mip6/port/neighbours", test_neighbours);
+    g_test_add_func("/mip6/port/wait", test_wait);
+    g_test_add_func("/mip6/port/strangers", test_strangers);
+    g_test_add_func("/mip6/port/migration", test_migration);
+    g_test_add_func("/mip6/port/pause", test_pause);
+    return g_test_run();
+}

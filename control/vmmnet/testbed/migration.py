@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Move a running guest to a second QEMU, over a UNIX socket."""
+"""Move a running guest to a second QEMU."""
 
 from __future__ import annotations
 
@@ -31,8 +31,12 @@ def _await_completion(guest: Guest, timeout: float) -> None:
 
 
 @contextlib.contextmanager
-def migrated(source: Guest, *, timeout: float = wait.PATIENCE, **changes: Any) -> Iterator[Guest]:
+def migrated(
+    source: Guest, *, uri: str | None = None, timeout: float = wait.PATIENCE, **changes: Any
+) -> Iterator[Guest]:
     """Migrate ``source`` and yield the guest at its new place.
+
+    It goes through a UNIX socket, or to ``uri``, which the source must reach.
 
     ``changes`` are fields of GuestConfig that differ there, such as
     ``netns`` or ``qemu``.  Commands that run in the guest keep running, and
@@ -40,7 +44,7 @@ def migrated(source: Guest, *, timeout: float = wait.PATIENCE, **changes: Any) -
     """
     target = Guest(**{**dataclasses.asdict(source.config), **changes})
     with scratch.folder() as folder:
-        uri = f"unix:{Path(folder) / 'stream'}"
+        uri = uri or f"unix:{Path(folder) / 'stream'}"
         with target.arriving():
             target.qmp("migrate-incoming", uri=uri)
             with source.agent.handed_over() as switch:

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Two networks, a home agent between them and the world: the paper's section 3.
+
+    home link 2001:db8:2000::/64                foreign link 2001:db8:3000::/64
+      host A   home agent                          host B
+         |         |                                  |
+        -+----+----+-                            -+---+-
+              |          2001:db8:9000::/64       |
+         home router ---------- core ----- foreign router
+                                  |
+                            correspondent
+
+Routers advertise with radvd.  Nothing here speaks IPv4.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import paths, scratch, tools, wait
+from .lock import locked
+from .net import Interface, Namespace, Network
+
+HOME_PREFIX, FOREIGN_PREFIX, CORE_PREFIX = (f"2001:db8:{n}000" for n in (2, 3, 9))
+HOME_ADDRESS = f"{HOME_PREFIX}::10"
+AGENT_ADDRESS = f"{HOME_PREFIX}::1"
+CORRESPONDENT_ADDRESS = f"{CORE_PREFIX}::c"
+HOST_A_ADDRESS, HOST_B_ADDRESS = f"{HOME_PREFIX}::a", f"{FOREIGN_PREFIX}::b"
+GUEST_MAC = "52:54:00:6d:69:70"
+
+_FORWARDING = {"net.ipv6.conf.all.forwarding": 1}
+_RADVD = """\
+interface {interface} {{
+    AdvSendAdvert on;
+    MinRtrAdvInterval 3;
+    MaxRtrAdvInterval 10;
+    prefix {prefix}::/64 {{ AdvOnLink on; AdvAutonomous on; }};
+}};
+"""
+_AGENT = """\
+interface {interface}
+address {address}/64
+allow {home}
+lifetime {lifetime}
+"""
+
+
+@dataclass
+class Site:
+    """A network behind a router."""
+
+    router: Namespace
+    #: The router's own switch, with all that is on the link.
+    link: Interface
+    host: Namespace
+    #: The host's bridge, for its VMs.
+    bridge: Interface
+
+    def tap(self, name: str) -> Interface:
+        """A port for a VM."""
+        return self.host.tap(name, self.bridge)
+
+
+@dataclass
+class World:
+    """The networks; a home agent is begun with ``agent``."""
+
+    network: Network
+    home: Site
+    foreign: Site
+    correspondent: Namespace
+    agent_host: Namespace
+    agent_interface: str
+    folder: Path
+
+    @contextlib.contextmanager
+    def agent(self, lifetime: int = 60) -> Iterator[Path]:
+        """Run our home agent; yields its log."""
+        config, log = self.folder / "vmmnet-ha.conf", self.folder / "vmmnet-ha.log"
+        config.write_text(
+            _AGENT.format(
+                interface=self.agent_interface,
+                address=AGENT_ADDRESS,
+                home=HOME_ADDRESS,
+                lifetime=lifetime,
+            )
+        )
+        with (
+            log.open("ab") as out,
+            self.agent_host.started([agent_binary(), config], stdout=out, stderr=out) as child,
+        ):
+            _await_text(child, log, "ready")
+            yield log
+
+
+def agent_binary() -> Path:
+    """Build vmmnet-ha, if it is not built, and return it."""
+    with locked("vmmnet-ha"):
+        tools.run(["make", "-C", paths.ROOT, "ha"])
+    return paths.BUILD / "ha" / "vmmnet-ha"
+
+
+def _await_text(child: subprocess.Popen[bytes], log: Path, text: str) -> None:
+    def said() -> bool:
+        if child.poll() is not None:
+            raise RuntimeError(f"ended: {log.read_text()}")
+        return text in log.read_text()
+
+    wait.until(said, f"{text!r} in {log}")
+
+
+def _site(network: Network, name: str, prefix: str, host_address: str) -> Site:
+    router = network.namespace(f"{name}-router")
+    router.sysctl(_FORWARDING)
+    link = router.bridge("lan0")
+    link.add_address(f"{prefix}::ffff/64")
+    host = network.namespace(f"host-{'a' if name == 'home' else 'b'}")
+    bridge = host.bridge("br0")
+    network.connect(bridge, link)
+    bridge.add_address(f"{host_address}/64")
+    host.route("::/0", f"{prefix}::ffff")
+    return Site(router, link, host, bridge)
+
+
+@contextlib.contextmanager
+def radvd(site: Site, prefix: str, folder: Path) -> Iterator[None]:
+    """Advertise a prefix on a site's link."""
+    name = site.router.name
+    config, log, pid = (folder / f"{name}.{end}" for end in ("conf", "log", "pid"))
+    config.write_text(_RADVD.format(interface=site.link.name, prefix=prefix))
+    command: Sequence[str | Path] = [
+        *("radvd", "-C", config, "-p", pid, "-n", "-m", "logfile", "-l", log),
+    ]
+    with site.router.started(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
+        yield
+
+
+@contextlib.contextmanager
+def world() -> Iterator[World]:
+    """Build the networks with their routers."""
+    with contextlib.ExitStack() as stack:
+        network = stack.enter_context(Network())
+        folder = Path(stack.enter_context(scratch.folder()))
+        home = _site(network, "home", HOME_PREFIX, HOST_A_ADDRESS)
+        foreign = _site(network, "foreign", FOREIGN_PREFIX, HOST_B_ADDRESS)
+        core = network.namespace("core")
+        core.sysctl(_FORWARDING)
+        middle = core.bridge("core")
+        middle.add_address(f"{CORE_PREFIX}::ffff/64")
+        for number, (site, prefix) in enumerate(
+            ((home, HOME_PREFIX), (foreign, FOREIGN_PREFIX)), 1
+        ):
+            network.connect(site.router, middle, [f"{CORE_PREFIX}::{number}/64"])
+            site.router.route("::/0", f"{CORE_PREFIX}::ffff")
+            core.route(f"{prefix}::/64", f"{CORE_PREFIX}::{number}")
+            stack.enter_context(radvd(site, prefix, folder))
+        correspondent = network.namespace("correspondent")
+        network.connect(correspondent, middle, [f"{CORRESPONDENT_ADDRESS}/64"])
+        correspondent.route("::/0", f"{CORE_PREFIX}::ffff")
+        agent_host = network.namespace("agent")
+        agent_host.sysctl(_FORWARDING)
+        uplink = network.connect(agent_host, home.link, [f"{HOME_PREFIX}::2/64"])
+        agent_host.route("::/0", f"{HOME_PREFIX}::ffff")
+        yield World(network, home, foreign, correspondent, agent_host, uplink.a.name, folder)
+
+
+def arguments(tap: Interface, *options: str) -> list[str]:
+    """QEMU's arguments for a VM's mobile node, the NIC left out."""
+    words = [
+        f"mip6,id=mip0,netdev=net0,home-address={HOME_ADDRESS},home-prefix-length=64",
+        f"home-agent={AGENT_ADDRESS}",
+        *options,
+    ]
+    return [
+        *("-netdev", f"tap,id=net0,ifname={tap.name},script=no,downscript=no,vhost=off"),
+        *("-netdev", ",".join(words)),
+    ]
+
+
+#: The NIC behind it.
+DEVICE = f"virtio-net-pci,id=nic0,netdev=mip0,mac={GUEST_MAC},romfile="

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A VM migrates to another network and keeps its address: the paper's section 3."""
+
+from __future__ import annotations
+
+import hashlib
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+from vmmnet.testbed import mobility, wait
+from vmmnet.testbed.guest import Guest
+from vmmnet.testbed.migration import migrated
+from vmmnet.testbed.mobility import CORRESPONDENT_ADDRESS, HOME_ADDRESS, World
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    with mobility.world() as built:
+        yield built
+
+
+def _state(guest: Guest) -> str:
+    (info,) = guest.qmp("query-mip6")
+    return str(info["state"])
+
+
+def _configure(guest: Guest) -> None:
+    guest.run("modprobe virtio_net; until ip link show eth0; do :; done")
+    guest.run("sysctl -w net.ipv6.conf.eth0.autoconf=0 net.ipv6.conf.eth0.accept_dad=0")
+    guest.run(f"ip link set eth0 up; ip address add {HOME_ADDRESS}/64 dev eth0")
+    guest.wait_for("ip -6 route show default | grep -q via")
+
+
+_SERVE = """
+import hashlib, os, socket, sys
+out = socket.create_server(("::", 7001), family=socket.AF_INET6)
+idle = socket.create_server(("::", 7002), family=socket.AF_INET6)
+print("ready", flush=True)
+bulk, line = out.accept()[0], idle.accept()[0]
+block, digest = os.urandom(1 << 20), hashlib.sha256()
+while True:
+    bulk.sendall(block)
+    digest.update(block)
+    try:
+        if line.recv(1, socket.MSG_DONTWAIT):
+            break
+    except BlockingIOError:
+        pass
+bulk.close()
+line.sendall(digest.digest())
+"""
+
+
+class Transfer:
+    """Reads what the guest sends without an end, and holds an idle connection beside it."""
+
+    def __init__(self, world: World, guest: Guest) -> None:
+        guest.spawn(["python3", "-u", "-c", _SERVE]).wait_output("ready")
+        with world.correspondent.entered():
+            self._bulk, self._idle = (
+                socket.create_connection((HOME_ADDRESS, port), timeout=wait.PATIENCE)
+                for port in (7001, 7002)
+            )
+        self._digest = hashlib.sha256()
+        self.octets = 0
+        self._failure: OSError | None = None
+        self._thread = threading.Thread(target=self._read)
+        self._thread.start()
+
+    def _read(self) -> None:
+        try:
+            while data := self._bulk.recv(1 << 16):
+                self._digest.update(data)
+                self.octets += len(data)
+        except OSError as error:
+            self._failure = error
+
+    def goes_on(self) -> None:
+        """Wait for another few MiB."""
+        goal = self.octets + (4 << 20)
+        wait.until(lambda: self.octets > goal or self._failure, "a transfer that goes on")
+        assert self._failure is None
+
+    def end(self) -> None:
+        """End it by the idle connection, over which the checksum comes."""
+        self._idle.sendall(b".")
+        self._thread.join(wait.PATIENCE)
+        assert self._failure is None
+        assert self._idle.recv(32, socket.MSG_WAITALL) == self._digest.digest()
+        self._idle.close()
+        self._bulk.close()
+
+
+def test_keeps_its_address(world: World) -> None:
+    """What the guest says and hears goes on over the move to a foreign network."""
+    home_tap, foreign_tap = world.home.tap("tap0"), world.foreign.tap("tap0")
+    with (
+        world.agent() as log,
+        Guest(
+            name="mobile",
+            netns=world.home.host,
+            kernel="6.12",
+            memory="256M",
+            devices=[mobility.DEVICE],
+            arguments=mobility.arguments(home_tap),
+        ) as source,
+    ):
+        _configure(source)
+        ping = source.spawn(["ping", "-n", "-i", "0.01", CORRESPONDENT_ADDRESS])
+        transfer = Transfer(world, source)
+        transfer.goes_on()
+        assert _state(source) == "home"
+        there = {
+            "netns": world.foreign.host.netns,
+            "arguments": tuple(mobility.arguments(foreign_tap)),
+        }
+        with migrated(source, **there) as target:
+            wait.until(lambda: _state(target) == "bound", "a binding")
+            transfer.goes_on()
+            transfer.end()
+            ping.kill(signal.SIGINT)
+            print(ping.wait().stdout[-300:])
+            (info,) = target.qmp("query-mip6")
+            print(info, log.read_text())
+            assert info["received"] > 0 and info["care-of"].startswith(mobility.FOREIGN_PREFIX)

@@ -96,7 +96,8 @@ static enum hostvlan_reason receive(const HostvlanTable *t, uint64_t port,
     for (int i = 0; i < 6; i++) {
         frame[6 + i] = source >> (40 - 8 * i) & 0xff;
     }
-    return hostvlan_verdict_receive(t, port, frame, sizeof(frame));
+    return hostvlan_verdict_receive(t, port, frame, sizeof(frame),
+                                    sizeof(frame));
 }
 
 /* MAC_A has the LNIDs of the test, MAC_B LNID 2 alone, MAC_C was taken out. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What programs meet that use AF_INET6 for IPv4
+ * Programs that use AF_INET6 for IPv4, and how they fare
  *
  * Sockets of AF_INET6 stay native, also those with IPv4-mapped addresses
  * (::ffff:192.0.2.1), and reach the guest itself only.  Whether programs use

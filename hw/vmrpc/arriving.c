@@ -24,7 +24,7 @@
  * program that sends datagrams does not expect to wait for long, so after
  * ARRIVING_IDLE_MS it is told that the network is unreachable.
  *
- * What cannot arrive is lost: a datagram socket whose peer or group this host's
+ * Some sockets are lost: a datagram socket whose peer or group this host's
  * policy refuses.
  */
 #include "hw/vmrpc/server-internal.h"
@@ -38,7 +38,7 @@
 #define ARRIVING_IDLE_MS        30000
 #define ARRIVING_BATCH          64
 
-/* What comes sooner is not worth a word. */
+/* A shorter wait is not worth a word. */
 #define ARRIVING_REPORT_MS      1000
 
 /* --- making it again ------------------------------------------------------ */

@@ -4,15 +4,15 @@
  *
  * Theory of operation
  *
- * Who has an address listens on a UNIX socket with an abstract name that is
- * made of it, "@vmmnet/address6/2001:db8::1".  The kernel lets one do so in a
+ * The owner of an address listens on a UNIX socket with an abstract name that
+ * is made of it, "@vmmnet/address6/2001:db8::1".  The kernel lets one do so in a
  * network namespace, which is what addresses belong to as well.  Anybody may
  * bind such a socket, no file is left behind, and it goes with its process.
  *
- * Who finds the name in use connects to it.  The kernel says which process
- * listens there (SO_PEERCRED), and that one who he is, in a line of text.  The
- * line is for people only, and comes from who may be nobody of ours: it is cut,
- * waited for as long as a person does not mind, and made printable.
+ * A second QEMU finds the name in use and connects to it.  The kernel says which
+ * process listens there (SO_PEERCRED), and that process says its name, in a
+ * line of text.  The line is for people only, and may come from a stranger: it
+ * is cut, waited for as long as a person does not mind, and made printable.
  *
  * A process of another user can take the name of an address that it does not
  * use.  It is named then, as any other.
@@ -35,7 +35,7 @@
 
 #define ASK_MS          1000
 
-/* Who asks is answered at once; more than that may wait. */
+/* A question is answered at once; more than that may wait. */
 #define BACKLOG         8
 
 struct VmrpcClaim {
@@ -77,7 +77,7 @@ static char *make_printable(const char *text, size_t len)
     return g_string_free(line, FALSE);
 }
 
-/* What he says, until the end of it or of our patience. */
+/* His answer, until its end or that of our patience. */
 static char *read_owner(int fd)
 {
     int64_t late = g_get_monotonic_time() + ASK_MS * 1000;
@@ -101,7 +101,7 @@ static char *read_owner(int fd)
     return make_printable(text, len);
 }
 
-/* Who listens on the name, as far as that can be found out. */
+/* The owner of the name, as far as he can be found out. */
 static char *ask(const VmrpcClaim *c)
 {
     g_autofree char *owner = NULL, *process = NULL;

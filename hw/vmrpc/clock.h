@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /*
- * What is known of the host's CLOCK_REALTIME, which makes the stamps, beside
+ * The state of the host's CLOCK_REALTIME, which makes the stamps, beside
  * its CLOCK_MONOTONIC, which nobody sets. Nanoseconds.
  */
 typedef struct VmrpcClock {

@@ -186,7 +186,7 @@ static bool is_due(VmrpcPolicyFile *file, unsigned news, bool by_time)
     if (!look(file, &stamp) || is_same(&stamp, &file->seen)) {
         return false;
     }
-    /* What may be half written is read if it can be read at all now. */
+    /* A file that may be half written is read if it can be read at all now. */
     if (news & PATH_WATCH_WHOLE || (news && file->unread)) {
         return true;
     }

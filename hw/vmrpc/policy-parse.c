@@ -581,7 +581,7 @@ static bool parse_line(VmrpcPolicy *policy, const char *text, size_t len,
     return true;
 }
 
-/* What no single line shows to be wrong. */
+/* Mistakes that no single line shows. */
 static bool check_whole(const VmrpcPolicy *policy, GError **errp)
 {
     const VmrpcPolicy *private = policy->private;

@@ -12,8 +12,8 @@
  * bytes are cut into messages by the two-byte length of RFC 1035 section
  * 4.2.2.
  *
- * What the proxy has no room for waits in dns_tx, where datagrams have such a
- * length as well.  Sockets with a query there are in the server's dns_wait and
+ * Queries that the proxy has no room for wait in dns_tx, where datagrams have
+ * such a length as well.  Sockets with a query there are in the server's dns_wait and
  * take turns, a query each.  Bounds are of the VM and not of a socket: who asks
  * for a thousand names at once has them.  But one socket may have no more of
  * anything (queries with the proxy, memory for queries and for answers) than is
@@ -25,7 +25,7 @@
  * held up.  An answer for which there is no memory ends the stream, or its
  * program would wait for ever.
  *
- * Whose turn it is, is looked at where the IOThread comes by (replies, the
+ * Turns are given where the IOThread comes by (replies, the
  * timer), TURNS at a time.  Calls of the guest only set dns_turn, and with it
  * the timer: the events of other sockets are not theirs to tell.
  *
@@ -260,7 +260,7 @@ static int64_t proxy_now_ms(void *opaque)
     return vmrpc_now_ms();
 }
 
-/* What @s has of the memory that VMRPC_DNS_BYTES_MAX bounds */
+/* The part of @s in the memory that VMRPC_DNS_BYTES_MAX bounds */
 static size_t held(const VmrpcSock *s)
 {
     return s->dns_rx_bytes + s->dns_rx.length * ANSWER_OVERHEAD +

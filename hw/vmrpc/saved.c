@@ -40,7 +40,7 @@ static in_port_t saved_port(const VmrpcSock *s)
 }
 
 /*
- * What a stream can be: lost, or nothing, bound, and then listening, too.
+ * A stream can be lost, or nothing, bound, and then listening, too.
  * @bound: 0 or VMRPC_SAVED_BOUND
  */
 static uint32_t stream_flags(const VmrpcSock *s, uint32_t bound)

@@ -844,7 +844,7 @@ void vmrpc_arriving_routing_changed(void *opaque);
 /* @s goes away, or waits no more. */
 void vmrpc_arriving_forget(VmrpcServer *srv, VmrpcSock *s);
 
-/* What @s is ready for while it waits, and what it gives to who sends by it. */
+/* The readiness of @s while it waits, and the errno that its sends get. */
 uint32_t vmrpc_arriving_ready(const VmrpcServer *srv, const VmrpcSock *s);
 int vmrpc_arriving_send_error(const VmrpcServer *srv, const VmrpcSock *s);
 

@@ -64,7 +64,7 @@ typedef enum VmrpcBacking {
     VMRPC_BACKING_LOST,         /* nothing: it did not survive a migration */
 } VmrpcBacking;
 
-/* What a socket waits for that is arriving. */
+/* The thing that an arriving socket waits for. */
 typedef enum VmrpcMissing {
     VMRPC_MISSING_ADDRESS,      /* the VM's, which is none of this host's */
     VMRPC_MISSING_PORT,         /* somebody else on this host has it */
@@ -151,7 +151,7 @@ typedef struct VmrpcTracer {
      */
     void (*policy)(void *opaque, const char *error);
     /*
-     * What is missing on this host has not come with the VM, or with @sockets
+     * Something is missing on this host, for @sockets, or with @sockets
      * 0, all of it has come now.
      */
     void (*arrival)(void *opaque, const VmrpcArrival *arrival);

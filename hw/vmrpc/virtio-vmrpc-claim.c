@@ -8,8 +8,9 @@
  * it is stopped for the switch-over or, if it was stopped already, when its
  * state is saved.  If the migration fails, the source takes it back.
  *
- * Who runs without it, since both sides of a migration were told to go on, is
- * not stopped: it says so, in the log and by an event, and goes on to try.
+ * A VM that runs without it, since both sides of a migration were told to go
+ * on, is not stopped: it says so, in the log and by an event, and goes on to
+ * try.
  */
 #include "qemu/osdep.h"
 

@@ -226,7 +226,7 @@ static int upstream_ede(const Reply *reply)
     return reply->has_edns && reply->edns.has_ede ? reply->edns.ede : -1;
 }
 
-/* Who asks for signatures wants to know, and who sets AD, RFC 6840 5.7 */
+/* A client that sets DO or AD wants to know, RFC 6840 5.7 */
 static bool wants_ad(const Client *client)
 {
     return client->edns.dnssec_ok || client->flags & DNS_FLAG_AD;

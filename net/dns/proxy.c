@@ -442,7 +442,7 @@ static bool is_validator(const Client *client)
     return client->edns.dnssec_ok && client->flags & DNS_FLAG_CD;
 }
 
-/* What is done for which type, unless the guest is a validator */
+/* The way each type is treated, unless the guest is a validator */
 static RequestKind kind_of_type(uint16_t type)
 {
     switch (type) {

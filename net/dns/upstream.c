@@ -224,7 +224,7 @@ typedef enum Verdict {
     VERDICT_BAD,            /* no whole reply */
 } Verdict;
 
-/* What the records of a reply say */
+/* The contents of a reply's records */
 typedef struct Contents {
     uint16_t rcode;         /* all 12 bits */
     bool has_type;          /* the answer section has one of that type */

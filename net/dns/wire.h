@@ -132,7 +132,7 @@ typedef struct DnsSoa {
     uint32_t minimum;
 } DnsSoa;
 
-/* What is left of the parameters of a SVCB or HTTPS record */
+/* The rest of the parameters of a SVCB or HTTPS record */
 typedef struct DnsSvcParams {
     const uint8_t *next;
     size_t left;

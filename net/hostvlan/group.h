@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What guests tell switches: layer 2 control protocols, IGMP and MLD queries
+ * Frames of guests to switches: layer 2 control protocols, IGMP and MLD queries
  *
  * Theory of operation
  *
@@ -40,7 +40,7 @@
 /* Octets of a frame that hostvlan_query_received() reads. */
 #define HOSTVLAN_QUERY_LEN              98u
 
-/* What Ethernet pads a frame to, with two tags. */
+/* Ethernet pads a frame to this, with two tags. */
 #define HOSTVLAN_PADDED_MAX             68u
 
 enum {

@@ -82,14 +82,14 @@ enum {
     HOSTVLAN_PROTO_SHIM6 = 140,
 };
 
-/* What a frame carries. */
+/* The contents of a frame. */
 struct hostvlan_packet {
     uint32_t offset;
     uint16_t type;
     bool snap;                  /* behind LLC/SNAP */
 };
 
-/* What an IPv6 packet carries. */
+/* The contents of an IPv6 packet. */
 struct hostvlan_upper {
     uint32_t offset;
     uint8_t proto;

@@ -2,7 +2,7 @@
 /*
  * Cut super-frames: TCP and UDP packets that stand for several (GSO)
  *
- * What a NIC's offloads leave undone is described as virtio-net does it, but
+ * The work that a NIC's offloads leave is described as virtio-net does it, but
  * without its layouts: faces translate.
  */
 #ifndef NET_PACKET_SEGMENT_H

@@ -61,7 +61,7 @@ static void add(PathWatch *w, const char *where, uint32_t mask, bool is_folder,
     int wd = -1;
 
     if (w->num < PATH_WATCH_MAX) {
-        /* What is on the way twice is watched for both. */
+        /* A folder that is on the way twice is watched for both. */
         wd = inotify_add_watch(w->fd, *where ? where : "/",
                                mask | IN_MASK_ADD);
     }
@@ -115,7 +115,7 @@ static bool follow_link(Way *way, const char *child, bool last)
     char target[PATH_MAX];
     ssize_t len;
 
-    /* Who replaces a link takes one from the number of its names. */
+    /* Replacing a link takes one from the number of its names. */
     if (!last) {
         add(w, child, SELF | IN_ATTRIB | IN_DONT_FOLLOW, false, NULL);
     }

@@ -8,7 +8,7 @@
 /* Folders and links on the way; a path with more is not watched whole. */
 #define PATH_WATCH_MAX          64
 
-/* What may have happened, any number of them at once. */
+/* Things that may have happened, any number of them at once. */
 enum {
     /* The file was created, written to, or has other attributes. */
     PATH_WATCH_PART = 1,

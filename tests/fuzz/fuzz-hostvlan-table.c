@@ -107,7 +107,7 @@ static void make_slot(struct hostvlan_slot *s, uint32_t *word, uint32_t words)
     }
 }
 
-/* What the header, which may be anything, says is there and is. */
+/* The part that the header, which may be anything, names and that is there. */
 static void make_slots(uint8_t *file, size_t body)
 {
     struct hostvlan_header *h = (void *)file;

@@ -217,7 +217,7 @@ static void check_name(const VmrpcPolicy *policy, VmrpcDest dest,
     }
 }
 
-/* What is private to some name is to a name of no domain. */
+/* An address that is private to some name is to a name of no domain. */
 static void check_private(const VmrpcPolicy *policy, const VmrpcDest *dest,
                           const char *name)
 {

@@ -889,7 +889,7 @@ def test_address_comes_long_after_the_guest(world: Lab) -> None:
             first.monitor.wait_event("VMRPC_SOCKETS_ARRIVING", **missing)
             before = world.counters(first)["requests"]
             sender.write(b"send\n")
-            # Who sends waits for half a minute; the server has not asked once.
+            # A sender waits for half a minute; the server has not asked once.
             sender.wait_output("ENETUNREACH")
             assert world.counters(first)["requests"] - before < 20
             with migrated(first, name="second") as second:

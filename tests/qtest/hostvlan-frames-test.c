@@ -193,7 +193,7 @@ static void check_queries(const NicKind *kind, const char *options)
     all_queries(frames, lengths, STRANGER);
     for (unsigned i = 0; i < num; i++) {
         frame_received(&bed, frames[i], lengths[i], "passed");
-        /* What only looks like one is a stranger's. */
+        /* A frame that only looks like one is a stranger's. */
         frames[i][lengths[i] - 1] = 1;
         frame_received(&bed, frames[i], lengths[i] + 70, "unknown-source");
     }

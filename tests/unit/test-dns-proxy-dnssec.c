@@ -53,7 +53,7 @@ static void assert_sent_with(World *w, size_t i, uint16_t flags,
     g_assert_cmpint(edns.dnssec_ok, ==, dnssec_ok);
 }
 
-/* Who validates gets what the upstream has, signatures and all. */
+/* A validator gets the upstream's data, signatures and all. */
 static void test_validator(void)
 {
     static const struct {
@@ -254,7 +254,7 @@ static void test_made(void)
     world_free(w);
 }
 
-/* What nothing is changed of has its proof, and AD. */
+/* An answer of which nothing is changed has its proof, and AD. */
 static void test_proof(void)
 {
     World *w = world_new();

@@ -55,7 +55,7 @@ static void test_made_up(void)
     world_free(w);
 }
 
-/* What the upstream says of its zone counts, no longer than its minimum. */
+/* The upstream's SOA of its zone counts, no longer than its minimum. */
 static void test_of_the_zone(void)
 {
     World *w = world_new();

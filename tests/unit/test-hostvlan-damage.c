@@ -125,7 +125,7 @@ static void each_bit(HvFile *fx, void *at, size_t octets,
 
         octet[bit / 8] ^= 1 << bit % 8;
         look(fx, t);
-        /* Who opens the file takes none of it. */
+        /* A reader that opens the file takes none of it. */
         refused = hostvlan_table_open(fx->path, NULL);
         g_assert_null(refused);
         octet[bit / 8] = before;
@@ -146,7 +146,7 @@ static void a_is_damaged(HvFile *fx, const HostvlanTable *t)
     g_assert_cmpint(receive(t, MAC_A, MAC_B), ==, HOSTVLAN_DAMAGED);
     g_assert_cmpint(receive(t, MAC_B, MAC_A), ==, HOSTVLAN_DAMAGED);
     g_assert_cmpint(receive(t, MAC_B, MAC_B), ==, HOSTVLAN_PASSED);
-    /* What is not there at all is said first. */
+    /* A missing entry is said first. */
     g_assert_cmpint(receive(t, NOBODY, MAC_A), ==, HOSTVLAN_NO_PORT);
     g_assert_cmpint(receive(t, MAC_A, NOBODY), ==, HOSTVLAN_UNKNOWN_SOURCE);
 }
@@ -185,7 +185,7 @@ static void addresses_are_damaged(HvFile *fx, const HostvlanTable *t)
     g_assert_false(hostvlan_table_addresses(t, hostvlan_table_lookup(t, MAC_A),
                                             &addresses));
     g_assert_cmpuint(addresses.num_ip4 + addresses.num_ip6, ==, 0);
-    /* What is not asked for them is as it was. */
+    /* All other entries are as they were. */
     g_assert_cmpint(receive(t, MAC_A, MAC_B), ==, HOSTVLAN_PASSED);
 }
 

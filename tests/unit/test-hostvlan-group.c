@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What guests tell switches, and switches tell guests */
+/* Frames of guests to switches, and of switches to guests */
 
 #include <glib/gstdio.h>
 #include <string.h>
@@ -178,7 +178,7 @@ static void test_sent(void)
     }
 }
 
-/* What is wrong with a query does not help it out. */
+/* A mistake in a query does not help it out. */
 static void test_sent_anyhow(void)
 {
     Packet v4 = igmp(0, 2, 0, 0), v6 = mld(0, 1, 0, 0), p;

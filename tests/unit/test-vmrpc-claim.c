@@ -48,7 +48,7 @@ static void take(VmrpcClaim *c)
     g_assert_cmpint(vmrpc_claim_fd(c), >=, 0);
 }
 
-/* What is said of who has it. */
+/* The words about its owner. */
 static char *taken_by(VmrpcClaim *c)
 {
     g_autoptr(GError) err = NULL;
@@ -255,7 +255,7 @@ static void test_hostile(void)
     }
 }
 
-/* Who asks and does not listen, or asks much, stops nobody. */
+/* A client that does not listen, or asks much, stops nobody. */
 static void test_askers(void)
 {
     int asker[20];

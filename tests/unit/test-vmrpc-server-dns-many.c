@@ -159,7 +159,7 @@ static void test_burst(void)
     for (unsigned i = 0; i < 2 * NAMES; i++) {
         ask(m, 0, i, i % 2 ? TYPE_AAAA : TYPE_A, false);
     }
-    /* What one socket may have is out, and the rest waits */
+    /* One socket's part is out, and the rest waits */
     g_assert_cmpuint(m->num, ==, HALF);
     while (got < 2 * NAMES) {
         fx_wait_any(fx);
@@ -174,7 +174,7 @@ static void test_burst(void)
     many_free(m);
 }
 
-/* Who asks for much does not hold up who asks for little. */
+/* A socket that asks for much does not hold up one that asks for little. */
 static void test_fair(void)
 {
     bool answered[4000] = { false };
@@ -196,7 +196,7 @@ static void test_fair(void)
     /* Those who wait are not passed by what they ask later */
     g_assert_true(fx->srv->socks[0]->dns_waits);
     g_assert_true(fx->srv->socks[1]->dns_waits);
-    /* What goes leaves its part to them */
+    /* A socket that goes leaves its part to them */
     m->num = 0;
     fx_ok(fx_op(fx, VMRPC_CLOSE, 0, 0, 0));
     while (fx->srv->socks[1]->dns_waits) {
@@ -254,7 +254,7 @@ static void test_wait_bound(void)
     part = vmrpc_resolver_unsent(fx->srv->socks[1]);
     g_assert_cmpuint(part, >, VMRPC_DNS_WAIT_MAX / 4 - DNS_QUERY_MAX);
     g_assert_cmpuint(fx->srv->dns_wait_bytes, <=, VMRPC_DNS_WAIT_MAX);
-    /* What is closed is free again */
+    /* The part of a closed socket is free again */
     fx_ok(fx_op(fx, VMRPC_CLOSE, 0, 0, 0));
     g_assert_cmpuint(fx->srv->dns_wait_bytes, ==, part);
     fx_ok(fx_op(fx, VMRPC_CLOSE, 1, 0, 0));
@@ -399,7 +399,7 @@ static void test_stream_breaks(void)
     many_free(m);
 }
 
-/* Who asked for edges is told of each answer, as of each datagram. */
+/* An edge-triggered socket is told of each answer, as of each datagram. */
 static void test_edges(void)
 {
     Many *m = many_new();

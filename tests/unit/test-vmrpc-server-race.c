@@ -263,7 +263,7 @@ static void test_late_options(void)
     world_free(w);
 }
 
-/* What was allowed when connect() began is judged again when it is tried. */
+/* An address that was allowed when connect() began is judged again later. */
 static void test_allowed_no_more(void)
 {
     static const char text[] = "deny 198.51.100.5\nallow host\n";

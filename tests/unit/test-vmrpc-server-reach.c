@@ -292,7 +292,7 @@ static void test_rules_no_address6(void)
 }
 
 /*
- * What leads elsewhere goes, and what is behind it is the host's own.  The
+ * The route that leads elsewhere goes, and behind it is the host's own.  The
  * kernel says so of links and next hops only, not of the routes that go along.
  */
 static void test_routes_go_along(void)
@@ -703,7 +703,7 @@ static void assert_time(const uint64_t time[2], bool moment, int64_t mono,
     }
 }
 
-/* Who does not understand moments gets the host's time. */
+/* A module that does not understand moments gets the host's time. */
 static void test_moments(void)
 {
     uint32_t one = fx_le(1), stamping = fx_le(SOF_TIMESTAMPING_TX_SOFTWARE |

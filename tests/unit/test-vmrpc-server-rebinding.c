@@ -28,7 +28,7 @@ static bool is_private(Fx *fx, const char *name, const char *text)
     return vmrpc_addr_is_private(fx->srv, &addr6, name, &line);
 }
 
-/* What is behind a NAT64 is judged by the address there. */
+/* A peer behind a NAT64 is judged by the address there. */
 static void test_nat64(void)
 {
     Fx *fx = fx_new(&(FxOptions) {

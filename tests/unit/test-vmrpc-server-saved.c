@@ -808,7 +808,7 @@ static void test_descriptor_is_late(void)
     fx_free(fx);
 }
 
-/* What the guest does meanwhile counts, here and on the next host. */
+/* The guest's calls meanwhile count, here and on the next host. */
 static void test_calls_while_waiting(void)
 {
     g_autofree Saved *saved = g_new0(Saved, 1);

@@ -345,7 +345,7 @@ static void test_none_left(void)
     end(&w);
 }
 
-/* What is read at once has a bound; nothing is lost. */
+/* One read has a bound; nothing is lost. */
 static void test_flood(void)
 {
     PathWatch w;

@@ -501,7 +501,7 @@ class Client:
         try:
             token: str = self._ask(endpoint, "auth/authenticate", body, None)["token"]
         except _Failed as failure:
-            # What the token was wanted for has not been sent.
+            # The request that the token was for has not been sent.
             raise _Failed(str(failure), False) from failure
         except EtcdError as error:
             where = _spell(*endpoint)

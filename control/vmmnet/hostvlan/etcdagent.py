@@ -209,7 +209,7 @@ class Agent:
         self._age: Age | None = None
         self._store_revision = 0
         self._streams: list[_Stream] = []
-        # What the store has from us: the MACs for which we are ready, by which
+        # The store has this from us: the MACs for which we are ready, by which
         # assignment, and a key under a lease.
         self._acknowledged: dict[int, int] = {}
         self._lease: int | None = None
@@ -445,7 +445,7 @@ class Agent:
         self._store_revision = max(self._store_revision, revision)
         self._is_announced = False
         if found is None:
-            # What we have said before may be gone, too.
+            # Earlier acknowledgements of ours may be gone, too.
             self._acknowledged, self._lease = self._read_acknowledged(), None
 
     def _guarded(self, action: Callable[[], None]) -> None:

@@ -163,7 +163,7 @@ def _write(path: Path, entries: Iterable[Entry], form: exchange.Format) -> int:
 
     part = path.with_name(f"{path.name}.{os.getpid()}")
     try:
-        # What is there already is somebody else's.
+        # An existing file is somebody else's.
         with part.open("x") as stream, contextlib.ExitStack() as made:
             made.callback(part.unlink, missing_ok=True)
             exchange.write(counted(), form, stream)

@@ -130,7 +130,7 @@ class Change:
         self._published = False
         # Of the table as it is now; empty: not known to be good.
         self._seal = b""
-        # What is damaged in the base, and whether it must be left for a new file.
+        # The damage in the base, and whether it must be left for a new file.
         self._damages: tuple[verify.Damage, ...] = ()
         self._renew = False
 
@@ -267,7 +267,7 @@ class Change:
         for old, inode in beside(self.path, "old"):
             in_force = self.path.exists() and inode == self.path.stat().st_ino
             if not in_force:
-                # What is damaged is nobody's to wait for.
+                # Nobody waits for a damaged entry.
                 with contextlib.suppress(TableDamaged), Table.open_writable(old) as table:
                     _store32(table, layout.SUPERSEDED, 1)
             old.unlink()

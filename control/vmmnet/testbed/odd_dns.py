@@ -47,7 +47,7 @@ class _Datagrams(asyncio.DatagramProtocol):
 
 
 async def _serve(options: argparse.Namespace) -> None:
-    # Whoever asks for many names at once sends many datagrams at once.
+    # A client that asks for many names at once sends many datagrams at once.
     sock = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
     sock.bind((str(options.address), options.port))

@@ -54,7 +54,7 @@ static __always_inline bool hostvlan_read(const struct hostvlan_frame *f,
                                           uint32_t offset, void *to,
                                           uint32_t num);
 
-/* What is shared with QEMU is part of each program, too. */
+/* The code that is shared with QEMU is part of each program, too. */
 #pragma push_macro("inline")
 #define inline __always_inline
 #include "net/hostvlan/group.h"
@@ -133,7 +133,7 @@ static __always_inline uint64_t checked(uint64_t key, uint64_t value)
 }
 
 /*
- * What the table has for @mac, of 48 bits; 0: nothing; DAMAGED: something that
+ * The table's value for @mac, of 48 bits; 0: none; DAMAGED: something that
  * is. A key that differs from its key in a single bit is damaged.
  */
 static __always_inline uint64_t find(const struct table *t, uint64_t mac)

@@ -69,7 +69,7 @@ class Memory:
             # A new one, without what led to the last.
             raise copy.copy(self.failures[name].pop(0))
 
-    # What tests do
+    # The tests' part
 
     def change(self, key: bytes, value: bytes | None) -> None:
         """Set or delete a key."""
@@ -93,7 +93,7 @@ class Memory:
         for watch in self.watches:
             watch.close()
 
-    # What the agent does
+    # The agent's part
 
     def look(self, key: bytes, *, serializable: bool = False) -> tuple[int, int, KeyValue | None]:
         """Read a key."""

@@ -190,7 +190,7 @@ def test_a_token_is_dropped_when_a_watch_is_lost(secured: Client) -> None:
             watch.close()
         with pytest.raises(Unreachable):
             list(watch)
-    # That which we have closed ourselves says nothing of the token.
+    # A watch that we have closed ourselves says nothing of the token.
     assert len(Etcd.tokens) == 2
     secured.get(b"key")
     assert len(Etcd.tokens) == 3
@@ -567,7 +567,7 @@ def test_whatever_happens_a_host_has_what_it_needs(seed: int) -> None:
         }
 
 
-# What others see of a host
+# A host as others see it
 
 
 def test_hosts_that_do_not_follow_are_found() -> None:

@@ -522,7 +522,7 @@ def test_each_bit_of_an_entry_is_found(table: Path) -> None:
             with Table.open(table, verify=False) as reader:
                 (damage,) = verify.census(reader).damages
                 assert (damage.slot, damage.mac) == (slot, mac)
-                # Who asks for it is told, and nobody gets it.
+                # A look-up is told so, and nobody gets it.
                 with pytest.raises(TableDamaged):
                     reader.get(mac)
                 with pytest.raises(TableDamaged):

@@ -3,11 +3,12 @@
  * What the files of the vmrpc module share.
  *
  * Arrows point down: family.c -> stream.c, dgram.c -> receive.c (of streams),
- * linger.c, bind.c -> message.c, group.c -> option.c -> sol.c -> sock.c -> ask.c,
- * ready.c -> iter.c -> buffer.c, device.c -> clock.c, which message.c asks.  device.c hands events to event.c,
- * which is above ready.c.  buffer.c maps by iter.c, and option.c knows group.c's
- * options.  proc.c looks at sock.c; netdev.c and inet6.c stand alone.  prot.c leads
- * from the sock to stream.c and dgram.c.
+ * linger.c, bind.c -> message.c, group.c -> option.c -> sol.c -> sock.c ->
+ * ask.c, ready.c -> iter.c -> buffer.c, device.c -> clock.c, which message.c
+ * asks.  device.c hands events to event.c, which is above ready.c.  buffer.c
+ * maps by iter.c, and option.c knows group.c's options.  proc.c looks at
+ * sock.c; netdev.c and inet6.c stand alone.  prot.c leads from the sock to
+ * stream.c and dgram.c.
  */
 #ifndef VMRPC_INTERNAL_H
 #define VMRPC_INTERNAL_H

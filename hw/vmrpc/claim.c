@@ -5,14 +5,14 @@
  * Theory of operation
  *
  * The owner of an address listens on a UNIX socket with an abstract name that
- * is made of it, "@vmmnet/address6/2001:db8::1".  The kernel lets one do so in a
- * network namespace, which is what addresses belong to as well.  Anybody may
+ * is made of it, "@vmmnet/address6/2001:db8::1".  The kernel lets one do so in
+ * a network namespace, which is what addresses belong to as well.  Anybody may
  * bind such a socket, no file is left behind, and it goes with its process.
  *
- * A second QEMU finds the name in use and connects to it.  The kernel says which
- * process listens there (SO_PEERCRED), and that process says its name, in a
- * line of text.  The line is for people only, and may come from a stranger: it
- * is cut, waited for as long as a person does not mind, and made printable.
+ * A second QEMU finds the name in use and connects to it.  The kernel says
+ * which process listens there (SO_PEERCRED), and that process says its name, in
+ * a line of text.  The line is for people only, and may come from a stranger:
+ * it is cut, waited for as long as a person does not mind, and made printable.
  *
  * A process of another user can take the name of an address that it does not
  * use.  It is named then, as any other.

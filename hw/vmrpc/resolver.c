@@ -13,12 +13,13 @@
  * 4.2.2.
  *
  * Queries that the proxy has no room for wait in dns_tx, where datagrams have
- * such a length as well.  Sockets with a query there are in the server's dns_wait and
- * take turns, a query each.  Bounds are of the VM and not of a socket: who asks
- * for a thousand names at once has them.  But one socket may have no more of
- * anything (queries with the proxy, memory for queries and for answers) than is
- * left for the others.  So one that takes all it can leaves half, the next of
- * that kind half of that, and who has least has what becomes free.
+ * such a length as well.  Sockets with a query there are in the server's
+ * dns_wait and take turns, a query each.  Bounds are of the VM and not of a
+ * socket: who asks for a thousand names at once has them.  But one socket may
+ * have no more of anything (queries with the proxy, memory for queries and for
+ * answers) than is left for the others.  So one that takes all it can leaves
+ * half, the next of that kind half of that, and who has least has what becomes
+ * free.
  *
  * Beyond its part, a datagram socket loses what it sends or what is answered,
  * as a full buffer does natively: its program asks again.  A stream's sender is

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ESP: seal and open packets (RFC 4303)
+ *
+ * Theory of operation
+ * ===================
+ *
+ *      0       4        8         8+iv                        -icv    end
+ *      +-------+--------+---------+---------+-----+---+----+--------+
+ *      |  SPI  | number |   IV    | payload | pad | n | nh |  ICV   |
+ *      +-------+--------+---------+---------+-----+---+----+--------+
+ *                                 |<------ encrypted ----->|
+ *      |<------------ authenticated, and with ESN ------------->| + high half
+ *
+ * The core sees neither mode. A payload and its protocol go in and come out; in
+ * tunnel mode the payload is an IPv6 packet. The caller writes what stands
+ * before the SPI, and finds the association by it.
+ *
+ * Memory. A packet is copied into the caller's buffer, once, and all work is
+ * done there, in place. Others may share the memory it comes from, so nothing
+ * is looked at twice: the octets that the ICV covers are the octets that are
+ * decrypted. The contexts of libcrypto were made with the association, so
+ * that a packet allocates nothing. There is one exception: each time a hash
+ * begins, libcrypto 3.0 allocates its state, about 100 octets, twice in an HMAC.
+ * AES-GCM has none, and is the algorithm for traffic.
+ *
+ * Order. What costs nothing comes first: lengths, the window. Then the ICV, in
+ * constant time, then the window moves, then the padding is read. AES-GCM makes
+ * the plaintext on its way to the ICV; it is overwritten if the ICV is wrong. A
+ * packet that ends here is silent to its sender, whatever the reason, so nobody
+ * learns anything from the reason, which is only counted.
+ *
+ * Numbers. The receiver infers the upper half of an extended number (replay.c);
+ * the ICV, which covers it, proves it. Numbers end and never wrap (section
+ * 3.3.3): after the last one the association is useless. A guest that sends a
+ * million packets a second reaches the last of 2^32 in 72 minutes: use ESN.
+ *
+ * IVs. With AES-GCM a pair of key and IV must be unique for as long as the key
+ * is used anywhere (RFC 4106 section 2). The number alone is not enough: a VM
+ * that is started again with the same secret begins at 1 again. The IV is
+ *
+ *      epoch * 2^32 + number
+ *
+ * where the epoch is the time in seconds at which the association was made. It
+ * grows with each packet and with each restart, as long as the clock does not
+ * go back and less than 2^32 packets are sent a second. After a migration both
+ * the number and the epoch are higher than any that the source uses (sa.h). For
+ * AES-CBC an IV must not be predictable (RFC 3602 section 3): it is the number,
+ * encrypted with a random key that never leaves the association (NIST SP
+ * 800-38A appendix C).
+ *
+ * A restart without state and a receiver with a window do not go together: the
+ * receiver takes the new packets for old ones. Section 3.4.3 asks to switch the
+ * window off (size 0) where keys are configured by hand and no state is kept.
+ *
+ * What is left out: algorithms without integrity (RFC 8221 section 4 forbids
+ * them), IKE, and UDP encapsulation.
+ */
+#include <assert.h>
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/params.h>
+#include <string.h>
+
+#include "net/esp/esp.h"
+#include "net/esp/sa-internal.h"
+#include "net/packet/octets.h"
+#include "net/packet/segment.h"
+
+#define TRAILER_LEN     2u      /* pad length, next header */
+#define NONCE_LEN       12u     /* of GCM: salt and IV */
+#define MAC_MAX         32u     /* before it is cut to the ICV */
+
+/* The parts of a packet, wherever they stand. */
+typedef struct Parts {
+    uint64_t sequence;
+    const uint8_t *head;        /* SPI to IV */
+    uint8_t *text;              /* payload, padding, trailer */
+    size_t text_len;
+    uint8_t *icv;
+} Parts;
+
+static size_t head_len(const EspSa *sa)
+{
+    return ESP_HEAD_LEN + sa->algorithm->iv_len;
+}
+
+/* --- ICV and cipher ------------------------------------------------------- */
+
+/* Of the packet and, with ESN, the upper half of its number (section 2.2.1). */
+static bool make_hmac(EspSa *sa, const Parts *p, uint8_t mac[MAC_MAX])
+{
+    uint8_t high[4];
+    size_t len;
+
+    packet_put32(high, p->sequence >> 32);
+    return EVP_MAC_init(sa->mac, NULL, 0, NULL) &&
+           EVP_MAC_update(sa->mac, p->head, head_len(sa)) &&
+           EVP_MAC_update(sa->mac, p->text, p->text_len) &&
+           EVP_MAC_update(sa->mac, high, sa->esn ? sizeof(high) : 0) &&
+           EVP_MAC_final(sa->mac, mac, &len, MAC_MAX);
+}
+
+/* RFC 4106 section 5: with ESN the number stands there whole. */
+static size_t make_aad(const EspSa *sa, const Parts *p, uint8_t aad[12])
+{
+    size_t len = 4;
+
+    memcpy(aad, p->head, len);
+    if (sa->esn) {
+        packet_put32(aad + len, p->sequence >> 32);
+        len += 4;
+    }
+    packet_put32(aad + len, p->sequence);
+    return len + 4;
+}
+
+static bool run_gcm(EspSa *sa, const Parts *p)
+{
+    uint8_t nonce[NONCE_LEN], aad[12];
+    size_t aad_len = make_aad(sa, p, aad);
+    int len;
+
+    memcpy(nonce, sa->salt, ESP_SALT_LEN);
+    memcpy(nonce + ESP_SALT_LEN, p->head + ESP_HEAD_LEN, sa->algorithm->iv_len);
+    return EVP_CipherInit_ex2(sa->cipher, NULL, NULL, nonce, -1, NULL) &&
+           EVP_CipherUpdate(sa->cipher, NULL, &len, aad, aad_len) &&
+           EVP_CipherUpdate(sa->cipher, p->text, &len, p->text, p->text_len);
+}
+
+static bool run_cbc(EspSa *sa, const Parts *p)
+{
+    const uint8_t *iv = p->head + ESP_HEAD_LEN;
+    int len;
+
+    return EVP_CipherInit_ex2(sa->cipher, NULL, NULL, iv, -1, NULL) &&
+           EVP_CipherUpdate(sa->cipher, p->text, &len, p->text, p->text_len);
+}
+
+static bool run_cipher(EspSa *sa, const Parts *p)
+{
+    switch (sa->algorithm->cipher) {
+    case ESP_CIPHER_AES_GCM:
+        return run_gcm(sa, p);
+    case ESP_CIPHER_AES_CBC:
+        return run_cbc(sa, p);
+    case ESP_CIPHER_NULL:
+        break;
+    }
+    return true;
+}
+
+static OSSL_PARAM tag_param(const EspSa *sa, uint8_t *icv)
+{
+    return OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_AEAD_TAG, icv,
+                                             sa->algorithm->icv_len);
+}
+
+static bool encrypt(EspSa *sa, const Parts *p)
+{
+    OSSL_PARAM params[] = { tag_param(sa, p->icv), OSSL_PARAM_construct_end() };
+    uint8_t mac[MAC_MAX];
+    int len;
+
+    if (!run_cipher(sa, p)) {
+        return false;
+    }
+    if (!sa->mac) {
+        return EVP_CipherFinal_ex(sa->cipher, p->icv, &len) &&
+               EVP_CIPHER_CTX_get_params(sa->cipher, params);
+    }
+    if (!make_hmac(sa, p, mac)) {
+        return false;
+    }
+    memcpy(p->icv, mac, sa->algorithm->icv_len);
+    return true;
+}
+
+static EspResult decrypt(EspSa *sa, const Parts *p)
+{
+    OSSL_PARAM params[] = { tag_param(sa, p->icv), OSSL_PARAM_construct_end() };
+    uint8_t mac[MAC_MAX];
+    int len;
+
+    if (sa->mac) {
+        if (!make_hmac(sa, p, mac)) {
+            return ESP_LIBCRYPTO;
+        }
+        if (CRYPTO_memcmp(mac, p->icv, sa->algorithm->icv_len)) {
+            return ESP_ICV;
+        }
+        return run_cipher(sa, p) ? ESP_GOOD : ESP_LIBCRYPTO;
+    }
+    if (!run_cipher(sa, p) || !EVP_CIPHER_CTX_set_params(sa->cipher, params)) {
+        return ESP_LIBCRYPTO;
+    }
+    return EVP_CipherFinal_ex(sa->cipher, mac, &len) ? ESP_GOOD : ESP_ICV;
+}
+
+/* --- lengths -------------------------------------------------------------- */
+
+static size_t text_len(const EspSa *sa, size_t payload)
+{
+    size_t block = sa->algorithm->block;
+
+    return (payload + TRAILER_LEN + block - 1) / block * block;
+}
+
+size_t esp_sealed_len(const EspSa *sa, size_t len)
+{
+    return head_len(sa) + text_len(sa, len) + sa->algorithm->icv_len;
+}
+
+size_t esp_payload_max(const EspSa *sa, size_t room)
+{
+    size_t rest = head_len(sa) + sa->algorithm->icv_len;
+    size_t text = room < rest ? 0 : room - rest;
+
+    text -= text % sa->algorithm->block;
+    return text < TRAILER_LEN ? 0 : text - TRAILER_LEN;
+}
+
+/* --- sealing -------------------------------------------------------------- */
+
+/* The IV of a number; see above. */
+static bool put_iv(EspSa *sa, uint64_t sequence, uint8_t *iv)
+{
+    uint8_t block[ESP_BLOCK] = { 0 };
+    uint64_t unique;
+    int len;
+
+    switch (sa->algorithm->cipher) {
+    case ESP_CIPHER_AES_GCM:
+        unique = ((uint64_t)sa->epoch << 32) + sequence;
+        packet_put32(iv, unique >> 32);
+        packet_put32(iv + 4, unique);
+        break;
+    case ESP_CIPHER_AES_CBC:
+        packet_put32(block, sequence >> 32);
+        packet_put32(block + 4, sequence);
+        return EVP_CipherUpdate(sa->iv, iv, &len, block, sizeof(block));
+    case ESP_CIPHER_NULL:
+        break;
+    }
+    return true;
+}
+
+static void put_trailer(const Parts *p, size_t payload, uint8_t next)
+{
+    size_t pad = p->text_len - TRAILER_LEN - payload;
+
+    for (size_t i = 0; i < pad; i++) {
+        p->text[payload + i] = i + 1;
+    }
+    p->text[p->text_len - 2] = pad;
+    p->text[p->text_len - 1] = next;
+}
+
+static bool is_sealable(const EspSa *sa, size_t payload, size_t room)
+{
+    return payload <= ESP_PACKET_MAX &&
+           esp_sealed_len(sa, payload) <= ESP_PACKET_MAX &&
+           esp_sealed_len(sa, payload) <= room;
+}
+
+/* There is enough room at @out. */
+static EspResult seal(EspSa *sa, uint8_t next, const struct iovec *iov,
+                      int iovcnt, uint8_t *out, size_t payload)
+{
+    Parts p = {
+        .head = out,
+        .text = out + head_len(sa),
+        .text_len = text_len(sa, payload),
+        .icv = out + head_len(sa) + text_len(sa, payload),
+    };
+
+    p.sequence = esp_sa_take_number(sa);
+    if (!p.sequence) {
+        return ESP_OVERFLOW;
+    }
+    packet_put32(out, sa->spi);
+    packet_put32(out + 4, p.sequence);
+    packet_iov_copy(iov, iovcnt, 0, p.text, payload);
+    put_trailer(&p, payload, next);
+    if (!put_iv(sa, p.sequence, out + ESP_HEAD_LEN) || !encrypt(sa, &p)) {
+        OPENSSL_cleanse(out, esp_sealed_len(sa, payload));
+        ERR_clear_error();
+        return ESP_LIBCRYPTO;
+    }
+    return ESP_GOOD;
+}
+
+EspResult esp_seal(EspSa *sa, uint8_t next, const struct iovec *iov, int iovcnt,
+                   void *out, size_t room, size_t *len)
+{
+    size_t payload = packet_iov_len(iov, iovcnt);
+    EspResult result = ESP_TOO_BIG;
+
+    assert(sa->direction == ESP_OUTBOUND);
+    *len = 0;
+    if (is_sealable(sa, payload, room)) {
+        result = seal(sa, next, iov, iovcnt, out, payload);
+    }
+    sa->counters.packets[result]++;
+    if (result == ESP_GOOD) {
+        *len = esp_sealed_len(sa, payload);
+        sa->counters.octets += payload;
+    }
+    return result;
+}
+
+/* --- opening -------------------------------------------------------------- */
+
+bool esp_spi(const struct iovec *iov, int iovcnt, uint32_t *spi)
+{
+    uint8_t head[ESP_HEAD_LEN];
+
+    if (packet_iov_copy(iov, iovcnt, 0, head, sizeof(head)) < sizeof(head)) {
+        return false;
+    }
+    *spi = packet_get32(head);
+    return true;
+}
+
+/* Section 2.4: padding is 1, 2, 3, ... A faulty peer may have made another. */
+static EspResult read_trailer(const Parts *p, size_t *payload, uint8_t *next)
+{
+    uint8_t pad = p->text[p->text_len - 2];
+
+    if (pad > p->text_len - TRAILER_LEN) {
+        return ESP_PADDING;
+    }
+    *payload = p->text_len - TRAILER_LEN - pad;
+    for (size_t i = 0; i < pad; i++) {
+        if (p->text[*payload + i] != i + 1) {
+            return ESP_PADDING;
+        }
+    }
+    *next = p->text[p->text_len - 1];
+    return *next == ESP_NEXT_NONE ? ESP_DUMMY : ESP_GOOD;
+}
+
+/* Sets @p->text_len once there is something at @p->text. */
+static EspResult open_packet(EspSa *sa, const struct iovec *iov, int iovcnt,
+                             size_t room, Parts *p, size_t *payload,
+                             uint8_t *next)
+{
+    uint8_t head[ESP_HEAD_LEN + ESP_IV_MAX], icv[ESP_ICV_MAX];
+    size_t len = packet_iov_len(iov, iovcnt);
+    size_t rest = head_len(sa) + sa->algorithm->icv_len;
+    EspResult result;
+
+    /* Blocks have four octets or more: there is a trailer. */
+    if (len <= rest || (len - rest) % sa->algorithm->block) {
+        return ESP_SHORT;
+    }
+    if (len > ESP_PACKET_MAX || len - rest > room) {
+        return ESP_TOO_BIG;
+    }
+    packet_iov_copy(iov, iovcnt, 0, head, head_len(sa));
+    if (!esp_replay_check(&sa->replay, packet_get32(head + 4), &p->sequence)) {
+        return ESP_REPLAYED;
+    }
+    p->head = head;
+    p->icv = icv;
+    p->text_len = packet_iov_copy(iov, iovcnt, head_len(sa), p->text,
+                                  len - rest);
+    packet_iov_copy(iov, iovcnt, len - sa->algorithm->icv_len, icv,
+                    sa->algorithm->icv_len);
+    result = decrypt(sa, p);
+    if (result == ESP_GOOD) {
+        esp_replay_accept(&sa->replay, p->sequence);
+        result = read_trailer(p, payload, next);
+    }
+    return result;
+}
+
+EspResult esp_open(EspSa *sa, const struct iovec *iov, int iovcnt, void *out,
+                   size_t room, size_t *len, uint8_t *next)
+{
+    Parts p = { .text = out };
+    EspResult result;
+
+    assert(sa->direction == ESP_INBOUND);
+    *len = *next = 0;
+    result = open_packet(sa, iov, iovcnt, room, &p, len, next);
+    sa->counters.packets[result]++;
+    if (result == ESP_GOOD) {
+        sa->counters.octets += *len;
+    } else {
+        OPENSSL_cleanse(out, p.text_len);
+        ERR_clear_error();      /* nobody else is to find it */
+        *len = *next = 0;
+    }
+    return result;
+}

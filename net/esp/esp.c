@@ -20,9 +20,9 @@
  * done there, in place. Others may share the memory it comes from, so nothing
  * is looked at twice: the octets that the ICV covers are the octets that are
  * decrypted. The contexts of libcrypto were made with the association, so
- * that a packet allocates nothing. There is one exception: each time a hash
- * begins, libcrypto 3.0 allocates its state, about 100 octets, twice in an HMAC.
- * AES-GCM has none, and is the algorithm for traffic.
+ * that a packet allocates nothing. There is one exception: libcrypto 3.0
+ * allocates the state of a hash, about 100 octets, each time one begins, which
+ * is twice in an HMAC. AES-GCM has none, and is the algorithm for traffic.
  *
  * Order. What costs nothing comes first: lengths, the window. Then the ICV, in
  * constant time, then the window moves, then the padding is read. AES-GCM makes

@@ -102,12 +102,12 @@ void esp_replay_save(const EspReplay *r, EspReplayState *state)
     }
 }
 
+/* @sequence is less than ESP_WINDOW_MAX before a top as high as @state's. */
 static bool has_seen(const EspReplayState *state, uint64_t sequence)
 {
     uint64_t i = state->top - sequence;
 
-    return sequence <= state->top &&
-           (i >= ESP_WINDOW_MAX || (state->seen[i / 64] & 1ull << i % 64));
+    return sequence <= state->top && (state->seen[i / 64] & 1ull << i % 64);
 }
 
 bool esp_replay_load(EspReplay *r, const EspReplayState *state)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vmmnet.hostvlan import twin
 
-from . import paths, tools
+from . import paths, programs, tools
 from .lock import locked
 
 
@@ -18,12 +18,6 @@ def compiled() -> Path:
     return twin.OBJECT
 
 
-@locked("agree")
 def agree() -> Path:
     """Build what feeds both data paths the same frames."""
-    folder, name = paths.BUILD / "agree", "hostvlan-agree"
-    tools.require("meson", "ninja")
-    if not (folder / "build.ninja").exists():
-        tools.run(["meson", "setup", folder, paths.ROOT / "tests"])
-    tools.run(["ninja", "-C", folder, f"interop/{name}"])
-    return folder / "interop" / name
+    return programs.built("hostvlan-agree")

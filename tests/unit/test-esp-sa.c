@@ -185,8 +185,11 @@ static void test_hand_over(void)
     esp_sa_hand_over(source, 0, &state);
     g_assert_cmpint(state.next, ==, 122);
     g_assert_cmpint(use(source), ==, 0);
+    esp_sa_take_back(source, 0);
+    esp_sa_hand_over(source, 16, &state);
+    g_assert_cmpint(state.next, ==, 138);
     load(source, 50);
-    g_assert_cmpint(use(source), ==, 122);
+    g_assert_cmpint(use(source), ==, 138);
     esp_sa_free(source);
     esp_sa_free(destination);
 }
@@ -207,6 +210,18 @@ static void test_hand_over_at_the_end(void)
     }
     g_assert_cmpint(use(sa), ==, 0);
     esp_sa_take_back(sa, 1);
+    g_assert_cmpint(use(sa), ==, 0);
+    esp_sa_free(sa);
+
+    /* Nor do 64 bits begin again. */
+    sa = outbound(true);
+    load(sa, UINT64_MAX - 3);
+    esp_sa_hand_over(sa, 100, &state);
+    g_assert_cmpint(state.next, ==, 0);
+    esp_sa_take_back(sa, 0);
+    esp_sa_hand_over(sa, 1, &state);
+    g_assert_cmphex(state.next, ==, UINT64_MAX - 2);
+    esp_sa_take_back(sa, 10);
     g_assert_cmpint(use(sa), ==, 0);
     esp_sa_free(sa);
 

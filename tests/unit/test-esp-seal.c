@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ESP: packets of the RFCs, of another implementation, and bad ones */
 #include <glib.h>
+#include <malloc.h>
 #include <openssl/crypto.h>
 #include <string.h>
 
@@ -787,8 +788,16 @@ static void *count_realloc(void *p, size_t size, const char *file, int line)
     return realloc(p, size);
 }
 
+/* Sets @spilt if memory that goes away still holds it. */
+static const uint8_t *secret;
+static size_t secret_len;
+static bool spilt;
+
 static void count_free(void *p, const char *file, int line)
 {
+    if (p && secret && memmem(p, malloc_usable_size(p), secret, secret_len)) {
+        spilt = true;
+    }
     free(p);
 }
 
@@ -819,6 +828,42 @@ static void test_no_allocation(void)
     for_each(no_allocation);
 }
 
+static void look_for(const EspAlgorithm *algorithm, size_t offset, size_t len)
+{
+    EspSa *out, *in;
+    uint8_t packet[PACKET], got[PACKET], next;
+    size_t packet_len;
+
+    secret = fixture_key() + offset;
+    secret_len = len;
+    out = fixture_outbound(algorithm, false);
+    in = fixture_inbound(algorithm, false, 64);
+    seal(out, 6, some_payload(), 100, packet, &packet_len);
+    open_it(in, packet, packet_len, got, &len, &next);
+    esp_sa_free(out);
+    esp_sa_free(in);
+    secret = NULL;
+    g_assert_false(spilt);
+}
+
+/* No part of the keying material is left in memory that was given back. */
+static void test_keys_are_gone(void)
+{
+    const EspAlgorithm *a;
+
+    for (unsigned i = 0; (a = esp_algorithm_at(i)); i++) {
+        if (a->key_len) {
+            look_for(a, 0, a->key_len);
+        }
+        if (a->salt_len) {
+            look_for(a, a->key_len, a->salt_len);
+        }
+        if (a->auth_key_len) {
+            look_for(a, a->key_len, a->auth_key_len);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     /* Before libcrypto has allocated anything. */
@@ -842,5 +887,6 @@ int main(int argc, char **argv)
     g_test_add_func("/esp/seal/gcm-ivs", test_gcm_ivs);
     g_test_add_func("/esp/seal/cbc-ivs", test_cbc_ivs);
     g_test_add_func("/esp/seal/no-allocation", test_no_allocation);
+    g_test_add_func("/esp/seal/keys-are-gone", test_keys_are_gone);
     return g_test_run();
 }

@@ -36,8 +36,9 @@
  * million packets a second reaches the last of 2^32 in 72 minutes: use ESN.
  *
  * IVs. With AES-GCM a pair of key and IV must be unique for as long as the key
- * is used anywhere (RFC 4106 section 2). The number alone is not enough: a VM
- * that is started again with the same secret begins at 1 again. The IV is
+ * is used anywhere. RFC 4106 section 2 therefore wants negotiated keys; ours
+ * are configured, and a VM that is started again with its secret begins with
+ * number 1 again. So the number alone is not enough. The IV is
  *
  *      epoch * 2^32 + number
  *
@@ -50,8 +51,9 @@
  * 800-38A appendix C).
  *
  * A restart without state and a receiver with a window do not go together: the
- * receiver takes the new packets for old ones. Section 3.4.3 asks to switch the
- * window off (size 0) where keys are configured by hand and no state is kept.
+ * receiver takes the new packets for old ones. Where keys are configured and no
+ * state is kept, the window has to be off (size 0), as section 3.3.3 expects of
+ * such keys. Numbers do not wrap then either.
  *
  * What is left out: algorithms without integrity (RFC 8221 section 4 forbids
  * them), IKE, and UDP encapsulation.

@@ -37,8 +37,8 @@ typedef struct EspReplayState {
 /**
  * esp_replay_init: an empty window
  * @size: ESP_WINDOW_MIN..ESP_WINDOW_MAX, a multiple of 64; or 0: every number
- *        is taken, any time. Section 3.4.3: with keys that are configured by
- *        hand, a peer that restarts begins at 1 again
+ *        is taken, any time. For keys that are configured by hand: a peer that
+ *        restarts begins at 1 again (section 3.3.3)
  * @esn: extended sequence numbers; they need a window
  *
  * Returns: false if @size is not allowed

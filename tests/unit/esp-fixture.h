@@ -16,7 +16,7 @@ typedef struct FixturePacket {
     bool esn;
     const uint8_t *iv;          /* NULL: zeros */
     const uint8_t *text;        /* payload, padding, trailer */
-    size_t text_len;            /* whole blocks */
+    size_t text_len;            /* of CBC: whole blocks */
 } FixturePacket;
 
 /* Encrypts and signs, with one-shot calls. Returns octets at @out. */

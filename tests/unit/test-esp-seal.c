@@ -689,6 +689,27 @@ static void dummies(const Pair *pair)
     g_assert_cmpint(esp_sa_counters(pair->in)->octets, ==, 0);
 }
 
+/* No trailer, or one that is not aligned (section 2.4), with a right ICV. */
+static void unaligned(const Pair *pair)
+{
+    size_t step = pair->algorithm->cipher == ESP_CIPHER_AES_CBC ? 16 : 1;
+    uint8_t text[32] = { 0 }, packet[PACKET], got[PACKET], next;
+    FixturePacket p = {
+        .algorithm = pair->algorithm, .key = fixture_key(),
+        .spi = FIXTURE_SPI, .text = text,
+    };
+    size_t len;
+
+    for (p.text_len = 0; p.text_len <= sizeof(text); p.text_len += step) {
+        p.sequence++;
+        g_assert_cmpint(open_it(pair->in, packet, fixture_wrap(&p, packet), got,
+                                &len, &next), ==,
+                        p.text_len == 0 ||
+                        p.text_len % pair->algorithm->block ? ESP_SHORT :
+                                                              ESP_GOOD);
+    }
+}
+
 static void without_esn(void (*test)(const Pair *pair))
 {
     for (unsigned i = 0; esp_algorithm_at(i); i++) {
@@ -703,6 +724,11 @@ static void without_esn(void (*test)(const Pair *pair))
 static void test_padding(void)
 {
     without_esn(padding);
+}
+
+static void test_unaligned(void)
+{
+    without_esn(unaligned);
 }
 
 static void test_dummies(void)
@@ -882,6 +908,7 @@ int main(int argc, char **argv)
     g_test_add_func("/esp/seal/esn-is-not-mixed", test_esn_is_not_mixed);
     g_test_add_func("/esp/seal/across-2-32", test_across_2_32);
     g_test_add_func("/esp/seal/padding", test_padding);
+    g_test_add_func("/esp/seal/unaligned", test_unaligned);
     g_test_add_func("/esp/seal/dummies", test_dummies);
     g_test_add_func("/esp/seal/own-dummy", test_own_dummy);
     g_test_add_func("/esp/seal/gcm-ivs", test_gcm_ivs);

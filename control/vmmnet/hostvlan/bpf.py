@@ -124,7 +124,7 @@ def array_create(name: str, value_size: int, entries: int, flags: int = 0) -> in
 
 def lookup(fd: int, key: int, size: int) -> bytes | None:
     """An element of an array, of ``size`` octets; of all CPUs if it is per-CPU."""
-    if size != _element_size(fd):
+    if size != element_size(fd):
         # The kernel writes as much as the element has, whatever there is room for.
         raise OSError(
             errno.EPROTO,
@@ -140,7 +140,7 @@ def lookup(fd: int, key: int, size: int) -> bytes | None:
     return value.raw
 
 
-def _element_size(fd: int) -> int:
+def element_size(fd: int) -> int:
     """How many octets lookup() gets of a map."""
     kind, size = struct.unpack_from("=I8xI", _info(fd))
     return -(-size // 8) * 8 * possible_cpus() if kind == _MAP_PERCPU_ARRAY else int(size)

@@ -710,7 +710,7 @@ def _counters(port: _Port) -> tuple[dict[str, int], dict[str, int]]:
     with bpf.closing(bpf.pinned(port.folder / "counters")) as fd:
         # Older programs, until attach() is due, have counted fewer reasons.
         size = bpf.value_size(fd)
-        octets = bpf.lookup(fd, 0, size * bpf.possible_cpus())
+        octets = bpf.lookup(fd, 0, bpf.element_size(fd))
     assert octets is not None
     sums = [sum(each) for each in zip(*struct.iter_unpack(f"={size // 8}Q", octets), strict=True)]
     count = len(sums) // 2

@@ -215,33 +215,49 @@ static int mip6_frame_parts(const NetStageFrame *frame, struct iovec *part)
                             MIP6_TUNNEL_PARTS_MAX);
 }
 
-static NetStageVerdict mip6_from_nic(NetStage *stage, NetStageFrame *frame)
+/* At home most frames pass by this, and cost what an empty stage costs. */
+static bool mip6_passes(Mip6Netdev *m, const NetStageFrame *frame,
+                        bool from_guest)
 {
-    Mip6Netdev *m = net_stage_opaque(stage);
+    uint8_t dst[PACKET_ETH_ADDR_LEN];
+
+    return net_stage_peek(frame, 0, dst, sizeof(dst)) == sizeof(dst) &&
+           mip6_port_passes(&m->port, from_guest, dst);
+}
+
+typedef Mip6Verdict Mip6PortFunc(Mip6Port *p, int64_t now,
+                                 const struct iovec *iov, int iovcnt,
+                                 const PacketOffload *offload);
+
+static NetStageVerdict mip6_offer(Mip6Netdev *m, const NetStageFrame *frame,
+                                  Mip6PortFunc *func)
+{
     struct iovec part[MIP6_TUNNEL_PARTS_MAX];
     PacketOffload offload = mip6_read_offload(frame);
     int parts = mip6_frame_parts(frame, part);
 
     if (parts < 0) {
+        m->port.dropped[MIP6_DROP_MALFORMED]++;
         return NET_STAGE_DROP;
     }
-    return mip6_judged(m, mip6_port_from_guest(&m->port, mip6_now(), part,
-                                               parts, &offload));
+    return mip6_judged(m, func(&m->port, mip6_now(), part, parts, &offload));
+}
+
+static NetStageVerdict mip6_from_nic(NetStage *stage, NetStageFrame *frame)
+{
+    Mip6Netdev *m = net_stage_opaque(stage);
+
+    return mip6_passes(m, frame, true)
+           ? NET_STAGE_PASS : mip6_offer(m, frame, mip6_port_from_guest);
 }
 
 static NetStageVerdict mip6_from_backend(NetStage *stage,
                                          NetStageFrame *frame)
 {
     Mip6Netdev *m = net_stage_opaque(stage);
-    struct iovec part[MIP6_TUNNEL_PARTS_MAX];
-    PacketOffload offload = mip6_read_offload(frame);
-    int parts = mip6_frame_parts(frame, part);
 
-    if (parts < 0) {
-        return NET_STAGE_DROP;
-    }
-    return mip6_judged(m, mip6_port_from_link(&m->port, mip6_now(), part,
-                                              parts, &offload));
+    return mip6_passes(m, frame, false)
+           ? NET_STAGE_PASS : mip6_offer(m, frame, mip6_port_from_link);
 }
 
 /* --- migration and run states --------------------------------------------- */

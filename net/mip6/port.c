@@ -15,7 +15,8 @@
  * Where the VM is, router advertisements tell: one with the home prefix means
  * home, any other with a prefix or a default router means away. At home the
  * port only reads what it needs: advertisements, and the guest's neighbour
- * discovery. All other frames pass by one comparison of the first octets.
+ * discovery, which go to groups. A frame to one station passes by its
+ * destination address alone.
  *
  * Away, nothing passes as it is. The host of careof.c is on the foreign link
  * with a MAC address of its own; the guest is behind the tunnel. What cannot go
@@ -293,6 +294,24 @@ void mip6_port_tick(Mip6Port *p, int64_t now)
         mip6_home_tick(&p->home, now);
         settle(p, now);
     }
+}
+
+/* --- frames --------------------------------------------------------------- */
+
+static bool is_home(const Mip6Port *p)
+{
+    return p->is_known && !p->is_away;
+}
+
+bool mip6_port_passes(const Mip6Port *p, bool from_guest,
+                      const uint8_t dst[PACKET_ETH_ADDR_LEN])
+{
+    if (!is_home(p) || packet_eth_is_group(dst)) {
+        return false;
+    }
+    return from_guest ||
+           (p->binding.state != MIP6_RETURNING &&
+            memcmp(dst, p->careof.mac, PACKET_ETH_ADDR_LEN));
 }
 
 /* --- from the guest ------------------------------------------------------- */
@@ -610,16 +629,19 @@ Mip6Verdict mip6_port_from_link(Mip6Port *p, int64_t now,
                                 const struct iovec *iov, int iovcnt,
                                 const PacketOffload *offload)
 {
-    bool at_home = p->is_known && !p->is_away, ours;
     uint8_t dst[PACKET_ETH_ADDR_LEN];
+    bool ours;
 
     p->now = now;
     if (packet_iov_copy(iov, iovcnt, 0, dst, sizeof(dst)) < sizeof(dst)) {
-        return at_home ? MIP6_PASS : drop(p, MIP6_DROP_MALFORMED);
+        return is_home(p) ? MIP6_PASS : drop(p, MIP6_DROP_MALFORMED);
+    }
+    if (mip6_port_passes(p, false, dst)) {
+        return MIP6_PASS;
     }
     ours = memcmp(dst, p->careof.mac, sizeof(dst)) == 0 ||
            is_answer_at_home(p, iov, iovcnt);
-    if (at_home && !ours) {
+    if (is_home(p) && !ours) {
         if (packet_eth_is_group(dst)) {
             overhear(p, now, false, iov, iovcnt);
         }

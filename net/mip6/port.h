@@ -116,6 +116,17 @@ size_t mip6_port_save(const Mip6Port *p, int64_t now, void *buf);
  */
 bool mip6_port_load(Mip6Port *p, int64_t now, const void *buf, size_t len);
 
+/**
+ * mip6_port_passes: a first look at a frame
+ * @from_guest: else it comes from the link
+ * @dst: its destination MAC address
+ *
+ * Returns: true if the frame passes as it is, whatever else is in it; it need
+ * not be offered to the functions below then
+ */
+bool mip6_port_passes(const Mip6Port *p, bool from_guest,
+                      const uint8_t dst[PACKET_ETH_ADDR_LEN]);
+
 Mip6Verdict mip6_port_from_guest(Mip6Port *p, int64_t now,
                                  const struct iovec *iov, int iovcnt,
                                  const PacketOffload *offload);

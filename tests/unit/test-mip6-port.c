@@ -277,6 +277,34 @@ static void test_home(void)
     world_free(w);
 }
 
+/* At home, and only there, the destination address says that a frame passes. */
+static void test_first_look(void)
+{
+    World *w = world_new(MIP6_LOCATION_AUTO, false);
+    const uint8_t group[] = { 0x33, 0x33, 0, 0, 0, 1 };
+
+    for (int from_guest = 0; from_guest < 2; from_guest++) {
+        g_assert_true(mip6_port_passes(&w->port, from_guest, guest_mac));
+        g_assert_false(mip6_port_passes(&w->port, from_guest, group));
+    }
+    g_assert_true(mip6_port_passes(&w->port, true, own_mac));
+    g_assert_false(mip6_port_passes(&w->port, false, own_mac));
+    /* The answer that ends a binding comes to the guest's MAC address. */
+    w->port.binding.state = MIP6_RETURNING;
+    g_assert_false(mip6_port_passes(&w->port, false, guest_mac));
+    g_assert_true(mip6_port_passes(&w->port, true, home_router_mac));
+    world_free(w);
+
+    w = world_new(MIP6_LOCATION_AUTO, true);
+    g_assert_false(mip6_port_passes(&w->port, true, home_router_mac));
+    g_assert_false(mip6_port_passes(&w->port, false, guest_mac));
+    world_free(w);
+    w = away();
+    g_assert_false(mip6_port_passes(&w->port, true, home_router_mac));
+    g_assert_false(mip6_port_passes(&w->port, false, guest_mac));
+    world_free(w);
+}
+
 /* Nothing of the guest is on the foreign link but in the tunnel. */
 static void test_tunnel(void)
 {
@@ -540,6 +568,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/mip6/port/home", test_home);
+    g_test_add_func("/mip6/port/first-look", test_first_look);
     g_test_add_func("/mip6/port/tunnel", test_tunnel);
     g_test_add_func("/mip6/port/guest-drops", test_guest_drops);
     g_test_add_func("/mip6/port/too-big", test_too_big);

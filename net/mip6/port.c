@@ -234,6 +234,7 @@ void mip6_port_init(Mip6Port *p, const Mip6PortConfig *config,
                      &careof_ops, p);
     mip6_home_init(&p->home, &config->home, &home_ops, p);
     mip6_tunnel_init(&p->tunnel, &tunnel_ops, p);
+    p->tunnel.fragment_id = ops->random(opaque);
     if (config->location != MIP6_LOCATION_AUTO || !arriving) {
         p->is_known = true;
         p->is_away = config->location == MIP6_LOCATION_AWAY;
@@ -483,33 +484,57 @@ static Mip6Verdict take_icmp6(Mip6Port *p, int64_t now, const uint8_t *icmp,
     return drop(p, MIP6_DROP_UNKNOWN_PROTOCOL);
 }
 
-static Mip6Verdict out_of_tunnel(Mip6Port *p, size_t offset,
-                                 const uint8_t *inner, size_t inner_len,
-                                 const PacketIp6 *outer,
-                                 const struct iovec *iov, int iovcnt,
-                                 const PacketOffload *offload)
+/* May the guest get this packet from the tunnel? */
+static Mip6Drop check_inner(const Mip6Port *p, const PacketIp6 *outer,
+                            const uint8_t *inner, size_t len)
 {
-    struct iovec part[1 + MIP6_TUNNEL_PARTS_MAX];
-    PacketOffload moved = *offload;
-    uint8_t head[PACKET_ETH_LEN];
     struct in6_addr dst;
-    int parts;
 
     if (!packet_ip6_equal(&outer->src, &p->config.agent)) {
-        return drop(p, MIP6_DROP_STRANGER);
+        return MIP6_DROP_STRANGER;
     }
-    if (inner_len < PACKET_IP6_LEN || inner[0] >> 4 != 6) {
-        return drop(p, MIP6_DROP_MALFORMED);
+    if (len < PACKET_IP6_LEN || inner[0] >> 4 != 6) {
+        return MIP6_DROP_MALFORMED;
     }
     memcpy(&dst, inner + 24, sizeof(dst));
     if (!mip6_home_is_guests(&p->home, &dst) &&
         !(IN6_IS_ADDR_MULTICAST(&dst) && !IN6_IS_ADDR_MC_LINKLOCAL(&dst))) {
-        return drop(p, MIP6_DROP_NOT_HOME_ADDRESS);
+        return MIP6_DROP_NOT_HOME_ADDRESS;
     }
-    parts = packet_iov_slice(iov, iovcnt, offset,
-                             packet_iov_len(iov, iovcnt) - offset, part + 1,
-                             MIP6_TUNNEL_PARTS_MAX);
-    if (parts < 0 || !mip6_home_frame_head(&p->home, head)) {
+    return MIP6_DROP_NONE;
+}
+
+/*
+ * A packet that is tunnelled to us, at @offset of the frame; @inner has its
+ * first @have octets, a copy. Behind the packet may be padding.
+ */
+static Mip6Verdict out_of_tunnel(Mip6Port *p, size_t offset, uint8_t *inner,
+                                 size_t have, const PacketIp6 *outer,
+                                 const struct iovec *iov, int iovcnt,
+                                 const PacketOffload *offload)
+{
+    uint8_t head[PACKET_ETH_LEN];
+    struct iovec part[1 + MIP6_TUNNEL_PARTS_MAX] = {
+        { head, sizeof(head) },
+    };
+    PacketOffload moved = *offload;
+    Mip6Drop why = check_inner(p, outer, inner, have);
+    size_t len, copied = 0;
+    int parts = 1, rest;
+
+    if (why != MIP6_DROP_NONE) {
+        return drop(p, why);
+    }
+    len = PACKET_IP6_LEN + packet_get16(inner + 4);
+    if (mip6_tunnel_may_be_syn(inner, have) &&
+        mip6_tunnel_clamp(&p->tunnel, p->now, inner, have < len ? have : len,
+                          offload->needs_csum)) {
+        copied = have < len ? have : len;
+        part[parts++] = (struct iovec) { inner, copied };
+    }
+    rest = packet_iov_slice(iov, iovcnt, offset + copied, len - copied,
+                            part + parts, MIP6_TUNNEL_PARTS_MAX + 1 - parts);
+    if (rest < 0 || !mip6_home_frame_head(&p->home, head)) {
         return drop(p, MIP6_DROP_MALFORMED);
     }
     if (moved.needs_csum) {
@@ -518,10 +543,8 @@ static Mip6Verdict out_of_tunnel(Mip6Port *p, size_t offset,
         }
         moved.csum_start -= offset - PACKET_ETH_LEN;
     }
-    part[0].iov_base = head;
-    part[0].iov_len = sizeof(head);
     p->received++;
-    p->ops->to_guest(p->opaque, part, parts + 1, &moved);
+    p->ops->to_guest(p->opaque, part, parts + rest, &moved);
     return MIP6_DONE;
 }
 
@@ -548,7 +571,7 @@ static bool is_addressed_to_us(const Mip6Port *p, const PacketIp6 *ip)
 }
 
 static Mip6Verdict take_packet(Mip6Port *p, int64_t now, const PacketEth *eth,
-                               const uint8_t *packet, size_t len,
+                               uint8_t *packet, size_t len,
                                const struct iovec *iov, int iovcnt,
                                const PacketOffload *offload)
 {

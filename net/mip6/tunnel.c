@@ -15,22 +15,29 @@
  * The tunnel's MTU is the path's less 40. A packet that does not fit is never
  * fragmented, neither before nor behind the header:
  *
- *   - A super-frame of TCP or UDP is cut into pieces that fit. Its sender has
- *     left the size to the NIC.
+ *   - A super-frame of TCP is cut into pieces that fit. Its sender has left the
+ *     size to the NIC.
  *   - Any other is answered by "packet too big", as a router at the tunnel's
- *     entry has to (section 7.1), so that the guest sends smaller ones.
+ *     entry has to (section 7.1), so that the guest sends smaller ones. A
+ *     super-frame of UDP is a row of datagrams, whose size is the sender's.
+ *   - A TCP connection learns the size from its first packet: the segment size
+ *     that a SYN announces is lowered, in both directions.
  *
  * IPv6 has no link below 1280 octets, and guests do not believe in one. Over a
  * path of less than 1320 a packet of up to 1280 octets is therefore fragmented
- * behind the new header, as section 7.1 (b) has it. Nothing else ever is.
+ * behind the new header, as section 7.1 (b) has it: two fragments. Nothing else
+ * ever is; TCP keeps below that by the two rules above.
  *
- * A partial checksum stays partial: it only begins 40 octets later.
+ * A partial checksum stays partial: it only begins 40 octets later. That of a
+ * packet which goes in fragments is made here.
  */
 #include <string.h>
 
 #include "net/mip6/tunnel.h"
 #include "net/packet/nd.h"
 #include "net/packet/octets.h"
+#include "net/packet/sum.h"
+#include "net/packet/tcp.h"
 
 #define PATH_MTU_LIVES          (600 * 1000000000ll)    /* RFC 8201 section 4 */
 #define ERROR_HOPS              255
@@ -55,28 +62,67 @@ void mip6_tunnel_set(Mip6Tunnel *t, const struct in6_addr *local,
     t->hop_limit = hop_limit;
 }
 
+/* What fits behind the outer header without fragments: 1240 or more. */
+static uint32_t room_now(const Mip6Tunnel *t, int64_t now)
+{
+    return (now < t->path_until ? t->path_mtu : t->link_mtu) - PACKET_IP6_LEN;
+}
+
 uint32_t mip6_tunnel_mtu(const Mip6Tunnel *t, int64_t now)
 {
-    uint32_t path = now < t->path_until ? t->path_mtu : t->link_mtu;
+    uint32_t room = room_now(t, now);
 
-    return path - PACKET_IP6_LEN > PACKET_IP6_MTU_MIN
-           ? path - PACKET_IP6_LEN : PACKET_IP6_MTU_MIN;
+    return room > PACKET_IP6_MTU_MIN ? room : PACKET_IP6_MTU_MIN;
+}
+
+/* --- TCP ------------------------------------------------------------------ */
+
+bool mip6_tunnel_may_be_syn(const uint8_t *packet, size_t len)
+{
+    switch (len < MIP6_TUNNEL_LOOK ? PACKET_PROTO_NONE : packet[6]) {
+    case PACKET_PROTO_TCP:
+        return packet[PACKET_IP6_LEN + PACKET_TCP_FLAGS] & PACKET_TCP_SYN;
+    case PACKET_PROTO_HOPOPTS:
+    case PACKET_PROTO_ROUTING:
+    case PACKET_PROTO_FRAGMENT:
+    case PACKET_PROTO_DSTOPTS:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool mip6_tunnel_clamp(const Mip6Tunnel *t, int64_t now, uint8_t *packet,
+                       size_t len, bool partial)
+{
+    uint16_t mss = room_now(t, now) - PACKET_IP6_LEN - PACKET_TCP_LEN;
+    PacketIp6Ext ext;
+
+    return packet_ip6_walk(&ext, packet, len) && ext.next == PACKET_PROTO_TCP &&
+           ext.fragment_offset == 0 &&
+           packet_tcp_clamp_mss(packet + ext.offset, len - ext.offset, mss,
+                                partial);
 }
 
 /* --- sending -------------------------------------------------------------- */
 
-/* A frame that is being built: one part of headers before the others. */
+/*
+ * A frame that is being built: headers, and the octets of the packet that were
+ * copied, in one part before the others.
+ */
 typedef struct Outgoing {
-    const Mip6Tunnel *tunnel;
+    Mip6Tunnel *tunnel;
     const uint8_t *dst_mac, *src_mac;
-    uint8_t head[MIP6_TUNNEL_HEAD_LEN + PACKET_IP6_FRAGMENT_LEN +
-                 PACKET_SEGMENT_HEAD_MAX];
+    size_t room;                /* for a packet, without fragments */
+    uint8_t head[MIP6_TUNNEL_HEAD_LEN + PACKET_SEGMENT_HEAD_MAX];
     struct iovec part[MIP6_TUNNEL_PARTS_MAX + 1];
 } Outgoing;
 
+static const PacketOffload no_offload;
+
 /* Ethernet's header and the outer IPv6's, whose class is the inner one's. */
-static void put_head(Outgoing *out, const uint8_t *inner, uint8_t next,
-                     size_t payload)
+static void put_head(const Outgoing *out, uint8_t *head, const uint8_t *inner,
+                     uint8_t next, size_t payload)
 {
     uint32_t first = packet_get32(inner);
     PacketIp6 ip = {
@@ -89,62 +135,147 @@ static void put_head(Outgoing *out, const uint8_t *inner, uint8_t next,
         .payload = payload,
     };
 
-    packet_eth_build(out->head, out->dst_mac, out->src_mac, PACKET_ETH_IP6);
-    packet_ip6_build(out->head + PACKET_ETH_LEN, &ip);
+    packet_eth_build(head, out->dst_mac, out->src_mac, PACKET_ETH_IP6);
+    packet_ip6_build(head + PACKET_ETH_LEN, &ip);
 }
 
-static void transmit(Outgoing *out, size_t head_len, int parts,
+static void transmit(const Outgoing *out, const struct iovec *part, int parts,
                      const PacketOffload *offload)
 {
-    out->part[0].iov_base = out->head;
-    out->part[0].iov_len = head_len;
-    out->tunnel->ops->transmit(out->tunnel->opaque, out->part, parts + 1,
-                               offload);
+    out->tunnel->ops->transmit(out->tunnel->opaque, part, parts, offload);
 }
 
-static Mip6Drop send_pieces(Outgoing *out, const struct iovec *iov, int iovcnt,
-                            size_t eth_len, const PacketOffload *offload,
-                            size_t mtu)
+static void put_fragment(uint8_t *header, size_t offset, bool more,
+                         uint32_t id)
 {
-    static const PacketOffload nothing;
+    header[0] = PACKET_PROTO_IP6;
+    header[1] = 0;
+    packet_put16(header + 2, offset | more);
+    packet_put32(header + 4, id);
+}
+
+/* Section 7.1 (b); RFC 8200 section 4.5. @packet is whole, @inner its head. */
+static Mip6Drop send_fragments(Outgoing *out, const uint8_t *inner,
+                               const struct iovec *packet, int iovcnt,
+                               size_t len)
+{
+    size_t most = (out->room - PACKET_IP6_FRAGMENT_LEN) & ~(size_t)7;
+    uint8_t head[MIP6_TUNNEL_HEAD_LEN + PACKET_IP6_FRAGMENT_LEN];
+    struct iovec part[MIP6_TUNNEL_PARTS_MAX + 1] = {
+        { head, sizeof(head) },
+    };
+    uint32_t id = ++out->tunnel->fragment_id;
+
+    for (size_t done = 0, size; done < len; done += size) {
+        int parts;
+
+        size = len - done < most ? len - done : most;
+        parts = packet_iov_slice(packet, iovcnt, done, size, part + 1,
+                                 MIP6_TUNNEL_PARTS_MAX);
+        if (parts < 0) {
+            return MIP6_DROP_MALFORMED;
+        }
+        put_head(out, head, inner, PACKET_PROTO_FRAGMENT,
+                 PACKET_IP6_FRAGMENT_LEN + size);
+        put_fragment(head + MIP6_TUNNEL_HEAD_LEN, done, done + size < len, id);
+        transmit(out, part, parts + 1, &no_offload);
+    }
+    out->tunnel->fragmented++;
+    return MIP6_DROP_NONE;
+}
+
+/*
+ * The packet of @len octets has its first @copied ones in out->head, and the
+ * others in @parts parts from out->part + 1 on.
+ */
+static Mip6Drop send_packet(Outgoing *out, const uint8_t *inner, size_t copied,
+                            int parts, size_t len,
+                            const PacketOffload *offload)
+{
+    if (len > out->room) {
+        out->part[0].iov_base = out->head + MIP6_TUNNEL_HEAD_LEN;
+        out->part[0].iov_len = copied;
+        return send_fragments(out, inner, out->part, parts + 1, len);
+    }
+    put_head(out, out->head, inner, PACKET_PROTO_IP6, len);
+    out->part[0].iov_base = out->head;
+    out->part[0].iov_len = MIP6_TUNNEL_HEAD_LEN + copied;
+    transmit(out, out->part, parts + 1, offload);
+    return MIP6_DROP_NONE;
+}
+
+static Mip6Drop send_pieces(Outgoing *out, PacketSegments *s, size_t eth_len)
+{
     uint8_t head[PACKET_SEGMENT_HEAD_MAX];
     size_t head_len, inner;
-    PacketSegments s;
     int parts;
 
-    if (!packet_segments_begin(&s, offload, iov, iovcnt, offload->gso_size) ||
-        s.head_len - eth_len >= mtu) {
-        return MIP6_DROP_MALFORMED;
-    }
-    if (s.size > mtu - (s.head_len - eth_len)) {
-        s.size = mtu - (s.head_len - eth_len);
-    }
-    while ((parts = packet_segments_next(&s, head, &head_len, out->part + 1,
+    while ((parts = packet_segments_next(s, head, &head_len, out->part + 1,
                                          MIP6_TUNNEL_PARTS_MAX)) >= 0) {
+        Mip6Drop why;
+
         inner = head_len - eth_len;
-        put_head(out, head + eth_len, PACKET_PROTO_IP6,
-                 inner + packet_iov_len(out->part + 1, parts));
         memcpy(out->head + MIP6_TUNNEL_HEAD_LEN, head + eth_len, inner);
-        transmit(out, MIP6_TUNNEL_HEAD_LEN + inner, parts, &nothing);
+        why = send_packet(out, head + eth_len, inner, parts,
+                          inner + packet_iov_len(out->part + 1, parts),
+                          &no_offload);
+        if (why != MIP6_DROP_NONE) {
+            return why;
+        }
     }
-    return s.done == s.payload ? MIP6_DROP_NONE : MIP6_DROP_MALFORMED;
+    return s->done == s->payload ? MIP6_DROP_NONE : MIP6_DROP_MALFORMED;
 }
 
-static Mip6Drop send_whole(Outgoing *out, const struct iovec *iov, int iovcnt,
-                           size_t eth_len, const PacketOffload *offload,
-                           const uint8_t *inner, size_t len)
+/* Make the checksum that the guest has left to its NIC. */
+static bool complete_sum(Outgoing *out, size_t copied, int parts, size_t len,
+                         size_t eth_len, const PacketOffload *offload)
+{
+    size_t start = offload->csum_start - eth_len;
+    size_t at = start + offload->csum_offset;
+    uint16_t sum;
+
+    if (offload->csum_start < eth_len || at + 2 > copied) {
+        return false;
+    }
+    out->part[0].iov_base = out->head + MIP6_TUNNEL_HEAD_LEN;
+    out->part[0].iov_len = copied;
+    sum = packet_sum_fold(packet_sum_iov(0, out->part, parts + 1, start,
+                                         len - start));
+    /* RFC 768: 0 is no checksum; to TCP both are the same. */
+    packet_put16(out->head + MIP6_TUNNEL_HEAD_LEN + at, sum ? sum : 0xffff);
+    return true;
+}
+
+static Mip6Drop send_whole(Outgoing *out, int64_t now, const struct iovec *iov,
+                           int iovcnt, size_t eth_len,
+                           const PacketOffload *offload, const uint8_t *inner,
+                           size_t look, size_t len)
 {
     PacketOffload later = *offload;
-    int parts = packet_iov_slice(iov, iovcnt, eth_len, len, out->part + 1,
-                                 MIP6_TUNNEL_PARTS_MAX);
+    bool syn = mip6_tunnel_may_be_syn(inner, look);
+    uint8_t *copy = out->head + MIP6_TUNNEL_HEAD_LEN;
+    size_t copied = 0;
+    int parts;
 
+    if (syn || len > out->room) {
+        copied = packet_iov_copy(iov, iovcnt, eth_len, copy,
+                                 len < PACKET_SEGMENT_HEAD_MAX
+                                 ? len : PACKET_SEGMENT_HEAD_MAX);
+    }
+    parts = packet_iov_slice(iov, iovcnt, eth_len + copied, len - copied,
+                             out->part + 1, MIP6_TUNNEL_PARTS_MAX);
     if (parts < 0) {
         return MIP6_DROP_MALFORMED;
     }
+    if (syn) {
+        mip6_tunnel_clamp(out->tunnel, now, copy, copied, offload->needs_csum);
+    }
+    if (len > out->room && offload->needs_csum &&
+        !complete_sum(out, copied, parts, len, eth_len, offload)) {
+        return MIP6_DROP_MALFORMED;
+    }
     later.csum_start += MIP6_TUNNEL_HEAD_LEN - eth_len;
-    put_head(out, inner, PACKET_PROTO_IP6, len);
-    transmit(out, MIP6_TUNNEL_HEAD_LEN, parts, &later);
-    return MIP6_DROP_NONE;
+    return send_packet(out, inner, copied, parts, len, &later);
 }
 
 /* Section 7.1 (a): the answer of a router at the tunnel's entry. */
@@ -162,6 +293,32 @@ static void tell_too_big(Mip6Tunnel *t, const struct iovec *iov, int iovcnt,
     }
 }
 
+/* A super-frame: TCP can be cut anywhere, UDP is cut already. */
+static Mip6Drop send_super(Outgoing *out, int64_t now, const struct iovec *iov,
+                           int iovcnt, size_t eth_len,
+                           const PacketOffload *offload,
+                           const struct in6_addr *router)
+{
+    uint32_t mtu = mip6_tunnel_mtu(out->tunnel, now);
+    size_t head, size;
+    PacketSegments s;
+
+    if (!packet_segments_begin(&s, offload, iov, iovcnt, offload->gso_size) ||
+        s.head_len - eth_len >= out->room) {
+        return MIP6_DROP_MALFORMED;
+    }
+    head = s.head_len - eth_len;
+    size = s.payload < s.size ? s.payload : s.size;
+    if (offload->gso == PACKET_GSO_UDP && head + size > mtu) {
+        tell_too_big(out->tunnel, iov, iovcnt, eth_len, mtu, router);
+        return MIP6_DROP_TOO_BIG;
+    }
+    if (offload->gso != PACKET_GSO_UDP && s.size > out->room - head) {
+        s.size = out->room - head;
+    }
+    return send_pieces(out, &s, eth_len);
+}
+
 Mip6Drop mip6_tunnel_send(Mip6Tunnel *t, int64_t now, const uint8_t dst_mac[6],
                           const uint8_t src_mac[6], const struct iovec *iov,
                           int iovcnt, size_t eth_len,
@@ -169,24 +326,24 @@ Mip6Drop mip6_tunnel_send(Mip6Tunnel *t, int64_t now, const uint8_t dst_mac[6],
                           const struct in6_addr *router)
 {
     uint32_t mtu = mip6_tunnel_mtu(t, now);
-    size_t len = packet_iov_len(iov, iovcnt) - eth_len;
-    uint8_t inner[PACKET_IP6_LEN];
-    Outgoing out = {
-        .tunnel = t,
-        .dst_mac = dst_mac,
-        .src_mac = src_mac,
-    };
+    size_t len = packet_iov_len(iov, iovcnt) - eth_len, look;
+    uint8_t inner[MIP6_TUNNEL_LOOK];
+    Outgoing out;               /* of which the long fields stay unset */
     PacketIp6 ip;
 
-    if (packet_iov_copy(iov, iovcnt, eth_len, inner, sizeof(inner)) <
-        sizeof(inner) || inner[0] >> 4 != 6) {
+    out.tunnel = t;
+    out.dst_mac = dst_mac;
+    out.src_mac = src_mac;
+    out.room = room_now(t, now);
+    look = packet_iov_copy(iov, iovcnt, eth_len, inner, sizeof(inner));
+    if (look < PACKET_IP6_LEN || inner[0] >> 4 != 6) {
         return MIP6_DROP_MALFORMED;
     }
     if (offload->gso != PACKET_GSO_NONE) {
-        return send_pieces(&out, iov, iovcnt, eth_len, offload, mtu);
+        return send_super(&out, now, iov, iovcnt, eth_len, offload, router);
     }
     /* Padding of short frames is no part of the packet. */
-    packet_ip6_parse(&ip, inner, sizeof(inner));
+    packet_ip6_parse(&ip, inner, look);
     if (ip.payload > len - PACKET_IP6_LEN) {
         return MIP6_DROP_MALFORMED;
     }
@@ -195,7 +352,8 @@ Mip6Drop mip6_tunnel_send(Mip6Tunnel *t, int64_t now, const uint8_t dst_mac[6],
         tell_too_big(t, iov, iovcnt, eth_len, mtu, router);
         return MIP6_DROP_TOO_BIG;
     }
-    return send_whole(&out, iov, iovcnt, eth_len, offload, inner, len);
+    return send_whole(&out, now, iov, iovcnt, eth_len, offload, inner, look,
+                      len);
 }
 
 /* --- the path ------------------------------------------------------------- */

@@ -29,6 +29,8 @@ typedef struct Mip6Tunnel {
     uint32_t path_mtu;          /* to the home agent, 1280..@link_mtu */
     int64_t path_until;         /* when @path_mtu is forgotten */
     uint8_t hop_limit;
+    uint32_t fragment_id;       /* of the last packet; begin it at random */
+    uint64_t fragmented;        /* packets that went in fragments */
 } Mip6Tunnel;
 
 void mip6_tunnel_init(Mip6Tunnel *t, const Mip6TunnelOps *ops, void *opaque);
@@ -38,8 +40,36 @@ void mip6_tunnel_set(Mip6Tunnel *t, const struct in6_addr *local,
                      const struct in6_addr *remote, uint32_t link_mtu,
                      uint8_t hop_limit);
 
-/** mip6_tunnel_mtu: what fits into the tunnel, 1280 or more */
+/**
+ * mip6_tunnel_mtu: the largest packet that goes into the tunnel, 1280 or more
+ *
+ * Over a path of less than 1320 octets it goes in two fragments.
+ */
 uint32_t mip6_tunnel_mtu(const Mip6Tunnel *t, int64_t now);
+
+/* Octets of a packet that mip6_tunnel_may_be_syn() looks at. */
+#define MIP6_TUNNEL_LOOK        (PACKET_IP6_LEN + 14)
+
+/**
+ * mip6_tunnel_may_be_syn: does a packet need mip6_tunnel_clamp()?
+ * @packet: @len octets of it, at best MIP6_TUNNEL_LOOK
+ *
+ * Returns: false if it is no TCP SYN; true if it is, or may be one
+ */
+bool mip6_tunnel_may_be_syn(const uint8_t *packet, size_t len);
+
+/**
+ * mip6_tunnel_clamp: make a TCP connection announce what fits
+ * @packet: a copy of the inner packet's headers, @len octets
+ * @partial: its checksum is still to be made
+ *
+ * In both directions the announced segment size becomes that of packets which
+ * need no fragments.
+ *
+ * Returns: true if @packet is changed
+ */
+bool mip6_tunnel_clamp(const Mip6Tunnel *t, int64_t now, uint8_t *packet,
+                       size_t len, bool partial);
 
 /**
  * mip6_tunnel_send: take a packet of the guest into the tunnel
@@ -47,8 +77,9 @@ uint32_t mip6_tunnel_mtu(const Mip6Tunnel *t, int64_t now);
  * @iov: the frame, with its Ethernet header of @eth_len octets
  * @router: where a "packet too big" comes from
  *
- * Super-frames are cut to what fits. What is too big otherwise goes back to the
- * guest as "packet too big".
+ * Super-frames of TCP are cut to what fits, those of UDP to the datagrams that
+ * they stand for. What is too big otherwise goes back to the guest as "packet
+ * too big".
  */
 Mip6Drop mip6_tunnel_send(Mip6Tunnel *t, int64_t now, const uint8_t dst_mac[6],
                           const uint8_t src_mac[6], const struct iovec *iov,

@@ -13,6 +13,8 @@
 #include "net/mip6/ha/agent.h"
 #include "net/mip6/port.h"
 #include "net/packet/octets.h"
+#include "net/packet/sum.h"
+#include "net/packet/tcp.h"
 
 #define SECOND  1000000000ll
 #define MS      1000000ll
@@ -396,6 +398,92 @@ static void test_too_big(void)
     world_free(w);
 }
 
+/* A SYN of the guest, or to it, that announces 1440. Returns its length. */
+static size_t syn(uint8_t *frame, const char *src, const char *dst)
+{
+    size_t len = packet(frame, src, dst, 24);
+    uint8_t *ip = frame + PACKET_ETH_LEN, *tcp = ip + PACKET_IP6_LEN;
+    struct in6_addr from = address(src), to = address(dst);
+    uint32_t sum = packet_sum_pseudo6(&from, &to, PACKET_PROTO_TCP, 24);
+
+    ip[6] = PACKET_PROTO_TCP;
+    memset(tcp, 0, 24);
+    tcp[12] = 6 << 4;
+    tcp[13] = PACKET_TCP_SYN;
+    memcpy(tcp + 20, (uint8_t[]) { 2, 4, 1440 >> 8, 1440 & 0xff }, 4);
+    packet_put16(tcp + 16, packet_sum_fold(packet_sum_add(sum, tcp, 24)));
+    return len;
+}
+
+static void assert_clamped(const uint8_t *ip, unsigned mss)
+{
+    struct in6_addr src, dst;
+    uint32_t sum;
+
+    memcpy(&src, ip + 8, 16);
+    memcpy(&dst, ip + 24, 16);
+    sum = packet_sum_pseudo6(&src, &dst, PACKET_PROTO_TCP, 24);
+    g_assert_cmpint(packet_get16(ip + 40 + 22), ==, mss);
+    g_assert_cmphex(packet_sum_fold(packet_sum_add(sum, ip + 40, 24)), ==, 0);
+}
+
+/* Connections in both directions learn what fits into the tunnel. */
+static void test_segment_size(void)
+{
+    World *w = away();
+    uint8_t frame[256];
+    size_t len = syn(frame, HOME, FAR);
+    PacketOffload partial = { .needs_csum = true, .csum_start = 54,
+                              .csum_offset = 16 };
+    struct iovec iov = { frame, len };
+
+    from_guest(w, frame, len);
+    g_assert_cmpint(w->link.len, ==, len + PACKET_IP6_LEN);
+    assert_clamped(w->link.buf + 54, 1400);
+    /* A checksum that the NIC makes is not touched. */
+    w->queued = 0;
+    packet_put16(frame + 54 + 16, 0x1234);
+    mip6_port_from_guest(&w->port, w->now, &iov, 1, &partial);
+    g_assert_cmpint(packet_get16(w->link.buf + 94 + 22), ==, 1400);
+    g_assert_cmphex(packet_get16(w->link.buf + 94 + 16), ==, 0x1234);
+    g_assert_cmpint(w->link.offload.csum_start, ==, 94);
+    w->queued = 0;
+    len = syn(frame, FAR, HOME);
+    mip6_agent_packet(&w->agent, w->now, frame + 14, len - 14);
+    deliver(w);
+    g_assert_cmpint(w->guest.len, ==, len);
+    assert_clamped(w->guest.buf + 14, 1400);
+    world_free(w);
+}
+
+/* A link of the least MTU: what IPv6 promises goes in fragments, no more. */
+static void test_small_path(void)
+{
+    World *w = away();
+    uint8_t frame[2048];
+    size_t len;
+
+    w->deaf = true;
+    mip6_tunnel_set(&w->port.tunnel, &w->port.binding.care_of,
+                    &w->port.config.agent, 1280, 64);
+    len = packet(frame, HOME, FAR, 1200);
+    from_guest(w, frame, len);
+    g_assert_cmpint(w->link.len, ==, PACKET_ETH_LEN + 1280);
+    g_assert_cmpint(w->port.tunnel.fragmented, ==, 0);
+    w->to_link = 0;
+    len = packet(frame, HOME, FAR, 1201);
+    from_guest(w, frame, len);
+    g_assert_cmpint(w->to_link, ==, 2);
+    g_assert_cmpint(w->port.tunnel.fragmented, ==, 1);
+    len = packet(frame, HOME, FAR, 1241);
+    expect_drop(w, MIP6_DROP_TOO_BIG, frame, len);
+    g_assert_cmpint(packet_get32(w->guest.buf + 14 + 44), ==, 1280);
+    len = syn(frame, HOME, FAR);
+    from_guest(w, frame, len);
+    assert_clamped(w->link.buf + 54, 1180);
+    world_free(w);
+}
+
 static void test_neighbours(void)
 {
     World *w = away();
@@ -572,6 +660,8 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/port/tunnel", test_tunnel);
     g_test_add_func("/mip6/port/guest-drops", test_guest_drops);
     g_test_add_func("/mip6/port/too-big", test_too_big);
+    g_test_add_func("/mip6/port/segment-size", test_segment_size);
+    g_test_add_func("/mip6/port/small-path", test_small_path);
     g_test_add_func("/mip6/port/neighbours", test_neighbours);
     g_test_add_func("/mip6/port/wait", test_wait);
     g_test_add_func("/mip6/port/strangers", test_strangers);

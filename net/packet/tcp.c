@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* TCP headers (RFC 9293) */
+#include "net/packet/octets.h"
+#include "net/packet/sum.h"
+#include "net/packet/tcp.h"
+
+#define CHECKSUM_AT     16u
+
+enum {
+    OPTION_END = 0,
+    OPTION_NOP = 1,
+    OPTION_MSS = 2,
+};
+#define OPTION_MSS_LEN  4u
+
+static uint16_t swap(uint16_t value)
+{
+    return value << 8 | value >> 8;
+}
+
+/*
+ * RFC 1624, equation 3. Words count from the header's beginning: a value at an
+ * odd offset is in two of them, and its octets stand the other way round.
+ */
+static void mend(uint8_t *tcp, size_t at, uint16_t old, uint16_t new)
+{
+    uint32_t sum = (uint16_t)~packet_get16(tcp + CHECKSUM_AT);
+
+    sum += (uint16_t)~(at % 2 ? swap(old) : old);
+    sum += at % 2 ? swap(new) : new;
+    packet_put16(tcp + CHECKSUM_AT, packet_sum_fold(sum));
+}
+
+static bool clamp(uint8_t *tcp, size_t at, uint16_t mss, bool partial)
+{
+    uint16_t old = packet_get16(tcp + at);
+
+    if (old <= mss) {
+        return false;
+    }
+    packet_put16(tcp + at, mss);
+    if (!partial) {
+        mend(tcp, at, old, mss);
+    }
+    return true;
+}
+
+bool packet_tcp_clamp_mss(void *tcp, size_t len, uint16_t mss, bool partial)
+{
+    uint8_t *p = tcp;
+    size_t at = PACKET_TCP_LEN, end;
+    bool changed = false;
+
+    if (len < PACKET_TCP_LEN || !(p[PACKET_TCP_FLAGS] & PACKET_TCP_SYN)) {
+        return false;
+    }
+    end = (p[12] >> 4) * 4u;
+    if (end > len) {
+        return false;
+    }
+    while (at < end && p[at] != OPTION_END) {
+        if (p[at] == OPTION_NOP) {
+            at++;
+            continue;
+        }
+        if (end - at < 2 || p[at + 1] < 2 || p[at + 1] > end - at) {
+            break;
+        }
+        if (p[at] == OPTION_MSS && p[at + 1] == OPTION_MSS_LEN) {
+            changed |= clamp(p, at + 2, mss, partial);
+        }
+        at += p[at + 1];
+    }
+    return changed;
+}

@@ -38,7 +38,7 @@
 /* Headers that are looked at in one piece. */
 #define HEAD_MAX                512u
 /* A whole message of control: neighbour discovery, mobility, ICMPv6. */
-#define CONTROL_MAX             1500u
+#define CONTROL_MAX             (PACKET_ETH_LEN + 1500u)
 
 static void settle(Mip6Port *p, int64_t now);
 
@@ -570,10 +570,69 @@ static bool is_addressed_to_us(const Mip6Port *p, const PacketIp6 *ip)
                                             &p->config.home.address));
 }
 
-static Mip6Verdict take_packet(Mip6Port *p, int64_t now, const PacketEth *eth,
-                               uint8_t *packet, size_t len,
-                               const struct iovec *iov, int iovcnt,
-                               const PacketOffload *offload)
+/* Where a packet comes from, and where it is. */
+typedef struct Arrived {
+    const PacketEth *eth;
+    const struct iovec *iov;    /* the frame, or fragments put together */
+    int iovcnt;
+    size_t offset;              /* of the packet in it */
+    const PacketOffload *offload;
+} Arrived;
+
+static Mip6Verdict take_upper(Mip6Port *p, int64_t now, const Arrived *from,
+                              const PacketIp6 *ip, const PacketIp6Ext *ext,
+                              uint8_t *packet, size_t len)
+{
+    switch (ext->next) {
+    case PACKET_PROTO_IP6:
+        return out_of_tunnel(p, from->offset + ext->offset,
+                             packet + ext->offset, len - ext->offset, ip,
+                             from->iov, from->iovcnt, from->offload);
+    case PACKET_PROTO_MH:
+        return take_mh(p, now, ip, ext, packet, len);
+    case PACKET_PROTO_ICMP6:
+        return take_icmp6(p, now, packet + ext->offset, len - ext->offset);
+    default:
+        return drop(p, MIP6_DROP_UNKNOWN_PROTOCOL);
+    }
+}
+
+/* Only the home agent has reasons to fragment (RFC 2473 section 7.1 (b)). */
+static Mip6Verdict take_fragment(Mip6Port *p, int64_t now, const Arrived *from,
+                                 const PacketIp6 *ip, const PacketIp6Ext *ext,
+                                 const uint8_t *packet, size_t len)
+{
+    Arrived put_together = { .eth = from->eth, .iovcnt = 1,
+                             .offload = &no_offload };
+    struct iovec iov;
+    PacketIp6Ext inside;
+    PacketIp6 whole;
+
+    if (!packet_ip6_equal(&ip->src, &p->config.agent)) {
+        return drop(p, MIP6_DROP_STRANGER);
+    }
+    if (len < PACKET_IP6_LEN + ip->payload) {
+        return drop(p, MIP6_DROP_FRAGMENT);     /* of more than we look at */
+    }
+    iov.iov_base = packet_reassemble(&p->fragments, now, packet, len, ext,
+                                     &iov.iov_len);
+    p->dropped[MIP6_DROP_FRAGMENT] += p->fragments.lost;
+    p->fragments.lost = 0;
+    if (!iov.iov_base) {
+        return MIP6_DONE;
+    }
+    if (!packet_ip6_parse(&whole, iov.iov_base, iov.iov_len) ||
+        !packet_ip6_walk(&inside, iov.iov_base, iov.iov_len) ||
+        inside.fragment) {
+        return drop(p, MIP6_DROP_MALFORMED);
+    }
+    put_together.iov = &iov;
+    return take_upper(p, now, &put_together, &whole, &inside, iov.iov_base,
+                      iov.iov_len);
+}
+
+static Mip6Verdict take_packet(Mip6Port *p, int64_t now, const Arrived *from,
+                               uint8_t *packet, size_t len)
 {
     PacketIp6Ext ext;
     PacketIp6 ip;
@@ -584,31 +643,22 @@ static Mip6Verdict take_packet(Mip6Port *p, int64_t now, const PacketEth *eth,
     packet_ip6_parse(&ip, packet, len);
     if (starts_like_nd(packet, len) && packet[PACKET_IP6_LEN] >= PACKET_ND_RS &&
         packet[PACKET_IP6_LEN] <= PACKET_ND_REDIRECT) {
-        return take_nd(p, now, eth, packet, len);
+        return take_nd(p, now, from->eth, packet, len);
     }
     if (!is_addressed_to_us(p, &ip)) {
         return drop(p, MIP6_DROP_NOT_FOR_US);
     }
-    if (!packet_ip6_walk(&ext, packet, len)) {
-        return drop(p, MIP6_DROP_MALFORMED);
-    }
     if (len > PACKET_IP6_LEN + ip.payload) {
         len = PACKET_IP6_LEN + ip.payload;      /* padding of short frames */
     }
-    if (ext.offset > len) {
+    if (!packet_ip6_walk(&ext, packet, len)) {
         return drop(p, MIP6_DROP_MALFORMED);
     }
-    switch (ext.next) {
-    case PACKET_PROTO_IP6:
-        return out_of_tunnel(p, eth->len + ext.offset, packet + ext.offset,
-                             len - ext.offset, &ip, iov, iovcnt, offload);
-    case PACKET_PROTO_MH:
-        return take_mh(p, now, &ip, &ext, packet, len);
-    case PACKET_PROTO_ICMP6:
-        return take_icmp6(p, now, packet + ext.offset, len - ext.offset);
-    default:
-        return drop(p, MIP6_DROP_UNKNOWN_PROTOCOL);
+    /* A fragment that is the whole is none (RFC 6946). */
+    if (ext.fragment && (ext.more || ext.fragment_offset)) {
+        return take_fragment(p, now, from, &ip, &ext, packet, len);
     }
+    return take_upper(p, now, from, &ip, &ext, packet, len);
 }
 
 /*
@@ -635,6 +685,7 @@ static Mip6Verdict read_frame(Mip6Port *p, int64_t now,
 {
     uint8_t head[CONTROL_MAX];
     size_t len = packet_iov_copy(iov, iovcnt, 0, head, sizeof(head));
+    Arrived from = { .iov = iov, .iovcnt = iovcnt, .offload = offload };
     Mip6Verdict verdict;
     PacketEth eth;
 
@@ -642,8 +693,9 @@ static Mip6Verdict read_frame(Mip6Port *p, int64_t now,
         eth.type != PACKET_ETH_IP6) {
         return drop(p, MIP6_DROP_OTHER_PROTOCOL);
     }
-    verdict = take_packet(p, now, &eth, head + eth.len, len - eth.len, iov,
-                          iovcnt, offload);
+    from.eth = &eth;
+    from.offset = eth.len;
+    verdict = take_packet(p, now, &from, head + eth.len, len - eth.len);
     settle(p, now);
     return verdict;
 }

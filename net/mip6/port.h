@@ -12,6 +12,7 @@
 #include "net/mip6/careof.h"
 #include "net/mip6/home.h"
 #include "net/mip6/tunnel.h"
+#include "net/packet/fragment.h"
 
 typedef enum Mip6Location {
     MIP6_LOCATION_AUTO,         /* what router advertisements say */
@@ -58,6 +59,7 @@ typedef struct Mip6Port {
     Mip6CareOf careof;
     Mip6Home home;
     Mip6Tunnel tunnel;
+    PacketReassembly fragments; /* of the home agent */
     /* For all to read: */
     bool is_known;              /* where the VM is */
     bool is_away;               /* if @is_known */

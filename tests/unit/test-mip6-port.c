@@ -484,6 +484,59 @@ static void test_small_path(void)
     world_free(w);
 }
 
+/* A frame with a fragment of @packet, from @src to the care-of address. */
+static void give_fragment(World *w, const char *src, const uint8_t *packet,
+                          size_t offset, size_t len, bool more, uint8_t next)
+{
+    uint8_t frame[2048], *header = frame + 54;
+    PacketIp6 ip = { .src = address(src), .dst = w->port.binding.care_of,
+                     .next = PACKET_PROTO_FRAGMENT, .hops = 64,
+                     .payload = 8 + len };
+
+    packet_eth_build(frame, own_mac, router_mac, PACKET_ETH_IP6);
+    packet_ip6_build(frame + 14, &ip);
+    memset(header, 0, 8);
+    header[0] = next;
+    packet_put16(header + 2, offset | more);
+    memcpy(header + 8, packet + offset, len);
+    g_assert_cmpint(from_link(w, frame, 62 + len), ==, MIP6_DONE);
+}
+
+/* What the agent had to fragment becomes one packet; strangers' does not. */
+static void test_fragments(void)
+{
+    World *w = away();
+    uint8_t frame[2048], *inner = frame + 14;
+    size_t len = packet(frame, HOME, FAR, 8);
+
+    from_guest(w, frame, len);  /* tells its MAC address */
+    len = packet(frame, FAR, HOME, 1240) - 14;
+    w->to_guest = 0;
+    give_fragment(w, AGENT, inner, 1232, len - 1232, false, PACKET_PROTO_IP6);
+    g_assert_cmpint(w->to_guest, ==, 0);
+    give_fragment(w, AGENT, inner, 0, 1232, true, PACKET_PROTO_IP6);
+    g_assert_cmpint(w->to_guest, ==, 1);
+    g_assert_cmpmem(w->guest.buf + 14, w->guest.len - 14, inner, len);
+    g_assert_cmpmem(w->guest.buf, 6, guest_mac, 6);
+    /* One that is whole by itself. */
+    give_fragment(w, AGENT, inner, 0, len, false, PACKET_PROTO_IP6);
+    g_assert_cmpint(w->to_guest, ==, 2);
+    give_fragment(w, FAR, inner, 0, 1232, true, PACKET_PROTO_IP6);
+    give_fragment(w, FAR, inner, 1232, len - 1232, false, PACKET_PROTO_IP6);
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_STRANGER], ==, 2);
+    /* The same octets twice; and fragments in fragments. */
+    give_fragment(w, AGENT, inner, 0, 1232, true, PACKET_PROTO_IP6);
+    give_fragment(w, AGENT, inner, 0, 1232, true, PACKET_PROTO_IP6);
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_FRAGMENT], ==, 2);
+    memset(inner, 0, 16);
+    inner[0] = PACKET_PROTO_IP6;
+    give_fragment(w, AGENT, inner, 8, 64, false, PACKET_PROTO_FRAGMENT);
+    give_fragment(w, AGENT, inner, 0, 8, true, PACKET_PROTO_FRAGMENT);
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_MALFORMED], ==, 1);
+    g_assert_cmpint(w->to_guest, ==, 2);
+    world_free(w);
+}
+
 static void test_neighbours(void)
 {
     World *w = away();
@@ -662,6 +715,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/port/too-big", test_too_big);
     g_test_add_func("/mip6/port/segment-size", test_segment_size);
     g_test_add_func("/mip6/port/small-path", test_small_path);
+    g_test_add_func("/mip6/port/fragments", test_fragments);
     g_test_add_func("/mip6/port/neighbours", test_neighbours);
     g_test_add_func("/mip6/port/wait", test_wait);
     g_test_add_func("/mip6/port/strangers", test_strangers);

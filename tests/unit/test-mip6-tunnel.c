@@ -211,7 +211,8 @@ static void test_partial_sum(void)
                      ~packet_sum_fold(packet_sum_pseudo6(&src, &dst,
                                                          PACKET_PROTO_UDP,
                                                          size)));
-        g_assert_cmpint(send_frame(w, frame, len, &offload), ==, MIP6_DROP_NONE);
+        g_assert_cmpint(send_frame(w, frame, len, &offload), ==,
+                        MIP6_DROP_NONE);
         g_assert_cmpint(w->fragments, ==, 2);
         g_assert_false(w->offload.needs_csum);
         g_assert_cmpint(w->len, ==, size + 40);
@@ -240,7 +241,8 @@ static void test_super_tcp(void)
         World *w = world_new(path);
         size_t len = packet(frame, PACKET_PROTO_TCP, 20 + 50000);
 
-        g_assert_cmpint(send_frame(w, frame, len, &offload), ==, MIP6_DROP_NONE);
+        g_assert_cmpint(send_frame(w, frame, len, &offload), ==,
+                        MIP6_DROP_NONE);
         g_assert_cmpint(w->fragments, ==, 0);
         g_assert_cmpint(w->longest, ==, path);
         g_assert_cmpint(w->frames, ==, (50000 + path - 101) / (path - 100));

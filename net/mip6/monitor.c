@@ -58,6 +58,8 @@ static Mip6Info *netdev_info(Mip6Netdev *m)
     info->mtu = mip6_tunnel_mtu(&p->tunnel, now);
     info->sent = p->sent;
     info->received = p->received;
+    info->fragmented = p->tunnel.fragmented;
+    info->reported = p->reported;
     info->dropped = drop_list(p->dropped);
     return info;
 }
@@ -110,8 +112,9 @@ static void print_netdev(Monitor *mon, const Mip6Info *info)
         monitor_printf(mon, "\n");
     }
     monitor_printf(mon, "  tunnel   MTU %" PRIu32 ", sent=%" PRIu64
-                   " received=%" PRIu64 "\n", info->mtu, info->sent,
-                   info->received);
+                   " received=%" PRIu64 " fragmented=%" PRIu64 " reported=%"
+                   PRIu64 "\n", info->mtu, info->sent, info->received,
+                   info->fragmented, info->reported);
     for (Mip6DropInfoList *l = info->dropped; l; l = l->next) {
         monitor_printf(mon, "%s%s=%" PRIu64 "%s",
                        l == info->dropped ? "  dropped  " : " ",

@@ -31,9 +31,12 @@
 
 #include "net/mip6/port.h"
 #include "net/packet/octets.h"
+#include "net/packet/sum.h"
 
 #define SECOND                  1000000000ll
 #define HOLD_MAX                (10 * SECOND)
+
+#define ICMP6_LEN               8u
 
 /* Headers that are looked at in one piece. */
 #define HEAD_MAX                512u
@@ -363,13 +366,17 @@ static bool is_ready(const Mip6Port *p)
     return p->binding.state == MIP6_BOUND;
 }
 
+/* Where errors about the guest's packets come from. */
+static const struct in6_addr *guests_router(const Mip6Port *p)
+{
+    return p->home.learned.has_router ? &p->home.learned.router
+                                      : &p->config.agent;
+}
+
 static Mip6Verdict into_tunnel(Mip6Port *p, int64_t now, const PacketEth *eth,
                                const struct iovec *iov, int iovcnt,
                                const PacketOffload *offload)
 {
-    const struct in6_addr *router = p->home.learned.has_router
-                                    ? &p->home.learned.router
-                                    : &p->config.agent;
     uint8_t mac[PACKET_ETH_ADDR_LEN];
     Mip6Drop why;
 
@@ -380,7 +387,7 @@ static Mip6Verdict into_tunnel(Mip6Port *p, int64_t now, const PacketEth *eth,
         return drop(p, MIP6_DROP_NO_NEXT_HOP);
     }
     why = mip6_tunnel_send(&p->tunnel, now, mac, p->careof.mac, iov, iovcnt,
-                           eth->len, offload, router);
+                           eth->len, offload, guests_router(p));
     if (why != MIP6_DROP_NONE) {
         return drop(p, why);
     }
@@ -424,6 +431,15 @@ Mip6Verdict mip6_port_from_guest(Mip6Port *p, int64_t now,
 
 /* --- from the link -------------------------------------------------------- */
 
+/* Where a packet comes from, and where it is. */
+typedef struct Arrived {
+    const PacketEth *eth;
+    const struct iovec *iov;    /* the frame, or fragments put together */
+    int iovcnt;
+    size_t offset;              /* of the packet in it */
+    const PacketOffload *offload;
+} Arrived;
+
 static Mip6Verdict take_mh(Mip6Port *p, int64_t now, const PacketIp6 *ip,
                            const PacketIp6Ext *ext, const uint8_t *packet,
                            size_t len)
@@ -466,22 +482,65 @@ static Mip6Verdict take_mh(Mip6Port *p, int64_t now, const PacketIp6 *ip,
     return MIP6_DONE;
 }
 
-static Mip6Verdict take_icmp6(Mip6Port *p, int64_t now, const uint8_t *icmp,
-                              size_t len)
+/* An error about a packet that is ours: of the tunnel, or a Binding Update. */
+static Mip6Verdict take_icmp6_error(Mip6Port *p, int64_t now,
+                                    const uint8_t *icmp, size_t len)
 {
-    if (len < 8 + PACKET_IP6_LEN) {
+    const uint8_t *outer = icmp + ICMP6_LEN, *inner;
+    size_t inner_len;
+    PacketIp6 ip;
+    bool heeded = false;
+
+    len -= ICMP6_LEN;
+    if (len < PACKET_IP6_LEN) {
         return drop(p, MIP6_DROP_MALFORMED);
     }
-    if (icmp[0] == PACKET_ICMP6_TOO_BIG &&
-        mip6_tunnel_too_big(&p->tunnel, now, packet_get32(icmp + 4), icmp + 8,
-                            len - 8)) {
-        return MIP6_DONE;
+    if (icmp[0] == PACKET_ICMP6_TOO_BIG) {
+        heeded = mip6_tunnel_too_big(&p->tunnel, now, packet_get32(icmp + 4),
+                                     outer, len);
     }
-    if (icmp[0] == PACKET_ICMP6_PARAMETER) {
+    inner = mip6_tunnel_inner(&p->tunnel, outer, len, &inner_len);
+    if (inner) {
+        memcpy(&ip.src, inner + 8, sizeof(ip.src));
+        if (mip6_home_is_guests(&p->home, &ip.src) &&
+            mip6_tunnel_report(&p->tunnel, now, icmp[0], icmp[1], inner,
+                               inner_len, guests_router(p))) {
+            p->reported++;
+            heeded = true;
+        }
+    }
+    packet_ip6_parse(&ip, outer, len);
+    if (icmp[0] == PACKET_ICMP6_PARAMETER && icmp[1] != 0 &&
+        packet_ip6_equal(&ip.src, &p->binding.care_of) &&
+        packet_ip6_equal(&ip.dst, &p->config.agent) &&
+        (ip.next == PACKET_PROTO_DSTOPTS || ip.next == PACKET_PROTO_MH)) {
         mip6_binding_refused_by_icmp(&p->binding, now);
-        return MIP6_DONE;
+        heeded = true;
     }
-    return drop(p, MIP6_DROP_UNKNOWN_PROTOCOL);
+    return heeded ? MIP6_DONE : drop(p, MIP6_DROP_ICMP6);
+}
+
+static bool icmp6_sum_is_right(const PacketIp6 *ip, const uint8_t *icmp,
+                               size_t len)
+{
+    uint32_t sum = packet_sum_pseudo6(&ip->src, &ip->dst, PACKET_PROTO_ICMP6,
+                                      len);
+
+    return packet_sum_fold(packet_sum_add(sum, icmp, len)) == 0;
+}
+
+static Mip6Verdict take_icmp6(Mip6Port *p, int64_t now, const Arrived *from,
+                              const PacketIp6 *ip, const uint8_t *icmp,
+                              size_t len)
+{
+    if (len < ICMP6_LEN || (!from->offload->needs_csum &&
+                            !icmp6_sum_is_right(ip, icmp, len))) {
+        return drop(p, MIP6_DROP_MALFORMED);
+    }
+    if (icmp[0] < PACKET_ICMP6_ECHO) {
+        return take_icmp6_error(p, now, icmp, len);
+    }
+    return drop(p, MIP6_DROP_ICMP6);
 }
 
 /* May the guest get this packet from the tunnel? */
@@ -570,15 +629,6 @@ static bool is_addressed_to_us(const Mip6Port *p, const PacketIp6 *ip)
                                             &p->config.home.address));
 }
 
-/* Where a packet comes from, and where it is. */
-typedef struct Arrived {
-    const PacketEth *eth;
-    const struct iovec *iov;    /* the frame, or fragments put together */
-    int iovcnt;
-    size_t offset;              /* of the packet in it */
-    const PacketOffload *offload;
-} Arrived;
-
 static Mip6Verdict take_upper(Mip6Port *p, int64_t now, const Arrived *from,
                               const PacketIp6 *ip, const PacketIp6Ext *ext,
                               uint8_t *packet, size_t len)
@@ -591,7 +641,8 @@ static Mip6Verdict take_upper(Mip6Port *p, int64_t now, const Arrived *from,
     case PACKET_PROTO_MH:
         return take_mh(p, now, ip, ext, packet, len);
     case PACKET_PROTO_ICMP6:
-        return take_icmp6(p, now, packet + ext->offset, len - ext->offset);
+        return take_icmp6(p, now, from, ip, packet + ext->offset,
+                          len - ext->offset);
     default:
         return drop(p, MIP6_DROP_UNKNOWN_PROTOCOL);
     }

@@ -64,6 +64,7 @@ typedef struct Mip6Port {
     bool is_known;              /* where the VM is */
     bool is_away;               /* if @is_known */
     uint64_t sent, received;    /* packets through the tunnel */
+    uint64_t reported;          /* ICMPv6 errors that the guest was told */
     uint64_t dropped[MIP6_DROP_REASONS];
     bool is_running;            /* the VM runs here */
     /* Private. */

@@ -30,6 +30,11 @@
  *
  * A partial checksum stays partial: it only begins 40 octets later. That of a
  * packet which goes in fragments is made here.
+ *
+ * An ICMPv6 error about an outer packet is no matter of the guest's, which knows
+ * no tunnel. What it says about the way to the home agent, the guest hears about
+ * its own packet (section 8.2): an agent that cannot be reached, or a hop limit
+ * that is too small for the tunnel, is an address that cannot be reached.
  */
 #include <string.h>
 
@@ -41,6 +46,7 @@
 
 #define PATH_MTU_LIVES          (600 * 1000000000ll)    /* RFC 8201 section 4 */
 #define ERROR_HOPS              255
+#define UNREACHABLE_ADDRESS     3       /* RFC 4443 section 3.1 */
 
 void mip6_tunnel_init(Mip6Tunnel *t, const Mip6TunnelOps *ops, void *opaque)
 {
@@ -358,20 +364,76 @@ Mip6Drop mip6_tunnel_send(Mip6Tunnel *t, int64_t now, const uint8_t dst_mac[6],
 
 /* --- the path ------------------------------------------------------------- */
 
+/* Is this the beginning of a packet that went into the tunnel? */
+static bool is_ours(const Mip6Tunnel *t, const uint8_t *outer, size_t len)
+{
+    return len >= PACKET_IP6_LEN && outer[0] >> 4 == 6 &&
+           (outer[6] == PACKET_PROTO_IP6 ||
+            outer[6] == PACKET_PROTO_FRAGMENT) &&
+           !memcmp(outer + 8, &t->local, sizeof(t->local)) &&
+           !memcmp(outer + 24, &t->remote, sizeof(t->remote));
+}
+
 bool mip6_tunnel_too_big(Mip6Tunnel *t, int64_t now, uint32_t mtu,
                          const void *outer, size_t len)
 {
-    const uint8_t *p = outer;
-
-    if (len < PACKET_IP6_LEN || p[6] != PACKET_PROTO_IP6 ||
-        memcmp(p + 8, &t->local, sizeof(t->local)) ||
-        memcmp(p + 24, &t->remote, sizeof(t->remote))) {
+    if (!is_ours(t, outer, len)) {
         return false;
     }
     mtu = mtu < PACKET_IP6_MTU_MIN ? PACKET_IP6_MTU_MIN : mtu;
-    if (mtu < (now < t->path_until ? t->path_mtu : t->link_mtu)) {
+    if (mtu < room_now(t, now) + PACKET_IP6_LEN) {
         t->path_mtu = mtu;
         t->path_until = now + PATH_MTU_LIVES;
     }
     return true;
+}
+
+const uint8_t *mip6_tunnel_inner(const Mip6Tunnel *t, const void *outer,
+                                 size_t len, size_t *inner_len)
+{
+    const uint8_t *p = outer;
+    PacketIp6Ext ext;
+
+    if (!is_ours(t, outer, len) || !packet_ip6_walk(&ext, outer, len) ||
+        ext.next != PACKET_PROTO_IP6 || ext.fragment_offset ||
+        len - ext.offset < PACKET_IP6_LEN || p[ext.offset] >> 4 != 6) {
+        return NULL;
+    }
+    *inner_len = len - ext.offset;
+    return p + ext.offset;
+}
+
+bool mip6_tunnel_report(Mip6Tunnel *t, int64_t now, uint8_t type, uint8_t code,
+                        const uint8_t *inner, size_t len,
+                        const struct in6_addr *router)
+{
+    uint8_t error[PACKET_IP6_MTU_MIN];
+    uint32_t mtu = mip6_tunnel_mtu(t, now);
+
+    switch (type) {
+    case PACKET_ICMP6_TOO_BIG:
+        if (PACKET_IP6_LEN + packet_get16(inner + 4) <= mtu) {
+            return false;       /* it would go now */
+        }
+        code = 0;
+        break;
+    case PACKET_ICMP6_TIME_EXCEEDED:
+        if (code != 0) {
+            return false;       /* fragments of ours were lost, not the way */
+        }
+        /* fall through */
+    case PACKET_ICMP6_UNREACHABLE:
+        type = PACKET_ICMP6_UNREACHABLE;
+        code = UNREACHABLE_ADDRESS;
+        mtu = 0;
+        break;
+    default:
+        return false;
+    }
+    len = packet_icmp6_error(error, sizeof(error), router, ERROR_HOPS, type,
+                             code, mtu, inner, len);
+    if (len) {
+        t->ops->to_guest(t->opaque, error, len);
+    }
+    return len;
 }

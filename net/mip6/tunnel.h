@@ -96,4 +96,27 @@ Mip6Drop mip6_tunnel_send(Mip6Tunnel *t, int64_t now, const uint8_t dst_mac[6],
 bool mip6_tunnel_too_big(Mip6Tunnel *t, int64_t now, uint32_t mtu,
                          const void *outer, size_t len);
 
+/**
+ * mip6_tunnel_inner: the guest's packet that an ICMPv6 error is about
+ * @outer: the packet that was sent, from its IPv6 header on, cut
+ *
+ * Returns: from its IPv6 header on, with @inner_len set; NULL if it was not one
+ * of ours, or nothing of the guest's packet is there
+ */
+const uint8_t *mip6_tunnel_inner(const Mip6Tunnel *t, const void *outer,
+                                 size_t len, size_t *inner_len);
+
+/**
+ * mip6_tunnel_report: tell the guest what became of its packet in the tunnel
+ * @type, @code: of the ICMPv6 error; of "packet too big" the path's MTU is
+ *               known already
+ * @inner: from mip6_tunnel_inner(); the caller has looked at whose it is
+ * @router: where the guest hears it from
+ *
+ * Returns: false if there is nothing to tell (RFC 2473 section 8.2)
+ */
+bool mip6_tunnel_report(Mip6Tunnel *t, int64_t now, uint8_t type, uint8_t code,
+                        const uint8_t *inner, size_t len,
+                        const struct in6_addr *router);
+
 #endif /* NET_MIP6_TUNNEL_H */

@@ -537,6 +537,100 @@ static void test_fragments(void)
     world_free(w);
 }
 
+/* A router on the way sends an error about @cause to the care-of address. */
+static void give_error(World *w, uint8_t type, uint8_t code, uint32_t arg,
+                       const uint8_t *cause, size_t len)
+{
+    struct in6_addr router = address("2001:db8:5::1");
+    uint8_t frame[PACKET_ETH_LEN + PACKET_IP6_MTU_MIN];
+
+    packet_eth_build(frame, own_mac, router_mac, PACKET_ETH_IP6);
+    len = packet_icmp6_error(frame + 14, PACKET_IP6_MTU_MIN, &router, 60, type,
+                             code, arg, cause, len);
+    g_assert_cmpint(len, >, 0);
+    g_assert_cmpint(from_link(w, frame, 14 + len), ==, MIP6_DONE);
+}
+
+/* What a router says about the tunnel, the guest hears about its packet. */
+static void test_tunnel_errors(void)
+{
+    static const struct {
+        uint8_t type, code, told, told_code;
+    } errors[] = {
+        { PACKET_ICMP6_UNREACHABLE, 0, PACKET_ICMP6_UNREACHABLE, 3 },
+        { PACKET_ICMP6_UNREACHABLE, 1, PACKET_ICMP6_UNREACHABLE, 3 },
+        { PACKET_ICMP6_TIME_EXCEEDED, 0, PACKET_ICMP6_UNREACHABLE, 3 },
+        { PACKET_ICMP6_TIME_EXCEEDED, 1, 0, 0 },
+        { PACKET_ICMP6_PARAMETER, 1, 0, 0 },
+    };
+    World *w = away();
+    struct in6_addr home = address(HOME);
+    uint8_t frame[2048], outer[2048];
+    size_t len = packet(frame, HOME, FAR, 1420), outer_len;
+    uint64_t ignored;
+
+    from_guest(w, frame, len);
+    outer_len = w->link.len - PACKET_ETH_LEN;
+    memcpy(outer, w->link.buf + PACKET_ETH_LEN, outer_len);
+    w->queued = 0;
+    for (size_t i = 0; i < G_N_ELEMENTS(errors); i++) {
+        w->to_guest = 0;
+        give_error(w, errors[i].type, errors[i].code, 0, outer, outer_len);
+        g_assert_cmpint(w->to_guest, ==, errors[i].told ? 1 : 0);
+        if (errors[i].told) {
+            g_assert_cmpint(w->guest.buf[54], ==, errors[i].told);
+            g_assert_cmpint(w->guest.buf[55], ==, errors[i].told_code);
+            g_assert_cmpmem(w->guest.buf + 14 + 24, 16, &home, 16);
+            g_assert_cmpmem(w->guest.buf + 62, 1000, frame + 14, 1000);
+        }
+    }
+    g_assert_cmpint(w->port.reported, ==, 3);
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_ICMP6], ==, 2);
+    /* A smaller path: known, and told about what does not fit any more. */
+    w->to_guest = 0;
+    give_error(w, PACKET_ICMP6_TOO_BIG, 0, 1400, outer, outer_len);
+    g_assert_cmpint(w->to_guest, ==, 1);
+    g_assert_cmpint(packet_get32(w->guest.buf + 14 + 44), ==, 1360);
+    g_assert_cmpint(mip6_tunnel_mtu(&w->port.tunnel, w->now), ==, 1360);
+    pass(w, 601 * SECOND);
+    g_assert_cmpint(mip6_tunnel_mtu(&w->port.tunnel, w->now), ==, 1460);
+    /* Not ours: another tunnel, another's packet. */
+    ignored = w->port.dropped[MIP6_DROP_ICMP6];
+    w->to_guest = 0;
+    outer[24] ^= 1;
+    give_error(w, PACKET_ICMP6_UNREACHABLE, 0, 0, outer, outer_len);
+    outer[24] ^= 1;
+    outer[40 + 8] ^= 1;
+    give_error(w, PACKET_ICMP6_UNREACHABLE, 0, 0, outer, outer_len);
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_ICMP6], ==, ignored + 2);
+    g_assert_cmpint(w->to_guest, ==, 0);
+    world_free(w);
+}
+
+/* Nobody ends a binding by an error about a packet that was not sent. */
+static void test_binding_errors(void)
+{
+    World *w = away();
+    uint8_t update[256];
+    size_t len;
+
+    w->deaf = true;
+    mip6_binding_refresh(&w->port.binding, w->now);
+    pass(w, SECOND);
+    len = w->link.len - PACKET_ETH_LEN;
+    memcpy(update, w->link.buf + PACKET_ETH_LEN, len);
+    g_assert_cmpint(update[6], ==, PACKET_PROTO_DSTOPTS);
+    update[24 + 15] ^= 1;
+    give_error(w, PACKET_ICMP6_PARAMETER, 1, 64, update, len);
+    g_assert_cmpint(w->port.binding.why, !=, MIP6_WHY_UNSUPPORTED);
+    update[24 + 15] ^= 1;
+    give_error(w, PACKET_ICMP6_PARAMETER, 0, 64, update, len);
+    g_assert_cmpint(w->port.binding.why, !=, MIP6_WHY_UNSUPPORTED);
+    give_error(w, PACKET_ICMP6_PARAMETER, 1, 64, update, len);
+    g_assert_cmpint(w->port.binding.why, ==, MIP6_WHY_UNSUPPORTED);
+    world_free(w);
+}
+
 static void test_neighbours(void)
 {
     World *w = away();
@@ -716,6 +810,8 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/port/segment-size", test_segment_size);
     g_test_add_func("/mip6/port/small-path", test_small_path);
     g_test_add_func("/mip6/port/fragments", test_fragments);
+    g_test_add_func("/mip6/port/tunnel-errors", test_tunnel_errors);
+    g_test_add_func("/mip6/port/binding-errors", test_binding_errors);
     g_test_add_func("/mip6/port/neighbours", test_neighbours);
     g_test_add_func("/mip6/port/wait", test_wait);
     g_test_add_func("/mip6/port/strangers", test_strangers);

@@ -37,6 +37,8 @@
 #define HOLD_MAX                (10 * SECOND)
 
 #define ICMP6_LEN               8u
+#define ERROR_BURST             10
+#define ERROR_GAP               (SECOND / 10)
 
 /* Headers that are looked at in one piece. */
 #define HEAD_MAX                512u
@@ -440,17 +442,121 @@ typedef struct Arrived {
     const PacketOffload *offload;
 } Arrived;
 
-static Mip6Verdict take_mh(Mip6Port *p, int64_t now, const PacketIp6 *ip,
-                           const PacketIp6Ext *ext, const uint8_t *packet,
-                           size_t len)
+/* A packet of the care-of host's own, to who has sent us one. */
+static void reply(Mip6Port *p, const Arrived *to, uint8_t *frame,
+                  size_t packet_len)
+{
+    if (packet_len && packet_eth_is_station(to->eth->src)) {
+        packet_eth_build(frame, to->eth->src, p->careof.mac, PACKET_ETH_IP6);
+        link_transmit(p, frame, PACKET_ETH_LEN + packet_len);
+    }
+}
+
+/* RFC 4443 section 2.4 (f): ERROR_BURST at once, then one in ERROR_GAP. */
+static bool may_answer_error(Mip6Port *p, const PacketIp6 *ip)
+{
+    if (p->error_credit < p->now - ERROR_BURST * ERROR_GAP) {
+        p->error_credit = p->now - ERROR_BURST * ERROR_GAP;
+    }
+    if (p->error_credit > p->now - ERROR_GAP ||
+        !mip6_careof_owns(&p->careof, &ip->dst) ||
+        IN6_IS_ADDR_MULTICAST(&ip->src) || IN6_IS_ADDR_UNSPECIFIED(&ip->src)) {
+        return false;
+    }
+    p->error_credit += ERROR_GAP;
+    return true;
+}
+
+/* Section 9.3.3: an unknown type is answered by a Binding Error. */
+static void answer_unknown_mh(Mip6Port *p, const Arrived *from,
+                              const PacketIp6 *ip)
+{
+    uint8_t frame[PACKET_ETH_LEN + PACKET_IP6_LEN + 64];
+    uint8_t *packet = frame + PACKET_ETH_LEN;
+    Mip6Mh be = { .type = MIP6_MH_BE, .status = MIP6_BE_UNKNOWN_MH };
+    PacketIp6 answer = {
+        .src = ip->dst,
+        .dst = ip->src,
+        .next = PACKET_PROTO_MH,
+        .hops = p->careof.hop_limit,
+    };
+
+    answer.payload = mip6_mh_build(packet + PACKET_IP6_LEN,
+                                   frame + sizeof(frame) - packet -
+                                   PACKET_IP6_LEN, &ip->dst, &ip->src, &be);
+    packet_ip6_build(packet, &answer);
+    reply(p, from, frame, PACKET_IP6_LEN + answer.payload);
+}
+
+/* Section 9.2: a wrong field, at @pointer of the packet. */
+static void answer_wrong_field(Mip6Port *p, const Arrived *from,
+                               const PacketIp6 *ip, const uint8_t *packet,
+                               size_t len, size_t pointer)
+{
+    uint8_t frame[PACKET_ETH_LEN + PACKET_IP6_MTU_MIN];
+
+    reply(p, from, frame,
+          packet_icmp6_error(frame + PACKET_ETH_LEN, PACKET_IP6_MTU_MIN,
+                             &ip->dst, p->careof.hop_limit,
+                             PACKET_ICMP6_PARAMETER, 0, pointer, packet, len));
+}
+
+/* A mobility header that is not good. */
+static Mip6Verdict refuse_mh(Mip6Port *p, const Arrived *from,
+                             const PacketIp6 *ip, const PacketIp6Ext *ext,
+                             const uint8_t *packet, size_t len,
+                             Mip6MhVerdict verdict)
+{
+    const uint8_t *mh = packet + ext->offset;
+    size_t left = len - ext->offset;
+
+    if (verdict == MIP6_MH_CHECKSUM) {
+        return drop(p, MIP6_DROP_MH_CHECKSUM);  /* silently */
+    }
+    if (verdict == MIP6_MH_UNKNOWN && may_answer_error(p, ip)) {
+        answer_unknown_mh(p, from, ip);
+    } else if (verdict == MIP6_MH_PAYLOAD_PROTO && may_answer_error(p, ip)) {
+        answer_wrong_field(p, from, ip, packet, len, ext->offset);
+    } else if (verdict == MIP6_MH_SHORT && left >= 8 &&
+               (mh[1] + 1u) * 8 <= left && may_answer_error(p, ip)) {
+        answer_wrong_field(p, from, ip, packet, len, ext->offset + 1);
+    }
+    return drop(p, MIP6_DROP_MH_MALFORMED);
+}
+
+static Mip6Verdict take_good_mh(Mip6Port *p, int64_t now, const Mip6Mh *mh,
+                                bool to_home)
+{
+    switch (mh->type) {
+    case MIP6_MH_BA:
+        if (!to_home || !mip6_binding_ack(&p->binding, now, mh)) {
+            break;
+        }
+        mip6_careof_confirm(&p->careof, now, &p->config.agent);
+        return MIP6_DONE;
+    case MIP6_MH_BE:
+        if (mh->status == MIP6_BE_UNKNOWN_BINDING &&
+            !packet_ip6_equal(&mh->home, &p->config.home.address)) {
+            break;
+        }
+        mip6_binding_error(&p->binding, now, mh);
+        return MIP6_DONE;
+    case MIP6_MH_BRR:
+        mip6_binding_refresh(&p->binding, now);
+        return MIP6_DONE;
+    }
+    return drop(p, MIP6_DROP_MH_UNEXPECTED);
+}
+
+static Mip6Verdict take_mh(Mip6Port *p, int64_t now, const Arrived *from,
+                           const PacketIp6 *ip, const PacketIp6Ext *ext,
+                           const uint8_t *packet, size_t len)
 {
     const struct in6_addr *home = &p->config.home.address;
     struct in6_addr to = ip->dst;
+    Mip6MhVerdict verdict;
     Mip6Mh mh;
 
-    if (!packet_ip6_equal(&ip->src, &p->config.agent)) {
-        return drop(p, MIP6_DROP_STRANGER);
-    }
     if (ext->routing) {
         const uint8_t *rh = packet + ext->routing;
 
@@ -460,25 +566,41 @@ static Mip6Verdict take_mh(Mip6Port *p, int64_t now, const PacketIp6 *ip,
             return drop(p, MIP6_DROP_NOT_HOME_ADDRESS);
         }
     }
-    switch (mip6_mh_parse(&mh, &ip->src, &to, packet + ext->offset,
-                          len - ext->offset)) {
-    case MIP6_MH_GOOD:
-        break;
-    case MIP6_MH_CHECKSUM:
-        return drop(p, MIP6_DROP_MH_CHECKSUM);
-    default:
-        return drop(p, MIP6_DROP_MH_MALFORMED);
+    verdict = mip6_mh_parse(&mh, &ip->src, &to, packet + ext->offset,
+                            len - ext->offset);
+    if (verdict != MIP6_MH_GOOD) {
+        return refuse_mh(p, from, ip, ext, packet, len, verdict);
     }
-    if (mh.type == MIP6_MH_BA && packet_ip6_equal(&to, home)) {
-        if (!mip6_binding_ack(&p->binding, now, &mh)) {
-            return drop(p, MIP6_DROP_MH_UNEXPECTED);
-        }
-        mip6_careof_confirm(&p->careof, now, &p->config.agent);
-    } else if (mh.type == MIP6_MH_BE) {
-        mip6_binding_error(&p->binding, now, &mh);
-    } else {
-        return drop(p, MIP6_DROP_MH_UNEXPECTED);
+    if (!packet_ip6_equal(&ip->src, &p->config.agent)) {
+        return drop(p, MIP6_DROP_STRANGER);
     }
+    return take_good_mh(p, now, &mh, packet_ip6_equal(&to, home));
+}
+
+/* RFC 4443 section 4.2: people ask whether the address is there. */
+static Mip6Verdict answer_echo(Mip6Port *p, const Arrived *from,
+                               const PacketIp6 *ip, const uint8_t *icmp,
+                               size_t len)
+{
+    uint8_t frame[CONTROL_MAX], *packet = frame + PACKET_ETH_LEN;
+    PacketIp6 answer = {
+        .src = ip->dst,
+        .dst = ip->src,
+        .next = PACKET_PROTO_ICMP6,
+        .hops = p->careof.hop_limit,
+        .payload = len,
+    };
+
+    if (!mip6_careof_owns(&p->careof, &ip->dst) ||
+        IN6_IS_ADDR_MULTICAST(&ip->src) || IN6_IS_ADDR_UNSPECIFIED(&ip->src) ||
+        len > sizeof(frame) - PACKET_ETH_LEN - PACKET_IP6_LEN) {
+        return drop(p, MIP6_DROP_ICMP6);
+    }
+    packet_ip6_build(packet, &answer);
+    memcpy(packet + PACKET_IP6_LEN, icmp, len);
+    packet[PACKET_IP6_LEN] = PACKET_ICMP6_ECHO_REPLY;
+    packet_icmp6_seal(packet, PACKET_IP6_LEN + len);
+    reply(p, from, frame, PACKET_IP6_LEN + len);
     return MIP6_DONE;
 }
 
@@ -540,7 +662,8 @@ static Mip6Verdict take_icmp6(Mip6Port *p, int64_t now, const Arrived *from,
     if (icmp[0] < PACKET_ICMP6_ECHO) {
         return take_icmp6_error(p, now, icmp, len);
     }
-    return drop(p, MIP6_DROP_ICMP6);
+    return icmp[0] == PACKET_ICMP6_ECHO ? answer_echo(p, from, ip, icmp, len)
+                                        : drop(p, MIP6_DROP_ICMP6);
 }
 
 /* May the guest get this packet from the tunnel? */
@@ -639,7 +762,7 @@ static Mip6Verdict take_upper(Mip6Port *p, int64_t now, const Arrived *from,
                              packet + ext->offset, len - ext->offset, ip,
                              from->iov, from->iovcnt, from->offload);
     case PACKET_PROTO_MH:
-        return take_mh(p, now, ip, ext, packet, len);
+        return take_mh(p, now, from, ip, ext, packet, len);
     case PACKET_PROTO_ICMP6:
         return take_icmp6(p, now, from, ip, packet + ext->offset,
                           len - ext->offset);

@@ -71,6 +71,7 @@ typedef struct Mip6Port {
     int64_t now;                /* of the call */
     bool settle;                /* addresses may have changed */
     int64_t hold_until;         /* frames may wait until then */
+    int64_t error_credit;       /* answers to what is wrong, one a gap */
 } Mip6Port;
 
 /**

@@ -631,6 +631,146 @@ static void test_binding_errors(void)
     world_free(w);
 }
 
+/* A packet for the care-of address, from @src. Returns the frame's length. */
+static size_t to_care_of(World *w, uint8_t *frame, const char *src,
+                         uint8_t next, size_t payload)
+{
+    PacketIp6 ip = { .src = address(src), .dst = w->port.binding.care_of,
+                     .next = next, .hops = 64, .payload = payload };
+
+    packet_eth_build(frame, own_mac, router_mac, PACKET_ETH_IP6);
+    packet_ip6_build(frame + PACKET_ETH_LEN, &ip);
+    return 54 + payload;
+}
+
+/* The care-of address can be pinged; nothing is kept of who does that. */
+static void test_echo(void)
+{
+    World *w = away();
+    uint8_t frame[2048], *icmp = frame + 54;
+    uint64_t malformed = w->port.dropped[MIP6_DROP_MALFORMED];
+
+    for (unsigned size = 8; size <= 1460; size += 121) {
+        size_t len = to_care_of(w, frame, FAR, PACKET_PROTO_ICMP6, size);
+
+        memset(icmp, 0x5a, size);
+        icmp[0] = PACKET_ICMP6_ECHO;
+        icmp[1] = 0;
+        packet_icmp6_seal(frame + 14, len - 14);
+        w->to_link = 0;
+        g_assert_cmpint(from_link(w, frame, len), ==, MIP6_DONE);
+        g_assert_cmpint(w->to_link, ==, 1);
+        g_assert_cmpint(w->link.len, ==, len);
+        g_assert_cmpmem(w->link.buf, 6, router_mac, 6);
+        g_assert_cmpmem(w->link.buf + 6, 6, own_mac, 6);
+        g_assert_cmpmem(w->link.buf + 14 + 8, 16, frame + 14 + 24, 16);
+        g_assert_cmpmem(w->link.buf + 14 + 24, 16, frame + 14 + 8, 16);
+        g_assert_cmpint(w->link.buf[54], ==, PACKET_ICMP6_ECHO_REPLY);
+        g_assert_cmpmem(w->link.buf + 58, size - 4, icmp + 4, size - 4);
+        memcpy(frame, w->link.buf, len);
+        packet_icmp6_seal(frame + 14, len - 14);
+        g_assert_cmpmem(frame, len, w->link.buf, len);
+        len = to_care_of(w, frame, FAR, PACKET_PROTO_ICMP6, size);
+        icmp[0] = PACKET_ICMP6_ECHO;
+        from_link(w, frame, len);       /* its checksum is the answer's */
+        g_assert_cmpint(w->to_link, ==, 1);
+        g_assert_cmpint(w->port.dropped[MIP6_DROP_MALFORMED], ==, ++malformed);
+    }
+    world_free(w);
+}
+
+/* A mobility header from @src, its checksum made again. */
+static void give_mh(World *w, const char *src, const Mip6Mh *mh, uint8_t type,
+                    uint8_t proto, int units)
+{
+    struct in6_addr from = address(src), *to = &w->port.binding.care_of;
+    uint8_t frame[256], *at = frame + 54;
+    size_t len = mip6_mh_build(at, 128, &from, to, mh);
+    uint32_t sum;
+
+    at[0] = proto;
+    at[1] += units;
+    at[2] = type;
+    len += units * 8;
+    packet_put16(at + 4, 0);
+    sum = packet_sum_pseudo6(&from, to, PACKET_PROTO_MH, len);
+    packet_put16(at + 4, packet_sum_fold(packet_sum_add(sum, at, len)));
+    to_care_of(w, frame, src, PACKET_PROTO_MH, len);
+    w->to_link = 0;
+    g_assert_cmpint(from_link(w, frame, 54 + len), ==, MIP6_DONE);
+}
+
+/* Section 9.2: wrong mobility headers are answered, some of them. */
+static void test_wrong_mh(void)
+{
+    World *w = away();
+    Mip6Mh brr = { .type = MIP6_MH_BRR }, ba = { .type = MIP6_MH_BA }, be;
+    struct in6_addr far = address(FAR);
+    unsigned sent = 0;
+
+    w->deaf = true;
+    give_mh(w, FAR, &brr, 77, PACKET_PROTO_NONE, 0);
+    g_assert_cmpint(w->to_link, ==, 1);
+    g_assert_cmpint(mip6_mh_parse(&be, &w->port.binding.care_of, &far,
+                                  w->link.buf + 54, w->link.len - 54), ==,
+                    MIP6_MH_GOOD);
+    g_assert_cmpint(be.type, ==, MIP6_MH_BE);
+    g_assert_cmpint(be.status, ==, MIP6_BE_UNKNOWN_MH);
+    give_mh(w, AGENT, &brr, MIP6_MH_BRR, PACKET_PROTO_TCP, 0);
+    g_assert_cmpint(w->to_link, ==, 1);
+    g_assert_cmpint(w->link.buf[54], ==, PACKET_ICMP6_PARAMETER);
+    g_assert_cmpint(w->link.buf[55], ==, 0);
+    g_assert_cmpint(packet_get32(w->link.buf + 58), ==, 40);
+    give_mh(w, AGENT, &ba, MIP6_MH_BA, PACKET_PROTO_NONE, -1);
+    g_assert_cmpint(w->to_link, ==, 1);
+    g_assert_cmpint(packet_get32(w->link.buf + 58), ==, 41);
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_MH_MALFORMED], ==, 3);
+    /* Not for ever: ten at once, then ten a second. */
+    w->now += 10 * SECOND;
+    for (unsigned i = 0; i < 100; i++) {
+        give_mh(w, FAR, &brr, 77, PACKET_PROTO_NONE, 0);
+        sent += w->to_link;
+    }
+    g_assert_cmpint(sent, ==, 10);
+    w->now += SECOND / 10;
+    give_mh(w, FAR, &brr, 77, PACKET_PROTO_NONE, 0);
+    g_assert_cmpint(w->to_link, ==, 1);
+    world_free(w);
+}
+
+/* What the agent asks and tells; strangers neither ask nor tell. */
+static void test_agent_messages(void)
+{
+    World *w = away();
+    Mip6Mh brr = { .type = MIP6_MH_BRR };
+    Mip6Mh be = { .type = MIP6_MH_BE, .status = MIP6_BE_UNKNOWN_BINDING,
+                  .home = address(FAR) };
+    uint16_t sequence = w->port.binding.sequence;
+
+    pass(w, SECOND);
+    give_mh(w, FAR, &brr, MIP6_MH_BRR, PACKET_PROTO_NONE, 0);
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_STRANGER], ==, 1);
+    g_assert_cmpint(w->port.binding.sequence, ==, sequence);
+    give_mh(w, AGENT, &brr, MIP6_MH_BRR, PACKET_PROTO_NONE, 0);
+    g_assert_cmpint(w->port.binding.sequence, ==, ++sequence);
+    deliver(w);
+    g_assert_cmpint(w->port.binding.state, ==, MIP6_BOUND);
+    pass(w, SECOND);
+    /* No binding of somebody else is nothing to us. */
+    give_mh(w, AGENT, &be, MIP6_MH_BE, PACKET_PROTO_NONE, 0);
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_MH_UNEXPECTED], ==, 1);
+    g_assert_cmpint(w->port.binding.state, ==, MIP6_BOUND);
+    be.home = address(HOME);
+    give_mh(w, FAR, &be, MIP6_MH_BE, PACKET_PROTO_NONE, 0);
+    g_assert_cmpint(w->port.binding.state, ==, MIP6_BOUND);
+    give_mh(w, AGENT, &be, MIP6_MH_BE, PACKET_PROTO_NONE, 0);
+    g_assert_cmpint(w->port.binding.state, ==, MIP6_REGISTERING);
+    g_assert_cmpint(w->port.binding.sequence, ==, ++sequence);
+    deliver(w);
+    g_assert_cmpint(w->port.binding.state, ==, MIP6_BOUND);
+    world_free(w);
+}
+
 static void test_neighbours(void)
 {
     World *w = away();
@@ -812,6 +952,9 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/port/fragments", test_fragments);
     g_test_add_func("/mip6/port/tunnel-errors", test_tunnel_errors);
     g_test_add_func("/mip6/port/binding-errors", test_binding_errors);
+    g_test_add_func("/mip6/port/echo", test_echo);
+    g_test_add_func("/mip6/port/wrong-mh", test_wrong_mh);
+    g_test_add_func("/mip6/port/agent-messages", test_agent_messages);
     g_test_add_func("/mip6/port/neighbours", test_neighbours);
     g_test_add_func("/mip6/port/wait", test_wait);
     g_test_add_func("/mip6/port/strangers", test_strangers);

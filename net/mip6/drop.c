@@ -15,6 +15,7 @@ const char *mip6_drop_name(Mip6Drop drop)
         [MIP6_DROP_UNBOUND] = "unbound",
         [MIP6_DROP_TOO_BIG] = "too-big",
         [MIP6_DROP_NO_NEXT_HOP] = "no-next-hop",
+        [MIP6_DROP_LATE] = "late",
         [MIP6_DROP_NOT_FOR_US] = "not-for-us",
         [MIP6_DROP_STRANGER] = "stranger",
         [MIP6_DROP_UNPROTECTED] = "unprotected",

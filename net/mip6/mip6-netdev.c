@@ -10,8 +10,10 @@
  * migration stream into octets that port.c reads and writes.
  *
  * A VM that arrives is not known to be at home: its link is asked while its
- * memory is still coming, so that a care-of address is there, checked for
- * duplicates, when the VM starts. Its frames wait until then.
+ * memory is still coming (@while_stopped), so that a care-of address is there,
+ * checked for duplicates, when the VM starts. Its frames wait until then. At
+ * the source, frames for the VM wait from its stop on; when it has left they
+ * are dropped and counted, and if it stays it gets them.
  *
  * Everything runs with the BQL held.
  */
@@ -308,6 +310,18 @@ static void mip6_vm_state(void *opaque, bool running, RunState state)
     mip6_rearm(m);
 }
 
+/* At the source: the destination has all, and the VM does not come back. */
+static int mip6_migrated(NotifierWithReturn *notifier, MigrationEvent *event,
+                         Error **errp)
+{
+    Mip6Netdev *m = container_of(notifier, Mip6Netdev, migrated);
+
+    if (event->type == MIG_EVENT_PRECOPY_DONE) {
+        mip6_port_leave(&m->port);
+    }
+    return 0;
+}
+
 /* --- making and ending ---------------------------------------------------- */
 
 static void mip6_free(void *opaque)
@@ -316,6 +330,7 @@ static void mip6_free(void *opaque)
 
     if (m->vm_state) {
         qemu_del_vm_change_state_handler(m->vm_state);
+        migration_remove_notifier(&m->migrated);
         vmstate_unregister(NULL, &m->vmsd, m);
     }
     qemu_bh_delete(m->changed);
@@ -329,6 +344,7 @@ static const NetStageRoom mip6_room = {
     .type = NET_CLIENT_DRIVER_MIP6,
     .from_nic = mip6_from_nic,
     .from_backend = mip6_from_backend,
+    .while_stopped = true,
     .free = mip6_free,
 };
 
@@ -432,6 +448,7 @@ static void mip6_attach(Mip6Netdev *m, const char *id)
     m->vmsd.name = m->vmsd_name;
     vmstate_register(NULL, 0, &m->vmsd, m);
     m->vm_state = qemu_add_vm_change_state_handler(mip6_vm_state, m);
+    migration_add_notifier(&m->migrated, mip6_migrated);
     mip6_port_start(&m->port, mip6_now());
     if (runstate_is_running()) {
         mip6_port_run(&m->port, mip6_now());

@@ -3,6 +3,7 @@
 #ifndef NET_MIP6_NETDEV_H
 #define NET_MIP6_NETDEV_H
 
+#include "migration/misc.h"
 #include "migration/vmstate.h"
 #include "net/mip6/port.h"
 #include "net/stage/stage.h"
@@ -14,6 +15,7 @@ typedef struct Mip6Netdev {
     QEMUTimer *timer;
     QEMUBH *changed;
     VMChangeStateEntry *vm_state;
+    NotifierWithReturn migrated;
     VMStateDescription vmsd;
     char *vmsd_name;
     /* What the last event told. */

@@ -256,6 +256,7 @@ void mip6_port_run(Mip6Port *p, int64_t now)
 {
     p->now = now;
     p->is_running = true;
+    p->has_left = false;
     p->hold_until = now + HOLD_MAX;
     if (p->is_known && p->is_away) {
         mip6_home_leave(&p->home, now);
@@ -272,6 +273,12 @@ void mip6_port_pause(Mip6Port *p)
 {
     p->is_running = false;
     mip6_home_return(&p->home);
+}
+
+void mip6_port_leave(Mip6Port *p)
+{
+    p->has_left = !p->is_running;
+    p->ops->changed(p->opaque);         /* what was held is late now */
 }
 
 static int64_t min_time(int64_t a, int64_t b)
@@ -312,7 +319,7 @@ static bool is_home(const Mip6Port *p)
 bool mip6_port_passes(const Mip6Port *p, bool from_guest,
                       const uint8_t dst[PACKET_ETH_ADDR_LEN])
 {
-    if (!is_home(p) || packet_eth_is_group(dst)) {
+    if (!is_home(p) || !p->is_running || packet_eth_is_group(dst)) {
         return false;
     }
     return from_guest ||
@@ -320,13 +327,19 @@ bool mip6_port_passes(const Mip6Port *p, bool from_guest,
             memcmp(dst, p->careof.mac, PACKET_ETH_ADDR_LEN));
 }
 
-/* --- from the guest ------------------------------------------------------- */
-
 static Mip6Verdict drop(Mip6Port *p, Mip6Drop why)
 {
     p->dropped[why]++;
     return MIP6_DONE;
 }
+
+/* A frame for a VM that does not run now, or not here any more. */
+static Mip6Verdict keep_or_drop(Mip6Port *p)
+{
+    return p->has_left ? drop(p, MIP6_DROP_LATE) : MIP6_HELD;
+}
+
+/* --- from the guest ------------------------------------------------------- */
 
 static bool starts_like_nd(const uint8_t *packet, size_t len)
 {
@@ -707,6 +720,9 @@ static Mip6Verdict out_of_tunnel(Mip6Port *p, size_t offset, uint8_t *inner,
     if (why != MIP6_DROP_NONE) {
         return drop(p, why);
     }
+    if (!p->is_running) {
+        return keep_or_drop(p);
+    }
     len = PACKET_IP6_LEN + packet_get16(inner + 4);
     if (mip6_tunnel_may_be_syn(inner, have) &&
         mip6_tunnel_clamp(&p->tunnel, p->now, inner, have < len ? have : len,
@@ -894,7 +910,7 @@ Mip6Verdict mip6_port_from_link(Mip6Port *p, int64_t now,
         if (packet_eth_is_group(dst)) {
             overhear(p, now, false, iov, iovcnt);
         }
-        return MIP6_PASS;
+        return p->is_running ? MIP6_PASS : keep_or_drop(p);
     }
     if (!ours && !packet_eth_is_group(dst)) {
         return drop(p, MIP6_DROP_NOT_FOR_US);

@@ -67,6 +67,7 @@ typedef struct Mip6Port {
     uint64_t reported;          /* ICMPv6 errors that the guest was told */
     uint64_t dropped[MIP6_DROP_REASONS];
     bool is_running;            /* the VM runs here */
+    bool has_left;              /* it runs elsewhere, or will */
     /* Private. */
     int64_t now;                /* of the call */
     bool settle;                /* addresses may have changed */
@@ -100,6 +101,14 @@ void mip6_port_run(Mip6Port *p, int64_t now);
  * mip6_port_run(). The care-of address stays.
  */
 void mip6_port_pause(Mip6Port *p);
+
+/**
+ * mip6_port_leave: the VM that was paused has migrated away
+ *
+ * What comes for it now is late: it is dropped and counted. The care-of address
+ * stays, so that nobody else gets it and what is sent to it.
+ */
+void mip6_port_leave(Mip6Port *p);
 
 /* Room that mip6_port_save() needs. */
 #define MIP6_PORT_SAVED_MAX     1024u

@@ -32,9 +32,10 @@
  * packet which goes in fragments is made here.
  *
  * An ICMPv6 error about an outer packet is no matter of the guest's, which
- * knows no tunnel. What it says about the way to the home agent, the guest hears
- * about its own packet (section 8.2): an agent that cannot be reached, or a hop
- * limit that is too small for the tunnel, is an address that cannot be reached.
+ * knows no tunnel. What it says about the way to the home agent, the guest
+ * hears about its own packet (section 8.2): an agent that cannot be reached, or
+ * a hop limit that is too small for the tunnel, is an address that cannot be
+ * reached.
  */
 #include <string.h>
 

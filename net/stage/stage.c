@@ -351,11 +351,11 @@ static void stage_take_padding(NetStage *s)
 
 /*
  * Lets in what waits before @end.  While the machine is stopped nothing may
- * change; QEMU flushes the queue when it goes on, if the end can receive.
+ * change but for a room that runs on; QEMU flushes the queue when it goes on, if the end can receive.
  */
 static void stage_wake(StageEnd *end)
 {
-    if (runstate_is_running()) {
+    if (runstate_is_running() || end->nc.while_stopped) {
         qemu_flush_queued_packets(&end->nc);
     } else {
         end->nc.receive_disabled = 0;
@@ -692,6 +692,16 @@ static void stage_add_ends(NetStage *s, const char *backend,
     }
 }
 
+/* Down to the real backend, through stages between it and this one. */
+static void stage_run_while_stopped(NetStage *s)
+{
+    for (NetStage *at = s; at; at = stage_behind(stage_backend(at, 0))) {
+        for (unsigned i = 0; i < at->queues; i++) {
+            at->end[NET_STAGE_BACKEND][i]->nc.while_stopped = true;
+        }
+    }
+}
+
 NetStage *net_stage_new(const NetStageRoom *room, const char *id,
                         const char *backend, NetClientState *peer,
                         void *opaque, Error **errp)
@@ -725,6 +735,9 @@ NetStage *net_stage_new(const NetStageRoom *room, const char *id,
     s->has_ufo = qemu_has_ufo(ncs[0]);
     s->has_uso = qemu_has_uso(ncs[0]);
     stage_add_ends(s, backend, ncs);
+    if (room->while_stopped) {
+        stage_run_while_stopped(s);
+    }
     QTAILQ_INSERT_TAIL(&stages, s, next);
     trace_net_stage_new(id, backend, queues);
     return s;

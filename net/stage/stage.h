@@ -148,6 +148,12 @@ typedef struct NetStageRoom {
     NetStageFunc *from_nic;
     NetStageFunc *from_backend;
     /*
+     * Frames between the room and the backend go also while the machine is
+     * stopped, or waits for a migration.  The NIC gets none then: a frame for
+     * it waits, and stops the others.
+     */
+    bool while_stopped;
+    /*
      * May be NULL: the NIC was unplugged or plugged, the backend was deleted,
      * or a link changed.  Called from the main loop soon after it, once for
      * several changes; net_stage_present() and net_stage_link_up() have the

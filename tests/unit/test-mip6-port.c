@@ -285,6 +285,8 @@ static void test_first_look(void)
     World *w = world_new(MIP6_LOCATION_AUTO, false);
     const uint8_t group[] = { 0x33, 0x33, 0, 0, 0, 1 };
 
+    mip6_port_start(&w->port, w->now);
+    mip6_port_run(&w->port, w->now);
     for (int from_guest = 0; from_guest < 2; from_guest++) {
         g_assert_true(mip6_port_passes(&w->port, from_guest, guest_mac));
         g_assert_false(mip6_port_passes(&w->port, from_guest, group));
@@ -298,6 +300,7 @@ static void test_first_look(void)
     world_free(w);
 
     w = world_new(MIP6_LOCATION_AUTO, true);
+    mip6_port_run(&w->port, w->now);
     g_assert_false(mip6_port_passes(&w->port, true, home_router_mac));
     g_assert_false(mip6_port_passes(&w->port, false, guest_mac));
     world_free(w);
@@ -939,6 +942,53 @@ static void test_pause(void)
     world_free(w);
 }
 
+/* Frames for a VM that has stopped wait; when it has left they are late. */
+static void test_late(void)
+{
+    World *w = away();
+    uint8_t frame[256], inner[256];
+    size_t len = packet(inner, HOME, FAR, 8) - 14;
+    unsigned changes;
+
+    from_guest(w, inner, 14 + len);     /* tells its MAC address */
+    w->queued = 0;
+    packet(inner, FAR, HOME, 8);
+    to_care_of(w, frame, AGENT, PACKET_PROTO_IP6, len);
+    memcpy(frame + 54, inner + 14, len);
+    len += 54;
+    w->to_guest = 0;
+    mip6_port_pause(&w->port);
+    g_assert_cmpint(from_link(w, frame, len), ==, MIP6_HELD);
+    mip6_port_run(&w->port, w->now);    /* it stays */
+    w->to_guest = 0;
+    g_assert_cmpint(from_link(w, frame, len), ==, MIP6_DONE);
+    g_assert_cmpint(w->to_guest, ==, 1);
+    mip6_port_pause(&w->port);
+    changes = w->changes;
+    mip6_port_leave(&w->port);
+    g_assert_cmpint(w->changes, >, changes);
+    g_assert_cmpint(from_link(w, frame, len), ==, MIP6_DONE);
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_LATE], ==, 1);
+    g_assert_cmpint(w->to_guest, ==, 1);
+    mip6_port_run(&w->port, w->now);    /* people say "cont" */
+    w->to_guest = 0;
+    from_link(w, frame, len);
+    g_assert_cmpint(w->to_guest, ==, 1);
+    world_free(w);
+
+    w = world_new(MIP6_LOCATION_AUTO, false);
+    mip6_port_start(&w->port, w->now);
+    mip6_port_run(&w->port, w->now);
+    memcpy(frame, guest_mac, 6);
+    g_assert_cmpint(from_link(w, frame, len), ==, MIP6_PASS);
+    mip6_port_pause(&w->port);
+    g_assert_cmpint(from_link(w, frame, len), ==, MIP6_HELD);
+    mip6_port_leave(&w->port);
+    g_assert_cmpint(from_link(w, frame, len), ==, MIP6_DONE);
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_LATE], ==, 1);
+    world_free(w);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -960,5 +1010,6 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/port/strangers", test_strangers);
     g_test_add_func("/mip6/port/migration", test_migration);
     g_test_add_func("/mip6/port/pause", test_pause);
+    g_test_add_func("/mip6/port/late", test_late);
     return g_test_run();
 }

@@ -281,6 +281,15 @@ void mip6_binding_refresh(Mip6Binding *b, int64_t now)
     }
 }
 
+void mip6_binding_retry(Mip6Binding *b, int64_t now)
+{
+    if (b->tries && b->next != INT64_MAX) {
+        b->sent = INT64_MIN;
+        restart(b, now);
+        mip6_binding_tick(b, now);
+    }
+}
+
 /* --- time ----------------------------------------------------------------- */
 
 static void transmit(Mip6Binding *b, int64_t now)

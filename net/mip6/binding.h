@@ -113,6 +113,13 @@ void mip6_binding_refused_by_icmp(Mip6Binding *b, int64_t now);
 /** mip6_binding_refresh: register again now, as a refresh request asks. */
 void mip6_binding_refresh(Mip6Binding *b, int64_t now);
 
+/**
+ * mip6_binding_retry: what could not be sent before can be sent now
+ *
+ * The last Binding Update did not leave the node; another goes out at once.
+ */
+void mip6_binding_retry(Mip6Binding *b, int64_t now);
+
 /** mip6_binding_deadline: when to call mip6_binding_tick(); INT64_MAX: never */
 int64_t mip6_binding_deadline(const Mip6Binding *b);
 

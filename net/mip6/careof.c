@@ -690,6 +690,14 @@ void mip6_careof_start(Mip6CareOf *c, int64_t now)
     mip6_careof_tick(c, now);
 }
 
+void mip6_careof_solicit(Mip6CareOf *c, int64_t now)
+{
+    if (c->running) {
+        c->solicitations = 0;
+        c->solicit = now;
+    }
+}
+
 void mip6_careof_stop(Mip6CareOf *c)
 {
     forget(c);

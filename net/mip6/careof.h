@@ -109,6 +109,9 @@ void mip6_careof_init(Mip6CareOf *c, const uint8_t mac[PACKET_ETH_ADDR_LEN],
 /** mip6_careof_start: the host is on a link that it knows nothing of. */
 void mip6_careof_start(Mip6CareOf *c, int64_t now);
 
+/** mip6_careof_solicit: ask for routers again, from now on */
+void mip6_careof_solicit(Mip6CareOf *c, int64_t now);
+
 /** mip6_careof_stop: it leaves; all is forgotten. */
 void mip6_careof_stop(Mip6CareOf *c);
 

@@ -45,6 +45,10 @@ static void mip6_rearm(Mip6Netdev *m)
 {
     int64_t at = mip6_port_deadline(&m->port);
 
+    if (at == m->armed) {
+        return;
+    }
+    m->armed = at;
     if (at == INT64_MAX) {
         timer_del(m->timer);
     } else {
@@ -191,6 +195,7 @@ static void mip6_timer(void *opaque)
 {
     Mip6Netdev *m = opaque;
 
+    m->armed = INT64_MAX;
     mip6_port_tick(&m->port, mip6_now());
     mip6_rearm(m);
 }
@@ -237,12 +242,15 @@ static NetStageVerdict mip6_offer(Mip6Netdev *m, const NetStageFrame *frame,
     struct iovec part[MIP6_TUNNEL_PARTS_MAX];
     PacketOffload offload = mip6_read_offload(frame);
     int parts = mip6_frame_parts(frame, part);
+    Mip6Verdict verdict;
 
     if (parts < 0) {
         m->port.dropped[MIP6_DROP_MALFORMED]++;
         return NET_STAGE_DROP;
     }
-    return mip6_judged(m, func(&m->port, mip6_now(), part, parts, &offload));
+    verdict = func(&m->port, mip6_now(), part, parts, &offload);
+    mip6_rearm(m);
+    return mip6_judged(m, verdict);
 }
 
 static NetStageVerdict mip6_from_nic(NetStage *stage, NetStageFrame *frame)
@@ -433,6 +441,7 @@ static Mip6Netdev *mip6_new(const NetdevMip6Options *o,
     Mip6Netdev *m = g_new0(Mip6Netdev, 1);
 
     m->backend = g_strdup(o->netdev);
+    m->armed = INT64_MAX;
     m->timer = timer_new_ns(QEMU_CLOCK_REALTIME, mip6_timer, m);
     m->changed = qemu_bh_new(mip6_settle, m);
     mip6_port_init(&m->port, config, &mip6_port_ops, m,

@@ -13,6 +13,7 @@ typedef struct Mip6Netdev {
     char *backend;
     Mip6Port port;
     QEMUTimer *timer;
+    int64_t armed;              /* when it is due; INT64_MAX: never */
     QEMUBH *changed;
     VMChangeStateEntry *vm_state;
     NotifierWithReturn migrated;

@@ -13,7 +13,10 @@
  *                                                            from binding.c
  *
  * Where the VM is, router advertisements tell: one with the home prefix means
- * home, any other with a prefix or a default router means away. At home the
+ * home, any other with a prefix or a default router means away. Where the home
+ * prefix was heard, another router may be on the same link: the routers are
+ * asked, and only if none says the home prefix for DOUBT_MAX, it is another
+ * link. At home the
  * port only reads what it needs: advertisements, and the guest's neighbour
  * discovery, which go to groups. A frame to one station passes by its
  * destination address alone.
@@ -35,6 +38,8 @@
 
 #define SECOND                  1000000000ll
 #define HOLD_MAX                (10 * SECOND)
+/* In which three router solicitations are out. */
+#define DOUBT_MAX               (12 * SECOND)
 
 #define ICMP6_LEN               8u
 #define ERROR_BURST             10
@@ -121,7 +126,8 @@ static void binding_send(void *opaque, const Mip6Mh *bu,
 
     if (!mip6_careof_next_hop(&p->careof, p->now, &p->config.agent, mac)) {
         p->dropped[MIP6_DROP_NO_NEXT_HOP]++;
-        return;                 /* it will be repeated */
+        p->unsent = true;       /* it goes when the next hop is known */
+        return;
     }
     if (!at_home) {
         at += mip6_hao_build(at, PACKET_PROTO_MH, &p->config.home.address);
@@ -190,9 +196,48 @@ static void judge_location(Mip6Port *p, int64_t now, const PacketNdRa *ra)
         return;
     }
     if (mip6_home_is_home_prefix(&p->home, ra)) {
+        p->home_heard = true;
+        p->doubt_until = INT64_MAX;
         be_home(p, now);
     } else if (ra->lifetime || ra->prefixes) {
-        be_away(p, now);
+        if (!p->home_heard || p->is_away) {
+            be_away(p, now);
+        } else if (p->doubt_until == INT64_MAX) {
+            /* Another router of the home link, or another link? */
+            p->doubt_until = now + DOUBT_MAX;
+            mip6_careof_solicit(&p->careof, now);
+            p->settle = true;
+        }
+    }
+}
+
+/* RFC 6275 section 11.5.5: who has asked the agent for it knows its MAC. */
+static void announce_home(Mip6Port *p)
+{
+    const uint8_t *mac = mip6_home_guest_mac(&p->home);
+    uint8_t frame[PACKET_ETH_LEN + PACKET_ND_SHORT_MAX];
+    uint8_t group[PACKET_ETH_ADDR_LEN];
+
+    packet_eth_group6(group, &packet_ip6_all_nodes);
+    for (unsigned i = 0; mac && i < p->home.learned.addresses; i++) {
+        const struct in6_addr *addr = &p->home.learned.address[i];
+        size_t len = packet_nd_build_na(frame + PACKET_ETH_LEN, addr,
+                                        &packet_ip6_all_nodes, addr,
+                                        PACKET_NA_OVERRIDE, mac);
+
+        packet_eth_build(frame, group, mac, PACKET_ETH_IP6);
+        link_transmit(p, frame, PACKET_ETH_LEN + len);
+    }
+}
+
+static void set_tunnel(Mip6Port *p, const struct in6_addr *care_of)
+{
+    const Mip6Tunnel *t = &p->tunnel;
+
+    if (!packet_ip6_equal(care_of, &t->local) ||
+        t->link_mtu != p->careof.mtu || t->hop_limit != p->careof.hop_limit) {
+        mip6_tunnel_set(&p->tunnel, care_of, &p->config.agent, p->careof.mtu,
+                        p->careof.hop_limit);
     }
 }
 
@@ -200,20 +245,32 @@ static void judge_location(Mip6Port *p, int64_t now, const PacketNdRa *ra)
 static void settle(Mip6Port *p, int64_t now)
 {
     const struct in6_addr *care_of;
+    uint8_t mac[PACKET_ETH_ADDR_LEN];
 
     if (!p->settle) {
         return;
     }
-    p->settle = false;
-    if (p->is_running && p->is_known && p->is_away) {
+    if (p->is_known && p->is_away) {
         care_of = mip6_careof_address(&p->careof, now);
-        if (care_of && !packet_ip6_equal(care_of, &p->tunnel.local)) {
-            mip6_tunnel_set(&p->tunnel, care_of, &p->config.agent,
-                            p->careof.mtu, p->careof.hop_limit);
+        if (care_of) {
+            set_tunnel(p, care_of);
+            /* The way to the agent is found before it is needed. */
+            mip6_careof_next_hop(&p->careof, now, &p->config.agent, mac);
         }
-        mip6_binding_away(&p->binding, now, care_of);
+        if (p->is_running) {
+            mip6_binding_away(&p->binding, now, care_of);
+        }
     }
-    p->settle = false;          /* of the binding's own change */
+    if (p->is_running && p->unsent &&
+        mip6_careof_next_hop(&p->careof, now, &p->config.agent, mac)) {
+        p->unsent = false;
+        mip6_binding_retry(&p->binding, now);
+    }
+    if (p->returning && p->binding.state == MIP6_HOME) {
+        announce_home(p);
+    }
+    p->returning = p->binding.state == MIP6_RETURNING;
+    p->settle = false;          /* of the binding's own change, too */
     p->ops->changed(p->opaque);
 }
 
@@ -231,7 +288,7 @@ void mip6_port_init(Mip6Port *p, const Mip6PortConfig *config,
     p->config = *config;
     p->ops = ops;
     p->opaque = opaque;
-    p->hold_until = INT64_MAX;
+    p->hold_until = p->doubt_until = INT64_MAX;
     mip6_binding_init(&p->binding, &binding, &binding_ops, p,
                       ops->random(opaque));
     mip6_careof_init(&p->careof, config->mac, config->mtu,
@@ -288,9 +345,10 @@ static int64_t min_time(int64_t a, int64_t b)
 
 int64_t mip6_port_deadline(const Mip6Port *p)
 {
-    int64_t at = mip6_careof_deadline(&p->careof);
+    int64_t at = min_time(mip6_careof_deadline(&p->careof), p->doubt_until);
 
     if (p->is_running) {
+        at = p->holding ? min_time(at, p->hold_until) : at;
         at = min_time(at, mip6_binding_deadline(&p->binding));
         at = min_time(at, mip6_home_deadline(&p->home));
     }
@@ -301,6 +359,16 @@ void mip6_port_tick(Mip6Port *p, int64_t now)
 {
     p->now = now;
     mip6_careof_tick(&p->careof, now);
+    if (p->doubt_until <= now) {
+        p->doubt_until = INT64_MAX;
+        p->home_heard = false;
+        mip6_careof_start(&p->careof, now);     /* nothing of home is here */
+        be_away(p, now);
+    }
+    if (p->holding && p->hold_until <= now) {
+        p->holding = false;
+        p->settle = true;       /* who holds it asks again */
+    }
     settle(p, now);
     if (p->is_running) {
         mip6_binding_tick(&p->binding, now);
@@ -340,6 +408,16 @@ static Mip6Verdict keep_or_drop(Mip6Port *p)
 }
 
 /* --- from the guest ------------------------------------------------------- */
+
+/* Not now, but soon; or not at all. */
+static Mip6Verdict hold(Mip6Port *p, int64_t now)
+{
+    if (now >= p->hold_until) {
+        return drop(p, MIP6_DROP_UNBOUND);
+    }
+    p->holding = true;
+    return MIP6_HELD;
+}
 
 static bool starts_like_nd(const uint8_t *packet, size_t len)
 {
@@ -396,7 +474,7 @@ static Mip6Verdict into_tunnel(Mip6Port *p, int64_t now, const PacketEth *eth,
     Mip6Drop why;
 
     if (!is_ready(p)) {
-        return now < p->hold_until ? MIP6_HELD : drop(p, MIP6_DROP_UNBOUND);
+        return hold(p, now);
     }
     if (!mip6_careof_next_hop(&p->careof, now, &p->config.agent, mac)) {
         return drop(p, MIP6_DROP_NO_NEXT_HOP);
@@ -422,7 +500,7 @@ Mip6Verdict mip6_port_from_guest(Mip6Port *p, int64_t now,
 
     p->now = now;
     if (!p->is_known) {
-        return MIP6_HELD;
+        return hold(p, now);
     }
     len = packet_iov_copy(iov, iovcnt, 0, head, p->is_away
                           ? sizeof(head) : PACKET_ETH_LEN);

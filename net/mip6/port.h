@@ -72,6 +72,11 @@ typedef struct Mip6Port {
     int64_t now;                /* of the call */
     bool settle;                /* addresses may have changed */
     int64_t hold_until;         /* frames may wait until then */
+    bool holding;               /* one waits */
+    bool unsent;                /* a Binding Update could not be sent */
+    bool returning;             /* the home link is to be told */
+    bool home_heard;            /* the home prefix was advertised here */
+    int64_t doubt_until;        /* of that; INT64_MAX: there is no doubt */
     int64_t error_credit;       /* answers to what is wrong, one a gap */
 } Mip6Port;
 

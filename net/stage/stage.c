@@ -351,7 +351,8 @@ static void stage_take_padding(NetStage *s)
 
 /*
  * Lets in what waits before @end.  While the machine is stopped nothing may
- * change but for a room that runs on; QEMU flushes the queue when it goes on, if the end can receive.
+ * change but for a room that runs on; QEMU flushes the queue when it goes on,
+ * if the end can receive.
  */
 static void stage_wake(StageEnd *end)
 {

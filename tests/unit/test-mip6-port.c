@@ -989,6 +989,174 @@ static void test_late(void)
     world_free(w);
 }
 
+/* Advertise, as a router that does not say its MAC address. */
+static void advertise_without_mac(World *w, const char *prefix, uint32_t mtu)
+{
+    struct in6_addr src = packet_ip6_link_local(router_mac);
+    PacketNdRa ra = {
+        .hop_limit = 64, .lifetime = 1800, .prefixes = 1, .mtu = mtu,
+        .prefix[0] = { address(prefix), 64, true, true, false, 7200, 3600 },
+    };
+    uint8_t frame[512];
+    size_t len = packet_nd_build_ra(frame + PACKET_ETH_LEN,
+                                    sizeof(frame) - PACKET_ETH_LEN, &src,
+                                    &packet_ip6_all_nodes, &ra, NULL);
+
+    packet_eth_build(frame, (uint8_t[]) { 0x33, 0x33, 0, 0, 0, 1 }, router_mac,
+                     PACKET_ETH_IP6);
+    from_link(w, frame, PACKET_ETH_LEN + len);
+}
+
+/* @addr, asked by the care-of host, says its MAC address. */
+static void answer_for(World *w, const struct in6_addr *addr)
+{
+    const struct in6_addr *own = &w->port.careof.link_local.addr;
+    uint8_t frame[128];
+    size_t len = packet_nd_build_na(frame + PACKET_ETH_LEN, addr, own, addr,
+                                    PACKET_NA_ROUTER | PACKET_NA_SOLICITED |
+                                    PACKET_NA_OVERRIDE, router_mac);
+
+    packet_eth_build(frame, own_mac, router_mac, PACKET_ETH_IP6);
+    from_link(w, frame, PACKET_ETH_LEN + len);
+}
+
+static void answer_for_router(World *w)
+{
+    struct in6_addr router = packet_ip6_link_local(router_mac);
+
+    answer_for(w, &router);
+}
+
+/* An update that cannot be sent goes as soon as it can, not when it is due. */
+static void test_unsent(void)
+{
+    World *w = world_new(MIP6_LOCATION_AUTO, true);
+
+    mip6_port_start(&w->port, w->now);
+    advertise_without_mac(w, "2001:db8:3000::", 0);
+    pass(w, 1100 * MS);
+    g_assert_true(mip6_careof_address(&w->port.careof, w->now));
+    mip6_port_run(&w->port, w->now);
+    deliver(w);
+    g_assert_cmpint(w->port.binding.state, ==, MIP6_REGISTERING);
+    pass(w, 10 * MS);
+    answer_for_router(w);
+    deliver(w);
+    g_assert_cmpint(w->port.binding.state, ==, MIP6_BOUND);
+    world_free(w);
+}
+
+/* While the VM is on its way, its host finds the router, too. */
+static void test_resolve_early(void)
+{
+    World *w = world_new(MIP6_LOCATION_AUTO, true);
+
+    mip6_port_start(&w->port, w->now);
+    advertise_without_mac(w, "2001:db8:3000::", 0);
+    pass(w, 1100 * MS);
+    answer_for_router(w);
+    mip6_port_run(&w->port, w->now);
+    deliver(w);
+    g_assert_cmpint(w->port.binding.state, ==, MIP6_BOUND);
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_NO_NEXT_HOP], ==, 0);
+    world_free(w);
+}
+
+/* The tunnel follows what the router says about the link later. */
+static void test_link_mtu(void)
+{
+    World *w = away();
+
+    advertise_without_mac(w, "2001:db8:3000::", 1400);
+    g_assert_cmpint(mip6_tunnel_mtu(&w->port.tunnel, w->now), ==, 1360);
+    g_assert_cmpint(w->port.binding.state, ==, MIP6_BOUND);
+    world_free(w);
+}
+
+/* A second router at home, with another prefix, moves nobody. */
+static void test_two_routers(void)
+{
+    World *w = world_new(MIP6_LOCATION_AUTO, false);
+
+    mip6_port_start(&w->port, w->now);
+    mip6_port_run(&w->port, w->now);
+    advertise(w, "2001:db8:2000::", home_router_mac);
+    for (unsigned i = 0; i < 10; i++) {
+        unsigned sent;
+
+        g_assert_cmpint(advertise(w, "fd00::", router_mac), ==, MIP6_PASS);
+        g_assert_false(w->port.is_away);
+        sent = w->to_link;
+        pass(w, SECOND);
+        g_assert_cmpint(w->to_link, >, sent);   /* the routers are asked */
+        g_assert_cmpint(advertise(w, "2001:db8:2000::", home_router_mac), ==,
+                        MIP6_PASS);
+        pass(w, 100 * SECOND);
+        g_assert_false(w->port.is_away);
+    }
+    /* Another link, where nobody says the home prefix. */
+    advertise(w, "2001:db8:3000::", router_mac);
+    pass(w, 11 * SECOND);
+    g_assert_false(w->port.is_away);
+    pass(w, 2 * SECOND);
+    g_assert_true(w->port.is_away);
+    advertise(w, "2001:db8:3000::", router_mac);
+    pass(w, 2 * SECOND);
+    g_assert_cmpint(w->port.binding.state, ==, MIP6_BOUND);
+    world_free(w);
+}
+
+/* Frames do not wait for a link that says nothing, nor longer than is right. */
+static void test_hold_ends(void)
+{
+    World *w = world_new(MIP6_LOCATION_AUTO, true);
+    uint8_t frame[256];
+    size_t len = packet(frame, HOME, FAR, 8);
+    unsigned changes;
+
+    mip6_port_start(&w->port, w->now);
+    pass(w, 60 * SECOND);
+    g_assert_cmpint(from_guest(w, frame, len), ==, MIP6_HELD);
+    mip6_port_run(&w->port, w->now);
+    g_assert_cmpint(from_guest(w, frame, len), ==, MIP6_HELD);
+    pass(w, 9 * SECOND);
+    changes = w->changes;
+    pass(w, SECOND);            /* who holds it is told to ask again */
+    g_assert_cmpint(w->changes, >, changes);
+    expect_drop(w, MIP6_DROP_UNBOUND, frame, len);
+    world_free(w);
+}
+
+/* Back at home, the link is told where the guest's addresses are. */
+static void test_return(void)
+{
+    World *w = away();
+    struct in6_addr home = address(HOME);
+    uint8_t frame[256];
+    PacketNd nd;
+    size_t len = packet(frame, HOME, FAR, 8);
+
+    from_guest(w, frame, len);  /* tells its MAC address */
+    w->queued = 0;
+    advertise(w, "2001:db8:2000::", home_router_mac);
+    g_assert_cmpint(w->port.binding.state, ==, MIP6_RETURNING);
+    pass(w, SECOND / 2);
+    g_assert_cmpint(w->port.binding.state, ==, MIP6_RETURNING);
+    w->on_home = 0;
+    answer_for(w, &w->port.config.agent);       /* it is on the link now */
+    deliver(w);
+    g_assert_cmpint(w->port.binding.state, ==, MIP6_HOME);
+    g_assert_null(mip6_agent_binding(&w->agent, &home));
+    g_assert_cmpint(w->on_home, ==, 1);
+    g_assert_cmpmem(w->link.buf + 6, 6, guest_mac, 6);
+    g_assert_true(packet_nd_parse(&nd, w->link.buf + 14, w->link.len - 14));
+    g_assert_cmpint(nd.type, ==, PACKET_ND_NA);
+    g_assert_cmpint(nd.flags, ==, PACKET_NA_OVERRIDE);
+    g_assert_cmpmem(&nd.target, 16, &home, 16);
+    g_assert_cmpmem(nd.tlla, 6, guest_mac, 6);
+    world_free(w);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -1011,5 +1179,11 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/port/migration", test_migration);
     g_test_add_func("/mip6/port/pause", test_pause);
     g_test_add_func("/mip6/port/late", test_late);
+    g_test_add_func("/mip6/port/unsent", test_unsent);
+    g_test_add_func("/mip6/port/resolve-early", test_resolve_early);
+    g_test_add_func("/mip6/port/link-mtu", test_link_mtu);
+    g_test_add_func("/mip6/port/two-routers", test_two_routers);
+    g_test_add_func("/mip6/port/hold-ends", test_hold_ends);
+    g_test_add_func("/mip6/port/return", test_return);
     return g_test_run();
 }

@@ -908,7 +908,7 @@ static void test_migration(void)
     mip6_agent_destroy(&v->agent);
     v->agent = w->agent;        /* of the same agent */
     v->agent.opaque = v;
-    w->agent.bindings = g_hash_table_new(NULL, NULL);
+    mip6_agent_init(&w->agent, &v->agent.config, &agent_ops, w);
     mip6_port_start(&v->port, v->now);
     advertise(v, "2001:db8:4000::", router_mac);
     pass(v, 2 * SECOND);

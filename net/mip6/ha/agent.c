@@ -14,13 +14,15 @@
  *   for a home       anything                goes into the tunnel
  *   for nobody       -                       dropped, counted
  *
- * A binding is in one table, found by its home address. A mobile node may send
+ * A binding is in one table, found by its home address, and in a heap by when
+ * it ends, so that no turn looks at all. A mobile node may send
  * for its own home address only, from the care-of address that it registered:
  * both are compared for each packet (section 10.4.5).
  *
  * Sequence numbers are compared as section 9.5.1 says. A binding that has ended
  * leaves no memory of its number: a node that lost its own begins anew.
  */
+#include <stddef.h>
 #include <string.h>
 
 #include "net/mip6/ha/agent.h"
@@ -57,10 +59,12 @@ void mip6_agent_init(Mip6Agent *a, const Mip6AgentConfig *config,
     a->opaque = opaque;
     a->bindings = g_hash_table_new_full(mip6_agent_hash, mip6_agent_equal,
                                         NULL, g_free);
+    mip6_expiry_init(&a->expiry);
 }
 
 void mip6_agent_destroy(Mip6Agent *a)
 {
+    mip6_expiry_destroy(&a->expiry);
     g_hash_table_destroy(a->bindings);
 }
 
@@ -127,13 +131,44 @@ static uint8_t check_home(const Mip6Agent *a, const struct in6_addr *home,
     return MIP6_BA_ACCEPTED;
 }
 
-static void end_binding(Mip6Agent *a, const struct in6_addr *home)
+static Mip6AgentBinding *container(Mip6Due *due)
 {
-    struct in6_addr gone = *home;       /* @home may be the binding's own */
+    return (void *)((char *)due - offsetof(Mip6AgentBinding, due));
+}
 
-    if (g_hash_table_remove(a->bindings, &gone)) {
-        a->ops->proxy(a->opaque, &gone, false);
+static void tell_change(Mip6Agent *a, const Mip6AgentBinding *b)
+{
+    if (a->ops->changed) {
+        a->ops->changed(a->opaque, b);
     }
+}
+
+static void end_binding(Mip6Agent *a, Mip6AgentBinding *b)
+{
+    mip6_expiry_remove(&a->expiry, &b->due);
+    g_hash_table_steal(a->bindings, &b->home);
+    a->ops->proxy(a->opaque, &b->home, false);
+    b->lifetime = 0;
+    tell_change(a, b);
+    g_free(b);
+}
+
+/* Have a binding of @home. Returns NULL if there is no room for one. */
+static Mip6AgentBinding *have_binding(Mip6Agent *a, const struct in6_addr *home)
+{
+    Mip6AgentBinding *b = g_hash_table_lookup(a->bindings, home);
+
+    if (b) {
+        return b;
+    }
+    if (g_hash_table_size(a->bindings) >= a->config.bindings_max ||
+        !a->ops->proxy(a->opaque, home, true)) {
+        return NULL;
+    }
+    b = g_new0(Mip6AgentBinding, 1);
+    b->home = *home;
+    g_hash_table_insert(a->bindings, &b->home, b);
+    return b;
 }
 
 /* Make or change a binding. Returns the status. */
@@ -141,22 +176,40 @@ static uint8_t bind_home(Mip6Agent *a, int64_t now, const Mip6Mh *bu,
                          const struct in6_addr *home,
                          const struct in6_addr *care_of, uint16_t *lifetime)
 {
-    Mip6AgentBinding *b = g_hash_table_lookup(a->bindings, home);
+    Mip6AgentBinding *b = have_binding(a, home);
 
-    *lifetime = MIN(bu->lifetime, a->config.lifetime_max);
     if (!b) {
-        if (g_hash_table_size(a->bindings) >= a->config.bindings_max ||
-            !a->ops->proxy(a->opaque, home, true)) {
-            return MIP6_BA_RESOURCES;
-        }
-        b = g_new0(Mip6AgentBinding, 1);
-        b->home = *home;
-        g_hash_table_insert(a->bindings, &b->home, b);
+        return MIP6_BA_RESOURCES;
     }
+    *lifetime = MIN(bu->lifetime, a->config.lifetime_max);
     b->care_of = *care_of;
     b->sequence = bu->sequence;
     b->lifetime = *lifetime;
     b->expires = now + *lifetime * (MIP6_LIFETIME_UNIT * SECOND);
+    mip6_expiry_set(&a->expiry, &b->due, b->expires);
+    tell_change(a, b);
+    return MIP6_BA_ACCEPTED;
+}
+
+uint8_t mip6_agent_restore(Mip6Agent *a, int64_t now,
+                           const Mip6AgentBinding *saved)
+{
+    uint8_t status = check_home(a, &saved->home, &saved->care_of);
+    Mip6AgentBinding *b;
+
+    if (status != MIP6_BA_ACCEPTED) {
+        return status;
+    }
+    b = have_binding(a, &saved->home);
+    if (!b) {
+        return MIP6_BA_RESOURCES;
+    }
+    b->care_of = saved->care_of;
+    b->sequence = saved->sequence;
+    b->lifetime = saved->lifetime;
+    b->expires = saved->expires;
+    mip6_expiry_set(&a->expiry, &b->due, b->expires);
+    a->restored++;
     return MIP6_BA_ACCEPTED;
 }
 
@@ -164,7 +217,7 @@ static void take_update(Mip6Agent *a, int64_t now, const Mip6Mh *bu,
                         const struct in6_addr *home,
                         const struct in6_addr *source)
 {
-    const Mip6AgentBinding *b = mip6_agent_binding(a, home);
+    Mip6AgentBinding *b = g_hash_table_lookup(a->bindings, home);
     const struct in6_addr *care_of = bu->has_alternate ? &bu->alternate
                                                        : source;
     bool ends = bu->lifetime == 0 || packet_ip6_equal(care_of, home);
@@ -180,8 +233,10 @@ static void take_update(Mip6Agent *a, int64_t now, const Mip6Mh *bu,
         return;
     } else if (ends) {
         status = b ? MIP6_BA_ACCEPTED : MIP6_BA_NOT_HOME_AGENT;
-        end_binding(a, home);
-        a->ended += status == MIP6_BA_ACCEPTED;
+        if (b) {
+            end_binding(a, b);
+            a->ended++;
+        }
     } else {
         status = check_home(a, home, care_of);
         if (status == MIP6_BA_ACCEPTED) {
@@ -334,20 +389,22 @@ void mip6_agent_packet(Mip6Agent *a, int64_t now, void *buf, size_t len)
     }
 }
 
+int64_t mip6_agent_deadline(const Mip6Agent *a)
+{
+    const Mip6Due *next = mip6_expiry_next(&a->expiry);
+
+    return next ? next->at : INT64_MAX;
+}
+
 void mip6_agent_tick(Mip6Agent *a, int64_t now)
 {
-    GHashTableIter iter;
-    gpointer value;
+    for (unsigned i = 0; i < MIP6_AGENT_TURN; i++) {
+        Mip6Due *next = mip6_expiry_next(&a->expiry);
 
-    g_hash_table_iter_init(&iter, a->bindings);
-    while (g_hash_table_iter_next(&iter, NULL, &value)) {
-        const Mip6AgentBinding *b = value;
-        struct in6_addr home = b->home;
-
-        if (b->expires <= now) {
-            g_hash_table_iter_remove(&iter);
-            a->ops->proxy(a->opaque, &home, false);
-            a->expired++;
+        if (!next || next->at > now) {
+            break;
         }
+        end_binding(a, container(next));
+        a->expired++;
     }
 }

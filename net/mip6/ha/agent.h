@@ -11,6 +11,7 @@
 
 #include <glib.h>
 
+#include "net/mip6/ha/expiry.h"
 #include "net/mip6/mh.h"
 
 typedef struct Mip6AgentConfig {
@@ -23,6 +24,15 @@ typedef struct Mip6AgentConfig {
     GHashTable *allowed;        /* home addresses, struct in6_addr; NULL: all */
 } Mip6AgentConfig;
 
+typedef struct Mip6AgentBinding {
+    struct in6_addr home, care_of;
+    uint16_t sequence;
+    uint16_t lifetime;          /* granted; MIP6_LIFETIME_UNIT */
+    int64_t expires;
+    uint64_t sent, received;    /* packets to and from the mobile node */
+    Mip6Due due;
+} Mip6AgentBinding;
+
 typedef struct Mip6AgentOps {
     /* Give a packet to the host, which forwards it. */
     void (*forward)(void *opaque, const void *packet, size_t len);
@@ -31,15 +41,12 @@ typedef struct Mip6AgentOps {
      * packets to it. Returns false if the host cannot.
      */
     bool (*proxy)(void *opaque, const struct in6_addr *home, bool on);
+    /*
+     * @b is made or changed, and its acknowledgement comes next; or it has
+     * ended: then its lifetime is 0. NULL: nobody wants to know.
+     */
+    void (*changed)(void *opaque, const Mip6AgentBinding *b);
 } Mip6AgentOps;
-
-typedef struct Mip6AgentBinding {
-    struct in6_addr home, care_of;
-    uint16_t sequence;
-    uint16_t lifetime;          /* granted; MIP6_LIFETIME_UNIT */
-    int64_t expires;
-    uint64_t sent, received;    /* packets to and from the mobile node */
-} Mip6AgentBinding;
 
 /* What packets ended for. */
 typedef enum Mip6AgentDrop {
@@ -58,7 +65,8 @@ typedef struct Mip6Agent {
     const Mip6AgentOps *ops;
     void *opaque;
     GHashTable *bindings;       /* &Mip6AgentBinding.home -> Mip6AgentBinding */
-    uint64_t registered, refused, ended, expired;
+    Mip6Expiry expiry;          /* Mip6AgentBinding.due */
+    uint64_t registered, refused, ended, expired, restored;
     uint64_t dropped[MIP6_AGENT_DROPS];
 } Mip6Agent;
 
@@ -75,8 +83,25 @@ void mip6_agent_destroy(Mip6Agent *a);
  */
 void mip6_agent_packet(Mip6Agent *a, int64_t now, void *buf, size_t len);
 
-/** mip6_agent_tick: end bindings whose time is over; call once a second */
+/** mip6_agent_deadline: when to call mip6_agent_tick(); INT64_MAX: never */
+int64_t mip6_agent_deadline(const Mip6Agent *a);
+
+/**
+ * mip6_agent_tick: end bindings whose time is over
+ *
+ * At most MIP6_AGENT_TURN of them: if the deadline is still over, call again.
+ */
+#define MIP6_AGENT_TURN 256u
 void mip6_agent_tick(Mip6Agent *a, int64_t now);
+
+/**
+ * mip6_agent_restore: have a binding that an earlier agent had
+ * @saved: home, care_of, sequence, lifetime and expires are taken
+ *
+ * Returns: MIP6_BA_ACCEPTED, or why it may not be registered any more
+ */
+uint8_t mip6_agent_restore(Mip6Agent *a, int64_t now,
+                           const Mip6AgentBinding *saved);
 
 /** mip6_agent_binding: that of @home; NULL: none */
 const Mip6AgentBinding *mip6_agent_binding(const Mip6Agent *a,

@@ -9,6 +9,7 @@
  *     bindings   10000                   # at most
  *     mtu        1500                    # of the links that tunnels go over
  *     tun        mip6ha                  # name of the TUN device
+ *     state      /var/lib/vmmnet/ha.state        # bindings survive the agent
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -73,6 +74,17 @@ static bool parse_name(const Parser *p, const char *word, const char *value,
     return true;
 }
 
+static bool parse_path(const Parser *p, const char *word, const char *value,
+                       char **path, GError **errp)
+{
+    if (*value != '/') {
+        return fail(p, errp, "%s '%s' does not begin with '/'", word, value);
+    }
+    g_free(*path);
+    *path = g_strdup(value);
+    return true;
+}
+
 static bool parse_address(const Parser *p, const char *value, GError **errp)
 {
     Mip6AgentConfig *agent = &p->config->agent;
@@ -119,6 +131,9 @@ static bool parse_statement(const Parser *p, const char *word,
     if (!strcmp(word, "tun")) {
         return parse_name(p, word, value, &p->config->tun, errp);
     }
+    if (!strcmp(word, "state")) {
+        return parse_path(p, word, value, &p->config->state, errp);
+    }
     if (!strcmp(word, "address")) {
         return parse_address(p, value, errp);
     }
@@ -141,7 +156,7 @@ static bool parse_statement(const Parser *p, const char *word,
         return parse_number(p, word, value, 1320, 2048, &agent->mtu, errp);
     }
     return fail(p, errp, "'%s' is not interface, address, allow, lifetime, "
-                "bindings, mtu or tun", word);
+                "bindings, mtu, tun or state", word);
 }
 
 static bool parse_line(const Parser *p, char *line, GError **errp)
@@ -198,5 +213,6 @@ void mip6_ha_config_free(Mip6HaConfig *config)
     }
     g_free(config->interface);
     g_free(config->tun);
+    g_free(config->state);
     g_free(config);
 }

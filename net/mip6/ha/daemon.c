@@ -10,6 +10,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <glib-unix.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 
 #include "net/mip6/ha/config.h"
 #include "net/mip6/ha/host.h"
+#include "net/mip6/ha/journal.h"
 
 /* Packets that one turn of the loop takes, so that none starves others. */
 #define BATCH           64
@@ -25,13 +27,12 @@ typedef struct Daemon {
     GMainLoop *loop;
     Mip6HaConfig *config;
     Mip6HaHost host;
+    Mip6HaJournal journal;
     Mip6Agent agent;
+    GSource *timer;             /* of the agent's deadline */
+    int64_t deadline;           /* that the timer is set to */
+    bool restoring;
 } Daemon;
-
-static int64_t now_ns(void)
-{
-    return g_get_monotonic_time() * 1000;
-}
 
 static void forward(void *opaque, const void *packet, size_t len)
 {
@@ -49,18 +50,63 @@ static bool proxy(void *opaque, const struct in6_addr *home, bool on)
     bool done = mip6_ha_host_proxy(&d->host, home, on);
 
     inet_ntop(AF_INET6, home, text, sizeof(text));
-    if (done) {
+    if (done && !d->restoring) {
         g_message("%s %s", on ? "bound" : "ended", text);
-    } else {
+    } else if (!done) {
         g_warning("cannot route %s into the tunnel: %s", text,
                   strerror(errno));
     }
     return done;
 }
 
+static void changed(void *opaque, const Mip6AgentBinding *b)
+{
+    Daemon *d = opaque;
+
+    mip6_ha_journal_append(&d->journal, b);
+}
+
 static const Mip6AgentOps agent_ops = {
     .forward = forward,
     .proxy = proxy,
+    .changed = changed,
+};
+
+/* --- the loop ------------------------------------------------------------- */
+
+/* Wake up when the agent wants to, soon if that is over already. */
+static void arm(Daemon *d)
+{
+    int64_t deadline = mip6_agent_deadline(&d->agent);
+    int64_t wait;
+
+    if (deadline == d->deadline) {
+        return;
+    }
+    d->deadline = deadline;
+    wait = deadline == INT64_MAX ? -1
+                                 : MAX(deadline - mip6_ha_clock(), 0) / 1000;
+    g_source_set_ready_time(d->timer, wait < 0 ? -1
+                                      : g_get_monotonic_time() + wait);
+}
+
+static gboolean due(gpointer opaque)
+{
+    Daemon *d = opaque;
+
+    d->deadline = INT64_MIN;
+    mip6_agent_tick(&d->agent, mip6_ha_clock());
+    arm(d);
+    return G_SOURCE_CONTINUE;
+}
+
+static gboolean call(GSource *source, GSourceFunc callback, gpointer opaque)
+{
+    return callback(opaque);
+}
+
+static GSourceFuncs timer_funcs = {
+    .dispatch = call,
 };
 
 static gboolean tun_ready(gint fd, GIOCondition condition, gpointer opaque)
@@ -74,8 +120,9 @@ static gboolean tun_ready(gint fd, GIOCondition condition, gpointer opaque)
         if (len < 0) {
             break;
         }
-        mip6_agent_packet(&d->agent, now_ns(), packet, len);
+        mip6_agent_packet(&d->agent, mip6_ha_clock(), packet, len);
     }
+    arm(d);
     return G_SOURCE_CONTINUE;
 }
 
@@ -87,11 +134,17 @@ static gboolean link_ready(gint fd, GIOCondition condition, gpointer opaque)
     return G_SOURCE_CONTINUE;
 }
 
-static gboolean tick(gpointer opaque)
+static gboolean keep_state(gpointer opaque)
 {
     Daemon *d = opaque;
+    bool was_behind = d->journal.behind;
+    g_autoptr(GError) err = NULL;
 
-    mip6_agent_tick(&d->agent, now_ns());
+    if (mip6_ha_journal_wants(&d->journal, &d->agent) &&
+        !mip6_ha_journal_renew(&d->journal, &d->agent, false, &err) &&
+        !was_behind) {
+        g_warning("%s", err->message);
+    }
     return G_SOURCE_CONTINUE;
 }
 
@@ -108,35 +161,106 @@ static void run(Daemon *d)
     d->loop = g_main_loop_new(NULL, FALSE);
     g_unix_fd_add(d->host.tun_fd, G_IO_IN, tun_ready, d);
     g_unix_fd_add(d->host.link_fd, G_IO_IN, link_ready, d);
-    g_timeout_add_seconds(1, tick, d);
+    d->timer = g_source_new(&timer_funcs, sizeof(GSource));
+    g_source_set_callback(d->timer, due, d, NULL);
+    g_source_attach(d->timer, NULL);
+    d->deadline = INT64_MIN;
+    arm(d);
+    g_timeout_add_seconds(1, keep_state, d);
     g_unix_signal_add(SIGINT, stop, d);
     g_unix_signal_add(SIGTERM, stop, d);
     puts("vmmnet-ha: ready");
     fflush(stdout);
     g_main_loop_run(d->loop);
+    g_source_destroy(d->timer);
+    g_source_unref(d->timer);
     g_main_loop_unref(d->loop);
 }
 
-static bool start(Daemon *d, const char *file, GError **errp)
+/* --- start and end -------------------------------------------------------- */
+
+static void restore(Daemon *d, GHashTable *bindings)
+{
+    int64_t now = mip6_ha_clock();
+    char text[INET6_ADDRSTRLEN];
+    GHashTableIter iter;
+    gpointer value;
+
+    d->restoring = true;
+    g_hash_table_iter_init(&iter, bindings);
+    while (g_hash_table_iter_next(&iter, NULL, &value)) {
+        const Mip6AgentBinding *b = value;
+        uint8_t status = mip6_agent_restore(&d->agent, now, b);
+
+        if (status != MIP6_BA_ACCEPTED) {
+            inet_ntop(AF_INET6, &b->home, text, sizeof(text));
+            g_warning("the binding of %s is not restored: status %u", text,
+                      status);
+        }
+    }
+    d->restoring = false;
+    if (d->agent.restored) {
+        g_message("restored %" PRIu64 " bindings", d->agent.restored);
+    }
+}
+
+/*
+ * With a state file, the TUN device and the routes wait for the next agent:
+ * packets are lost meanwhile, but go nowhere else.
+ */
+static bool take_over(Daemon *d, GError **errp)
+{
+    g_autoptr(GHashTable) bindings = mip6_ha_journal_load(&d->journal, errp);
+
+    if (!bindings) {
+        return false;
+    }
+    restore(d, bindings);
+    if (!mip6_ha_host_sweep(&d->host) ||
+        !mip6_ha_host_keep(&d->host, d->journal.path)) {
+        g_set_error(errp, G_FILE_ERROR, G_FILE_ERROR_FAILED,
+                    "cannot take over TUN device '%s': %s", d->config->tun,
+                    strerror(errno));
+        return false;
+    }
+    return mip6_ha_journal_renew(&d->journal, &d->agent, true, errp);
+}
+
+static bool configure(Daemon *d, const char *file, GError **errp)
 {
     g_autofree char *text = NULL;
 
-    if (!g_file_get_contents(file, &text, NULL, errp)) {
-        return false;
+    if (g_file_get_contents(file, &text, NULL, errp)) {
+        d->config = mip6_ha_config_parse(text, file, errp);
     }
-    d->config = mip6_ha_config_parse(text, file, errp);
-    if (!d->config ||
-        !mip6_ha_host_open(&d->host, d->config->interface, d->config->tun,
+    return d->config;
+}
+
+static bool start(Daemon *d, GError **errp)
+{
+    if (!mip6_ha_host_open(&d->host, d->config->interface, d->config->tun,
                            errp)) {
         return false;
     }
+    mip6_ha_journal_init(&d->journal, d->config->state);
     mip6_agent_init(&d->agent, &d->config->agent, &agent_ops, d);
     if (!mip6_ha_host_proxy(&d->host, &d->config->agent.address, true)) {
         g_set_error(errp, G_FILE_ERROR, G_FILE_ERROR_FAILED,
                     "cannot take the agent's address: %s", strerror(errno));
         return false;
     }
-    return true;
+    return take_over(d, errp);
+}
+
+static bool end(Daemon *d, GError **errp)
+{
+    bool done = mip6_ha_journal_renew(&d->journal, &d->agent, true, errp);
+
+    mip6_agent_destroy(&d->agent);
+    mip6_ha_journal_destroy(&d->journal);
+    mip6_ha_host_close(&d->host);
+    mip6_ha_config_free(d->config);
+    return done;
 }
 
 int main(int argc, char **argv)
@@ -148,13 +272,14 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: vmmnet-ha FILE\n");
         return 2;
     }
-    if (!start(&d, argv[1], &err)) {
+    if (!configure(&d, argv[1], &err) || !start(&d, &err)) {
         fprintf(stderr, "vmmnet-ha: %s\n", err->message);
         return 1;
     }
     run(&d);
-    mip6_agent_destroy(&d.agent);
-    mip6_ha_host_close(&d.host);
-    mip6_ha_config_free(d.config);
+    if (!end(&d, &err)) {
+        fprintf(stderr, "vmmnet-ha: %s\n", err->message);
+        return 1;
+    }
     return 0;
 }

@@ -36,6 +36,7 @@
 #include "net/packet/nd.h"
 
 #define ROUTE_METRIC    1
+#define DUMP_ROOM       32768u  /* of one datagram, as iproute2 has it */
 #define ANNOUNCE_TIMES  3       /* MAX_NEIGHBOR_ADVERTISEMENT */
 
 static GQuark error_quark(void)
@@ -115,6 +116,82 @@ static bool set_route(Mip6HaHost *h, const struct in6_addr *home, bool on)
     put_attribute(&r, RTA_OIF, &h->tun_index, sizeof(h->tun_index));
     put_attribute(&r, RTA_PRIORITY, &metric, sizeof(metric));
     return ask(h, &r);
+}
+
+typedef struct Sweep {
+    Mip6HaHost *host;
+    GArray *stale;              /* struct in6_addr */
+} Sweep;
+
+/* Is it a route into the TUN device for an address that is not answered for? */
+static void look_at_route(Sweep *s, const struct nlmsghdr *head)
+{
+    const struct rtmsg *route = NLMSG_DATA(head);
+    const struct rtattr *attribute = RTM_RTA(route);
+    size_t len = RTM_PAYLOAD(head);
+    const struct in6_addr *home = NULL;
+    int index = 0;
+
+    if (route->rtm_dst_len != 128 || route->rtm_protocol != RTPROT_STATIC) {
+        return;
+    }
+    for (; RTA_OK(attribute, len); attribute = RTA_NEXT(attribute, len)) {
+        if (attribute->rta_type == RTA_DST) {
+            home = RTA_DATA(attribute);
+        } else if (attribute->rta_type == RTA_OIF) {
+            memcpy(&index, RTA_DATA(attribute), sizeof(index));
+        }
+    }
+    if (home && index == s->host->tun_index &&
+        !g_hash_table_contains(s->host->homes, home)) {
+        g_array_append_vals(s->stale, home, 1);
+    }
+}
+
+/* One datagram of a dump. Returns false at its end. */
+static bool look_at_routes(Sweep *s, const void *buf, size_t len)
+{
+    const struct nlmsghdr *head = buf;
+
+    for (; NLMSG_OK(head, len); head = NLMSG_NEXT(head, len)) {
+        if (head->nlmsg_type == NLMSG_DONE || head->nlmsg_type == NLMSG_ERROR) {
+            return false;
+        }
+        if (head->nlmsg_type == RTM_NEWROUTE) {
+            look_at_route(s, head);
+        }
+    }
+    return true;
+}
+
+bool mip6_ha_host_sweep(Mip6HaHost *h)
+{
+    g_autofree char *buf = g_malloc(DUMP_ROOM);
+    g_autoptr(GArray) stale = g_array_new(FALSE, FALSE,
+                                          sizeof(struct in6_addr));
+    Request r = {
+        .head.nlmsg_type = RTM_GETROUTE,
+        .head.nlmsg_len = NLMSG_LENGTH(sizeof(struct rtmsg)),
+        .head.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
+        .head.nlmsg_seq = ++h->serial,
+        .route.rtm_family = AF_INET6,
+    };
+    Sweep s = { h, stale };
+    ssize_t len;
+
+    if (send(h->netlink_fd, &r, r.head.nlmsg_len, 0) < 0) {
+        return false;
+    }
+    do {
+        len = recv(h->netlink_fd, buf, DUMP_ROOM, 0);
+        if (len < 0) {
+            return false;
+        }
+    } while (look_at_routes(&s, buf, len));
+    for (guint i = 0; i < stale->len; i++) {
+        set_route(h, &g_array_index(stale, struct in6_addr, i), false);
+    }
+    return true;
 }
 
 static bool set_up(Mip6HaHost *h)
@@ -217,10 +294,15 @@ void mip6_ha_host_close(Mip6HaHost *h)
 
     for (unsigned i = 0; i < G_N_ELEMENTS(fds); i++) {
         if (fds[i] >= 0) {
-            close(fds[i]);      /* the routes go with the TUN device */
+            close(fds[i]);
         }
     }
     g_hash_table_destroy(h->homes);
+}
+
+bool mip6_ha_host_keep(Mip6HaHost *h, bool on)
+{
+    return ioctl(h->tun_fd, TUNSETPERSIST, on) == 0;
 }
 
 /* --- the home link -------------------------------------------------------- */

@@ -27,7 +27,20 @@ typedef struct Mip6HaHost {
 bool mip6_ha_host_open(Mip6HaHost *h, const char *interface, const char *tun,
                        GError **errp);
 
+/** mip6_ha_host_close: the routes go with the TUN device, if that does */
 void mip6_ha_host_close(Mip6HaHost *h);
+
+/**
+ * mip6_ha_host_keep: let the TUN device and its routes be there when the agent
+ * has ended, for the next one; or no longer
+ */
+bool mip6_ha_host_keep(Mip6HaHost *h, bool on);
+
+/**
+ * mip6_ha_host_sweep: remove the routes of an earlier agent that this one has
+ * not asked for
+ */
+bool mip6_ha_host_sweep(Mip6HaHost *h);
 
 /**
  * mip6_ha_host_proxy: begin or end to answer for @home and take its packets

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""vmmnet-ha in namespaces: a mobile node that the test plays, and nodes of all sides."""
+
+from __future__ import annotations
+
+import signal
+import struct
+from collections.abc import Iterator
+
+import pytest
+from vmmnet.testbed import mobile, wait
+from vmmnet.testbed.mobile import CARE_OF, Field, Packet
+from vmmnet.testbed.mobility import AGENT_ADDRESS, CORRESPONDENT_ADDRESS, HOME_ADDRESS
+
+
+@pytest.fixture(scope="module")
+def field() -> Iterator[Field]:
+    with mobile.field() as built:
+        yield built
+
+
+@pytest.fixture
+def state(field: Field) -> Iterator[str]:
+    """A line of configuration; what an agent leaves for the next one goes at the end."""
+    file = field.folder / "ha.state"
+    yield f"state {file}"
+    file.unlink(missing_ok=True)
+    field.agent_host.run(["ip", "link", "del", "mip6ha"], check=False)
+
+
+def _is_echo(packet: Packet, kind: int, number: int) -> bool:
+    return (
+        packet.protocol == mobile.ICMP6
+        and packet.payload[0] == kind
+        and struct.unpack(">H", packet.payload[6:8]) == (number,)
+    )
+
+
+def _tunnel(care_of: str, packet: bytes) -> bytes:
+    return mobile.ip6(care_of, AGENT_ADDRESS, mobile.IP6, packet)
+
+
+def _both_ways(field: Field, number: int, care_of: str = CARE_OF[0]) -> None:
+    """An echo request goes out by the tunnel, and the reply comes in by it."""
+    request = mobile.echo(HOME_ADDRESS, CORRESPONDENT_ADDRESS, number)
+    field.mobile.send(_tunnel(care_of, request))
+    reply = field.mobile.receive(
+        lambda p: p.protocol == mobile.IP6 and _is_echo(p.inner, mobile.ECHO_REPLY, number)
+    )
+    assert (reply.source, reply.destination) == (AGENT_ADDRESS, care_of)
+    assert (reply.inner.source, reply.inner.destination) == (CORRESPONDENT_ADDRESS, HOME_ADDRESS)
+
+
+def _routes(field: Field) -> str:
+    return field.agent_host.ip("-6", "route", "show", "dev", "mip6ha")
+
+
+def test_registers_moves_and_ends(field: Field) -> None:
+    with field.agent("lifetime 40"):
+        ack = field.mobile.register(1, lifetime=60)
+        assert (ack.status, ack.home, ack.lifetime) == (0, HOME_ADDRESS, 40)
+        _both_ways(field, 1)
+        assert field.mobile.register(2, care_of=CARE_OF[1]).status == 0
+        _both_ways(field, 2, CARE_OF[1])
+        assert HOME_ADDRESS in _routes(field)
+        assert field.mobile.register(3, lifetime=0, care_of=CARE_OF[1]).status == 0
+        assert HOME_ADDRESS not in _routes(field)
+
+
+def test_refuses_strangers(field: Field) -> None:
+    with field.agent("allow 2001:db8:2000::11"):
+        assert field.mobile.register(1).status == 129
+        field.mobile.send(mobile.binding_update(CARE_OF[0], 2, 60, home="2001:db8:2001::11"))
+        assert field.mobile.ack(2).status == 132
+
+
+def _killed(signum: signal.Signals, field: Field, state: str, sequence: int) -> None:
+    with field.agent(state) as agent:
+        assert field.mobile.register(sequence).status == 0
+        agent.send_signal(signum)
+        agent.wait(wait.PATIENCE)
+
+
+@pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGTERM])
+def test_restart_keeps_bindings(field: Field, state: str, signum: signal.Signals) -> None:
+    """The next agent goes on with binding and sequence; meanwhile the route stands."""
+    _killed(signum, field, state, 10)
+    assert HOME_ADDRESS in _routes(field)
+    with field.agent(state):
+        _both_ways(field, 3)
+        # The sequence number is remembered, too.
+        field.mobile.send(mobile.binding_update(CARE_OF[0], 9, 60))
+        ack = field.mobile.ack(10)
+        assert ack.status == 135
+        assert field.mobile.register(11, lifetime=0).status == 0
+    with field.agent(state):
+        assert HOME_ADDRESS not in _routes(field)
+
+
+def test_stale_routes_go(field: Field, state: str) -> None:
+    _killed(signal.SIGKILL, field, state, 1)
+    (field.folder / "ha.state").unlink()
+    assert HOME_ADDRESS in _routes(field)
+    with field.agent(state):
+        routes = _routes(field)
+        assert HOME_ADDRESS not in routes and AGENT_ADDRESS in routes
+        assert field.mobile.register(1).status == 0
+
+
+def test_refuses_a_wrong_state_file(field: Field, state: str) -> None:
+    file = field.folder / "ha.state"
+    file.write_text("something else\n")
+    config = field.configure(state)
+    done = field.agent_host.run([mobile.agent_binary(), config], check=False)
+    assert done.returncode == 1
+    assert f"{file}:1: this is not a state file of vmmnet-ha" in done.stderr
+    assert file.read_text() == "something else\n"

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The state file: what is written is read, wrong files are refused */
+#include <arpa/inet.h>
+#include <glib.h>
+#include <string.h>
+
+#include "net/mip6/ha/state.h"
+
+#define SECOND  1000000000ll
+#define BOOT_A  "0a7c1f3e-0000-4000-8000-00000000000a"
+#define BOOT_B  "0a7c1f3e-0000-4000-8000-00000000000b"
+#define HEAD    "vmmnet-ha-state 1 " BOOT_A "\n"
+#define HOME    "2001:db8:2000::10"
+#define COA     "2001:db8:3000::b"
+
+static const Mip6HaClock written = { 1000 * SECOND, 500000 * SECOND, BOOT_A };
+
+static struct in6_addr address(const char *text)
+{
+    struct in6_addr addr;
+
+    g_assert_cmpint(inet_pton(AF_INET6, text, &addr), ==, 1);
+    return addr;
+}
+
+static Mip6AgentBinding binding(const char *home)
+{
+    return (Mip6AgentBinding) {
+        .home = address(home),
+        .care_of = address(COA),
+        .sequence = 65535,
+        .lifetime = 25,
+        .expires = written.boot + 100 * SECOND,
+    };
+}
+
+static GString *text_of_one(void)
+{
+    GString *text = g_string_new(NULL);
+    Mip6AgentBinding b = binding(HOME);
+
+    mip6_ha_state_head(text, &written);
+    mip6_ha_state_bind(text, &b, &written);
+    return text;
+}
+
+static GHashTable *parse(const char *text, const Mip6HaClock *clock)
+{
+    g_autoptr(GError) err = NULL;
+    GHashTable *found = mip6_ha_state_parse(text, strlen(text), "ha.state",
+                                            clock, &err);
+
+    g_assert_no_error(err);
+    return found;
+}
+
+/* The time that is left at @clock of what text_of_one() has; 0: no binding. */
+static int64_t left(const Mip6HaClock *clock)
+{
+    GString *text = text_of_one();
+    g_autoptr(GHashTable) found = parse(text->str, clock);
+    struct in6_addr home = address(HOME), care_of = address(COA);
+    const Mip6AgentBinding *b = g_hash_table_lookup(found, &home);
+
+    g_string_free(text, TRUE);
+    if (!b) {
+        return 0;
+    }
+    g_assert_cmpmem(&b->care_of, 16, &care_of, 16);
+    g_assert_cmpuint(b->sequence, ==, 65535);
+    g_assert_cmpuint(b->lifetime, ==, 25);
+    return b->expires - clock->boot;
+}
+
+static void test_times(void)
+{
+    const struct {
+        Mip6HaClock now;
+        int64_t left;           /* s */
+    } cases[] = {
+        { { 1000 * SECOND, 500000 * SECOND, BOOT_A }, 100 },
+        { { 1030 * SECOND, 500030 * SECOND, BOOT_A }, 70 },
+        /* The wall clock was set meanwhile: it does not count. */
+        { { 1030 * SECOND, 900000 * SECOND, BOOT_A }, 70 },
+        { { 1100 * SECOND, 500100 * SECOND, BOOT_A }, 0 },
+        /* The system has booted. */
+        { { 5 * SECOND, 500060 * SECOND, BOOT_B }, 40 },
+        { { 5 * SECOND, 500101 * SECOND, BOOT_B }, 0 },
+        /* And its clock is wrong: no binding gets more than it was granted. */
+        { { 5 * SECOND, 1 * SECOND, BOOT_B }, 100 },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_assert_cmpint(left(&cases[i].now), ==, cases[i].left * SECOND);
+    }
+}
+
+static void test_later_lines(void)
+{
+    GString *text = text_of_one();
+    struct in6_addr home = address(HOME), other = address("2001:db8:2000::11");
+    Mip6AgentBinding b = binding("2001:db8:2000::11"), *read;
+    GHashTable *found;
+
+    mip6_ha_state_bind(text, &b, &written);
+    b = binding(HOME);
+    b.sequence = 3;
+    mip6_ha_state_bind(text, &b, &written);
+    found = parse(text->str, &written);
+    g_assert_cmpuint(g_hash_table_size(found), ==, 2);
+    read = g_hash_table_lookup(found, &home);
+    g_assert_cmpuint(read->sequence, ==, 3);
+    g_hash_table_destroy(found);
+
+    mip6_ha_state_end(text, &home);
+    found = parse(text->str, &written);
+    g_assert_cmpuint(g_hash_table_size(found), ==, 1);
+    g_assert_true(g_hash_table_contains(found, &other));
+    g_hash_table_destroy(found);
+    g_string_free(text, TRUE);
+}
+
+/* Wherever the power failed, what was written before is read. */
+static void test_cut(void)
+{
+    GString *text = text_of_one();
+    size_t first = text->len;
+    Mip6AgentBinding b = binding("2001:db8:2000::11");
+
+    mip6_ha_state_bind(text, &b, &written);
+    for (size_t len = first; len < text->len; len++) {
+        GHashTable *found = mip6_ha_state_parse(text->str, len, "ha.state",
+                                                &written, NULL);
+
+        g_assert_nonnull(found);
+        g_assert_cmpuint(g_hash_table_size(found), ==, 1);
+        g_hash_table_destroy(found);
+    }
+    g_string_free(text, TRUE);
+}
+
+static void test_refused(void)
+{
+    const struct {
+        const char *text, *message;
+    } cases[] = {
+        { "", "ha.state:1: this is not a state file of vmmnet-ha" },
+        { "interface eth0\n",
+          "ha.state:1: this is not a state file of vmmnet-ha" },
+        { "vmmnet-ha-state 2 " BOOT_A "\n",
+          "ha.state:1: version '2' is not 1" },
+        { HEAD "\n", "ha.state:2: '' is neither 'bind' with six values nor "
+          "'end' with one" },
+        { HEAD "end\n", "ha.state:2: 'end' is neither 'bind' with six values "
+          "nor 'end' with one" },
+        { HEAD "end " HOME "\nend x\n", "ha.state:3: 'x' is not an IPv6 "
+          "address" },
+        { HEAD "bind " HOME " y 1 2 3 4\n", "ha.state:2: 'y' is not an IPv6 "
+          "address" },
+        { HEAD "bind " HOME " " COA " 65536 2 3 4\n",
+          "ha.state:2: sequence '65536' is not a number from 0 to 65535" },
+        { HEAD "bind " HOME " " COA " 1 -2 3 4\n",
+          "ha.state:2: lifetime '-2' is not a number from 0 to 65535" },
+        { HEAD "bind " HOME " " COA " 1 2 9223372036854775807 4\n",
+          "ha.state:2: time '9223372036854775807' is not a number from 0 to "
+          "9223372036854" },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(GError) err = NULL;
+
+        g_assert_null(mip6_ha_state_parse(cases[i].text,
+                                          strlen(cases[i].text), "ha.state",
+                                          &written, &err));
+        g_assert_nonnull(err);
+        g_assert_cmpstr(err->message, ==, cases[i].message);
+    }
+}
+
+/* Octets of no text, and a line without an end in sight. */
+static void test_binary(void)
+{
+    g_autofree char *long_line = g_strnfill(5000, 'a');
+    g_autofree char *text = g_strconcat(HEAD, long_line, "\n", NULL);
+    g_autoptr(GError) err = NULL;
+    const char zeros[] = HEAD "\0\0\0\n";
+
+    g_assert_null(mip6_ha_state_parse(text, strlen(text), "ha.state", &written,
+                                      &err));
+    g_assert_cmpstr(err->message, ==, "ha.state:2: this is not a line of text");
+    g_clear_error(&err);
+    g_assert_null(mip6_ha_state_parse(zeros, sizeof(zeros) - 1, "ha.state",
+                                      &written, &err));
+    g_assert_cmpstr(err->message, ==, "ha.state:2: this is not a line of text");
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/mip6-state/times", test_times);
+    g_test_add_func("/mip6-state/later-lines", test_later_lines);
+    g_test_add_func("/mip6-state/cut", test_cut);
+    g_test_add_func("/mip6-state/refused", test_refused);
+    g_test_add_func("/mip6-state/binary", test_binary);
+    return g_test_run();
+}

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import signal
+import socket
 import struct
 from collections.abc import Iterator
 
@@ -115,3 +118,61 @@ def test_refuses_a_wrong_state_file(field: Field, state: str) -> None:
     assert done.returncode == 1
     assert f"{file}:1: this is not a state file of vmmnet-ha" in done.stderr
     assert file.read_text() == "something else\n"
+
+
+@pytest.fixture
+def control(field: Field) -> Iterator[str]:
+    """A line of configuration."""
+    yield f"control {field.folder / 'ha.sock'}"
+
+
+def _show(field: Field, *options: str) -> str:
+    command = [mobile.agent_binary(), "show", *options, field.folder / "ha.conf"]
+    return field.agent_host.run(command).stdout
+
+
+def test_shows_what_it_has(field: Field, control: str) -> None:
+    with field.agent(control, "lifetime 40") as agent:
+        field.mobile.register(1)
+        _both_ways(field, 4)
+        shown = json.loads(_show(field, "--json"))
+        (binding,) = shown["bindings"]
+        assert 0 < binding.pop("left") <= 40
+        assert binding == {
+            **{"home": HOME_ADDRESS, "care-of": CARE_OF[0], "sequence": 1, "lifetime": 40},
+            **{"sent": 1, "received": 1},
+        }
+        assert shown["acknowledged"] == {"0": 1}
+        assert HOME_ADDRESS in _show(field)
+        assert "vmmnet_ha_bindings 1\n" in _show(field, "--metrics")
+        assert (field.folder / "ha.sock").stat().st_mode & 0o777 == 0o600
+        agent.kill()
+        agent.wait(wait.PATIENCE)
+    # The socket that it leaves is no hindrance.
+    with field.agent(control):
+        assert json.loads(_show(field, "--json"))["bindings"] == []
+    done = field.agent_host.run(
+        [mobile.agent_binary(), "show", field.folder / "ha.conf"], check=False
+    )
+    assert done.returncode == 1 and str(field.folder / "ha.sock") in done.stderr
+
+
+def test_bears_odd_clients(field: Field, control: str) -> None:
+    """What is no question is hung up on; an agent that is asked by too many says so to one."""
+    with field.agent(control), contextlib.ExitStack() as stack:
+
+        def client() -> socket.socket:
+            made = stack.enter_context(socket.socket(socket.AF_UNIX))
+            made.connect(str(field.folder / "ha.sock"))
+            return made
+
+        for question in (b"bindings\n", b"x" * 16, b"text\n\n"):
+            asking = client()
+            asking.sendall(question)
+            with contextlib.suppress(ConnectionResetError):
+                assert asking.recv(1) == b""
+        silent = [client() for _ in range(8)]
+        with contextlib.suppress(ConnectionResetError):
+            assert client().recv(1) == b""
+        silent[0].sendall(b"text\n")
+        assert silent[0].recv(5) == b"agent"

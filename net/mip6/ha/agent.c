@@ -15,9 +15,9 @@
  *   for nobody       -                       dropped, counted
  *
  * A binding is in one table, found by its home address, and in a heap by when
- * it ends, so that no turn looks at all. A mobile node may send
- * for its own home address only, from the care-of address that it registered:
- * both are compared for each packet (section 10.4.5).
+ * it ends, so that no turn looks at all. A mobile node may send for its own home
+ * address only, from the care-of address that it registered: both are compared
+ * for each packet (section 10.4.5).
  *
  * Sequence numbers are compared as section 9.5.1 says. A binding that has ended
  * leaves no memory of its number: a node that lost its own begins anew.
@@ -74,6 +74,21 @@ const Mip6AgentBinding *mip6_agent_binding(const Mip6Agent *a,
     return g_hash_table_lookup(a->bindings, home);
 }
 
+const char *mip6_agent_drop_name(Mip6AgentDrop why)
+{
+    static const char *const names[] = {
+        [MIP6_AGENT_MALFORMED] = "malformed",
+        [MIP6_AGENT_CHECKSUM] = "checksum",
+        [MIP6_AGENT_NO_BINDING] = "no-binding",
+        [MIP6_AGENT_WRONG_SOURCE] = "wrong-source",
+        [MIP6_AGENT_TOO_BIG] = "too-big",
+        [MIP6_AGENT_HOP_LIMIT] = "hop-limit",
+        [MIP6_AGENT_NOT_FOR_US] = "not-for-us",
+    };
+
+    return names[why];
+}
+
 static void drop(Mip6Agent *a, Mip6AgentDrop why)
 {
     a->dropped[why]++;
@@ -102,6 +117,7 @@ static void acknowledge(Mip6Agent *a, const struct in6_addr *to,
         .hops = HOPS,
     };
 
+    a->answered[status]++;
     if (!at_home) {
         at += mip6_rh2_build(at, PACKET_PROTO_MH, home);
     }
@@ -304,6 +320,7 @@ static void out_of_tunnel(Mip6Agent *a, const PacketIp6 *outer, uint8_t *inner,
         return;
     }
     b->received++;
+    a->received++;
     a->ops->forward(a->opaque, inner, PACKET_IP6_LEN + ip.payload);
 }
 
@@ -341,6 +358,7 @@ static void into_tunnel(Mip6Agent *a, Mip6AgentBinding *b,
     packet_ip6_build(packet, &outer);
     memcpy(packet + PACKET_IP6_LEN, p, len);
     b->sent++;
+    a->sent++;
     a->ops->forward(a->opaque, packet, PACKET_IP6_LEN + len);
 }
 

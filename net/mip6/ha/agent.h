@@ -60,6 +60,9 @@ typedef enum Mip6AgentDrop {
     MIP6_AGENT_DROPS
 } Mip6AgentDrop;
 
+/** mip6_agent_drop_name: a word for it */
+const char *mip6_agent_drop_name(Mip6AgentDrop why);
+
 typedef struct Mip6Agent {
     Mip6AgentConfig config;
     const Mip6AgentOps *ops;
@@ -67,6 +70,8 @@ typedef struct Mip6Agent {
     GHashTable *bindings;       /* &Mip6AgentBinding.home -> Mip6AgentBinding */
     Mip6Expiry expiry;          /* Mip6AgentBinding.due */
     uint64_t registered, refused, ended, expired, restored;
+    uint64_t answered[256];     /* acknowledgements, by their status */
+    uint64_t sent, received;    /* packets to and from all mobile nodes */
     uint64_t dropped[MIP6_AGENT_DROPS];
 } Mip6Agent;
 

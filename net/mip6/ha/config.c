@@ -10,6 +10,7 @@
  *     mtu        1500                    # of the links that tunnels go over
  *     tun        mip6ha                  # name of the TUN device
  *     state      /var/lib/vmmnet/ha.state        # bindings survive the agent
+ *     control    /run/vmmnet/ha.sock             # socket for vmmnet-ha show
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -134,6 +135,9 @@ static bool parse_statement(const Parser *p, const char *word,
     if (!strcmp(word, "state")) {
         return parse_path(p, word, value, &p->config->state, errp);
     }
+    if (!strcmp(word, "control")) {
+        return parse_path(p, word, value, &p->config->control, errp);
+    }
     if (!strcmp(word, "address")) {
         return parse_address(p, value, errp);
     }
@@ -156,7 +160,7 @@ static bool parse_statement(const Parser *p, const char *word,
         return parse_number(p, word, value, 1320, 2048, &agent->mtu, errp);
     }
     return fail(p, errp, "'%s' is not interface, address, allow, lifetime, "
-                "bindings, mtu, tun or state", word);
+                "bindings, mtu, tun, state or control", word);
 }
 
 static bool parse_line(const Parser *p, char *line, GError **errp)
@@ -214,5 +218,6 @@ void mip6_ha_config_free(Mip6HaConfig *config)
     g_free(config->interface);
     g_free(config->tun);
     g_free(config->state);
+    g_free(config->control);
     g_free(config);
 }

@@ -9,6 +9,7 @@ typedef struct Mip6HaConfig {
     char *interface;            /* the home link's */
     char *tun;                  /* name of the TUN device */
     char *state;                /* file for bindings; NULL: none */
+    char *control;              /* UNIX socket; NULL: none */
     Mip6AgentConfig agent;
 } Mip6HaConfig;
 

@@ -3,6 +3,7 @@
  * vmmnet-ha: a home agent for Mobile IPv6
  *
  *     vmmnet-ha FILE
+ *     vmmnet-ha show [--json | --metrics] [FILE]
  *
  * config.c says what is in FILE, agent.c what a home agent does, host.c where
  * packets come from and go to. This file connects them in one thread.
@@ -17,17 +18,20 @@
 #include <unistd.h>
 
 #include "net/mip6/ha/config.h"
+#include "net/mip6/ha/control.h"
 #include "net/mip6/ha/host.h"
 #include "net/mip6/ha/journal.h"
 
 /* Packets that one turn of the loop takes, so that none starves others. */
 #define BATCH           64
+#define DEFAULT_FILE    "/etc/vmmnet/ha.conf"
 
 typedef struct Daemon {
     GMainLoop *loop;
     Mip6HaConfig *config;
     Mip6HaHost host;
     Mip6HaJournal journal;
+    Mip6HaControl *control;     /* NULL: there is no socket */
     Mip6Agent agent;
     GSource *timer;             /* of the agent's deadline */
     int64_t deadline;           /* that the timer is set to */
@@ -249,13 +253,21 @@ static bool start(Daemon *d, GError **errp)
                     "cannot take the agent's address: %s", strerror(errno));
         return false;
     }
-    return take_over(d, errp);
+    if (!take_over(d, errp)) {
+        return false;
+    }
+    if (d->config->control) {
+        d->control = mip6_ha_control_new(d->config->control, &d->agent, errp);
+        return d->control;
+    }
+    return true;
 }
 
 static bool end(Daemon *d, GError **errp)
 {
     bool done = mip6_ha_journal_renew(&d->journal, &d->agent, true, errp);
 
+    mip6_ha_control_free(d->control);
     mip6_agent_destroy(&d->agent);
     mip6_ha_journal_destroy(&d->journal);
     mip6_ha_host_close(&d->host);
@@ -263,23 +275,89 @@ static bool end(Daemon *d, GError **errp)
     return done;
 }
 
+/* --- commands ------------------------------------------------------------- */
+
+static bool serve(const char *file, GError **errp)
+{
+    Daemon d = { 0 };
+
+    if (!configure(&d, file, errp) || !start(&d, errp)) {
+        return false;
+    }
+    run(&d);
+    return end(&d, errp);
+}
+
+static bool show(const char *file, Mip6ShowFormat format, GError **errp)
+{
+    Daemon d = { 0 };
+    bool done;
+
+    if (!configure(&d, file, errp)) {
+        return false;
+    }
+    if (d.config->control) {
+        done = mip6_ha_control_ask(d.config->control, format, STDOUT_FILENO,
+                                   errp);
+    } else {
+        g_set_error(errp, G_FILE_ERROR, G_FILE_ERROR_NOENT,
+                    "%s: there is no line 'control': the agent's socket", file);
+        done = false;
+    }
+    mip6_ha_config_free(d.config);
+    return done;
+}
+
+static int usage(FILE *out, int code)
+{
+    fputs("usage: vmmnet-ha FILE\n"
+          "           be the home agent that the configuration FILE describes\n"
+          "       vmmnet-ha show [--json | --metrics] [FILE]\n"
+          "           show bindings and counters of the agent that runs with "
+          "FILE\n"
+          "           (" DEFAULT_FILE "); --metrics: in Prometheus' text "
+          "format\n", out);
+    return code;
+}
+
+static bool command(int argc, char **argv, int *code, GError **errp)
+{
+    Mip6ShowFormat format = MIP6_SHOW_TEXT;
+    int at = 2;
+
+    if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+        *code = usage(stdout, 0);
+        return true;
+    }
+    if (argc == 2 && argv[1][0] != '-' && strcmp(argv[1], "show")) {
+        return serve(argv[1], errp);
+    }
+    if (argc < 2 || strcmp(argv[1], "show")) {
+        *code = usage(stderr, 2);
+        return true;
+    }
+    if (at < argc && !strcmp(argv[at], "--json")) {
+        format = MIP6_SHOW_JSON;
+        at++;
+    } else if (at < argc && !strcmp(argv[at], "--metrics")) {
+        format = MIP6_SHOW_METRICS;
+        at++;
+    }
+    if (argc - at > 1 || (at < argc && argv[at][0] == '-')) {
+        *code = usage(stderr, 2);
+        return true;
+    }
+    return show(at < argc ? argv[at] : DEFAULT_FILE, format, errp);
+}
+
 int main(int argc, char **argv)
 {
     g_autoptr(GError) err = NULL;
-    Daemon d = { 0 };
+    int code = 0;
 
-    if (argc != 2 || argv[1][0] == '-') {
-        fprintf(stderr, "usage: vmmnet-ha FILE\n");
-        return 2;
-    }
-    if (!configure(&d, argv[1], &err) || !start(&d, &err)) {
+    if (!command(argc, argv, &code, &err)) {
         fprintf(stderr, "vmmnet-ha: %s\n", err->message);
         return 1;
     }
-    run(&d);
-    if (!end(&d, &err)) {
-        fprintf(stderr, "vmmnet-ha: %s\n", err->message);
-        return 1;
-    }
-    return 0;
+    return code;
 }

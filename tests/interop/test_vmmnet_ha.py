@@ -139,8 +139,12 @@ def test_shows_what_it_has(field: Field, control: str) -> None:
         (binding,) = shown["bindings"]
         assert 0 < binding.pop("left") <= 40
         assert binding == {
-            **{"home": HOME_ADDRESS, "care-of": CARE_OF[0], "sequence": 1, "lifetime": 40},
-            **{"sent": 1, "received": 1},
+            "home": HOME_ADDRESS,
+            "care-of": CARE_OF[0],
+            "sequence": 1,
+            "lifetime": 40,
+            "sent": 1,
+            "received": 1,
         }
         assert shown["acknowledged"] == {"0": 1}
         assert HOME_ADDRESS in _show(field)

@@ -73,7 +73,11 @@ static void changed(void *opaque, const Mip6AgentBinding *b)
     host->changes++;
 }
 
-static const Mip6AgentOps ops = { forward, proxy, .changed = changed };
+static const Mip6AgentOps ops = {
+    .forward = forward,
+    .proxy = proxy,
+    .changed = changed,
+};
 
 static Mip6AgentConfig config(void)
 {

@@ -15,9 +15,9 @@
  *   for nobody       -                       dropped, counted
  *
  * A binding is in one table, found by its home address, and in a heap by when
- * it ends, so that no turn looks at all. A mobile node may send for its own home
- * address only, from the care-of address that it registered: both are compared
- * for each packet (section 10.4.5).
+ * it ends, so that no turn looks at all. A mobile node may send for its own
+ * home address only, from the care-of address that it registered: both are
+ * compared for each packet (section 10.4.5).
  *
  * Sequence numbers are compared as section 9.5.1 says. A binding that has ended
  * leaves no memory of its number: a node that lost its own begins anew.
@@ -32,7 +32,7 @@
 
 #define SECOND          1000000000ll
 #define HOPS            64
-#define PACKET_MAX      65575u
+#define TUNNELLED_MAX   2048u
 
 guint mip6_agent_hash(gconstpointer addr)
 {
@@ -336,10 +336,24 @@ static void tell_too_big(Mip6Agent *a, const uint8_t *p, size_t len)
     }
 }
 
+static void forward_behind(Mip6Agent *a, const void *head,
+                           const void *packet, size_t len)
+{
+    uint8_t joined[TUNNELLED_MAX];
+
+    if (a->ops->forward_behind) {
+        a->ops->forward_behind(a->opaque, head, PACKET_IP6_LEN, packet, len);
+        return;
+    }
+    memcpy(joined, head, PACKET_IP6_LEN);
+    memcpy(joined + PACKET_IP6_LEN, packet, len);
+    a->ops->forward(a->opaque, joined, PACKET_IP6_LEN + len);
+}
+
 static void into_tunnel(Mip6Agent *a, Mip6AgentBinding *b,
                         const PacketIp6 *ip, const uint8_t *p, size_t len)
 {
-    uint8_t packet[PACKET_IP6_LEN + 2048];
+    uint8_t head[PACKET_IP6_LEN];
     PacketIp6 outer = {
         .src = a->config.address,
         .dst = b->care_of,
@@ -350,16 +364,15 @@ static void into_tunnel(Mip6Agent *a, Mip6AgentBinding *b,
         .payload = len,
     };
 
-    if (len > MIN(a->config.mtu, 2048) - PACKET_IP6_LEN) {
+    if (len > MIN(a->config.mtu, TUNNELLED_MAX) - PACKET_IP6_LEN) {
         tell_too_big(a, p, len);
         drop(a, MIP6_AGENT_TOO_BIG);
         return;
     }
-    packet_ip6_build(packet, &outer);
-    memcpy(packet + PACKET_IP6_LEN, p, len);
+    packet_ip6_build(head, &outer);
     b->sent++;
     a->sent++;
-    a->ops->forward(a->opaque, packet, PACKET_IP6_LEN + len);
+    forward_behind(a, head, p, len);
 }
 
 static void for_agent(Mip6Agent *a, int64_t now, const PacketIp6 *ip,

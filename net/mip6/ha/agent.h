@@ -37,6 +37,12 @@ typedef struct Mip6AgentOps {
     /* Give a packet to the host, which forwards it. */
     void (*forward)(void *opaque, const void *packet, size_t len);
     /*
+     * The same for a packet that goes behind another header. NULL: forward()
+     * gets both in one.
+     */
+    void (*forward_behind)(void *opaque, const void *head, size_t head_len,
+                           const void *packet, size_t len);
+    /*
      * From now on, or no longer, speak for @home on the home link and take the
      * packets to it. Returns false if the host cannot.
      */

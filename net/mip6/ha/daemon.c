@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "net/mip6/ha/config.h"
@@ -47,11 +48,26 @@ static void forward(void *opaque, const void *packet, size_t len)
     }
 }
 
+static void forward_behind(void *opaque, const void *head, size_t head_len,
+                           const void *packet, size_t len)
+{
+    Daemon *d = opaque;
+    const struct iovec iov[] = {
+        { (void *)head, head_len }, { (void *)packet, len },
+    };
+
+    if (writev(d->host.tun_fd, iov, G_N_ELEMENTS(iov)) < 0) {
+        g_debug("forward: %s", strerror(errno));
+    }
+}
+
 static bool proxy(void *opaque, const struct in6_addr *home, bool on)
 {
     Daemon *d = opaque;
     char text[INET6_ADDRSTRLEN];
-    bool done = mip6_ha_host_proxy(&d->host, home, on);
+    /* Of a binding that is restored, the link's nodes know already. */
+    bool done = mip6_ha_host_proxy(&d->host, home, on,
+                                   d->restoring ? 1 : MIP6_HA_ANNOUNCEMENTS);
 
     inet_ntop(AF_INET6, home, text, sizeof(text));
     if (done && !d->restoring) {
@@ -72,6 +88,7 @@ static void changed(void *opaque, const Mip6AgentBinding *b)
 
 static const Mip6AgentOps agent_ops = {
     .forward = forward,
+    .forward_behind = forward_behind,
     .proxy = proxy,
     .changed = changed,
 };
@@ -248,7 +265,8 @@ static bool start(Daemon *d, GError **errp)
     }
     mip6_ha_journal_init(&d->journal, d->config->state);
     mip6_agent_init(&d->agent, &d->config->agent, &agent_ops, d);
-    if (!mip6_ha_host_proxy(&d->host, &d->config->agent.address, true)) {
+    if (!mip6_ha_host_proxy(&d->host, &d->config->agent.address, true,
+                            MIP6_HA_ANNOUNCEMENTS)) {
         g_set_error(errp, G_FILE_ERROR, G_FILE_ERROR_FAILED,
                     "cannot take the agent's address: %s", strerror(errno));
         return false;

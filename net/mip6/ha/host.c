@@ -37,7 +37,6 @@
 
 #define ROUTE_METRIC    1
 #define DUMP_ROOM       32768u  /* of one datagram, as iproute2 has it */
-#define ANNOUNCE_TIMES  3       /* MAX_NEIGHBOR_ADVERTISEMENT */
 
 static GQuark error_quark(void)
 {
@@ -326,7 +325,8 @@ static void send_na(Mip6HaHost *h, const struct in6_addr *target,
     }
 }
 
-bool mip6_ha_host_proxy(Mip6HaHost *h, const struct in6_addr *home, bool on)
+bool mip6_ha_host_proxy(Mip6HaHost *h, const struct in6_addr *home, bool on,
+                        unsigned announcements)
 {
     if (!set_route(h, home, on) && on) {
         return false;
@@ -336,7 +336,7 @@ bool mip6_ha_host_proxy(Mip6HaHost *h, const struct in6_addr *home, bool on)
         return true;
     }
     g_hash_table_add(h->homes, g_memdup2(home, sizeof(*home)));
-    for (unsigned i = 0; i < ANNOUNCE_TIMES; i++) {
+    for (unsigned i = 0; i < announcements; i++) {
         send_na(h, home, &packet_ip6_all_nodes, NULL, PACKET_NA_OVERRIDE);
     }
     return true;

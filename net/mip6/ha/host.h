@@ -45,10 +45,14 @@ bool mip6_ha_host_sweep(Mip6HaHost *h);
 /**
  * mip6_ha_host_proxy: begin or end to answer for @home and take its packets
  *
- * Tells the home link's nodes (RFC 6275 section 10.4.1). Returns false with
- * errno set if the host has refused the route.
+ * @announcements: to the home link's nodes (RFC 6275 section 10.4.1), when it
+ *                 begins; at most MIP6_HA_ANNOUNCEMENTS
+ *
+ * Returns: false with errno set if the host has refused the route
  */
-bool mip6_ha_host_proxy(Mip6HaHost *h, const struct in6_addr *home, bool on);
+#define MIP6_HA_ANNOUNCEMENTS 3u        /* MAX_NEIGHBOR_ADVERTISEMENT */
+bool mip6_ha_host_proxy(Mip6HaHost *h, const struct in6_addr *home, bool on,
+                        unsigned announcements);
 
 /** mip6_ha_host_link: read a frame of the home link, and answer it */
 void mip6_ha_host_link(Mip6HaHost *h);

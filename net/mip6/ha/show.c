@@ -126,7 +126,8 @@ static void json_head(const Mip6Show *s, GString *out)
     g_string_append_printf(out, "{\"address\": \"%s\", \"prefix-length\": %u, "
                            "\"bindings-max\": %u, \"bindings\": [",
                            text_of(addr, &s->agent.config.address),
-                           s->agent.config.prefix_len, s->agent.config.bindings_max);
+                           s->agent.config.prefix_len,
+                           s->agent.config.bindings_max);
 }
 
 static void json_binding(const Mip6Show *s, const Mip6AgentBinding *b,

@@ -180,3 +180,43 @@ def test_bears_odd_clients(field: Field, control: str) -> None:
             assert client().recv(1) == b""
         silent[0].sendall(b"text\n")
         assert silent[0].recv(5) == b"agent"
+
+
+@pytest.mark.parametrize("dad", ["optimistic", "strict"])
+def test_finds_a_duplicate(field: Field, dad: str) -> None:
+    """A node of the home link has the address: the binding does not stay, or not come."""
+    field.neighbour_interface.add_address(f"{HOME_ADDRESS}/64")
+    try:
+        with field.agent(f"dad {dad}"):
+            if dad == "optimistic":
+                assert field.mobile.register(1).status == 0
+            else:
+                field.mobile.send(mobile.binding_update(CARE_OF[0], 1, 60))
+            ack = field.mobile.ack(1)
+            assert (ack.status, ack.lifetime) == (134, 0)
+            assert HOME_ADDRESS not in _routes(field)
+    finally:
+        field.neighbour_interface.remove_address(f"{HOME_ADDRESS}/64")
+
+
+def test_binds_when_nobody_answers(field: Field) -> None:
+    with field.agent("dad strict"):
+        assert field.mobile.register(1).status == 0
+        _both_ways(field, 5)
+
+
+def test_defends_a_bound_address(field: Field) -> None:
+    """A kernel on the home link that wants the address finds that it is taken."""
+    link = field.neighbour_interface
+    for key, value in {"accept_dad": 1, "dad_transmits": 1}.items():
+        field.neighbour.sysctl({f"net.ipv6.conf.{link.name}.{key}": value})
+    with field.agent():
+        assert field.mobile.register(1).status == 0
+        words = ("address", "add", f"{HOME_ADDRESS}/64", "dev", link.name)
+        field.neighbour.ip(*words)
+        show = ("-6", "address", "show", "dev", link.name)
+        try:
+            wait.until(lambda: "dadfailed" in field.neighbour.ip(*show), "a failed address")
+        finally:
+            link.remove_address(f"{HOME_ADDRESS}/64")
+        _both_ways(field, 6)

@@ -19,6 +19,10 @@
  * home address only, from the care-of address that it registered: both are
  * compared for each packet (section 10.4.5).
  *
+ * A new binding is tentative until the home link has been asked for its address,
+ * unless the configuration has it hold at once; then it is taken back if a node
+ * answers. Packets know no tentative bindings.
+ *
  * Sequence numbers are compared as section 9.5.1 says. A binding that has ended
  * leaves no memory of its number: a node that lost its own begins anew.
  */
@@ -32,6 +36,7 @@
 
 #define SECOND          1000000000ll
 #define HOPS            64
+#define DAD_WAIT        SECOND  /* RETRANS_TIMER (RFC 4861 section 10) */
 #define TUNNELLED_MAX   2048u
 
 guint mip6_agent_hash(gconstpointer addr)
@@ -68,10 +73,17 @@ void mip6_agent_destroy(Mip6Agent *a)
     g_hash_table_destroy(a->bindings);
 }
 
+static Mip6AgentBinding *bound(const Mip6Agent *a, const struct in6_addr *home)
+{
+    Mip6AgentBinding *b = g_hash_table_lookup(a->bindings, home);
+
+    return b && !b->tentative ? b : NULL;
+}
+
 const Mip6AgentBinding *mip6_agent_binding(const Mip6Agent *a,
                                            const struct in6_addr *home)
 {
-    return g_hash_table_lookup(a->bindings, home);
+    return bound(a, home);
 }
 
 const char *mip6_agent_drop_name(Mip6AgentDrop why)
@@ -163,48 +175,140 @@ static void end_binding(Mip6Agent *a, Mip6AgentBinding *b)
 {
     mip6_expiry_remove(&a->expiry, &b->due);
     g_hash_table_steal(a->bindings, &b->home);
-    a->ops->proxy(a->opaque, &b->home, false);
-    b->lifetime = 0;
-    tell_change(a, b);
+    if (!b->tentative) {
+        a->ops->proxy(a->opaque, &b->home, false);
+        b->lifetime = 0;
+        tell_change(a, b);
+    }
     g_free(b);
 }
 
-/* Have a binding of @home. Returns NULL if there is no room for one. */
-static Mip6AgentBinding *have_binding(Mip6Agent *a, const struct in6_addr *home)
+/* Have a tentative binding of @home. Returns NULL if there is no room. */
+static Mip6AgentBinding *new_binding(Mip6Agent *a, const struct in6_addr *home)
 {
-    Mip6AgentBinding *b = g_hash_table_lookup(a->bindings, home);
+    Mip6AgentBinding *b;
 
-    if (b) {
-        return b;
-    }
-    if (g_hash_table_size(a->bindings) >= a->config.bindings_max ||
-        !a->ops->proxy(a->opaque, home, true)) {
+    if (g_hash_table_size(a->bindings) >= a->config.bindings_max) {
         return NULL;
     }
     b = g_new0(Mip6AgentBinding, 1);
     b->home = *home;
+    b->tentative = true;
     g_hash_table_insert(a->bindings, &b->home, b);
     return b;
 }
 
-/* Make or change a binding. Returns the status. */
-static uint8_t bind_home(Mip6Agent *a, int64_t now, const Mip6Mh *bu,
-                         const struct in6_addr *home,
-                         const struct in6_addr *care_of, uint16_t *lifetime)
+/*
+ * From now on the binding holds. Returns false, and it is gone, if the host
+ * cannot take the home address.
+ */
+static bool settle(Mip6Agent *a, Mip6AgentBinding *b)
 {
-    Mip6AgentBinding *b = have_binding(a, home);
-
-    if (!b) {
-        return MIP6_BA_RESOURCES;
+    if (b->tentative && !a->ops->proxy(a->opaque, &b->home, true)) {
+        end_binding(a, b);
+        return false;
     }
-    *lifetime = MIN(bu->lifetime, a->config.lifetime_max);
-    b->care_of = *care_of;
-    b->sequence = bu->sequence;
-    b->lifetime = *lifetime;
-    b->expires = now + *lifetime * (MIP6_LIFETIME_UNIT * SECOND);
+    b->tentative = false;
     mip6_expiry_set(&a->expiry, &b->due, b->expires);
+    return true;
+}
+
+/* Take over what a Binding Update says. */
+static void update_binding(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
+                           const Mip6Mh *bu, const struct in6_addr *care_of,
+                           const struct in6_addr *source)
+{
+    b->care_of = *care_of;
+    b->source = *source;
+    b->sequence = bu->sequence;
+    b->wants_ack = bu->flags & MIP6_BU_ACK;
+    b->lifetime = MIN(bu->lifetime, a->config.lifetime_max);
+    b->expires = now + b->lifetime * (MIP6_LIFETIME_UNIT * SECOND);
+}
+
+/* Ask the home link. Returns whether the binding has to wait for its answer. */
+static bool probe(Mip6Agent *a, int64_t now, Mip6AgentBinding *b)
+{
+    b->probed_until = now + DAD_WAIT;
+    a->ops->probe(a->opaque, &b->home);
+    if (a->config.dad == MIP6_AGENT_DAD_STRICT) {
+        mip6_expiry_set(&a->expiry, &b->due, b->probed_until);
+        return true;
+    }
+    return false;
+}
+
+/* The binding of @b holds, which the mobile node is told. */
+static void hold(Mip6Agent *a, Mip6AgentBinding *b)
+{
+    a->registered++;
     tell_change(a, b);
-    return MIP6_BA_ACCEPTED;
+    if (b->wants_ack) {
+        acknowledge(a, &b->source, &b->home, MIP6_BA_ACCEPTED, b->sequence,
+                    b->lifetime);
+    }
+}
+
+static void refuse(Mip6Agent *a, const struct in6_addr *source,
+                   const struct in6_addr *home, uint8_t status,
+                   uint16_t sequence)
+{
+    a->refused++;
+    acknowledge(a, source, home, status, sequence, 0);
+}
+
+/* Make or change a binding. */
+static void bind_home(Mip6Agent *a, int64_t now, const Mip6Mh *bu,
+                      const struct in6_addr *home,
+                      const struct in6_addr *care_of,
+                      const struct in6_addr *source)
+{
+    Mip6AgentBinding *b = g_hash_table_lookup(a->bindings, home);
+    bool first = !b, waits = b && b->tentative;
+
+    if (first) {
+        b = new_binding(a, home);
+    }
+    if (b) {
+        update_binding(a, now, b, bu, care_of, source);
+    }
+    if (b && !waits && !(first && a->config.dad == MIP6_AGENT_DAD_STRICT)) {
+        b = settle(a, b) ? b : NULL;
+    }
+    if (!b) {
+        refuse(a, source, home, MIP6_BA_RESOURCES, bu->sequence);
+        return;
+    }
+    if (first && a->config.dad != MIP6_AGENT_DAD_OFF) {
+        waits = probe(a, now, b);
+    }
+    if (!waits) {
+        hold(a, b);
+    }
+}
+
+/* DAD is over, and nobody has claimed the home address. */
+static void end_probe(Mip6Agent *a, int64_t now, Mip6AgentBinding *b)
+{
+    struct in6_addr home = b->home, source = b->source;
+    uint16_t sequence = b->sequence;
+
+    b->expires = now + b->lifetime * (MIP6_LIFETIME_UNIT * SECOND);
+    if (settle(a, b)) {
+        hold(a, b);
+    } else {
+        refuse(a, &source, &home, MIP6_BA_RESOURCES, sequence);
+    }
+}
+
+void mip6_agent_claimed(Mip6Agent *a, int64_t now, const struct in6_addr *home)
+{
+    Mip6AgentBinding *b = g_hash_table_lookup(a->bindings, home);
+
+    if (b && now < b->probed_until) {
+        refuse(a, &b->source, &b->home, MIP6_BA_DAD_FAILED, b->sequence);
+        end_binding(a, b);
+    }
 }
 
 uint8_t mip6_agent_restore(Mip6Agent *a, int64_t now,
@@ -216,7 +320,7 @@ uint8_t mip6_agent_restore(Mip6Agent *a, int64_t now,
     if (status != MIP6_BA_ACCEPTED) {
         return status;
     }
-    b = have_binding(a, &saved->home);
+    b = new_binding(a, &saved->home);
     if (!b) {
         return MIP6_BA_RESOURCES;
     }
@@ -224,45 +328,57 @@ uint8_t mip6_agent_restore(Mip6Agent *a, int64_t now,
     b->sequence = saved->sequence;
     b->lifetime = saved->lifetime;
     b->expires = saved->expires;
-    mip6_expiry_set(&a->expiry, &b->due, b->expires);
+    if (!settle(a, b)) {
+        return MIP6_BA_RESOURCES;
+    }
     a->restored++;
     return MIP6_BA_ACCEPTED;
+}
+
+/* Section 10.3.2, the primary care-of address de-registration. */
+static void end_home(Mip6Agent *a, const Mip6Mh *bu,
+                     const struct in6_addr *home, const struct in6_addr *source)
+{
+    Mip6AgentBinding *b = g_hash_table_lookup(a->bindings, home);
+
+    if (!b) {
+        refuse(a, source, home, MIP6_BA_NOT_HOME_AGENT, bu->sequence);
+        return;
+    }
+    end_binding(a, b);
+    a->ended++;
+    if (bu->flags & MIP6_BU_ACK) {
+        acknowledge(a, source, home, MIP6_BA_ACCEPTED, bu->sequence, 0);
+    }
 }
 
 static void take_update(Mip6Agent *a, int64_t now, const Mip6Mh *bu,
                         const struct in6_addr *home,
                         const struct in6_addr *source)
 {
-    Mip6AgentBinding *b = g_hash_table_lookup(a->bindings, home);
+    const Mip6AgentBinding *b = g_hash_table_lookup(a->bindings, home);
     const struct in6_addr *care_of = bu->has_alternate ? &bu->alternate
                                                        : source;
-    bool ends = bu->lifetime == 0 || packet_ip6_equal(care_of, home);
-    uint16_t lifetime = 0;
     uint8_t status;
 
     if (!(bu->flags & MIP6_BU_HOME)) {
-        status = MIP6_BA_NO_HOME_REGISTRATION;
-    } else if (b && !mip6_sequence_is_newer(bu->sequence, b->sequence)) {
-        /* Section 9.5.1: the number that the node has to go on from. */
-        acknowledge(a, source, home, MIP6_BA_SEQUENCE, b->sequence, 0);
-        a->refused++;
+        refuse(a, source, home, MIP6_BA_NO_HOME_REGISTRATION, bu->sequence);
         return;
-    } else if (ends) {
-        status = b ? MIP6_BA_ACCEPTED : MIP6_BA_NOT_HOME_AGENT;
-        if (b) {
-            end_binding(a, b);
-            a->ended++;
-        }
-    } else {
-        status = check_home(a, home, care_of);
-        if (status == MIP6_BA_ACCEPTED) {
-            status = bind_home(a, now, bu, home, care_of, &lifetime);
-        }
-        a->registered += status == MIP6_BA_ACCEPTED;
     }
-    a->refused += !mip6_ba_accepted(status);
-    if ((bu->flags & MIP6_BU_ACK) || !mip6_ba_accepted(status)) {
-        acknowledge(a, source, home, status, bu->sequence, lifetime);
+    if (b && !mip6_sequence_is_newer(bu->sequence, b->sequence)) {
+        /* Section 9.5.1: the number that the node has to go on from. */
+        refuse(a, source, home, MIP6_BA_SEQUENCE, b->sequence);
+        return;
+    }
+    if (bu->lifetime == 0 || packet_ip6_equal(care_of, home)) {
+        end_home(a, bu, home, source);
+        return;
+    }
+    status = check_home(a, home, care_of);
+    if (status == MIP6_BA_ACCEPTED) {
+        bind_home(a, now, bu, home, care_of, source);
+    } else {
+        refuse(a, source, home, status, bu->sequence);
     }
 }
 
@@ -310,7 +426,7 @@ static void out_of_tunnel(Mip6Agent *a, const PacketIp6 *outer, uint8_t *inner,
         drop(a, MIP6_AGENT_MALFORMED);
         return;
     }
-    b = g_hash_table_lookup(a->bindings, &ip.src);
+    b = bound(a, &ip.src);
     if (!b) {
         drop(a, MIP6_AGENT_NO_BINDING);
         return;
@@ -412,7 +528,7 @@ void mip6_agent_packet(Mip6Agent *a, int64_t now, void *buf, size_t len)
         for_agent(a, now, &ip, buf, len);
         return;
     }
-    b = g_hash_table_lookup(a->bindings, &ip.dst);
+    b = bound(a, &ip.dst);
     if (b) {
         into_tunnel(a, b, &ip, buf, len);
     } else {
@@ -431,11 +547,17 @@ void mip6_agent_tick(Mip6Agent *a, int64_t now)
 {
     for (unsigned i = 0; i < MIP6_AGENT_TURN; i++) {
         Mip6Due *next = mip6_expiry_next(&a->expiry);
+        Mip6AgentBinding *b;
 
         if (!next || next->at > now) {
             break;
         }
-        end_binding(a, container(next));
-        a->expired++;
+        b = container(next);
+        if (b->tentative) {
+            end_probe(a, now, b);
+        } else {
+            end_binding(a, b);
+            a->expired++;
+        }
     }
 }

@@ -14,6 +14,13 @@
 #include "net/mip6/ha/expiry.h"
 #include "net/mip6/mh.h"
 
+/* Duplicate address detection for a home address (section 10.3.1) */
+typedef enum Mip6AgentDad {
+    MIP6_AGENT_DAD_OFF,
+    MIP6_AGENT_DAD_OPTIMISTIC,  /* bound at once, taken back if it is in use */
+    MIP6_AGENT_DAD_STRICT,      /* bound when nobody has answered */
+} Mip6AgentDad;
+
 typedef struct Mip6AgentConfig {
     struct in6_addr address;    /* of the agent, on the home link */
     struct in6_addr prefix;     /* the home prefix */
@@ -21,6 +28,7 @@ typedef struct Mip6AgentConfig {
     uint16_t lifetime_max;      /* of a binding; MIP6_LIFETIME_UNIT */
     unsigned bindings_max;
     uint32_t mtu;               /* of the links that tunnels go over */
+    Mip6AgentDad dad;
     GHashTable *allowed;        /* home addresses, struct in6_addr; NULL: all */
 } Mip6AgentConfig;
 
@@ -30,6 +38,10 @@ typedef struct Mip6AgentBinding {
     uint16_t lifetime;          /* granted; MIP6_LIFETIME_UNIT */
     int64_t expires;
     uint64_t sent, received;    /* packets to and from the mobile node */
+    bool tentative;             /* it does not hold before DAD is over */
+    bool wants_ack;
+    int64_t probed_until;       /* who claims the address by then, has it */
+    struct in6_addr source;     /* of the Binding Update */
     Mip6Due due;
 } Mip6AgentBinding;
 
@@ -47,6 +59,11 @@ typedef struct Mip6AgentOps {
      * packets to it. Returns false if the host cannot.
      */
     bool (*proxy)(void *opaque, const struct in6_addr *home, bool on);
+    /*
+     * Ask the home link for @home (RFC 4862 section 5.4.2); the answer is for
+     * mip6_agent_claimed(). Not needed without DAD.
+     */
+    void (*probe)(void *opaque, const struct in6_addr *home);
     /*
      * @b is made or changed, and its acknowledgement comes next; or it has
      * ended: then its lifetime is 0. NULL: nobody wants to know.
@@ -94,11 +111,14 @@ void mip6_agent_destroy(Mip6Agent *a);
  */
 void mip6_agent_packet(Mip6Agent *a, int64_t now, void *buf, size_t len);
 
+/** mip6_agent_claimed: a node of the home link has, or wants, @home */
+void mip6_agent_claimed(Mip6Agent *a, int64_t now, const struct in6_addr *home);
+
 /** mip6_agent_deadline: when to call mip6_agent_tick(); INT64_MAX: never */
 int64_t mip6_agent_deadline(const Mip6Agent *a);
 
 /**
- * mip6_agent_tick: end bindings whose time is over
+ * mip6_agent_tick: end bindings whose time is over, and DAD
  *
  * At most MIP6_AGENT_TURN of them: if the deadline is still over, call again.
  */
@@ -114,7 +134,7 @@ void mip6_agent_tick(Mip6Agent *a, int64_t now);
 uint8_t mip6_agent_restore(Mip6Agent *a, int64_t now,
                            const Mip6AgentBinding *saved);
 
-/** mip6_agent_binding: that of @home; NULL: none */
+/** mip6_agent_binding: that of @home, if it holds; NULL: none */
 const Mip6AgentBinding *mip6_agent_binding(const Mip6Agent *a,
                                            const struct in6_addr *home);
 

@@ -9,6 +9,7 @@
  *     bindings   10000                   # at most
  *     mtu        1500                    # of the links that tunnels go over
  *     tun        mip6ha                  # name of the TUN device
+ *     dad        optimistic              # strict, off
  *     state      /var/lib/vmmnet/ha.state        # bindings survive the agent
  *     control    /run/vmmnet/ha.sock             # socket for vmmnet-ha show
  */
@@ -75,6 +76,23 @@ static bool parse_name(const Parser *p, const char *word, const char *value,
     return true;
 }
 
+static bool parse_dad(const Parser *p, const char *value, GError **errp)
+{
+    static const char *const names[] = {
+        [MIP6_AGENT_DAD_OFF] = "off",
+        [MIP6_AGENT_DAD_OPTIMISTIC] = "optimistic",
+        [MIP6_AGENT_DAD_STRICT] = "strict",
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
+        if (!strcmp(value, names[i])) {
+            p->config->agent.dad = i;
+            return true;
+        }
+    }
+    return fail(p, errp, "dad '%s' is not optimistic, strict or off", value);
+}
+
 static bool parse_path(const Parser *p, const char *word, const char *value,
                        char **path, GError **errp)
 {
@@ -138,6 +156,9 @@ static bool parse_statement(const Parser *p, const char *word,
     if (!strcmp(word, "control")) {
         return parse_path(p, word, value, &p->config->control, errp);
     }
+    if (!strcmp(word, "dad")) {
+        return parse_dad(p, value, errp);
+    }
     if (!strcmp(word, "address")) {
         return parse_address(p, value, errp);
     }
@@ -160,7 +181,7 @@ static bool parse_statement(const Parser *p, const char *word,
         return parse_number(p, word, value, 1320, 2048, &agent->mtu, errp);
     }
     return fail(p, errp, "'%s' is not interface, address, allow, lifetime, "
-                "bindings, mtu, tun, state or control", word);
+                "bindings, mtu, tun, dad, state or control", word);
 }
 
 static bool parse_line(const Parser *p, char *line, GError **errp)
@@ -193,6 +214,7 @@ Mip6HaConfig *mip6_ha_config_parse(const char *text, const char *file,
     config->agent.lifetime_max = 600 / MIP6_LIFETIME_UNIT;
     config->agent.bindings_max = 10000;
     config->agent.mtu = 1500;
+    config->agent.dad = MIP6_AGENT_DAD_OPTIMISTIC;
     for (char **line = lines; *line; line++) {
         p.line++;
         if (!parse_line(&p, *line, errp)) {

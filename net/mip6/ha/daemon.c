@@ -79,6 +79,13 @@ static bool proxy(void *opaque, const struct in6_addr *home, bool on)
     return done;
 }
 
+static void probe(void *opaque, const struct in6_addr *home)
+{
+    Daemon *d = opaque;
+
+    mip6_ha_host_probe(&d->host, home);
+}
+
 static void changed(void *opaque, const Mip6AgentBinding *b)
 {
     Daemon *d = opaque;
@@ -90,6 +97,7 @@ static const Mip6AgentOps agent_ops = {
     .forward = forward,
     .forward_behind = forward_behind,
     .proxy = proxy,
+    .probe = probe,
     .changed = changed,
 };
 
@@ -150,8 +158,12 @@ static gboolean tun_ready(gint fd, GIOCondition condition, gpointer opaque)
 static gboolean link_ready(gint fd, GIOCondition condition, gpointer opaque)
 {
     Daemon *d = opaque;
+    struct in6_addr claimed;
 
-    mip6_ha_host_link(&d->host);
+    if (mip6_ha_host_link(&d->host, &claimed)) {
+        mip6_agent_claimed(&d->agent, mip6_ha_clock(), &claimed);
+        arm(d);
+    }
     return G_SOURCE_CONTINUE;
 }
 

@@ -306,23 +306,40 @@ bool mip6_ha_host_keep(Mip6HaHost *h, bool on)
 
 /* --- the home link -------------------------------------------------------- */
 
+/* Send the packet of @len octets behind @frame's Ethernet header. */
+static void send_nd(Mip6HaHost *h, uint8_t *frame, size_t len,
+                    const struct in6_addr *dst, const uint8_t *dst_mac)
+{
+    uint8_t group[PACKET_ETH_ADDR_LEN];
+
+    packet_eth_group6(group, dst);
+    packet_eth_build(frame, dst_mac ? dst_mac : group, h->mac,
+                     PACKET_ETH_IP6);
+    /* One that is lost is asked for again. */
+    if (send(h->link_fd, frame, PACKET_ETH_LEN + len, 0) < 0) {
+        g_debug("neighbour discovery: %s", strerror(errno));
+    }
+}
+
 static void send_na(Mip6HaHost *h, const struct in6_addr *target,
                     const struct in6_addr *dst, const uint8_t *dst_mac,
                     unsigned flags)
 {
     uint8_t frame[PACKET_ETH_LEN + PACKET_ND_SHORT_MAX];
-    uint8_t group[PACKET_ETH_ADDR_LEN];
-    size_t len;
+    size_t len = packet_nd_build_na(frame + PACKET_ETH_LEN, target, dst,
+                                    target, flags, h->mac);
 
-    packet_eth_group6(group, dst);
-    packet_eth_build(frame, dst_mac ? dst_mac : group, h->mac,
-                     PACKET_ETH_IP6);
-    len = packet_nd_build_na(frame + PACKET_ETH_LEN, target, dst, target,
-                             flags, h->mac);
-    /* One that is lost is asked for again. */
-    if (send(h->link_fd, frame, PACKET_ETH_LEN + len, 0) < 0) {
-        g_debug("neighbour advertisement: %s", strerror(errno));
-    }
+    send_nd(h, frame, len, dst, dst_mac);
+}
+
+void mip6_ha_host_probe(Mip6HaHost *h, const struct in6_addr *home)
+{
+    uint8_t frame[PACKET_ETH_LEN + PACKET_ND_SHORT_MAX];
+    struct in6_addr group = packet_ip6_solicited(home);
+    size_t len = packet_nd_build_ns(frame + PACKET_ETH_LEN, &in6addr_any,
+                                    &group, home, NULL);
+
+    send_nd(h, frame, len, &group, NULL);
 }
 
 bool mip6_ha_host_proxy(Mip6HaHost *h, const struct in6_addr *home, bool on,
@@ -351,7 +368,7 @@ static void answer(Mip6HaHost *h, const PacketNd *nd, const uint8_t *src_mac)
             PACKET_NA_OVERRIDE | (probe ? 0 : PACKET_NA_SOLICITED));
 }
 
-void mip6_ha_host_link(Mip6HaHost *h)
+bool mip6_ha_host_link(Mip6HaHost *h, struct in6_addr *claimed)
 {
     struct sockaddr_ll from;
     socklen_t from_len = sizeof(from);
@@ -365,10 +382,14 @@ void mip6_ha_host_link(Mip6HaHost *h)
     if (len < 0 || from.sll_pkttype == PACKET_OUTGOING ||
         !packet_eth_parse(&eth, frame, len) || eth.type != PACKET_ETH_IP6 ||
         !packet_nd_parse(&nd, frame + eth.len, len - eth.len)) {
-        return;
+        return false;
     }
     if (nd.type == PACKET_ND_NS &&
         g_hash_table_contains(h->homes, &nd.target)) {
         answer(h, &nd, eth.src);
+        return false;
     }
+    *claimed = nd.target;
+    return nd.type == PACKET_ND_NA ||
+           (nd.type == PACKET_ND_NS && IN6_IS_ADDR_UNSPECIFIED(&nd.src));
 }

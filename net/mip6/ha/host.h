@@ -54,7 +54,14 @@ bool mip6_ha_host_sweep(Mip6HaHost *h);
 bool mip6_ha_host_proxy(Mip6HaHost *h, const struct in6_addr *home, bool on,
                         unsigned announcements);
 
-/** mip6_ha_host_link: read a frame of the home link, and answer it */
-void mip6_ha_host_link(Mip6HaHost *h);
+/** mip6_ha_host_probe: ask who has @home (RFC 4862 section 5.4.2) */
+void mip6_ha_host_probe(Mip6HaHost *h, const struct in6_addr *home);
+
+/**
+ * mip6_ha_host_link: read a frame of the home link, and answer it
+ *
+ * Returns: whether a node has, or wants, an address, which is @claimed
+ */
+bool mip6_ha_host_link(Mip6HaHost *h, struct in6_addr *claimed);
 
 #endif /* NET_MIP6_HA_HOST_H */

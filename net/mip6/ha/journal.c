@@ -116,7 +116,11 @@ static GString *whole(const Mip6HaJournal *j, const Mip6Agent *a)
     mip6_ha_state_head(out, &clock);
     g_hash_table_iter_init(&iter, a->bindings);
     while (g_hash_table_iter_next(&iter, NULL, &value)) {
-        mip6_ha_state_bind(out, value, &clock);
+        const Mip6AgentBinding *b = value;
+
+        if (!b->tentative) {
+            mip6_ha_state_bind(out, b, &clock);
+        }
     }
     return out;
 }

@@ -40,7 +40,11 @@ Mip6Show *mip6_show_new(const Mip6Agent *a, int64_t now, Mip6ShowFormat format)
                                     g_hash_table_size(a->bindings));
     g_hash_table_iter_init(&iter, a->bindings);
     while (g_hash_table_iter_next(&iter, NULL, &value)) {
-        g_array_append_vals(s->bindings, value, 1);
+        const Mip6AgentBinding *b = value;
+
+        if (!b->tentative) {
+            g_array_append_vals(s->bindings, b, 1);
+        }
     }
     if (format != MIP6_SHOW_METRICS) {
         g_array_sort(s->bindings, compare_home);

@@ -9,6 +9,7 @@ import signal
 import socket
 import struct
 from collections.abc import Iterator
+from ipaddress import IPv6Address
 
 import pytest
 from vmmnet.testbed import mobile, wait
@@ -75,6 +76,15 @@ def test_refuses_strangers(field: Field) -> None:
         assert field.mobile.register(1).status == 129
         field.mobile.send(mobile.binding_update(CARE_OF[0], 2, 60, home="2001:db8:2001::11"))
         assert field.mobile.ack(2).status == 132
+
+
+def test_tells_that_it_has_no_binding(field: Field) -> None:
+    with field.agent():
+        request = mobile.echo(HOME_ADDRESS, CORRESPONDENT_ADDRESS, 7)
+        field.mobile.send(_tunnel(CARE_OF[0], request))
+        error = field.mobile.receive(lambda p: p.protocol == mobile.MOBILITY)
+        assert (error.payload[2], error.payload[6]) == (mobile.BINDING_ERROR, 1)
+        assert str(IPv6Address(error.payload[8:24])) == HOME_ADDRESS
 
 
 def _killed(signum: signal.Signals, field: Field, state: str, sequence: int) -> None:

@@ -199,7 +199,7 @@ static void test_optimistic(void)
     world_free(w);
 }
 
-/* The time for claims is over, and a binding that is refreshed has no new one. */
+/* The time for claims is over, and a refreshed binding has no new one. */
 static void test_late_claim(void)
 {
     World *w = world_new(MIP6_AGENT_DAD_OPTIMISTIC);

@@ -77,8 +77,10 @@ static void test_text(void)
         "60s          0          0\n"
         "registered 3, ended 0, expired 0, restored 1\n"
         "refused 2, status 129: 2\n"
+        "errors sent 0, muted 0\n"
         "dropped malformed 0, checksum 0, no-binding 5, wrong-source 0, "
-        "too-big 0, hop-limit 0, not-for-us 0\n");
+        "too-big 0, hop-limit 0, not-for-us 0, "
+        "unknown-mh 0\n");
     mip6_agent_destroy(&a);
 }
 
@@ -145,7 +147,7 @@ static void test_pieces(void)
     }
     g_assert_cmpuint(g_hash_table_size(a.bindings), ==, 0);
     g_assert_cmpuint(pieces, >, 10);
-    g_assert_cmpuint(lines, ==, 2 + 1000 + 3);
+    g_assert_cmpuint(lines, ==, 2 + 1000 + 4);
     mip6_show_free(s);
     g_string_free(out, TRUE);
     mip6_agent_destroy(&a);

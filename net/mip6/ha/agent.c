@@ -19,9 +19,9 @@
  * home address only, from the care-of address that it registered: both are
  * compared for each packet (section 10.4.5).
  *
- * A new binding is tentative until the home link has been asked for its address,
- * unless the configuration has it hold at once; then it is taken back if a node
- * answers. Packets know no tentative bindings.
+ * A new binding is tentative until the home link has been asked for its
+ * address, unless the configuration has it hold at once; then it is taken back
+ * if a node answers. Packets know no tentative bindings.
  *
  * Sequence numbers are compared as section 9.5.1 says. A binding that has ended
  * leaves no memory of its number: a node that lost its own begins anew.
@@ -36,6 +36,8 @@
 
 #define SECOND          1000000000ll
 #define HOPS            64
+#define ERROR_TIME      (SECOND / 1000)         /* between two errors */
+#define ERRORS_BURST    1000
 #define DAD_WAIT        SECOND  /* RETRANS_TIMER (RFC 4861 section 10) */
 #define TUNNELLED_MAX   2048u
 
@@ -96,6 +98,7 @@ const char *mip6_agent_drop_name(Mip6AgentDrop why)
         [MIP6_AGENT_TOO_BIG] = "too-big",
         [MIP6_AGENT_HOP_LIMIT] = "hop-limit",
         [MIP6_AGENT_NOT_FOR_US] = "not-for-us",
+        [MIP6_AGENT_UNKNOWN_MH] = "unknown-mh",
     };
 
     return names[why];
@@ -104,6 +107,59 @@ const char *mip6_agent_drop_name(Mip6AgentDrop why)
 static void drop(Mip6Agent *a, Mip6AgentDrop why)
 {
     a->dropped[why]++;
+}
+
+/* --- errors --------------------------------------------------------------- */
+
+/* May an error be sent (RFC 4443 section 2.4 (f))? ERRORS_BURST at once may. */
+static bool may_tell(Mip6Agent *a, int64_t now)
+{
+    int64_t paid = MAX(a->errors_paid, now - ERRORS_BURST * ERROR_TIME);
+
+    if (paid + ERROR_TIME > now) {
+        a->muted++;
+        return false;
+    }
+    a->errors_paid = paid + ERROR_TIME;
+    a->errors++;
+    return true;
+}
+
+static void tell_icmp6(Mip6Agent *a, int64_t now, uint8_t type, uint32_t arg,
+                       const uint8_t *p, size_t len)
+{
+    uint8_t error[PACKET_IP6_MTU_MIN];
+
+    len = packet_icmp6_error(error, sizeof(error), &a->config.address, HOPS,
+                             type, 0, arg, p, len);
+    if (len && may_tell(a, now)) {
+        a->ops->forward(a->opaque, error, len);
+    }
+}
+
+/* A Binding Error (RFC 6275 section 9.3.3) to @to about @home. */
+static void tell_binding(Mip6Agent *a, int64_t now, uint8_t status,
+                         const struct in6_addr *to,
+                         const struct in6_addr *home)
+{
+    uint8_t packet[PACKET_IP6_LEN + 64];
+    Mip6Mh be = { .type = MIP6_MH_BE, .status = status, .home = *home };
+    PacketIp6 ip = {
+        .src = a->config.address,
+        .dst = *to,
+        .next = PACKET_PROTO_MH,
+        .hops = HOPS,
+    };
+
+    if (IN6_IS_ADDR_MULTICAST(to) || IN6_IS_ADDR_UNSPECIFIED(to) ||
+        !may_tell(a, now)) {
+        return;
+    }
+    ip.payload = mip6_mh_build(packet + PACKET_IP6_LEN,
+                               sizeof(packet) - PACKET_IP6_LEN,
+                               &a->config.address, to, &be);
+    packet_ip6_build(packet, &ip);
+    a->ops->forward(a->opaque, packet, PACKET_IP6_LEN + ip.payload);
 }
 
 /* --- registration --------------------------------------------------------- */
@@ -121,6 +177,9 @@ static void acknowledge(Mip6Agent *a, const struct in6_addr *to,
         .status = status,
         .sequence = sequence,
         .lifetime = lifetime,
+        .refresh = a->config.refresh,
+        /* Sooner than the end, or it is no advice (section 6.2.4). */
+        .has_refresh = a->config.refresh && lifetime > a->config.refresh,
     };
     PacketIp6 ip = {
         .src = a->config.address,
@@ -403,6 +462,21 @@ static void take_mh(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
     case MIP6_MH_CHECKSUM:
         drop(a, MIP6_AGENT_CHECKSUM);
         return;
+    case MIP6_MH_UNKNOWN:
+        /* Section 9.2: with the home address, if the packet has said one. */
+        tell_binding(a, now, MIP6_BE_UNKNOWN_MH, &ip->src,
+                     options ? &home : &in6addr_any);
+        drop(a, MIP6_AGENT_UNKNOWN_MH);
+        return;
+    case MIP6_MH_PAYLOAD_PROTO:
+        tell_icmp6(a, now, PACKET_ICMP6_PARAMETER, ext->offset, p, len);
+        drop(a, MIP6_AGENT_MALFORMED);
+        return;
+    case MIP6_MH_SHORT:
+        /* The field "Header Len". */
+        tell_icmp6(a, now, PACKET_ICMP6_PARAMETER, ext->offset + 1, p, len);
+        drop(a, MIP6_AGENT_MALFORMED);
+        return;
     default:
         drop(a, MIP6_AGENT_MALFORMED);
         return;
@@ -416,8 +490,8 @@ static void take_mh(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
 
 /* --- packets -------------------------------------------------------------- */
 
-static void out_of_tunnel(Mip6Agent *a, const PacketIp6 *outer, uint8_t *inner,
-                          size_t len)
+static void out_of_tunnel(Mip6Agent *a, int64_t now, const PacketIp6 *outer,
+                          uint8_t *inner, size_t len)
 {
     Mip6AgentBinding *b;
     PacketIp6 ip;
@@ -428,6 +502,8 @@ static void out_of_tunnel(Mip6Agent *a, const PacketIp6 *outer, uint8_t *inner,
     }
     b = bound(a, &ip.src);
     if (!b) {
+        /* The node that sent it finds that it has to register. */
+        tell_binding(a, now, MIP6_BE_UNKNOWN_BINDING, &outer->src, &ip.src);
         drop(a, MIP6_AGENT_NO_BINDING);
         return;
     }
@@ -438,18 +514,6 @@ static void out_of_tunnel(Mip6Agent *a, const PacketIp6 *outer, uint8_t *inner,
     b->received++;
     a->received++;
     a->ops->forward(a->opaque, inner, PACKET_IP6_LEN + ip.payload);
-}
-
-static void tell_too_big(Mip6Agent *a, const uint8_t *p, size_t len)
-{
-    uint8_t error[PACKET_IP6_MTU_MIN];
-
-    len = packet_icmp6_error(error, sizeof(error), &a->config.address, HOPS,
-                             PACKET_ICMP6_TOO_BIG, 0,
-                             a->config.mtu - PACKET_IP6_LEN, p, len);
-    if (len) {
-        a->ops->forward(a->opaque, error, len);
-    }
 }
 
 static void forward_behind(Mip6Agent *a, const void *head,
@@ -466,7 +530,7 @@ static void forward_behind(Mip6Agent *a, const void *head,
     a->ops->forward(a->opaque, joined, PACKET_IP6_LEN + len);
 }
 
-static void into_tunnel(Mip6Agent *a, Mip6AgentBinding *b,
+static void into_tunnel(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
                         const PacketIp6 *ip, const uint8_t *p, size_t len)
 {
     uint8_t head[PACKET_IP6_LEN];
@@ -481,7 +545,8 @@ static void into_tunnel(Mip6Agent *a, Mip6AgentBinding *b,
     };
 
     if (len > MIN(a->config.mtu, TUNNELLED_MAX) - PACKET_IP6_LEN) {
-        tell_too_big(a, p, len);
+        tell_icmp6(a, now, PACKET_ICMP6_TOO_BIG,
+                   a->config.mtu - PACKET_IP6_LEN, p, len);
         drop(a, MIP6_AGENT_TOO_BIG);
         return;
     }
@@ -506,7 +571,7 @@ static void for_agent(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
         take_mh(a, now, ip, &ext, p, len);
         break;
     case PACKET_PROTO_IP6:
-        out_of_tunnel(a, ip, p + ext.offset, len - ext.offset);
+        out_of_tunnel(a, now, ip, p + ext.offset, len - ext.offset);
         break;
     default:
         drop(a, MIP6_AGENT_NOT_FOR_US);
@@ -530,7 +595,7 @@ void mip6_agent_packet(Mip6Agent *a, int64_t now, void *buf, size_t len)
     }
     b = bound(a, &ip.dst);
     if (b) {
-        into_tunnel(a, b, &ip, buf, len);
+        into_tunnel(a, now, b, &ip, buf, len);
     } else {
         drop(a, MIP6_AGENT_NOT_FOR_US);
     }

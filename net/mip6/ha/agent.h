@@ -27,6 +27,7 @@ typedef struct Mip6AgentConfig {
     uint8_t prefix_len;
     uint16_t lifetime_max;      /* of a binding; MIP6_LIFETIME_UNIT */
     unsigned bindings_max;
+    uint16_t refresh;           /* advised; MIP6_REFRESH_UNIT; 0: not */
     uint32_t mtu;               /* of the links that tunnels go over */
     Mip6AgentDad dad;
     GHashTable *allowed;        /* home addresses, struct in6_addr; NULL: all */
@@ -80,6 +81,7 @@ typedef enum Mip6AgentDrop {
     MIP6_AGENT_TOO_BIG,         /* the sender was told */
     MIP6_AGENT_HOP_LIMIT,
     MIP6_AGENT_NOT_FOR_US,
+    MIP6_AGENT_UNKNOWN_MH,      /* a message of mobility that is not known */
     MIP6_AGENT_DROPS
 } Mip6AgentDrop;
 
@@ -94,6 +96,9 @@ typedef struct Mip6Agent {
     Mip6Expiry expiry;          /* Mip6AgentBinding.due */
     uint64_t registered, refused, ended, expired, restored;
     uint64_t answered[256];     /* acknowledgements, by their status */
+    uint64_t errors;            /* that were sent: ICMPv6, Binding Error */
+    uint64_t muted;             /* that were not, there are too many */
+    int64_t errors_paid;        /* the time up to which they are used up */
     uint64_t sent, received;    /* packets to and from all mobile nodes */
     uint64_t dropped[MIP6_AGENT_DROPS];
 } Mip6Agent;

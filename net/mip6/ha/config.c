@@ -6,6 +6,7 @@
  *     address    2001:db8:2000::1/64     # of the agent, with the home prefix
  *     allow      2001:db8:2000::10       # a home address; without any: all
  *     lifetime   600                     # s, of a binding at most
+ *     refresh    300                     # s, advice when to register again
  *     bindings   10000                   # at most
  *     mtu        1500                    # of the links that tunnels go over
  *     tun        mip6ha                  # name of the TUN device
@@ -173,6 +174,14 @@ static bool parse_statement(const Parser *p, const char *word,
         agent->lifetime_max = number / MIP6_LIFETIME_UNIT;
         return true;
     }
+    if (!strcmp(word, "refresh")) {
+        if (!parse_number(p, word, value, MIP6_REFRESH_UNIT,
+                          UINT16_MAX * MIP6_REFRESH_UNIT, &number, errp)) {
+            return false;
+        }
+        agent->refresh = number / MIP6_REFRESH_UNIT;
+        return true;
+    }
     if (!strcmp(word, "bindings")) {
         return parse_number(p, word, value, 1, 1000000, &agent->bindings_max,
                             errp);
@@ -181,7 +190,7 @@ static bool parse_statement(const Parser *p, const char *word,
         return parse_number(p, word, value, 1320, 2048, &agent->mtu, errp);
     }
     return fail(p, errp, "'%s' is not interface, address, allow, lifetime, "
-                "bindings, mtu, tun, dad, state or control", word);
+                "refresh, bindings, mtu, tun, dad, state or control", word);
 }
 
 static bool parse_line(const Parser *p, char *line, GError **errp)

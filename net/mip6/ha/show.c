@@ -113,7 +113,8 @@ static void text_tail(const Mip6Show *s, GString *out)
                                    a->answered[i]);
         }
     }
-    g_string_append(out, "\ndropped");
+    g_string_append_printf(out, "\nerrors sent %" PRIu64 ", muted %" PRIu64
+                           "\ndropped", a->errors, a->muted);
     for (unsigned i = 0; i < MIP6_AGENT_DROPS; i++) {
         g_string_append_printf(out, "%s %s %" PRIu64, i ? "," : "",
                                mip6_agent_drop_name(i), a->dropped[i]);
@@ -157,10 +158,11 @@ static void json_tail(const Mip6Show *s, GString *out)
     g_string_append_printf(out, "], \"registered\": %" PRIu64
                            ", \"refused\": %" PRIu64 ", \"ended\": %" PRIu64
                            ", \"expired\": %" PRIu64 ", \"restored\": %" PRIu64
+                           ", \"errors\": %" PRIu64 ", \"muted\": %" PRIu64
                            ", \"sent\": %" PRIu64 ", \"received\": %" PRIu64
                            ", \"acknowledged\": {", a->registered, a->refused,
-                           a->ended, a->expired, a->restored, a->sent,
-                           a->received);
+                           a->ended, a->expired, a->restored, a->errors,
+                           a->muted, a->sent, a->received);
     for (unsigned i = 0; i < G_N_ELEMENTS(a->answered); i++) {
         if (a->answered[i]) {
             g_string_append_printf(out, "%s\"%u\": %" PRIu64, comma, i,
@@ -223,6 +225,10 @@ static void metrics(const Mip6Show *s, GString *out)
                    a->answered[i]);
         }
     }
+    metric(out, "errors_total", "counter",
+           "ICMPv6 errors and Binding Errors; muted: above their rate.");
+    sample(out, "errors_total", "sent", "yes", a->errors);
+    sample(out, "errors_total", "sent", "muted", a->muted);
     metric(out, "tunnel_packets_total", "counter",
            "Packets to and from mobile nodes.");
     sample(out, "tunnel_packets_total", "direction", "sent", a->sent);

@@ -14,7 +14,8 @@
 #                   make check-quick: those that take seconds
 #   make bench      measure: BENCH=name, BENCH=all; without it, what there is
 #   make install    [DESTDIR=], into ./configure's --prefix; make install-control:
-#                   the command vmmnet alone, which needs no QEMU of ours
+#                   the command vmmnet alone, which needs no QEMU of ours;
+#                   make install-ha: vmmnet-ha alone, with its systemd unit
 #   make clean      drop the builds; make distclean: and everything fetched
 #
 # run, check and bench install the packages they need first.
@@ -41,7 +42,7 @@ build = @qemu/weave && $(PYTHON) qemu/build
 
 .DEFAULT_GOAL := all
 .PHONY: all full lean asan bpf ha guests deps run run-migration check check-quick bench \
-        install install-control clean distclean
+        install install-control install-ha clean distclean
 
 all: $(or $(strip $(configured)),full)
 
@@ -100,11 +101,15 @@ bench:
 	@$(MAKE) --no-print-directory lean bpf
 	@bench/run $(BENCH)
 
-install: full install-control
+install: full install-control install-ha
 	@DESTDIR=$(abspath $(DESTDIR)) $(PYTHON) qemu/build $(FULL) install
 
 install-control: $(BPF)
 	@DESTDIR=$(abspath $(DESTDIR)) control/install
+
+install-ha: ha
+	@meson configure build/ha --prefix=$(shell control/install --print-prefix)
+	@meson install -C build/ha --quiet $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
 
 clean: ; rm -rf $(FULL) $(LEAN) $(ASAN) $(BPF)
 

@@ -230,3 +230,12 @@ def test_defends_a_bound_address(field: Field) -> None:
         finally:
             link.remove_address(f"{HOME_ADDRESS}/64")
         _both_ways(field, 6)
+
+
+def test_warns_of_a_host_that_does_not_forward(field: Field) -> None:
+    field.agent_host.sysctl({"net.ipv6.conf.all.forwarding": 0})
+    try:
+        with field.agent():
+            assert "does not forward IPv6" in (field.folder / "ha.log").read_text()
+    finally:
+        field.agent_host.sysctl({"net.ipv6.conf.all.forwarding": 1})

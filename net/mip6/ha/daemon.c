@@ -25,6 +25,7 @@
 
 /* Packets that one turn of the loop takes, so that none starves others. */
 #define BATCH           64
+#define FORWARDING      "net/ipv6/conf/all/forwarding"
 #define DEFAULT_FILE    "/etc/vmmnet/ha.conf"
 
 typedef struct Daemon {
@@ -269,8 +270,20 @@ static bool configure(Daemon *d, const char *file, GError **errp)
     return d->config;
 }
 
+static void check_forwarding(void)
+{
+    g_autofree char *text = NULL;
+
+    if (g_file_get_contents("/proc/sys/" FORWARDING, &text, NULL, NULL) &&
+        *text == '0') {
+        g_warning("the kernel does not forward IPv6, and so no packet to or "
+                  "from a mobile node: sysctl -w " FORWARDING "=1");
+    }
+}
+
 static bool start(Daemon *d, GError **errp)
 {
+    check_forwarding();
     if (!mip6_ha_host_open(&d->host, d->config->interface, d->config->tun,
                            errp)) {
         return false;

@@ -94,3 +94,12 @@ def test_everybody_may_read_it_and_nothing_is_left_of_before(tmp_path: Path) -> 
     programs = {path for path, mode in modes.items() if mode & 0o111 and path.is_file()}
     assert programs == {prefix / "bin/vmmnet"}
     assert all(mode in (0o644, 0o755) for mode in modes.values())
+
+
+def test_the_installed_home_agent(tmp_path: Path) -> None:
+    """``make install-ha``: the program, and a unit that names it."""
+    tools.run(["make", "-C", paths.ROOT, "install-ha", f"DESTDIR={tmp_path}"])
+    (program,) = tmp_path.glob("**/sbin/vmmnet-ha")
+    (unit,) = tmp_path.glob("**/lib/systemd/system/vmmnet-ha.service")
+    assert "usage: vmmnet-ha FILE" in call(program, "--help")
+    assert f"ExecStart=/{program.relative_to(tmp_path)} /etc/vmmnet/ha.conf\n" in unit.read_text()

@@ -14,7 +14,12 @@ from ipaddress import IPv6Address
 import pytest
 from vmmnet.testbed import mobile, wait
 from vmmnet.testbed.mobile import CARE_OF, Field, Packet
-from vmmnet.testbed.mobility import AGENT_ADDRESS, CORRESPONDENT_ADDRESS, HOME_ADDRESS
+from vmmnet.testbed.mobility import (
+    AGENT_ADDRESS,
+    CORRESPONDENT_ADDRESS,
+    HOME_ADDRESS,
+    HOME_PREFIX,
+)
 
 
 @pytest.fixture(scope="module")
@@ -239,3 +244,14 @@ def test_warns_of_a_host_that_does_not_forward(field: Field) -> None:
             assert "does not forward IPv6" in (field.folder / "ha.log").read_text()
     finally:
         field.agent_host.sysctl({"net.ipv6.conf.all.forwarding": 1})
+
+
+def test_is_found(field: Field) -> None:
+    """By its anycast address; and its own is pinged."""
+    anycast = f"{HOME_PREFIX}:0:fdff:ffff:ffff:fffe"
+    with field.agent():
+        field.mobile.send(mobile.icmp6(CARE_OF[0], anycast, 144, b"\x12\x34\0\0"))
+        reply = field.mobile.receive(lambda p: p.protocol == mobile.ICMP6 and p.payload[0] == 145)
+        assert reply.source == AGENT_ADDRESS and reply.payload[4:6] == b"\x12\x34"
+        assert str(IPv6Address(reply.payload[8:24])) == AGENT_ADDRESS
+        field.correspondent.run(["ping", "-c1", AGENT_ADDRESS])

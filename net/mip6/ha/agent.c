@@ -30,6 +30,7 @@
 #include <string.h>
 
 #include "net/mip6/ha/agent.h"
+#include "net/mip6/ha/discovery.h"
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"
 #include "net/packet/octets.h"
@@ -67,6 +68,7 @@ void mip6_agent_init(Mip6Agent *a, const Mip6AgentConfig *config,
     a->bindings = g_hash_table_new_full(mip6_agent_hash, mip6_agent_equal,
                                         NULL, g_free);
     mip6_expiry_init(&a->expiry);
+    a->anycast = mip6_discovery_anycast(&config->prefix, config->prefix_len);
 }
 
 void mip6_agent_destroy(Mip6Agent *a)
@@ -204,7 +206,8 @@ static uint8_t check_home(const Mip6Agent *a, const struct in6_addr *home,
                           const struct in6_addr *care_of)
 {
     if (!packet_ip6_in_prefix(home, &a->config.prefix, a->config.prefix_len) ||
-        packet_ip6_equal(home, &a->config.address)) {
+        packet_ip6_equal(home, &a->config.address) ||
+        packet_ip6_equal(home, &a->anycast)) {
         return MIP6_BA_NOT_HOME_SUBNET;
     }
     if (a->config.allowed && !g_hash_table_contains(a->config.allowed, home)) {
@@ -556,6 +559,34 @@ static void into_tunnel(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
     forward_behind(a, head, p, len);
 }
 
+/* Answers have the rate of errors, so that nobody is flooded by way of us. */
+static void take_icmp6(Mip6Agent *a, int64_t now, const PacketIp6Ext *ext,
+                       const uint8_t *p, size_t len)
+{
+    uint8_t answer[MIP6_DISCOVERY_MAX];
+
+    len = mip6_discovery_answer(answer, &a->config.address, p, ext->offset,
+                                len);
+    if (!len) {
+        drop(a, MIP6_AGENT_NOT_FOR_US);
+    } else if (may_tell(a, now)) {
+        a->ops->forward(a->opaque, answer, len);
+    }
+}
+
+/* To all home agents of the link: who looks for one (section 10.5). */
+static void for_anycast(Mip6Agent *a, int64_t now, const uint8_t *p, size_t len)
+{
+    PacketIp6Ext ext;
+
+    if (packet_ip6_walk(&ext, p, len) && ext.next == PACKET_PROTO_ICMP6 &&
+        !ext.fragment) {
+        take_icmp6(a, now, &ext, p, len);
+    } else {
+        drop(a, MIP6_AGENT_NOT_FOR_US);
+    }
+}
+
 static void for_agent(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
                       uint8_t *p, size_t len)
 {
@@ -569,6 +600,9 @@ static void for_agent(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
     switch (ext.next) {
     case PACKET_PROTO_MH:
         take_mh(a, now, ip, &ext, p, len);
+        break;
+    case PACKET_PROTO_ICMP6:
+        take_icmp6(a, now, &ext, p, len);
         break;
     case PACKET_PROTO_IP6:
         out_of_tunnel(a, now, ip, p + ext.offset, len - ext.offset);
@@ -591,6 +625,10 @@ void mip6_agent_packet(Mip6Agent *a, int64_t now, void *buf, size_t len)
     len = PACKET_IP6_LEN + ip.payload;
     if (packet_ip6_equal(&ip.dst, &a->config.address)) {
         for_agent(a, now, &ip, buf, len);
+        return;
+    }
+    if (packet_ip6_equal(&ip.dst, &a->anycast)) {
+        for_anycast(a, now, buf, len);
         return;
     }
     b = bound(a, &ip.dst);

@@ -90,13 +90,14 @@ const char *mip6_agent_drop_name(Mip6AgentDrop why);
 
 typedef struct Mip6Agent {
     Mip6AgentConfig config;
+    struct in6_addr anycast;    /* of all home agents of the prefix */
     const Mip6AgentOps *ops;
     void *opaque;
     GHashTable *bindings;       /* &Mip6AgentBinding.home -> Mip6AgentBinding */
     Mip6Expiry expiry;          /* Mip6AgentBinding.due */
     uint64_t registered, refused, ended, expired, restored;
     uint64_t answered[256];     /* acknowledgements, by their status */
-    uint64_t errors;            /* that were sent: ICMPv6, Binding Error */
+    uint64_t errors;            /* that were sent, and answers by ICMPv6 */
     uint64_t muted;             /* that were not, there are too many */
     int64_t errors_paid;        /* the time up to which they are used up */
     uint64_t sent, received;    /* packets to and from all mobile nodes */

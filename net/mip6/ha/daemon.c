@@ -291,7 +291,9 @@ static bool start(Daemon *d, GError **errp)
     mip6_ha_journal_init(&d->journal, d->config->state);
     mip6_agent_init(&d->agent, &d->config->agent, &agent_ops, d);
     if (!mip6_ha_host_proxy(&d->host, &d->config->agent.address, true,
-                            MIP6_HA_ANNOUNCEMENTS)) {
+                            MIP6_HA_ANNOUNCEMENTS) ||
+        (!IN6_IS_ADDR_UNSPECIFIED(&d->agent.anycast) &&
+         !mip6_ha_host_proxy(&d->host, &d->agent.anycast, true, 0))) {
         g_set_error(errp, G_FILE_ERROR, G_FILE_ERROR_FAILED,
                     "cannot take the agent's address: %s", strerror(errno));
         return false;

@@ -226,7 +226,7 @@ static void metrics(const Mip6Show *s, GString *out)
         }
     }
     metric(out, "errors_total", "counter",
-           "ICMPv6 errors and Binding Errors; muted: above their rate.");
+           "ICMPv6 and Binding Errors; muted: above their rate.");
     sample(out, "errors_total", "sent", "yes", a->errors);
     sample(out, "errors_total", "sent", "muted", a->muted);
     metric(out, "tunnel_packets_total", "counter",

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the agent answers by ICMPv6: pings, and who looks for a home agent */
+#ifndef NET_MIP6_HA_DISCOVERY_H
+#define NET_MIP6_HA_DISCOVERY_H
+
+#include <netinet/in.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Home agent address discovery (RFC 6275 sections 6.5, 6.6). */
+#define MIP6_DHAAD_REQUEST      144u
+#define MIP6_DHAAD_REPLY        145u
+
+#define MIP6_DISCOVERY_MAX      2048u   /* octets of a question */
+
+/**
+ * mip6_discovery_anycast: of all home agents of a prefix (RFC 2526)
+ *
+ * Returns: "::" if the prefix of @len bits leaves no room for one
+ */
+struct in6_addr mip6_discovery_anycast(const struct in6_addr *prefix,
+                                       unsigned len);
+
+/**
+ * mip6_discovery_answer: answer an ICMPv6 packet
+ * @buf: room for MIP6_DISCOVERY_MAX octets
+ * @agent: the agent's address
+ * @offset: of the ICMPv6 header in the packet @p of @len octets
+ *
+ * To the anycast address, only a discovery is answered, by @agent alone.
+ *
+ * Returns: octets of the answer; 0: there is none
+ */
+size_t mip6_discovery_answer(void *buf, const struct in6_addr *agent,
+                             const uint8_t *p, size_t offset, size_t len);
+
+#endif /* NET_MIP6_HA_DISCOVERY_H */

@@ -14,6 +14,7 @@ says nothing.  So what it sends and when is up to the test.
 from __future__ import annotations
 
 import contextlib
+import signal
 import socket
 import struct
 import subprocess
@@ -52,7 +53,7 @@ def checksum(source: str, destination: str, protocol: int, payload: bytes) -> in
     """The Internet checksum with IPv6's pseudo header."""
     data = _packed(source) + _packed(destination) + struct.pack(">II", len(payload), protocol)
     data += payload + b"\0" * (len(payload) % 2)
-    total = sum(struct.unpack(f">{len(data) // 2}H", data))
+    total: int = sum(struct.unpack(f">{len(data) // 2}H", data))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return ~total & 0xFFFF
@@ -215,7 +216,7 @@ class Field:
 
     @contextlib.contextmanager
     def agent(self, *lines: str) -> Iterator[subprocess.Popen[bytes]]:
-        """Run vmmnet-ha with these lines of configuration."""
+        """Run vmmnet-ha with these lines of configuration; it has to end well, or be killed."""
         config, log = self.configure(*lines), self.folder / "ha.log"
         log.write_bytes(b"")
         with log.open("ab") as out:
@@ -232,7 +233,9 @@ class Field:
             wait.until(ready, "a home agent")
             yield child
         finally:
-            process.stop(child)
+            code = process.stop(child)
+        if code not in (0, -signal.SIGKILL):
+            raise RuntimeError(f"ended with {code}: {log.read_text()}")
 
 
 @contextlib.contextmanager

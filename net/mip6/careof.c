@@ -22,7 +22,8 @@
  * The next hop to a destination is the destination itself if a prefix says so,
  * else the best default router: reachable before others, then by preference
  * (RFC 4191). A router that does not answer three probes is passed over until
- * it speaks again (section 6.3.6); if all are, routers are solicited anew.
+ * it speaks again (section 6.3.6). Routers are solicited anew if none is left,
+ * be they passed over, withdrawn or expired.
  * Frames wait for resolution with whoever asks.
  */
 #include <string.h>
@@ -171,6 +172,7 @@ static void address_tick(Mip6CareOf *c, int64_t now, Mip6Address *a)
         send_probe(c, &a->addr);
     } else {
         a->state = MIP6_ADDRESS_VALID;
+        a->since = now;
         tell(c);
     }
 }
@@ -315,7 +317,7 @@ static Mip6Neighbour *neighbour_find(Mip6CareOf *c,
     return NULL;
 }
 
-/* A free entry, or that of the neighbour, no router, which was used last. */
+/* A free entry, or that of the neighbour, no router, least recently used. */
 static Mip6Neighbour *neighbour_new(Mip6CareOf *c, int64_t now,
                                     const struct in6_addr *addr)
 {
@@ -380,16 +382,42 @@ static void neighbour_set_mac(Mip6CareOf *c, int64_t now, Mip6Neighbour *n,
     }
 }
 
+static Mip6Neighbour *best_router(Mip6CareOf *c, int64_t now)
+{
+    Mip6Neighbour *best = NULL;
+
+    for (unsigned i = 0; i < MIP6_CAREOF_NEIGHBOURS; i++) {
+        Mip6Neighbour *n = &c->neighbour[i];
+
+        if (n->reach == MIP6_REACH_NONE || n->router <= now ||
+            n->reach == MIP6_REACH_FAILED) {
+            continue;
+        }
+        if (!best || (n->has_mac && !best->has_mac) ||
+            (n->has_mac == best->has_mac &&
+             n->preference > best->preference)) {
+            best = n;
+        }
+    }
+    return best;
+}
+
+/* Without a default router, one is looked for. */
+static void miss_router(Mip6CareOf *c, int64_t now)
+{
+    if (c->solicit == INT64_MAX && !best_router(c, now)) {
+        c->solicitations = 0;
+        c->solicit = now;
+    }
+}
+
 /* Nobody answers. */
 static void neighbour_fail(Mip6CareOf *c, int64_t now, Mip6Neighbour *n)
 {
     n->has_mac = false;
     if (n->router > now) {
         neighbour_enter(c, now, n, MIP6_REACH_FAILED);
-        if (c->solicit == INT64_MAX) {
-            c->solicitations = 0;
-            c->solicit = now;
-        }
+        miss_router(c, now);
     } else {
         n->reach = MIP6_REACH_NONE;
     }
@@ -406,6 +434,7 @@ static void neighbour_tick(Mip6CareOf *c, int64_t now, Mip6Neighbour *n)
     }
     if (n->router && n->router <= now) {
         n->router = 0;
+        miss_router(c, now);
         tell(c);
     }
     if (n->next > now) {
@@ -434,33 +463,12 @@ static void neighbour_tick(Mip6CareOf *c, int64_t now, Mip6Neighbour *n)
     }
 }
 
-static Mip6Neighbour *best_router(Mip6CareOf *c, int64_t now)
-{
-    Mip6Neighbour *best = NULL;
-
-    for (unsigned i = 0; i < MIP6_CAREOF_NEIGHBOURS; i++) {
-        Mip6Neighbour *n = &c->neighbour[i];
-
-        if (n->reach == MIP6_REACH_NONE || n->router <= now ||
-            n->reach == MIP6_REACH_FAILED) {
-            continue;
-        }
-        if (!best || (n->has_mac && !best->has_mac) ||
-            (n->has_mac == best->has_mac &&
-             n->preference > best->preference)) {
-            best = n;
-        }
-    }
-    return best;
-}
-
 bool mip6_careof_next_hop(Mip6CareOf *c, int64_t now,
                           const struct in6_addr *dst,
                           uint8_t mac[PACKET_ETH_ADDR_LEN])
 {
     Mip6Neighbour *n;
 
-    c->last = now;
     if (is_on_link(c, now, dst)) {
         n = neighbour_find(c, dst);
         if (!n) {
@@ -541,6 +549,7 @@ static void take_router(Mip6CareOf *c, int64_t now, const PacketNd *nd)
     if (nd->has_slla) {
         neighbour_set_mac(c, now, n, nd->slla);
     }
+    miss_router(c, now);
 }
 
 static void take_ra(Mip6CareOf *c, int64_t now, const PacketNd *nd)
@@ -563,6 +572,7 @@ static void take_ns(Mip6CareOf *c, const PacketNd *nd,
 {
     Mip6Address *a = address_find(c, &nd->target);
     bool probe = IN6_IS_ADDR_UNSPECIFIED(&nd->src);
+    bool slla = nd->has_slla && packet_eth_is_station(nd->slla);
     uint8_t frame[FRAME_MAX];
     size_t len;
 
@@ -582,7 +592,7 @@ static void take_ns(Mip6CareOf *c, const PacketNd *nd,
                              PACKET_NA_OVERRIDE |
                              (probe ? 0 : PACKET_NA_SOLICITED), c->mac);
     transmit(c, frame, len, &packet_ip6_all_nodes,
-             probe ? NULL : nd->has_slla ? nd->slla : src_mac);
+             probe ? NULL : slla ? nd->slla : src_mac);
 }
 
 /* RFC 4861 section 7.2.5. */
@@ -618,6 +628,7 @@ static void take_na(Mip6CareOf *c, int64_t now, const PacketNd *nd)
     }
     if (n->router > now && !(nd->flags & PACKET_NA_ROUTER)) {
         n->router = 0;          /* it is none any more */
+        miss_router(c, now);
         tell(c);
     }
 }
@@ -628,7 +639,6 @@ void mip6_careof_nd(Mip6CareOf *c, int64_t now, const PacketNd *nd,
     if (!c->running) {
         return;
     }
-    c->last = now;
     switch (nd->type) {
     case PACKET_ND_RA:
         take_ra(c, now, nd);
@@ -704,6 +714,20 @@ void mip6_careof_stop(Mip6CareOf *c)
     c->running = false;
 }
 
+/*
+ * Neither the order nor the lifetimes of advertisements make another address
+ * the better: each change is a registration.
+ */
+static bool is_better(const Mip6Address *a, const Mip6Address *b, int64_t now)
+{
+    bool preferred = a->preferred > now;
+
+    if (preferred != (b->preferred > now)) {
+        return preferred;
+    }
+    return preferred ? a->since < b->since : a->valid > b->valid;
+}
+
 const struct in6_addr *mip6_careof_address(const Mip6CareOf *c, int64_t now)
 {
     const Mip6Address *best = NULL;
@@ -717,8 +741,7 @@ const struct in6_addr *mip6_careof_address(const Mip6CareOf *c, int64_t now)
         if (a->state != MIP6_ADDRESS_VALID || a->valid <= now) {
             continue;
         }
-        if (!best || a->preferred > best->preferred ||
-            (a->preferred == best->preferred && a->valid > best->valid)) {
+        if (!best || is_better(a, best, now)) {
             best = a;
         }
     }

@@ -39,6 +39,7 @@ typedef struct Mip6Address {
     struct in6_addr addr;
     bool fixed;                 /* configured, not from a prefix */
     int64_t preferred, valid;   /* until; INT64_MAX: without an end */
+    int64_t since;              /* it is MIP6_ADDRESS_VALID */
     int64_t next;               /* of duplicate address detection */
     unsigned probes;            /* that are still to be sent */
 } Mip6Address;
@@ -93,7 +94,7 @@ typedef struct Mip6CareOf {
     struct in6_addr fixed;
     int64_t solicit;            /* next router solicitation */
     unsigned solicitations;
-    int64_t last;               /* "now" of the last call */
+    int64_t last;               /* "now" of the last tick */
 } Mip6CareOf;
 
 /**
@@ -127,7 +128,9 @@ void mip6_careof_nd(Mip6CareOf *c, int64_t now, const PacketNd *nd,
 /**
  * mip6_careof_address: which care-of address to use
  *
- * The preferred one that is valid for the longest time; else a deprecated one.
+ * The preferred one that has been in use for the longest time, so that routers
+ * with prefixes of their own do not move the node back and forth; else the
+ * deprecated one that is valid for the longest time.
  *
  * Returns: NULL if there is none, or no default router
  */

@@ -107,6 +107,7 @@ static void read_option(Mip6Mh *mh, const uint8_t *p)
         if (len <= MIP6_AUTHENTICATOR_MAX) {
             mh->has_authenticator = true;
             mh->authenticator_len = len;
+            memset(mh->authenticator, 0, sizeof(mh->authenticator));
             memcpy(mh->authenticator, p + 2, len);
         }
         break;

@@ -665,6 +665,10 @@ static Mip6Verdict take_mh(Mip6Port *p, int64_t now, const Arrived *from,
     if (!packet_ip6_equal(&ip->src, &p->config.agent)) {
         return drop(p, MIP6_DROP_STRANGER);
     }
+    if (!p->is_running) {
+        /* The agent may speak of what the VM's other host has asked for. */
+        return drop(p, MIP6_DROP_MH_UNEXPECTED);
+    }
     return take_good_mh(p, now, &mh, packet_ip6_equal(&to, home));
 }
 
@@ -777,6 +781,16 @@ static Mip6Drop check_inner(const Mip6Port *p, const PacketIp6 *outer,
     return MIP6_DROP_NONE;
 }
 
+/* The checksum is the inner packet's: of octets behind its header. */
+static bool csum_is_inside(const PacketOffload *offload, size_t inner,
+                           size_t end)
+{
+    size_t start = offload->csum_start, at = start + offload->csum_offset;
+
+    return !offload->needs_csum ||
+           (start >= inner + PACKET_IP6_LEN && at + 2 <= end);
+}
+
 /*
  * A packet that is tunnelled to us, at @offset of the frame; @inner has its
  * first @have octets, a copy. Behind the packet may be padding.
@@ -810,13 +824,11 @@ static Mip6Verdict out_of_tunnel(Mip6Port *p, size_t offset, uint8_t *inner,
     }
     rest = packet_iov_slice(iov, iovcnt, offset + copied, len - copied,
                             part + parts, MIP6_TUNNEL_PARTS_MAX + 1 - parts);
-    if (rest < 0 || !mip6_home_frame_head(&p->home, head)) {
+    if (rest < 0 || !csum_is_inside(offload, offset, offset + len) ||
+        !mip6_home_frame_head(&p->home, head)) {
         return drop(p, MIP6_DROP_MALFORMED);
     }
     if (moved.needs_csum) {
-        if (moved.csum_start < offset) {
-            return drop(p, MIP6_DROP_MALFORMED);
-        }
         moved.csum_start -= offset - PACKET_ETH_LEN;
     }
     p->received++;
@@ -1046,7 +1058,7 @@ static void ra_fields(Cursor *c, bool write, PacketNdRa *ra)
     FIELD(c, write, ra->other, 1);
     FIELD(c, write, ra->home_agent, 1);
     FIELD(c, write, preference, 2);
-    ra->preference = (int)preference - 1;
+    ra->preference = preference <= 2 ? (int)preference - 1 : 0;
     FIELD(c, write, ra->lifetime, UINT16_MAX);
     FIELD(c, write, ra->reachable, UINT32_MAX);
     FIELD(c, write, ra->retrans, UINT32_MAX);

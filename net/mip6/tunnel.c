@@ -28,8 +28,10 @@
  * behind the new header, as section 7.1 (b) has it: two fragments. Nothing else
  * ever is; TCP keeps below that by the two rules above.
  *
- * A partial checksum stays partial: it only begins 40 octets later. That of a
- * packet which goes in fragments is made here.
+ * A partial checksum stays partial: it only begins 40 octets later. Where it
+ * begins and where it is stored, the guest says; both have to be behind the
+ * packet's own header, or the guest would write into the outer one. The checksum
+ * of a packet which goes in fragments is made here.
  *
  * An ICMPv6 error about an outer packet is no matter of the guest's, which
  * knows no tunnel. What it says about the way to the home agent, the guest
@@ -233,6 +235,16 @@ static Mip6Drop send_pieces(Outgoing *out, PacketSegments *s, size_t eth_len)
     return s->done == s->payload ? MIP6_DROP_NONE : MIP6_DROP_MALFORMED;
 }
 
+/* Is the checksum of what is behind the IPv6 header, and stored in that? */
+static bool csum_is_inside(const PacketOffload *offload, size_t eth_len,
+                           size_t len)
+{
+    size_t start = offload->csum_start, at = start + offload->csum_offset;
+
+    return !offload->needs_csum || (start >= eth_len + PACKET_IP6_LEN &&
+                                    at + 2 <= eth_len + len);
+}
+
 /* Make the checksum that the guest has left to its NIC. */
 static bool complete_sum(Outgoing *out, size_t copied, int parts, size_t len,
                          size_t eth_len, const PacketOffload *offload)
@@ -271,7 +283,7 @@ static Mip6Drop send_whole(Outgoing *out, int64_t now, const struct iovec *iov,
     }
     parts = packet_iov_slice(iov, iovcnt, eth_len + copied, len - copied,
                              out->part + 1, MIP6_TUNNEL_PARTS_MAX);
-    if (parts < 0) {
+    if (parts < 0 || !csum_is_inside(offload, eth_len, len)) {
         return MIP6_DROP_MALFORMED;
     }
     if (syn) {

@@ -888,6 +888,87 @@ static void test_strangers(void)
     world_free(w);
 }
 
+/* What the agent tunnels: frame and length; @len octets for the guest. */
+static size_t tunnelled(World *w, uint8_t *frame, size_t len)
+{
+    uint8_t inner[2048];
+    PacketIp6 ip = {
+        .src = address(AGENT), .dst = w->port.binding.care_of,
+        .next = PACKET_PROTO_IP6, .hops = 64,
+    };
+
+    ip.payload = packet(inner, FAR, HOME, len) - PACKET_ETH_LEN;
+    packet_eth_build(frame, own_mac, router_mac, PACKET_ETH_IP6);
+    packet_ip6_build(frame + PACKET_ETH_LEN, &ip);
+    memcpy(frame + MIP6_TUNNEL_HEAD_LEN, inner + PACKET_ETH_LEN, ip.payload);
+    return MIP6_TUNNEL_HEAD_LEN + ip.payload;
+}
+
+/* Only the packet comes out: neither what is behind it, nor a part of one. */
+static void test_tunnel_end(void)
+{
+    World *w = away();
+    uint8_t frame[2048] = { 0 };
+    size_t len = packet(frame, HOME, FAR, 8);
+
+    from_guest(w, frame, len);  /* the guest is known from now on */
+    w->queued = w->to_guest = 0;
+    len = tunnelled(w, frame, 100);
+    from_link(w, frame, len + 30);
+    g_assert_cmpint(w->to_guest, ==, 1);
+    g_assert_cmpint(w->guest.len, ==, 14 + 40 + 100);
+    for (size_t cut = 54; cut < len; cut++) {
+        from_link(w, frame, cut);
+    }
+    g_assert_cmpint(w->to_guest, ==, 1);
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_MALFORMED], ==, len - 54);
+    /* A first fragment of a wrong length, and one whose others are missing. */
+    memmove(frame + 62, frame + 54, len - 54);
+    memset(frame + 54, 0, 8);
+    frame[14 + 6] = PACKET_PROTO_FRAGMENT;
+    frame[54] = PACKET_PROTO_IP6;
+    packet_put16(frame + 14 + 4, len - 54 + 8);
+    from_link(w, frame, len + 8);
+    g_assert_cmpint(w->to_guest, ==, 2);        /* one that is whole */
+    frame[57] = 1;
+    from_link(w, frame, len + 8);
+    packet_put16(frame + 56, 8);
+    from_link(w, frame, len + 8);
+    g_assert_cmpint(w->to_guest, ==, 2);
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_MALFORMED], ==, len - 54);
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_FRAGMENT], ==, 1);
+    world_free(w);
+}
+
+/* A partial checksum that comes out of the tunnel is of the inner packet. */
+static void test_tunnel_checksum(void)
+{
+    World *w = away();
+    uint8_t frame[2048] = { 0 };
+    size_t len = packet(frame, HOME, FAR, 8);
+    PacketOffload offload = { .needs_csum = true, .csum_offset = 6 };
+    struct iovec iov = { frame, 0 };
+    unsigned before;
+
+    from_guest(w, frame, len);
+    w->queued = 0;
+    len = tunnelled(w, frame, 100);
+    iov.iov_len = len + 20;
+    for (unsigned start = 0; start <= 65535; start++) {
+        bool good = start >= 94 && start + 8 <= len;
+
+        offload.csum_start = start;
+        before = w->to_guest;
+        mip6_port_from_link(&w->port, w->now, &iov, 1, &offload);
+        g_assert_cmpint(w->to_guest, ==, before + good);
+        if (good) {
+            g_assert_true(w->guest.offload.needs_csum);
+            g_assert_cmpint(w->guest.offload.csum_start, ==, start - 40);
+        }
+    }
+    world_free(w);
+}
+
 /* The destination goes on where the source was; back at home it ends that. */
 static void test_migration(void)
 {
@@ -920,6 +1001,80 @@ static void test_migration(void)
     g_assert_cmpint(mip6_agent_binding(&v->agent, &home)->care_of.s6_addr[4],
                     ==, 0x40);
     world_free(v);
+    world_free(w);
+}
+
+/* A stream with any octet changed is taken or refused, and nothing breaks. */
+static void test_damage(void)
+{
+    static const uint8_t changes[] = { 0x01, 0x80, 0xff };
+    World *w = away(), *v = world_new(MIP6_LOCATION_AUTO, true);
+    uint8_t saved[MIP6_PORT_SAVED_MAX], again[MIP6_PORT_SAVED_MAX];
+    size_t len;
+
+    w->port.home.learned.has_ra = true;
+    w->port.home.learned.ra.prefixes = 2;
+    w->port.home.learned.ra.preference = -1;
+    len = mip6_port_save(&w->port, w->now, saved);
+    for (size_t i = 0; i < len; i++) {
+        for (unsigned j = 0; j < G_N_ELEMENTS(changes); j++) {
+            saved[i] ^= changes[j];
+            if (mip6_port_load(&v->port, v->now, saved, len)) {
+                g_assert_cmpint(mip6_port_save(&v->port, v->now, again), ==,
+                                len);
+            }
+            saved[i] ^= changes[j];
+        }
+    }
+    world_free(v);
+    world_free(w);
+}
+
+/* The agent sends @mh to the care-of address. */
+static void from_agent(World *w, const Mip6Mh *mh)
+{
+    struct in6_addr agent = address(AGENT), home = address(HOME);
+    uint8_t frame[256];
+    PacketIp6 ip = {
+        .src = agent, .dst = w->port.binding.care_of,
+        .next = PACKET_PROTO_ROUTING, .hops = 64,
+    };
+
+    ip.payload = mip6_rh2_build(frame + 54, PACKET_PROTO_MH, &home);
+    ip.payload += mip6_mh_build(frame + 54 + ip.payload, 128, &agent, &home,
+                                mh);
+    packet_eth_build(frame, own_mac, router_mac, PACKET_ETH_IP6);
+    packet_ip6_build(frame + PACKET_ETH_LEN, &ip);
+    from_link(w, frame, 54 + ip.payload);
+}
+
+/* Nor what the agent says: the VM may have registered from elsewhere. */
+static void test_pause_agent(void)
+{
+    World *w = away();
+    Mip6Mh be = {
+        .type = MIP6_MH_BE, .status = MIP6_BE_UNKNOWN_BINDING,
+        .home = address(HOME),
+    };
+    Mip6Mh ba = { .type = MIP6_MH_BA, .status = MIP6_BA_SEQUENCE };
+
+    w->deaf = true;
+    mip6_binding_refresh(&w->port.binding, w->now);
+    mip6_port_pause(&w->port);
+    w->now += SECOND;
+    w->to_link = 0;
+    ba.sequence = w->port.binding.sequence + 10;
+    from_agent(w, &ba);
+    from_agent(w, &be);
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_MH_UNEXPECTED], ==, 2);
+    g_assert_cmpint(w->to_link, ==, 0);
+    /* It is heard again when the VM runs again. */
+    mip6_port_run(&w->port, w->now);
+    w->to_link = 0;
+    from_agent(w, &ba);
+    pass(w, SECOND / 2);        /* not more than three in a second */
+    g_assert_cmpint(w->to_link, ==, 1);
+    g_assert_cmpint(w->port.binding.sequence, ==, ba.sequence + 1);
     world_free(w);
 }
 
@@ -1176,7 +1331,10 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/port/neighbours", test_neighbours);
     g_test_add_func("/mip6/port/wait", test_wait);
     g_test_add_func("/mip6/port/strangers", test_strangers);
+    g_test_add_func("/mip6/port/tunnel-end", test_tunnel_end);
+    g_test_add_func("/mip6/port/tunnel-checksum", test_tunnel_checksum);
     g_test_add_func("/mip6/port/migration", test_migration);
+    g_test_add_func("/mip6/port/damage", test_damage);
     g_test_add_func("/mip6/port/pause", test_pause);
     g_test_add_func("/mip6/port/late", test_late);
     g_test_add_func("/mip6/port/unsent", test_unsent);
@@ -1185,5 +1343,6 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/port/two-routers", test_two_routers);
     g_test_add_func("/mip6/port/hold-ends", test_hold_ends);
     g_test_add_func("/mip6/port/return", test_return);
+    g_test_add_func("/mip6/port/pause-agent", test_pause_agent);
     return g_test_run();
 }

@@ -118,6 +118,13 @@ static bool parse_address(const Parser *p, const char *value, GError **errp)
                     "length of the home prefix: write it as "
                     "2001:db8:2000::1/64", value);
     }
+    if (IN6_IS_ADDR_MULTICAST(&agent->address) ||
+        IN6_IS_ADDR_LINKLOCAL(&agent->address) ||
+        IN6_IS_ADDR_LOOPBACK(&agent->address) ||
+        IN6_IS_ADDR_UNSPECIFIED(&agent->address)) {
+        return fail(p, errp, "address '%s' is not a global unicast address",
+                    value);
+    }
     agent->prefix = agent->address;
     agent->prefix_len = len;
     return true;

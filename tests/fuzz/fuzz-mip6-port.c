@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One VM's mobile node between a hostile guest and a hostile link
+ *
+ * Input: how the port begins, then steps. A step is one octet that says what
+ * happens, and what it needs. Frames are of the input's octets, or of its
+ * octets behind headers that lead further; checksums are made right.
+ *
+ * On the foreign link there must be nothing of the guest but in the tunnel to
+ * the agent, and nothing longer than the link takes.
+ */
+#include <arpa/inet.h>
+#include <glib.h>
+#include <string.h>
+
+#include "net/mip6/port.h"
+#include "net/packet/octets.h"
+#include "net/packet/sum.h"
+
+#define SECOND          1000000000ll
+#define MTU             1500u
+#define FRAME_MAX       70000u
+#define STEPS_MAX       64
+#define PARTS_MAX       128
+#define OUTER           MIP6_TUNNEL_HEAD_LEN
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const uint8_t guest_mac[] = { 0x52, 0x54, 0, 0, 0, 1 };
+static const uint8_t own_mac[] = { 0x02, 0xaa, 0, 0, 0, 1 };
+static const uint8_t router_mac[] = { 0x02, 0xbb, 0, 0, 0, 1 };
+static const uint8_t all_nodes_mac[] = { 0x33, 0x33, 0, 0, 0, 1 };
+
+static const struct in6_addr home = {
+    .s6_addr = { 0x20, 1, 0xd, 0xb8, 0x20, [15] = 0x10 },
+};
+static const struct in6_addr agent = {
+    .s6_addr = { 0x20, 1, 0xd, 0xb8, 0x20, [15] = 1 },
+};
+static const struct in6_addr foreign = {
+    .s6_addr = { 0x20, 1, 0xd, 0xb8, 0x30 },
+};
+static const struct in6_addr far = {
+    .s6_addr = { 0x20, 1, 0xd, 0xb8, 0x90, [15] = 9 },
+};
+
+typedef struct Input {
+    const uint8_t *p;
+    size_t left;
+} Input;
+
+typedef struct World {
+    Mip6Port port;
+    int64_t now;
+    uint32_t random;
+    uint8_t buf[FRAME_MAX + 2048];
+} World;
+
+static unsigned take(Input *in)
+{
+    if (!in->left) {
+        return 0;
+    }
+    in->left--;
+    return *in->p++;
+}
+
+static unsigned take16(Input *in)
+{
+    unsigned high = take(in);
+
+    return high << 8 | take(in);
+}
+
+/* A length, of what is left at most. */
+static size_t take_len(Input *in, size_t max)
+{
+    size_t len = take16(in);
+
+    return len < max ? len : max;
+}
+
+/* --- what must be --------------------------------------------------------- */
+
+static void check_offload(const PacketOffload *offload, size_t first,
+                          size_t len)
+{
+    if (offload->needs_csum) {
+        g_assert(offload->csum_start >= first);
+        g_assert(offload->csum_start + offload->csum_offset + 2u <= len);
+    }
+}
+
+static bool is_ours(const World *w, const struct in6_addr *addr)
+{
+    return IN6_IS_ADDR_UNSPECIFIED(addr) ||
+           mip6_careof_owns(&w->port.careof, addr);
+}
+
+/* Neighbour discovery of our own, a Binding Update, or the tunnel. */
+static void check_packet(const World *w, const uint8_t *p, size_t len)
+{
+    struct in6_addr inner;
+    PacketIp6 ip;
+
+    g_assert(packet_ip6_parse(&ip, p, len));
+    g_assert(PACKET_IP6_LEN + ip.payload == len);
+    switch (ip.next) {
+    case PACKET_PROTO_ICMP6:
+        g_assert(ip.hops == 255 && is_ours(w, &ip.src));
+        g_assert(p[40] >= PACKET_ND_RS && p[40] <= PACKET_ND_NA);
+        break;
+    case PACKET_PROTO_IP6:
+    case PACKET_PROTO_FRAGMENT:
+        g_assert(packet_ip6_equal(&ip.dst, &agent));
+        g_assert(packet_ip6_equal(&ip.src, &w->port.binding.care_of));
+        g_assert(w->port.binding.state == MIP6_BOUND && w->port.is_away);
+        if (ip.next == PACKET_PROTO_FRAGMENT) {
+            break;              /* of a packet that no path is too narrow for */
+        }
+        g_assert(len >= PACKET_IP6_LEN * 2 && p[40] >> 4 == 6);
+        memcpy(&inner, p + PACKET_IP6_LEN + 8, sizeof(inner));
+        g_assert(mip6_home_is_guests(&w->port.home, &inner));
+        break;
+    case PACKET_PROTO_DSTOPTS:
+        g_assert(w->port.is_running);
+        g_assert(packet_ip6_equal(&ip.src, &w->port.binding.care_of));
+        g_assert(packet_ip6_equal(&ip.dst, &agent));
+        break;
+    default:
+        /* From home, to end a binding. */
+        g_assert(ip.next == PACKET_PROTO_MH && !w->port.is_away);
+        g_assert(w->port.is_running);
+        g_assert(packet_ip6_equal(&ip.src, &home));
+        g_assert(packet_ip6_equal(&ip.dst, &agent));
+        break;
+    }
+}
+
+static void to_link(void *opaque, const struct iovec *iov, int iovcnt,
+                    const PacketOffload *offload)
+{
+    World *w = opaque;
+    uint8_t frame[PACKET_ETH_LEN + MTU];
+    size_t len = packet_iov_len(iov, iovcnt);
+
+    g_assert(len <= sizeof(frame) && offload->gso == PACKET_GSO_NONE);
+    g_assert(packet_iov_copy(iov, iovcnt, 0, frame, len) == len);
+    g_assert(!memcmp(frame + 6, own_mac, 6));
+    g_assert(packet_get16(frame + 12) == PACKET_ETH_IP6);
+    check_offload(offload, OUTER + PACKET_IP6_LEN, len);
+    check_packet(w, frame + PACKET_ETH_LEN, len - PACKET_ETH_LEN);
+}
+
+static void to_guest(void *opaque, const struct iovec *iov, int iovcnt,
+                     const PacketOffload *offload)
+{
+    World *w = opaque;
+    const uint8_t *mac = mip6_home_guest_mac(&w->port.home);
+    size_t len = packet_iov_copy(iov, iovcnt, 0, w->buf, sizeof(w->buf));
+
+    g_assert(len == packet_iov_len(iov, iovcnt));
+    g_assert(len >= PACKET_ETH_LEN + PACKET_IP6_LEN);
+    g_assert(packet_get16(w->buf + 12) == PACKET_ETH_IP6);
+    g_assert(w->buf[14] >> 4 == 6);
+    g_assert(!memcmp(w->buf, "\x33\x33", 2) ||
+             (mac && !memcmp(w->buf, mac, 6)));
+    check_offload(offload, PACKET_ETH_LEN + PACKET_IP6_LEN, len);
+}
+
+static uint32_t next_random(void *opaque)
+{
+    World *w = opaque;
+
+    w->random = w->random * 1664525 + 1013904223;
+    return w->random;
+}
+
+static void changed(void *opaque)
+{
+}
+
+static const Mip6PortOps ops = {
+    .to_guest = to_guest,
+    .to_link = to_link,
+    .random = next_random,
+    .changed = changed,
+};
+
+/* --- what happens --------------------------------------------------------- */
+
+static uint64_t drops(const World *w)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < MIP6_DROP_REASONS; i++) {
+        sum += w->port.dropped[i];
+    }
+    return sum;
+}
+
+static PacketOffload read_offload(Input *in, unsigned how)
+{
+    PacketOffload offload = { 0 };
+
+    if (how & 1) {
+        offload.needs_csum = true;
+        offload.csum_start = take16(in);
+        offload.csum_offset = take(in);
+    }
+    if (how & 2) {
+        offload.gso = take(in) % 4;
+        offload.gso_size = take16(in);
+    }
+    return offload;
+}
+
+/* In parts, each of its own length to the octet. */
+static int cut(struct iovec *iov, const uint8_t *frame, size_t len,
+               unsigned step)
+{
+    int num = 0;
+
+    step = step ? step * 8 : FRAME_MAX;
+    for (size_t at = 0; at < len && num < PARTS_MAX; num++) {
+        size_t part = num == PARTS_MAX - 1 ? len - at : MIN(step, len - at);
+
+        iov[num].iov_base = g_memdup2(frame + at, part);
+        iov[num].iov_len = part;
+        at += part;
+    }
+    return num;
+}
+
+static void offer(World *w, bool guest, const uint8_t *frame, size_t len,
+                  const PacketOffload *offload, unsigned step)
+{
+    struct iovec iov[PARTS_MAX];
+    int num = cut(iov, frame, len, step);
+    uint64_t before = drops(w), sent = w->port.sent;
+    Mip6Verdict verdict;
+
+    if (guest) {
+        verdict = mip6_port_from_guest(&w->port, w->now, iov, num, offload);
+        before = drops(w) - before;
+        sent = w->port.sent - sent;
+        g_assert(verdict == MIP6_DONE ? before + sent <= 1 : sent == 0);
+        g_assert(verdict != MIP6_PASS || !w->port.is_away);
+    } else {
+        verdict = mip6_port_from_link(&w->port, w->now, iov, num, offload);
+        g_assert(verdict != MIP6_HELD);
+    }
+    for (int i = 0; i < num; i++) {
+        g_free(iov[i].iov_base);
+    }
+}
+
+/* Make the checksums right that nobody guesses. */
+static void seal(uint8_t *frame, size_t len)
+{
+    PacketIp6Ext ext;
+    PacketIp6 ip;
+    struct in6_addr dst;
+    size_t size;
+    uint8_t *p;
+
+    if (len < PACKET_ETH_LEN + PACKET_IP6_LEN + 8) {
+        return;
+    }
+    p = frame + PACKET_ETH_LEN;
+    if (!packet_ip6_parse(&ip, p, len - PACKET_ETH_LEN) || ip.payload < 8) {
+        return;
+    }
+    if (ip.next == PACKET_PROTO_ICMP6) {
+        packet_icmp6_seal(p, PACKET_IP6_LEN + ip.payload);
+        return;
+    }
+    len = PACKET_IP6_LEN + ip.payload;
+    if (!packet_ip6_walk(&ext, p, len) || ext.next != PACKET_PROTO_MH ||
+        len - ext.offset < 8) {
+        return;
+    }
+    size = (p[ext.offset + 1] + 1u) * 8;
+    if (size <= len - ext.offset) {
+        dst = ext.routing ? home : ip.dst;
+        packet_put16(p + ext.offset + 4, 0);
+        packet_put16(p + ext.offset + 4, packet_sum_fold(packet_sum_add(
+            packet_sum_pseudo6(&ip.src, &dst, PACKET_PROTO_MH, size),
+            p + ext.offset, size)));
+    }
+}
+
+static const struct in6_addr *care_of(const World *w)
+{
+    const struct in6_addr *addr = mip6_careof_address(&w->port.careof,
+                                                      w->now);
+
+    return addr ? addr : &far;
+}
+
+/* A frame with the header that leads furthest, then the input's octets. */
+static void likely_frame(World *w, Input *in, bool guest, unsigned how)
+{
+    uint8_t frame[2048] = { 0 };
+    size_t len = take_len(in, sizeof(frame) - OUTER);
+    PacketIp6 ip = {
+        .src = guest ? home : agent,
+        .dst = guest ? far : *care_of(w),
+        .next = take(in),
+        .hops = how & 4 ? 255 : 64,
+        .payload = len,
+    };
+    PacketOffload offload = read_offload(in, how);
+    unsigned step = take(in);
+
+    if (how & 8) {
+        ip.src = packet_ip6_link_local(guest ? guest_mac : router_mac);
+        ip.dst = packet_ip6_all_nodes;
+    }
+    packet_eth_build(frame, guest ? router_mac
+                            : how & 8 ? all_nodes_mac : own_mac,
+                     guest ? guest_mac : router_mac, PACKET_ETH_IP6);
+    packet_ip6_build(frame + PACKET_ETH_LEN, &ip);
+    for (size_t i = 0; i < len && in->left; i++) {
+        frame[OUTER + i] = take(in);
+    }
+    seal(frame, OUTER + len);
+    offer(w, guest, frame, OUTER + len, &offload, step);
+}
+
+static void raw_frame(World *w, Input *in, bool guest, unsigned how)
+{
+    PacketOffload offload = read_offload(in, how);
+    unsigned step = take(in);
+    size_t len = take_len(in, in->left < 2 ? 0 : in->left - 2);
+    g_autofree uint8_t *frame = g_memdup2(in->p, len);
+
+    in->p += len;
+    in->left -= len;
+    if (how & 4) {
+        seal(frame, len);
+    }
+    offer(w, guest, frame, len, &offload, step);
+}
+
+/* A super-frame of TCP, or a long one of UDP. */
+static void long_frame(World *w, Input *in, unsigned how)
+{
+    size_t len = take16(in), head = PACKET_ETH_LEN + PACKET_IP6_LEN;
+    g_autofree uint8_t *frame = g_malloc0(head + len);
+    PacketIp6 ip = {
+        .src = home, .dst = far, .hops = 64, .payload = len,
+        .next = how & 1 ? PACKET_PROTO_TCP : PACKET_PROTO_UDP,
+    };
+    PacketOffload offload = {
+        .gso = how & 1 ? PACKET_GSO_TCP6 : PACKET_GSO_UDP,
+        .gso_size = take16(in),
+    };
+
+    packet_eth_build(frame, router_mac, guest_mac, PACKET_ETH_IP6);
+    packet_ip6_build(frame + PACKET_ETH_LEN, &ip);
+    if (len > 20) {
+        frame[head + 12] = how & 2 ? take(in) : 0x50;
+    }
+    offer(w, true, frame, head + len, &offload, take(in));
+}
+
+static void advertise(World *w, Input *in, unsigned how)
+{
+    struct in6_addr src = packet_ip6_link_local(router_mac);
+    uint8_t frame[600];
+    PacketNdRa ra = {
+        .lifetime = how & 1 ? 0 : take16(in),
+        .mtu = how & 2 ? take16(in) : 0,
+        .retrans = how & 4 ? take(in) : 0,
+        .prefixes = 1,
+        .prefix[0] = {
+            how & 8 ? home : foreign, 64, true, true, false,
+            take16(in), take16(in),
+        },
+    };
+    static const PacketOffload nothing;
+    size_t len;
+
+    packet_eth_build(frame, all_nodes_mac, router_mac, PACKET_ETH_IP6);
+    len = packet_nd_build_ra(frame + PACKET_ETH_LEN,
+                             sizeof(frame) - PACKET_ETH_LEN, &src,
+                             &packet_ip6_all_nodes, &ra, router_mac);
+    offer(w, false, frame, PACKET_ETH_LEN + len, &nothing, 0);
+}
+
+/* The answer to the last Binding Update. */
+static void acknowledge(World *w, Input *in, unsigned how)
+{
+    static const PacketOffload nothing;
+    uint8_t frame[256], *at = frame + OUTER;
+    Mip6Mh ba = {
+        .type = MIP6_MH_BA,
+        .status = how & 1 ? take(in) : 0,
+        .sequence = w->port.binding.sequence,
+        .lifetime = how & 2 ? take16(in) : 15,
+        .has_refresh = how & 4,
+        .refresh = how & 4 ? take16(in) : 0,
+    };
+    PacketIp6 ip = { .src = agent, .hops = 64 };
+    bool away = w->port.is_away;
+
+    packet_eth_build(frame, away ? own_mac : guest_mac, router_mac,
+                     PACKET_ETH_IP6);
+    ip.dst = away ? *care_of(w) : home;
+    ip.next = away ? PACKET_PROTO_ROUTING : PACKET_PROTO_MH;
+    if (away) {
+        at += mip6_rh2_build(at, PACKET_PROTO_MH, &home);
+    }
+    at += mip6_mh_build(at, frame + sizeof(frame) - at, &agent, &home, &ba);
+    ip.payload = at - frame - OUTER;
+    packet_ip6_build(frame + PACKET_ETH_LEN, &ip);
+    offer(w, false, frame, at - frame, &nothing, 0);
+}
+
+static void pass(World *w, int64_t ns)
+{
+    int64_t end = w->now + ns, at;
+    unsigned ticks = 0;
+
+    while ((at = mip6_port_deadline(&w->port)) <= end && ticks < 200) {
+        /* What is due now is done by few ticks. */
+        ticks = at > w->now ? 0 : ticks + 1;
+        g_assert(ticks < 64);
+        w->now = MAX(at, w->now);
+        mip6_port_tick(&w->port, w->now);
+        if (w->now - (end - ns) > 3600 * SECOND) {
+            return;
+        }
+    }
+    w->now = MAX(w->now, end);
+}
+
+/* Another host, to which the VM comes. */
+static bool arrive(World *w, const uint8_t *saved, size_t len)
+{
+    Mip6PortConfig config = w->port.config;
+    bool good;
+
+    mip6_port_init(&w->port, &config, &ops, w, true);
+    good = mip6_port_load(&w->port, w->now, saved, len);
+    mip6_port_start(&w->port, w->now);
+    return good;
+}
+
+/* What is saved can be loaded, and is what was saved. */
+static void migrate(World *w)
+{
+    uint8_t saved[MIP6_PORT_SAVED_MAX], again[MIP6_PORT_SAVED_MAX];
+    size_t len = mip6_port_save(&w->port, w->now, saved);
+
+    g_assert(len > 0 && len <= sizeof(saved));
+    g_assert(arrive(w, saved, len));
+    g_assert(mip6_port_save(&w->port, w->now, again) == len);
+    g_assert(!memcmp(saved, again, len));
+}
+
+static void load(World *w, Input *in)
+{
+    size_t len = take_len(in, in->left < 2 ? 0 : in->left - 2);
+    g_autofree uint8_t *saved = g_memdup2(in->p, len);
+
+    in->p += len;
+    in->left -= len;
+    if (arrive(w, saved, len)) {
+        migrate(w);
+    }
+}
+
+static void step(World *w, Input *in)
+{
+    unsigned what = take(in), how = what >> 4;
+
+    switch (what & 15) {
+    case 0:
+        pass(w, take(in) * (SECOND / 16));
+        break;
+    case 1:
+        pass(w, take(in) * SECOND * 4);
+        break;
+    case 2:
+    case 3:
+        raw_frame(w, in, what & 1, how);
+        break;
+    case 4:
+    case 5:
+        likely_frame(w, in, what & 1, how);
+        break;
+    case 6:
+        long_frame(w, in, how);
+        break;
+    case 7:
+        advertise(w, in, how);
+        break;
+    case 8:
+        acknowledge(w, in, how);
+        break;
+    case 9:
+        mip6_port_run(&w->port, w->now);
+        break;
+    case 10:
+        mip6_port_pause(&w->port);
+        break;
+    case 11:
+        migrate(w);
+        break;
+    case 12:
+        load(w, in);
+        break;
+    case 13:
+        mip6_port_start(&w->port, w->now);
+        break;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static World world;
+    World *w = &world;
+    Input in = { data, size };
+    unsigned how = take(&in);
+    Mip6PortConfig config = {
+        .home = {
+            .address = home, .prefix_len = 64, .has_guest_mac = how & 1,
+        },
+        .agent = agent,
+        .has_care_of = how & 2,
+        .care_of = foreign,
+        .location = (how >> 2 & 3) % 3,
+        .lifetime = 15,
+        .mtu = MTU,
+    };
+
+    memcpy(config.home.guest_mac, guest_mac, 6);
+    memcpy(config.mac, own_mac, 6);
+    config.care_of.s6_addr[15] = 0x55;
+    w->now = 1000 * SECOND;
+    w->random = how;
+    mip6_port_init(&w->port, &config, &ops, w, how & 16);
+    mip6_port_start(&w->port, w->now);
+    if (how & 32) {
+        mip6_port_run(&w->port, w->now);
+    }
+    for (unsigned i = 0; i < STEPS_MAX && in.left; i++) {
+        step(w, &in);
+    }
+    return 0;
+}

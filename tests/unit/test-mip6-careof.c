@@ -1,0 +1,813 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The host on the foreign link: addresses, routers, neighbours
+ *
+ * The link is what the host sends, kept in order, and what a test lets routers
+ * and neighbours say. Time passes only when a test says so.
+ */
+#include <arpa/inet.h>
+#include <glib.h>
+#include <string.h>
+
+#include "net/mip6/careof.h"
+#include "net/packet/ip6.h"
+
+#define SECOND  1000000000ll
+#define MS      1000000ll
+
+static const uint8_t own_mac[] = { 0x02, 0xaa, 0, 0, 0, 1 };
+static const uint8_t mac_a[] = { 0x02, 0xbb, 0, 0, 0, 0xa };
+static const uint8_t mac_b[] = { 0x02, 0xbb, 0, 0, 0, 0xb };
+static const uint8_t mac_c[] = { 0x02, 0xbb, 0, 0, 0, 0xc };
+
+#define AGENT   "2001:db8:2000::1"
+
+typedef struct Sent {
+    int64_t at;
+    PacketEth eth;
+    PacketNd nd;
+} Sent;
+
+typedef struct Fixture {
+    Mip6CareOf c;
+    int64_t now;
+    unsigned sent, changes;
+    Sent log[256];
+} Fixture;
+
+static struct in6_addr address(const char *text)
+{
+    struct in6_addr addr;
+
+    g_assert_cmpint(inet_pton(AF_INET6, text, &addr), ==, 1);
+    return addr;
+}
+
+static void log_frame(void *opaque, const void *frame, size_t len)
+{
+    Fixture *f = opaque;
+    Sent *s = &f->log[f->sent++];
+
+    g_assert_cmpint(f->sent, <=, G_N_ELEMENTS(f->log));
+    s->at = f->now;
+    g_assert_true(packet_eth_parse(&s->eth, frame, len));
+    g_assert_cmpint(s->eth.type, ==, PACKET_ETH_IP6);
+    g_assert_cmpmem(s->eth.src, 6, own_mac, 6);
+    g_assert_true(packet_nd_parse(&s->nd, (const uint8_t *)frame + s->eth.len,
+                                  len - s->eth.len));
+}
+
+static uint32_t fixed_random(void *opaque)
+{
+    return 15000;               /* "reachable" as it was said, of 30 s */
+}
+
+static void count_change(void *opaque)
+{
+    Fixture *f = opaque;
+
+    f->changes++;
+}
+
+static const Mip6CareOfOps ops = {
+    .transmit = log_frame,
+    .random = fixed_random,
+    .changed = count_change,
+};
+
+static Fixture *begin_fixed(const char *fixed)
+{
+    Fixture *f = g_new0(Fixture, 1);
+    struct in6_addr addr;
+
+    f->now = 1000 * SECOND;
+    if (fixed) {
+        addr = address(fixed);
+    }
+    mip6_careof_init(&f->c, own_mac, 1500, fixed ? &addr : NULL, &ops, f);
+    g_assert_cmpint(mip6_careof_deadline(&f->c), ==, INT64_MAX);
+    mip6_careof_start(&f->c, f->now);
+    return f;
+}
+
+static Fixture *begin(void)
+{
+    return begin_fixed(NULL);
+}
+
+static void pass(Fixture *f, int64_t ns)
+{
+    int64_t end = f->now + ns, at;
+
+    for (unsigned i = 0; (at = mip6_careof_deadline(&f->c)) <= end; i++) {
+        g_assert_cmpint(i, <, 10000);
+        f->now = MAX(at, f->now);
+        mip6_careof_tick(&f->c, f->now);
+    }
+    f->now = end;
+}
+
+/* --- those who speak ------------------------------------------------------ */
+
+static PacketNd advertisement(const uint8_t *mac, uint16_t lifetime)
+{
+    return (PacketNd) {
+        .type = PACKET_ND_RA,
+        .src = packet_ip6_link_local(mac),
+        .dst = packet_ip6_all_nodes,
+        .ra.lifetime = lifetime,
+    };
+}
+
+static void add_prefix(PacketNd *nd, const char *prefix, uint32_t valid,
+                       uint32_t preferred)
+{
+    nd->ra.prefix[nd->ra.prefixes++] = (PacketNdPrefix) {
+        .prefix = address(prefix),
+        .len = 64,
+        .on_link = true,
+        .autonomous = true,
+        .valid = valid,
+        .preferred = preferred,
+    };
+}
+
+/* The message takes the way over the wire. */
+static void hear_ra(Fixture *f, const PacketNd *nd, const uint8_t *mac)
+{
+    uint8_t buf[1500];
+    PacketNd read;
+    size_t len = packet_nd_build_ra(buf, sizeof(buf), &nd->src, &nd->dst,
+                                    &nd->ra, nd->has_slla ? nd->slla : NULL);
+
+    g_assert_true(packet_nd_parse(&read, buf, len));
+    mip6_careof_nd(&f->c, f->now, &read, mac);
+}
+
+static void advertise(Fixture *f, const uint8_t *mac, uint16_t lifetime,
+                      const char *prefix, uint32_t valid, uint32_t preferred)
+{
+    PacketNd nd = advertisement(mac, lifetime);
+
+    nd.has_slla = true;
+    memcpy(nd.slla, mac, 6);
+    if (prefix) {
+        add_prefix(&nd, prefix, valid, preferred);
+    }
+    hear_ra(f, &nd, mac);
+}
+
+static void hear_na(Fixture *f, const char *target, unsigned flags,
+                    const uint8_t *mac)
+{
+    PacketNd nd = {
+        .type = PACKET_ND_NA,
+        .src = address(target),
+        .dst = packet_ip6_all_nodes,
+        .target = address(target),
+        .flags = flags,
+        .has_tlla = mac,
+    };
+
+    if (mac) {
+        memcpy(nd.tlla, mac, 6);
+    }
+    mip6_careof_nd(&f->c, f->now, &nd, mac ? mac : mac_c);
+}
+
+static void hear_probe(Fixture *f, const struct in6_addr *target,
+                       const uint8_t *mac)
+{
+    PacketNd nd = {
+        .type = PACKET_ND_NS,
+        .dst = packet_ip6_solicited(target),
+        .target = *target,
+    };
+
+    mip6_careof_nd(&f->c, f->now, &nd, mac);
+}
+
+static struct in6_addr own(const char *prefix)
+{
+    struct in6_addr addr = address(prefix);
+
+    return packet_ip6_from_mac(&addr, own_mac);
+}
+
+static void expect_address(Fixture *f, const char *prefix)
+{
+    const struct in6_addr *addr = mip6_careof_address(&f->c, f->now);
+    struct in6_addr want;
+
+    if (!prefix) {
+        g_assert_null(addr);
+        return;
+    }
+    want = own(prefix);
+    g_assert_nonnull(addr);
+    g_assert_cmpmem(addr, 16, &want, 16);
+}
+
+static void expect_hop(Fixture *f, const uint8_t *want)
+{
+    struct in6_addr agent = address(AGENT);
+    uint8_t mac[6];
+
+    g_assert_cmpint(mip6_careof_next_hop(&f->c, f->now, &agent, mac), ==,
+                    want != NULL);
+    if (want) {
+        g_assert_cmpmem(mac, 6, want, 6);
+    }
+}
+
+static unsigned count(const Fixture *f, uint8_t type)
+{
+    unsigned num = 0;
+
+    for (unsigned i = 0; i < f->sent; i++) {
+        num += f->log[i].nd.type == type;
+    }
+    return num;
+}
+
+/* A link with one router, and an address there. */
+static Fixture *settled(void)
+{
+    Fixture *f = begin();
+
+    advertise(f, mac_a, 1800, "2001:db8:a::", 7200, 3600);
+    pass(f, 2 * SECOND);
+    expect_address(f, "2001:db8:a::");
+    f->sent = 0;
+    return f;
+}
+
+/* --- addresses (RFC 4862) ------------------------------------------------- */
+
+/* A solicitation and a probe at once; no address is used before its time. */
+static void test_begin(void)
+{
+    Fixture *f = begin();
+    struct in6_addr link_local = packet_ip6_link_local(own_mac);
+    struct in6_addr care_of = own("2001:db8:a::");
+    struct in6_addr group = packet_ip6_solicited(&care_of);
+
+    g_assert_cmpint(f->sent, ==, 2);
+    g_assert_cmpint(f->log[0].nd.type, ==, PACKET_ND_RS);
+    g_assert_true(IN6_IS_ADDR_UNSPECIFIED(&f->log[0].nd.src));
+    g_assert_false(f->log[0].nd.has_slla);
+    g_assert_cmpint(f->log[1].nd.type, ==, PACKET_ND_NS);
+    g_assert_cmpmem(&f->log[1].nd.target, 16, &link_local, 16);
+    pass(f, 100 * MS);
+    advertise(f, mac_a, 1800, "2001:db8:a::", 7200, 3600);
+    g_assert_cmpint(f->sent, ==, 3);
+    g_assert_true(IN6_IS_ADDR_UNSPECIFIED(&f->log[2].nd.src));
+    g_assert_cmpmem(&f->log[2].nd.target, 16, &care_of, 16);
+    g_assert_cmpmem(&f->log[2].nd.dst, 16, &group, 16);
+    g_assert_cmpmem(f->log[2].eth.dst, 2, "\x33\x33", 2);
+    g_assert_cmpmem(f->log[2].eth.dst + 2, 4, group.s6_addr + 12, 4);
+    pass(f, 999 * MS);
+    expect_address(f, NULL);
+    g_assert_false(mip6_careof_owns(&f->c, &care_of));
+    pass(f, MS);
+    expect_address(f, "2001:db8:a::");
+    g_assert_true(mip6_careof_owns(&f->c, &care_of));
+    g_assert_true(mip6_careof_owns(&f->c, &link_local));
+    /* Nothing more is asked of a link that has answered. */
+    f->sent = 0;
+    pass(f, 100 * SECOND);
+    g_assert_cmpint(f->sent, ==, 0);
+    mip6_careof_stop(&f->c);
+    expect_address(f, NULL);
+    g_assert_cmpint(mip6_careof_deadline(&f->c), ==, INT64_MAX);
+    g_free(f);
+}
+
+/* Section 5.5.3 (a) to (d): prefixes that make no address. */
+static void test_no_address(void)
+{
+    Fixture *f = begin();
+    PacketNd nd = advertisement(mac_a, 1800);
+
+    add_prefix(&nd, "2001:db8:1::", 7200, 3600);
+    nd.ra.prefix[0].autonomous = false;
+    add_prefix(&nd, "2001:db8:2::", 3600, 7200);
+    add_prefix(&nd, "2001:db8:3::", 7200, 3600);
+    nd.ra.prefix[2].len = 63;
+    add_prefix(&nd, "fe80::", 7200, 3600);
+    add_prefix(&nd, "ff0e::", 7200, 3600);
+    add_prefix(&nd, "2001:db8:4::", 0, 0);
+    hear_ra(f, &nd, mac_a);
+    pass(f, 2 * SECOND);
+    expect_address(f, NULL);
+    for (unsigned i = 0; i < MIP6_CAREOF_ADDRESSES; i++) {
+        g_assert_cmpint(f->c.address[i].state, ==, MIP6_ADDRESS_NONE);
+    }
+    g_free(f);
+}
+
+/* Section 5.4: somebody has the address, or wants it, too. */
+static void test_duplicate(void)
+{
+    struct in6_addr care_of = own("2001:db8:a::");
+    char text[INET6_ADDRSTRLEN];
+    Fixture *f = begin();
+
+    inet_ntop(AF_INET6, &care_of, text, sizeof(text));
+    advertise(f, mac_a, 1800, "2001:db8:a::", 7200, 3600);
+    hear_na(f, text, PACKET_NA_OVERRIDE, mac_b);
+    pass(f, 5 * SECOND);
+    expect_address(f, NULL);
+    g_assert_cmpint(f->c.duplicates, ==, 1);
+    /* The next advertisement does not try it again. */
+    advertise(f, mac_a, 1800, "2001:db8:a::", 7200, 3600);
+    pass(f, 5 * SECOND);
+    expect_address(f, NULL);
+    g_assert_cmpint(f->c.duplicates, ==, 1);
+    /* Another prefix is another address. */
+    advertise(f, mac_a, 1800, "2001:db8:b::", 7200, 3600);
+    pass(f, 2 * SECOND);
+    expect_address(f, "2001:db8:b::");
+    g_free(f);
+
+    f = begin();
+    advertise(f, mac_a, 1800, "2001:db8:a::", 7200, 3600);
+    hear_probe(f, &care_of, own_mac);   /* our own, come back */
+    g_assert_cmpint(f->c.duplicates, ==, 0);
+    hear_probe(f, &care_of, mac_b);
+    pass(f, 5 * SECOND);
+    expect_address(f, NULL);
+    g_assert_cmpint(f->c.duplicates, ==, 1);
+    g_free(f);
+}
+
+/* An address that is in use is defended, and asked for. */
+static void test_defend(void)
+{
+    struct in6_addr care_of = own("2001:db8:a::");
+    Fixture *f = settled();
+    PacketNd nd = {
+        .type = PACKET_ND_NS,
+        .src = packet_ip6_link_local(mac_a),
+        .dst = packet_ip6_solicited(&care_of),
+        .target = care_of,
+    };
+
+    hear_probe(f, &care_of, mac_b);
+    g_assert_cmpint(f->sent, ==, 1);
+    g_assert_cmpint(f->log[0].nd.type, ==, PACKET_ND_NA);
+    g_assert_cmpint(f->log[0].nd.flags, ==, PACKET_NA_OVERRIDE);
+    g_assert_cmpmem(&f->log[0].nd.dst, 16, &packet_ip6_all_nodes, 16);
+    g_assert_cmpmem(f->log[0].eth.dst, 6, "\x33\x33\0\0\0\x01", 6);
+    expect_address(f, "2001:db8:a::");
+    mip6_careof_nd(&f->c, f->now, &nd, mac_a);
+    g_assert_cmpint(f->sent, ==, 2);
+    g_assert_cmpint(f->log[1].nd.flags, ==,
+                    PACKET_NA_OVERRIDE | PACKET_NA_SOLICITED);
+    g_assert_cmpmem(&f->log[1].nd.dst, 16, &nd.src, 16);
+    g_assert_cmpmem(f->log[1].eth.dst, 6, mac_a, 6);
+    g_assert_cmpmem(f->log[1].nd.tlla, 6, own_mac, 6);
+    /* An answer goes to one station, whatever the question says. */
+    nd.has_slla = true;
+    memcpy(nd.slla, "\x33\x33\0\0\0\x01", 6);
+    mip6_careof_nd(&f->c, f->now, &nd, mac_a);
+    g_assert_cmpint(f->sent, ==, 3);
+    g_assert_cmpmem(f->log[2].eth.dst, 6, mac_a, 6);
+    /* Nobody is asked for who is not here. */
+    nd.target = address("2001:db8:a::77");
+    mip6_careof_nd(&f->c, f->now, &nd, mac_a);
+    g_assert_cmpint(f->sent, ==, 3);
+    g_free(f);
+}
+
+static void test_lifetimes(void)
+{
+    Fixture *f = begin();
+
+    advertise(f, mac_a, 9000, "2001:db8:a::", 100, 50);
+    pass(f, 50 * SECOND);
+    expect_address(f, "2001:db8:a::");          /* deprecated */
+    pass(f, 50 * SECOND - 1);
+    expect_address(f, "2001:db8:a::");
+    f->changes = 0;
+    pass(f, 1);
+    expect_address(f, NULL);
+    g_assert_cmpint(f->changes, >, 0);
+    g_assert_cmpint(f->c.address[0].state, ==, MIP6_ADDRESS_NONE);
+    /* It may come again, and is probed again. */
+    f->sent = 0;
+    advertise(f, mac_a, 9000, "2001:db8:a::", UINT32_MAX, UINT32_MAX);
+    g_assert_cmpint(f->sent, ==, 1);
+    pass(f, 2 * SECOND);
+    expect_address(f, "2001:db8:a::");
+    g_assert_cmpint(f->c.address[0].valid, ==, INT64_MAX);
+    g_free(f);
+}
+
+/* Section 5.5.3 (e). */
+static void test_two_hours(void)
+{
+    Fixture *f = begin();
+    const Mip6Address *a = &f->c.address[0];
+
+    advertise(f, mac_a, 9000, "2001:db8:a::", 86400, 86400);
+    pass(f, 2 * SECOND);
+    /* 1: more than two hours are believed, be they less than before. */
+    advertise(f, mac_a, 9000, "2001:db8:a::", 7201, 7201);
+    g_assert_cmpint(a->valid, ==, f->now + 7201 * SECOND);
+    /* 3: less is made two hours of. */
+    advertise(f, mac_a, 9000, "2001:db8:a::", 1, 1);
+    g_assert_cmpint(a->valid, ==, f->now + 7200 * SECOND);
+    /* 2: of less than two hours nothing is taken away. */
+    pass(f, 100 * SECOND);
+    advertise(f, mac_a, 9000, "2001:db8:a::", 0, 0);
+    g_assert_cmpint(a->valid, ==, f->now + 7100 * SECOND);
+    /* But that it is not to be preferred is believed. */
+    g_assert_cmpint(a->preferred, <=, f->now);
+    expect_address(f, "2001:db8:a::");
+    /* 1: more than what is left is believed. */
+    advertise(f, mac_a, 9000, "2001:db8:a::", 7150, 7150);
+    g_assert_cmpint(a->valid, ==, f->now + 7150 * SECOND);
+    g_free(f);
+}
+
+/* A renumbered link: what is deprecated gives way to what is preferred. */
+static void test_renumber(void)
+{
+    Fixture *f = settled();
+    PacketNd nd = advertisement(mac_a, 1800);
+
+    add_prefix(&nd, "2001:db8:a::", 7200, 0);
+    add_prefix(&nd, "2001:db8:b::", 7200, 3600);
+    hear_ra(f, &nd, mac_a);
+    expect_address(f, "2001:db8:a::");          /* the other is tentative */
+    pass(f, 2 * SECOND);
+    expect_address(f, "2001:db8:b::");
+    g_free(f);
+}
+
+/* The end of a preference is told, even if the timer is late for it. */
+static void test_preference_ends(void)
+{
+    Fixture *f = begin();
+    unsigned changes;
+
+    advertise(f, mac_a, 9000, "2001:db8:a::", 7200, 100);
+    pass(f, 2 * SECOND);
+    advertise(f, mac_a, 9000, "2001:db8:b::", 7200, 3600);
+    pass(f, 2 * SECOND);
+    expect_address(f, "2001:db8:a::");
+    changes = f->changes;
+    f->now += 97 * SECOND;
+    expect_hop(f, mac_a);       /* a packet goes before the timer */
+    expect_address(f, "2001:db8:b::");
+    pass(f, SECOND);
+    g_assert_cmpint(f->changes, >, changes);
+    g_free(f);
+}
+
+/* Two routers with their prefixes: the care-of address does not alternate. */
+static void test_two_prefixes(void)
+{
+    Fixture *f = begin();
+
+    advertise(f, mac_a, 1800, "2001:db8:a::", 7200, 3600);
+    pass(f, 2 * SECOND);
+    advertise(f, mac_b, 1800, "2001:db8:b::", 7200, 3600);
+    pass(f, 2 * SECOND);
+    for (unsigned i = 0; i < 20; i++) {
+        expect_address(f, "2001:db8:a::");
+        advertise(f, i & 1 ? mac_a : mac_b, 1800,
+                  i & 1 ? "2001:db8:a::" : "2001:db8:b::", 7200, 3600);
+        pass(f, 100 * SECOND);
+    }
+    g_free(f);
+}
+
+/* Both tables take no more than they hold. */
+static void test_full(void)
+{
+    Fixture *f = settled();
+    PacketNd nd;
+    char prefix[32];
+
+    for (unsigned i = 0; i < 64; i++) {
+        nd = advertisement(mac_b, 0);
+        for (unsigned j = 0; j < PACKET_ND_PREFIX_MAX; j++) {
+            g_snprintf(prefix, sizeof(prefix), "2001:db8:f%02x:%x::", i, j);
+            add_prefix(&nd, prefix, 86400, 86400);
+        }
+        hear_ra(f, &nd, mac_b);
+    }
+    /* No more probes than there are addresses. */
+    g_assert_cmpint(f->sent, ==, MIP6_CAREOF_ADDRESSES - 1);
+    pass(f, 2 * SECOND);
+    expect_address(f, "2001:db8:a::");
+    expect_hop(f, mac_a);
+    /* The one in use is still prolonged. */
+    pass(f, 1000 * SECOND);
+    advertise(f, mac_a, 1800, "2001:db8:a::", 7200, 3600);
+    g_assert_cmpint(f->c.address[0].valid, ==, f->now + 7200 * SECOND);
+    g_free(f);
+}
+
+static void test_fixed(void)
+{
+    Fixture *f = begin_fixed("2001:db8:a::55");
+    struct in6_addr fixed = address("2001:db8:a::55");
+    const struct in6_addr *addr;
+
+    advertise(f, mac_a, 1800, "2001:db8:b::", 7200, 3600);
+    pass(f, 2 * SECOND);
+    addr = mip6_careof_address(&f->c, f->now);
+    g_assert_nonnull(addr);
+    g_assert_cmpmem(addr, 16, &fixed, 16);
+    /* Its prefix does not change it, and no other makes an address. */
+    advertise(f, mac_a, 1800, "2001:db8:a::", 0, 0);
+    pass(f, 1000 * SECOND);
+    addr = mip6_careof_address(&f->c, f->now);
+    g_assert_cmpmem(addr, 16, &fixed, 16);
+    g_assert_cmpint(f->c.address[1].state, ==, MIP6_ADDRESS_NONE);
+    g_free(f);
+
+    f = begin_fixed("2001:db8:a::55");
+    hear_na(f, "2001:db8:a::55", 0, mac_b);
+    advertise(f, mac_a, 1800, NULL, 0, 0);
+    pass(f, 2 * SECOND);
+    expect_address(f, NULL);
+    g_assert_cmpint(f->c.duplicates, ==, 1);
+    g_free(f);
+}
+
+/* --- routers (RFC 4861, 4191, 7559) --------------------------------------- */
+
+static void test_solicit(void)
+{
+    static const unsigned gaps[] = { 4, 4, 4, 8, 16, 32, 64, 64, 64, 64 };
+    Fixture *f = begin();
+    int64_t at = f->now;
+    unsigned next = 0;
+
+    pass(f, 300 * SECOND);
+    for (unsigned i = 0; i < f->sent; i++) {
+        const Sent *s = &f->log[i];
+
+        if (s->nd.type != PACKET_ND_RS) {
+            continue;
+        }
+        g_assert_cmpint(s->at, ==, at);
+        g_assert_cmpmem(&s->nd.dst, 16, &packet_ip6_all_routers, 16);
+        /* With an address there is somebody to answer. */
+        g_assert_cmpint(s->nd.has_slla, ==, next > 0);
+        at += gaps[next++] * SECOND;
+    }
+    g_assert_cmpint(next, ==, G_N_ELEMENTS(gaps));
+    /* One that is no default router does not end it (RFC 7559 section 2.1). */
+    f->sent = 0;
+    advertise(f, mac_a, 0, "2001:db8:a::", 7200, 3600);
+    pass(f, 64 * SECOND);
+    g_assert_cmpint(count(f, PACKET_ND_RS), >=, 1);
+    expect_address(f, NULL);
+    advertise(f, mac_a, 1800, NULL, 0, 0);
+    expect_address(f, "2001:db8:a::");
+    f->sent = 0;
+    pass(f, 1000 * SECOND);
+    g_assert_cmpint(count(f, PACKET_ND_RS), ==, 0);
+    g_free(f);
+}
+
+/* A router's end is told, and another one is looked for. */
+static void test_router_lifetime(void)
+{
+    Fixture *f = begin();
+
+    advertise(f, mac_a, 30, "2001:db8:a::", 7200, 3600);
+    pass(f, 30 * SECOND - 1);
+    expect_address(f, "2001:db8:a::");
+    f->changes = f->sent = 0;
+    pass(f, 1);
+    expect_address(f, NULL);
+    expect_hop(f, NULL);
+    g_assert_cmpint(f->changes, >, 0);
+    g_assert_cmpint(count(f, PACKET_ND_RS), ==, 1);
+    advertise(f, mac_b, 1800, NULL, 0, 0);
+    expect_address(f, "2001:db8:a::");
+    expect_hop(f, mac_b);
+    /* Likewise one that says goodbye. */
+    f->changes = f->sent = 0;
+    advertise(f, mac_b, 0, NULL, 0, 0);
+    expect_address(f, NULL);
+    g_assert_cmpint(f->changes, >, 0);
+    pass(f, 0);
+    g_assert_cmpint(count(f, PACKET_ND_RS), ==, 1);
+    pass(f, 100 * SECOND);
+    g_assert_cmpint(count(f, PACKET_ND_RS), >, 3);
+    g_free(f);
+}
+
+static void test_preference(void)
+{
+    Fixture *f = settled();
+    PacketNd nd = advertisement(mac_b, 1800);
+
+    nd.has_slla = true;
+    memcpy(nd.slla, mac_b, 6);
+    nd.ra.preference = -1;
+    hear_ra(f, &nd, mac_b);
+    expect_hop(f, mac_a);
+    nd.ra.preference = 1;
+    hear_ra(f, &nd, mac_b);
+    expect_hop(f, mac_b);
+    /* One without a known MAC address is no better, whatever it says. */
+    nd = advertisement(mac_c, 1800);
+    nd.ra.preference = 1;
+    hear_ra(f, &nd, mac_c);
+    expect_hop(f, mac_b);
+    g_free(f);
+}
+
+/* An advertisement without a link-layer address: it is asked for. */
+static void test_resolve_router(void)
+{
+    Fixture *f = begin();
+    PacketNd nd = advertisement(mac_a, 1800);
+    char text[INET6_ADDRSTRLEN];
+
+    inet_ntop(AF_INET6, &nd.src, text, sizeof(text));
+    add_prefix(&nd, "2001:db8:a::", 7200, 3600);
+    hear_ra(f, &nd, mac_a);
+    pass(f, 2 * SECOND);
+    f->sent = 0;
+    expect_hop(f, NULL);
+    g_assert_cmpint(f->sent, ==, 1);
+    g_assert_cmpmem(&f->log[0].nd.target, 16, &nd.src, 16);
+    g_assert_cmpmem(f->log[0].nd.slla, 6, own_mac, 6);
+    f->changes = 0;
+    hear_na(f, text, PACKET_NA_SOLICITED | PACKET_NA_ROUTER, mac_a);
+    g_assert_cmpint(f->changes, >, 0);
+    expect_hop(f, mac_a);
+    g_assert_cmpint(f->c.neighbour[0].reach, ==, MIP6_REACH_REACHABLE);
+    g_free(f);
+}
+
+/* Section 7.3: the states of a router that is used and not answered for. */
+static void test_nud(void)
+{
+    Fixture *f = settled();
+    const Mip6Neighbour *n = &f->c.neighbour[0];
+    struct in6_addr agent = address(AGENT);
+    char text[INET6_ADDRSTRLEN];
+
+    inet_ntop(AF_INET6, &n->addr, text, sizeof(text));
+    g_assert_cmpint(n->reach, ==, MIP6_REACH_STALE);
+    expect_hop(f, mac_a);
+    g_assert_cmpint(n->reach, ==, MIP6_REACH_DELAY);
+    pass(f, 5 * SECOND);
+    g_assert_cmpint(n->reach, ==, MIP6_REACH_PROBE);
+    g_assert_cmpint(f->sent, ==, 1);
+    g_assert_cmpmem(f->log[0].eth.dst, 6, mac_a, 6);
+    g_assert_cmpmem(&f->log[0].nd.dst, 16, &n->addr, 16);
+    hear_na(f, text, PACKET_NA_SOLICITED | PACKET_NA_ROUTER, NULL);
+    g_assert_cmpint(n->reach, ==, MIP6_REACH_REACHABLE);
+    pass(f, 30 * SECOND);
+    g_assert_cmpint(n->reach, ==, MIP6_REACH_STALE);
+    /* The agent's answer is as good as the router's. */
+    expect_hop(f, mac_a);
+    mip6_careof_confirm(&f->c, f->now, &agent);
+    g_assert_cmpint(n->reach, ==, MIP6_REACH_REACHABLE);
+    f->sent = 0;
+    pass(f, 29 * SECOND);
+    g_assert_cmpint(f->sent, ==, 0);
+    /* Another MAC address without "override" is not taken, but doubt is. */
+    hear_na(f, text, PACKET_NA_ROUTER, mac_c);
+    g_assert_cmpint(n->reach, ==, MIP6_REACH_STALE);
+    expect_hop(f, mac_a);
+    hear_na(f, text, PACKET_NA_ROUTER | PACKET_NA_OVERRIDE, mac_c);
+    expect_hop(f, mac_c);
+    /* It is a host from now on: none to be sent to. */
+    hear_na(f, text, PACKET_NA_OVERRIDE, mac_c);
+    expect_hop(f, NULL);
+    expect_address(f, NULL);
+    g_free(f);
+}
+
+/* A router that vanishes: the other one, or a new one. */
+static void test_failover(void)
+{
+    Fixture *f = settled();
+
+    advertise(f, mac_b, 1800, NULL, 0, 0);
+    expect_hop(f, mac_a);
+    f->changes = 0;
+    pass(f, 9 * SECOND);        /* 5 s of delay, three probes */
+    g_assert_cmpint(f->c.neighbour[0].reach, ==, MIP6_REACH_FAILED);
+    g_assert_cmpint(f->changes, >, 0);
+    expect_hop(f, mac_b);
+    g_assert_nonnull(mip6_careof_address(&f->c, f->now));
+    pass(f, 9 * SECOND);
+    expect_hop(f, NULL);
+    expect_address(f, NULL);
+    f->sent = 0;
+    pass(f, 100 * SECOND);
+    g_assert_cmpint(count(f, PACKET_ND_RS), >, 2);
+    /* One speaks again. */
+    advertise(f, mac_a, 1800, NULL, 0, 0);
+    expect_hop(f, mac_a);
+    expect_address(f, "2001:db8:a::");
+    g_free(f);
+}
+
+/* An agent on the link itself is resolved as any neighbour is. */
+static void test_on_link(void)
+{
+    Fixture *f = settled();
+    PacketNd nd = advertisement(mac_a, 1800);
+    struct in6_addr agent = address(AGENT);
+
+    add_prefix(&nd, "2001:db8:2000::", 7200, 3600);
+    nd.ra.prefix[0].autonomous = false;
+    hear_ra(f, &nd, mac_a);
+    expect_hop(f, NULL);
+    g_assert_cmpint(f->sent, ==, 1);
+    g_assert_cmpmem(&f->log[0].nd.target, 16, &agent, 16);
+    pass(f, 10 * SECOND);       /* three are asked, then it is forgotten */
+    g_assert_cmpint(count(f, PACKET_ND_NS), ==, 3);
+    expect_hop(f, NULL);
+    hear_na(f, AGENT, PACKET_NA_SOLICITED, mac_c);
+    expect_hop(f, mac_c);
+    /* Off the link again. */
+    nd.ra.prefix[0].valid = nd.ra.prefix[0].preferred = 0;
+    hear_ra(f, &nd, mac_a);
+    expect_hop(f, mac_a);
+    g_free(f);
+}
+
+/* Neighbours that nobody asked for are not kept; routers fill their table. */
+static void test_forged(void)
+{
+    Fixture *f = settled();
+    uint8_t mac[] = { 0x02, 0xee, 0, 0, 0, 0 };
+    PacketNd nd;
+
+    hear_na(f, "fe80::99", PACKET_NA_OVERRIDE | PACKET_NA_SOLICITED, mac_c);
+    hear_na(f, AGENT, PACKET_NA_OVERRIDE | PACKET_NA_SOLICITED, mac_c);
+    g_assert_cmpint(f->c.neighbour[1].reach, ==, MIP6_REACH_NONE);
+    for (unsigned i = 0; i < 1000; i++) {
+        mac[4] = i >> 8;
+        mac[5] = i;
+        advertise(f, mac, 1800, NULL, 0, 0);
+    }
+    expect_hop(f, mac_a);
+    /* A group's MAC address is nobody's. */
+    nd = advertisement(mac_a, 1800);
+    nd.has_slla = true;
+    memcpy(nd.slla, "\x33\x33\0\0\0\x01", 6);
+    hear_ra(f, &nd, mac_a);
+    expect_hop(f, mac_a);
+    /* Parameters are kept within bounds. */
+    nd.ra.mtu = 1279;
+    nd.ra.retrans = UINT32_MAX;
+    nd.ra.reachable = UINT32_MAX;
+    hear_ra(f, &nd, mac_a);
+    g_assert_cmpint(f->c.mtu, ==, 1500);
+    g_assert_cmpint(f->c.retrans, <=, 10000);
+    g_assert_cmpint(f->c.reachable, <=, 5400000);
+    nd.ra.mtu = 9000;
+    hear_ra(f, &nd, mac_a);
+    g_assert_cmpint(f->c.mtu, ==, 1500);
+    nd.ra.mtu = 1280;
+    nd.ra.hop_limit = 33;
+    hear_ra(f, &nd, mac_a);
+    g_assert_cmpint(f->c.mtu, ==, 1280);
+    g_assert_cmpint(f->c.hop_limit, ==, 33);
+    /* A link that is new knows nothing of them. */
+    mip6_careof_start(&f->c, f->now);
+    g_assert_cmpint(f->c.mtu, ==, 1500);
+    expect_hop(f, NULL);
+    g_free(f);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/mip6/careof/begin", test_begin);
+    g_test_add_func("/mip6/careof/no-address", test_no_address);
+    g_test_add_func("/mip6/careof/duplicate", test_duplicate);
+    g_test_add_func("/mip6/careof/defend", test_defend);
+    g_test_add_func("/mip6/careof/lifetimes", test_lifetimes);
+    g_test_add_func("/mip6/careof/two-hours", test_two_hours);
+    g_test_add_func("/mip6/careof/renumber", test_renumber);
+    g_test_add_func("/mip6/careof/preference-ends", test_preference_ends);
+    g_test_add_func("/mip6/careof/two-prefixes", test_two_prefixes);
+    g_test_add_func("/mip6/careof/full", test_full);
+    g_test_add_func("/mip6/careof/fixed", test_fixed);
+    g_test_add_func("/mip6/careof/solicit", test_solicit);
+    g_test_add_func("/mip6/careof/router-lifetime", test_router_lifetime);
+    g_test_add_func("/mip6/careof/preference", test_preference);
+    g_test_add_func("/mip6/careof/resolve-router", test_resolve_router);
+    g_test_add_func("/mip6/careof/nud", test_nud);
+    g_test_add_func("/mip6/careof/failover", test_failover);
+    g_test_add_func("/mip6/careof/on-link", test_on_link);
+    g_test_add_func("/mip6/careof/forged", test_forged);
+    return g_test_run();
+}

@@ -220,7 +220,10 @@ static void test_parameter(void)
     world_free(w);
 }
 
-/* A wrong checksum, and a sender that is a group, are not answered. */
+/*
+ * A wrong checksum, a message that is cut, and so has none, and a sender that
+ * is a group, are not answered.
+ */
 static void test_silent(void)
 {
     World *w = world_new(0);
@@ -228,6 +231,10 @@ static void test_silent(void)
 
     message(mh, HOME, 59, 77);
     give(w, COA, PACKET_PROTO_MH, mh, sizeof(mh));
+    message(mh, COA, 59, MIP6_MH_BU);
+    mh[1] = 1;                  /* 16 octets */
+    give(w, COA, PACKET_PROTO_MH, mh, sizeof(mh));
+    give(w, COA, PACKET_PROTO_MH, mh, 4);
     message(mh, "ff02::1", 59, 77);
     give(w, "ff02::1", PACKET_PROTO_MH, mh, sizeof(mh));
     message(mh, "ff02::1", 6, MIP6_MH_BU);

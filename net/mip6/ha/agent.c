@@ -444,6 +444,20 @@ static void take_update(Mip6Agent *a, int64_t now, const Mip6Mh *bu,
     }
 }
 
+/*
+ * A message is too short for its type: the field "Header Len" is wrong. If the
+ * message is cut, there is no checksum to believe it by, and no answer.
+ */
+static void tell_short(Mip6Agent *a, int64_t now, const PacketIp6Ext *ext,
+                       const uint8_t *p, size_t len)
+{
+    size_t there = len - ext->offset;
+
+    if (there >= 8 && (p[ext->offset + 1] + 1u) * 8 <= there) {
+        tell_icmp6(a, now, PACKET_ICMP6_PARAMETER, ext->offset + 1, p, len);
+    }
+}
+
 static void take_mh(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
                     const PacketIp6Ext *ext, const uint8_t *p, size_t len)
 {
@@ -476,8 +490,7 @@ static void take_mh(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
         drop(a, MIP6_AGENT_MALFORMED);
         return;
     case MIP6_MH_SHORT:
-        /* The field "Header Len". */
-        tell_icmp6(a, now, PACKET_ICMP6_PARAMETER, ext->offset + 1, p, len);
+        tell_short(a, now, ext, p, len);
         drop(a, MIP6_AGENT_MALFORMED);
         return;
     default:

@@ -55,7 +55,7 @@
  * state is kept, the window has to be off (size 0), as section 3.3.3 expects of
  * such keys. Numbers do not wrap then either.
  *
- * What is left out: algorithms without integrity (RFC 8221 section 4 forbids
+ * Left out are algorithms without integrity (RFC 8221 section 4 forbids
  * them), IKE, and UDP encapsulation.
  */
 #include <assert.h>

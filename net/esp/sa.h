@@ -17,7 +17,7 @@
 #define ESP_KEY_MAX             64u     /* of all algorithms */
 #define ESP_SPI_MIN             256u    /* below are reserved (section 2.1) */
 
-/* What a packet is found to be. Each is counted. */
+/* The verdict on a packet. Each is counted. */
 typedef enum EspResult {
     ESP_GOOD,
     ESP_SHORT,                  /* cut, or not of whole blocks */
@@ -41,9 +41,9 @@ typedef enum EspCipher {
 } EspCipher;
 
 /*
- * What two peers agree on. The keying material is one string of octets, in the
- * order of RFC 7296 section 2.17: key of the cipher, its salt (GCM only), key
- * of the HMAC.
+ * The agreement of two peers. The keying material is one string of octets, in
+ * the order of RFC 7296 section 2.17: key of the cipher, its salt (GCM only),
+ * key of the HMAC.
  */
 typedef struct EspAlgorithm {
     const char *name;           /* "aes-gcm-128" */
@@ -124,7 +124,7 @@ uint64_t esp_sa_next(const EspSa *sa);
 /* --- migration ------------------------------------------------------------ */
 
 /*
- * What an association has learned. Its keys are configured on both sides and
+ * An association's knowledge. Its keys are configured on both sides and
  * do not travel.
  */
 typedef struct EspSaState {

@@ -207,7 +207,7 @@ static void refused(Mip6Binding *b, int64_t now, Mip6Why why)
     b->wait = LONGEST;
     b->next = now + LONGEST;
     if (b->state == MIP6_BOUND && b->expires > now) {
-        /* What was granted before still holds; people are told why. */
+        /* The lifetime granted before still holds; people are told why. */
         become(b, MIP6_BOUND, why);
     } else {
         become(b, b->state == MIP6_RETURNING ? MIP6_RETURNING

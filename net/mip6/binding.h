@@ -126,7 +126,7 @@ int64_t mip6_binding_deadline(const Mip6Binding *b);
 /** mip6_binding_tick: do what is due */
 void mip6_binding_tick(Mip6Binding *b, int64_t now);
 
-/* What a migration carries; times relative to @now. */
+/* The part that a migration carries; times relative to @now. */
 typedef struct Mip6BindingSaved {
     uint8_t bound;              /* there may be a binding */
     uint16_t sequence;

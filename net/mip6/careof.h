@@ -143,7 +143,7 @@ bool mip6_careof_owns(const Mip6CareOf *c, const struct in6_addr *addr);
  * mip6_careof_next_hop: the MAC address to send to
  * @dst: somewhere, on the link or not
  *
- * What has to be resolved is being resolved then; @changed tells.
+ * An address that has to be resolved is being resolved then; @changed tells.
  *
  * Returns: false if it is not known yet
  */

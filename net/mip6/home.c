@@ -132,7 +132,7 @@ void mip6_home_heard(Mip6Home *h, const PacketNd *nd, bool from_guest,
         h->learned.has_guest_mac = true;
         memcpy(h->learned.guest_mac, mac, PACKET_ETH_ADDR_LEN);
     }
-    /* Who probes an address is about to use it; who advertises one does. */
+    /* A guest that probes an address is about to use it. */
     if (nd->type == PACKET_ND_NA || nd->type == PACKET_ND_NS) {
         learn_address(h, nd->type == PACKET_ND_NA ||
                          IN6_IS_ADDR_UNSPECIFIED(&nd->src)

@@ -28,7 +28,7 @@ typedef struct Mip6HomeOps {
     void (*to_guest)(void *opaque, const void *frame, size_t len);
 } Mip6HomeOps;
 
-/* What was learned at home; a migration carries it. */
+/* Facts that were learned at home; a migration carries them. */
 typedef struct Mip6HomeLearned {
     bool has_guest_mac, has_router, has_ra;
     uint8_t guest_mac[PACKET_ETH_ADDR_LEN];

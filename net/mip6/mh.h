@@ -97,7 +97,7 @@ typedef struct Mip6Mh {
     uint8_t authenticator[MIP6_AUTHENTICATOR_MAX];
 } Mip6Mh;
 
-/* What a message is found to be. */
+/* The verdict on a message. */
 typedef enum Mip6MhVerdict {
     MIP6_MH_GOOD,
     MIP6_MH_SHORT,              /* cut, or too short for its type */

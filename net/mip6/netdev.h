@@ -19,7 +19,7 @@ typedef struct Mip6Netdev {
     NotifierWithReturn migrated;
     VMStateDescription vmsd;
     char *vmsd_name;
-    /* What the last event told. */
+    /* As the last event told. */
     Mip6State told_state;
     Mip6Why told_why;
     /* A migration's buffer. */

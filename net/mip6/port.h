@@ -110,8 +110,8 @@ void mip6_port_pause(Mip6Port *p);
 /**
  * mip6_port_leave: the VM that was paused has migrated away
  *
- * What comes for it now is late: it is dropped and counted. The care-of address
- * stays, so that nobody else gets it and what is sent to it.
+ * A packet that comes for it now is late: it is dropped and counted. The
+ * care-of address stays, so that nobody else gets it and what is sent to it.
  */
 void mip6_port_leave(Mip6Port *p);
 

@@ -71,7 +71,7 @@ void mip6_tunnel_set(Mip6Tunnel *t, const struct in6_addr *local,
     t->hop_limit = hop_limit;
 }
 
-/* What fits behind the outer header without fragments: 1240 or more. */
+/* Room behind the outer header without fragments: 1240 or more. */
 static uint32_t room_now(const Mip6Tunnel *t, int64_t now)
 {
     return (now < t->path_until ? t->path_mtu : t->link_mtu) - PACKET_IP6_LEN;

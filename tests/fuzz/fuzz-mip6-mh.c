@@ -5,7 +5,7 @@
  * Input: a mobility header, whose checksum is made right unless the first
  * octet of the input is odd.
  *
- * What was parsed must come out of the builder and the parser again as the
+ * A parsed message must come out of the builder and the parser again as the
  * same message.
  */
 #include <glib.h>

@@ -424,7 +424,7 @@ static void pass(World *w, int64_t ns)
     unsigned ticks = 0;
 
     while ((at = mip6_port_deadline(&w->port)) <= end && ticks < 200) {
-        /* What is due now is done by few ticks. */
+        /* A few ticks do all that is due now. */
         ticks = at > w->now ? 0 : ticks + 1;
         g_assert(ticks < 64);
         w->now = MAX(at, w->now);
@@ -448,7 +448,7 @@ static bool arrive(World *w, const uint8_t *saved, size_t len)
     return good;
 }
 
-/* What is saved can be loaded, and is what was saved. */
+/* A saved state can be loaded, and is what was saved. */
 static void migrate(World *w)
 {
     uint8_t saved[MIP6_PORT_SAVED_MAX], again[MIP6_PORT_SAVED_MAX];

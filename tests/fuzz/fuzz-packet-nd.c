@@ -6,7 +6,7 @@
  * Input: a packet, from the IPv6 header on. An ICMPv6 checksum is made right,
  * unless the first octet of the input is odd.
  *
- * What was parsed must come out of the builder and the parser again as the
+ * A parsed message must come out of the builder and the parser again as the
  * same message.
  */
 #include <glib.h>

@@ -237,7 +237,7 @@ static void travel(uint32_t from, uint32_t to, uint64_t top, GRand *rand)
         g_assert_cmpint(esp_replay_check(&a, n, &found), ==,
                         esp_replay_check(&b, n, &found));
     }
-    /* What the smaller window has forgotten, the larger takes for seen. */
+    /* The larger window takes for seen all that the smaller has forgotten. */
     for (uint64_t n = a.top - MIN(from, to); n > a.top - to; n--) {
         g_assert_false(esp_replay_check(&b, n, &found) && found == n);
     }

@@ -243,7 +243,7 @@ static void test_load_refused(void)
     esp_sa_free(in);
 }
 
-/* What one host has opened, the other does not open again. */
+/* A packet that one host has opened, the other does not open again. */
 static void test_window_travels(void)
 {
     EspSa *peer = outbound(true), *a = inbound(true), *b = inbound(true);

@@ -349,7 +349,7 @@ static void test_access_list(void)
     g_hash_table_destroy(allowed);
 }
 
-/* What is cut or changed on its way is not believed, and not answered. */
+/* A message that is cut or changed on its way is not believed or answered. */
 static void test_damage(void)
 {
     Fixture *f = begin(NULL);
@@ -421,7 +421,7 @@ static void test_to_node(void)
     g_assert_cmpmem(f->packet + PACKET_IP6_LEN, f->len - PACKET_IP6_LEN,
                     packet, len);
     g_assert_cmpint(binding(f, HOME)->sent, ==, 1);
-    /* What is as long as the path, and one octet more. */
+    /* A packet as long as the path, and one octet more. */
     len = build_packet(packet, FAR, HOME, 1420);
     mip6_agent_packet(&f->a, f->now, packet, len);
     g_assert_cmpint(f->len, ==, 1500);

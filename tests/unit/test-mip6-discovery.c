@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who looks for a home agent, or pings it, is answered */
+/* Home agent discovery and pings are answered */
 #include <arpa/inet.h>
 #include <glib.h>
 #include <string.h>

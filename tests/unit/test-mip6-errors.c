@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the home agent tells those whose packets it cannot take */
+/* The home agent's words to those whose packets it cannot take */
 #include <arpa/inet.h>
 #include <glib.h>
 #include <string.h>
@@ -89,7 +89,7 @@ static void give(World *w, const char *src, uint8_t next,
     mip6_agent_packet(&w->agent, w->now, packet, PACKET_IP6_LEN + len);
 }
 
-/* What was sent last, as a message of mobility to the care-of address. */
+/* The last packet, as a message of mobility to the care-of address. */
 static Mip6Mh last_message(const World *w, const char *pseudo_dst)
 {
     struct in6_addr dst = address(pseudo_dst), coa = address(COA);

@@ -236,7 +236,7 @@ static void test_solicitations(void)
     Fixture *f = begin();
 
     inet_ntop(AF_INET6, &router, text, sizeof(text));
-    /* Whoever it is, he is behind the router. */
+    /* Every neighbour is behind the router. */
     solicit(f, HOME, "2001:db8:2000::7", NULL);
     expect_answer(f, "2001:db8:2000::7", router_mac, solicited);
     solicit(f, "fe80::1", "fe80::7", NULL);
@@ -316,7 +316,7 @@ static void test_guest_mac(void)
                     MIP6_DROP_SPOOFED_MAC);
     g_assert_cmpint(offer(f, other_mac, guest_mac, buf, len, &tunnel), ==,
                     MIP6_DROP_NONE);
-    /* What is configured is not learned. */
+    /* A configured address is not learned. */
     mip6_home_heard(&f->h, &nd, true, other_mac);
     g_assert_cmpmem(mip6_home_guest_mac(&f->h), 6, guest_mac, 6);
     g_free(f);

@@ -382,7 +382,7 @@ static void test_guest_drops(void)
     world_free(w);
 }
 
-/* What does not fit is told to the guest, from its router. */
+/* The guest is told, from its router, what does not fit. */
 static void test_too_big(void)
 {
     World *w = away();
@@ -505,7 +505,7 @@ static void give_fragment(World *w, const char *src, const uint8_t *packet,
     g_assert_cmpint(from_link(w, frame, 62 + len), ==, MIP6_DONE);
 }
 
-/* What the agent had to fragment becomes one packet; strangers' does not. */
+/* The agent's fragments become one packet; strangers' do not. */
 static void test_fragments(void)
 {
     World *w = away();
@@ -554,7 +554,7 @@ static void give_error(World *w, uint8_t type, uint8_t code, uint32_t arg,
     g_assert_cmpint(from_link(w, frame, 14 + len), ==, MIP6_DONE);
 }
 
-/* What a router says about the tunnel, the guest hears about its packet. */
+/* A router's word about the tunnel reaches the guest about its packet. */
 static void test_tunnel_errors(void)
 {
     static const struct {
@@ -741,7 +741,7 @@ static void test_wrong_mh(void)
     world_free(w);
 }
 
-/* What the agent asks and tells; strangers neither ask nor tell. */
+/* The agent asks and tells; strangers neither ask nor tell. */
 static void test_agent_messages(void)
 {
     World *w = away();
@@ -783,7 +783,7 @@ static void test_neighbours(void)
     PacketNd nd;
     size_t len;
 
-    /* Whoever is asked for has the router's address. */
+    /* Every neighbour has the router's MAC address. */
     packet_eth_group6(mac, &group);
     packet_eth_build(frame, mac, guest_mac, PACKET_ETH_IP6);
     len = packet_nd_build_ns(frame + 14, &home, &group, &target, guest_mac);
@@ -888,7 +888,7 @@ static void test_strangers(void)
     world_free(w);
 }
 
-/* What the agent tunnels: frame and length; @len octets for the guest. */
+/* A frame with a packet of the agent's; @len octets for the guest. */
 static size_t tunnelled(World *w, uint8_t *frame, size_t len)
 {
     uint8_t inner[2048];

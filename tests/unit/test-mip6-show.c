@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What vmmnet-ha shows: text, JSON and metrics of an agent with bindings */
+/* vmmnet-ha show: text, JSON and metrics of an agent with bindings */
 #include <arpa/inet.h>
 #include <glib.h>
 #include <string.h>

@@ -36,7 +36,7 @@ typedef struct Fixture {
     PacketOffload offload;
     uint8_t packet[1600];       /* the last one to the guest */
     size_t packet_len;
-    /* What pieces of a super-frame make together. */
+    /* The pieces of a super-frame together. */
     uint8_t all[70000];
     size_t all_len;
     uint8_t l4;                 /* 0: no super-frame */
@@ -68,7 +68,7 @@ static uint16_t checksum(const uint8_t *p)
     return add(sum, p + PACKET_IP6_LEN, len);
 }
 
-/* What an outer packet is in every case. */
+/* An outer packet, as it is in every case. */
 static void check_outer(const Fixture *f)
 {
     const uint8_t *outer = f->frame + PACKET_ETH_LEN;
@@ -412,7 +412,7 @@ static void test_partial(void)
 }
 
 /*
- * Whoever makes the checksum on the foreign link writes it where the guest
+ * A NIC that makes the checksum on the foreign link writes it where the guest
  * says: never into a header that is not the guest's.
  */
 static void test_partial_wrong(void)

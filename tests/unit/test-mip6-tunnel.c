@@ -14,7 +14,7 @@
 
 static const uint8_t mac[] = { 2, 0, 0, 0, 0, 1 };
 
-/* What the far end puts together. */
+/* The packets that the far end puts together. */
 typedef struct World {
     Mip6Tunnel tunnel;
     unsigned frames, fragments, errors;

@@ -72,7 +72,7 @@ typedef struct Mip6AgentOps {
     void (*changed)(void *opaque, const Mip6AgentBinding *b);
 } Mip6AgentOps;
 
-/* What packets ended for. */
+/* The reasons for which packets end. */
 typedef enum Mip6AgentDrop {
     MIP6_AGENT_MALFORMED,
     MIP6_AGENT_CHECKSUM,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the agent answers by ICMPv6 */
+/* The agent's answers by ICMPv6 */
 #include <stdbool.h>
 #include <string.h>
 

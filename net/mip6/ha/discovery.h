@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the agent answers by ICMPv6: pings, and who looks for a home agent */
+/* The agent's answers by ICMPv6: to pings, and to home agent discovery */
 #ifndef NET_MIP6_HA_DISCOVERY_H
 #define NET_MIP6_HA_DISCOVERY_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the host gives to the agent
+ * The agent's host: a TUN device, routes, the home link
  *
  * Theory of operation
  * ===================

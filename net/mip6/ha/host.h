@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the host gives to the agent: a TUN device, routes, the home link */
+/* The agent's host: a TUN device, routes, the home link */
 #ifndef NET_MIP6_HA_HOST_H
 #define NET_MIP6_HA_HOST_H
 

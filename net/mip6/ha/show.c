@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What an agent has and has done, for people and programs */
+/* An agent's bindings and counters, for people and programs */
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <string.h>

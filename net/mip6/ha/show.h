@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What an agent has and has done, for people and programs
+ * An agent's bindings and counters, for people and programs
  *
  * It is written in pieces, each of bounded work, of how things were when it was
  * begun.

@@ -97,7 +97,29 @@ static bool is_ours(const World *w, const struct in6_addr *addr)
            mip6_careof_owns(&w->port.careof, addr);
 }
 
-/* Neighbour discovery of our own, a Binding Update, or the tunnel. */
+/* Neighbour discovery of our own, and the care-of host's answers. */
+static void check_icmp6(const World *w, const PacketIp6 *ip, uint8_t type)
+{
+    g_assert(is_ours(w, &ip->src));
+    if (type >= PACKET_ND_RS && type <= PACKET_ND_NA) {
+        g_assert(ip->hops == 255);
+    } else {
+        g_assert(type == PACKET_ICMP6_ECHO_REPLY ||
+                 type == PACKET_ICMP6_PARAMETER);
+    }
+}
+
+/* Back at home, the guest's addresses are announced in its name. */
+static void check_announcement(const World *w, const uint8_t *p, size_t len)
+{
+    PacketNd nd;
+
+    g_assert(w->port.is_running && !w->port.is_away);
+    g_assert(packet_nd_parse(&nd, p, len) && nd.type == PACKET_ND_NA);
+    g_assert(mip6_home_is_guests(&w->port.home, &nd.target));
+}
+
+/* ICMPv6 of our own, mobility, or the tunnel. */
 static void check_packet(const World *w, const uint8_t *p, size_t len)
 {
     struct in6_addr inner;
@@ -107,8 +129,7 @@ static void check_packet(const World *w, const uint8_t *p, size_t len)
     g_assert(PACKET_IP6_LEN + ip.payload == len);
     switch (ip.next) {
     case PACKET_PROTO_ICMP6:
-        g_assert(ip.hops == 255 && is_ours(w, &ip.src));
-        g_assert(p[40] >= PACKET_ND_RS && p[40] <= PACKET_ND_NA);
+        check_icmp6(w, &ip, p[PACKET_IP6_LEN]);
         break;
     case PACKET_PROTO_IP6:
     case PACKET_PROTO_FRAGMENT:
@@ -128,9 +149,13 @@ static void check_packet(const World *w, const uint8_t *p, size_t len)
         g_assert(packet_ip6_equal(&ip.dst, &agent));
         break;
     default:
-        /* From home, to end a binding. */
-        g_assert(ip.next == PACKET_PROTO_MH && !w->port.is_away);
-        g_assert(w->port.is_running);
+        /* From home, to end a binding; or a Binding Error of the host. */
+        g_assert(ip.next == PACKET_PROTO_MH);
+        if (p[PACKET_IP6_LEN + 2] == MIP6_MH_BE) {
+            g_assert(is_ours(w, &ip.src));
+            break;
+        }
+        g_assert(w->port.is_running && !w->port.is_away);
         g_assert(packet_ip6_equal(&ip.src, &home));
         g_assert(packet_ip6_equal(&ip.dst, &agent));
         break;
@@ -146,8 +171,11 @@ static void to_link(void *opaque, const struct iovec *iov, int iovcnt,
 
     g_assert(len <= sizeof(frame) && offload->gso == PACKET_GSO_NONE);
     g_assert(packet_iov_copy(iov, iovcnt, 0, frame, len) == len);
-    g_assert(!memcmp(frame + 6, own_mac, 6));
     g_assert(packet_get16(frame + 12) == PACKET_ETH_IP6);
+    if (memcmp(frame + 6, own_mac, 6)) {
+        check_announcement(w, frame + PACKET_ETH_LEN, len - PACKET_ETH_LEN);
+        return;
+    }
     check_offload(offload, OUTER + PACKET_IP6_LEN, len);
     check_packet(w, frame + PACKET_ETH_LEN, len - PACKET_ETH_LEN);
 }
@@ -248,7 +276,7 @@ static void offer(World *w, bool guest, const uint8_t *frame, size_t len,
         g_assert(verdict != MIP6_PASS || !w->port.is_away);
     } else {
         verdict = mip6_port_from_link(&w->port, w->now, iov, num, offload);
-        g_assert(verdict != MIP6_HELD);
+        g_assert(verdict != MIP6_HELD || !w->port.is_running);
     }
     for (int i = 0; i < num; i++) {
         g_free(iov[i].iov_base);

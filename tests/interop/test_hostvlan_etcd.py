@@ -437,7 +437,7 @@ def test_ebpf_that_could_not_have_the_table_has_it_later(world: World, agent: Ag
     with inside(world.space):
         twin.attach("vm1", macs.parse(A), agent.table)
     try:
-        tables = next(twin.ROOT.glob("*/tables"))
+        tables = twin._folder(agent.table) / "tables"
         hidden = tables.rename(tables.with_name("hidden"))
         tables.mkdir()
         world.set(D=[7])

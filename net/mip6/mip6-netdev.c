@@ -4,10 +4,10 @@
  *
  * Theory of operation
  *
- * A room on net/stage. All that it decides is decided in port.c; this file
+ * A room on net/stage. All that it decides is decided in port/; this file
  * translates: QEMU's frames and virtio-net headers into parts and offloads, its
  * timers into deadlines, its run states into "runs here" and "does not", its
- * migration stream into octets that port.c reads and writes.
+ * migration stream into octets that port/saved.c reads and writes.
  *
  * A VM that arrives is not known to be at home: its link is asked while its
  * memory is still coming (@while_stopped), so that a care-of address is there,

@@ -5,7 +5,7 @@
 
 #include "migration/misc.h"
 #include "migration/vmstate.h"
-#include "net/mip6/port.h"
+#include "net/mip6/port/port.h"
 #include "net/stage/stage.h"
 
 typedef struct Mip6Netdev {

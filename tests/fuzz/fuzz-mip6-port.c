@@ -13,7 +13,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "net/mip6/port.h"
+#include "net/mip6/port/port.h"
 #include "net/packet/octets.h"
 #include "net/packet/sum.h"
 

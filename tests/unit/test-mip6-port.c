@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "net/mip6/ha/agent.h"
-#include "net/mip6/port.h"
+#include "net/mip6/port/port.h"
 #include "net/packet/octets.h"
 #include "net/packet/sum.h"
 #include "net/packet/tcp.h"

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Control messages: neighbour discovery, mobility headers, ICMPv6
+ */
+#include <string.h>
+
+#include "net/mip6/port/internal.h"
+#include "net/packet/octets.h"
+#include "net/packet/sum.h"
+
+#define SECOND          1000000000ll
+#define ICMP6_LEN       8u
+#define ERROR_BURST     10
+#define ERROR_GAP       (SECOND / 10)
+
+/* At home: all passes; neighbour discovery is heard on its way. */
+void mip6_port_overhear(Mip6Port *p, int64_t now, bool from_guest,
+                        const struct iovec *iov, int iovcnt)
+{
+    uint8_t buf[MIP6_CONTROL_MAX];
+    size_t len = packet_iov_copy(iov, iovcnt, 0, buf, PACKET_ETH_LEN +
+                                 PACKET_IP6_LEN + 8);
+    PacketEth eth;
+    PacketNd nd;
+
+    if (!packet_eth_parse(&eth, buf, len) || eth.tags ||
+        eth.type != PACKET_ETH_IP6 ||
+        !mip6_port_like_nd(buf + eth.len, len - eth.len)) {
+        return;
+    }
+    len = packet_iov_copy(iov, iovcnt, 0, buf, sizeof(buf));
+    if (!packet_nd_parse(&nd, buf + eth.len, len - eth.len)) {
+        return;
+    }
+    mip6_home_heard(&p->home, &nd, from_guest, eth.src);
+    if (!from_guest) {
+        mip6_careof_nd(&p->careof, now, &nd, eth.src);
+        if (nd.type == PACKET_ND_RA) {
+            mip6_port_judge_location(p, now, &nd.ra);
+        }
+    }
+    mip6_port_settle(p, now);
+}
+
+/* A packet of the care-of host's own, to who has sent us one. */
+static void reply(Mip6Port *p, const Mip6Arrived *to, uint8_t *frame,
+                  size_t packet_len)
+{
+    if (packet_len && packet_eth_is_station(to->eth->src)) {
+        packet_eth_build(frame, to->eth->src, p->careof.mac, PACKET_ETH_IP6);
+        mip6_port_transmit(p, frame, PACKET_ETH_LEN + packet_len);
+    }
+}
+
+/* RFC 4443 section 2.4 (f): ERROR_BURST at once, then one in ERROR_GAP. */
+static bool may_answer_error(Mip6Port *p, const PacketIp6 *ip)
+{
+    if (p->error_credit < p->now - ERROR_BURST * ERROR_GAP) {
+        p->error_credit = p->now - ERROR_BURST * ERROR_GAP;
+    }
+    if (p->error_credit > p->now - ERROR_GAP ||
+        !mip6_careof_owns(&p->careof, &ip->dst) ||
+        IN6_IS_ADDR_MULTICAST(&ip->src) || IN6_IS_ADDR_UNSPECIFIED(&ip->src)) {
+        return false;
+    }
+    p->error_credit += ERROR_GAP;
+    return true;
+}
+
+/* Section 9.3.3: an unknown type is answered by a Binding Error. */
+static void answer_unknown_mh(Mip6Port *p, const Mip6Arrived *from,
+                              const PacketIp6 *ip)
+{
+    uint8_t frame[PACKET_ETH_LEN + PACKET_IP6_LEN + 64];
+    uint8_t *packet = frame + PACKET_ETH_LEN;
+    Mip6Mh be = { .type = MIP6_MH_BE, .status = MIP6_BE_UNKNOWN_MH };
+    PacketIp6 answer = {
+        .src = ip->dst,
+        .dst = ip->src,
+        .next = PACKET_PROTO_MH,
+        .hops = p->careof.hop_limit,
+    };
+
+    answer.payload = mip6_mh_build(packet + PACKET_IP6_LEN,
+                                   frame + sizeof(frame) - packet -
+                                   PACKET_IP6_LEN, &ip->dst, &ip->src, &be);
+    packet_ip6_build(packet, &answer);
+    reply(p, from, frame, PACKET_IP6_LEN + answer.payload);
+}
+
+/* Section 9.2: a wrong field, at @pointer of the packet. */
+static void answer_wrong_field(Mip6Port *p, const Mip6Arrived *from,
+                               const PacketIp6 *ip, const uint8_t *packet,
+                               size_t len, size_t pointer)
+{
+    uint8_t frame[PACKET_ETH_LEN + PACKET_IP6_MTU_MIN];
+
+    reply(p, from, frame,
+          packet_icmp6_error(frame + PACKET_ETH_LEN, PACKET_IP6_MTU_MIN,
+                             &ip->dst, p->careof.hop_limit,
+                             PACKET_ICMP6_PARAMETER, 0, pointer, packet, len));
+}
+
+/* A mobility header that is not good. */
+static Mip6Verdict refuse_mh(Mip6Port *p, const Mip6Arrived *from,
+                             const PacketIp6 *ip, const PacketIp6Ext *ext,
+                             const uint8_t *packet, size_t len,
+                             Mip6MhVerdict verdict)
+{
+    const uint8_t *mh = packet + ext->offset;
+    size_t left = len - ext->offset;
+
+    if (verdict == MIP6_MH_CHECKSUM) {
+        return mip6_port_drop(p, MIP6_DROP_MH_CHECKSUM);  /* silently */
+    }
+    if (verdict == MIP6_MH_UNKNOWN && may_answer_error(p, ip)) {
+        answer_unknown_mh(p, from, ip);
+    } else if (verdict == MIP6_MH_PAYLOAD_PROTO && may_answer_error(p, ip)) {
+        answer_wrong_field(p, from, ip, packet, len, ext->offset);
+    } else if (verdict == MIP6_MH_SHORT && left >= 8 &&
+               (mh[1] + 1u) * 8 <= left && may_answer_error(p, ip)) {
+        answer_wrong_field(p, from, ip, packet, len, ext->offset + 1);
+    }
+    return mip6_port_drop(p, MIP6_DROP_MH_MALFORMED);
+}
+
+static Mip6Verdict take_good_mh(Mip6Port *p, int64_t now, const Mip6Mh *mh,
+                                bool to_home)
+{
+    switch (mh->type) {
+    case MIP6_MH_BA:
+        if (!to_home || !mip6_binding_ack(&p->binding, now, mh)) {
+            break;
+        }
+        mip6_careof_confirm(&p->careof, now, &p->config.agent);
+        return MIP6_DONE;
+    case MIP6_MH_BE:
+        if (mh->status == MIP6_BE_UNKNOWN_BINDING &&
+            !packet_ip6_equal(&mh->home, &p->config.home.address)) {
+            break;
+        }
+        mip6_binding_error(&p->binding, now, mh);
+        return MIP6_DONE;
+    case MIP6_MH_BRR:
+        mip6_binding_refresh(&p->binding, now);
+        return MIP6_DONE;
+    }
+    return mip6_port_drop(p, MIP6_DROP_MH_UNEXPECTED);
+}
+
+Mip6Verdict mip6_port_take_mh(Mip6Port *p, int64_t now,
+                              const Mip6Arrived *from, const PacketIp6 *ip,
+                              const PacketIp6Ext *ext, const uint8_t *packet,
+                              size_t len)
+{
+    const struct in6_addr *home = &p->config.home.address;
+    struct in6_addr to = ip->dst;
+    Mip6MhVerdict verdict;
+    Mip6Mh mh;
+
+    if (ext->routing) {
+        const uint8_t *rh = packet + ext->routing;
+
+        if (!mip6_rh2_parse(&to, rh, packet_ip6_ext_len(PACKET_PROTO_ROUTING,
+                                                        rh)) ||
+            !packet_ip6_equal(&to, home)) {
+            return mip6_port_drop(p, MIP6_DROP_NOT_HOME_ADDRESS);
+        }
+    }
+    verdict = mip6_mh_parse(&mh, &ip->src, &to, packet + ext->offset,
+                            len - ext->offset);
+    if (verdict != MIP6_MH_GOOD) {
+        return refuse_mh(p, from, ip, ext, packet, len, verdict);
+    }
+    if (!packet_ip6_equal(&ip->src, &p->config.agent)) {
+        return mip6_port_drop(p, MIP6_DROP_STRANGER);
+    }
+    if (!p->is_running) {
+        /* The agent may speak of what the VM's other host has asked for. */
+        return mip6_port_drop(p, MIP6_DROP_MH_UNEXPECTED);
+    }
+    return take_good_mh(p, now, &mh, packet_ip6_equal(&to, home));
+}
+
+/* RFC 4443 section 4.2: people ask whether the address is there. */
+static Mip6Verdict answer_echo(Mip6Port *p, const Mip6Arrived *from,
+                               const PacketIp6 *ip, const uint8_t *icmp,
+                               size_t len)
+{
+    uint8_t frame[MIP6_CONTROL_MAX], *packet = frame + PACKET_ETH_LEN;
+    PacketIp6 answer = {
+        .src = ip->dst,
+        .dst = ip->src,
+        .next = PACKET_PROTO_ICMP6,
+        .hops = p->careof.hop_limit,
+        .payload = len,
+    };
+
+    if (!mip6_careof_owns(&p->careof, &ip->dst) ||
+        IN6_IS_ADDR_MULTICAST(&ip->src) || IN6_IS_ADDR_UNSPECIFIED(&ip->src) ||
+        len > sizeof(frame) - PACKET_ETH_LEN - PACKET_IP6_LEN) {
+        return mip6_port_drop(p, MIP6_DROP_ICMP6);
+    }
+    packet_ip6_build(packet, &answer);
+    memcpy(packet + PACKET_IP6_LEN, icmp, len);
+    packet[PACKET_IP6_LEN] = PACKET_ICMP6_ECHO_REPLY;
+    packet_icmp6_seal(packet, PACKET_IP6_LEN + len);
+    reply(p, from, frame, PACKET_IP6_LEN + len);
+    return MIP6_DONE;
+}
+
+/* An error about a packet that is ours: of the tunnel, or a Binding Update. */
+static Mip6Verdict take_icmp6_error(Mip6Port *p, int64_t now,
+                                    const uint8_t *icmp, size_t len)
+{
+    const uint8_t *outer = icmp + ICMP6_LEN, *inner;
+    size_t inner_len;
+    PacketIp6 ip;
+    bool heeded = false;
+
+    len -= ICMP6_LEN;
+    if (len < PACKET_IP6_LEN) {
+        return mip6_port_drop(p, MIP6_DROP_MALFORMED);
+    }
+    if (icmp[0] == PACKET_ICMP6_TOO_BIG) {
+        heeded = mip6_tunnel_too_big(&p->tunnel, now, packet_get32(icmp + 4),
+                                     outer, len);
+    }
+    inner = mip6_tunnel_inner(&p->tunnel, outer, len, &inner_len);
+    if (inner) {
+        memcpy(&ip.src, inner + 8, sizeof(ip.src));
+        if (mip6_home_is_guests(&p->home, &ip.src) &&
+            mip6_tunnel_report(&p->tunnel, now, icmp[0], icmp[1], inner,
+                               inner_len, mip6_port_router(p))) {
+            p->reported++;
+            heeded = true;
+        }
+    }
+    packet_ip6_parse(&ip, outer, len);
+    if (icmp[0] == PACKET_ICMP6_PARAMETER && icmp[1] != 0 &&
+        packet_ip6_equal(&ip.src, &p->binding.care_of) &&
+        packet_ip6_equal(&ip.dst, &p->config.agent) &&
+        (ip.next == PACKET_PROTO_DSTOPTS || ip.next == PACKET_PROTO_MH)) {
+        mip6_binding_refused_by_icmp(&p->binding, now);
+        heeded = true;
+    }
+    return heeded ? MIP6_DONE : mip6_port_drop(p, MIP6_DROP_ICMP6);
+}
+
+static bool icmp6_sum_is_right(const PacketIp6 *ip, const uint8_t *icmp,
+                               size_t len)
+{
+    uint32_t sum = packet_sum_pseudo6(&ip->src, &ip->dst, PACKET_PROTO_ICMP6,
+                                      len);
+
+    return packet_sum_fold(packet_sum_add(sum, icmp, len)) == 0;
+}
+
+Mip6Verdict mip6_port_take_icmp6(Mip6Port *p, int64_t now,
+                                 const Mip6Arrived *from, const PacketIp6 *ip,
+                                 const uint8_t *icmp, size_t len)
+{
+    if (len < ICMP6_LEN || (!from->offload->needs_csum &&
+                            !icmp6_sum_is_right(ip, icmp, len))) {
+        return mip6_port_drop(p, MIP6_DROP_MALFORMED);
+    }
+    if (icmp[0] < PACKET_ICMP6_ECHO) {
+        return take_icmp6_error(p, now, icmp, len);
+    }
+    return icmp[0] == PACKET_ICMP6_ECHO ? answer_echo(p, from, ip, icmp, len)
+                                        : mip6_port_drop(p, MIP6_DROP_ICMP6);
+}
+
+Mip6Verdict mip6_port_take_nd(Mip6Port *p, int64_t now, const PacketEth *eth,
+                              const uint8_t *packet, size_t len)
+{
+    PacketNd nd;
+
+    if (!packet_nd_parse(&nd, packet, len)) {
+        return mip6_port_drop(p, MIP6_DROP_MALFORMED);
+    }
+    mip6_careof_nd(&p->careof, now, &nd, eth->src);
+    if (nd.type == PACKET_ND_RA) {
+        mip6_port_judge_location(p, now, &nd.ra);
+    }
+    return MIP6_DONE;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the files of a port share
+ *
+ * guest.c and link.c stand on control.c, and all of them on port.c.
+ */
+#ifndef NET_MIP6_PORT_INTERNAL_H
+#define NET_MIP6_PORT_INTERNAL_H
+
+#include "net/mip6/port/port.h"
+
+/* A whole message of control: neighbour discovery, mobility, ICMPv6. */
+#define MIP6_CONTROL_MAX        (PACKET_ETH_LEN + 1500u)
+
+/* Where a packet comes from, and where it is. */
+typedef struct Mip6Arrived {
+    const PacketEth *eth;
+    const struct iovec *iov;    /* the frame, or fragments put together */
+    int iovcnt;
+    size_t offset;              /* of the packet in it */
+    const PacketOffload *offload;
+} Mip6Arrived;
+
+extern const PacketOffload mip6_port_no_offload;
+
+static inline bool mip6_port_is_home(const Mip6Port *p)
+{
+    return p->is_known && !p->is_away;
+}
+
+static inline Mip6Verdict mip6_port_drop(Mip6Port *p, Mip6Drop why)
+{
+    p->dropped[why]++;
+    return MIP6_DONE;
+}
+
+/* Where errors about the guest's packets come from. */
+static inline const struct in6_addr *mip6_port_router(const Mip6Port *p)
+{
+    return p->home.learned.has_router ? &p->home.learned.router
+                                      : &p->config.agent;
+}
+
+/* Perhaps a message of neighbour discovery (RFC 4861): worth a look. */
+static inline bool mip6_port_like_nd(const uint8_t *packet, size_t len)
+{
+    return len >= PACKET_IP6_LEN + 8 &&
+           packet[6] == PACKET_PROTO_ICMP6 && packet[7] == 255;
+}
+
+/* --- port.c --------------------------------------------------------------- */
+
+/* Give each part what the others have found out, if there is something. */
+void mip6_port_settle(Mip6Port *p, int64_t now);
+
+/* Does this advertisement say where the VM is? */
+void mip6_port_judge_location(Mip6Port *p, int64_t now, const PacketNdRa *ra);
+
+/* A frame of the care-of host's own, to the link; @opaque is the port. */
+void mip6_port_transmit(void *opaque, const void *frame, size_t len);
+
+/* --- control.c ------------------------------------------------------------ */
+
+/* At home: a frame passes, and what it says of the link is noted. */
+void mip6_port_overhear(Mip6Port *p, int64_t now, bool from_guest,
+                        const struct iovec *iov, int iovcnt);
+
+Mip6Verdict mip6_port_take_nd(Mip6Port *p, int64_t now, const PacketEth *eth,
+                              const uint8_t *packet, size_t len);
+Mip6Verdict mip6_port_take_mh(Mip6Port *p, int64_t now,
+                              const Mip6Arrived *from, const PacketIp6 *ip,
+                              const PacketIp6Ext *ext, const uint8_t *packet,
+                              size_t len);
+Mip6Verdict mip6_port_take_icmp6(Mip6Port *p, int64_t now,
+                                 const Mip6Arrived *from, const PacketIp6 *ip,
+                                 const uint8_t *icmp, size_t len);
+
+#endif /* NET_MIP6_PORT_INTERNAL_H */

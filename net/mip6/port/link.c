@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Frames from the link
+ */
+#include <string.h>
+
+#include "net/mip6/port/internal.h"
+#include "net/packet/octets.h"
+
+/* A frame for a VM that does not run now, or not here any more. */
+static Mip6Verdict keep_or_drop(Mip6Port *p)
+{
+    return p->has_left ? mip6_port_drop(p, MIP6_DROP_LATE) : MIP6_HELD;
+}
+
+/* May the guest get this packet from the tunnel? */
+static Mip6Drop check_inner(const Mip6Port *p, const PacketIp6 *outer,
+                            const uint8_t *inner, size_t len)
+{
+    struct in6_addr dst;
+
+    if (!packet_ip6_equal(&outer->src, &p->config.agent)) {
+        return MIP6_DROP_STRANGER;
+    }
+    if (len < PACKET_IP6_LEN || inner[0] >> 4 != 6) {
+        return MIP6_DROP_MALFORMED;
+    }
+    memcpy(&dst, inner + 24, sizeof(dst));
+    if (!mip6_home_is_guests(&p->home, &dst) &&
+        !(IN6_IS_ADDR_MULTICAST(&dst) && !IN6_IS_ADDR_MC_LINKLOCAL(&dst))) {
+        return MIP6_DROP_NOT_HOME_ADDRESS;
+    }
+    return MIP6_DROP_NONE;
+}
+
+/* The checksum is the inner packet's: of octets behind its header. */
+static bool csum_is_inside(const PacketOffload *offload, size_t inner,
+                           size_t end)
+{
+    size_t start = offload->csum_start, at = start + offload->csum_offset;
+
+    return !offload->needs_csum ||
+           (start >= inner + PACKET_IP6_LEN && at + 2 <= end);
+}
+
+/*
+ * A packet that is tunnelled to us, at @offset of the frame; @inner has its
+ * first @have octets, a copy. Behind the packet may be padding.
+ */
+static Mip6Verdict out_of_tunnel(Mip6Port *p, size_t offset, uint8_t *inner,
+                                 size_t have, const PacketIp6 *outer,
+                                 const struct iovec *iov, int iovcnt,
+                                 const PacketOffload *offload)
+{
+    uint8_t head[PACKET_ETH_LEN];
+    struct iovec part[1 + MIP6_TUNNEL_PARTS_MAX] = {
+        { head, sizeof(head) },
+    };
+    PacketOffload moved = *offload;
+    Mip6Drop why = check_inner(p, outer, inner, have);
+    size_t len, copied = 0;
+    int parts = 1, rest;
+
+    if (why != MIP6_DROP_NONE) {
+        return mip6_port_drop(p, why);
+    }
+    if (!p->is_running) {
+        return keep_or_drop(p);
+    }
+    len = PACKET_IP6_LEN + packet_get16(inner + 4);
+    if (mip6_tunnel_may_be_syn(inner, have) &&
+        mip6_tunnel_clamp(&p->tunnel, p->now, inner, have < len ? have : len,
+                          offload->needs_csum)) {
+        copied = have < len ? have : len;
+        part[parts++] = (struct iovec) { inner, copied };
+    }
+    rest = packet_iov_slice(iov, iovcnt, offset + copied, len - copied,
+                            part + parts, MIP6_TUNNEL_PARTS_MAX + 1 - parts);
+    if (rest < 0 || !csum_is_inside(offload, offset, offset + len) ||
+        !mip6_home_frame_head(&p->home, head)) {
+        return mip6_port_drop(p, MIP6_DROP_MALFORMED);
+    }
+    if (moved.needs_csum) {
+        moved.csum_start -= offset - PACKET_ETH_LEN;
+    }
+    p->received++;
+    p->ops->to_guest(p->opaque, part, parts + rest, &moved);
+    return MIP6_DONE;
+}
+
+static bool is_addressed_to_us(const Mip6Port *p, const PacketIp6 *ip)
+{
+    return mip6_careof_owns(&p->careof, &ip->dst) ||
+           (!p->is_away && packet_ip6_equal(&ip->dst,
+                                            &p->config.home.address));
+}
+
+static Mip6Verdict take_upper(Mip6Port *p, int64_t now, const Mip6Arrived *from,
+                              const PacketIp6 *ip, const PacketIp6Ext *ext,
+                              uint8_t *packet, size_t len)
+{
+    switch (ext->next) {
+    case PACKET_PROTO_IP6:
+        return out_of_tunnel(p, from->offset + ext->offset,
+                             packet + ext->offset, len - ext->offset, ip,
+                             from->iov, from->iovcnt, from->offload);
+    case PACKET_PROTO_MH:
+        return mip6_port_take_mh(p, now, from, ip, ext, packet, len);
+    case PACKET_PROTO_ICMP6:
+        return mip6_port_take_icmp6(p, now, from, ip, packet + ext->offset,
+                          len - ext->offset);
+    default:
+        return mip6_port_drop(p, MIP6_DROP_UNKNOWN_PROTOCOL);
+    }
+}
+
+/* Only the home agent has reasons to fragment (RFC 2473 section 7.1 (b)). */
+static Mip6Verdict take_fragment(Mip6Port *p, int64_t now,
+                                 const Mip6Arrived *from, const PacketIp6 *ip,
+                                 const PacketIp6Ext *ext,
+                                 const uint8_t *packet, size_t len)
+{
+    Mip6Arrived put_together = { .eth = from->eth, .iovcnt = 1,
+                             .offload = &mip6_port_no_offload };
+    struct iovec iov;
+    PacketIp6Ext inside;
+    PacketIp6 whole;
+
+    if (!packet_ip6_equal(&ip->src, &p->config.agent)) {
+        return mip6_port_drop(p, MIP6_DROP_STRANGER);
+    }
+    if (len < PACKET_IP6_LEN + ip->payload) {
+        /* of more than we look at */
+        return mip6_port_drop(p, MIP6_DROP_FRAGMENT);
+    }
+    iov.iov_base = packet_reassemble(&p->fragments, now, packet, len, ext,
+                                     &iov.iov_len);
+    p->dropped[MIP6_DROP_FRAGMENT] += p->fragments.lost;
+    p->fragments.lost = 0;
+    if (!iov.iov_base) {
+        return MIP6_DONE;
+    }
+    if (!packet_ip6_parse(&whole, iov.iov_base, iov.iov_len) ||
+        !packet_ip6_walk(&inside, iov.iov_base, iov.iov_len) ||
+        inside.fragment) {
+        return mip6_port_drop(p, MIP6_DROP_MALFORMED);
+    }
+    put_together.iov = &iov;
+    return take_upper(p, now, &put_together, &whole, &inside, iov.iov_base,
+                      iov.iov_len);
+}
+
+static Mip6Verdict take_packet(Mip6Port *p, int64_t now,
+                               const Mip6Arrived *from, uint8_t *packet,
+                               size_t len)
+{
+    PacketIp6Ext ext;
+    PacketIp6 ip;
+
+    if (len < PACKET_IP6_LEN || packet[0] >> 4 != 6) {
+        return mip6_port_drop(p, MIP6_DROP_MALFORMED);
+    }
+    packet_ip6_parse(&ip, packet, len);
+    if (mip6_port_like_nd(packet, len) &&
+        packet[PACKET_IP6_LEN] >= PACKET_ND_RS &&
+        packet[PACKET_IP6_LEN] <= PACKET_ND_REDIRECT) {
+        return mip6_port_take_nd(p, now, from->eth, packet, len);
+    }
+    if (!is_addressed_to_us(p, &ip)) {
+        return mip6_port_drop(p, MIP6_DROP_NOT_FOR_US);
+    }
+    if (len > PACKET_IP6_LEN + ip.payload) {
+        len = PACKET_IP6_LEN + ip.payload;      /* padding of short frames */
+    }
+    if (!packet_ip6_walk(&ext, packet, len)) {
+        return mip6_port_drop(p, MIP6_DROP_MALFORMED);
+    }
+    /* A fragment that is the whole is none (RFC 6946). */
+    if (ext.fragment && (ext.more || ext.fragment_offset)) {
+        return take_fragment(p, now, from, &ip, &ext, packet, len);
+    }
+    return take_upper(p, now, from, &ip, &ext, packet, len);
+}
+
+/*
+ * At home the answer to the last Binding Update comes to the home address, and
+ * so to the guest's MAC address. The guest has not asked, and must not see it.
+ */
+static bool is_answer_at_home(const Mip6Port *p, const struct iovec *iov,
+                              int iovcnt)
+{
+    uint8_t head[PACKET_ETH_LEN + PACKET_IP6_LEN];
+    const uint8_t *ip = head + PACKET_ETH_LEN;
+
+    return p->binding.state == MIP6_RETURNING &&
+           packet_iov_copy(iov, iovcnt, 0, head, sizeof(head)) ==
+           sizeof(head) &&
+           packet_get16(head + 12) == PACKET_ETH_IP6 &&
+           (ip[6] == PACKET_PROTO_MH || ip[6] == PACKET_PROTO_ROUTING) &&
+           memcmp(ip + 8, &p->config.agent, sizeof(p->config.agent)) == 0;
+}
+
+static Mip6Verdict read_frame(Mip6Port *p, int64_t now,
+                              const struct iovec *iov, int iovcnt,
+                              const PacketOffload *offload)
+{
+    uint8_t head[MIP6_CONTROL_MAX];
+    size_t len = packet_iov_copy(iov, iovcnt, 0, head, sizeof(head));
+    Mip6Arrived from = { .iov = iov, .iovcnt = iovcnt, .offload = offload };
+    Mip6Verdict verdict;
+    PacketEth eth;
+
+    if (!packet_eth_parse(&eth, head, len) || eth.tags ||
+        eth.type != PACKET_ETH_IP6) {
+        return mip6_port_drop(p, MIP6_DROP_OTHER_PROTOCOL);
+    }
+    from.eth = &eth;
+    from.offset = eth.len;
+    verdict = take_packet(p, now, &from, head + eth.len, len - eth.len);
+    mip6_port_settle(p, now);
+    return verdict;
+}
+
+Mip6Verdict mip6_port_from_link(Mip6Port *p, int64_t now,
+                                const struct iovec *iov, int iovcnt,
+                                const PacketOffload *offload)
+{
+    uint8_t dst[PACKET_ETH_ADDR_LEN];
+    bool ours;
+
+    p->now = now;
+    if (packet_iov_copy(iov, iovcnt, 0, dst, sizeof(dst)) < sizeof(dst)) {
+        return mip6_port_is_home(p) ? MIP6_PASS
+                                    : mip6_port_drop(p, MIP6_DROP_MALFORMED);
+    }
+    if (mip6_port_passes(p, false, dst)) {
+        return MIP6_PASS;
+    }
+    ours = memcmp(dst, p->careof.mac, sizeof(dst)) == 0 ||
+           is_answer_at_home(p, iov, iovcnt);
+    if (mip6_port_is_home(p) && !ours) {
+        if (packet_eth_is_group(dst)) {
+            mip6_port_overhear(p, now, false, iov, iovcnt);
+        }
+        return p->is_running ? MIP6_PASS : keep_or_drop(p);
+    }
+    if (!ours && !packet_eth_is_group(dst)) {
+        return mip6_port_drop(p, MIP6_DROP_NOT_FOR_US);
+    }
+    return read_frame(p, now, iov, iovcnt, offload);
+}

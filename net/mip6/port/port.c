@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One VM's mobile node
+ *
+ * Theory of operation
+ * ===================
+ *
+ *                  at home                      away
+ *   guest ---- passes, is heard ---- link   guest -- home.c -- tunnel.c -- link
+ *                                                     |           |
+ *                                        answers as the      addresses from
+ *                                        home link would     careof.c, state
+ *                                                            from binding.c
+ *
+ * Where the VM is, router advertisements tell: one with the home prefix means
+ * home, any other with a prefix or a default router means away. Where the home
+ * prefix was heard, another router may be on the same link: the routers are
+ * asked, and only if none says the home prefix for DOUBT_MAX, it is another
+ * link. At home the
+ * port only reads what it needs: advertisements, and the guest's neighbour
+ * discovery, which go to groups. A frame to one station passes by its
+ * destination address alone.
+ *
+ * Away, nothing passes as it is. The host of careof.c is on the foreign link
+ * with a MAC address of its own; the guest is behind the tunnel. What cannot go
+ * yet, because no binding is there, waits with its sender (MIP6_HELD) for
+ * HOLD_MAX, so that a change of networks loses nothing; after that it is
+ * dropped and counted, as a link without a carrier would do.
+ *
+ * The parts do not know each other. They report changes by callbacks, which
+ * only set @settle; mip6_port_settle() then gives each what the others have.
+ */
+#include <string.h>
+
+#include "net/mip6/port/internal.h"
+
+#define SECOND                  1000000000ll
+#define HOLD_MAX                (10 * SECOND)
+/* In which three router solicitations are out. */
+#define DOUBT_MAX               (12 * SECOND)
+
+/* --- callbacks of the parts ----------------------------------------------- */
+
+const PacketOffload mip6_port_no_offload;
+
+void mip6_port_transmit(void *opaque, const void *frame, size_t len)
+{
+    Mip6Port *p = opaque;
+    struct iovec iov = { (void *)frame, len };
+
+    p->ops->to_link(p->opaque, &iov, 1, &mip6_port_no_offload);
+}
+
+static uint32_t port_random(void *opaque)
+{
+    Mip6Port *p = opaque;
+
+    return p->ops->random(p->opaque);
+}
+
+static void part_changed(void *opaque)
+{
+    Mip6Port *p = opaque;
+
+    p->settle = true;
+}
+
+static void guest_transmit(void *opaque, const void *frame, size_t len)
+{
+    Mip6Port *p = opaque;
+    struct iovec iov = { (void *)frame, len };
+
+    p->ops->to_guest(p->opaque, &iov, 1, &mip6_port_no_offload);
+}
+
+static void tunnel_transmit(void *opaque, const struct iovec *iov, int iovcnt,
+                            const PacketOffload *offload)
+{
+    Mip6Port *p = opaque;
+
+    p->ops->to_link(p->opaque, iov, iovcnt, offload);
+}
+
+static void guest_packet(void *opaque, const void *packet, size_t len)
+{
+    Mip6Port *p = opaque;
+    uint8_t head[PACKET_ETH_LEN];
+    struct iovec iov[] = {
+        { head, sizeof(head) },
+        { (void *)packet, len },
+    };
+
+    if (mip6_home_frame_head(&p->home, head)) {
+        p->ops->to_guest(p->opaque, iov, 2, &mip6_port_no_offload);
+    }
+}
+
+/* From the care-of address, or from home (RFC 6275 sections 6.1.7, 11.5.5). */
+static void binding_send(void *opaque, const Mip6Mh *bu,
+                         const struct in6_addr *care_of)
+{
+    Mip6Port *p = opaque;
+    bool at_home = packet_ip6_equal(care_of, &p->config.home.address);
+    uint8_t frame[PACKET_ETH_LEN + PACKET_IP6_LEN + MIP6_HAO_LEN + 128];
+    uint8_t *packet = frame + PACKET_ETH_LEN, *at = packet + PACKET_IP6_LEN;
+    uint8_t mac[PACKET_ETH_ADDR_LEN];
+    PacketIp6 ip = {
+        .src = *care_of,
+        .dst = p->config.agent,
+        .next = at_home ? PACKET_PROTO_MH : PACKET_PROTO_DSTOPTS,
+        .hops = p->careof.hop_limit,
+    };
+
+    if (!mip6_careof_next_hop(&p->careof, p->now, &p->config.agent, mac)) {
+        p->dropped[MIP6_DROP_NO_NEXT_HOP]++;
+        p->unsent = true;       /* it goes when the next hop is known */
+        return;
+    }
+    if (!at_home) {
+        at += mip6_hao_build(at, PACKET_PROTO_MH, &p->config.home.address);
+    }
+    at += mip6_mh_build(at, frame + sizeof(frame) - at,
+                        &p->config.home.address, &p->config.agent, bu);
+    ip.payload = at - packet - PACKET_IP6_LEN;
+    packet_ip6_build(packet, &ip);
+    packet_eth_build(frame, mac, p->careof.mac, PACKET_ETH_IP6);
+    mip6_port_transmit(p, frame, at - frame);
+}
+
+static const Mip6CareOfOps careof_ops = {
+    .transmit = mip6_port_transmit,
+    .random = port_random,
+    .changed = part_changed,
+};
+
+static const Mip6BindingOps binding_ops = {
+    .send = binding_send,
+    .changed = part_changed,
+};
+
+static const Mip6HomeOps home_ops = {
+    .to_guest = guest_transmit,
+};
+
+static const Mip6TunnelOps tunnel_ops = {
+    .transmit = tunnel_transmit,
+    .to_guest = guest_packet,
+};
+
+/* --- where the VM is ------------------------------------------------------ */
+
+static void be_home(Mip6Port *p, int64_t now)
+{
+    if (p->is_known && !p->is_away) {
+        return;
+    }
+    p->is_known = true;
+    p->is_away = false;
+    mip6_home_return(&p->home);
+    if (p->is_running) {
+        mip6_binding_home(&p->binding, now);
+    }
+    p->settle = true;
+}
+
+static void be_away(Mip6Port *p, int64_t now)
+{
+    if (p->is_known && p->is_away) {
+        return;
+    }
+    p->is_known = true;
+    p->is_away = true;
+    p->hold_until = now + HOLD_MAX;
+    if (p->is_running) {
+        mip6_home_leave(&p->home, now);
+    }
+    p->settle = true;
+}
+
+void mip6_port_judge_location(Mip6Port *p, int64_t now, const PacketNdRa *ra)
+{
+    if (p->config.location != MIP6_LOCATION_AUTO) {
+        return;
+    }
+    if (mip6_home_is_home_prefix(&p->home, ra)) {
+        p->home_heard = true;
+        p->doubt_until = INT64_MAX;
+        be_home(p, now);
+    } else if (ra->lifetime || ra->prefixes) {
+        if (!p->home_heard || p->is_away) {
+            be_away(p, now);
+        } else if (p->doubt_until == INT64_MAX) {
+            /* Another router of the home link, or another link? */
+            p->doubt_until = now + DOUBT_MAX;
+            mip6_careof_solicit(&p->careof, now);
+            p->settle = true;
+        }
+    }
+}
+
+/* RFC 6275 section 11.5.5: who has asked the agent for it knows its MAC. */
+static void announce_home(Mip6Port *p)
+{
+    const uint8_t *mac = mip6_home_guest_mac(&p->home);
+    uint8_t frame[PACKET_ETH_LEN + PACKET_ND_SHORT_MAX];
+    uint8_t group[PACKET_ETH_ADDR_LEN];
+
+    packet_eth_group6(group, &packet_ip6_all_nodes);
+    for (unsigned i = 0; mac && i < p->home.learned.addresses; i++) {
+        const struct in6_addr *addr = &p->home.learned.address[i];
+        size_t len = packet_nd_build_na(frame + PACKET_ETH_LEN, addr,
+                                        &packet_ip6_all_nodes, addr,
+                                        PACKET_NA_OVERRIDE, mac);
+
+        packet_eth_build(frame, group, mac, PACKET_ETH_IP6);
+        mip6_port_transmit(p, frame, PACKET_ETH_LEN + len);
+    }
+}
+
+static void set_tunnel(Mip6Port *p, const struct in6_addr *care_of)
+{
+    const Mip6Tunnel *t = &p->tunnel;
+
+    if (!packet_ip6_equal(care_of, &t->local) ||
+        t->link_mtu != p->careof.mtu || t->hop_limit != p->careof.hop_limit) {
+        mip6_tunnel_set(&p->tunnel, care_of, &p->config.agent, p->careof.mtu,
+                        p->careof.hop_limit);
+    }
+}
+
+/* Give each part what the others have found out. */
+void mip6_port_settle(Mip6Port *p, int64_t now)
+{
+    const struct in6_addr *care_of;
+    uint8_t mac[PACKET_ETH_ADDR_LEN];
+
+    if (!p->settle) {
+        return;
+    }
+    if (p->is_known && p->is_away) {
+        care_of = mip6_careof_address(&p->careof, now);
+        if (care_of) {
+            set_tunnel(p, care_of);
+            /* The way to the agent is found before it is needed. */
+            mip6_careof_next_hop(&p->careof, now, &p->config.agent, mac);
+        }
+        if (p->is_running) {
+            mip6_binding_away(&p->binding, now, care_of);
+        }
+    }
+    if (p->is_running && p->unsent &&
+        mip6_careof_next_hop(&p->careof, now, &p->config.agent, mac)) {
+        p->unsent = false;
+        mip6_binding_retry(&p->binding, now);
+    }
+    if (p->returning && p->binding.state == MIP6_HOME) {
+        announce_home(p);
+    }
+    p->returning = p->binding.state == MIP6_RETURNING;
+    p->settle = false;          /* of the binding's own change, too */
+    p->ops->changed(p->opaque);
+}
+
+/* --- life ----------------------------------------------------------------- */
+
+void mip6_port_init(Mip6Port *p, const Mip6PortConfig *config,
+                    const Mip6PortOps *ops, void *opaque, bool arriving)
+{
+    Mip6BindingConfig binding = {
+        .home = config->home.address,
+        .lifetime = config->lifetime,
+    };
+
+    memset(p, 0, sizeof(*p));
+    p->config = *config;
+    p->ops = ops;
+    p->opaque = opaque;
+    p->hold_until = p->doubt_until = INT64_MAX;
+    mip6_binding_init(&p->binding, &binding, &binding_ops, p,
+                      ops->random(opaque));
+    mip6_careof_init(&p->careof, config->mac, config->mtu,
+                     config->has_care_of ? &config->care_of : NULL,
+                     &careof_ops, p);
+    mip6_home_init(&p->home, &config->home, &home_ops, p);
+    mip6_tunnel_init(&p->tunnel, &tunnel_ops, p);
+    p->tunnel.fragment_id = ops->random(opaque);
+    if (config->location != MIP6_LOCATION_AUTO || !arriving) {
+        p->is_known = true;
+        p->is_away = config->location == MIP6_LOCATION_AWAY;
+    }
+}
+
+void mip6_port_start(Mip6Port *p, int64_t now)
+{
+    p->now = now;
+    mip6_careof_start(&p->careof, now);
+}
+
+void mip6_port_run(Mip6Port *p, int64_t now)
+{
+    p->now = now;
+    p->is_running = true;
+    p->has_left = false;
+    p->hold_until = now + HOLD_MAX;
+    if (p->is_known && p->is_away) {
+        mip6_home_leave(&p->home, now);
+        /* Somebody else may have registered meanwhile. */
+        mip6_binding_refresh(&p->binding, now);
+    } else if (p->is_known) {
+        mip6_binding_home(&p->binding, now);
+    }
+    p->settle = true;
+    mip6_port_settle(p, now);
+}
+
+void mip6_port_pause(Mip6Port *p)
+{
+    p->is_running = false;
+    mip6_home_return(&p->home);
+}
+
+void mip6_port_leave(Mip6Port *p)
+{
+    p->has_left = !p->is_running;
+    p->ops->changed(p->opaque);         /* what was held is late now */
+}
+
+static int64_t min_time(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+int64_t mip6_port_deadline(const Mip6Port *p)
+{
+    int64_t at = min_time(mip6_careof_deadline(&p->careof), p->doubt_until);
+
+    if (p->is_running) {
+        at = p->holding ? min_time(at, p->hold_until) : at;
+        at = min_time(at, mip6_binding_deadline(&p->binding));
+        at = min_time(at, mip6_home_deadline(&p->home));
+    }
+    return at;
+}
+
+void mip6_port_tick(Mip6Port *p, int64_t now)
+{
+    p->now = now;
+    mip6_careof_tick(&p->careof, now);
+    if (p->doubt_until <= now) {
+        p->doubt_until = INT64_MAX;
+        p->home_heard = false;
+        mip6_careof_start(&p->careof, now);     /* nothing of home is here */
+        be_away(p, now);
+    }
+    if (p->holding && p->hold_until <= now) {
+        p->holding = false;
+        p->settle = true;       /* who holds it asks again */
+    }
+    mip6_port_settle(p, now);
+    if (p->is_running) {
+        mip6_binding_tick(&p->binding, now);
+        mip6_home_tick(&p->home, now);
+        mip6_port_settle(p, now);
+    }
+}
+
+bool mip6_port_passes(const Mip6Port *p, bool from_guest,
+                      const uint8_t dst[PACKET_ETH_ADDR_LEN])
+{
+    if (!mip6_port_is_home(p) || !p->is_running || packet_eth_is_group(dst)) {
+        return false;
+    }
+    return from_guest ||
+           (p->binding.state != MIP6_RETURNING &&
+            memcmp(dst, p->careof.mac, PACKET_ETH_ADDR_LEN));
+}

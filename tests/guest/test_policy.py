@@ -479,33 +479,39 @@ import socket
 tcp = [socket.create_server(("", port)) for port in (443, 8080)]
 udp = socket.socket(type=socket.SOCK_DGRAM)
 udp.bind(("", 8080))
-udp.settimeout(0)
 print("ready", flush=True)
 while True:
     a = tcp[0].accept()[0]
-    try:
-        a.sendall(udp.recv(16))
-    except BlockingIOError:
-        a.sendall(b"nothing")
+    a.sendall(udp.recv(16) if a.recv(3) == b"udp" else b"tcp")
     a.close()
 """
 
-    def ask(port: int) -> bytes:
-        with world.lab.peer.entered():
-            with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as udp:
-                udp.sendto(b"a datagram", (VM_ADDRESS, 8080))
-            with socket.create_connection((VM_ADDRESS, port), timeout=wait.PATIENCE) as tcp:
-                return tcp.recv(16)
+    def send(data: bytes) -> None:
+        with world.lab.peer.entered(), socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as udp:
+            udp.sendto(data, (VM_ADDRESS, 8080))
+
+    def ask(port: int, what: bytes) -> bytes:
+        with (
+            world.lab.peer.entered(),
+            socket.create_connection((VM_ADDRESS, port), timeout=wait.PATIENCE) as tcp,
+        ):
+            tcp.sendall(what)
+            return tcp.recv(16)
 
     rules = tmp_path / "rules.nft"
     rules.write_text(documented_rules())
     with world.running(script) as server:
         server.wait_output("ready")
-        assert ask(443) == b"a datagram"
+        send(b"before")
+        assert ask(443, b"udp") == b"before"
         world.lab.host.run(["nft", "-f", rules])
         try:
-            assert ask(443) == b"nothing"
+            send(b"closed")
+            assert ask(443, b"tcp") == b"tcp"
             with pytest.raises(ConnectionRefusedError):
-                ask(8080)
+                ask(8080, b"tcp")
         finally:
             world.lab.host.run(["nft", "delete", "table", "inet", "guests"])
+        # the next that arrives is not the one that was sent meanwhile
+        send(b"after")
+        assert ask(443, b"udp") == b"after"

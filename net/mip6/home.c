@@ -32,10 +32,12 @@
 #include <string.h>
 
 #include "net/mip6/home.h"
+#include "net/packet/mld.h"
 
 #define SECOND                  1000000000ll
 #define ADVERTISE_EVERY         (200 * SECOND)
 #define FRAME_MAX               1500u
+#define QUERY_RESPONSE          1000    /* ms (RFC 3810 section 9.3) */
 
 /* A MAC address for a router that was never heard: locally administered. */
 static const uint8_t unknown_router[PACKET_ETH_ADDR_LEN] = {
@@ -211,6 +213,18 @@ static int64_t advertise_every(const Mip6Home *h)
     return every < SECOND ? SECOND : every;
 }
 
+void mip6_home_query(Mip6Home *h)
+{
+    uint8_t frame[PACKET_ETH_LEN + PACKET_MLD_QUERY_LEN];
+    struct in6_addr router = h->learned.has_router
+                             ? h->learned.router
+                             : packet_ip6_link_local(router_mac(h));
+
+    packet_mld_build_query(frame + PACKET_ETH_LEN, &router, QUERY_RESPONSE);
+    send_frame(h, frame, PACKET_MLD_QUERY_LEN, &packet_ip6_all_nodes,
+               router_mac(h));
+}
+
 void mip6_home_leave(Mip6Home *h, int64_t now)
 {
     h->advertise = INT64_MAX;
@@ -297,7 +311,16 @@ static Mip6Drop from_guest_ip6(Mip6Home *h, const PacketEth *eth,
     }
     memcpy(&src, p + 8, sizeof(src));
     memcpy(&dst, p + 24, sizeof(dst));
-    if (IN6_IS_ADDR_MULTICAST(&dst)) {
+    /*
+     * RFC 6275 section 11.3.4: groups by way of the home agent. Reports keep
+     * their link-local source: the agent is the tunnel's multicast router.
+     */
+    if ((IN6_IS_ADDR_LINKLOCAL(&src) || IN6_IS_ADDR_UNSPECIFIED(&src)) &&
+        packet_mld_is_beyond_link(packet, len)) {
+        *tunnel = true;
+        return MIP6_DROP_NONE;
+    }
+    if (IN6_IS_ADDR_MULTICAST(&dst) && !packet_mld_forwards(&dst)) {
         return MIP6_DROP_MULTICAST;
     }
     if (is_link_scope(&src) || is_link_scope(&dst)) {

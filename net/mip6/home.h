@@ -70,6 +70,13 @@ void mip6_home_heard(Mip6Home *h, const PacketNd *nd, bool from_guest,
 /** mip6_home_leave: the guest is away, and hears who its router is */
 void mip6_home_leave(Mip6Home *h, int64_t now);
 
+/**
+ * mip6_home_query: ask the guest which groups it listens to (RFC 3810)
+ *
+ * Its report goes to the multicast router of where it is now.
+ */
+void mip6_home_query(Mip6Home *h);
+
 /** mip6_home_return: the guest is back, and the link speaks for itself. */
 void mip6_home_return(Mip6Home *h);
 

@@ -338,7 +338,7 @@ static void test_refusals(void)
 static void test_access_list(void)
 {
     struct in6_addr home = address(HOME);
-    GHashTable *allowed = g_hash_table_new(mip6_agent_hash, mip6_agent_equal);
+    GHashTable *allowed = g_hash_table_new(mip6_addr_hash, mip6_addr_equal);
     Fixture *f;
 
     g_hash_table_add(allowed, &home);

@@ -12,6 +12,7 @@
 
 #include "net/mip6/ha/agent.h"
 #include "net/mip6/port/port.h"
+#include "net/packet/mld.h"
 #include "net/packet/octets.h"
 #include "net/packet/sum.h"
 #include "net/packet/tcp.h"
@@ -41,6 +42,7 @@ typedef struct World {
     uint8_t from_agent[8][2048];        /* that have not arrived yet */
     size_t from_agent_len[8];
     unsigned queued;
+    unsigned on_home_link;      /* packets to groups there, from the agent */
     unsigned on_home;           /* frames of the guest's MAC on the link */
 } World;
 
@@ -123,9 +125,23 @@ static bool agent_proxy(void *opaque, const struct in6_addr *home, bool on)
     return true;
 }
 
+static void agent_to_group(void *opaque, const void *packet, size_t len)
+{
+    World *w = opaque;
+
+    w->on_home_link++;
+}
+
+static bool agent_join(void *opaque, const struct in6_addr *group, bool on)
+{
+    return true;
+}
+
 static const Mip6AgentOps agent_ops = {
     .forward = agent_forward,
     .proxy = agent_proxy,
+    .to_group = agent_to_group,
+    .join = agent_join,
 };
 
 static World *world_new(Mip6Location location, bool arriving)
@@ -144,6 +160,7 @@ static World *world_new(Mip6Location location, bool arriving)
         .prefix_len = 64,
         .lifetime_max = 150,
         .bindings_max = 10,
+        .multicast = true,
         .mtu = 1500,
     };
 
@@ -357,6 +374,64 @@ static void expect_drop(World *w, Mip6Drop why, const uint8_t *frame,
     g_assert_cmpint(from_guest(w, frame, len), ==, MIP6_DONE);
     g_assert_cmpint(w->port.dropped[why], ==, before + 1);
     g_assert_cmpint(w->to_link, ==, sent);
+}
+
+/* A report of version 1 about @group. Returns its frame's length. */
+static size_t report(uint8_t *frame, const char *src, const char *group)
+{
+    static const uint8_t alert[] = { PACKET_PROTO_ICMP6, 0, 5, 2, 0, 0, 1, 0 };
+    size_t len = packet(frame, src, group, 32);
+    uint8_t *p = frame + PACKET_ETH_LEN, *icmp = p + PACKET_IP6_LEN + 8;
+    struct in6_addr from = address(src), to = address(group);
+    uint32_t sum;
+
+    p[6] = PACKET_PROTO_HOPOPTS;
+    p[7] = 1;
+    memcpy(p + PACKET_IP6_LEN, alert, sizeof(alert));
+    memset(icmp, 0, 24);
+    icmp[0] = PACKET_MLD_REPORT;
+    memcpy(icmp + 8, &to, sizeof(to));
+    sum = packet_sum_pseudo6(&from, &to, PACKET_PROTO_ICMP6, 24);
+    packet_put16(icmp + 2, packet_sum_fold(packet_sum_add(sum, icmp, 24)));
+    return len;
+}
+
+/* Groups beyond the link are reached by way of the home agent. */
+static void test_groups(void)
+{
+    World *w = away();
+    struct in6_addr group = address("ff0e::7");
+    uint8_t frame[2048];
+    size_t len;
+
+    /* The guest was asked for its groups when the agent had the binding. */
+    g_assert_true(packet_mld_is_query(w->guest.buf + PACKET_ETH_LEN,
+                                      w->guest.len - PACKET_ETH_LEN));
+    len = report(frame, "fe80::10", "ff0e::7");
+    g_assert_cmpint(from_guest(w, frame, len), ==, MIP6_DONE);
+    g_assert_nonnull(mip6_groups_nodes(&w->agent.groups, &group));
+    len = report(frame, "fe80::10", "ff02::1:ff00:10");
+    expect_drop(w, MIP6_DROP_MULTICAST, frame, len);
+    len = report(frame, FAR, "ff0e::7");
+    expect_drop(w, MIP6_DROP_FOREIGN_SOURCE, frame, len);
+    /* To the group, and from it. */
+    len = packet(frame, HOME, "ff0e::7", 8);
+    g_assert_cmpint(from_guest(w, frame, len), ==, MIP6_DONE);
+    g_assert_cmpint(w->on_home_link, ==, 1);
+    len = packet(frame, FAR, "ff0e::7", 8);
+    w->to_guest = 0;
+    mip6_agent_group_packet(&w->agent, w->now, frame + PACKET_ETH_LEN,
+                            len - PACKET_ETH_LEN);
+    deliver(w);
+    g_assert_cmpint(w->to_guest, ==, 1);
+    g_assert_cmpmem(w->guest.buf, 6, "\x33\x33\0\0\0\7", 6);
+    /* The agent's own query reaches the guest, too. */
+    pass(w, 130 * SECOND);
+    mip6_agent_tick(&w->agent, w->now);
+    deliver(w);
+    g_assert_true(packet_mld_is_query(w->guest.buf + PACKET_ETH_LEN,
+                                      w->guest.len - PACKET_ETH_LEN));
+    world_free(w);
 }
 
 static void test_guest_drops(void)
@@ -1318,6 +1393,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/port/home", test_home);
     g_test_add_func("/mip6/port/first-look", test_first_look);
     g_test_add_func("/mip6/port/tunnel", test_tunnel);
+    g_test_add_func("/mip6/port/groups", test_groups);
     g_test_add_func("/mip6/port/guest-drops", test_guest_drops);
     g_test_add_func("/mip6/port/too-big", test_too_big);
     g_test_add_func("/mip6/port/segment-size", test_segment_size);

@@ -41,22 +41,23 @@
 #define ERRORS_BURST    1000
 #define DAD_WAIT        SECOND  /* RETRANS_TIMER (RFC 4861 section 10) */
 #define TUNNELLED_MAX   2048u
+#define HOPS_AT         7u      /* the hop limit in an IPv6 header */
+#define QUERY_GAP       (SECOND / 1000)         /* between two at a start */
+#define QUERY_RESPONSE  10000   /* ms (RFC 3810 section 9.3) */
 
-guint mip6_agent_hash(gconstpointer addr)
+static bool join(void *opaque, const struct in6_addr *group, bool on)
 {
-    const uint8_t *p = addr;
-    guint hash = 2166136261u;
+    Mip6Agent *a = opaque;
 
-    for (unsigned i = 0; i < sizeof(struct in6_addr); i++) {
-        hash = (hash ^ p[i]) * 16777619u;
-    }
-    return hash;
+    return a->ops->join(a->opaque, group, on);
 }
 
-gboolean mip6_agent_equal(gconstpointer a, gconstpointer b)
-{
-    return memcmp(a, b, sizeof(struct in6_addr)) == 0;
-}
+static void query(void *opaque, int64_t now, const struct in6_addr *care_of);
+
+static const Mip6GroupsOps groups_ops = {
+    .join = join,
+    .query = query,
+};
 
 void mip6_agent_init(Mip6Agent *a, const Mip6AgentConfig *config,
                      const Mip6AgentOps *ops, void *opaque)
@@ -65,15 +66,17 @@ void mip6_agent_init(Mip6Agent *a, const Mip6AgentConfig *config,
     a->config = *config;
     a->ops = ops;
     a->opaque = opaque;
-    a->bindings = g_hash_table_new_full(mip6_agent_hash, mip6_agent_equal,
+    a->bindings = g_hash_table_new_full(mip6_addr_hash, mip6_addr_equal,
                                         NULL, g_free);
     mip6_expiry_init(&a->expiry);
+    mip6_groups_init(&a->groups, &groups_ops, a);
     a->anycast = mip6_discovery_anycast(&config->prefix, config->prefix_len);
 }
 
 void mip6_agent_destroy(Mip6Agent *a)
 {
     mip6_expiry_destroy(&a->expiry);
+    mip6_groups_destroy(&a->groups);
     g_hash_table_destroy(a->bindings);
 }
 
@@ -236,6 +239,9 @@ static void tell_change(Mip6Agent *a, const Mip6AgentBinding *b)
 static void end_binding(Mip6Agent *a, Mip6AgentBinding *b)
 {
     mip6_expiry_remove(&a->expiry, &b->due);
+    if (b->node) {
+        mip6_groups_unbind(&a->groups, b->node);
+    }
     g_hash_table_steal(a->bindings, &b->home);
     if (!b->tentative) {
         a->ops->proxy(a->opaque, &b->home, false);
@@ -260,6 +266,20 @@ static Mip6AgentBinding *new_binding(Mip6Agent *a, const struct in6_addr *home)
     return b;
 }
 
+/* Tunnels end where bindings say, and groups with them. */
+static void set_node(Mip6Agent *a, Mip6AgentBinding *b)
+{
+    Mip6GroupsNode *was = b->node;
+
+    if (was && packet_ip6_equal(&was->care_of, &b->care_of)) {
+        return;
+    }
+    b->node = mip6_groups_bind(&a->groups, &b->care_of);
+    if (was) {
+        mip6_groups_unbind(&a->groups, was);
+    }
+}
+
 /*
  * From now on the binding holds. Returns false, and it is gone, if the host
  * cannot take the home address.
@@ -271,6 +291,7 @@ static bool settle(Mip6Agent *a, Mip6AgentBinding *b)
         return false;
     }
     b->tentative = false;
+    set_node(a, b);
     mip6_expiry_set(&a->expiry, &b->due, b->expires);
     return true;
 }
@@ -394,6 +415,9 @@ uint8_t mip6_agent_restore(Mip6Agent *a, int64_t now,
         return MIP6_BA_RESOURCES;
     }
     a->restored++;
+    if (a->config.multicast) {
+        mip6_groups_ask(&a->groups, b->node, now + a->restored * QUERY_GAP);
+    }
     return MIP6_BA_ACCEPTED;
 }
 
@@ -506,14 +530,135 @@ static void take_mh(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
 
 /* --- packets -------------------------------------------------------------- */
 
+static void forward_behind(Mip6Agent *a, const void *head,
+                           const void *packet, size_t len)
+{
+    uint8_t joined[TUNNELLED_MAX];
+
+    if (a->ops->forward_behind) {
+        a->ops->forward_behind(a->opaque, head, PACKET_IP6_LEN, packet, len);
+        return;
+    }
+    memcpy(joined, head, PACKET_IP6_LEN);
+    memcpy(joined + PACKET_IP6_LEN, packet, len);
+    a->ops->forward(a->opaque, joined, PACKET_IP6_LEN + len);
+}
+
+/* Returns false if the packet is too large, which its sender is told. */
+static bool into_tunnel(Mip6Agent *a, int64_t now,
+                        const struct in6_addr *care_of, const PacketIp6 *ip,
+                        const uint8_t *p, size_t len)
+{
+    uint8_t head[PACKET_IP6_LEN];
+    PacketIp6 outer = {
+        .src = a->config.address,
+        .dst = *care_of,
+        .tclass = ip->tclass,
+        .flow = ip->flow,
+        .next = PACKET_PROTO_IP6,
+        .hops = HOPS,
+        .payload = len,
+    };
+
+    if (len > MIN(a->config.mtu, TUNNELLED_MAX) - PACKET_IP6_LEN) {
+        tell_icmp6(a, now, PACKET_ICMP6_TOO_BIG,
+                   a->config.mtu - PACKET_IP6_LEN, p, len);
+        drop(a, MIP6_AGENT_TOO_BIG);
+        return false;
+    }
+    packet_ip6_build(head, &outer);
+    a->sent++;
+    forward_behind(a, head, p, len);
+    return true;
+}
+
+static void to_listeners(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
+                         const uint8_t *p, size_t len,
+                         const struct in6_addr *but)
+{
+    const GPtrArray *nodes = mip6_groups_nodes(&a->groups, &ip->dst);
+
+    for (guint i = 0; nodes && i < nodes->len; i++) {
+        const Mip6GroupsNode *node = g_ptr_array_index(nodes, i);
+
+        if (!but || !packet_ip6_equal(&node->care_of, but)) {
+            into_tunnel(a, now, &node->care_of, ip, p, len);
+        }
+    }
+}
+
+/* Section 10.4.3: a mobile node says which groups it listens to. */
+static void take_report(Mip6Agent *a, int64_t now, const PacketIp6 *outer,
+                        const PacketMld *mld)
+{
+    if (!a->config.multicast || mld->type == PACKET_MLD_QUERY) {
+        drop(a, MIP6_AGENT_NOT_FOR_US);
+    } else if (!mip6_groups_report(&a->groups, now, &outer->src, mld)) {
+        drop(a, MIP6_AGENT_NO_BINDING);
+    }
+}
+
+/* One hop further. Returns false if the packet must not go on. */
+static bool spend_hop(Mip6Agent *a, PacketIp6 *ip, uint8_t *p)
+{
+    if (ip->hops <= 1) {
+        drop(a, MIP6_AGENT_HOP_LIMIT);
+        return false;
+    }
+    p[HOPS_AT] = --ip->hops;
+    return true;
+}
+
+/* A mobile node sends to a group: the home link and other nodes hear it. */
+static void send_group(Mip6Agent *a, int64_t now, PacketIp6 *ip, uint8_t *p,
+                       size_t len, const struct in6_addr *from)
+{
+    if (!a->config.multicast || !packet_mld_forwards(&ip->dst)) {
+        drop(a, MIP6_AGENT_NOT_FOR_US);
+    } else if (spend_hop(a, ip, p)) {
+        a->ops->to_group(a->opaque, p, len);
+        to_listeners(a, now, ip, p, len, from);
+    }
+}
+
+void mip6_agent_group_packet(Mip6Agent *a, int64_t now, void *buf, size_t len)
+{
+    PacketIp6 ip;
+
+    if (!packet_ip6_parse(&ip, buf, len)) {
+        drop(a, MIP6_AGENT_MALFORMED);
+    } else if (mip6_groups_nodes(&a->groups, &ip.dst) &&
+               spend_hop(a, &ip, buf)) {
+        to_listeners(a, now, &ip, buf, PACKET_IP6_LEN + ip.payload, NULL);
+    }
+}
+
+/* The agent is the tunnel's router: it asks from a link-local address. */
+static void query(void *opaque, int64_t now, const struct in6_addr *care_of)
+{
+    static const struct in6_addr router = { { { 0xfe, 0x80, [15] = 1 } } };
+    Mip6Agent *a = opaque;
+    uint8_t packet[PACKET_MLD_QUERY_LEN];
+    size_t len = packet_mld_build_query(packet, &router, QUERY_RESPONSE);
+    PacketIp6 ip;
+
+    packet_ip6_parse(&ip, packet, len);
+    into_tunnel(a, now, care_of, &ip, packet, len);
+}
+
 static void out_of_tunnel(Mip6Agent *a, int64_t now, const PacketIp6 *outer,
                           uint8_t *inner, size_t len)
 {
     Mip6AgentBinding *b;
+    PacketMld mld;
     PacketIp6 ip;
 
     if (!packet_ip6_parse(&ip, inner, len)) {
         drop(a, MIP6_AGENT_MALFORMED);
+        return;
+    }
+    if (packet_mld_parse(&mld, inner, len)) {
+        take_report(a, now, outer, &mld);
         return;
     }
     b = bound(a, &ip.src);
@@ -529,47 +674,12 @@ static void out_of_tunnel(Mip6Agent *a, int64_t now, const PacketIp6 *outer,
     }
     b->received++;
     a->received++;
-    a->ops->forward(a->opaque, inner, PACKET_IP6_LEN + ip.payload);
-}
-
-static void forward_behind(Mip6Agent *a, const void *head,
-                           const void *packet, size_t len)
-{
-    uint8_t joined[TUNNELLED_MAX];
-
-    if (a->ops->forward_behind) {
-        a->ops->forward_behind(a->opaque, head, PACKET_IP6_LEN, packet, len);
-        return;
+    len = PACKET_IP6_LEN + ip.payload;
+    if (IN6_IS_ADDR_MULTICAST(&ip.dst)) {
+        send_group(a, now, &ip, inner, len, &outer->src);
+    } else {
+        a->ops->forward(a->opaque, inner, len);
     }
-    memcpy(joined, head, PACKET_IP6_LEN);
-    memcpy(joined + PACKET_IP6_LEN, packet, len);
-    a->ops->forward(a->opaque, joined, PACKET_IP6_LEN + len);
-}
-
-static void into_tunnel(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
-                        const PacketIp6 *ip, const uint8_t *p, size_t len)
-{
-    uint8_t head[PACKET_IP6_LEN];
-    PacketIp6 outer = {
-        .src = a->config.address,
-        .dst = b->care_of,
-        .tclass = ip->tclass,
-        .flow = ip->flow,
-        .next = PACKET_PROTO_IP6,
-        .hops = HOPS,
-        .payload = len,
-    };
-
-    if (len > MIN(a->config.mtu, TUNNELLED_MAX) - PACKET_IP6_LEN) {
-        tell_icmp6(a, now, PACKET_ICMP6_TOO_BIG,
-                   a->config.mtu - PACKET_IP6_LEN, p, len);
-        drop(a, MIP6_AGENT_TOO_BIG);
-        return;
-    }
-    packet_ip6_build(head, &outer);
-    b->sent++;
-    a->sent++;
-    forward_behind(a, head, p, len);
 }
 
 /* Answers have the rate of errors, so that nobody is flooded by way of us. */
@@ -646,7 +756,7 @@ void mip6_agent_packet(Mip6Agent *a, int64_t now, void *buf, size_t len)
     }
     b = bound(a, &ip.dst);
     if (b) {
-        into_tunnel(a, now, b, &ip, buf, len);
+        b->sent += into_tunnel(a, now, &b->care_of, &ip, buf, len);
     } else {
         drop(a, MIP6_AGENT_NOT_FOR_US);
     }
@@ -656,11 +766,12 @@ int64_t mip6_agent_deadline(const Mip6Agent *a)
 {
     const Mip6Due *next = mip6_expiry_next(&a->expiry);
 
-    return next ? next->at : INT64_MAX;
+    return MIN(next ? next->at : INT64_MAX, mip6_groups_deadline(&a->groups));
 }
 
 void mip6_agent_tick(Mip6Agent *a, int64_t now)
 {
+    mip6_groups_tick(&a->groups, now);
     for (unsigned i = 0; i < MIP6_AGENT_TURN; i++) {
         Mip6Due *next = mip6_expiry_next(&a->expiry);
         Mip6AgentBinding *b;

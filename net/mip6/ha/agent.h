@@ -11,7 +11,9 @@
 
 #include <glib.h>
 
+#include "net/mip6/ha/addr.h"
 #include "net/mip6/ha/expiry.h"
+#include "net/mip6/ha/groups.h"
 #include "net/mip6/mh.h"
 
 /* Duplicate address detection for a home address (section 10.3.1) */
@@ -31,6 +33,7 @@ typedef struct Mip6AgentConfig {
     uint32_t mtu;               /* of the links that tunnels go over */
     Mip6AgentDad dad;
     GHashTable *allowed;        /* home addresses, struct in6_addr; NULL: all */
+    bool multicast;             /* mobile nodes listen to groups, and send */
 } Mip6AgentConfig;
 
 typedef struct Mip6AgentBinding {
@@ -43,6 +46,7 @@ typedef struct Mip6AgentBinding {
     bool wants_ack;
     int64_t probed_until;       /* who claims the address by then, has it */
     struct in6_addr source;     /* of the Binding Update */
+    Mip6GroupsNode *node;       /* at its care-of address; NULL: tentative */
     Mip6Due due;
 } Mip6AgentBinding;
 
@@ -65,6 +69,16 @@ typedef struct Mip6AgentOps {
      * mip6_agent_claimed(). Not needed without DAD.
      */
     void (*probe)(void *opaque, const struct in6_addr *home);
+    /*
+     * Send a packet to its group on the home link. Not needed, as the next
+     * one, without multicast.
+     */
+    void (*to_group)(void *opaque, const void *packet, size_t len);
+    /*
+     * Take the packets of @group from the home link, or no longer. Returns
+     * false if the host cannot.
+     */
+    bool (*join)(void *opaque, const struct in6_addr *group, bool on);
     /*
      * @b is made or changed, and its acknowledgement comes next; or it has
      * ended: then its lifetime is 0. NULL: nobody wants to know.
@@ -95,6 +109,7 @@ typedef struct Mip6Agent {
     void *opaque;
     GHashTable *bindings;       /* &Mip6AgentBinding.home -> Mip6AgentBinding */
     Mip6Expiry expiry;          /* Mip6AgentBinding.due */
+    Mip6Groups groups;
     uint64_t registered, refused, ended, expired, restored;
     uint64_t answered[256];     /* acknowledgements, by their status */
     uint64_t errors;            /* that were sent, and answers by ICMPv6 */
@@ -116,6 +131,12 @@ void mip6_agent_destroy(Mip6Agent *a);
  * @buf: @len octets; may be changed
  */
 void mip6_agent_packet(Mip6Agent *a, int64_t now, void *buf, size_t len);
+
+/**
+ * mip6_agent_group_packet: a packet of the home link to a group
+ * @buf: @len octets; may be changed
+ */
+void mip6_agent_group_packet(Mip6Agent *a, int64_t now, void *buf, size_t len);
 
 /** mip6_agent_claimed: a node of the home link has, or wants, @home */
 void mip6_agent_claimed(Mip6Agent *a, int64_t now, const struct in6_addr *home);
@@ -143,9 +164,5 @@ uint8_t mip6_agent_restore(Mip6Agent *a, int64_t now,
 /** mip6_agent_binding: that of @home, if it holds; NULL: none */
 const Mip6AgentBinding *mip6_agent_binding(const Mip6Agent *a,
                                            const struct in6_addr *home);
-
-/** mip6_agent_hash, mip6_agent_equal: of struct in6_addr, for GHashTable */
-guint mip6_agent_hash(gconstpointer addr);
-gboolean mip6_agent_equal(gconstpointer a, gconstpointer b);
 
 #endif /* NET_MIP6_HA_AGENT_H */

@@ -11,6 +11,7 @@
  *     mtu        1500                    # of the links that tunnels go over
  *     tun        mip6ha                  # name of the TUN device
  *     dad        optimistic              # strict, off
+ *     multicast  off                     # on
  *     state      /var/lib/vmmnet/ha.state        # bindings survive the agent
  *     control    /run/vmmnet/ha.sock             # socket for vmmnet-ha show
  */
@@ -94,6 +95,14 @@ static bool parse_dad(const Parser *p, const char *value, GError **errp)
     return fail(p, errp, "dad '%s' is not optimistic, strict or off", value);
 }
 
+static bool parse_switch(const Parser *p, const char *word, const char *value,
+                         bool *on, GError **errp)
+{
+    *on = !strcmp(value, "on");
+    return *on || !strcmp(value, "off") ||
+           fail(p, errp, "%s '%s' is not on or off", word, value);
+}
+
 static bool parse_path(const Parser *p, const char *word, const char *value,
                        char **path, GError **errp)
 {
@@ -139,8 +148,8 @@ static bool parse_allow(const Parser *p, const char *value, GError **errp)
         return fail(p, errp, "allow '%s' is not an IPv6 address", value);
     }
     if (!agent->allowed) {
-        agent->allowed = g_hash_table_new_full(mip6_agent_hash,
-                                               mip6_agent_equal, g_free, NULL);
+        agent->allowed = g_hash_table_new_full(mip6_addr_hash,
+                                               mip6_addr_equal, g_free, NULL);
     }
     g_hash_table_add(agent->allowed, g_memdup2(&home, sizeof(home)));
     return true;
@@ -166,6 +175,9 @@ static bool parse_statement(const Parser *p, const char *word,
     }
     if (!strcmp(word, "dad")) {
         return parse_dad(p, value, errp);
+    }
+    if (!strcmp(word, "multicast")) {
+        return parse_switch(p, word, value, &agent->multicast, errp);
     }
     if (!strcmp(word, "address")) {
         return parse_address(p, value, errp);
@@ -197,7 +209,8 @@ static bool parse_statement(const Parser *p, const char *word,
         return parse_number(p, word, value, 1320, 2048, &agent->mtu, errp);
     }
     return fail(p, errp, "'%s' is not interface, address, allow, lifetime, "
-                "refresh, bindings, mtu, tun, dad, state or control", word);
+                "refresh, bindings, mtu, tun, dad, multicast, state or "
+                "control", word);
 }
 
 static bool parse_line(const Parser *p, char *line, GError **errp)

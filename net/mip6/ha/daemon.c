@@ -22,6 +22,7 @@
 #include "net/mip6/ha/control.h"
 #include "net/mip6/ha/host.h"
 #include "net/mip6/ha/journal.h"
+#include "net/mip6/ha/multicast.h"
 
 /* Packets that one turn of the loop takes, so that none starves others. */
 #define BATCH           64
@@ -32,6 +33,7 @@ typedef struct Daemon {
     GMainLoop *loop;
     Mip6HaConfig *config;
     Mip6HaHost host;
+    Mip6HaMulticast multicast;
     Mip6HaJournal journal;
     Mip6HaControl *control;     /* NULL: there is no socket */
     Mip6Agent agent;
@@ -87,6 +89,27 @@ static void probe(void *opaque, const struct in6_addr *home)
     mip6_ha_host_probe(&d->host, home);
 }
 
+static void to_group(void *opaque, const void *packet, size_t len)
+{
+    Daemon *d = opaque;
+
+    mip6_ha_multicast_send(&d->multicast, packet, len);
+}
+
+static bool join(void *opaque, const struct in6_addr *group, bool on)
+{
+    Daemon *d = opaque;
+    bool done = mip6_ha_multicast_join(&d->multicast, group, on);
+    char text[INET6_ADDRSTRLEN];
+
+    if (!done) {
+        inet_ntop(AF_INET6, group, text, sizeof(text));
+        g_warning("cannot %s group %s: %s", on ? "join" : "leave", text,
+                  strerror(errno));
+    }
+    return done;
+}
+
 static void changed(void *opaque, const Mip6AgentBinding *b)
 {
     Daemon *d = opaque;
@@ -99,6 +122,8 @@ static const Mip6AgentOps agent_ops = {
     .forward_behind = forward_behind,
     .proxy = proxy,
     .probe = probe,
+    .to_group = to_group,
+    .join = join,
     .changed = changed,
 };
 
@@ -156,6 +181,25 @@ static gboolean tun_ready(gint fd, GIOCondition condition, gpointer opaque)
     return G_SOURCE_CONTINUE;
 }
 
+static gboolean groups_ready(gint fd, GIOCondition condition, gpointer opaque)
+{
+    Daemon *d = opaque;
+    uint8_t packet[2048];
+
+    for (unsigned i = 0; i < BATCH; i++) {
+        ssize_t len = mip6_ha_multicast_read(&d->multicast, packet,
+                                             sizeof(packet));
+
+        if (len < 0) {
+            break;
+        }
+        if (len > 0) {
+            mip6_agent_group_packet(&d->agent, mip6_ha_clock(), packet, len);
+        }
+    }
+    return G_SOURCE_CONTINUE;
+}
+
 static gboolean link_ready(gint fd, GIOCondition condition, gpointer opaque)
 {
     Daemon *d = opaque;
@@ -195,6 +239,9 @@ static void run(Daemon *d)
     d->loop = g_main_loop_new(NULL, FALSE);
     g_unix_fd_add(d->host.tun_fd, G_IO_IN, tun_ready, d);
     g_unix_fd_add(d->host.link_fd, G_IO_IN, link_ready, d);
+    if (d->multicast.fd >= 0) {
+        g_unix_fd_add(d->multicast.fd, G_IO_IN, groups_ready, d);
+    }
     d->timer = g_source_new(&timer_funcs, sizeof(GSource));
     g_source_set_callback(d->timer, due, d, NULL);
     g_source_attach(d->timer, NULL);
@@ -288,6 +335,11 @@ static bool start(Daemon *d, GError **errp)
                            errp)) {
         return false;
     }
+    if (d->config->agent.multicast &&
+        !mip6_ha_multicast_open(&d->multicast, d->config->interface,
+                                d->host.mac, errp)) {
+        return false;
+    }
     mip6_ha_journal_init(&d->journal, d->config->state);
     mip6_agent_init(&d->agent, &d->config->agent, &agent_ops, d);
     if (!mip6_ha_host_proxy(&d->host, &d->config->agent.address, true,
@@ -315,6 +367,7 @@ static bool end(Daemon *d, GError **errp)
     mip6_ha_control_free(d->control);
     mip6_agent_destroy(&d->agent);
     mip6_ha_journal_destroy(&d->journal);
+    mip6_ha_multicast_close(&d->multicast);
     mip6_ha_host_close(&d->host);
     mip6_ha_config_free(d->config);
     return done;
@@ -326,6 +379,7 @@ static bool serve(const char *file, GError **errp)
 {
     Daemon d = { 0 };
 
+    mip6_ha_multicast_init(&d.multicast);
     if (!configure(&d, file, errp) || !start(&d, errp)) {
         return false;
     }

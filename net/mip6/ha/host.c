@@ -278,7 +278,7 @@ bool mip6_ha_host_open(Mip6HaHost *h, const char *interface, const char *tun,
 {
     memset(h, 0, sizeof(*h));
     h->tun_fd = h->link_fd = -1;
-    h->homes = g_hash_table_new_full(mip6_agent_hash, mip6_agent_equal,
+    h->homes = g_hash_table_new_full(mip6_addr_hash, mip6_addr_equal,
                                      g_free, NULL);
     h->netlink_fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
     if (h->netlink_fd < 0) {

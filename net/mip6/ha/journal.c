@@ -81,7 +81,7 @@ GHashTable *mip6_ha_journal_load(const Mip6HaJournal *j, GError **errp)
 
     if (!j->path || (!g_file_get_contents(j->path, &text, &len, &err) &&
                      g_error_matches(err, G_FILE_ERROR, G_FILE_ERROR_NOENT))) {
-        return g_hash_table_new_full(mip6_agent_hash, mip6_agent_equal, NULL,
+        return g_hash_table_new_full(mip6_addr_hash, mip6_addr_equal, NULL,
                                      g_free);
     }
     if (err) {

@@ -189,7 +189,7 @@ GHashTable *mip6_ha_state_parse(const char *text, size_t len, const char *file,
     const char *end = text + len, *stop;
     Parser p = { .file = file, .clock = clock };
 
-    p.bindings = g_hash_table_new_full(mip6_agent_hash, mip6_agent_equal,
+    p.bindings = g_hash_table_new_full(mip6_addr_hash, mip6_addr_equal,
                                        NULL, g_free);
     while (text < end && (stop = memchr(text, '\n', end - text))) {
         if (!parse_line(&p, text, stop - text, errp)) {

@@ -5,7 +5,10 @@
 #include <string.h>
 
 #include "net/mip6/port/internal.h"
+#include "net/packet/mld.h"
 #include "net/packet/octets.h"
+
+#define INNER_DST_AT    24u
 
 /* A frame for a VM that does not run now, or not here any more. */
 static Mip6Verdict keep_or_drop(Mip6Port *p)
@@ -25,9 +28,9 @@ static Mip6Drop check_inner(const Mip6Port *p, const PacketIp6 *outer,
     if (len < PACKET_IP6_LEN || inner[0] >> 4 != 6) {
         return MIP6_DROP_MALFORMED;
     }
-    memcpy(&dst, inner + 24, sizeof(dst));
-    if (!mip6_home_is_guests(&p->home, &dst) &&
-        !(IN6_IS_ADDR_MULTICAST(&dst) && !IN6_IS_ADDR_MC_LINKLOCAL(&dst))) {
+    memcpy(&dst, inner + INNER_DST_AT, sizeof(dst));
+    if (!mip6_home_is_guests(&p->home, &dst) && !packet_mld_forwards(&dst) &&
+        !packet_mld_is_query(inner, len)) {
         return MIP6_DROP_NOT_HOME_ADDRESS;
     }
     return MIP6_DROP_NONE;
@@ -79,6 +82,12 @@ static Mip6Verdict out_of_tunnel(Mip6Port *p, size_t offset, uint8_t *inner,
     if (rest < 0 || !csum_is_inside(offload, offset, offset + len) ||
         !mip6_home_frame_head(&p->home, head)) {
         return mip6_port_drop(p, MIP6_DROP_MALFORMED);
+    }
+    if (inner[INNER_DST_AT] == 0xff) {
+        struct in6_addr group;
+
+        memcpy(&group, inner + INNER_DST_AT, sizeof(group));
+        packet_eth_group6(head, &group);
     }
     if (moved.needs_csum) {
         moved.csum_start -= offset - PACKET_ETH_LEN;

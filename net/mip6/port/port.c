@@ -255,6 +255,13 @@ void mip6_port_settle(Mip6Port *p, int64_t now)
     }
     if (p->returning && p->binding.state == MIP6_HOME) {
         announce_home(p);
+        mip6_home_query(&p->home);
+    }
+    if (p->binding.state == MIP6_BOUND &&
+        !packet_ip6_equal(&p->asked, &p->binding.care_of)) {
+        /* The agent knows of no groups at this address yet. */
+        p->asked = p->binding.care_of;
+        mip6_home_query(&p->home);
     }
     p->returning = p->binding.state == MIP6_RETURNING;
     p->settle = false;          /* of the binding's own change, too */

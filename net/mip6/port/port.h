@@ -75,6 +75,7 @@ typedef struct Mip6Port {
     bool holding;               /* one waits */
     bool unsent;                /* a Binding Update could not be sent */
     bool returning;             /* the home link is to be told */
+    struct in6_addr asked;      /* care-of address the guest's groups are at */
     bool home_heard;            /* the home prefix was advertised here */
     int64_t doubt_until;        /* of that; INT64_MAX: there is no doubt */
     int64_t error_credit;       /* answers to what is wrong, one a gap */

@@ -12,7 +12,7 @@ typedef enum Mip6Drop {
     MIP6_DROP_IP4,              /* IPv4 and ARP: there is no tunnel for them */
     MIP6_DROP_OTHER_PROTOCOL,   /* neither IPv4, ARP nor IPv6 */
     MIP6_DROP_LINK_LOCAL,       /* the home link's neighbours are not here */
-    MIP6_DROP_MULTICAST,        /* to a group of the link, or MLD */
+    MIP6_DROP_MULTICAST,        /* to a group of the link, or MLD about one */
     MIP6_DROP_UNBOUND,          /* no binding, and no more room to wait */
     MIP6_DROP_TOO_BIG,          /* the guest was told (packet too big) */
     MIP6_DROP_NO_NEXT_HOP,      /* the foreign router is not known */

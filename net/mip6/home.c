@@ -26,8 +26,8 @@
  * configured by it stays configured. A guest that is configured by hand gets
  * none.
  *
- * Groups and addresses of the link end here: what RFC 6275 section 11.3.4 says
- * about groups beyond the link is for the tunnel.
+ * Groups and addresses of the link end here; those beyond the link, and reports
+ * about them, are for the tunnel (RFC 6275 section 11.3.4).
  */
 #include <string.h>
 

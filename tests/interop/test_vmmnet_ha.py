@@ -255,3 +255,65 @@ def test_is_found(field: Field) -> None:
         assert reply.source == AGENT_ADDRESS and reply.payload[4:6] == b"\x12\x34"
         assert str(IPv6Address(reply.payload[8:24])) == AGENT_ADDRESS
         field.correspondent.run(["ping", "-c1", AGENT_ADDRESS])
+
+
+GROUP, GROUP_PORT = "ff05::7", 7007
+
+
+def _report(group: str, kind: int = 131) -> bytes:
+    """A report of MLD's version 1, or with 132 a "done"."""
+    message = mobile.icmp6("fe80::10", group, kind, bytes(4) + IPv6Address(group).packed)[40:]
+    alert = bytes((mobile.ICMP6, 0, 5, 2, 0, 0, 1, 0))
+    return mobile.ip6("fe80::10", group, 0, alert + message, hops=1)
+
+
+def _member(field: Field) -> socket.socket:
+    """A socket of the home link's neighbour in the group."""
+    link = field.neighbour_interface.name
+    with field.neighbour.entered():
+        member = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+        index = socket.if_nametoindex(link)
+        member.bind(("", GROUP_PORT))
+        request = IPv6Address(GROUP).packed + struct.pack("@I", index)
+        member.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, request)
+        member.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, index)
+        member.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 5)
+        member.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_LOOP, 0)
+    member.settimeout(wait.PATIENCE)
+    return member
+
+
+def _groups(field: Field) -> str:
+    return field.agent_host.ip("maddress", "show", "dev", field.agent_interface.name)
+
+
+def test_groups(field: Field, control: str) -> None:
+    """A mobile node hears a group of the home link, and is heard there."""
+    with field.agent(control, "multicast on"), _member(field) as member:
+        assert field.mobile.register(1).status == 0
+        field.mobile.send(_tunnel(CARE_OF[0], _report(GROUP)))
+        wait.until(lambda: GROUP in _groups(field), "the agent in the group")
+        member.sendto(b"from the home link", (GROUP, GROUP_PORT))
+        heard = field.mobile.receive(
+            lambda p: p.protocol == mobile.IP6 and p.inner.destination == GROUP
+        ).inner
+        assert heard.payload[8:] == b"from the home link"
+        # A kernel beside it left the checksum to hardware that is not there.
+        assert mobile.checksum(heard.source, GROUP, heard.protocol, heard.payload) == 0
+
+        datagram = struct.pack(">HHHH", 5, GROUP_PORT, 8 + 9, 0) + b"from away"
+        sealed = mobile.checksum(HOME_ADDRESS, GROUP, 17, datagram)
+        datagram = datagram[:6] + struct.pack(">H", sealed) + datagram[8:]
+        packet = mobile.ip6(HOME_ADDRESS, GROUP, 17, datagram, hops=4)
+        field.mobile.send(_tunnel(CARE_OF[0], packet))
+        data, source = member.recvfrom(64)
+        assert (data, source[0]) == (b"from away", HOME_ADDRESS)
+        assert "listens to 1 groups" in _show(field)
+
+        field.mobile.send(_tunnel(CARE_OF[0], _report(GROUP, 132)))
+        wait.until(lambda: GROUP not in _groups(field), "the agent out of the group")
+        # The binding ends, and with it what was listened to.
+        field.mobile.send(_tunnel(CARE_OF[0], _report(GROUP)))
+        wait.until(lambda: GROUP in _groups(field), "the agent in the group")
+        assert field.mobile.register(2, lifetime=0).status == 0
+        assert GROUP not in _groups(field)

@@ -14,6 +14,7 @@ typedef enum Step { HEAD, BINDINGS, TAIL, DONE } Step;
 struct Mip6Show {
     Mip6ShowFormat format;
     Mip6Agent agent;            /* as it was; its pointers are not followed */
+    unsigned groups;            /* that somebody listens to */
     int64_t now;
     GArray *bindings;           /* Mip6AgentBinding, by home address */
     guint next;                 /* of them */
@@ -35,6 +36,7 @@ Mip6Show *mip6_show_new(const Mip6Agent *a, int64_t now, Mip6ShowFormat format)
 
     s->format = format;
     s->agent = *a;
+    s->groups = g_hash_table_size(a->groups.groups);
     s->now = now;
     s->bindings = g_array_sized_new(FALSE, FALSE, sizeof(Mip6AgentBinding),
                                     g_hash_table_size(a->bindings));
@@ -120,6 +122,12 @@ static void text_tail(const Mip6Show *s, GString *out)
                                mip6_agent_drop_name(i), a->dropped[i]);
     }
     g_string_append_c(out, '\n');
+    if (a->config.multicast) {
+        g_string_append_printf(out, "listens to %u groups, reports %" PRIu64
+                               ", queries %" PRIu64 ", refused %" PRIu64 "\n",
+                               s->groups, a->groups.reports, a->groups.queried,
+                               a->groups.refused);
+    }
 }
 
 /* --- JSON ----------------------------------------------------------------- */
@@ -175,7 +183,11 @@ static void json_tail(const Mip6Show *s, GString *out)
         g_string_append_printf(out, "%s\"%s\": %" PRIu64, i ? ", " : "",
                                mip6_agent_drop_name(i), a->dropped[i]);
     }
-    g_string_append(out, "}}\n");
+    g_string_append_printf(out, "}, \"groups\": %u, \"group-reports\": %" PRIu64
+                           ", \"group-queries\": %" PRIu64
+                           ", \"groups-refused\": %" PRIu64 "}\n", s->groups,
+                           a->groups.reports, a->groups.queried,
+                           a->groups.refused);
 }
 
 /* --- Prometheus ----------------------------------------------------------- */
@@ -239,6 +251,14 @@ static void metrics(const Mip6Show *s, GString *out)
         sample(out, "dropped_packets_total", "reason", mip6_agent_drop_name(i),
                a->dropped[i]);
     }
+    plain(out, "groups", "gauge", "Groups that mobile nodes listen to.",
+          s->groups);
+    plain(out, "group_reports_total", "counter",
+          "Reports of mobile nodes about their groups.", a->groups.reports);
+    plain(out, "group_queries_total", "counter",
+          "Queries to mobile nodes about their groups.", a->groups.queried);
+    plain(out, "groups_refused_total", "counter",
+          "Groups that there was no room for.", a->groups.refused);
 }
 
 /* --- in pieces ------------------------------------------------------------ */

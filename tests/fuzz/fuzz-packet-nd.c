@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * IPv6 packets of whoever sends them: extension headers and their options,
- * neighbour discovery, and the errors that are sent about them
+ * neighbour discovery, listener discovery, and the errors sent about them
  *
  * Input: a packet, from the IPv6 header on. An ICMPv6 checksum is made right,
- * unless the first octet of the input is odd.
+ * unless the first octet of the input is odd; behind hop-by-hop options it is if
+ * that octet's next bit is set.
  *
  * A parsed message must come out of the builder and the parser again as the
  * same message.
@@ -14,7 +15,9 @@
 
 #include "net/packet/eth.h"
 #include "net/packet/ip6.h"
+#include "net/packet/mld.h"
 #include "net/packet/nd.h"
+#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
 #define LONGEST 4096u
@@ -151,6 +154,36 @@ static void discover(const uint8_t *p, size_t len)
     }
 }
 
+/* Behind a hop-by-hop options header the checksum is elsewhere. */
+static void listeners(uint8_t *p, size_t len, bool seal)
+{
+    const size_t at = PACKET_IP6_LEN + 8;
+    PacketMld mld;
+    PacketIp6 ip;
+
+    if (seal && packet_ip6_parse(&ip, p, len) && ip.payload >= 12) {
+        uint32_t sum = packet_sum_pseudo6(&ip.src, &ip.dst, PACKET_PROTO_ICMP6,
+                                          ip.payload - 8);
+
+        packet_put16(p + at + 2, 0);
+        sum = packet_sum_add(sum, p + at, ip.payload - 8);
+        packet_put16(p + at + 2, packet_sum_fold(sum));
+    }
+    packet_mld_is_query(p, len);
+    if (packet_mld_parse(&mld, p, len)) {
+        bool beyond = false;
+
+        g_assert(mld.records <= PACKET_MLD_RECORDS_MAX);
+        for (unsigned i = 0; i < mld.records; i++) {
+            beyond |= packet_mld_forwards(&mld.record[i].group);
+        }
+        g_assert(packet_mld_is_beyond_link(p, len) ==
+                 (beyond && mld.type != PACKET_MLD_QUERY));
+    } else {
+        packet_mld_is_beyond_link(p, len);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     g_autofree uint8_t *p = NULL;
@@ -171,5 +204,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     walk(p, len);
     complain(p, len);
     discover(p, len);
+    listeners(p, len, data[0] & 2);
     return 0;
 }

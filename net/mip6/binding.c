@@ -376,19 +376,6 @@ bool mip6_binding_load(Mip6Binding *b, int64_t now,
 
 /* --- names ---------------------------------------------------------------- */
 
-const char *mip6_state_name(Mip6State state)
-{
-    static const char *const names[] = {
-        [MIP6_HOME] = "home",
-        [MIP6_ACQUIRING] = "acquiring",
-        [MIP6_REGISTERING] = "registering",
-        [MIP6_BOUND] = "bound",
-        [MIP6_RETURNING] = "returning",
-    };
-
-    return names[state];
-}
-
 const char *mip6_why_name(Mip6Why why)
 {
     static const char *const names[] = {

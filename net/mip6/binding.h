@@ -148,8 +148,7 @@ void mip6_binding_save(const Mip6Binding *b, int64_t now,
 bool mip6_binding_load(Mip6Binding *b, int64_t now,
                        const Mip6BindingSaved *saved);
 
-/** mip6_state_name, mip6_why_name: for people, and for QMP. */
-const char *mip6_state_name(Mip6State state);
+/** mip6_why_name: for people, and for QMP */
 const char *mip6_why_name(Mip6Why why);
 
 #endif /* NET_MIP6_BINDING_H */

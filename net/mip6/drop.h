@@ -17,7 +17,7 @@ typedef enum Mip6Drop {
     MIP6_DROP_TOO_BIG,          /* the guest was told (packet too big) */
     MIP6_DROP_NO_NEXT_HOP,      /* the foreign router is not known */
     /* from the foreign link */
-    MIP6_DROP_LATE,             /* the VM runs elsewhere */
+    MIP6_DROP_LATE,             /* the VM runs elsewhere: not forwarded */
     MIP6_DROP_NOT_FOR_US,       /* another MAC or IPv6 address */
     MIP6_DROP_STRANGER,         /* mobility or tunnel, not from the agent */
     MIP6_DROP_UNPROTECTED,      /* ESP was required */

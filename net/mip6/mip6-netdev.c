@@ -13,7 +13,7 @@
  * memory is still coming (@while_stopped), so that a care-of address is there,
  * checked for duplicates, when the VM starts. Its frames wait until then. At
  * the source, frames for the VM wait from its stop on; when it has left they
- * are dropped and counted, and if it stays it gets them.
+ * are forwarded for a while, and if it stays it gets them.
  *
  * Everything runs with the BQL held.
  */
@@ -94,9 +94,26 @@ static PacketOffload mip6_read_offload(const NetStageFrame *frame)
     return offload;
 }
 
+static uint8_t mip6_gso_type(const PacketOffload *offload)
+{
+    static const uint8_t types[] = {
+        [PACKET_GSO_NONE] = VIRTIO_NET_HDR_GSO_NONE,
+        [PACKET_GSO_TCP4] = VIRTIO_NET_HDR_GSO_TCPV4,
+        [PACKET_GSO_TCP6] = VIRTIO_NET_HDR_GSO_TCPV6,
+        [PACKET_GSO_UDP] = VIRTIO_NET_HDR_GSO_UDP_L4,
+    };
+
+    return types[offload->gso] |
+           (offload->ecn ? VIRTIO_NET_HDR_GSO_ECN : 0);
+}
+
 static void mip6_write_offload(struct virtio_net_hdr *hdr,
                                const PacketOffload *offload)
 {
+    if (offload->gso != PACKET_GSO_NONE) {
+        hdr->gso_type = mip6_gso_type(offload);
+        stw_le_p(&hdr->gso_size, offload->gso_size);
+    }
     if (offload->needs_csum) {
         hdr->flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
         stw_le_p(&hdr->csum_start, offload->csum_start);
@@ -162,21 +179,27 @@ static const Mip6PortOps mip6_port_ops = {
 
 /* --- events --------------------------------------------------------------- */
 
+Mip6RegistrationState mip6_netdev_state(const Mip6Netdev *m)
+{
+    return m->port.has_left ? MIP6_REGISTRATION_STATE_LEFT
+                            : (Mip6RegistrationState)m->port.binding.state;
+}
+
 static void mip6_tell(Mip6Netdev *m)
 {
     const Mip6Binding *b = &m->port.binding;
+    Mip6RegistrationState state = mip6_netdev_state(m);
     char care_of[INET6_ADDRSTRLEN];
 
-    if (b->state == m->told_state && b->why == m->told_why) {
+    if (state == m->told_state && b->why == m->told_why) {
         return;
     }
-    m->told_state = b->state;
+    m->told_state = state;
     m->told_why = b->why;
     inet_ntop(AF_INET6, &b->care_of, care_of, sizeof(care_of));
-    trace_mip6_state(net_stage_id(m->stage), mip6_state_name(b->state),
+    trace_mip6_state(net_stage_id(m->stage), Mip6RegistrationState_str(state),
                      mip6_why_name(b->why));
-    qapi_event_send_mip6_state(net_stage_id(m->stage),
-                               (Mip6RegistrationState)b->state,
+    qapi_event_send_mip6_state(net_stage_id(m->stage), state,
                                mip6_why_name(b->why), b->status,
                                b->has_care_of ? care_of : NULL);
 }
@@ -325,7 +348,8 @@ static int mip6_migrated(NotifierWithReturn *notifier, MigrationEvent *event,
     Mip6Netdev *m = container_of(notifier, Mip6Netdev, migrated);
 
     if (event->type == MIG_EVENT_PRECOPY_DONE) {
-        mip6_port_leave(&m->port);
+        mip6_port_leave(&m->port, mip6_now());
+        mip6_rearm(m);
     }
     return 0;
 }
@@ -341,6 +365,7 @@ static void mip6_free(void *opaque)
         migration_remove_notifier(&m->migrated);
         vmstate_unregister(NULL, &m->vmsd, m);
     }
+    mip6_port_destroy(&m->port);
     qemu_bh_delete(m->changed);
     timer_free(m->timer);
     g_free(m->vmsd_name);
@@ -446,7 +471,7 @@ static Mip6Netdev *mip6_new(const NetdevMip6Options *o,
     m->changed = qemu_bh_new(mip6_settle, m);
     mip6_port_init(&m->port, config, &mip6_port_ops, m,
                    runstate_check(RUN_STATE_INMIGRATE));
-    m->told_state = m->port.binding.state;
+    m->told_state = mip6_netdev_state(m);
     return m;
 }
 

@@ -44,7 +44,7 @@ static Mip6Info *netdev_info(Mip6Netdev *m)
 
     info->id = g_strdup(net_stage_id(m->stage));
     info->netdev = g_strdup(m->backend);
-    info->state = (Mip6RegistrationState)b->state;
+    info->state = mip6_netdev_state(m);
     info->reason = g_strdup(mip6_why_name(b->why));
     info->status = b->status;
     info->location_known = p->is_known;
@@ -60,6 +60,7 @@ static Mip6Info *netdev_info(Mip6Netdev *m)
     info->received = p->received;
     info->fragmented = p->tunnel.fragmented;
     info->reported = p->reported;
+    info->forwarded = p->forwarded;
     info->dropped = drop_list(p->dropped);
     return info;
 }
@@ -113,8 +114,9 @@ static void print_netdev(Monitor *mon, const Mip6Info *info)
     }
     monitor_printf(mon, "  tunnel   MTU %" PRIu32 ", sent=%" PRIu64
                    " received=%" PRIu64 " fragmented=%" PRIu64 " reported=%"
-                   PRIu64 "\n", info->mtu, info->sent, info->received,
-                   info->fragmented, info->reported);
+                   PRIu64 " forwarded=%" PRIu64 "\n", info->mtu, info->sent,
+                   info->received, info->fragmented, info->reported,
+                   info->forwarded);
     for (Mip6DropInfoList *l = info->dropped; l; l = l->next) {
         monitor_printf(mon, "%s%s=%" PRIu64 "%s",
                        l == info->dropped ? "  dropped  " : " ",

@@ -7,6 +7,7 @@
 #include "migration/vmstate.h"
 #include "net/mip6/port/port.h"
 #include "net/stage/stage.h"
+#include "qapi/qapi-types-mip6.h"
 
 typedef struct Mip6Netdev {
     NetStage *stage;
@@ -20,7 +21,7 @@ typedef struct Mip6Netdev {
     VMStateDescription vmsd;
     char *vmsd_name;
     /* As the last event told. */
-    Mip6State told_state;
+    Mip6RegistrationState told_state;
     Mip6Why told_why;
     /* A migration's buffer. */
     uint32_t saved_len;
@@ -30,6 +31,9 @@ typedef struct Mip6Netdev {
 /** mip6_netdev_foreach: call @func for each netdev of type mip6 */
 void mip6_netdev_foreach(void (*func)(Mip6Netdev *m, void *opaque),
                          void *opaque);
+
+/** mip6_netdev_state: what people are told of the registration */
+Mip6RegistrationState mip6_netdev_state(const Mip6Netdev *m);
 
 /** mip6_now: the ports' clock, ns */
 int64_t mip6_now(void);

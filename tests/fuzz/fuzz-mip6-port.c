@@ -470,6 +470,7 @@ static bool arrive(World *w, const uint8_t *saved, size_t len)
     Mip6PortConfig config = w->port.config;
     bool good;
 
+    mip6_port_destroy(&w->port);
     mip6_port_init(&w->port, &config, &ops, w, true);
     good = mip6_port_load(&w->port, w->now, saved, len);
     mip6_port_start(&w->port, w->now);
@@ -543,6 +544,9 @@ static void step(World *w, Input *in)
     case 13:
         mip6_port_start(&w->port, w->now);
         break;
+    case 14:
+        mip6_port_leave(&w->port, w->now);
+        break;
     }
 }
 
@@ -577,5 +581,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (unsigned i = 0; i < STEPS_MAX && in.left; i++) {
         step(w, &in);
     }
+    mip6_port_destroy(&w->port);
     return 0;
 }

@@ -173,6 +173,7 @@ static World *world_new(Mip6Location location, bool arriving)
 
 static void world_free(World *w)
 {
+    mip6_port_destroy(&w->port);
     mip6_agent_destroy(&w->agent);
     g_free(w);
 }
@@ -1195,8 +1196,10 @@ static void test_late(void)
     g_assert_cmpint(w->to_guest, ==, 1);
     mip6_port_pause(&w->port);
     changes = w->changes;
-    mip6_port_leave(&w->port);
+    mip6_port_leave(&w->port, w->now);
     g_assert_cmpint(w->changes, >, changes);
+    w->now += 11 * SECOND;      /* nobody forwards it any more */
+    mip6_port_tick(&w->port, w->now);
     g_assert_cmpint(from_link(w, frame, len), ==, MIP6_DONE);
     g_assert_cmpint(w->port.dropped[MIP6_DROP_LATE], ==, 1);
     g_assert_cmpint(w->to_guest, ==, 1);
@@ -1213,7 +1216,9 @@ static void test_late(void)
     g_assert_cmpint(from_link(w, frame, len), ==, MIP6_PASS);
     mip6_port_pause(&w->port);
     g_assert_cmpint(from_link(w, frame, len), ==, MIP6_HELD);
-    mip6_port_leave(&w->port);
+    mip6_port_leave(&w->port, w->now);
+    w->now += 11 * SECOND;
+    mip6_port_tick(&w->port, w->now);
     g_assert_cmpint(from_link(w, frame, len), ==, MIP6_DONE);
     g_assert_cmpint(w->port.dropped[MIP6_DROP_LATE], ==, 1);
     world_free(w);

@@ -2,7 +2,7 @@
 /*
  * What the files of a port share
  *
- * guest.c and link.c stand on control.c, and all of them on port.c.
+ * guest.c and link.c stand on control.c, that and port.c on late.c.
  */
 #ifndef NET_MIP6_PORT_INTERNAL_H
 #define NET_MIP6_PORT_INTERNAL_H
@@ -58,6 +58,23 @@ void mip6_port_judge_location(Mip6Port *p, int64_t now, const PacketNdRa *ra);
 
 /* A frame of the care-of host's own, to the link; @opaque is the port. */
 void mip6_port_transmit(void *opaque, const void *frame, size_t len);
+
+/* --- late.c --------------------------------------------------------------- */
+
+/* The VM has left, or is here again, or nobody asks any more. */
+void mip6_port_late_begin(Mip6Port *p);
+void mip6_port_late_end(Mip6Port *p);
+
+/* A packet at @offset of a frame, or of what a tunnel has brought, has come. */
+Mip6Verdict mip6_port_late(Mip6Port *p, const PacketEth *eth,
+                           const struct iovec *iov, int iovcnt, size_t offset,
+                           const PacketOffload *offload);
+
+/* At home: who takes the guest's packets now? */
+void mip6_port_late_heard(Mip6Port *p, const PacketNd *nd);
+
+int64_t mip6_port_late_deadline(const Mip6Port *p);
+void mip6_port_late_tick(Mip6Port *p);
 
 /* --- control.c ------------------------------------------------------------ */
 

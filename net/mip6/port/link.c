@@ -10,12 +10,6 @@
 
 #define INNER_DST_AT    24u
 
-/* A frame for a VM that does not run now, or not here any more. */
-static Mip6Verdict keep_or_drop(Mip6Port *p)
-{
-    return p->has_left ? mip6_port_drop(p, MIP6_DROP_LATE) : MIP6_HELD;
-}
-
 /* May the guest get this packet from the tunnel? */
 static Mip6Drop check_inner(const Mip6Port *p, const PacketIp6 *outer,
                             const uint8_t *inner, size_t len)
@@ -50,8 +44,9 @@ static bool csum_is_inside(const PacketOffload *offload, size_t inner,
  * A packet that is tunnelled to us, at @offset of the frame; @inner has its
  * first @have octets, a copy. Behind the packet may be padding.
  */
-static Mip6Verdict out_of_tunnel(Mip6Port *p, size_t offset, uint8_t *inner,
-                                 size_t have, const PacketIp6 *outer,
+static Mip6Verdict out_of_tunnel(Mip6Port *p, const PacketEth *eth,
+                                 size_t offset, uint8_t *inner, size_t have,
+                                 const PacketIp6 *outer,
                                  const struct iovec *iov, int iovcnt,
                                  const PacketOffload *offload)
 {
@@ -67,10 +62,16 @@ static Mip6Verdict out_of_tunnel(Mip6Port *p, size_t offset, uint8_t *inner,
     if (why != MIP6_DROP_NONE) {
         return mip6_port_drop(p, why);
     }
-    if (!p->is_running) {
-        return keep_or_drop(p);
-    }
     len = PACKET_IP6_LEN + packet_get16(inner + 4);
+    if (!csum_is_inside(offload, offset, offset + len)) {
+        return mip6_port_drop(p, MIP6_DROP_MALFORMED);
+    }
+    if (p->has_left) {
+        return mip6_port_late(p, eth, iov, iovcnt, offset, offload);
+    }
+    if (!p->is_running) {
+        return MIP6_HELD;
+    }
     if (mip6_tunnel_may_be_syn(inner, have) &&
         mip6_tunnel_clamp(&p->tunnel, p->now, inner, have < len ? have : len,
                           offload->needs_csum)) {
@@ -79,8 +80,7 @@ static Mip6Verdict out_of_tunnel(Mip6Port *p, size_t offset, uint8_t *inner,
     }
     rest = packet_iov_slice(iov, iovcnt, offset + copied, len - copied,
                             part + parts, MIP6_TUNNEL_PARTS_MAX + 1 - parts);
-    if (rest < 0 || !csum_is_inside(offload, offset, offset + len) ||
-        !mip6_home_frame_head(&p->home, head)) {
+    if (rest < 0 || !mip6_home_frame_head(&p->home, head)) {
         return mip6_port_drop(p, MIP6_DROP_MALFORMED);
     }
     if (inner[INNER_DST_AT] == 0xff) {
@@ -110,7 +110,7 @@ static Mip6Verdict take_upper(Mip6Port *p, int64_t now, const Mip6Arrived *from,
 {
     switch (ext->next) {
     case PACKET_PROTO_IP6:
-        return out_of_tunnel(p, from->offset + ext->offset,
+        return out_of_tunnel(p, from->eth, from->offset + ext->offset,
                              packet + ext->offset, len - ext->offset, ip,
                              from->iov, from->iovcnt, from->offload);
     case PACKET_PROTO_MH:
@@ -209,6 +209,27 @@ static bool is_answer_at_home(const Mip6Port *p, const struct iovec *iov,
            memcmp(ip + 8, &p->config.agent, sizeof(p->config.agent)) == 0;
 }
 
+/* A frame for a VM that does not run now, or not here any more. */
+static Mip6Verdict for_absent(Mip6Port *p, const struct iovec *iov, int iovcnt,
+                              const PacketOffload *offload)
+{
+    uint8_t head[PACKET_ETH_LEN];
+    PacketEth eth;
+
+    if (!p->has_left) {
+        return MIP6_HELD;
+    }
+    if (packet_iov_copy(iov, iovcnt, 0, head, sizeof(head)) < sizeof(head) ||
+        !packet_eth_parse(&eth, head, sizeof(head)) || eth.tags ||
+        eth.type != PACKET_ETH_IP6) {
+        return mip6_port_drop(p, MIP6_DROP_LATE);
+    }
+    if (packet_eth_is_group(eth.dst)) {
+        return mip6_port_drop(p, MIP6_DROP_NOT_FOR_US);
+    }
+    return mip6_port_late(p, &eth, iov, iovcnt, eth.len, offload);
+}
+
 static Mip6Verdict read_frame(Mip6Port *p, int64_t now,
                               const struct iovec *iov, int iovcnt,
                               const PacketOffload *offload)
@@ -251,7 +272,8 @@ Mip6Verdict mip6_port_from_link(Mip6Port *p, int64_t now,
         if (packet_eth_is_group(dst)) {
             mip6_port_overhear(p, now, false, iov, iovcnt);
         }
-        return p->is_running ? MIP6_PASS : keep_or_drop(p);
+        return p->is_running ? MIP6_PASS
+                             : for_absent(p, iov, iovcnt, offload);
     }
     if (!ours && !packet_eth_is_group(dst)) {
         return mip6_port_drop(p, MIP6_DROP_NOT_FOR_US);

@@ -290,11 +290,17 @@ void mip6_port_init(Mip6Port *p, const Mip6PortConfig *config,
                      &careof_ops, p);
     mip6_home_init(&p->home, &config->home, &home_ops, p);
     mip6_tunnel_init(&p->tunnel, &tunnel_ops, p);
+    mip6_port_late_end(p);
     p->tunnel.fragment_id = ops->random(opaque);
     if (config->location != MIP6_LOCATION_AUTO || !arriving) {
         p->is_known = true;
         p->is_away = config->location == MIP6_LOCATION_AWAY;
     }
+}
+
+void mip6_port_destroy(Mip6Port *p)
+{
+    mip6_port_late_end(p);
 }
 
 void mip6_port_start(Mip6Port *p, int64_t now)
@@ -308,6 +314,7 @@ void mip6_port_run(Mip6Port *p, int64_t now)
     p->now = now;
     p->is_running = true;
     p->has_left = false;
+    mip6_port_late_end(p);
     p->hold_until = now + HOLD_MAX;
     if (p->is_known && p->is_away) {
         mip6_home_leave(&p->home, now);
@@ -326,10 +333,15 @@ void mip6_port_pause(Mip6Port *p)
     mip6_home_return(&p->home);
 }
 
-void mip6_port_leave(Mip6Port *p)
+void mip6_port_leave(Mip6Port *p, int64_t now)
 {
-    p->has_left = !p->is_running;
-    p->ops->changed(p->opaque);         /* what was held is late now */
+    if (p->is_running) {
+        return;
+    }
+    p->now = now;
+    p->has_left = true;
+    mip6_port_late_begin(p);
+    p->ops->changed(p->opaque);         /* what was held may go on now */
 }
 
 static int64_t min_time(int64_t a, int64_t b)
@@ -341,6 +353,7 @@ int64_t mip6_port_deadline(const Mip6Port *p)
 {
     int64_t at = min_time(mip6_careof_deadline(&p->careof), p->doubt_until);
 
+    at = min_time(at, mip6_port_late_deadline(p));
     if (p->is_running) {
         at = p->holding ? min_time(at, p->hold_until) : at;
         at = min_time(at, mip6_binding_deadline(&p->binding));
@@ -364,6 +377,9 @@ void mip6_port_tick(Mip6Port *p, int64_t now)
         p->settle = true;       /* who holds it asks again */
     }
     mip6_port_settle(p, now);
+    if (p->has_left) {
+        mip6_port_late_tick(p);
+    }
     if (p->is_running) {
         mip6_binding_tick(&p->binding, now);
         mip6_home_tick(&p->home, now);

@@ -51,6 +51,18 @@ typedef enum Mip6Verdict {
     MIP6_HELD,                  /* offer it again after ops->changed() */
 } Mip6Verdict;
 
+/* Packets that come for a VM that has left; see late.c. */
+typedef struct Mip6Late {
+    uint8_t *buf;               /* what is kept; NULL: nothing is */
+    size_t used;                /* octets of it */
+    int64_t settled;            /* when the new binding should be there */
+    int64_t end;                /* of forwarding; INT64_MAX: it has ended */
+    struct {
+        bool is_known;
+        uint8_t mac[PACKET_ETH_ADDR_LEN];
+    } takes[MIP6_HOME_ADDRESSES];       /* who takes packets to an address */
+} Mip6Late;
+
 typedef struct Mip6Port {
     Mip6PortConfig config;
     const Mip6PortOps *ops;
@@ -65,6 +77,7 @@ typedef struct Mip6Port {
     bool is_away;               /* if @is_known */
     uint64_t sent, received;    /* packets through the tunnel */
     uint64_t reported;          /* ICMPv6 errors that the guest was told */
+    uint64_t forwarded;         /* packets that came when the VM had left */
     uint64_t dropped[MIP6_DROP_REASONS];
     bool is_running;            /* the VM runs here */
     bool has_left;              /* it runs elsewhere, or will */
@@ -79,6 +92,7 @@ typedef struct Mip6Port {
     bool home_heard;            /* the home prefix was advertised here */
     int64_t doubt_until;        /* of that; INT64_MAX: there is no doubt */
     int64_t error_credit;       /* answers to what is wrong, one a gap */
+    Mip6Late late;
 } Mip6Port;
 
 /**
@@ -89,6 +103,9 @@ typedef struct Mip6Port {
  */
 void mip6_port_init(Mip6Port *p, const Mip6PortConfig *config,
                     const Mip6PortOps *ops, void *opaque, bool arriving);
+
+/** mip6_port_destroy: the end; nothing is sent */
+void mip6_port_destroy(Mip6Port *p);
 
 /** mip6_port_start: the link is there; asks where it is */
 void mip6_port_start(Mip6Port *p, int64_t now);
@@ -111,10 +128,11 @@ void mip6_port_pause(Mip6Port *p);
 /**
  * mip6_port_leave: the VM that was paused has migrated away
  *
- * A packet that comes for it now is late: it is dropped and counted. The
- * care-of address stays, so that nobody else gets it and what is sent to it.
+ * For 10 s a packet that comes for it is forwarded; after that, or if it
+ * cannot be, it is late: dropped and counted. The care-of address stays, so
+ * that nobody else gets it and what is sent to it.
  */
-void mip6_port_leave(Mip6Port *p);
+void mip6_port_leave(Mip6Port *p, int64_t now);
 
 /* Room that mip6_port_save() needs. */
 #define MIP6_PORT_SAVED_MAX     1024u

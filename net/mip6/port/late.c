@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Packets that come for a VM that has left
+ *
+ * Theory of operation
+ * ===================
+ *
+ * From the VM's stop until its home agent, and the neighbours at home, know
+ * better, its packets come to the source. None may be lost, and none may go
+ * where it would come back from:
+ *
+ *   stop        Frames wait with their sender, as the VM may go on here.
+ *   left        The VM is elsewhere. What waited and what still comes is kept
+ *               here, so that what stands behind it is heard.
+ *   forwarding  Somebody else takes the VM's packets: what was kept goes to
+ *               him, in order, and so does what comes later.
+ *
+ * At home the sign is a neighbour advertisement for the guest's address: the
+ * agent's, which has to announce each address that it becomes the proxy of
+ * (RFC 6275 section 10.4.1), or the guest's own if it has only changed hosts.
+ * Who says that goes to the MAC address that it names. It is the same way that
+ * the router's next packet takes, so it works with any agent. Without such an
+ * advertisement there is nobody to forward to. A frame that came before it may
+ * go back to its sender, which has no binding then and has one now; one that
+ * comes after it from that MAC address would go round for ever, and ends here.
+ *
+ * Away there is no sign: the agent tells the VM's new host only. After
+ * SETTLE_TIME the new binding is there, or is not soon. Then packets go back
+ * to the agent, in a tunnel from the care-of address that they were sent to. An
+ * agent that does not take tunnels from the care-of address of before drops
+ * them; they would be lost anyhow.
+ *
+ * Forwarding is routing: the hop limit is decremented, link-local packets and
+ * neighbour discovery stay. All ends FORWARD_TIME after the VM has left.
+ */
+#include <glib.h>
+#include <string.h>
+
+#include "net/mip6/port/internal.h"
+#include "net/packet/octets.h"
+
+#define SECOND          1000000000ll
+#define FORWARD_TIME    (10 * SECOND)
+#define SETTLE_TIME     (SECOND / 2)
+#define ROOM            (1u << 20)
+
+/* Before each frame that is kept. */
+typedef struct Kept {
+    size_t len;                 /* of the frame */
+    bool gone;
+    unsigned address;           /* whom for, of home.learned */
+    PacketOffload offload;
+} Kept;
+
+static size_t space_of(size_t len)
+{
+    return sizeof(Kept) + ((len + 7) & ~(size_t)7);
+}
+
+static bool may_go(const Mip6Port *p, unsigned address)
+{
+    return p->is_away ? p->now >= p->late.settled
+                      : p->late.takes[address].is_known;
+}
+
+static bool into_tunnel(Mip6Port *p, const struct iovec *frame,
+                        const PacketOffload *offload)
+{
+    uint8_t mac[PACKET_ETH_ADDR_LEN];
+
+    /* The guest, which is told what is too big, is not here. */
+    return (offload->gso != PACKET_GSO_NONE ||
+            frame->iov_len - PACKET_ETH_LEN <=
+            mip6_tunnel_mtu(&p->tunnel, p->now)) &&
+           mip6_careof_next_hop(&p->careof, p->now, &p->config.agent, mac) &&
+           mip6_tunnel_send(&p->tunnel, p->now, mac, p->careof.mac, frame, 1,
+                            PACKET_ETH_LEN, offload, mip6_port_router(p)) ==
+           MIP6_DROP_NONE;
+}
+
+static void forward(Mip6Port *p, Kept *k)
+{
+    struct iovec frame = { k + 1, k->len };
+
+    k->gone = true;
+    if (p->is_away) {
+        if (!into_tunnel(p, &frame, &k->offload)) {
+            p->dropped[MIP6_DROP_LATE]++;
+            return;
+        }
+    } else {
+        packet_eth_build(frame.iov_base, p->late.takes[k->address].mac,
+                         p->careof.mac, PACKET_ETH_IP6);
+        p->ops->to_link(p->opaque, &frame, 1, &k->offload);
+    }
+    p->forwarded++;
+}
+
+/* Forward what may go, in the order in which it came. */
+static void flush(Mip6Port *p)
+{
+    Mip6Late *l = &p->late;
+    bool empty = true;
+    Kept *k;
+
+    for (size_t at = 0; at < l->used; at += space_of(k->len)) {
+        k = (Kept *)(l->buf + at);
+        if (!k->gone && may_go(p, k->address)) {
+            forward(p, k);
+        }
+        empty &= k->gone;
+    }
+    if (empty) {
+        l->used = 0;
+    }
+}
+
+/* --- what comes ----------------------------------------------------------- */
+
+/* Is it a packet that a router would forward? */
+static bool is_routable(const uint8_t *packet, size_t len)
+{
+    PacketIp6 ip;
+
+    if (len < PACKET_IP6_LEN || packet[0] >> 4 != 6) {
+        return false;
+    }
+    packet_ip6_parse(&ip, packet, len);
+    return ip.hops > 1 && !mip6_port_like_nd(packet, len) &&
+           !IN6_IS_ADDR_LINKLOCAL(&ip.src) &&
+           !IN6_IS_ADDR_MULTICAST(&ip.src) &&
+           !IN6_IS_ADDR_UNSPECIFIED(&ip.src);
+}
+
+/* Which of the guest's addresses it is; MIP6_HOME_ADDRESSES: none. */
+static unsigned address_of(const Mip6Port *p, const struct in6_addr *addr)
+{
+    const Mip6HomeLearned *l = &p->home.learned;
+
+    for (unsigned i = 0; i < l->addresses; i++) {
+        if (packet_ip6_equal(&l->address[i], addr)) {
+            return i;
+        }
+    }
+    return MIP6_HOME_ADDRESSES;
+}
+
+/* One that comes back from where all of them go now. */
+static bool comes_back(const Mip6Port *p, unsigned address,
+                       const uint8_t *src_mac)
+{
+    return !p->is_away && may_go(p, address) &&
+           !memcmp(src_mac, p->late.takes[address].mac, PACKET_ETH_ADDR_LEN);
+}
+
+static bool keep(Mip6Port *p, const PacketEth *eth, const struct iovec *iov,
+                 int iovcnt, size_t offset, size_t len,
+                 const PacketOffload *offload)
+{
+    Mip6Late *l = &p->late;
+    Kept *k = (Kept *)(l->buf + l->used);
+    uint8_t *packet = (uint8_t *)(k + 1) + PACKET_ETH_LEN;
+    struct in6_addr dst;
+
+    if (!l->buf || space_of(PACKET_ETH_LEN + len) > ROOM - l->used ||
+        packet_iov_copy(iov, iovcnt, offset, packet, len) < len ||
+        !is_routable(packet, len)) {
+        return false;
+    }
+    memcpy(&dst, packet + 24, sizeof(dst));
+    *k = (Kept) {
+        .len = PACKET_ETH_LEN + len,
+        .address = address_of(p, &dst),
+        .offload = *offload,
+    };
+    if (k->address == MIP6_HOME_ADDRESSES ||
+        comes_back(p, k->address, eth->src)) {
+        return false;
+    }
+    k->offload.csum_start -= offset - PACKET_ETH_LEN;
+    packet[7]--;                /* the hop limit */
+    l->used += space_of(k->len);
+    return true;
+}
+
+Mip6Verdict mip6_port_late(Mip6Port *p, const PacketEth *eth,
+                           const struct iovec *iov, int iovcnt, size_t offset,
+                           const PacketOffload *offload)
+{
+    size_t there = packet_iov_len(iov, iovcnt) - offset, len;
+    uint8_t head[PACKET_IP6_LEN];
+
+    if (packet_iov_copy(iov, iovcnt, offset, head, sizeof(head)) <
+        sizeof(head)) {
+        return mip6_port_drop(p, MIP6_DROP_LATE);
+    }
+    /* Behind it may be padding. */
+    len = PACKET_IP6_LEN + packet_get16(head + 4);
+    if (len > there || !keep(p, eth, iov, iovcnt, offset, len, offload)) {
+        return mip6_port_drop(p, MIP6_DROP_LATE);
+    }
+    flush(p);
+    return MIP6_DONE;
+}
+
+void mip6_port_late_heard(Mip6Port *p, const PacketNd *nd)
+{
+    unsigned address = address_of(p, &nd->target);
+
+    if (nd->type != PACKET_ND_NA || address == MIP6_HOME_ADDRESSES ||
+        !nd->has_tlla || !packet_eth_is_station(nd->tlla)) {
+        return;
+    }
+    p->late.takes[address].is_known = true;
+    memcpy(p->late.takes[address].mac, nd->tlla, PACKET_ETH_ADDR_LEN);
+    flush(p);
+}
+
+/* --- from when to when ---------------------------------------------------- */
+
+void mip6_port_late_begin(Mip6Port *p)
+{
+    mip6_port_late_end(p);
+    p->late.buf = g_try_malloc(ROOM);
+    p->late.settled = p->now + SETTLE_TIME;
+    p->late.end = p->now + FORWARD_TIME;
+}
+
+void mip6_port_late_end(Mip6Port *p)
+{
+    Mip6Late *l = &p->late;
+    const Kept *k;
+
+    for (size_t at = 0; at < l->used; at += space_of(k->len)) {
+        k = (const Kept *)(l->buf + at);
+        p->dropped[MIP6_DROP_LATE] += !k->gone;
+    }
+    g_free(l->buf);
+    memset(l, 0, sizeof(*l));
+    l->settled = l->end = INT64_MAX;
+}
+
+int64_t mip6_port_late_deadline(const Mip6Port *p)
+{
+    const Mip6Late *l = &p->late;
+
+    return p->is_away && l->used && l->settled < l->end ? l->settled : l->end;
+}
+
+void mip6_port_late_tick(Mip6Port *p)
+{
+    if (p->late.end <= p->now) {
+        mip6_port_late_end(p);
+    } else {
+        flush(p);
+    }
+}

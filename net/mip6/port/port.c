@@ -257,7 +257,7 @@ void mip6_port_settle(Mip6Port *p, int64_t now)
         announce_home(p);
         mip6_home_query(&p->home);
     }
-    if (p->binding.state == MIP6_BOUND &&
+    if (p->is_running && p->binding.state == MIP6_BOUND &&
         !packet_ip6_equal(&p->asked, &p->binding.care_of)) {
         /* The agent knows of no groups at this address yet. */
         p->asked = p->binding.care_of;

@@ -231,7 +231,7 @@ static World *left_abroad(void)
     g_assert_cmpint(w->port.binding.state, ==, MIP6_BOUND);
     mip6_port_pause(&w->port);
     mip6_port_leave(&w->port, w->now);
-    w->sent = 0;
+    w->sent = w->to_guest = 0;
     return w;
 }
 

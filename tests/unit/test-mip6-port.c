@@ -1,278 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * A VM between two links, and a home agent: what each of them sees
- *
- * The links are two functions: what the port sends to its link goes to a router
- * and, if it is for the agent, to agent.c; what the agent sends comes back.
- * Time passes only when a test says so.
- */
-#include <arpa/inet.h>
+/* A VM between two links, and a home agent: what each of them sees */
 #include <glib.h>
 #include <string.h>
 
-#include "net/mip6/ha/agent.h"
-#include "net/mip6/port/port.h"
+#include "mip6-world.h"
 #include "net/packet/mld.h"
 #include "net/packet/octets.h"
 #include "net/packet/sum.h"
 #include "net/packet/tcp.h"
-
-#define SECOND  1000000000ll
-#define MS      1000000ll
-
-static const uint8_t guest_mac[] = { 0x52, 0x54, 0, 0, 0, 1 };
-static const uint8_t own_mac[] = { 0x02, 0xaa, 0, 0, 0, 1 };
-static const uint8_t router_mac[] = { 0x02, 0xbb, 0, 0, 0, 1 };
-static const uint8_t home_router_mac[] = { 0x02, 0xcc, 0, 0, 0, 1 };
-
-typedef struct Frame {
-    uint8_t buf[2048];
-    size_t len;
-    PacketOffload offload;
-} Frame;
-
-typedef struct World {
-    Mip6Port port;
-    Mip6Agent agent;
-    int64_t now;
-    bool deaf;                  /* the agent hears nothing */
-    unsigned changes;
-    unsigned to_link, to_guest; /* frames */
-    Frame link, guest;          /* the last of each */
-    uint8_t from_agent[8][2048];        /* that have not arrived yet */
-    size_t from_agent_len[8];
-    unsigned queued;
-    unsigned on_home_link;      /* packets to groups there, from the agent */
-    unsigned on_home;           /* frames of the guest's MAC on the link */
-} World;
-
-static struct in6_addr address(const char *text)
-{
-    struct in6_addr addr;
-
-    g_assert_cmpint(inet_pton(AF_INET6, text, &addr), ==, 1);
-    return addr;
-}
-
-#define HOME    "2001:db8:2000::10"
-#define AGENT   "2001:db8:2000::1"
-#define FAR     "2001:db8:9000::c"
-
-static void keep(Frame *f, const struct iovec *iov, int iovcnt,
-                 const PacketOffload *offload)
-{
-    f->len = packet_iov_copy(iov, iovcnt, 0, f->buf, sizeof(f->buf));
-    g_assert_cmpint(f->len, ==, packet_iov_len(iov, iovcnt));
-    f->offload = *offload;
-}
-
-static void to_guest(void *opaque, const struct iovec *iov, int iovcnt,
-                     const PacketOffload *offload)
-{
-    World *w = opaque;
-
-    w->to_guest++;
-    keep(&w->guest, iov, iovcnt, offload);
-}
-
-static void to_link(void *opaque, const struct iovec *iov, int iovcnt,
-                    const PacketOffload *offload)
-{
-    World *w = opaque;
-    struct in6_addr agent = address(AGENT), dst;
-
-    w->to_link++;
-    keep(&w->link, iov, iovcnt, offload);
-    w->on_home += !memcmp(w->link.buf + 6, guest_mac, 6);
-    memcpy(&dst, w->link.buf + PACKET_ETH_LEN + 24, 16);
-    if (!w->deaf && packet_ip6_equal(&dst, &agent)) {
-        g_assert_cmpmem(w->link.buf, 6, router_mac, 6);
-        mip6_agent_packet(&w->agent, w->now, w->link.buf + PACKET_ETH_LEN,
-                          w->link.len - PACKET_ETH_LEN);
-    }
-}
-
-static uint32_t fixed_random(void *opaque)
-{
-    return 1000;
-}
-
-static void changed(void *opaque)
-{
-    World *w = opaque;
-
-    w->changes++;
-}
-
-static const Mip6PortOps port_ops = {
-    .to_guest = to_guest,
-    .to_link = to_link,
-    .random = fixed_random,
-    .changed = changed,
-};
-
-static void agent_forward(void *opaque, const void *packet, size_t len)
-{
-    World *w = opaque;
-
-    g_assert_cmpint(w->queued, <, G_N_ELEMENTS(w->from_agent));
-    memcpy(w->from_agent[w->queued], packet, len);
-    w->from_agent_len[w->queued++] = len;
-}
-
-static bool agent_proxy(void *opaque, const struct in6_addr *home, bool on)
-{
-    return true;
-}
-
-static void agent_to_group(void *opaque, const void *packet, size_t len)
-{
-    World *w = opaque;
-
-    w->on_home_link++;
-}
-
-static bool agent_join(void *opaque, const struct in6_addr *group, bool on)
-{
-    return true;
-}
-
-static const Mip6AgentOps agent_ops = {
-    .forward = agent_forward,
-    .proxy = agent_proxy,
-    .to_group = agent_to_group,
-    .join = agent_join,
-};
-
-static World *world_new(Mip6Location location, bool arriving)
-{
-    World *w = g_new0(World, 1);
-    Mip6PortConfig config = {
-        .home = { .address = address(HOME), .prefix_len = 64 },
-        .agent = address(AGENT),
-        .location = location,
-        .lifetime = 15,
-        .mtu = 1500,
-    };
-    Mip6AgentConfig agent = {
-        .address = address(AGENT),
-        .prefix = address(AGENT),
-        .prefix_len = 64,
-        .lifetime_max = 150,
-        .bindings_max = 10,
-        .multicast = true,
-        .mtu = 1500,
-    };
-
-    memcpy(config.mac, own_mac, 6);
-    w->now = 1000 * SECOND;
-    mip6_agent_init(&w->agent, &agent, &agent_ops, w);
-    mip6_port_init(&w->port, &config, &port_ops, w, arriving);
-    return w;
-}
-
-static void world_free(World *w)
-{
-    mip6_port_destroy(&w->port);
-    mip6_agent_destroy(&w->agent);
-    g_free(w);
-}
-
-static Mip6Verdict from_link(World *w, const void *buf, size_t len)
-{
-    static const PacketOffload nothing;
-    struct iovec iov = { (void *)buf, len };
-
-    return mip6_port_from_link(&w->port, w->now, &iov, 1, &nothing);
-}
-
-static Mip6Verdict from_guest(World *w, const void *buf, size_t len)
-{
-    static const PacketOffload nothing;
-    struct iovec iov = { (void *)buf, len };
-
-    return mip6_port_from_guest(&w->port, w->now, &iov, 1, &nothing);
-}
-
-/* Deliver what the agent has sent, if it is for the care-of address. */
-static void deliver(World *w)
-{
-    uint8_t frame[2048 + PACKET_ETH_LEN];
-
-    for (unsigned i = 0; i < w->queued; i++) {
-        packet_eth_build(frame, own_mac, router_mac, PACKET_ETH_IP6);
-        memcpy(frame + PACKET_ETH_LEN, w->from_agent[i],
-               w->from_agent_len[i]);
-        from_link(w, frame, PACKET_ETH_LEN + w->from_agent_len[i]);
-    }
-    w->queued = 0;
-}
-
-static void pass(World *w, int64_t ns)
-{
-    int64_t end = w->now + ns, at;
-
-    while ((at = mip6_port_deadline(&w->port)) <= end) {
-        w->now = MAX(at, w->now);
-        mip6_port_tick(&w->port, w->now);
-        deliver(w);
-    }
-    w->now = end;
-}
-
-/* A router of @prefix advertises. */
-static Mip6Verdict advertise(World *w, const char *prefix, const uint8_t *mac)
-{
-    struct in6_addr src = packet_ip6_link_local(mac);
-    PacketNdRa ra = {
-        .hop_limit = 64,
-        .lifetime = 1800,
-        .prefixes = 1,
-        .prefix[0] = { address(prefix), 64, true, true, false, 7200, 3600 },
-    };
-    uint8_t frame[512];
-    size_t len;
-
-    packet_eth_group6(frame, &packet_ip6_all_nodes);
-    packet_eth_build(frame, (uint8_t[]) { 0x33, 0x33, 0, 0, 0, 1 }, mac,
-                     PACKET_ETH_IP6);
-    len = packet_nd_build_ra(frame + PACKET_ETH_LEN,
-                             sizeof(frame) - PACKET_ETH_LEN, &src,
-                             &packet_ip6_all_nodes, &ra, mac);
-    return from_link(w, frame, PACKET_ETH_LEN + len);
-}
-
-/* A frame with @payload octets from @src to @dst. Returns its length. */
-static size_t packet(uint8_t *frame, const char *src, const char *dst,
-                     size_t payload)
-{
-    PacketIp6 ip = {
-        .src = address(src),
-        .dst = address(dst),
-        .next = PACKET_PROTO_UDP,
-        .hops = 64,
-        .payload = payload,
-    };
-
-    packet_eth_build(frame, home_router_mac, guest_mac, PACKET_ETH_IP6);
-    packet_ip6_build(frame + PACKET_ETH_LEN, &ip);
-    memset(frame + PACKET_ETH_LEN + PACKET_IP6_LEN, 0x5a, payload);
-    return PACKET_ETH_LEN + PACKET_IP6_LEN + payload;
-}
-
-/* A foreign link, and a binding. */
-static World *away(void)
-{
-    World *w = world_new(MIP6_LOCATION_AUTO, true);
-
-    mip6_port_start(&w->port, w->now);
-    advertise(w, "2001:db8:3000::", router_mac);
-    pass(w, 2 * SECOND);
-    mip6_port_run(&w->port, w->now);
-    deliver(w);
-    g_assert_cmpint(w->port.binding.state, ==, MIP6_BOUND);
-    return w;
-}
 
 /* --- tests ---------------------------------------------------------------- */
 
@@ -616,20 +351,6 @@ static void test_fragments(void)
     world_free(w);
 }
 
-/* A router on the way sends an error about @cause to the care-of address. */
-static void give_error(World *w, uint8_t type, uint8_t code, uint32_t arg,
-                       const uint8_t *cause, size_t len)
-{
-    struct in6_addr router = address("2001:db8:5::1");
-    uint8_t frame[PACKET_ETH_LEN + PACKET_IP6_MTU_MIN];
-
-    packet_eth_build(frame, own_mac, router_mac, PACKET_ETH_IP6);
-    len = packet_icmp6_error(frame + 14, PACKET_IP6_MTU_MIN, &router, 60, type,
-                             code, arg, cause, len);
-    g_assert_cmpint(len, >, 0);
-    g_assert_cmpint(from_link(w, frame, 14 + len), ==, MIP6_DONE);
-}
-
 /* A router's word about the tunnel reaches the guest about its packet. */
 static void test_tunnel_errors(void)
 {
@@ -708,18 +429,6 @@ static void test_binding_errors(void)
     give_error(w, PACKET_ICMP6_PARAMETER, 1, 64, update, len);
     g_assert_cmpint(w->port.binding.why, ==, MIP6_WHY_UNSUPPORTED);
     world_free(w);
-}
-
-/* A packet for the care-of address, from @src. Returns the frame's length. */
-static size_t to_care_of(World *w, uint8_t *frame, const char *src,
-                         uint8_t next, size_t payload)
-{
-    PacketIp6 ip = { .src = address(src), .dst = w->port.binding.care_of,
-                     .next = next, .hops = 64, .payload = payload };
-
-    packet_eth_build(frame, own_mac, router_mac, PACKET_ETH_IP6);
-    packet_ip6_build(frame + PACKET_ETH_LEN, &ip);
-    return 54 + payload;
 }
 
 /* The care-of address can be pinged; nothing is kept of who does that. */
@@ -1106,24 +815,6 @@ static void test_damage(void)
     world_free(w);
 }
 
-/* The agent sends @mh to the care-of address. */
-static void from_agent(World *w, const Mip6Mh *mh)
-{
-    struct in6_addr agent = address(AGENT), home = address(HOME);
-    uint8_t frame[256];
-    PacketIp6 ip = {
-        .src = agent, .dst = w->port.binding.care_of,
-        .next = PACKET_PROTO_ROUTING, .hops = 64,
-    };
-
-    ip.payload = mip6_rh2_build(frame + 54, PACKET_PROTO_MH, &home);
-    ip.payload += mip6_mh_build(frame + 54 + ip.payload, 128, &agent, &home,
-                                mh);
-    packet_eth_build(frame, own_mac, router_mac, PACKET_ETH_IP6);
-    packet_ip6_build(frame + PACKET_ETH_LEN, &ip);
-    from_link(w, frame, 54 + ip.payload);
-}
-
 /* Nor what the agent says: the VM may have registered from elsewhere. */
 static void test_pause_agent(void)
 {
@@ -1239,19 +930,6 @@ static void advertise_without_mac(World *w, const char *prefix, uint32_t mtu)
 
     packet_eth_build(frame, (uint8_t[]) { 0x33, 0x33, 0, 0, 0, 1 }, router_mac,
                      PACKET_ETH_IP6);
-    from_link(w, frame, PACKET_ETH_LEN + len);
-}
-
-/* @addr, asked by the care-of host, says its MAC address. */
-static void answer_for(World *w, const struct in6_addr *addr)
-{
-    const struct in6_addr *own = &w->port.careof.link_local.addr;
-    uint8_t frame[128];
-    size_t len = packet_nd_build_na(frame + PACKET_ETH_LEN, addr, own, addr,
-                                    PACKET_NA_ROUTER | PACKET_NA_SOLICITED |
-                                    PACKET_NA_OVERRIDE, router_mac);
-
-    packet_eth_build(frame, own_mac, router_mac, PACKET_ETH_IP6);
     from_link(w, frame, PACKET_ETH_LEN + len);
 }
 

@@ -34,7 +34,8 @@
  * be on the path or have the keys; the rate limit below bounds what he gets.
  *
  * No more than MAX_UPDATE_RATE updates are sent in a second: what is due sooner
- * waits.
+ * waits. The rate is that of all bindings with one agent, so ops->not_before()
+ * has a say, too.
  */
 #include <string.h>
 
@@ -311,7 +312,7 @@ static void transmit(Mip6Binding *b, int64_t now)
     b->sent = now;
     b->next = now + b->wait;
     b->asked = bu.lifetime;
-    b->ops->send(b->opaque, &bu, &bu.alternate);
+    b->ops->send(b->opaque, b, &bu, &bu.alternate);
 }
 
 static void expire(Mip6Binding *b, int64_t now)
@@ -324,6 +325,12 @@ static void expire(Mip6Binding *b, int64_t now)
     } else if (b->state == MIP6_BOUND) {
         become(b, MIP6_REGISTERING, MIP6_WHY_EXPIRED);
     }
+}
+
+bool mip6_binding_is_refused(const Mip6Binding *b)
+{
+    return b->why == MIP6_WHY_REFUSED || b->why == MIP6_WHY_UNSUPPORTED ||
+           b->why == MIP6_WHY_ERROR;
 }
 
 int64_t mip6_binding_deadline(const Mip6Binding *b)
@@ -339,8 +346,15 @@ void mip6_binding_tick(Mip6Binding *b, int64_t now)
     if (b->next > now) {
         return;
     }
-    if (b->tries && b->why != MIP6_WHY_REFUSED &&
-        b->why != MIP6_WHY_UNSUPPORTED && b->why != MIP6_WHY_ERROR) {
+    if (b->ops->not_before) {
+        int64_t at = b->ops->not_before(b->opaque);
+
+        if (at > now) {
+            b->next = at;
+            return;
+        }
+    }
+    if (b->tries && !mip6_binding_is_refused(b)) {
         become(b, b->state, MIP6_WHY_NO_ANSWER);
     }
     transmit(b, now);

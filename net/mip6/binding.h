@@ -30,6 +30,8 @@ typedef enum Mip6Why {
     MIP6_WHY_TAKEN_BACK,        /* the move did not happen */
 } Mip6Why;
 
+typedef struct Mip6Binding Mip6Binding;
+
 typedef struct Mip6BindingConfig {
     struct in6_addr home;       /* home address */
     uint16_t lifetime;          /* to ask for; MIP6_LIFETIME_UNIT, not 0 */
@@ -40,13 +42,18 @@ typedef struct Mip6BindingOps {
      * Send a Binding Update. With @care_of equal to the home address it goes
      * out as from home: without a Home Address option.
      */
-    void (*send)(void *opaque, const Mip6Mh *bu,
+    void (*send)(void *opaque, const Mip6Binding *b, const Mip6Mh *bu,
                  const struct in6_addr *care_of);
+    /*
+     * May be NULL. Returns the time from which on a Binding Update may be sent,
+     * as other bindings have sent theirs to the same agent.
+     */
+    int64_t (*not_before)(void *opaque);
     /* May be NULL: the state, or its reason, is another. */
     void (*changed)(void *opaque);
 } Mip6BindingOps;
 
-typedef struct Mip6Binding {
+struct Mip6Binding {
     Mip6BindingConfig config;
     const Mip6BindingOps *ops;
     void *opaque;
@@ -65,7 +72,7 @@ typedef struct Mip6Binding {
     int64_t wait;               /* until the next one, if there is no answer */
     int64_t next;               /* when to send; INT64_MAX: nothing to send */
     uint16_t asked;             /* lifetime in the last Binding Update */
-} Mip6Binding;
+};
 
 /**
  * mip6_binding_init: begin, at home
@@ -119,6 +126,13 @@ void mip6_binding_refresh(Mip6Binding *b, int64_t now);
  * The last Binding Update did not leave the node; another goes out at once.
  */
 void mip6_binding_retry(Mip6Binding *b, int64_t now);
+
+/**
+ * mip6_binding_is_refused: does the agent not want this binding?
+ *
+ * It is asked again all the same, after a while.
+ */
+bool mip6_binding_is_refused(const Mip6Binding *b);
 
 /** mip6_binding_deadline: when to call mip6_binding_tick(); INT64_MAX: never */
 int64_t mip6_binding_deadline(const Mip6Binding *b);

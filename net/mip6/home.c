@@ -52,11 +52,18 @@ void mip6_home_init(Mip6Home *h, const Mip6HomeConfig *config,
     h->ops = ops;
     h->opaque = opaque;
     h->advertise = INT64_MAX;
-    h->learned.addresses = 1;
+    h->learned.addresses = mip6_home_configured(h);
     h->learned.address[0] = config->address;
+    memcpy(h->learned.address + 1, config->more_address,
+           config->more * sizeof(config->more_address[0]));
 }
 
 /* --- what is known -------------------------------------------------------- */
+
+unsigned mip6_home_configured(const Mip6Home *h)
+{
+    return 1 + h->config.more;
+}
 
 const uint8_t *mip6_home_guest_mac(const Mip6Home *h)
 {
@@ -86,6 +93,12 @@ static bool is_of_home(const Mip6Home *h, const struct in6_addr *addr)
                                 h->config.prefix_len);
 }
 
+static bool is_link_scope(const struct in6_addr *addr)
+{
+    return IN6_IS_ADDR_LINKLOCAL(addr) || IN6_IS_ADDR_UNSPECIFIED(addr) ||
+           IN6_IS_ADDR_LOOPBACK(addr);
+}
+
 bool mip6_home_is_home_prefix(const Mip6Home *h, const PacketNdRa *ra)
 {
     for (unsigned i = 0; i < ra->prefixes; i++) {
@@ -98,12 +111,45 @@ bool mip6_home_is_home_prefix(const Mip6Home *h, const PacketNdRa *ra)
     return false;
 }
 
+static void forget_address(Mip6HomeLearned *l, unsigned i)
+{
+    l->addresses--;
+    memmove(l->address + i, l->address + i + 1,
+            (l->addresses - i) * sizeof(l->address[0]));
+}
+
+/* The guest uses @addr: it becomes the last of the table. */
 static void learn_address(Mip6Home *h, const struct in6_addr *addr)
 {
-    if (is_of_home(h, addr) && !mip6_home_is_guests(h, addr) &&
-        h->learned.addresses < MIP6_HOME_ADDRESSES) {
-        h->learned.address[h->learned.addresses++] = *addr;
+    Mip6HomeLearned *l = &h->learned;
+    unsigned i = 0;
+
+    while (i < l->addresses && !packet_ip6_equal(&l->address[i], addr)) {
+        i++;
     }
+    if (i < mip6_home_configured(h) || !is_of_home(h, addr) ||
+        is_link_scope(addr)) {
+        return;
+    }
+    if (i < l->addresses) {
+        forget_address(l, i);
+    }
+    if (l->addresses < MIP6_HOME_ADDRESSES) {
+        l->address[l->addresses++] = *addr;
+    }
+}
+
+/* The same at home, where one that was not heard for long makes room. */
+static void learn_address_at_home(Mip6Home *h, const struct in6_addr *addr)
+{
+    Mip6HomeLearned *l = &h->learned;
+    unsigned configured = mip6_home_configured(h);
+
+    if (l->addresses == MIP6_HOME_ADDRESSES && !mip6_home_is_guests(h, addr) &&
+        configured < MIP6_HOME_ADDRESSES && is_of_home(h, addr)) {
+        forget_address(l, configured);
+    }
+    learn_address(h, addr);
 }
 
 static void learn_router(Mip6Home *h, const PacketNd *nd, const uint8_t *mac)
@@ -136,9 +182,23 @@ void mip6_home_heard(Mip6Home *h, const PacketNd *nd, bool from_guest,
     }
     /* A guest that probes an address is about to use it. */
     if (nd->type == PACKET_ND_NA || nd->type == PACKET_ND_NS) {
-        learn_address(h, nd->type == PACKET_ND_NA ||
-                         IN6_IS_ADDR_UNSPECIFIED(&nd->src)
-                         ? &nd->target : &nd->src);
+        learn_address_at_home(h, nd->type == PACKET_ND_NA ||
+                                 IN6_IS_ADDR_UNSPECIFIED(&nd->src)
+                                 ? &nd->target : &nd->src);
+    }
+}
+
+void mip6_home_load(Mip6Home *h, const Mip6HomeLearned *learned)
+{
+    unsigned configured = mip6_home_configured(h);
+    struct in6_addr own[MIP6_HOME_ADDRESSES];
+
+    memcpy(own, h->learned.address, sizeof(own));
+    h->learned = *learned;
+    h->learned.addresses = configured;
+    memcpy(h->learned.address, own, sizeof(own));
+    for (unsigned i = 0; i < learned->addresses; i++) {
+        learn_address(h, &learned->address[i]);
     }
 }
 
@@ -287,12 +347,6 @@ static void answer_nd(Mip6Home *h, const PacketEth *eth, const PacketNd *nd)
     } else if (nd->type == PACKET_ND_RS) {
         send_ra(h);
     }
-}
-
-static bool is_link_scope(const struct in6_addr *addr)
-{
-    return IN6_IS_ADDR_LINKLOCAL(addr) || IN6_IS_ADDR_UNSPECIFIED(addr) ||
-           IN6_IS_ADDR_LOOPBACK(addr);
 }
 
 static Mip6Drop from_guest_ip6(Mip6Home *h, const PacketEth *eth,

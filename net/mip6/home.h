@@ -17,6 +17,8 @@
 
 typedef struct Mip6HomeConfig {
     struct in6_addr address;    /* the first home address */
+    unsigned more;              /* further ones */
+    struct in6_addr more_address[MIP6_HOME_ADDRESSES - 1];
     uint8_t prefix_len;         /* of the home link */
     bool has_guest_mac, has_router_mac;
     uint8_t guest_mac[PACKET_ETH_ADDR_LEN];
@@ -35,8 +37,9 @@ typedef struct Mip6HomeLearned {
     struct in6_addr router;     /* its link-local address */
     uint8_t router_mac[PACKET_ETH_ADDR_LEN];
     PacketNdRa ra;              /* its last advertisement */
+    /* The guest's: those of the configuration, then those that were heard. */
     unsigned addresses;
-    struct in6_addr address[MIP6_HOME_ADDRESSES];       /* the guest's */
+    struct in6_addr address[MIP6_HOME_ADDRESSES];
 } Mip6HomeLearned;
 
 typedef struct Mip6Home {
@@ -49,6 +52,9 @@ typedef struct Mip6Home {
 
 void mip6_home_init(Mip6Home *h, const Mip6HomeConfig *config,
                     const Mip6HomeOps *ops, void *opaque);
+
+/** mip6_home_configured: number of home addresses of the configuration */
+unsigned mip6_home_configured(const Mip6Home *h);
 
 /** mip6_home_guest_mac: the guest's MAC address; NULL: not known yet */
 const uint8_t *mip6_home_guest_mac(const Mip6Home *h);
@@ -66,6 +72,13 @@ bool mip6_home_is_home_prefix(const Mip6Home *h, const PacketNdRa *ra);
  */
 void mip6_home_heard(Mip6Home *h, const PacketNd *nd, bool from_guest,
                      const uint8_t mac[PACKET_ETH_ADDR_LEN]);
+
+/**
+ * mip6_home_load: go on with what was learned elsewhere
+ *
+ * Of its addresses those count that may be the guest's here.
+ */
+void mip6_home_load(Mip6Home *h, const Mip6HomeLearned *learned);
 
 /** mip6_home_leave: the guest is away, and hears who its router is */
 void mip6_home_leave(Mip6Home *h, int64_t now);

@@ -179,27 +179,29 @@ static const Mip6PortOps mip6_port_ops = {
 
 /* --- events --------------------------------------------------------------- */
 
-Mip6RegistrationState mip6_netdev_state(const Mip6Netdev *m)
+Mip6RegistrationState mip6_netdev_state(const Mip6Netdev *m,
+                                        const Mip6Binding *b)
 {
     return m->port.has_left ? MIP6_REGISTRATION_STATE_LEFT
-                            : (Mip6RegistrationState)m->port.binding.state;
+                            : (Mip6RegistrationState)b->state;
 }
 
-static void mip6_tell(Mip6Netdev *m)
+static void mip6_tell(Mip6Netdev *m, unsigned i)
 {
-    const Mip6Binding *b = &m->port.binding;
-    Mip6RegistrationState state = mip6_netdev_state(m);
-    char care_of[INET6_ADDRSTRLEN];
+    const Mip6Binding *b = &m->port.binding[i];
+    Mip6RegistrationState state = mip6_netdev_state(m, b);
+    char home[INET6_ADDRSTRLEN], care_of[INET6_ADDRSTRLEN];
 
-    if (state == m->told_state && b->why == m->told_why) {
+    if (state == m->told[i].state && b->why == m->told[i].why) {
         return;
     }
-    m->told_state = state;
-    m->told_why = b->why;
+    m->told[i].state = state;
+    m->told[i].why = b->why;
+    inet_ntop(AF_INET6, &b->config.home, home, sizeof(home));
     inet_ntop(AF_INET6, &b->care_of, care_of, sizeof(care_of));
-    trace_mip6_state(net_stage_id(m->stage), Mip6RegistrationState_str(state),
-                     mip6_why_name(b->why));
-    qapi_event_send_mip6_state(net_stage_id(m->stage), state,
+    trace_mip6_state(net_stage_id(m->stage), home,
+                     Mip6RegistrationState_str(state), mip6_why_name(b->why));
+    qapi_event_send_mip6_state(net_stage_id(m->stage), home, state,
                                mip6_why_name(b->why), b->status,
                                b->has_care_of ? care_of : NULL);
 }
@@ -209,7 +211,9 @@ static void mip6_settle(void *opaque)
 {
     Mip6Netdev *m = opaque;
 
-    mip6_tell(m);
+    for (unsigned i = 0; i < m->port.bindings; i++) {
+        mip6_tell(m, i);
+    }
     mip6_rearm(m);
     net_stage_release(m->stage);
 }
@@ -303,14 +307,46 @@ static int mip6_pre_save(void *opaque)
     return 0;
 }
 
+static char *mip6_list_addresses(const struct in6_addr *addr, unsigned n)
+{
+    GString *list = g_string_new(NULL);
+    char text[INET6_ADDRSTRLEN];
+
+    for (unsigned i = 0; i < n; i++) {
+        g_string_append_printf(list, "%s%s", i ? ", " : "",
+                               inet_ntop(AF_INET6, &addr[i], text,
+                                         sizeof(text)));
+    }
+    return g_string_free(list, false);
+}
+
+static void mip6_report_load(const Mip6Netdev *m, size_t len)
+{
+    struct in6_addr home[MIP6_HOME_ADDRESSES];
+    unsigned homes = mip6_port_saved_homes(m->saved, len, home);
+    g_autofree char *there = mip6_list_addresses(home, homes);
+    g_autofree char *here =
+        mip6_list_addresses(m->port.home.learned.address,
+                            mip6_home_configured(&m->port.home));
+
+    if (homes) {
+        error_report("mip6 '%s': the VM that arrives has the home addresses "
+                     "%s, and home-address= and more-home-address= here say "
+                     "%s: make them the same", net_stage_id(m->stage), there,
+                     here);
+    } else {
+        error_report("mip6 '%s': the state of the VM that arrives is damaged, "
+                     "or of another version", net_stage_id(m->stage));
+    }
+}
+
 static int mip6_post_load(void *opaque, int version_id)
 {
     Mip6Netdev *m = opaque;
+    size_t len = MIN(m->saved_len, sizeof(m->saved));
 
-    if (m->saved_len > sizeof(m->saved) ||
-        !mip6_port_load(&m->port, mip6_now(), m->saved, m->saved_len)) {
-        error_report("mip6 '%s': the VM that arrives had another home-address, "
-                     "or its state is damaged", net_stage_id(m->stage));
+    if (!mip6_port_load(&m->port, mip6_now(), m->saved, len)) {
+        mip6_report_load(m, len);
         return -EINVAL;
     }
     return 0;
@@ -318,8 +354,8 @@ static int mip6_post_load(void *opaque, int version_id)
 
 static const VMStateDescription vmstate_mip6 = {
     .name = "mip6",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,
+    .minimum_version_id = 2,
     .pre_save = mip6_pre_save,
     .post_load = mip6_post_load,
     .fields = (const VMStateField[]) {
@@ -409,6 +445,47 @@ static bool mip6_parse_mac(const char *id, const char *option,
     return true;
 }
 
+static bool mip6_is_home(const Mip6HomeConfig *home,
+                         const struct in6_addr *addr)
+{
+    bool is = packet_ip6_equal(addr, &home->address);
+
+    for (unsigned i = 0; i < home->more; i++) {
+        is |= packet_ip6_equal(addr, &home->more_address[i]);
+    }
+    return is;
+}
+
+/* Another home address, @text, of the home prefix. */
+static bool mip6_parse_more(const char *id, const char *text,
+                            Mip6HomeConfig *home, Error **errp)
+{
+    struct in6_addr addr;
+
+    if (!mip6_parse_address(id, "more-home-address", text, &addr, errp)) {
+        return false;
+    }
+    if (!packet_ip6_in_prefix(&addr, &home->address, home->prefix_len)) {
+        error_setg(errp, "mip6 '%s': more-home-address=%s has not the prefix "
+                   "of home-address, of home-prefix-length=%u: all home "
+                   "addresses are of one link", id, text, home->prefix_len);
+        return false;
+    }
+    if (mip6_is_home(home, &addr)) {
+        error_setg(errp, "mip6 '%s': more-home-address=%s is a home address "
+                   "already: name each once", id, text);
+        return false;
+    }
+    if (home->more == ARRAY_SIZE(home->more_address)) {
+        error_setg(errp, "mip6 '%s': more-home-address=%s is too many: a VM "
+                   "has at most %u home addresses", id, text,
+                   MIP6_HOME_ADDRESSES);
+        return false;
+    }
+    home->more_address[home->more++] = addr;
+    return true;
+}
+
 static bool mip6_parse_home(const char *id, const NetdevMip6Options *o,
                             Mip6HomeConfig *home, Error **errp)
 {
@@ -423,6 +500,11 @@ static bool mip6_parse_home(const char *id, const NetdevMip6Options *o,
         return false;
     }
     home->prefix_len = o->home_prefix_length;
+    for (const strList *l = o->more_home_address; l; l = l->next) {
+        if (!mip6_parse_more(id, l->value, home, errp)) {
+            return false;
+        }
+    }
     home->has_guest_mac = o->guest_mac;
     home->has_router_mac = o->router_mac;
     return (!o->guest_mac || mip6_parse_mac(id, "guest-mac", o->guest_mac,
@@ -439,7 +521,7 @@ static bool mip6_parse_options(const char *id, const NetdevMip6Options *o,
                             errp)) {
         return false;
     }
-    if (packet_ip6_equal(&config->agent, &config->home.address)) {
+    if (mip6_is_home(&config->home, &config->agent)) {
         error_setg(errp, "mip6 '%s': home-agent=%s is the home address: name "
                    "the home agent's own address", id, o->home_agent);
         return false;
@@ -451,6 +533,7 @@ static bool mip6_parse_options(const char *id, const NetdevMip6Options *o,
             return false;
         }
     }
+    config->heard_addresses = o->has_heard_addresses && o->heard_addresses;
     config->location = o->has_location ? (Mip6Location)o->location
                                        : MIP6_LOCATION_AUTO;
     config->lifetime = LIFETIME_S / MIP6_LIFETIME_UNIT;
@@ -471,7 +554,6 @@ static Mip6Netdev *mip6_new(const NetdevMip6Options *o,
     m->changed = qemu_bh_new(mip6_settle, m);
     mip6_port_init(&m->port, config, &mip6_port_ops, m,
                    runstate_check(RUN_STATE_INMIGRATE));
-    m->told_state = mip6_netdev_state(m);
     return m;
 }
 

@@ -35,26 +35,53 @@ static Mip6DropInfoList *drop_list(const uint64_t *dropped)
     return list;
 }
 
-static Mip6Info *netdev_info(Mip6Netdev *m)
+static Mip6BindingInfo *binding_info(const Mip6Netdev *m, const Mip6Binding *b,
+                                     int64_t now)
 {
-    const Mip6Port *p = &m->port;
-    const Mip6Binding *b = &p->binding;
-    Mip6Info *info = g_new0(Mip6Info, 1);
-    int64_t now = mip6_now();
+    Mip6BindingInfo *info = g_new0(Mip6BindingInfo, 1);
 
-    info->id = g_strdup(net_stage_id(m->stage));
-    info->netdev = g_strdup(m->backend);
-    info->state = mip6_netdev_state(m);
+    info->home_address = address_text(&b->config.home);
+    info->state = mip6_netdev_state(m, b);
     info->reason = g_strdup(mip6_why_name(b->why));
     info->status = b->status;
-    info->location_known = p->is_known;
-    info->home_address = address_text(&p->config.home.address);
-    info->home_agent = address_text(&p->config.agent);
     info->care_of = b->has_care_of ? address_text(&b->care_of) : NULL;
     if (b->expires != INT64_MAX && b->expires > now) {
         info->has_remaining = true;
         info->remaining = (b->expires - now) / NANOSECONDS_PER_SECOND;
     }
+    return info;
+}
+
+static Mip6BindingInfoList *binding_list(const Mip6Netdev *m, int64_t now)
+{
+    Mip6BindingInfoList *list = NULL, **tail = &list;
+
+    for (unsigned i = 0; i < m->port.bindings; i++) {
+        QAPI_LIST_APPEND(tail, binding_info(m, &m->port.binding[i], now));
+    }
+    return list;
+}
+
+static Mip6Info *netdev_info(Mip6Netdev *m)
+{
+    const Mip6Port *p = &m->port;
+    const Mip6BindingInfo *first;
+    Mip6Info *info = g_new0(Mip6Info, 1);
+    int64_t now = mip6_now();
+
+    info->id = g_strdup(net_stage_id(m->stage));
+    info->netdev = g_strdup(m->backend);
+    info->bindings = binding_list(m, now);
+    first = info->bindings->value;
+    info->state = first->state;
+    info->reason = g_strdup(first->reason);
+    info->status = first->status;
+    info->location_known = p->is_known;
+    info->home_address = g_strdup(first->home_address);
+    info->home_agent = address_text(&p->config.agent);
+    info->care_of = g_strdup(first->care_of);
+    info->has_remaining = first->has_remaining;
+    info->remaining = first->remaining;
     info->mtu = mip6_tunnel_mtu(&p->tunnel, now);
     info->sent = p->sent;
     info->received = p->received;
@@ -94,6 +121,20 @@ Mip6InfoList *qmp_query_mip6(const char *id, Error **errp)
 
 /* --- for people ----------------------------------------------------------- */
 
+/* Another home address; the care-of address is that of the first. */
+static void print_further(Monitor *mon, const Mip6BindingInfo *info)
+{
+    monitor_printf(mon, "  home     %s, %s", info->home_address,
+                   Mip6RegistrationState_str(info->state));
+    if (strcmp(info->reason, "none")) {
+        monitor_printf(mon, " (%s)", info->reason);
+    }
+    if (info->has_remaining) {
+        monitor_printf(mon, ", bound for %" PRIu64 " s", info->remaining);
+    }
+    monitor_printf(mon, "\n");
+}
+
 static void print_netdev(Monitor *mon, const Mip6Info *info)
 {
     monitor_printf(mon, "%s: netdev %s, %s", info->id, info->netdev,
@@ -105,6 +146,9 @@ static void print_netdev(Monitor *mon, const Mip6Info *info)
     }
     monitor_printf(mon, "\n  home     %s, agent %s\n", info->home_address,
                    info->home_agent);
+    for (Mip6BindingInfoList *l = info->bindings->next; l; l = l->next) {
+        print_further(mon, l->value);
+    }
     if (info->care_of) {
         monitor_printf(mon, "  care-of  %s", info->care_of);
         if (info->has_remaining) {

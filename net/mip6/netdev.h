@@ -20,9 +20,11 @@ typedef struct Mip6Netdev {
     NotifierWithReturn migrated;
     VMStateDescription vmsd;
     char *vmsd_name;
-    /* As the last event told. */
-    Mip6RegistrationState told_state;
-    Mip6Why told_why;
+    /* As the last event told, of each binding. */
+    struct {
+        Mip6RegistrationState state;
+        Mip6Why why;
+    } told[MIP6_HOME_ADDRESSES];
     /* A migration's buffer. */
     uint32_t saved_len;
     uint8_t saved[MIP6_PORT_SAVED_MAX];
@@ -32,8 +34,9 @@ typedef struct Mip6Netdev {
 void mip6_netdev_foreach(void (*func)(Mip6Netdev *m, void *opaque),
                          void *opaque);
 
-/** mip6_netdev_state: what people are told of the registration */
-Mip6RegistrationState mip6_netdev_state(const Mip6Netdev *m);
+/** mip6_netdev_state: what people are told of the registration @b */
+Mip6RegistrationState mip6_netdev_state(const Mip6Netdev *m,
+                                        const Mip6Binding *b);
 
 /** mip6_now: the ports' clock, ns */
 int64_t mip6_now(void);

@@ -134,8 +134,8 @@ static void check_packet(const World *w, const uint8_t *p, size_t len)
     case PACKET_PROTO_IP6:
     case PACKET_PROTO_FRAGMENT:
         g_assert(packet_ip6_equal(&ip.dst, &agent));
-        g_assert(packet_ip6_equal(&ip.src, &w->port.binding.care_of));
-        g_assert(w->port.binding.state == MIP6_BOUND && w->port.is_away);
+        g_assert(packet_ip6_equal(&ip.src, &w->port.binding[0].care_of));
+        g_assert(w->port.binding[0].state == MIP6_BOUND && w->port.is_away);
         if (ip.next == PACKET_PROTO_FRAGMENT) {
             break;              /* of a packet that no path is too narrow for */
         }
@@ -145,7 +145,7 @@ static void check_packet(const World *w, const uint8_t *p, size_t len)
         break;
     case PACKET_PROTO_DSTOPTS:
         g_assert(w->port.is_running);
-        g_assert(packet_ip6_equal(&ip.src, &w->port.binding.care_of));
+        g_assert(packet_ip6_equal(&ip.src, &w->port.binding[0].care_of));
         g_assert(packet_ip6_equal(&ip.dst, &agent));
         break;
     default:
@@ -425,7 +425,7 @@ static void acknowledge(World *w, Input *in, unsigned how)
     Mip6Mh ba = {
         .type = MIP6_MH_BA,
         .status = how & 1 ? take(in) : 0,
-        .sequence = w->port.binding.sequence,
+        .sequence = w->port.binding[0].sequence,
         .lifetime = how & 2 ? take16(in) : 15,
         .has_refresh = how & 4,
         .refresh = how & 4 ? take16(in) : 0,

@@ -89,9 +89,23 @@ static bool agent_proxy(void *opaque, const struct in6_addr *home, bool on)
     return true;
 }
 
+static void agent_to_group(void *opaque, const void *packet, size_t len)
+{
+    World *w = opaque;
+
+    w->on_home_link++;
+}
+
+static bool agent_join(void *opaque, const struct in6_addr *group, bool on)
+{
+    return true;
+}
+
 const Mip6AgentOps agent_ops = {
     .forward = agent_forward,
     .proxy = agent_proxy,
+    .to_group = agent_to_group,
+    .join = agent_join,
 };
 
 World *world_new(Mip6Location location, bool arriving)
@@ -110,6 +124,7 @@ World *world_new(Mip6Location location, bool arriving)
         .prefix_len = 64,
         .lifetime_max = 150,
         .bindings_max = 10,
+        .multicast = true,
         .mtu = 1500,
     };
 
@@ -123,6 +138,7 @@ World *world_new(Mip6Location location, bool arriving)
 void world_free(World *w)
 {
     mip6_agent_destroy(&w->agent);
+    mip6_port_destroy(&w->port);
     g_free(w);
 }
 
@@ -219,7 +235,7 @@ World *away(void)
     pass(w, 2 * SECOND);
     mip6_port_run(&w->port, w->now);
     deliver(w);
-    g_assert_cmpint(w->port.binding.state, ==, MIP6_BOUND);
+    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_BOUND);
     return w;
 }
 
@@ -239,7 +255,7 @@ void give_error(World *w, uint8_t type, uint8_t code, uint32_t arg,
 size_t to_care_of(World *w, uint8_t *frame, const char *src, uint8_t next,
                   size_t payload)
 {
-    PacketIp6 ip = { .src = address(src), .dst = w->port.binding.care_of,
+    PacketIp6 ip = { .src = address(src), .dst = w->port.binding[0].care_of,
                      .next = next, .hops = 64, .payload = payload };
 
     packet_eth_build(frame, own_mac, router_mac, PACKET_ETH_IP6);
@@ -252,7 +268,7 @@ void from_agent(World *w, const Mip6Mh *mh)
     struct in6_addr agent = address(AGENT), home = address(HOME);
     uint8_t frame[256];
     PacketIp6 ip = {
-        .src = agent, .dst = w->port.binding.care_of,
+        .src = agent, .dst = w->port.binding[0].care_of,
         .next = PACKET_PROTO_ROUTING, .hops = 64,
     };
 

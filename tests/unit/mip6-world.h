@@ -46,6 +46,7 @@ typedef struct World {
     uint8_t from_agent[8][2048];        /* that have not arrived yet */
     size_t from_agent_len[8];
     unsigned queued;
+    unsigned on_home_link;      /* packets to groups there, from the agent */
     unsigned on_home;           /* frames of the guest's MAC on the link */
 } World;
 

@@ -24,8 +24,8 @@ static struct in6_addr address(const char *text)
     return addr;
 }
 
-static void fixture_send(void *opaque, const Mip6Mh *bu,
-                         const struct in6_addr *care_of)
+static void fixture_send(void *opaque, const Mip6Binding *b,
+                         const Mip6Mh *bu, const struct in6_addr *care_of)
 {
     Fixture *f = opaque;
 

@@ -161,7 +161,7 @@ static size_t tunnelled(World *w, uint8_t *frame, uint32_t number)
     uint8_t inner[256];
     size_t len = packet(inner, FAR, HOME, number) - PACKET_ETH_LEN;
     PacketIp6 ip = {
-        .src = address(AGENT), .dst = w->port.binding.care_of,
+        .src = address(AGENT), .dst = w->port.binding[0].care_of,
         .next = PACKET_PROTO_IP6, .hops = 64, .payload = len,
     };
 
@@ -214,11 +214,11 @@ static World *left_abroad(void)
 {
     World *w = world_new("2001:db8:3000::");
     Mip6Mh ba = { .type = MIP6_MH_BA, .lifetime = 15,
-                  .sequence = w->port.binding.sequence };
+                  .sequence = w->port.binding[0].sequence };
     struct in6_addr agent = address(AGENT), home = address(HOME);
     uint8_t frame[256];
     PacketIp6 ip = {
-        .src = agent, .dst = w->port.binding.care_of,
+        .src = agent, .dst = w->port.binding[0].care_of,
         .next = PACKET_PROTO_ROUTING, .hops = 64,
     };
 
@@ -228,7 +228,7 @@ static World *left_abroad(void)
     packet_eth_build(frame, own_mac, router_mac, PACKET_ETH_IP6);
     packet_ip6_build(frame + PACKET_ETH_LEN, &ip);
     offer(w, frame, 54 + ip.payload, NULL);
-    g_assert_cmpint(w->port.binding.state, ==, MIP6_BOUND);
+    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_BOUND);
     mip6_port_pause(&w->port);
     mip6_port_leave(&w->port, w->now);
     w->sent = w->to_guest = 0;
@@ -491,7 +491,7 @@ static void test_abroad(void)
         packet_ip6_parse(&outer, packet, len - 14);
         g_assert_cmpint(outer.next, ==, PACKET_PROTO_IP6);
         g_assert_cmpmem(&outer.dst, 16, &agent, 16);
-        g_assert_cmpmem(&outer.src, 16, &w->port.binding.care_of, 16);
+        g_assert_cmpmem(&outer.src, 16, &w->port.binding[0].care_of, 16);
         packet_ip6_parse(&outer, packet + 40, len - 54);
         g_assert_cmpint(outer.hops, ==, 63);
         g_assert_cmpint(packet_get32(packet + 80), ==, i);

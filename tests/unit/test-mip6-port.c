@@ -27,7 +27,7 @@ static void test_home(void)
     memcpy(frame, guest_mac, 6);
     g_assert_cmpint(from_link(w, frame, len), ==, MIP6_PASS);
     pass(w, 100 * SECOND);
-    g_assert_cmpint(w->port.binding.state, ==, MIP6_HOME);
+    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_HOME);
     g_assert_cmpint(w->to_guest, ==, 0);
     world_free(w);
 }
@@ -47,7 +47,7 @@ static void test_first_look(void)
     g_assert_true(mip6_port_passes(&w->port, true, own_mac));
     g_assert_false(mip6_port_passes(&w->port, false, own_mac));
     /* The answer that ends a binding comes to the guest's MAC address. */
-    w->port.binding.state = MIP6_RETURNING;
+    w->port.binding[0].state = MIP6_RETURNING;
     g_assert_false(mip6_port_passes(&w->port, false, guest_mac));
     g_assert_true(mip6_port_passes(&w->port, true, home_router_mac));
     world_free(w);
@@ -278,7 +278,7 @@ static void test_small_path(void)
     size_t len;
 
     w->deaf = true;
-    mip6_tunnel_set(&w->port.tunnel, &w->port.binding.care_of,
+    mip6_tunnel_set(&w->port.tunnel, &w->port.binding[0].care_of,
                     &w->port.config.agent, 1280, 64);
     len = packet(frame, HOME, FAR, 1200);
     from_guest(w, frame, len);
@@ -303,7 +303,7 @@ static void give_fragment(World *w, const char *src, const uint8_t *packet,
                           size_t offset, size_t len, bool more, uint8_t next)
 {
     uint8_t frame[2048], *header = frame + 54;
-    PacketIp6 ip = { .src = address(src), .dst = w->port.binding.care_of,
+    PacketIp6 ip = { .src = address(src), .dst = w->port.binding[0].care_of,
                      .next = PACKET_PROTO_FRAGMENT, .hops = 64,
                      .payload = 8 + len };
 
@@ -415,19 +415,19 @@ static void test_binding_errors(void)
     size_t len;
 
     w->deaf = true;
-    mip6_binding_refresh(&w->port.binding, w->now);
+    mip6_binding_refresh(&w->port.binding[0], w->now);
     pass(w, SECOND);
     len = w->link.len - PACKET_ETH_LEN;
     memcpy(update, w->link.buf + PACKET_ETH_LEN, len);
     g_assert_cmpint(update[6], ==, PACKET_PROTO_DSTOPTS);
     update[24 + 15] ^= 1;
     give_error(w, PACKET_ICMP6_PARAMETER, 1, 64, update, len);
-    g_assert_cmpint(w->port.binding.why, !=, MIP6_WHY_UNSUPPORTED);
+    g_assert_cmpint(w->port.binding[0].why, !=, MIP6_WHY_UNSUPPORTED);
     update[24 + 15] ^= 1;
     give_error(w, PACKET_ICMP6_PARAMETER, 0, 64, update, len);
-    g_assert_cmpint(w->port.binding.why, !=, MIP6_WHY_UNSUPPORTED);
+    g_assert_cmpint(w->port.binding[0].why, !=, MIP6_WHY_UNSUPPORTED);
     give_error(w, PACKET_ICMP6_PARAMETER, 1, 64, update, len);
-    g_assert_cmpint(w->port.binding.why, ==, MIP6_WHY_UNSUPPORTED);
+    g_assert_cmpint(w->port.binding[0].why, ==, MIP6_WHY_UNSUPPORTED);
     world_free(w);
 }
 
@@ -471,7 +471,7 @@ static void test_echo(void)
 static void give_mh(World *w, const char *src, const Mip6Mh *mh, uint8_t type,
                     uint8_t proto, int units)
 {
-    struct in6_addr from = address(src), *to = &w->port.binding.care_of;
+    struct in6_addr from = address(src), *to = &w->port.binding[0].care_of;
     uint8_t frame[256], *at = frame + 54;
     size_t len = mip6_mh_build(at, 128, &from, to, mh);
     uint32_t sum;
@@ -499,7 +499,7 @@ static void test_wrong_mh(void)
     w->deaf = true;
     give_mh(w, FAR, &brr, 77, PACKET_PROTO_NONE, 0);
     g_assert_cmpint(w->to_link, ==, 1);
-    g_assert_cmpint(mip6_mh_parse(&be, &w->port.binding.care_of, &far,
+    g_assert_cmpint(mip6_mh_parse(&be, &w->port.binding[0].care_of, &far,
                                   w->link.buf + 54, w->link.len - 54), ==,
                     MIP6_MH_GOOD);
     g_assert_cmpint(be.type, ==, MIP6_MH_BE);
@@ -533,29 +533,29 @@ static void test_agent_messages(void)
     Mip6Mh brr = { .type = MIP6_MH_BRR };
     Mip6Mh be = { .type = MIP6_MH_BE, .status = MIP6_BE_UNKNOWN_BINDING,
                   .home = address(FAR) };
-    uint16_t sequence = w->port.binding.sequence;
+    uint16_t sequence = w->port.binding[0].sequence;
 
     pass(w, SECOND);
     give_mh(w, FAR, &brr, MIP6_MH_BRR, PACKET_PROTO_NONE, 0);
     g_assert_cmpint(w->port.dropped[MIP6_DROP_STRANGER], ==, 1);
-    g_assert_cmpint(w->port.binding.sequence, ==, sequence);
+    g_assert_cmpint(w->port.binding[0].sequence, ==, sequence);
     give_mh(w, AGENT, &brr, MIP6_MH_BRR, PACKET_PROTO_NONE, 0);
-    g_assert_cmpint(w->port.binding.sequence, ==, ++sequence);
+    g_assert_cmpint(w->port.binding[0].sequence, ==, ++sequence);
     deliver(w);
-    g_assert_cmpint(w->port.binding.state, ==, MIP6_BOUND);
+    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_BOUND);
     pass(w, SECOND);
     /* No binding of somebody else is nothing to us. */
     give_mh(w, AGENT, &be, MIP6_MH_BE, PACKET_PROTO_NONE, 0);
     g_assert_cmpint(w->port.dropped[MIP6_DROP_MH_UNEXPECTED], ==, 1);
-    g_assert_cmpint(w->port.binding.state, ==, MIP6_BOUND);
+    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_BOUND);
     be.home = address(HOME);
     give_mh(w, FAR, &be, MIP6_MH_BE, PACKET_PROTO_NONE, 0);
-    g_assert_cmpint(w->port.binding.state, ==, MIP6_BOUND);
+    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_BOUND);
     give_mh(w, AGENT, &be, MIP6_MH_BE, PACKET_PROTO_NONE, 0);
-    g_assert_cmpint(w->port.binding.state, ==, MIP6_REGISTERING);
-    g_assert_cmpint(w->port.binding.sequence, ==, ++sequence);
+    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_REGISTERING);
+    g_assert_cmpint(w->port.binding[0].sequence, ==, ++sequence);
     deliver(w);
-    g_assert_cmpint(w->port.binding.state, ==, MIP6_BOUND);
+    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_BOUND);
     world_free(w);
 }
 
@@ -614,7 +614,7 @@ static void test_wait(void)
     changes = w->changes;
     w->deaf = false;
     pass(w, 2 * SECOND);        /* the update is repeated */
-    g_assert_cmpint(w->port.binding.state, ==, MIP6_BOUND);
+    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_BOUND);
     g_assert_cmpint(w->changes, >, changes);
     g_assert_cmpint(from_guest(w, frame, len), ==, MIP6_DONE);
     g_assert_cmpint(w->port.sent, ==, 1);
@@ -634,7 +634,7 @@ static void test_wait(void)
 static void test_strangers(void)
 {
     World *w = away();
-    const struct in6_addr *care_of = &w->port.binding.care_of;
+    const struct in6_addr *care_of = &w->port.binding[0].care_of;
     struct in6_addr stranger = address("2001:db8:6::6");
     struct in6_addr agent = address(AGENT), home = address(HOME);
     uint8_t frame[512];
@@ -665,7 +665,7 @@ static void test_strangers(void)
     packet_ip6_build(frame + 14, &ip);
     from_link(w, frame, 54 + len);
     g_assert_cmpint(w->port.dropped[MIP6_DROP_MH_UNEXPECTED], ==, 1);
-    g_assert_cmpint(w->port.binding.state, ==, MIP6_BOUND);
+    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_BOUND);
     frame[54 + 24 + 6] ^= 1;
     from_link(w, frame, 54 + len);
     g_assert_cmpint(w->port.dropped[MIP6_DROP_MH_CHECKSUM], ==, 1);
@@ -678,7 +678,7 @@ static size_t tunnelled(World *w, uint8_t *frame, size_t len)
 {
     uint8_t inner[2048];
     PacketIp6 ip = {
-        .src = address(AGENT), .dst = w->port.binding.care_of,
+        .src = address(AGENT), .dst = w->port.binding[0].care_of,
         .next = PACKET_PROTO_IP6, .hops = 64,
     };
 
@@ -782,7 +782,7 @@ static void test_migration(void)
                     ==, 0x30);
     mip6_port_run(&v->port, v->now);
     deliver(v);
-    g_assert_cmpint(v->port.binding.state, ==, MIP6_BOUND);
+    g_assert_cmpint(v->port.binding[0].state, ==, MIP6_BOUND);
     g_assert_cmpint(mip6_agent_binding(&v->agent, &home)->care_of.s6_addr[4],
                     ==, 0x40);
     world_free(v);
@@ -826,11 +826,11 @@ static void test_pause_agent(void)
     Mip6Mh ba = { .type = MIP6_MH_BA, .status = MIP6_BA_SEQUENCE };
 
     w->deaf = true;
-    mip6_binding_refresh(&w->port.binding, w->now);
+    mip6_binding_refresh(&w->port.binding[0], w->now);
     mip6_port_pause(&w->port);
     w->now += SECOND;
     w->to_link = 0;
-    ba.sequence = w->port.binding.sequence + 10;
+    ba.sequence = w->port.binding[0].sequence + 10;
     from_agent(w, &ba);
     from_agent(w, &be);
     g_assert_cmpint(w->port.dropped[MIP6_DROP_MH_UNEXPECTED], ==, 2);
@@ -841,7 +841,7 @@ static void test_pause_agent(void)
     from_agent(w, &ba);
     pass(w, SECOND / 2);        /* not more than three in a second */
     g_assert_cmpint(w->to_link, ==, 1);
-    g_assert_cmpint(w->port.binding.sequence, ==, ba.sequence + 1);
+    g_assert_cmpint(w->port.binding[0].sequence, ==, ba.sequence + 1);
     world_free(w);
 }
 
@@ -951,11 +951,11 @@ static void test_unsent(void)
     g_assert_true(mip6_careof_address(&w->port.careof, w->now));
     mip6_port_run(&w->port, w->now);
     deliver(w);
-    g_assert_cmpint(w->port.binding.state, ==, MIP6_REGISTERING);
+    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_REGISTERING);
     pass(w, 10 * MS);
     answer_for_router(w);
     deliver(w);
-    g_assert_cmpint(w->port.binding.state, ==, MIP6_BOUND);
+    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_BOUND);
     world_free(w);
 }
 
@@ -970,7 +970,7 @@ static void test_resolve_early(void)
     answer_for_router(w);
     mip6_port_run(&w->port, w->now);
     deliver(w);
-    g_assert_cmpint(w->port.binding.state, ==, MIP6_BOUND);
+    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_BOUND);
     g_assert_cmpint(w->port.dropped[MIP6_DROP_NO_NEXT_HOP], ==, 0);
     world_free(w);
 }
@@ -982,7 +982,7 @@ static void test_link_mtu(void)
 
     advertise_without_mac(w, "2001:db8:3000::", 1400);
     g_assert_cmpint(mip6_tunnel_mtu(&w->port.tunnel, w->now), ==, 1360);
-    g_assert_cmpint(w->port.binding.state, ==, MIP6_BOUND);
+    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_BOUND);
     world_free(w);
 }
 
@@ -1015,7 +1015,7 @@ static void test_two_routers(void)
     g_assert_true(w->port.is_away);
     advertise(w, "2001:db8:3000::", router_mac);
     pass(w, 2 * SECOND);
-    g_assert_cmpint(w->port.binding.state, ==, MIP6_BOUND);
+    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_BOUND);
     world_free(w);
 }
 
@@ -1052,13 +1052,13 @@ static void test_return(void)
     from_guest(w, frame, len);  /* tells its MAC address */
     w->queued = 0;
     advertise(w, "2001:db8:2000::", home_router_mac);
-    g_assert_cmpint(w->port.binding.state, ==, MIP6_RETURNING);
+    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_RETURNING);
     pass(w, SECOND / 2);
-    g_assert_cmpint(w->port.binding.state, ==, MIP6_RETURNING);
+    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_RETURNING);
     w->on_home = 0;
     answer_for(w, &w->port.config.agent);       /* it is on the link now */
     deliver(w);
-    g_assert_cmpint(w->port.binding.state, ==, MIP6_HOME);
+    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_HOME);
     g_assert_null(mip6_agent_binding(&w->agent, &home));
     g_assert_cmpint(w->on_home, ==, 1);
     g_assert_cmpmem(w->link.buf + 6, 6, guest_mac, 6);

@@ -127,25 +127,46 @@ static Mip6Verdict refuse_mh(Mip6Port *p, const Mip6Arrived *from,
     return mip6_port_drop(p, MIP6_DROP_MH_MALFORMED);
 }
 
+/* Section 9.3.3: about one home address, or, if it names none, all of them. */
+static bool take_error(Mip6Port *p, int64_t now, const Mip6Mh *be)
+{
+    bool heeded = false;
+
+    for (unsigned i = 0; i < p->bindings; i++) {
+        Mip6Binding *b = &p->binding[i];
+
+        if (packet_ip6_equal(&be->home, &b->config.home) ||
+            (IN6_IS_ADDR_UNSPECIFIED(&be->home) &&
+             be->status != MIP6_BE_UNKNOWN_BINDING)) {
+            mip6_binding_error(b, now, be);
+            heeded = true;
+        }
+    }
+    return heeded;
+}
+
+/* @b: of the home address that the message is for; NULL: for none. */
 static Mip6Verdict take_good_mh(Mip6Port *p, int64_t now, const Mip6Mh *mh,
-                                bool to_home)
+                                Mip6Binding *b)
 {
     switch (mh->type) {
     case MIP6_MH_BA:
-        if (!to_home || !mip6_binding_ack(&p->binding, now, mh)) {
+        if (!b || !mip6_binding_ack(b, now, mh)) {
             break;
         }
         mip6_careof_confirm(&p->careof, now, &p->config.agent);
         return MIP6_DONE;
     case MIP6_MH_BE:
-        if (mh->status == MIP6_BE_UNKNOWN_BINDING &&
-            !packet_ip6_equal(&mh->home, &p->config.home.address)) {
+        if (!take_error(p, now, mh)) {
             break;
         }
-        mip6_binding_error(&p->binding, now, mh);
         return MIP6_DONE;
     case MIP6_MH_BRR:
-        mip6_binding_refresh(&p->binding, now);
+        if (b) {
+            mip6_binding_refresh(b, now);
+        } else {
+            mip6_port_refresh(p, now);
+        }
         return MIP6_DONE;
     }
     return mip6_port_drop(p, MIP6_DROP_MH_UNEXPECTED);
@@ -156,7 +177,6 @@ Mip6Verdict mip6_port_take_mh(Mip6Port *p, int64_t now,
                               const PacketIp6Ext *ext, const uint8_t *packet,
                               size_t len)
 {
-    const struct in6_addr *home = &p->config.home.address;
     struct in6_addr to = ip->dst;
     Mip6MhVerdict verdict;
     Mip6Mh mh;
@@ -166,7 +186,7 @@ Mip6Verdict mip6_port_take_mh(Mip6Port *p, int64_t now,
 
         if (!mip6_rh2_parse(&to, rh, packet_ip6_ext_len(PACKET_PROTO_ROUTING,
                                                         rh)) ||
-            !packet_ip6_equal(&to, home)) {
+            !mip6_port_binding(p, &to)) {
             return mip6_port_drop(p, MIP6_DROP_NOT_HOME_ADDRESS);
         }
     }
@@ -182,7 +202,7 @@ Mip6Verdict mip6_port_take_mh(Mip6Port *p, int64_t now,
         /* The agent may speak of what the VM's other host has asked for. */
         return mip6_port_drop(p, MIP6_DROP_MH_UNEXPECTED);
     }
-    return take_good_mh(p, now, &mh, packet_ip6_equal(&to, home));
+    return take_good_mh(p, now, &mh, mip6_port_binding(p, &to));
 }
 
 /* RFC 4443 section 4.2: people ask whether the address is there. */
@@ -212,13 +232,40 @@ static Mip6Verdict answer_echo(Mip6Port *p, const Mip6Arrived *from,
     return MIP6_DONE;
 }
 
+/* The binding whose update this is, as it was sent; NULL: it is none. */
+static Mip6Binding *binding_of_update(Mip6Port *p, const uint8_t *packet,
+                                      size_t len)
+{
+    struct in6_addr home;
+    PacketIp6 ip = { 0 };
+    PacketIp6Ext ext;
+    Mip6Binding *b;
+    size_t options;
+
+    packet_ip6_parse(&ip, packet, len);         /* it may be cut */
+    if (!packet_ip6_equal(&ip.dst, &p->config.agent) ||
+        !packet_ip6_walk(&ext, packet, len)) {
+        return NULL;
+    }
+    options = ext.dst2 ? ext.dst2 : ext.dst1;
+    if (!options ||
+        !mip6_hao_parse(&home, packet + options,
+                        packet_ip6_ext_len(PACKET_PROTO_DSTOPTS,
+                                           packet + options))) {
+        return NULL;
+    }
+    b = mip6_port_binding(p, &home);
+    return b && packet_ip6_equal(&ip.src, &b->care_of) ? b : NULL;
+}
+
 /* An error about a packet that is ours: of the tunnel, or a Binding Update. */
 static Mip6Verdict take_icmp6_error(Mip6Port *p, int64_t now,
                                     const uint8_t *icmp, size_t len)
 {
     const uint8_t *outer = icmp + ICMP6_LEN, *inner;
     size_t inner_len;
-    PacketIp6 ip;
+    struct in6_addr src;
+    Mip6Binding *b;
     bool heeded = false;
 
     len -= ICMP6_LEN;
@@ -231,20 +278,17 @@ static Mip6Verdict take_icmp6_error(Mip6Port *p, int64_t now,
     }
     inner = mip6_tunnel_inner(&p->tunnel, outer, len, &inner_len);
     if (inner) {
-        memcpy(&ip.src, inner + 8, sizeof(ip.src));
-        if (mip6_home_is_guests(&p->home, &ip.src) &&
+        memcpy(&src, inner + 8, sizeof(src));
+        if (mip6_home_is_guests(&p->home, &src) &&
             mip6_tunnel_report(&p->tunnel, now, icmp[0], icmp[1], inner,
                                inner_len, mip6_port_router(p))) {
             p->reported++;
             heeded = true;
         }
     }
-    packet_ip6_parse(&ip, outer, len);
-    if (icmp[0] == PACKET_ICMP6_PARAMETER && icmp[1] != 0 &&
-        packet_ip6_equal(&ip.src, &p->binding.care_of) &&
-        packet_ip6_equal(&ip.dst, &p->config.agent) &&
-        (ip.next == PACKET_PROTO_DSTOPTS || ip.next == PACKET_PROTO_MH)) {
-        mip6_binding_refused_by_icmp(&p->binding, now);
+    b = binding_of_update(p, outer, len);
+    if (icmp[0] == PACKET_ICMP6_PARAMETER && icmp[1] != 0 && b) {
+        mip6_binding_refused_by_icmp(b, now);
         heeded = true;
     }
     return heeded ? MIP6_DONE : mip6_port_drop(p, MIP6_DROP_ICMP6);

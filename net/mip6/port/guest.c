@@ -2,35 +2,44 @@
 /*
  * Frames of the guest
  */
+#include <string.h>
+
 #include "net/mip6/port/internal.h"
 
 /* Headers that are looked at in one piece. */
 #define HEAD_MAX        512u
 
-/* Not now, but soon; or not at all. */
-static Mip6Verdict hold(Mip6Port *p, int64_t now)
+/*
+ * Not now, but soon; or not at all. All of the guest's packets wait behind one
+ * that waits, so no address waits for a binding that was refused, while others
+ * are bound.
+ */
+static Mip6Verdict hold(Mip6Port *p, int64_t now, const Mip6Binding *b)
 {
-    if (now >= p->hold_until) {
+    if (now >= p->hold_until ||
+        (b && mip6_binding_is_refused(b) && mip6_port_any_is(p, MIP6_BOUND))) {
         return mip6_port_drop(p, MIP6_DROP_UNBOUND);
     }
     p->holding = true;
     return MIP6_HELD;
 }
 
-static bool is_ready(const Mip6Port *p)
+static Mip6Verdict into_tunnel(Mip6Port *p, int64_t now,
+                               const struct in6_addr *src,
+                               const PacketEth *eth, const struct iovec *iov,
+                               int iovcnt, const PacketOffload *offload)
 {
-    return p->binding.state == MIP6_BOUND;
-}
-
-static Mip6Verdict into_tunnel(Mip6Port *p, int64_t now, const PacketEth *eth,
-                               const struct iovec *iov, int iovcnt,
-                               const PacketOffload *offload)
-{
+    /* A report about groups, from the link-local address, goes with any. */
+    bool report = IN6_IS_ADDR_LINKLOCAL(src) || IN6_IS_ADDR_UNSPECIFIED(src);
+    const Mip6Binding *b = report ? &p->binding[0] : mip6_port_binding(p, src);
     uint8_t mac[PACKET_ETH_ADDR_LEN];
     Mip6Drop why;
 
-    if (!is_ready(p)) {
-        return hold(p, now);
+    if (!b) {
+        return mip6_port_drop(p, MIP6_DROP_UNBOUND);
+    }
+    if (b->state != MIP6_BOUND) {
+        return hold(p, now, b);
     }
     if (!mip6_careof_next_hop(&p->careof, now, &p->config.agent, mac)) {
         return mip6_port_drop(p, MIP6_DROP_NO_NEXT_HOP);
@@ -49,14 +58,16 @@ Mip6Verdict mip6_port_from_guest(Mip6Port *p, int64_t now,
                                  const PacketOffload *offload)
 {
     uint8_t head[HEAD_MAX];
+    struct in6_addr src;
     bool tunnel;
     PacketEth eth;
+    unsigned addresses = p->home.learned.addresses;
     Mip6Drop why;
     size_t len;
 
     p->now = now;
     if (!p->is_known) {
-        return hold(p, now);
+        return hold(p, now, NULL);
     }
     len = packet_iov_copy(iov, iovcnt, 0, head, p->is_away
                           ? sizeof(head) : PACKET_ETH_LEN);
@@ -74,6 +85,13 @@ Mip6Verdict mip6_port_from_guest(Mip6Port *p, int64_t now,
     if (why != MIP6_DROP_NONE) {
         return mip6_port_drop(p, why);
     }
-    return tunnel ? into_tunnel(p, now, &eth, iov, iovcnt, offload)
-                  : MIP6_DONE;
+    if (p->home.learned.addresses != addresses) {
+        p->settle = true;       /* it may get a binding */
+        mip6_port_settle(p, now);
+    }
+    if (!tunnel) {
+        return MIP6_DONE;
+    }
+    memcpy(&src, head + eth.len + 8, sizeof(src));
+    return into_tunnel(p, now, &src, &eth, iov, iovcnt, offload);
 }

@@ -2,7 +2,8 @@
 /*
  * What the files of a port share
  *
- * guest.c and link.c stand on control.c, that and port.c on late.c.
+ * guest.c and link.c stand on control.c, that and port.c on late.c, and port.c
+ * on bindings.c.
  */
 #ifndef NET_MIP6_PORT_INTERNAL_H
 #define NET_MIP6_PORT_INTERNAL_H
@@ -47,6 +48,38 @@ static inline bool mip6_port_like_nd(const uint8_t *packet, size_t len)
     return len >= PACKET_IP6_LEN + 8 &&
            packet[6] == PACKET_PROTO_ICMP6 && packet[7] == 255;
 }
+
+/* --- bindings.c ----------------------------------------------------------- */
+
+/* Have a binding for each home address of the configuration. */
+void mip6_port_bind_configured(Mip6Port *p, const Mip6BindingOps *ops);
+
+/* Have another one. Returns NULL if there is no room. */
+Mip6Binding *mip6_port_bind(Mip6Port *p, const struct in6_addr *home);
+
+/* The binding of @home; NULL: it has none. */
+Mip6Binding *mip6_port_binding(Mip6Port *p, const struct in6_addr *home);
+
+bool mip6_port_any_is(const Mip6Port *p, Mip6State state);
+
+/* When may the agent get another update? For Mip6BindingOps. */
+int64_t mip6_port_may_update(void *opaque);
+void mip6_port_has_updated(Mip6Port *p);
+
+/* All of them: away, with this care-of address or none; home; again. */
+void mip6_port_register(Mip6Port *p, int64_t now,
+                        const struct in6_addr *care_of);
+void mip6_port_deregister(Mip6Port *p, int64_t now);
+void mip6_port_refresh(Mip6Port *p, int64_t now);
+
+/* Those in p->unsent: they can be sent now. */
+void mip6_port_retry(Mip6Port *p, int64_t now);
+
+/* Has another binding ended, and the VM is at home? Of which address? */
+bool mip6_port_came_home(Mip6Port *p, struct in6_addr *home);
+
+int64_t mip6_port_bindings_deadline(const Mip6Port *p);
+void mip6_port_bindings_tick(Mip6Port *p, int64_t now);
 
 /* --- port.c --------------------------------------------------------------- */
 

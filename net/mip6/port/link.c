@@ -97,11 +97,10 @@ static Mip6Verdict out_of_tunnel(Mip6Port *p, const PacketEth *eth,
     return MIP6_DONE;
 }
 
-static bool is_addressed_to_us(const Mip6Port *p, const PacketIp6 *ip)
+static bool is_addressed_to_us(Mip6Port *p, const PacketIp6 *ip)
 {
     return mip6_careof_owns(&p->careof, &ip->dst) ||
-           (!p->is_away && packet_ip6_equal(&ip->dst,
-                                            &p->config.home.address));
+           (!p->is_away && mip6_port_binding(p, &ip->dst));
 }
 
 static Mip6Verdict take_upper(Mip6Port *p, int64_t now, const Mip6Arrived *from,
@@ -192,7 +191,7 @@ static Mip6Verdict take_packet(Mip6Port *p, int64_t now,
 }
 
 /*
- * At home the answer to the last Binding Update comes to the home address, and
+ * At home the answer to a last Binding Update comes to the home address, and
  * so to the guest's MAC address. The guest has not asked, and must not see it.
  */
 static bool is_answer_at_home(const Mip6Port *p, const struct iovec *iov,
@@ -201,7 +200,7 @@ static bool is_answer_at_home(const Mip6Port *p, const struct iovec *iov,
     uint8_t head[PACKET_ETH_LEN + PACKET_IP6_LEN];
     const uint8_t *ip = head + PACKET_ETH_LEN;
 
-    return p->binding.state == MIP6_RETURNING &&
+    return mip6_port_any_is(p, MIP6_RETURNING) &&
            packet_iov_copy(iov, iovcnt, 0, head, sizeof(head)) ==
            sizeof(head) &&
            packet_get16(head + 12) == PACKET_ETH_IP6 &&

@@ -25,7 +25,9 @@
  * with a MAC address of its own; the guest is behind the tunnel. What cannot go
  * yet, because no binding is there, waits with its sender (MIP6_HELD) for
  * HOLD_MAX, so that a change of networks loses nothing; after that it is
- * dropped and counted, as a link without a carrier would do.
+ * dropped and counted, as a link without a carrier would do. Each home address
+ * has a binding of its own (bindings.c); they share the care-of address and the
+ * tunnel.
  *
  * The parts do not know each other. They report changes by callbacks, which
  * only set @settle; mip6_port_settle() then gives each what the others have.
@@ -36,6 +38,8 @@
 
 #define SECOND                  1000000000ll
 #define HOLD_MAX                (10 * SECOND)
+/* Once an address is bound it waits so long behind those that are not. */
+#define HOLD_OTHERS             (3 * SECOND)
 /* In which three router solicitations are out. */
 #define DOUBT_MAX               (12 * SECOND)
 
@@ -96,11 +100,12 @@ static void guest_packet(void *opaque, const void *packet, size_t len)
 }
 
 /* From the care-of address, or from home (RFC 6275 sections 6.1.7, 11.5.5). */
-static void binding_send(void *opaque, const Mip6Mh *bu,
+static void binding_send(void *opaque, const Mip6Binding *b, const Mip6Mh *bu,
                          const struct in6_addr *care_of)
 {
     Mip6Port *p = opaque;
-    bool at_home = packet_ip6_equal(care_of, &p->config.home.address);
+    const struct in6_addr *home = &b->config.home;
+    bool at_home = packet_ip6_equal(care_of, home);
     uint8_t frame[PACKET_ETH_LEN + PACKET_IP6_LEN + MIP6_HAO_LEN + 128];
     uint8_t *packet = frame + PACKET_ETH_LEN, *at = packet + PACKET_IP6_LEN;
     uint8_t mac[PACKET_ETH_ADDR_LEN];
@@ -113,17 +118,18 @@ static void binding_send(void *opaque, const Mip6Mh *bu,
 
     if (!mip6_careof_next_hop(&p->careof, p->now, &p->config.agent, mac)) {
         p->dropped[MIP6_DROP_NO_NEXT_HOP]++;
-        p->unsent = true;       /* it goes when the next hop is known */
+        p->unsent |= 1u << (b - p->binding);    /* goes when it is known */
         return;
     }
     if (!at_home) {
-        at += mip6_hao_build(at, PACKET_PROTO_MH, &p->config.home.address);
+        at += mip6_hao_build(at, PACKET_PROTO_MH, home);
     }
-    at += mip6_mh_build(at, frame + sizeof(frame) - at,
-                        &p->config.home.address, &p->config.agent, bu);
+    at += mip6_mh_build(at, frame + sizeof(frame) - at, home,
+                        &p->config.agent, bu);
     ip.payload = at - packet - PACKET_IP6_LEN;
     packet_ip6_build(packet, &ip);
     packet_eth_build(frame, mac, p->careof.mac, PACKET_ETH_IP6);
+    mip6_port_has_updated(p);
     mip6_port_transmit(p, frame, at - frame);
 }
 
@@ -135,6 +141,7 @@ static const Mip6CareOfOps careof_ops = {
 
 static const Mip6BindingOps binding_ops = {
     .send = binding_send,
+    .not_before = mip6_port_may_update,
     .changed = part_changed,
 };
 
@@ -158,7 +165,7 @@ static void be_home(Mip6Port *p, int64_t now)
     p->is_away = false;
     mip6_home_return(&p->home);
     if (p->is_running) {
-        mip6_binding_home(&p->binding, now);
+        mip6_port_deregister(p, now);
     }
     p->settle = true;
 }
@@ -199,22 +206,26 @@ void mip6_port_judge_location(Mip6Port *p, int64_t now, const PacketNdRa *ra)
 }
 
 /* RFC 6275 section 11.5.5: who has asked the agent for it knows its MAC. */
-static void announce_home(Mip6Port *p)
+static void announce_home(Mip6Port *p, const struct in6_addr *addr)
 {
     const uint8_t *mac = mip6_home_guest_mac(&p->home);
     uint8_t frame[PACKET_ETH_LEN + PACKET_ND_SHORT_MAX];
     uint8_t group[PACKET_ETH_ADDR_LEN];
+    size_t len;
 
-    packet_eth_group6(group, &packet_ip6_all_nodes);
-    for (unsigned i = 0; mac && i < p->home.learned.addresses; i++) {
-        const struct in6_addr *addr = &p->home.learned.address[i];
-        size_t len = packet_nd_build_na(frame + PACKET_ETH_LEN, addr,
-                                        &packet_ip6_all_nodes, addr,
-                                        PACKET_NA_OVERRIDE, mac);
-
+    if (mac) {
+        len = packet_nd_build_na(frame + PACKET_ETH_LEN, addr,
+                                 &packet_ip6_all_nodes, addr,
+                                 PACKET_NA_OVERRIDE, mac);
+        packet_eth_group6(group, &packet_ip6_all_nodes);
         packet_eth_build(frame, group, mac, PACKET_ETH_IP6);
         mip6_port_transmit(p, frame, PACKET_ETH_LEN + len);
     }
+}
+
+static int64_t min_time(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
 }
 
 static void set_tunnel(Mip6Port *p, const struct in6_addr *care_of)
@@ -233,6 +244,7 @@ void mip6_port_settle(Mip6Port *p, int64_t now)
 {
     const struct in6_addr *care_of;
     uint8_t mac[PACKET_ETH_ADDR_LEN];
+    struct in6_addr home;
 
     if (!p->settle) {
         return;
@@ -245,25 +257,25 @@ void mip6_port_settle(Mip6Port *p, int64_t now)
             mip6_careof_next_hop(&p->careof, now, &p->config.agent, mac);
         }
         if (p->is_running) {
-            mip6_binding_away(&p->binding, now, care_of);
+            mip6_port_register(p, now, care_of);
         }
     }
     if (p->is_running && p->unsent &&
         mip6_careof_next_hop(&p->careof, now, &p->config.agent, mac)) {
-        p->unsent = false;
-        mip6_binding_retry(&p->binding, now);
+        mip6_port_retry(p, now);
     }
-    if (p->returning && p->binding.state == MIP6_HOME) {
-        announce_home(p);
+    if (mip6_port_any_is(p, MIP6_BOUND)) {
+        p->hold_until = min_time(p->hold_until, now + HOLD_OTHERS);
+        if (p->is_running && !packet_ip6_equal(&p->asked, &p->tunnel.local)) {
+            /* The agent knows of no groups at this address yet. */
+            p->asked = p->tunnel.local;
+            mip6_home_query(&p->home);
+        }
+    }
+    while (mip6_port_came_home(p, &home)) {
+        announce_home(p, &home);
         mip6_home_query(&p->home);
     }
-    if (p->is_running && p->binding.state == MIP6_BOUND &&
-        !packet_ip6_equal(&p->asked, &p->binding.care_of)) {
-        /* The agent knows of no groups at this address yet. */
-        p->asked = p->binding.care_of;
-        mip6_home_query(&p->home);
-    }
-    p->returning = p->binding.state == MIP6_RETURNING;
     p->settle = false;          /* of the binding's own change, too */
     p->ops->changed(p->opaque);
 }
@@ -273,22 +285,16 @@ void mip6_port_settle(Mip6Port *p, int64_t now)
 void mip6_port_init(Mip6Port *p, const Mip6PortConfig *config,
                     const Mip6PortOps *ops, void *opaque, bool arriving)
 {
-    Mip6BindingConfig binding = {
-        .home = config->home.address,
-        .lifetime = config->lifetime,
-    };
-
     memset(p, 0, sizeof(*p));
     p->config = *config;
     p->ops = ops;
     p->opaque = opaque;
     p->hold_until = p->doubt_until = INT64_MAX;
-    mip6_binding_init(&p->binding, &binding, &binding_ops, p,
-                      ops->random(opaque));
     mip6_careof_init(&p->careof, config->mac, config->mtu,
                      config->has_care_of ? &config->care_of : NULL,
                      &careof_ops, p);
     mip6_home_init(&p->home, &config->home, &home_ops, p);
+    mip6_port_bind_configured(p, &binding_ops);
     mip6_tunnel_init(&p->tunnel, &tunnel_ops, p);
     mip6_port_late_end(p);
     p->tunnel.fragment_id = ops->random(opaque);
@@ -319,9 +325,9 @@ void mip6_port_run(Mip6Port *p, int64_t now)
     if (p->is_known && p->is_away) {
         mip6_home_leave(&p->home, now);
         /* Somebody else may have registered meanwhile. */
-        mip6_binding_refresh(&p->binding, now);
+        mip6_port_refresh(p, now);
     } else if (p->is_known) {
-        mip6_binding_home(&p->binding, now);
+        mip6_port_deregister(p, now);
     }
     p->settle = true;
     mip6_port_settle(p, now);
@@ -344,11 +350,6 @@ void mip6_port_leave(Mip6Port *p, int64_t now)
     p->ops->changed(p->opaque);         /* what was held may go on now */
 }
 
-static int64_t min_time(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 int64_t mip6_port_deadline(const Mip6Port *p)
 {
     int64_t at = min_time(mip6_careof_deadline(&p->careof), p->doubt_until);
@@ -356,7 +357,7 @@ int64_t mip6_port_deadline(const Mip6Port *p)
     at = min_time(at, mip6_port_late_deadline(p));
     if (p->is_running) {
         at = p->holding ? min_time(at, p->hold_until) : at;
-        at = min_time(at, mip6_binding_deadline(&p->binding));
+        at = min_time(at, mip6_port_bindings_deadline(p));
         at = min_time(at, mip6_home_deadline(&p->home));
     }
     return at;
@@ -381,7 +382,7 @@ void mip6_port_tick(Mip6Port *p, int64_t now)
         mip6_port_late_tick(p);
     }
     if (p->is_running) {
-        mip6_binding_tick(&p->binding, now);
+        mip6_port_bindings_tick(p, now);
         mip6_home_tick(&p->home, now);
         mip6_port_settle(p, now);
     }
@@ -394,6 +395,6 @@ bool mip6_port_passes(const Mip6Port *p, bool from_guest,
         return false;
     }
     return from_guest ||
-           (p->binding.state != MIP6_RETURNING &&
+           (!mip6_port_any_is(p, MIP6_RETURNING) &&
             memcmp(dst, p->careof.mac, PACKET_ETH_ADDR_LEN));
 }

@@ -25,6 +25,7 @@ typedef struct Mip6PortConfig {
     struct in6_addr agent;      /* home agent */
     bool has_care_of;
     struct in6_addr care_of;    /* a fixed one */
+    bool heard_addresses;       /* bind what the guest was heard to use, too */
     Mip6Location location;
     uint16_t lifetime;          /* of bindings; MIP6_LIFETIME_UNIT */
     uint8_t mac[PACKET_ETH_ADDR_LEN];   /* on foreign links */
@@ -51,6 +52,8 @@ typedef enum Mip6Verdict {
     MIP6_HELD,                  /* offer it again after ops->changed() */
 } Mip6Verdict;
 
+#define MIP6_PORT_UPDATE_RATE   3       /* Binding Updates in a second */
+
 /* Packets that come for a VM that has left; see late.c. */
 typedef struct Mip6Late {
     uint8_t *buf;               /* what is kept; NULL: nothing is */
@@ -67,7 +70,9 @@ typedef struct Mip6Port {
     Mip6PortConfig config;
     const Mip6PortOps *ops;
     void *opaque;
-    Mip6Binding binding;
+    unsigned bindings;          /* the first is that of the first address */
+    Mip6Binding binding[MIP6_HOME_ADDRESSES];
+    const Mip6BindingOps *binding_ops;
     Mip6CareOf careof;
     Mip6Home home;
     Mip6Tunnel tunnel;
@@ -86,8 +91,10 @@ typedef struct Mip6Port {
     bool settle;                /* addresses may have changed */
     int64_t hold_until;         /* frames may wait until then */
     bool holding;               /* one waits */
-    bool unsent;                /* a Binding Update could not be sent */
-    bool returning;             /* the home link is to be told */
+    unsigned unsent;            /* bit N: update of binding N was not sent */
+    unsigned returning;         /* bit N: the home link is to be told of it */
+    uint64_t updates;           /* Binding Updates that were sent */
+    int64_t updated[MIP6_PORT_UPDATE_RATE];     /* when the last ones were */
     struct in6_addr asked;      /* care-of address the guest's groups are at */
     bool home_heard;            /* the home prefix was advertised here */
     int64_t doubt_until;        /* of that; INT64_MAX: there is no doubt */
@@ -135,7 +142,7 @@ void mip6_port_pause(Mip6Port *p);
 void mip6_port_leave(Mip6Port *p, int64_t now);
 
 /* Room that mip6_port_save() needs. */
-#define MIP6_PORT_SAVED_MAX     1024u
+#define MIP6_PORT_SAVED_MAX     2048u
 
 /**
  * mip6_port_save: what a migration carries, in a format of its own
@@ -148,10 +155,19 @@ size_t mip6_port_save(const Mip6Port *p, int64_t now, void *buf);
 /**
  * mip6_port_load: go on where another port was
  *
- * Returns: false if it is not what mip6_port_save() writes, of this version; @p
- * is as before then
+ * Returns: false if it is not what mip6_port_save() writes, of this version, or
+ * its configuration has other home addresses; @p is as before then
  */
 bool mip6_port_load(Mip6Port *p, int64_t now, const void *buf, size_t len);
+
+/**
+ * mip6_port_saved_homes: the home addresses of the other port's configuration
+ * @buf: what mip6_port_load() refuses
+ *
+ * Returns: how many; 0: it is damaged, or of another version
+ */
+unsigned mip6_port_saved_homes(const void *buf, size_t len,
+                               struct in6_addr home[MIP6_HOME_ADDRESSES]);
 
 /**
  * mip6_port_passes: a first look at a frame

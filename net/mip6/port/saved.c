@@ -7,7 +7,7 @@
 #include "net/mip6/port/internal.h"
 #include "net/packet/octets.h"
 
-#define SAVED_VERSION   1
+#define SAVED_VERSION   2
 
 /* Numbers in network order, one after the other. */
 typedef struct Cursor {
@@ -100,35 +100,127 @@ static void binding_fields(Cursor *c, bool write, Mip6BindingSaved *b)
     b->remaining = ms * 1000000ll;
 }
 
+typedef struct Saved {
+    uint32_t configured;        /* home addresses of the configuration */
+    uint32_t bindings;          /* theirs come first */
+    struct in6_addr home[MIP6_HOME_ADDRESSES];
+    Mip6BindingSaved binding[MIP6_HOME_ADDRESSES];
+    Mip6HomeLearned learned;
+} Saved;
+
+static void saved_fields(Cursor *c, bool write, Saved *s)
+{
+    uint32_t version = SAVED_VERSION;
+
+    FIELD(c, write, version, SAVED_VERSION);
+    c->bad |= version != SAVED_VERSION;
+    FIELD(c, write, s->bindings, MIP6_HOME_ADDRESSES);
+    FIELD(c, write, s->configured, s->bindings);
+    for (unsigned i = 0; !c->bad && i < s->bindings; i++) {
+        field(c, write, &s->home[i], sizeof(s->home[i]));
+        binding_fields(c, write, &s->binding[i]);
+    }
+    learned_fields(c, write, &s->learned);
+}
+
 size_t mip6_port_save(const Mip6Port *p, int64_t now, void *buf)
 {
     Cursor c = { buf, MIP6_PORT_SAVED_MAX, false };
-    Mip6HomeLearned learned = p->home.learned;
-    Mip6BindingSaved binding;
-    uint32_t version = SAVED_VERSION;
+    Saved s = {
+        .configured = mip6_home_configured(&p->home),
+        .bindings = p->bindings,
+        .learned = p->home.learned,
+    };
 
-    mip6_binding_save(&p->binding, now, &binding);
-    FIELD(&c, true, version, SAVED_VERSION);
-    binding_fields(&c, true, &binding);
-    learned_fields(&c, true, &learned);
+    for (unsigned i = 0; i < p->bindings; i++) {
+        s.home[i] = p->binding[i].config.home;
+        mip6_binding_save(&p->binding[i], now, &s.binding[i]);
+    }
+    saved_fields(&c, true, &s);
     return c.bad ? 0 : MIP6_PORT_SAVED_MAX - c.left;
+}
+
+static bool read_saved(Saved *s, const void *buf, size_t len)
+{
+    Cursor c = { (uint8_t *)buf, len, false };
+
+    memset(s, 0, sizeof(*s));
+    saved_fields(&c, false, s);
+    return !c.bad && !c.left;
+}
+
+unsigned mip6_port_saved_homes(const void *buf, size_t len,
+                               struct in6_addr home[MIP6_HOME_ADDRESSES])
+{
+    Saved s;
+
+    if (!read_saved(&s, buf, len)) {
+        return 0;
+    }
+    memcpy(home, s.home, s.configured * sizeof(*home));
+    return s.configured;
+}
+
+static bool is_among(const struct in6_addr *addr, const struct in6_addr *list,
+                     unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        if (packet_ip6_equal(addr, &list[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Has the VM that comes the home addresses that it has here, in any order? */
+static bool has_same_homes(const Mip6Port *p, const Saved *s)
+{
+    const Mip6HomeLearned *l = &p->home.learned;
+    unsigned configured = mip6_home_configured(&p->home);
+
+    if (s->configured != configured) {
+        return false;
+    }
+    for (unsigned i = 0; i < configured; i++) {
+        if (!is_among(&l->address[i], s->home, configured) ||
+            !is_among(&l->address[i], s->learned.address,
+                      s->learned.addresses)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void load_binding(Mip6Port *p, int64_t now, const struct in6_addr *home,
+                         const Mip6BindingSaved *saved)
+{
+    Mip6Binding *b = mip6_port_binding(p, home);
+
+    if (!b && p->config.heard_addresses &&
+        mip6_home_is_guests(&p->home, home)) {
+        b = mip6_port_bind(p, home);
+    }
+    if (b) {
+        mip6_binding_load(b, now, saved);
+    }
 }
 
 bool mip6_port_load(Mip6Port *p, int64_t now, const void *buf, size_t len)
 {
-    Cursor c = { (uint8_t *)buf, len, false };
-    Mip6HomeLearned learned = { 0 };
-    Mip6BindingSaved binding = { 0 };
-    uint32_t version = 0;
+    Mip6Binding scratch = p->binding[0];
+    Saved s;
 
-    FIELD(&c, false, version, SAVED_VERSION);
-    binding_fields(&c, false, &binding);
-    learned_fields(&c, false, &learned);
-    if (c.bad || c.left || version != SAVED_VERSION || !learned.addresses ||
-        !packet_ip6_equal(&learned.address[0], &p->config.home.address) ||
-        !mip6_binding_load(&p->binding, now, &binding)) {
+    if (!read_saved(&s, buf, len) || !has_same_homes(p, &s)) {
         return false;
     }
-    p->home.learned = learned;
+    for (unsigned i = 0; i < s.bindings; i++) {
+        if (!mip6_binding_load(&scratch, now, &s.binding[i])) {
+            return false;
+        }
+    }
+    mip6_home_load(&p->home, &s.learned);
+    for (unsigned i = 0; i < s.bindings; i++) {
+        load_binding(p, now, &s.home[i], &s.binding[i]);
+    }
     return true;
 }

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The bindings of a port: one for each home address
+ *
+ * The addresses of the configuration come first and always have one. Addresses
+ * that the guest was heard to use get one when the VM is away, if the
+ * configuration wants that and there is room; they lose it when the VM is back
+ * and all bindings have ended.
+ *
+ * All updates go to one home agent. RFC 6275 section 11.8 has the rate that a
+ * node keeps with all of its home addresses together: the first ones of the
+ * table go first.
+ */
+#include "net/mip6/port/internal.h"
+
+/* Of UPDATE_RATE updates (MAX_UPDATE_RATE, RFC 6275 section 12). */
+#define SECOND          1000000000ll
+#define UPDATE_WINDOW   (SECOND / MIP6_PORT_UPDATE_RATE * MIP6_PORT_UPDATE_RATE)
+
+int64_t mip6_port_may_update(void *opaque)
+{
+    const Mip6Port *p = opaque;
+
+    return p->updates < MIP6_PORT_UPDATE_RATE
+           ? INT64_MIN
+           : p->updated[p->updates % MIP6_PORT_UPDATE_RATE] + UPDATE_WINDOW;
+}
+
+void mip6_port_has_updated(Mip6Port *p)
+{
+    p->updated[p->updates++ % MIP6_PORT_UPDATE_RATE] = p->now;
+}
+
+Mip6Binding *mip6_port_binding(Mip6Port *p, const struct in6_addr *home)
+{
+    for (unsigned i = 0; i < p->bindings; i++) {
+        if (packet_ip6_equal(&p->binding[i].config.home, home)) {
+            return &p->binding[i];
+        }
+    }
+    return NULL;
+}
+
+bool mip6_port_any_is(const Mip6Port *p, Mip6State state)
+{
+    for (unsigned i = 0; i < p->bindings; i++) {
+        if (p->binding[i].state == state) {
+            return true;
+        }
+    }
+    return false;
+}
+
+Mip6Binding *mip6_port_bind(Mip6Port *p, const struct in6_addr *home)
+{
+    Mip6BindingConfig config = {
+        .home = *home,
+        .lifetime = p->config.lifetime,
+    };
+    Mip6Binding *b = &p->binding[p->bindings];
+
+    if (p->bindings == MIP6_HOME_ADDRESSES) {
+        return NULL;
+    }
+    mip6_binding_init(b, &config, p->binding_ops, p, p->ops->random(p->opaque));
+    p->unsent &= ~(1u << p->bindings++);
+    return b;
+}
+
+void mip6_port_bind_configured(Mip6Port *p, const Mip6BindingOps *ops)
+{
+    const Mip6HomeLearned *l = &p->home.learned;
+
+    p->binding_ops = ops;
+    for (unsigned i = 0; i < mip6_home_configured(&p->home); i++) {
+        mip6_port_bind(p, &l->address[i]);
+    }
+}
+
+static void bind_heard(Mip6Port *p)
+{
+    const Mip6HomeLearned *l = &p->home.learned;
+
+    for (unsigned i = mip6_home_configured(&p->home);
+         p->config.heard_addresses && i < l->addresses; i++) {
+        if (!mip6_port_binding(p, &l->address[i]) &&
+            !packet_ip6_equal(&l->address[i], &p->config.agent)) {
+            mip6_port_bind(p, &l->address[i]);
+        }
+    }
+}
+
+void mip6_port_register(Mip6Port *p, int64_t now,
+                        const struct in6_addr *care_of)
+{
+    bind_heard(p);
+    for (unsigned i = 0; i < p->bindings; i++) {
+        mip6_binding_away(&p->binding[i], now, care_of);
+    }
+}
+
+void mip6_port_refresh(Mip6Port *p, int64_t now)
+{
+    for (unsigned i = 0; i < p->bindings; i++) {
+        mip6_binding_refresh(&p->binding[i], now);
+    }
+}
+
+void mip6_port_deregister(Mip6Port *p, int64_t now)
+{
+    for (unsigned i = 0; i < p->bindings; i++) {
+        mip6_binding_home(&p->binding[i], now);
+    }
+}
+
+void mip6_port_retry(Mip6Port *p, int64_t now)
+{
+    unsigned unsent = p->unsent;
+
+    p->unsent = 0;
+    for (unsigned i = 0; i < p->bindings; i++) {
+        if (unsent & 1u << i) {
+            mip6_binding_retry(&p->binding[i], now);
+        }
+    }
+}
+
+bool mip6_port_came_home(Mip6Port *p, struct in6_addr *home)
+{
+    for (unsigned i = 0; i < p->bindings; i++) {
+        const Mip6Binding *b = &p->binding[i];
+
+        if (p->returning & 1u << i && b->state != MIP6_RETURNING) {
+            p->returning &= ~(1u << i);
+            if (b->state == MIP6_HOME) {
+                *home = b->config.home;
+                return true;
+            }
+        }
+        p->returning |= (unsigned)(b->state == MIP6_RETURNING) << i;
+    }
+    if (mip6_port_is_home(p) && p->is_running && !p->returning) {
+        p->bindings = mip6_home_configured(&p->home);
+    }
+    return false;
+}
+
+int64_t mip6_port_bindings_deadline(const Mip6Port *p)
+{
+    int64_t at = INT64_MAX;
+
+    for (unsigned i = 0; i < p->bindings; i++) {
+        int64_t next = mip6_binding_deadline(&p->binding[i]);
+
+        at = next < at ? next : at;
+    }
+    return at;
+}
+
+void mip6_port_bindings_tick(Mip6Port *p, int64_t now)
+{
+    for (unsigned i = 0; i < p->bindings; i++) {
+        mip6_binding_tick(&p->binding[i], now);
+    }
+}

@@ -489,6 +489,8 @@ static bool mip6_parse_more(const char *id, const char *text,
 static bool mip6_parse_home(const char *id, const NetdevMip6Options *o,
                             Mip6HomeConfig *home, Error **errp)
 {
+    const strList *more;
+
     if (!mip6_parse_address(id, "home-address", o->home_address,
                             &home->address, errp)) {
         return false;
@@ -500,8 +502,8 @@ static bool mip6_parse_home(const char *id, const NetdevMip6Options *o,
         return false;
     }
     home->prefix_len = o->home_prefix_length;
-    for (const strList *l = o->more_home_address; l; l = l->next) {
-        if (!mip6_parse_more(id, l->value, home, errp)) {
+    for (more = o->more_home_address; more; more = more->next) {
+        if (!mip6_parse_more(id, more->value, home, errp)) {
             return false;
         }
     }

@@ -34,6 +34,9 @@ static const uint8_t all_nodes_mac[] = { 0x33, 0x33, 0, 0, 0, 1 };
 static const struct in6_addr home = {
     .s6_addr = { 0x20, 1, 0xd, 0xb8, 0x20, [15] = 0x10 },
 };
+static const struct in6_addr second = {
+    .s6_addr = { 0x20, 1, 0xd, 0xb8, 0x20, [15] = 0x11 },
+};
 static const struct in6_addr agent = {
     .s6_addr = { 0x20, 1, 0xd, 0xb8, 0x20, [15] = 1 },
 };
@@ -119,10 +122,35 @@ static void check_announcement(const World *w, const uint8_t *p, size_t len)
     g_assert(mip6_home_is_guests(&w->port.home, &nd.target));
 }
 
+static const Mip6Binding *binding_of(const World *w,
+                                     const struct in6_addr *addr)
+{
+    for (unsigned i = 0; i < w->port.bindings; i++) {
+        if (packet_ip6_equal(&w->port.binding[i].config.home, addr)) {
+            return &w->port.binding[i];
+        }
+    }
+    return NULL;
+}
+
+/* A packet of an address that is bound, from @src. */
+static void check_tunnelled(const World *w, const struct in6_addr *src,
+                            const uint8_t *packet)
+{
+    const Mip6Binding *b;
+    struct in6_addr inner;
+
+    g_assert(packet[0] >> 4 == 6);
+    memcpy(&inner, packet + 8, sizeof(inner));
+    g_assert(mip6_home_is_guests(&w->port.home, &inner));
+    b = binding_of(w, &inner);
+    g_assert(b && b->state == MIP6_BOUND);
+    g_assert(packet_ip6_equal(src, &b->care_of));
+}
+
 /* ICMPv6 of our own, mobility, or the tunnel. */
 static void check_packet(const World *w, const uint8_t *p, size_t len)
 {
-    struct in6_addr inner;
     PacketIp6 ip;
 
     g_assert(packet_ip6_parse(&ip, p, len));
@@ -134,14 +162,12 @@ static void check_packet(const World *w, const uint8_t *p, size_t len)
     case PACKET_PROTO_IP6:
     case PACKET_PROTO_FRAGMENT:
         g_assert(packet_ip6_equal(&ip.dst, &agent));
-        g_assert(packet_ip6_equal(&ip.src, &w->port.binding[0].care_of));
-        g_assert(w->port.binding[0].state == MIP6_BOUND && w->port.is_away);
+        g_assert(w->port.is_away);
         if (ip.next == PACKET_PROTO_FRAGMENT) {
             break;              /* of a packet that no path is too narrow for */
         }
-        g_assert(len >= PACKET_IP6_LEN * 2 && p[40] >> 4 == 6);
-        memcpy(&inner, p + PACKET_IP6_LEN + 8, sizeof(inner));
-        g_assert(mip6_home_is_guests(&w->port.home, &inner));
+        g_assert(len >= PACKET_IP6_LEN * 2);
+        check_tunnelled(w, &ip.src, p + PACKET_IP6_LEN);
         break;
     case PACKET_PROTO_DSTOPTS:
         g_assert(w->port.is_running);
@@ -156,7 +182,7 @@ static void check_packet(const World *w, const uint8_t *p, size_t len)
             break;
         }
         g_assert(w->port.is_running && !w->port.is_away);
-        g_assert(packet_ip6_equal(&ip.src, &home));
+        g_assert(binding_of(w, &ip.src));
         g_assert(packet_ip6_equal(&ip.dst, &agent));
         break;
     }
@@ -377,7 +403,8 @@ static void long_frame(World *w, Input *in, unsigned how)
     size_t len = take16(in), head = PACKET_ETH_LEN + PACKET_IP6_LEN;
     g_autofree uint8_t *frame = g_malloc0(head + len);
     PacketIp6 ip = {
-        .src = home, .dst = far, .hops = 64, .payload = len,
+        .src = how & 4 ? second : home,
+        .dst = far, .hops = 64, .payload = len,
         .next = how & 1 ? PACKET_PROTO_TCP : PACKET_PROTO_UDP,
     };
     PacketOffload offload = {
@@ -417,15 +444,17 @@ static void advertise(World *w, Input *in, unsigned how)
     offer(w, false, frame, PACKET_ETH_LEN + len, &nothing, 0);
 }
 
-/* The answer to the last Binding Update. */
+/* The answer to the last Binding Update of a home address. */
 static void acknowledge(World *w, Input *in, unsigned how)
 {
     static const PacketOffload nothing;
     uint8_t frame[256], *at = frame + OUTER;
+    const Mip6Binding *b =
+        &w->port.binding[how & 8 ? take(in) % w->port.bindings : 0];
     Mip6Mh ba = {
         .type = MIP6_MH_BA,
         .status = how & 1 ? take(in) : 0,
-        .sequence = w->port.binding[0].sequence,
+        .sequence = b->sequence,
         .lifetime = how & 2 ? take16(in) : 15,
         .has_refresh = how & 4,
         .refresh = how & 4 ? take16(in) : 0,
@@ -435,15 +464,33 @@ static void acknowledge(World *w, Input *in, unsigned how)
 
     packet_eth_build(frame, away ? own_mac : guest_mac, router_mac,
                      PACKET_ETH_IP6);
-    ip.dst = away ? *care_of(w) : home;
+    ip.dst = away ? *care_of(w) : b->config.home;
     ip.next = away ? PACKET_PROTO_ROUTING : PACKET_PROTO_MH;
     if (away) {
-        at += mip6_rh2_build(at, PACKET_PROTO_MH, &home);
+        at += mip6_rh2_build(at, PACKET_PROTO_MH, &b->config.home);
     }
-    at += mip6_mh_build(at, frame + sizeof(frame) - at, &agent, &home, &ba);
+    at += mip6_mh_build(at, frame + sizeof(frame) - at, &agent,
+                        &b->config.home, &ba);
     ip.payload = at - frame - OUTER;
     packet_ip6_build(frame + PACKET_ETH_LEN, &ip);
     offer(w, false, frame, at - frame, &nothing, 0);
+}
+
+/* The guest wants another address of the home link. */
+static void probe(World *w, Input *in)
+{
+    static const PacketOffload nothing;
+    struct in6_addr addr = home, group;
+    uint8_t frame[256], mac[PACKET_ETH_ADDR_LEN];
+    size_t len;
+
+    addr.s6_addr[15] = take(in);
+    group = packet_ip6_solicited(&addr);
+    packet_eth_group6(mac, &group);
+    packet_eth_build(frame, mac, guest_mac, PACKET_ETH_IP6);
+    len = packet_nd_build_ns(frame + PACKET_ETH_LEN, &in6addr_any, &group,
+                             &addr, NULL);
+    offer(w, true, frame, PACKET_ETH_LEN + len, &nothing, 0);
 }
 
 static void pass(World *w, int64_t ns)
@@ -547,6 +594,9 @@ static void step(World *w, Input *in)
     case 14:
         mip6_port_leave(&w->port, w->now);
         break;
+    case 15:
+        probe(w, in);
+        break;
     }
 }
 
@@ -559,7 +609,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     Mip6PortConfig config = {
         .home = {
             .address = home, .prefix_len = 64, .has_guest_mac = how & 1,
+            .more = how & 64 ? 1 : 0, .more_address[0] = second,
         },
+        .heard_addresses = how & 128,
         .agent = agent,
         .has_care_of = how & 2,
         .care_of = foreign,

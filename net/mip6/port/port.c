@@ -213,7 +213,7 @@ static void announce_home(Mip6Port *p, const struct in6_addr *addr)
     uint8_t group[PACKET_ETH_ADDR_LEN];
     size_t len;
 
-    if (mac) {
+    if (mac && mip6_home_is_guests(&p->home, addr)) {
         len = packet_nd_build_na(frame + PACKET_ETH_LEN, addr,
                                  &packet_ip6_all_nodes, addr,
                                  PACKET_NA_OVERRIDE, mac);

@@ -196,8 +196,7 @@ static void load_binding(Mip6Port *p, int64_t now, const struct in6_addr *home,
 {
     Mip6Binding *b = mip6_port_binding(p, home);
 
-    if (!b && p->config.heard_addresses &&
-        mip6_home_is_guests(&p->home, home)) {
+    if (!b && p->config.heard_addresses) {
         b = mip6_port_bind(p, home);
     }
     if (b) {

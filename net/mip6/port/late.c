@@ -158,11 +158,16 @@ static bool keep(Mip6Port *p, const PacketEth *eth, const struct iovec *iov,
                  const PacketOffload *offload)
 {
     Mip6Late *l = &p->late;
-    Kept *k = (Kept *)(l->buf + l->used);
-    uint8_t *packet = (uint8_t *)(k + 1) + PACKET_ETH_LEN;
     struct in6_addr dst;
+    uint8_t *packet;
+    Kept *k;
 
-    if (!l->buf || space_of(PACKET_ETH_LEN + len) > ROOM - l->used ||
+    if (!l->buf) {
+        return false;
+    }
+    k = (Kept *)(l->buf + l->used);
+    packet = (uint8_t *)(k + 1) + PACKET_ETH_LEN;
+    if (space_of(PACKET_ETH_LEN + len) > ROOM - l->used ||
         packet_iov_copy(iov, iovcnt, offset, packet, len) < len ||
         !is_routable(packet, len)) {
         return false;

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "net/mip6/port/port.h"
+#include "net/packet/mld.h"
 #include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
@@ -133,15 +134,28 @@ static const Mip6Binding *binding_of(const World *w,
     return NULL;
 }
 
-/* A packet of an address that is bound, from @src. */
+/*
+ * A packet of an address that is bound, from @src; a report about groups; or,
+ * of a VM that has left, one for it.
+ */
 static void check_tunnelled(const World *w, const struct in6_addr *src,
-                            const uint8_t *packet)
+                            const uint8_t *packet, size_t len)
 {
     const Mip6Binding *b;
     struct in6_addr inner;
 
     g_assert(packet[0] >> 4 == 6);
+    if (w->port.has_left) {
+        memcpy(&inner, packet + 24, sizeof(inner));
+        g_assert(mip6_home_is_guests(&w->port.home, &inner));
+        return;
+    }
     memcpy(&inner, packet + 8, sizeof(inner));
+    if (packet_mld_is_beyond_link(packet, len) &&
+        (IN6_IS_ADDR_LINKLOCAL(&inner) || IN6_IS_ADDR_UNSPECIFIED(&inner))) {
+        g_assert(w->port.binding[0].state == MIP6_BOUND);
+        return;
+    }
     g_assert(mip6_home_is_guests(&w->port.home, &inner));
     b = binding_of(w, &inner);
     g_assert(b && b->state == MIP6_BOUND);
@@ -167,7 +181,7 @@ static void check_packet(const World *w, const uint8_t *p, size_t len)
             break;              /* of a packet that no path is too narrow for */
         }
         g_assert(len >= PACKET_IP6_LEN * 2);
-        check_tunnelled(w, &ip.src, p + PACKET_IP6_LEN);
+        check_tunnelled(w, &ip.src, p + PACKET_IP6_LEN, len - PACKET_IP6_LEN);
         break;
     case PACKET_PROTO_DSTOPTS:
         g_assert(w->port.is_running);
@@ -188,6 +202,20 @@ static void check_packet(const World *w, const uint8_t *p, size_t len)
     }
 }
 
+/* At home, of a VM that has left: a packet for it goes after it as it came. */
+static bool is_forwarded(const World *w, const struct iovec *iov, int iovcnt)
+{
+    uint8_t head[PACKET_ETH_LEN + PACKET_IP6_LEN];
+    struct in6_addr dst;
+
+    if (!w->port.has_left || w->port.is_away ||
+        packet_iov_copy(iov, iovcnt, 0, head, sizeof(head)) < sizeof(head)) {
+        return false;
+    }
+    memcpy(&dst, head + PACKET_ETH_LEN + 24, sizeof(dst));
+    return mip6_home_is_guests(&w->port.home, &dst);
+}
+
 static void to_link(void *opaque, const struct iovec *iov, int iovcnt,
                     const PacketOffload *offload)
 {
@@ -195,6 +223,9 @@ static void to_link(void *opaque, const struct iovec *iov, int iovcnt,
     uint8_t frame[PACKET_ETH_LEN + MTU];
     size_t len = packet_iov_len(iov, iovcnt);
 
+    if (is_forwarded(w, iov, iovcnt)) {
+        return;
+    }
     g_assert(len <= sizeof(frame) && offload->gso == PACKET_GSO_NONE);
     g_assert(packet_iov_copy(iov, iovcnt, 0, frame, len) == len);
     g_assert(packet_get16(frame + 12) == PACKET_ETH_IP6);

@@ -66,6 +66,10 @@ Mip6Verdict mip6_port_from_guest(Mip6Port *p, int64_t now,
     size_t len;
 
     p->now = now;
+    if (p->has_left) {
+        /* It waited since before the VM's stop: the VM sends it again. */
+        return mip6_port_drop(p, MIP6_DROP_LATE);
+    }
     if (!p->is_known) {
         return hold(p, now, NULL);
     }

@@ -44,7 +44,10 @@
 #define DELAY_FIRST_PROBE       (5 * SECOND)
 #define REACHABLE_MS            30000u
 #define RETRANS_MS              1000u
+/* Bounds of what an advertisement says: so many timers a second, or so few. */
+#define RETRANS_MS_MIN          100u
 #define RETRANS_MS_MAX          10000u
+#define REACHABLE_MS_MIN        1000u
 #define REACHABLE_MS_MAX        3600000u
 #define TWO_HOURS               (7200 * SECOND)
 
@@ -510,18 +513,22 @@ void mip6_careof_confirm(Mip6CareOf *c, int64_t now,
 
 /* --- messages ------------------------------------------------------------- */
 
+static uint32_t bounded(uint32_t value, uint32_t min, uint32_t max)
+{
+    return value < min ? min : value > max ? max : value;
+}
+
 static void take_ra_parameters(Mip6CareOf *c, const PacketNdRa *ra)
 {
     if (ra->hop_limit) {
         c->hop_limit = ra->hop_limit;
     }
     if (ra->retrans) {
-        c->retrans = ra->retrans < RETRANS_MS_MAX ? ra->retrans
-                                                  : RETRANS_MS_MAX;
+        c->retrans = bounded(ra->retrans, RETRANS_MS_MIN, RETRANS_MS_MAX);
     }
     if (ra->reachable) {
-        uint32_t ms = ra->reachable < REACHABLE_MS_MAX ? ra->reachable
-                                                       : REACHABLE_MS_MAX;
+        uint32_t ms = bounded(ra->reachable, REACHABLE_MS_MIN,
+                              REACHABLE_MS_MAX);
 
         /* Section 6.3.2: 0.5 to 1.5 times as long. */
         c->reachable = ms / 2 + c->ops->random(c->opaque) % (ms + 1);

@@ -772,6 +772,10 @@ static void test_forged(void)
     g_assert_cmpint(f->c.mtu, ==, 1500);
     g_assert_cmpint(f->c.retrans, <=, 10000);
     g_assert_cmpint(f->c.reachable, <=, 5400000);
+    nd.ra.retrans = nd.ra.reachable = 1;
+    hear_ra(f, &nd, mac_a);
+    g_assert_cmpint(f->c.retrans, >=, 100);
+    g_assert_cmpint(f->c.reachable, >=, 500);
     nd.ra.mtu = 9000;
     hear_ra(f, &nd, mac_a);
     g_assert_cmpint(f->c.mtu, ==, 1500);

@@ -19,6 +19,7 @@ from vmmnet.testbed.mobility import (
     CORRESPONDENT_ADDRESS,
     HOME_ADDRESS,
     HOME_PREFIX,
+    SECOND_ADDRESS,
 )
 
 
@@ -49,15 +50,17 @@ def _tunnel(care_of: str, packet: bytes) -> bytes:
     return mobile.ip6(care_of, AGENT_ADDRESS, mobile.IP6, packet)
 
 
-def _both_ways(field: Field, number: int, care_of: str = CARE_OF[0]) -> None:
+def _both_ways(
+    field: Field, number: int, care_of: str = CARE_OF[0], home: str = HOME_ADDRESS
+) -> None:
     """An echo request goes out by the tunnel, and the reply comes in by it."""
-    request = mobile.echo(HOME_ADDRESS, CORRESPONDENT_ADDRESS, number)
+    request = mobile.echo(home, CORRESPONDENT_ADDRESS, number)
     field.mobile.send(_tunnel(care_of, request))
     reply = field.mobile.receive(
         lambda p: p.protocol == mobile.IP6 and _is_echo(p.inner, mobile.ECHO_REPLY, number)
     )
     assert (reply.source, reply.destination) == (AGENT_ADDRESS, care_of)
-    assert (reply.inner.source, reply.inner.destination) == (CORRESPONDENT_ADDRESS, HOME_ADDRESS)
+    assert (reply.inner.source, reply.inner.destination) == (CORRESPONDENT_ADDRESS, home)
 
 
 def _routes(field: Field) -> str:
@@ -74,6 +77,20 @@ def test_registers_moves_and_ends(field: Field) -> None:
         assert HOME_ADDRESS in _routes(field)
         assert field.mobile.register(3, lifetime=0, care_of=CARE_OF[1]).status == 0
         assert HOME_ADDRESS not in _routes(field)
+
+
+def test_two_home_addresses(field: Field) -> None:
+    """They share a care-of address; each is allowed, and begins and ends, by itself."""
+    with field.agent(f"allow {HOME_ADDRESS}", f"allow {SECOND_ADDRESS}"):
+        assert field.mobile.register(1).status == 0
+        ack = field.mobile.register(100, home=SECOND_ADDRESS)
+        assert (ack.status, ack.home) == (0, SECOND_ADDRESS)
+        assert field.mobile.register(1, home=f"{HOME_PREFIX}::12").status == 129
+        _both_ways(field, 1)
+        _both_ways(field, 2, home=SECOND_ADDRESS)
+        assert field.mobile.register(2, lifetime=0).status == 0
+        assert HOME_ADDRESS not in _routes(field).split()
+        _both_ways(field, 3, home=SECOND_ADDRESS)
 
 
 def test_refuses_strangers(field: Field) -> None:

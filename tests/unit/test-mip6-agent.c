@@ -480,6 +480,37 @@ static void test_from_node(void)
     end(f);
 }
 
+/* A node with two home addresses and one care-of address (section 11.7.1). */
+static void test_two_homes(void)
+{
+    Fixture *f = begin(NULL);
+    struct in6_addr care_of = address(CARE_OF), other = address(OTHER);
+    Mip6Mh bu;
+
+    bind_to(f, HOME, CARE_OF);
+    f->sequence = 7;            /* each has a sequence of its own */
+    bind_to(f, OTHER, CARE_OF);
+    g_assert_cmpint(f->proxied, ==, 2);
+    g_assert_cmpint(from_tunnel(f, CARE_OF, HOME), ==, 1);
+    g_assert_cmpint(from_tunnel(f, CARE_OF, OTHER), ==, 1);
+    g_assert_cmpint(binding(f, OTHER)->received, ==, 1);
+    /* One moves, and the other is where it was. */
+    bind_to(f, OTHER, NEXT);
+    g_assert_cmpmem(&binding(f, HOME)->care_of, 16, &care_of, 16);
+    g_assert_cmpint(from_tunnel(f, CARE_OF, OTHER), ==, 0);
+    bind_to(f, OTHER, CARE_OF);
+    /* One ends: only for that the host does not speak any more. */
+    bu = usual(f, OTHER, 0);
+    update(f, OTHER, OTHER, &bu);
+    expect(f, OTHER, OTHER, MIP6_BA_ACCEPTED, f->sequence, 0);
+    g_assert_cmpint(f->unproxied, ==, 1);
+    g_assert_cmpmem(&f->home, 16, &other, 16);
+    g_assert_null(binding(f, OTHER));
+    g_assert_cmpint(from_tunnel(f, CARE_OF, HOME), ==, 1);
+    g_assert_cmpint(from_tunnel(f, CARE_OF, OTHER), ==, 0);
+    end(f);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -492,5 +523,6 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/agent/damage", test_damage);
     g_test_add_func("/mip6/agent/to-node", test_to_node);
     g_test_add_func("/mip6/agent/from-node", test_from_node);
+    g_test_add_func("/mip6/agent/two-homes", test_two_homes);
     return g_test_run();
 }

@@ -223,6 +223,46 @@ static void test_learn(void)
     g_assert_cmpint(l->addresses, ==, MIP6_HOME_ADDRESSES);
     addr = address(HOME);
     g_assert_true(mip6_home_is_guests(&f->h, &addr));
+    /* They are those that were heard last. */
+    for (unsigned i = 0; i < MIP6_HOME_ADDRESSES - 1; i++) {
+        packet_put16(nd.target.s6_addr + 14, 999 - i);
+        g_assert_true(mip6_home_is_guests(&f->h, &nd.target));
+    }
+    packet_put16(nd.target.s6_addr + 14, 993);
+    mip6_home_heard(&f->h, &nd, true, guest_mac);
+    nd.target = address("2001:db8:2000::14");
+    mip6_home_heard(&f->h, &nd, true, guest_mac);
+    g_assert_cmpint(l->addresses, ==, MIP6_HOME_ADDRESSES);
+    nd.target = address("2001:db8:2000::1:0");
+    packet_put16(nd.target.s6_addr + 14, 993);
+    g_assert_true(mip6_home_is_guests(&f->h, &nd.target));
+    packet_put16(nd.target.s6_addr + 14, 994);
+    g_assert_false(mip6_home_is_guests(&f->h, &nd.target));
+    g_free(f);
+}
+
+/* Addresses of the configuration are there before the guest says anything. */
+static void test_configured(void)
+{
+    Fixture *f = begin();
+    Mip6HomeLearned learned = f->h.learned;
+    Mip6HomeConfig config = f->h.config;
+    struct in6_addr second = address(SECOND_HOME), addr;
+
+    config.more = 1;
+    config.more_address[0] = second;
+    mip6_home_init(&f->h, &config, f->h.ops, f->h.opaque);
+    g_assert_cmpint(mip6_home_configured(&f->h), ==, 2);
+    g_assert_true(mip6_home_is_guests(&f->h, &second));
+    /* What was learned elsewhere adds those of the home link, each once. */
+    learned.addresses = 4;
+    learned.address[1] = second;
+    learned.address[2] = address("2001:db8:2001::5");
+    learned.address[3] = address("2001:db8:2000::14");
+    mip6_home_load(&f->h, &learned);
+    g_assert_cmpint(f->h.learned.addresses, ==, 3);
+    addr = address("2001:db8:2000::14");
+    g_assert_true(mip6_home_is_guests(&f->h, &addr));
     g_free(f);
 }
 
@@ -497,6 +537,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/mip6/home/learn", test_learn);
+    g_test_add_func("/mip6/home/configured", test_configured);
     g_test_add_func("/mip6/home/solicitations", test_solicitations);
     g_test_add_func("/mip6/home/router-mac", test_router_mac);
     g_test_add_func("/mip6/home/guest-mac", test_guest_mac);

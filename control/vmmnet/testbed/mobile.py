@@ -188,9 +188,15 @@ class Node:
         assert found is not None
         return found
 
-    def register(self, sequence: int, lifetime: int = 60, care_of: str = CARE_OF[0]) -> Ack:
+    def register(
+        self,
+        sequence: int,
+        lifetime: int = 60,
+        care_of: str = CARE_OF[0],
+        home: str = HOME_ADDRESS,
+    ) -> Ack:
         """Send a Binding Update and wait for its answer; a lifetime of 0 ends the binding."""
-        self.send(binding_update(care_of, sequence, lifetime))
+        self.send(binding_update(care_of, sequence, lifetime, home))
         return self.ack(sequence)
 
 

@@ -26,7 +26,7 @@ from .lock import locked
 from .net import Interface, Namespace, Network
 
 HOME_PREFIX, FOREIGN_PREFIX, CORE_PREFIX = (f"2001:db8:{n}000" for n in (2, 3, 9))
-HOME_ADDRESS = f"{HOME_PREFIX}::10"
+HOME_ADDRESS, SECOND_ADDRESS = f"{HOME_PREFIX}::10", f"{HOME_PREFIX}::11"
 AGENT_ADDRESS = f"{HOME_PREFIX}::1"
 CORRESPONDENT_ADDRESS = f"{CORE_PREFIX}::c"
 HOST_A_ADDRESS, HOST_B_ADDRESS = f"{HOME_PREFIX}::a", f"{FOREIGN_PREFIX}::b"
@@ -45,6 +45,7 @@ _AGENT = """\
 interface {interface}
 address {address}/64
 allow {home}
+allow {second}
 lifetime {lifetime}
 """
 
@@ -86,6 +87,7 @@ class World:
                 interface=self.agent_interface,
                 address=AGENT_ADDRESS,
                 home=HOME_ADDRESS,
+                second=SECOND_ADDRESS,
                 lifetime=lifetime,
             )
         )

@@ -130,7 +130,7 @@ static void print_further(Monitor *mon, const Mip6BindingInfo *info)
         monitor_printf(mon, " (%s)", info->reason);
     }
     if (info->has_remaining) {
-        monitor_printf(mon, ", bound for %" PRIu64 " s", info->remaining);
+        monitor_printf(mon, ", %" PRIu64 " s left", info->remaining);
     }
     monitor_printf(mon, "\n");
 }

@@ -13,7 +13,12 @@ import pytest
 from vmmnet.testbed import mobility, wait
 from vmmnet.testbed.guest import Guest
 from vmmnet.testbed.migration import migrated
-from vmmnet.testbed.mobility import CORRESPONDENT_ADDRESS, HOME_ADDRESS, World
+from vmmnet.testbed.mobility import (
+    CORRESPONDENT_ADDRESS,
+    HOME_ADDRESS,
+    SECOND_ADDRESS,
+    World,
+)
 
 
 @pytest.fixture(scope="module")
@@ -22,15 +27,26 @@ def world() -> Iterator[World]:
         yield built
 
 
+_SECOND = f"more-home-address={SECOND_ADDRESS}"
+
+
 def _state(guest: Guest) -> str:
     (info,) = guest.qmp("query-mip6")
     return str(info["state"])
 
 
+def _bound(guest: Guest) -> list[str]:
+    """The home addresses that have a binding."""
+    (info,) = guest.qmp("query-mip6")
+    return [b["home-address"] for b in info["bindings"] if b["state"] == "bound"]
+
+
 def _configure(guest: Guest) -> None:
     guest.run("modprobe virtio_net; until ip link show eth0; do :; done")
     guest.run("sysctl -w net.ipv6.conf.eth0.autoconf=0 net.ipv6.conf.eth0.accept_dad=0")
-    guest.run(f"ip link set eth0 up; ip address add {HOME_ADDRESS}/64 dev eth0")
+    guest.run("ip link set eth0 up")
+    for address in (HOME_ADDRESS, SECOND_ADDRESS):
+        guest.run(f"ip address add {address}/64 dev eth0")
     guest.wait_for("ip -6 route show default | grep -q via")
 
 
@@ -55,14 +71,17 @@ line.sendall(digest.digest())
 
 
 class Transfer:
-    """Reads what the guest sends without an end, and holds an idle connection beside it."""
+    """Reads what the guest sends without an end, and holds an idle connection beside it.
+
+    The idle one is to the guest's second address.
+    """
 
     def __init__(self, world: World, guest: Guest) -> None:
         guest.spawn(["python3", "-u", "-c", _SERVE]).wait_output("ready")
         with world.correspondent.entered():
             self._bulk, self._idle = (
-                socket.create_connection((HOME_ADDRESS, port), timeout=wait.PATIENCE)
-                for port in (7001, 7002)
+                socket.create_connection(address, timeout=wait.PATIENCE)
+                for address in ((HOME_ADDRESS, 7001), (SECOND_ADDRESS, 7002))
             )
         self._digest = hashlib.sha256()
         self.octets = 0
@@ -105,22 +124,31 @@ def test_keeps_its_address(world: World) -> None:
             kernel="6.12",
             memory="256M",
             devices=[mobility.DEVICE],
-            arguments=mobility.arguments(home_tap),
+            arguments=mobility.arguments(home_tap, _SECOND),
         ) as source,
     ):
         _configure(source)
-        ping = source.spawn(["ping", "-n", "-i", "0.01", CORRESPONDENT_ADDRESS])
+        ping, second = (
+            source.spawn(["ping", "-n", "-i", every, "-I", address, CORRESPONDENT_ADDRESS])
+            for every, address in (("0.01", HOME_ADDRESS), ("0.1", SECOND_ADDRESS))
+        )
         transfer = Transfer(world, source)
         transfer.goes_on()
         assert _state(source) == "home"
         there = {
             "netns": world.foreign.host.netns,
-            "arguments": tuple(mobility.arguments(foreign_tap)),
+            "arguments": tuple(mobility.arguments(foreign_tap, _SECOND)),
         }
         with migrated(source, **there) as target:
-            wait.until(lambda: _state(target) == "bound", "a binding")
+            homes = [HOME_ADDRESS, SECOND_ADDRESS]
+            wait.until(lambda: _bound(target) == homes, "a binding for each address")
+            heard = second.output().stdout.count("icmp_seq")
             transfer.goes_on()
             transfer.end()
+            wait.until(
+                lambda: second.output().stdout.count("icmp_seq") > heard + 10, "more answers"
+            )
+            second.kill(signal.SIGINT)
             ping.kill(signal.SIGINT)
             print(ping.wait().stdout[-300:])
             (info,) = target.qmp("query-mip6")

@@ -483,6 +483,21 @@ static void test_migration(void)
     world_free(w);
 }
 
+/* The first of all deadlines is the port's. */
+static void test_deadline(void)
+{
+    World *w = away_with(2);
+
+    for (unsigned i = 0; i < 3; i++) {
+        int64_t next = w->port.binding[i].next;
+
+        w->port.binding[i].next = w->now + 1;
+        g_assert_cmpint(mip6_port_deadline(&w->port), ==, w->now + 1);
+        w->port.binding[i].next = next;
+    }
+    world_free(w);
+}
+
 /* The largest state has room. */
 static void test_room(void)
 {
@@ -513,6 +528,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/addresses/return", test_return);
     g_test_add_func("/mip6/addresses/heard", test_heard);
     g_test_add_func("/mip6/addresses/migration", test_migration);
+    g_test_add_func("/mip6/addresses/deadline", test_deadline);
     g_test_add_func("/mip6/addresses/room", test_room);
     return g_test_run();
 }

@@ -104,6 +104,43 @@ static bool note_header(PacketIp6Ext *ext, const uint8_t *p)
     }
 }
 
+/*
+ * The order of RFC 8200 section 4.1. Destination options may stand before a
+ * routing header, and again at the end.
+ */
+static void note_order(PacketIp6Ext *ext, uint8_t number)
+{
+    static const struct {
+        uint8_t number, rank;
+        uint16_t has;
+    } order[] = {
+        { PACKET_PROTO_HOPOPTS, 1, PACKET_IP6_HAS_HOPOPTS },
+        { PACKET_PROTO_DSTOPTS, 2, PACKET_IP6_HAS_DSTOPTS },
+        { PACKET_PROTO_ROUTING, 3, PACKET_IP6_HAS_ROUTING },
+        { PACKET_PROTO_FRAGMENT, 4, PACKET_IP6_HAS_FRAGMENT },
+        { PACKET_PROTO_AH, 5, PACKET_IP6_HAS_AH },
+        { PACKET_PROTO_ESP, 6, PACKET_IP6_HAS_ESP },
+        { PACKET_PROTO_NONE, 8, PACKET_IP6_HAS_NONE_NEXT },
+    };
+    enum { RANK_DSTOPTS_LAST = 7 };
+
+    for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+        uint8_t rank = order[i].rank;
+        bool again = ext->has & order[i].has;
+
+        if (order[i].number != number) {
+            continue;
+        }
+        if (number == PACKET_PROTO_DSTOPTS && ext->last_rank > rank) {
+            again = ext->last_rank == RANK_DSTOPTS_LAST;
+            rank = RANK_DSTOPTS_LAST;
+        }
+        ext->has |= order[i].has | (again ? PACKET_IP6_REPEATED : 0) |
+                    (rank < ext->last_rank ? PACKET_IP6_UNORDERED : 0);
+        ext->last_rank = rank;
+    }
+}
+
 bool packet_ip6_walk(PacketIp6Ext *ext, const void *packet, size_t len)
 {
     const uint8_t *p = packet;
@@ -126,12 +163,14 @@ bool packet_ip6_walk(PacketIp6Ext *ext, const void *packet, size_t len)
         if (size > len - ext->offset || !note_header(ext, header)) {
             return false;
         }
+        note_order(ext, ext->next);
         ext->next = header[0];
         ext->offset += size;
         if (ext->fragment_offset) {
             return true;
         }
     }
+    note_order(ext, ext->next);
     return true;
 }
 

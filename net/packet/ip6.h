@@ -62,6 +62,22 @@ bool packet_ip6_parse(PacketIp6 *ip, const void *packet, size_t len);
 size_t packet_ip6_build(void *buf, const PacketIp6 *ip);
 
 /*
+ * Which extension headers a packet has: the bits of OpenFlow's OXM field
+ * IPV6_EXTHDR (OpenFlow 1.3.5 section 7.2.3.7).
+ */
+enum {
+    PACKET_IP6_HAS_NONE_NEXT = 1 << 0,  /* "no next header" */
+    PACKET_IP6_HAS_ESP = 1 << 1,
+    PACKET_IP6_HAS_AH = 1 << 2,
+    PACKET_IP6_HAS_DSTOPTS = 1 << 3,
+    PACKET_IP6_HAS_FRAGMENT = 1 << 4,
+    PACKET_IP6_HAS_ROUTING = 1 << 5,
+    PACKET_IP6_HAS_HOPOPTS = 1 << 6,
+    PACKET_IP6_REPEATED = 1 << 7,       /* more often than RFC 8200 says */
+    PACKET_IP6_UNORDERED = 1 << 8,      /* not in RFC 8200's order */
+};
+
+/*
  * The chain of extension headers.  An offset of 0 says that there is no such
  * header; of destination options, those before a routing header are @dst1,
  * or, without one, @dst2.
@@ -74,6 +90,8 @@ typedef struct PacketIp6Ext {
     uint32_t fragment_id;
     uint16_t fragment_offset;   /* octets */
     bool more;                  /* fragments follow */
+    uint16_t has;               /* PACKET_IP6_HAS_... */
+    uint8_t last_rank;          /* private: of the last one in the order */
 } PacketIp6Ext;
 
 /**

@@ -11,8 +11,6 @@
 #include "net/packet/sum.h"
 
 enum {
-    OPTION_SLLA = 1,
-    OPTION_TLLA = 2,
     OPTION_PREFIX = 3,
     OPTION_MTU = 5,
     OPTION_INTERVAL = 7,
@@ -104,25 +102,39 @@ static void read_ra_option(PacketNdRa *ra, const uint8_t *option, size_t len)
     }
 }
 
+const uint8_t *packet_nd_option_next(const void *options, size_t len,
+                                     size_t *pos, size_t *option_len)
+{
+    const uint8_t *option = (const uint8_t *)options + *pos;
+    size_t size = len - *pos < 2 ? 0 : option[1] * 8u;
+
+    if (size == 0 || size > len - *pos) {
+        return NULL;
+    }
+    *pos += size;
+    *option_len = size;
+    return option;
+}
+
 static bool read_options(PacketNd *nd, const uint8_t *p, size_t len)
 {
-    for (unsigned i = 0; len && i < PACKET_ND_OPTIONS_MAX; i++) {
-        size_t size = len < 2 ? 0 : p[1] * 8u;
+    const uint8_t *option;
+    size_t pos = 0, size;
 
-        if (size == 0 || size > len) {
-            return false;
+    for (unsigned i = 0; i < PACKET_ND_OPTIONS_MAX; i++) {
+        option = packet_nd_option_next(p, len, &pos, &size);
+        if (!option) {
+            break;
         }
-        if (p[0] == OPTION_SLLA) {
-            read_mac(&nd->has_slla, nd->slla, p, size);
-        } else if (p[0] == OPTION_TLLA) {
-            read_mac(&nd->has_tlla, nd->tlla, p, size);
+        if (option[0] == PACKET_ND_OPTION_SLLA) {
+            read_mac(&nd->has_slla, nd->slla, option, size);
+        } else if (option[0] == PACKET_ND_OPTION_TLLA) {
+            read_mac(&nd->has_tlla, nd->tlla, option, size);
         } else if (nd->type == PACKET_ND_RA) {
-            read_ra_option(&nd->ra, p, size);
+            read_ra_option(&nd->ra, option, size);
         }
-        p += size;
-        len -= size;
     }
-    return len == 0;
+    return pos == len;
 }
 
 static void read_ra(PacketNdRa *ra, const uint8_t *p)
@@ -299,7 +311,7 @@ size_t packet_nd_build_ns(void *buf, const struct in6_addr *src,
                           const struct in6_addr *target, const uint8_t *slla)
 {
     return build_neighbour(buf, src, dst, PACKET_ND_NS, 0, target,
-                           OPTION_SLLA, slla);
+                           PACKET_ND_OPTION_SLLA, slla);
 }
 
 size_t packet_nd_build_na(void *buf, const struct in6_addr *src,
@@ -312,7 +324,7 @@ size_t packet_nd_build_na(void *buf, const struct in6_addr *src,
                     (flags & PACKET_NA_OVERRIDE ? 0x20000000 : 0);
 
     return build_neighbour(buf, src, dst, PACKET_ND_NA, bits, target,
-                           OPTION_TLLA, tlla);
+                           PACKET_ND_OPTION_TLLA, tlla);
 }
 
 size_t packet_nd_build_rs(void *buf, const struct in6_addr *src,
@@ -323,7 +335,7 @@ size_t packet_nd_build_rs(void *buf, const struct in6_addr *src,
 
     begin(p, src, &packet_ip6_all_routers, ND_HOPS, PACKET_ND_RS, 0);
     packet_put32(p + PACKET_IP6_LEN + 4, 0);
-    return end(p, len + put_mac(p + len, OPTION_SLLA, slla));
+    return end(p, len + put_mac(p + len, PACKET_ND_OPTION_SLLA, slla));
 }
 
 static void put_prefix(uint8_t *p, const PacketNdPrefix *prefix)
@@ -343,7 +355,7 @@ static void put_prefix(uint8_t *p, const PacketNdPrefix *prefix)
 static size_t put_ra_options(uint8_t *p, const PacketNdRa *ra,
                              const uint8_t *slla)
 {
-    size_t len = put_mac(p, OPTION_SLLA, slla);
+    size_t len = put_mac(p, PACKET_ND_OPTION_SLLA, slla);
 
     if (ra->mtu) {
         p[len] = OPTION_MTU;

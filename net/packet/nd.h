@@ -88,6 +88,24 @@ typedef struct PacketNd {
  */
 bool packet_nd_parse(PacketNd *nd, const void *packet, size_t len);
 
+/* Types of options. */
+enum {
+    PACKET_ND_OPTION_SLLA = 1,
+    PACKET_ND_OPTION_TLLA = 2,
+};
+
+/**
+ * packet_nd_option_next: take the next option of a message
+ * @options: @len octets
+ * @pos: where to look; 0 for the first
+ *
+ * Returns: the option, whose first octet is its type and whose length is
+ * @option_len; NULL at the end, where @pos is @len, or if an option is cut,
+ * where @pos is less
+ */
+const uint8_t *packet_nd_option_next(const void *options, size_t len,
+                                     size_t *pos, size_t *option_len);
+
 /* Room that each of the four below needs at most. */
 #define PACKET_ND_SHORT_MAX     80u
 

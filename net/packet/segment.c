@@ -14,23 +14,13 @@
 #include <string.h>
 
 #include "net/packet/eth.h"
+#include "net/packet/ip4.h"
 #include "net/packet/ip6.h"
 #include "net/packet/octets.h"
 #include "net/packet/segment.h"
 #include "net/packet/sum.h"
-
-#define IP4_LEN         20u
-#define UDP_LEN         8u
-#define TCP_LEN         20u
-
-enum {
-    TCP_FIN = 0x01,
-    TCP_SYN = 0x02,
-    TCP_RST = 0x04,
-    TCP_PSH = 0x08,
-    TCP_URG = 0x20,
-    TCP_CWR = 0x80,
-};
+#include "net/packet/tcp.h"
+#include "net/packet/udp.h"
 
 /* --- parts ---------------------------------------------------------------- */
 
@@ -96,7 +86,7 @@ static bool find_ip4(PacketSegments *s, size_t have, uint8_t *protocol)
     const uint8_t *ip = s->head + s->l3;
     size_t len;
 
-    if (have < s->l3 + IP4_LEN || ip[0] >> 4 != 4) {
+    if (have < s->l3 + PACKET_IP4_LEN || ip[0] >> 4 != 4) {
         return false;
     }
     len = (ip[0] & 15) * 4u;
@@ -104,7 +94,7 @@ static bool find_ip4(PacketSegments *s, size_t have, uint8_t *protocol)
     s->l4 = s->l3 + len;
     s->id = packet_get16(ip + 4);
     /* A fragment is no super-frame. */
-    return len >= IP4_LEN && !(packet_get16(ip + 6) & 0x3fff);
+    return len >= PACKET_IP4_LEN && !(packet_get16(ip + 6) & 0x3fff);
 }
 
 static bool find_ip6(PacketSegments *s, size_t have, uint8_t *protocol)
@@ -125,17 +115,18 @@ static bool find_l4(PacketSegments *s, size_t have)
     const uint8_t *l4 = s->head + s->l4;
 
     if (!s->is_tcp) {
-        s->head_len = s->l4 + UDP_LEN;
+        s->head_len = s->l4 + PACKET_UDP_LEN;
         return have >= s->head_len;
     }
-    if (have < s->l4 + TCP_LEN) {
+    if (have < s->l4 + PACKET_TCP_LEN) {
         return false;
     }
     s->head_len = s->l4 + (l4[12] >> 4) * 4u;
     s->sequence = packet_get32(l4 + 4);
     s->tcp_flags = l4[13];
-    return s->head_len >= s->l4 + TCP_LEN && have >= s->head_len &&
-           !(s->tcp_flags & (TCP_SYN | TCP_RST | TCP_URG));
+    return s->head_len >= s->l4 + PACKET_TCP_LEN && have >= s->head_len &&
+           !(s->tcp_flags &
+             (PACKET_TCP_SYN | PACKET_TCP_RST | PACKET_TCP_URG));
 }
 
 bool packet_segments_begin(PacketSegments *s, const PacketOffload *offload,
@@ -172,23 +163,6 @@ bool packet_segments_begin(PacketSegments *s, const PacketOffload *offload,
 
 /* --- cutting -------------------------------------------------------------- */
 
-static uint32_t pseudo_sum(const PacketSegments *s, const uint8_t *ip,
-                           size_t len)
-{
-    uint8_t protocol = s->is_tcp ? PACKET_PROTO_TCP : PACKET_PROTO_UDP;
-    struct in6_addr src6, dst6;
-    struct in_addr src4, dst4;
-
-    if (s->is_ip4) {
-        memcpy(&src4, ip + 12, sizeof(src4));
-        memcpy(&dst4, ip + 16, sizeof(dst4));
-        return packet_sum_pseudo4(src4, dst4, protocol, len);
-    }
-    memcpy(&src6, ip + 8, sizeof(src6));
-    memcpy(&dst6, ip + 24, sizeof(dst6));
-    return packet_sum_pseudo6(&src6, &dst6, protocol, len);
-}
-
 static void put_ip(const PacketSegments *s, uint8_t *head, size_t len)
 {
     uint8_t *ip = head + s->l3;
@@ -200,9 +174,7 @@ static void put_ip(const PacketSegments *s, uint8_t *head, size_t len)
     }
     packet_put16(ip + 2, l3_len);
     packet_put16(ip + 4, s->id + s->pieces);
-    packet_put16(ip + 10, 0);
-    packet_put16(ip + 10, packet_sum_fold(packet_sum_add(0, ip,
-                                                         s->l4 - s->l3)));
+    packet_ip4_seal(ip, s->l4 - s->l3);
 }
 
 static void put_l4(const PacketSegments *s, uint8_t *head,
@@ -211,23 +183,26 @@ static void put_l4(const PacketSegments *s, uint8_t *head,
     uint8_t *l4 = head + s->l4;
     size_t l4_len = s->head_len - s->l4 + len;
     bool last = s->done + len == s->payload;
-    uint8_t *where = l4 + (s->is_tcp ? 16 : 6);
+    uint8_t *where = l4 + (s->is_tcp ? PACKET_TCP_CHECKSUM
+                                     : PACKET_UDP_CHECKSUM);
     uint32_t sum;
     uint16_t folded;
 
     if (s->is_tcp) {
         packet_put32(l4 + 4, s->sequence + s->done);
-        l4[13] = s->tcp_flags & ~((last ? 0 : TCP_FIN | TCP_PSH) |
-                                  (s->pieces ? TCP_CWR : 0));
+        l4[13] = s->tcp_flags &
+                 ~((last ? 0 : PACKET_TCP_FIN | PACKET_TCP_PSH) |
+                   (s->pieces ? PACKET_TCP_CWR : 0));
     } else {
         packet_put16(l4 + 4, l4_len);
     }
     packet_put16(where, 0);
-    sum = packet_sum_add(pseudo_sum(s, head + s->l3, l4_len), l4,
-                         s->head_len - s->l4);
+    sum = packet_sum_pseudo(head + s->l3,
+                            s->is_tcp ? PACKET_PROTO_TCP : PACKET_PROTO_UDP,
+                            l4_len);
+    sum = packet_sum_add(sum, l4, s->head_len - s->l4);
     folded = packet_sum_fold(sum + packet_sum_iov(0, payload, parts, 0, len));
-    /* RFC 768: a UDP checksum of 0 means that there is none. */
-    packet_put16(where, !s->is_tcp && folded == 0 ? 0xffff : folded);
+    packet_put16(where, s->is_tcp ? folded : packet_udp_sum(folded));
 }
 
 int packet_segments_next(PacketSegments *s, uint8_t *head, size_t *head_len,

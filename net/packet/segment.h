@@ -28,6 +28,7 @@ typedef struct PacketOffload {
     PacketGso gso;
     bool ecn;                   /* TCP with CWR */
     uint16_t gso_size;          /* octets of payload in a piece */
+    uint16_t head_len;          /* of all headers of a super-frame; 0: unsaid */
 } PacketOffload;
 
 /* The longest headers of a frame that can be cut: tags, extensions, options. */

@@ -110,6 +110,16 @@ uint32_t packet_sum_pseudo4(struct in_addr src, struct in_addr dst,
     return packet_sum_add(sum, &dst, sizeof(dst)) + protocol + len;
 }
 
+uint32_t packet_sum_pseudo(const void *ip, uint8_t protocol, uint16_t len)
+{
+    const uint8_t *p = ip;
+    bool is_ip4 = p[0] >> 4 == 4;
+
+    /* Source and destination stand side by side. */
+    return packet_sum_add(0, is_ip4 ? p + 12 : p + 8, is_ip4 ? 8 : 32) +
+           protocol + len;
+}
+
 uint16_t packet_sum_fold(uint32_t sum)
 {
     return ~fold(sum);

@@ -47,11 +47,26 @@ uint32_t packet_sum_pseudo4(struct in_addr src, struct in_addr dst,
                             uint8_t protocol, uint16_t len);
 
 /**
+ * packet_sum_pseudo: the sum of the pseudo header of a packet
+ * @ip: its IPv4 or IPv6 header; without a routing header behind it
+ */
+uint32_t packet_sum_pseudo(const void *ip, uint8_t protocol, uint16_t len);
+
+/**
  * packet_sum_fold: end a sum
  *
  * Returns: its complement in host order, for packet_put16(); 0 if the octets
  * summed up contain a checksum that is right
  */
 uint16_t packet_sum_fold(uint32_t sum);
+
+/**
+ * packet_sum_partial: what stands in for a checksum that a NIC is to make
+ * @pseudo: the sum of the pseudo header
+ */
+static inline uint16_t packet_sum_partial(uint32_t pseudo)
+{
+    return ~packet_sum_fold(pseudo);
+}
 
 #endif /* NET_PACKET_SUM_H */

@@ -4,14 +4,33 @@
 #include "net/packet/sum.h"
 #include "net/packet/tcp.h"
 
-#define CHECKSUM_AT     16u
-
 enum {
     OPTION_END = 0,
     OPTION_NOP = 1,
     OPTION_MSS = 2,
 };
 #define OPTION_MSS_LEN  4u
+
+bool packet_tcp_parse(PacketTcp *tcp, const void *buf, size_t len)
+{
+    const uint8_t *p = buf;
+
+    if (len < PACKET_TCP_LEN) {
+        return false;
+    }
+    *tcp = (PacketTcp) {
+        .src = packet_get16(p),
+        .dst = packet_get16(p + 2),
+        .sequence = packet_get32(p + 4),
+        .ack = packet_get32(p + 8),
+        .flags = packet_get16(p + 12) & 0xfff,
+        .window = packet_get16(p + 14),
+        .checksum = packet_get16(p + PACKET_TCP_CHECKSUM),
+        .urgent = packet_get16(p + 18),
+        .len = (p[12] >> 4) * 4u,
+    };
+    return tcp->len >= PACKET_TCP_LEN && tcp->len <= len;
+}
 
 static uint16_t swap(uint16_t value)
 {
@@ -24,11 +43,11 @@ static uint16_t swap(uint16_t value)
  */
 static void mend(uint8_t *tcp, size_t at, uint16_t old, uint16_t new)
 {
-    uint32_t sum = (uint16_t)~packet_get16(tcp + CHECKSUM_AT);
+    uint32_t sum = (uint16_t)~packet_get16(tcp + PACKET_TCP_CHECKSUM);
 
     sum += (uint16_t)~(at % 2 ? swap(old) : old);
     sum += at % 2 ? swap(new) : new;
-    packet_put16(tcp + CHECKSUM_AT, packet_sum_fold(sum));
+    packet_put16(tcp + PACKET_TCP_CHECKSUM, packet_sum_fold(sum));
 }
 
 static bool clamp(uint8_t *tcp, size_t at, uint16_t mss, bool partial)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* TCP headers (RFC 9293), as far as packets on their way are changed */
+/* TCP headers (RFC 9293), as far as packets on their way need it */
 #ifndef NET_PACKET_TCP_H
 #define NET_PACKET_TCP_H
 
@@ -9,7 +9,39 @@
 
 #define PACKET_TCP_LEN          20u
 #define PACKET_TCP_FLAGS        13u     /* offset of the flags' octet */
-#define PACKET_TCP_SYN          0x02
+#define PACKET_TCP_CHECKSUM     16u     /* offset of the checksum */
+
+/* Flags: those of the octet at PACKET_TCP_FLAGS. */
+enum {
+    PACKET_TCP_FIN = 0x01,
+    PACKET_TCP_SYN = 0x02,
+    PACKET_TCP_RST = 0x04,
+    PACKET_TCP_PSH = 0x08,
+    PACKET_TCP_ACK = 0x10,
+    PACKET_TCP_URG = 0x20,
+    PACKET_TCP_ECE = 0x40,
+    PACKET_TCP_CWR = 0x80,
+};
+
+/* A header, in host order. */
+typedef struct PacketTcp {
+    uint16_t src, dst;          /* ports */
+    uint32_t sequence, ack;
+    uint16_t flags;             /* 12 bits: 4 reserved, and the octet */
+    uint16_t window;
+    uint16_t checksum;
+    uint16_t urgent;
+    uint8_t len;                /* of the header, options included */
+} PacketTcp;
+
+/**
+ * packet_tcp_parse: read a header
+ * @len: octets at @buf
+ *
+ * Returns: false if it, or an option, is cut; if the first 20 octets are there,
+ * @tcp is filled in
+ */
+bool packet_tcp_parse(PacketTcp *tcp, const void *buf, size_t len);
 
 /**
  * packet_tcp_clamp_mss: lower the segment size that a SYN announces

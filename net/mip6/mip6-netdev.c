@@ -15,6 +15,11 @@
  * the source, frames for the VM wait from its stop on; when it has left they
  * are forwarded for a while, and if it stays it gets them.
  *
+ * TCP segments, and datagrams, that come out of the tunnel are put together for
+ * a NIC that takes super-frames (packet/coalesce.h). What the backend delivers
+ * at once is a batch: a bottom half ends it. If the VM stops within one, the
+ * rest waits until it goes on, or is late.
+ *
  * Everything runs with the BQL held.
  */
 #include "qemu/osdep.h"
@@ -94,6 +99,7 @@ static PacketOffload mip6_read_offload(const NetStageFrame *frame)
     return offload;
 }
 
+/* What virtio-net calls super-frames of each kind. */
 static uint8_t mip6_gso_type(const PacketOffload *offload)
 {
     static const uint8_t types[] = {
@@ -103,22 +109,45 @@ static uint8_t mip6_gso_type(const PacketOffload *offload)
         [PACKET_GSO_UDP] = VIRTIO_NET_HDR_GSO_UDP_L4,
     };
 
-    return types[offload->gso] |
-           (offload->ecn ? VIRTIO_NET_HDR_GSO_ECN : 0);
+    return types[offload->gso] | (offload->ecn ? VIRTIO_NET_HDR_GSO_ECN : 0);
 }
 
 static void mip6_write_offload(struct virtio_net_hdr *hdr,
                                const PacketOffload *offload)
 {
-    if (offload->gso != PACKET_GSO_NONE) {
-        hdr->gso_type = mip6_gso_type(offload);
-        stw_le_p(&hdr->gso_size, offload->gso_size);
-    }
     if (offload->needs_csum) {
         hdr->flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
         stw_le_p(&hdr->csum_start, offload->csum_start);
         stw_le_p(&hdr->csum_offset, offload->csum_offset);
     }
+    if (offload->gso != PACKET_GSO_NONE) {
+        hdr->gso_type = mip6_gso_type(offload);
+        stw_le_p(&hdr->gso_size, offload->gso_size);
+        stw_le_p(&hdr->hdr_len, offload->head_len);
+    }
+}
+
+/* What is put together for the NIC. Without a header it cannot be told. */
+static unsigned mip6_takes(Mip6Netdev *m)
+{
+    static const struct {
+        unsigned offload, takes;
+    } map[] = {
+        { NET_STAGE_TSO4, PACKET_COALESCE_TCP4 },
+        { NET_STAGE_TSO6, PACKET_COALESCE_TCP6 },
+        { NET_STAGE_ECN, PACKET_COALESCE_ECN },
+        { NET_STAGE_USO4, PACKET_COALESCE_UDP4 },
+        { NET_STAGE_USO6, PACKET_COALESCE_UDP6 },
+    };
+    unsigned offloads = net_stage_offloads(m->stage), takes = 0;
+
+    if (!(offloads & NET_STAGE_CSUM) || !net_stage_vnet_len(m->stage, 0)) {
+        return 0;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(map); i++) {
+        takes |= offloads & map[i].offload ? map[i].takes : 0;
+    }
+    return takes;
 }
 
 /* --- frames out ----------------------------------------------------------- */
@@ -143,10 +172,71 @@ static void mip6_send(Mip6Netdev *m, NetStageSide to, const struct iovec *iov,
     net_stage_send(m->stage, to, &frame);
 }
 
+/* What the NIC took when this was put together, but takes no more. */
+static void mip6_send_pieces(Mip6Netdev *m, const struct iovec *iov,
+                             const PacketOffload *offload)
+{
+    static const PacketOffload no_offload;
+    uint8_t head[PACKET_SEGMENT_HEAD_MAX];
+    struct iovec part[2] = { { head, 0 } };
+    PacketSegments s;
+
+    if (!packet_segments_begin(&s, offload, iov, 1, offload->gso_size)) {
+        return;
+    }
+    while (packet_segments_next(&s, head, &part[0].iov_len, part + 1, 1) > 0) {
+        mip6_send(m, NET_STAGE_NIC, part, 2, &no_offload);
+    }
+}
+
+/* In one part, with its virtio-net header: the NIC copies it once. */
+static void mip6_coalesced(void *opaque, uint8_t *packet, size_t len,
+                           const PacketOffload *offload)
+{
+    Mip6Netdev *m = opaque;
+    unsigned vnet_len = net_stage_vnet_len(m->stage, 0);
+    struct iovec iov = { packet - vnet_len, vnet_len + len };
+    NetStageFrame frame = { .iov = &iov, .iovcnt = 1, .vnet_len = vnet_len };
+
+    QEMU_BUILD_BUG_ON(PACKET_COALESCE_ROOM <
+                      sizeof(struct virtio_net_hdr_v1_hash));
+    if (offload->gso != PACKET_GSO_NONE && (m->takes & ~mip6_takes(m))) {
+        iov = (struct iovec) { packet, len };
+        mip6_send_pieces(m, &iov, offload);
+        return;
+    }
+    memset(iov.iov_base, 0, vnet_len);
+    if (vnet_len) {
+        mip6_write_offload(iov.iov_base, offload);
+    }
+    net_stage_send(m->stage, NET_STAGE_NIC, &frame);
+}
+
+/* The bottom half: the batch is at its end. */
+static void mip6_flush(void *opaque)
+{
+    Mip6Netdev *m = opaque;
+
+    if (m->port.is_running) {
+        packet_coalesce_flush(&m->coalesce);
+    }
+}
+
 static void mip6_to_guest(void *opaque, const struct iovec *iov, int iovcnt,
                           const PacketOffload *offload)
 {
-    mip6_send(opaque, NET_STAGE_NIC, iov, iovcnt, offload);
+    Mip6Netdev *m = opaque;
+    unsigned takes = mip6_takes(m);
+
+    if (takes != m->takes) {
+        packet_coalesce_flush(&m->coalesce);
+        m->takes = takes;
+    }
+    if (packet_coalesce_take(&m->coalesce, takes, iov, iovcnt, offload)) {
+        qemu_bh_schedule(m->flush);
+    } else {
+        mip6_send(m, NET_STAGE_NIC, iov, iovcnt, offload);
+    }
 }
 
 static void mip6_to_link(void *opaque, const struct iovec *iov, int iovcnt,
@@ -233,6 +323,7 @@ static NetStageVerdict mip6_judged(Mip6Netdev *m, Mip6Verdict verdict)
 {
     switch (verdict) {
     case MIP6_PASS:
+        mip6_flush(m);          /* which it must not overtake */
         return NET_STAGE_PASS;
     case MIP6_HELD:
         return NET_STAGE_HOLD;
@@ -255,7 +346,8 @@ static bool mip6_passes(Mip6Netdev *m, const NetStageFrame *frame,
 {
     uint8_t dst[PACKET_ETH_ADDR_LEN];
 
-    return net_stage_peek(frame, 0, dst, sizeof(dst)) == sizeof(dst) &&
+    return !m->coalesce.held &&
+           net_stage_peek(frame, 0, dst, sizeof(dst)) == sizeof(dst) &&
            mip6_port_passes(&m->port, from_guest, dst);
 }
 
@@ -371,6 +463,7 @@ static void mip6_vm_state(void *opaque, bool running, RunState state)
 
     if (running) {
         mip6_port_run(&m->port, mip6_now());
+        qemu_bh_schedule(m->flush);
     } else {
         mip6_port_pause(&m->port);
     }
@@ -385,6 +478,8 @@ static int mip6_migrated(NotifierWithReturn *notifier, MigrationEvent *event,
 
     if (event->type == MIG_EVENT_PRECOPY_DONE) {
         mip6_port_leave(&m->port, mip6_now());
+        m->port.dropped[MIP6_DROP_LATE] +=
+            packet_coalesce_discard(&m->coalesce);
         mip6_rearm(m);
     }
     return 0;
@@ -403,6 +498,7 @@ static void mip6_free(void *opaque)
     }
     mip6_port_destroy(&m->port);
     qemu_bh_delete(m->changed);
+    qemu_bh_delete(m->flush);
     timer_free(m->timer);
     g_free(m->vmsd_name);
     g_free(m->backend);
@@ -554,6 +650,8 @@ static Mip6Netdev *mip6_new(const NetdevMip6Options *o,
     m->armed = INT64_MAX;
     m->timer = timer_new_ns(QEMU_CLOCK_REALTIME, mip6_timer, m);
     m->changed = qemu_bh_new(mip6_settle, m);
+    m->flush = qemu_bh_new(mip6_flush, m);
+    packet_coalesce_init(&m->coalesce, mip6_coalesced, m);
     mip6_port_init(&m->port, config, &mip6_port_ops, m,
                    runstate_check(RUN_STATE_INMIGRATE));
     return m;

@@ -85,6 +85,7 @@ static Mip6Info *netdev_info(Mip6Netdev *m)
     info->mtu = mip6_tunnel_mtu(&p->tunnel, now);
     info->sent = p->sent;
     info->received = p->received;
+    info->coalesced = m->coalesce.coalesced;
     info->fragmented = p->tunnel.fragmented;
     info->reported = p->reported;
     info->forwarded = p->forwarded;
@@ -157,10 +158,10 @@ static void print_netdev(Monitor *mon, const Mip6Info *info)
         monitor_printf(mon, "\n");
     }
     monitor_printf(mon, "  tunnel   MTU %" PRIu32 ", sent=%" PRIu64
-                   " received=%" PRIu64 " fragmented=%" PRIu64 " reported=%"
-                   PRIu64 " forwarded=%" PRIu64 "\n", info->mtu, info->sent,
-                   info->received, info->fragmented, info->reported,
-                   info->forwarded);
+                   " received=%" PRIu64 " coalesced=%" PRIu64 " fragmented=%"
+                   PRIu64 " reported=%" PRIu64 " forwarded=%" PRIu64 "\n",
+                   info->mtu, info->sent, info->received, info->coalesced,
+                   info->fragmented, info->reported, info->forwarded);
     for (Mip6DropInfoList *l = info->dropped; l; l = l->next) {
         monitor_printf(mon, "%s%s=%" PRIu64 "%s",
                        l == info->dropped ? "  dropped  " : " ",

@@ -24,7 +24,7 @@ static size_t put_tcp(uint8_t *p, const FrameSpec *spec)
     packet_put16(p, 4000 + spec->flow);
     packet_put16(p + 2, 80);
     packet_put32(p + 4, spec->sequence);
-    packet_put32(p + 8, 0x01020304);
+    packet_put32(p + 8, 0x01020304 + spec->ack);
     p[PACKET_TCP_FLAGS] = spec->flags;
     packet_put16(p + 14, spec->window);
     if (spec->stamp) {
@@ -48,14 +48,15 @@ static void put_ip(uint8_t *p, const FrameSpec *spec, size_t payload)
     uint8_t protocol = spec->is_udp ? PACKET_PROTO_UDP : PACKET_PROTO_TCP;
     PacketIp4 ip4 = {
         .src.s_addr = htonl(0x0a000001), .dst.s_addr = htonl(0x0a000002),
-        .tos = spec->tos, .ttl = 64, .protocol = protocol, .id = spec->id,
+        .tos = spec->tos, .ttl = 64 + spec->ttl, .protocol = protocol,
+        .id = spec->id,
         .dont_fragment = spec->dont_fragment,
         .total = PACKET_IP4_LEN + payload,
     };
     PacketIp6 ip6 = {
         .src.s6_addr = { 0x20, [15] = 1 }, .dst.s6_addr = { 0x20, [15] = 2 },
-        .flow = 0x12345, .tclass = spec->tos, .next = protocol, .hops = 64,
-        .payload = payload,
+        .flow = 0x12345, .tclass = spec->tos, .next = protocol,
+        .hops = 64 + spec->ttl, .payload = payload,
     };
 
     if (spec->is_ip4) {
@@ -77,7 +78,7 @@ size_t frame_make(uint8_t *buf, const FrameSpec *spec)
     packet_eth_build(buf, dst_mac, src_mac,
                      spec->tagged ? PACKET_ETH_VLAN : type);
     if (spec->tagged) {
-        packet_put16(buf + PACKET_ETH_LEN, 7);
+        packet_put16(buf + PACKET_ETH_LEN, 7 + spec->vlan);
         packet_put16(buf + PACKET_ETH_LEN + 2, type);
     }
     head = spec->is_udp ? packet_udp_build(buf + l4, &udp)

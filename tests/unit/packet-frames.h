@@ -13,6 +13,7 @@
 typedef struct FrameSpec {
     bool is_ip4, is_udp, tagged;
     uint8_t flow;               /* of the source's port */
+    uint8_t vlan, ttl, ack;     /* added to what all have */
     uint8_t tos;
     uint16_t id;                /* of IPv4 */
     bool dont_fragment;

@@ -2,6 +2,7 @@
 /* Super-frames of frames: the inverse of cutting them, and order is kept */
 #include <string.h>
 
+#include "net/packet/ip4.h"
 #include "net/packet/octets.h"
 #include "net/packet/tcp.h"
 #include "packet-frames.h"
@@ -23,7 +24,7 @@ static FrameSpec spec_of(bool is_ip4, bool is_udp)
     };
 }
 
-static void send(Stream *s, unsigned takes, const FrameSpec *spec)
+static void send_one(Stream *s, unsigned takes, const FrameSpec *spec)
 {
     uint8_t frame[FRAME_MAX];
     size_t len = frame_make(frame, spec);
@@ -56,7 +57,7 @@ static void test_inverse(void)
                 spec.flags |= PACKET_TCP_PSH | PACKET_TCP_FIN;
             }
             g_assert_cmpint(s->frames, ==, 0);
-            send(s, ALL, &spec);
+            send_one(s, ALL, &spec);
             advance(&spec);
             spec.flags &= ~PACKET_TCP_CWR;
         }
@@ -95,12 +96,21 @@ static bool change(FrameSpec *spec, unsigned number)
         spec->len++;
         return true;
     case 7:
-        spec->tagged = true;
+        spec->vlan = 1;
         return true;
     case 8:
-        spec->flags |= PACKET_TCP_ECE;
+        spec->tagged = false;
         return true;
     case 9:
+        spec->ttl = 1;
+        return true;
+    case 10:
+        spec->ack = 1;
+        return true;
+    case 11:
+        spec->flags |= PACKET_TCP_ECE;
+        return true;
+    case 12:
         spec->flags |= PACKET_TCP_CWR;
         return true;
     default:
@@ -111,21 +121,39 @@ static bool change(FrameSpec *spec, unsigned number)
 /* What does not follow begins anew, and does not overtake. */
 static void test_next_but_other(void)
 {
-    FrameSpec spec = spec_of(false, false);
+    FrameSpec spec = spec_of(true, false);
 
-    for (unsigned i = 0; change(&spec, i); i++) {
+    for (unsigned i = 0; change(&spec, i / 2); i++) {
         Stream *s = stream_new();
 
-        spec = spec_of(false, false);
-        send(s, ALL, &spec);
+        spec = spec_of(i % 2 == 0, false);
+        spec.tagged = true;
+        send_one(s, ALL, &spec);
         advance(&spec);
-        send(s, ALL, &spec);
+        send_one(s, ALL, &spec);
         advance(&spec);
-        change(&spec, i);
+        change(&spec, i / 2);
         g_assert_cmpint(s->frames, ==, 0);
-        send(s, ALL, &spec);
+        send_one(s, ALL, &spec);
         g_assert_cmpint(s->frames, ==, 1);
         g_assert_cmpint(s->coalesce.held, ==, 1);
+        stream_free(s);
+    }
+}
+
+/* Identification counts on, but where fragments are forbidden. */
+static void test_identification(void)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        FrameSpec spec = spec_of(true, false);
+        Stream *s = stream_new();
+
+        spec.dont_fragment = i;
+        send_one(s, ALL, &spec);
+        advance(&spec);
+        spec.id++;
+        send_one(s, ALL, &spec);
+        g_assert_cmpint(s->frames, ==, i ? 0 : 1);
         stream_free(s);
     }
 }
@@ -147,16 +175,16 @@ static void test_never_held(void)
         } else {
             spec.len = 0;       /* an acknowledgement alone */
         }
-        send(s, ALL, &spec);
+        send_one(s, ALL, &spec);
         g_assert_cmpint(s->frames, ==, 1);
         spec.flags = ACK;
         spec.len = SIZE;
-        send(s, ALL, &spec);
+        send_one(s, ALL, &spec);
         g_assert_cmpint(s->frames, ==, 1);
         advance(&spec);
         spec.len = i < G_N_ELEMENTS(flags) ? SIZE : 0;
         spec.flags = i < G_N_ELEMENTS(flags) ? flags[i] : ACK;
-        send(s, ALL, &spec);
+        send_one(s, ALL, &spec);
         g_assert_cmpint(s->frames, ==, i < 2 ? 2 : 3);
         g_assert_cmpint(s->coalesce.held, ==, 0);
         stream_free(s);
@@ -172,7 +200,7 @@ static void test_damaged(void)
         uint8_t frame[FRAME_MAX];
         size_t len;
 
-        send(s, ALL, &spec);
+        send_one(s, ALL, &spec);
         advance(&spec);
         len = frame_make(frame, &spec);
         switch (i) {
@@ -184,6 +212,7 @@ static void test_damaged(void)
             break;
         case 2:
             frame[14 + 6] = 0x20;       /* a fragment */
+            packet_ip4_seal(frame + 14, PACKET_IP4_LEN);
             break;
         case 3:
             frame[len++] = 0;           /* padding */
@@ -213,19 +242,19 @@ static void test_takes(void)
         FrameSpec spec = spec_of(i & 1, i & 2);
         Stream *s = stream_new();
 
-        send(s, 0, &spec);
+        send_one(s, 0, &spec);
         advance(&spec);
-        send(s, ALL & ~wants[i], &spec);
+        send_one(s, ALL & ~wants[i], &spec);
         advance(&spec);
         g_assert_cmpint(s->frames, ==, 2);
         spec.flags |= PACKET_TCP_CWR;
-        send(s, wants[i], &spec);
+        send_one(s, wants[i], &spec);
         g_assert_cmpint(s->frames, ==, spec.is_udp ? 2 : 3);
         advance(&spec);
         spec.flags = ACK;
-        send(s, wants[i], &spec);
+        send_one(s, wants[i], &spec);
         advance(&spec);
-        send(s, wants[i], &spec);
+        send_one(s, wants[i], &spec);
         stream_free(s);
     }
 }
@@ -281,22 +310,27 @@ static void test_partial(void)
 static void test_bounds(void)
 {
     FrameSpec spec = spec_of(false, false);
-    Stream *s = stream_new();
+    Stream *s;
 
-    for (unsigned i = 0; i < 200; i++) {
-        send(s, ALL, &spec);
-        advance(&spec);
-        spec.payload = octets;
+    for (spec.len = SIZE; spec.len < SIZE + 32; spec.len++) {
+        s = stream_new();
+        for (unsigned i = 0; i < 70; i++) {
+            send_one(s, ALL, &spec);
+            advance(&spec);
+            spec.payload = octets;
+        }
+        g_assert_cmpint(s->longest, >, PACKET_COALESCE_MAX - spec.len);
+        stream_free(s);
     }
-    g_assert_cmpint(s->longest, >, PACKET_COALESCE_MAX - SIZE);
-    stream_free(s);
 
+    spec.len = SIZE;
     s = stream_new();
     for (unsigned i = 0; i < PACKET_COALESCE_FLOWS + 3; i++) {
         spec.flow = i;
-        send(s, ALL, &spec);
+        send_one(s, ALL, &spec);
     }
     g_assert_cmpint(s->frames, ==, 3);
+    g_assert_null(g_ptr_array_index(s->sent, 2));
     g_assert_cmpint(packet_coalesce_discard(&s->coalesce), ==,
                     PACKET_COALESCE_FLOWS);
     g_assert_cmpint(s->coalesce.held, ==, 0);
@@ -310,7 +344,7 @@ static void test_bounds(void)
     s = stream_new();
     for (unsigned i = 0; i < PACKET_COALESCE_DATAGRAMS_MAX; i++) {
         g_assert_cmpint(s->frames, ==, 0);
-        send(s, ALL, &spec);
+        send_one(s, ALL, &spec);
     }
     g_assert_cmpint(s->frames, ==, 1);
     stream_free(s);
@@ -337,7 +371,7 @@ static void test_random(void)
             spec->window += g_test_rand_bit();
             spec->flags = ACK | (g_test_rand_int() & 0xff);
         }
-        send(s, takes, spec);
+        send_one(s, takes, spec);
         spec->sequence += spec->len;
         spec->id++;
         spec->len = SIZE;
@@ -358,6 +392,7 @@ int main(int argc, char **argv)
     }
     g_test_add_func("/packet/coalesce/inverse", test_inverse);
     g_test_add_func("/packet/coalesce/next-but-other", test_next_but_other);
+    g_test_add_func("/packet/coalesce/identification", test_identification);
     g_test_add_func("/packet/coalesce/never-held", test_never_held);
     g_test_add_func("/packet/coalesce/damaged", test_damaged);
     g_test_add_func("/packet/coalesce/takes", test_takes);

@@ -78,6 +78,7 @@ static void test_text(void)
         "registered 3, ended 0, expired 0, restored 1\n"
         "refused 2, status 129: 2\n"
         "errors sent 0, muted 0\n"
+        "stragglers sent on 0\n"
         "dropped malformed 0, checksum 0, no-binding 5, wrong-source 0, "
         "too-big 0, hop-limit 0, not-for-us 0, "
         "unknown-mh 0\n");

@@ -19,6 +19,10 @@
  * home address only, from the care-of address that it registered: both are
  * compared for each packet (section 10.4.5).
  *
+ * A host that a mobile node has left may still get packets for it. For a while
+ * the agent takes them from the previous care-of address and sends them on to
+ * the new one.
+ *
  * A new binding is tentative until the home link has been asked for its
  * address, unless the configuration has it hold at once; then it is taken back
  * if a node answers. Packets know no tentative bindings.
@@ -44,6 +48,7 @@
 #define HOPS_AT         7u      /* the hop limit in an IPv6 header */
 #define QUERY_GAP       (SECOND / 1000)         /* between two at a start */
 #define QUERY_RESPONSE  10000   /* ms (RFC 3810 section 9.3) */
+#define STRAGGLE        (10 * SECOND)   /* after a node has moved */
 
 static bool join(void *opaque, const struct in6_addr *group, bool on)
 {
@@ -301,6 +306,10 @@ static void update_binding(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
                            const Mip6Mh *bu, const struct in6_addr *care_of,
                            const struct in6_addr *source)
 {
+    if (!b->tentative && !packet_ip6_equal(&b->care_of, care_of)) {
+        b->previous = b->care_of;
+        b->previous_until = now + STRAGGLE;
+    }
     b->care_of = *care_of;
     b->source = *source;
     b->sequence = bu->sequence;
@@ -646,10 +655,55 @@ static void query(void *opaque, int64_t now, const struct in6_addr *care_of)
     into_tunnel(a, now, care_of, &ip, packet, len);
 }
 
+/* A packet that has come to where the mobile node was, and is sent after it. */
+static Mip6AgentBinding *straggles(const Mip6Agent *a, int64_t now,
+                                   const PacketIp6 *outer,
+                                   const PacketIp6 *inner)
+{
+    Mip6AgentBinding *b = bound(a, &inner->dst);
+
+    return b && now < b->previous_until &&
+           packet_ip6_equal(&b->previous, &outer->src) &&
+           !packet_ip6_equal(&b->care_of, &outer->src) ? b : NULL;
+}
+
+/* No host forwards it in between, so the agent counts the hop. */
+static void send_after(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
+                       const PacketIp6 *ip, uint8_t *p)
+{
+    size_t len = PACKET_IP6_LEN + ip->payload;
+
+    if (ip->hops <= 1) {
+        tell_icmp6(a, now, PACKET_ICMP6_TIME_EXCEEDED, 0, p, len);
+        drop(a, MIP6_AGENT_HOP_LIMIT);
+        return;
+    }
+    p[HOPS_AT] = ip->hops - 1;
+    if (into_tunnel(a, now, &b->care_of, ip, p, len)) {
+        b->sent++;
+        b->stragglers++;
+        a->stragglers++;
+    }
+}
+
+/* From a mobile node: to a group, or for the host to forward. */
+static void take_inner(Mip6Agent *a, int64_t now, PacketIp6 *ip,
+                       uint8_t *inner, const struct in6_addr *from)
+{
+    size_t len = PACKET_IP6_LEN + ip->payload;
+
+    a->received++;
+    if (IN6_IS_ADDR_MULTICAST(&ip->dst)) {
+        send_group(a, now, ip, inner, len, from);
+    } else {
+        a->ops->forward(a->opaque, inner, len);
+    }
+}
+
 static void out_of_tunnel(Mip6Agent *a, int64_t now, const PacketIp6 *outer,
                           uint8_t *inner, size_t len)
 {
-    Mip6AgentBinding *b;
+    Mip6AgentBinding *b, *late;
     PacketMld mld;
     PacketIp6 ip;
 
@@ -662,23 +716,20 @@ static void out_of_tunnel(Mip6Agent *a, int64_t now, const PacketIp6 *outer,
         return;
     }
     b = bound(a, &ip.src);
-    if (!b) {
+    if (b && packet_ip6_equal(&b->care_of, &outer->src)) {
+        b->received++;
+        take_inner(a, now, &ip, inner, &outer->src);
+        return;
+    }
+    late = straggles(a, now, outer, &ip);
+    if (late) {
+        send_after(a, now, late, &ip, inner);
+    } else if (b) {
+        drop(a, MIP6_AGENT_WRONG_SOURCE);
+    } else {
         /* The node that sent it finds that it has to register. */
         tell_binding(a, now, MIP6_BE_UNKNOWN_BINDING, &outer->src, &ip.src);
         drop(a, MIP6_AGENT_NO_BINDING);
-        return;
-    }
-    if (!packet_ip6_equal(&b->care_of, &outer->src)) {
-        drop(a, MIP6_AGENT_WRONG_SOURCE);
-        return;
-    }
-    b->received++;
-    a->received++;
-    len = PACKET_IP6_LEN + ip.payload;
-    if (IN6_IS_ADDR_MULTICAST(&ip.dst)) {
-        send_group(a, now, &ip, inner, len, &outer->src);
-    } else {
-        a->ops->forward(a->opaque, inner, len);
     }
 }
 

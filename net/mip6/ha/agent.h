@@ -42,6 +42,9 @@ typedef struct Mip6AgentBinding {
     uint16_t lifetime;          /* granted; MIP6_LIFETIME_UNIT */
     int64_t expires;
     uint64_t sent, received;    /* packets to and from the mobile node */
+    struct in6_addr previous;   /* care-of address, before it moved */
+    int64_t previous_until;     /* its stragglers are taken until then */
+    uint64_t stragglers;        /* of @sent: by way of @previous */
     bool tentative;             /* it does not hold before DAD is over */
     bool wants_ack;
     int64_t probed_until;       /* who claims the address by then, has it */
@@ -116,6 +119,7 @@ typedef struct Mip6Agent {
     uint64_t muted;             /* that were not, there are too many */
     int64_t errors_paid;        /* the time up to which they are used up */
     uint64_t sent, received;    /* packets to and from all mobile nodes */
+    uint64_t stragglers;        /* of @sent: by way of previous addresses */
     uint64_t dropped[MIP6_AGENT_DROPS];
 } Mip6Agent;
 

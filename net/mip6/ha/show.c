@@ -116,7 +116,8 @@ static void text_tail(const Mip6Show *s, GString *out)
         }
     }
     g_string_append_printf(out, "\nerrors sent %" PRIu64 ", muted %" PRIu64
-                           "\ndropped", a->errors, a->muted);
+                           "\nstragglers sent on %" PRIu64 "\ndropped",
+                           a->errors, a->muted, a->stragglers);
     for (unsigned i = 0; i < MIP6_AGENT_DROPS; i++) {
         g_string_append_printf(out, "%s %s %" PRIu64, i ? "," : "",
                                mip6_agent_drop_name(i), a->dropped[i]);
@@ -168,9 +169,10 @@ static void json_tail(const Mip6Show *s, GString *out)
                            ", \"expired\": %" PRIu64 ", \"restored\": %" PRIu64
                            ", \"errors\": %" PRIu64 ", \"muted\": %" PRIu64
                            ", \"sent\": %" PRIu64 ", \"received\": %" PRIu64
+                           ", \"stragglers\": %" PRIu64
                            ", \"acknowledged\": {", a->registered, a->refused,
                            a->ended, a->expired, a->restored, a->errors,
-                           a->muted, a->sent, a->received);
+                           a->muted, a->sent, a->received, a->stragglers);
     for (unsigned i = 0; i < G_N_ELEMENTS(a->answered); i++) {
         if (a->answered[i]) {
             g_string_append_printf(out, "%s\"%u\": %" PRIu64, comma, i,
@@ -245,6 +247,9 @@ static void metrics(const Mip6Show *s, GString *out)
            "Packets to and from mobile nodes.");
     sample(out, "tunnel_packets_total", "direction", "sent", a->sent);
     sample(out, "tunnel_packets_total", "direction", "received", a->received);
+    plain(out, "straggling_packets_total", "counter",
+          "Packets from previous care-of addresses, of those sent.",
+          a->stragglers);
     metric(out, "dropped_packets_total", "counter",
            "Packets that ended here, by the reason.");
     for (unsigned i = 0; i < MIP6_AGENT_DROPS; i++) {

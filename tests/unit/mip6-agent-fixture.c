@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A home agent whose host and mobile nodes the tests play */
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "mip6-agent-fixture.h"
+#include "net/packet/ip6.h"
+
+struct in6_addr agent_address(const char *text)
+{
+    struct in6_addr addr;
+
+    g_assert_cmpint(inet_pton(AF_INET6, text, &addr), ==, 1);
+    return addr;
+}
+
+static void forward(void *opaque, const void *packet, size_t len)
+{
+    AgentFixture *f = opaque;
+
+    g_assert_cmpint(len, <=, sizeof(f->packet));
+    memcpy(f->packet, packet, len);
+    f->len = len;
+    f->packets++;
+}
+
+static bool proxy(void *opaque, const struct in6_addr *home, bool on)
+{
+    AgentFixture *f = opaque;
+
+    f->home = *home;
+    f->proxied += on && !f->refuses;
+    f->unproxied += !on;
+    return !f->refuses;
+}
+
+static const Mip6AgentOps ops = { .forward = forward, .proxy = proxy };
+
+AgentFixture *agent_begin(GHashTable *allowed)
+{
+    AgentFixture *f = g_new0(AgentFixture, 1);
+    Mip6AgentConfig config = {
+        .address = agent_address(AGENT), .prefix = agent_address(AGENT),
+        .prefix_len = 64,
+        .lifetime_max = 150, .bindings_max = 2, .mtu = 1500,
+        .allowed = allowed,
+    };
+
+    f->now = 1000 * SECOND;
+    f->sequence = 65500;        /* soon around */
+    mip6_agent_init(&f->a, &config, &ops, f);
+    return f;
+}
+
+void agent_end(AgentFixture *f)
+{
+    mip6_agent_destroy(&f->a);
+    g_free(f);
+}
+
+const Mip6AgentBinding *agent_binding(const AgentFixture *f, const char *home)
+{
+    struct in6_addr addr = agent_address(home);
+
+    return mip6_agent_binding(&f->a, &addr);
+}
+
+/* A Binding Update from @src; with a Home Address option unless from home. */
+size_t agent_build_update(uint8_t *packet, const char *home, const char *src,
+                          const Mip6Mh *bu)
+{
+    struct in6_addr from = agent_address(home), agent = agent_address(AGENT);
+    bool at_home = !strcmp(home, src);
+    uint8_t *at = packet + PACKET_IP6_LEN;
+    PacketIp6 ip = {
+        .src = agent_address(src), .dst = agent, .hops = 64,
+        .next = at_home ? PACKET_PROTO_MH : PACKET_PROTO_DSTOPTS,
+    };
+
+    if (!at_home) {
+        at += mip6_hao_build(at, PACKET_PROTO_MH, &from);
+    }
+    at += mip6_mh_build(at, 128, &from, &agent, bu);
+    ip.payload = at - packet - PACKET_IP6_LEN;
+    packet_ip6_build(packet, &ip);
+    return at - packet;
+}
+
+void agent_update(AgentFixture *f, const char *home, const char *src,
+                  const Mip6Mh *bu)
+{
+    uint8_t packet[512];
+    size_t len = agent_build_update(packet, home, src, bu);
+
+    f->packets = 0;
+    mip6_agent_packet(&f->a, f->now, packet, len);
+}
+
+/* With A, H, the next sequence number and an alternate care-of address. */
+Mip6Mh agent_usual_update(AgentFixture *f, const char *care_of,
+                          uint16_t lifetime)
+{
+    return (Mip6Mh) {
+        .type = MIP6_MH_BU, .sequence = ++f->sequence,
+        .flags = MIP6_BU_ACK | MIP6_BU_HOME, .lifetime = lifetime,
+        .has_alternate = true, .alternate = agent_address(care_of),
+    };
+}
+
+/* One acknowledgement went to @dst: by a routing header unless to home. */
+void agent_expect(const AgentFixture *f, const char *home, const char *dst,
+                  uint8_t status, uint16_t sequence, uint16_t lifetime)
+{
+    struct in6_addr to = agent_address(dst), agent = agent_address(AGENT);
+    struct in6_addr want = agent_address(home), found = to;
+    size_t at = PACKET_IP6_LEN;
+    PacketIp6 ip;
+    Mip6Mh ba;
+
+    g_assert_cmpint(f->packets, ==, 1);
+    g_assert_true(packet_ip6_parse(&ip, f->packet, f->len));
+    g_assert_cmpmem(&ip.src, 16, &agent, 16);
+    g_assert_cmpmem(&ip.dst, 16, &to, 16);
+    if (strcmp(home, dst)) {
+        g_assert_cmpint(ip.next, ==, PACKET_PROTO_ROUTING);
+        g_assert_true(mip6_rh2_parse(&found, f->packet + at, MIP6_RH2_LEN));
+        at += MIP6_RH2_LEN;
+    } else {
+        g_assert_cmpint(ip.next, ==, PACKET_PROTO_MH);
+    }
+    g_assert_cmpmem(&found, 16, &want, 16);
+    g_assert_cmpint(mip6_mh_parse(&ba, &agent, &want, f->packet + at,
+                                  f->len - at), ==, MIP6_MH_GOOD);
+    g_assert_cmpint(ba.type, ==, MIP6_MH_BA);
+    g_assert_cmpint(ba.status, ==, status);
+    g_assert_cmpint(ba.sequence, ==, sequence);
+    /* A refusal's lifetime is undefined (section 6.1.8). */
+    g_assert_cmpint(mip6_ba_accepted(status) ? ba.lifetime : 0, ==, lifetime);
+}
+
+void agent_bind(AgentFixture *f, const char *home, const char *care_of)
+{
+    Mip6Mh bu = agent_usual_update(f, care_of, 15);
+
+    agent_update(f, home, care_of, &bu);
+    agent_expect(f, home, care_of, MIP6_BA_ACCEPTED, f->sequence, 15);
+    g_assert_nonnull(agent_binding(f, home));
+}
+
+size_t agent_build_packet(uint8_t *packet, const char *src, const char *dst,
+                          size_t payload)
+{
+    PacketIp6 ip = {
+        .src = agent_address(src), .dst = agent_address(dst),
+        .next = PACKET_PROTO_UDP,
+        .hops = 64, .payload = payload, .tclass = 0x42, .flow = 0x12345,
+    };
+
+    packet_ip6_build(packet, &ip);
+    memset(packet + PACKET_IP6_LEN, 0x5a, payload);
+    return PACKET_IP6_LEN + payload;
+}
+
+/* A packet of @src in the tunnel from @outer_src. Has it come out? */
+bool agent_send_tunnelled(AgentFixture *f, const char *outer_src,
+                          const char *src, const char *dst, uint8_t hops)
+{
+    uint8_t packet[512];
+    PacketIp6 ip = {
+        .src = agent_address(outer_src), .dst = agent_address(AGENT),
+        .next = PACKET_PROTO_IP6, .hops = 64,
+    };
+
+    ip.payload = agent_build_packet(packet + PACKET_IP6_LEN, src, dst, 50);
+    packet[PACKET_IP6_LEN + 7] = hops;
+    packet_ip6_build(packet, &ip);
+    f->packets = 0;
+    mip6_agent_packet(&f->a, f->now, packet, PACKET_IP6_LEN + ip.payload);
+    return f->packets && f->packet[6] == PACKET_PROTO_UDP;
+}
+
+bool agent_from_tunnel(AgentFixture *f, const char *outer_src, const char *src)
+{
+    return agent_send_tunnelled(f, outer_src, src, FAR, 64);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A home agent whose host and mobile nodes the tests play */
+#ifndef TESTS_UNIT_MIP6_AGENT_FIXTURE_H
+#define TESTS_UNIT_MIP6_AGENT_FIXTURE_H
+
+#include "net/mip6/ha/agent.h"
+
+#define SECOND  1000000000ll
+
+#define AGENT   "2001:db8:2000::1"
+#define HOME    "2001:db8:2000::10"
+#define OTHER   "2001:db8:2000::11"
+#define CARE_OF "2001:db8:3000::aa"
+#define NEXT    "2001:db8:4000::aa"
+#define FAR     "2001:db8:9000::c"
+
+typedef struct AgentFixture {
+    Mip6Agent a;
+    int64_t now;
+    bool refuses;               /* the host does */
+    unsigned packets, proxied, unproxied;
+    uint8_t packet[4096];       /* the last one that was forwarded */
+    size_t len;
+    struct in6_addr home;       /* of the last call of proxy() */
+    uint16_t sequence;
+} AgentFixture;
+
+struct in6_addr agent_address(const char *text);
+
+/* @allowed stays the caller's; NULL: all */
+AgentFixture *agent_begin(GHashTable *allowed);
+void agent_end(AgentFixture *f);
+
+const Mip6AgentBinding *agent_binding(const AgentFixture *f, const char *home);
+
+/* A Binding Update from @src; with a Home Address option unless from home. */
+size_t agent_build_update(uint8_t *packet, const char *home, const char *src,
+                          const Mip6Mh *bu);
+void agent_update(AgentFixture *f, const char *home, const char *src,
+                  const Mip6Mh *bu);
+
+/* With A, H, the next sequence number and an alternate care-of address. */
+Mip6Mh agent_usual_update(AgentFixture *f, const char *care_of,
+                          uint16_t lifetime);
+
+/* One acknowledgement went to @dst: by a routing header unless to home. */
+void agent_expect(const AgentFixture *f, const char *home, const char *dst,
+                  uint8_t status, uint16_t sequence, uint16_t lifetime);
+
+/* Register, and see that it is. */
+void agent_bind(AgentFixture *f, const char *home, const char *care_of);
+
+size_t agent_build_packet(uint8_t *packet, const char *src, const char *dst,
+                          size_t payload);
+
+/* A packet of @src in the tunnel from @outer_src. Has it come out? */
+bool agent_send_tunnelled(AgentFixture *f, const char *outer_src,
+                          const char *src, const char *dst, uint8_t hops);
+
+/* The same, to FAR. */
+bool agent_from_tunnel(AgentFixture *f, const char *outer_src,
+                       const char *src);
+
+#endif /* TESTS_UNIT_MIP6_AGENT_FIXTURE_H */

@@ -216,10 +216,30 @@ static void refused(Mip6Binding *b, int64_t now, Mip6Why why)
     }
 }
 
+/*
+ * An agent that binds before duplicate address detection is over takes the
+ * binding back by a second answer to the same update. RFC 6275 knows one answer
+ * only; to pass this one over would be to send into a tunnel that has no end.
+ */
+static bool taken_back(Mip6Binding *b, int64_t now, const Mip6Mh *ba)
+{
+    if (b->state != MIP6_BOUND || ba->status != MIP6_BA_DAD_FAILED ||
+        ba->sequence != b->sequence) {
+        return false;
+    }
+    b->status = ba->status;
+    b->tries = 1;
+    forget(b);
+    b->wait = LONGEST;
+    b->next = now + LONGEST;
+    become(b, MIP6_REGISTERING, MIP6_WHY_REFUSED);
+    return true;
+}
+
 bool mip6_binding_ack(Mip6Binding *b, int64_t now, const Mip6Mh *ba)
 {
     if (b->tries == 0 || b->next == INT64_MAX) {
-        return false;           /* there is no question */
+        return taken_back(b, now, ba);  /* there is no question */
     }
     if (ba->status == MIP6_BA_SEQUENCE) {
         /* It tells the last one that it has accepted (section 9.5.1). */

@@ -104,6 +104,31 @@ static void test_register(void)
     g_assert_cmpint(f.sent, ==, 1);
 }
 
+/* After it has accepted, an agent finds that the address is in use. */
+static void test_taken_back(void)
+{
+    Fixture f;
+
+    begin(&f);
+    away(&f, "2001:db8:2::1");
+    g_assert_true(answer(&f, 0, f.last.sequence, 15));
+    /* Another refusal, or of another update, is no answer any more. */
+    g_assert_false(answer(&f, MIP6_BA_PROHIBITED, f.last.sequence, 0));
+    g_assert_false(answer(&f, MIP6_BA_DAD_FAILED, f.last.sequence - 1, 0));
+    g_assert_cmpint(f.b.state, ==, MIP6_BOUND);
+    g_assert_true(answer(&f, MIP6_BA_DAD_FAILED, f.last.sequence, 0));
+    g_assert_cmpint(f.b.state, ==, MIP6_REGISTERING);
+    g_assert_cmpint(f.b.why, ==, MIP6_WHY_REFUSED);
+    g_assert_cmpint(f.b.status, ==, MIP6_BA_DAD_FAILED);
+    g_assert_cmpint(f.b.expires, ==, INT64_MAX);
+    pass(&f, 31 * SECOND);
+    g_assert_cmpint(f.sent, ==, 1);
+    pass(&f, SECOND);
+    g_assert_cmpint(f.sent, ==, 2);
+    g_assert_true(answer(&f, 0, f.last.sequence, 15));
+    g_assert_cmpint(f.b.state, ==, MIP6_BOUND);
+}
+
 /* Section 11.8: 1.5 s, doubled each time, 32 s at most; new numbers. */
 static void test_no_answer(void)
 {
@@ -314,6 +339,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/binding/refresh-advice", test_refresh_advice);
     g_test_add_func("/mip6/binding/sequence", test_sequence);
     g_test_add_func("/mip6/binding/refused", test_refused);
+    g_test_add_func("/mip6/binding/taken-back", test_taken_back);
     g_test_add_func("/mip6/binding/move-on", test_move_on);
     g_test_add_func("/mip6/binding/return", test_return);
     g_test_add_func("/mip6/binding/return-unheard", test_return_unheard);

@@ -16,12 +16,12 @@
  *     control    /run/vmmnet/ha.sock             # socket for vmmnet-ha show
  */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "net/mip6/ha/config.h"
+#include "net/mip6/ha/mistake.h"
 
 typedef struct Parser {
     Mip6HaConfig *config;
@@ -29,28 +29,9 @@ typedef struct Parser {
     unsigned line;
 } Parser;
 
-static GQuark error_quark(void)
-{
-    return g_quark_from_static_string("mip6-ha-config-error");
-}
-
-static bool G_GNUC_PRINTF(3, 4) fail(const Parser *p, GError **errp,
-                                     const char *format, ...)
-{
-    g_autofree char *text = NULL;
-    va_list args;
-
-    va_start(args, format);
-    text = g_strdup_vprintf(format, args);
-    va_end(args);
-    if (p->line) {
-        g_set_error(errp, error_quark(), EINVAL, "%s:%u: %s", p->file,
-                    p->line, text);
-    } else {
-        g_set_error(errp, error_quark(), EINVAL, "%s: %s", p->file, text);
-    }
-    return false;
-}
+/* The mistake is in the parser's line. Returns false. */
+#define fail(p, errp, ...) \
+    mip6_ha_mistake(errp, (p)->file, (p)->line, __VA_ARGS__)
 
 static bool parse_number(const Parser *p, const char *word, const char *value,
                          unsigned min, unsigned max, unsigned *number,

@@ -69,8 +69,8 @@ static bool proxy(void *opaque, const struct in6_addr *home, bool on)
     Daemon *d = opaque;
     char text[INET6_ADDRSTRLEN];
     /* Of a binding that is restored, the link's nodes know already. */
-    bool done = mip6_ha_host_proxy(&d->host, home, on,
-                                   d->restoring ? 1 : MIP6_HA_ANNOUNCEMENTS);
+    bool done = mip6_ha_host_proxy(&d->host, mip6_ha_clock(), home, on,
+                                   d->restoring ? 1 : MIP6_ANNOUNCE_TIMES);
 
     inet_ntop(AF_INET6, home, text, sizeof(text));
     if (done && !d->restoring) {
@@ -132,7 +132,8 @@ static const Mip6AgentOps agent_ops = {
 /* Wake up when the agent wants to, soon if that is over already. */
 static void arm(Daemon *d)
 {
-    int64_t deadline = mip6_agent_deadline(&d->agent);
+    int64_t deadline = MIN(mip6_agent_deadline(&d->agent),
+                           mip6_announce_deadline(&d->host.announce));
     int64_t wait;
 
     if (deadline == d->deadline) {
@@ -151,6 +152,7 @@ static gboolean due(gpointer opaque)
 
     d->deadline = INT64_MIN;
     mip6_agent_tick(&d->agent, mip6_ha_clock());
+    mip6_announce_tick(&d->host.announce, mip6_ha_clock());
     arm(d);
     return G_SOURCE_CONTINUE;
 }
@@ -342,10 +344,12 @@ static bool start(Daemon *d, GError **errp)
     }
     mip6_ha_journal_init(&d->journal, d->config->state);
     mip6_agent_init(&d->agent, &d->config->agent, &agent_ops, d);
-    if (!mip6_ha_host_proxy(&d->host, &d->config->agent.address, true,
-                            MIP6_HA_ANNOUNCEMENTS) ||
+    if (!mip6_ha_host_proxy(&d->host, mip6_ha_clock(),
+                            &d->config->agent.address, true,
+                            MIP6_ANNOUNCE_TIMES) ||
         (!IN6_IS_ADDR_UNSPECIFIED(&d->agent.anycast) &&
-         !mip6_ha_host_proxy(&d->host, &d->agent.anycast, true, 0))) {
+         !mip6_ha_host_proxy(&d->host, mip6_ha_clock(), &d->agent.anycast,
+                             true, 0))) {
         g_set_error(errp, G_FILE_ERROR, G_FILE_ERROR_FAILED,
                     "cannot take the agent's address: %s", strerror(errno));
         return false;

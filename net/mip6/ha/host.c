@@ -206,6 +206,34 @@ static bool set_up(Mip6HaHost *h)
     return ask(h, &r);
 }
 
+/* --- frames --------------------------------------------------------------- */
+
+/* Send the packet of @len octets behind @frame's Ethernet header. */
+static void send_nd(Mip6HaHost *h, uint8_t *frame, size_t len,
+                    const struct in6_addr *dst, const uint8_t *dst_mac)
+{
+    uint8_t group[PACKET_ETH_ADDR_LEN];
+
+    packet_eth_group6(group, dst);
+    packet_eth_build(frame, dst_mac ? dst_mac : group, h->mac,
+                     PACKET_ETH_IP6);
+    /* One that is lost is asked for again. */
+    if (send(h->link_fd, frame, PACKET_ETH_LEN + len, 0) < 0) {
+        g_debug("neighbour discovery: %s", strerror(errno));
+    }
+}
+
+static void send_na(Mip6HaHost *h, const struct in6_addr *target,
+                    const struct in6_addr *dst, const uint8_t *dst_mac,
+                    unsigned flags)
+{
+    uint8_t frame[PACKET_ETH_LEN + PACKET_ND_SHORT_MAX];
+    size_t len = packet_nd_build_na(frame + PACKET_ETH_LEN, target, dst,
+                                    target, flags, h->mac);
+
+    send_nd(h, frame, len, dst, dst_mac);
+}
+
 /* --- opening -------------------------------------------------------------- */
 
 static bool open_tun(Mip6HaHost *h, const char *name, GError **errp)
@@ -273,6 +301,11 @@ static bool open_link(Mip6HaHost *h, const char *name, GError **errp)
     return true;
 }
 
+static void announce(void *opaque, const struct in6_addr *home)
+{
+    send_na(opaque, home, &packet_ip6_all_nodes, NULL, PACKET_NA_OVERRIDE);
+}
+
 bool mip6_ha_host_open(Mip6HaHost *h, const char *interface, const char *tun,
                        GError **errp)
 {
@@ -280,6 +313,7 @@ bool mip6_ha_host_open(Mip6HaHost *h, const char *interface, const char *tun,
     h->tun_fd = h->link_fd = -1;
     h->homes = g_hash_table_new_full(mip6_addr_hash, mip6_addr_equal,
                                      g_free, NULL);
+    mip6_announce_init(&h->announce, announce, h);
     h->netlink_fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
     if (h->netlink_fd < 0) {
         return fail(errp, "cannot open", "netlink");
@@ -296,6 +330,7 @@ void mip6_ha_host_close(Mip6HaHost *h)
             close(fds[i]);
         }
     }
+    mip6_announce_destroy(&h->announce);
     g_hash_table_destroy(h->homes);
 }
 
@@ -305,32 +340,6 @@ bool mip6_ha_host_keep(Mip6HaHost *h, bool on)
 }
 
 /* --- the home link -------------------------------------------------------- */
-
-/* Send the packet of @len octets behind @frame's Ethernet header. */
-static void send_nd(Mip6HaHost *h, uint8_t *frame, size_t len,
-                    const struct in6_addr *dst, const uint8_t *dst_mac)
-{
-    uint8_t group[PACKET_ETH_ADDR_LEN];
-
-    packet_eth_group6(group, dst);
-    packet_eth_build(frame, dst_mac ? dst_mac : group, h->mac,
-                     PACKET_ETH_IP6);
-    /* One that is lost is asked for again. */
-    if (send(h->link_fd, frame, PACKET_ETH_LEN + len, 0) < 0) {
-        g_debug("neighbour discovery: %s", strerror(errno));
-    }
-}
-
-static void send_na(Mip6HaHost *h, const struct in6_addr *target,
-                    const struct in6_addr *dst, const uint8_t *dst_mac,
-                    unsigned flags)
-{
-    uint8_t frame[PACKET_ETH_LEN + PACKET_ND_SHORT_MAX];
-    size_t len = packet_nd_build_na(frame + PACKET_ETH_LEN, target, dst,
-                                    target, flags, h->mac);
-
-    send_nd(h, frame, len, dst, dst_mac);
-}
 
 void mip6_ha_host_probe(Mip6HaHost *h, const struct in6_addr *home)
 {
@@ -342,19 +351,21 @@ void mip6_ha_host_probe(Mip6HaHost *h, const struct in6_addr *home)
     send_nd(h, frame, len, &group, NULL);
 }
 
-bool mip6_ha_host_proxy(Mip6HaHost *h, const struct in6_addr *home, bool on,
+bool mip6_ha_host_proxy(Mip6HaHost *h, int64_t now,
+                        const struct in6_addr *home, bool on,
                         unsigned announcements)
 {
     if (!set_route(h, home, on) && on) {
         return false;
     }
     if (!on) {
+        mip6_announce_remove(&h->announce, home);
         g_hash_table_remove(h->homes, home);
         return true;
     }
     g_hash_table_add(h->homes, g_memdup2(home, sizeof(*home)));
-    for (unsigned i = 0; i < announcements; i++) {
-        send_na(h, home, &packet_ip6_all_nodes, NULL, PACKET_NA_OVERRIDE);
+    if (announcements) {
+        mip6_announce_add(&h->announce, now, home, announcements);
     }
     return true;
 }

@@ -3,10 +3,9 @@
 #ifndef NET_MIP6_HA_HOST_H
 #define NET_MIP6_HA_HOST_H
 
-#include <glib.h>
-#include <netinet/in.h>
 #include <stdbool.h>
-#include <stdint.h>
+
+#include "net/mip6/ha/announce.h"
 
 typedef struct Mip6HaHost {
     int tun_fd;                 /* packets that the host forwards, both ways */
@@ -15,6 +14,7 @@ typedef struct Mip6HaHost {
     int tun_index, link_index;
     uint8_t mac[6];             /* of the home link's interface */
     GHashTable *homes;          /* struct in6_addr that are answered for */
+    Mip6Announce announce;      /* of them; the caller has its deadline */
     uint32_t serial;            /* of netlink requests */
 } Mip6HaHost;
 
@@ -45,14 +45,14 @@ bool mip6_ha_host_sweep(Mip6HaHost *h);
 /**
  * mip6_ha_host_proxy: begin or end to answer for @home and take its packets
  *
- * @announcements: to the home link's nodes (RFC 6275 section 10.4.1), when it
- *                 begins; at most MIP6_HA_ANNOUNCEMENTS
+ * @announcements: to the home link's nodes, when it begins; at most
+ *                 MIP6_ANNOUNCE_TIMES
  *
  * Returns: false with errno set if the host has refused the route
  */
-#define MIP6_HA_ANNOUNCEMENTS 3u        /* MAX_NEIGHBOR_ADVERTISEMENT */
-bool mip6_ha_host_proxy(Mip6HaHost *h, const struct in6_addr *home, bool on,
-                        unsigned announcements);
+bool mip6_ha_host_proxy(Mip6HaHost *h, int64_t now,
+                        const struct in6_addr *home,
+                        bool on, unsigned announcements);
 
 /** mip6_ha_host_probe: ask who has @home (RFC 4862 section 5.4.2) */
 void mip6_ha_host_probe(Mip6HaHost *h, const struct in6_addr *home);

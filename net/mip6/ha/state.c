@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Bindings as text, so that they survive the agent */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "net/mip6/ha/state.h"
+#include "net/mip6/ha/mistake.h"
 
 #define MS              1000000ll
 #define SECOND          1000000000ll
@@ -21,24 +21,9 @@ typedef struct Parser {
     GHashTable *bindings;
 } Parser;
 
-static GQuark error_quark(void)
-{
-    return g_quark_from_static_string("mip6-ha-state-error");
-}
-
-static bool G_GNUC_PRINTF(3, 4) fail(const Parser *p, GError **errp,
-                                     const char *format, ...)
-{
-    g_autofree char *text = NULL;
-    va_list args;
-
-    va_start(args, format);
-    text = g_strdup_vprintf(format, args);
-    va_end(args);
-    g_set_error(errp, error_quark(), EINVAL, "%s:%u: %s", p->file, p->line,
-                text);
-    return false;
-}
+/* The mistake is in the parser's line. Returns false. */
+#define fail(p, errp, ...) \
+    mip6_ha_mistake(errp, (p)->file, (p)->line, __VA_ARGS__)
 
 /* --- writing -------------------------------------------------------------- */
 

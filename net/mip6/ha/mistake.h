@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A mistake in a file: where it is, and what */
+#ifndef NET_MIP6_HA_MISTAKE_H
+#define NET_MIP6_HA_MISTAKE_H
+
+#include <glib.h>
+#include <stdbool.h>
+
+/**
+ * mip6_ha_mistake: set @errp
+ * @line: 0: the mistake is in no line
+ *
+ * Returns: false
+ */
+bool mip6_ha_mistake(GError **errp, const char *file, unsigned line,
+                     const char *format, ...) G_GNUC_PRINTF(4, 5);
+
+#endif /* NET_MIP6_HA_MISTAKE_H */

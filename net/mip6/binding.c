@@ -100,7 +100,7 @@ void mip6_binding_init(Mip6Binding *b, const Mip6BindingConfig *config,
     b->opaque = opaque;
     b->state = MIP6_HOME;
     b->sequence = sequence;
-    b->expires = b->next = INT64_MAX;
+    b->expires = b->next = b->valid = INT64_MAX;
     b->sent = INT64_MIN;
 }
 
@@ -133,6 +133,11 @@ void mip6_binding_away(Mip6Binding *b, int64_t now,
     restart(b, now);
     become(b, MIP6_REGISTERING, MIP6_WHY_MOVED);
     mip6_binding_tick(b, now);
+}
+
+void mip6_binding_limit(Mip6Binding *b, int64_t valid)
+{
+    b->valid = valid;
 }
 
 void mip6_binding_home(Mip6Binding *b, int64_t now)
@@ -313,6 +318,17 @@ void mip6_binding_retry(Mip6Binding *b, int64_t now)
 
 /* --- time ----------------------------------------------------------------- */
 
+/* Section 11.7.1: not more than what is left of the care-of address. */
+static uint16_t lifetime_to_ask(const Mip6Binding *b, int64_t now)
+{
+    int64_t left = b->valid - now;
+
+    if (b->valid == INT64_MAX || left >= lifetime_ns(b->config.lifetime)) {
+        return b->config.lifetime;
+    }
+    return left < lifetime_ns(1) ? 1 : left / lifetime_ns(1);
+}
+
 static void transmit(Mip6Binding *b, int64_t now)
 {
     bool home = b->state == MIP6_RETURNING;
@@ -320,7 +336,7 @@ static void transmit(Mip6Binding *b, int64_t now)
         .type = MIP6_MH_BU,
         .sequence = ++b->sequence,
         .flags = MIP6_BU_ACK | MIP6_BU_HOME,
-        .lifetime = home ? 0 : b->config.lifetime,
+        .lifetime = home ? 0 : lifetime_to_ask(b, now),
         .has_alternate = true,
         .alternate = home ? b->config.home : b->care_of,
     };

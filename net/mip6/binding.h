@@ -64,6 +64,7 @@ struct Mip6Binding {
     bool is_away;
     bool has_care_of;
     struct in6_addr care_of;    /* in use, or being registered */
+    int64_t valid;              /* until when; INT64_MAX: without an end */
     uint16_t sequence;          /* of the last Binding Update */
     int64_t expires;            /* end of the binding; INT64_MAX: none */
     unsigned tries;             /* Binding Updates since the last answer */
@@ -90,6 +91,9 @@ void mip6_binding_init(Mip6Binding *b, const Mip6BindingConfig *config,
  */
 void mip6_binding_away(Mip6Binding *b, int64_t now,
                        const struct in6_addr *care_of);
+
+/** mip6_binding_limit: no binding is asked for beyond the time @valid */
+void mip6_binding_limit(Mip6Binding *b, int64_t valid);
 
 /**
  * mip6_binding_home: the node is at home

@@ -11,7 +11,8 @@
  * come from "::" (RFC 4861 section 6.3.7 allows a source that is not assigned).
  * Each prefix of a router advertisement that is for autonomous configuration
  * makes an address, up to MIP6_CAREOF_ADDRESSES, which is probed once and then
- * used. A second advertisement is not waited for.
+ * used. A second advertisement is not waited for. If somebody else has the
+ * address, another identifier is tried, IDGEN_RETRIES times a prefix.
  *
  * Everything that strangers can fill is a small table: addresses and prefixes
  * of advertisements, neighbours. A full table takes no more, but a default
@@ -22,7 +23,9 @@
  * The next hop to a destination is the destination itself if a prefix says so,
  * else the best default router: reachable before others, then by preference
  * (RFC 4191). A router that does not answer three probes is passed over until
- * it speaks again (section 6.3.6). Routers are solicited anew if none is left,
+ * it speaks again (section 6.3.6), and so are the addresses that it offers
+ * (RFC 6724 section 5, rule 5.5). A router that was not known may be that of
+ * another link: those that were known are probed. Routers are solicited anew if none is left,
  * be they passed over, withdrawn or expired.
  * Frames wait for resolution with whoever asks.
  */
@@ -30,6 +33,7 @@
 
 #include "net/mip6/careof.h"
 #include "net/packet/ip6.h"
+#include "net/packet/octets.h"
 
 #define SECOND                  1000000000ll
 #define MS                      1000000ll
@@ -39,6 +43,7 @@
 #define RTR_SOLICITATION_GAP    (4 * SECOND)
 #define RTR_SOLICITATION_LONGEST (64 * SECOND)  /* RFC 7559 */
 #define DAD_PROBES              1u
+#define IDGEN_RETRIES           3u              /* RFC 7217 section 7 */
 #define MAX_UNICAST_SOLICIT     3u
 #define MAX_MULTICAST_SOLICIT   3u
 #define DELAY_FIRST_PROBE       (5 * SECOND)
@@ -222,17 +227,53 @@ static Mip6Address *address_free(Mip6CareOf *c)
     return NULL;
 }
 
+/* The address that a router's prefix has made. */
+static Mip6Address *address_in(Mip6CareOf *c, const struct in6_addr *prefix)
+{
+    for (unsigned i = 0; i < MIP6_CAREOF_ADDRESSES; i++) {
+        Mip6Address *a = &c->address[i];
+
+        if (a->state != MIP6_ADDRESS_NONE && !a->fixed &&
+            packet_ip6_in_prefix(&a->addr, prefix, 64)) {
+            return a;
+        }
+    }
+    return NULL;
+}
+
 /* Somebody else has it, or wants it at the same time. */
-static void address_duplicate(Mip6CareOf *c, Mip6Address *a)
+static void address_duplicate(Mip6CareOf *c, int64_t now, Mip6Address *a)
 {
     a->state = MIP6_ADDRESS_DUPLICATE;
     c->duplicates++;
+    if (!IN6_IS_ADDR_LINKLOCAL(&a->addr) && !a->fixed &&
+        a->collisions < IDGEN_RETRIES) {
+        a->collisions++;
+        packet_put32(a->addr.s6_addr + 8, c->ops->random(c->opaque));
+        packet_put32(a->addr.s6_addr + 12, c->ops->random(c->opaque));
+        a->state = MIP6_ADDRESS_TENTATIVE;
+        a->probes = DAD_PROBES;
+        a->next = now;
+    }
     tell(c);
 }
 
-/* RFC 4862 section 5.5.3. */
+static Mip6Neighbour *neighbour_find(Mip6CareOf *c,
+                                     const struct in6_addr *addr);
+
+/* The router that offers it is not there. */
+static bool is_orphan(const Mip6CareOf *c, int64_t now, const Mip6Address *a)
+{
+    const Mip6Neighbour *n = neighbour_find((Mip6CareOf *)c, &a->router);
+
+    return !a->fixed && (!n || n->router <= now ||
+                         n->reach == MIP6_REACH_FAILED);
+}
+
+/* RFC 4862 section 5.5.3; @router offers it. */
 static void prefix_autonomous(Mip6CareOf *c, int64_t now,
-                              const PacketNdPrefix *p)
+                              const PacketNdPrefix *p,
+                              const struct in6_addr *router)
 {
     struct in6_addr addr = packet_ip6_from_mac(&p->prefix, c->mac);
     int64_t valid = until(now, p->valid);
@@ -243,8 +284,11 @@ static void prefix_autonomous(Mip6CareOf *c, int64_t now,
         IN6_IS_ADDR_MULTICAST(&p->prefix)) {
         return;
     }
-    a = address_find(c, &addr);
+    a = address_in(c, &p->prefix);
     if (a) {
+        if (is_orphan(c, now, a)) {
+            a->router = *router;
+        }
         /* (e): nobody shortens a lifetime below two hours by a forged one. */
         if (valid < a->valid && valid < now + TWO_HOURS) {
             valid = min_time(a->valid, now + TWO_HOURS);
@@ -257,6 +301,7 @@ static void prefix_autonomous(Mip6CareOf *c, int64_t now,
     a = p->valid ? address_free(c) : NULL;
     if (a) {
         address_begin(c, now, a, &addr, until(now, p->preferred), valid);
+        a->router = *router;
         address_tick(c, now, a);
     }
 }
@@ -538,10 +583,26 @@ static void take_ra_parameters(Mip6CareOf *c, const PacketNdRa *ra)
     }
 }
 
+/* Another router has spoken: are those that were known still there? */
+static void probe_routers(Mip6CareOf *c, int64_t now)
+{
+    for (unsigned i = 0; i < MIP6_CAREOF_NEIGHBOURS; i++) {
+        Mip6Neighbour *n = &c->neighbour[i];
+
+        if (n->reach != MIP6_REACH_NONE && n->reach != MIP6_REACH_PROBE &&
+            n->router > now && n->has_mac) {
+            neighbour_enter(c, now, n, MIP6_REACH_PROBE);
+        }
+    }
+}
+
 static void take_router(Mip6CareOf *c, int64_t now, const PacketNd *nd)
 {
     Mip6Neighbour *n = neighbour_find(c, &nd->src);
 
+    if (nd->ra.lifetime && (!n || n->router <= now)) {
+        probe_routers(c, now);
+    }
     if (!n && nd->ra.lifetime) {
         n = neighbour_new(c, now, &nd->src);
     }
@@ -568,13 +629,13 @@ static void take_ra(Mip6CareOf *c, int64_t now, const PacketNd *nd)
     take_router(c, now, nd);
     for (unsigned i = 0; i < nd->ra.prefixes; i++) {
         prefix_on_link(c, now, &nd->ra.prefix[i]);
-        prefix_autonomous(c, now, &nd->ra.prefix[i]);
+        prefix_autonomous(c, now, &nd->ra.prefix[i], &nd->src);
     }
     tell(c);
 }
 
 /* RFC 4862 section 5.4.3; RFC 4861 section 7.2.4. */
-static void take_ns(Mip6CareOf *c, const PacketNd *nd,
+static void take_ns(Mip6CareOf *c, int64_t now, const PacketNd *nd,
                     const uint8_t src_mac[PACKET_ETH_ADDR_LEN])
 {
     Mip6Address *a = address_find(c, &nd->target);
@@ -589,7 +650,7 @@ static void take_ns(Mip6CareOf *c, const PacketNd *nd,
     if (a->state == MIP6_ADDRESS_TENTATIVE) {
         /* Our own probe may come back to us. */
         if (probe && memcmp(src_mac, c->mac, PACKET_ETH_ADDR_LEN)) {
-            address_duplicate(c, a);
+            address_duplicate(c, now, a);
         }
         return;
     }
@@ -612,7 +673,7 @@ static void take_na(Mip6CareOf *c, int64_t now, const PacketNd *nd)
 
     if (a) {
         if (a->state == MIP6_ADDRESS_TENTATIVE) {
-            address_duplicate(c, a);
+            address_duplicate(c, now, a);
         }
         return;
     }
@@ -651,7 +712,7 @@ void mip6_careof_nd(Mip6CareOf *c, int64_t now, const PacketNd *nd,
         take_ra(c, now, nd);
         break;
     case PACKET_ND_NS:
-        take_ns(c, nd, src_mac);
+        take_ns(c, now, nd, src_mac);
         break;
     case PACKET_ND_NA:
         take_na(c, now, nd);
@@ -725,10 +786,14 @@ void mip6_careof_stop(Mip6CareOf *c)
  * Neither the order nor the lifetimes of advertisements make another address
  * the better: each change is a registration.
  */
-static bool is_better(const Mip6Address *a, const Mip6Address *b, int64_t now)
+static bool is_better(const Mip6CareOf *c, const Mip6Address *a,
+                      const Mip6Address *b, int64_t now)
 {
-    bool preferred = a->preferred > now;
+    bool preferred = a->preferred > now, orphan = is_orphan(c, now, a);
 
+    if (orphan != is_orphan(c, now, b)) {
+        return !orphan;
+    }
     if (preferred != (b->preferred > now)) {
         return preferred;
     }
@@ -748,11 +813,19 @@ const struct in6_addr *mip6_careof_address(const Mip6CareOf *c, int64_t now)
         if (a->state != MIP6_ADDRESS_VALID || a->valid <= now) {
             continue;
         }
-        if (!best || is_better(a, best, now)) {
+        if (!best || is_better(c, a, best, now)) {
             best = a;
         }
     }
     return best ? &best->addr : NULL;
+}
+
+int64_t mip6_careof_valid_until(const Mip6CareOf *c,
+                                const struct in6_addr *addr)
+{
+    const Mip6Address *a = address_find((Mip6CareOf *)c, addr);
+
+    return a ? a->valid : INT64_MAX;
 }
 
 bool mip6_careof_owns(const Mip6CareOf *c, const struct in6_addr *addr)

@@ -42,6 +42,8 @@ typedef struct Mip6Address {
     int64_t since;              /* it is MIP6_ADDRESS_VALID */
     int64_t next;               /* of duplicate address detection */
     unsigned probes;            /* that are still to be sent */
+    struct in6_addr router;     /* that offers it; "::": configured */
+    unsigned collisions;        /* identifiers that somebody else had */
 } Mip6Address;
 
 typedef struct Mip6OnLink {
@@ -128,13 +130,18 @@ void mip6_careof_nd(Mip6CareOf *c, int64_t now, const PacketNd *nd,
 /**
  * mip6_careof_address: which care-of address to use
  *
- * The preferred one that has been in use for the longest time, so that routers
- * with prefixes of their own do not move the node back and forth; else the
- * deprecated one that is valid for the longest time.
+ * One whose router is there, before others. Among them the preferred one that
+ * has been in use for the longest time, so that routers with prefixes of their
+ * own do not move the node back and forth; else the deprecated one that is
+ * valid for the longest time.
  *
  * Returns: NULL if there is none, or no default router
  */
 const struct in6_addr *mip6_careof_address(const Mip6CareOf *c, int64_t now);
+
+/** mip6_careof_valid_until: when @addr ends; INT64_MAX: never, or unknown */
+int64_t mip6_careof_valid_until(const Mip6CareOf *c,
+                                const struct in6_addr *addr);
 
 /** mip6_careof_owns: is it an address of this host, and not tentative? */
 bool mip6_careof_owns(const Mip6CareOf *c, const struct in6_addr *addr);

@@ -65,10 +65,18 @@ unsigned mip6_home_configured(const Mip6Home *h)
     return 1 + h->config.more;
 }
 
+void mip6_home_set_nic_mac(Mip6Home *h,
+                           const uint8_t mac[PACKET_ETH_ADDR_LEN])
+{
+    h->has_nic_mac = true;
+    memcpy(h->nic_mac, mac, PACKET_ETH_ADDR_LEN);
+}
+
 const uint8_t *mip6_home_guest_mac(const Mip6Home *h)
 {
     return h->config.has_guest_mac ? h->config.guest_mac
-           : h->learned.has_guest_mac ? h->learned.guest_mac : NULL;
+           : h->learned.has_guest_mac ? h->learned.guest_mac
+           : h->has_nic_mac ? h->nic_mac : NULL;
 }
 
 static const uint8_t *router_mac(const Mip6Home *h)
@@ -109,6 +117,14 @@ bool mip6_home_is_home_prefix(const Mip6Home *h, const PacketNdRa *ra)
         }
     }
     return false;
+}
+
+static void learn_guest_mac(Mip6Home *h, const uint8_t *mac)
+{
+    if (packet_eth_is_station(mac)) {
+        h->learned.has_guest_mac = true;
+        memcpy(h->learned.guest_mac, mac, PACKET_ETH_ADDR_LEN);
+    }
 }
 
 static void forget_address(Mip6HomeLearned *l, unsigned i)
@@ -176,10 +192,7 @@ void mip6_home_heard(Mip6Home *h, const PacketNd *nd, bool from_guest,
         }
         return;
     }
-    if (packet_eth_is_station(mac)) {
-        h->learned.has_guest_mac = true;
-        memcpy(h->learned.guest_mac, mac, PACKET_ETH_ADDR_LEN);
-    }
+    learn_guest_mac(h, mac);
     /* A guest that probes an address is about to use it. */
     if (nd->type == PACKET_ND_NA || nd->type == PACKET_ND_NS) {
         learn_address_at_home(h, nd->type == PACKET_ND_NA ||
@@ -397,10 +410,7 @@ Mip6Drop mip6_home_from_guest(Mip6Home *h, const PacketEth *eth,
     }
     switch (eth->tags ? PACKET_ETH_VLAN : eth->type) {
     case PACKET_ETH_IP6:
-        if (!h->learned.has_guest_mac && packet_eth_is_station(eth->src)) {
-            h->learned.has_guest_mac = true;
-            memcpy(h->learned.guest_mac, eth->src, PACKET_ETH_ADDR_LEN);
-        }
+        learn_guest_mac(h, eth->src);
         return from_guest_ip6(h, eth, packet, len, tunnel);
     case PACKET_ETH_IP4:
     case PACKET_ETH_ARP:

@@ -47,6 +47,8 @@ typedef struct Mip6Home {
     const Mip6HomeOps *ops;
     void *opaque;
     Mip6HomeLearned learned;
+    bool has_nic_mac;
+    uint8_t nic_mac[PACKET_ETH_ADDR_LEN];       /* of a guest not heard yet */
     int64_t advertise;          /* next router advertisement; INT64_MAX: none */
 } Mip6Home;
 
@@ -55,6 +57,10 @@ void mip6_home_init(Mip6Home *h, const Mip6HomeConfig *config,
 
 /** mip6_home_configured: number of home addresses of the configuration */
 unsigned mip6_home_configured(const Mip6Home *h);
+
+/** mip6_home_set_nic_mac: the MAC address of the guest's NIC */
+void mip6_home_set_nic_mac(Mip6Home *h,
+                           const uint8_t mac[PACKET_ETH_ADDR_LEN]);
 
 /** mip6_home_guest_mac: the guest's MAC address; NULL: not known yet */
 const uint8_t *mip6_home_guest_mac(const Mip6Home *h);

@@ -317,6 +317,37 @@ static void mip6_timer(void *opaque)
     mip6_rearm(m);
 }
 
+/* A VM that is silent for this reason looks as if its network was down. */
+static void mip6_warn_spoofed(Mip6Netdev *m, const struct iovec *part,
+                              int parts)
+{
+    g_autofree char *sent = NULL, *expected = NULL;
+    uint8_t head[2 * ETH_ALEN];
+
+    if (m->warned_spoofed ||
+        m->port.dropped[MIP6_DROP_SPOOFED_MAC] == 0 ||
+        iov_to_buf(part, parts, 0, head, sizeof(head)) < sizeof(head)) {
+        return;
+    }
+    m->warned_spoofed = true;
+    sent = qemu_mac_strdup_printf(head + ETH_ALEN);
+    expected = qemu_mac_strdup_printf(m->port.config.home.guest_mac);
+    warn_report("mip6 '%s': guest-mac=%s, but the guest sends from %s: while "
+                "the VM is away, such frames are dropped (spoofed-mac)",
+                net_stage_id(m->stage), expected, sent);
+}
+
+/* A guest that has not spoken is its NIC. */
+static void mip6_note_nic(NetStage *stage)
+{
+    Mip6Netdev *m = net_stage_opaque(stage);
+    uint8_t mac[ETH_ALEN];
+
+    if (net_stage_nic_mac(stage, mac)) {
+        mip6_home_set_nic_mac(&m->port.home, mac);
+    }
+}
+
 /* --- frames in ------------------------------------------------------------ */
 
 static NetStageVerdict mip6_judged(Mip6Netdev *m, Mip6Verdict verdict)
@@ -368,6 +399,7 @@ static NetStageVerdict mip6_offer(Mip6Netdev *m, const NetStageFrame *frame,
         return NET_STAGE_DROP;
     }
     verdict = func(&m->port, mip6_now(), part, parts, &offload);
+    mip6_warn_spoofed(m, part, parts);
     mip6_rearm(m);
     return mip6_judged(m, verdict);
 }
@@ -461,6 +493,7 @@ static void mip6_vm_state(void *opaque, bool running, RunState state)
 {
     Mip6Netdev *m = opaque;
 
+    mip6_note_nic(m->stage);
     if (running) {
         mip6_port_run(&m->port, mip6_now());
         qemu_bh_schedule(m->flush);
@@ -510,6 +543,7 @@ static const NetStageRoom mip6_room = {
     .from_nic = mip6_from_nic,
     .from_backend = mip6_from_backend,
     .while_stopped = true,
+    .changed = mip6_note_nic,
     .free = mip6_free,
 };
 
@@ -582,6 +616,17 @@ static bool mip6_parse_more(const char *id, const char *text,
     return true;
 }
 
+/* RFC 4291 section 2.6.1; not on links of two nodes (RFC 6164). */
+static bool mip6_is_router_anycast(const Mip6HomeConfig *home)
+{
+    struct in6_addr rest = home->address;
+
+    for (unsigned i = 0; i < home->prefix_len; i++) {
+        rest.s6_addr[i / 8] &= ~(0x80 >> i % 8);
+    }
+    return home->prefix_len < 127 && IN6_IS_ADDR_UNSPECIFIED(&rest);
+}
+
 static bool mip6_parse_home(const char *id, const NetdevMip6Options *o,
                             Mip6HomeConfig *home, Error **errp)
 {
@@ -591,13 +636,20 @@ static bool mip6_parse_home(const char *id, const NetdevMip6Options *o,
                             &home->address, errp)) {
         return false;
     }
-    if (o->home_prefix_length < 1 || o->home_prefix_length > 128) {
-        error_setg(errp, "mip6 '%s': home-prefix-length=%u is not 1 to 128: it "
+    if (o->home_prefix_length < 1 || o->home_prefix_length > 127) {
+        error_setg(errp, "mip6 '%s': home-prefix-length=%u is not 1 to 127: it "
                    "is that of the home link, mostly 64", id,
                    o->home_prefix_length);
         return false;
     }
     home->prefix_len = o->home_prefix_length;
+    if (mip6_is_router_anycast(home)) {
+        error_setg(errp, "mip6 '%s': home-address=%s is the address of all "
+                   "routers of a prefix with home-prefix-length=%u (RFC 4291 "
+                   "section 2.6.1): give the address that the VM has", id,
+                   o->home_address, o->home_prefix_length);
+        return false;
+    }
     for (more = o->more_home_address; more; more = more->next) {
         if (!mip6_parse_more(id, more->value, home, errp)) {
             return false;
@@ -609,6 +661,34 @@ static bool mip6_parse_home(const char *id, const NetdevMip6Options *o,
                                             home->guest_mac, errp)) &&
            (!o->router_mac || mip6_parse_mac(id, "router-mac", o->router_mac,
                                              home->router_mac, errp));
+}
+
+/* Each is right, but not with the others. */
+static bool mip6_check_options(const char *id, const NetdevMip6Options *o,
+                               const Mip6PortConfig *config, Error **errp)
+{
+    if (!packet_ip6_in_prefix(&config->agent, &config->home.address,
+                              config->home.prefix_len)) {
+        error_setg(errp, "mip6 '%s': home-agent=%s is not on the home link, "
+                   "which is that of %s/%u: name the agent's address there, or "
+                   "mend home-prefix-length", id, o->home_agent,
+                   o->home_address, o->home_prefix_length);
+        return false;
+    }
+    if (config->has_care_of &&
+        packet_ip6_in_prefix(&config->care_of, &config->home.address,
+                             config->home.prefix_len)) {
+        error_setg(errp, "mip6 '%s': care-of=%s is on the home link: give an "
+                   "address of the network where the VM will be, or \"auto\"",
+                   id, o->care_of);
+        return false;
+    }
+    if (config->has_care_of && config->location == MIP6_LOCATION_HOME) {
+        error_setg(errp, "mip6 '%s': care-of=%s has no use with location=home: "
+                   "leave one of them out", id, o->care_of);
+        return false;
+    }
+    return true;
 }
 
 static bool mip6_parse_options(const char *id, const NetdevMip6Options *o,
@@ -672,6 +752,37 @@ static void mip6_attach(Mip6Netdev *m, const char *id)
     mip6_rearm(m);
 }
 
+typedef struct SameHome {
+    const struct in6_addr *address;
+    const Mip6Netdev *found;
+} SameHome;
+
+static void mip6_find_home(NetStage *stage, void *opaque)
+{
+    const Mip6Netdev *m = net_stage_opaque(stage);
+    SameHome *same = opaque;
+
+    if (packet_ip6_equal(&m->port.config.home.address, same->address)) {
+        same->found = m;
+    }
+}
+
+/* Two would take the binding from each other. */
+static bool mip6_is_only_one(const char *id, const NetdevMip6Options *o,
+                             const struct in6_addr *home, Error **errp)
+{
+    SameHome same = { .address = home };
+
+    net_stage_foreach(&mip6_room, mip6_find_home, &same);
+    if (same.found) {
+        error_setg(errp, "mip6 '%s': home-address=%s is that of '%s' already: "
+                   "give each netdev an address of its own", id,
+                   o->home_address, net_stage_id(same.found->stage));
+        return false;
+    }
+    return true;
+}
+
 int net_init_mip6(const Netdev *netdev, const char *name,
                   NetClientState *peer, Error **errp)
 {
@@ -679,7 +790,9 @@ int net_init_mip6(const Netdev *netdev, const char *name,
     Mip6PortConfig config = { 0 };
     Mip6Netdev *m;
 
-    if (!mip6_parse_options(name, o, &config, errp)) {
+    if (!mip6_parse_options(name, o, &config, errp) ||
+        !mip6_check_options(name, o, &config, errp) ||
+        !mip6_is_only_one(name, o, &config.home.address, errp)) {
         return -1;
     }
     m = mip6_new(o, &config);

@@ -5,6 +5,7 @@
 #include "monitor/hmp.h"
 #include "monitor/monitor.h"
 #include "net/mip6/netdev.h"
+#include "net/net.h"
 #include "qapi/error.h"
 #include "qapi/qapi-commands-mip6.h"
 #include "qemu/sockets.h"
@@ -15,6 +16,13 @@ static char *address_text(const struct in6_addr *addr)
     char text[INET6_ADDRSTRLEN];
 
     return g_strdup(inet_ntop(AF_INET6, addr, text, sizeof(text)));
+}
+
+static char *guest_mac_text(const Mip6Home *home)
+{
+    const uint8_t *mac = mip6_home_guest_mac(home);
+
+    return mac ? qemu_mac_strdup_printf(mac) : NULL;
 }
 
 static Mip6DropInfoList *drop_list(const uint64_t *dropped)
@@ -79,6 +87,7 @@ static Mip6Info *netdev_info(Mip6Netdev *m)
     info->location_known = p->is_known;
     info->home_address = g_strdup(first->home_address);
     info->home_agent = address_text(&p->config.agent);
+    info->guest_mac = guest_mac_text(&p->home);
     info->care_of = g_strdup(first->care_of);
     info->has_remaining = first->has_remaining;
     info->remaining = first->remaining;
@@ -147,6 +156,9 @@ static void print_netdev(Monitor *mon, const Mip6Info *info)
     }
     monitor_printf(mon, "\n  home     %s, agent %s\n", info->home_address,
                    info->home_agent);
+    if (info->guest_mac) {
+        monitor_printf(mon, "  guest    %s\n", info->guest_mac);
+    }
     for (Mip6BindingInfoList *l = info->bindings->next; l; l = l->next) {
         print_further(mon, l->value);
     }

@@ -29,6 +29,7 @@ typedef struct Mip6Netdev {
         Mip6RegistrationState state;
         Mip6Why why;
     } told[MIP6_HOME_ADDRESSES];
+    bool warned_spoofed;
     /* A migration's buffer. */
     uint32_t saved_len;
     uint8_t saved[MIP6_PORT_SAVED_MAX];

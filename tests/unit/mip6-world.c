@@ -47,6 +47,9 @@ static void to_link(void *opaque, const struct iovec *iov, int iovcnt,
     keep(&w->link, iov, iovcnt, offload);
     w->log[w->logged % WORLD_LOG] = w->link;
     w->log_at[w->logged++ % WORLD_LOG] = w->now;
+    w->probed |= w->alive && w->link.len > 54 &&
+                 w->link.buf[54] == PACKET_ND_NS &&
+                 !memcmp(w->link.buf, router_mac, 6);
     w->on_home += !memcmp(w->link.buf + 6, guest_mac, 6);
     memcpy(&dst, w->link.buf + PACKET_ETH_LEN + 24, 16);
     if (!w->deaf && packet_ip6_equal(&dst, &agent)) {
@@ -173,12 +176,17 @@ void deliver(World *w)
 
 void pass(World *w, int64_t ns)
 {
+    struct in6_addr router = packet_ip6_link_local(router_mac);
     int64_t end = w->now + ns, at;
 
     while ((at = mip6_port_deadline(&w->port)) <= end) {
         w->now = MAX(at, w->now);
         mip6_port_tick(&w->port, w->now);
         deliver(w);
+        if (w->probed) {
+            w->probed = false;
+            answer_for(w, &router);
+        }
     }
     w->now = end;
 }

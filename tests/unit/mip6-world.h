@@ -37,6 +37,8 @@ typedef struct World {
     Mip6Agent agent;
     int64_t now;
     bool deaf;                  /* the agent hears nothing */
+    bool alive;                 /* the router answers probes (NUD) */
+    bool probed;                /* and has to */
     unsigned changes;
     unsigned to_link, to_guest; /* frames */
     Frame link, guest;          /* the last of each */

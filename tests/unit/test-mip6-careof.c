@@ -307,23 +307,51 @@ static void test_no_address(void)
 }
 
 /* Section 5.4: somebody has the address, or wants it, too. */
+/* Somebody has the address that is being probed. Returns: it */
+static struct in6_addr collide(Fixture *f)
+{
+    struct in6_addr addr = f->c.address[0].addr;
+    char text[INET6_ADDRSTRLEN];
+
+    g_assert_cmpint(f->c.address[0].state, ==, MIP6_ADDRESS_TENTATIVE);
+    inet_ntop(AF_INET6, &addr, text, sizeof(text));
+    hear_na(f, text, PACKET_NA_OVERRIDE, mac_b);
+    return addr;
+}
+
 static void test_duplicate(void)
 {
-    struct in6_addr care_of = own("2001:db8:a::");
-    char text[INET6_ADDRSTRLEN];
+    struct in6_addr care_of = own("2001:db8:a::"), addr;
     Fixture *f = begin();
 
-    inet_ntop(AF_INET6, &care_of, text, sizeof(text));
+    /* Another identifier is probed, and used. */
     advertise(f, mac_a, 1800, "2001:db8:a::", 7200, 3600);
-    hear_na(f, text, PACKET_NA_OVERRIDE, mac_b);
+    addr = collide(f);
+    g_assert_true(packet_ip6_equal(&addr, &care_of));
+    pass(f, 5 * SECOND);
+    g_assert_nonnull(mip6_careof_address(&f->c, f->now));
+    g_assert_cmpmem(mip6_careof_address(&f->c, f->now), 8, &care_of, 8);
+    g_assert_false(packet_ip6_equal(mip6_careof_address(&f->c, f->now),
+                                    &care_of));
+    g_assert_cmpint(f->c.duplicates, ==, 1);
+    /* The next advertisement adds nothing to it. */
+    advertise(f, mac_a, 1800, "2001:db8:a::", 7200, 3600);
+    g_assert_cmpint(f->c.address[1].state, ==, MIP6_ADDRESS_NONE);
+    g_free(f);
+
+    /* A link where every address is taken is given up, with its prefix. */
+    f = begin();
+    advertise(f, mac_a, 1800, "2001:db8:a::", 7200, 3600);
+    for (unsigned i = 0; i < 4; i++) {
+        collide(f);
+        pass(f, 10 * MS);
+    }
     pass(f, 5 * SECOND);
     expect_address(f, NULL);
-    g_assert_cmpint(f->c.duplicates, ==, 1);
-    /* The next advertisement does not try it again. */
     advertise(f, mac_a, 1800, "2001:db8:a::", 7200, 3600);
     pass(f, 5 * SECOND);
     expect_address(f, NULL);
-    g_assert_cmpint(f->c.duplicates, ==, 1);
+    g_assert_cmpint(f->c.duplicates, ==, 4);
     /* Another prefix is another address. */
     advertise(f, mac_a, 1800, "2001:db8:b::", 7200, 3600);
     pass(f, 2 * SECOND);
@@ -335,8 +363,6 @@ static void test_duplicate(void)
     hear_probe(f, &care_of, own_mac);   /* our own, come back */
     g_assert_cmpint(f->c.duplicates, ==, 0);
     hear_probe(f, &care_of, mac_b);
-    pass(f, 5 * SECOND);
-    expect_address(f, NULL);
     g_assert_cmpint(f->c.duplicates, ==, 1);
     g_free(f);
 }
@@ -474,6 +500,9 @@ static void test_two_prefixes(void)
     advertise(f, mac_a, 1800, "2001:db8:a::", 7200, 3600);
     pass(f, 2 * SECOND);
     advertise(f, mac_b, 1800, "2001:db8:b::", 7200, 3600);
+    pass(f, 10 * MS);           /* the first one is asked, and is there */
+    hear_na(f, "fe80::bb:ff:fe00:a", PACKET_NA_SOLICITED | PACKET_NA_ROUTER,
+            mac_a);
     pass(f, 2 * SECOND);
     for (unsigned i = 0; i < 20; i++) {
         expect_address(f, "2001:db8:a::");

@@ -148,7 +148,7 @@ static void test_pieces(void)
     }
     g_assert_cmpuint(g_hash_table_size(a.bindings), ==, 0);
     g_assert_cmpuint(pieces, >, 10);
-    g_assert_cmpuint(lines, ==, 2 + 1000 + 4);
+    g_assert_cmpuint(lines, ==, 2 + 1000 + 5);
     mip6_show_free(s);
     g_string_free(out, TRUE);
     mip6_agent_destroy(&a);

@@ -31,7 +31,7 @@ void mip6_announce_init(Mip6Announce *q,
     q->send = send;
     q->opaque = opaque;
     q->turn = INT64_MIN;
-    q->queued = g_hash_table_new_full(mip6_agent_hash, mip6_agent_equal, NULL,
+    q->queued = g_hash_table_new_full(mip6_addr_hash, mip6_addr_equal, NULL,
                                       g_free);
     mip6_expiry_init(&q->expiry);
 }

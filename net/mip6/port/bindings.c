@@ -91,10 +91,11 @@ static void bind_heard(Mip6Port *p)
 }
 
 void mip6_port_register(Mip6Port *p, int64_t now,
-                        const struct in6_addr *care_of)
+                        const struct in6_addr *care_of, int64_t valid_until)
 {
     bind_heard(p);
     for (unsigned i = 0; i < p->bindings; i++) {
+        mip6_binding_limit(&p->binding[i], valid_until);
         mip6_binding_away(&p->binding[i], now, care_of);
     }
 }

@@ -66,9 +66,12 @@ bool mip6_port_any_is(const Mip6Port *p, Mip6State state);
 int64_t mip6_port_may_update(void *opaque);
 void mip6_port_has_updated(Mip6Port *p);
 
-/* All of them: away, with this care-of address or none; home; again. */
+/*
+ * All of them: away, with this care-of address, which is valid until then, or
+ * none; home; again.
+ */
 void mip6_port_register(Mip6Port *p, int64_t now,
-                        const struct in6_addr *care_of);
+                        const struct in6_addr *care_of, int64_t valid_until);
 void mip6_port_deregister(Mip6Port *p, int64_t now);
 void mip6_port_refresh(Mip6Port *p, int64_t now);
 

@@ -257,7 +257,9 @@ void mip6_port_settle(Mip6Port *p, int64_t now)
             mip6_careof_next_hop(&p->careof, now, &p->config.agent, mac);
         }
         if (p->is_running) {
-            mip6_port_register(p, now, care_of);
+            mip6_port_register(p, now, care_of, care_of
+                               ? mip6_careof_valid_until(&p->careof, care_of)
+                               : INT64_MAX);
         }
     }
     if (p->is_running && p->unsent &&

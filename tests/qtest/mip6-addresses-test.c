@@ -2,7 +2,7 @@
 /* -netdev mip6 with several home addresses: options, monitor, migration */
 #include "qemu/osdep.h"
 
-#include "libqtest.h"
+#include "tests/qtest/libqtest.h"
 #include "qobject/qdict.h"
 #include "qobject/qlist.h"
 

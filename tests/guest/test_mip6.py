@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import random
 import signal
 import socket
 import threading
@@ -113,6 +114,20 @@ class Transfer:
         self._bulk.close()
 
 
+def _upload(world: World, guest: Guest) -> None:
+    """Send the guest some MiB, and compare."""
+    sink = guest.spawn("nc -6 -l 7003 | sha256sum")
+    guest.wait_for("ss -6ltn | grep -q :7003")
+    octets = random.randbytes(4 << 20)
+    with (
+        world.correspondent.entered(),
+        socket.create_connection((HOME_ADDRESS, 7003), timeout=wait.PATIENCE) as line,
+    ):
+        line.sendall(octets)
+        line.shutdown(socket.SHUT_WR)
+        assert sink.wait().stdout.split()[0] == hashlib.sha256(octets).hexdigest()
+
+
 def test_keeps_its_address(world: World) -> None:
     """What the guest says and hears goes on over the move to a foreign network."""
     home_tap, foreign_tap = world.home.tap("tap0"), world.foreign.tap("tap0")
@@ -149,8 +164,10 @@ def test_keeps_its_address(world: World) -> None:
                 lambda: second.output().stdout.count("icmp_seq") > heard + 10, "more answers"
             )
             second.kill(signal.SIGINT)
+            _upload(world, target)
             ping.kill(signal.SIGINT)
             print(ping.wait().stdout[-300:])
             (info,) = target.qmp("query-mip6")
             print(info, log.read_text())
-            assert info["received"] > 0 and info["care-of"].startswith(mobility.FOREIGN_PREFIX)
+            assert info["received"] > info["coalesced"] > 0
+            assert info["care-of"].startswith(mobility.FOREIGN_PREFIX)

@@ -47,12 +47,16 @@ static Mip6BindingInfo *binding_info(const Mip6Netdev *m, const Mip6Binding *b,
                                      int64_t now)
 {
     Mip6BindingInfo *info = g_new0(Mip6BindingInfo, 1);
+    const struct in6_addr *care_of;
 
     info->home_address = address_text(&b->config.home);
     info->state = mip6_netdev_state(m, b);
     info->reason = g_strdup(mip6_why_name(b->why));
     info->status = b->status;
-    info->care_of = b->has_care_of ? address_text(&b->care_of) : NULL;
+    care_of = b->has_care_of ? &b->care_of
+              : m->port.is_away ? mip6_careof_address(&m->port.careof, now)
+              : NULL;
+    info->care_of = care_of ? address_text(care_of) : NULL;
     if (b->expires != INT64_MAX && b->expires > now) {
         info->has_remaining = true;
         info->remaining = (b->expires - now) / NANOSECONDS_PER_SECOND;

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +32,17 @@ def _await_completion(guest: Guest, timeout: float) -> None:
 
 @contextlib.contextmanager
 def migrated(
-    source: Guest, *, uri: str | None = None, timeout: float = wait.PATIENCE, **changes: Any
+    source: Guest,
+    *,
+    uri: str | None = None,
+    timeout: float = wait.PATIENCE,
+    ready: Callable[[Guest], object] | None = None,
+    **changes: Any,
 ) -> Iterator[Guest]:
     """Migrate ``source`` and yield the guest at its new place.
 
     It goes through a UNIX socket, or to ``uri``, which the source must reach.
+    It begins when the target is ``ready``, if that is given.
 
     ``changes`` are fields of GuestConfig that differ there, such as
     ``netns`` or ``qemu``.  Commands that run in the guest keep running, and
@@ -47,6 +53,8 @@ def migrated(
         uri = uri or f"unix:{Path(folder) / 'stream'}"
         with target.arriving():
             target.qmp("migrate-incoming", uri=uri)
+            if ready:
+                wait.until(lambda: ready(target), "a target that is ready")
             with source.agent.handed_over() as switch:
                 source.qmp("migrate", uri=uri)
                 _await_completion(source, timeout)

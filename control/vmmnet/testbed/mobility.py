@@ -79,8 +79,8 @@ class World:
     folder: Path
 
     @contextlib.contextmanager
-    def agent(self, lifetime: int = 60) -> Iterator[Path]:
-        """Run our home agent; yields its log."""
+    def agent(self, lifetime: int = 60, *more: str) -> Iterator[Path]:
+        """Run our home agent, with more lines of configuration; yields its log."""
         config, log = self.folder / "vmmnet-ha.conf", self.folder / "vmmnet-ha.log"
         config.write_text(
             _AGENT.format(
@@ -90,6 +90,7 @@ class World:
                 second=SECOND_ADDRESS,
                 lifetime=lifetime,
             )
+            + "".join(f"{line}\n" for line in more)
         )
         with (
             log.open("ab") as out,

@@ -91,7 +91,11 @@ def write(file: Path, panels: Sequence[Panel], caption: str) -> None:
             lines += _panel(panel, _GAP + column * (_PANEL + _GAP), y)
         y += max(panel.height for panel in row) + _GAP
     lines.append(f'<text class="quiet" x="{_GAP}" y="{y + 6}">{escape(caption)}</text>')
-    width, height = _COLUMNS * (_PANEL + _GAP) + _GAP, y + _GAP
+    write_svg(file, lines, _COLUMNS * (_PANEL + _GAP) + _GAP, y + _GAP)
+
+
+def write_svg(file: Path, lines: Sequence[str], width: int, height: int) -> None:
+    """Write elements of SVG, in pixels, with the style of all charts."""
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"'
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(

@@ -30,6 +30,14 @@ class Pair:
     middle: str | None = None
 
 
+@dataclass(frozen=True)
+class Forwarder:
+    """One that runs."""
+
+    qmp: Qmp
+    pid: int
+
+
 def _netdevs(pair: Pair) -> Iterator[str]:
     for name, tap in (("near", pair.first), ("far", pair.second)):
         yield f"tap,id={name},ifname={tap},script=no,downscript=no,vhost=off"
@@ -42,7 +50,7 @@ def _netdevs(pair: Pair) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def opened(host: Namespace, folder: Path, pair: Pair) -> Iterator[Qmp]:
+def opened(host: Namespace, folder: Path, pair: Pair) -> Iterator[Forwarder]:
     """Start it; it has the taps when this returns."""
     monitor, log = (folder / f"{pair.first}.{kind}" for kind in ("qmp", "log"))
     command: list[str | Path] = [qemu.binary(), "-machine", "none", "-nodefaults"]
@@ -55,7 +63,7 @@ def opened(host: Namespace, folder: Path, pair: Pair) -> Iterator[Qmp]:
     try:
         qmp = Qmp(running.connect(monitor))
         try:
-            yield qmp
+            yield Forwarder(qmp, running.pid)
         finally:
             qmp.close()
     finally:

@@ -15,7 +15,6 @@ agent is killed and started again with its state file.
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from pathlib import Path
 from vmmnet.testbed import conditions, mobile, net
 from vmmnet.testbed.mobility import HOME_PREFIX
 
-from . import commandline, report
+from . import commandline, measure, report
 
 _WINDOW = 64
 _UNITS = {
@@ -78,29 +77,19 @@ def _send(node: mobile.Node, updates: Sequence[bytes]) -> float:
     return time.monotonic() - begin
 
 
-def _cpu(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def _memory(pid: int) -> float:
-    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
-
-
 def _round(field: mobile.Field, homes: Sequence[str]) -> Iterator[tuple[str, float]]:
     state = field.folder / "ha.state"
     state.unlink(missing_ok=True)
     lines = [f"state {state}", f"bindings {len(homes)}"]
     new, again, last = (_updates(homes, number) for number in (1, 2, 3))
     with field.agent(*lines) as agent:
-        before = _cpu(agent.pid)
+        before = measure.seconds(agent.pid)
         made, refreshed = _send(field.mobile, new), _send(field.mobile, again)
-        spent = _cpu(agent.pid) - before
+        spent = measure.seconds(agent.pid) - before
         yield "new", len(homes) / made
         yield "refreshed", len(homes) / refreshed
         yield "one core", 2 * len(homes) / spent
-        yield "memory", _memory(agent.pid)
+        yield "memory", measure.resident(agent.pid)
         agent.kill()
         agent.wait()
     begin = time.monotonic()
@@ -109,7 +98,7 @@ def _round(field: mobile.Field, homes: Sequence[str]) -> Iterator[tuple[str, flo
         yield "restart", 1000 * (time.monotonic() - begin)
 
 
-def measure(plan: Plan) -> dict[str, list[float]]:
+def _measure(plan: Plan) -> dict[str, list[float]]:
     """All rounds, by what was measured."""
     values: dict[str, list[float]] = {name: [] for name in _UNITS}
     homes = _homes(plan.bindings)
@@ -125,7 +114,7 @@ def main(arguments: Sequence[str]) -> int:
     """Measure and write it down."""
     plan = parse(arguments)
     net.reap_stale()
-    values = measure(plan)
+    values = _measure(plan)
     rows = [["", "unit", "median (min..max)"]]
     rows += [[name, _UNITS[name], str(report.spread(values[name]))] for name in _UNITS]
     about = f"{plan.bindings:,} bindings, {plan.rounds} rounds. {conditions.machine()}"

@@ -38,14 +38,31 @@ class Cost:
     others: float = 0.0
 
 
-def _process_ticks(pid: int) -> int:
-    """Time of a process, its threads, and its children that it waited for."""
+def _process_ticks(pid: int) -> tuple[int, int, int, int]:
+    """Time of a process and its threads, the kernel's for it, and both of its ended children."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         # It ended; its parent, the bench, has its time.
-        return 0
-    return sum(map(int, text.rpartition(")")[2].split()[11:15]))
+        return 0, 0, 0, 0
+    user, system, *children = map(int, text.rpartition(")")[2].split()[11:15])
+    return user, system, children[0], children[1]
+
+
+def seconds(pid: int) -> float:
+    """Processor time that a process has had so far."""
+    return sum(_process_ticks(pid)[:2]) / _TICKS
+
+
+def own_seconds(pid: int) -> float:
+    """The same without the kernel's work for it; of samples, 250 or more a second."""
+    return _process_ticks(pid)[0] / _TICKS
+
+
+def resident(pid: int) -> float:
+    """MiB of a process that are in memory."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
 
 
 def _kernel_threads() -> list[int]:
@@ -60,7 +77,8 @@ def _kernel_threads() -> list[int]:
 
 def _ours() -> float:
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-    living = sum(map(_process_ticks, [*process.owned(), *_kernel_threads()]))
+    pids = [*process.owned(), *_kernel_threads()]
+    living = sum(sum(_process_ticks(pid)) for pid in pids)
     return living / _TICKS + ended.ru_utime + ended.ru_stime
 
 

@@ -53,6 +53,16 @@ def percent(ours: Rounds, base: Rounds) -> Spread | None:
     return _compared(ours, base, lambda a, b: 100 * (a / b - 1))
 
 
+def ratio(ours: Rounds, base: Rounds) -> Spread | None:
+    """What part of the base ours is."""
+    return _compared(ours, base, lambda a, b: a / b)
+
+
+def difference(ours: Rounds, base: Rounds) -> Spread | None:
+    """By how much ours is above the base, in the same unit."""
+    return _compared(ours, base, lambda a, b: a - b)
+
+
 def nanoseconds(ours: Rounds, base: Rounds) -> Spread | None:
     """By how much longer a frame takes, of round trips in microseconds."""
     return _compared(ours, base, lambda a, b: 1000 * (a - b) / _FRAMES)

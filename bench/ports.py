@@ -225,7 +225,7 @@ def opened(pingpong: File, folder: File, table: File) -> Iterator[Ports]:
         wires = [builder.tap(number) for number in _WIRES]
         for tap in wires:
             builder.host.tap(_far(tap))
-        qmps = [
+        forwarders = [
             stack.enter_context(forwarder.opened(builder.host, folder, pair))
             for pair in _pairs(wires, table)
         ]
@@ -235,7 +235,7 @@ def opened(pingpong: File, folder: File, table: File) -> Iterator[Ports]:
         yield Ports(
             builder.host,
             guest,
-            qmps[1],
+            forwarders[1].qmp,
             *(builder.port(number, tap, guest) for number, tap in zip(_NICS, taps, strict=True)),
             builder.port(_PROCESS, veth, space),
             *(

@@ -83,7 +83,7 @@ class Results:
         """What a reader needs to know to repeat it."""
         runs = len(self.switches.get(AWAY, ()))
         return (
-            f"{self.samples.rounds} rounds of {self.seconds} s, {runs} migrations of each kind, "
+            f"rounds: {self.samples.rounds} of {self.seconds} s; {runs} migrations of each kind, "
             f"guests of 2 vCPUs under TCG; {self.samples.disturbance()}; {conditions.machine()}"
         )
 
@@ -302,6 +302,6 @@ def publish(results: Results, output: Path) -> None:
     text = "\n".join(f"### {title}\n\n{report.markdown(rows)}" for title, rows in parts)
     (output / "mip6.md").write_text(f"{about}.\n\n{text}")
     if results.switches.get(AWAY):
-        caption = f"The median run of each kind. {about}"
+        caption = f"The median run of each kind; {conditions.machine()}"
         timeline.write(output / "mip6-blackout.svg", tracks(results.switches), caption)
     print(f"\nwritten: {', '.join(str(output / name) for name in _KINDS)}")

@@ -16,6 +16,7 @@ Routers advertise with radvd.  Nothing here speaks IPv4.
 from __future__ import annotations
 
 import contextlib
+import signal
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from pathlib import Path
 
 from . import paths, scratch, tools, wait
 from .lock import locked
-from .net import Interface, Namespace, Network
+from .net import Interface, Link, Namespace, Network
 
 HOME_PREFIX, FOREIGN_PREFIX, CORE_PREFIX = (f"2001:db8:{n}000" for n in (2, 3, 9))
 HOME_ADDRESS, SECOND_ADDRESS = f"{HOME_PREFIX}::10", f"{HOME_PREFIX}::11"
@@ -38,7 +39,7 @@ interface {interface} {{
     AdvSendAdvert on;
     MinRtrAdvInterval 3;
     MaxRtrAdvInterval 10;
-    prefix {prefix}::/64 {{ AdvOnLink on; AdvAutonomous on; }};
+    {lines}
 }};
 """
 _AGENT = """\
@@ -60,6 +61,9 @@ class Site:
     host: Namespace
     #: The host's bridge, for its VMs.
     bridge: Interface
+    #: Between the router's switch and the host's bridge.
+    wire: Link
+    advertiser: Advertiser
 
     def tap(self, name: str) -> Interface:
         """A port for a VM."""
@@ -73,6 +77,7 @@ class World:
     network: Network
     home: Site
     foreign: Site
+    core: Namespace
     correspondent: Namespace
     agent_host: Namespace
     agent_interface: str
@@ -81,6 +86,14 @@ class World:
     @contextlib.contextmanager
     def agent(self, lifetime: int = 60, *more: str) -> Iterator[Path]:
         """Run our home agent, with more lines of configuration; yields its log."""
+        with self.agent_process(lifetime, *more) as (log, _):
+            yield log
+
+    @contextlib.contextmanager
+    def agent_process(
+        self, lifetime: int = 60, *more: str
+    ) -> Iterator[tuple[Path, subprocess.Popen[bytes]]]:
+        """The same; yields its log and its process."""
         config, log = self.folder / "vmmnet-ha.conf", self.folder / "vmmnet-ha.log"
         config.write_text(
             _AGENT.format(
@@ -93,11 +106,11 @@ class World:
             + "".join(f"{line}\n" for line in more)
         )
         with (
-            log.open("ab") as out,
+            log.open("wb") as out,
             self.agent_host.started([agent_binary(), config], stdout=out, stderr=out) as child,
         ):
             _await_text(child, log, "ready")
-            yield log
+            yield log, child
 
 
 def agent_binary() -> Path:
@@ -116,30 +129,53 @@ def _await_text(child: subprocess.Popen[bytes], log: Path, text: str) -> None:
     wait.until(said, f"{text!r} in {log}")
 
 
-def _site(network: Network, name: str, prefix: str, host_address: str) -> Site:
+def _site(network: Network, folder: Path, name: str, prefix: str, host_address: str) -> Site:
     router = network.namespace(f"{name}-router")
     router.sysctl(_FORWARDING)
     link = router.bridge("lan0")
     link.add_address(f"{prefix}::ffff/64")
     host = network.namespace(f"host-{'a' if name == 'home' else 'b'}")
     bridge = host.bridge("br0")
-    network.connect(bridge, link)
+    wire = network.connect(bridge, link)
     bridge.add_address(f"{host_address}/64")
     host.route("::/0", f"{prefix}::ffff")
-    return Site(router, link, host, bridge)
+    return Site(router, link, host, bridge, wire, Advertiser(link, folder))
 
 
-@contextlib.contextmanager
-def radvd(site: Site, prefix: str, folder: Path) -> Iterator[None]:
-    """Advertise a prefix on a site's link."""
-    name = site.router.name
-    config, log, pid = (folder / f"{name}.{end}" for end in ("conf", "log", "pid"))
-    config.write_text(_RADVD.format(interface=site.link.name, prefix=prefix))
-    command: Sequence[str | Path] = [
-        *("radvd", "-C", config, "-p", pid, "-n", "-m", "logfile", "-l", log),
-    ]
-    with site.router.started(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
-        yield
+class Advertiser:
+    """A radvd on a router's link."""
+
+    def __init__(self, link: Interface, folder: Path) -> None:
+        self.link = link
+        self._paths = [folder / f"{link.namespace.name}.{end}" for end in ("conf", "log", "pid")]
+        self._child: subprocess.Popen[bytes] | None = None
+
+    def _write(self, lines: Sequence[str]) -> None:
+        text = _RADVD.format(interface=self.link.name, lines="\n    ".join(lines))
+        self._paths[0].write_text(text)
+
+    @contextlib.contextmanager
+    def running(self, *lines: str) -> Iterator[Advertiser]:
+        """Advertise, with these lines of configuration; in the end it says that it ends."""
+        self._write(lines)
+        config, log, pid = self._paths
+        command: Sequence[str | Path] = [
+            *("radvd", "-C", config, "-p", pid, "-n", "-m", "logfile", "-l", log),
+        ]
+        streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        with self.link.namespace.started(command, **streams) as self._child:
+            yield self
+
+    def change(self, *lines: str) -> None:
+        """Advertise something else from now on."""
+        assert self._child is not None
+        self._write(lines)
+        self._child.send_signal(signal.SIGHUP)
+
+
+def prefix_line(prefix: str, more: str = "") -> str:
+    """A prefix to make addresses from, for an advertiser."""
+    return f"prefix {prefix}::/64 {{ AdvOnLink on; AdvAutonomous on; {more} }};"
 
 
 @contextlib.contextmanager
@@ -148,8 +184,8 @@ def world() -> Iterator[World]:
     with contextlib.ExitStack() as stack:
         network = stack.enter_context(Network())
         folder = Path(stack.enter_context(scratch.folder()))
-        home = _site(network, "home", HOME_PREFIX, HOST_A_ADDRESS)
-        foreign = _site(network, "foreign", FOREIGN_PREFIX, HOST_B_ADDRESS)
+        home = _site(network, folder, "home", HOME_PREFIX, HOST_A_ADDRESS)
+        foreign = _site(network, folder, "foreign", FOREIGN_PREFIX, HOST_B_ADDRESS)
         core = network.namespace("core")
         core.sysctl(_FORWARDING)
         middle = core.bridge("core")
@@ -160,7 +196,7 @@ def world() -> Iterator[World]:
             network.connect(site.router, middle, [f"{CORE_PREFIX}::{number}/64"])
             site.router.route("::/0", f"{CORE_PREFIX}::ffff")
             core.route(f"{prefix}::/64", f"{CORE_PREFIX}::{number}")
-            stack.enter_context(radvd(site, prefix, folder))
+            stack.enter_context(site.advertiser.running(prefix_line(prefix)))
         correspondent = network.namespace("correspondent")
         network.connect(correspondent, middle, [f"{CORRESPONDENT_ADDRESS}/64"])
         correspondent.route("::/0", f"{CORE_PREFIX}::ffff")
@@ -168,7 +204,7 @@ def world() -> Iterator[World]:
         agent_host.sysctl(_FORWARDING)
         uplink = network.connect(agent_host, home.link, [f"{HOME_PREFIX}::2/64"])
         agent_host.route("::/0", f"{HOME_PREFIX}::ffff")
-        yield World(network, home, foreign, correspondent, agent_host, uplink.a.name, folder)
+        yield World(network, home, foreign, core, correspondent, agent_host, uplink.a.name, folder)
 
 
 def arguments(tap: Interface, *options: str) -> list[str]:

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Guests of ``mobility``'s networks, and a transfer that has to survive their moves."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+import threading
+from typing import Any
+
+from . import wait
+from .guest import Guest
+from .mobility import CORRESPONDENT_ADDRESS, HOME_ADDRESS
+from .net import Namespace
+
+
+def info(guest: Guest) -> dict[str, Any]:
+    """What query-mip6 says of the guest's only mobile node."""
+    (found,) = guest.qmp("query-mip6")
+    return dict(found)
+
+
+def state(guest: Guest) -> str:
+    """The state of its registration."""
+    return str(info(guest)["state"])
+
+
+def dropped(guest: Guest, reason: str) -> int:
+    """How many packets ended there for a reason."""
+    return sum(drop["count"] for drop in info(guest)["dropped"] if drop["reason"] == reason)
+
+
+def await_bound(guest: Guest, prefix: str = "") -> None:
+    """Wait until the home agent has the guest's binding, to an address that begins so."""
+
+    def bound() -> bool:
+        now = info(guest)
+        return bool(now["state"] == "bound" and now["care-of"].startswith(prefix))
+
+    wait.until(bound, f"a binding to {prefix or 'any address'}")
+
+
+def configure(guest: Guest, *addresses: str) -> None:
+    """Give the guest its home addresses; its router, if there is none, is made up."""
+    guest.run("modprobe virtio_net; until ip link show eth0; do :; done")
+    guest.run("sysctl -w net.ipv6.conf.eth0.autoconf=0 net.ipv6.conf.eth0.accept_dad=0")
+    guest.run("ip link set eth0 up")
+    for address in addresses or (HOME_ADDRESS,):
+        guest.run(f"ip address add {address}/64 dev eth0")
+
+
+#: Sends without an end; a word on the idle connection ends it.
+_SERVE = """
+import hashlib, os, socket, sys, time
+out = socket.create_server(("::", 7001), family=socket.AF_INET6)
+idle = socket.create_server(("::", 7002), family=socket.AF_INET6)
+print("ready", flush=True)
+bulk, line = out.accept()[0], idle.accept()[0]
+out.close()
+idle.close()
+pause = float(sys.argv[1])
+# A network that is full loses packets of others by itself.
+block, digest = os.urandom(1 << 16 if pause else 1 << 20), hashlib.sha256()
+while True:
+    bulk.sendall(block)
+    digest.update(block)
+    time.sleep(pause)
+    try:
+        if line.recv(1, socket.MSG_DONTWAIT):
+            break
+    except BlockingIOError:
+        pass
+bulk.close()
+line.sendall(digest.digest())
+"""
+
+
+class Transfer:
+    """Reads what the guest sends without an end, and holds an idle connection beside it.
+
+    They are to the guest's ``address``, or the idle one to another.  The guest makes a
+    ``pause`` of so many seconds after each piece.
+    """
+
+    def __init__(
+        self,
+        reader: Namespace,
+        guest: Guest,
+        address: str = HOME_ADDRESS,
+        idle: str = "",
+        pause: float = 0,
+    ) -> None:
+        guest.spawn(["python3", "-u", "-c", _SERVE, str(pause)]).wait_output("ready")
+        with reader.entered():
+            self._bulk, self._idle = (
+                socket.create_connection(at, timeout=wait.PATIENCE)
+                for at in ((address, 7001), (idle or address, 7002))
+            )
+        self._digest = hashlib.sha256()
+        self.octets = 0
+        self._failure: OSError | None = None
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        try:
+            while data := self._bulk.recv(1 << 16):
+                self._digest.update(data)
+                self.octets += len(data)
+        except OSError as error:
+            self._failure = error
+
+    def goes_on(self, mib: int = 4) -> None:
+        """Wait for another few MiB."""
+        goal = self.octets + (mib << 20)
+        wait.until(lambda: self.octets > goal or self._failure, "a transfer that goes on")
+        assert self._failure is None
+
+    def end(self) -> None:
+        """End it by the idle connection, over which the checksum comes."""
+        self._idle.sendall(b".")
+        self._thread.join(wait.PATIENCE)
+        assert self._failure is None
+        assert self._idle.recv(32, socket.MSG_WAITALL) == self._digest.digest()
+        self._idle.close()
+        self._bulk.close()
+
+
+def pings(guest: Guest, address: str = CORRESPONDENT_ADDRESS) -> None:
+    """Wait until the guest gets an answer."""
+    guest.wait_for(f"ping -n -c 1 -W 1 {address}")

@@ -513,6 +513,30 @@ static void test_two_prefixes(void)
     g_free(f);
 }
 
+/* Nothing comes back by a router that is gone: another one's prefix is used. */
+static void test_prefix_without_router(void)
+{
+    Fixture *f = settled();
+
+    advertise(f, mac_b, 1800, "2001:db8:b::", 7200, 3600);
+    pass(f, 2 * SECOND);
+    expect_address(f, "2001:db8:a::");
+    expect_hop(f, mac_a);
+    pass(f, 9 * SECOND);        /* 5 s of delay, three probes */
+    expect_address(f, "2001:db8:b::");
+    advertise(f, mac_a, 1800, "2001:db8:a::", 7200, 3600);
+    expect_address(f, "2001:db8:a::");
+    /* It says that it ends; its prefix is still valid. */
+    f->changes = 0;
+    advertise(f, mac_a, 0, NULL, 0, 0);
+    g_assert_cmpint(f->changes, >, 0);
+    expect_address(f, "2001:db8:b::");
+    /* The other one has taken the prefix over. */
+    advertise(f, mac_b, 1800, "2001:db8:a::", 7200, 3600);
+    expect_address(f, "2001:db8:a::");
+    g_free(f);
+}
+
 /* Both tables take no more than they hold. */
 static void test_full(void)
 {
@@ -832,6 +856,8 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/careof/renumber", test_renumber);
     g_test_add_func("/mip6/careof/preference-ends", test_preference_ends);
     g_test_add_func("/mip6/careof/two-prefixes", test_two_prefixes);
+    g_test_add_func("/mip6/careof/prefix-without-router",
+                    test_prefix_without_router);
     g_test_add_func("/mip6/careof/full", test_full);
     g_test_add_func("/mip6/careof/fixed", test_fixed);
     g_test_add_func("/mip6/careof/solicit", test_solicit);

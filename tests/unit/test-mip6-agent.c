@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "mip6-agent-fixture.h"
+#include "net/mip6/ha/path.h"
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"
 #include "net/packet/octets.h"
@@ -264,6 +265,94 @@ static void test_to_node(void)
     agent_end(f);
 }
 
+/* "Packet too big" about the last packet that was forwarded, to the agent. */
+static void too_big(AgentFixture *f, uint32_t mtu, const uint8_t *outer, size_t len)
+{
+    struct in6_addr router = agent_address(FAR);
+    uint8_t error[PACKET_IP6_MTU_MIN];
+
+    len = packet_icmp6_error(error, sizeof(error), &router, 64,
+                             PACKET_ICMP6_TOO_BIG, 0, mtu, outer, len);
+    g_assert_cmpint(len, >, 0);
+    mip6_agent_packet(&f->a, f->now, error, len);
+}
+
+/* A path that is narrower than the agent knew, for its time. */
+static void test_path(void)
+{
+    AgentFixture *f = agent_begin(NULL);
+    uint8_t packet[2048], outer[1500], joined[1500];
+    PacketIp6Ext ext;
+    size_t len;
+
+    agent_bind(f, HOME, CARE_OF);
+    len = agent_build_packet(packet, FAR, HOME, 1420);
+    mip6_agent_packet(&f->a, f->now, packet, len);
+    g_assert_cmpint(f->len, ==, 1500);
+    memcpy(outer, f->packet, f->len);
+    /* Of another's tunnel, or cut: nothing. */
+    outer[39] ^= 1;
+    too_big(f, 1280, outer, 1500);
+    g_assert_cmpint(f->a.dropped[MIP6_AGENT_NOT_FOR_US], ==, 1);
+    outer[39] ^= 1;
+    too_big(f, 1280, outer, 60);
+    g_assert_cmpint(f->a.dropped[MIP6_AGENT_NOT_FOR_US], ==, 2);
+    mip6_agent_packet(&f->a, f->now, packet, len);
+    g_assert_cmpint(f->len, ==, 1500);
+    too_big(f, 1400, outer, 1500);
+    mip6_agent_packet(&f->a, f->now, packet, len);
+    g_assert_cmpint(f->packet[40], ==, PACKET_ICMP6_TOO_BIG);
+    g_assert_cmpint(packet_get32(f->packet + 44), ==, 1360);
+    /* No sender believes in less than 1280 octets: two fragments. */
+    too_big(f, 1000, outer, 1500);
+    mip6_agent_packet(&f->a, f->now, packet, len);
+    g_assert_cmpint(packet_get32(f->packet + 44), ==, 1280);
+    len = agent_build_packet(packet, FAR, HOME, 1200);
+    f->packets = 0;
+    mip6_agent_packet(&f->a, f->now, packet, len);
+    g_assert_cmpint(f->packets, ==, 1);
+    len = agent_build_packet(packet, FAR, HOME, 1240);
+    mip6_agent_packet(&f->a, f->now, packet, len);
+    g_assert_cmpint(f->packets, ==, 3);
+    g_assert_true(packet_ip6_walk(&ext, f->packet, f->len));
+    g_assert_cmpint(ext.fragment_offset, ==, 1232);
+    g_assert_false(ext.more);
+    memcpy(joined, packet + 1232, 48);
+    g_assert_cmpmem(f->packet + 48, f->len - 48, joined, 48);
+    /* Another care-of address is another path; so is this one, later. */
+    agent_bind(f, HOME, NEXT);
+    len = agent_build_packet(packet, FAR, HOME, 1420);
+    mip6_agent_packet(&f->a, f->now, packet, len);
+    g_assert_cmpint(f->len, ==, 1500);
+    agent_end(f);
+}
+
+/* A mobile node's packet of 1280 octets, by way of a path of as many. */
+static void test_fragments(void)
+{
+    AgentFixture *f = agent_begin(NULL);
+    uint8_t inner[1280], part[1280];
+    PacketIp6 outer = {
+        .src = agent_address(CARE_OF), .dst = agent_address(AGENT),
+        .next = PACKET_PROTO_IP6, .hops = 64,
+    };
+    size_t len = agent_build_packet(inner, HOME, FAR, 1240);
+
+    agent_bind(f, HOME, CARE_OF);
+    f->packets = 0;
+    for (size_t at = 0; at < len; at += 1232) {
+        size_t size = MIN(len - at, 1232);
+
+        mip6_path_fragment(part, &outer, 7, at, size, at + size < len);
+        memcpy(part + MIP6_PATH_HEAD_LEN, inner + at, size);
+        g_assert_cmpint(f->packets, ==, 0);
+        mip6_agent_packet(&f->a, f->now, part, MIP6_PATH_HEAD_LEN + size);
+    }
+    g_assert_cmpint(f->packets, ==, 1);
+    g_assert_cmpmem(f->packet, f->len, inner, len);
+    agent_end(f);
+}
+
 static void test_from_node(void)
 {
     AgentFixture *f = agent_begin(NULL);
@@ -334,6 +423,8 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/agent/access-list", test_access_list);
     g_test_add_func("/mip6/agent/damage", test_damage);
     g_test_add_func("/mip6/agent/to-node", test_to_node);
+    g_test_add_func("/mip6/agent/path", test_path);
+    g_test_add_func("/mip6/agent/fragments", test_fragments);
     g_test_add_func("/mip6/agent/from-node", test_from_node);
     g_test_add_func("/mip6/agent/two-homes", test_two_homes);
     return g_test_run();

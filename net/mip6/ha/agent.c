@@ -27,6 +27,11 @@
  * address, unless the configuration has it hold at once; then it is taken back
  * if a node answers. Packets know no tentative bindings.
  *
+ * A packet that does not fit into the tunnel is answered by "packet too big".
+ * Senders do not believe in less than 1280 octets, so packets of up to that go
+ * in two fragments behind the outer header if the path has no room for it (RFC
+ * 2473 section 7.1 (b)), and the ones of mobile nodes are put together.
+ *
  * Sequence numbers are compared as section 9.5.1 says. A binding that has ended
  * leaves no memory of its number: a node that lost its own begins anew.
  */
@@ -35,6 +40,7 @@
 
 #include "net/mip6/ha/agent.h"
 #include "net/mip6/ha/discovery.h"
+#include "net/mip6/ha/path.h"
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"
 #include "net/packet/octets.h"
@@ -49,6 +55,7 @@
 #define QUERY_GAP       (SECOND / 1000)         /* between two at a start */
 #define QUERY_RESPONSE  10000   /* ms (RFC 3810 section 9.3) */
 #define STRAGGLE        (10 * SECOND)   /* after a node has moved */
+#define PATH_MTU_LIVES  (600 * SECOND)          /* RFC 8201 section 4 */
 
 static bool join(void *opaque, const struct in6_addr *group, bool on)
 {
@@ -310,6 +317,9 @@ static void update_binding(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
         b->previous = b->care_of;
         b->previous_until = now + STRAGGLE;
     }
+    if (!packet_ip6_equal(&b->care_of, care_of)) {
+        b->path_until = 0;      /* another path */
+    }
     b->care_of = *care_of;
     b->source = *source;
     b->sequence = bu->sequence;
@@ -539,25 +549,54 @@ static void take_mh(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
 
 /* --- packets -------------------------------------------------------------- */
 
-static void forward_behind(Mip6Agent *a, const void *head,
+static void forward_behind(Mip6Agent *a, const void *head, size_t head_len,
                            const void *packet, size_t len)
 {
     uint8_t joined[TUNNELLED_MAX];
 
     if (a->ops->forward_behind) {
-        a->ops->forward_behind(a->opaque, head, PACKET_IP6_LEN, packet, len);
+        a->ops->forward_behind(a->opaque, head, head_len, packet, len);
         return;
     }
-    memcpy(joined, head, PACKET_IP6_LEN);
-    memcpy(joined + PACKET_IP6_LEN, packet, len);
-    a->ops->forward(a->opaque, joined, PACKET_IP6_LEN + len);
+    memcpy(joined, head, head_len);
+    memcpy(joined + head_len, packet, len);
+    a->ops->forward(a->opaque, joined, head_len + len);
+}
+
+/*
+ * Room for a packet in the tunnel, without fragments.
+ * @b: NULL: nothing is known of the path
+ */
+static size_t tunnel_room(const Mip6Agent *a, int64_t now,
+                          const Mip6AgentBinding *b)
+{
+    uint32_t mtu = MIN(a->config.mtu, TUNNELLED_MAX);
+
+    return (b && now < b->path_until ? MIN(mtu, b->path_mtu) : mtu) -
+           PACKET_IP6_LEN;
+}
+
+static void send_fragments(Mip6Agent *a, const PacketIp6 *outer, size_t room,
+                           const uint8_t *p, size_t len)
+{
+    size_t most = (room - PACKET_IP6_FRAGMENT_LEN) & ~(size_t)7;
+    uint8_t head[MIP6_PATH_HEAD_LEN];
+
+    a->fragment_id++;
+    for (size_t done = 0, size; done < len; done += size) {
+        size = MIN(len - done, most);
+        mip6_path_fragment(head, outer, a->fragment_id, done, size,
+                           done + size < len);
+        forward_behind(a, head, sizeof(head), p + done, size);
+    }
 }
 
 /* Returns false if the packet is too large, which its sender is told. */
 static bool into_tunnel(Mip6Agent *a, int64_t now,
-                        const struct in6_addr *care_of, const PacketIp6 *ip,
-                        const uint8_t *p, size_t len)
+                        const struct in6_addr *care_of, size_t room,
+                        const PacketIp6 *ip, const uint8_t *p, size_t len)
 {
+    size_t most = MAX(room, PACKET_IP6_MTU_MIN);
     uint8_t head[PACKET_IP6_LEN];
     PacketIp6 outer = {
         .src = a->config.address,
@@ -569,15 +608,18 @@ static bool into_tunnel(Mip6Agent *a, int64_t now,
         .payload = len,
     };
 
-    if (len > MIN(a->config.mtu, TUNNELLED_MAX) - PACKET_IP6_LEN) {
-        tell_icmp6(a, now, PACKET_ICMP6_TOO_BIG,
-                   a->config.mtu - PACKET_IP6_LEN, p, len);
+    if (len > most) {
+        tell_icmp6(a, now, PACKET_ICMP6_TOO_BIG, most, p, len);
         drop(a, MIP6_AGENT_TOO_BIG);
         return false;
     }
-    packet_ip6_build(head, &outer);
     a->sent++;
-    forward_behind(a, head, p, len);
+    if (len > room) {
+        send_fragments(a, &outer, room, p, len);
+        return true;
+    }
+    packet_ip6_build(head, &outer);
+    forward_behind(a, head, sizeof(head), p, len);
     return true;
 }
 
@@ -591,7 +633,8 @@ static void to_listeners(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
         const Mip6GroupsNode *node = g_ptr_array_index(nodes, i);
 
         if (!but || !packet_ip6_equal(&node->care_of, but)) {
-            into_tunnel(a, now, &node->care_of, ip, p, len);
+            into_tunnel(a, now, &node->care_of, tunnel_room(a, now, NULL), ip, p,
+                        len);
         }
     }
 }
@@ -652,7 +695,7 @@ static void query(void *opaque, int64_t now, const struct in6_addr *care_of)
     PacketIp6 ip;
 
     packet_ip6_parse(&ip, packet, len);
-    into_tunnel(a, now, care_of, &ip, packet, len);
+    into_tunnel(a, now, care_of, tunnel_room(a, now, NULL), &ip, packet, len);
 }
 
 /* A packet that has come to where the mobile node was, and is sent after it. */
@@ -679,7 +722,7 @@ static void send_after(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
         return;
     }
     p[HOPS_AT] = ip->hops - 1;
-    if (into_tunnel(a, now, &b->care_of, ip, p, len)) {
+    if (into_tunnel(a, now, &b->care_of, tunnel_room(a, now, b), ip, p, len)) {
         b->sent++;
         b->stragglers++;
         a->stragglers++;
@@ -733,12 +776,30 @@ static void out_of_tunnel(Mip6Agent *a, int64_t now, const PacketIp6 *outer,
     }
 }
 
+/* A router on the way to a care-of address: @told->mtu is what it takes. */
+static void narrow(Mip6Agent *a, int64_t now, const Mip6PathTold *told)
+{
+    Mip6AgentBinding *b = bound(a, &told->home);
+
+    if (!b || !packet_ip6_equal(&b->care_of, &told->care_of)) {
+        drop(a, MIP6_AGENT_NOT_FOR_US);
+    } else if (told->mtu < tunnel_room(a, now, b) + PACKET_IP6_LEN) {
+        b->path_mtu = told->mtu;
+        b->path_until = now + PATH_MTU_LIVES;
+    }
+}
+
 /* Answers have the rate of errors, so that nobody is flooded by way of us. */
 static void take_icmp6(Mip6Agent *a, int64_t now, const PacketIp6Ext *ext,
                        const uint8_t *p, size_t len)
 {
     uint8_t answer[MIP6_DISCOVERY_MAX];
+    Mip6PathTold told;
 
+    if (mip6_path_too_big(&told, &a->config.address, p, ext->offset, len)) {
+        narrow(a, now, &told);
+        return;
+    }
     len = mip6_discovery_answer(answer, &a->config.address, p, ext->offset,
                                 len);
     if (!len) {
@@ -761,15 +822,35 @@ static void for_anycast(Mip6Agent *a, int64_t now, const uint8_t *p, size_t len)
     }
 }
 
+/* A part of a packet. Returns NULL unless it makes the packet whole. */
+static uint8_t *put_together(Mip6Agent *a, int64_t now, const uint8_t *p,
+                             size_t *len, PacketIp6Ext *ext)
+{
+    uint8_t *whole = packet_reassemble(&a->fragments, now, p, *len, ext, len);
+
+    a->dropped[MIP6_AGENT_MALFORMED] += a->fragments.lost;
+    a->fragments.lost = 0;
+    if (whole && (!packet_ip6_walk(ext, whole, *len) || ext->fragment)) {
+        drop(a, MIP6_AGENT_MALFORMED);
+        return NULL;
+    }
+    return whole;
+}
+
 static void for_agent(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
                       uint8_t *p, size_t len)
 {
     PacketIp6Ext ext;
 
-    if (!packet_ip6_walk(&ext, p, len) || ext.offset > len ||
-        ext.fragment) {
+    if (!packet_ip6_walk(&ext, p, len) || ext.offset > len) {
         drop(a, MIP6_AGENT_MALFORMED);
         return;
+    }
+    if (ext.fragment) {
+        p = put_together(a, now, p, &len, &ext);
+        if (!p) {
+            return;
+        }
     }
     switch (ext.next) {
     case PACKET_PROTO_MH:
@@ -807,7 +888,8 @@ void mip6_agent_packet(Mip6Agent *a, int64_t now, void *buf, size_t len)
     }
     b = bound(a, &ip.dst);
     if (b) {
-        b->sent += into_tunnel(a, now, &b->care_of, &ip, buf, len);
+        b->sent += into_tunnel(a, now, &b->care_of, tunnel_room(a, now, b), &ip,
+                               buf, len);
     } else {
         drop(a, MIP6_AGENT_NOT_FOR_US);
     }

@@ -15,6 +15,7 @@
 #include "net/mip6/ha/expiry.h"
 #include "net/mip6/ha/groups.h"
 #include "net/mip6/mh.h"
+#include "net/packet/fragment.h"
 
 /* Duplicate address detection for a home address (section 10.3.1) */
 typedef enum Mip6AgentDad {
@@ -45,6 +46,8 @@ typedef struct Mip6AgentBinding {
     struct in6_addr previous;   /* care-of address, before it moved */
     int64_t previous_until;     /* its stragglers are taken until then */
     uint64_t stragglers;        /* of @sent: by way of @previous */
+    uint32_t path_mtu;          /* to the care-of address, as it was told */
+    int64_t path_until;
     bool tentative;             /* it does not hold before DAD is over */
     bool wants_ack;
     int64_t probed_until;       /* who claims the address by then, has it */
@@ -121,6 +124,8 @@ typedef struct Mip6Agent {
     uint64_t sent, received;    /* packets to and from all mobile nodes */
     uint64_t stragglers;        /* of @sent: by way of previous addresses */
     uint64_t dropped[MIP6_AGENT_DROPS];
+    uint32_t fragment_id;
+    PacketReassembly fragments; /* of what mobile nodes send */
 } Mip6Agent;
 
 void mip6_agent_init(Mip6Agent *a, const Mip6AgentConfig *config,

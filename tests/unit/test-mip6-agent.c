@@ -297,6 +297,10 @@ static void test_path(void)
     outer[39] ^= 1;
     too_big(f, 1280, outer, 60);
     g_assert_cmpint(f->a.dropped[MIP6_AGENT_NOT_FOR_US], ==, 2);
+    outer[23] ^= 1;             /* not the agent's */
+    too_big(f, 1280, outer, 1500);
+    g_assert_cmpint(f->a.dropped[MIP6_AGENT_NOT_FOR_US], ==, 3);
+    outer[23] ^= 1;
     mip6_agent_packet(&f->a, f->now, packet, len);
     g_assert_cmpint(f->len, ==, 1500);
     too_big(f, 1400, outer, 1500);

@@ -3,18 +3,15 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import pytest
 from scapy.layers.inet import TCP, UDP
 from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6
 from scapy.layers.ipsec import ESP, SecurityAssociation
 from scapy.packet import Packet, Raw
-from vmmnet.testbed import programs
+from vmmnet.testbed.esp import ALGORITHMS, SPI, Algorithm, Ours
 
-SPI = 0x20101
 HOST, AGENT = "2001:db8:2::5678", "2001:db8:1::1"
 GUEST, PEER = "2001:db8:1::1234", "2001:db8:3::1"
 #: With payloads on both sides of a block's end, and none.
@@ -23,32 +20,6 @@ SIZES = (0, 1, 2, 3, 13, 14, 15, 16, 17, 100, 1200, 1399)
 NUMBERS = {False: (1, 0x7FFFFFFF, 0xFFFFFFFF), True: (1, 0xFFFFFFFF, 0x100000000, 0x5FFFFFFC1)}
 
 
-@dataclass(frozen=True)
-class Algorithm:
-    """One algorithm, in our name and in scapy's, with its keys' lengths."""
-
-    name: str
-    crypt: str
-    key: int
-    auth: str
-    auth_key: int
-
-    def keys(self) -> tuple[bytes, bytes]:
-        """Return the key of the cipher, a salt included, and of the HMAC."""
-        octets = bytes(7 * i & 0xFF for i in range(1, self.key + self.auth_key + 1))
-        return octets[: self.key], octets[self.key :]
-
-
-ALGORITHMS = (
-    Algorithm("aes-gcm-128", "AES-GCM", 20, "NULL", 0),
-    Algorithm("aes-gcm-256", "AES-GCM", 36, "NULL", 0),
-    Algorithm("aes-cbc-128-hmac-sha1", "AES-CBC", 16, "HMAC-SHA1-96", 20),
-    Algorithm("aes-cbc-128-hmac-sha256", "AES-CBC", 16, "SHA2-256-128", 32),
-    Algorithm("aes-cbc-256-hmac-sha1", "AES-CBC", 32, "HMAC-SHA1-96", 20),
-    Algorithm("aes-cbc-256-hmac-sha256", "AES-CBC", 32, "SHA2-256-128", 32),
-    Algorithm("null-hmac-sha1", "NULL", 0, "HMAC-SHA1-96", 20),
-    Algorithm("null-hmac-sha256", "NULL", 0, "SHA2-256-128", 32),
-)
 #: scapy 2.5 leaves the upper half of the number out of an HMAC, against RFC 4303
 #: section 2.2.1. tests/unit/test-esp-seal.c has packets of another maker for that.
 CASES = [
@@ -57,40 +28,6 @@ CASES = [
     for esn in (False, True)
     if not (esn and algorithm.auth_key)
 ]
-
-
-class Ours:
-    """Our core: a program that seals and opens what it is told to."""
-
-    def __init__(self) -> None:
-        self.process = subprocess.Popen(
-            [programs.built("esp-peer")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-
-    def ask(self, verb: str, a: Algorithm, esn: bool, number: int, *words: str) -> list[str]:
-        """Give it a packet; return the words of its answer."""
-        assert self.process.stdin and self.process.stdout
-        key = b"".join(a.keys()).hex()
-        words = (verb, a.name, key, str(SPI), str(int(esn)), str(number), *words)
-        print(*words, file=self.process.stdin, flush=True)
-        return self.process.stdout.readline().split()
-
-    def seal(self, a: Algorithm, esn: bool, number: int, proto: int, payload: bytes) -> bytes:
-        """Return the packet."""
-        (packet,) = self.ask("seal", a, esn, number, str(proto), payload.hex() or "-")
-        return bytes.fromhex(packet)
-
-    def open(self, a: Algorithm, esn: bool, number: int, packet: bytes) -> tuple[int, bytes] | str:
-        """Return protocol and payload, or why there are none."""
-        answer = self.ask("open", a, esn, number, packet.hex())
-        if len(answer) == 1:
-            return answer[0]
-        return int(answer[0]), bytes.fromhex(answer[1].replace("-", ""))
-
-    def close(self) -> None:
-        """End it."""
-        self.process.communicate()
-        assert self.process.returncode == 0
 
 
 @pytest.fixture(scope="module")

@@ -437,7 +437,6 @@ const char *mip6_why_name(Mip6Why why)
         [MIP6_WHY_EXPIRED] = "expired",
         [MIP6_WHY_UNSUPPORTED] = "unsupported",
         [MIP6_WHY_ERROR] = "binding-error",
-        [MIP6_WHY_TAKEN_BACK] = "taken-back",
     };
 
     return names[why];

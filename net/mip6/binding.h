@@ -27,7 +27,6 @@ typedef enum Mip6Why {
     MIP6_WHY_EXPIRED,           /* the binding's lifetime is over */
     MIP6_WHY_UNSUPPORTED,       /* ICMPv6: the agent knows no mobility header */
     MIP6_WHY_ERROR,             /* a Binding Error has come */
-    MIP6_WHY_TAKEN_BACK,        /* the move did not happen */
 } Mip6Why;
 
 typedef struct Mip6Binding Mip6Binding;

@@ -21,9 +21,9 @@
  *     the address is the guest's own (the paper's section 2.4.3 has no such
  *     exception, and a guest that restarts its interface would lose it).
  *
- * The router's last advertisement is given again, before its lifetimes end, and
- * when the guest asks. It is what was heard at home, so a guest that was
- * configured by it stays configured. A guest that is configured by hand gets
+ * The router's last advertisement is given again: at once, before its lifetimes
+ * end, and when the guest asks. It is what was heard at home, so a guest that
+ * was configured by it stays configured. A guest that is configured by hand gets
  * none.
  *
  * Groups and addresses of the link end here; those beyond the link, and reports
@@ -302,10 +302,12 @@ void mip6_home_leave(Mip6Home *h, int64_t now)
 {
     h->advertise = INT64_MAX;
     if (h->learned.has_router) {
+        /* At once: on its way here the guest has heard nothing for a while. */
+        send_ra(h);
+        h->advertise = now + advertise_every(h);
         /* Its MAC address may be another one if router-mac= says so. */
         send_na(h, &h->learned.router, &packet_ip6_all_nodes,
                 PACKET_NA_OVERRIDE, router_mac(h));
-        h->advertise = now + advertise_every(h);
     }
 }
 

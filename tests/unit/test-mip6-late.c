@@ -463,7 +463,24 @@ static void test_addresses(void)
 
 /* --- away ----------------------------------------------------------------- */
 
-/* Back into a tunnel from the care-of address, when the new binding is there. */
+/* The agent knows no mobile node of this address. */
+static void refuse(World *w, const char *home)
+{
+    Mip6Mh be = { .type = MIP6_MH_BE, .status = MIP6_BE_UNKNOWN_BINDING,
+                  .home = address(home) };
+    struct in6_addr agent = address(AGENT), *to = &w->port.binding.care_of;
+    uint8_t frame[256];
+    PacketIp6 ip = {
+        .src = agent, .dst = *to, .next = PACKET_PROTO_MH, .hops = 64,
+    };
+
+    ip.payload = mip6_mh_build(frame + 54, 128, &agent, to, &be);
+    packet_eth_build(frame, own_mac, router_mac, PACKET_ETH_IP6);
+    packet_ip6_build(frame + PACKET_ETH_LEN, &ip);
+    offer(w, frame, 54 + ip.payload, NULL);
+}
+
+/* Back, from the care-of address, when the new binding is there. */
 static void test_abroad(void)
 {
     World *w = left_abroad();
@@ -476,10 +493,27 @@ static void test_abroad(void)
         len = tunnelled(w, frame, i);
         g_assert_cmpint(offer(w, frame, len, NULL), ==, MIP6_DONE);
     }
-    pass(w, 400 * MS);
-    g_assert_cmpint(w->sent, ==, 0);
+    /* The first one alone, as long as the agent refuses it. */
+    for (unsigned i = 0; i < 3; i++) {
+        g_assert_cmpint(w->sent, ==, 0);
+        pass(w, 200 * MS);
+        g_assert_cmpint(w->sent, ==, 1);
+        pass(w, 100 * MS);
+        refuse(w, HOME);        /* not this one */
+        refuse(w, FAR);
+        pass(w, 100 * MS);
+        g_assert_cmpint(w->sent, ==, 2);
+        refuse(w, FAR);
+        w->sent = 0;
+    }
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_MH_UNEXPECTED], ==, 3);
+    g_assert_cmpint(w->port.forwarded, ==, 0);
+    pass(w, 200 * MS);
+    g_assert_cmpint(w->sent, ==, 1);
     pass(w, 200 * MS);
     g_assert_cmpint(w->sent, ==, 5);
+    refuse(w, FAR);             /* too late */
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_MH_UNEXPECTED], ==, 4);
     len = tunnelled(w, frame, 5);
     offer(w, frame, len, NULL);
     g_assert_cmpint(w->sent, ==, 6);

@@ -1040,6 +1040,33 @@ static void test_hold_ends(void)
     world_free(w);
 }
 
+/* While the agent defends the guest's address, no probe of it goes out. */
+static void test_probe_at_home(void)
+{
+    World *w = away();
+    struct in6_addr home = address(HOME), other = address("2001:db8:2000::7");
+    struct in6_addr group = packet_ip6_solicited(&home);
+    uint8_t frame[256], mac[6];
+    size_t len = packet(frame, HOME, FAR, 8);
+
+    from_guest(w, frame, len);
+    w->queued = 0;
+    w->deaf = true;
+    advertise(w, "2001:db8:2000::", home_router_mac);
+    g_assert_cmpint(w->port.binding.state, ==, MIP6_RETURNING);
+    packet_eth_group6(mac, &group);
+    packet_eth_build(frame, mac, guest_mac, PACKET_ETH_IP6);
+    len = packet_nd_build_ns(frame + 14, &in6addr_any, &group, &home, NULL);
+    g_assert_cmpint(from_guest(w, frame, 14 + len), ==, MIP6_DONE);
+    /* Others are asked for; and so is its own when the binding has ended. */
+    len = packet_nd_build_ns(frame + 14, &home, &group, &other, guest_mac);
+    g_assert_cmpint(from_guest(w, frame, 14 + len), ==, MIP6_PASS);
+    w->port.binding.state = MIP6_HOME;
+    len = packet_nd_build_ns(frame + 14, &in6addr_any, &group, &home, NULL);
+    g_assert_cmpint(from_guest(w, frame, 14 + len), ==, MIP6_PASS);
+    world_free(w);
+}
+
 /* Back at home, the link is told where the guest's addresses are. */
 static void test_return(void)
 {
@@ -1102,6 +1129,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/port/two-routers", test_two_routers);
     g_test_add_func("/mip6/port/hold-ends", test_hold_ends);
     g_test_add_func("/mip6/port/return", test_return);
+    g_test_add_func("/mip6/port/probe-at-home", test_probe_at_home);
     g_test_add_func("/mip6/port/pause-agent", test_pause_agent);
     return g_test_run();
 }

@@ -13,23 +13,40 @@
 #define ERROR_BURST     10
 #define ERROR_GAP       (SECOND / 10)
 
-/* At home: all passes; neighbour discovery is heard on its way. */
-void mip6_port_overhear(Mip6Port *p, int64_t now, bool from_guest,
-                        const struct iovec *iov, int iovcnt)
+static bool read_nd(const struct iovec *iov, int iovcnt, PacketEth *eth,
+                    PacketNd *nd)
 {
     uint8_t buf[MIP6_CONTROL_MAX];
     size_t len = packet_iov_copy(iov, iovcnt, 0, buf, PACKET_ETH_LEN +
                                  PACKET_IP6_LEN + 8);
+
+    if (!packet_eth_parse(eth, buf, len) || eth->tags ||
+        eth->type != PACKET_ETH_IP6 ||
+        !mip6_port_like_nd(buf + eth->len, len - eth->len)) {
+        return false;
+    }
+    len = packet_iov_copy(iov, iovcnt, 0, buf, sizeof(buf));
+    return packet_nd_parse(nd, buf + eth->len, len - eth->len);
+}
+
+bool mip6_port_is_probe(const Mip6Port *p, const struct iovec *iov, int iovcnt)
+{
     PacketEth eth;
     PacketNd nd;
 
-    if (!packet_eth_parse(&eth, buf, len) || eth.tags ||
-        eth.type != PACKET_ETH_IP6 ||
-        !mip6_port_like_nd(buf + eth.len, len - eth.len)) {
-        return;
-    }
-    len = packet_iov_copy(iov, iovcnt, 0, buf, sizeof(buf));
-    if (!packet_nd_parse(&nd, buf + eth.len, len - eth.len)) {
+    return read_nd(iov, iovcnt, &eth, &nd) && nd.type == PACKET_ND_NS &&
+           IN6_IS_ADDR_UNSPECIFIED(&nd.src) &&
+           mip6_home_is_guests(&p->home, &nd.target);
+}
+
+/* At home: all passes; neighbour discovery is heard on its way. */
+void mip6_port_overhear(Mip6Port *p, int64_t now, bool from_guest,
+                        const struct iovec *iov, int iovcnt)
+{
+    PacketEth eth;
+    PacketNd nd;
+
+    if (!read_nd(iov, iovcnt, &eth, &nd)) {
         return;
     }
     mip6_home_heard(&p->home, &nd, from_guest, eth.src);
@@ -197,6 +214,10 @@ Mip6Verdict mip6_port_take_mh(Mip6Port *p, int64_t now,
     }
     if (!packet_ip6_equal(&ip->src, &p->config.agent)) {
         return mip6_port_drop(p, MIP6_DROP_STRANGER);
+    }
+    if (p->has_left && mh.type == MIP6_MH_BE &&
+        mip6_port_late_refused(p, &mh.home)) {
+        return MIP6_DONE;
     }
     if (!p->is_running) {
         /* The agent may speak of what the VM's other host has asked for. */

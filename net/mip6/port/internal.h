@@ -106,6 +106,9 @@ Mip6Verdict mip6_port_late(Mip6Port *p, const PacketEth *eth,
                            const struct iovec *iov, int iovcnt, size_t offset,
                            const PacketOffload *offload);
 
+/* Away: the agent knows no binding of @source. Returns false if not by us. */
+bool mip6_port_late_refused(Mip6Port *p, const struct in6_addr *source);
+
 /* At home: who takes the guest's packets now? */
 void mip6_port_late_heard(Mip6Port *p, const PacketNd *nd);
 
@@ -117,6 +120,10 @@ void mip6_port_late_tick(Mip6Port *p);
 /* At home: a frame passes, and what it says of the link is noted. */
 void mip6_port_overhear(Mip6Port *p, int64_t now, bool from_guest,
                         const struct iovec *iov, int iovcnt);
+
+/* Does the guest ask whether somebody else has its address? */
+bool mip6_port_is_probe(const Mip6Port *p, const struct iovec *iov,
+                        int iovcnt);
 
 Mip6Verdict mip6_port_take_nd(Mip6Port *p, int64_t now, const PacketEth *eth,
                               const uint8_t *packet, size_t len);

@@ -24,11 +24,13 @@
  * go back to its sender, which has no binding then and has one now; one that
  * comes after it from that MAC address would go round for ever, and ends here.
  *
- * Away there is no sign: the agent tells the VM's new host only. After
- * SETTLE_TIME the new binding is there, or is not soon. Then packets go back
- * to the agent, in a tunnel from the care-of address that they were sent to. An
- * agent that does not take tunnels from the care-of address of before drops
- * them; they would be lost anyhow.
+ * Away, packets go back to the agent, in a tunnel from the care-of address that
+ * they were sent to, when the new binding is there. The agent does not say so,
+ * so the first packet goes alone, every TRIAL_GAP. While the old binding holds,
+ * the packet's source is not the agent's mobile node: it is refused by a
+ * Binding Error (RFC 6275 section 10.4.5 and 9.3.3), and kept. The others
+ * follow when no Binding Error has come. An agent that does not take tunnels
+ * from the care-of address of before drops them; they would be lost anyhow.
  *
  * Forwarding is routing: the hop limit is decremented, link-local packets and
  * neighbour discovery stay. All ends FORWARD_TIME after the VM has left.
@@ -41,13 +43,13 @@
 
 #define SECOND          1000000000ll
 #define FORWARD_TIME    (10 * SECOND)
-#define SETTLE_TIME     (SECOND / 2)
+#define TRIAL_GAP       (SECOND / 5)
 #define ROOM            (1u << 20)
 
 /* Before each frame that is kept. */
 typedef struct Kept {
     size_t len;                 /* of the frame */
-    bool gone;
+    bool gone, on_trial;
     unsigned address;           /* whom for, of home.learned */
     PacketOffload offload;
 } Kept;
@@ -59,7 +61,7 @@ static size_t space_of(size_t len)
 
 static bool may_go(const Mip6Port *p, unsigned address)
 {
-    return p->is_away ? p->now >= p->late.settled
+    return p->is_away ? p->late.is_settled
                       : p->late.takes[address].is_known;
 }
 
@@ -83,7 +85,9 @@ static void forward(Mip6Port *p, Kept *k)
     struct iovec frame = { k + 1, k->len };
 
     k->gone = true;
-    if (p->is_away) {
+    if (k->on_trial) {
+        /* It has gone already. */
+    } else if (p->is_away) {
         if (!into_tunnel(p, &frame, &k->offload)) {
             p->dropped[MIP6_DROP_LATE]++;
             return;
@@ -113,6 +117,54 @@ static void flush(Mip6Port *p)
     if (empty) {
         l->used = 0;
     }
+}
+
+/* The first one, if there is one. */
+static Kept *first(Mip6Late *l)
+{
+    Kept *k;
+
+    for (size_t at = 0; at < l->used; at += space_of(k->len)) {
+        k = (Kept *)(l->buf + at);
+        if (!k->gone) {
+            return k;
+        }
+    }
+    return NULL;
+}
+
+/* Away: is the new binding there? */
+static void try_first(Mip6Port *p)
+{
+    Kept *k = first(&p->late);
+
+    if (k && k->on_trial) {
+        p->late.is_settled = true;
+        flush(p);
+    } else if (k) {
+        struct iovec frame = { k + 1, k->len };
+
+        p->late.trial = p->now + TRIAL_GAP;
+        k->on_trial = into_tunnel(p, &frame, &k->offload);
+        if (!k->on_trial) {
+            k->gone = true;
+            p->dropped[MIP6_DROP_LATE]++;
+            flush(p);
+        }
+    }
+}
+
+bool mip6_port_late_refused(Mip6Port *p, const struct in6_addr *source)
+{
+    Kept *k = first(&p->late);
+    const uint8_t *packet;
+
+    if (!k || !k->on_trial) {
+        return false;
+    }
+    packet = (uint8_t *)(k + 1) + PACKET_ETH_LEN;
+    k->on_trial = memcmp(packet + 8, source, sizeof(*source));
+    return !k->on_trial;
 }
 
 /* --- what comes ----------------------------------------------------------- */
@@ -227,7 +279,7 @@ void mip6_port_late_begin(Mip6Port *p)
 {
     mip6_port_late_end(p);
     p->late.buf = g_try_malloc(ROOM);
-    p->late.settled = p->now + SETTLE_TIME;
+    p->late.trial = p->now + TRIAL_GAP;
     p->late.end = p->now + FORWARD_TIME;
 }
 
@@ -242,21 +294,21 @@ void mip6_port_late_end(Mip6Port *p)
     }
     g_free(l->buf);
     memset(l, 0, sizeof(*l));
-    l->settled = l->end = INT64_MAX;
+    l->end = INT64_MAX;
 }
 
 int64_t mip6_port_late_deadline(const Mip6Port *p)
 {
     const Mip6Late *l = &p->late;
 
-    return p->is_away && l->used && l->settled < l->end ? l->settled : l->end;
+    return p->is_away && l->used && l->trial < l->end ? l->trial : l->end;
 }
 
 void mip6_port_late_tick(Mip6Port *p)
 {
     if (p->late.end <= p->now) {
         mip6_port_late_end(p);
-    } else {
-        flush(p);
+    } else if (p->is_away && p->late.trial <= p->now) {
+        try_first(p);
     }
 }

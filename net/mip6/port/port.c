@@ -261,6 +261,9 @@ void mip6_port_settle(Mip6Port *p, int64_t now)
                                ? mip6_careof_valid_until(&p->careof, care_of)
                                : INT64_MAX);
         }
+    } else if (p->is_known && !p->is_running && !p->has_left) {
+        /* It may arrive at home, and have a binding to be ended. */
+        mip6_careof_next_hop(&p->careof, now, &p->config.agent, mac);
     }
     if (p->is_running && p->unsent &&
         mip6_careof_next_hop(&p->careof, now, &p->config.agent, mac)) {

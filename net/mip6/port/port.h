@@ -58,7 +58,8 @@ typedef enum Mip6Verdict {
 typedef struct Mip6Late {
     uint8_t *buf;               /* what is kept; NULL: nothing is */
     size_t used;                /* octets of it */
-    int64_t settled;            /* when the new binding should be there */
+    int64_t trial;              /* away: when to try the first one */
+    bool is_settled;            /* away: the new binding is there */
     int64_t end;                /* of forwarding; INT64_MAX: it has ended */
     struct {
         bool is_known;

@@ -214,13 +214,12 @@ static bool keep(Mip6Port *p, const PacketEth *eth, const struct iovec *iov,
     uint8_t *packet;
     Kept *k;
 
-    if (!l->buf) {
+    if (!l->buf || space_of(PACKET_ETH_LEN + len) > ROOM - l->used) {
         return false;
     }
     k = (Kept *)(l->buf + l->used);
     packet = (uint8_t *)(k + 1) + PACKET_ETH_LEN;
-    if (space_of(PACKET_ETH_LEN + len) > ROOM - l->used ||
-        packet_iov_copy(iov, iovcnt, offset, packet, len) < len ||
+    if (packet_iov_copy(iov, iovcnt, offset, packet, len) < len ||
         !is_routable(packet, len)) {
         return false;
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Two networks, a home agent between them and the world: the paper's section 3.
+"""Networks, a home agent between them and the world: the paper's section 3.
 
     home link 2001:db8:2000::/64                foreign link 2001:db8:3000::/64
       host A   home agent                          host B
@@ -10,6 +10,7 @@
                                   |
                             correspondent
 
+A second foreign link, 2001:db8:4000::/64 with host C, is as the first one.
 Routers advertise with radvd.  Nothing here speaks IPv4.
 """
 
@@ -26,11 +27,12 @@ from . import paths, scratch, tools, wait
 from .lock import locked
 from .net import Interface, Link, Namespace, Network
 
-HOME_PREFIX, FOREIGN_PREFIX, CORE_PREFIX = (f"2001:db8:{n}000" for n in (2, 3, 9))
+HOME_PREFIX, FOREIGN_PREFIX, OTHER_PREFIX, CORE_PREFIX = (f"2001:db8:{n}000" for n in (2, 3, 4, 9))
 HOME_ADDRESS, SECOND_ADDRESS = f"{HOME_PREFIX}::10", f"{HOME_PREFIX}::11"
 AGENT_ADDRESS = f"{HOME_PREFIX}::1"
 CORRESPONDENT_ADDRESS = f"{CORE_PREFIX}::c"
 HOST_A_ADDRESS, HOST_B_ADDRESS = f"{HOME_PREFIX}::a", f"{FOREIGN_PREFIX}::b"
+HOST_C_ADDRESS = f"{OTHER_PREFIX}::c"
 GUEST_MAC = "52:54:00:6d:69:70"
 
 _FORWARDING = {"net.ipv6.conf.all.forwarding": 1}
@@ -77,6 +79,7 @@ class World:
     network: Network
     home: Site
     foreign: Site
+    other: Site
     core: Namespace
     correspondent: Namespace
     agent_host: Namespace
@@ -134,7 +137,7 @@ def _site(network: Network, folder: Path, name: str, prefix: str, host_address: 
     router.sysctl(_FORWARDING)
     link = router.bridge("lan0")
     link.add_address(f"{prefix}::ffff/64")
-    host = network.namespace(f"host-{'a' if name == 'home' else 'b'}")
+    host = network.namespace(f"host-{host_address[-1]}")
     bridge = host.bridge("br0")
     wire = network.connect(bridge, link)
     bridge.add_address(f"{host_address}/64")
@@ -186,12 +189,13 @@ def world() -> Iterator[World]:
         folder = Path(stack.enter_context(scratch.folder()))
         home = _site(network, folder, "home", HOME_PREFIX, HOST_A_ADDRESS)
         foreign = _site(network, folder, "foreign", FOREIGN_PREFIX, HOST_B_ADDRESS)
+        other = _site(network, folder, "other", OTHER_PREFIX, HOST_C_ADDRESS)
         core = network.namespace("core")
         core.sysctl(_FORWARDING)
         middle = core.bridge("core")
         middle.add_address(f"{CORE_PREFIX}::ffff/64")
         for number, (site, prefix) in enumerate(
-            ((home, HOME_PREFIX), (foreign, FOREIGN_PREFIX)), 1
+            ((home, HOME_PREFIX), (foreign, FOREIGN_PREFIX), (other, OTHER_PREFIX)), 1
         ):
             network.connect(site.router, middle, [f"{CORE_PREFIX}::{number}/64"])
             site.router.route("::/0", f"{CORE_PREFIX}::ffff")
@@ -204,7 +208,10 @@ def world() -> Iterator[World]:
         agent_host.sysctl(_FORWARDING)
         uplink = network.connect(agent_host, home.link, [f"{HOME_PREFIX}::2/64"])
         agent_host.route("::/0", f"{HOME_PREFIX}::ffff")
-        yield World(network, home, foreign, core, correspondent, agent_host, uplink.a.name, folder)
+        yield World(
+            *(network, home, foreign, other, core),
+            *(correspondent, agent_host, uplink.a.name, folder),
+        )
 
 
 def arguments(tap: Interface, *options: str) -> list[str]:

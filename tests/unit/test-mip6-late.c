@@ -484,6 +484,9 @@ static void refuse(World *w, const char *home)
 static void test_abroad(void)
 {
     World *w = left_abroad();
+    const PacketOffload partial = {
+        .needs_csum = true, .csum_start = 94, .csum_offset = 6,
+    };
     struct in6_addr agent = address(AGENT);
     uint8_t frame[256];
     PacketIp6 outer;
@@ -514,9 +517,12 @@ static void test_abroad(void)
     g_assert_cmpint(w->sent, ==, 5);
     refuse(w, FAR);             /* too late */
     g_assert_cmpint(w->port.dropped[MIP6_DROP_MH_UNEXPECTED], ==, 4);
+    /* A checksum that is still to be made is at the same place afterwards. */
     len = tunnelled(w, frame, 5);
-    offer(w, frame, len, NULL);
+    offer(w, frame, len, &partial);
     g_assert_cmpint(w->sent, ==, 6);
+    g_assert_true(w->offload.needs_csum);
+    g_assert_cmpint(w->offload.csum_start, ==, 94);
     for (unsigned i = 0; i <= 5; i++) {
         const uint8_t *packet = w->frame[i] + 14;
 

@@ -23,8 +23,8 @@
  *
  * The router's last advertisement is given again: at once, before its lifetimes
  * end, and when the guest asks. It is what was heard at home, so a guest that
- * was configured by it stays configured. A guest that is configured by hand gets
- * none.
+ * was configured by it stays configured. A guest that is configured by hand
+ * gets none.
  *
  * Groups and addresses of the link end here; those beyond the link, and reports
  * about them, are for the tunnel (RFC 6275 section 11.3.4).

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* -netdev mip6: frames at home and away, and what becomes of a held one */
+#include "qemu/osdep.h"
+
+#include <glib/gstdio.h>
+
+#include "mip6-bed.h"
+
+/* Without a virtio-net header behind the stage, and with one. */
+static bool is_tap(const void *data)
+{
+    return GPOINTER_TO_INT(data);
+}
+
+static void test_home(const void *data)
+{
+    uint8_t frame[FRAME_MAX], got[FRAME_MAX];
+    size_t len;
+    Bed bed;
+
+    bed_start(&bed, &nic_virtio12, is_tap(data), "", "");
+    len = bed_packet(frame, bed_router_mac, bed_guest_mac, HOME, FAR, 1400);
+    nic_send(bed.nic, 0, NULL, frame, len);
+    do {
+        /* RS and DAD of the host that may be needed are there, too. */
+        g_assert_cmpuint(peer_wait(&bed, got, sizeof(got)), >, 0);
+    } while (memcmp(got + 6, bed_guest_mac, 6));
+    g_assert_cmpmem(got, len, frame, len);
+    len = bed_packet(frame, bed_guest_mac, bed_router_mac, FAR, HOME, 100);
+    peer_send(&bed, frame, len);
+    do {
+        /* So are groups of the host's kernel, on its tap. */
+        g_assert_cmpuint(guest_wait(&bed, got, sizeof(got)), >, 0);
+    } while (packet_eth_is_group(got));
+    g_assert_cmpmem(got, len, frame, len);
+    bed_end(&bed);
+}
+
+/* The guest gets a tunnelled packet, without the tunnel. */
+static void check_tunnel_in(Bed *bed)
+{
+    uint8_t inner[FRAME_MAX], got[FRAME_MAX];
+    size_t len = bed_packet(inner, bed_guest_mac, bed_router_mac, FAR, HOME,
+                            100);
+
+    peer_tunnel(bed, inner + PACKET_ETH_LEN, len - PACKET_ETH_LEN);
+    do {
+        g_assert_cmpuint(guest_wait(bed, got, sizeof(got)), >, 0);
+    } while (packet_eth_is_group(got));
+    g_assert_cmpmem(got, 6, bed_guest_mac, 6);
+    g_assert_cmpmem(got + PACKET_ETH_LEN, len - PACKET_ETH_LEN,
+                    inner + PACKET_ETH_LEN, len - PACKET_ETH_LEN);
+}
+
+/* The next tunnelled packet on the link is that of the guest's @frame. */
+static void expect_tunnelled(Bed *bed, const uint8_t *frame, size_t len)
+{
+    struct in6_addr agent = bed_address(AGENT);
+    uint8_t got[FRAME_MAX];
+    PacketIp6 outer;
+    size_t size;
+
+    do {
+        size = peer_wait(bed, got, sizeof(got));
+        g_assert_true(packet_ip6_parse(&outer, got + PACKET_ETH_LEN,
+                                       size - PACKET_ETH_LEN));
+    } while (outer.next != PACKET_PROTO_IP6);
+    g_assert_cmpmem(got, 6, bed_router_mac, 6);
+    g_assert_cmpmem(got + 6, 6, bed->node_mac, 6);
+    g_assert_cmpmem(&outer.src, 16, &bed->care_of, 16);
+    g_assert_cmpmem(&outer.dst, 16, &agent, 16);
+    g_assert_cmpmem(got + 54, size - 54, frame + PACKET_ETH_LEN,
+                    len - PACKET_ETH_LEN);
+}
+
+static void check_tunnel_out(Bed *bed)
+{
+    uint8_t frame[FRAME_MAX];
+    size_t len = bed_packet(frame, bed_router_mac, bed_guest_mac, HOME, FAR,
+                            100);
+
+    nic_send(bed->nic, 0, NULL, frame, len);
+    expect_tunnelled(bed, frame, len);
+}
+
+static void test_away(const void *data)
+{
+    PacketNd nd;
+    QDict *info;
+    Bed bed;
+
+    bed_start(&bed, &nic_virtio12, is_tap(data), "", "");
+    peer_wait_nd(&bed, PACKET_ND_RS, &nd);
+    peer_advertise(&bed, FOREIGN);
+    do {
+        peer_wait_nd(&bed, PACKET_ND_NS, &nd);
+        g_assert_true(IN6_IS_ADDR_UNSPECIFIED(&nd.src));
+    } while (IN6_IS_ADDR_LINKLOCAL(&nd.target));
+    peer_wait_update(&bed);
+    g_assert_cmpmem(&bed.care_of, 16, &nd.target, 16);
+    g_assert_cmpint(bed.update.lifetime, ==, 150);
+    peer_acknowledge(&bed, MIP6_BA_ACCEPTED);
+    bed_wait_state(&bed, "bound", "none");
+    /* The guest has not spoken: its MAC address is that of the NIC. */
+    check_tunnel_in(&bed);
+    check_tunnel_out(&bed);
+    info = bed_query(&bed);
+    g_assert_cmpstr(qdict_get_str(info, "state"), ==, "bound");
+    g_assert_cmpstr(qdict_get_str(info, "guest-mac"), ==, GUEST_TEXT);
+    g_assert_cmpint(qdict_get_int(info, "remaining"), >, 500);
+    g_assert_cmpint(qdict_get_int(info, "sent"), ==, 1);
+    g_assert_cmpint(qdict_get_int(info, "received"), ==, 1);
+    qobject_unref(info);
+    bed_end(&bed);
+}
+
+/* A frame that waits for a binding goes when there is one, once. */
+static void test_held(void)
+{
+    uint8_t frame[FRAME_MAX];
+    size_t len = bed_packet(frame, bed_router_mac, bed_guest_mac, HOME, FAR,
+                            100);
+    PacketNd nd;
+    Bed bed;
+
+    bed_start(&bed, &nic_virtio12, false, ",location=away", "");
+    peer_wait_nd(&bed, PACKET_ND_RS, &nd);
+    nic_send(bed.nic, 0, NULL, frame, len);
+    bed_settle(&bed);
+    qtest_qmp_assert_success(bed.qts, "{ 'execute': 'stop' }");
+    qtest_qmp_assert_success(bed.qts, "{ 'execute': 'cont' }");
+    peer_advertise(&bed, FOREIGN);
+    peer_wait_update(&bed);
+    nic_send(bed.nic, 0, NULL, frame, len);
+    peer_acknowledge(&bed, MIP6_BA_ACCEPTED);
+    bed_wait_state(&bed, "bound", "none");
+    expect_tunnelled(&bed, frame, len);
+    bed_end(&bed);
+}
+
+/* Reset, unplugged, deleted: with frames of both sides that wait. */
+static void test_ends_held(void)
+{
+    uint8_t frame[FRAME_MAX];
+    size_t len = bed_packet(frame, bed_router_mac, bed_guest_mac, HOME, FAR,
+                            100);
+    Bed bed;
+
+    bed_start(&bed, &nic_virtio12, false, ",location=away", "");
+    for (unsigned i = 0; i < 8; i++) {
+        nic_send(bed.nic, 0, NULL, frame, len);
+    }
+    bed_settle(&bed);
+    qtest_qmp_assert_success(bed.qts, "{ 'execute': 'system_reset' }");
+    qtest_qmp_eventwait(bed.qts, "RESET");
+    bed_settle(&bed);
+    nic_forget(bed.nic);
+    bed.nic = bed.kind->start(&bed.machine, bed.kind);
+    nic_post(bed.nic, 0, 16);
+    for (unsigned i = 0; i < 8; i++) {
+        nic_send(bed.nic, 0, NULL, frame, len);
+    }
+    qtest_qmp_assert_success(bed.qts, "{ 'execute': 'netdev_del', "
+                             "'arguments': { 'id': 'mip0' } }");
+    bed_settle(&bed);
+    nic_free(bed.nic);
+    bed.nic = NULL;
+    qpci_unplug_acpi_device_test(bed.qts, "nic0", NIC_PCI_SLOT);
+    bed_settle(&bed);
+    bed_end(&bed);
+}
+
+static bool migration_is(QTestState *qts, const char *state)
+{
+    QDict *resp = qtest_qmp_assert_success_ref(
+        qts, "{ 'execute': 'query-migrate' }");
+    bool is = qdict_haskey(resp, "status") &&
+              g_str_equal(qdict_get_str(resp, "status"), state);
+
+    g_assert_false(qdict_haskey(resp, "error-desc"));
+    qobject_unref(resp);
+    return is;
+}
+
+/* A saved VM goes on with its sequence, and knows the binding of before. */
+static void test_saved(void)
+{
+    g_autofree char *dir = g_dir_make_tmp("mip6-XXXXXX", NULL);
+    g_autofree char *path = g_build_filename(dir, "state", NULL);
+    g_autofree char *uri = g_strdup_printf("file:%s", path);
+    g_autofree char *more = g_strdup_printf("-incoming %s", uri);
+    uint16_t sequence;
+    PacketNd nd;
+    QDict *info;
+    Bed bed;
+
+    bed_start(&bed, &nic_virtio12, false, "", "");
+    bed_register(&bed, FOREIGN);
+    check_tunnel_out(&bed);
+    sequence = bed.update.sequence;
+    qtest_qmp_assert_success(bed.qts, "{ 'execute': 'stop' }");
+    qtest_qmp_assert_success(bed.qts, "{ 'execute': 'migrate', 'arguments': "
+                             "{ 'uri': %s } }", uri);
+    while (!migration_is(bed.qts, "completed")) {
+        /* it is short */
+    }
+    nic_forget(bed.nic);
+    bed.nic = NULL;
+    bed_end(&bed);
+
+    bed_start(&bed, &nic_virtio12, false, "", more);
+    peer_wait_nd(&bed, PACKET_ND_RS, &nd);
+    peer_advertise(&bed, FOREIGN_2);
+    while (!migration_is(bed.qts, "completed")) {
+        /* likewise */
+    }
+    info = bed_query(&bed);
+    g_assert_cmpint(qdict_get_int(info, "remaining"), >, 500);
+    g_assert_cmpstr(qdict_get_str(info, "guest-mac"), ==, GUEST_TEXT);
+    qobject_unref(info);
+    qtest_qmp_assert_success(bed.qts, "{ 'execute': 'cont' }");
+    peer_wait_update(&bed);
+    g_assert_cmpint(bed.update.sequence, ==, (uint16_t)(sequence + 1));
+    g_assert_cmpint(bed.care_of.s6_addr[4], ==, 0x40);
+    peer_acknowledge(&bed, MIP6_BA_ACCEPTED);
+    bed_wait_state(&bed, "bound", "none");
+    bed_end(&bed);
+    g_unlink(path);
+    g_rmdir(dir);
+}
+
+static void add_tests(void)
+{
+    qtest_add_data_func("/mip6/home/plain", GINT_TO_POINTER(false), test_home);
+    qtest_add_data_func("/mip6/home/vnet", GINT_TO_POINTER(true), test_home);
+    qtest_add_data_func("/mip6/away/plain", GINT_TO_POINTER(false), test_away);
+    qtest_add_data_func("/mip6/away/vnet", GINT_TO_POINTER(true), test_away);
+    qtest_add_func("/mip6/held", test_held);
+    qtest_add_func("/mip6/ends-held", test_ends_held);
+    qtest_add_func("/mip6/saved", test_saved);
+}
+
+int main(int argc, char **argv)
+{
+    return mip6_test_main(argc, argv, add_tests);
+}

@@ -25,8 +25,8 @@
  * (RFC 4191). A router that does not answer three probes is passed over until
  * it speaks again (section 6.3.6), and so are the addresses that it offers
  * (RFC 6724 section 5, rule 5.5). A router that was not known may be that of
- * another link: those that were known are probed. Routers are solicited anew if none is left,
- * be they passed over, withdrawn or expired.
+ * another link: those that were known are probed. Routers are solicited anew if
+ * none is left, be they passed over, withdrawn or expired.
  * Frames wait for resolution with whoever asks.
  */
 #include <string.h>

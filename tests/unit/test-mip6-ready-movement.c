@@ -190,7 +190,7 @@ static void test_renumber(void)
     };
 
     advertise_ra(w, &ra, router_mac);
-    g_assert_true(ready_care_of_in(w, FOREIGN));        /* until it is checked */
+    g_assert_true(ready_care_of_in(w, FOREIGN));    /* until it is checked */
     pass(w, 1100 * MS);
     g_assert_true(ready_care_of_in(w, FOREIGN_2));
     g_assert_cmpint(ready_updates(w), >=, 1);

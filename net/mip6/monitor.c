@@ -160,11 +160,11 @@ static void print_netdev(Monitor *mon, const Mip6Info *info)
     }
     monitor_printf(mon, "\n  home     %s, agent %s\n", info->home_address,
                    info->home_agent);
-    if (info->guest_mac) {
-        monitor_printf(mon, "  guest    %s\n", info->guest_mac);
-    }
     for (Mip6BindingInfoList *l = info->bindings->next; l; l = l->next) {
         print_further(mon, l->value);
+    }
+    if (info->guest_mac) {
+        monitor_printf(mon, "  guest    %s\n", info->guest_mac);
     }
     if (info->care_of) {
         monitor_printf(mon, "  care-of  %s", info->care_of);

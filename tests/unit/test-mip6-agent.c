@@ -191,6 +191,35 @@ static void test_access_list(void)
     g_hash_table_destroy(allowed);
 }
 
+/* Another list while the agent runs: who is not on it goes, others stay. */
+static void test_configure(void)
+{
+    struct in6_addr home = agent_address(HOME);
+    GHashTable *allowed = g_hash_table_new(mip6_agent_hash, mip6_agent_equal);
+    AgentFixture *f = agent_begin(NULL);
+    Mip6AgentConfig config = f->a.config;
+
+    agent_bind(f, HOME, CARE_OF);
+    agent_bind(f, OTHER, CARE_OF);
+    g_hash_table_add(allowed, &home);
+    config.allowed = allowed;
+    config.lifetime_max = 10;
+    mip6_agent_configure(&f->a, &config);
+    g_assert_nonnull(agent_binding(f, HOME));
+    g_assert_cmpint(agent_binding(f, HOME)->lifetime, ==, 15);
+    g_assert_null(agent_binding(f, OTHER));
+    g_assert_cmpuint(f->a.revoked, ==, 1);
+    g_assert_cmpint(f->unproxied, ==, 1);
+    refused(f, OTHER, CARE_OF, MIP6_BA_PROHIBITED);
+    /* Its next packet tells the node. */
+    g_assert_false(agent_from_tunnel(f, CARE_OF, OTHER));
+    g_assert_cmpint(f->packet[6], ==, PACKET_PROTO_MH);
+    config.allowed = NULL;
+    mip6_agent_configure(&f->a, &config);
+    agent_end(f);
+    g_hash_table_destroy(allowed);
+}
+
 /* A message that is cut or changed on its way is not believed or answered. */
 static void test_damage(void)
 {
@@ -425,6 +454,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/agent/expiry", test_expiry);
     g_test_add_func("/mip6/agent/refusals", test_refusals);
     g_test_add_func("/mip6/agent/access-list", test_access_list);
+    g_test_add_func("/mip6/agent/configure", test_configure);
     g_test_add_func("/mip6/agent/damage", test_damage);
     g_test_add_func("/mip6/agent/to-node", test_to_node);
     g_test_add_func("/mip6/agent/path", test_path);

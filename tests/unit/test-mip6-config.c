@@ -45,6 +45,32 @@ static void test_good(void)
     mip6_ha_config_free(c);
 }
 
+/* What another configuration may change while the agent runs. */
+static void test_fixed(void)
+{
+    static const struct { const char *text, *differs; } cases[] = {
+        { GOOD, NULL },
+        { GOOD "allow 2001:db8:2000::10\nlifetime 8\nbindings 3\nmtu 1400\n"
+          "dad off\nrefresh 4\n", NULL },
+        { "interface eth1\naddress 2001:db8:2000::1/64\n", "interface" },
+        { "interface eth0\naddress 2001:db8:2000::2/64\n", "address" },
+        { "interface eth0\naddress 2001:db8:2000::1/65\n", "address" },
+        { GOOD "tun other\n", "tun" },
+        { GOOD "state /a\n", "state" },
+        { GOOD "control /a\n", "control" },
+    };
+    Mip6HaConfig *old = mip6_ha_config_parse(GOOD, "ha.conf", NULL);
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        Mip6HaConfig *c = mip6_ha_config_parse(cases[i].text, "ha.conf", NULL);
+
+        g_assert_nonnull(c);
+        g_assert_cmpstr(mip6_ha_config_fixed(old, c), ==, cases[i].differs);
+        mip6_ha_config_free(c);
+    }
+    mip6_ha_config_free(old);
+}
+
 static void test_mistakes(void)
 {
     static const struct {
@@ -97,5 +123,6 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/mip6/config/good", test_good);
     g_test_add_func("/mip6/config/mistakes", test_mistakes);
+    g_test_add_func("/mip6/config/fixed", test_fixed);
     return g_test_run();
 }

@@ -75,7 +75,7 @@ static void test_text(void)
         "left       sent   received\n"
         "2001:db8:2000::1:0           2001:db8:3000::b                    7    "
         "60s          0          0\n"
-        "registered 3, ended 0, expired 0, restored 1\n"
+        "registered 3, ended 0, expired 0, revoked 0, restored 1\n"
         "refused 2, status 129: 2\n"
         "errors sent 0, muted 0\n"
         "stragglers sent on 0\n"

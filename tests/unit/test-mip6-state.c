@@ -46,11 +46,13 @@ static GString *text_of_one(void)
 
 static GHashTable *parse(const char *text, const Mip6HaClock *clock)
 {
+    g_autoptr(GPtrArray) damage = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(GError) err = NULL;
     GHashTable *found = mip6_ha_state_parse(text, strlen(text), "ha.state",
-                                            clock, &err);
+                                            clock, damage, &err);
 
     g_assert_no_error(err);
+    g_assert_cmpuint(damage->len, ==, 0);
     return found;
 }
 
@@ -120,9 +122,30 @@ static void test_later_lines(void)
     g_string_free(text, TRUE);
 }
 
+/* A line that cannot be read is named; those around it hold. */
+static void test_damaged_line(void)
+{
+    GString *text = text_of_one();
+    g_autoptr(GPtrArray) damage = g_ptr_array_new_with_free_func(g_free);
+    Mip6AgentBinding b = binding("2001:db8:2000::11");
+    GHashTable *found;
+
+    g_string_append(text, "bind " HOME "\nend x\n");
+    mip6_ha_state_bind(text, &b, &written);
+    found = mip6_ha_state_parse(text->str, text->len, "ha.state", &written,
+                                damage, NULL);
+    g_assert_cmpuint(g_hash_table_size(found), ==, 2);
+    g_assert_cmpuint(damage->len, ==, 2);
+    g_assert_cmpstr(g_ptr_array_index(damage, 1), ==,
+                    "ha.state:4: 'x' is not an IPv6 address");
+    g_hash_table_destroy(found);
+    g_string_free(text, TRUE);
+}
+
 /* Wherever the power failed, what was written before is read. */
 static void test_cut(void)
 {
+    g_autoptr(GPtrArray) damage = g_ptr_array_new_with_free_func(g_free);
     GString *text = text_of_one();
     size_t first = text->len;
     Mip6AgentBinding b = binding("2001:db8:2000::11");
@@ -130,13 +153,35 @@ static void test_cut(void)
     mip6_ha_state_bind(text, &b, &written);
     for (size_t len = first; len < text->len; len++) {
         GHashTable *found = mip6_ha_state_parse(text->str, len, "ha.state",
-                                                &written, NULL);
+                                                &written, damage, NULL);
 
         g_assert_nonnull(found);
+        g_assert_cmpuint(damage->len, ==, 0);
         g_assert_cmpuint(g_hash_table_size(found), ==, 1);
         g_hash_table_destroy(found);
     }
     g_string_free(text, TRUE);
+}
+
+/* In the first line, the file is refused; in another, that line is. */
+static void check_mistake(const char *text, size_t len, const char *message)
+{
+    g_autoptr(GPtrArray) damage = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GError) err = NULL;
+    GHashTable *found = mip6_ha_state_parse(text, len, "ha.state", &written,
+                                            damage, &err);
+
+    if (g_str_has_prefix(message, "ha.state:1:")) {
+        g_assert_null(found);
+        g_assert_nonnull(err);
+        g_assert_cmpstr(err->message, ==, message);
+        return;
+    }
+    g_assert_no_error(err);
+    g_assert_cmpuint(damage->len, ==, 1);
+    g_assert_cmpstr(g_ptr_array_index(damage, 0), ==, message);
+    g_assert_cmpuint(g_hash_table_size(found), ==, 0);
+    g_hash_table_destroy(found);
 }
 
 static void test_refused(void)
@@ -167,13 +212,7 @@ static void test_refused(void)
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
-        g_autoptr(GError) err = NULL;
-
-        g_assert_null(mip6_ha_state_parse(cases[i].text,
-                                          strlen(cases[i].text), "ha.state",
-                                          &written, &err));
-        g_assert_nonnull(err);
-        g_assert_cmpstr(err->message, ==, cases[i].message);
+        check_mistake(cases[i].text, strlen(cases[i].text), cases[i].message);
     }
 }
 
@@ -182,16 +221,11 @@ static void test_binary(void)
 {
     g_autofree char *long_line = g_strnfill(5000, 'a');
     g_autofree char *text = g_strconcat(HEAD, long_line, "\n", NULL);
-    g_autoptr(GError) err = NULL;
     const char zeros[] = HEAD "\0\0\0\n";
 
-    g_assert_null(mip6_ha_state_parse(text, strlen(text), "ha.state", &written,
-                                      &err));
-    g_assert_cmpstr(err->message, ==, "ha.state:2: this is not a line of text");
-    g_clear_error(&err);
-    g_assert_null(mip6_ha_state_parse(zeros, sizeof(zeros) - 1, "ha.state",
-                                      &written, &err));
-    g_assert_cmpstr(err->message, ==, "ha.state:2: this is not a line of text");
+    check_mistake(text, strlen(text), "ha.state:2: this is not a line of text");
+    check_mistake(zeros, sizeof(zeros) - 1,
+                  "ha.state:2: this is not a line of text");
 }
 
 int main(int argc, char **argv)
@@ -199,6 +233,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/mip6-state/times", test_times);
     g_test_add_func("/mip6-state/later-lines", test_later_lines);
+    g_test_add_func("/mip6-state/damaged-line", test_damaged_line);
     g_test_add_func("/mip6-state/cut", test_cut);
     g_test_add_func("/mip6-state/refused", test_refused);
     g_test_add_func("/mip6-state/binary", test_binary);

@@ -440,6 +440,27 @@ uint8_t mip6_agent_restore(Mip6Agent *a, int64_t now,
     return MIP6_BA_ACCEPTED;
 }
 
+void mip6_agent_configure(Mip6Agent *a, const Mip6AgentConfig *config)
+{
+    g_autoptr(GPtrArray) gone = g_ptr_array_new();
+    GHashTableIter iter;
+    gpointer value;
+
+    a->config = *config;
+    g_hash_table_iter_init(&iter, a->bindings);
+    while (g_hash_table_iter_next(&iter, NULL, &value)) {
+        const Mip6AgentBinding *b = value;
+
+        if (check_home(a, &b->home, &b->care_of) != MIP6_BA_ACCEPTED) {
+            g_ptr_array_add(gone, value);
+        }
+    }
+    for (guint i = 0; i < gone->len; i++) {
+        end_binding(a, g_ptr_array_index(gone, i));
+        a->revoked++;
+    }
+}
+
 /* Section 10.3.2, the primary care-of address de-registration. */
 static void end_home(Mip6Agent *a, const Mip6Mh *bu,
                      const struct in6_addr *home, const struct in6_addr *source)

@@ -117,6 +117,7 @@ typedef struct Mip6Agent {
     Mip6Expiry expiry;          /* Mip6AgentBinding.due */
     Mip6Groups groups;
     uint64_t registered, refused, ended, expired, restored;
+    uint64_t revoked;           /* not allowed any more */
     uint64_t answered[256];     /* acknowledgements, by their status */
     uint64_t errors;            /* that were sent, and answers by ICMPv6 */
     uint64_t muted;             /* that were not, there are too many */
@@ -160,6 +161,16 @@ int64_t mip6_agent_deadline(const Mip6Agent *a);
  */
 #define MIP6_AGENT_TURN 256u
 void mip6_agent_tick(Mip6Agent *a, int64_t now);
+
+/**
+ * mip6_agent_configure: go on with another configuration
+ * @config: with the same address and prefix; the earlier one's @allowed is not
+ *          looked at any more
+ *
+ * Bindings that are not allowed any more end. A lifetime that was granted
+ * stays.
+ */
+void mip6_agent_configure(Mip6Agent *a, const Mip6AgentConfig *config);
 
 /**
  * mip6_agent_restore: have a binding that an earlier agent had

@@ -242,6 +242,28 @@ Mip6HaConfig *mip6_ha_config_parse(const char *text, const char *file,
     return config;
 }
 
+const char *mip6_ha_config_fixed(const Mip6HaConfig *a, const Mip6HaConfig *b)
+{
+    const struct {
+        const char *word;
+        bool same;
+    } statements[] = {
+        { "interface", !g_strcmp0(a->interface, b->interface) },
+        { "address", mip6_agent_equal(&a->agent.address, &b->agent.address) &&
+                     a->agent.prefix_len == b->agent.prefix_len },
+        { "tun", !g_strcmp0(a->tun, b->tun) },
+        { "state", !g_strcmp0(a->state, b->state) },
+        { "control", !g_strcmp0(a->control, b->control) },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(statements); i++) {
+        if (!statements[i].same) {
+            return statements[i].word;
+        }
+    }
+    return NULL;
+}
+
 void mip6_ha_config_free(Mip6HaConfig *config)
 {
     if (config->agent.allowed) {

@@ -23,6 +23,13 @@ typedef struct Mip6HaConfig {
 Mip6HaConfig *mip6_ha_config_parse(const char *text, const char *file,
                                    GError **errp);
 
+/**
+ * mip6_ha_config_fixed: a statement that an agent cannot change while it runs
+ *
+ * Returns: the first one in which @a and @b differ; NULL: there is none
+ */
+const char *mip6_ha_config_fixed(const Mip6HaConfig *a, const Mip6HaConfig *b);
+
 void mip6_ha_config_free(Mip6HaConfig *config);
 
 #endif /* NET_MIP6_HA_CONFIG_H */

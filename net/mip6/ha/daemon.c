@@ -31,6 +31,7 @@
 
 typedef struct Daemon {
     GMainLoop *loop;
+    const char *file;
     Mip6HaConfig *config;
     Mip6HaHost host;
     Mip6HaMulticast multicast;
@@ -236,6 +237,44 @@ static gboolean stop(gpointer opaque)
     return G_SOURCE_CONTINUE;
 }
 
+static bool configure(Daemon *d, const char *file, GError **errp)
+{
+    g_autofree char *text = NULL;
+
+    if (g_file_get_contents(file, &text, NULL, errp)) {
+        d->config = mip6_ha_config_parse(text, file, errp);
+    }
+    return d->config;
+}
+
+/* SIGHUP: the file is read again. With a mistake, the earlier one holds. */
+static gboolean reload(gpointer opaque)
+{
+    Daemon *d = opaque;
+    Mip6HaConfig *old = d->config;
+    g_autoptr(GError) err = NULL;
+    const char *fixed;
+
+    if (!configure(d, d->file, &err)) {
+        g_warning("%s; the earlier configuration holds", err->message);
+        d->config = old;
+        return G_SOURCE_CONTINUE;
+    }
+    fixed = mip6_ha_config_fixed(old, d->config);
+    if (fixed) {
+        g_warning("%s: '%s' differs, which needs a restart; the earlier "
+                  "configuration holds", d->file, fixed);
+        mip6_ha_config_free(d->config);
+        d->config = old;
+        return G_SOURCE_CONTINUE;
+    }
+    mip6_agent_configure(&d->agent, &d->config->agent);
+    mip6_ha_config_free(old);
+    arm(d);
+    g_message("%s: read again", d->file);
+    return G_SOURCE_CONTINUE;
+}
+
 static void run(Daemon *d)
 {
     d->loop = g_main_loop_new(NULL, FALSE);
@@ -252,6 +291,7 @@ static void run(Daemon *d)
     g_timeout_add_seconds(1, keep_state, d);
     g_unix_signal_add(SIGINT, stop, d);
     g_unix_signal_add(SIGTERM, stop, d);
+    g_unix_signal_add(SIGHUP, reload, d);
     puts("vmmnet-ha: ready");
     fflush(stdout);
     g_main_loop_run(d->loop);
@@ -307,16 +347,6 @@ static bool take_over(Daemon *d, GError **errp)
         return false;
     }
     return mip6_ha_journal_renew(&d->journal, &d->agent, true, errp);
-}
-
-static bool configure(Daemon *d, const char *file, GError **errp)
-{
-    g_autofree char *text = NULL;
-
-    if (g_file_get_contents(file, &text, NULL, errp)) {
-        d->config = mip6_ha_config_parse(text, file, errp);
-    }
-    return d->config;
 }
 
 static void check_forwarding(void)
@@ -381,7 +411,7 @@ static bool end(Daemon *d, GError **errp)
 
 static bool serve(const char *file, GError **errp)
 {
-    Daemon d = { 0 };
+    Daemon d = { .file = file };
 
     mip6_ha_multicast_init(&d.multicast);
     if (!configure(&d, file, errp) || !start(&d, errp)) {

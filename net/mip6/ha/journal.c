@@ -19,6 +19,7 @@
 #define SECOND          1000000000ll
 #define BOOT_ID         "/proc/sys/kernel/random/boot_id"
 #define NO_BOOT_ID      "00000000-0000-0000-0000-000000000000"
+#define WARNINGS        10u     /* of one file */
 #define SLACK           1000u   /* lines beside those of the bindings */
 
 static int64_t clock_ns(clockid_t id)
@@ -72,11 +73,35 @@ void mip6_ha_journal_destroy(Mip6HaJournal *j)
     g_free(j->path);
 }
 
+static void tell_damage(const Mip6HaJournal *j, const char *text, size_t len,
+                        const GPtrArray *damage)
+{
+    g_autofree char *copy = g_strconcat(j->path, ".damaged", NULL);
+    g_autoptr(GError) err = NULL;
+
+    for (guint i = 0; i < MIN(damage->len, WARNINGS); i++) {
+        g_warning("%s", (const char *)g_ptr_array_index(damage, i));
+    }
+    if (!damage->len) {
+        return;
+    }
+    if (g_file_set_contents_full(copy, text, len, G_FILE_SET_CONTENTS_NONE,
+                                 0600, &err)) {
+        g_warning("%s: %u damaged lines are left out; the file as it was is "
+                  "'%s'", j->path, damage->len, copy);
+    } else {
+        g_warning("%s: %u damaged lines are left out; %s", j->path,
+                  damage->len, err->message);
+    }
+}
+
 GHashTable *mip6_ha_journal_load(const Mip6HaJournal *j, GError **errp)
 {
     g_autofree char *text = NULL;
     g_autoptr(GError) err = NULL;
+    g_autoptr(GPtrArray) damage = g_ptr_array_new_with_free_func(g_free);
     Mip6HaClock clock = clock_of(j);
+    GHashTable *found;
     gsize len;
 
     if (!j->path || (!g_file_get_contents(j->path, &text, &len, &err) &&
@@ -88,7 +113,9 @@ GHashTable *mip6_ha_journal_load(const Mip6HaJournal *j, GError **errp)
         g_propagate_error(errp, g_steal_pointer(&err));
         return NULL;
     }
-    return mip6_ha_state_parse(text, len, j->path, &clock, errp);
+    found = mip6_ha_state_parse(text, len, j->path, &clock, damage, errp);
+    tell_damage(j, text, len, damage);
+    return found;
 }
 
 static bool write_all(int fd, const GString *text)

@@ -25,6 +25,9 @@ void mip6_ha_journal_destroy(Mip6HaJournal *j);
 /**
  * mip6_ha_journal_load: the bindings that the file has
  *
+ * One that is damaged is copied beside it, with ".damaged" behind its name, and
+ * what is wrong with it is told by warnings.
+ *
  * Returns: as mip6_ha_state_parse(); empty if there is no file
  */
 GHashTable *mip6_ha_journal_load(const Mip6HaJournal *j, GError **errp);

@@ -106,8 +106,9 @@ static void text_tail(const Mip6Show *s, GString *out)
     const Mip6Agent *a = &s->agent;
 
     g_string_append_printf(out, "registered %" PRIu64 ", ended %" PRIu64
-                           ", expired %" PRIu64 ", restored %" PRIu64 "\n",
-                           a->registered, a->ended, a->expired, a->restored);
+                           ", expired %" PRIu64 ", revoked %" PRIu64
+                           ", restored %" PRIu64 "\n", a->registered, a->ended,
+                           a->expired, a->revoked, a->restored);
     g_string_append_printf(out, "refused %" PRIu64, a->refused);
     for (unsigned i = 0; i < G_N_ELEMENTS(a->answered); i++) {
         if (a->answered[i] && !mip6_ba_accepted(i)) {
@@ -166,12 +167,13 @@ static void json_tail(const Mip6Show *s, GString *out)
 
     g_string_append_printf(out, "], \"registered\": %" PRIu64
                            ", \"refused\": %" PRIu64 ", \"ended\": %" PRIu64
-                           ", \"expired\": %" PRIu64 ", \"restored\": %" PRIu64
+                           ", \"expired\": %" PRIu64 ", \"revoked\": %" PRIu64
+                           ", \"restored\": %" PRIu64
                            ", \"errors\": %" PRIu64 ", \"muted\": %" PRIu64
                            ", \"sent\": %" PRIu64 ", \"received\": %" PRIu64
                            ", \"stragglers\": %" PRIu64
                            ", \"acknowledged\": {", a->registered, a->refused,
-                           a->ended, a->expired, a->restored, a->errors,
+                           a->ended, a->expired, a->revoked, a->restored, a->errors,
                            a->muted, a->sent, a->received, a->stragglers);
     for (unsigned i = 0; i < G_N_ELEMENTS(a->answered); i++) {
         if (a->answered[i]) {
@@ -230,6 +232,7 @@ static void metrics(const Mip6Show *s, GString *out)
     metric(out, "bindings_ended_total", "counter", "Bindings that ended.");
     sample(out, "bindings_ended_total", "by", "node", a->ended);
     sample(out, "bindings_ended_total", "by", "lifetime", a->expired);
+    sample(out, "bindings_ended_total", "by", "configuration", a->revoked);
     metric(out, "acknowledgements_total", "counter",
            "Binding Acknowledgements by their status.");
     for (unsigned i = 0; i < G_N_ELEMENTS(a->answered); i++) {

@@ -169,7 +169,8 @@ static bool parse_line(Parser *p, const char *line, size_t len, GError **errp)
 }
 
 GHashTable *mip6_ha_state_parse(const char *text, size_t len, const char *file,
-                                const Mip6HaClock *clock, GError **errp)
+                                const Mip6HaClock *clock, GPtrArray *damage,
+                                GError **errp)
 {
     const char *end = text + len, *stop;
     Parser p = { .file = file, .clock = clock };
@@ -177,8 +178,14 @@ GHashTable *mip6_ha_state_parse(const char *text, size_t len, const char *file,
     p.bindings = g_hash_table_new_full(mip6_addr_hash, mip6_addr_equal,
                                        NULL, g_free);
     while (text < end && (stop = memchr(text, '\n', end - text))) {
-        if (!parse_line(&p, text, stop - text, errp)) {
-            goto refused;
+        g_autoptr(GError) err = NULL;
+
+        if (!parse_line(&p, text, stop - text, &err)) {
+            if (p.line == 1) {
+                g_propagate_error(errp, g_steal_pointer(&err));
+                goto refused;
+            }
+            g_ptr_array_add(damage, g_strdup(err->message));
         }
         text = stop + 1;
     }

@@ -36,14 +36,17 @@ void mip6_ha_state_end(GString *out, const struct in6_addr *home);
  * mip6_ha_state_parse: read bindings
  * @file: its name, for messages
  * @clock: now
+ * @damage: gets a message for each line that cannot be read, which names file
+ *          and line; the other lines hold
  *
  * Those that have ended by now are left out. A last line without its end, as a
  * system that lost power leaves it, is passed over.
  *
- * Returns: Mip6AgentBinding by their home addresses; NULL with @errp set, which
- * names file and line
+ * Returns: Mip6AgentBinding by their home addresses; NULL with @errp set if it
+ * is not such a file, of this version
  */
 GHashTable *mip6_ha_state_parse(const char *text, size_t len, const char *file,
-                                const Mip6HaClock *clock, GError **errp);
+                                const Mip6HaClock *clock, GPtrArray *damage,
+                                GError **errp);
 
 #endif /* NET_MIP6_HA_STATE_H */

@@ -11,7 +11,7 @@
 #include "net/packet/sum.h"
 
 enum {
-    OPTION_PREFIX = 3,
+    OPTION_PREFIX = PACKET_ND_PREFIX_OPTION,
     OPTION_MTU = 5,
     OPTION_INTERVAL = 7,
     OPTION_HA_INFO = 8,
@@ -59,12 +59,12 @@ static void read_mac(bool *has, uint8_t *mac, const uint8_t *option,
     }
 }
 
-static void read_prefix(PacketNdRa *ra, const uint8_t *option, size_t len)
+bool packet_nd_read_prefix(PacketNdPrefix *prefix, const void *buf, size_t len)
 {
-    PacketNdPrefix *prefix = &ra->prefix[ra->prefixes];
+    const uint8_t *option = buf;
 
-    if (len != 32 || option[2] > 128 || ra->prefixes == PACKET_ND_PREFIX_MAX) {
-        return;
+    if (len != PACKET_ND_PREFIX_LEN || option[2] > 128) {
+        return false;
     }
     prefix->len = option[2];
     prefix->on_link = option[3] & PREFIX_ON_LINK;
@@ -73,14 +73,17 @@ static void read_prefix(PacketNdRa *ra, const uint8_t *option, size_t len)
     prefix->valid = packet_get32(option + 4);
     prefix->preferred = packet_get32(option + 8);
     memcpy(&prefix->prefix, option + 16, sizeof(prefix->prefix));
-    ra->prefixes++;
+    return true;
 }
 
 static void read_ra_option(PacketNdRa *ra, const uint8_t *option, size_t len)
 {
     switch (option[0]) {
     case OPTION_PREFIX:
-        read_prefix(ra, option, len);
+        if (ra->prefixes < PACKET_ND_PREFIX_MAX &&
+            packet_nd_read_prefix(&ra->prefix[ra->prefixes], option, len)) {
+            ra->prefixes++;
+        }
         break;
     case OPTION_MTU:
         if (len == 8) {
@@ -338,9 +341,11 @@ size_t packet_nd_build_rs(void *buf, const struct in6_addr *src,
     return end(p, len + put_mac(p + len, PACKET_ND_OPTION_SLLA, slla));
 }
 
-static void put_prefix(uint8_t *p, const PacketNdPrefix *prefix)
+void packet_nd_put_prefix(void *buf, const PacketNdPrefix *prefix)
 {
-    memset(p, 0, 32);
+    uint8_t *p = buf;
+
+    memset(p, 0, PACKET_ND_PREFIX_LEN);
     p[0] = OPTION_PREFIX;
     p[1] = 4;
     p[2] = prefix->len;
@@ -365,8 +370,8 @@ static size_t put_ra_options(uint8_t *p, const PacketNdRa *ra,
         len += 8;
     }
     for (unsigned i = 0; i < ra->prefixes; i++) {
-        put_prefix(p + len, &ra->prefix[i]);
-        len += 32;
+        packet_nd_put_prefix(p + len, &ra->prefix[i]);
+        len += PACKET_ND_PREFIX_LEN;
     }
     if (ra->interval) {
         p[len] = OPTION_INTERVAL;

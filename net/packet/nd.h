@@ -141,6 +141,17 @@ size_t packet_nd_build_ra(void *buf, size_t room, const struct in6_addr *src,
                           const struct in6_addr *dst, const PacketNdRa *ra,
                           const uint8_t *slla);
 
+/* The prefix information option (RFC 4861 section 4.6.2). */
+#define PACKET_ND_PREFIX_OPTION 3u
+#define PACKET_ND_PREFIX_LEN    32u
+
+/** packet_nd_read_prefix: read one of @len octets; false: it is malformed */
+bool packet_nd_read_prefix(PacketNdPrefix *prefix, const void *option,
+                           size_t len);
+
+/** packet_nd_put_prefix: write one, of PACKET_ND_PREFIX_LEN octets */
+void packet_nd_put_prefix(void *buf, const PacketNdPrefix *prefix);
+
 /**
  * packet_icmp6_error: write an error message
  * @room: octets at @buf, at least PACKET_IP6_MTU_MIN

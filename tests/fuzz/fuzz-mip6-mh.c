@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Mobility headers, Home Address options and type 2 routing headers
+ * Mobility headers, Home Address options, type 2 routing headers, and the ICMPv6
+ * messages of Mobile IPv6
  *
  * Input: a mobility header, whose checksum is made right unless the first
  * octet of the input is odd.
@@ -11,6 +12,7 @@
 #include <glib.h>
 #include <string.h>
 
+#include "net/mip6/icmp.h"
 #include "net/mip6/mh.h"
 #include "net/packet/ip6.h"
 #include "net/packet/octets.h"
@@ -77,6 +79,30 @@ static void check_beside(const uint8_t *p, size_t len)
     }
 }
 
+/* The octets as an ICMPv6 message, whose checksum is made right. */
+static void check_icmp(const uint8_t *data, size_t len)
+{
+    uint32_t sum = packet_sum_pseudo6(&src, &dst, PACKET_PROTO_ICMP6, len);
+    g_autofree uint8_t *p = g_memdup2(data, len);
+    uint8_t buf[MIP6_ICMP_MAX];
+    Mip6Icmp m, again;
+    size_t size;
+
+    if (len < 4) {
+        return;
+    }
+    packet_put16(p + 2, 0);
+    packet_put16(p + 2, packet_sum_fold(packet_sum_add(sum, p, len)));
+    if (mip6_icmp_parse(&m, &src, &dst, p, len)) {
+        g_assert(m.agents <= MIP6_ICMP_AGENTS_MAX);
+        g_assert(m.prefixes <= PACKET_ND_PREFIX_MAX);
+        size = mip6_icmp_build(buf, &src, &dst, &m);
+        g_assert(size <= sizeof(buf));
+        g_assert(mip6_icmp_parse(&again, &src, &dst, buf, size));
+        g_assert(!memcmp(&m, &again, sizeof(m)));
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     g_autofree uint8_t *p = NULL;
@@ -86,6 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     p = g_memdup2(data + 1, size - 1);
     check_beside(p, size - 1);
+    check_icmp(p, size - 1);
     if (!(data[0] & 1)) {
         seal(p, size - 1);
     }

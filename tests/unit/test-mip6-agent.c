@@ -195,7 +195,7 @@ static void test_access_list(void)
 static void test_configure(void)
 {
     struct in6_addr home = agent_address(HOME);
-    GHashTable *allowed = g_hash_table_new(mip6_agent_hash, mip6_agent_equal);
+    GHashTable *allowed = g_hash_table_new(mip6_addr_hash, mip6_addr_equal);
     AgentFixture *f = agent_begin(NULL);
     Mip6AgentConfig config = f->a.config;
 
@@ -204,7 +204,7 @@ static void test_configure(void)
     g_hash_table_add(allowed, &home);
     config.allowed = allowed;
     config.lifetime_max = 10;
-    mip6_agent_configure(&f->a, &config);
+    mip6_agent_configure(&f->a, f->now, &config);
     g_assert_nonnull(agent_binding(f, HOME));
     g_assert_cmpint(agent_binding(f, HOME)->lifetime, ==, 15);
     g_assert_null(agent_binding(f, OTHER));
@@ -215,7 +215,7 @@ static void test_configure(void)
     g_assert_false(agent_from_tunnel(f, CARE_OF, OTHER));
     g_assert_cmpint(f->packet[6], ==, PACKET_PROTO_MH);
     config.allowed = NULL;
-    mip6_agent_configure(&f->a, &config);
+    mip6_agent_configure(&f->a, f->now, &config);
     agent_end(f);
     g_hash_table_destroy(allowed);
 }

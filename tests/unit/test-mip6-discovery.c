@@ -43,6 +43,11 @@ static void test_anycast(void)
     }
 }
 
+static const Mip6Icmp agents = {
+    .type = MIP6_ICMP_AGENT_REPLY, .agents = 1,
+    .agent = { { .s6_addr = { 0x20, 1, 0x0d, 0xb8, 0x20, [15] = 1 } } },
+};
+
 static size_t question(uint8_t *p, const char *src, const char *dst,
                        uint8_t type, size_t payload)
 {
@@ -71,7 +76,7 @@ static size_t answer(uint8_t *buf, const char *src, const char *dst,
     uint8_t p[4096];
     size_t len = question(p, src, dst, type, payload);
 
-    return mip6_discovery_answer(buf, &agent, p, PACKET_IP6_LEN, len);
+    return mip6_discovery_answer(buf, &agent, &agents, p, PACKET_IP6_LEN, len);
 }
 
 static void expect(const uint8_t *buf, size_t len, uint8_t type, size_t payload)
@@ -92,9 +97,9 @@ static void test_discovery(void)
 {
     struct in6_addr agent = address(AGENT);
     uint8_t buf[MIP6_DISCOVERY_MAX];
-    size_t len = answer(buf, COA, ANYCAST, MIP6_DHAAD_REQUEST, 0);
+    size_t len = answer(buf, COA, ANYCAST, MIP6_ICMP_AGENT_REQUEST, 0);
 
-    expect(buf, len, MIP6_DHAAD_REPLY, 16);
+    expect(buf, len, MIP6_ICMP_AGENT_REPLY, 16);
     g_assert_cmpmem(buf + PACKET_IP6_LEN + 8, 16, &agent, 16);
 }
 
@@ -114,9 +119,9 @@ static void test_echo(void)
 
     len = question(p, COA, AGENT, PACKET_ICMP6_ECHO, 4);
     p[len - 1]++;               /* the checksum is wrong */
-    g_assert_cmpuint(mip6_discovery_answer(buf, &agent, p, PACKET_IP6_LEN,
+    g_assert_cmpuint(mip6_discovery_answer(buf, &agent, &agents, p, PACKET_IP6_LEN,
                                            len), ==, 0);
-    g_assert_cmpuint(mip6_discovery_answer(buf, &agent, p, PACKET_IP6_LEN,
+    g_assert_cmpuint(mip6_discovery_answer(buf, &agent, &agents, p, PACKET_IP6_LEN,
                                            PACKET_IP6_LEN + 7), ==, 0);
 }
 

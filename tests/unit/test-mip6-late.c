@@ -468,7 +468,7 @@ static void refuse(World *w, const char *home)
 {
     Mip6Mh be = { .type = MIP6_MH_BE, .status = MIP6_BE_UNKNOWN_BINDING,
                   .home = address(home) };
-    struct in6_addr agent = address(AGENT), *to = &w->port.binding.care_of;
+    struct in6_addr agent = address(AGENT), *to = &w->port.binding[0].care_of;
     uint8_t frame[256];
     PacketIp6 ip = {
         .src = agent, .dst = *to, .next = PACKET_PROTO_MH, .hops = 64,

@@ -1053,7 +1053,7 @@ static void test_probe_at_home(void)
     w->queued = 0;
     w->deaf = true;
     advertise(w, "2001:db8:2000::", home_router_mac);
-    g_assert_cmpint(w->port.binding.state, ==, MIP6_RETURNING);
+    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_RETURNING);
     packet_eth_group6(mac, &group);
     packet_eth_build(frame, mac, guest_mac, PACKET_ETH_IP6);
     len = packet_nd_build_ns(frame + 14, &in6addr_any, &group, &home, NULL);
@@ -1061,7 +1061,7 @@ static void test_probe_at_home(void)
     /* Others are asked for; and so is its own when the binding has ended. */
     len = packet_nd_build_ns(frame + 14, &home, &group, &other, guest_mac);
     g_assert_cmpint(from_guest(w, frame, 14 + len), ==, MIP6_PASS);
-    w->port.binding.state = MIP6_HOME;
+    w->port.binding[0].state = MIP6_HOME;
     len = packet_nd_build_ns(frame + 14, &in6addr_any, &group, &home, NULL);
     g_assert_cmpint(from_guest(w, frame, 14 + len), ==, MIP6_PASS);
     world_free(w);

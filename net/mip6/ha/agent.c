@@ -38,6 +38,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "net/mip6/ha/adverts.h"
 #include "net/mip6/ha/agent.h"
 #include "net/mip6/ha/discovery.h"
 #include "net/mip6/ha/path.h"
@@ -82,6 +83,10 @@ void mip6_agent_init(Mip6Agent *a, const Mip6AgentConfig *config,
                                         NULL, g_free);
     mip6_expiry_init(&a->expiry);
     mip6_groups_init(&a->groups, &groups_ops, a);
+    mip6_expiry_init(&a->adverts);
+    mip6_ha_link_init(&a->link, &config->prefix, config->prefix_len);
+    mip6_ha_link_configure(&a->link, 0, config->prefix_info,
+                           config->prefixes);
     a->anycast = mip6_discovery_anycast(&config->prefix, config->prefix_len);
 }
 
@@ -89,6 +94,7 @@ void mip6_agent_destroy(Mip6Agent *a)
 {
     mip6_expiry_destroy(&a->expiry);
     mip6_groups_destroy(&a->groups);
+    mip6_expiry_destroy(&a->adverts);
     g_hash_table_destroy(a->bindings);
 }
 
@@ -217,13 +223,19 @@ static void acknowledge(Mip6Agent *a, const struct in6_addr *to,
 }
 
 /* Section 10.3.1: may @home be registered? MIP6_BA_ACCEPTED, or why not. */
-static uint8_t check_home(const Mip6Agent *a, const struct in6_addr *home,
+static uint8_t check_home(const Mip6Agent *a, int64_t now,
+                          const struct in6_addr *home,
                           const struct in6_addr *care_of)
 {
+    uint32_t valid, preferred;
+
     if (!packet_ip6_in_prefix(home, &a->config.prefix, a->config.prefix_len) ||
         packet_ip6_equal(home, &a->config.address) ||
         packet_ip6_equal(home, &a->anycast)) {
         return MIP6_BA_NOT_HOME_SUBNET;
+    }
+    if (mip6_ha_link_left(&a->link, now, &valid, &preferred) && !valid) {
+        return MIP6_BA_NOT_HOME_SUBNET;         /* it is no more */
     }
     if (a->config.allowed && !g_hash_table_contains(a->config.allowed, home)) {
         return MIP6_BA_PROHIBITED;
@@ -254,6 +266,7 @@ static void end_binding(Mip6Agent *a, Mip6AgentBinding *b)
     if (b->node) {
         mip6_groups_unbind(&a->groups, b->node);
     }
+    mip6_adverts_end(a, b);
     g_hash_table_steal(a->bindings, &b->home);
     if (!b->tentative) {
         a->ops->proxy(a->opaque, &b->home, false);
@@ -296,16 +309,31 @@ static void set_node(Mip6Agent *a, Mip6AgentBinding *b)
  * From now on the binding holds. Returns false, and it is gone, if the host
  * cannot take the home address.
  */
-static bool settle(Mip6Agent *a, Mip6AgentBinding *b)
+static bool settle(Mip6Agent *a, int64_t now, Mip6AgentBinding *b)
 {
     if (b->tentative && !a->ops->proxy(a->opaque, &b->home, true)) {
         end_binding(a, b);
         return false;
     }
+    if (b->tentative) {
+        mip6_adverts_begin(a, now, b);
+    }
     b->tentative = false;
     set_node(a, b);
     mip6_expiry_set(&a->expiry, &b->due, b->expires);
     return true;
+}
+
+/* Not longer than the home prefix is valid (section 10.3.1). */
+static uint16_t grant(const Mip6Agent *a, int64_t now, uint16_t asked)
+{
+    uint16_t lifetime = MIN(asked, a->config.lifetime_max);
+    uint32_t valid, preferred;
+
+    if (mip6_ha_link_left(&a->link, now, &valid, &preferred)) {
+        lifetime = MIN(lifetime, MAX(valid / MIP6_LIFETIME_UNIT, 1));
+    }
+    return lifetime;
 }
 
 /* Take over what a Binding Update says. */
@@ -324,7 +352,7 @@ static void update_binding(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
     b->source = *source;
     b->sequence = bu->sequence;
     b->wants_ack = bu->flags & MIP6_BU_ACK;
-    b->lifetime = MIN(bu->lifetime, a->config.lifetime_max);
+    b->lifetime = grant(a, now, bu->lifetime);
     b->expires = now + b->lifetime * (MIP6_LIFETIME_UNIT * SECOND);
 }
 
@@ -346,8 +374,8 @@ static void hold(Mip6Agent *a, Mip6AgentBinding *b)
     a->registered++;
     tell_change(a, b);
     if (b->wants_ack) {
-        acknowledge(a, &b->source, &b->home, MIP6_BA_ACCEPTED, b->sequence,
-                    b->lifetime);
+        acknowledge(a, &b->source, &b->home, mip6_adverts_status(a, b),
+                    b->sequence, b->lifetime);
     }
 }
 
@@ -375,7 +403,7 @@ static void bind_home(Mip6Agent *a, int64_t now, const Mip6Mh *bu,
         update_binding(a, now, b, bu, care_of, source);
     }
     if (b && !waits && !(first && a->config.dad == MIP6_AGENT_DAD_STRICT)) {
-        b = settle(a, b) ? b : NULL;
+        b = settle(a, now, b) ? b : NULL;
     }
     if (!b) {
         refuse(a, source, home, MIP6_BA_RESOURCES, bu->sequence);
@@ -396,7 +424,7 @@ static void end_probe(Mip6Agent *a, int64_t now, Mip6AgentBinding *b)
     uint16_t sequence = b->sequence;
 
     b->expires = now + b->lifetime * (MIP6_LIFETIME_UNIT * SECOND);
-    if (settle(a, b)) {
+    if (settle(a, now, b)) {
         hold(a, b);
     } else {
         refuse(a, &source, &home, MIP6_BA_RESOURCES, sequence);
@@ -416,7 +444,7 @@ void mip6_agent_claimed(Mip6Agent *a, int64_t now, const struct in6_addr *home)
 uint8_t mip6_agent_restore(Mip6Agent *a, int64_t now,
                            const Mip6AgentBinding *saved)
 {
-    uint8_t status = check_home(a, &saved->home, &saved->care_of);
+    uint8_t status = check_home(a, now, &saved->home, &saved->care_of);
     Mip6AgentBinding *b;
 
     if (status != MIP6_BA_ACCEPTED) {
@@ -430,7 +458,7 @@ uint8_t mip6_agent_restore(Mip6Agent *a, int64_t now,
     b->sequence = saved->sequence;
     b->lifetime = saved->lifetime;
     b->expires = saved->expires;
-    if (!settle(a, b)) {
+    if (!settle(a, now, b)) {
         return MIP6_BA_RESOURCES;
     }
     a->restored++;
@@ -440,24 +468,41 @@ uint8_t mip6_agent_restore(Mip6Agent *a, int64_t now,
     return MIP6_BA_ACCEPTED;
 }
 
-void mip6_agent_configure(Mip6Agent *a, const Mip6AgentConfig *config)
+void mip6_agent_heard(Mip6Agent *a, int64_t now, const PacketNd *ra)
 {
+    uint32_t version = a->link.version;
+
+    mip6_ha_link_heard(&a->link, now, ra);
+    if (a->link.version != version) {
+        mip6_adverts_changed(a, now);
+    }
+}
+
+void mip6_agent_configure(Mip6Agent *a, int64_t now,
+                          const Mip6AgentConfig *config)
+{
+    uint32_t version = a->link.version;
     g_autoptr(GPtrArray) gone = g_ptr_array_new();
     GHashTableIter iter;
     gpointer value;
 
     a->config = *config;
+    mip6_ha_link_configure(&a->link, now, config->prefix_info,
+                           config->prefixes);
     g_hash_table_iter_init(&iter, a->bindings);
     while (g_hash_table_iter_next(&iter, NULL, &value)) {
         const Mip6AgentBinding *b = value;
 
-        if (check_home(a, &b->home, &b->care_of) != MIP6_BA_ACCEPTED) {
+        if (check_home(a, now, &b->home, &b->care_of) == MIP6_BA_PROHIBITED) {
             g_ptr_array_add(gone, value);
         }
     }
     for (guint i = 0; i < gone->len; i++) {
         end_binding(a, g_ptr_array_index(gone, i));
         a->revoked++;
+    }
+    if (a->link.version != version) {
+        mip6_adverts_changed(a, now);
     }
 }
 
@@ -500,7 +545,7 @@ static void take_update(Mip6Agent *a, int64_t now, const Mip6Mh *bu,
         end_home(a, bu, home, source);
         return;
     }
-    status = check_home(a, home, care_of);
+    status = check_home(a, now, home, care_of);
     if (status == MIP6_BA_ACCEPTED) {
         bind_home(a, now, bu, home, care_of, source);
     } else {
@@ -815,18 +860,49 @@ static void take_icmp6(Mip6Agent *a, int64_t now, const PacketIp6Ext *ext,
                        const uint8_t *p, size_t len)
 {
     uint8_t answer[MIP6_DISCOVERY_MAX];
+    Mip6Icmp agents = { .type = MIP6_ICMP_AGENT_REPLY };
     Mip6PathTold told;
 
     if (mip6_path_too_big(&told, &a->config.address, p, ext->offset, len)) {
         narrow(a, now, &told);
         return;
     }
-    len = mip6_discovery_answer(answer, &a->config.address, p, ext->offset,
-                                len);
+    mip6_ha_link_agents(&a->link, now, &a->config.address,
+                        a->config.preference, &agents);
+    len = mip6_discovery_answer(answer, &a->config.address, &agents, p,
+                                ext->offset, len);
     if (!len) {
         drop(a, MIP6_AGENT_NOT_FOR_US);
     } else if (may_tell(a, now)) {
         a->ops->forward(a->opaque, answer, len);
+    }
+}
+
+/* Section 10.6.1: only of a mobile node that is bound, from where it is. */
+static void take_solicitation(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
+                              const PacketIp6Ext *ext, const uint8_t *p,
+                              size_t len)
+{
+    size_t options = ext->dst2 ? ext->dst2 : ext->dst1;
+    struct in6_addr home;
+    Mip6AgentBinding *b;
+    Mip6Icmp m;
+
+    if (!options ||
+        !mip6_hao_parse(&home, p + options,
+                        packet_ip6_ext_len(PACKET_PROTO_DSTOPTS,
+                                           p + options)) ||
+        !mip6_icmp_parse(&m, &home, &ip->dst, p + ext->offset,
+                         len - ext->offset)) {
+        drop(a, MIP6_AGENT_MALFORMED);
+        return;
+    }
+    b = bound(a, &home);
+    if (!b || !packet_ip6_equal(&b->care_of, &ip->src)) {
+        tell_binding(a, now, MIP6_BE_UNKNOWN_BINDING, &ip->src, &home);
+        drop(a, MIP6_AGENT_NO_BINDING);
+    } else if (may_tell(a, now)) {
+        mip6_adverts_solicited(a, now, b, m.id);
     }
 }
 
@@ -878,7 +954,11 @@ static void for_agent(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
         take_mh(a, now, ip, &ext, p, len);
         break;
     case PACKET_PROTO_ICMP6:
-        take_icmp6(a, now, &ext, p, len);
+        if (ext.offset < len && p[ext.offset] == MIP6_ICMP_PREFIX_SOLICIT) {
+            take_solicitation(a, now, ip, &ext, p, len);
+        } else {
+            take_icmp6(a, now, &ext, p, len);
+        }
         break;
     case PACKET_PROTO_IP6:
         out_of_tunnel(a, now, ip, p + ext.offset, len - ext.offset);
@@ -919,13 +999,17 @@ void mip6_agent_packet(Mip6Agent *a, int64_t now, void *buf, size_t len)
 int64_t mip6_agent_deadline(const Mip6Agent *a)
 {
     const Mip6Due *next = mip6_expiry_next(&a->expiry);
+    const Mip6Due *advert = mip6_expiry_next(&a->adverts);
+    int64_t at = next ? next->at : INT64_MAX;
 
-    return MIN(next ? next->at : INT64_MAX, mip6_groups_deadline(&a->groups));
+    at = advert ? MIN(at, advert->at) : at;
+    return MIN(at, mip6_groups_deadline(&a->groups));
 }
 
 void mip6_agent_tick(Mip6Agent *a, int64_t now)
 {
     mip6_groups_tick(&a->groups, now);
+    mip6_adverts_tick(a, now);
     for (unsigned i = 0; i < MIP6_AGENT_TURN; i++) {
         Mip6Due *next = mip6_expiry_next(&a->expiry);
         Mip6AgentBinding *b;

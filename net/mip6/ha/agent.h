@@ -14,6 +14,7 @@
 #include "net/mip6/ha/addr.h"
 #include "net/mip6/ha/expiry.h"
 #include "net/mip6/ha/groups.h"
+#include "net/mip6/ha/link.h"
 #include "net/mip6/mh.h"
 #include "net/packet/fragment.h"
 
@@ -33,6 +34,9 @@ typedef struct Mip6AgentConfig {
     uint16_t refresh;           /* advised; MIP6_REFRESH_UNIT; 0: not */
     uint32_t mtu;               /* of the links that tunnels go over */
     Mip6AgentDad dad;
+    int16_t preference;         /* among the home agents of the link */
+    unsigned prefixes;          /* that are advertised as they are here */
+    PacketNdPrefix prefix_info[PACKET_ND_PREFIX_MAX];
     GHashTable *allowed;        /* home addresses, struct in6_addr; NULL: all */
     bool multicast;             /* mobile nodes listen to groups, and send */
 } Mip6AgentConfig;
@@ -54,6 +58,10 @@ typedef struct Mip6AgentBinding {
     struct in6_addr source;     /* of the Binding Update */
     Mip6GroupsNode *node;       /* at its care-of address; NULL: tentative */
     Mip6Due due;
+    Mip6Due advert;             /* the next prefix advertisement */
+    uint8_t advert_tries;       /* of one that was not answered yet */
+    uint16_t advert_id;         /* of the last one */
+    uint32_t prefixes_told;     /* Mip6HaLink.version */
 } Mip6AgentBinding;
 
 typedef struct Mip6AgentOps {
@@ -90,6 +98,8 @@ typedef struct Mip6AgentOps {
      * ended: then its lifetime is 0. NULL: nobody wants to know.
      */
     void (*changed)(void *opaque, const Mip6AgentBinding *b);
+    /* NULL: always 0 */
+    uint32_t (*random)(void *opaque);
 } Mip6AgentOps;
 
 /* The reasons for which packets end. */
@@ -116,6 +126,8 @@ typedef struct Mip6Agent {
     GHashTable *bindings;       /* &Mip6AgentBinding.home -> Mip6AgentBinding */
     Mip6Expiry expiry;          /* Mip6AgentBinding.due */
     Mip6Groups groups;
+    Mip6Expiry adverts;         /* Mip6AgentBinding.advert */
+    Mip6HaLink link;            /* the home link */
     uint64_t registered, refused, ended, expired, restored;
     uint64_t revoked;           /* not allowed any more */
     uint64_t answered[256];     /* acknowledgements, by their status */
@@ -124,11 +136,15 @@ typedef struct Mip6Agent {
     int64_t errors_paid;        /* the time up to which they are used up */
     uint64_t sent, received;    /* packets to and from all mobile nodes */
     uint64_t stragglers;        /* of @sent: by way of previous addresses */
+    uint64_t solicited;         /* prefix advertisements that were asked for */
+    uint64_t advertised;        /* ... and those that were not */
+    uint64_t unheard;           /* nobody has answered those */
     uint64_t dropped[MIP6_AGENT_DROPS];
     uint32_t fragment_id;
     PacketReassembly fragments; /* of what mobile nodes send */
 } Mip6Agent;
 
+/** mip6_agent_init: @config->allowed stays the caller's */
 void mip6_agent_init(Mip6Agent *a, const Mip6AgentConfig *config,
                      const Mip6AgentOps *ops, void *opaque);
 
@@ -151,6 +167,9 @@ void mip6_agent_group_packet(Mip6Agent *a, int64_t now, void *buf, size_t len);
 /** mip6_agent_claimed: a node of the home link has, or wants, @home */
 void mip6_agent_claimed(Mip6Agent *a, int64_t now, const struct in6_addr *home);
 
+/** mip6_agent_heard: a router of the home link has advertised */
+void mip6_agent_heard(Mip6Agent *a, int64_t now, const PacketNd *ra);
+
 /** mip6_agent_deadline: when to call mip6_agent_tick(); INT64_MAX: never */
 int64_t mip6_agent_deadline(const Mip6Agent *a);
 
@@ -170,7 +189,8 @@ void mip6_agent_tick(Mip6Agent *a, int64_t now);
  * Bindings that are not allowed any more end. A lifetime that was granted
  * stays.
  */
-void mip6_agent_configure(Mip6Agent *a, const Mip6AgentConfig *config);
+void mip6_agent_configure(Mip6Agent *a, int64_t now,
+                          const Mip6AgentConfig *config);
 
 /**
  * mip6_agent_restore: have a binding that an earlier agent had

@@ -7,6 +7,8 @@
  *     allow      2001:db8:2000::10       # a home address; without any: all
  *     lifetime   600                     # s, of a binding at most
  *     refresh    300                     # s, advice when to register again
+ *     prefix     2001:db8:2000::/64,3600,1800  # valid, preferred: s
+ *     preference 0                       # among the link's home agents
  *     bindings   10000                   # at most
  *     mtu        1500                    # of the links that tunnels go over
  *     tun        mip6ha                  # name of the TUN device
@@ -136,6 +138,58 @@ static bool parse_allow(const Parser *p, const char *value, GError **errp)
     return true;
 }
 
+/* P/LEN, or P/LEN,VALID, or P/LEN,VALID,PREFERRED */
+static bool parse_prefix(const Parser *p, const char *value, GError **errp)
+{
+    Mip6AgentConfig *agent = &p->config->agent;
+    PacketNdPrefix *prefix = &agent->prefix_info[agent->prefixes];
+    g_auto(GStrv) words = g_strsplit(value, ",", 3);
+    g_auto(GStrv) parts = g_strsplit(words[0] ? words[0] : "", "/", 2);
+    guint64 len, valid = 2592000, preferred = 604800;   /* RFC 4861 */
+    bool timed = words[0] && words[1];
+
+    if (agent->prefixes == PACKET_ND_PREFIX_MAX) {
+        return fail(p, errp, "prefix '%s' is one more than %u", value,
+                    PACKET_ND_PREFIX_MAX);
+    }
+    if (!parts[0] || !parts[1] ||
+        inet_pton(AF_INET6, parts[0], &prefix->prefix) != 1 ||
+        !g_ascii_string_to_unsigned(parts[1], 10, 1, 127, &len, NULL) ||
+        (timed && !g_ascii_string_to_unsigned(words[1], 10, 0, UINT32_MAX,
+                                              &valid, NULL)) ||
+        (timed && words[2] &&
+         !g_ascii_string_to_unsigned(words[2], 10, 0, UINT32_MAX, &preferred,
+                                     NULL))) {
+        return fail(p, errp, "prefix '%s' is not an IPv6 prefix with its valid "
+                    "and preferred lifetimes: write it as "
+                    "2001:db8:2000::/64,3600,1800", value);
+    }
+    preferred = timed && !words[2] ? MIN(valid, preferred) : preferred;
+    if (preferred > valid) {
+        return fail(p, errp, "prefix '%s' is preferred for longer than it is "
+                    "valid", value);
+    }
+    prefix->len = len;
+    prefix->on_link = prefix->autonomous = true;
+    prefix->valid = valid;
+    prefix->preferred = preferred;
+    agent->prefixes++;
+    return true;
+}
+
+static bool parse_preference(const Parser *p, const char *value, GError **errp)
+{
+    gint64 number;
+
+    if (!g_ascii_string_to_signed(value, 10, INT16_MIN, INT16_MAX, &number,
+                                  NULL)) {
+        return fail(p, errp, "preference '%s' is not a number from %d to %d",
+                    value, INT16_MIN, INT16_MAX);
+    }
+    p->config->agent.preference = number;
+    return true;
+}
+
 static bool parse_statement(const Parser *p, const char *word,
                             const char *value, GError **errp)
 {
@@ -166,6 +220,12 @@ static bool parse_statement(const Parser *p, const char *word,
     if (!strcmp(word, "allow")) {
         return parse_allow(p, value, errp);
     }
+    if (!strcmp(word, "prefix")) {
+        return parse_prefix(p, value, errp);
+    }
+    if (!strcmp(word, "preference")) {
+        return parse_preference(p, value, errp);
+    }
     if (!strcmp(word, "lifetime")) {
         if (!parse_number(p, word, value, MIP6_LIFETIME_UNIT,
                           UINT16_MAX * MIP6_LIFETIME_UNIT, &number, errp)) {
@@ -190,8 +250,8 @@ static bool parse_statement(const Parser *p, const char *word,
         return parse_number(p, word, value, 1320, 2048, &agent->mtu, errp);
     }
     return fail(p, errp, "'%s' is not interface, address, allow, lifetime, "
-                "refresh, bindings, mtu, tun, dad, multicast, state or "
-                "control", word);
+                "refresh, prefix, preference, bindings, mtu, tun, dad, "
+                "multicast, state or control", word);
 }
 
 static bool parse_line(const Parser *p, char *line, GError **errp)
@@ -249,7 +309,7 @@ const char *mip6_ha_config_fixed(const Mip6HaConfig *a, const Mip6HaConfig *b)
         bool same;
     } statements[] = {
         { "interface", !g_strcmp0(a->interface, b->interface) },
-        { "address", mip6_agent_equal(&a->agent.address, &b->agent.address) &&
+        { "address", mip6_addr_equal(&a->agent.address, &b->agent.address) &&
                      a->agent.prefix_len == b->agent.prefix_len },
         { "tun", !g_strcmp0(a->tun, b->tun) },
         { "state", !g_strcmp0(a->state, b->state) },

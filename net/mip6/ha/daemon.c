@@ -118,6 +118,11 @@ static void changed(void *opaque, const Mip6AgentBinding *b)
     mip6_ha_journal_append(&d->journal, b);
 }
 
+static uint32_t random_number(void *opaque)
+{
+    return g_random_int();
+}
+
 static const Mip6AgentOps agent_ops = {
     .forward = forward,
     .forward_behind = forward_behind,
@@ -126,6 +131,7 @@ static const Mip6AgentOps agent_ops = {
     .to_group = to_group,
     .join = join,
     .changed = changed,
+    .random = random_number,
 };
 
 /* --- the loop ------------------------------------------------------------- */
@@ -206,12 +212,19 @@ static gboolean groups_ready(gint fd, GIOCondition condition, gpointer opaque)
 static gboolean link_ready(gint fd, GIOCondition condition, gpointer opaque)
 {
     Daemon *d = opaque;
-    struct in6_addr claimed;
+    PacketNd nd;
 
-    if (mip6_ha_host_link(&d->host, &claimed)) {
-        mip6_agent_claimed(&d->agent, mip6_ha_clock(), &claimed);
-        arm(d);
+    switch (mip6_ha_host_link(&d->host, &nd)) {
+    case MIP6_HA_CLAIM:
+        mip6_agent_claimed(&d->agent, mip6_ha_clock(), &nd.target);
+        break;
+    case MIP6_HA_ROUTER:
+        mip6_agent_heard(&d->agent, mip6_ha_clock(), &nd);
+        break;
+    default:
+        return G_SOURCE_CONTINUE;
     }
+    arm(d);
     return G_SOURCE_CONTINUE;
 }
 
@@ -268,7 +281,7 @@ static gboolean reload(gpointer opaque)
         d->config = old;
         return G_SOURCE_CONTINUE;
     }
-    mip6_agent_configure(&d->agent, &d->config->agent);
+    mip6_agent_configure(&d->agent, mip6_ha_clock(), &d->config->agent);
     mip6_ha_config_free(old);
     arm(d);
     g_message("%s: read again", d->file);

@@ -41,12 +41,13 @@ static bool is_answered(const PacketIp6 *ip, const struct in6_addr *agent,
     if (IN6_IS_ADDR_MULTICAST(&ip->src) || IN6_IS_ADDR_UNSPECIFIED(&ip->src)) {
         return false;
     }
-    return type == MIP6_DHAAD_REQUEST ||
+    return type == MIP6_ICMP_AGENT_REQUEST ||
            (type == PACKET_ICMP6_ECHO && packet_ip6_equal(&ip->dst, agent));
 }
 
 static size_t build(uint8_t *buf, const struct in6_addr *agent,
-                    const struct in6_addr *to, const uint8_t *icmp, size_t len)
+                    const Mip6Icmp *agents, const struct in6_addr *to,
+                    const uint8_t *icmp, size_t len)
 {
     PacketIp6 ip = {
         .src = *agent,
@@ -55,16 +56,14 @@ static size_t build(uint8_t *buf, const struct in6_addr *agent,
         .hops = HOPS,
     };
     uint8_t *answer = buf + PACKET_IP6_LEN;
+    Mip6Icmp reply = *agents;
 
     if (icmp[0] == PACKET_ICMP6_ECHO) {
         memcpy(answer, icmp, len);
         answer[0] = PACKET_ICMP6_ECHO_REPLY;
     } else {
-        memset(answer, 0, HEAD_LEN);
-        answer[0] = MIP6_DHAAD_REPLY;
-        memcpy(answer + 4, icmp + 4, 2);        /* identifier */
-        memcpy(answer + HEAD_LEN, agent, sizeof(*agent));
-        len = HEAD_LEN + sizeof(*agent);
+        reply.id = packet_get16(icmp + 4);
+        len = mip6_icmp_build(answer, agent, to, &reply);
     }
     packet_put16(answer + 2, 0);
     ip.payload = len;
@@ -74,6 +73,7 @@ static size_t build(uint8_t *buf, const struct in6_addr *agent,
 }
 
 size_t mip6_discovery_answer(void *buf, const struct in6_addr *agent,
+                             const Mip6Icmp *agents,
                              const uint8_t *p, size_t offset, size_t len)
 {
     const uint8_t *icmp = p + offset;
@@ -90,5 +90,5 @@ size_t mip6_discovery_answer(void *buf, const struct in6_addr *agent,
     if (packet_sum_fold(packet_sum_add(sum, icmp, len)) != 0) {
         return 0;
     }
-    return build(buf, agent, &ip.src, icmp, len);
+    return build(buf, agent, agents, &ip.src, icmp, len);
 }

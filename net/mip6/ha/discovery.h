@@ -3,13 +3,7 @@
 #ifndef NET_MIP6_HA_DISCOVERY_H
 #define NET_MIP6_HA_DISCOVERY_H
 
-#include <netinet/in.h>
-#include <stddef.h>
-#include <stdint.h>
-
-/* Home agent address discovery (RFC 6275 sections 6.5, 6.6). */
-#define MIP6_DHAAD_REQUEST      144u
-#define MIP6_DHAAD_REPLY        145u
+#include "net/mip6/icmp.h"
 
 #define MIP6_DISCOVERY_MAX      2048u   /* octets of a question */
 
@@ -25,6 +19,7 @@ struct in6_addr mip6_discovery_anycast(const struct in6_addr *prefix,
  * mip6_discovery_answer: answer an ICMPv6 packet
  * @buf: room for MIP6_DISCOVERY_MAX octets
  * @agent: the agent's address
+ * @agents: the home agents of the link: a reply without its identifier
  * @offset: of the ICMPv6 header in the packet @p of @len octets
  *
  * To the anycast address, only a discovery is answered, by @agent alone.
@@ -32,6 +27,7 @@ struct in6_addr mip6_discovery_anycast(const struct in6_addr *prefix,
  * Returns: octets of the answer; 0: there is none
  */
 size_t mip6_discovery_answer(void *buf, const struct in6_addr *agent,
-                             const uint8_t *p, size_t offset, size_t len);
+                             const Mip6Icmp *agents, const uint8_t *p,
+                             size_t offset, size_t len);
 
 #endif /* NET_MIP6_HA_DISCOVERY_H */

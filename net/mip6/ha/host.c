@@ -379,28 +379,33 @@ static void answer(Mip6HaHost *h, const PacketNd *nd, const uint8_t *src_mac)
             PACKET_NA_OVERRIDE | (probe ? 0 : PACKET_NA_SOLICITED));
 }
 
-bool mip6_ha_host_link(Mip6HaHost *h, struct in6_addr *claimed)
+Mip6HaHeard mip6_ha_host_link(Mip6HaHost *h, PacketNd *nd)
 {
     struct sockaddr_ll from;
     socklen_t from_len = sizeof(from);
     uint8_t frame[1514];
     ssize_t len;
     PacketEth eth;
-    PacketNd nd;
 
     len = recvfrom(h->link_fd, frame, sizeof(frame), 0,
                    (struct sockaddr *)&from, &from_len);
-    if (len < 0 || from.sll_pkttype == PACKET_OUTGOING ||
-        !packet_eth_parse(&eth, frame, len) || eth.type != PACKET_ETH_IP6 ||
-        !packet_nd_parse(&nd, frame + eth.len, len - eth.len)) {
-        return false;
+    if (len < 0 || !packet_eth_parse(&eth, frame, len) ||
+        eth.type != PACKET_ETH_IP6 ||
+        !packet_nd_parse(nd, frame + eth.len, len - eth.len)) {
+        return MIP6_HA_NOTHING;
     }
-    if (nd.type == PACKET_ND_NS &&
-        g_hash_table_contains(h->homes, &nd.target)) {
-        answer(h, &nd, eth.src);
-        return false;
+    if (nd->type == PACKET_ND_RA) {
+        return MIP6_HA_ROUTER;  /* of the host itself, too */
     }
-    *claimed = nd.target;
-    return nd.type == PACKET_ND_NA ||
-           (nd.type == PACKET_ND_NS && IN6_IS_ADDR_UNSPECIFIED(&nd.src));
+    if (from.sll_pkttype == PACKET_OUTGOING) {
+        return MIP6_HA_NOTHING;
+    }
+    if (nd->type == PACKET_ND_NS &&
+        g_hash_table_contains(h->homes, &nd->target)) {
+        answer(h, nd, eth.src);
+        return MIP6_HA_NOTHING;
+    }
+    return nd->type == PACKET_ND_NA ||
+           (nd->type == PACKET_ND_NS && IN6_IS_ADDR_UNSPECIFIED(&nd->src))
+           ? MIP6_HA_CLAIM : MIP6_HA_NOTHING;
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "net/mip6/ha/announce.h"
+#include "net/packet/nd.h"
 
 typedef struct Mip6HaHost {
     int tun_fd;                 /* packets that the host forwards, both ways */
@@ -59,9 +60,14 @@ void mip6_ha_host_probe(Mip6HaHost *h, const struct in6_addr *home);
 
 /**
  * mip6_ha_host_link: read a frame of the home link, and answer it
- *
- * Returns: whether a node has, or wants, an address, which is @claimed
+ * @nd: the message, if it is for the agent
  */
-bool mip6_ha_host_link(Mip6HaHost *h, struct in6_addr *claimed);
+typedef enum Mip6HaHeard {
+    MIP6_HA_NOTHING,
+    MIP6_HA_CLAIM,              /* a node has, or wants, @nd->target */
+    MIP6_HA_ROUTER,             /* a router advertisement */
+} Mip6HaHeard;
+
+Mip6HaHeard mip6_ha_host_link(Mip6HaHost *h, PacketNd *nd);
 
 #endif /* NET_MIP6_HA_HOST_H */

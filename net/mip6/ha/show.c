@@ -117,8 +117,11 @@ static void text_tail(const Mip6Show *s, GString *out)
         }
     }
     g_string_append_printf(out, "\nerrors sent %" PRIu64 ", muted %" PRIu64
-                           "\nstragglers sent on %" PRIu64 "\ndropped",
-                           a->errors, a->muted, a->stragglers);
+                           "\nstragglers sent on %" PRIu64
+                           "\nprefix advertisements asked for %" PRIu64
+                           ", others %" PRIu64 ", not answered %" PRIu64
+                           "\ndropped", a->errors, a->muted, a->stragglers,
+                           a->solicited, a->advertised, a->unheard);
     for (unsigned i = 0; i < MIP6_AGENT_DROPS; i++) {
         g_string_append_printf(out, "%s %s %" PRIu64, i ? "," : "",
                                mip6_agent_drop_name(i), a->dropped[i]);
@@ -172,9 +175,13 @@ static void json_tail(const Mip6Show *s, GString *out)
                            ", \"errors\": %" PRIu64 ", \"muted\": %" PRIu64
                            ", \"sent\": %" PRIu64 ", \"received\": %" PRIu64
                            ", \"stragglers\": %" PRIu64
+                           ", \"prefix-answers\": %" PRIu64
+                           ", \"prefix-advertisements\": %" PRIu64
+                           ", \"prefix-unheard\": %" PRIu64
                            ", \"acknowledged\": {", a->registered, a->refused,
                            a->ended, a->expired, a->revoked, a->restored, a->errors,
-                           a->muted, a->sent, a->received, a->stragglers);
+                           a->muted, a->sent, a->received, a->stragglers, a->solicited,
+                           a->advertised, a->unheard);
     for (unsigned i = 0; i < G_N_ELEMENTS(a->answered); i++) {
         if (a->answered[i]) {
             g_string_append_printf(out, "%s\"%u\": %" PRIu64, comma, i,
@@ -253,6 +260,13 @@ static void metrics(const Mip6Show *s, GString *out)
     plain(out, "straggling_packets_total", "counter",
           "Packets from previous care-of addresses, of those sent.",
           a->stragglers);
+    metric(out, "prefix_advertisements_total", "counter",
+           "Mobile prefix advertisements; unheard: told in vain.");
+    sample(out, "prefix_advertisements_total", "kind", "solicited",
+           a->solicited);
+    sample(out, "prefix_advertisements_total", "kind", "unsolicited",
+           a->advertised);
+    sample(out, "prefix_advertisements_total", "kind", "unheard", a->unheard);
     metric(out, "dropped_packets_total", "counter",
            "Packets that ended here, by the reason.");
     for (unsigned i = 0; i < MIP6_AGENT_DROPS; i++) {

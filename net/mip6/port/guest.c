@@ -82,7 +82,7 @@ Mip6Verdict mip6_port_from_guest(Mip6Port *p, int64_t now,
              * The agent defends the address until the binding has ended, and
              * the guest would lose it (RFC 6275 section 11.5.5).
              */
-            if (p->binding.state == MIP6_RETURNING &&
+            if (mip6_port_any_is(p, MIP6_RETURNING) &&
                 mip6_port_is_probe(p, iov, iovcnt)) {
                 return MIP6_DONE;
             }

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The home link as its routers advertise it: other home agents, and prefixes
+ * (RFC 6275 sections 10.5 and 10.6)
+ *
+ * Times are ns of a clock that never steps.
+ */
+#ifndef NET_MIP6_HA_LINK_H
+#define NET_MIP6_HA_LINK_H
+
+#include "net/mip6/icmp.h"
+
+/* Another home agent of the link. */
+typedef struct Mip6HaPeer {
+    struct in6_addr router;     /* its link-local address */
+    struct in6_addr address;    /* its global one */
+    int16_t preference;
+    int64_t expires;            /* 0: the entry is free */
+} Mip6HaPeer;
+
+typedef struct Mip6HaPrefix {
+    PacketNdPrefix said;        /* as it was advertised or configured */
+    int64_t when;               /* ... then */
+    bool fixed;                 /* configured: its lifetimes do not pass */
+} Mip6HaPrefix;
+
+typedef struct Mip6HaLink {
+    struct in6_addr home;       /* the home prefix */
+    uint8_t home_len;
+    Mip6HaPeer peer[MIP6_ICMP_AGENTS_MAX - 1];
+    unsigned prefixes;
+    Mip6HaPrefix prefix[PACKET_ND_PREFIX_MAX];
+    bool managed, other;
+    uint32_t version;           /* another one when prefixes have changed */
+    bool deprecated;            /* in this version, the home prefix was */
+} Mip6HaLink;
+
+void mip6_ha_link_init(Mip6HaLink *l, const struct in6_addr *home,
+                       uint8_t home_len);
+
+/**
+ * mip6_ha_link_configure: these prefixes instead of those configured before
+ *
+ * A prefix that is not there any more is advertised without a lifetime; but the
+ * home prefix is what routers say then.
+ */
+void mip6_ha_link_configure(Mip6HaLink *l, int64_t now,
+                            const PacketNdPrefix *prefix, unsigned count);
+
+/** mip6_ha_link_heard: a router of the link has advertised */
+void mip6_ha_link_heard(Mip6HaLink *l, int64_t now, const PacketNd *ra);
+
+/**
+ * mip6_ha_link_agents: all home agents of the link, by preference
+ * @own, @preference: the one that asks; among equals it is the first
+ *
+ * Fills in @m->agent.
+ */
+void mip6_ha_link_agents(const Mip6HaLink *l, int64_t now,
+                         const struct in6_addr *own, int16_t preference,
+                         Mip6Icmp *m);
+
+/** mip6_ha_link_prefixes: fill in @m->prefix, with what is left of lifetimes */
+void mip6_ha_link_prefixes(const Mip6HaLink *l, int64_t now, Mip6Icmp *m);
+
+/**
+ * mip6_ha_link_left: the lifetimes of the home prefix, in s
+ *
+ * Returns: false if nobody has said any
+ */
+bool mip6_ha_link_left(const Mip6HaLink *l, int64_t now, uint32_t *valid,
+                       uint32_t *preferred);
+
+#endif /* NET_MIP6_HA_LINK_H */

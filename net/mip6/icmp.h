@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The ICMPv6 messages of Mobile IPv6: home agent address discovery and mobile
+ * prefix discovery (RFC 6275 sections 6.5 to 6.8)
+ *
+ * Numbers are in host order.
+ */
+#ifndef NET_MIP6_ICMP_H
+#define NET_MIP6_ICMP_H
+
+#include "net/packet/nd.h"
+
+enum {
+    MIP6_ICMP_AGENT_REQUEST = 144,
+    MIP6_ICMP_AGENT_REPLY = 145,
+    MIP6_ICMP_PREFIX_SOLICIT = 146,
+    MIP6_ICMP_PREFIX_ADVERT = 147,
+};
+
+#define MIP6_ICMP_AGENTS_MAX    16u     /* those beyond are lost */
+/* Room that each message needs at most. */
+#define MIP6_ICMP_MAX           (8u + PACKET_ND_PREFIX_MAX * \
+                                 PACKET_ND_PREFIX_LEN)
+
+typedef struct Mip6Icmp {
+    uint8_t type;               /* MIP6_ICMP_... */
+    uint16_t id;                /* of question and answer */
+    unsigned agents;            /* of an agent reply, the best first */
+    struct in6_addr agent[MIP6_ICMP_AGENTS_MAX];
+    bool managed, other;        /* of an advertisement: M, O */
+    unsigned prefixes;
+    PacketNdPrefix prefix[PACKET_ND_PREFIX_MAX];
+} Mip6Icmp;
+
+/** mip6_icmp_is: is @type one of these? */
+static inline bool mip6_icmp_is(uint8_t type)
+{
+    return type >= MIP6_ICMP_AGENT_REQUEST && type <= MIP6_ICMP_PREFIX_ADVERT;
+}
+
+/**
+ * mip6_icmp_parse: read and check a message, with its checksum
+ * @src, @dst: of the pseudo header: the mobile node's home address where a Home
+ *             Address option or a type 2 routing header has it
+ * @buf: the ICMPv6 header
+ *
+ * Unknown options are passed over.
+ *
+ * Returns: false if it is none, cut, malformed, or its checksum is wrong
+ */
+bool mip6_icmp_parse(Mip6Icmp *m, const struct in6_addr *src,
+                     const struct in6_addr *dst, const void *buf, size_t len);
+
+/**
+ * mip6_icmp_build: write a message and its checksum
+ * @buf: room for MIP6_ICMP_MAX octets
+ * @src, @dst: as for mip6_icmp_parse()
+ *
+ * Returns: octets at @buf
+ */
+size_t mip6_icmp_build(void *buf, const struct in6_addr *src,
+                       const struct in6_addr *dst, const Mip6Icmp *m);
+
+#endif /* NET_MIP6_ICMP_H */

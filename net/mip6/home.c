@@ -311,6 +311,56 @@ void mip6_home_leave(Mip6Home *h, int64_t now)
     }
 }
 
+uint32_t mip6_home_preferred(const Mip6Home *h)
+{
+    const PacketNdRa *ra = &h->learned.ra;
+
+    for (unsigned i = 0; h->learned.has_ra && i < ra->prefixes; i++) {
+        if (ra->prefix[i].len == h->config.prefix_len &&
+            is_of_home(h, &ra->prefix[i].prefix)) {
+            return ra->prefix[i].preferred;
+        }
+    }
+    return 0;
+}
+
+static PacketNdPrefix *find_prefix(PacketNdRa *ra, const PacketNdPrefix *p)
+{
+    for (unsigned i = 0; i < ra->prefixes; i++) {
+        if (ra->prefix[i].len == p->len &&
+            packet_ip6_in_prefix(&ra->prefix[i].prefix, &p->prefix, p->len)) {
+            return &ra->prefix[i];
+        }
+    }
+    return ra->prefixes < PACKET_ND_PREFIX_MAX ? &ra->prefix[ra->prefixes++]
+                                               : NULL;
+}
+
+uint32_t mip6_home_renew(Mip6Home *h, int64_t now, const Mip6Icmp *advert)
+{
+    PacketNdRa *ra = &h->learned.ra;
+
+    if (!h->learned.has_ra) {
+        return 0;               /* the guest was configured by hand */
+    }
+    for (unsigned i = 0; i < ra->prefixes; i++) {
+        ra->prefix[i].valid = ra->prefix[i].preferred = 0;
+    }
+    for (unsigned i = 0; i < advert->prefixes; i++) {
+        PacketNdPrefix *p = find_prefix(ra, &advert->prefix[i]);
+
+        if (p && advert->prefix[i].preferred <= advert->prefix[i].valid) {
+            *p = advert->prefix[i];
+        }
+    }
+    ra->managed = advert->managed;
+    ra->other = advert->other;
+    if (h->advertise != INT64_MAX) {
+        h->advertise = now;
+    }
+    return mip6_home_preferred(h);
+}
+
 void mip6_home_return(Mip6Home *h)
 {
     h->advertise = INT64_MAX;

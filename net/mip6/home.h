@@ -9,6 +9,7 @@
 #define NET_MIP6_HOME_H
 
 #include "net/mip6/drop.h"
+#include "net/mip6/icmp.h"
 #include "net/packet/eth.h"
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"
@@ -95,6 +96,19 @@ void mip6_home_leave(Mip6Home *h, int64_t now);
  * Its report goes to the multicast router of where it is now.
  */
 void mip6_home_query(Mip6Home *h);
+
+/**
+ * mip6_home_renew: away, the home agent says which prefixes the link has
+ *
+ * The guest hears of it by its router's advertisement. A prefix that is gone
+ * has no lifetime there.
+ *
+ * Returns: for how many s the home prefix is preferred; 0 if it is gone
+ */
+uint32_t mip6_home_renew(Mip6Home *h, int64_t now, const Mip6Icmp *advert);
+
+/** mip6_home_preferred: the same, as it was last heard; 0: it was not */
+uint32_t mip6_home_preferred(const Mip6Home *h);
 
 /** mip6_home_return: the guest is back, and the link speaks for itself. */
 void mip6_home_return(Mip6Home *h);

@@ -815,6 +815,41 @@ static void test_damage(void)
     world_free(w);
 }
 
+/* The agent says that prefixes have changed; the guest's router says it. */
+static void test_prefixes(void)
+{
+    World *w = away();
+    Mip6HomeLearned *learned = &w->port.home.learned;
+    PacketNd nd = {
+        .type = PACKET_ND_RA, .src = address("fe80::1"),
+        .ra = {
+            .lifetime = 1800, .prefixes = 1,
+            .prefix[0] = { address(HOME), 64, true, true, false, 2592000,
+                           604800 },
+        },
+    };
+
+    learned->has_ra = learned->has_router = true;
+    learned->ra = nd.ra;
+    learned->ra.prefixes = 2;
+    learned->ra.prefix[1] = nd.ra.prefix[0];
+    learned->ra.prefix[1].prefix = address("2001:db8:2001::");
+    mip6_agent_heard(&w->agent, w->now, &nd);
+    nd.ra.prefix[0].valid = 86400;
+    nd.ra.prefix[0].preferred = 43200;
+    mip6_agent_heard(&w->agent, w->now, &nd);
+    pass(w, 56 * SECOND);
+    g_assert_cmpuint(w->port.prefixes.solicited, ==, 1);
+    g_assert_cmpuint(w->port.prefixes.advertised, ==, 1);
+    g_assert_cmpuint(w->agent.solicited, ==, 1);
+    g_assert_cmpint(learned->ra.prefixes, ==, 2);
+    g_assert_cmpuint(learned->ra.prefix[0].valid, <=, 86400);
+    g_assert_cmpuint(learned->ra.prefix[0].valid, >, 86300);
+    /* The agent does not know this one: it is gone. */
+    g_assert_cmpuint(learned->ra.prefix[1].valid, ==, 0);
+    world_free(w);
+}
+
 /* Nor what the agent says: the VM may have registered from elsewhere. */
 static void test_pause_agent(void)
 {
@@ -1131,5 +1166,6 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/port/return", test_return);
     g_test_add_func("/mip6/port/probe-at-home", test_probe_at_home);
     g_test_add_func("/mip6/port/pause-agent", test_pause_agent);
+    g_test_add_func("/mip6/port/prefixes", test_prefixes);
     return g_test_run();
 }

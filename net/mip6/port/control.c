@@ -171,6 +171,9 @@ static Mip6Verdict take_good_mh(Mip6Port *p, int64_t now, const Mip6Mh *mh,
         if (!b || !mip6_binding_ack(b, now, mh)) {
             break;
         }
+        if (mh->status == MIP6_BA_PREFIX_DISCOVERY) {
+            mip6_prefixes_ask(&p->prefixes, now);
+        }
         mip6_careof_confirm(&p->careof, now, &p->config.agent);
         return MIP6_DONE;
     case MIP6_MH_BE:
@@ -224,6 +227,40 @@ Mip6Verdict mip6_port_take_mh(Mip6Port *p, int64_t now,
         return mip6_port_drop(p, MIP6_DROP_MH_UNEXPECTED);
     }
     return take_good_mh(p, now, &mh, mip6_port_binding(p, &to));
+}
+
+/* Section 11.4.3: only the home agent says it, to the home address. */
+Mip6Verdict mip6_port_take_advert(Mip6Port *p, int64_t now,
+                                  const PacketIp6 *ip,
+                                  const PacketIp6Ext *ext,
+                                  const uint8_t *packet, size_t len)
+{
+    const uint8_t *rh = packet + ext->routing;
+    const Mip6Binding *b = NULL;
+    struct in6_addr home;
+    Mip6Icmp m;
+
+    if (!packet_ip6_equal(&ip->src, &p->config.agent)) {
+        return mip6_port_drop(p, MIP6_DROP_STRANGER);
+    }
+    if (ext->routing &&
+        mip6_rh2_parse(&home, rh,
+                       packet_ip6_ext_len(PACKET_PROTO_ROUTING, rh))) {
+        b = mip6_port_binding(p, &home);
+    }
+    if (!b) {
+        return mip6_port_drop(p, MIP6_DROP_NOT_HOME_ADDRESS);
+    }
+    if (!mip6_icmp_parse(&m, &ip->src, &home, packet + ext->offset,
+                         len - ext->offset)) {
+        return mip6_port_drop(p, MIP6_DROP_MALFORMED);
+    }
+    if (!p->is_running || b->state != MIP6_BOUND) {
+        return mip6_port_drop(p, MIP6_DROP_ICMP6);
+    }
+    mip6_prefixes_advert(&p->prefixes, now, &m,
+                         mip6_home_renew(&p->home, now, &m));
+    return MIP6_DONE;
 }
 
 /* RFC 4443 section 4.2: people ask whether the address is there. */

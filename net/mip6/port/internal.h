@@ -131,6 +131,10 @@ Mip6Verdict mip6_port_take_mh(Mip6Port *p, int64_t now,
                               const Mip6Arrived *from, const PacketIp6 *ip,
                               const PacketIp6Ext *ext, const uint8_t *packet,
                               size_t len);
+Mip6Verdict mip6_port_take_advert(Mip6Port *p, int64_t now,
+                                  const PacketIp6 *ip,
+                                  const PacketIp6Ext *ext,
+                                  const uint8_t *packet, size_t len);
 Mip6Verdict mip6_port_take_icmp6(Mip6Port *p, int64_t now,
                                  const Mip6Arrived *from, const PacketIp6 *ip,
                                  const uint8_t *icmp, size_t len);

@@ -115,6 +115,10 @@ static Mip6Verdict take_upper(Mip6Port *p, int64_t now, const Mip6Arrived *from,
     case PACKET_PROTO_MH:
         return mip6_port_take_mh(p, now, from, ip, ext, packet, len);
     case PACKET_PROTO_ICMP6:
+        if (ext->offset < len &&
+            packet[ext->offset] == MIP6_ICMP_PREFIX_ADVERT) {
+            return mip6_port_take_advert(p, now, ip, ext, packet, len);
+        }
         return mip6_port_take_icmp6(p, now, from, ip, packet + ext->offset,
                           len - ext->offset);
     default:

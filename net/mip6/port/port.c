@@ -133,6 +133,39 @@ static void binding_send(void *opaque, const Mip6Binding *b, const Mip6Mh *bu,
     mip6_port_transmit(p, frame, at - frame);
 }
 
+/* From the care-of address, for the home address (section 11.4.2). */
+static void prefixes_solicit(void *opaque, uint16_t id)
+{
+    Mip6Port *p = opaque;
+    const Mip6Icmp m = { .type = MIP6_ICMP_PREFIX_SOLICIT, .id = id };
+    uint8_t frame[PACKET_ETH_LEN + PACKET_IP6_LEN + MIP6_HAO_LEN +
+                  MIP6_ICMP_MAX];
+    uint8_t *packet = frame + PACKET_ETH_LEN, *at = packet + PACKET_IP6_LEN;
+    uint8_t mac[PACKET_ETH_ADDR_LEN];
+    PacketIp6 ip = {
+        .src = p->binding[0].care_of,
+        .dst = p->config.agent,
+        .next = PACKET_PROTO_DSTOPTS,
+        .hops = p->careof.hop_limit,
+    };
+
+    if (!mip6_careof_next_hop(&p->careof, p->now, &p->config.agent, mac)) {
+        p->dropped[MIP6_DROP_NO_NEXT_HOP]++;
+        return;                 /* it is asked again */
+    }
+    at += mip6_hao_build(at, PACKET_PROTO_ICMP6, &p->config.home.address);
+    at += mip6_icmp_build(at, &p->config.home.address, &p->config.agent, &m);
+    ip.payload = at - packet - PACKET_IP6_LEN;
+    packet_ip6_build(packet, &ip);
+    packet_eth_build(frame, mac, p->careof.mac, PACKET_ETH_IP6);
+    mip6_port_transmit(p, frame, at - frame);
+}
+
+static const Mip6PrefixesOps prefixes_ops = {
+    .solicit = prefixes_solicit,
+    .random = port_random,
+};
+
 static const Mip6CareOfOps careof_ops = {
     .transmit = mip6_port_transmit,
     .random = port_random,
@@ -178,6 +211,7 @@ static void be_away(Mip6Port *p, int64_t now)
     p->is_known = true;
     p->is_away = true;
     p->hold_until = now + HOLD_MAX;
+    mip6_prefixes_lifetime(&p->prefixes, now, mip6_home_preferred(&p->home));
     if (p->is_running) {
         mip6_home_leave(&p->home, now);
     }
@@ -281,6 +315,7 @@ void mip6_port_settle(Mip6Port *p, int64_t now)
         announce_home(p, &home);
         mip6_home_query(&p->home);
     }
+    mip6_prefixes_bound(&p->prefixes, p->binding[0].state == MIP6_BOUND);
     p->settle = false;          /* of the binding's own change, too */
     p->ops->changed(p->opaque);
 }
@@ -300,6 +335,7 @@ void mip6_port_init(Mip6Port *p, const Mip6PortConfig *config,
                      &careof_ops, p);
     mip6_home_init(&p->home, &config->home, &home_ops, p);
     mip6_port_bind_configured(p, &binding_ops);
+    mip6_prefixes_init(&p->prefixes, &prefixes_ops, p);
     mip6_tunnel_init(&p->tunnel, &tunnel_ops, p);
     mip6_port_late_end(p);
     p->tunnel.fragment_id = ops->random(opaque);
@@ -364,6 +400,7 @@ int64_t mip6_port_deadline(const Mip6Port *p)
         at = p->holding ? min_time(at, p->hold_until) : at;
         at = min_time(at, mip6_port_bindings_deadline(p));
         at = min_time(at, mip6_home_deadline(&p->home));
+        at = min_time(at, mip6_prefixes_deadline(&p->prefixes));
     }
     return at;
 }
@@ -389,6 +426,7 @@ void mip6_port_tick(Mip6Port *p, int64_t now)
     if (p->is_running) {
         mip6_port_bindings_tick(p, now);
         mip6_home_tick(&p->home, now);
+        mip6_prefixes_tick(&p->prefixes, now);
         mip6_port_settle(p, now);
     }
 }

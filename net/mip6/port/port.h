@@ -11,6 +11,7 @@
 #include "net/mip6/binding.h"
 #include "net/mip6/careof.h"
 #include "net/mip6/home.h"
+#include "net/mip6/prefixes.h"
 #include "net/mip6/tunnel.h"
 #include "net/packet/fragment.h"
 
@@ -76,6 +77,7 @@ typedef struct Mip6Port {
     const Mip6BindingOps *binding_ops;
     Mip6CareOf careof;
     Mip6Home home;
+    Mip6Prefixes prefixes;      /* of the home link, while away */
     Mip6Tunnel tunnel;
     PacketReassembly fragments; /* of the home agent */
     /* For all to read: */

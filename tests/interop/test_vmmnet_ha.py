@@ -38,6 +38,17 @@ def state(field: Field) -> Iterator[str]:
     field.agent_host.run(["ip", "link", "del", "mip6ha"], check=False)
 
 
+@pytest.fixture
+def control(field: Field) -> Iterator[str]:
+    """A line of configuration."""
+    yield f"control {field.folder / 'ha.sock'}"
+
+
+def _show(field: Field, *options: str) -> str:
+    command = [mobile.agent_binary(), "show", *options, field.folder / "ha.conf"]
+    return field.agent_host.run(command).stdout
+
+
 def _is_echo(packet: Packet, kind: int, number: int) -> bool:
     return (
         packet.protocol == mobile.ICMP6
@@ -142,6 +153,40 @@ def test_stale_routes_go(field: Field, state: str) -> None:
         assert field.mobile.register(1).status == 0
 
 
+def test_restart_of_many_keeps_all(field: Field, state: str, control: str) -> None:
+    """Killed while it registers: what was acknowledged is there again, and passes packets."""
+    homes = [f"{HOME_PREFIX}::1:{number:x}" for number in range(1, 301)]
+    with field.agent(state) as agent:
+        for home in homes:
+            field.mobile.send(mobile.binding_update(CARE_OF[0], 5, 3600, home=home))
+        acknowledged = {field.mobile.ack(5).home for _ in range(200)}
+        agent.kill()
+        agent.wait(wait.PATIENCE)
+    with field.agent(state, control):
+        shown = json.loads(_show(field, "--json"))
+        assert acknowledged <= {binding["home"] for binding in shown["bindings"]}
+        assert shown["restored"] >= 200
+        for home in sorted(acknowledged)[:20]:
+            field.mobile.send(_tunnel(CARE_OF[0], mobile.echo(home, CORRESPONDENT_ADDRESS, 9)))
+            reply = field.mobile.receive(
+                lambda p: p.protocol == mobile.IP6 and _is_echo(p.inner, mobile.ECHO_REPLY, 9)
+            )
+            assert reply.inner.destination == home
+
+
+def test_damaged_state_loses_only_the_damage(field: Field, state: str, control: str) -> None:
+    _killed(signal.SIGKILL, field, state, 1)
+    file = field.folder / "ha.state"
+    damaged = file.read_text() + "bind x y\nbind cut"
+    file.write_text(damaged)
+    with field.agent(state, control):
+        _both_ways(field, 8)
+        log = (field.folder / "ha.log").read_text()
+        assert f"{file}:" in log and "1 damaged lines are left out" in log
+        assert file.with_name("ha.state.damaged").read_text() == damaged
+        assert "bind x y" not in file.read_text()
+
+
 def test_refuses_a_wrong_state_file(field: Field, state: str) -> None:
     file = field.folder / "ha.state"
     file.write_text("something else\n")
@@ -150,17 +195,6 @@ def test_refuses_a_wrong_state_file(field: Field, state: str) -> None:
     assert done.returncode == 1
     assert f"{file}:1: this is not a state file of vmmnet-ha" in done.stderr
     assert file.read_text() == "something else\n"
-
-
-@pytest.fixture
-def control(field: Field) -> Iterator[str]:
-    """A line of configuration."""
-    yield f"control {field.folder / 'ha.sock'}"
-
-
-def _show(field: Field, *options: str) -> str:
-    command = [mobile.agent_binary(), "show", *options, field.folder / "ha.conf"]
-    return field.agent_host.run(command).stdout
 
 
 def test_shows_what_it_has(field: Field, control: str) -> None:
@@ -334,3 +368,61 @@ def test_groups(field: Field, control: str) -> None:
         wait.until(lambda: GROUP in _groups(field), "the agent in the group")
         assert field.mobile.register(2, lifetime=0).status == 0
         assert GROUP not in _groups(field)
+
+
+def test_sends_stragglers_on(field: Field) -> None:
+    """What comes to the care-of address that was left is sent to the new one."""
+    with field.agent():
+        assert field.mobile.register(1).status == 0
+        assert field.mobile.register(2, care_of=CARE_OF[1]).status == 0
+        late = mobile.echo(CORRESPONDENT_ADDRESS, HOME_ADDRESS, 10)
+        field.mobile.send(_tunnel(CARE_OF[0], late))
+        found = field.mobile.receive(
+            lambda p: p.protocol == mobile.IP6 and _is_echo(p.inner, mobile.ECHO, 10)
+        )
+        assert (found.source, found.destination) == (AGENT_ADDRESS, CARE_OF[1])
+        # One hop less than it came with.
+        assert found.payload[7] == late[7] - 1
+
+
+def test_reads_its_configuration_again(field: Field, control: str) -> None:
+    log = field.folder / "ha.log"
+    with field.agent(control) as agent:
+        assert field.mobile.register(1).status == 0
+        field.configure(control, "allow nobody")
+        agent.send_signal(signal.SIGHUP)
+        wait.until(lambda: "the earlier configuration holds" in log.read_text(), "a warning")
+        assert f"{field.folder / 'ha.conf'}:4: allow 'nobody'" in log.read_text()
+        assert HOME_ADDRESS in _show(field)
+        field.configure(control, f"allow {HOME_PREFIX}::11")
+        agent.send_signal(signal.SIGHUP)
+        wait.until(lambda: HOME_ADDRESS not in _routes(field), "the end of the binding")
+        assert field.mobile.register(2).status == 129
+        assert json.loads(_show(field, "--json"))["revoked"] == 1
+        field.configure(control)
+        agent.send_signal(signal.SIGHUP)
+        wait.until(lambda: log.read_text().count("read again") == 2, "the third configuration")
+        assert field.mobile.register(3).status == 0
+
+
+def test_tells_prefixes(field: Field) -> None:
+    """A mobile prefix solicitation is answered with what the configuration says."""
+    prefix = f"{HOME_PREFIX}::"
+    with field.agent(f"prefix {prefix}/64,7200,3600"):
+        assert field.mobile.register(1).status == 0
+        message = struct.pack(">BBHHH", 146, 0, 0, 0x1234, 0)
+        sealed = mobile.checksum(HOME_ADDRESS, AGENT_ADDRESS, mobile.ICMP6, message)
+        message = struct.pack(">BBHHH", 146, 0, sealed, 0x1234, 0)
+        options = struct.pack(">BBBBBBBB", mobile.ICMP6, 2, 1, 2, 0, 0, 0xC9, 16)
+        options += IPv6Address(HOME_ADDRESS).packed
+        field.mobile.send(
+            mobile.ip6(CARE_OF[0], AGENT_ADDRESS, mobile.DESTINATION, options + message)
+        )
+        found = field.mobile.receive(
+            lambda p: p.protocol == mobile.ROUTING and p.payload[0] == mobile.ICMP6
+        )
+        assert str(IPv6Address(found.payload[8:24])) == HOME_ADDRESS
+        advert = found.payload[24:]
+        assert (advert[0], advert[4:6]) == (147, b"\x12\x34")
+        assert struct.unpack(">BBBBII", advert[8:20]) == (3, 4, 64, 0xC0, 7200, 3600)
+        assert str(IPv6Address(advert[24:40])) == prefix

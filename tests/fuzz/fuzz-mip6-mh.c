@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Mobility headers, Home Address options, type 2 routing headers, and the ICMPv6
- * messages of Mobile IPv6
+ * Mobility headers, Home Address options, type 2 routing headers, and the
+ * ICMPv6 messages of Mobile IPv6
  *
  * Input: a mobility header, whose checksum is made right unless the first
  * octet of the input is odd.

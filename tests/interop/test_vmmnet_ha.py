@@ -393,7 +393,7 @@ def test_reads_its_configuration_again(field: Field, control: str) -> None:
         agent.send_signal(signal.SIGHUP)
         wait.until(lambda: "the earlier configuration holds" in log.read_text(), "a warning")
         assert f"{field.folder / 'ha.conf'}:4: allow 'nobody'" in log.read_text()
-        assert HOME_ADDRESS in _show(field)
+        assert HOME_ADDRESS in _routes(field)
         field.configure(control, f"allow {HOME_PREFIX}::11")
         agent.send_signal(signal.SIGHUP)
         wait.until(lambda: HOME_ADDRESS not in _routes(field), "the end of the binding")

@@ -119,9 +119,11 @@ static void test_echo(void)
 
     len = question(p, COA, AGENT, PACKET_ICMP6_ECHO, 4);
     p[len - 1]++;               /* the checksum is wrong */
-    g_assert_cmpuint(mip6_discovery_answer(buf, &agent, &agents, p, PACKET_IP6_LEN,
+    g_assert_cmpuint(mip6_discovery_answer(buf, &agent, &agents, p,
+                                           PACKET_IP6_LEN,
                                            len), ==, 0);
-    g_assert_cmpuint(mip6_discovery_answer(buf, &agent, &agents, p, PACKET_IP6_LEN,
+    g_assert_cmpuint(mip6_discovery_answer(buf, &agent, &agents, p,
+                                           PACKET_IP6_LEN,
                                            PACKET_IP6_LEN + 7), ==, 0);
 }
 

@@ -179,8 +179,10 @@ static void json_tail(const Mip6Show *s, GString *out)
                            ", \"prefix-advertisements\": %" PRIu64
                            ", \"prefix-unheard\": %" PRIu64
                            ", \"acknowledged\": {", a->registered, a->refused,
-                           a->ended, a->expired, a->revoked, a->restored, a->errors,
-                           a->muted, a->sent, a->received, a->stragglers, a->solicited,
+                           a->ended, a->expired, a->revoked, a->restored,
+                           a->errors,
+                           a->muted, a->sent, a->received, a->stragglers,
+                           a->solicited,
                            a->advertised, a->unheard);
     for (unsigned i = 0; i < G_N_ELEMENTS(a->answered); i++) {
         if (a->answered[i]) {

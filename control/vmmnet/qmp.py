@@ -85,6 +85,11 @@ class Qmp:
                 if "event" in message:
                     self._events.append(message)
 
+    def forget_events(self) -> None:
+        """Forget the events of before, so that only new ones are waited for."""
+        self.command("query-version")
+        self._events.clear()
+
     def close(self) -> None:
         """Close the connection."""
         self._socket.close()

@@ -78,14 +78,21 @@ def echo(source: str, destination: str, number: int, kind: int = ECHO) -> bytes:
     return icmp6(source, destination, kind, struct.pack(">HH", 7, number) + b"vmmnet-ha test")
 
 
+def mobility_header(
+    source: str, destination: str, kind: int, body: bytes, proto: int = 59
+) -> bytes:
+    """A mobility header; ``body`` is behind the checksum."""
+    body += b"\0" * (-(len(body) + 6) % 8)
+    head = struct.pack(">BBBB", proto, (len(body) + 6) // 8 - 1, kind, 0)
+    sealed = checksum(source, destination, MOBILITY, head + b"\0\0" + body)
+    return head + struct.pack(">H", sealed) + body
+
+
 def mobility_message(
     care_of: str, home: str, kind: int, body: bytes, agent: str = AGENT_ADDRESS, proto: int = 59
 ) -> bytes:
     """A mobility header of a node that is away; ``body`` is behind the checksum."""
-    body += b"\0" * (-(len(body) + 6) % 8)
-    head = struct.pack(">BBBB", proto, (len(body) + 6) // 8 - 1, kind, 0)
-    sealed = checksum(home, agent, MOBILITY, head + b"\0\0" + body)
-    message = head + struct.pack(">H", sealed) + body
+    message = mobility_header(home, agent, kind, body, proto)
     # A PadN before the Home Address option, which stands at 8n + 6.
     options = struct.pack(">BBBBBBBB", MOBILITY, 2, 1, 2, 0, 0, 0xC9, 16) + _packed(home)
     return ip6(care_of, agent, DESTINATION, options + message)

@@ -214,10 +214,10 @@ def world() -> Iterator[World]:
         )
 
 
-def arguments(tap: Interface, *options: str) -> list[str]:
+def arguments(tap: Interface, *options: str, home: str = HOME_ADDRESS) -> list[str]:
     """QEMU's arguments for a VM's mobile node, the NIC left out."""
     words = [
-        f"mip6,id=mip0,netdev=net0,home-address={HOME_ADDRESS},home-prefix-length=64",
+        f"mip6,id=mip0,netdev=net0,home-address={home},home-prefix-length=64",
         f"home-agent={AGENT_ADDRESS}",
         *options,
     ]
@@ -227,5 +227,9 @@ def arguments(tap: Interface, *options: str) -> list[str]:
     ]
 
 
-#: The NIC behind it.
-DEVICE = f"virtio-net-pci,id=nic0,netdev=mip0,mac={GUEST_MAC},romfile="
+def device(mac: str) -> str:
+    """The NIC behind it."""
+    return f"virtio-net-pci,id=nic0,netdev=mip0,mac={mac},romfile="
+
+
+DEVICE = device(GUEST_MAC)

@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A VM that is away, while routers, paths and its home agent change beneath it."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from ipaddress import IPv6Address
+
+import pytest
+from vmmnet.testbed import mobile, mobility, roaming, wait
+from vmmnet.testbed.guest import Guest
+from vmmnet.testbed.mobility import (
+    AGENT_ADDRESS,
+    CORE_PREFIX,
+    CORRESPONDENT_ADDRESS,
+    FOREIGN_PREFIX,
+    HOME_ADDRESS,
+    Advertiser,
+    World,
+    prefix_line,
+)
+from vmmnet.testbed.net import Interface
+
+NEW_PREFIX = "2001:db8:4000"
+#: Neighbours are looked after soon, so that a router that is gone is missed soon.
+BRISK = "AdvReachableTime 1000; AdvRetransTimer 200;"
+ONE_PREFIX = (BRISK, prefix_line(FOREIGN_PREFIX))
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    with mobility.world() as built:
+        built.foreign.advertiser.change(*ONE_PREFIX)
+        yield built
+
+
+@pytest.fixture(scope="module")
+def started(world: World) -> Iterator[Guest]:
+    """A VM that was started away, and has been bound; each test has its own home agent."""
+    with Guest(
+        name="mobile",
+        netns=world.foreign.host,
+        kernel="6.12",
+        memory="256M",
+        devices=[mobility.DEVICE],
+        arguments=mobility.arguments(world.foreign.tap("tap0")),
+    ) as guest:
+        roaming.configure(guest)
+        guest.run("ip -6 route add default via fe80::1 dev eth0")
+        with world.agent():
+            roaming.await_bound(guest)
+        yield guest
+
+
+@pytest.fixture
+def guest(world: World, started: Guest) -> Iterator[Guest]:
+    """The same, bound."""
+    with world.agent():
+        roaming.pings(started)
+        roaming.await_bound(started)
+        yield started
+        started.check_kernel()
+
+
+@contextlib.contextmanager
+def advertising(advertiser: Advertiser, *lines: str) -> Iterator[None]:
+    """Advertise something else for a time."""
+    try:
+        advertiser.change(*lines)
+        yield
+    finally:
+        advertiser.change(*ONE_PREFIX)
+
+
+@contextlib.contextmanager
+def routed(world: World, prefix: str, via: str) -> Iterator[None]:
+    """Have the core know another prefix behind a router."""
+    world.core.route(f"{prefix}::/64", via)
+    try:
+        yield
+    finally:
+        world.core.ip("-6", "route", "del", f"{prefix}::/64")
+
+
+def test_router_renumbers(world: World, guest: Guest) -> None:
+    """A new prefix comes and the old one goes; the binding moves and nothing breaks."""
+    foreign = world.foreign
+    transfer = roaming.Transfer(world.correspondent, guest)
+    transfer.goes_on()
+    old = prefix_line(FOREIGN_PREFIX, "AdvPreferredLifetime 0; AdvValidLifetime 600;")
+    foreign.link.add_address(f"{NEW_PREFIX}::ffff/64")
+    try:
+        with (
+            routed(world, NEW_PREFIX, f"{CORE_PREFIX}::2"),
+            advertising(foreign.advertiser, BRISK, prefix_line(NEW_PREFIX), old),
+        ):
+            roaming.await_bound(guest, NEW_PREFIX)
+            # Nothing comes by the old prefix any more.
+            world.core.ip("-6", "route", "del", f"{FOREIGN_PREFIX}::/64")
+            try:
+                transfer.goes_on()
+            finally:
+                world.core.route(f"{FOREIGN_PREFIX}::/64", f"{CORE_PREFIX}::2")
+            # And back: the prefix of now is withdrawn.
+            new = prefix_line(NEW_PREFIX, "AdvPreferredLifetime 0; AdvValidLifetime 600;")
+            foreign.advertiser.change(*ONE_PREFIX, new)
+            roaming.await_bound(guest, FOREIGN_PREFIX)
+            transfer.goes_on()
+            transfer.end()
+    finally:
+        foreign.link.remove_address(f"{NEW_PREFIX}::ffff/64")
+
+
+@contextlib.contextmanager
+def spare_router(world: World) -> Iterator[Advertiser]:
+    """Another router on the foreign link, which does not go away with the first."""
+    router = world.network.namespace("spare-router")
+    try:
+        router.sysctl({"net.ipv6.conf.all.forwarding": 1})
+        lan = world.network.connect(router, world.foreign.bridge, [f"{NEW_PREFIX}::ffff/64"]).a
+        core = world.network.connect(router, _core_switch(world), [f"{CORE_PREFIX}::3/64"]).b
+        router.route("::/0", f"{CORE_PREFIX}::ffff")
+        advertiser = Advertiser(lan, world.folder)
+        with (
+            routed(world, NEW_PREFIX, f"{CORE_PREFIX}::3"),
+            advertiser.running(BRISK, prefix_line(NEW_PREFIX)),
+        ):
+            assert core.has_carrier()
+            yield advertiser
+    finally:
+        router.close()
+
+
+def _core_switch(world: World) -> Interface:
+    return Interface(world.core, "core")
+
+
+def test_router_vanishes(world: World, guest: Guest) -> None:
+    """Another router takes over; without any, people are told, until one is back."""
+    transfer = roaming.Transfer(world.correspondent, guest)
+    transfer.goes_on()
+    with spare_router(world) as spare:
+        world.foreign.wire.down()
+        try:
+            # The address of the first one's prefix does not work by way of the second.
+            roaming.await_bound(guest, NEW_PREFIX)
+            transfer.goes_on()
+            guest.monitor.forget_events()
+            spare.link.down()
+            guest.monitor.wait_event("MIP6_STATE", state="acquiring", reason="no-care-of-address")
+            assert "care-of" not in roaming.info(guest)
+        finally:
+            world.foreign.wire.up()
+        roaming.await_bound(guest, FOREIGN_PREFIX)
+        transfer.goes_on()
+        transfer.end()
+
+
+def test_agent_is_killed(world: World, started: Guest) -> None:
+    """A home agent that is killed and begun again loses no binding and no transfer."""
+    lines = (f"state {world.folder / 'ha.state'}",)
+    with contextlib.ExitStack() as stack:
+        with world.agent_process(60, *lines) as (_, child):
+            roaming.pings(started)
+            roaming.await_bound(started)
+            transfer = roaming.Transfer(world.correspondent, started)
+            transfer.goes_on()
+            child.send_signal(signal.SIGKILL)
+            child.wait(wait.PATIENCE)
+            log, _ = stack.enter_context(world.agent_process(60, *lines))
+        transfer.goes_on()
+        transfer.end()
+        # The mobile node did not have to register again.
+        assert "restored 1" in log.read_text()
+        assert roaming.state(started) == "bound"
+
+
+@pytest.mark.long
+def test_agent_is_away_for_long(world: World, started: Guest) -> None:
+    """The binding expires; updates are repeated; all goes on when there is an agent again."""
+    events = started.monitor
+    with world.agent(8):
+        roaming.pings(started)
+        roaming.await_bound(started)
+        transfer = roaming.Transfer(world.correspondent, started)
+        transfer.goes_on()
+        events.forget_events()
+    events.wait_event("MIP6_STATE", state="bound", reason="no-answer")
+    events.wait_event("MIP6_STATE", state="registering", reason="expired")
+    events.wait_event("MIP6_STATE", state="registering", reason="no-answer")
+    with world.agent():
+        events.wait_event("MIP6_STATE", state="bound", reason="none")
+        transfer.goes_on()
+        transfer.end()
+
+
+@dataclass
+class Stranger:
+    """A host that sends in others' names to the mobile node's care-of address."""
+
+    guest: Guest
+    node: mobile.Node
+
+    def refused(self, reason: str, packet: bytes) -> None:
+        """Send a packet that has to be counted, and to change nothing."""
+        before = roaming.dropped(self.guest, reason)
+        self.node.send(packet)
+        wait.until(lambda: roaming.dropped(self.guest, reason) > before, f"a drop: {reason}")
+        assert roaming.state(self.guest) == "bound"
+
+
+def _care_of_mac(world: World, care_of: str) -> str:
+    """As the foreign router knows it."""
+    found = world.foreign.router.ip("-6", "neigh", "show", care_of)
+    match = re.search(r"lladdr (\S+)", found)
+    assert match, found
+    return match[1]
+
+
+@pytest.fixture
+def stranger(world: World, guest: Guest) -> Iterator[Stranger]:
+    """Stand on the foreign link."""
+    space = world.network.namespace("stranger")
+    try:
+        end = world.network.connect(space, world.foreign.bridge).a
+        node = mobile.Node(end, _care_of_mac(world, roaming.info(guest)["care-of"]))
+        yield Stranger(guest, node)
+        node.close()
+    finally:
+        space.close()
+
+
+def _acknowledgement(source: str, care_of: str, sequence: int, status: int = 0) -> bytes:
+    """A Binding Acknowledgement by way of a type 2 routing header."""
+    body = status.to_bytes(2, "little") + sequence.to_bytes(2, "big") + b"\0\1"
+    message = mobile.mobility_header(source, HOME_ADDRESS, mobile.BINDING_ACK, body)
+    routing = bytes((mobile.MOBILITY, 2, 2, 1)) + bytes(4) + IPv6Address(HOME_ADDRESS).packed
+    return mobile.ip6(source, care_of, mobile.ROUTING, routing + message)
+
+
+def test_forged_on_the_link(world: World, guest: Guest, stranger: Stranger) -> None:
+    """Mobility messages and tunnels of others than the home agent change nothing."""
+    transfer = roaming.Transfer(world.correspondent, guest)
+    care_of = roaming.info(guest)["care-of"]
+    other = f"{FOREIGN_PREFIX}::bad"
+    inner = mobile.echo(CORRESPONDENT_ADDRESS, HOME_ADDRESS, 1)
+    error = bytes((1, 0)) + IPv6Address(HOME_ADDRESS).packed
+    for sequence in range(0, 0x10000, 0x1111):
+        stranger.refused("stranger", _acknowledgement(other, care_of, sequence, 128))
+        # Nothing was asked: whoever answers, it is no answer.
+        stranger.refused("mh-unexpected", _acknowledgement(AGENT_ADDRESS, care_of, sequence, 128))
+    stranger.refused(
+        "stranger",
+        mobile.ip6(
+            other,
+            care_of,
+            mobile.MOBILITY,
+            mobile.mobility_header(other, care_of, mobile.BINDING_ERROR, error),
+        ),
+    )
+    stranger.refused("stranger", mobile.ip6(other, care_of, mobile.IP6, inner))
+    # The home agent's name does not open the tunnel to others than the guest.
+    wrong = mobile.echo(CORRESPONDENT_ADDRESS, f"{mobility.HOME_PREFIX}::77", 1)
+    stranger.refused("not-home-address", mobile.ip6(AGENT_ADDRESS, care_of, mobile.IP6, wrong))
+    transfer.goes_on()
+    transfer.end()
+
+
+def _advertisement(source: str, hops: int, limit: int, lifetime: int, prefix: str) -> bytes:
+    """A router advertisement with a prefix."""
+    body = bytes((limit, 0)) + lifetime.to_bytes(2, "big") + bytes(8)
+    body += bytes((3, 4, 64, 0xC0)) + (3600).to_bytes(4, "big") * 2 + bytes(4)
+    body += IPv6Address(f"{prefix}::").packed
+    return mobile.icmp6(source, "ff02::1", 134, body, hops)
+
+
+def test_forged_routers(world: World, guest: Guest, stranger: Stranger) -> None:
+    """From beyond the link nobody is a router; what a neighbour forges is survived."""
+    transfer = roaming.Transfer(world.correspondent, guest)
+    care_of = roaming.info(guest)["care-of"]
+    router = world.foreign.router.ip("-6", "address", "show", "dev", "lan0", "scope", "link")
+    match = re.search(r"inet6 (fe80[^/]*)", router)
+    assert match
+    # By way of a router its own words do not count. The next packet tells when it was read.
+    stranger.node.send(_advertisement(match[1], 254, 1, 0, FOREIGN_PREFIX))
+    other = mobile.ip6(f"{FOREIGN_PREFIX}::bad", care_of, mobile.IP6, bytes(40))
+    stranger.refused("stranger", other)
+    # Another prefix, of a router that is none, does not move the node.
+    stranger.node.send(_advertisement("fe80::bad", 255, 64, 0, NEW_PREFIX))
+    transfer.goes_on()
+    roaming.await_bound(guest, FOREIGN_PREFIX)
+    guest.monitor.forget_events()
+    # The router's end, and a hop limit of which nothing arrives: until it speaks again.
+    stranger.node.send(_advertisement(match[1], 255, 1, 0, FOREIGN_PREFIX))
+    guest.monitor.wait_event("MIP6_STATE", state="acquiring")
+    roaming.await_bound(guest, FOREIGN_PREFIX)
+    transfer.goes_on()
+    # The router has another MAC address: until it does not answer there.
+    body = (0xA0 << 24).to_bytes(4, "big") + IPv6Address(match[1]).packed
+    body += bytes((2, 1)) + bytes.fromhex("020000000bad")
+    stranger.node.send(mobile.icmp6(match[1], "ff02::1", 136, body, 255))
+    transfer.goes_on()
+    transfer.end()

@@ -25,7 +25,7 @@ from vmmnet.testbed.mobility import (
 )
 from vmmnet.testbed.net import Interface
 
-NEW_PREFIX = "2001:db8:4000"
+NEW_PREFIX = "2001:db8:6000"
 #: Neighbours are looked after soon, so that a router that is gone is missed soon.
 BRISK = "AdvReachableTime 1000; AdvRetransTimer 200;"
 ONE_PREFIX = (BRISK, prefix_line(FOREIGN_PREFIX))
@@ -122,11 +122,11 @@ def spare_router(world: World) -> Iterator[Advertiser]:
     try:
         router.sysctl({"net.ipv6.conf.all.forwarding": 1})
         lan = world.network.connect(router, world.foreign.bridge, [f"{NEW_PREFIX}::ffff/64"]).a
-        core = world.network.connect(router, _core_switch(world), [f"{CORE_PREFIX}::3/64"]).b
+        core = world.network.connect(router, _core_switch(world), [f"{CORE_PREFIX}::33/64"]).b
         router.route("::/0", f"{CORE_PREFIX}::ffff")
         advertiser = Advertiser(lan, world.folder)
         with (
-            routed(world, NEW_PREFIX, f"{CORE_PREFIX}::3"),
+            routed(world, NEW_PREFIX, f"{CORE_PREFIX}::33"),
             advertiser.running(BRISK, prefix_line(NEW_PREFIX)),
         ):
             assert core.has_carrier()

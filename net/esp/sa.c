@@ -246,6 +246,12 @@ uint64_t esp_sa_next(const EspSa *sa)
     return sa->next <= sa->limit ? sa->next : 0;
 }
 
+bool esp_sa_is_spent(const EspSa *sa)
+{
+    return sa->direction == ESP_OUTBOUND && !sa->is_lent &&
+           esp_sa_next(sa) == 0;
+}
+
 /* The number @steps after @number; 0 if there is none. */
 static uint64_t number_after(const EspSa *sa, uint64_t number, uint64_t steps)
 {

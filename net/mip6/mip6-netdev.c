@@ -533,6 +533,7 @@ static void mip6_free(void *opaque)
     qemu_bh_delete(m->changed);
     qemu_bh_delete(m->flush);
     timer_free(m->timer);
+    mip6_protect_free(m->protect);
     g_free(m->vmsd_name);
     g_free(m->backend);
     g_free(m);
@@ -727,6 +728,7 @@ static Mip6Netdev *mip6_new(const NetdevMip6Options *o,
     Mip6Netdev *m = g_new0(Mip6Netdev, 1);
 
     m->backend = g_strdup(o->netdev);
+    m->protect = config->protect;
     m->armed = INT64_MAX;
     m->timer = timer_new_ns(QEMU_CLOCK_REALTIME, mip6_timer, m);
     m->changed = qemu_bh_new(mip6_settle, m);
@@ -792,7 +794,8 @@ int net_init_mip6(const Netdev *netdev, const char *name,
 
     if (!mip6_parse_options(name, o, &config, errp) ||
         !mip6_check_options(name, o, &config, errp) ||
-        !mip6_is_only_one(name, o, &config.home.address, errp)) {
+        !mip6_is_only_one(name, o, &config.home.address, errp) ||
+        !mip6_netdev_protect(name, o, &config.protect, errp)) {
         return -1;
     }
     m = mip6_new(o, &config);

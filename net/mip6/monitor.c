@@ -74,6 +74,43 @@ static Mip6BindingInfoList *binding_list(const Mip6Netdev *m, int64_t now)
     return list;
 }
 
+static Mip6DropInfoList *esp_failures(const uint64_t *packets)
+{
+    Mip6DropInfoList *list = NULL, **tail = &list;
+
+    for (unsigned i = ESP_GOOD + 1; i < ESP_RESULTS; i++) {
+        Mip6DropInfo *info;
+
+        if (!packets[i]) {
+            continue;
+        }
+        info = g_new0(Mip6DropInfo, 1);
+        info->reason = g_strdup(esp_result_name(i));
+        info->count = packets[i];
+        QAPI_LIST_APPEND(tail, info);
+    }
+    return list;
+}
+
+static Mip6EspInfoList *esp_list(const Mip6Protect *protect)
+{
+    Mip6EspInfoList *list = NULL, **tail = &list;
+
+    for (unsigned i = 0; i < MIP6_PROTECT_SAS; i++) {
+        const EspSa *sa = mip6_protect_sa(protect, i);
+        const EspSaCounters *counters = esp_sa_counters(sa);
+        Mip6EspInfo *info = g_new0(Mip6EspInfo, 1);
+
+        info->name = g_strdup(mip6_protect_sa_name(i));
+        info->cipher = g_strdup(esp_sa_algorithm(sa)->name);
+        info->spi = esp_sa_spi(sa);
+        info->packets = counters->packets[ESP_GOOD];
+        info->failed = esp_failures(counters->packets);
+        QAPI_LIST_APPEND(tail, info);
+    }
+    return list;
+}
+
 static Mip6Info *netdev_info(Mip6Netdev *m)
 {
     const Mip6Port *p = &m->port;
@@ -103,6 +140,10 @@ static Mip6Info *netdev_info(Mip6Netdev *m)
     info->reported = p->reported;
     info->forwarded = p->forwarded;
     info->dropped = drop_list(p->dropped);
+    if (m->protect) {
+        info->has_esp = true;
+        info->esp = esp_list(m->protect);
+    }
     return info;
 }
 
@@ -149,6 +190,17 @@ static void print_further(Monitor *mon, const Mip6BindingInfo *info)
     monitor_printf(mon, "\n");
 }
 
+static void print_esp(Monitor *mon, const Mip6EspInfo *info)
+{
+    monitor_printf(mon, "  ESP      %s %s SPI 0x%" PRIx32 ", good=%" PRIu64,
+                   info->name, info->cipher, info->spi, info->packets);
+    for (Mip6DropInfoList *l = info->failed; l; l = l->next) {
+        monitor_printf(mon, " %s=%" PRIu64, l->value->reason,
+                       l->value->count);
+    }
+    monitor_printf(mon, "\n");
+}
+
 static void print_netdev(Monitor *mon, const Mip6Info *info)
 {
     monitor_printf(mon, "%s: netdev %s, %s", info->id, info->netdev,
@@ -183,6 +235,10 @@ static void print_netdev(Monitor *mon, const Mip6Info *info)
                        l == info->dropped ? "  dropped  " : " ",
                        l->value->reason, l->value->count,
                        l->next ? "" : "\n");
+    }
+    for (Mip6EspInfoList *l = info->has_esp ? info->esp : NULL; l;
+         l = l->next) {
+        print_esp(mon, l->value);
     }
 }
 

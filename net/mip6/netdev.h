@@ -9,11 +9,13 @@
 #include "net/packet/coalesce.h"
 #include "net/stage/stage.h"
 #include "qapi/qapi-types-mip6.h"
+#include "qapi/qapi-types-net.h"
 
 typedef struct Mip6Netdev {
     NetStage *stage;
     char *backend;
     Mip6Port port;
+    Mip6Protect *protect;       /* NULL: ipsec=off */
     QEMUTimer *timer;
     int64_t armed;              /* when it is due; INT64_MAX: never */
     QEMUBH *changed;
@@ -42,6 +44,15 @@ void mip6_netdev_foreach(void (*func)(Mip6Netdev *m, void *opaque),
 /** mip6_netdev_state: what people are told of the registration @b */
 Mip6RegistrationState mip6_netdev_state(const Mip6Netdev *m,
                                         const Mip6Binding *b);
+
+/**
+ * mip6_netdev_protect: make the associations of ipsec=esp
+ * @protect: set; NULL with ipsec=off
+ *
+ * Returns: false with @errp set, which names the option and its value
+ */
+bool mip6_netdev_protect(const char *id, const NetdevMip6Options *o,
+                         Mip6Protect **protect, Error **errp);
 
 /** mip6_now: the ports' clock, ns */
 int64_t mip6_now(void);

@@ -33,6 +33,13 @@
  * packet's own header, or the guest would write into the outer one. The checksum
  * of a packet which goes in fragments is made here.
  *
+ * With ESP (protect.c) the packet is sealed between the two headers, after all
+ * of this: pieces are cut and checksums made before, and what fits is less by
+ * what ESP adds. It is copied then. Class and flow label stay readable, as the
+ * outer header has them. Where a packet of 1280 octets needs fragments, they
+ * are of the sealed packet. ICMPv6 errors quote what nobody can read: of them
+ * only "packet too big" about our own SPI is heeded.
+ *
  * An ICMPv6 error about an outer packet is no matter of the guest's, which
  * knows no tunnel. What it says about the way to the home agent, the guest
  * hears about its own packet (section 8.2): an agent that cannot be reached, or
@@ -51,11 +58,13 @@
 #define ERROR_HOPS              255
 #define UNREACHABLE_ADDRESS     3       /* RFC 4443 section 3.1 */
 
-void mip6_tunnel_init(Mip6Tunnel *t, const Mip6TunnelOps *ops, void *opaque)
+void mip6_tunnel_init(Mip6Tunnel *t, const Mip6TunnelOps *ops, void *opaque,
+                      Mip6Protect *protect)
 {
     memset(t, 0, sizeof(*t));
     t->ops = ops;
     t->opaque = opaque;
+    t->protect = protect;
     t->link_mtu = t->path_mtu = 1500;
     t->hop_limit = 64;
 }
@@ -71,10 +80,26 @@ void mip6_tunnel_set(Mip6Tunnel *t, const struct in6_addr *local,
     t->hop_limit = hop_limit;
 }
 
-/* Room behind the outer header without fragments: 1240 or more. */
+static uint32_t path_now(const Mip6Tunnel *t, int64_t now)
+{
+    return now < t->path_until ? t->path_mtu : t->link_mtu;
+}
+
+/* What goes behind the outer header without fragments: 1240 or more. */
+static uint32_t outer_room(const Mip6Tunnel *t, int64_t now)
+{
+    uint32_t room = path_now(t, now) - PACKET_IP6_LEN;
+
+    return t->protect && room > MIP6_TUNNEL_SEALED_MAX ? MIP6_TUNNEL_SEALED_MAX
+                                                       : room;
+}
+
+/* Room for a packet, without fragments. */
 static uint32_t room_now(const Mip6Tunnel *t, int64_t now)
 {
-    return (now < t->path_until ? t->path_mtu : t->link_mtu) - PACKET_IP6_LEN;
+    uint32_t room = outer_room(t, now);
+
+    return t->protect ? mip6_protect_tunnel_room(t->protect, room) : room;
 }
 
 uint32_t mip6_tunnel_mtu(const Mip6Tunnel *t, int64_t now)
@@ -123,6 +148,7 @@ typedef struct Outgoing {
     Mip6Tunnel *tunnel;
     const uint8_t *dst_mac, *src_mac;
     size_t room;                /* for a packet, without fragments */
+    size_t outer_room;          /* behind the outer header */
     uint8_t head[MIP6_TUNNEL_HEAD_LEN + PACKET_SEGMENT_HEAD_MAX];
     struct iovec part[MIP6_TUNNEL_PARTS_MAX + 1];
 } Outgoing;
@@ -154,21 +180,24 @@ static void transmit(const Outgoing *out, const struct iovec *part, int parts,
     out->tunnel->ops->transmit(out->tunnel->opaque, part, parts, offload);
 }
 
-static void put_fragment(uint8_t *header, size_t offset, bool more,
-                         uint32_t id)
+static void put_fragment(uint8_t *header, uint8_t next, size_t offset,
+                         bool more, uint32_t id)
 {
-    header[0] = PACKET_PROTO_IP6;
+    header[0] = next;
     header[1] = 0;
     packet_put16(header + 2, offset | more);
     packet_put32(header + 4, id);
 }
 
-/* Section 7.1 (b); RFC 8200 section 4.5. @packet is whole, @inner its head. */
+/*
+ * Section 7.1 (b); RFC 8200 section 4.5. @packet is whole, @next its protocol;
+ * @inner is the head of the guest's.
+ */
 static Mip6Drop send_fragments(Outgoing *out, const uint8_t *inner,
-                               const struct iovec *packet, int iovcnt,
-                               size_t len)
+                               uint8_t next, const struct iovec *packet,
+                               int iovcnt, size_t len)
 {
-    size_t most = (out->room - PACKET_IP6_FRAGMENT_LEN) & ~(size_t)7;
+    size_t most = (out->outer_room - PACKET_IP6_FRAGMENT_LEN) & ~(size_t)7;
     uint8_t head[MIP6_TUNNEL_HEAD_LEN + PACKET_IP6_FRAGMENT_LEN];
     struct iovec part[MIP6_TUNNEL_PARTS_MAX + 1] = {
         { head, sizeof(head) },
@@ -186,10 +215,33 @@ static Mip6Drop send_fragments(Outgoing *out, const uint8_t *inner,
         }
         put_head(out, head, inner, PACKET_PROTO_FRAGMENT,
                  PACKET_IP6_FRAGMENT_LEN + size);
-        put_fragment(head + MIP6_TUNNEL_HEAD_LEN, done, done + size < len, id);
+        put_fragment(head + MIP6_TUNNEL_HEAD_LEN, next, done,
+                     done + size < len, id);
         transmit(out, part, parts + 1, &no_offload);
     }
     out->tunnel->fragmented++;
+    return MIP6_DROP_NONE;
+}
+
+/* The packet in @packet goes in ESP. */
+static Mip6Drop send_sealed(Outgoing *out, const uint8_t *inner,
+                            const struct iovec *packet, int iovcnt)
+{
+    Mip6Tunnel *t = out->tunnel;
+    uint8_t head[MIP6_TUNNEL_HEAD_LEN];
+    struct iovec part[] = { { head, sizeof(head) }, { t->sealed, 0 } };
+
+    part[1].iov_len = mip6_protect_tunnel(t->protect, packet, iovcnt,
+                                          t->sealed, sizeof(t->sealed));
+    if (!part[1].iov_len) {
+        return MIP6_DROP_ESP;
+    }
+    if (part[1].iov_len > out->outer_room) {
+        return send_fragments(out, inner, PACKET_PROTO_ESP, part + 1, 1,
+                              part[1].iov_len);
+    }
+    put_head(out, head, inner, PACKET_PROTO_ESP, part[1].iov_len);
+    transmit(out, part, 2, &no_offload);
     return MIP6_DROP_NONE;
 }
 
@@ -201,10 +253,14 @@ static Mip6Drop send_packet(Outgoing *out, const uint8_t *inner, size_t copied,
                             int parts, size_t len,
                             const PacketOffload *offload)
 {
+    out->part[0].iov_base = out->head + MIP6_TUNNEL_HEAD_LEN;
+    out->part[0].iov_len = copied;
+    if (out->tunnel->protect) {
+        return send_sealed(out, inner, out->part, parts + 1);
+    }
     if (len > out->room) {
-        out->part[0].iov_base = out->head + MIP6_TUNNEL_HEAD_LEN;
-        out->part[0].iov_len = copied;
-        return send_fragments(out, inner, out->part, parts + 1, len);
+        return send_fragments(out, inner, PACKET_PROTO_IP6, out->part,
+                              parts + 1, len);
     }
     put_head(out, out->head, inner, PACKET_PROTO_IP6, len);
     out->part[0].iov_base = out->head;
@@ -273,10 +329,12 @@ static Mip6Drop send_whole(Outgoing *out, int64_t now, const struct iovec *iov,
     PacketOffload later = *offload;
     bool syn = mip6_tunnel_may_be_syn(inner, look);
     uint8_t *copy = out->head + MIP6_TUNNEL_HEAD_LEN;
+    /* The NIC cannot make a sum that is in fragments, or encrypted. */
+    bool opaque = len > out->room || out->tunnel->protect;
     size_t copied = 0;
     int parts;
 
-    if (syn || len > out->room) {
+    if (syn || (opaque && offload->needs_csum)) {
         copied = packet_iov_copy(iov, iovcnt, eth_len, copy,
                                  len < PACKET_SEGMENT_HEAD_MAX
                                  ? len : PACKET_SEGMENT_HEAD_MAX);
@@ -289,7 +347,7 @@ static Mip6Drop send_whole(Outgoing *out, int64_t now, const struct iovec *iov,
     if (syn) {
         mip6_tunnel_clamp(out->tunnel, now, copy, copied, offload->needs_csum);
     }
-    if (len > out->room && offload->needs_csum &&
+    if (opaque && offload->needs_csum &&
         !complete_sum(out, copied, parts, len, eth_len, offload)) {
         return MIP6_DROP_MALFORMED;
     }
@@ -354,6 +412,7 @@ Mip6Drop mip6_tunnel_send(Mip6Tunnel *t, int64_t now, const uint8_t dst_mac[6],
     out.dst_mac = dst_mac;
     out.src_mac = src_mac;
     out.room = room_now(t, now);
+    out.outer_room = outer_room(t, now);
     look = packet_iov_copy(iov, iovcnt, eth_len, inner, sizeof(inner));
     if (look < PACKET_IP6_LEN || inner[0] >> 4 != 6) {
         return MIP6_DROP_MALFORMED;
@@ -381,8 +440,9 @@ Mip6Drop mip6_tunnel_send(Mip6Tunnel *t, int64_t now, const uint8_t dst_mac[6],
 static bool is_ours(const Mip6Tunnel *t, const uint8_t *outer, size_t len)
 {
     return len >= PACKET_IP6_LEN && outer[0] >> 4 == 6 &&
-           (outer[6] == PACKET_PROTO_IP6 ||
-            outer[6] == PACKET_PROTO_FRAGMENT) &&
+           (t->protect ? mip6_protect_is_ours(t->protect, outer, len)
+                       : outer[6] == PACKET_PROTO_IP6 ||
+                         outer[6] == PACKET_PROTO_FRAGMENT) &&
            !memcmp(outer + 8, &t->local, sizeof(t->local)) &&
            !memcmp(outer + 24, &t->remote, sizeof(t->remote));
 }
@@ -394,7 +454,7 @@ bool mip6_tunnel_too_big(Mip6Tunnel *t, int64_t now, uint32_t mtu,
         return false;
     }
     mtu = mtu < PACKET_IP6_MTU_MIN ? PACKET_IP6_MTU_MIN : mtu;
-    if (mtu < room_now(t, now) + PACKET_IP6_LEN) {
+    if (mtu < path_now(t, now)) {
         t->path_mtu = mtu;
         t->path_until = now + PATH_MTU_LIVES;
     }

@@ -4,6 +4,7 @@
 #define NET_MIP6_TUNNEL_H
 
 #include "net/mip6/drop.h"
+#include "net/mip6/protect.h"
 #include "net/packet/eth.h"
 #include "net/packet/ip6.h"
 #include "net/packet/segment.h"
@@ -12,6 +13,8 @@
 #define MIP6_TUNNEL_HEAD_LEN    (PACKET_ETH_LEN + PACKET_IP6_LEN)
 /* Parts of one frame. */
 #define MIP6_TUNNEL_PARTS_MAX   64
+/* Longest packet behind the outer header, if it is protected. */
+#define MIP6_TUNNEL_SEALED_MAX  2048u
 
 typedef struct Mip6TunnelOps {
     /* A frame for the foreign link; it is gone after the call. */
@@ -31,9 +34,13 @@ typedef struct Mip6Tunnel {
     uint8_t hop_limit;
     uint32_t fragment_id;       /* of the last packet; begin it at random */
     uint64_t fragmented;        /* packets that went in fragments */
+    Mip6Protect *protect;       /* NULL: packets go as they are */
+    uint8_t sealed[MIP6_TUNNEL_SEALED_MAX];     /* the one that is sent now */
 } Mip6Tunnel;
 
-void mip6_tunnel_init(Mip6Tunnel *t, const Mip6TunnelOps *ops, void *opaque);
+/** mip6_tunnel_init: @protect is not owned; NULL: there is no ESP */
+void mip6_tunnel_init(Mip6Tunnel *t, const Mip6TunnelOps *ops, void *opaque,
+                      Mip6Protect *protect);
 
 /** mip6_tunnel_set: another end, or another link; the path is new then */
 void mip6_tunnel_set(Mip6Tunnel *t, const struct in6_addr *local,
@@ -43,7 +50,8 @@ void mip6_tunnel_set(Mip6Tunnel *t, const struct in6_addr *local,
 /**
  * mip6_tunnel_mtu: the largest packet that goes into the tunnel, 1280 or more
  *
- * Over a path of less than 1320 octets it goes in two fragments.
+ * Over a path of less than 1320 octets, and what ESP needs, it goes in two
+ * fragments.
  */
 uint32_t mip6_tunnel_mtu(const Mip6Tunnel *t, int64_t now);
 

@@ -2,6 +2,7 @@
 /* The configuration file of vmmnet-ha, and what it says about mistakes */
 #include <arpa/inet.h>
 #include <glib.h>
+#include <glib/gstdio.h>
 #include <string.h>
 
 #include "net/mip6/ha/config.h"
@@ -118,11 +119,158 @@ static void test_mistakes(void)
     }
 }
 
+/* --- ESP ------------------------------------------------------------------ */
+
+/* Key file number i has 20 octets of i; "open" can be read by all. */
+static char *key_folder(void)
+{
+    g_autoptr(GError) error = NULL;
+    char *folder = g_dir_make_tmp("ha-keys-XXXXXX", &error);
+
+    g_assert_no_error(error);
+    for (unsigned i = 0; i < 7; i++) {
+        g_autofree char *path = g_strdup_printf("%s/%u", folder, i);
+        g_autofree char *text = g_strnfill(i < 5 ? 40 : 32, '0' + i);
+        g_autofree char *line = g_strdup_printf("%s%s\n", i % 2 ? "0x" : "",
+                                                i == 6 ? "" : text);
+
+        g_assert_true(g_file_set_contents_full(path, line, -1,
+                                               G_FILE_SET_CONTENTS_NONE,
+                                               i == 4 ? 0640 : 0600, NULL));
+    }
+    return folder;
+}
+
+static void remove_folder(const char *folder)
+{
+    for (unsigned i = 0; i < 7; i++) {
+        g_autofree char *path = g_strdup_printf("%s/%u", folder, i);
+
+        g_unlink(path);
+    }
+    g_rmdir(folder);
+}
+
+#define ESP(sa, spi, key) "esp 2001:db8:2000::10 " sa " " spi " aes-gcm-128 " \
+                          "@/" key "\n"
+#define ESP2(sa, spi, key) "esp 2001:db8:2000::11 " sa " " spi \
+                           " null-hmac-sha1 @/" key "\n"
+#define THREE   ESP("signal-in", "0x1001", "0") \
+                ESP("signal-out", "0x1002", "1") ESP("tunnel-in", "4099", "2")
+#define FOUR    THREE ESP("tunnel-out", "0x1004", "3")
+
+/* "@" is the folder. */
+static Mip6HaConfig *parse_in(const char *folder, const char *text,
+                              GError **error)
+{
+    g_auto(GStrv) parts = g_strsplit(text, "@", -1);
+    g_autofree char *whole = g_strjoinv(folder, parts);
+
+    return mip6_ha_config_parse(whole, "ha.conf", error);
+}
+
+static void test_esp(void)
+{
+    g_autofree char *folder = key_folder();
+    g_autoptr(GError) error = NULL;
+    struct in6_addr home, other;
+    Mip6HaConfig *c = parse_in(folder, GOOD FOUR "replay-window 128\n", &error);
+    const Mip6Keys *keys;
+
+    g_assert_no_error(error);
+    inet_pton(AF_INET6, "2001:db8:2000::10", &home);
+    inet_pton(AF_INET6, "2001:db8:2000::11", &other);
+    keys = mip6_keyring_of(c->agent.keys, &home);
+    g_assert_nonnull(keys);
+    g_assert_null(mip6_keyring_of(c->agent.keys, &other));
+    g_assert_true(mip6_keyring_by_spi(c->agent.keys, 0x1001) == keys);
+    g_assert_true(mip6_keyring_by_spi(c->agent.keys, 0x1003) == keys);
+    g_assert_null(mip6_keyring_by_spi(c->agent.keys, 0x1002));
+    g_assert_cmpint(esp_sa_spi(mip6_protect_sa(keys->protect,
+                                               MIP6_TUNNEL_OUT)), ==, 0x1004);
+    mip6_ha_config_free(c);
+
+    c = parse_in(folder, GOOD, &error);
+    g_assert_no_error(error);
+    g_assert_null(c->agent.keys);
+    mip6_ha_config_free(c);
+    remove_folder(folder);
+}
+
+static void test_esp_mistakes(void)
+{
+    static const struct {
+        const char *text, *message;
+    } mistakes[] = {
+        { GOOD "esp\n", "ha.conf:3: 'esp' needs" },
+        { GOOD "esp 2001:db8::1 signal-in 0x1001\n",
+          "ha.conf:3: 'esp' needs a home address, one of signal-in" },
+        { GOOD "esp x signal-in 0x1001 aes-gcm-128 @/0\n",
+          "ha.conf:3: esp 'x' is not an IPv6 address" },
+        { GOOD ESP("signal", "0x1001", "0"), "ha.conf:3: esp 'signal' is not "
+          "signal-in, signal-out, tunnel-in or tunnel-out" },
+        { GOOD ESP("signal-in", "255", "0"),
+          "ha.conf:3: esp SPI '255' is not a number from 256 to" },
+        { GOOD ESP("signal-in", "-1", "0"), "ha.conf:3: esp SPI '-1' is" },
+        { GOOD ESP("signal-in", "0x100000000", "0"), "ha.conf:3: esp SPI '0x" },
+        { GOOD "esp 2001:db8::1 signal-in 256 rot13 @/0\n",
+          "ha.conf:3: esp 'rot13' is not one of aes-gcm-128, aes-gcm-256, " },
+        { GOOD THREE "\n", "ha.conf:5: esp 2001:db8:2000::10 has no line "
+          "tunnel-out: it needs signal-in, signal-out," },
+        { GOOD THREE ESP("tunnel-in", "0x1009", "3"),
+          "ha.conf:6: esp 2001:db8:2000::10 tunnel-in is in line 5 already" },
+        { GOOD THREE ESP("tunnel-out", "0x1004", "0"),
+          "ha.conf:6: esp 2001:db8:2000::10 tunnel-out: the key is the key of "
+          "signal-in, too: each needs its own" },
+        { GOOD THREE ESP("tunnel-out", "0x1002", "3"),
+          "ha.conf:6: esp 2001:db8:2000::10 tunnel-out: the SPI is the SPI of "
+          "signal-out, too" },
+        { GOOD THREE ESP("tunnel-out", "0x1004", "5"),
+          "ha.conf:6: esp 2001:db8:2000::10 tunnel-out: the key has 16 octets, "
+          "and aes-gcm-128 needs 20: 16 of cipher, 4 of salt, 0 of HMAC" },
+        { GOOD ESP("tunnel-out", "0x1004", "6") "esp x\n",
+          "ha.conf:4: 'esp' needs" },
+        { GOOD FOUR ESP2("signal-in", "0x1001", "0")
+          ESP2("signal-out", "0x1002", "0") ESP2("tunnel-in", "0x1013", "0")
+          ESP2("tunnel-out", "0x1004", "0"),
+          "ha.conf:7: esp 2001:db8:2000::11 signal-in: the SPI is an SPI of "
+          "2001:db8:2000::10, too: each needs its own" },
+        { GOOD "replay-window 63\n", "ha.conf:3: replay-window '63' is not a "
+          "multiple of 64" },
+        { GOOD "replay-window 1088\n", "ha.conf:3: replay-window '1088' is not "
+          "a number from 0 to 1024" },
+    };
+    g_autofree char *folder = key_folder();
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(mistakes); i++) {
+        g_autoptr(GError) error = NULL;
+
+        g_assert_null(parse_in(folder, mistakes[i].text, &error));
+        g_assert_nonnull(error);
+        if (!g_str_has_prefix(error->message, mistakes[i].message)) {
+            g_assert_cmpstr(error->message, ==, mistakes[i].message);
+        }
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        g_autoptr(GError) error = NULL;
+        g_autofree char *message = g_strdup_printf(
+            "ha.conf:3: key file '%s/%s", folder, i ? "9': No such file"
+            : "4': is not a file that only its owner can read");
+
+        g_assert_null(parse_in(folder, i ? GOOD ESP("signal-in", "256", "9")
+                               : GOOD ESP("signal-in", "256", "4"), &error));
+        g_assert_true(g_str_has_prefix(error->message, message));
+    }
+    remove_folder(folder);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/mip6/config/good", test_good);
     g_test_add_func("/mip6/config/mistakes", test_mistakes);
     g_test_add_func("/mip6/config/fixed", test_fixed);
+    g_test_add_func("/mip6/config/esp", test_esp);
+    g_test_add_func("/mip6/config/esp-mistakes", test_esp_mistakes);
     return g_test_run();
 }

@@ -85,8 +85,10 @@ uint8_t mip6_adverts_status(const Mip6Agent *a, const Mip6AgentBinding *b)
 /* Section 10.6.3: to the care-of address, by way of a routing header. */
 static void send_advert(Mip6Agent *a, int64_t now, const Mip6AgentBinding *b)
 {
-    uint8_t packet[PACKET_IP6_LEN + MIP6_RH2_LEN + MIP6_ICMP_MAX];
+    uint8_t packet[PACKET_IP6_LEN + MIP6_RH2_LEN + MIP6_ICMP_MAX +
+                   MIP6_PROTECT_MORE];
     uint8_t *at = packet + PACKET_IP6_LEN;
+    size_t len;
     Mip6Icmp advert = { .type = MIP6_ICMP_PREFIX_ADVERT, .id = b->advert_id };
     PacketIp6 ip = {
         .src = a->config.address,
@@ -100,7 +102,12 @@ static void send_advert(Mip6Agent *a, int64_t now, const Mip6AgentBinding *b)
     at += mip6_icmp_build(at, &a->config.address, &b->home, &advert);
     ip.payload = at - packet - PACKET_IP6_LEN;
     packet_ip6_build(packet, &ip);
-    a->ops->forward(a->opaque, packet, at - packet);
+    len = mip6_keyring_protect(a->config.keys, &b->home, packet, at - packet);
+    if (len) {
+        a->ops->forward(a->opaque, packet, len);
+    } else {
+        a->dropped[MIP6_AGENT_ESP]++;
+    }
 }
 
 void mip6_adverts_solicited(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,

@@ -57,6 +57,7 @@
 #define QUERY_RESPONSE  10000   /* ms (RFC 3810 section 9.3) */
 #define STRAGGLE        (10 * SECOND)   /* after a node has moved */
 #define PATH_MTU_LIVES  (600 * SECOND)          /* RFC 8201 section 4 */
+#define OPENED_MAX      4096u   /* longest packet that comes in ESP */
 
 static bool join(void *opaque, const struct in6_addr *group, bool on)
 {
@@ -65,7 +66,7 @@ static bool join(void *opaque, const struct in6_addr *group, bool on)
     return a->ops->join(a->opaque, group, on);
 }
 
-static void query(void *opaque, int64_t now, const struct in6_addr *care_of);
+static void query(void *opaque, int64_t now, const Mip6GroupsNode *node);
 
 static const Mip6GroupsOps groups_ops = {
     .join = join,
@@ -122,6 +123,8 @@ const char *mip6_agent_drop_name(Mip6AgentDrop why)
         [MIP6_AGENT_HOP_LIMIT] = "hop-limit",
         [MIP6_AGENT_NOT_FOR_US] = "not-for-us",
         [MIP6_AGENT_UNKNOWN_MH] = "unknown-mh",
+        [MIP6_AGENT_UNPROTECTED] = "unprotected",
+        [MIP6_AGENT_ESP] = "esp",
     };
 
     return names[why];
@@ -130,6 +133,49 @@ const char *mip6_agent_drop_name(Mip6AgentDrop why)
 static void drop(Mip6Agent *a, Mip6AgentDrop why)
 {
     a->dropped[why]++;
+}
+
+/* --- ESP ------------------------------------------------------------------ */
+
+/* Does the packet that is read now come from the node of @home? */
+static bool is_believed(const Mip6Agent *a, const struct in6_addr *home)
+{
+    return mip6_keyring_of(a->config.keys, home) == a->opened;
+}
+
+/*
+ * From here on, a node's own packets, or those that it sends after it. Reports
+ * about groups have no home address.
+ */
+static bool is_tunnel_believed(const Mip6Agent *a, const uint8_t *inner,
+                               size_t len)
+{
+    struct in6_addr src, dst;
+
+    if (len < PACKET_IP6_LEN) {
+        return true;            /* it is malformed, and counted as that */
+    }
+    memcpy(&src, inner + 8, sizeof(src));
+    memcpy(&dst, inner + 24, sizeof(dst));
+    return is_believed(a, &src) ||
+           (a->opened && (packet_ip6_equal(&a->opened->home, &dst) ||
+                          IN6_IS_ADDR_LINKLOCAL(&src) ||
+                          IN6_IS_ADDR_UNSPECIFIED(&src)));
+}
+
+/*
+ * Send a message to the node of @home; in ESP, if it has keys. There are
+ * MIP6_PROTECT_MORE octets of room behind it.
+ */
+static void forward_signal(Mip6Agent *a, const struct in6_addr *home,
+                           uint8_t *packet, size_t len)
+{
+    len = mip6_keyring_protect(a->config.keys, home, packet, len);
+    if (len) {
+        a->ops->forward(a->opaque, packet, len);
+    } else {
+        drop(a, MIP6_AGENT_ESP);
+    }
 }
 
 /* --- errors --------------------------------------------------------------- */
@@ -153,6 +199,9 @@ static void tell_icmp6(Mip6Agent *a, int64_t now, uint8_t type, uint32_t arg,
 {
     uint8_t error[PACKET_IP6_MTU_MIN];
 
+    if (a->opened && type == PACKET_ICMP6_PARAMETER) {
+        return;                 /* it would quote what was encrypted */
+    }
     len = packet_icmp6_error(error, sizeof(error), &a->config.address, HOPS,
                              type, 0, arg, p, len);
     if (len && may_tell(a, now)) {
@@ -160,17 +209,21 @@ static void tell_icmp6(Mip6Agent *a, int64_t now, uint8_t type, uint32_t arg,
     }
 }
 
-/* A Binding Error (RFC 6275 section 9.3.3) to @to about @home. */
+/*
+ * A Binding Error (RFC 6275 section 9.3.3) to @to about @home. In ESP it has a
+ * routing header, since the home address is the selector.
+ */
 static void tell_binding(Mip6Agent *a, int64_t now, uint8_t status,
                          const struct in6_addr *to,
                          const struct in6_addr *home)
 {
-    uint8_t packet[PACKET_IP6_LEN + 64];
+    uint8_t packet[PACKET_IP6_LEN + MIP6_RH2_LEN + 64 + MIP6_PROTECT_MORE];
+    uint8_t *at = packet + PACKET_IP6_LEN;
     Mip6Mh be = { .type = MIP6_MH_BE, .status = status, .home = *home };
     PacketIp6 ip = {
         .src = a->config.address,
         .dst = *to,
-        .next = PACKET_PROTO_MH,
+        .next = a->opened ? PACKET_PROTO_ROUTING : PACKET_PROTO_MH,
         .hops = HOPS,
     };
 
@@ -178,11 +231,14 @@ static void tell_binding(Mip6Agent *a, int64_t now, uint8_t status,
         !may_tell(a, now)) {
         return;
     }
-    ip.payload = mip6_mh_build(packet + PACKET_IP6_LEN,
-                               sizeof(packet) - PACKET_IP6_LEN,
-                               &a->config.address, to, &be);
+    if (a->opened) {
+        at += mip6_rh2_build(at, PACKET_PROTO_MH, &a->opened->home);
+    }
+    at += mip6_mh_build(at, 64, &a->config.address,
+                        a->opened ? &a->opened->home : to, &be);
+    ip.payload = at - packet - PACKET_IP6_LEN;
     packet_ip6_build(packet, &ip);
-    a->ops->forward(a->opaque, packet, PACKET_IP6_LEN + ip.payload);
+    forward_signal(a, a->opened ? &a->opened->home : to, packet, at - packet);
 }
 
 /* --- registration --------------------------------------------------------- */
@@ -193,7 +249,7 @@ static void acknowledge(Mip6Agent *a, const struct in6_addr *to,
                         uint16_t sequence, uint16_t lifetime)
 {
     bool at_home = packet_ip6_equal(to, home);
-    uint8_t packet[PACKET_IP6_LEN + MIP6_RH2_LEN + 64];
+    uint8_t packet[PACKET_IP6_LEN + MIP6_RH2_LEN + 64 + MIP6_PROTECT_MORE];
     uint8_t *at = packet + PACKET_IP6_LEN;
     Mip6Mh ba = {
         .type = MIP6_MH_BA,
@@ -215,11 +271,10 @@ static void acknowledge(Mip6Agent *a, const struct in6_addr *to,
     if (!at_home) {
         at += mip6_rh2_build(at, PACKET_PROTO_MH, home);
     }
-    at += mip6_mh_build(at, packet + sizeof(packet) - at, &a->config.address,
-                        home, &ba);
+    at += mip6_mh_build(at, 64, &a->config.address, home, &ba);
     ip.payload = at - packet - PACKET_IP6_LEN;
     packet_ip6_build(packet, &ip);
-    a->ops->forward(a->opaque, packet, at - packet);
+    forward_signal(a, home, packet, at - packet);
 }
 
 /* Section 10.3.1: may @home be registered? MIP6_BA_ACCEPTED, or why not. */
@@ -264,7 +319,7 @@ static void end_binding(Mip6Agent *a, Mip6AgentBinding *b)
 {
     mip6_expiry_remove(&a->expiry, &b->due);
     if (b->node) {
-        mip6_groups_unbind(&a->groups, b->node);
+        mip6_groups_unbind(&a->groups, b->node, b);
     }
     mip6_adverts_end(a, b);
     g_hash_table_steal(a->bindings, &b->home);
@@ -299,9 +354,9 @@ static void set_node(Mip6Agent *a, Mip6AgentBinding *b)
     if (was && packet_ip6_equal(&was->care_of, &b->care_of)) {
         return;
     }
-    b->node = mip6_groups_bind(&a->groups, &b->care_of);
+    b->node = mip6_groups_bind(&a->groups, &b->care_of, b);
     if (was) {
-        mip6_groups_unbind(&a->groups, was);
+        mip6_groups_unbind(&a->groups, was, b);
     }
 }
 
@@ -581,6 +636,10 @@ static void take_mh(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
         drop(a, MIP6_AGENT_MALFORMED);
         return;
     }
+    if (!is_believed(a, &home)) {
+        drop(a, MIP6_AGENT_UNPROTECTED);
+        return;
+    }
     switch (mip6_mh_parse(&mh, &home, &ip->dst, p + ext->offset,
                           len - ext->offset)) {
     case MIP6_MH_GOOD:
@@ -629,16 +688,13 @@ static void forward_behind(Mip6Agent *a, const void *head, size_t head_len,
     a->ops->forward(a->opaque, joined, head_len + len);
 }
 
-/*
- * Room for a packet in the tunnel, without fragments.
- * @b: NULL: nothing is known of the path
- */
+/* Room behind the tunnel's header, without fragments. */
 static size_t tunnel_room(const Mip6Agent *a, int64_t now,
                           const Mip6AgentBinding *b)
 {
     uint32_t mtu = MIN(a->config.mtu, TUNNELLED_MAX);
 
-    return (b && now < b->path_until ? MIN(mtu, b->path_mtu) : mtu) -
+    return (now < b->path_until ? MIN(mtu, b->path_mtu) : mtu) -
            PACKET_IP6_LEN;
 }
 
@@ -659,31 +715,47 @@ static void send_fragments(Mip6Agent *a, const PacketIp6 *outer, size_t room,
 
 /* Returns false if the packet is too large, which its sender is told. */
 static bool into_tunnel(Mip6Agent *a, int64_t now,
-                        const struct in6_addr *care_of, size_t room,
-                        const PacketIp6 *ip, const uint8_t *p, size_t len)
+                        Mip6AgentBinding *b, const PacketIp6 *ip,
+                        const uint8_t *p, size_t len)
 {
-    size_t most = MAX(room, PACKET_IP6_MTU_MIN);
-    uint8_t head[PACKET_IP6_LEN];
+    const Mip6Keys *keys = mip6_keyring_of(a->config.keys, &b->home);
+    size_t room = tunnel_room(a, now, b), most = room;
+    uint8_t head[PACKET_IP6_LEN], sealed[TUNNELLED_MAX];
+    struct iovec iov = { (void *)p, len };
     PacketIp6 outer = {
         .src = a->config.address,
-        .dst = *care_of,
+        .dst = b->care_of,
         .tclass = ip->tclass,
         .flow = ip->flow,
-        .next = PACKET_PROTO_IP6,
+        .next = keys ? PACKET_PROTO_ESP : PACKET_PROTO_IP6,
         .hops = HOPS,
-        .payload = len,
     };
 
+    if (keys) {
+        most = mip6_protect_tunnel_room(keys->protect, room);
+    }
+    most = MAX(most, PACKET_IP6_MTU_MIN);
     if (len > most) {
         tell_icmp6(a, now, PACKET_ICMP6_TOO_BIG, most, p, len);
         drop(a, MIP6_AGENT_TOO_BIG);
         return false;
     }
+    if (keys) {
+        p = sealed;
+        len = mip6_protect_tunnel(keys->protect, &iov, 1, sealed,
+                                  sizeof(sealed));
+        if (!len) {
+            drop(a, MIP6_AGENT_ESP);
+            return false;
+        }
+    }
+    b->sent++;
     a->sent++;
     if (len > room) {
         send_fragments(a, &outer, room, p, len);
         return true;
     }
+    outer.payload = len;
     packet_ip6_build(head, &outer);
     forward_behind(a, head, sizeof(head), p, len);
     return true;
@@ -699,8 +771,7 @@ static void to_listeners(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
         const Mip6GroupsNode *node = g_ptr_array_index(nodes, i);
 
         if (!but || !packet_ip6_equal(&node->care_of, but)) {
-            into_tunnel(a, now, &node->care_of, tunnel_room(a, now, NULL), ip, p,
-                        len);
+            into_tunnel(a, now, mip6_groups_owner(node), ip, p, len);
         }
     }
 }
@@ -709,8 +780,13 @@ static void to_listeners(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
 static void take_report(Mip6Agent *a, int64_t now, const PacketIp6 *outer,
                         const PacketMld *mld)
 {
+    const Mip6GroupsNode *node = mip6_groups_node(&a->groups, &outer->src);
+    const Mip6AgentBinding *b = node ? mip6_groups_owner(node) : NULL;
+
     if (!a->config.multicast || mld->type == PACKET_MLD_QUERY) {
         drop(a, MIP6_AGENT_NOT_FOR_US);
+    } else if (b && !is_believed(a, &b->home)) {
+        drop(a, MIP6_AGENT_UNPROTECTED);
     } else if (!mip6_groups_report(&a->groups, now, &outer->src, mld)) {
         drop(a, MIP6_AGENT_NO_BINDING);
     }
@@ -752,7 +828,7 @@ void mip6_agent_group_packet(Mip6Agent *a, int64_t now, void *buf, size_t len)
 }
 
 /* The agent is the tunnel's router: it asks from a link-local address. */
-static void query(void *opaque, int64_t now, const struct in6_addr *care_of)
+static void query(void *opaque, int64_t now, const Mip6GroupsNode *node)
 {
     static const struct in6_addr router = { { { 0xfe, 0x80, [15] = 1 } } };
     Mip6Agent *a = opaque;
@@ -761,7 +837,7 @@ static void query(void *opaque, int64_t now, const struct in6_addr *care_of)
     PacketIp6 ip;
 
     packet_ip6_parse(&ip, packet, len);
-    into_tunnel(a, now, care_of, tunnel_room(a, now, NULL), &ip, packet, len);
+    into_tunnel(a, now, mip6_groups_owner(node), &ip, packet, len);
 }
 
 /* A packet that has come to where the mobile node was, and is sent after it. */
@@ -788,8 +864,7 @@ static void send_after(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
         return;
     }
     p[HOPS_AT] = ip->hops - 1;
-    if (into_tunnel(a, now, &b->care_of, tunnel_room(a, now, b), ip, p, len)) {
-        b->sent++;
+    if (into_tunnel(a, now, b, ip, p, len)) {
         b->stragglers++;
         a->stragglers++;
     }
@@ -897,6 +972,10 @@ static void take_solicitation(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
         drop(a, MIP6_AGENT_MALFORMED);
         return;
     }
+    if (!is_believed(a, &home)) {
+        drop(a, MIP6_AGENT_UNPROTECTED);
+        return;
+    }
     b = bound(a, &home);
     if (!b || !packet_ip6_equal(&b->care_of, &ip->src)) {
         tell_binding(a, now, MIP6_BE_UNKNOWN_BINDING, &ip->src, &home);
@@ -935,6 +1014,35 @@ static uint8_t *put_together(Mip6Agent *a, int64_t now, const uint8_t *p,
 }
 
 static void for_agent(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
+                      uint8_t *p, size_t len);
+
+/* RFC 4303 section 3.4: what is in it is read as if it had come without. */
+static void take_esp(Mip6Agent *a, int64_t now, const PacketIp6Ext *ext,
+                     const uint8_t *p, size_t len)
+{
+    const struct iovec iov = { (void *)(p + ext->offset), len - ext->offset };
+    uint8_t opened[OPENED_MAX];
+    Mip6Keys *keys = NULL;
+    Mip6ProtectSa which;
+    PacketIp6 whole;
+    uint32_t spi;
+
+    if (esp_spi(&iov, 1, &spi)) {
+        keys = mip6_keyring_by_spi(a->config.keys, spi);
+    }
+    if (!keys || !mip6_protect_open(keys->protect, p, ext, &iov, 1, opened,
+                                    sizeof(opened), &len, &which)) {
+        drop(a, MIP6_AGENT_ESP);
+    } else if (!packet_ip6_parse(&whole, opened, len)) {
+        drop(a, MIP6_AGENT_MALFORMED);
+    } else {
+        a->opened = keys;
+        for_agent(a, now, &whole, opened, len);
+        a->opened = NULL;
+    }
+}
+
+static void for_agent(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
                       uint8_t *p, size_t len)
 {
     PacketIp6Ext ext;
@@ -961,8 +1069,18 @@ static void for_agent(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
         }
         break;
     case PACKET_PROTO_IP6:
-        out_of_tunnel(a, now, ip, p + ext.offset, len - ext.offset);
+        if (is_tunnel_believed(a, p + ext.offset, len - ext.offset)) {
+            out_of_tunnel(a, now, ip, p + ext.offset, len - ext.offset);
+        } else {
+            drop(a, MIP6_AGENT_UNPROTECTED);
+        }
         break;
+    case PACKET_PROTO_ESP:
+        if (!a->opened) {
+            take_esp(a, now, &ext, p, len);
+            break;
+        }
+        /* fall through */
     default:
         drop(a, MIP6_AGENT_NOT_FOR_US);
         break;
@@ -989,8 +1107,7 @@ void mip6_agent_packet(Mip6Agent *a, int64_t now, void *buf, size_t len)
     }
     b = bound(a, &ip.dst);
     if (b) {
-        b->sent += into_tunnel(a, now, &b->care_of, tunnel_room(a, now, b), &ip,
-                               buf, len);
+        into_tunnel(a, now, b, &ip, buf, len);
     } else {
         drop(a, MIP6_AGENT_NOT_FOR_US);
     }

@@ -14,6 +14,7 @@
 #include "net/mip6/ha/addr.h"
 #include "net/mip6/ha/expiry.h"
 #include "net/mip6/ha/groups.h"
+#include "net/mip6/ha/keyring.h"
 #include "net/mip6/ha/link.h"
 #include "net/mip6/mh.h"
 #include "net/packet/fragment.h"
@@ -39,6 +40,7 @@ typedef struct Mip6AgentConfig {
     PacketNdPrefix prefix_info[PACKET_ND_PREFIX_MAX];
     GHashTable *allowed;        /* home addresses, struct in6_addr; NULL: all */
     bool multicast;             /* mobile nodes listen to groups, and send */
+    Mip6Keyring *keys;          /* of home addresses in ESP; NULL: none */
 } Mip6AgentConfig;
 
 typedef struct Mip6AgentBinding {
@@ -112,6 +114,8 @@ typedef enum Mip6AgentDrop {
     MIP6_AGENT_HOP_LIMIT,
     MIP6_AGENT_NOT_FOR_US,
     MIP6_AGENT_UNKNOWN_MH,      /* a message of mobility that is not known */
+    MIP6_AGENT_UNPROTECTED,     /* ESP is required for the home address */
+    MIP6_AGENT_ESP,             /* unknown SPI, wrong key, replayed, cut */
     MIP6_AGENT_DROPS
 } Mip6AgentDrop;
 
@@ -123,6 +127,7 @@ typedef struct Mip6Agent {
     struct in6_addr anycast;    /* of all home agents of the prefix */
     const Mip6AgentOps *ops;
     void *opaque;
+    const Mip6Keys *opened;     /* whose ESP the packet came in; NULL: none */
     GHashTable *bindings;       /* &Mip6AgentBinding.home -> Mip6AgentBinding */
     Mip6Expiry expiry;          /* Mip6AgentBinding.due */
     Mip6Groups groups;

@@ -15,6 +15,8 @@
  *     dad        optimistic              # strict, off
  *     multicast  off                     # on
  *     state      /var/lib/vmmnet/ha.state        # bindings survive the agent
+ *     esp        ...                     # see config-esp.h
+ *     replay-window 64                   # of signalling in ESP; 0: none
  *     control    /run/vmmnet/ha.sock             # socket for vmmnet-ha show
  */
 #include <arpa/inet.h>
@@ -22,11 +24,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/mip6/ha/config-esp.h"
 #include "net/mip6/ha/config.h"
 #include "net/mip6/ha/mistake.h"
 
 typedef struct Parser {
     Mip6HaConfig *config;
+    Mip6HaEsp *esp;
+    unsigned window;
     const char *file;
     unsigned line;
 } Parser;
@@ -190,7 +195,24 @@ static bool parse_preference(const Parser *p, const char *value, GError **errp)
     return true;
 }
 
-static bool parse_statement(const Parser *p, const char *word,
+static bool parse_esp(const Parser *p, const char *value, GError **errp)
+{
+    g_autofree char *error = mip6_ha_esp_line(p->esp, value, p->line);
+
+    return !error || fail(p, errp, "%s", error);
+}
+
+static bool parse_window(Parser *p, const char *word, const char *value,
+                         GError **errp)
+{
+    if (!parse_number(p, word, value, 0, ESP_WINDOW_MAX, &p->window, errp)) {
+        return false;
+    }
+    return p->window % 64 == 0 ||
+           fail(p, errp, "%s '%s' is not a multiple of 64", word, value);
+}
+
+static bool parse_statement(Parser *p, const char *word,
                             const char *value, GError **errp)
 {
     Mip6AgentConfig *agent = &p->config->agent;
@@ -207,6 +229,9 @@ static bool parse_statement(const Parser *p, const char *word,
     }
     if (!strcmp(word, "control")) {
         return parse_path(p, word, value, &p->config->control, errp);
+    }
+    if (!strcmp(word, "replay-window")) {
+        return parse_window(p, word, value, errp);
     }
     if (!strcmp(word, "dad")) {
         return parse_dad(p, value, errp);
@@ -251,10 +276,10 @@ static bool parse_statement(const Parser *p, const char *word,
     }
     return fail(p, errp, "'%s' is not interface, address, allow, lifetime, "
                 "refresh, prefix, preference, bindings, mtu, tun, dad, "
-                "multicast, state or control", word);
+                "multicast, state, control, esp or replay-window", word);
 }
 
-static bool parse_line(const Parser *p, char *line, GError **errp)
+static bool parse_line(Parser *p, char *line, GError **errp)
 {
     g_auto(GStrv) words = NULL;
     char *value;
@@ -267,38 +292,64 @@ static bool parse_line(const Parser *p, char *line, GError **errp)
     }
     words = g_strsplit(line, " ", 2);
     value = words[1] ? g_strstrip(words[1]) : NULL;
+    if (value && !strcmp(words[0], "esp")) {
+        return parse_esp(p, value, errp);
+    }
     if (!value || !*value || strchr(value, ' ')) {
         return fail(p, errp, "'%s' needs one value", words[0]);
     }
     return parse_statement(p, words[0], value, errp);
 }
 
+/* What needs all lines. */
+static bool finish(Parser *p, GError **errp)
+{
+    Mip6HaConfig *config = p->config;
+    g_autofree char *error = NULL;
+
+    config->agent.keys = mip6_ha_esp_finish(p->esp, p->window,
+                                            g_get_real_time() / G_USEC_PER_SEC,
+                                            &p->line, &error);
+    if (error) {
+        return fail(p, errp, "%s", error);
+    }
+    p->line = 0;
+    if (!config->interface || !config->agent.prefix_len) {
+        return fail(p, errp, "there is no line '%s': the home link's",
+                    config->interface ? "address" : "interface");
+    }
+    return true;
+}
+
+static bool parse_text(Parser *p, const char *text, GError **errp)
+{
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+
+    for (char **line = lines; *line; line++) {
+        p->line++;
+        if (!parse_line(p, *line, errp)) {
+            return false;
+        }
+    }
+    return finish(p, errp);
+}
+
 Mip6HaConfig *mip6_ha_config_parse(const char *text, const char *file,
                                    GError **errp)
 {
     Mip6HaConfig *config = g_new0(Mip6HaConfig, 1);
-    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-    Parser p = { config, file, 0 };
+    Parser p = { config, mip6_ha_esp_new(), MIP6_PROTECT_WINDOW, file, 0 };
 
     config->tun = g_strdup("mip6ha");
     config->agent.lifetime_max = 600 / MIP6_LIFETIME_UNIT;
     config->agent.bindings_max = 10000;
     config->agent.mtu = 1500;
     config->agent.dad = MIP6_AGENT_DAD_OPTIMISTIC;
-    for (char **line = lines; *line; line++) {
-        p.line++;
-        if (!parse_line(&p, *line, errp)) {
-            mip6_ha_config_free(config);
-            return NULL;
-        }
-    }
-    p.line = 0;
-    if (!config->interface || !config->agent.prefix_len) {
-        fail(&p, errp, "there is no line '%s': the home link's",
-             config->interface ? "address" : "interface");
+    if (!parse_text(&p, text, errp)) {
         mip6_ha_config_free(config);
-        return NULL;
+        config = NULL;
     }
+    mip6_ha_esp_free(p.esp);
     return config;
 }
 
@@ -329,6 +380,7 @@ void mip6_ha_config_free(Mip6HaConfig *config)
     if (config->agent.allowed) {
         g_hash_table_destroy(config->agent.allowed);
     }
+    mip6_keyring_free(config->agent.keys);
     g_free(config->interface);
     g_free(config->tun);
     g_free(config->state);

@@ -41,13 +41,21 @@ static void free_group(gpointer opaque)
     g_free(group);
 }
 
+static void free_node(gpointer opaque)
+{
+    Mip6GroupsNode *node = opaque;
+
+    g_ptr_array_free(node->owners, TRUE);
+    g_free(node);
+}
+
 void mip6_groups_init(Mip6Groups *g, const Mip6GroupsOps *ops, void *opaque)
 {
     memset(g, 0, sizeof(*g));
     g->ops = ops;
     g->opaque = opaque;
     g->nodes = g_hash_table_new_full(mip6_addr_hash, mip6_addr_equal, NULL,
-                                     g_free);
+                                     free_node);
     g->groups = g_hash_table_new_full(mip6_addr_hash, mip6_addr_equal, NULL,
                                       free_group);
     mip6_expiry_init(&g->queries);
@@ -153,22 +161,36 @@ const GPtrArray *mip6_groups_nodes(const Mip6Groups *g,
 
 /* --- nodes ---------------------------------------------------------------- */
 
-Mip6GroupsNode *mip6_groups_bind(Mip6Groups *g, const struct in6_addr *care_of)
+Mip6GroupsNode *mip6_groups_bind(Mip6Groups *g, const struct in6_addr *care_of,
+                                 gpointer owner)
 {
     Mip6GroupsNode *node = g_hash_table_lookup(g->nodes, care_of);
 
     if (!node) {
         node = g_new0(Mip6GroupsNode, 1);
         node->care_of = *care_of;
+        node->owners = g_ptr_array_new();
         g_hash_table_insert(g->nodes, &node->care_of, node);
     }
-    node->bindings++;
+    g_ptr_array_add(node->owners, owner);
     return node;
 }
 
-void mip6_groups_unbind(Mip6Groups *g, Mip6GroupsNode *node)
+const Mip6GroupsNode *mip6_groups_node(const Mip6Groups *g,
+                                       const struct in6_addr *care_of)
 {
-    if (--node->bindings) {
+    return g_hash_table_lookup(g->nodes, care_of);
+}
+
+gpointer mip6_groups_owner(const Mip6GroupsNode *node)
+{
+    return g_ptr_array_index(node->owners, 0);
+}
+
+void mip6_groups_unbind(Mip6Groups *g, Mip6GroupsNode *node, gpointer owner)
+{
+    g_ptr_array_remove(node->owners, owner);
+    if (node->owners->len) {
         return;
     }
     while (node->members) {
@@ -211,7 +233,7 @@ void mip6_groups_tick(Mip6Groups *g, int64_t now)
         node->unknown = false;
         mip6_expiry_set(&g->queries, &node->due, now + QUERY_INTERVAL);
         g->queried++;
-        g->ops->query(g->opaque, now, &node->care_of);
+        g->ops->query(g->opaque, now, node);
     } else {
         mip6_expiry_remove(&g->queries, &node->due);
     }

@@ -15,14 +15,16 @@
 /* Groups of one node, at most. */
 #define MIP6_GROUPS_PER_NODE    32u
 
+typedef struct Mip6GroupsNode Mip6GroupsNode;
+
 typedef struct Mip6GroupsOps {
     /*
      * Take the packets of @group from the home link, or no longer. Returns
      * false if the host cannot.
      */
     bool (*join)(void *opaque, const struct in6_addr *group, bool on);
-    /* Ask the node at @care_of what it listens to. */
-    void (*query)(void *opaque, int64_t now, const struct in6_addr *care_of);
+    /* Ask the node what it listens to. */
+    void (*query)(void *opaque, int64_t now, const Mip6GroupsNode *node);
 } Mip6GroupsOps;
 
 typedef struct Mip6GroupsGroup Mip6GroupsGroup;
@@ -33,14 +35,14 @@ typedef struct Mip6GroupsMember {
 } Mip6GroupsMember;
 
 /* The end of a tunnel; the bindings of one care-of address share it. */
-typedef struct Mip6GroupsNode {
+struct Mip6GroupsNode {
     struct in6_addr care_of;
-    unsigned bindings;
+    GPtrArray *owners;          /* those bindings; never empty */
     bool unknown;               /* what it listens to: it is to be asked */
     unsigned members;
     Mip6GroupsMember member[MIP6_GROUPS_PER_NODE];
     Mip6Due due;                /* the next query */
-} Mip6GroupsNode;
+};
 
 typedef struct Mip6Groups {
     const Mip6GroupsOps *ops;
@@ -57,11 +59,23 @@ void mip6_groups_init(Mip6Groups *g, const Mip6GroupsOps *ops, void *opaque);
 /** mip6_groups_destroy: forget all; the host is told nothing */
 void mip6_groups_destroy(Mip6Groups *g);
 
-/** mip6_groups_bind: a binding has @care_of; NULL is never returned */
-Mip6GroupsNode *mip6_groups_bind(Mip6Groups *g, const struct in6_addr *care_of);
+/**
+ * mip6_groups_bind: the binding @owner has @care_of
+ *
+ * Returns: its node, never NULL
+ */
+Mip6GroupsNode *mip6_groups_bind(Mip6Groups *g, const struct in6_addr *care_of,
+                                 gpointer owner);
 
-/** mip6_groups_unbind: one less has it; without any, @node listens no more */
-void mip6_groups_unbind(Mip6Groups *g, Mip6GroupsNode *node);
+/** mip6_groups_unbind: not any more; without owners @node listens no more */
+void mip6_groups_unbind(Mip6Groups *g, Mip6GroupsNode *node, gpointer owner);
+
+/** mip6_groups_node: the one at @care_of; NULL: none */
+const Mip6GroupsNode *mip6_groups_node(const Mip6Groups *g,
+                                       const struct in6_addr *care_of);
+
+/** mip6_groups_owner: one of its bindings */
+gpointer mip6_groups_owner(const Mip6GroupsNode *node);
 
 /** mip6_groups_ask: query @node at @at: it was bound to an earlier agent */
 void mip6_groups_ask(Mip6Groups *g, Mip6GroupsNode *node, int64_t at);

@@ -201,6 +201,9 @@ Mip6Verdict mip6_port_take_mh(Mip6Port *p, int64_t now,
     Mip6MhVerdict verdict;
     Mip6Mh mh;
 
+    if (!mip6_port_is_protected(p, from, MIP6_SIGNAL_IN)) {
+        return mip6_port_drop(p, MIP6_DROP_UNPROTECTED);
+    }
     if (ext->routing) {
         const uint8_t *rh = packet + ext->routing;
 
@@ -209,6 +212,9 @@ Mip6Verdict mip6_port_take_mh(Mip6Port *p, int64_t now,
             !mip6_port_binding(p, &to)) {
             return mip6_port_drop(p, MIP6_DROP_NOT_HOME_ADDRESS);
         }
+    }
+    if (from->is_opened && !mip6_port_binding(p, &to)) {
+        return mip6_port_drop(p, MIP6_DROP_NOT_HOME_ADDRESS);
     }
     verdict = mip6_mh_parse(&mh, &ip->src, &to, packet + ext->offset,
                             len - ext->offset);
@@ -231,6 +237,7 @@ Mip6Verdict mip6_port_take_mh(Mip6Port *p, int64_t now,
 
 /* Section 11.4.3: only the home agent says it, to the home address. */
 Mip6Verdict mip6_port_take_advert(Mip6Port *p, int64_t now,
+                                  const Mip6Arrived *from,
                                   const PacketIp6 *ip,
                                   const PacketIp6Ext *ext,
                                   const uint8_t *packet, size_t len)
@@ -240,6 +247,9 @@ Mip6Verdict mip6_port_take_advert(Mip6Port *p, int64_t now,
     struct in6_addr home;
     Mip6Icmp m;
 
+    if (!mip6_port_is_protected(p, from, MIP6_SIGNAL_IN)) {
+        return mip6_port_drop(p, MIP6_DROP_UNPROTECTED);
+    }
     if (!packet_ip6_equal(&ip->src, &p->config.agent)) {
         return mip6_port_drop(p, MIP6_DROP_STRANGER);
     }
@@ -345,7 +355,9 @@ static Mip6Verdict take_icmp6_error(Mip6Port *p, int64_t now,
         }
     }
     b = binding_of_update(p, outer, len);
-    if (icmp[0] == PACKET_ICMP6_PARAMETER && icmp[1] != 0 && b) {
+    /* With ESP the agent has keys for us, and so knows mobility. */
+    if (icmp[0] == PACKET_ICMP6_PARAMETER && icmp[1] != 0 && b &&
+        !p->config.protect) {
         mip6_binding_refused_by_icmp(b, now);
         heeded = true;
     }

@@ -20,6 +20,8 @@ typedef struct Mip6Arrived {
     int iovcnt;
     size_t offset;              /* of the packet in it */
     const PacketOffload *offload;
+    bool is_opened;             /* it was in ESP, ... */
+    Mip6ProtectSa sa;           /* of this association, if @is_opened */
 } Mip6Arrived;
 
 extern const PacketOffload mip6_port_no_offload;
@@ -40,6 +42,14 @@ static inline const struct in6_addr *mip6_port_router(const Mip6Port *p)
 {
     return p->home.learned.has_router ? &p->home.learned.router
                                       : &p->config.agent;
+}
+
+/* May a packet be believed that came by way of @sa, or should have? */
+static inline bool mip6_port_is_protected(const Mip6Port *p,
+                                          const Mip6Arrived *from,
+                                          Mip6ProtectSa sa)
+{
+    return p->config.protect ? from->is_opened && from->sa == sa : true;
 }
 
 /* Perhaps a message of neighbour discovery (RFC 4861): worth a look. */
@@ -95,6 +105,14 @@ void mip6_port_judge_location(Mip6Port *p, int64_t now, const PacketNdRa *ra);
 /* A frame of the care-of host's own, to the link; @opaque is the port. */
 void mip6_port_transmit(void *opaque, const void *frame, size_t len);
 
+/*
+ * A message of mobility or of prefix discovery goes in ESP, if there is ESP.
+ * @room: octets at @packet, MIP6_PROTECT_MORE above @len
+ *
+ * Returns: its octets; 0, and it is counted, if it cannot be sent
+ */
+size_t mip6_port_protect(Mip6Port *p, void *packet, size_t len, size_t room);
+
 /* --- late.c --------------------------------------------------------------- */
 
 /* The VM has left, or is here again, or nobody asks any more. */
@@ -132,6 +150,7 @@ Mip6Verdict mip6_port_take_mh(Mip6Port *p, int64_t now,
                               const PacketIp6Ext *ext, const uint8_t *packet,
                               size_t len);
 Mip6Verdict mip6_port_take_advert(Mip6Port *p, int64_t now,
+                                  const Mip6Arrived *from,
                                   const PacketIp6 *ip,
                                   const PacketIp6Ext *ext,
                                   const uint8_t *packet, size_t len);

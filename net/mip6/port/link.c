@@ -105,10 +105,64 @@ static bool is_addressed_to_us(Mip6Port *p, const PacketIp6 *ip)
 
 static Mip6Verdict take_upper(Mip6Port *p, int64_t now, const Mip6Arrived *from,
                               const PacketIp6 *ip, const PacketIp6Ext *ext,
+                              uint8_t *packet, size_t len);
+
+/* ESP of the home agent, for us; @ip is the outer header. */
+static Mip6Verdict take_esp(Mip6Port *p, int64_t now, const Mip6Arrived *from,
+                            const PacketIp6 *ip, const PacketIp6Ext *ext,
+                            const uint8_t *packet)
+{
+    struct iovec esp[MIP6_TUNNEL_PARTS_MAX], iov = { p->opened, 0 };
+    Mip6Arrived opened = {
+        .eth = from->eth, .iov = &iov, .iovcnt = 1,
+        .offload = &mip6_port_no_offload, .is_opened = true,
+    };
+    size_t len = PACKET_IP6_LEN + ip->payload;
+    PacketIp6Ext inside;
+    PacketIp6 whole;
+    int parts;
+
+    if (!packet_ip6_equal(&ip->src, &p->config.agent)) {
+        return mip6_port_drop(p, MIP6_DROP_STRANGER);
+    }
+    if (p->has_left) {
+        /* To send it on would need the numbers that have left with the VM. */
+        return mip6_port_drop(p, MIP6_DROP_LATE);
+    }
+    if (!p->is_running) {
+        return MIP6_HELD;               /* it is opened once */
+    }
+    parts = ext->offset > len ? -1 :
+            packet_iov_slice(from->iov, from->iovcnt,
+                             from->offset + ext->offset, len - ext->offset,
+                             esp, MIP6_TUNNEL_PARTS_MAX);
+    if (parts < 0 ||
+        !mip6_protect_open(p->config.protect, packet, ext, esp, parts,
+                           p->opened, sizeof(p->opened), &iov.iov_len,
+                           &opened.sa)) {
+        return mip6_port_drop(p, MIP6_DROP_ESP);
+    }
+    if (!packet_ip6_parse(&whole, p->opened, iov.iov_len) ||
+        !packet_ip6_walk(&inside, p->opened, iov.iov_len)) {
+        return mip6_port_drop(p, MIP6_DROP_MALFORMED);
+    }
+    return take_upper(p, now, &opened, &whole, &inside, p->opened,
+                      iov.iov_len);
+}
+
+static Mip6Verdict take_upper(Mip6Port *p, int64_t now, const Mip6Arrived *from,
+                              const PacketIp6 *ip, const PacketIp6Ext *ext,
                               uint8_t *packet, size_t len)
 {
     switch (ext->next) {
+    case PACKET_PROTO_ESP:
+        return p->config.protect && !from->is_opened
+               ? take_esp(p, now, from, ip, ext, packet)
+               : mip6_port_drop(p, MIP6_DROP_UNKNOWN_PROTOCOL);
     case PACKET_PROTO_IP6:
+        if (!mip6_port_is_protected(p, from, MIP6_TUNNEL_IN)) {
+            return mip6_port_drop(p, MIP6_DROP_UNPROTECTED);
+        }
         return out_of_tunnel(p, from->eth, from->offset + ext->offset,
                              packet + ext->offset, len - ext->offset, ip,
                              from->iov, from->iovcnt, from->offload);
@@ -117,7 +171,7 @@ static Mip6Verdict take_upper(Mip6Port *p, int64_t now, const Mip6Arrived *from,
     case PACKET_PROTO_ICMP6:
         if (ext->offset < len &&
             packet[ext->offset] == MIP6_ICMP_PREFIX_ADVERT) {
-            return mip6_port_take_advert(p, now, ip, ext, packet, len);
+            return mip6_port_take_advert(p, now, from, ip, ext, packet, len);
         }
         return mip6_port_take_icmp6(p, now, from, ip, packet + ext->offset,
                           len - ext->offset);
@@ -194,6 +248,14 @@ static Mip6Verdict take_packet(Mip6Port *p, int64_t now,
     return take_upper(p, now, from, &ip, &ext, packet, len);
 }
 
+/* Is this packet, of at least four octets behind its header, in our ESP? */
+static bool is_signal(const Mip6Port *p, const uint8_t *packet)
+{
+    return packet[6] == PACKET_PROTO_ESP &&
+           packet_get32(packet + PACKET_IP6_LEN) ==
+           esp_sa_spi(mip6_protect_sa(p->config.protect, MIP6_SIGNAL_IN));
+}
+
 /*
  * At home the answer to a last Binding Update comes to the home address, and
  * so to the guest's MAC address. The guest has not asked, and must not see it.
@@ -201,14 +263,16 @@ static Mip6Verdict take_packet(Mip6Port *p, int64_t now,
 static bool is_answer_at_home(const Mip6Port *p, const struct iovec *iov,
                               int iovcnt)
 {
-    uint8_t head[PACKET_ETH_LEN + PACKET_IP6_LEN];
+    uint8_t head[PACKET_ETH_LEN + PACKET_IP6_LEN + 4];
     const uint8_t *ip = head + PACKET_ETH_LEN;
 
     return mip6_port_any_is(p, MIP6_RETURNING) &&
            packet_iov_copy(iov, iovcnt, 0, head, sizeof(head)) ==
            sizeof(head) &&
            packet_get16(head + 12) == PACKET_ETH_IP6 &&
-           (ip[6] == PACKET_PROTO_MH || ip[6] == PACKET_PROTO_ROUTING) &&
+           (p->config.protect ? is_signal(p, ip)
+                              : ip[6] == PACKET_PROTO_MH ||
+                                ip[6] == PACKET_PROTO_ROUTING) &&
            memcmp(ip + 8, &p->config.agent, sizeof(p->config.agent)) == 0;
 }
 

@@ -99,6 +99,15 @@ static void guest_packet(void *opaque, const void *packet, size_t len)
     }
 }
 
+size_t mip6_port_protect(Mip6Port *p, void *packet, size_t len, size_t room)
+{
+    if (p->config.protect) {
+        len = mip6_protect_signal(p->config.protect, packet, len, room);
+        p->dropped[MIP6_DROP_ESP] += !len;
+    }
+    return len;
+}
+
 /* From the care-of address, or from home (RFC 6275 sections 6.1.7, 11.5.5). */
 static void binding_send(void *opaque, const Mip6Binding *b, const Mip6Mh *bu,
                          const struct in6_addr *care_of)
@@ -106,9 +115,11 @@ static void binding_send(void *opaque, const Mip6Binding *b, const Mip6Mh *bu,
     Mip6Port *p = opaque;
     const struct in6_addr *home = &b->config.home;
     bool at_home = packet_ip6_equal(care_of, home);
-    uint8_t frame[PACKET_ETH_LEN + PACKET_IP6_LEN + MIP6_HAO_LEN + 128];
+    uint8_t frame[PACKET_ETH_LEN + PACKET_IP6_LEN + MIP6_HAO_LEN + 128 +
+                  MIP6_PROTECT_MORE];
     uint8_t *packet = frame + PACKET_ETH_LEN, *at = packet + PACKET_IP6_LEN;
     uint8_t mac[PACKET_ETH_ADDR_LEN];
+    size_t len;
     PacketIp6 ip = {
         .src = *care_of,
         .dst = p->config.agent,
@@ -128,9 +139,13 @@ static void binding_send(void *opaque, const Mip6Binding *b, const Mip6Mh *bu,
                         &p->config.agent, bu);
     ip.payload = at - packet - PACKET_IP6_LEN;
     packet_ip6_build(packet, &ip);
-    packet_eth_build(frame, mac, p->careof.mac, PACKET_ETH_IP6);
     mip6_port_has_updated(p);
-    mip6_port_transmit(p, frame, at - frame);
+    len = mip6_port_protect(p, packet, at - packet,
+                            frame + sizeof(frame) - packet);
+    if (len) {
+        packet_eth_build(frame, mac, p->careof.mac, PACKET_ETH_IP6);
+        mip6_port_transmit(p, frame, PACKET_ETH_LEN + len);
+    }
 }
 
 /* From the care-of address, for the home address (section 11.4.2). */
@@ -139,9 +154,10 @@ static void prefixes_solicit(void *opaque, uint16_t id)
     Mip6Port *p = opaque;
     const Mip6Icmp m = { .type = MIP6_ICMP_PREFIX_SOLICIT, .id = id };
     uint8_t frame[PACKET_ETH_LEN + PACKET_IP6_LEN + MIP6_HAO_LEN +
-                  MIP6_ICMP_MAX];
+                  MIP6_ICMP_MAX + MIP6_PROTECT_MORE];
     uint8_t *packet = frame + PACKET_ETH_LEN, *at = packet + PACKET_IP6_LEN;
     uint8_t mac[PACKET_ETH_ADDR_LEN];
+    size_t len;
     PacketIp6 ip = {
         .src = p->binding[0].care_of,
         .dst = p->config.agent,
@@ -157,8 +173,12 @@ static void prefixes_solicit(void *opaque, uint16_t id)
     at += mip6_icmp_build(at, &p->config.home.address, &p->config.agent, &m);
     ip.payload = at - packet - PACKET_IP6_LEN;
     packet_ip6_build(packet, &ip);
-    packet_eth_build(frame, mac, p->careof.mac, PACKET_ETH_IP6);
-    mip6_port_transmit(p, frame, at - frame);
+    len = mip6_port_protect(p, packet, at - packet,
+                            frame + sizeof(frame) - packet);
+    if (len) {
+        packet_eth_build(frame, mac, p->careof.mac, PACKET_ETH_IP6);
+        mip6_port_transmit(p, frame, PACKET_ETH_LEN + len);
+    }
 }
 
 static const Mip6PrefixesOps prefixes_ops = {
@@ -336,7 +356,7 @@ void mip6_port_init(Mip6Port *p, const Mip6PortConfig *config,
     mip6_home_init(&p->home, &config->home, &home_ops, p);
     mip6_port_bind_configured(p, &binding_ops);
     mip6_prefixes_init(&p->prefixes, &prefixes_ops, p);
-    mip6_tunnel_init(&p->tunnel, &tunnel_ops, p);
+    mip6_tunnel_init(&p->tunnel, &tunnel_ops, p, config->protect);
     mip6_port_late_end(p);
     p->tunnel.fragment_id = ops->random(opaque);
     if (config->location != MIP6_LOCATION_AUTO || !arriving) {
@@ -363,6 +383,9 @@ void mip6_port_run(Mip6Port *p, int64_t now)
     p->has_left = false;
     mip6_port_late_end(p);
     p->hold_until = now + HOLD_MAX;
+    if (p->config.protect) {
+        mip6_protect_take_back(p->config.protect);
+    }
     if (p->is_known && p->is_away) {
         mip6_home_leave(&p->home, now);
         /* Somebody else may have registered meanwhile. */

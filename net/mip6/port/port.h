@@ -31,6 +31,7 @@ typedef struct Mip6PortConfig {
     uint16_t lifetime;          /* of bindings; MIP6_LIFETIME_UNIT */
     uint8_t mac[PACKET_ETH_ADDR_LEN];   /* on foreign links */
     uint32_t mtu;               /* of the link */
+    Mip6Protect *protect;       /* not owned; NULL: nothing is in ESP */
 } Mip6PortConfig;
 
 typedef struct Mip6PortOps {
@@ -52,6 +53,9 @@ typedef enum Mip6Verdict {
     MIP6_DONE,                  /* it ends here: answered, tunnelled, dropped */
     MIP6_HELD,                  /* offer it again after ops->changed() */
 } Mip6Verdict;
+
+/* Longest packet that comes in ESP. */
+#define MIP6_PORT_OPENED_MAX    4096u
 
 #define MIP6_PORT_UPDATE_RATE   3       /* Binding Updates in a second */
 
@@ -80,6 +84,7 @@ typedef struct Mip6Port {
     Mip6Prefixes prefixes;      /* of the home link, while away */
     Mip6Tunnel tunnel;
     PacketReassembly fragments; /* of the home agent */
+    uint8_t opened[MIP6_PORT_OPENED_MAX];       /* the packet out of ESP */
     /* For all to read: */
     bool is_known;              /* where the VM is */
     bool is_away;               /* if @is_known */
@@ -149,6 +154,9 @@ void mip6_port_leave(Mip6Port *p, int64_t now);
 
 /**
  * mip6_port_save: what a migration carries, in a format of its own
+ *
+ * The numbers of ESP are handed over: until mip6_port_run() this port has few.
+ *
  * @buf: room for MIP6_PORT_SAVED_MAX octets
  *
  * Returns: octets at @buf

@@ -100,12 +100,32 @@ static void binding_fields(Cursor *c, bool write, Mip6BindingSaved *b)
     b->remaining = ms * 1000000ll;
 }
 
+static void field64(Cursor *c, bool write, uint64_t *value)
+{
+    uint32_t high = *value >> 32, low = *value;
+
+    field32(c, write, &high);
+    field32(c, write, &low);
+    *value = (uint64_t)high << 32 | low;
+}
+
+static void esp_fields(Cursor *c, bool write, EspSaState *s)
+{
+    field64(c, write, &s->next);
+    field64(c, write, &s->replay.top);
+    for (unsigned i = 0; i < ESP_REPLAY_WORDS; i++) {
+        field64(c, write, &s->replay.seen[i]);
+    }
+}
+
 typedef struct Saved {
     uint32_t configured;        /* home addresses of the configuration */
     uint32_t bindings;          /* theirs come first */
     struct in6_addr home[MIP6_HOME_ADDRESSES];
     Mip6BindingSaved binding[MIP6_HOME_ADDRESSES];
     Mip6HomeLearned learned;
+    bool has_esp;
+    EspSaState esp[MIP6_PROTECT_SAS];
 } Saved;
 
 static void saved_fields(Cursor *c, bool write, Saved *s)
@@ -121,6 +141,10 @@ static void saved_fields(Cursor *c, bool write, Saved *s)
         binding_fields(c, write, &s->binding[i]);
     }
     learned_fields(c, write, &s->learned);
+    FIELD(c, write, s->has_esp, 1);
+    for (unsigned i = 0; s->has_esp && !c->bad && i < MIP6_PROTECT_SAS; i++) {
+        esp_fields(c, write, &s->esp[i]);
+    }
 }
 
 size_t mip6_port_save(const Mip6Port *p, int64_t now, void *buf)
@@ -135,6 +159,10 @@ size_t mip6_port_save(const Mip6Port *p, int64_t now, void *buf)
     for (unsigned i = 0; i < p->bindings; i++) {
         s.home[i] = p->binding[i].config.home;
         mip6_binding_save(&p->binding[i], now, &s.binding[i]);
+    }
+    s.has_esp = p->config.protect;
+    for (unsigned i = 0; s.has_esp && i < MIP6_PROTECT_SAS; i++) {
+        mip6_protect_hand_over(p->config.protect, i, &s.esp[i]);
     }
     saved_fields(&c, true, &s);
     return c.bad ? 0 : MIP6_PORT_SAVED_MAX - c.left;
@@ -209,11 +237,17 @@ bool mip6_port_load(Mip6Port *p, int64_t now, const void *buf, size_t len)
     Mip6Binding scratch = p->binding[0];
     Saved s;
 
-    if (!read_saved(&s, buf, len) || !has_same_homes(p, &s)) {
+    if (!read_saved(&s, buf, len) || !has_same_homes(p, &s) ||
+        s.has_esp != (p->config.protect != NULL)) {
         return false;
     }
     for (unsigned i = 0; i < s.bindings; i++) {
         if (!mip6_binding_load(&scratch, now, &s.binding[i])) {
+            return false;
+        }
+    }
+    for (unsigned i = 0; s.has_esp && i < MIP6_PROTECT_SAS; i++) {
+        if (!mip6_protect_load(p->config.protect, i, &s.esp[i])) {
             return false;
         }
     }

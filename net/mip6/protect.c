@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A home address in ESP (RFC 3776, RFC 4877)
+ *
+ * Theory of operation
+ * ===================
+ *
+ *   Binding Update       IPv6 | DestOpt(HAO) | ESP | MH        transport mode
+ *   Acknowledgement      IPv6 | RH2          | ESP | MH        transport mode
+ *   payload              IPv6                | ESP | IPv6 ...  tunnel mode
+ *
+ * A packet is found to be one of an association by its SPI. Addresses are no
+ * part of that: the care-of address changes with each move, and the keys need
+ * not (RFC 3776 section 4.3, the K bit). The home address, of the HAO or RH2,
+ * is the selector of signalling, and the inner address that of the tunnel;
+ * whoever calls has to compare them, as it does without ESP.
+ *
+ * An opened packet gets its headers back as they would be without ESP. So what
+ * reads it next is what reads unprotected packets, and only has to know which
+ * association let it by.
+ *
+ * Keys are configured and there is no IKE. So a side that starts again knows
+ * nothing of its old numbers, and must neither use a nonce of GCM twice nor be
+ * taken for a replay:
+ *
+ *   nonces      have the epoch in them, see net/esp/esp.c.
+ *   signalling  begins with the epoch as its first number, not with 1. There
+ *               is less than one message a second, so that a later start has
+ *               higher numbers, and the peer may keep a window.
+ *   the tunnel  begins with 1, and its receiver has no window. IPv6 promises
+ *               nobody that a packet comes once.
+ */
+#include <openssl/crypto.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "net/mip6/protect.h"
+#include "net/packet/octets.h"
+
+/* Longest packet of signalling. */
+#define SIGNAL_MAX      1500u
+/* Numbers that stay with the host that hands over; below the peer's window. */
+#define KEEP            32u
+
+struct Mip6Protect {
+    EspSa *sa[MIP6_PROTECT_SAS];
+    EspSaConfig again;          /* of the tunnel, out: to begin again */
+    uint8_t key[ESP_KEY_MAX];
+};
+
+static bool is_out(Mip6ProtectSa which)
+{
+    return which == MIP6_SIGNAL_OUT || which == MIP6_TUNNEL_OUT;
+}
+
+const char *mip6_protect_sa_name(Mip6ProtectSa which)
+{
+    static const char *const names[] = {
+        [MIP6_SIGNAL_OUT] = "signal-out",
+        [MIP6_SIGNAL_IN] = "signal-in",
+        [MIP6_TUNNEL_OUT] = "tunnel-out",
+        [MIP6_TUNNEL_IN] = "tunnel-in",
+    };
+
+    return names[which];
+}
+
+const EspSa *mip6_protect_sa(const Mip6Protect *p, Mip6ProtectSa which)
+{
+    return p->sa[which];
+}
+
+/* --- life ----------------------------------------------------------------- */
+
+/* Two associations with a key of GCM would use the same nonces. */
+static bool share_key(const Mip6ProtectSaConfig *a,
+                      const Mip6ProtectSaConfig *b)
+{
+    return a->algorithm == b->algorithm &&
+           a->algorithm->cipher == ESP_CIPHER_AES_GCM &&
+           !CRYPTO_memcmp(a->key, b->key, a->algorithm->key_len);
+}
+
+static bool is_alone(const Mip6ProtectConfig *config, Mip6ProtectSa which,
+                     Mip6ProtectFault *fault)
+{
+    const Mip6ProtectSaConfig *mine = &config->sa[which];
+
+    for (unsigned i = 0; i < which; i++) {
+        const Mip6ProtectSaConfig *other = &config->sa[i];
+
+        fault->is_key = share_key(mine, other);
+        if (fault->is_key) {
+            snprintf(fault->text, sizeof(fault->text), "is the key of %s, too: "
+                     "each needs its own", mip6_protect_sa_name(i));
+            return false;
+        }
+        if (is_out(i) == is_out(which) && mine->spi == other->spi) {
+            snprintf(fault->text, sizeof(fault->text), "is the SPI of %s, too: "
+                     "each needs its own", mip6_protect_sa_name(i));
+            return false;
+        }
+    }
+    return true;
+}
+
+static void tell_fault(const Mip6ProtectSaConfig *sa, EspSaFault why,
+                       Mip6ProtectFault *fault)
+{
+    const EspAlgorithm *a = sa->algorithm;
+
+    fault->is_key = why != ESP_SA_SPI;
+    if (why == ESP_SA_KEY_LEN) {
+        snprintf(fault->text, sizeof(fault->text), "has %zu octets, and %s "
+                 "needs %zu: %u of cipher, %u of salt, %u of HMAC",
+                 sa->key_len, a->name, esp_algorithm_key_len(a), a->key_len,
+                 a->salt_len, a->auth_key_len);
+    } else {
+        snprintf(fault->text, sizeof(fault->text), "%s",
+                 esp_sa_fault_text(why));
+    }
+}
+
+static bool make_sa(Mip6Protect *p, const Mip6ProtectConfig *config,
+                    Mip6ProtectSa which, Mip6ProtectFault *fault)
+{
+    const Mip6ProtectSaConfig *mine = &config->sa[which];
+    const EspSaState first = { .next = config->epoch };
+    EspSaConfig esp = {
+        .algorithm = mine->algorithm,
+        .direction = is_out(which) ? ESP_OUTBOUND : ESP_INBOUND,
+        .spi = mine->spi,
+        .window = which == MIP6_SIGNAL_IN ? config->window : 0,
+        .epoch = config->epoch,
+        .key = mine->key,
+        .key_len = mine->key_len,
+    };
+    EspSaFault why;
+
+    fault->sa = which;
+    p->sa[which] = esp_sa_new(&esp, &why);
+    if (!p->sa[which]) {
+        tell_fault(mine, why, fault);
+        return false;
+    }
+    if (which == MIP6_SIGNAL_OUT && config->epoch) {
+        esp_sa_load(p->sa[which], &first);
+    } else if (which == MIP6_TUNNEL_OUT) {
+        p->again = esp;
+        p->again.key = p->key;
+        memcpy(p->key, mine->key, mine->key_len);
+    }
+    return is_alone(config, which, fault);
+}
+
+Mip6Protect *mip6_protect_new(const Mip6ProtectConfig *config,
+                              Mip6ProtectFault *fault)
+{
+    Mip6Protect *p = OPENSSL_zalloc(sizeof(*p));
+
+    for (unsigned i = 0; p && i < MIP6_PROTECT_SAS; i++) {
+        if (!make_sa(p, config, i, fault)) {
+            mip6_protect_free(p);
+            return NULL;
+        }
+    }
+    if (!p) {
+        fault->sa = MIP6_SIGNAL_OUT;
+        tell_fault(&config->sa[0], ESP_SA_LIBCRYPTO, fault);
+    }
+    return p;
+}
+
+void mip6_protect_free(Mip6Protect *p)
+{
+    if (!p) {
+        return;
+    }
+    for (unsigned i = 0; i < MIP6_PROTECT_SAS; i++) {
+        esp_sa_free(p->sa[i]);
+    }
+    OPENSSL_clear_free(p, sizeof(*p));
+}
+
+/* --- sending -------------------------------------------------------------- */
+
+/* The octet that names what is behind the last extension header. */
+static size_t next_field(const uint8_t *packet, const PacketIp6Ext *ext)
+{
+    size_t at[] = { ext->dst1, ext->routing, ext->dst2 };
+    size_t last = packet[6] == PACKET_PROTO_HOPOPTS ? PACKET_IP6_LEN : 6;
+
+    for (unsigned i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+        last = at[i] > last ? at[i] : last;
+    }
+    return last;
+}
+
+size_t mip6_protect_signal(Mip6Protect *p, void *packet, size_t len,
+                           size_t room)
+{
+    uint8_t *buf = packet, upper[SIGNAL_MAX];
+    struct iovec iov = { upper, 0 };
+    PacketIp6Ext ext;
+    size_t sealed;
+
+    if (!packet_ip6_walk(&ext, packet, len) || ext.fragment ||
+        ext.offset > len || len - ext.offset > sizeof(upper)) {
+        return 0;
+    }
+    iov.iov_len = len - ext.offset;
+    memcpy(upper, buf + ext.offset, iov.iov_len);
+    if (esp_seal(p->sa[MIP6_SIGNAL_OUT], ext.next, &iov, 1, buf + ext.offset,
+                 room - ext.offset, &sealed) != ESP_GOOD) {
+        return 0;
+    }
+    buf[next_field(buf, &ext)] = ESP_PROTOCOL;
+    len = ext.offset + sealed;
+    packet_put16(buf + 4, len - PACKET_IP6_LEN);
+    return len;
+}
+
+/* The same keys with nonces of a second that nobody has begun in. */
+static bool begin_again(Mip6Protect *p)
+{
+    EspSa *sa;
+
+    p->again.epoch++;
+    sa = esp_sa_new(&p->again, NULL);
+    if (!sa) {
+        return false;
+    }
+    esp_sa_free(p->sa[MIP6_TUNNEL_OUT]);
+    p->sa[MIP6_TUNNEL_OUT] = sa;
+    return true;
+}
+
+size_t mip6_protect_tunnel(Mip6Protect *p, const struct iovec *iov, int iovcnt,
+                           void *out, size_t room)
+{
+    size_t len = 0;
+
+    if (esp_seal(p->sa[MIP6_TUNNEL_OUT], ESP_NEXT_IP6, iov, iovcnt, out, room,
+                 &len) == ESP_OVERFLOW &&
+        esp_sa_is_spent(p->sa[MIP6_TUNNEL_OUT]) && begin_again(p)) {
+        esp_seal(p->sa[MIP6_TUNNEL_OUT], ESP_NEXT_IP6, iov, iovcnt, out, room,
+                 &len);
+    }
+    return len;
+}
+
+size_t mip6_protect_tunnel_room(const Mip6Protect *p, size_t room)
+{
+    return esp_payload_max(p->sa[MIP6_TUNNEL_OUT], room);
+}
+
+/* --- receiving ------------------------------------------------------------ */
+
+static bool may_carry(Mip6ProtectSa which, uint8_t next)
+{
+    return which == MIP6_TUNNEL_IN ? next == PACKET_PROTO_IP6
+                                   : next == PACKET_PROTO_MH ||
+                                     next == PACKET_PROTO_ICMP6;
+}
+
+static bool find_sa(const Mip6Protect *p, const struct iovec *esp, int iovcnt,
+                    Mip6ProtectSa *which)
+{
+    uint32_t spi;
+
+    if (!esp_spi(esp, iovcnt, &spi)) {
+        return false;
+    }
+    *which = spi == esp_sa_spi(p->sa[MIP6_TUNNEL_IN]) ? MIP6_TUNNEL_IN
+                                                      : MIP6_SIGNAL_IN;
+    return spi == esp_sa_spi(p->sa[*which]);
+}
+
+bool mip6_protect_open(Mip6Protect *p, const void *head,
+                       const PacketIp6Ext *ext, const struct iovec *esp,
+                       int iovcnt, void *out, size_t room, size_t *len,
+                       Mip6ProtectSa *which)
+{
+    uint8_t *buf = out, next;
+    size_t at = next_field(head, ext), payload;
+
+    if (at >= ext->offset || ext->offset >= room ||
+        !find_sa(p, esp, iovcnt, which)) {
+        return false;
+    }
+    memcpy(buf, head, ext->offset);
+    if (buf[at] != ESP_PROTOCOL ||
+        esp_open(p->sa[*which], esp, iovcnt, buf + ext->offset,
+                 room - ext->offset, &payload, &next) != ESP_GOOD ||
+        !may_carry(*which, next)) {
+        return false;
+    }
+    buf[at] = next;
+    *len = ext->offset + payload;
+    packet_put16(buf + 4, *len - PACKET_IP6_LEN);
+    return true;
+}
+
+bool mip6_protect_is_ours(const Mip6Protect *p, const void *packet, size_t len)
+{
+    const uint8_t *buf = packet;
+    PacketIp6Ext ext;
+
+    return packet_ip6_walk(&ext, packet, len) && ext.next == ESP_PROTOCOL &&
+           !ext.fragment_offset && ext.offset + 4 <= len &&
+           packet_get32(buf + ext.offset) ==
+           esp_sa_spi(p->sa[MIP6_TUNNEL_OUT]);
+}
+
+/* --- migration ------------------------------------------------------------ */
+
+void mip6_protect_hand_over(Mip6Protect *p, Mip6ProtectSa which,
+                            EspSaState *state)
+{
+    esp_sa_hand_over(p->sa[which], KEEP, state);
+}
+
+void mip6_protect_take_back(Mip6Protect *p)
+{
+    esp_sa_take_back(p->sa[MIP6_SIGNAL_OUT], KEEP);
+    esp_sa_take_back(p->sa[MIP6_TUNNEL_OUT], KEEP);
+}
+
+bool mip6_protect_load(Mip6Protect *p, Mip6ProtectSa which,
+                       const EspSaState *state)
+{
+    return esp_sa_load(p->sa[which], state);
+}

@@ -1,0 +1,748 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A mobile node and its home agent in ESP: what each believes, and what of it
+ * is on the link
+ */
+#include <arpa/inet.h>
+#include <glib.h>
+#include <string.h>
+
+#include "net/mip6/ha/agent.h"
+#include "net/mip6/port/port.h"
+#include "net/packet/nd.h"
+#include "net/packet/octets.h"
+#include "net/packet/sum.h"
+
+#define SECOND  1000000000ll
+#define EPOCH   1700000000u
+#define HOME    "2001:db8:2000::10"
+#define AGENT   "2001:db8:2000::1"
+#define FAR     "2001:db8:9000::c"
+#define OUTER   (PACKET_ETH_LEN + PACKET_IP6_LEN)
+#define ROOM    4096u
+
+static const uint8_t guest_mac[] = { 0x52, 0x54, 0, 0, 0, 1 };
+static const uint8_t own_mac[] = { 0x02, 0xaa, 0, 0, 0, 1 };
+static const uint8_t router_mac[] = { 0x02, 0xbb, 0, 0, 0, 1 };
+
+typedef struct Packet {
+    uint8_t buf[ROOM];
+    size_t len;
+} Packet;
+
+typedef struct World {
+    Mip6Port port;
+    Mip6Agent agent;
+    Mip6Protect *protect;
+    int64_t now;
+    bool deaf;                  /* the agent hears nothing */
+    unsigned on_link, to_guest, forwarded;
+    Packet link;                /* the last frame of the port */
+    Packet guest;               /* the last frame for the guest */
+    Packet out;                 /* the last packet of the agent's */
+    Packet queue[8];
+    unsigned queued;
+} World;
+
+static struct in6_addr address(const char *text)
+{
+    struct in6_addr addr;
+
+    g_assert_cmpint(inet_pton(AF_INET6, text, &addr), ==, 1);
+    return addr;
+}
+
+/* --- keys ----------------------------------------------------------------- */
+
+static uint8_t keys[MIP6_PROTECT_SAS][ESP_KEY_MAX];
+
+/* Of one side; the other one has in and out the other way round. */
+static Mip6ProtectConfig side(const char *name, bool agent, uint32_t epoch)
+{
+    static const Mip6ProtectSa other[] = {
+        MIP6_SIGNAL_IN, MIP6_SIGNAL_OUT, MIP6_TUNNEL_IN, MIP6_TUNNEL_OUT,
+    };
+    const EspAlgorithm *algorithm = esp_algorithm_by_name(name);
+    Mip6ProtectConfig config = { .window = 64, .epoch = epoch };
+
+    for (unsigned i = 0; i < MIP6_PROTECT_SAS; i++) {
+        unsigned pair = agent ? other[i] : i;
+
+        memset(keys[pair], 0x10 * (pair + 1), ESP_KEY_MAX);
+        config.sa[i] = (Mip6ProtectSaConfig) {
+            algorithm, 0x1001 + pair, keys[pair],
+            esp_algorithm_key_len(algorithm),
+        };
+    }
+    return config;
+}
+
+static Mip6Protect *make(const char *name, bool agent, uint32_t epoch)
+{
+    Mip6ProtectConfig config = side(name, agent, epoch);
+    Mip6ProtectFault fault;
+    Mip6Protect *p = mip6_protect_new(&config, &fault);
+
+    g_assert_nonnull(p);
+    return p;
+}
+
+static void test_faults(void)
+{
+    Mip6ProtectConfig config = side("aes-gcm-128", false, EPOCH);
+    const EspAlgorithm *cbc = esp_algorithm_by_name("aes-cbc-128-hmac-sha256");
+    Mip6ProtectFault fault;
+
+    config.sa[MIP6_TUNNEL_IN].key = keys[MIP6_SIGNAL_OUT];
+    g_assert_null(mip6_protect_new(&config, &fault));
+    g_assert_cmpint(fault.sa, ==, MIP6_TUNNEL_IN);
+    g_assert_true(fault.is_key);
+    g_assert_cmpstr(fault.text, ==, "is the key of signal-out, too: each needs "
+                                    "its own");
+    for (unsigned i = 0; i < MIP6_PROTECT_SAS; i++) {
+        config.sa[i].algorithm = cbc;   /* with CBC that is no danger */
+        config.sa[i].key_len = esp_algorithm_key_len(cbc);
+    }
+    mip6_protect_free(mip6_protect_new(&config, &fault));
+
+    config = side("aes-gcm-128", false, EPOCH);
+    config.sa[MIP6_TUNNEL_OUT].key_len = 16;
+    g_assert_null(mip6_protect_new(&config, &fault));
+    g_assert_cmpint(fault.sa, ==, MIP6_TUNNEL_OUT);
+    g_assert_cmpstr(fault.text, ==, "has 16 octets, and aes-gcm-128 needs 20: "
+                    "16 of cipher, 4 of salt, 0 of HMAC");
+
+    config = side("aes-gcm-128", false, EPOCH);
+    config.sa[MIP6_SIGNAL_IN].spi = 255;
+    g_assert_null(mip6_protect_new(&config, &fault));
+    g_assert_cmpint(fault.sa, ==, MIP6_SIGNAL_IN);
+    g_assert_false(fault.is_key);
+    g_assert_cmpstr(fault.text, ==, "is below 256, which is reserved");
+
+    config = side("aes-gcm-128", false, EPOCH);
+    config.sa[MIP6_TUNNEL_OUT].spi = config.sa[MIP6_SIGNAL_OUT].spi;
+    g_assert_null(mip6_protect_new(&config, &fault));
+    g_assert_cmpint(fault.sa, ==, MIP6_TUNNEL_OUT);
+    g_assert_cmpstr(fault.text, ==, "is the SPI of signal-out, too: each needs "
+                                    "its own");
+    config = side("aes-gcm-128", false, EPOCH);
+    config.sa[MIP6_TUNNEL_IN].spi = config.sa[MIP6_SIGNAL_OUT].spi;
+    mip6_protect_free(mip6_protect_new(&config, &fault));
+}
+
+/* What signalling is, and what it is not. */
+static const uint8_t protocols[] = {
+    PACKET_PROTO_MH, PACKET_PROTO_ICMP6, PACKET_PROTO_TCP, PACKET_PROTO_IP6,
+};
+
+static bool open_packet(Mip6Protect *p, const uint8_t *packet, size_t len,
+                        uint8_t *out, size_t *out_len, Mip6ProtectSa *which)
+{
+    PacketIp6Ext ext;
+    struct iovec iov;
+
+    g_assert_true(packet_ip6_walk(&ext, packet, len));
+    g_assert_cmpint(ext.next, ==, ESP_PROTOCOL);
+    iov.iov_base = (void *)(packet + ext.offset);
+    iov.iov_len = len - ext.offset;
+    return mip6_protect_open(p, packet, &ext, &iov, 1, out, ROOM, out_len,
+                             which);
+}
+
+/* A message with and without a Home Address option. */
+static void check_signal(Mip6Protect *node, Mip6Protect *agent, bool hao,
+                         uint8_t next)
+{
+    uint8_t packet[ROOM], before[ROOM], out[ROOM];
+    struct in6_addr home = address(HOME);
+    size_t len = PACKET_IP6_LEN + 40 + (hao ? MIP6_HAO_LEN : 0);
+    bool may = next == PACKET_PROTO_MH || next == PACKET_PROTO_ICMP6;
+    PacketIp6 ip = {
+        .src = address(FAR), .dst = address(AGENT), .hops = 64,
+        .next = hao ? PACKET_PROTO_DSTOPTS : next,
+        .payload = len - PACKET_IP6_LEN,
+    };
+    size_t sealed, opened;
+    Mip6ProtectSa which;
+
+    memset(packet, 0x5a, sizeof(packet));
+    packet_ip6_build(packet, &ip);
+    if (hao) {
+        mip6_hao_build(packet + PACKET_IP6_LEN, next, &home);
+    }
+    memcpy(before, packet, len);
+    sealed = mip6_protect_signal(node, packet, len, len + MIP6_PROTECT_MORE);
+    g_assert_cmpint(sealed, >, len);
+    g_assert_cmpmem(packet + 8, 32, before + 8, 32);
+    g_assert_true(open_packet(agent, packet, sealed, out, &opened, &which) ==
+                  may);
+    if (may) {
+        g_assert_cmpint(which, ==, MIP6_SIGNAL_IN);
+        g_assert_cmpmem(out, opened, before, len);
+    }
+    /* Not twice. */
+    g_assert_false(open_packet(agent, packet, sealed, out, &opened, &which));
+}
+
+/* Each side opens what the other seals; it is what it was, octet by octet. */
+static void test_both_sides(void)
+{
+    const EspAlgorithm *a;
+
+    for (unsigned i = 0; (a = esp_algorithm_at(i)); i++) {
+        Mip6Protect *node = make(a->name, false, EPOCH);
+        Mip6Protect *agent = make(a->name, true, EPOCH);
+
+        for (unsigned j = 0; j < G_N_ELEMENTS(protocols); j++) {
+            check_signal(node, agent, false, protocols[j]);
+            check_signal(agent, node, true, protocols[j]);
+        }
+        mip6_protect_free(node);
+        mip6_protect_free(agent);
+    }
+}
+
+/* A side that starts again is neither a replay nor has the same nonces. */
+static void test_restart(void)
+{
+    Mip6Protect *agent = make("aes-gcm-128", true, EPOCH), *node;
+    uint64_t last = 0;
+
+    for (unsigned start = 0; start < 3; start++) {
+        node = make("aes-gcm-128", false, EPOCH + 100 * start);
+        for (unsigned i = 0; i < 50; i++) {
+            uint8_t packet[ROOM] = { 0 }, out[ROOM];
+            PacketIp6 ip = { .next = PACKET_PROTO_MH, .payload = 24 };
+            Mip6ProtectSa which;
+            uint64_t nonce;
+            size_t len;
+
+            packet_ip6_build(packet, &ip);
+            len = mip6_protect_signal(node, packet, PACKET_IP6_LEN + 24, ROOM);
+            nonce = (uint64_t)packet_get32(packet + 48) << 32 |
+                    packet_get32(packet + 52);
+            g_assert_cmpuint(nonce, >, last);
+            last = nonce;
+            g_assert_true(open_packet(agent, packet, len, out, &len, &which));
+        }
+        mip6_protect_free(node);
+    }
+    mip6_protect_free(agent);
+}
+
+/* --- a node and its agent ------------------------------------------------- */
+
+static void keep(Packet *p, const struct iovec *iov, int iovcnt)
+{
+    p->len = packet_iov_copy(iov, iovcnt, 0, p->buf, sizeof(p->buf));
+    g_assert_cmpint(p->len, ==, packet_iov_len(iov, iovcnt));
+}
+
+static void to_guest(void *opaque, const struct iovec *iov, int iovcnt,
+                     const PacketOffload *offload)
+{
+    World *w = opaque;
+
+    w->to_guest++;
+    keep(&w->guest, iov, iovcnt);
+}
+
+/* On the foreign link there is neighbour discovery, and ESP. */
+static void to_link(void *opaque, const struct iovec *iov, int iovcnt,
+                    const PacketOffload *offload)
+{
+    World *w = opaque;
+    struct in6_addr agent = address(AGENT);
+    PacketIp6Ext ext;
+    uint8_t *packet = w->link.buf + PACKET_ETH_LEN;
+    size_t len;
+
+    w->on_link++;
+    keep(&w->link, iov, iovcnt);
+    len = w->link.len - PACKET_ETH_LEN;
+    g_assert_cmpint(len, <=, 1500);
+    g_assert_false(offload->needs_csum);
+    g_assert_true(packet_ip6_walk(&ext, packet, len));
+    if (ext.next == PACKET_PROTO_ICMP6) {
+        return;
+    }
+    g_assert_cmpint(ext.next, ==, PACKET_PROTO_ESP);
+    g_assert_false(ext.fragment);
+    g_assert_cmpmem(packet + 24, 16, &agent, 16);
+    if (!w->deaf) {
+        Packet copy = w->link;
+
+        mip6_agent_packet(&w->agent, w->now, copy.buf + PACKET_ETH_LEN, len);
+    }
+}
+
+static uint32_t fixed_random(void *opaque)
+{
+    return 1000;
+}
+
+static void changed(void *opaque)
+{
+}
+
+static const Mip6PortOps port_ops = {
+    .to_guest = to_guest,
+    .to_link = to_link,
+    .random = fixed_random,
+    .changed = changed,
+};
+
+/* What is for the node waits; it is in ESP. */
+static void agent_forward(void *opaque, const void *packet, size_t len)
+{
+    World *w = opaque;
+    Packet *p = &w->out;
+    PacketIp6Ext ext;
+
+    w->forwarded++;
+    memcpy(p->buf, packet, len);
+    p->len = len;
+    if (p->buf[28] == 0x30) {
+        g_assert_cmpint(w->queued, <, G_N_ELEMENTS(w->queue));
+        g_assert_true(packet_ip6_walk(&ext, packet, len));
+        g_assert_cmpint(ext.next, ==, PACKET_PROTO_ESP);
+        w->queue[w->queued++] = *p;
+    }
+}
+
+static bool agent_proxy(void *opaque, const struct in6_addr *home, bool on)
+{
+    return true;
+}
+
+static const Mip6AgentOps agent_ops = {
+    .forward = agent_forward,
+    .proxy = agent_proxy,
+};
+
+static World *world_new(const char *cipher, const char *agents)
+{
+    World *w = g_new0(World, 1);
+    Mip6PortConfig config = {
+        .home = { .address = address(HOME), .prefix_len = 64 },
+        .agent = address(AGENT), .lifetime = 15, .mtu = 1500,
+    };
+    Mip6AgentConfig agent = {
+        .address = address(AGENT), .prefix = address(AGENT), .prefix_len = 64,
+        .lifetime_max = 150, .bindings_max = 10, .mtu = 1500,
+        .keys = mip6_keyring_new(),
+    };
+    Mip6ProtectConfig ring = side(agents, true, EPOCH);
+    Mip6ProtectFault fault;
+
+    g_assert_true(mip6_keyring_add(agent.keys, &config.home.address, &ring,
+                                   &fault));
+    w->protect = config.protect = make(cipher, false, EPOCH);
+    memcpy(config.mac, own_mac, 6);
+    w->now = 1000 * SECOND;
+    mip6_agent_init(&w->agent, &agent, &agent_ops, w);
+    mip6_port_init(&w->port, &config, &port_ops, w, true);
+    return w;
+}
+
+static void world_free(World *w)
+{
+    mip6_protect_free(w->protect);
+    mip6_agent_destroy(&w->agent);
+    mip6_keyring_free(w->agent.config.keys);
+    g_free(w);
+}
+
+static Mip6Verdict from_link(World *w, const uint8_t *packet, size_t len)
+{
+    static const PacketOffload nothing;
+    uint8_t frame[ROOM + PACKET_ETH_LEN];
+    struct iovec iov = { frame, PACKET_ETH_LEN + len };
+
+    packet_eth_build(frame, own_mac, router_mac, PACKET_ETH_IP6);
+    memcpy(frame + PACKET_ETH_LEN, packet, len);
+    return mip6_port_from_link(&w->port, w->now, &iov, 1, &nothing);
+}
+
+static void deliver(World *w)
+{
+    for (unsigned i = 0; i < w->queued; i++) {
+        from_link(w, w->queue[i].buf, w->queue[i].len);
+    }
+    w->queued = 0;
+}
+
+static void pass(World *w, int64_t ns)
+{
+    int64_t end = w->now + ns, at;
+
+    while ((at = mip6_port_deadline(&w->port)) <= end) {
+        w->now = MAX(at, w->now);
+        mip6_port_tick(&w->port, w->now);
+        deliver(w);
+    }
+    w->now = end;
+}
+
+static void advertise(World *w)
+{
+    static const PacketOffload nothing;
+    struct in6_addr src = packet_ip6_link_local(router_mac);
+    uint8_t frame[512];
+    struct iovec iov = { frame, 0 };
+    PacketNdRa ra = {
+        .hop_limit = 64, .lifetime = 1800, .prefixes = 1,
+        .prefix[0] = { address("2001:db8:3000::"), 64, true, true, false, 7200,
+                       3600 },
+    };
+
+    packet_eth_build(frame, (uint8_t[]) { 0x33, 0x33, 0, 0, 0, 1 }, router_mac,
+                     PACKET_ETH_IP6);
+    iov.iov_len = PACKET_ETH_LEN +
+                  packet_nd_build_ra(frame + PACKET_ETH_LEN,
+                                     sizeof(frame) - PACKET_ETH_LEN, &src,
+                                     &packet_ip6_all_nodes, &ra, router_mac);
+    mip6_port_from_link(&w->port, w->now, &iov, 1, &nothing);
+}
+
+/* On a foreign link, and running. */
+static void go_away(World *w)
+{
+    mip6_port_start(&w->port, w->now);
+    advertise(w);
+    pass(w, 2 * SECOND);
+    mip6_port_run(&w->port, w->now);
+    deliver(w);
+}
+
+static World *away(const char *cipher)
+{
+    World *w = world_new(cipher, cipher);
+
+    go_away(w);
+    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_BOUND);
+    return w;
+}
+
+static size_t build(uint8_t *packet, const struct in6_addr *src,
+                    const struct in6_addr *dst, uint8_t next, size_t payload)
+{
+    PacketIp6 ip = {
+        .src = *src, .dst = *dst, .next = next, .hops = 64, .payload = payload,
+    };
+
+    packet_ip6_build(packet, &ip);
+    return PACKET_IP6_LEN + payload;
+}
+
+/* A UDP frame of the guest; its checksum is left to the NIC. */
+static Mip6Verdict from_guest(World *w, size_t payload)
+{
+    struct in6_addr home = address(HOME), far = address(FAR);
+    PacketOffload offload = {
+        .needs_csum = payload >= 8, .csum_start = OUTER, .csum_offset = 6,
+    };
+    uint8_t frame[ROOM];
+    struct iovec iov = { frame, OUTER + payload };
+
+    packet_eth_build(frame, router_mac, guest_mac, PACKET_ETH_IP6);
+    memset(frame + OUTER, 0x5a, payload);
+    build(frame + PACKET_ETH_LEN, &home, &far, PACKET_PROTO_UDP, payload);
+    if (payload >= 8) {
+        packet_put16(frame + OUTER + 6, ~packet_sum_fold(
+            packet_sum_pseudo6(&home, &far, PACKET_PROTO_UDP, payload)));
+    }
+    return mip6_port_from_guest(&w->port, w->now, &iov, 1, &offload);
+}
+
+/* Registered, and both ways through the tunnel, whatever the cipher. */
+static void test_through(void)
+{
+    const EspAlgorithm *a;
+
+    for (unsigned i = 0; (a = esp_algorithm_at(i)); i++) {
+        World *w = away(a->name);
+        struct in6_addr home = address(HOME), far = address(FAR);
+        uint32_t mtu = mip6_tunnel_mtu(&w->port.tunnel, w->now);
+        uint8_t packet[ROOM] = { 0 };
+
+        g_assert_cmpint(mtu, <, 1460);
+        for (size_t len = PACKET_IP6_LEN; len <= mtu; len++) {
+            PacketIp6 ip;
+
+            w->forwarded = 0;
+            g_assert_cmpint(from_guest(w, len - PACKET_IP6_LEN), ==, MIP6_DONE);
+            g_assert_cmpint(w->forwarded, ==, 1);
+            g_assert_true(packet_ip6_parse(&ip, w->out.buf, w->out.len));
+            g_assert_true(packet_ip6_equal(&ip.src, &home));
+            g_assert_cmpint(w->out.len, ==, len);
+            if (len >= PACKET_IP6_LEN + 8) {
+                /* The checksum was made before. */
+                g_assert_cmpint(packet_sum_fold(packet_sum_add(
+                    packet_sum_pseudo6(&ip.src, &ip.dst, ip.next, ip.payload),
+                    w->out.buf + PACKET_IP6_LEN, ip.payload)), ==, 0);
+            }
+        }
+        g_assert_cmpint(from_guest(w, mtu - PACKET_IP6_LEN + 1), ==, MIP6_DONE);
+        g_assert_cmpint(w->port.dropped[MIP6_DROP_TOO_BIG], ==, 1);
+        g_assert_cmpint(w->guest.buf[OUTER], ==, PACKET_ICMP6_TOO_BIG);
+        g_assert_cmpint(packet_get32(w->guest.buf + OUTER + 4), ==, mtu);
+
+        w->to_guest = 0;
+        build(packet, &far, &home, PACKET_PROTO_UDP, 100);
+        mip6_agent_packet(&w->agent, w->now, packet, PACKET_IP6_LEN + 100);
+        deliver(w);
+        g_assert_cmpint(w->to_guest, ==, 1);
+        g_assert_cmpmem(w->guest.buf + PACKET_ETH_LEN, PACKET_IP6_LEN + 100,
+                        packet, PACKET_IP6_LEN + 100);
+        g_assert_cmpint(w->agent.dropped[MIP6_AGENT_ESP], ==, 0);
+        g_assert_cmpint(w->port.dropped[MIP6_DROP_ESP], ==, 0);
+        world_free(w);
+    }
+}
+
+/* A stranger's messages without ESP change nothing, and are counted. */
+static void test_unprotected(void)
+{
+    static const uint8_t types[] = { MIP6_MH_BA, MIP6_MH_BE, MIP6_MH_BRR };
+    World *w = away("aes-gcm-128");
+    struct in6_addr home = address(HOME), agent = address(AGENT);
+    struct in6_addr care_of = w->port.binding[0].care_of, far = address(FAR);
+    int64_t expires = w->port.binding[0].expires;
+    uint8_t packet[ROOM];
+    size_t len;
+
+    w->on_link = w->to_guest = 0;
+    for (unsigned i = 0; i < G_N_ELEMENTS(types); i++) {
+        Mip6Mh mh = {
+            .type = types[i], .status = i == 1 ? MIP6_BE_UNKNOWN_BINDING : 128,
+            .sequence = w->port.binding[0].sequence, .home = home,
+        };
+
+        len = mip6_rh2_build(packet + PACKET_IP6_LEN, PACKET_PROTO_MH, &home);
+        len += mip6_mh_build(packet + PACKET_IP6_LEN + len, 128, &agent, &home,
+                             &mh);
+        build(packet, &agent, &care_of, PACKET_PROTO_ROUTING, len);
+        from_link(w, packet, PACKET_IP6_LEN + len);
+        g_assert_cmpint(w->port.dropped[MIP6_DROP_UNPROTECTED], ==, i + 1);
+    }
+    build(packet + PACKET_IP6_LEN, &far, &home, PACKET_PROTO_UDP, 8);
+    build(packet, &agent, &care_of, PACKET_PROTO_IP6, PACKET_IP6_LEN + 8);
+    from_link(w, packet, 2 * PACKET_IP6_LEN + 8);
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_UNPROTECTED], ==, 4);
+    /* ESP of an SPI that is not ours, and of ours with another's key. */
+    for (unsigned i = 0; i < 2; i++) {
+        memset(packet, 0, sizeof(packet));
+        build(packet, &agent, &care_of, PACKET_PROTO_ESP, 64);
+        packet_put32(packet + PACKET_IP6_LEN, i ? 0x1002 : 0x2000);
+        packet_put32(packet + PACKET_IP6_LEN + 4, EPOCH + 1000);
+        from_link(w, packet, PACKET_IP6_LEN + 64);
+        g_assert_cmpint(w->port.dropped[MIP6_DROP_ESP], ==, i + 1);
+    }
+    pass(w, SECOND);
+    g_assert_cmpint(w->on_link, ==, 0);
+    g_assert_cmpint(w->to_guest, ==, 0);
+    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_BOUND);
+    g_assert_cmpint(w->port.binding[0].expires, ==, expires);
+    world_free(w);
+}
+
+/* ... and so at the agent. */
+static void test_agent_unprotected(void)
+{
+    World *w = away("aes-gcm-128");
+    struct in6_addr home = address(HOME), agent = address(AGENT);
+    struct in6_addr thief = address("2001:db8:4000::bad"), far = address(FAR);
+    struct in6_addr care_of = w->port.binding[0].care_of;
+    const Mip6AgentBinding *b = mip6_agent_binding(&w->agent, &home);
+    uint8_t packet[ROOM];
+    size_t len;
+    Mip6Mh bu = {
+        .type = MIP6_MH_BU, .sequence = b->sequence + 1, .lifetime = 15,
+        .flags = MIP6_BU_ACK | MIP6_BU_HOME,
+    };
+
+    w->forwarded = 0;
+    len = mip6_hao_build(packet + PACKET_IP6_LEN, PACKET_PROTO_MH, &home);
+    len += mip6_mh_build(packet + PACKET_IP6_LEN + len, 128, &home, &agent,
+                         &bu);
+    build(packet, &thief, &agent, PACKET_PROTO_DSTOPTS, len);
+    mip6_agent_packet(&w->agent, w->now, packet, PACKET_IP6_LEN + len);
+    g_assert_cmpint(w->agent.dropped[MIP6_AGENT_UNPROTECTED], ==, 1);
+    g_assert_true(packet_ip6_equal(&b->care_of, &care_of));
+    build(packet + PACKET_IP6_LEN, &home, &far, PACKET_PROTO_UDP, 8);
+    build(packet, &care_of, &agent, PACKET_PROTO_IP6, PACKET_IP6_LEN + 8);
+    mip6_agent_packet(&w->agent, w->now, packet, 2 * PACKET_IP6_LEN + 8);
+    g_assert_cmpint(w->agent.dropped[MIP6_AGENT_UNPROTECTED], ==, 2);
+    g_assert_cmpint(w->forwarded, ==, 0);
+    world_free(w);
+}
+
+/* With keys of its own, a node takes no other's home address. */
+static void test_another_home(void)
+{
+    World *w = away("aes-gcm-128");
+    struct in6_addr agent = address(AGENT);
+    struct in6_addr other = address("2001:db8:2000::11");
+    struct in6_addr care_of = w->port.binding[0].care_of;
+    uint8_t packet[ROOM];
+    size_t len;
+    Mip6Mh bu = {
+        .type = MIP6_MH_BU, .sequence = 1, .lifetime = 15,
+        .flags = MIP6_BU_ACK | MIP6_BU_HOME,
+    };
+
+    w->forwarded = 0;
+    len = mip6_hao_build(packet + PACKET_IP6_LEN, PACKET_PROTO_MH, &other);
+    len += mip6_mh_build(packet + PACKET_IP6_LEN + len, 128, &other, &agent,
+                         &bu);
+    len = build(packet, &care_of, &agent, PACKET_PROTO_DSTOPTS, len);
+    len = mip6_protect_signal(w->protect, packet, len, sizeof(packet));
+    mip6_agent_packet(&w->agent, w->now, packet, len);
+    g_assert_cmpint(w->agent.dropped[MIP6_AGENT_UNPROTECTED], ==, 1);
+    g_assert_null(mip6_agent_binding(&w->agent, &other));
+    g_assert_cmpint(w->forwarded, ==, 0);
+    world_free(w);
+}
+
+/* Another key: there is no binding, and both sides say why. */
+static void test_wrong_key(void)
+{
+    World *w = world_new("aes-gcm-128", "aes-gcm-256");
+
+    go_away(w);
+    pass(w, 5 * SECOND);
+    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_REGISTERING);
+    g_assert_cmpint(w->port.binding[0].why, ==, MIP6_WHY_NO_ANSWER);
+    g_assert_cmpint(w->agent.dropped[MIP6_AGENT_ESP], >, 1);
+    g_assert_cmpint(w->forwarded, ==, 0);
+    world_free(w);
+}
+
+/* The agent has lost the binding, and says so in ESP: it is made again. */
+static void test_binding_error(void)
+{
+    World *w = away("aes-gcm-128");
+    Mip6AgentConfig config = w->agent.config;
+    struct in6_addr home = address(HOME);
+
+    mip6_agent_destroy(&w->agent);
+    mip6_agent_init(&w->agent, &config, &agent_ops, w);
+    g_assert_null(mip6_agent_binding(&w->agent, &home));
+    from_guest(w, 100);
+    g_assert_cmpint(w->agent.dropped[MIP6_AGENT_NO_BINDING], ==, 1);
+    deliver(w);
+    pass(w, 2 * SECOND);
+    g_assert_nonnull(mip6_agent_binding(&w->agent, &home));
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_UNPROTECTED], ==, 0);
+    world_free(w);
+}
+
+static void send_error(World *w, uint8_t type, uint8_t code, uint32_t arg,
+                       const uint8_t *cause, size_t len)
+{
+    struct in6_addr router = address("2001:db8:7000::1");
+    uint8_t error[PACKET_IP6_MTU_MIN];
+
+    len = packet_icmp6_error(error, sizeof(error), &router, 64, type, code, arg,
+                             cause, len);
+    from_link(w, error, len);
+}
+
+/* Of ICMPv6 only "packet too big" counts, for who has seen our SPI. */
+static void test_icmp6(void)
+{
+    World *w = away("aes-gcm-128");
+    struct in6_addr care_of = w->port.binding[0].care_of, agent = address(AGENT);
+    uint32_t mtu = mip6_tunnel_mtu(&w->port.tunnel, w->now);
+    uint8_t sent[ROOM] = { 0 };
+    size_t len;
+
+    len = build(sent, &care_of, &agent, PACKET_PROTO_IP6, 100);
+    send_error(w, PACKET_ICMP6_TOO_BIG, 0, 1400, sent, len);
+    len = build(sent, &care_of, &agent, PACKET_PROTO_ESP, 100);
+    send_error(w, PACKET_ICMP6_TOO_BIG, 0, 1400, sent, len);
+    len = build(sent, &care_of, &agent, PACKET_PROTO_DSTOPTS, 100);
+    mip6_hao_build(sent + PACKET_IP6_LEN, PACKET_PROTO_MH, &care_of);
+    send_error(w, PACKET_ICMP6_PARAMETER, 1, 0, sent, len);
+    g_assert_cmpint(mip6_tunnel_mtu(&w->port.tunnel, w->now), ==, mtu);
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_ICMP6], ==, 3);
+    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_BOUND);
+
+    from_guest(w, 1200);
+    len = w->link.len - PACKET_ETH_LEN;
+    memcpy(sent, w->link.buf + PACKET_ETH_LEN, len);
+    send_error(w, PACKET_ICMP6_TOO_BIG, 0, 1400, sent, len);
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_ICMP6], ==, 3);
+    g_assert_cmpint(mip6_tunnel_mtu(&w->port.tunnel, w->now), ==, mtu - 100);
+    send_error(w, PACKET_ICMP6_TOO_BIG, 0, 68, sent, len);
+    g_assert_cmpint(w->port.tunnel.path_mtu, ==, 1280);
+    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_BOUND);
+    world_free(w);
+}
+
+/* --- migration ------------------------------------------------------------ */
+
+static void test_migration(void)
+{
+    World *w = away("aes-gcm-128"), *v = world_new("aes-gcm-128",
+                                                   "aes-gcm-128");
+    uint8_t saved[MIP6_PORT_SAVED_MAX];
+    Mip6PortConfig bare;
+    size_t len;
+    uint64_t next = esp_sa_next(mip6_protect_sa(w->protect, MIP6_TUNNEL_OUT));
+
+    from_guest(w, 10);
+    mip6_port_pause(&w->port);
+    len = mip6_port_save(&w->port, w->now, saved);
+    g_assert_cmpint(len, >, 0);
+    for (size_t cut = 0; cut < len; cut++) {
+        g_assert_false(mip6_port_load(&v->port, v->now, saved, cut));
+    }
+    g_assert_true(mip6_port_load(&v->port, v->now, saved, len));
+    g_assert_cmpint(esp_sa_next(mip6_protect_sa(v->protect, MIP6_TUNNEL_OUT)),
+                    >, next + 1);
+    /* What the source got, the destination does not take again. */
+    mip6_port_run(&v->port, v->now);
+    for (unsigned i = 0; i < w->agent.answered[0]; i++) {
+        const EspSaCounters *c = esp_sa_counters(
+            mip6_protect_sa(w->protect, MIP6_SIGNAL_IN));
+
+        g_assert_cmpint(c->packets[ESP_GOOD], ==, 1);
+    }
+    /* The source has few numbers left, and all if it goes on. */
+    w->deaf = true;
+    w->port.is_running = true;
+    for (unsigned i = 0; i < 40; i++) {
+        from_guest(w, 10);
+    }
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_ESP], ==, 8);
+    mip6_port_run(&w->port, w->now);
+    g_assert_cmpint(from_guest(w, 10), ==, MIP6_DONE);
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_ESP], ==, 8);
+
+    /* A host without keys does not take the VM. */
+    bare = v->port.config;
+    bare.protect = NULL;
+    mip6_port_init(&v->port, &bare, &port_ops, v, true);
+    g_assert_false(mip6_port_load(&v->port, v->now, saved, len));
+    world_free(v);
+    world_free(w);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/mip6-protect/faults", test_faults);
+    g_test_add_func("/mip6-protect/both-sides", test_both_sides);
+    g_test_add_func("/mip6-protect/restart", test_restart);
+    g_test_add_func("/mip6-protect/through", test_through);
+    g_test_add_func("/mip6-protect/unprotected", test_unprotected);
+    g_test_add_func("/mip6-protect/agent-unprotected", test_agent_unprotected);
+    g_test_add_func("/mip6-protect/another-home", test_another_home);
+    g_test_add_func("/mip6-protect/wrong-key", test_wrong_key);
+    g_test_add_func("/mip6-protect/binding-error", test_binding_error);
+    g_test_add_func("/mip6-protect/icmpv6", test_icmp6);
+    g_test_add_func("/mip6-protect/migration", test_migration);
+    return g_test_run();
+}

@@ -45,6 +45,7 @@ PACKAGES: Mapping[str, str] = {
     "strace": "strace",
     "sysctl": "procps",
     "tcpdump": "tcpdump",
+    "tshark": "tshark",
     "unbound": "unbound",
     "virsh": "libvirt-clients",
 }

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Keys of a mobile node and its home agent, in the form that each of them reads."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from pathlib import Path
+
+CIPHER = "aes-gcm-128"
+#: As the node has them, and as the agent does.
+_SIDES = {
+    "signal-out": "signal-in",
+    "signal-in": "signal-out",
+    "tunnel-out": "tunnel-in",
+    "tunnel-in": "tunnel-out",
+}
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Four associations, with ``seed`` in their keys."""
+
+    seed: int = 0
+    spi: int = 0x1001
+
+    def of(self, name: str) -> tuple[int, bytes]:
+        """SPI and keying material, by the node's name of it."""
+        number = list(_SIDES).index(name)
+        return self.spi + number, bytes((self.seed + 32 * number + i) & 0xFF for i in range(20))
+
+    def options(self) -> list[str]:
+        """Of ``-netdev mip6``."""
+        words = ["ipsec=esp", f"esp-cipher={CIPHER}"]
+        for name in _SIDES:
+            words += [f"{name}-spi={self.of(name)[0]:#x}", f"{name}-key={name}"]
+        return words
+
+    def objects(self) -> list[str]:
+        """QEMU's arguments that make the secrets."""
+        words = []
+        for name in _SIDES:
+            key = base64.b64encode(self.of(name)[1]).decode()
+            words += ["-object", f"secret,id={name},format=base64,data={key}"]
+        return words
+
+    def lines(self, home: str, folder: Path) -> list[str]:
+        """Of the agent's configuration; the keys become files in ``folder``."""
+        lines = []
+        for name, agents in _SIDES.items():
+            spi, key = self.of(name)
+            file = folder / f"{agents}.key"
+            file.touch(0o600)
+            file.write_text(f"0x{key.hex()}\n")
+            lines.append(f"esp {home} {agents} {spi:#x} {CIPHER} {file}")
+        return lines
+
+    def tshark(self) -> list[str]:
+        """Rows of its table of associations."""
+        rows = []
+        for name in _SIDES:
+            spi, key = self.of(name)
+            cells = ("IPv6", "*", "*", f"{spi:#x}", "AES-GCM [RFC4106]", f"0x{key.hex()}")
+            rows.append(",".join(f'"{cell}"' for cell in (*cells, "NULL", "")))
+        return rows

@@ -7,6 +7,7 @@ import contextlib
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -154,7 +155,7 @@ def test_move(world: World, tmp_path: Path) -> None:
 def _forge(world: World, target: Guest) -> None:
     """Say from another host of the link what only the agent may say."""
     before = _info(target)
-    command = ["python3", "-c", _FORGE, before["care-of"]]
+    command = [sys.executable, "-c", _FORGE, before["care-of"]]
     addresses = [AGENT_ADDRESS, HOME_ADDRESS, CORRESPONDENT_ADDRESS]
     world.foreign.router.run([*command, *addresses])
     wait.until(lambda: _dropped(_info(target)).get("unprotected", 0) >= 4, "four drops")

@@ -75,6 +75,7 @@ static const EspAlgorithm *find_cipher(const char *id, const char *name,
 static bool take_sa(const char *id, Mip6ProtectSa which, const SaOption *option,
                     Mip6ProtectSaConfig *sa, Keys *keys, Error **errp)
 {
+    ERRP_GUARD();
     const char *name = mip6_protect_sa_name(which);
 
     if (!option->has_spi || !option->key) {

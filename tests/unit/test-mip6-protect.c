@@ -466,7 +466,11 @@ static void test_through(void)
         uint32_t mtu = mip6_tunnel_mtu(&w->port.tunnel, w->now);
         uint8_t packet[ROOM] = { 0 };
 
-        g_assert_cmpint(mtu, <, 1460);
+        if (!strcmp(a->name, "aes-gcm-128")) {
+            g_assert_cmpint(mtu, ==, 1426);
+        } else if (!strcmp(a->name, "aes-cbc-128-hmac-sha256")) {
+            g_assert_cmpint(mtu, ==, 1406);
+        }
         for (size_t len = PACKET_IP6_LEN; len <= mtu; len++) {
             PacketIp6 ip;
 
@@ -687,29 +691,30 @@ static void test_migration(void)
 {
     World *w = away("aes-gcm-128"), *v = world_new("aes-gcm-128",
                                                    "aes-gcm-128");
-    uint8_t saved[MIP6_PORT_SAVED_MAX];
+    uint8_t saved[MIP6_PORT_SAVED_MAX], out[ROOM];
     Mip6PortConfig bare;
-    size_t len;
+    Mip6ProtectSa which;
+    Packet ack = w->out;
+    size_t saved_len, len;
     uint64_t next = esp_sa_next(mip6_protect_sa(w->protect, MIP6_TUNNEL_OUT));
 
     from_guest(w, 10);
     mip6_port_pause(&w->port);
-    len = mip6_port_save(&w->port, w->now, saved);
-    g_assert_cmpint(len, >, 0);
-    for (size_t cut = 0; cut < len; cut++) {
+    saved_len = mip6_port_save(&w->port, w->now, saved);
+    g_assert_cmpint(saved_len, >, 0);
+    for (size_t cut = 0; cut < saved_len; cut++) {
         g_assert_false(mip6_port_load(&v->port, v->now, saved, cut));
     }
-    g_assert_true(mip6_port_load(&v->port, v->now, saved, len));
+    g_assert_true(mip6_port_load(&v->port, v->now, saved, saved_len));
     g_assert_cmpint(esp_sa_next(mip6_protect_sa(v->protect, MIP6_TUNNEL_OUT)),
                     >, next + 1);
     /* What the source got, the destination does not take again. */
     mip6_port_run(&v->port, v->now);
-    for (unsigned i = 0; i < w->agent.answered[0]; i++) {
-        const EspSaCounters *c = esp_sa_counters(
-            mip6_protect_sa(w->protect, MIP6_SIGNAL_IN));
-
-        g_assert_cmpint(c->packets[ESP_GOOD], ==, 1);
-    }
+    g_assert_false(open_packet(v->protect, ack.buf, ack.len, out, &len,
+                               &which));
+    g_assert_cmpint(which, ==, MIP6_SIGNAL_IN);
+    g_assert_cmpint(esp_sa_counters(mip6_protect_sa(v->protect, which))
+                    ->packets[ESP_REPLAYED], ==, 1);
     /* The source has few numbers left, and all if it goes on. */
     w->deaf = true;
     w->port.is_running = true;
@@ -725,7 +730,7 @@ static void test_migration(void)
     bare = v->port.config;
     bare.protect = NULL;
     mip6_port_init(&v->port, &bare, &port_ops, v, true);
-    g_assert_false(mip6_port_load(&v->port, v->now, saved, len));
+    g_assert_false(mip6_port_load(&v->port, v->now, saved, saved_len));
     world_free(v);
     world_free(w);
 }

@@ -60,6 +60,7 @@ class Keys:
         rows = []
         for name in _SIDES:
             spi, key = self.of(name)
-            cells = ("IPv6", "*", "*", f"{spi:#x}", "AES-GCM [RFC4106]", f"0x{key.hex()}")
+            cipher = "AES-GCM with 16 octet ICV [RFC4106]"
+            cells = ("IPv6", "*", "*", f"{spi:#x}", cipher, f"0x{key.hex()}")
             rows.append(",".join(f'"{cell}"' for cell in (*cells, "NULL", "")))
         return rows

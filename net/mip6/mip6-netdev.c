@@ -99,7 +99,7 @@ static PacketOffload mip6_read_offload(const NetStageFrame *frame)
     return offload;
 }
 
-/* What virtio-net calls super-frames of each kind. */
+/* virtio-net's number for super-frames of each kind */
 static uint8_t mip6_gso_type(const PacketOffload *offload)
 {
     static const uint8_t types[] = {
@@ -127,7 +127,7 @@ static void mip6_write_offload(struct virtio_net_hdr *hdr,
     }
 }
 
-/* What is put together for the NIC. Without a header it cannot be told. */
+/* The kinds of packets to put together for the NIC; none without a header. */
 static unsigned mip6_takes(Mip6Netdev *m)
 {
     static const struct {
@@ -172,7 +172,7 @@ static void mip6_send(Mip6Netdev *m, NetStageSide to, const struct iovec *iov,
     net_stage_send(m->stage, to, &frame);
 }
 
-/* What the NIC took when this was put together, but takes no more. */
+/* A super-frame whose kind the NIC takes no more. */
 static void mip6_send_pieces(Mip6Netdev *m, const struct iovec *iov,
                              const PacketOffload *offload)
 {

@@ -30,8 +30,8 @@
  *
  * A partial checksum stays partial: it only begins 40 octets later. Where it
  * begins and where it is stored, the guest says; both have to be behind the
- * packet's own header, or the guest would write into the outer one. The checksum
- * of a packet which goes in fragments is made here.
+ * packet's own header, or the guest would write into the outer one. The
+ * checksum of a packet which goes in fragments is made here.
  *
  * With ESP (protect.c) the packet is sealed between the two headers, after all
  * of this: pieces are cut and checksums made before, and what fits is less by
@@ -85,7 +85,7 @@ static uint32_t path_now(const Mip6Tunnel *t, int64_t now)
     return now < t->path_until ? t->path_mtu : t->link_mtu;
 }
 
-/* What goes behind the outer header without fragments: 1240 or more. */
+/* Octets behind the outer header, without fragments: 1240 or more. */
 static uint32_t outer_room(const Mip6Tunnel *t, int64_t now)
 {
     uint32_t room = path_now(t, now) - PACKET_IP6_LEN;

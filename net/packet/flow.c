@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a frame is: the fields that a switch matches */
+/* A frame's fields, as a switch matches them */
 #include <string.h>
 
 #include "net/packet/arp.h"
@@ -23,7 +23,7 @@ enum {
     PROTO_SCTP = 132,
 };
 
-/* What is looked at: the octets from @p on, of which @left are there. */
+/* The octets to look at: from @p on, @left of them. */
 typedef struct View {
     const uint8_t *p;
     size_t left;

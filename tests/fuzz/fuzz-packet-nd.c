@@ -4,8 +4,8 @@
  * neighbour discovery, listener discovery, and the errors sent about them
  *
  * Input: a packet, from the IPv6 header on. An ICMPv6 checksum is made right,
- * unless the first octet of the input is odd; behind hop-by-hop options it is if
- * that octet's next bit is set.
+ * unless the first octet of the input is odd; behind hop-by-hop options it is
+ * if that octet's next bit is set.
  *
  * A parsed message must come out of the builder and the parser again as the
  * same message.

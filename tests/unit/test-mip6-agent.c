@@ -295,7 +295,8 @@ static void test_to_node(void)
 }
 
 /* "Packet too big" about the last packet that was forwarded, to the agent. */
-static void too_big(AgentFixture *f, uint32_t mtu, const uint8_t *outer, size_t len)
+static void too_big(AgentFixture *f, uint32_t mtu, const uint8_t *outer,
+                    size_t len)
 {
     struct in6_addr router = agent_address(FAR);
     uint8_t error[PACKET_IP6_MTU_MIN];
@@ -418,7 +419,8 @@ static void test_from_node(void)
 static void test_two_homes(void)
 {
     AgentFixture *f = agent_begin(NULL);
-    struct in6_addr care_of = agent_address(CARE_OF), other = agent_address(OTHER);
+    struct in6_addr care_of = agent_address(CARE_OF);
+    struct in6_addr other = agent_address(OTHER);
     Mip6Mh bu;
 
     agent_bind(f, HOME, CARE_OF);

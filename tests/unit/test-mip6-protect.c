@@ -657,7 +657,8 @@ static void send_error(World *w, uint8_t type, uint8_t code, uint32_t arg,
 static void test_icmp6(void)
 {
     World *w = away("aes-gcm-128");
-    struct in6_addr care_of = w->port.binding[0].care_of, agent = address(AGENT);
+    struct in6_addr care_of = w->port.binding[0].care_of;
+    struct in6_addr agent = address(AGENT);
     uint32_t mtu = mip6_tunnel_mtu(&w->port.tunnel, w->now);
     uint8_t sent[ROOM] = { 0 };
     size_t len;

@@ -264,7 +264,8 @@ static void test_refresh_request(void)
     World *w = ready_bound();
 
     for (unsigned i = 0; i < 5; i++) {
-        ready_give_mh(w, AGENT, &w->port.binding[0].care_of, &home, &home, &brr);
+        ready_give_mh(w, AGENT, &w->port.binding[0].care_of, &home, &home,
+                      &brr);
     }
     g_assert_cmpint(ready_updates(w), ==, 1);
     ready_accept(w);

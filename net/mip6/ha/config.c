@@ -301,7 +301,7 @@ static bool parse_line(Parser *p, char *line, GError **errp)
     return parse_statement(p, words[0], value, errp);
 }
 
-/* What needs all lines. */
+/* Checks that need all lines. */
 static bool finish(Parser *p, GError **errp)
 {
     Mip6HaConfig *config = p->config;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a migration carries of a port
+ * The state of a port in a migration
  */
 #include <string.h>
 

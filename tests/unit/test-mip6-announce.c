@@ -52,6 +52,15 @@ static void test_three(void)
     g_assert_cmpint(h.of[1], ==, 3);
     g_assert_cmpint(h.of[2], ==, 1);
     g_assert_cmpint(mip6_announce_deadline(&q), ==, INT64_MAX);
+    /* The first one may not wait for a turn, the others do. */
+    h.count = 0;
+    mip6_announce_at_once(&q, 10 * SECOND, &a, 3);
+    g_assert_cmpint(h.count, ==, 1);
+    g_assert_cmpint(mip6_announce_deadline(&q), ==, 11 * SECOND);
+    mip6_announce_tick(&q, 11 * SECOND);
+    mip6_announce_tick(&q, 12 * SECOND);
+    g_assert_cmpint(h.count, ==, 3);
+    g_assert_cmpint(mip6_announce_deadline(&q), ==, INT64_MAX);
     /* A binding that has ended is not announced any more. */
     mip6_announce_add(&q, 0, &a, 3);
     mip6_announce_add(&q, 0, &a, 3);

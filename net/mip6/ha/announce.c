@@ -56,6 +56,16 @@ void mip6_announce_add(Mip6Announce *q, int64_t now,
     mip6_expiry_set(&q->expiry, &e->due, now);
 }
 
+void mip6_announce_at_once(Mip6Announce *q, int64_t now,
+                           const struct in6_addr *home, unsigned times)
+{
+    q->send(q->opaque, home);
+    q->sent++;
+    if (times > 1) {
+        mip6_announce_add(q, now + RETRANS, home, times - 1);
+    }
+}
+
 static void forget(Mip6Announce *q, Entry *e)
 {
     mip6_expiry_remove(&q->expiry, &e->due);

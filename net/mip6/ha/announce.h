@@ -40,6 +40,15 @@ void mip6_announce_destroy(Mip6Announce *q);
 void mip6_announce_add(Mip6Announce *q, int64_t now,
                        const struct in6_addr *home, unsigned times);
 
+/**
+ * mip6_announce_at_once: announce @home, and again, @times in all
+ *
+ * The answer to what a mobile node sends next must find its way, and that may
+ * be before the next turn.
+ */
+void mip6_announce_at_once(Mip6Announce *q, int64_t now,
+                           const struct in6_addr *home, unsigned times);
+
 /** mip6_announce_remove: no longer */
 void mip6_announce_remove(Mip6Announce *q, const struct in6_addr *home);
 

@@ -364,7 +364,9 @@ bool mip6_ha_host_proxy(Mip6HaHost *h, int64_t now,
         return true;
     }
     g_hash_table_add(h->homes, g_memdup2(home, sizeof(*home)));
-    if (announcements) {
+    if (announcements > 1) {
+        mip6_announce_at_once(&h->announce, now, home, announcements);
+    } else if (announcements) {
         mip6_announce_add(&h->announce, now, home, announcements);
     }
     return true;

@@ -47,7 +47,7 @@ bool mip6_ha_host_sweep(Mip6HaHost *h);
  * mip6_ha_host_proxy: begin or end to answer for @home and take its packets
  *
  * @announcements: to the home link's nodes, when it begins; at most
- *                 MIP6_ANNOUNCE_TIMES
+ *                 MIP6_ANNOUNCE_TIMES; of more than one the first goes at once
  *
  * Returns: false with errno set if the host has refused the route
  */

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Sequence
 
 from vmmnet.story import Story
-from vmmnet.testbed import kernel, mobility, net, process, wait
+from vmmnet.testbed import kernel, mobility, net, process, roaming, wait
 from vmmnet.testbed.guest import Guest
 from vmmnet.testbed.migration import migrated
 from vmmnet.testbed.mobility import AGENT_ADDRESS, CORRESPONDENT_ADDRESS, HOME_ADDRESS, World
@@ -111,7 +111,13 @@ def demonstrate(options: argparse.Namespace, story: Story) -> None:
             talk = Talk(world, guest)
             talk.ask(story)
             monitor(story, guest)
-        moving = migrated(guest, uri=_URI, netns=world.foreign.host.netns, arguments=tuple(abroad))
+        moving = migrated(
+            guest,
+            uri=_URI,
+            ready=lambda target: "care-of" in roaming.info(target),
+            netns=world.foreign.host.netns,
+            arguments=tuple(abroad),
+        )
         with story.step(f"Migrate it to host B, on another network: migrate {_URI}"):
             guest = stack.enter_context(moving)
             wait.until(lambda: guest.qmp("query-mip6")[0]["state"] == "bound", "the binding")

@@ -171,14 +171,20 @@ static void came(Stream *s, uint8_t *frame, size_t len)
     g_assert_not_reached();
 }
 
+#define UDP_SUM_AT      6u
+
 static void complete_sum(uint8_t *frame, size_t len,
                          const PacketOffload *offload)
 {
     uint8_t *from = frame + offload->csum_start;
 
+    uint16_t sum = packet_sum_fold(packet_sum_add(0, from, len -
+                                                  offload->csum_start));
+
+    /* Only in UDP does 0 say that there is none (RFC 768). */
     packet_put16(from + offload->csum_offset,
-                 packet_udp_sum(packet_sum_fold(
-                     packet_sum_add(0, from, len - offload->csum_start))));
+                 offload->csum_offset == UDP_SUM_AT ? packet_udp_sum(sum)
+                                                    : sum);
 }
 
 static void came_super(Stream *s, uint8_t *frame, size_t len,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a mobile node and its home agent say to each other, in ESP (RFC 3776,
+ * ESP between a mobile node and its home agent (RFC 3776,
  * RFC 4877)
  *
  * There are four associations for a home address: for signalling and for the
@@ -22,7 +22,7 @@ typedef enum Mip6ProtectSa {
 } Mip6ProtectSa;
 
 #define MIP6_PROTECT_WINDOW     64u     /* see Mip6ProtectConfig */
-/* What ESP adds to a packet at most. */
+/* Octets that ESP adds to a packet at most. */
 #define MIP6_PROTECT_MORE       (ESP_HEAD_LEN + ESP_IV_MAX + 18u + ESP_ICV_MAX)
 
 typedef struct Mip6ProtectSaConfig {

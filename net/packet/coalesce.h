@@ -20,7 +20,7 @@
 /* Datagrams in a super-frame, as Linux has it. */
 #define PACKET_COALESCE_DATAGRAMS_MAX 64u
 
-/* What the receiver takes. */
+/* Kinds of super-frames that the receiver takes. */
 enum {
     PACKET_COALESCE_TCP4 = 1 << 0,
     PACKET_COALESCE_TCP6 = 1 << 1,
@@ -68,7 +68,7 @@ void packet_coalesce_init(PacketCoalesce *c, PacketCoalesced *emit,
  * packet_coalesce_take: a frame on its way to the receiver
  * @takes: PACKET_COALESCE_..., what the receiver takes now
  *
- * What the frame must not overtake is emitted first.
+ * Frames that it must not overtake are emitted first.
  *
  * Returns: true if the frame is held, or was emitted; false if the caller has
  * to send it now, as it is

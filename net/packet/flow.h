@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a frame is: the fields that a switch matches
+ * The fields of a frame that a switch matches
  *
  * They are those of OpenFlow 1.3 and 1.5 (OXM) that a frame has in itself. A
  * field that the frame does not have is 0. Numbers are in host order, IP
@@ -17,7 +17,7 @@
 /* EtherType of a frame that has a length there, and no SNAP header. */
 #define PACKET_FLOW_NO_TYPE     0x05ffu
 
-/* Which of the fields are there. */
+/* The fields that are there. */
 enum {
     PACKET_FLOW_IP4 = 1 << 0,
     PACKET_FLOW_IP6 = 1 << 1,

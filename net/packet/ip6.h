@@ -62,7 +62,7 @@ bool packet_ip6_parse(PacketIp6 *ip, const void *packet, size_t len);
 size_t packet_ip6_build(void *buf, const PacketIp6 *ip);
 
 /*
- * Which extension headers a packet has: the bits of OpenFlow's OXM field
+ * The extension headers of a packet, as the bits of OpenFlow's OXM field
  * IPV6_EXTHDR (OpenFlow 1.3.5 section 7.2.3.7).
  */
 enum {

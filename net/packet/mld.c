@@ -36,7 +36,7 @@ bool packet_mld_forwards(const struct in6_addr *group)
     return IN6_IS_ADDR_MULTICAST(group) && (group->s6_addr[1] & 0xf) > 2;
 }
 
-/* Where the message is; 0: behind no hop-by-hop options, or not there. */
+/* Offset of the message; 0: not behind hop-by-hop options, or not there. */
 static size_t message(const uint8_t *p, size_t len)
 {
     PacketIp6Ext ext;

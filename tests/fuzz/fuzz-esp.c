@@ -48,7 +48,7 @@ static EspResult open_it(Fuzz *f, const uint8_t *packet, size_t packet_len,
     return result;
 }
 
-/* Whatever is in the packet, it has no ICV of ours. */
+/* Packets of any content, without an ICV of ours. */
 static void from_stranger(Fuzz *f, const uint8_t *data, size_t size)
 {
     uint8_t got[ROOM], next;

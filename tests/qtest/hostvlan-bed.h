@@ -86,7 +86,7 @@ void bed_converse(Bed *bed);
 
 /* --- main ----------------------------------------------------------------- */
 
-/* What main() does: makes the network and runs what @add_tests has added. */
+/* The whole of main(): make the network, run the tests of @add_tests. */
 int hostvlan_test_main(int argc, char **argv, void (*add_tests)(void));
 
 #endif /* TESTS_QTEST_HOSTVLAN_BED_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What all qtests of mip6 share: see mip6-bed.h */
+/* The bed of all qtests of mip6: see mip6-bed.h */
 #include "qemu/osdep.h"
 
 #include <poll.h>

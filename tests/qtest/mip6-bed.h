@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What all qtests of -netdev mip6 share
+ * The bed of all qtests of -netdev mip6
  *
  * The test is the guest (stage-nic.c), and it is the link behind the netdev: a
  * pair of sockets, or a tap where virtio-net headers matter. It speaks for the
@@ -54,7 +54,7 @@ void bed_end(Bed *bed);
 /* Lets QEMU's main loop take whatever is pending there. */
 void bed_settle(Bed *bed);
 
-/* What QMP says of the netdev; the caller's to unref. */
+/* The netdev's answer to query-mip6; the caller's to unref. */
 QDict *bed_query(Bed *bed);
 uint64_t bed_dropped(Bed *bed, const char *reason);
 
@@ -94,7 +94,7 @@ void bed_register(Bed *bed, const char *prefix);
 
 size_t guest_wait(Bed *bed, uint8_t *frame, size_t size);
 
-/* What main() does: makes the network and runs what @add_tests has added. */
+/* The whole of main(): make the network, run the tests of @add_tests. */
 int mip6_test_main(int argc, char **argv, void (*add_tests)(void));
 
 #endif /* TESTS_QTEST_MIP6_BED_H */

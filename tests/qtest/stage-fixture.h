@@ -132,7 +132,7 @@ void bed_converse(Bed *bed, uint32_t number);
 void add_test(const char *name, const NicKind *const *nics, Backend backend,
               unsigned least, void (*func)(const Setup *setup));
 
-/* What main() does: makes the network and runs what @add_tests has added. */
+/* The whole of main(): make the network, run the tests of @add_tests. */
 int stage_test_main(int argc, char **argv, void (*add_tests)(void));
 
 #endif /* TESTS_QTEST_STAGE_FIXTURE_H */

@@ -124,7 +124,7 @@ unsigned count_fds(QTestState *qts);
 
 /* Adds a test for each kind of ring that has none of the features @must. */
 void add_for_kinds(const char *name, GTestDataFunc func, uint64_t must);
-/* What main() does: makes the network and runs what @add_tests has added. */
+/* The whole of main(): make the network, run the tests of @add_tests. */
 int vmrpc_test_main(int argc, char **argv, void (*add_tests)(void));
 
 #endif

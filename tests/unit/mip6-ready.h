@@ -49,7 +49,7 @@ Update ready_update_at(const World *w, unsigned which);
 /* Messages of neighbour discovery of @type in the log, the last in @nd. */
 unsigned ready_nd(const World *w, uint8_t type, PacketNd *nd);
 
-/* What a Binding Acknowledgement that accepts the last update says. */
+/* A Binding Acknowledgement that accepts the last update. */
 Mip6Mh ready_ack(const World *w, uint8_t status);
 
 /* The agent accepts the last update. */

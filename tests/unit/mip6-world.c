@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What all tests of a mobile node's port share: see mip6-world.h */
+/* The world of all tests of a mobile node's port: see mip6-world.h */
 #include <arpa/inet.h>
 #include <glib.h>
 #include <string.h>

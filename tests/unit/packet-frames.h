@@ -32,7 +32,7 @@ size_t frame_make(uint8_t *buf, const FrameSpec *spec);
 PacketOffload frame_partial(uint8_t *frame, const FrameSpec *spec);
 
 /*
- * What was sent to a receiver, and how far it has it: of each flow all that
+ * The frames sent to a receiver, and how far it has them: of each flow all that
  * was sent has to come, in its order, octet for octet.
  */
 typedef struct Stream {

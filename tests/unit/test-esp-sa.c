@@ -147,7 +147,7 @@ static void test_overflow(void)
     esp_sa_free(sa);
 }
 
-/* Whatever the two hosts seal, no number comes twice. */
+/* No number comes twice in all that the two hosts seal. */
 static void test_hand_over(void)
 {
     EspSa *source = outbound(true), *destination = outbound(true);

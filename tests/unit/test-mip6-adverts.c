@@ -115,7 +115,7 @@ static void test_solicited(void)
     g_assert_cmpint(m.prefixes, ==, 1);
     g_assert_cmpint(m.prefix[0].len, ==, 64);
     g_assert_true(m.prefix[0].autonomous);
-    /* What is left of it. */
+    /* The rest of it. */
     g_assert_cmpuint(m.prefix[0].valid, ==, 3590);
     g_assert_cmpuint(m.prefix[0].preferred, ==, 1790);
     g_assert_cmpuint(f->a.solicited, ==, 1);
@@ -204,7 +204,7 @@ static void test_lifetime(void)
     agent_end(f);
 }
 
-/* What the configuration says goes before, and changes are told. */
+/* The configuration goes before, and changes are told. */
 static void test_configured(void)
 {
     AgentFixture *f = agent_begin(NULL);

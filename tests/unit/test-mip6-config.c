@@ -46,7 +46,7 @@ static void test_good(void)
     mip6_ha_config_free(c);
 }
 
-/* What another configuration may change while the agent runs. */
+/* The settings that may change while the agent runs. */
 static void test_fixed(void)
 {
     static const struct { const char *text, *differs; } cases[] = {

@@ -151,7 +151,7 @@ static void pass(World *w, int64_t time)
     mip6_agent_tick(&w->agent, w->now);
 }
 
-/* How many packets to the home address come out for one that comes in. */
+/* Packets to the home address that come out for one that comes in. */
 static unsigned tunnelled(World *w)
 {
     uint8_t packet[PACKET_IP6_LEN];

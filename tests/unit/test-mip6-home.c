@@ -254,7 +254,7 @@ static void test_configured(void)
     mip6_home_init(&f->h, &config, f->h.ops, f->h.opaque);
     g_assert_cmpint(mip6_home_configured(&f->h), ==, 2);
     g_assert_true(mip6_home_is_guests(&f->h, &second));
-    /* What was learned elsewhere adds those of the home link, each once. */
+    /* Addresses learned elsewhere add those of the home link, each once. */
     learned.addresses = 4;
     learned.address[1] = second;
     learned.address[2] = address("2001:db8:2001::5");

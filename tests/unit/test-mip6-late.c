@@ -394,7 +394,7 @@ static void test_offload(void)
     world_free(w);
 }
 
-/* What nobody takes is late, at the end; memory is bounded until then. */
+/* Packets that nobody takes are late at the end; memory is bounded. */
 static void test_end(void)
 {
     World *w = left_home();

@@ -130,7 +130,7 @@ static void test_faults(void)
     mip6_protect_free(mip6_protect_new(&config, &fault));
 }
 
-/* What signalling is, and what it is not. */
+/* Packets that are signalling, and packets that are not. */
 static const uint8_t protocols[] = {
     PACKET_PROTO_MH, PACKET_PROTO_ICMP6, PACKET_PROTO_TCP, PACKET_PROTO_IP6,
 };
@@ -292,7 +292,7 @@ static const Mip6PortOps port_ops = {
     .changed = changed,
 };
 
-/* What is for the node waits; it is in ESP. */
+/* The packet for the node waits; it is in ESP. */
 static void agent_forward(void *opaque, const void *packet, size_t len)
 {
     World *w = opaque;
@@ -709,7 +709,7 @@ static void test_migration(void)
     g_assert_true(mip6_port_load(&v->port, v->now, saved, saved_len));
     g_assert_cmpint(esp_sa_next(mip6_protect_sa(v->protect, MIP6_TUNNEL_OUT)),
                     >, next + 1);
-    /* What the source got, the destination does not take again. */
+    /* The destination does not take again a packet that the source got. */
     mip6_port_run(&v->port, v->now);
     g_assert_false(open_packet(v->protect, ack.buf, ack.len, out, &len,
                                &which));

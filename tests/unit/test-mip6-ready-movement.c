@@ -61,7 +61,7 @@ static void test_collision(void)
     world_free(w);
 }
 
-/* What no address is to be made of. */
+/* Prefixes that make no address. */
 static void test_no_address(void)
 {
     World *w = ready_begin();

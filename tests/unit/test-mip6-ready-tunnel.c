@@ -137,7 +137,7 @@ static void test_groups(void)
         g_assert_cmpint(w->to_link, ==, i + 1);
         g_assert_cmpint(w->link.buf[PACKET_ETH_LEN + 6], ==, PACKET_PROTO_IP6);
     }
-    /* What the agent sends of a group beyond the link, the guest gets. */
+    /* The guest gets the agent's packets of a group beyond the link. */
     w->to_guest = 0;
     mip6_home_set_nic_mac(&w->port.home, guest_mac);
     give_tunnelled(w, AGENT, FAR, "ff0e::101");

@@ -218,7 +218,7 @@ static void test_partial_sum(void)
         g_assert_cmpint(w->len, ==, size + 40);
         g_assert_cmphex(l4_sum(w->inner, w->len, PACKET_PROTO_UDP), ==, 0);
     }
-    /* Where no checksum can be. */
+    /* Places where no checksum can be. */
     for (unsigned start = 0; start < 1400; start++) {
         size_t len = packet(frame, PACKET_PROTO_UDP, 1240);
 

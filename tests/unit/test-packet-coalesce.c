@@ -118,7 +118,7 @@ static bool change(FrameSpec *spec, unsigned number)
     }
 }
 
-/* What does not follow begins anew, and does not overtake. */
+/* A packet that does not follow begins anew, and does not overtake. */
 static void test_next_but_other(void)
 {
     FrameSpec spec = spec_of(true, false);
@@ -158,7 +158,7 @@ static void test_identification(void)
     }
 }
 
-/* What is never held is with the receiver at once, behind what was held. */
+/* A packet that is never held comes at once, behind those that were held. */
 static void test_never_held(void)
 {
     static const uint8_t flags[] = {

@@ -224,7 +224,7 @@ void mip6_ha_link_configure(Mip6HaLink *l, int64_t now,
 void mip6_ha_link_heard(Mip6HaLink *l, int64_t now, const PacketNd *nd)
 {
     const PacketNdRa *ra = &nd->ra;
-    /* What an agent that has just begun hears first is no change. */
+    /* The first prefixes that a new agent hears are no change. */
     bool quiet = l->prefixes == 0;
 
     hear_agent(l, now, nd);
@@ -233,7 +233,7 @@ void mip6_ha_link_heard(Mip6HaLink *l, int64_t now, const PacketNd *nd)
         const PacketNdPrefix *p = &ra->prefix[i];
         const Mip6HaPrefix *known = find_prefix(l, p);
 
-        /* What the configuration says goes before. */
+        /* The configuration goes before advertisements. */
         if ((!known || !known->fixed) && p->preferred <= p->valid &&
             !IN6_IS_ADDR_LINKLOCAL(&p->prefix) &&
             !IN6_IS_ADDR_MULTICAST(&p->prefix)) {

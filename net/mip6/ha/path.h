@@ -13,7 +13,7 @@
 /* Headers before a fragment of a tunnelled packet. */
 #define MIP6_PATH_HEAD_LEN  (PACKET_IP6_LEN + PACKET_IP6_FRAGMENT_LEN)
 
-/* What an ICMPv6 "packet too big" says about a tunnelled packet. */
+/* An ICMPv6 "packet too big" about a tunnelled packet, read. */
 typedef struct Mip6PathTold {
     struct in6_addr care_of, home;
     uint32_t mtu;               /* PACKET_IP6_MTU_MIN.. */

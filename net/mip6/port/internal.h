@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the files of a port share
+ * Internals of a port, for its files
  *
  * guest.c and link.c stand on control.c, that and port.c on late.c, and port.c
  * on bindings.c.
@@ -13,7 +13,7 @@
 /* A whole message of control: neighbour discovery, mobility, ICMPv6. */
 #define MIP6_CONTROL_MAX        (PACKET_ETH_LEN + 1500u)
 
-/* Where a packet comes from, and where it is. */
+/* A packet that has arrived: its sender, and its place in the frame. */
 typedef struct Mip6Arrived {
     const PacketEth *eth;
     const struct iovec *iov;    /* the frame, or fragments put together */
@@ -37,7 +37,7 @@ static inline Mip6Verdict mip6_port_drop(Mip6Port *p, Mip6Drop why)
     return MIP6_DONE;
 }
 
-/* Where errors about the guest's packets come from. */
+/* The source of errors about the guest's packets. */
 static inline const struct in6_addr *mip6_port_router(const Mip6Port *p)
 {
     return p->home.learned.has_router ? &p->home.learned.router

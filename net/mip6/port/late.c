@@ -18,7 +18,7 @@
  * At home the sign is a neighbour advertisement for the guest's address: the
  * agent's, which has to announce each address that it becomes the proxy of
  * (RFC 6275 section 10.4.1), or the guest's own if it has only changed hosts.
- * Who says that goes to the MAC address that it names. It is the same way that
+ * Late packets go to the MAC address that it names. It is the same way that
  * the router's next packet takes, so it works with any agent. Without such an
  * advertisement there is nobody to forward to. A frame that came before it may
  * go back to its sender, which has no binding then and has one now; one that
@@ -184,7 +184,7 @@ static bool is_routable(const uint8_t *packet, size_t len)
            !IN6_IS_ADDR_UNSPECIFIED(&ip.src);
 }
 
-/* Which of the guest's addresses it is; MIP6_HOME_ADDRESSES: none. */
+/* The index of a guest's address; MIP6_HOME_ADDRESSES: it is none. */
 static unsigned address_of(const Mip6Port *p, const struct in6_addr *addr)
 {
     const Mip6HomeLearned *l = &p->home.learned;

@@ -12,7 +12,7 @@
  *                                        home link would     careof.c, state
  *                                                            from binding.c
  *
- * Where the VM is, router advertisements tell: one with the home prefix means
+ * Router advertisements tell where the VM is: one with the home prefix means
  * home, any other with a prefix or a default router means away. Where the home
  * prefix was heard, another router may be on the same link: the routers are
  * asked, and only if none says the home prefix for DOUBT_MAX, it is another

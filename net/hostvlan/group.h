@@ -37,6 +37,9 @@
 /* A Linux bridge knows no more sources of a group (PG_SRC_ENT_LIMIT). */
 #define HOSTVLAN_QUERY_SOURCES_MAX      32
 
+/* 224.0.0.1. */
+#define HOSTVLAN_ALL_HOSTS              0xe0000001u
+
 /* Octets of a frame that hostvlan_query_received() reads. */
 #define HOSTVLAN_QUERY_LEN              98u
 
@@ -183,8 +186,12 @@ static inline bool hostvlan_igmp_received(const struct hostvlan_frame *f,
         igmp[0] != HOSTVLAN_IGMP_QUERY) {
         return false;
     }
+    /* About a group: to that, or to all hosts, as Linux's bridge does it. */
     group = hostvlan_get32(igmp + 4);
-    if (to != (group ? group : 0xe0000001)) {
+    if (group && (group >> 28 != 0xe || (to != group && to != HOSTVLAN_ALL_HOSTS))) {
+        return false;
+    }
+    if (!group && to != HOSTVLAN_ALL_HOSTS) {
         return false;
     }
     length = total - header;
@@ -223,7 +230,7 @@ static inline bool hostvlan_mld_received(const struct hostvlan_frame *f,
                                          uint32_t offset, uint64_t dest)
 {
     uint8_t ip[40], alert[8], mld[28];
-    uint32_t payload, length, group = 0, differs = 0;
+    uint32_t payload, length, group = 0, differs = 0, to_some = 0;
 
     if (!hostvlan_read(f, offset, ip, sizeof(ip)) ||
         !hostvlan_read(f, offset + 40, alert, sizeof(alert)) ||
@@ -243,13 +250,11 @@ static inline bool hostvlan_mld_received(const struct hostvlan_frame *f,
         group |= hostvlan_get32(mld + 8 + i);
         differs |= hostvlan_get32(mld + 8 + i) ^ hostvlan_get32(ip + 24 + i);
     }
-    if (group == 0) {
-        /* To all nodes, ff02::1. */
-        differs = (hostvlan_get32(ip + 24) ^ 0xff020000) |
-                  hostvlan_get32(ip + 28) | hostvlan_get32(ip + 32) |
-                  (hostvlan_get32(ip + 36) ^ 1);
-    }
-    if (differs) {
+    /* Not to all nodes, ff02::1. */
+    to_some = (hostvlan_get32(ip + 24) ^ 0xff020000) |
+              hostvlan_get32(ip + 28) | hostvlan_get32(ip + 32) |
+              (hostvlan_get32(ip + 36) ^ 1);
+    if (group ? mld[8] != 0xff || (differs && to_some) : to_some) {
         return false;
     }
     length = payload - sizeof(alert);

@@ -184,8 +184,7 @@ def test_queries_of_a_physical_switch(host: Host, network: Network) -> None:
             wait.until(lambda: routers(bridge) == {uplink.a.name}, "the switch is the router")
             tenants_speak(host, a, b, c)
             wait.until(lambda: GROUP in groups(switch, uplink.b), "the group at the switch")
-        while not is_group_query(wire.receive()):
-            pass
+        wait.until(lambda: is_group_query(wire.receive()), "C hears the query for the group")
         wait.until(lambda: GROUP not in groups(bridge, b.outside), "B's leave")
         wait.until(lambda: GROUP in groups(bridge, c.outside), "C's answer at the bridge")
         wait.until(lambda: GROUP in groups(switch, uplink.b), "C's answer at the switch")

@@ -392,7 +392,7 @@ static void test_received_forms(void)
 {
     Packet v4 = igmp(0, 2, 0, 0), v6 = mld(0, 1, 0, 0), p;
 
-    /* Which group is asked about is where it goes, in all three headers. */
+    /* Which group is asked about is where it goes, in all three headers; */
     p = igmp(0, 2, GROUP4, 0);
     assert_with(received, p, IP + 28, GROUP4 + 1, 4, UNKNOWN);
     assert_with(received, p, IP + 16, HV_ALL_HOSTS, 4, UNKNOWN);
@@ -400,6 +400,11 @@ static void test_received_forms(void)
     p = mld(0, 1, GROUP6, 0);
     assert_with(received, p, IP + 68, GROUP6 + 1, 4, UNKNOWN);
     assert_with(received, p, 0, 0x333300000001ull, 6, UNKNOWN);
+    /* or it goes to all, as Linux's bridge asks. */
+    assert_with(received, v4, IP + 28, GROUP4, 4, PASSED);
+    assert_with(received, v4, IP + 28, 0xc0000201, 4, UNKNOWN);
+    assert_with(received, v6, IP + 56, 0xff05000000000000ull, 8, PASSED);
+    assert_with(received, v6, IP + 56, 0x20010db800000000ull, 8, UNKNOWN);
     /* To one station, or to all. */
     assert_with(received, v4, 0, TENANT, 6, UNKNOWN);
     assert_with(received, v6, 0, 0xffffffffffffull, 6, UNKNOWN);

@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_MIP6_AGENT_FIXTURE_H
 #define TESTS_UNIT_MIP6_AGENT_FIXTURE_H
 
-#include "net/mip6/ha/agent.h"
+#include "net/mip6/ha/agent/agent.h"
 
 #define SECOND  1000000000ll
 

@@ -9,7 +9,7 @@
 #ifndef TESTS_UNIT_MIP6_WORLD_H
 #define TESTS_UNIT_MIP6_WORLD_H
 
-#include "net/mip6/ha/agent.h"
+#include "net/mip6/ha/agent/agent.h"
 #include "net/mip6/port/port.h"
 
 #define SECOND  1000000000ll

@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "net/mip6/ha/agent.h"
+#include "net/mip6/ha/agent/agent.h"
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"
 #include "net/packet/octets.h"

@@ -1,33 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * vmmnet-ha: a home agent for Mobile IPv6
+ * A home agent as a process
  *
- *     vmmnet-ha FILE
- *     vmmnet-ha show [--json | --metrics] [FILE]
- *
- * config.c says what is in FILE, agent.c what a home agent does, host.c where
- * packets come from and go to. This file connects them in one thread.
+ * service/config.c says what is in its file, agent/agent.c what a home agent
+ * does, host/host.c where packets come from and go to. This file connects them
+ * in one thread.
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <glib-unix.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "net/mip6/ha/config.h"
-#include "net/mip6/ha/control.h"
-#include "net/mip6/ha/host.h"
-#include "net/mip6/ha/journal.h"
-#include "net/mip6/ha/multicast.h"
+#include "net/mip6/ha/daemon.h"
+#include "net/mip6/ha/host/host.h"
+#include "net/mip6/ha/host/multicast.h"
+#include "net/mip6/ha/service/config.h"
+#include "net/mip6/ha/service/control.h"
+#include "net/mip6/ha/service/journal.h"
 
 /* Packets that one turn of the loop takes, so that none starves others. */
 #define BATCH           64
 #define FORWARDING      "net/ipv6/conf/all/forwarding"
-#define DEFAULT_FILE    "/etc/vmmnet/ha.conf"
 
 typedef struct Daemon {
     GMainLoop *loop;
@@ -250,16 +247,6 @@ static gboolean stop(gpointer opaque)
     return G_SOURCE_CONTINUE;
 }
 
-static bool configure(Daemon *d, const char *file, GError **errp)
-{
-    g_autofree char *text = NULL;
-
-    if (g_file_get_contents(file, &text, NULL, errp)) {
-        d->config = mip6_ha_config_parse(text, file, errp);
-    }
-    return d->config;
-}
-
 /* SIGHUP: the file is read again. With a mistake, the earlier one holds. */
 static gboolean reload(gpointer opaque)
 {
@@ -268,7 +255,8 @@ static gboolean reload(gpointer opaque)
     g_autoptr(GError) err = NULL;
     const char *fixed;
 
-    if (!configure(d, d->file, &err)) {
+    d->config = mip6_ha_config_read(d->file, &err);
+    if (!d->config) {
         g_warning("%s; the earlier configuration holds", err->message);
         d->config = old;
         return G_SOURCE_CONTINUE;
@@ -420,90 +408,15 @@ static bool end(Daemon *d, GError **errp)
     return done;
 }
 
-/* --- commands ------------------------------------------------------------- */
-
-static bool serve(const char *file, GError **errp)
+bool mip6_ha_serve(const char *file, GError **errp)
 {
     Daemon d = { .file = file };
 
     mip6_ha_multicast_init(&d.multicast);
-    if (!configure(&d, file, errp) || !start(&d, errp)) {
+    d.config = mip6_ha_config_read(file, errp);
+    if (!d.config || !start(&d, errp)) {
         return false;
     }
     run(&d);
     return end(&d, errp);
-}
-
-static bool show(const char *file, Mip6ShowFormat format, GError **errp)
-{
-    Daemon d = { 0 };
-    bool done;
-
-    if (!configure(&d, file, errp)) {
-        return false;
-    }
-    if (d.config->control) {
-        done = mip6_ha_control_ask(d.config->control, format, STDOUT_FILENO,
-                                   errp);
-    } else {
-        g_set_error(errp, G_FILE_ERROR, G_FILE_ERROR_NOENT,
-                    "%s: there is no line 'control': the agent's socket", file);
-        done = false;
-    }
-    mip6_ha_config_free(d.config);
-    return done;
-}
-
-static int usage(FILE *out, int code)
-{
-    fputs("usage: vmmnet-ha FILE\n"
-          "           be the home agent that the configuration FILE describes\n"
-          "       vmmnet-ha show [--json | --metrics] [FILE]\n"
-          "           show bindings and counters of the agent that runs with "
-          "FILE\n"
-          "           (" DEFAULT_FILE "); --metrics: in Prometheus' text "
-          "format\n", out);
-    return code;
-}
-
-static bool command(int argc, char **argv, int *code, GError **errp)
-{
-    Mip6ShowFormat format = MIP6_SHOW_TEXT;
-    int at = 2;
-
-    if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-        *code = usage(stdout, 0);
-        return true;
-    }
-    if (argc == 2 && argv[1][0] != '-' && strcmp(argv[1], "show")) {
-        return serve(argv[1], errp);
-    }
-    if (argc < 2 || strcmp(argv[1], "show")) {
-        *code = usage(stderr, 2);
-        return true;
-    }
-    if (at < argc && !strcmp(argv[at], "--json")) {
-        format = MIP6_SHOW_JSON;
-        at++;
-    } else if (at < argc && !strcmp(argv[at], "--metrics")) {
-        format = MIP6_SHOW_METRICS;
-        at++;
-    }
-    if (argc - at > 1 || (at < argc && argv[at][0] == '-')) {
-        *code = usage(stderr, 2);
-        return true;
-    }
-    return show(at < argc ? argv[at] : DEFAULT_FILE, format, errp);
-}
-
-int main(int argc, char **argv)
-{
-    g_autoptr(GError) err = NULL;
-    int code = 0;
-
-    if (!command(argc, argv, &code, &err)) {
-        fprintf(stderr, "vmmnet-ha: %s\n", err->message);
-        return 1;
-    }
-    return code;
 }

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Mobile prefix advertisements to bound mobile nodes (RFC 6275 section 10.6) */
+#ifndef NET_MIP6_HA_ADVERTS_H
+#define NET_MIP6_HA_ADVERTS_H
+
+#include "net/mip6/ha/agent/agent.h"
+
+/** mip6_adverts_begin: @b holds; it knows the prefixes as they are */
+void mip6_adverts_begin(Mip6Agent *a, int64_t now, Mip6AgentBinding *b);
+
+/** mip6_adverts_end: @b ends */
+void mip6_adverts_end(Mip6Agent *a, Mip6AgentBinding *b);
+
+/** mip6_adverts_changed: all mobile nodes are to be told */
+void mip6_adverts_changed(Mip6Agent *a, int64_t now);
+
+/** mip6_adverts_solicited: @b has asked, or answered, with @id */
+void mip6_adverts_solicited(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
+                            uint16_t id);
+
+/** mip6_adverts_status: of an acknowledgement that accepts */
+uint8_t mip6_adverts_status(const Mip6Agent *a, const Mip6AgentBinding *b);
+
+/** mip6_adverts_tick: send what is due, at most MIP6_AGENT_TURN */
+void mip6_adverts_tick(Mip6Agent *a, int64_t now);
+
+#endif /* NET_MIP6_HA_ADVERTS_H */

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A home agent (RFC 6275 section 10)
+ *
+ * Theory of operation
+ * ===================
+ *
+ * The host forwards to the agent what comes for the agent's address and for
+ * each home address that is bound; what the agent sends, the host forwards. So
+ * all packets come in by one function and go out by one, and are of four kinds:
+ *
+ *   for the agent    Binding Update          answered by an acknowledgement
+ *                    IPv6 in IPv6            its inner packet goes on
+ *   for a home       anything                goes into the tunnel
+ *   for nobody       -                       dropped, counted
+ *
+ * A binding is in one table, found by its home address, and in a heap by when
+ * it ends, so that no turn looks at all. A mobile node may send for its own
+ * home address only, from the care-of address that it registered: both are
+ * compared for each packet (section 10.4.5).
+ *
+ * A host that a mobile node has left may still get packets for it. For a while
+ * the agent takes them from the previous care-of address and sends them on to
+ * the new one.
+ *
+ * A new binding is tentative until the home link has been asked for its
+ * address, unless the configuration has it hold at once; then it is taken back
+ * if a node answers. Packets know no tentative bindings.
+ *
+ * A packet that does not fit into the tunnel is answered by "packet too big".
+ * Senders do not believe in less than 1280 octets, so packets of up to that go
+ * in two fragments behind the outer header if the path has no room for it (RFC
+ * 2473 section 7.1 (b)), and the ones of mobile nodes are put together.
+ *
+ * Sequence numbers are compared as section 9.5.1 says. A binding that has ended
+ * leaves no memory of its number: a node that lost its own begins anew.
+ */
+#include <string.h>
+
+#include "net/mip6/ha/agent/adverts.h"
+#include "net/mip6/ha/agent/internal.h"
+#include "net/mip6/ha/parts/discovery.h"
+
+#define OPENED_MAX      4096u   /* longest packet that comes in ESP */
+
+static bool join(void *opaque, const struct in6_addr *group, bool on)
+{
+    Mip6Agent *a = opaque;
+
+    return a->ops->join(a->opaque, group, on);
+}
+
+static const Mip6GroupsOps groups_ops = {
+    .join = join,
+    .query = mip6_agent_query,
+};
+
+void mip6_agent_init(Mip6Agent *a, const Mip6AgentConfig *config,
+                     const Mip6AgentOps *ops, void *opaque)
+{
+    memset(a, 0, sizeof(*a));
+    a->config = *config;
+    a->ops = ops;
+    a->opaque = opaque;
+    a->bindings = g_hash_table_new_full(mip6_addr_hash, mip6_addr_equal,
+                                        NULL, g_free);
+    mip6_expiry_init(&a->expiry);
+    mip6_groups_init(&a->groups, &groups_ops, a);
+    mip6_expiry_init(&a->adverts);
+    mip6_ha_link_init(&a->link, &config->prefix, config->prefix_len);
+    mip6_ha_link_configure(&a->link, 0, config->prefix_info,
+                           config->prefixes);
+    a->anycast = mip6_discovery_anycast(&config->prefix, config->prefix_len);
+}
+
+void mip6_agent_destroy(Mip6Agent *a)
+{
+    mip6_expiry_destroy(&a->expiry);
+    mip6_groups_destroy(&a->groups);
+    mip6_expiry_destroy(&a->adverts);
+    g_hash_table_destroy(a->bindings);
+}
+
+/* To all home agents of the link: who looks for one (section 10.5). */
+static void for_anycast(Mip6Agent *a, int64_t now, const uint8_t *p, size_t len)
+{
+    PacketIp6Ext ext;
+
+    if (packet_ip6_walk(&ext, p, len) && ext.next == PACKET_PROTO_ICMP6 &&
+        !ext.fragment) {
+        mip6_agent_icmp6(a, now, &ext, p, len);
+    } else {
+        mip6_agent_drop(a, MIP6_AGENT_NOT_FOR_US);
+    }
+}
+
+/* A part of a packet. Returns NULL unless it makes the packet whole. */
+static uint8_t *put_together(Mip6Agent *a, int64_t now, const uint8_t *p,
+                             size_t *len, PacketIp6Ext *ext)
+{
+    uint8_t *whole = packet_reassemble(&a->fragments, now, p, *len, ext, len);
+
+    a->dropped[MIP6_AGENT_MALFORMED] += a->fragments.lost;
+    a->fragments.lost = 0;
+    if (whole && (!packet_ip6_walk(ext, whole, *len) || ext->fragment)) {
+        mip6_agent_drop(a, MIP6_AGENT_MALFORMED);
+        return NULL;
+    }
+    return whole;
+}
+
+static void for_agent(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
+                      uint8_t *p, size_t len);
+
+/* RFC 4303 section 3.4: what is in it is read as if it had come without. */
+static void take_esp(Mip6Agent *a, int64_t now, const PacketIp6Ext *ext,
+                     const uint8_t *p, size_t len)
+{
+    const struct iovec iov = { (void *)(p + ext->offset), len - ext->offset };
+    uint8_t opened[OPENED_MAX];
+    Mip6Keys *keys = NULL;
+    Mip6ProtectSa which;
+    PacketIp6 whole;
+    uint32_t spi;
+
+    if (esp_spi(&iov, 1, &spi)) {
+        keys = mip6_keyring_by_spi(a->config.keys, spi);
+    }
+    if (!keys || !mip6_protect_open(keys->protect, p, ext, &iov, 1, opened,
+                                    sizeof(opened), &len, &which)) {
+        mip6_agent_drop(a, MIP6_AGENT_ESP);
+    } else if (!packet_ip6_parse(&whole, opened, len)) {
+        mip6_agent_drop(a, MIP6_AGENT_MALFORMED);
+    } else {
+        a->opened = keys;
+        for_agent(a, now, &whole, opened, len);
+        a->opened = NULL;
+    }
+}
+
+static void for_agent(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
+                      uint8_t *p, size_t len)
+{
+    PacketIp6Ext ext;
+
+    if (!packet_ip6_walk(&ext, p, len) || ext.offset > len) {
+        mip6_agent_drop(a, MIP6_AGENT_MALFORMED);
+        return;
+    }
+    if (ext.fragment) {
+        p = put_together(a, now, p, &len, &ext);
+        if (!p) {
+            return;
+        }
+    }
+    switch (ext.next) {
+    case PACKET_PROTO_MH:
+        mip6_agent_mh(a, now, ip, &ext, p, len);
+        break;
+    case PACKET_PROTO_ICMP6:
+        if (ext.offset < len && p[ext.offset] == MIP6_ICMP_PREFIX_SOLICIT) {
+            mip6_agent_solicitation(a, now, ip, &ext, p, len);
+        } else {
+            mip6_agent_icmp6(a, now, &ext, p, len);
+        }
+        break;
+    case PACKET_PROTO_IP6:
+        mip6_agent_out_of_tunnel(a, now, ip, p + ext.offset, len - ext.offset);
+        break;
+    case PACKET_PROTO_ESP:
+        if (!a->opened) {
+            take_esp(a, now, &ext, p, len);
+            break;
+        }
+        /* fall through */
+    default:
+        mip6_agent_drop(a, MIP6_AGENT_NOT_FOR_US);
+        break;
+    }
+}
+
+void mip6_agent_packet(Mip6Agent *a, int64_t now, void *buf, size_t len)
+{
+    Mip6AgentBinding *b;
+    PacketIp6 ip;
+
+    if (!packet_ip6_parse(&ip, buf, len)) {
+        mip6_agent_drop(a, MIP6_AGENT_MALFORMED);
+        return;
+    }
+    len = PACKET_IP6_LEN + ip.payload;
+    if (packet_ip6_equal(&ip.dst, &a->config.address)) {
+        for_agent(a, now, &ip, buf, len);
+        return;
+    }
+    if (packet_ip6_equal(&ip.dst, &a->anycast)) {
+        for_anycast(a, now, buf, len);
+        return;
+    }
+    b = mip6_agent_bound(a, &ip.dst);
+    if (b) {
+        mip6_agent_into_tunnel(a, now, b, &ip, buf, len);
+    } else {
+        mip6_agent_drop(a, MIP6_AGENT_NOT_FOR_US);
+    }
+}
+
+int64_t mip6_agent_deadline(const Mip6Agent *a)
+{
+    const Mip6Due *next = mip6_expiry_next(&a->expiry);
+    const Mip6Due *advert = mip6_expiry_next(&a->adverts);
+    int64_t at = next ? next->at : INT64_MAX;
+
+    at = advert ? MIN(at, advert->at) : at;
+    return MIN(at, mip6_groups_deadline(&a->groups));
+}
+
+void mip6_agent_tick(Mip6Agent *a, int64_t now)
+{
+    mip6_groups_tick(&a->groups, now);
+    mip6_adverts_tick(a, now);
+    mip6_agent_end_due(a, now);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the agent says: acknowledgements and errors */
+#include <string.h>
+
+#include "net/mip6/ha/agent/internal.h"
+#include "net/packet/nd.h"
+
+#define ERROR_TIME      (SECOND / 1000)         /* between two errors */
+#define ERRORS_BURST    1000
+
+Mip6AgentBinding *mip6_agent_bound(const Mip6Agent *a,
+                                   const struct in6_addr *home)
+{
+    Mip6AgentBinding *b = g_hash_table_lookup(a->bindings, home);
+
+    return b && !b->tentative ? b : NULL;
+}
+
+const Mip6AgentBinding *mip6_agent_binding(const Mip6Agent *a,
+                                           const struct in6_addr *home)
+{
+    return mip6_agent_bound(a, home);
+}
+
+const char *mip6_agent_drop_name(Mip6AgentDrop why)
+{
+    static const char *const names[] = {
+        [MIP6_AGENT_MALFORMED] = "malformed",
+        [MIP6_AGENT_CHECKSUM] = "checksum",
+        [MIP6_AGENT_NO_BINDING] = "no-binding",
+        [MIP6_AGENT_WRONG_SOURCE] = "wrong-source",
+        [MIP6_AGENT_TOO_BIG] = "too-big",
+        [MIP6_AGENT_HOP_LIMIT] = "hop-limit",
+        [MIP6_AGENT_NOT_FOR_US] = "not-for-us",
+        [MIP6_AGENT_UNKNOWN_MH] = "unknown-mh",
+        [MIP6_AGENT_UNPROTECTED] = "unprotected",
+        [MIP6_AGENT_ESP] = "esp",
+    };
+
+    return names[why];
+}
+
+void mip6_agent_drop(Mip6Agent *a, Mip6AgentDrop why)
+{
+    a->dropped[why]++;
+}
+
+bool mip6_agent_believes(const Mip6Agent *a, const struct in6_addr *home)
+{
+    return mip6_keyring_of(a->config.keys, home) == a->opened;
+}
+
+void mip6_agent_signal(Mip6Agent *a, const struct in6_addr *home,
+                       uint8_t *packet, size_t len)
+{
+    len = mip6_keyring_protect(a->config.keys, home, packet, len);
+    if (len) {
+        a->ops->forward(a->opaque, packet, len);
+    } else {
+        mip6_agent_drop(a, MIP6_AGENT_ESP);
+    }
+}
+
+/* ERRORS_BURST at once may. */
+bool mip6_agent_may_tell(Mip6Agent *a, int64_t now)
+{
+    int64_t paid = MAX(a->errors_paid, now - ERRORS_BURST * ERROR_TIME);
+
+    if (paid + ERROR_TIME > now) {
+        a->muted++;
+        return false;
+    }
+    a->errors_paid = paid + ERROR_TIME;
+    a->errors++;
+    return true;
+}
+
+void mip6_agent_tell_icmp6(Mip6Agent *a, int64_t now, uint8_t type,
+                           uint32_t arg, const uint8_t *p, size_t len)
+{
+    uint8_t error[PACKET_IP6_MTU_MIN];
+
+    if (a->opened && type == PACKET_ICMP6_PARAMETER) {
+        return;                 /* it would quote what was encrypted */
+    }
+    len = packet_icmp6_error(error, sizeof(error), &a->config.address, HOPS,
+                             type, 0, arg, p, len);
+    if (len && mip6_agent_may_tell(a, now)) {
+        a->ops->forward(a->opaque, error, len);
+    }
+}
+
+/* In ESP it has a routing header, since the home address is the selector. */
+void mip6_agent_tell_binding(Mip6Agent *a, int64_t now, uint8_t status,
+                             const struct in6_addr *to,
+                             const struct in6_addr *home)
+{
+    uint8_t packet[PACKET_IP6_LEN + MIP6_RH2_LEN + 64 + MIP6_PROTECT_MORE];
+    uint8_t *at = packet + PACKET_IP6_LEN;
+    Mip6Mh be = { .type = MIP6_MH_BE, .status = status, .home = *home };
+    PacketIp6 ip = {
+        .src = a->config.address,
+        .dst = *to,
+        .next = a->opened ? PACKET_PROTO_ROUTING : PACKET_PROTO_MH,
+        .hops = HOPS,
+    };
+
+    if (IN6_IS_ADDR_MULTICAST(to) || IN6_IS_ADDR_UNSPECIFIED(to) ||
+        !mip6_agent_may_tell(a, now)) {
+        return;
+    }
+    if (a->opened) {
+        at += mip6_rh2_build(at, PACKET_PROTO_MH, &a->opened->home);
+    }
+    at += mip6_mh_build(at, 64, &a->config.address,
+                        a->opened ? &a->opened->home : to, &be);
+    ip.payload = at - packet - PACKET_IP6_LEN;
+    packet_ip6_build(packet, &ip);
+    mip6_agent_signal(a, a->opened ? &a->opened->home : to, packet,
+                      at - packet);
+}
+
+void mip6_agent_acknowledge(Mip6Agent *a, const struct in6_addr *to,
+                            const struct in6_addr *home, uint8_t status,
+                            uint16_t sequence, uint16_t lifetime)
+{
+    bool at_home = packet_ip6_equal(to, home);
+    uint8_t packet[PACKET_IP6_LEN + MIP6_RH2_LEN + 64 + MIP6_PROTECT_MORE];
+    uint8_t *at = packet + PACKET_IP6_LEN;
+    Mip6Mh ba = {
+        .type = MIP6_MH_BA,
+        .status = status,
+        .sequence = sequence,
+        .lifetime = lifetime,
+        .refresh = a->config.refresh,
+        /* Sooner than the end, or it is no advice (section 6.2.4). */
+        .has_refresh = a->config.refresh && lifetime > a->config.refresh,
+    };
+    PacketIp6 ip = {
+        .src = a->config.address,
+        .dst = *to,
+        .next = at_home ? PACKET_PROTO_MH : PACKET_PROTO_ROUTING,
+        .hops = HOPS,
+    };
+
+    a->answered[status]++;
+    if (!at_home) {
+        at += mip6_rh2_build(at, PACKET_PROTO_MH, home);
+    }
+    at += mip6_mh_build(at, 64, &a->config.address, home, &ba);
+    ip.payload = at - packet - PACKET_IP6_LEN;
+    packet_ip6_build(packet, &ip);
+    mip6_agent_signal(a, home, packet, at - packet);
+}
+
+void mip6_agent_refuse(Mip6Agent *a, const struct in6_addr *source,
+                       const struct in6_addr *home, uint8_t status,
+                       uint16_t sequence)
+{
+    a->refused++;
+    mip6_agent_acknowledge(a, source, home, status, sequence, 0);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Packets out of tunnels (RFC 6275 section 10.4.5) */
+#include <string.h>
+
+#include "net/mip6/ha/agent/internal.h"
+#include "net/packet/nd.h"
+
+/*
+ * From here on, a node's own packets, or those that it sends after it. Reports
+ * about groups have no home address.
+ */
+static bool is_believed(const Mip6Agent *a, const uint8_t *inner, size_t len)
+{
+    struct in6_addr src, dst;
+
+    if (len < PACKET_IP6_LEN) {
+        return true;            /* it is malformed, and counted as that */
+    }
+    memcpy(&src, inner + 8, sizeof(src));
+    memcpy(&dst, inner + 24, sizeof(dst));
+    return mip6_agent_believes(a, &src) ||
+           (a->opened && (packet_ip6_equal(&a->opened->home, &dst) ||
+                          IN6_IS_ADDR_LINKLOCAL(&src) ||
+                          IN6_IS_ADDR_UNSPECIFIED(&src)));
+}
+
+/* A packet that has come to where the mobile node was, and is sent after it. */
+static Mip6AgentBinding *straggles(const Mip6Agent *a, int64_t now,
+                                   const PacketIp6 *outer,
+                                   const PacketIp6 *inner)
+{
+    Mip6AgentBinding *b = mip6_agent_bound(a, &inner->dst);
+
+    return b && now < b->previous_until &&
+           packet_ip6_equal(&b->previous, &outer->src) &&
+           !packet_ip6_equal(&b->care_of, &outer->src) ? b : NULL;
+}
+
+/* No host forwards it in between, so the agent counts the hop. */
+static void send_after(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
+                       const PacketIp6 *ip, uint8_t *p)
+{
+    size_t len = PACKET_IP6_LEN + ip->payload;
+
+    if (ip->hops <= 1) {
+        mip6_agent_tell_icmp6(a, now, PACKET_ICMP6_TIME_EXCEEDED, 0, p, len);
+        mip6_agent_drop(a, MIP6_AGENT_HOP_LIMIT);
+        return;
+    }
+    p[HOPS_AT] = ip->hops - 1;
+    if (mip6_agent_into_tunnel(a, now, b, ip, p, len)) {
+        b->stragglers++;
+        a->stragglers++;
+    }
+}
+
+/* From a mobile node: to a group, or for the host to forward. */
+static void take_inner(Mip6Agent *a, int64_t now, PacketIp6 *ip,
+                       uint8_t *inner, const struct in6_addr *from)
+{
+    size_t len = PACKET_IP6_LEN + ip->payload;
+
+    a->received++;
+    if (IN6_IS_ADDR_MULTICAST(&ip->dst)) {
+        mip6_agent_send_group(a, now, ip, inner, len, from);
+    } else {
+        a->ops->forward(a->opaque, inner, len);
+    }
+}
+
+void mip6_agent_out_of_tunnel(Mip6Agent *a, int64_t now, const PacketIp6 *outer,
+                              uint8_t *inner, size_t len)
+{
+    Mip6AgentBinding *b, *late;
+    PacketMld mld;
+    PacketIp6 ip;
+
+    if (!is_believed(a, inner, len)) {
+        mip6_agent_drop(a, MIP6_AGENT_UNPROTECTED);
+        return;
+    }
+    if (!packet_ip6_parse(&ip, inner, len)) {
+        mip6_agent_drop(a, MIP6_AGENT_MALFORMED);
+        return;
+    }
+    if (packet_mld_parse(&mld, inner, len)) {
+        mip6_agent_report(a, now, outer, &mld);
+        return;
+    }
+    b = mip6_agent_bound(a, &ip.src);
+    if (b && packet_ip6_equal(&b->care_of, &outer->src)) {
+        b->received++;
+        take_inner(a, now, &ip, inner, &outer->src);
+        return;
+    }
+    late = straggles(a, now, outer, &ip);
+    if (late) {
+        send_after(a, now, late, &ip, inner);
+    } else if (b) {
+        mip6_agent_drop(a, MIP6_AGENT_WRONG_SOURCE);
+    } else {
+        /* The node that sent it finds that it has to register. */
+        mip6_agent_tell_binding(a, now, MIP6_BE_UNKNOWN_BINDING, &outer->src,
+                                &ip.src);
+        mip6_agent_drop(a, MIP6_AGENT_NO_BINDING);
+    }
+}

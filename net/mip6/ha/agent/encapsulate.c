@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Packets into tunnels */
+#include <string.h>
+
+#include "net/mip6/ha/agent/internal.h"
+#include "net/mip6/ha/parts/path.h"
+#include "net/packet/nd.h"
+#include "net/packet/octets.h"
+
+#define TUNNELLED_MAX   2048u
+#define PATH_MTU_LIVES  (600 * SECOND)          /* RFC 8201 section 4 */
+
+static void forward_behind(Mip6Agent *a, const void *head, size_t head_len,
+                           const void *packet, size_t len)
+{
+    uint8_t joined[TUNNELLED_MAX];
+
+    if (a->ops->forward_behind) {
+        a->ops->forward_behind(a->opaque, head, head_len, packet, len);
+        return;
+    }
+    memcpy(joined, head, head_len);
+    memcpy(joined + head_len, packet, len);
+    a->ops->forward(a->opaque, joined, head_len + len);
+}
+
+/* Room behind the tunnel's header, without fragments. */
+static size_t tunnel_room(const Mip6Agent *a, int64_t now,
+                          const Mip6AgentBinding *b)
+{
+    uint32_t mtu = MIN(a->config.mtu, TUNNELLED_MAX);
+
+    return (now < b->path_until ? MIN(mtu, b->path_mtu) : mtu) -
+           PACKET_IP6_LEN;
+}
+
+static void send_fragments(Mip6Agent *a, const PacketIp6 *outer, size_t room,
+                           const uint8_t *p, size_t len)
+{
+    size_t most = (room - PACKET_IP6_FRAGMENT_LEN) & ~(size_t)7;
+    uint8_t head[MIP6_PATH_HEAD_LEN];
+
+    a->fragment_id++;
+    for (size_t done = 0, size; done < len; done += size) {
+        size = MIN(len - done, most);
+        mip6_path_fragment(head, outer, a->fragment_id, done, size,
+                           done + size < len);
+        forward_behind(a, head, sizeof(head), p + done, size);
+    }
+}
+
+bool mip6_agent_into_tunnel(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
+                            const PacketIp6 *ip, const uint8_t *p, size_t len)
+{
+    const Mip6Keys *keys = mip6_keyring_of(a->config.keys, &b->home);
+    size_t room = tunnel_room(a, now, b), most = room;
+    uint8_t head[PACKET_IP6_LEN], sealed[TUNNELLED_MAX];
+    struct iovec iov = { (void *)p, len };
+    PacketIp6 outer = {
+        .src = a->config.address,
+        .dst = b->care_of,
+        .tclass = ip->tclass,
+        .flow = ip->flow,
+        .next = keys ? PACKET_PROTO_ESP : PACKET_PROTO_IP6,
+        .hops = HOPS,
+    };
+
+    if (keys) {
+        most = mip6_protect_tunnel_room(keys->protect, room);
+    }
+    most = MAX(most, PACKET_IP6_MTU_MIN);
+    if (len > most) {
+        mip6_agent_tell_icmp6(a, now, PACKET_ICMP6_TOO_BIG, most, p, len);
+        mip6_agent_drop(a, MIP6_AGENT_TOO_BIG);
+        return false;
+    }
+    if (keys) {
+        p = sealed;
+        len = mip6_protect_tunnel(keys->protect, &iov, 1, sealed,
+                                  sizeof(sealed));
+        if (!len) {
+            mip6_agent_drop(a, MIP6_AGENT_ESP);
+            return false;
+        }
+    }
+    b->sent++;
+    a->sent++;
+    if (len > room) {
+        send_fragments(a, &outer, room, p, len);
+        return true;
+    }
+    outer.payload = len;
+    packet_ip6_build(head, &outer);
+    forward_behind(a, head, sizeof(head), p, len);
+    return true;
+}
+
+/* A router on the way to a care-of address: @told->mtu is what it takes. */
+static void narrow(Mip6Agent *a, int64_t now, const Mip6PathTold *told)
+{
+    Mip6AgentBinding *b = mip6_agent_bound(a, &told->home);
+
+    if (!b || !packet_ip6_equal(&b->care_of, &told->care_of)) {
+        mip6_agent_drop(a, MIP6_AGENT_NOT_FOR_US);
+    } else if (told->mtu < tunnel_room(a, now, b) + PACKET_IP6_LEN) {
+        b->path_mtu = told->mtu;
+        b->path_until = now + PATH_MTU_LIVES;
+    }
+}
+
+bool mip6_agent_path_error(Mip6Agent *a, int64_t now, const uint8_t *p,
+                           size_t offset, size_t len)
+{
+    Mip6PathTold told;
+
+    if (!mip6_path_too_big(&told, &a->config.address, p, offset, len)) {
+        return false;
+    }
+    narrow(a, now, &told);
+    return true;
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Bindings: made, changed and ended (RFC 6275 section 10.3) */
+#include <stddef.h>
+
+#include "net/mip6/ha/agent/adverts.h"
+#include "net/mip6/ha/agent/internal.h"
+
+#define DAD_WAIT        SECOND  /* RETRANS_TIMER (RFC 4861 section 10) */
+#define QUERY_GAP       (SECOND / 1000)         /* between two at a start */
+#define STRAGGLE        (10 * SECOND)   /* after a node has moved */
+
+/* Section 10.3.1: may @home be registered? MIP6_BA_ACCEPTED, or why not. */
+static uint8_t check_home(const Mip6Agent *a, int64_t now,
+                          const struct in6_addr *home,
+                          const struct in6_addr *care_of)
+{
+    uint32_t valid, preferred;
+
+    if (!packet_ip6_in_prefix(home, &a->config.prefix, a->config.prefix_len) ||
+        packet_ip6_equal(home, &a->config.address) ||
+        packet_ip6_equal(home, &a->anycast)) {
+        return MIP6_BA_NOT_HOME_SUBNET;
+    }
+    if (mip6_ha_link_left(&a->link, now, &valid, &preferred) && !valid) {
+        return MIP6_BA_NOT_HOME_SUBNET;         /* it is no more */
+    }
+    if (a->config.allowed && !g_hash_table_contains(a->config.allowed, home)) {
+        return MIP6_BA_PROHIBITED;
+    }
+    if (IN6_IS_ADDR_MULTICAST(care_of) || IN6_IS_ADDR_LINKLOCAL(care_of) ||
+        IN6_IS_ADDR_LOOPBACK(care_of) || IN6_IS_ADDR_UNSPECIFIED(care_of) ||
+        packet_ip6_equal(care_of, &a->config.address)) {
+        return MIP6_BA_INVALID_COA;
+    }
+    return MIP6_BA_ACCEPTED;
+}
+
+static Mip6AgentBinding *container(Mip6Due *due)
+{
+    return (void *)((char *)due - offsetof(Mip6AgentBinding, due));
+}
+
+static void tell_change(Mip6Agent *a, const Mip6AgentBinding *b)
+{
+    if (a->ops->changed) {
+        a->ops->changed(a->opaque, b);
+    }
+}
+
+static void end_binding(Mip6Agent *a, Mip6AgentBinding *b)
+{
+    mip6_expiry_remove(&a->expiry, &b->due);
+    if (b->node) {
+        mip6_groups_unbind(&a->groups, b->node, b);
+    }
+    mip6_adverts_end(a, b);
+    g_hash_table_steal(a->bindings, &b->home);
+    if (!b->tentative) {
+        a->ops->proxy(a->opaque, &b->home, false);
+        b->lifetime = 0;
+        tell_change(a, b);
+    }
+    g_free(b);
+}
+
+/* Have a tentative binding of @home. Returns NULL if there is no room. */
+static Mip6AgentBinding *new_binding(Mip6Agent *a, const struct in6_addr *home)
+{
+    Mip6AgentBinding *b;
+
+    if (g_hash_table_size(a->bindings) >= a->config.bindings_max) {
+        return NULL;
+    }
+    b = g_new0(Mip6AgentBinding, 1);
+    b->home = *home;
+    b->tentative = true;
+    g_hash_table_insert(a->bindings, &b->home, b);
+    return b;
+}
+
+/* Tunnels end where bindings say, and groups with them. */
+static void set_node(Mip6Agent *a, Mip6AgentBinding *b)
+{
+    Mip6GroupsNode *was = b->node;
+
+    if (was && packet_ip6_equal(&was->care_of, &b->care_of)) {
+        return;
+    }
+    b->node = mip6_groups_bind(&a->groups, &b->care_of, b);
+    if (was) {
+        mip6_groups_unbind(&a->groups, was, b);
+    }
+}
+
+/*
+ * From now on the binding holds. Returns false, and it is gone, if the host
+ * cannot take the home address.
+ */
+static bool settle(Mip6Agent *a, int64_t now, Mip6AgentBinding *b)
+{
+    if (b->tentative && !a->ops->proxy(a->opaque, &b->home, true)) {
+        end_binding(a, b);
+        return false;
+    }
+    if (b->tentative) {
+        mip6_adverts_begin(a, now, b);
+    }
+    b->tentative = false;
+    set_node(a, b);
+    mip6_expiry_set(&a->expiry, &b->due, b->expires);
+    return true;
+}
+
+/* Not longer than the home prefix is valid (section 10.3.1). */
+static uint16_t grant(const Mip6Agent *a, int64_t now, uint16_t asked)
+{
+    uint16_t lifetime = MIN(asked, a->config.lifetime_max);
+    uint32_t valid, preferred;
+
+    if (mip6_ha_link_left(&a->link, now, &valid, &preferred)) {
+        lifetime = MIN(lifetime, MAX(valid / MIP6_LIFETIME_UNIT, 1));
+    }
+    return lifetime;
+}
+
+/* Take over what a Binding Update says. */
+static void update_binding(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
+                           const Mip6Mh *bu, const struct in6_addr *care_of,
+                           const struct in6_addr *source)
+{
+    if (!b->tentative && !packet_ip6_equal(&b->care_of, care_of)) {
+        b->previous = b->care_of;
+        b->previous_until = now + STRAGGLE;
+    }
+    if (!packet_ip6_equal(&b->care_of, care_of)) {
+        b->path_until = 0;      /* another path */
+    }
+    b->care_of = *care_of;
+    b->source = *source;
+    b->sequence = bu->sequence;
+    b->wants_ack = bu->flags & MIP6_BU_ACK;
+    b->lifetime = grant(a, now, bu->lifetime);
+    b->expires = now + b->lifetime * (MIP6_LIFETIME_UNIT * SECOND);
+}
+
+/* Ask the home link. Returns whether the binding has to wait for its answer. */
+static bool probe(Mip6Agent *a, int64_t now, Mip6AgentBinding *b)
+{
+    b->probed_until = now + DAD_WAIT;
+    a->ops->probe(a->opaque, &b->home);
+    if (a->config.dad == MIP6_AGENT_DAD_STRICT) {
+        mip6_expiry_set(&a->expiry, &b->due, b->probed_until);
+        return true;
+    }
+    return false;
+}
+
+/* The binding of @b holds, which the mobile node is told. */
+static void hold(Mip6Agent *a, Mip6AgentBinding *b)
+{
+    a->registered++;
+    tell_change(a, b);
+    if (b->wants_ack) {
+        mip6_agent_acknowledge(a, &b->source, &b->home,
+                               mip6_adverts_status(a, b), b->sequence,
+                               b->lifetime);
+    }
+}
+
+/* Make or change a binding. */
+static void bind_home(Mip6Agent *a, int64_t now, const Mip6Mh *bu,
+                      const struct in6_addr *home,
+                      const struct in6_addr *care_of,
+                      const struct in6_addr *source)
+{
+    Mip6AgentBinding *b = g_hash_table_lookup(a->bindings, home);
+    bool first = !b, waits = b && b->tentative;
+
+    if (first) {
+        b = new_binding(a, home);
+    }
+    if (b) {
+        update_binding(a, now, b, bu, care_of, source);
+    }
+    if (b && !waits && !(first && a->config.dad == MIP6_AGENT_DAD_STRICT)) {
+        b = settle(a, now, b) ? b : NULL;
+    }
+    if (!b) {
+        mip6_agent_refuse(a, source, home, MIP6_BA_RESOURCES, bu->sequence);
+        return;
+    }
+    if (first && a->config.dad != MIP6_AGENT_DAD_OFF) {
+        waits = probe(a, now, b);
+    }
+    if (!waits) {
+        hold(a, b);
+    }
+}
+
+/* DAD is over, and nobody has claimed the home address. */
+static void end_probe(Mip6Agent *a, int64_t now, Mip6AgentBinding *b)
+{
+    struct in6_addr home = b->home, source = b->source;
+    uint16_t sequence = b->sequence;
+
+    b->expires = now + b->lifetime * (MIP6_LIFETIME_UNIT * SECOND);
+    if (settle(a, now, b)) {
+        hold(a, b);
+    } else {
+        mip6_agent_refuse(a, &source, &home, MIP6_BA_RESOURCES, sequence);
+    }
+}
+
+void mip6_agent_claimed(Mip6Agent *a, int64_t now, const struct in6_addr *home)
+{
+    Mip6AgentBinding *b = g_hash_table_lookup(a->bindings, home);
+
+    if (b && now < b->probed_until) {
+        mip6_agent_refuse(a, &b->source, &b->home, MIP6_BA_DAD_FAILED,
+                          b->sequence);
+        end_binding(a, b);
+    }
+}
+
+uint8_t mip6_agent_restore(Mip6Agent *a, int64_t now,
+                           const Mip6AgentBinding *saved)
+{
+    uint8_t status = check_home(a, now, &saved->home, &saved->care_of);
+    Mip6AgentBinding *b;
+
+    if (status != MIP6_BA_ACCEPTED) {
+        return status;
+    }
+    b = new_binding(a, &saved->home);
+    if (!b) {
+        return MIP6_BA_RESOURCES;
+    }
+    b->care_of = saved->care_of;
+    b->sequence = saved->sequence;
+    b->lifetime = saved->lifetime;
+    b->expires = saved->expires;
+    if (!settle(a, now, b)) {
+        return MIP6_BA_RESOURCES;
+    }
+    a->restored++;
+    if (a->config.multicast) {
+        mip6_groups_ask(&a->groups, b->node, now + a->restored * QUERY_GAP);
+    }
+    return MIP6_BA_ACCEPTED;
+}
+
+void mip6_agent_heard(Mip6Agent *a, int64_t now, const PacketNd *ra)
+{
+    uint32_t version = a->link.version;
+
+    mip6_ha_link_heard(&a->link, now, ra);
+    if (a->link.version != version) {
+        mip6_adverts_changed(a, now);
+    }
+}
+
+void mip6_agent_configure(Mip6Agent *a, int64_t now,
+                          const Mip6AgentConfig *config)
+{
+    uint32_t version = a->link.version;
+    g_autoptr(GPtrArray) gone = g_ptr_array_new();
+    GHashTableIter iter;
+    gpointer value;
+
+    a->config = *config;
+    mip6_ha_link_configure(&a->link, now, config->prefix_info,
+                           config->prefixes);
+    g_hash_table_iter_init(&iter, a->bindings);
+    while (g_hash_table_iter_next(&iter, NULL, &value)) {
+        const Mip6AgentBinding *b = value;
+
+        if (check_home(a, now, &b->home, &b->care_of) == MIP6_BA_PROHIBITED) {
+            g_ptr_array_add(gone, value);
+        }
+    }
+    for (guint i = 0; i < gone->len; i++) {
+        end_binding(a, g_ptr_array_index(gone, i));
+        a->revoked++;
+    }
+    if (a->link.version != version) {
+        mip6_adverts_changed(a, now);
+    }
+}
+
+/* Section 10.3.2, the primary care-of address de-registration. */
+static void end_home(Mip6Agent *a, const Mip6Mh *bu,
+                     const struct in6_addr *home, const struct in6_addr *source)
+{
+    Mip6AgentBinding *b = g_hash_table_lookup(a->bindings, home);
+
+    if (!b) {
+        mip6_agent_refuse(a, source, home, MIP6_BA_NOT_HOME_AGENT,
+                          bu->sequence);
+        return;
+    }
+    end_binding(a, b);
+    a->ended++;
+    if (bu->flags & MIP6_BU_ACK) {
+        mip6_agent_acknowledge(a, source, home, MIP6_BA_ACCEPTED,
+                               bu->sequence, 0);
+    }
+}
+
+void mip6_agent_update(Mip6Agent *a, int64_t now, const Mip6Mh *bu,
+                       const struct in6_addr *home,
+                       const struct in6_addr *source)
+{
+    const Mip6AgentBinding *b = g_hash_table_lookup(a->bindings, home);
+    const struct in6_addr *care_of = bu->has_alternate ? &bu->alternate
+                                                       : source;
+    uint8_t status;
+
+    if (!(bu->flags & MIP6_BU_HOME)) {
+        mip6_agent_refuse(a, source, home, MIP6_BA_NO_HOME_REGISTRATION,
+                          bu->sequence);
+        return;
+    }
+    if (b && !mip6_sequence_is_newer(bu->sequence, b->sequence)) {
+        /* Section 9.5.1: the number that the node has to go on from. */
+        mip6_agent_refuse(a, source, home, MIP6_BA_SEQUENCE, b->sequence);
+        return;
+    }
+    if (bu->lifetime == 0 || packet_ip6_equal(care_of, home)) {
+        end_home(a, bu, home, source);
+        return;
+    }
+    status = check_home(a, now, home, care_of);
+    if (status == MIP6_BA_ACCEPTED) {
+        bind_home(a, now, bu, home, care_of, source);
+    } else {
+        mip6_agent_refuse(a, source, home, status, bu->sequence);
+    }
+}
+
+void mip6_agent_end_due(Mip6Agent *a, int64_t now)
+{
+    for (unsigned i = 0; i < MIP6_AGENT_TURN; i++) {
+        Mip6Due *next = mip6_expiry_next(&a->expiry);
+        Mip6AgentBinding *b;
+
+        if (!next || next->at > now) {
+            break;
+        }
+        b = container(next);
+        if (b->tentative) {
+            end_probe(a, now, b);
+        } else {
+            end_binding(a, b);
+            a->expired++;
+        }
+    }
+}

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The agent's host: a TUN device, routes, the home link
+ *
+ * Theory of operation
+ * ===================
+ *
+ * The agent's address and each bound home address are routes of the host into a
+ * TUN device, so the kernel, which forwards, brings their packets, and forwards
+ * what is written there. The kernel does not process them: it would refuse the
+ * Home Address option. No module and no address of the host are needed, only
+ * forwarding.
+ *
+ * On the home link nobody has these addresses; this file answers neighbour
+ * solicitations for them with the interface's MAC address (RFC 6275 section
+ * 10.4.1), from a packet socket that sees all groups. Duplicate address
+ * detection is answered, too, so nobody takes the address of a VM that is away.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <linux/if_tun.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "net/mip6/ha/base/addr.h"
+#include "net/mip6/ha/host/host.h"
+#include "net/packet/eth.h"
+#include "net/packet/ip6.h"
+#include "net/packet/nd.h"
+
+#define ROUTE_METRIC    1
+#define DUMP_ROOM       32768u  /* of one datagram, as iproute2 has it */
+
+static GQuark error_quark(void)
+{
+    return g_quark_from_static_string("mip6-ha-host-error");
+}
+
+static bool fail(GError **errp, const char *what, const char *name)
+{
+    g_set_error(errp, error_quark(), errno, "%s '%s': %s", what, name,
+                strerror(errno));
+    return false;
+}
+
+/* --- netlink -------------------------------------------------------------- */
+
+typedef struct Request {
+    struct nlmsghdr head;
+    union {
+        struct rtmsg route;
+        struct ifinfomsg link;
+    };
+    char attributes[128];
+} Request;
+
+static void put_attribute(Request *r, uint16_t type, const void *data,
+                          size_t len)
+{
+    struct rtattr *attribute = (void *)((char *)r +
+                                        NLMSG_ALIGN(r->head.nlmsg_len));
+
+    attribute->rta_type = type;
+    attribute->rta_len = RTA_LENGTH(len);
+    memcpy(RTA_DATA(attribute), data, len);
+    r->head.nlmsg_len = NLMSG_ALIGN(r->head.nlmsg_len) + RTA_LENGTH(len);
+}
+
+/* Ask, and wait for the kernel's answer, which comes at once. */
+static bool ask(Mip6HaHost *h, Request *r)
+{
+    char buf[1024] __attribute__((aligned(NLMSG_ALIGNTO)));
+    const struct nlmsghdr *head = (void *)buf;
+    const struct nlmsgerr *answer = NLMSG_DATA(head);
+    ssize_t len;
+
+    r->head.nlmsg_flags |= NLM_F_REQUEST | NLM_F_ACK;
+    r->head.nlmsg_seq = ++h->serial;
+    if (send(h->netlink_fd, r, r->head.nlmsg_len, 0) < 0) {
+        return false;
+    }
+    do {
+        len = recv(h->netlink_fd, buf, sizeof(buf), 0);
+        if (len < 0) {
+            return false;
+        }
+    } while (!NLMSG_OK(head, len) || head->nlmsg_seq != h->serial);
+    errno = -answer->error;
+    return head->nlmsg_type == NLMSG_ERROR && answer->error == 0;
+}
+
+static bool set_route(Mip6HaHost *h, const struct in6_addr *home, bool on)
+{
+    const uint32_t metric = ROUTE_METRIC;
+    Request r = {
+        .head.nlmsg_type = on ? RTM_NEWROUTE : RTM_DELROUTE,
+        .head.nlmsg_len = NLMSG_LENGTH(sizeof(struct rtmsg)),
+        .head.nlmsg_flags = on ? NLM_F_CREATE | NLM_F_REPLACE : 0,
+        .route.rtm_family = AF_INET6,
+        .route.rtm_dst_len = 128,
+        .route.rtm_table = RT_TABLE_MAIN,
+        .route.rtm_protocol = RTPROT_STATIC,
+        .route.rtm_scope = RT_SCOPE_UNIVERSE,
+        .route.rtm_type = RTN_UNICAST,
+    };
+
+    put_attribute(&r, RTA_DST, home, sizeof(*home));
+    put_attribute(&r, RTA_OIF, &h->tun_index, sizeof(h->tun_index));
+    put_attribute(&r, RTA_PRIORITY, &metric, sizeof(metric));
+    return ask(h, &r);
+}
+
+typedef struct Sweep {
+    Mip6HaHost *host;
+    GArray *stale;              /* struct in6_addr */
+} Sweep;
+
+/* Is it a route into the TUN device for an address that is not answered for? */
+static void look_at_route(Sweep *s, const struct nlmsghdr *head)
+{
+    const struct rtmsg *route = NLMSG_DATA(head);
+    const struct rtattr *attribute = RTM_RTA(route);
+    size_t len = RTM_PAYLOAD(head);
+    const struct in6_addr *home = NULL;
+    int index = 0;
+
+    if (route->rtm_dst_len != 128 || route->rtm_protocol != RTPROT_STATIC) {
+        return;
+    }
+    for (; RTA_OK(attribute, len); attribute = RTA_NEXT(attribute, len)) {
+        if (attribute->rta_type == RTA_DST) {
+            home = RTA_DATA(attribute);
+        } else if (attribute->rta_type == RTA_OIF) {
+            memcpy(&index, RTA_DATA(attribute), sizeof(index));
+        }
+    }
+    if (home && index == s->host->tun_index &&
+        !g_hash_table_contains(s->host->homes, home)) {
+        g_array_append_vals(s->stale, home, 1);
+    }
+}
+
+/* One datagram of a dump. Returns false at its end. */
+static bool look_at_routes(Sweep *s, const void *buf, size_t len)
+{
+    const struct nlmsghdr *head = buf;
+
+    for (; NLMSG_OK(head, len); head = NLMSG_NEXT(head, len)) {
+        if (head->nlmsg_type == NLMSG_DONE || head->nlmsg_type == NLMSG_ERROR) {
+            return false;
+        }
+        if (head->nlmsg_type == RTM_NEWROUTE) {
+            look_at_route(s, head);
+        }
+    }
+    return true;
+}
+
+bool mip6_ha_host_sweep(Mip6HaHost *h)
+{
+    g_autofree char *buf = g_malloc(DUMP_ROOM);
+    g_autoptr(GArray) stale = g_array_new(FALSE, FALSE,
+                                          sizeof(struct in6_addr));
+    Request r = {
+        .head.nlmsg_type = RTM_GETROUTE,
+        .head.nlmsg_len = NLMSG_LENGTH(sizeof(struct rtmsg)),
+        .head.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
+        .head.nlmsg_seq = ++h->serial,
+        .route.rtm_family = AF_INET6,
+    };
+    Sweep s = { h, stale };
+    ssize_t len;
+
+    if (send(h->netlink_fd, &r, r.head.nlmsg_len, 0) < 0) {
+        return false;
+    }
+    do {
+        len = recv(h->netlink_fd, buf, DUMP_ROOM, 0);
+        if (len < 0) {
+            return false;
+        }
+    } while (look_at_routes(&s, buf, len));
+    for (guint i = 0; i < stale->len; i++) {
+        set_route(h, &g_array_index(stale, struct in6_addr, i), false);
+    }
+    return true;
+}
+
+static bool set_up(Mip6HaHost *h)
+{
+    Request r = {
+        .head.nlmsg_type = RTM_NEWLINK,
+        .head.nlmsg_len = NLMSG_LENGTH(sizeof(struct ifinfomsg)),
+        .link.ifi_index = h->tun_index,
+        .link.ifi_flags = IFF_UP,
+        .link.ifi_change = IFF_UP,
+    };
+
+    return ask(h, &r);
+}
+
+/* --- frames --------------------------------------------------------------- */
+
+/* Send the packet of @len octets behind @frame's Ethernet header. */
+static void send_nd(Mip6HaHost *h, uint8_t *frame, size_t len,
+                    const struct in6_addr *dst, const uint8_t *dst_mac)
+{
+    uint8_t group[PACKET_ETH_ADDR_LEN];
+
+    packet_eth_group6(group, dst);
+    packet_eth_build(frame, dst_mac ? dst_mac : group, h->mac,
+                     PACKET_ETH_IP6);
+    /* One that is lost is asked for again. */
+    if (send(h->link_fd, frame, PACKET_ETH_LEN + len, 0) < 0) {
+        g_debug("neighbour discovery: %s", strerror(errno));
+    }
+}
+
+static void send_na(Mip6HaHost *h, const struct in6_addr *target,
+                    const struct in6_addr *dst, const uint8_t *dst_mac,
+                    unsigned flags)
+{
+    uint8_t frame[PACKET_ETH_LEN + PACKET_ND_SHORT_MAX];
+    size_t len = packet_nd_build_na(frame + PACKET_ETH_LEN, target, dst,
+                                    target, flags, h->mac);
+
+    send_nd(h, frame, len, dst, dst_mac);
+}
+
+/* --- opening -------------------------------------------------------------- */
+
+static bool open_tun(Mip6HaHost *h, const char *name, GError **errp)
+{
+    struct ifreq ifr = { .ifr_flags = IFF_TUN | IFF_NO_PI };
+
+    h->tun_fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    if (h->tun_fd < 0) {
+        return fail(errp, "cannot open", "/dev/net/tun");
+    }
+    g_strlcpy(ifr.ifr_name, name, sizeof(ifr.ifr_name));
+    if (ioctl(h->tun_fd, TUNSETIFF, &ifr) < 0) {
+        return fail(errp, "cannot make the TUN device", name);
+    }
+    h->tun_index = if_nametoindex(ifr.ifr_name);
+    if (!set_up(h)) {
+        return fail(errp, "cannot set up the TUN device", name);
+    }
+    return true;
+}
+
+/* Only ICMPv6 behind the IPv6 header, with hop limit 255. */
+static bool filter_nd(int fd)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, ETH_HLEN + 6),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_PROTO_ICMP6 << 8 | 255,
+                 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, 0xffff),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+    };
+    struct sock_fprog program = { G_N_ELEMENTS(code), code };
+
+    return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program,
+                      sizeof(program)) == 0;
+}
+
+static bool open_link(Mip6HaHost *h, const char *name, GError **errp)
+{
+    struct sockaddr_ll address = {
+        .sll_family = AF_PACKET,
+        .sll_protocol = htons(ETH_P_IPV6),
+        .sll_ifindex = if_nametoindex(name),
+    };
+    struct packet_mreq all = {
+        .mr_ifindex = address.sll_ifindex,
+        .mr_type = PACKET_MR_ALLMULTI,
+    };
+    struct ifreq ifr = { 0 };
+
+    if (!address.sll_ifindex) {
+        return fail(errp, "there is no interface", name);
+    }
+    h->link_index = address.sll_ifindex;
+    h->link_fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    g_strlcpy(ifr.ifr_name, name, sizeof(ifr.ifr_name));
+    if (h->link_fd < 0 || !filter_nd(h->link_fd) ||
+        ioctl(h->link_fd, SIOCGIFHWADDR, &ifr) < 0 ||
+        setsockopt(h->link_fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all,
+                   sizeof(all)) < 0 ||
+        bind(h->link_fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+        return fail(errp, "cannot listen on interface", name);
+    }
+    memcpy(h->mac, ifr.ifr_hwaddr.sa_data, sizeof(h->mac));
+    return true;
+}
+
+static void announce(void *opaque, const struct in6_addr *home)
+{
+    send_na(opaque, home, &packet_ip6_all_nodes, NULL, PACKET_NA_OVERRIDE);
+}
+
+bool mip6_ha_host_open(Mip6HaHost *h, const char *interface, const char *tun,
+                       GError **errp)
+{
+    memset(h, 0, sizeof(*h));
+    h->tun_fd = h->link_fd = -1;
+    h->homes = g_hash_table_new_full(mip6_addr_hash, mip6_addr_equal,
+                                     g_free, NULL);
+    mip6_announce_init(&h->announce, announce, h);
+    h->netlink_fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    if (h->netlink_fd < 0) {
+        return fail(errp, "cannot open", "netlink");
+    }
+    return open_tun(h, tun, errp) && open_link(h, interface, errp);
+}
+
+void mip6_ha_host_close(Mip6HaHost *h)
+{
+    const int fds[] = { h->tun_fd, h->link_fd, h->netlink_fd };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(fds); i++) {
+        if (fds[i] >= 0) {
+            close(fds[i]);
+        }
+    }
+    mip6_announce_destroy(&h->announce);
+    g_hash_table_destroy(h->homes);
+}
+
+bool mip6_ha_host_keep(Mip6HaHost *h, bool on)
+{
+    return ioctl(h->tun_fd, TUNSETPERSIST, on) == 0;
+}
+
+/* --- the home link -------------------------------------------------------- */
+
+void mip6_ha_host_probe(Mip6HaHost *h, const struct in6_addr *home)
+{
+    uint8_t frame[PACKET_ETH_LEN + PACKET_ND_SHORT_MAX];
+    struct in6_addr group = packet_ip6_solicited(home);
+    size_t len = packet_nd_build_ns(frame + PACKET_ETH_LEN, &in6addr_any,
+                                    &group, home, NULL);
+
+    send_nd(h, frame, len, &group, NULL);
+}
+
+bool mip6_ha_host_proxy(Mip6HaHost *h, int64_t now,
+                        const struct in6_addr *home, bool on,
+                        unsigned announcements)
+{
+    if (!set_route(h, home, on) && on) {
+        return false;
+    }
+    if (!on) {
+        mip6_announce_remove(&h->announce, home);
+        g_hash_table_remove(h->homes, home);
+        return true;
+    }
+    g_hash_table_add(h->homes, g_memdup2(home, sizeof(*home)));
+    if (announcements > 1) {
+        mip6_announce_at_once(&h->announce, now, home, announcements);
+    } else if (announcements) {
+        mip6_announce_add(&h->announce, now, home, announcements);
+    }
+    return true;
+}
+
+static void answer(Mip6HaHost *h, const PacketNd *nd, const uint8_t *src_mac)
+{
+    bool probe = IN6_IS_ADDR_UNSPECIFIED(&nd->src);
+
+    send_na(h, &nd->target, probe ? &packet_ip6_all_nodes : &nd->src,
+            probe ? NULL : nd->has_slla ? nd->slla : src_mac,
+            PACKET_NA_OVERRIDE | (probe ? 0 : PACKET_NA_SOLICITED));
+}
+
+Mip6HaHeard mip6_ha_host_link(Mip6HaHost *h, PacketNd *nd)
+{
+    struct sockaddr_ll from;
+    socklen_t from_len = sizeof(from);
+    uint8_t frame[1514];
+    ssize_t len;
+    PacketEth eth;
+
+    len = recvfrom(h->link_fd, frame, sizeof(frame), 0,
+                   (struct sockaddr *)&from, &from_len);
+    if (len < 0 || !packet_eth_parse(&eth, frame, len) ||
+        eth.type != PACKET_ETH_IP6 ||
+        !packet_nd_parse(nd, frame + eth.len, len - eth.len)) {
+        return MIP6_HA_NOTHING;
+    }
+    if (nd->type == PACKET_ND_RA) {
+        return MIP6_HA_ROUTER;  /* of the host itself, too */
+    }
+    if (from.sll_pkttype == PACKET_OUTGOING) {
+        return MIP6_HA_NOTHING;
+    }
+    if (nd->type == PACKET_ND_NS &&
+        g_hash_table_contains(h->homes, &nd->target)) {
+        answer(h, nd, eth.src);
+        return MIP6_HA_NOTHING;
+    }
+    return nd->type == PACKET_ND_NA ||
+           (nd->type == PACKET_ND_NS && IN6_IS_ADDR_UNSPECIFIED(&nd->src))
+           ? MIP6_HA_CLAIM : MIP6_HA_NOTHING;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The home addresses that are protected by ESP, and their associations */
+#include <arpa/inet.h>
+#include <openssl/crypto.h>
+#include <string.h>
+
+#include "net/mip6/ha/base/addr.h"
+#include "net/mip6/ha/parts/keyring.h"
+
+struct Mip6Keyring {
+    GHashTable *by_home;        /* &Mip6Keys.home -> Mip6Keys */
+    GHashTable *by_spi;         /* inbound SPI -> Mip6Keys */
+    GHashTable *by_key;         /* keys of GCM, in a GBytes -> Mip6Keys */
+};
+
+static void free_keys(gpointer opaque)
+{
+    Mip6Keys *keys = opaque;
+
+    mip6_protect_free(keys->protect);
+    g_free(keys);
+}
+
+/* A copy of a key does not outlive its table. */
+static void free_key(gpointer key)
+{
+    OPENSSL_cleanse(key, ESP_KEY_MAX);
+    g_free(key);
+}
+
+static GBytes *key_bytes(const Mip6ProtectSaConfig *sa)
+{
+    uint8_t *copy = g_malloc0(ESP_KEY_MAX);
+
+    memcpy(copy, sa->key, sa->algorithm->key_len);
+    return g_bytes_new_with_free_func(copy, ESP_KEY_MAX, free_key, copy);
+}
+
+Mip6Keyring *mip6_keyring_new(void)
+{
+    Mip6Keyring *ring = g_new(Mip6Keyring, 1);
+
+    ring->by_home = g_hash_table_new_full(mip6_addr_hash, mip6_addr_equal,
+                                          NULL, free_keys);
+    ring->by_spi = g_hash_table_new(NULL, NULL);
+    ring->by_key = g_hash_table_new_full(g_bytes_hash, g_bytes_equal,
+                                         (GDestroyNotify)g_bytes_unref, NULL);
+    return ring;
+}
+
+void mip6_keyring_free(Mip6Keyring *ring)
+{
+    if (ring) {
+        g_hash_table_destroy(ring->by_key);
+        g_hash_table_destroy(ring->by_spi);
+        g_hash_table_destroy(ring->by_home);
+        g_free(ring);
+    }
+}
+
+Mip6Keys *mip6_keyring_of(const Mip6Keyring *ring, const struct in6_addr *home)
+{
+    return ring ? g_hash_table_lookup(ring->by_home, home) : NULL;
+}
+
+Mip6Keys *mip6_keyring_by_spi(const Mip6Keyring *ring, uint32_t spi)
+{
+    return ring ? g_hash_table_lookup(ring->by_spi, GUINT_TO_POINTER(spi))
+                : NULL;
+}
+
+/* Is something of @which another home address's, which is @other then? */
+static bool is_taken(const Mip6Keyring *ring, const Mip6ProtectSaConfig *sa,
+                     Mip6ProtectSa which, bool *is_key, Mip6Keys **other)
+{
+    *is_key = false;
+    *other = which == MIP6_SIGNAL_IN || which == MIP6_TUNNEL_IN
+             ? mip6_keyring_by_spi(ring, sa->spi) : NULL;
+    if (!*other && sa->algorithm->cipher == ESP_CIPHER_AES_GCM) {
+        g_autoptr(GBytes) key = key_bytes(sa);
+
+        *is_key = true;
+        *other = g_hash_table_lookup(ring->by_key, key);
+    }
+    return *other;
+}
+
+static bool check_others(const Mip6Keyring *ring,
+                         const Mip6ProtectConfig *config,
+                         Mip6ProtectFault *fault)
+{
+    char text[INET6_ADDRSTRLEN];
+    Mip6Keys *other;
+
+    for (unsigned i = 0; i < MIP6_PROTECT_SAS; i++) {
+        if (is_taken(ring, &config->sa[i], i, &fault->is_key, &other)) {
+            fault->sa = i;
+            inet_ntop(AF_INET6, &other->home, text, sizeof(text));
+            g_snprintf(fault->text, sizeof(fault->text), "is %s of %s, too: "
+                       "each needs its own", fault->is_key ? "a key"
+                       : "an SPI", text);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool mip6_keyring_add(Mip6Keyring *ring, const struct in6_addr *home,
+                      const Mip6ProtectConfig *config, Mip6ProtectFault *fault)
+{
+    Mip6Protect *protect = mip6_protect_new(config, fault);
+    Mip6Keys *keys;
+
+    if (!protect) {
+        return false;
+    }
+    if (!check_others(ring, config, fault)) {
+        mip6_protect_free(protect);
+        return false;
+    }
+    keys = g_new0(Mip6Keys, 1);
+    keys->home = *home;
+    keys->protect = protect;
+    g_hash_table_insert(ring->by_home, &keys->home, keys);
+    for (unsigned i = 0; i < MIP6_PROTECT_SAS; i++) {
+        const Mip6ProtectSaConfig *sa = &config->sa[i];
+
+        if (i == MIP6_SIGNAL_IN || i == MIP6_TUNNEL_IN) {
+            g_hash_table_insert(ring->by_spi, GUINT_TO_POINTER(sa->spi), keys);
+        }
+        if (sa->algorithm->cipher == ESP_CIPHER_AES_GCM) {
+            g_hash_table_insert(ring->by_key, key_bytes(sa), keys);
+        }
+    }
+    return true;
+}
+
+size_t mip6_keyring_protect(const Mip6Keyring *ring,
+                            const struct in6_addr *home, void *packet,
+                            size_t len)
+{
+    const Mip6Keys *keys = mip6_keyring_of(ring, home);
+
+    return keys ? mip6_protect_signal(keys->protect, packet, len,
+                                      len + MIP6_PROTECT_MORE) : len;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The configuration file of vmmnet-ha */
+#ifndef NET_MIP6_HA_CONFIG_H
+#define NET_MIP6_HA_CONFIG_H
+
+#include "net/mip6/ha/agent/agent.h"
+
+typedef struct Mip6HaConfig {
+    char *interface;            /* the home link's */
+    char *tun;                  /* name of the TUN device */
+    char *state;                /* file for bindings; NULL: none */
+    char *control;              /* UNIX socket; NULL: none */
+    Mip6AgentConfig agent;
+} Mip6HaConfig;
+
+/**
+ * mip6_ha_config_parse: read a configuration
+ * @text: one statement a line, words separated by blanks, "#" begins a comment
+ * @file: its name, for messages
+ *
+ * Returns: NULL with @errp set, which names file and line
+ */
+Mip6HaConfig *mip6_ha_config_parse(const char *text, const char *file,
+                                   GError **errp);
+
+/**
+ * mip6_ha_config_read: the same of a file
+ *
+ * Returns: NULL with @errp set
+ */
+Mip6HaConfig *mip6_ha_config_read(const char *file, GError **errp);
+
+/**
+ * mip6_ha_config_fixed: a statement that an agent cannot change while it runs
+ *
+ * Returns: the first one in which @a and @b differ; NULL: there is none
+ */
+const char *mip6_ha_config_fixed(const Mip6HaConfig *a, const Mip6HaConfig *b);
+
+void mip6_ha_config_free(Mip6HaConfig *config);
+
+#endif /* NET_MIP6_HA_CONFIG_H */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * An agent's bindings and counters, for people and programs
+ *
+ * It is written in pieces, each of bounded work, of how things were when it was
+ * begun.
+ */
+#ifndef NET_MIP6_HA_SHOW_H
+#define NET_MIP6_HA_SHOW_H
+
+#include "net/mip6/ha/agent/agent.h"
+
+typedef enum Mip6ShowFormat {
+    MIP6_SHOW_TEXT,
+    MIP6_SHOW_JSON,
+    MIP6_SHOW_METRICS,          /* Prometheus' text format; no bindings */
+} Mip6ShowFormat;
+
+typedef struct Mip6Show Mip6Show;
+
+/** mip6_show_new: @now is of the agent's clock */
+Mip6Show *mip6_show_new(const Mip6Agent *a, int64_t now, Mip6ShowFormat format);
+
+void mip6_show_free(Mip6Show *s);
+
+/** mip6_show_more: append the next piece; false: there is none */
+bool mip6_show_more(Mip6Show *s, GString *out);
+
+#endif /* NET_MIP6_HA_SHOW_H */

@@ -3,7 +3,7 @@
 #include "qemu/osdep.h"
 
 #include "crypto/secret_common.h"
-#include "net/mip6/netdev.h"
+#include "net/mip6/netdev-options.h"
 #include "qapi/error.h"
 
 /* As they are written. */

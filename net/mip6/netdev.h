@@ -45,15 +45,6 @@ void mip6_netdev_foreach(void (*func)(Mip6Netdev *m, void *opaque),
 Mip6RegistrationState mip6_netdev_state(const Mip6Netdev *m,
                                         const Mip6Binding *b);
 
-/**
- * mip6_netdev_protect: make the associations of ipsec=esp
- * @protect: set; NULL with ipsec=off
- *
- * Returns: false with @errp set, which names the option and its value
- */
-bool mip6_netdev_protect(const char *id, const NetdevMip6Options *o,
-                         Mip6Protect **protect, Error **errp);
-
 /** mip6_now: the ports' clock, ns */
 int64_t mip6_now(void);
 

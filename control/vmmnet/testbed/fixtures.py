@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from . import guest, kernel, net, process
+from . import guest, kernel, net, process, wait
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -18,7 +18,8 @@ def clean_machine() -> Iterator[None]:
     process.unwind_on_signals(KeyboardInterrupt)
     net.reap_stale()
     yield
-    assert not process.owned(), "processes outlive the tests"
+    # Those that were killed with their session end a moment later.
+    wait.until(lambda: not process.owned(), "an end of all processes of the tests")
 
 
 @pytest.fixture

@@ -272,7 +272,7 @@ class Guest:
         if self._qemu.status is None and self._qmp is not None:
             with contextlib.suppress(OSError, QmpError):
                 self._qmp.command("quit")
-        return self._qemu.wait(10)
+        return self._qemu.wait(wait.PATIENCE)
 
     def kill(self) -> None:
         """Kill QEMU and wait until it is gone; that is no fault of the guest then."""

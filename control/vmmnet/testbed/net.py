@@ -211,7 +211,7 @@ class Namespace:
             yield file
             # SIGINT makes tcpdump write what it has seen before it ends.
             child.send_signal(signal.SIGINT)
-            child.wait(10)
+            child.wait(wait.PATIENCE)
 
     def close(self) -> None:
         """End what runs inside and remove the namespace."""

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
-from . import tools
+from . import tools, wait
 
 _MARK = "VMMNET_TESTBED_OWNER"
 
@@ -70,10 +70,15 @@ def start(
     )
 
 
-def stop(child: subprocess.Popen[bytes], grace: float = 5) -> int:
-    """End a child and its session; return its exit status."""
+def stop(child: subprocess.Popen[bytes], grace: float = wait.PATIENCE) -> int:
+    """End a child and its session; return its exit status.
+
+    It is killed if it does not end in ``grace`` seconds, and cannot tidy up then.
+    """
     if child.poll() is None:
         child.terminate()
+        # One that was stopped could not.
+        child.send_signal(signal.SIGCONT)
         try:
             child.wait(grace)
         except subprocess.TimeoutExpired:

@@ -32,8 +32,8 @@ class Switch:
             space.run(["ovsdb-tool", "create", folder / "conf.db", _SCHEMA])
             remote = f"--remote=punix:{folder}/db.sock"
             database = ["ovsdb-server", folder / "conf.db", remote]
-            stack.enter_context(space.started(database, env=environment))
-            wait.until((folder / "db.sock").exists, "the switch's database")
+            server = stack.enter_context(space.started(database, env=environment))
+            wait.accepting(folder / "db.sock", lambda: server.poll() is not None)
             switch.set("--no-wait", "init")
             daemon = ["ovs-vswitchd", switch._database]
             stack.enter_context(space.started(daemon, env=environment))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,8 @@ _INTERVAL = 0.02
 
 # States of /proc/net/{tcp,udp}: a listening TCP socket, an unconnected UDP one.
 _LISTENING = {"tcp": "0A", "udp": "07"}
+# What enters a namespace and becomes the program: before, it is in that of the tests.
+_LAUNCHERS = ("ip", "nsenter")
 
 
 class Timeout(TimeoutError):
@@ -39,6 +42,8 @@ def until(condition: Callable[[], T], what: str, timeout: float = PATIENCE) -> T
 
 def _has_listener(pid: int, port: int, protocol: str) -> bool:
     suffix = f":{port:04X}"
+    if Path(f"/proc/{pid}/exe").readlink().name in _LAUNCHERS:
+        return False
     for table in (protocol, f"{protocol}6"):
         for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
             fields = line.split()
@@ -59,3 +64,17 @@ def listening(
             raise RuntimeError(f"process {pid} ended before it used port {port}") from error
 
     until(bound, f"{protocol} port {port} of process {pid}", timeout)
+
+
+def accepting(path: Path, is_gone: Callable[[], object]) -> None:
+    """Wait until a server takes connections at its UNIX socket.
+
+    Bound, the socket can be seen, and refuses connections until it listens.  The wait
+    ends without that when ``is_gone``.
+    """
+
+    def taken() -> object:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+            return client.connect_ex(str(path)) == 0 or is_gone()
+
+    until(taken, f"{path} takes connections")

@@ -66,7 +66,9 @@ class Etcd:
     def ctl(self, *words: str) -> str:
         """Run etcdctl."""
         endpoint = f"--endpoints={self.scheme}://127.0.0.1:{PORT}"
-        return self.space.run(["etcdctl", endpoint, *words]).stdout
+        patience = f"{wait.PATIENCE:.0f}s"
+        limits = [f"--dial-timeout={patience}", f"--command-timeout={patience}"]
+        return self.space.run(["etcdctl", endpoint, *limits, *words]).stdout
 
 
 @dataclass

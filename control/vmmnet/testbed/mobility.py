@@ -136,6 +136,8 @@ def _site(network: Network, folder: Path, name: str, prefix: str, host_address: 
     router = network.namespace(f"{name}-router")
     router.sysctl(_FORWARDING)
     link = router.bridge("lan0")
+    # A VM that stands still for some seconds on a busy machine is not gone.
+    router.sysctl({"net.ipv6.neigh.lan0.ucast_solicit": 60})
     link.add_address(f"{prefix}::ffff/64")
     host = network.namespace(f"host-{host_address[-1]}")
     bridge = host.bridge("br0")

@@ -191,9 +191,8 @@ def test_wrong_key(world: World) -> None:
         wait.until(lambda: monitor.command("query-mip6")[0]["reason"] == "no-answer", "no answer")
         assert monitor.command("query-mip6")[0]["state"] == "registering"
         assert monitor.command("query-status")["running"]
-        shown = _show(world)
-        assert " 0 of 10000 bindings" in shown
-        assert "unprotected 0, esp 0" not in shown
+        wait.until(lambda: "unprotected 0, esp 0" not in _show(world), "a reason")
+        assert " 0 of 10000 bindings" in _show(world)
 
 
 MISTAKES = {

@@ -458,7 +458,10 @@ for name in 'half.test', 'via64.test':
     s.close()
 """)
         assert set(out.split()) <= {"timeout", "refused"} and "timeout" in out, out
-    assert world.guest.qmp("query-vmrpc", id="vmrpc0")[0]["sockets"] == []
+    wait.until(
+        lambda: world.guest.qmp("query-vmrpc", id="vmrpc0")[0]["sockets"] == [],
+        "an end of all sockets",
+    )
 
 
 # --- who reaches the guest ----------------------------------------------------------

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from vmmnet.testbed import kernel
+from vmmnet.testbed import kernel, wait
 from vmmnet.testbed.guest import MODULE_PATH, Guest, Job
 from vmmnet.testbed.lab import ECHO_PORT, REFLECTOR_ADDRESS, Lab, lab
 
@@ -106,11 +106,20 @@ for _ in range({times}):
     s.close()
 """
     address = guest.run("getent ahostsv4 peer.test").stdout.split()[0]
-    before = world.counters(guest)["requests"]
-    guest.run(["python3", "-c", f"address = {address!r}\n{script}"])
-    made = world.counters(guest)["requests"] - before
-    # Connect, close; a busy machine may answer the peer a little later.
-    assert 2 * times <= made <= 2.5 * times, made
+
+    def requests() -> int:
+        before = world.counters(guest)["requests"]
+        guest.run(["python3", "-c", f"address = {address!r}\n{script}"])
+        return world.counters(guest)["requests"] - before
+
+    def at_once() -> bool:
+        made = requests()
+        # Connect, close.
+        assert 2 * times <= made, made
+        return made <= 2.5 * times
+
+    # On a busy machine the peer may answer a little later, and all of them be waited for.
+    wait.until(at_once, "connections that are made at once")
 
 
 _KINDS = {
@@ -208,7 +217,9 @@ def inside():
 
 def test_tls_of_the_kernel_keeps_nothing_of_ours(guest: Guest) -> None:
     """It copies the operations of a socket that asks for it, and gives them to others."""
-    refs = guest.run("cat /sys/module/vmrpc/refcnt").stdout
+    # Sockets of earlier tests may be on their way out.
+    guest.wait_for("test $(wc -l < /proc/net/vmrpc) = 1")
+    refs = guest.run("cat /sys/module/vmrpc/refcnt").stdout.strip()
     script = f"""{_TLS}
 for _ in range(3):
     outer = socket.create_connection(('peer.test', {ECHO_PORT}))
@@ -217,7 +228,7 @@ for _ in range(3):
 """
     out = guest.run(["python3", "-c", script]).stdout
     assert out == "ENOTCONN ENOTCONN ENOPROTOOPT ok\n" * 3
-    assert guest.run("cat /sys/module/vmrpc/refcnt").stdout == refs
+    guest.wait_for(f"test $(cat /sys/module/vmrpc/refcnt) = {refs}")
     # Without the module, who has it goes on.
     guest.wait_for("rmmod vmrpc")
     script = f"""{_TLS}
@@ -305,7 +316,7 @@ while not sleeps(reader):
 give('versions', '-3')
 give('portlist', str(s.fileno()))
 s.sendto(b'x', ('127.0.0.1', 2049))
-reader.join(10)
+reader.join(100)
 print(reader.is_alive())
 s.close()
 give('threads', '1')

@@ -19,6 +19,8 @@ from suites.outcome import Outcome, connections_and_datagrams
 from suites.report import Comparison, Run
 from suites.watch import Watched
 
+# Seconds of silence after which a test hangs: three times in a row one does.
+_LIMIT = 8.0
 #: A suite whose tests are named after what they do.
 _SUITE = """
 for name; do
@@ -44,7 +46,7 @@ class _Fake:
 
     def start(self, without: Collection[str], only: Collection[str]) -> Watched:
         tests = [test for test in only or self._tests if test not in without]
-        return Watched(["sh", "-c", _SUITE, "suite", *tests], limit=2.0)
+        return Watched(["sh", "-c", _SUITE, "suite", *tests], limit=_LIMIT)
 
     def events(self, lines: Iterator[str]) -> Iterator[Begin | Outcome]:
         for line in lines:

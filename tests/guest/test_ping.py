@@ -10,9 +10,11 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from vmmnet.testbed import wait
 from vmmnet.testbed.guest import Guest
 from vmmnet.testbed.lab import FAR_ADDRESS, PEER_ADDRESS, Lab, lab
 
+_PATIENCE = int(wait.PATIENCE)
 PING_SOCKETS = {"net.ipv4.ping_group_range": "0 2147483647"}
 NO_PING_SOCKETS = {"net.ipv4.ping_group_range": "1 0"}
 
@@ -44,7 +46,7 @@ def address_of(guest: Guest, name: str) -> str:
 def ping(guest: Guest, words: str, check: bool = True) -> str:
     """Run ping(8); return all that it said."""
     # One that cannot have a ping socket would try a raw one.
-    done = guest.run(f"ping -n -i 0.1 -W 10 {words} 2>&1", check=check)
+    done = guest.run(f"ping -n -i 0.1 -W {_PATIENCE} {words} 2>&1", check=check)
     for trouble in ("BAD CHECKSUM", "WARNING", "wrong data", "DUP"):
         assert trouble not in done.stdout
     return done.stdout
@@ -67,7 +69,7 @@ def test_a_user_pings(guest: Guest) -> None:
     """Without a privilege, and without those of the program's file."""
     guest.run("cp $(command -v ping) /run/ping")
     command = "setpriv --reuid 65534 --clear-groups --inh-caps=-all --bounding-set=-all"
-    said = guest.run(f"{command} /run/ping -n -c 1 -W 10 peer.test").stdout
+    said = guest.run(f"{command} /run/ping -n -c 1 -W {_PATIENCE} peer.test").stdout
     assert "1 received" in said
 
 

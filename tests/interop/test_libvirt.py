@@ -99,8 +99,7 @@ def _session(world: Lab, number: int, build: Path | None = None) -> Iterator[Ses
         with log.open("wb") as out:
             command = [*shell, *session.command("libvirtd")]
             with world.host.started(command, stdout=out, stderr=out) as child:
-                ready = settings / "libvirt-sock"
-                wait.until(lambda: child.poll() is not None or ready.exists(), "libvirtd")
+                wait.accepting(settings / "libvirt-sock", lambda: child.poll() is not None)
                 assert child.poll() is None, log.read_text()
                 try:
                     yield session
@@ -211,7 +210,7 @@ def test_ping_sockets_are_the_hosts_to_allow(channel: Channel, session: Session)
     assert "PermissionError" in _run(channel, f'python3 -c "{script}"').stderr
     group = _USER.pw_gid
     session.world.host.sysctl({"net.ipv4.ping_group_range": f"{group} {group}"})
-    text = _run(channel, "ping -c 1 -W 20 www.test").stdout
+    text = _run(channel, f"ping -c 1 -W {wait.PATIENCE:.0f} www.test").stdout
     assert " 0% packet loss" in text, text
 
 

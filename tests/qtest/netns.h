@@ -13,7 +13,7 @@
 #include <netinet/in.h>
 
 /* How long anything that must happen may take (ASan, a busy machine). */
-#define NETNS_TIMEOUT_MS        30000
+#define NETNS_TIMEOUT_MS        180000
 
 /*
  * Makes a network namespace with lo up and enters it.  Returns a descriptor

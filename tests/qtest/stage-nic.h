@@ -18,7 +18,7 @@
 #define NIC_SLOT_SIZE   16384
 #define NIC_PCI_SLOT    4
 #define NIC_VNET_MAX    20
-#define NIC_TIMEOUT_US  (30 * G_USEC_PER_SEC)
+#define NIC_TIMEOUT_US  (180 * G_USEC_PER_SEC)
 
 typedef struct Machine {
     QTestState *qts;

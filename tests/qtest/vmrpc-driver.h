@@ -19,7 +19,7 @@
 #include "vmmnet/vmrpc.h"
 
 #define VMRPC_TEST_HANDLES      64      /* handles whose state is followed */
-#define VMRPC_TEST_TIMEOUT_US   (30 * G_USEC_PER_SEC)
+#define VMRPC_TEST_TIMEOUT_US   (180 * G_USEC_PER_SEC)
 
 /* The machine's memory and buses, as the driver of one device sees them. */
 typedef struct VmrpcGuest {

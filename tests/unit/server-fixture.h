@@ -12,7 +12,7 @@
 #include "hw/vmrpc/server.h"
 
 #define FX_HANDLES      16      /* mirrored, of the guest's handles */
-#define FX_WAIT_MS      10000   /* until a test has failed */
+#define FX_WAIT_MS      180000  /* until a test has failed */
 
 #define FX_GUEST4       "10.0.2.15"
 #define FX_RESOLVER4    "192.0.0.1"

@@ -444,7 +444,7 @@ static void test_linger(void)
 {
     static char data[1 << 16];
     Fx *fx = fx_new_default();
-    uint32_t linger[2] = { fx_le(1), fx_le(30) };
+    uint32_t linger[2] = { fx_le(1), fx_le(3600) };
     uint32_t abort_[2] = { fx_le(1), fx_le(0) };
     uint16_t port;
     int listener = peer_socket(SOCK_STREAM, &port);
@@ -459,7 +459,7 @@ static void test_linger(void)
     }
     start = g_get_monotonic_time();
     fx_ok(fx_op(fx, VMRPC_CLOSE, 0, 0, 0));
-    g_assert_cmpint(g_get_monotonic_time() - start, <, 5 * G_USEC_PER_SEC);
+    g_assert_cmpint(g_get_monotonic_time() - start, <, FX_WAIT_MS * 1000);
     /* and nothing was lost */
     g_assert_cmpint(recv(fd, &c, 1, 0), ==, 1);
     close(fd);

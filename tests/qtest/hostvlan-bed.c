@@ -7,8 +7,8 @@
 #include <poll.h>
 
 #include "hostvlan-bed.h"
+#include "netdev-query.h"
 #include "netns.h"
-#include "qobject/qlist.h"
 #include "tests/qtest/libqos/malloc-pc.h"
 #include "tests/qtest/libqos/pci-pc.h"
 
@@ -29,17 +29,7 @@ HvWriter *bed_make_table(const char *path)
 
 QDict *bed_query(Bed *bed)
 {
-    QDict *resp = qtest_qmp(bed->qts, "{ 'execute': 'query-hostvlan', "
-                            "'arguments': { 'id': 'hv0' } }");
-    QList *list = qdict_get_qlist(resp, "return");
-    QDict *info;
-
-    g_assert_nonnull(list);
-    g_assert_cmpuint(qlist_size(list), ==, 1);
-    info = qobject_to(QDict, qlist_peek(list));
-    qobject_ref(info);
-    qobject_unref(resp);
-    return info;
+    return netdev_query(bed->qts, "query-hostvlan", "hv0");
 }
 
 uint64_t bed_counter(Bed *bed, const char *direction, const char *reason)

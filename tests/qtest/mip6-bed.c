@@ -5,6 +5,7 @@
 #include <poll.h>
 
 #include "mip6-bed.h"
+#include "netdev-query.h"
 #include "netns.h"
 #include "qobject/qlist.h"
 #include "qemu/sockets.h"
@@ -82,17 +83,7 @@ void bed_settle(Bed *bed)
 
 QDict *bed_query(Bed *bed)
 {
-    QDict *resp = qtest_qmp(bed->qts, "{ 'execute': 'query-mip6', "
-                            "'arguments': { 'id': 'mip0' } }");
-    QList *list = qdict_get_qlist(resp, "return");
-    QDict *info;
-
-    g_assert_nonnull(list);
-    g_assert_cmpuint(qlist_size(list), ==, 1);
-    info = qobject_to(QDict, qlist_peek(list));
-    qobject_ref(info);
-    qobject_unref(resp);
-    return info;
+    return netdev_query(bed->qts, "query-mip6", "mip0");
 }
 
 uint64_t bed_dropped(Bed *bed, const char *reason)

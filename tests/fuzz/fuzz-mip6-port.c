@@ -6,13 +6,18 @@
  * happens, and what it needs. Frames are of the input's octets, or of its
  * octets behind headers that lead further; checksums are made right.
  *
+ * A port may have its home address in ESP. What the agent's side says then
+ * comes in the right association, in the other one, damaged, or without any.
+ *
  * On the foreign link there must be nothing of the guest but in the tunnel to
- * the agent, and nothing longer than the link takes.
+ * the agent, and nothing longer than the link takes; with ESP, no mobility and
+ * no tunnel but in it, and nobody without the keys speaks to the guest.
  */
 #include <arpa/inet.h>
 #include <glib.h>
 #include <string.h>
 
+#include "mip6-sides.h"
 #include "net/mip6/port/port.h"
 #include "net/packet/mld.h"
 #include "net/packet/octets.h"
@@ -24,6 +29,7 @@
 #define STEPS_MAX       64
 #define PARTS_MAX       128
 #define OUTER           MIP6_TUNNEL_HEAD_LEN
+#define LOCATION_ESP    3               /* where it is is found out, in ESP */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -57,6 +63,9 @@ typedef struct World {
     Mip6Port port;
     int64_t now;
     uint32_t random;
+    Mip6Protect *peer;          /* the agent's side; NULL: without ESP */
+    uint32_t epoch;
+    bool is_strangers;          /* what comes now is of nobody with the keys */
     uint8_t buf[FRAME_MAX + 2048];
 } World;
 
@@ -202,6 +211,28 @@ static void check_packet(const World *w, const uint8_t *p, size_t len)
     }
 }
 
+/* As the agent has it: what it opens is to be as it is without ESP. */
+static void check_protected(World *w, const uint8_t *p, size_t len)
+{
+    uint8_t opened[MTU];
+    Mip6ProtectSa which;
+    PacketIp6Ext ext;
+    struct iovec iov;
+
+    g_assert(packet_ip6_walk(&ext, p, len));
+    if (ext.next == PACKET_PROTO_ICMP6) {
+        check_packet(w, p, len);
+        return;
+    }
+    g_assert(ext.next == ESP_PROTOCOL);
+    if (!ext.fragment) {
+        iov = (struct iovec) { (void *)(p + ext.offset), len - ext.offset };
+        g_assert(mip6_protect_open(w->peer, p, &ext, &iov, 1, opened,
+                                   sizeof(opened), &len, &which));
+        check_packet(w, opened, len);
+    }
+}
+
 /* At home, of a VM that has left: a packet for it goes after it as it came. */
 static bool is_forwarded(const World *w, const struct iovec *iov, int iovcnt)
 {
@@ -234,6 +265,11 @@ static void to_link(void *opaque, const struct iovec *iov, int iovcnt,
         return;
     }
     check_offload(offload, OUTER + PACKET_IP6_LEN, len);
+    if (w->peer) {
+        g_assert(!offload->needs_csum);
+        check_protected(w, frame + PACKET_ETH_LEN, len - PACKET_ETH_LEN);
+        return;
+    }
     check_packet(w, frame + PACKET_ETH_LEN, len - PACKET_ETH_LEN);
 }
 
@@ -251,6 +287,10 @@ static void to_guest(void *opaque, const struct iovec *iov, int iovcnt,
     g_assert(!memcmp(w->buf, "\x33\x33", 2) ||
              (mac && !memcmp(w->buf, mac, 6)));
     check_offload(offload, PACKET_ETH_LEN + PACKET_IP6_LEN, len);
+    /* Words of the port itself: about neighbours, groups, sizes and errors. */
+    g_assert(!w->is_strangers || w->buf[14 + 6] == PACKET_PROTO_ICMP6 ||
+             packet_mld_is_query(w->buf + PACKET_ETH_LEN,
+                                 len - PACKET_ETH_LEN));
 }
 
 static uint32_t next_random(void *opaque)
@@ -375,6 +415,39 @@ static void seal(uint8_t *frame, size_t len)
     }
 }
 
+/*
+ * Put a packet of the agent's into ESP, as the bits of @how say: signalling's
+ * or the tunnel's, and damaged. Returns the frame's length; 0: there is none.
+ */
+static size_t protect(World *w, uint8_t *frame, size_t len, size_t room,
+                      unsigned how)
+{
+    uint8_t *p = frame + PACKET_ETH_LEN, sealed[4096];
+    size_t size = len - PACKET_ETH_LEN;
+    struct iovec iov = { p + PACKET_IP6_LEN, size - PACKET_IP6_LEN };
+
+    w->is_strangers = w->port.is_away && (how & 7) != 2;
+    if (how & 1) {
+        size = mip6_protect_signal(w->peer, p, size, room - PACKET_ETH_LEN);
+    } else if (how & 2) {
+        size = mip6_protect_tunnel(w->peer, &iov, 1, sealed, sizeof(sealed));
+        if (OUTER + size > room) {
+            return 0;
+        }
+        memcpy(frame + OUTER, sealed, size);
+        p[6] = ESP_PROTOCOL;
+        packet_put16(p + 4, size);
+        size += size ? PACKET_IP6_LEN : 0;
+    }
+    if (!size) {
+        return 0;
+    }
+    if (how & 4) {
+        p[size - 1] ^= 1;
+    }
+    return PACKET_ETH_LEN + size;
+}
+
 static const struct in6_addr *care_of(const World *w)
 {
     const struct in6_addr *addr = mip6_careof_address(&w->port.careof,
@@ -383,11 +456,15 @@ static const struct in6_addr *care_of(const World *w)
     return addr ? addr : &far;
 }
 
-/* A frame with the header that leads furthest, then the input's octets. */
+/*
+ * A frame with the header that leads furthest, then the input's octets. If it
+ * comes from the link to a port in ESP, @how says to protect() what to do, too.
+ */
 static void likely_frame(World *w, Input *in, bool guest, unsigned how)
 {
-    uint8_t frame[2048] = { 0 };
-    size_t len = take_len(in, sizeof(frame) - OUTER);
+    uint8_t frame[2048 + MIP6_PROTECT_MORE] = { 0 };
+    size_t len = take_len(in, 2048 - OUTER);
+    bool esp = w->peer && !guest;
     PacketIp6 ip = {
         .src = guest ? home : agent,
         .dst = guest ? far : *care_of(w),
@@ -395,7 +472,7 @@ static void likely_frame(World *w, Input *in, bool guest, unsigned how)
         .hops = how & 4 ? 255 : 64,
         .payload = len,
     };
-    PacketOffload offload = read_offload(in, how);
+    PacketOffload offload = read_offload(in, esp ? 0 : how);
     unsigned step = take(in);
 
     if (how & 8) {
@@ -410,7 +487,11 @@ static void likely_frame(World *w, Input *in, bool guest, unsigned how)
         frame[OUTER + i] = take(in);
     }
     seal(frame, OUTER + len);
-    offer(w, guest, frame, OUTER + len, &offload, step);
+    len = esp ? protect(w, frame, OUTER + len, sizeof(frame), how)
+              : OUTER + len;
+    if (len) {
+        offer(w, guest, frame, len, &offload, step);
+    }
 }
 
 static void raw_frame(World *w, Input *in, bool guest, unsigned how)
@@ -425,6 +506,7 @@ static void raw_frame(World *w, Input *in, bool guest, unsigned how)
     if (how & 4) {
         seal(frame, len);
     }
+    w->is_strangers = w->peer && !guest && w->port.is_away;
     offer(w, guest, frame, len, &offload, step);
 }
 
@@ -475,11 +557,14 @@ static void advertise(World *w, Input *in, unsigned how)
     offer(w, false, frame, PACKET_ETH_LEN + len, &nothing, 0);
 }
 
-/* The answer to the last Binding Update of a home address. */
+/*
+ * The answer to the last Binding Update of a home address; with ESP, an octet
+ * of the input says how it is protected, and 0 that it is as it should be.
+ */
 static void acknowledge(World *w, Input *in, unsigned how)
 {
     static const PacketOffload nothing;
-    uint8_t frame[256], *at = frame + OUTER;
+    uint8_t frame[512], *at = frame + OUTER;
     const Mip6Binding *b =
         &w->port.binding[how & 8 ? take(in) % w->port.bindings : 0];
     Mip6Mh ba = {
@@ -492,6 +577,7 @@ static void acknowledge(World *w, Input *in, unsigned how)
     };
     PacketIp6 ip = { .src = agent, .hops = 64 };
     bool away = w->port.is_away;
+    size_t len;
 
     packet_eth_build(frame, away ? own_mac : guest_mac, router_mac,
                      PACKET_ETH_IP6);
@@ -500,11 +586,14 @@ static void acknowledge(World *w, Input *in, unsigned how)
     if (away) {
         at += mip6_rh2_build(at, PACKET_PROTO_MH, &b->config.home);
     }
-    at += mip6_mh_build(at, frame + sizeof(frame) - at, &agent,
-                        &b->config.home, &ba);
+    at += mip6_mh_build(at, 256, &agent, &b->config.home, &ba);
     ip.payload = at - frame - OUTER;
     packet_ip6_build(frame + PACKET_ETH_LEN, &ip);
-    offer(w, false, frame, at - frame, &nothing, 0);
+    len = at - frame;
+    if (w->peer) {
+        len = protect(w, frame, len, sizeof(frame), take(in) ^ 1);
+    }
+    offer(w, false, frame, len, &nothing, 0);
 }
 
 /* The guest wants another address of the home link. */
@@ -549,6 +638,10 @@ static bool arrive(World *w, const uint8_t *saved, size_t len)
     bool good;
 
     mip6_port_destroy(&w->port);
+    if (w->peer) {
+        mip6_protect_free(config.protect);
+        config.protect = sides_new(false, MIP6_PROTECT_WINDOW, ++w->epoch);
+    }
     mip6_port_init(&w->port, &config, &ops, w, true);
     good = mip6_port_load(&w->port, w->now, saved, len);
     mip6_port_start(&w->port, w->now);
@@ -564,7 +657,8 @@ static void migrate(World *w)
     g_assert(len > 0 && len <= sizeof(saved));
     g_assert(arrive(w, saved, len));
     g_assert(mip6_port_save(&w->port, w->now, again) == len);
-    g_assert(!memcmp(saved, again, len));
+    /* Numbers of ESP are not handed over twice. */
+    g_assert(w->peer || !memcmp(saved, again, len));
 }
 
 static void load(World *w, Input *in)
@@ -583,6 +677,7 @@ static void step(World *w, Input *in)
 {
     unsigned what = take(in), how = what >> 4;
 
+    w->is_strangers = false;
     switch (what & 15) {
     case 0:
         pass(w, take(in) * (SECOND / 16));
@@ -636,7 +731,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static World world;
     World *w = &world;
     Input in = { data, size };
-    unsigned how = take(&in);
+    unsigned how = take(&in), location = how >> 2 & 3;
     Mip6PortConfig config = {
         .home = {
             .address = home, .prefix_len = 64, .has_guest_mac = how & 1,
@@ -646,7 +741,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .agent = agent,
         .has_care_of = how & 2,
         .care_of = foreign,
-        .location = (how >> 2 & 3) % 3,
+        .location = location % LOCATION_ESP,
         .lifetime = 15,
         .mtu = MTU,
     };
@@ -656,6 +751,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     config.care_of.s6_addr[15] = 0x55;
     w->now = 1000 * SECOND;
     w->random = how;
+    w->peer = NULL;
+    if (location == LOCATION_ESP) {
+        w->epoch = 1;
+        /* Its numbers may go back: a loaded state is anybody's. */
+        w->peer = sides_new(true, 0, w->epoch);
+        config.protect = sides_new(false, MIP6_PROTECT_WINDOW, w->epoch);
+    }
     mip6_port_init(&w->port, &config, &ops, w, how & 16);
     mip6_port_start(&w->port, w->now);
     if (how & 32) {
@@ -664,6 +766,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (unsigned i = 0; i < STEPS_MAX && in.left; i++) {
         step(w, &in);
     }
+    config.protect = w->port.config.protect;
     mip6_port_destroy(&w->port);
+    mip6_protect_free(config.protect);
+    mip6_protect_free(w->peer);
     return 0;
 }

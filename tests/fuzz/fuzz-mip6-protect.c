@@ -13,6 +13,7 @@
 #include <glib.h>
 #include <string.h>
 
+#include "mip6-sides.h"
 #include "net/mip6/port/port.h"
 #include "net/packet/octets.h"
 
@@ -79,24 +80,6 @@ static const Mip6PortOps ops = {
     .changed = changed,
 };
 
-static Mip6Protect *make(bool is_agent)
-{
-    static uint8_t key[MIP6_PROTECT_SAS][ESP_KEY_MAX];
-    Mip6ProtectConfig config = { .window = 64, .epoch = 1 };
-    Mip6ProtectFault fault;
-
-    for (unsigned i = 0; i < MIP6_PROTECT_SAS; i++) {
-        unsigned pair = is_agent ? i ^ 1 : i;
-
-        memset(key[pair], pair + 1, ESP_KEY_MAX);
-        config.sa[i] = (Mip6ProtectSaConfig) {
-            esp_algorithm_at(0), 0x1001 + pair, key[pair],
-            esp_algorithm_key_len(esp_algorithm_at(0)),
-        };
-    }
-    return mip6_protect_new(&config, &fault);
-}
-
 static size_t build(uint8_t *packet, uint8_t next, const uint8_t *data,
                     size_t len)
 {
@@ -123,7 +106,7 @@ static size_t packet_of(World *w, Mip6Protect *peer, unsigned how,
         return build(packet, next, data, len);
     case 1:
         len = build(packet, PACKET_PROTO_ESP, data, len);
-        packet_put32(spi, how & 4 ? 0x1002 : 0x1004);
+        packet_put32(spi, how & 4 ? SIDES_SPI_SIGNAL : SIDES_SPI_TUNNEL);
         memcpy(packet + PACKET_IP6_LEN, spi, MIN(len - PACKET_IP6_LEN, 4));
         return len;
     case 2:
@@ -158,7 +141,8 @@ static void step(World *w, Mip6Protect *peer, unsigned how, uint8_t next,
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static World world;
-    Mip6Protect *own = make(false), *peer = make(true);
+    Mip6Protect *own = sides_new(false, MIP6_PROTECT_WINDOW, 1);
+    Mip6Protect *peer = sides_new(true, MIP6_PROTECT_WINDOW, 1);
     Mip6PortConfig config = {
         .home = { .address = home, .prefix_len = 64, .has_guest_mac = true },
         .agent = agent, .has_care_of = true, .care_of = care_of,

@@ -103,6 +103,12 @@ uint64_t bed_dropped(Bed *bed, const char *reason)
     return count;
 }
 
+static bool says(const QDict *data, const char *state, const char *reason)
+{
+    return g_str_equal(qdict_get_str(data, "state"), state) &&
+           g_str_equal(qdict_get_str(data, "reason"), reason);
+}
+
 void bed_wait_state(Bed *bed, const char *state, const char *reason)
 {
     bool found = false;
@@ -111,8 +117,7 @@ void bed_wait_state(Bed *bed, const char *state, const char *reason)
         QDict *event = qtest_qmp_eventwait_ref(bed->qts, "MIP6_STATE");
         QDict *data = qdict_get_qdict(event, "data");
 
-        found = g_str_equal(qdict_get_str(data, "state"), state) &&
-                g_str_equal(qdict_get_str(data, "reason"), reason);
+        found = says(data, state, reason);
         qobject_unref(event);
     }
 }
@@ -266,6 +271,53 @@ void peer_tunnel(Bed *bed, const uint8_t *inner, size_t len)
     send_from_agent(bed, frame, PACKET_PROTO_IP6, len);
 }
 
+/* The next header of the frame that waits, which stays; -1: there is none. */
+static int peer_peek(Bed *bed)
+{
+    uint8_t buf[PEER_VNET_LEN + FRAME_MAX];
+    size_t at = (bed->tap ? PEER_VNET_LEN : 0) + PACKET_ETH_LEN;
+    ssize_t len = recv(bed->peer, buf, sizeof(buf), MSG_PEEK | MSG_DONTWAIT);
+    PacketIp6 ip;
+
+    if (len < 0) {
+        return -1;
+    }
+    return len > at && packet_ip6_parse(&ip, buf + at, len - at)
+           ? ip.next : PACKET_PROTO_NONE;
+}
+
+static bool has_state(Bed *bed, const char *state, const char *reason)
+{
+    QDict *info = bed_query(bed);
+    bool has = says(info, state, reason);
+
+    qobject_unref(info);
+    return has;
+}
+
+void bed_answer(Bed *bed, uint8_t status, const char *state, const char *reason)
+{
+    uint8_t frame[FRAME_MAX];
+    int next;
+
+    peer_acknowledge(bed, status);
+    while (!has_state(bed, state, reason)) {
+        next = peer_peek(bed);
+        if (next == PACKET_PROTO_DSTOPTS) {
+            peer_wait_update(bed);
+            peer_acknowledge(bed, status);
+        } else if (next >= 0 && next != PACKET_PROTO_IP6) {
+            peer_wait(bed, frame, sizeof(frame));
+        }
+    }
+    bed_wait_state(bed, state, reason);
+}
+
+void bed_bind(Bed *bed)
+{
+    bed_answer(bed, MIP6_BA_ACCEPTED, "bound", "none");
+}
+
 void bed_register(Bed *bed, const char *prefix)
 {
     PacketNd nd;
@@ -273,8 +325,7 @@ void bed_register(Bed *bed, const char *prefix)
     peer_wait_nd(bed, PACKET_ND_RS, &nd);
     peer_advertise(bed, prefix);
     peer_wait_update(bed);
-    peer_acknowledge(bed, MIP6_BA_ACCEPTED);
-    bed_wait_state(bed, "bound", "none");
+    bed_bind(bed);
 }
 
 /* --- the guest ------------------------------------------------------------ */

@@ -87,6 +87,16 @@ void peer_acknowledge(Bed *bed, uint8_t status);
 /* A packet of the agent's for the care-of address with @inner in it. */
 void peer_tunnel(Bed *bed, const uint8_t *inner, size_t len);
 
+/*
+ * Answers the Binding Update that was noted, and those that have come in its
+ * place because that took long, until the netdev says this state and reason.
+ */
+void bed_answer(Bed *bed, uint8_t status, const char *state,
+                const char *reason);
+
+/* The same, accepted: until there is a binding. */
+void bed_bind(Bed *bed);
+
 /* From the start to a binding on the link of @prefix. */
 void bed_register(Bed *bed, const char *prefix);
 

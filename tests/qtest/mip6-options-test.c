@@ -100,8 +100,7 @@ static void test_no_agent(void)
     g_assert_nonnull(strstr(hmp, "agent " AGENT));
     peer_wait_update(&bed);
     peer_wait_update(&bed);
-    peer_acknowledge(&bed, MIP6_BA_NOT_HOME_SUBNET);
-    bed_wait_state(&bed, "registering", "refused");
+    bed_answer(&bed, MIP6_BA_NOT_HOME_SUBNET, "registering", "refused");
     bed_end(&bed);
 }
 

@@ -17,6 +17,7 @@ Routers advertise with radvd.  Nothing here speaks IPv4.
 from __future__ import annotations
 
 import contextlib
+import re
 import signal
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -169,7 +170,17 @@ class Advertiser:
         ]
         streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         with self.link.namespace.started(command, **streams) as self._child:
+            # Before, a signal would end it without a word.
+            wait.until(self._takes_signals, f"radvd on {self.link.name}")
             yield self
+
+    def _takes_signals(self) -> bool:
+        assert self._child is not None
+        if self._child.poll() is not None:
+            raise RuntimeError(f"radvd ended: {self._paths[1].read_text()}")
+        status = Path(f"/proc/{self._child.pid}/status").read_text()
+        masks = re.findall(r"^Sig(?:Blk|Cgt):\s*(\w+)$", status, re.MULTILINE)
+        return any(int(mask, 16) & 1 << signal.SIGHUP - 1 for mask in masks)
 
     def change(self, *lines: str) -> None:
         """Advertise something else from now on."""

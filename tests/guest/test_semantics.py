@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import kernel
+from vmmnet.testbed import kernel, wait
 from vmmnet.testbed.guest import MODULE_PATH, Guest
 from vmmnet.testbed.lab import OWN_VM_ADDRESS, Lab, lab
 
@@ -30,6 +30,8 @@ from semantics.run import CASES  # noqa: E402
 _FOLDER = "/usr/lib/vmmnet/tests"
 _ADDRESS = "192.0.0.2"
 _STRESS_SECONDS = 8
+# Of all cases on a side, ten times what they take.
+_LIMIT = 10 * wait.PATIENCE
 _PING_SOCKETS = {"net.ipv4.ping_group_range": "0 2147483647"}
 _SIDES = ("linux", "inside", "outside")
 _RINGS = ("packed=off", "packed=on")
@@ -126,7 +128,7 @@ def _in_guest(guest: Guest, module: str, *words: str, timeout: float) -> str:
 
 def _run_side(guest: Guest, side: str, peer: str, me: str) -> Outcomes:
     found: Outcomes = {}
-    for line in _in_guest(guest, "run", peer, me, timeout=600).splitlines():
+    for line in _in_guest(guest, "run", peer, me, timeout=_LIMIT).splitlines():
         record = json.loads(line)
         outcome = Outcome(record["error"], tuple(record["trace"]))
         found[side, record["case"]] = outcome
@@ -176,7 +178,7 @@ def test_stress(world: Lab, rings: str) -> None:
     device = f"{world.device(OWN_VM_ADDRESS)},{rings}"
     with world.guest(ipv6=False, device=device, files=_files()) as guest:
         words = ["peer.test", "--seconds", str(_STRESS_SECONDS)]
-        report = json.loads(_in_guest(guest, "stress", *words, timeout=180))
+        report = json.loads(_in_guest(guest, "stress", *words, timeout=_LIMIT))
     assert report["failures"] == []
     assert all(report["rounds"]), report
     assert report["bytes"] > 0

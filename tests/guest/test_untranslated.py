@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import peers
+from vmmnet.testbed import peers, wait
 from vmmnet.testbed.guest import Guest
 from vmmnet.testbed.net import Namespace, Network
 
@@ -110,7 +110,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 def outcomes(world: World) -> dict[str, tuple[str | None, list[str]]]:
     """The error of every case, and where it was."""
     command = ["env", f"PYTHONPATH={_FOLDER}", "python3", "-m", "semantics.run"]
-    output = world.guest.run([*command, _PEER, _VM, *_SELECTED], timeout=600).stdout
+    output = world.guest.run([*command, _PEER, _VM, *_SELECTED], timeout=10 * wait.PATIENCE).stdout
     records = map(json.loads, output.splitlines())
     return {record["case"]: (record["error"], record["trace"]) for record in records}
 

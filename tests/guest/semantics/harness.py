@@ -26,9 +26,11 @@ from typing import Any, Generic, TypeVar
 from .peer import CLOSED_PORT, ECHO_PORT
 from .remote import Hands, Stream
 
-PATIENCE = 10.0
+#: Only a failure takes so long, on a machine that has much else to do.
+PATIENCE = 60.0
 _FUTEX = 202
-_QUIET_MS = 150
+# Who has no room for so long has none: the device may hear of it late.
+_QUIET_MS = 500
 
 #: connect() and other calls as they are, without Python's care.
 libc = ctypes.CDLL(None, use_errno=True)

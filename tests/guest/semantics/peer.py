@@ -29,7 +29,8 @@ HANDS_PORT = 7011
 #: Nobody listens here.
 CLOSED_PORT = 7001
 
-PATIENCE = 15.0
+# Longer than that of the cases, which say what they waited for.
+PATIENCE = 90.0
 _CHUNK = 1 << 18
 _RESET = struct.pack("ii", 1, 0)
 

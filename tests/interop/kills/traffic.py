@@ -45,7 +45,7 @@ _SOL_PACKET, _IGNORE_OUTGOING, _STATISTICS = 263, 23, 6
 _SO_RCVBUFFORCE = 33
 _ROOM = 32 << 20
 # How long the slowest frame may take; longer, and it is lost.
-_LOST = 60.0
+_LOST = 150.0
 _TOLD = 20
 _ALL = (1 << len(VMS)) - 1
 

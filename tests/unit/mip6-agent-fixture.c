@@ -34,22 +34,71 @@ static bool proxy(void *opaque, const struct in6_addr *home, bool on)
     return !f->refuses;
 }
 
-static const Mip6AgentOps ops = { .forward = forward, .proxy = proxy };
-
-AgentFixture *agent_begin(GHashTable *allowed)
+static void probe(void *opaque, const struct in6_addr *home)
 {
-    AgentFixture *f = g_new0(AgentFixture, 1);
-    Mip6AgentConfig config = {
+    AgentFixture *f = opaque;
+
+    f->probes++;
+}
+
+static void changed(void *opaque, const Mip6AgentBinding *b)
+{
+    AgentFixture *f = opaque;
+
+    g_assert_false(b->tentative);
+    f->changes++;
+}
+
+static void to_group(void *opaque, const void *packet, size_t len)
+{
+    AgentFixture *f = opaque;
+
+    f->to_link++;
+}
+
+static bool join(void *opaque, const struct in6_addr *group, bool on)
+{
+    AgentFixture *f = opaque;
+
+    f->joined += on;
+    f->left += !on;
+    return group->s6_addr[15] != 0xff;
+}
+
+static const Mip6AgentOps ops = {
+    .forward = forward,
+    .proxy = proxy,
+    .probe = probe,
+    .changed = changed,
+    .to_group = to_group,
+    .join = join,
+};
+
+Mip6AgentConfig agent_usual_config(void)
+{
+    return (Mip6AgentConfig) {
         .address = agent_address(AGENT), .prefix = agent_address(AGENT),
         .prefix_len = 64,
         .lifetime_max = 150, .bindings_max = 2, .mtu = 1500,
-        .allowed = allowed,
     };
+}
+
+AgentFixture *agent_begin_as(const Mip6AgentConfig *config)
+{
+    AgentFixture *f = g_new0(AgentFixture, 1);
 
     f->now = 1000 * SECOND;
     f->sequence = 65500;        /* soon around */
-    mip6_agent_init(&f->a, &config, &ops, f);
+    mip6_agent_init(&f->a, config, &ops, f);
     return f;
+}
+
+AgentFixture *agent_begin(GHashTable *allowed)
+{
+    Mip6AgentConfig config = agent_usual_config();
+
+    config.allowed = allowed;
+    return agent_begin_as(&config);
 }
 
 void agent_end(AgentFixture *f)

@@ -21,6 +21,9 @@ typedef struct AgentFixture {
     unsigned packets, proxied, unproxied;
     uint8_t packet[4096];       /* the last one that was forwarded */
     size_t len;
+    unsigned probes, changes;   /* of bindings: what the host was asked, told */
+    unsigned joined, left;      /* groups; it refuses those that end in 0xff */
+    unsigned to_link;           /* packets to groups */
     struct in6_addr home;       /* of the last call of proxy() */
     uint16_t sequence;
 } AgentFixture;
@@ -29,6 +32,10 @@ struct in6_addr agent_address(const char *text);
 
 /* @allowed stays the caller's; NULL: all */
 AgentFixture *agent_begin(GHashTable *allowed);
+
+/* The configuration of agent_begin(), for agent_begin_as(). */
+Mip6AgentConfig agent_usual_config(void);
+AgentFixture *agent_begin_as(const Mip6AgentConfig *config);
 void agent_end(AgentFixture *f);
 
 const Mip6AgentBinding *agent_binding(const AgentFixture *f, const char *home);

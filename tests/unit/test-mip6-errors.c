@@ -1,84 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The home agent's words to those whose packets it cannot take */
-#include <arpa/inet.h>
-#include <glib.h>
 #include <string.h>
 
-#include "net/mip6/ha/agent/agent.h"
+#include "mip6-agent-fixture.h"
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"
 #include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
-#define SECOND  1000000000ll
-#define AGENT   "2001:db8:2000::1"
-#define HOME    "2001:db8:2000::10"
-#define COA     "2001:db8:3000::b"
-
-typedef struct World {
-    Mip6Agent agent;
-    int64_t now;
-    unsigned sent;
-    uint8_t last[2048];
-    size_t last_len;
-} World;
-
-static struct in6_addr address(const char *text)
+static AgentFixture *begin(uint16_t refresh)
 {
-    struct in6_addr addr;
+    Mip6AgentConfig config = agent_usual_config();
 
-    g_assert_cmpint(inet_pton(AF_INET6, text, &addr), ==, 1);
-    return addr;
+    config.refresh = refresh;
+    return agent_begin_as(&config);
 }
 
-static void forward(void *opaque, const void *packet, size_t len)
-{
-    World *w = opaque;
-
-    g_assert_cmpuint(len, <=, sizeof(w->last));
-    memcpy(w->last, packet, len);
-    w->last_len = len;
-    w->sent++;
-}
-
-static bool proxy(void *opaque, const struct in6_addr *home, bool on)
-{
-    return true;
-}
-
-static const Mip6AgentOps ops = { .forward = forward, .proxy = proxy };
-
-static World *world_new(uint16_t refresh)
-{
-    World *w = g_new0(World, 1);
-    Mip6AgentConfig config = {
-        .address = address(AGENT),
-        .prefix = address(AGENT),
-        .prefix_len = 64,
-        .lifetime_max = 15,
-        .refresh = refresh,
-        .bindings_max = 10,
-        .mtu = 1500,
-    };
-
-    w->now = 1000 * SECOND;
-    mip6_agent_init(&w->agent, &config, &ops, w);
-    return w;
-}
-
-static void world_free(World *w)
-{
-    mip6_agent_destroy(&w->agent);
-    g_free(w);
-}
-
-static void give(World *w, const char *src, uint8_t next,
+static void give(AgentFixture *f, const char *src, uint8_t next,
                  const uint8_t *payload, size_t len)
 {
     uint8_t packet[512];
     PacketIp6 ip = {
-        .src = address(src),
-        .dst = address(AGENT),
+        .src = agent_address(src),
+        .dst = agent_address(AGENT),
         .next = next,
         .hops = 64,
         .payload = len,
@@ -86,78 +30,79 @@ static void give(World *w, const char *src, uint8_t next,
 
     packet_ip6_build(packet, &ip);
     memcpy(packet + PACKET_IP6_LEN, payload, len);
-    mip6_agent_packet(&w->agent, w->now, packet, PACKET_IP6_LEN + len);
+    mip6_agent_packet(&f->a, f->now, packet, PACKET_IP6_LEN + len);
 }
 
 /* The last packet, as a message of mobility to the care-of address. */
-static Mip6Mh last_message(const World *w, const char *pseudo_dst)
+static Mip6Mh last_message(const AgentFixture *f, const char *pseudo_dst)
 {
-    struct in6_addr dst = address(pseudo_dst), coa = address(COA);
+    struct in6_addr dst = agent_address(pseudo_dst);
+    struct in6_addr coa = agent_address(CARE_OF);
     PacketIp6Ext ext;
     PacketIp6 ip;
     Mip6Mh mh;
 
-    g_assert_true(packet_ip6_parse(&ip, w->last, w->last_len));
+    g_assert_true(packet_ip6_parse(&ip, f->packet, f->len));
     g_assert_true(packet_ip6_equal(&ip.dst, &coa));
-    g_assert_true(packet_ip6_walk(&ext, w->last, w->last_len));
+    g_assert_true(packet_ip6_walk(&ext, f->packet, f->len));
     g_assert_cmpuint(ext.next, ==, PACKET_PROTO_MH);
-    g_assert_cmpint(mip6_mh_parse(&mh, &ip.src, &dst, w->last + ext.offset,
-                                  w->last_len - ext.offset), ==, MIP6_MH_GOOD);
+    g_assert_cmpint(mip6_mh_parse(&mh, &ip.src, &dst, f->packet + ext.offset,
+                                  f->len - ext.offset), ==, MIP6_MH_GOOD);
     return mh;
 }
 
-static void tunnel(World *w)
+static void tunnel(AgentFixture *f)
 {
     uint8_t inner[PACKET_IP6_LEN];
     PacketIp6 ip = {
-        .src = address(HOME),
-        .dst = address("2001:db8:9000::c"),
+        .src = agent_address(HOME),
+        .dst = agent_address("2001:db8:9000::c"),
         .next = PACKET_PROTO_NONE,
         .hops = 64,
     };
 
     packet_ip6_build(inner, &ip);
-    give(w, COA, PACKET_PROTO_IP6, inner, sizeof(inner));
+    give(f, CARE_OF, PACKET_PROTO_IP6, inner, sizeof(inner));
 }
 
 static void test_unknown_binding(void)
 {
-    World *w = world_new(0);
-    struct in6_addr home = address(HOME);
+    AgentFixture *f = begin(0);
+    struct in6_addr home = agent_address(HOME);
     Mip6Mh be;
 
-    tunnel(w);
-    g_assert_cmpuint(w->sent, ==, 1);
-    be = last_message(w, COA);
+    tunnel(f);
+    g_assert_cmpuint(f->packets, ==, 1);
+    be = last_message(f, CARE_OF);
     g_assert_cmpuint(be.type, ==, MIP6_MH_BE);
     g_assert_cmpuint(be.status, ==, MIP6_BE_UNKNOWN_BINDING);
     g_assert_true(packet_ip6_equal(&be.home, &home));
-    g_assert_cmpuint(w->agent.dropped[MIP6_AGENT_NO_BINDING], ==, 1);
-    world_free(w);
+    g_assert_cmpuint(f->a.dropped[MIP6_AGENT_NO_BINDING], ==, 1);
+    agent_end(f);
 }
 
 static void test_rate(void)
 {
-    World *w = world_new(0);
+    AgentFixture *f = begin(0);
 
     for (unsigned i = 0; i < 5000; i++) {
-        tunnel(w);
+        tunnel(f);
     }
-    g_assert_cmpuint(w->sent, ==, 1000);
-    g_assert_cmpuint(w->agent.errors, ==, 1000);
-    g_assert_cmpuint(w->agent.muted, ==, 4000);
-    w->now += SECOND / 100;
+    g_assert_cmpuint(f->packets, ==, 1000);
+    g_assert_cmpuint(f->a.errors, ==, 1000);
+    g_assert_cmpuint(f->a.muted, ==, 4000);
+    f->now += SECOND / 100;
     for (unsigned i = 0; i < 100; i++) {
-        tunnel(w);
+        tunnel(f);
     }
-    g_assert_cmpuint(w->sent, ==, 1010);
-    world_free(w);
+    g_assert_cmpuint(f->packets, ==, 1010);
+    agent_end(f);
 }
 
 /* A message of 8 octets with a right checksum for @src. */
 static void message(uint8_t mh[8], const char *src, uint8_t proto, uint8_t type)
 {
-    struct in6_addr from = address(src), to = address(AGENT);
+    struct in6_addr from = agent_address(src), to = agent_address(AGENT);
     uint32_t sum;
 
     memset(mh, 0, 8);
@@ -169,55 +114,55 @@ static void message(uint8_t mh[8], const char *src, uint8_t proto, uint8_t type)
 
 static void test_unknown_type(void)
 {
-    World *w = world_new(0);
-    struct in6_addr home = address(HOME);
+    AgentFixture *f = begin(0);
+    struct in6_addr home = agent_address(HOME);
     uint8_t payload[MIP6_HAO_LEN + 8];
     Mip6Mh be;
 
-    message(payload, COA, 59, 77);
-    give(w, COA, PACKET_PROTO_MH, payload, 8);
-    be = last_message(w, COA);
+    message(payload, CARE_OF, 59, 77);
+    give(f, CARE_OF, PACKET_PROTO_MH, payload, 8);
+    be = last_message(f, CARE_OF);
     g_assert_cmpuint(be.status, ==, MIP6_BE_UNKNOWN_MH);
     g_assert_true(IN6_IS_ADDR_UNSPECIFIED(&be.home));
 
     mip6_hao_build(payload, PACKET_PROTO_MH, &home);
     message(payload + MIP6_HAO_LEN, HOME, 59, 77);
-    give(w, COA, PACKET_PROTO_DSTOPTS, payload, sizeof(payload));
-    be = last_message(w, COA);
+    give(f, CARE_OF, PACKET_PROTO_DSTOPTS, payload, sizeof(payload));
+    be = last_message(f, CARE_OF);
     g_assert_cmpuint(be.status, ==, MIP6_BE_UNKNOWN_MH);
     g_assert_true(packet_ip6_equal(&be.home, &home));
-    g_assert_cmpuint(w->agent.dropped[MIP6_AGENT_UNKNOWN_MH], ==, 2);
-    world_free(w);
+    g_assert_cmpuint(f->a.dropped[MIP6_AGENT_UNKNOWN_MH], ==, 2);
+    agent_end(f);
 }
 
-static void expect_parameter(const World *w, uint32_t pointer)
+static void expect_parameter(const AgentFixture *f, uint32_t pointer)
 {
     PacketIp6 ip;
 
-    g_assert_true(packet_ip6_parse(&ip, w->last, w->last_len));
+    g_assert_true(packet_ip6_parse(&ip, f->packet, f->len));
     g_assert_cmpuint(ip.next, ==, PACKET_PROTO_ICMP6);
-    g_assert_cmpuint(w->last[PACKET_IP6_LEN], ==, PACKET_ICMP6_PARAMETER);
-    g_assert_cmpuint(w->last[PACKET_IP6_LEN + 1], ==, 0);
-    g_assert_cmpuint(packet_get32(w->last + PACKET_IP6_LEN + 4), ==, pointer);
+    g_assert_cmpuint(f->packet[PACKET_IP6_LEN], ==, PACKET_ICMP6_PARAMETER);
+    g_assert_cmpuint(f->packet[PACKET_IP6_LEN + 1], ==, 0);
+    g_assert_cmpuint(packet_get32(f->packet + PACKET_IP6_LEN + 4), ==, pointer);
 }
 
 /* Section 9.2: the pointer is to the field that is wrong. */
 static void test_parameter(void)
 {
-    World *w = world_new(0);
+    AgentFixture *f = begin(0);
     uint8_t mh[8];
 
-    message(mh, COA, 6, MIP6_MH_BU);
-    give(w, COA, PACKET_PROTO_MH, mh, sizeof(mh));
-    g_assert_cmpuint(w->sent, ==, 1);
-    expect_parameter(w, PACKET_IP6_LEN);
+    message(mh, CARE_OF, 6, MIP6_MH_BU);
+    give(f, CARE_OF, PACKET_PROTO_MH, mh, sizeof(mh));
+    g_assert_cmpuint(f->packets, ==, 1);
+    expect_parameter(f, PACKET_IP6_LEN);
 
-    message(mh, COA, 59, MIP6_MH_BU);   /* too short for one */
-    give(w, COA, PACKET_PROTO_MH, mh, sizeof(mh));
-    g_assert_cmpuint(w->sent, ==, 2);
-    expect_parameter(w, PACKET_IP6_LEN + 1);
-    g_assert_cmpuint(w->agent.dropped[MIP6_AGENT_MALFORMED], ==, 2);
-    world_free(w);
+    message(mh, CARE_OF, 59, MIP6_MH_BU);   /* too short for one */
+    give(f, CARE_OF, PACKET_PROTO_MH, mh, sizeof(mh));
+    g_assert_cmpuint(f->packets, ==, 2);
+    expect_parameter(f, PACKET_IP6_LEN + 1);
+    g_assert_cmpuint(f->a.dropped[MIP6_AGENT_MALFORMED], ==, 2);
+    agent_end(f);
 }
 
 /*
@@ -226,22 +171,22 @@ static void test_parameter(void)
  */
 static void test_silent(void)
 {
-    World *w = world_new(0);
+    AgentFixture *f = begin(0);
     uint8_t mh[8];
 
     message(mh, HOME, 59, 77);
-    give(w, COA, PACKET_PROTO_MH, mh, sizeof(mh));
-    message(mh, COA, 59, MIP6_MH_BU);
+    give(f, CARE_OF, PACKET_PROTO_MH, mh, sizeof(mh));
+    message(mh, CARE_OF, 59, MIP6_MH_BU);
     mh[1] = 1;                  /* 16 octets */
-    give(w, COA, PACKET_PROTO_MH, mh, sizeof(mh));
-    give(w, COA, PACKET_PROTO_MH, mh, 4);
+    give(f, CARE_OF, PACKET_PROTO_MH, mh, sizeof(mh));
+    give(f, CARE_OF, PACKET_PROTO_MH, mh, 4);
     message(mh, "ff02::1", 59, 77);
-    give(w, "ff02::1", PACKET_PROTO_MH, mh, sizeof(mh));
+    give(f, "ff02::1", PACKET_PROTO_MH, mh, sizeof(mh));
     message(mh, "ff02::1", 6, MIP6_MH_BU);
-    give(w, "ff02::1", PACKET_PROTO_MH, mh, sizeof(mh));
-    g_assert_cmpuint(w->sent, ==, 0);
-    g_assert_cmpuint(w->agent.errors + w->agent.muted, ==, 0);
-    world_free(w);
+    give(f, "ff02::1", PACKET_PROTO_MH, mh, sizeof(mh));
+    g_assert_cmpuint(f->packets, ==, 0);
+    g_assert_cmpuint(f->a.errors + f->a.muted, ==, 0);
+    agent_end(f);
 }
 
 /* Advice to register again, if that is before the lifetime's end. */
@@ -250,10 +195,10 @@ static void test_refresh(void)
     const struct {
         uint16_t refresh, lifetime, advised;
     } cases[] = { { 10, 15, 10 }, { 10, 10, 0 }, { 0, 15, 0 } };
-    struct in6_addr home = address(HOME), agent = address(AGENT);
+    struct in6_addr home = agent_address(HOME), agent = agent_address(AGENT);
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
-        World *w = world_new(cases[i].refresh);
+        AgentFixture *f = begin(cases[i].refresh);
         uint8_t payload[128];
         Mip6Mh bu = {
             .type = MIP6_MH_BU,
@@ -265,12 +210,12 @@ static void test_refresh(void)
 
         len += mip6_mh_build(payload + len, sizeof(payload) - len, &home,
                              &agent, &bu);
-        give(w, COA, PACKET_PROTO_DSTOPTS, payload, len);
-        ba = last_message(w, HOME);
+        give(f, CARE_OF, PACKET_PROTO_DSTOPTS, payload, len);
+        ba = last_message(f, HOME);
         g_assert_cmpuint(ba.status, ==, MIP6_BA_ACCEPTED);
         g_assert_cmpint(ba.has_refresh, ==, cases[i].advised != 0);
         g_assert_cmpuint(ba.refresh, ==, cases[i].advised);
-        world_free(w);
+        agent_end(f);
     }
 }
 

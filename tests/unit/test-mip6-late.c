@@ -3,89 +3,13 @@
  * A VM has left: packets that still come for it are not lost, and none goes
  * where it comes back from
  */
-#include <arpa/inet.h>
 #include <glib.h>
 #include <string.h>
 
-#include "net/mip6/mh.h"
-#include "net/mip6/port/port.h"
+#include "mip6-world.h"
 #include "net/packet/octets.h"
 
-#define SECOND  1000000000ll
-#define MS      1000000ll
-#define HOME    "2001:db8:2000::10"
-#define AGENT   "2001:db8:2000::1"
-#define FAR     "2001:db8:9000::c"
-#define KEPT    64u
-
-static const uint8_t guest_mac[] = { 0x52, 0x54, 0, 0, 0, 1 };
-static const uint8_t own_mac[] = { 0x02, 0xaa, 0, 0, 0, 1 };
-static const uint8_t router_mac[] = { 0x02, 0xbb, 0, 0, 0, 1 };
 static const uint8_t agent_mac[] = { 0x02, 0xcc, 0, 0, 0, 1 };
-
-typedef struct World {
-    Mip6Port port;
-    int64_t now;
-    unsigned sent;              /* frames to the link but neighbour discovery */
-    uint8_t frame[KEPT][2048];  /* the first of them */
-    size_t len[KEPT];
-    PacketOffload offload;      /* of the last */
-    unsigned to_guest, changes;
-} World;
-
-static struct in6_addr address(const char *text)
-{
-    struct in6_addr addr;
-
-    g_assert_cmpint(inet_pton(AF_INET6, text, &addr), ==, 1);
-    return addr;
-}
-
-static void to_guest(void *opaque, const struct iovec *iov, int iovcnt,
-                     const PacketOffload *offload)
-{
-    World *w = opaque;
-
-    w->to_guest++;
-}
-
-static void to_link(void *opaque, const struct iovec *iov, int iovcnt,
-                    const PacketOffload *offload)
-{
-    World *w = opaque;
-    uint8_t frame[2048];
-    size_t len = packet_iov_copy(iov, iovcnt, 0, frame, sizeof(frame));
-
-    g_assert_cmpmem(frame + 6, 6, own_mac, 6);
-    if (frame[20] == PACKET_PROTO_ICMP6 && frame[21] == 255) {
-        return;
-    }
-    if (w->sent < KEPT) {
-        memcpy(w->frame[w->sent], frame, len);
-        w->len[w->sent] = len;
-    }
-    w->offload = *offload;
-    w->sent++;
-}
-
-static uint32_t fixed_random(void *opaque)
-{
-    return 1000;
-}
-
-static void changed(void *opaque)
-{
-    World *w = opaque;
-
-    w->changes++;
-}
-
-static const Mip6PortOps ops = {
-    .to_guest = to_guest,
-    .to_link = to_link,
-    .random = fixed_random,
-    .changed = changed,
-};
 
 static Mip6Verdict offer(World *w, const void *buf, size_t len,
                          const PacketOffload *offload)
@@ -97,32 +21,39 @@ static Mip6Verdict offer(World *w, const void *buf, size_t len,
                                offload ? offload : &nothing);
 }
 
-static void pass(World *w, int64_t ns)
-{
-    int64_t end = w->now + ns, at;
+/* --- what has been sent on since forget() --------------------------------- */
 
-    while ((at = mip6_port_deadline(&w->port)) <= end) {
-        w->now = MAX(at, w->now);
-        mip6_port_tick(&w->port, w->now);
-    }
-    w->now = end;
+static void forget(World *w)
+{
+    w->logged = 0;
 }
 
-static void advertise(World *w, const char *prefix)
+static bool is_nd(const Frame *f)
 {
-    struct in6_addr src = packet_ip6_link_local(router_mac);
-    PacketNdRa ra = {
-        .hop_limit = 64, .lifetime = 1800, .prefixes = 1,
-        .prefix[0] = { address(prefix), 64, true, true, false, 7200, 3600 },
-    };
-    uint8_t frame[512];
-    size_t len = packet_nd_build_ra(frame + PACKET_ETH_LEN,
-                                    sizeof(frame) - PACKET_ETH_LEN, &src,
-                                    &packet_ip6_all_nodes, &ra, router_mac);
+    return f->buf[20] == PACKET_PROTO_ICMP6 && f->buf[21] == 255;
+}
 
-    packet_eth_build(frame, (uint8_t[]) { 0x33, 0x33, 0, 0, 0, 1 }, router_mac,
-                     PACKET_ETH_IP6);
-    offer(w, frame, PACKET_ETH_LEN + len, NULL);
+/* Frame @i of those that are no neighbour discovery; NULL: there is none. */
+static const Frame *sent_on(const World *w, unsigned i)
+{
+    g_assert_cmpuint(w->logged, <=, WORLD_LOG);
+    for (unsigned at = 0; at < w->logged; at++) {
+        if (!is_nd(&w->log[at]) && !i--) {
+            return &w->log[at];
+        }
+    }
+    return NULL;
+}
+
+static unsigned sent(const World *w)
+{
+    unsigned num = 0;
+
+    while (sent_on(w, num)) {
+        g_assert_cmpmem(sent_on(w, num)->buf + 6, 6, own_mac, 6);
+        num++;
+    }
+    return num;
 }
 
 /* @mac says that it has @addr. */
@@ -140,64 +71,37 @@ static void announce(World *w, const char *addr, const uint8_t *mac)
 }
 
 /* A frame for the guest, with a packet that has @number as its payload. */
-static size_t packet(uint8_t *frame, const char *src, const char *dst,
-                     uint32_t number)
+static size_t numbered(uint8_t *frame, const char *src, const char *dst,
+                       uint32_t number)
 {
-    PacketIp6 ip = {
-        .src = address(src), .dst = address(dst), .next = PACKET_PROTO_UDP,
-        .hops = 64, .payload = 100,
-    };
+    size_t len = packet(frame, src, dst, 100);
 
     packet_eth_build(frame, guest_mac, router_mac, PACKET_ETH_IP6);
-    packet_ip6_build(frame + PACKET_ETH_LEN, &ip);
-    memset(frame + 54, 0x5a, 100);
     packet_put32(frame + 54, number);
-    return 154;
+    return len;
 }
 
 /* The same in the agent's tunnel to the care-of address. */
 static size_t tunnelled(World *w, uint8_t *frame, uint32_t number)
 {
     uint8_t inner[256];
-    size_t len = packet(inner, FAR, HOME, number) - PACKET_ETH_LEN;
-    PacketIp6 ip = {
-        .src = address(AGENT), .dst = w->port.binding[0].care_of,
-        .next = PACKET_PROTO_IP6, .hops = 64, .payload = len,
-    };
+    size_t len = numbered(inner, FAR, HOME, number) - PACKET_ETH_LEN;
 
-    packet_eth_build(frame, own_mac, router_mac, PACKET_ETH_IP6);
-    packet_ip6_build(frame + PACKET_ETH_LEN, &ip);
     memcpy(frame + 54, inner + PACKET_ETH_LEN, len);
-    return 54 + len;
-}
-
-static World *world_new(const char *prefix)
-{
-    World *w = g_new0(World, 1);
-    Mip6PortConfig config = {
-        .home = { .address = address(HOME), .prefix_len = 64 },
-        .agent = address(AGENT),
-        .lifetime = 15,
-        .mtu = 1500,
-    };
-
-    memcpy(config.mac, own_mac, 6);
-    w->now = 1000 * SECOND;
-    mip6_port_init(&w->port, &config, &ops, w, false);
-    mip6_port_start(&w->port, w->now);
-    mip6_port_run(&w->port, w->now);
-    advertise(w, prefix);
-    pass(w, 2 * SECOND);
-    return w;
+    return to_care_of(w, frame, AGENT, PACKET_PROTO_IP6, len);
 }
 
 /* At home, where the VM runs and then stops. */
 static World *stopped_at_home(void)
 {
-    World *w = world_new("2001:db8:2000::");
+    World *w = world_new(MIP6_LOCATION_AUTO, false);
 
+    mip6_port_start(&w->port, w->now);
+    mip6_port_run(&w->port, w->now);
+    advertise(w, "2001:db8:2000::", router_mac);
+    pass(w, 2 * SECOND);
     mip6_port_pause(&w->port);
-    w->sent = 0;
+    forget(w);
     return w;
 }
 
@@ -209,43 +113,29 @@ static World *left_home(void)
     return w;
 }
 
-/* The agent has answered; the VM has left. */
+/* The agent has answered, and says nothing more; the VM has left. */
 static World *left_abroad(void)
 {
-    World *w = world_new("2001:db8:3000::");
-    Mip6Mh ba = { .type = MIP6_MH_BA, .lifetime = 15,
-                  .sequence = w->port.binding[0].sequence };
-    struct in6_addr agent = address(AGENT), home = address(HOME);
-    uint8_t frame[256];
-    PacketIp6 ip = {
-        .src = agent, .dst = w->port.binding[0].care_of,
-        .next = PACKET_PROTO_ROUTING, .hops = 64,
-    };
+    World *w = away();
 
-    ip.payload = mip6_rh2_build(frame + 54, PACKET_PROTO_MH, &home);
-    ip.payload += mip6_mh_build(frame + 54 + ip.payload, 128, &agent, &home,
-                                &ba);
-    packet_eth_build(frame, own_mac, router_mac, PACKET_ETH_IP6);
-    packet_ip6_build(frame + PACKET_ETH_LEN, &ip);
-    offer(w, frame, 54 + ip.payload, NULL);
-    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_BOUND);
+    w->deaf = true;
     mip6_port_pause(&w->port);
     mip6_port_leave(&w->port, w->now);
-    w->sent = w->to_guest = 0;
+    forget(w);
+    w->to_guest = 0;
     return w;
 }
 
-static void world_free(World *w)
+static void end(World *w)
 {
     g_assert_cmpint(w->to_guest, ==, 0);
-    mip6_port_destroy(&w->port);
-    g_free(w);
+    world_free(w);
 }
 
 static void give(World *w, uint32_t number)
 {
     uint8_t frame[256];
-    size_t len = packet(frame, FAR, HOME, number);
+    size_t len = numbered(frame, FAR, HOME, number);
 
     g_assert_cmpint(offer(w, frame, len, NULL), ==, MIP6_DONE);
 }
@@ -259,9 +149,10 @@ static uint64_t late(const World *w)
 static void expect_forwarded(const World *w, unsigned i, uint32_t number,
                              const uint8_t *mac)
 {
-    const uint8_t *frame = w->frame[i];
+    const Frame *f = sent_on(w, i);
+    const uint8_t *frame = f->buf;
 
-    g_assert_cmpint(w->len[i], ==, 154);
+    g_assert_cmpint(f->len, ==, 154);
     g_assert_cmpmem(frame, 6, mac, 6);
     g_assert_cmpint(frame[14 + 7], ==, 63);
     g_assert_cmpint(packet_get32(frame + 54), ==, number);
@@ -274,7 +165,7 @@ static void test_home(void)
 {
     World *w = stopped_at_home();
     uint8_t frame[256];
-    size_t len = packet(frame, FAR, HOME, 0);
+    size_t len = numbered(frame, FAR, HOME, 0);
 
     announce(w, "2001:db8:2000::99", agent_mac);
     g_assert_cmpint(offer(w, frame, len, NULL), ==, MIP6_HELD);
@@ -286,17 +177,17 @@ static void test_home(void)
     }
     announce(w, "2001:db8:2000::99", agent_mac);        /* of somebody else */
     pass(w, SECOND);
-    g_assert_cmpint(w->sent, ==, 0);
+    g_assert_cmpint(sent(w), ==, 0);
     announce(w, HOME, agent_mac);
-    g_assert_cmpint(w->sent, ==, 20);
+    g_assert_cmpint(sent(w), ==, 20);
     give(w, 20);                /* at once now */
-    g_assert_cmpint(w->sent, ==, 21);
+    g_assert_cmpint(sent(w), ==, 21);
     for (unsigned i = 0; i <= 20; i++) {
         expect_forwarded(w, i, i, agent_mac);
     }
     g_assert_cmpint(w->port.forwarded, ==, 21);
     g_assert_cmpint(late(w), ==, 0);
-    world_free(w);
+    end(w);
 }
 
 /* The home agent is the router, too: what it sent before it knew goes back. */
@@ -306,12 +197,12 @@ static void test_no_loop(void)
 
     give(w, 1);
     announce(w, HOME, router_mac);
-    g_assert_cmpint(w->sent, ==, 1);
+    g_assert_cmpint(sent(w), ==, 1);
     expect_forwarded(w, 0, 1, router_mac);
     give(w, 1);                 /* it comes again */
-    g_assert_cmpint(w->sent, ==, 1);
+    g_assert_cmpint(sent(w), ==, 1);
     g_assert_cmpint(late(w), ==, 1);
-    world_free(w);
+    end(w);
 }
 
 /* The VM is on another host of the home link, and says so itself. */
@@ -321,9 +212,9 @@ static void test_neighbour_host(void)
 
     give(w, 1);
     announce(w, HOME, guest_mac);
-    g_assert_cmpint(w->sent, ==, 1);
+    g_assert_cmpint(sent(w), ==, 1);
     expect_forwarded(w, 0, 1, guest_mac);
-    world_free(w);
+    end(w);
 }
 
 static void expect_late(World *w, const uint8_t *frame, size_t len)
@@ -332,7 +223,7 @@ static void expect_late(World *w, const uint8_t *frame, size_t len)
 
     g_assert_cmpint(offer(w, frame, len, NULL), ==, MIP6_DONE);
     g_assert_cmpint(late(w), ==, before + 1);
-    g_assert_cmpint(w->sent, ==, 0);
+    g_assert_cmpint(sent(w), ==, 0);
 }
 
 /* Only what a router forwards, and only to the guest's addresses. */
@@ -344,15 +235,15 @@ static void test_not_routed(void)
     size_t len;
 
     announce(w, HOME, agent_mac);
-    len = packet(frame, FAR, "2001:db8:2000::99", 0);
+    len = numbered(frame, FAR, "2001:db8:2000::99", 0);
     expect_late(w, frame, len);
-    len = packet(frame, "fe80::1", HOME, 0);
+    len = numbered(frame, "fe80::1", HOME, 0);
     expect_late(w, frame, len);
-    len = packet(frame, "ff02::1", HOME, 0);
+    len = numbered(frame, "ff02::1", HOME, 0);
     expect_late(w, frame, len);
-    len = packet(frame, "::", HOME, 0);
+    len = numbered(frame, "::", HOME, 0);
     expect_late(w, frame, len);
-    len = packet(frame, FAR, HOME, 0);
+    len = numbered(frame, FAR, HOME, 0);
     frame[14 + 7] = 1;
     expect_late(w, frame, len);
     frame[14 + 7] = 64;
@@ -361,7 +252,7 @@ static void test_not_routed(void)
     }
     frame[14] = 0x45;
     expect_late(w, frame, len);
-    packet(frame, FAR, HOME, 0);
+    numbered(frame, FAR, HOME, 0);
     packet_put16(frame + 12, PACKET_ETH_ARP);
     expect_late(w, frame, len);
     packet_put16(frame + 12, PACKET_ETH_VLAN);
@@ -369,7 +260,7 @@ static void test_not_routed(void)
     len = packet_nd_build_ns(frame + 14, &src, &home, &home, router_mac);
     packet_eth_build(frame, guest_mac, router_mac, PACKET_ETH_IP6);
     expect_late(w, frame, 14 + len);
-    world_free(w);
+    end(w);
 }
 
 /* Padding stays, the work that is left to offloads goes along. */
@@ -381,17 +272,17 @@ static void test_offload(void)
         .gso = PACKET_GSO_UDP, .gso_size = 50,
     };
     uint8_t frame[256] = { 0 };
-    size_t len = packet(frame, FAR, HOME, 7);
+    size_t len = numbered(frame, FAR, HOME, 7);
 
     announce(w, HOME, agent_mac);
     g_assert_cmpint(offer(w, frame, len + 20, &offload), ==, MIP6_DONE);
     expect_forwarded(w, 0, 7, agent_mac);
-    g_assert_true(w->offload.needs_csum);
-    g_assert_cmpint(w->offload.csum_start, ==, 54);
-    g_assert_cmpint(w->offload.csum_offset, ==, 6);
-    g_assert_cmpint(w->offload.gso, ==, PACKET_GSO_UDP);
-    g_assert_cmpint(w->offload.gso_size, ==, 50);
-    world_free(w);
+    g_assert_true(w->link.offload.needs_csum);
+    g_assert_cmpint(w->link.offload.csum_start, ==, 54);
+    g_assert_cmpint(w->link.offload.csum_offset, ==, 6);
+    g_assert_cmpint(w->link.offload.gso, ==, PACKET_GSO_UDP);
+    g_assert_cmpint(w->link.offload.gso_size, ==, 50);
+    end(w);
 }
 
 /* Packets that nobody takes are late at the end; memory is bounded. */
@@ -412,8 +303,8 @@ static void test_end(void)
     announce(w, HOME, agent_mac);
     give(w, 1);
     g_assert_cmpint(late(w), ==, given + 1);
-    g_assert_cmpint(w->sent, ==, 0);
-    world_free(w);
+    g_assert_cmpint(sent(w), ==, 0);
+    end(w);
 }
 
 /* The VM goes on here after all; then its frames pass. */
@@ -421,7 +312,7 @@ static void test_back(void)
 {
     World *w = left_home();
     uint8_t frame[256];
-    size_t len = packet(frame, FAR, HOME, 0);
+    size_t len = numbered(frame, FAR, HOME, 0);
 
     give(w, 1);
     announce(w, HOME, agent_mac);
@@ -430,12 +321,12 @@ static void test_back(void)
     g_assert_cmpint(offer(w, frame, len, NULL), ==, MIP6_PASS);
     mip6_port_pause(&w->port);
     mip6_port_leave(&w->port, w->now);
-    w->sent = 0;
+    forget(w);
     give(w, 3);                 /* who took it before is not believed */
-    g_assert_cmpint(w->sent, ==, 0);
+    g_assert_cmpint(sent(w), ==, 0);
     announce(w, HOME, guest_mac);
     expect_forwarded(w, 0, 3, guest_mac);
-    world_free(w);
+    end(w);
 }
 
 /* Each address of the guest has its own time. */
@@ -444,7 +335,7 @@ static void test_addresses(void)
     World *w = stopped_at_home();
     Mip6HomeLearned *l = &w->port.home.learned;
     uint8_t frame[256];
-    size_t len = packet(frame, FAR, "2001:db8:2000::11", 2);
+    size_t len = numbered(frame, FAR, "2001:db8:2000::11", 2);
 
     l->address[l->addresses++] = address("2001:db8:2000::11");
     mip6_port_leave(&w->port, w->now);
@@ -452,13 +343,13 @@ static void test_addresses(void)
     offer(w, frame, len, NULL);
     give(w, 3);
     announce(w, "2001:db8:2000::11", agent_mac);
-    g_assert_cmpint(w->sent, ==, 1);
+    g_assert_cmpint(sent(w), ==, 1);
     expect_forwarded(w, 0, 2, agent_mac);
     announce(w, HOME, agent_mac);
-    g_assert_cmpint(w->sent, ==, 3);
+    g_assert_cmpint(sent(w), ==, 3);
     expect_forwarded(w, 1, 1, agent_mac);
     expect_forwarded(w, 2, 3, agent_mac);
-    world_free(w);
+    end(w);
 }
 
 /* --- away ----------------------------------------------------------------- */
@@ -468,16 +359,13 @@ static void refuse(World *w, const char *home)
 {
     Mip6Mh be = { .type = MIP6_MH_BE, .status = MIP6_BE_UNKNOWN_BINDING,
                   .home = address(home) };
-    struct in6_addr agent = address(AGENT), *to = &w->port.binding[0].care_of;
+    struct in6_addr agent = address(AGENT);
     uint8_t frame[256];
-    PacketIp6 ip = {
-        .src = agent, .dst = *to, .next = PACKET_PROTO_MH, .hops = 64,
-    };
+    size_t len = mip6_mh_build(frame + 54, 128, &agent,
+                               &w->port.binding[0].care_of, &be);
 
-    ip.payload = mip6_mh_build(frame + 54, 128, &agent, to, &be);
-    packet_eth_build(frame, own_mac, router_mac, PACKET_ETH_IP6);
-    packet_ip6_build(frame + PACKET_ETH_LEN, &ip);
-    offer(w, frame, 54 + ip.payload, NULL);
+    len = to_care_of(w, frame, AGENT, PACKET_PROTO_MH, len);
+    offer(w, frame, len, NULL);
 }
 
 /* Back, from the care-of address, when the new binding is there. */
@@ -498,36 +386,37 @@ static void test_abroad(void)
     }
     /* The first one alone, as long as the agent refuses it. */
     for (unsigned i = 0; i < 3; i++) {
-        g_assert_cmpint(w->sent, ==, 0);
+        g_assert_cmpint(sent(w), ==, 0);
         pass(w, 200 * MS);
-        g_assert_cmpint(w->sent, ==, 1);
+        g_assert_cmpint(sent(w), ==, 1);
         pass(w, 100 * MS);
         refuse(w, HOME);        /* not this one */
         refuse(w, FAR);
         pass(w, 100 * MS);
-        g_assert_cmpint(w->sent, ==, 2);
+        g_assert_cmpint(sent(w), ==, 2);
         refuse(w, FAR);
-        w->sent = 0;
+        forget(w);
     }
     g_assert_cmpint(w->port.dropped[MIP6_DROP_MH_UNEXPECTED], ==, 3);
     g_assert_cmpint(w->port.forwarded, ==, 0);
     pass(w, 200 * MS);
-    g_assert_cmpint(w->sent, ==, 1);
+    g_assert_cmpint(sent(w), ==, 1);
     pass(w, 200 * MS);
-    g_assert_cmpint(w->sent, ==, 5);
+    g_assert_cmpint(sent(w), ==, 5);
     refuse(w, FAR);             /* too late */
     g_assert_cmpint(w->port.dropped[MIP6_DROP_MH_UNEXPECTED], ==, 4);
     /* A checksum that is still to be made is at the same place afterwards. */
     len = tunnelled(w, frame, 5);
     offer(w, frame, len, &partial);
-    g_assert_cmpint(w->sent, ==, 6);
-    g_assert_true(w->offload.needs_csum);
-    g_assert_cmpint(w->offload.csum_start, ==, 94);
+    g_assert_cmpint(sent(w), ==, 6);
+    g_assert_true(w->link.offload.needs_csum);
+    g_assert_cmpint(w->link.offload.csum_start, ==, 94);
     for (unsigned i = 0; i <= 5; i++) {
-        const uint8_t *packet = w->frame[i] + 14;
+        const Frame *f = sent_on(w, i);
+        const uint8_t *packet = f->buf + 14;
 
-        g_assert_cmpint(w->len[i], ==, len);
-        g_assert_cmpmem(w->frame[i], 6, router_mac, 6);
+        g_assert_cmpint(f->len, ==, len);
+        g_assert_cmpmem(f->buf, 6, router_mac, 6);
         packet_ip6_parse(&outer, packet, len - 14);
         g_assert_cmpint(outer.next, ==, PACKET_PROTO_IP6);
         g_assert_cmpmem(&outer.dst, 16, &agent, 16);
@@ -545,8 +434,8 @@ static void test_abroad(void)
     pass(w, 10 * SECOND);
     offer(w, frame, len, NULL);
     g_assert_cmpint(late(w), ==, 1);
-    g_assert_cmpint(w->sent, ==, 6);
-    world_free(w);
+    g_assert_cmpint(sent(w), ==, 6);
+    end(w);
 }
 
 /* Nobody is told that a packet is too big. */
@@ -563,9 +452,9 @@ static void test_too_big(void)
     g_assert_cmpint(len, <, 1454);
     offer(w, frame, 1454, NULL);
     pass(w, SECOND);
-    g_assert_cmpint(w->sent, ==, 0);
+    g_assert_cmpint(sent(w), ==, 0);
     g_assert_cmpint(late(w), ==, 1);
-    world_free(w);
+    end(w);
 }
 
 int main(int argc, char **argv)

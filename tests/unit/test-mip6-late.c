@@ -438,6 +438,24 @@ static void test_abroad(void)
     end(w);
 }
 
+/* It was at home, as far as anybody knew: there is no tunnel to be tried. */
+static void test_no_tunnel(void)
+{
+    World *w = world_new(MIP6_LOCATION_AUTO, false);
+
+    mip6_port_start(&w->port, w->now);
+    mip6_port_run(&w->port, w->now);
+    mip6_port_pause(&w->port);
+    mip6_port_leave(&w->port, w->now);
+    give(w, 1);
+    advertise(w, "2001:db8:3000::", router_mac);
+    pass(w, 3 * SECOND);
+    g_assert_true(w->port.is_away);
+    g_assert_cmpint(sent(w), ==, 0);
+    g_assert_cmpint(late(w), ==, 1);
+    end(w);
+}
+
 /* Nobody is told that a packet is too big. */
 static void test_too_big(void)
 {
@@ -469,6 +487,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/late/back", test_back);
     g_test_add_func("/mip6/late/addresses", test_addresses);
     g_test_add_func("/mip6/late/abroad", test_abroad);
+    g_test_add_func("/mip6/late/no-tunnel", test_no_tunnel);
     g_test_add_func("/mip6/late/too-big", test_too_big);
     return g_test_run();
 }

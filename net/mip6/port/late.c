@@ -70,6 +70,10 @@ static bool into_tunnel(Mip6Port *p, const struct iovec *frame,
 {
     uint8_t mac[PACKET_ETH_ADDR_LEN];
 
+    /* The link may be another one since then, to which no tunnel leads. */
+    if (!mip6_careof_owns(&p->careof, &p->tunnel.local)) {
+        return false;
+    }
     /* The guest, which is told what is too big, is not here. */
     return (offload->gso != PACKET_GSO_NONE ||
             frame->iov_len - PACKET_ETH_LEN <=

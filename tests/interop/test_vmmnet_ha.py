@@ -385,6 +385,39 @@ def test_sends_stragglers_on(field: Field) -> None:
         assert found.payload[7] == late[7] - 1
 
 
+@contextlib.contextmanager
+def _at_home(field: Field) -> Iterator[mobile.Node]:
+    """The mobile node's kernel, on the home link, and what it hears there."""
+    link = field.neighbour_interface
+    address = (f"{HOME_ADDRESS}/64", "dev", link.name)
+    field.neighbour.ip("address", "add", *address, "nodad")
+    node = mobile.Node(link, field.agent_interface.mac)
+    try:
+        yield node
+    finally:
+        node.close()
+        field.neighbour.ip("address", "del", *address)
+
+
+def test_sends_stragglers_home(field: Field) -> None:
+    """Of a node that has returned home, what its last host still gets or had sent arrives."""
+    with field.agent(), _at_home(field) as home:
+        assert field.mobile.register(1).status == 0
+        body = struct.pack(">HHH", 2, mobile.ACKNOWLEDGE | mobile.HOME, 0)
+        ends = mobile.mobility_header(HOME_ADDRESS, AGENT_ADDRESS, mobile.BINDING_UPDATE, body)
+        home.send(mobile.ip6(HOME_ADDRESS, AGENT_ADDRESS, mobile.MOBILITY, ends))
+        ack = home.receive(
+            lambda p: p.protocol == mobile.MOBILITY and p.destination == HOME_ADDRESS
+        )
+        assert (ack.payload[2], ack.payload[6]) == (mobile.BINDING_ACK, 0)
+        late = mobile.echo(CORRESPONDENT_ADDRESS, HOME_ADDRESS, 11)
+        field.mobile.send(_tunnel(CARE_OF[0], late))
+        assert home.receive(lambda p: _is_echo(p, mobile.ECHO, 11)).source == CORRESPONDENT_ADDRESS
+        early = mobile.echo(HOME_ADDRESS, CORRESPONDENT_ADDRESS, 12)
+        field.mobile.send(_tunnel(CARE_OF[0], early))
+        home.receive(lambda p: _is_echo(p, mobile.ECHO_REPLY, 12))
+
+
 def test_reads_its_configuration_again(field: Field, control: str) -> None:
     log = field.folder / "ha.log"
     with field.agent(control) as agent:

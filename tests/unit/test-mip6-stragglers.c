@@ -100,6 +100,104 @@ static void test_hop_limit(void)
     agent_end(f);
 }
 
+/* The node of @home is at home again, and says so from there. */
+static void returns(AgentFixture *f, const char *home)
+{
+    Mip6Mh bu = agent_usual_update(f, home, 0);
+
+    agent_update(f, home, home, &bu);
+    agent_expect(f, home, home, MIP6_BA_ACCEPTED, f->sequence, 0);
+    g_assert_null(agent_binding(f, home));
+}
+
+/* The host forwards what was for the node, and what was from it. */
+static void test_returned(void)
+{
+    AgentFixture *f = agent_begin(NULL);
+    uint8_t inner[512];
+    size_t len = agent_build_packet(inner, FAR, HOME, 50);
+
+    agent_bind(f, HOME, CARE_OF);
+    g_assert_false(agent_send_tunnelled(f, CARE_OF, FAR, HOME, 64));
+    returns(f, HOME);
+    g_assert_true(agent_send_tunnelled(f, CARE_OF, FAR, HOME, 64));
+    /* The host counts the hop. */
+    g_assert_cmpmem(f->packet, f->len, inner, len);
+    g_assert_true(agent_from_tunnel(f, CARE_OF, HOME));
+    g_assert_cmpuint(f->a.stragglers, ==, 2);
+    g_assert_cmpuint(f->a.received, ==, 1);
+    g_assert_cmpuint(f->a.sent, ==, 0);
+    /* From nowhere else, and nothing else. */
+    g_assert_false(agent_send_tunnelled(f, NEXT, FAR, HOME, 64));
+    g_assert_false(agent_from_tunnel(f, NEXT, HOME));
+    g_assert_false(agent_send_tunnelled(f, CARE_OF, FAR, OTHER, 64));
+    g_assert_cmpuint(f->a.dropped[MIP6_AGENT_NO_BINDING], ==, 4);
+    f->now += 10 * SECOND - 1;
+    g_assert_true(agent_from_tunnel(f, CARE_OF, HOME));
+    f->now++;
+    g_assert_false(agent_from_tunnel(f, CARE_OF, HOME));
+    g_assert_cmpint(mip6_agent_deadline(&f->a), <=, f->now);
+    mip6_agent_tick(&f->a, f->now);
+    g_assert_cmpint(mip6_agent_deadline(&f->a), ==, INT64_MAX);
+    agent_end(f);
+}
+
+/* One that ends its binding where it is, is not at home. */
+static void test_not_returned(void)
+{
+    AgentFixture *f = agent_begin(NULL);
+    Mip6Mh bu;
+
+    agent_bind(f, HOME, CARE_OF);
+    bu = agent_usual_update(f, CARE_OF, 0);
+    agent_update(f, HOME, CARE_OF, &bu);
+    g_assert_null(agent_binding(f, HOME));
+    g_assert_false(agent_from_tunnel(f, CARE_OF, HOME));
+    g_assert_false(agent_send_tunnelled(f, CARE_OF, FAR, HOME, 64));
+    agent_end(f);
+}
+
+/* It sets out again, and what comes late goes where it is. */
+static void test_away_again(void)
+{
+    AgentFixture *f = agent_begin(NULL);
+
+    agent_bind(f, HOME, CARE_OF);
+    returns(f, HOME);
+    f->now += SECOND;
+    agent_bind(f, HOME, NEXT);
+    g_assert_true(sent_on(f, CARE_OF, NEXT));
+    /* As that of one that has moved on, its source is wrong now. */
+    g_assert_false(agent_from_tunnel(f, CARE_OF, HOME));
+    f->now += 9 * SECOND;
+    g_assert_false(sent_on(f, CARE_OF, NEXT));
+    returns(f, HOME);
+    agent_bind(f, HOME, NEXT);
+    g_assert_true(agent_from_tunnel(f, NEXT, HOME));
+    g_assert_cmpuint(f->a.stragglers, ==, 1);
+    agent_end(f);
+}
+
+/* Not more addresses are remembered than there can be bindings. */
+static void test_bounded(void)
+{
+    AgentFixture *f = agent_begin(NULL);
+    const char *const homes[] = { HOME, OTHER, "2001:db8:2000::12" };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(homes); i++) {
+        agent_bind(f, homes[i], CARE_OF);
+        returns(f, homes[i]);
+        g_assert_true(agent_from_tunnel(f, CARE_OF, homes[i]) == (i < 2));
+    }
+    /* There is room when their time is over. */
+    f->now += 10 * SECOND;
+    mip6_agent_tick(&f->a, f->now);
+    agent_bind(f, homes[2], CARE_OF);
+    returns(f, homes[2]);
+    g_assert_true(agent_from_tunnel(f, CARE_OF, homes[2]));
+    agent_end(f);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -107,5 +205,9 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/stragglers/time", test_time);
     g_test_add_func("/mip6/stragglers/last-only", test_last_only);
     g_test_add_func("/mip6/stragglers/hop-limit", test_hop_limit);
+    g_test_add_func("/mip6/stragglers/returned", test_returned);
+    g_test_add_func("/mip6/stragglers/not-returned", test_not_returned);
+    g_test_add_func("/mip6/stragglers/away-again", test_away_again);
+    g_test_add_func("/mip6/stragglers/bounded", test_bounded);
     return g_test_run();
 }

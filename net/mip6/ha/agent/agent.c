@@ -21,7 +21,8 @@
  *
  * A host that a mobile node has left may still get packets for it. For a while
  * the agent takes them from the previous care-of address and sends them on to
- * the new one.
+ * the new one, or to the home link if the node has returned there. From a node
+ * that has returned, it takes what the node sent before it did, too.
  *
  * A new binding is tentative until the home link has been asked for its
  * address, unless the configuration has it hold at once; then it is taken back
@@ -65,6 +66,7 @@ void mip6_agent_init(Mip6Agent *a, const Mip6AgentConfig *config,
     a->bindings = g_hash_table_new_full(mip6_addr_hash, mip6_addr_equal,
                                         NULL, g_free);
     mip6_expiry_init(&a->expiry);
+    mip6_left_init(&a->left);
     mip6_groups_init(&a->groups, &groups_ops, a);
     mip6_expiry_init(&a->adverts);
     mip6_ha_link_init(&a->link, &config->prefix, config->prefix_len);
@@ -76,6 +78,7 @@ void mip6_agent_init(Mip6Agent *a, const Mip6AgentConfig *config,
 void mip6_agent_destroy(Mip6Agent *a)
 {
     mip6_expiry_destroy(&a->expiry);
+    mip6_left_destroy(&a->left);
     mip6_groups_destroy(&a->groups);
     mip6_expiry_destroy(&a->adverts);
     g_hash_table_destroy(a->bindings);
@@ -212,6 +215,7 @@ int64_t mip6_agent_deadline(const Mip6Agent *a)
     int64_t at = next ? next->at : INT64_MAX;
 
     at = advert ? MIN(at, advert->at) : at;
+    at = MIN(at, mip6_left_deadline(&a->left));
     return MIN(at, mip6_groups_deadline(&a->groups));
 }
 
@@ -219,5 +223,6 @@ void mip6_agent_tick(Mip6Agent *a, int64_t now)
 {
     mip6_groups_tick(&a->groups, now);
     mip6_adverts_tick(a, now);
+    mip6_left_tick(&a->left, now, MIP6_AGENT_TURN);
     mip6_agent_end_due(a, now);
 }

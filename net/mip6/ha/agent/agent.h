@@ -15,6 +15,7 @@
 #include "net/mip6/ha/base/expiry.h"
 #include "net/mip6/ha/parts/groups.h"
 #include "net/mip6/ha/parts/keyring.h"
+#include "net/mip6/ha/parts/left.h"
 #include "net/mip6/ha/parts/link.h"
 #include "net/mip6/mh.h"
 #include "net/packet/fragment.h"
@@ -130,6 +131,7 @@ typedef struct Mip6Agent {
     const Mip6Keys *opened;     /* whose ESP the packet came in; NULL: none */
     GHashTable *bindings;       /* &Mip6AgentBinding.home -> Mip6AgentBinding */
     Mip6Expiry expiry;          /* Mip6AgentBinding.due */
+    Mip6Left left;              /* by nodes that are at home again */
     Mip6Groups groups;
     Mip6Expiry adverts;         /* Mip6AgentBinding.advert */
     Mip6HaLink link;            /* the home link */
@@ -140,7 +142,7 @@ typedef struct Mip6Agent {
     uint64_t muted;             /* that were not, there are too many */
     int64_t errors_paid;        /* the time up to which they are used up */
     uint64_t sent, received;    /* packets to and from all mobile nodes */
-    uint64_t stragglers;        /* of @sent: by way of previous addresses */
+    uint64_t stragglers;        /* that came from previous care-of addresses */
     uint64_t solicited;         /* prefix advertisements that were asked for */
     uint64_t advertised;        /* ... and those that were not */
     uint64_t unheard;           /* nobody has answered those */

@@ -54,6 +54,18 @@ static void send_after(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
     }
 }
 
+/*
+ * Has it come from where a mobile node was before it returned home? Then it is
+ * on its way to the node, or the node had sent it.
+ */
+static bool is_left(const Mip6Agent *a, int64_t now, const PacketIp6 *outer,
+                    const struct in6_addr *home)
+{
+    const Mip6LeftHome *left = mip6_left_find(&a->left, now, home);
+
+    return left && packet_ip6_equal(&left->care_of, &outer->src);
+}
+
 /* From a mobile node: to a group, or for the host to forward. */
 static void take_inner(Mip6Agent *a, int64_t now, PacketIp6 *ip,
                        uint8_t *inner, const struct in6_addr *from)
@@ -68,10 +80,34 @@ static void take_inner(Mip6Agent *a, int64_t now, PacketIp6 *ip,
     }
 }
 
+/* From a care-of address that is not that of the packet's source. */
+static void take_straggler(Mip6Agent *a, int64_t now, const PacketIp6 *outer,
+                           PacketIp6 *ip, uint8_t *inner)
+{
+    Mip6AgentBinding *b = straggles(a, now, outer, ip);
+
+    if (b) {
+        send_after(a, now, b, ip, inner);
+    } else if (is_left(a, now, outer, &ip->src)) {
+        a->stragglers++;
+        take_inner(a, now, ip, inner, &outer->src);
+    } else if (is_left(a, now, outer, &ip->dst)) {
+        a->stragglers++;
+        a->ops->forward(a->opaque, inner, PACKET_IP6_LEN + ip->payload);
+    } else if (mip6_agent_bound(a, &ip->src)) {
+        mip6_agent_drop(a, MIP6_AGENT_WRONG_SOURCE);
+    } else {
+        /* The node that sent it finds that it has to register. */
+        mip6_agent_tell_binding(a, now, MIP6_BE_UNKNOWN_BINDING, &outer->src,
+                                &ip->src);
+        mip6_agent_drop(a, MIP6_AGENT_NO_BINDING);
+    }
+}
+
 void mip6_agent_out_of_tunnel(Mip6Agent *a, int64_t now, const PacketIp6 *outer,
                               uint8_t *inner, size_t len)
 {
-    Mip6AgentBinding *b, *late;
+    Mip6AgentBinding *b;
     PacketMld mld;
     PacketIp6 ip;
 
@@ -91,17 +127,7 @@ void mip6_agent_out_of_tunnel(Mip6Agent *a, int64_t now, const PacketIp6 *outer,
     if (b && packet_ip6_equal(&b->care_of, &outer->src)) {
         b->received++;
         take_inner(a, now, &ip, inner, &outer->src);
-        return;
-    }
-    late = straggles(a, now, outer, &ip);
-    if (late) {
-        send_after(a, now, late, &ip, inner);
-    } else if (b) {
-        mip6_agent_drop(a, MIP6_AGENT_WRONG_SOURCE);
     } else {
-        /* The node that sent it finds that it has to register. */
-        mip6_agent_tell_binding(a, now, MIP6_BE_UNKNOWN_BINDING, &outer->src,
-                                &ip.src);
-        mip6_agent_drop(a, MIP6_AGENT_NO_BINDING);
+        take_straggler(a, now, outer, &ip, inner);
     }
 }

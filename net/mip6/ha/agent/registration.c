@@ -92,6 +92,18 @@ static void set_node(Mip6Agent *a, Mip6AgentBinding *b)
     }
 }
 
+/* What its node left to return home, from where it sets out again. */
+static void recall_left(Mip6Agent *a, int64_t now, Mip6AgentBinding *b)
+{
+    const Mip6LeftHome *left = mip6_left_find(&a->left, now, &b->home);
+
+    if (left) {
+        b->previous = left->care_of;
+        b->previous_until = left->due.at;
+    }
+    mip6_left_remove(&a->left, &b->home);
+}
+
 /*
  * From now on the binding holds. Returns false, and it is gone, if the host
  * cannot take the home address.
@@ -104,6 +116,7 @@ static bool settle(Mip6Agent *a, int64_t now, Mip6AgentBinding *b)
     }
     if (b->tentative) {
         mip6_adverts_begin(a, now, b);
+        recall_left(a, now, b);
     }
     b->tentative = false;
     set_node(a, b);
@@ -287,8 +300,11 @@ void mip6_agent_configure(Mip6Agent *a, int64_t now,
     }
 }
 
-/* Section 10.3.2, the primary care-of address de-registration. */
-static void end_home(Mip6Agent *a, const Mip6Mh *bu,
+/*
+ * Section 10.3.2, the primary care-of address de-registration. A node that says
+ * so from its home address has returned.
+ */
+static void end_home(Mip6Agent *a, int64_t now, const Mip6Mh *bu,
                      const struct in6_addr *home, const struct in6_addr *source)
 {
     Mip6AgentBinding *b = g_hash_table_lookup(a->bindings, home);
@@ -297,6 +313,10 @@ static void end_home(Mip6Agent *a, const Mip6Mh *bu,
         mip6_agent_refuse(a, source, home, MIP6_BA_NOT_HOME_AGENT,
                           bu->sequence);
         return;
+    }
+    if (!b->tentative && packet_ip6_equal(source, home)) {
+        mip6_left_add(&a->left, home, &b->care_of, now + STRAGGLE,
+                      a->config.bindings_max);
     }
     end_binding(a, b);
     a->ended++;
@@ -326,7 +346,7 @@ void mip6_agent_update(Mip6Agent *a, int64_t now, const Mip6Mh *bu,
         return;
     }
     if (bu->lifetime == 0 || packet_ip6_equal(care_of, home)) {
-        end_home(a, bu, home, source);
+        end_home(a, now, bu, home, source);
         return;
     }
     status = check_home(a, now, home, care_of);

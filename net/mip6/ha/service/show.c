@@ -260,7 +260,7 @@ static void metrics(const Mip6Show *s, GString *out)
     sample(out, "tunnel_packets_total", "direction", "sent", a->sent);
     sample(out, "tunnel_packets_total", "direction", "received", a->received);
     plain(out, "straggling_packets_total", "counter",
-          "Packets from previous care-of addresses, of those sent.",
+          "Packets from previous care-of addresses that were sent on.",
           a->stragglers);
     metric(out, "prefix_advertisements_total", "counter",
            "Mobile prefix advertisements; unheard: told in vain.");

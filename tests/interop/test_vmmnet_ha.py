@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import signal
 import socket
@@ -308,6 +309,7 @@ def test_is_found(field: Field) -> None:
         field.correspondent.run(["ping", "-c1", AGENT_ADDRESS])
 
 
+IPV6_RECVERR = 25  # linux/in6.h
 GROUP, GROUP_PORT = "ff05::7", 7007
 
 
@@ -385,6 +387,31 @@ def test_sends_stragglers_on(field: Field) -> None:
         assert found.payload[7] == late[7] - 1
 
 
+def test_tells_that_a_node_is_unreachable(field: Field) -> None:
+    """A router's error about the tunnel reaches the correspondent, as one about its packet."""
+    route = ("-6", "route", "add", "unreachable", f"{CARE_OF[0]}/128")
+    with field.correspondent.entered():
+        sender = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+    sender.setsockopt(socket.IPPROTO_IPV6, IPV6_RECVERR, 1)
+    sender.connect((HOME_ADDRESS, 9))
+
+    def fails() -> int | None:
+        try:
+            sender.send(b"are you there?")
+        except OSError as error:
+            return error.errno
+        return None
+
+    with field.agent(), sender:
+        assert field.mobile.register(1).status == 0
+        field.router.ip(*route)
+        try:
+            # The router says that it has no route, which would be ENETUNREACH.
+            assert wait.until(fails, "an error") == errno.EHOSTUNREACH
+        finally:
+            field.router.ip("-6", "route", "del", "unreachable", f"{CARE_OF[0]}/128")
+
+
 @contextlib.contextmanager
 def _at_home(field: Field) -> Iterator[mobile.Node]:
     """The mobile node's kernel, on the home link, and what it hears there."""
@@ -401,7 +428,7 @@ def _at_home(field: Field) -> Iterator[mobile.Node]:
 
 def test_sends_stragglers_home(field: Field) -> None:
     """Of a node that has returned home, what its last host still gets or had sent arrives."""
-    with field.agent(), _at_home(field) as home:
+    with field.agent("dad off"), _at_home(field) as home:
         assert field.mobile.register(1).status == 0
         body = struct.pack(">HHH", 2, mobile.ACKNOWLEDGE | mobile.HOME, 0)
         ends = mobile.mobility_header(HOME_ADDRESS, AGENT_ADDRESS, mobile.BINDING_UPDATE, body)

@@ -76,7 +76,8 @@ bool mip6_agent_may_tell(Mip6Agent *a, int64_t now)
 }
 
 void mip6_agent_tell_icmp6(Mip6Agent *a, int64_t now, uint8_t type,
-                           uint32_t arg, const uint8_t *p, size_t len)
+                           uint8_t code, uint32_t arg, const uint8_t *p,
+                           size_t len)
 {
     uint8_t error[PACKET_IP6_MTU_MIN];
 
@@ -84,7 +85,7 @@ void mip6_agent_tell_icmp6(Mip6Agent *a, int64_t now, uint8_t type,
         return;                 /* it would quote what was encrypted */
     }
     len = packet_icmp6_error(error, sizeof(error), &a->config.address, HOPS,
-                             type, 0, arg, p, len);
+                             type, code, arg, p, len);
     if (len && mip6_agent_may_tell(a, now)) {
         a->ops->forward(a->opaque, error, len);
     }

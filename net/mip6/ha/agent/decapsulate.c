@@ -43,7 +43,7 @@ static void send_after(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
     size_t len = PACKET_IP6_LEN + ip->payload;
 
     if (ip->hops <= 1) {
-        mip6_agent_tell_icmp6(a, now, PACKET_ICMP6_TIME_EXCEEDED, 0, p, len);
+        mip6_agent_tell_icmp6(a, now, PACKET_ICMP6_TIME_EXCEEDED, 0, 0, p, len);
         mip6_agent_drop(a, MIP6_AGENT_HOP_LIMIT);
         return;
     }

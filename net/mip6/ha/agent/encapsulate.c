@@ -8,6 +8,7 @@
 #include "net/packet/octets.h"
 
 #define TUNNELLED_MAX   2048u
+#define HOMES_MAX       64u     /* of a care-of address, see told_binding() */
 #define PATH_MTU_LIVES  (600 * SECOND)          /* RFC 8201 section 4 */
 
 static void forward_behind(Mip6Agent *a, const void *head, size_t head_len,
@@ -70,7 +71,7 @@ bool mip6_agent_into_tunnel(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
     }
     most = MAX(most, PACKET_IP6_MTU_MIN);
     if (len > most) {
-        mip6_agent_tell_icmp6(a, now, PACKET_ICMP6_TOO_BIG, most, p, len);
+        mip6_agent_tell_icmp6(a, now, PACKET_ICMP6_TOO_BIG, 0, most, p, len);
         mip6_agent_drop(a, MIP6_AGENT_TOO_BIG);
         return false;
     }
@@ -95,27 +96,59 @@ bool mip6_agent_into_tunnel(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
     return true;
 }
 
-/* A router on the way to a care-of address: @told->mtu is what it takes. */
-static void narrow(Mip6Agent *a, int64_t now, const Mip6PathTold *told)
+/*
+ * The binding that an error is about; NULL: none. Of ESP the care-of address
+ * and the SPI tell it. Nodes that share one have few home addresses: more than
+ * HOMES_MAX are not looked at.
+ */
+static Mip6AgentBinding *told_binding(const Mip6Agent *a,
+                                      const Mip6PathTold *told)
 {
-    Mip6AgentBinding *b = mip6_agent_bound(a, &told->home);
+    const Mip6GroupsNode *node = mip6_groups_node(&a->groups, &told->care_of);
+    Mip6AgentBinding *b;
+    const Mip6Keys *keys;
 
-    if (!b || !packet_ip6_equal(&b->care_of, &told->care_of)) {
-        mip6_agent_drop(a, MIP6_AGENT_NOT_FOR_US);
-    } else if (told->mtu < tunnel_room(a, now, b) + PACKET_IP6_LEN) {
-        b->path_mtu = told->mtu;
-        b->path_until = now + PATH_MTU_LIVES;
+    if (told->inner) {
+        b = mip6_agent_bound(a, &told->home);
+        return b && packet_ip6_equal(&b->care_of, &told->care_of) &&
+               !mip6_keyring_of(a->config.keys, &b->home) ? b : NULL;
     }
+    for (guint i = 0; node && i < MIN(node->owners->len, HOMES_MAX); i++) {
+        b = g_ptr_array_index(node->owners, i);
+        keys = mip6_keyring_of(a->config.keys, &b->home);
+        if (keys && mip6_protect_is_ours(keys->protect, told->outer,
+                                         told->outer_len)) {
+            return b;
+        }
+    }
+    return NULL;
 }
 
 bool mip6_agent_path_error(Mip6Agent *a, int64_t now, const uint8_t *p,
                            size_t offset, size_t len)
 {
+    Mip6AgentBinding *b;
     Mip6PathTold told;
+    uint8_t type, code;
+    uint32_t arg;
 
-    if (!mip6_path_too_big(&told, &a->config.address, p, offset, len)) {
+    if (!mip6_path_error(&told, &a->config.address, p, offset, len)) {
         return false;
     }
-    narrow(a, now, &told);
+    b = told_binding(a, &told);
+    if (!b) {
+        return false;
+    }
+    if (told.type == PACKET_ICMP6_TOO_BIG &&
+        told.mtu < tunnel_room(a, now, b) + PACKET_IP6_LEN) {
+        b->path_mtu = told.mtu;
+        b->path_until = now + PATH_MTU_LIVES;
+    }
+    if (mip6_path_translate(&told,
+                            MAX(tunnel_room(a, now, b), PACKET_IP6_MTU_MIN),
+                            &type, &code, &arg)) {
+        mip6_agent_tell_icmp6(a, now, type, code, arg, told.inner,
+                              told.inner_len);
+    }
     return true;
 }

@@ -53,11 +53,12 @@ void mip6_agent_signal(Mip6Agent *a, const struct in6_addr *home,
                        uint8_t *packet, size_t len);
 
 /**
- * mip6_agent_tell_icmp6: answer a packet by an ICMPv6 error of code 0
+ * mip6_agent_tell_icmp6: answer a packet by an ICMPv6 error
  * @arg: the second word of the error
  */
 void mip6_agent_tell_icmp6(Mip6Agent *a, int64_t now, uint8_t type,
-                           uint32_t arg, const uint8_t *p, size_t len);
+                           uint8_t code, uint32_t arg, const uint8_t *p,
+                           size_t len);
 
 /**
  * mip6_agent_tell_binding: send a Binding Error (RFC 6275 section 9.3.3) to
@@ -97,7 +98,10 @@ bool mip6_agent_into_tunnel(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
  * mip6_agent_path_error: take an ICMPv6 error about a tunnelled packet
  * @offset: of the ICMPv6 header in @p
  *
- * Returns: false if it is something else
+ * "Packet too big" lowers the MTU of the binding's path. The sender of the
+ * packet is told as far as the error quotes it (RFC 2473 section 8).
+ *
+ * Returns: false if it is something else, or about no binding
  */
 bool mip6_agent_path_error(Mip6Agent *a, int64_t now, const uint8_t *p,
                            size_t offset, size_t len);

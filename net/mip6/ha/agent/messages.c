@@ -17,8 +17,8 @@ static void tell_short(Mip6Agent *a, int64_t now, const PacketIp6Ext *ext,
     size_t there = len - ext->offset;
 
     if (there >= 8 && (p[ext->offset + 1] + 1u) * 8 <= there) {
-        mip6_agent_tell_icmp6(a, now, PACKET_ICMP6_PARAMETER, ext->offset + 1,
-                              p, len);
+        mip6_agent_tell_icmp6(a, now, PACKET_ICMP6_PARAMETER, 0,
+                              ext->offset + 1, p, len);
     }
 }
 
@@ -54,7 +54,7 @@ void mip6_agent_mh(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
         mip6_agent_drop(a, MIP6_AGENT_UNKNOWN_MH);
         return;
     case MIP6_MH_PAYLOAD_PROTO:
-        mip6_agent_tell_icmp6(a, now, PACKET_ICMP6_PARAMETER, ext->offset, p,
+        mip6_agent_tell_icmp6(a, now, PACKET_ICMP6_PARAMETER, 0, ext->offset, p,
                               len);
         mip6_agent_drop(a, MIP6_AGENT_MALFORMED);
         return;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The path of a tunnel */
+#include <glib.h>
 #include <string.h>
 
 #include "net/mip6/ha/parts/path.h"
@@ -7,7 +8,8 @@
 #include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
-#define ICMP6_LEN   8u
+#define ICMP6_LEN               8u
+#define ADDRESS_UNREACHABLE     3u      /* a code (RFC 4443 section 3.1) */
 
 static bool sum_is_right(const uint8_t *packet, const uint8_t *icmp, size_t len)
 {
@@ -19,31 +21,61 @@ static bool sum_is_right(const uint8_t *packet, const uint8_t *icmp, size_t len)
     return packet_sum_fold(packet_sum_add(sum, icmp, len)) == 0;
 }
 
-bool mip6_path_too_big(Mip6PathTold *told, const struct in6_addr *agent,
-                       const uint8_t *packet, size_t offset, size_t len)
+static bool is_error(uint8_t type)
+{
+    return type >= PACKET_ICMP6_UNREACHABLE && type <= PACKET_ICMP6_PARAMETER;
+}
+
+bool mip6_path_error(Mip6PathTold *told, const struct in6_addr *agent,
+                     const uint8_t *packet, size_t offset, size_t len)
 {
     const uint8_t *icmp = packet + offset, *outer = icmp + ICMP6_LEN;
     size_t left = len - offset;
     PacketIp6Ext ext;
 
-    if (left < ICMP6_LEN + PACKET_IP6_LEN ||
-        icmp[0] != PACKET_ICMP6_TOO_BIG || icmp[1] != 0 ||
+    if (left < ICMP6_LEN + PACKET_IP6_LEN || !is_error(icmp[0]) ||
         !sum_is_right(packet, icmp, left)) {
         return false;
     }
     left -= ICMP6_LEN;
     if (outer[0] >> 4 != 6 || memcmp(outer + 8, agent, sizeof(*agent)) ||
-        !packet_ip6_walk(&ext, outer, left) || ext.next != PACKET_PROTO_IP6 ||
-        ext.fragment_offset || ext.offset + PACKET_IP6_LEN > left) {
+        !packet_ip6_walk(&ext, outer, left) || ext.fragment_offset) {
         return false;
     }
-    memcpy(&told->care_of, outer + 24, sizeof(told->care_of));
-    memcpy(&told->home, outer + ext.offset + 24, sizeof(told->home));
-    told->mtu = packet_get32(icmp + 4);
-    if (told->mtu < PACKET_IP6_MTU_MIN) {
-        told->mtu = PACKET_IP6_MTU_MIN;
+    *told = (Mip6PathTold) {
+        .type = icmp[0], .code = icmp[1],
+        .outer = outer, .outer_len = left,
+    };
+    if (told->type == PACKET_ICMP6_TOO_BIG) {
+        told->mtu = MAX(packet_get32(icmp + 4), PACKET_IP6_MTU_MIN);
     }
-    return true;
+    memcpy(&told->care_of, outer + 24, sizeof(told->care_of));
+    if (ext.next == PACKET_PROTO_IP6 && ext.offset + PACKET_IP6_LEN <= left) {
+        told->inner = outer + ext.offset;
+        told->inner_len = left - ext.offset;
+        memcpy(&told->home, told->inner + 24, sizeof(told->home));
+    }
+    return told->inner || ext.next == PACKET_PROTO_ESP;
+}
+
+bool mip6_path_translate(const Mip6PathTold *told, size_t room, uint8_t *type,
+                         uint8_t *code, uint32_t *arg)
+{
+    if (!told->inner) {
+        return false;
+    }
+    if (told->type == PACKET_ICMP6_TOO_BIG) {
+        *type = PACKET_ICMP6_TOO_BIG;
+        *code = 0;
+        *arg = room;
+        /* Else it would go now. */
+        return PACKET_IP6_LEN + packet_get16(told->inner + 4) > room;
+    }
+    *type = PACKET_ICMP6_UNREACHABLE;
+    *code = ADDRESS_UNREACHABLE;
+    *arg = 0;
+    /* Fragments of the agent's were lost: that is no fault of the way. */
+    return told->type != PACKET_ICMP6_TIME_EXCEEDED || told->code == 0;
 }
 
 void mip6_path_fragment(uint8_t head[MIP6_PATH_HEAD_LEN],

@@ -21,6 +21,7 @@ from vmmnet.testbed.mobility import (
     HOME_ADDRESS,
     HOME_PREFIX,
     SECOND_ADDRESS,
+    agent_binary,
 )
 
 
@@ -46,7 +47,7 @@ def control(field: Field) -> Iterator[str]:
 
 
 def _show(field: Field, *options: str) -> str:
-    command = [mobile.agent_binary(), "show", *options, field.folder / "ha.conf"]
+    command = [str(agent_binary()), "show", *options, str(field.folder / "ha.conf")]
     return field.agent_host.run(command).stdout
 
 
@@ -192,7 +193,7 @@ def test_refuses_a_wrong_state_file(field: Field, state: str) -> None:
     file = field.folder / "ha.state"
     file.write_text("something else\n")
     config = field.configure(state)
-    done = field.agent_host.run([mobile.agent_binary(), config], check=False)
+    done = field.agent_host.run([agent_binary(), config], check=False)
     assert done.returncode == 1
     assert f"{file}:1: this is not a state file of vmmnet-ha" in done.stderr
     assert file.read_text() == "something else\n"
@@ -222,9 +223,7 @@ def test_shows_what_it_has(field: Field, control: str) -> None:
     # The socket that it leaves is no hindrance.
     with field.agent(control):
         assert json.loads(_show(field, "--json"))["bindings"] == []
-    done = field.agent_host.run(
-        [mobile.agent_binary(), "show", field.folder / "ha.conf"], check=False
-    )
+    done = field.agent_host.run([agent_binary(), "show", field.folder / "ha.conf"], check=False)
     assert done.returncode == 1 and str(field.folder / "ha.sock") in done.stderr
 
 

@@ -34,6 +34,14 @@ static bool proxy(void *opaque, const struct in6_addr *home, bool on)
     return !f->refuses;
 }
 
+static void seen(void *opaque, const Mip6Keys *keys)
+{
+    AgentFixture *f = opaque;
+
+    f->kept++;
+    f->seen = mip6_keys_seen(keys);
+}
+
 static void probe(void *opaque, const struct in6_addr *home)
 {
     AgentFixture *f = opaque;
@@ -72,6 +80,7 @@ static const Mip6AgentOps ops = {
     .changed = changed,
     .to_group = to_group,
     .join = join,
+    .seen = seen,
 };
 
 Mip6AgentConfig agent_usual_config(void)
@@ -101,9 +110,44 @@ AgentFixture *agent_begin(GHashTable *allowed)
     return agent_begin_as(&config);
 }
 
+Mip6ProtectConfig agent_protect(bool is_node, uint8_t shift)
+{
+    static const Mip6ProtectSa other[] = {
+        MIP6_SIGNAL_IN, MIP6_SIGNAL_OUT, MIP6_TUNNEL_IN, MIP6_TUNNEL_OUT,
+    };
+    static uint8_t keys[MIP6_PROTECT_SAS][ESP_KEY_MAX];
+    const EspAlgorithm *gcm = esp_algorithm_by_name("aes-gcm-128");
+    Mip6ProtectConfig config = { .window = 64, .epoch = 1700000000 };
+
+    for (unsigned i = 0; i < MIP6_PROTECT_SAS; i++) {
+        unsigned pair = is_node ? other[i] : i;
+
+        memset(keys[pair], 0x10 * (pair + 1) + shift, ESP_KEY_MAX);
+        config.sa[i] = (Mip6ProtectSaConfig) {
+            gcm, AGENT_SPI + pair + 16 * shift, keys[pair],
+            esp_algorithm_key_len(gcm),
+        };
+    }
+    return config;
+}
+
+void agent_set_keys(AgentFixture *f, const Mip6ProtectConfig *config)
+{
+    Mip6AgentConfig next = f->a.config;
+    Mip6Keyring *before = next.keys;
+    struct in6_addr home = agent_address(HOME);
+    Mip6ProtectFault fault;
+
+    next.keys = mip6_keyring_new();
+    g_assert_true(mip6_keyring_add(next.keys, &home, config, &fault));
+    mip6_agent_configure(&f->a, f->now, &next);
+    mip6_keyring_free(before);
+}
+
 void agent_end(AgentFixture *f)
 {
     mip6_agent_destroy(&f->a);
+    mip6_keyring_free(f->a.config.keys);
     g_free(f);
 }
 

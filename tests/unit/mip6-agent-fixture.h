@@ -25,6 +25,8 @@ typedef struct AgentFixture {
     unsigned joined, left;      /* groups; it refuses those that end in 0xff */
     unsigned to_link;           /* packets to groups */
     struct in6_addr home;       /* of the last call of proxy() */
+    unsigned kept;              /* calls of seen() */
+    uint64_t seen;              /* of the last one */
     uint16_t sequence;
 } AgentFixture;
 
@@ -37,6 +39,19 @@ AgentFixture *agent_begin(GHashTable *allowed);
 Mip6AgentConfig agent_usual_config(void);
 AgentFixture *agent_begin_as(const Mip6AgentConfig *config);
 void agent_end(AgentFixture *f);
+
+/* --- ESP --- */
+
+#define AGENT_SPI       0x1001u
+
+/*
+ * The associations of HOME, with SPIs from AGENT_SPI on, as the agent has them
+ * or its node; @shift makes others.
+ */
+Mip6ProtectConfig agent_protect(bool is_node, uint8_t shift);
+
+/* Protect HOME with these. The earlier keys are freed. */
+void agent_set_keys(AgentFixture *f, const Mip6ProtectConfig *config);
 
 const Mip6AgentBinding *agent_binding(const AgentFixture *f, const char *home);
 

@@ -47,9 +47,10 @@ static GString *text_of_one(void)
 static GHashTable *parse(const char *text, const Mip6HaClock *clock)
 {
     g_autoptr(GPtrArray) damage = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GArray) seen = g_array_new(FALSE, FALSE, sizeof(Mip6HaSeen));
     g_autoptr(GError) err = NULL;
     GHashTable *found = mip6_ha_state_parse(text, strlen(text), "ha.state",
-                                            clock, damage, &err);
+                                            clock, seen, damage, &err);
 
     g_assert_no_error(err);
     g_assert_cmpuint(damage->len, ==, 0);
@@ -133,7 +134,7 @@ static void test_damaged_line(void)
     g_string_append(text, "bind " HOME "\nend x\n");
     mip6_ha_state_bind(text, &b, &written);
     found = mip6_ha_state_parse(text->str, text->len, "ha.state", &written,
-                                damage, NULL);
+                                NULL, damage, NULL);
     g_assert_cmpuint(g_hash_table_size(found), ==, 2);
     g_assert_cmpuint(damage->len, ==, 2);
     g_assert_cmpstr(g_ptr_array_index(damage, 1), ==,
@@ -153,7 +154,8 @@ static void test_cut(void)
     mip6_ha_state_bind(text, &b, &written);
     for (size_t len = first; len < text->len; len++) {
         GHashTable *found = mip6_ha_state_parse(text->str, len, "ha.state",
-                                                &written, damage, NULL);
+                                                &written, NULL, damage,
+                                                NULL);
 
         g_assert_nonnull(found);
         g_assert_cmpuint(damage->len, ==, 0);
@@ -167,9 +169,10 @@ static void test_cut(void)
 static void check_mistake(const char *text, size_t len, const char *message)
 {
     g_autoptr(GPtrArray) damage = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GArray) seen = g_array_new(FALSE, FALSE, sizeof(Mip6HaSeen));
     g_autoptr(GError) err = NULL;
     GHashTable *found = mip6_ha_state_parse(text, len, "ha.state", &written,
-                                            damage, &err);
+                                            seen, damage, &err);
 
     if (g_str_has_prefix(message, "ha.state:1:")) {
         g_assert_null(found);
@@ -181,6 +184,7 @@ static void check_mistake(const char *text, size_t len, const char *message)
     g_assert_cmpuint(damage->len, ==, 1);
     g_assert_cmpstr(g_ptr_array_index(damage, 0), ==, message);
     g_assert_cmpuint(g_hash_table_size(found), ==, 0);
+    g_assert_cmpuint(seen->len, ==, 0);
     g_hash_table_destroy(found);
 }
 
@@ -194,10 +198,10 @@ static void test_refused(void)
           "ha.state:1: this is not a state file of vmmnet-ha" },
         { "vmmnet-ha-state 2 " BOOT_A "\n",
           "ha.state:1: version '2' is not 1" },
-        { HEAD "\n", "ha.state:2: '' is neither 'bind' with six values nor "
-          "'end' with one" },
-        { HEAD "end\n", "ha.state:2: 'end' is neither 'bind' with six values "
-          "nor 'end' with one" },
+        { HEAD "\n", "ha.state:2: '' is neither 'bind' with six values, "
+          "'end' with one nor 'seen' with three" },
+        { HEAD "end\n", "ha.state:2: 'end' is neither 'bind' with six "
+          "values, 'end' with one nor 'seen' with three" },
         { HEAD "end " HOME "\nend x\n", "ha.state:3: 'x' is not an IPv6 "
           "address" },
         { HEAD "bind " HOME " y 1 2 3 4\n", "ha.state:2: 'y' is not an IPv6 "
@@ -209,11 +213,65 @@ static void test_refused(void)
         { HEAD "bind " HOME " " COA " 1 2 9223372036854775807 4\n",
           "ha.state:2: time '9223372036854775807' is not a number from 0 to "
           "9223372036854" },
+        { HEAD "seen " HOME " 4294967296 1\n", "ha.state:2: SPI '4294967296' "
+          "is not a number from 0 to 4294967295" },
+        { HEAD "seen " HOME " 4098 -1\n", "ha.state:2: number '-1' is not a "
+          "number from 0 to 18446744073709551615" },
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         check_mistake(cases[i].text, strlen(cases[i].text), cases[i].message);
     }
+}
+
+/* The numbers of ESP, in the order of the file. */
+static void test_seen(void)
+{
+    const char text[] = HEAD "seen " HOME " 4098 1700000007\n"
+                        "seen " HOME " 4098 1700000008\n"
+                        "seen 2001:db8:2000::11 4102 18446744073709551615\n";
+    g_autoptr(GPtrArray) damage = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GArray) seen = g_array_new(FALSE, FALSE, sizeof(Mip6HaSeen));
+    const struct in6_addr home = address(HOME);
+    GHashTable *found = mip6_ha_state_parse(text, sizeof(text) - 1, "ha.state",
+                                            &written, seen, damage, NULL);
+    const Mip6HaSeen *s = (const void *)seen->data;
+
+    g_assert_cmpuint(damage->len, ==, 0);
+    g_assert_cmpuint(seen->len, ==, 3);
+    g_assert_cmpmem(&s[1].home, 16, &home, 16);
+    g_assert_cmpuint(s[1].spi, ==, 4098);
+    g_assert_cmpuint(s[1].number, ==, 1700000008);
+    g_assert_cmpuint(s[2].number, ==, UINT64_MAX);
+    g_hash_table_destroy(found);
+}
+
+/* What is written of keys is read. */
+static void test_seen_written(void)
+{
+    const EspAlgorithm *gcm = esp_algorithm_by_name("aes-gcm-128");
+    const struct in6_addr home = address(HOME);
+    Mip6ProtectConfig config = { .window = 64, .epoch = 1 };
+    uint8_t keys[MIP6_PROTECT_SAS][ESP_KEY_MAX];
+    g_autoptr(GString) text = g_string_new(NULL);
+    Mip6Keyring *ring = mip6_keyring_new();
+    Mip6ProtectFault fault;
+
+    for (unsigned i = 0; i < MIP6_PROTECT_SAS; i++) {
+        memset(keys[i], i, ESP_KEY_MAX);
+        config.sa[i] = (Mip6ProtectSaConfig) {
+            gcm, 4097 + i, keys[i], esp_algorithm_key_len(gcm),
+        };
+    }
+    g_assert_true(mip6_keyring_add(ring, &home, &config, &fault));
+    mip6_ha_state_seen(text, mip6_keyring_of(ring, &home));
+    g_assert_cmpstr(text->str, ==, "");
+    g_assert_true(mip6_keyring_restore(ring, &home, 4098, 1700000007));
+    /* Numbers of an association without ESN have 32 bits. */
+    g_assert_false(mip6_keyring_restore(ring, &home, 4098, 1ull << 32));
+    mip6_ha_state_seen(text, mip6_keyring_of(ring, &home));
+    g_assert_cmpstr(text->str, ==, "seen " HOME " 4098 1700000007\n");
+    mip6_keyring_free(ring);
 }
 
 /* Octets of no text, and a line without an end in sight. */
@@ -237,5 +295,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6-state/cut", test_cut);
     g_test_add_func("/mip6-state/refused", test_refused);
     g_test_add_func("/mip6-state/binary", test_binary);
+    g_test_add_func("/mip6-state/seen", test_seen);
+    g_test_add_func("/mip6-state/seen-written", test_seen_written);
     return g_test_run();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* ICMPv6 errors about packets that the agent has tunnelled (RFC 2473 section 8) */
+/* ICMPv6 errors about tunnelled packets (RFC 2473 section 8) */
 #include <string.h>
 
 #include "mip6-agent-fixture.h"
@@ -11,7 +11,6 @@
 #define ROUTER  "2001:db8:3000::ffff"
 #define ICMP    PACKET_IP6_LEN          /* where the message of an error is */
 #define QUOTE   (PACKET_IP6_LEN + 8)    /* ... and what it quotes */
-#define SPI     0x1001u
 
 /* A router on the way says this about @outer. */
 static void tell(AgentFixture *f, uint8_t type, uint8_t code, uint32_t arg,
@@ -179,38 +178,18 @@ static void test_rate(void)
 /* HOME is protected; its node and that of OTHER are at CARE_OF. */
 static AgentFixture *begin_protected(void)
 {
-    const EspAlgorithm *gcm = esp_algorithm_by_name("aes-gcm-128");
     AgentFixture *f = agent_begin(NULL);
-    Mip6AgentConfig config = f->a.config;
+    Mip6ProtectConfig config = agent_protect(false, 0);
     Mip6AgentBinding saved = {
         .home = agent_address(HOME), .care_of = agent_address(CARE_OF),
         .lifetime = 15, .expires = f->now + 60 * SECOND,
     };
-    Mip6ProtectConfig protect = { .window = 64, .epoch = 1700000000 };
-    uint8_t keys[MIP6_PROTECT_SAS][ESP_KEY_MAX];
-    Mip6ProtectFault fault;
 
-    for (unsigned i = 0; i < MIP6_PROTECT_SAS; i++) {
-        memset(keys[i], 0x10 * (i + 1), ESP_KEY_MAX);
-        protect.sa[i] = (Mip6ProtectSaConfig) {
-            gcm, SPI + i, keys[i], esp_algorithm_key_len(gcm),
-        };
-    }
-    config.keys = mip6_keyring_new();
-    g_assert_true(mip6_keyring_add(config.keys, &saved.home, &protect, &fault));
-    mip6_agent_configure(&f->a, f->now, &config);
+    agent_set_keys(f, &config);
     agent_bind(f, OTHER, CARE_OF);
     g_assert_cmpint(mip6_agent_restore(&f->a, f->now, &saved), ==,
                     MIP6_BA_ACCEPTED);
     return f;
-}
-
-static void end_protected(AgentFixture *f)
-{
-    Mip6Keyring *keys = f->a.config.keys;
-
-    agent_end(f);
-    mip6_keyring_free(keys);
 }
 
 /* Nobody can read what is quoted; the SPI says whose path it is. */
@@ -250,7 +229,7 @@ static void test_esp_too_big(void)
     g_assert_cmpint(f->packets, ==, 2);
     f->now += 600 * SECOND;
     g_assert_cmpint(send_home(f, HOME, 1380, far), >, 1400);
-    end_protected(f);
+    agent_end(f);
 }
 
 /* Such an error is believed about ESP only, and cannot be translated. */
@@ -271,7 +250,7 @@ static void test_esp_others(void)
     g_assert_cmpuint(not_for_us(f), ==, 1);
     send_home(f, HOME, 1380, outer);
     g_assert_cmpint(outer[6], ==, PACKET_PROTO_ESP);
-    end_protected(f);
+    agent_end(f);
 }
 
 int main(int argc, char **argv)

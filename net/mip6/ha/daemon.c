@@ -115,6 +115,13 @@ static void changed(void *opaque, const Mip6AgentBinding *b)
     mip6_ha_journal_append(&d->journal, b);
 }
 
+static void seen(void *opaque, const Mip6Keys *keys)
+{
+    Daemon *d = opaque;
+
+    mip6_ha_journal_seen(&d->journal, keys);
+}
+
 static uint32_t random_number(void *opaque)
 {
     return g_random_int();
@@ -128,6 +135,7 @@ static const Mip6AgentOps agent_ops = {
     .to_group = to_group,
     .join = join,
     .changed = changed,
+    .seen = seen,
     .random = random_number,
 };
 
@@ -334,12 +342,21 @@ static void restore(Daemon *d, GHashTable *bindings)
  */
 static bool take_over(Daemon *d, GError **errp)
 {
-    g_autoptr(GHashTable) bindings = mip6_ha_journal_load(&d->journal, errp);
+    g_autoptr(GArray) numbers = g_array_new(FALSE, FALSE, sizeof(Mip6HaSeen));
+    g_autoptr(GHashTable) bindings = mip6_ha_journal_load(&d->journal, numbers,
+                                                          errp);
 
     if (!bindings) {
         return false;
     }
     restore(d, bindings);
+    for (guint i = 0; i < numbers->len; i++) {
+        const Mip6HaSeen *s = &g_array_index(numbers, Mip6HaSeen, i);
+
+        /* One that is not configured any more does not matter. */
+        mip6_keyring_restore(d->config->agent.keys, &s->home, s->spi,
+                             s->number);
+    }
     if (!mip6_ha_host_sweep(&d->host) ||
         !mip6_ha_host_keep(&d->host, d->journal.path)) {
         g_set_error(errp, G_FILE_ERROR, G_FILE_ERROR_FAILED,

@@ -115,6 +115,26 @@ static uint8_t *put_together(Mip6Agent *a, int64_t now, const uint8_t *p,
 static void for_agent(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
                       uint8_t *p, size_t len);
 
+/*
+ * May a message be taken whose number was accepted just now? It must not come
+ * again after a restart, so the number is kept before it has an effect. The
+ * rate bounds how often that is.
+ */
+static bool keep_number(Mip6Agent *a, int64_t now, Mip6Keys *keys)
+{
+    uint64_t number = mip6_keys_seen(keys);
+
+    if (!mip6_keys_may_signal(keys, now)) {
+        mip6_agent_drop(a, MIP6_AGENT_RATE);
+        return false;
+    }
+    if (a->ops->seen && number > keys->kept) {
+        keys->kept = number;
+        a->ops->seen(a->opaque, keys);
+    }
+    return true;
+}
+
 /* RFC 4303 section 3.4: what is in it is read as if it had come without. */
 static void take_esp(Mip6Agent *a, int64_t now, const PacketIp6Ext *ext,
                      const uint8_t *p, size_t len)
@@ -134,7 +154,7 @@ static void take_esp(Mip6Agent *a, int64_t now, const PacketIp6Ext *ext,
         mip6_agent_drop(a, MIP6_AGENT_ESP);
     } else if (!packet_ip6_parse(&whole, opened, len)) {
         mip6_agent_drop(a, MIP6_AGENT_MALFORMED);
-    } else {
+    } else if (which != MIP6_SIGNAL_IN || keep_number(a, now, keys)) {
         a->opened = keys;
         for_agent(a, now, &whole, opened, len);
         a->opened = NULL;

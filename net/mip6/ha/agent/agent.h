@@ -101,6 +101,11 @@ typedef struct Mip6AgentOps {
      * ended: then its lifetime is 0. NULL: nobody wants to know.
      */
     void (*changed)(void *opaque, const Mip6AgentBinding *b);
+    /*
+     * A message in ESP comes next whose number, mip6_keys_seen(), is higher
+     * than all before. NULL: nobody wants to know.
+     */
+    void (*seen)(void *opaque, const Mip6Keys *keys);
     /* NULL: always 0 */
     uint32_t (*random)(void *opaque);
 } Mip6AgentOps;
@@ -117,6 +122,7 @@ typedef enum Mip6AgentDrop {
     MIP6_AGENT_UNKNOWN_MH,      /* a message of mobility that is not known */
     MIP6_AGENT_UNPROTECTED,     /* ESP is required for the home address */
     MIP6_AGENT_ESP,             /* unknown SPI, wrong key, replayed, cut */
+    MIP6_AGENT_RATE,            /* more messages than a node may send */
     MIP6_AGENT_DROPS
 } Mip6AgentDrop;
 
@@ -190,11 +196,11 @@ void mip6_agent_tick(Mip6Agent *a, int64_t now);
 
 /**
  * mip6_agent_configure: go on with another configuration
- * @config: with the same address and prefix; the earlier one's @allowed is not
- *          looked at any more
+ * @config: with the same address and prefix; the earlier one's @allowed and
+ *          @keys are not looked at any more from then on
  *
  * Bindings that are not allowed any more end. A lifetime that was granted
- * stays.
+ * stays, and so do the replay windows of associations.
  */
 void mip6_agent_configure(Mip6Agent *a, int64_t now,
                           const Mip6AgentConfig *config);

@@ -280,6 +280,7 @@ void mip6_agent_configure(Mip6Agent *a, int64_t now,
     GHashTableIter iter;
     gpointer value;
 
+    mip6_keyring_inherit(config->keys, a->config.keys);
     a->config = *config;
     mip6_ha_link_configure(&a->link, now, config->prefix_info,
                            config->prefixes);

@@ -7,6 +7,8 @@
 #include "net/mip6/ha/base/addr.h"
 #include "net/mip6/ha/parts/keyring.h"
 
+#define SIGNAL_TIME     (1000000000ll / 3)      /* MAX_UPDATE_RATE */
+
 struct Mip6Keyring {
     GHashTable *by_home;        /* &Mip6Keys.home -> Mip6Keys */
     GHashTable *by_spi;         /* inbound SPI -> Mip6Keys */
@@ -121,6 +123,7 @@ bool mip6_keyring_add(Mip6Keyring *ring, const struct in6_addr *home,
     keys = g_new0(Mip6Keys, 1);
     keys->home = *home;
     keys->protect = protect;
+    keys->has_window = config->window;
     g_hash_table_insert(ring->by_home, &keys->home, keys);
     for (unsigned i = 0; i < MIP6_PROTECT_SAS; i++) {
         const Mip6ProtectSaConfig *sa = &config->sa[i];
@@ -133,6 +136,78 @@ bool mip6_keyring_add(Mip6Keyring *ring, const struct in6_addr *home,
         }
     }
     return true;
+}
+
+bool mip6_keys_may_signal(Mip6Keys *keys, int64_t now)
+{
+    int64_t paid = MAX(keys->paid, now - MIP6_KEYS_BURST * SIGNAL_TIME);
+
+    if (paid + SIGNAL_TIME > now) {
+        return false;
+    }
+    keys->paid = paid + SIGNAL_TIME;
+    return true;
+}
+
+uint64_t mip6_keys_seen(const Mip6Keys *keys)
+{
+    EspSaState state;
+
+    mip6_protect_hand_over(keys->protect, MIP6_SIGNAL_IN, &state);
+    return keys->has_window ? state.replay.top : 0;
+}
+
+static uint32_t signal_spi(const Mip6Keys *keys)
+{
+    return esp_sa_spi(mip6_protect_sa(keys->protect, MIP6_SIGNAL_IN));
+}
+
+bool mip6_keyring_restore(const Mip6Keyring *ring, const struct in6_addr *home,
+                          uint32_t spi, uint64_t number)
+{
+    const Mip6Keys *keys = mip6_keyring_of(ring, home);
+    EspSaState state = { .replay.top = number };
+
+    memset(state.replay.seen, 0xff, sizeof(state.replay.seen));
+    return keys && signal_spi(keys) == spi &&
+           mip6_protect_load(keys->protect, MIP6_SIGNAL_IN, &state);
+}
+
+void mip6_keyring_inherit(const Mip6Keyring *ring, const Mip6Keyring *from)
+{
+    EspSaState state;
+    GHashTableIter iter;
+    gpointer value;
+
+    if (!ring || !from || ring == from) {
+        return;
+    }
+    g_hash_table_iter_init(&iter, ring->by_home);
+    while (g_hash_table_iter_next(&iter, NULL, &value)) {
+        const Mip6Keys *keys = value;
+        const Mip6Keys *old = mip6_keyring_of(from, &keys->home);
+
+        if (old && signal_spi(old) == signal_spi(keys)) {
+            mip6_protect_hand_over(old->protect, MIP6_SIGNAL_IN, &state);
+            mip6_protect_load(keys->protect, MIP6_SIGNAL_IN, &state);
+        }
+    }
+}
+
+void mip6_keyring_each(const Mip6Keyring *ring,
+                       void (*each)(void *opaque, const Mip6Keys *keys),
+                       void *opaque)
+{
+    GHashTableIter iter;
+    gpointer value;
+
+    if (!ring) {
+        return;
+    }
+    g_hash_table_iter_init(&iter, ring->by_home);
+    while (g_hash_table_iter_next(&iter, NULL, &value)) {
+        each(opaque, value);
+    }
 }
 
 size_t mip6_keyring_protect(const Mip6Keyring *ring,

@@ -10,6 +10,9 @@
 typedef struct Mip6Keys {
     struct in6_addr home;
     Mip6Protect *protect;
+    bool has_window;            /* of inbound signalling */
+    uint64_t kept;              /* the highest number that a file has */
+    int64_t paid;               /* the time up to which its rate is used up */
 } Mip6Keys;
 
 typedef struct Mip6Keyring Mip6Keyring;
@@ -38,6 +41,40 @@ Mip6Keys *mip6_keyring_of(const Mip6Keyring *ring, const struct in6_addr *home);
 size_t mip6_keyring_protect(const Mip6Keyring *ring,
                             const struct in6_addr *home, void *packet,
                             size_t len);
+
+/**
+ * mip6_keys_may_signal: is a message of inbound signalling within its rate?
+ *
+ * A mobile node sends at most MAX_UPDATE_RATE a second (RFC 6275 section 12);
+ * MIP6_KEYS_BURST at once may come. The message counts.
+ */
+#define MIP6_KEYS_BURST 16
+bool mip6_keys_may_signal(Mip6Keys *keys, int64_t now);
+
+/* --- replay windows of inbound signalling --------------------------------- */
+
+/** mip6_keys_seen: the highest number that was accepted; 0: none, no window */
+uint64_t mip6_keys_seen(const Mip6Keys *keys);
+
+/**
+ * mip6_keyring_restore: all numbers up to @number count as seen
+ *
+ * Returns: false, and nothing changes, if no inbound signalling of @home has
+ * @spi, or @number has more than its 32 bits
+ */
+bool mip6_keyring_restore(const Mip6Keyring *ring, const struct in6_addr *home,
+                          uint32_t spi, uint64_t number);
+
+/**
+ * mip6_keyring_inherit: where home address and SPI are the same in @from, its
+ * windows go on
+ */
+void mip6_keyring_inherit(const Mip6Keyring *ring, const Mip6Keyring *from);
+
+/** mip6_keyring_each: call @each for all of them; NULL has none */
+void mip6_keyring_each(const Mip6Keyring *ring,
+                       void (*each)(void *opaque, const Mip6Keys *keys),
+                       void *opaque);
 
 /** mip6_keyring_by_spi: whose packets come with @spi; NULL: nobody's */
 Mip6Keys *mip6_keyring_by_spi(const Mip6Keyring *ring, uint32_t spi);

@@ -95,7 +95,8 @@ static void tell_damage(const Mip6HaJournal *j, const char *text, size_t len,
     }
 }
 
-GHashTable *mip6_ha_journal_load(const Mip6HaJournal *j, GError **errp)
+GHashTable *mip6_ha_journal_load(const Mip6HaJournal *j, GArray *seen,
+                                 GError **errp)
 {
     g_autofree char *text = NULL;
     g_autoptr(GError) err = NULL;
@@ -113,7 +114,8 @@ GHashTable *mip6_ha_journal_load(const Mip6HaJournal *j, GError **errp)
         g_propagate_error(errp, g_steal_pointer(&err));
         return NULL;
     }
-    found = mip6_ha_state_parse(text, len, j->path, &clock, damage, errp);
+    found = mip6_ha_state_parse(text, len, j->path, &clock, seen, damage,
+                                errp);
     tell_damage(j, text, len, damage);
     return found;
 }
@@ -133,6 +135,11 @@ static bool write_all(int fd, const GString *text)
     return true;
 }
 
+static void put_seen(void *opaque, const Mip6Keys *keys)
+{
+    mip6_ha_state_seen(opaque, keys);
+}
+
 static GString *whole(const Mip6HaJournal *j, const Mip6Agent *a)
 {
     GString *out = g_string_sized_new(4096);
@@ -149,6 +156,7 @@ static GString *whole(const Mip6HaJournal *j, const Mip6Agent *a)
             mip6_ha_state_bind(out, b, &clock);
         }
     }
+    mip6_keyring_each(a->config.keys, put_seen, out);
     return out;
 }
 
@@ -202,6 +210,22 @@ bool mip6_ha_journal_renew(Mip6HaJournal *j, const Mip6Agent *a, bool durable,
     return true;
 }
 
+/* Append the line. */
+static void append(Mip6HaJournal *j)
+{
+    j->behind = !write_all(j->fd, j->line);
+    j->lines++;
+}
+
+void mip6_ha_journal_seen(Mip6HaJournal *j, const Mip6Keys *keys)
+{
+    if (j->fd >= 0 && !j->behind) {
+        g_string_truncate(j->line, 0);
+        mip6_ha_state_seen(j->line, keys);
+        append(j);
+    }
+}
+
 void mip6_ha_journal_append(Mip6HaJournal *j, const Mip6AgentBinding *b)
 {
     Mip6HaClock clock;
@@ -216,8 +240,7 @@ void mip6_ha_journal_append(Mip6HaJournal *j, const Mip6AgentBinding *b)
     } else {
         mip6_ha_state_end(j->line, &b->home);
     }
-    j->behind = !write_all(j->fd, j->line);
-    j->lines++;
+    append(j);
 }
 
 bool mip6_ha_journal_wants(const Mip6HaJournal *j, const Mip6Agent *a)

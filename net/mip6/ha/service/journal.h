@@ -24,13 +24,15 @@ void mip6_ha_journal_destroy(Mip6HaJournal *j);
 
 /**
  * mip6_ha_journal_load: the bindings that the file has
+ * @seen: as for mip6_ha_state_parse()
  *
  * One that is damaged is copied beside it, with ".damaged" behind its name, and
  * what is wrong with it is told by warnings.
  *
  * Returns: as mip6_ha_state_parse(); empty if there is no file
  */
-GHashTable *mip6_ha_journal_load(const Mip6HaJournal *j, GError **errp);
+GHashTable *mip6_ha_journal_load(const Mip6HaJournal *j, GArray *seen,
+                                 GError **errp);
 
 /**
  * mip6_ha_journal_renew: write a new file in the place of the old one
@@ -47,6 +49,9 @@ bool mip6_ha_journal_renew(Mip6HaJournal *j, const Mip6Agent *a, bool durable,
  * written, mip6_ha_journal_wants() is true until it can.
  */
 void mip6_ha_journal_append(Mip6HaJournal *j, const Mip6AgentBinding *b);
+
+/** mip6_ha_journal_seen: the same for a number that @keys have seen */
+void mip6_ha_journal_seen(Mip6HaJournal *j, const Mip6Keys *keys);
 
 /** mip6_ha_journal_wants: should the file be renewed? Ask once a second. */
 bool mip6_ha_journal_wants(const Mip6HaJournal *j, const Mip6Agent *a);

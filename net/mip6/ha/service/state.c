@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Bindings as text, so that they survive the agent */
+/* Bindings, and the numbers of ESP, as text, so that they survive the agent */
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <string.h>
@@ -19,6 +19,7 @@ typedef struct Parser {
     const Mip6HaClock *clock;
     bool same_boot;
     GHashTable *bindings;
+    GArray *seen;               /* of Mip6HaSeen */
 } Parser;
 
 /* The mistake is in the parser's line. Returns false. */
@@ -59,6 +60,19 @@ void mip6_ha_state_end(GString *out, const struct in6_addr *home)
     g_string_append(out, "end");
     put_address(out, home);
     g_string_append_c(out, '\n');
+}
+
+void mip6_ha_state_seen(GString *out, const Mip6Keys *keys)
+{
+    const EspSa *sa = mip6_protect_sa(keys->protect, MIP6_SIGNAL_IN);
+    uint64_t number = mip6_keys_seen(keys);
+
+    if (number) {
+        g_string_append(out, "seen");
+        put_address(out, &keys->home);
+        g_string_append_printf(out, " %u %" PRIu64 "\n", esp_sa_spi(sa),
+                               number);
+    }
 }
 
 /* --- reading -------------------------------------------------------------- */
@@ -130,6 +144,21 @@ static bool parse_end(const Parser *p, char **words, GError **errp)
     return true;
 }
 
+static bool parse_seen(const Parser *p, char **words, GError **errp)
+{
+    uint64_t spi = 0;
+    Mip6HaSeen seen;
+
+    if (!parse_address(p, words[1], &seen.home, errp) ||
+        !parse_number(p, "SPI", words[2], UINT32_MAX, &spi, errp) ||
+        !parse_number(p, "number", words[3], UINT64_MAX, &seen.number, errp)) {
+        return false;
+    }
+    seen.spi = spi;
+    g_array_append_val(p->seen, seen);
+    return true;
+}
+
 static bool parse_head(Parser *p, char **words, GError **errp)
 {
     if (g_strv_length(words) != 3 || strcmp(words[0], MAGIC)) {
@@ -164,16 +193,19 @@ static bool parse_line(Parser *p, const char *line, size_t len, GError **errp)
     if (count == 2 && !strcmp(words[0], "end")) {
         return parse_end(p, words, errp);
     }
-    return fail(p, errp, "'%s' is neither 'bind' with six values nor 'end' "
-                "with one", count ? words[0] : "");
+    if (count == 4 && !strcmp(words[0], "seen")) {
+        return parse_seen(p, words, errp);
+    }
+    return fail(p, errp, "'%s' is neither 'bind' with six values, 'end' with "
+                "one nor 'seen' with three", count ? words[0] : "");
 }
 
 GHashTable *mip6_ha_state_parse(const char *text, size_t len, const char *file,
-                                const Mip6HaClock *clock, GPtrArray *damage,
-                                GError **errp)
+                                const Mip6HaClock *clock, GArray *seen,
+                                GPtrArray *damage, GError **errp)
 {
     const char *end = text + len, *stop;
-    Parser p = { .file = file, .clock = clock };
+    Parser p = { .file = file, .clock = clock, .seen = seen };
 
     p.bindings = g_hash_table_new_full(mip6_addr_hash, mip6_addr_equal,
                                        NULL, g_free);

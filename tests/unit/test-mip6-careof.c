@@ -795,6 +795,41 @@ static void test_on_link(void)
     g_free(f);
 }
 
+/* RFC 4861 section 6.3.4: without the L bit a prefix is not on the link. */
+static void test_off_link(void)
+{
+    Fixture *f = begin();
+    PacketNd nd = advertisement(mac_a, 1800);
+    struct in6_addr prefix = address("2001:db8:2000::"), own;
+
+    nd.has_slla = true;
+    memcpy(nd.slla, mac_a, 6);
+    add_prefix(&nd, "2001:db8:2000::", 7200, 3600);
+    nd.ra.prefix[0].on_link = false;
+    hear_ra(f, &nd, mac_a);
+    pass(f, 2 * SECOND);
+    /* It makes an address, and all others of it are behind the router. */
+    g_assert_nonnull(mip6_careof_address(&f->c, f->now));
+    own = *mip6_careof_address(&f->c, f->now);
+    g_assert_true(packet_ip6_in_prefix(&own, &prefix, 64));
+    f->sent = 0;
+    expect_hop(f, mac_a);
+    pass(f, SECOND);
+    g_assert_cmpint(f->sent, ==, 0);
+    /* The router says that it is on the link; and does not say so any more. */
+    nd.ra.prefix[0].on_link = true;
+    hear_ra(f, &nd, mac_a);
+    expect_hop(f, NULL);
+    nd.ra.prefix[0].on_link = false;
+    hear_ra(f, &nd, mac_a);
+    expect_hop(f, NULL);
+    pass(f, 7200 * SECOND);
+    nd.ra.prefix[0].valid = 3600;
+    hear_ra(f, &nd, mac_a);
+    expect_hop(f, mac_a);
+    g_free(f);
+}
+
 /* Neighbours that nobody asked for are not kept; routers fill their table. */
 static void test_forged(void)
 {
@@ -867,6 +902,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/careof/nud", test_nud);
     g_test_add_func("/mip6/careof/failover", test_failover);
     g_test_add_func("/mip6/careof/on-link", test_on_link);
+    g_test_add_func("/mip6/careof/off-link", test_off_link);
     g_test_add_func("/mip6/careof/forged", test_forged);
     return g_test_run();
 }

@@ -6,7 +6,7 @@
  * ===================
  *
  *            away                     care-of address
- *   HOME ------------> ACQUIRING ------------------------> REGISTERING
+ *   HOME ------------> ACQUIRING -----------( + )--------> REGISTERING
  *    ^                     ^   care-of address is gone        |   ^
  *    |                     +----------------------------------+   |
  *    |                     +------------------+   accepted    |   | expired,
@@ -15,6 +15,8 @@
  *    |                                        |
  *    +------------- RETURNING <---------------+
  *                                home
+ *
+ * Where it says ( + ), a node whose home agent is not known yet is DISCOVERING.
  *
  * One Binding Update is out at a time. Each one has a new sequence number, the
  * repeated ones, too (section 11.8); only the answer to the last one counts.
@@ -132,6 +134,28 @@ void mip6_binding_away(Mip6Binding *b, int64_t now,
     b->care_of = *care_of;
     restart(b, now);
     become(b, MIP6_REGISTERING, MIP6_WHY_MOVED);
+    mip6_binding_tick(b, now);
+}
+
+void mip6_binding_discover(Mip6Binding *b, const struct in6_addr *care_of,
+                           bool unanswered)
+{
+    b->is_away = true;
+    b->has_care_of = true;
+    b->care_of = *care_of;
+    b->next = INT64_MAX;
+    become(b, MIP6_DISCOVERING, unanswered ? MIP6_WHY_NO_ANSWER
+                                           : MIP6_WHY_NONE);
+}
+
+void mip6_binding_next_agent(Mip6Binding *b, int64_t now)
+{
+    if (b->state != MIP6_REGISTERING) {
+        return;
+    }
+    forget(b);
+    restart(b, now);
+    become(b, MIP6_REGISTERING, MIP6_WHY_NEXT_AGENT);
     mip6_binding_tick(b, now);
 }
 
@@ -437,6 +461,7 @@ const char *mip6_why_name(Mip6Why why)
         [MIP6_WHY_EXPIRED] = "expired",
         [MIP6_WHY_UNSUPPORTED] = "unsupported",
         [MIP6_WHY_ERROR] = "binding-error",
+        [MIP6_WHY_NEXT_AGENT] = "next-agent",
     };
 
     return names[why];

@@ -12,6 +12,7 @@
 typedef enum Mip6State {
     MIP6_HOME,                  /* no binding, none is needed */
     MIP6_ACQUIRING,             /* away, without a care-of address */
+    MIP6_DISCOVERING,           /* with one, and no home agent is known */
     MIP6_REGISTERING,           /* a Binding Update is out, nothing is bound */
     MIP6_BOUND,                 /* the home agent has our binding */
     MIP6_RETURNING,             /* at home, the binding is being ended */
@@ -27,6 +28,7 @@ typedef enum Mip6Why {
     MIP6_WHY_EXPIRED,           /* the binding's lifetime is over */
     MIP6_WHY_UNSUPPORTED,       /* ICMPv6: the agent knows no mobility header */
     MIP6_WHY_ERROR,             /* a Binding Error has come */
+    MIP6_WHY_NEXT_AGENT,        /* another home agent is asked */
 } Mip6Why;
 
 typedef struct Mip6Binding Mip6Binding;
@@ -90,6 +92,24 @@ void mip6_binding_init(Mip6Binding *b, const Mip6BindingConfig *config,
  */
 void mip6_binding_away(Mip6Binding *b, int64_t now,
                        const struct in6_addr *care_of);
+
+/**
+ * mip6_binding_discover: the node is on a foreign link, and its home agent is
+ * being looked for
+ * @care_of: an address there that may be used
+ * @unanswered: nobody has answered yet
+ *
+ * mip6_binding_away() follows when an agent is known.
+ */
+void mip6_binding_discover(Mip6Binding *b, const struct in6_addr *care_of,
+                           bool unanswered);
+
+/**
+ * mip6_binding_next_agent: another home agent is to be asked from now on
+ *
+ * It has no binding. Does nothing unless one is being asked for.
+ */
+void mip6_binding_next_agent(Mip6Binding *b, int64_t now);
 
 /** mip6_binding_limit: no binding is asked for beyond the time @valid */
 void mip6_binding_limit(Mip6Binding *b, int64_t valid);

@@ -11,6 +11,24 @@
 #define ADDRESS_LEN     16u
 #define ADVERT_MANAGED  0x80
 #define ADVERT_OTHER    0x40
+#define AGENTS_ANYCAST  0xfeu   /* identifier 126, and the bit before it */
+
+struct in6_addr mip6_icmp_anycast(const struct in6_addr *prefix, unsigned len)
+{
+    struct in6_addr addr = *prefix;
+
+    if (len > MIP6_ICMP_PREFIX_BITS_MAX) {
+        return in6addr_any;
+    }
+    for (unsigned bit = len; bit < 128; bit++) {
+        addr.s6_addr[bit / 8] |= 0x80 >> bit % 8;
+    }
+    if (len == 64) {
+        addr.s6_addr[8] &= ~0x02;       /* the identifier is a local one */
+    }
+    addr.s6_addr[15] = AGENTS_ANYCAST;
+    return addr;
+}
 
 static uint16_t sum_of(const struct in6_addr *src, const struct in6_addr *dst,
                        const void *buf, size_t len)

@@ -17,6 +17,8 @@ enum {
     MIP6_ICMP_PREFIX_ADVERT = 147,
 };
 
+/* Longest prefix with room for an anycast address: identifiers have 7 bits. */
+#define MIP6_ICMP_PREFIX_BITS_MAX 120u
 #define MIP6_ICMP_AGENTS_MAX    16u     /* those beyond are lost */
 /* Room that each message needs at most. */
 #define MIP6_ICMP_MAX           (8u + PACKET_ND_PREFIX_MAX * \
@@ -37,6 +39,14 @@ static inline bool mip6_icmp_is(uint8_t type)
 {
     return type >= MIP6_ICMP_AGENT_REQUEST && type <= MIP6_ICMP_PREFIX_ADVERT;
 }
+
+/**
+ * mip6_icmp_anycast: the address of all home agents of a prefix (RFC 2526)
+ * @len: of @prefix, bits
+ *
+ * Returns: "::" if @len is more than MIP6_ICMP_PREFIX_BITS_MAX
+ */
+struct in6_addr mip6_icmp_anycast(const struct in6_addr *prefix, unsigned len);
 
 /**
  * mip6_icmp_parse: read and check a message, with its checksum

@@ -25,6 +25,16 @@ static char *guest_mac_text(const Mip6Home *home)
     return mac ? qemu_mac_strdup_printf(mac) : NULL;
 }
 
+static strList *agent_list(const Mip6Dhaad *d)
+{
+    strList *list = NULL, **tail = &list;
+
+    for (unsigned i = 0; i < d->agents; i++) {
+        QAPI_LIST_APPEND(tail, address_text(&d->agent[i]));
+    }
+    return list;
+}
+
 static Mip6DropInfoList *drop_list(const uint64_t *dropped)
 {
     Mip6DropInfoList *list = NULL, **tail = &list;
@@ -127,7 +137,9 @@ static Mip6Info *netdev_info(Mip6Netdev *m)
     info->status = first->status;
     info->location_known = p->is_known;
     info->home_address = g_strdup(first->home_address);
-    info->home_agent = address_text(&p->config.agent);
+    info->home_agents = agent_list(&p->dhaad);
+    info->home_agent = p->dhaad.agents
+        ? address_text(&p->dhaad.agent[p->dhaad.current]) : NULL;
     info->guest_mac = guest_mac_text(&p->home);
     info->care_of = g_strdup(first->care_of);
     info->has_remaining = first->has_remaining;
@@ -211,7 +223,7 @@ static void print_netdev(Monitor *mon, const Mip6Info *info)
         monitor_printf(mon, " (%s)", info->reason);
     }
     monitor_printf(mon, "\n  home     %s, agent %s\n", info->home_address,
-                   info->home_agent);
+                   info->home_agent ? info->home_agent : "not known");
     for (Mip6BindingInfoList *l = info->bindings->next; l; l = l->next) {
         print_further(mon, l->value);
     }

@@ -127,12 +127,37 @@ static bool parse_home(const char *id, const NetdevMip6Options *o,
                                         home->router_mac, errp));
 }
 
+/* home-agent=auto. */
+static bool check_discovery(const char *id, const NetdevMip6Options *o,
+                            Error **errp)
+{
+    if (o->home_prefix_length > MIP6_ICMP_PREFIX_BITS_MAX) {
+        error_setg(errp, "mip6 '%s': home-agent=auto with "
+                   "home-prefix-length=%u: up to %u leave room for the address "
+                   "at which home agents are asked for (RFC 2526): name the "
+                   "home agent's address", id, o->home_prefix_length,
+                   MIP6_ICMP_PREFIX_BITS_MAX);
+        return false;
+    }
+    if (o->has_ipsec && o->ipsec == MIP6_IPSEC_OPTION_ESP) {
+        error_setg(errp, "mip6 '%s': home-agent=auto with ipsec=esp: keys that "
+                   "are configured are those of one home agent: name its "
+                   "address", id);
+        return false;
+    }
+    return true;
+}
+
 /* Each is right, but not with the others. */
 static bool check_options(const char *id, const NetdevMip6Options *o,
                           const Mip6PortConfig *config, Error **errp)
 {
-    if (!packet_ip6_in_prefix(&config->agent, &config->home.address,
-                              config->home.prefix_len)) {
+    if (config->discover) {
+        if (!check_discovery(id, o, errp)) {
+            return false;
+        }
+    } else if (!packet_ip6_in_prefix(&config->agent, &config->home.address,
+                                     config->home.prefix_len)) {
         error_setg(errp, "mip6 '%s': home-agent=%s is not on the home link, "
                    "which is that of %s/%u: name the agent's address there, or "
                    "mend home-prefix-length", id, o->home_agent,
@@ -155,17 +180,29 @@ static bool check_options(const char *id, const NetdevMip6Options *o,
     return true;
 }
 
-static bool parse_options(const char *id, const NetdevMip6Options *o,
-                          Mip6PortConfig *config, Error **errp)
+static bool parse_agent(const char *id, const NetdevMip6Options *o,
+                        Mip6PortConfig *config, Error **errp)
 {
-    if (!parse_home(id, o, &config->home, errp) ||
-        !parse_address(id, "home-agent", o->home_agent, &config->agent,
-                       errp)) {
+    config->discover = !strcmp(o->home_agent, "auto");
+    if (config->discover) {
+        return true;
+    }
+    if (!parse_address(id, "home-agent", o->home_agent, &config->agent, errp)) {
         return false;
     }
     if (is_home(&config->home, &config->agent)) {
         error_setg(errp, "mip6 '%s': home-agent=%s is the home address: name "
                    "the home agent's own address", id, o->home_agent);
+        return false;
+    }
+    return true;
+}
+
+static bool parse_options(const char *id, const NetdevMip6Options *o,
+                          Mip6PortConfig *config, Error **errp)
+{
+    if (!parse_home(id, o, &config->home, errp) ||
+        !parse_agent(id, o, config, errp)) {
         return false;
     }
     if (o->care_of && strcmp(o->care_of, "auto")) {

@@ -8,6 +8,7 @@
  *
  * A port may have its home address in ESP. What the agent's side says then
  * comes in the right association, in the other one, damaged, or without any.
+ * A port without ESP may have to find its agent, by a reply that names some.
  *
  * On the foreign link there must be nothing of the guest but in the tunnel to
  * the agent, and nothing longer than the link takes; with ESP, no mobility and
@@ -110,9 +111,29 @@ static bool is_ours(const World *w, const struct in6_addr *addr)
            mip6_careof_owns(&w->port.careof, addr);
 }
 
-/* Neighbour discovery of our own, and the care-of host's answers. */
+/* The one agent; or one that was found, and can be one. */
+static bool is_agent(const World *w, const struct in6_addr *addr)
+{
+    const Mip6Dhaad *d = &w->port.dhaad;
+
+    return d->agents && packet_ip6_equal(addr, &d->agent[d->current]) &&
+           (w->port.config.discover ? mip6_dhaad_is_agents(d, addr)
+                                    : packet_ip6_equal(addr, &agent));
+}
+
+/*
+ * Neighbour discovery of our own, requests for home agents, and the care-of
+ * host's answers.
+ */
 static void check_icmp6(const World *w, const PacketIp6 *ip, uint8_t type)
 {
+    if (type == MIP6_ICMP_AGENT_REQUEST) {
+        g_assert(w->port.config.discover && w->port.is_away);
+        g_assert(!w->port.has_left);
+        g_assert(packet_ip6_equal(&ip->dst, &w->port.dhaad.anycast));
+        g_assert(mip6_careof_owns(&w->port.careof, &ip->src));
+        return;
+    }
     g_assert(is_ours(w, &ip->src));
     if (type >= PACKET_ND_RS && type <= PACKET_ND_NA) {
         g_assert(ip->hops == 255);
@@ -184,7 +205,7 @@ static void check_packet(const World *w, const uint8_t *p, size_t len)
         break;
     case PACKET_PROTO_IP6:
     case PACKET_PROTO_FRAGMENT:
-        g_assert(packet_ip6_equal(&ip.dst, &agent));
+        g_assert(is_agent(w, &ip.dst));
         g_assert(w->port.is_away);
         if (ip.next == PACKET_PROTO_FRAGMENT) {
             break;              /* of a packet that no path is too narrow for */
@@ -195,7 +216,7 @@ static void check_packet(const World *w, const uint8_t *p, size_t len)
     case PACKET_PROTO_DSTOPTS:
         g_assert(w->port.is_running);
         g_assert(packet_ip6_equal(&ip.src, &w->port.binding[0].care_of));
-        g_assert(packet_ip6_equal(&ip.dst, &agent));
+        g_assert(is_agent(w, &ip.dst));
         break;
     default:
         /* From home, to end a binding; or a Binding Error of the host. */
@@ -206,7 +227,7 @@ static void check_packet(const World *w, const uint8_t *p, size_t len)
         }
         g_assert(w->port.is_running && !w->port.is_away);
         g_assert(binding_of(w, &ip.src));
-        g_assert(packet_ip6_equal(&ip.dst, &agent));
+        g_assert(is_agent(w, &ip.dst));
         break;
     }
 }
@@ -475,6 +496,9 @@ static void likely_frame(World *w, Input *in, bool guest, unsigned how)
     PacketOffload offload = read_offload(in, esp ? 0 : how);
     unsigned step = take(in);
 
+    if (!guest && w->port.dhaad.agents) {
+        ip.src = w->port.dhaad.agent[w->port.dhaad.current];
+    }
     if (how & 8) {
         ip.src = packet_ip6_link_local(guest ? guest_mac : router_mac);
         ip.dst = packet_ip6_all_nodes;
@@ -575,9 +599,14 @@ static void acknowledge(World *w, Input *in, unsigned how)
         .has_refresh = how & 4,
         .refresh = how & 4 ? take16(in) : 0,
     };
+    const Mip6Dhaad *d = &w->port.dhaad;
     PacketIp6 ip = { .src = agent, .hops = 64 };
     bool away = w->port.is_away;
     size_t len;
+
+    if (d->agents) {
+        ip.src = d->agent[d->current];
+    }
 
     packet_eth_build(frame, away ? own_mac : guest_mac, router_mac,
                      PACKET_ETH_IP6);
@@ -586,7 +615,7 @@ static void acknowledge(World *w, Input *in, unsigned how)
     if (away) {
         at += mip6_rh2_build(at, PACKET_PROTO_MH, &b->config.home);
     }
-    at += mip6_mh_build(at, 256, &agent, &b->config.home, &ba);
+    at += mip6_mh_build(at, 256, &ip.src, &b->config.home, &ba);
     ip.payload = at - frame - OUTER;
     packet_ip6_build(frame + PACKET_ETH_LEN, &ip);
     len = at - frame;
@@ -611,6 +640,31 @@ static void probe(World *w, Input *in)
     len = packet_nd_build_ns(frame + PACKET_ETH_LEN, &in6addr_any, &group,
                              &addr, NULL);
     offer(w, true, frame, PACKET_ETH_LEN + len, &nothing, 0);
+}
+
+/* The answer to the last request for home agents. */
+static void tell_agents(World *w, Input *in, unsigned how)
+{
+    static const PacketOffload nothing;
+    uint8_t frame[OUTER + MIP6_ICMP_MAX];
+    Mip6Icmp m = {
+        .type = MIP6_ICMP_AGENT_REPLY,
+        .id = how & 2 ? take16(in) : w->port.dhaad.id,
+        .agents = take(in) % (MIP6_ICMP_AGENTS_MAX + 1),
+    };
+    PacketIp6 ip = {
+        .src = agent, .dst = *care_of(w), .hops = 64,
+        .next = PACKET_PROTO_ICMP6,
+    };
+
+    for (unsigned i = 0; i < m.agents; i++) {
+        m.agent[i] = how & 4 && i & 1 ? far : home;
+        m.agent[i].s6_addr[15] = take(in);
+    }
+    packet_eth_build(frame, own_mac, router_mac, PACKET_ETH_IP6);
+    ip.payload = mip6_icmp_build(frame + OUTER, &ip.src, &ip.dst, &m);
+    packet_ip6_build(frame + PACKET_ETH_LEN, &ip);
+    offer(w, false, frame, OUTER + ip.payload, &nothing, 0);
 }
 
 static void pass(World *w, int64_t ns)
@@ -673,6 +727,23 @@ static void load(World *w, Input *in)
     }
 }
 
+/* The VM begins anew, and has to find its home agent. */
+static void discover(World *w, unsigned how)
+{
+    Mip6PortConfig config = w->port.config;
+
+    if (config.protect) {
+        return;                 /* keys are those of one agent */
+    }
+    config.discover = true;
+    mip6_port_destroy(&w->port);
+    mip6_port_init(&w->port, &config, &ops, w, how & 2);
+    mip6_port_start(&w->port, w->now);
+    if (how & 4) {
+        mip6_port_run(&w->port, w->now);
+    }
+}
+
 static void step(World *w, Input *in)
 {
     unsigned what = take(in), how = what >> 4;
@@ -715,13 +786,21 @@ static void step(World *w, Input *in)
         load(w, in);
         break;
     case 13:
-        mip6_port_start(&w->port, w->now);
+        if (how & 1) {
+            discover(w, how);
+        } else {
+            mip6_port_start(&w->port, w->now);
+        }
         break;
     case 14:
         mip6_port_leave(&w->port, w->now);
         break;
     case 15:
-        probe(w, in);
+        if (how & 1) {
+            tell_agents(w, in, how);
+        } else {
+            probe(w, in);
+        }
         break;
     }
 }

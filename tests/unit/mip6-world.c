@@ -52,7 +52,8 @@ static void to_link(void *opaque, const struct iovec *iov, int iovcnt,
                  !memcmp(w->link.buf, router_mac, 6);
     w->on_home += !memcmp(w->link.buf + 6, guest_mac, 6);
     memcpy(&dst, w->link.buf + PACKET_ETH_LEN + 24, 16);
-    if (!w->deaf && packet_ip6_equal(&dst, &agent)) {
+    if (!w->deaf && (packet_ip6_equal(&dst, &agent) ||
+                     packet_ip6_equal(&dst, &w->agent.anycast))) {
         g_assert_cmpmem(w->link.buf, 6, router_mac, 6);
         mip6_agent_packet(&w->agent, w->now, w->link.buf + PACKET_ETH_LEN,
                           w->link.len - PACKET_ETH_LEN);
@@ -136,6 +137,16 @@ World *world_new(Mip6Location location, bool arriving)
     mip6_agent_init(&w->agent, &agent, &agent_ops, w);
     mip6_port_init(&w->port, &config, &port_ops, w, arriving);
     return w;
+}
+
+void world_discover(World *w, bool arriving)
+{
+    Mip6PortConfig config = w->port.config;
+
+    config.discover = true;
+    memset(&config.agent, 0, sizeof(config.agent));
+    mip6_port_destroy(&w->port);
+    mip6_port_init(&w->port, &config, &port_ops, w, arriving);
 }
 
 void world_free(World *w)

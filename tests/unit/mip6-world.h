@@ -59,6 +59,9 @@ struct in6_addr address(const char *text);
 World *world_new(Mip6Location location, bool arriving);
 void world_free(World *w);
 
+/* The port begins anew, and has to find its home agent. */
+void world_discover(World *w, bool arriving);
+
 /* A foreign link, and a binding. */
 World *away(void);
 

@@ -84,7 +84,7 @@ static void bind_heard(Mip6Port *p)
     for (unsigned i = mip6_home_configured(&p->home);
          p->config.heard_addresses && i < l->addresses; i++) {
         if (!mip6_port_binding(p, &l->address[i]) &&
-            !packet_ip6_equal(&l->address[i], &p->config.agent)) {
+            !mip6_port_is_agent(p, &l->address[i])) {
             mip6_port_bind(p, &l->address[i]);
         }
     }
@@ -96,7 +96,12 @@ void mip6_port_register(Mip6Port *p, int64_t now,
     bind_heard(p);
     for (unsigned i = 0; i < p->bindings; i++) {
         mip6_binding_limit(&p->binding[i], valid_until);
-        mip6_binding_away(&p->binding[i], now, care_of);
+        if (care_of && !p->dhaad.agents) {
+            mip6_binding_discover(&p->binding[i], care_of,
+                                  p->dhaad.tries > 1);
+        } else {
+            mip6_binding_away(&p->binding[i], now, care_of);
+        }
     }
 }
 

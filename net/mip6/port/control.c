@@ -174,7 +174,7 @@ static Mip6Verdict take_good_mh(Mip6Port *p, int64_t now, const Mip6Mh *mh,
         if (mh->status == MIP6_BA_PREFIX_DISCOVERY) {
             mip6_prefixes_ask(&p->prefixes, now);
         }
-        mip6_careof_confirm(&p->careof, now, &p->config.agent);
+        mip6_careof_confirm(&p->careof, now, mip6_port_agent(p));
         return MIP6_DONE;
     case MIP6_MH_BE:
         if (!take_error(p, now, mh)) {
@@ -221,7 +221,7 @@ Mip6Verdict mip6_port_take_mh(Mip6Port *p, int64_t now,
     if (verdict != MIP6_MH_GOOD) {
         return refuse_mh(p, from, ip, ext, packet, len, verdict);
     }
-    if (!packet_ip6_equal(&ip->src, &p->config.agent)) {
+    if (!mip6_port_is_agent(p, &ip->src)) {
         return mip6_port_drop(p, MIP6_DROP_STRANGER);
     }
     if (p->has_left && mh.type == MIP6_MH_BE &&
@@ -250,7 +250,7 @@ Mip6Verdict mip6_port_take_advert(Mip6Port *p, int64_t now,
     if (!mip6_port_is_protected(p, from, MIP6_SIGNAL_IN)) {
         return mip6_port_drop(p, MIP6_DROP_UNPROTECTED);
     }
-    if (!packet_ip6_equal(&ip->src, &p->config.agent)) {
+    if (!mip6_port_is_agent(p, &ip->src)) {
         return mip6_port_drop(p, MIP6_DROP_STRANGER);
     }
     if (ext->routing &&
@@ -311,7 +311,7 @@ static Mip6Binding *binding_of_update(Mip6Port *p, const uint8_t *packet,
     size_t options;
 
     packet_ip6_parse(&ip, packet, len);         /* it may be cut */
-    if (!packet_ip6_equal(&ip.dst, &p->config.agent) ||
+    if (!mip6_port_is_agent(p, &ip.dst) ||
         !packet_ip6_walk(&ext, packet, len)) {
         return NULL;
     }
@@ -384,8 +384,14 @@ Mip6Verdict mip6_port_take_icmp6(Mip6Port *p, int64_t now,
     if (icmp[0] < PACKET_ICMP6_ECHO) {
         return take_icmp6_error(p, now, icmp, len);
     }
-    return icmp[0] == PACKET_ICMP6_ECHO ? answer_echo(p, from, ip, icmp, len)
-                                        : mip6_port_drop(p, MIP6_DROP_ICMP6);
+    switch (icmp[0]) {
+    case PACKET_ICMP6_ECHO:
+        return answer_echo(p, from, ip, icmp, len);
+    case MIP6_ICMP_AGENT_REPLY:
+        return mip6_port_take_agents(p, now, ip, icmp, len);
+    default:
+        return mip6_port_drop(p, MIP6_DROP_ICMP6);
+    }
 }
 
 Mip6Verdict mip6_port_take_nd(Mip6Port *p, int64_t now, const PacketEth *eth,

@@ -41,7 +41,7 @@ static Mip6Verdict into_tunnel(Mip6Port *p, int64_t now,
     if (b->state != MIP6_BOUND) {
         return hold(p, now, b);
     }
-    if (!mip6_careof_next_hop(&p->careof, now, &p->config.agent, mac)) {
+    if (!mip6_careof_next_hop(&p->careof, now, mip6_port_agent(p), mac)) {
         return mip6_port_drop(p, MIP6_DROP_NO_NEXT_HOP);
     }
     why = mip6_tunnel_send(&p->tunnel, now, mac, p->careof.mac, iov, iovcnt,

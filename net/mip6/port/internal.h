@@ -2,8 +2,8 @@
 /*
  * Internals of a port, for its files
  *
- * guest.c and link.c stand on control.c, that and port.c on late.c, and port.c
- * on bindings.c.
+ * guest.c and link.c stand on control.c, that and port.c on late.c and
+ * discovery.c, and those on bindings.c.
  */
 #ifndef NET_MIP6_PORT_INTERNAL_H
 #define NET_MIP6_PORT_INTERNAL_H
@@ -37,11 +37,24 @@ static inline Mip6Verdict mip6_port_drop(Mip6Port *p, Mip6Drop why)
     return MIP6_DONE;
 }
 
+/* The home agent in use; as long as none is known, all of them. */
+static inline const struct in6_addr *mip6_port_agent(const Mip6Port *p)
+{
+    return p->dhaad.agents ? &p->dhaad.agent[p->dhaad.current]
+                           : &p->dhaad.anycast;
+}
+
+static inline bool mip6_port_is_agent(const Mip6Port *p,
+                                      const struct in6_addr *addr)
+{
+    return p->dhaad.agents && packet_ip6_equal(addr, mip6_port_agent(p));
+}
+
 /* The source of errors about the guest's packets. */
 static inline const struct in6_addr *mip6_port_router(const Mip6Port *p)
 {
     return p->home.learned.has_router ? &p->home.learned.router
-                                      : &p->config.agent;
+                                      : mip6_port_agent(p);
 }
 
 /* May a packet be believed that came by way of @sa, or should have? */
@@ -93,6 +106,30 @@ bool mip6_port_came_home(Mip6Port *p, struct in6_addr *home);
 
 int64_t mip6_port_bindings_deadline(const Mip6Port *p);
 void mip6_port_bindings_tick(Mip6Port *p, int64_t now);
+
+/* --- discovery.c ---------------------------------------------------------- */
+
+/* The configured home agent, or none yet. */
+void mip6_port_agent_init(Mip6Port *p);
+
+/*
+ * The home agent that another port has used, "::" if it knew none; @bound: it
+ * has a binding. Returns false if that cannot be; nothing is changed then.
+ */
+bool mip6_port_agent_load(Mip6Port *p, const struct in6_addr *agent,
+                          bool bound);
+
+/* Away: find an agent if none is known. @care_of may be NULL: there is none. */
+void mip6_port_seek_agent(Mip6Port *p, int64_t now,
+                          const struct in6_addr *care_of);
+
+/* A home agent address discovery reply, for one of our addresses. */
+Mip6Verdict mip6_port_take_agents(Mip6Port *p, int64_t now,
+                                  const PacketIp6 *ip, const uint8_t *icmp,
+                                  size_t len);
+
+/* If the agent in use does not want, or does not answer: the next one. */
+void mip6_port_try_next_agent(Mip6Port *p, int64_t now);
 
 /* --- port.c --------------------------------------------------------------- */
 

@@ -75,10 +75,11 @@ static bool into_tunnel(Mip6Port *p, const struct iovec *frame,
         return false;
     }
     /* The guest, which is told what is too big, is not here. */
-    return (offload->gso != PACKET_GSO_NONE ||
+    return p->dhaad.agents &&
+           (offload->gso != PACKET_GSO_NONE ||
             frame->iov_len - PACKET_ETH_LEN <=
             mip6_tunnel_mtu(&p->tunnel, p->now)) &&
-           mip6_careof_next_hop(&p->careof, p->now, &p->config.agent, mac) &&
+           mip6_careof_next_hop(&p->careof, p->now, mip6_port_agent(p), mac) &&
            mip6_tunnel_send(&p->tunnel, p->now, mac, p->careof.mac, frame, 1,
                             PACKET_ETH_LEN, offload, mip6_port_router(p)) ==
            MIP6_DROP_NONE;

@@ -16,7 +16,7 @@ static Mip6Drop check_inner(const Mip6Port *p, const PacketIp6 *outer,
 {
     struct in6_addr dst;
 
-    if (!packet_ip6_equal(&outer->src, &p->config.agent)) {
+    if (!mip6_port_is_agent(p, &outer->src)) {
         return MIP6_DROP_STRANGER;
     }
     if (len < PACKET_IP6_LEN || inner[0] >> 4 != 6) {
@@ -122,7 +122,7 @@ static Mip6Verdict take_esp(Mip6Port *p, int64_t now, const Mip6Arrived *from,
     PacketIp6 whole;
     int parts;
 
-    if (!packet_ip6_equal(&ip->src, &p->config.agent)) {
+    if (!mip6_port_is_agent(p, &ip->src)) {
         return mip6_port_drop(p, MIP6_DROP_STRANGER);
     }
     if (p->has_left) {
@@ -192,7 +192,7 @@ static Mip6Verdict take_fragment(Mip6Port *p, int64_t now,
     PacketIp6Ext inside;
     PacketIp6 whole;
 
-    if (!packet_ip6_equal(&ip->src, &p->config.agent)) {
+    if (!mip6_port_is_agent(p, &ip->src)) {
         return mip6_port_drop(p, MIP6_DROP_STRANGER);
     }
     if (len < PACKET_IP6_LEN + ip->payload) {
@@ -273,7 +273,7 @@ static bool is_answer_at_home(const Mip6Port *p, const struct iovec *iov,
            (p->config.protect ? is_signal(p, ip)
                               : ip[6] == PACKET_PROTO_MH ||
                                 ip[6] == PACKET_PROTO_ROUTING) &&
-           memcmp(ip + 8, &p->config.agent, sizeof(p->config.agent)) == 0;
+           memcmp(ip + 8, mip6_port_agent(p), sizeof(struct in6_addr)) == 0;
 }
 
 /* A frame for a VM that does not run now, or not here any more. */

@@ -26,8 +26,8 @@
  * yet, because no binding is there, waits with its sender (MIP6_HELD) for
  * HOLD_MAX, so that a change of networks loses nothing; after that it is
  * dropped and counted, as a link without a carrier would do. Each home address
- * has a binding of its own (bindings.c); they share the care-of address and the
- * tunnel.
+ * has a binding of its own (bindings.c); they share the care-of address, the
+ * home agent (discovery.c) and the tunnel.
  *
  * The parts do not know each other. They report changes by callbacks, which
  * only set @settle; mip6_port_settle() then gives each what the others have.
@@ -114,6 +114,7 @@ static void binding_send(void *opaque, const Mip6Binding *b, const Mip6Mh *bu,
 {
     Mip6Port *p = opaque;
     const struct in6_addr *home = &b->config.home;
+    const struct in6_addr *agent = mip6_port_agent(p);
     bool at_home = packet_ip6_equal(care_of, home);
     uint8_t frame[PACKET_ETH_LEN + PACKET_IP6_LEN + MIP6_HAO_LEN + 128 +
                   MIP6_PROTECT_MORE];
@@ -122,12 +123,12 @@ static void binding_send(void *opaque, const Mip6Binding *b, const Mip6Mh *bu,
     size_t len;
     PacketIp6 ip = {
         .src = *care_of,
-        .dst = p->config.agent,
+        .dst = *agent,
         .next = at_home ? PACKET_PROTO_MH : PACKET_PROTO_DSTOPTS,
         .hops = p->careof.hop_limit,
     };
 
-    if (!mip6_careof_next_hop(&p->careof, p->now, &p->config.agent, mac)) {
+    if (!mip6_careof_next_hop(&p->careof, p->now, agent, mac)) {
         p->dropped[MIP6_DROP_NO_NEXT_HOP]++;
         p->unsent |= 1u << (b - p->binding);    /* goes when it is known */
         return;
@@ -135,8 +136,7 @@ static void binding_send(void *opaque, const Mip6Binding *b, const Mip6Mh *bu,
     if (!at_home) {
         at += mip6_hao_build(at, PACKET_PROTO_MH, home);
     }
-    at += mip6_mh_build(at, frame + sizeof(frame) - at, home,
-                        &p->config.agent, bu);
+    at += mip6_mh_build(at, frame + sizeof(frame) - at, home, agent, bu);
     ip.payload = at - packet - PACKET_IP6_LEN;
     packet_ip6_build(packet, &ip);
     mip6_port_has_updated(p);
@@ -152,6 +152,7 @@ static void binding_send(void *opaque, const Mip6Binding *b, const Mip6Mh *bu,
 static void prefixes_solicit(void *opaque, uint16_t id)
 {
     Mip6Port *p = opaque;
+    const struct in6_addr *agent = mip6_port_agent(p);
     const Mip6Icmp m = { .type = MIP6_ICMP_PREFIX_SOLICIT, .id = id };
     uint8_t frame[PACKET_ETH_LEN + PACKET_IP6_LEN + MIP6_HAO_LEN +
                   MIP6_ICMP_MAX + MIP6_PROTECT_MORE];
@@ -160,17 +161,17 @@ static void prefixes_solicit(void *opaque, uint16_t id)
     size_t len;
     PacketIp6 ip = {
         .src = p->binding[0].care_of,
-        .dst = p->config.agent,
+        .dst = *agent,
         .next = PACKET_PROTO_DSTOPTS,
         .hops = p->careof.hop_limit,
     };
 
-    if (!mip6_careof_next_hop(&p->careof, p->now, &p->config.agent, mac)) {
+    if (!mip6_careof_next_hop(&p->careof, p->now, agent, mac)) {
         p->dropped[MIP6_DROP_NO_NEXT_HOP]++;
         return;                 /* it is asked again */
     }
     at += mip6_hao_build(at, PACKET_PROTO_ICMP6, &p->config.home.address);
-    at += mip6_icmp_build(at, &p->config.home.address, &p->config.agent, &m);
+    at += mip6_icmp_build(at, &p->config.home.address, agent, &m);
     ip.payload = at - packet - PACKET_IP6_LEN;
     packet_ip6_build(packet, &ip);
     len = mip6_port_protect(p, packet, at - packet,
@@ -216,6 +217,7 @@ static void be_home(Mip6Port *p, int64_t now)
     }
     p->is_known = true;
     p->is_away = false;
+    mip6_dhaad_stop(&p->dhaad);
     mip6_home_return(&p->home);
     if (p->is_running) {
         mip6_port_deregister(p, now);
@@ -284,11 +286,13 @@ static int64_t min_time(int64_t a, int64_t b)
 
 static void set_tunnel(Mip6Port *p, const struct in6_addr *care_of)
 {
+    const struct in6_addr *agent = mip6_port_agent(p);
     const Mip6Tunnel *t = &p->tunnel;
 
     if (!packet_ip6_equal(care_of, &t->local) ||
+        !packet_ip6_equal(agent, &t->remote) ||
         t->link_mtu != p->careof.mtu || t->hop_limit != p->careof.hop_limit) {
-        mip6_tunnel_set(&p->tunnel, care_of, &p->config.agent, p->careof.mtu,
+        mip6_tunnel_set(&p->tunnel, care_of, agent, p->careof.mtu,
                         p->careof.hop_limit);
     }
 }
@@ -305,22 +309,25 @@ void mip6_port_settle(Mip6Port *p, int64_t now)
     }
     if (p->is_known && p->is_away) {
         care_of = mip6_careof_address(&p->careof, now);
+        mip6_port_seek_agent(p, now, care_of);
+        mip6_port_try_next_agent(p, now);
         if (care_of) {
             set_tunnel(p, care_of);
             /* The way to the agent is found before it is needed. */
-            mip6_careof_next_hop(&p->careof, now, &p->config.agent, mac);
+            mip6_careof_next_hop(&p->careof, now, mip6_port_agent(p), mac);
         }
         if (p->is_running) {
             mip6_port_register(p, now, care_of, care_of
                                ? mip6_careof_valid_until(&p->careof, care_of)
                                : INT64_MAX);
         }
-    } else if (p->is_known && !p->is_running && !p->has_left) {
+    } else if (p->is_known && !p->is_running && !p->has_left &&
+               p->dhaad.agents) {
         /* It may arrive at home, and have a binding to be ended. */
-        mip6_careof_next_hop(&p->careof, now, &p->config.agent, mac);
+        mip6_careof_next_hop(&p->careof, now, mip6_port_agent(p), mac);
     }
     if (p->is_running && p->unsent &&
-        mip6_careof_next_hop(&p->careof, now, &p->config.agent, mac)) {
+        mip6_careof_next_hop(&p->careof, now, mip6_port_agent(p), mac)) {
         mip6_port_retry(p, now);
     }
     if (mip6_port_any_is(p, MIP6_BOUND)) {
@@ -354,6 +361,7 @@ void mip6_port_init(Mip6Port *p, const Mip6PortConfig *config,
                      config->has_care_of ? &config->care_of : NULL,
                      &careof_ops, p);
     mip6_home_init(&p->home, &config->home, &home_ops, p);
+    mip6_port_agent_init(p);
     mip6_port_bind_configured(p, &binding_ops);
     mip6_prefixes_init(&p->prefixes, &prefixes_ops, p);
     mip6_tunnel_init(&p->tunnel, &tunnel_ops, p, config->protect);
@@ -410,6 +418,7 @@ void mip6_port_leave(Mip6Port *p, int64_t now)
     }
     p->now = now;
     p->has_left = true;
+    mip6_dhaad_stop(&p->dhaad);
     mip6_port_late_begin(p);
     p->ops->changed(p->opaque);         /* what was held may go on now */
 }
@@ -419,6 +428,7 @@ int64_t mip6_port_deadline(const Mip6Port *p)
     int64_t at = min_time(mip6_careof_deadline(&p->careof), p->doubt_until);
 
     at = min_time(at, mip6_port_late_deadline(p));
+    at = min_time(at, mip6_dhaad_deadline(&p->dhaad));
     if (p->is_running) {
         at = p->holding ? min_time(at, p->hold_until) : at;
         at = min_time(at, mip6_port_bindings_deadline(p));
@@ -443,10 +453,12 @@ void mip6_port_tick(Mip6Port *p, int64_t now)
         p->settle = true;       /* who holds it asks again */
     }
     mip6_port_settle(p, now);
+    mip6_dhaad_tick(&p->dhaad, now);    /* from an address that is there */
     if (p->has_left) {
         mip6_port_late_tick(p);
     }
     if (p->is_running) {
+        mip6_port_try_next_agent(p, now);
         mip6_port_bindings_tick(p, now);
         mip6_home_tick(&p->home, now);
         mip6_prefixes_tick(&p->prefixes, now);

@@ -10,6 +10,7 @@
 
 #include "net/mip6/binding.h"
 #include "net/mip6/careof.h"
+#include "net/mip6/dhaad.h"
 #include "net/mip6/home.h"
 #include "net/mip6/prefixes.h"
 #include "net/mip6/tunnel.h"
@@ -24,6 +25,7 @@ typedef enum Mip6Location {
 typedef struct Mip6PortConfig {
     Mip6HomeConfig home;
     struct in6_addr agent;      /* home agent */
+    bool discover;              /* it is to be found: @agent does not count */
     bool has_care_of;
     struct in6_addr care_of;    /* a fixed one */
     bool heard_addresses;       /* bind what the guest was heard to use, too */
@@ -80,6 +82,7 @@ typedef struct Mip6Port {
     Mip6Binding binding[MIP6_HOME_ADDRESSES];
     const Mip6BindingOps *binding_ops;
     Mip6CareOf careof;
+    Mip6Dhaad dhaad;            /* the home agents; see discovery.c */
     Mip6Home home;
     Mip6Prefixes prefixes;      /* of the home link, while away */
     Mip6Tunnel tunnel;

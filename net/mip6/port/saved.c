@@ -7,7 +7,7 @@
 #include "net/mip6/port/internal.h"
 #include "net/packet/octets.h"
 
-#define SAVED_VERSION   2
+#define SAVED_VERSION   3
 
 /* Numbers in network order, one after the other. */
 typedef struct Cursor {
@@ -124,6 +124,7 @@ typedef struct Saved {
     struct in6_addr home[MIP6_HOME_ADDRESSES];
     Mip6BindingSaved binding[MIP6_HOME_ADDRESSES];
     Mip6HomeLearned learned;
+    struct in6_addr agent;      /* in use; "::": none is known */
     bool has_esp;
     EspSaState esp[MIP6_PROTECT_SAS];
 } Saved;
@@ -141,6 +142,7 @@ static void saved_fields(Cursor *c, bool write, Saved *s)
         binding_fields(c, write, &s->binding[i]);
     }
     learned_fields(c, write, &s->learned);
+    field(c, write, &s->agent, sizeof(s->agent));
     FIELD(c, write, s->has_esp, 1);
     for (unsigned i = 0; s->has_esp && !c->bad && i < MIP6_PROTECT_SAS; i++) {
         esp_fields(c, write, &s->esp[i]);
@@ -154,6 +156,7 @@ size_t mip6_port_save(const Mip6Port *p, int64_t now, void *buf)
         .configured = mip6_home_configured(&p->home),
         .bindings = p->bindings,
         .learned = p->home.learned,
+        .agent = p->dhaad.agents ? *mip6_port_agent(p) : in6addr_any,
     };
 
     for (unsigned i = 0; i < p->bindings; i++) {
@@ -232,6 +235,17 @@ static void load_binding(Mip6Port *p, int64_t now, const struct in6_addr *home,
     }
 }
 
+/* The agent that all bindings are with. */
+static bool load_agent(Mip6Port *p, const Saved *s)
+{
+    bool bound = false;
+
+    for (unsigned i = 0; i < s->bindings; i++) {
+        bound |= s->binding[i].bound;
+    }
+    return mip6_port_agent_load(p, &s->agent, bound);
+}
+
 bool mip6_port_load(Mip6Port *p, int64_t now, const void *buf, size_t len)
 {
     Mip6Binding scratch = p->binding[0];
@@ -245,6 +259,9 @@ bool mip6_port_load(Mip6Port *p, int64_t now, const void *buf, size_t len)
         if (!mip6_binding_load(&scratch, now, &s.binding[i])) {
             return false;
         }
+    }
+    if (!load_agent(p, &s)) {
+        return false;
     }
     for (unsigned i = 0; s.has_esp && i < MIP6_PROTECT_SAS; i++) {
         if (!mip6_protect_load(p->config.protect, i, &s.esp[i])) {

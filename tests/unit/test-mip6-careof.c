@@ -9,7 +9,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "net/mip6/careof.h"
+#include "net/mip6/careof/careof.h"
 #include "net/packet/ip6.h"
 
 #define SECOND  1000000000ll

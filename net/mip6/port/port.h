@@ -9,7 +9,7 @@
 #define NET_MIP6_PORT_H
 
 #include "net/mip6/binding.h"
-#include "net/mip6/careof.h"
+#include "net/mip6/careof/careof.h"
 #include "net/mip6/dhaad.h"
 #include "net/mip6/home.h"
 #include "net/mip6/prefixes.h"

@@ -6,8 +6,8 @@
  * Times are ns of a clock that never steps. Frames are Ethernet, without tags
  * and without FCS.
  */
-#ifndef NET_MIP6_CAREOF_H
-#define NET_MIP6_CAREOF_H
+#ifndef NET_MIP6_CAREOF_CAREOF_H
+#define NET_MIP6_CAREOF_CAREOF_H
 
 #include "net/packet/eth.h"
 #include "net/packet/nd.h"
@@ -168,4 +168,4 @@ int64_t mip6_careof_deadline(const Mip6CareOf *c);
 /** mip6_careof_tick: do what is due */
 void mip6_careof_tick(Mip6CareOf *c, int64_t now);
 
-#endif /* NET_MIP6_CAREOF_H */
+#endif /* NET_MIP6_CAREOF_CAREOF_H */

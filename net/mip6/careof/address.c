@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The host on the foreign link: its addresses (RFC 4862), and which of them is
+ * the care-of address
+ */
+#include <string.h>
+
+#include "net/mip6/careof/internal.h"
+#include "net/packet/octets.h"
+
+#define DAD_PROBES              1u              /* RFC 4862 section 5.1 */
+#define IDGEN_RETRIES           3u              /* RFC 7217 section 7 */
+#define TWO_HOURS               (7200 * SECOND)
+
+void mip6_address_begin(Mip6CareOf *c, int64_t now, Mip6Address *a,
+                        const struct in6_addr *addr, int64_t preferred,
+                        int64_t valid)
+{
+    memset(a, 0, sizeof(*a));
+    a->state = MIP6_ADDRESS_TENTATIVE;
+    a->addr = *addr;
+    a->preferred = preferred;
+    a->valid = valid;
+    a->probes = DAD_PROBES;
+    a->next = now;
+}
+
+/* RFC 4862 section 5.4.2: a probe, then one interval of silence. */
+void mip6_address_tick(Mip6CareOf *c, int64_t now, Mip6Address *a)
+{
+    if (a->state == MIP6_ADDRESS_NONE) {
+        return;
+    }
+    if (a->valid <= now) {
+        bool was_valid = a->state == MIP6_ADDRESS_VALID;
+
+        a->state = MIP6_ADDRESS_NONE;
+        if (was_valid) {
+            mip6_careof_tell(c);
+        }
+        return;
+    }
+    if (a->state != MIP6_ADDRESS_TENTATIVE || a->next > now) {
+        return;
+    }
+    if (a->probes) {
+        a->probes--;
+        a->next = now + c->retrans * MS;
+        mip6_careof_send_probe(c, &a->addr);
+    } else {
+        a->state = MIP6_ADDRESS_VALID;
+        a->since = now;
+        mip6_careof_tell(c);
+    }
+}
+
+int64_t mip6_address_deadline(const Mip6Address *a, int64_t now)
+{
+    int64_t at;
+
+    if (a->state == MIP6_ADDRESS_NONE) {
+        return INT64_MAX;
+    }
+    at = a->valid;
+    if (a->state == MIP6_ADDRESS_TENTATIVE) {
+        at = mip6_careof_min_time(at, a->next);
+    }
+    /* The end of its preference makes another one the better. */
+    return a->preferred > now ? mip6_careof_min_time(at, a->preferred) : at;
+}
+
+Mip6Address *mip6_address_find(Mip6CareOf *c, const struct in6_addr *addr)
+{
+    if (c->link_local.state != MIP6_ADDRESS_NONE &&
+        packet_ip6_equal(&c->link_local.addr, addr)) {
+        return &c->link_local;
+    }
+    for (unsigned i = 0; i < MIP6_CAREOF_ADDRESSES; i++) {
+        Mip6Address *a = &c->address[i];
+
+        if (a->state != MIP6_ADDRESS_NONE &&
+            packet_ip6_equal(&a->addr, addr)) {
+            return a;
+        }
+    }
+    return NULL;
+}
+
+static Mip6Address *address_free(Mip6CareOf *c)
+{
+    for (unsigned i = 0; i < MIP6_CAREOF_ADDRESSES; i++) {
+        if (c->address[i].state == MIP6_ADDRESS_NONE) {
+            return &c->address[i];
+        }
+    }
+    return NULL;
+}
+
+/* The address that a router's prefix has made. */
+static Mip6Address *address_in(Mip6CareOf *c, const struct in6_addr *prefix)
+{
+    for (unsigned i = 0; i < MIP6_CAREOF_ADDRESSES; i++) {
+        Mip6Address *a = &c->address[i];
+
+        if (a->state != MIP6_ADDRESS_NONE && !a->fixed &&
+            packet_ip6_in_prefix(&a->addr, prefix, 64)) {
+            return a;
+        }
+    }
+    return NULL;
+}
+
+/* Somebody else has it, or wants it at the same time. */
+void mip6_address_duplicate(Mip6CareOf *c, int64_t now, Mip6Address *a)
+{
+    a->state = MIP6_ADDRESS_DUPLICATE;
+    c->duplicates++;
+    if (!IN6_IS_ADDR_LINKLOCAL(&a->addr) && !a->fixed &&
+        a->collisions < IDGEN_RETRIES) {
+        a->collisions++;
+        packet_put32(a->addr.s6_addr + 8, c->ops->random(c->opaque));
+        packet_put32(a->addr.s6_addr + 12, c->ops->random(c->opaque));
+        a->state = MIP6_ADDRESS_TENTATIVE;
+        a->probes = DAD_PROBES;
+        a->next = now;
+    }
+    mip6_careof_tell(c);
+}
+
+/* The router that offers it is not there. */
+static bool is_orphan(const Mip6CareOf *c, int64_t now, const Mip6Address *a)
+{
+    const Mip6Neighbour *n = mip6_neighbour_find((Mip6CareOf *)c, &a->router);
+
+    return !a->fixed && (!n || n->router <= now ||
+                         n->reach == MIP6_REACH_FAILED);
+}
+
+/* RFC 4862 section 5.5.3; @router offers it. */
+void mip6_address_prefix(Mip6CareOf *c, int64_t now,
+                         const PacketNdPrefix *p,
+                         const struct in6_addr *router)
+{
+    struct in6_addr addr = packet_ip6_from_mac(&p->prefix, c->mac);
+    int64_t valid = mip6_careof_until(now, p->valid);
+    Mip6Address *a;
+
+    if (c->has_fixed || !p->autonomous || p->len != 64 ||
+        p->preferred > p->valid || IN6_IS_ADDR_LINKLOCAL(&p->prefix) ||
+        IN6_IS_ADDR_MULTICAST(&p->prefix)) {
+        return;
+    }
+    a = address_in(c, &p->prefix);
+    if (a) {
+        if (is_orphan(c, now, a)) {
+            a->router = *router;
+        }
+        /* (e): nobody shortens a lifetime below two hours by a forged one. */
+        if (valid < a->valid && valid < now + TWO_HOURS) {
+            valid = mip6_careof_min_time(a->valid, now + TWO_HOURS);
+        }
+        a->preferred = mip6_careof_until(now, p->preferred);
+        a->valid = valid;
+        mip6_careof_tell(c);
+        return;
+    }
+    a = p->valid ? address_free(c) : NULL;
+    if (a) {
+        mip6_address_begin(c, now, a, &addr,
+                           mip6_careof_until(now, p->preferred), valid);
+        a->router = *router;
+        mip6_address_tick(c, now, a);
+    }
+}
+
+/* --- which one ------------------------------------------------------------ */
+
+/*
+ * Neither the order nor the lifetimes of advertisements make another address
+ * the better: each change is a registration.
+ */
+static bool is_better(const Mip6CareOf *c, const Mip6Address *a,
+                      const Mip6Address *b, int64_t now)
+{
+    bool preferred = a->preferred > now, orphan = is_orphan(c, now, a);
+
+    if (orphan != is_orphan(c, now, b)) {
+        return !orphan;
+    }
+    if (preferred != (b->preferred > now)) {
+        return preferred;
+    }
+    return preferred ? a->since < b->since : a->valid > b->valid;
+}
+
+const struct in6_addr *mip6_careof_address(const Mip6CareOf *c, int64_t now)
+{
+    const Mip6Address *best = NULL;
+
+    if (!mip6_neighbour_router((Mip6CareOf *)c, now)) {
+        return NULL;
+    }
+    for (unsigned i = 0; i < MIP6_CAREOF_ADDRESSES; i++) {
+        const Mip6Address *a = &c->address[i];
+
+        if (a->state != MIP6_ADDRESS_VALID || a->valid <= now) {
+            continue;
+        }
+        if (!best || is_better(c, a, best, now)) {
+            best = a;
+        }
+    }
+    return best ? &best->addr : NULL;
+}
+
+int64_t mip6_careof_valid_until(const Mip6CareOf *c,
+                                const struct in6_addr *addr)
+{
+    const Mip6Address *a = mip6_address_find((Mip6CareOf *)c, addr);
+
+    return a ? a->valid : INT64_MAX;
+}
+
+bool mip6_careof_owns(const Mip6CareOf *c, const struct in6_addr *addr)
+{
+    const Mip6Address *a = mip6_address_find((Mip6CareOf *)c, addr);
+
+    return a && a->state == MIP6_ADDRESS_VALID;
+}

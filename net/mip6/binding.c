@@ -64,6 +64,16 @@ static bool may_be_bound(const Mip6Binding *b)
     return b->expires != INT64_MAX;
 }
 
+/*
+ * When the agent's binding ends; INT64_MAX: it has none. An update that was not
+ * answered may have been heard all the same.
+ */
+static int64_t may_end(const Mip6Binding *b)
+{
+    return may_be_bound(b) || b->tries == 0
+           ? b->expires : b->sent + lifetime_ns(b->config.lifetime);
+}
+
 static void become(Mip6Binding *b, Mip6State state, Mip6Why why)
 {
     bool differs = b->state != state || b->why != why;
@@ -171,15 +181,12 @@ void mip6_binding_home(Mip6Binding *b, int64_t now)
     }
     b->is_away = false;
     b->has_care_of = false;
-    if (!may_be_bound(b) && b->tries == 0) {
+    if (may_end(b) == INT64_MAX) {
         b->next = INT64_MAX;
         become(b, MIP6_HOME, MIP6_WHY_NONE);
         return;
     }
-    if (!may_be_bound(b)) {
-        /* An update that was not answered may have been heard all the same. */
-        b->expires = b->sent + lifetime_ns(b->config.lifetime);
-    }
+    b->expires = may_end(b);
     restart(b, now);
     become(b, MIP6_RETURNING, MIP6_WHY_MOVED);
     mip6_binding_tick(b, now);
@@ -425,12 +432,14 @@ void mip6_binding_tick(Mip6Binding *b, int64_t now)
 void mip6_binding_save(const Mip6Binding *b, int64_t now,
                        Mip6BindingSaved *saved)
 {
+    int64_t expires = may_end(b);
+
     memset(saved, 0, sizeof(*saved));
     saved->sequence = b->sequence;
-    if (may_be_bound(b) && b->expires > now) {
+    if (expires != INT64_MAX && expires > now) {
         saved->bound = true;
         saved->care_of = b->care_of;
-        saved->remaining = b->expires - now;
+        saved->remaining = expires - now;
     }
 }
 

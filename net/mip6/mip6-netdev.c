@@ -13,7 +13,8 @@
  * memory is still coming (@while_stopped), so that a care-of address is there,
  * checked for duplicates, when the VM starts. Its frames wait until then. At
  * the source, frames for the VM wait from its stop on; when it has left they
- * are forwarded for a while, and if it stays it gets them.
+ * are forwarded for a while, and if it stays it gets them. A VM that is at home
+ * may be registered when its migration begins (port/early.c).
  *
  * TCP segments, and datagrams, that come out of the tunnel are put together for
  * a NIC that takes super-frames (packet/coalesce.h). What the backend delivers
@@ -500,18 +501,53 @@ static void mip6_vm_state(void *opaque, bool running, RunState state)
     mip6_rearm(m);
 }
 
-/* At the source: the destination has all, and the VM does not come back. */
-static int mip6_migrated(NotifierWithReturn *notifier, MigrationEvent *event,
+/* Early registration was wanted, and the VM leaves without. */
+static void mip6_warn_unregistered(const Mip6Netdev *m)
+{
+    char home[INET6_ADDRSTRLEN];
+
+    if (!m->port.early.is_on || m->port.has_left) {
+        return;
+    }
+    for (unsigned i = 0; i < m->port.bindings; i++) {
+        const Mip6Binding *b = &m->port.binding[i];
+
+        if (!mip6_port_early_is_bound(&m->port, b)) {
+            inet_ntop(AF_INET6, &b->config.home, home, sizeof(home));
+            warn_report("mip6 '%s': early-registration=on, but the VM has "
+                        "left before %s was registered (%s, %s): it is not "
+                        "reached until its new host has done that",
+                        net_stage_id(m->stage), home,
+                        Mip6RegistrationState_str(
+                            (Mip6RegistrationState)b->state),
+                        mip6_why_name(b->why));
+        }
+    }
+}
+
+/* At the source; when all is done the VM does not come back. */
+static int mip6_migrates(NotifierWithReturn *notifier, MigrationEvent *event,
                          Error **errp)
 {
-    Mip6Netdev *m = container_of(notifier, Mip6Netdev, migrated);
+    Mip6Netdev *m = container_of(notifier, Mip6Netdev, migrates);
 
-    if (event->type == MIG_EVENT_PRECOPY_DONE) {
+    switch (event->type) {
+    case MIG_EVENT_PRECOPY_SETUP:
+        mip6_port_prepare(&m->port, mip6_now());
+        break;
+    case MIG_EVENT_PRECOPY_FAILED:
+        mip6_port_stay(&m->port, mip6_now());
+        break;
+    case MIG_EVENT_PRECOPY_DONE:
+        mip6_warn_unregistered(m);
         mip6_port_leave(&m->port, mip6_now());
         m->port.dropped[MIP6_DROP_LATE] +=
             packet_coalesce_discard(&m->coalesce);
-        mip6_rearm(m);
+        break;
+    default:
+        break;
     }
+    mip6_rearm(m);
     return 0;
 }
 
@@ -523,7 +559,7 @@ static void mip6_free(void *opaque)
 
     if (m->vm_state) {
         qemu_del_vm_change_state_handler(m->vm_state);
-        migration_remove_notifier(&m->migrated);
+        migration_remove_notifier(&m->migrates);
         vmstate_unregister(NULL, &m->vmsd, m);
     }
     mip6_port_destroy(&m->port);
@@ -569,7 +605,7 @@ static void mip6_attach(Mip6Netdev *m, const char *id)
     m->vmsd.name = m->vmsd_name;
     vmstate_register(NULL, 0, &m->vmsd, m);
     m->vm_state = qemu_add_vm_change_state_handler(mip6_vm_state, m);
-    migration_add_notifier(&m->migrated, mip6_migrated);
+    migration_add_notifier(&m->migrates, mip6_migrates);
     mip6_port_start(&m->port, mip6_now());
     if (runstate_is_running()) {
         mip6_port_run(&m->port, mip6_now());

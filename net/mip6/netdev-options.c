@@ -212,6 +212,8 @@ static bool parse_options(const char *id, const NetdevMip6Options *o,
         }
     }
     config->heard_addresses = o->has_heard_addresses && o->heard_addresses;
+    config->early_registration = o->has_early_registration &&
+                                 o->early_registration;
     config->location = o->has_location ? (Mip6Location)o->location
                                        : MIP6_LOCATION_AUTO;
     config->lifetime = LIFETIME_S / MIP6_LIFETIME_UNIT;

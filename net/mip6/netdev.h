@@ -23,7 +23,7 @@ typedef struct Mip6Netdev {
     unsigned takes;             /* PACKET_COALESCE_..., when it came */
     QEMUBH *flush;              /* of that, at the end of a batch */
     VMChangeStateEntry *vm_state;
-    NotifierWithReturn migrated;
+    NotifierWithReturn migrates;
     VMStateDescription vmsd;
     char *vmsd_name;
     /* As the last event told, of each binding. */

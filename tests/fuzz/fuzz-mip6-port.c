@@ -601,7 +601,7 @@ static void acknowledge(World *w, Input *in, unsigned how)
     };
     const Mip6Dhaad *d = &w->port.dhaad;
     PacketIp6 ip = { .src = agent, .hops = 64 };
-    bool away = w->port.is_away;
+    bool away = w->port.is_away || (w->port.early.is_on && b->has_care_of);
     size_t len;
 
     if (d->agents) {
@@ -610,7 +610,8 @@ static void acknowledge(World *w, Input *in, unsigned how)
 
     packet_eth_build(frame, away ? own_mac : guest_mac, router_mac,
                      PACKET_ETH_IP6);
-    ip.dst = away ? *care_of(w) : b->config.home;
+    ip.dst = w->port.is_away ? *care_of(w)
+             : away ? b->care_of : b->config.home;
     ip.next = away ? PACKET_PROTO_ROUTING : PACKET_PROTO_MH;
     if (away) {
         at += mip6_rh2_build(at, PACKET_PROTO_MH, &b->config.home);
@@ -788,6 +789,9 @@ static void step(World *w, Input *in)
     case 13:
         if (how & 1) {
             discover(w, how);
+            mip6_port_prepare(&w->port, w->now);
+        } else if (how & 2) {
+            mip6_port_stay(&w->port, w->now);
         } else {
             mip6_port_start(&w->port, w->now);
         }
@@ -817,6 +821,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             .more = how & 64 ? 1 : 0, .more_address[0] = second,
         },
         .heard_addresses = how & 128,
+        .early_registration = true,     /* which a step asks for */
         .agent = agent,
         .has_care_of = how & 2,
         .care_of = foreign,

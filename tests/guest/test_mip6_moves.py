@@ -20,6 +20,7 @@ from vmmnet.testbed.traffic import Pings
 
 #: Of the longest test.
 _MIGRATIONS = int(os.environ.get("VMMNET_MIGRATIONS", "100"))
+_EARLY = "early-registration=on"
 _ANOTHER = f"{mobility.HOME_PREFIX}::77"
 _taps = itertools.count()
 
@@ -30,6 +31,20 @@ def world() -> Iterator[World]:
         yield built
 
 
+@pytest.fixture(scope="module")
+def other_world() -> Iterator[World]:
+    """Without an agent."""
+    with mobility.world() as built:
+        yield built
+
+
+@pytest.fixture
+def strict_world(other_world: World) -> Iterator[World]:
+    """Its agent asks the home link for a second before it makes a binding."""
+    with other_world.agent(60, "dad strict"):
+        yield other_world
+
+
 @pytest.fixture
 def guest(world: World) -> Iterator[Guest]:
     with Guest(**_place(world.home), **_SETTINGS) as guest:
@@ -38,7 +53,7 @@ def guest(world: World) -> Iterator[Guest]:
         yield guest
 
 
-_SETTINGS = {
+_SETTINGS: dict[str, Any] = {
     "name": "mobile",
     "kernel": "6.12",
     "memory": "128M",
@@ -129,7 +144,13 @@ def _is_cancelled(target: Guest, source: Guest) -> None:
     wait.until(lambda: source.qmp("query-migrate")["status"] == "cancelled", "the end")
 
 
-def _try(world: World, source: Guest, site: Site, fault: Callable[[Guest, Guest], None]) -> None:
+def _try(
+    world: World,
+    source: Guest,
+    site: Site,
+    fault: Callable[[Guest, Guest], None],
+    half_way: Callable[[], None] = lambda: None,
+) -> None:
     """Begin a migration that comes to nothing."""
     place = _place(site)
     at_the_end = fault is _refuses
@@ -156,6 +177,7 @@ def _try(world: World, source: Guest, site: Site, fault: Callable[[Guest, Guest]
             ),
             "memory on its way",
         )
+        half_way()
         fault(target, source)
         wait.until(lambda: source.qmp("query-status")["running"], "a VM that goes on")
         if fault is not _dies:
@@ -185,6 +207,70 @@ def test_does_not_move(world: World, guest: Guest) -> None:
             pings.go_on()
             assert pings.lost() == {"guest": [], "correspondent": []}, fault
         pings.end()
+
+
+@pytest.fixture
+def early_guest(strict_world: World) -> Iterator[Guest]:
+    """A VM that is registered when it begins to migrate, which takes as long as it is to."""
+    with Guest(**_place(strict_world.home, _EARLY), **_SETTINGS) as guest:
+        roaming.configure(guest)
+        guest.wait_for("ip -6 route show default | grep -q via")
+        _await(strict_world, guest, strict_world.home)
+        guest.qmp("migrate-set-parameters", max_bandwidth=1 << 20)
+        yield guest
+
+
+def _await_registration_at_home(world: World, guest: Guest) -> None:
+    roaming.await_bound(guest, mobility.HOME_PREFIX)
+    assert _is_bound(world)
+
+
+def test_registers_early(strict_world: World, early_guest: Guest) -> None:
+    """The agent's question to the home link is over when the VM leaves."""
+    world = strict_world
+    pings = _pings(world, early_guest)
+
+    def under_way() -> None:
+        _await_registration_at_home(world, early_guest)
+        pings.go_on()
+        # What the agent takes comes to the guest by the tunnel.
+        assert roaming.info(early_guest)["received"] > 0
+        assert roaming.info(early_guest)["sent"] == 0
+        assert pings.lost() == {"guest": [], "correspondent": []}
+        early_guest.qmp("migrate-set-parameters", max_bandwidth=128 << 20)
+
+    with migrated(
+        early_guest,
+        ready=lambda target: _is_ready(world, target, world.foreign),
+        under_way=under_way,
+        **_place(world.foreign, _EARLY),
+    ) as target:
+        roaming.await_bound(target, mobility.FOREIGN_PREFIX)
+        pings.go_on()
+        lost = pings.end()
+        print(lost, roaming.info(early_guest), roaming.info(target))
+        # QEMU throws away the frame that waits for the NIC when the VM stops.
+        assert all(len(numbers) <= 1 for numbers in lost.values())
+        # The binding has moved: only a new one makes the agent ask.
+        log = (world.folder / "vmmnet-ha.log").read_text()
+        assert (log.count(f"bound {HOME_ADDRESS}"), log.count("ended")) == (1, 0), log
+
+
+def test_does_not_move_after_all(strict_world: World, early_guest: Guest) -> None:
+    """A registration for a migration that is cancelled, or fails, is taken back."""
+    world = strict_world
+    pings = _pings(world, early_guest)
+
+    def half_way() -> None:
+        _await_registration_at_home(world, early_guest)
+
+    for fault in (_is_cancelled, _dies):
+        _try(world, early_guest, world.foreign, fault, half_way)
+        wait.until(lambda: roaming.state(early_guest) == "home", "a VM at home")
+        wait.until(lambda: not _is_bound(world), "the end of the binding")
+        pings.go_on()
+        assert pings.lost() == {"guest": [], "correspondent": []}, fault
+    pings.end()
 
 
 def _when(event: dict[str, Any]) -> float:

@@ -73,6 +73,8 @@ static void test_wrong_options(void)
         { GOOD ",location=home,care-of=2001:db8:3000::77",
           { "care-of=2001:db8:3000::77 has no use with location=home" } },
         { GOOD ",location=abroad", { "location", "abroad" } },
+        { GOOD ",early-registration=auto",
+          { "early-registration", "'on' or 'off'" } },
         { GOOD ",guest-mac=01:00:5e:00:00:01",
           { "guest-mac=01:00:5e:00:00:01 is not", "52:54:00:12:34:56" } },
         { GOOD ",router-mac=1", { "router-mac=1 is not" } },

@@ -263,8 +263,9 @@ static void to_link(void *opaque, const struct iovec *iov, int iovcnt,
     g_assert_cmpint(len, <=, 1500);
     g_assert_false(offload->needs_csum);
     g_assert_true(packet_ip6_walk(&ext, packet, len));
-    if (ext.next == PACKET_PROTO_ICMP6) {
-        return;
+    if (ext.next == PACKET_PROTO_ICMP6 ||
+        (w->port.has_left && !w->port.is_away)) {
+        return;                 /* on the home link others' packets are bare */
     }
     g_assert_cmpint(ext.next, ==, PACKET_PROTO_ESP);
     g_assert_false(ext.fragment);
@@ -302,7 +303,7 @@ static void agent_forward(void *opaque, const void *packet, size_t len)
     w->forwarded++;
     memcpy(p->buf, packet, len);
     p->len = len;
-    if (p->buf[28] == 0x30) {
+    if (p->buf[28] == 0x30 || w->port.early.is_on) {
         g_assert_cmpint(w->queued, <, G_N_ELEMENTS(w->queue));
         g_assert_true(packet_ip6_walk(&ext, packet, len));
         g_assert_cmpint(ext.next, ==, PACKET_PROTO_ESP);
@@ -384,7 +385,7 @@ static void pass(World *w, int64_t ns)
     w->now = end;
 }
 
-static void advertise(World *w)
+static void advertise(World *w, const char *prefix)
 {
     static const PacketOffload nothing;
     struct in6_addr src = packet_ip6_link_local(router_mac);
@@ -392,8 +393,7 @@ static void advertise(World *w)
     struct iovec iov = { frame, 0 };
     PacketNdRa ra = {
         .hop_limit = 64, .lifetime = 1800, .prefixes = 1,
-        .prefix[0] = { address("2001:db8:3000::"), 64, true, true, false, 7200,
-                       3600 },
+        .prefix[0] = { address(prefix), 64, true, true, false, 7200, 3600 },
     };
 
     packet_eth_build(frame, (uint8_t[]) { 0x33, 0x33, 0, 0, 0, 1 }, router_mac,
@@ -409,7 +409,7 @@ static void advertise(World *w)
 static void go_away(World *w)
 {
     mip6_port_start(&w->port, w->now);
-    advertise(w);
+    advertise(w, "2001:db8:3000::");
     pass(w, 2 * SECOND);
     mip6_port_run(&w->port, w->now);
     deliver(w);
@@ -736,6 +736,63 @@ static void test_migration(void)
     world_free(w);
 }
 
+/* --- a VM that is registered early ----------------------------------------- */
+
+static void agent_is_there(World *w)
+{
+    const struct in6_addr *own = &w->port.careof.link_local.addr;
+    struct in6_addr agent = address(AGENT);
+    uint8_t packet[ROOM];
+
+    from_link(w, packet,
+              packet_nd_build_na(packet, &agent, own, &agent,
+                                 PACKET_NA_SOLICITED | PACKET_NA_OVERRIDE,
+                                 router_mac));
+}
+
+static void send_home(World *w)
+{
+    struct in6_addr home = address(HOME), far = address(FAR);
+    uint8_t packet[ROOM] = { 0 };
+
+    mip6_agent_packet(&w->agent, w->now, packet,
+                      build(packet, &far, &home, PACKET_PROTO_UDP, 20));
+    deliver(w);
+}
+
+/* What comes in ESP after it has left is opened, as the link is its own. */
+static void test_early(void)
+{
+    World *w = world_new("aes-gcm-128", "aes-gcm-128");
+    struct in6_addr home = address(HOME);
+
+    w->port.config.early_registration = true;
+    mip6_home_set_nic_mac(&w->port.home, guest_mac);
+    mip6_port_start(&w->port, w->now);
+    advertise(w, "2001:db8:2000::");
+    mip6_port_run(&w->port, w->now);
+    pass(w, 2 * SECOND);
+    mip6_port_prepare(&w->port, w->now);
+    agent_is_there(w);
+    deliver(w);
+    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_BOUND);
+    send_home(w);
+    g_assert_cmpint(w->to_guest, ==, 1);
+    mip6_port_pause(&w->port);
+    mip6_port_leave(&w->port, w->now);
+    send_home(w);
+    g_assert_cmpint(w->port.forwarded, ==, 0);
+    pass(w, SECOND / 5);
+    g_assert_cmpint(w->port.forwarded, ==, 1);
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_LATE], ==, 0);
+    g_assert_cmpmem(w->link.buf, 6, router_mac, 6);
+    g_assert_cmpint(w->link.buf[20], ==, PACKET_PROTO_UDP);
+    g_assert_cmpmem(w->link.buf + PACKET_ETH_LEN + 24, 16, &home, 16);
+    g_assert_cmpint(w->to_guest, ==, 1);
+    mip6_port_destroy(&w->port);
+    world_free(w);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -750,5 +807,6 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6-protect/binding-error", test_binding_error);
     g_test_add_func("/mip6-protect/icmpv6", test_icmp6);
     g_test_add_func("/mip6-protect/migration", test_migration);
+    g_test_add_func("/mip6-protect/early", test_early);
     return g_test_run();
 }

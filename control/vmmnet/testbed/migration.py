@@ -37,12 +37,13 @@ def migrated(
     uri: str | None = None,
     timeout: float = wait.PATIENCE,
     ready: Callable[[Guest], object] | None = None,
+    under_way: Callable[[], object] | None = None,
     **changes: Any,
 ) -> Iterator[Guest]:
     """Migrate ``source`` and yield the guest at its new place.
 
     It goes through a UNIX socket, or to ``uri``, which the source must reach.
-    It begins when the target is ``ready``, if that is given.
+    It begins when the target is ``ready``, if that is given; then ``under_way`` is called.
 
     ``changes`` are fields of GuestConfig that differ there, such as
     ``netns`` or ``qemu``.  Commands that run in the guest keep running, and
@@ -57,6 +58,8 @@ def migrated(
                 wait.until(lambda: ready(target), "a target that is ready")
             with source.agent.handed_over() as switch:
                 source.qmp("migrate", uri=uri)
+                if under_way:
+                    under_way()
                 _await_completion(source, timeout)
                 _await_completion(target, timeout)
                 target.adopt(source, switch)

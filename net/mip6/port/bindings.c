@@ -145,7 +145,8 @@ bool mip6_port_came_home(Mip6Port *p, struct in6_addr *home)
         }
         p->returning |= (unsigned)(b->state == MIP6_RETURNING) << i;
     }
-    if (mip6_port_is_home(p) && p->is_running && !p->returning) {
+    if (mip6_port_is_home(p) && p->is_running && !p->early.is_on &&
+        !p->returning) {
         p->bindings = mip6_home_configured(&p->home);
     }
     return false;

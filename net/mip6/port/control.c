@@ -29,14 +29,14 @@ static bool read_nd(const struct iovec *iov, int iovcnt, PacketEth *eth,
     return packet_nd_parse(nd, buf + eth->len, len - eth->len);
 }
 
-bool mip6_port_is_probe(const Mip6Port *p, const struct iovec *iov, int iovcnt)
+bool mip6_port_keeps_back(Mip6Port *p, bool from_guest,
+                          const struct iovec *iov, int iovcnt)
 {
     PacketEth eth;
     PacketNd nd;
 
-    return read_nd(iov, iovcnt, &eth, &nd) && nd.type == PACKET_ND_NS &&
-           IN6_IS_ADDR_UNSPECIFIED(&nd.src) &&
-           mip6_home_is_guests(&p->home, &nd.target);
+    return read_nd(iov, iovcnt, &eth, &nd) &&
+           mip6_port_early_keeps_back(p, from_guest, &eth, &nd);
 }
 
 /* At home: all passes; neighbour discovery is heard on its way. */
@@ -171,7 +171,7 @@ static Mip6Verdict take_good_mh(Mip6Port *p, int64_t now, const Mip6Mh *mh,
         if (!b || !mip6_binding_ack(b, now, mh)) {
             break;
         }
-        if (mh->status == MIP6_BA_PREFIX_DISCOVERY) {
+        if (mh->status == MIP6_BA_PREFIX_DISCOVERY && p->is_away) {
             mip6_prefixes_ask(&p->prefixes, now);
         }
         mip6_careof_confirm(&p->careof, now, mip6_port_agent(p));
@@ -265,7 +265,7 @@ Mip6Verdict mip6_port_take_advert(Mip6Port *p, int64_t now,
                          len - ext->offset)) {
         return mip6_port_drop(p, MIP6_DROP_MALFORMED);
     }
-    if (!p->is_running || b->state != MIP6_BOUND) {
+    if (!p->is_running || !p->is_away || b->state != MIP6_BOUND) {
         return mip6_port_drop(p, MIP6_DROP_ICMP6);
     }
     mip6_prefixes_advert(&p->prefixes, now, &m,

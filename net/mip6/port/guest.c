@@ -78,16 +78,9 @@ Mip6Verdict mip6_port_from_guest(Mip6Port *p, int64_t now,
     if (!p->is_away) {
         if (len == PACKET_ETH_LEN && packet_eth_is_group(head)) {
             mip6_port_overhear(p, now, true, iov, iovcnt);
-            /*
-             * The agent defends the address until the binding has ended, and
-             * the guest would lose it (RFC 6275 section 11.5.5).
-             */
-            if (mip6_port_any_is(p, MIP6_RETURNING) &&
-                mip6_port_is_probe(p, iov, iovcnt)) {
-                return MIP6_DONE;
-            }
         }
-        return MIP6_PASS;
+        return mip6_port_keeps_back(p, true, iov, iovcnt) ? MIP6_DONE
+                                                          : MIP6_PASS;
     }
     if (!packet_eth_parse(&eth, head, len)) {
         return mip6_port_drop(p, MIP6_DROP_MALFORMED);

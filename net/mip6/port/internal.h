@@ -3,7 +3,8 @@
  * Internals of a port, for its files
  *
  * guest.c and link.c stand on control.c, that and port.c on late.c and
- * discovery.c, and those on bindings.c.
+ * discovery.c, and those on bindings.c. All but bindings.c, discovery.c and
+ * guest.c stand on early.c.
  */
 #ifndef NET_MIP6_PORT_INTERNAL_H
 #define NET_MIP6_PORT_INTERNAL_H
@@ -150,6 +151,32 @@ void mip6_port_transmit(void *opaque, const void *frame, size_t len);
  */
 size_t mip6_port_protect(Mip6Port *p, void *packet, size_t len, size_t room);
 
+/* --- early.c -------------------------------------------------------------- */
+
+/* The care-of host's address on the home link; NULL: it has none. */
+const struct in6_addr *mip6_port_early_address(const Mip6Port *p);
+
+/* At home, a Binding Update has gone to the agent at @mac. */
+void mip6_port_early_sent(Mip6Port *p, const Mip6Binding *b,
+                          const uint8_t mac[PACKET_ETH_ADDR_LEN]);
+
+/* At home: does a message about an address of the guest end here? */
+bool mip6_port_early_keeps_back(Mip6Port *p, bool from_guest,
+                                const PacketEth *eth, const PacketNd *nd);
+
+/*
+ * The VM has left: ask whether the agent still sends here what is for it. Then
+ * the question comes back. Returns false if it cannot be asked.
+ */
+bool mip6_port_early_ask(Mip6Port *p, const Mip6Binding *b);
+bool mip6_port_early_is_question(const Mip6Port *p, const uint8_t *packet,
+                                 size_t len);
+
+/* Tell the home link that the agent takes what is for the VM. */
+void mip6_port_early_announce(Mip6Port *p, const Mip6Binding *b);
+
+void mip6_port_early_tick(Mip6Port *p);
+
 /* --- late.c --------------------------------------------------------------- */
 
 /* The VM has left, or is here again, or nobody asks any more. */
@@ -160,6 +187,9 @@ void mip6_port_late_end(Mip6Port *p);
 Mip6Verdict mip6_port_late(Mip6Port *p, const PacketEth *eth,
                            const struct iovec *iov, int iovcnt, size_t offset,
                            const PacketOffload *offload);
+
+/* The agent's tunnel has brought a packet, whose first octets are @inner. */
+void mip6_port_late_tunnelled(Mip6Port *p, const uint8_t *inner, size_t len);
 
 /* Away: the agent knows no binding of @source. Returns false if not by us. */
 bool mip6_port_late_refused(Mip6Port *p, const struct in6_addr *source);
@@ -176,9 +206,9 @@ void mip6_port_late_tick(Mip6Port *p);
 void mip6_port_overhear(Mip6Port *p, int64_t now, bool from_guest,
                         const struct iovec *iov, int iovcnt);
 
-/* Does the guest ask whether somebody else has its address? */
-bool mip6_port_is_probe(const Mip6Port *p, const struct iovec *iov,
-                        int iovcnt);
+/* At home: does a frame end here, as the agent speaks for the guest, too? */
+bool mip6_port_keeps_back(Mip6Port *p, bool from_guest,
+                          const struct iovec *iov, int iovcnt);
 
 Mip6Verdict mip6_port_take_nd(Mip6Port *p, int64_t now, const PacketEth *eth,
                               const uint8_t *packet, size_t len);

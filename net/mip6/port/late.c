@@ -24,6 +24,12 @@
  * go back to its sender, which has no binding then and has one now; one that
  * comes after it from that MAC address would go round for ever, and ends here.
  *
+ * If the VM was registered before it left home (early.c), the agent announces
+ * nothing, as it takes the packets already: it sends them here, until it has
+ * the new binding. It is asked every ASK_GAP. When there is no answer, what was
+ * kept goes to it, and the link is told. What comes out of its tunnel all the
+ * same says that it was too soon.
+ *
  * Away, packets go back to the agent, in a tunnel from the care-of address that
  * they were sent to, when the new binding is there. The agent does not say so,
  * so the first packet goes alone, every TRIAL_GAP. While the old binding holds,
@@ -44,6 +50,10 @@
 #define SECOND          1000000000ll
 #define FORWARD_TIME    (10 * SECOND)
 #define TRIAL_GAP       (SECOND / 5)
+#define ASK_GAP         (SECOND / 20)
+/* MAX_NEIGHBOR_ADVERTISEMENT, and the time between (RFC 4861 section 7.2.6). */
+#define ANNOUNCEMENTS   3u
+#define ANNOUNCE_GAP    SECOND
 #define ROOM            (1u << 20)
 
 /* Before each frame that is kept. */
@@ -172,6 +182,88 @@ bool mip6_port_late_refused(Mip6Port *p, const struct in6_addr *source)
     return !k->on_trial;
 }
 
+/* --- at home, of a VM that was registered before -------------------------- */
+
+static bool is_to_be_asked(const Mip6Late *l, unsigned address)
+{
+    return l->takes[address].is_agent && !l->takes[address].is_known;
+}
+
+static bool asks(const Mip6Port *p)
+{
+    for (unsigned i = 0; p->early.is_on && i < MIP6_HOME_ADDRESSES; i++) {
+        if (is_to_be_asked(&p->late, i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static Mip6Binding *binding_of(Mip6Port *p, unsigned address)
+{
+    return mip6_port_binding(p, &p->home.learned.address[address]);
+}
+
+/* The agent has the new binding: its MAC address is that of the VM now. */
+static void agent_takes(Mip6Port *p, unsigned address, const Mip6Binding *b)
+{
+    Mip6Late *l = &p->late;
+    int64_t at = p->early.quiet[b - p->binding];
+
+    l->takes[address].is_known = true;
+    l->takes[address].announcements = ANNOUNCEMENTS;
+    at = at > p->now ? at : p->now;
+    l->announce = l->announce < at ? l->announce : at;
+}
+
+static void ask(Mip6Port *p)
+{
+    p->late.trial = p->now + ASK_GAP;
+    for (unsigned i = 0; i < p->home.learned.addresses; i++) {
+        const Mip6Binding *b = binding_of(p, i);
+
+        if (!b || !is_to_be_asked(&p->late, i)) {
+            continue;
+        }
+        if (p->late.takes[i].asked) {
+            agent_takes(p, i, b);
+        } else {
+            p->late.takes[i].asked = mip6_port_early_ask(p, b);
+        }
+    }
+    flush(p);
+}
+
+static void announce(Mip6Port *p)
+{
+    p->late.announce = INT64_MAX;
+    for (unsigned i = 0; i < p->home.learned.addresses; i++) {
+        const Mip6Binding *b = binding_of(p, i);
+
+        if (!b || !p->late.takes[i].announcements) {
+            continue;
+        }
+        mip6_port_early_announce(p, b);
+        if (--p->late.takes[i].announcements) {
+            p->late.announce = p->now + ANNOUNCE_GAP;
+        }
+    }
+}
+
+/* Whom the agent has a binding of. */
+static void expect_agent(Mip6Port *p)
+{
+    for (unsigned i = 0; i < p->home.learned.addresses; i++) {
+        const Mip6Binding *b = binding_of(p, i);
+
+        if (b && mip6_port_early_is_bound(p, b)) {
+            p->late.takes[i].is_agent = true;
+            memcpy(p->late.takes[i].mac, p->early.agent_mac,
+                   PACKET_ETH_ADDR_LEN);
+        }
+    }
+}
+
 /* --- what comes ----------------------------------------------------------- */
 
 /* Is it a packet that a router would forward? */
@@ -244,16 +336,52 @@ static bool keep(Mip6Port *p, const PacketEth *eth, const struct iovec *iov,
     return true;
 }
 
+void mip6_port_late_tunnelled(Mip6Port *p, const uint8_t *inner, size_t len)
+{
+    struct in6_addr dst;
+    unsigned address;
+
+    if (!p->early.is_on || len < PACKET_IP6_LEN) {
+        return;
+    }
+    memcpy(&dst, inner + 24, sizeof(dst));
+    address = address_of(p, &dst);
+    if (address < MIP6_HOME_ADDRESSES) {
+        p->late.takes[address].is_agent = true;
+        p->late.takes[address].is_known = false;
+        p->late.takes[address].asked = false;
+        memcpy(p->late.takes[address].mac, p->early.agent_mac,
+               PACKET_ETH_ADDR_LEN);
+    }
+}
+
+/* The agent has not the new binding yet. */
+static void answered(Mip6Port *p, const uint8_t *packet)
+{
+    struct in6_addr dst;
+    unsigned address;
+
+    memcpy(&dst, packet + 24, sizeof(dst));
+    address = address_of(p, &dst);
+    if (address < MIP6_HOME_ADDRESSES) {
+        p->late.takes[address].asked = false;
+    }
+}
+
 Mip6Verdict mip6_port_late(Mip6Port *p, const PacketEth *eth,
                            const struct iovec *iov, int iovcnt, size_t offset,
                            const PacketOffload *offload)
 {
     size_t there = packet_iov_len(iov, iovcnt) - offset, len;
-    uint8_t head[PACKET_IP6_LEN];
+    uint8_t head[PACKET_IP6_LEN + 8];
 
-    if (packet_iov_copy(iov, iovcnt, offset, head, sizeof(head)) <
-        sizeof(head)) {
+    len = packet_iov_copy(iov, iovcnt, offset, head, sizeof(head));
+    if (len < PACKET_IP6_LEN) {
         return mip6_port_drop(p, MIP6_DROP_LATE);
+    }
+    if (mip6_port_early_is_question(p, head, len)) {
+        answered(p, head);
+        return MIP6_DONE;
     }
     /* Behind it may be padding. */
     len = PACKET_IP6_LEN + packet_get16(head + 4);
@@ -272,7 +400,13 @@ void mip6_port_late_heard(Mip6Port *p, const PacketNd *nd)
         !nd->has_tlla || !packet_eth_is_station(nd->tlla)) {
         return;
     }
+    if (is_to_be_asked(&p->late, address) &&
+        !memcmp(p->late.takes[address].mac, nd->tlla, PACKET_ETH_ADDR_LEN)) {
+        return;                 /* it says so of the binding of before, too */
+    }
     p->late.takes[address].is_known = true;
+    p->late.takes[address].is_agent = false;
+    p->late.takes[address].announcements = 0;
     memcpy(p->late.takes[address].mac, nd->tlla, PACKET_ETH_ADDR_LEN);
     flush(p);
 }
@@ -283,8 +417,9 @@ void mip6_port_late_begin(Mip6Port *p)
 {
     mip6_port_late_end(p);
     p->late.buf = g_try_malloc(ROOM);
-    p->late.trial = p->now + TRIAL_GAP;
+    p->late.trial = p->now + (p->is_away ? TRIAL_GAP : ASK_GAP);
     p->late.end = p->now + FORWARD_TIME;
+    expect_agent(p);
 }
 
 void mip6_port_late_end(Mip6Port *p)
@@ -298,21 +433,31 @@ void mip6_port_late_end(Mip6Port *p)
     }
     g_free(l->buf);
     memset(l, 0, sizeof(*l));
-    l->end = INT64_MAX;
+    l->announce = l->end = INT64_MAX;
 }
 
 int64_t mip6_port_late_deadline(const Mip6Port *p)
 {
     const Mip6Late *l = &p->late;
+    int64_t at = l->announce < l->end ? l->announce : l->end;
+    bool tries = p->is_away ? l->used : asks(p);
 
-    return p->is_away && l->used && l->trial < l->end ? l->trial : l->end;
+    return tries && l->trial < at ? l->trial : at;
 }
 
 void mip6_port_late_tick(Mip6Port *p)
 {
     if (p->late.end <= p->now) {
         mip6_port_late_end(p);
-    } else if (p->is_away && p->late.trial <= p->now) {
+        return;
+    }
+    if (p->is_away && p->late.trial <= p->now) {
         try_first(p);
+    }
+    if (asks(p) && p->late.trial <= p->now) {
+        ask(p);
+    }
+    if (p->late.announce <= p->now) {
+        announce(p);
     }
 }

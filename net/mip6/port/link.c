@@ -67,6 +67,7 @@ static Mip6Verdict out_of_tunnel(Mip6Port *p, const PacketEth *eth,
         return mip6_port_drop(p, MIP6_DROP_MALFORMED);
     }
     if (p->has_left) {
+        mip6_port_late_tunnelled(p, inner, have);
         return mip6_port_late(p, eth, iov, iovcnt, offset, offload);
     }
     if (!p->is_running) {
@@ -125,11 +126,11 @@ static Mip6Verdict take_esp(Mip6Port *p, int64_t now, const Mip6Arrived *from,
     if (!mip6_port_is_agent(p, &ip->src)) {
         return mip6_port_drop(p, MIP6_DROP_STRANGER);
     }
-    if (p->has_left) {
+    if (p->has_left && p->is_away) {
         /* To send it on would need the numbers that have left with the VM. */
         return mip6_port_drop(p, MIP6_DROP_LATE);
     }
-    if (!p->is_running) {
+    if (!p->has_left && !p->is_running) {
         return MIP6_HELD;               /* it is opened once */
     }
     parts = ext->offset > len ? -1 :
@@ -339,8 +340,11 @@ Mip6Verdict mip6_port_from_link(Mip6Port *p, int64_t now,
         if (packet_eth_is_group(dst)) {
             mip6_port_overhear(p, now, false, iov, iovcnt);
         }
-        return p->is_running ? MIP6_PASS
-                             : for_absent(p, iov, iovcnt, offload);
+        if (!p->is_running) {
+            return for_absent(p, iov, iovcnt, offload);
+        }
+        return mip6_port_keeps_back(p, false, iov, iovcnt) ? MIP6_DONE
+                                                           : MIP6_PASS;
     }
     if (!ours && !packet_eth_is_group(dst)) {
         return mip6_port_drop(p, MIP6_DROP_NOT_FOR_US);

@@ -146,6 +146,9 @@ static void binding_send(void *opaque, const Mip6Binding *b, const Mip6Mh *bu,
         packet_eth_build(frame, mac, p->careof.mac, PACKET_ETH_IP6);
         mip6_port_transmit(p, frame, PACKET_ETH_LEN + len);
     }
+    if (!at_home && !p->is_away) {
+        mip6_port_early_sent(p, b, mac);
+    }
 }
 
 /* From the care-of address, for the home address (section 11.4.2). */
@@ -232,6 +235,7 @@ static void be_away(Mip6Port *p, int64_t now)
     }
     p->is_known = true;
     p->is_away = true;
+    p->early.is_on = false;
     p->hold_until = now + HOLD_MAX;
     mip6_prefixes_lifetime(&p->prefixes, now, mip6_home_preferred(&p->home));
     if (p->is_running) {
@@ -297,6 +301,12 @@ static void set_tunnel(Mip6Port *p, const struct in6_addr *care_of)
     }
 }
 
+static const struct in6_addr *care_of_address(const Mip6Port *p, int64_t now)
+{
+    return p->is_away ? mip6_careof_address(&p->careof, now)
+                      : mip6_port_early_address(p);
+}
+
 /* Give each part what the others have found out. */
 void mip6_port_settle(Mip6Port *p, int64_t now)
 {
@@ -307,8 +317,8 @@ void mip6_port_settle(Mip6Port *p, int64_t now)
     if (!p->settle) {
         return;
     }
-    if (p->is_known && p->is_away) {
-        care_of = mip6_careof_address(&p->careof, now);
+    if (p->is_known && (p->is_away || p->early.is_on)) {
+        care_of = care_of_address(p, now);
         mip6_port_seek_agent(p, now, care_of);
         mip6_port_try_next_agent(p, now);
         if (care_of) {
@@ -330,7 +340,7 @@ void mip6_port_settle(Mip6Port *p, int64_t now)
         mip6_careof_next_hop(&p->careof, now, mip6_port_agent(p), mac)) {
         mip6_port_retry(p, now);
     }
-    if (mip6_port_any_is(p, MIP6_BOUND)) {
+    if (p->is_away && mip6_port_any_is(p, MIP6_BOUND)) {
         p->hold_until = min_time(p->hold_until, now + HOLD_OTHERS);
         if (p->is_running && !packet_ip6_equal(&p->asked, &p->tunnel.local)) {
             /* The agent knows of no groups at this address yet. */
@@ -342,7 +352,8 @@ void mip6_port_settle(Mip6Port *p, int64_t now)
         announce_home(p, &home);
         mip6_home_query(&p->home);
     }
-    mip6_prefixes_bound(&p->prefixes, p->binding[0].state == MIP6_BOUND);
+    mip6_prefixes_bound(&p->prefixes, p->is_away &&
+                                      p->binding[0].state == MIP6_BOUND);
     p->settle = false;          /* of the binding's own change, too */
     p->ops->changed(p->opaque);
 }
@@ -356,7 +367,7 @@ void mip6_port_init(Mip6Port *p, const Mip6PortConfig *config,
     p->config = *config;
     p->ops = ops;
     p->opaque = opaque;
-    p->hold_until = p->doubt_until = INT64_MAX;
+    p->hold_until = p->doubt_until = p->early.quiet_until = INT64_MAX;
     mip6_careof_init(&p->careof, config->mac, config->mtu,
                      config->has_care_of ? &config->care_of : NULL,
                      &careof_ops, p);
@@ -388,6 +399,7 @@ void mip6_port_run(Mip6Port *p, int64_t now)
 {
     p->now = now;
     p->is_running = true;
+    p->early.is_on &= !p->has_left;     /* it has come back by itself */
     p->has_left = false;
     mip6_port_late_end(p);
     p->hold_until = now + HOLD_MAX;
@@ -398,11 +410,35 @@ void mip6_port_run(Mip6Port *p, int64_t now)
         mip6_home_leave(&p->home, now);
         /* Somebody else may have registered meanwhile. */
         mip6_port_refresh(p, now);
-    } else if (p->is_known) {
+    } else if (p->is_known && !p->early.is_on) {
         mip6_port_deregister(p, now);
     }
     p->settle = true;
     mip6_port_settle(p, now);
+}
+
+void mip6_port_prepare(Mip6Port *p, int64_t now)
+{
+    p->now = now;
+    if (p->config.early_registration && mip6_port_is_home(p)) {
+        p->early.is_on = p->settle = true;
+        p->early.question = p->ops->random(p->opaque);
+        mip6_port_settle(p, now);
+    }
+}
+
+void mip6_port_stay(Mip6Port *p, int64_t now)
+{
+    p->now = now;
+    if (!p->early.is_on) {
+        return;
+    }
+    p->early.is_on = false;
+    if (p->is_running) {
+        mip6_port_deregister(p, now);
+        p->settle = true;
+        mip6_port_settle(p, now);
+    }
 }
 
 void mip6_port_pause(Mip6Port *p)
@@ -429,6 +465,7 @@ int64_t mip6_port_deadline(const Mip6Port *p)
 
     at = min_time(at, mip6_port_late_deadline(p));
     at = min_time(at, mip6_dhaad_deadline(&p->dhaad));
+    at = min_time(at, p->early.quiet_until);
     if (p->is_running) {
         at = p->holding ? min_time(at, p->hold_until) : at;
         at = min_time(at, mip6_port_bindings_deadline(p));
@@ -454,6 +491,7 @@ void mip6_port_tick(Mip6Port *p, int64_t now)
     }
     mip6_port_settle(p, now);
     mip6_dhaad_tick(&p->dhaad, now);    /* from an address that is there */
+    mip6_port_early_tick(p);
     if (p->has_left) {
         mip6_port_late_tick(p);
     }
@@ -469,7 +507,8 @@ void mip6_port_tick(Mip6Port *p, int64_t now)
 bool mip6_port_passes(const Mip6Port *p, bool from_guest,
                       const uint8_t dst[PACKET_ETH_ADDR_LEN])
 {
-    if (!mip6_port_is_home(p) || !p->is_running || packet_eth_is_group(dst)) {
+    if (!mip6_port_is_home(p) || !p->is_running ||
+        p->early.quiet_until != INT64_MAX || packet_eth_is_group(dst)) {
         return false;
     }
     return from_guest ||

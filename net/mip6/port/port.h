@@ -29,6 +29,7 @@ typedef struct Mip6PortConfig {
     bool has_care_of;
     struct in6_addr care_of;    /* a fixed one */
     bool heard_addresses;       /* bind what the guest was heard to use, too */
+    bool early_registration;    /* bind before the VM leaves home */
     Mip6Location location;
     uint16_t lifetime;          /* of bindings; MIP6_LIFETIME_UNIT */
     uint8_t mac[PACKET_ETH_ADDR_LEN];   /* on foreign links */
@@ -61,15 +62,28 @@ typedef enum Mip6Verdict {
 
 #define MIP6_PORT_UPDATE_RATE   3       /* Binding Updates in a second */
 
+/* The registration of a VM that is about to leave home; see early.c. */
+typedef struct Mip6Early {
+    bool is_on;
+    uint8_t agent_mac[PACKET_ETH_ADDR_LEN];     /* where the updates went */
+    int64_t quiet[MIP6_HOME_ADDRESSES]; /* of binding N, until then */
+    int64_t quiet_until;        /* the last of them; INT64_MAX: all are over */
+    uint32_t question;          /* of ours to the guest's address, a number */
+} Mip6Early;
+
 /* Packets that come for a VM that has left; see late.c. */
 typedef struct Mip6Late {
     uint8_t *buf;               /* what is kept; NULL: nothing is */
     size_t used;                /* octets of it */
-    int64_t trial;              /* away: when to try the first one */
-    bool is_settled;            /* away: the new binding is there */
+    int64_t trial;              /* when to look for the new binding again */
+    bool is_settled;            /* away: it is there */
+    int64_t announce;           /* at home: when to say who takes packets */
     int64_t end;                /* of forwarding; INT64_MAX: it has ended */
     struct {
-        bool is_known;
+        bool is_known;          /* he takes them now */
+        bool is_agent;          /* at home: he does with the new binding */
+        bool asked;             /* whether that is there, by a question */
+        unsigned announcements; /* still to be sent */
         uint8_t mac[PACKET_ETH_ADDR_LEN];
     } takes[MIP6_HOME_ADDRESSES];       /* who takes packets to an address */
 } Mip6Late;
@@ -110,6 +124,7 @@ typedef struct Mip6Port {
     bool home_heard;            /* the home prefix was advertised here */
     int64_t doubt_until;        /* of that; INT64_MAX: there is no doubt */
     int64_t error_credit;       /* answers to what is wrong, one a gap */
+    Mip6Early early;
     Mip6Late late;
 } Mip6Port;
 
@@ -142,6 +157,25 @@ void mip6_port_run(Mip6Port *p, int64_t now);
  * mip6_port_run(). The care-of address stays.
  */
 void mip6_port_pause(Mip6Port *p);
+
+/**
+ * mip6_port_prepare: a migration has begun, by which the VM may leave
+ *
+ * With @early_registration a VM that is at home is registered from now on, by
+ * an address that the care-of host has on the home link.
+ */
+void mip6_port_prepare(Mip6Port *p, int64_t now);
+
+/** mip6_port_early_is_bound: has that registered @b? */
+bool mip6_port_early_is_bound(const Mip6Port *p, const Mip6Binding *b);
+
+/**
+ * mip6_port_stay: the migration has failed, or was cancelled
+ *
+ * Ends what mip6_port_prepare() has begun; of a VM that does not run, when it
+ * does.
+ */
+void mip6_port_stay(Mip6Port *p, int64_t now);
 
 /**
  * mip6_port_leave: the VM that was paused has migrated away

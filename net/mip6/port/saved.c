@@ -91,7 +91,7 @@ static void learned_fields(Cursor *c, bool write, Mip6HomeLearned *l)
 
 static void binding_fields(Cursor *c, bool write, Mip6BindingSaved *b)
 {
-    uint32_t ms = b->remaining / 1000000;
+    uint32_t ms = (b->remaining + 999999) / 1000000;    /* of 0 is none left */
 
     FIELD(c, write, b->bound, 1);
     FIELD(c, write, b->sequence, UINT16_MAX);

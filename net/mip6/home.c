@@ -72,6 +72,11 @@ void mip6_home_set_nic_mac(Mip6Home *h,
     memcpy(h->nic_mac, mac, PACKET_ETH_ADDR_LEN);
 }
 
+bool mip6_home_is_made_up(const uint8_t mac[PACKET_ETH_ADDR_LEN])
+{
+    return !memcmp(mac, unknown_router, PACKET_ETH_ADDR_LEN);
+}
+
 const uint8_t *mip6_home_guest_mac(const Mip6Home *h)
 {
     return h->config.has_guest_mac ? h->config.guest_mac
@@ -204,12 +209,19 @@ void mip6_home_heard(Mip6Home *h, const PacketNd *nd, bool from_guest,
 void mip6_home_load(Mip6Home *h, const Mip6HomeLearned *learned)
 {
     unsigned configured = mip6_home_configured(h);
-    struct in6_addr own[MIP6_HOME_ADDRESSES];
+    const Mip6HomeLearned here = h->learned;
+    Mip6HomeLearned *l = &h->learned;
 
-    memcpy(own, h->learned.address, sizeof(own));
-    h->learned = *learned;
-    h->learned.addresses = configured;
-    memcpy(h->learned.address, own, sizeof(own));
+    *l = *learned;
+    if (here.has_ra) {
+        l->has_router = here.has_router;
+        l->router = here.router;
+        memcpy(l->router_mac, here.router_mac, sizeof(l->router_mac));
+        l->has_ra = true;
+        l->ra = here.ra;
+    }
+    l->addresses = configured;
+    memcpy(l->address, here.address, sizeof(l->address));
     for (unsigned i = 0; i < learned->addresses; i++) {
         learn_address(h, &learned->address[i]);
     }

@@ -69,6 +69,12 @@ const uint8_t *mip6_home_guest_mac(const Mip6Home *h);
 /** mip6_home_is_guests: is it one of the guest's global addresses? */
 bool mip6_home_is_guests(const Mip6Home *h, const struct in6_addr *addr);
 
+/**
+ * mip6_home_is_made_up: is it the MAC address that neighbours have for a guest
+ * that has left home before a router was heard there?
+ */
+bool mip6_home_is_made_up(const uint8_t mac[PACKET_ETH_ADDR_LEN]);
+
 /** mip6_home_is_home_prefix: does @ra come from the home link? */
 bool mip6_home_is_home_prefix(const Mip6Home *h, const PacketNdRa *ra);
 
@@ -83,7 +89,8 @@ void mip6_home_heard(Mip6Home *h, const PacketNd *nd, bool from_guest,
 /**
  * mip6_home_load: go on with what was learned elsewhere
  *
- * Of its addresses those count that may be the guest's here.
+ * Of its addresses those count that may be the guest's here. A router that was
+ * heard here, as this is the home link, counts more than the one of before.
  */
 void mip6_home_load(Mip6Home *h, const Mip6HomeLearned *learned);
 

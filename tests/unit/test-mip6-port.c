@@ -1132,6 +1132,51 @@ static void test_return(void)
     world_free(w);
 }
 
+/* A frame of the guest to @mac goes to the router of the home link. */
+static void leads_to_router(World *w, const uint8_t mac[PACKET_ETH_ADDR_LEN])
+{
+    uint8_t frame[256], wanted[256];
+    size_t len = packet(frame, HOME, FAR, 100);
+
+    g_assert_true(mip6_port_passes(&w->port, true, frame));
+    memcpy(wanted, frame, len);
+    memcpy(frame, mac, PACKET_ETH_ADDR_LEN);
+    g_assert_false(mip6_port_passes(&w->port, true, frame));
+    w->to_link = 0;
+    g_assert_cmpint(from_guest(w, frame, len), ==, MIP6_DONE);
+    g_assert_cmpint(w->to_link, ==, 1);
+    g_assert_cmpmem(w->link.buf, w->link.len, wanted, len);
+}
+
+/* Who was away before a router was heard is led to the one that is there. */
+static void test_router_made_up(void)
+{
+    World *w = away(), *v = world_new(MIP6_LOCATION_AUTO, true);
+    struct in6_addr home = address(HOME), target = address("2001:db8:2000::f");
+    struct in6_addr group = packet_ip6_solicited(&target);
+    uint8_t frame[256], mac[PACKET_ETH_ADDR_LEN], saved[MIP6_PORT_SAVED_MAX];
+    PacketNd nd;
+    size_t len;
+
+    packet_eth_group6(mac, &group);
+    packet_eth_build(frame, mac, guest_mac, PACKET_ETH_IP6);
+    len = packet_nd_build_ns(frame + 14, &home, &group, &target, guest_mac);
+    from_guest(w, frame, 14 + len);
+    g_assert_true(packet_nd_parse(&nd, w->guest.buf + 14, w->guest.len - 14));
+    /* By way of a migration: its router is heard before the VM comes. */
+    len = mip6_port_save(&w->port, w->now, saved);
+    mip6_port_start(&v->port, v->now);
+    advertise(v, "2001:db8:2000::", home_router_mac);
+    g_assert_true(mip6_port_load(&v->port, v->now, saved, len));
+    mip6_port_run(&v->port, v->now);
+    leads_to_router(v, nd.tlla);
+    /* The link that it is on becomes its home link. */
+    advertise(w, "2001:db8:2000::", home_router_mac);
+    leads_to_router(w, nd.tlla);
+    world_free(v);
+    world_free(w);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -1164,6 +1209,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/port/two-routers", test_two_routers);
     g_test_add_func("/mip6/port/hold-ends", test_hold_ends);
     g_test_add_func("/mip6/port/return", test_return);
+    g_test_add_func("/mip6/port/router-made-up", test_router_made_up);
     g_test_add_func("/mip6/port/probe-at-home", test_probe_at_home);
     g_test_add_func("/mip6/port/pause-agent", test_pause_agent);
     g_test_add_func("/mip6/port/prefixes", test_prefixes);

@@ -405,6 +405,10 @@ Mip6Verdict mip6_port_take_nd(Mip6Port *p, int64_t now, const PacketEth *eth,
     mip6_careof_nd(&p->careof, now, &nd, eth->src);
     if (nd.type == PACKET_ND_RA) {
         mip6_port_judge_location(p, now, &nd.ra);
+        if (mip6_port_is_home(p)) {
+            /* The next one may come in half an hour (RFC 4861 section 6.2.1) */
+            mip6_home_heard(&p->home, &nd, false, eth->src);
+        }
     }
     return MIP6_DONE;
 }

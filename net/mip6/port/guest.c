@@ -53,6 +53,49 @@ static Mip6Verdict into_tunnel(Mip6Port *p, int64_t now,
     return MIP6_DONE;
 }
 
+/*
+ * At home, to a router that was made up as long as none had been heard. The
+ * guest believes in it until it next asks whether the neighbour is still there
+ * (RFC 4861 section 7.3), which can take a minute; the real one leads to all.
+ */
+static Mip6Verdict to_router(Mip6Port *p, const uint8_t *head,
+                             const struct iovec *iov, int iovcnt,
+                             const PacketOffload *offload)
+{
+    uint8_t mended[PACKET_ETH_LEN];
+    struct iovec part[1 + MIP6_TUNNEL_PARTS_MAX] = {
+        { mended, sizeof(mended) },
+    };
+    size_t len = packet_iov_len(iov, iovcnt) - PACKET_ETH_LEN;
+    int rest = packet_iov_slice(iov, iovcnt, PACKET_ETH_LEN, len, part + 1,
+                                MIP6_TUNNEL_PARTS_MAX);
+
+    if (rest < 0) {
+        return mip6_port_drop(p, MIP6_DROP_MALFORMED);
+    }
+    memcpy(mended, head, sizeof(mended));
+    memcpy(mended, p->home.learned.router_mac, PACKET_ETH_ADDR_LEN);
+    p->ops->to_link(p->opaque, part, 1 + rest, offload);
+    return MIP6_DONE;
+}
+
+/* At home, a frame with a whole Ethernet header @head. */
+static Mip6Verdict at_home(Mip6Port *p, const uint8_t *head,
+                           const struct iovec *iov, int iovcnt,
+                           const PacketOffload *offload)
+{
+    if (packet_eth_is_group(head)) {
+        mip6_port_overhear(p, p->now, true, iov, iovcnt);
+    }
+    if (mip6_port_keeps_back(p, true, iov, iovcnt)) {
+        return MIP6_DONE;
+    }
+    if (mip6_home_is_made_up(head) && p->home.learned.has_router) {
+        return to_router(p, head, iov, iovcnt, offload);
+    }
+    return MIP6_PASS;
+}
+
 Mip6Verdict mip6_port_from_guest(Mip6Port *p, int64_t now,
                                  const struct iovec *iov, int iovcnt,
                                  const PacketOffload *offload)
@@ -76,11 +119,8 @@ Mip6Verdict mip6_port_from_guest(Mip6Port *p, int64_t now,
     len = packet_iov_copy(iov, iovcnt, 0, head, p->is_away
                           ? sizeof(head) : PACKET_ETH_LEN);
     if (!p->is_away) {
-        if (len == PACKET_ETH_LEN && packet_eth_is_group(head)) {
-            mip6_port_overhear(p, now, true, iov, iovcnt);
-        }
-        return mip6_port_keeps_back(p, true, iov, iovcnt) ? MIP6_DONE
-                                                          : MIP6_PASS;
+        return len < PACKET_ETH_LEN ? MIP6_PASS
+                                    : at_home(p, head, iov, iovcnt, offload);
     }
     if (!packet_eth_parse(&eth, head, len)) {
         return mip6_port_drop(p, MIP6_DROP_MALFORMED);

@@ -16,7 +16,7 @@ from vmmnet.testbed import mobility, roaming, wait
 from vmmnet.testbed.guest import Guest
 from vmmnet.testbed.migration import migrated
 from vmmnet.testbed.mobility import CORRESPONDENT_ADDRESS, HOME_ADDRESS, Site, World
-from vmmnet.testbed.traffic import Pings
+from vmmnet.testbed.traffic import GuestAsks, HostAsks, Pings
 
 #: Of the longest test.
 _MIGRATIONS = int(os.environ.get("VMMNET_MIGRATIONS", "100"))
@@ -96,7 +96,10 @@ def _is_bound(world: World) -> bool:
 
 
 def _pings(world: World, guest: Guest) -> Pings:
-    return Pings(world.correspondent, CORRESPONDENT_ADDRESS, guest, HOME_ADDRESS, world.folder)
+    return Pings(
+        guest=GuestAsks(guest, CORRESPONDENT_ADDRESS),
+        correspondent=HostAsks(world.correspondent, HOME_ADDRESS, world.folder / "ping.log"),
+    )
 
 
 @pytest.mark.long

@@ -45,23 +45,19 @@ interface {interface} {{
     {lines}
 }};
 """
-_AGENT = """\
-interface {interface}
-address {address}/64
-allow {home}
-allow {second}
-lifetime {lifetime}
-"""
 
 
 @dataclass
 class Site:
     """A network behind a router."""
 
+    prefix: str
     router: Namespace
     #: The router's own switch, with all that is on the link.
     link: Interface
     host: Namespace
+    #: The host's own, to which VMs are migrated.
+    address: str
     #: The host's bridge, for its VMs.
     bridge: Interface
     #: Between the router's switch and the host's bridge.
@@ -98,23 +94,39 @@ class World:
         self, lifetime: int = 60, *more: str
     ) -> Iterator[tuple[Path, subprocess.Popen[bytes]]]:
         """The same; yields its log and its process."""
-        config, log = self.folder / "vmmnet-ha.conf", self.folder / "vmmnet-ha.log"
-        config.write_text(
-            _AGENT.format(
-                interface=self.agent_interface,
-                address=AGENT_ADDRESS,
-                home=HOME_ADDRESS,
-                second=SECOND_ADDRESS,
-                lifetime=lifetime,
-            )
-            + "".join(f"{line}\n" for line in more)
-        )
-        with (
-            log.open("wb") as out,
-            self.agent_host.started([agent_binary(), config], stdout=out, stderr=out) as child,
-        ):
-            _await_text(child, log, "ready")
-            yield log, child
+        lines = (f"allow {SECOND_ADDRESS}", f"lifetime {lifetime}", *more)
+        interface = Interface(self.agent_host, self.agent_interface)
+        config = self.folder / "vmmnet-ha.conf"
+        with agent_process(interface, config, AGENT_ADDRESS, HOME_ADDRESS, *lines) as running:
+            yield running
+
+
+def agent_host(network: Network, name: str, site: Site) -> Interface:
+    """Make a host on a site's link for a home agent; returns its interface there."""
+    host = network.namespace(name)
+    host.sysctl(_FORWARDING)
+    uplink = network.connect(host, site.link, [f"{site.prefix}::2/64"])
+    host.route("::/0", f"{site.prefix}::ffff")
+    return uplink.a
+
+
+@contextlib.contextmanager
+def agent_process(
+    interface: Interface, config: Path, address: str, home: str, *more: str
+) -> Iterator[tuple[Path, subprocess.Popen[bytes]]]:
+    """Run our home agent for a home address, and more lines; yields its log and its process.
+
+    The configuration is written to ``config``, and the log is beside it.
+    """
+    log = config.with_suffix(".log")
+    lines = (f"interface {interface.name}", f"address {address}/64", f"allow {home}", *more)
+    config.write_text("".join(f"{line}\n" for line in lines))
+    with (
+        log.open("wb") as out,
+        interface.namespace.started([agent_binary(), config], stdout=out, stderr=out) as child,
+    ):
+        _await_text(child, log, "ready")
+        yield log, child
 
 
 def agent_binary() -> Path:
@@ -145,7 +157,8 @@ def _site(network: Network, folder: Path, name: str, prefix: str, host_address: 
     wire = network.connect(bridge, link)
     bridge.add_address(f"{host_address}/64")
     host.route("::/0", f"{prefix}::ffff")
-    return Site(router, link, host, bridge, wire, Advertiser(link, folder))
+    advertiser = Advertiser(link, folder)
+    return Site(prefix, router, link, host, host_address, bridge, wire, advertiser)
 
 
 class Advertiser:
@@ -207,31 +220,28 @@ def world() -> Iterator[World]:
         core.sysctl(_FORWARDING)
         middle = core.bridge("core")
         middle.add_address(f"{CORE_PREFIX}::ffff/64")
-        for number, (site, prefix) in enumerate(
-            ((home, HOME_PREFIX), (foreign, FOREIGN_PREFIX), (other, OTHER_PREFIX)), 1
-        ):
+        for number, site in enumerate((home, foreign, other), 1):
             network.connect(site.router, middle, [f"{CORE_PREFIX}::{number}/64"])
             site.router.route("::/0", f"{CORE_PREFIX}::ffff")
-            core.route(f"{prefix}::/64", f"{CORE_PREFIX}::{number}")
-            stack.enter_context(site.advertiser.running(prefix_line(prefix)))
+            core.route(f"{site.prefix}::/64", f"{CORE_PREFIX}::{number}")
+            stack.enter_context(site.advertiser.running(prefix_line(site.prefix)))
         correspondent = network.namespace("correspondent")
         network.connect(correspondent, middle, [f"{CORRESPONDENT_ADDRESS}/64"])
         correspondent.route("::/0", f"{CORE_PREFIX}::ffff")
-        agent_host = network.namespace("agent")
-        agent_host.sysctl(_FORWARDING)
-        uplink = network.connect(agent_host, home.link, [f"{HOME_PREFIX}::2/64"])
-        agent_host.route("::/0", f"{HOME_PREFIX}::ffff")
+        agent = agent_host(network, "agent", home)
         yield World(
             *(network, home, foreign, other, core),
-            *(correspondent, agent_host, uplink.a.name, folder),
+            *(correspondent, agent.namespace, agent.name, folder),
         )
 
 
-def arguments(tap: Interface, *options: str, home: str = HOME_ADDRESS) -> list[str]:
+def arguments(
+    tap: Interface, *options: str, home: str = HOME_ADDRESS, agent: str = AGENT_ADDRESS
+) -> list[str]:
     """QEMU's arguments for a VM's mobile node, the NIC left out."""
     words = [
         f"mip6,id=mip0,netdev=net0,home-address={home},home-prefix-length=64",
-        f"home-agent={AGENT_ADDRESS}",
+        f"home-agent={agent}",
         *options,
     ]
     return [

@@ -49,8 +49,8 @@ def configure(guest: Guest, *addresses: str) -> None:
         guest.run(f"ip address add {address}/64 dev eth0")
 
 
-#: Sends without an end; a word on the idle connection ends it.
-_SERVE = """
+#: Sends without an end.  On the idle connection it answers a question; any other word ends it.
+SERVE = """
 import hashlib, os, socket, sys, time
 out = socket.create_server(("::", 7001), family=socket.AF_INET6)
 idle = socket.create_server(("::", 7002), family=socket.AF_INET6)
@@ -66,7 +66,10 @@ while True:
     digest.update(block)
     time.sleep(pause)
     try:
-        if line.recv(1, socket.MSG_DONTWAIT):
+        word = line.recv(1, socket.MSG_DONTWAIT)
+        if word == b"?":
+            line.sendall(b"!")
+        elif word:
             break
     except BlockingIOError:
         pass
@@ -90,7 +93,7 @@ class Transfer:
         idle: str = "",
         pause: float = 0,
     ) -> None:
-        guest.spawn(["python3", "-u", "-c", _SERVE, str(pause)]).wait_output("ready")
+        guest.spawn(["python3", "-u", "-c", SERVE, str(pause)]).wait_output("ready")
         with reader.entered():
             self._bulk, self._idle = (
                 socket.create_connection(at, timeout=wait.PATIENCE)
@@ -115,6 +118,11 @@ class Transfer:
         goal = self.octets + (mib << 20)
         wait.until(lambda: self.octets > goal or self._failure, "a transfer that goes on")
         assert self._failure is None
+
+    def answers(self) -> None:
+        """Ask over the idle connection."""
+        self._idle.sendall(b"?")
+        assert self._idle.recv(1) == b"!"
 
     def end(self) -> None:
         """End it by the idle connection, over which the checksum comes."""

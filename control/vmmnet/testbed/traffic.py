@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 from pathlib import Path
+from typing import Protocol
 
 from . import wait
 from .guest import Guest
@@ -16,30 +17,67 @@ _PING = ("ping", "-n", "-i", "0.01")
 _SEQUENCE = re.compile(r"icmp_seq=(\d+) ")
 
 
-class Pings:
-    """The guest asks a correspondent, and that one the guest, a hundred times a second."""
+class Asker(Protocol):
+    """Who asks an address a hundred times a second."""
 
-    def __init__(
-        self, correspondent: Namespace, peer: str, guest: Guest, address: str, folder: Path
-    ) -> None:
-        self._log = folder / f"ping-{guest.config.name}.log"
-        self._guests = guest.spawn([*_PING, peer])
-        with self._log.open("wb") as out:
-            self._others = correspondent.popen(
-                [*_PING, address], stdout=out, stderr=subprocess.STDOUT
-            )
+    def text(self) -> str:
+        """What ping has written so far."""
+
+    def end(self) -> None:
+        """End it."""
+
+
+class GuestAsks:
+    """A guest does."""
+
+    def __init__(self, guest: Guest, address: str) -> None:
+        self._ping = guest.spawn([*_PING, address])
+
+    def text(self) -> str:
+        """What ping has written so far."""
+        return self._ping.output().stdout
+
+    def end(self) -> None:
+        """End it."""
+        self._ping.kill(signal.SIGINT)
+        self._ping.wait(wait.PATIENCE)
+
+
+class HostAsks:
+    """A host does; what ping writes is in a file."""
+
+    def __init__(self, host: Namespace, address: str, log: Path) -> None:
+        self._log = log
+        with log.open("wb") as out:
+            self._ping = host.popen([*_PING, address], stdout=out, stderr=subprocess.STDOUT)
+
+    def text(self) -> str:
+        """What ping has written so far."""
+        return self._log.read_text()
+
+    def end(self) -> None:
+        """End it."""
+        self._ping.send_signal(signal.SIGINT)
+        self._ping.wait(wait.PATIENCE)
+
+
+class Pings:
+    """Several ask, each by its name here."""
+
+    def __init__(self, **askers: Asker) -> None:
+        self._askers = askers
         self.go_on()
 
     def _texts(self) -> dict[str, str]:
-        return {"guest": self._guests.output().stdout, "correspondent": self._log.read_text()}
+        return {name: asker.text() for name, asker in self._askers.items()}
 
     def last(self) -> dict[str, int]:
-        """The last answer that each side has."""
+        """The last answer that each has."""
         found = {side: _SEQUENCE.findall(text) for side, text in self._texts().items()}
         return {side: int(numbers[-1]) if numbers else 0 for side, numbers in found.items()}
 
     def go_on(self, answers: int = 50) -> None:
-        """Wait for some more answers on both sides."""
+        """Wait for some more answers to each."""
         goal = {side: number + answers for side, number in self.last().items()}
         wait.until(
             lambda: all(number >= goal[side] for side, number in self.last().items()),
@@ -47,7 +85,7 @@ class Pings:
         )
 
     def lost(self) -> dict[str, list[int]]:
-        """The questions of each side that have no answer, up to the last one that has."""
+        """The questions of each that have no answer, up to the last one that has."""
         lost = {}
         for side, text in self._texts().items():
             answered = {int(number) for number in _SEQUENCE.findall(text)}
@@ -55,10 +93,8 @@ class Pings:
         return lost
 
     def end(self) -> dict[str, list[int]]:
-        """End both; returns what is lost."""
+        """End all; returns what is lost."""
         self.go_on()
-        self._guests.kill(signal.SIGINT)
-        self._guests.wait(wait.PATIENCE)
-        self._others.send_signal(signal.SIGINT)
-        self._others.wait(wait.PATIENCE)
+        for asker in self._askers.values():
+            asker.end()
         return self.lost()

@@ -50,7 +50,7 @@ full: $(FULL)/build.ninja
 	$(build) $(FULL)
 
 lean: $(LEAN)/build.ninja
-	$(build) $(LEAN) qemu-system-x86_64 qemu-img
+	$(build) $(LEAN) qemu-system-x86_64 qemu-img qemu-nbd
 
 asan: $(ASAN)/build.ninja
 	$(build) $(ASAN) qemu-system-x86_64 vmmnet-qtests

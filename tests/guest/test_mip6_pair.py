@@ -68,16 +68,16 @@ def test_two_homes(world: World, agents: list[Namespace], tmp_path: Path) -> Non
             FIRST: roaming.info(first)["care-of"],
             STRANGER: roaming.info(second)["care-of"],
         }
+        connections: list[pair.Talk | roaming.Transfer] = [
+            pair.Talk(first, second, STRANGER.address),
+            roaming.Transfer(world.correspondent, second, STRANGER.address, pause=0.1),
+        ]
         pings = _pings(world, first, second, STRANGER)
         homes = " or ".join(f"host {vm.address}" for vm in vms)
         expression = f"{homes} or ip6[6] = 41 and ip6[46] = 58"
         with away.host.capture(away.wire.a.name, tmp_path / "away.pcap", expression) as file:
             pings.go_on()
         _check_capture(file, care_of)
-        connections: list[pair.Talk | roaming.Transfer] = [
-            pair.Talk(first, second, STRANGER.address),
-            roaming.Transfer(world.correspondent, second, STRANGER.address, pause=0.1),
-        ]
         move = stack.enter_context(FIRST.move(first, world.home))
         FIRST.await_ready(move.target, world.home)
         move.begin()

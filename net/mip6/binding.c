@@ -323,11 +323,13 @@ void mip6_binding_error(Mip6Binding *b, int64_t now, const Mip6Mh *be)
     }
 }
 
-void mip6_binding_refused_by_icmp(Mip6Binding *b, int64_t now)
+bool mip6_binding_refused_by_icmp(Mip6Binding *b, int64_t now)
 {
-    if (b->tries && b->next != INT64_MAX) {
-        refused(b, now, MIP6_WHY_UNSUPPORTED);
+    if (!b->tries || b->next == INT64_MAX) {
+        return false;
     }
+    refused(b, now, MIP6_WHY_UNSUPPORTED);
+    return true;
 }
 
 void mip6_binding_refresh(Mip6Binding *b, int64_t now)

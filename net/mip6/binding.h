@@ -137,8 +137,10 @@ void mip6_binding_error(Mip6Binding *b, int64_t now, const Mip6Mh *be);
 /**
  * mip6_binding_refused_by_icmp: the agent's ICMPv6 says that it does not know
  * the mobility header or the Home Address option (section 11.3.5, 11.7.3)
+ *
+ * Returns: false if no Binding Update is out that it could be about
  */
-void mip6_binding_refused_by_icmp(Mip6Binding *b, int64_t now);
+bool mip6_binding_refused_by_icmp(Mip6Binding *b, int64_t now);
 
 /** mip6_binding_refresh: register again now, as a refresh request asks. */
 void mip6_binding_refresh(Mip6Binding *b, int64_t now);

@@ -298,7 +298,7 @@ static void test_error(void)
     g_assert_cmpint(f.sent, ==, 2);
     g_assert_cmpint(f.b.why, ==, MIP6_WHY_ERROR);
     answer(&f, 0, f.last.sequence, 15);
-    mip6_binding_refused_by_icmp(&f.b, f.now);
+    g_assert_false(mip6_binding_refused_by_icmp(&f.b, f.now));
     g_assert_cmpint(f.b.state, ==, MIP6_BOUND);
 }
 

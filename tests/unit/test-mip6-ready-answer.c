@@ -312,6 +312,25 @@ static void test_icmp(void)
     }
 }
 
+/* An error about an update that has been answered is about nothing. */
+static void test_late_icmp(void)
+{
+    for (unsigned code = 1; code <= 2; code++) {
+        World *w = registering();
+        uint8_t update[256];
+        size_t len = w->link.len - PACKET_ETH_LEN;
+
+        memcpy(update, w->link.buf + PACKET_ETH_LEN, len);
+        ready_accept(w);
+        g_assert_cmpint(w->port.binding[0].state, ==, MIP6_BOUND);
+        give_error(w, PACKET_ICMP6_PARAMETER, code, 40, update, len);
+        g_assert_cmpint(w->port.dropped[MIP6_DROP_ICMP6], ==, 1);
+        g_assert_cmpint(w->port.binding[0].state, ==, MIP6_BOUND);
+        g_assert_cmpint(w->port.binding[0].why, ==, MIP6_WHY_NONE);
+        world_free(w);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -329,5 +348,6 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/ready/answer/refresh-request",
                     test_refresh_request);
     g_test_add_func("/mip6/ready/answer/icmp", test_icmp);
+    g_test_add_func("/mip6/ready/answer/late-icmp", test_late_icmp);
     return g_test_run();
 }

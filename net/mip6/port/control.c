@@ -358,8 +358,7 @@ static Mip6Verdict take_icmp6_error(Mip6Port *p, int64_t now,
     /* With ESP the agent has keys for us, and so knows mobility. */
     if (icmp[0] == PACKET_ICMP6_PARAMETER && icmp[1] != 0 && b &&
         !p->config.protect) {
-        mip6_binding_refused_by_icmp(b, now);
-        heeded = true;
+        heeded |= mip6_binding_refused_by_icmp(b, now);
     }
     return heeded ? MIP6_DONE : mip6_port_drop(p, MIP6_DROP_ICMP6);
 }

@@ -185,6 +185,8 @@ class Namespace:
         snoops = ["mcast_snooping", str(int(snooping))]
         self.ip("link", "add", name, "type", "bridge", "stp_state", "0", *snoops)
         bridge = Interface(self, name)
+        # Else it has the lowest address of its ports, which changes when they do.
+        bridge._set("address", bridge.mac)
         bridge.up()
         return bridge
 

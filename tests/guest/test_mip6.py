@@ -3,10 +3,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import random
 import signal
-import socket
 from collections.abc import Iterator
 
 import pytest
@@ -34,20 +31,6 @@ def _bound(guest: Guest) -> list[str]:
     """The home addresses that have a binding."""
     bindings = roaming.info(guest)["bindings"]
     return [b["home-address"] for b in bindings if b["state"] == "bound"]
-
-
-def _upload(world: World, guest: Guest) -> None:
-    """Send the guest some MiB, and compare."""
-    sink = guest.spawn("nc -6 -l 7003 | sha256sum")
-    guest.wait_for("ss -6ltn | grep -q :7003")
-    octets = random.randbytes(4 << 20)
-    with (
-        world.correspondent.entered(),
-        socket.create_connection((HOME_ADDRESS, 7003), timeout=wait.PATIENCE) as line,
-    ):
-        line.sendall(octets)
-        line.shutdown(socket.SHUT_WR)
-        assert sink.wait().stdout.split()[0] == hashlib.sha256(octets).hexdigest()
 
 
 def test_keeps_its_address(world: World) -> None:
@@ -87,7 +70,7 @@ def test_keeps_its_address(world: World) -> None:
                 lambda: second.output().stdout.count("icmp_seq") > heard + 10, "more answers"
             )
             second.kill(signal.SIGINT)
-            _upload(world, target)
+            roaming.upload(world.correspondent, target)
             ping.kill(signal.SIGINT)
             print(ping.wait().stdout[-300:])
             info = roaming.info(target)

@@ -7,7 +7,6 @@ import contextlib
 import re
 import signal
 from collections.abc import Iterator
-from dataclasses import dataclass
 from ipaddress import IPv6Address
 
 import pytest
@@ -24,6 +23,13 @@ from vmmnet.testbed.mobility import (
     prefix_line,
 )
 from vmmnet.testbed.net import Interface
+from vmmnet.testbed.stranger import (
+    Stranger,
+    acknowledgement,
+    advertisement,
+    binding_error,
+    standing,
+)
 
 NEW_PREFIX = "2001:db8:6000"
 #: Neighbours are looked after soon, so that a router that is gone is missed soon.
@@ -198,21 +204,6 @@ def test_agent_is_away_for_long(world: World, started: Guest) -> None:
         transfer.end()
 
 
-@dataclass
-class Stranger:
-    """A host that sends in others' names to the mobile node's care-of address."""
-
-    guest: Guest
-    node: mobile.Node
-
-    def refused(self, reason: str, packet: bytes) -> None:
-        """Send a packet that has to be counted, and to change nothing."""
-        before = roaming.dropped(self.guest, reason)
-        self.node.send(packet)
-        wait.until(lambda: roaming.dropped(self.guest, reason) > before, f"a drop: {reason}")
-        assert roaming.state(self.guest) == "bound"
-
-
 def _care_of_mac(world: World, care_of: str) -> str:
     """As the foreign router knows it."""
     found = world.foreign.router.ip("-6", "neigh", "show", care_of)
@@ -224,22 +215,9 @@ def _care_of_mac(world: World, care_of: str) -> str:
 @pytest.fixture
 def stranger(world: World, guest: Guest) -> Iterator[Stranger]:
     """Stand on the foreign link."""
-    space = world.network.namespace("stranger")
-    try:
-        end = world.network.connect(space, world.foreign.bridge).a
-        node = mobile.Node(end, _care_of_mac(world, roaming.info(guest)["care-of"]))
-        yield Stranger(guest, node)
-        node.close()
-    finally:
-        space.close()
-
-
-def _acknowledgement(source: str, care_of: str, sequence: int, status: int = 0) -> bytes:
-    """A Binding Acknowledgement by way of a type 2 routing header."""
-    body = status.to_bytes(2, "little") + sequence.to_bytes(2, "big") + b"\0\1"
-    message = mobile.mobility_header(source, HOME_ADDRESS, mobile.BINDING_ACK, body)
-    routing = bytes((mobile.MOBILITY, 2, 2, 1)) + bytes(4) + IPv6Address(HOME_ADDRESS).packed
-    return mobile.ip6(source, care_of, mobile.ROUTING, routing + message)
+    mac = _care_of_mac(world, roaming.info(guest)["care-of"])
+    with standing(world.network, world.foreign.bridge, mac, guest) as found:
+        yield found
 
 
 def test_forged_on_the_link(world: World, guest: Guest, stranger: Stranger) -> None:
@@ -248,34 +226,17 @@ def test_forged_on_the_link(world: World, guest: Guest, stranger: Stranger) -> N
     care_of = roaming.info(guest)["care-of"]
     other = f"{FOREIGN_PREFIX}::bad"
     inner = mobile.echo(CORRESPONDENT_ADDRESS, HOME_ADDRESS, 1)
-    error = bytes((1, 0)) + IPv6Address(HOME_ADDRESS).packed
     for sequence in range(0, 0x10000, 0x1111):
-        stranger.refused("stranger", _acknowledgement(other, care_of, sequence, 128))
+        stranger.refused("stranger", acknowledgement(other, care_of, sequence, 128))
         # Nothing was asked: whoever answers, it is no answer.
-        stranger.refused("mh-unexpected", _acknowledgement(AGENT_ADDRESS, care_of, sequence, 128))
-    stranger.refused(
-        "stranger",
-        mobile.ip6(
-            other,
-            care_of,
-            mobile.MOBILITY,
-            mobile.mobility_header(other, care_of, mobile.BINDING_ERROR, error),
-        ),
-    )
+        stranger.refused("mh-unexpected", acknowledgement(AGENT_ADDRESS, care_of, sequence, 128))
+    stranger.refused("stranger", binding_error(other, care_of))
     stranger.refused("stranger", mobile.ip6(other, care_of, mobile.IP6, inner))
     # The home agent's name does not open the tunnel to others than the guest.
     wrong = mobile.echo(CORRESPONDENT_ADDRESS, f"{mobility.HOME_PREFIX}::77", 1)
     stranger.refused("not-home-address", mobile.ip6(AGENT_ADDRESS, care_of, mobile.IP6, wrong))
     transfer.goes_on()
     transfer.end()
-
-
-def _advertisement(source: str, hops: int, limit: int, lifetime: int, prefix: str) -> bytes:
-    """A router advertisement with a prefix."""
-    body = bytes((limit, 0)) + lifetime.to_bytes(2, "big") + bytes(8)
-    body += bytes((3, 4, 64, 0xC0)) + (3600).to_bytes(4, "big") * 2 + bytes(4)
-    body += IPv6Address(f"{prefix}::").packed
-    return mobile.icmp6(source, "ff02::1", 134, body, hops)
 
 
 def test_forged_routers(world: World, guest: Guest, stranger: Stranger) -> None:
@@ -286,16 +247,16 @@ def test_forged_routers(world: World, guest: Guest, stranger: Stranger) -> None:
     match = re.search(r"inet6 (fe80[^/]*)", router)
     assert match
     # By way of a router its own words do not count. The next packet tells when it was read.
-    stranger.node.send(_advertisement(match[1], 254, 1, 0, FOREIGN_PREFIX))
+    stranger.node.send(advertisement(match[1], 254, 1, 0, FOREIGN_PREFIX))
     other = mobile.ip6(f"{FOREIGN_PREFIX}::bad", care_of, mobile.IP6, bytes(40))
     stranger.refused("stranger", other)
     # Another prefix, of a router that is none, does not move the node.
-    stranger.node.send(_advertisement("fe80::bad", 255, 64, 0, NEW_PREFIX))
+    stranger.node.send(advertisement("fe80::bad", 255, 64, 0, NEW_PREFIX))
     transfer.goes_on()
     roaming.await_bound(guest, FOREIGN_PREFIX)
     guest.monitor.forget_events()
     # The router's end, and a hop limit of which nothing arrives: until it speaks again.
-    stranger.node.send(_advertisement(match[1], 255, 1, 0, FOREIGN_PREFIX))
+    stranger.node.send(advertisement(match[1], 255, 1, 0, FOREIGN_PREFIX))
     guest.monitor.wait_event("MIP6_STATE", state="acquiring")
     roaming.await_bound(guest, FOREIGN_PREFIX)
     transfer.goes_on()

@@ -65,11 +65,13 @@ def ip6(source: str, destination: str, protocol: int, payload: bytes, hops: int 
     return head + _packed(source) + _packed(destination) + payload
 
 
-def icmp6(source: str, destination: str, kind: int, body: bytes, hops: int = 64) -> bytes:
-    """An ICMPv6 packet of code 0; ``body`` is behind the checksum."""
-    message = struct.pack(">BBH", kind, 0, 0) + body
+def icmp6(
+    source: str, destination: str, kind: int, body: bytes, hops: int = 64, code: int = 0
+) -> bytes:
+    """An ICMPv6 packet; ``body`` is behind the checksum."""
+    message = struct.pack(">BBH", kind, code, 0) + body
     sealed = checksum(source, destination, ICMP6, message)
-    message = struct.pack(">BBH", kind, 0, sealed) + body
+    message = struct.pack(">BBH", kind, code, sealed) + body
     return ip6(source, destination, ICMP6, message, hops)
 
 

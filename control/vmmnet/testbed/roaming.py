@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import random
 import socket
 import threading
 from typing import Any
@@ -132,6 +133,20 @@ class Transfer:
         assert self._idle.recv(32, socket.MSG_WAITALL) == self._digest.digest()
         self._idle.close()
         self._bulk.close()
+
+
+def upload(sender: Namespace, guest: Guest) -> None:
+    """Send the guest some MiB, and compare."""
+    sink = guest.spawn("nc -6 -l 7003 | sha256sum")
+    guest.wait_for("ss -6ltn | grep -q :7003")
+    octets = random.randbytes(4 << 20)
+    with (
+        sender.entered(),
+        socket.create_connection((HOME_ADDRESS, 7003), timeout=wait.PATIENCE) as line,
+    ):
+        line.sendall(octets)
+        line.shutdown(socket.SHUT_WR)
+        assert sink.wait().stdout.split()[0] == hashlib.sha256(octets).hexdigest()
 
 
 def pings(guest: Guest, address: str = CORRESPONDENT_ADDRESS) -> None:

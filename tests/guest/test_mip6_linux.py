@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A VM whose home agent is not ours: a stock Linux kernel has the tunnel."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from vmmnet.testbed import linux_agent, mobility, roaming, wait
+from vmmnet.testbed.agent import Job
+from vmmnet.testbed.guest import Guest
+from vmmnet.testbed.mobility import (
+    AGENT_ADDRESS,
+    CORRESPONDENT_ADDRESS,
+    FOREIGN_PREFIX,
+    HOME_ADDRESS,
+    HOME_PREFIX,
+    World,
+)
+from vmmnet.testbed.narrow import SMALLEST_MTU, narrowed, told_mtu
+from vmmnet.testbed.net import Interface
+
+_PROGRAM = "/usr/lib/vmmnet/linux_agent.py"
+_MAC = "52:54:00:6d:69:72"
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    with mobility.world() as built:
+        yield built
+
+
+@dataclass
+class LinuxAgent:
+    """The home agent's guest, and the program that answers there."""
+
+    guest: Guest
+    job: Job
+
+    def updates(self) -> list[str]:
+        """What was asked of it, and what it has answered."""
+        return re.findall(r"^update (.*)$", self.job.output().stdout, re.MULTILINE)
+
+    @property
+    def tunnel_mtu(self) -> int:
+        """Of the kernel's tunnel."""
+        return int(self.guest.run("cat /sys/class/net/mn0/mtu").stdout)
+
+
+@pytest.fixture(scope="module")
+def agent(world: World) -> Iterator[LinuxAgent]:
+    """Run it on the home link."""
+    tap = world.home.tap("agent0")
+    with Guest(
+        name="linux-agent",
+        netns=world.home.host,
+        kernel="6.12",
+        memory="256M",
+        devices=[f"virtio-net-pci,netdev=net0,mac={_MAC},romfile="],
+        arguments=["-netdev", f"tap,id=net0,ifname={tap.name},script=no,downscript=no,vhost=off"],
+        files={_PROGRAM: Path(linux_agent.__file__)},
+    ) as guest:
+        roaming.configure(guest, AGENT_ADDRESS)
+        job = guest.spawn(["python3", "-u", _PROGRAM, AGENT_ADDRESS])
+        job.wait_output("ready")
+        # A router believes no router advertisements.
+        guest.run(f"ip -6 route replace default via {HOME_PREFIX}::ffff")
+        yield LinuxAgent(guest, job)
+        guest.check_kernel()
+
+
+def _home_router(world: World) -> str:
+    """Its link-local address, which a guest's route has."""
+    shown = world.home.router.ip("-6", "address", "show", "dev", "lan0", "scope", "link")
+    found = re.search(r"inet6 (fe80[^/]*)", shown)
+    assert found
+    return found[1]
+
+
+@pytest.fixture(scope="module")
+def tap(world: World) -> Interface:
+    """The VM's; its host has a bridge to each of two networks, the foreign and the home link."""
+    world.network.connect(world.foreign.host.bridge("home0"), world.home.link)
+    return world.foreign.tap("tap0")
+
+
+@pytest.fixture(scope="module")
+def guest(world: World, agent: LinuxAgent, tap: Interface) -> Iterator[Guest]:
+    """A VM that was started away, and is bound."""
+    with Guest(
+        name="mobile",
+        netns=world.foreign.host,
+        kernel="6.12",
+        memory="256M",
+        devices=[mobility.DEVICE],
+        arguments=mobility.arguments(tap, f"router-mac={world.home.link.mac}"),
+    ) as guest:
+        roaming.configure(guest)
+        guest.run(f"ip -6 route add default via {_home_router(world)} dev eth0")
+        roaming.await_bound(guest, FOREIGN_PREFIX)
+        yield guest
+
+
+def _ping(world: World, size: int) -> str:
+    """Ask the guest with a packet of this size: what there was to say."""
+    command = ["ping", "-n", "-c", "1", "-W", "5", "-M", "do", "-s", str(size - 48), HOME_ADDRESS]
+    return world.correspondent.run(command, check=False).stdout
+
+
+def test_registers(world: World, agent: LinuxAgent, guest: Guest) -> None:
+    """The kernel's home agent binds the VM; what both sides say goes through its tunnel."""
+    care_of = roaming.info(guest)["care-of"]
+    assert (
+        agent.updates()[0] == f"{HOME_ADDRESS} {care_of} {linux_agent.LIFETIME} from {care_of}: 0"
+    )
+    roaming.pings(guest)
+    assert " 0% packet loss" in _ping(world, 100)
+    transfer = roaming.Transfer(world.correspondent, guest)
+    transfer.goes_on()
+    transfer.end()
+    roaming.upload(world.correspondent, guest)
+    info = roaming.info(guest)
+    assert info["sent"] and info["received"]
+    assert roaming.dropped(guest, "stranger") == 0
+
+
+def test_too_big(world: World, agent: LinuxAgent, guest: Guest) -> None:
+    """The kernel says what fits into its tunnel; so much does, in both directions."""
+    mtu = agent.tunnel_mtu
+    assert told_mtu(world.correspondent, HOME_ADDRESS, 1500) == (mtu, AGENT_ADDRESS)
+    wait.until(lambda: " 0% packet loss" in _ping(world, mtu), "an answer of this size")
+    told, _ = told_mtu(guest, CORRESPONDENT_ADDRESS, 1500)
+    assert told == roaming.info(guest)["mtu"]
+
+
+def _datagram(world: World, guest: Guest, size: int) -> None:
+    """A packet of this size, of UDP, that the guest sends until it arrives."""
+    send = f"printf %0{size - 48}d 0 | nc -6 -u -w 1 {CORRESPONDENT_ADDRESS} 7009"
+    with world.correspondent.entered():
+        sink = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+    with sink:
+        sink.bind((CORRESPONDENT_ADDRESS, 7009))
+        sink.setblocking(False)
+
+        def arrived() -> bool:
+            guest.run(send)
+            with contextlib.suppress(BlockingIOError):
+                return len(sink.recv(2000)) == size - 48
+            return False
+
+        wait.until(arrived, f"a packet of {size} octets")
+
+
+def test_narrow_path(world: World, agent: LinuxAgent, guest: Guest) -> None:
+    """A path of 1280 octets: what we fragment the kernel puts together, and TCP fits."""
+    # With that option, eight octets, TCP would not: Linux fragments nothing on its tunnel.
+    agent.guest.run("ip -6 tunnel change mn0 mode ip6ip6 encaplimit none")
+    transfer = roaming.Transfer(world.correspondent, guest)
+    with narrowed(world):
+        assert told_mtu(world.correspondent, HOME_ADDRESS, 1400) == (SMALLEST_MTU, AGENT_ADDRESS)
+        transfer.goes_on()
+        transfer.end()
+        _datagram(world, guest, SMALLEST_MTU)
+        assert roaming.info(guest)["fragmented"]
+        roaming.upload(world.correspondent, guest)
+
+
+def test_returns_home(world: World, agent: LinuxAgent, guest: Guest, tap: Interface) -> None:
+    """The binding ends, and the kernel is no proxy any more; the connection goes on."""
+    transfer = roaming.Transfer(world.correspondent, guest)
+    transfer.goes_on()
+    world.foreign.host.ip("link", "set", tap.name, "master", "home0")
+    wait.until(lambda: roaming.state(guest) == "home", "a VM that is at home")
+    transfer.goes_on()
+    transfer.end()
+    assert agent.updates()[-1] == f"{HOME_ADDRESS} {HOME_ADDRESS} 0 from {HOME_ADDRESS}: 0"
+    assert HOME_ADDRESS not in agent.guest.run("ip -6 neigh show proxy").stdout
+    before = roaming.info(guest)
+    roaming.pings(guest)
+    assert " 0% packet loss" in _ping(world, SMALLEST_MTU)
+    after = roaming.info(guest)
+    assert (before["sent"], before["received"]) == (after["sent"], after["received"])

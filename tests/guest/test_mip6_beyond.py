@@ -271,15 +271,9 @@ def _sizes(away: Away, router: Namespace, link: str, file: Path) -> None:
     assert _seen(file)
 
 
-def _skip_with_esp(away: Away) -> None:
-    if away.keys:
-        pytest.skip("vmmnet-ha does not heed what routers say about packets in ESP")
-
-
 @pytest.mark.long
 def test_narrow_link(world: World, away: Away, tmp_path: Path) -> None:
     """A foreign link of 1280 octets, whose router says so."""
-    _skip_with_esp(away)
     link = world.foreign.link
     link.set_mtu(SMALLEST_MTU)
     world.foreign.advertiser.change(f"AdvLinkMTU {SMALLEST_MTU};", prefix_line(FOREIGN_PREFIX))
@@ -295,7 +289,6 @@ def test_narrow_link(world: World, away: Away, tmp_path: Path) -> None:
 
 def test_narrow_path(world: World, away: Away, tmp_path: Path) -> None:
     """A path that becomes one of 1280 octets: no TCP segment and no refusal needs fragments."""
-    _skip_with_esp(away)
     wait.until(lambda: roaming.info(away.guest)["mtu"] > SMALLEST_MTU, "the link's own MTU")
     transfer = roaming.Transfer(world.correspondent, away.guest)
     transfer.goes_on()

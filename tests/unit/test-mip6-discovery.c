@@ -38,7 +38,7 @@ static void test_anycast(void)
         struct in6_addr prefix = address(cases[i].prefix);
         struct in6_addr expected = address(cases[i].anycast), found;
 
-        found = mip6_discovery_anycast(&prefix, cases[i].len);
+        found = mip6_icmp_anycast(&prefix, cases[i].len);
         g_assert_cmpmem(&found, 16, &expected, 16);
     }
 }

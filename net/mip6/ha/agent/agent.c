@@ -72,7 +72,7 @@ void mip6_agent_init(Mip6Agent *a, const Mip6AgentConfig *config,
     mip6_ha_link_init(&a->link, &config->prefix, config->prefix_len);
     mip6_ha_link_configure(&a->link, 0, config->prefix_info,
                            config->prefixes);
-    a->anycast = mip6_discovery_anycast(&config->prefix, config->prefix_len);
+    a->anycast = mip6_icmp_anycast(&config->prefix, config->prefix_len);
 }
 
 void mip6_agent_destroy(Mip6Agent *a)

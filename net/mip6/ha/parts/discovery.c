@@ -11,29 +11,6 @@
 
 #define HOPS            64
 #define HEAD_LEN        8u      /* type, code, checksum, identifier, … */
-#define PREFIX_MAX      120u    /* RFC 2526 has identifiers of 7 bits */
-#define AGENTS_ANYCAST  0xfeu   /* identifier 126, and the bit before it */
-
-struct in6_addr mip6_discovery_anycast(const struct in6_addr *prefix,
-                                       unsigned len)
-{
-    struct in6_addr addr = *prefix;
-
-    if (len > PREFIX_MAX) {
-        return in6addr_any;
-    }
-    for (unsigned i = 0; i < sizeof(addr); i++) {
-        unsigned host = len >= 8 * (i + 1) ? 0
-                        : len <= 8 * i ? 0xff : 0xff >> (len - 8 * i);
-
-        addr.s6_addr[i] |= host;
-    }
-    if (len == 64) {
-        addr.s6_addr[8] &= ~0x02;       /* the identifier is a local one */
-    }
-    addr.s6_addr[15] = AGENTS_ANYCAST;
-    return addr;
-}
 
 static bool is_answered(const PacketIp6 *ip, const struct in6_addr *agent,
                         uint8_t type)

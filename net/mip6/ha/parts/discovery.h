@@ -8,14 +8,6 @@
 #define MIP6_DISCOVERY_MAX      2048u   /* octets of a question */
 
 /**
- * mip6_discovery_anycast: of all home agents of a prefix (RFC 2526)
- *
- * Returns: "::" if the prefix of @len bits leaves no room for one
- */
-struct in6_addr mip6_discovery_anycast(const struct in6_addr *prefix,
-                                       unsigned len);
-
-/**
  * mip6_discovery_answer: answer an ICMPv6 packet
  * @buf: room for MIP6_DISCOVERY_MAX octets
  * @agent: the agent's address

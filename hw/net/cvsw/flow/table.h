@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A flow table: what to do with which frames (OpenFlow 1.0 and 1.3)
+ *
+ * Theory of operation
+ * ===================
+ *
+ * Entries that have the same mask are one group: a hash table of masked keys.
+ * Groups are tried in the order of their greatest priority, so that a search
+ * ends where no better one can come.  A group keeps which words of the key its
+ * mask touches, and looks at no others.  There are at most @masks_max groups:
+ * one that would be more is refused as "table full", so that a look-up has a
+ * bound that no set of flows moves.  The hash is keyed by a random number of
+ * the table's own, so that nobody can choose keys that meet.
+ *
+ * Memory is taken when an entry is made, never at a look-up.
+ */
+#ifndef CVSW_FLOW_TABLE_H
+#define CVSW_FLOW_TABLE_H
+
+#include "hw/net/cvsw/flow/action.h"
+#include "hw/net/cvsw/flow/match.h"
+
+typedef enum CvswCommand {
+    CVSW_ADD,
+    CVSW_MODIFY,
+    CVSW_MODIFY_STRICT,
+    CVSW_DELETE,
+    CVSW_DELETE_STRICT,
+} CvswCommand;
+
+enum {
+    CVSW_FLOW_SEND_REMOVED = 1 << 0,
+    CVSW_FLOW_CHECK_OVERLAP = 1 << 1,
+    CVSW_FLOW_RESET_COUNTS = 1 << 2,
+    /* OpenFlow 1.0: MODIFY adds where it finds none. */
+    CVSW_FLOW_MODIFY_ADDS = 1 << 3,
+};
+
+/* Port of a filter that takes any. */
+#define CVSW_ANY_PORT           0xffffffffu
+
+/* A FLOW_MOD of either version. */
+typedef struct CvswFlowMod {
+    CvswCommand command;
+    CvswMatch match;
+    uint16_t priority;
+    uint64_t cookie, cookie_mask;       /* the mask: of MODIFY and DELETE */
+    uint16_t idle_timeout, hard_timeout;        /* seconds; 0: none */
+    unsigned flags;             /* CVSW_FLOW_... */
+    uint32_t out_port;          /* of DELETE; or CVSW_ANY_PORT */
+    unsigned actions_len;
+    CvswAction actions[CVSW_ACTIONS_MAX];
+} CvswFlowMod;
+
+typedef enum CvswFlowFault {
+    CVSW_FLOW_OK,
+    CVSW_FLOW_TABLE_FULL,       /* of entries, or of masks */
+    CVSW_FLOW_OVERLAP,
+} CvswFlowFault;
+
+/* What a table holds.  Only the table changes it. */
+typedef struct CvswEntry {
+    CvswMatch match;
+    uint16_t priority;
+    uint64_t cookie;
+    uint16_t idle_timeout, hard_timeout;
+    unsigned flags;
+    uint64_t made_ms, used_ms;  /* the table's clock */
+    uint64_t packets, octets;
+    unsigned actions_len;
+    CvswAction *actions;
+} CvswEntry;
+
+typedef enum CvswRemovedWhy {
+    CVSW_REMOVED_IDLE,
+    CVSW_REMOVED_HARD,
+    CVSW_REMOVED_DELETED,
+} CvswRemovedWhy;
+
+typedef void CvswRemoved(void *opaque, const CvswEntry *entry,
+                         CvswRemovedWhy why);
+
+typedef struct CvswTable CvswTable;
+
+/**
+ * cvsw_table_new: an empty table
+ * @entries_max: more are refused
+ * @masks_max: more masks are refused; a bound of a look-up
+ * @seed: random, of the hash
+ * @removed: called for each entry that has CVSW_FLOW_SEND_REMOVED and ends;
+ *           it must not change the table
+ */
+CvswTable *cvsw_table_new(unsigned entries_max, unsigned masks_max,
+                          uint64_t seed, CvswRemoved *removed, void *opaque);
+
+/** cvsw_table_free: NULL is welcome; nobody is told of the entries */
+void cvsw_table_free(CvswTable *table);
+
+/**
+ * cvsw_table_mod: carry out a FLOW_MOD
+ * @mod: whose match is one that cvsw_match_check() takes
+ *
+ * Returns: CVSW_FLOW_OK, or why nothing was changed
+ */
+CvswFlowFault cvsw_table_mod(CvswTable *table, const CvswFlowMod *mod,
+                             uint64_t now_ms);
+
+/**
+ * cvsw_table_find: the entry of the greatest priority that meets a key
+ *
+ * Of several with the same priority any is found (as OpenFlow has it), the
+ * same for the same key while the table does not change.
+ *
+ * Returns: NULL if none does
+ */
+CvswEntry *cvsw_table_find(CvswTable *table, const CvswKey *key);
+
+/** cvsw_entry_hit: a frame of @octets was found to belong to @entry */
+void cvsw_entry_hit(CvswEntry *entry, size_t octets, uint64_t now_ms);
+
+/**
+ * cvsw_table_expire: end the entries whose time has come
+ *
+ * Returns: when to call again, on the table's clock; UINT64_MAX: never, until
+ * the table is changed
+ */
+uint64_t cvsw_table_expire(CvswTable *table, uint64_t now_ms);
+
+/* Which entries: those within @match, by cookie and port as for DELETE. */
+typedef struct CvswFilter {
+    CvswMatch match;
+    bool strict;                /* @match and @priority are the entry's own */
+    uint16_t priority;
+    uint64_t cookie, cookie_mask;
+    uint32_t out_port;          /* or CVSW_ANY_PORT */
+} CvswFilter;
+
+/**
+ * cvsw_table_foreach: the entries that a filter takes; @filter NULL: all
+ *
+ * They come from the greatest priority to the least, those of one priority in
+ * the order in which they were made.  @func must not change the table.
+ */
+void cvsw_table_foreach(const CvswTable *table, const CvswFilter *filter,
+                        void (*func)(const CvswEntry *entry, void *data),
+                        void *data);
+
+/* Counters of a table. */
+typedef struct CvswTableStats {
+    unsigned entries, entries_max, masks, masks_max;
+    uint64_t lookups, matched;
+} CvswTableStats;
+
+/** cvsw_table_stats: how full it is, and how often it was asked */
+CvswTableStats cvsw_table_stats(const CvswTable *table);
+
+#endif /* CVSW_FLOW_TABLE_H */

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What becomes of a frame */
+#include <string.h>
+
+#include "hw/net/cvsw/frame/rewrite.h"
+#include "hw/net/cvsw/run/leave.h"
+#include "hw/net/cvsw/run/run.h"
+#include "hw/net/cvsw/tunnel/vxlan.h"
+#include "net/packet/ip4.h"
+#include "net/packet/ip6.h"
+#include "net/packet/octets.h"
+
+/* A frame and its list, half done. */
+typedef struct Course {
+    CvswRun *run;
+    CvswFrame *frame;
+    const CvswEntry *entry;
+    uint32_t in_port;
+    CvswLeave leave;            /* how it goes out */
+    bool left;                  /* something went out, or to the controller */
+    bool inside;                /* it came out of a tunnel */
+    bool opened;                /* the run's buffer is in use */
+} Course;
+
+const char *cvsw_drop_name(CvswDrop drop)
+{
+    static const char *const names[CVSW_DROPS] = {
+        [CVSW_DROP_FLOW] = "flow",
+        [CVSW_DROP_MISS] = "miss",
+        [CVSW_DROP_MALFORMED] = "malformed",
+        [CVSW_DROP_TTL] = "ttl",
+        [CVSW_DROP_ROOM] = "room",
+        [CVSW_DROP_NOT_TUNNEL] = "not-tunnel",
+        [CVSW_DROP_TUNNEL_CHECKSUM] = "tunnel-checksum",
+        [CVSW_DROP_NO_SA] = "no-sa",
+        [CVSW_DROP_NOT_SEALED] = "not-sealed",
+        [CVSW_DROP_ESP] = "esp",
+        [CVSW_DROP_SEGMENT] = "segment",
+        [CVSW_DROP_TOO_BIG] = "too-big",
+        [CVSW_DROP_CONTROLLER] = "controller",
+    };
+
+    return names[drop];
+}
+
+static void drop(CvswRun *run, uint32_t in_port, CvswDrop why)
+{
+    run->dropped[in_port != CVSW_PORT_GUEST][why]++;
+}
+
+static bool stop(Course *c, CvswDrop why)
+{
+    drop(c->run, c->in_port, why);
+    c->left = true;
+    return false;
+}
+
+/* --- output --------------------------------------------------------------- */
+
+static uint32_t other_port(uint32_t port)
+{
+    return port == CVSW_PORT_GUEST ? CVSW_PORT_WIRE : CVSW_PORT_GUEST;
+}
+
+/* OpenFlow: a frame goes back to where it came from only by IN_PORT. */
+static uint32_t port_of(const Course *c, uint32_t out)
+{
+    switch (out) {
+    case CVSW_OUT_IN_PORT:
+        return c->in_port;
+    case CVSW_OUT_NORMAL:
+    case CVSW_OUT_FLOOD:
+    case CVSW_OUT_ALL:
+        return other_port(c->in_port);
+    default:
+        return out == c->in_port ? 0 : out;
+    }
+}
+
+static bool output(Course *c, const CvswAction *a)
+{
+    uint32_t port;
+    CvswDrop why;
+
+    if (a->output.port == CVSW_OUT_CONTROLLER) {
+        c->run->punt(c->run->opaque, c->frame, c->in_port, a->output.max_len,
+                     c->entry);
+        c->left = true;
+        return true;
+    }
+    port = port_of(c, a->output.port);
+    if (!port) {
+        return true;
+    }
+    if (!cvsw_leave(c->run, &c->leave, c->frame, port, &why)) {
+        return stop(c, why);
+    }
+    c->left = true;
+    return true;
+}
+
+/* --- into and out of tunnels ---------------------------------------------- */
+
+static bool decap(Course *c, const CvswAction *a)
+{
+    CvswFrame *outer = c->frame;
+    CvswFrame *inner = outer == &c->run->frame ? &c->run->inner
+                                               : &c->run->frame;
+    uint32_t vni;
+
+    switch (cvsw_vxlan_decap(outer, a->number, inner, &vni)) {
+    case CVSW_DECAP_DONE:
+        c->frame = inner;
+        c->inside = true;
+        return true;
+    case CVSW_DECAP_CHECKSUM:
+        return stop(c, CVSW_DROP_TUNNEL_CHECKSUM);
+    default:
+        return stop(c, CVSW_DROP_NOT_TUNNEL);
+    }
+}
+
+/* The IP header of an opened packet: it has another length and protocol. */
+static void mend_ip(CvswFrame *f, uint8_t *l3, uint8_t protocol, size_t len)
+{
+    size_t header = f->flow.l4 - f->flow.l3;
+
+    if (f->flow.has & PACKET_FLOW_IP6) {
+        packet_put16(l3 + 4, header - PACKET_IP6_LEN + len);
+        l3[6] = protocol;
+        return;
+    }
+    packet_put16(l3 + 2, header + len);
+    l3[9] = protocol;
+    packet_ip4_seal(l3, header);
+}
+
+static bool is_esp(const CvswFrame *f)
+{
+    bool plain = f->flow.has & PACKET_FLOW_IP4 ||
+                 f->flow.l4 == f->flow.l3 + PACKET_IP6_LEN;
+
+    return f->flow.has & (PACKET_FLOW_IP4 | PACKET_FLOW_IP6) && plain &&
+           f->flow.protocol == ESP_PROTOCOL && f->flow.l4 &&
+           !(f->flow.has & PACKET_FLOW_FRAGMENT);
+}
+
+/* The octets behind IP's header that are the packet's, and no padding. */
+static size_t packet_left(const CvswFrame *f)
+{
+    const uint8_t *l3 = f->head + f->flow.l3;
+    size_t end = f->flow.has & PACKET_FLOW_IP4 ?
+                 f->flow.l3 + packet_get16(l3 + 2) :
+                 f->flow.l3 + PACKET_IP6_LEN + packet_get16(l3 + 4);
+
+    return end <= f->size && end > f->flow.l4 ? end - f->flow.l4 : 0;
+}
+
+static bool decrypt(Course *c, const CvswAction *a)
+{
+    CvswFrame *f = c->frame;
+    CvswFrame *clear = f == &c->run->frame ? &c->run->inner : &c->run->frame;
+    struct iovec iov[CVSW_PARTS_MAX + 1], part[CVSW_PARTS_MAX];
+    uint8_t head[PACKET_FLOW_LOOK], next;
+    PacketOffload none = { 0 };
+    size_t left, len;
+    EspResult result;
+    uint32_t spi;
+    EspSa *sa;
+    int parts;
+
+    left = is_esp(f) ? packet_left(f) : 0;
+    parts = cvsw_frame_iov(f, iov);
+    parts = packet_iov_slice(iov, parts, f->flow.l4, left, part,
+                             CVSW_PARTS_MAX);
+    if (c->opened || !left || parts < 0 || !esp_spi(part, parts, &spi)) {
+        return stop(c, CVSW_DROP_NOT_SEALED);
+    }
+    sa = cvsw_sas_inbound(c->run->sas, spi, a->sa);
+    if (!sa) {
+        return stop(c, CVSW_DROP_NO_SA);
+    }
+    result = esp_open(sa, part, parts, c->run->opened, sizeof(c->run->opened),
+                      &len, &next);
+    if (result != ESP_GOOD) {
+        c->run->esp[result]++;
+        return stop(c, CVSW_DROP_ESP);
+    }
+    memcpy(head, f->head, f->flow.l4);
+    mend_ip(f, head + f->flow.l3, next, len);
+    iov[0] = (struct iovec) { head, f->flow.l4 };
+    iov[1] = (struct iovec) { c->run->opened, len };
+    if (!cvsw_frame_take(clear, iov, 2, &none)) {
+        return stop(c, CVSW_DROP_MALFORMED);
+    }
+    c->frame = clear;
+    c->opened = true;
+    return true;
+}
+
+/* --- the list ------------------------------------------------------------- */
+
+static bool change(Course *c, const CvswAction *a)
+{
+    switch (cvsw_rewrite(c->frame, a)) {
+    case CVSW_REWRITE_TTL:
+        return stop(c, CVSW_DROP_TTL);
+    case CVSW_REWRITE_ROOM:
+        return stop(c, CVSW_DROP_ROOM);
+    default:
+        return true;
+    }
+}
+
+/* Returns: false at the list's end. */
+static bool carry_out(Course *c, const CvswAction *a)
+{
+    switch (a->type) {
+    case CVSW_ACTION_OUTPUT:
+        return output(c, a);
+    case CVSW_ACTION_TUNNEL_ENCAP:
+        c->leave.tunnel = &a->tunnel;
+        return true;
+    case CVSW_ACTION_ENCRYPT:
+        c->leave.sealed = true;
+        c->leave.sa = a->sa;
+        return true;
+    case CVSW_ACTION_TUNNEL_DECAP:
+        return decap(c, a);
+    case CVSW_ACTION_DECRYPT:
+        return decrypt(c, a);
+    default:
+        return change(c, a);
+    }
+}
+
+/* Returns: false if no flow is for the frame. */
+static bool look_up(Course *c, uint64_t now_ms)
+{
+    CvswEntry *entry;
+    CvswKey key;
+
+    cvsw_key_of(&key, &c->frame->flow, c->in_port, c->frame->tunnel_id);
+    entry = cvsw_table_find(c->run->table, &key);
+    c->entry = entry;
+    if (!entry) {
+        return false;
+    }
+    cvsw_entry_hit(entry, c->frame->size, now_ms);
+    for (unsigned i = 0; i < entry->actions_len; i++) {
+        if (!carry_out(c, &entry->actions[i])) {
+            break;
+        }
+    }
+    return true;
+}
+
+static bool ends_in_decap(const CvswEntry *entry)
+{
+    return entry->actions_len &&
+           entry->actions[entry->actions_len - 1].type ==
+           CVSW_ACTION_TUNNEL_DECAP;
+}
+
+/* What has come out of a tunnel and has not left is looked up by itself. */
+static void look_inside(Course *c, uint64_t now_ms)
+{
+    if (c->left || !c->inside || !ends_in_decap(c->entry)) {
+        return;
+    }
+    c->leave = (CvswLeave) { 0 };
+    if (!look_up(c, now_ms)) {
+        stop(c, CVSW_DROP_MISS);
+    }
+}
+
+bool cvsw_run(CvswRun *run, uint32_t in_port, const struct iovec *iov,
+              int iovcnt, const PacketOffload *offload, uint64_t now_ms)
+{
+    Course c = { .run = run, .frame = &run->frame, .in_port = in_port };
+
+    if (!cvsw_frame_take(&run->frame, iov, iovcnt, offload)) {
+        drop(run, in_port, CVSW_DROP_MALFORMED);
+        return true;
+    }
+    if (!look_up(&c, now_ms)) {
+        if (run->drop_misses) {
+            drop(run, in_port, CVSW_DROP_MISS);
+        }
+        return run->drop_misses;
+    }
+    look_inside(&c, now_ms);
+    if (!c.left) {
+        drop(run, in_port, CVSW_DROP_FLOW);
+    }
+    return true;
+}

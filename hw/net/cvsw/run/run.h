@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What becomes of a frame: look it up, carry out its flow's actions
+ *
+ * Theory of operation
+ * ===================
+ *
+ * A frame is looked up once; one that comes out of a tunnel as the last action
+ * of its list is looked up once more, by its inner headers and tunnel id.  That
+ * is the bound: two look-ups, and as many actions as two lists have.
+ *
+ * TUNNEL_ENCAP and ENCRYPT do nothing by themselves.  They say how the outputs
+ * behind them leave: a super-frame is cut there, and each piece gets its outer
+ * headers, and its seal.  So a guest keeps its large segments, and no outer
+ * packet is a fragment.  A frame that is to be sealed and cannot be (no such
+ * association, no number left) is dropped: nothing leaves in clear that a flow
+ * says to encrypt.
+ *
+ * Nothing is allocated for a frame.  The two buffers that ESP needs belong to
+ * the run.
+ */
+#ifndef CVSW_RUN_RUN_H
+#define CVSW_RUN_RUN_H
+
+#include "hw/net/cvsw/flow/table.h"
+#include "hw/net/cvsw/frame/frame.h"
+#include "hw/net/cvsw/tunnel/sas.h"
+
+/* Why frames end; each is counted. */
+typedef enum CvswDrop {
+    CVSW_DROP_FLOW,             /* the flow's actions have no output */
+    CVSW_DROP_MISS,             /* no flow, and misses are dropped */
+    CVSW_DROP_MALFORMED,        /* no Ethernet frame, or of too many parts */
+    CVSW_DROP_TTL,
+    CVSW_DROP_ROOM,             /* too many tags */
+    CVSW_DROP_NOT_TUNNEL,       /* TUNNEL_DECAP of what is no VXLAN for it */
+    CVSW_DROP_TUNNEL_CHECKSUM,
+    CVSW_DROP_NO_SA,            /* ENCRYPT or DECRYPT without an association */
+    CVSW_DROP_NOT_SEALED,       /* DECRYPT of what is no ESP */
+    CVSW_DROP_ESP,              /* what esp.h counts by reason */
+    CVSW_DROP_SEGMENT,          /* a super-frame that is none */
+    CVSW_DROP_TOO_BIG,          /* longer than IP allows */
+    CVSW_DROP_CONTROLLER,       /* for the controller, and none listens */
+    CVSW_DROPS,
+} CvswDrop;
+
+/** cvsw_drop_name: for people, and for QMP: "no-sa" */
+const char *cvsw_drop_name(CvswDrop drop);
+
+/*
+ * A frame leaves by a port.  What it refers to may be used again after the
+ * call.
+ */
+typedef void CvswEmit(void *opaque, uint32_t port, const struct iovec *iov,
+                      int parts, const PacketOffload *offload);
+
+/* A frame for the controller: its first @max_len octets, of @frame->size. */
+typedef void CvswPunt(void *opaque, const CvswFrame *frame, uint32_t in_port,
+                      uint16_t max_len, const CvswEntry *entry);
+
+typedef struct CvswRun {
+    CvswTable *table;
+    CvswSas *sas;
+    CvswEmit *emit;
+    CvswPunt *punt;
+    void *opaque;
+    bool drop_misses;
+    uint64_t dropped[2][CVSW_DROPS];    /* [0]: from the guest */
+    uint64_t esp[ESP_RESULTS];  /* of CVSW_DROP_ESP */
+    CvswFrame frame, inner;
+    uint8_t opened[ESP_PACKET_MAX], sealed[ESP_PACKET_MAX];
+} CvswRun;
+
+/**
+ * cvsw_run: a frame came in
+ * @in_port: CVSW_PORT_...
+ * @iov: from the destination address on
+ *
+ * Returns: false if there is no flow for it and it is to go on to the other
+ * port as it is; else all is done
+ */
+bool cvsw_run(CvswRun *run, uint32_t in_port, const struct iovec *iov,
+              int iovcnt, const PacketOffload *offload, uint64_t now_ms);
+
+#endif /* CVSW_RUN_RUN_H */

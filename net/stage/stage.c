@@ -744,6 +744,11 @@ NetStage *net_stage_new(const NetStageRoom *room, const char *id,
     return s;
 }
 
+void net_stage_delete(NetStage *s)
+{
+    qemu_del_net_client(&s->end[NET_STAGE_NIC][0]->nc);
+}
+
 /* --- what a room, or a hook, asks ----------------------------------------- */
 
 void *net_stage_opaque(NetStage *s)
@@ -754,6 +759,12 @@ void *net_stage_opaque(NetStage *s)
 const char *net_stage_id(NetStage *s)
 {
     return s->id;
+}
+
+NetClientState *net_stage_queue(NetStage *s, unsigned queue)
+{
+    assert(queue < s->queues);
+    return &s->end[NET_STAGE_NIC][queue]->nc;
 }
 
 unsigned net_stage_queues(NetStage *s)

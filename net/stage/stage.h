@@ -194,6 +194,19 @@ NetStage *net_stage_new(const NetStageRoom *room, const char *id,
                         const char *backend, NetClientState *peer,
                         void *opaque, Error **errp);
 
+/**
+ * net_stage_delete: end a stage that no NIC uses any more
+ *
+ * For a NIC that has a stage of its own; others end by netdev_del.
+ */
+void net_stage_delete(NetStage *stage);
+
+/**
+ * net_stage_queue: what a NIC has to have as its peer
+ * @queue: 0..net_stage_queues() - 1
+ */
+NetClientState *net_stage_queue(NetStage *stage, unsigned queue);
+
 /* Returns: what the room gave to net_stage_new() */
 void *net_stage_opaque(NetStage *stage);
 

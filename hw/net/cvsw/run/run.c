@@ -108,7 +108,8 @@ static bool decap(Course *c, const CvswAction *a)
                                                : &c->run->frame;
     uint32_t vni;
 
-    switch (cvsw_vxlan_decap(outer, a->number, inner, &vni)) {
+    switch (cvsw_vxlan_decap(outer, a->number ? a->number : CVSW_VXLAN_PORT,
+                             inner, &vni)) {
     case CVSW_DECAP_DONE:
         c->frame = inner;
         c->inside = true;

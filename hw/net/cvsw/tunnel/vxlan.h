@@ -6,6 +6,8 @@
 #include "hw/net/cvsw/flow/action.h"
 #include "hw/net/cvsw/frame/frame.h"
 
+/* IANA's port (RFC 7348 section 8). */
+#define CVSW_VXLAN_PORT         4789u
 #define CVSW_VXLAN_LEN          8u
 /* Ethernet and IPv6; UDP and VXLAN. */
 #define CVSW_OUTER_MAX          (14u + 40u)

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The switch in a NIC
+ *
+ * Theory of operation
+ * ===================
+ *
+ *     virtio-net  <->  switch (a net/stage room)  <->  netdev  <->  the wire
+ *
+ * The device makes a stage before the netdev that it was given, and takes that
+ * as its peer.  A frame is looked up in the flow table (run/), and the result
+ * leaves by the stage's two sides, which are OpenFlow's ports 1 (the guest) and
+ * 2 (the wire).  What no flow is for goes on as it is, unless misses are to be
+ * dropped.
+ *
+ * Control frames come from the wire and end here.  From the guest's side they
+ * end here, too, and are counted: a guest must not speak for its NIC.
+ *
+ * All runs under the BQL, in this VM's own process: what a flow costs is paid
+ * by the VM that has it.
+ */
+#include "qemu/osdep.h"
+
+#include "crypto/secret_common.h"
+#include "hw/net/cvsw/control/commands.h"
+#include "hw/net/cvsw/nic.h"
+#include "hw/net/cvsw/offload.h"
+#include "hw/net/cvsw/run/run.h"
+#include "net/stage/stage.h"
+#include "qapi/error.h"
+#include "qemu/guest-random.h"
+#include "qemu/timer.h"
+
+struct CvswNic {
+    NetStage *stage;
+    CvswSession *session;
+    CvswCommanded commanded;
+    CvswRun *run;
+    QEMUTimer *timer;
+    MACAddr mac;
+    bool was_up;
+    uint32_t flows_max, masks_max;
+    uint64_t control_of_guest;  /* control frames that the guest has sent */
+};
+
+static uint64_t now_ms(void)
+{
+    return qemu_clock_get_ms(QEMU_CLOCK_REALTIME);
+}
+
+/* --- frames --------------------------------------------------------------- */
+
+static void cvsw_send(CvswNic *nic, NetStageSide to, const struct iovec *iov,
+                      int parts, const PacketOffload *offload)
+{
+    uint8_t vnet[CVSW_VNET_MAX] = { 0 };
+    struct iovec all[CVSW_PARTS_MAX + 5];
+    NetStageFrame frame = {
+        .iov = all,
+        .iovcnt = parts + 1,
+        .vnet_len = net_stage_vnet_len(nic->stage, 0),
+    };
+
+    assert(parts < ARRAY_SIZE(all));
+    cvsw_write_offload(vnet, offload);
+    all[0] = (struct iovec) { vnet, frame.vnet_len };
+    memcpy(all + 1, iov, parts * sizeof(*iov));
+    net_stage_send(nic->stage, to, &frame);
+}
+
+static void cvsw_emit(void *opaque, uint32_t port, const struct iovec *iov,
+                      int parts, const PacketOffload *offload)
+{
+    cvsw_send(opaque, port == CVSW_PORT_GUEST ? NET_STAGE_NIC
+                                              : NET_STAGE_BACKEND,
+              iov, parts, offload);
+}
+
+static void cvsw_punt(void *opaque, const CvswFrame *frame, uint32_t in_port,
+                      uint16_t max_len, const CvswEntry *entry)
+{
+    CvswNic *nic = opaque;
+
+    nic->run->dropped[in_port != CVSW_PORT_GUEST][CVSW_DROP_CONTROLLER]++;
+}
+
+static NetStageVerdict cvsw_take(CvswNic *nic, uint32_t in_port,
+                                 NetStageFrame *frame)
+{
+    PacketOffload offload = cvsw_read_offload(frame);
+    struct iovec iov[CVSW_PARTS_MAX];
+    int parts = packet_iov_slice(frame->iov, frame->iovcnt, frame->vnet_len,
+                                 net_stage_frame_size(frame), iov,
+                                 CVSW_PARTS_MAX);
+
+    if (parts < 0) {
+        nic->run->dropped[in_port != CVSW_PORT_GUEST][CVSW_DROP_MALFORMED]++;
+        return NET_STAGE_DROP;
+    }
+    return cvsw_run(nic->run, in_port, iov, parts, &offload, now_ms()) ?
+           NET_STAGE_DROP : NET_STAGE_PASS;
+}
+
+static bool cvsw_frame_is_control(const NetStageFrame *frame)
+{
+    uint8_t head[CVSW_ETH_LEN];
+
+    return cvsw_is_control(head, net_stage_peek(frame, 0, head,
+                                                sizeof(head)));
+}
+
+static NetStageVerdict cvsw_from_nic(NetStage *stage, NetStageFrame *frame)
+{
+    CvswNic *nic = net_stage_opaque(stage);
+
+    if (cvsw_frame_is_control(frame)) {
+        nic->control_of_guest++;
+        return NET_STAGE_DROP;
+    }
+    return cvsw_take(nic, CVSW_PORT_GUEST, frame);
+}
+
+/* --- control -------------------------------------------------------------- */
+
+static void cvsw_tick(void *opaque)
+{
+    CvswNic *nic = opaque;
+    uint64_t next = MIN(cvsw_session_tick(nic->session, now_ms()),
+                        cvsw_table_expire(nic->run->table, now_ms()));
+
+    if (next == UINT64_MAX) {
+        timer_del(nic->timer);
+    } else {
+        timer_mod(nic->timer, MAX(next, now_ms() + 1));
+    }
+}
+
+static NetStageVerdict cvsw_from_backend(NetStage *stage, NetStageFrame *frame)
+{
+    CvswNic *nic = net_stage_opaque(stage);
+    uint8_t control[CVSW_FRAME_MAX];
+
+    if (!cvsw_frame_is_control(frame)) {
+        return cvsw_take(nic, CVSW_PORT_WIRE, frame);
+    }
+    cvsw_session_input(nic->session, control,
+                       net_stage_peek(frame, 0, control, sizeof(control)),
+                       now_ms());
+    cvsw_tick(nic);
+    return NET_STAGE_DROP;
+}
+
+static void cvsw_changed(NetStage *stage)
+{
+    CvswNic *nic = net_stage_opaque(stage);
+    bool is_up = net_stage_link_up(stage, NET_STAGE_BACKEND);
+
+    if (is_up && !nic->was_up) {
+        cvsw_session_begin(nic->session, now_ms());
+        cvsw_tick(nic);
+    }
+    nic->was_up = is_up;
+}
+
+static void cvsw_control_send(void *opaque, const void *frame, size_t len)
+{
+    static const PacketOffload none;
+    struct iovec iov = { (void *)frame, len };
+
+    cvsw_send(opaque, NET_STAGE_BACKEND, &iov, 1, &none);
+}
+
+static bool cvsw_random(void *opaque, void *buf, size_t len)
+{
+    return qemu_guest_getrandom(buf, len, NULL) == 0;
+}
+
+static void cvsw_describe(void *opaque, struct cvsw_register *about)
+{
+    CvswNic *nic = opaque;
+
+    about->entries_max = nic->flows_max;
+    about->masks_max = nic->masks_max;
+    about->entries = cvsw_table_stats(nic->run->table).entries;
+    about->mtu = nic->commanded.mtu;
+}
+
+static void cvsw_commanded(void *opaque, const CvswMessage *command,
+                           const CvswSecret *secrets, CvswAnswer *answer)
+{
+    CvswNic *nic = opaque;
+
+    nic->commanded.epoch = qemu_clock_get_ms(QEMU_CLOCK_HOST) / 1000;
+    cvsw_command(&nic->commanded, command, secrets, now_ms(), answer);
+}
+
+static bool cvsw_set_mtu(void *opaque, uint16_t mtu)
+{
+    return true;
+}
+
+static bool cvsw_set_offload(void *opaque, uint32_t on, uint32_t mask)
+{
+    return false;
+}
+
+static void cvsw_removed(void *opaque, const CvswEntry *entry,
+                         CvswRemovedWhy why)
+{
+}
+
+/* --- life ----------------------------------------------------------------- */
+
+static void cvsw_free(void *opaque)
+{
+    CvswNic *nic = opaque;
+
+    if (nic->timer) {
+        timer_free(nic->timer);
+    }
+    cvsw_session_free(nic->session);
+    cvsw_table_free(nic->run->table);
+    cvsw_sas_free(nic->run->sas);
+    g_free(nic->run);
+    g_free(nic);
+}
+
+static const NetStageRoom cvsw_room = {
+    .type = NET_CLIENT_DRIVER_STAGE,
+    .from_nic = cvsw_from_nic,
+    .from_backend = cvsw_from_backend,
+    .changed = cvsw_changed,
+    .free = cvsw_free,
+};
+
+static bool cvsw_open_session(CvswNic *nic, const char *name,
+                              const CvswNicConfig *config, Error **errp)
+{
+    static const CvswSessionOps ops = {
+        .send = cvsw_control_send,
+        .random = cvsw_random,
+        .describe = cvsw_describe,
+        .command = cvsw_commanded,
+    };
+    g_autofree uint8_t *key = NULL;
+    size_t len;
+
+    if (qcrypto_secret_lookup(config->secret, &key, &len, errp) < 0) {
+        error_prepend(errp, "%s: control-secret=%s: ", name, config->secret);
+        return false;
+    }
+    if (len < CVSW_KEY_LEN_MIN) {
+        error_setg(errp, "%s: control-secret=%s has %zu octets: a key that "
+                   "nobody can guess has at least %u, of random", name,
+                   config->secret, len, CVSW_KEY_LEN_MIN);
+    } else {
+        nic->session = cvsw_session_new(&ops, nic, key, len, config->mac.a);
+        if (!nic->session) {
+            error_setg(errp, "%s: control-secret=%s: libcrypto has no "
+                       "HMAC-SHA-256", name, config->secret);
+        }
+    }
+    memset(key, 0, len);
+    return nic->session;
+}
+
+static CvswNic *cvsw_make(const CvswNicConfig *config)
+{
+    CvswNic *nic = g_new0(CvswNic, 1);
+    uint64_t seed = 0;
+
+    qemu_guest_getrandom_nofail(&seed, sizeof(seed));
+    nic->mac = config->mac;
+    nic->flows_max = config->flows_max;
+    nic->masks_max = config->masks_max;
+    nic->run = g_new0(CvswRun, 1);
+    nic->run->table = cvsw_table_new(config->flows_max, config->masks_max,
+                                     seed, cvsw_removed, nic);
+    nic->run->sas = cvsw_sas_new();
+    nic->run->emit = cvsw_emit;
+    nic->run->punt = cvsw_punt;
+    nic->run->opaque = nic;
+    nic->run->drop_misses = config->drop_misses;
+    nic->commanded = (CvswCommanded) {
+        .table = nic->run->table,
+        .sas = nic->run->sas,
+        .set_mtu = cvsw_set_mtu,
+        .set_offload = cvsw_set_offload,
+        .opaque = nic,
+    };
+    return nic;
+}
+
+CvswNic *cvsw_nic_new(const char *name, const CvswNicConfig *config,
+                      NICPeers *peers, Error **errp)
+{
+    CvswNic *nic = cvsw_make(config);
+    const char *backend = peers->ncs[0]->name;
+    g_autofree char *id = g_strdup_printf("%s/cvsw", backend);
+
+    if (!cvsw_open_session(nic, name, config, errp)) {
+        cvsw_free(nic);
+        return NULL;
+    }
+    nic->stage = net_stage_new(&cvsw_room, id, backend, NULL, nic, errp);
+    if (!nic->stage) {
+        return NULL;
+    }
+    for (unsigned i = 0; i < net_stage_queues(nic->stage); i++) {
+        peers->ncs[i] = net_stage_queue(nic->stage, i);
+    }
+    nic->timer = timer_new_ms(QEMU_CLOCK_REALTIME, cvsw_tick, nic);
+    nic->was_up = net_stage_link_up(nic->stage, NET_STAGE_BACKEND);
+    cvsw_session_begin(nic->session, now_ms());
+    timer_mod(nic->timer, now_ms());
+    return nic;
+}
+
+void cvsw_nic_free(CvswNic *nic)
+{
+    if (nic) {
+        net_stage_delete(nic->stage);
+    }
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The switch in a NIC: its stage, its controller's session, its clock */
+#ifndef CVSW_NIC_H
+#define CVSW_NIC_H
+
+#include "net/net.h"
+
+/* As the device's properties say. */
+typedef struct CvswNicConfig {
+    const char *secret;         /* ID of an -object secret */
+    bool drop_misses;
+    uint32_t flows_max, masks_max;
+    MACAddr mac;
+} CvswNicConfig;
+
+typedef struct CvswNic CvswNic;
+
+/**
+ * cvsw_nic_new: put a switch before a netdev
+ * @name: of the device, for messages
+ * @peers: of the NIC; they become the switch's
+ */
+CvswNic *cvsw_nic_new(const char *name, const CvswNicConfig *config,
+                      NICPeers *peers, Error **errp);
+
+/** cvsw_nic_free: after the NIC has gone; NULL is welcome */
+void cvsw_nic_free(CvswNic *nic);
+
+#endif /* CVSW_NIC_H */

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * virtio-net with a switch in it
+ *
+ * A subclass of virtio-net: the guest sees that device, with all of its
+ * properties and features.  Without control-secret nobody can program the
+ * switch, and there is none.
+ */
+#include "qemu/osdep.h"
+
+#include "hw/net/cvsw/virtio-net-cvsw.h"
+#include "hw/qdev-properties.h"
+#include "hw/virtio/virtio.h"
+#include "qapi/error.h"
+
+/* What one hash table a mask, and one look-up, should not exceed. */
+#define FLOWS_MAX       65536
+#define MASKS_MAX       256
+
+static bool cvsw_check_number(const char *name, const char *property,
+                              uint32_t value, uint32_t max, Error **errp)
+{
+    if (value < 1 || value > max) {
+        error_setg(errp, "%s: %s=%" PRIu32 " is not 1..%" PRIu32, name,
+                   property, value, max);
+        return false;
+    }
+    return true;
+}
+
+static bool cvsw_check(VirtIONetCvsw *c, const char *name, Error **errp)
+{
+    if (c->miss && strcmp(c->miss, "normal") && strcmp(c->miss, "drop")) {
+        error_setg(errp, "%s: miss=%s is neither normal nor drop", name,
+                   c->miss);
+        return false;
+    }
+    return cvsw_check_number(name, "flows", c->flows_max, FLOWS_MAX, errp) &&
+           cvsw_check_number(name, "masks", c->masks_max, MASKS_MAX, errp);
+}
+
+/* The switch, if somebody can program it. */
+static bool cvsw_make_nic(VirtIONetCvsw *c, const char *name, Error **errp)
+{
+    VirtIONet *n = VIRTIO_NET(c);
+    CvswNicConfig config = {
+        .secret = c->control_secret,
+        .drop_misses = c->miss && !strcmp(c->miss, "drop"),
+        .flows_max = c->flows_max,
+        .masks_max = c->masks_max,
+    };
+
+    if (!c->control_secret) {
+        if (config.drop_misses) {
+            error_setg(errp, "%s: miss=drop needs control-secret=ID: without "
+                       "a controller no frame would ever pass", name);
+            return false;
+        }
+        return true;
+    }
+    if (!n->nic_conf.peers.ncs[0]) {
+        error_setg(errp, "%s: control-secret=%s needs netdev=ID: there is no "
+                   "wire for the controller to speak by", name,
+                   c->control_secret);
+        return false;
+    }
+    qemu_macaddr_default_if_unset(&n->nic_conf.macaddr);
+    config.mac = n->nic_conf.macaddr;
+    c->nic = cvsw_nic_new(name, &config, &n->nic_conf.peers, errp);
+    return c->nic;
+}
+
+static void cvsw_realize(DeviceState *dev, Error **errp)
+{
+    ERRP_GUARD();
+    VirtIONetCvsw *c = VIRTIO_NET_CVSW(dev);
+    const char *name = VIRTIO_NET(dev)->netclient_name;
+
+    name = name ? name : "virtio-net-cvsw-pci";
+    if (!cvsw_check(c, name, errp) || !cvsw_make_nic(c, name, errp)) {
+        return;
+    }
+    VIRTIO_NET_CVSW_GET_CLASS(dev)->parent_realize(dev, errp);
+    if (*errp) {
+        cvsw_nic_free(c->nic);
+        c->nic = NULL;
+    }
+}
+
+static void cvsw_unrealize(DeviceState *dev)
+{
+    VirtIONetCvsw *c = VIRTIO_NET_CVSW(dev);
+
+    VIRTIO_NET_CVSW_GET_CLASS(dev)->parent_unrealize(dev);
+    cvsw_nic_free(c->nic);
+    c->nic = NULL;
+}
+
+static const Property cvsw_properties[] = {
+    DEFINE_PROP_STRING("control-secret", VirtIONetCvsw, control_secret),
+    DEFINE_PROP_STRING("miss", VirtIONetCvsw, miss),
+    DEFINE_PROP_UINT32("flows", VirtIONetCvsw, flows_max, 4096),
+    DEFINE_PROP_UINT32("masks", VirtIONetCvsw, masks_max, 64),
+};
+
+static void cvsw_class_init(ObjectClass *klass, void *data)
+{
+    VirtIONetCvswClass *c = VIRTIO_NET_CVSW_CLASS(klass);
+    VirtioDeviceClass *vdc = VIRTIO_DEVICE_CLASS(klass);
+
+    device_class_set_props(DEVICE_CLASS(klass), cvsw_properties);
+    c->parent_realize = vdc->realize;
+    c->parent_unrealize = vdc->unrealize;
+    vdc->realize = cvsw_realize;
+    vdc->unrealize = cvsw_unrealize;
+}
+
+static const TypeInfo cvsw_info = {
+    .name = TYPE_VIRTIO_NET_CVSW,
+    .parent = TYPE_VIRTIO_NET,
+    .instance_size = sizeof(VirtIONetCvsw),
+    .class_size = sizeof(VirtIONetCvswClass),
+    .class_init = cvsw_class_init,
+};
+
+static void cvsw_register(void)
+{
+    type_register_static(&cvsw_info);
+}
+
+type_init(cvsw_register)

@@ -48,9 +48,10 @@
  * accepts. Each REGISTER has a new nonce, so an ACCEPT of old is worth nothing;
  * the session that was open stays so until the new one is.
  *
- * Commands are carried out in the order of their numbers, each once. One that
- * comes again is answered again and not carried out. One that comes too early
- * is not answered: the controller repeats what has no answer. A NIC keeps its
+ * Commands are carried out in the order of their numbers, each once. At most
+ * CVSW_WINDOW of them are without an answer. One that comes again is answered
+ * again and not carried out. One that comes too early is not answered: the
+ * controller repeats what has no answer. A NIC keeps its
  * entries, keys and counters when sessions end: who accepts it reads them
  * (LIST_ENTRIES) and changes what should be otherwise.
  */
@@ -69,6 +70,7 @@
 /* HELLO goes to this group address, 03:56:53:57:00:02, or to one NIC. */
 #define CVSW_NICS_MAC           { 0x03, 0x56, 0x53, 0x57, 0x00, 0x02 }
 
+#define CVSW_WINDOW             8
 #define CVSW_TAG_LEN            16
 #define CVSW_NONCE_LEN          16
 #define CVSW_KEY_LEN_MIN        32

@@ -11,13 +11,11 @@
  * and the old session goes on until the ACCEPT has come. So a HELLO that
  * anybody can forge costs no more than one frame a second.
  *
- * A command is carried out if its number is the one after the last. The answer
- * to the last command is kept: if that comes again, the answer was lost. Older
- * ones were answered and seen, or the controller would not have gone on; they
- * are answered by nothing. The controller may have several commands under way;
- * all of them are repeated from the first that has no answer. If the last
- * answer is all that came, a cumulative acknowledgement is what it is: commands
- * are in order, and an ERROR does not stop the ones behind it.
+ * A command is carried out if its number is the one after the last. The answers
+ * to the last CVSW_WINDOW commands are kept: if one of those comes again, its
+ * answer was lost. Older ones are answered by nothing: the controller has seen
+ * their answers, or it would not have gone on. An ERROR does not stop the
+ * commands behind it.
  */
 #include <glib.h>
 #include <string.h>
@@ -40,7 +38,7 @@ struct CvswSession {
     uint64_t wait_ms;
     CvswSecret in, out, secrets;        /* of the session */
     uint64_t sequence;          /* of the last command that was carried out */
-    CvswAnswer answer;          /* to that */
+    CvswAnswer answers[CVSW_WINDOW];    /* to the last ones, by number */
     CvswSessionStats stats;
 };
 
@@ -203,7 +201,6 @@ static void open_session(CvswSession *s, const CvswSecret *in,
     s->out = *out;
     s->secrets = *secrets;
     s->sequence = 0;
-    memset(&s->answer, 0, sizeof(s->answer));
     s->wanted = false;
     s->stats.open = true;
 }
@@ -248,13 +245,19 @@ static void take_accept(CvswSession *s, const void *frame,
 
 /* --- commands ------------------------------------------------------------- */
 
-static void send_answer(CvswSession *s)
+static CvswAnswer *answer_to(CvswSession *s, uint64_t sequence)
 {
+    return &s->answers[sequence % CVSW_WINDOW];
+}
+
+static void send_answer(CvswSession *s, uint64_t sequence)
+{
+    const CvswAnswer *answer = answer_to(s, sequence);
     CvswMessage message = {
-        .type = s->answer.type,
-        .sequence = s->sequence,
-        .payload = s->answer.payload,
-        .len = s->answer.len,
+        .type = answer->type,
+        .sequence = sequence,
+        .payload = answer->payload,
+        .len = answer->len,
     };
 
     memcpy(message.mac, s->mac, sizeof(message.mac));
@@ -263,14 +266,24 @@ static void send_answer(CvswSession *s)
 
 static void carry_out(CvswSession *s, const CvswMessage *command)
 {
-    memset(&s->answer, 0, sizeof(s->answer));
-    s->ops->command(s->opaque, command, &s->secrets, &s->answer);
+    CvswAnswer *answer = answer_to(s, command->sequence);
+
+    memset(answer, 0, sizeof(*answer));
+    s->ops->command(s->opaque, command, &s->secrets, answer);
     s->sequence = command->sequence;
     s->stats.commands++;
-    if (s->answer.type == CVSW_ERROR) {
+    if (answer->type == CVSW_ERROR) {
         s->stats.errors++;
     }
-    send_answer(s);
+    send_answer(s, command->sequence);
+}
+
+static void repeat_answer(CvswSession *s, uint64_t sequence)
+{
+    s->stats.repeated++;
+    if (sequence && s->sequence - sequence < CVSW_WINDOW) {
+        send_answer(s, sequence);
+    }
 }
 
 static void take_command(CvswSession *s, const void *frame,
@@ -285,10 +298,7 @@ static void take_command(CvswSession *s, const void *frame,
     } else if (message->sequence > s->sequence) {
         drop(s, CVSW_CONTROL_EARLY);
     } else {
-        s->stats.repeated++;
-        if (message->sequence == s->sequence && s->sequence) {
-            send_answer(s);
-        }
+        repeat_answer(s, message->sequence);
     }
 }
 

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A controller's side of the talk with one NIC, without a network and a clock.
+
+Frames go in and come out; time is passed in. A window of commands is under way;
+those that have no answer are repeated.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from .wire import (
+    WINDOW,
+    Ack,
+    Keys,
+    Malformed,
+    Message,
+    Refusal,
+    Registration,
+    Type,
+    build,
+    is_signed,
+    parse,
+)
+
+#: When commands without an answer are repeated, in seconds; it doubles.
+REPEAT_FIRST, REPEAT_LAST = 0.25, 4.0
+
+Answer = Ack | Refusal
+
+
+@dataclass
+class Command:
+    """What the NIC is to do, and who wants to know what became of it."""
+
+    type: Type
+    payload: bytes
+    done: Callable[[Answer], None]
+
+
+@dataclass
+class Session:
+    """One NIC's; ``send`` takes frames for it."""
+
+    mac: bytes
+    key: bytes = field(repr=False)
+    source: bytes
+    send: Callable[[bytes], None]
+    registered: Callable[[Registration], None]
+
+    is_open: bool = False
+    refused: int = 0  # frames that were malformed, forged or old
+    _keys: Keys | None = field(default=None, repr=False)
+    _offered: tuple[Keys, Registration, bytes] | None = field(default=None, repr=False)
+    _nonce: bytes = b""
+    _sequence: int = 0  # of the last command that was sent
+    _waiting: deque[Command] = field(default_factory=deque)
+    _under_way: deque[tuple[int, bytes, Command]] = field(default_factory=deque)
+    _repeat_at: float | None = None
+    _interval: float = REPEAT_FIRST
+
+    def hello(self) -> None:
+        """Ask the NIC to register."""
+        self.send(build(Message(Type.HELLO), self.source, self.mac, None))
+
+    def command(self, command: Command, now: float) -> None:
+        """Send it, or keep it until there is room."""
+        self._waiting.append(command)
+        self._push(now)
+
+    def input(self, frame: bytes, now: float) -> None:
+        """A control frame of this NIC's has come."""
+        try:
+            message, covered = parse(frame)
+            if message.type == Type.REGISTER:
+                self._take_registration(frame, covered, message)
+            else:
+                self._take_answer(frame, covered, message, now)
+        except Malformed:
+            self.refused += 1
+
+    def tick(self, now: float) -> float | None:
+        """Repeat what is due; returns when to call again."""
+        if self._repeat_at is not None and now >= self._repeat_at:
+            for _, frame, _ in self._under_way:
+                self.send(frame)
+            self._interval = min(2 * self._interval, REPEAT_LAST)
+            self._repeat_at = now + self._interval
+        return self._repeat_at
+
+    def _take_registration(self, frame: bytes, covered: bytes, message: Message) -> None:
+        if not is_signed(frame, covered, Keys.registration(self.key, self.mac)):
+            self.refused += 1
+            return
+        about = Registration.parse(message.payload)
+        if about.nonce != self._nonce:
+            mine = secrets.token_bytes(NONCE_LEN)
+            keys = Keys.session(self.key, self.mac, about.nonce, mine)
+            accept = Message(Type.ACCEPT, self.mac, 0, about.nonce + mine)
+            frame = build(accept, self.source, self.mac, keys.to_nic)
+            self._nonce = about.nonce
+            self._offered = (keys, about, frame)
+        if self._offered:
+            self.send(self._offered[2])
+
+    def _take_answer(self, frame: bytes, covered: bytes, message: Message, now: float) -> None:
+        if self._offered and is_signed(frame, covered, self._offered[0].from_nic):
+            self._open(now)
+        if not self._keys or not is_signed(frame, covered, self._keys.from_nic):
+            self.refused += 1
+        elif message.type in (Type.ACK, Type.ERROR):
+            self._answered(message, now)
+
+    def _open(self, now: float) -> None:
+        """The NIC speaks in the session that was offered: the one before has ended."""
+        assert self._offered
+        self._keys, about, _ = self._offered
+        self._offered = None
+        lost = [command for _, _, command in self._under_way]
+        self._waiting.extendleft(reversed(lost))
+        self._under_way.clear()
+        self._sequence = 0
+        self._repeat_at = None
+        self.is_open = True
+        self.registered(about)
+        self._push(now)
+
+    def _answered(self, message: Message, now: float) -> None:
+        for at, (sequence, _, command) in enumerate(self._under_way):
+            if sequence == message.sequence:
+                del self._under_way[at]
+                self._interval = REPEAT_FIRST
+                self._repeat_at = now + self._interval if self._under_way else None
+                refused = message.type == Type.ERROR
+                command.done((Refusal if refused else Ack).parse(message.payload))
+                break
+        self._push(now)
+
+    def _push(self, now: float) -> None:
+        while self._keys and self._waiting and self._has_room():
+            command = self._waiting.popleft()
+            self._sequence += 1
+            message = Message(command.type, self.mac, self._sequence, command.payload)
+            frame = build(message, self.source, self.mac, self._keys.to_nic)
+            self._under_way.append((self._sequence, frame, command))
+            if self._repeat_at is None:
+                self._repeat_at = now + self._interval
+            self.send(frame)
+
+    def _has_room(self) -> bool:
+        """The NIC keeps the answers to the last WINDOW commands, and no older ones."""
+        return not self._under_way or self._sequence - self._under_way[0][0] < WINDOW - 1

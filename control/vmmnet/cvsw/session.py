@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from .wire import (
+    NONCE_LEN,
     WINDOW,
     Ack,
     Keys,

@@ -33,7 +33,7 @@ typedef struct CvswMessage {
     size_t signed_len;          /* octets of the frame before the tag */
 } CvswMessage;
 
-/** cvsw_is_control: does a frame of which @len octets are here look like one? */
+/** cvsw_is_control: does a frame look like one? @len octets of it are here */
 bool cvsw_is_control(const void *frame, size_t len);
 
 /**

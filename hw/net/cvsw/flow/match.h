@@ -79,7 +79,7 @@ bool cvsw_match_within(const CvswMatch *narrow, const CvswMatch *wide);
 /** cvsw_match_overlaps: is there a key that meets both? */
 bool cvsw_match_overlaps(const CvswMatch *a, const CvswMatch *b);
 
-/** cvsw_match_has: does a match name a field, as a prerequisite of an action? */
+/** cvsw_match_has: does it name a field, as a prerequisite of an action? */
 static inline bool cvsw_match_has(const CvswMatch *match, CvswField field)
 {
     return match->fields & (UINT64_C(1) << field);

@@ -241,7 +241,7 @@ static void set_nd_option(CvswFrame *f, const CvswAction *a, uint8_t want)
 
 static void set_arp(CvswFrame *f, const CvswAction *a, size_t at, size_t len)
 {
-    if (has(f, PACKET_FLOW_ARP) && f->head_len >= f->flow.l3 + (size_t)ARP_LEN) {
+    if (has(f, PACKET_FLOW_ARP) && f->head_len - f->flow.l3 >= ARP_LEN) {
         set_octets(f, f->flow.l3 + at, a, len, 0);
     }
 }

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The OpenFlow channel to a virtual switch, as far as a controller of CVSW needs it.
+
+It has the switch hand over control frames (PACKET_IN) and puts frames out of its
+ports (PACKET_OUT). The messages are os-ken's; OpenFlow 1.0 and 1.3 are spoken. All
+else about the switch, its other flows among it, is somebody else's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from os_ken.ofproto import ofproto_parser, ofproto_protocol, ofproto_v1_0, ofproto_v1_3
+
+from .wire import ETHERTYPE
+
+_HEADER = struct.Struct(">BBHI")
+_VERSIONS = (ofproto_v1_3.OFP_VERSION, ofproto_v1_0.OFP_VERSION)
+_HELLO, _ERROR, _ECHO_REQUEST, _ECHO_REPLY = 0, 1, 2, 3
+_PRIORITY = 0xFFFF
+#: Between two questions whether the switch is still there, and how long it may take, seconds.
+_ECHO_EVERY, _SILENCE_MAX = 5.0, 15.0
+
+
+class ChannelError(Exception):
+    """The switch speaks another language, or has gone."""
+
+
+@dataclass(frozen=True)
+class PacketIn:
+    """A frame that the switch has handed over."""
+
+    port: int
+    frame: bytes
+
+
+@dataclass(frozen=True)
+class Handlers:
+    """Who is told of what happens."""
+
+    ready: Callable[[Channel], None]
+    packet: Callable[[Channel, PacketIn], None]
+    gone: Callable[[Channel], None]
+
+
+class Channel:
+    """A connection of a switch, in a version that both speak."""
+
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, handlers: Handlers
+    ) -> None:
+        self._reader, self._writer, self._handlers = reader, writer, handlers
+        self._protocol: Any = None
+        self._heard = 0.0
+        self.datapath_id = 0
+
+    @classmethod
+    async def serve(
+        cls, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, handlers: Handlers
+    ) -> None:
+        """Speak with a switch until one of both ends it; raises ChannelError."""
+        channel = cls(reader, writer, handlers)
+        keeper = asyncio.create_task(channel._keep_alive())
+        try:
+            await channel._greet()
+            while True:
+                channel._take(*await channel._receive())
+        except (asyncio.IncompleteReadError, OSError) as error:
+            raise ChannelError("the switch has closed the connection") from error
+        finally:
+            keeper.cancel()
+            writer.close()
+            handlers.gone(channel)
+
+    def put_out(self, frame: bytes, port: int | None = None) -> None:
+        """Send a frame out of a port, or out of all of them."""
+        ofp, parser = self._protocol.ofproto, self._protocol.ofproto_parser
+        actions = [parser.OFPActionOutput(ofp.OFPP_ALL if port is None else port, 0)]
+        source = ofp.OFPP_NONE if self._is_10 else ofp.OFPP_CONTROLLER
+        self._send(
+            parser.OFPPacketOut(
+                self._protocol,
+                buffer_id=ofp.OFP_NO_BUFFER if not self._is_10 else 0xFFFFFFFF,
+                in_port=source,
+                actions=actions,
+                data=frame,
+            )
+        )
+
+    @property
+    def _is_10(self) -> bool:
+        return bool(self._protocol.ofproto.OFP_VERSION == ofproto_v1_0.OFP_VERSION)
+
+    # --- beginning -----------------------------------------------------------------------
+
+    async def _greet(self) -> None:
+        bitmap = sum(1 << version for version in _VERSIONS)
+        element = struct.pack(">HHI", 1, 8, bitmap)
+        self._write(max(_VERSIONS), _HELLO, element)
+        version, kind, _, body = await self._receive()
+        if kind != _HELLO:
+            raise ChannelError(f"the switch begins with a message of type {kind}, not a HELLO")
+        self._protocol = ofproto_protocol.ProtocolDesc(self._common(version, body))
+        parser = self._protocol.ofproto_parser
+        self._send(parser.OFPFeaturesRequest(self._protocol))
+
+    @staticmethod
+    def _common(version: int, body: bytes) -> int:
+        """OpenFlow 1.3.5 section 6.3.1: by the bitmaps, or the lower one of both."""
+        theirs = {theirs for theirs in _VERSIONS if theirs <= version}
+        if len(body) >= 8 and struct.unpack_from(">HH", body) == (1, 8):
+            (bits,) = struct.unpack_from(">I", body, 4)
+            theirs = {each for each in _VERSIONS if bits >> each & 1}
+        elif version not in _VERSIONS:
+            theirs = {ofproto_v1_0.OFP_VERSION} & theirs
+        if not theirs:
+            raise ChannelError(f"the switch speaks OpenFlow's version {version}, not 1.0 or 1.3")
+        return max(theirs)
+
+    def _set_up(self) -> None:
+        """Control frames come to us, whole, before any other flow is asked."""
+        ofp, parser = self._protocol.ofproto, self._protocol.ofproto_parser
+        if self._is_10:
+            match = parser.OFPMatch(dl_type=ETHERTYPE)
+            actions = [parser.OFPActionOutput(ofp.OFPP_CONTROLLER, 0xFFFF)]
+            self._send(
+                parser.OFPFlowMod(
+                    self._protocol, match, 0, ofp.OFPFC_ADD, 0, 0, _PRIORITY, actions=actions
+                )
+            )
+            return
+        actions = [parser.OFPActionOutput(ofp.OFPP_CONTROLLER, ofp.OFPCML_NO_BUFFER)]
+        self._send(
+            parser.OFPFlowMod(
+                self._protocol,
+                priority=_PRIORITY,
+                match=parser.OFPMatch(eth_type=ETHERTYPE),
+                instructions=[
+                    parser.OFPInstructionActions(ofp.OFPIT_APPLY_ACTIONS, actions),
+                ],
+            )
+        )
+
+    # --- messages ------------------------------------------------------------------------
+
+    async def _receive(self) -> tuple[int, int, int, bytes]:
+        """Version, type, transaction and what is behind the header."""
+        head = await self._reader.readexactly(_HEADER.size)
+        version, kind, length, xid = _HEADER.unpack(head)
+        if length < _HEADER.size:
+            raise ChannelError(f"a message of {length} octets, less than its header")
+        body = await self._reader.readexactly(length - _HEADER.size)
+        self._heard = asyncio.get_running_loop().time()
+        return version, kind, xid, body
+
+    def _take(self, version: int, kind: int, xid: int, body: bytes) -> None:
+        if kind == _ECHO_REQUEST:
+            self._write(version, _ECHO_REPLY, body, xid)
+        elif kind == _ERROR:
+            what, code = struct.unpack_from(">HH", body)
+            raise ChannelError(f"the switch refuses a message: type {what}, code {code}")
+        elif kind == self._protocol.ofproto.OFPT_FEATURES_REPLY:
+            (self.datapath_id,) = struct.unpack_from(">Q", body)
+            self._set_up()
+            self._handlers.ready(self)
+        elif kind == self._protocol.ofproto.OFPT_PACKET_IN:
+            raw = _HEADER.pack(version, kind, _HEADER.size + len(body), xid) + body
+            self._take_packet(ofproto_parser.msg(self._protocol, version, kind, len(raw), xid, raw))
+
+    def _take_packet(self, message: Any) -> None:
+        port = message.in_port if self._is_10 else message.match["in_port"]
+        frame = bytes(message.data)
+        if frame[12:14] == struct.pack(">H", ETHERTYPE):
+            self._handlers.packet(self, PacketIn(port, frame))
+
+    def _send(self, message: Any) -> None:
+        message.serialize()
+        self._writer.write(bytes(message.buf))
+
+    def _write(self, version: int, kind: int, body: bytes, xid: int = 0) -> None:
+        self._writer.write(_HEADER.pack(version, kind, _HEADER.size + len(body), xid) + body)
+
+    async def _keep_alive(self) -> None:
+        """A switch that says nothing has gone: the connection ends, and it comes again."""
+        loop = asyncio.get_running_loop()
+        self._heard = loop.time()
+        while True:
+            await asyncio.sleep(_ECHO_EVERY)
+            if loop.time() - self._heard > _SILENCE_MAX:
+                self._writer.transport.abort()
+                return
+            if self._protocol:
+                self._write(self._protocol.ofproto.OFP_VERSION, _ECHO_REQUEST, b"")

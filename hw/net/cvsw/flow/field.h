@@ -69,7 +69,7 @@ typedef struct CvswValue {
     uint8_t octets[CVSW_VALUE_MAX];
 } CvswValue;
 
-/** cvsw_field_name: as OXM and ovs-ofctl's manual call it: "eth_dst", ... */
+/** cvsw_field_name: as OXM calls it, in small letters: "eth_dst", ... */
 const char *cvsw_field_name(CvswField field);
 
 /** cvsw_field_bits: how many bits its values have, 1..128 */
@@ -81,7 +81,12 @@ size_t cvsw_field_octets(CvswField field);
 /** cvsw_field_maskable: may a match leave bits of it open (OXM's HASMASK)? */
 bool cvsw_field_maskable(CvswField field);
 
-/** cvsw_field_settable: may an action set it (OpenFlow 1.3.5 section 5.12)? */
+/**
+ * cvsw_field_settable: may an action set it (OpenFlow 1.3.5 section 7.2.5)?
+ *
+ * What says which headers a frame has may not be set, as in Open vSwitch:
+ * ETH_TYPE, IP_PROTO and IPV6_EXTHDR.
+ */
 bool cvsw_field_settable(CvswField field);
 
 #endif /* CVSW_FLOW_FIELD_H */

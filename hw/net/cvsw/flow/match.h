@@ -3,10 +3,19 @@
  * What flows match: a frame's fields as a key of words, and masks over it
  *
  * Fields that no frame has at the same time share bits of the key: the ports
- * of TCP, UDP and SCTP, ICMP's type and code; IPv4's addresses and ARP's;
- * ARP's hardware addresses and ND's.  A match that names one of them names
- * also the fields that it stands on (its prerequisites, OpenFlow 1.3.5 section
- * 7.2.3.6), so that it cannot be met by the other.
+ * of TCP, UDP and SCTP, ICMP's type and code, ARP's operation; IPv4's addresses
+ * and ARP's; ARP's hardware addresses and IPv6's addresses.  A match that names
+ * one of them names also the fields that it stands on (its prerequisites,
+ * OpenFlow 1.3.5 section 7.2.3.6), so that it cannot be met by the other.
+ *
+ * What most flows name is together: EtherType, tag, protocol, DSCP in one word,
+ * the ports of switch and transport in one, IPv4's addresses in one, so that
+ * the usual five fields of a connection cost three words.
+ *
+ * A key also says which headers the frame has whole.  A match that names a
+ * field of one asks for it, too: it is not met by a frame that ends before, or
+ * is a later fragment, even if it names the value 0 (section 7.3.2.1 there,
+ * 5.3.2 of OpenFlow 1.0.1).
  */
 #ifndef CVSW_FLOW_MATCH_H
 #define CVSW_FLOW_MATCH_H
@@ -15,13 +24,16 @@
 #include "net/packet/flow.h"
 
 /* 64-bit words in a key. */
-#define CVSW_KEY_WORDS          16u
+#define CVSW_KEY_WORDS          13u
 
 typedef struct CvswKey {
     uint64_t word[CVSW_KEY_WORDS];
 } CvswKey;
 
-/* The bits of @value outside @mask are 0. */
+/*
+ * What a match is: @mask's bits of a key are to be those of @value, which has 0
+ * elsewhere.  Only the functions here write it.
+ */
 typedef struct CvswMatch {
     CvswKey value, mask;
     uint64_t fields;            /* which are named: bits of CvswField */
@@ -47,16 +59,29 @@ typedef enum CvswMatchFault {
 
 /**
  * cvsw_match_add: name one more field
- * @match: of zeros, it meets every frame
+ * @match: of zeros, every frame meets it
  * @value: padding bits must be 0
- * @mask: NULL: all bits of the field count
+ * @mask: NULL: all bits of the field count.  Its padding bits do not matter
  *
- * Fields come in any order; cvsw_match_check() sees that none is missing.
+ * A mask of ones only is none, and with one of zeros only the field is not
+ * named at all, as if it had not been added (OpenFlow 1.3.5 section 7.2.3.5);
+ * so every field takes these two.  Fields come in any order; cvsw_match_check()
+ * sees that none is missing.
+ *
+ * A CVSW_VLAN_VID whose mask has CVSW_VID_PRESENT is 0, or has that bit too: an
+ * untagged frame has no VID.
+ *
+ * Returns: CVSW_MATCH_OK, or why @match is as it was
  */
 CvswMatchFault cvsw_match_add(CvswMatch *match, CvswField field,
                               const CvswValue *value, const CvswValue *mask);
 
-/** cvsw_match_check: is each field there that another one stands on? */
+/**
+ * cvsw_match_check: is each field there that another one stands on?
+ *
+ * Returns: CVSW_MATCH_OK, or CVSW_MATCH_BAD_PREREQ.  The functions below are
+ * for matches that pass
+ */
 CvswMatchFault cvsw_match_check(const CvswMatch *match);
 
 /**
@@ -70,13 +95,18 @@ bool cvsw_match_get(const CvswMatch *match, CvswField field,
 /** cvsw_match_meets: is @key one that @match describes? */
 bool cvsw_match_meets(const CvswMatch *match, const CvswKey *key);
 
-/** cvsw_match_equal: do both describe the same keys, by the same mask? */
+/** cvsw_match_equal: do both have the same fields, values and masks? */
 bool cvsw_match_equal(const CvswMatch *a, const CvswMatch *b);
 
-/** cvsw_match_within: is every key of @narrow one of @wide? */
+/**
+ * cvsw_match_within: is @narrow as specific as @wide, or more?
+ *
+ * It is what the commands that are not strict go by (section 6.4): every bit
+ * that @wide asks for, @narrow asks for with the same value.
+ */
 bool cvsw_match_within(const CvswMatch *narrow, const CvswMatch *wide);
 
-/** cvsw_match_overlaps: is there a key that meets both? */
+/** cvsw_match_overlaps: may one frame meet both? */
 bool cvsw_match_overlaps(const CvswMatch *a, const CvswMatch *b);
 
 /** cvsw_match_has: does it name a field, as a prerequisite of an action? */

@@ -11,12 +11,20 @@
  * mask touches, and looks at no others.  There are at most @masks_max groups:
  * one that would be more is refused as "table full", so that a look-up has a
  * bound that no set of flows moves.  The hash is keyed by a random number of
- * the table's own, so that nobody can choose keys that meet.
+ * the table's own, so that nobody can choose keys that meet (index.h).
  *
- * Memory is taken when an entry is made, never at a look-up.
+ * Memory is taken when an entry is made, never at a look-up.  A command costs
+ * at most one walk through the table.
+ *
+ * Entries that have a timeout are in the order of their deadlines.  A frame
+ * moves the end of an idle timeout, but not the entry: when the deadline comes
+ * it is looked at, and gets a new one if it was used meanwhile.  So a frame
+ * costs nothing more, and of each entry one look an idle timeout is all.
  */
 #ifndef CVSW_FLOW_TABLE_H
 #define CVSW_FLOW_TABLE_H
+
+#include <glib.h>
 
 #include "hw/net/cvsw/flow/action.h"
 #include "hw/net/cvsw/flow/match.h"
@@ -29,12 +37,17 @@ typedef enum CvswCommand {
     CVSW_DELETE_STRICT,
 } CvswCommand;
 
+/*
+ * Flags of a FLOW_MOD.  OpenFlow 1.0's ADD has RESET_COUNTS always, its two
+ * MODIFYs have MODIFY_ADDS and MODIFY_COOKIE; 1.3 has neither of those.
+ */
 enum {
     CVSW_FLOW_SEND_REMOVED = 1 << 0,
-    CVSW_FLOW_CHECK_OVERLAP = 1 << 1,
+    CVSW_FLOW_CHECK_OVERLAP = 1 << 1,   /* of ADD */
+    /* Counters begin at 0, also those of what an ADD replaces. */
     CVSW_FLOW_RESET_COUNTS = 1 << 2,
-    /* OpenFlow 1.0: MODIFY adds where it finds none. */
-    CVSW_FLOW_MODIFY_ADDS = 1 << 3,
+    CVSW_FLOW_MODIFY_ADDS = 1 << 3,     /* where it finds none */
+    CVSW_FLOW_MODIFY_COOKIE = 1 << 4,   /* the cookie becomes the command's */
 };
 
 /* Port of a filter that takes any. */
@@ -65,7 +78,7 @@ typedef struct CvswEntry {
     uint16_t priority;
     uint64_t cookie;
     uint16_t idle_timeout, hard_timeout;
-    unsigned flags;
+    unsigned flags;             /* of the command that made it */
     uint64_t made_ms, used_ms;  /* the table's clock */
     uint64_t packets, octets;
     unsigned actions_len;
@@ -89,7 +102,7 @@ typedef struct CvswTable CvswTable;
  * @masks_max: more masks are refused; a bound of a look-up
  * @seed: random, of the hash
  * @removed: called for each entry that has CVSW_FLOW_SEND_REMOVED and ends;
- *           it must not change the table
+ *           it must not change the table. NULL: nobody wants to know
  */
 CvswTable *cvsw_table_new(unsigned entries_max, unsigned masks_max,
                           uint64_t seed, CvswRemoved *removed, void *opaque);
@@ -97,9 +110,18 @@ CvswTable *cvsw_table_new(unsigned entries_max, unsigned masks_max,
 /** cvsw_table_free: NULL is welcome; nobody is told of the entries */
 void cvsw_table_free(CvswTable *table);
 
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CvswTable, cvsw_table_free)
+
 /**
- * cvsw_table_mod: carry out a FLOW_MOD
- * @mod: whose match is one that cvsw_match_check() takes
+ * cvsw_table_mod: carry out a FLOW_MOD (OpenFlow 1.3.5 section 6.4, 1.0.1
+ * section 4.6)
+ * @mod: whose match is one that cvsw_match_check() takes; of no more than
+ *       CVSW_ACTIONS_MAX actions
+ *
+ * An ADD takes the place of the entry that has the same match and priority; it
+ * counts as made now, and nobody is told of the other.  With
+ * CVSW_FLOW_CHECK_OVERLAP such an entry is an overlap, as the specification has
+ * it.  A MODIFY leaves timeouts, flags and duration of an entry as they are.
  *
  * Returns: CVSW_FLOW_OK, or why nothing was changed
  */
@@ -121,6 +143,9 @@ void cvsw_entry_hit(CvswEntry *entry, size_t octets, uint64_t now_ms);
 
 /**
  * cvsw_table_expire: end the entries whose time has come
+ *
+ * If both timeouts of an entry are over, the one that ended first is the
+ * reason, and of two that ended together the hard one.
  *
  * Returns: when to call again, on the table's clock; UINT64_MAX: never, until
  * the table is changed

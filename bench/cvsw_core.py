@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What one look into CVSW's flow table costs, without a NIC around it.
+
+In the code that is in QEMU, by cvsw-core.c, beside a GHashTable for each mask.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from vmmnet.testbed import paths as tree
+from vmmnet.testbed import tools
+
+from .loads import Metric
+from .report import Comparison
+
+#: What cvsw-core.c measures, and what that is; there are 1,024 entries.
+TITLES = {
+    "parse": "reading a frame's headers",
+    "key": "making a key of them",
+    "first": "a look-up, found in the first of 16 masks",
+    "any": "a look-up, found in any of 16 masks",
+    "last": "a look-up, found in the last of 16 masks",
+    "none": "a look-up, found in none of 16 masks",
+    "waiting": "a look-up in the last of 16 masks that waits for the one before",
+    "full": "a look-up, found in none of 64 masks",
+    "glib-any": "found in any of 16 masks, with a GHashTable for each",
+    "glib-last": "found in the last of 16 masks, with a GHashTable for each",
+    "glib-none": "found in none of 16 masks, with a GHashTable for each",
+}
+PEER = "glib"
+_COMPARED = ("any", "last", "none")
+_SOURCES = (
+    *(f"hw/net/cvsw/flow/{name}.c" for name in ("field", "index", "match", "table")),
+    *(
+        f"net/packet/{name}.c"
+        for name in ("arp", "eth", "flow", "ip4", "ip6", "nd", "sum", "tcp", "udp")
+    ),
+)
+
+#: Nanoseconds of each round, by what was measured.
+Costs = dict[str, list[float]]
+
+
+def build(folder: Path) -> Path:
+    """Compile cvsw-core.c with the code that is in QEMU, optimized as QEMU's."""
+    product = folder / "cvsw-core"
+    flags = tools.run(["pkg-config", "--cflags", "--libs", "glib-2.0"]).split()
+    includes = [f"-I{tree.ROOT}", f"-I{tree.ROOT / 'include'}"]
+    sources = [tree.ROOT / each for each in ("bench/cvsw-core.c", *_SOURCES)]
+    options = ["-std=gnu11", "-O2", "-Wall", *includes]
+    tools.run(["gcc", *options, "-o", product, *sources, *flags])
+    return product
+
+
+def measure(program: Path, rounds: int) -> Costs:
+    """Run cvsw-core.c."""
+    found = map(json.loads, tools.run([program, str(rounds)]).splitlines())
+    return {each["what"]: each["ns"] for each in found}
+
+
+def comparisons(costs: Costs) -> Iterator[Comparison]:
+    """Look-ups in our table beside those in GLib's."""
+    for what in _COMPARED:
+        metric = Metric(f"flow-{what}", "ns", False, TITLES[what])
+        name = f"flow-{what}-vs-{PEER}"
+        yield Comparison(metric, name, PEER, costs[what], costs[f"{PEER}-{what}"])

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Groups of entries, by mask, and their hash tables */
+#include "hw/net/cvsw/flow/index.h"
+
+#define BUCKETS_MIN     8u
+
+typedef struct Bucket {
+    uint64_t filter;            /* a bit for each key */
+    CvswNode *first;
+} Bucket;
+
+/* A word of the key that a mask touches, and what the hash makes of it. */
+typedef struct Touched {
+    uint64_t mask;
+    uint64_t low, high;         /* factors of its halves */
+    size_t at;
+} Touched;
+
+/* What a look-up reads comes first, in few cache lines. */
+struct CvswGroup {
+    Bucket *buckets;
+    uint32_t last_bucket;       /* a power of two, less one */
+    uint16_t top;               /* the greatest priority */
+    uint8_t words;              /* touched */
+    Touched touched[CVSW_KEY_WORDS];
+    CvswKey mask;
+    unsigned keys;
+    GSequence *ranks;           /* of nodes, the greatest priority first */
+};
+
+/* SplitMix64: numbers that have nothing in common, of one (Steele, 2014). */
+static uint64_t next_number(uint64_t *seed)
+{
+    uint64_t z = *seed += 0x9e3779b97f4a7c15ull;
+
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+    return z ^ z >> 31;
+}
+
+void cvsw_index_init(CvswIndex *index, unsigned groups_max, uint64_t seed)
+{
+    index->groups = g_ptr_array_new();
+    index->groups_max = groups_max;
+    index->made = 0;
+    for (unsigned i = 0; i < G_N_ELEMENTS(index->numbers); i++) {
+        index->numbers[i] = next_number(&seed);
+    }
+}
+
+static inline uint32_t hash_of(const CvswIndex *index, const CvswGroup *group,
+                               const CvswKey *key)
+{
+    uint64_t sum = index->numbers[2 * CVSW_KEY_WORDS];
+
+    for (unsigned i = 0; i < group->words; i++) {
+        const Touched *touched = &group->touched[i];
+        uint64_t word = key->word[touched->at] & touched->mask;
+
+        sum += touched->low * (uint32_t)word + touched->high * (word >> 32);
+    }
+    return sum >> 32;
+}
+
+static inline Bucket *bucket_of(const CvswGroup *group, uint32_t hash)
+{
+    return &group->buckets[hash & group->last_bucket];
+}
+
+/* The highest bits: those of the bucket are the lowest. */
+static inline uint64_t filter_of(uint32_t hash)
+{
+    return UINT64_C(1) << (hash >> 26);
+}
+
+static inline bool is_key(const CvswGroup *group, const CvswNode *node,
+                          const CvswKey *key)
+{
+    uint64_t differ = 0;
+
+    for (unsigned i = 0; i < group->words; i++) {
+        const Touched *touched = &group->touched[i];
+
+        differ |= (key->word[touched->at] & touched->mask) ^
+                  node->entry.match.value.word[touched->at];
+    }
+    return differ == 0;
+}
+
+/* The node of the greatest priority that @key meets in a group. */
+static inline CvswNode *first_of(const CvswIndex *index,
+                                 const CvswGroup *group, const CvswKey *key)
+{
+    uint32_t hash = hash_of(index, group, key);
+    const Bucket *bucket = bucket_of(group, hash);
+    CvswNode *node;
+
+    if (G_LIKELY(!(bucket->filter & filter_of(hash)))) {
+        return NULL;
+    }
+    for (node = bucket->first; node; node = node->next) {
+        if (node->hash == hash && is_key(group, node, key)) {
+            return node;
+        }
+    }
+    return NULL;
+}
+
+CvswNode *cvsw_index_find(const CvswIndex *index, const CvswKey *key)
+{
+    CvswNode *best = NULL, *node;
+
+    for (unsigned i = 0; i < index->groups->len; i++) {
+        const CvswGroup *group = index->groups->pdata[i];
+
+        if (best && best->entry.priority >= group->top) {
+            break;
+        }
+        node = first_of(index, group, key);
+        if (node && (!best || node->entry.priority > best->entry.priority)) {
+            best = node;
+        }
+    }
+    return best;
+}
+
+static CvswGroup *group_new(const CvswIndex *index, const CvswKey *mask)
+{
+    CvswGroup *group = g_new0(CvswGroup, 1);
+
+    group->mask = *mask;
+    for (unsigned i = 0; i < CVSW_KEY_WORDS; i++) {
+        if (mask->word[i]) {
+            group->touched[group->words++] = (Touched) {
+                .mask = mask->word[i],
+                .low = index->numbers[2 * i],
+                .high = index->numbers[2 * i + 1],
+                .at = i,
+            };
+        }
+    }
+    group->last_bucket = BUCKETS_MIN - 1;
+    group->buckets = g_new0(Bucket, BUCKETS_MIN);
+    group->ranks = g_sequence_new(NULL);
+    return group;
+}
+
+static void group_free(CvswGroup *group)
+{
+    g_sequence_free(group->ranks);
+    g_free(group->buckets);
+    g_free(group);
+}
+
+static CvswGroup *group_of(const CvswIndex *index, const CvswKey *mask)
+{
+    for (unsigned i = 0; i < index->groups->len; i++) {
+        CvswGroup *group = index->groups->pdata[i];
+
+        if (!memcmp(&group->mask, mask, sizeof(*mask))) {
+            return group;
+        }
+    }
+    return NULL;
+}
+
+void cvsw_index_clear(CvswIndex *index, GFunc end)
+{
+    for (unsigned i = 0; i < index->groups->len; i++) {
+        CvswGroup *group = index->groups->pdata[i];
+
+        g_sequence_foreach(group->ranks, end, NULL);
+        group_free(group);
+    }
+    g_ptr_array_free(index->groups, true);
+}
+
+/* By the group's greatest priority, the greatest first. */
+static int compare_groups(const void *a, const void *b)
+{
+    const CvswGroup *one = *(CvswGroup *const *)a;
+    const CvswGroup *other = *(CvswGroup *const *)b;
+
+    return (int)other->top - one->top;
+}
+
+/* The group's nodes, or the greatest priority of them, have changed. */
+static void settle(CvswIndex *index, CvswGroup *group)
+{
+    CvswNode *first;
+
+    if (g_sequence_is_empty(group->ranks)) {
+        g_ptr_array_remove(index->groups, group);
+        group_free(group);
+        return;
+    }
+    first = g_sequence_get(g_sequence_get_begin_iter(group->ranks));
+    if (group->top != first->entry.priority) {
+        group->top = first->entry.priority;
+        g_ptr_array_sort(index->groups, compare_groups);
+    }
+}
+
+static void link_first(CvswGroup *group, CvswNode *node)
+{
+    Bucket *bucket = bucket_of(group, node->hash);
+
+    node->next = bucket->first;
+    bucket->first = node;
+    bucket->filter |= filter_of(node->hash);
+}
+
+static void grow(CvswGroup *group)
+{
+    Bucket *old = group->buckets;
+    uint32_t num = group->last_bucket + 1;
+
+    group->buckets = g_new0(Bucket, 2 * (size_t)num);
+    group->last_bucket = 2 * num - 1;
+    for (uint32_t i = 0; i < num; i++) {
+        CvswNode *node = old[i].first, *next;
+
+        for (; node; node = next) {
+            next = node->next;
+            link_first(group, node);
+        }
+    }
+    g_free(old);
+}
+
+/* Where a bucket holds @node, which is the first of its key. */
+static CvswNode **link_to(Bucket *bucket, const CvswNode *node)
+{
+    CvswNode **link = &bucket->first;
+
+    while (*link != node) {
+        link = &(*link)->next;
+    }
+    return link;
+}
+
+/* @node takes the place of @old, as the first of their key. */
+static void replace_first(CvswGroup *group, CvswNode *old, CvswNode *node)
+{
+    *link_to(bucket_of(group, old->hash), old) = node;
+    node->next = old->next;
+    old->next = NULL;
+}
+
+static void unlink_first(CvswGroup *group, CvswNode *node)
+{
+    Bucket *bucket = bucket_of(group, node->hash);
+
+    *link_to(bucket, node) = node->next;
+    bucket->filter = 0;
+    for (const CvswNode *left = bucket->first; left; left = left->next) {
+        bucket->filter |= filter_of(left->hash);
+    }
+    group->keys--;
+}
+
+/* @first is that of the node's key. */
+static void hang_behind(CvswGroup *group, CvswNode *first, CvswNode *node)
+{
+    CvswNode *upper = NULL, *lower = first;
+
+    while (lower && lower->entry.priority > node->entry.priority) {
+        upper = lower;
+        lower = lower->lower;
+    }
+    node->upper = upper;
+    node->lower = lower;
+    if (lower) {
+        lower->upper = node;
+    }
+    if (upper) {
+        upper->lower = node;
+    } else {
+        replace_first(group, first, node);
+    }
+}
+
+static int compare_ranks(const void *a, const void *b, void *unused)
+{
+    const CvswNode *one = a, *other = b;
+
+    return (int)other->entry.priority - one->entry.priority;
+}
+
+void cvsw_index_renew(CvswIndex *index, CvswNode *node)
+{
+    node->number = index->made++;
+}
+
+bool cvsw_index_insert(CvswIndex *index, CvswNode *node)
+{
+    const CvswMatch *match = &node->entry.match;
+    CvswGroup *group = group_of(index, &match->mask);
+    CvswNode *first;
+
+    if (!group) {
+        if (index->groups->len >= index->groups_max) {
+            return false;
+        }
+        group = group_new(index, &match->mask);
+        g_ptr_array_add(index->groups, group);
+    }
+    node->group = group;
+    node->hash = hash_of(index, group, &match->value);
+    node->next = node->lower = node->upper = NULL;
+    first = first_of(index, group, &match->value);
+    if (first) {
+        hang_behind(group, first, node);
+    } else {
+        if (++group->keys > group->last_bucket + 1) {
+            grow(group);
+        }
+        link_first(group, node);
+    }
+    node->rank = g_sequence_insert_sorted(group->ranks, node, compare_ranks,
+                                          NULL);
+    cvsw_index_renew(index, node);
+    settle(index, group);
+    return true;
+}
+
+void cvsw_index_remove(CvswIndex *index, CvswNode *node)
+{
+    CvswGroup *group = node->group;
+
+    if (node->lower) {
+        node->lower->upper = node->upper;
+    }
+    if (node->upper) {
+        node->upper->lower = node->lower;
+    } else if (node->lower) {
+        replace_first(group, node, node->lower);
+    } else {
+        unlink_first(group, node);
+    }
+    g_sequence_remove(node->rank);
+    settle(index, group);
+}
+
+CvswNode *cvsw_index_exact(const CvswIndex *index, const CvswMatch *match,
+                           uint16_t priority)
+{
+    const CvswGroup *group = group_of(index, &match->mask);
+    CvswNode *node = group ? first_of(index, group, &match->value) : NULL;
+
+    while (node && node->entry.priority > priority) {
+        node = node->lower;
+    }
+    return node && node->entry.priority == priority ? node : NULL;
+}
+
+static bool group_overlaps(const CvswGroup *group, const CvswMatch *match,
+                           uint16_t priority)
+{
+    CvswNode probe = { .entry.priority = priority };
+    GSequenceIter *iter = g_sequence_search(group->ranks, &probe,
+                                            compare_ranks, NULL);
+
+    /* The place behind the last one of this priority. */
+    while (!g_sequence_iter_is_begin(iter)) {
+        const CvswNode *node;
+
+        iter = g_sequence_iter_prev(iter);
+        node = g_sequence_get(iter);
+        if (node->entry.priority != priority) {
+            break;
+        }
+        if (cvsw_match_overlaps(&node->entry.match, match)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool cvsw_index_overlaps(const CvswIndex *index, const CvswMatch *match,
+                         uint16_t priority)
+{
+    for (unsigned i = 0; i < index->groups->len; i++) {
+        if (group_overlaps(index->groups->pdata[i], match, priority)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool outputs_to(const CvswEntry *entry, uint32_t port)
+{
+    for (unsigned i = 0; i < entry->actions_len; i++) {
+        const CvswAction *action = &entry->actions[i];
+
+        if (action->type == CVSW_ACTION_OUTPUT && action->output.port == port) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* All but that a strict filter has an entry of its own. */
+static bool takes(const CvswFilter *filter, const CvswEntry *entry)
+{
+    return cvsw_match_within(&entry->match, &filter->match) &&
+           ((entry->cookie ^ filter->cookie) & filter->cookie_mask) == 0 &&
+           (filter->out_port == CVSW_ANY_PORT ||
+            outputs_to(entry, filter->out_port));
+}
+
+static int compare_nodes(const void *a, const void *b)
+{
+    const CvswNode *one = *(CvswNode *const *)a;
+    const CvswNode *other = *(CvswNode *const *)b;
+    int by_priority = compare_ranks(one, other, NULL);
+
+    return by_priority ? by_priority : one->number < other->number ? -1 : 1;
+}
+
+static void select_of(const CvswGroup *group, const CvswFilter *filter,
+                      GPtrArray *found)
+{
+    GSequenceIter *iter = g_sequence_get_begin_iter(group->ranks);
+
+    for (; !g_sequence_iter_is_end(iter); iter = g_sequence_iter_next(iter)) {
+        CvswNode *node = g_sequence_get(iter);
+
+        if (!filter || takes(filter, &node->entry)) {
+            g_ptr_array_add(found, node);
+        }
+    }
+}
+
+GPtrArray *cvsw_index_select(const CvswIndex *index, const CvswFilter *filter)
+{
+    GPtrArray *found = g_ptr_array_new();
+
+    if (filter && filter->strict) {
+        CvswNode *node = cvsw_index_exact(index, &filter->match,
+                                          filter->priority);
+
+        if (node && takes(filter, &node->entry)) {
+            g_ptr_array_add(found, node);
+        }
+        return found;
+    }
+    for (unsigned i = 0; i < index->groups->len; i++) {
+        select_of(index->groups->pdata[i], filter, found);
+    }
+    g_ptr_array_sort(found, compare_nodes);
+    return found;
+}

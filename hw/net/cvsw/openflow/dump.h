@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Flows as people read them: what "ovs-ofctl -O OpenFlow13 dump-flows" prints
+ *
+ * Actions that only CVSW has follow the style of Open vSwitch's:
+ * tunnel_encap(...), tunnel_decap, encrypt(sa=N), decrypt(sa=N).
+ */
+#ifndef CVSW_OPENFLOW_DUMP_H
+#define CVSW_OPENFLOW_DUMP_H
+
+#include <glib.h>
+
+#include "hw/net/cvsw/flow/table.h"
+
+/**
+ * cvsw_of_dump: append one flow's line, without its end
+ * @now_ms: on the table's clock
+ */
+void cvsw_of_dump(GString *out, const CvswEntry *entry, uint64_t now_ms);
+
+/** cvsw_of_dump_match: append "priority=5,tcp,in_port=1", "" if it is all */
+void cvsw_of_dump_match(GString *out, const CvswMatch *match,
+                        uint16_t priority);
+
+/** cvsw_of_dump_actions: append "pop_vlan,output:1", "drop" */
+void cvsw_of_dump_actions(GString *out, const CvswAction *actions,
+                          unsigned len);
+
+#endif /* CVSW_OPENFLOW_DUMP_H */

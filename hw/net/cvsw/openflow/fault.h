@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Why a FLOW_MOD is refused, and how each version of OpenFlow says so
+ *
+ * OpenFlow 1.0 has no codes for matches: what 1.3 calls a bad match is
+ * OFPFMFC_EPERM there.
+ */
+#ifndef CVSW_OPENFLOW_FAULT_H
+#define CVSW_OPENFLOW_FAULT_H
+
+#include <stdint.h>
+
+#include "hw/net/cvsw/flow/table.h"
+
+typedef enum CvswOfFault {
+    CVSW_OF_OK,
+    /* the message */
+    CVSW_OF_BAD_VERSION,        /* neither 1.0 nor 1.3 */
+    CVSW_OF_BAD_TYPE,           /* no FLOW_MOD */
+    CVSW_OF_BAD_LEN,
+    CVSW_OF_BUFFER_UNKNOWN,     /* a NIC buffers no packets */
+    /* the table */
+    CVSW_OF_TABLE_FULL,
+    CVSW_OF_OVERLAP,
+    CVSW_OF_BAD_TABLE_ID,       /* there is table 0 alone */
+    CVSW_OF_BAD_COMMAND,
+    CVSW_OF_BAD_FLAGS,
+    CVSW_OF_EMERG,              /* 1.0: there is no emergency flow table */
+    CVSW_OF_EMERG_TIMEOUT,      /* 1.0: and its flows have no timeouts */
+    /* the match */
+    CVSW_OF_MATCH_BAD_TYPE,
+    CVSW_OF_MATCH_BAD_LEN,
+    CVSW_OF_MATCH_BAD_FIELD,
+    CVSW_OF_MATCH_BAD_VALUE,
+    CVSW_OF_MATCH_BAD_MASK,
+    CVSW_OF_MATCH_BAD_WILDCARDS,
+    CVSW_OF_MATCH_DUP_FIELD,
+    CVSW_OF_MATCH_BAD_PREREQ,
+    /* 1.3: instructions */
+    CVSW_OF_INST_UNKNOWN,
+    CVSW_OF_INST_UNSUP,         /* or a second one of its type */
+    CVSW_OF_INST_BAD_TABLE_ID,
+    CVSW_OF_INST_BAD_EXPERIMENTER,
+    CVSW_OF_INST_BAD_LEN,
+    /* actions */
+    CVSW_OF_ACT_BAD_TYPE,
+    CVSW_OF_ACT_BAD_LEN,
+    CVSW_OF_ACT_BAD_EXPERIMENTER,
+    CVSW_OF_ACT_BAD_EXP_TYPE,
+    CVSW_OF_ACT_BAD_OUT_PORT,
+    CVSW_OF_ACT_BAD_ARGUMENT,
+    CVSW_OF_ACT_TOO_MANY,
+    CVSW_OF_ACT_BAD_QUEUE,
+    CVSW_OF_ACT_BAD_OUT_GROUP,
+    CVSW_OF_ACT_INCONSISTENT,
+    CVSW_OF_ACT_BAD_SET_TYPE,
+    CVSW_OF_ACT_BAD_SET_LEN,
+    CVSW_OF_ACT_BAD_SET_ARGUMENT,
+    CVSW_OF_FAULTS,
+} CvswOfFault;
+
+/* How a version says it: ofp_error_msg's type and code, and the code's name */
+typedef struct CvswOfError {
+    uint16_t type, code;
+    const char *name;           /* as the specification has it */
+} CvswOfError;
+
+/**
+ * cvsw_of_error: a fault in a version's words
+ * @version: ofp_header.version; any but 1.3's gets 1.0's words
+ * @fault: not CVSW_OF_OK
+ */
+const CvswOfError *cvsw_of_error(uint8_t version, CvswOfFault fault);
+
+/** cvsw_of_table_fault: what a flow table refused, as a fault */
+CvswOfFault cvsw_of_table_fault(CvswFlowFault fault);
+
+/** cvsw_of_match_fault: what a match refused, as a fault */
+CvswOfFault cvsw_of_match_fault(CvswMatchFault fault);
+
+#endif /* CVSW_OPENFLOW_FAULT_H */

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Octets of a message as it grows, and what net/packet has no number for */
+#ifndef CVSW_OPENFLOW_OCTETS_H
+#define CVSW_OPENFLOW_OCTETS_H
+
+#include <glib.h>
+
+#include "net/packet/octets.h"
+
+static inline uint64_t cvsw_of_get64(const void *buf)
+{
+    const uint8_t *p = buf;
+
+    return (uint64_t)packet_get32(p) << 32 | packet_get32(p + 4);
+}
+
+static inline void cvsw_of_put(GByteArray *out, const void *octets, size_t len)
+{
+    g_byte_array_append(out, octets, len);
+}
+
+static inline void cvsw_of_put8(GByteArray *out, uint8_t value)
+{
+    cvsw_of_put(out, &value, 1);
+}
+
+static inline void cvsw_of_put16(GByteArray *out, uint16_t value)
+{
+    uint8_t buf[2];
+
+    packet_put16(buf, value);
+    cvsw_of_put(out, buf, sizeof(buf));
+}
+
+static inline void cvsw_of_put32(GByteArray *out, uint32_t value)
+{
+    uint8_t buf[4];
+
+    packet_put32(buf, value);
+    cvsw_of_put(out, buf, sizeof(buf));
+}
+
+static inline void cvsw_of_put64(GByteArray *out, uint64_t value)
+{
+    cvsw_of_put32(out, value >> 32);
+    cvsw_of_put32(out, value);
+}
+
+/** cvsw_of_pad: octets of 0 until there is a multiple of 8 behind @from */
+static inline void cvsw_of_pad(GByteArray *out, size_t from)
+{
+    while ((out->len - from) % 8) {
+        cvsw_of_put8(out, 0);
+    }
+}
+
+/** cvsw_of_put_at: write a 16-bit number over what is at @at */
+static inline void cvsw_of_put_at(GByteArray *out, size_t at, uint16_t value)
+{
+    packet_put16(out->data + at, value);
+}
+
+#endif /* CVSW_OPENFLOW_OCTETS_H */

@@ -41,6 +41,7 @@ PACKAGES: Mapping[str, str] = {
     "ninja": "ninja-build",
     "nm": "binutils",
     "openssl": "openssl",
+    "ovs-ofctl": "openvswitch-common",
     "ovs-vsctl": "openvswitch-switch",
     "ovs-vswitchd": "openvswitch-switch",
     "ping": "iputils-ping",

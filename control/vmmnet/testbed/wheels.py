@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Python packages that Debian does not have: they are for the tests alone."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from . import paths, tools
+from .lock import locked
+
+
+@locked("wheels")
+def installed(requirements: Path) -> Path:
+    """Install the wheels of a list with hashes; the folder to import them from.
+
+    Only what the list names is installed: it names all that is imported.
+    """
+    folder = paths.BUILD / "wheels" / paths.digest([requirements])
+    if not folder.exists():
+        fresh = folder.with_name(f"{folder.name}.part")
+        shutil.rmtree(fresh, ignore_errors=True)
+        pip = ["/usr/bin/python3", "-m", "pip", "install", "--quiet", "--no-deps"]
+        tools.run([*pip, "--require-hashes", "--target", fresh, "--requirement", requirements])
+        fresh.rename(folder)
+    return folder

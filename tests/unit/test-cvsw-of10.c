@@ -407,14 +407,14 @@ static void test_removed(void)
     g_assert_cmpmem(told->data, 8, "\1\13\0\x58\0\0\0\11", 8);
     /* What the match says is what was asked for. */
     g_assert_cmpmem(told->data + 8, 40, msg->data + 8, 40);
-    g_assert_cmpuint(cvsw_of_get64(told->data + 48), ==, 0x12);
+    g_assert_cmpuint(packet_get64(told->data + 48), ==, 0x12);
     g_assert_cmpuint(packet_get16(told->data + 56), ==, 32768);
     g_assert_cmpuint(told->data[58], ==, OFPRR_HARD_TIMEOUT);
     g_assert_cmpuint(packet_get32(told->data + 60), ==, 2);
     g_assert_cmpuint(packet_get32(told->data + 64), ==, 250000000);
     g_assert_cmpuint(packet_get16(told->data + 68), ==, 5);
-    g_assert_cmpuint(cvsw_of_get64(told->data + 72), ==, 3);
-    g_assert_cmpuint(cvsw_of_get64(told->data + 80), ==, 300);
+    g_assert_cmpuint(packet_get64(told->data + 72), ==, 3);
+    g_assert_cmpuint(packet_get64(told->data + 80), ==, 300);
 }
 
 int main(int argc, char **argv)

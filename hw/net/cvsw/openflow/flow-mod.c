@@ -75,7 +75,7 @@ static CvswOfFault parse_head10(CvswFlowMod *mod, const uint8_t *msg)
     if (fault != CVSW_OF_OK) {
         return fault;
     }
-    mod->cookie = cvsw_of_get64(msg + OFM10_COOKIE);
+    mod->cookie = packet_get64(msg + OFM10_COOKIE);
     mod->idle_timeout = packet_get16(msg + OFM10_IDLE_TIMEOUT);
     mod->hard_timeout = packet_get16(msg + OFM10_HARD_TIMEOUT);
     mod->priority = packet_get16(msg + OFM10_PRIORITY);
@@ -146,9 +146,9 @@ static CvswOfFault parse_head13(CvswFlowMod *mod, const uint8_t *msg)
     if (table != 0 && !(table == OFPTT_ALL && is_delete(mod))) {
         return CVSW_OF_BAD_TABLE_ID;
     }
-    mod->cookie = cvsw_of_get64(msg + OFM13_COOKIE);
+    mod->cookie = packet_get64(msg + OFM13_COOKIE);
     if (mod->command != CVSW_ADD) {
-        mod->cookie_mask = cvsw_of_get64(msg + OFM13_COOKIE_MASK);
+        mod->cookie_mask = packet_get64(msg + OFM13_COOKIE_MASK);
     }
     mod->idle_timeout = packet_get16(msg + OFM13_IDLE_TIMEOUT);
     mod->hard_timeout = packet_get16(msg + OFM13_HARD_TIMEOUT);

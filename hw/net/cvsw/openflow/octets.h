@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Octets of a message as it grows, and what net/packet has no number for */
+/* Octets of a message as it grows */
 #ifndef CVSW_OPENFLOW_OCTETS_H
 #define CVSW_OPENFLOW_OCTETS_H
 
 #include <glib.h>
 
 #include "net/packet/octets.h"
-
-static inline uint64_t cvsw_of_get64(const void *buf)
-{
-    const uint8_t *p = buf;
-
-    return (uint64_t)packet_get32(p) << 32 | packet_get32(p + 4);
-}
 
 static inline void cvsw_of_put(GByteArray *out, const void *octets, size_t len)
 {
@@ -42,8 +35,10 @@ static inline void cvsw_of_put32(GByteArray *out, uint32_t value)
 
 static inline void cvsw_of_put64(GByteArray *out, uint64_t value)
 {
-    cvsw_of_put32(out, value >> 32);
-    cvsw_of_put32(out, value);
+    uint8_t buf[8];
+
+    packet_put64(buf, value);
+    cvsw_of_put(out, buf, sizeof(buf));
 }
 
 /** cvsw_of_pad: octets of 0 until there is a multiple of 8 behind @from */

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A controller on the wire of one NIC, without a virtual switch between them.
+
+Its OpenFlow messages are written by hand: tests of the NIC need few of them.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import struct
+import time
+from ipaddress import ip_address
+
+from vmmnet.cvsw.session import Answer, Command, Session
+from vmmnet.cvsw.wire import ETHERTYPE, Ack, Registration, Type
+
+from . import wait
+from .net import Interface
+
+OURS = bytes.fromhex("02fffffffffe")
+KEY = b"A key of a test, which is as long as keys have to be."
+GUEST, WIRE, NORMAL, ANY = 1, 2, 0xFFFA, 0xFFFF
+VXLAN = 4789
+_ADD, _DELETE = 0, 3
+_EXPERIMENTER = 0x00525400
+# OpenFlow 1.0's wildcards.
+_W_ALL = 0x3FFFFF
+_W_IN_PORT, _W_DL_TYPE, _W_NW_PROTO = 1 << 0, 1 << 4, 1 << 5
+
+
+def mac_octets(text: str) -> bytes:
+    """A MAC address as it is on the wire."""
+    return bytes.fromhex(text.replace(":", ""))
+
+
+def output(port: int) -> bytes:
+    """OFPAT_OUTPUT."""
+    return struct.pack(">HHHH", 0, 8, port, 0xFFFF)
+
+
+def _own(subtype: int, rest: bytes) -> bytes:
+    return struct.pack(">HHIH", 0xFFFF, 10 + len(rest), _EXPERIMENTER, subtype) + rest
+
+
+def encap(vni: int, local: tuple[str, str], remote: tuple[str, str]) -> bytes:
+    """TUNNEL_ENCAP; both ends are a MAC and an IP address."""
+    addresses = [ip_address(address) for _, address in (local, remote)]
+    head = struct.pack(">BBBBHI", addresses[0].version, 0, 0, 0, VXLAN, vni)
+    macs = b"".join(mac_octets(mac) for mac, _ in (local, remote))
+    return _own(1, head + macs + b"".join(address.packed for address in addresses))
+
+
+DECAP = _own(2, bytes(6))
+
+
+def encrypt(sa: int) -> bytes:
+    """ENCRYPT."""
+    return _own(3, struct.pack(">HI", 0, sa))
+
+
+def decrypt(sa: int) -> bytes:
+    """DECRYPT."""
+    return _own(4, struct.pack(">HI", 0, sa))
+
+
+def flow(
+    *actions: bytes,
+    in_port: int | None = None,
+    dl_type: int | None = None,
+    nw_proto: int | None = None,
+    priority: int = 1,
+    delete: bool = False,
+) -> bytes:
+    """OFPT_FLOW_MOD of OpenFlow 1.0."""
+    wildcards = _W_ALL
+    wildcards &= ~_W_IN_PORT if in_port is not None else _W_ALL
+    wildcards &= ~_W_DL_TYPE if dl_type is not None else _W_ALL
+    wildcards &= ~_W_NW_PROTO if nw_proto is not None else _W_ALL
+    match = struct.pack(">IH6s6sHBxHBBxxIIHH", wildcards, in_port or 0, b"", b"", 0, 0,
+                        dl_type or 0, 0, nw_proto or 0, 0, 0, 0, 0)  # fmt: skip
+    command = _DELETE if delete else _ADD
+    body = struct.pack(">QHHHHIHH", 0, command, 0, 0, priority, 0xFFFFFFFF, ANY, 0)
+    rest = match + body + b"".join(actions)
+    return struct.pack(">BBHI", 1, 14, 8 + len(rest), 0) + rest
+
+
+class Controller:
+    """What drives the NIC behind an interface."""
+
+    def __init__(self, interface: Interface, mac: str, key: bytes = KEY) -> None:
+        with interface.namespace.entered():
+            self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETHERTYPE))
+            self._socket.bind((interface.name, ETHERTYPE))
+        self.registrations: list[Registration] = []
+        self.session = Session(
+            mac_octets(mac), key, OURS, self._socket.send, self.registrations.append
+        )
+
+    def close(self) -> None:
+        """Leave the wire."""
+        self._socket.close()
+
+    def pump(self, patience: float = 0.0) -> None:
+        """Take what has come, and repeat what is due."""
+        if select.select([self._socket], [], [], patience)[0]:
+            frame, address = self._socket.recvfrom(2000)
+            if address[2] != socket.PACKET_OUTGOING:
+                self.session.input(frame, time.monotonic())
+        self.session.tick(time.monotonic())
+
+    def meet(self) -> Registration:
+        """Wait until the NIC has accepted us as its controller."""
+        wait.until(lambda: self.pump(0.1) or self.registrations, "the NIC registers")
+        return self.registrations[-1]
+
+    def order(self, kind: Type, payload: bytes) -> Answer:
+        """Have a command carried out."""
+        answers: list[Answer] = []
+        self.session.command(Command(kind, payload, answers.append), time.monotonic())
+        wait.until(lambda: self.pump(0.1) or answers, f"an answer to {kind.name}")
+        return answers[0]
+
+    def set(self, *flows: bytes) -> None:
+        """Set flows, one after the other; each has to be taken."""
+        answer = self.order(Type.SET_ENTRY, b"".join(flows))
+        assert isinstance(answer, Ack), str(answer)
+        assert answer.done == len(flows)
+
+    def clear(self) -> None:
+        """Delete all flows."""
+        answer = self.order(Type.DELETE_ENTRY, flow(delete=True))
+        assert isinstance(answer, Ack), str(answer)

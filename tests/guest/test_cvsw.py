@@ -32,7 +32,7 @@ class Bed:
 
     def pings(self, address: str) -> bool:
         """Whether an address answers the guest."""
-        return self.guest.run(["ping", "-c1", "-W1", address], check=False).status == 0
+        return self.guest.run(["ping", "-c1", "-W1", address], check=False).rc == 0
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def bed() -> Iterator[Bed]:
 @pytest.fixture
 def controller(bed: Bed) -> Iterator[Controller]:
     made = Controller(bed.tap, MAC)
-    made.session.hello()
+    made.hello()
     with contextlib.closing(made):
         made.meet()
         yield made
@@ -95,7 +95,7 @@ def test_forged(bed: Bed, controller: Controller) -> None:
     wait.until(lambda: bed.pings(HOST), "the host answers")
     stranger = Controller(bed.tap, MAC, key=bytes(32))
     with contextlib.closing(stranger):
-        stranger.session.hello()
+        stranger.hello()
         wait.until(lambda: stranger.pump(0.1) or stranger.session.refused, "it registers")
         assert not stranger.session.is_open
     assert bed.pings(HOST)

@@ -29,6 +29,8 @@ from .wire import (
 
 #: When commands without an answer are repeated, in seconds; it doubles.
 REPEAT_FIRST, REPEAT_LAST = 0.25, 4.0
+#: Between two HELLOs to a NIC that does not register, in seconds. It takes no more of them.
+HELLO_EVERY = 1.0
 
 Answer = Ack | Refusal
 
@@ -61,11 +63,13 @@ class Session:
     _waiting: deque[Command] = field(default_factory=deque)
     _under_way: deque[tuple[int, bytes, Command]] = field(default_factory=deque)
     _repeat_at: float | None = None
+    _hello_at: float | None = None
     _interval: float = REPEAT_FIRST
 
-    def hello(self) -> None:
-        """Ask the NIC to register."""
+    def hello(self, now: float) -> None:
+        """Ask the NIC to register, until it does."""
         self.send(build(Message(Type.HELLO), self.source, self.mac, None))
+        self._hello_at = now + HELLO_EVERY
 
     def command(self, command: Command, now: float) -> None:
         """Send it, or keep it until there is room."""
@@ -85,18 +89,21 @@ class Session:
 
     def tick(self, now: float) -> float | None:
         """Repeat what is due; returns when to call again."""
+        if self._hello_at is not None and now >= self._hello_at:
+            self.hello(now)
         if self._repeat_at is not None and now >= self._repeat_at:
             for _, frame, _ in self._under_way:
                 self.send(frame)
             self._interval = min(2 * self._interval, REPEAT_LAST)
             self._repeat_at = now + self._interval
-        return self._repeat_at
+        return min((at for at in (self._hello_at, self._repeat_at) if at is not None), default=None)
 
     def _take_registration(self, frame: bytes, covered: bytes, message: Message) -> None:
         if not is_signed(frame, covered, Keys.registration(self.key, self.mac)):
             self.refused += 1
             return
         about = Registration.parse(message.payload)
+        self._hello_at = None
         if about.nonce != self._nonce:
             mine = secrets.token_bytes(NONCE_LEN)
             keys = Keys.session(self.key, self.mac, about.nonce, mine)

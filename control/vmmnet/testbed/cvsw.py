@@ -101,6 +101,10 @@ class Controller:
         """Leave the wire."""
         self._socket.close()
 
+    def hello(self) -> None:
+        """Ask the NIC to register."""
+        self.session.hello(time.monotonic())
+
     def pump(self, patience: float = 0.0) -> None:
         """Take what has come, and repeat what is due."""
         if select.select([self._socket], [], [], patience)[0]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 
 import pytest
-from vmmnet.cvsw.session import REPEAT_FIRST, Answer, Command, Session
+from vmmnet.cvsw.session import HELLO_EVERY, REPEAT_FIRST, Answer, Command, Session
 from vmmnet.cvsw.wire import (
     CONTROLLER_MAC,
     WINDOW,
@@ -144,6 +144,18 @@ def test_repeated() -> None:
     assert len(nic.answers) == 2
     nic.say(Message(Type.ACK, NIC, 3, struct.pack(">II", 1, 1)))
     assert nic.session.tick(due) is None
+
+
+def test_hello() -> None:
+    """It is said until the NIC registers, whatever becomes of that."""
+    nic = Nic()
+    nic.session.hello(0)
+    assert nic.session.tick(0) == HELLO_EVERY
+    assert nic.session.tick(HELLO_EVERY) == 2 * HELLO_EVERY
+    assert [parse(frame)[0].type for frame in nic.frames] == [Type.HELLO] * 2
+    nic.frames.clear()
+    nic.register()
+    assert nic.session.tick(10) is None
 
 
 def test_forged() -> None:

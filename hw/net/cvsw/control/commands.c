@@ -173,6 +173,10 @@ static void do_list(Order *o)
     l.version = list.openflow;
     l.skip = packet_get32(&list.from);
     cvsw_table_foreach(o->to->table, NULL, list_entry, &l);
+    if (l.is_full && !l.taken) {
+        refuse(o, CVSW_STATUS_UNABLE);  /* this one never fits */
+        return;
+    }
     answer_done(o, l.taken, cvsw_table_stats(o->to->table).entries);
     put(o->answer, messages->data, messages->len);
 }

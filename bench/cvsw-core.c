@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a look into CVSW's flow table costs
+ * The cost of a look into CVSW's flow table
  *
  *     cvsw-core [ROUNDS]
  *

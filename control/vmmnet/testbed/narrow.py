@@ -41,7 +41,7 @@ _PROBE = """
 import select, socket, struct, sys
 MTU_DISCOVER, PROBE, RECVERR = 23, 3, 25
 line = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
-# What is known of the path is not used: each datagram goes out.
+# A path MTU that is known is not used: each datagram goes out.
 line.setsockopt(socket.IPPROTO_IPV6, MTU_DISCOVER, PROBE)
 line.setsockopt(socket.IPPROTO_IPV6, RECVERR, 1)
 line.connect((sys.argv[1], 7009))

@@ -20,7 +20,7 @@ _INTERVAL = 0.02
 
 # States of /proc/net/{tcp,udp}: a listening TCP socket, an unconnected UDP one.
 _LISTENING = {"tcp": "0A", "udp": "07"}
-# What enters a namespace and becomes the program: before, it is in that of the tests.
+# A child enters a namespace and becomes the program: before, it is in that of the tests.
 _LAUNCHERS = ("ip", "nsenter")
 
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a controller's commands do to a switch */
+/* The commands of a controller, carried out at a switch */
 #include <glib.h>
 #include <openssl/crypto.h>
 #include <string.h>

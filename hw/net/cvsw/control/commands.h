@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a controller's commands do to a switch (vmmnet/cvsw.h) */
+/* The commands of a controller (vmmnet/cvsw.h), carried out at a switch */
 #ifndef CVSW_CONTROL_COMMANDS_H
 #define CVSW_CONTROL_COMMANDS_H
 
@@ -7,7 +7,7 @@
 #include "hw/net/cvsw/flow/table.h"
 #include "hw/net/cvsw/tunnel/sas.h"
 
-/* What commands change. */
+/* The switch that commands change. */
 typedef struct CvswCommanded {
     CvswTable *table;
     CvswSas *sas;

@@ -26,7 +26,7 @@ enum cvsw_act_subtype {
     CVSW_ACT_OPENFLOW10 = 5,    /* cvsw_act_openflow10; in 1.3 only */
 };
 
-/* What they begin with. */
+/* All begin with this. */
 struct cvsw_act_header {
     uint16_t type;              /* CVSW_ACT_TYPE */
     uint16_t len;               /* octets, this header included */

@@ -33,7 +33,7 @@
  *     direction HMAC(base or session, "nic" or "controller"), by who sends
  *     secrets   HMAC(session, "secrets"), for AES-256-GCM in SET_SA
  *
- * How they meet:
+ * They meet so:
  *
  *     controller                      NIC
  *     HELLO (its tag is 0: it says only that a controller is there) ->
@@ -151,7 +151,7 @@ struct cvsw_ack {
     uint32_t total;             /* of LIST_ENTRIES: entries in the table */
 } __attribute__((packed));
 
-/* What is wrong with a command. */
+/* The fault of a command. */
 enum cvsw_status {
     CVSW_STATUS_UNKNOWN = 1,    /* a type that this NIC does not have */
     CVSW_STATUS_LENGTH = 2,     /* a payload of another length */

@@ -34,17 +34,6 @@ static bool is_known(uint8_t type)
     return type < sizeof(fixed_len);
 }
 
-static uint64_t get64(const uint8_t *p)
-{
-    return (uint64_t)packet_get32(p) << 32 | packet_get32(p + 4);
-}
-
-static void put64(uint8_t *p, uint64_t value)
-{
-    packet_put32(p, value >> 32);
-    packet_put32(p + 4, value);
-}
-
 /* --- reading -------------------------------------------------------------- */
 
 static void read_fixed(Mip6Mh *mh, const uint8_t *p)
@@ -52,13 +41,13 @@ static void read_fixed(Mip6Mh *mh, const uint8_t *p)
     switch (mh->type) {
     case MIP6_MH_HOTI:
     case MIP6_MH_COTI:
-        mh->cookie = get64(p + 8);
+        mh->cookie = packet_get64(p + 8);
         break;
     case MIP6_MH_HOT:
     case MIP6_MH_COT:
         mh->nonce_index = packet_get16(p + 6);
-        mh->cookie = get64(p + 8);
-        mh->token = get64(p + 16);
+        mh->cookie = packet_get64(p + 8);
+        mh->token = packet_get64(p + 16);
         break;
     case MIP6_MH_BU:
         mh->sequence = packet_get16(p + 6);
@@ -181,13 +170,13 @@ static void put_fixed(uint8_t *p, const Mip6Mh *mh)
     switch (mh->type) {
     case MIP6_MH_HOTI:
     case MIP6_MH_COTI:
-        put64(p + 8, mh->cookie);
+        packet_put64(p + 8, mh->cookie);
         break;
     case MIP6_MH_HOT:
     case MIP6_MH_COT:
         packet_put16(p + 6, mh->nonce_index);
-        put64(p + 8, mh->cookie);
-        put64(p + 16, mh->token);
+        packet_put64(p + 8, mh->cookie);
+        packet_put64(p + 16, mh->token);
         break;
     case MIP6_MH_BU:
         packet_put16(p + 6, mh->sequence);

@@ -28,15 +28,14 @@
 #include "net/clients.h"
 #include "net/mip6/netdev-options.h"
 #include "net/mip6/netdev.h"
+#include "net/stage/offload.h"
 #include "qapi/error.h"
 #include "qapi/qapi-events-mip6.h"
-#include "qemu/bswap.h"
 #include "qemu/error-report.h"
 #include "qemu/guest-random.h"
 #include "qemu/main-loop.h"
 #include "qemu/sockets.h"
 #include "system/runstate.h"
-#include "standard-headers/linux/virtio_net.h"
 #include "trace.h"
 
 int64_t mip6_now(void)
@@ -60,70 +59,6 @@ static void mip6_rearm(Mip6Netdev *m)
 }
 
 /* --- offloads ------------------------------------------------------------- */
-
-static PacketGso mip6_gso(uint8_t type)
-{
-    switch (type & ~VIRTIO_NET_HDR_GSO_ECN) {
-    case VIRTIO_NET_HDR_GSO_TCPV4:
-        return PACKET_GSO_TCP4;
-    case VIRTIO_NET_HDR_GSO_TCPV6:
-        return PACKET_GSO_TCP6;
-    case VIRTIO_NET_HDR_GSO_UDP_L4:
-        return PACKET_GSO_UDP;
-    default:
-        return PACKET_GSO_NONE;
-    }
-}
-
-/*
- * The header is copied once, as the guest may change it. Its fields have the
- * guest's order of octets, which is little-endian but for guests of before
- * virtio 1.0 on big-endian machines.
- */
-static PacketOffload mip6_read_offload(const NetStageFrame *frame)
-{
-    struct virtio_net_hdr hdr = { 0 };
-    PacketOffload offload = { 0 };
-
-    if (frame->vnet_len) {
-        iov_to_buf(frame->iov, frame->iovcnt, 0, &hdr, sizeof(hdr));
-    }
-    offload.needs_csum = hdr.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM;
-    offload.csum_start = lduw_le_p(&hdr.csum_start);
-    offload.csum_offset = lduw_le_p(&hdr.csum_offset);
-    offload.gso = mip6_gso(hdr.gso_type);
-    offload.ecn = hdr.gso_type & VIRTIO_NET_HDR_GSO_ECN;
-    offload.gso_size = lduw_le_p(&hdr.gso_size);
-    return offload;
-}
-
-/* virtio-net's number for super-frames of each kind */
-static uint8_t mip6_gso_type(const PacketOffload *offload)
-{
-    static const uint8_t types[] = {
-        [PACKET_GSO_NONE] = VIRTIO_NET_HDR_GSO_NONE,
-        [PACKET_GSO_TCP4] = VIRTIO_NET_HDR_GSO_TCPV4,
-        [PACKET_GSO_TCP6] = VIRTIO_NET_HDR_GSO_TCPV6,
-        [PACKET_GSO_UDP] = VIRTIO_NET_HDR_GSO_UDP_L4,
-    };
-
-    return types[offload->gso] | (offload->ecn ? VIRTIO_NET_HDR_GSO_ECN : 0);
-}
-
-static void mip6_write_offload(struct virtio_net_hdr *hdr,
-                               const PacketOffload *offload)
-{
-    if (offload->needs_csum) {
-        hdr->flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
-        stw_le_p(&hdr->csum_start, offload->csum_start);
-        stw_le_p(&hdr->csum_offset, offload->csum_offset);
-    }
-    if (offload->gso != PACKET_GSO_NONE) {
-        hdr->gso_type = mip6_gso_type(offload);
-        stw_le_p(&hdr->gso_size, offload->gso_size);
-        stw_le_p(&hdr->hdr_len, offload->head_len);
-    }
-}
 
 /* The kinds of packets to put together for the NIC; none without a header. */
 static unsigned mip6_takes(Mip6Netdev *m)
@@ -153,8 +88,7 @@ static unsigned mip6_takes(Mip6Netdev *m)
 static void mip6_send(Mip6Netdev *m, NetStageSide to, const struct iovec *iov,
                       int iovcnt, const PacketOffload *offload)
 {
-    /* The longest header, of which the first ten octets are used. */
-    uint8_t vnet[20] = { 0 };
+    uint8_t vnet[NET_STAGE_VNET_MAX] = { 0 };
     struct iovec part[MIP6_TUNNEL_PARTS_MAX + 2];
     NetStageFrame frame = {
         .iov = part,
@@ -163,7 +97,7 @@ static void mip6_send(Mip6Netdev *m, NetStageSide to, const struct iovec *iov,
     };
 
     assert(iovcnt < ARRAY_SIZE(part));
-    mip6_write_offload((struct virtio_net_hdr *)vnet, offload);
+    net_stage_write_offload(vnet, offload);
     part[0].iov_base = vnet;
     part[0].iov_len = frame.vnet_len;
     memcpy(part + 1, iov, iovcnt * sizeof(*iov));
@@ -197,7 +131,7 @@ static void mip6_coalesced(void *opaque, uint8_t *packet, size_t len,
     NetStageFrame frame = { .iov = &iov, .iovcnt = 1, .vnet_len = vnet_len };
 
     QEMU_BUILD_BUG_ON(PACKET_COALESCE_ROOM <
-                      sizeof(struct virtio_net_hdr_v1_hash));
+                      NET_STAGE_VNET_MAX);
     if (offload->gso != PACKET_GSO_NONE && (m->takes & ~mip6_takes(m))) {
         iov = (struct iovec) { packet, len };
         mip6_send_pieces(m, &iov, offload);
@@ -205,7 +139,7 @@ static void mip6_coalesced(void *opaque, uint8_t *packet, size_t len,
     }
     memset(iov.iov_base, 0, vnet_len);
     if (vnet_len) {
-        mip6_write_offload(iov.iov_base, offload);
+        net_stage_write_offload(iov.iov_base, offload);
     }
     net_stage_send(m->stage, NET_STAGE_NIC, &frame);
 }
@@ -320,7 +254,7 @@ static void mip6_warn_spoofed(Mip6Netdev *m, const struct iovec *part,
                               int parts)
 {
     g_autofree char *sent = NULL, *expected = NULL;
-    uint8_t head[2 * ETH_ALEN];
+    uint8_t head[2 * PACKET_ETH_ADDR_LEN];
 
     if (m->warned_spoofed ||
         m->port.dropped[MIP6_DROP_SPOOFED_MAC] == 0 ||
@@ -328,7 +262,7 @@ static void mip6_warn_spoofed(Mip6Netdev *m, const struct iovec *part,
         return;
     }
     m->warned_spoofed = true;
-    sent = qemu_mac_strdup_printf(head + ETH_ALEN);
+    sent = qemu_mac_strdup_printf(head + PACKET_ETH_ADDR_LEN);
     expected = qemu_mac_strdup_printf(m->port.config.home.guest_mac);
     warn_report("mip6 '%s': guest-mac=%s, but the guest sends from %s: while "
                 "the VM is away, such frames are dropped (spoofed-mac)",
@@ -339,7 +273,7 @@ static void mip6_warn_spoofed(Mip6Netdev *m, const struct iovec *part,
 static void mip6_note_nic(NetStage *stage)
 {
     Mip6Netdev *m = net_stage_opaque(stage);
-    uint8_t mac[ETH_ALEN];
+    uint8_t mac[PACKET_ETH_ADDR_LEN];
 
     if (net_stage_nic_mac(stage, mac)) {
         mip6_home_set_nic_mac(&m->port.home, mac);
@@ -388,7 +322,7 @@ static NetStageVerdict mip6_offer(Mip6Netdev *m, const NetStageFrame *frame,
                                   Mip6PortFunc *func)
 {
     struct iovec part[MIP6_TUNNEL_PARTS_MAX];
-    PacketOffload offload = mip6_read_offload(frame);
+    PacketOffload offload = net_stage_read_offload(frame);
     int parts = mip6_frame_parts(frame, part);
     Mip6Verdict verdict;
 

@@ -53,12 +53,9 @@
 #include "monitor/monitor.h"
 #include "net/vhost_net.h"
 #include "qapi/error.h"
-#include "stage.h"
+#include "net/stage/offload.h"
 #include "system/runstate.h"
 #include "trace.h"
-
-/* The longest virtio-net header, struct virtio_net_hdr_v1_hash. */
-#define VNET_LEN_MAX 20
 
 typedef struct StageEnd {
     NetClientState nc;
@@ -243,7 +240,7 @@ static bool stage_can_receive(NetClientState *nc)
 static bool stage_put_with_header(StageEnd *out, const NetStageFrame *frame,
                                   unsigned vnet_len)
 {
-    static const uint8_t nothing[VNET_LEN_MAX];
+    static const uint8_t nothing[NET_STAGE_VNET_MAX];
     struct iovec iov[NET_STAGE_PARTS_MAX + 1];
 
     if (frame->iovcnt > NET_STAGE_PARTS_MAX) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What becomes of frames: two NICs, back to back
+ * The way of frames through two NICs, back to back
  *
- * What one sends into a tunnel, the other takes out of it.
+ * One takes out of the tunnel the frames that the other sends into it.
  */
 #include <arpa/inet.h>
 #include <glib.h>
@@ -347,7 +347,7 @@ static uint64_t dropped(const Nic *nic, uint32_t port, CvswDrop why)
     return nic->run.dropped[port != CVSW_PORT_GUEST][why];
 }
 
-/* What a flow says to seal never leaves in clear. */
+/* A frame that a flow says to seal never leaves in clear. */
 static void test_no_sa(void)
 {
     Nic *a = nic_new(), *b = nic_new();

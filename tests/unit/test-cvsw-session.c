@@ -184,7 +184,7 @@ static void command(Fixture *f, uint64_t sequence)
     put_in(f, CVSW_SET_ENTRY, sequence, "x", 1, 0);
 }
 
-/* What was sent last answers a command, and its tag is right. */
+/* The last frame that was sent answers a command, and its tag is right. */
 static void assert_answer(const Fixture *f, uint8_t type, uint64_t sequence)
 {
     CvswMessage message;
@@ -337,7 +337,7 @@ static void test_stale(Fixture *f, gconstpointer data)
     g_assert_true(cvsw_session_stats(f->session)->open);
 }
 
-/* Who does not know the key accepts nobody. */
+/* A controller without the key accepts nobody. */
 static void test_wrong_key(Fixture *f, gconstpointer data)
 {
     cvsw_session_begin(f->session, 0);

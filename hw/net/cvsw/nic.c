@@ -24,9 +24,8 @@
 #include "crypto/secret_common.h"
 #include "hw/net/cvsw/control/commands.h"
 #include "hw/net/cvsw/nic.h"
-#include "hw/net/cvsw/offload.h"
 #include "hw/net/cvsw/run/run.h"
-#include "net/stage/stage.h"
+#include "net/stage/offload.h"
 #include "qapi/error.h"
 #include "qemu/guest-random.h"
 #include "qemu/timer.h"
@@ -53,7 +52,7 @@ static uint64_t now_ms(void)
 static void cvsw_send(CvswNic *nic, NetStageSide to, const struct iovec *iov,
                       int parts, const PacketOffload *offload)
 {
-    uint8_t vnet[CVSW_VNET_MAX] = { 0 };
+    uint8_t vnet[NET_STAGE_VNET_MAX] = { 0 };
     struct iovec all[CVSW_PARTS_MAX + 5];
     NetStageFrame frame = {
         .iov = all,
@@ -62,7 +61,7 @@ static void cvsw_send(CvswNic *nic, NetStageSide to, const struct iovec *iov,
     };
 
     assert(parts < ARRAY_SIZE(all));
-    cvsw_write_offload(vnet, offload);
+    net_stage_write_offload(vnet, offload);
     all[0] = (struct iovec) { vnet, frame.vnet_len };
     memcpy(all + 1, iov, parts * sizeof(*iov));
     net_stage_send(nic->stage, to, &frame);
@@ -87,7 +86,7 @@ static void cvsw_punt(void *opaque, const CvswFrame *frame, uint32_t in_port,
 static NetStageVerdict cvsw_take(CvswNic *nic, uint32_t in_port,
                                  NetStageFrame *frame)
 {
-    PacketOffload offload = cvsw_read_offload(frame);
+    PacketOffload offload = net_stage_read_offload(frame);
     struct iovec iov[CVSW_PARTS_MAX];
     int parts = packet_iov_slice(frame->iov, frame->iovcnt, frame->vnet_len,
                                  net_stage_frame_size(frame), iov,

@@ -13,7 +13,7 @@
 #include "hw/virtio/virtio.h"
 #include "qapi/error.h"
 
-/* What one hash table a mask, and one look-up, should not exceed. */
+/* Bounds of memory, and of the time of a look-up. */
 #define FLOWS_MAX       65536
 #define MASKS_MAX       256
 

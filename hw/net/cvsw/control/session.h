@@ -17,7 +17,7 @@
 /* HELLOs that come sooner after a registration change nothing, ms. */
 #define CVSW_HELLO_MS           1000u
 
-/* What becomes of frames; each is counted. */
+/* The reasons for which frames end here; each is counted. */
 typedef enum CvswControlDrop {
     CVSW_CONTROL_MALFORMED,     /* no control frame of this version */
     CVSW_CONTROL_NOT_OURS,      /* for another NIC */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a flow does with its frames, in the order of its list
+ * The actions of a flow on its frames, in the order of its list
  *
  * An empty list drops.  OpenFlow 1.0's actions and 1.3's become the same ones.
  */
@@ -35,7 +35,7 @@ typedef enum CvswActionType {
     CVSW_ACTION_DECRYPT,        /* @sa: of the SPI in the frame, if 0 */
 } CvswActionType;
 
-/* Where OUTPUT goes to, of OpenFlow 1.3's numbers (OFPP_...). */
+/* The reserved ports of OUTPUT, of OpenFlow 1.3's numbers (OFPP_...). */
 enum {
     CVSW_OUT_IN_PORT = 0xfffffff8,
     CVSW_OUT_NORMAL = 0xfffffffa,       /* to the other port */

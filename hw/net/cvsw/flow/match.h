@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What flows match: a frame's fields as a key of words, and masks over it
+ * The matches of flows: a frame's fields as a key of words, and masks over it
  *
  * Fields that no frame has at the same time share bits of the key: the ports
  * of TCP, UDP and SCTP, ICMP's type and code, ARP's operation; IPv4's addresses

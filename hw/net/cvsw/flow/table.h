@@ -72,7 +72,7 @@ typedef enum CvswFlowFault {
     CVSW_FLOW_OVERLAP,
 } CvswFlowFault;
 
-/* What a table holds.  Only the table changes it. */
+/* An entry of a table.  Only the table changes it. */
 typedef struct CvswEntry {
     CvswMatch match;
     uint16_t priority;
@@ -152,7 +152,7 @@ void cvsw_entry_hit(CvswEntry *entry, size_t octets, uint64_t now_ms);
  */
 uint64_t cvsw_table_expire(CvswTable *table, uint64_t now_ms);
 
-/* Which entries: those within @match, by cookie and port as for DELETE. */
+/* The entries within @match, by cookie and port as for DELETE. */
 typedef struct CvswFilter {
     CvswMatch match;
     bool strict;                /* @match and @priority are the entry's own */

@@ -20,7 +20,7 @@ enum {
     ICMP_SUM = 2, ND_TARGET = 8, ND_OPTIONS = 24, SCTP_SUM = 8,
 };
 
-/* What covers a field. */
+/* The checksums that cover a field. */
 enum {
     IN_IP4 = 1 << 0,            /* IPv4's checksum */
     IN_PSEUDO = 1 << 1,         /* the pseudo header */
@@ -50,7 +50,7 @@ static void change_sum(uint8_t *where, uint32_t by)
     packet_put16(where, ~fold((uint16_t)~packet_get16(where) + by));
 }
 
-/* Where the transport's checksum is, or NULL: none is there or none counts. */
+/* The transport's checksum, or NULL: none is there or none counts. */
 static uint8_t *l4_sum(CvswFrame *f)
 {
     uint8_t *l4 = f->head + f->flow.l4;

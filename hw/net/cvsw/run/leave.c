@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How a frame leaves */
+/* A frame leaves */
 #include <string.h>
 
 #include "hw/net/cvsw/run/leave.h"

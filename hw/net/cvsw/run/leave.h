@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How a frame leaves: as it is, or by a tunnel, cut and sealed */
+/* A frame leaves: as it is, or by a tunnel, cut and sealed */
 #ifndef CVSW_RUN_LEAVE_H
 #define CVSW_RUN_LEAVE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What becomes of a frame */
+/* The way of a frame through the switch */
 #include <string.h>
 
 #include "hw/net/cvsw/frame/rewrite.h"
@@ -263,7 +263,7 @@ static bool ends_in_decap(const CvswEntry *entry)
            CVSW_ACTION_TUNNEL_DECAP;
 }
 
-/* What has come out of a tunnel and has not left is looked up by itself. */
+/* A frame that has come out of a tunnel and has not left is looked up, too. */
 static void look_inside(Course *c, uint64_t now_ms)
 {
     if (c->left || !c->inside || !ends_in_decap(c->entry)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What becomes of a frame: look it up, carry out its flow's actions
+ * The way of a frame: it is looked up, and its flow's actions are carried out
  *
  * Theory of operation
  * ===================

@@ -7,7 +7,7 @@
  */
 #include "qemu/osdep.h"
 
-#include "hw/net/cvsw/offload.h"
+#include "net/stage/offload.h"
 #include "qemu/bswap.h"
 #include "standard-headers/linux/virtio_net.h"
 
@@ -25,7 +25,7 @@ static PacketGso gso_of(uint8_t type)
     }
 }
 
-PacketOffload cvsw_read_offload(const NetStageFrame *frame)
+PacketOffload net_stage_read_offload(const NetStageFrame *frame)
 {
     struct virtio_net_hdr hdr = { 0 };
 
@@ -55,7 +55,7 @@ static uint8_t gso_type(const PacketOffload *offload)
     return types[offload->gso] | (offload->ecn ? VIRTIO_NET_HDR_GSO_ECN : 0);
 }
 
-void cvsw_write_offload(void *vnet, const PacketOffload *offload)
+void net_stage_write_offload(void *vnet, const PacketOffload *offload)
 {
     struct virtio_net_hdr *hdr = vnet;
 

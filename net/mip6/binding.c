@@ -166,7 +166,6 @@ void mip6_binding_next_agent(Mip6Binding *b, int64_t now)
     forget(b);
     restart(b, now);
     become(b, MIP6_REGISTERING, MIP6_WHY_NEXT_AGENT);
-    mip6_binding_tick(b, now);
 }
 
 void mip6_binding_limit(Mip6Binding *b, int64_t valid)

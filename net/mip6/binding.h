@@ -107,7 +107,8 @@ void mip6_binding_discover(Mip6Binding *b, const struct in6_addr *care_of,
 /**
  * mip6_binding_next_agent: another home agent is to be asked from now on
  *
- * It has no binding. Does nothing unless one is being asked for.
+ * It has no binding. Does nothing unless one is being asked for. The next tick
+ * sends the Binding Update.
  */
 void mip6_binding_next_agent(Mip6Binding *b, int64_t now);
 

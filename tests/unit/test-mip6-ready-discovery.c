@@ -102,6 +102,7 @@ static void reply(World *w, const char *const *list)
 }
 
 static const char *const one[] = { FIRST, NULL };
+static const char *const second[] = { OTHER, NULL };
 static const char *const two[] = { FIRST, OTHER, NULL };
 
 /* The agent @from answers the last update. */
@@ -252,6 +253,28 @@ static void test_refused(void)
     from_link(w, frame, to_care_of(w, frame, FIRST, PACKET_PROTO_IP6, 40));
     g_assert_cmpint(w->port.dropped[MIP6_DROP_STRANGER], ==, 2);
     g_assert_cmpint(count(w), ==, 1);
+    world_free(w);
+}
+
+/* A VM that is paused sends no update; the agent found meanwhile gets it. */
+static void test_paused(void)
+{
+    World *w = asking();
+    unsigned updates;
+
+    reply(w, one);
+    acknowledge(w, FIRST, MIP6_BA_RESOURCES);
+    pass(w, 33 * SECOND);
+    g_assert_cmpint(count(w), ==, 2);
+    updates = ready_updates(w);
+    mip6_port_pause(&w->port);
+    reply(w, second);
+    pass(w, 10 * SECOND);
+    g_assert_cmpint(ready_updates(w), ==, updates);
+    mip6_port_run(&w->port, w->now);
+    pass(w, SECOND);
+    g_assert_cmpint(ready_updates(w), ==, updates + 1);
+    expect_update_to(w, OTHER);
     world_free(w);
 }
 
@@ -454,6 +477,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/ready/discovery/moves", test_moves);
     g_test_add_func("/mip6/ready/discovery/hostile", test_hostile);
     g_test_add_func("/mip6/ready/discovery/refused", test_refused);
+    g_test_add_func("/mip6/ready/discovery/paused", test_paused);
     g_test_add_func("/mip6/ready/discovery/silent", test_silent);
     g_test_add_func("/mip6/ready/discovery/all-refuse", test_all_refuse);
     g_test_add_func("/mip6/ready/discovery/kept", test_kept);

@@ -148,6 +148,9 @@ static void turn_to_agent(Mip6Port *p, int64_t now)
     for (unsigned i = 0; i < p->bindings; i++) {
         mip6_binding_next_agent(&p->binding[i], now);
     }
+    if (p->is_running) {        /* else they go out when it runs */
+        mip6_port_bindings_tick(p, now);
+    }
 }
 
 Mip6Verdict mip6_port_take_agents(Mip6Port *p, int64_t now,

@@ -128,7 +128,8 @@ static bool is_agent(const World *w, const struct in6_addr *addr)
 static void check_icmp6(const World *w, const PacketIp6 *ip, uint8_t type)
 {
     if (type == MIP6_ICMP_AGENT_REQUEST) {
-        g_assert(w->port.config.discover && w->port.is_away);
+        g_assert(w->port.config.discover);
+        g_assert(w->port.is_away || w->port.early.is_on);
         g_assert(!w->port.has_left);
         g_assert(packet_ip6_equal(&ip->dst, &w->port.dhaad.anycast));
         g_assert(mip6_careof_owns(&w->port.careof, &ip->src));

@@ -795,6 +795,35 @@ static void test_on_link(void)
     g_free(f);
 }
 
+/*
+ * A router is heard while the first address is tentative: a neighbour is asked
+ * for at that address's end of probing, and not an interval after the router.
+ */
+static void test_ask_early(void)
+{
+    Fixture *f = begin();
+    PacketNd nd = advertisement(mac_a, 1800);
+    struct in6_addr agent = address(AGENT);
+    int64_t start = f->now;
+
+    pass(f, 600 * MS);
+    add_prefix(&nd, "2001:db8:2000::", 7200, 3600);
+    hear_ra(f, &nd, mac_a);
+    expect_hop(f, NULL);
+    f->sent = 0;
+    pass(f, 500 * MS);
+    for (unsigned i = 0; i < f->sent; i++) {
+        if (!packet_ip6_equal(&f->log[i].nd.target, &agent)) {
+            continue;
+        }
+        g_assert_cmpint(f->log[i].at, ==, start + SECOND);
+        g_assert_false(IN6_IS_ADDR_UNSPECIFIED(&f->log[i].nd.src));
+        g_free(f);
+        return;
+    }
+    g_assert_not_reached();
+}
+
 /* RFC 4861 section 6.3.4: without the L bit a prefix is not on the link. */
 static void test_off_link(void)
 {
@@ -902,6 +931,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/careof/nud", test_nud);
     g_test_add_func("/mip6/careof/failover", test_failover);
     g_test_add_func("/mip6/careof/on-link", test_on_link);
+    g_test_add_func("/mip6/careof/ask-early", test_ask_early);
     g_test_add_func("/mip6/careof/off-link", test_off_link);
     g_test_add_func("/mip6/careof/forged", test_forged);
     return g_test_run();

@@ -40,10 +40,16 @@ static inline void mip6_careof_tell(Mip6CareOf *c)
 void mip6_careof_transmit(Mip6CareOf *c, uint8_t *frame, size_t packet_len,
                           const struct in6_addr *dst, const uint8_t *mac);
 
-/* A router solicitation; a probe for duplicates; a solicitation of @n. */
+/*
+ * A router solicitation; a probe for duplicates; a solicitation of @n, false if
+ * no address of ours is valid yet.
+ */
 void mip6_careof_send_rs(Mip6CareOf *c);
 void mip6_careof_send_probe(Mip6CareOf *c, const struct in6_addr *addr);
-void mip6_careof_send_ns(Mip6CareOf *c, const Mip6Neighbour *n);
+bool mip6_careof_send_ns(Mip6CareOf *c, const Mip6Neighbour *n);
+
+/* The next step of an address that is not valid yet; INT64_MAX: there is none. */
+int64_t mip6_careof_source_at(const Mip6CareOf *c);
 
 /* --- neighbour.c ---------------------------------------------------------- */
 

@@ -180,6 +180,26 @@ static void neighbour_fail(Mip6CareOf *c, int64_t now, Mip6Neighbour *n)
     mip6_careof_tell(c);
 }
 
+/*
+ * Without an address of its own the host cannot ask yet. It asks as soon as
+ * there is one, not a whole interval later: a VM that comes home may have
+ * arrived by then.
+ */
+static void solicit_neighbour(Mip6CareOf *c, int64_t now, Mip6Neighbour *n)
+{
+    int64_t at = INT64_MAX;
+
+    if (!mip6_careof_send_ns(c, n)) {
+        at = mip6_careof_source_at(c);
+    }
+    if (at != INT64_MAX) {
+        n->next = at;
+        return;
+    }
+    n->probes++;
+    n->next = now + c->retrans * MS;
+}
+
 void mip6_neighbour_tick(Mip6CareOf *c, int64_t now, Mip6Neighbour *n)
 {
     unsigned limit = n->reach == MIP6_REACH_PROBE ? MAX_UNICAST_SOLICIT
@@ -209,9 +229,7 @@ void mip6_neighbour_tick(Mip6CareOf *c, int64_t now, Mip6Neighbour *n)
             neighbour_fail(c, now, n);
             break;
         }
-        n->probes++;
-        n->next = now + c->retrans * MS;
-        mip6_careof_send_ns(c, n);
+        solicit_neighbour(c, now, n);
         break;
     default:
         n->next = INT64_MAX;

@@ -21,6 +21,21 @@ static const struct in6_addr *own_source(const Mip6CareOf *c)
                                                      : &in6addr_any;
 }
 
+int64_t mip6_careof_source_at(const Mip6CareOf *c)
+{
+    int64_t at = INT64_MAX;
+
+    if (c->link_local.state == MIP6_ADDRESS_TENTATIVE) {
+        at = c->link_local.next;
+    }
+    for (unsigned i = 0; i < MIP6_CAREOF_ADDRESSES; i++) {
+        if (c->address[i].state == MIP6_ADDRESS_TENTATIVE) {
+            at = mip6_careof_min_time(at, c->address[i].next);
+        }
+    }
+    return at;
+}
+
 void mip6_careof_send_rs(Mip6CareOf *c)
 {
     const struct in6_addr *src = own_source(c);
@@ -43,7 +58,7 @@ void mip6_careof_send_probe(Mip6CareOf *c, const struct in6_addr *addr)
     mip6_careof_transmit(c, frame, len, &group, NULL);
 }
 
-void mip6_careof_send_ns(Mip6CareOf *c, const Mip6Neighbour *n)
+bool mip6_careof_send_ns(Mip6CareOf *c, const Mip6Neighbour *n)
 {
     const struct in6_addr *src = own_source(c);
     bool unicast = n->reach == MIP6_REACH_PROBE && n->has_mac;
@@ -59,10 +74,11 @@ void mip6_careof_send_ns(Mip6CareOf *c, const Mip6Neighbour *n)
             }
         }
         if (src == &in6addr_any) {
-            return;
+            return false;
         }
     }
     len = packet_nd_build_ns(frame + PACKET_ETH_LEN, src, &dst, &n->addr,
                              c->mac);
     mip6_careof_transmit(c, frame, len, &dst, unicast ? n->mac : NULL);
+    return true;
 }

@@ -195,6 +195,10 @@ def _other_goals(results: Results, enough: bool) -> Iterator[Goal]:
         added = mip6_switch.percentile(added_blackouts(away), 99)
         shown = f"{report.number(added)} ms"
         yield Goal("blackout that MIP6 adds", wanted, bound, _exact(added), shown)
+    moved = [each for kind in (AWAY, BACK) for each in results.switches.get(kind, ())]
+    if moved:
+        lost = max(each.lost for each in moved)
+        yield Goal("requests lost in a switch, most", "0", 0, _exact(float(lost)), str(lost))
 
 
 def added_blackouts(switches: Sequence[Switch]) -> list[float]:

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What follows from a plan for each NIC: flows, MTU, and pairs that share keys.
+
+Theory of operation
+===================
+
+A NIC has two ports, and is of one tenant. Its flows are of four kinds:
+
+    guest, from its own MAC address, to a peer's      into the tunnel to the peer
+    guest, from its own MAC address, to a group       a copy into each tunnel
+    wire, from a peer's tunnel to ours                out of the tunnel, and once more
+    in the tenant's tunnel, to the guest or a group   to the guest
+
+and below them all, at priority 0, one that drops for each port: nothing gets
+in or out past the tenant's tunnels.
+
+The last two are one frame's way: a frame out of a tunnel is looked up again and
+has the VNI as its tunnel_id. That of a frame as it comes from the wire is 0,
+which flows of the third kind ask for: a tunnel within a tunnel is opened once.
+
+What a NIC seals with is bound to the peer. What it opens is bound by the
+association that the peer alone has the other end of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from . import openflow
+from .model import Address, Nic, Plan, Station, Tenant
+from .openflow import Field, Masked, Match, Value
+
+#: Numbers of a peer's associations, outbound and inbound, by its MAC address.
+Associations = Mapping[bytes, tuple[int, int]]
+
+#: Actions in a flow of CVSW (docs/cvsw-openflow.md).
+ACTIONS_MAX = 32
+_FLOW_PRIORITY, _DROP_PRIORITY = 1, 0
+_IP4, _ARP, _IP6 = 0x0800, 0x0806, 0x86DD
+_UDP, _ESP = 17, 50
+_ARP_REQUEST, _ARP_REPLY = 1, 2
+_GROUPS = Masked(openflow.MULTICAST, openflow.MULTICAST)
+
+# Octets of headers.
+_OUTER = {4: 20, 6: 40}
+_UDP_LEN, _VXLAN_LEN, _ETHERNET_LEN = 8, 8, 14
+# ESP with AES-GCM (RFC 4303 section 2, RFC 4106): SPI and number, IV; behind the padding its length
+# and the next header; ICV of 16 octets. What is padded ends on a word of 4 octets.
+_ESP_HEAD, _ESP_TRAILER, _ESP_ICV, _ESP_WORD = 8 + 8, 2, 16, 4
+
+
+def peers_max(tenant: Tenant) -> int | None:
+    """How many peers one of a tenant can have; None: any number.
+
+    Broadcast to each of them takes two actions of one flow, with a cipher three.
+    """
+    if tenant.group is not None:
+        return None
+    return ACTIONS_MAX // (3 if tenant.cipher else 2)
+
+
+def mtu(plan: Plan, nic: Nic) -> int:
+    """The longest IP packet, octets, of a NIC's guest that fits into the underlay's packets.
+
+    The guest's frame has no VLAN tag; one takes four octets of it.
+    """
+    room = plan.underlay_mtu - _OUTER[nic.tunnel.address.version]
+    if plan.tenant(nic).cipher:
+        room -= _ESP_HEAD + _ESP_ICV
+        room = room // _ESP_WORD * _ESP_WORD - _ESP_TRAILER
+    return room - _UDP_LEN - _VXLAN_LEN - _ETHERNET_LEN
+
+
+def pairs(plan: Plan) -> tuple[tuple[Nic, Nic, str], ...]:
+    """Who sends to whom by which cipher: an association for each, in a fixed order."""
+    return tuple(
+        (sender, receiver, tenant.cipher)
+        for tenant in plan.tenants
+        if tenant.cipher
+        for sender in tenant.nics
+        for receiver in tenant.nics
+        if sender != receiver
+    )
+
+
+def flows(plan: Plan, nic: Nic, sas: Associations) -> tuple[bytes, ...]:
+    """The flows of a NIC: FLOW_MODs of OpenFlow 1.3, sorted; those that drop are first.
+
+    Of a tenant with a cipher, peers that are missing in ``sas`` are left out:
+    nothing goes to them or comes from them. An inbound number of 0 stands for
+    every association that the NIC has been given: while keys change, frames
+    by the old one and by the new one are taken. An outbound 0 is a ValueError.
+    """
+    tenant = plan.tenant(nic)
+    peers = [each for each in plan.peers(nic) if not tenant.cipher or each.tunnel.mac in sas]
+    result = [*_drops(), *_to_guest(tenant, nic)]
+    for peer in peers:
+        way = _way(plan, tenant, nic, peer, sas)
+        result += _to_peer(nic, peer, way)
+        result += _from_peer(plan, tenant, nic, peer, sas)
+    result += _to_all(plan, tenant, nic, peers, sas)
+    return tuple(sorted(result))
+
+
+def _drops() -> Iterator[bytes]:
+    for port in (openflow.GUEST, openflow.WIRE):
+        yield openflow.add(_DROP_PRIORITY, {Field.IN_PORT: port})
+
+
+def _add(match: Match, *actions: bytes) -> bytes:
+    return openflow.add(_FLOW_PRIORITY, match, actions)
+
+
+# --- from the guest ------------------------------------------------------------------------
+
+
+def _from_guest(nic: Nic, to: bytes | Masked) -> Match:
+    return {Field.IN_PORT: openflow.GUEST, Field.ETH_SRC: nic.mac, Field.ETH_DST: to}
+
+
+def _way(
+    plan: Plan, tenant: Tenant, nic: Nic, peer: Nic | Station, sas: Associations
+) -> tuple[bytes, ...]:
+    remote, hop = peer.tunnel.address, nic.tunnel.hop(peer.tunnel)
+    encap = openflow.tunnel_encap(tenant.vni, plan.port, nic.tunnel, remote, hop)
+    if not tenant.cipher:
+        return encap, openflow.output(openflow.WIRE)
+    outbound, _ = sas[peer.tunnel.mac]
+    if not outbound:
+        raise ValueError(f"0 is no number of an association to {peer.name}")
+    return encap, openflow.encrypt(outbound), openflow.output(openflow.WIRE)
+
+
+def _to_peer(nic: Nic, peer: Nic | Station, way: tuple[bytes, ...]) -> Iterator[bytes]:
+    for mac in peer.macs:
+        yield _add(_from_guest(nic, mac), *way)
+
+
+def _to_all(
+    plan: Plan, tenant: Tenant, nic: Nic, peers: list[Nic | Station], sas: Associations
+) -> Iterator[bytes]:
+    """Broadcast and multicast; the network of a tenant knows its members' groups no closer."""
+    if not peers:
+        return
+    if tenant.group is None:
+        ways = [step for peer in peers for step in _way(plan, tenant, nic, peer, sas)]
+    else:
+        mac = openflow.group_mac(tenant.group)
+        encap = openflow.tunnel_encap(tenant.vni, plan.port, nic.tunnel, tenant.group, mac)
+        ways = [encap, openflow.output(openflow.WIRE)]
+    yield _add(_from_guest(nic, _GROUPS), *ways)
+
+
+# --- from the wire -------------------------------------------------------------------------
+
+
+def _from_peer(
+    plan: Plan, tenant: Tenant, nic: Nic, peer: Nic | Station, sas: Associations
+) -> Iterator[bytes]:
+    source = peer.tunnel.address
+    if tenant.cipher:
+        match = _outer(source, nic.tunnel.address, _ESP)
+        _, inbound = sas[peer.tunnel.mac]
+        yield _add(match, openflow.decrypt(inbound), openflow.tunnel_decap())
+        return
+    for destination in (nic.tunnel.address, tenant.group):
+        if destination is not None:
+            match = _outer(source, destination, _UDP) | {Field.UDP_DST: plan.port}
+            yield _add(match, openflow.tunnel_decap())
+    if isinstance(peer, Station) and source.version == 4:
+        yield _arp_reply(nic, peer)
+
+
+def _outer(source: Address, destination: Address, protocol: int) -> Match:
+    is_ip4 = source.version == 4
+    return {
+        Field.IN_PORT: openflow.WIRE,
+        Field.ETH_TYPE: _IP4 if is_ip4 else _IP6,
+        Field.IP_PROTO: protocol,
+        Field.IPV4_SRC if is_ip4 else Field.IPV6_SRC: source,
+        Field.IPV4_DST if is_ip4 else Field.IPV6_DST: destination,
+        Field.TUNNEL_ID: 0,
+    }
+
+
+def _arp_reply(nic: Nic, station: Station) -> bytes:
+    """A station asks for the tunnel's MAC address, which no guest can tell (RFC 826)."""
+    ours, theirs = nic.tunnel, station.tunnel
+    match: Match = {
+        Field.IN_PORT: openflow.WIRE,
+        Field.ETH_TYPE: _ARP,
+        Field.ARP_OP: _ARP_REQUEST,
+        Field.ARP_SPA: theirs.address,
+        Field.ARP_TPA: ours.address,
+        Field.TUNNEL_ID: 0,
+    }
+    reply: dict[Field, Value] = {
+        Field.ETH_DST: theirs.mac,
+        Field.ETH_SRC: ours.mac,
+        Field.ARP_OP: _ARP_REPLY,
+        Field.ARP_SPA: ours.address,
+        Field.ARP_TPA: theirs.address,
+        Field.ARP_SHA: ours.mac,
+        Field.ARP_THA: theirs.mac,
+    }
+    actions = (openflow.set_field(name, value) for name, value in reply.items())
+    return _add(match, *actions, openflow.output(openflow.IN_PORT))
+
+
+def _to_guest(tenant: Tenant, nic: Nic) -> Iterator[bytes]:
+    for to in (nic.mac, _GROUPS):
+        match: Match = {
+            Field.IN_PORT: openflow.WIRE,
+            Field.TUNNEL_ID: tenant.vni,
+            Field.ETH_DST: to,
+        }
+        yield _add(match, openflow.output(openflow.GUEST))

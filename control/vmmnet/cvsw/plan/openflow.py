@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""FLOW_MODs of OpenFlow 1.3.5, with CVSW's own actions (``include/vmmnet/cvsw-action.h``).
+
+They are octets from the beginning, and of one form: what a NIC tells of a flow
+in LIST_ENTRIES is, but for the transaction's number, what it was told. Fields
+are in the order of their numbers.
+"""
+
+from __future__ import annotations
+
+import enum
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+
+from .model import Address, Endpoint
+
+GUEST, WIRE, IN_PORT = 1, 2, 0xFFFFFFF8
+MULTICAST = bytes.fromhex("010000000000")
+
+_VERSION, _FLOW_MOD, _ADD = 4, 14, 0
+_HEADER = struct.Struct(">BBHI")
+# Cookie and its mask, table, command, timeouts, priority, buffer, port, group, flags.
+_FLOW = struct.Struct(">QQBBHHHIIIHxx")
+_NO_BUFFER = _ANY = 0xFFFFFFFF
+_OXM_BASIC = 0x8000
+_APPLY_ACTIONS = 4
+_OUTPUT, _SET_FIELD, _EXPERIMENTER = 0, 25, 0xFFFF
+_CVSW = 0x00525400
+_TTL = 64
+
+
+class Field(enum.IntEnum):
+    """OFPXMT_OFB_… (section 7.2.3.7), those that plans have."""
+
+    IN_PORT = 0
+    ETH_DST = 3
+    ETH_SRC = 4
+    ETH_TYPE = 5
+    IP_PROTO = 10
+    IPV4_SRC = 11
+    IPV4_DST = 12
+    UDP_DST = 16
+    ARP_OP = 21
+    ARP_SPA = 22
+    ARP_TPA = 23
+    ARP_SHA = 24
+    ARP_THA = 25
+    IPV6_SRC = 26
+    IPV6_DST = 27
+    TUNNEL_ID = 38
+
+
+# Octets of those that are numbers.
+_OCTETS = {
+    Field.IN_PORT: 4,
+    Field.ETH_TYPE: 2,
+    Field.IP_PROTO: 1,
+    Field.UDP_DST: 2,
+    Field.ARP_OP: 2,
+    Field.TUNNEL_ID: 8,
+}
+
+Value = int | bytes | Address
+
+
+@dataclass(frozen=True)
+class Masked:
+    """A value of which some bits count."""
+
+    value: bytes
+    mask: bytes
+
+
+Match = dict[Field, "Value | Masked"]
+
+
+def add(priority: int, match: Match, actions: Iterable[bytes] = ()) -> bytes:
+    """OFPT_FLOW_MOD that adds a flow for good; without actions it drops."""
+    fields = b"".join(_oxm(name, match[name]) for name in sorted(match))
+    head = _FLOW.pack(0, 0, 0, _ADD, 0, 0, priority, _NO_BUFFER, _ANY, _ANY, 0)
+    body = head + _pad(struct.pack(">HH", 1, 4 + len(fields)) + fields)
+    listed = b"".join(actions)
+    if listed:
+        body += struct.pack(">HHxxxx", _APPLY_ACTIONS, 8 + len(listed)) + listed
+    return _HEADER.pack(_VERSION, _FLOW_MOD, _HEADER.size + len(body), 0) + body
+
+
+def output(port: int) -> bytes:
+    """OFPAT_OUTPUT."""
+    return struct.pack(">HHIHxxxxxx", _OUTPUT, 16, port, 0)
+
+
+def set_field(name: Field, value: Value) -> bytes:
+    """OFPAT_SET_FIELD."""
+    oxm = _oxm(name, value)
+    size = (4 + len(oxm) + 7) // 8 * 8
+    return _pad(struct.pack(">HH", _SET_FIELD, size) + oxm)
+
+
+def tunnel_encap(vni: int, port: int, local: Endpoint, remote: Address, remote_mac: bytes) -> bytes:
+    """TUNNEL_ENCAP: what is put out behind it goes into VXLAN to an address, or a group."""
+    head = struct.pack(">BBBxHI", remote.version, 0, _TTL, port, vni)
+    return _own(1, head + local.mac + remote_mac + local.address.packed + remote.packed)
+
+
+def tunnel_decap() -> bytes:
+    """TUNNEL_DECAP: the frame becomes the one in its tunnel."""
+    return _own(2, bytes(6))
+
+
+def encrypt(association: int) -> bytes:
+    """ENCRYPT: what TUNNEL_ENCAP makes is sealed by the association of a number."""
+    return _own(3, struct.pack(">HI", 0, association))
+
+
+def decrypt(association: int) -> bytes:
+    """DECRYPT by the association of a number; 0: by that of the frame's SPI."""
+    return _own(4, struct.pack(">HI", 0, association))
+
+
+def group_mac(group: Address) -> bytes:
+    """The MAC address of a multicast group (RFC 1112 section 6.4, RFC 2464 section 7)."""
+    if isinstance(group, IPv4Address):
+        return (0x01005E000000 | int(group) & 0x7FFFFF).to_bytes(6)
+    return b"\x33\x33" + group.packed[-4:]
+
+
+def _own(subtype: int, rest: bytes) -> bytes:
+    return struct.pack(">HHIH", _EXPERIMENTER, 10 + len(rest), _CVSW, subtype) + rest
+
+
+def _oxm(name: Field, value: Value | Masked) -> bytes:
+    mask = b""
+    if isinstance(value, Masked):
+        octets, mask = value.value, value.mask
+    elif isinstance(value, int):
+        octets = value.to_bytes(_OCTETS[name])
+    else:
+        octets = value if isinstance(value, bytes) else value.packed
+    kind = name << 1 | bool(mask)
+    return struct.pack(">HBB", _OXM_BASIC, kind, len(octets + mask)) + octets + mask
+
+
+def _pad(octets: bytes) -> bytes:
+    return octets + bytes(-len(octets) % 8)

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The values of a plan's file: MAC addresses, tunnels' ends, groups, names, keys.
+
+Each function reads one, and raises ValueError to say what is wrong with it and
+what would be right.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+from vmmnet.cvsw.wire import KEY_LEN_MIN
+from vmmnet.hostvlan import address, mac
+
+from .model import CIPHERS, Address, Network
+
+#: Octets of a key's file.
+KEY_LEN_MAX = 4096
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+_GROUPS = "239.1.2.3 or ff05::1:3"
+
+
+def station(text: str) -> bytes:
+    """The MAC address of one station."""
+    return mac.parse(text).to_bytes(6)
+
+
+def tunnel(text: str) -> tuple[Address, Network | None]:
+    """A tunnel's end: an address, perhaps with the length of its network's prefix."""
+    alone, slash, length = text.partition("/")
+    result = address.parse(alone)
+    if result.is_loopback:
+        raise ValueError(f"'{alone}' is this host itself; a tunnel has an end like 192.0.2.1")
+    if not slash:
+        return result, None
+    most = result.max_prefixlen
+    if not (length.isascii() and length.isdigit() and len(length) <= 3 and int(length) <= most):
+        raise ValueError(f"'{text}': a prefix of IPv{result.version} has 0 to {most} bits")
+    return result, ipaddress.ip_network(f"{alone}/{int(length)}", strict=False)
+
+
+def group(text: str) -> Address:
+    """A multicast group of the underlay."""
+    try:
+        result = ipaddress.ip_address(text)
+    except ValueError:
+        raise ValueError(f"'{text}' is not a multicast group like {_GROUPS}") from None
+    if not result.is_multicast:
+        raise ValueError(f"'{text}' is not a multicast group, which is like {_GROUPS}")
+    return result
+
+
+def name(text: str) -> str:
+    """A tenant's, a VM's or a station's name."""
+    if not _NAME.fullmatch(text):
+        raise ValueError(
+            f"'{text}' is no name: 1 to 63 letters, digits, '.', '-' and '_', a letter or a"
+            " digit first"
+        )
+    return text
+
+
+def cipher(text: str) -> str:
+    """An algorithm of ESP."""
+    if text not in CIPHERS:
+        raise ValueError(f"there is no '{text}': there are {', '.join(CIPHERS)}")
+    return text
+
+
+def key(folder: Path) -> Callable[[str], bytes]:
+    """The key in a file, whose path is relative to a folder: all octets of the file."""
+
+    def read(text: str) -> bytes:
+        path = folder / text
+        try:
+            # Not for ever, as of a pipe.
+            file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            try:
+                about, octets = os.fstat(file), b""
+                if stat.S_ISREG(about.st_mode):
+                    octets = os.read(file, KEY_LEN_MAX + 1)
+            finally:
+                os.close(file)
+        except OSError as error:
+            raise ValueError(f"'{path}' cannot be read: {error.strerror}") from None
+        _check_key(path, about, octets)
+        return octets
+
+    return read
+
+
+def _check_key(path: Path, about: os.stat_result, octets: bytes) -> None:
+    if not stat.S_ISREG(about.st_mode):
+        raise ValueError(f"'{path}' is no file")
+    if about.st_mode & stat.S_IRWXO:
+        mode = stat.S_IMODE(about.st_mode)
+        raise ValueError(
+            f"others may read or write '{path}' (mode {mode:04o}): 'chmod o= {path}', and make"
+            " a new key"
+        )
+    if not KEY_LEN_MIN <= len(octets) <= KEY_LEN_MAX:
+        size = f"{len(octets)} octets" if len(octets) <= KEY_LEN_MAX else "more octets"
+        raise ValueError(
+            f"'{path}' has {size}: a key has {KEY_LEN_MIN} to {KEY_LEN_MAX}, as"
+            f" 'head -c {KEY_LEN_MIN} /dev/urandom' writes them"
+        )

@@ -189,7 +189,7 @@ class Document:
             self.bad(node, f"{what} is {kind_of(node)}, {shown(node)}, not a number")
             return None
         if not low <= value <= high:
-            self.bad(node, f"{what} is {value}: it is from {low} to {high}")
+            self.bad(node, f"{what} {value} is out of range: it is {low} to {high}")
             return None
         return value
 

@@ -78,21 +78,20 @@ class _Reader:
         self._next_hop: bytes | None = None
 
     def plan(self, root: yaml.Node) -> Plan | None:
+        """What a document says; what is wrong with it, the document has then."""
         top = self._document.record(root, "the plan", PLAN)
         mtu = None
         if "underlay" in top:
             parts = self._document.record(top["underlay"], "underlay", UNDERLAY)
             mtu = self._document.number(parts.get("mtu"), "mtu", MTU_MIN, MTU_MAX)
             self._next_hop = self._mac(parts.get("next-hop"), "next-hop")
-        tenants = [
-            self._tenant(key, node)
-            for key, node in self._document.named(top.get("tenants"), "tenants").values()
-        ]
-        return Plan(tuple(filter(None, tenants)), mtu) if mtu else None
+        named = self._document.named(top.get("tenants"), "tenants").values()
+        tenants = tuple(self._tenant(key, node) for key, node in named)
+        return Plan(tenants, mtu) if mtu else None
 
     # --- tenants -------------------------------------------------------------------------
 
-    def _tenant(self, key: yaml.Node, node: yaml.Node) -> Tenant | None:
+    def _tenant(self, key: yaml.Node, node: yaml.Node) -> Tenant:
         document = self._document
         name = document.text(_as_text(key), "a tenant's name", values.name) or key.value
         what = f"tenant '{name}'"

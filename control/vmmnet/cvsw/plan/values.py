@@ -76,6 +76,8 @@ def key(folder: Path) -> Callable[[str], bytes]:
     """The key in a file, whose path is relative to a folder: all octets of the file."""
 
     def read(text: str) -> bytes:
+        if not text:
+            raise ValueError("'' names no file")
         path = folder / text
         try:
             # Not for ever, as of a pipe.

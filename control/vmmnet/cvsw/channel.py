@@ -2,8 +2,10 @@
 """The OpenFlow channel to a virtual switch, as far as a controller of CVSW needs it.
 
 It has the switch hand over control frames (PACKET_IN) and puts frames out of its
-ports (PACKET_OUT). The messages are os-ken's; OpenFlow 1.0 and 1.3 are spoken. All
-else about the switch, its other flows among it, is somebody else's.
+ports (PACKET_OUT). The messages are os-ken's; OpenFlow 1.0 and 1.3 are spoken. A
+switch that has no flow of the lowest priority for all other frames gets one, NORMAL:
+stock Open vSwitch drops what no flow is for as soon as it has a controller. All else
+about the switch, its other flows among it, is somebody else's.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from os_ken import exception
 from os_ken.ofproto import ofproto_parser, ofproto_protocol, ofproto_v1_0, ofproto_v1_3
 
 from .wire import ETHERTYPE
@@ -21,9 +24,15 @@ from .wire import ETHERTYPE
 _HEADER = struct.Struct(">BBHI")
 _VERSIONS = (ofproto_v1_3.OFP_VERSION, ofproto_v1_0.OFP_VERSION)
 _HELLO, _ERROR, _ECHO_REQUEST, _ECHO_REPLY = 0, 1, 2, 3
+_HELLO_FAILED, _INCOMPATIBLE = 0, 0
 _PRIORITY = 0xFFFF
+_NO_BUFFER = 0xFFFFFFFF
+#: Transactions of which an error means something.
+_XID_CONTROL, _XID_NORMAL = 1, 2
 #: Between two questions whether the switch is still there, and how long it may take, seconds.
 _ECHO_EVERY, _SILENCE_MAX = 5.0, 15.0
+#: What a switch that reads nothing may leave unread, octets; further frames are dropped.
+_UNREAD_MAX = 16 << 20
 
 
 class ChannelError(Exception):
@@ -56,7 +65,10 @@ class Channel:
         self._reader, self._writer, self._handlers = reader, writer, handlers
         self._protocol: Any = None
         self._heard = 0.0
+        self._is_ready = False
         self.datapath_id = 0
+        #: Frames that were not sent, and messages that the switch has refused.
+        self.dropped = self.refused = 0
 
     @classmethod
     async def serve(
@@ -70,21 +82,32 @@ class Channel:
             while True:
                 channel._take(*await channel._receive())
         except (asyncio.IncompleteReadError, OSError) as error:
-            raise ChannelError("the switch has closed the connection") from error
+            raise ChannelError("the connection has ended") from error
+        except (struct.error, exception.OSKenException) as error:
+            raise ChannelError(f"a message is malformed: {error}") from error
         finally:
             keeper.cancel()
             writer.close()
-            handlers.gone(channel)
+            if channel._is_ready:
+                handlers.gone(channel)
+
+    @property
+    def version(self) -> str:
+        """Of OpenFlow."""
+        return "1.0" if self._is_10 else "1.3"
 
     def put_out(self, frame: bytes, port: int | None = None) -> None:
-        """Send a frame out of a port, or out of all of them."""
+        """Send a frame out of a port, or out of all of them; it may get lost."""
+        if self._writer.transport.get_write_buffer_size() > _UNREAD_MAX:
+            self.dropped += 1
+            return
         ofp, parser = self._protocol.ofproto, self._protocol.ofproto_parser
         actions = [parser.OFPActionOutput(ofp.OFPP_ALL if port is None else port, 0)]
         source = ofp.OFPP_NONE if self._is_10 else ofp.OFPP_CONTROLLER
         self._send(
             parser.OFPPacketOut(
                 self._protocol,
-                buffer_id=ofp.OFP_NO_BUFFER if not self._is_10 else 0xFFFFFFFF,
+                buffer_id=_NO_BUFFER,
                 in_port=source,
                 actions=actions,
                 data=frame,
@@ -108,42 +131,49 @@ class Channel:
         parser = self._protocol.ofproto_parser
         self._send(parser.OFPFeaturesRequest(self._protocol))
 
-    @staticmethod
-    def _common(version: int, body: bytes) -> int:
+    def _common(self, version: int, body: bytes) -> int:
         """OpenFlow 1.3.5 section 6.3.1: by the bitmaps, or the lower one of both."""
-        theirs = {theirs for theirs in _VERSIONS if theirs <= version}
         if len(body) >= 8 and struct.unpack_from(">HH", body) == (1, 8):
             (bits,) = struct.unpack_from(">I", body, 4)
             theirs = {each for each in _VERSIONS if bits >> each & 1}
-        elif version not in _VERSIONS:
-            theirs = {ofproto_v1_0.OFP_VERSION} & theirs
+        else:
+            theirs = {min(version, max(_VERSIONS))} & set(_VERSIONS)
         if not theirs:
-            raise ChannelError(f"the switch speaks OpenFlow's version {version}, not 1.0 or 1.3")
+            why = f"the switch speaks OpenFlow of wire version {version}; 1.0 (1) and 1.3 (4) do"
+            failed = struct.pack(">HH", _HELLO_FAILED, _INCOMPATIBLE) + why.encode()
+            self._write(max(_VERSIONS), _ERROR, failed)
+            raise ChannelError(why)
         return max(theirs)
 
     def _set_up(self) -> None:
-        """Control frames come to us, whole, before any other flow is asked."""
+        """Control frames come to us, whole; all others go where they would without us."""
+        ofp, parser = self._protocol.ofproto, self._protocol.ofproto_parser
+        whole = 0xFFFF if self._is_10 else ofp.OFPCML_NO_BUFFER
+        control = {"dl_type" if self._is_10 else "eth_type": ETHERTYPE}
+        to_us = parser.OFPActionOutput(ofp.OFPP_CONTROLLER, whole)
+        self._add_flow(_XID_CONTROL, _PRIORITY, parser.OFPMatch(**control), to_us, 0)
+        normal = parser.OFPActionOutput(ofp.OFPP_NORMAL, 0)
+        self._add_flow(_XID_NORMAL, 0, parser.OFPMatch(), normal, ofp.OFPFF_CHECK_OVERLAP)
+
+    def _add_flow(self, xid: int, priority: int, match: Any, action: Any, flags: int) -> None:
         ofp, parser = self._protocol.ofproto, self._protocol.ofproto_parser
         if self._is_10:
-            match = parser.OFPMatch(dl_type=ETHERTYPE)
-            actions = [parser.OFPActionOutput(ofp.OFPP_CONTROLLER, 0xFFFF)]
-            self._send(
-                parser.OFPFlowMod(
-                    self._protocol, match, 0, ofp.OFPFC_ADD, 0, 0, _PRIORITY, actions=actions
-                )
-            )
-            return
-        actions = [parser.OFPActionOutput(ofp.OFPP_CONTROLLER, ofp.OFPCML_NO_BUFFER)]
-        self._send(
-            parser.OFPFlowMod(
-                self._protocol,
-                priority=_PRIORITY,
-                match=parser.OFPMatch(eth_type=ETHERTYPE),
-                instructions=[
-                    parser.OFPInstructionActions(ofp.OFPIT_APPLY_ACTIONS, actions),
-                ],
-            )
+            how: dict[str, Any] = {"actions": [action]}
+        else:
+            apply = parser.OFPInstructionActions(ofp.OFPIT_APPLY_ACTIONS, [action])
+            how = {"instructions": [apply]}
+        message = parser.OFPFlowMod(
+            self._protocol,
+            match=match,
+            cookie=0,
+            command=ofp.OFPFC_ADD,
+            priority=priority,
+            buffer_id=_NO_BUFFER,
+            flags=flags,
+            **how,
         )
+        message.set_xid(xid)
+        self._send(message)
 
     # --- messages ------------------------------------------------------------------------
 
@@ -161,15 +191,21 @@ class Channel:
         if kind == _ECHO_REQUEST:
             self._write(version, _ECHO_REPLY, body, xid)
         elif kind == _ERROR:
-            what, code = struct.unpack_from(">HH", body)
-            raise ChannelError(f"the switch refuses a message: type {what}, code {code}")
+            self._take_error(xid, *struct.unpack_from(">HH", body))
         elif kind == self._protocol.ofproto.OFPT_FEATURES_REPLY:
             (self.datapath_id,) = struct.unpack_from(">Q", body)
             self._set_up()
+            self._is_ready = True
             self._handlers.ready(self)
-        elif kind == self._protocol.ofproto.OFPT_PACKET_IN:
+        elif kind == self._protocol.ofproto.OFPT_PACKET_IN and self._is_ready:
             raw = _HEADER.pack(version, kind, _HEADER.size + len(body), xid) + body
             self._take_packet(ofproto_parser.msg(self._protocol, version, kind, len(raw), xid, raw))
+
+    def _take_error(self, xid: int, what: int, code: int) -> None:
+        """Somebody's flow for all frames stays; a port may have gone; nothing else may be."""
+        self.refused += xid != _XID_NORMAL
+        if xid == _XID_CONTROL or not self._is_ready:
+            raise ChannelError(f"the switch refuses a message: type {what}, code {code}")
 
     def _take_packet(self, message: Any) -> None:
         port = message.in_port if self._is_10 else message.match["in_port"]

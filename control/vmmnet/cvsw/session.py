@@ -56,6 +56,7 @@ class Session:
 
     is_open: bool = False
     refused: int = 0  # frames that were malformed, forged or old
+    strangers: int = 0  # of these, registrations that another key has signed
     _keys: Keys | None = field(default=None, repr=False)
     _offered: tuple[Keys, Registration, bytes] | None = field(default=None, repr=False)
     _nonce: bytes = b""
@@ -65,6 +66,7 @@ class Session:
     _repeat_at: float | None = None
     _hello_at: float | None = None
     _interval: float = REPEAT_FIRST
+    _silent_since: float = 0.0
 
     def hello(self, now: float) -> None:
         """Ask the NIC to register, until it does."""
@@ -76,16 +78,33 @@ class Session:
         self._waiting.append(command)
         self._push(now)
 
-    def input(self, frame: bytes, now: float) -> None:
-        """A control frame of this NIC's has come."""
+    @property
+    def secrets(self) -> bytes:
+        """The key under which the keys of ESP travel; it ends with the session."""
+        assert self._keys, "nobody asks before the session is open"
+        return self._keys.secrets
+
+    def silent_since(self) -> float | None:
+        """Since when commands wait and nothing was answered; None: none waits."""
+        return self._silent_since if self._under_way else None
+
+    def forget(self) -> None:
+        """Drop all commands that have no answer: who gave them has others."""
+        self._waiting.clear()
+        self._under_way.clear()
+        self._repeat_at = None
+
+    def input(self, frame: bytes, now: float) -> bool:
+        """A control frame of this NIC's has come; whether the open session has signed it."""
         try:
             message, covered = parse(frame)
             if message.type == Type.REGISTER:
                 self._take_registration(frame, covered, message)
-            else:
-                self._take_answer(frame, covered, message, now)
+                return False
+            return self._take_answer(frame, covered, message, now)
         except Malformed:
             self.refused += 1
+            return False
 
     def tick(self, now: float) -> float | None:
         """Repeat what is due; returns when to call again."""
@@ -101,6 +120,7 @@ class Session:
     def _take_registration(self, frame: bytes, covered: bytes, message: Message) -> None:
         if not is_signed(frame, covered, Keys.registration(self.key, self.mac)):
             self.refused += 1
+            self.strangers += 1
             return
         about = Registration.parse(message.payload)
         self._hello_at = None
@@ -114,13 +134,15 @@ class Session:
         if self._offered:
             self.send(self._offered[2])
 
-    def _take_answer(self, frame: bytes, covered: bytes, message: Message, now: float) -> None:
+    def _take_answer(self, frame: bytes, covered: bytes, message: Message, now: float) -> bool:
         if self._offered and is_signed(frame, covered, self._offered[0].from_nic):
             self._open(now)
         if not self._keys or not is_signed(frame, covered, self._keys.from_nic):
             self.refused += 1
-        elif message.type in (Type.ACK, Type.ERROR):
+            return False
+        if message.type in (Type.ACK, Type.ERROR):
             self._answered(message, now)
+        return True
 
     def _open(self, now: float) -> None:
         """The NIC speaks in the session that was offered: the one before has ended."""
@@ -132,6 +154,7 @@ class Session:
         self._under_way.clear()
         self._sequence = 0
         self._repeat_at = None
+        self._interval = REPEAT_FIRST
         self.is_open = True
         self.registered(about)
         self._push(now)
@@ -141,6 +164,7 @@ class Session:
             if sequence == message.sequence:
                 del self._under_way[at]
                 self._interval = REPEAT_FIRST
+                self._silent_since = now
                 self._repeat_at = now + self._interval if self._under_way else None
                 refused = message.type == Type.ERROR
                 command.done((Refusal if refused else Ack).parse(message.payload))
@@ -156,6 +180,7 @@ class Session:
             self._under_way.append((self._sequence, frame, command))
             if self._repeat_at is None:
                 self._repeat_at = now + self._interval
+                self._silent_since = now
             self.send(frame)
 
     def _has_room(self) -> bool:

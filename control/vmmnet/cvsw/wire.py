@@ -27,6 +27,10 @@ PAYLOAD_MAX = 1500 - _HEAD.size - TAG_LEN
 _REGISTER = struct.Struct(f">{NONCE_LEN}sIIIHxx")
 _ACK = struct.Struct(">II")
 _ERROR = struct.Struct(">HxxI")
+_LIST = struct.Struct(">IB3x")
+_SET_MTU = struct.Struct(">Hxx")
+_DELETE_SA = struct.Struct(">I")
+_OPENFLOW_13 = 4
 
 
 class Type(enum.IntEnum):
@@ -99,6 +103,11 @@ def parse(frame: bytes) -> tuple[Message, bytes]:
         raise Malformed(f"a payload of {length} octets in a frame of {len(frame)}")
     covered = frame[: start + length]
     return Message(kind, mac, sequence, covered[start:]), covered
+
+
+def type_of(frame: bytes) -> int:
+    """The type of a message in a frame that build() has written."""
+    return frame[_ETHERNET.size + 5]
 
 
 def is_signed(frame: bytes, covered: bytes, key: bytes) -> bool:
@@ -204,3 +213,18 @@ class Refusal:
             kind, code = struct.unpack_from(">HH", self.openflow, 8)
             name += f" error, type {kind} code {code}"
         return f"{name}, behind {self.done} that were carried out"
+
+
+def list_entries(start: int) -> bytes:
+    """The payload of LIST_ENTRIES: from which entry on; in the words of OpenFlow 1.3."""
+    return _LIST.pack(start, _OPENFLOW_13)
+
+
+def set_mtu(mtu: int) -> bytes:
+    """The payload of SET_MTU; octets of an IP packet."""
+    return _SET_MTU.pack(mtu)
+
+
+def delete_sa(number: int) -> bytes:
+    """The payload of DELETE_SA."""
+    return _DELETE_SA.pack(number)

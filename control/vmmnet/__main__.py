@@ -6,7 +6,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from vmmnet.hostvlan import command, completion
+from vmmnet.cvsw import command as cvsw
+from vmmnet.hostvlan import command as hostvlan
+from vmmnet.hostvlan import completion
 from vmmnet.hostvlan.options import Parser
 
 # What the shell's completion calls; no word of users.
@@ -19,7 +21,8 @@ def parser() -> Parser:
         prog="vmmnet", description="The control plane of vmmnet, the network inside QEMU."
     )
     rooms = result.add_subparsers(metavar="ROOM", required=True, title="rooms")
-    command.add_command(rooms)
+    for room in (cvsw, hostvlan):
+        room.add_command(rooms)
     return result
 
 
@@ -29,7 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if words[:1] == [_COMPLETE]:
         print("\n".join(completion.complete(parser(), words[1:] or [""])))
         return 0
-    return command.execute(parser().parse_args(words))
+    given = parser().parse_args(words)
+    status: int = given.execute(given)
+    return status
 
 
 if __name__ == "__main__":

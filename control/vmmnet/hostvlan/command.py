@@ -45,6 +45,7 @@ environment: {VARIABLE}, the table; VMMNET_QMP, where QMP sockets are
 def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
     """Add ``hostvlan`` to the command ``vmmnet``."""
     parser = rooms.add_parser("hostvlan", help=_BRIEF, description=_TEXT)
+    parser.set_defaults(execute=execute)
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
     for module in (edit, show, host):
         module.add_commands(subparsers)

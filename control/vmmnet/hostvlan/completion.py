@@ -2,7 +2,8 @@
 """What can come next on a command line: for control/completion/vmmnet.bash.
 
 The parser of the command line knows its sub-commands and options; the table
-knows MAC addresses and LNIDs.
+knows MAC addresses and LNIDs. What else knows words is the ``complete`` of an
+argument.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ def _candidates(line: _Line, current: str) -> Iterable[str]:
 def _values(action: argparse.Action, line: _Line, current: str) -> Iterable[str]:
     if action.choices is not None:
         return map(str, action.choices)
-    known = _KNOWN.get(str(action.metavar))
+    known = getattr(action, "complete", None) or _KNOWN.get(str(action.metavar))
     if known is None or ("store" in line.values and known is not _files):
         return []
     try:

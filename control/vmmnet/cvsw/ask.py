@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The commands that ask the daemon: apply, diff, show, flows, top, rekey."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from vmmnet.hostvlan import options, output
+from vmmnet.hostvlan.options import Parser, Refused, Status
+
+from . import client, daemon
+from .client import Client
+
+# Clears what is below as well: the list may have become shorter.
+_HOME = "\033[H\033[J"
+_COLUMNS = ("NIC", "MAC", "tenant", "state", "switch", "port", "flows", "MTU")
+
+
+def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
+    """Add them to the command line."""
+    for name, run, brief, text in (
+        ("apply", run_apply, "have everything as a file says", _APPLY),
+        ("diff", run_diff, "what a file would change", _DIFF),
+    ):
+        parser = _command(subparsers, name, run, brief, text)
+        parser.add_argument("file", metavar="FILE", type=Path, help="the file of tenants")
+    _command(subparsers, "show", run_show, "all NICs, and how far they are", _SHOW)
+    parser = _command(subparsers, "flows", run_flows, "the flows of a NIC", _FLOWS)
+    action = parser.add_argument("nic", metavar="NIC", help="its name in the file, or its MAC")
+    action.complete = complete_nics  # type: ignore[attr-defined]
+    parser = _command(subparsers, "top", run_top, "all NICs, again and again", _TOP)
+    parser.add_argument(
+        "--interval", metavar="SECONDS", type=options.typed(_interval), default=1.0,
+        help="between two looks (default: 1)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--count", metavar="N", type=options.typed(_count), default=0,
+        help="so many looks (default: until interrupted)",
+    )  # fmt: skip
+    _command(subparsers, "rekey", run_rekey, "make all keys of ESP anew, now", _REKEY)
+
+
+_APPLY = """\
+Have the controller read a file of tenants and bring all NICs to what it says.
+A file with a fault changes nothing. The controller takes it as its own: it
+reads it again when it starts, and on SIGHUP.
+"""
+_DIFF = "Say what 'apply' would change: NICs, and their flows. '-' goes, '+' comes.\n"
+_SHOW = """\
+Show all NICs of the file, and those that are in no file. States:
+
+  ready        it has all that the file says
+  programming  that is on its way
+  reading      its table is being read
+  keys         but for keys of peers that are not there
+  refused      it has refused something; what, is said below
+  away         it has not registered
+  lost         it does not answer any more
+  no switch    its switch has no connection to the controller
+"""
+_FLOWS = "Show the flows that a NIC has, and those that it lacks ('+') or has too many ('-').\n"
+_TOP = "Show NICs as 'show' does, again and again, and what has changed meanwhile.\n"
+_REKEY = "Make all keys of ESP anew, as happens by itself after --rekey-every seconds.\n"
+
+
+def _command(
+    subparsers: argparse._SubParsersAction[Parser],
+    name: str,
+    run: options.Run,
+    brief: str,
+    text: str,
+) -> Parser:
+    parser = options.command(subparsers, name, run, brief, text)
+    daemon.add_socket(parser, "where 'run' listens")
+    return parser
+
+
+def _ask(given: argparse.Namespace, method: str, resource: str, body: object = None) -> Any:
+    return Client(daemon.socket_path(given)).ask(method, resource, body)
+
+
+def _file(given: argparse.Namespace) -> dict[str, str]:
+    if not given.file.exists():
+        raise Refused(f"{given.file}: no such file")
+    return {"file": str(given.file.absolute())}
+
+
+# --- apply, diff, rekey ---------------------------------------------------------------------
+
+
+def run_apply(given: argparse.Namespace) -> int:
+    """``apply FILE``."""
+    answer = _ask(given, "PUT", "/plan", _file(given))
+    if given.json:
+        output.print_json(answer)
+        return Status.DONE
+    members = sum(len(tenant["nics"]) for tenant in answer["tenants"])
+    changes = [change["what"] for change in answer["changes"]]
+    about = ", ".join(
+        f"{changes.count(what)} {what}" for what in ("new", "changed", "removed") if what in changes
+    )
+    print(
+        f"{given.file}: {_count_of(members, 'NIC')} of"
+        f" {_count_of(len(answer['tenants']), 'tenant')}; {about or 'nothing changes'}"
+    )
+    return Status.DONE
+
+
+def run_diff(given: argparse.Namespace) -> int:
+    """``diff FILE``."""
+    changes = _ask(given, "POST", "/plan/diff", _file(given))
+    if given.json:
+        output.print_json(changes)
+        return Status.DONE
+    for change in changes:
+        print(f"{change['name']} ({change['mac']}): {change['what']}")
+        print_changes(change)
+    if not changes:
+        print("nothing changes")
+    return Status.DONE
+
+
+def run_rekey(given: argparse.Namespace) -> int:
+    """``rekey``."""
+    answer = _ask(given, "POST", "/rekey")
+    if given.json:
+        output.print_json(answer)
+    else:
+        print(f"{_count_of(answer['pairs'], 'association')} are made anew")
+    return Status.DONE
+
+
+def print_changes(change: dict[str, Any]) -> None:
+    """Flows that go and that come."""
+    for sign, flows in (("-", change["delete"]), ("+", change["set"])):
+        for flow in flows:
+            print(f"  {sign} {flow}")
+
+
+def _count_of(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+# --- show, flows, top -----------------------------------------------------------------------
+
+
+def run_show(given: argparse.Namespace) -> int:
+    """``show``."""
+    answer = _look(given)
+    if given.json:
+        output.print_json(answer)
+        return Status.DONE
+    print("\n".join(describe(answer)))
+    return Status.DONE
+
+
+def run_flows(given: argparse.Namespace) -> int:
+    """``flows NIC``."""
+    answer = _ask(given, "GET", f"/nics/{given.nic}/flows")
+    if given.json:
+        output.print_json(answer)
+        return Status.DONE
+    if answer["table"] is None:
+        raise Refused(f"{answer['name']} ({answer['mac']}) is {answer['state']}: {_WHY_NOT_READ}")
+    for flow in answer["table"]:
+        print(f"  {flow}")
+    print_changes(answer)
+    return Status.DONE
+
+
+_WHY_NOT_READ = "its table has not been read"
+
+
+def run_top(given: argparse.Namespace) -> int:
+    """``top``."""
+    screen = sys.stdout.isatty() and not given.json
+    shown, before = 0, dict[str, int]()
+    while True:
+        answer = _look(given)
+        if given.json:
+            output.print_json({"time": time.time(), **answer})
+        else:
+            print((_HOME if screen else "") + "\n".join(describe(answer, before)))
+        sys.stdout.flush()
+        before = _changes_of(answer)
+        shown += 1
+        if shown == given.count:
+            return Status.DONE
+        time.sleep(given.interval)
+
+
+def _look(given: argparse.Namespace) -> dict[str, Any]:
+    return {**_ask(given, "GET", "/nics"), "switches": _ask(given, "GET", "/switches")}
+
+
+def _changes_of(answer: dict[str, Any]) -> dict[str, int]:
+    return {
+        nic["mac"]: nic["counters"]["flows_set"] + nic["counters"]["flows_deleted"]
+        for nic in answer["nics"]
+    }
+
+
+def describe(answer: dict[str, Any], before: dict[str, int] | None = None) -> Iterator[str]:
+    """One look, for people; with what has changed since the last one."""
+    switches = ", ".join(f"{each['switch']} (OpenFlow {each['openflow']})"
+                         for each in answer["switches"])  # fmt: skip
+    yield f"switches: {switches or 'none is connected'}"
+    if answer["nics"]:
+        head = _COLUMNS + (("changes",) if before is not None else ())
+        rows = [head, *(_row(nic, before) for nic in answer["nics"])]
+        yield from output.columns(rows)
+    else:
+        yield "no NIC: there is no file yet, see 'vmmnet cvsw apply'"
+    for nic in answer["nics"]:
+        yield from _faults(nic)
+    for each in answer["unknown"]:
+        yield (
+            f"unknown: {each['mac']} at switch {each['switch']}, port {each['port']}:"
+            f" in no file; it is not programmed ({each['frames']:,} control frames)"
+        )
+
+
+def _row(nic: dict[str, Any], before: dict[str, int] | None) -> Sequence[str]:
+    flows = "-" if nic["flows"] is None else f"{nic['flows']}/{nic['wanted']}"
+    row = [nic["name"], nic["mac"], nic["tenant"], nic["state"], nic["switch"] or "-",
+           str(nic["port"] or "-"), flows, str(nic["mtu"] or "-")]  # fmt: skip
+    if before is not None:
+        now = _changes_of({"nics": [nic]})[nic["mac"]]
+        row.append(f"{now - before.get(nic['mac'], now):,}")
+    return row
+
+
+def _faults(nic: dict[str, Any]) -> Iterator[str]:
+    who = f"{nic['name']} ({nic['mac']})"
+    for each in nic["troubles"]:
+        yield f"{who}: {each['about']}: {each['error']}" + (
+            f": {each['flow']}" if each["flow"] else ""
+        )
+    if nic["wrong_key"]:
+        yield (
+            f"{who}: {_count_of(nic['wrong_key'], 'registration')} signed with another key than"
+            " the file's: is its control-secret the same?"
+        )
+
+
+# --- words ----------------------------------------------------------------------------------
+
+
+def complete_nics(line: Any, current: str) -> list[str]:
+    """NICs of the daemon, by name and by MAC address."""
+    try:
+        path = line.values.get("socket")
+        answer = Client(Path(path) if path else client.default_path(), 1.0).ask("GET", "/nics")
+    except Refused:
+        return []
+    return [word for nic in answer["nics"] for word in (nic["name"], nic["mac"])]
+
+
+def _interval(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.1 <= value <= 3600:
+        raise ValueError(f"'{text}' is no number of seconds from 0.1 to 3600")
+    return value
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or not int(text):
+        raise ValueError(f"'{text}' is no number of looks: 1 or more")
+    return int(text)

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""REST over a UNIX socket: HTTP/1.1, JSON, one request a connection.
+
+    GET  /nics  /nics/MAC  /nics/MAC/flows  /switches  /plan
+    PUT  /plan              {"file": PATH}: read it, and bring everything to it
+    POST /plan/diff         {"file": PATH}: what that would change
+    POST /rekey             all associations anew
+
+A fault is {"error": TEXT}. No answer has a key in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import socket
+import urllib.parse
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..plan.read import BadPlan, read
+from . import report
+
+if TYPE_CHECKING:
+    from .controller import Controller
+    from .fabric import Fabric
+
+_HEAD_MAX, _BODY_MAX = 8192, 65536
+_PATIENCE = 10.0
+_REASONS = {200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed"}
+
+
+class _Fault(Exception):
+    """What was asked for is not there, or is wrong."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+@contextlib.asynccontextmanager
+async def serving(path: Path, controller: Controller) -> AsyncIterator[None]:
+    """Answer at a socket that its owner alone may use. Raises OSError."""
+    _make_room(path)
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        made.bind(str(path))
+    finally:
+        os.umask(before)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
+            await _serve(controller, reader, writer)
+        writer.close()
+
+    server = await asyncio.start_unix_server(serve, sock=made, limit=_HEAD_MAX)
+    try:
+        async with server:
+            yield
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _make_room(path: Path) -> None:
+    """A socket of a daemon that has died goes; one that answers stays."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(str(path))
+        except FileNotFoundError:
+            return
+        except ConnectionRefusedError:
+            path.unlink()
+            return
+    raise OSError(0, "another controller answers there")
+
+
+async def _serve(
+    controller: Controller, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            method, path, body = await _request(reader)
+        status, value = 200, _answer(controller, method, path, body)
+    except (BadPlan, ValueError) as error:
+        status, value = 400, {"error": str(error)}
+    except _Fault as fault:
+        status, value = fault.status, {"error": str(fault)}
+    octets = json.dumps(value, ensure_ascii=False).encode() + b"\n"
+    head = (
+        f"HTTP/1.1 {status} {_REASONS[status]}\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(octets)}\r\nConnection: close\r\n\r\n"
+    )
+    writer.write(head.encode() + octets)
+    await writer.drain()
+
+
+async def _request(reader: asyncio.StreamReader) -> tuple[str, str, bytes]:
+    try:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    except asyncio.LimitOverrunError:
+        raise _Fault(400, f"a request's head has at most {_HEAD_MAX} octets") from None
+    words = head[0].split()
+    if len(words) != 3 or not words[2].startswith("HTTP/1."):
+        raise _Fault(400, f"'{head[0]}' is no request of HTTP/1.1")
+    length = 0
+    for line in head[1:]:
+        name, _, value = line.partition(":")
+        if name.lower() == "content-length":
+            length = int(value) if value.strip().isdigit() else _BODY_MAX + 1
+    if length > _BODY_MAX:
+        raise _Fault(400, f"a request's body has at most {_BODY_MAX} octets")
+    return words[0], words[1], await reader.readexactly(length)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    controller: Controller
+    parts: list[str]
+    body: bytes
+
+    @property
+    def fabric(self) -> Fabric:
+        return self.controller.fabric
+
+    def mac(self) -> bytes:
+        """The NIC that the path names, by its name or its MAC address."""
+        spelled = self.parts[1]
+        for nic in report.nics_of(self.fabric.plan):
+            if spelled.lower() in (nic.mac.hex(":"), nic.name.lower()):
+                return nic.mac
+        raise _Fault(404, f"no NIC '{spelled}' is in the plan")
+
+    def file(self) -> Path:
+        """The file that the body names."""
+        value = json.loads(self.body or b"null")
+        name = value.get("file") if isinstance(value, dict) else None
+        if not isinstance(name, str) or not name.startswith("/"):
+            raise _Fault(400, 'the body has to be {"file": PATH} with an absolute path')
+        return Path(name)
+
+
+def _answer(controller: Controller, method: str, path: str, body: bytes) -> Any:
+    parts = [urllib.parse.unquote(part) for part in path.strip("/").split("/")]
+    route = "/".join("MAC" if at == 1 and parts[0] == "nics" else p for at, p in enumerate(parts))
+    methods = _ROUTES.get(route)
+    if methods is None:
+        raise _Fault(404, f"there is no {path}")
+    if method not in methods:
+        raise _Fault(405, f"{path} takes {', '.join(methods)}, not {method}")
+    return methods[method](_Asked(controller, parts, body))
+
+
+def _put_plan(asked: _Asked) -> Any:
+    path = asked.file()
+    changes = report.differences(asked.fabric, read(path))
+    asked.controller.apply(path)
+    return {**report.plan(asked.controller), "changes": changes}
+
+
+def _post_rekey(asked: _Asked) -> Any:
+    asked.controller.rekey()
+    return {"pairs": asked.fabric.keys.count()}
+
+
+_ROUTES: dict[str, dict[str, Callable[[_Asked], Any]]] = {
+    "nics": {"GET": lambda asked: report.nics(asked.fabric)},
+    "nics/MAC": {"GET": lambda asked: report.nic(asked.fabric, asked.mac())},
+    "nics/MAC/flows": {"GET": lambda asked: report.flows(asked.fabric, asked.mac())},
+    "switches": {"GET": lambda asked: report.switches(asked.fabric)},
+    "plan": {"GET": lambda asked: report.plan(asked.controller), "PUT": _put_plan},
+    "plan/diff": {"POST": lambda asked: report.differences(asked.fabric, read(asked.file()))},
+    "rekey": {"POST": _post_rekey},
+}

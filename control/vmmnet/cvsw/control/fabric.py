@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""All NICs of a plan and all switches, without a network: what comes in leads to what goes out.
+
+Time is passed in. NICs are where their signed frames come from. What a NIC should have
+follows from the plan and the keys; it is worked out again when one of both has changed,
+a few NICs at a time.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Protocol
+
+from ..plan.flows import flows, mtu, pairs
+from ..plan.model import Plan
+from ..wire import NICS_MAC, Malformed, Message, Type, build, parse
+from . import flow
+from .keys import Keys, Timing
+from .nic import SOURCE, Nic, Phase, Watcher
+
+#: Keys of several peers come one after the other: so long NICs wait for more, seconds.
+_GATHER = 0.05
+#: How long flows are worked out at a time, seconds of work.
+_SPELL = 0.02
+#: After a switch has come, NICs that have no session are asked to register, seconds.
+_GREETINGS = (0.0, 1.5, 5.0)
+#: NICs that are in no plan and are remembered, at most.
+_STRANGERS_MAX = 1024
+
+
+class Switch(Protocol):
+    """What a virtual switch does for us."""
+
+    datapath_id: int
+    #: Frames that were not sent, messages that it has refused.
+    dropped: int
+    refused: int
+
+    @property
+    def version(self) -> str:
+        """Of OpenFlow."""
+
+    def put_out(self, frame: bytes, port: int | None = None) -> None:
+        """Send a frame out of a port, or out of all."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """Where a NIC is."""
+
+    datapath_id: int
+    port: int
+
+
+@dataclass
+class Stranger:
+    """A NIC that is in no plan."""
+
+    frames: int
+    way: Way
+
+
+class Fabric:
+    """The controller's core."""
+
+    def __init__(self, timing: Timing) -> None:
+        self.now = 0.0
+        self.plan = Plan((), 1500)
+        self.switches: dict[int, Switch] = {}
+        self.nics: dict[bytes, Nic] = {}
+        self.strangers: OrderedDict[bytes, Stranger] = OrderedDict()
+        self.malformed = 0
+        self.keys = Keys(self.nics, self._touch, lambda: self.now, timing)
+        self._leaving: dict[bytes, Nic] = {}
+        self._watcher = Watcher(self._send, self._began, self._read, self._ready)
+        self._dirty: dict[bytes, float] = {}
+        self._timers: list[tuple[float, int, Nic]] = []
+        self._due: dict[bytes, float] = {}
+        self._count = itertools.count()
+        self._greetings: list[tuple[float, int]] = []
+
+    # --- what happens --------------------------------------------------------------------
+
+    def set_plan(self, plan: Plan, now: float) -> None:
+        """Bring everything to another plan."""
+        self.now, self.plan = now, plan
+        new = {nic.mac: nic for tenant in plan.tenants for nic in tenant.nics}
+        for mac in [mac for mac in self.nics if mac not in new]:
+            self._leave(mac)
+        for mac, about in new.items():
+            self.strangers.pop(mac, None)
+            before = self.nics.get(mac)
+            if before is None or before.session.key != about.key:
+                self.nics[mac] = Nic(mac, about.key, self._watcher)
+                self.nics[mac].numbers.update(before.numbers if before else {})
+            else:
+                self._touch(mac)
+        self.keys.set_pairs({(a.mac, b.mac): cipher for a, b, cipher in pairs(plan)})
+        self._greet_later(*self.switches)
+
+    def switch_up(self, switch: Switch, now: float) -> None:
+        """A switch is there, or there again."""
+        self.now = now
+        self.switches[switch.datapath_id] = switch
+        self._greet_later(switch.datapath_id)
+
+    def switch_down(self, switch: Switch, now: float) -> None:
+        """A switch has gone. Its NICs go on with what they have."""
+        self.now = now
+        if self.switches.get(switch.datapath_id) is switch:
+            del self.switches[switch.datapath_id]
+
+    def packet(self, switch: Switch, port: int, frame: bytes, now: float) -> None:
+        """A control frame has come from a port of a switch."""
+        self.now = now
+        try:
+            message, _ = parse(frame)
+        except Malformed:
+            self.malformed += 1
+            return
+        if message.type == Type.HELLO:
+            return
+        way = Way(switch.datapath_id, port)
+        nic = self.nics.get(message.mac) or self._leaving.get(message.mac)
+        if nic is None:
+            self._stranger(message.mac, way)
+            return
+        nic.input(frame, way, now)
+        self._schedule(nic)
+
+    def rekey(self, now: float) -> None:
+        """Make all keys anew."""
+        self.now = now
+        self.keys.rekey()
+
+    def tick(self, now: float) -> float | None:
+        """Do what is due; returns when to call again."""
+        self.now = now
+        due = [self._greet(), self._run_timers(), self.keys.tick(), self._settle()]
+        return min((at for at in due if at is not None), default=None)
+
+    # --- NICs ----------------------------------------------------------------------------
+
+    def _schedule(self, nic: Nic) -> None:
+        at = nic.tick(self.now)
+        if at is not None and not self._due.get(nic.mac, float("inf")) <= at:
+            self._due[nic.mac] = at
+            heapq.heappush(self._timers, (at, next(self._count), nic))
+
+    def _run_timers(self) -> float | None:
+        while self._timers and self._timers[0][0] <= self.now:
+            at, _, nic = heapq.heappop(self._timers)
+            if self._due.get(nic.mac) == at:
+                del self._due[nic.mac]
+            if self.nics.get(nic.mac) is nic or self._leaving.get(nic.mac) is nic:
+                self._schedule(nic)
+        return self._timers[0][0] if self._timers else None
+
+    def _send(self, frame: bytes, way: Way | None) -> None:
+        switch = self.switches.get(way.datapath_id) if way else None
+        if switch and way:
+            switch.put_out(frame, way.port)
+
+    def _began(self, nic: Nic) -> None:
+        if nic.mac in self.nics:
+            self.keys.began(nic.mac)
+
+    def _read(self, nic: Nic) -> None:
+        if nic.mac in self.nics:
+            self._want(nic.mac)
+            self.keys.forget_strangers(nic.mac)
+
+    def _ready(self, nic: Nic) -> None:
+        if nic.mac in self._leaving:
+            del self._leaving[nic.mac]
+        elif nic.mac in self.nics and nic.mac not in self._dirty:
+            self.keys.ready(nic.mac)
+
+    def _leave(self, mac: bytes) -> None:
+        """A NIC is in no plan any more: it keeps what drops, and forgets all else."""
+        nic = self.nics.pop(mac)
+        self._dirty.pop(mac, None)
+        if nic.table is not None:
+            self._leaving[mac] = nic
+            nic.want({key: each for key, each in nic.wanted.items() if each.drops}, None, self.now)
+            self._schedule(nic)
+
+    def _stranger(self, mac: bytes, way: Way) -> None:
+        known = self.strangers.pop(mac, None)
+        self.strangers[mac] = Stranger(known.frames + 1 if known else 1, way)
+        if len(self.strangers) > _STRANGERS_MAX:
+            self.strangers.popitem(last=False)
+
+    # --- what NICs should have -----------------------------------------------------------
+
+    def flows_of(self, mac: bytes, plan: Plan | None = None) -> dict[bytes, flow.Flow]:
+        """What a NIC should have by a plan, and by the keys that there are."""
+        plan = plan or self.plan
+        about = plan.nic(mac)
+        if about is None:
+            return {}
+        numbers = self.keys.sas(mac)
+        peers = ((plan.nic(peer), each) for peer, each in numbers.items())
+        sas = {peer.tunnel.mac: each for peer, each in peers if peer}
+        return flow.table(flows(plan, about, sas))
+
+    def is_behind(self, mac: bytes) -> bool:
+        """Whether what a NIC should have is still to be worked out."""
+        return mac in self._dirty
+
+    def _touch(self, mac: bytes) -> None:
+        """What a NIC should have has changed, and more of it may change at once."""
+        self._dirty.setdefault(mac, self.now + _GATHER)
+
+    def _settle(self) -> float | None:
+        until = time.perf_counter() + _SPELL
+        for mac, at in list(self._dirty.items()):
+            if at > self.now:
+                break
+            if time.perf_counter() > until:
+                return self.now
+            if self.nics[mac].table is None:
+                del self._dirty[mac]  # when it has been read
+            else:
+                self._want(mac)
+        return next(iter(self._dirty.values()), None)
+
+    def _want(self, mac: bytes) -> None:
+        self._dirty.pop(mac, None)
+        nic, about = self.nics[mac], self.plan.nic(mac)
+        if about is not None:
+            nic.want(self.flows_of(mac), mtu(self.plan, about), self.now)
+            self._schedule(nic)
+
+    # --- greetings -----------------------------------------------------------------------
+
+    def _greet_later(self, *datapath_ids: int) -> None:
+        self._greetings += [
+            (self.now + after, each) for each in datapath_ids for after in _GREETINGS
+        ]
+        self._greetings.sort()
+
+    def _greet(self) -> float | None:
+        """Ask NICs to register that have a session with nobody, or with who was here before."""
+        while self._greetings and self._greetings[0][0] <= self.now:
+            _, datapath_id = self._greetings.pop(0)
+            switch = self.switches.get(datapath_id)
+            if switch:
+                self._greet_at(switch)
+        return self._greetings[0][0] if self._greetings else None
+
+    def _greet_at(self, switch: Switch) -> None:
+        away = [nic for nic in self.nics.values() if nic.phase in (Phase.AWAY, Phase.LOST)]
+        if len(away) == len(self.nics):
+            switch.put_out(build(Message(Type.HELLO), SOURCE, NICS_MAC, None))
+            return
+        for nic in away:
+            switch.put_out(nic.greeting())

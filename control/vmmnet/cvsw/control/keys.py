@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The associations of all pairs of NICs: how they are made, changed and forgotten.
+
+Theory of operation
+===================
+
+An association goes one way: one NIC seals, another one opens. It comes to be in steps,
+each of which waits for the answers to the one before, so that at no moment a NIC seals
+with what the other one cannot open:
+
+    the receiver has the new one     and its flows take every association of its own
+    the sender has it
+    the sender's flows name it
+    after a time of grace            the receiver's flows name it, the old one is deleted
+
+A NIC that begins a session may have started anew, and would count from 1 again. So all
+associations that it is an end of are made anew, with new keys; the old ones serve
+meanwhile, if they are there. Keys are kept only as long as it takes to hand them out.
+"""
+
+from __future__ import annotations
+
+import enum
+import secrets
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from .nic import Nic
+from .sealed import NUMBER_MIN, Association
+
+#: How long what was sealed by an old association may be under way, seconds.
+GRACE = 5.0
+#: How old an association becomes, seconds.
+REKEY_EVERY = 3600.0
+
+Ends = tuple[bytes, bytes]
+
+
+class Step(enum.Enum):
+    """How far a new association is."""
+
+    NEW = enum.auto()
+    RECEIVER = enum.auto()  # is given to the receiver
+    FLOWS = enum.auto()  # the receiver's flows are to take it
+    SENDER = enum.auto()  # is given to the sender
+    USED = enum.auto()  # the sender's flows are to use it
+    GRACE = enum.auto()  # the old one is still good
+    DONE = enum.auto()
+
+
+@dataclass(eq=False)
+class Pair:
+    """Two NICs, and one direction between them."""
+
+    sender: bytes
+    receiver: bytes
+    cipher: str
+    step: Step = Step.DONE
+    #: What the sender's flows name; None: nothing yet.
+    outbound: int | None = None
+    #: What the receiver's flows name; 0: all of its associations.
+    inbound: int = 0
+    next: Association | None = field(default=None, repr=False)
+    #: Numbers that are to go when the new one is used.
+    old: list[int] = field(default_factory=list)
+    made_at: float = 0.0
+    grace_until: float = 0.0
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds."""
+
+    grace: float = GRACE
+    rekey_every: float = REKEY_EVERY
+
+
+class Keys:
+    """All pairs of a plan."""
+
+    def __init__(
+        self,
+        nics: Mapping[bytes, Nic],
+        touched: Callable[[bytes], None],
+        clock: Callable[[], float],
+        timing: Timing,
+    ) -> None:
+        self._nics, self._touched, self._clock, self._timing = nics, touched, clock, timing
+        self._pairs: dict[Ends, Pair] = {}
+        self._of: defaultdict[bytes, dict[Ends, Pair]] = defaultdict(dict)
+        self._ages: deque[tuple[float, Pair]] = deque()
+        self._graces: deque[tuple[float, Pair]] = deque()
+        self._last = NUMBER_MIN + secrets.randbelow(1 << 31)
+
+    # --- what is wanted ------------------------------------------------------------------
+
+    def set_pairs(self, wanted: Mapping[Ends, str]) -> None:
+        """Have associations of these ciphers, and no others."""
+        for ends in [ends for ends, pair in self._pairs.items() if wanted.get(ends) != pair.cipher]:
+            self._remove(self._pairs[ends])
+        for ends, cipher in wanted.items():
+            if ends not in self._pairs:
+                pair = self._pairs[ends] = Pair(*ends, cipher)
+                for mac in ends:
+                    self._of[mac][ends] = pair
+                self._begin(pair)
+
+    def restore(self, ends: Ends, number: int, is_used: bool) -> None:
+        """An association that an earlier run has made, and of which nobody has the key."""
+        for mac in ends:
+            if mac in self._nics:
+                self._nics[mac].numbers[number] = None
+        pair = self._pairs.get(ends)
+        if pair and is_used:
+            pair.outbound = number
+        elif pair:
+            pair.old.append(number)
+
+    def numbers(self) -> Iterator[tuple[Ends, int, bool]]:
+        """What NICs may have, for restore()."""
+        for ends, pair in self._pairs.items():
+            if pair.outbound is not None:
+                yield ends, pair.outbound, True
+            if pair.next is not None and pair.next.number != pair.outbound:
+                yield ends, pair.next.number, False
+            for number in pair.old:
+                yield ends, number, False
+
+    # --- what happens --------------------------------------------------------------------
+
+    def began(self, mac: bytes) -> None:
+        """A NIC has a new session: it may have forgotten all."""
+        for pair in list(self._of[mac].values()):
+            self._begin(pair)
+
+    def forget_strangers(self, mac: bytes) -> None:
+        """Have a NIC delete what no pair knows."""
+        known = {number for pair in self._of[mac].values() for number in _numbers(pair)}
+        nic = self._nics[mac]
+        for number in [number for number in nic.numbers if number not in known]:
+            nic.retire(number, self._clock() + self._timing.grace)
+
+    def ready(self, mac: bytes) -> None:
+        """The flows of a NIC are those that sas() led to."""
+        for pair in list(self._of[mac].values()):
+            if pair.step is Step.FLOWS and pair.receiver == mac:
+                self._give_sender(pair)
+            elif pair.step is Step.USED and pair.sender == mac:
+                self._used(pair)
+
+    def tick(self) -> float | None:
+        """End times of grace, and make anew what is old; returns when to call again."""
+        now = self._clock()
+        while self._graces and self._graces[0][0] <= now:
+            at, pair = self._graces.popleft()
+            if pair.step is Step.GRACE and pair.grace_until == at and self._is_live(pair):
+                assert pair.outbound is not None
+                pair.step, pair.inbound = Step.DONE, pair.outbound
+                self._touched(pair.receiver)
+        while self._ages and self._ages[0][0] <= now:
+            at, pair = self._ages.popleft()
+            is_old = pair.step is Step.DONE and pair.made_at + self._timing.rekey_every == at
+            if is_old and self._is_live(pair):
+                self._begin(pair)
+        return min((queue[0][0] for queue in (self._graces, self._ages) if queue), default=None)
+
+    def rekey(self) -> None:
+        """Make all anew."""
+        for pair in list(self._pairs.values()):
+            self._begin(pair)
+
+    # --- what is so ----------------------------------------------------------------------
+
+    def sas(self, mac: bytes) -> dict[bytes, tuple[int, int]]:
+        """Numbers, outbound and inbound, by the peers' MAC addresses (plan.flows)."""
+        result = {}
+        for (sender, receiver), pair in self._of[mac].items():
+            back = self._pairs.get((receiver, sender))
+            if sender == mac and pair.outbound is not None and back is not None:
+                result[receiver] = (pair.outbound, back.inbound)
+        return result
+
+    def count(self) -> int:
+        """How many pairs there are."""
+        return len(self._pairs)
+
+    def missing(self, mac: bytes) -> int:
+        """With how many peers a NIC cannot speak yet."""
+        return sum(
+            1 for pair in self._of[mac].values() if pair.sender == mac and pair.outbound is None
+        )
+
+    # --- one pair ------------------------------------------------------------------------
+
+    def _is_live(self, pair: Pair) -> bool:
+        return self._pairs.get((pair.sender, pair.receiver)) is pair
+
+    def _are_open(self, pair: Pair) -> bool:
+        ends = (self._nics.get(pair.sender), self._nics.get(pair.receiver))
+        return all(nic is not None and nic.session.is_open for nic in ends)
+
+    def _begin(self, pair: Pair) -> None:
+        if pair.next is not None and pair.next.number != pair.outbound:
+            pair.old.append(pair.next.number)
+        pair.next, pair.step = None, Step.NEW
+        if not self._are_open(pair):
+            return
+        self._last = max(NUMBER_MIN, (self._last + 1) & 0xFFFFFFFF)
+        association = Association.make(self._last, pair.sender, pair.receiver, pair.cipher)
+        pair.next, pair.step = association, Step.RECEIVER
+        is_change = pair.outbound is not None
+
+        def given(is_given: bool) -> None:
+            if pair.next is not association or not is_given:
+                return
+            if is_change:
+                pair.step = Step.FLOWS
+                pair.inbound = 0
+                self._touched(pair.receiver)
+            else:
+                pair.inbound = association.number
+                self._touched(pair.receiver)
+                self._give_sender(pair)
+
+        self._nics[pair.receiver].set_association(association, given, self._clock())
+
+    def _give_sender(self, pair: Pair) -> None:
+        association = pair.next
+        assert association is not None
+        pair.step = Step.SENDER
+
+        def given(is_given: bool) -> None:
+            if pair.next is not association or not is_given:
+                return
+            if pair.outbound is not None:
+                pair.old.append(pair.outbound)
+            pair.outbound, pair.step = association.number, Step.USED
+            pair.next = None
+            self._touched(pair.sender)
+
+        self._nics[pair.sender].set_association(association, given, self._clock())
+
+    def _used(self, pair: Pair) -> None:
+        """The new one is in use, and the old ones are no more."""
+        now = self._clock()
+        pair.step, pair.made_at = Step.GRACE, now
+        pair.grace_until = now + self._timing.grace
+        self._graces.append((pair.grace_until, pair))
+        if self._timing.rekey_every:
+            self._ages.append((now + self._timing.rekey_every, pair))
+        for number in pair.old:
+            self._retire(pair, number, pair.grace_until + self._timing.grace)
+        pair.old.clear()
+
+    def _retire(self, pair: Pair, number: int, at: float) -> None:
+        for mac in (pair.sender, pair.receiver):
+            if mac in self._nics:
+                self._nics[mac].retire(number, at)
+
+    def _remove(self, pair: Pair) -> None:
+        ends = (pair.sender, pair.receiver)
+        del self._pairs[ends]
+        for mac in ends:
+            self._of[mac].pop(ends, None)
+        for number in _numbers(pair):
+            self._retire(pair, number, self._clock() + self._timing.grace)
+
+
+def _numbers(pair: Pair) -> list[int]:
+    some = [*pair.old, pair.outbound, pair.next.number if pair.next else None]
+    return [number for number in some if number is not None]

@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One NIC: it is brought to what is wanted of it, and kept there.
+
+Without a network and a clock: frames go in and come out, time is passed in. With each
+session the NIC's table is read first; then it gets the difference, in as few frames as
+fit. What is wanted may change at any time: the difference is made once more when the
+answers to the last one have come.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..session import Answer, Command, Session
+from ..wire import (
+    Ack,
+    Message,
+    Registration,
+    Type,
+    build,
+    delete_sa,
+    list_entries,
+    set_mtu,
+    type_of,
+)
+from . import errors
+from .difference import Batch, batches, difference
+from .flow import BadFlow, Flow, read_all
+from .sealed import Association
+
+#: The Ethernet address that control frames come from; no station has it.
+SOURCE = bytes.fromhex("025653570001")
+#: A NIC that says nothing is asked whether it is there, seconds; and then has so long.
+PROBE_EVERY, LOST_AFTER = 30.0, 10.0
+# Entries in a table are 65,536 at most: this asks how many there are.
+_BEHIND_ALL = 0xFFFFFFFF
+
+#: The way to a NIC: whatever the caller sends frames by.
+Way = Any
+
+
+class Phase(enum.Enum):
+    """How far it is."""
+
+    AWAY = "away"  # no session yet
+    READING = "reading"
+    PROGRAMMING = "programming"
+    READY = "ready"
+    LOST = "lost"  # no answer any more
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Something that a NIC refuses, and its word for it."""
+
+    about: str
+    error: str
+    flow: Flow | None = None
+
+
+@dataclass(frozen=True)
+class Watcher:
+    """Who is told what happens to a NIC."""
+
+    send: Callable[[bytes, Way], None]
+    began: Callable[[Nic], None]  # a new session; the table is not read yet
+    read: Callable[[Nic], None]  # the table is known
+    ready: Callable[[Nic], None]  # it has all that is wanted
+
+
+class Nic:
+    """One NIC of the plan."""
+
+    def __init__(self, mac: bytes, key: bytes, watcher: Watcher) -> None:
+        self.mac = mac
+        self._watcher = watcher
+        self.session = Session(mac, key, SOURCE, self._send, self._registered)
+        self.way: Way | None = None
+        self._reply: Way | None = None
+        self._now = 0.0
+        #: What the NIC has; None: it is not read yet.
+        self.table: dict[bytes, Flow] | None = None
+        self._reading: dict[bytes, Flow] = {}
+        self.wanted: dict[bytes, Flow] = {}
+        self.mtu: int | None = None
+        self._mtu_wanted: int | None = None
+        self.registration: Registration | None = None
+        self.troubles: dict[object, Trouble] = {}
+        self._under_way = 0  # frames of a difference without an answer
+        self._is_stale = False  # what is wanted has changed meanwhile
+        self._is_lost = False
+        self._heard_at = 0.0
+        #: Numbers of associations that the NIC may have, and when they are to go.
+        self.numbers: dict[int, None] = {}
+        self._retired: dict[int, float] = {}
+        self.counters = {"sessions": 0, "flows_set": 0, "flows_deleted": 0, "refused": 0}
+
+    # --- what is wanted ------------------------------------------------------------------
+
+    def want(self, flows: dict[bytes, Flow], mtu: int | None, now: float) -> None:
+        """Have these flows and no others, and this MTU (None: any)."""
+        self._now = now
+        if flows != self.wanted:
+            for key in [key for key in self.troubles if isinstance(key, bytes)]:
+                del self.troubles[key]
+        self.wanted, self._mtu_wanted = flows, mtu
+        self._program()
+
+    def set_association(
+        self, association: Association, done: Callable[[bool], None], now: float
+    ) -> None:
+        """Give it one, of which it is an end; ``done`` is told whether it has it."""
+        self._now = now
+        number = association.number
+        self.numbers[number] = None
+        self._retired.pop(number, None)
+
+        def answered(answer: Answer) -> None:
+            self._note(number, f"association {number}", answer)
+            done(isinstance(answer, Ack))
+
+        payload = association.sealed_for(self.mac, self.session.secrets)
+        self._order(Type.SET_SA, payload, answered)
+
+    def retire(self, number: int, at: float) -> None:
+        """Have it forget an association at a time, if it ever had it."""
+        if number in self.numbers:
+            self.troubles.pop(number, None)
+            self._retired.setdefault(number, at)
+
+    # --- frames and time -----------------------------------------------------------------
+
+    def input(self, frame: bytes, way: Way, now: float) -> None:
+        """A control frame of it has come by a way."""
+        self._now, self._reply = now, way
+        if self.session.input(frame, now):
+            self.way, self._heard_at = way, now
+            self._is_lost = False
+
+    def greeting(self) -> bytes:
+        """The HELLO that makes it register."""
+        return build(Message(Type.HELLO), SOURCE, self.mac, None)
+
+    def tick(self, now: float) -> float | None:
+        """Do what is due; returns when to call again."""
+        self._now = now
+        due = [self.session.tick(now), self._delete_retired(), self._look()]
+        return min((at for at in due if at is not None), default=None)
+
+    @property
+    def phase(self) -> Phase:
+        """How far it is."""
+        if self._is_lost:
+            return Phase.LOST
+        if not self.session.is_open:
+            return Phase.AWAY
+        if self.table is None:
+            return Phase.READING
+        return Phase.PROGRAMMING if self.is_busy else Phase.READY
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether it lacks what is wanted, or that is not known."""
+        return self.table is None or bool(self._under_way) or self._is_stale
+
+    def _send(self, frame: bytes) -> None:
+        way = self._reply if type_of(frame) == Type.ACCEPT else self.way
+        self._watcher.send(frame, way)
+
+    def _order(self, kind: Type, payload: bytes, done: Callable[[Answer], None]) -> None:
+        self.session.command(Command(kind, payload, done), self._now)
+
+    def _look(self) -> float | None:
+        """Whether it is still there."""
+        if not self.session.is_open:
+            return None
+        since = self.session.silent_since()
+        if since is None:
+            if self._now >= self._heard_at + PROBE_EVERY:
+                self._heard_at = self._now
+                self._order(Type.LIST_ENTRIES, list_entries(_BEHIND_ALL), self._probed)
+                since = self._now
+            else:
+                return self._heard_at + PROBE_EVERY
+        if self._now >= since + LOST_AFTER:
+            self._is_lost = True
+        return None if self._is_lost else since + LOST_AFTER
+
+    def _probed(self, answer: Answer) -> None:
+        if isinstance(answer, Ack) and not self.is_busy and answer.total != len(self.table or {}):
+            self._read()
+
+    # --- a session -----------------------------------------------------------------------
+
+    def _registered(self, about: Registration) -> None:
+        """All that was under way belongs to a session that has ended."""
+        self.session.forget()
+        self.way, self._heard_at = self._reply, self._now
+        self._is_lost = False
+        self.registration = about
+        self.mtu = about.mtu or None
+        self.session.strangers = 0
+        self.troubles.clear()
+        self.counters["sessions"] += 1
+        self._watcher.began(self)
+        self._read()
+
+    def _read(self) -> None:
+        """Ask for the table, from its beginning."""
+        self.table = None
+        self._reading = {}
+        self._under_way = 0
+        self._is_stale = False
+        self._ask(0)
+
+    def _ask(self, start: int) -> None:
+        self._order(
+            Type.LIST_ENTRIES, list_entries(start), lambda answer: self._listed(start, answer)
+        )
+
+    def _listed(self, start: int, answer: Answer) -> None:
+        if not isinstance(answer, Ack):
+            self._note("list", "reading its table", answer)
+            return
+        try:
+            self._reading.update((flow.key, flow) for flow in read_all(answer.rest))
+        except BadFlow as error:
+            self.troubles["list"] = Trouble("reading its table", str(error))
+            return
+        if answer.done and start + answer.done < answer.total:
+            self._ask(start + answer.done)
+            return
+        self.table, self._reading = self._reading, {}
+        for flow in self.table.values():
+            self.numbers.update(dict.fromkeys(flow.numbers))
+        self.troubles.pop("list", None)
+        self._watcher.read(self)
+        self._program()
+
+    # --- the difference ------------------------------------------------------------------
+
+    def changes(self) -> tuple[list[Flow], list[Flow]]:
+        """What is to be deleted and to be set, in this order."""
+        refused = {
+            key: trouble.flow for key, trouble in self.troubles.items() if isinstance(key, bytes)
+        }
+        return difference(self.table or {}, self.wanted, refused)
+
+    def _program(self) -> None:
+        if self.table is None:
+            return
+        if self._under_way:
+            self._is_stale = True
+            return
+        self._is_stale = False
+        self._set_mtu()
+        for batch in batches(*self.changes()):
+            self._give(batch)
+        if not self._under_way:
+            self._watcher.ready(self)
+
+    def _give(self, batch: Batch) -> None:
+        self._under_way += 1
+        self._order(batch.type, batch.payload(), lambda answer: self._given(batch, answer))
+
+    def _given(self, batch: Batch, answer: Answer) -> None:
+        self._under_way -= 1
+        done = len(batch.flows) if isinstance(answer, Ack) else answer.done
+        self._took(batch, batch.flows[:done])
+        if not isinstance(answer, Ack):
+            self._refused(batch, answer.done, errors.name(answer), bool(answer.openflow))
+        if not self._under_way:
+            if self._is_stale:
+                self._program()
+            else:
+                self._watcher.ready(self)
+
+    def _took(self, batch: Batch, flows: list[Flow]) -> None:
+        assert self.table is not None
+        if batch.type == Type.DELETE_ENTRY:
+            for flow in flows:
+                self.table.pop(flow.key, None)
+            self.counters["flows_deleted"] += len(flows)
+        else:
+            self.table.update((flow.key, flow) for flow in flows)
+            self.counters["flows_set"] += len(flows)
+
+    def _refused(self, batch: Batch, at: int, error: str, is_of_one: bool) -> None:
+        """One flow was refused, and those behind it were not looked at; or all were."""
+        wrong = batch.flows[at : at + 1] if is_of_one else batch.flows[at:]
+        for flow in wrong:
+            self.troubles[flow.key] = Trouble("flow", error, flow)
+        self.counters["refused"] += len(wrong)
+        rest = batch.flows[at + len(wrong) :]
+        if rest:
+            self._give(Batch(batch.type, rest))
+
+    def _set_mtu(self) -> None:
+        mtu = self._mtu_wanted
+        if mtu is None or mtu == self.mtu:
+            return
+        self.mtu = mtu
+        self._order(
+            Type.SET_MTU, set_mtu(mtu), lambda answer: self._note("mtu", f"MTU {mtu}", answer)
+        )
+
+    # --- associations --------------------------------------------------------------------
+
+    def _delete_retired(self) -> float | None:
+        if not self.session.is_open or self._is_lost:
+            return None
+        due = [number for number, at in self._retired.items() if at <= self._now]
+        for number in due:
+            del self._retired[number]
+            self._order(Type.DELETE_SA, delete_sa(number), self._forgotten(number))
+        return min(self._retired.values(), default=None)
+
+    def _forgotten(self, number: int) -> Callable[[Answer], None]:
+        def answered(answer: Answer) -> None:
+            self.numbers.pop(number, None)
+
+        return answered
+
+    def _note(self, key: object, about: str, answer: Answer) -> None:
+        """Remember a refusal, or that there is none any more."""
+        if isinstance(answer, Ack):
+            self.troubles.pop(key, None)
+        else:
+            self.counters["refused"] += 1
+            self.troubles[key] = Trouble(about, errors.name(answer))

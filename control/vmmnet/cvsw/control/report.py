@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is so, for programs: values that JSON can say, without keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..plan import model
+from . import text
+from .fabric import Fabric
+from .nic import Nic, Phase, Trouble
+
+if TYPE_CHECKING:
+    from .controller import Controller
+
+
+def nics_of(plan: model.Plan) -> Iterator[model.Nic]:
+    """All NICs of a plan."""
+    return (nic for tenant in plan.tenants for nic in tenant.nics)
+
+
+def nics(fabric: Fabric) -> dict[str, Any]:
+    """All NICs, and those that are in no plan."""
+    return {
+        "nics": [nic(fabric, about.mac) for about in nics_of(fabric.plan)],
+        "unknown": [
+            {
+                "mac": text.mac(mac),
+                "frames": each.frames,
+                "switch": f"{each.way.datapath_id:016x}",
+                "port": each.way.port,
+            }
+            for mac, each in fabric.strangers.items()
+        ],
+        "malformed": fabric.malformed,
+    }
+
+
+def nic(fabric: Fabric, mac: bytes) -> dict[str, Any]:
+    """One NIC."""
+    about, one = fabric.plan.nic(mac), fabric.nics[mac]
+    assert about is not None
+    return {
+        "mac": text.mac(mac),
+        "name": about.name,
+        "tenant": about.tenant,
+        "state": _state(fabric, one),
+        "switch": f"{one.way.datapath_id:016x}" if one.way else None,
+        "port": one.way.port if one.way else None,
+        "flows": None if one.table is None else len(one.table),
+        "wanted": len(one.wanted),
+        "mtu": one.mtu,
+        "associations": len(one.numbers),
+        "peers_without_keys": fabric.keys.missing(mac),
+        "wrong_key": one.session.strangers,
+        "counters": {**one.counters, "frames_refused": one.session.refused},
+        "troubles": [_trouble(each) for each in one.troubles.values()],
+    }
+
+
+def _state(fabric: Fabric, one: Nic) -> str:
+    if one.way and one.way.datapath_id not in fabric.switches:
+        return "no switch"
+    if one.troubles:
+        return "refused"
+    if one.phase is Phase.READY and fabric.is_behind(one.mac):
+        return Phase.PROGRAMMING.value
+    if one.phase is Phase.READY and fabric.keys.missing(one.mac):
+        return "keys"
+    return one.phase.value
+
+
+def _trouble(each: Trouble) -> dict[str, Any]:
+    flow = text.flow(each.flow) if each.flow else None
+    return {"about": each.about, "error": each.error, "flow": flow}
+
+
+def flows(fabric: Fabric, mac: bytes) -> dict[str, Any]:
+    """A NIC's flows, those that it has, and what would be otherwise."""
+    one = fabric.nics[mac]
+    return {
+        **nic(fabric, mac),
+        "table": None if one.table is None else [text.flow(each) for each in _sorted(one.table)],
+        **_changes(*one.changes()),
+    }
+
+
+def _sorted(table: dict[bytes, Any]) -> list[Any]:
+    return sorted(table.values(), key=lambda flow: (-flow.priority, flow.key))
+
+
+def _changes(deleted: list[Any], changed: list[Any]) -> dict[str, list[str]]:
+    return {"delete": [text.flow(each) for each in deleted],
+            "set": [text.flow(each) for each in changed]}  # fmt: skip
+
+
+def switches(fabric: Fabric) -> list[dict[str, Any]]:
+    """All switches that are connected."""
+    places = [one.way.datapath_id for one in fabric.nics.values() if one.way]
+    return [
+        {
+            "switch": f"{number:016x}",
+            "openflow": switch.version,
+            "nics": places.count(number),
+            "refused": switch.refused,
+            "dropped": switch.dropped,
+        }
+        for number, switch in sorted(fabric.switches.items())
+    ]
+
+
+def plan(controller: Controller) -> dict[str, Any]:
+    """The plan, without its keys."""
+    now = controller.fabric.plan
+    return {
+        "file": str(controller.plan_path) if controller.plan_path else None,
+        "underlay_mtu": now.underlay_mtu,
+        "port": now.port,
+        "tenants": [_tenant(each) for each in now.tenants],
+    }
+
+
+def _tenant(tenant: model.Tenant) -> dict[str, Any]:
+    return {
+        "name": tenant.name,
+        "vni": tenant.vni,
+        "lnid": tenant.lnid,
+        "cipher": tenant.cipher,
+        "nics": [
+            {"name": each.name, "mac": text.mac(each.mac), "tunnel": str(each.tunnel.address)}
+            for each in tenant.nics
+        ],
+        "stations": [
+            {
+                "name": each.name,
+                "macs": [text.mac(mac) for mac in each.macs],
+                "tunnel": str(each.tunnel.address),
+            }
+            for each in tenant.stations
+        ],
+    }
+
+
+def differences(fabric: Fabric, other: model.Plan) -> list[dict[str, Any]]:
+    """What another plan would change, NIC by NIC; keys that are still to be made are left out."""
+    result = []
+    for mac in sorted({about.mac for about in nics_of(other)} | set(fabric.nics)):
+        about, before = other.nic(mac) or fabric.plan.nic(mac), fabric.plan.nic(mac)
+        assert about is not None
+        has = fabric.flows_of(mac) if before else {}
+        will = fabric.flows_of(mac, other)
+        deleted = [flow for key, flow in has.items() if key not in will]
+        changed = [flow for key, flow in will.items() if has.get(key) != flow]
+        what = "removed" if not other.nic(mac) else "changed" if before else "new"
+        if deleted or changed or what != "changed":
+            result.append(
+                {"mac": text.mac(mac), "name": about.name, "what": what}
+                | _changes(deleted, changed)
+            )
+    return result

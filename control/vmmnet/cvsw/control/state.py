@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a controller wants to know after it has ended: a file, in JSON.
+
+It has the plan's path, and the numbers of associations that NICs may have. Keys are
+never in it. With a file that is lost, traffic stops until all keys are new.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+_VERSION = 1
+
+#: Sender, receiver, number, and whether the sender's flows name it.
+Number = tuple[bytes, bytes, int, bool]
+
+
+class StateError(Exception):
+    """The file cannot be read or written; the message names it."""
+
+
+@dataclass(frozen=True)
+class State:
+    """What the file says."""
+
+    plan: Path | None = None
+    numbers: tuple[Number, ...] = ()
+
+
+def read(path: Path) -> State:
+    """What was written last; nothing if there is no file. Raises StateError."""
+    try:
+        value = json.loads(path.read_text())
+        if value["version"] != _VERSION:
+            raise StateError(f"{path}: version {value['version']}, not {_VERSION}")
+        numbers = tuple(
+            (bytes.fromhex(sender), bytes.fromhex(receiver), int(number), bool(is_used))
+            for sender, receiver, number, is_used in value["associations"]
+        )
+        return State(Path(value["plan"]) if value["plan"] else None, numbers)
+    except FileNotFoundError:
+        return State()
+    except OSError as error:
+        raise StateError(f"{path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise StateError(f"{path}: damaged ({error}): without it all keys are made anew") from None
+
+
+def write(path: Path, state: State) -> None:
+    """Replace the file as a whole. Raises StateError."""
+    value = {
+        "version": _VERSION,
+        "plan": str(state.plan) if state.plan else None,
+        "associations": [
+            [sender.hex(), receiver.hex(), number, is_used]
+            for sender, receiver, number, is_used in state.numbers
+        ],
+    }
+    part = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        with contextlib.ExitStack() as made:
+            made.callback(part.unlink, missing_ok=True)
+            part.touch(0o600, exist_ok=False)
+            with part.open("w") as stream:
+                json.dump(value, stream)
+                stream.flush()
+                os.fsync(stream.fileno())
+            part.replace(path)
+    except OSError as error:
+        raise StateError(f"{error.filename or path}: {error.strerror}") from None

@@ -1,0 +1,365 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""NICs with a switch, in Python: sessions, flow table and associations, as hw/net/cvsw has them.
+
+A world of them has a clock of its own, and a network that loses and repeats frames.
+"""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from vmmnet.cvsw import wire
+from vmmnet.cvsw.control import flow
+from vmmnet.cvsw.control.fabric import Fabric
+from vmmnet.cvsw.control.flow import Flow
+from vmmnet.cvsw.control.keys import Timing
+from vmmnet.cvsw.plan.model import Plan
+from vmmnet.cvsw.wire import CONTROLLER_MAC, NICS_MAC, WINDOW, Keys, Message, Status, Type
+
+REGISTER_FIRST, REGISTER_LAST, HELLO_AGAIN = 0.25, 30.0, 1.0
+_SET_SA = struct.Struct(">IIBBH24s12sHxx")
+_OUTBOUND, _INBOUND = 1, 2
+
+
+@dataclass(frozen=True)
+class Held:
+    """An association that a NIC has."""
+
+    is_inbound: bool
+    cipher: str
+    key: bytes
+
+
+@dataclass
+class SimNic:
+    """One NIC; ``send`` puts a frame on the wire."""
+
+    mac: bytes
+    key: bytes
+    send: Callable[[bytes], None]
+    room: int = 4096
+    #: Flows that are refused: OFPBAC_BAD_OUT_PORT.
+    refuses: Callable[[Flow], bool] = lambda _: False
+    table: dict[bytes, Flow] = field(default_factory=dict)
+    sas: dict[int, Held] = field(default_factory=dict)
+    mtu: int = 0
+    commands: Counter[Type] = field(default_factory=Counter)
+    forged: int = 0
+    #: All keys that it has ever been given.
+    keys_seen: list[bytes] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._numbers = random.Random(self.mac)
+        self.boot(0.0)
+
+    def boot(self, now: float) -> None:
+        """Start with nothing."""
+        self.table.clear()
+        self.sas.clear()
+        self.mtu = 0
+        self._keys: Keys | None = None
+        self._sequence = 0
+        self._answers: dict[int, Message] = {}
+        self.is_on = True
+        self._hello_at = now
+        self._begin(now)
+
+    def _begin(self, now: float) -> None:
+        self._wait, self._next, self._nonce = REGISTER_FIRST, now, b""
+
+    def tick(self, now: float) -> None:
+        """Register when that is due."""
+        if self.is_on and self._next is not None and now >= self._next:
+            self._register(now)
+
+    def _register(self, now: float) -> None:
+        self._next, self._wait = now + self._wait, min(2 * self._wait, REGISTER_LAST)
+        self._hello_at = now + HELLO_AGAIN
+        self._nonce = self._numbers.randbytes(16)
+        about = struct.pack(">16sIIIHxx", self._nonce, self.room, 64, len(self.table), self.mtu)
+        self._say(Message(Type.REGISTER, self.mac, 0, about), Keys.registration(self.key, self.mac))
+
+    def _say(self, message: Message, key: bytes) -> None:
+        self.send(wire.build(message, self.mac, CONTROLLER_MAC, key))
+
+    def input(self, frame: bytes, now: float) -> None:
+        """A frame has come from the wire."""
+        if not self.is_on or frame[:6] not in (self.mac, NICS_MAC):
+            return
+        message, covered = wire.parse(frame)
+        if message.type == Type.HELLO:
+            if now >= self._hello_at:
+                self._begin(now)
+                self._register(now)
+        elif message.mac != self.mac:
+            return
+        elif message.type == Type.ACCEPT:
+            self._accepted(message, frame, covered)
+        elif not self._keys or not wire.is_signed(frame, covered, self._keys.to_nic):
+            self.forged += 1
+        else:
+            self._command(message)
+
+    def _accepted(self, message: Message, frame: bytes, covered: bytes) -> None:
+        nonce, theirs = message.payload[:16], message.payload[16:]
+        keys = Keys.session(self.key, self.mac, nonce, theirs)
+        if nonce != self._nonce:
+            return
+        if not wire.is_signed(frame, covered, keys.to_nic):
+            self.forged += 1
+        elif self._next is not None:
+            self._keys, self._next, self._sequence = keys, None, 0
+            self._say(Message(Type.ACK, self.mac), keys.from_nic)
+        elif self._sequence == 0:
+            self._say(Message(Type.ACK, self.mac), keys.from_nic)
+
+    def _command(self, message: Message) -> None:
+        assert self._keys
+        number = message.sequence
+        if number == self._sequence + 1:
+            self._sequence = number
+            self.commands[Type(message.type)] += 1
+            kind, payload = self._carry_out(message)
+            self._answers[number % WINDOW] = Message(kind, self.mac, number, payload)
+        elif number > self._sequence or self._sequence - number >= WINDOW:
+            return
+        self._say(self._answers[number % WINDOW], self._keys.from_nic)
+
+    # --- commands ------------------------------------------------------------------------
+
+    def _carry_out(self, message: Message) -> tuple[Type, bytes]:
+        match message.type:
+            case Type.SET_ENTRY | Type.DELETE_ENTRY:
+                return self._change(message)
+            case Type.LIST_ENTRIES:
+                return self._list(*struct.unpack(">IB3x", message.payload))
+            case Type.SET_MTU:
+                (self.mtu,) = struct.unpack(">Hxx", message.payload)
+                return _ack(0, 0)
+            case Type.SET_SA:
+                return self._set_sa(message.payload)
+            case Type.DELETE_SA:
+                self.sas.pop(*struct.unpack(">I", message.payload), None)
+                return _ack(0, len(self.sas))
+        return _error(Status.UNKNOWN, 0)
+
+    def _change(self, message: Message) -> tuple[Type, bytes]:
+        done = 0
+        for each in flow.read_all(message.payload):
+            if message.type == Type.DELETE_ENTRY:
+                assert each.message[25] == 4
+                self.table.pop(each.key, None)
+            else:
+                assert each.message[25] == 0
+                error = self._fault(each)
+                if error:
+                    return _error(Status.OPENFLOW, done, error + each.message[:64])
+                self.table[each.key] = each
+            done += 1
+        return _ack(done, len(self.table))
+
+    def _fault(self, each: Flow) -> bytes:
+        if self.refuses(each):
+            return struct.pack(">BBHIHH", 4, 1, 12, 0, 2, 4)
+        if each.key not in self.table and len(self.table) >= self.room:
+            return struct.pack(">BBHIHH", 4, 1, 12, 0, 5, 1)
+        return b""
+
+    def _list(self, start: int, version: int) -> tuple[Type, bytes]:
+        assert version == 4
+        rest, done = b"", 0
+        for each in list(self.table.values())[start:]:
+            if len(rest) + len(each.message) > wire.PAYLOAD_MAX - 8:
+                break
+            rest += each.message
+            done += 1
+        return _ack(done, len(self.table), rest)
+
+    def _set_sa(self, payload: bytes) -> tuple[Type, bytes]:
+        assert self._keys
+        number, spi, way, esn, window, cipher, iv, size = _SET_SA.unpack_from(payload)
+        assert size == len(payload) - _SET_SA.size
+        try:
+            key = AESGCM(self._keys.secrets).decrypt(
+                iv, payload[_SET_SA.size :], payload[: _SET_SA.size]
+            )
+        except InvalidTag:
+            return _error(Status.SECRET, 0)
+        assert spi == number >= 256
+        assert esn == 1
+        assert way == _OUTBOUND or window == 1024
+        assert len(key) == {b"aes-gcm-128": 20, b"aes-gcm-256": 36}[cipher.rstrip(b"\0")]
+        self.sas[number] = Held(way == _INBOUND, cipher.rstrip(b"\0").decode(), key)
+        self.keys_seen.append(key)
+        return _ack(0, len(self.sas))
+
+
+def _ack(done: int, total: int, rest: bytes = b"") -> tuple[Type, bytes]:
+    return Type.ACK, struct.pack(">II", done, total) + rest
+
+
+def _error(status: Status, done: int, openflow: bytes = b"") -> tuple[Type, bytes]:
+    return Type.ERROR, struct.pack(">HxxI", status, done) + openflow
+
+
+@dataclass(eq=False)
+class SimSwitch:
+    """A virtual switch with a NIC at each port."""
+
+    world: World
+    datapath_id: int = 1
+    version: str = "1.3"
+    dropped: int = 0
+    refused: int = 0
+    ports: dict[int, SimNic] = field(default_factory=dict)
+
+    def put_out(self, frame: bytes, port: int | None = None) -> None:
+        """As the controller wants it."""
+        for number, nic in self.ports.items():
+            if port in (None, number):
+                self.world.carry(lambda nic=nic: nic.input(frame, self.world.now))
+
+    def attach(self, port: int, nic: SimNic) -> None:
+        """A NIC's frames come in by this port from now on."""
+        self.ports[port] = nic
+        nic.send = lambda frame: self.world.carry(
+            lambda: (
+                self.world.fabric.packet(self, port, frame, self.world.now)
+                if self.world.fabric.switches.get(self.datapath_id) is self
+                else None
+            )
+        )
+
+
+class World:
+    """A controller, a switch, NICs and a clock."""
+
+    def __init__(self, timing: Timing | None = None) -> None:
+        self.now = 0.0
+        self.timing = timing or Timing(grace=2.0, rekey_every=0)
+        self.fabric = Fabric(self.timing)
+        self.switch = SimSwitch(self)
+        self.nics: dict[str, SimNic] = {}
+        self.lost = self.repeated = 0.0
+        self._wire: deque[Callable[[], None]] = deque()
+        self._chance = random.Random(7)
+        #: Called behind each frame.
+        self.check: Callable[[], None] = lambda: None
+
+    def carry(self, arrive: Callable[[], None]) -> None:
+        """Put a frame on the wire."""
+        if self._chance.random() >= self.lost:
+            self._wire.append(arrive)
+        if self._chance.random() < self.repeated:
+            self._wire.append(arrive)
+
+    def nic(self, name: str, mac: bytes, key: bytes, port: int) -> SimNic:
+        """A NIC that has just been plugged in."""
+        nic = self.nics[name] = SimNic(mac, key, lambda _: None)
+        nic.boot(self.now)
+        self.switch.attach(port, nic)
+        return nic
+
+    def plan(self, plan: Plan) -> None:
+        """A file for the controller."""
+        self.fabric.set_plan(plan, self.now)
+
+    def populate(self, plan: Plan) -> None:
+        """All NICs of a plan are there, and the switch is connected."""
+        for port, about in enumerate(plan.nics(), 1):
+            self.nic(about.name, about.mac, about.key, port)
+        self.plan(plan)
+        self.fabric.switch_up(self.switch, self.now)
+
+    def restart_controller(self, plan: Plan, *, remembers: bool = True) -> None:
+        """Another process goes on, with the state file or without."""
+        before = list(self.fabric.keys.numbers())
+        self._wire.clear()
+        self.fabric = Fabric(self.timing)
+        self.plan(plan)
+        if remembers:
+            for ends, number, is_used in before:
+                self.fabric.keys.restore(ends, number, is_used)
+        self.fabric.switch_up(self.switch, self.now)
+
+    def run(self, seconds: float) -> None:
+        """Let time pass."""
+        self._run(lambda: False, seconds)
+
+    def until(self, condition: Callable[[], bool], seconds: float = 120.0) -> None:
+        """Let time pass until something is so."""
+        assert self._run(condition, seconds), [
+            (nic.phase, nic.troubles) for nic in self.fabric.nics.values()
+        ]
+
+    def _run(self, condition: Callable[[], bool], seconds: float) -> bool:
+        end = self.now + seconds
+        while self.now < end:
+            while self._wire:
+                self._wire.popleft()()
+                self.check()
+            for nic in self.nics.values():
+                nic.tick(self.now)
+            self.fabric.tick(self.now)
+            if condition():
+                return True
+            if not self._wire:
+                self.now += 0.01
+        return False
+
+    def settle(self) -> None:
+        """Wait until all NICs have all that they should have."""
+        self.until(self.is_settled)
+
+    def is_settled(self) -> bool:
+        """Whether they do."""
+        return not self._wire and all(
+            nic.phase.value == "ready"
+            and not self.fabric.is_behind(mac)
+            and not self.fabric.keys.missing(mac)
+            for mac, nic in self.fabric.nics.items()
+        )
+
+    def as_planned(self) -> None:
+        """Each NIC has the flows that follow from the plan, and no others."""
+        for about in self.fabric.plan.nics():
+            nic = self.nics[about.name]
+            assert nic.table == self.fabric.flows_of(about.mac)
+
+    # --- keys ----------------------------------------------------------------------------
+
+    def uses(self) -> Iterator[tuple[SimNic, SimNic, int]]:
+        """Who would seal a frame to whom, and by which association."""
+        by_mac = {nic.mac: nic for nic in self.nics.values()}
+        for nic in self.nics.values():
+            for each in nic.table.values():
+                targets = [oxm[4:] for oxm in flow.fields_of(each) if oxm[2] >> 1 == 3]
+                for target in targets:
+                    if target in by_mac and each.numbers:
+                        yield nic, by_mac[target], each.numbers[0]
+
+    def check_keys(self, *, also_flows: bool = True) -> None:
+        """Nobody seals with what the other one cannot open."""
+        for sender, receiver, number in self.uses():
+            mine, theirs = sender.sas.get(number), receiver.sas.get(number)
+            if mine is None:
+                continue  # nothing leaves
+            assert theirs is not None, f"{number} is missing at the receiver"
+            assert theirs.is_inbound
+            assert not mine.is_inbound
+            assert theirs.key == mine.key
+            if also_flows:
+                opened = {each.numbers for each in receiver.table.values() if _opens(each)}
+                assert () in opened or (number,) in opened, f"no flow takes {number}"
+
+
+def _opens(each: Flow) -> bool:
+    return any(action[8:10] == b"\0\4" for action in flow.actions_of(each) if len(action) == 16
+               and action[:2] == b"\xff\xff")  # fmt: skip

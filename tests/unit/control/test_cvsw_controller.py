@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The daemon ``vmmnet cvsw run``, between its commands and switches of simulated NICs."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from vmmnet.cvsw.plan.model import Plan
+from vmmnet.cvsw.plan.read import read
+from vmmnet.testbed import commandline, cvsw_plans, paths, wait, wheels
+from vmmnet.testbed.commandline import Answer
+from vmmnet.testbed.cvsw_nics import SimNic
+from vmmnet.testbed.cvsw_switch import Switch, expected_flows
+
+VERSIONS = {"1.0": 1, "1.3": 4}
+LISTENS = re.compile(r"switches connect to tcp:127\.0\.0\.1:(\d+)")
+
+
+class Daemon:
+    """A daemon in a process of its own."""
+
+    def __init__(self, folder: Path, *words: str) -> None:
+        self.folder = folder
+        self.log = folder / "log"
+        packages = wheels.installed(paths.ROOT / "tests" / "interop" / "wheels.txt")
+        command = [sys.executable, "-m", "vmmnet", "cvsw", "run", "--listen", "127.0.0.1:0"]
+        command += [f"--socket={folder}/cvsw.sock", f"--state={folder}/state.json", *words]
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(
+                command,
+                stderr=log,
+                env={**os.environ, "PYTHONPATH": f"{paths.ROOT}/control:{packages}"},
+            )
+
+    def wait(self) -> int:
+        """Wait until it serves; returns the port for switches."""
+
+        def port() -> int:
+            found = LISTENS.search(self.log.read_text())
+            assert found or self.process.poll() is None, self.log.read_text()
+            return int(found[1]) if found else 0
+
+        return wait.until(port, "the daemon listens")
+
+    def end(self, how: signal.Signals = signal.SIGTERM) -> str:
+        """End it; returns its log."""
+        self.process.send_signal(how)
+        self.process.wait(wait.PATIENCE)
+        return self.log.read_text()
+
+    def ask(self, *words: str) -> Answer:
+        """Run a command."""
+        return commandline.run("cvsw", *words, f"--socket={self.folder}/cvsw.sock")
+
+    def json(self, *words: str) -> Any:
+        """What a command says to programs."""
+        answer = self.ask(*words, "--json")
+        assert answer.status == 0, answer
+        return json.loads(answer.out)
+
+    def states(self) -> dict[str, str]:
+        """All NICs'."""
+        return {nic["name"]: nic["state"] for nic in self.json("show")["nics"]}
+
+    def are_ready(self, *names: str) -> bool:
+        """Whether these NICs, or all, have what they should have."""
+        states = self.states()
+        return all(states[name] == "ready" for name in names or states)
+
+
+@contextlib.contextmanager
+def running(folder: Path, *words: str) -> Iterator[Daemon]:
+    daemon = Daemon(folder, *words)
+    try:
+        daemon.wait()
+        yield daemon
+    finally:
+        if daemon.process.poll() is None:
+            daemon.end()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return cvsw_plans.write(tmp_path, cvsw_plans.tree())
+
+
+@pytest.fixture
+def plan(file: Path) -> Plan:
+    return read(file)
+
+
+def populate(switch: Switch, plan: Plan) -> dict[str, SimNic]:
+    """All NICs of a plan."""
+    nics = {}
+    for port, about in enumerate(plan.nics(), 1):
+        nics[about.name] = SimNic(about.mac, about.key, lambda _: None)
+        switch.attach(port, nics[about.name])
+    return nics
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_programs(tmp_path: Path, file: Path, plan: Plan, version: str) -> None:
+    """Both versions of OpenFlow; the switch's other frames go where they went."""
+    with running(tmp_path, str(file)) as daemon:
+        switch = Switch(("127.0.0.1", daemon.wait()), VERSIONS[version])
+        with contextlib.closing(switch):
+            nics = populate(switch, plan)
+            switch.until(daemon.are_ready, "all NICs are programmed")
+            assert switch.flows == expected_flows(VERSIONS[version])
+            shown = daemon.json("show")
+            assert shown["switches"][0]["openflow"] == version
+            assert {nic["port"] for nic in shown["nics"]} == set(switch.ports)
+            for about in shown["nics"]:
+                assert about["flows"] == len(nics[about["name"]].table) > 2
+            switch.echo()
+            switch.until(lambda: switch.echoes, "an answer")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_switch_with_flows(tmp_path: Path, file: Path, plan: Plan, version: str) -> None:
+    """A switch that has a flow for all frames keeps it."""
+    with running(tmp_path, str(file)) as daemon:
+        switch = Switch(("127.0.0.1", daemon.wait()), VERSIONS[version])
+        switch.has_normal = True
+        with contextlib.closing(switch):
+            populate(switch, plan)
+            switch.until(daemon.are_ready, "all NICs are programmed")
+            assert switch.flows == expected_flows(VERSIONS[version])[:1]
+            # A port that has gone is no reason to end.
+            switch.error(2, 4, 99)
+            switch.echo()
+            switch.until(lambda: switch.echoes, "an answer")
+
+
+def test_language(tmp_path: Path, file: Path) -> None:
+    """A switch that speaks neither version, or refuses control frames, is told so and let go."""
+    with running(tmp_path, str(file)) as daemon:
+        for version, said in ((3, "OpenFlow of wire version 3"), (None, "refuses a message")):
+            switch = Switch(("127.0.0.1", daemon.wait()), version or 1)
+            with contextlib.closing(switch):
+                if version is None:
+                    switch.until(lambda s=switch: s.flows, "it is set up")
+                    switch.error(3, 2, 1)
+                switch.version = 4 if version else 1
+                switch.until(lambda s=switch: not s.is_connected, "the controller ends it")
+            wait.until(lambda said=said: said in daemon.log.read_text(), said)
+
+
+def test_garbage(tmp_path: Path, file: Path, plan: Plan) -> None:
+    """What is no OpenFlow ends a connection, and no other one."""
+    with running(tmp_path, str(file)) as daemon:
+        address = ("127.0.0.1", daemon.wait())
+        switch = Switch(address, 4)
+        with contextlib.closing(switch):
+            populate(switch, plan)
+            for octets in (b"\4\0\0\0\0\0\0\0", b"\4\x0a\0\x0c\0\0\0\0...."):
+                other = Switch(address, 4, 2)
+                with contextlib.closing(other):
+                    other.send_octets(octets)
+                    other.until(lambda o=other: not o.is_connected or o.flows, "it has an effect")
+            switch.until(daemon.are_ready, "all NICs are programmed")
+
+
+def test_commands(tmp_path: Path, file: Path, plan: Plan) -> None:
+    """diff, apply, flows, show and top say what is so."""
+    with running(tmp_path, str(file)) as daemon:
+        switch = Switch(("127.0.0.1", daemon.wait()), 4)
+        with contextlib.closing(switch):
+            nics = populate(switch, plan)
+            switch.until(daemon.are_ready, "all NICs are programmed")
+            assert daemon.ask("diff", str(file)).out == "nothing changes\n"
+            tree = cvsw_plans.tree()
+            tree["tenants"]["blue"]["stations"]["router"]["tunnel"] = "192.0.2.8"
+            del tree["tenants"]["red"]["vms"]["red3"]
+            changed = cvsw_plans.save(tmp_path / "other.yaml", tree)
+            said = daemon.ask("diff", str(changed)).out
+            assert "blue1 (52:54:00:00:00:0b): changed" in said
+            assert "red3 (52:54:00:00:00:03): removed" in said
+            assert "\n  + " in said
+            assert "remote=192.0.2.8" in said
+            assert len(nics["red3"].table) > 2
+            assert daemon.ask("apply", str(changed)).out == (
+                f"{changed}: 6 NICs of 3 tenants; 4 changed, 1 removed\n"
+            )
+            switch.until(lambda: len(nics["red3"].table) == 2, "the NIC has left")
+            switch.until(daemon.are_ready, "the others have changed")
+            flows = daemon.ask("flows", "blue1").out
+            assert "remote=192.0.2.8" in flows
+            assert flows.count("actions=drop") == 2
+            assert daemon.ask("flows", "52:54:00:00:00:0b").out == flows
+            assert "blue1" in daemon.ask("top", "--count", "2", "--interval", "0.1").out
+            assert daemon.json("rekey") == {"pairs": 4}
+            words = ["cvsw", "flows", "--socket", f"{tmp_path}/cvsw.sock", "blue1"]
+            assert commandline.run("_complete", *words).out == "blue1\n"
+
+
+def test_bad_file(tmp_path: Path, file: Path, plan: Plan) -> None:
+    """A file with a fault changes nothing, neither by 'apply' nor by SIGHUP."""
+    with running(tmp_path, str(file)) as daemon:
+        bad = tmp_path / "bad.yaml"
+        bad.write_text(file.read_text().replace("vni: 5001", "vni: 99999999"))
+        answer = daemon.ask("apply", str(bad))
+        assert answer.status == 1
+        assert answer.err.startswith(f"vmmnet cvsw: {bad}:")
+        assert "vni" in answer.err
+        assert daemon.ask("apply", str(tmp_path / "none.yaml")).status == 1
+        assert len(daemon.states()) == len(list(plan.nics()))
+        file.write_text(bad.read_text())
+        daemon.process.send_signal(signal.SIGHUP)
+        wait.until(lambda: "stays what it was" in daemon.log.read_text(), "it says so")
+        assert len(daemon.states()) == len(list(plan.nics()))
+
+
+def test_restarts(tmp_path: Path, file: Path, plan: Plan) -> None:
+    """Killed, it goes on with the file of before; NICs keep their flows, and get new keys."""
+    with running(tmp_path, str(file)) as daemon:
+        switch = Switch(("127.0.0.1", daemon.wait()), 4)
+        with contextlib.closing(switch):
+            nics = populate(switch, plan)
+            switch.until(daemon.are_ready, "all NICs are programmed")
+            state = tmp_path / "state.json"
+            switch.until(
+                lambda: state.exists() and len(json.loads(state.read_text())["associations"]) == 8,
+                "it remembers",
+            )
+            keys = [held.key for nic in nics.values() for held in nic.sas.values()]
+            assert not any(key.hex() in state.read_text() for key in keys)
+            daemon.end(signal.SIGKILL)
+    blue = nics["blue1"]
+    before, sas = blue.commands.copy(), set(nics["red1"].sas)
+    with running(tmp_path) as daemon:
+        switch = Switch(("127.0.0.1", daemon.wait()), 4)
+        with contextlib.closing(switch):
+            for port, nic in enumerate(nics.values(), 1):
+                switch.ports[port] = nic
+                nic.send = lambda frame, port=port: switch.packet_in(port, frame)
+            switch.until(daemon.are_ready, "it has taken over")
+            switch.until(lambda: not sas & set(nics["red1"].sas), "old keys are gone")
+            sent = blue.commands - before
+            assert not any(kind.name in ("SET_ENTRY", "DELETE_ENTRY") for kind in sent)
+
+
+def test_secrets(tmp_path: Path, file: Path, plan: Plan) -> None:
+    """No key is in what is said, logged or written; nobody else may ask."""
+    with running(tmp_path, str(file)) as daemon:
+        switch = Switch(("127.0.0.1", daemon.wait()), 4)
+        with contextlib.closing(switch):
+            nics = populate(switch, plan)
+            switch.until(daemon.are_ready, "all NICs are programmed")
+        said = json.dumps([daemon.json("show"), daemon.json("flows", "red1")])
+        assert (tmp_path / "cvsw.sock").stat().st_mode & 0o777 == 0o600
+        log = daemon.end()
+        assert (tmp_path / "state.json").stat().st_mode & 0o777 == 0o600
+        said += log + (tmp_path / "state.json").read_text()
+        for nic in nics.values():
+            for key in (nic.key, *nic.keys_seen):
+                assert key.hex() not in said
+                assert repr(key) not in said
+
+
+def test_two_daemons(tmp_path: Path, file: Path) -> None:
+    """The second one says what is in its way."""
+    with running(tmp_path, str(file)):
+        other = Daemon(tmp_path, str(file))
+        assert other.process.wait(wait.PATIENCE) == 1
+        assert "another controller answers there" in other.log.read_text()
+
+
+def test_no_daemon(tmp_path: Path) -> None:
+    answer = commandline.run("cvsw", "show", f"--socket={tmp_path}/none")
+    assert answer.status == 1
+    assert "is 'vmmnet cvsw run' running" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--listen", "6653"], "'6653' is no ADDR:PORT, like 127.0.0.1:6653"),
+        (["--listen", "127.0.0.1:70000"], "no ADDR:PORT"),
+        (["--rekey-every", "soon"], "'soon' is no number of seconds"),
+    ],
+)
+def test_usage(words: list[str], said: str) -> None:
+    answer = commandline.run("cvsw", "run", *words)
+    assert answer.status == 2
+    assert said in answer.err
+
+
+def test_package_is_missing(tmp_path: Path, file: Path) -> None:
+    """Without os-ken, 'run' names the package; the other commands do not need it."""
+    (tmp_path / "os_ken.py").write_text("raise ModuleNotFoundError(name='os_ken')")
+    ended = subprocess.run(
+        [sys.executable, "-m", "vmmnet", "cvsw", "run", f"--state={tmp_path}/s", str(file)],
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{paths.ROOT}/control"},
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 1
+    assert "apt install python3-os-ken" in ended.stderr
+    assert commandline.run("cvsw", "check", str(file)).status == 0

@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The controller of CVSW and NICs: programming, differences, faults, sessions that end.
+
+Time is the tests' own; the network loses and repeats what they want.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from vmmnet.cvsw.control import report
+from vmmnet.cvsw.control.flow import Flow
+from vmmnet.cvsw.plan.flows import mtu
+from vmmnet.cvsw.plan.model import Plan
+from vmmnet.cvsw.wire import Type
+from vmmnet.testbed import cvsw_plans
+from vmmnet.testbed.cvsw_nics import World
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    return cvsw_plans.plan(tmp_path, cvsw_plans.tree())
+
+
+@pytest.fixture
+def world(plan: Plan) -> World:
+    made = World()
+    made.populate(plan)
+    return made
+
+
+def test_programs(world: World, plan: Plan) -> None:
+    """All NICs get their flows, their MTU and their keys."""
+    world.settle()
+    world.as_planned()
+    world.check_keys()
+    for about in plan.nics():
+        nic = world.nics[about.name]
+        assert nic.mtu == mtu(plan, about)
+        assert any(each.drops for each in nic.table.values())
+    red = world.nics["red1"]
+    assert sorted(held.is_inbound for held in red.sas.values()) == [False, False, True, True]
+
+
+def test_few_frames(world: World, plan: Plan) -> None:
+    """A NIC of many flows gets them in as few commands as hold them."""
+    world.settle()
+    blue = world.nics["blue1"]
+    octets = sum(len(each.message) for each in blue.table.values())
+    assert blue.commands[Type.SET_ENTRY] <= 1 + octets // 1200
+    assert blue.commands[Type.DELETE_ENTRY] == 0
+
+
+def test_drops_come_first(world: World) -> None:
+    """Before anything passes a NIC, what is not allowed is dropped."""
+    first: dict[str, set[bool]] = {}
+
+    def look() -> None:
+        for name, nic in world.nics.items():
+            if nic.table and any(not each.drops for each in nic.table.values()):
+                first.setdefault(name, {each.drops for each in nic.table.values()})
+
+    world.check = look
+    world.settle()
+    assert len(first) == len(world.nics)
+    assert all(kinds == {True, False} for kinds in first.values())
+
+
+def test_difference_only(world: World, plan: Plan, tmp_path: Path) -> None:
+    """With a changed file NICs get what has changed, and others nothing."""
+    world.settle()
+    before = {name: nic.commands.copy() for name, nic in world.nics.items()}
+    tree = cvsw_plans.tree()
+    tree["tenants"]["blue"]["stations"]["router"]["tunnel"] = "192.0.2.8"
+    world.plan(cvsw_plans.plan(tmp_path, tree))
+    world.run(1.0)
+    world.settle()
+    world.as_planned()
+    for name in ("red1", "red2", "green1"):
+        assert world.nics[name].commands == before[name]
+    sent = world.nics["blue1"].commands - before["blue1"]
+    assert sent[Type.SET_ENTRY] == 1
+    assert not sent[Type.LIST_ENTRIES]
+
+
+@pytest.mark.parametrize(("lost", "repeated"), [(0.3, 0.0), (0.0, 0.5), (0.3, 0.3)])
+def test_bad_network(world: World, lost: float, repeated: float) -> None:
+    """Frames that are lost or come twice change nothing in the end."""
+    world.lost, world.repeated = lost, repeated
+    world.check = lambda: world.check_keys(also_flows=False)
+    world.settle()
+    world.as_planned()
+    for nic in world.nics.values():
+        assert len(set(nic.keys_seen)) == len(nic.keys_seen)
+
+
+def test_nic_restarts(world: World) -> None:
+    """A NIC that has forgotten all gets it again, with keys that nobody has used."""
+    world.settle()
+    red = world.nics["red1"]
+    red.boot(world.now)
+    world.run(1.0)
+    world.settle()
+    world.as_planned()
+    world.check_keys()
+    # Its peers have new ones, too, and soon no old ones.
+    world.run(20.0)
+    for name in ("red1", "red2", "red3"):
+        nic = world.nics[name]
+        assert len(nic.sas) == 4
+        assert len(set(nic.keys_seen)) == len(nic.keys_seen)
+    world.check_keys()
+
+
+def test_nic_moves(world: World) -> None:
+    """A NIC that comes up behind another port is found there."""
+    world.settle()
+    red = world.nics["red1"]
+    del world.switch.ports[1]
+    world.switch.attach(77, red)
+    red.boot(world.now)
+    world.run(1.0)
+    world.settle()
+    assert report.nic(world.fabric, red.mac)["port"] == 77
+    world.as_planned()
+
+
+@pytest.mark.parametrize("remembers", [True, False])
+def test_controller_restarts(world: World, plan: Plan, remembers: bool) -> None:
+    """A new controller takes over: flows that are right stay, keys are made anew."""
+    world.settle()
+    before = {name: nic.commands.copy() for name, nic in world.nics.items()}
+    old = set(world.nics["red1"].sas)
+    if remembers:
+        world.check = world.check_keys
+    world.restart_controller(plan, remembers=remembers)
+    world.run(30.0)
+    world.settle()
+    world.as_planned()
+    blue = world.nics["blue1"].commands - before["blue1"]
+    assert not blue[Type.SET_ENTRY]
+    assert not blue[Type.DELETE_ENTRY]
+    assert not old & set(world.nics["red1"].sas)
+    assert len(world.nics["red1"].sas) == 4
+
+
+def test_switch_is_lost(world: World, plan: Plan) -> None:
+    """NICs go on without the controller; the switch comes back, and sessions go on."""
+    world.settle()
+    keys = dict(world.nics["red1"].sas)
+    world.fabric.switch_down(world.switch, world.now)
+    world.run(2.0)
+    assert report.nic(world.fabric, world.nics["red1"].mac)["state"] == "no switch"
+    world.nics["blue1"].boot(world.now)
+    world.run(2.0)
+    world.fabric.switch_up(world.switch, world.now)
+    world.until(lambda: bool(world.nics["blue1"].table))
+    world.settle()
+    world.as_planned()
+    assert world.nics["red1"].sas == keys
+
+
+def test_refused_flow(world: World, plan: Plan) -> None:
+    """A flow that a NIC refuses is shown with OpenFlow's name; all others are there."""
+    blue = world.nics["blue1"]
+
+    def is_broadcast(each: Flow) -> bool:
+        return b"\x80\x00\x07\x0c\x01" in each.key and not each.drops
+
+    blue.refuses = is_broadcast
+    world.until(lambda: bool(world.fabric.nics[blue.mac].troubles))
+    world.settle()
+    shown = report.nic(world.fabric, blue.mac)
+    assert shown["state"] == "refused"
+    assert {each["error"] for each in shown["troubles"]} == {"OFPBAC_BAD_OUT_PORT"}
+    assert "actions=" in shown["troubles"][0]["flow"]
+    wanted = world.fabric.flows_of(blue.mac)
+    assert blue.table == {k: v for k, v in wanted.items() if not is_broadcast(v)}
+    # It is not tried again and again.
+    before = blue.commands.copy()
+    world.run(20.0)
+    assert blue.commands == before
+
+
+def test_table_is_full(world: World) -> None:
+    """A NIC with too little room says so."""
+    blue = world.nics["blue1"]
+    blue.room = 3
+    world.until(lambda: bool(world.fabric.nics[blue.mac].troubles))
+    world.settle()
+    troubles = report.nic(world.fabric, blue.mac)["troubles"]
+    assert {each["error"] for each in troubles} == {"OFPFMFC_TABLE_FULL"}
+    assert sum(each.drops for each in blue.table.values()) == 2
+
+
+def test_wrong_key(world: World, plan: Plan) -> None:
+    """A NIC with another key is not believed, and it is said why nothing comes of it."""
+    nic = world.nics["red1"]
+    nic.key = bytes(32)
+    world.run(5.0)
+    shown = report.nic(world.fabric, nic.mac)
+    assert shown["state"] == "away"
+    assert shown["wrong_key"] > 0
+    assert not nic.table
+    # The right one, in time, is enough.
+    nic.key = next(about.key for about in plan.nics() if about.name == "red1")
+    world.settle()
+    assert not report.nic(world.fabric, nic.mac)["wrong_key"]
+
+
+def test_unknown_nic(world: World) -> None:
+    """A NIC that is in no file is counted and shown, and gets nothing."""
+    stranger = world.nic("stranger", bytes.fromhex("525400000fff"), bytes(32), 99)
+    world.run(5.0)
+    world.settle()
+    (shown,) = report.nics(world.fabric)["unknown"]
+    assert shown["mac"] == "52:54:00:00:0f:ff"
+    assert shown["port"] == 99
+    assert shown["frames"] > 1
+    assert not stranger.table
+    assert not stranger.commands
+
+
+def test_leaves_the_plan(world: World, tmp_path: Path) -> None:
+    """A NIC that is in the file no more speaks to nobody, in clear neither."""
+    world.settle()
+    tree = cvsw_plans.tree()
+    del tree["tenants"]["red"]["vms"]["red3"]
+    world.plan(cvsw_plans.plan(tmp_path, tree))
+    world.run(20.0)
+    world.settle()
+    gone = world.nics.pop("red3")
+    assert len(gone.table) == 2
+    assert all(each.drops for each in gone.table.values())
+    world.as_planned()
+    assert len(world.nics["red1"].sas) == 2
+    assert gone.mac not in world.fabric.nics
+
+
+def test_changed_behind_our_back(world: World) -> None:
+    """Flows that somebody else has deleted come again."""
+    world.settle()
+    world.nics["blue1"].table.popitem()
+    world.run(60.0)
+    world.settle()
+    world.as_planned()
+
+
+def test_lost_nic(world: World) -> None:
+    """A NIC that says nothing any more is shown as lost, and is found again."""
+    world.settle()
+    nic = world.nics["blue1"]
+    nic.is_on = False
+    world.until(lambda: report.nic(world.fabric, nic.mac)["state"] == "lost")
+    nic.boot(world.now)
+    world.settle()
+    world.as_planned()
+
+
+def test_replayed_registration(world: World) -> None:
+    """A registration of old, from elsewhere, takes no NIC away from where it is."""
+    frames: list[bytes] = []
+    red = world.nics["red1"]
+    put = red.send
+    red.send = lambda frame: (frames.append(frame), put(frame))[1]
+    world.settle()
+    world.fabric.packet(world.switch, 50, frames[0], world.now)
+    world.run(40.0)
+    world.settle()
+    assert report.nic(world.fabric, red.mac)["port"] == 1
+
+
+# --- keys ---------------------------------------------------------------------------------
+
+
+def test_rekey(world: World) -> None:
+    """Keys change, and at no moment a NIC seals with what its peer cannot open."""
+    world.settle()
+    world.run(10.0)
+    old = dict(world.nics["red1"].sas)
+    uses = {(a.mac, b.mac) for a, b, _ in world.uses()}
+
+    def check() -> None:
+        world.check_keys()
+        assert uses <= {(a.mac, b.mac) for a, b, n in world.uses() if n in a.sas}
+
+    world.check = check
+    world.fabric.rekey(world.now)
+    world.run(30.0)
+    world.settle()
+    new = world.nics["red1"].sas
+    assert len(new) == len(old)
+    assert not set(old) & set(new)
+    assert not {held.key for held in old.values()} & {held.key for held in new.values()}
+    # Each flow names its association again.
+    assert all(each.numbers for each in world.nics["red1"].table.values() if b"\x32" in each.key)
+
+
+@pytest.mark.parametrize("lost", [0.0, 0.3])
+def test_rekeys_on_time(plan: Plan, lost: float) -> None:
+    """--rekey-every: again and again, also over a bad network."""
+    from vmmnet.cvsw.control.keys import Timing
+
+    world = World(Timing(grace=1.0, rekey_every=20.0))
+    world.populate(plan)
+    world.settle()
+    world.lost = lost
+    world.check = world.check_keys
+    world.run(130.0)
+    world.lost = 0.0
+    world.settle()
+    red = world.nics["red1"]
+    assert len(red.keys_seen) >= 4 * 4
+    assert len(set(red.keys_seen)) == len(red.keys_seen)
+    world.run(10.0)
+    assert len(red.sas) <= 8

@@ -11,6 +11,7 @@ import struct
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -72,7 +73,8 @@ class SimNic:
         self._begin(now)
 
     def _begin(self, now: float) -> None:
-        self._wait, self._next, self._nonce = REGISTER_FIRST, now, b""
+        self._wait, self._nonce = REGISTER_FIRST, b""
+        self._next: float | None = now
 
     def tick(self, now: float) -> None:
         """Register when that is due."""
@@ -146,7 +148,7 @@ class SimNic:
             case Type.SET_SA:
                 return self._set_sa(message.payload)
             case Type.DELETE_SA:
-                self.sas.pop(*struct.unpack(">I", message.payload), None)
+                self.sas.pop(int.from_bytes(message.payload), None)
                 return _ack(0, len(self.sas))
         return _error(Status.UNKNOWN, 0)
 
@@ -222,20 +224,22 @@ class SimSwitch:
 
     def put_out(self, frame: bytes, port: int | None = None) -> None:
         """As the controller wants it."""
-        for number, nic in self.ports.items():
-            if port in (None, number):
-                self.world.carry(lambda nic=nic: nic.input(frame, self.world.now))
+        for number in self.ports if port is None else (port,):
+            self.world.carry(partial(self._deliver, number, frame))
+
+    def _deliver(self, port: int, frame: bytes) -> None:
+        if port in self.ports:
+            self.ports[port].input(frame, self.world.now)
 
     def attach(self, port: int, nic: SimNic) -> None:
         """A NIC's frames come in by this port from now on."""
         self.ports[port] = nic
-        nic.send = lambda frame: self.world.carry(
-            lambda: (
-                self.world.fabric.packet(self, port, frame, self.world.now)
-                if self.world.fabric.switches.get(self.datapath_id) is self
-                else None
-            )
-        )
+        nic.send = lambda frame: self.world.carry(lambda: self._hand_over(port, frame))
+
+    def _hand_over(self, port: int, frame: bytes) -> None:
+        fabric = self.world.fabric
+        if fabric.switches.get(self.datapath_id) is self:
+            fabric.packet(self, port, frame, self.world.now)
 
 
 class World:

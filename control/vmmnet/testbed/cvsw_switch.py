@@ -76,7 +76,12 @@ class Switch:
 
     def until(self, condition: Callable[[], object], what: str) -> None:
         """Run until something is so."""
-        wait.until(lambda: self.pump() or condition(), what)
+
+        def is_so() -> object:
+            self.pump()
+            return condition()
+
+        wait.until(is_so, what)
 
     def echo(self) -> None:
         """Ask whether the controller is there."""

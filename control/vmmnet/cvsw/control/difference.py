@@ -50,7 +50,7 @@ def batches(deleted: Iterable[Flow], changed: Iterable[Flow]) -> Iterator[Batch]
 
     Deletions of flows that drop wait for the end, when all others are right.
     """
-    early, late = [], []
+    early, late = list[Flow](), list[Flow]()
     for flow in deleted:
         (late if flow.drops else early).append(flow)
     yield from _packed(Type.DELETE_ENTRY, early)

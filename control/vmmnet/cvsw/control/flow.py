@@ -16,14 +16,17 @@ from dataclasses import dataclass, field
 # timeouts, priority, buffer, out_port, out_group, flags.
 _FLOW_MOD = struct.Struct(">BBHIQQBBHHHIIIHxx")
 _FIELDS = struct.Struct(">HH")
+_ABOUT = struct.Struct(">QHHB")
+_MATCH = _FLOW_MOD.size
 _OXM = struct.Struct(">HBB")
 _VERSION, _TYPE = 4, 14
 _DELETE_STRICT = 4
 _NO_BUFFER = _ANY = 0xFFFFFFFF
 _SEND_FLOW_REM = 1
-_APPLY_ACTIONS, _OUTPUT, _EXPERIMENTER_TYPE = 4, 0, 0xFFFF
-_CONTROLLER = 0xFFFFFFFD
-_OURS, _ENCRYPT, _DECRYPT = 0x00525400, 3, 4
+_APPLY_ACTIONS, _OUTPUT = 4, 0
+_CONTROLLER = b"\xff\xff\xff\xfd"
+# An experimenter's action of 16 octets, of CVSW (include/vmmnet/cvsw-action.h).
+_OURS, _ENCRYPT, _DECRYPT = bytes.fromhex("ffff001000525400"), b"\0\3", b"\0\4"
 _OPENFLOW_BASIC, _VLAN_VID = 0x8000, 6
 
 
@@ -62,22 +65,21 @@ def read(message: bytes) -> Flow:
     """One FLOW_MOD. Raises BadFlow."""
     try:
         head = _FLOW_MOD.unpack_from(message)
-        version, kind, length = head[:3]
-        if (version, kind, length) != (_VERSION, _TYPE, len(message)):
-            raise BadFlow(f"a message of version {version}, type {kind}, {length} octets")
-        cookie, (idle, hard, priority), flags = head[4], head[8:11], head[14]
-        start = _FLOW_MOD.size
-        _, match_len = _FIELDS.unpack_from(message, start)
-        fields = sorted(_oxms(message[start + 4 : start + match_len]))
-        actions = list(_actions(message[start + _match_size(message) :]))
-    except struct.error as error:
+        if (head[0], head[1], head[2]) != (_VERSION, _TYPE, len(message)):
+            raise BadFlow(f"version {head[0]}, type {head[1]}, {head[2]} octets: no FLOW_MOD")
+        cookie, idle, hard, priority, flags = head[4], head[8], head[9], head[10], head[14]
+        _, match_len = _FIELDS.unpack_from(message, _MATCH)
+        fields = _oxms(message[_MATCH + 4 : _MATCH + match_len])
+        actions = _actions(message[_MATCH + (match_len + 7) // 8 * 8 :])
+    except (struct.error, IndexError) as error:
         raise BadFlow(f"a FLOW_MOD is cut: {error}") from None
-    about = struct.pack(">QHHB", cookie, idle, hard, flags & _SEND_FLOW_REM)
+    fields.sort()
+    about = _ABOUT.pack(cookie, idle, hard, flags & _SEND_FLOW_REM)
     return Flow(
         message,
-        struct.pack(">H", priority) + b"".join(fields),
+        message[30:32] + b"".join(fields),
         about + b"".join(actions),
-        tuple(filter(None, map(_number, actions))),
+        tuple([_number(action) for action in actions if _is_crypt(action)]),
         priority,
         not actions,
     )
@@ -102,12 +104,12 @@ def table(messages: Iterable[bytes]) -> dict[bytes, Flow]:
 
 def actions_of(flow: Flow) -> list[bytes]:
     """Its actions, one after the other."""
-    return list(_actions(flow.message[_FLOW_MOD.size + _match_size(flow.message) :]))
+    return _actions(flow.message[_MATCH + _match_size(flow.message) :])
 
 
 def fields_of(flow: Flow) -> list[bytes]:
     """The fields of its match, as OXM has them."""
-    return list(_split_oxms(flow.key[2:]))
+    return _split_oxms(flow.key[2:])
 
 
 def cookie_of(flow: Flow) -> int:
@@ -117,63 +119,79 @@ def cookie_of(flow: Flow) -> int:
 
 
 def _match_size(message: bytes) -> int:
-    _, length = _FIELDS.unpack_from(message, _FLOW_MOD.size)
+    _, length = _FIELDS.unpack_from(message, _MATCH)
     return int(length + 7) // 8 * 8
 
 
-def _split_oxms(octets: bytes) -> Iterator[bytes]:
-    at = 0
+def _split_oxms(octets: bytes) -> list[bytes]:
+    at, parts = 0, []
     while at < len(octets):
-        size = _OXM.size + _OXM.unpack_from(octets, at)[2]
-        yield octets[at : at + size]
+        size = _OXM.size + octets[at + 3]
+        parts.append(octets[at : at + size])
         at += size
+    if at != len(octets):
+        raise BadFlow("a field is cut")
+    return parts
 
 
-def _oxms(octets: bytes) -> Iterator[bytes]:
+def _oxms(octets: bytes) -> list[bytes]:
     """Fields without masks that mask nothing, and without what is masked away."""
-    for oxm in _split_oxms(octets):
-        kind, number, size = _OXM.unpack_from(oxm)
-        if not number & 1:
-            yield oxm
-            continue
-        half = size // 2
-        value, mask = oxm[4 : 4 + half], oxm[4 + half :]
-        all_ones = b"\x1f\xff" if (kind, number >> 1) == (_OPENFLOW_BASIC, _VLAN_VID) else None
-        if mask == (all_ones or b"\xff" * half):
-            yield _OXM.pack(kind, number & ~1, half) + value
-        elif any(mask):
-            masked = bytes(a & b for a, b in zip(value, mask, strict=True))
-            yield _OXM.pack(kind, number, size) + masked + mask
+    parts = _split_oxms(octets)
+    if not any(oxm[2] & 1 for oxm in parts):
+        return parts
+    return [plain for oxm in parts if (plain := _unmasked(oxm) if oxm[2] & 1 else oxm)]
 
 
-def _items(octets: bytes) -> Iterator[tuple[int, bytes]]:
-    at = 0
+def _unmasked(oxm: bytes) -> bytes:
+    """The same without a mask if it masks nothing; nothing if it masks all."""
+    kind, number, size = _OXM.unpack_from(oxm)
+    half = size // 2
+    value, mask = oxm[4 : 4 + half], oxm[4 + half :]
+    all_ones = (
+        b"\x1f\xff" if (kind, number >> 1) == (_OPENFLOW_BASIC, _VLAN_VID) else b"\xff" * half
+    )
+    if mask == all_ones:
+        return _OXM.pack(kind, number & ~1, half) + value
+    if not any(mask):
+        return b""
+    masked = bytes(a & b for a, b in zip(value, mask, strict=True))
+    return _OXM.pack(kind, number, size) + masked + mask
+
+
+def _items(octets: bytes) -> list[tuple[int, bytes]]:
+    at, items = 0, []
     while at < len(octets):
         kind, size = _FIELDS.unpack_from(octets, at)
         if size < 8:
             raise BadFlow(f"an instruction or action of {size} octets")
-        yield kind, octets[at : at + size]
+        items.append((kind, octets[at : at + size]))
         at += size
+    if at != len(octets):
+        raise BadFlow("an instruction or action is cut")
+    return items
 
 
-def _actions(instructions: bytes) -> Iterator[bytes]:
+def _actions(instructions: bytes) -> list[bytes]:
+    """All of them; an instruction that NICs never tell stands for itself."""
+    result = []
     for kind, instruction in _items(instructions):
         if kind != _APPLY_ACTIONS:
-            # NICs tell none: such a flow differs from all that they tell.
-            yield instruction
+            result.append(instruction)
             continue
         for action, octets in _items(instruction[8:]):
-            yield _output(octets) if action == _OUTPUT else octets
+            result.append(_output(octets) if action == _OUTPUT else octets)
+    return result
 
 
 def _output(action: bytes) -> bytes:
     """How much of a frame goes out counts for the controller alone."""
-    is_controller = action[4:8] == struct.pack(">I", _CONTROLLER)
-    return action if is_controller else action[:8] + bytes(len(action) - 8)
+    return action if action[4:8] == _CONTROLLER else action[:8] + bytes(len(action) - 8)
+
+
+def _is_crypt(action: bytes) -> bool:
+    """Whether it is ENCRYPT or DECRYPT by a certain association."""
+    return action[:8] == _OURS and action[8:10] in (_ENCRYPT, _DECRYPT) and any(action[12:16])
 
 
 def _number(action: bytes) -> int:
-    """That of the association that it names, or 0."""
-    kind, size, experimenter, subtype = struct.unpack_from(">HHIH", action.ljust(10, b"\0"))
-    is_ours = (kind, size, experimenter) == (_EXPERIMENTER_TYPE, 16, _OURS)
-    return int.from_bytes(action[12:16]) if is_ours and subtype in (_ENCRYPT, _DECRYPT) else 0
+    return int.from_bytes(action[12:16])

@@ -3,9 +3,9 @@
 
 It has the switch hand over control frames (PACKET_IN) and puts frames out of its
 ports (PACKET_OUT). The messages are os-ken's; OpenFlow 1.0 and 1.3 are spoken. A
-switch that has no flow of the lowest priority for all other frames gets one, NORMAL:
-stock Open vSwitch drops what no flow is for as soon as it has a controller. All else
-about the switch, its other flows among it, is somebody else's.
+switch that has no flow at all gets one for all other frames, NORMAL: stock Open vSwitch
+forgets its flows, and drops what no flow is for, as soon as it has a controller. All
+else about the switch, its other flows among it, is somebody else's.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ _HELLO_FAILED, _INCOMPATIBLE = 0, 0
 _PRIORITY = 0xFFFF
 _NO_BUFFER = 0xFFFFFFFF
 #: Transactions of which an error means something.
-_XID_CONTROL, _XID_NORMAL = 1, 2
+_XID_CONTROL, _XID_COUNT, _XID_NORMAL = 1, 2, 3
+_ALL_TABLES, _AGGREGATE = 0xFF, 2
 #: Between two questions whether the switch is still there, and how long it may take, seconds.
 _ECHO_EVERY, _SILENCE_MAX = 5.0, 15.0
 #: What a switch that reads nothing may leave unread, octets; further frames are dropped.
@@ -146,16 +147,34 @@ class Channel:
         return max(theirs)
 
     def _set_up(self) -> None:
-        """Control frames come to us, whole; all others go where they would without us."""
+        """Control frames come to us, whole; and how many flows are there before?"""
         ofp, parser = self._protocol.ofproto, self._protocol.ofproto_parser
+        every = parser.OFPMatch()
+        if self._is_10:
+            count = parser.OFPAggregateStatsRequest(
+                self._protocol, 0, every, _ALL_TABLES, ofp.OFPP_NONE
+            )
+        else:
+            count = parser.OFPAggregateStatsRequest(
+                self._protocol, 0, _ALL_TABLES, ofp.OFPP_ANY, ofp.OFPG_ANY, 0, 0, every
+            )
+        count.set_xid(_XID_COUNT)
+        self._send(count)
         whole = 0xFFFF if self._is_10 else ofp.OFPCML_NO_BUFFER
         control = {"dl_type" if self._is_10 else "eth_type": ETHERTYPE}
         to_us = parser.OFPActionOutput(ofp.OFPP_CONTROLLER, whole)
-        self._add_flow(_XID_CONTROL, _PRIORITY, parser.OFPMatch(**control), to_us, 0)
-        normal = parser.OFPActionOutput(ofp.OFPP_NORMAL, 0)
-        self._add_flow(_XID_NORMAL, 0, parser.OFPMatch(), normal, ofp.OFPFF_CHECK_OVERLAP)
+        self._add_flow(_XID_CONTROL, _PRIORITY, parser.OFPMatch(**control), to_us)
 
-    def _add_flow(self, xid: int, priority: int, match: Any, action: Any, flags: int) -> None:
+    def _take_count(self, body: bytes) -> None:
+        """All other frames go where they went before there was a controller."""
+        (kind,) = struct.unpack_from(">H", body)
+        (flows,) = struct.unpack_from(">16xI", body, 4 if self._is_10 else 8)
+        if kind == _AGGREGATE and not flows:
+            ofp, parser = self._protocol.ofproto, self._protocol.ofproto_parser
+            normal = parser.OFPActionOutput(ofp.OFPP_NORMAL, 0)
+            self._add_flow(_XID_NORMAL, 0, parser.OFPMatch(), normal)
+
+    def _add_flow(self, xid: int, priority: int, match: Any, action: Any) -> None:
         ofp, parser = self._protocol.ofproto, self._protocol.ofproto_parser
         if self._is_10:
             how: dict[str, Any] = {"actions": [action]}
@@ -169,7 +188,6 @@ class Channel:
             command=ofp.OFPFC_ADD,
             priority=priority,
             buffer_id=_NO_BUFFER,
-            flags=flags,
             **how,
         )
         message.set_xid(xid)
@@ -197,13 +215,15 @@ class Channel:
             self._set_up()
             self._is_ready = True
             self._handlers.ready(self)
+        elif xid == _XID_COUNT and self._is_ready:
+            self._take_count(body)
         elif kind == self._protocol.ofproto.OFPT_PACKET_IN and self._is_ready:
             raw = _HEADER.pack(version, kind, _HEADER.size + len(body), xid) + body
             self._take_packet(ofproto_parser.msg(self._protocol, version, kind, len(raw), xid, raw))
 
     def _take_error(self, xid: int, what: int, code: int) -> None:
-        """Somebody's flow for all frames stays; a port may have gone; nothing else may be."""
-        self.refused += xid != _XID_NORMAL
+        """A port may have gone, and what a switch does not count stays as it is."""
+        self.refused += 1
         if xid == _XID_CONTROL or not self._is_ready:
             raise ChannelError(f"the switch refuses a message: type {what}, code {code}")
 

@@ -20,6 +20,7 @@ from .cvsw_nics import SimNic
 _HEADER = struct.Struct(">BBHI")
 _HELLO, _ERROR, _ECHO_REQUEST, _ECHO_REPLY = 0, 1, 2, 3
 _FEATURES_REQUEST, _FEATURES_REPLY, _PACKET_IN, _PACKET_OUT, _FLOW_MOD = 5, 6, 10, 13, 14
+_STATS_REQUEST, _AGGREGATE = {1: 16, 4: 18}, 2
 _ALL = {1: 0xFFFC, 4: 0xFFFFFFFC}
 _CONTROLLER = {1: 0xFFFD, 4: 0xFFFFFFFD}
 _NORMAL = {1: 0xFFFA, 4: 0xFFFFFFFA}
@@ -34,7 +35,7 @@ class Switch:
         self.ports: dict[int, SimNic] = {}
         #: Which flows it was given: EtherType (None: any), priority, port.
         self.flows: list[tuple[int | None, int, int]] = []
-        self.has_normal = False
+        self.flows_before = 0
         self.echoes = 0
         self.is_connected = True
         self._input = b""
@@ -124,20 +125,24 @@ class Switch:
         elif kind == _ECHO_REPLY:
             assert body == b"there?"
             self.echoes += 1
+        elif kind == _STATS_REQUEST[version]:
+            assert struct.unpack_from(">HH", body) == (_AGGREGATE, 0)
+            head = struct.pack(">HH", _AGGREGATE, 0) + bytes(0 if version == 1 else 4)
+            self._send(kind + 1, head + struct.pack(">QQIxxxx", 0, 0, self.flows_before), xid)
         elif kind == _FLOW_MOD:
-            self._flow(xid, body)
+            self._flow(body)
         elif kind == _PACKET_OUT:
             self._put_out(body)
 
-    def _flow(self, xid: int, body: bytes) -> None:
+    def _flow(self, body: bytes) -> None:
         if self.version == 1:
             wildcards, ether_type = struct.unpack_from(">I18xH", body)
-            _, _, _, _, priority, buffer, _, flags = struct.unpack_from(">QHHHHIHH", body, 40)
+            _, _, _, _, priority, buffer, _, _ = struct.unpack_from(">QHHHHIHH", body, 40)
             is_any, actions = bool(wildcards & 1 << 4), body[64:]
             assert wildcards | 1 << 4 == 0x3FFFFF
             kind, _, port, most = struct.unpack(">HHHH", actions)
         else:
-            priority, buffer, _, _, flags = struct.unpack_from(">HIIIH", body, 22)
+            priority, buffer, _, _, _ = struct.unpack_from(">HIIIH", body, 22)
             _, length = struct.unpack_from(">HH", body, 40)
             is_any = length == 4
             (ether_type,) = (0,) if is_any else struct.unpack_from(">H", body, 48)
@@ -149,10 +154,6 @@ class Switch:
         assert buffer == _NO_BUFFER
         if port == _CONTROLLER[self.version]:
             assert most == 0xFFFF
-        if is_any and self.has_normal:
-            assert flags & 2  # CHECK_OVERLAP
-            self.error(*((3, 1) if self.version == 1 else (5, 3)), xid)
-            return
         self.flows.append((None if is_any else ether_type, priority, port))
 
     def _put_out(self, body: bytes) -> None:
@@ -176,5 +177,5 @@ class Switch:
 
 
 def expected_flows(version: int) -> list[tuple[int | None, int, int]]:
-    """What a controller gives to a switch that has no flow."""
+    """What a controller gives to a switch that has no flow yet."""
     return [(ETHERTYPE, 0xFFFF, _CONTROLLER[version]), (None, 0, _NORMAL[version])]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from vmmnet.cvsw.control import report
 from vmmnet.cvsw.control.flow import Flow
+from vmmnet.cvsw.control.keys import Timing
 from vmmnet.cvsw.plan.flows import mtu
 from vmmnet.cvsw.plan.model import Plan
 from vmmnet.cvsw.wire import Type
@@ -300,8 +301,6 @@ def test_rekey(world: World) -> None:
 @pytest.mark.parametrize("lost", [0.0, 0.3])
 def test_rekeys_on_time(plan: Plan, lost: float) -> None:
     """--rekey-every: again and again, also over a bad network."""
-    from vmmnet.cvsw.control.keys import Timing
-
     world = World(Timing(grace=1.0, rekey_every=20.0))
     world.populate(plan)
     world.settle()
@@ -315,3 +314,23 @@ def test_rekeys_on_time(plan: Plan, lost: float) -> None:
     assert len(set(red.keys_seen)) == len(red.keys_seen)
     world.run(10.0)
     assert len(red.sas) <= 8
+
+
+def test_age_below_grace(plan: Plan) -> None:
+    """Keys that become older by the grace than they should are changed all the same."""
+    world = World(Timing(grace=2.0, rekey_every=1.0))
+    world.populate(plan)
+    world.settle()
+    world.check = world.check_keys
+    world.run(20.0)
+    assert len(world.nics["red1"].keys_seen) >= 4 * 6
+
+
+def test_taken_by_another(world: World) -> None:
+    """A NIC that has a session with somebody else is taken back."""
+    world.settle()
+    red = world.nics["red1"]
+    red._keys = None
+    world.until(lambda: report.nic(world.fabric, red.mac)["counters"]["sessions"] == 2)
+    world.settle()
+    world.as_planned()

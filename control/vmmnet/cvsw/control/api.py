@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import json
 import os
 import socket
@@ -85,7 +86,7 @@ async def _serve(
     try:
         async with asyncio.timeout(_PATIENCE):
             method, path, body = await _request(reader)
-        status, value = 200, _answer(controller, method, path, body)
+        status, value = 200, await _answer(controller, method, path, body)
     except (BadPlan, ValueError) as error:
         status, value = 400, {"error": str(error)}
     except _Fault as fault:
@@ -144,7 +145,7 @@ class _Asked:
         return Path(name)
 
 
-def _answer(controller: Controller, method: str, path: str, body: bytes) -> Any:
+async def _answer(controller: Controller, method: str, path: str, body: bytes) -> Any:
     parts = [urllib.parse.unquote(part) for part in path.strip("/").split("/")]
     route = "/".join("MAC" if at == 1 and parts[0] == "nics" else p for at, p in enumerate(parts))
     methods = _ROUTES.get(route)
@@ -152,13 +153,18 @@ def _answer(controller: Controller, method: str, path: str, body: bytes) -> Any:
         raise _Fault(404, f"there is no {path}")
     if method not in methods:
         raise _Fault(405, f"{path} takes {', '.join(methods)}, not {method}")
-    return methods[method](_Asked(controller, parts, body))
+    value = methods[method](_Asked(controller, parts, body))
+    return await value if inspect.isawaitable(value) else value
 
 
 def _put_plan(asked: _Asked) -> Any:
     path = asked.file()
-    changes = report.differences(asked.fabric, read(path))
-    asked.controller.apply(path)
+    plan = read(path)
+    found = report.changes(asked.fabric, plan)
+    asked.controller.take(path, plan)
+    changes = [
+        {"mac": about.mac.hex(":"), "name": about.name, "what": what} for _, about, what in found
+    ]
     return {**report.plan(asked.controller), "changes": changes}
 
 

@@ -70,13 +70,15 @@ class Controller:
         for sender, receiver, number, is_used in before.numbers:
             self.fabric.keys.restore((sender, receiver), number, is_used)
 
-    def apply(self, path: Path) -> Plan:
+    def apply(self, path: Path) -> None:
         """Read a file, and bring everything to it. Raises BadPlan; all stays then."""
-        plan = read(path)
+        self.take(path, read(path))
+
+    def take(self, path: Path, plan: Plan) -> None:
+        """Bring everything to what was read of a file."""
         self.plan_path = path.absolute()
         self.fabric.set_plan(plan, self._now())
         self._wake()
-        return plan
 
     def rekey(self) -> None:
         """Make all keys anew."""

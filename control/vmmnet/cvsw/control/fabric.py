@@ -64,6 +64,18 @@ class Stranger:
     way: Way
 
 
+def is_same(one: Plan, other: Plan, mac: bytes) -> bool:
+    """Whether a NIC that is in both plans has the same flows and MTU by both."""
+    a, b = one.nic(mac), other.nic(mac)
+    return (
+        a is not None
+        and b is not None
+        and a == b
+        and (one.underlay_mtu, one.port) == (other.underlay_mtu, other.port)
+        and one.tenant(a) == other.tenant(b)
+    )
+
+
 class Fabric:
     """The controller's core."""
 
@@ -87,7 +99,7 @@ class Fabric:
 
     def set_plan(self, plan: Plan, now: float) -> None:
         """Bring everything to another plan."""
-        self.now, self.plan = now, plan
+        self.now, before_it, self.plan = now, self.plan, plan
         new = {nic.mac: nic for tenant in plan.tenants for nic in tenant.nics}
         for mac in [mac for mac in self.nics if mac not in new]:
             self._leave(mac)
@@ -97,7 +109,7 @@ class Fabric:
             if before is None or before.session.key != about.key:
                 self.nics[mac] = Nic(mac, about.key, self._watcher)
                 self.nics[mac].numbers.update(before.numbers if before else {})
-            else:
+            elif not is_same(before_it, plan, mac):
                 self._touch(mac)
         self.keys.set_pairs({(a.mac, b.mac): cipher for a, b, cipher in pairs(plan)})
         self._greet_later(*self.switches)
@@ -254,7 +266,7 @@ class Fabric:
         return self._greetings[0][0] if self._greetings else None
 
     def _greet_at(self, switch: Switch) -> None:
-        away = [nic for nic in self.nics.values() if nic.phase in (Phase.AWAY, Phase.LOST)]
+        away = [nic for nic in self.nics.values() if nic.phase is Phase.AWAY]
         if len(away) == len(self.nics):
             switch.put_out(build(Message(Type.HELLO), SOURCE, NICS_MAC, None))
             return

@@ -158,6 +158,8 @@ class Keys:
                 assert pair.outbound is not None
                 pair.step, pair.inbound = Step.DONE, pair.outbound
                 self._touched(pair.receiver)
+                if self._timing.rekey_every:
+                    self._ages.append((pair.made_at + self._timing.rekey_every, pair))
         while self._ages and self._ages[0][0] <= now:
             at, pair = self._ages.popleft()
             is_old = pair.step is Step.DONE and pair.made_at + self._timing.rekey_every == at
@@ -247,8 +249,6 @@ class Keys:
         pair.step, pair.made_at = Step.GRACE, now
         pair.grace_until = now + self._timing.grace
         self._graces.append((pair.grace_until, pair))
-        if self._timing.rekey_every:
-            self._ages.append((now + self._timing.rekey_every, pair))
         for number in pair.old:
             self._retire(pair, number, pair.grace_until + self._timing.grace)
         pair.old.clear()

@@ -92,7 +92,7 @@ class Nic:
         self._under_way = 0  # frames of a difference without an answer
         self._is_stale = False  # what is wanted has changed meanwhile
         self._is_lost = False
-        self._heard_at = 0.0
+        self._heard_at = self._hello_at = 0.0
         #: Numbers of associations that the NIC may have, and when they are to go.
         self.numbers: dict[int, None] = {}
         self._retired: dict[int, float] = {}
@@ -185,9 +185,15 @@ class Nic:
                 since = self._now
             else:
                 return self._heard_at + PROBE_EVERY
-        if self._now >= since + LOST_AFTER:
-            self._is_lost = True
-        return None if self._is_lost else since + LOST_AFTER
+        if self._now < since + LOST_AFTER:
+            return since + LOST_AFTER
+        if not self._is_lost:
+            self._is_lost, self._hello_at = True, self._now
+        if self._now >= self._hello_at:
+            # Somebody else may have a session with it.
+            self._hello_at = self._now + PROBE_EVERY
+            self._send(self.greeting())
+        return self._hello_at
 
     def _probed(self, answer: Answer) -> None:
         if isinstance(answer, Ack) and not self.is_busy and answer.total != len(self.table or {}):

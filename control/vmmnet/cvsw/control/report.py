@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..plan import model
 from . import text
-from .fabric import Fabric
+from .fabric import Fabric, is_same
 from .nic import Nic, Phase, Trouble
 
 if TYPE_CHECKING:
@@ -142,20 +143,32 @@ def _tenant(tenant: model.Tenant) -> dict[str, Any]:
     }
 
 
-def differences(fabric: Fabric, other: model.Plan) -> list[dict[str, Any]]:
-    """What another plan would change, NIC by NIC; keys that are still to be made are left out."""
+async def differences(fabric: Fabric, other: model.Plan) -> list[dict[str, Any]]:
+    """What another plan would change, NIC by NIC, by the keys that there are.
+
+    Others have their turn meanwhile: it takes a while for many NICs.
+    """
     result = []
-    for mac in sorted({about.mac for about in nics_of(other)} | set(fabric.nics)):
-        about, before = other.nic(mac) or fabric.plan.nic(mac), fabric.plan.nic(mac)
-        assert about is not None
-        has = fabric.flows_of(mac) if before else {}
-        will = fabric.flows_of(mac, other)
+    for mac, about, what in changes(fabric, other):
+        await asyncio.sleep(0)
+        has, will = fabric.flows_of(mac), fabric.flows_of(mac, other)
         deleted = [flow for key, flow in has.items() if key not in will]
         changed = [flow for key, flow in will.items() if has.get(key) != flow]
-        what = "removed" if not other.nic(mac) else "changed" if before else "new"
         if deleted or changed or what != "changed":
             result.append(
                 {"mac": text.mac(mac), "name": about.name, "what": what}
                 | _changes(deleted, changed)
             )
+    return result
+
+
+def changes(fabric: Fabric, other: model.Plan) -> list[tuple[bytes, model.Nic, str]]:
+    """The NICs that another plan may change, and how."""
+    result = []
+    for mac in sorted({about.mac for about in nics_of(other)} | set(fabric.nics)):
+        before, after = fabric.plan.nic(mac), other.nic(mac)
+        what = "new" if not before else "removed" if not after else "changed"
+        about = after or before
+        if about and not is_same(fabric.plan, other, mac):
+            result.append((mac, about, what))
     return result

@@ -21,6 +21,7 @@ from vmmnet.cvsw.control import flow
 from vmmnet.cvsw.control.fabric import Fabric
 from vmmnet.cvsw.control.flow import Flow
 from vmmnet.cvsw.control.keys import Timing
+from vmmnet.cvsw.control.nic import Phase
 from vmmnet.cvsw.plan.model import Plan
 from vmmnet.cvsw.wire import CONTROLLER_MAC, NICS_MAC, WINDOW, Keys, Message, Status, Type
 
@@ -322,13 +323,19 @@ class World:
         """Wait until all NICs have all that they should have."""
         self.until(self.is_settled)
 
+    def settle_those(self, *names: str) -> None:
+        """Wait until some NICs have; others may be away."""
+        self.until(lambda: all(self._has_all(self.nics[name].mac) for name in names))
+
     def is_settled(self) -> bool:
         """Whether they do."""
-        return not self._wire and all(
-            nic.phase.value == "ready"
+        return not self._wire and all(map(self._has_all, self.fabric.nics))
+
+    def _has_all(self, mac: bytes) -> bool:
+        return (
+            self.fabric.nics[mac].phase is Phase.READY
             and not self.fabric.is_behind(mac)
             and not self.fabric.keys.missing(mac)
-            for mac, nic in self.fabric.nics.items()
         )
 
     def as_planned(self) -> None:

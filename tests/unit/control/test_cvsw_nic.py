@@ -14,7 +14,7 @@ from vmmnet.cvsw.control.flow import Flow
 from vmmnet.cvsw.control.keys import Timing
 from vmmnet.cvsw.plan.flows import mtu
 from vmmnet.cvsw.plan.model import Plan
-from vmmnet.cvsw.wire import Type
+from vmmnet.cvsw.wire import PAYLOAD_MAX, Type
 from vmmnet.testbed import cvsw_plans
 from vmmnet.testbed.cvsw_nics import World
 
@@ -144,6 +144,26 @@ def test_controller_restarts(world: World, plan: Plan, remembers: bool) -> None:
     assert not blue[Type.DELETE_ENTRY]
     assert not old & set(world.nics["red1"].sas)
     assert len(world.nics["red1"].sas) == 4
+
+
+def test_large_table(world: World, tmp_path: Path) -> None:
+    """A table that is told in several answers is read whole: nothing of it is set again."""
+    tree = cvsw_plans.tree()
+    vms = tree["tenants"]["blue"]["vms"]
+    vms |= {f"more{n}": cvsw_plans.vm(n, f"192.0.2.{n}") for n in range(13, 20)}
+    plan = cvsw_plans.plan(tmp_path, tree)
+    world.plan(plan)
+    world.settle_those("blue1")
+    blue = world.nics["blue1"]
+    assert sum(len(each.message) for each in blue.table.values()) > 2 * PAYLOAD_MAX
+    before = blue.commands.copy()
+    world.restart_controller(plan)
+    world.run(2.0)
+    world.settle_those("blue1")
+    sent = blue.commands - before
+    assert sent[Type.LIST_ENTRIES] >= 3
+    assert not sent[Type.SET_ENTRY]
+    assert not sent[Type.DELETE_ENTRY]
 
 
 def test_switch_is_lost(world: World, plan: Plan) -> None:
@@ -296,6 +316,24 @@ def test_rekey(world: World) -> None:
     assert not {held.key for held in old.values()} & {held.key for held in new.values()}
     # Each flow names its association again.
     assert all(each.numbers for each in world.nics["red1"].table.values() if b"\x32" in each.key)
+
+
+def test_frames_under_way(world: World) -> None:
+    """What was sealed before a change of keys is opened for a time of grace."""
+    world.settle()
+    world.run(10.0)
+    red1, red2 = world.nics["red1"], world.nics["red2"]
+
+    def used() -> int:
+        return next(n for a, b, n in world.uses() if (a, b) == (red1, red2))
+
+    old = used()
+    world.fabric.rekey(world.now)
+    world.until(lambda: used() != old)
+    world.run(world.timing.grace)
+    assert red2.sas[old].is_inbound
+    world.until(lambda: old not in red2.sas)
+    assert old not in red1.sas
 
 
 @pytest.mark.parametrize("lost", [0.0, 0.3])

@@ -99,7 +99,8 @@ class Channel:
 
     def put_out(self, frame: bytes, port: int | None = None) -> None:
         """Send a frame out of a port, or out of all of them; it may get lost."""
-        if self._writer.transport.get_write_buffer_size() > _UNREAD_MAX:
+        transport = self._writer.transport
+        if transport.is_closing() or transport.get_write_buffer_size() > _UNREAD_MAX:
             self.dropped += 1
             return
         ofp, parser = self._protocol.ofproto, self._protocol.ofproto_parser
@@ -144,7 +145,7 @@ class Channel:
             failed = struct.pack(">HH", _HELLO_FAILED, _INCOMPATIBLE) + why.encode()
             self._write(max(_VERSIONS), _ERROR, failed)
             raise ChannelError(why)
-        return max(theirs)
+        return int(max(theirs))
 
     def _set_up(self) -> None:
         """Control frames come to us, whole; and how many flows are there before?"""

@@ -27,7 +27,8 @@ from .wire import (
     parse,
 )
 
-#: When commands without an answer are repeated, in seconds; it doubles.
+#: When commands without an answer are repeated, in seconds, or after three times what answers
+#: take; it doubles.
 REPEAT_FIRST, REPEAT_LAST = 0.25, 4.0
 #: Between two HELLOs to a NIC that does not register, in seconds. It takes no more of them.
 HELLO_EVERY = 1.0
@@ -67,6 +68,8 @@ class Session:
     _hello_at: float | None = None
     _interval: float = REPEAT_FIRST
     _silent_since: float = 0.0
+    _first: float = REPEAT_FIRST
+    _timed: tuple[int, float] | None = None  # a command, and when it was sent; once
 
     def hello(self, now: float) -> None:
         """Ask the NIC to register, until it does."""
@@ -92,7 +95,7 @@ class Session:
         """Drop all commands that have no answer: who gave them has others."""
         self._waiting.clear()
         self._under_way.clear()
-        self._repeat_at = None
+        self._repeat_at = self._timed = None
 
     def input(self, frame: bytes, now: float) -> bool:
         """A control frame of this NIC's has come; whether the open session has signed it."""
@@ -113,6 +116,7 @@ class Session:
         if self._repeat_at is not None and now >= self._repeat_at:
             for _, frame, _ in self._under_way:
                 self.send(frame)
+            self._timed = None  # an answer would be to either of both
             self._interval = min(2 * self._interval, REPEAT_LAST)
             self._repeat_at = now + self._interval
         return min((at for at in (self._hello_at, self._repeat_at) if at is not None), default=None)
@@ -153,8 +157,8 @@ class Session:
         self._waiting.extendleft(reversed(lost))
         self._under_way.clear()
         self._sequence = 0
-        self._repeat_at = None
-        self._interval = REPEAT_FIRST
+        self._repeat_at = self._timed = None
+        self._interval = self._first
         self.is_open = True
         self.registered(about)
         self._push(now)
@@ -163,13 +167,21 @@ class Session:
         for at, (sequence, _, command) in enumerate(self._under_way):
             if sequence == message.sequence:
                 del self._under_way[at]
-                self._interval = REPEAT_FIRST
+                self._time(sequence, now)
+                self._interval = self._first
                 self._silent_since = now
                 self._repeat_at = now + self._interval if self._under_way else None
                 refused = message.type == Type.ERROR
                 command.done((Refusal if refused else Ack).parse(message.payload))
                 break
         self._push(now)
+
+    def _time(self, sequence: int, now: float) -> None:
+        """How long an answer took: many NICs at once have to wait for each other."""
+        if self._timed and self._timed[0] == sequence:
+            took = now - self._timed[1]
+            self._first = min(max(REPEAT_FIRST, 3 * took), REPEAT_LAST)
+            self._timed = None
 
     def _push(self, now: float) -> None:
         while self._keys and self._waiting and self._has_room():
@@ -178,6 +190,7 @@ class Session:
             message = Message(command.type, self.mac, self._sequence, command.payload)
             frame = build(message, self.source, self.mac, self._keys.to_nic)
             self._under_way.append((self._sequence, frame, command))
+            self._timed = self._timed or (self._sequence, now)
             if self._repeat_at is None:
                 self._repeat_at = now + self._interval
                 self._silent_since = now

@@ -48,10 +48,14 @@ class Switch:
         self._socket.close()
 
     def attach(self, port: int, nic: SimNic) -> None:
-        """Put a NIC at a port."""
+        """Put a NIC that starts at a port."""
+        self.plug(port, nic)
+        nic.boot(time.monotonic())
+
+    def plug(self, port: int, nic: SimNic) -> None:
+        """Put a NIC that is running at a port."""
         self.ports[port] = nic
         nic.send = lambda frame: self.packet_in(port, frame)
-        nic.boot(time.monotonic())
 
     def pump(self) -> None:
         """Take what has come, and let NICs do what is due."""
@@ -65,12 +69,14 @@ class Switch:
             pass
         except OSError:
             self.close()
-        while len(self._input) >= _HEADER.size:
-            version, kind, length, xid = _HEADER.unpack_from(self._input)
-            if len(self._input) < length:
+        at = 0
+        while len(self._input) >= at + _HEADER.size:
+            version, kind, length, xid = _HEADER.unpack_from(self._input, at)
+            if len(self._input) < at + length:
                 break
-            body, self._input = self._input[_HEADER.size : length], self._input[length:]
-            self._take(version, kind, xid, body)
+            self._take(version, kind, xid, self._input[at + _HEADER.size : at + length])
+            at += length
+        self._input = self._input[at:]
         for nic in self.ports.values():
             if self.is_connected and self.flows:
                 nic.tick(time.monotonic())

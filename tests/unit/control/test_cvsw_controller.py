@@ -244,8 +244,7 @@ def test_restarts(tmp_path: Path, file: Path, plan: Plan) -> None:
         switch = Switch(("127.0.0.1", daemon.wait()), 4)
         with contextlib.closing(switch):
             for port, nic in enumerate(nics.values(), 1):
-                switch.ports[port] = nic
-                nic.send = lambda frame, port=port: switch.packet_in(port, frame)
+                switch.plug(port, nic)
             switch.until(daemon.are_ready, "it has taken over")
             switch.until(lambda: not sas & set(nics["red1"].sas), "old keys are gone")
             sent = blue.commands - before

@@ -28,6 +28,8 @@ _GATHER = 0.05
 _SPELL = 0.02
 #: After a switch has come, NICs that have no session are asked to register, seconds.
 _GREETINGS = (0.0, 1.5, 5.0)
+#: NICs that are read and programmed at a time: others wait, so that none is asked twice.
+_ADMITTED_MAX = 32
 #: NICs that are in no plan and are remembered, at most.
 _STRANGERS_MAX = 1024
 
@@ -94,6 +96,9 @@ class Fabric:
         self._due: dict[bytes, float] = {}
         self._count = itertools.count()
         self._greetings: list[tuple[float, int]] = []
+        #: NICs that begin, and those that will when one of them is ready.
+        self._admitted: set[bytes] = set()
+        self._waiting: dict[bytes, Nic] = {}
 
     # --- what happens --------------------------------------------------------------------
 
@@ -170,6 +175,8 @@ class Fabric:
                 del self._due[nic.mac]
             if self.nics.get(nic.mac) is nic or self._leaving.get(nic.mac) is nic:
                 self._schedule(nic)
+            if nic.phase is Phase.LOST:
+                self._release(nic.mac)
         return self._timers[0][0] if self._timers else None
 
     def _send(self, frame: bytes, way: Way | None) -> None:
@@ -178,8 +185,25 @@ class Fabric:
             switch.put_out(frame, way.port)
 
     def _began(self, nic: Nic) -> None:
-        if nic.mac in self.nics:
-            self.keys.began(nic.mac)
+        self._waiting[nic.mac] = nic
+        self._admitted.discard(nic.mac)
+        self._admit()
+
+    def _admit(self) -> None:
+        """Begin with as many NICs as do not have to wait for each other."""
+        while self._waiting and len(self._admitted) < _ADMITTED_MAX:
+            mac = next(iter(self._waiting))
+            nic = self._waiting.pop(mac)
+            if self.nics.get(mac) is nic:
+                self._admitted.add(mac)
+                self.keys.began(mac)
+                nic.read(self.now)
+                self._schedule(nic)
+
+    def _release(self, mac: bytes) -> None:
+        if mac in self._admitted:
+            self._admitted.discard(mac)
+            self._admit()
 
     def _read(self, nic: Nic) -> None:
         if nic.mac in self.nics:
@@ -187,6 +211,7 @@ class Fabric:
             self.keys.forget_strangers(nic.mac)
 
     def _ready(self, nic: Nic) -> None:
+        self._release(nic.mac)
         if nic.mac in self._leaving:
             del self._leaving[nic.mac]
         elif nic.mac in self.nics and nic.mac not in self._dirty:
@@ -196,6 +221,7 @@ class Fabric:
         """A NIC is in no plan any more: it keeps what drops, and forgets all else."""
         nic = self.nics.pop(mac)
         self._dirty.pop(mac, None)
+        self._release(mac)
         if nic.table is not None:
             self._leaving[mac] = nic
             nic.want({key: each for key, each in nic.wanted.items() if each.drops}, None, self.now)

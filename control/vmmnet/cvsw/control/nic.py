@@ -66,7 +66,7 @@ class Watcher:
     """Who is told what happens to a NIC."""
 
     send: Callable[[bytes, Way], None]
-    began: Callable[[Nic], None]  # a new session; the table is not read yet
+    began: Callable[[Nic], None]  # a new session: somebody has to call read()
     read: Callable[[Nic], None]  # the table is known
     ready: Callable[[Nic], None]  # it has all that is wanted
 
@@ -197,7 +197,7 @@ class Nic:
 
     def _probed(self, answer: Answer) -> None:
         if isinstance(answer, Ack) and not self.is_busy and answer.total != len(self.table or {}):
-            self._read()
+            self.read(self._now)
 
     # --- a session -----------------------------------------------------------------------
 
@@ -211,15 +211,16 @@ class Nic:
         self.session.strangers = 0
         self.troubles.clear()
         self.counters["sessions"] += 1
-        self._watcher.began(self)
-        self._read()
-
-    def _read(self) -> None:
-        """Ask for the table, from its beginning."""
         self.table = None
-        self._reading = {}
         self._under_way = 0
         self._is_stale = False
+        self._watcher.began(self)
+
+    def read(self, now: float) -> None:
+        """Read the table, and program it then."""
+        self._now = now
+        self.table = None
+        self._reading = {}
         self._ask(0)
 
     def _ask(self, start: int) -> None:

@@ -67,6 +67,7 @@ class Channel:
         self._protocol: Any = None
         self._heard = 0.0
         self._is_ready = False
+        self._unsent: list[bytes] = []
         self.datapath_id = 0
         #: Frames that were not sent, and messages that the switch has refused.
         self.dropped = self.refused = 0
@@ -88,6 +89,7 @@ class Channel:
             raise ChannelError(f"a message is malformed: {error}") from error
         finally:
             keeper.cancel()
+            channel._flush()
             writer.close()
             if channel._is_ready:
                 handlers.gone(channel)
@@ -236,10 +238,21 @@ class Channel:
 
     def _send(self, message: Any) -> None:
         message.serialize()
-        self._writer.write(bytes(message.buf))
+        self._queue(bytes(message.buf))
 
     def _write(self, version: int, kind: int, body: bytes, xid: int = 0) -> None:
-        self._writer.write(_HEADER.pack(version, kind, _HEADER.size + len(body), xid) + body)
+        self._queue(_HEADER.pack(version, kind, _HEADER.size + len(body), xid) + body)
+
+    def _queue(self, octets: bytes) -> None:
+        """What belongs to one turn of the loop goes out at once."""
+        if not self._unsent:
+            asyncio.get_running_loop().call_soon(self._flush)
+        self._unsent.append(octets)
+
+    def _flush(self) -> None:
+        if self._unsent and not self._writer.transport.is_closing():
+            self._writer.write(b"".join(self._unsent))
+        self._unsent.clear()
 
     async def _keep_alive(self) -> None:
         """A switch that says nothing has gone: the connection ends, and it comes again."""

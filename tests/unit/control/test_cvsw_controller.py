@@ -87,6 +87,8 @@ def running(folder: Path, *words: str) -> Iterator[Daemon]:
     finally:
         if daemon.process.poll() is None:
             daemon.end()
+        # What nobody has expected.
+        assert not re.search("Traceback|exception", daemon.log.read_text()), daemon.log.read_text()
 
 
 @pytest.fixture

@@ -49,6 +49,7 @@
 #include <string.h>
 
 #include "net/mip6/tunnel.h"
+#include "net/packet/mtu.h"
 #include "net/packet/nd.h"
 #include "net/packet/octets.h"
 #include "net/packet/sum.h"
@@ -129,13 +130,7 @@ bool mip6_tunnel_may_be_syn(const uint8_t *packet, size_t len)
 bool mip6_tunnel_clamp(const Mip6Tunnel *t, int64_t now, uint8_t *packet,
                        size_t len, bool partial)
 {
-    uint16_t mss = room_now(t, now) - PACKET_IP6_LEN - PACKET_TCP_LEN;
-    PacketIp6Ext ext;
-
-    return packet_ip6_walk(&ext, packet, len) && ext.next == PACKET_PROTO_TCP &&
-           ext.fragment_offset == 0 &&
-           packet_tcp_clamp_mss(packet + ext.offset, len - ext.offset, mss,
-                                partial);
+    return packet_mtu_clamp(packet, len, room_now(t, now), partial);
 }
 
 /* --- sending -------------------------------------------------------------- */
@@ -377,21 +372,15 @@ static Mip6Drop send_super(Outgoing *out, int64_t now, const struct iovec *iov,
                            const struct in6_addr *router)
 {
     uint32_t mtu = mip6_tunnel_mtu(out->tunnel, now);
-    size_t head, size;
     PacketSegments s;
 
-    if (!packet_segments_begin(&s, offload, iov, iovcnt, offload->gso_size) ||
-        s.head_len - eth_len >= out->room) {
+    if (!packet_segments_begin(&s, offload, iov, iovcnt, offload->gso_size)) {
         return MIP6_DROP_MALFORMED;
     }
-    head = s.head_len - eth_len;
-    size = s.payload < s.size ? s.payload : s.size;
-    if (offload->gso == PACKET_GSO_UDP && head + size > mtu) {
+    if (!packet_segments_fit(&s, offload->gso == PACKET_GSO_UDP ? mtu
+                                                                : out->room)) {
         tell_too_big(out->tunnel, iov, iovcnt, eth_len, mtu, router);
         return MIP6_DROP_TOO_BIG;
-    }
-    if (offload->gso != PACKET_GSO_UDP && s.size > out->room - head) {
-        s.size = out->room - head;
     }
     return send_pieces(out, &s, eth_len);
 }

@@ -161,6 +161,21 @@ bool packet_segments_begin(PacketSegments *s, const PacketOffload *offload,
     return true;
 }
 
+bool packet_segments_fit(PacketSegments *s, size_t room)
+{
+    size_t head = s->head_len - s->l3;
+    size_t size = s->payload < s->size ? s->payload : s->size;
+
+    if (head + size <= room) {
+        return true;
+    }
+    if (!s->is_tcp || room <= head) {
+        return false;
+    }
+    s->size = room - head;
+    return true;
+}
+
 /* --- cutting -------------------------------------------------------------- */
 
 static void put_ip(const PacketSegments *s, uint8_t *head, size_t len)

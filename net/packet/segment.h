@@ -61,6 +61,16 @@ bool packet_segments_begin(PacketSegments *s, const PacketOffload *offload,
                            const struct iovec *iov, int iovcnt, size_t size);
 
 /**
+ * packet_segments_fit: make pieces small enough
+ * @room: for a piece, from its IP header on
+ *
+ * TCP can be cut anywhere. Datagrams are what their sender wants them to be.
+ *
+ * Returns: false if the pieces are longer and stay so
+ */
+bool packet_segments_fit(PacketSegments *s, size_t room);
+
+/**
  * packet_segments_next: the next frame
  * @head: room for PACKET_SEGMENT_HEAD_MAX octets: gets its headers, with all
  *        checksums made

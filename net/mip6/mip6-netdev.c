@@ -17,9 +17,8 @@
  * may be registered when its migration begins (port/early.c).
  *
  * TCP segments, and datagrams, that come out of the tunnel are put together for
- * a NIC that takes super-frames (packet/coalesce.h). What the backend delivers
- * at once is a batch: a bottom half ends it. If the VM stops within one, the
- * rest waits until it goes on, or is late.
+ * a NIC that takes super-frames (stage/gather.h). If the VM stops within a
+ * batch, the rest waits until it goes on, or is late.
  *
  * Everything runs with the BQL held.
  */
@@ -58,123 +57,22 @@ static void mip6_rearm(Mip6Netdev *m)
     }
 }
 
-/* --- offloads ------------------------------------------------------------- */
-
-/* The kinds of packets to put together for the NIC; none without a header. */
-static unsigned mip6_takes(Mip6Netdev *m)
-{
-    static const struct {
-        unsigned offload, takes;
-    } map[] = {
-        { NET_STAGE_TSO4, PACKET_COALESCE_TCP4 },
-        { NET_STAGE_TSO6, PACKET_COALESCE_TCP6 },
-        { NET_STAGE_ECN, PACKET_COALESCE_ECN },
-        { NET_STAGE_USO4, PACKET_COALESCE_UDP4 },
-        { NET_STAGE_USO6, PACKET_COALESCE_UDP6 },
-    };
-    unsigned offloads = net_stage_offloads(m->stage), takes = 0;
-
-    if (!(offloads & NET_STAGE_CSUM) || !net_stage_vnet_len(m->stage, 0)) {
-        return 0;
-    }
-    for (size_t i = 0; i < ARRAY_SIZE(map); i++) {
-        takes |= offloads & map[i].offload ? map[i].takes : 0;
-    }
-    return takes;
-}
-
 /* --- frames out ----------------------------------------------------------- */
-
-static void mip6_send(Mip6Netdev *m, NetStageSide to, const struct iovec *iov,
-                      int iovcnt, const PacketOffload *offload)
-{
-    uint8_t vnet[NET_STAGE_VNET_MAX] = { 0 };
-    struct iovec part[MIP6_TUNNEL_PARTS_MAX + 2];
-    NetStageFrame frame = {
-        .iov = part,
-        .iovcnt = iovcnt + 1,
-        .vnet_len = net_stage_vnet_len(m->stage, 0),
-    };
-
-    assert(iovcnt < ARRAY_SIZE(part));
-    net_stage_write_offload(vnet, offload);
-    part[0].iov_base = vnet;
-    part[0].iov_len = frame.vnet_len;
-    memcpy(part + 1, iov, iovcnt * sizeof(*iov));
-    net_stage_send(m->stage, to, &frame);
-}
-
-/* A super-frame whose kind the NIC takes no more. */
-static void mip6_send_pieces(Mip6Netdev *m, const struct iovec *iov,
-                             const PacketOffload *offload)
-{
-    static const PacketOffload no_offload;
-    uint8_t head[PACKET_SEGMENT_HEAD_MAX];
-    struct iovec part[2] = { { head, 0 } };
-    PacketSegments s;
-
-    if (!packet_segments_begin(&s, offload, iov, 1, offload->gso_size)) {
-        return;
-    }
-    while (packet_segments_next(&s, head, &part[0].iov_len, part + 1, 1) > 0) {
-        mip6_send(m, NET_STAGE_NIC, part, 2, &no_offload);
-    }
-}
-
-/* In one part, with its virtio-net header: the NIC copies it once. */
-static void mip6_coalesced(void *opaque, uint8_t *packet, size_t len,
-                           const PacketOffload *offload)
-{
-    Mip6Netdev *m = opaque;
-    unsigned vnet_len = net_stage_vnet_len(m->stage, 0);
-    struct iovec iov = { packet - vnet_len, vnet_len + len };
-    NetStageFrame frame = { .iov = &iov, .iovcnt = 1, .vnet_len = vnet_len };
-
-    QEMU_BUILD_BUG_ON(PACKET_COALESCE_ROOM <
-                      NET_STAGE_VNET_MAX);
-    if (offload->gso != PACKET_GSO_NONE && (m->takes & ~mip6_takes(m))) {
-        iov = (struct iovec) { packet, len };
-        mip6_send_pieces(m, &iov, offload);
-        return;
-    }
-    memset(iov.iov_base, 0, vnet_len);
-    if (vnet_len) {
-        net_stage_write_offload(iov.iov_base, offload);
-    }
-    net_stage_send(m->stage, NET_STAGE_NIC, &frame);
-}
-
-/* The bottom half: the batch is at its end. */
-static void mip6_flush(void *opaque)
-{
-    Mip6Netdev *m = opaque;
-
-    if (m->port.is_running) {
-        packet_coalesce_flush(&m->coalesce);
-    }
-}
 
 static void mip6_to_guest(void *opaque, const struct iovec *iov, int iovcnt,
                           const PacketOffload *offload)
 {
     Mip6Netdev *m = opaque;
-    unsigned takes = mip6_takes(m);
 
-    if (takes != m->takes) {
-        packet_coalesce_flush(&m->coalesce);
-        m->takes = takes;
-    }
-    if (packet_coalesce_take(&m->coalesce, takes, iov, iovcnt, offload)) {
-        qemu_bh_schedule(m->flush);
-    } else {
-        mip6_send(m, NET_STAGE_NIC, iov, iovcnt, offload);
-    }
+    net_stage_gather_send(m->gather, iov, iovcnt, offload, true);
 }
 
 static void mip6_to_link(void *opaque, const struct iovec *iov, int iovcnt,
                          const PacketOffload *offload)
 {
-    mip6_send(opaque, NET_STAGE_BACKEND, iov, iovcnt, offload);
+    Mip6Netdev *m = opaque;
+
+    net_stage_send_packet(m->stage, NET_STAGE_BACKEND, iov, iovcnt, offload);
 }
 
 static uint32_t mip6_random(void *opaque)
@@ -286,7 +184,7 @@ static NetStageVerdict mip6_judged(Mip6Netdev *m, Mip6Verdict verdict)
 {
     switch (verdict) {
     case MIP6_PASS:
-        mip6_flush(m);          /* which it must not overtake */
+        net_stage_gather_flush(m->gather);  /* which it must not overtake */
         return NET_STAGE_PASS;
     case MIP6_HELD:
         return NET_STAGE_HOLD;
@@ -309,7 +207,7 @@ static bool mip6_passes(Mip6Netdev *m, const NetStageFrame *frame,
 {
     uint8_t dst[PACKET_ETH_ADDR_LEN];
 
-    return !m->coalesce.held &&
+    return net_stage_gather_is_empty(m->gather) &&
            net_stage_peek(frame, 0, dst, sizeof(dst)) == sizeof(dst) &&
            mip6_port_passes(&m->port, from_guest, dst);
 }
@@ -428,10 +326,10 @@ static void mip6_vm_state(void *opaque, bool running, RunState state)
     mip6_note_nic(m->stage);
     if (running) {
         mip6_port_run(&m->port, mip6_now());
-        qemu_bh_schedule(m->flush);
     } else {
         mip6_port_pause(&m->port);
     }
+    net_stage_gather_pause(m->gather, !running);
     mip6_rearm(m);
 }
 
@@ -476,7 +374,7 @@ static int mip6_migrates(NotifierWithReturn *notifier, MigrationEvent *event,
         mip6_warn_unregistered(m);
         mip6_port_leave(&m->port, mip6_now());
         m->port.dropped[MIP6_DROP_LATE] +=
-            packet_coalesce_discard(&m->coalesce);
+            net_stage_gather_discard(m->gather);
         break;
     default:
         break;
@@ -498,7 +396,7 @@ static void mip6_free(void *opaque)
     }
     mip6_port_destroy(&m->port);
     qemu_bh_delete(m->changed);
-    qemu_bh_delete(m->flush);
+    net_stage_gather_free(m->gather);
     timer_free(m->timer);
     mip6_protect_free(m->protect);
     g_free(m->vmsd_name);
@@ -525,8 +423,6 @@ static Mip6Netdev *mip6_new(const NetdevMip6Options *o,
     m->armed = INT64_MAX;
     m->timer = timer_new_ns(QEMU_CLOCK_REALTIME, mip6_timer, m);
     m->changed = qemu_bh_new(mip6_settle, m);
-    m->flush = qemu_bh_new(mip6_flush, m);
-    packet_coalesce_init(&m->coalesce, mip6_coalesced, m);
     mip6_port_init(&m->port, config, &mip6_port_ops, m,
                    runstate_check(RUN_STATE_INMIGRATE));
     return m;
@@ -540,6 +436,8 @@ static void mip6_attach(Mip6Netdev *m, const char *id)
     vmstate_register(NULL, 0, &m->vmsd, m);
     m->vm_state = qemu_add_vm_change_state_handler(mip6_vm_state, m);
     migration_add_notifier(&m->migrates, mip6_migrates);
+    m->gather = net_stage_gather_new(m->stage, NULL, NULL);
+    net_stage_gather_pause(m->gather, !runstate_is_running());
     mip6_port_start(&m->port, mip6_now());
     if (runstate_is_running()) {
         mip6_port_run(&m->port, mip6_now());

@@ -147,7 +147,7 @@ static Mip6Info *netdev_info(Mip6Netdev *m)
     info->mtu = mip6_tunnel_mtu(&p->tunnel, now);
     info->sent = p->sent;
     info->received = p->received;
-    info->coalesced = m->coalesce.coalesced;
+    info->coalesced = net_stage_gather_packets(m->gather);
     info->fragmented = p->tunnel.fragmented;
     info->reported = p->reported;
     info->forwarded = p->forwarded;

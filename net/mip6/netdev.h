@@ -6,8 +6,7 @@
 #include "migration/misc.h"
 #include "migration/vmstate.h"
 #include "net/mip6/port/port.h"
-#include "net/packet/coalesce.h"
-#include "net/stage/stage.h"
+#include "net/stage/gather.h"
 #include "qapi/qapi-types-mip6.h"
 #include "qapi/qapi-types-net.h"
 
@@ -19,9 +18,7 @@ typedef struct Mip6Netdev {
     QEMUTimer *timer;
     int64_t armed;              /* when it is due; INT64_MAX: never */
     QEMUBH *changed;
-    PacketCoalesce coalesce;    /* what comes out of the tunnel */
-    unsigned takes;             /* PACKET_COALESCE_..., when it came */
-    QEMUBH *flush;              /* of that, at the end of a batch */
+    NetStageGather *gather;     /* what comes out of the tunnel */
     VMChangeStateEntry *vm_state;
     NotifierWithReturn migrates;
     VMStateDescription vmsd;

@@ -70,3 +70,22 @@ void net_stage_write_offload(void *vnet, const PacketOffload *offload)
         stw_le_p(&hdr->hdr_len, offload->head_len);
     }
 }
+
+bool net_stage_send_packet(NetStage *stage, NetStageSide to,
+                           const struct iovec *iov, int iovcnt,
+                           const PacketOffload *offload)
+{
+    uint8_t vnet[NET_STAGE_VNET_MAX] = { 0 };
+    struct iovec part[NET_STAGE_PARTS_MAX + 9];
+    NetStageFrame frame = {
+        .iov = part,
+        .iovcnt = iovcnt + 1,
+        .vnet_len = net_stage_vnet_len(stage, 0),
+    };
+
+    assert(iovcnt < ARRAY_SIZE(part));
+    net_stage_write_offload(vnet, offload);
+    part[0] = (struct iovec) { vnet, frame.vnet_len };
+    memcpy(part + 1, iov, iovcnt * sizeof(*iov));
+    return net_stage_send(stage, to, &frame);
+}

@@ -15,4 +15,14 @@ PacketOffload net_stage_read_offload(const NetStageFrame *frame);
 /** net_stage_write_offload: fill in NET_STAGE_VNET_MAX octets of zeros */
 void net_stage_write_offload(void *vnet, const PacketOffload *offload);
 
+/**
+ * net_stage_send_packet: send a frame of the room's own, in queue 0
+ * @iov: without virtio-net header, NET_STAGE_PARTS_MAX + 8 parts at most
+ *
+ * Returns: as net_stage_send()
+ */
+bool net_stage_send_packet(NetStage *stage, NetStageSide to,
+                           const struct iovec *iov, int iovcnt,
+                           const PacketOffload *offload);
+
 #endif /* VMMNET_NET_STAGE_OFFLOAD_H */

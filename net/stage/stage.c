@@ -78,7 +78,8 @@ struct NetStage {
     bool has_uso;
     bool has_nic;               /* @nic_mac is valid */
     MACAddr nic_mac;            /* as configured */
-    unsigned offloads;
+    unsigned asked;             /* offloads; by the NIC */
+    unsigned denied;            /* by the room */
     NetStageStats stats[NET_STAGE_SIDES];
     QTAILQ_ENTRY(NetStage) next;
 };
@@ -493,21 +494,31 @@ static int stage_set_vnet_be(NetClientState *nc, bool is_be)
     return qemu_set_vnet_be(stage_asked(nc), is_be);
 }
 
+static void stage_tell_offloads(NetStage *s)
+{
+    unsigned on = s->asked & ~s->denied;
+
+    qemu_set_offload(stage_backend(s, 0), !!(on & NET_STAGE_CSUM),
+                     !!(on & NET_STAGE_TSO4), !!(on & NET_STAGE_TSO6),
+                     !!(on & NET_STAGE_ECN), !!(on & NET_STAGE_UFO),
+                     !!(on & NET_STAGE_USO4), !!(on & NET_STAGE_USO6));
+}
+
 static void stage_set_offload(NetClientState *nc, int csum, int tso4,
                               int tso6, int ecn, int ufo, int uso4, int uso6)
 {
     NetStage *s = stage_behind(nc);
 
     if (s) {
-        s->offloads = (csum ? NET_STAGE_CSUM : 0) |
-                      (tso4 ? NET_STAGE_TSO4 : 0) |
-                      (tso6 ? NET_STAGE_TSO6 : 0) |
-                      (ecn ? NET_STAGE_ECN : 0) |
-                      (ufo ? NET_STAGE_UFO : 0) |
-                      (uso4 ? NET_STAGE_USO4 : 0) |
-                      (uso6 ? NET_STAGE_USO6 : 0);
+        s->asked = (csum ? NET_STAGE_CSUM : 0) |
+                   (tso4 ? NET_STAGE_TSO4 : 0) |
+                   (tso6 ? NET_STAGE_TSO6 : 0) |
+                   (ecn ? NET_STAGE_ECN : 0) |
+                   (ufo ? NET_STAGE_UFO : 0) |
+                   (uso4 ? NET_STAGE_USO4 : 0) |
+                   (uso6 ? NET_STAGE_USO6 : 0);
+        stage_tell_offloads(s);
     }
-    qemu_set_offload(stage_asked(nc), csum, tso4, tso6, ecn, ufo, uso4, uso6);
 }
 
 static bool stage_set_steering_ebpf(NetClientState *nc, int prog_fd)
@@ -828,7 +839,20 @@ unsigned net_stage_vnet_len(NetStage *s, unsigned queue)
 
 unsigned net_stage_offloads(NetStage *s)
 {
-    return s->offloads;
+    return s->asked & ~s->denied;
+}
+
+unsigned net_stage_asked(NetStage *s)
+{
+    return s->asked;
+}
+
+void net_stage_deny(NetStage *s, unsigned offloads)
+{
+    if (offloads != s->denied) {
+        s->denied = offloads;
+        stage_tell_offloads(s);
+    }
 }
 
 NetStageStats net_stage_stats(NetStage *s, NetStageSide side)

@@ -259,11 +259,27 @@ unsigned net_stage_vnet_len(NetStage *stage, unsigned queue);
 
 /**
  * net_stage_offloads: what the NIC takes
- * @stage: its offloads are those that the NIC asked the backend for
+ * @stage: its offloads are those that the NIC asked the backend for, without
+ *         those that net_stage_deny() has taken away
  *
  * Returns: bits of NetStageOffload; 0 before the guest has asked for any
  */
 unsigned net_stage_offloads(NetStage *stage);
+
+/**
+ * net_stage_asked: what the NIC has asked for, whatever is denied to it
+ *
+ * Returns: bits of NetStageOffload
+ */
+unsigned net_stage_asked(NetStage *stage);
+
+/**
+ * net_stage_deny: let the backend do without some of what the NIC takes
+ * @offloads: bits of NetStageOffload; those of the last call count no more
+ *
+ * The NIC is not told: it gets frames that ask less of it.
+ */
+void net_stage_deny(NetStage *stage, unsigned offloads);
 
 /* The NIC takes frames from the backend that ... */
 typedef enum NetStageOffload {

@@ -32,6 +32,7 @@ typedef struct Endpoint {
     bool full;
     GString *got;               /* frames, each followed by a space */
     unsigned sent;              /* calls of its sent_cb */
+    unsigned offloads;          /* NET_STAGE_..., as it was told */
 } Endpoint;
 
 static bool running = true;
@@ -70,6 +71,15 @@ static void endpoint_set_vnet_hdr_len(NetClientState *nc, int len)
     nc->vnet_hdr_len = len;
 }
 
+static void endpoint_set_offload(NetClientState *nc, int csum, int tso4,
+                                 int tso6, int ecn, int ufo, int uso4,
+                                 int uso6)
+{
+    DO_UPCAST(Endpoint, nc, nc)->offloads = csum | tso4 << 1 | tso6 << 2 |
+                                            ecn << 3 | ufo << 4 | uso4 << 5 |
+                                            uso6 << 6;
+}
+
 static NetClientInfo nic_info = {
     .type = NET_CLIENT_DRIVER_SOCKET,
     .size = sizeof(Endpoint),
@@ -84,6 +94,7 @@ static NetClientInfo wire_info = {
     .cleanup = endpoint_cleanup,
     .has_vnet_hdr = endpoint_has_vnet_hdr,
     .set_vnet_hdr_len = endpoint_set_vnet_hdr_len,
+    .set_offload = endpoint_set_offload,
 };
 
 static Endpoint *endpoint_new(NetClientInfo *info, NetClientState *peer,
@@ -501,6 +512,19 @@ static void test_offloads(void)
     qemu_set_offload(nic->nc.peer, 1, 1, 0, 0, 0, 0, 1);
     g_assert_cmpuint(net_stage_offloads(stage), ==,
                      NET_STAGE_CSUM | NET_STAGE_TSO4 | NET_STAGE_USO6);
+    g_assert_cmpuint(wire->offloads, ==, net_stage_offloads(stage));
+
+    /* What the room denies, the backend does without, at once and later. */
+    net_stage_deny(stage, NET_STAGE_USO6 | NET_STAGE_TSO6);
+    g_assert_cmpuint(wire->offloads, ==, NET_STAGE_CSUM | NET_STAGE_TSO4);
+    g_assert_cmpuint(net_stage_offloads(stage), ==, wire->offloads);
+    g_assert_cmpuint(net_stage_asked(stage), ==,
+                     NET_STAGE_CSUM | NET_STAGE_TSO4 | NET_STAGE_USO6);
+    qemu_set_offload(nic->nc.peer, 1, 1, 1, 0, 0, 0, 0);
+    g_assert_cmpuint(wire->offloads, ==, NET_STAGE_CSUM | NET_STAGE_TSO4);
+    net_stage_deny(stage, 0);
+    g_assert_cmpuint(wire->offloads, ==,
+                     NET_STAGE_CSUM | NET_STAGE_TSO4 | NET_STAGE_TSO6);
     teardown();
 }
 

@@ -146,13 +146,29 @@ static bool checksum_is_good(const CvswFrame *outer, const struct iovec *iov,
     return packet_sum_fold(packet_sum_iov(sum, iov, parts, l4, len)) == 0;
 }
 
+/*
+ * The sender may be a kernel on this host, which leaves to its NIC the checksum
+ * of what is in the tunnel, too.
+ */
+static PacketOffload inner_offload(const CvswFrame *outer, size_t at)
+{
+    PacketOffload offload = { 0 };
+
+    if (outer->offload.needs_csum && outer->offload.csum_start >= at) {
+        offload.needs_csum = true;
+        offload.csum_start = outer->offload.csum_start - at;
+        offload.csum_offset = outer->offload.csum_offset;
+    }
+    return offload;
+}
+
 CvswDecap cvsw_vxlan_decap(const CvswFrame *outer, uint16_t port,
                            CvswFrame *inner, uint32_t *vni)
 {
     const uint8_t *udp = outer->head + outer->flow.l4, *vxlan;
     struct iovec iov[CVSW_PARTS_MAX + 1], rest[CVSW_PARTS_MAX];
-    PacketOffload none = { 0 };
     size_t at = outer->flow.l4 + CVSW_VXLAN_HEAD_LEN, len;
+    PacketOffload offload = inner_offload(outer, at);
     int parts;
 
     if (!(outer->flow.has & PACKET_FLOW_UDP) ||
@@ -175,7 +191,11 @@ CvswDecap cvsw_vxlan_decap(const CvswFrame *outer, uint16_t port,
     }
     parts = packet_iov_slice(iov, parts, at, len - CVSW_VXLAN_HEAD_LEN, rest,
                              CVSW_PARTS_MAX);
-    if (parts < 0 || !cvsw_frame_take(inner, rest, parts, &none)) {
+    if (parts < 0 || !cvsw_frame_take(inner, rest, parts, &offload)) {
+        return CVSW_DECAP_HEADER;
+    }
+    if (offload.needs_csum &&
+        offload.csum_start + offload.csum_offset + 2u > inner->size) {
         return CVSW_DECAP_HEADER;
     }
     *vni = packet_get32(vxlan + 4) >> 8;

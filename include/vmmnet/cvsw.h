@@ -125,11 +125,16 @@ struct cvsw_list {
     uint8_t reserved[3];
 } __attribute__((packed));
 
+/* Told to the guest; it holds for what the guest sends by the wire. */
 struct cvsw_set_mtu {
     uint16_t mtu;               /* octets of an IP packet, 68..65535 */
     uint16_t reserved;
 } __attribute__((packed));
 
+/*
+ * What the guest takes from its network. On can be only what its driver has
+ * asked for: UNABLE, and nothing is changed. What it may send is not touched.
+ */
 struct cvsw_set_offload {
     uint32_t on;                /* bits of CVSW_OFFLOAD_... that are to be on */
     uint32_t mask;              /* those to change */

@@ -23,8 +23,10 @@
 
 #include "crypto/secret_common.h"
 #include "hw/net/cvsw/control/commands.h"
+#include "hw/net/cvsw/control/offload.h"
 #include "hw/net/cvsw/nic.h"
 #include "hw/net/cvsw/run/run.h"
+#include "net/stage/gather.h"
 #include "net/stage/offload.h"
 #include "qapi/error.h"
 #include "qemu/guest-random.h"
@@ -35,7 +37,11 @@ struct CvswNic {
     CvswSession *session;
     CvswCommanded commanded;
     CvswRun *run;
+    NetStageGather *gather;     /* for the guest */
     QEMUTimer *timer;
+    CvswTellMtu *tell_mtu;
+    void *device;
+    uint32_t denied;            /* CVSW_OFFLOAD_... */
     MACAddr mac;
     bool was_up;
     uint32_t flows_max, masks_max;
@@ -49,30 +55,25 @@ static uint64_t now_ms(void)
 
 /* --- frames --------------------------------------------------------------- */
 
-static void cvsw_send(CvswNic *nic, NetStageSide to, const struct iovec *iov,
-                      int parts, const PacketOffload *offload)
+static void cvsw_refused_by_guest(void *opaque)
 {
-    uint8_t vnet[NET_STAGE_VNET_MAX] = { 0 };
-    struct iovec all[CVSW_PARTS_MAX + 5];
-    NetStageFrame frame = {
-        .iov = all,
-        .iovcnt = parts + 1,
-        .vnet_len = net_stage_vnet_len(nic->stage, 0),
-    };
+    CvswNic *nic = opaque;
 
-    assert(parts < ARRAY_SIZE(all));
-    net_stage_write_offload(vnet, offload);
-    all[0] = (struct iovec) { vnet, frame.vnet_len };
-    memcpy(all + 1, iov, parts * sizeof(*iov));
-    net_stage_send(nic->stage, to, &frame);
+    nic->run->dropped[1][CVSW_DROP_QUEUE]++;
 }
 
 static void cvsw_emit(void *opaque, uint32_t port, const struct iovec *iov,
                       int parts, const PacketOffload *offload)
 {
-    cvsw_send(opaque, port == CVSW_PORT_GUEST ? NET_STAGE_NIC
-                                              : NET_STAGE_BACKEND,
-              iov, parts, offload);
+    CvswNic *nic = opaque;
+
+    if (port == CVSW_PORT_GUEST) {
+        net_stage_gather_send(nic->gather, iov, parts, offload,
+                              nic->run->out_of_tunnel);
+    } else if (!net_stage_send_packet(nic->stage, NET_STAGE_BACKEND, iov,
+                                      parts, offload)) {
+        nic->run->dropped[0][CVSW_DROP_QUEUE]++;
+    }
 }
 
 static void cvsw_punt(void *opaque, const CvswFrame *frame, uint32_t in_port,
@@ -96,8 +97,13 @@ static NetStageVerdict cvsw_take(CvswNic *nic, uint32_t in_port,
         nic->run->dropped[in_port != CVSW_PORT_GUEST][CVSW_DROP_MALFORMED]++;
         return NET_STAGE_DROP;
     }
-    return cvsw_run(nic->run, in_port, iov, parts, &offload, now_ms()) ?
-           NET_STAGE_DROP : NET_STAGE_PASS;
+    if (cvsw_run(nic->run, in_port, iov, parts, &offload, now_ms())) {
+        return NET_STAGE_DROP;
+    }
+    if (in_port == CVSW_PORT_WIRE) {
+        net_stage_gather_flush(nic->gather);    /* which it must not overtake */
+    }
+    return NET_STAGE_PASS;
 }
 
 static bool cvsw_frame_is_control(const NetStageFrame *frame)
@@ -164,9 +170,10 @@ static void cvsw_changed(NetStage *stage)
 static void cvsw_control_send(void *opaque, const void *frame, size_t len)
 {
     static const PacketOffload none;
+    CvswNic *nic = opaque;
     struct iovec iov = { (void *)frame, len };
 
-    cvsw_send(opaque, NET_STAGE_BACKEND, &iov, 1, &none);
+    net_stage_send_packet(nic->stage, NET_STAGE_BACKEND, &iov, 1, &none);
 }
 
 static bool cvsw_random(void *opaque, void *buf, size_t len)
@@ -193,14 +200,28 @@ static void cvsw_commanded(void *opaque, const CvswMessage *command,
     cvsw_command(&nic->commanded, command, secrets, now_ms(), answer);
 }
 
+/* Guests that do not listen are answered by what run/fit.h has. */
 static bool cvsw_set_mtu(void *opaque, uint16_t mtu)
 {
+    CvswNic *nic = opaque;
+
+    nic->run->mtu = mtu;
+    nic->tell_mtu(nic->device, mtu);
     return true;
 }
 
 static bool cvsw_set_offload(void *opaque, uint32_t on, uint32_t mask)
 {
-    return false;
+    CvswNic *nic = opaque;
+
+    QEMU_BUILD_BUG_ON((unsigned)CVSW_OFFLOAD_CSUM != NET_STAGE_CSUM ||
+                      (unsigned)CVSW_OFFLOAD_USO6 != NET_STAGE_USO6);
+    if (!cvsw_offload_change(on, mask, net_stage_asked(nic->stage),
+                             &nic->denied)) {
+        return false;
+    }
+    net_stage_deny(nic->stage, nic->denied);
+    return true;
 }
 
 static void cvsw_removed(void *opaque, const CvswEntry *entry,
@@ -217,6 +238,7 @@ static void cvsw_free(void *opaque)
     if (nic->timer) {
         timer_free(nic->timer);
     }
+    net_stage_gather_free(nic->gather);
     cvsw_session_free(nic->session);
     cvsw_table_free(nic->run->table);
     cvsw_sas_free(nic->run->sas);
@@ -280,6 +302,9 @@ static CvswNic *cvsw_make(const CvswNicConfig *config)
     nic->run->punt = cvsw_punt;
     nic->run->opaque = nic;
     nic->run->drop_misses = config->drop_misses;
+    nic->run->link_mtu = config->link_mtu;
+    nic->tell_mtu = config->tell_mtu;
+    nic->device = config->device;
     nic->commanded = (CvswCommanded) {
         .table = nic->run->table,
         .sas = nic->run->sas,
@@ -305,6 +330,7 @@ CvswNic *cvsw_nic_new(const char *name, const CvswNicConfig *config,
     if (!nic->stage) {
         return NULL;
     }
+    nic->gather = net_stage_gather_new(nic->stage, cvsw_refused_by_guest, nic);
     for (unsigned i = 0; i < net_stage_queues(nic->stage); i++) {
         peers->ncs[i] = net_stage_queue(nic->stage, i);
     }

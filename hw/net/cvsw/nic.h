@@ -5,12 +5,18 @@
 
 #include "net/net.h"
 
+/* Tell the guest's driver which packets its network takes. */
+typedef void CvswTellMtu(void *device, uint16_t mtu);
+
 /* As the device's properties say. */
 typedef struct CvswNicConfig {
     const char *secret;         /* ID of an -object secret */
     bool drop_misses;
     uint32_t flows_max, masks_max;
+    uint16_t link_mtu;          /* of the wire's packets; 0: unknown */
     MACAddr mac;
+    CvswTellMtu *tell_mtu;
+    void *device;
 } CvswNicConfig;
 
 typedef struct CvswNic CvswNic;

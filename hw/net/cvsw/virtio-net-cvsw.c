@@ -16,13 +16,16 @@
 /* Bounds of memory, and of the time of a look-up. */
 #define FLOWS_MAX       65536
 #define MASKS_MAX       256
+/* Below, no IPv6 is on a wire (RFC 8200 section 5). */
+#define LINK_MTU_MIN    1280
 
 static bool cvsw_check_number(const char *name, const char *property,
-                              uint32_t value, uint32_t max, Error **errp)
+                              uint32_t value, uint32_t min, uint32_t max,
+                              Error **errp)
 {
-    if (value < 1 || value > max) {
-        error_setg(errp, "%s: %s=%" PRIu32 " is not 1..%" PRIu32, name,
-                   property, value, max);
+    if (value < min || value > max) {
+        error_setg(errp, "%s: %s=%" PRIu32 " is not %" PRIu32 "..%" PRIu32,
+                   name, property, value, min, max);
         return false;
     }
     return true;
@@ -35,8 +38,34 @@ static bool cvsw_check(VirtIONetCvsw *c, const char *name, Error **errp)
                    c->miss);
         return false;
     }
-    return cvsw_check_number(name, "flows", c->flows_max, FLOWS_MAX, errp) &&
-           cvsw_check_number(name, "masks", c->masks_max, MASKS_MAX, errp);
+    if (c->link_mtu && !cvsw_check_number(name, "link-mtu", c->link_mtu,
+                                          LINK_MTU_MIN, UINT16_MAX, errp)) {
+        return false;
+    }
+    return cvsw_check_number(name, "flows", c->flows_max, 1, FLOWS_MAX,
+                             errp) &&
+           cvsw_check_number(name, "masks", c->masks_max, 1, MASKS_MAX, errp);
+}
+
+/*
+ * virtio 1.2 section 5.1.4.1 has a device not change the number while a driver
+ * is at work, so most read it once: Linux does when it takes the device, and at
+ * a later interrupt looks at the link only. The next driver reads the new one;
+ * a driver that listens can have it now.
+ */
+static void cvsw_tell_mtu(void *device, uint16_t mtu)
+{
+    VirtIONet *n = device;
+    VirtIODevice *vdev = VIRTIO_DEVICE(n);
+
+    if (n->net_conf.mtu == mtu ||
+        !virtio_host_has_feature(vdev, VIRTIO_NET_F_MTU)) {
+        return;
+    }
+    n->net_conf.mtu = mtu;
+    if (virtio_vdev_has_feature(vdev, VIRTIO_NET_F_MTU)) {
+        virtio_notify_config(vdev);
+    }
 }
 
 /* The switch, if somebody can program it. */
@@ -48,6 +77,9 @@ static bool cvsw_make_nic(VirtIONetCvsw *c, const char *name, Error **errp)
         .drop_misses = c->miss && !strcmp(c->miss, "drop"),
         .flows_max = c->flows_max,
         .masks_max = c->masks_max,
+        .link_mtu = c->link_mtu,
+        .tell_mtu = cvsw_tell_mtu,
+        .device = n,
     };
 
     if (!c->control_secret) {
@@ -101,6 +133,7 @@ static const Property cvsw_properties[] = {
     DEFINE_PROP_STRING("miss", VirtIONetCvsw, miss),
     DEFINE_PROP_UINT32("flows", VirtIONetCvsw, flows_max, 4096),
     DEFINE_PROP_UINT32("masks", VirtIONetCvsw, masks_max, 64),
+    DEFINE_PROP_UINT32("link-mtu", VirtIONetCvsw, link_mtu, 0),
 };
 
 static void cvsw_class_init(ObjectClass *klass, void *data)

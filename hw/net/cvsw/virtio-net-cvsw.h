@@ -21,6 +21,7 @@ struct VirtIONetCvsw {
     char *control_secret;
     char *miss;                 /* "normal", "drop" */
     uint32_t flows_max, masks_max;
+    uint32_t link_mtu;          /* 0: unknown */
 };
 
 #endif /* CVSW_VIRTIO_NET_CVSW_H */

@@ -2,8 +2,10 @@
 /* A frame leaves */
 #include <string.h>
 
+#include "hw/net/cvsw/run/fit.h"
 #include "hw/net/cvsw/run/leave.h"
 #include "hw/net/cvsw/tunnel/vxlan.h"
+#include "net/packet/fragment4.h"
 #include "net/packet/ip6.h"
 #include "net/packet/octets.h"
 #include "net/packet/sum.h"
@@ -12,13 +14,14 @@
 /* Outer headers, and the parts of an inner frame behind them. */
 #define PARTS_MAX       (CVSW_PARTS_MAX + 3)
 
-/* A frame's way into its tunnel. */
+/* A frame's way out. */
 typedef struct Way {
     CvswRun *run;
-    const CvswTunnel *tunnel;
+    const CvswTunnel *tunnel;   /* NULL: none */
     EspSa *sa;                  /* NULL: in clear */
     uint32_t port;
-    uint16_t source;            /* of UDP */
+    uint16_t source;            /* of the tunnel's UDP */
+    size_t room;                /* behind the Ethernet header; SIZE_MAX */
 } Way;
 
 static bool emit_clear(const Way *w, const struct iovec *inner, int parts,
@@ -77,12 +80,19 @@ static bool emit_sealed(const Way *w, const struct iovec *inner, int parts,
     return true;
 }
 
-static bool emit_inner(const Way *w, const struct iovec *inner, int parts,
+/* A frame that leaves nothing to be done. */
+static bool emit_piece(const Way *w, const struct iovec *iov, int parts,
                        size_t len, CvswDrop *why)
 {
+    PacketOffload none = { 0 };
+
+    if (!w->tunnel) {
+        w->run->emit(w->run->opaque, w->port, iov, parts, &none);
+        return true;
+    }
     *why = CVSW_DROP_TOO_BIG;
-    return w->sa ? emit_sealed(w, inner, parts, len, why)
-                 : emit_clear(w, inner, parts, len);
+    return w->sa ? emit_sealed(w, iov, parts, len, why)
+                 : emit_clear(w, iov, parts, len);
 }
 
 static bool emit_segments(const Way *w, const CvswFrame *frame, CvswDrop *why)
@@ -98,14 +108,19 @@ static bool emit_segments(const Way *w, const CvswFrame *frame, CvswDrop *why)
                                frame->offload.gso_size)) {
         return false;
     }
+    if (!packet_segments_fit(&s, w->room)) {
+        *why = CVSW_DROP_TOO_BIG;
+        return false;
+    }
     while ((parts = packet_segments_next(&s, head, &head_len, piece + 1,
                                          CVSW_PARTS_MAX)) >= 0) {
         piece[0] = (struct iovec) { head, head_len };
-        if (!emit_inner(w, piece, parts + 1,
+        if (!emit_piece(w, piece, parts + 1,
                         head_len + packet_iov_len(piece + 1, parts), why)) {
             return false;
         }
     }
+    *why = CVSW_DROP_SEGMENT;
     return s.done == s.payload;
 }
 
@@ -132,6 +147,60 @@ static bool make_checksum(CvswFrame *f)
     return true;
 }
 
+/* --- what does not fit ---------------------------------------------------- */
+
+/* RFC 791 allows fragments of what does not forbid them. */
+static bool emit_fragments(const Way *w, CvswFrame *frame, CvswDrop *why)
+{
+    struct iovec iov[CVSW_PARTS_MAX + 1], piece[CVSW_PARTS_MAX + 1];
+    uint8_t head[PACKET_SEGMENT_HEAD_MAX];
+    size_t head_len;
+    PacketCut4 cut;
+    int parts;
+
+    parts = cvsw_frame_iov(frame, iov);
+    if (!packet_cut4_begin(&cut, iov, parts, w->room)) {
+        *why = CVSW_DROP_TOO_BIG;
+        return false;
+    }
+    *why = CVSW_DROP_MALFORMED;
+    if (!make_checksum(frame)) {
+        return false;
+    }
+    while ((parts = packet_cut4_next(&cut, head, &head_len, piece + 1,
+                                     CVSW_PARTS_MAX)) >= 0) {
+        piece[0] = (struct iovec) { head, head_len };
+        if (!emit_piece(w, piece, parts + 1,
+                        head_len + packet_iov_len(piece + 1, parts), why)) {
+            return false;
+        }
+    }
+    *why = CVSW_DROP_MALFORMED;
+    return cut.done == cut.payload;
+}
+
+/* The wire's side cuts it; what is no super-frame to us is its matter, too. */
+static bool emit_super(const Way *w, const CvswFrame *frame, CvswDrop *why)
+{
+    struct iovec iov[CVSW_PARTS_MAX + 1];
+    int parts = cvsw_frame_iov(frame, iov);
+    PacketOffload offload = frame->offload;
+    PacketSegments s;
+
+    if (w->room != SIZE_MAX &&
+        packet_segments_begin(&s, &offload, iov, parts, offload.gso_size)) {
+        if (!packet_segments_fit(&s, w->room)) {
+            *why = CVSW_DROP_TOO_BIG;
+            return false;
+        }
+        offload.gso_size = s.size;
+    }
+    w->run->emit(w->run->opaque, w->port, iov, parts, &offload);
+    return true;
+}
+
+/* --- leaving -------------------------------------------------------------- */
+
 static bool leave_by_tunnel(const Way *w, CvswFrame *frame, CvswDrop *why)
 {
     struct iovec iov[CVSW_PARTS_MAX + 1];
@@ -139,37 +208,68 @@ static bool leave_by_tunnel(const Way *w, CvswFrame *frame, CvswDrop *why)
     if (frame->offload.gso != PACKET_GSO_NONE) {
         return emit_segments(w, frame, why);
     }
+    if (!cvsw_fits(frame, w->room)) {
+        return emit_fragments(w, frame, why);
+    }
     *why = CVSW_DROP_MALFORMED;
     return make_checksum(frame) &&
-           emit_inner(w, iov, cvsw_frame_iov(frame, iov), frame->size, why);
+           emit_piece(w, iov, cvsw_frame_iov(frame, iov), frame->size, why);
+}
+
+static bool leave_plainly(const Way *w, CvswFrame *frame, CvswDrop *why)
+{
+    struct iovec iov[CVSW_PARTS_MAX + 1];
+
+    if (frame->offload.gso != PACKET_GSO_NONE) {
+        return emit_super(w, frame, why);
+    }
+    if (!cvsw_fits(frame, w->room)) {
+        return emit_fragments(w, frame, why);
+    }
+    w->run->emit(w->run->opaque, w->port, iov, cvsw_frame_iov(frame, iov),
+                 &frame->offload);
+    return true;
+}
+
+/* What leaves by the wire is bounded; the guest takes what it takes. */
+static size_t room_by(uint32_t port, size_t room)
+{
+    return port == CVSW_PORT_WIRE ? room : SIZE_MAX;
 }
 
 bool cvsw_leave(CvswRun *run, const CvswLeave *leave, CvswFrame *frame,
-                uint32_t port, CvswDrop *why)
+                uint32_t port, CvswLost *lost)
 {
-    struct iovec iov[CVSW_PARTS_MAX + 1];
+    size_t room;
     Way way = {
         .run = run,
         .tunnel = leave->tunnel,
         .port = port,
     };
 
-    if (!leave->tunnel && leave->sealed) {
-        *why = CVSW_DROP_NO_SA;         /* nothing to seal; not in clear */
-        return false;
-    }
-    if (!leave->tunnel) {
-        run->emit(run->opaque, port, iov, cvsw_frame_iov(frame, iov),
-                  &frame->offload);
-        return true;
-    }
+    lost->why = CVSW_DROP_NO_SA;
     if (leave->sealed) {
-        way.sa = cvsw_sas_outbound(run->sas, leave->sa);
+        /* Without a tunnel there is nothing to seal; not in clear. */
+        way.sa = leave->tunnel ? cvsw_sas_outbound(run->sas, leave->sa) : NULL;
         if (!way.sa) {
-            *why = CVSW_DROP_NO_SA;
             return false;
         }
     }
+    room = cvsw_room(run, way.tunnel, way.sa, frame);
+    lost->room = way.room = room_by(port, room);
+    cvsw_clamp(frame, room);
+    if (!way.tunnel) {
+        return leave_plainly(&way, frame, &lost->why);
+    }
     way.source = cvsw_vxlan_source(&frame->flow);
-    return leave_by_tunnel(&way, frame, why);
+    return leave_by_tunnel(&way, frame, &lost->why);
+}
+
+bool cvsw_leave_changes(const CvswRun *run, const CvswFrame *frame,
+                        uint32_t port)
+{
+    size_t room = cvsw_room(run, NULL, NULL, frame);
+
+    return room != SIZE_MAX &&
+           (cvsw_is_syn(frame) || !cvsw_fits(frame, room_by(port, room)));
 }

@@ -11,11 +11,21 @@ typedef struct CvswLeave {
     uint32_t sa;
 } CvswLeave;
 
+/* What kept a frame here. */
+typedef struct CvswLost {
+    CvswDrop why;
+    size_t room;                /* of CVSW_DROP_TOO_BIG: for a packet */
+} CvswLost;
+
 /**
  * cvsw_leave: a frame goes out by a port
- * @why: set if nothing, or not all of it, has left
+ * @lost: set if nothing, or not all of it, has left
  */
 bool cvsw_leave(CvswRun *run, const CvswLeave *leave, CvswFrame *frame,
-                uint32_t port, CvswDrop *why);
+                uint32_t port, CvswLost *lost);
+
+/** cvsw_leave_changes: does a frame have to leave by cvsw_leave()? */
+bool cvsw_leave_changes(const CvswRun *run, const CvswFrame *frame,
+                        uint32_t port);
 
 #endif /* CVSW_RUN_LEAVE_H */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "hw/net/cvsw/frame/rewrite.h"
+#include "hw/net/cvsw/run/fit.h"
 #include "hw/net/cvsw/run/leave.h"
 #include "hw/net/cvsw/run/run.h"
 #include "hw/net/cvsw/tunnel/vxlan.h"
@@ -16,6 +17,9 @@ typedef struct Course {
     CvswFrame *frame;
     const CvswEntry *entry;
     uint32_t in_port;
+    const struct iovec *iov;    /* as it came */
+    int iovcnt;
+    uint64_t now_ms;
     CvswLeave leave;            /* how it goes out */
     bool left;                  /* something went out, or to the controller */
     bool inside;                /* it came out of a tunnel */
@@ -38,6 +42,7 @@ const char *cvsw_drop_name(CvswDrop drop)
         [CVSW_DROP_SEGMENT] = "segment",
         [CVSW_DROP_TOO_BIG] = "too-big",
         [CVSW_DROP_CONTROLLER] = "controller",
+        [CVSW_DROP_QUEUE] = "queue",
     };
 
     return names[drop];
@@ -77,10 +82,26 @@ static uint32_t port_of(const Course *c, uint32_t out)
     }
 }
 
+static bool leave(Course *c, uint32_t port)
+{
+    bool was_inside = c->inside || c->opened;
+    CvswLost lost;
+
+    c->run->out_of_tunnel = was_inside;
+    if (cvsw_leave(c->run, &c->leave, c->frame, port, &lost)) {
+        c->left = true;
+        return true;
+    }
+    if (lost.why == CVSW_DROP_TOO_BIG && lost.room != SIZE_MAX &&
+        c->in_port == CVSW_PORT_GUEST && !was_inside) {
+        cvsw_tell(c->run, c->iov, c->iovcnt, lost.room, c->now_ms);
+    }
+    return stop(c, lost.why);
+}
+
 static bool output(Course *c, const CvswAction *a)
 {
     uint32_t port;
-    CvswDrop why;
 
     if (a->output.port == CVSW_OUT_CONTROLLER) {
         c->run->punt(c->run->opaque, c->frame, c->in_port, a->output.max_len,
@@ -89,14 +110,7 @@ static bool output(Course *c, const CvswAction *a)
         return true;
     }
     port = port_of(c, a->output.port);
-    if (!port) {
-        return true;
-    }
-    if (!cvsw_leave(c->run, &c->leave, c->frame, port, &why)) {
-        return stop(c, why);
-    }
-    c->left = true;
-    return true;
+    return port ? leave(c, port) : true;
 }
 
 /* --- into and out of tunnels ---------------------------------------------- */
@@ -236,7 +250,7 @@ static bool carry_out(Course *c, const CvswAction *a)
 }
 
 /* Returns: false if no flow is for the frame. */
-static bool look_up(Course *c, uint64_t now_ms)
+static bool look_up(Course *c)
 {
     CvswEntry *entry;
     CvswKey key;
@@ -247,7 +261,7 @@ static bool look_up(Course *c, uint64_t now_ms)
     if (!entry) {
         return false;
     }
-    cvsw_entry_hit(entry, c->frame->size, now_ms);
+    cvsw_entry_hit(entry, c->frame->size, c->now_ms);
     for (unsigned i = 0; i < entry->actions_len; i++) {
         if (!carry_out(c, &entry->actions[i])) {
             break;
@@ -264,33 +278,52 @@ static bool ends_in_decap(const CvswEntry *entry)
 }
 
 /* A frame that has come out of a tunnel and has not left is looked up, too. */
-static void look_inside(Course *c, uint64_t now_ms)
+static void look_inside(Course *c)
 {
     if (c->left || !c->inside || !ends_in_decap(c->entry)) {
         return;
     }
     c->leave = (CvswLeave) { 0 };
-    if (!look_up(c, now_ms)) {
+    if (!look_up(c)) {
         stop(c, CVSW_DROP_MISS);
     }
+}
+
+/* Returns: false if the frame, for which no flow is, goes on as it is. */
+static bool miss(Course *c)
+{
+    uint32_t port = other_port(c->in_port);
+
+    if (c->run->drop_misses) {
+        return !stop(c, CVSW_DROP_MISS);
+    }
+    if (!cvsw_leave_changes(c->run, c->frame, port)) {
+        return false;
+    }
+    leave(c, port);
+    return true;
 }
 
 bool cvsw_run(CvswRun *run, uint32_t in_port, const struct iovec *iov,
               int iovcnt, const PacketOffload *offload, uint64_t now_ms)
 {
-    Course c = { .run = run, .frame = &run->frame, .in_port = in_port };
+    Course c = {
+        .run = run,
+        .frame = &run->frame,
+        .in_port = in_port,
+        .iov = iov,
+        .iovcnt = iovcnt,
+        .now_ms = now_ms,
+    };
 
     if (!cvsw_frame_take(&run->frame, iov, iovcnt, offload)) {
         drop(run, in_port, CVSW_DROP_MALFORMED);
         return true;
     }
-    if (!look_up(&c, now_ms)) {
-        if (run->drop_misses) {
-            drop(run, in_port, CVSW_DROP_MISS);
-        }
-        return run->drop_misses;
+    if (!look_up(&c)) {
+        return miss(&c);
     }
-    look_inside(&c, now_ms);
+    look_inside(&c);
     if (!c.left) {
         drop(run, in_port, CVSW_DROP_FLOW);
     }

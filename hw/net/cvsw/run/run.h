@@ -16,6 +16,13 @@
  * association, no number left) is dropped: nothing leaves in clear that a flow
  * says to encrypt.
  *
+ * A packet that is too big for where it goes (fit.h) is not sent in an outer
+ * packet that the wire does not take.  A super-frame of TCP is cut to smaller
+ * pieces than its sender has asked for, which left the size to its NIC.  An
+ * IPv4 packet is cut into fragments, inside the tunnel, unless it forbids that.
+ * Any other ends here, and the guest is told as a router would.  TCP learns of
+ * the size before: what a SYN announces is lowered, in both directions.
+ *
  * Nothing is allocated for a frame.  The two buffers that ESP needs belong to
  * the run.
  */
@@ -39,8 +46,9 @@ typedef enum CvswDrop {
     CVSW_DROP_NOT_SEALED,       /* DECRYPT of what is no ESP */
     CVSW_DROP_ESP,              /* what esp.h counts by reason */
     CVSW_DROP_SEGMENT,          /* a super-frame that is none */
-    CVSW_DROP_TOO_BIG,          /* longer than IP allows */
+    CVSW_DROP_TOO_BIG,          /* for the wire, the tunnel, or for IP */
     CVSW_DROP_CONTROLLER,       /* for the controller, and none listens */
+    CVSW_DROP_QUEUE,            /* too many wait for who is to take it */
     CVSW_DROPS,
 } CvswDrop;
 
@@ -65,6 +73,13 @@ typedef struct CvswRun {
     CvswPunt *punt;
     void *opaque;
     bool drop_misses;
+    uint16_t mtu;               /* of the guest's packets; 0: nobody set one */
+    uint16_t link_mtu;          /* of packets on the wire; 0: unknown */
+    /* Of what is being emitted: it was in a tunnel. */
+    bool out_of_tunnel;
+    uint64_t told;              /* ICMP errors for the guest */
+    uint64_t told_ms;           /* when @told_now was looked at */
+    unsigned told_now;          /* of late */
     uint64_t dropped[2][CVSW_DROPS];    /* [0]: from the guest */
     uint64_t esp[ESP_RESULTS];  /* of CVSW_DROP_ESP */
     CvswFrame frame, inner;

@@ -30,6 +30,8 @@ from .wire import (
 #: When commands without an answer are repeated, in seconds, or after three times what answers
 #: take; it doubles.
 REPEAT_FIRST, REPEAT_LAST = 0.25, 4.0
+#: An ACCEPT without an answer is repeated, too, for good: at last after so many seconds.
+ACCEPT_LAST = 30.0
 #: Between two HELLOs to a NIC that does not register, in seconds. It takes no more of them.
 HELLO_EVERY = 1.0
 
@@ -66,6 +68,8 @@ class Session:
     _under_way: deque[tuple[int, bytes, Command]] = field(default_factory=deque)
     _repeat_at: float | None = None
     _hello_at: float | None = None
+    _accept_at: float | None = None
+    _accept_wait: float = 0.0
     _interval: float = REPEAT_FIRST
     _silent_since: float = 0.0
     _first: float = REPEAT_FIRST
@@ -102,7 +106,7 @@ class Session:
         try:
             message, covered = parse(frame)
             if message.type == Type.REGISTER:
-                self._take_registration(frame, covered, message)
+                self._take_registration(frame, covered, message, now)
                 return False
             return self._take_answer(frame, covered, message, now)
         except Malformed:
@@ -113,15 +117,20 @@ class Session:
         """Repeat what is due; returns when to call again."""
         if self._hello_at is not None and now >= self._hello_at:
             self.hello(now)
+        if self._accept_at is not None and now >= self._accept_at:
+            self._accept_again(now)
         if self._repeat_at is not None and now >= self._repeat_at:
             for _, frame, _ in self._under_way:
                 self.send(frame)
             self._timed = None  # an answer would be to either of both
             self._interval = min(2 * self._interval, REPEAT_LAST)
             self._repeat_at = now + self._interval
-        return min((at for at in (self._hello_at, self._repeat_at) if at is not None), default=None)
+        due = (self._hello_at, self._accept_at, self._repeat_at)
+        return min((at for at in due if at is not None), default=None)
 
-    def _take_registration(self, frame: bytes, covered: bytes, message: Message) -> None:
+    def _take_registration(
+        self, frame: bytes, covered: bytes, message: Message, now: float
+    ) -> None:
         if not is_signed(frame, covered, Keys.registration(self.key, self.mac)):
             self.refused += 1
             self.strangers += 1
@@ -137,6 +146,15 @@ class Session:
             self._offered = (keys, about, frame)
         if self._offered:
             self.send(self._offered[2])
+            self._accept_wait = REPEAT_FIRST
+            self._accept_at = now + REPEAT_FIRST
+
+    def _accept_again(self, now: float) -> None:
+        """A NIC that has heard it does not register again, and what it has said may be lost."""
+        assert self._offered
+        self._accept_wait = min(2 * self._accept_wait, ACCEPT_LAST)
+        self._accept_at = now + self._accept_wait
+        self.send(self._offered[2])
 
     def _take_answer(self, frame: bytes, covered: bytes, message: Message, now: float) -> bool:
         if self._offered and is_signed(frame, covered, self._offered[0].from_nic):
@@ -152,7 +170,7 @@ class Session:
         """The NIC speaks in the session that was offered: the one before has ended."""
         assert self._offered
         self._keys, about, _ = self._offered
-        self._offered = None
+        self._offered = self._accept_at = None
         lost = [command for _, _, command in self._under_way]
         self._waiting.extendleft(reversed(lost))
         self._under_way.clear()

@@ -246,7 +246,7 @@ class SimSwitch:
 class World:
     """A controller, a switch, NICs and a clock."""
 
-    def __init__(self, timing: Timing | None = None) -> None:
+    def __init__(self, timing: Timing | None = None, seed: int = 7) -> None:
         self.now = 0.0
         self.timing = timing or Timing(grace=2.0, rekey_every=0)
         self.fabric = Fabric(self.timing)
@@ -254,7 +254,7 @@ class World:
         self.nics: dict[str, SimNic] = {}
         self.lost = self.repeated = 0.0
         self._wire: deque[Callable[[], None]] = deque()
-        self._chance = random.Random(7)
+        self._chance = random.Random(seed)
         #: Called behind each frame.
         self.check: Callable[[], None] = lambda: None
 

@@ -186,7 +186,8 @@ def test_commands(tmp_path: Path, file: Path, plan: Plan) -> None:
             tree = cvsw_plans.tree()
             tree["tenants"]["blue"]["stations"]["router"]["tunnel"] = "192.0.2.8"
             del tree["tenants"]["red"]["vms"]["red3"]
-            changed = cvsw_plans.save(tmp_path / "other.yaml", tree)
+            (tmp_path / "other").mkdir()
+            changed = cvsw_plans.write(tmp_path / "other", tree)
             said = daemon.ask("diff", str(changed)).out
             assert "blue1 (52:54:00:00:00:0b): changed" in said
             assert "red3 (52:54:00:00:00:03): removed" in said

@@ -96,6 +96,15 @@ def test_bad_network(world: World, lost: float, repeated: float) -> None:
         assert len(set(nic.keys_seen)) == len(nic.keys_seen)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_lost_frames_come_soon(plan: Plan, seed: int) -> None:
+    """What is lost is repeated after moments, whosever order it was."""
+    world = World(seed=seed)
+    world.lost = 0.3
+    world.populate(plan)
+    world.until(world.is_settled, 30.0)
+
+
 def test_nic_restarts(world: World) -> None:
     """A NIC that has forgotten all gets it again, with keys that nobody has used."""
     world.settle()

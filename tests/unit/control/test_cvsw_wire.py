@@ -158,6 +158,23 @@ def test_hello() -> None:
     assert nic.session.tick(10) is None
 
 
+def test_acceptance_is_lost() -> None:
+    """A NIC that has been accepted says so once; it is asked until that has arrived."""
+    nic = Nic()
+    nic.say(Message(Type.REGISTER, NIC, 0, REGISTRATION), Keys.registration(KEY, NIC))
+    due = nic.session.tick(0)
+    assert due == REPEAT_FIRST
+    nic.session.tick(due)
+    first, second = nic.frames
+    assert first == second
+    assert parse(first)[0].type == Type.ACCEPT
+    nonces = parse(first)[0].payload
+    nic.keys = Keys.session(KEY, NIC, nonces[:16], nonces[16:])
+    nic.say(Message(Type.ACK, NIC, 0))
+    assert nic.session.is_open
+    assert nic.session.tick(1000) is None
+
+
 def test_forged() -> None:
     """Another key registers nobody, and answers nothing."""
     nic = Nic()

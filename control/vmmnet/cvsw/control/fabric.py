@@ -88,7 +88,7 @@ class Fabric:
         self.nics: dict[bytes, Nic] = {}
         self.strangers: OrderedDict[bytes, Stranger] = OrderedDict()
         self.malformed = 0
-        self.keys = Keys(self.nics, self._touch, lambda: self.now, timing)
+        self.keys = Keys(self.nics, self._touch, self._ordered, lambda: self.now, timing)
         self._leaving: dict[bytes, Nic] = {}
         self._watcher = Watcher(self._send, self._began, self._read, self._ready)
         self._dirty: dict[bytes, float] = {}
@@ -168,6 +168,9 @@ class Fabric:
             self._due[nic.mac] = at
             heapq.heappush(self._timers, (at, next(self._count), nic))
 
+    def _ordered(self, mac: bytes) -> None:
+        self._schedule(self.nics[mac])
+
     def _run_timers(self) -> float | None:
         while self._timers and self._timers[0][0] <= self.now:
             at, _, nic = heapq.heappop(self._timers)
@@ -175,7 +178,7 @@ class Fabric:
                 del self._due[nic.mac]
             if self.nics.get(nic.mac) is nic or self._leaving.get(nic.mac) is nic:
                 self._schedule(nic)
-            if nic.phase is Phase.LOST:
+            if nic.phase is Phase.LOST or (nic.table is None and nic.troubles):
                 self._release(nic.mac)
         return self._timers[0][0] if self._timers else None
 

@@ -83,10 +83,13 @@ class Keys:
         self,
         nics: Mapping[bytes, Nic],
         touched: Callable[[bytes], None],
+        ordered: Callable[[bytes], None],
         clock: Callable[[], float],
         timing: Timing,
     ) -> None:
-        self._nics, self._touched, self._clock, self._timing = nics, touched, clock, timing
+        self._nics, self._clock, self._timing = nics, clock, timing
+        #: A NIC's flows are others; a NIC has got an order.
+        self._touched, self._ordered = touched, ordered
         self._pairs: dict[Ends, Pair] = {}
         self._of: defaultdict[bytes, dict[Ends, Pair]] = defaultdict(dict)
         self._ages: deque[tuple[float, Pair]] = deque()
@@ -140,6 +143,7 @@ class Keys:
         nic = self._nics[mac]
         for number in [number for number in nic.numbers if number not in known]:
             nic.retire(number, self._clock() + self._timing.grace)
+        self._ordered(mac)
 
     def ready(self, mac: bytes) -> None:
         """The flows of a NIC are those that sas() led to."""
@@ -226,6 +230,7 @@ class Keys:
                 self._give_sender(pair)
 
         self._nics[pair.receiver].set_association(association, given, self._clock())
+        self._ordered(pair.receiver)
 
     def _give_sender(self, pair: Pair) -> None:
         association = pair.next
@@ -242,6 +247,7 @@ class Keys:
             self._touched(pair.sender)
 
         self._nics[pair.sender].set_association(association, given, self._clock())
+        self._ordered(pair.sender)
 
     def _used(self, pair: Pair) -> None:
         """The new one is in use, and the old ones are no more."""
@@ -257,6 +263,7 @@ class Keys:
         for mac in (pair.sender, pair.receiver):
             if mac in self._nics:
                 self._nics[mac].retire(number, at)
+                self._ordered(mac)
 
     def _remove(self, pair: Pair) -> None:
         ends = (pair.sender, pair.receiver)

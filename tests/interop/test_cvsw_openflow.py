@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vmmnet.testbed import paths, programs, tools, wheels
+from vmmnet.testbed import programs, tools, wheels
 
 VERSIONS = {1: "of10", 4: "of13"}
 EXPERIMENTER = 0x00525400
@@ -88,7 +88,7 @@ class OsKen:
 @pytest.fixture(params=list(VERSIONS), ids=list(VERSIONS.values()))
 def osken(request: pytest.FixtureRequest) -> OsKen:
     """os-ken in each of the versions."""
-    folder = str(wheels.installed(paths.ROOT / "tests" / "interop" / "wheels.txt"))
+    folder = str(wheels.os_ken())
     if folder not in sys.path:
         sys.path.append(folder)
     return OsKen(request.param)

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Open vSwitch with its datapath in user space, which needs no module of the host's kernel."""
+"""Open vSwitch with its datapath in user space, which needs no module of the host's kernel.
+
+It takes frames from its ports, and gives them, by packet sockets, without virtio-net's
+header: a checksum that a guest has left to its NIC is never made, and a segment longer
+than the MTU is dropped.  What a CVSW has put into a tunnel is whole.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +15,7 @@ from pathlib import Path
 from . import scratch, tools, wait
 from .net import Namespace
 
+_QUIET = "--verbose=console:err"
 _SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 
 
@@ -24,25 +30,44 @@ class Switch:
     @contextlib.contextmanager
     def running(cls, space: Namespace) -> Iterator[Switch]:
         """Start it with an empty bridge."""
-        tools.require("ovs-vswitchd", "ovs-vsctl")
+        tools.require("ovs-vswitchd", "ovs-vsctl", "ovs-ofctl")
         with contextlib.ExitStack() as stack:
             folder = Path(stack.enter_context(scratch.folder()))
             switch = cls(space, folder)
             environment = {"OVS_RUNDIR": str(folder), "OVS_LOGDIR": str(folder)}
             space.run(["ovsdb-tool", "create", folder / "conf.db", _SCHEMA])
             remote = f"--remote=punix:{folder}/db.sock"
-            database = ["ovsdb-server", folder / "conf.db", remote]
+            database: list[str | Path] = ["ovsdb-server", _QUIET, folder / "conf.db", remote]
             server = stack.enter_context(space.started(database, env=environment))
             wait.accepting(folder / "db.sock", lambda: server.poll() is not None)
             switch.set("--no-wait", "init")
-            daemon = ["ovs-vswitchd", switch._database]
+            daemon = ["ovs-vswitchd", _QUIET, switch._database]
             stack.enter_context(space.started(daemon, env=environment))
             switch.set("add-br", "sw", "--", "set", "bridge", "sw", "datapath_type=netdev")
             yield switch
 
     def set(self, *words: str) -> None:
         """Change its configuration; returns when that is done."""
-        self._space.run(["ovs-vsctl", f"--db={self._database}", *words])
+        self.ask(*words)
+
+    def ask(self, *words: str) -> str:
+        """What ovs-vsctl prints."""
+        return self._space.run(["ovs-vsctl", f"--db={self._database}", *words]).stdout
+
+    def obey(self, controller: str, number: int, versions: str = "OpenFlow13") -> None:
+        """Connect to a controller, such as ``tcp:192.0.2.1:6653``, as the switch of a number.
+
+        It looks once a second for a controller that is not there.
+        """
+        names = [f"protocols={versions}", f"other_config:datapath-id={number:016x}"]
+        self.set("set", "bridge", "sw", *names)
+        patience = ["set", "controller", "sw", "max_backoff=1000"]
+        self.set("set-controller", "sw", controller, "--", *patience)
+
+    def flows(self, versions: str = "OpenFlow13") -> str:
+        """All its flows, as ovs-ofctl prints them."""
+        place = f"unix:{self._folder}/sw.mgmt"
+        return self._space.run(["ovs-ofctl", "-O", versions, "dump-flows", place]).stdout
 
     def learned(self) -> str:
         """The MAC addresses that it has seen."""

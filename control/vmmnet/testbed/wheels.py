@@ -24,3 +24,8 @@ def installed(requirements: Path) -> Path:
         tools.run([*pip, "--require-hashes", "--target", fresh, "--requirement", requirements])
         fresh.rename(folder)
     return folder
+
+
+def os_ken() -> Path:
+    """The folder to import os-ken from, with what it imports."""
+    return installed(paths.ROOT / "tests" / "interop" / "wheels.txt")

@@ -12,11 +12,12 @@ import pytest
 from vmmnet.cvsw.control import report
 from vmmnet.cvsw.control.flow import Flow
 from vmmnet.cvsw.control.keys import Timing
+from vmmnet.cvsw.control.nic import SOURCE
 from vmmnet.cvsw.plan.flows import mtu
 from vmmnet.cvsw.plan.model import Plan
-from vmmnet.cvsw.wire import PAYLOAD_MAX, Type
+from vmmnet.cvsw.wire import PAYLOAD_MAX, Message, Type, build
 from vmmnet.testbed import cvsw_plans
-from vmmnet.testbed.cvsw_nics import World
+from vmmnet.testbed.cvsw_nics import SimNic, SimSwitch, World
 
 
 @pytest.fixture
@@ -134,6 +135,28 @@ def test_nic_moves(world: World) -> None:
     world.settle()
     assert report.nic(world.fabric, red.mac)["port"] == 77
     world.as_planned()
+
+
+def test_registered_by_another_switch(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A NIC that registered before its own switch was connected is found there when it is."""
+    world.settle()
+    red, own = world.nics["red1"], SimSwitch(world, 2)
+    own.attach(7, red)
+    # Port 1 is the wire between the switches; its other end is port 8.
+    wire = SimNic(bytes(6), bytes(32), lambda _: None)
+    monkeypatch.setattr(wire, "input", lambda frame, _: own._hand_over(8, frame))
+    world.switch.ports[1] = wire
+    world.fabric.switch_up(own, world.now)
+    stray = build(Message(Type.SET_MTU, red.mac), SOURCE, red.mac, None)
+    world.fabric.packet(own, 8, stray, world.now)
+    world.run(1.0)
+    # It answers as far as anybody knows, and anybody can send such a frame.
+    assert report.nic(world.fabric, red.mac)["switch"] == f"{1:016x}"
+    world.fabric.rekey(world.now)
+    world.until(lambda: report.nic(world.fabric, red.mac)["switch"] == f"{2:016x}", 5.0)
+    world.settle()
+    world.as_planned()
+    world.check_keys()
 
 
 @pytest.mark.parametrize("remembers", [True, False])

@@ -146,8 +146,21 @@ class Fabric:
         if nic is None:
             self._stranger(message.mac, way)
             return
+        if frame[6:12] == SOURCE:
+            self._gone_astray(nic, switch)
+            return
         nic.input(frame, way, now)
         self._schedule(nic)
+
+    def _gone_astray(self, nic: Nic, switch: Switch) -> None:
+        """Our own frame has come out of another switch than the one that it was given to.
+
+        The NIC has registered by way of that one while its own had no controller and passed
+        control frames on. Asked where the frame has come out, it registers by the right way.
+        One that answers is not asked: such frames can be forged.
+        """
+        if nic.session.silent_since() is not None:
+            switch.put_out(nic.greeting())
 
     def rekey(self, now: float) -> None:
         """Make all keys anew."""

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""CVSW's controller as a daemon in a namespace, and its command line."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from vmmnet.cvsw.client import Client
+
+from . import commandline, paths, process, wait, wheels
+from .net import Namespace
+
+PORT = 6653
+
+
+class Controller:
+    """``vmmnet cvsw run``; what it keeps is in a folder, and there when it starts again."""
+
+    def __init__(self, space: Namespace, address: str, folder: Path) -> None:
+        self._space, self.place = space, f"{address}:{PORT}"
+        self._folder, self._socket = folder, folder / "cvsw.sock"
+        self._child: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it; returns when it takes commands."""
+        words: list[str | Path] = [sys.executable, "-m", "vmmnet", "cvsw", "run"]
+        words += ["--listen", self.place, "--socket", self._socket]
+        words += ["--state", self._folder / "cvsw.json"]
+        where = os.pathsep.join(map(str, (paths.ROOT / "control", wheels.os_ken())))
+        with self._log.open("ab") as log:
+            environment = {"PYTHONPATH": where}
+            child = self._space.popen(words, env=environment, stdout=log, stderr=log)
+        self._child = child
+        wait.accepting(self._socket, lambda: child.poll() is not None)
+        if child.poll() is not None:
+            raise RuntimeError(f"the controller has ended:\n{self.log()}")
+
+    def stop(self) -> None:
+        """End it as its service manager would."""
+        if self._child is not None:
+            process.stop(self._child)
+            self._child = None
+
+    def kill(self) -> None:
+        """End it as a power failure does."""
+        assert self._child is not None
+        self._child.kill()
+        self._child.wait()
+
+    def command(self, *words: str | Path) -> str:
+        """What ``vmmnet cvsw`` prints for words; raises RuntimeError if it refuses."""
+        first, *rest = map(str, words)
+        answer = commandline.run("cvsw", first, "--socket", str(self._socket), *rest)
+        if answer.status:
+            raise RuntimeError(f"vmmnet cvsw {first}: status {answer.status}: {answer.err}")
+        return answer.out
+
+    def nics(self) -> dict[str, dict[str, Any]]:
+        """What it knows of each NIC of its file, by name."""
+        return {nic["name"]: nic for nic in Client(self._socket).ask("GET", "/nics")["nics"]}
+
+    def has_switches(self, number: int) -> None:
+        """Wait until so many are connected."""
+        client = Client(self._socket)
+        wait.until(lambda: len(client.ask("GET", "/switches")) == number, f"{number} switches")
+
+    def settled(self) -> None:
+        """Wait until all NICs have what the file says."""
+        try:
+            wait.until(lambda: {nic["state"] for nic in self.nics().values()} <= {"ready"}, "ready")
+        except TimeoutError as error:
+            raise TimeoutError(f"{error}\n{self.command('show')}\n{self.log()}") from error
+
+    def outbound(self, nic: str) -> set[str]:
+        """Numbers of the associations that a NIC seals with."""
+        return set(re.findall(r"encrypt\(sa=(\d+)\)", self.command("flows", nic)))
+
+    def awaits_new_keys(self, nic: str, before: set[str]) -> None:
+        """Wait until a NIC seals with others than before."""
+
+        def are_new() -> bool:
+            now = self.outbound(nic)
+            return bool(now) and not now & before
+
+        wait.until(are_new, f"new keys of {nic}")
+
+    def log(self) -> str:
+        """All that it has said."""
+        return self._log.read_text()
+
+    @property
+    def _log(self) -> Path:
+        return self._folder / "controller.log"

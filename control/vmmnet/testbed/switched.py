@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The paper's topology: hosts with an Open vSwitch, VMs whose NICs are switches, a controller.
+
+    VM red1, blue1    taps, Open vSwitch --- host 1 ---+ wire
+    VM red2, blue2    taps, Open vSwitch --- host 2 ---+
+                                  |
+                         management network, with the controller
+
+VMs of all tenants have addresses of one network inside their tunnels, so that nothing but
+the tunnels keeps them apart.  Nobody else speaks on the wire: hosts and guests are
+without IPv6.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from . import scratch, tools
+from .controller import Controller
+from .guest import Guest
+from .net import Interface, Namespace, Network
+from .openvswitch import Switch
+
+CONTROLLER_ADDRESS = "203.0.113.1"
+#: Of the virtual switches, octets of an IP packet.
+UNDERLAY_MTU = 1500
+VXLAN_PORT = 4789
+#: All that a NIC sends to its controller or hears from it.
+CONTROL = "ether proto 0x88b5"
+#: Nothing passes before the controller has said what may.
+_DEVICE = "virtio-net-cvsw-pci,netdev=net0,control-secret=key0,miss=drop,romfile="
+_QUIET = {"net.ipv6.conf.all.disable_ipv6": 1, "net.ipv6.conf.default.disable_ipv6": 1}
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host with a virtual switch, and its end of the wire to the other one."""
+
+    name: str
+    space: Namespace
+    switch: Switch
+    wire: Interface
+
+
+@dataclass(frozen=True)
+class Vm:
+    """A VM; ``number`` is in all its addresses."""
+
+    name: str
+    tenant: str
+    number: int
+    host: Host
+    key: Path = field(repr=False)
+    device: str
+    guest: Guest
+
+    @property
+    def mac(self) -> str:
+        """Its NIC's."""
+        return _mac(self.number)
+
+    @property
+    def outer(self) -> str:
+        """The address of its tunnels."""
+        return f"192.0.2.{self.number}"
+
+    @property
+    def address(self) -> str:
+        """The guest's, inside of them."""
+        return f"198.51.100.{self.number}"
+
+    def configure(self) -> None:
+        """Give the guest its address, as its owner would."""
+        self.guest.run("modprobe virtio_net; until ip link show eth0; do :; done")
+        self.guest.run(f"ip link set eth0 up; ip address add {self.address}/24 dev eth0")
+
+    def of(self, tenant: str) -> Vm:
+        """The same VM, of another tenant."""
+        return replace(self, tenant=tenant)
+
+    def reaches(self, other: Vm, *options: str) -> bool:
+        """Whether another one answers a ping."""
+        command = ["ping", "-c1", "-W1", *options, other.address]
+        return self.guest.run(command, check=False).rc == 0
+
+    def frames(self) -> int:
+        """How many frames its guest has got."""
+        return int(self.guest.get("/sys/class/net/eth0/statistics/rx_packets"))
+
+
+def plan(vms: Sequence[Vm], ciphers: Mapping[str, str]) -> str:
+    """The file of tenants: those that VMs have, some with ciphers."""
+    lines = ["underlay:", f"  mtu: {UNDERLAY_MTU}", "tenants:"]
+    for vni, tenant in enumerate(dict.fromkeys(vm.tenant for vm in vms), 5001):
+        lines += [f"  {tenant}:", f"    vni: {vni}"]
+        if tenant in ciphers:
+            lines.append(f"    cipher: {ciphers[tenant]}")
+        lines.append("    vms:")
+        for vm in vms:
+            if vm.tenant == tenant:
+                end = f"mac: {vm.mac}, tunnel: {vm.outer}, key: {vm.key.name}"
+                lines.append(f"      {vm.name}: {{{end}}}")
+    return "\n".join(lines) + "\n"
+
+
+def _mac(number: int) -> str:
+    return f"52:54:00:00:00:{number:02x}"
+
+
+@dataclass
+class Bed:
+    """The hosts and the controller's place."""
+
+    folder: Path
+    controller: Controller
+    hosts: Sequence[Host]
+
+    def connect(self, host: Host) -> None:
+        """Have a host's switch look for the controller; its number is the host's."""
+        number = self.hosts.index(host) + 1
+        host.switch.obey(f"tcp:{self.controller.place}", number)
+
+    def start_controller(self) -> None:
+        """Start it, and wait until the switches are connected."""
+        self.controller.start()
+        self.controller.has_switches(len(self.hosts))
+
+    @property
+    def file(self) -> Path:
+        """The controller's file of tenants."""
+        return self.folder / "tenants.yaml"
+
+    def apply(self, vms: Sequence[Vm], ciphers: Mapping[str, str]) -> None:
+        """Write the file, have it applied, and wait until all NICs have it.
+
+        Guests get the MTU that the controller has derived, as their owners would give it.
+        """
+        self.file.write_text(plan(vms, ciphers))
+        self.controller.command("apply", self.file)
+        self.controller.settled()
+        for vm in vms:
+            mtu = self.controller.nics()[vm.name]["mtu"]
+            vm.guest.run(f"ip link set eth0 mtu {mtu}")
+
+    @contextlib.contextmanager
+    def capture(self, file: Path) -> Iterator[Path]:
+        """Record what the wire between the hosts sees, for the time of a block."""
+        wire = self.hosts[0].wire
+        with wire.namespace.capture(wire.name, file) as made:
+            yield made
+
+    def vm(self, name: str, tenant: str, number: int, host: Host, *, series: str = "6.12") -> Vm:
+        """A VM on a host, to be started."""
+        tap = host.space.tap(f"tap{number}")
+        tap.set_mtu(UNDERLAY_MTU)
+        host.switch.set("add-port", "sw", tap.name)
+        key = self.folder / f"{name}.key"
+        key.write_text(secrets.token_hex(32))
+        key.chmod(0o600)
+        nic = f"{_DEVICE},mac={_mac(number)}"
+        arguments = ["-netdev", f"tap,id=net0,ifname={tap.name},script=no,downscript=no,vhost=off"]
+        arguments += ["-object", f"secret,id=key0,file={key}"]
+        guest = Guest(
+            name=name,
+            netns=host.space,
+            kernel=series,
+            ipv6=False,
+            memory="256M",
+            smp=1,
+            devices=[nic],
+            arguments=arguments,
+        )
+        return Vm(name, tenant, number, host, key, nic, guest)
+
+
+def read(file: Path, expression: str = "") -> list[str]:
+    """The frames of a capture for which an expression of tcpdump is true, a line each."""
+    return tools.run(["tcpdump", "-nn", "-t", "-r", file, *expression.split()]).splitlines()
+
+
+def _join(network: Network, management: Interface, stack: contextlib.ExitStack) -> list[Host]:
+    """The hosts with their switches."""
+    spaces = [network.namespace(f"host{number}") for number in (1, 2)]
+    for space in spaces:
+        space.sysctl(_QUIET)
+    wire = network.connect(spaces[0], spaces[1])
+    hosts = []
+    for number, (space, end) in enumerate(zip(spaces, (wire.a, wire.b), strict=True), 1):
+        end.set_mtu(UNDERLAY_MTU)
+        network.connect(space, management, [f"203.0.113.{10 + number}/24"])
+        switch = stack.enter_context(Switch.running(space))
+        switch.set("add-port", "sw", end.name)
+        hosts.append(Host(space.name, space, switch, end))
+    return hosts
+
+
+@contextlib.contextmanager
+def bed() -> Iterator[Bed]:
+    """Build the networks and start the switches; they obey a controller once it runs."""
+    with Network() as network, contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(scratch.folder()))
+        space = network.namespace("controller")
+        management = space.bridge()
+        management.add_address(f"{CONTROLLER_ADDRESS}/24")
+        hosts = _join(network, management, stack)
+        controller = Controller(space, CONTROLLER_ADDRESS, folder)
+        stack.callback(controller.stop)
+        made = Bed(folder, controller, hosts)
+        for host in hosts:
+            made.connect(host)
+        yield made
+
+
+@contextlib.contextmanager
+def started(vms: Sequence[Vm]) -> Iterator[None]:
+    """Boot VMs side by side, and give them their addresses."""
+    with contextlib.ExitStack() as stack:
+        for vm in vms:
+            stack.push(vm.guest)
+            vm.guest.launch()
+        for vm in vms:
+            vm.guest.boot()
+        for vm in vms:
+            vm.configure()
+        yield

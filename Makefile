@@ -10,6 +10,7 @@
 #   make deps       install the Debian packages that are missing [SECTIONS=]
 #   make run        boot a guest on vmmnet [RUN="options"] [DISK=image.qcow2]
 #   make run-migration   move a VM to another network; watch it keep its address
+#   make run-cvsw   two tenants on two hosts, in tunnels that their own NICs make
 #   make check      all tests but tests/run --layers suites, which take an hour;
 #                   make check-quick: those that take seconds
 #   make bench      measure: BENCH=name, BENCH=all; without it, what there is
@@ -41,8 +42,8 @@ source := configure $(wildcard qemu/src/.vmmnet/origin)
 build = @qemu/weave && $(PYTHON) qemu/build
 
 .DEFAULT_GOAL := all
-.PHONY: all full lean asan bpf ha guests deps run run-migration check check-quick bench \
-        install install-control install-ha clean distclean
+.PHONY: all full lean asan bpf ha guests deps run run-migration run-cvsw check check-quick \
+        bench install install-control install-ha clean distclean
 
 all: $(or $(strip $(configured)),full)
 
@@ -87,6 +88,11 @@ run-migration:
 	@qemu/deps build run
 	@$(MAKE) --no-print-directory lean
 	@$(PYTHON) -m vmmnet.run_migration $(RUN)
+
+run-cvsw:
+	@qemu/deps build run cvsw
+	@$(MAKE) --no-print-directory lean
+	@$(PYTHON) -m vmmnet.run_cvsw $(RUN)
 
 check:
 	@qemu/deps build run test

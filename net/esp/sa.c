@@ -246,6 +246,11 @@ uint64_t esp_sa_next(const EspSa *sa)
     return sa->next <= sa->limit ? sa->next : 0;
 }
 
+uint64_t esp_sa_highest(const EspSa *sa)
+{
+    return sa->replay.top;
+}
+
 bool esp_sa_is_spent(const EspSa *sa)
 {
     return sa->direction == ESP_OUTBOUND && !sa->is_lent &&

@@ -121,6 +121,9 @@ const EspSaCounters *esp_sa_counters(const EspSa *sa);
 /** esp_sa_next: the number that the next packet gets; 0: none is left */
 uint64_t esp_sa_next(const EspSa *sa);
 
+/** esp_sa_highest: the highest number that was accepted; 0: none yet */
+uint64_t esp_sa_highest(const EspSa *sa);
+
 /**
  * esp_sa_is_spent: is no number left, and not because another host has them?
  */

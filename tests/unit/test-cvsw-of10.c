@@ -182,13 +182,15 @@ static void test_head(void)
     g_assert_cmpuint(mod.priority, ==, 9);
     g_assert_cmpuint(mod.out_port, ==, CVSW_ANY_PORT);
     g_assert_cmpuint(mod.flags, ==, CVSW_FLOW_SEND_REMOVED |
-                     CVSW_FLOW_CHECK_OVERLAP | CVSW_FLOW_RESET_COUNTS);
+                     CVSW_FLOW_CHECK_OVERLAP | CVSW_FLOW_RESET_COUNTS |
+                     CVSW_FLOW_OPENFLOW10);
     of_takes(g_steal_pointer(&msg), "priority=9", "drop");
 }
 
 static void test_commands(void)
 {
-    const unsigned modify = CVSW_FLOW_MODIFY_ADDS | CVSW_FLOW_MODIFY_COOKIE;
+    const unsigned modify = CVSW_FLOW_MODIFY_ADDS | CVSW_FLOW_MODIFY_COOKIE |
+                            CVSW_FLOW_OPENFLOW10;
     const struct {
         const char *hex;
         CvswCommand command;

@@ -203,6 +203,7 @@ static void open_session(CvswSession *s, const CvswSecret *in,
     s->sequence = 0;
     s->wanted = false;
     s->stats.open = true;
+    s->stats.sessions++;
 }
 
 /* An acknowledgement of number 0 says that the session is open. */
@@ -215,7 +216,7 @@ static void answer_accept(CvswSession *s)
 }
 
 static void take_accept(CvswSession *s, const void *frame,
-                        const CvswMessage *message)
+                        const CvswMessage *message, uint64_t now_ms)
 {
     struct cvsw_accept accept;
     CvswSecret in, out, secrets;
@@ -234,6 +235,7 @@ static void take_accept(CvswSession *s, const void *frame,
         drop(s, CVSW_CONTROL_FORGED);
     } else if (s->wanted) {
         open_session(s, &in, &out, &secrets);
+        s->stats.heard_ms = now_ms;
         answer_accept(s);
     } else if (s->sequence == 0) {
         answer_accept(s);       /* the first one was lost */
@@ -287,13 +289,18 @@ static void repeat_answer(CvswSession *s, uint64_t sequence)
 }
 
 static void take_command(CvswSession *s, const void *frame,
-                         const CvswMessage *message)
+                         const CvswMessage *message, uint64_t now_ms)
 {
     if (!s->stats.open) {
         drop(s, CVSW_CONTROL_NO_SESSION);
-    } else if (!cvsw_message_is_signed(frame, message->signed_len, &s->in)) {
+        return;
+    }
+    if (!cvsw_message_is_signed(frame, message->signed_len, &s->in)) {
         drop(s, CVSW_CONTROL_FORGED);
-    } else if (message->sequence == s->sequence + 1) {
+        return;
+    }
+    s->stats.heard_ms = now_ms;
+    if (message->sequence == s->sequence + 1) {
         carry_out(s, message);
     } else if (message->sequence > s->sequence) {
         drop(s, CVSW_CONTROL_EARLY);
@@ -317,9 +324,9 @@ void cvsw_session_input(CvswSession *s, const void *frame, size_t len,
     } else if (memcmp(message.mac, s->mac, 6) != 0) {
         drop(s, CVSW_CONTROL_NOT_OURS);
     } else if (message.type == CVSW_ACCEPT) {
-        take_accept(s, frame, &message);
+        take_accept(s, frame, &message, now_ms);
     } else {
-        take_command(s, frame, &message);
+        take_command(s, frame, &message, now_ms);
     }
 }
 

@@ -94,7 +94,8 @@ bool cvsw_session_event(CvswSession *session, const void *openflow,
 
 typedef struct CvswSessionStats {
     bool open;                  /* a controller has accepted the NIC */
-    uint64_t commands, repeated, errors, registrations, events;
+    uint64_t heard_ms;          /* of its last message that was believed */
+    uint64_t sessions, commands, repeated, errors, registrations, events;
     uint64_t drops[CVSW_CONTROL_DROPS];
 } CvswSessionStats;
 

@@ -137,6 +137,27 @@ static void replace(CvswTable *table, CvswNode *node, const CvswFlowMod *mod,
     begin(table, node, mod, now_ms);
 }
 
+/* Returns: NULL if it would be one too many, or of one mask too many */
+static CvswNode *insert(CvswTable *table, const CvswFlowMod *mod,
+                        uint64_t now_ms)
+{
+    CvswNode *node;
+
+    if (table->stats.entries >= table->stats.entries_max) {
+        return NULL;
+    }
+    node = g_new0(CvswNode, 1);
+    node->entry.match = mod->match;
+    node->entry.priority = mod->priority;
+    if (!cvsw_index_insert(&table->index, node)) {
+        node_free(node);
+        return NULL;
+    }
+    table->stats.entries++;
+    begin(table, node, mod, now_ms);
+    return node;
+}
+
 static CvswFlowFault add(CvswTable *table, const CvswFlowMod *mod,
                          uint64_t now_ms)
 {
@@ -151,19 +172,7 @@ static CvswFlowFault add(CvswTable *table, const CvswFlowMod *mod,
         replace(table, node, mod, now_ms);
         return CVSW_FLOW_OK;
     }
-    if (table->stats.entries >= table->stats.entries_max) {
-        return CVSW_FLOW_TABLE_FULL;
-    }
-    node = g_new0(CvswNode, 1);
-    node->entry.match = mod->match;
-    node->entry.priority = mod->priority;
-    if (!cvsw_index_insert(&table->index, node)) {
-        node_free(node);
-        return CVSW_FLOW_TABLE_FULL;
-    }
-    table->stats.entries++;
-    begin(table, node, mod, now_ms);
-    return CVSW_FLOW_OK;
+    return insert(table, mod, now_ms) ? CVSW_FLOW_OK : CVSW_FLOW_TABLE_FULL;
 }
 
 static GPtrArray *select_by(CvswTable *table, const CvswFlowMod *mod,
@@ -228,6 +237,26 @@ CvswFlowFault cvsw_table_mod(CvswTable *table, const CvswFlowMod *mod,
         return delete(table, mod, mod->command == CVSW_DELETE_STRICT);
     }
     g_assert_not_reached();
+}
+
+CvswFlowFault cvsw_table_take_over(CvswTable *table, const CvswFlowMod *mod,
+                                   const CvswPast *past, uint64_t now_ms)
+{
+    CvswNode *node;
+
+    if (cvsw_index_exact(&table->index, &mod->match, mod->priority)) {
+        return CVSW_FLOW_OVERLAP;
+    }
+    node = insert(table, mod, now_ms);
+    if (!node) {
+        return CVSW_FLOW_TABLE_FULL;
+    }
+    node->entry.made_ms = now_ms - past->age_ms;
+    node->entry.used_ms = now_ms - past->idle_ms;
+    node->entry.packets = past->packets;
+    node->entry.octets = past->octets;
+    schedule(table, node);
+    return CVSW_FLOW_OK;
 }
 
 CvswEntry *cvsw_table_find(CvswTable *table, const CvswKey *key)

@@ -48,6 +48,7 @@ enum {
     CVSW_FLOW_RESET_COUNTS = 1 << 2,
     CVSW_FLOW_MODIFY_ADDS = 1 << 3,     /* where it finds none */
     CVSW_FLOW_MODIFY_COOKIE = 1 << 4,   /* the cookie becomes the command's */
+    CVSW_FLOW_OPENFLOW10 = 1 << 5,      /* who made it speaks OpenFlow 1.0 */
 };
 
 /* Port of a filter that takes any. */
@@ -127,6 +128,24 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CvswTable, cvsw_table_free)
  */
 CvswFlowFault cvsw_table_mod(CvswTable *table, const CvswFlowMod *mod,
                              uint64_t now_ms);
+
+/* An entry's life in another table. */
+typedef struct CvswPast {
+    uint64_t age_ms;            /* since it was made; at most @now_ms */
+    uint64_t idle_ms;           /* since its last frame; at most @age_ms */
+    uint64_t packets, octets;
+} CvswPast;
+
+/**
+ * cvsw_table_take_over: add an entry that comes from another table
+ * @mod: what would add it
+ *
+ * Entries that come in the order of cvsw_table_foreach() keep it.
+ *
+ * Returns: CVSW_FLOW_OVERLAP if its match and priority are there already
+ */
+CvswFlowFault cvsw_table_take_over(CvswTable *table, const CvswFlowMod *mod,
+                                   const CvswPast *past, uint64_t now_ms);
 
 /**
  * cvsw_table_find: the entry of the greatest priority that meets a key

@@ -62,6 +62,7 @@ static CvswOfFault set_flags10(CvswFlowMod *mod, unsigned flags)
     /* Section 4.6: what is added again counts from 0. */
     mod->flags = mod->command == CVSW_ADD ? CVSW_FLOW_RESET_COUNTS :
                  CVSW_FLOW_MODIFY_ADDS | CVSW_FLOW_MODIFY_COOKIE;
+    mod->flags |= CVSW_FLOW_OPENFLOW10;
     mod->flags |= flags & OFPFF_SEND_FLOW_REM ? CVSW_FLOW_SEND_REMOVED : 0;
     mod->flags |= flags & OFPFF_CHECK_OVERLAP ? CVSW_FLOW_CHECK_OVERLAP : 0;
     return CVSW_OF_OK;

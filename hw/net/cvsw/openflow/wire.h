@@ -20,6 +20,7 @@ enum {
 /* ofp_header.type: of both */
 enum {
     OFPT_ERROR = 1,
+    OFPT_PACKET_IN = 10,
     OFPT_FLOW_REMOVED = 11,
     OFPT_FLOW_MOD = 14,
 };
@@ -64,6 +65,12 @@ enum {
     OFPRR_DELETE,
 };
 
+/* ofp_packet_in.reason: of both */
+enum {
+    OFPR_NO_MATCH,
+    OFPR_ACTION,
+};
+
 /* --- OpenFlow 1.0 -------------------------------------------------------- */
 
 /* ofp_flow_mod */
@@ -78,6 +85,15 @@ enum {
     OFM10_OUT_PORT = 68,
     OFM10_FLAGS = 70,
     OFM10_ACTIONS = 72,
+};
+
+/* ofp_packet_in */
+enum {
+    OPI10_BUFFER_ID = 8,
+    OPI10_TOTAL_LEN = 12,
+    OPI10_IN_PORT = 14,
+    OPI10_REASON = 16,
+    OPI10_DATA = 18,
 };
 
 /* ofp_match */
@@ -192,6 +208,16 @@ enum {
     OFM13_FLAGS = 44,
     OFM13_MATCH = 48,
     OFM13_LEN_MIN = 56,
+};
+
+/* ofp_packet_in, of which the match is what the data is behind */
+enum {
+    OPI13_BUFFER_ID = 8,
+    OPI13_TOTAL_LEN = 12,
+    OPI13_REASON = 14,
+    OPI13_TABLE_ID = 15,
+    OPI13_COOKIE = 16,
+    OPI13_MATCH = 24,
 };
 
 /* ofp_match.type, and what is in front of its fields */

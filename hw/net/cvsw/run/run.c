@@ -51,6 +51,9 @@ const char *cvsw_drop_name(CvswDrop drop)
 static void drop(CvswRun *run, uint32_t in_port, CvswDrop why)
 {
     run->dropped[in_port != CVSW_PORT_GUEST][why]++;
+    if (run->told_drop) {
+        run->told_drop(run->opaque, in_port, why);
+    }
 }
 
 static bool stop(Course *c, CvswDrop why)

@@ -71,6 +71,8 @@ typedef struct CvswRun {
     CvswSas *sas;
     CvswEmit *emit;
     CvswPunt *punt;
+    /* Told of each frame that is dropped, which is counted; or NULL. */
+    void (*told_drop)(void *opaque, uint32_t in_port, CvswDrop why);
     void *opaque;
     bool drop_misses;
     uint16_t mtu;               /* of the guest's packets; 0: nobody set one */

@@ -8,7 +8,7 @@
 
 typedef struct Association {
     uint32_t number;
-    EspSaConfig config;         /* of which @key is NULL */
+    EspSaConfig config;         /* whose @key is the one below */
     uint8_t key[ESP_KEY_MAX];
     EspSa *sa;
 } Association;
@@ -75,8 +75,8 @@ static void remember(CvswSas *sas, uint32_t number, const EspSaConfig *config,
 
     a->number = number;
     a->config = *config;
-    a->config.key = NULL;
     memcpy(a->key, config->key, config->key_len);
+    a->config.key = a->key;
     a->sa = sa;
     g_hash_table_insert(sas->by_number, GUINT_TO_POINTER(number), a);
     if (config->direction == ESP_INBOUND) {
@@ -140,4 +140,26 @@ EspSa *cvsw_sas_inbound(CvswSas *sas, uint32_t spi, uint32_t number)
 unsigned cvsw_sas_count(const CvswSas *sas)
 {
     return g_hash_table_size(sas->by_number);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    uint32_t one = GPOINTER_TO_UINT(a), other = GPOINTER_TO_UINT(b);
+
+    return one < other ? -1 : one > other;
+}
+
+void cvsw_sas_foreach(CvswSas *sas,
+                      void (*func)(uint32_t number, const EspSaConfig *config,
+                                   EspSa *sa, void *data),
+                      void *data)
+{
+    g_autoptr(GList) numbers = g_hash_table_get_keys(sas->by_number);
+
+    numbers = g_list_sort(numbers, compare_numbers);
+    for (GList *l = numbers; l; l = l->next) {
+        const Association *a = g_hash_table_lookup(sas->by_number, l->data);
+
+        func(a->number, &a->config, a->sa, data);
+    }
 }

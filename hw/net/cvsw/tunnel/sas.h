@@ -50,4 +50,14 @@ EspSa *cvsw_sas_inbound(CvswSas *sas, uint32_t spi, uint32_t number);
 
 unsigned cvsw_sas_count(const CvswSas *sas);
 
+/**
+ * cvsw_sas_foreach: all associations, by number
+ * @func: gets the configuration, keying material included; must add and
+ *        delete none
+ */
+void cvsw_sas_foreach(CvswSas *sas,
+                      void (*func)(uint32_t number, const EspSaConfig *config,
+                                   EspSa *sa, void *data),
+                      void *data);
+
 #endif /* CVSW_TUNNEL_SAS_H */

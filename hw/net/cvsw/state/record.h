@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The layout of a state's records (state.h); only save.c and take.c use it */
+#ifndef CVSW_STATE_RECORD_H
+#define CVSW_STATE_RECORD_H
+
+/* The first octet of a record. */
+enum {
+    RECORD_NIC = 1,
+    RECORD_FLOW = 2,
+    RECORD_SA = 3,
+};
+
+/* RECORD_NIC */
+enum {
+    NIC_VERSION = 1,            /* 16 bits */
+    NIC_MAC = 3,
+    NIC_DROP_MISSES = 9,        /* 0, 1 */
+    NIC_MTU = 10,               /* 16 bits */
+    NIC_FLOWS = 12,             /* 32 bits */
+    NIC_SAS = 16,               /* 32 bits */
+    NIC_DENIED = 20,            /* 32 bits */
+    NIC_LEN = 24,
+};
+
+/* RECORD_FLOW */
+enum {
+    FLOW_FLAGS = 1,             /* of the bits below */
+    FLOW_AGE = 2,               /* 64 bits, ms */
+    FLOW_IDLE = 10,             /* 64 bits, ms */
+    FLOW_PACKETS = 18,          /* 64 bits */
+    FLOW_OCTETS = 26,           /* 64 bits */
+    FLOW_MOD = 34,              /* OFPT_FLOW_MOD, to the record's end */
+};
+
+enum {
+    FLOW_FLAG_REMOVED = 1 << 0,
+    FLOW_FLAG_OPENFLOW10 = 1 << 1,
+};
+
+/* RECORD_SA */
+enum {
+    SA_NUMBER = 1,              /* 32 bits */
+    SA_SPI = 5,                 /* 32 bits */
+    SA_DIRECTION = 9,           /* 1: outbound, 2: inbound */
+    SA_ESN = 10,                /* 0, 1 */
+    SA_WINDOW = 11,             /* 16 bits */
+    SA_ALGORITHM = 13,          /* SA_ALGORITHM_LEN octets, padded by 0 */
+    SA_EPOCH = 37,              /* 32 bits */
+    SA_NEXT = 41,               /* 64 bits: outbound, the next number */
+    SA_TOP = 49,                /* 64 bits: inbound, the highest number */
+    SA_SEEN = 57,               /* ESP_REPLAY_WORDS times 64 bits */
+    SA_KEY = 185,               /* to the record's end */
+};
+
+#define SA_ALGORITHM_LEN        24u
+#define SA_LEN_MAX              (SA_KEY + ESP_KEY_MAX)
+
+/* Ages are less than this, ms: 4,000 years. */
+#define AGE_MAX                 (UINT64_C(1) << 47)
+
+#endif /* CVSW_STATE_RECORD_H */

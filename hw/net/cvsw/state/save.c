@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A switch tells its state */
+#include <openssl/crypto.h>
+#include <string.h>
+
+#include "hw/net/cvsw/openflow/reply.h"
+#include "hw/net/cvsw/openflow/wire.h"
+#include "hw/net/cvsw/state/record.h"
+#include "hw/net/cvsw/state/state.h"
+#include "net/packet/octets.h"
+
+G_STATIC_ASSERT(SA_KEY == SA_SEEN + 8 * ESP_REPLAY_WORDS);
+
+typedef struct Writer {
+    void (*put)(void *opaque, const void *record, size_t len);
+    void *opaque;
+    uint64_t now_ms;
+    GByteArray *told;
+} Writer;
+
+static void put_nic(Writer *w, const CvswState *s, bool with_sas)
+{
+    uint8_t record[NIC_LEN] = { RECORD_NIC };
+
+    packet_put16(record + NIC_VERSION, CVSW_STATE_VERSION);
+    memcpy(record + NIC_MAC, s->mac, sizeof(s->mac));
+    record[NIC_DROP_MISSES] = s->drop_misses;
+    packet_put16(record + NIC_MTU, s->mtu);
+    packet_put32(record + NIC_FLOWS, cvsw_table_stats(s->table).entries);
+    packet_put32(record + NIC_DENIED, s->denied);
+    packet_put32(record + NIC_SAS, with_sas ? cvsw_sas_count(s->sas) : 0);
+    w->put(w->opaque, record, sizeof(record));
+}
+
+static void put_flow(const CvswEntry *entry, void *data)
+{
+    Writer *w = data;
+    uint8_t record[CVSW_STATE_RECORD_MAX] = { RECORD_FLOW };
+
+    record[FLOW_FLAGS] |= entry->flags & CVSW_FLOW_SEND_REMOVED ?
+                          FLOW_FLAG_REMOVED : 0;
+    record[FLOW_FLAGS] |= entry->flags & CVSW_FLOW_OPENFLOW10 ?
+                          FLOW_FLAG_OPENFLOW10 : 0;
+    packet_put64(record + FLOW_AGE, w->now_ms - entry->made_ms);
+    packet_put64(record + FLOW_IDLE, w->now_ms - entry->used_ms);
+    packet_put64(record + FLOW_PACKETS, entry->packets);
+    packet_put64(record + FLOW_OCTETS, entry->octets);
+    g_byte_array_set_size(w->told, 0);
+    cvsw_of_flow_mod_build(w->told, OFP13_VERSION, 0, entry);
+    g_assert(FLOW_MOD + w->told->len <= sizeof(record));
+    memcpy(record + FLOW_MOD, w->told->data, w->told->len);
+    w->put(w->opaque, record, FLOW_MOD + w->told->len);
+}
+
+static void put_sa(uint32_t number, const EspSaConfig *config, EspSa *sa,
+                   void *data)
+{
+    Writer *w = data;
+    uint8_t record[SA_LEN_MAX] = { RECORD_SA };
+    EspSaState state;
+
+    /* None is kept: what is sealed here from now on has no number. */
+    esp_sa_hand_over(sa, 0, &state);
+    packet_put32(record + SA_NUMBER, number);
+    packet_put32(record + SA_SPI, config->spi);
+    record[SA_DIRECTION] = config->direction == ESP_OUTBOUND ? 1 : 2;
+    record[SA_ESN] = config->esn;
+    packet_put16(record + SA_WINDOW, config->window);
+    g_strlcpy((char *)record + SA_ALGORITHM, config->algorithm->name,
+              SA_ALGORITHM_LEN);
+    packet_put32(record + SA_EPOCH, config->epoch);
+    packet_put64(record + SA_NEXT, state.next);
+    packet_put64(record + SA_TOP, state.replay.top);
+    for (unsigned i = 0; i < ESP_REPLAY_WORDS; i++) {
+        packet_put64(record + SA_SEEN + 8 * i, state.replay.seen[i]);
+    }
+    memcpy(record + SA_KEY, config->key, config->key_len);
+    w->put(w->opaque, record, SA_KEY + config->key_len);
+    OPENSSL_cleanse(record, sizeof(record));
+}
+
+void cvsw_state_save(const CvswState *state, bool with_sas, uint64_t now_ms,
+                     void (*put)(void *opaque, const void *record, size_t len),
+                     void *opaque)
+{
+    g_autoptr(GByteArray) told = g_byte_array_new();
+    Writer w = { put, opaque, now_ms, told };
+
+    put_nic(&w, state, with_sas);
+    cvsw_table_foreach(state->table, NULL, put_flow, &w);
+    if (with_sas) {
+        cvsw_sas_foreach(state->sas, put_sa, &w);
+    }
+}
+
+static void take_back(uint32_t number, const EspSaConfig *config, EspSa *sa,
+                      void *data)
+{
+    esp_sa_take_back(sa, CVSW_STATE_USED_MAX);
+}
+
+void cvsw_state_take_back(CvswSas *sas)
+{
+    cvsw_sas_foreach(sas, take_back, NULL);
+}

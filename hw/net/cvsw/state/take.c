@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A switch takes over a state
+ *
+ * Nothing in it is believed: whoever can write to a migration's stream could
+ * else make a VMM write where it must not.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "hw/net/cvsw/openflow/flow-mod.h"
+#include "hw/net/cvsw/state/record.h"
+#include "hw/net/cvsw/state/state.h"
+#include "net/packet/octets.h"
+#include "vmmnet/cvsw.h"
+
+/* All of CVSW_OFFLOAD_.... */
+#define OFFLOADS        (2u * CVSW_OFFLOAD_USO6 - 1)
+
+/* --- the NIC -------------------------------------------------------------- */
+
+static const char *miss_text(bool drops)
+{
+    return drops ? "drop" : "normal";
+}
+
+static char *mac_text(const uint8_t *mac)
+{
+    return g_strdup_printf("%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1],
+                           mac[2], mac[3], mac[4], mac[5]);
+}
+
+static char *check_nic(const CvswStateReader *r, const uint8_t *record)
+{
+    CvswTableStats room = cvsw_table_stats(r->to->table);
+
+    if (memcmp(record + NIC_MAC, r->to->mac, sizeof(r->to->mac)) != 0) {
+        g_autofree char *there = mac_text(record + NIC_MAC);
+        g_autofree char *here = mac_text(r->to->mac);
+
+        return g_strdup_printf("mac=%s here is not %s, which the NIC had",
+                               here, there);
+    }
+    if (record[NIC_DROP_MISSES] > 1) {
+        return g_strdup_printf("miss is %u, not 0 or 1",
+                               record[NIC_DROP_MISSES]);
+    }
+    if (record[NIC_DROP_MISSES] != r->to->drop_misses) {
+        return g_strdup_printf("miss=%s here is not %s, which the NIC had",
+                               miss_text(r->to->drop_misses),
+                               miss_text(record[NIC_DROP_MISSES]));
+    }
+    if (r->to->denied & ~OFFLOADS) {
+        return g_strdup_printf("offloads 0x%" PRIx32 " are none",
+                               r->to->denied);
+    }
+    if (r->flows > room.entries_max) {
+        return g_strdup_printf("flows=%u here has no room for %" PRIu32
+                               " flows", room.entries_max, r->flows);
+    }
+    if (r->sas > CVSW_SAS_MAX) {
+        return g_strdup_printf("%" PRIu32 " associations are more than %u",
+                               r->sas, CVSW_SAS_MAX);
+    }
+    return NULL;
+}
+
+static char *take_nic(CvswStateReader *r, const uint8_t *record, size_t len)
+{
+    unsigned version = len >= NIC_MAC ? packet_get16(record + NIC_VERSION) : 0;
+
+    if (version != CVSW_STATE_VERSION) {
+        return g_strdup_printf("version is %u, not %u", version,
+                               CVSW_STATE_VERSION);
+    }
+    if (len != NIC_LEN || r->has_begun) {
+        return g_strdup_printf("a record of the NIC is %s",
+                               r->has_begun ? "there twice" : "cut");
+    }
+    r->has_begun = true;
+    r->to->mtu = packet_get16(record + NIC_MTU);
+    r->to->denied = packet_get32(record + NIC_DENIED);
+    r->flows = packet_get32(record + NIC_FLOWS);
+    r->sas = packet_get32(record + NIC_SAS);
+    return check_nic(r, record);
+}
+
+/* --- flows ---------------------------------------------------------------- */
+
+/* Returns: what is wrong with it, as the end of a sentence; or NULL */
+static const char *read_flow(CvswFlowMod *mod, CvswPast *past,
+                             const uint8_t *record, size_t len)
+{
+    uint8_t flags = len > FLOW_MOD ? record[FLOW_FLAGS] : 0;
+    CvswOfFault fault;
+
+    if (len <= FLOW_MOD) {
+        return "is cut";
+    }
+    fault = cvsw_of_flow_mod_parse(mod, record + FLOW_MOD, len - FLOW_MOD);
+    if (fault != CVSW_OF_OK) {
+        return cvsw_of_error(record[FLOW_MOD], fault)->name;
+    }
+    past->age_ms = packet_get64(record + FLOW_AGE);
+    past->idle_ms = packet_get64(record + FLOW_IDLE);
+    past->packets = packet_get64(record + FLOW_PACKETS);
+    past->octets = packet_get64(record + FLOW_OCTETS);
+    if (mod->command != CVSW_ADD) {
+        return "has a command that adds no flow";
+    }
+    if (flags & ~(FLOW_FLAG_REMOVED | FLOW_FLAG_OPENFLOW10)) {
+        return "has flags that are none";
+    }
+    if (past->age_ms >= AGE_MAX || past->idle_ms > past->age_ms) {
+        return "has an age that cannot be";
+    }
+    mod->flags = flags & FLOW_FLAG_REMOVED ? CVSW_FLOW_SEND_REMOVED : 0;
+    mod->flags |= flags & FLOW_FLAG_OPENFLOW10 ? CVSW_FLOW_OPENFLOW10 : 0;
+    return NULL;
+}
+
+static char *take_flow(CvswStateReader *r, const uint8_t *record, size_t len)
+{
+    unsigned number = cvsw_table_stats(r->to->table).entries + 1;
+    CvswFlowMod mod;
+    CvswPast past;
+    const char *why;
+
+    if (!r->has_begun || number > r->flows) {
+        return g_strdup_printf("flow %u was not announced", number);
+    }
+    why = read_flow(&mod, &past, record, len);
+    if (why) {
+        return g_strdup_printf("flow %u: %s", number, why);
+    }
+    switch (cvsw_table_take_over(r->to->table, &mod, &past, r->now_ms)) {
+    case CVSW_FLOW_OK:
+        return NULL;
+    case CVSW_FLOW_OVERLAP:
+        return g_strdup_printf("flow %u is there twice", number);
+    default:
+        return g_strdup_printf("flow %u: masks=%u here has no room for its "
+                               "mask", number,
+                               cvsw_table_stats(r->to->table).masks_max);
+    }
+}
+
+/* --- associations --------------------------------------------------------- */
+
+static const char *read_sa(EspSaConfig *config, const uint8_t *record,
+                           size_t len)
+{
+    char name[SA_ALGORITHM_LEN + 1] = { 0 };
+
+    memcpy(name, record + SA_ALGORITHM, SA_ALGORITHM_LEN);
+    config->algorithm = esp_algorithm_by_name(name);
+    config->direction = record[SA_DIRECTION] == 1 ? ESP_OUTBOUND : ESP_INBOUND;
+    config->spi = packet_get32(record + SA_SPI);
+    config->esn = record[SA_ESN];
+    config->window = packet_get16(record + SA_WINDOW);
+    config->epoch = packet_get32(record + SA_EPOCH);
+    config->key = record + SA_KEY;
+    config->key_len = len - SA_KEY;
+    if (!config->algorithm) {
+        return "has an algorithm that is not known";
+    }
+    if (record[SA_DIRECTION] < 1 || record[SA_DIRECTION] > 2) {
+        return "has a direction that is none";
+    }
+    if (record[SA_ESN] > 1) {
+        return "has an esn that is not 0 or 1";
+    }
+    return config->epoch == UINT32_MAX ? "has an epoch that is the last" : NULL;
+}
+
+static const char *fault_text(EspSaFault fault)
+{
+    switch (fault) {
+    case ESP_SA_SPI:
+        return "has an spi that is reserved";
+    case ESP_SA_WINDOW:
+        return "has a window that cannot be";
+    case ESP_SA_KEY_LEN:
+        return "has a key that is not as long as its algorithm's";
+    default:
+        return "has an algorithm that libcrypto does not offer";
+    }
+}
+
+static EspSa *find_sa(CvswSas *sas, uint32_t number, const EspSaConfig *config)
+{
+    return config->direction == ESP_OUTBOUND ?
+           cvsw_sas_outbound(sas, number) :
+           cvsw_sas_inbound(sas, config->spi, number);
+}
+
+/* It goes on where the other host has stopped, with IVs of its own. */
+static const char *add_sa(CvswStateReader *r, uint32_t number,
+                          EspSaConfig *config, const uint8_t *record)
+{
+    EspSaState state = {
+        .next = packet_get64(record + SA_NEXT),
+        .replay = { .top = packet_get64(record + SA_TOP) },
+    };
+    unsigned before = cvsw_sas_count(r->to->sas);
+    EspSaFault fault;
+
+    for (unsigned i = 0; i < ESP_REPLAY_WORDS; i++) {
+        state.replay.seen[i] = packet_get64(record + SA_SEEN + 8 * i);
+    }
+    config->epoch = MAX(config->epoch + 1, r->epoch);
+    switch (cvsw_sas_set(r->to->sas, number, config, &fault)) {
+    case CVSW_SAS_OK:
+        break;
+    case CVSW_SAS_BAD:
+        return fault_text(fault);
+    default:
+        return "has the spi of another";
+    }
+    if (cvsw_sas_count(r->to->sas) == before) {
+        return "is there twice";
+    }
+    return esp_sa_load(find_sa(r->to->sas, number, config), &state) ? NULL :
+           "has a number of 64 bits without esn";
+}
+
+static char *take_sa(CvswStateReader *r, const uint8_t *record, size_t len)
+{
+    EspSaConfig config;
+    const char *why;
+    uint32_t number;
+
+    if (len <= SA_KEY || len > SA_LEN_MAX) {
+        return g_strdup_printf("an association has %zu octets", len);
+    }
+    number = packet_get32(record + SA_NUMBER);
+    if (!r->has_begun || cvsw_sas_count(r->to->sas) >= r->sas || !number) {
+        return g_strdup_printf("association %" PRIu32 " was not announced",
+                               number);
+    }
+    why = read_sa(&config, record, len);
+    if (!why) {
+        why = add_sa(r, number, &config, record);
+    }
+    return why ? g_strdup_printf("association %" PRIu32 " %s", number, why) :
+           NULL;
+}
+
+/* --- all ------------------------------------------------------------------ */
+
+char *cvsw_state_take(CvswStateReader *reader, const void *record, size_t len)
+{
+    uint8_t type = len ? *(const uint8_t *)record : 0;
+
+    switch (type) {
+    case RECORD_NIC:
+        return take_nic(reader, record, len);
+    case RECORD_FLOW:
+        return take_flow(reader, record, len);
+    case RECORD_SA:
+        return take_sa(reader, record, len);
+    default:
+        return g_strdup_printf("a record has the type %u", type);
+    }
+}
+
+char *cvsw_state_end(const CvswStateReader *reader)
+{
+    unsigned flows = cvsw_table_stats(reader->to->table).entries;
+    unsigned sas = cvsw_sas_count(reader->to->sas);
+
+    if (!reader->has_begun) {
+        return g_strdup("the record of the NIC is missing");
+    }
+    if (flows != reader->flows || sas != reader->sas) {
+        return g_strdup_printf("%u of %" PRIu32 " flows and %u of %" PRIu32
+                               " associations have come", flows,
+                               reader->flows, sas, reader->sas);
+    }
+    return NULL;
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A switch's state, from one host to another */
+#include <glib.h>
+#include <string.h>
+
+#include "cvsw-of13-pieces.h"
+#include "cvsw-openflow-fixture.h"
+#include "hw/net/cvsw/openflow/dump.h"
+#include "hw/net/cvsw/state/record.h"
+#include "hw/net/cvsw/state/state.h"
+#include "net/packet/octets.h"
+
+enum { FLOWS_MAX = 8, MASKS_MAX = 4, EPOCH = 1000, SPI = 4096, OUT = 1,
+       IN = 2 };
+#define NOW_MS          (UINT64_C(1) << 48)
+
+/* A host: what is there, and what it has told. */
+typedef struct Host {
+    CvswState state;
+    GPtrArray *records;         /* GByteArray */
+    unsigned removed;
+} Host;
+
+static void count_removed(void *opaque, const CvswEntry *entry,
+                          CvswRemovedWhy why)
+{
+    ((Host *)opaque)->removed++;
+}
+
+static Host *host_new(void)
+{
+    Host *h = g_new0(Host, 1);
+
+    h->state.table = cvsw_table_new(FLOWS_MAX, MASKS_MAX, 1, count_removed, h);
+    h->state.sas = cvsw_sas_new();
+    memcpy(h->state.mac, "\2\0\0\0\0\1", 6);
+    h->records = g_ptr_array_new_with_free_func(
+        (GDestroyNotify)g_byte_array_unref);
+    return h;
+}
+
+static void host_free(Host *h)
+{
+    cvsw_table_free(h->state.table);
+    cvsw_sas_free(h->state.sas);
+    g_ptr_array_unref(h->records);
+    g_free(h);
+}
+
+static void add_flow(Host *h, GByteArray *msg, const CvswPast *past)
+{
+    CvswFlowMod mod = of_parse(msg);
+
+    g_assert_cmpint(cvsw_table_take_over(h->state.table, &mod, past, NOW_MS),
+                    ==, CVSW_FLOW_OK);
+    g_byte_array_unref(msg);
+}
+
+static CvswSasFault set_sa(Host *h, uint32_t number, EspDirection direction)
+{
+    uint8_t key[20] = { 7 };
+    EspSaConfig config = {
+        .algorithm = esp_algorithm_by_name("aes-gcm-128"),
+        .direction = direction,
+        .spi = SPI,
+        .esn = true,
+        .window = direction == ESP_INBOUND ? 128 : 0,
+        .epoch = EPOCH,
+        .key = key,
+        .key_len = sizeof(key),
+    };
+
+    return cvsw_sas_set(h->state.sas, number, &config, NULL);
+}
+
+/* Flows of both versions, with and without a past; both directions of ESP. */
+static Host *source(void)
+{
+    static const CvswPast young, old = {
+        .age_ms = 5000, .idle_ms = 2000, .packets = 3, .octets = 4000000000000,
+    };
+    GByteArray *msg;
+    Host *h = host_new();
+
+    msg = of13_flow("80000004 00000001" TAGGED IP4 PROTO("06")
+                    "80001c02 0050", POP_VLAN OUTPUT_WIRE);
+    of_put(msg, 8, "00000000000000ab 0000000000000000 00 00 0004 000a 0064");
+    of_put(msg, 44, "0001");
+    add_flow(h, msg, &old);
+    add_flow(h, of13("", ""), &young);
+    msg = of10();
+    of_put(msg, 62, "0007");
+    of_add(msg, "0001 0008 0064 0000 0000 0008 0002 0000");
+    add_flow(h, msg, &old);
+    h->state.mtu = 1430;
+    h->state.denied = 6;
+    g_assert_cmpint(set_sa(h, OUT, ESP_OUTBOUND), ==, CVSW_SAS_OK);
+    g_assert_cmpint(set_sa(h, IN, ESP_INBOUND), ==, CVSW_SAS_OK);
+    return h;
+}
+
+static void keep_record(void *opaque, const void *record, size_t len)
+{
+    Host *h = opaque;
+    GByteArray *copy = g_byte_array_new();
+
+    g_assert_cmpuint(len, <=, CVSW_STATE_RECORD_MAX);
+    g_byte_array_append(copy, record, len);
+    g_ptr_array_add(h->records, copy);
+}
+
+static void save(Host *h, bool with_sas)
+{
+    cvsw_state_save(&h->state, with_sas, NOW_MS, keep_record, h);
+}
+
+static uint8_t *record(Host *h, unsigned i)
+{
+    return ((GByteArray *)g_ptr_array_index(h->records, i))->data;
+}
+
+/* Returns: as cvsw_state_end() */
+static char *load(Host *to, const Host *from)
+{
+    CvswStateReader reader = {
+        .to = &to->state, .now_ms = NOW_MS, .epoch = EPOCH,
+    };
+    char *why = NULL;
+
+    for (unsigned i = 0; i < from->records->len && !why; i++) {
+        GByteArray *r = g_ptr_array_index(from->records, i);
+        /* No octet behind it is read: ASan would see it. */
+        g_autofree uint8_t *copy = g_memdup2(r->data, r->len);
+
+        why = cvsw_state_take(&reader, copy, r->len);
+    }
+    return why ? why : cvsw_state_end(&reader);
+}
+
+static void dump_entry(const CvswEntry *entry, void *data)
+{
+    cvsw_of_dump(data, entry, NOW_MS + 1);
+    g_string_append_printf(data, " %u\n", entry->flags & CVSW_FLOW_OPENFLOW10);
+}
+
+static char *dump(const Host *h)
+{
+    GString *text = g_string_new(NULL);
+
+    cvsw_table_foreach(h->state.table, NULL, dump_entry, text);
+    return g_string_free(text, false);
+}
+
+static void test_flows(void)
+{
+    Host *a = source(), *b = host_new();
+    g_autofree char *before = dump(a), *after = NULL;
+
+    save(a, true);
+    g_assert_cmpint(a->records->len, ==, 6);
+    g_assert_cmpstr(load(b, a), ==, NULL);
+    after = dump(b);
+    g_assert_cmpstr(after, ==, before);
+    g_assert_cmpint(b->state.mtu, ==, 1430);
+    g_assert_cmphex(b->state.denied, ==, 6);
+    /* 2 of 4 idle seconds have gone by. */
+    g_assert_cmpuint(cvsw_table_expire(b->state.table, NOW_MS), ==,
+                     NOW_MS + 2000);
+    cvsw_table_expire(b->state.table, NOW_MS + 2000);
+    g_assert_cmpint(b->removed, ==, 1);
+    host_free(a);
+    host_free(b);
+}
+
+/* --- ESP ------------------------------------------------------------------ */
+
+typedef struct Packet {
+    uint8_t data[128];
+    size_t len;
+} Packet;
+
+static EspResult seal(Host *h, Packet *p)
+{
+    struct iovec iov = { "payload", 7 };
+
+    return esp_seal(cvsw_sas_outbound(h->state.sas, OUT), 17, &iov, 1, p->data,
+                    sizeof(p->data), &p->len);
+}
+
+static EspResult open_packet(Host *h, const Packet *p)
+{
+    struct iovec iov = { (void *)p->data, p->len };
+    uint8_t out[128], next;
+    size_t len;
+
+    return esp_open(cvsw_sas_inbound(h->state.sas, SPI, IN), &iov, 1, out,
+                    sizeof(out), &len, &next);
+}
+
+static uint64_t iv_of(const Packet *p)
+{
+    return packet_get64(p->data + ESP_HEAD_LEN);
+}
+
+/* Numbers and window go on; the source seals nothing any more. */
+static void test_esp(void)
+{
+    Host *a = source(), *b = host_new(), *peer = source();
+    Packet seen[3], more, last;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(seen); i++) {
+        g_assert_cmpint(seal(a, &seen[i]), ==, ESP_GOOD);
+        g_assert_cmpint(open_packet(peer, &seen[i]), ==, ESP_GOOD);
+        g_assert_cmpint(open_packet(a, &seen[i]), ==, ESP_GOOD);
+    }
+    save(a, true);
+    g_assert_cmpint(seal(a, &more), ==, ESP_OVERFLOW);
+    g_assert_cmpstr(load(b, a), ==, NULL);
+    g_assert_cmpint(open_packet(b, &seen[1]), ==, ESP_REPLAYED);
+    g_assert_cmpint(seal(b, &more), ==, ESP_GOOD);
+    g_assert_cmpuint(packet_get32(more.data + 4), ==, 4);
+    g_assert_cmpuint(iv_of(&more) >> 32, ==, EPOCH + 1);
+    g_assert_cmpint(open_packet(peer, &more), ==, ESP_GOOD);
+    g_assert_cmpint(open_packet(b, &more), ==, ESP_GOOD);
+    /* It stays, after all: what the other host may have sent is not sent. */
+    cvsw_state_take_back(a->state.sas);
+    g_assert_cmpint(seal(a, &last), ==, ESP_GOOD);
+    g_assert_cmpuint(packet_get32(last.data + 4), ==, 4 + CVSW_STATE_USED_MAX);
+    g_assert_cmpuint(iv_of(&last), !=, iv_of(&more));
+    g_assert_cmpint(open_packet(peer, &last), ==, ESP_GOOD);
+    host_free(a);
+    host_free(b);
+    host_free(peer);
+}
+
+/* A snapshot has no keys, and the VM goes on as if there were none. */
+static void test_snapshot(void)
+{
+    Host *a = source(), *b = host_new();
+    Packet packet;
+
+    save(a, false);
+    g_assert_cmpstr(load(b, a), ==, NULL);
+    g_assert_cmpint(cvsw_sas_count(b->state.sas), ==, 0);
+    g_assert_cmpint(seal(a, &packet), ==, ESP_GOOD);
+    g_assert_cmpuint(packet_get32(packet.data + 4), ==, 1);
+    host_free(a);
+    host_free(b);
+}
+
+/* --- hostile streams ------------------------------------------------------ */
+
+static void refuses(Host *a, const char *want)
+{
+    Host *b = host_new();
+    g_autofree char *why = load(b, a);
+
+    g_assert_cmpstr(why, ==, want);
+    host_free(b);
+}
+
+/* One octet of a record is another. */
+static void test_octets(void)
+{
+    static const struct {
+        unsigned record, at;
+        uint8_t value;
+        const char *want;
+    } all[] = {
+        { 0, 0, 9, "a record has the type 9" },
+        { 0, NIC_VERSION + 1, 2, "version is 2, not 1" },
+        { 0, NIC_MAC + 5, 9, "mac=02:00:00:00:00:01 here is not "
+          "02:00:00:00:00:09, which the NIC had" },
+        { 0, NIC_DROP_MISSES, 1, "miss=normal here is not drop, which the NIC "
+          "had" },
+        { 0, NIC_DROP_MISSES, 2, "miss is 2, not 0 or 1" },
+        { 0, NIC_DENIED + 3, 0x80, "offloads 0x80 are none" },
+        { 0, NIC_FLOWS + 3, 9, "flows=8 here has no room for 9 flows" },
+        { 0, NIC_FLOWS + 3, 4, "3 of 4 flows and 2 of 2 associations have "
+          "come" },
+        { 0, NIC_FLOWS + 3, 2, "flow 3 was not announced" },
+        { 0, NIC_SAS, 1, "16777218 associations are more than 1024" },
+        { 0, NIC_SAS + 3, 1, "association 2 was not announced" },
+        { 1, FLOW_FLAGS, 4, "flow 1: has flags that are none" },
+        { 1, FLOW_AGE, 0x80, "flow 1: has an age that cannot be" },
+        { 1, FLOW_IDLE, 1, "flow 1: has an age that cannot be" },
+        { 1, FLOW_MOD + 25, 3, "flow 1: has a command that adds no flow" },
+        { 1, FLOW_MOD + 25, 9, "flow 1: OFPFMFC_BAD_COMMAND" },
+        { 1, FLOW_MOD + 24, 1, "flow 1: OFPFMFC_BAD_TABLE_ID" },
+        { 1, FLOW_MOD, 5, "flow 1: OFPBRC_BAD_VERSION" },
+        { 4, SA_NUMBER + 3, 0, "association 0 was not announced" },
+        { 4, SA_SPI + 2, 0, "association 1 has an spi that is reserved" },
+        { 4, SA_DIRECTION, 3, "association 1 has a direction that is none" },
+        { 4, SA_ESN, 2, "association 1 has an esn that is not 0 or 1" },
+        { 4, SA_ESN, 0, NULL },
+        { 4, SA_ALGORITHM, 'b', "association 1 has an algorithm that is not "
+          "known" },
+        { 4, SA_ALGORITHM + 8, '2', "association 1 has an algorithm that is "
+          "not known" },
+        { 5, SA_NUMBER + 3, 1, "association 1 is there twice" },
+        { 5, SA_WINDOW + 1, 1, "association 2 has a window that cannot be" },
+        { 5, SA_TOP, 1, NULL },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(all); i++) {
+        Host *a = source();
+
+        save(a, true);
+        record(a, all[i].record)[all[i].at] = all[i].value;
+        refuses(a, all[i].want);
+        host_free(a);
+    }
+}
+
+static void test_more(void)
+{
+    Host *a = source();
+
+    save(a, true);
+    memset(record(a, 4) + SA_EPOCH, 0xff, 4);
+    refuses(a, "association 1 has an epoch that is the last");
+    memset(record(a, 4) + SA_EPOCH, 0, 4);
+    record(a, 5)[SA_ESN] = 0;
+    record(a, 5)[SA_TOP] = 1;
+    refuses(a, "association 2 has a number of 64 bits without esn");
+    g_ptr_array_remove_index(a->records, 2);
+    g_ptr_array_insert(a->records, 2, g_byte_array_ref(
+        g_ptr_array_index(a->records, 1)));
+    refuses(a, "flow 2 is there twice");
+    g_ptr_array_remove_index(a->records, 0);
+    refuses(a, "flow 1 was not announced");
+    g_ptr_array_set_size(a->records, 0);
+    refuses(a, "the record of the NIC is missing");
+    host_free(a);
+}
+
+static void test_masks(void)
+{
+    static const char *const fields[] = {
+        "80000004 00000001", "80000a02 0800", "80000c02 1064",
+        "80000606 020000000001", "80000806 020000000001",
+    };
+    static const CvswPast past;
+    Host *a = host_new();
+
+    cvsw_table_free(a->state.table);
+    a->state.table = cvsw_table_new(FLOWS_MAX, 8, 1, NULL, NULL);
+    for (size_t i = 0; i < G_N_ELEMENTS(fields); i++) {
+        add_flow(a, of13(fields[i], ""), &past);
+    }
+    save(a, true);
+    refuses(a, "flow 5: masks=4 here has no room for its mask");
+    host_free(a);
+}
+
+/* Each beginning of each record, and each octet of it with any bit wrong. */
+static void test_any(void)
+{
+    Host *a = source();
+
+    save(a, true);
+    for (unsigned i = 0; i < a->records->len; i++) {
+        GByteArray *r = g_ptr_array_index(a->records, i);
+        guint len = r->len;
+
+        for (r->len = 0; r->len < len; r->len++) {
+            Host *b = host_new();
+            g_autofree char *why = load(b, a);
+
+            g_assert_nonnull(why);
+            host_free(b);
+        }
+        for (guint bit = 0; bit < 8 * len; bit++) {
+            Host *b = host_new();
+            g_autofree char *why = NULL;
+
+            r->data[bit / 8] ^= 1 << bit % 8;
+            why = load(b, a);
+            r->data[bit / 8] ^= 1 << bit % 8;
+            host_free(b);
+        }
+    }
+    refuses(a, NULL);
+    host_free(a);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/cvsw/state/flows", test_flows);
+    g_test_add_func("/cvsw/state/esp", test_esp);
+    g_test_add_func("/cvsw/state/snapshot", test_snapshot);
+    g_test_add_func("/cvsw/state/octets", test_octets);
+    g_test_add_func("/cvsw/state/more", test_more);
+    g_test_add_func("/cvsw/state/masks", test_masks);
+    g_test_add_func("/cvsw/state/any", test_any);
+    return g_test_run();
+}

@@ -47,15 +47,24 @@ class Command:
     done: Callable[[Answer], None]
 
 
+def _ignore(event: bytes) -> None:
+    """Whoever does not ask for events needs none."""
+
+
 @dataclass
 class Session:
-    """One NIC's; ``send`` takes frames for it."""
+    """One NIC's; ``send`` takes frames for it.
+
+    ``event`` gets what it tells of its own accord: OFPT_FLOW_REMOVED and OFPT_PACKET_IN,
+    each once and in order. Some may be lost on their way.
+    """
 
     mac: bytes
     key: bytes = field(repr=False)
     source: bytes
     send: Callable[[bytes], None]
     registered: Callable[[Registration], None]
+    event: Callable[[bytes], None] = _ignore
 
     is_open: bool = False
     refused: int = 0  # frames that were malformed, forged or old
@@ -64,6 +73,7 @@ class Session:
     _offered: tuple[Keys, Registration, bytes] | None = field(default=None, repr=False)
     _nonce: bytes = b""
     _sequence: int = 0  # of the last command that was sent
+    _event: int = 0  # number of the last event that has come
     _waiting: deque[Command] = field(default_factory=deque)
     _under_way: deque[tuple[int, bytes, Command]] = field(default_factory=deque)
     _repeat_at: float | None = None
@@ -79,6 +89,12 @@ class Session:
         """Ask the NIC to register, until it does."""
         self.send(build(Message(Type.HELLO), self.source, self.mac, None))
         self._hello_at = now + HELLO_EVERY
+
+    @property
+    def secret_key(self) -> bytes:
+        """What SET_SA's keying material is sealed by, in the session that is open."""
+        assert self._keys
+        return self._keys.secrets
 
     def command(self, command: Command, now: float) -> None:
         """Send it, or keep it until there is room."""
@@ -164,6 +180,9 @@ class Session:
             return False
         if message.type in (Type.ACK, Type.ERROR):
             self._answered(message, now)
+        elif message.type == Type.EVENT and message.sequence > self._event:
+            self._event = message.sequence
+            self.event(message.payload)
         return True
 
     def _open(self, now: float) -> None:
@@ -174,7 +193,7 @@ class Session:
         lost = [command for _, _, command in self._under_way]
         self._waiting.extendleft(reversed(lost))
         self._under_way.clear()
-        self._sequence = 0
+        self._sequence = self._event = 0
         self._repeat_at = self._timed = None
         self._interval = self._first
         self.is_open = True

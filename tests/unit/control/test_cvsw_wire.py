@@ -66,7 +66,8 @@ class Nic:
     """A NIC that carries everything out, but what a test wants otherwise."""
 
     def __init__(self) -> None:
-        self.session = Session(NIC, KEY, OURS, self.take, self.registered)
+        self.events: list[bytes] = []
+        self.session = Session(NIC, KEY, OURS, self.take, self.registered, self.events.append)
         self.registrations: list[Registration] = []
         self.frames: list[bytes] = []
         self.answers: list[Answer] = []
@@ -187,6 +188,24 @@ def test_forged() -> None:
     nic.session.input(REGISTER_FRAME[:50], 0)
     assert not nic.answers
     assert nic.session.refused == 3
+
+
+def test_events() -> None:
+    """Each is told once, in order, if it is the NIC's; a new session counts anew."""
+    nic = Nic()
+    nic.register()
+    nic.say(Message(Type.EVENT, NIC, 1, b"one"))
+    nic.say(Message(Type.EVENT, NIC, 3, b"three"))
+    for sequence in (1, 2, 3):
+        nic.say(Message(Type.EVENT, NIC, sequence, b"again"))
+    nic.say(Message(Type.EVENT, NIC, 4, b"forged"), bytes(32))
+    assert nic.events == [b"one", b"three"]
+    old = nic.keys
+    nic.register(b"\x33" * 16)
+    assert old
+    nic.say(Message(Type.EVENT, NIC, 9, b"old"), old.from_nic)
+    nic.say(Message(Type.EVENT, NIC, 1, b"new"))
+    assert nic.events == [b"one", b"three", b"new"]
 
 
 def test_registers_again() -> None:

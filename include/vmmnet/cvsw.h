@@ -53,7 +53,13 @@
  * again and not carried out. One that comes too early is not answered: the
  * controller repeats what has no answer. A NIC keeps its
  * entries, keys and counters when sessions end: who accepts it reads them
- * (LIST_ENTRIES) and changes what should be otherwise.
+ * (LIST_ENTRIES) and changes what should be otherwise. So it does when it comes
+ * from another host.
+ *
+ * In a session a NIC tells of its own accord, in EVENTs that have numbers of
+ * their own: OFPT_FLOW_REMOVED of flows that were made with OFPFF_SEND_FLOW_REM,
+ * OFPT_PACKET_IN of frames that a flow outputs to the controller. Nobody answers
+ * them; they may be lost.
  */
 #ifndef VMMNET_CVSW_H
 #define VMMNET_CVSW_H

@@ -6,21 +6,31 @@ Its OpenFlow messages are written by hand: tests of the NIC need few of them.
 
 from __future__ import annotations
 
+import contextlib
 import select
 import socket
 import struct
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from vmmnet.cvsw.session import Answer, Command, Session
 from vmmnet.cvsw.wire import ETHERTYPE, Ack, Registration, Type
+from vmmnet.qmp import Qmp
 
-from . import wait
+from . import qemu, scratch, wait
 from .net import Interface
 
 OURS = bytes.fromhex("02fffffffffe")
 KEY = b"A key of a test, which is as long as keys have to be."
 GUEST, WIRE, NORMAL, ANY = 1, 2, 0xFFFA, 0xFFFF
+CONTROLLER = 0xFFFD
+SEND_FLOW_REM = 1
 VXLAN = 4789
 _ADD, _DELETE = 0, 3
 _EXPERIMENTER = 0x00525400
@@ -70,6 +80,9 @@ def flow(
     dl_type: int | None = None,
     nw_proto: int | None = None,
     priority: int = 1,
+    cookie: int = 0,
+    idle: int = 0,
+    flags: int = 0,
     delete: bool = False,
 ) -> bytes:
     """OFPT_FLOW_MOD of OpenFlow 1.0."""
@@ -80,7 +93,7 @@ def flow(
     match = struct.pack(">IH6s6sHBxHBBxxIIHH", wildcards, in_port or 0, b"", b"", 0, 0,
                         dl_type or 0, 0, nw_proto or 0, 0, 0, 0, 0)  # fmt: skip
     command = _DELETE if delete else _ADD
-    body = struct.pack(">QHHHHIHH", 0, command, 0, 0, priority, 0xFFFFFFFF, ANY, 0)
+    body = struct.pack(">QHHHHIHH", cookie, command, idle, 0, priority, 0xFFFFFFFF, ANY, flags)
     rest = match + body + b"".join(actions)
     return struct.pack(">BBHI", 1, 14, 8 + len(rest), 0) + rest
 
@@ -93,8 +106,15 @@ class Controller:
             self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETHERTYPE))
             self._socket.bind((interface.name, ETHERTYPE))
         self.registrations: list[Registration] = []
+        self.events: list[bytes] = []
+        self._sealed = 0
         self.session = Session(
-            mac_octets(mac), key, OURS, self._socket.send, self.registrations.append
+            mac_octets(mac),
+            key,
+            OURS,
+            self._socket.send,
+            self.registrations.append,
+            event=self.events.append,
         )
 
     def close(self) -> None:
@@ -131,7 +151,64 @@ class Controller:
         assert isinstance(answer, Ack), str(answer)
         assert answer.done == len(flows)
 
+    def set_sa(self, number: int, spi: int, key: bytes, *, outbound: bool) -> None:
+        """Set an association of aes-gcm-128, with extended numbers."""
+        iv = struct.pack(">IQ", number, self._sealed)
+        self._sealed += 1
+        direction, window = (1, 0) if outbound else (2, 128)
+        fields = (number, spi, direction, 1, window, b"aes-gcm-128", iv, len(key) + 16, 0)
+        head = struct.pack(">IIBBH24s12sHH", *fields)
+        sealed = AESGCM(self.session.secret_key).encrypt(iv, key, head)
+        answer = self.order(Type.SET_SA, head + sealed)
+        assert isinstance(answer, Ack), str(answer)
+
     def clear(self) -> None:
         """Delete all flows."""
         answer = self.order(Type.DELETE_ENTRY, flow(delete=True))
         assert isinstance(answer, Ack), str(answer)
+
+
+def options(tap: Interface, mac: str, *words: str) -> tuple[str, ...]:
+    """What QEMU is told of a NIC ``nic0`` on a tap, with more properties."""
+    nic = ",".join(("virtio-net-cvsw-pci,id=nic0,netdev=net0,control-secret=key", *words))
+    return (
+        *("-netdev", f"tap,id=net0,ifname={tap.name},script=no,downscript=no,vhost=off"),
+        *("-object", f"secret,id=key,data={KEY.decode().replace(',', ',,')}"),
+        *("-device", f"{nic},mac={mac},addr=0x10,romfile="),
+    )
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A QEMU with a NIC and without a guest: its processor does not run."""
+
+    monitor: Qmp
+    process: qemu.QemuProcess
+
+    @classmethod
+    @contextlib.contextmanager
+    def running(
+        cls, tap: Interface, mac: str, *words: str, incoming: bool = False
+    ) -> Iterator[Machine]:
+        """Start it; nobody takes frames there, so that those without a flow are dropped."""
+        with scratch.folder() as name, contextlib.ExitStack() as stack:
+            folder = Path(name)
+            command: list[str | Path] = [
+                *(qemu.binary(), *qemu.firmware_options(), "-machine", "q35,accel=qtest"),
+                *("-m", "64M", "-display", "none", "-nodefaults", "-no-user-config"),
+                *("-qmp", f"unix:{folder}/qmp,server=on,wait=off"),
+                *options(tap, mac, "miss=drop", *words),
+                *(("-incoming", "defer") if incoming else ()),
+            ]
+            process = qemu.QemuProcess(
+                command, netns=tap.namespace.netns, stderr=folder / "qemu.log"
+            )
+            stack.callback(process.stop)
+            monitor = Qmp(process.connect(folder / "qmp"))
+            stack.callback(monitor.close)
+            yield cls(monitor, process)
+
+    def info(self, **arguments: object) -> dict[str, Any]:
+        """What query-cvsw says."""
+        (nic,) = self.monitor.command("query-cvsw", **arguments)
+        return dict(nic)

@@ -22,35 +22,23 @@
 #include "qemu/osdep.h"
 
 #include "crypto/secret_common.h"
-#include "hw/net/cvsw/control/commands.h"
 #include "hw/net/cvsw/control/offload.h"
-#include "hw/net/cvsw/nic.h"
-#include "hw/net/cvsw/run/run.h"
-#include "net/stage/gather.h"
+#include "hw/net/cvsw/nic-internal.h"
 #include "net/stage/offload.h"
 #include "qapi/error.h"
 #include "qemu/guest-random.h"
 #include "qemu/timer.h"
+#include "trace.h"
 
-struct CvswNic {
-    NetStage *stage;
-    CvswSession *session;
-    CvswCommanded commanded;
-    CvswRun *run;
-    NetStageGather *gather;     /* for the guest */
-    QEMUTimer *timer;
-    CvswTellMtu *tell_mtu;
-    void *device;
-    uint32_t denied;            /* CVSW_OFFLOAD_... */
-    MACAddr mac;
-    bool was_up;
-    uint32_t flows_max, masks_max;
-    uint64_t control_of_guest;  /* control frames that the guest has sent */
-};
+/*
+ * Where the clock begins, ms.  A flow that comes from another host may be older
+ * than this one is up, and was made after 0 all the same.
+ */
+#define CLOCK_BEGIN     (UINT64_C(1) << 48)
 
-static uint64_t now_ms(void)
+uint64_t cvsw_nic_now(void)
 {
-    return qemu_clock_get_ms(QEMU_CLOCK_REALTIME);
+    return CLOCK_BEGIN + qemu_clock_get_ms(QEMU_CLOCK_REALTIME);
 }
 
 /* --- frames --------------------------------------------------------------- */
@@ -59,7 +47,7 @@ static void cvsw_refused_by_guest(void *opaque)
 {
     CvswNic *nic = opaque;
 
-    nic->run->dropped[1][CVSW_DROP_QUEUE]++;
+    cvsw_nic_drop(nic, CVSW_PORT_WIRE, CVSW_DROP_QUEUE);
 }
 
 static void cvsw_emit(void *opaque, uint32_t port, const struct iovec *iov,
@@ -72,16 +60,8 @@ static void cvsw_emit(void *opaque, uint32_t port, const struct iovec *iov,
                               nic->run->out_of_tunnel);
     } else if (!net_stage_send_packet(nic->stage, NET_STAGE_BACKEND, iov,
                                       parts, offload)) {
-        nic->run->dropped[0][CVSW_DROP_QUEUE]++;
+        cvsw_nic_drop(nic, CVSW_PORT_GUEST, CVSW_DROP_QUEUE);
     }
-}
-
-static void cvsw_punt(void *opaque, const CvswFrame *frame, uint32_t in_port,
-                      uint16_t max_len, const CvswEntry *entry)
-{
-    CvswNic *nic = opaque;
-
-    nic->run->dropped[in_port != CVSW_PORT_GUEST][CVSW_DROP_CONTROLLER]++;
 }
 
 static NetStageVerdict cvsw_take(CvswNic *nic, uint32_t in_port,
@@ -94,10 +74,10 @@ static NetStageVerdict cvsw_take(CvswNic *nic, uint32_t in_port,
                                  CVSW_PARTS_MAX);
 
     if (parts < 0) {
-        nic->run->dropped[in_port != CVSW_PORT_GUEST][CVSW_DROP_MALFORMED]++;
+        cvsw_nic_drop(nic, in_port, CVSW_DROP_MALFORMED);
         return NET_STAGE_DROP;
     }
-    if (cvsw_run(nic->run, in_port, iov, parts, &offload, now_ms())) {
+    if (cvsw_run(nic->run, in_port, iov, parts, &offload, cvsw_nic_now())) {
         return NET_STAGE_DROP;
     }
     if (in_port == CVSW_PORT_WIRE) {
@@ -120,6 +100,7 @@ static NetStageVerdict cvsw_from_nic(NetStage *stage, NetStageFrame *frame)
 
     if (cvsw_frame_is_control(frame)) {
         nic->control_of_guest++;
+        trace_cvsw_control_of_guest(nic->name);
         return NET_STAGE_DROP;
     }
     return cvsw_take(nic, CVSW_PORT_GUEST, frame);
@@ -127,22 +108,28 @@ static NetStageVerdict cvsw_from_nic(NetStage *stage, NetStageFrame *frame)
 
 /* --- control -------------------------------------------------------------- */
 
-static void cvsw_tick(void *opaque)
+void cvsw_nic_tick(void *opaque)
 {
     CvswNic *nic = opaque;
-    uint64_t next = MIN(cvsw_session_tick(nic->session, now_ms()),
-                        cvsw_table_expire(nic->run->table, now_ms()));
+    CvswSessionStats before = *cvsw_session_stats(nic->session);
+    uint64_t now = cvsw_nic_now(), next = UINT64_MAX;
 
+    if (runstate_is_running()) {
+        next = MIN(cvsw_session_tick(nic->session, now),
+                   cvsw_table_expire(nic->run->table, now));
+        cvsw_nic_trace_session(nic, &before);
+    }
     if (next == UINT64_MAX) {
         timer_del(nic->timer);
     } else {
-        timer_mod(nic->timer, MAX(next, now_ms() + 1));
+        timer_mod(nic->timer, MAX(next, now + 1) - CLOCK_BEGIN);
     }
 }
 
 static NetStageVerdict cvsw_from_backend(NetStage *stage, NetStageFrame *frame)
 {
     CvswNic *nic = net_stage_opaque(stage);
+    CvswSessionStats before = *cvsw_session_stats(nic->session);
     uint8_t control[CVSW_FRAME_MAX];
 
     if (!cvsw_frame_is_control(frame)) {
@@ -150,8 +137,9 @@ static NetStageVerdict cvsw_from_backend(NetStage *stage, NetStageFrame *frame)
     }
     cvsw_session_input(nic->session, control,
                        net_stage_peek(frame, 0, control, sizeof(control)),
-                       now_ms());
-    cvsw_tick(nic);
+                       cvsw_nic_now());
+    cvsw_nic_trace_session(nic, &before);
+    cvsw_nic_tick(nic);
     return NET_STAGE_DROP;
 }
 
@@ -161,8 +149,8 @@ static void cvsw_changed(NetStage *stage)
     bool is_up = net_stage_link_up(stage, NET_STAGE_BACKEND);
 
     if (is_up && !nic->was_up) {
-        cvsw_session_begin(nic->session, now_ms());
-        cvsw_tick(nic);
+        cvsw_session_begin(nic->session, cvsw_nic_now());
+        cvsw_nic_tick(nic);
     }
     nic->was_up = is_up;
 }
@@ -197,7 +185,8 @@ static void cvsw_commanded(void *opaque, const CvswMessage *command,
     CvswNic *nic = opaque;
 
     nic->commanded.epoch = qemu_clock_get_ms(QEMU_CLOCK_HOST) / 1000;
-    cvsw_command(&nic->commanded, command, secrets, now_ms(), answer);
+    cvsw_command(&nic->commanded, command, secrets, cvsw_nic_now(), answer);
+    cvsw_nic_trace_command(nic, command, answer);
 }
 
 /* Guests that do not listen are answered by what run/fit.h has. */
@@ -224,17 +213,13 @@ static bool cvsw_set_offload(void *opaque, uint32_t on, uint32_t mask)
     return true;
 }
 
-static void cvsw_removed(void *opaque, const CvswEntry *entry,
-                         CvswRemovedWhy why)
-{
-}
-
 /* --- life ----------------------------------------------------------------- */
 
 static void cvsw_free(void *opaque)
 {
     CvswNic *nic = opaque;
 
+    cvsw_nic_unwatch(nic);
     if (nic->timer) {
         timer_free(nic->timer);
     }
@@ -243,6 +228,7 @@ static void cvsw_free(void *opaque)
     cvsw_table_free(nic->run->table);
     cvsw_sas_free(nic->run->sas);
     g_free(nic->run);
+    g_free(nic->name);
     g_free(nic);
 }
 
@@ -285,21 +271,29 @@ static bool cvsw_open_session(CvswNic *nic, const char *name,
     return nic->session;
 }
 
-static CvswNic *cvsw_make(const CvswNicConfig *config)
+CvswTable *cvsw_nic_new_table(CvswNic *nic)
 {
-    CvswNic *nic = g_new0(CvswNic, 1);
     uint64_t seed = 0;
 
     qemu_guest_getrandom_nofail(&seed, sizeof(seed));
+    return cvsw_table_new(nic->flows_max, nic->masks_max, seed,
+                          cvsw_nic_removed, nic);
+}
+
+static CvswNic *cvsw_make(const char *name, const CvswNicConfig *config)
+{
+    CvswNic *nic = g_new0(CvswNic, 1);
+
+    nic->name = g_strdup(name);
     nic->mac = config->mac;
     nic->flows_max = config->flows_max;
     nic->masks_max = config->masks_max;
     nic->run = g_new0(CvswRun, 1);
-    nic->run->table = cvsw_table_new(config->flows_max, config->masks_max,
-                                     seed, cvsw_removed, nic);
+    nic->run->table = cvsw_nic_new_table(nic);
     nic->run->sas = cvsw_sas_new();
     nic->run->emit = cvsw_emit;
-    nic->run->punt = cvsw_punt;
+    nic->run->punt = cvsw_nic_punt;
+    nic->run->told_drop = cvsw_nic_told_drop;
     nic->run->opaque = nic;
     nic->run->drop_misses = config->drop_misses;
     nic->run->link_mtu = config->link_mtu;
@@ -318,7 +312,7 @@ static CvswNic *cvsw_make(const CvswNicConfig *config)
 CvswNic *cvsw_nic_new(const char *name, const CvswNicConfig *config,
                       NICPeers *peers, Error **errp)
 {
-    CvswNic *nic = cvsw_make(config);
+    CvswNic *nic = cvsw_make(name, config);
     const char *backend = peers->ncs[0]->name;
     g_autofree char *id = g_strdup_printf("%s/cvsw", backend);
 
@@ -334,11 +328,31 @@ CvswNic *cvsw_nic_new(const char *name, const CvswNicConfig *config,
     for (unsigned i = 0; i < net_stage_queues(nic->stage); i++) {
         peers->ncs[i] = net_stage_queue(nic->stage, i);
     }
-    nic->timer = timer_new_ms(QEMU_CLOCK_REALTIME, cvsw_tick, nic);
+    nic->timer = timer_new_ms(QEMU_CLOCK_REALTIME, cvsw_nic_tick, nic);
     nic->was_up = net_stage_link_up(nic->stage, NET_STAGE_BACKEND);
-    cvsw_session_begin(nic->session, now_ms());
-    timer_mod(nic->timer, now_ms());
+    cvsw_session_begin(nic->session, cvsw_nic_now());
+    timer_mod(nic->timer, 0);
+    cvsw_nic_watch(nic);
     return nic;
+}
+
+typedef struct Walk {
+    void (*func)(CvswNic *nic, void *data);
+    void *data;
+} Walk;
+
+static void cvsw_visit(NetStage *stage, void *data)
+{
+    const Walk *walk = data;
+
+    walk->func(net_stage_opaque(stage), walk->data);
+}
+
+void cvsw_nic_foreach(void (*func)(CvswNic *nic, void *data), void *data)
+{
+    Walk walk = { func, data };
+
+    net_stage_foreach(&cvsw_room, cvsw_visit, &walk);
 }
 
 void cvsw_nic_free(CvswNic *nic)

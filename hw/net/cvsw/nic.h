@@ -3,6 +3,7 @@
 #ifndef CVSW_NIC_H
 #define CVSW_NIC_H
 
+#include "migration/vmstate.h"
 #include "net/net.h"
 
 /* Tell the guest's driver which packets its network takes. */
@@ -28,6 +29,9 @@ typedef struct CvswNic CvswNic;
  */
 CvswNic *cvsw_nic_new(const char *name, const CvswNicConfig *config,
                       NICPeers *peers, Error **errp);
+
+/* Of a CvswNic, for vmstate_register(). */
+extern const VMStateDescription cvsw_nic_vmstate;
 
 /** cvsw_nic_free: after the NIC has gone; NULL is welcome */
 void cvsw_nic_free(CvswNic *nic);

@@ -116,6 +116,8 @@ static void cvsw_realize(DeviceState *dev, Error **errp)
     if (*errp) {
         cvsw_nic_free(c->nic);
         c->nic = NULL;
+    } else if (c->nic) {
+        vmstate_register_any(VMSTATE_IF(dev), &cvsw_nic_vmstate, c->nic);
     }
 }
 
@@ -123,6 +125,9 @@ static void cvsw_unrealize(DeviceState *dev)
 {
     VirtIONetCvsw *c = VIRTIO_NET_CVSW(dev);
 
+    if (c->nic) {
+        vmstate_unregister(VMSTATE_IF(dev), &cvsw_nic_vmstate, c->nic);
+    }
     VIRTIO_NET_CVSW_GET_CLASS(dev)->parent_unrealize(dev);
     cvsw_nic_free(c->nic);
     c->nic = NULL;

@@ -205,15 +205,12 @@ static void do_mtu(Order *o)
 static void do_offload(Order *o)
 {
     struct cvsw_set_offload set;
-    uint32_t on, mask;
 
     if (!take(o, &set, sizeof(set))) {
         return;
     }
-    on = packet_get32(&set.on);
-    mask = packet_get32(&set.mask);
-    if (o->to->set_offload(o->to->opaque, on, mask)) {
-        o->to->denied = (o->to->denied & ~mask) | (mask & ~on);
+    if (o->to->set_offload(o->to->opaque, packet_get32(&set.on),
+                           packet_get32(&set.mask))) {
         answer_done(o, 0, 0);
     } else {
         refuse(o, CVSW_STATUS_UNABLE);

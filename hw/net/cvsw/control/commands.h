@@ -12,7 +12,6 @@ typedef struct CvswCommanded {
     CvswTable *table;
     CvswSas *sas;
     uint16_t mtu;               /* 0: nobody set one */
-    uint32_t denied;            /* CVSW_OFFLOAD_... that were switched off */
     /* Returns: false if the guest, or the NIC, cannot have it so */
     bool (*set_mtu)(void *opaque, uint16_t mtu);
     bool (*set_offload)(void *opaque, uint32_t on, uint32_t mask);

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The switch in a NIC: runs, stops and migrations of its VM
+ *
+ * Theory of operation
+ * ===================
+ *
+ * A switch works while its VM runs.  When that stops, no frame comes, no flow
+ * ends and nothing registers, so that what is told to another host is all.
+ *
+ * What is told (state/state.h) gives away the numbers of its associations: the
+ * source seals nothing any more.  If the migration fails the VM goes on here,
+ * with numbers behind those that the other host may have used.  A VM that was
+ * left behind and is let run again by hand goes on without ESP.
+ *
+ * A snapshot can be started more than once, from the same numbers, so that it
+ * has no associations.
+ *
+ * At its new host a NIC registers again at once: sessions do not travel.
+ */
+#include "qemu/osdep.h"
+
+#include <openssl/crypto.h>
+
+#include "hw/net/cvsw/nic-internal.h"
+#include "hw/net/cvsw/state/state.h"
+#include "migration/qemu-file-types.h"
+#include "migration/vmstate.h"
+#include "qemu/error-report.h"
+#include "qemu/timer.h"
+#include "trace.h"
+
+static CvswState state_of(const CvswNic *nic)
+{
+    CvswState state = {
+        .table = nic->run->table,
+        .sas = nic->run->sas,
+        .drop_misses = nic->run->drop_misses,
+        .mtu = nic->commanded.mtu,
+        .denied = nic->denied,
+    };
+
+    memcpy(state.mac, nic->mac.a, sizeof(state.mac));
+    return state;
+}
+
+/* --- a state leaves ------------------------------------------------------- */
+
+static void put_record(void *opaque, const void *record, size_t len)
+{
+    QEMUFile *f = opaque;
+
+    qemu_put_be16(f, len);
+    qemu_put_buffer(f, record, len);
+}
+
+static int put_state(QEMUFile *f, void *pv, size_t size,
+                     const VMStateField *field, JSONWriter *vmdesc)
+{
+    CvswNic *nic = pv;
+    CvswState state = state_of(nic);
+    bool is_snapshot = runstate_check(RUN_STATE_SAVE_VM);
+
+    cvsw_state_save(&state, !is_snapshot, cvsw_nic_now(), put_record, f);
+    nic->has_told |= !is_snapshot;
+    qemu_put_be16(f, 0);        /* no more */
+    trace_cvsw_save(nic->name, cvsw_table_stats(state.table).entries,
+                    cvsw_sas_count(state.sas));
+    return 0;
+}
+
+/* --- a state comes -------------------------------------------------------- */
+
+/* Returns: as cvsw_state_take() */
+static char *read_records(CvswStateReader *reader, QEMUFile *f)
+{
+    uint8_t record[CVSW_STATE_RECORD_MAX];
+    char *why = NULL;
+    size_t len;
+
+    while (!why && (len = qemu_get_be16(f))) {
+        if (len > sizeof(record)) {
+            why = g_strdup_printf("a record has %zu octets", len);
+        } else if (qemu_get_buffer(f, record, len) != len) {
+            why = g_strdup("a record is cut");
+        } else {
+            why = cvsw_state_take(reader, record, len);
+        }
+    }
+    OPENSSL_cleanse(record, sizeof(record));
+    return why ? why : cvsw_state_end(reader);
+}
+
+/* What comes is all that there is then. */
+static void begin_with(CvswNic *nic, CvswState *state)
+{
+    CvswTable *old_table = nic->run->table;
+    CvswSas *old_sas = nic->run->sas;
+
+    nic->run->table = nic->commanded.table = state->table;
+    nic->run->sas = nic->commanded.sas = state->sas;
+    state->table = old_table;
+    state->sas = old_sas;
+    nic->commanded.mtu = state->mtu;
+    nic->denied = state->denied;
+    nic->has_arrived = true;
+    nic->has_told = nic->has_left = false;
+    trace_cvsw_load(nic->name, cvsw_table_stats(nic->run->table).entries,
+                    cvsw_sas_count(nic->run->sas));
+}
+
+static int get_state(QEMUFile *f, void *pv, size_t size,
+                     const VMStateField *field)
+{
+    CvswNic *nic = pv;
+    CvswState state = state_of(nic);
+    CvswStateReader reader = {
+        .to = &state,
+        .now_ms = cvsw_nic_now(),
+        .epoch = qemu_clock_get_ms(QEMU_CLOCK_HOST) / 1000,
+    };
+    g_autofree char *why = NULL;
+
+    state.table = cvsw_nic_new_table(nic);
+    state.sas = cvsw_sas_new();
+    why = read_records(&reader, f);
+    if (why) {
+        error_report("%s: the state of the switch that arrives: %s",
+                     nic->name, why);
+    } else {
+        begin_with(nic, &state);
+    }
+    cvsw_table_free(state.table);
+    cvsw_sas_free(state.sas);
+    return why ? -EINVAL : 0;
+}
+
+static const VMStateInfo cvsw_state_info = {
+    .name = "cvsw-state",
+    .get = get_state,
+    .put = put_state,
+};
+
+/*
+ * A section of its own, as virtio's loader takes a subsection of virtio-net for
+ * one of its own.
+ */
+const VMStateDescription cvsw_nic_vmstate = {
+    .name = "virtio-net-cvsw",
+    .version_id = CVSW_STATE_VERSION,
+    .minimum_version_id = CVSW_STATE_VERSION,
+    .fields = (const VMStateField[]) {
+        {
+            .name = "switch",
+            .info = &cvsw_state_info,
+            .flags = VMS_SINGLE,
+        },
+        VMSTATE_END_OF_LIST()
+    },
+};
+
+/* --- runs and stops ------------------------------------------------------- */
+
+static void take_back(CvswNic *nic)
+{
+    if (nic->has_told) {
+        trace_cvsw_take_back(nic->name);
+        cvsw_state_take_back(nic->run->sas);
+        nic->has_told = false;
+    }
+}
+
+/* The device has been loaded behind its switch: now it can be told. */
+static void arrive(CvswNic *nic)
+{
+    CvswCommanded *to = &nic->commanded;
+
+    nic->has_arrived = false;
+    if (to->mtu && !to->set_mtu(to->opaque, to->mtu)) {
+        warn_report("%s: MTU %u cannot be set here", nic->name, to->mtu);
+        to->mtu = 0;
+    }
+    if (nic->denied && !to->set_offload(to->opaque, 0, nic->denied)) {
+        warn_report("%s: offloads 0x%" PRIx32 " cannot be switched off here",
+                    nic->name, nic->denied);
+    }
+    cvsw_session_begin(nic->session, cvsw_nic_now());
+}
+
+static void vm_state(void *opaque, bool running, RunState state)
+{
+    CvswNic *nic = opaque;
+
+    if (running && !nic->has_left) {
+        take_back(nic);
+    }
+    if (running && nic->has_arrived) {
+        arrive(nic);
+    }
+    cvsw_nic_tick(nic);
+}
+
+/* At the source; when all is done the VM does not come back. */
+static int migrates(NotifierWithReturn *notifier, MigrationEvent *event,
+                    Error **errp)
+{
+    CvswNic *nic = container_of(notifier, CvswNic, migrates);
+
+    switch (event->type) {
+    case MIG_EVENT_PRECOPY_FAILED:
+        nic->has_left = false;
+        take_back(nic);
+        break;
+    case MIG_EVENT_PRECOPY_DONE:
+        nic->has_left = true;
+        break;
+    default:
+        break;
+    }
+    return 0;
+}
+
+void cvsw_nic_watch(CvswNic *nic)
+{
+    nic->vm_state = qemu_add_vm_change_state_handler(vm_state, nic);
+    migration_add_notifier(&nic->migrates, migrates);
+}
+
+void cvsw_nic_unwatch(CvswNic *nic)
+{
+    if (nic->vm_state) {
+        qemu_del_vm_change_state_handler(nic->vm_state);
+        migration_remove_notifier(&nic->migrates);
+    }
+}

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A NIC that is a switch moves to another QEMU: its flows and associations go on."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from vmmnet.testbed import cvsw, wait
+from vmmnet.testbed.cvsw import DECAP, GUEST, WIRE, Controller, Machine, encap, flow, output
+from vmmnet.testbed.guest import Guest
+from vmmnet.testbed.migration import Move
+from vmmnet.testbed.net import Interface, Network
+
+MACS = ("52:54:00:00:00:01", "52:54:00:00:00:02")
+OUTER = ("192.0.2.1", "192.0.2.2")
+INNER = ("198.51.100.1", "198.51.100.2")
+SPIS = (0x1001, 0x1002)
+KEYS = (bytes(range(20)), bytes(range(20, 40)))
+VNI, IPV4, ESP = 100, 0x0800, 50
+#: Numbers that a host does not use whose state has been told (state/state.h).
+USED_MAX = 65536
+
+
+@dataclass(frozen=True)
+class Vm:
+    """One of two VMs, which are joined by VXLAN in ESP."""
+
+    index: int
+    controller: Controller
+
+    def program(self) -> None:
+        """Everything of the guest into the tunnel, and out of it."""
+        here, there = self.index, 1 - self.index
+        ends = [(MACS[i], OUTER[i]) for i in (here, there)]
+        self.controller.hello()
+        self.controller.meet()
+        self.controller.set_sa(1, SPIS[here], KEYS[here], outbound=True)
+        self.controller.set_sa(2, SPIS[there], KEYS[there], outbound=False)
+        into = flow(encap(VNI, *ends), cvsw.encrypt(1), output(WIRE), in_port=GUEST, cookie=0xA)
+        out = (cvsw.decrypt(0), DECAP, output(GUEST))
+        self.controller.set(
+            into, flow(*out, in_port=WIRE, dl_type=IPV4, nw_proto=ESP, cookie=0xB, idle=3600)
+        )
+
+    def prepare(self, guest: Guest) -> None:
+        """Bring its NIC up."""
+        guest.run("modprobe virtio_net")
+        guest.wait_for("ip link show eth0")
+        address = INNER[self.index]
+        guest.run(f"ip link set eth0 mtu 1400 up && ip address add {address}/24 dev eth0")
+
+
+def guest_on(tap: Interface, index: int) -> Guest:
+    """A VM, to be started."""
+    return Guest(
+        name=f"vm{index}",
+        netns=tap.namespace,
+        kernel="6.12",
+        memory="192M",
+        smp=1,
+        arguments=cvsw.options(tap, MACS[index]),
+    )
+
+
+def info(guest: Guest) -> dict[str, Any]:
+    """What query-cvsw says."""
+    (nic,) = guest.qmp("query-cvsw", flows=True)
+    return dict(nic)
+
+
+def packets(nic: dict[str, Any], cookie: int) -> int:
+    """Of a flow, by its counter."""
+    (line,) = (line for line in nic["flows"] if f"cookie={cookie:#x}," in line)
+    found = re.search(r"n_packets=(\d+)", line)
+    assert found
+    return int(found[1])
+
+
+def numbers(nic: dict[str, Any]) -> tuple[int, int]:
+    """What is sealed next, and the highest number that was opened."""
+    sealing, opening = nic["associations"]
+    return sealing["next"], opening["highest"]
+
+
+@dataclass(frozen=True)
+class Bed:
+    """A switch with the taps of the VMs, and of the first one's second place."""
+
+    taps: list[Interface]
+    there: Interface
+    vms: list[Vm]
+
+
+@pytest.fixture
+def bed() -> Iterator[Bed]:
+    with Network() as network, contextlib.ExitStack() as stack:
+        host = network.namespace("host")
+        bridge = host.bridge()
+        taps = [host.tap(f"tap{number}", bridge) for number in range(3)]
+        made = [stack.enter_context(contextlib.closing(Controller(bridge, mac))) for mac in MACS]
+        vms = [Vm(index, controller) for index, controller in enumerate(made)]
+        yield Bed(taps[:2], taps[2], vms)
+
+
+def test_moves(bed: Bed) -> None:
+    """The ping goes on in ESP, before any controller has heard of the move."""
+    first, second = bed.vms
+    with guest_on(bed.taps[0], 0) as source, guest_on(bed.taps[1], 1) as peer:
+        for vm, guest in ((first, source), (second, peer)):
+            vm.prepare(guest)
+            vm.program()
+        source.wait_for(f"ping -n -c1 -W1 {INNER[1]}")
+        ping = source.spawn(["ping", "-n", "-i", "0.1", INNER[1]])
+        there = {"netns": bed.there.namespace.netns, "name": "moved"}
+        with Move(source, arguments=cvsw.options(bed.there, MACS[0]), **there) as move:
+            move.begin()
+            target = move.complete()
+            left, here = info(source), info(target)
+            # The source seals nothing any more: its numbers are another host's.
+            assert numbers(left)[0] == 0
+            wait.until(
+                lambda: packets(info(target), 0xB) > packets(here, 0xB) + 10, "answers in ESP"
+            )
+            after = info(target)
+            assert packets(here, 0xA) >= packets(left, 0xA) > 0
+            assert numbers(after)[0] > numbers(here)[0] > packets(left, 0xA)
+            assert numbers(after)[1] > numbers(left)[1]
+            assert "idle_timeout=3600" in after["flows"][1] + after["flows"][0]
+            # No number twice: the peer has refused nothing, nor has the VM.
+            assert not info(peer)["esp"] and not after["esp"]
+            # It has registered at once; now the controller hears of it.
+            wait.until(
+                lambda: first.controller.pump(0.1) or len(first.controller.registrations) > 1,
+                "it registers again",
+            )
+            assert first.controller.registrations[-1].entries == 2
+            first.controller.set(flow(priority=0, cookie=0xC))
+            assert info(target)["session"]["open"]
+            ping.kill(signal.SIGINT)
+            assert " 0 received" not in ping.wait().stdout
+            assert numbers(info(source))[0] == 0
+
+
+@contextlib.contextmanager
+def programmed(bed: Bed, *words: str) -> Iterator[Machine]:
+    """A machine without a guest, whose NIC has flows and associations."""
+    with Machine.running(bed.taps[0], MACS[0], *words) as machine:
+        bed.vms[0].program()
+        yield machine
+
+
+def migrate(machine: Machine, uri: str, wanted: str) -> None:
+    """Have it sent, until that has ended so."""
+    machine.monitor.command("migrate", uri=uri)
+    wait.until(lambda: machine.monitor.command("query-migrate").get("status") == wanted, wanted)
+
+
+REFUSED = {
+    "flows=1": "nic0: the state of the switch that arrives: flows=1 here has no room for 2 flows",
+    "masks=1": "nic0: the state of the switch that arrives: flow 2: masks=1 here has no room",
+}
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_refused(bed: Bed, tmp_path: Path, words: str) -> None:
+    """A host that cannot take a VM says why; where it was it goes on, with new numbers."""
+    uri = f"unix:{tmp_path}/stream"
+    capability = [{"capability": "return-path", "state": True}]
+    with (
+        programmed(bed) as source,
+        Machine.running(bed.there, MACS[0], words, incoming=True) as target,
+    ):
+        before = source.info()["associations"][0]["next"]
+        for machine in (source, target):
+            machine.monitor.command("migrate-set-capabilities", capabilities=capability)
+        target.monitor.command("migrate-incoming", uri=uri)
+        migrate(source, uri, "failed")
+        wait.until(lambda: REFUSED[words] in target.process.errors(), "a reason")
+        wait.until(lambda: source.monitor.command("query-status")["running"], "it goes on")
+        assert source.info()["associations"][0]["next"] == before + USED_MAX
+        # The controller's session goes on, too.
+        bed.vms[0].controller.set(flow(priority=0))
+
+
+#: An octet of the NIC's record, what it becomes, and what is said of that.
+DAMAGE = {
+    "version": (2, 9, "version is 9, not 1"),
+    "mac": (8, 9, "mac=52:54:00:00:00:01 here is not 52:54:00:00:00:09, which the NIC had"),
+    "miss": (9, 0, "miss=drop here is not normal, which the NIC had"),
+    "flows": (12, 255, "flows=4096 here has no room for 4278190082 flows"),
+}
+
+
+@pytest.mark.parametrize("what", DAMAGE)
+def test_damaged(bed: Bed, tmp_path: Path, what: str) -> None:
+    """A stream that somebody has changed is refused, by the name of device and field."""
+    file = tmp_path / "stream"
+    with programmed(bed) as source:
+        migrate(source, f"file:{file}", "completed")
+    stream = bytearray(file.read_bytes())
+    head = b"\x00\x18\x01\x00\x01" + cvsw.mac_octets(MACS[0])
+    assert stream.count(head) == 1
+    offset, value, message = DAMAGE[what]
+    stream[stream.index(head) + 2 + offset] = value
+    file.write_bytes(stream)
+    with Machine.running(bed.there, MACS[0], incoming=True) as target:
+        target.monitor.command("migrate-incoming", uri=f"file:{file}")
+        wait.until(
+            lambda: (
+                f"nic0: the state of the switch that arrives: {message}" in target.process.errors()
+            ),
+            "a reason",
+        )

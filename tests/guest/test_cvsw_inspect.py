@@ -82,8 +82,8 @@ def test_query(bed: Bed) -> None:
     assert "flows" not in bed.machine.info(id="nic0")
     with pytest.raises(QmpError, match="no device 'nobody' with a switch"):
         bed.machine.info(id="nobody")
-    text = bed.machine.monitor.command(
-        "human-monitor-command", **{"command-line": "info cvsw -f nic0"}
+    text = bed.machine.monitor.execute(
+        "human-monitor-command", {"command-line": "info cvsw -f nic0"}
     )
     assert "nic0: netdev net0, MAC 52:54:00:00:00:01" in text
     assert "SA 7     outbound SPI 0x1001 aes-gcm-128 esn next=1, good=0" in text

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vmmnet.testbed import cvsw, wait
+from vmmnet.testbed import cvsw, pair, wait
 from vmmnet.testbed.cvsw import DECAP, GUEST, WIRE, Controller, Machine, encap, flow, output
 from vmmnet.testbed.guest import Guest
 from vmmnet.testbed.migration import Move
@@ -112,7 +112,7 @@ def bed() -> Iterator[Bed]:
 def test_moves(bed: Bed) -> None:
     """The ping goes on in ESP, before any controller has heard of the move."""
     first, second = bed.vms
-    with guest_on(bed.taps[0], 0) as source, guest_on(bed.taps[1], 1) as peer:
+    with pair.running(guest_on(bed.taps[0], 0), guest_on(bed.taps[1], 1)) as (source, peer):
         for vm, guest in ((first, source), (second, peer)):
             vm.prepare(guest)
             vm.program()

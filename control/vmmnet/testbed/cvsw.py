@@ -210,5 +210,5 @@ class Machine:
 
     def info(self, **arguments: object) -> dict[str, Any]:
         """What query-cvsw says."""
-        (nic,) = self.monitor.command("query-cvsw", **arguments)
+        (nic,) = self.monitor.execute("query-cvsw", arguments)
         return dict(nic)

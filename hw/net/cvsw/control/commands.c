@@ -28,7 +28,9 @@ static void put(CvswAnswer *answer, const void *octets, size_t len)
     size_t room = sizeof(answer->payload) - answer->len;
 
     len = MIN(len, room);
-    memcpy(answer->payload + answer->len, octets, len);
+    if (len) {                  /* else @octets may be NULL */
+        memcpy(answer->payload + answer->len, octets, len);
+    }
     answer->len += len;
 }
 

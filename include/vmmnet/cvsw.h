@@ -57,9 +57,9 @@
  * from another host.
  *
  * In a session a NIC tells of its own accord, in EVENTs that have numbers of
- * their own: OFPT_FLOW_REMOVED of flows that were made with OFPFF_SEND_FLOW_REM,
- * OFPT_PACKET_IN of frames that a flow outputs to the controller. Nobody answers
- * them; they may be lost.
+ * their own: OFPT_FLOW_REMOVED of flows that were made with
+ * OFPFF_SEND_FLOW_REM, OFPT_PACKET_IN of frames that a flow outputs to the
+ * controller. Nobody answers them; they may be lost.
  */
 #ifndef VMMNET_CVSW_H
 #define VMMNET_CVSW_H

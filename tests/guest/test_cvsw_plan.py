@@ -121,10 +121,15 @@ def test_nothing_else(bed: Bed) -> None:
     """The guest does not get into the underlay, nor by a MAC address that is not its own."""
     wait.until(lambda: bed.pings(INSIDE_HOST), "the station answers in the tunnel")
     assert not bed.pings(HOST)
-    for mac, answers in (("52:54:00:00:00:09", False), (MAC, True)):
+    stranger = "52:54:00:00:00:09"
+    for mac, answers in ((stranger, False), (MAC, True)):
         bed.guest.run(f"ip link set {bed.name} down && ip link set {bed.name} address {mac}")
         bed.guest.run(f"ip link set {bed.name} up")
         if answers:
             wait.until(lambda: bed.pings(INSIDE_HOST), "the station answers again")
         else:
             assert not bed.pings(INSIDE_HOST)
+    # The station learns from whom frames come.
+    learned = bed.host.run(["bridge", "fdb", "show", "dev", "vx0"]).stdout
+    assert MAC in learned
+    assert stranger not in learned

@@ -444,6 +444,26 @@ static void test_crc32c(void)
     g_assert_cmphex(cvsw_crc32c(iov, 2, 0, 9), ==, 0xe3069283);
 }
 
+/* A wrong checksum is as wrong afterwards: the receiver has to see it. */
+static void test_damaged_sctp(void)
+{
+    CvswAction action = {
+        .type = CVSW_ACTION_SET_FIELD,
+        .set = { .field = CVSW_SCTP_SRC, .value.octets = { 0x12, 0x34 },
+                 .mask.octets = { 0xff, 0xff } },
+    };
+    g_autofree CvswFrame *f = NULL;
+    Sent sent;
+
+    make(&sent, 1, false, SCTP);
+    seal(&sent, false);
+    sent.data[sent.l4 + 9] ^= 0x40;
+    f = change(&sent, &action, CVSW_REWRITE_DONE);
+    g_assert_cmpint(f->flow.src_port, ==, 0x1234);
+    f->head[f->flow.l4 + 9] ^= 0x40;
+    assert_sums(f, &sent);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -454,5 +474,6 @@ int main(int argc, char **argv)
     g_test_add_func("/cvsw/rewrite/many-tags", test_many_tags);
     g_test_add_func("/cvsw/rewrite/udp-sum", test_udp_sum);
     g_test_add_func("/cvsw/rewrite/crc32c", test_crc32c);
+    g_test_add_func("/cvsw/rewrite/damaged-sctp", test_damaged_sctp);
     return g_test_run();
 }

@@ -90,24 +90,32 @@ static void change_l4_sum(CvswFrame *f, unsigned in, uint32_t by)
     }
 }
 
-/* SCTP's covers its packet and nothing else (RFC 9260 section 6.8). */
-static void make_sctp_sum(CvswFrame *f)
+static bool has_sctp_sum(const CvswFrame *f, unsigned in)
+{
+    return in & IN_L4 && f->flow.has & PACKET_FLOW_SCTP &&
+           !(f->flow.has & PACKET_FLOW_FRAGMENT);
+}
+
+/*
+ * SCTP's checksum covers its packet and nothing else (RFC 9260 section 6.8).
+ * It is a CRC, so that what is wrong in it is so in what it is changed to.
+ */
+static uint32_t sctp_sum(const CvswFrame *f)
 {
     struct iovec iov[CVSW_PARTS_MAX + 1];
     size_t l4 = f->flow.l4, end;
-    uint32_t crc;
 
-    if (f->flow.has & PACKET_FLOW_FRAGMENT) {
-        return;
-    }
     end = f->flow.has & PACKET_FLOW_IP4 ?
           f->flow.l3 + packet_get16(f->head + f->flow.l3 + 2) :
           f->flow.l3 + PACKET_IP6_LEN +
           packet_get16(f->head + f->flow.l3 + 4);
-    memset(f->head + l4 + SCTP_SUM, 0, 4);
-    crc = cvsw_crc32c(iov, cvsw_frame_iov(f, iov), l4, end - l4);
+    return cvsw_crc32c(iov, cvsw_frame_iov(f, iov), l4, end - l4);
+}
+
+static void change_sctp_sum(CvswFrame *f, uint32_t by)
+{
     for (int i = 0; i < 4; i++) {
-        f->head[l4 + SCTP_SUM + i] = crc >> 8 * i;
+        f->head[f->flow.l4 + SCTP_SUM + i] ^= by >> 8 * i;
     }
 }
 
@@ -119,8 +127,12 @@ static void put(CvswFrame *f, size_t at, const void *new, size_t len,
                 unsigned in)
 {
     uint8_t *old = f->head + at;
-    uint32_t by = difference(old, new, len);
+    uint32_t by = difference(old, new, len), crc = 0;
+    bool is_sctp = has_sctp_sum(f, in);
 
+    if (is_sctp) {
+        crc = sctp_sum(f);
+    }
     memcpy(old, new, len);
     if (in & IN_IP4) {
         change_sum(f->head + f->flow.l3 + IP4_SUM, by);
@@ -128,8 +140,8 @@ static void put(CvswFrame *f, size_t at, const void *new, size_t len,
     if (in & (IN_PSEUDO | IN_L4)) {
         change_l4_sum(f, in, by);
     }
-    if (in & IN_L4 && f->flow.has & PACKET_FLOW_SCTP) {
-        make_sctp_sum(f);
+    if (is_sctp) {
+        change_sctp_sum(f, crc ^ sctp_sum(f));
     }
 }
 

@@ -49,10 +49,12 @@ def show_capture(story: Story, bed: Bed, file: Path) -> None:
     wire = bed.hosts[0].wire.name
     some = switched.read(file, "esp")
     middle = len(some) // 2
-    story.show("host1$", f"tcpdump -nn -i {wire}", "\n".join(some[middle : middle + _SOME]))
+    story.show("host1$", f"tcpdump -i {wire} -w wire.pcap &", "")
+    lines = "\n".join(["...", *some[middle : middle + _SOME], "..."])
+    story.show("host1$", "tcpdump -nn -t -r wire.pcap esp", lines)
     for expression in ("esp", f"not esp and not {CONTROL}"):
         number = len(switched.read(file, expression))
-        story.show("host1$", f"tcpdump -nn -r wire.pcap {expression} | wc -l", str(number))
+        story.show("host1$", f"tcpdump -nn -t -r wire.pcap {expression} | wc -l", str(number))
 
 
 def show_controller(story: Story, bed: Bed, *words: str) -> None:

@@ -4,20 +4,20 @@
 import sys
 from pathlib import Path
 
-import pytest
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "control"))
 
 from vmmnet.testbed.fixtures import (
     clean_machine,
     kernel_series,
     network,
+    pytest_configure,
     pytest_runtest_makereport,
 )
 
-__all__ = ["clean_machine", "kernel_series", "network", "pytest_runtest_makereport"]
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker of what is not part of make check."""
-    config.addinivalue_line("markers", "long: takes minutes; tests/run --layers suites runs it")
+__all__ = [
+    "clean_machine",
+    "kernel_series",
+    "network",
+    "pytest_configure",
+    "pytest_runtest_makereport",
+]

@@ -10,7 +10,14 @@ from vmmnet.testbed.fixtures import (
     clean_machine,
     kernel_series,
     network,
+    pytest_configure,
     pytest_runtest_makereport,
 )
 
-__all__ = ["clean_machine", "kernel_series", "network", "pytest_runtest_makereport"]
+__all__ = [
+    "clean_machine",
+    "kernel_series",
+    "network",
+    "pytest_configure",
+    "pytest_runtest_makereport",
+]

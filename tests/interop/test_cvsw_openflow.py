@@ -4,22 +4,19 @@
 from __future__ import annotations
 
 import collections
-import importlib
 import json
 import random
 import re
 import struct
 import subprocess
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from vmmnet.testbed import programs, tools, wheels
-
-VERSIONS = {1: "of10", 4: "of13"}
-EXPERIMENTER = 0x00525400
+from vmmnet.testbed import programs, tools
+from vmmnet.testbed.openflow import cases
+from vmmnet.testbed.openflow.osken import EXPERIMENTER, VERSIONS, OsKen
 
 #: os-ken's own cases: how many of their FLOW_MODs are taken, and why others are not.  Of 1.3 they
 #: use a second table, groups, meters, MPLS and PBB.
@@ -38,59 +35,9 @@ TAKEN: dict[int, dict[str, int]] = {
 }
 
 
-class OsKen:
-    """The parsers of one version."""
-
-    def __init__(self, version: int) -> None:
-        self.version = version
-        self._parser = importlib.import_module("os_ken.ofproto.ofproto_parser")
-        protocol = importlib.import_module("os_ken.ofproto.ofproto_protocol")
-        self.datapath = protocol.ProtocolDesc(version=version)
-        self.of = self.datapath.ofproto_parser
-        self.cases_folder = Path(str(self._parser.__file__)).parents[1] / "tests" / "switch"
-
-    def cases(self) -> Iterator[bytes]:
-        """The FLOW_MODs of its cases for switches."""
-        for path in sorted((self.cases_folder / VERSIONS[self.version]).rglob("*.json")):
-            _, *cases = json.loads(path.read_text())
-            for flow in (flow for case in cases for flow in case["prerequisite"]):
-                if "OFPFlowMod" in flow:
-                    yield self.octets(self._parser.ofp_msg_from_jsondict(self.datapath, flow))
-
-    def octets(self, message: Any) -> bytes:
-        """A message of its own on the wire."""
-        message.serialize()
-        return bytes(message.buf)
-
-    def parse(self, octets: bytes) -> Any:
-        """A message from the wire."""
-        return self._parser.msg(self.datapath, octets[0], octets[1], len(octets), 7, octets)
-
-    def add(self, match: dict[str, Any], actions: Sequence[Any], **more: Any) -> bytes:
-        """A FLOW_MOD that adds a flow."""
-        of = self.of
-        if self.version == 1:
-            more = {"cookie": 0, "command": 0, "actions": actions, **more}
-            return self.octets(of.OFPFlowMod(self.datapath, of.OFPMatch(**match), **more))
-        apply = [of.OFPInstructionActions(4, actions)] if actions else []
-        more = {"match": of.OFPMatch(**match), "instructions": apply, **more}
-        return self.octets(of.OFPFlowMod(self.datapath, **more))
-
-    def own(self, octets: bytes) -> Any:
-        """An action of ours: what is behind the experimenter."""
-        if self.version == 1:
-            return self.of.OFPActionVendor.parser(
-                struct.pack("!HHI", 0xFFFF, 8 + len(octets), EXPERIMENTER) + octets, 0
-            )
-        return self.of.OFPActionExperimenterUnknown(EXPERIMENTER, octets)
-
-
 @pytest.fixture(params=list(VERSIONS), ids=list(VERSIONS.values()))
 def osken(request: pytest.FixtureRequest) -> OsKen:
     """os-ken in each of the versions."""
-    folder = str(wheels.os_ken())
-    if folder not in sys.path:
-        sys.path.append(folder)
     return OsKen(request.param)
 
 
@@ -155,7 +102,7 @@ def check_same(osken: OsKen, messages: Sequence[bytes]) -> None:
 
 def test_cases(osken: OsKen, tmp_path: Path) -> None:
     """All that os-ken's cases send is understood as Open vSwitch does, or refused by its name."""
-    messages = list(osken.cases())
+    messages = [each for case in cases.read(osken) for each in case.messages("OFPFlowMod")]
     answers = ask(messages, "show")
     count = collections.Counter(re.sub(r"ok\t.*|refused\t", "", one) or "ok" for one in answers)
     assert count == TAKEN[osken.version]

@@ -139,6 +139,10 @@ class TapWire:
         """Open a macvtap; ``folder`` is for a device node."""
         return cls(open_macvtap(interface, folder), vnet=True)
 
+    def fileno(self) -> int:
+        """What becomes readable when a frame has come."""
+        return self._device
+
     def send(self, octets: bytes, vnet: bytes = NO_VNET) -> None:
         """Send a frame, with a virtio-net header where there are some."""
         with _one_processor():

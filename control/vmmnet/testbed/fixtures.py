@@ -11,6 +11,11 @@ import pytest
 from . import guest, kernel, net, process, wait
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker of what is not part of make check."""
+    config.addinivalue_line("markers", "long: takes minutes; tests/run --layers suites runs it")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def clean_machine() -> Iterator[None]:
     """Remove what killed runs left behind, and prove that this one leaves nothing."""

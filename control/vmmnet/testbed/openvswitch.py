@@ -9,6 +9,8 @@ than the MTU is dropped.  What a CVSW has put into a tunnel is whole.
 from __future__ import annotations
 
 import contextlib
+import json
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -76,6 +78,24 @@ class Switch:
     def groups(self) -> str:
         """The groups that its ports have reported, and the ports with queriers."""
         return self._ask("mdb/show")
+
+    @property
+    def openflow(self) -> Path:
+        """The socket at which the bridge speaks OpenFlow."""
+        return self._folder / "sw.mgmt"
+
+    def forget(self) -> None:
+        """Drop what its datapath remembers of frames; the next of each kind is looked up."""
+        # A program for each call would be most of what a case takes.
+        (path,) = self._folder.glob("ovs-vswitchd.*.ctl")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+            client.settimeout(wait.PATIENCE)
+            client.connect(str(path))
+            call = {"method": "revalidator/purge", "params": [], "id": 0}
+            client.sendall(json.dumps(call).encode())
+            answer = json.loads(client.recv(1 << 16))
+        if answer["error"] is not None:
+            raise RuntimeError(f"revalidator/purge: {answer['error']}")
 
     def _ask(self, command: str) -> str:
         socket = next(self._folder.glob("ovs-vswitchd.*.ctl"))

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What of OpenFlow 1.3 a NIC with two ports and one table does not have.
+
+A case that needs such a thing says so by its own messages, so that nobody has to believe the
+NIC.  The NIC has to refuse it, with an error that is meant for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .cases import IN, OUT, Case
+
+
+@dataclass(frozen=True)
+class Lack:
+    """A part of OpenFlow that is not there."""
+
+    name: str
+    #: What OpenFlow 1.3.5 says about it.
+    reason: str
+    #: The errors that refuse it.
+    errors: frozenset[str]
+
+
+_BAD_ACTION, _BAD_FIELD = "OFPBAC_BAD_TYPE", "OFPBMC_BAD_FIELD"
+_BAD_SET, _BAD_REQUEST = "OFPBAC_BAD_SET_TYPE", "OFPBRC_BAD_TYPE"
+_BAD_INSTRUCTION = "OFPBIC_UNSUP_INST"
+
+PORTS = Lack(
+    "a third port",
+    "ports are what a switch has (4.1); all these cases output to port 3",
+    frozenset({"OFPBAC_BAD_OUT_PORT"}),
+)
+GROUPS = Lack(
+    "groups",
+    "there is no group table (5.6); a NIC's two ports leave nothing to choose from",
+    frozenset({"OFPBAC_BAD_OUT_GROUP", _BAD_REQUEST}),
+)
+METERS = Lack(
+    "meters", "an optional instruction (5.9)", frozenset({_BAD_INSTRUCTION, _BAD_REQUEST})
+)
+TABLES = Lack(
+    "a second table",
+    "one table is enough (5.1), and flows of the last cannot go on to another (5.9)",
+    frozenset({"OFPFMFC_BAD_TABLE_ID", "OFPBIC_BAD_TABLE_ID"}),
+)
+METADATA = Lack(
+    "metadata",
+    "an optional instruction and an optional field (5.9, 7.2.3.7), between tables",
+    frozenset({_BAD_INSTRUCTION, _BAD_FIELD}),
+)
+MPLS = Lack(
+    "MPLS",
+    "optional actions and fields (5.12, 7.2.3.7)",
+    frozenset({_BAD_ACTION, _BAD_FIELD, _BAD_SET}),
+)
+PBB = Lack(
+    "PBB",
+    "optional actions and fields (5.12, 7.2.3.7)",
+    frozenset({_BAD_ACTION, _BAD_FIELD, _BAD_SET}),
+)
+COPY_TTL = Lack("COPY_TTL", "optional actions (5.12)", frozenset({_BAD_ACTION}))
+TYPES = Lack(
+    "SET_FIELD of ETH_TYPE, IP_PROTO",
+    "SET_FIELD is optional, field by field (5.12): what is behind would become another thing",
+    frozenset({_BAD_SET}),
+)
+
+#: The first that a case needs is the one that it is counted under.
+ALL = (METERS, PORTS, GROUPS, MPLS, PBB, COPY_TTL, METADATA, TYPES, TABLES)
+
+_BY_NAME = {
+    "OFPGroupMod": GROUPS,
+    "OFPActionGroup": GROUPS,
+    "OFPMeterMod": METERS,
+    "OFPInstructionMeter": METERS,
+    "OFPInstructionGotoTable": TABLES,
+    "OFPInstructionWriteMetadata": METADATA,
+    "OFPActionPushMpls": MPLS,
+    "OFPActionPopMpls": MPLS,
+    "OFPActionSetMplsTtl": MPLS,
+    "OFPActionDecMplsTtl": MPLS,
+    "OFPActionPushPbb": PBB,
+    "OFPActionPopPbb": PBB,
+    "OFPActionCopyTtlOut": COPY_TTL,
+    "OFPActionCopyTtlIn": COPY_TTL,
+}
+_BY_FIELD = {
+    "metadata": METADATA,
+    "mpls_label": MPLS,
+    "mpls_tc": MPLS,
+    "mpls_bos": MPLS,
+    "pbb_isid": PBB,
+}
+# OFPP_MAX of 1.0 and of 1.3: from there on ports are no ports.
+_RESERVED = {1: 0xFF00, 4: 0xFFFFFF00}
+
+
+def of(case: Case) -> tuple[Lack, ...]:
+    """What a case needs and a NIC does not have."""
+    found = set(_needs(case.prerequisite, _RESERVED[case.version]))
+    return tuple(lack for lack in ALL if lack in found)
+
+
+def _needs(node: Any, reserved: int) -> Iterator[Lack]:
+    if isinstance(node, list):
+        for each in node:
+            yield from _needs(each, reserved)
+        return
+    if not isinstance(node, dict):
+        return
+    for key, value in node.items():
+        if key in _BY_NAME:
+            yield _BY_NAME[key]
+        elif key == "OFPActionOutput" and value["port"] not in (IN, OUT):
+            yield from [PORTS] if value["port"] < reserved else []
+        elif key == "OFPActionSetField":
+            field = value["field"]["OXMTlv"]["field"]
+            yield from [TYPES] if field in ("eth_type", "ip_proto") else []
+        elif key == "table_id" and value:
+            yield TABLES
+        elif key == "OXMTlv" and value["field"] in _BY_FIELD:
+            yield _BY_FIELD[value["field"]]
+        yield from _needs(value, reserved)

@@ -133,7 +133,7 @@ def _is_ready(client: Client) -> bool:
 def running(folder: Path, *words: Path) -> Iterator[Client]:
     """The daemon; it is killed in the end."""
     socket = folder / "cvsw.sock"
-    packages = wheels.installed(paths.ROOT / "tests" / "interop" / "wheels.txt")
+    packages = wheels.os_ken()
     command = [sys.executable, "-m", "vmmnet", "cvsw", "run", "--listen", f"127.0.0.1:{_PORT}"]
     command += [f"--socket={socket}", f"--state={folder / 'state.json'}", *map(str, words)]
     environment = {"PYTHONPATH": f"{paths.ROOT / 'control'}:{packages}"}

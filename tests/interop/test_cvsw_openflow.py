@@ -8,14 +8,14 @@ import json
 import random
 import re
 import struct
-import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from vmmnet.testbed import programs, tools
+from vmmnet.testbed import tools
 from vmmnet.testbed.openflow import cases
+from vmmnet.testbed.openflow.codec import ask
 from vmmnet.testbed.openflow.osken import EXPERIMENTER, VERSIONS, OsKen
 
 #: os-ken's own cases: how many of their FLOW_MODs are taken, and why others are not.  Of 1.3 they
@@ -39,18 +39,6 @@ TAKEN: dict[int, dict[str, int]] = {
 def osken(request: pytest.FixtureRequest) -> OsKen:
     """os-ken in each of the versions."""
     return OsKen(request.param)
-
-
-def ask(messages: Iterable[bytes], *words: str | int) -> list[str]:
-    """Our program's answers to FLOW_MODs."""
-    done = subprocess.run(
-        [programs.built("cvsw-openflow-peer"), *map(str, words)],
-        input="".join(f"{message.hex()}\n" for message in messages),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout.splitlines()
 
 
 def open_vswitch(messages: Iterable[bytes], folder: Path) -> list[str]:

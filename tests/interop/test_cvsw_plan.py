@@ -4,23 +4,20 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from test_cvsw_openflow import OsKen, ask
 from vmmnet.cvsw.plan.flows import flows
 from vmmnet.cvsw.plan.model import Nic, Plan
-from vmmnet.testbed import cvsw_plans, paths, wheels
+from vmmnet.testbed import cvsw_plans
+from vmmnet.testbed.openflow.codec import ask
+from vmmnet.testbed.openflow.osken import OsKen
 
 
 @pytest.fixture
 def osken() -> OsKen:
     """os-ken in OpenFlow 1.3."""
-    folder = str(wheels.installed(paths.ROOT / "tests" / "interop" / "wheels.txt"))
-    if folder not in sys.path:
-        sys.path.append(folder)
     return OsKen(4)
 
 

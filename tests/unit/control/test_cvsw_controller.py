@@ -32,7 +32,7 @@ class Daemon:
     def __init__(self, folder: Path, *words: str) -> None:
         self.folder = folder
         self.log = folder / "log"
-        packages = wheels.installed(paths.ROOT / "tests" / "interop" / "wheels.txt")
+        packages = wheels.os_ken()
         command = [sys.executable, "-m", "vmmnet", "cvsw", "run", "--listen", "127.0.0.1:0"]
         command += [f"--socket={folder}/cvsw.sock", f"--state={folder}/state.json", *words]
         with self.log.open("w") as log:

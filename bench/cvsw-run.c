@@ -147,13 +147,13 @@ static void number_field(CvswMatch *match, CvswField field, uint64_t number)
     g_assert(cvsw_match_add(match, field, &value, NULL) == CVSW_MATCH_OK);
 }
 
-static void add_flow(Nic *nic, CvswField field, uint64_t value,
-                     const CvswAction *actions, unsigned num)
+static void add_flow(Nic *nic, uint16_t priority, CvswField field,
+                     uint64_t value, const CvswAction *actions, unsigned num)
 {
     g_autofree CvswFlowMod *mod = g_new0(CvswFlowMod, 1);
 
     mod->command = CVSW_ADD;
-    mod->priority = 1;
+    mod->priority = priority;
     mod->out_port = CVSW_ANY_PORT;
     mod->actions_len = num;
     memcpy(mod->actions, actions, num * sizeof(*actions));
@@ -223,7 +223,7 @@ static void to_wire(Nic *nic, const CvswAction *first, unsigned num)
 
     memcpy(list, first, num * sizeof(*first));
     list[num++] = output(CVSW_PORT_WIRE);
-    add_flow(nic, CVSW_IN_PORT, CVSW_PORT_GUEST, list, num);
+    add_flow(nic, 1, CVSW_IN_PORT, CVSW_PORT_GUEST, list, num);
 }
 
 static void set_nothing(Nic *nic)
@@ -285,8 +285,8 @@ static void from_tunnel(Nic *nic, bool sealed)
         list[num++] = (CvswAction) { .type = CVSW_ACTION_DECRYPT };
     }
     list[num++] = (CvswAction) { .type = CVSW_ACTION_TUNNEL_DECAP };
-    add_flow(nic, CVSW_IN_PORT, CVSW_PORT_WIRE, list, num);
-    add_flow(nic, CVSW_TUNNEL_ID, VNI, &deliver, 1);
+    add_flow(nic, 1, CVSW_IN_PORT, CVSW_PORT_WIRE, list, num);
+    add_flow(nic, 2, CVSW_TUNNEL_ID, VNI, &deliver, 1);
 }
 
 static void take_vxlan(Nic *nic)

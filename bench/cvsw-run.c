@@ -317,7 +317,7 @@ static const Case cases[] = {
     { "from-vxlan+esp", take_sealed, set_sealed },
 };
 
-/* What the other end makes of the guest's frame. */
+/* The guest's frame as the other end sends it. */
 static void from_wire(Frame *f, void (*sender)(Nic *))
 {
     Nic *nic = nic_new();
@@ -397,7 +397,7 @@ static double seal_ours(void)
     return num * 8.0 * SEAL / (end - begin);
 }
 
-/* What libcrypto does alone with as many octets, with another nonce each. */
+/* libcrypto alone, with as many octets and another nonce each. */
 static double seal_libcrypto(void)
 {
     static uint8_t in[SEAL], out[SEAL + 100], key[16], aad[8], tag[16];

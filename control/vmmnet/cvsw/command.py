@@ -76,7 +76,7 @@ def execute(given: argparse.Namespace) -> int:
     except Refused as error:
         return _refuse(given, str(error))
     except BrokenPipeError:
-        # Who reads has had enough; nor is there anything left to flush to.
+        # The reader has left, so that there is nothing to flush to.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Status.DONE
     except KeyboardInterrupt:

@@ -22,7 +22,7 @@ import sys
 from typing import Any
 
 ETH_P_ALL = 3
-# What packet(7) defines and Python does not.
+# Constants of packet(7) that Python lacks.
 SOL_PACKET = 263
 PACKET_ADD_MEMBERSHIP, PACKET_MR_PROMISC = 1, 1
 PACKET_AUXDATA = 8

@@ -40,7 +40,7 @@ _HEAD = struct.Struct("!6s6sH")
 # Of whom it is in truth, and its number.
 _BODY = struct.Struct("!IQ")
 _ETH_P_ALL = 3
-# What packet(7) defines and Python does not.
+# Constants of packet(7) that Python lacks.
 _SOL_PACKET, _IGNORE_OUTGOING, _STATISTICS = 263, 23, 6
 _SO_RCVBUFFORCE = 33
 _ROOM = 32 << 20

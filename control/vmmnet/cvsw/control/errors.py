@@ -26,7 +26,7 @@ _NAMES = {
     5: ("OFPFMFC", _FLOW_MOD.split()),
 }
 _OPENFLOW_13 = 4
-# What the NIC says itself, in words.
+# The NIC's own faults, in words.
 _STATUS = {
     Status.UNKNOWN: "the NIC does not know this command",
     Status.LENGTH: "the NIC has this command with another length",

@@ -18,7 +18,7 @@ import struct
 import sys
 
 _ETH_P_ALL = 3
-# What packet(7) defines and Python does not.
+# Constants of packet(7) that Python lacks.
 _SOL_PACKET = 263
 _ADD_MEMBERSHIP, _PROMISCUOUS = 1, 1
 _AUXDATA = struct.Struct("=IIIHHHH")

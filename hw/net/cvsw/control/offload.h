@@ -12,7 +12,7 @@
  * @asked: CVSW_OFFLOAD_... that the guest's driver has asked for now
  * @denied: those that are off by a controller's word; changed
  *
- * What is off stays off when the guest's driver begins anew.
+ * An offload that is off stays off when the guest's driver begins anew.
  *
  * Returns: false, with nothing changed, if @mask has a bit that is none, or
  * what is to be on could not be: the guest has not asked for it, or what it

@@ -276,6 +276,7 @@ def test_narrow_link(world: World, away: Away, tmp_path: Path) -> None:
     """A foreign link of 1280 octets, whose router says so."""
     link = world.foreign.link
     link.set_mtu(SMALLEST_MTU)
+    link.cut_super_frames()
     world.foreign.advertiser.change(f"AdvLinkMTU {SMALLEST_MTU};", prefix_line(FOREIGN_PREFIX))
     try:
         wait.until(lambda: roaming.info(away.guest)["mtu"] == SMALLEST_MTU, "the link's MTU")
@@ -284,6 +285,7 @@ def test_narrow_link(world: World, away: Away, tmp_path: Path) -> None:
         _sizes(away, *place, tmp_path / "sizes.pcap")
     finally:
         link.set_mtu(1500)
+        link.cut_super_frames(on=False)
         world.foreign.advertiser.change("AdvLinkMTU 1500;", prefix_line(FOREIGN_PREFIX))
 
 

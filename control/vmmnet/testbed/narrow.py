@@ -23,6 +23,7 @@ def narrowed(world: World, mtu: int = SMALLEST_MTU) -> Iterator[Interface]:
     wire = world.network.connect(core, router, [f"{_PREFIX}::1/64"], [f"{_PREFIX}::2/64"])
     for end in (wire.a, wire.b):
         end.set_mtu(mtu)
+        end.cut_super_frames()
 
     def lead(to_router: str, to_core: str) -> None:
         core.ip("-6", "route", "replace", f"{FOREIGN_PREFIX}::/64", "via", to_router)

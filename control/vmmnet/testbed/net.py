@@ -74,6 +74,10 @@ class Interface:
         """Change the largest packet, in bytes."""
         self._set("mtu", str(mtu))
 
+    def cut_super_frames(self, on: bool = True) -> None:
+        """Carry frames of the MTU only, as wires do; or again what stands for many."""
+        self._set("gso_max_segs", "1" if on else "65535")
+
     def add_address(self, address: str) -> None:
         """Add an address with its prefix length; usable at once."""
         nodad = ["nodad"] if ":" in address else []

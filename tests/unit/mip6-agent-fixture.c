@@ -73,6 +73,30 @@ static bool join(void *opaque, const struct in6_addr *group, bool on)
     return group->s6_addr[15] != 0xff;
 }
 
+static void let_pass(void *opaque, const Mip6AgentPass *pass)
+{
+    AgentFixture *f = opaque;
+
+    f->pass = *pass;
+    f->let++;
+}
+
+static void stop_pass(void *opaque, const struct in6_addr *home)
+{
+    AgentFixture *f = opaque;
+
+    f->stopped_home = *home;
+    f->stopped++;
+}
+
+/* Each node has sent 3 packets, and was sent 2. */
+static bool passed(void *opaque, const struct in6_addr *home,
+                   Mip6AgentPassed *packets)
+{
+    *packets = (Mip6AgentPassed) { .sent = 2, .received = 3 };
+    return true;
+}
+
 static const Mip6AgentOps ops = {
     .forward = forward,
     .proxy = proxy,
@@ -81,6 +105,9 @@ static const Mip6AgentOps ops = {
     .to_group = to_group,
     .join = join,
     .seen = seen,
+    .let_pass = let_pass,
+    .stop_pass = stop_pass,
+    .passed = passed,
 };
 
 Mip6AgentConfig agent_usual_config(void)

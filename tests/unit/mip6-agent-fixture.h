@@ -27,6 +27,9 @@ typedef struct AgentFixture {
     struct in6_addr home;       /* of the last call of proxy() */
     unsigned kept;              /* calls of seen() */
     uint64_t seen;              /* of the last one */
+    Mip6AgentPass pass;         /* of the last call of let_pass() */
+    struct in6_addr stopped_home;       /* of the last call of stop_pass() */
+    unsigned let, stopped;      /* calls of both */
     uint16_t sequence;
 } AgentFixture;
 

@@ -40,6 +40,7 @@ static void test_good(void)
     g_assert_cmpint(c->agent.lifetime_max, ==, 65535);
     g_assert_cmpint(c->agent.bindings_max, ==, 1);
     g_assert_cmpint(c->agent.mtu, ==, 1320);
+    g_assert_cmpint(c->fast_path, ==, MIP6_HA_FAST_AUTO);
     g_assert_cmpint(g_hash_table_size(c->agent.allowed), ==, 2);
     inet_pton(AF_INET6, "2001:db8:1::11", &addr);
     g_assert_true(g_hash_table_contains(c->agent.allowed, &addr));
@@ -52,13 +53,14 @@ static void test_fixed(void)
     static const struct { const char *text, *differs; } cases[] = {
         { GOOD, NULL },
         { GOOD "allow 2001:db8:2000::10\nlifetime 8\nbindings 3\nmtu 1400\n"
-          "dad off\nrefresh 4\n", NULL },
+          "dad off\nrefresh 4\nfast-path auto\n", NULL },
         { "interface eth1\naddress 2001:db8:2000::1/64\n", "interface" },
         { "interface eth0\naddress 2001:db8:2000::2/64\n", "address" },
         { "interface eth0\naddress 2001:db8:2000::1/65\n", "address" },
         { GOOD "tun other\n", "tun" },
         { GOOD "state /a\n", "state" },
         { GOOD "control /a\n", "control" },
+        { GOOD "fast-path off\n", "fast-path" },
     };
     Mip6HaConfig *old = mip6_ha_config_parse(GOOD, "ha.conf", NULL);
 
@@ -105,6 +107,9 @@ static void test_mistakes(void)
         { GOOD "bindings -1\n", "ha.conf:3: bindings '-1' is not a number" },
         { GOOD "mtu 1319\n", "ha.conf:3: mtu '1319' is not a number from" },
         { GOOD "mtu 2049\n", "ha.conf:3: mtu '2049' is not a number from" },
+        { GOOD "fast-path yes\n", "ha.conf:3: fast-path 'yes' is not auto, "
+                                  "on or off" },
+        { GOOD "fast-path\n", "ha.conf:3: 'fast-path' needs one value" },
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(mistakes); i++) {

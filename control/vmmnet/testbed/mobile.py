@@ -33,7 +33,7 @@ from .mobility import (
     HOME_PREFIX,
     agent_binary,
 )
-from .net import Interface, Namespace, Network
+from .net import Interface, Link, Namespace, Network
 
 CARE_OF = (f"{FOREIGN_PREFIX}::b", f"{FOREIGN_PREFIX}::c")
 NEIGHBOUR_ADDRESS = f"{HOME_PREFIX}::20"
@@ -211,7 +211,7 @@ class Node:
 
 @dataclass
 class Field:
-    """The network; ``mobile`` is on the foreign link."""
+    """The network; ``mobile`` is on the foreign link, at its first end."""
 
     router: Namespace
     agent_host: Namespace
@@ -219,6 +219,7 @@ class Field:
     neighbour: Namespace
     neighbour_interface: Interface
     correspondent: Namespace
+    foreign: Link
     mobile: Node
     folder: Path
 
@@ -230,13 +231,19 @@ class Field:
         return file
 
     @contextlib.contextmanager
-    def agent(self, *lines: str) -> Iterator[subprocess.Popen[bytes]]:
-        """Run vmmnet-ha with these lines of configuration; it has to end well, or be killed."""
+    def agent(self, *lines: str, under: Sequence[str] = ()) -> Iterator[subprocess.Popen[bytes]]:
+        """Run vmmnet-ha with these lines of configuration; it has to end well, or be killed.
+
+        ``under`` are words of a command that becomes the agent.
+        """
         config, log = self.configure(*lines), self.folder / "ha.log"
         log.write_bytes(b"")
         with log.open("ab") as out:
             child = process.start(
-                [agent_binary(), config], netns=self.agent_host.netns, stdout=out, stderr=out
+                [*under, agent_binary(), config],
+                netns=self.agent_host.netns,
+                stdout=out,
+                stderr=out,
             )
         try:
 
@@ -287,4 +294,5 @@ def field() -> Iterator[Field]:
             )
         node = Node(foreign.a, foreign.b.mac)
         stack.callback(node.close)
-        yield Field(router, agent, links[0].a, neighbour, links[1].a, correspondent, node, folder)
+        ends = (links[0].a, neighbour, links[1].a)
+        yield Field(router, agent, *ends, correspondent, foreign, node, folder)

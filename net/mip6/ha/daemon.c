@@ -15,7 +15,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "net/mip6/ha/base/mistake.h"
 #include "net/mip6/ha/daemon.h"
+#include "net/mip6/ha/host/fast.h"
 #include "net/mip6/ha/host/host.h"
 #include "net/mip6/ha/host/multicast.h"
 #include "net/mip6/ha/service/config.h"
@@ -31,6 +33,7 @@ typedef struct Daemon {
     const char *file;
     Mip6HaConfig *config;
     Mip6HaHost host;
+    Mip6Fast *fast;             /* NULL: all packets come to the agent */
     Mip6HaMulticast multicast;
     Mip6HaJournal journal;
     Mip6HaControl *control;     /* NULL: there is no socket */
@@ -122,6 +125,35 @@ static void seen(void *opaque, const Mip6Keys *keys)
     mip6_ha_journal_seen(&d->journal, keys);
 }
 
+static void let_pass(void *opaque, const Mip6AgentPass *pass)
+{
+    Daemon *d = opaque;
+
+    if (d->fast) {
+        mip6_fast_let_pass(d->fast, pass);
+    }
+}
+
+static void stop_pass(void *opaque, const struct in6_addr *home)
+{
+    Daemon *d = opaque;
+
+    if (d->fast) {
+        mip6_fast_stop(d->fast, home);
+    }
+}
+
+static bool passed(void *opaque, const struct in6_addr *home,
+                   Mip6AgentPassed *packets)
+{
+    Daemon *d = opaque;
+
+    if (d->fast) {
+        *packets = mip6_fast_passed(d->fast, home);
+    }
+    return d->fast;
+}
+
 static uint32_t random_number(void *opaque)
 {
     return g_random_int();
@@ -136,6 +168,9 @@ static const Mip6AgentOps agent_ops = {
     .join = join,
     .changed = changed,
     .seen = seen,
+    .let_pass = let_pass,
+    .stop_pass = stop_pass,
+    .passed = passed,
     .random = random_number,
 };
 
@@ -378,6 +413,30 @@ static void check_forwarding(void)
     }
 }
 
+/* Returns false if the configuration insists and the kernel does not. */
+static bool start_fast_path(Daemon *d, GError **errp)
+{
+    const Mip6HaConfig *c = d->config;
+    g_autoptr(GError) err = NULL;
+
+    if (c->fast_path == MIP6_HA_FAST_OFF) {
+        return true;
+    }
+    d->fast = mip6_fast_load(mip6_fast_program, mip6_fast_program_len,
+                             &c->agent.address, 0, c->agent.bindings_max, &err);
+    if (d->fast && mip6_fast_attach(d->fast, d->host.tun_index, &err)) {
+        return true;
+    }
+    mip6_fast_free(d->fast);
+    d->fast = NULL;
+    if (c->fast_path == MIP6_HA_FAST_ON) {
+        return mip6_ha_mistake(errp, d->file, c->fast_path_line,
+                               "fast-path 'on': %s", err->message);
+    }
+    g_message("there is no fast path: %s", err->message);
+    return true;
+}
+
 static bool start(Daemon *d, GError **errp)
 {
     check_forwarding();
@@ -388,6 +447,9 @@ static bool start(Daemon *d, GError **errp)
     if (d->config->agent.multicast &&
         !mip6_ha_multicast_open(&d->multicast, d->config->interface,
                                 d->host.mac, errp)) {
+        return false;
+    }
+    if (!start_fast_path(d, errp)) {
         return false;
     }
     mip6_ha_journal_init(&d->journal, d->config->state);
@@ -420,6 +482,7 @@ static bool end(Daemon *d, GError **errp)
     mip6_agent_destroy(&d->agent);
     mip6_ha_journal_destroy(&d->journal);
     mip6_ha_multicast_close(&d->multicast);
+    mip6_fast_free(d->fast);
     mip6_ha_host_close(&d->host);
     mip6_ha_config_free(d->config);
     return done;
@@ -432,6 +495,7 @@ bool mip6_ha_serve(const char *file, GError **errp)
     mip6_ha_multicast_init(&d.multicast);
     d.config = mip6_ha_config_read(file, errp);
     if (!d.config || !start(&d, errp)) {
+        mip6_fast_free(d.fast);
         return false;
     }
     run(&d);

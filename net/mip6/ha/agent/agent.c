@@ -33,6 +33,10 @@
  * in two fragments behind the outer header if the path has no room for it (RFC
  * 2473 section 7.1 (b)), and the ones of mobile nodes are put together.
  *
+ * The host may forward plain packets by itself, which then do not come here: it
+ * is told of each binding without ESP, as soon as that holds, changes, or ends.
+ * What it does must be what would be done here.
+ *
  * Sequence numbers are compared as section 9.5.1 says. A binding that has ended
  * leaves no memory of its number: a node that lost its own begins anew.
  */

@@ -49,12 +49,13 @@ typedef struct Mip6AgentBinding {
     uint16_t sequence;
     uint16_t lifetime;          /* granted; MIP6_LIFETIME_UNIT */
     int64_t expires;
-    uint64_t sent, received;    /* packets to and from the mobile node */
+    uint64_t sent, received;    /* packets of the node, by way of the agent */
     struct in6_addr previous;   /* care-of address, before it moved */
     int64_t previous_until;     /* its stragglers are taken until then */
     uint64_t stragglers;        /* of @sent: by way of @previous */
     uint32_t path_mtu;          /* to the care-of address, as it was told */
     int64_t path_until;
+    bool passes;                /* let_pass() was called */
     bool tentative;             /* it does not hold before DAD is over */
     bool wants_ack;
     int64_t probed_until;       /* who claims the address by then, has it */
@@ -66,6 +67,20 @@ typedef struct Mip6AgentBinding {
     uint16_t advert_id;         /* of the last one */
     uint32_t prefixes_told;     /* Mip6HaLink.version */
 } Mip6AgentBinding;
+
+/* What the host has to know of a binding to see to its packets by itself. */
+typedef struct Mip6AgentPass {
+    struct in6_addr home, care_of;
+    int64_t expires;            /* no packet passes from then on */
+    uint32_t room;              /* longest packet that goes into the tunnel */
+    uint32_t path_room;         /* the same until @path_until */
+    int64_t path_until;
+} Mip6AgentPass;
+
+/* Packets that have not come to the agent. */
+typedef struct Mip6AgentPassed {
+    uint64_t sent, received;    /* to and from mobile nodes */
+} Mip6AgentPassed;
 
 typedef struct Mip6AgentOps {
     /* Give a packet to the host, which forwards it. */
@@ -106,6 +121,20 @@ typedef struct Mip6AgentOps {
      * than all before. NULL: nobody wants to know.
      */
     void (*seen)(void *opaque, const Mip6Keys *keys);
+    /*
+     * From now on the host may put packets into the tunnel of @pass->home, and
+     * take them out, by itself. @pass replaces an earlier one. NULL, as the
+     * next two are then: all packets come to the agent.
+     */
+    void (*let_pass)(void *opaque, const Mip6AgentPass *pass);
+    /* It may no longer. */
+    void (*stop_pass)(void *opaque, const struct in6_addr *home);
+    /*
+     * What the host has done so: for @home since it may; for NULL in all.
+     * Returns false if it does nothing of that kind.
+     */
+    bool (*passed)(void *opaque, const struct in6_addr *home,
+                   Mip6AgentPassed *passed);
     /* NULL: always 0 */
     uint32_t (*random)(void *opaque);
 } Mip6AgentOps;
@@ -147,7 +176,7 @@ typedef struct Mip6Agent {
     uint64_t errors;            /* that were sent, and answers by ICMPv6 */
     uint64_t muted;             /* that were not, there are too many */
     int64_t errors_paid;        /* the time up to which they are used up */
-    uint64_t sent, received;    /* packets to and from all mobile nodes */
+    uint64_t sent, received;    /* of all mobile nodes, by way of the agent */
     uint64_t stragglers;        /* that came from previous care-of addresses */
     uint64_t solicited;         /* prefix advertisements that were asked for */
     uint64_t advertised;        /* ... and those that were not */

@@ -25,14 +25,54 @@ static void forward_behind(Mip6Agent *a, const void *head, size_t head_len,
     a->ops->forward(a->opaque, joined, head_len + len);
 }
 
+/* Room behind the tunnel's header on a path of @mtu. */
+static size_t path_room(const Mip6Agent *a, uint32_t mtu)
+{
+    return MIN(MIN(a->config.mtu, TUNNELLED_MAX), mtu) - PACKET_IP6_LEN;
+}
+
 /* Room behind the tunnel's header, without fragments. */
 static size_t tunnel_room(const Mip6Agent *a, int64_t now,
                           const Mip6AgentBinding *b)
 {
-    uint32_t mtu = MIN(a->config.mtu, TUNNELLED_MAX);
+    return path_room(a, now < b->path_until ? b->path_mtu : UINT32_MAX);
+}
 
-    return (now < b->path_until ? MIN(mtu, b->path_mtu) : mtu) -
-           PACKET_IP6_LEN;
+void mip6_agent_let_pass(Mip6Agent *a, Mip6AgentBinding *b)
+{
+    const Mip6AgentPass pass = {
+        .home = b->home,
+        .care_of = b->care_of,
+        .expires = b->expires,
+        .room = path_room(a, UINT32_MAX),
+        .path_room = path_room(a, b->path_until ? b->path_mtu : UINT32_MAX),
+        .path_until = b->path_until,
+    };
+
+    if (!a->ops->let_pass) {
+        return;
+    }
+    if (mip6_keyring_of(a->config.keys, &b->home)) {
+        mip6_agent_stop_pass(a, b);
+        return;
+    }
+    a->ops->let_pass(a->opaque, &pass);
+    b->passes = true;
+}
+
+void mip6_agent_stop_pass(Mip6Agent *a, Mip6AgentBinding *b)
+{
+    Mip6AgentPassed passed;
+
+    if (!b->passes) {
+        return;
+    }
+    if (a->ops->passed(a->opaque, &b->home, &passed)) {
+        b->sent += passed.sent;
+        b->received += passed.received;
+    }
+    a->ops->stop_pass(a->opaque, &b->home);
+    b->passes = false;
 }
 
 static void send_fragments(Mip6Agent *a, const PacketIp6 *outer, size_t room,
@@ -143,6 +183,7 @@ bool mip6_agent_path_error(Mip6Agent *a, int64_t now, const uint8_t *p,
         told.mtu < tunnel_room(a, now, b) + PACKET_IP6_LEN) {
         b->path_mtu = told.mtu;
         b->path_until = now + PATH_MTU_LIVES;
+        mip6_agent_let_pass(a, b);
     }
     if (mip6_path_translate(&told,
                             MAX(tunnel_room(a, now, b), PACKET_IP6_MTU_MIN),

@@ -95,6 +95,17 @@ bool mip6_agent_into_tunnel(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
                             const PacketIp6 *ip, const uint8_t *p, size_t len);
 
 /**
+ * mip6_agent_let_pass: the host may forward packets of @b as they are to be
+ * forwarded now; call it again when that changes
+ *
+ * It may not if they go in ESP.
+ */
+void mip6_agent_let_pass(Mip6Agent *a, Mip6AgentBinding *b);
+
+/** mip6_agent_stop_pass: the host may forward packets of @b no longer */
+void mip6_agent_stop_pass(Mip6Agent *a, Mip6AgentBinding *b);
+
+/**
  * mip6_agent_path_error: take an ICMPv6 error about a tunnelled packet
  * @offset: of the ICMPv6 header in @p
  *

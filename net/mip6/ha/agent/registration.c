@@ -49,6 +49,7 @@ static void tell_change(Mip6Agent *a, const Mip6AgentBinding *b)
 
 static void end_binding(Mip6Agent *a, Mip6AgentBinding *b)
 {
+    mip6_agent_stop_pass(a, b);
     mip6_expiry_remove(&a->expiry, &b->due);
     if (b->node) {
         mip6_groups_unbind(&a->groups, b->node, b);
@@ -121,6 +122,7 @@ static bool settle(Mip6Agent *a, int64_t now, Mip6AgentBinding *b)
     b->tentative = false;
     set_node(a, b);
     mip6_expiry_set(&a->expiry, &b->due, b->expires);
+    mip6_agent_let_pass(a, b);
     return true;
 }
 
@@ -286,10 +288,12 @@ void mip6_agent_configure(Mip6Agent *a, int64_t now,
                            config->prefixes);
     g_hash_table_iter_init(&iter, a->bindings);
     while (g_hash_table_iter_next(&iter, NULL, &value)) {
-        const Mip6AgentBinding *b = value;
+        Mip6AgentBinding *b = value;
 
         if (check_home(a, now, &b->home, &b->care_of) == MIP6_BA_PROHIBITED) {
-            g_ptr_array_add(gone, value);
+            g_ptr_array_add(gone, b);
+        } else if (!b->tentative) {
+            mip6_agent_let_pass(a, b);  /* with other keys, another MTU */
         }
     }
     for (guint i = 0; i < gone->len; i++) {

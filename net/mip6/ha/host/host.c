@@ -22,6 +22,7 @@
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <linux/if_tun.h>
+#include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <string.h>
@@ -57,6 +58,7 @@ typedef struct Request {
     union {
         struct rtmsg route;
         struct ifinfomsg link;
+        struct tcmsg tc;
     };
     char attributes[128];
 } Request;
@@ -193,6 +195,20 @@ bool mip6_ha_host_sweep(Mip6HaHost *h)
     return true;
 }
 
+/* What an agent that was killed had the kernel do (host/fast.c) ends. */
+static void remove_filters(Mip6HaHost *h)
+{
+    Request r = {
+        .head.nlmsg_type = RTM_DELQDISC,
+        .head.nlmsg_len = NLMSG_LENGTH(sizeof(struct tcmsg)),
+        .tc.tcm_ifindex = h->tun_index,
+        .tc.tcm_handle = TC_H_MAKE(TC_H_CLSACT, 0),
+        .tc.tcm_parent = TC_H_CLSACT,
+    };
+
+    ask(h, &r);                 /* mostly, there is none */
+}
+
 static bool set_up(Mip6HaHost *h)
 {
     Request r = {
@@ -249,6 +265,7 @@ static bool open_tun(Mip6HaHost *h, const char *name, GError **errp)
         return fail(errp, "cannot make the TUN device", name);
     }
     h->tun_index = if_nametoindex(ifr.ifr_name);
+    remove_filters(h);
     if (!set_up(h)) {
         return fail(errp, "cannot set up the TUN device", name);
     }

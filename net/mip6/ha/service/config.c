@@ -18,6 +18,7 @@
  *     esp        ...                     # see config-esp.h
  *     replay-window 64                   # of signalling in ESP; 0: none
  *     control    /run/vmmnet/ha.sock             # socket for vmmnet-ha show
+ *     fast-path  auto                    # on, off
  */
 #include <arpa/inet.h>
 #include <net/if.h>
@@ -81,6 +82,24 @@ static bool parse_dad(const Parser *p, const char *value, GError **errp)
         }
     }
     return fail(p, errp, "dad '%s' is not optimistic, strict or off", value);
+}
+
+static bool parse_fast_path(const Parser *p, const char *value, GError **errp)
+{
+    static const char *const names[] = {
+        [MIP6_HA_FAST_AUTO] = "auto",
+        [MIP6_HA_FAST_ON] = "on",
+        [MIP6_HA_FAST_OFF] = "off",
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
+        if (!strcmp(value, names[i])) {
+            p->config->fast_path = i;
+            p->config->fast_path_line = p->line;
+            return true;
+        }
+    }
+    return fail(p, errp, "fast-path '%s' is not auto, on or off", value);
 }
 
 static bool parse_switch(const Parser *p, const char *word, const char *value,
@@ -236,6 +255,9 @@ static bool parse_statement(Parser *p, const char *word,
     if (!strcmp(word, "dad")) {
         return parse_dad(p, value, errp);
     }
+    if (!strcmp(word, "fast-path")) {
+        return parse_fast_path(p, value, errp);
+    }
     if (!strcmp(word, "multicast")) {
         return parse_switch(p, word, value, &agent->multicast, errp);
     }
@@ -276,7 +298,8 @@ static bool parse_statement(Parser *p, const char *word,
     }
     return fail(p, errp, "'%s' is not interface, address, allow, lifetime, "
                 "refresh, prefix, preference, bindings, mtu, tun, dad, "
-                "multicast, state, control, esp or replay-window", word);
+                "multicast, state, control, fast-path, esp or replay-window",
+                word);
 }
 
 static bool parse_line(Parser *p, char *line, GError **errp)
@@ -373,6 +396,7 @@ const char *mip6_ha_config_fixed(const Mip6HaConfig *a, const Mip6HaConfig *b)
         { "tun", !g_strcmp0(a->tun, b->tun) },
         { "state", !g_strcmp0(a->state, b->state) },
         { "control", !g_strcmp0(a->control, b->control) },
+        { "fast-path", a->fast_path == b->fast_path },
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(statements); i++) {

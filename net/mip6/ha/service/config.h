@@ -5,11 +5,20 @@
 
 #include "net/mip6/ha/agent/agent.h"
 
+/* Does the kernel forward plain packets by itself (host/fast.h)? */
+typedef enum Mip6HaFastPath {
+    MIP6_HA_FAST_AUTO,          /* if it can */
+    MIP6_HA_FAST_ON,
+    MIP6_HA_FAST_OFF,
+} Mip6HaFastPath;
+
 typedef struct Mip6HaConfig {
     char *interface;            /* the home link's */
     char *tun;                  /* name of the TUN device */
     char *state;                /* file for bindings; NULL: none */
     char *control;              /* UNIX socket; NULL: none */
+    Mip6HaFastPath fast_path;
+    unsigned fast_path_line;    /* that says so; 0: none */
     Mip6AgentConfig agent;
 } Mip6HaConfig;
 

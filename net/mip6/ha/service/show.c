@@ -13,8 +13,10 @@ typedef enum Step { HEAD, BINDINGS, TAIL, DONE } Step;
 
 struct Mip6Show {
     Mip6ShowFormat format;
-    Mip6Agent agent;            /* as it was; its pointers are not followed */
+    Mip6Agent agent;            /* as it was; of its pointers, only @ops are */
     unsigned groups;            /* that somebody listens to */
+    bool fast;                  /* the host forwards packets by itself */
+    Mip6AgentPassed passed;     /* these */
     int64_t now;
     GArray *bindings;           /* Mip6AgentBinding, by home address */
     guint next;                 /* of them */
@@ -28,6 +30,16 @@ static gint compare_home(gconstpointer a, gconstpointer b)
     return memcmp(&x->home, &y->home, sizeof(x->home));
 }
 
+/* What the host has forwarded by itself. */
+static bool passed(const Mip6Show *s, const struct in6_addr *home,
+                   Mip6AgentPassed *packets)
+{
+    const Mip6Agent *a = &s->agent;
+
+    *packets = (Mip6AgentPassed) { 0 };
+    return a->ops->passed && a->ops->passed(a->opaque, home, packets);
+}
+
 Mip6Show *mip6_show_new(const Mip6Agent *a, int64_t now, Mip6ShowFormat format)
 {
     Mip6Show *s = g_new0(Mip6Show, 1);
@@ -37,6 +49,9 @@ Mip6Show *mip6_show_new(const Mip6Agent *a, int64_t now, Mip6ShowFormat format)
     s->format = format;
     s->agent = *a;
     s->groups = g_hash_table_size(a->groups.groups);
+    s->fast = passed(s, NULL, &s->passed);
+    s->agent.sent += s->passed.sent;
+    s->agent.received += s->passed.received;
     s->now = now;
     s->bindings = g_array_sized_new(FALSE, FALSE, sizeof(Mip6AgentBinding),
                                     g_hash_table_size(a->bindings));
@@ -118,10 +133,14 @@ static void text_tail(const Mip6Show *s, GString *out)
     }
     g_string_append_printf(out, "\nerrors sent %" PRIu64 ", muted %" PRIu64
                            "\nstragglers sent on %" PRIu64
+                           "\nfast path %s, sent %" PRIu64
+                           ", received %" PRIu64
                            "\nprefix advertisements asked for %" PRIu64
                            ", others %" PRIu64 ", not answered %" PRIu64
                            "\ndropped", a->errors, a->muted, a->stragglers,
-                           a->solicited, a->advertised, a->unheard);
+                           s->fast ? "on" : "off", s->passed.sent,
+                           s->passed.received, a->solicited, a->advertised,
+                           a->unheard);
     for (unsigned i = 0; i < MIP6_AGENT_DROPS; i++) {
         g_string_append_printf(out, "%s %s %" PRIu64, i ? "," : "",
                                mip6_agent_drop_name(i), a->dropped[i]);
@@ -175,6 +194,8 @@ static void json_tail(const Mip6Show *s, GString *out)
                            ", \"errors\": %" PRIu64 ", \"muted\": %" PRIu64
                            ", \"sent\": %" PRIu64 ", \"received\": %" PRIu64
                            ", \"stragglers\": %" PRIu64
+                           ", \"fast-path\": %s, \"fast-sent\": %" PRIu64
+                           ", \"fast-received\": %" PRIu64
                            ", \"prefix-answers\": %" PRIu64
                            ", \"prefix-advertisements\": %" PRIu64
                            ", \"prefix-unheard\": %" PRIu64
@@ -182,6 +203,8 @@ static void json_tail(const Mip6Show *s, GString *out)
                            a->ended, a->expired, a->revoked, a->restored,
                            a->errors,
                            a->muted, a->sent, a->received, a->stragglers,
+                           s->fast ? "true" : "false", s->passed.sent,
+                           s->passed.received,
                            a->solicited,
                            a->advertised, a->unheard);
     for (unsigned i = 0; i < G_N_ELEMENTS(a->answered); i++) {
@@ -259,6 +282,14 @@ static void metrics(const Mip6Show *s, GString *out)
            "Packets to and from mobile nodes.");
     sample(out, "tunnel_packets_total", "direction", "sent", a->sent);
     sample(out, "tunnel_packets_total", "direction", "received", a->received);
+    plain(out, "fast_path", "gauge",
+          "Whether the kernel forwards plain packets by itself.", s->fast);
+    metric(out, "fast_path_packets_total", "counter",
+           "Of all packets, those that it has forwarded so.");
+    sample(out, "fast_path_packets_total", "direction", "sent",
+           s->passed.sent);
+    sample(out, "fast_path_packets_total", "direction", "received",
+           s->passed.received);
     plain(out, "straggling_packets_total", "counter",
           "Packets from previous care-of addresses that were sent on.",
           a->stragglers);
@@ -302,9 +333,15 @@ static void some_bindings(Mip6Show *s, GString *out)
     guint end = MIN(s->next + PIECE, s->bindings->len);
 
     for (; s->next < end; s->next++) {
-        formats[s->format].binding(s, &g_array_index(s->bindings,
-                                                     Mip6AgentBinding,
-                                                     s->next), out);
+        Mip6AgentBinding *b = &g_array_index(s->bindings, Mip6AgentBinding,
+                                             s->next);
+        Mip6AgentPassed packets;
+
+        /* Those of a binding that has ended since are forgotten. */
+        passed(s, &b->home, &packets);
+        b->sent += packets.sent;
+        b->received += packets.received;
+        formats[s->format].binding(s, b, out);
     }
 }
 

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The plain cases of the home agent's tunnels, without the agent
+ *
+ * Theory of operation
+ *
+ * All packets for the agent and for bound home addresses are routed into the
+ * agent's TUN device. tc calls this program when one leaves the host by that
+ * device. What is plain gets its outer header, or loses it, and comes in by the
+ * device again, as if the agent had read it and written what it makes of it
+ * (agent/encapsulate.c, agent/decapsulate.c); it is forwarded from there. All
+ * else is left as it is, and reaches the agent.
+ *
+ * Plain is a packet
+ *   to a bound home address that fits into the tunnel without fragments, and
+ *   is not the agent's own;
+ *   to the agent, from the care-of address of a binding, with next header 41,
+ *   whose inner packet has that binding's home address as its source, and
+ *   is neither for a group, a link nor the agent.
+ * All have a hop limit above 1, so reports about groups do not, and are as long
+ * as their header says.
+ *
+ * The map "bindings" has what agent/registration.c lets pass, and until when:
+ * no packet passes by a binding whose time is over, even if the agent is slow
+ * or was killed. An element of a map of this kind can be made another one while
+ * it is read, since they are taken from a free list at once; its home address,
+ * which is compared last, tells that.
+ *
+ * TCP super-frames (GSO) stay whole into the tunnel if each of their segments
+ * fits; gso_size stays, so the segments are as the sender made them. Out of the
+ * tunnel they are left: skb->encapsulation cannot be taken back from here.
+ */
+#include <stdbool.h>
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/pkt_cls.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "net/mip6/ha/host/bpf/fast.h"
+
+#define IP6_LEN         40u
+#define HOPS            64      /* of what the agent sends */
+#define TCP_DATA_OFFSET 12u     /* where it is in the header */
+
+#define ECN_ECT_1       1u      /* RFC 3168 section 5 */
+#define ECN_ECT_0       2u
+#define ECN_CE          3u
+
+struct ip6 {
+    __be32 first;               /* version, traffic class, flow label */
+    __be16 payload;
+    __u8 next;
+    __u8 hops;
+    struct mip6_fast_addr src, dst;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, struct mip6_fast_settings);
+} settings SEC(".maps");
+
+/* The loader says how many of both there can be. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, 1);
+    __type(key, struct mip6_fast_addr);
+    __type(value, struct mip6_fast_binding);
+} bindings SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, 1);
+    __type(key, struct mip6_fast_addr);
+    __type(value, struct mip6_fast_counters);
+} counters SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, struct mip6_fast_counters);
+} totals SEC(".maps");
+
+static __always_inline bool equal(const struct mip6_fast_addr *a,
+                                  const struct mip6_fast_addr *b)
+{
+    return a->word[0] == b->word[0] && a->word[1] == b->word[1];
+}
+
+/* ff00::/8, or fe80::/10 */
+static __always_inline bool is_narrow(const struct mip6_fast_addr *a)
+{
+    __u64 first = bpf_be64_to_cpu(a->word[0]);
+
+    return first >> 56 == 0xff || first >> 54 == 0xfe80 >> 6;
+}
+
+/* RFC 3168: the two bits of the traffic class. */
+static __always_inline __u32 ecn(const struct ip6 *ip)
+{
+    return bpf_ntohl(ip->first) >> 20 & 3;
+}
+
+/*
+ * Read the header at @offset of a packet that has @len octets from there on.
+ * Returns false if it is not plain.
+ */
+static __always_inline bool read_header(struct __sk_buff *skb, __u32 offset,
+                                        __u32 len, struct ip6 *ip)
+{
+    return len >= IP6_LEN && !bpf_skb_load_bytes(skb, offset, ip, IP6_LEN) &&
+           bpf_ntohl(ip->first) >> 28 == 6 && ip->hops > 1 &&
+           bpf_ntohs(ip->payload) == len - IP6_LEN;
+}
+
+/* Copy the binding of @home, if it holds. */
+static __always_inline bool find(const struct mip6_fast_addr *home, __s64 now,
+                                 struct mip6_fast_binding *b)
+{
+    const struct mip6_fast_binding *found =
+        bpf_map_lookup_elem(&bindings, home);
+
+    if (!found) {
+        return false;
+    }
+    b->care_of = found->care_of;
+    b->expires = found->expires;
+    b->path_until = found->path_until;
+    b->room = found->room;
+    b->path_room = found->path_room;
+    /* Not earlier, for the compiler. */
+    asm volatile("" : : : "memory");
+    b->home = found->home;
+    return equal(&b->home, home) && now < b->expires;
+}
+
+/*
+ * Packets of at most @room octets that one of @len octets is, or stands for.
+ * Returns 0 if they are longer, or that cannot be told.
+ */
+static __always_inline __u32 packets(struct __sk_buff *skb, __u32 offset,
+                                     __u32 len, const struct ip6 *ip,
+                                     __u32 room)
+{
+    __u32 head, size = skb->gso_size;
+    __u8 tcp_len;
+
+    if (!size) {
+        return len <= room;
+    }
+    if (ip->next != IPPROTO_TCP ||
+        bpf_skb_load_bytes(skb, offset + IP6_LEN + TCP_DATA_OFFSET, &tcp_len,
+                           sizeof(tcp_len))) {
+        return 0;
+    }
+    head = IP6_LEN + (tcp_len >> 4) * 4;
+    return head < len && head + size <= room ? (len - head + size - 1) / size
+                                             : 0;
+}
+
+static __always_inline void count(const struct mip6_fast_addr *home,
+                                  __u32 sent, __u32 received)
+{
+    const uint32_t zero = 0;
+    struct mip6_fast_counters *one = bpf_map_lookup_elem(&counters, home);
+    struct mip6_fast_counters *all = bpf_map_lookup_elem(&totals, &zero);
+
+    if (one) {
+        one->sent += sent;
+        one->received += received;
+    }
+    if (all) {
+        all->sent += sent;
+        all->received += received;
+    }
+}
+
+/* Let it come in by the TUN device, like a packet that the agent writes. */
+static __always_inline int come_in(struct __sk_buff *skb)
+{
+    skb->mark = 0;
+    bpf_set_hash_invalid(skb);
+    return bpf_redirect(skb->ifindex, BPF_F_INGRESS);
+}
+
+static __always_inline int into_tunnel(struct __sk_buff *skb,
+                                       const struct mip6_fast_settings *s,
+                                       __u32 len, const struct ip6 *ip)
+{
+    const __u64 flags = BPF_F_ADJ_ROOM_ENCAP_L3_IPV6 |
+                        BPF_F_ADJ_ROOM_FIXED_GSO;
+    __s64 now = bpf_ktime_get_boot_ns();
+    struct mip6_fast_binding b;
+    __u32 before = skb->len, head = s->head, sent;
+    struct ip6 outer = {
+        .first = ip->first,
+        .next = IPPROTO_IPV6,
+        .hops = HOPS,
+        .src = s->agent,
+    };
+
+    /* One from the agent would come by again, and again: it sees to that. */
+    if (equal(&ip->src, &s->agent) || !find(&ip->dst, now, &b) ||
+        len > 0xffff) {
+        return TC_ACT_UNSPEC;
+    }
+    sent = packets(skb, head, len, ip,
+                   now < b.path_until ? b.path_room : b.room);
+    if (!sent) {
+        return TC_ACT_UNSPEC;
+    }
+    /* It fails before it changes something, or when memory is out. */
+    if (bpf_skb_adjust_room(skb, IP6_LEN, BPF_ADJ_ROOM_MAC, flags)) {
+        return skb->len == before ? TC_ACT_UNSPEC : TC_ACT_SHOT;
+    }
+    outer.payload = bpf_htons(len);
+    outer.dst = b.care_of;
+    if (bpf_skb_store_bytes(skb, head, &outer, sizeof(outer),
+                            BPF_F_RECOMPUTE_CSUM)) {
+        return TC_ACT_SHOT;
+    }
+    count(&ip->dst, sent, 0);
+    return come_in(skb);
+}
+
+/*
+ * May the inner header stay as it is (RFC 6040 section 4.2)? With other marks
+ * of the outer one it changes, or the packet must be dropped.
+ */
+static __always_inline bool keeps_ecn(const struct ip6 *outer,
+                                      const struct ip6 *inner)
+{
+    return ecn(outer) == ECN_CE ? ecn(inner) == ECN_CE :
+           ecn(outer) != ECN_ECT_1 || ecn(inner) != ECN_ECT_0;
+}
+
+static __always_inline int out_of_tunnel(struct __sk_buff *skb,
+                                         const struct mip6_fast_settings *s,
+                                         __u32 len, const struct ip6 *outer)
+{
+    struct mip6_fast_binding b;
+    struct ip6 ip;
+
+    if (outer->next != IPPROTO_IPV6 || skb->gso_size ||
+        !read_header(skb, s->head + IP6_LEN, len - IP6_LEN, &ip) ||
+        is_narrow(&ip.dst) || equal(&ip.dst, &s->agent) ||
+        !keeps_ecn(outer, &ip) ||
+        !find(&ip.src, bpf_ktime_get_boot_ns(), &b) ||
+        !equal(&b.care_of, &outer->src)) {
+        return TC_ACT_UNSPEC;
+    }
+    if (bpf_skb_adjust_room(skb, -(int)IP6_LEN, BPF_ADJ_ROOM_MAC, 0)) {
+        return TC_ACT_UNSPEC;   /* before it changes something */
+    }
+    count(&ip.src, 0, 1);
+    return come_in(skb);
+}
+
+SEC("tc")
+int mip6_fast(struct __sk_buff *skb)
+{
+    const uint32_t zero = 0;
+    const struct mip6_fast_settings *s =
+        bpf_map_lookup_elem(&settings, &zero);
+    struct ip6 ip;
+    __u32 len;
+
+    if (!s || skb->protocol != bpf_htons(ETH_P_IPV6) || skb->len < s->head) {
+        return TC_ACT_UNSPEC;
+    }
+    len = skb->len - s->head;
+    if (!read_header(skb, s->head, len, &ip)) {
+        return TC_ACT_UNSPEC;
+    }
+    return equal(&ip.dst, &s->agent) ? out_of_tunnel(skb, s, len, &ip)
+                                     : into_tunnel(skb, s, len, &ip);
+}
+
+char mip6_fast_license[] SEC("license") = "GPL";

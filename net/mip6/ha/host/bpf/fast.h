@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the agent's eBPF program shares with who loads it, host/fast.c */
+#ifndef NET_MIP6_HA_HOST_BPF_FAST_H
+#define NET_MIP6_HA_HOST_BPF_FAST_H
+
+#include <stdint.h>
+
+/* An IPv6 address, as it is in a packet. */
+struct mip6_fast_addr {
+    uint64_t word[2];
+};
+
+/* The only element of the map "settings". */
+struct mip6_fast_settings {
+    struct mip6_fast_addr agent;
+    uint32_t head;              /* octets before the IPv6 header; TUN: 0 */
+    uint32_t reserved;
+};
+
+/* A value of the map "bindings", whose keys are home addresses. */
+struct mip6_fast_binding {
+    struct mip6_fast_addr home; /* the key */
+    struct mip6_fast_addr care_of;
+    int64_t expires;            /* ns of CLOCK_BOOTTIME */
+    int64_t path_until;
+    uint32_t room;              /* octets that go behind the outer header */
+    uint32_t path_room;         /* the same until @path_until */
+};
+
+/*
+ * Packets; a value, one a CPU, of the map "counters", whose keys are home
+ * addresses; and the only element, one a CPU, of the map "totals".
+ */
+struct mip6_fast_counters {
+    uint64_t sent;              /* to mobile nodes */
+    uint64_t received;          /* from them */
+};
+
+#endif /* NET_MIP6_HA_HOST_BPF_FAST_H */

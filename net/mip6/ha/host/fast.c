@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The fast path: loading the program, its maps */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "net/mip6/ha/host/bpf/fast.h"
+#include "net/mip6/ha/host/fast.h"
+
+struct Mip6Fast {
+    struct bpf_object *object;
+    int program, bindings, counters, totals;
+    int tun_index;              /* 0: it is attached to none */
+    unsigned cpus;
+    struct mip6_fast_counters *each_cpu;        /* room for one value */
+    bool warned;                /* that there is no room */
+};
+
+static GQuark error_quark(void)
+{
+    return g_quark_from_static_string("mip6-fast-error");
+}
+
+static bool fail(GError **errp, const char *what, int error)
+{
+    g_set_error(errp, error_quark(), error, "%s: %s", what, strerror(error));
+    return false;
+}
+
+/*
+ * Earlier kernels drop what is redirected to a device and longer than its MTU,
+ * though it only comes in there.
+ */
+static bool is_recent(GError **errp)
+{
+    unsigned major = 0, minor = 0;
+    struct utsname name;
+
+    uname(&name);
+    sscanf(name.release, "%u.%u", &major, &minor);
+    if (major > 5 || (major == 5 && minor >= 12)) {
+        return true;
+    }
+    g_set_error(errp, error_quark(), ENOSYS, "Linux %s is older than 5.12",
+                name.release);
+    return false;
+}
+
+/* What libbpf has to say is for who looks for it. */
+static int print(enum libbpf_print_level level, const char *format,
+                 va_list args)
+{
+    g_autofree char *text = g_strdup_vprintf(format, args);
+
+    g_debug("%s", g_strchomp(text));
+    return 0;
+}
+
+/* --- the program ---------------------------------------------------------- */
+
+static int map_of(Mip6Fast *f, const char *name)
+{
+    return bpf_object__find_map_fd_by_name(f->object, name);
+}
+
+static bool set_room(Mip6Fast *f, const char *name, unsigned bindings)
+{
+    struct bpf_map *map = bpf_object__find_map_by_name(f->object, name);
+
+    return map && !bpf_map__set_max_entries(map, bindings);
+}
+
+static bool load(Mip6Fast *f, const void *program, size_t len,
+                 unsigned bindings, GError **errp)
+{
+    LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = "mip6_fast");
+    int error;
+
+    f->object = bpf_object__open_mem(program, len, &options);
+    if (!f->object || !set_room(f, "bindings", bindings) ||
+        !set_room(f, "counters", bindings)) {
+        return fail(errp, "the program cannot be read", errno);
+    }
+    error = -bpf_object__load(f->object);
+    if (error) {
+        return fail(errp, "the kernel does not take the program", error);
+    }
+    f->program = bpf_program__fd(
+        bpf_object__find_program_by_name(f->object, "mip6_fast"));
+    f->bindings = map_of(f, "bindings");
+    f->counters = map_of(f, "counters");
+    f->totals = map_of(f, "totals");
+    return true;
+}
+
+static bool set(Mip6Fast *f, const struct in6_addr *agent, uint32_t head,
+                GError **errp)
+{
+    struct mip6_fast_settings settings = { .head = head };
+    const uint32_t zero = 0;
+    int cpus = libbpf_num_possible_cpus();
+
+    memcpy(&settings.agent, agent, sizeof(settings.agent));
+    if (cpus < 0 ||
+        bpf_map_update_elem(map_of(f, "settings"), &zero, &settings, 0)) {
+        return fail(errp, "the program cannot be set", cpus < 0 ? -cpus
+                                                                : errno);
+    }
+    f->cpus = cpus;
+    f->each_cpu = g_new0(struct mip6_fast_counters, f->cpus);
+    return true;
+}
+
+Mip6Fast *mip6_fast_load(const void *program, size_t len,
+                         const struct in6_addr *agent, uint32_t head,
+                         unsigned bindings, GError **errp)
+{
+    Mip6Fast *f;
+
+    if (!is_recent(errp)) {
+        return NULL;
+    }
+    f = g_new0(Mip6Fast, 1);
+    libbpf_set_print(print);
+    if (!load(f, program, len, bindings, errp) ||
+        !set(f, agent, head, errp)) {
+        mip6_fast_free(f);
+        return NULL;
+    }
+    return f;
+}
+
+bool mip6_fast_attach(Mip6Fast *f, int tun_index, GError **errp)
+{
+    LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = tun_index,
+                .attach_point = BPF_TC_EGRESS);
+    LIBBPF_OPTS(bpf_tc_opts, options, .handle = 1, .priority = 1,
+                .prog_fd = f->program);
+    int error = -bpf_tc_hook_create(&hook);
+
+    if (error) {
+        return fail(errp, "the TUN device has no qdisc clsact", error);
+    }
+    f->tun_index = tun_index;
+    error = -bpf_tc_attach(&hook, &options);
+    return !error || fail(errp, "the TUN device does not take the program",
+                          error);
+}
+
+static void detach(Mip6Fast *f)
+{
+    /* Both, or the qdisc stays. */
+    LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = f->tun_index,
+                .attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS);
+    int error = -bpf_tc_hook_destroy(&hook);
+
+    if (error) {
+        g_warning("the fast path stays until the bindings end: %s",
+                  strerror(error));
+    }
+}
+
+void mip6_fast_free(Mip6Fast *f)
+{
+    if (!f) {
+        return;
+    }
+    if (f->tun_index) {
+        detach(f);
+    }
+    bpf_object__close(f->object);
+    g_free(f->each_cpu);
+    g_free(f);
+}
+
+int mip6_fast_fd(const Mip6Fast *f)
+{
+    return f->program;
+}
+
+/* --- bindings ------------------------------------------------------------- */
+
+/* Their packets still come to the agent, so it is said once only. */
+static void warn_of_room(Mip6Fast *f)
+{
+    if (!f->warned) {
+        g_warning("there is no room for a binding in the fast path, which has "
+                  "as much as 'bindings' said at the start: the agent forwards "
+                  "its packets");
+    }
+    f->warned = true;
+}
+
+void mip6_fast_let_pass(Mip6Fast *f, const Mip6AgentPass *pass)
+{
+    struct mip6_fast_binding b = {
+        .expires = pass->expires,
+        .path_until = pass->path_until,
+        .room = pass->room,
+        .path_room = pass->path_room,
+    };
+
+    memcpy(&b.home, &pass->home, sizeof(b.home));
+    memcpy(&b.care_of, &pass->care_of, sizeof(b.care_of));
+    memset(f->each_cpu, 0, f->cpus * sizeof(*f->each_cpu));
+    /* That of a binding that goes on stays. */
+    if ((bpf_map_update_elem(f->counters, &b.home, f->each_cpu, BPF_NOEXIST) &&
+         errno != EEXIST) ||
+        bpf_map_update_elem(f->bindings, &b.home, &b, BPF_ANY)) {
+        warn_of_room(f);
+        mip6_fast_stop(f, &pass->home);
+    }
+}
+
+void mip6_fast_stop(Mip6Fast *f, const struct in6_addr *home)
+{
+    bpf_map_delete_elem(f->bindings, home);
+    bpf_map_delete_elem(f->counters, home);
+}
+
+Mip6AgentPassed mip6_fast_passed(const Mip6Fast *f,
+                                 const struct in6_addr *home)
+{
+    const uint32_t zero = 0;
+    int error = home ? bpf_map_lookup_elem(f->counters, home, f->each_cpu)
+                     : bpf_map_lookup_elem(f->totals, &zero, f->each_cpu);
+    Mip6AgentPassed passed = { 0 };
+
+    for (unsigned cpu = 0; !error && cpu < f->cpus; cpu++) {
+        passed.sent += f->each_cpu[cpu].sent;
+        passed.received += f->each_cpu[cpu].received;
+    }
+    return passed;
+}

@@ -150,7 +150,8 @@ static void begin(World *w, const char *file)
         fprintf(stderr, "mip6-fast-agree: %s\n", err->message);
         exit(2);
     }
-    w->fast = mip6_fast_load(program, len, &address, ETH_LEN, HOMES, &err);
+    w->fast = mip6_fast_load(program, len, &address, ETH_LEN, HOMES, UINT32_MAX,
+                             &err);
     if (!w->fast) {
         fprintf(stderr, "mip6-fast-agree: %s\n", err->message);
         exit(2);

@@ -219,6 +219,34 @@ def test_narrow_path(net: Field, control: str) -> None:
         net.foreign.b.set_mtu(1500)
 
 
+def test_bulk_goes_by_the_agent(net: Field, control: str) -> None:
+    """Much at once is put together by the agent; behind a pause the kernel goes on."""
+    # Replies, which nobody answers.
+    kind, data = mobile.ECHO_REPLY, bytes(1300)
+    large = mobile.echo(HOME_ADDRESS, CORRESPONDENT_ADDRESS, 1, kind, data)
+
+    def slow() -> int:
+        shown = _show(net)
+        return int(shown["received"] - shown["fast-received"])
+
+    def burst() -> int:
+        for _ in range(100):
+            net.mobile.send(_tunnel(CARE_OF[0], large))
+        return slow()
+
+    def single() -> bool:
+        before = _fast(net)[1]
+        _both_ways(net, 2)
+        return _fast(net)[1] > before
+
+    with net.agent(control, "fast-path on"):
+        assert net.mobile.register(1).status == 0
+        _both_ways(net, 1)
+        assert slow() == 0
+        wait.until(burst, "bulk")
+        wait.until(single, "a packet that the kernel forwards")
+
+
 def test_kernel_that_takes_no_program(net: Field, control: str) -> None:
     """``auto`` says why and goes on without; ``on`` does not begin."""
     why = "the kernel does not take the program: Operation not permitted"
@@ -371,7 +399,9 @@ def test_super_frames() -> None:
             assert node.wrong == 0
             assert node.longest == 1500
             sent, received = _fast(net)
-            assert sent > _OCTETS / 1500 and received > _OCTETS / 1500
+            assert sent > _OCTETS / 1500
             shown = _show(net)
             # But for the first packets, whose sender learns the MTU.
-            assert shown["sent"] - sent < 100 and shown["received"] == received
+            assert shown["sent"] - sent < 100
+            # How much of it is bulk depends on the machine.
+            assert shown["received"] > _OCTETS / 1500 and 0 < received <= shown["received"]

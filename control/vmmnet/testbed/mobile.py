@@ -75,9 +75,14 @@ def icmp6(
     return ip6(source, destination, ICMP6, message, hops)
 
 
-def echo(source: str, destination: str, number: int, kind: int = ECHO) -> bytes:
+_DATA = b"vmmnet-ha test"
+
+
+def echo(
+    source: str, destination: str, number: int, kind: int = ECHO, data: bytes = _DATA
+) -> bytes:
     """An echo request or reply."""
-    return icmp6(source, destination, kind, struct.pack(">HH", 7, number) + b"vmmnet-ha test")
+    return icmp6(source, destination, kind, struct.pack(">HH", 7, number) + data)
 
 
 def mobility_header(

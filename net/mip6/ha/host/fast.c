@@ -97,9 +97,9 @@ static bool load(Mip6Fast *f, const void *program, size_t len,
 }
 
 static bool set(Mip6Fast *f, const struct in6_addr *agent, uint32_t head,
-                GError **errp)
+                uint32_t bulk, GError **errp)
 {
-    struct mip6_fast_settings settings = { .head = head };
+    struct mip6_fast_settings settings = { .head = head, .bulk = bulk };
     const uint32_t zero = 0;
     int cpus = libbpf_num_possible_cpus();
 
@@ -116,7 +116,7 @@ static bool set(Mip6Fast *f, const struct in6_addr *agent, uint32_t head,
 
 Mip6Fast *mip6_fast_load(const void *program, size_t len,
                          const struct in6_addr *agent, uint32_t head,
-                         unsigned bindings, GError **errp)
+                         unsigned bindings, uint32_t bulk, GError **errp)
 {
     Mip6Fast *f;
 
@@ -126,7 +126,7 @@ Mip6Fast *mip6_fast_load(const void *program, size_t len,
     f = g_new0(Mip6Fast, 1);
     libbpf_set_print(print);
     if (!load(f, program, len, bindings, errp) ||
-        !set(f, agent, head, errp)) {
+        !set(f, agent, head, bulk, errp)) {
         mip6_fast_free(f);
         return NULL;
     }

@@ -20,6 +20,8 @@ extern const size_t mip6_fast_program_len;
  * @agent: the agent's address
  * @head: octets before a packet's IPv6 header; a TUN device has none
  * @bindings: that can pass at most
+ * @bulk: octets of one node within a millisecond, from which on the agent takes
+ *        its packets, until none comes for 5 ms
  *
  * Needs CAP_BPF and CAP_NET_ADMIN.
  *
@@ -27,7 +29,7 @@ extern const size_t mip6_fast_program_len;
  */
 Mip6Fast *mip6_fast_load(const void *program, size_t len,
                          const struct in6_addr *agent, uint32_t head,
-                         unsigned bindings, GError **errp);
+                         unsigned bindings, uint32_t bulk, GError **errp);
 
 /** mip6_fast_attach: have it see what the host sends by the TUN device */
 bool mip6_fast_attach(Mip6Fast *f, int tun_index, GError **errp);

@@ -9,7 +9,7 @@ const size_t mip6_fast_program_len;
 
 Mip6Fast *mip6_fast_load(const void *program, size_t len,
                          const struct in6_addr *agent, uint32_t head,
-                         unsigned bindings, GError **errp)
+                         unsigned bindings, uint32_t bulk, GError **errp)
 {
     g_set_error(errp, g_quark_from_static_string("mip6-fast-error"), ENOSYS,
                 "vmmnet-ha was built without clang or libbpf");

@@ -14,7 +14,7 @@ struct mip6_fast_addr {
 struct mip6_fast_settings {
     struct mip6_fast_addr agent;
     uint32_t head;              /* octets before the IPv6 header; TUN: 0 */
-    uint32_t reserved;
+    uint32_t bulk;              /* octets a ms from one node that are bulk */
 };
 
 /* A value of the map "bindings", whose keys are home addresses. */
@@ -25,6 +25,10 @@ struct mip6_fast_binding {
     int64_t path_until;
     uint32_t room;              /* octets that go behind the outer header */
     uint32_t path_room;         /* the same until @path_until */
+    int64_t span_began;         /* of the program: octets from the node are */
+    int64_t bulk_until;         /* counted since, and they go by the agent */
+    uint32_t span_octets;
+    uint32_t reserved;
 };
 
 /*

@@ -35,6 +35,8 @@ AWAY, BACK, SAME = "away", "back", "same"
 
 _INTERVAL = 0.001
 _MORE = 100
+#: What comes later than so many seconds behind the last request is lost.
+_LATE = 1.0
 _PORT = 4444
 _SAME_ADDRESS = f"{FOREIGN_PREFIX}::10"
 _HOST_C = f"{FOREIGN_PREFIX}::c"
@@ -125,9 +127,15 @@ class Probe:
             if time.monotonic() >= due:
                 self._send()
                 due = max(due + _INTERVAL, time.monotonic())
-            ready, _, _ = select.select([self._socket], [], [], max(0, due - time.monotonic()))
-            if ready:
-                self._receive()
+            self._await_answer(due)
+        end = time.monotonic() + _LATE
+        while time.monotonic() < end:
+            self._await_answer(end)
+
+    def _await_answer(self, until: float) -> None:
+        ready, _, _ = select.select([self._socket], [], [], max(0, until - time.monotonic()))
+        if ready:
+            self._receive()
 
     def _send(self) -> None:
         number = self._sent & 0xFFFF

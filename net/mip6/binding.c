@@ -292,6 +292,9 @@ bool mip6_binding_ack(Mip6Binding *b, int64_t now, const Mip6Mh *ba)
         return false;
     }
     b->status = ba->status;
+    if (b->tries == 1) {
+        b->trip = now - b->sent;
+    }
     if (mip6_ba_accepted(ba->status)) {
         accepted(b, ba);
     } else if (b->state == MIP6_RETURNING &&

@@ -69,6 +69,7 @@ struct Mip6Binding {
     uint16_t sequence;          /* of the last Binding Update */
     int64_t expires;            /* end of the binding; INT64_MAX: none */
     unsigned tries;             /* Binding Updates since the last answer */
+    int64_t trip;               /* ns that the last answer took; 0: unknown */
     /* Private. */
     int64_t sent;               /* the last Binding Update; INT64_MIN: never */
     int64_t wait;               /* until the next one, if there is no answer */

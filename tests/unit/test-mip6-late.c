@@ -368,6 +368,34 @@ static void refuse(World *w, const char *home)
     offer(w, frame, len, NULL);
 }
 
+/* An agent that answers soon is asked sooner. */
+static void test_abroad_near(void)
+{
+    World *w = left_abroad();
+    uint8_t frame[256];
+    size_t len;
+
+    w->port.binding[0].trip = 2 * MS;
+    mip6_port_leave(&w->port, w->now);
+    for (unsigned i = 0; i < 3; i++) {
+        len = tunnelled(w, frame, i);
+        offer(w, frame, len, NULL);
+    }
+    pass(w, 25 * MS);
+    g_assert_cmpint(sent(w), ==, 0);
+    pass(w, MS);
+    g_assert_cmpint(sent(w), ==, 1);
+    pass(w, 25 * MS);
+    refuse(w, FAR);
+    pass(w, MS);
+    g_assert_cmpint(sent(w), ==, 2);
+    pass(w, 25 * MS);
+    g_assert_cmpint(sent(w), ==, 2);
+    pass(w, MS);
+    g_assert_cmpint(sent(w), ==, 4);
+    end(w);
+}
+
 /* Back, from the care-of address, when the new binding is there. */
 static void test_abroad(void)
 {
@@ -487,6 +515,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/late/back", test_back);
     g_test_add_func("/mip6/late/addresses", test_addresses);
     g_test_add_func("/mip6/late/abroad", test_abroad);
+    g_test_add_func("/mip6/late/abroad-near", test_abroad_near);
     g_test_add_func("/mip6/late/no-tunnel", test_no_tunnel);
     g_test_add_func("/mip6/late/too-big", test_too_big);
     return g_test_run();

@@ -32,10 +32,11 @@
  *
  * Away, packets go back to the agent, in a tunnel from the care-of address that
  * they were sent to, when the new binding is there. The agent does not say so,
- * so the first packet goes alone, every TRIAL_GAP. While the old binding holds,
+ * so the first packet goes alone, again and again. While the old binding holds,
  * the packet's source is not the agent's mobile node: it is refused by a
  * Binding Error (RFC 6275 section 10.4.5 and 9.3.3), and kept. The others
- * follow when no Binding Error has come. An agent that does not take tunnels
+ * follow when no Binding Error has come for longer than the agent takes to
+ * answer, which registrations have told (TRIAL_GAP at most). An agent that does not take tunnels
  * from the care-of address of before drops them; they would be lost anyhow.
  *
  * Forwarding is routing: the hop limit is decremented, link-local packets and
@@ -50,6 +51,8 @@
 #define SECOND          1000000000ll
 #define FORWARD_TIME    (10 * SECOND)
 #define TRIAL_GAP       (SECOND / 5)
+/* Beyond three times the agent's answer. */
+#define TRIAL_SLACK     (SECOND / 50)
 #define ASK_GAP         (SECOND / 20)
 /* MAX_NEIGHBOR_ADVERTISEMENT, and the time between (RFC 4861 section 7.2.6). */
 #define ANNOUNCEMENTS   3u
@@ -148,6 +151,20 @@ static Kept *first(Mip6Late *l)
     return NULL;
 }
 
+/* Away: ns in which the agent has refused a packet, if it does. */
+static int64_t trial_gap(const Mip6Port *p)
+{
+    int64_t longest = 0;
+
+    for (unsigned i = 0; i < p->bindings; i++) {
+        int64_t trip = p->binding[i].trip;
+        int64_t gap = trip ? 3 * trip + TRIAL_SLACK : TRIAL_GAP;
+
+        longest = gap > longest ? gap : longest;
+    }
+    return longest && longest < TRIAL_GAP ? longest : TRIAL_GAP;
+}
+
 /* Away: is the new binding there? */
 static void try_first(Mip6Port *p)
 {
@@ -159,7 +176,7 @@ static void try_first(Mip6Port *p)
     } else if (k) {
         struct iovec frame = { k + 1, k->len };
 
-        p->late.trial = p->now + TRIAL_GAP;
+        p->late.trial = p->now + trial_gap(p);
         k->on_trial = into_tunnel(p, &frame, &k->offload);
         if (!k->on_trial) {
             k->gone = true;
@@ -417,7 +434,7 @@ void mip6_port_late_begin(Mip6Port *p)
 {
     mip6_port_late_end(p);
     p->late.buf = g_try_malloc(ROOM);
-    p->late.trial = p->now + (p->is_away ? TRIAL_GAP : ASK_GAP);
+    p->late.trial = p->now + (p->is_away ? trial_gap(p) : ASK_GAP);
     p->late.end = p->now + FORWARD_TIME;
     expect_agent(p);
 }

@@ -67,6 +67,7 @@ typedef struct World {
     Mip6Protect *peer;          /* the agent's side; NULL: without ESP */
     uint32_t epoch;
     bool is_strangers;          /* what comes now is of nobody with the keys */
+    bool is_guests;             /* the guest sends now */
     uint8_t buf[FRAME_MAX + 2048];
 } World;
 
@@ -269,6 +270,16 @@ static bool is_forwarded(const World *w, const struct iovec *iov, int iovcnt)
     return mip6_home_is_guests(&w->port.home, &dst);
 }
 
+/* At home, to a router that was made up: as it was, but for the address. */
+static bool is_redirected(const World *w, const struct iovec *iov, int iovcnt)
+{
+    uint8_t dst[PACKET_ETH_ADDR_LEN];
+
+    return w->is_guests && !w->port.is_away &&
+           packet_iov_copy(iov, iovcnt, 0, dst, sizeof(dst)) == sizeof(dst) &&
+           !memcmp(dst, w->port.home.learned.router_mac, sizeof(dst));
+}
+
 static void to_link(void *opaque, const struct iovec *iov, int iovcnt,
                     const PacketOffload *offload)
 {
@@ -276,7 +287,7 @@ static void to_link(void *opaque, const struct iovec *iov, int iovcnt,
     uint8_t frame[PACKET_ETH_LEN + MTU];
     size_t len = packet_iov_len(iov, iovcnt);
 
-    if (is_forwarded(w, iov, iovcnt)) {
+    if (is_forwarded(w, iov, iovcnt) || is_redirected(w, iov, iovcnt)) {
         return;
     }
     g_assert(len <= sizeof(frame) && offload->gso == PACKET_GSO_NONE);
@@ -387,6 +398,7 @@ static void offer(World *w, bool guest, const uint8_t *frame, size_t len,
     uint64_t before = drops(w), sent = w->port.sent;
     Mip6Verdict verdict;
 
+    w->is_guests = guest;
     if (guest) {
         verdict = mip6_port_from_guest(&w->port, w->now, iov, num, offload);
         before = drops(w) - before;
@@ -397,6 +409,7 @@ static void offer(World *w, bool guest, const uint8_t *frame, size_t len,
         verdict = mip6_port_from_link(&w->port, w->now, iov, num, offload);
         g_assert(verdict != MIP6_HELD || !w->port.is_running);
     }
+    w->is_guests = false;
     for (int i = 0; i < num; i++) {
         g_free(iov[i].iov_base);
     }

@@ -17,7 +17,9 @@ import threading
 import time
 from dataclasses import replace
 
-from vmmnet.hostvlan.etcd import Client, EtcdError, Watch, Watched, parse_url
+from vmmnet.etcd.client import Client, Watch, Watched
+from vmmnet.etcd.errors import EtcdError
+from vmmnet.etcd.place import parse_url
 from vmmnet.hostvlan.etcdkeys import ASSIGNED, Keys, Kind, Topic
 from vmmnet.hostvlan.lnid import GLOBAL
 from vmmnet.testbed import wait

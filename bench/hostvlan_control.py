@@ -26,12 +26,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from vmmnet.etcd.errors import StoreError
+from vmmnet.etcd.place import parse_url
 from vmmnet.hostvlan import mac as macs
 from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.etcd import parse_url
 from vmmnet.hostvlan.etcdstore import EtcdStore
 from vmmnet.hostvlan.inotify import FolderWatch
-from vmmnet.hostvlan.store import StoreError
 from vmmnet.hostvlan.table import Table, TableError
 from vmmnet.testbed import conditions, net, paths, process, scratch, tools, wait
 from vmmnet.testbed.etcd import ENVIRONMENT, PORT, VMMNET, Agent, Etcd

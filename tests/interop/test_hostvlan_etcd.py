@@ -23,10 +23,10 @@ from pathlib import Path
 
 import pytest
 from vmmnet.__main__ import main
+from vmmnet.etcd.place import parse_url
 from vmmnet.hostvlan import mac as macs
 from vmmnet.hostvlan import metrics, twin
 from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.etcd import parse_url
 from vmmnet.hostvlan.etcdkeys import Keys
 from vmmnet.hostvlan.etcdstore import EtcdStore
 from vmmnet.hostvlan.store import add_store_options

@@ -7,12 +7,13 @@ import argparse
 import os
 import sys
 
+from vmmnet.etcd.errors import StoreError
+
 from . import agent, convert, edit, host, move, output, roles, show
 from .filestore import DEFAULT, VARIABLE
 from .lnid import WORD
 from .options import Parser, Refused, Status, UsageError
 from .ports import PortsError
-from .store import StoreError
 from .table import TableError, TableMissing, TableUnsettled
 
 _BRIEF = "keep tenants apart: who may speak to whom"

@@ -52,24 +52,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
+from vmmnet.etcd.client import Age, Client, Told, Watch, Watched
+from vmmnet.etcd.errors import Compacted, Denied, EtcdError, StoreError, Unreachable
+from vmmnet.etcd.place import Config
+
 from . import hostports, metrics, systemd
 from . import mac as macs
 from .entry import Entry
-from .etcd import (
-    Age,
-    Client,
-    Compacted,
-    Config,
-    Denied,
-    EtcdError,
-    Told,
-    Unreachable,
-    Watch,
-    Watched,
-)
 from .etcdkeys import FORMAT, BadValue, Keys, Topic, decode_ready, encode_ready, mac_of
 from .etcdmirror import Mirror
-from .store import StoreError
 from .table import Table, TableDamaged, TableError, TableMissing
 
 # How long after a failure the next try is, seconds: doubled each time, and up

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from vmmnet.etcd.client import KeyValue
+
 from . import mac as macs
-from .etcd import KeyValue
 from .etcdkeys import BadValue, Keys, decode_ready, mac_of
 
 

@@ -27,9 +27,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from vmmnet.etcd.client import Json, Range, delete, put
+
 from . import mac as macs
 from .entry import Entry
-from .etcd import Json, Range, delete, put
 
 FORMAT = b"1"
 _FIELDS = {"lnids", "ip4", "ip6"}

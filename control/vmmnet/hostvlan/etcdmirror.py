@@ -27,8 +27,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from vmmnet.etcd.client import Event, KeyValue
+
 from .entry import Entry
-from .etcd import Event, KeyValue
 from .etcdkeys import ALL, ASSIGNED, BadValue, Kind, Topic, decode, mac_of
 from .lnid import GLOBAL
 

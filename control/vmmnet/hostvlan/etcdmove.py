@@ -12,9 +12,11 @@ from __future__ import annotations
 import threading
 import time
 
+from vmmnet.etcd.client import Range, Watched, delete, unchanged
+from vmmnet.etcd.errors import Unreachable
+
 from . import mac as macs
 from .entry import Entry
-from .etcd import Range, Unreachable, Watched, delete, unchanged
 from .etcdkeys import decode_ready
 from .etcdstore import EtcdStore
 from .options import Refused

@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .etcd import Client, EtcdError, Range
+from vmmnet.etcd.client import Client, Range
+from vmmnet.etcd.errors import EtcdError
+
 from .etcdkeys import Keys
 
 AGENT = "vmmnet-agent-"

@@ -18,23 +18,16 @@ from itertools import chain, islice
 from types import TracebackType
 from typing import Self
 
+from vmmnet.etcd.client import OPERATIONS_MAX, Client, Json, Range, put, unchanged
+from vmmnet.etcd.errors import StoreError, Uncertain
+from vmmnet.etcd.place import Config, parse_url, with_options
+
 from . import etcdhosts
 from .entry import Entry
-from .etcd import (
-    OPERATIONS_MAX,
-    Client,
-    Config,
-    Json,
-    Range,
-    Uncertain,
-    parse_url,
-    put,
-    unchanged,
-)
 from .etcdkeys import FORMAT, BadValue, Keys, decode, lnid_of, mac_of, write
 from .lnid import text as lnid_text
 from .mac import text as mac_text
-from .store import Changed, Edit, Loaded, Progress, StoreError, StoreMissing
+from .store import Changed, Edit, Loaded, Progress, StoreMissing
 
 # Transactions under way at once: etcd writes those that come together to its
 # disk together.
@@ -76,27 +69,10 @@ def config_from_options(options: argparse.Namespace) -> Config:
     """Read the options of ``store.add_store_options``; raises StoreError."""
     if not options.store:
         raise StoreError("--store is missing, such as --store etcd://127.0.0.1:2379/vmmnet")
-    config = parse_url(options.store)
-    files = (options.store_ca, options.store_cert, options.store_key)
-    if any(files) and not config.tls:
-        raise StoreError("--store-ca, --store-cert and --store-key are for etcds://")
-    if options.store_key and not options.store_cert:
-        raise StoreError("--store-key needs --store-cert")
-    if options.store_user and not options.store_password_file:
-        raise StoreError("--store-user needs --store-password-file")
-    if options.store_password_file and not options.store_user:
-        raise StoreError("--store-password-file needs --store-user")
     if options.store_timeout <= 0:
         raise StoreError(f"--store-timeout {options.store_timeout:g} is not positive")
-    return replace(
-        config,
-        ca=options.store_ca,
-        cert=options.store_cert,
-        key=options.store_key,
-        user=options.store_user,
-        password_file=options.store_password_file,
-        timeout=options.store_timeout,
-    )
+    config = replace(parse_url(options.store), timeout=options.store_timeout)
+    return with_options(config, options)
 
 
 class EtcdStore:

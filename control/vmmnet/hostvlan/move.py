@@ -10,10 +10,12 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from vmmnet.etcd.errors import StoreError
+
 from . import hostname, options, output
 from . import mac as macs
 from .options import Parser, Refused, Status, UsageError
-from .store import StoreError, add_store_options
+from .store import add_store_options
 
 if TYPE_CHECKING:
     from .etcdmove import Move

@@ -9,9 +9,11 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vmmnet.etcd.place import read_password
+
 from . import hostname, options, output
 from .options import Parser, Refused, Status, UsageError
-from .store import add_store_options, read_password
+from .store import add_store_options
 
 if TYPE_CHECKING:
     from .etcdroles import Roles
@@ -68,7 +70,8 @@ def run(given: argparse.Namespace) -> int:
     if (given.password_file is not None) != (given.action != "show"):
         wants = "no --password-file" if given.action == "show" else "--password-file"
         raise UsageError(f"'{given.action}' takes {wants}")
-    from .etcd import Client
+    from vmmnet.etcd.client import Client
+
     from .etcdroles import Roles
     from .etcdstore import config_from_options
 

@@ -13,15 +13,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
+from vmmnet.etcd import place
+from vmmnet.etcd.errors import StoreError
+
 from .entry import Entry
-
-
-class StoreError(Exception):
-    """A store cannot do what it was asked; the text says what to do about it."""
 
 
 class StoreMissing(StoreError):
@@ -108,17 +106,6 @@ class Store(Protocol):
         ...
 
 
-def read_password(path: Path) -> str:
-    """The first line of a file; raises StoreError."""
-    try:
-        password = path.read_text().partition("\n")[0]
-    except (OSError, UnicodeDecodeError) as error:
-        raise StoreError(f"--store-password-file {path}: {error}") from error
-    if not password:
-        raise StoreError(f"--store-password-file {path}: its first line is empty")
-    return password
-
-
 def add_store_options(parser: argparse.ArgumentParser) -> None:
     """Add --store and what a store on other machines needs."""
     group = parser.add_argument_group(
@@ -130,15 +117,7 @@ def add_store_options(parser: argparse.ArgumentParser) -> None:
         metavar="URL",
         help="etcd://HOST:PORT[,HOST:PORT...]/PREFIX, etcds:// with TLS",
     )
-    group.add_argument("--store-user", metavar="NAME", help="user of etcd")
-    group.add_argument(
-        "--store-password-file", metavar="FILE", type=Path, help="its password, on the first line"
-    )
-    group.add_argument(
-        "--store-ca", metavar="FILE", type=Path, help="who signs etcd's certificate (PEM)"
-    )
-    group.add_argument("--store-cert", metavar="FILE", type=Path, help="our certificate (PEM)")
-    group.add_argument("--store-key", metavar="FILE", type=Path, help="its key (PEM)")
+    place.add_options(group, "--store")
     group.add_argument(
         "--store-timeout",
         metavar="SECONDS",

@@ -20,10 +20,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from vmmnet.etcd.place import parse_url
 from vmmnet.hostvlan import mac as macs
 from vmmnet.hostvlan import twin
 from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.etcd import parse_url
 from vmmnet.hostvlan.etcdstore import EtcdStore
 from vmmnet.hostvlan.table import Table
 from vmmnet.testbed import bridged, process, wait

@@ -12,10 +12,10 @@ import random
 import sys
 import threading
 
+from vmmnet.etcd.errors import StoreError
+from vmmnet.etcd.place import parse_url
 from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.etcd import parse_url
 from vmmnet.hostvlan.etcdstore import EtcdStore
-from vmmnet.hostvlan.store import StoreError
 
 from .policy import a_change
 

@@ -12,24 +12,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
+from vmmnet.etcd.client import Age, Event, KeyValue, Range, Told, Watched
+from vmmnet.etcd.errors import Compacted, Denied, EtcdError, StoreError, Unreachable
+from vmmnet.etcd.place import parse_url
 from vmmnet.hostvlan import etcdagent, twin
 from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.etcd import (
-    Age,
-    Compacted,
-    Denied,
-    EtcdError,
-    Event,
-    KeyValue,
-    Range,
-    Told,
-    Unreachable,
-    Watched,
-    parse_url,
-)
 from vmmnet.hostvlan.etcdagent import Agent, Settings
 from vmmnet.hostvlan.etcdkeys import FORMAT, Keys, encode_ready, write
-from vmmnet.hostvlan.store import StoreError
 from vmmnet.hostvlan.table import Table, TableError
 from vmmnet.testbed import wait
 

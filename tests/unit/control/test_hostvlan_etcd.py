@@ -20,19 +20,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from vmmnet.etcd.client import Age, Client, Event, KeyValue, Range, Watched
+from vmmnet.etcd.errors import StoreError, Uncertain, Unreachable
+from vmmnet.etcd.place import parse_url
 from vmmnet.hostvlan import etcdhosts, hostname, hostports, metrics
 from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.etcd import (
-    Age,
-    Client,
-    Event,
-    KeyValue,
-    Range,
-    Uncertain,
-    Unreachable,
-    Watched,
-    parse_url,
-)
 from vmmnet.hostvlan.etcdkeys import (
     ALL,
     ASSIGNED,
@@ -50,7 +42,6 @@ from vmmnet.hostvlan.etcdkeys import (
 )
 from vmmnet.hostvlan.etcdmirror import Mirror
 from vmmnet.hostvlan.etcdstore import EtcdStore
-from vmmnet.hostvlan.store import StoreError
 from vmmnet.testbed import wait
 
 A, B, C = 0x525400000001, 0x525400000002, 0x525400000003

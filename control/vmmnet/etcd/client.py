@@ -44,14 +44,11 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from .store import StoreError, read_password
-
-DEFAULT_PORT = 2379
-DEFAULT_PREFIX = "/vmmnet/hostvlan"
+from .errors import Compacted, Denied, EtcdError, StoreError, Uncertain, Unreachable
+from .place import Config, read_password, spell
 
 #: Operations of one transaction: etcd's own default of --max-txn-ops.
 OPERATIONS_MAX = 128
@@ -68,7 +65,9 @@ _KEEP_IDLE, _KEEP_INTERVAL, _KEEP_COUNT = 10, 5, 3
 # Entries of the log that etcd may carry out while it tells its revision and its index.
 _UNDER_WAY = 8
 
-# gRPC's status codes.
+#: gRPC's status code of what is not there, such as a lease that has ended.
+NOT_FOUND = 5
+# Its other status codes.
 _INVALID, _DEADLINE, _DENIED, _PRECONDITION = 3, 4, 7, 9
 _OUT_OF_RANGE, _UNAVAILABLE, _UNAUTHENTICATED = 11, 14, 16
 
@@ -78,37 +77,14 @@ Json = dict[str, Any]
 _T = TypeVar("_T")
 
 
-class EtcdError(StoreError):
-    """etcd refused; the text names the endpoint and says what to do."""
-
-    def __init__(self, text: str, code: int = 0) -> None:
-        super().__init__(text)
-        #: gRPC's status code; 0 if it does not come from there.
-        self.code = code
-
-
-class Unreachable(EtcdError):
-    """No endpoint answers, or none has a leader."""
-
-
-class Uncertain(EtcdError):
-    """The connection ended while a write was under way: it may have happened."""
-
-
-class Denied(EtcdError):
-    """The user is wrong, or may not do that."""
-
-
-class Compacted(EtcdError):
-    """A revision that was asked for is not kept any more."""
-
-
 @dataclass(frozen=True, slots=True)
 class Range:
     """Keys from ``key`` up to and without ``end``; ``key`` alone if there is no end."""
 
     key: bytes
     end: bytes | None = None
+    #: Those that have not changed since an older revision than this are left out.
+    since: int = 0
 
     @classmethod
     def prefix(cls, text: bytes) -> Range:
@@ -120,6 +96,8 @@ class Range:
         result = {"key": _b64(self.key)}
         if self.end is not None:
             result["range_end"] = _b64(self.end)
+        if self.since:
+            result["min_mod_revision"] = str(self.since)
         return result
 
 
@@ -183,75 +161,14 @@ class Age:
         return self.term < other.term or self.others < other.others - _UNDER_WAY
 
 
-@dataclass(frozen=True)
-class Config:
-    """How to reach etcd."""
-
-    #: Host and port.
-    endpoints: tuple[tuple[str, int], ...]
-    #: What all keys begin with; no slash at its end.
-    prefix: str
-    tls: bool = False
-    ca: Path | None = None
-    cert: Path | None = None
-    key: Path | None = None
-    user: str | None = None
-    password_file: Path | None = None
-    #: Seconds that one endpoint has for an answer.
-    timeout: float = 10.0
-
-    @property
-    def name(self) -> str:
-        """The URL."""
-        where = ",".join(_spell(*endpoint) for endpoint in self.endpoints)
-        return f"etcd{'s' if self.tls else ''}://{where}{self.prefix}"
-
-
-def parse_url(text: str) -> Config:
-    """Read etcd://HOST[:PORT][,HOST[:PORT]...][/PREFIX]; raises StoreError.
-
-    IPv6 addresses are in brackets.  etcds:// is with TLS.
-    """
-    example = "such as etcd://127.0.0.1:2379/vmmnet"
-    scheme, mark, rest = text.partition("://")
-    if not mark or scheme not in ("etcd", "etcds"):
-        raise StoreError(f"--store '{text}': it begins with etcd:// or etcds://, {example}")
-    where, _, path = rest.partition("/")
-    if "@" in where:
-        raise StoreError(f"--store '{text}': give the user with --store-user, not in the URL")
-    endpoints = tuple(_endpoint(text, each) for each in where.split(","))
-    prefix = f"/{path.strip('/')}" if path.strip("/") else DEFAULT_PREFIX
-    if not prefix.isascii() or not prefix.isprintable() or " " in prefix:
-        raise StoreError(f"--store '{text}': the prefix has printable ASCII characters only")
-    return Config(endpoints, prefix, tls=scheme == "etcds")
-
-
-def _endpoint(url: str, text: str) -> tuple[str, int]:
-    host, colon, port = text.rpartition(":")
-    if not colon or text.endswith("]"):
-        host, port = text, str(DEFAULT_PORT)
-    if host.startswith("[") and host.endswith("]"):
-        host = host[1:-1]
-    elif ":" in host:
-        raise StoreError(f"--store '{url}': an IPv6 address is in brackets, such as [::1]:2379")
-    if not host:
-        raise StoreError(f"--store '{url}': a host is missing, such as 127.0.0.1:2379")
-    if not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
-        raise StoreError(f"--store '{url}': the port '{port}' is not 1 to 65535")
-    return host, int(port)
-
-
-def _spell(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
 def _b64(data: bytes) -> str:
     return base64.b64encode(data).decode("ascii")
 
 
-def put(key: bytes, value: bytes) -> Json:
-    """An operation of a transaction: set a key."""
-    return {"request_put": {"key": _b64(key), "value": _b64(value)}}
+def put(key: bytes, value: bytes, lease: int = 0) -> Json:
+    """An operation of a transaction: set a key, which ends when its lease does."""
+    words = {"key": _b64(key), "value": _b64(value)}
+    return {"request_put": words | ({"lease": str(lease)} if lease else {})}
 
 
 def delete(key: bytes) -> Json:
@@ -350,7 +267,7 @@ class Client:
                 first = response["response_range"]
                 keys = [_key_value(kv) for kv in first.get("kvs", ())]
                 if first.get("more"):
-                    rest = Range(keys[-1].key + b"\0", wanted.end)
+                    rest = replace(wanted, key=keys[-1].key + b"\0")
                     for _, page in self.pages(rest, revision):
                         keys += page
                 found.append(keys)
@@ -370,7 +287,7 @@ class Client:
             yield revision, keys
             more = bool(answer.get("more"))
             if more:
-                wanted = Range(keys[-1].key + b"\0", wanted.end)
+                wanted = replace(wanted, key=keys[-1].key + b"\0")
 
     def put(self, key: bytes, value: bytes, lease: int = 0) -> int:
         """Set a key, which may be repeated; returns the revision.
@@ -410,6 +327,14 @@ class Client:
         if "result" not in answer:
             raise EtcdError(f"etcd does not keep a lease alive: {answer.get('error', answer)}")
         return int(answer["result"].get("TTL", 0)) > 0
+
+    def revoke(self, lease: int) -> None:
+        """End a lease now, and the keys with it; one that has ended already is none."""
+        try:
+            self.call("lease/revoke", {"ID": str(lease)})
+        except EtcdError as error:
+            if error.code != NOT_FOUND:
+                raise
 
     def watch(self, requests: Sequence[Watched]) -> Watch:
         """Begin to watch; returns when one endpoint has answered."""
@@ -451,12 +376,13 @@ class Client:
             except _Failed as failure:
                 if failure.sent and not repeatable:
                     raise Uncertain(
-                        f"etcd at {_spell(*endpoint)}: {failure}; whether it was done is not known"
+                        f"etcd at {spell(*endpoint)}: {failure}; whether it was done is not known"
                     ) from failure
-                failures.append(f"{_spell(*endpoint)}: {failure}")
+                failures.append(f"{spell(*endpoint)}: {failure}")
                 self._current = current + 1
         raise Unreachable(
-            f"etcd does not answer: {'; '.join(failures)}: is it running, and is --store right?",
+            f"etcd does not answer: {'; '.join(failures)}: is it running, and is"
+            f" {self.config.option} right?",
             _UNAVAILABLE,
         )
 
@@ -496,7 +422,7 @@ class Client:
 
     def _authenticate(self, endpoint: tuple[str, int]) -> str:
         user, file = self.config.user, self.config.password_file
-        password = read_password(file) if file is not None else ""
+        password = read_password(file, self.config.option) if file is not None else ""
         body = json.dumps({"name": user, "password": password}).encode()
         try:
             token: str = self._ask(endpoint, "auth/authenticate", body, None)["token"]
@@ -504,17 +430,18 @@ class Client:
             # The request that the token was for has not been sent.
             raise _Failed(str(failure), False) from failure
         except EtcdError as error:
-            where = _spell(*endpoint)
+            where = spell(*endpoint)
             if error.code == _PRECONDITION:
                 raise Denied(
-                    f"etcd at {where} has no authentication enabled: leave --store-user out,"
+                    f"etcd at {where} has no authentication enabled: leave"
+                    f" {self.config.option}-user out,"
                     " or enable it with 'vmmnet hostvlan roles enable'",
                     error.code,
                 ) from error
             if error.code == _INVALID:
                 raise Denied(
-                    f"etcd at {where} does not accept --store-user '{user}' with the password"
-                    f" in --store-password-file {file}",
+                    f"etcd at {where} does not accept {self.config.option}-user '{user}' with the"
+                    f" password in {self.config.option}-password-file {file}",
                     error.code,
                 ) from error
             raise
@@ -595,7 +522,7 @@ class Watch:
     ) -> None:
         self._when_lost = lost
         self._closed = False
-        self._where = _spell(connection.host, connection.port)
+        self._where = spell(connection.host, connection.port)
         self._requests = self._missing = requests
         self._rest = b""
         self._connection = connection
@@ -716,7 +643,7 @@ def _answer(endpoint: tuple[str, int], config: Config, status: int, data: bytes)
 
 def _raise(endpoint: tuple[str, int], config: Config, status: int, data: bytes) -> None:
     """Raise what an answer with an error says."""
-    where = f"etcd at {_spell(*endpoint)}"
+    where, option = f"etcd at {spell(*endpoint)}", config.option
     try:
         said = json.loads(data)
         text, code = str(said.get("message") or said["error"]), int(said["code"])
@@ -725,7 +652,7 @@ def _raise(endpoint: tuple[str, int], config: Config, status: int, data: bytes) 
         if "CommonName" in text:
             raise Denied(
                 f"{where} takes no certificate with a CommonName from us while it has users:"
-                " give --store-cert one without (openssl req -subj /O=NAME)"
+                f" give {option}-cert one without (openssl req -subj /O=NAME)"
             ) from None
         raise EtcdError(f"{where} answers {status}: {text}: is it etcd 3.4 or newer?") from None
     if code in (_UNAVAILABLE, _DEADLINE):
@@ -733,7 +660,7 @@ def _raise(endpoint: tuple[str, int], config: Config, status: int, data: bytes) 
     if code == _OUT_OF_RANGE and "compacted" in text:
         raise Compacted(f"{where}: {text}", code)
     if "user name is empty" in text or (code == _DENIED and config.user is None):
-        raise Denied(f"{where} wants a user: give --store-user and --store-password-file", code)
+        raise Denied(f"{where} wants a user: give {option}-user and {option}-password-file", code)
     if code == _DENIED:
         raise Denied(f"{where}: {text}: the user has no role that allows it", code)
     if code == _UNAUTHENTICATED:
@@ -775,26 +702,30 @@ def _keep_alive(connection: socket.socket) -> None:
 
 
 def _tls(config: Config) -> ssl.SSLContext:
+    option = config.option
     try:
         context = ssl.create_default_context(cafile=config.ca)
         if config.cert is not None:
             context.load_cert_chain(config.cert, config.key)
     except (OSError, ssl.SSLError) as error:
         files = ", ".join(str(path) for path in (config.ca, config.cert, config.key) if path)
-        raise StoreError(f"--store-ca, --store-cert or --store-key ({files}): {error}") from error
+        raise StoreError(
+            f"{option}-ca, {option}-cert or {option}-key ({files}): {error}"
+        ) from error
     return context
 
 
 def _why(error: Exception, config: Config) -> str:
     """What a failed connection says to somebody who has typed the options."""
+    option = config.option
     if isinstance(error, ssl.SSLCertVerificationError):
-        return f"{error.verify_message}: --store-ca names who signs etcd's certificate"
+        return f"{error.verify_message}: {config.option}-ca names who signs etcd's certificate"
     if isinstance(error, ssl.SSLError):
         # How a closed connection is called depends on the version of OpenSSL.
         closed = isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError)
         if closed or error.reason == "WRONG_VERSION_NUMBER":
             return "it speaks no TLS: write etcd:// instead of etcds://"
-        return f"{error.reason}: --store-cert and --store-key are what etcd knows us by"
+        return f"{error.reason}: {option}-cert and {option}-key are what etcd knows us by"
     if isinstance(error, ConnectionResetError | BrokenPipeError):
         if config.tls:
             hint = "if it speaks no TLS, write etcd:// instead of etcds://"

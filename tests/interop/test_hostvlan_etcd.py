@@ -31,7 +31,7 @@ from vmmnet.hostvlan.etcdkeys import Keys
 from vmmnet.hostvlan.etcdstore import EtcdStore
 from vmmnet.hostvlan.store import add_store_options
 from vmmnet.hostvlan.table import Table
-from vmmnet.testbed import ebpf, process, tools, wait
+from vmmnet.testbed import certificates, ebpf, process, tools, wait
 from vmmnet.testbed import etcd as testbed
 from vmmnet.testbed.etcd import PORT, Etcd
 from vmmnet.testbed.net import Namespace, Network
@@ -730,25 +730,10 @@ def test_a_move_that_etcd_does_not_see_to_its_end(
 # Who may do what
 
 
-def certificates(folder: Path) -> None:
-    """An authority, and a certificate of it for etcd and for us, without a CommonName."""
-    new = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
-    (folder / "one.ext").write_text(
-        "subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth,clientAuth\n"
-    )
-    for words in (
-        f"req -x509 {new} -subj /CN=authority -keyout ca.key -out ca.pem -days 2",
-        f"req {new} -subj /O=vmmnet -keyout one.key -out one.csr",
-        "x509 -req -in one.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out one.pem -days 2"
-        " -extfile one.ext",
-    ):
-        tools.run(["openssl", *words.split()], cwd=folder)
-
-
 @pytest.fixture
 def guarded(network: Network, tmp_path: Path) -> World:
     """An etcd with TLS on both sides, users and passwords: what a data centre has."""
-    certificates(tmp_path)
+    certificates.make(tmp_path, "one")
     files = {name: str(tmp_path / f"{name}.pem") for name in ("ca", "one")}
     key = str(tmp_path / "one.key")
     options = ["--cert-file", files["one"], "--key-file", key, "--client-cert-auth"]
@@ -869,7 +854,7 @@ def test_an_agent_takes_a_new_password_and_new_certificates(guarded: World) -> N
     assert agent.metrics()["store_refused"] == 0
 
     guarded.etcd.kill()
-    certificates(guarded.folder)
+    certificates.make(guarded.folder, "one")
     guarded.etcd.start()
     wait.until(
         lambda: "--store-cert" in (agent.status()["error"] or ""), "etcd knows the agent no more"

@@ -19,10 +19,15 @@ PORT = 6653
 
 
 class Controller:
-    """``vmmnet cvsw run``; what it keeps is in a folder, and there when it starts again."""
+    """``vmmnet cvsw run``; what it keeps is in a folder, and there when it starts again.
 
-    def __init__(self, space: Namespace, address: str, folder: Path) -> None:
-        self._space, self.place = space, f"{address}:{PORT}"
+    ``words`` are more options of it.
+    """
+
+    def __init__(
+        self, space: Namespace, address: str, folder: Path, *words: str, port: int = PORT
+    ) -> None:
+        self._space, self.place, self._words = space, f"{address}:{port}", words
         self._folder, self._socket = folder, folder / "cvsw.sock"
         self._child: subprocess.Popen[bytes] | None = None
 
@@ -30,7 +35,7 @@ class Controller:
         """Start it; returns when it takes commands."""
         words: list[str | Path] = [sys.executable, "-m", "vmmnet", "cvsw", "run"]
         words += ["--listen", self.place, "--socket", self._socket]
-        words += ["--state", self._folder / "cvsw.json"]
+        words += ["--state", self._folder / "cvsw.json", *self._words]
         where = os.pathsep.join(map(str, (paths.ROOT / "control", wheels.os_ken())))
         with self._log.open("ab") as log:
             environment = {"PYTHONPATH": where}
@@ -51,6 +56,16 @@ class Controller:
         assert self._child is not None
         self._child.kill()
         self._child.wait()
+
+    def signal(self, number: int) -> None:
+        """Send it a signal."""
+        assert self._child is not None
+        self._child.send_signal(number)
+
+    def sharing(self) -> dict[str, Any]:
+        """What it knows of others that share the work."""
+        found: dict[str, Any] = Client(self._socket).ask("GET", "/controllers")
+        return found
 
     def command(self, *words: str | Path) -> str:
         """What ``vmmnet cvsw`` prints for words; raises RuntimeError if it refuses."""

@@ -59,12 +59,26 @@ class Switch:
     def obey(self, controller: str, number: int, versions: str = "OpenFlow13") -> None:
         """Connect to a controller, such as ``tcp:192.0.2.1:6653``, as the switch of a number.
 
-        It looks once a second for a controller that is not there.
+        There can be several, with spaces between them. It looks once a second for a
+        controller that is not there.
         """
         names = [f"protocols={versions}", f"other_config:datapath-id={number:016x}"]
         self.set("set", "bridge", "sw", *names)
-        patience = ["set", "controller", "sw", "max_backoff=1000"]
-        self.set("set-controller", "sw", controller, "--", *patience)
+        words = list[str]()
+        for at, target in enumerate(controller.split()):
+            words += [f"--id=@c{at}", "create", "controller", f'target="{target}"']
+            words += ["max_backoff=1000", "--"]
+        named = ",".join(f"@c{at}" for at in range(len(controller.split())))
+        self.set(*words, "set", "bridge", "sw", f"controller=[{named}]")
+
+    def use_tls(self, key: Path, certificate: Path, authority: Path) -> None:
+        """Be known by a certificate to ``ssl:`` controllers, and know them by an authority."""
+        self.set("set-ssl", str(key), str(certificate), str(authority))
+
+    def is_obeying(self) -> list[bool]:
+        """Of each controller, whether it is connected."""
+        listed = self.ask("--format=json", "--columns=is_connected", "list", "controller")
+        return [bool(row[0]) for row in json.loads(listed)["data"]]
 
     def flows(self, versions: str = "OpenFlow13") -> str:
         """All its flows, as ovs-ofctl prints them."""

@@ -62,6 +62,7 @@ Show all NICs of the file, and those that are in no file. States:
   away         it has not registered
   lost         it does not answer any more
   no switch    its switch has no connection to the controller
+  standby      another controller leads: ask that one
 """
 _FLOWS = "Show the flows that a NIC has, and those that it lacks ('+') or has too many ('-').\n"
 _TOP = "Show NICs as 'show' does, again and again, and what has changed meanwhile.\n"
@@ -195,7 +196,11 @@ def run_top(given: argparse.Namespace) -> int:
 
 
 def _look(given: argparse.Namespace) -> dict[str, Any]:
-    return {**_ask(given, "GET", "/nics"), "switches": _ask(given, "GET", "/switches")}
+    return {
+        **_ask(given, "GET", "/nics"),
+        "switches": _ask(given, "GET", "/switches"),
+        "sharing": _ask(given, "GET", "/controllers"),
+    }
 
 
 def _changes_of(answer: dict[str, Any]) -> dict[str, int]:
@@ -207,6 +212,7 @@ def _changes_of(answer: dict[str, Any]) -> dict[str, int]:
 
 def describe(answer: dict[str, Any], before: dict[str, int] | None = None) -> Iterator[str]:
     """One look, for people; with what has changed since the last one."""
+    yield from _sharing(answer["sharing"])
     switches = ", ".join(f"{each['switch']} (OpenFlow {each['openflow']})"
                          for each in answer["switches"])  # fmt: skip
     yield f"switches: {switches or 'none is connected'}"
@@ -223,6 +229,23 @@ def describe(answer: dict[str, Any], before: dict[str, int] | None = None) -> It
             f"unknown: {each['mac']} at switch {each['switch']}, port {each['port']}:"
             f" in no file; it is not programmed ({each['frames']:,} control frames)"
         )
+
+
+def _sharing(sharing: dict[str, Any] | None) -> Iterator[str]:
+    """Several controllers: who leads, and who cannot."""
+    if sharing is None:
+        return
+    if sharing["error"]:
+        yield f"etcd: {sharing['error']}"
+    said = []
+    for each in sharing["controllers"]:
+        own = " (this one)" if each["name"] == sharing["self"] else ""
+        does = "leads" if each["name"] == sharing["leader"] else "stands by"
+        said.append(f"{each['name']}{own} {does}")
+    yield f"controllers: {', '.join(said) or 'none is known'}"
+    for each in sharing["controllers"]:
+        if each["fault"]:
+            yield f"{each['name']} cannot lead: {each['fault']}"
 
 
 def _row(nic: dict[str, Any], before: dict[str, int] | None) -> Sequence[str]:

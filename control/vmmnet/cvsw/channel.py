@@ -6,6 +6,10 @@ ports (PACKET_OUT). The messages are os-ken's; OpenFlow 1.0 and 1.3 are spoken. 
 switch that has no flow at all gets one for all other frames, NORMAL: stock Open vSwitch
 forgets its flows, and drops what no flow is for, as soon as it has a controller. All
 else about the switch, its other flows among it, is somebody else's.
+
+Of several controllers one leads. With OpenFlow 1.3 it is the switch's master, and the
+others are slaves, to which the switch hands over nothing, and of which it takes nothing
+(1.3.5 section 6.3.5). OpenFlow 1.0 has no such roles: the others say nothing.
 """
 
 from __future__ import annotations
@@ -24,11 +28,13 @@ from .wire import ETHERTYPE
 _HEADER = struct.Struct(">BBHI")
 _VERSIONS = (ofproto_v1_3.OFP_VERSION, ofproto_v1_0.OFP_VERSION)
 _HELLO, _ERROR, _ECHO_REQUEST, _ECHO_REPLY = 0, 1, 2, 3
+_ROLE_REPLY = 25  # not of 1.0
 _HELLO_FAILED, _INCOMPATIBLE = 0, 0
 _PRIORITY = 0xFFFF
 _NO_BUFFER = 0xFFFFFFFF
 #: Transactions of which an error means something.
-_XID_CONTROL, _XID_COUNT, _XID_NORMAL = 1, 2, 3
+_XID_CONTROL, _XID_COUNT, _XID_NORMAL, _XID_ROLE = 1, 2, 3, 4
+_ROLE_FAILED, _STALE = 11, 0
 _ALL_TABLES, _AGGREGATE = 0xFF, 2
 #: Between two questions whether the switch is still there, and how long it may take, seconds.
 _ECHO_EVERY, _SILENCE_MAX = 5.0, 15.0
@@ -54,7 +60,10 @@ class Handlers:
 
     ready: Callable[[Channel], None]
     packet: Callable[[Channel, PacketIn], None]
+    #: One that was known.
     gone: Callable[[Channel], None]
+    #: A switch has said who it is: it is to be led, or not. Who asks for nothing else, leads.
+    known: Callable[[Channel], None] = lambda channel: channel.lead(None)
 
 
 class Channel:
@@ -66,7 +75,8 @@ class Channel:
         self._reader, self._writer, self._handlers = reader, writer, handlers
         self._protocol: Any = None
         self._heard = 0.0
-        self._is_ready = False
+        self._is_known = self._is_ready = False
+        self._is_master = False  # or wants to be
         self._unsent: list[bytes] = []
         self.datapath_id = 0
         #: Frames that were not sent, and messages that the switch has refused.
@@ -91,13 +101,31 @@ class Channel:
             keeper.cancel()
             channel._flush()
             writer.close()
-            if channel._is_ready:
+            if channel._is_known:
                 handlers.gone(channel)
 
     @property
     def version(self) -> str:
         """Of OpenFlow."""
         return "1.0" if self._is_10 else "1.3"
+
+    def lead(self, term: int | None) -> None:
+        """Have control frames come to us; ``ready`` is told when they do.
+
+        ``term`` is higher than those of leaders before (generation_id); None: there is no
+        other controller.
+        """
+        self._is_master = True
+        if term is None or self._is_10:
+            self._begin()
+        else:
+            self._ask_role(self._protocol.ofproto.OFPCR_ROLE_MASTER, term)
+
+    def stand_by(self, term: int) -> None:
+        """Have them come to another controller, whose term that is."""
+        self._is_master = self._is_ready = False
+        if not self._is_10:
+            self._ask_role(self._protocol.ofproto.OFPCR_ROLE_SLAVE, term)
 
     def put_out(self, frame: bytes, port: int | None = None) -> None:
         """Send a frame out of a port, or out of all of them; it may get lost."""
@@ -148,6 +176,21 @@ class Channel:
             self._write(max(_VERSIONS), _ERROR, failed)
             raise ChannelError(why)
         return int(max(theirs))
+
+    def _ask_role(self, role: int, term: int) -> None:
+        message = self._protocol.ofproto_parser.OFPRoleRequest(self._protocol, role, term)
+        message.set_xid(_XID_ROLE)
+        self._send(message)
+
+    def _take_role(self, body: bytes) -> None:
+        (role,) = struct.unpack_from(">I", body)
+        if role == self._protocol.ofproto.OFPCR_ROLE_MASTER and self._is_master:
+            self._begin()
+
+    def _begin(self) -> None:
+        self._set_up()
+        self._is_ready = True
+        self._handlers.ready(self)
 
     def _set_up(self) -> None:
         """Control frames come to us, whole; and how many flows are there before?"""
@@ -215,9 +258,11 @@ class Channel:
             self._take_error(xid, *struct.unpack_from(">HH", body))
         elif kind == self._protocol.ofproto.OFPT_FEATURES_REPLY:
             (self.datapath_id,) = struct.unpack_from(">Q", body)
-            self._set_up()
-            self._is_ready = True
-            self._handlers.ready(self)
+            if not self._is_known:
+                self._is_known = True
+                self._handlers.known(self)
+        elif xid == _XID_ROLE and kind == _ROLE_REPLY:
+            self._take_role(body)
         elif xid == _XID_COUNT and self._is_ready:
             self._take_count(body)
         elif kind == self._protocol.ofproto.OFPT_PACKET_IN and self._is_ready:
@@ -227,7 +272,11 @@ class Channel:
     def _take_error(self, xid: int, what: int, code: int) -> None:
         """A port may have gone, and what a switch does not count stays as it is."""
         self.refused += 1
-        if xid == _XID_CONTROL or not self._is_ready:
+        if xid == _XID_ROLE and self._is_master and (what, code) == (_ROLE_FAILED, _STALE):
+            raise ChannelError("the switch obeys a controller of a later term already")
+        if xid == _XID_ROLE and not self._is_master:
+            return
+        if xid in (_XID_CONTROL, _XID_ROLE) or not self._is_known:
             raise ChannelError(f"the switch refuses a message: type {what}, code {code}")
 
     def _take_packet(self, message: Any) -> None:

@@ -4,13 +4,22 @@
 from __future__ import annotations
 
 import argparse
+import socket
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from vmmnet.hostvlan.options import Parser, Refused, Status, typed
+from vmmnet.etcd import place
+from vmmnet.etcd.errors import StoreError
+from vmmnet.hostvlan import hostname
+from vmmnet.hostvlan.options import Parser, Refused, Status, UsageError, typed
 
 from . import client
 
+if TYPE_CHECKING:
+    import ssl
+
 _STATE = Path("/var/lib/vmmnet/cvsw.json")
+_PREFIX = "/vmmnet/cvsw"
 _PORT = 6653
 _TEXT = f"""\
 Serve until a signal ends it. Switches connect by OpenFlow 1.0 or 1.3; a NIC of
@@ -23,6 +32,14 @@ os-ken, cryptography and yaml (Debian: python3-os-ken, python3-cryptography,
 python3-yaml).
 
   vmmnet cvsw run --listen 192.0.2.1:{_PORT} /etc/vmmnet/tenants.yaml
+
+With --state etcd://..., several controllers share the work: one leads, the others
+take over when it has gone. The file that was applied by any of them is in etcd;
+FILE is taken if there is none yet. The NICs' keys stay in files, which each of
+their hosts has to have.
+
+  vmmnet cvsw run --listen 192.0.2.1:{_PORT} --state etcd://192.0.2.9:2379
+  ovs-vsctl set-controller br0 tcp:192.0.2.1:{_PORT} tcp:192.0.2.2:{_PORT}
 """
 
 
@@ -39,7 +56,12 @@ def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
     )
     add_socket(parser, "where the other commands ask")
     parser.add_argument(
-        "--state", metavar="FILE", type=Path, default=_STATE, help=f"default: {_STATE}"
+        "--state",
+        metavar="FILE|URL",
+        type=typed(_state),
+        default=_STATE,
+        help=f"a file (default: {_STATE}), or etcd://HOST:PORT[,HOST:PORT...][/PREFIX], etcds://"
+        f" with TLS (default of PREFIX: {_PREFIX})",
     )
     parser.add_argument(
         "--rekey-every",
@@ -48,6 +70,20 @@ def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
         default=3600.0,
         help="how old keys of ESP become (default: 3600); 0: any age",
     )
+    group = parser.add_argument_group("TLS with switches, all three or none")
+    for name, text in (
+        ("cert", "our certificate (PEM)"),
+        ("key", "its key (PEM)"),
+        ("ca", "who signs the switches' certificates (PEM)"),
+    ):
+        group.add_argument(f"--tls-{name}", metavar="FILE", type=Path, help=text)
+    group = parser.add_argument_group("several controllers, with --state etcd://...")
+    group.add_argument(
+        "--name",
+        type=typed(hostname.check),
+        help="what the others call this controller (default: the host's name)",
+    )
+    place.add_options(group, "--state")
     parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help="the file of tenants")
 
 
@@ -70,6 +106,7 @@ def socket_path(given: argparse.Namespace) -> Path:
 
 def run(given: argparse.Namespace) -> int:
     """``run [FILE]``."""
+    state, context = _state_of(given), _tls(given)
     try:
         from .control import controller
         from .control.keys import Timing
@@ -77,14 +114,21 @@ def run(given: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         raise Refused(f"'run' {lacks(error.name or '')}") from None
     host, port = given.listen
-    socket = socket_path(given)
-    for path in (socket, given.state):
-        if not path.absolute().parent.is_dir():
+    commands = socket_path(given)
+    for path in (commands, state):
+        if isinstance(path, Path) and not path.absolute().parent.is_dir():
             _make(path.absolute().parent)
     try:
         controller.run(
             controller.Options(
-                host, port, socket, given.state, given.file, Timing(rekey_every=given.rekey_every)
+                host,
+                port,
+                commands,
+                state,
+                given.file,
+                Timing(rekey_every=given.rekey_every),
+                given.name or socket.gethostname(),
+                context,
             )
         )
     except (controller.StartError, BadPlan) as error:
@@ -111,6 +155,48 @@ def _make(folder: Path) -> None:
         folder.mkdir(parents=True)
     except OSError as error:
         raise Refused(f"{folder}: {error.strerror}") from None
+
+
+def _state(text: str) -> Path | place.Config:
+    if "://" not in text:
+        return Path(text)
+    try:
+        return place.parse_url(text, option="--state", prefix=_PREFIX)
+    except StoreError as error:
+        raise ValueError(str(error).removeprefix("--state ")) from None
+
+
+def _state_of(given: argparse.Namespace) -> Path | place.Config:
+    """The file, or etcd with what goes with it. Raises UsageError."""
+    state: Path | place.Config = given.state
+    if isinstance(state, place.Config):
+        try:
+            return place.with_options(state, given)
+        except StoreError as error:
+            raise UsageError(str(error)) from None
+    names = ("name", "state_user", "state_password_file", "state_ca", "state_cert", "state_key")
+    for name in names:
+        if getattr(given, name):
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{option} is for --state etcd://..., and --state is the file {state}")
+    return state
+
+
+def _tls(given: argparse.Namespace) -> ssl.SSLContext | None:
+    """For switches, if they are to speak TLS. Raises UsageError, Refused."""
+    files = {f"--tls-{name}": getattr(given, f"tls_{name}") for name in ("cert", "key", "ca")}
+    if not any(files.values()):
+        return None
+    missing = [option for option, path in files.items() if path is None]
+    if missing:
+        raise UsageError(f"{' and '.join(missing)} missing: --tls-cert, --tls-key and --tls-ca go"
+                         " together")  # fmt: skip
+    from . import tls
+
+    try:
+        return tls.context(*files.values())
+    except tls.BadFiles as error:
+        raise Refused(str(error)) from None
 
 
 def _place(text: str) -> tuple[str, int]:

@@ -165,5 +165,6 @@ _KNOWN: dict[str, Callable[[_Line, str], Iterable[str]]] = {
     "ADDRESS": _addresses,
     "INTERFACE": _interfaces,
     "FILE": _files,
+    "FILE|URL": _files,
     "PATH": _files,
 }

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from vmmnet.cvsw.plan.model import Plan
 from vmmnet.cvsw.plan.read import read
-from vmmnet.testbed import commandline, cvsw_plans, paths, wait, wheels
+from vmmnet.testbed import certificates, commandline, cvsw_plans, paths, wait, wheels
 from vmmnet.testbed.commandline import Answer
 from vmmnet.testbed.cvsw_nics import SimNic
 from vmmnet.testbed.cvsw_switch import Switch, expected_flows
@@ -280,6 +280,46 @@ def test_two_daemons(tmp_path: Path, file: Path) -> None:
         assert "another controller answers there" in other.log.read_text()
 
 
+def test_tls_files(tmp_path: Path) -> None:
+    """What is wrong with which."""
+    junk, none = tmp_path / "junk", tmp_path / "none"
+    junk.write_text("no certificate")
+    certificates.make(tmp_path, "one", "two")
+    one, two, ca = (tmp_path / name for name in ("one.pem", "two.key", "ca.pem"))
+    key = tmp_path / "one.key"
+    for files, said in (
+        ((none, key, ca), f"--tls-cert {none}: No such file"),
+        ((one, none, ca), f"--tls-key {none}: No such file"),
+        ((one, key, junk), f"--tls-ca {junk}: it has no certificate in PEM"),
+        ((junk, key, ca), f"--tls-cert {junk}, --tls-key {key}: both are PEM"),
+        ((one, two, ca), f"--tls-key {two}: it is not the key of --tls-cert {one}"),
+    ):
+        options = zip(("--tls-cert", "--tls-key", "--tls-ca"), map(str, files), strict=True)
+        words = [word for pair in options for word in pair]
+        answer = commandline.run("cvsw", "run", *words, f"--socket={tmp_path}/s")
+        assert answer.status == 1
+        assert said in answer.err
+
+
+def test_etcd_is_away(tmp_path: Path, file: Path) -> None:
+    """One of several controllers programs nobody, and says why."""
+    words = ["--state=etcd://127.0.0.1:1", "--name=one", str(file)]
+    with running(tmp_path, *words) as daemon:
+        switch = Switch(("127.0.0.1", daemon.wait()), 1)
+        with contextlib.closing(switch):
+            switch.until(lambda: daemon.json("show")["switches"], "the switch is known")
+            switch.until(lambda: daemon.json("show")["sharing"]["error"], "etcd is missed")
+            said = daemon.ask("show").out
+            assert "etcd: etcd does not answer: 127.0.0.1:1: Connection refused" in said
+            assert "is --state right?" in said
+            assert "controllers: none is known" in said
+            assert switch.flows == []
+            for words in (["apply", str(file)], ["rekey"]):
+                answer = daemon.ask(*words)
+                assert answer.status == 1
+                assert "etcd has not answered yet" in answer.err
+
+
 def test_no_daemon(tmp_path: Path) -> None:
     answer = commandline.run("cvsw", "show", f"--socket={tmp_path}/none")
     assert answer.status == 1
@@ -292,6 +332,14 @@ def test_no_daemon(tmp_path: Path) -> None:
         (["--listen", "6653"], "'6653' is no ADDR:PORT, like 127.0.0.1:6653"),
         (["--listen", "127.0.0.1:70000"], "no ADDR:PORT"),
         (["--rekey-every", "soon"], "'soon' is no number of seconds"),
+        (["--state", "etcd://a:0"], "--state: 'etcd://a:0': the port '0' is not 1 to 65535"),
+        (["--state", "http://a"], "it begins with etcd:// or etcds://"),
+        (["--state", "etcd://a", "--state-key", "k"], "--state-key are for etcds://"),
+        (["--state", "etcds://a", "--state-key", "k"], "--state-key needs --state-cert"),
+        (["--state", "etcd://a", "--name", "a/b"], "'a/b' is no name of a host"),
+        (["--state", "f", "--name", "a"], "--name is for --state etcd://..., and --state is the"),
+        (["--state", "f", "--state-ca", "a"], "--state-ca is for --state etcd://..."),
+        (["--tls-cert", "c"], "--tls-key and --tls-ca missing"),
     ],
 )
 def test_usage(words: list[str], said: str) -> None:

@@ -89,6 +89,9 @@ def filled(table: Path) -> Path:
         ("vmmnet hostvlan import --d", ["--dry-run"]),
         ("vmmnet hostvlan con", ["convert"]),
         ("vmmnet hostvlan nonsense ", []),
+        ("vmmnet cvsw run --state lnid.table.", ["lnid.table.lock"]),
+        ("vmmnet cvsw run --tls-c", ["--tls-ca", "--tls-cert"]),
+        ("vmmnet cvsw run --tls-ca lnid.table.", ["lnid.table.lock"]),
     ],
 )
 def test_completion(filled: Path, line: str, replies: list[str]) -> None:

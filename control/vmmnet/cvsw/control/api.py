@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """REST over a UNIX socket: HTTP/1.1, JSON, one request a connection.
 
-    GET  /nics  /nics/MAC  /nics/MAC/flows  /switches  /plan
+    GET  /nics  /nics/MAC  /nics/MAC/flows  /switches  /plan  /controllers
     PUT  /plan              {"file": PATH}: read it, and bring everything to it
     POST /plan/diff         {"file": PATH}: what that would change
     POST /rekey             all associations anew
@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..plan.read import BadPlan, read
 from . import report
+from .keeper import File
 
 if TYPE_CHECKING:
     from .controller import Controller
@@ -157,19 +158,18 @@ async def _answer(controller: Controller, method: str, path: str, body: bytes) -
     return await value if inspect.isawaitable(value) else value
 
 
-def _put_plan(asked: _Asked) -> Any:
-    path = asked.file()
-    plan = read(path)
-    found = report.changes(asked.fabric, plan)
-    asked.controller.take(path, plan)
+async def _put_plan(asked: _Asked) -> Any:
+    file = File.read(asked.file())
+    found = report.changes(asked.fabric, file.plan)
+    await asked.controller.keeper.apply(file)
     changes = [
         {"mac": about.mac.hex(":"), "name": about.name, "what": what} for _, about, what in found
     ]
     return {**report.plan(asked.controller), "changes": changes}
 
 
-def _post_rekey(asked: _Asked) -> Any:
-    asked.controller.rekey()
+async def _post_rekey(asked: _Asked) -> Any:
+    await asked.controller.keeper.rekey()
     return {"pairs": asked.fabric.keys.count()}
 
 
@@ -178,6 +178,7 @@ _ROUTES: dict[str, dict[str, Callable[[_Asked], Any]]] = {
     "nics/MAC": {"GET": lambda asked: report.nic(asked.fabric, asked.mac())},
     "nics/MAC/flows": {"GET": lambda asked: report.flows(asked.fabric, asked.mac())},
     "switches": {"GET": lambda asked: report.switches(asked.fabric)},
+    "controllers": {"GET": lambda asked: asked.controller.keeper.sharing()},
     "plan": {"GET": lambda asked: report.plan(asked.controller), "PUT": _put_plan},
     "plan/diff": {"POST": lambda asked: report.differences(asked.fabric, read(asked.file()))},
     "rekey": {"POST": _post_rekey},

@@ -6,19 +6,26 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-import sys
+import ssl
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from vmmnet.etcd.place import Config
+
 from ...hostvlan import systemd
+from .. import tls
 from ..channel import Channel, ChannelError, Handlers, PacketIn
 from ..plan.model import Plan
-from ..plan.read import BadPlan, read
+from ..plan.read import BadPlan
 from . import api, state
+from .alone import Alone
 from .fabric import Fabric
+from .keeper import File, Keeper, Lead, NotDone
 from .keys import Timing
+from .say import say
+from .share import Share
 
 #: What changes at once is written at once, seconds.
 _WRITE_AFTER = 1.0
@@ -31,9 +38,14 @@ class Options:
     host: str
     port: int
     socket: Path
-    state: Path
+    #: A file, or etcd if several controllers share the work.
+    state: Path | Config
     plan: Path | None
     timing: Timing
+    #: This controller's among several.
+    name: str
+    #: None: switches speak in clear.
+    tls: ssl.SSLContext | None = None
 
 
 class StartError(Exception):
@@ -45,84 +57,106 @@ class Controller:
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        self.fabric = Fabric(options.timing)
+        self.fabric = Fabric(options.timing, leads=False)
         self.plan_path: Path | None = None
         self.started = time.time()
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._is_woken = False
-        self._written = state.State()
         self._write_at: float | None = None
-        self._handlers = Handlers(self._switch_up, self._packet, self._switch_down)
+        self._term: int | None = None
+        self._channels: set[Channel] = set()
+        self._handlers = Handlers(
+            self._switch_up, self._packet, self._switch_down, self._switch_known
+        )
+        self.keeper: Keeper
+        if isinstance(options.state, Config):
+            self.keeper = Share(options.state, options.name, self)
+        else:
+            self.keeper = Alone(options.state, self)
 
-    # --- plan and state ------------------------------------------------------------------
+    # --- what the keeper says ------------------------------------------------------------
 
-    def load(self) -> None:
-        """Begin with the state file, and the plan of the command line or of last time."""
-        try:
-            before = state.read(self._options.state)
-        except state.StateError as error:
-            say(str(error))
-            before = state.State()
-        path = self._options.plan or before.plan
-        if path:
-            self.apply(path)
-        for sender, receiver, number, is_used in before.numbers:
-            self.fabric.keys.restore((sender, receiver), number, is_used)
-
-    def apply(self, path: Path) -> None:
-        """Read a file, and bring everything to it. Raises BadPlan; all stays then."""
-        self.take(path, read(path))
-
-    def take(self, path: Path, plan: Plan) -> None:
-        """Bring everything to what was read of a file."""
-        self.plan_path = path.absolute()
+    def set_plan(self, path: Path, plan: Plan) -> None:
+        """Bring everything to what was read of a file, or know it for later."""
+        self.keeper.leads()
+        self.plan_path = path
         self.fabric.set_plan(plan, self._now())
         self._wake()
 
-    def rekey(self) -> None:
+    def lead(self, lead: Lead) -> None:
+        """Program NICs: all that was is forgotten but what the keeper knows."""
+        self._start_anew(lead.term, leads=True)
+        for sender, receiver, number, is_used in lead.numbers:
+            self.fabric.keys.restore((sender, receiver), number, is_used)
+        if lead.number is not None:
+            self.fabric.keys.count_from(lead.number)
+        for channel in self._channels:
+            channel.lead(lead.term)
+        self._wake()
+
+    def stand_by(self, term: int) -> None:
+        """Program none. Sessions and keys are of no use any more."""
+        self._start_anew(term, leads=False)
+        for channel in self._channels:
+            self._switch_known(channel)
+
+    def _start_anew(self, term: int | None, *, leads: bool) -> None:
+        plan, self._term = self.fabric.plan, term
+        self.fabric = Fabric(self._options.timing, leads=leads)
+        self.fabric.set_plan(plan, self._now())
+
+    def make_keys(self) -> None:
         """Make all keys anew."""
         self.fabric.rekey(self._now())
         self._wake()
 
-    def _reload(self) -> None:
-        try:
-            if self.plan_path:
-                self.apply(self.plan_path)
-        except BadPlan as error:
-            say(f"the plan stays what it was: {error}")
-
-    def _numbers(self) -> Iterator[state.Number]:
+    def numbers(self) -> Iterator[state.Number]:
+        """What NICs may have."""
         for (sender, receiver), number, is_used in self.fabric.keys.numbers():
             yield sender, receiver, number, is_used
 
-    def _save(self) -> None:
-        now = state.State(self.plan_path, tuple(self._numbers()))
-        if now == self._written:
-            return
+    @property
+    def last_number(self) -> int:
+        """Of an association."""
+        return self.fabric.keys.last
+
+    async def _reload(self) -> None:
         try:
-            state.write(self._options.state, now)
-            self._written = now
-        except state.StateError as error:
-            say(f"cannot remember what NICs have: {error}")
+            if self.plan_path:
+                await self.keeper.apply(File.read(self.plan_path))
+        except (BadPlan, NotDone) as error:
+            say(f"the plan stays what it was: {error}")
 
     # --- events --------------------------------------------------------------------------
 
     def _now(self) -> float:
         return self._loop.time()
 
+    def _switch_known(self, channel: Channel) -> None:
+        if channel not in self._channels:
+            self._channels.add(channel)
+            say(f"switch {channel.datapath_id:016x} is there (OpenFlow {channel.version})")
+        if self.keeper.leads():
+            channel.lead(self._term)
+        else:
+            channel.stand_by(self._term or 0)
+            self.fabric.switch_up(channel, self._now())
+
     def _switch_up(self, channel: Channel) -> None:
-        say(f"switch {channel.datapath_id:016x} is there (OpenFlow {channel.version})")
-        self.fabric.switch_up(channel, self._now())
-        self._wake()
+        if self.keeper.leads():
+            self.fabric.switch_up(channel, self._now())
+            self._wake()
 
     def _switch_down(self, channel: Channel) -> None:
         say(f"switch {channel.datapath_id:016x} has gone")
+        self._channels.discard(channel)
         self.fabric.switch_down(channel, self._now())
 
     def _packet(self, channel: Channel, packet: PacketIn) -> None:
-        self.fabric.packet(channel, packet.port, packet.frame, self._now())
-        self._wake()
+        if self.keeper.leads():
+            self.fabric.packet(channel, packet.port, packet.frame, self._now())
+            self._wake()
 
     def _wake(self) -> None:
         """Do what is due when all that has come is taken."""
@@ -132,13 +166,14 @@ class Controller:
 
     def _run(self) -> None:
         self._is_woken = False
+        self.keeper.leads()
         now = self._now()
         at = self.fabric.tick(now)
         if self._write_at is None:
             self._write_at = now + _WRITE_AFTER
         elif self._write_at <= now:
             self._write_at = None
-            self._save()
+            self.keeper.save()
         if self._timer:
             self._timer.cancel()
         due = [each for each in (at, self._write_at) if each is not None]
@@ -148,8 +183,10 @@ class Controller:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         try:
+            if self._options.tls:
+                await tls.begin(writer, self._options.tls)
             await Channel.serve(reader, writer, self._handlers)
-        except ChannelError as error:
+        except (ChannelError, tls.Refused) as error:
             peer = writer.get_extra_info("peername")
             say(f"switch at {peer[0] if peer else 'an unknown place'}: {error}")
 
@@ -160,7 +197,14 @@ class Controller:
         options, stop = self._options, asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             self._loop.add_signal_handler(number, stop.set)
-        self._loop.add_signal_handler(signal.SIGHUP, self._reload)
+        reloads = set[asyncio.Task[None]]()  # the loop has weak references only
+
+        def reload() -> None:
+            task = self._loop.create_task(self._reload())
+            reloads.add(task)
+            task.add_done_callback(reloads.discard)
+
+        self._loop.add_signal_handler(signal.SIGHUP, reload)
         async with contextlib.AsyncExitStack() as stack:
             with _named(f"--listen {options.host}:{options.port}"):
                 switches = await asyncio.start_server(
@@ -170,14 +214,16 @@ class Controller:
             with _named(f"--socket {options.socket}"):
                 await stack.enter_async_context(api.serving(options.socket, self))
             host, port = switches.sockets[0].getsockname()[:2]
-            say(f"switches connect to tcp:{host}:{port}, commands to {options.socket}")
+            how = "ssl" if options.tls else "tcp"
+            say(f"switches connect to {how}:{host}:{port}, commands to {options.socket}")
+            self.keeper.start()
             systemd.notify("READY=1")
             self._wake()
             await stop.wait()
             systemd.notify("STOPPING=1")
             for task in asyncio.all_tasks() - {asyncio.current_task()}:
                 task.cancel()
-        self._save()
+            await self.keeper.stop()
 
 
 @contextlib.contextmanager
@@ -188,17 +234,12 @@ def _named(option: str) -> Iterator[None]:
         raise StartError(f"{option}: {error.strerror or error}") from None
 
 
-def say(text: str) -> None:
-    """A line for the log."""
-    print(f"vmmnet cvsw: {text}", file=sys.stderr, flush=True)
-
-
 def run(options: Options) -> None:
     """Run the daemon to its end. Raises StartError and BadPlan."""
 
     async def life() -> None:
         controller = Controller(options)
-        controller.load()
+        controller.keeper.load(options.plan)
         await controller.run()
 
     asyncio.run(life())

@@ -79,9 +79,14 @@ def is_same(one: Plan, other: Plan, mac: bytes) -> bool:
 
 
 class Fabric:
-    """The controller's core."""
+    """The controller's core.
 
-    def __init__(self, timing: Timing) -> None:
+    One of a controller that stands by (``leads`` is not set) knows the plan and the
+    switches, and nobody is asked or told anything.
+    """
+
+    def __init__(self, timing: Timing, *, leads: bool = True) -> None:
+        self.leads = leads
         self.now = 0.0
         self.plan = Plan((), 1500)
         self.switches: dict[int, Switch] = {}
@@ -293,6 +298,8 @@ class Fabric:
     # --- greetings -----------------------------------------------------------------------
 
     def _greet_later(self, *datapath_ids: int) -> None:
+        if not self.leads:
+            return
         self._greetings += [
             (self.now + after, each) for each in datapath_ids for after in _GREETINGS
         ]

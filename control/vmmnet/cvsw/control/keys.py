@@ -96,6 +96,15 @@ class Keys:
         self._graces: deque[tuple[float, Pair]] = deque()
         self._last = NUMBER_MIN + secrets.randbelow(1 << 31)
 
+    @property
+    def last(self) -> int:
+        """The number that was given to an association last."""
+        return self._last
+
+    def count_from(self, number: int) -> None:
+        """Give the numbers behind this one to associations from now on."""
+        self._last = number & 0xFFFFFFFF
+
     # --- what is wanted ------------------------------------------------------------------
 
     def set_pairs(self, wanted: Mapping[Ends, str]) -> None:

@@ -61,6 +61,8 @@ def nic(fabric: Fabric, mac: bytes) -> dict[str, Any]:
 
 
 def _state(fabric: Fabric, one: Nic) -> str:
+    if not fabric.leads:
+        return "standby"
     if one.way and one.way.datapath_id not in fabric.switches:
         return "no switch"
     if one.troubles:

@@ -68,11 +68,20 @@ class Keys:
         return cls(must, must | frozenset(optional.split()))
 
 
-class Document:
-    """A file, and the faults that have been found in it."""
+def contents(path: Path) -> bytes:
+    """The octets of a file, and of a larger one than SIZE_MAX so many that it shows."""
+    with path.open("rb") as file:
+        return file.read(SIZE_MAX + 1)
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+
+class Document:
+    """A file, and the faults that have been found in it.
+
+    ``octets`` are what the file has, if somebody else has read it.
+    """
+
+    def __init__(self, path: Path, octets: bytes | None = None) -> None:
+        self.path, self._octets = path, octets
         self.faults: list[BadPlan] = []
 
     def compose(self) -> yaml.Node | None:
@@ -85,8 +94,7 @@ class Document:
 
     def _composed(self) -> yaml.Node:
         try:
-            with self.path.open("rb") as file:
-                octets = file.read(SIZE_MAX + 1)
+            octets = contents(self.path) if self._octets is None else self._octets
             if len(octets) > SIZE_MAX:
                 raise BadPlan(self.path, 1, 1, f"the file has more than {SIZE_MAX >> 20} MiB")
             text = octets.decode()

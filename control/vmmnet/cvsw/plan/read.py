@@ -33,21 +33,21 @@ VM = Keys.of("key mac tunnel", "next-hop")
 STATION = Keys.of("macs tunnel tunnel-mac")
 
 
-def read(path: Path) -> Plan:
+def read(path: Path, octets: bytes | None = None) -> Plan:
     """The plan in a file and in the files of keys that it names.
 
-    Raises BadPlan: the first fault.
+    With ``octets``, these are what the file has. Raises BadPlan: the first fault.
     """
-    plan, faults = examine(path)
+    plan, faults = examine(path, octets)
     if faults:
         raise faults[0]
     assert plan
     return plan
 
 
-def examine(path: Path) -> tuple[Plan | None, list[BadPlan]]:
+def examine(path: Path, octets: bytes | None = None) -> tuple[Plan | None, list[BadPlan]]:
     """The same, with all faults; there is a plan if there are none."""
-    document = Document(path)
+    document = Document(path, octets)
     root = document.compose()
     plan = _Reader(document).plan(root) if root else None
     faults = document.sorted_faults()

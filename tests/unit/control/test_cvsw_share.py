@@ -1,0 +1,434 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Controllers that share the work: who leads, by a simulated etcd and a simulated clock."""
+
+from __future__ import annotations
+
+import base64
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from vmmnet.cvsw.control import records
+from vmmnet.cvsw.control.member import BLOCK, MARGIN, TTL, Member, NotLeading
+from vmmnet.cvsw.control.records import Answer, BadRecord, Names, Stored
+from vmmnet.etcd.client import NOT_FOUND, KeyValue, Range
+from vmmnet.etcd.errors import EtcdError, StoreError, Uncertain, Unreachable
+
+A, B = bytes.fromhex("525400000001"), bytes.fromhex("525400000002")
+PREFIX = "/t"
+
+
+@dataclass
+class Value:
+    """Of a key."""
+
+    octets: bytes
+    revision: int
+    lease: int
+
+
+@dataclass
+class World:
+    """An etcd, and a clock that all have."""
+
+    now: float = 1000.0
+    revision: int = 1
+    keys: dict[bytes, Value] = field(default_factory=dict)
+    #: When leases end.
+    leases: dict[int, float] = field(default_factory=dict)
+    members: list[Member] = field(default_factory=list)
+    #: Called before a request arrives and before its answer does; may raise, and take time.
+    on_the_way: Callable[[bool], None] = lambda _: None
+    count: int = 0
+
+    def join(self, name: str, wall: Callable[[], float] = lambda: 0.0) -> Member:
+        """One more controller."""
+        member = Member(Etcd(self), PREFIX, name, lambda: self.now, wall)
+        self.members.append(member)
+        return member
+
+    def leaders(self) -> list[Member]:
+        """Those that think that they lead."""
+        return [each for each in self.members if self.now < each.until]
+
+    def check(self) -> None:
+        """Never two."""
+        assert len(self.leaders()) <= 1, [each.name for each in self.leaders()]
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+        self.check()
+        self.now += seconds
+        for lease, end in list(self.leases.items()):
+            if end <= self.now:
+                self.end(lease)
+        self.check()
+
+    def end(self, lease: int) -> None:
+        """A lease has ended."""
+        self.leases.pop(lease, None)
+        for key in [key for key, value in self.keys.items() if value.lease == lease]:
+            del self.keys[key]
+
+
+class Etcd:
+    """A client of it."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def _do(self, work: Callable[[], Any], *, is_write: bool = False) -> Any:
+        self._world.on_the_way(True)
+        result = work()
+        try:
+            self._world.on_the_way(False)
+        except Unreachable as error:
+            raise Uncertain(str(error)) if is_write else error from None
+        return result
+
+    def grant(self, seconds: int) -> int:
+        """Make a lease."""
+
+        def work() -> int:
+            self._world.count += 1
+            self._world.leases[self._world.count] = self._world.now + seconds
+            return self._world.count
+
+        return int(self._do(work))
+
+    def keep_alive(self, lease: int) -> bool:
+        """Let its time begin anew."""
+
+        def work() -> bool:
+            if lease not in self._world.leases:
+                return False
+            self._world.leases[lease] = self._world.now + TTL
+            return True
+
+        return bool(self._do(work))
+
+    def revoke(self, lease: int) -> None:
+        """End one."""
+        self._do(lambda: self._world.end(lease))
+
+    def put(self, key: bytes, value: bytes, lease: int = 0) -> int:
+        """Set a key."""
+        return int(self._do(lambda: self._put(key, value, lease)))
+
+    def _put(self, key: bytes, value: bytes, lease: int) -> int:
+        if lease and lease not in self._world.leases:
+            raise EtcdError("requested lease not found", NOT_FOUND)
+        self._world.revision += 1
+        self._world.keys[key] = Value(value, self._world.revision, lease)
+        return self._world.revision
+
+    def delete(self, key: bytes) -> int:
+        """Delete one."""
+        return int(self._do(lambda: 0 if self._world.keys.pop(key, None) is None else 1))
+
+    def snapshot(self, ranges: Sequence[Range]) -> tuple[int, list[list[KeyValue]]]:
+        """Read ranges."""
+        found: list[list[KeyValue]] = self._do(lambda: [self._range(each) for each in ranges])
+        return self._world.revision, found
+
+    def pages(self, wanted: Range) -> Iterator[tuple[int, list[KeyValue]]]:
+        """Read one range."""
+        yield self._world.revision, self._do(lambda: self._range(wanted))
+
+    def _range(self, wanted: Range) -> list[KeyValue]:
+        return [
+            KeyValue(key, value.octets, value.revision)
+            for key, value in sorted(self._world.keys.items())
+            if (wanted.key <= key < wanted.end if wanted.end else key == wanted.key)
+            and value.revision >= wanted.since
+        ]
+
+    def transact(self, conditions: Sequence[Any], operations: Sequence[Any]) -> tuple[bool, int]:
+        """Do all or nothing."""
+
+        def work() -> tuple[bool, int]:
+            for each in conditions:
+                value = self._world.keys.get(base64.b64decode(each["key"]))
+                if int(each["mod_revision"]) != (value.revision if value else 0):
+                    return False, self._world.revision
+            leases = {int(each["request_put"].get("lease", 0)) for each in operations
+                      if "request_put" in each} - {0}  # fmt: skip
+            if leases - self._world.leases.keys():
+                raise EtcdError("requested lease not found", NOT_FOUND)
+            for each in operations:
+                ((kind, what),) = each.items()
+                key = base64.b64decode(what["key"])
+                if kind == "request_put":
+                    lease = int(what.get("lease", 0))
+                    self._put(key, base64.b64decode(what["value"]), lease)
+                else:
+                    self._world.keys.pop(key, None)
+            return True, self._world.revision
+
+        result: tuple[bool, int] = self._do(work, is_write=True)
+        return result
+
+
+def lead(world: World, *members: Member) -> Member:
+    """Let them step until one of them leads."""
+    for _ in range(100):
+        for member in members:
+            if member.step(None, may_lead=True).leads:
+                return member
+        world.wait(0.5)
+    raise AssertionError("nobody leads")
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_never_two(seed: int) -> None:
+    """Requests and answers are slow and get lost, leaders stop, and never do two lead.
+
+    Terms grow, no number is in two blocks, and at the end somebody leads.
+    """
+    dice, world = random.Random(seed), World()
+    members = [world.join(name, lambda: dice.choice([0.0, world.now])) for name in "abc"]
+    terms: dict[str, int] = {}
+    blocks: list[int] = []
+    is_bad = True
+
+    def on_the_way(_: bool) -> None:
+        world.check()
+        if is_bad and dice.random() < 0.3:
+            world.wait(dice.choice([0.1, 1.0, 2.0, TTL]))
+        if is_bad and dice.random() < 0.1:
+            raise Unreachable("lost")
+
+    def step(member: Member) -> None:
+        try:
+            look = member.step(None, may_lead=True)
+            world.check()
+            if look.leads and look.leader and terms.get(member.name) != look.leader.term:
+                assert look.leader.term > max(terms.values(), default=0)
+                terms[member.name] = look.leader.term
+                blocks.append(member.reserve())
+        except StoreError:
+            pass
+        world.check()
+
+    world.on_the_way = on_the_way
+    for _ in range(400):
+        step(dice.choice(members))
+        world.wait(dice.choice([0.0, 0.1, 0.5, 0.5, 2.0]))
+    is_bad = False
+    for _ in range(40):
+        for member in members:
+            step(member)
+        world.wait(0.5)
+    assert len(world.leaders()) == 1
+    assert len(terms) > 1
+    gaps = sorted((b - a) & 0xFFFFFFFF for a in blocks for b in blocks if a != b)
+    assert not gaps or gaps[0] >= BLOCK
+    assert len(set(blocks)) == len(blocks)
+
+
+def test_takeover() -> None:
+    """Another one leads when the lease of the one that is gone has ended, and not before."""
+    world = World()
+    a, b = world.join("a"), world.join("b")
+    assert lead(world, a, b) is a
+    a.put_plan(Stored.pack(Path("/x.yaml"), "a", b"text"))
+    a.associations()
+    a.save(records.numbers_by_sender([(A, B, 300, True), (A, B, 301, False), (B, A, 302, True)]))
+    gone_at = world.now
+    while not b.step(None, may_lead=True).leads:
+        world.wait(0.5)
+    assert TTL <= world.now - gone_at <= TTL + 1
+    assert a.until <= world.now - MARGIN
+    assert sorted(b.associations()) == [
+        (A, B, 300, True),
+        (A, B, 301, False),
+        (B, A, 302, True),
+    ]
+    # What the first one has under way has no effect any more.
+    with pytest.raises(NotLeading):
+        a.save({})
+    with pytest.raises(NotLeading):
+        a.put_plan(Stored.pack(Path("/y.yaml"), "a", b"other"))
+    assert len(b.associations()) == 3
+    look = a.step(None, may_lead=True)
+    assert not look.leads
+    assert look.leader
+    assert look.leader.name == "b"
+
+
+def test_slow_answer() -> None:
+    """A lease counts from when etcd was asked to keep it, however late the answer comes."""
+    world = World()
+    a, b = world.join("a"), world.join("b")
+    assert lead(world, a, b) is a
+    world.wait(1.5)
+    asked_at = world.now
+    answers = 0
+
+    def on_the_way(is_request: bool) -> None:
+        nonlocal answers
+        answers += not is_request
+        if answers and is_request:
+            raise Unreachable("lost")  # all that follows
+        if answers:
+            world.wait(TTL - 0.5)
+
+    world.on_the_way = on_the_way
+    with pytest.raises(Unreachable):
+        a.step(None, may_lead=True)
+    world.on_the_way = lambda _: None
+    assert a.until == asked_at + TTL - MARGIN
+    world.wait(0.6)
+    assert b.step(None, may_lead=True).leads
+    world.check()
+
+
+def test_resign() -> None:
+    """Who ends in order need not be waited for."""
+    world = World()
+    a, b = world.join("a"), world.join("b")
+    assert lead(world, a, b) is a
+    b.step(None, may_lead=True)
+    a.resign()
+    assert not world.leaders()
+    assert b.step(None, may_lead=True).leads
+    assert [each.name for each in b.step(None, may_lead=True).members] == ["b"]
+
+
+def test_plan_is_told_once() -> None:
+    world = World()
+    a, b = world.join("a"), world.join("b")
+    assert lead(world, a) is a
+    assert not b.step(None, may_lead=True).has_plan
+    a.put_plan(Stored.pack(Path("/x.yaml"), "a", b"tenants: {}"))
+    look = b.step(None, may_lead=True)
+    assert look.plan
+    assert (look.plan.file, look.plan.by, look.plan.text()) == ("/x.yaml", "a", b"tenants: {}")
+    look = b.step(None, may_lead=True)
+    assert (look.plan, look.has_plan) == (None, True)
+    assert a.step(None, may_lead=True).plan is None
+
+
+def test_plan_is_told_also_after_an_error() -> None:
+    """What was read before etcd was lost in the middle is read again."""
+    world = World()
+    a, b = world.join("a"), world.join("b")
+    assert lead(world, a) is a
+    a.put_plan(Stored.pack(Path("/x.yaml"), "a", b"text"))
+    a.resign()
+    requests = 0
+
+    def on_the_way(is_request: bool) -> None:
+        nonlocal requests
+        requests += is_request
+        if requests == 4:  # behind the lease, the member and the look
+            raise Unreachable("lost")
+
+    world.on_the_way = on_the_way
+    with pytest.raises(Unreachable):
+        b.step(None, may_lead=True)
+    world.on_the_way = lambda _: None
+    assert b.step(None, may_lead=True).plan
+    # Restored from a backup, etcd's revisions begin anew.
+    world.revision, world.keys[b"/t/plan"].revision = 3, 2
+    plans = [b.step(None, may_lead=True).plan for _ in range(2)]
+    assert plans[0] is None
+    assert plans[1]
+
+
+def test_who_may_not_lead_says_why() -> None:
+    """And others see it."""
+    world = World()
+    a, b = world.join("a"), world.join("b")
+    for _ in range(5):
+        assert not a.step("a key is missing", may_lead=False).leads
+        world.wait(1)
+    assert lead(world, b) is b
+    assert {each.name: each.fault for each in b.step(None, may_lead=True).members} == {
+        "a": "a key is missing",
+        "b": None,
+    }
+
+
+def test_orders() -> None:
+    """An order is carried out once, by who leads; what is left of it goes."""
+    world = World()
+    a, b = world.join("a"), world.join("b")
+    assert lead(world, a) is a
+    with pytest.raises(EtcdError):
+        b.order(None)
+    b.step(None, may_lead=True)
+    name = b.order(Stored.pack(Path("/x.yaml"), "b", b"text"))
+    assert b.step(None, may_lead=True).orders == {}
+    ((told, order),) = a.step(None, may_lead=True).orders.items()
+    stored = order.stored()
+    assert told == name
+    assert stored
+    assert stored.text() == b"text"
+    a.answer(name, order, Answer("a", None), stored)
+    look = b.step(None, may_lead=True)
+    assert look.plan == stored
+    assert look.answers == {name: Answer("a", None)}
+    assert a.step(None, may_lead=True).orders == {}
+    b.forget(name)
+    assert not any(key.startswith((b"/t/orders", b"/t/answers")) for key in world.keys)
+    # Nobody waits for this one.
+    b.order(None)
+    ((name, order),) = a.step(None, may_lead=True).orders.items()
+    b.resign()
+    with pytest.raises(EtcdError) as error:
+        a.answer(name, order, Answer("a", None))
+    assert error.value.code == NOT_FOUND
+    assert a.step(None, may_lead=True).orders == {}
+
+
+def test_associations_are_saved_by_their_difference() -> None:
+    world = World()
+    a = world.join("a")
+    assert lead(world, a) is a
+    a.associations()
+    many = [(number.to_bytes(6), A, number, True) for number in range(1, 251)]
+    a.save(records.numbers_by_sender(many))
+    before = {key: value.revision for key, value in world.keys.items()}
+    del many[0]
+    many[1] = (*many[1][:2], 5000, True)
+    a.save(records.numbers_by_sender(many))
+    changed = {key for key, value in world.keys.items() if before.get(key) != value.revision}
+    names = Names(PREFIX)
+    assert changed == {names.association(many[1][0])}
+    assert names.association((1).to_bytes(6)) not in world.keys
+    assert sorted(a.associations()) == sorted(many)
+
+
+def test_numbers() -> None:
+    """More are taken before they run out, also where they begin anew."""
+    world = World()
+    a = world.join("a")
+    assert lead(world, a) is a
+    first = a.reserve()
+    assert not a.is_short(first)
+    assert a.is_short((first + BLOCK // 2 + 1) & 0xFFFFFFFF)
+    assert a.reserve() == (first + BLOCK) & 0xFFFFFFFF
+    assert not a.is_short((first + BLOCK // 2 + 1) & 0xFFFFFFFF)
+
+
+def test_damage_is_told() -> None:
+    """Values of nobody's end no controller."""
+    world = World()
+    a = world.join("a")
+    for key in (b"/t/plan", b"/t/term", b"/t/orders/x", b"/t/live/members/x"):
+        world.keys[key] = Value(b"{}", 1, 0)
+    world.keys[b"/t/associations/zz"] = Value(b"[]", 1, 0)
+    world.keys[b"/t/associations/52:54:00:00:00:01"] = Value(b"[1]", 1, 0)
+    look = a.step(None, may_lead=True)
+    damaged = {text.partition(": ")[0] for text in look.damaged}
+    assert damaged == {"/t/plan", "/t/term", "/t/live/members/x", "/t/orders/x"}
+    assert look.leads
+    assert a.associations() == []
+    with pytest.raises(BadRecord):
+        Stored("/x", "a", "no base 64!").text()
+    with pytest.raises(records.TooLarge):
+        Stored.pack(Path("/x"), "a", random.Random(1).randbytes(1 << 20))

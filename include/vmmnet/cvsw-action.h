@@ -24,6 +24,7 @@ enum cvsw_act_subtype {
     CVSW_ACT_ENCRYPT = 3,       /* cvsw_act_crypt */
     CVSW_ACT_DECRYPT = 4,       /* cvsw_act_crypt */
     CVSW_ACT_OPENFLOW10 = 5,    /* cvsw_act_openflow10; in 1.3 only */
+    CVSW_ACT_ANSWER_ND = 6,     /* cvsw_act_answer_nd */
 };
 
 /* All begin with this. */
@@ -101,9 +102,23 @@ struct cvsw_act_openflow10 {
     uint32_t value;             /* its argument; of STRIP_VLAN 0 */
 };
 
+/*
+ * ANSWER_ND: a neighbour solicitation becomes the advertisement that answers it
+ * (RFC 4861 section 7.2.4); the flow's match says for which target, and an
+ * output behind it, IN_PORT, sends it.  What is no valid solicitation (section
+ * 7.1.1) is dropped.
+ */
+struct cvsw_act_answer_nd {
+    uint16_t type, len;
+    uint32_t experimenter;
+    uint16_t subtype;
+    uint8_t mac[6];             /* where the target is: one station */
+};
+
 #define CVSW_ACT_PLAIN_LEN      16u
 #define CVSW_ACT_CRYPT_LEN      16u
 #define CVSW_ACT_OPENFLOW10_LEN 16u
+#define CVSW_ACT_ANSWER_ND_LEN  16u
 #define CVSW_ACT_ENCAP4_LEN     40u
 #define CVSW_ACT_ENCAP6_LEN     64u
 

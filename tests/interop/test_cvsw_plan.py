@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from vmmnet.cvsw.control import flow, text
 from vmmnet.cvsw.plan.flows import flows
 from vmmnet.cvsw.plan.model import Nic, Plan
 from vmmnet.testbed import cvsw_plans
@@ -37,6 +38,8 @@ def tree() -> cvsw_plans.Tree:
         }
         tenant = {"vni": first, "vms": vms} | ({"cipher": cipher} if cipher else {})
         result["tenants"][name] = tenant
+    result["tenants"]["clear6"]["vms"].popitem()
+    result["tenants"]["clear6"]["stations"] = {"six": cvsw_plans.station(8, "2001:db8:1::99")}
     vms = {f"g{each}": cvsw_plans.vm(each, f"2001:db8:3::{each}") for each in range(27, 31)}
     result["tenants"]["group"] = {"vni": (1 << 24) - 1, "group": "ff05::1:3", "vms": vms}
     return result
@@ -70,6 +73,22 @@ def test_osken(osken: OsKen, tmp_path: Path) -> None:
     for message in everything(tmp_path):
         again = osken.octets(osken.parse(message))
         assert again[:4] + message[4:8] + again[8:] == message
+
+
+def test_answers(tmp_path: Path) -> None:
+    """A NIC with a station of IPv6 answers for the end of its tunnels, and for no other."""
+    plan = cvsw_plans.plan(tmp_path, tree())
+    (nic,) = (each for each in plan.nics() if each.name == "clear6-500")
+    shown = [line for line in ask(told(plan, nic), "show") if "answer" in line]
+    assert shown == [
+        "ok\tpriority=1,icmp6,tun_id=0x0,in_port=2,icmp_type=135,nd_target=2001:db8:1::1"
+        "\tanswer_nd(mac=52:54:00:00:01:f4),IN_PORT"
+    ]
+    messages = dict(zip(ask(told(plan, nic), "show"), told(plan, nic), strict=True))
+    assert text.flow(flow.read(messages[shown[0]])) == (
+        "priority=1,in_port=2,eth_type=0x86dd,ip_proto=58,icmpv6_type=135,"
+        "nd_target=2001:db8:1::1,tun_id=0 actions=answer_nd(mac=52:54:00:00:01:f4),output:IN_PORT"
+    )
 
 
 #: What a NIC's dump says of red1, of blue1 and of green1, without what is the same in all tunnels.

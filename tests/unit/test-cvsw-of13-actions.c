@@ -37,6 +37,13 @@ static void test_actions(void)
         { "", "ffff 0010 00525400 0004 0000 00000009"
           "ffff 0010 00525400 0002 000000000000", "",
           "decrypt(sa=9),tunnel_decap" },
+        { "", "ffff 0010 00525400 0006 525400000001", "",
+          "answer_nd(mac=52:54:00:00:00:01)" },
+        /* What comes of it is an advertisement. */
+        { "", "ffff 0010 00525400 0006 525400000001"
+          "0019 0010 80004206 020000000001 0000", "",
+          "answer_nd(mac=52:54:00:00:00:01),"
+          "set_field:02:00:00:00:00:01->nd_tll" },
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(all); i++) {
@@ -217,7 +224,8 @@ static void test_bad_own(void)
     } all[] = {
         { 4, "00002320", 2, "OFPBAC_BAD_EXPERIMENTER" },
         { 8, "0000", 3, "OFPBAC_BAD_EXP_TYPE" },
-        { 8, "0006", 3, "OFPBAC_BAD_EXP_TYPE" },
+        { 8, "0006", 1, "OFPBAC_BAD_LEN" },
+        { 8, "0007", 3, "OFPBAC_BAD_EXP_TYPE" },
         { 8, "0002", 1, "OFPBAC_BAD_LEN" },
         { 8, "0003", 1, "OFPBAC_BAD_LEN" },
         { 8, "0005", 1, "OFPBAC_BAD_LEN" },
@@ -241,6 +249,8 @@ static void test_bad_own(void)
         "ffff 0010 00525400 0003 0001 00000001",
         "ffff 0010 00525400 0005 0001 00001000",
         "ffff 0010 00525400 0005 0003 00000001",
+        "ffff 0010 00525400 0006 000000000000",
+        "ffff 0010 00525400 0006 030000000001",
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(all); i++) {

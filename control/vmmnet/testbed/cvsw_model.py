@@ -28,6 +28,8 @@ class Frame:
     destination: bytes
     #: ARP's operation, sender and target.
     arp: tuple[int, Address, Address] | None = None
+    #: ICMPv6's type, and the target of neighbour discovery.
+    nd: tuple[int, Address] | None = None
 
 
 @dataclass(frozen=True)
@@ -165,7 +167,7 @@ class Switch:
                     return []
                 assert action is flow.actions[-1], "the VNI is looked up"
                 return self._inside(packet)
-            elif _kind(action)[0] == 25:
+            elif _kind(action)[0] == 25 or _kind(action) == (0xFFFF, 6):
                 continue
             elif action == openflow.output(openflow.IN_PORT):
                 self.replies.append(flow)
@@ -199,6 +201,10 @@ def _ethernet(frame: Frame) -> dict[Field, int]:
         operation, sender, target = frame.arp
         fields |= {Field.ETH_TYPE: 0x0806, Field.ARP_OP: operation}
         fields |= {Field.ARP_SPA: int(sender), Field.ARP_TPA: int(target)}
+    if frame.nd:
+        kind, target = frame.nd
+        fields |= {Field.ETH_TYPE: 0x86DD, Field.IP_PROTO: 58}
+        fields |= {Field.ICMPV6_TYPE: kind, Field.ND_TARGET: int(target)}
     return fields
 
 

@@ -191,6 +191,34 @@ def test_station(plan: Plan) -> None:
     assert blue1.replies == [reply]
 
 
+def test_station_of_ip6(tmp_path: Path) -> None:
+    """A station's solicitations for the end of tunnels are answered, from all of its addresses."""
+    tree = cvsw_plans.tree()
+    del tree["tenants"]["green"]["cipher"]
+    plan = cvsw_plans.plan(tmp_path, tree)
+    green1 = switches(plan)["green1"]
+    question = Frame(FOREIGN, bytes.fromhex("3333ff000001"), nd=(135, green1.nic.tunnel.address))
+    # Nobody asks where there is no station.
+    assert not green1.take(question)
+    assert not green1.replies
+    tree["tenants"]["green"]["stations"] = {"six": cvsw_plans.station(8, "2001:db8::8")}
+    plan = cvsw_plans.plan(tmp_path, tree)
+    green1 = switches(plan)["green1"]
+    (router,) = (each for each in plan.peers(green1.nic) if isinstance(each, Station))
+    (packet,) = green1.send(Frame(green1.nic.mac, router.macs[0]))
+    assert packet.destination == router.tunnel.address
+    assert not green1.take(question)
+    (reply,) = green1.replies
+    mac = green1.nic.mac
+    assert reply.actions == [
+        bytes.fromhex("ffff0010 00525400 0006") + mac,
+        openflow.output(openflow.IN_PORT),
+    ]
+    for kind, target in ((136, green1.nic.tunnel.address), (135, router.tunnel.address)):
+        green1.take(replace(question, nd=(kind, target)))
+    assert green1.replies == [reply]
+
+
 def test_next_hop(tmp_path: Path) -> None:
     """Peers on another network are behind the router; those beside are not."""
     tree = cvsw_plans.tree()

@@ -37,8 +37,9 @@ Associations = Mapping[bytes, tuple[int, int]]
 ACTIONS_MAX = 32
 _FLOW_PRIORITY, _DROP_PRIORITY = 1, 0
 _IP4, _ARP, _IP6 = 0x0800, 0x0806, 0x86DD
-_UDP, _ESP = 17, 50
+_UDP, _ESP, _ICMP6 = 17, 50, 58
 _ARP_REQUEST, _ARP_REPLY = 1, 2
+_ND_SOLICITATION = 135
 _GROUPS = Masked(openflow.MULTICAST, openflow.MULTICAST)
 
 # Octets of headers.
@@ -99,6 +100,7 @@ def flows(plan: Plan, nic: Nic, sas: Associations) -> tuple[bytes, ...]:
         result += _to_peer(nic, peer, way)
         result += _from_peer(plan, tenant, nic, peer, sas)
     result += _to_all(plan, tenant, nic, peers, sas)
+    result += _nd_reply(tenant, nic)
     return tuple(sorted(result))
 
 
@@ -205,6 +207,22 @@ def _arp_reply(nic: Nic, station: Station) -> bytes:
     }
     actions = (openflow.set_field(name, value) for name, value in reply.items())
     return _add(match, *actions, openflow.output(openflow.IN_PORT))
+
+
+def _nd_reply(tenant: Tenant, nic: Nic) -> Iterator[bytes]:
+    """A station asks the same by RFC 4861, from whichever of its addresses."""
+    ours = nic.tunnel
+    if not tenant.stations or ours.address.version == 4:
+        return
+    match: Match = {
+        Field.IN_PORT: openflow.WIRE,
+        Field.ETH_TYPE: _IP6,
+        Field.IP_PROTO: _ICMP6,
+        Field.ICMPV6_TYPE: _ND_SOLICITATION,
+        Field.ND_TARGET: ours.address,
+        Field.TUNNEL_ID: 0,
+    }
+    yield _add(match, openflow.answer_nd(ours.mac), openflow.output(openflow.IN_PORT))
 
 
 def _to_guest(tenant: Tenant, nic: Nic) -> Iterator[bytes]:

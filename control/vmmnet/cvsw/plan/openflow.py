@@ -49,6 +49,8 @@ class Field(enum.IntEnum):
     ARP_THA = 25
     IPV6_SRC = 26
     IPV6_DST = 27
+    ICMPV6_TYPE = 29
+    ND_TARGET = 31
     TUNNEL_ID = 38
 
 
@@ -59,6 +61,7 @@ _OCTETS = {
     Field.IP_PROTO: 1,
     Field.UDP_DST: 2,
     Field.ARP_OP: 2,
+    Field.ICMPV6_TYPE: 1,
     Field.TUNNEL_ID: 8,
 }
 
@@ -118,6 +121,11 @@ def encrypt(association: int) -> bytes:
 def decrypt(association: int) -> bytes:
     """DECRYPT by the association of a number; 0: by that of the frame's SPI."""
     return _own(4, struct.pack(">HI", 0, association))
+
+
+def answer_nd(mac: bytes) -> bytes:
+    """ANSWER_ND: a neighbour solicitation becomes the advertisement: the target is at ``mac``."""
+    return _own(6, mac)
 
 
 def group_mac(group: Address) -> bytes:

@@ -33,6 +33,7 @@ typedef enum CvswActionType {
     CVSW_ACTION_TUNNEL_DECAP,   /* what is no VXLAN for us is dropped */
     CVSW_ACTION_ENCRYPT,        /* @sa: what VXLAN comes to is sealed by it */
     CVSW_ACTION_DECRYPT,        /* @sa: of the SPI in the frame, if 0 */
+    CVSW_ACTION_ANSWER_ND,      /* @mac; what is no solicitation is dropped */
 } CvswActionType;
 
 /* The reserved ports of OUTPUT, of OpenFlow 1.3's numbers (OFPP_...). */
@@ -71,6 +72,7 @@ typedef struct CvswAction {
         struct in_addr ip4;     /* of SET_NW_... */
         CvswTunnel tunnel;
         uint32_t sa;            /* a security association's number */
+        uint8_t mac[PACKET_ETH_ADDR_LEN];
     };
 } CvswAction;
 

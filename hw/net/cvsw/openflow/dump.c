@@ -141,6 +141,11 @@ static void dump_action(GString *out, const CvswAction *action)
     case CVSW_ACTION_DECRYPT:
         dump_crypt(out, action);
         break;
+    case CVSW_ACTION_ANSWER_ND:
+        g_string_append(out, "answer_nd(mac=");
+        cvsw_of_text_mac(out, action->mac);
+        g_string_append_c(out, ')');
+        break;
     default:
         dump_number(out, action);
     }

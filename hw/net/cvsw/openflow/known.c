@@ -157,6 +157,11 @@ void cvsw_of_known_after(CvswOfKnown *known, const CvswAction *action)
     case CVSW_ACTION_DECRYPT:
         known->protocol = UNKNOWN;
         break;
+    case CVSW_ACTION_ANSWER_ND:
+        known->eth_type = PACKET_ETH_IP6;
+        known->protocol = IPPROTO_ICMPV6;
+        known->icmp6_type = PACKET_ND_NA;
+        break;
     default:
         break;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tunnels, encryption, and OpenFlow 1.0's actions inside of 1.3 */
+/* Tunnels, encryption, answers, and OpenFlow 1.0's actions inside of 1.3 */
 #include <assert.h>
 #include <string.h>
 
@@ -15,6 +15,8 @@
 static_assert(sizeof(struct cvsw_act_plain) == CVSW_ACT_PLAIN_LEN, "");
 static_assert(sizeof(struct cvsw_act_crypt) == CVSW_ACT_CRYPT_LEN, "");
 static_assert(sizeof(struct cvsw_act_openflow10) == CVSW_ACT_OPENFLOW10_LEN,
+              "");
+static_assert(sizeof(struct cvsw_act_answer_nd) == CVSW_ACT_ANSWER_ND_LEN,
               "");
 static_assert(sizeof(struct cvsw_act_encap4) == CVSW_ACT_ENCAP4_LEN, "");
 static_assert(sizeof(struct cvsw_act_encap6) == CVSW_ACT_ENCAP6_LEN, "");
@@ -61,6 +63,20 @@ static CvswOfFault parse_crypt(CvswAction *action, const CvswOfItem *item,
         return CVSW_OF_ACT_BAD_ARGUMENT;
     }
     return CVSW_OF_OK;
+}
+
+static CvswOfFault parse_answer_nd(CvswAction *action, const CvswOfItem *item)
+{
+    struct cvsw_act_answer_nd answer;
+
+    if (item->len != sizeof(answer)) {
+        return CVSW_OF_ACT_BAD_LEN;
+    }
+    memcpy(&answer, item->octets, sizeof(answer));
+    action->type = CVSW_ACTION_ANSWER_ND;
+    memcpy(action->mac, answer.mac, PACKET_ETH_ADDR_LEN);
+    return packet_eth_is_station(action->mac) ? CVSW_OF_OK
+                                              : CVSW_OF_ACT_BAD_ARGUMENT;
 }
 
 static bool is_group(bool is_ip6, const uint8_t *addr)
@@ -151,6 +167,8 @@ CvswOfFault cvsw_of_own_parse(CvswOfStep *step, uint8_t version,
         return parse_crypt(action, item, CVSW_ACTION_DECRYPT);
     case CVSW_ACT_OPENFLOW10:
         return parse_openflow10(action, version, item);
+    case CVSW_ACT_ANSWER_ND:
+        return parse_answer_nd(action, item);
     default:
         return CVSW_OF_ACT_BAD_EXP_TYPE;
     }
@@ -207,6 +225,10 @@ bool cvsw_of_own_build(GByteArray *out, const CvswAction *action)
         return true;
     case CVSW_ACTION_DECRYPT:
         build_crypt(out, CVSW_ACT_DECRYPT, action->sa);
+        return true;
+    case CVSW_ACTION_ANSWER_ND:
+        head(out, CVSW_ACT_ANSWER_ND_LEN, CVSW_ACT_ANSWER_ND);
+        cvsw_of_put(out, action->mac, PACKET_ETH_ADDR_LEN);
         return true;
     default:
         return false;

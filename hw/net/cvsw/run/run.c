@@ -2,6 +2,7 @@
 /* The way of a frame through the switch */
 #include <string.h>
 
+#include "hw/net/cvsw/frame/answer.h"
 #include "hw/net/cvsw/frame/rewrite.h"
 #include "hw/net/cvsw/run/fit.h"
 #include "hw/net/cvsw/run/leave.h"
@@ -36,6 +37,7 @@ const char *cvsw_drop_name(CvswDrop drop)
         [CVSW_DROP_ROOM] = "room",
         [CVSW_DROP_NOT_TUNNEL] = "not-tunnel",
         [CVSW_DROP_TUNNEL_CHECKSUM] = "tunnel-checksum",
+        [CVSW_DROP_NOT_ND] = "not-nd",
         [CVSW_DROP_NO_SA] = "no-sa",
         [CVSW_DROP_NOT_SEALED] = "not-sealed",
         [CVSW_DROP_ESP] = "esp",
@@ -247,6 +249,8 @@ static bool carry_out(Course *c, const CvswAction *a)
         return decap(c, a);
     case CVSW_ACTION_DECRYPT:
         return decrypt(c, a);
+    case CVSW_ACTION_ANSWER_ND:
+        return cvsw_answer_nd(c->frame, a->mac) || stop(c, CVSW_DROP_NOT_ND);
     default:
         return change(c, a);
     }

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A question becomes its answer */
+#include <string.h>
+
+#include "hw/net/cvsw/frame/answer.h"
+#include "net/packet/ip6.h"
+#include "net/packet/nd.h"
+
+/* An 802.3 length would be another one behind this: EtherTypes alone. */
+static bool is_plain_ip6(const CvswFrame *f)
+{
+    return f->flow.has & PACKET_FLOW_IP6 && f->flow.l3 == f->flow.eth.len &&
+           f->offload.gso == PACKET_GSO_NONE;
+}
+
+/* The answer may be longer by an option than the question. */
+static bool has_room(const CvswFrame *f)
+{
+    size_t before = f->head + f->flow.l3 - f->room;
+
+    return before + PACKET_ND_SHORT_MAX <= sizeof(f->room);
+}
+
+static void turn_round(CvswFrame *f, const struct in6_addr *asked_by,
+                       const uint8_t *mac)
+{
+    uint8_t *dst = f->head, *src = f->head + PACKET_ETH_ADDR_LEN;
+
+    if (IN6_IS_ADDR_UNSPECIFIED(asked_by)) {
+        packet_eth_group6(dst, &packet_ip6_all_nodes);
+    } else {
+        memcpy(dst, src, PACKET_ETH_ADDR_LEN);
+    }
+    memcpy(src, mac, PACKET_ETH_ADDR_LEN);
+}
+
+bool cvsw_answer_nd(CvswFrame *frame, const uint8_t mac[PACKET_ETH_ADDR_LEN])
+{
+    unsigned flags = PACKET_NA_OVERRIDE;
+    size_t l3 = frame->flow.l3;
+    const struct in6_addr *to;
+    PacketNd ns;
+
+    if (!is_plain_ip6(frame) || !has_room(frame) ||
+        !packet_eth_is_station(frame->flow.eth.src) ||
+        !packet_nd_parse(&ns, frame->head + l3, frame->head_len - l3) ||
+        ns.type != PACKET_ND_NS) {
+        return false;
+    }
+    to = &packet_ip6_all_nodes;
+    if (!IN6_IS_ADDR_UNSPECIFIED(&ns.src)) {
+        flags |= PACKET_NA_SOLICITED;
+        to = &ns.src;
+    }
+    turn_round(frame, &ns.src, mac);
+    frame->head_len = l3 + packet_nd_build_na(frame->head + l3, &ns.target, to,
+                                              &ns.target, flags, mac);
+    frame->size = frame->head_len;
+    frame->parts = 0;
+    frame->offload = (PacketOffload) { 0 };
+    cvsw_frame_look(frame);
+    return true;
+}

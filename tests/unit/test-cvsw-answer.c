@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Neighbour solicitations that a NIC answers, and what it does not answer */
+#include "cvsw-nic.h"
+#include "net/packet/ip6.h"
+#include "net/packet/octets.h"
+
+#define L3              PACKET_ETH_LEN
+#define HOPS_AT         (L3 + 7)
+#define TYPE_AT         (L3 + PACKET_IP6_LEN)
+
+/* The tunnel's end, 2001:db8::2, is at 52:54:00:00:00:01. */
+#define ADDRESS(n)      "20010db80000000000000000000000" n
+#define ALL_NODES       "ff020000000000000000000000000001"
+#define SOLICITED       "ff0200000000000000000001ff000002"
+#define LINK_LOCAL      "fe800000000000000000000000000001"
+#define NONE            "00000000000000000000000000000000"
+#define OURS            "525400000001"
+#define THEIRS          "020000000001"
+#define HEAD(len)       "6000000000" len "3aff"
+
+static const char question[] =
+    "3333ff000002" THEIRS "86dd" HEAD("20") ADDRESS("01") SOLICITED
+    "87001c2700000000" ADDRESS("02") "0101" THEIRS;
+
+static NicFrame *frame_of(const char *hex)
+{
+    NicFrame *f = g_new0(NicFrame, 1);
+
+    for (; hex[0]; hex += 2) {
+        f->data[f->len++] = g_ascii_xdigit_value(hex[0]) << 4 |
+                            g_ascii_xdigit_value(hex[1]);
+    }
+    return f;
+}
+
+/* All that comes from the wire is to be answered. */
+static Nic *answering(void)
+{
+    static const uint8_t mac[] = { 0x52, 0x54, 0, 0, 0, 1 };
+    CvswAction actions[2] = {
+        { .type = CVSW_ACTION_ANSWER_ND }, nic_output(CVSW_OUT_IN_PORT),
+    };
+    Nic *nic = nic_new();
+
+    memcpy(actions[0].mac, mac, sizeof(mac));
+    nic_flow_from(nic, CVSW_PORT_WIRE, actions, 2);
+    return nic;
+}
+
+static void assert_answers(const NicFrame *f, const char *want)
+{
+    g_autofree NicFrame *expected = frame_of(want);
+    Nic *nic = answering();
+    const NicFrame *out;
+
+    g_assert_true(nic_put_in(nic, CVSW_PORT_WIRE, f));
+    g_assert_cmpint(nic->guest->len, ==, 0);
+    g_assert_cmpint(nic->wire->len, ==, 1);
+    out = g_ptr_array_index(nic->wire, 0);
+    g_assert_cmpmem(out->data, out->len, expected->data, expected->len);
+    g_assert_false(out->offload.needs_csum);
+    nic_free(nic);
+}
+
+static void assert_drops(const NicFrame *f)
+{
+    Nic *nic = answering();
+
+    g_assert_true(nic_put_in(nic, CVSW_PORT_WIRE, f));
+    g_assert_cmpint(nic->guest->len + nic->wire->len, ==, 0);
+    g_assert_cmpuint(nic_dropped(nic, CVSW_PORT_WIRE, CVSW_DROP_NOT_ND), ==,
+                     1);
+    nic_free(nic);
+}
+
+/* RFC 4861 section 7.2.4 */
+static void test_golden(void)
+{
+    static const struct {
+        const char *question, *answer;
+    } all[] = {
+        { question,
+          THEIRS OURS "86dd" HEAD("20") ADDRESS("02") ADDRESS("01")
+          "88003a1e60000000" ADDRESS("02") "0201" OURS },
+        /* A neighbour that was there: is it still (section 7.3.3)? */
+        { OURS THEIRS "86dd" HEAD("18") LINK_LOCAL ADDRESS("02")
+          "87001eb500000000" ADDRESS("02"),
+          THEIRS OURS "86dd" HEAD("20") ADDRESS("02") LINK_LOCAL
+          "8800695660000000" ADDRESS("02") "0201" OURS },
+        /* Somebody wants to have the address (RFC 4862 section 5.4.3). */
+        { "3333ff000002" THEIRS "86dd" HEAD("18") NONE SOLICITED
+          "87004ceb00000000" ADDRESS("02"),
+          "333300000001" OURS "86dd" HEAD("20") ADDRESS("02") ALL_NODES
+          "8800a8d420000000" ADDRESS("02") "0201" OURS },
+        /* With tags. */
+        { "3333ff000002" THEIRS "88a80007" "8100e064" "86dd" HEAD("20")
+          ADDRESS("01") SOLICITED "87001c2700000000" ADDRESS("02")
+          "0101" THEIRS,
+          THEIRS OURS "88a80007" "8100e064" "86dd" HEAD("20") ADDRESS("02")
+          ADDRESS("01") "88003a1e60000000" ADDRESS("02") "0201" OURS },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(all); i++) {
+        g_autofree NicFrame *f = frame_of(all[i].question);
+
+        assert_answers(f, all[i].answer);
+        f->len += 10;           /* padding, which is no part of it */
+        assert_answers(f, all[i].answer);
+        f->len += PACKET_FLOW_LOOK;
+        assert_answers(f, all[i].answer);
+    }
+}
+
+/* Any octet may be wrong, or the last ones missing. */
+static void test_damaged(void)
+{
+    g_autofree NicFrame *f = frame_of(question);
+    size_t whole = f->len;
+
+    for (size_t i = L3; i < whole; i++) {
+        if (i > L3 && i < L3 + 4) {
+            continue;           /* traffic class and flow label are free */
+        }
+        f->data[i] ^= 0xff;
+        assert_drops(f);
+        f->data[i] ^= 0xff;
+    }
+    for (f->len = 40; f->len < whole; f->len++) {
+        assert_drops(f);
+    }
+}
+
+/* What no checksum tells. */
+static void test_invalid(void)
+{
+    g_autofree NicFrame *hops = frame_of(question);
+    g_autofree NicFrame *group = frame_of(question);
+    g_autofree NicFrame *partial = frame_of(question);
+    /* An advertisement, and a packet of somebody else's. */
+    g_autofree NicFrame *advert = frame_of(
+        THEIRS OURS "86dd" HEAD("20") ADDRESS("02") ADDRESS("01")
+        "88003a1e60000000" ADDRESS("02") "0201" OURS);
+    g_autofree NicFrame *tcp = nic_tcp(false, 100, false);
+
+    hops->data[HOPS_AT] = 254;  /* a router has passed it on */
+    group->data[PACKET_ETH_ADDR_LEN] = 0x03;
+    partial->offload.needs_csum = true;
+    partial->offload.csum_start = TYPE_AT;
+    partial->offload.csum_offset = 2;
+    packet_put16(partial->data + TYPE_AT + 2, 0x1234);
+    assert_drops(hops);
+    assert_drops(group);
+    assert_drops(partial);
+    assert_drops(advert);
+    assert_drops(tcp);
+}
+
+/* A valid one of as many octets; @whole is within what the NIC looks at. */
+static void long_one(unsigned options, bool whole)
+{
+    g_autofree NicFrame *f = frame_of(question);
+    uint32_t sum = 0xffff & ~packet_get16(f->data + TYPE_AT + 2);
+
+    for (unsigned i = 0; i < options; i++) {
+        f->data[f->len] = 14;   /* a nonce (RFC 3971), in our case of zeros */
+        f->data[f->len + 1] = 1;
+        f->len += 8;
+        sum += 0x0e01 + 8;      /* the option, and the pseudo-header's length */
+    }
+    while (sum >> 16) {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    packet_put16(f->data + L3 + 4, f->len - TYPE_AT);
+    packet_put16(f->data + TYPE_AT + 2, ~sum);
+    if (whole) {
+        assert_answers(f, THEIRS OURS "86dd" HEAD("20") ADDRESS("02")
+                       ADDRESS("01") "88003a1e60000000" ADDRESS("02") "0201"
+                       OURS);
+    } else {
+        assert_drops(f);
+    }
+}
+
+static void test_long(void)
+{
+    long_one(1, true);
+    long_one((PACKET_FLOW_LOOK - 86) / 8, true);
+    long_one((PACKET_FLOW_LOOK - 86) / 8 + 1, false);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/cvsw/answer/golden", test_golden);
+    g_test_add_func("/cvsw/answer/damaged", test_damaged);
+    g_test_add_func("/cvsw/answer/invalid", test_invalid);
+    g_test_add_func("/cvsw/answer/long", test_long);
+    return g_test_run();
+}

@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -217,8 +217,9 @@ def describe(answer: dict[str, Any], before: dict[str, int] | None = None) -> It
                          for each in answer["switches"])  # fmt: skip
     yield f"switches: {switches or 'none is connected'}"
     if answer["nics"]:
-        head = _COLUMNS + (("changes",) if before is not None else ())
-        rows = [head, *(_row(nic, before) for nic in answer["nics"])]
+        more = [name for name, value in _MORE.items() if any(map(value, answer["nics"]))]
+        head = [*_COLUMNS, *more, *(["changes"] if before is not None else [])]
+        rows = [head, *(_row(nic, more, before) for nic in answer["nics"])]
         yield from output.columns(rows)
     else:
         yield "no NIC: there is no file yet, see 'vmmnet cvsw apply'"
@@ -248,10 +249,21 @@ def _sharing(sharing: dict[str, Any] | None) -> Iterator[str]:
             yield f"{each['name']} cannot lead: {each['fault']}"
 
 
-def _row(nic: dict[str, Any], before: dict[str, int] | None) -> Sequence[str]:
+def _number(value: int) -> str:
+    return f"{value:,}" if value else ""
+
+
+#: Columns that are there if one NIC has something in them.
+_MORE: dict[str, Callable[[dict[str, Any]], str]] = {
+    "mended": lambda nic: _number(nic["counters"]["flows_mended"]),
+}
+
+
+def _row(nic: dict[str, Any], more: Sequence[str], before: dict[str, int] | None) -> Sequence[str]:
     flows = "-" if nic["flows"] is None else f"{nic['flows']}/{nic['wanted']}"
     row = [nic["name"], nic["mac"], nic["tenant"], nic["state"], nic["switch"] or "-",
-           str(nic["port"] or "-"), flows, str(nic["mtu"] or "-")]  # fmt: skip
+           str(nic["port"] or "-"), flows, str(nic["mtu"] or "-"),
+           *(_MORE[name](nic) or "-" for name in more)]  # fmt: skip
     if before is not None:
         now = _changes_of({"nics": [nic]})[nic["mac"]]
         row.append(f"{now - before.get(nic['mac'], now):,}")

@@ -6,13 +6,14 @@ Time is the tests' own; the network loses and repeats what they want.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from vmmnet.cvsw.control import report
+from vmmnet.cvsw.control import audit, report
 from vmmnet.cvsw.control.flow import Flow
 from vmmnet.cvsw.control.keys import Timing
-from vmmnet.cvsw.control.nic import SOURCE
+from vmmnet.cvsw.control.nic import PROBE_EVERY, SOURCE
 from vmmnet.cvsw.plan.flows import mtu
 from vmmnet.cvsw.plan.model import Plan
 from vmmnet.cvsw.wire import PAYLOAD_MAX, Message, Type, build
@@ -298,6 +299,59 @@ def test_changed_behind_our_back(world: World) -> None:
     world.run(60.0)
     world.settle()
     world.as_planned()
+
+
+def test_replaced_behind_our_back(world: World) -> None:
+    """A flow that somebody else has replaced is put right, though there are as many as before."""
+    world.settle()
+    blue = world.nics["blue1"]
+    key, right = next((k, each) for k, each in blue.table.items() if each.drops)
+    passing = next(each for each in blue.table.values() if not each.drops)
+    blue.table[key] = replace(right, message=passing.message, rest=passing.rest, drops=False)
+    before = {name: nic.commands.copy() for name, nic in world.nics.items()}
+    world.run(audit.EVERY_MAX)
+    world.settle()
+    world.as_planned()
+    assert report.nic(world.fabric, blue.mac)["counters"]["flows_mended"] == 1
+    sent = {name: nic.commands - before[name] for name, nic in world.nics.items()}
+    assert sent["blue1"][Type.SET_ENTRY] == 1
+    # The others are looked at, and left alone; all of them seldom.
+    asked = {name: each.pop(Type.LIST_ENTRIES) for name, each in sent.items()}
+    assert not any(each for name, each in sent.items() if name != "blue1")
+    probes = audit.EVERY_MAX / PROBE_EVERY
+    tables = [len(world.nics[name].table) for name in asked]
+    assert max(tables) < 20
+    assert all(1 <= each <= probes + audit.EVERY_MAX / audit.EVERY_MIN for each in asked.values())
+
+
+def test_changes_while_looked_at(world: World, tmp_path: Path) -> None:
+    """What a table was before it was changed by us is not mended."""
+    tree = cvsw_plans.tree()
+    vms = tree["tenants"]["blue"]["vms"]
+    vms |= {f"more{n}": cvsw_plans.vm(n, f"192.0.2.{n}") for n in range(13, 20)}
+    world.plan(cvsw_plans.plan(tmp_path, tree))
+    world.settle_those("blue1")
+    blue = world.fabric.nics[world.nics["blue1"].mac]
+    # It takes several answers, and what is in the first one changes before the second one.
+    assert sum(len(each.message) for each in blue.wanted.values()) > PAYLOAD_MAX
+    blue._look_again()
+    tree["tenants"]["blue"]["stations"]["router"]["tunnel"] = "192.0.2.8"
+    world.plan(cvsw_plans.plan(tmp_path, tree))
+    world.fabric._want(blue.mac)
+    assert blue.is_busy
+    world.settle_those("blue1")
+    world.run(1.0)
+    assert world.nics["blue1"].table == world.fabric.flows_of(blue.mac)
+    assert blue.counters["flows_mended"] == 0
+
+
+def test_looks_are_spread() -> None:
+    """NICs that begin at once, of MAC addresses that follow each other, are not asked at once."""
+    base = int.from_bytes(bytes.fromhex("525400000000"))
+    times = sorted(audit.interval((base + each).to_bytes(6)) for each in range(1000))
+    assert audit.EVERY_MIN <= times[0] < times[-1] <= audit.EVERY_MAX
+    second = [sum(at <= each < at + 1 for each in times) for at in range(150, 300)]
+    assert max(second) < 3 * 1000 / 150
 
 
 def test_lost_nic(world: World) -> None:

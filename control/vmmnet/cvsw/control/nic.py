@@ -4,7 +4,8 @@
 Without a network and a clock: frames go in and come out, time is passed in. With each
 session the NIC's table is read first; then it gets the difference, in as few frames as
 fit. What is wanted may change at any time: the difference is made once more when the
-answers to the last one have come.
+answers to the last one have come. The table is read again at times: what somebody else has
+changed in it is mended.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..session import Answer, Command, Session
@@ -26,9 +28,10 @@ from ..wire import (
     set_mtu,
     type_of,
 )
-from . import errors
+from . import audit, errors
 from .difference import Batch, batches, difference
-from .flow import BadFlow, Flow, read_all
+from .flow import Flow
+from .listing import Listing
 from .sealed import Association
 
 #: The Ethernet address that control frames come from; no station has it.
@@ -83,7 +86,6 @@ class Nic:
         self._now = 0.0
         #: What the NIC has; None: it is not read yet.
         self.table: dict[bytes, Flow] | None = None
-        self._reading: dict[bytes, Flow] = {}
         self.wanted: dict[bytes, Flow] = {}
         self.mtu: int | None = None
         self._mtu_wanted: int | None = None
@@ -92,11 +94,16 @@ class Nic:
         self._under_way = 0  # frames of a difference without an answer
         self._is_stale = False  # what is wanted has changed meanwhile
         self._is_lost = False
+        self._turn = 0  # a table that was read before a difference is not what there is
+        self._audit_at = 0.0
         self._heard_at = self._hello_at = 0.0
         #: Numbers of associations that the NIC may have, and when they are to go.
         self.numbers: dict[int, None] = {}
         self._retired: dict[int, float] = {}
-        self.counters = {"sessions": 0, "flows_set": 0, "flows_deleted": 0, "refused": 0}
+        self.counters = {
+            **dict.fromkeys(("sessions", "flows_set", "flows_deleted", "flows_mended"), 0),
+            "refused": 0,
+        }
 
     # --- what is wanted ------------------------------------------------------------------
 
@@ -147,7 +154,7 @@ class Nic:
     def tick(self, now: float) -> float | None:
         """Do what is due; returns when to call again."""
         self._now = now
-        due = [self.session.tick(now), self._delete_retired(), self._look()]
+        due = [self.session.tick(now), self._delete_retired(), self._look(), self._audit()]
         return min((at for at in due if at is not None), default=None)
 
     @property
@@ -197,7 +204,31 @@ class Nic:
 
     def _probed(self, answer: Answer) -> None:
         if isinstance(answer, Ack) and not self.is_busy and answer.total != len(self.table or {}):
-            self.read(self._now)
+            self._look_again()
+
+    def _audit(self) -> float | None:
+        """Whether it still has what it was given, when that is due."""
+        if not self.session.is_open or self._is_lost or self.is_busy:
+            return None
+        if self._now >= self._audit_at:
+            self._look_again()
+        return self._audit_at
+
+    def _look_again(self) -> None:
+        self._audit_at = self._now + audit.interval(self.mac)
+        turn = self._turn
+        self._list(lambda table: self._looked(turn, table))
+
+    def _looked(self, turn: int, table: dict[bytes, Flow]) -> None:
+        """Mend what somebody else has changed; what we have changed meanwhile is ours."""
+        before = self.table
+        if turn != self._turn or before is None:
+            return
+        wrong = sum(before.get(key) != table.get(key) for key in before.keys() | table.keys())
+        if wrong:
+            self.counters["flows_mended"] += wrong
+            self.table = table
+            self._program()
 
     # --- a session -----------------------------------------------------------------------
 
@@ -214,38 +245,33 @@ class Nic:
         self.table = None
         self._under_way = 0
         self._is_stale = False
+        self._turn += 1
+        self._audit_at = self._now + audit.interval(self.mac)
         self._watcher.began(self)
 
     def read(self, now: float) -> None:
         """Read the table, and program it then."""
         self._now = now
         self.table = None
-        self._reading = {}
-        self._ask(0)
+        self._list(self._has_read)
 
-    def _ask(self, start: int) -> None:
-        self._order(
-            Type.LIST_ENTRIES, list_entries(start), lambda answer: self._listed(start, answer)
-        )
-
-    def _listed(self, start: int, answer: Answer) -> None:
-        if not isinstance(answer, Ack):
-            self._note("list", "reading its table", answer)
-            return
-        try:
-            self._reading.update((flow.key, flow) for flow in read_all(answer.rest))
-        except BadFlow as error:
-            self.troubles["list"] = Trouble("reading its table", str(error))
-            return
-        if answer.done and start + answer.done < answer.total:
-            self._ask(start + answer.done)
-            return
-        self.table, self._reading = self._reading, {}
-        for flow in self.table.values():
+    def _has_read(self, table: dict[bytes, Flow]) -> None:
+        self.table = table
+        for flow in table.values():
             self.numbers.update(dict.fromkeys(flow.numbers))
-        self.troubles.pop("list", None)
         self._watcher.read(self)
         self._program()
+
+    def _list(self, done: Callable[[dict[bytes, Flow]], None]) -> None:
+        def listed(table: dict[bytes, Flow]) -> None:
+            self.troubles.pop("list", None)
+            done(table)
+
+        def failed(error: str) -> None:
+            self.counters["refused"] += 1
+            self.troubles["list"] = Trouble("reading its table", error)
+
+        Listing(partial(self._order, Type.LIST_ENTRIES), listed, failed).ask()
 
     # --- the difference ------------------------------------------------------------------
 
@@ -271,6 +297,7 @@ class Nic:
 
     def _give(self, batch: Batch) -> None:
         self._under_way += 1
+        self._turn += 1
         self._order(batch.type, batch.payload(), lambda answer: self._given(batch, answer))
 
     def _given(self, batch: Batch, answer: Answer) -> None:

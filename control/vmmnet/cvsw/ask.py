@@ -120,6 +120,8 @@ def run_diff(given: argparse.Namespace) -> int:
         return Status.DONE
     for change in changes:
         print(f"{change['name']} ({change['mac']}): {change['what']}")
+        for each in change["settings"]:
+            print(f"  {each['name']} {_said(each['before'])} -> {_said(each['after'])}")
         print_changes(change)
     if not changes:
         print("nothing changes")
@@ -134,6 +136,13 @@ def run_rekey(given: argparse.Namespace) -> int:
     else:
         print(f"{_count_of(answer['pairs'], 'association')} are made anew")
     return Status.DONE
+
+
+def _said(value: object) -> str:
+    """A value of the file for people: a list, a number, or that there is none."""
+    if isinstance(value, list):
+        return ", ".join(value) or "none"
+    return "-" if value is None else str(value)
 
 
 def print_changes(change: dict[str, Any]) -> None:
@@ -255,6 +264,7 @@ def _number(value: int) -> str:
 
 #: Columns that are there if one NIC has something in them.
 _MORE: dict[str, Callable[[dict[str, Any]], str]] = {
+    "offloads": lambda nic: "" if nic["offloads"] is None else _said(nic["offloads"]),
     "mended": lambda nic: _number(nic["counters"]["flows_mended"]),
 }
 
@@ -276,6 +286,8 @@ def _faults(nic: dict[str, Any]) -> Iterator[str]:
         yield f"{who}: {each['about']}: {each['error']}" + (
             f": {each['flow']}" if each["flow"] else ""
         )
+    if nic["offloads_lacking"]:
+        yield f"{who}: its guest has not asked for {', '.join(nic['offloads_lacking'])}"
     if nic["wrong_key"]:
         yield (
             f"{who}: {_count_of(nic['wrong_key'], 'registration')} signed with another key than"

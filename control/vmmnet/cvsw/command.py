@@ -16,7 +16,7 @@ from .client import DEFAULT, VARIABLE
 _BRIEF = "program the switches in VMs' NICs from one file of tenants"
 _TEXT = f"""\
 Keep the switches in NICs (virtio-net-cvsw-pci) at what a file of tenants says:
-flows, tunnels, keys, MTUs. Switches connect to 'run'; the other commands ask it.
+flows, tunnels, keys, MTUs, offloads. Switches connect to 'run'; the other commands ask it.
 
   vmmnet cvsw check tenants.yaml                  is the file right?
   vmmnet cvsw run --listen 0.0.0.0:6653 tenants.yaml

@@ -29,6 +29,7 @@ _ACK = struct.Struct(">II")
 _ERROR = struct.Struct(">HxxI")
 _LIST = struct.Struct(">IB3x")
 _SET_MTU = struct.Struct(">Hxx")
+_SET_OFFLOAD = struct.Struct(">II")
 _DELETE_SA = struct.Struct(">I")
 _OPENFLOW_13 = 4
 
@@ -61,6 +62,22 @@ class Status(enum.IntEnum):
     UNABLE = 5
     SECRET = 6
     FULL = 7
+
+
+class Offload(enum.IntFlag):
+    """What a guest may take of its network: frames without checksums, and large ones."""
+
+    CSUM = 1 << 0
+    TSO4 = 1 << 1
+    TSO6 = 1 << 2
+    ECN = 1 << 3
+    UFO = 1 << 4
+    USO4 = 1 << 5
+    USO6 = 1 << 6
+
+
+#: All that there are.
+OFFLOADS = Offload((1 << 7) - 1)
 
 
 class Malformed(ValueError):
@@ -223,6 +240,11 @@ def list_entries(start: int) -> bytes:
 def set_mtu(mtu: int) -> bytes:
     """The payload of SET_MTU; octets of an IP packet."""
     return _SET_MTU.pack(mtu)
+
+
+def set_offload(on: Offload, mask: Offload) -> bytes:
+    """The payload of SET_OFFLOAD: those of ``mask`` are to be on, or off."""
+    return _SET_OFFLOAD.pack(on, mask)
 
 
 def delete_sa(number: int) -> bytes:

@@ -23,11 +23,22 @@ from vmmnet.cvsw.control.flow import Flow
 from vmmnet.cvsw.control.keys import Timing
 from vmmnet.cvsw.control.nic import Phase
 from vmmnet.cvsw.plan.model import Plan
-from vmmnet.cvsw.wire import CONTROLLER_MAC, NICS_MAC, WINDOW, Keys, Message, Status, Type
+from vmmnet.cvsw.wire import (
+    CONTROLLER_MAC,
+    NICS_MAC,
+    OFFLOADS,
+    WINDOW,
+    Keys,
+    Message,
+    Offload,
+    Status,
+    Type,
+)
 
 REGISTER_FIRST, REGISTER_LAST, HELLO_AGAIN = 0.25, 30.0, 1.0
 _SET_SA = struct.Struct(">IIBBH24s12sHxx")
 _OUTBOUND, _INBOUND = 1, 2
+_NO_OFFLOAD = Offload(0)
 
 
 @dataclass(frozen=True)
@@ -52,6 +63,9 @@ class SimNic:
     table: dict[bytes, Flow] = field(default_factory=dict)
     sas: dict[int, Held] = field(default_factory=dict)
     mtu: int = 0
+    #: Offloads that the guest's driver has asked for, and those that are off all the same.
+    asked: Offload = OFFLOADS
+    denied: Offload = _NO_OFFLOAD
     commands: Counter[Type] = field(default_factory=Counter)
     forged: int = 0
     #: All keys that it has ever been given.
@@ -66,6 +80,7 @@ class SimNic:
         self.table.clear()
         self.sas.clear()
         self.mtu = 0
+        self.denied = _NO_OFFLOAD
         self._keys: Keys | None = None
         self._sequence = 0
         self._answers: dict[int, Message] = {}
@@ -146,12 +161,28 @@ class SimNic:
             case Type.SET_MTU:
                 (self.mtu,) = struct.unpack(">Hxx", message.payload)
                 return _ack(0, 0)
+            case Type.SET_OFFLOAD:
+                return self._set_offload(*map(Offload, struct.unpack(">II", message.payload)))
             case Type.SET_SA:
                 return self._set_sa(message.payload)
             case Type.DELETE_SA:
                 self.sas.pop(int.from_bytes(message.payload), None)
                 return _ack(0, len(self.sas))
         return _error(Status.UNKNOWN, 0)
+
+    def _set_offload(self, on: Offload, mask: Offload) -> tuple[Type, bytes]:
+        """As hw/net/cvsw/control/offload.c has it."""
+        wanted = on & mask
+        denied = (self.denied | mask) & ~wanted
+        left = self.asked & ~denied
+        if Offload.CSUM not in left:
+            left = _NO_OFFLOAD
+        elif not left & (Offload.TSO4 | Offload.TSO6):
+            left &= ~Offload.ECN
+        if mask & ~OFFLOADS or wanted & ~left:
+            return _error(Status.UNABLE, 0)
+        self.denied = denied
+        return _ack(0, 0)
 
     def _change(self, message: Message) -> tuple[Type, bytes]:
         done = 0

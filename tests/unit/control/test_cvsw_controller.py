@@ -185,11 +185,12 @@ def test_commands(tmp_path: Path, file: Path, plan: Plan) -> None:
             assert daemon.ask("diff", str(file)).out == "nothing changes\n"
             tree = cvsw_plans.tree()
             tree["tenants"]["blue"]["stations"]["router"]["tunnel"] = "192.0.2.8"
+            tree["tenants"]["blue"]["vms"]["blue1"]["offloads"] = ["csum", "tso4"]
             del tree["tenants"]["red"]["vms"]["red3"]
             (tmp_path / "other").mkdir()
             changed = cvsw_plans.write(tmp_path / "other", tree)
             said = daemon.ask("diff", str(changed)).out
-            assert "blue1 (52:54:00:00:00:0b): changed" in said
+            assert "blue1 (52:54:00:00:00:0b): changed\n  offloads - -> csum, tso4\n  - " in said
             assert "red3 (52:54:00:00:00:03): removed" in said
             assert "\n  + " in said
             assert "remote=192.0.2.8" in said
@@ -199,6 +200,8 @@ def test_commands(tmp_path: Path, file: Path, plan: Plan) -> None:
             )
             switch.until(lambda: len(nics["red3"].table) == 2, "the NIC has left")
             switch.until(daemon.are_ready, "the others have changed")
+            assert "  MTU   offloads\n" in daemon.ask("show").out
+            assert "  1450  csum, tso4\n" in daemon.ask("show").out
             flows = daemon.ask("flows", "blue1").out
             assert "remote=192.0.2.8" in flows
             assert flows.count("actions=drop") == 2

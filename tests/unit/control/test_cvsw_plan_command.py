@@ -33,19 +33,22 @@ def run() -> Run:
 
 def test_check(run: Run, tmp_path: Path) -> None:
     """A file without a fault is told as a table."""
-    path = cvsw_plans.write(tmp_path, cvsw_plans.tree())
+    tree = cvsw_plans.tree()
+    tree["tenants"]["blue"]["offloads"] = ["csum", "tso4"]
+    tree["tenants"]["blue"]["vms"]["blue2"]["offloads"] = "none"
+    path = cvsw_plans.write(tmp_path, tree)
     assert run("check", path) == (
         0,
         f"""\
-tenant  VNI   LNID  cipher       member  MAC                tunnel       MTU
-red     5001  7     aes-gcm-256  red1    52:54:00:00:00:01  192.0.2.1    1416
-red     5001  7     aes-gcm-256  red2    52:54:00:00:00:02  192.0.2.2    1416
-red     5001  7     aes-gcm-256  red3    52:54:00:00:00:03  192.0.2.3    1416
-blue    5002  -     -            blue1   52:54:00:00:00:0b  192.0.2.11   1450
-blue    5002  -     -            blue2   52:54:00:00:00:0c  192.0.2.12   1450
-blue    5002  -     -            router  02:00:00:00:00:09  192.0.2.9    -
-green   5003  -     aes-gcm-128  green1  52:54:00:00:00:15  2001:db8::1  1396
-green   5003  -     aes-gcm-128  green2  52:54:00:00:00:16  2001:db8::2  1396
+tenant  VNI   LNID  cipher       member  MAC                tunnel       MTU   offloads
+red     5001  7     aes-gcm-256  red1    52:54:00:00:00:01  192.0.2.1    1416  -
+red     5001  7     aes-gcm-256  red2    52:54:00:00:00:02  192.0.2.2    1416  -
+red     5001  7     aes-gcm-256  red3    52:54:00:00:00:03  192.0.2.3    1416  -
+blue    5002  -     -            blue1   52:54:00:00:00:0b  192.0.2.11   1450  csum, tso4
+blue    5002  -     -            blue2   52:54:00:00:00:0c  192.0.2.12   1450  none
+blue    5002  -     -            router  02:00:00:00:00:09  192.0.2.9    -     -
+green   5003  -     aes-gcm-128  green1  52:54:00:00:00:15  2001:db8::1  1396  -
+green   5003  -     aes-gcm-128  green2  52:54:00:00:00:16  2001:db8::2  1396  -
 {path}: no fault found
 """,
     )
@@ -102,6 +105,7 @@ def test_json(run: Run, tmp_path: Path) -> None:
         "tunnel": "192.0.2.1",
         "mac": "52:54:00:00:00:01",
         "mtu": 1416,
+        "offloads": None,
     }
     assert (red["lnid"], red["cipher"], blue["lnid"]) == (7, "aes-gcm-256", None)
     assert blue["stations"] == [

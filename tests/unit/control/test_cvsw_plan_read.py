@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from vmmnet.cvsw.plan.model import Endpoint, Nic, Plan, Station, Tenant
 from vmmnet.cvsw.plan.read import BadPlan, examine, read
+from vmmnet.cvsw.wire import Offload
 from vmmnet.testbed import cvsw_plans
 
 #: Line 8 begins what tests add.
@@ -82,7 +83,8 @@ LINES = {
     "underlay: {}": "1: underlay has no 'mtu'",
     "underlay: {mtu: 1500, nexthop: x}": "1: there is no 'nexthop' in underlay: is it 'next-hop'?",
     "underlay: {mtu: 1500, next-hop: 1}": "1: next-hop is a number, '1', not a text",
-    "underlay: {mtu: 1500, zzz: 1}": "1: there is no 'zzz' in underlay: there are mtu, next-hop",
+    "underlay: {mtu: 1500, zzz: 1}": "1: there is no 'zzz' in underlay: there are mtu, next-hop,"
+    " offloads",
     "underlay: {mtu: 1500, mtu: 1500}": "1: 'mtu' is in underlay again: it is in line 1 already",
     "underlay: [1500]": "1: underlay is a list, not a mapping of names to values",
     "  re/d:": "3: a tenant's name: 're/d' is no name: 1 to 63 letters, digits, '.', '-' and '_',"
@@ -229,6 +231,44 @@ def test_added(tmp_path: Path, text: str) -> None:
     """What is added does not go with what is there."""
     (one,) = faults(tmp_path, BASE + text)
     assert one == ADDED[text] or (ADDED[text].endswith("YAML: ") and one.startswith(ADDED[text]))
+
+
+#: Values of `offloads` of the second VM, and what is said of them.
+OFFLOADS = {
+    "[cksum]": "offloads: there is no 'cksum': is it 'csum'?",
+    "[csum, x]": "offloads: there is no 'x': there are csum, tso4, tso6, ecn, ufo, uso4, uso6",
+    "[csum, csum]": "offloads: 'csum' is there already",
+    "[csum, 4]": "offloads is a number, '4', not a text",
+    "[tso6, uso4]": "offloads: there is no tso6, uso4 without csum: frames of these have no"
+    " checksum yet",
+    "[csum, ecn, ufo]": "offloads: there is no ecn without tso4 or tso6, whose frames it is about",
+    "[]": "offloads of VM 'red2' is empty",
+    "csum": "offloads: 'csum' is not 'none', nor a list of offloads like [csum, tso4]",
+    "{csum: 1}": "offloads of VM 'red2' is a mapping, not a list",
+    "": "offloads is nothing, '', not a text",
+}
+
+
+@pytest.mark.parametrize("value", OFFLOADS)
+def test_offloads(tmp_path: Path, value: str) -> None:
+    """What a guest may take is wrong."""
+    text = BASE.rstrip().removesuffix("}") + f", offloads: {value}}}\n"
+    (one,) = faults(tmp_path, text)
+    assert one == f"7: {OFFLOADS[value]}"
+
+
+def test_nearest_offloads(tmp_path: Path) -> None:
+    """A VM's own are of it, else those of its tenant, else the underlay's."""
+    text = BASE.replace("1500}", "1500, offloads: [csum]}")
+    text = text.replace("192.0.2.2}", "192.0.2.2, offloads: [csum, tso4, ecn]}")
+
+    def given(text: str) -> list[Offload | None]:
+        return [nic.offloads for nic in read(cvsw_plans.write(tmp_path, text)).nics()]
+
+    own = Offload.CSUM | Offload.TSO4 | Offload.ECN
+    assert given(text) == [Offload.CSUM, own]
+    assert given(f"{text}    offloads: none\n") == [Offload(0), own]
+    assert given(BASE) == [None, None]
 
 
 def test_all_at_once(tmp_path: Path) -> None:

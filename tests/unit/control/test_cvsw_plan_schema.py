@@ -16,6 +16,8 @@ from vmmnet.cvsw import plan as package
 from vmmnet.cvsw.plan import read
 from vmmnet.cvsw.plan.document import Keys
 from vmmnet.cvsw.plan.model import CIPHERS
+from vmmnet.cvsw.plan.values import offload_names
+from vmmnet.cvsw.wire import OFFLOADS
 from vmmnet.testbed import cvsw_plans
 
 SCHEMA = json.loads((Path(package.__file__).parent / "schema.json").read_text())
@@ -33,6 +35,8 @@ VALUES: list[Any] = [
     "5254.0000.0063", "52540000aa63", "53:54:00:00:00:63", "52:54:00:00:00", "52:54-00:00:00:63",
     "192.0.2.50", "192.0.2.50/24", "192.0.2.50/x", "2001:db8::50", "239.0.0.1", "20.key",
     [], ["x"], ["02:00:00:00:00:44"], [1], {}, {"x": 1}, {"x": {}},
+    "none", ["none"], ["csum"], ["csum", "csum"], ["tso4"], ["ecn", "csum"],
+    ["csum", "tso4", "tso6", "ecn", "ufo", "uso4", "uso6"],
 ]  # fmt: skip
 ADDED = ["zzz", "next-hop", "cipher", "group", "lnid", "stations", "tunnel-mac", "a/b", "x" * 64]
 
@@ -40,18 +44,19 @@ ADDED = ["zzz", "next-hop", "cipher", "group", "lnid", "stations", "tunnel-mac",
 def full() -> cvsw_plans.Tree:
     """A small tree with all keys that there are."""
     return {
-        "underlay": {"mtu": 1500, "next-hop": "02:00:00:00:00:fe"},
+        "underlay": {"mtu": 1500, "next-hop": "02:00:00:00:00:fe", "offloads": "none"},
         "tenants": {
             "red": {
                 "vni": 1,
                 "lnid": 7,
                 "cipher": "aes-gcm-256",
+                "offloads": ["csum", "ecn", "tso6"],
                 "vms": {"red1": cvsw_plans.vm(1, "192.0.2.1", **{"next-hop": "020000000afd"})},
             },
             "blue": {
                 "vni": 2,
                 "group": "239.0.0.1",
-                "vms": {"blue1": cvsw_plans.vm(2, "192.0.2.2/24")},
+                "vms": {"blue1": {**cvsw_plans.vm(2, "192.0.2.2/24"), "offloads": ["csum"]}},
                 "stations": {"router": cvsw_plans.station(9, "192.0.2.9")},
             },
         },
@@ -134,6 +139,8 @@ def test_values() -> None:
     """The schema is one, and both have the same ciphers."""
     Draft202012Validator.check_schema(SCHEMA)
     assert SCHEMA["$defs"]["tenant"]["properties"]["cipher"]["enum"] == list(CIPHERS)
+    (offloads,) = (each["items"]["enum"] for each in SCHEMA["$defs"]["offloads"]["oneOf"][1:])
+    assert offloads == offload_names(OFFLOADS)
 
 
 def test_example(tmp_path: Path) -> None:

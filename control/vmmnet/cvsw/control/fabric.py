@@ -292,7 +292,7 @@ class Fabric:
         self._dirty.pop(mac, None)
         nic, about = self.nics[mac], self.plan.nic(mac)
         if about is not None:
-            nic.want(self.flows_of(mac), mtu(self.plan, about), self.now)
+            nic.want(self.flows_of(mac), mtu(self.plan, about), self.now, about.offloads)
             self._schedule(nic)
 
     # --- greetings -----------------------------------------------------------------------

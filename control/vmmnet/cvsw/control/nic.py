@@ -20,6 +20,7 @@ from ..session import Answer, Command, Session
 from ..wire import (
     Ack,
     Message,
+    Offload,
     Registration,
     Type,
     build,
@@ -32,6 +33,7 @@ from . import audit, errors
 from .difference import Batch, batches, difference
 from .flow import Flow
 from .listing import Listing
+from .offloads import Offloads
 from .sealed import Association
 
 #: The Ethernet address that control frames come from; no station has it.
@@ -89,6 +91,10 @@ class Nic:
         self.wanted: dict[bytes, Flow] = {}
         self.mtu: int | None = None
         self._mtu_wanted: int | None = None
+        self._offloads_wanted: Offload | None = None
+        self.offloads = Offloads(
+            partial(self._order, Type.SET_OFFLOAD), partial(self._note, "offloads", "offloads")
+        )
         self.registration: Registration | None = None
         self.troubles: dict[object, Trouble] = {}
         self._under_way = 0  # frames of a difference without an answer
@@ -107,13 +113,19 @@ class Nic:
 
     # --- what is wanted ------------------------------------------------------------------
 
-    def want(self, flows: dict[bytes, Flow], mtu: int | None, now: float) -> None:
-        """Have these flows and no others, and this MTU (None: any)."""
+    def want(
+        self,
+        flows: dict[bytes, Flow],
+        mtu: int | None,
+        now: float,
+        offloads: Offload | None = None,
+    ) -> None:
+        """Have these flows and no others, this MTU (None: any) and these offloads (None: all)."""
         self._now = now
         if flows != self.wanted:
             for key in [key for key in self.troubles if isinstance(key, bytes)]:
                 del self.troubles[key]
-        self.wanted, self._mtu_wanted = flows, mtu
+        self.wanted, self._mtu_wanted, self._offloads_wanted = flows, mtu, offloads
         self._program()
 
     def set_association(
@@ -216,6 +228,7 @@ class Nic:
 
     def _look_again(self) -> None:
         self._audit_at = self._now + audit.interval(self.mac)
+        self.offloads.ask_again()
         turn = self._turn
         self._list(lambda table: self._looked(turn, table))
 
@@ -247,6 +260,7 @@ class Nic:
         self._is_stale = False
         self._turn += 1
         self._audit_at = self._now + audit.interval(self.mac)
+        self.offloads.begin()
         self._watcher.began(self)
 
     def read(self, now: float) -> None:
@@ -290,6 +304,7 @@ class Nic:
             return
         self._is_stale = False
         self._set_mtu()
+        self.offloads.want(self._offloads_wanted)
         for batch in batches(*self.changes()):
             self._give(batch)
         if not self._under_way:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..plan import model
+from ..plan.flows import mtu
+from ..plan.values import offload_json, offload_names
 from . import text
 from .fabric import Fabric, is_same
 from .nic import Nic, Phase, Trouble
@@ -52,10 +54,15 @@ def nic(fabric: Fabric, mac: bytes) -> dict[str, Any]:
         "flows": None if one.table is None else len(one.table),
         "wanted": len(one.wanted),
         "mtu": one.mtu,
+        "offloads": offload_json(about.offloads),
+        "offloads_lacking": [] if about.offloads is None else offload_names(one.offloads.lacking),
         "associations": len(one.numbers),
         "peers_without_keys": fabric.keys.missing(mac),
         "wrong_key": one.session.strangers,
-        "counters": {**one.counters, "frames_refused": one.session.refused},
+        "counters": {
+            **one.counters,
+            "frames_refused": one.session.refused,
+        },
         "troubles": [_trouble(each) for each in one.troubles.values()],
     }
 
@@ -156,12 +163,30 @@ async def differences(fabric: Fabric, other: model.Plan) -> list[dict[str, Any]]
         has, will = fabric.flows_of(mac), fabric.flows_of(mac, other)
         deleted = [flow for key, flow in has.items() if key not in will]
         changed = [flow for key, flow in will.items() if has.get(key) != flow]
-        if deleted or changed or what != "changed":
+        settings = _settings(fabric.plan, other, mac)
+        if deleted or changed or settings or what != "changed":
             result.append(
                 {"mac": text.mac(mac), "name": about.name, "what": what}
                 | _changes(deleted, changed)
+                | {"settings": settings}
             )
     return result
+
+
+def _settings(before: model.Plan, after: model.Plan, mac: bytes) -> list[dict[str, Any]]:
+    """What else of a NIC that is in both is another."""
+    was, will = before.nic(mac), after.nic(mac)
+    if not was or not will:
+        return []
+    values = {
+        "mtu": (mtu(before, was), mtu(after, will)),
+        "offloads": (offload_json(was.offloads), offload_json(will.offloads)),
+    }
+    return [
+        {"name": name, "before": one, "after": other}
+        for name, (one, other) in values.items()
+        if one != other
+    ]
 
 
 def changes(fabric: Fabric, other: model.Plan) -> list[tuple[bytes, model.Nic, str]]:

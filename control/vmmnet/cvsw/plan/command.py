@@ -14,7 +14,7 @@ from vmmnet.hostvlan import exchange, mac, options, output
 from vmmnet.hostvlan.entry import Entry
 from vmmnet.hostvlan.options import Parser, Refused, Status
 
-from . import flows
+from . import flows, values
 from .model import Address, Nic, Plan, Station, Tenant
 from .read import MTU_MIN, BadPlan, examine
 
@@ -32,7 +32,7 @@ routers of the tenants that have an LNID in the file.
   vmmnet cvsw lnids tenants.yaml >lnids.csv
   vmmnet hostvlan import lnids.csv
 """
-_COLUMNS = ("tenant", "VNI", "LNID", "cipher", "member", "MAC", "tunnel", "MTU")
+_COLUMNS = ("tenant", "VNI", "LNID", "cipher", "member", "MAC", "tunnel", "MTU", "offloads")
 
 
 def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
@@ -124,7 +124,15 @@ def _row(plan: Plan, tenant: Tenant, member: Nic | Station) -> tuple[str, ...]:
         ", ".join(_spelled(each) for each in member.macs),
         str(member.tunnel.address),
         str(flows.mtu(plan, member)) if isinstance(member, Nic) else "-",
+        _offloads(member) if isinstance(member, Nic) else "-",
     )
+
+
+def _offloads(nic: Nic) -> str:
+    """For people; what the file leaves to the guest is a dash."""
+    if nic.offloads is None:
+        return "-"
+    return ", ".join(values.offload_names(nic.offloads)) or "none"
 
 
 def _print_json(path: Path, plan: Plan | None, faults: list[BadPlan], notes: list[str]) -> None:
@@ -145,7 +153,12 @@ def _tenant_json(plan: Plan, tenant: Tenant) -> dict[str, Any]:
         "cipher": tenant.cipher,
         "group": str(tenant.group) if tenant.group else None,
         "vms": [
-            {**_member_json(nic), "mac": _spelled(nic.mac), "mtu": flows.mtu(plan, nic)}
+            {
+                **_member_json(nic),
+                "mac": _spelled(nic.mac),
+                "mtu": flows.mtu(plan, nic),
+                "offloads": values.offload_json(nic.offloads),
+            }
             for nic in tenant.nics
         ],
         "stations": [

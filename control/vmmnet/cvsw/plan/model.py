@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
+from vmmnet.cvsw.wire import Offload
+
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
@@ -56,6 +58,8 @@ class Nic:
     key: bytes = field(repr=False)
     tunnel: Endpoint
     tenant: str
+    #: What the network may use of what its guest takes; None: all of that.
+    offloads: Offload | None = None
 
     @property
     def macs(self) -> tuple[bytes, ...]:

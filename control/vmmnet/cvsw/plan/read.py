@@ -14,10 +14,11 @@ from pathlib import Path
 
 import yaml  # type: ignore[import-untyped]
 
+from vmmnet.cvsw.wire import Offload
 from vmmnet.hostvlan import lnid, mac
 
 from . import flows, values
-from .document import BadPlan, Document, Keys, line_of
+from .document import BadPlan, Document, Keys, line_of, shown
 from .model import Address, Endpoint, Network, Nic, Plan, Station, Tenant
 
 __all__ = ["BadPlan", "examine", "read"]
@@ -27,9 +28,9 @@ MTU_MIN, MTU_MAX = 1280, 65535
 VNI_MAX = (1 << 24) - 1
 
 PLAN = Keys.of("tenants underlay")
-UNDERLAY = Keys.of("mtu", "next-hop")
-TENANT = Keys.of("vms vni", "cipher group lnid stations")
-VM = Keys.of("key mac tunnel", "next-hop")
+UNDERLAY = Keys.of("mtu", "next-hop offloads")
+TENANT = Keys.of("vms vni", "cipher group lnid offloads stations")
+VM = Keys.of("key mac tunnel", "next-hop offloads")
 STATION = Keys.of("macs tunnel tunnel-mac")
 
 
@@ -76,6 +77,7 @@ class _Reader:
         self._document = document
         self._claims: dict[Hashable, list[_Claim]] = defaultdict(list)
         self._next_hop: bytes | None = None
+        self._offloads: Offload | None = None
 
     def plan(self, root: yaml.Node) -> Plan | None:
         """What a document says; what is wrong with it, the document has then."""
@@ -85,6 +87,7 @@ class _Reader:
             parts = self._document.record(top["underlay"], "underlay", UNDERLAY)
             mtu = self._document.number(parts.get("mtu"), "mtu", MTU_MIN, MTU_MAX)
             self._next_hop = self._mac(parts.get("next-hop"), "next-hop")
+            self._offloads = self._on(parts, "underlay", None)
         named = self._document.named(top.get("tenants"), "tenants").values()
         tenants = tuple(self._tenant(key, node) for key, node in named)
         return Plan(tenants, mtu) if mtu else None
@@ -100,10 +103,11 @@ class _Reader:
         number = document.number(parts.get("lnid"), "lnid", 1, lnid.MAX)
         cipher = document.text(parts.get("cipher"), "cipher", values.cipher)
         group = document.text(parts.get("group"), "group", values.group)
+        on = self._on(parts, what, self._offloads)
         self._claim(("vni", vni), parts.get("vni"), f"vni {vni}", what)
         self._claim(("lnid", number), parts.get("lnid"), f"lnid {number}", what)
         members = [
-            *(self._nic(name, *item) for item in self._named(parts, "vms", what)),
+            *(self._nic(name, on, *item) for item in self._named(parts, "vms", what)),
             *(self._station(name, *item) for item in self._named(parts, "stations", what)),
         ]
         found = [each for each in members if each]
@@ -201,7 +205,9 @@ class _Reader:
 
     # --- members -------------------------------------------------------------------------
 
-    def _nic(self, tenant: str, key: yaml.Node, node: yaml.Node) -> _Member | None:
+    def _nic(
+        self, tenant: str, offloads: Offload | None, key: yaml.Node, node: yaml.Node
+    ) -> _Member | None:
         name = self._name(key)
         what = f"VM '{name}'"
         parts = self._document.record(node, what, VM)
@@ -216,10 +222,11 @@ class _Reader:
         self._claim(("key", secret), parts.get("key"), "the key in this file", what)
         end = self._tunnel(parts.get("tunnel"), what, None)
         next_hop = self._mac(parts.get("next-hop"), "next-hop") or self._next_hop
+        on = self._on(parts, what, offloads)
         if own is None or secret is None or end is None:
             return None
         tunnel = Endpoint(own, *end, next_hop)
-        return _Member(Nic(name, own, secret, tunnel, tenant), parts["tunnel"])
+        return _Member(Nic(name, own, secret, tunnel, tenant, on), parts["tunnel"])
 
     def _station(self, tenant: str, key: yaml.Node, node: yaml.Node) -> _Member | None:
         name = self._name(key)
@@ -247,6 +254,29 @@ class _Reader:
         name = self._document.text(_as_text(key), "a name", values.name)
         self._claim(("name", name), key, f"the name '{name}'", "another")
         return name or str(key.value)
+
+    def _on(
+        self, parts: dict[str, yaml.Node], what: str, otherwise: Offload | None
+    ) -> Offload | None:
+        """The offloads that may be on: a list, or the word for none."""
+        node = parts.get("offloads")
+        if node is None:
+            return otherwise
+        if isinstance(node, yaml.ScalarNode):
+            return self._document.text(node, "offloads", values.no_offload)
+        on, bad = Offload(0), self._document.bad
+        for each in self._document.elements(node, f"offloads of {what}"):
+            one = self._document.text(each, "offloads", values.offload)
+            if one is None:
+                return None
+            if one in on:
+                bad(each, f"offloads: {shown(each)} is there already")
+            on |= one
+        try:
+            values.check_offloads(on)
+        except ValueError as error:
+            bad(node, f"offloads: {error}")
+        return on
 
     def _mac(self, node: yaml.Node | None, what: str) -> bytes | None:
         return self._document.text(node, what, values.station)

@@ -7,6 +7,7 @@ what would be right.
 
 from __future__ import annotations
 
+import difflib
 import ipaddress
 import os
 import re
@@ -14,7 +15,7 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from vmmnet.cvsw.wire import KEY_LEN_MIN
+from vmmnet.cvsw.wire import KEY_LEN_MIN, Offload
 from vmmnet.hostvlan import address, mac
 
 from .model import CIPHERS, Address, Network
@@ -23,6 +24,8 @@ from .model import CIPHERS, Address, Network
 KEY_LEN_MAX = 4096
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _GROUPS = "239.1.2.3 or ff05::1:3"
+_OFFLOADS = {str(each.name).lower(): each for each in Offload}
+_TSO = Offload.TSO4 | Offload.TSO6
 
 
 def station(text: str) -> bytes:
@@ -70,6 +73,41 @@ def cipher(text: str) -> str:
     if text not in CIPHERS:
         raise ValueError(f"there is no '{text}': there are {', '.join(CIPHERS)}")
     return text
+
+
+def offload(text: str) -> Offload:
+    """One offload."""
+    if text not in _OFFLOADS:
+        near = difflib.get_close_matches(text, _OFFLOADS, n=1)
+        hint = f"is it '{near[0]}'?" if near else f"there are {', '.join(_OFFLOADS)}"
+        raise ValueError(f"there is no '{text}': {hint}")
+    return _OFFLOADS[text]
+
+
+def no_offload(text: str) -> Offload:
+    """The word for none of them."""
+    if text != "none":
+        raise ValueError(f"'{text}' is not 'none', nor a list of offloads like [csum, tso4]")
+    return Offload(0)
+
+
+def offload_names(offloads: Offload) -> list[str]:
+    """As they are in files."""
+    return [name for name, each in _OFFLOADS.items() if each in offloads]
+
+
+def offload_json(offloads: Offload | None) -> list[str] | None:
+    """The same for programs; None: the file says nothing of them."""
+    return None if offloads is None else offload_names(offloads)
+
+
+def check_offloads(offloads: Offload) -> None:
+    """Whether they can be on together (virtio 1.2 section 5.1.3.1)."""
+    if offloads and Offload.CSUM not in offloads:
+        names = ", ".join(offload_names(offloads))
+        raise ValueError(f"there is no {names} without csum: frames of these have no checksum yet")
+    if Offload.ECN in offloads and not offloads & _TSO:
+        raise ValueError("there is no ecn without tso4 or tso6, whose frames it is about")
 
 
 def key(folder: Path) -> Callable[[str], bytes]:

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from vmmnet.cvsw.control import events
+from vmmnet.cvsw.control.events import Event
 from vmmnet.testbed import tools
 from vmmnet.testbed.openflow import cases
 from vmmnet.testbed.openflow.codec import ask
@@ -278,6 +280,12 @@ def test_removed(osken: OsKen) -> None:
     assert (removed.cookie, removed.priority, removed.idle_timeout, removed.reason) == (9, 5, 7, 2)
     assert (removed.duration_sec, removed.duration_nsec) == (1, 500_000_000)
     assert (removed.packet_count, removed.byte_count) == (3, 300)
+    # The controller says the same to people.
+    layer = "tcp" if osken.version == 4 else "tp"
+    assert events.read(Event(1, 1, 0.0, bytes.fromhex(answer)))["text"] == (
+        "delete after 1.500 s, 3 packets, 300 octets: cookie=0x9, priority=5,eth_type=0x0800,"
+        f"ip_proto=6,{layer}_dst=80"
+    )
     if osken.version == 1:
         assert removed.match.wildcards & ~(31 << 8 | 31 << 14) == asked.match.wildcards & ~(
             31 << 8 | 31 << 14

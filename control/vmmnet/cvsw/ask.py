@@ -262,10 +262,12 @@ def _number(value: int) -> str:
     return f"{value:,}" if value else ""
 
 
+_EVENTS = ("packet_ins", "flows_removed", "events_unknown")
 #: Columns that are there if one NIC has something in them.
 _MORE: dict[str, Callable[[dict[str, Any]], str]] = {
     "offloads": lambda nic: "" if nic["offloads"] is None else _said(nic["offloads"]),
     "mended": lambda nic: _number(nic["counters"]["flows_mended"]),
+    "events": lambda nic: _number(sum(nic["counters"][name] for name in _EVENTS)),
 }
 
 

@@ -10,7 +10,7 @@ import sys
 from vmmnet.hostvlan import options, output
 from vmmnet.hostvlan.options import Parser, Refused, Status, UsageError
 
-from . import ask, daemon
+from . import ask, daemon, events
 from .client import DEFAULT, VARIABLE
 
 _BRIEF = "program the switches in VMs' NICs from one file of tenants"
@@ -24,6 +24,7 @@ flows, tunnels, keys, MTUs, offloads. Switches connect to 'run'; the other comma
   vmmnet cvsw show                                what has become of each NIC
   vmmnet cvsw diff tenants.yaml                   what a changed file would change
   vmmnet cvsw apply tenants.yaml                  and have it so
+  vmmnet cvsw events --follow                     what NICs tell by themselves
 
 exit status: {Status.DONE:d}  done
              {Status.REFUSED:d}  it cannot be done; nothing is changed
@@ -41,6 +42,7 @@ def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
     daemon.add_command(subparsers)
     ask.add_commands(subparsers)
+    events.add_command(subparsers)
     _add_commands_of_files(subparsers)
 
 

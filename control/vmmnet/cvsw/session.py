@@ -69,6 +69,7 @@ class Session:
     is_open: bool = False
     refused: int = 0  # frames that were malformed, forged or old
     strangers: int = 0  # of these, registrations that another key has signed
+    lost: int = 0  # events that have not come
     _keys: Keys | None = field(default=None, repr=False)
     _offered: tuple[Keys, Registration, bytes] | None = field(default=None, repr=False)
     _nonce: bytes = b""
@@ -181,6 +182,7 @@ class Session:
         if message.type in (Type.ACK, Type.ERROR):
             self._answered(message, now)
         elif message.type == Type.EVENT and message.sequence > self._event:
+            self.lost += message.sequence - self._event - 1
             self._event = message.sequence
             self.event(message.payload)
         return True

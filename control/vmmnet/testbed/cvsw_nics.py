@@ -81,6 +81,7 @@ class SimNic:
         self.sas.clear()
         self.mtu = 0
         self.denied = _NO_OFFLOAD
+        self._events = 0
         self._keys: Keys | None = None
         self._sequence = 0
         self._answers: dict[int, Message] = {}
@@ -133,10 +134,16 @@ class SimNic:
         if not wire.is_signed(frame, covered, keys.to_nic):
             self.forged += 1
         elif self._next is not None:
-            self._keys, self._next, self._sequence = keys, None, 0
+            self._keys, self._next, self._sequence, self._events = keys, None, 0, 0
             self._say(Message(Type.ACK, self.mac), keys.from_nic)
         elif self._sequence == 0:
             self._say(Message(Type.ACK, self.mac), keys.from_nic)
+
+    def tell(self, message: bytes, *, number: int | None = None) -> None:
+        """Something of its own accord, in an EVENT; the number says whether some were lost."""
+        assert self._keys
+        self._events = self._events + 1 if number is None else number
+        self._say(Message(Type.EVENT, self.mac, self._events, message), self._keys.from_nic)
 
     def _command(self, message: Message) -> None:
         assert self._keys

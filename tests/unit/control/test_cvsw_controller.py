@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -210,6 +211,61 @@ def test_commands(tmp_path: Path, file: Path, plan: Plan) -> None:
             assert daemon.json("rekey") == {"pairs": 4}
             words = ["cvsw", "flows", "--socket", f"{tmp_path}/cvsw.sock", "blue1"]
             assert commandline.run("_complete", *words).out == "blue1\n"
+
+
+@contextlib.contextmanager
+def following(daemon: Daemon) -> Iterator[Path]:
+    """A command that follows events; gives the file of what it says."""
+    log = daemon.folder / "followed"
+    with log.open("w") as out:
+        command = [sys.executable, "-m", "vmmnet", "cvsw", "events", "--follow"]
+        process = subprocess.Popen(
+            [*command, f"--socket={daemon.folder}/cvsw.sock"],
+            stdout=out,
+            env={**os.environ, "PYTHONPATH": f"{paths.ROOT}/control"},
+        )
+    try:
+        yield log
+        assert process.poll() is None
+    finally:
+        process.terminate()
+        process.wait(wait.PATIENCE)
+
+
+def test_events(tmp_path: Path, file: Path, plan: Plan) -> None:
+    """What NICs tell is shown, counted, and followed."""
+    frame = bytes.fromhex("ffffffffffff52540000000b0806")
+    packet_in = bytes.fromhex("010a002000000000ffffffff000e00010100") + frame
+    with running(tmp_path, str(file)) as daemon:
+        switch = Switch(("127.0.0.1", daemon.wait()), 4)
+        with contextlib.closing(switch):
+            nics = populate(switch, plan)
+            switch.until(daemon.are_ready, "all NICs are programmed")
+            assert daemon.ask("events").out == ""
+            assert "events" not in daemon.ask("show").out
+            nics["blue1"].tell(packet_in)
+            switch.until(lambda: daemon.json("events")["events"], "it has come")
+            (event,) = daemon.json("events")["events"]
+            assert (event["name"], event["what"]) == ("blue1", "packet-in")
+            assert abs(event["time"] - time.time()) < wait.PATIENCE
+            assert event["frame"] == frame.hex()
+            line = (
+                "  blue1  packet-in  action, port 1, 14 octets: 52:54:00:00:00:0b >"
+                " ff:ff:ff:ff:ff:ff, cut\n"
+            )
+            assert daemon.ask("events").out.endswith(line)
+            assert daemon.ask("events", "blue2").out == ""
+            assert daemon.ask("events", "blue1").out.endswith(line)
+            assert daemon.ask("events", "blue9").status == 1
+            head, *rows = daemon.ask("show").out.splitlines()[1:]
+            assert head.endswith("  events")
+            assert [row.split()[-1] for row in rows if "blue1" in row] == ["1"]
+            # And those that come.
+            with following(daemon) as log:
+                switch.until(lambda: log.read_text().count(line) == 1, "what has come is told")
+                for _ in range(2):
+                    nics["blue1"].tell(packet_in)
+                switch.until(lambda: log.read_text().count(line) == 3, "what comes is told")
 
 
 def test_bad_file(tmp_path: Path, file: Path, plan: Plan) -> None:

@@ -2,6 +2,7 @@
 """REST over a UNIX socket: HTTP/1.1, JSON, one request a connection.
 
     GET  /nics  /nics/MAC  /nics/MAC/flows  /switches  /plan  /controllers
+    GET  /events  /nics/MAC/events    ?since=N: those behind the N that was last
     PUT  /plan              {"file": PATH}: read it, and bring everything to it
     POST /plan/diff         {"file": PATH}: what that would change
     POST /rekey             all associations anew
@@ -17,9 +18,10 @@ import inspect
 import json
 import os
 import socket
+import time
 import urllib.parse
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -124,6 +126,7 @@ class _Asked:
     controller: Controller
     parts: list[str]
     body: bytes
+    query: dict[str, str] = field(default_factory=dict)
 
     @property
     def fabric(self) -> Fabric:
@@ -137,6 +140,18 @@ class _Asked:
                 return nic.mac
         raise _Fault(404, f"no NIC '{spelled}' is in the plan")
 
+    def since(self) -> int | None:
+        """The number behind which events are asked for."""
+        for name in self.query:
+            if name != "since":
+                raise _Fault(400, f"there is no '{name}': there is since")
+        value = self.query.get("since")
+        if value is None:
+            return None
+        if not (value.isascii() and value.isdigit() and len(value) <= 20):
+            raise _Fault(400, f"since: '{value}' is no number of an event")
+        return int(value)
+
     def file(self) -> Path:
         """The file that the body names."""
         value = json.loads(self.body or b"null")
@@ -147,6 +162,7 @@ class _Asked:
 
 
 async def _answer(controller: Controller, method: str, path: str, body: bytes) -> Any:
+    path, _, query = path.partition("?")
     parts = [urllib.parse.unquote(part) for part in path.strip("/").split("/")]
     route = "/".join("MAC" if at == 1 and parts[0] == "nics" else p for at, p in enumerate(parts))
     methods = _ROUTES.get(route)
@@ -154,7 +170,9 @@ async def _answer(controller: Controller, method: str, path: str, body: bytes) -
         raise _Fault(404, f"there is no {path}")
     if method not in methods:
         raise _Fault(405, f"{path} takes {', '.join(methods)}, not {method}")
-    value = methods[method](_Asked(controller, parts, body))
+    words = urllib.parse.parse_qsl(query, keep_blank_values=True)
+    asked = _Asked(controller, parts, body, dict(words))
+    value = methods[method](asked)
     return await value if inspect.isawaitable(value) else value
 
 
@@ -168,6 +186,11 @@ async def _put_plan(asked: _Asked) -> Any:
     return {**report.plan(asked.controller), "changes": changes}
 
 
+def _events(asked: _Asked, mac: bytes | None = None) -> Any:
+    shift = time.time() - asyncio.get_running_loop().time()
+    return report.events(asked.fabric, mac, asked.since(), shift)
+
+
 async def _post_rekey(asked: _Asked) -> Any:
     await asked.controller.keeper.rekey()
     return {"pairs": asked.fabric.keys.count()}
@@ -177,6 +200,8 @@ _ROUTES: dict[str, dict[str, Callable[[_Asked], Any]]] = {
     "nics": {"GET": lambda asked: report.nics(asked.fabric)},
     "nics/MAC": {"GET": lambda asked: report.nic(asked.fabric, asked.mac())},
     "nics/MAC/flows": {"GET": lambda asked: report.flows(asked.fabric, asked.mac())},
+    "nics/MAC/events": {"GET": lambda asked: _events(asked, asked.mac())},
+    "events": {"GET": _events},
     "switches": {"GET": lambda asked: report.switches(asked.fabric)},
     "controllers": {"GET": lambda asked: asked.controller.keeper.sharing()},
     "plan": {"GET": lambda asked: report.plan(asked.controller), "PUT": _put_plan},

@@ -109,7 +109,7 @@ def actions_of(flow: Flow) -> list[bytes]:
 
 def fields_of(flow: Flow) -> list[bytes]:
     """The fields of its match, as OXM has them."""
-    return _split_oxms(flow.key[2:])
+    return split_oxms(flow.key[2:])
 
 
 def cookie_of(flow: Flow) -> int:
@@ -123,7 +123,8 @@ def _match_size(message: bytes) -> int:
     return int(length + 7) // 8 * 8
 
 
-def _split_oxms(octets: bytes) -> list[bytes]:
+def split_oxms(octets: bytes) -> list[bytes]:
+    """Fields in the form of OXM, one after the other. Raises BadFlow or IndexError."""
     at, parts = 0, []
     while at < len(octets):
         size = _OXM.size + octets[at + 3]
@@ -136,7 +137,7 @@ def _split_oxms(octets: bytes) -> list[bytes]:
 
 def _oxms(octets: bytes) -> list[bytes]:
     """Fields without masks that mask nothing, and without what is masked away."""
-    parts = _split_oxms(octets)
+    parts = split_oxms(octets)
     if not any(oxm[2] & 1 for oxm in parts):
         return parts
     return [plain for oxm in parts if (plain := _unmasked(oxm) if oxm[2] & 1 else oxm)]

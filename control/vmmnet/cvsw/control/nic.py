@@ -11,8 +11,10 @@ changed in it is mended.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
-from dataclasses import dataclass
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -31,6 +33,7 @@ from ..wire import (
 )
 from . import audit, errors
 from .difference import Batch, batches, difference
+from .events import Events
 from .flow import Flow
 from .listing import Listing
 from .offloads import Offloads
@@ -74,6 +77,8 @@ class Watcher:
     began: Callable[[Nic], None]  # a new session: somebody has to call read()
     read: Callable[[Nic], None]  # the table is known
     ready: Callable[[Nic], None]  # it has all that is wanted
+    #: Numbers of events, which grow over all NICs, and over controllers that follow each other.
+    serials: Iterator[int] = field(default_factory=lambda: itertools.count(time.time_ns() // 1000))
 
 
 class Nic:
@@ -82,7 +87,7 @@ class Nic:
     def __init__(self, mac: bytes, key: bytes, watcher: Watcher) -> None:
         self.mac = mac
         self._watcher = watcher
-        self.session = Session(mac, key, SOURCE, self._send, self._registered)
+        self.session = Session(mac, key, SOURCE, self._send, self._registered, self._told)
         self.way: Way | None = None
         self._reply: Way | None = None
         self._now = 0.0
@@ -110,6 +115,7 @@ class Nic:
             **dict.fromkeys(("sessions", "flows_set", "flows_deleted", "flows_mended"), 0),
             "refused": 0,
         }
+        self.events = Events()
 
     # --- what is wanted ------------------------------------------------------------------
 
@@ -262,6 +268,9 @@ class Nic:
         self._audit_at = self._now + audit.interval(self.mac)
         self.offloads.begin()
         self._watcher.began(self)
+
+    def _told(self, message: bytes) -> None:
+        self.events.take(message, next(self._watcher.serials), self._now)
 
     def read(self, now: float) -> None:
         """Read the table, and program it then."""

@@ -4,18 +4,23 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..plan import model
 from ..plan.flows import mtu
 from ..plan.values import offload_json, offload_names
+from . import events as told
 from . import text
 from .fabric import Fabric, is_same
 from .nic import Nic, Phase, Trouble
 
 if TYPE_CHECKING:
     from .controller import Controller
+
+#: Events in an answer.
+EVENTS_MAX = 1000
 
 
 def nics_of(plan: model.Plan) -> Iterator[model.Nic]:
@@ -62,6 +67,8 @@ def nic(fabric: Fabric, mac: bytes) -> dict[str, Any]:
         "counters": {
             **one.counters,
             "frames_refused": one.session.refused,
+            **one.events.counters,
+            "events_lost": one.session.lost,
         },
         "troubles": [_trouble(each) for each in one.troubles.values()],
     }
@@ -103,6 +110,35 @@ def _sorted(table: dict[bytes, Any]) -> list[Any]:
 def _changes(deleted: list[Any], changed: list[Any]) -> dict[str, list[str]]:
     return {"delete": [text.flow(each) for each in deleted],
             "set": [text.flow(each) for each in changed]}  # fmt: skip
+
+
+def events(fabric: Fabric, mac: bytes | None, since: int | None, shift: float) -> dict[str, Any]:
+    """What NICs, or one, have told: the last ones, or the first ones behind a serial number.
+
+    ``shift`` leads from the fabric's clock to that of the day, seconds.
+    """
+    all_ = [
+        (event.serial, one, event)
+        for one in ([fabric.nics[mac]] if mac else fabric.nics.values())
+        for event in one.events.behind(-1 if since is None else since)
+    ]
+    pick = heapq.nlargest if since is None else heapq.nsmallest
+    some = sorted(pick(EVENTS_MAX, all_, key=lambda each: each[0]), key=lambda each: each[0])
+    return {
+        "events": [_event(fabric, one, event, shift) for _, one, event in some],
+        "last": some[-1][0] if some else since or 0,
+    }
+
+
+def _event(fabric: Fabric, one: Nic, event: told.Event, shift: float) -> dict[str, Any]:
+    about = fabric.plan.nic(one.mac)
+    return {
+        "time": round(event.at + shift, 6),
+        "mac": text.mac(one.mac),
+        "name": about.name if about else None,
+        "number": event.number,
+        **told.read(event),
+    }
 
 
 def switches(fabric: Fabric) -> list[dict[str, Any]]:

@@ -80,13 +80,14 @@ _FIELDS: dict[int, tuple[str, Callable[[bytes], str]]] = {
 
 def flow(flow: Flow) -> str:
     """One flow, in a line."""
-    fields = ",".join([f"priority={flow.priority}", *map(_field, fields_of(flow))])
+    fields = ",".join([f"priority={flow.priority}", *map(field, fields_of(flow))])
     cookie = cookie_of(flow)
     actions = ",".join(_actions(flow)) or "drop"
     return (f"cookie={cookie:#x}, " if cookie else "") + f"{fields} actions={actions}"
 
 
-def _field(oxm: bytes) -> str:
+def field(oxm: bytes) -> str:
+    """A field of a match, in the form of OXM."""
     number, value = oxm[2] >> 1, oxm[4:]
     name, spell = _FIELDS.get(number, (f"field{number}", bytes.hex))
     if oxm[2] & 1:
@@ -95,13 +96,41 @@ def _field(oxm: bytes) -> str:
     return f"{name}={spell(value)}"
 
 
+# ofp_match of OpenFlow 1.0.1 (section 5.2.3): wildcard, name, place, octets.
+_FIELDS_10: list[tuple[int, str, int, int, Callable[[bytes], str]]] = [
+    (0, "in_port", 4, 2, _number),
+    (2, "eth_src", 6, 6, mac),
+    (3, "eth_dst", 12, 6, mac),
+    (1, "dl_vlan", 18, 2, _number),
+    (20, "vlan_pcp", 20, 1, _number),
+    (4, "eth_type", 22, 2, _hex),
+    (21, "nw_tos", 24, 1, _number),
+    (5, "ip_proto", 25, 1, _number),
+    (6, "tp_src", 36, 2, _number),
+    (7, "tp_dst", 38, 2, _number),
+]
+_PREFIXES_10 = [(8, "ip_src", 28), (14, "ip_dst", 32)]
+
+
+def match10(octets: bytes) -> Iterator[str]:
+    """The fields of a match of OpenFlow 1.0. Raises struct.error if it is cut."""
+    (wildcards,) = struct.unpack_from(">I36x", octets)
+    for bit, name, at, size, spell in _FIELDS_10:
+        if not wildcards >> bit & 1:
+            yield f"{name}={spell(octets[at : at + size])}"
+    for shift, name, at in _PREFIXES_10:
+        length = 32 - min(wildcards >> shift & 63, 32)
+        if length:
+            yield f"{name}={_ip4(octets[at : at + 4])}" + (f"/{length}" if length < 32 else "")
+
+
 def _actions(flow: Flow) -> Iterator[str]:
     for action in actions_of(flow):
         kind = int.from_bytes(action[:2])
         if kind == 0:
             yield f"output:{_port(action[4:8])}"
         elif kind == 25:
-            name, _, value = _field(action[4 : 8 + action[7]]).partition("=")
+            name, _, value = field(action[4 : 8 + action[7]]).partition("=")
             yield f"set_field:{value}->{name}"
         elif kind == 0xFFFF and action[4:8] == struct.pack(">I", _OURS):
             yield _own(action)

@@ -25,6 +25,7 @@ const char *mip6_drop_name(Mip6Drop drop)
         [MIP6_DROP_MH_UNEXPECTED] = "mh-unexpected",
         [MIP6_DROP_ICMP6] = "icmpv6",
         [MIP6_DROP_FRAGMENT] = "fragment",
+        [MIP6_DROP_ECN] = "ecn",
         [MIP6_DROP_NOT_HOME_ADDRESS] = "not-home-address",
         [MIP6_DROP_UNKNOWN_PROTOCOL] = "unknown-protocol",
     };

@@ -27,6 +27,7 @@ typedef enum Mip6Drop {
     MIP6_DROP_MH_UNEXPECTED,    /* an answer to no question of ours */
     MIP6_DROP_ICMP6,            /* about nothing of ours, or nothing to do */
     MIP6_DROP_FRAGMENT,         /* of a packet that did not become whole */
+    MIP6_DROP_ECN,              /* congestion, which it could not be told */
     MIP6_DROP_NOT_HOME_ADDRESS, /* tunnelled to somebody else */
     MIP6_DROP_UNKNOWN_PROTOCOL, /* nothing that a mobile node speaks */
     MIP6_DROP_REASONS

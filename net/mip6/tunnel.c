@@ -7,10 +7,14 @@
  *
  * A packet gets 54 octets before it: Ethernet's header and IPv6's. Nothing of
  * the packet is copied; the parts of the guest's frame are sent behind the new
- * header. Traffic class and flow label are the packet's own (RFC 6040: the
- * guest's ECN goes along; RFC 6438: routers that balance by flow label still
- * can). There is no encapsulation limit option: the first tunnel of a packet
- * is this one.
+ * header. Traffic class and flow label are the packet's own (RFC 6438: routers
+ * that balance by flow label still can). There is no encapsulation limit
+ * option: the first tunnel of a packet is this one.
+ *
+ * Of a traffic class that comes back, the DSCP is a matter of the networks in
+ * between, and ends with the outer header: RFC 2983's pipe model, as RFC 4301
+ * section 5.1.2 has it for ESP, and ip6tnl without "dscp inherit". ECN goes on
+ * in the packet (RFC 6040: a copy goes in here, port/link.c takes it out).
  *
  * The tunnel's MTU is the path's less 40. A packet that does not fit is never
  * fragmented, neither before nor behind the header:

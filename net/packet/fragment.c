@@ -2,6 +2,7 @@
 /* Put IPv6 fragments together (RFC 8200 section 4.5) */
 #include <string.h>
 
+#include "net/packet/ecn.h"
 #include "net/packet/fragment.h"
 #include "net/packet/octets.h"
 
@@ -43,6 +44,7 @@ static PacketFragments *find(PacketReassembly *r, int64_t now,
     room->until = now + LIVES;
     room->id = id;
     room->fragments = 0;
+    room->ecn = 0;
     room->have = room->end = room->total = 0;
     memset(room->got, 0, sizeof(room->got));
     memcpy(room->packet, packet, PACKET_IP6_LEN);
@@ -87,6 +89,16 @@ static bool add(PacketFragments *f, const PacketIp6Ext *ext,
     return true;
 }
 
+/* RFC 3168 section 5.3. Returns false if the packet must not be delivered. */
+static bool combine_ecn(PacketFragments *f)
+{
+    if (!(f->ecn & 1u << PACKET_ECN_CE)) {
+        return true;
+    }
+    packet_ecn_set6(f->packet, PACKET_ECN_CE);
+    return !(f->ecn & 1u << PACKET_ECN_NOT_ECT);
+}
+
 uint8_t *packet_reassemble(PacketReassembly *r, int64_t now,
                            const uint8_t *packet, size_t len,
                            const PacketIp6Ext *ext, size_t *whole_len)
@@ -102,11 +114,16 @@ uint8_t *packet_reassemble(PacketReassembly *r, int64_t now,
     }
     f = find(r, now, packet, ext->fragment_id);
     f->fragments++;
+    f->ecn |= 1u << packet_ecn_get6(packet);
     if (!add(f, ext, packet, packet + head, len - head)) {
         give_up(r, f);
         return NULL;
     }
     if (f->have != f->total) {
+        return NULL;
+    }
+    if (!combine_ecn(f)) {
+        give_up(r, f);
         return NULL;
     }
     f->until = 0;

@@ -24,6 +24,7 @@ typedef struct PacketFragments {
     size_t end;                 /* of what is there */
     size_t total;               /* 0: the last fragment has not come */
     uint64_t got[PACKET_REASSEMBLY_MAX / 8 / 64];       /* a bit 8 octets */
+    uint8_t ecn;                /* bit N: a fragment had field N */
     uint8_t packet[PACKET_IP6_LEN + PACKET_REASSEMBLY_MAX];
 } PacketFragments;
 
@@ -39,7 +40,9 @@ typedef struct PacketReassembly {
  *
  * A packet whose fragments overlap is given up, as section 4.5 has it, and so
  * is the oldest one when there is no room for another. Fragments wait for 60 s.
- * Between the IPv6 header and the fragment header nothing may stand.
+ * Between the IPv6 header and the fragment header nothing may stand. If a
+ * router has marked one of them (ECN), the packet is marked, or lost if its
+ * transport does not know marks (RFC 3168 section 5.3).
  *
  * Returns: the whole packet, until the next call, with @whole_len set; NULL if
  * it is not whole, or lost

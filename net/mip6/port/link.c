@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "net/mip6/port/internal.h"
+#include "net/packet/ecn.h"
 #include "net/packet/mld.h"
 #include "net/packet/octets.h"
 
@@ -42,60 +43,122 @@ static bool csum_is_inside(const PacketOffload *offload, size_t inner,
 
 /*
  * A packet that is tunnelled to us, at @offset of the frame; @inner has its
- * first @have octets, a copy. Behind the packet may be padding.
+ * first @have octets of @len, a copy. Behind the packet may be padding.
  */
-static Mip6Verdict out_of_tunnel(Mip6Port *p, const PacketEth *eth,
-                                 size_t offset, uint8_t *inner, size_t have,
-                                 const PacketIp6 *outer,
-                                 const struct iovec *iov, int iovcnt,
-                                 const PacketOffload *offload)
-{
+typedef struct Tunnelled {
+    uint8_t *inner;
+    size_t have, len;
+    bool is_changed;            /* by us, in the copy */
+    const struct iovec *iov;
+    int iovcnt;
+    size_t offset;
+    PacketOffload offload;      /* of a frame that begins with part[0] */
     uint8_t head[PACKET_ETH_LEN];
-    struct iovec part[1 + MIP6_TUNNEL_PARTS_MAX] = {
-        { head, sizeof(head) },
-    };
-    PacketOffload moved = *offload;
-    Mip6Drop why = check_inner(p, outer, inner, have);
-    size_t len, copied = 0;
+    struct iovec part[1 + MIP6_TUNNEL_PARTS_MAX];
+} Tunnelled;
+
+/*
+ * Put the frame of @t->head and the packet together. Returns how many parts;
+ * less than 0: the packet is cut.
+ */
+static int frame_parts(Tunnelled *t)
+{
+    size_t copied = !t->is_changed ? 0 : t->have < t->len ? t->have : t->len;
     int parts = 1, rest;
+
+    t->part[0] = (struct iovec) { t->head, sizeof(t->head) };
+    if (copied) {
+        t->part[parts++] = (struct iovec) { t->inner, copied };
+    }
+    rest = packet_iov_slice(t->iov, t->iovcnt, t->offset + copied,
+                            t->len - copied, t->part + parts,
+                            MIP6_TUNNEL_PARTS_MAX + 1 - parts);
+    if (t->offload.needs_csum) {
+        t->offload.csum_start -= t->offset - PACKET_ETH_LEN;
+    }
+    return rest < 0 ? rest : parts + rest;
+}
+
+/* The VM is not here any more. */
+static Mip6Verdict tunnelled_late(Mip6Port *p, const PacketEth *eth,
+                                  Tunnelled *t)
+{
+    int parts = frame_parts(t);
+
+    mip6_port_late_tunnelled(p, t->inner, t->have);
+    return parts < 0 ? mip6_port_drop(p, MIP6_DROP_LATE)
+                     : mip6_port_late(p, eth, t->part, parts, PACKET_ETH_LEN,
+                                      &t->offload);
+}
+
+static Mip6Verdict tunnelled_to_guest(Mip6Port *p, Tunnelled *t)
+{
+    int parts;
+
+    if (mip6_tunnel_may_be_syn(t->inner, t->have)) {
+        t->is_changed |= mip6_tunnel_clamp(&p->tunnel, p->now, t->inner,
+                                           t->have < t->len ? t->have : t->len,
+                                           t->offload.needs_csum);
+    }
+    parts = frame_parts(t);
+    if (parts < 0 || !mip6_home_frame_head(&p->home, t->head)) {
+        return mip6_port_drop(p, MIP6_DROP_MALFORMED);
+    }
+    if (t->inner[INNER_DST_AT] == 0xff) {
+        struct in6_addr group;
+
+        memcpy(&group, t->inner + INNER_DST_AT, sizeof(group));
+        packet_eth_group6(t->head, &group);
+    }
+    p->received++;
+    p->ops->to_guest(p->opaque, t->part, parts, &t->offload);
+    return MIP6_DONE;
+}
+
+/* What routers in the tunnel say of congestion goes to whom it is for. */
+static bool combine_ecn(const PacketIp6 *outer, Tunnelled *t)
+{
+    uint8_t was = packet_ecn_get6(t->inner), field;
+
+    if (!packet_ecn_decapsulate(outer->tclass, was, &field)) {
+        return false;
+    }
+    if (field != was) {
+        packet_ecn_set6(t->inner, field);
+        t->is_changed = true;
+    }
+    return true;
+}
+
+static Mip6Verdict out_of_tunnel(Mip6Port *p, const Mip6Arrived *from,
+                                 const PacketIp6 *outer, size_t offset,
+                                 uint8_t *inner, size_t have)
+{
+    Mip6Drop why = check_inner(p, outer, inner, have);
+    Tunnelled t;                /* of which the long fields stay unset */
 
     if (why != MIP6_DROP_NONE) {
         return mip6_port_drop(p, why);
     }
-    len = PACKET_IP6_LEN + packet_get16(inner + 4);
-    if (!csum_is_inside(offload, offset, offset + len)) {
+    t.inner = inner;
+    t.have = have;
+    t.len = PACKET_IP6_LEN + packet_get16(inner + 4);
+    t.is_changed = false;
+    t.iov = from->iov;
+    t.iovcnt = from->iovcnt;
+    t.offset = offset;
+    t.offload = *from->offload;
+    if (!csum_is_inside(&t.offload, offset, offset + t.len)) {
         return mip6_port_drop(p, MIP6_DROP_MALFORMED);
     }
-    if (p->has_left) {
-        mip6_port_late_tunnelled(p, inner, have);
-        return mip6_port_late(p, eth, iov, iovcnt, offset, offload);
-    }
-    if (!p->is_running) {
+    if (!p->has_left && !p->is_running) {
         return MIP6_HELD;
     }
-    if (mip6_tunnel_may_be_syn(inner, have) &&
-        mip6_tunnel_clamp(&p->tunnel, p->now, inner, have < len ? have : len,
-                          offload->needs_csum)) {
-        copied = have < len ? have : len;
-        part[parts++] = (struct iovec) { inner, copied };
+    if (!combine_ecn(outer, &t)) {
+        return mip6_port_drop(p, MIP6_DROP_ECN);
     }
-    rest = packet_iov_slice(iov, iovcnt, offset + copied, len - copied,
-                            part + parts, MIP6_TUNNEL_PARTS_MAX + 1 - parts);
-    if (rest < 0 || !mip6_home_frame_head(&p->home, head)) {
-        return mip6_port_drop(p, MIP6_DROP_MALFORMED);
-    }
-    if (inner[INNER_DST_AT] == 0xff) {
-        struct in6_addr group;
-
-        memcpy(&group, inner + INNER_DST_AT, sizeof(group));
-        packet_eth_group6(head, &group);
-    }
-    if (moved.needs_csum) {
-        moved.csum_start -= offset - PACKET_ETH_LEN;
-    }
-    p->received++;
-    p->ops->to_guest(p->opaque, part, parts + rest, &moved);
-    return MIP6_DONE;
+    return p->has_left ? tunnelled_late(p, from->eth, &t)
+                       : tunnelled_to_guest(p, &t);
 }
 
 static bool is_addressed_to_us(Mip6Port *p, const PacketIp6 *ip)
@@ -164,9 +227,8 @@ static Mip6Verdict take_upper(Mip6Port *p, int64_t now, const Mip6Arrived *from,
         if (!mip6_port_is_protected(p, from, MIP6_TUNNEL_IN)) {
             return mip6_port_drop(p, MIP6_DROP_UNPROTECTED);
         }
-        return out_of_tunnel(p, from->eth, from->offset + ext->offset,
-                             packet + ext->offset, len - ext->offset, ip,
-                             from->iov, from->iovcnt, from->offload);
+        return out_of_tunnel(p, from, ip, from->offset + ext->offset,
+                             packet + ext->offset, len - ext->offset);
     case PACKET_PROTO_MH:
         return mip6_port_take_mh(p, now, from, ip, ext, packet, len);
     case PACKET_PROTO_ICMP6:

@@ -169,6 +169,7 @@ static void for_agent(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
                       uint8_t *p, size_t len)
 {
     PacketIp6Ext ext;
+    PacketIp6 whole;
 
     if (!packet_ip6_walk(&ext, p, len) || ext.offset > len) {
         mip6_agent_drop(a, MIP6_AGENT_MALFORMED);
@@ -179,6 +180,8 @@ static void for_agent(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
         if (!p) {
             return;
         }
+        packet_ip6_parse(&whole, p, len);
+        ip = &whole;
     }
     switch (ext.next) {
     case PACKET_PROTO_MH:

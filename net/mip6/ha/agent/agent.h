@@ -152,6 +152,7 @@ typedef enum Mip6AgentDrop {
     MIP6_AGENT_UNPROTECTED,     /* ESP is required for the home address */
     MIP6_AGENT_ESP,             /* unknown SPI, wrong key, replayed, cut */
     MIP6_AGENT_RATE,            /* more messages than a node may send */
+    MIP6_AGENT_ECN,             /* congestion, which it could not be told */
     MIP6_AGENT_DROPS
 } Mip6AgentDrop;
 

@@ -36,6 +36,7 @@ const char *mip6_agent_drop_name(Mip6AgentDrop why)
         [MIP6_AGENT_UNPROTECTED] = "unprotected",
         [MIP6_AGENT_ESP] = "esp",
         [MIP6_AGENT_RATE] = "rate",
+        [MIP6_AGENT_ECN] = "ecn",
     };
 
     return names[why];

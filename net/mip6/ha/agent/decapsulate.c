@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "net/mip6/ha/agent/internal.h"
+#include "net/packet/ecn.h"
 #include "net/packet/nd.h"
 
 /*
@@ -104,6 +105,22 @@ static void take_straggler(Mip6Agent *a, int64_t now, const PacketIp6 *outer,
     }
 }
 
+/*
+ * RFC 6040 section 4.2: what routers in the tunnel say of congestion goes to
+ * whom it is for. Returns false if the packet has to be dropped instead.
+ */
+static bool combine_ecn(const PacketIp6 *outer, PacketIp6 *ip, uint8_t *inner)
+{
+    uint8_t field;
+
+    if (!packet_ecn_decapsulate(outer->tclass, ip->tclass, &field)) {
+        return false;
+    }
+    ip->tclass = (ip->tclass & ~PACKET_ECN_MASK) | field;
+    packet_ecn_set6(inner, field);
+    return true;
+}
+
 void mip6_agent_out_of_tunnel(Mip6Agent *a, int64_t now, const PacketIp6 *outer,
                               uint8_t *inner, size_t len)
 {
@@ -117,6 +134,10 @@ void mip6_agent_out_of_tunnel(Mip6Agent *a, int64_t now, const PacketIp6 *outer,
     }
     if (!packet_ip6_parse(&ip, inner, len)) {
         mip6_agent_drop(a, MIP6_AGENT_MALFORMED);
+        return;
+    }
+    if (!combine_ecn(outer, &ip, inner)) {
+        mip6_agent_drop(a, MIP6_AGENT_ECN);
         return;
     }
     if (packet_mld_parse(&mld, inner, len)) {

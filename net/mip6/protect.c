@@ -39,8 +39,13 @@
 
 /* Longest packet of signalling. */
 #define SIGNAL_MAX      1500u
-/* Numbers that stay with the host that hands over; below the peer's window. */
-#define KEEP            32u
+/*
+ * Numbers that stay with the host that hands over. Of signalling they are fewer
+ * than the peer's window has. The tunnel has no window: there are as many as
+ * that host may need for packets that it sends after the VM.
+ */
+#define KEEP_SIGNAL     32u
+#define KEEP_TUNNEL     (1u << 16)
 
 struct Mip6Protect {
     EspSa *sa[MIP6_PROTECT_SAS];
@@ -317,13 +322,15 @@ bool mip6_protect_is_ours(const Mip6Protect *p, const void *packet, size_t len)
 void mip6_protect_hand_over(Mip6Protect *p, Mip6ProtectSa which,
                             EspSaState *state)
 {
-    esp_sa_hand_over(p->sa[which], KEEP, state);
+    esp_sa_hand_over(p->sa[which], which == MIP6_TUNNEL_OUT ? KEEP_TUNNEL
+                                                            : KEEP_SIGNAL,
+                     state);
 }
 
 void mip6_protect_take_back(Mip6Protect *p)
 {
-    esp_sa_take_back(p->sa[MIP6_SIGNAL_OUT], KEEP);
-    esp_sa_take_back(p->sa[MIP6_TUNNEL_OUT], KEEP);
+    esp_sa_take_back(p->sa[MIP6_SIGNAL_OUT], KEEP_SIGNAL);
+    esp_sa_take_back(p->sa[MIP6_TUNNEL_OUT], KEEP_TUNNEL);
 }
 
 bool mip6_protect_load(Mip6Protect *p, Mip6ProtectSa which,

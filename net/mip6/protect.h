@@ -129,6 +129,8 @@ bool mip6_protect_is_ours(const Mip6Protect *p, const void *packet, size_t len);
 /**
  * mip6_protect_hand_over: give the numbers of @which to another host, as
  * esp_sa_hand_over() does
+ *
+ * What comes in can still be opened here, and some packets sent on.
  */
 void mip6_protect_hand_over(Mip6Protect *p, Mip6ProtectSa which,
                             EspSaState *state);

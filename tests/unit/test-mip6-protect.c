@@ -716,10 +716,10 @@ static void test_migration(void)
     g_assert_cmpint(which, ==, MIP6_SIGNAL_IN);
     g_assert_cmpint(esp_sa_counters(mip6_protect_sa(v->protect, which))
                     ->packets[ESP_REPLAYED], ==, 1);
-    /* The source has few numbers left, and all if it goes on. */
+    /* The source has some numbers left, and all if it goes on. */
     w->deaf = true;
     w->port.is_running = true;
-    for (unsigned i = 0; i < 40; i++) {
+    for (unsigned i = 0; i < (1u << 16) + 8; i++) {
         from_guest(w, 10);
     }
     g_assert_cmpint(w->port.dropped[MIP6_DROP_ESP], ==, 8);
@@ -732,6 +732,85 @@ static void test_migration(void)
     bare.protect = NULL;
     mip6_port_init(&v->port, &bare, &port_ops, v, true);
     g_assert_false(mip6_port_load(&v->port, v->now, saved, saved_len));
+    world_free(v);
+    world_free(w);
+}
+
+/* The VM's new host, which has taken over @protect, registers it. */
+static void register_at(World *w, Mip6Protect *protect, const char *care_of)
+{
+    struct in6_addr home = address(HOME), agent = address(AGENT);
+    struct in6_addr there = address(care_of);
+    const Mip6AgentBinding *b = mip6_agent_binding(&w->agent, &home);
+    uint8_t packet[ROOM];
+    Mip6Mh bu = {
+        .type = MIP6_MH_BU, .sequence = b->sequence + 1, .lifetime = 15,
+        .flags = MIP6_BU_ACK | MIP6_BU_HOME,
+    };
+    size_t len = mip6_hao_build(packet + PACKET_IP6_LEN, PACKET_PROTO_MH,
+                                &home);
+
+    len += mip6_mh_build(packet + PACKET_IP6_LEN + len, 128, &home, &agent,
+                         &bu);
+    len = build(packet, &there, &agent, PACKET_PROTO_DSTOPTS, len);
+    len = mip6_protect_signal(protect, packet, len, sizeof(packet));
+    mip6_agent_packet(&w->agent, w->now, packet, len);
+    g_assert_true(packet_ip6_equal(&b->care_of, &there));
+}
+
+/* The correspondent sends @number to the guest, by way of the agent. */
+static size_t send_number(World *w, uint8_t *packet, uint32_t number)
+{
+    struct in6_addr home = address(HOME), far = address(FAR);
+    size_t len = build(packet, &far, &home, PACKET_PROTO_UDP, 100);
+    uint8_t copy[ROOM];
+
+    memset(packet + PACKET_IP6_LEN, 0x5a, 100);
+    packet_put32(packet + PACKET_IP6_LEN, number);
+    memcpy(copy, packet, len);
+    mip6_agent_packet(&w->agent, w->now, copy, len);
+    deliver(w);
+    return len;
+}
+
+/* What comes in ESP to where the VM was goes after it, in ESP. */
+static void test_late(void)
+{
+    World *w = away("aes-gcm-128"), *v = world_new("aes-gcm-128",
+                                                   "aes-gcm-128");
+    uint8_t saved[MIP6_PORT_SAVED_MAX], packet[ROOM], out[ROOM];
+    Mip6ProtectSa which;
+    size_t len = 0, out_len;
+
+    mip6_port_pause(&w->port);
+    len = mip6_port_save(&w->port, w->now, saved);
+    g_assert_true(mip6_port_load(&v->port, v->now, saved, len));
+    mip6_port_leave(&w->port, w->now);
+    w->on_link = w->to_guest = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        len = send_number(w, packet, i);
+    }
+    g_assert_cmpint(w->on_link, ==, 0);
+    /* The agent refuses the first one, in ESP, while the binding is here. */
+    pass(w, SECOND / 4);
+    g_assert_cmpint(w->on_link, ==, 1);
+    g_assert_cmpint(w->agent.dropped[MIP6_AGENT_NO_BINDING], ==, 1);
+    g_assert_cmpint(w->port.forwarded, ==, 0);
+    register_at(w, v->protect, "2001:db8:4000::bb");
+    pass(w, SECOND);
+    g_assert_cmpint(w->port.forwarded, ==, 4);
+    g_assert_cmpint(w->agent.stragglers, ==, 4);
+    g_assert_true(open_packet(v->protect, w->out.buf, w->out.len, out,
+                              &out_len, &which));
+    g_assert_cmpint(which, ==, MIP6_TUNNEL_IN);
+    packet[7] -= 2;             /* the hop limit: here, and at the agent */
+    g_assert_cmpmem(out + PACKET_IP6_LEN, out_len - PACKET_IP6_LEN, packet,
+                    len);
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_LATE], ==, 0);
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_ESP], ==, 0);
+    g_assert_cmpint(w->agent.dropped[MIP6_AGENT_UNPROTECTED], ==, 0);
+    g_assert_cmpint(w->to_guest, ==, 0);
+    mip6_port_destroy(&w->port);
     world_free(v);
     world_free(w);
 }
@@ -807,6 +886,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6-protect/binding-error", test_binding_error);
     g_test_add_func("/mip6-protect/icmpv6", test_icmp6);
     g_test_add_func("/mip6-protect/migration", test_migration);
+    g_test_add_func("/mip6-protect/late", test_late);
     g_test_add_func("/mip6-protect/early", test_early);
     return g_test_run();
 }

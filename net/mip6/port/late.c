@@ -39,6 +39,12 @@
  * answer, which registrations have told (TRIAL_GAP at most). An agent that does not take tunnels
  * from the care-of address of before drops them; they would be lost anyhow.
  *
+ * In ESP all this is the same. The numbers of the associations have left with
+ * the VM, but for some that the source has kept (protect.c), and the tunnel's
+ * receivers have no windows: what comes is opened here, and sealed again. The
+ * source's copy of the window of signalling may grow old; it lets nothing by
+ * that changes something, as the VM's bindings are elsewhere.
+ *
  * Forwarding is routing: the hop limit is decremented, link-local packets and
  * neighbour discovery stay. All ends FORWARD_TIME after the VM has left.
  */

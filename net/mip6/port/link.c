@@ -189,10 +189,6 @@ static Mip6Verdict take_esp(Mip6Port *p, int64_t now, const Mip6Arrived *from,
     if (!mip6_port_is_agent(p, &ip->src)) {
         return mip6_port_drop(p, MIP6_DROP_STRANGER);
     }
-    if (p->has_left && p->is_away) {
-        /* To send it on would need the numbers that have left with the VM. */
-        return mip6_port_drop(p, MIP6_DROP_LATE);
-    }
     if (!p->has_left && !p->is_running) {
         return MIP6_HELD;               /* it is opened once */
     }

@@ -46,6 +46,8 @@
  */
 #define KEEP_SIGNAL     32u
 #define KEEP_TUNNEL     (1u << 16)
+/* Packets that are on their way at once: three seconds of 1 Gbit/s. */
+#define RECENT          (1u << 18)
 
 struct Mip6Protect {
     EspSa *sa[MIP6_PROTECT_SAS];
@@ -308,13 +310,19 @@ bool mip6_protect_open(Mip6Protect *p, const void *head,
 
 bool mip6_protect_is_ours(const Mip6Protect *p, const void *packet, size_t len)
 {
-    const uint8_t *buf = packet;
+    const EspSa *sa = p->sa[MIP6_TUNNEL_OUT];
+    const uint8_t *esp = packet;
     PacketIp6Ext ext;
+    uint32_t age;
 
-    return packet_ip6_walk(&ext, packet, len) && ext.next == ESP_PROTOCOL &&
-           !ext.fragment_offset && ext.offset + 4 <= len &&
-           packet_get32(buf + ext.offset) ==
-           esp_sa_spi(p->sa[MIP6_TUNNEL_OUT]);
+    if (!packet_ip6_walk(&ext, packet, len) || ext.next != ESP_PROTOCOL ||
+        ext.fragment_offset || ext.offset + ESP_HEAD_LEN > len) {
+        return false;
+    }
+    esp += ext.offset;
+    /* Modulo 2^32, as the numbers begin again. */
+    age = (uint32_t)esp_sa_next(sa) - 1 - packet_get32(esp + 4);
+    return packet_get32(esp) == esp_sa_spi(sa) && age < RECENT;
 }
 
 /* --- migration ------------------------------------------------------------ */

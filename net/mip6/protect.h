@@ -119,8 +119,8 @@ bool mip6_protect_open(Mip6Protect *p, const void *head,
  * mip6_protect_is_ours: did we send this?
  * @packet: what an ICMPv6 error quotes, cut
  *
- * Returns: whether it is a packet of the tunnel with our SPI. Nobody who has
- * not seen one of our packets knows that.
+ * Returns: whether it is a packet of the tunnel with our SPI, and a number that
+ * was used lately. Nobody who has not seen one of our packets knows both.
  */
 bool mip6_protect_is_ours(const Mip6Protect *p, const void *packet, size_t len);
 

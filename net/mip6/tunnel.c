@@ -44,6 +44,12 @@
  * are of the sealed packet. ICMPv6 errors quote what nobody can read: of them
  * only "packet too big" about our own SPI is heeded.
  *
+ * "Packet too big" is believed about a packet that could have been sent, and
+ * could not have passed: without ESP, of a flow that has lately sent large ones
+ * (sent.h); with ESP, with one of the numbers that were used last. Who sees no
+ * packet of ours has to guess them. Nothing bounds how many are looked at, as
+ * that would let a flood of forged ones hide the true one.
+ *
  * An ICMPv6 error about an outer packet is no matter of the guest's, which
  * knows no tunnel. What it says about the way to the home agent, the guest
  * hears about its own packet (section 8.2): an agent that cannot be reached, or
@@ -410,6 +416,9 @@ Mip6Drop mip6_tunnel_send(Mip6Tunnel *t, int64_t now, const uint8_t dst_mac[6],
     if (look < PACKET_IP6_LEN || inner[0] >> 4 != 6) {
         return MIP6_DROP_MALFORMED;
     }
+    if (!t->protect && len > PACKET_IP6_MTU_MIN - PACKET_IP6_LEN) {
+        mip6_sent_note(&t->big, now, inner, look);
+    }
     if (offload->gso != PACKET_GSO_NONE) {
         return send_super(&out, now, iov, iovcnt, eth_len, offload, router);
     }
@@ -440,20 +449,6 @@ static bool is_ours(const Mip6Tunnel *t, const uint8_t *outer, size_t len)
            !memcmp(outer + 24, &t->remote, sizeof(t->remote));
 }
 
-bool mip6_tunnel_too_big(Mip6Tunnel *t, int64_t now, uint32_t mtu,
-                         const void *outer, size_t len)
-{
-    if (!is_ours(t, outer, len)) {
-        return false;
-    }
-    mtu = mtu < PACKET_IP6_MTU_MIN ? PACKET_IP6_MTU_MIN : mtu;
-    if (mtu < path_now(t, now)) {
-        t->path_mtu = mtu;
-        t->path_until = now + PATH_MTU_LIVES;
-    }
-    return true;
-}
-
 const uint8_t *mip6_tunnel_inner(const Mip6Tunnel *t, const void *outer,
                                  size_t len, size_t *inner_len)
 {
@@ -467,6 +462,35 @@ const uint8_t *mip6_tunnel_inner(const Mip6Tunnel *t, const void *outer,
     }
     *inner_len = len - ext.offset;
     return p + ext.offset;
+}
+
+/* Of what was sent, who has seen a packet knows more than who has not. */
+static bool was_sent(const Mip6Tunnel *t, int64_t now, const void *outer,
+                     size_t len)
+{
+    const uint8_t *inner;
+
+    if (t->protect) {
+        return is_ours(t, outer, len);
+    }
+    inner = mip6_tunnel_inner(t, outer, len, &len);
+    return inner && mip6_sent_lately(&t->big, now, inner, len);
+}
+
+bool mip6_tunnel_too_big(Mip6Tunnel *t, int64_t now, uint32_t mtu,
+                         const void *outer, size_t len)
+{
+    const uint8_t *ip = outer;
+
+    if (!was_sent(t, now, outer, len) || mtu < PACKET_IP6_MTU_MIN ||
+        PACKET_IP6_LEN + packet_get16(ip + 4) <= mtu) {
+        return false;
+    }
+    if (mtu < path_now(t, now)) {
+        t->path_mtu = mtu;
+        t->path_until = now + PATH_MTU_LIVES;
+    }
+    return true;
 }
 
 bool mip6_tunnel_report(Mip6Tunnel *t, int64_t now, uint8_t type, uint8_t code,

@@ -5,6 +5,7 @@
 
 #include "net/mip6/drop.h"
 #include "net/mip6/protect.h"
+#include "net/mip6/sent.h"
 #include "net/packet/eth.h"
 #include "net/packet/ip6.h"
 #include "net/packet/segment.h"
@@ -34,6 +35,7 @@ typedef struct Mip6Tunnel {
     uint8_t hop_limit;
     uint32_t fragment_id;       /* of the last packet; begin it at random */
     uint64_t fragmented;        /* packets that went in fragments */
+    Mip6Sent big;               /* flows whose packets may be too big */
     Mip6Protect *protect;       /* NULL: packets go as they are */
     uint8_t sealed[MIP6_TUNNEL_SEALED_MAX];     /* the one that is sent now */
 } Mip6Tunnel;
@@ -97,9 +99,11 @@ Mip6Drop mip6_tunnel_send(Mip6Tunnel *t, int64_t now, const uint8_t dst_mac[6],
 
 /**
  * mip6_tunnel_too_big: ICMPv6 says that a packet of the tunnel did not fit
+ * @mtu: that it says
  * @outer: the packet that was sent, from its IPv6 header on, cut
  *
- * Returns: false if it was not one of ours
+ * Returns: false, and nothing changes, if it was not one of ours, would have
+ * fitted, or @mtu is less than PACKET_IP6_MTU_MIN (RFC 8201 section 4)
  */
 bool mip6_tunnel_too_big(Mip6Tunnel *t, int64_t now, uint32_t mtu,
                          const void *outer, size_t len);

@@ -337,8 +337,14 @@ static void test_path(void)
     mip6_agent_packet(&f->a, f->now, packet, len);
     g_assert_cmpint(f->packet[40], ==, PACKET_ICMP6_TOO_BIG);
     g_assert_cmpint(packet_get32(f->packet + 44), ==, 1360);
+    /* Less than each path has, and as much as the packet had. */
+    too_big(f, 1279, outer, 1500);
+    too_big(f, 1500, outer, 1500);
+    g_assert_cmpint(f->a.dropped[MIP6_AGENT_NOT_FOR_US], ==, 5);
+    mip6_agent_packet(&f->a, f->now, packet, len);
+    g_assert_cmpint(packet_get32(f->packet + 44), ==, 1360);
     /* No sender believes in less than 1280 octets: two fragments. */
-    too_big(f, 1000, outer, 1500);
+    too_big(f, 1280, outer, 1500);
     mip6_agent_packet(&f->a, f->now, packet, len);
     g_assert_cmpint(packet_get32(f->packet + 44), ==, 1280);
     len = agent_build_packet(packet, FAR, HOME, 1200);

@@ -653,7 +653,7 @@ static void send_error(World *w, uint8_t type, uint8_t code, uint32_t arg,
     from_link(w, error, len);
 }
 
-/* Of ICMPv6 only "packet too big" counts, for who has seen our SPI. */
+/* Of ICMPv6 only "packet too big" counts, of who has seen a packet. */
 static void test_icmp6(void)
 {
     World *w = away("aes-gcm-128");
@@ -674,13 +674,22 @@ static void test_icmp6(void)
     g_assert_cmpint(w->port.dropped[MIP6_DROP_ICMP6], ==, 3);
     g_assert_cmpint(w->port.binding[0].state, ==, MIP6_BOUND);
 
-    from_guest(w, 1200);
+    from_guest(w, mtu - PACKET_IP6_LEN);
     len = w->link.len - PACKET_ETH_LEN;
     memcpy(sent, w->link.buf + PACKET_ETH_LEN, len);
+    /* Who knows the SPI guesses the number: not sent yet, or long ago. */
+    packet_put32(sent + PACKET_IP6_LEN + 4, 2);
     send_error(w, PACKET_ICMP6_TOO_BIG, 0, 1400, sent, len);
-    g_assert_cmpint(w->port.dropped[MIP6_DROP_ICMP6], ==, 3);
-    g_assert_cmpint(mip6_tunnel_mtu(&w->port.tunnel, w->now), ==, mtu - 100);
+    packet_put32(sent + PACKET_IP6_LEN + 4, 1u << 31);
+    send_error(w, PACKET_ICMP6_TOO_BIG, 0, 1400, sent, len);
+    packet_put32(sent + PACKET_IP6_LEN + 4, 1);
     send_error(w, PACKET_ICMP6_TOO_BIG, 0, 68, sent, len);
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_ICMP6], ==, 6);
+    g_assert_cmpint(mip6_tunnel_mtu(&w->port.tunnel, w->now), ==, mtu);
+    send_error(w, PACKET_ICMP6_TOO_BIG, 0, 1400, sent, len);
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_ICMP6], ==, 6);
+    g_assert_cmpint(mip6_tunnel_mtu(&w->port.tunnel, w->now), ==, mtu - 100);
+    send_error(w, PACKET_ICMP6_TOO_BIG, 0, 1280, sent, len);
     g_assert_cmpint(w->port.tunnel.path_mtu, ==, 1280);
     g_assert_cmpint(w->port.binding[0].state, ==, MIP6_BOUND);
     world_free(w);

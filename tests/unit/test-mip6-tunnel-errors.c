@@ -200,20 +200,23 @@ static void test_esp_too_big(void)
     size_t len = send_home(f, HOME, 1380, outer);
 
     g_assert_cmpint(outer[6], ==, PACKET_PROTO_ESP);
-    /* Not the SPI, not the care-of address, cut before it. */
+    /* Not the SPI, not the care-of address, not the number, cut before it. */
     outer[43] ^= 1;
     tell(f, PACKET_ICMP6_TOO_BIG, 0, 1400, outer, len);
     outer[43] ^= 1;
     outer[39] ^= 1;
     tell(f, PACKET_ICMP6_TOO_BIG, 0, 1400, outer, len);
     outer[39] ^= 1;
-    tell(f, PACKET_ICMP6_TOO_BIG, 0, 1400, outer, 43);
-    g_assert_cmpuint(not_for_us(f), ==, 3);
+    outer[44] ^= 0x80;          /* a number that was not used */
+    tell(f, PACKET_ICMP6_TOO_BIG, 0, 1400, outer, len);
+    outer[44] ^= 0x80;
+    tell(f, PACKET_ICMP6_TOO_BIG, 0, 1400, outer, 47);
+    g_assert_cmpuint(not_for_us(f), ==, 4);
     g_assert_cmpint(send_home(f, HOME, 1380, far), ==, len);
 
-    tell(f, PACKET_ICMP6_TOO_BIG, 0, 1400, outer, 44);
+    tell(f, PACKET_ICMP6_TOO_BIG, 0, 1400, outer, 48);
     g_assert_cmpint(f->packets, ==, 0);
-    g_assert_cmpuint(not_for_us(f), ==, 3);
+    g_assert_cmpuint(not_for_us(f), ==, 4);
     send_home(f, HOME, 1380, far);
     g_assert_cmpint(f->packet[ICMP], ==, PACKET_ICMP6_TOO_BIG);
     g_assert_cmpint(packet_get32(f->packet + ICMP + 4), <, 1360);
@@ -224,7 +227,7 @@ static void test_esp_too_big(void)
     g_assert_cmpint(send_home(f, OTHER, 1420, far), ==, 1500);
 
     /* No sender believes in less than 1280 octets: two fragments. */
-    tell(f, PACKET_ICMP6_TOO_BIG, 0, 1280, outer, 44);
+    tell(f, PACKET_ICMP6_TOO_BIG, 0, 1280, outer, 48);
     send_home(f, HOME, 1240, far);
     g_assert_cmpint(f->packets, ==, 2);
     f->now += 600 * SECOND;

@@ -245,47 +245,99 @@ static void test_too_big(void)
 
 /* --- the path ------------------------------------------------------------- */
 
+#define QUOTE   (2 * PACKET_IP6_LEN + 8)        /* octets of a packet */
+
+/* The guest sends a packet that has just room. */
+static void send_big(Fixture *f, uint8_t outer[QUOTE])
+{
+    uint8_t *frame = frame_new(PACKET_PROTO_UDP, 1420);
+
+    g_assert_cmpint(send_frame(f, frame, HEAD + 1420, &nothing), ==,
+                    MIP6_DROP_NONE);
+    memcpy(outer, f->frame + PACKET_ETH_LEN, QUOTE);
+    g_free(frame);
+}
+
+/* "Packet too big" about a packet whose octet @wrong is another. */
+static void expect_ignored(Fixture *f, uint8_t outer[QUOTE], size_t wrong)
+{
+    outer[wrong] ^= 1;
+    g_assert_false(mip6_tunnel_too_big(&f->t, f->now, 1400, outer, QUOTE));
+    outer[wrong] ^= 1;
+}
+
 static void test_path(void)
 {
     Fixture *f = begin(1500);
     struct in6_addr local = address(CARE_OF), remote = address(AGENT);
-    uint8_t outer[PACKET_IP6_LEN * 2];
-    PacketIp6 ip = {
-        .src = local, .dst = remote, .next = PACKET_PROTO_IP6, .hops = 1,
-    };
+    uint8_t outer[QUOTE];
 
     g_assert_cmpint(mip6_tunnel_mtu(&f->t, f->now), ==, 1460);
-    packet_ip6_build(outer, &ip);
+    send_big(f, outer);
     /* Not one of ours: another end, another protocol, cut. */
-    outer[39] ^= 1;
-    g_assert_false(mip6_tunnel_too_big(&f->t, f->now, 1400, outer, 80));
-    outer[39] ^= 1;
-    outer[23] ^= 1;
-    g_assert_false(mip6_tunnel_too_big(&f->t, f->now, 1400, outer, 80));
-    outer[23] ^= 1;
-    outer[6] = PACKET_PROTO_UDP;
-    g_assert_false(mip6_tunnel_too_big(&f->t, f->now, 1400, outer, 80));
-    outer[6] = PACKET_PROTO_IP6;
+    expect_ignored(f, outer, 39);
+    expect_ignored(f, outer, 23);
+    expect_ignored(f, outer, 6);
     g_assert_false(mip6_tunnel_too_big(&f->t, f->now, 1400, outer, 39));
     g_assert_cmpint(mip6_tunnel_mtu(&f->t, f->now), ==, 1460);
-    /* It only shrinks, and not below what each path has. */
-    g_assert_true(mip6_tunnel_too_big(&f->t, f->now, 1400, outer, 80));
+    /* It only shrinks. */
+    g_assert_true(mip6_tunnel_too_big(&f->t, f->now, 1400, outer, QUOTE));
     g_assert_cmpint(mip6_tunnel_mtu(&f->t, f->now), ==, 1360);
-    g_assert_true(mip6_tunnel_too_big(&f->t, f->now, 9000, outer, 80));
+    g_assert_true(mip6_tunnel_too_big(&f->t, f->now, 1450, outer, QUOTE));
     g_assert_cmpint(mip6_tunnel_mtu(&f->t, f->now), ==, 1360);
-    f->now += 10 * SECOND;
-    g_assert_true(mip6_tunnel_too_big(&f->t, f->now, 0, outer, 80));
+    f->now += 5 * SECOND;
+    g_assert_true(mip6_tunnel_too_big(&f->t, f->now, 1280, outer, QUOTE));
     g_assert_cmpint(mip6_tunnel_mtu(&f->t, f->now), ==, 1280);
     /* After ten minutes a larger one is tried (RFC 8201 section 4). */
     f->now += 600 * SECOND - 1;
     g_assert_cmpint(mip6_tunnel_mtu(&f->t, f->now), ==, 1280);
     f->now++;
     g_assert_cmpint(mip6_tunnel_mtu(&f->t, f->now), ==, 1460);
-    g_assert_true(mip6_tunnel_too_big(&f->t, f->now, 1400, outer, 80));
+    send_big(f, outer);
+    g_assert_true(mip6_tunnel_too_big(&f->t, f->now, 1400, outer, QUOTE));
     g_assert_cmpint(mip6_tunnel_mtu(&f->t, f->now), ==, 1360);
     /* Another path is another MTU. */
     mip6_tunnel_set(&f->t, &remote, &local, 1500, 64);
     g_assert_cmpint(mip6_tunnel_mtu(&f->t, f->now), ==, 1460);
+    g_free(f);
+}
+
+/* Who has seen nothing of the tunnel's knows the addresses, and guesses. */
+static void test_forged(void)
+{
+    static const size_t guessed[] = {
+        PACKET_IP6_LEN + 3,                     /* the flow label */
+        PACKET_IP6_LEN + 6,                     /* the protocol */
+        PACKET_IP6_LEN + 23, PACKET_IP6_LEN + 39,       /* addresses */
+        2 * PACKET_IP6_LEN + 1, 2 * PACKET_IP6_LEN + 3, /* ports */
+    };
+    Fixture *f = begin(1500);
+    uint8_t outer[QUOTE], *frame;
+
+    send_big(f, outer);
+    for (unsigned i = 0; i < G_N_ELEMENTS(guessed); i++) {
+        expect_ignored(f, outer, guessed[i]);
+    }
+    g_assert_false(mip6_tunnel_too_big(&f->t, f->now, 1400, outer,
+                                       2 * PACKET_IP6_LEN + 3));
+    /* It would have fitted; and no path is that narrow. */
+    g_assert_false(mip6_tunnel_too_big(&f->t, f->now, 1500, outer, QUOTE));
+    g_assert_false(mip6_tunnel_too_big(&f->t, f->now, 1279, outer, QUOTE));
+    g_assert_false(mip6_tunnel_too_big(&f->t, f->now, 0, outer, QUOTE));
+    packet_put16(outer + 4, 1400 - PACKET_IP6_LEN);
+    g_assert_false(mip6_tunnel_too_big(&f->t, f->now, 1400, outer, QUOTE));
+    packet_put16(outer + 4, 1401 - PACKET_IP6_LEN);
+    g_assert_cmpint(mip6_tunnel_mtu(&f->t, f->now), ==, 1460);
+    g_assert_true(mip6_tunnel_too_big(&f->t, f->now, 1400, outer, QUOTE));
+    g_assert_cmpint(mip6_tunnel_mtu(&f->t, f->now), ==, 1360);
+    /* Of a flow that has sent nothing large for ten seconds, or never has. */
+    f->now += 10 * SECOND;
+    g_assert_false(mip6_tunnel_too_big(&f->t, f->now, 1300, outer, QUOTE));
+    frame = frame_new(PACKET_PROTO_UDP, 1200);
+    send_frame(f, frame, HEAD + 1200, &nothing);
+    g_free(frame);
+    g_assert_false(mip6_tunnel_too_big(&f->t, f->now, 1300, outer, QUOTE));
+    g_assert_cmpint(mip6_tunnel_mtu(&f->t, f->now), ==, 1360);
     g_free(f);
 }
 
@@ -499,6 +551,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/tunnel-sizes/sizes", test_sizes);
     g_test_add_func("/mip6/tunnel-sizes/too-big", test_too_big);
     g_test_add_func("/mip6/tunnel-sizes/path", test_path);
+    g_test_add_func("/mip6/tunnel-sizes/forged", test_forged);
     g_test_add_func("/mip6/tunnel-sizes/super", test_super);
     g_test_add_func("/mip6/tunnel-sizes/super-sizes", test_super_sizes);
     g_test_add_func("/mip6/tunnel-sizes/super-wrong", test_super_wrong);

@@ -343,6 +343,9 @@ static Mip6Verdict take_icmp6_error(Mip6Port *p, int64_t now,
     if (icmp[0] == PACKET_ICMP6_TOO_BIG) {
         heeded = mip6_tunnel_too_big(&p->tunnel, now, packet_get32(icmp + 4),
                                      outer, len);
+        if (!heeded) {
+            return mip6_port_drop(p, MIP6_DROP_ICMP6);
+        }
     }
     inner = mip6_tunnel_inner(&p->tunnel, outer, len, &inner_len);
     if (inner) {

@@ -47,7 +47,12 @@ bool mip6_path_error(Mip6PathTold *told, const struct in6_addr *agent,
         .outer = outer, .outer_len = left,
     };
     if (told->type == PACKET_ICMP6_TOO_BIG) {
-        told->mtu = MAX(packet_get32(icmp + 4), PACKET_IP6_MTU_MIN);
+        told->mtu = packet_get32(icmp + 4);
+        /* RFC 8201 section 4; and it would have passed. */
+        if (told->mtu < PACKET_IP6_MTU_MIN ||
+            PACKET_IP6_LEN + packet_get16(outer + 4) <= told->mtu) {
+            return false;
+        }
     }
     memcpy(&told->care_of, outer + 24, sizeof(told->care_of));
     if (ext.next == PACKET_PROTO_IP6 && ext.offset + PACKET_IP6_LEN <= left) {

@@ -31,7 +31,8 @@ typedef struct Mip6PathTold {
  * @offset: of the ICMPv6 message
  *
  * Returns: false if it is no error about a tunnelled packet of @agent, damaged,
- * or does not quote so much of the packet that its tunnel can be told
+ * cannot be true, or does not quote so much of the packet that its tunnel can
+ * be told
  */
 bool mip6_path_error(Mip6PathTold *told, const struct in6_addr *agent,
                      const uint8_t *packet, size_t offset, size_t len);

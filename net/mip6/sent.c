@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Flows of which a tunnel has lately carried large packets */
+#include <string.h>
+
+#include "net/mip6/sent.h"
+#include "net/packet/octets.h"
+
+#define FLOW_LABEL      0xfffffu
+#define ADDRESSES_AT    8u
+#define ADDRESSES       4u      /* words of 8 octets */
+
+static uint64_t mix(uint64_t sum, uint64_t word)
+{
+    sum = (sum ^ word) * 0x9e3779b97f4a7c15ull;
+    return sum ^ sum >> 32;
+}
+
+/*
+ * Addresses, flow label, protocol, and what stands first behind the header: for
+ * TCP and UDP, the ports. Nobody gains by two flows with the same sum: one of
+ * them would have to be guessed, too.
+ */
+static uint64_t flow_of(const uint8_t *packet)
+{
+    uint64_t word[ADDRESSES], sum;
+
+    memcpy(word, packet + ADDRESSES_AT, sizeof(word));
+    sum = mix((uint64_t)packet[6] << 32 | (packet_get32(packet) & FLOW_LABEL),
+              packet_get32(packet + PACKET_IP6_LEN));
+    for (unsigned i = 0; i < ADDRESSES; i++) {
+        sum = mix(sum, word[i]);
+    }
+    return sum;
+}
+
+void mip6_sent_note(Mip6Sent *s, int64_t now, const uint8_t *packet,
+                    size_t len)
+{
+    uint64_t flow;
+
+    if (len >= MIP6_SENT_LOOK) {
+        flow = flow_of(packet);
+        s->slot[flow % MIP6_SENT_FLOWS].flow = flow;
+        s->slot[flow % MIP6_SENT_FLOWS].until = now + MIP6_SENT_LIVES;
+    }
+}
+
+bool mip6_sent_lately(const Mip6Sent *s, int64_t now, const uint8_t *packet,
+                      size_t len)
+{
+    uint64_t flow;
+
+    if (len < MIP6_SENT_LOOK) {
+        return false;
+    }
+    flow = flow_of(packet);
+    return s->slot[flow % MIP6_SENT_FLOWS].flow == flow &&
+           now < s->slot[flow % MIP6_SENT_FLOWS].until;
+}

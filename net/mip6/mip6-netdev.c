@@ -308,8 +308,8 @@ static int mip6_post_load(void *opaque, int version_id)
 
 static const VMStateDescription vmstate_mip6 = {
     .name = "mip6",
-    .version_id = 2,
-    .minimum_version_id = 2,
+    .version_id = 3,
+    .minimum_version_id = 3,
     .pre_save = mip6_pre_save,
     .post_load = mip6_post_load,
     .fields = (const VMStateField[]) {
@@ -398,7 +398,7 @@ static void mip6_free(void *opaque)
     qemu_bh_delete(m->changed);
     net_stage_gather_free(m->gather);
     timer_free(m->timer);
-    mip6_protect_free(m->protect);
+    mip6_netdev_unprotect(m->protect);
     g_free(m->vmsd_name);
     g_free(m->backend);
     g_free(m);
@@ -419,7 +419,7 @@ static Mip6Netdev *mip6_new(const NetdevMip6Options *o,
     Mip6Netdev *m = g_new0(Mip6Netdev, 1);
 
     m->backend = g_strdup(o->netdev);
-    m->protect = config->protect;
+    memcpy(m->protect, config->protect, sizeof(m->protect));
     m->armed = INT64_MAX;
     m->timer = timer_new_ns(QEMU_CLOCK_REALTIME, mip6_timer, m);
     m->changed = qemu_bh_new(mip6_settle, m);
@@ -485,7 +485,7 @@ int net_init_mip6(const Netdev *netdev, const char *name,
 
     if (!mip6_netdev_options(name, o, &config, errp) ||
         !mip6_is_only_one(name, o, &config.home.address, errp) ||
-        !mip6_netdev_protect(name, o, &config.protect, errp)) {
+        !mip6_netdev_protect(name, o, config.protect, errp)) {
         return -1;
     }
     m = mip6_new(o, &config);

@@ -102,21 +102,31 @@ static Mip6DropInfoList *esp_failures(const uint64_t *packets)
     return list;
 }
 
-static Mip6EspInfoList *esp_list(const Mip6Protect *protect)
+/* The association @which of the address of binding @home. */
+static Mip6EspInfo *esp_info(const Mip6Netdev *m, unsigned home,
+                             Mip6ProtectSa which)
+{
+    const EspSa *sa = mip6_protect_sa(m->protect[home], which);
+    const EspSaCounters *counters = esp_sa_counters(sa);
+    Mip6EspInfo *info = g_new0(Mip6EspInfo, 1);
+
+    info->home_address = address_text(&m->port.binding[home].config.home);
+    info->name = g_strdup(mip6_protect_sa_name(which));
+    info->cipher = g_strdup(esp_sa_algorithm(sa)->name);
+    info->spi = esp_sa_spi(sa);
+    info->packets = counters->packets[ESP_GOOD];
+    info->failed = esp_failures(counters->packets);
+    return info;
+}
+
+static Mip6EspInfoList *esp_list(const Mip6Netdev *m)
 {
     Mip6EspInfoList *list = NULL, **tail = &list;
 
-    for (unsigned i = 0; i < MIP6_PROTECT_SAS; i++) {
-        const EspSa *sa = mip6_protect_sa(protect, i);
-        const EspSaCounters *counters = esp_sa_counters(sa);
-        Mip6EspInfo *info = g_new0(Mip6EspInfo, 1);
-
-        info->name = g_strdup(mip6_protect_sa_name(i));
-        info->cipher = g_strdup(esp_sa_algorithm(sa)->name);
-        info->spi = esp_sa_spi(sa);
-        info->packets = counters->packets[ESP_GOOD];
-        info->failed = esp_failures(counters->packets);
-        QAPI_LIST_APPEND(tail, info);
+    for (unsigned i = 0; i < MIP6_HOME_ADDRESSES && m->protect[i]; i++) {
+        for (unsigned j = 0; j < MIP6_PROTECT_SAS; j++) {
+            QAPI_LIST_APPEND(tail, esp_info(m, i, j));
+        }
     }
     return list;
 }
@@ -152,10 +162,8 @@ static Mip6Info *netdev_info(Mip6Netdev *m)
     info->reported = p->reported;
     info->forwarded = p->forwarded;
     info->dropped = drop_list(p->dropped);
-    if (m->protect) {
-        info->has_esp = true;
-        info->esp = esp_list(m->protect);
-    }
+    info->has_esp = m->protect[0];
+    info->esp = esp_list(m);
     return info;
 }
 
@@ -202,10 +210,12 @@ static void print_further(Monitor *mon, const Mip6BindingInfo *info)
     monitor_printf(mon, "\n");
 }
 
-static void print_esp(Monitor *mon, const Mip6EspInfo *info)
+static void print_esp(Monitor *mon, const Mip6EspInfo *info, bool is_further)
 {
-    monitor_printf(mon, "  ESP      %s %s SPI 0x%" PRIx32 ", good=%" PRIu64,
-                   info->name, info->cipher, info->spi, info->packets);
+    monitor_printf(mon, "  ESP      %s%s%s %s SPI 0x%" PRIx32 ", good=%" PRIu64,
+                   info->name, is_further ? " of " : "",
+                   is_further ? info->home_address : "", info->cipher,
+                   info->spi, info->packets);
     for (Mip6DropInfoList *l = info->failed; l; l = l->next) {
         monitor_printf(mon, " %s=%" PRIu64, l->value->reason,
                        l->value->count);
@@ -250,7 +260,8 @@ static void print_netdev(Monitor *mon, const Mip6Info *info)
     }
     for (Mip6EspInfoList *l = info->has_esp ? info->esp : NULL; l;
          l = l->next) {
-        print_esp(mon, l->value);
+        print_esp(mon, l->value,
+                  strcmp(l->value->home_address, info->home_address));
     }
 }
 

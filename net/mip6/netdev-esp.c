@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* -netdev mip6: the options of ipsec=esp */
+/*
+ * -netdev mip6: the options of ipsec=esp
+ *
+ * Each home address has associations of its own. Those of home-address are in
+ * the options signal-out-spi, ...; those of the addresses of more-home-address
+ * in the lists more-signal-out-spi, ..., in the same order.
+ */
 #include "qemu/osdep.h"
 
 #include "crypto/secret_common.h"
@@ -13,13 +19,28 @@ typedef struct SaOption {
     const char *key;            /* NULL: there is none */
 } SaOption;
 
+/* Of the addresses of more-home-address. */
+typedef struct MoreOption {
+    const uint32List *spi;
+    const strList *key;
+} MoreOption;
+
 typedef struct Keys {
     uint8_t *data[MIP6_PROTECT_SAS];
     size_t len[MIP6_PROTECT_SAS];
 } Keys;
 
-static void sa_options(const NetdevMip6Options *o,
-                       SaOption option[MIP6_PROTECT_SAS])
+/* The associations of one home address after the other. */
+typedef struct Reader {
+    const char *id;             /* of the netdev */
+    unsigned homes;             /* that are read now, and before */
+    SaOption option[MIP6_PROTECT_SAS];          /* of the one that is */
+    Mip6ProtectConfig config[MIP6_HOME_ADDRESSES];
+    Keys keys[MIP6_HOME_ADDRESSES];
+} Reader;
+
+static void first_options(const NetdevMip6Options *o,
+                          SaOption option[MIP6_PROTECT_SAS])
 {
     option[MIP6_SIGNAL_OUT] = (SaOption) {
         o->has_signal_out_spi, o->signal_out_spi, o->signal_out_key,
@@ -35,20 +56,59 @@ static void sa_options(const NetdevMip6Options *o,
     };
 }
 
+static void more_options(const NetdevMip6Options *o,
+                         MoreOption more[MIP6_PROTECT_SAS])
+{
+    more[MIP6_SIGNAL_OUT] = (MoreOption) {
+        o->more_signal_out_spi, o->more_signal_out_key,
+    };
+    more[MIP6_SIGNAL_IN] = (MoreOption) {
+        o->more_signal_in_spi, o->more_signal_in_key,
+    };
+    more[MIP6_TUNNEL_OUT] = (MoreOption) {
+        o->more_tunnel_out_spi, o->more_tunnel_out_key,
+    };
+    more[MIP6_TUNNEL_IN] = (MoreOption) {
+        o->more_tunnel_in_spi, o->more_tunnel_in_key,
+    };
+}
+
+/* How the options begin of the home address that is read now. */
+static const char *prefix(const Reader *r)
+{
+    return r->homes > 1 ? "more-" : "";
+}
+
+/* The name of one of them that is there; NULL: none is. For g_free(). */
+static char *given(const SaOption option[MIP6_PROTECT_SAS],
+                   const MoreOption more[MIP6_PROTECT_SAS])
+{
+    for (unsigned i = 0; i < MIP6_PROTECT_SAS; i++) {
+        if (option[i].has_spi || option[i].key) {
+            return g_strdup_printf("%s-%s", mip6_protect_sa_name(i),
+                                   option[i].key ? "key" : "spi");
+        }
+        if (more[i].spi || more[i].key) {
+            return g_strdup_printf("more-%s-%s", mip6_protect_sa_name(i),
+                                   more[i].key ? "key" : "spi");
+        }
+    }
+    return NULL;
+}
+
 /* An option of ESP without ESP would protect nobody. */
-static bool check_off(const char *id, const NetdevMip6Options *o,
-                      const SaOption option[MIP6_PROTECT_SAS], Error **errp)
+static bool check_off(const char *id, const NetdevMip6Options *o, Error **errp)
 {
     const char *name = o->esp_cipher ? "esp-cipher"
                        : o->has_replay_window ? "replay-window" : NULL;
+    SaOption option[MIP6_PROTECT_SAS];
+    MoreOption more[MIP6_PROTECT_SAS];
     g_autofree char *of_sa = NULL;
 
-    for (unsigned i = 0; !name && i < MIP6_PROTECT_SAS; i++) {
-        if (option[i].has_spi || option[i].key) {
-            name = of_sa = g_strdup_printf("%s-%s", mip6_protect_sa_name(i),
-                                           option[i].key ? "key" : "spi");
-        }
-    }
+    first_options(o, option);
+    more_options(o, more);
+    of_sa = name ? NULL : given(option, more);
+    name = name ? name : of_sa;
     if (name) {
         error_setg(errp, "mip6 '%s': %s= needs ipsec=esp: nothing is protected "
                    "without it", id, name);
@@ -72,30 +132,6 @@ static const EspAlgorithm *find_cipher(const char *id, const char *name,
     return found;
 }
 
-static bool take_sa(const char *id, Mip6ProtectSa which, const SaOption *option,
-                    Mip6ProtectSaConfig *sa, Keys *keys, Error **errp)
-{
-    ERRP_GUARD();
-    const char *name = mip6_protect_sa_name(which);
-
-    if (!option->has_spi || !option->key) {
-        error_setg(errp, "mip6 '%s': ipsec=esp needs %s-%s=, the %s", id, name,
-                   option->has_spi ? "key" : "spi",
-                   option->has_spi ? "ID of an object of type secret"
-                                   : "SPI, a number of 256 or more");
-        return false;
-    }
-    if (qcrypto_secret_lookup(option->key, &keys->data[which],
-                              &keys->len[which], errp) < 0) {
-        error_prepend(errp, "mip6 '%s': %s-key=%s: ", id, name, option->key);
-        return false;
-    }
-    sa->spi = option->spi;
-    sa->key = keys->data[which];
-    sa->key_len = keys->len[which];
-    return true;
-}
-
 static bool take_window(const char *id, const NetdevMip6Options *o,
                         uint32_t *window, Error **errp)
 {
@@ -108,77 +144,192 @@ static bool take_window(const char *id, const NetdevMip6Options *o,
     return true;
 }
 
-static void tell_fault(const char *id, const SaOption *option,
-                       const Mip6ProtectFault *fault, Error **errp)
-{
-    const char *name = mip6_protect_sa_name(fault->sa);
+/* --- more-signal-out-spi=, ... -------------------------------------------- */
 
-    if (fault->is_key) {
-        error_setg(errp, "mip6 '%s': %s-key=%s: the secret %s", id, name,
-                   option[fault->sa].key, fault->text);
-    } else {
-        error_setg(errp, "mip6 '%s': %s-spi=%u %s", id, name,
-                   option[fault->sa].spi, fault->text);
+static bool check_number(const char *id, const char *sa, const char *what,
+                         unsigned there, unsigned homes, Error **errp)
+{
+    if (there != homes) {
+        error_setg(errp, "mip6 '%s': more-%s-%s= is given %u times, and "
+                   "more-home-address= %u times: with ipsec=esp each address "
+                   "needs its own, in their order", id, sa, what, there, homes);
+    }
+    return there == homes;
+}
+
+/* Each list is as long as that of the addresses. */
+static bool check_lists(const char *id, const NetdevMip6Options *o,
+                        const MoreOption more[MIP6_PROTECT_SAS], Error **errp)
+{
+    unsigned homes = QAPI_LIST_LENGTH(o->more_home_address);
+
+    for (unsigned i = 0; i < MIP6_PROTECT_SAS; i++) {
+        const char *sa = mip6_protect_sa_name(i);
+
+        if (!check_number(id, sa, "spi", QAPI_LIST_LENGTH(more[i].spi), homes,
+                          errp) ||
+            !check_number(id, sa, "key", QAPI_LIST_LENGTH(more[i].key), homes,
+                          errp)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The first ones of the lists, which become shorter. */
+static void pop_options(MoreOption more[MIP6_PROTECT_SAS],
+                        SaOption option[MIP6_PROTECT_SAS])
+{
+    for (unsigned i = 0; i < MIP6_PROTECT_SAS; i++) {
+        option[i] = (SaOption) { true, more[i].spi->value, more[i].key->value };
+        more[i].spi = more[i].spi->next;
+        more[i].key = more[i].key->next;
     }
 }
 
-static Mip6Protect *make(const char *id, const NetdevMip6Options *o,
-                         const SaOption option[MIP6_PROTECT_SAS], Keys *keys,
+/* --- associations --------------------------------------------------------- */
+
+static bool take_sa(Reader *r, Mip6ProtectSa which, Error **errp)
+{
+    ERRP_GUARD();
+    const SaOption *option = &r->option[which];
+    Mip6ProtectSaConfig *sa = &r->config[r->homes - 1].sa[which];
+    Keys *keys = &r->keys[r->homes - 1];
+    const char *name = mip6_protect_sa_name(which);
+
+    if (!option->has_spi || !option->key) {
+        error_setg(errp, "mip6 '%s': ipsec=esp needs %s-%s=, the %s", r->id,
+                   name, option->has_spi ? "key" : "spi",
+                   option->has_spi ? "ID of an object of type secret"
+                                   : "SPI, a number of 256 or more");
+        return false;
+    }
+    if (qcrypto_secret_lookup(option->key, &keys->data[which],
+                              &keys->len[which], errp) < 0) {
+        error_prepend(errp, "mip6 '%s': %s%s-key=%s: ", r->id, prefix(r), name,
+                      option->key);
+        return false;
+    }
+    sa->spi = option->spi;
+    sa->key = keys->data[which];
+    sa->key_len = keys->len[which];
+    return true;
+}
+
+static void tell_fault(const Reader *r, const Mip6ProtectFault *fault,
+                       Error **errp)
+{
+    const SaOption *option = &r->option[fault->sa];
+    const char *name = mip6_protect_sa_name(fault->sa);
+
+    if (fault->is_key) {
+        error_setg(errp, "mip6 '%s': %s%s-key=%s: the secret %s", r->id,
+                   prefix(r), name, option->key, fault->text);
+    } else {
+        error_setg(errp, "mip6 '%s': %s%s-spi=%u %s", r->id, prefix(r), name,
+                   option->spi, fault->text);
+    }
+}
+
+/* The next home address, whose options are in @r->option. */
+static Mip6Protect *make(Reader *r, const Mip6ProtectConfig *common,
                          Error **errp)
 {
-    const EspAlgorithm *a = find_cipher(id, o->esp_cipher ? o->esp_cipher
-                                        : "aes-gcm-128", errp);
-    Mip6ProtectConfig config = {
-        .epoch = g_get_real_time() / G_USEC_PER_SEC,
-    };
+    Mip6ProtectConfig *config = &r->config[r->homes++];
     Mip6ProtectFault fault;
     Mip6Protect *protect;
+    bool fits = true;
 
-    if (!a || !take_window(id, o, &config.window, errp)) {
-        return NULL;
-    }
+    *config = *common;
     for (unsigned i = 0; i < MIP6_PROTECT_SAS; i++) {
-        config.sa[i].algorithm = a;
-        if (!take_sa(id, i, &option[i], &config.sa[i], keys, errp)) {
+        if (!take_sa(r, i, errp)) {
             return NULL;
         }
     }
-    protect = mip6_protect_new(&config, &fault);
-    if (!protect) {
-        tell_fault(id, option, &fault, errp);
+    protect = mip6_protect_new(config, &fault);
+    for (unsigned i = 0; protect && fits && i < r->homes - 1; i++) {
+        fits = mip6_protect_fits(config, &r->config[i], &fault);
+    }
+    if (!protect || !fits) {
+        tell_fault(r, &fault, errp);
+        mip6_protect_free(protect);
+        return NULL;
     }
     return protect;
 }
 
-static void free_keys(Keys *keys)
+static void free_keys(Reader *r)
 {
-    for (unsigned i = 0; i < MIP6_PROTECT_SAS; i++) {
-        if (keys->data[i]) {
-            explicit_bzero(keys->data[i], keys->len[i]);
-            g_free(keys->data[i]);
+    for (unsigned i = 0; i < r->homes * MIP6_PROTECT_SAS; i++) {
+        Keys *keys = &r->keys[i / MIP6_PROTECT_SAS];
+        unsigned sa = i % MIP6_PROTECT_SAS;
+
+        if (keys->data[sa]) {
+            explicit_bzero(keys->data[sa], keys->len[sa]);
+            g_free(keys->data[sa]);
         }
     }
 }
 
-bool mip6_netdev_protect(const char *id, const NetdevMip6Options *o,
-                         Mip6Protect **protect, Error **errp)
+static bool make_all(Reader *r, const NetdevMip6Options *o,
+                     MoreOption more[MIP6_PROTECT_SAS],
+                     Mip6Protect *protect[MIP6_HOME_ADDRESSES], Error **errp)
 {
-    SaOption option[MIP6_PROTECT_SAS];
-    Keys keys = { 0 };
+    const EspAlgorithm *a = find_cipher(r->id, o->esp_cipher ? o->esp_cipher
+                                        : "aes-gcm-128", errp);
+    Mip6ProtectConfig common = {
+        .epoch = g_get_real_time() / G_USEC_PER_SEC,
+    };
 
-    sa_options(o, option);
-    *protect = NULL;
-    if (!o->has_ipsec || o->ipsec == MIP6_IPSEC_OPTION_OFF) {
-        return check_off(id, o, option, errp);
-    }
-    if (o->more_home_address || (o->has_heard_addresses &&
-                                 o->heard_addresses)) {
-        error_setg(errp, "mip6 '%s': ipsec=esp has keys for one home address: "
-                   "leave %s out", id, o->more_home_address
-                   ? "more-home-address=" : "heard-addresses=on");
+    if (!a || !take_window(r->id, o, &common.window, errp)) {
         return false;
     }
-    *protect = make(id, o, option, &keys, errp);
-    free_keys(&keys);
-    return *protect;
+    for (unsigned i = 0; i < MIP6_PROTECT_SAS; i++) {
+        common.sa[i].algorithm = a;
+    }
+    first_options(o, r->option);
+    protect[0] = make(r, &common, errp);
+    while (protect[r->homes - 1] && more[0].spi) {
+        pop_options(more, r->option);
+        protect[r->homes] = make(r, &common, errp);
+    }
+    return protect[r->homes - 1];
+}
+
+void mip6_netdev_unprotect(Mip6Protect *protect[MIP6_HOME_ADDRESSES])
+{
+    for (unsigned i = 0; i < MIP6_HOME_ADDRESSES; i++) {
+        mip6_protect_free(protect[i]);
+        protect[i] = NULL;
+    }
+}
+
+bool mip6_netdev_protect(const char *id, const NetdevMip6Options *o,
+                         Mip6Protect *protect[MIP6_HOME_ADDRESSES],
+                         Error **errp)
+{
+    MoreOption more[MIP6_PROTECT_SAS];
+    Reader r = { .id = id };
+    bool done;
+
+    memset(protect, 0, MIP6_HOME_ADDRESSES * sizeof(*protect));
+    if (!o->has_ipsec || o->ipsec == MIP6_IPSEC_OPTION_OFF) {
+        return check_off(id, o, errp);
+    }
+    if (o->has_heard_addresses && o->heard_addresses) {
+        error_setg(errp, "mip6 '%s': heard-addresses=on with ipsec=esp: there "
+                   "are keys for the addresses that are configured: leave it "
+                   "out", id);
+        return false;
+    }
+    more_options(o, more);
+    if (!check_lists(id, o, more, errp)) {
+        return false;
+    }
+    done = make_all(&r, o, more, protect, errp);
+    free_keys(&r);
+    if (!done) {
+        mip6_netdev_unprotect(protect);
+    }
+    return done;
 }

@@ -19,11 +19,17 @@ bool mip6_netdev_options(const char *id, const NetdevMip6Options *o,
 /**
  * mip6_netdev_protect: make the associations of ipsec=esp
  * @id: of the netdev, for messages
- * @protect: set; NULL with ipsec=off
+ * @o: that mip6_netdev_options() has checked
+ * @protect: set, of each home address in their order; all NULL with ipsec=off,
+ *           or without success
  *
  * Returns: false with @errp set, which names the option and its value
  */
 bool mip6_netdev_protect(const char *id, const NetdevMip6Options *o,
-                         Mip6Protect **protect, Error **errp);
+                         Mip6Protect *protect[MIP6_HOME_ADDRESSES],
+                         Error **errp);
+
+/** mip6_netdev_unprotect: free them */
+void mip6_netdev_unprotect(Mip6Protect *protect[MIP6_HOME_ADDRESSES]);
 
 #endif /* NET_MIP6_NETDEV_OPTIONS_H */

@@ -14,7 +14,8 @@ typedef struct Mip6Netdev {
     NetStage *stage;
     char *backend;
     Mip6Port port;
-    Mip6Protect *protect;       /* NULL: ipsec=off */
+    /* Of each home address; NULL: ipsec=off. */
+    Mip6Protect *protect[MIP6_HOME_ADDRESSES];
     QEMUTimer *timer;
     int64_t armed;              /* when it is due; INT64_MAX: never */
     QEMUBH *changed;

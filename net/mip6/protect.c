@@ -13,7 +13,8 @@
  * part of that: the care-of address changes with each move, and the keys need
  * not (RFC 3776 section 4.3, the K bit). The home address, of the HAO or RH2,
  * is the selector of signalling, and the inner address that of the tunnel;
- * whoever calls has to compare them, as it does without ESP.
+ * whoever calls has to compare them with the address that the associations are
+ * of.
  *
  * An opened packet gets its headers back as they would be without ESP. So what
  * reads it next is what reads unprotected packets, and only has to know which
@@ -105,6 +106,36 @@ static bool is_alone(const Mip6ProtectConfig *config, Mip6ProtectSa which,
         if (is_out(i) == is_out(which) && mine->spi == other->spi) {
             snprintf(fault->text, sizeof(fault->text), "is the SPI of %s, too: "
                      "each needs its own", mip6_protect_sa_name(i));
+            return false;
+        }
+    }
+    return true;
+}
+
+/* @mine against an association of another home address. */
+static bool differ(const Mip6ProtectSaConfig *mine, Mip6ProtectSa which,
+                   const Mip6ProtectConfig *other, Mip6ProtectFault *fault)
+{
+    for (unsigned i = 0; i < MIP6_PROTECT_SAS; i++) {
+        fault->is_key = share_key(mine, &other->sa[i]);
+        if (fault->is_key || (is_out(i) == is_out(which) &&
+                              mine->spi == other->sa[i].spi)) {
+            snprintf(fault->text, sizeof(fault->text), "is the %s of %s of "
+                     "another home address, too: each needs its own",
+                     fault->is_key ? "key" : "SPI", mip6_protect_sa_name(i));
+            return false;
+        }
+    }
+    return true;
+}
+
+bool mip6_protect_fits(const Mip6ProtectConfig *config,
+                       const Mip6ProtectConfig *other,
+                       Mip6ProtectFault *fault)
+{
+    for (unsigned i = 0; i < MIP6_PROTECT_SAS; i++) {
+        fault->sa = i;
+        if (!differ(&config->sa[i], i, other, fault)) {
             return false;
         }
     }
@@ -281,6 +312,14 @@ static bool find_sa(const Mip6Protect *p, const struct iovec *esp, int iovcnt,
     *which = spi == esp_sa_spi(p->sa[MIP6_TUNNEL_IN]) ? MIP6_TUNNEL_IN
                                                       : MIP6_SIGNAL_IN;
     return spi == esp_sa_spi(p->sa[*which]);
+}
+
+bool mip6_protect_knows(const Mip6Protect *p, const struct iovec *esp,
+                        int iovcnt)
+{
+    Mip6ProtectSa which;
+
+    return find_sa(p, esp, iovcnt, &which);
 }
 
 bool mip6_protect_open(Mip6Protect *p, const void *head,

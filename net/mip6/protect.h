@@ -5,7 +5,9 @@
  *
  * There are four associations for a home address: for signalling and for the
  * tunnel, out and in. The same code serves both sides, and what is "out" of one
- * is "in" of the other.
+ * is "in" of the other. A node with several home addresses has four for each:
+ * by RFC 3776 section 4.2 a home address and an agent have one association for
+ * Binding Updates, if keys are manual.
  */
 #ifndef NET_MIP6_PROTECT_H
 #define NET_MIP6_PROTECT_H
@@ -57,6 +59,17 @@ typedef struct Mip6Protect Mip6Protect;
 Mip6Protect *mip6_protect_new(const Mip6ProtectConfig *config,
                               Mip6ProtectFault *fault);
 
+/**
+ * mip6_protect_fits: can one node have both?
+ * @config, @other: that were good enough for mip6_protect_new()
+ * @fault: says why not, about @config
+ *
+ * Returns: false if they share an SPI of a direction, or a key of GCM
+ */
+bool mip6_protect_fits(const Mip6ProtectConfig *config,
+                       const Mip6ProtectConfig *other,
+                       Mip6ProtectFault *fault);
+
 /** mip6_protect_free: keys are overwritten; NULL is allowed */
 void mip6_protect_free(Mip6Protect *p);
 
@@ -96,6 +109,13 @@ size_t mip6_protect_tunnel(Mip6Protect *p, const struct iovec *iov, int iovcnt,
  * mip6_protect_tunnel_room: the longest packet whose ESP has up to @room octets
  */
 size_t mip6_protect_tunnel_room(const Mip6Protect *p, size_t room);
+
+/**
+ * mip6_protect_knows: is a packet of one of the inbound associations?
+ * @esp: the packet from the SPI on
+ */
+bool mip6_protect_knows(const Mip6Protect *p, const struct iovec *esp,
+                        int iovcnt);
 
 /**
  * mip6_protect_open: take a packet out of ESP

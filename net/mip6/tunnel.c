@@ -70,14 +70,21 @@
 #define UNREACHABLE_ADDRESS     3       /* RFC 4443 section 3.1 */
 
 void mip6_tunnel_init(Mip6Tunnel *t, const Mip6TunnelOps *ops, void *opaque,
-                      Mip6Protect *protect)
+                      Mip6Protect *const *protects, unsigned protected)
 {
     memset(t, 0, sizeof(*t));
     t->ops = ops;
     t->opaque = opaque;
-    t->protect = protect;
+    t->protects = protects;
+    t->protected = protected;
+    mip6_tunnel_choose(t, 0);
     t->link_mtu = t->path_mtu = 1500;
     t->hop_limit = 64;
+}
+
+void mip6_tunnel_choose(Mip6Tunnel *t, unsigned which)
+{
+    t->protect = which < t->protected ? t->protects[which] : NULL;
 }
 
 void mip6_tunnel_set(Mip6Tunnel *t, const struct in6_addr *local,
@@ -438,13 +445,23 @@ Mip6Drop mip6_tunnel_send(Mip6Tunnel *t, int64_t now, const uint8_t dst_mac[6],
 
 /* --- the path ------------------------------------------------------------- */
 
+static bool is_sealed(const Mip6Tunnel *t, const uint8_t *outer, size_t len)
+{
+    for (unsigned i = 0; i < t->protected; i++) {
+        if (mip6_protect_is_ours(t->protects[i], outer, len)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Is this the beginning of a packet that went into the tunnel? */
 static bool is_ours(const Mip6Tunnel *t, const uint8_t *outer, size_t len)
 {
     return len >= PACKET_IP6_LEN && outer[0] >> 4 == 6 &&
-           (t->protect ? mip6_protect_is_ours(t->protect, outer, len)
-                       : outer[6] == PACKET_PROTO_IP6 ||
-                         outer[6] == PACKET_PROTO_FRAGMENT) &&
+           (t->protected ? is_sealed(t, outer, len)
+                         : outer[6] == PACKET_PROTO_IP6 ||
+                           outer[6] == PACKET_PROTO_FRAGMENT) &&
            !memcmp(outer + 8, &t->local, sizeof(t->local)) &&
            !memcmp(outer + 24, &t->remote, sizeof(t->remote));
 }
@@ -470,7 +487,7 @@ static bool was_sent(const Mip6Tunnel *t, int64_t now, const void *outer,
 {
     const uint8_t *inner;
 
-    if (t->protect) {
+    if (t->protected) {
         return is_ours(t, outer, len);
     }
     inner = mip6_tunnel_inner(t, outer, len, &len);

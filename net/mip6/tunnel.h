@@ -36,13 +36,25 @@ typedef struct Mip6Tunnel {
     uint32_t fragment_id;       /* of the last packet; begin it at random */
     uint64_t fragmented;        /* packets that went in fragments */
     Mip6Sent big;               /* flows whose packets may be too big */
-    Mip6Protect *protect;       /* NULL: packets go as they are */
+    Mip6Protect *const *protects;       /* of the home addresses */
+    unsigned protected;         /* how many; 0: packets go as they are */
+    Mip6Protect *protect;       /* of those, that of what is sent now; NULL */
     uint8_t sealed[MIP6_TUNNEL_SEALED_MAX];     /* the one that is sent now */
 } Mip6Tunnel;
 
-/** mip6_tunnel_init: @protect is not owned; NULL: there is no ESP */
+/**
+ * mip6_tunnel_init: make a tunnel
+ * @protects: associations of @protected home addresses, all with the same
+ *            algorithm; not owned. 0 of them: there is no ESP
+ */
 void mip6_tunnel_init(Mip6Tunnel *t, const Mip6TunnelOps *ops, void *opaque,
-                      Mip6Protect *protect);
+                      Mip6Protect *const *protects, unsigned protected);
+
+/**
+ * mip6_tunnel_choose: packets are of home address @which from now on, at first
+ * of 0; without ESP that is the same
+ */
+void mip6_tunnel_choose(Mip6Tunnel *t, unsigned which);
 
 /** mip6_tunnel_set: another end, or another link; the path is new then */
 void mip6_tunnel_set(Mip6Tunnel *t, const struct in6_addr *local,

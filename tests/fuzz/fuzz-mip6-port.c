@@ -708,8 +708,8 @@ static bool arrive(World *w, const uint8_t *saved, size_t len)
 
     mip6_port_destroy(&w->port);
     if (w->peer) {
-        mip6_protect_free(config.protect);
-        config.protect = sides_new(false, MIP6_PROTECT_WINDOW, ++w->epoch);
+        mip6_protect_free(config.protect[0]);
+        config.protect[0] = sides_new(false, MIP6_PROTECT_WINDOW, ++w->epoch);
     }
     mip6_port_init(&w->port, &config, &ops, w, true);
     good = mip6_port_load(&w->port, w->now, saved, len);
@@ -747,7 +747,7 @@ static void discover(World *w, unsigned how)
 {
     Mip6PortConfig config = w->port.config;
 
-    if (config.protect) {
+    if (config.protect[0]) {
         return;                 /* keys are those of one agent */
     }
     config.discover = true;
@@ -851,10 +851,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     w->random = how;
     w->peer = NULL;
     if (location == LOCATION_ESP) {
+        config.home.more = 0;           /* one address, which has keys */
+        config.heard_addresses = false;
         w->epoch = 1;
         /* Its numbers may go back: a loaded state is anybody's. */
         w->peer = sides_new(true, 0, w->epoch);
-        config.protect = sides_new(false, MIP6_PROTECT_WINDOW, w->epoch);
+        config.protect[0] = sides_new(false, MIP6_PROTECT_WINDOW, w->epoch);
     }
     mip6_port_init(&w->port, &config, &ops, w, how & 16);
     mip6_port_start(&w->port, w->now);
@@ -864,9 +866,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (unsigned i = 0; i < STEPS_MAX && in.left; i++) {
         step(w, &in);
     }
-    config.protect = w->port.config.protect;
+    config.protect[0] = w->port.config.protect[0];
     mip6_port_destroy(&w->port);
-    mip6_protect_free(config.protect);
+    mip6_protect_free(config.protect[0]);
     mip6_protect_free(w->peer);
     return 0;
 }

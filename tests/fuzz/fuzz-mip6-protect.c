@@ -147,7 +147,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .home = { .address = home, .prefix_len = 64, .has_guest_mac = true },
         .agent = agent, .has_care_of = true, .care_of = care_of,
         .location = MIP6_LOCATION_AWAY, .lifetime = 15, .mtu = 1500,
-        .protect = own,
+        .protect[0] = own,
     };
     World *w = &world;
 

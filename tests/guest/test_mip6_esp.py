@@ -26,6 +26,7 @@ from vmmnet.testbed.mobility import (
     CORRESPONDENT_ADDRESS,
     FOREIGN_PREFIX,
     HOME_ADDRESS,
+    SECOND_ADDRESS,
     World,
 )
 
@@ -169,15 +170,10 @@ def _forge(world: World, target: Guest) -> None:
     assert after["care-of"].startswith(FOREIGN_PREFIX)
 
 
-def test_wrong_key(world: World) -> None:
-    """The VM runs and is not registered; it says so, and the agent counts why."""
-    tap = world.foreign.tap("tap1")
-    arguments = _arguments(Keys(seed=7), tap, "location=away")
-    with (
-        world.agent(60, *_agent_lines(world, Keys())),
-        scratch.folder() as folder,
-        contextlib.ExitStack() as stack,
-    ):
+@contextlib.contextmanager
+def _without_guest(world: World, arguments: list[str]) -> Iterator[Qmp]:
+    """The monitor of a VM on the foreign network that has a netdev only."""
+    with scratch.folder() as folder, contextlib.ExitStack() as stack:
         command: list[str | Path] = [
             *(qemu.binary(), "-machine", "none,accel=qtest", "-display", "none", "-nodefaults"),
             *("-qmp", f"unix:{folder}/qmp,server=on,wait=off", *arguments),
@@ -188,6 +184,42 @@ def test_wrong_key(world: World) -> None:
         stack.callback(process.stop)
         monitor = Qmp(process.connect(Path(folder) / "qmp"))
         stack.callback(monitor.close)
+        yield monitor
+
+
+def test_two_addresses(world: World) -> None:
+    """Each is registered in associations of its own, with other keys."""
+    keys, more = Keys(), Keys(seed=128, spi=0x1011, more=True)
+    options = (f"more-home-address={SECOND_ADDRESS}", *more.options(), "location=away")
+    arguments = _arguments(keys, world.foreign.tap("tap2"), *options)
+    lines = [*_agent_lines(world, keys), *more.lines(SECOND_ADDRESS, world.folder)]
+    with world.agent(60, *lines), _without_guest(world, [*more.objects(), *arguments]) as monitor:
+
+        def info() -> dict[str, Any]:
+            return dict(monitor.command("query-mip6")[0])
+
+        def states() -> list[str]:
+            return [binding["state"] for binding in info()["bindings"]]
+
+        wait.until(lambda: states() == ["bound", "bound"], "two bindings")
+        used = {(esp["home-address"], esp["name"]) for esp in info()["esp"] if esp["packets"]}
+        signals = ("signal-out", "signal-in")
+        assert used == {(home, sa) for home in (HOME_ADDRESS, SECOND_ADDRESS) for sa in signals}
+        spis = [*range(0x1001, 0x1005), *range(0x1011, 0x1015)]
+        assert [esp["spi"] for esp in info()["esp"]] == spis
+        text = monitor.command("human-monitor-command", command_line="info mip6")
+        assert f"ESP      signal-in of {SECOND_ADDRESS} aes-gcm-128 SPI 0x1012, good=" in text
+        assert "unprotected 0, esp 0" in _show(world)
+
+
+def test_wrong_key(world: World) -> None:
+    """The VM runs and is not registered; it says so, and the agent counts why."""
+    tap = world.foreign.tap("tap1")
+    arguments = _arguments(Keys(seed=7), tap, "location=away")
+    with (
+        world.agent(60, *_agent_lines(world, Keys())),
+        _without_guest(world, arguments) as monitor,
+    ):
         wait.until(lambda: monitor.command("query-mip6")[0]["reason"] == "no-answer", "no answer")
         assert monitor.command("query-mip6")[0]["state"] == "registering"
         assert monitor.command("query-status")["running"]
@@ -208,14 +240,27 @@ MISTAKES = {
     "ipsec=off": "mip6 'mip0': esp-cipher= needs ipsec=esp: nothing is protected without it",
     "-signal-out-key=signal-out": "mip6 'mip0': ipsec=esp needs signal-out-key=, the ID of",
     "-tunnel-out-spi=0x1003": "mip6 'mip0': ipsec=esp needs tunnel-out-spi=, the SPI,",
+    "heard-addresses=on": "mip6 'mip0': heard-addresses=on with ipsec=esp: there are keys for",
+    # Of the second address.
+    "more-signal-in-key=nobody": "mip6 'mip0': more-signal-in-key=nobody: No secret with id",
+    "more-tunnel-in-spi=0x1002": "mip6 'mip0': more-tunnel-in-spi=4098 is the SPI of signal-in of "
+    "another home address, too: each needs its own",
+    "more-tunnel-in-key=signal-out": "mip6 'mip0': more-tunnel-in-key=signal-out: the secret is "
+    "the key of signal-out of another home address, too: each needs its own",
+    "more-tunnel-in-spi=255": "mip6 'mip0': more-tunnel-in-spi=255 is below 256, which is reserved",
+    "-more-signal-out-key=more-signal-out": "mip6 'mip0': more-signal-out-key= is given 0 times, "
+    "and more-home-address= 1 times: with ipsec=esp each address needs its own, in their order",
+    "-more-home-address=": "mip6 'mip0': more-signal-out-spi= is given 1 times, and "
+    "more-home-address= 0 times",
 }
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_mistakes(mistake: str) -> None:
     """QEMU does not start, and says which option is wrong."""
-    keys = Keys()
-    words = dict(word.split("=", 1) for word in keys.options())
+    keys, more = Keys(), Keys(seed=128, spi=0x1011, more=True)
+    words = dict(word.split("=", 1) for word in (*keys.options(), *more.options()))
+    words["more-home-address"] = SECOND_ADDRESS
     if mistake.startswith("-"):
         del words[mistake[1:].split("=")[0]]
     else:
@@ -224,7 +269,8 @@ def test_mistakes(mistake: str) -> None:
     options = "".join(f",{name}={value}" for name, value in words.items())
     done = subprocess.run(
         [
-            *(qemu.binary(), "-M", "none", "-display", "none", "-nodefaults", *keys.objects()),
+            *(qemu.binary(), "-M", "none", "-display", "none", "-nodefaults"),
+            *(*keys.objects(), *more.objects()),
             *("-netdev", "socket,id=net0,listen=127.0.0.1:0"),
             *("-netdev", f"{netdev},home-agent={AGENT_ADDRESS}{options}"),
         ],

@@ -338,7 +338,7 @@ static World *world_new(const char *cipher, const char *agents)
 
     g_assert_true(mip6_keyring_add(agent.keys, &config.home.address, &ring,
                                    &fault));
-    w->protect = config.protect = make(cipher, false, EPOCH);
+    w->protect = config.protect[0] = make(cipher, false, EPOCH);
     memcpy(config.mac, own_mac, 6);
     w->now = 1000 * SECOND;
     mip6_agent_init(&w->agent, &agent, &agent_ops, w);
@@ -738,7 +738,7 @@ static void test_migration(void)
 
     /* A host without keys does not take the VM. */
     bare = v->port.config;
-    bare.protect = NULL;
+    bare.protect[0] = NULL;
     mip6_port_init(&v->port, &bare, &port_ops, v, true);
     g_assert_false(mip6_port_load(&v->port, v->now, saved, saved_len));
     world_free(v);
@@ -824,7 +824,7 @@ static void test_late(void)
     world_free(w);
 }
 
-/* --- a VM that is registered early ----------------------------------------- */
+/* --- a VM that is registered early ---------------------------------------- */
 
 static void agent_is_there(World *w)
 {

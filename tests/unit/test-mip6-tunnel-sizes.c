@@ -142,7 +142,7 @@ static Fixture *begin(uint32_t mtu)
     struct in6_addr local = address(CARE_OF), remote = address(AGENT);
 
     f->now = 1000 * SECOND;
-    mip6_tunnel_init(&f->t, &ops, f, NULL);
+    mip6_tunnel_init(&f->t, &ops, f, NULL, 0);
     mip6_tunnel_set(&f->t, &local, &remote, mtu, 61);
     return f;
 }

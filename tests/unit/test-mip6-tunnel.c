@@ -102,7 +102,7 @@ static World *world_new(unsigned mtu)
     World *w = g_new0(World, 1);
 
     w->sizes = g_array_new(false, false, sizeof(unsigned));
-    mip6_tunnel_init(&w->tunnel, &ops, w, NULL);
+    mip6_tunnel_init(&w->tunnel, &ops, w, NULL, 0);
     mip6_tunnel_set(&w->tunnel, &local, &remote, mtu, 64);
     return w;
 }

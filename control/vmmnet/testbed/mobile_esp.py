@@ -19,10 +19,11 @@ _SIDES = {
 
 @dataclass(frozen=True)
 class Keys:
-    """Four associations, with ``seed`` in their keys."""
+    """Four associations, with ``seed`` in their keys; of a further address if ``more``."""
 
     seed: int = 0
     spi: int = 0x1001
+    more: bool = False
 
     def of(self, name: str) -> tuple[int, bytes]:
         """SPI and keying material, by the node's name of it."""
@@ -31,17 +32,21 @@ class Keys:
 
     def options(self) -> list[str]:
         """Of ``-netdev mip6``."""
-        words = ["ipsec=esp", f"esp-cipher={CIPHER}"]
-        for name in _SIDES:
-            words += [f"{name}-spi={self.of(name)[0]:#x}", f"{name}-key={name}"]
+        words = [] if self.more else ["ipsec=esp", f"esp-cipher={CIPHER}"]
+        for name in map(self._option, _SIDES):
+            spi = self.of(name.removeprefix("more-"))[0]
+            words += [f"{name}-spi={spi:#x}", f"{name}-key={name}"]
         return words
+
+    def _option(self, name: str) -> str:
+        return f"more-{name}" if self.more else name
 
     def objects(self) -> list[str]:
         """QEMU's arguments that make the secrets."""
         words = []
         for name in _SIDES:
             key = base64.b64encode(self.of(name)[1]).decode()
-            words += ["-object", f"secret,id={name},format=base64,data={key}"]
+            words += ["-object", f"secret,id={self._option(name)},format=base64,data={key}"]
         return words
 
     def lines(self, home: str, folder: Path) -> list[str]:
@@ -49,7 +54,7 @@ class Keys:
         lines = []
         for name, agents in _SIDES.items():
             spi, key = self.of(name)
-            file = folder / f"{agents}.key"
+            file = folder / f"{self._option(agents)}.key"
             file.touch(0o600)
             file.write_text(f"0x{key.hex()}\n")
             lines.append(f"esp {home} {agents} {spi:#x} {CIPHER} {file}")

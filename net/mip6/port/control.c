@@ -213,7 +213,7 @@ Mip6Verdict mip6_port_take_mh(Mip6Port *p, int64_t now,
             return mip6_port_drop(p, MIP6_DROP_NOT_HOME_ADDRESS);
         }
     }
-    if (from->is_opened && !mip6_port_binding(p, &to)) {
+    if (!mip6_port_is_selected(from, &to)) {
         return mip6_port_drop(p, MIP6_DROP_NOT_HOME_ADDRESS);
     }
     verdict = mip6_mh_parse(&mh, &ip->src, &to, packet + ext->offset,
@@ -258,7 +258,7 @@ Mip6Verdict mip6_port_take_advert(Mip6Port *p, int64_t now,
                        packet_ip6_ext_len(PACKET_PROTO_ROUTING, rh))) {
         b = mip6_port_binding(p, &home);
     }
-    if (!b) {
+    if (!b || !mip6_port_is_selected(from, &home)) {
         return mip6_port_drop(p, MIP6_DROP_NOT_HOME_ADDRESS);
     }
     if (!mip6_icmp_parse(&m, &ip->src, &home, packet + ext->offset,
@@ -360,7 +360,7 @@ static Mip6Verdict take_icmp6_error(Mip6Port *p, int64_t now,
     b = binding_of_update(p, outer, len);
     /* With ESP the agent has keys for us, and so knows mobility. */
     if (icmp[0] == PACKET_ICMP6_PARAMETER && icmp[1] != 0 && b &&
-        !p->config.protect) {
+        !mip6_port_has_esp(p)) {
         heeded |= mip6_binding_refused_by_icmp(b, now);
     }
     return heeded ? MIP6_DONE : mip6_port_drop(p, MIP6_DROP_ICMP6);

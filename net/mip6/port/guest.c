@@ -44,6 +44,7 @@ static Mip6Verdict into_tunnel(Mip6Port *p, int64_t now,
     if (!mip6_careof_next_hop(&p->careof, now, mip6_port_agent(p), mac)) {
         return mip6_port_drop(p, MIP6_DROP_NO_NEXT_HOP);
     }
+    mip6_port_choose(p, b);
     why = mip6_tunnel_send(&p->tunnel, now, mac, p->careof.mac, iov, iovcnt,
                            eth->len, offload, mip6_port_router(p));
     if (why != MIP6_DROP_NONE) {

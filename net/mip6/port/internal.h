@@ -21,8 +21,9 @@ typedef struct Mip6Arrived {
     int iovcnt;
     size_t offset;              /* of the packet in it */
     const PacketOffload *offload;
-    bool is_opened;             /* it was in ESP, ... */
-    Mip6ProtectSa sa;           /* of this association, if @is_opened */
+    /* It was in ESP, of this home address, in this association; NULL: not. */
+    const Mip6Binding *opened;
+    Mip6ProtectSa sa;
 } Mip6Arrived;
 
 extern const PacketOffload mip6_port_no_offload;
@@ -58,12 +59,31 @@ static inline const struct in6_addr *mip6_port_router(const Mip6Port *p)
                                       : mip6_port_agent(p);
 }
 
+static inline bool mip6_port_has_esp(const Mip6Port *p)
+{
+    return p->config.protect[0];
+}
+
 /* May a packet be believed that came by way of @sa, or should have? */
 static inline bool mip6_port_is_protected(const Mip6Port *p,
                                           const Mip6Arrived *from,
                                           Mip6ProtectSa sa)
 {
-    return p->config.protect ? from->is_opened && from->sa == sa : true;
+    return mip6_port_has_esp(p) ? from->opened && from->sa == sa : true;
+}
+
+/* Is it for the home address of the association that it came by, if any? */
+static inline bool mip6_port_is_selected(const Mip6Arrived *from,
+                                         const struct in6_addr *home)
+{
+    return !from->opened ||
+           packet_ip6_equal(home, &from->opened->config.home);
+}
+
+/* What is sent now is for, or of, the home address of @b. */
+static inline void mip6_port_choose(Mip6Port *p, const Mip6Binding *b)
+{
+    mip6_tunnel_choose(&p->tunnel, b - p->binding);
 }
 
 /* Perhaps a message of neighbour discovery (RFC 4861): worth a look. */
@@ -144,12 +164,14 @@ void mip6_port_judge_location(Mip6Port *p, int64_t now, const PacketNdRa *ra);
 void mip6_port_transmit(void *opaque, const void *frame, size_t len);
 
 /*
- * A message of mobility or of prefix discovery goes in ESP, if there is ESP.
+ * A message of mobility or of prefix discovery, of the home address of @b, goes
+ * in ESP, if there is ESP.
  * @room: octets at @packet, MIP6_PROTECT_MORE above @len
  *
  * Returns: its octets; 0, and it is counted, if it cannot be sent
  */
-size_t mip6_port_protect(Mip6Port *p, void *packet, size_t len, size_t room);
+size_t mip6_port_protect(Mip6Port *p, const Mip6Binding *b, void *packet,
+                         size_t len, size_t room);
 
 /* --- early.c -------------------------------------------------------------- */
 

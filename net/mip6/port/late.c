@@ -84,24 +84,31 @@ static bool may_go(const Mip6Port *p, unsigned address)
                       : p->late.takes[address].is_known;
 }
 
-static bool into_tunnel(Mip6Port *p, const struct iovec *frame,
-                        const PacketOffload *offload)
+static Mip6Binding *binding_of(Mip6Port *p, unsigned address)
 {
+    return mip6_port_binding(p, &p->home.learned.address[address]);
+}
+
+static bool into_tunnel(Mip6Port *p, Kept *k)
+{
+    const struct iovec frame = { k + 1, k->len };
+    const Mip6Binding *b = binding_of(p, k->address);
     uint8_t mac[PACKET_ETH_ADDR_LEN];
 
     /* The link may be another one since then, to which no tunnel leads. */
-    if (!mip6_careof_owns(&p->careof, &p->tunnel.local)) {
+    if (!b || !mip6_careof_owns(&p->careof, &p->tunnel.local)) {
         return false;
     }
+    mip6_port_choose(p, b);
     /* The guest, which is told what is too big, is not here. */
     return p->dhaad.agents &&
-           (offload->gso != PACKET_GSO_NONE ||
-            frame->iov_len - PACKET_ETH_LEN <=
+           (k->offload.gso != PACKET_GSO_NONE ||
+            frame.iov_len - PACKET_ETH_LEN <=
             mip6_tunnel_mtu(&p->tunnel, p->now)) &&
            mip6_careof_next_hop(&p->careof, p->now, mip6_port_agent(p), mac) &&
-           mip6_tunnel_send(&p->tunnel, p->now, mac, p->careof.mac, frame, 1,
-                            PACKET_ETH_LEN, offload, mip6_port_router(p)) ==
-           MIP6_DROP_NONE;
+           mip6_tunnel_send(&p->tunnel, p->now, mac, p->careof.mac, &frame, 1,
+                            PACKET_ETH_LEN, &k->offload,
+                            mip6_port_router(p)) == MIP6_DROP_NONE;
 }
 
 static void forward(Mip6Port *p, Kept *k)
@@ -112,7 +119,7 @@ static void forward(Mip6Port *p, Kept *k)
     if (k->on_trial) {
         /* It has gone already. */
     } else if (p->is_away) {
-        if (!into_tunnel(p, &frame, &k->offload)) {
+        if (!into_tunnel(p, k)) {
             p->dropped[MIP6_DROP_LATE]++;
             return;
         }
@@ -180,10 +187,8 @@ static void try_first(Mip6Port *p)
         p->late.is_settled = true;
         flush(p);
     } else if (k) {
-        struct iovec frame = { k + 1, k->len };
-
         p->late.trial = p->now + trial_gap(p);
-        k->on_trial = into_tunnel(p, &frame, &k->offload);
+        k->on_trial = into_tunnel(p, k);
         if (!k->on_trial) {
             k->gone = true;
             p->dropped[MIP6_DROP_LATE]++;
@@ -220,11 +225,6 @@ static bool asks(const Mip6Port *p)
         }
     }
     return false;
-}
-
-static Mip6Binding *binding_of(Mip6Port *p, unsigned address)
-{
-    return mip6_port_binding(p, &p->home.learned.address[address]);
 }
 
 /* The agent has the new binding: its MAC address is that of the VM now. */

@@ -12,8 +12,9 @@
 #define INNER_DST_AT    24u
 
 /* May the guest get this packet from the tunnel? */
-static Mip6Drop check_inner(const Mip6Port *p, const PacketIp6 *outer,
-                            const uint8_t *inner, size_t len)
+static Mip6Drop check_inner(const Mip6Port *p, const Mip6Arrived *from,
+                            const PacketIp6 *outer, const uint8_t *inner,
+                            size_t len)
 {
     struct in6_addr dst;
 
@@ -24,8 +25,9 @@ static Mip6Drop check_inner(const Mip6Port *p, const PacketIp6 *outer,
         return MIP6_DROP_MALFORMED;
     }
     memcpy(&dst, inner + INNER_DST_AT, sizeof(dst));
-    if (!mip6_home_is_guests(&p->home, &dst) && !packet_mld_forwards(&dst) &&
-        !packet_mld_is_query(inner, len)) {
+    if (!(mip6_home_is_guests(&p->home, &dst) &&
+          mip6_port_is_selected(from, &dst)) &&
+        !packet_mld_forwards(&dst) && !packet_mld_is_query(inner, len)) {
         return MIP6_DROP_NOT_HOME_ADDRESS;
     }
     return MIP6_DROP_NONE;
@@ -134,7 +136,7 @@ static Mip6Verdict out_of_tunnel(Mip6Port *p, const Mip6Arrived *from,
                                  const PacketIp6 *outer, size_t offset,
                                  uint8_t *inner, size_t have)
 {
-    Mip6Drop why = check_inner(p, outer, inner, have);
+    Mip6Drop why = check_inner(p, from, outer, inner, have);
     Tunnelled t;                /* of which the long fields stay unset */
 
     if (why != MIP6_DROP_NONE) {
@@ -171,6 +173,18 @@ static Mip6Verdict take_upper(Mip6Port *p, int64_t now, const Mip6Arrived *from,
                               const PacketIp6 *ip, const PacketIp6Ext *ext,
                               uint8_t *packet, size_t len);
 
+/* The home address whose association a packet is of, from the SPI on. */
+static const Mip6Binding *binding_of_esp(const Mip6Port *p,
+                                         const struct iovec *esp, int parts)
+{
+    for (unsigned i = 0; i < p->tunnel.protected; i++) {
+        if (mip6_protect_knows(p->config.protect[i], esp, parts)) {
+            return &p->binding[i];
+        }
+    }
+    return NULL;
+}
+
 /* ESP of the home agent, for us; @ip is the outer header. */
 static Mip6Verdict take_esp(Mip6Port *p, int64_t now, const Mip6Arrived *from,
                             const PacketIp6 *ip, const PacketIp6Ext *ext,
@@ -179,7 +193,7 @@ static Mip6Verdict take_esp(Mip6Port *p, int64_t now, const Mip6Arrived *from,
     struct iovec esp[MIP6_TUNNEL_PARTS_MAX], iov = { p->opened, 0 };
     Mip6Arrived opened = {
         .eth = from->eth, .iov = &iov, .iovcnt = 1,
-        .offload = &mip6_port_no_offload, .is_opened = true,
+        .offload = &mip6_port_no_offload,
     };
     size_t len = PACKET_IP6_LEN + ip->payload;
     PacketIp6Ext inside;
@@ -196,10 +210,11 @@ static Mip6Verdict take_esp(Mip6Port *p, int64_t now, const Mip6Arrived *from,
             packet_iov_slice(from->iov, from->iovcnt,
                              from->offset + ext->offset, len - ext->offset,
                              esp, MIP6_TUNNEL_PARTS_MAX);
-    if (parts < 0 ||
-        !mip6_protect_open(p->config.protect, packet, ext, esp, parts,
-                           p->opened, sizeof(p->opened), &iov.iov_len,
-                           &opened.sa)) {
+    opened.opened = parts < 0 ? NULL : binding_of_esp(p, esp, parts);
+    if (!opened.opened ||
+        !mip6_protect_open(p->config.protect[opened.opened - p->binding],
+                           packet, ext, esp, parts, p->opened,
+                           sizeof(p->opened), &iov.iov_len, &opened.sa)) {
         return mip6_port_drop(p, MIP6_DROP_ESP);
     }
     if (!packet_ip6_parse(&whole, p->opened, iov.iov_len) ||
@@ -216,7 +231,7 @@ static Mip6Verdict take_upper(Mip6Port *p, int64_t now, const Mip6Arrived *from,
 {
     switch (ext->next) {
     case PACKET_PROTO_ESP:
-        return p->config.protect && !from->is_opened
+        return mip6_port_has_esp(p) && !from->opened
                ? take_esp(p, now, from, ip, ext, packet)
                : mip6_port_drop(p, MIP6_DROP_UNKNOWN_PROTOCOL);
     case PACKET_PROTO_IP6:
@@ -310,9 +325,15 @@ static Mip6Verdict take_packet(Mip6Port *p, int64_t now,
 /* Is this packet, of at least four octets behind its header, in our ESP? */
 static bool is_signal(const Mip6Port *p, const uint8_t *packet)
 {
-    return packet[6] == PACKET_PROTO_ESP &&
-           packet_get32(packet + PACKET_IP6_LEN) ==
-           esp_sa_spi(mip6_protect_sa(p->config.protect, MIP6_SIGNAL_IN));
+    uint32_t spi = packet_get32(packet + PACKET_IP6_LEN);
+
+    for (unsigned i = 0; i < p->tunnel.protected; i++) {
+        if (spi == esp_sa_spi(mip6_protect_sa(p->config.protect[i],
+                                              MIP6_SIGNAL_IN))) {
+            return packet[6] == PACKET_PROTO_ESP;
+        }
+    }
+    return false;
 }
 
 /*
@@ -329,9 +350,9 @@ static bool is_answer_at_home(const Mip6Port *p, const struct iovec *iov,
            packet_iov_copy(iov, iovcnt, 0, head, sizeof(head)) ==
            sizeof(head) &&
            packet_get16(head + 12) == PACKET_ETH_IP6 &&
-           (p->config.protect ? is_signal(p, ip)
-                              : ip[6] == PACKET_PROTO_MH ||
-                                ip[6] == PACKET_PROTO_ROUTING) &&
+           (mip6_port_has_esp(p) ? is_signal(p, ip)
+                                 : ip[6] == PACKET_PROTO_MH ||
+                                   ip[6] == PACKET_PROTO_ROUTING) &&
            memcmp(ip + 8, mip6_port_agent(p), sizeof(struct in6_addr)) == 0;
 }
 

@@ -99,10 +99,12 @@ static void guest_packet(void *opaque, const void *packet, size_t len)
     }
 }
 
-size_t mip6_port_protect(Mip6Port *p, void *packet, size_t len, size_t room)
+size_t mip6_port_protect(Mip6Port *p, const Mip6Binding *b, void *packet,
+                         size_t len, size_t room)
 {
-    if (p->config.protect) {
-        len = mip6_protect_signal(p->config.protect, packet, len, room);
+    if (mip6_port_has_esp(p)) {
+        len = mip6_protect_signal(p->config.protect[b - p->binding], packet,
+                                  len, room);
         p->dropped[MIP6_DROP_ESP] += !len;
     }
     return len;
@@ -140,7 +142,7 @@ static void binding_send(void *opaque, const Mip6Binding *b, const Mip6Mh *bu,
     ip.payload = at - packet - PACKET_IP6_LEN;
     packet_ip6_build(packet, &ip);
     mip6_port_has_updated(p);
-    len = mip6_port_protect(p, packet, at - packet,
+    len = mip6_port_protect(p, b, packet, at - packet,
                             frame + sizeof(frame) - packet);
     if (len) {
         packet_eth_build(frame, mac, p->careof.mac, PACKET_ETH_IP6);
@@ -177,7 +179,7 @@ static void prefixes_solicit(void *opaque, uint16_t id)
     at += mip6_icmp_build(at, &p->config.home.address, agent, &m);
     ip.payload = at - packet - PACKET_IP6_LEN;
     packet_ip6_build(packet, &ip);
-    len = mip6_port_protect(p, packet, at - packet,
+    len = mip6_port_protect(p, &p->binding[0], packet, at - packet,
                             frame + sizeof(frame) - packet);
     if (len) {
         packet_eth_build(frame, mac, p->careof.mac, PACKET_ETH_IP6);
@@ -375,7 +377,8 @@ void mip6_port_init(Mip6Port *p, const Mip6PortConfig *config,
     mip6_port_agent_init(p);
     mip6_port_bind_configured(p, &binding_ops);
     mip6_prefixes_init(&p->prefixes, &prefixes_ops, p);
-    mip6_tunnel_init(&p->tunnel, &tunnel_ops, p, config->protect);
+    mip6_tunnel_init(&p->tunnel, &tunnel_ops, p, p->config.protect,
+                     mip6_port_has_esp(p) ? p->bindings : 0);
     mip6_port_late_end(p);
     p->tunnel.fragment_id = ops->random(opaque);
     if (config->location != MIP6_LOCATION_AUTO || !arriving) {
@@ -403,8 +406,8 @@ void mip6_port_run(Mip6Port *p, int64_t now)
     p->has_left = false;
     mip6_port_late_end(p);
     p->hold_until = now + HOLD_MAX;
-    if (p->config.protect) {
-        mip6_protect_take_back(p->config.protect);
+    for (unsigned i = 0; i < p->tunnel.protected; i++) {
+        mip6_protect_take_back(p->config.protect[i]);
     }
     if (p->is_known && p->is_away) {
         mip6_home_leave(&p->home, now);

@@ -28,13 +28,18 @@ typedef struct Mip6PortConfig {
     bool discover;              /* it is to be found: @agent does not count */
     bool has_care_of;
     struct in6_addr care_of;    /* a fixed one */
-    bool heard_addresses;       /* bind what the guest was heard to use, too */
+    /* Bind what the guest was heard to use, too; not with @protect. */
+    bool heard_addresses;
     bool early_registration;    /* bind before the VM leaves home */
     Mip6Location location;
     uint16_t lifetime;          /* of bindings; MIP6_LIFETIME_UNIT */
     uint8_t mac[PACKET_ETH_ADDR_LEN];   /* on foreign links */
     uint32_t mtu;               /* of the link */
-    Mip6Protect *protect;       /* not owned; NULL: nothing is in ESP */
+    /*
+     * Of each home address, in their order; not owned. All or none: then
+     * nothing is in ESP.
+     */
+    Mip6Protect *protect[MIP6_HOME_ADDRESSES];
 } Mip6PortConfig;
 
 typedef struct Mip6PortOps {
@@ -187,7 +192,7 @@ void mip6_port_stay(Mip6Port *p, int64_t now);
 void mip6_port_leave(Mip6Port *p, int64_t now);
 
 /* Room that mip6_port_save() needs. */
-#define MIP6_PORT_SAVED_MAX     2048u
+#define MIP6_PORT_SAVED_MAX     8192u
 
 /**
  * mip6_port_save: what a migration carries, in a format of its own

@@ -126,8 +126,18 @@ typedef struct Saved {
     Mip6HomeLearned learned;
     struct in6_addr agent;      /* in use; "::": none is known */
     bool has_esp;
-    EspSaState esp[MIP6_PROTECT_SAS];
+    EspSaState esp[MIP6_HOME_ADDRESSES][MIP6_PROTECT_SAS];  /* configured */
 } Saved;
+
+/* Of all addresses of the configuration. */
+static void protect_fields(Cursor *c, bool write, Saved *s)
+{
+    for (unsigned i = 0; i < s->configured; i++) {
+        for (unsigned j = 0; !c->bad && j < MIP6_PROTECT_SAS; j++) {
+            esp_fields(c, write, &s->esp[i][j]);
+        }
+    }
+}
 
 static void saved_fields(Cursor *c, bool write, Saved *s)
 {
@@ -144,8 +154,8 @@ static void saved_fields(Cursor *c, bool write, Saved *s)
     learned_fields(c, write, &s->learned);
     field(c, write, &s->agent, sizeof(s->agent));
     FIELD(c, write, s->has_esp, 1);
-    for (unsigned i = 0; s->has_esp && !c->bad && i < MIP6_PROTECT_SAS; i++) {
-        esp_fields(c, write, &s->esp[i]);
+    if (s->has_esp && !c->bad) {
+        protect_fields(c, write, s);
     }
 }
 
@@ -163,9 +173,11 @@ size_t mip6_port_save(const Mip6Port *p, int64_t now, void *buf)
         s.home[i] = p->binding[i].config.home;
         mip6_binding_save(&p->binding[i], now, &s.binding[i]);
     }
-    s.has_esp = p->config.protect;
-    for (unsigned i = 0; s.has_esp && i < MIP6_PROTECT_SAS; i++) {
-        mip6_protect_hand_over(p->config.protect, i, &s.esp[i]);
+    s.has_esp = mip6_port_has_esp(p);
+    for (unsigned i = 0; i < p->tunnel.protected * MIP6_PROTECT_SAS; i++) {
+        unsigned home = i / MIP6_PROTECT_SAS, sa = i % MIP6_PROTECT_SAS;
+
+        mip6_protect_hand_over(p->config.protect[home], sa, &s.esp[home][sa]);
     }
     saved_fields(&c, true, &s);
     return c.bad ? 0 : MIP6_PORT_SAVED_MAX - c.left;
@@ -235,6 +247,21 @@ static void load_binding(Mip6Port *p, int64_t now, const struct in6_addr *home,
     }
 }
 
+/* The numbers of the associations, by their home addresses. */
+static bool load_esp(Mip6Port *p, const Saved *s)
+{
+    for (unsigned i = 0; i < s->configured * MIP6_PROTECT_SAS; i++) {
+        unsigned home = i / MIP6_PROTECT_SAS, sa = i % MIP6_PROTECT_SAS;
+        const Mip6Binding *b = mip6_port_binding(p, &s->home[home]);
+
+        if (!b || !mip6_protect_load(p->config.protect[b - p->binding], sa,
+                                     &s->esp[home][sa])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* The agent that all bindings are with. */
 static bool load_agent(Mip6Port *p, const Saved *s)
 {
@@ -252,7 +279,7 @@ bool mip6_port_load(Mip6Port *p, int64_t now, const void *buf, size_t len)
     Saved s;
 
     if (!read_saved(&s, buf, len) || !has_same_homes(p, &s) ||
-        s.has_esp != (p->config.protect != NULL)) {
+        s.has_esp != mip6_port_has_esp(p)) {
         return false;
     }
     for (unsigned i = 0; i < s.bindings; i++) {
@@ -263,10 +290,8 @@ bool mip6_port_load(Mip6Port *p, int64_t now, const void *buf, size_t len)
     if (!load_agent(p, &s)) {
         return false;
     }
-    for (unsigned i = 0; s.has_esp && i < MIP6_PROTECT_SAS; i++) {
-        if (!mip6_protect_load(p->config.protect, i, &s.esp[i])) {
-            return false;
-        }
+    if (s.has_esp && !load_esp(p, &s)) {
+        return false;
     }
     mip6_home_load(&p->home, &s.learned);
     for (unsigned i = 0; i < s.bindings; i++) {

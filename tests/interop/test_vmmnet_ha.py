@@ -92,6 +92,38 @@ def test_registers_moves_and_ends(field: Field) -> None:
         assert HOME_ADDRESS not in _routes(field)
 
 
+def _marked(packet: bytes, field: int) -> bytes:
+    """With ``field`` for explicit congestion notification (RFC 3168 section 5)."""
+    return packet[:1] + bytes((packet[1] | field << 4,)) + packet[2:]
+
+
+def test_marks(field: Field, control: str) -> None:
+    """What a router marks in the tunnel, the correspondent hears (RFC 6040 section 4.2)."""
+    rows = ((0, 0, 0, None), (1, 1, 1, 3), (2, 1, 2, 3), (3, 3, 3, 3))  # [inner][outer]
+    fields = {(i, o): row[o] for i, row in enumerate(rows) for o in range(4)}
+    with field.correspondent.entered():
+        receiver = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+    receiver.bind((CORRESPONDENT_ADDRESS, 7009))
+    receiver.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_RECVTCLASS, 1)
+    receiver.settimeout(wait.PATIENCE)
+    ends = (HOME_ADDRESS, CORRESPONDENT_ADDRESS)
+    heard: dict[tuple[int, int], int] = {}
+    with receiver, field.agent(control):
+        assert field.mobile.register(1).status == 0
+        for inner, outer in fields:
+            udp = struct.pack(">HHHHBB", 7009, 7009, 10, 0, inner, outer)
+            sealed = mobile.checksum(*ends, socket.IPPROTO_UDP, udp)
+            udp = udp[:6] + struct.pack(">H", sealed) + udp[8:]
+            packet = _marked(mobile.ip6(*ends, socket.IPPROTO_UDP, udp), inner)
+            field.mobile.send(_marked(_tunnel(CARE_OF[0], packet), outer))
+        while len(heard) < 15:
+            data, messages, _, _ = receiver.recvmsg(64, socket.CMSG_SPACE(4))
+            heard[data[0], data[1]] = struct.unpack("i", messages[0][2])[0]
+        assert heard == {pair: mark for pair, mark in fields.items() if mark is not None}
+        dropped = 'vmmnet_ha_dropped_packets_total{reason="ecn"} 1\n'
+        wait.until(lambda: dropped in _show(field, "--metrics"), "the one that is dropped")
+
+
 def test_two_home_addresses(field: Field) -> None:
     """They share a care-of address; each is allowed, and begins and ends, by itself."""
     with field.agent(f"allow {HOME_ADDRESS}", f"allow {SECOND_ADDRESS}"):

@@ -205,15 +205,18 @@ static void configure(World *w)
 static void narrow(World *w, unsigned home)
 {
     struct in6_addr router = agent_address("2001:db8:3000::ffff");
-    uint8_t packet[PACKET_IP6_MTU_MIN], error[PACKET_IP6_MTU_MIN];
-    size_t len = agent_build_packet(packet, FAR, homes[home], 1000);
+    uint8_t packet[ROOM], error[PACKET_IP6_MTU_MIN];
+    size_t len = agent_build_packet(packet, FAR, homes[home],
+                                    1240 + below(w, 300));
 
     w->packets = 0;
     mip6_agent_packet(&w->agent, now(), packet, len);
-    if (w->packets == 1) {
+    /* It is believed of a packet that has not fitted. */
+    if (w->packets == 1 && w->len > PACKET_IP6_MTU_MIN) {
         len = packet_icmp6_error(error, sizeof(error), &router, 64,
-                                 PACKET_ICMP6_TOO_BIG, 0,
-                                 1280 + below(w, 300), w->packet, w->len);
+                                 PACKET_ICMP6_TOO_BIG, 0, PACKET_IP6_MTU_MIN +
+                                 below(w, w->len - PACKET_IP6_MTU_MIN),
+                                 w->packet, w->len);
         mip6_agent_packet(&w->agent, now(), error, len);
     }
 }

@@ -36,8 +36,9 @@
  * the packet's source is not the agent's mobile node: it is refused by a
  * Binding Error (RFC 6275 section 10.4.5 and 9.3.3), and kept. The others
  * follow when no Binding Error has come for longer than the agent takes to
- * answer, which registrations have told (TRIAL_GAP at most). An agent that does not take tunnels
- * from the care-of address of before drops them; they would be lost anyhow.
+ * answer, which registrations have told (TRIAL_GAP at most). An agent that does
+ * not take tunnels from the care-of address of before drops them; they would be
+ * lost anyhow.
  *
  * In ESP all this is the same. The numbers of the associations have left with
  * the VM, but for some that the source has kept (protect.c), and the tunnel's

@@ -64,7 +64,7 @@ static void mip6_to_guest(void *opaque, const struct iovec *iov, int iovcnt,
 {
     Mip6Netdev *m = opaque;
 
-    net_stage_gather_send(m->gather, iov, iovcnt, offload, true);
+    net_stage_gather_send(m->gather, 0, iov, iovcnt, offload, true);
 }
 
 static void mip6_to_link(void *opaque, const struct iovec *iov, int iovcnt,
@@ -72,7 +72,7 @@ static void mip6_to_link(void *opaque, const struct iovec *iov, int iovcnt,
 {
     Mip6Netdev *m = opaque;
 
-    net_stage_send_packet(m->stage, NET_STAGE_BACKEND, iov, iovcnt, offload);
+    net_stage_send_packet(m->stage, NET_STAGE_BACKEND, 0, iov, iovcnt, offload);
 }
 
 static uint32_t mip6_random(void *opaque)

@@ -14,6 +14,7 @@ struct NetStageGather {
     QEMUBH *flush;              /* at the end of a batch */
     bool paused;
     unsigned takes;             /* PACKET_COALESCE_..., of what is held */
+    unsigned queue;             /* of what is held */
     PacketCoalesce coalesce;
 };
 
@@ -50,8 +51,8 @@ static void gather_sent(NetStageGather *g, bool sent)
 static void gather_put(NetStageGather *g, const struct iovec *iov, int iovcnt,
                        const PacketOffload *offload)
 {
-    gather_sent(g, net_stage_send_packet(g->stage, NET_STAGE_NIC, iov, iovcnt,
-                                         offload));
+    gather_sent(g, net_stage_send_packet(g->stage, NET_STAGE_NIC, g->queue,
+                                         iov, iovcnt, offload));
 }
 
 /* A super-frame whose kind the NIC takes no more. */
@@ -76,9 +77,14 @@ static void gather_coalesced(void *opaque, uint8_t *packet, size_t len,
                              const PacketOffload *offload)
 {
     NetStageGather *g = opaque;
-    unsigned vnet_len = net_stage_vnet_len(g->stage, 0);
+    unsigned vnet_len = net_stage_vnet_len(g->stage, g->queue);
     struct iovec iov = { packet - vnet_len, vnet_len + len };
-    NetStageFrame frame = { .iov = &iov, .iovcnt = 1, .vnet_len = vnet_len };
+    NetStageFrame frame = {
+        .iov = &iov,
+        .iovcnt = 1,
+        .vnet_len = vnet_len,
+        .queue = g->queue,
+    };
 
     QEMU_BUILD_BUG_ON(PACKET_COALESCE_ROOM < NET_STAGE_VNET_MAX);
     if (offload->gso != PACKET_GSO_NONE && (g->takes & ~gather_takes(g))) {
@@ -93,15 +99,16 @@ static void gather_coalesced(void *opaque, uint8_t *packet, size_t len,
     gather_sent(g, net_stage_send(g->stage, NET_STAGE_NIC, &frame));
 }
 
-void net_stage_gather_send(NetStageGather *g, const struct iovec *iov,
-                           int iovcnt, const PacketOffload *offload,
-                           bool join)
+void net_stage_gather_send(NetStageGather *g, unsigned queue,
+                           const struct iovec *iov, int iovcnt,
+                           const PacketOffload *offload, bool join)
 {
     unsigned takes = gather_takes(g);
 
-    if (takes != g->takes) {
+    if (takes != g->takes || queue != g->queue) {
         packet_coalesce_flush(&g->coalesce);
         g->takes = takes;
+        g->queue = queue;
     }
     if (packet_coalesce_take(&g->coalesce, join ? takes : 0, iov, iovcnt,
                              offload)) {

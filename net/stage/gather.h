@@ -29,13 +29,15 @@ NetStageGather *net_stage_gather_new(NetStage *stage,
 void net_stage_gather_free(NetStageGather *g);
 
 /**
- * net_stage_gather_send: a frame for the NIC, in queue 0
+ * net_stage_gather_send: a frame for the NIC
+ * @queue: as net_stage_send() has it.  What is held for another one is sent
+ *         before, also while that is paused: a room that pauses uses one queue
  * @iov: the frame without virtio-net header
  * @join: it may be held, and be put together with others
  */
-void net_stage_gather_send(NetStageGather *g, const struct iovec *iov,
-                           int iovcnt, const PacketOffload *offload,
-                           bool join);
+void net_stage_gather_send(NetStageGather *g, unsigned queue,
+                           const struct iovec *iov, int iovcnt,
+                           const PacketOffload *offload, bool join);
 
 /** net_stage_gather_flush: send what is held, unless that is paused */
 void net_stage_gather_flush(NetStageGather *g);

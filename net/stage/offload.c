@@ -71,7 +71,7 @@ void net_stage_write_offload(void *vnet, const PacketOffload *offload)
     }
 }
 
-bool net_stage_send_packet(NetStage *stage, NetStageSide to,
+bool net_stage_send_packet(NetStage *stage, NetStageSide to, unsigned queue,
                            const struct iovec *iov, int iovcnt,
                            const PacketOffload *offload)
 {
@@ -80,7 +80,8 @@ bool net_stage_send_packet(NetStage *stage, NetStageSide to,
     NetStageFrame frame = {
         .iov = part,
         .iovcnt = iovcnt + 1,
-        .vnet_len = net_stage_vnet_len(stage, 0),
+        .vnet_len = net_stage_vnet_len(stage, queue),
+        .queue = queue,
     };
 
     assert(iovcnt < ARRAY_SIZE(part));

@@ -16,12 +16,13 @@ PacketOffload net_stage_read_offload(const NetStageFrame *frame);
 void net_stage_write_offload(void *vnet, const PacketOffload *offload);
 
 /**
- * net_stage_send_packet: send a frame of the room's own, in queue 0
+ * net_stage_send_packet: send a frame of the room's own
+ * @queue: as net_stage_send() has it
  * @iov: without virtio-net header, NET_STAGE_PARTS_MAX + 8 parts at most
  *
  * Returns: as net_stage_send()
  */
-bool net_stage_send_packet(NetStage *stage, NetStageSide to,
+bool net_stage_send_packet(NetStage *stage, NetStageSide to, unsigned queue,
                            const struct iovec *iov, int iovcnt,
                            const PacketOffload *offload);
 

@@ -20,6 +20,7 @@
 
 static unsigned offloads;
 static bool full;
+static unsigned last_queue;
 static unsigned refused;
 static GPtrArray *got;          /* GBytes, with virtio-net's header */
 static uint8_t payload[SIZE];
@@ -44,6 +45,7 @@ bool net_stage_send(NetStage *stage, NetStageSide to,
     g_assert_cmpuint(frame->vnet_len, ==, VNET_LEN);
     iov_to_buf(frame->iov, frame->iovcnt, 0, buf, size);
     g_ptr_array_add(got, g_bytes_new_take(buf, size));
+    last_queue = frame->queue;
     return !full;
 }
 
@@ -67,7 +69,8 @@ static void end(NetStageGather *g)
     g_ptr_array_unref(got);
 }
 
-static void send_segment(NetStageGather *g, unsigned number, bool join)
+static void send_in(NetStageGather *g, unsigned queue, unsigned number,
+                    bool join)
 {
     static const PacketOffload none;
     FrameSpec spec = {
@@ -77,7 +80,12 @@ static void send_segment(NetStageGather *g, unsigned number, bool join)
     uint8_t frame[FRAME_MAX];
     struct iovec iov = { frame, frame_make(frame, &spec) };
 
-    net_stage_gather_send(g, &iov, 1, &none, join);
+    net_stage_gather_send(g, queue, &iov, 1, &none, join);
+}
+
+static void send_segment(NetStageGather *g, unsigned number, bool join)
+{
+    send_in(g, 0, number, join);
 }
 
 static void end_batch(void)
@@ -142,6 +150,25 @@ static void test_order(void)
     check(2, 3, 1);
     end_batch();
     g_assert_cmpuint(got->len, ==, 3);
+    end(g);
+}
+
+/* Each goes in the queue that it is for. */
+static void test_queues(void)
+{
+    NetStageGather *g = begin();
+
+    send_in(g, 2, 0, true);
+    send_in(g, 2, 1, true);
+    send_in(g, 1, 2, true);
+    g_assert_cmpuint(last_queue, ==, 2);
+    check(0, 0, 2);
+    end_batch();
+    g_assert_cmpuint(last_queue, ==, 1);
+    check(1, 2, 1);
+    send_in(g, 3, 3, false);
+    g_assert_cmpuint(last_queue, ==, 3);
+    check(2, 3, 1);
     end(g);
 }
 
@@ -210,6 +237,7 @@ int main(int argc, char **argv)
     }
     g_test_add_func("/stage/gather/batch", test_batch);
     g_test_add_func("/stage/gather/order", test_order);
+    g_test_add_func("/stage/gather/queues", test_queues);
     g_test_add_func("/stage/gather/pause", test_pause);
     g_test_add_func("/stage/gather/takes", test_takes);
     g_test_add_func("/stage/gather/refused", test_refused);

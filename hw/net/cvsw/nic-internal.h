@@ -25,6 +25,7 @@ struct CvswNic {
     uint32_t denied;            /* CVSW_OFFLOAD_... */
     MACAddr mac;
     bool was_up;
+    unsigned queue;             /* of the frame that is being switched */
     uint32_t flows_max, masks_max;
     uint64_t control_of_guest;  /* control frames that the guest has sent */
     /* For the controller. */

@@ -56,10 +56,10 @@ static void cvsw_emit(void *opaque, uint32_t port, const struct iovec *iov,
     CvswNic *nic = opaque;
 
     if (port == CVSW_PORT_GUEST) {
-        net_stage_gather_send(nic->gather, iov, parts, offload,
+        net_stage_gather_send(nic->gather, nic->queue, iov, parts, offload,
                               nic->run->out_of_tunnel);
-    } else if (!net_stage_send_packet(nic->stage, NET_STAGE_BACKEND, iov,
-                                      parts, offload)) {
+    } else if (!net_stage_send_packet(nic->stage, NET_STAGE_BACKEND,
+                                      nic->queue, iov, parts, offload)) {
         cvsw_nic_drop(nic, CVSW_PORT_GUEST, CVSW_DROP_QUEUE);
     }
 }
@@ -77,6 +77,7 @@ static NetStageVerdict cvsw_take(CvswNic *nic, uint32_t in_port,
         cvsw_nic_drop(nic, in_port, CVSW_DROP_MALFORMED);
         return NET_STAGE_DROP;
     }
+    nic->queue = frame->queue;
     if (cvsw_run(nic->run, in_port, iov, parts, &offload, cvsw_nic_now())) {
         return NET_STAGE_DROP;
     }
@@ -161,7 +162,7 @@ static void cvsw_control_send(void *opaque, const void *frame, size_t len)
     CvswNic *nic = opaque;
     struct iovec iov = { (void *)frame, len };
 
-    net_stage_send_packet(nic->stage, NET_STAGE_BACKEND, &iov, 1, &none);
+    net_stage_send_packet(nic->stage, NET_STAGE_BACKEND, 0, &iov, 1, &none);
 }
 
 static bool cvsw_random(void *opaque, void *buf, size_t len)

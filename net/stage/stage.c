@@ -26,6 +26,12 @@
  *    it can.  stage_sent() flushes that queue.  So a stage holds one frame for
  *    each direction and queue, and the room sees each frame once.
  *
+ * A NIC without buffers would so stop its backend for good.  For a room that is
+ * a station of its own (@hears_past_nic), a timer runs while frames wait for
+ * the NIC.  If that has taken none of them between two looks it is stuck: the
+ * back receives on, and the room is told with each frame, until all that waits
+ * is gone.  What the room sends to the NIC then waits with the others.
+ *
  * The stage never asks the far side beforehand whether it can receive: QEMU
  * tells nobody when that becomes true again, unless a frame waits.
  *
@@ -36,6 +42,7 @@
  * acts on a netdev and on its peer if that is a NIC; a stage does the rest of
  * the chain.  Down the chain it does so a little later (stage_settle()),
  * because QEMU calls link_status_changed before it has changed the NIC's link.
+ * It does not for a room that is a station of its own.
  *
  * Of a peer that comes or goes, a hook in net/net.c tells through
  * link_status_changed.  A backend that goes takes its queue with it, without
@@ -50,6 +57,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
+#include "qemu/timer.h"
 #include "monitor/monitor.h"
 #include "net/vhost_net.h"
 #include "qapi/error.h"
@@ -63,6 +71,9 @@ typedef struct StageEnd {
     NetStageSide side;
     unsigned queue;
     unsigned waiting;           /* frames of ours in the peer's queue */
+    /* Of the NIC's side. */
+    unsigned looks;             /* since it has taken a frame */
+    bool is_stuck;
 } StageEnd;
 
 struct NetStage {
@@ -72,6 +83,7 @@ struct NetStage {
     unsigned queues;
     StageEnd **end[NET_STAGE_SIDES];
     QEMUBH *settle;
+    QEMUTimer *look;            /* for a NIC that is stuck; or NULL */
     bool changed;               /* the room is to be told */
     bool has_vnet_hdr;          /* what a backend that is gone had */
     bool has_ufo;
@@ -135,9 +147,11 @@ static void stage_sent(NetClientState *nc, ssize_t ret)
 {
     StageEnd *out = DO_UPCAST(StageEnd, nc, nc);
 
+    out->looks = 0;
     if (!out->stage || --out->waiting) {
         return;
     }
+    out->is_stuck = false;
     trace_net_stage_go_on(out->stage->id, side_name[out->side], out->queue);
     if (ret == 0) {
         /* Thrown away: the peer is in the midst of a reset, or of its end. */
@@ -147,10 +161,22 @@ static void stage_sent(NetClientState *nc, ssize_t ret)
     qemu_flush_queued_packets(&stage_far_end(out)->nc);
 }
 
+static void stage_look_later(NetStage *s)
+{
+    timer_mod(s->look, qemu_clock_get_ms(QEMU_CLOCK_REALTIME) +
+              NET_STAGE_STUCK_MS);
+}
+
 static void stage_put(StageEnd *out, const struct iovec *iov, int iovcnt)
 {
     if (qemu_sendv_packet_async(&out->nc, iov, iovcnt, stage_sent) == 0) {
-        out->waiting++;
+        if (!out->waiting++) {
+            out->looks = 0;
+        }
+        if (out->side == NET_STAGE_NIC && out->stage->look &&
+            !timer_pending(out->stage->look)) {
+            stage_look_later(out->stage);
+        }
         trace_net_stage_wait(out->stage->id, side_name[out->side], out->queue);
     }
 }
@@ -182,8 +208,17 @@ static NetStageVerdict stage_ask(StageEnd *in, NetStageFrame *frame)
     const NetStageRoom *room = in->stage->room;
     NetStageFunc *func = in->side == NET_STAGE_NIC ? room->from_nic
                                                    : room->from_backend;
+    NetStageVerdict verdict = func ? func(in->stage, frame) : NET_STAGE_PASS;
 
-    return func ? func(in->stage, frame) : NET_STAGE_PASS;
+    return frame->nic_is_stuck ? NET_STAGE_DROP : verdict;
+}
+
+static bool stage_can_receive(NetClientState *nc)
+{
+    StageEnd *in = DO_UPCAST(StageEnd, nc, nc);
+    StageEnd *out = in->stage ? stage_far_end(in) : NULL;
+
+    return !out || !out->waiting || out->is_stuck;
 }
 
 static ssize_t stage_receive_iov(NetClientState *nc, const struct iovec *iov,
@@ -202,12 +237,13 @@ static ssize_t stage_receive_iov(NetClientState *nc, const struct iovec *iov,
         return size ?: -1;
     }
     /* QEMU flushes queues without asking whether we can receive. */
-    if (stage_far_end(in)->waiting) {
+    if (!stage_can_receive(nc)) {
         return 0;
     }
     if (!stage_is_frame(size, frame.vnet_len)) {
         return stage_malformed(in, size);
     }
+    frame.nic_is_stuck = stage_far_end(in)->is_stuck;
     switch (stage_ask(in, &frame)) {
     case NET_STAGE_DROP:
         in->stage->stats[in->side].dropped++;
@@ -228,13 +264,6 @@ static ssize_t stage_receive_iov(NetClientState *nc, const struct iovec *iov,
         }
     }
     return stage_pass(in, &frame, size);
-}
-
-static bool stage_can_receive(NetClientState *nc)
-{
-    StageEnd *in = DO_UPCAST(StageEnd, nc, nc);
-
-    return !in->stage || !stage_far_end(in)->waiting;
 }
 
 /* @frame, with a virtio-net header of @vnet_len octets that it lacks. */
@@ -324,6 +353,9 @@ static void stage_tell_backend(NetStage *s)
     NetClientState *first = stage_backend(s, 0);
     bool changed = false;
 
+    if (s->room->hears_past_nic) {
+        return;
+    }
     for (unsigned i = 0; i < s->queues; i++) {
         NetClientState *front = &s->end[NET_STAGE_NIC][i]->nc;
         NetClientState *back = &s->end[NET_STAGE_BACKEND][i]->nc;
@@ -361,6 +393,40 @@ static void stage_wake(StageEnd *end)
     }
 }
 
+/* Returns: whether it is to be looked at again. */
+static bool stage_look_at(NetStage *s, unsigned queue)
+{
+    StageEnd *front = s->end[NET_STAGE_NIC][queue];
+
+    if (!front->waiting || front->is_stuck) {
+        return false;
+    }
+    if (!runstate_is_running()) {
+        front->looks = 0;       /* it cannot take any */
+        return true;
+    }
+    if (!front->looks++) {
+        return true;
+    }
+    front->is_stuck = true;
+    trace_net_stage_stuck(s->id, queue);
+    stage_wake(s->end[NET_STAGE_BACKEND][queue]);
+    return false;
+}
+
+static void stage_look(void *opaque)
+{
+    NetStage *s = opaque;
+    bool again = false;
+
+    for (unsigned i = 0; i < s->queues; i++) {
+        again |= stage_look_at(s, i);
+    }
+    if (again) {
+        stage_look_later(s);
+    }
+}
+
 static void stage_settle(void *opaque)
 {
     NetStage *s = opaque;
@@ -387,6 +453,7 @@ static void stage_peer_changed(StageEnd *end)
 {
     if (!end->nc.peer) {
         end->waiting = 0;       /* the queue they were in is gone */
+        end->is_stuck = false;
     }
     end->stage->changed = true;
     qemu_bh_schedule(end->stage->settle);
@@ -434,6 +501,18 @@ static void stage_back_link_changed(NetClientState *nc)
 
 /* --- what the NIC asks the backend ---------------------------------------- */
 
+/* What waits on its way through a stage that ends, or between two drivers. */
+static void stage_throw_away(NetStage *s, unsigned queue)
+{
+    NetClientState *backend = stage_backend(s, queue);
+
+    qemu_purge_queued_packets(&s->end[NET_STAGE_NIC][queue]->nc);
+    qemu_purge_queued_packets(&s->end[NET_STAGE_BACKEND][queue]->nc);
+    if (backend) {
+        qemu_purge_queued_packets(backend);     /* it waits for that */
+    }
+}
+
 static NetClientState *stage_asked(NetClientState *nc)
 {
     StageEnd *end = DO_UPCAST(StageEnd, nc, nc);
@@ -478,10 +557,14 @@ static void stage_set_vnet_hdr_len(NetClientState *nc, int len)
 {
     StageEnd *end = DO_UPCAST(StageEnd, nc, nc);
 
-    if (end->stage) {
-        stage_far_end(end)->nc.vnet_hdr_len = len;
-        qemu_set_vnet_hdr_len(stage_asked(nc), len);
+    if (!end->stage) {
+        return;
     }
+    if (stage_far_end(end)->nc.vnet_hdr_len != len) {
+        stage_throw_away(end->stage, end->queue);
+    }
+    stage_far_end(end)->nc.vnet_hdr_len = len;
+    qemu_set_vnet_hdr_len(stage_asked(nc), len);
 }
 
 static int stage_set_vnet_le(NetClientState *nc, bool is_le)
@@ -542,15 +625,12 @@ static void stage_end(NetStage *s)
         }
     }
     for (unsigned i = 0; i < s->queues; i++) {
-        NetClientState *backend = stage_backend(s, i);
-
-        qemu_purge_queued_packets(&s->end[NET_STAGE_NIC][i]->nc);
-        qemu_purge_queued_packets(&s->end[NET_STAGE_BACKEND][i]->nc);
-        if (backend) {
-            qemu_purge_queued_packets(backend); /* it waits for that */
-        }
+        stage_throw_away(s, i);
     }
     qemu_bh_delete(s->settle);
+    if (s->look) {
+        timer_free(s->look);
+    }
     if (s->room->free) {
         s->room->free(s->opaque);
     }
@@ -746,6 +826,9 @@ NetStage *net_stage_new(const NetStageRoom *room, const char *id,
     stage_add_ends(s, backend, ncs);
     if (room->while_stopped) {
         stage_run_while_stopped(s);
+    }
+    if (room->hears_past_nic) {
+        s->look = timer_new_ms(QEMU_CLOCK_REALTIME, stage_look, s);
     }
     QTAILQ_INSERT_TAIL(&stages, s, next);
     trace_net_stage_new(id, backend, queues);

@@ -81,6 +81,13 @@
 /* The most a frame may be, its virtio-net header included, in octets. */
 #define NET_STAGE_FRAME_MAX NET_BUFSIZE
 
+/*
+ * A NIC that takes no frame for so long is stuck, ms, or up to twice that: it
+ * has no driver, or one that gives it no buffers.  A guest that is merely slow
+ * is faster.
+ */
+#define NET_STAGE_STUCK_MS 250
+
 /* Parts (iovcnt) of a frame that net_stage_send() puts a header before. */
 #define NET_STAGE_PARTS_MAX 64
 
@@ -131,6 +138,11 @@ typedef struct NetStageFrame {
      */
     unsigned vnet_len;
     unsigned queue;             /* 0..net_stage_queues() - 1 */
+    /*
+     * For the room: the NIC is stuck (@hears_past_nic).  NET_STAGE_PASS and
+     * NET_STAGE_HOLD do what NET_STAGE_DROP does then.
+     */
+    bool nic_is_stuck;
 } NetStageFrame;
 
 typedef NetStageVerdict NetStageFunc(NetStage *stage, NetStageFrame *frame);
@@ -153,6 +165,13 @@ typedef struct NetStageRoom {
      * it waits, and stops the others.
      */
     bool while_stopped;
+    /*
+     * The room is a station of its own on the wire: it hears and sends also
+     * while the NIC's link is down, or the NIC is stuck.  Frames that the NIC
+     * does not take stop the backend no longer than NET_STAGE_STUCK_MS then;
+     * the room says what becomes of those that follow.
+     */
+    bool hears_past_nic;
     /*
      * May be NULL: the NIC was unplugged or plugged, the backend was deleted,
      * or a link changed.  Called from the main loop soon after it, once for

@@ -145,6 +145,7 @@ static void endpoint_check(Endpoint *e, const char *want)
 typedef struct Room {
     bool hold;
     unsigned asked;
+    unsigned stuck;             /* of these, about a NIC that is */
     unsigned changed;
     unsigned freed;
 } Room;
@@ -164,6 +165,7 @@ static NetStageVerdict room_say(NetStage *stage, NetStageFrame *frame,
     g_assert_cmpuint(net_stage_peek(frame, net_stage_frame_size(frame),
                                     &what, 1), ==, 0);
     room.asked++;
+    room.stuck += frame->nic_is_stuck;
     switch (what) {
     case 'd':
         return NET_STAGE_DROP;
@@ -217,6 +219,15 @@ static const NetStageRoom test_room = {
     .free = room_free,
 };
 
+static const NetStageRoom station_room = {
+    .type = NET_CLIENT_DRIVER_STAGE,
+    .from_nic = room_from_nic,
+    .from_backend = room_from_backend,
+    .changed = room_changed,
+    .free = room_free,
+    .hears_past_nic = true,
+};
+
 static const NetStageRoom other_room = { .type = NET_CLIENT_DRIVER_STAGE };
 
 static void settle(void)
@@ -226,15 +237,14 @@ static void settle(void)
     }
 }
 
-static NetStage *setup(unsigned vnet_len)
+static NetStage *setup_room(const NetStageRoom *which, unsigned vnet_len)
 {
     NetStage *stage;
 
     room = (Room) { };
     running = true;
     wire = endpoint_new(&wire_info, NULL, "net0");
-    stage = net_stage_new(&test_room, "st0", "net0", NULL, &room,
-                          &error_abort);
+    stage = net_stage_new(which, "st0", "net0", NULL, &room, &error_abort);
     nic = endpoint_new(&nic_info, qemu_find_netdev("st0"), "nic0");
     if (vnet_len) {
         qemu_set_vnet_hdr_len(nic->nc.peer, vnet_len);
@@ -243,6 +253,11 @@ static NetStage *setup(unsigned vnet_len)
     g_assert_cmpuint(room.changed, ==, 1);
     room.changed = 0;
     return stage;
+}
+
+static NetStage *setup(unsigned vnet_len)
+{
+    return setup_room(&test_room, vnet_len);
 }
 
 static void teardown(void)
@@ -399,6 +414,106 @@ static void test_send_limit(void)
     teardown();
 }
 
+/* A NIC that takes nothing keeps a station from nobody. */
+static void test_stuck(void)
+{
+    NetStage *stage = setup_room(&station_room, VNET_LEN);
+
+    nic->full = true;
+    endpoint_send(wire, "1");
+    g_assert_cmpint(endpoint_send(wire, "ask"), ==, 0);
+    g_assert_false(qemu_can_send_packet(&wire->nc));
+    while (!wire->sent) {
+        main_loop_wait(false);
+    }
+    endpoint_check(wire, "answer ");
+    g_assert_true(qemu_can_send_packet(&wire->nc));
+    g_assert_cmpint(endpoint_send(wire, "past"), ==, VNET_LEN + 4);
+    g_assert_cmpuint(room.stuck, ==, 2);
+    g_assert_true(room_send(stage, NET_STAGE_NIC, "2", 0));
+    g_assert_cmpuint(net_stage_stats(stage, NET_STAGE_BACKEND).dropped, ==, 2);
+
+    endpoint_take(nic);
+    endpoint_check(nic, "1 2 ");
+    endpoint_send(wire, "3");
+    endpoint_check(nic, "3 ");
+    g_assert_cmpuint(room.stuck, ==, 2);
+    teardown();
+}
+
+/* While the machine is stopped no NIC takes frames: it is not stuck. */
+static void test_stuck_stopped(void)
+{
+    int64_t until;
+
+    setup_room(&station_room, 0);
+    nic->full = true;
+    endpoint_send(wire, "1");
+    endpoint_send(wire, "2");
+    running = false;
+    until = qemu_clock_get_ms(QEMU_CLOCK_REALTIME) + 4 * NET_STAGE_STUCK_MS;
+    while (qemu_clock_get_ms(QEMU_CLOCK_REALTIME) < until) {
+        main_loop_wait(false);
+    }
+    g_assert_cmpuint(room.asked, ==, 1);
+    running = true;
+    endpoint_take(nic);
+    endpoint_check(nic, "1 2 ");
+    g_assert_cmpuint(room.stuck, ==, 0);
+    teardown();
+}
+
+static void set_nic_link(bool up)
+{
+    nic->nc.link_down = !up;
+    nic->nc.peer->info->link_status_changed(nic->nc.peer);
+    settle();
+}
+
+/* The wire's side of a station stays up when its NIC's link does not. */
+static void test_link(void)
+{
+    static const NetStageRoom *const rooms[] = { &test_room, &station_room };
+    static const char *const hears[] = { "", "answer " };
+
+    for (unsigned i = 0; i < ARRAY_SIZE(rooms); i++) {
+        setup_room(rooms[i], 0);
+        set_nic_link(false);
+        endpoint_send(wire, "pass");
+        endpoint_send(wire, "ask");
+        endpoint_check(nic, "");
+        endpoint_check(wire, hears[i]);
+        set_nic_link(true);
+        endpoint_send(wire, "pass");
+        endpoint_send(wire, "ask");
+        endpoint_check(nic, "pass ");
+        endpoint_check(wire, "answer ");
+        teardown();
+    }
+}
+
+/* What waits for the next driver would be misread by it. */
+static void test_header(void)
+{
+    setup(10);
+    nic->full = wire->full = true;
+    endpoint_send(wire, "1");
+    endpoint_send(wire, "2");
+    endpoint_send(nic, "3");
+    qemu_set_vnet_hdr_len(nic->nc.peer, VNET_LEN);
+    settle();
+    g_assert_cmpuint(wire->sent, ==, 1);
+    endpoint_take(nic);
+    endpoint_take(wire);
+    endpoint_check(nic, "");
+    endpoint_check(wire, "");
+    endpoint_send(wire, "4");
+    endpoint_send(nic, "5");
+    endpoint_check(nic, "4 ");
+    endpoint_check(wire, "5 ");
+    teardown();
+}
+
 static void test_send_bad(void)
 {
     NetStage *stage = setup(VNET_LEN);
@@ -537,6 +652,10 @@ int main(int argc, char **argv)
     g_test_add_func("/stage/room/release-stopped", test_release_stopped);
     g_test_add_func("/stage/room/wait", test_wait);
     g_test_add_func("/stage/room/send-limit", test_send_limit);
+    g_test_add_func("/stage/room/stuck", test_stuck);
+    g_test_add_func("/stage/room/stuck-stopped", test_stuck_stopped);
+    g_test_add_func("/stage/room/link", test_link);
+    g_test_add_func("/stage/room/header", test_header);
     g_test_add_func("/stage/room/send-bad", test_send_bad);
     g_test_add_func("/stage/room/gone", test_gone);
     g_test_add_func("/stage/room/nic-gone", test_nic_gone);

@@ -32,7 +32,8 @@ struct CvswNic {
     CvswBucket bucket;
     uint64_t packet_ins, packet_ins_lost;
     uint64_t removals, removals_lost;
-    /* Migration. */
+    /* Migration, and snapshots. */
+    uint32_t epoch_min;         /* of associations; real time in s, or more */
     VMChangeStateEntry *vm_state;
     NotifierWithReturn migrates;
     bool has_arrived;           /* its state has come, and it has not run yet */
@@ -45,6 +46,9 @@ uint64_t cvsw_nic_now(void);
 
 /** cvsw_nic_tick: do what is due, and have the clock call again */
 void cvsw_nic_tick(void *opaque);
+
+/** cvsw_nic_set_mtu: of the guest's packets; 0: as if nobody had set one */
+void cvsw_nic_set_mtu(CvswNic *nic, uint16_t mtu);
 
 /** cvsw_nic_new_table: an empty one */
 CvswTable *cvsw_nic_new_table(CvswNic *nic);

@@ -14,7 +14,8 @@
  * left behind and is let run again by hand goes on without ESP.
  *
  * A snapshot can be started more than once, from the same numbers, so that it
- * has no associations.
+ * has no associations.  What the controller sets behind one has IVs of its own,
+ * should it use a key again that the NIC had before (esp.c: IVs).
  *
  * At its new host a NIC registers again at once: sessions do not travel.
  */
@@ -91,12 +92,21 @@ static char *read_records(CvswStateReader *reader, QEMUFile *f)
     return why ? why : cvsw_state_end(reader);
 }
 
+static void forbid_epoch(uint32_t number, const EspSaConfig *config, EspSa *sa,
+                         void *data)
+{
+    CvswNic *nic = data;
+
+    nic->epoch_min = MAX(nic->epoch_min, config->epoch + 1);
+}
+
 /* What comes is all that there is then. */
 static void begin_with(CvswNic *nic, CvswState *state)
 {
     CvswTable *old_table = nic->run->table;
     CvswSas *old_sas = nic->run->sas;
 
+    cvsw_sas_foreach(old_sas, forbid_epoch, nic);
     nic->run->table = nic->commanded.table = state->table;
     nic->run->sas = nic->commanded.sas = state->sas;
     state->table = old_table;
@@ -173,17 +183,9 @@ static void take_back(CvswNic *nic)
 /* The device has been loaded behind its switch: now it can be told. */
 static void arrive(CvswNic *nic)
 {
-    CvswCommanded *to = &nic->commanded;
-
     nic->has_arrived = false;
-    if (to->mtu && !to->set_mtu(to->opaque, to->mtu)) {
-        warn_report("%s: MTU %u cannot be set here", nic->name, to->mtu);
-        to->mtu = 0;
-    }
-    if (nic->denied && !to->set_offload(to->opaque, 0, nic->denied)) {
-        warn_report("%s: offloads 0x%" PRIx32 " cannot be switched off here",
-                    nic->name, nic->denied);
-    }
+    cvsw_nic_set_mtu(nic, nic->commanded.mtu);
+    net_stage_deny(nic->stage, nic->denied);
     cvsw_session_begin(nic->session, cvsw_nic_now());
 }
 

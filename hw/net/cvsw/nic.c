@@ -14,7 +14,16 @@
  * dropped.
  *
  * Control frames come from the wire and end here.  From the guest's side they
- * end here, too, and are counted: a guest must not speak for its NIC.
+ * end here, too, and are counted: a guest must not speak for its NIC.  Nor must
+ * it keep others from that: the NIC hears them also while the guest takes no
+ * frames, and while its link is down.  Frames for the guest wait then, up to
+ * the stage's bound, and more are dropped and counted.
+ *
+ * A frame leaves in the queue that it has come in, which is in use on both
+ * sides; so who takes no more in one queue stops those who send there.
+ *
+ * While the VM is stopped no frame comes in, as everywhere in QEMU, and nothing
+ * is sent: another host may be about to speak for it.
  *
  * All runs under the BQL, in this VM's own process: what a flow costs is paid
  * by the VM that has it.
@@ -64,6 +73,16 @@ static void cvsw_emit(void *opaque, uint32_t port, const struct iovec *iov,
     }
 }
 
+/* What has no flow, for a guest that takes nothing, waits with the others. */
+static NetStageVerdict cvsw_queue_for_guest(CvswNic *nic,
+                                            const NetStageFrame *frame)
+{
+    if (!net_stage_send(nic->stage, NET_STAGE_NIC, frame)) {
+        cvsw_nic_drop(nic, CVSW_PORT_WIRE, CVSW_DROP_QUEUE);
+    }
+    return NET_STAGE_DROP;
+}
+
 static NetStageVerdict cvsw_take(CvswNic *nic, uint32_t in_port,
                                  NetStageFrame *frame)
 {
@@ -84,7 +103,8 @@ static NetStageVerdict cvsw_take(CvswNic *nic, uint32_t in_port,
     if (in_port == CVSW_PORT_WIRE) {
         net_stage_gather_flush(nic->gather);    /* which it must not overtake */
     }
-    return NET_STAGE_PASS;
+    return frame->nic_is_stuck ? cvsw_queue_for_guest(nic, frame)
+                               : NET_STAGE_PASS;
 }
 
 static bool cvsw_frame_is_control(const NetStageFrame *frame)
@@ -185,18 +205,22 @@ static void cvsw_commanded(void *opaque, const CvswMessage *command,
 {
     CvswNic *nic = opaque;
 
-    nic->commanded.epoch = qemu_clock_get_ms(QEMU_CLOCK_HOST) / 1000;
+    nic->commanded.epoch = MAX(qemu_clock_get_ms(QEMU_CLOCK_HOST) / 1000,
+                               nic->epoch_min);
     cvsw_command(&nic->commanded, command, secrets, cvsw_nic_now(), answer);
     cvsw_nic_trace_command(nic, command, answer);
 }
 
 /* Guests that do not listen are answered by what run/fit.h has. */
-static bool cvsw_set_mtu(void *opaque, uint16_t mtu)
+void cvsw_nic_set_mtu(CvswNic *nic, uint16_t mtu)
 {
-    CvswNic *nic = opaque;
-
     nic->run->mtu = mtu;
     nic->tell_mtu(nic->device, mtu);
+}
+
+static bool cvsw_set_mtu(void *opaque, uint16_t mtu)
+{
+    cvsw_nic_set_mtu(opaque, mtu);
     return true;
 }
 
@@ -239,6 +263,7 @@ static const NetStageRoom cvsw_room = {
     .from_backend = cvsw_from_backend,
     .changed = cvsw_changed,
     .free = cvsw_free,
+    .hears_past_nic = true,
 };
 
 static bool cvsw_open_session(CvswNic *nic, const char *name,

@@ -6,7 +6,7 @@
 #include "migration/vmstate.h"
 #include "net/net.h"
 
-/* Tell the guest's driver which packets its network takes. */
+/* Tell the guest's driver which packets its network takes; 0: as at first. */
 typedef void CvswTellMtu(void *device, uint16_t mtu);
 
 /* As the device's properties say. */

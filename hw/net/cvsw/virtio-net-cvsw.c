@@ -58,6 +58,7 @@ static void cvsw_tell_mtu(void *device, uint16_t mtu)
     VirtIONet *n = device;
     VirtIODevice *vdev = VIRTIO_DEVICE(n);
 
+    mtu = mtu ? mtu : VIRTIO_NET_CVSW(n)->host_mtu;
     if (n->net_conf.mtu == mtu ||
         !virtio_host_has_feature(vdev, VIRTIO_NET_F_MTU)) {
         return;
@@ -98,6 +99,7 @@ static bool cvsw_make_nic(VirtIONetCvsw *c, const char *name, Error **errp)
     }
     qemu_macaddr_default_if_unset(&n->nic_conf.macaddr);
     config.mac = n->nic_conf.macaddr;
+    c->host_mtu = n->net_conf.mtu;
     c->nic = cvsw_nic_new(name, &config, &n->nic_conf.peers, errp);
     return c->nic;
 }

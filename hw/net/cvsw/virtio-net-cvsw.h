@@ -22,6 +22,7 @@ struct VirtIONetCvsw {
     char *miss;                 /* "normal", "drop" */
     uint32_t flows_max, masks_max;
     uint32_t link_mtu;          /* 0: unknown */
+    uint16_t host_mtu;          /* virtio-net's, before a controller set one */
 };
 
 #endif /* CVSW_VIRTIO_NET_CVSW_H */

@@ -104,6 +104,15 @@ class PacketWire:
             if address[2] != socket.PACKET_OUTGOING:
                 return octets
 
+    def heard(self) -> list[bytes]:
+        """All frames of others that have come by now."""
+        frames = []
+        while select.select([self._socket], [], [], 0)[0]:
+            octets, address = self._socket.recvfrom(1 << 16)
+            if address[2] != socket.PACKET_OUTGOING:
+                frames.append(octets)
+        return frames
+
     def close(self) -> None:
         """Close the socket."""
         self._socket.close()

@@ -11,11 +11,11 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -188,16 +188,26 @@ class Machine:
     @classmethod
     @contextlib.contextmanager
     def running(
-        cls, tap: Interface, mac: str, *words: str, incoming: bool = False
+        cls,
+        tap: Interface,
+        mac: str,
+        *words: str,
+        machine: str = "q35",
+        arguments: Sequence[str] = (),
+        incoming: bool = False,
     ) -> Iterator[Machine]:
-        """Start it; nobody takes frames there, so that those without a flow are dropped."""
+        """Start it; nobody takes frames there, so that those without a flow are dropped.
+
+        ``words`` are more properties of the NIC, ``arguments`` more of QEMU's.
+        """
         with scratch.folder() as name, contextlib.ExitStack() as stack:
             folder = Path(name)
             command: list[str | Path] = [
-                *(qemu.binary(), *qemu.firmware_options(), "-machine", "q35,accel=qtest"),
+                *(qemu.binary(), *qemu.firmware_options(), "-machine", f"{machine},accel=qtest"),
                 *("-m", "64M", "-display", "none", "-nodefaults", "-no-user-config"),
                 *("-qmp", f"unix:{folder}/qmp,server=on,wait=off"),
                 *options(tap, mac, "miss=drop", *words),
+                *arguments,
                 *(("-incoming", "defer") if incoming else ()),
             ]
             process = qemu.QemuProcess(
@@ -212,3 +222,12 @@ class Machine:
         """What query-cvsw says."""
         (nic,) = self.monitor.execute("query-cvsw", arguments)
         return dict(nic)
+
+    def dropped(self, side: Literal["guest", "wire"], reason: str) -> int:
+        """How many frames from a side ended here for a reason."""
+        listed = self.info()[f"dropped-from-{side}"]
+        return sum(each["count"] for each in listed if each["reason"] == reason)
+
+    def announce(self) -> None:
+        """Have QEMU say once where the guest is, as it does after a migration."""
+        self.monitor.command("announce-self", initial=1, max=1, rounds=1, step=1)

@@ -199,6 +199,14 @@ class Guest:
         if self.config.module:
             self.run(f"insmod {MODULE_PATH} {self.config.module_arguments}")
 
+    def reboot(self) -> None:
+        """Reset the machine and wait for the agent again; what ran in the guest is lost."""
+        self.agent.close()
+        self._channel = None
+        self.qmp("set-action", reboot="reset")
+        self.qmp("system_reset")
+        self.boot()
+
     @contextlib.contextmanager
     def arriving(self) -> Iterator[Guest]:
         """Live as the destination of a migration, instead of booting."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,6 +32,7 @@ UNDERLAY_MTU = 1500
 VXLAN_PORT = 4789
 #: All that a NIC sends to its controller or hears from it.
 CONTROL = "ether proto 0x88b5"
+_CONTROL_TYPE, _ESP = b"\x88\xb5", 50
 #: Nothing passes before the controller has said what may.
 _DEVICE = "virtio-net-cvsw-pci,netdev=net0,control-secret=key0,miss=drop,romfile="
 _QUIET = {"net.ipv6.conf.all.disable_ipv6": 1, "net.ipv6.conf.default.disable_ipv6": 1}
@@ -153,11 +155,26 @@ class Bed:
         with wire.namespace.capture(wire.name, file) as made:
             yield made
 
-    def vm(self, name: str, tenant: str, number: int, host: Host, *, series: str = "6.12") -> Vm:
-        """A VM on a host, to be started."""
+    @staticmethod
+    def tap(host: Host, number: int) -> Interface:
+        """A place for a VM on a host."""
         tap = host.space.tap(f"tap{number}")
         tap.set_mtu(UNDERLAY_MTU)
         host.switch.set("add-port", "sw", tap.name)
+        return tap
+
+    def vm(
+        self,
+        name: str,
+        tenant: str,
+        number: int,
+        host: Host,
+        *,
+        series: str = "6.12",
+        ipv6: bool = False,
+    ) -> Vm:
+        """A VM on a host, to be started."""
+        tap = self.tap(host, number)
         key = self.folder / f"{name}.key"
         key.write_text(secrets.token_hex(32))
         key.chmod(0o600)
@@ -168,7 +185,7 @@ class Bed:
             name=name,
             netns=host.space,
             kernel=series,
-            ipv6=False,
+            ipv6=ipv6,
             memory="256M",
             smp=1,
             devices=[nic],
@@ -180,6 +197,25 @@ class Bed:
 def read(file: Path, expression: str = "") -> list[str]:
     """The frames of a capture for which an expression of tcpdump is true, a line each."""
     return tools.run(["tcpdump", "-nn", "-t", "-r", file, *expression.split()]).splitlines()
+
+
+def nonces(file: Path) -> list[tuple[int, bytes]]:
+    """SPI and IV of each packet of a capture, all of which are ESP over IPv4 or control frames."""
+    octets, at, found = file.read_bytes(), 24, []
+    while at < len(octets):
+        (size,) = struct.unpack_from("=8xI", octets, at)
+        frame = octets[at + 16 : at + 16 + size]
+        at += 16 + size
+        if frame[12:14] != _CONTROL_TYPE:
+            found.append(nonce(frame))
+    return found
+
+
+def nonce(frame: bytes) -> tuple[int, bytes]:
+    """SPI and IV of ESP with AES-GCM: with one key, no two packets may have the same."""
+    assert frame[12:14] == b"\x08\x00" and frame[23] == _ESP, frame.hex()
+    (spi,) = struct.unpack_from(">I", frame, 34)
+    return spi, frame[42:50]
 
 
 def _join(network: Network, management: Interface, stack: contextlib.ExitStack) -> list[Host]:

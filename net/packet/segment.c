@@ -138,6 +138,7 @@ bool packet_segments_begin(PacketSegments *s, const PacketOffload *offload,
     PacketEth eth;
 
     if (offload->gso == PACKET_GSO_NONE || size == 0 ||
+        offload->tunnel != PACKET_TUNNEL_NONE ||
         !packet_eth_parse(&eth, s->head, have)) {
         return false;
     }
@@ -218,6 +219,34 @@ static void put_l4(const PacketSegments *s, uint8_t *head,
     sum = packet_sum_add(sum, l4, s->head_len - s->l4);
     folded = packet_sum_fold(sum + packet_sum_iov(0, payload, parts, 0, len));
     packet_put16(where, s->is_tcp ? folded : packet_udp_sum(folded));
+}
+
+bool packet_segments_whole(const PacketSegments *s, uint8_t *head,
+                           PacketOffload *offload)
+{
+    size_t l4_len = s->head_len - s->l4 + s->payload;
+    size_t l3_len = s->l4 - s->l3 + l4_len;
+
+    if (!s->is_tcp || s->payload <= s->size ||
+        l3_len - (s->is_ip4 ? 0 : PACKET_IP6_LEN) > UINT16_MAX) {
+        return false;
+    }
+    memcpy(head, s->head, s->head_len);
+    put_ip(s, head, s->payload);
+    packet_put16(head + s->l4 + PACKET_TCP_CHECKSUM,
+                 packet_sum_partial(packet_sum_pseudo(head + s->l3,
+                                                      PACKET_PROTO_TCP,
+                                                      l4_len)));
+    *offload = (PacketOffload) {
+        .needs_csum = true,
+        .csum_start = s->l4,
+        .csum_offset = PACKET_TCP_CHECKSUM,
+        .gso = s->is_ip4 ? PACKET_GSO_TCP4 : PACKET_GSO_TCP6,
+        .ecn = s->tcp_flags & PACKET_TCP_CWR,
+        .gso_size = s->size,
+        .head_len = s->head_len,
+    };
+    return true;
 }
 
 int packet_segments_next(PacketSegments *s, uint8_t *head, size_t *head_len,

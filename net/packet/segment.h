@@ -20,6 +20,13 @@ typedef enum PacketGso {
     PACKET_GSO_UDP,             /* each piece is a datagram (USO), v4 or v6 */
 } PacketGso;
 
+/* A super-frame is in a tunnel whose outer packet is UDP. */
+typedef enum PacketTunnel {
+    PACKET_TUNNEL_NONE,
+    PACKET_TUNNEL_UDP4,         /* over IPv4 */
+    PACKET_TUNNEL_UDP6,
+} PacketTunnel;
+
 /* Offsets count from the frame's first octet. */
 typedef struct PacketOffload {
     bool needs_csum;            /* the sum from @csum_start on is to be made */
@@ -29,6 +36,11 @@ typedef struct PacketOffload {
     bool ecn;                   /* TCP with CWR */
     uint16_t gso_size;          /* octets of payload in a piece */
     uint16_t head_len;          /* of all headers of a super-frame; 0: unsaid */
+    /* In a tunnel what is above is of the inner packet. */
+    PacketTunnel tunnel;
+    bool tunnel_csum;           /* the outer checksum is to be made, too */
+    uint16_t outer_l4;          /* offset of the outer UDP header */
+    uint16_t inner_l3;          /* offset of the inner IP header */
 } PacketOffload;
 
 /* The longest headers of a frame that can be cut: tags, extensions, options. */
@@ -51,7 +63,7 @@ typedef struct PacketSegments {
 
 /**
  * packet_segments_begin: look at a super-frame
- * @offload: with @gso other than PACKET_GSO_NONE
+ * @offload: with @gso other than PACKET_GSO_NONE; not of a tunnel
  * @iov: the frame; it may change under our hands, so headers are copied once
  * @size: of a piece's payload, 1..65535; @offload->gso_size, or less
  *
@@ -69,6 +81,21 @@ bool packet_segments_begin(PacketSegments *s, const PacketOffload *offload,
  * Returns: false if the pieces are longer and stay so
  */
 bool packet_segments_fit(PacketSegments *s, size_t room);
+
+/**
+ * packet_segments_whole: leave the cutting of TCP to somebody else
+ * @s: before the first piece
+ * @head: room for PACKET_SEGMENT_HEAD_MAX octets: gets the super-frame's
+ *        headers, its lengths right and its checksum partial, whatever its
+ *        sender wrote there
+ * @offload: set to what is left to do, for pieces of @s->size
+ *
+ * Behind @s->head_len octets of headers, the payload is the super-frame's.
+ *
+ * Returns: false if there is nothing to cut, or IP cannot say how long it is
+ */
+bool packet_segments_whole(const PacketSegments *s, uint8_t *head,
+                           PacketOffload *offload);
 
 /**
  * packet_segments_next: the next frame

@@ -32,7 +32,8 @@ static unsigned gather_takes(const NetStageGather *g)
     };
     unsigned offloads = net_stage_offloads(g->stage), takes = 0;
 
-    if (!(offloads & NET_STAGE_CSUM) || !net_stage_vnet_len(g->stage, 0)) {
+    if (!(offloads & NET_STAGE_CSUM) ||
+        !net_stage_vnet_len(g->stage, NET_STAGE_NIC, 0)) {
         return 0;
     }
     for (size_t i = 0; i < ARRAY_SIZE(map); i++) {
@@ -55,21 +56,38 @@ static void gather_put(NetStageGather *g, const struct iovec *iov, int iovcnt,
                                          iov, iovcnt, offload));
 }
 
-/* A super-frame whose kind the NIC takes no more. */
+/* A super-frame of a kind that the NIC does not take, or no more. */
 static void gather_put_pieces(NetStageGather *g, const struct iovec *iov,
-                              const PacketOffload *offload)
+                              int iovcnt, const PacketOffload *offload)
 {
     static const PacketOffload no_offload;
     uint8_t head[PACKET_SEGMENT_HEAD_MAX];
-    struct iovec part[2] = { { head, 0 } };
+    struct iovec part[NET_STAGE_PARTS_MAX + 8] = { { head, 0 } };
     PacketSegments s;
+    int parts;
 
-    if (!packet_segments_begin(&s, offload, iov, 1, offload->gso_size)) {
+    if (!packet_segments_begin(&s, offload, iov, iovcnt, offload->gso_size)) {
+        gather_sent(g, false);
         return;
     }
-    while (packet_segments_next(&s, head, &part[0].iov_len, part + 1, 1) > 0) {
-        gather_put(g, part, 2, &no_offload);
+    while ((parts = packet_segments_next(&s, head, &part[0].iov_len, part + 1,
+                                         ARRAY_SIZE(part) - 1)) >= 0) {
+        gather_put(g, part, parts + 1, &no_offload);
     }
+}
+
+/* Is the frame none of those? */
+static bool gather_may_pass(const NetStageGather *g,
+                            const PacketOffload *offload)
+{
+    static const unsigned needs[] = {
+        [PACKET_GSO_NONE] = 0,
+        [PACKET_GSO_TCP4] = NET_STAGE_CSUM | NET_STAGE_TSO4,
+        [PACKET_GSO_TCP6] = NET_STAGE_CSUM | NET_STAGE_TSO6,
+        [PACKET_GSO_UDP] = NET_STAGE_CSUM | NET_STAGE_USO4 | NET_STAGE_USO6,
+    };
+
+    return !(needs[offload->gso] & ~net_stage_offloads(g->stage));
 }
 
 /* In one part, with its virtio-net header: the NIC copies it once. */
@@ -77,7 +95,7 @@ static void gather_coalesced(void *opaque, uint8_t *packet, size_t len,
                              const PacketOffload *offload)
 {
     NetStageGather *g = opaque;
-    unsigned vnet_len = net_stage_vnet_len(g->stage, g->queue);
+    unsigned vnet_len = net_stage_vnet_len(g->stage, NET_STAGE_NIC, g->queue);
     struct iovec iov = { packet - vnet_len, vnet_len + len };
     NetStageFrame frame = {
         .iov = &iov,
@@ -89,12 +107,12 @@ static void gather_coalesced(void *opaque, uint8_t *packet, size_t len,
     QEMU_BUILD_BUG_ON(PACKET_COALESCE_ROOM < NET_STAGE_VNET_MAX);
     if (offload->gso != PACKET_GSO_NONE && (g->takes & ~gather_takes(g))) {
         iov = (struct iovec) { packet, len };
-        gather_put_pieces(g, &iov, offload);
+        gather_put_pieces(g, &iov, 1, offload);
         return;
     }
     memset(iov.iov_base, 0, vnet_len);
     if (vnet_len) {
-        net_stage_write_offload(iov.iov_base, offload);
+        net_stage_vnet_write(iov.iov_base, vnet_len, offload);
     }
     gather_sent(g, net_stage_send(g->stage, NET_STAGE_NIC, &frame));
 }
@@ -113,8 +131,10 @@ void net_stage_gather_send(NetStageGather *g, unsigned queue,
     if (packet_coalesce_take(&g->coalesce, join ? takes : 0, iov, iovcnt,
                              offload)) {
         qemu_bh_schedule(g->flush);
-    } else {
+    } else if (gather_may_pass(g, offload)) {
         gather_put(g, iov, iovcnt, offload);
+    } else {
+        gather_put_pieces(g, iov, iovcnt, offload);
     }
 }
 

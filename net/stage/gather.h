@@ -33,6 +33,8 @@ void net_stage_gather_free(NetStageGather *g);
  * @queue: as net_stage_send() has it.  What is held for another one is sent
  *         before, also while that is paused: a room that pauses uses one queue
  * @iov: the frame without virtio-net header
+ * @offload: of no tunnel; a super-frame of a kind that the NIC does not take is
+ *           cut
  * @join: it may be held, and be put together with others
  */
 void net_stage_gather_send(NetStageGather *g, unsigned queue,

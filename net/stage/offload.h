@@ -5,15 +5,17 @@
 
 #include "net/packet/segment.h"
 #include "net/stage/stage.h"
+#include "net/stage/vnet.h"
 
-/* The longest virtio-net header, struct virtio_net_hdr_v1_hash. */
-#define NET_STAGE_VNET_MAX   20
+/* The longest virtio-net header. */
+#define NET_STAGE_VNET_MAX   NET_STAGE_VNET_TUNNEL
 
-/** net_stage_read_offload: copied once, as the guest may change it */
+/**
+ * net_stage_read_offload: net_stage_vnet_read(), of a copy
+ *
+ * The guest may change its header at any time.
+ */
 PacketOffload net_stage_read_offload(const NetStageFrame *frame);
-
-/** net_stage_write_offload: fill in NET_STAGE_VNET_MAX octets of zeros */
-void net_stage_write_offload(void *vnet, const PacketOffload *offload);
 
 /**
  * net_stage_send_packet: send a frame of the room's own

@@ -38,6 +38,10 @@
  * NET_STAGE_HOLD is what QEMU does anyhow with a client that does not take a
  * frame: it stays in the near end's queue, and the end is flushed later.
  *
+ * A room may ask for tunnels (net_stage_use_tunnels()).  Then frames have the
+ * header that can say them on the backend's side, and the NIC's own, which is
+ * shorter, on the other; what passes changes its header.
+ *
  * What NIC and backend ask each other goes through as calls.  QEMU's set_link
  * acts on a netdev and on its peer if that is a NIC; a stage does the rest of
  * the chain.  Down the chain it does so a little later (stage_settle()),
@@ -62,6 +66,7 @@
 #include "net/vhost_net.h"
 #include "qapi/error.h"
 #include "net/stage/offload.h"
+#include "net/stage/tap.h"
 #include "system/runstate.h"
 #include "trace.h"
 
@@ -72,6 +77,7 @@ typedef struct StageEnd {
     unsigned queue;
     unsigned waiting;           /* frames of ours in the peer's queue */
     /* Of the NIC's side. */
+    int told_vnet_len;          /* the NIC's last word about headers */
     unsigned looks;             /* since it has taken a frame */
     bool is_stuck;
 } StageEnd;
@@ -92,6 +98,8 @@ struct NetStage {
     MACAddr nic_mac;            /* as configured */
     unsigned asked;             /* offloads; by the NIC */
     unsigned denied;            /* by the room */
+    bool has_tunnels;           /* the backend's headers can say them */
+    bool takes_tunnels;         /* and the backend may send such */
     NetStageStats stats[NET_STAGE_SIDES];
     QTAILQ_ENTRY(NetStage) next;
 };
@@ -181,6 +189,65 @@ static void stage_put(StageEnd *out, const struct iovec *iov, int iovcnt)
     }
 }
 
+static ssize_t stage_malformed(StageEnd *in, size_t size)
+{
+    in->stage->stats[in->side].malformed++;
+    trace_net_stage_malformed(in->stage->id, side_name[in->side], size);
+    return size ?: -1;          /* 0 would keep it */
+}
+
+/* With the first octets of its header, and zeros where the other has more. */
+static bool stage_put_other_header(StageEnd *out, const NetStageFrame *frame)
+{
+    unsigned vnet_len = out->nc.vnet_hdr_len;
+    uint8_t vnet[NET_STAGE_VNET_MAX] = { 0 };
+    struct iovec part[IOV_MAX];
+    size_t left = net_stage_frame_size(frame);
+    unsigned parts;
+
+    iov_to_buf(frame->iov, frame->iovcnt, 0, vnet,
+               MIN(vnet_len, frame->vnet_len));
+    part[0] = (struct iovec) { vnet, vnet_len };
+    parts = iov_copy(part + 1, ARRAY_SIZE(part) - 1, frame->iov,
+                     frame->iovcnt, frame->vnet_len, left);
+    if (iov_size(part + 1, parts) != left) {
+        return false;
+    }
+    stage_put(out, part, parts + 1);
+    return true;
+}
+
+/*
+ * Most of what backends send is one part, and NICs want it so.  The backend's
+ * header gives way to the NIC's in its place: it is the backend's buffer, as
+ * those of guests go the other way, and it is not read again.
+ */
+static void stage_put_shorter_header(StageEnd *out, const NetStageFrame *frame)
+{
+    unsigned vnet_len = out->nc.vnet_hdr_len;
+    size_t shorter = frame->vnet_len - vnet_len;
+    uint8_t *start = (uint8_t *)frame->iov[0].iov_base + shorter;
+    struct iovec iov = { start, frame->iov[0].iov_len - shorter };
+
+    memmove(start, frame->iov[0].iov_base, vnet_len);
+    stage_put(out, &iov, 1);
+}
+
+static bool stage_put_passed(StageEnd *out, const NetStageFrame *frame)
+{
+    unsigned vnet_len = out->nc.vnet_hdr_len;
+
+    if (vnet_len == frame->vnet_len) {
+        stage_put(out, frame->iov, frame->iovcnt);
+        return true;
+    }
+    if (vnet_len < frame->vnet_len && frame->iovcnt == 1) {
+        stage_put_shorter_header(out, frame);
+        return true;
+    }
+    return stage_put_other_header(out, frame);
+}
+
 static ssize_t stage_pass(StageEnd *in, const NetStageFrame *frame,
                           size_t size)
 {
@@ -191,16 +258,11 @@ static ssize_t stage_pass(StageEnd *in, const NetStageFrame *frame,
         stats->nobody++;
         return size;
     }
+    if (!stage_put_passed(out, frame)) {
+        return stage_malformed(in, size);
+    }
     stats->passed++;
-    stage_put(out, frame->iov, frame->iovcnt);
     return size;
-}
-
-static ssize_t stage_malformed(StageEnd *in, size_t size)
-{
-    in->stage->stats[in->side].malformed++;
-    trace_net_stage_malformed(in->stage->id, side_name[in->side], size);
-    return size ?: -1;          /* 0 would keep it */
 }
 
 static NetStageVerdict stage_ask(StageEnd *in, NetStageFrame *frame)
@@ -560,9 +622,11 @@ static void stage_set_vnet_hdr_len(NetClientState *nc, int len)
     if (!end->stage) {
         return;
     }
-    if (stage_far_end(end)->nc.vnet_hdr_len != len) {
+    if (end->told_vnet_len != len) {
         stage_throw_away(end->stage, end->queue);
     }
+    end->told_vnet_len = len;
+    len = end->stage->has_tunnels ? NET_STAGE_VNET_TUNNEL : len;
     stage_far_end(end)->nc.vnet_hdr_len = len;
     qemu_set_vnet_hdr_len(stage_asked(nc), len);
 }
@@ -585,6 +649,9 @@ static void stage_tell_offloads(NetStage *s)
                      !!(on & NET_STAGE_TSO4), !!(on & NET_STAGE_TSO6),
                      !!(on & NET_STAGE_ECN), !!(on & NET_STAGE_UFO),
                      !!(on & NET_STAGE_USO4), !!(on & NET_STAGE_USO6));
+    if (s->takes_tunnels && stage_backend(s, 0)) {
+        net_stage_tap_take_tunnels(stage_backend(s, 0), on);
+    }
 }
 
 static void stage_set_offload(NetClientState *nc, int csum, int tso4,
@@ -914,10 +981,26 @@ bool net_stage_link_up(NetStage *s, NetStageSide side)
     return nc->peer && !nc->peer->link_down;
 }
 
-unsigned net_stage_vnet_len(NetStage *s, unsigned queue)
+unsigned net_stage_vnet_len(NetStage *s, NetStageSide side, unsigned queue)
 {
     assert(queue < s->queues);
-    return s->end[NET_STAGE_NIC][queue]->nc.vnet_hdr_len;
+    return s->end[side][queue]->nc.vnet_hdr_len;
+}
+
+bool net_stage_use_tunnels(NetStage *s)
+{
+    NetClientState *backend = stage_backend(s, 0);
+
+    s->has_tunnels = backend && net_stage_tap_has_tunnels(backend);
+    return s->has_tunnels;
+}
+
+void net_stage_take_tunnels(NetStage *s)
+{
+    if (s->has_tunnels && !s->takes_tunnels) {
+        s->takes_tunnels = true;
+        stage_tell_offloads(s);
+    }
 }
 
 unsigned net_stage_offloads(NetStage *s)

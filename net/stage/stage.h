@@ -132,9 +132,9 @@ typedef struct NetStageFrame {
     const struct iovec *iov;
     int iovcnt;
     /*
-     * 0, 10, 12 or 20: the length of the virtio-net header before the frame.
-     * 0 means that NIC and backend use none.  Its fields are in the order of
-     * octets that the guest uses.
+     * 0, 10, 12 or 20, or 24 from a backend that has tunnels: the length of the
+     * virtio-net header before the frame.  0 means that NIC and backend use
+     * none.  Its fields are in the order of octets that the guest uses.
      */
     unsigned vnet_len;
     unsigned queue;             /* 0..net_stage_queues() - 1 */
@@ -273,8 +273,33 @@ bool net_stage_present(NetStage *stage, NetStageSide side);
 /* Returns: false if nobody is on @side, or its link is down */
 bool net_stage_link_up(NetStage *stage, NetStageSide side);
 
-/* Returns: the virtio-net header that frames of @queue have: 0, 10, 12, 20 */
-unsigned net_stage_vnet_len(NetStage *stage, unsigned queue);
+/**
+ * net_stage_vnet_len: the virtio-net header that frames of @queue have
+ * @side: where they come from, or go to
+ *
+ * Returns: 0, 10, 12 or 20; 24 at the side of a backend that has tunnels
+ */
+unsigned net_stage_vnet_len(NetStage *stage, NetStageSide side, unsigned queue);
+
+/**
+ * net_stage_use_tunnels: have super-frames of UDP tunnels, if the backend can
+ *
+ * To be called before the stage has a NIC. From then on the room may send such
+ * frames to the backend (PacketOffload has a tunnel). It gets none before
+ * net_stage_take_tunnels(), and must never pass one on: the NIC knows none.
+ *
+ * Returns: false if the backend takes none: nothing has changed then
+ */
+bool net_stage_use_tunnels(NetStage *stage);
+
+/**
+ * net_stage_take_tunnels: let the backend send super-frames of UDP tunnels
+ *
+ * They are of the kinds that the NIC takes without a tunnel
+ * (net_stage_offloads()). Without it, or net_stage_use_tunnels(), the backend
+ * cuts them.
+ */
+void net_stage_take_tunnels(NetStage *stage);
 
 /**
  * net_stage_offloads: what the NIC takes
@@ -340,7 +365,7 @@ static inline size_t net_stage_frame_size(const NetStageFrame *frame)
  * net_stage_send: send a frame of the room's own
  * @stage: its room is not asked about the frame, filters of the netdevs are
  * @to: whom to
- * @frame: with the virtio-net header of that queue (net_stage_vnet_len()), or
+ * @frame: with the virtio-net header of side and queue (net_stage_vnet_len()), or
  *         with @vnet_len 0: then a header that asks for nothing is added where
  *         one is in use.  Queue 0 is always taken from; others only if the
  *         guest uses them.  The memory may be reused after the call.

@@ -23,15 +23,16 @@ static bool full;
 static unsigned last_queue;
 static unsigned refused;
 static GPtrArray *got;          /* GBytes, with virtio-net's header */
-static uint8_t payload[SIZE];
+static uint8_t payload[SIZE], large[3 * SIZE];
 
 unsigned net_stage_offloads(NetStage *stage)
 {
     return offloads;
 }
 
-unsigned net_stage_vnet_len(NetStage *stage, unsigned queue)
+unsigned net_stage_vnet_len(NetStage *stage, NetStageSide side, unsigned queue)
 {
+    g_assert_cmpint(side, ==, NET_STAGE_NIC);
     return VNET_LEN;
 }
 
@@ -212,6 +213,37 @@ static void test_takes(void)
     end(g);
 }
 
+/* A super-frame that comes so is cut for a NIC that does not take it. */
+static void test_cut(void)
+{
+    NetStageGather *g = begin();
+    FrameSpec spec = {
+        .is_ip4 = true, .dont_fragment = true, .flags = PACKET_TCP_ACK,
+        .sequence = 1, .payload = large, .len = sizeof(large),
+    };
+    uint8_t frame[sizeof(large) + 100];
+    size_t len = frame_make(frame, &spec);
+    PacketOffload offload = frame_partial(frame, &spec);
+    struct iovec iov[2] = { { frame, 100 }, { frame + 100, len - 100 } };
+
+    offload.gso = PACKET_GSO_TCP4;
+    offload.gso_size = SIZE;
+    net_stage_gather_send(g, iov, 2, &offload, true);
+    check(0, 0, 3);
+    offloads = NET_STAGE_CSUM | NET_STAGE_TSO6;
+    net_stage_gather_send(g, iov, 2, &offload, true);
+    g_assert_cmpuint(got->len, ==, 4);
+    for (unsigned i = 0; i < 3; i++) {
+        check(1 + i, i, 1);
+    }
+    /* What cannot be cut is lost, and it is said. */
+    offload.gso = PACKET_GSO_UDP;
+    net_stage_gather_send(g, iov, 2, &offload, true);
+    g_assert_cmpuint(got->len, ==, 4);
+    g_assert_cmpuint(refused, ==, 1);
+    end(g);
+}
+
 /* Who is full loses frames, and it is said. */
 static void test_refused(void)
 {
@@ -240,6 +272,7 @@ int main(int argc, char **argv)
     g_test_add_func("/stage/gather/queues", test_queues);
     g_test_add_func("/stage/gather/pause", test_pause);
     g_test_add_func("/stage/gather/takes", test_takes);
+    g_test_add_func("/stage/gather/cut", test_cut);
     g_test_add_func("/stage/gather/refused", test_refused);
     return g_test_run();
 }

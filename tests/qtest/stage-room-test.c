@@ -19,6 +19,8 @@
 #include "monitor/monitor.h"
 #include "net/net.h"
 #include "net/stage/stage.h"
+#include "net/stage/tap.h"
+#include "net/stage/vnet.h"
 #include "net/vhost_net.h"
 #include "qapi/error.h"
 #include "system/runstate.h"
@@ -33,9 +35,13 @@ typedef struct Endpoint {
     GString *got;               /* frames, each followed by a space */
     unsigned sent;              /* calls of its sent_cb */
     unsigned offloads;          /* NET_STAGE_..., as it was told */
+    unsigned in_tunnels;        /* the same, of super-frames in tunnels */
+    uint8_t vnet[NET_STAGE_VNET_TUNNEL + 1];    /* of the last frame */
+    int parts;                  /* that it was in */
 } Endpoint;
 
 static bool running = true;
+static bool has_tunnels;        /* the wire */
 static Endpoint *nic, *wire;
 
 static ssize_t endpoint_receive_iov(NetClientState *nc, const struct iovec *iov,
@@ -51,6 +57,9 @@ static ssize_t endpoint_receive_iov(NetClientState *nc, const struct iovec *iov,
     }
     iov_to_buf(iov, iovcnt, 0, frame, size);
     g_assert_cmpuint(size, >, vnet_len);
+    memset(e->vnet, 0, sizeof(e->vnet));
+    memcpy(e->vnet, frame, vnet_len);
+    e->parts = iovcnt;
     g_string_append_len(e->got, frame + vnet_len, size - vnet_len);
     g_string_append_c(e->got, ' ');
     return size;
@@ -112,10 +121,18 @@ static void endpoint_sent(NetClientState *nc, ssize_t ret)
     DO_UPCAST(Endpoint, nc, nc)->sent++;
 }
 
+/* The octets 1, 2, 3, ... */
+static void make_header(uint8_t *header, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        header[i] = i + 1;
+    }
+}
+
 /* Sends a frame in two parts, with a header if one is in use. */
 static ssize_t endpoint_send(Endpoint *e, const char *frame)
 {
-    uint8_t header[VNET_LEN] = { };
+    uint8_t header[NET_STAGE_VNET_TUNNEL];
     size_t len = strlen(frame);
     struct iovec iov[] = {
         { header, e->nc.peer->vnet_hdr_len },
@@ -123,8 +140,21 @@ static ssize_t endpoint_send(Endpoint *e, const char *frame)
         { (void *)(frame + len / 2), len - len / 2 },
     };
 
+    make_header(header, sizeof(header));
     return qemu_sendv_packet_async(&e->nc, iov, ARRAY_SIZE(iov),
                                    endpoint_sent);
+}
+
+/* The same in one part, as a tap does. */
+static ssize_t endpoint_send_flat(Endpoint *e, const char *frame)
+{
+    size_t vnet_len = e->nc.peer->vnet_hdr_len, len = strlen(frame);
+    g_autofree uint8_t *buf = g_malloc(vnet_len + len);
+    struct iovec iov = { buf, vnet_len + len };
+
+    make_header(buf, vnet_len);
+    memcpy(buf + vnet_len, frame, len);
+    return qemu_sendv_packet_async(&e->nc, &iov, 1, endpoint_sent);
 }
 
 static void endpoint_take(Endpoint *e)
@@ -160,7 +190,7 @@ static NetStageVerdict room_say(NetStage *stage, NetStageFrame *frame,
     char what = 0;
 
     g_assert_true(net_stage_opaque(stage) == &room);
-    g_assert_cmpuint(frame->vnet_len, ==, net_stage_vnet_len(stage, 0));
+    g_assert_cmpuint(frame->vnet_len, ==, net_stage_vnet_len(stage, from, frame->queue));
     g_assert_cmpuint(net_stage_peek(frame, 0, &what, 1), ==, 1);
     g_assert_cmpuint(net_stage_peek(frame, net_stage_frame_size(frame),
                                     &what, 1), ==, 0);
@@ -643,6 +673,149 @@ static void test_offloads(void)
     teardown();
 }
 
+/* --- tunnels -------------------------------------------------------------- */
+
+static NetStage *setup_tunnels(void)
+{
+    NetStage *stage;
+
+    has_tunnels = true;
+    stage = setup(0);
+    g_assert_true(net_stage_use_tunnels(stage));
+    qemu_set_vnet_hdr_len(nic->nc.peer, VNET_LEN);
+    g_assert_cmpuint(net_stage_vnet_len(stage, NET_STAGE_NIC, 0), ==, VNET_LEN);
+    g_assert_cmpuint(net_stage_vnet_len(stage, NET_STAGE_BACKEND, 0), ==,
+                     NET_STAGE_VNET_TUNNEL);
+    g_assert_cmpuint(wire->nc.vnet_hdr_len, ==, NET_STAGE_VNET_TUNNEL);
+    return stage;
+}
+
+/* The last frame's header: the octets 1, 2, 3, ..., and zeros behind them. */
+static void check_header(const Endpoint *e)
+{
+    uint8_t want[NET_STAGE_VNET_TUNNEL + 1] = { };
+
+    make_header(want, VNET_LEN);
+    g_assert_cmpmem(e->vnet, sizeof(e->vnet), want, sizeof(want));
+}
+
+/* NIC and backend have other headers; each gets its own. */
+static void test_tunnel_headers(void)
+{
+    setup_tunnels();
+    endpoint_send(nic, "pass");
+    endpoint_check(wire, "pass ");
+    check_header(wire);
+    endpoint_send(wire, "pass");
+    endpoint_check(nic, "pass ");
+    check_header(nic);
+    endpoint_send_flat(nic, "pass2");
+    endpoint_check(wire, "pass2 ");
+    check_header(wire);
+    endpoint_send_flat(wire, "pass2");
+    endpoint_check(nic, "pass2 ");
+    check_header(nic);
+    g_assert_cmpint(nic->parts, ==, 1);
+    endpoint_send(wire, "ask");
+    endpoint_check(wire, "answer ");
+    endpoint_send(nic, "ask");
+    endpoint_check(nic, "answer ");
+    teardown();
+}
+
+/* Also those of frames that wait. */
+static void test_tunnel_wait(void)
+{
+    setup_tunnels();
+    nic->full = wire->full = true;
+    endpoint_send_flat(wire, "1");
+    endpoint_send_flat(wire, "2");
+    endpoint_send(nic, "3");
+    endpoint_send(nic, "4");
+    endpoint_take(nic);
+    endpoint_take(wire);
+    endpoint_check(nic, "1 2 ");
+    check_header(nic);
+    endpoint_check(wire, "3 4 ");
+    check_header(wire);
+    teardown();
+}
+
+static void test_tunnel_send(void)
+{
+    NetStage *stage = setup_tunnels();
+
+    g_assert_true(room_send(stage, NET_STAGE_BACKEND,
+                            "0123456789abcdefghijklmnX",
+                            NET_STAGE_VNET_TUNNEL));
+    endpoint_check(wire, "X ");
+    g_assert_false(room_send(stage, NET_STAGE_BACKEND, "0123456789abX",
+                             VNET_LEN));
+    g_assert_false(room_send(stage, NET_STAGE_NIC,
+                             "0123456789abcdefghijklmnX",
+                             NET_STAGE_VNET_TUNNEL));
+    teardown();
+}
+
+/* A frame of more parts than writev() takes with its header is lost. */
+static void test_tunnel_parts(void)
+{
+    NetStage *stage = setup_tunnels();
+    g_autofree struct iovec *iov = g_new(struct iovec, IOV_MAX + 1);
+    uint8_t header[VNET_LEN] = { };
+
+    iov[0] = (struct iovec) { header, sizeof(header) };
+    for (unsigned i = 1; i <= IOV_MAX; i++) {
+        iov[i] = (struct iovec) { (void *)"p", 1 };
+    }
+    qemu_sendv_packet_async(&nic->nc, iov, IOV_MAX + 1, endpoint_sent);
+    endpoint_check(wire, "");
+    g_assert_cmpuint(net_stage_stats(stage, NET_STAGE_NIC).malformed, ==, 1);
+    qemu_sendv_packet_async(&nic->nc, iov, IOV_MAX, endpoint_sent);
+    g_assert_cmpuint(wire->got->len, ==, IOV_MAX);
+    g_string_truncate(wire->got, 0);
+    teardown();
+}
+
+/* Who takes none changes nothing. */
+static void test_no_tunnels(void)
+{
+    NetStage *stage;
+
+    has_tunnels = false;
+    stage = setup(0);
+    g_assert_false(net_stage_use_tunnels(stage));
+    qemu_set_vnet_hdr_len(nic->nc.peer, VNET_LEN);
+    g_assert_cmpuint(net_stage_vnet_len(stage, NET_STAGE_BACKEND, 0), ==,
+                     VNET_LEN);
+    net_stage_take_tunnels(stage);
+    qemu_set_offload(nic->nc.peer, 1, 1, 1, 0, 0, 0, 0);
+    g_assert_cmpuint(wire->in_tunnels, ==, 0);
+    endpoint_send(nic, "pass");
+    endpoint_check(wire, "pass ");
+    check_header(wire);
+    teardown();
+}
+
+/* What the NIC takes without a tunnel; once the room wants such frames. */
+static void test_tunnel_offloads(void)
+{
+    NetStage *stage = setup_tunnels();
+
+    qemu_set_offload(nic->nc.peer, 1, 1, 1, 0, 0, 0, 0);
+    g_assert_cmpuint(wire->in_tunnels, ==, 0);
+    net_stage_take_tunnels(stage);
+    g_assert_cmpuint(wire->in_tunnels, ==,
+                     NET_STAGE_CSUM | NET_STAGE_TSO4 | NET_STAGE_TSO6);
+    net_stage_deny(stage, NET_STAGE_TSO6);
+    g_assert_cmpuint(wire->in_tunnels, ==, NET_STAGE_CSUM | NET_STAGE_TSO4);
+    qemu_set_offload(nic->nc.peer, 0, 0, 0, 0, 0, 0, 0);
+    g_assert_cmpuint(wire->in_tunnels, ==, 0);
+    qemu_del_net_client(&wire->nc);
+    qemu_set_offload(nic->nc.peer, 1, 1, 1, 0, 0, 0, 0);
+    teardown();
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -661,7 +834,26 @@ int main(int argc, char **argv)
     g_test_add_func("/stage/room/nic-gone", test_nic_gone);
     g_test_add_func("/stage/room/find", test_find);
     g_test_add_func("/stage/room/offloads", test_offloads);
+    g_test_add_func("/stage/room/tunnels/headers", test_tunnel_headers);
+    g_test_add_func("/stage/room/tunnels/wait", test_tunnel_wait);
+    g_test_add_func("/stage/room/tunnels/send", test_tunnel_send);
+    g_test_add_func("/stage/room/tunnels/parts", test_tunnel_parts);
+    g_test_add_func("/stage/room/tunnels/none", test_no_tunnels);
+    g_test_add_func("/stage/room/tunnels/offloads", test_tunnel_offloads);
     return g_test_run();
+}
+
+/* --- in place of a tap ---------------------------------------------------- */
+
+bool net_stage_tap_has_tunnels(NetClientState *nc)
+{
+    g_assert_true(nc == &wire->nc);
+    return has_tunnels;
+}
+
+void net_stage_tap_take_tunnels(NetClientState *nc, unsigned offloads)
+{
+    DO_UPCAST(Endpoint, nc, nc)->in_tunnels = offloads;
 }
 
 /* --- in place of net.c ---------------------------------------------------- */

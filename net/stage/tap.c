@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Tunnels of a tap */
+#include "qemu/osdep.h"
+
+#include "net/stage/stage.h"
+#include "net/stage/tap.h"
+#include "net/tap.h"
+
+#ifdef CONFIG_LINUX
+
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
+
+#include "net/tap-linux.h"
+
+/* linux/if_tun.h has them since 6.17. */
+#define TUN_F_UDP_TUNNEL_GSO            0x080
+#define TUN_F_UDP_TUNNEL_GSO_CSUM       0x100
+#define TUN_F_TUNNELS   (TUN_F_UDP_TUNNEL_GSO | TUN_F_UDP_TUNNEL_GSO_CSUM)
+
+/* The file of a tap, or -1. */
+static int tap_of(NetClientState *nc)
+{
+    return nc->info->type == NET_CLIENT_DRIVER_TAP ? tap_get_fd(nc) : -1;
+}
+
+static bool set_offload(int fd, unsigned long offload)
+{
+    return ioctl(fd, TUNSETOFFLOAD, offload) == 0;
+}
+
+/* An older kernel refuses bits that it does not know. */
+static bool tap_probe_has_tunnel(int fd)
+{
+    return set_offload(fd, TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TUNNELS) &&
+           set_offload(fd, 0);
+}
+
+bool net_stage_tap_has_tunnels(NetClientState *nc)
+{
+    int fd = tap_of(nc);
+
+    return fd >= 0 && qemu_has_vnet_hdr(nc) && tap_probe_has_tunnel(fd);
+}
+
+void net_stage_tap_take_tunnels(NetClientState *nc, unsigned offloads)
+{
+    static const struct {
+        unsigned offload;
+        unsigned long tun;
+    } map[] = {
+        { NET_STAGE_CSUM, TUN_F_CSUM },
+        { NET_STAGE_TSO4, TUN_F_TSO4 },
+        { NET_STAGE_TSO6, TUN_F_TSO6 },
+        { NET_STAGE_ECN, TUN_F_TSO_ECN },
+        { NET_STAGE_UFO, TUN_F_UFO },
+        { NET_STAGE_USO4, TUN_F_USO4 },
+        { NET_STAGE_USO6, TUN_F_USO6 },
+    };
+    unsigned long tun = TUN_F_TUNNELS;
+
+    if (!(offloads & NET_STAGE_CSUM) ||
+        !(offloads & (NET_STAGE_TSO4 | NET_STAGE_TSO6))) {
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(map); i++) {
+        tun |= offloads & map[i].offload ? map[i].tun : 0;
+    }
+    /* Refused, those without tunnels stay, which QEMU has set. */
+    set_offload(tap_of(nc), tun);
+}
+
+/* --- what it is a port of ------------------------------------------------- */
+
+/* Room for what rtnetlink(7) says about a link. */
+#define ANSWER_MAX      16384
+
+typedef struct Link {
+    char name[IFNAMSIZ];
+    uint8_t mac[6];
+} Link;
+
+/* The file knows its interface in whatever namespace that is. */
+static bool link_of(int fd, Link *link)
+{
+    struct ifreq ifr = { 0 };
+
+    if (fd < 0 || ioctl(fd, TUNGETIFF, &ifr)) {
+        return false;
+    }
+    memcpy(link->name, ifr.ifr_name, sizeof(link->name));
+    if (ioctl(fd, SIOCGIFHWADDR, &ifr)) {
+        return false;
+    }
+    memcpy(link->mac, ifr.ifr_hwaddr.sa_data, sizeof(link->mac));
+    return true;
+}
+
+/* Returns: octets of the answer about the link of that name, or -1 */
+static ssize_t ask_link(const char *name, void *answer, size_t size)
+{
+    struct {
+        struct nlmsghdr head;
+        struct ifinfomsg info;
+        struct rtattr attr;
+        char name[IFNAMSIZ];
+    } request = {
+        .head = {
+            .nlmsg_len = sizeof(request),
+            .nlmsg_type = RTM_GETLINK,
+            .nlmsg_flags = NLM_F_REQUEST,
+        },
+        .attr = { .rta_len = RTA_LENGTH(IFNAMSIZ), .rta_type = IFLA_IFNAME },
+    };
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    ssize_t len = -1;
+
+    if (fd < 0) {
+        return -1;
+    }
+    memcpy(request.name, name, IFNAMSIZ);
+    /* The kernel answers before send() returns. */
+    if (send(fd, &request, sizeof(request), 0) == sizeof(request)) {
+        len = recv(fd, answer, size, MSG_DONTWAIT);
+    }
+    close(fd);
+    return len;
+}
+
+bool net_stage_tap_is_port(NetClientState *nc)
+{
+    union {
+        struct nlmsghdr head;
+        uint8_t octets[ANSWER_MAX];
+    } answer;
+    bool is_same = false, has_master = false;
+    struct rtattr *attr;
+    ssize_t len;
+    Link link;
+
+    if (!link_of(tap_of(nc), &link)) {
+        return false;
+    }
+    len = ask_link(link.name, &answer, sizeof(answer));
+    if (len < 0 || !NLMSG_OK(&answer.head, len) ||
+        answer.head.nlmsg_type != RTM_NEWLINK) {
+        return false;
+    }
+    len = IFLA_PAYLOAD(&answer.head);
+    for (attr = IFLA_RTA(NLMSG_DATA(&answer.head)); RTA_OK(attr, len);
+         attr = RTA_NEXT(attr, len)) {
+        has_master |= attr->rta_type == IFLA_MASTER;
+        is_same |= attr->rta_type == IFLA_ADDRESS &&
+                   RTA_PAYLOAD(attr) == sizeof(link.mac) &&
+                   !memcmp(RTA_DATA(attr), link.mac, sizeof(link.mac));
+    }
+    return is_same && has_master;
+}
+
+#else
+
+bool net_stage_tap_has_tunnels(NetClientState *nc)
+{
+    return false;
+}
+
+void net_stage_tap_take_tunnels(NetClientState *nc, unsigned offloads)
+{
+}
+
+bool net_stage_tap_is_port(NetClientState *nc)
+{
+    return false;
+}
+
+#endif

@@ -266,6 +266,17 @@ static void set_vxlan6(Nic *nic)
     to_wire(nic, &a, 1);
 }
 
+static bool wire_cuts(void *opaque)
+{
+    return true;
+}
+
+static void set_whole4(Nic *nic)
+{
+    nic->run.wire_cuts = wire_cuts;
+    set_vxlan4(nic);
+}
+
 static void set_sealed(Nic *nic)
 {
     CvswAction list[2] = { encap(false), { .type = CVSW_ACTION_ENCRYPT } };
@@ -312,6 +323,7 @@ static const Case cases[] = {
     { "vlan", set_vlan },
     { "vxlan4", set_vxlan4 },
     { "vxlan6", set_vxlan6 },
+    { "vxlan4-whole", set_whole4 },
     { "vxlan+esp", set_sealed },
     { "from-vxlan", take_vxlan, set_vxlan4 },
     { "from-vxlan+esp", take_sealed, set_sealed },

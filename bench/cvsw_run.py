@@ -22,6 +22,7 @@ TITLES = {
     "vlan": "a VLAN tag is added",
     "vxlan4": "into VXLAN over IPv4",
     "vxlan6": "into VXLAN over IPv6",
+    "vxlan4-whole": "into VXLAN over IPv4, for the kernel to cut",
     "vxlan+esp": "into VXLAN and ESP (AES-128-GCM)",
     "from-vxlan": "out of VXLAN",
     "from-vxlan+esp": "out of ESP and VXLAN",

@@ -365,7 +365,7 @@ static inline size_t net_stage_frame_size(const NetStageFrame *frame)
  * net_stage_send: send a frame of the room's own
  * @stage: its room is not asked about the frame, filters of the netdevs are
  * @to: whom to
- * @frame: with the virtio-net header of side and queue (net_stage_vnet_len()), or
+ * @frame: with the virtio-net header of both (net_stage_vnet_len()), or
  *         with @vnet_len 0: then a header that asks for nothing is added where
  *         one is in use.  Queue 0 is always taken from; others only if the
  *         guest uses them.  The memory may be reused after the call.

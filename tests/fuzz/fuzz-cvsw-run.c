@@ -3,11 +3,13 @@
  * Frames of a hostile guest and a hostile wire, through a switch
  *
  * Input: steps, each of a type and two octets of length. A FLOW_MOD is as long
- * as that; a frame has the eight octets of its offloads before it. The first
- * octet of the input says whether the guest is in a tunnel that is sealed.
+ * as that; a frame has the eight octets of its offloads before it, and four more
+ * of a tunnel's. The first octet of the input says whether the guest is in a
+ * tunnel that is sealed, and whether the wire cuts what is in others.
  *
  * What goes out is whole; a frame that is taken goes out, to the controller, or
- * is counted; of a guest in a sealed tunnel nothing goes out but ESP.
+ * is counted; of a guest in a sealed tunnel nothing goes out but ESP. The guest
+ * gets no super-frame in a tunnel, nor does a wire that does not cut them.
  */
 #include <arpa/inet.h>
 #include <glib.h>
@@ -21,6 +23,7 @@
 
 #define FRAME_MAX       70000u
 #define OFFLOAD_LEN     8u
+#define TUNNEL_LEN      4u
 #define SPI             4096u
 
 enum { STEP_FLOW, STEP_GUEST, STEP_WIRE, STEPS };
@@ -42,6 +45,12 @@ static void emit(void *opaque, uint32_t port, const struct iovec *iov,
 
     g_assert(port == CVSW_PORT_GUEST || port == CVSW_PORT_WIRE);
     g_assert(len == packet_iov_len(iov, parts) && len >= PACKET_ETH_LEN);
+    if (offload->tunnel != PACKET_TUNNEL_NONE) {
+        g_assert(port == CVSW_PORT_WIRE && nic->run.wire_cuts);
+        g_assert(offload->gso == PACKET_GSO_TCP4 ||
+                 offload->gso == PACKET_GSO_TCP6);
+        g_assert(offload->csum_start + offload->csum_offset + 2u <= len);
+    }
     if (nic->is_sealed && port == CVSW_PORT_WIRE) {
         g_assert(packet_get16(copy + 12) == PACKET_ETH_IP4);
         g_assert(copy[PACKET_ETH_LEN + 9] == ESP_PROTOCOL);
@@ -49,6 +58,11 @@ static void emit(void *opaque, uint32_t port, const struct iovec *iov,
                  len - PACKET_ETH_LEN);
     }
     nic->out++;
+}
+
+static bool wire_cuts(void *opaque)
+{
+    return true;
 }
 
 static void punt(void *opaque, const CvswFrame *frame, uint32_t in_port,
@@ -150,20 +164,41 @@ static PacketOffload read_offload(const uint8_t *p)
     };
 }
 
+/* Any tunnel, in what comes from the wire; returns octets that say it. */
+static size_t read_tunnel(PacketOffload *offload, uint8_t first,
+                          const uint8_t *p, size_t len)
+{
+    if (!(first & 0x30) || len <= TUNNEL_LEN) {
+        return 0;
+    }
+    offload->tunnel = first & 0x20 ? PACKET_TUNNEL_UDP6 : PACKET_TUNNEL_UDP4;
+    offload->tunnel_csum = first & 0x40;
+    offload->outer_l4 = packet_get16(p);
+    offload->inner_l3 = packet_get16(p + 2);
+    return TUNNEL_LEN;
+}
+
 static void put_frame(Nic *nic, uint32_t port, const uint8_t *data, size_t len)
 {
     PacketOffload offload;
+    uint8_t first;
     g_autofree uint8_t *frame = NULL;
     struct iovec iov[3];
     uint64_t before = nic->out;
-    size_t cut;
+    size_t cut, more = 0;
 
     if (len <= OFFLOAD_LEN) {
         return;
     }
+    first = data[0];
     offload = read_offload(data);
+    data += OFFLOAD_LEN;
     len -= OFFLOAD_LEN;
-    frame = g_memdup2(data + OFFLOAD_LEN, len);
+    if (port == CVSW_PORT_WIRE) {
+        more = read_tunnel(&offload, first, data, len);
+    }
+    len -= more;
+    frame = g_memdup2(data + more, len);
     cut = MIN(len, 17);
     iov[0] = (struct iovec) { frame, cut };
     iov[1] = (struct iovec) { frame + cut, (len - cut) / 2 };
@@ -201,6 +236,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     nic = g_new0(Nic, 1);
     nic->is_sealed = data[0] & 1;
+    nic->run.wire_cuts = data[0] & 2 ? wire_cuts : NULL;
     nic->now_ms = 1000;
     nic->run.table = cvsw_table_new(16, 8, 1, NULL, NULL);
     nic->run.sas = cvsw_sas_new();

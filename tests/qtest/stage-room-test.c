@@ -190,7 +190,8 @@ static NetStageVerdict room_say(NetStage *stage, NetStageFrame *frame,
     char what = 0;
 
     g_assert_true(net_stage_opaque(stage) == &room);
-    g_assert_cmpuint(frame->vnet_len, ==, net_stage_vnet_len(stage, from, frame->queue));
+    g_assert_cmpuint(frame->vnet_len, ==,
+                     net_stage_vnet_len(stage, from, frame->queue));
     g_assert_cmpuint(net_stage_peek(frame, 0, &what, 1), ==, 1);
     g_assert_cmpuint(net_stage_peek(frame, net_stage_frame_size(frame),
                                     &what, 1), ==, 0);

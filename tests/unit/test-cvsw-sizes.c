@@ -6,9 +6,11 @@
  * wire takes; all checksums are right, the outer ones, too; and what comes out
  * at the other end is what went in, or else nothing went in and the guest was
  * told. With "-m slow" every size is tried, else those around which something
- * changes, and some of the others.
+ * changes, and some of the others. Where the wire cuts, it is asked for no more
+ * than the NIC would do: its pieces are looked at.
  */
 #include "cvsw-nic.h"
+#include "hw/net/cvsw/tunnel/super.h"
 #include "net/packet/ip4.h"
 #include "net/packet/ip6.h"
 #include "net/packet/octets.h"
@@ -57,7 +59,7 @@ typedef struct World {
     size_t len, l3, l4, head_len;
     PacketOffload offload;
     size_t came;                /* of the payload, or of IP's if it is cut */
-    unsigned outers, told;
+    unsigned outers, told, supers;
     size_t longest;             /* outer packet */
 } World;
 
@@ -108,10 +110,38 @@ static void assert_outer(World *w, const struct iovec *iov, int parts,
 }
 
 static void emit_a(void *opaque, uint32_t port, const struct iovec *iov,
+                   int parts, const PacketOffload *offload);
+
+static bool wire_cuts(void *opaque)
+{
+    return true;
+}
+
+static void cut_whole(World *w, const struct iovec *iov, int parts,
+                      const PacketOffload *offload)
+{
+    static const PacketOffload none;
+    struct iovec piece[CVSW_PARTS_MAX];
+    CvswPieces p;
+
+    g_assert_true(w->a->run.wire_cuts && !w->sealed);
+    g_assert_true(cvsw_frame_take(&w->a->run.inner, iov, parts, offload));
+    g_assert_true(cvsw_pieces_begin(&p, &w->a->run.inner, iov, parts));
+    while ((parts = cvsw_pieces_next(&p, piece)) >= 0) {
+        emit_a(w, CVSW_PORT_WIRE, piece, parts, &none);
+    }
+    w->supers++;
+}
+
+static void emit_a(void *opaque, uint32_t port, const struct iovec *iov,
                    int parts, const PacketOffload *offload)
 {
     World *w = opaque;
 
+    if (offload->tunnel != PACKET_TUNNEL_NONE) {
+        cut_whole(w, iov, parts, offload);
+        return;
+    }
     if (port == CVSW_PORT_GUEST) {
         w->told++;
         return;
@@ -208,7 +238,7 @@ static bool make(World *w, size_t size)
             w->offload.head_len = w->head_len;
         }
     }
-    w->came = w->outers = w->told = 0;
+    w->came = w->outers = w->told = w->supers = 0;
     w->longest = 0;
     return true;
 }
@@ -230,6 +260,12 @@ static size_t worst_room(const World *w)
 {
     return LINK_MTU - (w->outer6 ? PACKET_IP6_LEN : PACKET_IP4_LEN) - 8 - 8 -
            PACKET_ETH_LEN - (w->sealed ? ESP_WORST : 0);
+}
+
+/* What the outer IP header would say of a packet that is not cut. */
+static size_t outer_length(const World *w, size_t size)
+{
+    return (w->outer6 ? 0 : PACKET_IP4_LEN) + 8 + 8 + w->l3 + size;
 }
 
 static void try_size(World *w, size_t size, bool exact)
@@ -261,6 +297,9 @@ static void try_size(World *w, size_t size, bool exact)
     g_assert_cmpuint(w->came, ==,
                      w->len - (w->kind->spec.is_udp ? w->l4 : w->head_len));
     g_assert_cmpuint(w->outers, >=, size > room ? 2 : 1);
+    if (w->a->run.wire_cuts && w->offload.gso != PACKET_GSO_NONE) {
+        g_assert_cmpuint(w->supers, ==, outer_length(w, size) <= SIZE_LAST);
+    }
     if (exact && !w->kind->spec.is_udp && size > 2 * GUEST_MTU) {
         /* What is cut fills the wire, but for ESP's padding. */
         g_assert_cmpuint(w->longest, >, LINK_MTU - 4);
@@ -288,14 +327,17 @@ static void test_way(gconstpointer data)
 {
     unsigned way = GPOINTER_TO_UINT(data);
     World *w = g_new0(World, 1);
+    bool whole;
 
     w->outer6 = way & 1;
     w->sealed = way & 2;
+    whole = way & 4;
     w->a = nic_new();
     w->b = nic_new();
     nic_connect(w->a, w->b, w->outer6, w->sealed);
     w->a->run.emit = emit_a;
     w->b->run.emit = emit_b;
+    w->a->run.wire_cuts = whole ? wire_cuts : NULL;
     w->a->run.opaque = w->b->run.opaque = w;
     for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
         g_test_message("%s", kinds[i].name);
@@ -309,7 +351,9 @@ static void test_way(gconstpointer data)
 
 int main(int argc, char **argv)
 {
-    static const char *const ways[] = { "v4", "v6", "v4-esp", "v6-esp" };
+    static const char *const ways[] = {
+        "v4", "v6", "v4-esp", "v6-esp", "v4-whole", "v6-whole",
+    };
 
     g_test_init(&argc, &argv, NULL);
     for (size_t i = 0; i < sizeof(payload); i++) {

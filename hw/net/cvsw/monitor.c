@@ -137,6 +137,8 @@ static CvswInfo *nic_info(CvswNic *nic, bool flows)
     info->table = table_info(nic->run->table);
     info->has_mtu = nic->commanded.mtu;
     info->mtu = nic->commanded.mtu;
+    info->tunnel_gso = cvsw_nic_wire_cuts(nic);
+    info->tunnel_gso_sent = nic->run->whole;
     info->dropped_from_guest = count_list(nic->run->dropped[0], 0, CVSW_DROPS,
                                           drop_name);
     info->dropped_from_wire = count_list(nic->run->dropped[1], 0, CVSW_DROPS,
@@ -247,6 +249,8 @@ static void print_nic(Monitor *mon, const CvswInfo *info)
     if (info->has_mtu) {
         monitor_printf(mon, "  MTU      %u\n", info->mtu);
     }
+    monitor_printf(mon, "  tunnels  gso=%s sent=%" PRIu64 "\n",
+                   info->tunnel_gso ? "on" : "off", info->tunnel_gso_sent);
     print_counts(mon, "  dropped  from the guest:", info->dropped_from_guest);
     print_counts(mon, "  dropped  from the wire:", info->dropped_from_wire);
     print_counts(mon, "  ESP     ", info->esp);

@@ -28,6 +28,10 @@ struct CvswNic {
     unsigned queue;             /* of the frame that is being switched */
     uint32_t flows_max, masks_max;
     uint64_t control_of_guest;  /* control frames that the guest has sent */
+    /* Tunnels that the kernel cuts. */
+    OnOffAuto tunnel_gso;
+    uint64_t port_ms;           /* when @is_port was looked at */
+    bool is_port;               /* the tap is one, in the kernel */
     /* For the controller. */
     CvswBucket bucket;
     uint64_t packet_ins, packet_ins_lost;
@@ -55,6 +59,17 @@ CvswTable *cvsw_nic_new_table(CvswNic *nic);
 
 /** cvsw_nic_foreach: all NICs that have a switch */
 void cvsw_nic_foreach(void (*func)(CvswNic *nic, void *data), void *data);
+
+/* --- nic-tunnel.c --------------------------------------------------------- */
+
+/**
+ * cvsw_nic_use_tunnels: leave super-frames in tunnels to a tap that takes them
+ * @mode: with ON_OFF_AUTO_ON one that does not is an error
+ */
+bool cvsw_nic_use_tunnels(CvswNic *nic, OnOffAuto mode, Error **errp);
+
+/** cvsw_nic_wire_cuts: does it take them now?  Of CvswRun */
+bool cvsw_nic_wire_cuts(void *opaque);
 
 /* --- nic-events.c --------------------------------------------------------- */
 

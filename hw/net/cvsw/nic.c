@@ -67,6 +67,9 @@ static void cvsw_emit(void *opaque, uint32_t port, const struct iovec *iov,
     if (port == CVSW_PORT_GUEST) {
         net_stage_gather_send(nic->gather, nic->queue, iov, parts, offload,
                               nic->run->out_of_tunnel);
+        if (nic->run->out_of_tunnel) {
+            net_stage_take_tunnels(nic->stage);
+        }
     } else if (!net_stage_send_packet(nic->stage, NET_STAGE_BACKEND,
                                       nic->queue, iov, parts, offload)) {
         cvsw_nic_drop(nic, CVSW_PORT_GUEST, CVSW_DROP_QUEUE);
@@ -320,6 +323,7 @@ static CvswNic *cvsw_make(const char *name, const CvswNicConfig *config)
     nic->run->emit = cvsw_emit;
     nic->run->punt = cvsw_nic_punt;
     nic->run->told_drop = cvsw_nic_told_drop;
+    nic->run->wire_cuts = cvsw_nic_wire_cuts;
     nic->run->opaque = nic;
     nic->run->drop_misses = config->drop_misses;
     nic->run->link_mtu = config->link_mtu;
@@ -348,6 +352,10 @@ CvswNic *cvsw_nic_new(const char *name, const CvswNicConfig *config,
     }
     nic->stage = net_stage_new(&cvsw_room, id, backend, NULL, nic, errp);
     if (!nic->stage) {
+        return NULL;
+    }
+    if (!cvsw_nic_use_tunnels(nic, config->tunnel_gso, errp)) {
+        net_stage_delete(nic->stage);
         return NULL;
     }
     nic->gather = net_stage_gather_new(nic->stage, cvsw_refused_by_guest, nic);

@@ -5,6 +5,7 @@
 
 #include "migration/vmstate.h"
 #include "net/net.h"
+#include "qapi/qapi-types-common.h"
 
 /* Tell the guest's driver which packets its network takes; 0: as at first. */
 typedef void CvswTellMtu(void *device, uint16_t mtu);
@@ -15,6 +16,7 @@ typedef struct CvswNicConfig {
     bool drop_misses;
     uint32_t flows_max, masks_max;
     uint16_t link_mtu;          /* of the wire's packets; 0: unknown */
+    OnOffAuto tunnel_gso;       /* the kernel cuts what is in clear tunnels */
     MACAddr mac;
     CvswTellMtu *tell_mtu;
     void *device;

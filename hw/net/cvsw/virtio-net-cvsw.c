@@ -79,6 +79,7 @@ static bool cvsw_make_nic(VirtIONetCvsw *c, const char *name, Error **errp)
         .flows_max = c->flows_max,
         .masks_max = c->masks_max,
         .link_mtu = c->link_mtu,
+        .tunnel_gso = c->tunnel_gso,
         .tell_mtu = cvsw_tell_mtu,
         .device = n,
     };
@@ -141,6 +142,8 @@ static const Property cvsw_properties[] = {
     DEFINE_PROP_UINT32("flows", VirtIONetCvsw, flows_max, 4096),
     DEFINE_PROP_UINT32("masks", VirtIONetCvsw, masks_max, 64),
     DEFINE_PROP_UINT32("link-mtu", VirtIONetCvsw, link_mtu, 0),
+    DEFINE_PROP_ON_OFF_AUTO("tunnel-gso", VirtIONetCvsw, tunnel_gso,
+                            ON_OFF_AUTO_AUTO),
 };
 
 static void cvsw_class_init(ObjectClass *klass, void *data)

@@ -23,6 +23,7 @@ struct VirtIONetCvsw {
     uint32_t flows_max, masks_max;
     uint32_t link_mtu;          /* 0: unknown */
     uint16_t host_mtu;          /* virtio-net's, before a controller set one */
+    OnOffAuto tunnel_gso;
 };
 
 #endif /* CVSW_VIRTIO_NET_CVSW_H */

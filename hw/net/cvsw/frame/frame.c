@@ -38,6 +38,10 @@ static void move_offload(PacketOffload *offload, int by)
     if (offload->gso != PACKET_GSO_NONE && offload->head_len) {
         offload->head_len += by;
     }
+    if (offload->tunnel != PACKET_TUNNEL_NONE) {
+        offload->outer_l4 += by;
+        offload->inner_l3 += by;
+    }
 }
 
 uint8_t *cvsw_frame_push(CvswFrame *frame, size_t at, size_t len)

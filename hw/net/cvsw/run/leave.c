@@ -95,6 +95,36 @@ static bool emit_piece(const Way *w, const struct iovec *iov, int parts,
                  : emit_clear(w, iov, parts, len);
 }
 
+/*
+ * As one, if who is behind the wire cuts it; nobody there has our keys.
+ *
+ * Returns: false if it has to be cut here
+ */
+static bool emit_whole(const Way *w, const PacketSegments *s)
+{
+    uint8_t head[CVSW_VXLAN_SUPER_MAX];
+    struct iovec iov[CVSW_PARTS_MAX + 1];
+    CvswRun *run = w->run;
+    PacketOffload offload;
+    size_t len;
+    int parts;
+
+    if (!w->tunnel || w->sa || w->port != CVSW_PORT_WIRE || !run->wire_cuts ||
+        !run->wire_cuts(run->opaque)) {
+        return false;
+    }
+    len = cvsw_vxlan_super(head, w->tunnel, w->source, s, &offload);
+    parts = packet_iov_slice(s->iov, s->iovcnt, s->head_len, s->payload,
+                             iov + 1, CVSW_PARTS_MAX);
+    if (!len || parts < 0) {
+        return false;
+    }
+    iov[0] = (struct iovec) { head, len };
+    run->whole++;
+    run->emit(run->opaque, w->port, iov, parts + 1, &offload);
+    return true;
+}
+
 static bool emit_segments(const Way *w, const CvswFrame *frame, CvswDrop *why)
 {
     struct iovec iov[CVSW_PARTS_MAX + 1], piece[CVSW_PARTS_MAX + 1];
@@ -111,6 +141,9 @@ static bool emit_segments(const Way *w, const CvswFrame *frame, CvswDrop *why)
     if (!packet_segments_fit(&s, w->room)) {
         *why = CVSW_DROP_TOO_BIG;
         return false;
+    }
+    if (emit_whole(w, &s)) {
+        return true;
     }
     while ((parts = packet_segments_next(&s, head, &head_len, piece + 1,
                                          CVSW_PARTS_MAX)) >= 0) {

@@ -7,6 +7,7 @@
 #include "hw/net/cvsw/run/fit.h"
 #include "hw/net/cvsw/run/leave.h"
 #include "hw/net/cvsw/run/run.h"
+#include "hw/net/cvsw/tunnel/super.h"
 #include "hw/net/cvsw/tunnel/vxlan.h"
 #include "net/packet/ip4.h"
 #include "net/packet/ip6.h"
@@ -311,6 +312,53 @@ static bool miss(Course *c)
     return true;
 }
 
+/* Super-frames in tunnels that their flows do not open at once. */
+static bool comes_in_pieces(CvswRun *run, uint32_t in_port)
+{
+    const CvswEntry *entry;
+    CvswKey key;
+
+    if (run->frame.offload.tunnel == PACKET_TUNNEL_NONE) {
+        return false;
+    }
+    cvsw_key_of(&key, &run->frame.flow, in_port, 0);
+    entry = cvsw_table_find(run->table, &key);
+    return !entry || !entry->actions_len ||
+           entry->actions[0].type != CVSW_ACTION_TUNNEL_DECAP;
+}
+
+static void run_piece(CvswRun *run, uint32_t in_port, const struct iovec *iov,
+                      int parts, uint64_t now_ms)
+{
+    PacketOffload none = { 0 };
+
+    if (!cvsw_run(run, in_port, iov, parts, &none, now_ms)) {
+        run->out_of_tunnel = false;
+        run->emit(run->opaque, other_port(in_port), iov, parts, &none);
+    }
+}
+
+/* As if who is behind the wire had cut it. */
+static void run_in_pieces(CvswRun *run, uint32_t in_port,
+                          const struct iovec *iov, int iovcnt,
+                          uint64_t now_ms)
+{
+    struct iovec piece[CVSW_PARTS_MAX];
+    CvswPieces p;
+    int parts;
+
+    if (!cvsw_pieces_begin(&p, &run->frame, iov, iovcnt)) {
+        drop(run, in_port, CVSW_DROP_SEGMENT);
+        return;
+    }
+    while ((parts = cvsw_pieces_next(&p, piece)) >= 0) {
+        run_piece(run, in_port, piece, parts, now_ms);
+    }
+    if (p.segments.done != p.segments.payload) {
+        drop(run, in_port, CVSW_DROP_SEGMENT);
+    }
+}
+
 bool cvsw_run(CvswRun *run, uint32_t in_port, const struct iovec *iov,
               int iovcnt, const PacketOffload *offload, uint64_t now_ms)
 {
@@ -325,6 +373,10 @@ bool cvsw_run(CvswRun *run, uint32_t in_port, const struct iovec *iov,
 
     if (!cvsw_frame_take(&run->frame, iov, iovcnt, offload)) {
         drop(run, in_port, CVSW_DROP_MALFORMED);
+        return true;
+    }
+    if (comes_in_pieces(run, in_port)) {
+        run_in_pieces(run, in_port, iov, iovcnt, now_ms);
         return true;
     }
     if (!look_up(&c)) {

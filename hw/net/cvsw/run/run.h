@@ -23,6 +23,11 @@
  * Any other ends here, and the guest is told as a router would.  TCP learns of
  * the size before: what a SYN announces is lowered, in both directions.
  *
+ * Who is behind the wire may be able to cut in a tunnel that is not sealed;
+ * then a super-frame of TCP goes there as one.  Such a one that comes from there
+ * is taken out of its tunnel whole if that is the first that its flow does, and
+ * else comes as the pieces that it stands for.
+ *
  * Nothing is allocated for a frame.  The two buffers that ESP needs belong to
  * the run.
  */
@@ -72,6 +77,8 @@ typedef struct CvswRun {
     CvswSas *sas;
     CvswEmit *emit;
     CvswPunt *punt;
+    /* Does the wire take super-frames in tunnels, now?  NULL: never. */
+    bool (*wire_cuts)(void *opaque);
     /* Told of each frame that is dropped, which is counted; or NULL. */
     void (*told_drop)(void *opaque, uint32_t in_port, CvswDrop why);
     void *opaque;
@@ -80,6 +87,7 @@ typedef struct CvswRun {
     uint16_t link_mtu;          /* of packets on the wire; 0: unknown */
     /* Of what is being emitted: it was in a tunnel. */
     bool out_of_tunnel;
+    uint64_t whole;             /* super-frames that left so in a tunnel */
     uint64_t told;              /* ICMP errors for the guest */
     uint64_t told_ms;           /* when @told_now was looked at */
     unsigned told_now;          /* of late */

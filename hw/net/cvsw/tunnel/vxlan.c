@@ -2,6 +2,7 @@
 /* VXLAN (RFC 7348) */
 #include <string.h>
 
+#include "hw/net/cvsw/tunnel/super.h"
 #include "hw/net/cvsw/tunnel/vxlan.h"
 #include "net/packet/ip4.h"
 #include "net/packet/ip6.h"
@@ -97,6 +98,39 @@ void cvsw_vxlan_seal(void *head, const CvswTunnel *tunnel,
                  packet_udp_sum(packet_sum_fold(sum)));
 }
 
+size_t cvsw_vxlan_super(uint8_t *head, const CvswTunnel *tunnel,
+                        uint16_t source, const PacketSegments *s,
+                        PacketOffload *offload)
+{
+    size_t size = s->head_len + s->payload, l4, at;
+    uint8_t inner[PACKET_SEGMENT_HEAD_MAX];
+
+    if (!cvsw_super_is_few(s) || !packet_segments_whole(s, inner, offload)) {
+        return 0;
+    }
+    l4 = cvsw_vxlan_outer(head, tunnel, PACKET_PROTO_UDP,
+                          CVSW_VXLAN_HEAD_LEN + size);
+    if (!l4) {
+        return 0;
+    }
+    at = l4 + CVSW_VXLAN_HEAD_LEN;
+    cvsw_vxlan_head(head + l4, tunnel, source, size);
+    if (tunnel->is_ip6) {
+        packet_put16(head + l4 + PACKET_UDP_CHECKSUM,
+                     packet_sum_partial(packet_sum_pseudo(
+                         head + PACKET_ETH_LEN, PACKET_PROTO_UDP,
+                         CVSW_VXLAN_HEAD_LEN + size)));
+    }
+    memcpy(head + at, inner, s->head_len);
+    offload->csum_start += at;
+    offload->head_len += at;
+    offload->tunnel = tunnel->is_ip6 ? PACKET_TUNNEL_UDP6 : PACKET_TUNNEL_UDP4;
+    offload->tunnel_csum = tunnel->is_ip6;
+    offload->outer_l4 = l4;
+    offload->inner_l3 = at + s->l3;
+    return at + s->head_len;
+}
+
 /* FNV-1a: nobody gains by flows that meet but who sends them. */
 static uint32_t mix(uint32_t hash, const void *data, size_t len)
 {
@@ -148,18 +182,45 @@ static bool checksum_is_good(const CvswFrame *outer, const struct iovec *iov,
 
 /*
  * The sender may be a kernel on this host, which leaves to its NIC the checksum
- * of what is in the tunnel, too.
+ * of what is in the tunnel, and the cutting, too.
  */
 static PacketOffload inner_offload(const CvswFrame *outer, size_t at)
 {
     PacketOffload offload = { 0 };
 
+    if (outer->offload.tunnel != PACKET_TUNNEL_NONE) {
+        return cvsw_super_inner(outer, at);
+    }
     if (outer->offload.needs_csum && outer->offload.csum_start >= at) {
         offload.needs_csum = true;
         offload.csum_start = outer->offload.csum_start - at;
         offload.csum_offset = outer->offload.csum_offset;
     }
     return offload;
+}
+
+/* May something be in it: no fragment, and no super-frame but in a tunnel? */
+static bool is_datagram(const CvswFrame *outer)
+{
+    return outer->flow.has & PACKET_FLOW_UDP &&
+           !(outer->flow.has & PACKET_FLOW_FRAGMENT) &&
+           (outer->offload.gso == PACKET_GSO_NONE ||
+            cvsw_super_is_outer(outer));
+}
+
+/* What the outer frame's offload says of the inner one has to be so. */
+static bool is_as_said(const CvswFrame *outer, size_t at, size_t len,
+                       const CvswFrame *inner)
+{
+    const PacketOffload *offload = &inner->offload;
+
+    if (outer->offload.tunnel != PACKET_TUNNEL_NONE) {
+        return len == outer->size - outer->flow.l4 &&
+               outer->offload.inner_l3 >= at &&
+               cvsw_super_is_inner(inner, outer->offload.inner_l3 - at);
+    }
+    return !offload->needs_csum ||
+           offload->csum_start + offload->csum_offset + 2u <= inner->size;
 }
 
 CvswDecap cvsw_vxlan_decap(const CvswFrame *outer, uint16_t port,
@@ -171,9 +232,7 @@ CvswDecap cvsw_vxlan_decap(const CvswFrame *outer, uint16_t port,
     PacketOffload offload = inner_offload(outer, at);
     int parts;
 
-    if (!(outer->flow.has & PACKET_FLOW_UDP) ||
-        outer->flow.has & PACKET_FLOW_FRAGMENT ||
-        outer->offload.gso != PACKET_GSO_NONE) {
+    if (!is_datagram(outer)) {
         return CVSW_DECAP_NOT_UDP;
     }
     if (outer->flow.dst_port != port) {
@@ -191,11 +250,8 @@ CvswDecap cvsw_vxlan_decap(const CvswFrame *outer, uint16_t port,
     }
     parts = packet_iov_slice(iov, parts, at, len - CVSW_VXLAN_HEAD_LEN, rest,
                              CVSW_PARTS_MAX);
-    if (parts < 0 || !cvsw_frame_take(inner, rest, parts, &offload)) {
-        return CVSW_DECAP_HEADER;
-    }
-    if (offload.needs_csum &&
-        offload.csum_start + offload.csum_offset + 2u > inner->size) {
+    if (parts < 0 || !cvsw_frame_take(inner, rest, parts, &offload) ||
+        !is_as_said(outer, at, len, inner)) {
         return CVSW_DECAP_HEADER;
     }
     *vni = packet_get32(vxlan + 4) >> 8;

@@ -43,6 +43,27 @@ void cvsw_vxlan_head(void *buf, const CvswTunnel *tunnel, uint16_t source,
 void cvsw_vxlan_seal(void *head, const CvswTunnel *tunnel,
                      const struct iovec *inner, int parts, size_t len);
 
+/* The headers of cvsw_vxlan_super(). */
+#define CVSW_VXLAN_SUPER_MAX    (CVSW_OUTER_MAX + CVSW_VXLAN_HEAD_LEN + \
+                                 PACKET_SEGMENT_HEAD_MAX)
+
+/**
+ * cvsw_vxlan_super: a super-frame of TCP goes into a tunnel whole (super.h)
+ * @head: room for CVSW_VXLAN_SUPER_MAX octets: gets all headers
+ * @source: UDP's source port
+ * @s: before the first piece, whose size fits
+ * @offload: set
+ *
+ * Behind the headers, the payload is that of @s.
+ *
+ * Returns: octets of headers, or 0 if it has to be cut here: there is nothing
+ * to cut, the outer packet would be longer than IP allows, or there would be
+ * more pieces than CVSW_PIECES_MAX
+ */
+size_t cvsw_vxlan_super(uint8_t *head, const CvswTunnel *tunnel,
+                        uint16_t source, const PacketSegments *s,
+                        PacketOffload *offload);
+
 /**
  * cvsw_vxlan_source: a source port that tells flows apart (RFC 7348 section 5)
  *

@@ -1001,7 +1001,7 @@ void qemu_set_vnet_hdr_len(NetClientState *nc, int len)
 void qemu_set_offload(NetClientState *nc, int csum, int tso4, int tso6,
                       int ecn, int ufo, int uso4, int uso6)
 {
-    if (nc->info->set_offload) {
+    if (nc && nc->info->set_offload) {
         nc->info->set_offload(nc, csum, tso4, tso6, ecn, ufo, uso4, uso6);
     }
 }

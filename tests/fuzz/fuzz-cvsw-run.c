@@ -3,9 +3,9 @@
  * Frames of a hostile guest and a hostile wire, through a switch
  *
  * Input: steps, each of a type and two octets of length. A FLOW_MOD is as long
- * as that; a frame has the eight octets of its offloads before it, and four more
- * of a tunnel's. The first octet of the input says whether the guest is in a
- * tunnel that is sealed, and whether the wire cuts what is in others.
+ * as that; a frame has the eight octets of its offloads before it, and four
+ * more of a tunnel's. The first octet of the input says whether the guest is in
+ * a tunnel that is sealed, and whether the wire cuts what is in others.
  *
  * What goes out is whole; a frame that is taken goes out, to the controller, or
  * is counted; of a guest in a sealed tunnel nothing goes out but ESP. The guest

@@ -16,6 +16,7 @@ import re
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -224,7 +225,7 @@ def test_on() -> None:
 
 def test_cannot() -> None:
     """Another netdev takes no large segments: tunnel-gso=on is refused, and says so."""
-    words = [
+    words: list[str | Path] = [
         *(qemu.binary(), *qemu.firmware_options(), "-machine", "q35,accel=qtest"),
         *("-display", "none", "-nodefaults", "-no-user-config"),
         *("-netdev", "hubport,id=net0,hubid=0", "-object", f"secret,id=key,data={'k' * 32}"),

@@ -24,9 +24,9 @@
  * the size before: what a SYN announces is lowered, in both directions.
  *
  * Who is behind the wire may be able to cut in a tunnel that is not sealed;
- * then a super-frame of TCP goes there as one.  Such a one that comes from there
- * is taken out of its tunnel whole if that is the first that its flow does, and
- * else comes as the pieces that it stands for.
+ * then a super-frame of TCP goes there as one.  Such a one that comes from
+ * there is taken out of its tunnel whole if that is the first that its flow
+ * does, and else comes as the pieces that it stands for.
  *
  * Nothing is allocated for a frame.  The two buffers that ESP needs belong to
  * the run.

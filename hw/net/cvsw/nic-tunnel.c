@@ -47,7 +47,7 @@ bool cvsw_nic_wire_cuts(void *opaque)
     NetClientState *backend = net_stage_backend(nic->stage);
     uint64_t now;
 
-    if (!backend || net_stage_vnet_len(nic->stage, NET_STAGE_BACKEND) !=
+    if (!backend || net_stage_vnet_len(nic->stage, NET_STAGE_BACKEND, 0) !=
                     NET_STAGE_VNET_TUNNEL) {
         return false;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Groups of entries, by mask, and their hash tables */
+/* Tuples of entries, by mask, and their hash tables */
 #include "hw/net/cvsw/flow/index.h"
 
 #define BUCKETS_MIN     8u
@@ -17,7 +17,7 @@ typedef struct Touched {
 } Touched;
 
 /* What a look-up reads comes first, in few cache lines. */
-struct CvswGroup {
+struct CvswTuple {
     Bucket *buckets;
     uint32_t last_bucket;       /* a power of two, less one */
     uint16_t top;               /* the greatest priority */
@@ -38,23 +38,23 @@ static uint64_t next_number(uint64_t *seed)
     return z ^ z >> 31;
 }
 
-void cvsw_index_init(CvswIndex *index, unsigned groups_max, uint64_t seed)
+void cvsw_index_init(CvswIndex *index, unsigned tuples_max, uint64_t seed)
 {
-    index->groups = g_ptr_array_new();
-    index->groups_max = groups_max;
+    index->tuples = g_ptr_array_new();
+    index->tuples_max = tuples_max;
     index->made = 0;
     for (unsigned i = 0; i < G_N_ELEMENTS(index->numbers); i++) {
         index->numbers[i] = next_number(&seed);
     }
 }
 
-static inline uint32_t hash_of(const CvswIndex *index, const CvswGroup *group,
+static inline uint32_t hash_of(const CvswIndex *index, const CvswTuple *tuple,
                                const CvswKey *key)
 {
     uint64_t sum = index->numbers[2 * CVSW_KEY_WORDS];
 
-    for (unsigned i = 0; i < group->words; i++) {
-        const Touched *touched = &group->touched[i];
+    for (unsigned i = 0; i < tuple->words; i++) {
+        const Touched *touched = &tuple->touched[i];
         uint64_t word = key->word[touched->at] & touched->mask;
 
         sum += touched->low * (uint32_t)word + touched->high * (word >> 32);
@@ -62,9 +62,9 @@ static inline uint32_t hash_of(const CvswIndex *index, const CvswGroup *group,
     return sum >> 32;
 }
 
-static inline Bucket *bucket_of(const CvswGroup *group, uint32_t hash)
+static inline Bucket *bucket_of(const CvswTuple *tuple, uint32_t hash)
 {
-    return &group->buckets[hash & group->last_bucket];
+    return &tuple->buckets[hash & tuple->last_bucket];
 }
 
 /* The highest bits: those of the bucket are the lowest. */
@@ -73,13 +73,13 @@ static inline uint64_t filter_of(uint32_t hash)
     return UINT64_C(1) << (hash >> 26);
 }
 
-static inline bool is_key(const CvswGroup *group, const CvswNode *node,
+static inline bool is_key(const CvswTuple *tuple, const CvswNode *node,
                           const CvswKey *key)
 {
     uint64_t differ = 0;
 
-    for (unsigned i = 0; i < group->words; i++) {
-        const Touched *touched = &group->touched[i];
+    for (unsigned i = 0; i < tuple->words; i++) {
+        const Touched *touched = &tuple->touched[i];
 
         differ |= (key->word[touched->at] & touched->mask) ^
                   node->entry.match.value.word[touched->at];
@@ -87,19 +87,19 @@ static inline bool is_key(const CvswGroup *group, const CvswNode *node,
     return differ == 0;
 }
 
-/* The node of the greatest priority that @key meets in a group. */
+/* The node of the greatest priority that @key meets in a tuple. */
 static inline CvswNode *first_of(const CvswIndex *index,
-                                 const CvswGroup *group, const CvswKey *key)
+                                 const CvswTuple *tuple, const CvswKey *key)
 {
-    uint32_t hash = hash_of(index, group, key);
-    const Bucket *bucket = bucket_of(group, hash);
+    uint32_t hash = hash_of(index, tuple, key);
+    const Bucket *bucket = bucket_of(tuple, hash);
     CvswNode *node;
 
     if (G_LIKELY(!(bucket->filter & filter_of(hash)))) {
         return NULL;
     }
     for (node = bucket->first; node; node = node->next) {
-        if (node->hash == hash && is_key(group, node, key)) {
+        if (node->hash == hash && is_key(tuple, node, key)) {
             return node;
         }
     }
@@ -110,13 +110,13 @@ CvswNode *cvsw_index_find(const CvswIndex *index, const CvswKey *key)
 {
     CvswNode *best = NULL, *node;
 
-    for (unsigned i = 0; i < index->groups->len; i++) {
-        const CvswGroup *group = index->groups->pdata[i];
+    for (unsigned i = 0; i < index->tuples->len; i++) {
+        const CvswTuple *tuple = index->tuples->pdata[i];
 
-        if (best && best->entry.priority >= group->top) {
+        if (best && best->entry.priority >= tuple->top) {
             break;
         }
-        node = first_of(index, group, key);
+        node = first_of(index, tuple, key);
         if (node && (!best || node->entry.priority > best->entry.priority)) {
             best = node;
         }
@@ -124,14 +124,14 @@ CvswNode *cvsw_index_find(const CvswIndex *index, const CvswKey *key)
     return best;
 }
 
-static CvswGroup *group_new(const CvswIndex *index, const CvswKey *mask)
+static CvswTuple *tuple_new(const CvswIndex *index, const CvswKey *mask)
 {
-    CvswGroup *group = g_new0(CvswGroup, 1);
+    CvswTuple *tuple = g_new0(CvswTuple, 1);
 
-    group->mask = *mask;
+    tuple->mask = *mask;
     for (unsigned i = 0; i < CVSW_KEY_WORDS; i++) {
         if (mask->word[i]) {
-            group->touched[group->words++] = (Touched) {
+            tuple->touched[tuple->words++] = (Touched) {
                 .mask = mask->word[i],
                 .low = index->numbers[2 * i],
                 .high = index->numbers[2 * i + 1],
@@ -139,26 +139,26 @@ static CvswGroup *group_new(const CvswIndex *index, const CvswKey *mask)
             };
         }
     }
-    group->last_bucket = BUCKETS_MIN - 1;
-    group->buckets = g_new0(Bucket, BUCKETS_MIN);
-    group->ranks = g_sequence_new(NULL);
-    return group;
+    tuple->last_bucket = BUCKETS_MIN - 1;
+    tuple->buckets = g_new0(Bucket, BUCKETS_MIN);
+    tuple->ranks = g_sequence_new(NULL);
+    return tuple;
 }
 
-static void group_free(CvswGroup *group)
+static void tuple_free(CvswTuple *tuple)
 {
-    g_sequence_free(group->ranks);
-    g_free(group->buckets);
-    g_free(group);
+    g_sequence_free(tuple->ranks);
+    g_free(tuple->buckets);
+    g_free(tuple);
 }
 
-static CvswGroup *group_of(const CvswIndex *index, const CvswKey *mask)
+static CvswTuple *tuple_of(const CvswIndex *index, const CvswKey *mask)
 {
-    for (unsigned i = 0; i < index->groups->len; i++) {
-        CvswGroup *group = index->groups->pdata[i];
+    for (unsigned i = 0; i < index->tuples->len; i++) {
+        CvswTuple *tuple = index->tuples->pdata[i];
 
-        if (!memcmp(&group->mask, mask, sizeof(*mask))) {
-            return group;
+        if (!memcmp(&tuple->mask, mask, sizeof(*mask))) {
+            return tuple;
         }
     }
     return NULL;
@@ -166,63 +166,63 @@ static CvswGroup *group_of(const CvswIndex *index, const CvswKey *mask)
 
 void cvsw_index_clear(CvswIndex *index, GFunc end)
 {
-    for (unsigned i = 0; i < index->groups->len; i++) {
-        CvswGroup *group = index->groups->pdata[i];
+    for (unsigned i = 0; i < index->tuples->len; i++) {
+        CvswTuple *tuple = index->tuples->pdata[i];
 
-        g_sequence_foreach(group->ranks, end, NULL);
-        group_free(group);
+        g_sequence_foreach(tuple->ranks, end, NULL);
+        tuple_free(tuple);
     }
-    g_ptr_array_free(index->groups, true);
+    g_ptr_array_free(index->tuples, true);
 }
 
-/* By the group's greatest priority, the greatest first. */
-static int compare_groups(const void *a, const void *b)
+/* By the tuple's greatest priority, the greatest first. */
+static int compare_tuples(const void *a, const void *b)
 {
-    const CvswGroup *one = *(CvswGroup *const *)a;
-    const CvswGroup *other = *(CvswGroup *const *)b;
+    const CvswTuple *one = *(CvswTuple *const *)a;
+    const CvswTuple *other = *(CvswTuple *const *)b;
 
     return (int)other->top - one->top;
 }
 
-/* The group's nodes, or the greatest priority of them, have changed. */
-static void settle(CvswIndex *index, CvswGroup *group)
+/* The tuple's nodes, or the greatest priority of them, have changed. */
+static void settle(CvswIndex *index, CvswTuple *tuple)
 {
     CvswNode *first;
 
-    if (g_sequence_is_empty(group->ranks)) {
-        g_ptr_array_remove(index->groups, group);
-        group_free(group);
+    if (g_sequence_is_empty(tuple->ranks)) {
+        g_ptr_array_remove(index->tuples, tuple);
+        tuple_free(tuple);
         return;
     }
-    first = g_sequence_get(g_sequence_get_begin_iter(group->ranks));
-    if (group->top != first->entry.priority) {
-        group->top = first->entry.priority;
-        g_ptr_array_sort(index->groups, compare_groups);
+    first = g_sequence_get(g_sequence_get_begin_iter(tuple->ranks));
+    if (tuple->top != first->entry.priority) {
+        tuple->top = first->entry.priority;
+        g_ptr_array_sort(index->tuples, compare_tuples);
     }
 }
 
-static void link_first(CvswGroup *group, CvswNode *node)
+static void link_first(CvswTuple *tuple, CvswNode *node)
 {
-    Bucket *bucket = bucket_of(group, node->hash);
+    Bucket *bucket = bucket_of(tuple, node->hash);
 
     node->next = bucket->first;
     bucket->first = node;
     bucket->filter |= filter_of(node->hash);
 }
 
-static void grow(CvswGroup *group)
+static void grow(CvswTuple *tuple)
 {
-    Bucket *old = group->buckets;
-    uint32_t num = group->last_bucket + 1;
+    Bucket *old = tuple->buckets;
+    uint32_t num = tuple->last_bucket + 1;
 
-    group->buckets = g_new0(Bucket, 2 * (size_t)num);
-    group->last_bucket = 2 * num - 1;
+    tuple->buckets = g_new0(Bucket, 2 * (size_t)num);
+    tuple->last_bucket = 2 * num - 1;
     for (uint32_t i = 0; i < num; i++) {
         CvswNode *node = old[i].first, *next;
 
         for (; node; node = next) {
             next = node->next;
-            link_first(group, node);
+            link_first(tuple, node);
         }
     }
     g_free(old);
@@ -240,27 +240,27 @@ static CvswNode **link_to(Bucket *bucket, const CvswNode *node)
 }
 
 /* @node takes the place of @old, as the first of their key. */
-static void replace_first(CvswGroup *group, CvswNode *old, CvswNode *node)
+static void replace_first(CvswTuple *tuple, CvswNode *old, CvswNode *node)
 {
-    *link_to(bucket_of(group, old->hash), old) = node;
+    *link_to(bucket_of(tuple, old->hash), old) = node;
     node->next = old->next;
     old->next = NULL;
 }
 
-static void unlink_first(CvswGroup *group, CvswNode *node)
+static void unlink_first(CvswTuple *tuple, CvswNode *node)
 {
-    Bucket *bucket = bucket_of(group, node->hash);
+    Bucket *bucket = bucket_of(tuple, node->hash);
 
     *link_to(bucket, node) = node->next;
     bucket->filter = 0;
     for (const CvswNode *left = bucket->first; left; left = left->next) {
         bucket->filter |= filter_of(left->hash);
     }
-    group->keys--;
+    tuple->keys--;
 }
 
 /* @first is that of the node's key. */
-static void hang_behind(CvswGroup *group, CvswNode *first, CvswNode *node)
+static void hang_behind(CvswTuple *tuple, CvswNode *first, CvswNode *node)
 {
     CvswNode *upper = NULL, *lower = first;
 
@@ -276,7 +276,7 @@ static void hang_behind(CvswGroup *group, CvswNode *first, CvswNode *node)
     if (upper) {
         upper->lower = node;
     } else {
-        replace_first(group, first, node);
+        replace_first(tuple, first, node);
     }
 }
 
@@ -295,38 +295,38 @@ void cvsw_index_renew(CvswIndex *index, CvswNode *node)
 bool cvsw_index_insert(CvswIndex *index, CvswNode *node)
 {
     const CvswMatch *match = &node->entry.match;
-    CvswGroup *group = group_of(index, &match->mask);
+    CvswTuple *tuple = tuple_of(index, &match->mask);
     CvswNode *first;
 
-    if (!group) {
-        if (index->groups->len >= index->groups_max) {
+    if (!tuple) {
+        if (index->tuples->len >= index->tuples_max) {
             return false;
         }
-        group = group_new(index, &match->mask);
-        g_ptr_array_add(index->groups, group);
+        tuple = tuple_new(index, &match->mask);
+        g_ptr_array_add(index->tuples, tuple);
     }
-    node->group = group;
-    node->hash = hash_of(index, group, &match->value);
+    node->tuple = tuple;
+    node->hash = hash_of(index, tuple, &match->value);
     node->next = node->lower = node->upper = NULL;
-    first = first_of(index, group, &match->value);
+    first = first_of(index, tuple, &match->value);
     if (first) {
-        hang_behind(group, first, node);
+        hang_behind(tuple, first, node);
     } else {
-        if (++group->keys > group->last_bucket + 1) {
-            grow(group);
+        if (++tuple->keys > tuple->last_bucket + 1) {
+            grow(tuple);
         }
-        link_first(group, node);
+        link_first(tuple, node);
     }
-    node->rank = g_sequence_insert_sorted(group->ranks, node, compare_ranks,
+    node->rank = g_sequence_insert_sorted(tuple->ranks, node, compare_ranks,
                                           NULL);
     cvsw_index_renew(index, node);
-    settle(index, group);
+    settle(index, tuple);
     return true;
 }
 
 void cvsw_index_remove(CvswIndex *index, CvswNode *node)
 {
-    CvswGroup *group = node->group;
+    CvswTuple *tuple = node->tuple;
 
     if (node->lower) {
         node->lower->upper = node->upper;
@@ -334,19 +334,19 @@ void cvsw_index_remove(CvswIndex *index, CvswNode *node)
     if (node->upper) {
         node->upper->lower = node->lower;
     } else if (node->lower) {
-        replace_first(group, node, node->lower);
+        replace_first(tuple, node, node->lower);
     } else {
-        unlink_first(group, node);
+        unlink_first(tuple, node);
     }
     g_sequence_remove(node->rank);
-    settle(index, group);
+    settle(index, tuple);
 }
 
 CvswNode *cvsw_index_exact(const CvswIndex *index, const CvswMatch *match,
                            uint16_t priority)
 {
-    const CvswGroup *group = group_of(index, &match->mask);
-    CvswNode *node = group ? first_of(index, group, &match->value) : NULL;
+    const CvswTuple *tuple = tuple_of(index, &match->mask);
+    CvswNode *node = tuple ? first_of(index, tuple, &match->value) : NULL;
 
     while (node && node->entry.priority > priority) {
         node = node->lower;
@@ -354,11 +354,11 @@ CvswNode *cvsw_index_exact(const CvswIndex *index, const CvswMatch *match,
     return node && node->entry.priority == priority ? node : NULL;
 }
 
-static bool group_overlaps(const CvswGroup *group, const CvswMatch *match,
+static bool tuple_overlaps(const CvswTuple *tuple, const CvswMatch *match,
                            uint16_t priority)
 {
     CvswNode probe = { .entry.priority = priority };
-    GSequenceIter *iter = g_sequence_search(group->ranks, &probe,
+    GSequenceIter *iter = g_sequence_search(tuple->ranks, &probe,
                                             compare_ranks, NULL);
 
     /* The place behind the last one of this priority. */
@@ -380,8 +380,8 @@ static bool group_overlaps(const CvswGroup *group, const CvswMatch *match,
 bool cvsw_index_overlaps(const CvswIndex *index, const CvswMatch *match,
                          uint16_t priority)
 {
-    for (unsigned i = 0; i < index->groups->len; i++) {
-        if (group_overlaps(index->groups->pdata[i], match, priority)) {
+    for (unsigned i = 0; i < index->tuples->len; i++) {
+        if (tuple_overlaps(index->tuples->pdata[i], match, priority)) {
             return true;
         }
     }
@@ -418,10 +418,10 @@ static int compare_nodes(const void *a, const void *b)
     return by_priority ? by_priority : one->number < other->number ? -1 : 1;
 }
 
-static void select_of(const CvswGroup *group, const CvswFilter *filter,
+static void select_of(const CvswTuple *tuple, const CvswFilter *filter,
                       GPtrArray *found)
 {
-    GSequenceIter *iter = g_sequence_get_begin_iter(group->ranks);
+    GSequenceIter *iter = g_sequence_get_begin_iter(tuple->ranks);
 
     for (; !g_sequence_iter_is_end(iter); iter = g_sequence_iter_next(iter)) {
         CvswNode *node = g_sequence_get(iter);
@@ -445,8 +445,8 @@ GPtrArray *cvsw_index_select(const CvswIndex *index, const CvswFilter *filter)
         }
         return found;
     }
-    for (unsigned i = 0; i < index->groups->len; i++) {
-        select_of(index->groups->pdata[i], filter, found);
+    for (unsigned i = 0; i < index->tuples->len; i++) {
+        select_of(index->tuples->pdata[i], filter, found);
     }
     g_ptr_array_sort(found, compare_nodes);
     return found;

@@ -2,12 +2,12 @@
 /*
  * How a flow table finds its entries.  Only table.c uses it.
  *
- * Entries of one mask are a group.  Of a group, entries that have the same key
+ * Entries of one mask are a tuple.  Of a tuple, entries that have the same key
  * and differ in priority hang behind one another; the first of them is in a
- * bucket of the group's hash table.  A bucket's filter has a bit for each key
+ * bucket of the tuple's hash table.  A bucket's filter has a bit for each key
  * in it, so that a look-up of a key that is not there nearly always ends
  * without looking at an entry, and in the same way, which is what makes a
- * search of many groups fast.
+ * search of many tuples fast.
  *
  * The hash is multilinear (Lemire and Kaser, "Strongly universal string hashing
  * is fast", 2014): of any two keys, whoever has chosen them, the chance to have
@@ -21,7 +21,7 @@
 
 #include "hw/net/cvsw/flow/table.h"
 
-typedef struct CvswGroup CvswGroup;
+typedef struct CvswTuple CvswTuple;
 typedef struct CvswNode CvswNode;
 
 /* An entry and its places.  What a look-up reads comes first. */
@@ -30,8 +30,8 @@ struct CvswNode {
     CvswNode *lower, *upper;    /* of the same key, by priority */
     uint32_t hash;
     CvswEntry entry;
-    CvswGroup *group;
-    GSequenceIter *rank;        /* in the group, by priority */
+    CvswTuple *tuple;
+    GSequenceIter *rank;        /* in the tuple, by priority */
     uint64_t number;            /* of the order in which entries were made */
     /* The table's. */
     GSequenceIter *due;         /* NULL: its time does not come */
@@ -39,14 +39,14 @@ struct CvswNode {
 };
 
 typedef struct CvswIndex {
-    GPtrArray *groups;          /* that with the greatest priority first */
-    unsigned groups_max;
+    GPtrArray *tuples;          /* that with the greatest priority first */
+    unsigned tuples_max;
     uint64_t made;              /* entries, ever */
     uint64_t numbers[2 * CVSW_KEY_WORDS + 1];   /* secret */
 } CvswIndex;
 
-/** cvsw_index_init: an empty one, with room for @groups_max masks */
-void cvsw_index_init(CvswIndex *index, unsigned groups_max, uint64_t seed);
+/** cvsw_index_init: an empty one, with room for @tuples_max masks */
+void cvsw_index_init(CvswIndex *index, unsigned tuples_max, uint64_t seed);
 
 /** cvsw_index_clear: @end is called for each node, and frees it */
 void cvsw_index_clear(CvswIndex *index, GFunc end);

@@ -319,6 +319,6 @@ CvswTableStats cvsw_table_stats(const CvswTable *table)
 {
     CvswTableStats stats = table->stats;
 
-    stats.masks = table->index.groups->len;
+    stats.masks = table->index.tuples->len;
     return stats;
 }

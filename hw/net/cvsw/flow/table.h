@@ -5,10 +5,10 @@
  * Theory of operation
  * ===================
  *
- * Entries that have the same mask are one group: a hash table of masked keys.
- * Groups are tried in the order of their greatest priority, so that a search
- * ends where no better one can come.  A group keeps which words of the key its
- * mask touches, and looks at no others.  There are at most @masks_max groups:
+ * Entries that have the same mask are one tuple: a hash table of masked keys.
+ * Tuples are tried in the order of their greatest priority, so that a search
+ * ends where no better one can come.  A tuple keeps which words of the key its
+ * mask touches, and looks at no others.  There are at most @masks_max tuples:
  * one that would be more is refused as "table full", so that a look-up has a
  * bound that no set of flows moves.  The hash is keyed by a random number of
  * the table's own, so that nobody can choose keys that meet (index.h).

@@ -53,8 +53,8 @@
  * again and not carried out. One that comes too early is not answered: the
  * controller repeats what has no answer. A NIC keeps its
  * entries, keys and counters when sessions end: who accepts it reads them
- * (LIST_ENTRIES) and changes what should be otherwise. So it does when it comes
- * from another host.
+ * (LIST_ENTRIES, LIST_GROUPS) and changes what should be otherwise. So it does
+ * when it comes from another host.
  *
  * In a session a NIC tells of its own accord, in EVENTs that have numbers of
  * their own: OFPT_FLOW_REMOVED of flows that were made with
@@ -87,7 +87,8 @@
 enum cvsw_type {
     CVSW_HELLO = 1,             /* to a NIC: no payload */
     CVSW_REGISTER = 2,          /* of a NIC: struct cvsw_register */
-    CVSW_SET_ENTRY = 3,         /* to a NIC: OFPT_FLOW_MODs, back to back */
+    /* To a NIC: OFPT_FLOW_MODs, and OFPT_GROUP_MODs, back to back. */
+    CVSW_SET_ENTRY = 3,
     CVSW_DELETE_ENTRY = 4,      /* the same */
     CVSW_LIST_ENTRIES = 5,      /* to a NIC: struct cvsw_list */
     CVSW_SET_MTU = 6,           /* to a NIC: struct cvsw_set_mtu */
@@ -98,6 +99,7 @@ enum cvsw_type {
     CVSW_EVENT = 11,            /* of a NIC: an OpenFlow message */
     CVSW_SET_SA = 12,           /* to a NIC: struct cvsw_set_sa */
     CVSW_DELETE_SA = 13,        /* to a NIC: struct cvsw_delete_sa */
+    CVSW_LIST_GROUPS = 14,      /* to a NIC: struct cvsw_list */
 };
 
 struct cvsw_head {
@@ -116,7 +118,11 @@ struct cvsw_register {
     uint32_t masks_max;
     uint32_t entries;           /* flows that are there */
     uint16_t mtu;               /* of the guest's packets; 0: nobody set one */
-    uint16_t reserved;
+    /*
+     * Groups that there is room for, with 16 buckets each in the mean. 0: it
+     * can have none: LIST_GROUPS is UNKNOWN, OFPT_GROUP_MOD is OFPBRC_BAD_TYPE.
+     */
+    uint16_t groups_max;
 } __attribute__((packed));
 
 struct cvsw_accept {
@@ -124,10 +130,14 @@ struct cvsw_accept {
     uint8_t controller[CVSW_NONCE_LEN];
 } __attribute__((packed));
 
+/*
+ * Entries or groups. A group is told as the OFPT_GROUP_MOD that adds it, and
+ * one that goes on to others behind those.
+ */
 struct cvsw_list {
     /* The first answer to want, from 0 on: entries as cvsw_ack counts them. */
     uint32_t from;
-    uint8_t openflow;           /* version of the FLOW_MODs: 1 or 4 */
+    uint8_t openflow;           /* version of the messages: 1 or 4; groups: 4 */
     uint8_t reserved[3];
 } __attribute__((packed));
 
@@ -158,8 +168,8 @@ enum {
 
 /* Of SET_ENTRY and DELETE_ENTRY: how many messages were carried out. */
 struct cvsw_ack {
-    uint32_t done;              /* of LIST_ENTRIES: entries in this answer */
-    uint32_t total;             /* of LIST_ENTRIES: entries in the table */
+    uint32_t done;              /* of LIST_...: those in this answer */
+    uint32_t total;             /* of LIST_GROUPS: groups; else: entries */
 } __attribute__((packed));
 
 /* The fault of a command. */

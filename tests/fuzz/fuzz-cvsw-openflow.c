@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * FLOW_MODs of whoever sends them
+ * FLOW_MODs and GROUP_MODs of whoever sends them
  *
  * Input: a message.  Its length is made right unless the first octet, which is
  * in front of it, is odd.
@@ -13,6 +13,7 @@
 
 #include "hw/net/cvsw/openflow/dump.h"
 #include "hw/net/cvsw/openflow/flow-mod.h"
+#include "hw/net/cvsw/openflow/group-mod.h"
 #include "hw/net/cvsw/openflow/octets.h"
 #include "hw/net/cvsw/openflow/reply.h"
 #include "hw/net/cvsw/openflow/wire.h"
@@ -72,11 +73,71 @@ static void check_refused(CvswOfFault fault, const uint8_t *msg, size_t len)
     g_assert(packet_get16(told->data + 2) == told->len);
 }
 
+static void check_flow(const uint8_t *msg, size_t len)
+{
+    CvswFlowMod mod;
+    CvswOfFault fault = cvsw_of_flow_mod_parse(&mod, msg, len);
+
+    if (fault == CVSW_OF_OK) {
+        check_taken(&mod);
+    } else {
+        check_refused(fault, msg, len);
+    }
+}
+
+/* --- groups --------------------------------------------------------------- */
+
+static void tell_group(GByteArray *told, GString *text,
+                       const CvswGroupMod *mod)
+{
+    CvswGroup group = {
+        .id = mod->id,
+        .type = mod->type,
+        .buckets_len = mod->buckets_len,
+        .buckets = mod->buckets,
+    };
+
+    g_assert(mod->buckets_len <= CVSW_BUCKETS_MAX);
+    cvsw_of_group_mod_build(told, 1, &group);
+    cvsw_of_dump_group(text, &group);
+    cvsw_of_dump_group_stats(text, &group, 1, 7);
+}
+
+static void check_group_taken(const CvswGroupMod *mod, size_t len)
+{
+    g_autoptr(GByteArray) told = g_byte_array_new();
+    g_autoptr(GByteArray) twice = g_byte_array_new();
+    g_autoptr(GString) text = g_string_new(NULL);
+    g_autoptr(GString) same = g_string_new(NULL);
+    g_auto(CvswGroupMod) again = { 0 };
+
+    tell_group(told, text, mod);
+    g_assert(told->len <= len && packet_get16(told->data + 2) == told->len);
+    g_assert(cvsw_of_group_mod_parse(&again, told->data, told->len) ==
+             CVSW_OF_OK);
+    tell_group(twice, same, &again);
+    g_assert(told->len == twice->len);
+    g_assert(!memcmp(told->data, twice->data, told->len));
+    g_assert(!strcmp(text->str, same->str));
+}
+
+static void check_group(const uint8_t *msg, size_t len)
+{
+    g_auto(CvswGroupMod) mod = { 0 };
+    CvswOfFault fault = cvsw_of_group_mod_parse(&mod, msg, len);
+
+    if (fault != CVSW_OF_OK) {
+        check_refused(fault, msg, len);
+    } else if (mod.command == CVSW_GROUP_DELETE) {
+        g_assert(!mod.buckets_len);
+    } else {
+        check_group_taken(&mod, packet_get16(msg + OFP_HEADER_LENGTH));
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     g_autofree uint8_t *msg = NULL;
-    CvswOfFault fault;
-    CvswFlowMod mod;
     size_t len;
 
     if (size < 2 || size > UINT16_MAX) {
@@ -87,11 +148,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!(data[0] & 1) && len >= OFP_HEADER_LEN) {
         packet_put16(msg + OFP_HEADER_LENGTH, len);
     }
-    fault = cvsw_of_flow_mod_parse(&mod, msg, len);
-    if (fault == CVSW_OF_OK) {
-        check_taken(&mod);
+    if (len >= OFP_HEADER_LEN && msg[OFP_HEADER_TYPE] == OFPT_GROUP_MOD) {
+        check_group(msg, len);
     } else {
-        check_refused(fault, msg, len);
+        check_flow(msg, len);
     }
     return 0;
 }

@@ -2,10 +2,11 @@
 /*
  * Frames of a hostile guest and a hostile wire, through a switch
  *
- * Input: steps, each of a type and two octets of length. A FLOW_MOD is as long
- * as that; a frame has the eight octets of its offloads before it, and four
- * more of a tunnel's. The first octet of the input says whether the guest is in
- * a tunnel that is sealed, and whether the wire cuts what is in others.
+ * Input: steps, each of a type and two octets of length. A FLOW_MOD or a
+ * GROUP_MOD is as long as that; a frame has the eight octets of its offloads
+ * before it, and four more of a tunnel's. The first octet of the input says
+ * whether the guest is in a tunnel that is sealed, and whether the wire cuts
+ * what is in others.
  *
  * What goes out is whole; a frame that is taken goes out, to the controller, or
  * is counted; of a guest in a sealed tunnel nothing goes out but ESP. The guest
@@ -17,6 +18,8 @@
 
 #include "hw/net/cvsw/event/packet-in.h"
 #include "hw/net/cvsw/openflow/flow-mod.h"
+#include "hw/net/cvsw/openflow/group-mod.h"
+#include "hw/net/cvsw/openflow/wire.h"
 #include "hw/net/cvsw/run/run.h"
 #include "net/packet/ip4.h"
 #include "net/packet/octets.h"
@@ -140,12 +143,23 @@ static void join_tunnel(Nic *nic)
 
 /* --- steps ---------------------------------------------------------------- */
 
+static void put_group(Nic *nic, const uint8_t *data, size_t len)
+{
+    g_auto(CvswGroupMod) mod = { 0 };
+
+    if (cvsw_of_group_mod_parse(&mod, data, len) == CVSW_OF_OK) {
+        cvsw_table_group_mod(nic->run.table, &mod, nic->now_ms);
+    }
+}
+
 static void put_flow(Nic *nic, const uint8_t *data, size_t len)
 {
     g_autofree CvswFlowMod *mod = g_new(CvswFlowMod, 1);
 
-    if (!nic->is_sealed &&
-        cvsw_of_flow_mod_parse(mod, data, len) == CVSW_OF_OK) {
+    if (len >= OFP_HEADER_LEN && data[OFP_HEADER_TYPE] == OFPT_GROUP_MOD) {
+        put_group(nic, data, len);
+    } else if (!nic->is_sealed &&
+               cvsw_of_flow_mod_parse(mod, data, len) == CVSW_OF_OK) {
         cvsw_table_mod(nic->run.table, mod, nic->now_ms);
     }
 }

@@ -54,7 +54,8 @@ static bool take(CvswStateReader *r, const uint8_t *record, size_t len,
     g_autofree char *why = NULL;
 
     if (mended && len >= NIC_LEN && copy[0] == RECORD_NIC) {
-        packet_put16(copy + NIC_VERSION, CVSW_STATE_VERSION);
+        packet_put16(copy + NIC_VERSION, len == NIC_GROUPS_LEN ?
+                     CVSW_STATE_GROUPS : CVSW_STATE_VERSION);
         memcpy(copy + NIC_MAC, mac, sizeof(mac));
     }
     why = cvsw_state_take(r, copy, len);

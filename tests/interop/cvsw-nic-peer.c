@@ -8,7 +8,8 @@
  * has it.
  *
  *   R                  an empty table, its counters at 0
- *   M  message         a FLOW_MOD: E  OFPT_ERROR, if it is refused
+ *   M  message         a FLOW_MOD or a GROUP_MOD: E  OFPT_ERROR, if it is
+ *                      refused
  *   F  port, frame     a frame comes in by a port (8 bits):
  *                      O  port, frame      it leaves by a port
  *                      P  port, octets     for the controller: where it came
@@ -24,7 +25,9 @@
 #include <stdlib.h>
 
 #include "hw/net/cvsw/openflow/flow-mod.h"
+#include "hw/net/cvsw/openflow/group-mod.h"
 #include "hw/net/cvsw/openflow/reply.h"
+#include "hw/net/cvsw/openflow/wire.h"
 #include "hw/net/cvsw/run/run.h"
 #include "net/packet/octets.h"
 
@@ -117,9 +120,20 @@ static void reset(Peer *peer)
                                      peer);
 }
 
-static void flow_mod(Peer *peer, const uint8_t *msg, size_t len)
+static CvswOfFault group_mod(Peer *peer, const uint8_t *msg, size_t len)
 {
-    g_autoptr(GByteArray) out = g_byte_array_new();
+    g_auto(CvswGroupMod) mod = { 0 };
+    CvswOfFault fault = cvsw_of_group_mod_parse(&mod, msg, len);
+
+    if (fault != CVSW_OF_OK) {
+        return fault;
+    }
+    return cvsw_of_group_fault(cvsw_table_group_mod(peer->run.table, &mod,
+                                                    peer->now_ms));
+}
+
+static CvswOfFault flow_mod(Peer *peer, const uint8_t *msg, size_t len)
+{
     CvswFlowMod mod;
     CvswOfFault fault = cvsw_of_flow_mod_parse(&mod, msg, len);
 
@@ -128,6 +142,18 @@ static void flow_mod(Peer *peer, const uint8_t *msg, size_t len)
         fault = cvsw_of_table_fault(cvsw_table_mod(peer->run.table, &mod,
                                                    peer->now_ms));
     }
+    return fault;
+}
+
+static void change(Peer *peer, const uint8_t *msg, size_t len)
+{
+    g_autoptr(GByteArray) out = g_byte_array_new();
+    bool is_group = len >= OFP_HEADER_LEN &&
+                    msg[OFP_HEADER_VERSION] == OFP13_VERSION &&
+                    msg[OFP_HEADER_TYPE] == OFPT_GROUP_MOD;
+    CvswOfFault fault = is_group ? group_mod(peer, msg, len)
+                                 : flow_mod(peer, msg, len);
+
     if (fault != CVSW_OF_OK) {
         cvsw_of_error_build(out, fault, msg, len);
         put_head('E', out->len);
@@ -155,7 +181,7 @@ static bool obey(Peer *peer, uint8_t letter, uint8_t *rest, size_t len)
     if (letter == 'R' && !len) {
         reset(peer);
     } else if (letter == 'M') {
-        flow_mod(peer, rest, len);
+        change(peer, rest, len);
     } else if (letter == 'F' && len) {
         take_frame(peer, rest, len);
     } else if (letter == 'T' && len == sizeof(uint64_t)) {

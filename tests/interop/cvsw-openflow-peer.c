@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Read FLOW_MODs, one a line in hexadecimal digits
+ * Read FLOW_MODs and GROUP_MODs, one a line in hexadecimal digits
  *
  *   cvsw-openflow-peer show            for each, what it means: "ok", the match
  *                                      and the actions of the dump, with tabs
@@ -10,7 +10,9 @@
  *                                      3 frames of 100 octets, deleted
  *   cvsw-openflow-peer dump            the dump's line, of the same
  *
- * The last three answer with the OFPT_ERROR to a FLOW_MOD that is refused.
+ * The last three answer with the OFPT_ERROR to a message that is refused.  Of a
+ * group, "show" has the line of dump-groups, "tell" the GROUP_MOD that adds it,
+ * and "dump" the line of dump-group-stats; nothing is removed.
  */
 #include <glib.h>
 #include <stdio.h>
@@ -19,7 +21,9 @@
 
 #include "hw/net/cvsw/openflow/dump.h"
 #include "hw/net/cvsw/openflow/flow-mod.h"
+#include "hw/net/cvsw/openflow/group-mod.h"
 #include "hw/net/cvsw/openflow/reply.h"
+#include "hw/net/cvsw/openflow/wire.h"
 
 #define MESSAGE_MAX     65535u
 #define AGE_MS          1500u
@@ -92,6 +96,50 @@ static void refuse(const char *what, CvswOfFault fault, const uint8_t *msg,
     }
 }
 
+static void answer_flow(const char *what, uint8_t version, const uint8_t *msg,
+                        size_t len)
+{
+    CvswFlowMod mod;
+    CvswOfFault fault = cvsw_of_flow_mod_parse(&mod, msg, len);
+    CvswEntry entry;
+
+    if (fault == CVSW_OF_OK) {
+        entry = entry_of(&mod);
+        answer(what, version, &entry);
+    } else {
+        refuse(what, fault, msg, len);
+    }
+}
+
+static void answer_group(const char *what, const uint8_t *msg, size_t len)
+{
+    g_autoptr(GByteArray) out = g_byte_array_new();
+    g_autoptr(GString) line = g_string_new(NULL);
+    g_auto(CvswGroupMod) mod = { 0 };
+    CvswOfFault fault = cvsw_of_group_mod_parse(&mod, msg, len);
+    CvswGroup group = {
+        .id = mod.id,
+        .type = mod.type,
+        .packets = 3,
+        .octets = 300,
+        .buckets_len = mod.buckets_len,
+        .buckets = mod.buckets,
+    };
+
+    if (fault != CVSW_OF_OK) {
+        refuse(what, fault, msg, len);
+    } else if (!strcmp(what, "tell")) {
+        cvsw_of_group_mod_build(out, XID, &group);
+        print_octets(out);
+    } else if (!strcmp(what, "show")) {
+        cvsw_of_dump_group(line, &group);
+        printf("ok\t%s\n", line->str);
+    } else {
+        cvsw_of_dump_group_stats(line, &group, 1, AGE_MS);
+        printf("%s\n", line->str);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static uint8_t msg[MESSAGE_MAX];
@@ -101,20 +149,15 @@ int main(int argc, char **argv)
 
     while (fgets(line, sizeof(line), stdin)) {
         size_t len = strcspn(line, "\n") / 2;
-        CvswFlowMod mod;
-        CvswOfFault fault;
-        CvswEntry entry;
 
         for (size_t i = 0; i < len; i++) {
             msg[i] = g_ascii_xdigit_value(line[i * 2]) << 4 |
                      g_ascii_xdigit_value(line[i * 2 + 1]);
         }
-        fault = cvsw_of_flow_mod_parse(&mod, msg, len);
-        if (fault == CVSW_OF_OK) {
-            entry = entry_of(&mod);
-            answer(what, version, &entry);
+        if (len >= OFP_HEADER_LEN && msg[OFP_HEADER_TYPE] == OFPT_GROUP_MOD) {
+            answer_group(what, msg, len);
         } else {
-            refuse(what, fault, msg, len);
+            answer_flow(what, version, msg, len);
         }
     }
     return 0;

@@ -299,6 +299,7 @@ static void list(Play *play, const CvswFlowMod *mod, const NaiveFields *match)
         .cookie = mod->cookie,
         .cookie_mask = mod->cookie_mask,
         .out_port = mod->out_port,
+        .out_group = CVSW_ANY_GROUP,
     };
 
     compare_lists(play, &filter, mod, match);
@@ -362,6 +363,7 @@ static void choose_mod(Play *play, CvswFlowMod *mod, NaiveFields *match,
     mod->flags = play_choose(source, 2 * CVSW_FLOW_MODIFY_COOKIE);
     mod->out_port = play_choose(source, 2) ? play_choose(source, PORTS) :
                                              CVSW_ANY_PORT;
+    mod->out_group = CVSW_ANY_GROUP;
     mod->actions_len = 1;
     mod->actions[0].type = CVSW_ACTION_OUTPUT;
     mod->actions[0].output.port = play_choose(source, PORTS);

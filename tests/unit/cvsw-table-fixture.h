@@ -53,7 +53,8 @@ static inline CvswFlowMod mod_of(CvswCommand command, uint64_t dst,
 {
     CvswFlowMod mod = {
         .command = command, .priority = priority, .cookie = cookie,
-        .out_port = CVSW_ANY_PORT, .actions_len = 1,
+        .out_port = CVSW_ANY_PORT, .out_group = CVSW_ANY_GROUP,
+        .actions_len = 1,
         .actions[0] = { .type = CVSW_ACTION_OUTPUT, .output.port = cookie },
     };
 

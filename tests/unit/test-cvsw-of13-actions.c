@@ -128,7 +128,7 @@ static void test_bad_actions(void)
         unsigned code;
         const char *name;
     } all[] = {
-        { "", "0016 0008 00000001", 9, "OFPBAC_BAD_OUT_GROUP" },
+        { "", "0016 0008 ffffff01", 9, "OFPBAC_BAD_OUT_GROUP" },
         { "", "0015 0008 00000001", 8, "OFPBAC_BAD_QUEUE" },
         { "", "000b 0008 00000000", 0, "OFPBAC_BAD_TYPE" },
         { "", "000c 0008 00000000", 0, "OFPBAC_BAD_TYPE" },

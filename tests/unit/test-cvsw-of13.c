@@ -184,7 +184,7 @@ static void test_commands(void)
     }
 }
 
-/* To delete, port and group are filters; no flow outputs to a group. */
+/* To delete, port and group are filters. */
 static void test_delete(void)
 {
     g_autoptr(GByteArray) msg = with(OFM13_TABLE_ID, "ff 03 0001 0001 0001"
@@ -192,13 +192,14 @@ static void test_delete(void)
     CvswFlowMod mod = of_parse(msg);
 
     g_assert_cmpuint(mod.out_port, ==, CVSW_PORT_WIRE);
+    g_assert_cmpuint(mod.out_group, ==, CVSW_ANY_GROUP);
     g_assert_cmpuint(mod.idle_timeout + mod.hard_timeout + mod.flags, ==, 0);
     of_put(msg, OFM13_OUT_PORT, "ffffffff");
     mod = of_parse(msg);
     g_assert_cmpuint(mod.out_port, ==, CVSW_ANY_PORT);
     of_put(msg, OFM13_OUT_GROUP, "00000001");
     mod = of_parse(msg);
-    g_assert_cmpuint(mod.out_port, ==, OFPP13_LOCAL);
+    g_assert_cmpuint(mod.out_group, ==, 1);
 }
 
 static void test_bad_message(void)

@@ -6,6 +6,8 @@
 #include "cvsw-of13-pieces.h"
 #include "cvsw-openflow-fixture.h"
 #include "hw/net/cvsw/openflow/dump.h"
+#include "hw/net/cvsw/openflow/group-mod.h"
+#include "hw/net/cvsw/openflow/wire.h"
 #include "hw/net/cvsw/state/record.h"
 #include "hw/net/cvsw/state/state.h"
 #include "net/packet/octets.h"
@@ -99,6 +101,43 @@ static Host *source(void)
     return h;
 }
 
+#define ANY             "ffffffff ffffffff 00000000"
+
+static void add_group(Host *h, const char *hex)
+{
+    g_autoptr(GByteArray) msg = g_byte_array_new();
+    g_auto(CvswGroupMod) mod = { 0 };
+
+    g_byte_array_append(msg, (const uint8_t *)"\4\17\0\0\0\0\0\0", 8);
+    of_add(msg, hex);
+    g_assert_cmpint(cvsw_of_group_mod_parse(&mod, msg->data, msg->len), ==,
+                    CVSW_OF_OK);
+    g_assert_cmpint(cvsw_table_group_mod(h->state.table, &mod, NOW_MS - 1500),
+                    ==, CVSW_GROUP_OK);
+}
+
+static CvswGroup *group(Host *h, uint32_t id)
+{
+    return cvsw_groups_find(cvsw_table_groups(h->state.table), id);
+}
+
+/* Group 2 has two buckets, group 1 goes on to it, and a flow to that. */
+static Host *grouped(void)
+{
+    static const CvswPast young;
+    Host *h = host_new();
+
+    add_group(h, "0000 0000 00000002" "0020 0000" ANY OUTPUT_WIRE
+              "0028 0000" ANY POP_VLAN OUTPUT_WIRE);
+    add_group(h, "0000 0200 00000001" "0018 0000" ANY "0016 0008 00000002");
+    add_flow(h, of13_flow("", "0016 0008 00000001"), &young);
+    group(h, 2)->packets = 3;
+    group(h, 2)->octets = 4000000000000;
+    group(h, 2)->buckets[1].packets = 2;
+    group(h, 2)->buckets[1].octets = 5000000000000;
+    return h;
+}
+
 static void keep_record(void *opaque, const void *record, size_t len)
 {
     Host *h = opaque;
@@ -143,9 +182,17 @@ static void dump_entry(const CvswEntry *entry, void *data)
     g_string_append_printf(data, " %u\n", entry->flags & CVSW_FLOW_OPENFLOW10);
 }
 
+static void dump_group(const CvswGroup *group, void *data)
+{
+    cvsw_of_dump_group(data, group);
+    cvsw_of_dump_group_stats(data, group, 1, NOW_MS + 1);
+}
+
 static char *dump(const Host *h)
 {
     GString *text = g_string_new(NULL);
+
+    cvsw_groups_foreach(cvsw_table_groups(h->state.table), dump_group, text);
 
     cvsw_table_foreach(h->state.table, NULL, dump_entry, text);
     return g_string_free(text, false);
@@ -233,6 +280,35 @@ static void test_esp(void)
     host_free(peer);
 }
 
+/* Groups go before the flows that name them, with their counters. */
+static void test_groups(void)
+{
+    Host *a = grouped(), *b = host_new();
+    g_autofree char *before = dump(a), *after = NULL;
+
+    save(a, true);
+    g_assert_cmpint(a->records->len, ==, 4);
+    g_assert_cmpstr(load(b, a), ==, NULL);
+    after = dump(b);
+    g_assert_nonnull(strstr(before, "bucket1:packet_count=2,"
+                                    "byte_count=5000000000000"));
+    g_assert_cmpstr(after, ==, before);
+    host_free(a);
+    host_free(b);
+}
+
+/* Who has no groups tells a state that one from before groups takes. */
+static void test_without_groups(void)
+{
+    Host *a = source();
+
+    save(a, true);
+    g_assert_cmpuint(packet_get16(record(a, 0) + NIC_VERSION), ==, 1);
+    g_assert_cmpuint(((GByteArray *)g_ptr_array_index(a->records, 0))->len,
+                     ==, NIC_LEN);
+    host_free(a);
+}
+
 /* A snapshot has no keys, and the VM goes on as if there were none. */
 static void test_snapshot(void)
 {
@@ -268,7 +344,8 @@ static void test_octets(void)
         const char *want;
     } all[] = {
         { 0, 0, 9, "a record has the type 9" },
-        { 0, NIC_VERSION + 1, 2, "version is 2, not 1" },
+        { 0, NIC_VERSION + 1, 3, "version is 3, not 1 or 2" },
+        { 0, NIC_VERSION + 1, 2, "a record of the NIC is cut" },
         { 0, NIC_MAC + 5, 9, "mac=02:00:00:00:00:01 here is not "
           "02:00:00:00:00:09, which the NIC had" },
         { 0, NIC_DROP_MISSES, 1, "miss=normal here is not drop, which the NIC "
@@ -279,7 +356,7 @@ static void test_octets(void)
         { 0, NIC_FLOWS + 3, 4, "3 of 4 flows and 2 of 2 associations have "
           "come" },
         { 0, NIC_FLOWS + 3, 2, "flow 3 was not announced" },
-        { 0, NIC_SAS, 1, "16777218 associations are more than 1024" },
+        { 0, NIC_SAS, 1, "16777218 associations are more than 4096" },
         { 0, NIC_SAS + 3, 1, "association 2 was not announced" },
         { 1, FLOW_FLAGS, 4, "flow 1: has flags that are none" },
         { 1, FLOW_AGE, 0x80, "flow 1: has an age that cannot be" },
@@ -304,6 +381,42 @@ static void test_octets(void)
 
     for (size_t i = 0; i < G_N_ELEMENTS(all); i++) {
         Host *a = source();
+
+        save(a, true);
+        record(a, all[i].record)[all[i].at] = all[i].value;
+        refuses(a, all[i].want);
+        host_free(a);
+    }
+}
+
+static void test_group_octets(void)
+{
+    static const struct {
+        unsigned record, at;
+        uint8_t value;
+        const char *want;
+    } all[] = {
+        { 0, NIC_VERSION + 1, 1, "a record of the NIC is cut" },
+        { 0, NIC_GROUPS, 1, "16777218 groups are more than 64" },
+        { 0, NIC_GROUPS + 3, 1, "group 2 was not announced" },
+        { 0, NIC_GROUPS + 3, 3, "2 of 3 groups have come" },
+        { 1, GROUP_AGE, 0x80, "group 1: has an age that cannot be" },
+        { 1, GROUP_MOD, 1, "group 1: OFPBRC_BAD_VERSION" },
+        { 1, GROUP_MOD + OGM13_COMMAND + 1, 2,
+          "group 1: has a command that adds no group" },
+        { 1, GROUP_MOD + OGM13_TYPE, 1, "group 1: OFPGMFC_BAD_TYPE" },
+        { 1, GROUP_MOD + OGM13_GROUP_ID + 3, 1,
+          "group 2: OFPGMFC_GROUP_EXISTS" },
+        { 1, GROUP_MOD + OGM13_GROUP_ID + 3, 3,
+          "group 2: OFPBAC_BAD_OUT_GROUP" },
+        { 1, GROUP_MOD + OFP_HEADER_LENGTH + 1, 0x30,
+          "group 1: has not the counters of its buckets" },
+        { 2, GROUP_MOD + OGM13_GROUP_ID + 3, 9,
+          "flow 1: a group of it is missing" },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(all); i++) {
+        Host *a = grouped();
 
         save(a, true);
         record(a, all[i].record)[all[i].at] = all[i].value;
@@ -354,10 +467,8 @@ static void test_masks(void)
 }
 
 /* Each beginning of each record, and each octet of it with any bit wrong. */
-static void test_any(void)
+static void any(Host *a)
 {
-    Host *a = source();
-
     save(a, true);
     for (unsigned i = 0; i < a->records->len; i++) {
         GByteArray *r = g_ptr_array_index(a->records, i);
@@ -384,13 +495,22 @@ static void test_any(void)
     host_free(a);
 }
 
+static void test_any(void)
+{
+    any(source());
+    any(grouped());
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/cvsw/state/flows", test_flows);
+    g_test_add_func("/cvsw/state/groups", test_groups);
+    g_test_add_func("/cvsw/state/without-groups", test_without_groups);
     g_test_add_func("/cvsw/state/esp", test_esp);
     g_test_add_func("/cvsw/state/snapshot", test_snapshot);
     g_test_add_func("/cvsw/state/octets", test_octets);
+    g_test_add_func("/cvsw/state/group-octets", test_group_octets);
     g_test_add_func("/cvsw/state/more", test_more);
     g_test_add_func("/cvsw/state/masks", test_masks);
     g_test_add_func("/cvsw/state/any", test_any);

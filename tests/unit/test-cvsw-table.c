@@ -298,7 +298,8 @@ static void note_cookie(const CvswEntry *entry, void *data)
 static void test_foreach(Fixture *f, const void *unused)
 {
     g_autoptr(GString) order = g_string_new(NULL);
-    CvswFilter filter = { .cookie_mask = 1, .out_port = CVSW_ANY_PORT };
+    CvswFilter filter = { .cookie_mask = 1, .out_port = CVSW_ANY_PORT,
+                          .out_group = CVSW_ANY_GROUP };
 
     add(f, 0, 5, 4);
     add(f, 2, 5, 1);

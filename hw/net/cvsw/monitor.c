@@ -74,12 +74,17 @@ static CvswSessionInfo *session_info(const CvswNic *nic)
 static CvswTableInfo *table_info(const CvswTable *table)
 {
     CvswTableStats stats = cvsw_table_stats(table);
+    CvswGroupsStats groups = cvsw_groups_stats(cvsw_table_groups(table));
     CvswTableInfo *info = g_new0(CvswTableInfo, 1);
 
     info->flows = stats.entries;
     info->flows_max = stats.entries_max;
     info->masks = stats.masks;
     info->masks_max = stats.masks_max;
+    info->groups = groups.groups;
+    info->groups_max = CVSW_GROUPS_MAX;
+    info->buckets = groups.buckets;
+    info->buckets_max = CVSW_BUCKETS_MAX;
     info->lookups = stats.lookups;
     info->hits = stats.matched;
     info->misses = stats.lookups - stats.matched;
@@ -123,12 +128,40 @@ static void add_flow(const CvswEntry *entry, void *data)
     QAPI_LIST_APPEND(*tail, g_string_free(text, false));
 }
 
+/* Their lines, as they grow. */
+typedef struct GroupLines {
+    const CvswTable *table;
+    strList **groups, **stats;
+} GroupLines;
+
+static void add_group(const CvswGroup *group, void *data)
+{
+    GString *text = g_string_new(NULL), *stats = g_string_new(NULL);
+    GroupLines *lines = data;
+
+    cvsw_of_dump_group(text, group);
+    QAPI_LIST_APPEND(lines->groups, g_string_free(text, false));
+    cvsw_of_dump_group_stats(stats, group,
+                             cvsw_table_group_refs(lines->table, group->id),
+                             cvsw_nic_now());
+    QAPI_LIST_APPEND(lines->stats, g_string_free(stats, false));
+}
+
+static void add_entries(const CvswTable *table, CvswInfo *info)
+{
+    strList **flows = &info->flows;
+    GroupLines lines = { table, &info->groups, &info->group_stats };
+
+    info->has_flows = info->has_groups = info->has_group_stats = true;
+    cvsw_table_foreach(table, NULL, add_flow, &flows);
+    cvsw_groups_foreach(cvsw_table_groups(table), add_group, &lines);
+}
+
 static CvswInfo *nic_info(CvswNic *nic, bool flows)
 {
     CvswInfo *info = g_new0(CvswInfo, 1);
     NetClientState *backend = net_stage_backend(nic->stage);
     CvswSaInfoList **sas = &info->associations;
-    strList **texts = &info->flows;
 
     info->id = g_strdup(nic->name);
     info->netdev = g_strdup(backend ? backend->name : "");
@@ -147,8 +180,7 @@ static CvswInfo *nic_info(CvswNic *nic, bool flows)
                            result_name);
     cvsw_sas_foreach(nic->run->sas, add_sa, &sas);
     if (flows) {
-        info->has_flows = true;
-        cvsw_table_foreach(nic->run->table, NULL, add_flow, &texts);
+        add_entries(nic->run->table, info);
     }
     return info;
 }
@@ -235,6 +267,13 @@ static void print_sa(Monitor *mon, const CvswSaInfo *info)
     print_counts(mon, "", info->failed);
 }
 
+static void print_lines(Monitor *mon, const strList *list)
+{
+    for (; list; list = list->next) {
+        monitor_printf(mon, "%s\n", list->value);
+    }
+}
+
 static void print_nic(Monitor *mon, const CvswInfo *info)
 {
     const CvswTableInfo *table = info->table;
@@ -246,6 +285,11 @@ static void print_nic(Monitor *mon, const CvswInfo *info)
                    " of %" PRIu32 " masks, hits=%" PRIu64 " misses=%" PRIu64
                    "\n", table->flows, table->flows_max, table->masks,
                    table->masks_max, table->hits, table->misses);
+    if (table->groups) {
+        monitor_printf(mon, "  groups   %" PRIu32 " of %" PRIu32 ", %" PRIu32
+                       " of %" PRIu32 " buckets\n", table->groups,
+                       table->groups_max, table->buckets, table->buckets_max);
+    }
     if (info->has_mtu) {
         monitor_printf(mon, "  MTU      %u\n", info->mtu);
     }
@@ -257,9 +301,9 @@ static void print_nic(Monitor *mon, const CvswInfo *info)
     for (CvswSaInfoList *l = info->associations; l; l = l->next) {
         print_sa(mon, l->value);
     }
-    for (strList *l = info->flows; l; l = l->next) {
-        monitor_printf(mon, "%s\n", l->value);
-    }
+    print_lines(mon, info->groups);
+    print_lines(mon, info->group_stats);
+    print_lines(mon, info->flows);
 }
 
 static void hmp_info_cvsw(Monitor *mon, const QDict *qdict)

@@ -51,6 +51,7 @@ void cvsw_nic_removed(void *opaque, const CvswEntry *entry, CvswRemovedWhy why)
         [CVSW_REMOVED_IDLE] = "idle",
         [CVSW_REMOVED_HARD] = "hard",
         [CVSW_REMOVED_DELETED] = "deleted",
+        [CVSW_REMOVED_GROUP] = "group",
     };
     g_autoptr(GByteArray) message = g_byte_array_new();
     CvswNic *nic = opaque;
@@ -68,11 +69,22 @@ void cvsw_nic_removed(void *opaque, const CvswEntry *entry, CvswRemovedWhy why)
     }
 }
 
-void cvsw_nic_trace_command(const CvswNic *nic, const CvswMessage *command,
+static void trace_groups(CvswNic *nic)
+{
+    CvswGroupsStats now = cvsw_groups_stats(cvsw_table_groups(nic->run->table));
+
+    if (now.changes != nic->group_changes) {
+        nic->group_changes = now.changes;
+        trace_cvsw_groups(nic->name, now.groups, now.buckets);
+    }
+}
+
+void cvsw_nic_trace_command(CvswNic *nic, const CvswMessage *command,
                             const CvswAnswer *answer)
 {
     trace_cvsw_command(nic->name, command->type, command->sequence,
                        answer->type == CVSW_ACK ? "ack" : "error");
+    trace_groups(nic);
 }
 
 void cvsw_nic_trace_session(const CvswNic *nic, const CvswSessionStats *before)

@@ -36,6 +36,7 @@ struct CvswNic {
     CvswBucket bucket;
     uint64_t packet_ins, packet_ins_lost;
     uint64_t removals, removals_lost;
+    uint64_t group_changes;     /* that were traced */
     /* Migration, and snapshots. */
     uint32_t epoch_min;         /* of associations; real time in s, or more */
     VMChangeStateEntry *vm_state;
@@ -87,8 +88,8 @@ void cvsw_nic_drop(CvswNic *nic, uint32_t in_port, CvswDrop why);
 /** cvsw_nic_told_drop: trace a frame that was dropped */
 void cvsw_nic_told_drop(void *opaque, uint32_t in_port, CvswDrop why);
 
-/** cvsw_nic_trace_command: trace a command and its answer */
-void cvsw_nic_trace_command(const CvswNic *nic, const CvswMessage *command,
+/** cvsw_nic_trace_command: trace a command, its answer, what groups are */
+void cvsw_nic_trace_command(CvswNic *nic, const CvswMessage *command,
                             const CvswAnswer *answer);
 
 /** cvsw_nic_trace_session: trace what is another since @before */

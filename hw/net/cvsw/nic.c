@@ -201,6 +201,7 @@ static void cvsw_describe(void *opaque, struct cvsw_register *about)
     about->masks_max = nic->masks_max;
     about->entries = cvsw_table_stats(nic->run->table).entries;
     about->mtu = nic->commanded.mtu;
+    about->groups_max = CVSW_GROUPS_MAX;
 }
 
 static void cvsw_commanded(void *opaque, const CvswMessage *command,

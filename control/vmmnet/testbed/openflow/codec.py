@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The NIC's own codec for FLOW_MODs, in a program of its own."""
+"""The NIC's own codec for FLOW_MODs and GROUP_MODs, in a program of its own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .. import programs
 
 
 def ask(messages: Iterable[bytes], *words: str | int) -> list[str]:
-    """Our program's answers to FLOW_MODs."""
+    """Our program's answers to messages."""
     done = subprocess.run(
         [programs.built("cvsw-openflow-peer"), *map(str, words)],
         input="".join(f"{message.hex()}\n" for message in messages),

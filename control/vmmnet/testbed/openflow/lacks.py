@@ -34,10 +34,10 @@ PORTS = Lack(
     "ports are what a switch has (4.1); all these cases output to port 3",
     frozenset({"OFPBAC_BAD_OUT_PORT"}),
 )
-GROUPS = Lack(
-    "groups",
-    "there is no group table (5.6); a NIC's two ports leave nothing to choose from",
-    frozenset({"OFPBAC_BAD_OUT_GROUP", _BAD_REQUEST}),
+CHOICES = Lack(
+    "groups that choose a bucket",
+    "SELECT and FAST_FAILOVER are optional (5.6.1); two ports leave nothing to choose from",
+    frozenset({"OFPGMFC_BAD_TYPE"}),
 )
 METERS = Lack(
     "meters", "an optional instruction (5.9)", frozenset({_BAD_INSTRUCTION, _BAD_REQUEST})
@@ -70,11 +70,9 @@ TYPES = Lack(
 )
 
 #: The first that a case needs is the one that it is counted under.
-ALL = (METERS, PORTS, GROUPS, MPLS, PBB, COPY_TTL, METADATA, TYPES, TABLES)
+ALL = (METERS, PORTS, CHOICES, MPLS, PBB, COPY_TTL, METADATA, TYPES, TABLES)
 
 _BY_NAME = {
-    "OFPGroupMod": GROUPS,
-    "OFPActionGroup": GROUPS,
     "OFPMeterMod": METERS,
     "OFPInstructionMeter": METERS,
     "OFPInstructionGotoTable": TABLES,
@@ -95,6 +93,8 @@ _BY_FIELD = {
     "mpls_bos": MPLS,
     "pbb_isid": PBB,
 }
+# OFPGT_SELECT, OFPGT_FF.
+_CHOOSING = (1, 3)
 # OFPP_MAX of 1.0 and of 1.3: from there on ports are no ports.
 _RESERVED = {1: 0xFF00, 4: 0xFFFFFF00}
 
@@ -115,6 +115,8 @@ def _needs(node: Any, reserved: int) -> Iterator[Lack]:
     for key, value in node.items():
         if key in _BY_NAME:
             yield _BY_NAME[key]
+        elif key == "OFPGroupMod":
+            yield from [CHOICES] if value.get("type") in _CHOOSING else []
         elif key == "OFPActionOutput" and value["port"] not in (IN, OUT):
             yield from [PORTS] if value["port"] < reserved else []
         elif key == "OFPActionSetField":

@@ -65,7 +65,7 @@ class Nic:
         return Seen(out, told, {0: (looked_up, matched)})
 
     def flood(self, flood: Flood) -> str:
-        """It has neither groups nor meters."""
+        """It has no meters, and no groups that choose."""
         return f"nobody counts {flood.pktps} packets a second"
 
     def advance(self, milliseconds: int) -> list[bytes]:

@@ -47,6 +47,19 @@ class OsKen:
         """A message from the wire."""
         return self._parser.msg(self.datapath, octets[0], octets[1], len(octets), 7, octets)
 
+    def parse_group(self, octets: bytes) -> bytes:
+        """A GROUP_MOD from the wire that adds a group, as os-ken would write it.
+
+        It reads none; it reads answers about groups (1.3.5 section 7.3.5.8).
+        """
+        kind, number = struct.unpack_from("!BxI", octets, 10)
+        about = struct.pack("!HBxI", len(octets) - 8, kind, number) + octets[16:]
+        answer = struct.pack("!BBHIHH4x", 4, 19, 16 + len(about), 7, 7, 0) + about
+        (group,) = self.parse(answer).body
+        return self.octets(
+            self.of.OFPGroupMod(self.datapath, 0, group.type, group.group_id, group.buckets)
+        )
+
     def add(self, match: dict[str, Any], actions: Sequence[Any], **more: Any) -> bytes:
         """A FLOW_MOD that adds a flow."""
         of = self.of

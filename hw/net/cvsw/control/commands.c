@@ -6,10 +6,11 @@
 
 #include "hw/net/cvsw/control/commands.h"
 #include "hw/net/cvsw/openflow/flow-mod.h"
+#include "hw/net/cvsw/openflow/group-mod.h"
 #include "hw/net/cvsw/openflow/reply.h"
+#include "hw/net/cvsw/openflow/wire.h"
 #include "net/packet/octets.h"
 
-#define OFP_HEADER_LEN  8u
 #define MTU_MIN         68u             /* RFC 791 */
 
 /* A command on its way. */
@@ -70,10 +71,10 @@ static bool take(Order *o, void *payload, size_t len)
     return true;
 }
 
-/* --- flows ---------------------------------------------------------------- */
+/* --- flows and groups ----------------------------------------------------- */
 
-static void refuse_flow(Order *o, uint32_t done, CvswOfFault fault,
-                        const void *msg, size_t len)
+static void refuse_message(Order *o, uint32_t done, CvswOfFault fault,
+                           const void *msg, size_t len)
 {
     g_autoptr(GByteArray) error = g_byte_array_new();
 
@@ -87,6 +88,22 @@ static bool is_of_type(const Order *o, CvswCommand command)
     bool deletes = command == CVSW_DELETE || command == CVSW_DELETE_STRICT;
 
     return deletes == (o->command->type == CVSW_DELETE_ENTRY);
+}
+
+static CvswOfFault change_group(Order *o, const void *msg, size_t len)
+{
+    g_auto(CvswGroupMod) mod = { 0 };
+    CvswOfFault fault = cvsw_of_group_mod_parse(&mod, msg, len);
+    bool deletes = mod.command == CVSW_GROUP_DELETE;
+
+    if (fault != CVSW_OF_OK) {
+        return fault;
+    }
+    if (deletes != (o->command->type == CVSW_DELETE_ENTRY)) {
+        return CVSW_OF_GROUP_BAD_COMMAND;
+    }
+    return cvsw_of_group_fault(cvsw_table_group_mod(o->to->table, &mod,
+                                                    o->now_ms));
 }
 
 static CvswOfFault change_flows(Order *o, const void *msg, size_t len)
@@ -107,7 +124,7 @@ static CvswOfFault change_flows(Order *o, const void *msg, size_t len)
  * One message after the other; the first that is wrong ends it, and those
  * before it stay.
  */
-static void do_flows(Order *o)
+static void do_changes(Order *o)
 {
     const uint8_t *p = o->command->payload;
     size_t left = o->command->len, len;
@@ -116,21 +133,23 @@ static void do_flows(Order *o)
     for (; left; done++, p += len, left -= len) {
         CvswOfFault fault;
 
-        len = left >= OFP_HEADER_LEN ? packet_get16(p + 2) : 0;
+        len = left >= OFP_HEADER_LEN ? packet_get16(p + OFP_HEADER_LENGTH) : 0;
         if (len < OFP_HEADER_LEN || len > left) {
-            refuse_flow(o, done, CVSW_OF_BAD_LEN, p, left);
+            refuse_message(o, done, CVSW_OF_BAD_LEN, p, left);
             return;
         }
-        fault = change_flows(o, p, len);
+        fault = p[OFP_HEADER_TYPE] == OFPT_GROUP_MOD &&
+                p[OFP_HEADER_VERSION] == OFP13_VERSION ?
+                change_group(o, p, len) : change_flows(o, p, len);
         if (fault != CVSW_OF_OK) {
-            refuse_flow(o, done, fault, p, len);
+            refuse_message(o, done, fault, p, len);
             return;
         }
     }
     answer_done(o, done, cvsw_table_stats(o->to->table).entries);
 }
 
-/* A part of the table's flows, as many as fit into one answer. */
+/* A part of what a table has, as many messages as fit into one answer. */
 typedef struct Listing {
     GByteArray *messages;
     uint32_t skip, taken;
@@ -138,25 +157,60 @@ typedef struct Listing {
     bool is_full;
 } Listing;
 
+/* Returns: is the next one to be told? */
+static bool is_due(Listing *l)
+{
+    if (l->skip) {
+        l->skip--;
+        return false;
+    }
+    return !l->is_full;
+}
+
+/* One more message is there, behind @before octets: it may be too much. */
+static void keep_if_fits(Listing *l, guint before)
+{
+    if (l->messages->len > CVSW_PAYLOAD_MAX - sizeof(struct cvsw_ack)) {
+        g_byte_array_set_size(l->messages, before);
+        l->is_full = true;
+    } else {
+        l->taken++;
+    }
+}
+
 static void list_entry(const CvswEntry *entry, void *data)
 {
     Listing *l = data;
     guint before = l->messages->len;
 
-    if (l->skip) {
-        l->skip--;
-        return;
+    if (is_due(l)) {
+        cvsw_of_flow_mod_build(l->messages, l->version, 0, entry);
+        keep_if_fits(l, before);
     }
-    if (l->is_full) {
-        return;
+}
+
+static void list_group(const CvswGroup *group, void *data)
+{
+    Listing *l = data;
+    guint before = l->messages->len;
+
+    if (is_due(l)) {
+        cvsw_of_group_mod_build(l->messages, 0, group);
+        keep_if_fits(l, before);
     }
-    cvsw_of_flow_mod_build(l->messages, l->version, 0, entry);
-    if (l->messages->len > CVSW_PAYLOAD_MAX - sizeof(struct cvsw_ack)) {
-        g_byte_array_set_size(l->messages, before);
-        l->is_full = true;
-        return;
+}
+
+/* Returns: how many there are */
+static unsigned list_all(Order *o, Listing *l)
+{
+    CvswGroups *groups = cvsw_table_groups(o->to->table);
+
+    if (o->command->type == CVSW_LIST_GROUPS) {
+        cvsw_groups_foreach(groups, list_group, l);
+        return cvsw_groups_stats(groups).groups;
     }
-    l->taken++;
+    cvsw_table_foreach(o->to->table, NULL, list_entry, l);
+    return cvsw_table_stats(o->to->table).entries;
 }
 
 static void do_list(Order *o)
@@ -164,22 +218,25 @@ static void do_list(Order *o)
     g_autoptr(GByteArray) messages = g_byte_array_new();
     Listing l = { .messages = messages };
     struct cvsw_list list;
+    unsigned total;
 
     if (!take(o, &list, sizeof(list))) {
         return;
     }
-    if (list.openflow != 1 && list.openflow != 4) {
+    if (list.openflow != OFP13_VERSION &&
+        (list.openflow != OFP10_VERSION ||
+         o->command->type == CVSW_LIST_GROUPS)) {
         refuse(o, CVSW_STATUS_VALUE);
         return;
     }
     l.version = list.openflow;
     l.skip = packet_get32(&list.from);
-    cvsw_table_foreach(o->to->table, NULL, list_entry, &l);
+    total = list_all(o, &l);
     if (l.is_full && !l.taken) {
         refuse(o, CVSW_STATUS_UNABLE);  /* this one never fits */
         return;
     }
-    answer_done(o, l.taken, cvsw_table_stats(o->to->table).entries);
+    answer_done(o, l.taken, total);
     put(o->answer, messages->data, messages->len);
 }
 
@@ -295,9 +352,10 @@ void cvsw_command(CvswCommanded *to, const CvswMessage *command,
     switch (command->type) {
     case CVSW_SET_ENTRY:
     case CVSW_DELETE_ENTRY:
-        do_flows(&order);
+        do_changes(&order);
         break;
     case CVSW_LIST_ENTRIES:
+    case CVSW_LIST_GROUPS:
         do_list(&order);
         break;
     case CVSW_SET_MTU:

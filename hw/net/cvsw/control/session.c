@@ -128,6 +128,7 @@ static void send_registration(CvswSession *s)
     packet_put32(&about.masks_max, about.masks_max);
     packet_put32(&about.entries, about.entries);
     packet_put16(&about.mtu, about.mtu);
+    packet_put16(&about.groups_max, about.groups_max);
     memcpy(about.nonce, s->nonce, sizeof(about.nonce));
     memcpy(message.mac, s->mac, sizeof(message.mac));
     if (send_message(s, &message, &s->base_out)) {

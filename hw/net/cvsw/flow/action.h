@@ -34,6 +34,7 @@ typedef enum CvswActionType {
     CVSW_ACTION_ENCRYPT,        /* @sa: what VXLAN comes to is sealed by it */
     CVSW_ACTION_DECRYPT,        /* @sa: of the SPI in the frame, if 0 */
     CVSW_ACTION_ANSWER_ND,      /* @mac; what is no solicitation is dropped */
+    CVSW_ACTION_GROUP,          /* @group: its buckets, on copies */
 } CvswActionType;
 
 /* The reserved ports of OUTPUT, of OpenFlow 1.3's numbers (OFPP_...). */
@@ -73,6 +74,7 @@ typedef struct CvswAction {
         CvswTunnel tunnel;
         uint32_t sa;            /* a security association's number */
         uint8_t mac[PACKET_ETH_ADDR_LEN];
+        uint32_t group;         /* its number (group.h) */
     };
 } CvswAction;
 

@@ -406,7 +406,10 @@ static bool takes(const CvswFilter *filter, const CvswEntry *entry)
     return cvsw_match_within(&entry->match, &filter->match) &&
            ((entry->cookie ^ filter->cookie) & filter->cookie_mask) == 0 &&
            (filter->out_port == CVSW_ANY_PORT ||
-            outputs_to(entry, filter->out_port));
+            outputs_to(entry, filter->out_port)) &&
+           (filter->out_group == CVSW_ANY_GROUP ||
+            cvsw_actions_name_group(entry->actions, entry->actions_len,
+                                    filter->out_group));
 }
 
 static int compare_nodes(const void *a, const void *b)

@@ -6,6 +6,7 @@
 
 struct CvswTable {
     CvswIndex index;
+    CvswGroups *groups;
     GSequence *deadlines;       /* of nodes, the first to come first */
     CvswTableStats stats;
     CvswRemoved *removed;
@@ -18,6 +19,7 @@ CvswTable *cvsw_table_new(unsigned entries_max, unsigned masks_max,
     CvswTable *table = g_new0(CvswTable, 1);
 
     cvsw_index_init(&table->index, masks_max, seed);
+    table->groups = cvsw_groups_new();
     table->deadlines = g_sequence_new(NULL);
     table->stats.entries_max = entries_max;
     table->stats.masks_max = masks_max;
@@ -43,6 +45,7 @@ void cvsw_table_free(CvswTable *table)
         return;
     }
     cvsw_index_clear(&table->index, end_node);
+    cvsw_groups_free(table->groups);
     g_sequence_free(table->deadlines);
     g_free(table);
 }
@@ -175,8 +178,10 @@ static CvswFlowFault add(CvswTable *table, const CvswFlowMod *mod,
     return insert(table, mod, now_ms) ? CVSW_FLOW_OK : CVSW_FLOW_TABLE_FULL;
 }
 
+/* @out_port, @out_group: or CVSW_ANY_... */
 static GPtrArray *select_by(CvswTable *table, const CvswFlowMod *mod,
-                            bool strict, uint32_t out_port)
+                            bool strict, uint32_t out_port,
+                            uint32_t out_group)
 {
     CvswFilter filter = {
         .match = mod->match,
@@ -185,6 +190,7 @@ static GPtrArray *select_by(CvswTable *table, const CvswFlowMod *mod,
         .cookie = mod->cookie,
         .cookie_mask = mod->cookie_mask,
         .out_port = out_port,
+        .out_group = out_group,
     };
 
     return cvsw_index_select(&table->index, &filter);
@@ -193,7 +199,8 @@ static GPtrArray *select_by(CvswTable *table, const CvswFlowMod *mod,
 static CvswFlowFault modify(CvswTable *table, const CvswFlowMod *mod,
                             bool strict, uint64_t now_ms)
 {
-    g_autoptr(GPtrArray) found = select_by(table, mod, strict, CVSW_ANY_PORT);
+    g_autoptr(GPtrArray) found = select_by(table, mod, strict, CVSW_ANY_PORT,
+                                           CVSW_ANY_GROUP);
 
     if (found->len == 0 && mod->flags & CVSW_FLOW_MODIFY_ADDS) {
         return add(table, mod, now_ms);
@@ -215,7 +222,8 @@ static CvswFlowFault modify(CvswTable *table, const CvswFlowMod *mod,
 static CvswFlowFault delete(CvswTable *table, const CvswFlowMod *mod,
                             bool strict)
 {
-    g_autoptr(GPtrArray) found = select_by(table, mod, strict, mod->out_port);
+    g_autoptr(GPtrArray) found = select_by(table, mod, strict, mod->out_port,
+                                           mod->out_group);
 
     for (unsigned i = 0; i < found->len; i++) {
         end(table, found->pdata[i], CVSW_REMOVED_DELETED);
@@ -223,9 +231,25 @@ static CvswFlowFault delete(CvswTable *table, const CvswFlowMod *mod,
     return CVSW_FLOW_OK;
 }
 
+static bool has_its_groups(const CvswTable *table, const CvswFlowMod *mod)
+{
+    for (unsigned i = 0; i < mod->actions_len; i++) {
+        const CvswAction *action = &mod->actions[i];
+
+        if (action->type == CVSW_ACTION_GROUP &&
+            !cvsw_groups_find(table->groups, action->group)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 CvswFlowFault cvsw_table_mod(CvswTable *table, const CvswFlowMod *mod,
                              uint64_t now_ms)
 {
+    if (!has_its_groups(table, mod)) {
+        return CVSW_FLOW_NO_GROUP;
+    }
     switch (mod->command) {
     case CVSW_ADD:
         return add(table, mod, now_ms);
@@ -239,11 +263,53 @@ CvswFlowFault cvsw_table_mod(CvswTable *table, const CvswFlowMod *mod,
     g_assert_not_reached();
 }
 
+static GPtrArray *select_naming(const CvswTable *table, uint32_t id)
+{
+    CvswFilter filter = { .out_port = CVSW_ANY_PORT, .out_group = id };
+
+    return cvsw_index_select(&table->index, &filter);
+}
+
+CvswGroupFault cvsw_table_group_mod(CvswTable *table, CvswGroupMod *mod,
+                                    uint64_t now_ms)
+{
+    g_autoptr(GPtrArray) found = NULL;
+    CvswGroupFault fault;
+
+    if (mod->command != CVSW_GROUP_DELETE) {
+        return cvsw_groups_set(table->groups, mod, now_ms);
+    }
+    fault = cvsw_groups_delete(table->groups, mod->id);
+    if (fault != CVSW_GROUP_OK) {
+        return fault;
+    }
+    found = select_naming(table, mod->id);
+    for (unsigned i = 0; i < found->len; i++) {
+        end(table, found->pdata[i], CVSW_REMOVED_GROUP);
+    }
+    return CVSW_GROUP_OK;
+}
+
+CvswGroups *cvsw_table_groups(const CvswTable *table)
+{
+    return table->groups;
+}
+
+unsigned cvsw_table_group_refs(const CvswTable *table, uint32_t id)
+{
+    g_autoptr(GPtrArray) found = select_naming(table, id);
+
+    return found->len + cvsw_groups_naming(table->groups, id);
+}
+
 CvswFlowFault cvsw_table_take_over(CvswTable *table, const CvswFlowMod *mod,
                                    const CvswPast *past, uint64_t now_ms)
 {
     CvswNode *node;
 
+    if (!has_its_groups(table, mod)) {
+        return CVSW_FLOW_NO_GROUP;
+    }
     if (cvsw_index_exact(&table->index, &mod->match, mod->priority)) {
         return CVSW_FLOW_OVERLAP;
     }

@@ -20,6 +20,10 @@
  * moves the end of an idle timeout, but not the entry: when the deadline comes
  * it is looked at, and gets a new one if it was used meanwhile.  So a frame
  * costs nothing more, and of each entry one look an idle timeout is all.
+ *
+ * A table has the groups that its flows name (group.h), so that a flow never
+ * names one that is not there: what would is refused, and flows end with their
+ * group.
  */
 #ifndef CVSW_FLOW_TABLE_H
 #define CVSW_FLOW_TABLE_H
@@ -27,6 +31,7 @@
 #include <glib.h>
 
 #include "hw/net/cvsw/flow/action.h"
+#include "hw/net/cvsw/flow/group.h"
 #include "hw/net/cvsw/flow/match.h"
 
 typedef enum CvswCommand {
@@ -63,6 +68,7 @@ typedef struct CvswFlowMod {
     uint16_t idle_timeout, hard_timeout;        /* seconds; 0: none */
     unsigned flags;             /* CVSW_FLOW_... */
     uint32_t out_port;          /* of DELETE; or CVSW_ANY_PORT */
+    uint32_t out_group;         /* of DELETE; or CVSW_ANY_GROUP */
     unsigned actions_len;
     CvswAction actions[CVSW_ACTIONS_MAX];
 } CvswFlowMod;
@@ -71,6 +77,7 @@ typedef enum CvswFlowFault {
     CVSW_FLOW_OK,
     CVSW_FLOW_TABLE_FULL,       /* of entries, or of masks */
     CVSW_FLOW_OVERLAP,
+    CVSW_FLOW_NO_GROUP,         /* an action goes to one that is not there */
 } CvswFlowFault;
 
 /* An entry of a table.  Only the table changes it. */
@@ -90,6 +97,7 @@ typedef enum CvswRemovedWhy {
     CVSW_REMOVED_IDLE,
     CVSW_REMOVED_HARD,
     CVSW_REMOVED_DELETED,
+    CVSW_REMOVED_GROUP,         /* one that it names was deleted */
 } CvswRemovedWhy;
 
 typedef void CvswRemoved(void *opaque, const CvswEntry *entry,
@@ -128,6 +136,21 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CvswTable, cvsw_table_free)
  */
 CvswFlowFault cvsw_table_mod(CvswTable *table, const CvswFlowMod *mod,
                              uint64_t now_ms);
+
+/**
+ * cvsw_table_group_mod: carry out a GROUP_MOD (OpenFlow 1.3.5 section 6.5)
+ * @mod: its buckets are taken where it is carried out
+ *
+ * The flows that name a group end with it.
+ */
+CvswGroupFault cvsw_table_group_mod(CvswTable *table, CvswGroupMod *mod,
+                                    uint64_t now_ms);
+
+/** cvsw_table_groups: its groups; cvsw_table_group_mod() changes them */
+CvswGroups *cvsw_table_groups(const CvswTable *table);
+
+/** cvsw_table_group_refs: how many flows and groups go to a group */
+unsigned cvsw_table_group_refs(const CvswTable *table, uint32_t id);
 
 /* An entry's life in another table. */
 typedef struct CvswPast {
@@ -171,13 +194,14 @@ void cvsw_entry_hit(CvswEntry *entry, size_t octets, uint64_t now_ms);
  */
 uint64_t cvsw_table_expire(CvswTable *table, uint64_t now_ms);
 
-/* The entries within @match, by cookie and port as for DELETE. */
+/* The entries within @match, by cookie, port and group as for DELETE. */
 typedef struct CvswFilter {
     CvswMatch match;
     bool strict;                /* @match and @priority are the entry's own */
     uint16_t priority;
     uint64_t cookie, cookie_mask;
     uint32_t out_port;          /* or CVSW_ANY_PORT */
+    uint32_t out_group;         /* or CVSW_ANY_GROUP; or CVSW_ALL_GROUPS */
 } CvswFilter;
 
 /**

@@ -29,6 +29,19 @@ bool cvsw_frame_take(CvswFrame *frame, const struct iovec *iov, int iovcnt,
     return true;
 }
 
+void cvsw_frame_copy(CvswFrame *to, const CvswFrame *from)
+{
+    to->head = to->room + (from->head - from->room);
+    to->head_len = from->head_len;
+    to->size = from->size;
+    to->parts = from->parts;
+    to->offload = from->offload;
+    to->flow = from->flow;
+    to->tunnel_id = from->tunnel_id;
+    memcpy(to->head, from->head, from->head_len);
+    memcpy(to->rest, from->rest, from->parts * sizeof(*from->rest));
+}
+
 /* Headers moved by @by octets: all offsets behind them do, too. */
 static void move_offload(PacketOffload *offload, int by)
 {

@@ -40,6 +40,12 @@ typedef struct CvswFrame {
 bool cvsw_frame_take(CvswFrame *frame, const struct iovec *iov, int iovcnt,
                      const PacketOffload *offload);
 
+/**
+ * cvsw_frame_copy: the same frame once more
+ * @to: another one; what is behind the head is referred to by both
+ */
+void cvsw_frame_copy(CvswFrame *to, const CvswFrame *from);
+
 /** cvsw_frame_look: read the head again, after it was changed */
 void cvsw_frame_look(CvswFrame *frame);
 

@@ -63,6 +63,18 @@ static CvswOfFault parse_short(CvswAction *action, const CvswOfItem *item)
     }
 }
 
+/* Whether there is such a group, the flow table knows. */
+static CvswOfFault parse_group(CvswAction *action, const CvswOfItem *item)
+{
+    if (item->len != SHORT_LEN) {
+        return CVSW_OF_ACT_BAD_LEN;
+    }
+    action->type = CVSW_ACTION_GROUP;
+    action->group = packet_get32(item->octets + HEAD_LEN);
+    return action->group <= CVSW_GROUP_LAST ? CVSW_OF_OK
+                                            : CVSW_OF_ACT_BAD_OUT_GROUP;
+}
+
 static CvswOfFault parse_action(CvswOfStep *step, const CvswOfItem *item)
 {
     CvswAction *action = &step->action;
@@ -81,7 +93,7 @@ static CvswOfFault parse_action(CvswOfStep *step, const CvswOfItem *item)
     case OFPAT13_SET_QUEUE:
         return CVSW_OF_ACT_BAD_QUEUE;
     case OFPAT13_GROUP:
-        return CVSW_OF_ACT_BAD_OUT_GROUP;
+        return parse_group(action, item);
     case OFPAT_EXPERIMENTER:
         return cvsw_of_own_parse(step, OFP13_VERSION, item);
     default:
@@ -157,6 +169,10 @@ static bool build_action(GByteArray *out, const CvswAction *action)
     case CVSW_ACTION_DEC_TTL:
         head(out, OFPAT13_DEC_NW_TTL, SHORT_LEN);
         break;
+    case CVSW_ACTION_GROUP:
+        head(out, OFPAT13_GROUP, SHORT_LEN);
+        cvsw_of_put32(out, action->group);
+        break;
     default:
         return false;
     }
@@ -180,12 +196,14 @@ static bool build_as10(GByteArray *out, const CvswAction *action)
 void cvsw_of_actions13_build(GByteArray *out, const CvswMatch *match,
                              const CvswAction *actions, unsigned len)
 {
-    CvswOfKnown known;
+    CvswOfKnown known = { 0 };
 
-    cvsw_of_known_init(&known, match);
+    if (match) {
+        cvsw_of_known_init(&known, match);
+    }
     for (unsigned i = 0; i < len; i++) {
         const CvswAction *action = &actions[i];
-        bool is_told = !cvsw_of_known_allows(&known, action) &&
+        bool is_told = match && !cvsw_of_known_allows(&known, action) &&
                        build_as10(out, action);
 
         if (!is_told && !build_action(out, action) &&

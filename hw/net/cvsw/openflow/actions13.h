@@ -16,7 +16,9 @@ CvswOfFault cvsw_of_actions13_parse(CvswOfSteps *steps, const uint8_t *buf,
                                     size_t len);
 
 /**
- * cvsw_of_actions13_build: append the list of a flow
+ * cvsw_of_actions13_build: append the list of a flow, or of a group's bucket
+ * @match: the flow's; NULL: of a bucket, whose actions leave a frame as it is
+ *         that does not have what they change
  *
  * 1.3 has words for all actions: OpenFlow 1.0's own ones are told as
  * CVSW_ACT_OPENFLOW10.

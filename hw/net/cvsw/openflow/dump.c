@@ -146,6 +146,9 @@ static void dump_action(GString *out, const CvswAction *action)
         cvsw_of_text_mac(out, action->mac);
         g_string_append_c(out, ')');
         break;
+    case CVSW_ACTION_GROUP:
+        g_string_append_printf(out, "group:%u", action->group);
+        break;
     default:
         dump_number(out, action);
     }
@@ -163,7 +166,7 @@ void cvsw_of_dump_actions(GString *out, const CvswAction *actions,
     }
 }
 
-static void dump_duration(GString *out, uint64_t age_ms)
+void cvsw_of_dump_duration(GString *out, uint64_t age_ms)
 {
     g_string_append_printf(out, "%" PRIu64, age_ms / 1000);
     if (age_ms % 1000) {
@@ -178,7 +181,7 @@ void cvsw_of_dump(GString *out, const CvswEntry *entry, uint64_t now_ms)
 
     g_string_append_printf(out, " cookie=0x%" PRIx64 ", duration=",
                            entry->cookie);
-    dump_duration(out, now_ms - entry->made_ms);
+    cvsw_of_dump_duration(out, now_ms - entry->made_ms);
     g_string_append_printf(out, ", table=0, n_packets=%" PRIu64
                            ", n_bytes=%" PRIu64 ", ", entry->packets,
                            entry->octets);

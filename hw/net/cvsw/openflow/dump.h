@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Flows as people read them: what "ovs-ofctl -O OpenFlow13 dump-flows" prints
+ * Flows and groups as people read them: what "ovs-ofctl -O OpenFlow13
+ * dump-flows", "dump-groups" and "dump-group-stats" print
  *
  * Actions that only CVSW has follow the style of Open vSwitch's:
  * tunnel_encap(...), tunnel_decap, encrypt(sa=N), decrypt(sa=N).
@@ -21,6 +22,22 @@ void cvsw_of_dump(GString *out, const CvswEntry *entry, uint64_t now_ms);
 /** cvsw_of_dump_match: append "priority=5,tcp,in_port=1", "" if it is all */
 void cvsw_of_dump_match(GString *out, const CvswMatch *match,
                         uint16_t priority);
+
+/** cvsw_of_dump_duration: append "61.204s" */
+void cvsw_of_dump_duration(GString *out, uint64_t age_ms);
+
+/**
+ * cvsw_of_dump_group: append a group's line of "dump-groups", without its end
+ */
+void cvsw_of_dump_group(GString *out, const CvswGroup *group);
+
+/**
+ * cvsw_of_dump_group_stats: append a group's line of "dump-group-stats"
+ * @refs: cvsw_table_group_refs()
+ * @now_ms: on the table's clock
+ */
+void cvsw_of_dump_group_stats(GString *out, const CvswGroup *group,
+                              unsigned refs, uint64_t now_ms);
 
 /** cvsw_of_dump_actions: append "pop_vlan,output:1", "drop" */
 void cvsw_of_dump_actions(GString *out, const CvswAction *actions,

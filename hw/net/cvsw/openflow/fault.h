@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Why a FLOW_MOD is refused, and how each version of OpenFlow says so
+ * Why a FLOW_MOD or a GROUP_MOD is refused, and how each version of OpenFlow
+ * says so
  *
  * OpenFlow 1.0 has no codes for matches: what 1.3 calls a bad match is
  * OFPFMFC_EPERM there.
@@ -16,7 +17,7 @@ typedef enum CvswOfFault {
     CVSW_OF_OK,
     /* the message */
     CVSW_OF_BAD_VERSION,        /* neither 1.0 nor 1.3 */
-    CVSW_OF_BAD_TYPE,           /* no FLOW_MOD */
+    CVSW_OF_BAD_TYPE,           /* no FLOW_MOD, no GROUP_MOD */
     CVSW_OF_BAD_LEN,
     CVSW_OF_BUFFER_UNKNOWN,     /* a NIC buffers no packets */
     /* the table */
@@ -56,6 +57,19 @@ typedef enum CvswOfFault {
     CVSW_OF_ACT_BAD_SET_TYPE,
     CVSW_OF_ACT_BAD_SET_LEN,
     CVSW_OF_ACT_BAD_SET_ARGUMENT,
+    /* 1.3: groups */
+    CVSW_OF_GROUP_EXISTS,
+    CVSW_OF_GROUP_INVALID,      /* its number, its buckets' number or weight */
+    CVSW_OF_GROUP_OUT_OF_GROUPS,
+    CVSW_OF_GROUP_OUT_OF_BUCKETS,
+    CVSW_OF_GROUP_CHAINING,
+    CVSW_OF_GROUP_WATCH,        /* nobody sees whether a port is alive */
+    CVSW_OF_GROUP_LOOP,
+    CVSW_OF_GROUP_UNKNOWN,
+    CVSW_OF_GROUP_CHAINED,
+    CVSW_OF_GROUP_BAD_TYPE,     /* neither ALL nor INDIRECT */
+    CVSW_OF_GROUP_BAD_COMMAND,
+    CVSW_OF_GROUP_BAD_BUCKET,
     CVSW_OF_FAULTS,
 } CvswOfFault;
 
@@ -74,6 +88,9 @@ const CvswOfError *cvsw_of_error(uint8_t version, CvswOfFault fault);
 
 /** cvsw_of_table_fault: what a flow table refused, as a fault */
 CvswOfFault cvsw_of_table_fault(CvswFlowFault fault);
+
+/** cvsw_of_group_fault: what a table's groups refused, as a fault */
+CvswOfFault cvsw_of_group_fault(CvswGroupFault fault);
 
 /** cvsw_of_match_fault: what a match refused, as a fault */
 CvswOfFault cvsw_of_match_fault(CvswMatchFault fault);

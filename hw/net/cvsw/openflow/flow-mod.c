@@ -10,9 +10,6 @@
 #include "hw/net/cvsw/openflow/oxm.h"
 #include "hw/net/cvsw/openflow/port.h"
 
-/* A NIC has no such port: no flow outputs there. */
-#define NOWHERE         OFPP13_LOCAL
-
 static bool is_delete(const CvswFlowMod *mod)
 {
     return mod->command == CVSW_DELETE || mod->command == CVSW_DELETE_STRICT;
@@ -45,6 +42,7 @@ static void forget_unused(CvswFlowMod *mod)
         memset(mod->actions, 0, sizeof(mod->actions));
     } else {
         mod->out_port = CVSW_ANY_PORT;
+        mod->out_group = CVSW_ANY_GROUP;
     }
 }
 
@@ -83,6 +81,7 @@ static CvswOfFault parse_head10(CvswFlowMod *mod, const uint8_t *msg)
     mod->out_port = packet_get16(msg + OFM10_OUT_PORT) == OFPP10_NONE ?
                     CVSW_ANY_PORT :
                     cvsw_of_port_of10(packet_get16(msg + OFM10_OUT_PORT));
+    mod->out_group = CVSW_ANY_GROUP;
     /* Section 3.4: a match that leaves nothing open comes first. */
     if (!(packet_get32(match + OFM10_WILDCARDS) & OFPFW_ALL)) {
         mod->priority = UINT16_MAX;
@@ -155,10 +154,7 @@ static CvswOfFault parse_head13(CvswFlowMod *mod, const uint8_t *msg)
     mod->hard_timeout = packet_get16(msg + OFM13_HARD_TIMEOUT);
     mod->priority = packet_get16(msg + OFM13_PRIORITY);
     mod->out_port = packet_get32(msg + OFM13_OUT_PORT);
-    /* No flow outputs to a group. */
-    if (packet_get32(msg + OFM13_OUT_GROUP) != OFPG_ANY) {
-        mod->out_port = NOWHERE;
-    }
+    mod->out_group = packet_get32(msg + OFM13_OUT_GROUP);
     if (!is_delete(mod) &&
         packet_get32(msg + OFM13_BUFFER_ID) != OFP_NO_BUFFER) {
         return CVSW_OF_BUFFER_UNKNOWN;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Instructions: apply a list of actions, or put actions into a frame's set */
+#include "hw/net/cvsw/openflow/action-set.h"
 #include "hw/net/cvsw/openflow/actions13.h"
 #include "hw/net/cvsw/openflow/instructions.h"
 #include "hw/net/cvsw/openflow/known.h"
@@ -65,74 +66,6 @@ static CvswOfFault parse_all(Instructions *all, const uint8_t *buf, size_t len)
     return CVSW_OF_OK;
 }
 
-/*
- * Section 5.10.  It leaves open where actions of an experimenter go: a tunnel
- * is opened in front of all others, and closed behind all but the output.
- */
-static unsigned rank_of(CvswActionType type)
-{
-    switch (type) {
-    case CVSW_ACTION_DECRYPT:
-        return 0;
-    case CVSW_ACTION_TUNNEL_DECAP:
-        return 1;
-    case CVSW_ACTION_POP_VLAN:
-        return 2;
-    case CVSW_ACTION_PUSH_VLAN:
-        return 3;
-    case CVSW_ACTION_DEC_TTL:
-        return 4;
-    case CVSW_ACTION_TUNNEL_ENCAP:
-        return 6;
-    case CVSW_ACTION_ENCRYPT:
-        return 7;
-    case CVSW_ACTION_OUTPUT:
-        return 8;
-    default:
-        return 5;               /* set */
-    }
-}
-
-#define RANKS           9u
-
-/* Does @b take @a's place in a set? */
-static bool replaces(const CvswAction *b, const CvswAction *a)
-{
-    return a->type == b->type && (a->type != CVSW_ACTION_SET_FIELD ||
-                                  a->set.field == b->set.field);
-}
-
-static bool is_last(const CvswOfSteps *steps, unsigned i)
-{
-    for (unsigned j = i + 1; j < steps->len; j++) {
-        if (replaces(&steps->step[j].action, &steps->step[i].action)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Returns: false if there are too many then */
-static bool add_set(CvswOfSteps *to, const CvswOfSteps *set)
-{
-    for (unsigned rank = 0; rank < RANKS; rank++) {
-        for (unsigned i = 0; i < set->len; i++) {
-            CvswOfStep *step;
-
-            if (rank_of(set->step[i].action.type) != rank ||
-                !is_last(set, i)) {
-                continue;
-            }
-            step = cvsw_of_steps_add(to);
-            if (!step) {
-                return false;
-            }
-            *step = set->step[i];
-        }
-    }
-    return true;
-}
-
 /* Take over the actions, if each frame can have all of them done to it. */
 static CvswOfFault take(CvswFlowMod *mod, const CvswOfSteps *steps)
 {
@@ -161,7 +94,7 @@ CvswOfFault cvsw_of_instructions_parse(CvswFlowMod *mod, const uint8_t *buf,
     if (fault != CVSW_OF_OK) {
         return fault;
     }
-    if (!add_set(&all.apply, &all.write)) {
+    if (!cvsw_of_action_set_add(&all.apply, &all.write)) {
         return CVSW_OF_ACT_TOO_MANY;
     }
     return take(mod, &all.apply);

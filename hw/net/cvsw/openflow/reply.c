@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Builds FLOW_MOD, FLOW_REMOVED and ERROR in both versions */
+/* Builds FLOW_MOD, FLOW_REMOVED and ERROR in both versions, and GROUP_MOD */
 #include <string.h>
 
 #include "hw/net/cvsw/openflow/actions10.h"
+#include "hw/net/cvsw/openflow/actions13.h"
 #include "hw/net/cvsw/openflow/flow-mod.h"
 #include "hw/net/cvsw/openflow/instructions.h"
 #include "hw/net/cvsw/openflow/match10.h"
@@ -144,6 +145,40 @@ void cvsw_of_flow_mod_build(GByteArray *out, uint8_t version, uint32_t xid,
     }
 }
 
+/* --- groups --------------------------------------------------------------- */
+
+static void put_bucket(GByteArray *out, const CvswGroupBucket *bucket)
+{
+    size_t from = out->len;
+
+    cvsw_of_put16(out, 0);
+    cvsw_of_put16(out, 0);
+    cvsw_of_put32(out, OFPP13_ANY);
+    cvsw_of_put32(out, OFPG_ANY);
+    cvsw_of_put32(out, 0);
+    cvsw_of_actions13_build(out, NULL, bucket->actions, bucket->actions_len);
+    cvsw_of_put_at(out, from + OBU13_LEN, out->len - from);
+}
+
+void cvsw_of_group_mod_build(GByteArray *out, uint32_t xid,
+                             const CvswGroup *group)
+{
+    size_t from = out->len;
+
+    begin(out, OFP13_VERSION, OFPT_GROUP_MOD, xid);
+    cvsw_of_put16(out, OFPGC_ADD);
+    cvsw_of_put8(out, group->type == CVSW_GROUP_ALL ? OFPGT_ALL
+                                                    : OFPGT_INDIRECT);
+    cvsw_of_put8(out, 0);
+    cvsw_of_put32(out, group->id);
+    for (unsigned i = 0; i < group->buckets_len; i++) {
+        put_bucket(out, &group->buckets[i]);
+    }
+    end(out, from);
+}
+
+/* --- what happens --------------------------------------------------------- */
+
 void cvsw_of_error_build(GByteArray *out, CvswOfFault fault,
                          const void *request, size_t len)
 {
@@ -170,6 +205,7 @@ void cvsw_of_removed_build(GByteArray *out, uint8_t version, uint32_t xid,
         [CVSW_REMOVED_IDLE] = OFPRR_IDLE_TIMEOUT,
         [CVSW_REMOVED_HARD] = OFPRR_HARD_TIMEOUT,
         [CVSW_REMOVED_DELETED] = OFPRR_DELETE,
+        [CVSW_REMOVED_GROUP] = OFPRR13_GROUP_DELETE,
     };
     uint64_t age_ms = now_ms - entry->made_ms;
     size_t from = out->len;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Messages about flows, as they go out
+ * Messages about flows and groups, as they go out
  *
  * Whoever asks names a version, 1 or 4.  A flow that OpenFlow 1.0 cannot tell
  * whole is told in 1.3 (see flow-mod.h).
@@ -20,6 +20,15 @@
  */
 void cvsw_of_flow_mod_build(GByteArray *out, uint8_t version, uint32_t xid,
                             const CvswEntry *entry);
+
+/**
+ * cvsw_of_group_mod_build: append the OFPT_GROUP_MOD of 1.3 that would add a
+ * group
+ *
+ * It is not longer than the one that has made it.
+ */
+void cvsw_of_group_mod_build(GByteArray *out, uint32_t xid,
+                             const CvswGroup *group);
 
 /**
  * cvsw_of_error_build: append the OFPT_ERROR that refuses a request

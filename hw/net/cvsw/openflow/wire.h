@@ -23,6 +23,7 @@ enum {
     OFPT_PACKET_IN = 10,
     OFPT_FLOW_REMOVED = 11,
     OFPT_FLOW_MOD = 14,
+    OFPT_GROUP_MOD = 15,        /* of 1.3 */
 };
 
 /* ofp_header */
@@ -63,6 +64,7 @@ enum {
     OFPRR_IDLE_TIMEOUT,
     OFPRR_HARD_TIMEOUT,
     OFPRR_DELETE,
+    OFPRR13_GROUP_DELETE,
 };
 
 /* ofp_packet_in.reason: of both */
@@ -210,6 +212,36 @@ enum {
     OFM13_LEN_MIN = 56,
 };
 
+/* ofp_group_mod */
+enum {
+    OGM13_COMMAND = 8,
+    OGM13_TYPE = 10,
+    OGM13_GROUP_ID = 12,
+    OGM13_BUCKETS = 16,
+};
+
+/* ofp_group_mod_command */
+enum {
+    OFPGC_ADD,
+    OFPGC_MODIFY,
+    OFPGC_DELETE,
+};
+
+/* ofp_group_type, those that are required; SELECT and FF are not */
+enum {
+    OFPGT_ALL = 0,
+    OFPGT_INDIRECT = 2,
+};
+
+/* ofp_bucket */
+enum {
+    OBU13_LEN = 0,
+    OBU13_WEIGHT = 2,
+    OBU13_WATCH_PORT = 4,
+    OBU13_WATCH_GROUP = 8,
+    OBU13_ACTIONS = 16,
+};
+
 /* ofp_packet_in, of which the match is what the data is behind */
 enum {
     OPI13_BUFFER_ID = 8,
@@ -232,7 +264,6 @@ enum {
 #define OFPTT_ALL               0xffu
 
 /* ofp_port_no, ofp_group */
-#define OFPP13_LOCAL            0xfffffffeu
 #define OFPP13_ANY              0xffffffffu
 #define OFPG_ANY                0xffffffffu
 
@@ -269,6 +300,7 @@ enum {
     OFPET13_BAD_INSTRUCTION = 3,
     OFPET13_BAD_MATCH = 4,
     OFPET13_FLOW_MOD_FAILED = 5,
+    OFPET13_GROUP_MOD_FAILED = 6,
 };
 
 /* ofp_bad_request_code */
@@ -324,6 +356,22 @@ enum {
     OFPFMFC13_OVERLAP = 3,
     OFPFMFC13_BAD_COMMAND = 6,
     OFPFMFC13_BAD_FLAGS = 7,
+};
+
+/* ofp_group_mod_failed_code */
+enum {
+    OFPGMFC13_GROUP_EXISTS = 0,
+    OFPGMFC13_INVALID_GROUP = 1,
+    OFPGMFC13_OUT_OF_GROUPS = 3,
+    OFPGMFC13_OUT_OF_BUCKETS = 4,
+    OFPGMFC13_CHAINING_UNSUPPORTED = 5,
+    OFPGMFC13_WATCH_UNSUPPORTED = 6,
+    OFPGMFC13_LOOP = 7,
+    OFPGMFC13_UNKNOWN_GROUP = 8,
+    OFPGMFC13_CHAINED_GROUP = 9,
+    OFPGMFC13_BAD_TYPE = 10,
+    OFPGMFC13_BAD_COMMAND = 11,
+    OFPGMFC13_BAD_BUCKET = 12,
 };
 
 #endif /* CVSW_OPENFLOW_WIRE_H */

@@ -26,6 +26,8 @@ typedef struct Course {
     bool left;                  /* something went out, or to the controller */
     bool inside;                /* it came out of a tunnel */
     bool opened;                /* the run's buffer is in use */
+    bool told;                  /* the guest, that the frame is too big */
+    unsigned copies;            /* for buckets */
 } Course;
 
 const char *cvsw_drop_name(CvswDrop drop)
@@ -46,6 +48,7 @@ const char *cvsw_drop_name(CvswDrop drop)
         [CVSW_DROP_TOO_BIG] = "too-big",
         [CVSW_DROP_CONTROLLER] = "controller",
         [CVSW_DROP_QUEUE] = "queue",
+        [CVSW_DROP_COPIES] = "copies",
     };
 
     return names[drop];
@@ -99,7 +102,8 @@ static bool leave(Course *c, uint32_t port)
         return true;
     }
     if (lost.why == CVSW_DROP_TOO_BIG && lost.room != SIZE_MAX &&
-        c->in_port == CVSW_PORT_GUEST && !was_inside) {
+        c->in_port == CVSW_PORT_GUEST && !was_inside && !c->told) {
+        c->told = true;
         cvsw_tell(c->run, c->iov, c->iovcnt, lost.room, c->now_ms);
     }
     return stop(c, lost.why);
@@ -233,6 +237,8 @@ static bool change(Course *c, const CvswAction *a)
     }
 }
 
+static bool go_to_group(Course *c, uint32_t id);
+
 /* Returns: false at the list's end. */
 static bool carry_out(Course *c, const CvswAction *a)
 {
@@ -252,9 +258,60 @@ static bool carry_out(Course *c, const CvswAction *a)
         return decrypt(c, a);
     case CVSW_ACTION_ANSWER_ND:
         return cvsw_answer_nd(c->frame, a->mac) || stop(c, CVSW_DROP_NOT_ND);
+    case CVSW_ACTION_GROUP:
+        return go_to_group(c, a->group);
     default:
         return change(c, a);
     }
+}
+
+static void carry_out_all(Course *c, const CvswAction *actions, unsigned len)
+{
+    for (unsigned i = 0; i < len; i++) {
+        if (!carry_out(c, &actions[i])) {
+            break;
+        }
+    }
+}
+
+/* --- groups --------------------------------------------------------------- */
+
+static bool may_copy(Course *c)
+{
+    if (c->copies++ < CVSW_COPIES_MAX) {
+        return true;
+    }
+    if (c->copies == CVSW_COPIES_MAX + 1) {
+        stop(c, CVSW_DROP_COPIES);
+    }
+    return false;
+}
+
+/*
+ * A bucket that goes on to another group comes here once more, with the frame
+ * as it is in @run->copy: it has no other action.
+ */
+static bool go_to_group(Course *c, uint32_t id)
+{
+    CvswGroup *group = cvsw_groups_find(cvsw_table_groups(c->run->table), id);
+    const CvswLeave leave = c->leave;
+
+    group->packets++;
+    group->octets += c->frame->size;
+    cvsw_frame_copy(&c->run->copy, c->frame);
+    for (unsigned i = 0; i < group->buckets_len; i++) {
+        CvswGroupBucket *bucket = &group->buckets[i];
+
+        if (!may_copy(c)) {
+            return false;
+        }
+        bucket->packets++;
+        bucket->octets += c->frame->size;
+        carry_out_all(c, bucket->actions, bucket->actions_len);
+        cvsw_frame_copy(c->frame, &c->run->copy);
+        c->leave = leave;
+    }
+    return true;
 }
 
 /* Returns: false if no flow is for the frame. */
@@ -270,11 +327,7 @@ static bool look_up(Course *c)
         return false;
     }
     cvsw_entry_hit(entry, c->frame->size, c->now_ms);
-    for (unsigned i = 0; i < entry->actions_len; i++) {
-        if (!carry_out(c, &entry->actions[i])) {
-            break;
-        }
-    }
+    carry_out_all(c, entry->actions, entry->actions_len);
     return true;
 }
 

@@ -28,6 +28,12 @@
  * there is taken out of its tunnel whole if that is the first that its flow
  * does, and else comes as the pieces that it stands for.
  *
+ * A group's buckets (flow/group.h) act on copies: each begins with the frame as
+ * its flow has it there, and with the tunnel that the outputs behind it would
+ * leave by, and what it does is gone behind it.  A bucket that fails ends its
+ * own copy, and the next one goes on.  Of one frame CVSW_COPIES_MAX are made at
+ * most, whatever its groups are, and its sender's VM pays for them.
+ *
  * Nothing is allocated for a frame.  The two buffers that ESP needs belong to
  * the run.
  */
@@ -37,6 +43,9 @@
 #include "hw/net/cvsw/flow/table.h"
 #include "hw/net/cvsw/frame/frame.h"
 #include "hw/net/cvsw/tunnel/sas.h"
+
+/* Copies of a frame that its groups' buckets may take. */
+#define CVSW_COPIES_MAX         1024u
 
 /* Why frames end; each is counted. */
 typedef enum CvswDrop {
@@ -55,6 +64,7 @@ typedef enum CvswDrop {
     CVSW_DROP_TOO_BIG,          /* for the wire, the tunnel, or for IP */
     CVSW_DROP_CONTROLLER,       /* for the controller, and none listens */
     CVSW_DROP_QUEUE,            /* too many wait for who is to take it */
+    CVSW_DROP_COPIES,           /* of one frame were made enough */
     CVSW_DROPS,
 } CvswDrop;
 
@@ -94,6 +104,7 @@ typedef struct CvswRun {
     uint64_t dropped[2][CVSW_DROPS];    /* [0]: from the guest */
     uint64_t esp[ESP_RESULTS];  /* of CVSW_DROP_ESP */
     CvswFrame frame, inner;
+    CvswFrame copy;             /* what the buckets of a group begin with */
     uint8_t opened[ESP_PACKET_MAX], sealed[ESP_PACKET_MAX];
 } CvswRun;
 

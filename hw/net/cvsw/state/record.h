@@ -8,6 +8,7 @@ enum {
     RECORD_NIC = 1,
     RECORD_FLOW = 2,
     RECORD_SA = 3,
+    RECORD_GROUP = 4,
 };
 
 /* RECORD_NIC */
@@ -19,8 +20,21 @@ enum {
     NIC_FLOWS = 12,             /* 32 bits */
     NIC_SAS = 16,               /* 32 bits */
     NIC_DENIED = 20,            /* 32 bits */
-    NIC_LEN = 24,
+    NIC_LEN = 24,               /* of version 1 */
+    NIC_GROUPS = 24,            /* 32 bits */
+    NIC_GROUPS_LEN = 28,        /* of version 2 */
 };
+
+/* RECORD_GROUP */
+enum {
+    GROUP_AGE = 1,              /* 64 bits, ms */
+    GROUP_PACKETS = 9,          /* 64 bits */
+    GROUP_OCTETS = 17,          /* 64 bits */
+    GROUP_MOD = 25,             /* OFPT_GROUP_MOD; its buckets' counters */
+};
+
+/* Of a bucket's counters: packets, octets. */
+#define BUCKET_LEN              16u
 
 /* RECORD_FLOW */
 enum {

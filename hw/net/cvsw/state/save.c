@@ -20,16 +20,41 @@ typedef struct Writer {
 
 static void put_nic(Writer *w, const CvswState *s, bool with_sas)
 {
-    uint8_t record[NIC_LEN] = { RECORD_NIC };
+    uint8_t record[NIC_GROUPS_LEN] = { RECORD_NIC };
+    unsigned groups = cvsw_groups_stats(cvsw_table_groups(s->table)).groups;
 
-    packet_put16(record + NIC_VERSION, CVSW_STATE_VERSION);
+    packet_put16(record + NIC_VERSION, groups ? CVSW_STATE_GROUPS
+                                              : CVSW_STATE_VERSION);
     memcpy(record + NIC_MAC, s->mac, sizeof(s->mac));
     record[NIC_DROP_MISSES] = s->drop_misses;
     packet_put16(record + NIC_MTU, s->mtu);
     packet_put32(record + NIC_FLOWS, cvsw_table_stats(s->table).entries);
     packet_put32(record + NIC_DENIED, s->denied);
     packet_put32(record + NIC_SAS, with_sas ? cvsw_sas_count(s->sas) : 0);
-    w->put(w->opaque, record, sizeof(record));
+    packet_put32(record + NIC_GROUPS, groups);
+    w->put(w->opaque, record, groups ? NIC_GROUPS_LEN : NIC_LEN);
+}
+
+static void put_group(const CvswGroup *group, void *data)
+{
+    Writer *w = data;
+    uint8_t record[CVSW_STATE_RECORD_MAX] = { RECORD_GROUP };
+    uint8_t *p = record + GROUP_MOD;
+
+    packet_put64(record + GROUP_AGE, w->now_ms - group->made_ms);
+    packet_put64(record + GROUP_PACKETS, group->packets);
+    packet_put64(record + GROUP_OCTETS, group->octets);
+    g_byte_array_set_size(w->told, 0);
+    cvsw_of_group_mod_build(w->told, 0, group);
+    g_assert(GROUP_MOD + w->told->len + group->buckets_len * BUCKET_LEN <=
+             sizeof(record));
+    memcpy(p, w->told->data, w->told->len);
+    p += w->told->len;
+    for (unsigned i = 0; i < group->buckets_len; i++, p += BUCKET_LEN) {
+        packet_put64(p, group->buckets[i].packets);
+        packet_put64(p + 8, group->buckets[i].octets);
+    }
+    w->put(w->opaque, record, p - record);
 }
 
 static void put_flow(const CvswEntry *entry, void *data)
@@ -87,6 +112,7 @@ void cvsw_state_save(const CvswState *state, bool with_sas, uint64_t now_ms,
     Writer w = { put, opaque, now_ms, told };
 
     put_nic(&w, state, with_sas);
+    cvsw_groups_foreach(cvsw_table_groups(state->table), put_group, &w);
     cvsw_table_foreach(state->table, NULL, put_flow, &w);
     if (with_sas) {
         cvsw_sas_foreach(state->sas, put_sa, &w);

@@ -3,10 +3,11 @@
  * The state of a switch on its way to another host
  *
  * It is a row of records of up to CVSW_STATE_RECORD_MAX octets: one of the NIC,
- * then one of each flow and one of each security association, as the first one
- * has announced.  A flow is the FLOW_MOD of OpenFlow 1.3 that would add it,
- * with its counters before it, so that what comes is checked as a controller's
- * is.  Numbers are in network order.
+ * then one of each group, of each flow and of each security association, as the
+ * first one has announced.  A flow is the FLOW_MOD of OpenFlow 1.3 that would
+ * add it, with its counters before it, so that what comes is checked as a
+ * controller's is; so is a group.  A NIC without groups tells its state in
+ * version 1, which knows of none.  Numbers are in network order.
  *
  * Records of associations hold keying material: who carries them overwrites
  * them, and encrypts the way.
@@ -18,6 +19,7 @@
 #include "hw/net/cvsw/tunnel/sas.h"
 
 #define CVSW_STATE_VERSION      1u
+#define CVSW_STATE_GROUPS       2u      /* the version that has groups */
 #define CVSW_STATE_RECORD_MAX   4096u
 
 /*
@@ -56,7 +58,7 @@ typedef struct CvswStateReader {
     uint64_t now_ms;            /* 2^47 or more, on the table's clock */
     uint32_t epoch;             /* real time in s, for ESP's IVs */
     bool has_begun;
-    uint32_t flows, sas;        /* announced */
+    uint32_t groups, flows, sas;        /* announced */
 } CvswStateReader;
 
 /**

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "hw/net/cvsw/openflow/flow-mod.h"
+#include "hw/net/cvsw/openflow/group-mod.h"
+#include "hw/net/cvsw/openflow/wire.h"
 #include "hw/net/cvsw/state/record.h"
 #include "hw/net/cvsw/state/state.h"
 #include "net/packet/octets.h"
@@ -58,6 +60,10 @@ static char *check_nic(const CvswStateReader *r, const uint8_t *record)
         return g_strdup_printf("flows=%u here has no room for %" PRIu32
                                " flows", room.entries_max, r->flows);
     }
+    if (r->groups > CVSW_GROUPS_MAX) {
+        return g_strdup_printf("%" PRIu32 " groups are more than %u",
+                               r->groups, CVSW_GROUPS_MAX);
+    }
     if (r->sas > CVSW_SAS_MAX) {
         return g_strdup_printf("%" PRIu32 " associations are more than %u",
                                r->sas, CVSW_SAS_MAX);
@@ -68,21 +74,96 @@ static char *check_nic(const CvswStateReader *r, const uint8_t *record)
 static char *take_nic(CvswStateReader *r, const uint8_t *record, size_t len)
 {
     unsigned version = len >= NIC_MAC ? packet_get16(record + NIC_VERSION) : 0;
+    bool has_groups;
 
-    if (version != CVSW_STATE_VERSION) {
-        return g_strdup_printf("version is %u, not %u", version,
-                               CVSW_STATE_VERSION);
+    if (version != CVSW_STATE_VERSION && version != CVSW_STATE_GROUPS) {
+        return g_strdup_printf("version is %u, not %u or %u", version,
+                               CVSW_STATE_VERSION, CVSW_STATE_GROUPS);
     }
-    if (len != NIC_LEN || r->has_begun) {
+    has_groups = version == CVSW_STATE_GROUPS;
+    if (len != (has_groups ? NIC_GROUPS_LEN : NIC_LEN) || r->has_begun) {
         return g_strdup_printf("a record of the NIC is %s",
                                r->has_begun ? "there twice" : "cut");
     }
     r->has_begun = true;
     r->to->mtu = packet_get16(record + NIC_MTU);
     r->to->denied = packet_get32(record + NIC_DENIED);
+    r->groups = has_groups ? packet_get32(record + NIC_GROUPS) : 0;
     r->flows = packet_get32(record + NIC_FLOWS);
     r->sas = packet_get32(record + NIC_SAS);
     return check_nic(r, record);
+}
+
+/* --- groups --------------------------------------------------------------- */
+
+static unsigned num_groups(const CvswStateReader *r)
+{
+    return cvsw_groups_stats(cvsw_table_groups(r->to->table)).groups;
+}
+
+/* Returns: what is wrong with it, as the end of a sentence; or NULL */
+static const char *read_group(CvswGroupMod *mod, const uint8_t *record,
+                              size_t len)
+{
+    size_t size = len > GROUP_MOD + OFP_HEADER_LEN ?
+                  packet_get16(record + GROUP_MOD + OFP_HEADER_LENGTH) : 0;
+    CvswOfFault fault;
+
+    if (!size) {
+        return "is cut";
+    }
+    fault = cvsw_of_group_mod_parse(mod, record + GROUP_MOD, len - GROUP_MOD);
+    if (fault != CVSW_OF_OK) {
+        return cvsw_of_error(OFP13_VERSION, fault)->name;
+    }
+    if (mod->command != CVSW_GROUP_ADD) {
+        return "has a command that adds no group";
+    }
+    if (len - GROUP_MOD - size != mod->buckets_len * BUCKET_LEN) {
+        return "has not the counters of its buckets";
+    }
+    return packet_get64(record + GROUP_AGE) >= AGE_MAX ?
+           "has an age that cannot be" : NULL;
+}
+
+/* @p: its buckets' counters */
+static void go_on(CvswGroup *group, const uint8_t *record, const uint8_t *p,
+                  uint64_t now_ms)
+{
+    group->made_ms = now_ms - packet_get64(record + GROUP_AGE);
+    group->packets = packet_get64(record + GROUP_PACKETS);
+    group->octets = packet_get64(record + GROUP_OCTETS);
+    for (unsigned i = 0; i < group->buckets_len; i++, p += BUCKET_LEN) {
+        group->buckets[i].packets = packet_get64(p);
+        group->buckets[i].octets = packet_get64(p + 8);
+    }
+}
+
+static char *take_group(CvswStateReader *r, const uint8_t *record, size_t len)
+{
+    g_auto(CvswGroupMod) mod = { 0 };
+    unsigned number = num_groups(r) + 1;
+    CvswGroupFault fault;
+    CvswOfFault told;
+    const char *why;
+
+    if (!r->has_begun || number > r->groups) {
+        return g_strdup_printf("group %u was not announced", number);
+    }
+    why = read_group(&mod, record, len);
+    if (why) {
+        return g_strdup_printf("group %u: %s", number, why);
+    }
+    fault = cvsw_table_group_mod(r->to->table, &mod, r->now_ms);
+    if (fault != CVSW_GROUP_OK) {
+        told = cvsw_of_group_fault(fault);
+        return g_strdup_printf("group %u: %s", number,
+                               cvsw_of_error(OFP13_VERSION, told)->name);
+    }
+    go_on(cvsw_groups_find(cvsw_table_groups(r->to->table), mod.id), record,
+          record + GROUP_MOD +
+          packet_get16(record + GROUP_MOD + OFP_HEADER_LENGTH), r->now_ms);
+    return NULL;
 }
 
 /* --- flows ---------------------------------------------------------------- */
@@ -138,6 +219,8 @@ static char *take_flow(CvswStateReader *r, const uint8_t *record, size_t len)
         return NULL;
     case CVSW_FLOW_OVERLAP:
         return g_strdup_printf("flow %u is there twice", number);
+    case CVSW_FLOW_NO_GROUP:
+        return g_strdup_printf("flow %u: a group of it is missing", number);
     default:
         return g_strdup_printf("flow %u: masks=%u here has no room for its "
                                "mask", number,
@@ -257,6 +340,8 @@ char *cvsw_state_take(CvswStateReader *reader, const void *record, size_t len)
         return take_nic(reader, record, len);
     case RECORD_FLOW:
         return take_flow(reader, record, len);
+    case RECORD_GROUP:
+        return take_group(reader, record, len);
     case RECORD_SA:
         return take_sa(reader, record, len);
     default:
@@ -271,6 +356,10 @@ char *cvsw_state_end(const CvswStateReader *reader)
 
     if (!reader->has_begun) {
         return g_strdup("the record of the NIC is missing");
+    }
+    if (num_groups(reader) != reader->groups) {
+        return g_strdup_printf("%u of %" PRIu32 " groups have come",
+                               num_groups(reader), reader->groups);
     }
     if (flows != reader->flows || sas != reader->sas) {
         return g_strdup_printf("%u of %" PRIu32 " flows and %u of %" PRIu32

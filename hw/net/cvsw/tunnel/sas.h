@@ -10,7 +10,7 @@
 
 #include "net/esp/esp.h"
 
-#define CVSW_SAS_MAX            1024u
+#define CVSW_SAS_MAX            4096u
 
 typedef struct CvswSas CvswSas;
 

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
+from vmmnet.cvsw.plan import openflow
+from vmmnet.cvsw.wire import Ack, Type, list_entries
 from vmmnet.qmp import QmpError
 from vmmnet.testbed import cvsw, wait
 from vmmnet.testbed.bridged import PacketWire
@@ -90,6 +92,39 @@ def test_query(bed: Bed) -> None:
     assert "nic0: netdev net0, MAC 52:54:00:00:00:01" in text
     assert "SA 7     outbound SPI 0x1001 aes-gcm-128 esn next=1, good=0" in text
     assert "priority=9,in_port=1 actions=output:2" in text
+
+
+def test_groups(bed: Bed) -> None:
+    """Groups are shown and listed, with what they have done; flows end with their group."""
+    back = openflow.bucket([openflow.output(openflow.IN_PORT)])
+    group = openflow.add_group(2, [back, back])
+    named = openflow.add(5, {openflow.Field.ETH_TYPE: IPV4}, [openflow.group(2)])
+    bed.controller.set(group, named[:44] + struct.pack(">H", SEND_FLOW_REM) + named[46:])
+    with contextlib.closing(PacketWire(bed.tap)) as wire:
+        wire.send(FRAME)
+        wait.until(lambda: bed.machine.info()["table"]["hits"], "a frame")
+    info = bed.machine.info(flows=True)
+    assert info["groups"] == [" group_id=2,type=all,bucket=actions=IN_PORT,bucket=actions=IN_PORT"]
+    (told,) = info["group-stats"]
+    count = f"packet_count=1,byte_count={len(FRAME)}"
+    assert told.startswith(" group_id=2,duration=")
+    assert told.endswith(f",ref_count=1,{count},bucket0:{count},bucket1:{count}")
+    assert (info["table"]["groups"], info["table"]["groups-max"]) == (1, 64)
+    assert (info["table"]["buckets"], info["table"]["buckets-max"]) == (2, 1024)
+    assert "groups" not in bed.machine.info()
+    text = bed.machine.monitor.execute("human-monitor-command", {"command-line": "info cvsw -f"})
+    assert "groups   1 of 64, 2 of 1024 buckets" in text
+    assert info["groups"][0] in text
+    listed = bed.controller.order(Type.LIST_GROUPS, list_entries(0))
+    assert isinstance(listed, Ack)
+    assert (listed.done, listed.total, listed.rest) == (1, 1, group)
+    deletion = struct.pack(">BBHIHBxI", 4, 15, 16, 0, 2, 0, 2)
+    assert isinstance(bed.controller.order(Type.DELETE_ENTRY, deletion), Ack)
+    await_events(bed.controller, 1)
+    (event,) = bed.controller.events
+    # OFPRR_GROUP_DELETE.
+    assert (event[0], event[1], event[18]) == (4, FLOW_REMOVED, 3)
+    assert not bed.machine.info()["table"]["groups"]
 
 
 def kinds(controller: Controller) -> list[int]:

@@ -12,6 +12,7 @@ from vmmnet.cvsw.control import flow, text
 from vmmnet.cvsw.plan.flows import flows
 from vmmnet.cvsw.plan.model import Nic, Plan
 from vmmnet.testbed import cvsw_plans
+from vmmnet.testbed.cvsw_model import GROUP_MOD
 from vmmnet.testbed.openflow.codec import ask
 from vmmnet.testbed.openflow.osken import OsKen
 
@@ -30,6 +31,10 @@ def tree() -> cvsw_plans.Tree:
         ("sealed", "aes-gcm-128", 11, "198.51.101."),
         ("clear6", None, 17, "2001:db8:1::"),
         ("sealed6", "aes-gcm-256", 11, "2001:db8:2::"),
+        # By groups.
+        ("many", None, 30, "198.51.102."),
+        ("manysealed", "aes-gcm-128", 20, "198.51.103."),
+        ("many6", "aes-gcm-256", 14, "2001:db8:4::"),
     ):
         first = 100 * len(result["tenants"])
         numbers = range(first, first + count)
@@ -71,7 +76,8 @@ def test_nic(tmp_path: Path) -> None:
 def test_osken(osken: OsKen, tmp_path: Path) -> None:
     """os-ken reads the same in them that it would write."""
     for message in everything(tmp_path):
-        again = osken.octets(osken.parse(message))
+        is_group = message[1] == GROUP_MOD
+        again = osken.parse_group(message) if is_group else osken.octets(osken.parse(message))
         assert again[:4] + message[4:8] + again[8:] == message
 
 

@@ -24,7 +24,7 @@ _ETHERNET = struct.Struct(">6s6sH")
 _HEAD = struct.Struct(">IBBHQ6s10x")
 PAYLOAD_MAX = 1500 - _HEAD.size - TAG_LEN
 
-_REGISTER = struct.Struct(f">{NONCE_LEN}sIIIHxx")
+_REGISTER = struct.Struct(f">{NONCE_LEN}sIIIHH")
 _ACK = struct.Struct(">II")
 _ERROR = struct.Struct(">HxxI")
 _LIST = struct.Struct(">IB3x")
@@ -50,6 +50,7 @@ class Type(enum.IntEnum):
     EVENT = 11
     SET_SA = 12
     DELETE_SA = 13
+    LIST_GROUPS = 14
 
 
 class Status(enum.IntEnum):
@@ -176,6 +177,8 @@ class Registration:
     masks_max: int
     entries: int
     mtu: int
+    #: Groups that it has room for; 0: it can have none.
+    groups_max: int
 
     @classmethod
     def parse(cls, payload: bytes) -> Registration:
@@ -233,7 +236,7 @@ class Refusal:
 
 
 def list_entries(start: int) -> bytes:
-    """The payload of LIST_ENTRIES: from which entry on; in the words of OpenFlow 1.3."""
+    """The payload of LIST_ENTRIES, LIST_GROUPS: from which one on; in OpenFlow 1.3's words."""
     return _LIST.pack(start, _OPENFLOW_13)
 
 

@@ -18,6 +18,8 @@ from vmmnet.cvsw.plan.model import Address, Nic, Plan
 from vmmnet.cvsw.plan.openflow import Field
 
 UDP, ESP = 17, 50
+#: A message's type; an action's type and length.
+GROUP_MOD, GROUP = 15, b"\0\x16\0\x08"
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,19 @@ class Flow:
         )
 
 
+def read_group(octets: bytes) -> tuple[int, list[list[bytes]]]:
+    """A GROUP_MOD, read: section 7.3.4.3."""
+    version, kind, length, _, command, what, number = struct.unpack_from(">BBHIHBxI", octets)
+    assert (version, kind, length, command, what) == (4, GROUP_MOD, len(octets), 0, 0)
+    buckets, rest = [], octets[16:]
+    while rest:
+        size, weight, port, group = struct.unpack_from(">HHII", rest)
+        assert (size % 8, weight, port, group) == (0, 0, 0xFFFFFFFF, 0xFFFFFFFF)
+        buckets.append(list(Flow._actions(rest[16:size])))
+        rest = rest[size:]
+    return number, buckets
+
+
 class Switch:
     """A NIC with the flows of a plan, and only those."""
 
@@ -114,13 +129,25 @@ class Switch:
         #: Those that send something back.
         self.replies: list[Flow] = []
         sas = numbers(plan, nic) if sas is None else sas
-        self.flows = [Flow.read(octets) for octets in flows(plan, nic, sas)]
+        told = flows(plan, nic, sas)
+        self.flows = [Flow.read(octets) for octets in told if octets[1] != GROUP_MOD]
+        #: The actions of each bucket, by the group's number.
+        self.groups = dict(read_group(octets) for octets in told if octets[1] == GROUP_MOD)
 
     def send(self, frame: Frame) -> list[Tunnelled]:
         """What of a guest's frame goes to the wire."""
+        return self._send(
+            frame, self._find({Field.IN_PORT: openflow.GUEST, **_ethernet(frame)}).actions
+        )
+
+    def _send(self, frame: Frame, actions: list[bytes]) -> list[Tunnelled]:
         out: list[Tunnelled] = []
         tunnel: Tunnelled | None = None
-        for action in self._find({Field.IN_PORT: openflow.GUEST, **_ethernet(frame)}).actions:
+        for action in actions:
+            if action[:4] == GROUP:
+                for bucket in self.groups[int.from_bytes(action[4:])]:
+                    out += self._send(frame, bucket)
+                continue
             kind, subtype = _kind(action)
             if (kind, subtype) == (0xFFFF, 1):
                 tunnel = _encap(action, frame)

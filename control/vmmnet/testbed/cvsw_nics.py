@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""NICs with a switch, in Python: sessions, flow table and associations, as hw/net/cvsw has them.
+"""NICs with a switch, in Python: sessions, flows, groups and associations, as hw/net/cvsw has them.
 
 A world of them has a clock of its own, and a network that loses and repeats frames.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import struct
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -17,9 +17,11 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from vmmnet.cvsw import wire
-from vmmnet.cvsw.control import flow
+from vmmnet.cvsw.control import entry, flow
+from vmmnet.cvsw.control.entry import Entry
 from vmmnet.cvsw.control.fabric import Fabric
 from vmmnet.cvsw.control.flow import Flow
+from vmmnet.cvsw.control.group import Group
 from vmmnet.cvsw.control.keys import Timing
 from vmmnet.cvsw.control.nic import Phase
 from vmmnet.cvsw.plan.model import Plan
@@ -58,9 +60,11 @@ class SimNic:
     key: bytes
     send: Callable[[bytes], None]
     room: int = 4096
-    #: Flows that are refused: OFPBAC_BAD_OUT_PORT.
-    refuses: Callable[[Flow], bool] = lambda _: False
-    table: dict[bytes, Flow] = field(default_factory=dict)
+    #: 0: it is one of before there were groups.
+    groups_max: int = 64
+    #: Entries that are refused: OFPBAC_BAD_OUT_PORT.
+    refuses: Callable[[Entry], bool] = lambda _: False
+    table: dict[bytes, Entry] = field(default_factory=dict)
     sas: dict[int, Held] = field(default_factory=dict)
     mtu: int = 0
     #: Offloads that the guest's driver has asked for, and those that are off all the same.
@@ -89,6 +93,17 @@ class SimNic:
         self._hello_at = now
         self._begin(now)
 
+    @property
+    def flows(self) -> list[Flow]:
+        """Of its table."""
+        return [each for each in self.table.values() if isinstance(each, Flow)]
+
+    @property
+    def groups(self) -> list[Group]:
+        """Of its table, in the order in which they can be added."""
+        found = [each for each in self.table.values() if isinstance(each, Group)]
+        return sorted(found, key=entry.setting_order)
+
     def _begin(self, now: float) -> None:
         self._wait, self._nonce = REGISTER_FIRST, b""
         self._next: float | None = now
@@ -102,7 +117,8 @@ class SimNic:
         self._next, self._wait = now + self._wait, min(2 * self._wait, REGISTER_LAST)
         self._hello_at = now + HELLO_AGAIN
         self._nonce = self._numbers.randbytes(16)
-        about = struct.pack(">16sIIIHxx", self._nonce, self.room, 64, len(self.table), self.mtu)
+        numbers = (self.room, 64, len(self.flows), self.mtu, self.groups_max)
+        about = struct.pack(">16sIIIHH", self._nonce, *numbers)
         self._say(Message(Type.REGISTER, self.mac, 0, about), Keys.registration(self.key, self.mac))
 
     def _say(self, message: Message, key: bytes) -> None:
@@ -164,7 +180,9 @@ class SimNic:
             case Type.SET_ENTRY | Type.DELETE_ENTRY:
                 return self._change(message)
             case Type.LIST_ENTRIES:
-                return self._list(*struct.unpack(">IB3x", message.payload))
+                return self._list(self.flows, *struct.unpack(">IB3x", message.payload))
+            case Type.LIST_GROUPS if self.groups_max:
+                return self._list(self.groups, *struct.unpack(">IB3x", message.payload))
             case Type.SET_MTU:
                 (self.mtu,) = struct.unpack(">Hxx", message.payload)
                 return _ack(0, 0)
@@ -193,35 +211,59 @@ class SimNic:
 
     def _change(self, message: Message) -> tuple[Type, bytes]:
         done = 0
-        for each in flow.read_all(message.payload):
-            if message.type == Type.DELETE_ENTRY:
-                assert each.message[25] == 4
+        for each in entry.read_all(message.payload):
+            deletes = message.type == Type.DELETE_ENTRY
+            fault = self._group_fault(each, deletes) if isinstance(each, Group) else None
+            if isinstance(each, Flow):
+                assert each.message[25] == (4 if deletes else 0)
+                fault = None if deletes else self._fault(each)
+            if fault:
+                error = struct.pack(">BBHIHH", 4, 1, 12, 0, *fault)
+                return _error(Status.OPENFLOW, done, error + each.message[:64])
+            if deletes:
                 self.table.pop(each.key, None)
             else:
-                assert each.message[25] == 0
-                error = self._fault(each)
-                if error:
-                    return _error(Status.OPENFLOW, done, error + each.message[:64])
                 self.table[each.key] = each
             done += 1
-        return _ack(done, len(self.table))
+        return _ack(done, len(self.flows))
 
-    def _fault(self, each: Flow) -> bytes:
+    def _fault(self, each: Flow) -> tuple[int, int] | None:
         if self.refuses(each):
-            return struct.pack(">BBHIHH", 4, 1, 12, 0, 2, 4)
-        if each.key not in self.table and len(self.table) >= self.room:
-            return struct.pack(">BBHIHH", 4, 1, 12, 0, 5, 1)
-        return b""
+            return 2, 4
+        if each.key not in self.table and len(self.flows) >= self.room:
+            return 5, 1
+        return None if self._named(each) <= self._numbers_of_groups() else (2, 9)
 
-    def _list(self, start: int, version: int) -> tuple[Type, bytes]:
+    def _group_fault(self, each: Group, deletes: bool) -> tuple[int, int] | None:
+        if not self.groups_max:
+            return 1, 1
+        if self.refuses(each):
+            return 2, 4
+        if deletes:
+            assert not any(each.number in self._named(one) for one in self.flows)
+            return (6, 9) if any(each.number in one.groups for one in self.groups) else None
+        modifies = each.message[9] == 1
+        if modifies != (each.key in self.table):
+            return (6, 8) if modifies else (6, 0)
+        return None if set(each.groups) <= self._numbers_of_groups() else (2, 9)
+
+    @staticmethod
+    def _named(each: Flow) -> set[int]:
+        named = map(flow.group_named, flow.actions_of(each))
+        return {number for number in named if number is not None}
+
+    def _numbers_of_groups(self) -> set[int]:
+        return {each.number for each in self.groups}
+
+    def _list(self, entries: Sequence[Entry], start: int, version: int) -> tuple[Type, bytes]:
         assert version == 4
         rest, done = b"", 0
-        for each in list(self.table.values())[start:]:
+        for each in entries[start:]:
             if len(rest) + len(each.message) > wire.PAYLOAD_MAX - 8:
                 break
             rest += each.message
             done += 1
-        return _ack(done, len(self.table), rest)
+        return _ack(done, len(entries), rest)
 
     def _set_sa(self, payload: bytes) -> tuple[Type, bytes]:
         assert self._keys
@@ -377,7 +419,7 @@ class World:
         )
 
     def as_planned(self) -> None:
-        """Each NIC has the flows that follow from the plan, and no others."""
+        """Each NIC has the flows and groups that follow from the plan, and no others."""
         for about in self.fabric.plan.nics():
             nic = self.nics[about.name]
             assert nic.table == self.fabric.flows_of(about.mac)
@@ -388,7 +430,7 @@ class World:
         """Who would seal a frame to whom, and by which association."""
         by_mac = {nic.mac: nic for nic in self.nics.values()}
         for nic in self.nics.values():
-            for each in nic.table.values():
+            for each in nic.flows:
                 targets = [oxm[4:] for oxm in flow.fields_of(each) if oxm[2] >> 1 == 3]
                 for target in targets:
                     if target in by_mac and each.numbers:
@@ -405,7 +447,7 @@ class World:
             assert not mine.is_inbound
             assert theirs.key == mine.key
             if also_flows:
-                opened = {each.numbers for each in receiver.table.values() if _opens(each)}
+                opened = {each.numbers for each in receiver.flows if _opens(each)}
                 assert () in opened or (number,) in opened, f"no flow takes {number}"
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from vmmnet.cvsw.control import audit, report
-from vmmnet.cvsw.control.flow import Flow
+from vmmnet.cvsw.control.entry import Entry
 from vmmnet.cvsw.control.keys import Timing
 from vmmnet.cvsw.control.nic import PROBE_EVERY, SOURCE
 from vmmnet.cvsw.plan.flows import mtu
@@ -219,7 +219,7 @@ def test_refused_flow(world: World, plan: Plan) -> None:
     """A flow that a NIC refuses is shown with OpenFlow's name; all others are there."""
     blue = world.nics["blue1"]
 
-    def is_broadcast(each: Flow) -> bool:
+    def is_broadcast(each: Entry) -> bool:
         return b"\x80\x00\x07\x0c\x01" in each.key and not each.drops
 
     blue.refuses = is_broadcast

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 from vmmnet.cvsw import wire
 from vmmnet.cvsw.plan import openflow
-from vmmnet.cvsw.plan.flows import flows, mtu, pairs
+from vmmnet.cvsw.plan.flows import MEMBERS_MAX, flows, mtu, pairs
 from vmmnet.cvsw.plan.model import Nic, Plan, Station
 from vmmnet.cvsw.plan.openflow import Field
 from vmmnet.testbed import cvsw_plans
-from vmmnet.testbed.cvsw_model import Flow, Frame, Switch, Tunnelled, numbers
+from vmmnet.testbed.cvsw_model import GROUP_MOD, Flow, Frame, Switch, Tunnelled, numbers
 
 BROADCAST = b"\xff" * 6
 FOREIGN = bytes.fromhex("0200000000aa")
@@ -279,7 +279,7 @@ def test_pairs(plan: Plan) -> None:
 @pytest.mark.parametrize(("cipher", "most"), [(None, 17), ("aes-gcm-128", 11)])
 @pytest.mark.parametrize("base", ["192.0.2.", "2001:db8::"])
 def test_fits(tmp_path: Path, cipher: str | None, most: int, base: str) -> None:
-    """The flows of the largest tenants fit into control frames, and answers that tell them."""
+    """The flows of the largest tenants without groups fit into control frames, and answers."""
     vms = {f"n{each}": cvsw_plans.vm(each, f"{base}{each}") for each in range(1, most + 1)}
     tenant = {"vni": 1, "vms": vms} | ({"cipher": cipher} if cipher else {})
     plan = cvsw_plans.plan(tmp_path, {"underlay": {"mtu": 1500}, "tenants": {"red": tenant}})
@@ -290,6 +290,63 @@ def test_fits(tmp_path: Path, cipher: str | None, most: int, base: str) -> None:
         assert list(told) == sorted(set(told))
         # Nothing leaks while they come one by one.
         assert [Flow.read(one).priority for one in told[:3]] == [0, 0, 1]
+
+
+def large(tmp_path: Path, members: int, cipher: str | None, base: str) -> Plan:
+    """One tenant."""
+    vms = {
+        f"n{each}": cvsw_plans.vm(each, str(ip_address(base) + each))
+        for each in range(1, members + 1)
+    }
+    tenant = {"vni": 1, "vms": vms} | ({"cipher": cipher} if cipher else {})
+    return cvsw_plans.plan(tmp_path, {"underlay": {"mtu": 1500}, "tenants": {"red": tenant}})
+
+
+@pytest.mark.parametrize("base", ["10.0.0.0", "2001:db8::"])
+@pytest.mark.parametrize(
+    ("members", "cipher"),
+    [
+        *((each, None) for each in (18, 300, MEMBERS_MAX)),
+        *((each, "aes-gcm-128") for each in (12, 300, MEMBERS_MAX)),
+    ],
+)
+def test_many_members(tmp_path: Path, members: int, cipher: str | None, base: str) -> None:
+    """Broadcast of a large tenant gets to each peer once, by groups that fit into frames."""
+    plan = large(tmp_path, members, cipher, base)
+    nic = next(plan.nics())
+    sas = numbers(plan, nic) if cipher else {}
+    told = flows(plan, nic, sas)
+    assert max(map(len, told)) <= wire.PAYLOAD_MAX - 8
+    switch = Switch(plan, nic, sas)
+    assert len(switch.groups) <= 64
+    assert sum(map(len, switch.groups.values())) <= 1024
+    copies = switch.send(Frame(nic.mac, BROADCAST))
+    assert [each.destination for each in copies] == [
+        each.tunnel.address for each in plan.peers(nic)
+    ]
+    for copy, peer in zip(copies, plan.peers(nic), strict=True):
+        assert copy.destination_mac == peer.tunnel.mac
+        assert copy.association == (sas[peer.tunnel.mac][0] if cipher else None)
+    # Nothing passes frames before what drops them.
+    assert [Flow.read(one).priority for one in told[:3]] == [0, 0, 1]
+
+
+def test_keys_of_one_of_many(tmp_path: Path) -> None:
+    """With new keys a peer's flows change, and the one group that it is in."""
+    plan = large(tmp_path, 300, "aes-gcm-128", "10.0.0.0")
+    nic = next(plan.nics())
+    before = numbers(plan, nic)
+    told = set(flows(plan, nic, before))
+    for peer in (plan.peers(nic)[at] for at in (0, 150, 298)):
+        after = set(flows(plan, nic, {**before, peer.tunnel.mac: (77777, 0)}))
+        kinds = sorted(each[1] for each in after - told)
+        assert kinds == [14, 14, GROUP_MOD]
+        # Without keys it is in no group, and others stay in theirs.
+        fewer = {mac: each for mac, each in before.items() if mac != peer.tunnel.mac}
+        left = set(flows(plan, nic, fewer))
+        (group,) = (each for each in left - told)
+        assert group[1] == GROUP_MOD
+        assert len(Switch(plan, nic, fewer).send(Frame(nic.mac, BROADCAST))) == 298
 
 
 #: Of red1, who has associations with red2: one that drops, one to red2, one from red2.

@@ -308,10 +308,14 @@ def test_no_file(tmp_path: Path) -> None:
     assert str(fault) == f"{tmp_path / 'latin'}:2: an octet 0xff is no UTF-8"
 
 
-@pytest.mark.parametrize(("cipher", "most"), [(None, 17), ("aes-gcm-128", 11)])
-def test_members(tmp_path: Path, cipher: str | None, most: int) -> None:
+@pytest.mark.parametrize("cipher", [None, "aes-gcm-128"])
+def test_members(tmp_path: Path, cipher: str | None) -> None:
     """Broadcast has room for so many; a group of the underlay has for all."""
-    vms = {f"n{each}": cvsw_plans.vm(each, f"192.0.2.{each}") for each in range(1, most + 2)}
+    most = 512
+    vms = {
+        f"n{each}": cvsw_plans.vm(each, f"10.0.{each >> 8}.{each & 255}")
+        for each in range(1, most + 2)
+    }
     tenant = {"vni": 1, "vms": vms} | ({"cipher": cipher} if cipher else {})
     tree = {"underlay": {"mtu": 1500}, "tenants": {"red": tenant}}
     (fault,) = examine(cvsw_plans.write(tmp_path, tree))[1]
@@ -319,7 +323,7 @@ def test_members(tmp_path: Path, cipher: str | None, most: int) -> None:
     assert fault.line == 4
     assert fault.message == (
         f"tenant 'red' has {most + 1} members, and {most} are the most: a copy of broadcast goes to"
-        f" each in one flow{way}"
+        f" each{way}"
     )
     tenant |= {"group": "239.0.0.1"}
     assert bool(examine(cvsw_plans.write(tmp_path, tree))[1]) == bool(cipher)

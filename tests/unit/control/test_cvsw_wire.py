@@ -27,11 +27,11 @@ from vmmnet.cvsw.wire import (
 
 KEY = bytes(range(32))
 NIC, OURS = bytes.fromhex("020000000001"), bytes.fromhex("02000000000c")
-REGISTRATION = struct.pack(">16sIIIHxx", b"\x11" * 16, 4096, 64, 3, 1450)
+REGISTRATION = struct.pack(">16sIIIHH", b"\x11" * 16, 4096, 64, 3, 1450, 64)
 REGISTER_FRAME = bytes.fromhex(
     "03565357000102000000000188b54356535701020020000000000000000002000000"
     "00010000000000000000000011111111111111111111111111111111000010000000"
-    "00400000000305aa000076e007b7fa749081457befa8a1b7aa5e"
+    "00400000000305aa0040a503ab0b5a68e106bccd0373282c0d58"
 )
 ACCEPT_FRAME = bytes.fromhex(
     "02000000000102000000000c88b54356535701080020000000000000000002000000"
@@ -56,7 +56,7 @@ def test_parse() -> None:
     message, covered = parse(REGISTER_FRAME + bytes(20))
     assert message == Message(Type.REGISTER, NIC, 0, REGISTRATION)
     assert is_signed(REGISTER_FRAME + bytes(20), covered, Keys.registration(KEY, NIC))
-    assert Registration.parse(message.payload) == Registration(b"\x11" * 16, 4096, 64, 3, 1450)
+    assert Registration.parse(message.payload) == Registration(b"\x11" * 16, 4096, 64, 3, 1450, 64)
     for length in range(len(REGISTER_FRAME)):
         with pytest.raises(Malformed):
             parse(REGISTER_FRAME[:length])
@@ -115,7 +115,7 @@ def test_commands() -> None:
         nic.order(b"%d" % number)
     assert not nic.sent()
     nic.register()
-    assert nic.registrations == [Registration(b"\x11" * 16, 4096, 64, 3, 1450)]
+    assert nic.registrations == [Registration(b"\x11" * 16, 4096, 64, 3, 1450, 64)]
     assert nic.sent() == [(number + 1, b"%d" % number) for number in range(WINDOW)]
     # Not the oldest one: the NIC keeps the answers to the last ones only.
     nic.say(Message(Type.ACK, NIC, 2, struct.pack(">II", 1, 2)))

@@ -18,7 +18,7 @@ from typing import Protocol
 from ..plan.flows import flows, mtu, pairs
 from ..plan.model import Plan
 from ..wire import NICS_MAC, Malformed, Message, Type, build, parse
-from . import flow
+from . import entry
 from .keys import Keys, Timing
 from .nic import SOURCE, Nic, Phase, Watcher
 
@@ -256,8 +256,8 @@ class Fabric:
 
     # --- what NICs should have -----------------------------------------------------------
 
-    def flows_of(self, mac: bytes, plan: Plan | None = None) -> dict[bytes, flow.Flow]:
-        """What a NIC should have by a plan, and by the keys that there are."""
+    def flows_of(self, mac: bytes, plan: Plan | None = None) -> dict[bytes, entry.Entry]:
+        """Flows and groups that a NIC should have by a plan, and by the keys that there are."""
         plan = plan or self.plan
         about = plan.nic(mac)
         if about is None:
@@ -265,7 +265,7 @@ class Fabric:
         numbers = self.keys.sas(mac)
         peers = ((plan.nic(peer), each) for peer, each in numbers.items())
         sas = {peer.tunnel.mac: each for peer, each in peers if peer}
-        return flow.table(flows(plan, about, sas))
+        return entry.table(flows(plan, about, sas))
 
     def is_behind(self, mac: bytes) -> bool:
         """Whether what a NIC should have is still to be worked out."""

@@ -9,7 +9,6 @@ if the rest is.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 # ofp_flow_mod (1.3.5 section 7.3.4.1): header, cookie and its mask, table, command, two
@@ -25,6 +24,8 @@ _NO_BUFFER = _ANY = 0xFFFFFFFF
 _SEND_FLOW_REM = 1
 _APPLY_ACTIONS, _OUTPUT = 4, 0
 _CONTROLLER = b"\xff\xff\xff\xfd"
+# OFPAT_GROUP, of 8 octets.
+_GROUP = bytes.fromhex("00160008")
 # An experimenter's action of 16 octets, of CVSW (include/vmmnet/cvsw-action.h).
 _OURS, _ENCRYPT, _DECRYPT = bytes.fromhex("ffff001000525400"), b"\0\3", b"\0\4"
 _OPENFLOW_BASIC, _VLAN_VID = 0x8000, 6
@@ -79,27 +80,10 @@ def read(message: bytes) -> Flow:
         message,
         message[30:32] + b"".join(fields),
         about + b"".join(actions),
-        tuple([_number(action) for action in actions if _is_crypt(action)]),
+        tuple([name for action in actions if (name := number_named(action)) is not None]),
         priority,
         not actions,
     )
-
-
-def read_all(messages: bytes) -> Iterator[Flow]:
-    """FLOW_MODs, back to back. Raises BadFlow."""
-    at = 0
-    while at < len(messages):
-        size = int.from_bytes(messages[at + 2 : at + 4], "big")
-        if size < _FLOW_MOD.size:
-            raise BadFlow(f"a FLOW_MOD of {size} octets")
-        yield read(messages[at : at + size])
-        at += size
-
-
-def table(messages: Iterable[bytes]) -> dict[bytes, Flow]:
-    """Flows by their keys. Raises BadFlow."""
-    flows = map(read, messages)
-    return {flow.key: flow for flow in flows}
 
 
 def actions_of(flow: Flow) -> list[bytes]:
@@ -179,9 +163,13 @@ def _actions(instructions: bytes) -> list[bytes]:
         if kind != _APPLY_ACTIONS:
             result.append(instruction)
             continue
-        for action, octets in _items(instruction[8:]):
-            result.append(_output(octets) if action == _OUTPUT else octets)
+        result += list_of(instruction[8:])
     return result
+
+
+def list_of(octets: bytes) -> list[bytes]:
+    """The actions of a list, in the words that NICs have for them. Raises BadFlow."""
+    return [_output(each) if kind == _OUTPUT else each for kind, each in _items(octets)]
 
 
 def _output(action: bytes) -> bytes:
@@ -189,10 +177,13 @@ def _output(action: bytes) -> bytes:
     return action if action[4:8] == _CONTROLLER else action[:8] + bytes(len(action) - 8)
 
 
-def _is_crypt(action: bytes) -> bool:
-    """Whether it is ENCRYPT or DECRYPT by a certain association."""
-    return action[:8] == _OURS and action[8:10] in (_ENCRYPT, _DECRYPT) and any(action[12:16])
+def number_named(action: bytes) -> int | None:
+    """The association's number, if it is ENCRYPT or DECRYPT by a certain one."""
+    if action[:8] != _OURS or action[8:10] not in (_ENCRYPT, _DECRYPT):
+        return None
+    return int.from_bytes(action[12:16]) or None
 
 
-def _number(action: bytes) -> int:
-    return int.from_bytes(action[12:16])
+def group_named(action: bytes) -> int | None:
+    """The group's number, if it is GROUP."""
+    return int.from_bytes(action[4:8]) if action[:4] == _GROUP else None

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..session import Answer
-from ..wire import Ack, list_entries
+from ..wire import Ack, Type, list_entries
 from . import errors
-from .flow import BadFlow, Flow, read_all
+from .entry import Entry, read_all
+from .flow import BadFlow
 
-#: Gives a LIST_ENTRIES to the NIC, and its answer to a function.
-Order = Callable[[bytes, Callable[[Answer], None]], None]
+#: Gives a command to the NIC, and its answer to a function.
+Order = Callable[[Type, bytes, Callable[[Answer], None]], None]
 
 
 @dataclass
@@ -20,26 +21,30 @@ class Listing:
     """One reading; ``done`` is told the table, ``failed`` why there is none."""
 
     order: Order
-    done: Callable[[dict[bytes, Flow]], None]
+    #: Whether the NIC has groups, too.
+    groups: bool
+    done: Callable[[dict[bytes, Entry]], None]
     failed: Callable[[str], None]
 
     def __post_init__(self) -> None:
-        self._table: dict[bytes, Flow] = {}
+        self._table: dict[bytes, Entry] = {}
 
-    def ask(self, start: int = 0) -> None:
-        """Read from a flow on."""
-        self.order(list_entries(start), lambda answer: self._listed(start, answer))
+    def ask(self, kind: Type = Type.LIST_ENTRIES, start: int = 0) -> None:
+        """Read flows, or groups, from one on."""
+        self.order(kind, list_entries(start), lambda answer: self._listed(kind, start, answer))
 
-    def _listed(self, start: int, answer: Answer) -> None:
+    def _listed(self, kind: Type, start: int, answer: Answer) -> None:
         if not isinstance(answer, Ack):
             self.failed(errors.name(answer))
             return
         try:
-            self._table.update((flow.key, flow) for flow in read_all(answer.rest))
+            self._table.update((each.key, each) for each in read_all(answer.rest))
         except BadFlow as error:
             self.failed(str(error))
             return
         if answer.done and start + answer.done < answer.total:
-            self.ask(start + answer.done)
+            self.ask(kind, start + answer.done)
+        elif kind == Type.LIST_ENTRIES and self.groups:
+            self.ask(Type.LIST_GROUPS)
         else:
             self.done(self._table)

@@ -33,6 +33,7 @@ from ..wire import (
 )
 from . import audit, errors
 from .difference import Batch, batches, difference
+from .entry import Entry, count_flows
 from .events import Events
 from .flow import Flow
 from .listing import Listing
@@ -66,7 +67,7 @@ class Trouble:
 
     about: str
     error: str
-    flow: Flow | None = None
+    flow: Entry | None = None
 
 
 @dataclass(frozen=True)
@@ -92,8 +93,8 @@ class Nic:
         self._reply: Way | None = None
         self._now = 0.0
         #: What the NIC has; None: it is not read yet.
-        self.table: dict[bytes, Flow] | None = None
-        self.wanted: dict[bytes, Flow] = {}
+        self.table: dict[bytes, Entry] | None = None
+        self.wanted: dict[bytes, Entry] = {}
         self.mtu: int | None = None
         self._mtu_wanted: int | None = None
         self._offloads_wanted: Offload | None = None
@@ -121,17 +122,20 @@ class Nic:
 
     def want(
         self,
-        flows: dict[bytes, Flow],
+        entries: dict[bytes, Entry],
         mtu: int | None,
         now: float,
         offloads: Offload | None = None,
     ) -> None:
-        """Have these flows and no others, this MTU (None: any) and these offloads (None: all)."""
+        """Have these flows and groups and no others, this MTU (None: any), these offloads.
+
+        Of the offloads None means all.
+        """
         self._now = now
-        if flows != self.wanted:
+        if entries != self.wanted:
             for key in [key for key in self.troubles if isinstance(key, bytes)]:
                 del self.troubles[key]
-        self.wanted, self._mtu_wanted, self._offloads_wanted = flows, mtu, offloads
+        self.wanted, self._mtu_wanted, self._offloads_wanted = entries, mtu, offloads
         self._program()
 
     def set_association(
@@ -221,7 +225,8 @@ class Nic:
         return self._hello_at
 
     def _probed(self, answer: Answer) -> None:
-        if isinstance(answer, Ack) and not self.is_busy and answer.total != len(self.table or {}):
+        has = count_flows((self.table or {}).values())
+        if isinstance(answer, Ack) and not self.is_busy and answer.total != has:
             self._look_again()
 
     def _audit(self) -> float | None:
@@ -238,7 +243,7 @@ class Nic:
         turn = self._turn
         self._list(lambda table: self._looked(turn, table))
 
-    def _looked(self, turn: int, table: dict[bytes, Flow]) -> None:
+    def _looked(self, turn: int, table: dict[bytes, Entry]) -> None:
         """Mend what somebody else has changed; what we have changed meanwhile is ours."""
         before = self.table
         if turn != self._turn or before is None:
@@ -278,15 +283,15 @@ class Nic:
         self.table = None
         self._list(self._has_read)
 
-    def _has_read(self, table: dict[bytes, Flow]) -> None:
+    def _has_read(self, table: dict[bytes, Entry]) -> None:
         self.table = table
-        for flow in table.values():
-            self.numbers.update(dict.fromkeys(flow.numbers))
+        for each in table.values():
+            self.numbers.update(dict.fromkeys(each.numbers))
         self._watcher.read(self)
         self._program()
 
-    def _list(self, done: Callable[[dict[bytes, Flow]], None]) -> None:
-        def listed(table: dict[bytes, Flow]) -> None:
+    def _list(self, done: Callable[[dict[bytes, Entry]], None]) -> None:
+        def listed(table: dict[bytes, Entry]) -> None:
             self.troubles.pop("list", None)
             done(table)
 
@@ -294,11 +299,12 @@ class Nic:
             self.counters["refused"] += 1
             self.troubles["list"] = Trouble("reading its table", error)
 
-        Listing(partial(self._order, Type.LIST_ENTRIES), listed, failed).ask()
+        groups = bool(self.registration and self.registration.groups_max)
+        Listing(self._order, groups, listed, failed).ask()
 
     # --- the difference ------------------------------------------------------------------
 
-    def changes(self) -> tuple[list[Flow], list[Flow]]:
+    def changes(self) -> tuple[list[Entry], list[Entry]]:
         """What is to be deleted and to be set, in this order."""
         refused = {
             key: trouble.flow for key, trouble in self.troubles.items() if isinstance(key, bytes)
@@ -326,8 +332,8 @@ class Nic:
 
     def _given(self, batch: Batch, answer: Answer) -> None:
         self._under_way -= 1
-        done = len(batch.flows) if isinstance(answer, Ack) else answer.done
-        self._took(batch, batch.flows[:done])
+        done = len(batch.entries) if isinstance(answer, Ack) else answer.done
+        self._took(batch, batch.entries[:done])
         if not isinstance(answer, Ack):
             self._refused(batch, answer.done, errors.name(answer), bool(answer.openflow))
         if not self._under_way:
@@ -336,23 +342,24 @@ class Nic:
             else:
                 self._watcher.ready(self)
 
-    def _took(self, batch: Batch, flows: list[Flow]) -> None:
+    def _took(self, batch: Batch, entries: list[Entry]) -> None:
         assert self.table is not None
         if batch.type == Type.DELETE_ENTRY:
-            for flow in flows:
-                self.table.pop(flow.key, None)
-            self.counters["flows_deleted"] += len(flows)
+            for each in entries:
+                self.table.pop(each.key, None)
+            self.counters["flows_deleted"] += count_flows(entries)
         else:
-            self.table.update((flow.key, flow) for flow in flows)
-            self.counters["flows_set"] += len(flows)
+            self.table.update((each.key, each) for each in entries)
+            self.counters["flows_set"] += count_flows(entries)
 
     def _refused(self, batch: Batch, at: int, error: str, is_of_one: bool) -> None:
-        """One flow was refused, and those behind it were not looked at; or all were."""
-        wrong = batch.flows[at : at + 1] if is_of_one else batch.flows[at:]
-        for flow in wrong:
-            self.troubles[flow.key] = Trouble("flow", error, flow)
+        """One entry was refused, and those behind it were not looked at; or all were."""
+        wrong = batch.entries[at : at + 1] if is_of_one else batch.entries[at:]
+        for each in wrong:
+            about = "flow" if isinstance(each, Flow) else "group"
+            self.troubles[each.key] = Trouble(about, error, each)
         self.counters["refused"] += len(wrong)
-        rest = batch.flows[at + len(wrong) :]
+        rest = batch.entries[at + len(wrong) :]
         if rest:
             self._give(Batch(batch.type, rest))
 

@@ -13,6 +13,7 @@ from ..plan.flows import mtu
 from ..plan.values import offload_json, offload_names
 from . import events as told
 from . import text
+from .entry import count_flows, setting_order
 from .fabric import Fabric, is_same
 from .nic import Nic, Phase, Trouble
 
@@ -56,8 +57,8 @@ def nic(fabric: Fabric, mac: bytes) -> dict[str, Any]:
         "state": _state(fabric, one),
         "switch": f"{one.way.datapath_id:016x}" if one.way else None,
         "port": one.way.port if one.way else None,
-        "flows": None if one.table is None else len(one.table),
-        "wanted": len(one.wanted),
+        "flows": None if one.table is None else count_flows(one.table.values()),
+        "wanted": count_flows(one.wanted.values()),
         "mtu": one.mtu,
         "offloads": offload_json(about.offloads),
         "offloads_lacking": [] if about.offloads is None else offload_names(one.offloads.lacking),
@@ -89,7 +90,7 @@ def _state(fabric: Fabric, one: Nic) -> str:
 
 
 def _trouble(each: Trouble) -> dict[str, Any]:
-    flow = text.flow(each.flow) if each.flow else None
+    flow = text.entry(each.flow) if each.flow else None
     return {"about": each.about, "error": each.error, "flow": flow}
 
 
@@ -98,18 +99,18 @@ def flows(fabric: Fabric, mac: bytes) -> dict[str, Any]:
     one = fabric.nics[mac]
     return {
         **nic(fabric, mac),
-        "table": None if one.table is None else [text.flow(each) for each in _sorted(one.table)],
+        "table": None if one.table is None else [text.entry(each) for each in _sorted(one.table)],
         **_changes(*one.changes()),
     }
 
 
 def _sorted(table: dict[bytes, Any]) -> list[Any]:
-    return sorted(table.values(), key=lambda flow: (-flow.priority, flow.key))
+    return sorted(table.values(), key=lambda each: (-setting_order(each)[0], each.key))
 
 
 def _changes(deleted: list[Any], changed: list[Any]) -> dict[str, list[str]]:
-    return {"delete": [text.flow(each) for each in deleted],
-            "set": [text.flow(each) for each in changed]}  # fmt: skip
+    return {"delete": [text.entry(each) for each in deleted],
+            "set": [text.entry(each) for each in changed]}  # fmt: skip
 
 
 def events(fabric: Fabric, mac: bytes | None, since: int | None, shift: float) -> dict[str, Any]:

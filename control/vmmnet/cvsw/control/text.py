@@ -7,7 +7,9 @@ import struct
 from collections.abc import Callable, Iterator
 from ipaddress import IPv4Address, IPv6Address
 
+from .entry import Entry
 from .flow import Flow, actions_of, cookie_of, fields_of
+from .group import Group, buckets_of, is_indirect
 
 _OURS = 0x00525400
 _PORTS = {0xFFFFFFF8: "IN_PORT", 0xFFFFFFFA: "NORMAL",
@@ -78,12 +80,26 @@ _FIELDS: dict[int, tuple[str, Callable[[bytes], str]]] = {
 }
 
 
-def flow(flow: Flow) -> str:
-    """One flow, in a line."""
+def entry(entry: Entry) -> str:
+    """A flow or a group, in a line."""
+    return _group(entry) if isinstance(entry, Group) else _flow(entry)
+
+
+def _group(group: Group) -> str:
+    buckets = "".join(f",bucket=actions={_listed(each)}" for each in buckets_of(group))
+    kind = "indirect" if is_indirect(group) else "all"
+    return f"group_id={group.number},type={kind}{buckets}"
+
+
+def _flow(flow: Flow) -> str:
     fields = ",".join([f"priority={flow.priority}", *map(field, fields_of(flow))])
     cookie = cookie_of(flow)
-    actions = ",".join(_actions(flow)) or "drop"
+    actions = _listed(actions_of(flow))
     return (f"cookie={cookie:#x}, " if cookie else "") + f"{fields} actions={actions}"
+
+
+def _listed(actions: list[bytes]) -> str:
+    return ",".join(_actions(actions)) or "drop"
 
 
 def field(oxm: bytes) -> str:
@@ -124,11 +140,13 @@ def match10(octets: bytes) -> Iterator[str]:
             yield f"{name}={_ip4(octets[at : at + 4])}" + (f"/{length}" if length < 32 else "")
 
 
-def _actions(flow: Flow) -> Iterator[str]:
-    for action in actions_of(flow):
+def _actions(actions: list[bytes]) -> Iterator[str]:
+    for action in actions:
         kind = int.from_bytes(action[:2])
         if kind == 0:
             yield f"output:{_port(action[4:8])}"
+        elif kind == 22:
+            yield f"group:{_number(action[4:8])}"
         elif kind == 25:
             name, _, value = field(action[4 : 8 + action[7]]).partition("=")
             yield f"set_field:{value}->{name}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What follows from a plan for each NIC: flows, MTU, and pairs that share keys.
+"""What follows from a plan for each NIC: flows and groups, MTU, and pairs that share keys.
 
 Theory of operation
 ===================
@@ -18,6 +18,11 @@ The last two are one frame's way: a frame out of a tunnel is looked up again and
 has the VNI as its tunnel_id. That of a frame as it comes from the wire is 0,
 which flows of the third kind ask for: a tunnel within a tunnel is opened once.
 
+The copies of the second kind are actions of one flow. Where a tenant has more peers than
+a flow has room for, they are buckets of groups: as a group has to fit into a control frame,
+there is one for each so many peers, and one that goes on to all of these. Which group a
+peer is in depends on the plan alone, so that new keys of a peer change its group only.
+
 What a NIC seals with is bound to the peer. What it opens is bound by the
 association that the peer alone has the other end of.
 """
@@ -26,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from ..wire import PAYLOAD_MAX
 from . import openflow
 from .model import Address, Nic, Plan, Station, Tenant
 from .openflow import Field, Masked, Match, Value
@@ -33,8 +39,14 @@ from .openflow import Field, Masked, Match, Value
 #: Numbers of a peer's associations, outbound and inbound, by its MAC address.
 Associations = Mapping[bytes, tuple[int, int]]
 
+#: Members of a tenant, unless it has a multicast group: a copy of broadcast goes to each.
+MEMBERS_MAX = 512
 #: Actions in a flow of CVSW (docs/cvsw-openflow.md).
 ACTIONS_MAX = 32
+# The group that goes on to all others, which have the numbers behind it.
+_TO_ALL = 1
+# Octets of a LIST_GROUPS's answer and of a GROUP_MOD before its buckets.
+_ACK_LEN, _GROUP_LEN = 8, 16
 _FLOW_PRIORITY, _DROP_PRIORITY = 1, 0
 _IP4, _ARP, _IP6 = 0x0800, 0x0806, 0x86DD
 _UDP, _ESP, _ICMP6 = 17, 50, 58
@@ -50,14 +62,9 @@ _UDP_LEN, _VXLAN_LEN, _ETHERNET_LEN = 8, 8, 14
 _ESP_HEAD, _ESP_TRAILER, _ESP_ICV, _ESP_WORD = 8 + 8, 2, 16, 4
 
 
-def peers_max(tenant: Tenant) -> int | None:
-    """How many peers one of a tenant can have; None: any number.
-
-    Broadcast to each of them takes two actions of one flow, with a cipher three.
-    """
-    if tenant.group is not None:
-        return None
-    return ACTIONS_MAX // (3 if tenant.cipher else 2)
+def members_max(tenant: Tenant) -> int | None:
+    """How many members a tenant can have; None: any number."""
+    return MEMBERS_MAX if tenant.group is None else None
 
 
 def mtu(plan: Plan, nic: Nic) -> int:
@@ -87,6 +94,8 @@ def pairs(plan: Plan) -> tuple[tuple[Nic, Nic, str], ...]:
 def flows(plan: Plan, nic: Nic, sas: Associations) -> tuple[bytes, ...]:
     """The flows of a NIC: FLOW_MODs of OpenFlow 1.3, sorted; those that drop are first.
 
+    The groups that they name, as GROUP_MODs, are among them.
+
     Of a tenant with a cipher, peers that are missing in ``sas`` are left out:
     nothing goes to them or comes from them. An inbound number of 0 stands for
     every association that the NIC has been given: while keys change, frames
@@ -95,11 +104,12 @@ def flows(plan: Plan, nic: Nic, sas: Associations) -> tuple[bytes, ...]:
     tenant = plan.tenant(nic)
     peers = [each for each in plan.peers(nic) if not tenant.cipher or each.tunnel.mac in sas]
     result = [*_drops(), *_to_guest(tenant, nic)]
+    ways = {}
     for peer in peers:
-        way = _way(plan, tenant, nic, peer, sas)
+        way = ways[peer.name] = _way(plan, tenant, nic, peer, sas)
         result += _to_peer(nic, peer, way)
         result += _from_peer(plan, tenant, nic, peer, sas)
-    result += _to_all(plan, tenant, nic, peers, sas)
+    result += _to_all(plan, tenant, nic, ways)
     result += _nd_reply(tenant, nic)
     return tuple(sorted(result))
 
@@ -139,18 +149,34 @@ def _to_peer(nic: Nic, peer: Nic | Station, way: tuple[bytes, ...]) -> Iterator[
 
 
 def _to_all(
-    plan: Plan, tenant: Tenant, nic: Nic, peers: list[Nic | Station], sas: Associations
+    plan: Plan, tenant: Tenant, nic: Nic, ways: Mapping[str, tuple[bytes, ...]]
 ) -> Iterator[bytes]:
     """Broadcast and multicast; the network of a tenant knows its members' groups no closer."""
-    if not peers:
+    if not ways:
         return
-    if tenant.group is None:
-        ways = [step for peer in peers for step in _way(plan, tenant, nic, peer, sas)]
-    else:
+    if tenant.group is not None:
         mac = openflow.group_mac(tenant.group)
         encap = openflow.tunnel_encap(tenant.vni, plan.port, nic.tunnel, tenant.group, mac)
-        ways = [encap, openflow.output(openflow.WIRE)]
-    yield _add(_from_guest(nic, _GROUPS), *ways)
+        steps = [encap, openflow.output(openflow.WIRE)]
+    elif (len(tenant.members) - 1) * (3 if tenant.cipher else 2) <= ACTIONS_MAX:
+        steps = [step for way in ways.values() for step in way]
+    else:
+        yield from _groups(plan, nic, ways)
+        steps = [openflow.group(_TO_ALL)]
+    yield _add(_from_guest(nic, _GROUPS), *steps)
+
+
+def _groups(plan: Plan, nic: Nic, ways: Mapping[str, tuple[bytes, ...]]) -> Iterator[bytes]:
+    """Peers without a way have no bucket, and keep its place in their group."""
+    buckets = {name: openflow.bucket(way) for name, way in ways.items()}
+    size = len(next(iter(buckets.values())))  # of each: the tunnels are of one family
+    most = (PAYLOAD_MAX - _ACK_LEN - _GROUP_LEN) // size
+    peers = [peer.name for peer in plan.peers(nic)]
+    parts = [peers[at : at + most] for at in range(0, len(peers), most)]
+    numbers = range(_TO_ALL + 1, _TO_ALL + 1 + len(parts))
+    yield openflow.add_group(_TO_ALL, (openflow.bucket([openflow.group(n)]) for n in numbers))
+    for number, part in zip(numbers, parts, strict=True):
+        yield openflow.add_group(number, (buckets[name] for name in part if name in buckets))
 
 
 # --- from the wire -------------------------------------------------------------------------

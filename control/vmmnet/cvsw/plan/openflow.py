@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""FLOW_MODs of OpenFlow 1.3.5, with CVSW's own actions (``include/vmmnet/cvsw-action.h``).
+"""FLOW_MODs and GROUP_MODs of OpenFlow 1.3.5, with CVSW's own actions.
 
-They are octets from the beginning, and of one form: what a NIC tells of a flow
-in LIST_ENTRIES is, but for the transaction's number, what it was told. Fields
-are in the order of their numbers.
+These are in ``include/vmmnet/cvsw-action.h``. Messages are octets from the beginning,
+and of one form: what a NIC tells of a flow in LIST_ENTRIES is, but for the transaction's
+number, what it was told; so are groups in LIST_GROUPS. Fields are in the order of their
+numbers.
 """
 
 from __future__ import annotations
@@ -19,14 +20,17 @@ from .model import Address, Endpoint
 GUEST, WIRE, IN_PORT = 1, 2, 0xFFFFFFF8
 MULTICAST = bytes.fromhex("010000000000")
 
-_VERSION, _FLOW_MOD, _ADD = 4, 14, 0
+_VERSION, _FLOW_MOD, _GROUP_MOD, _ADD = 4, 14, 15, 0
 _HEADER = struct.Struct(">BBHI")
 # Cookie and its mask, table, command, timeouts, priority, buffer, port, group, flags.
 _FLOW = struct.Struct(">QQBBHHHIIIHxx")
+# Command, type, number; of a bucket: length, weight, port and group to watch.
+_GROUP_HEAD, _BUCKET_HEAD = struct.Struct(">HBxI"), struct.Struct(">HHII4x")
 _NO_BUFFER = _ANY = 0xFFFFFFFF
 _OXM_BASIC = 0x8000
 _APPLY_ACTIONS = 4
-_OUTPUT, _SET_FIELD, _EXPERIMENTER = 0, 25, 0xFFFF
+_ALL = 0
+_OUTPUT, _GROUP, _SET_FIELD, _EXPERIMENTER = 0, 22, 25, 0xFFFF
 _CVSW = 0x00525400
 _TTL = 64
 
@@ -88,6 +92,23 @@ def add(priority: int, match: Match, actions: Iterable[bytes] = ()) -> bytes:
     if listed:
         body += struct.pack(">HHxxxx", _APPLY_ACTIONS, 8 + len(listed)) + listed
     return _HEADER.pack(_VERSION, _FLOW_MOD, _HEADER.size + len(body), 0) + body
+
+
+def add_group(number: int, buckets: Iterable[bytes]) -> bytes:
+    """OFPT_GROUP_MOD that adds a group of type ALL: each bucket gets a copy of the frame."""
+    body = _GROUP_HEAD.pack(_ADD, _ALL, number) + b"".join(buckets)
+    return _HEADER.pack(_VERSION, _GROUP_MOD, _HEADER.size + len(body), 0) + body
+
+
+def bucket(actions: Iterable[bytes]) -> bytes:
+    """A bucket of a group; its actions are in the order in which they are carried out."""
+    listed = b"".join(actions)
+    return _BUCKET_HEAD.pack(_BUCKET_HEAD.size + len(listed), 0, _ANY, _ANY) + listed
+
+
+def group(number: int) -> bytes:
+    """OFPAT_GROUP."""
+    return struct.pack(">HHI", _GROUP, 8, number)
 
 
 def output(port: int) -> bytes:

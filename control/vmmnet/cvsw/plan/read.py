@@ -147,13 +147,13 @@ class _Reader:
             )
         if "vms" in parts and isinstance(parts["vms"], yaml.MappingNode) and not parts["vms"].value:
             bad(parts["vms"], f"{what} has no VM")
-        most = flows.peers_max(tenant)
-        if most is not None and len(members) > most + 1:
+        most = flows.members_max(tenant)
+        if most is not None and len(members) > most:
             way = "" if tenant.cipher else "; with 'group', there is no limit"
             bad(
                 key,
-                f"{what} has {len(members)} members, and {most + 1} are the most: a copy of"
-                f" broadcast goes to each in one flow{way}",
+                f"{what} has {len(members)} members, and {most} are the most: a copy of broadcast"
+                f" goes to each{way}",
             )
         self._check_family(tenant, members, parts)
         self._check_reach(tenant, members, parts)

@@ -65,7 +65,8 @@ def resident(pid: int) -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
 
 
-def _kernel_threads() -> list[int]:
+def kernel_threads() -> list[int]:
+    """The kernel's own threads that carry packets."""
     found = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
@@ -77,7 +78,7 @@ def _kernel_threads() -> list[int]:
 
 def _ours() -> float:
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-    pids = [*process.owned(), *_kernel_threads()]
+    pids = [*process.owned(), *kernel_threads()]
     living = sum(sum(_process_ticks(pid)) for pid in pids)
     return living / _TICKS + ended.ru_utime + ended.ru_stime
 

@@ -81,6 +81,11 @@ def signed(value: Spread | None, unit: str = "") -> str:
     return f"{median}{unit} ({least}..{greatest})"
 
 
+def at_least(value: Spread | None) -> Spread | None:
+    """What a Goal takes of a value that is to be greater than a bound: both negated."""
+    return value and Spread(-value.median, -value.greatest, -value.least)
+
+
 def _with_sign(value: float) -> str:
     # What rounds to nothing has none.
     text = number(value)

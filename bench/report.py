@@ -21,9 +21,8 @@ from .loads import Load, Metric, Values
 # One value a round; None where the measurement failed.
 Rounds = Sequence[float | None]
 _T = TypeVar("_T")
-# Other work of the machine, as a part of its time, from which on values are
-# to be doubted.
-_DISTURBED = 0.05
+#: Other work of the machine, as a part of its time, from which on values are to be doubted.
+DISTURBED = 0.05
 
 
 def turned(paths: Sequence[_T], by: int) -> list[_T]:
@@ -67,7 +66,7 @@ class Samples:
             return "nothing was measured"
         median, most = statistics.median(self.others), max(self.others)
         text = f"other work took {median:.0%} of the machine, at most {most:.0%}"
-        if median > _DISTURBED:
+        if median > DISTURBED:
             text += ": it was not idle, every value is rough"
         return text
 

@@ -37,6 +37,7 @@ _EXPERIMENTER = 0x00525400
 # OpenFlow 1.0's wildcards.
 _W_ALL = 0x3FFFFF
 _W_IN_PORT, _W_DL_TYPE, _W_NW_PROTO = 1 << 0, 1 << 4, 1 << 5
+_W_TP_SRC, _W_TP_DST, _W_NW_SRC = 1 << 6, 1 << 7, 0x3F << 8
 
 
 def mac_octets(text: str) -> bytes:
@@ -79,6 +80,9 @@ def flow(
     in_port: int | None = None,
     dl_type: int | None = None,
     nw_proto: int | None = None,
+    nw_src: str | None = None,
+    tp_src: int | None = None,
+    tp_dst: int | None = None,
     priority: int = 1,
     cookie: int = 0,
     idle: int = 0,
@@ -86,12 +90,19 @@ def flow(
     delete: bool = False,
 ) -> bytes:
     """OFPT_FLOW_MOD of OpenFlow 1.0."""
-    wildcards = _W_ALL
-    wildcards &= ~_W_IN_PORT if in_port is not None else _W_ALL
-    wildcards &= ~_W_DL_TYPE if dl_type is not None else _W_ALL
-    wildcards &= ~_W_NW_PROTO if nw_proto is not None else _W_ALL
+    given = (
+        (_W_IN_PORT, in_port),
+        (_W_DL_TYPE, dl_type),
+        (_W_NW_PROTO, nw_proto),
+        (_W_NW_SRC, nw_src),
+        (_W_TP_SRC, tp_src),
+        (_W_TP_DST, tp_dst),
+    )
+    wildcards = _W_ALL & ~sum(bits for bits, value in given if value is not None)
+    source = int(ip_address(nw_src or "0.0.0.0"))
     match = struct.pack(">IH6s6sHBxHBBxxIIHH", wildcards, in_port or 0, b"", b"", 0, 0,
-                        dl_type or 0, 0, nw_proto or 0, 0, 0, 0, 0)  # fmt: skip
+                        dl_type or 0, 0, nw_proto or 0, source, 0, tp_src or 0,
+                        tp_dst or 0)  # fmt: skip
     command = _DELETE if delete else _ADD
     body = struct.pack(">QHHHHIHH", cookie, command, idle, 0, priority, 0xFFFFFFFF, ANY, flags)
     rest = match + body + b"".join(actions)

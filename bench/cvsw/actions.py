@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What CVSW's actions cost a frame, without a guest and without a wire (cvsw-run.c)."""
+"""What CVSW's actions cost a frame, without a guest and without a wire (actions.c)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pathlib import Path
 from vmmnet.testbed import paths as tree
 from vmmnet.testbed import tools
 
-from .loads import Metric
-from .report import Comparison, Rounds, number, spread
+from ..loads import Metric
+from ..report import Comparison, Rounds, number, spread
 
-#: The lists of actions that cvsw-run.c carries out, and what they do.
+#: The lists of actions that actions.c carries out, and what they do.
 TITLES = {
     "null": "no flow: the frame goes on as it is",
     "output": "a flow without a change",
@@ -34,7 +34,7 @@ _ROOMS = ("net/packet", "net/esp", *(f"hw/net/cvsw/{floor}" for floor in _FLOORS
 
 @dataclass
 class Costs:
-    """What one run of cvsw-run.c says."""
+    """What one run of actions.c says."""
 
     #: Nanoseconds a frame of each round, by actions and octets of the frame.
     actions: dict[tuple[str, int], list[float]] = field(default_factory=dict)
@@ -45,11 +45,11 @@ class Costs:
 
 
 def build(folder: Path) -> Path:
-    """Compile cvsw-run.c with the code that is in QEMU, optimized as QEMU's."""
-    product = folder / "cvsw-run"
+    """Compile actions.c with the code that is in QEMU, optimized as QEMU's."""
+    product = folder / "cvsw-actions"
     flags = tools.run(["pkg-config", "--cflags", "--libs", "glib-2.0", "libcrypto"]).split()
     includes = [f"-I{tree.ROOT}", f"-I{tree.ROOT / 'include'}"]
-    sources = [tree.ROOT / "bench/cvsw-run.c"]
+    sources = [tree.ROOT / "bench/cvsw/actions.c"]
     for room in _ROOMS:
         sources += sorted((tree.ROOT / room).glob("*.c"))
     tools.run(["gcc", "-std=gnu11", "-O2", "-Wall", *includes, "-o", product, *sources, *flags])
@@ -57,7 +57,7 @@ def build(folder: Path) -> Path:
 
 
 def measure(program: Path, rounds: int) -> Costs:
-    """Run cvsw-run.c."""
+    """Run actions.c."""
     costs = Costs()
     for line in tools.run([program, str(rounds)]).splitlines():
         found = json.loads(line)

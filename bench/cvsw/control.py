@@ -29,7 +29,7 @@ from vmmnet.testbed import conditions, paths, scratch, wait, wheels
 from vmmnet.testbed.cvsw_nics import SimNic
 from vmmnet.testbed.cvsw_switch import Switch
 
-from . import report
+from .. import report
 
 #: NICs of a tenant: 122 flows each, as broadcast goes to a group.
 MEMBERS = 40

@@ -2,7 +2,7 @@
 /*
  * The cost of a look into CVSW's flow table
  *
- *     cvsw-core [ROUNDS]
+ *     core [ROUNDS]
  *
  * The table has 1,024 entries in 16 masks, four of them of Ethernet and tags,
  * twelve of IPv4 and TCP, each mask with a priority of its own.  Each line of

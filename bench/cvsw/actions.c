@@ -2,7 +2,7 @@
 /*
  * The time of a frame in the switch of a NIC, action by action
  *
- *   cvsw-run ROUNDS
+ *   actions ROUNDS
  *
  * A traffic generator stands on both sides of hw/net/cvsw/run, without a guest
  * and without a wire.  Each result is a line of JSON on stdout:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What one look into CVSW's flow table costs, without a NIC around it.
 
-In the code that is in QEMU, by cvsw-core.c, beside a GHashTable for each mask.
+In the code that is in QEMU, by core.c, beside a GHashTable for each mask.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from pathlib import Path
 from vmmnet.testbed import paths as tree
 from vmmnet.testbed import tools
 
-from .loads import Metric
-from .report import Comparison
+from ..loads import Metric
+from ..report import Comparison
 
-#: What cvsw-core.c measures, and what that is; there are 1,024 entries.
+#: What core.c measures, and what that is; there are 1,024 entries.
 TITLES = {
     "parse": "reading a frame's headers",
     "key": "making a key of them",
@@ -45,18 +45,18 @@ Costs = dict[str, list[float]]
 
 
 def build(folder: Path) -> Path:
-    """Compile cvsw-core.c with the code that is in QEMU, optimized as QEMU's."""
+    """Compile core.c with the code that is in QEMU, optimized as QEMU's."""
     product = folder / "cvsw-core"
     flags = tools.run(["pkg-config", "--cflags", "--libs", "glib-2.0"]).split()
     includes = [f"-I{tree.ROOT}", f"-I{tree.ROOT / 'include'}"]
-    sources = [tree.ROOT / each for each in ("bench/cvsw-core.c", *_SOURCES)]
+    sources = [tree.ROOT / each for each in ("bench/cvsw/core.c", *_SOURCES)]
     options = ["-std=gnu11", "-O2", "-Wall", *includes]
     tools.run(["gcc", *options, "-o", product, *sources, *flags])
     return product
 
 
 def measure(program: Path, rounds: int) -> Costs:
-    """Run cvsw-core.c."""
+    """Run core.c."""
     found = map(json.loads, tools.run([program, str(rounds)]).splitlines())
     return {each["what"]: each["ns"] for each in found}
 

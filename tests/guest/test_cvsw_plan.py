@@ -21,16 +21,18 @@ from vmmnet.testbed.net import Interface, Namespace, Network
 MAC, BEHIND = "52:54:00:00:00:01", "02:00:00:00:00:77"
 HOST, VM = "192.0.2.1", "192.0.2.2"
 INSIDE_HOST, INSIDE_VM = "198.51.100.1", "198.51.100.2"
-VNI = 5002
+HOST6, VM6 = "2001:db8::1", "2001:db8::2"
+INSIDE_HOST6, INSIDE_VM6 = "2001:db8:1::1", "2001:db8:1::2"
+VNI, VNI6 = 5002, 5003
 PLAN = f"""\
 underlay: {{mtu: 1500}}
 tenants:
   blue:
-    vni: {VNI}
+    vni: %(vni)s
     vms:
-      vm: {{mac: {MAC}, key: key, tunnel: {VM}}}
+      vm: {{mac: {MAC}, key: key, tunnel: "%(vm)s"}}
     stations:
-      host: {{macs: [{BEHIND}], tunnel: {HOST}, tunnel-mac: "%s"}}
+      host: {{macs: [{BEHIND}], tunnel: "%(host)s", tunnel-mac: "%(mac)s"}}
 """
 
 
@@ -49,20 +51,32 @@ class Bed:
         """The guest's."""
         return next(self.plan.nics())
 
+    def program(self, plan: Plan) -> None:
+        """Have the NIC as a plan says, and the guest at its MTU."""
+        (nic,) = plan.nics()
+        with contextlib.closing(Controller(self.tap, MAC)) as controller:
+            controller.hello()
+            controller.meet()
+            controller.clear()
+            for each in flows(plan, nic, {}):
+                controller.set(each)
+        self.guest.run(f"ip link set {self.name} mtu {mtu(plan, nic)}")
+
     def pings(self, address: str, size: int = 56) -> bool:
         """Whether an address answers the guest."""
         words = ["ping", "-c1", "-W1", "-s", str(size), address]
         return self.guest.run(words, check=False).rc == 0
 
 
-def planned(tap: Interface) -> Plan:
+def planned(tap: Interface, *, is_ip6: bool = False) -> Plan:
     """The plan of a host behind a tap."""
+    host, vm, vni = (HOST6, VM6, VNI6) if is_ip6 else (HOST, VM, VNI)
     with tempfile.TemporaryDirectory() as folder:
         key = Path(folder, "key")
         key.write_bytes(cvsw.KEY)
         key.chmod(0o600)
         path = Path(folder, "plan.yaml")
-        path.write_text(PLAN % tap.mac)
+        path.write_text(PLAN % {"mac": tap.mac, "host": host, "vm": vm, "vni": vni})
         return read(path)
 
 
@@ -72,11 +86,17 @@ def bed() -> Iterator[Bed]:
         host = network.namespace("host")
         tap = host.tap("tap0")
         tap.add_address(f"{HOST}/24")
-        words = ["type", "vxlan", "id", str(VNI), "local", HOST, "remote", VM, "dstport", "4789"]
-        host.ip("link", "add", "vx0", "address", BEHIND, *words, "dev", tap.name)
-        inside = Interface(host, "vx0")
-        inside.add_address(f"{INSIDE_HOST}/24")
-        inside.up()
+        tap.add_address(f"{HOST6}/64")
+        for name, vni, ours, theirs, address in (
+            ("vx0", VNI, HOST, VM, f"{INSIDE_HOST}/24"),
+            ("vx6", VNI6, HOST6, VM6, f"{INSIDE_HOST6}/64"),
+        ):
+            words = ["type", "vxlan", "id", str(vni), "local", ours, "remote", theirs]
+            words += ["dstport", "4789", "dev", tap.name]
+            host.ip("link", "add", name, "address", BEHIND, *words)
+            inside = Interface(host, name)
+            inside.add_address(address)
+            inside.up()
         arguments = [
             *("-netdev", "tap,id=net0,ifname=tap0,script=no,downscript=no,vhost=off"),
             *("-object", f"secret,id=key,data={cvsw.KEY.decode().replace(',', ',,')}"),
@@ -95,12 +115,7 @@ def bed() -> Iterator[Bed]:
             # In the underlay, for an attempt to get out.
             guest.run(f"ip address add {VM}/24 dev {name}")
             made = Bed(guest, name, host, tap, planned(tap))
-            with contextlib.closing(Controller(tap, MAC)) as controller:
-                controller.hello()
-                controller.meet()
-                for each in flows(made.plan, made.nic, {}):
-                    controller.set(each)
-            guest.run(f"ip link set {name} mtu {mtu(made.plan, made.nic)}")
+            made.program(made.plan)
             yield made
 
 
@@ -133,3 +148,47 @@ def test_nothing_else(bed: Bed) -> None:
     learned = bed.host.run(["bridge", "fdb", "show", "dev", "vx0"]).stdout
     assert MAC in learned
     assert stranger not in learned
+
+
+@pytest.fixture
+def over_ip6(bed: Bed) -> Iterator[Bed]:
+    """The same by another plan: its tunnels go over IPv6."""
+    bed.program(planned(bed.tap, is_ip6=True))
+    # Not before: it goes when the interface is switched off.
+    bed.guest.run(f"ip address replace {INSIDE_VM6}/64 dev {bed.name} nodad")
+    yield bed
+    bed.program(bed.plan)
+
+
+def test_meets_station_of_ip6(over_ip6: Bed) -> None:
+    """The host finds the end by neighbour discovery; in the tunnel, both find each other so."""
+    bed = over_ip6
+    wait.until(lambda: bed.pings(INSIDE_HOST6), "the station answers in the tunnel")
+    (line,) = bed.host.ip("neigh", "show", VM6, "dev", bed.tap.name).splitlines()
+    assert MAC in line
+    plan = planned(bed.tap, is_ip6=True)
+    size = mtu(plan, next(plan.nics())) - 48
+    wait.until(lambda: bed.pings(INSIDE_HOST6, size), "the longest packet is answered")
+
+
+def test_address_is_taken(over_ip6: Bed) -> None:
+    """Who wants to have the address of the end learns that somebody has it (RFC 4862)."""
+    bed = over_ip6
+    tap, own = bed.tap.name, ["dev", bed.tap.name]
+    where = f"net.ipv6.conf.{tap}"
+    bed.host.sysctl({f"{where}.accept_dad": 1, f"{where}.dad_transmits": 1})
+    free = "2001:db8::3"
+    for address in (VM6, free):
+        bed.host.ip("address", "add", f"{address}/64", *own)
+    wait.until(
+        lambda: "dadfailed" in bed.host.ip("-6", "address", "show", *own, "to", VM6),
+        "the NIC defends its address",
+    )
+    wait.until(
+        lambda: "tentative" not in bed.host.ip("-6", "address", "show", *own, "to", free),
+        "nobody has the other one",
+    )
+    assert "dadfailed" not in bed.host.ip("-6", "address", "show", *own, "to", free)
+    for address in (VM6, free):
+        bed.host.ip("address", "del", f"{address}/64", *own)
+    bed.host.sysctl({f"{where}.accept_dad": 0, f"{where}.dad_transmits": 0})

@@ -348,7 +348,7 @@ static void test_bad_actions(void)
         { "0008 0008 01 000000", 5, "OFPBAC_BAD_ARGUMENT" },
         { "ffff 0010 00002320 0002 000000000000", 2, "OFPBAC_BAD_VENDOR" },
         { "ffff 0008 00525400", 1, "OFPBAC_BAD_LEN" },
-        { "ffff 0010 00525400 0006 000000000000", 3,
+        { "ffff 0010 00525400 0007 000000000000", 3,
           "OFPBAC_BAD_VENDOR_TYPE" },
         /* 1.0 needs no vendor action for its own ones. */
         { "ffff 0010 00525400 0005 0003 00000000", 3,

@@ -228,17 +228,17 @@ static void test_cut(void)
 
     offload.gso = PACKET_GSO_TCP4;
     offload.gso_size = SIZE;
-    net_stage_gather_send(g, iov, 2, &offload, true);
+    net_stage_gather_send(g, 0, iov, 2, &offload, true);
     check(0, 0, 3);
     offloads = NET_STAGE_CSUM | NET_STAGE_TSO6;
-    net_stage_gather_send(g, iov, 2, &offload, true);
+    net_stage_gather_send(g, 0, iov, 2, &offload, true);
     g_assert_cmpuint(got->len, ==, 4);
     for (unsigned i = 0; i < 3; i++) {
         check(1 + i, i, 1);
     }
     /* What cannot be cut is lost, and it is said. */
     offload.gso = PACKET_GSO_UDP;
-    net_stage_gather_send(g, iov, 2, &offload, true);
+    net_stage_gather_send(g, 0, iov, 2, &offload, true);
     g_assert_cmpuint(got->len, ==, 4);
     g_assert_cmpuint(refused, ==, 1);
     end(g);

@@ -317,6 +317,7 @@ def test_replaced_behind_our_back(world: World) -> None:
     assert sent["blue1"][Type.SET_ENTRY] == 1
     # The others are looked at, and left alone; all of them seldom.
     asked = {name: each.pop(Type.LIST_ENTRIES) for name, each in sent.items()}
+    assert all(each.pop(Type.LIST_GROUPS) <= asked[name] for name, each in sent.items())
     assert not any(each for name, each in sent.items() if name != "blue1")
     probes = audit.EVERY_MAX / PROBE_EVERY
     tables = [len(world.nics[name].table) for name in asked]

@@ -78,9 +78,11 @@ static void cvsw_emit(void *opaque, uint32_t port, const struct iovec *iov,
 
 /* What has no flow, for a guest that takes nothing, waits with the others. */
 static NetStageVerdict cvsw_queue_for_guest(CvswNic *nic,
-                                            const NetStageFrame *frame)
+                                            const struct iovec *iov, int parts,
+                                            const PacketOffload *offload)
 {
-    if (!net_stage_send(nic->stage, NET_STAGE_NIC, frame)) {
+    if (!net_stage_send_packet(nic->stage, NET_STAGE_NIC, nic->queue, iov,
+                               parts, offload)) {
         cvsw_nic_drop(nic, CVSW_PORT_WIRE, CVSW_DROP_QUEUE);
     }
     return NET_STAGE_DROP;
@@ -106,8 +108,8 @@ static NetStageVerdict cvsw_take(CvswNic *nic, uint32_t in_port,
     if (in_port == CVSW_PORT_WIRE) {
         net_stage_gather_flush(nic->gather);    /* which it must not overtake */
     }
-    return frame->nic_is_stuck ? cvsw_queue_for_guest(nic, frame)
-                               : NET_STAGE_PASS;
+    return frame->nic_is_stuck ?
+           cvsw_queue_for_guest(nic, iov, parts, &offload) : NET_STAGE_PASS;
 }
 
 static bool cvsw_frame_is_control(const NetStageFrame *frame)

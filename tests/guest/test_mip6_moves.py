@@ -21,6 +21,8 @@ from vmmnet.testbed.traffic import GuestAsks, HostAsks, Pings
 #: Of the longest test.
 _MIGRATIONS = int(os.environ.get("VMMNET_MIGRATIONS", "100"))
 _EARLY = "early-registration=on"
+#: Migrations of test_does_not_move that fail when the VM has stopped.
+_STOPS = 2
 _ANOTHER = f"{mobility.HOME_PREFIX}::77"
 _taps = itertools.count()
 
@@ -100,6 +102,12 @@ def _pings(world: World, guest: Guest) -> Pings:
         guest=GuestAsks(guest, CORRESPONDENT_ADDRESS),
         correspondent=HostAsks(world.correspondent, HOME_ADDRESS, world.folder / "ping.log"),
     )
+
+
+def _assert_kept(pings: Pings) -> None:
+    """No ping is lost, but for one that QEMU throws away when the VM stops (docs/mip6.md)."""
+    lost = pings.lost()
+    assert not lost["guest"] and len(lost["correspondent"]) <= _STOPS, lost
 
 
 @pytest.mark.long
@@ -199,7 +207,7 @@ def test_does_not_move(world: World, guest: Guest) -> None:
         assert roaming.info(guest)["state"] == "home"
         assert not _is_bound(world)
         pings.go_on()
-        assert pings.lost() == {"guest": [], "correspondent": []}, fault
+        _assert_kept(pings)
     with _move(world, guest, world.foreign) as moved:
         _await(world, moved, world.foreign)
         before = roaming.info(moved)["care-of"]
@@ -208,7 +216,7 @@ def test_does_not_move(world: World, guest: Guest) -> None:
             _await(world, moved, world.foreign)
             assert roaming.info(moved)["care-of"] == before
             pings.go_on()
-            assert pings.lost() == {"guest": [], "correspondent": []}, fault
+            _assert_kept(pings)
         pings.end()
 
 

@@ -91,7 +91,7 @@ def test_answers(tmp_path: Path) -> None:
         "\tanswer_nd(mac=52:54:00:00:01:f4),IN_PORT"
     ]
     messages = dict(zip(ask(told(plan, nic), "show"), told(plan, nic), strict=True))
-    assert text.flow(flow.read(messages[shown[0]])) == (
+    assert text.entry(flow.read(messages[shown[0]])) == (
         "priority=1,in_port=2,eth_type=0x86dd,ip_proto=58,icmpv6_type=135,"
         "nd_target=2001:db8:1::1,tun_id=0 actions=answer_nd(mac=52:54:00:00:01:f4),output:IN_PORT"
     )

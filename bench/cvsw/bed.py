@@ -176,7 +176,7 @@ def _wire(network: Network, hosts: Sequence[Host]) -> None:
 def _plug(host: Host) -> None:
     """Make the bridges of a host and the tunnels of its switch."""
     me, other = host.number, 3 - host.number
-    # Who is silent is not to be forgotten, else what is for him is flooded; nor is the bridge
+    # Addresses of silent stations must not age, else frames for them are flooded; nor is the bridge
     # to take the address of another port when one is added.
     lasting = ["other_config:mac-aging-time=3600", f"other_config:hwaddr=02:00:00:00:09:0{me}"]
     bridge = ["set", "bridge", "phy", "datapath_type=netdev", *lasting]

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What stands for a guest: frames to and from a virtio-net without a driver
+ * A stand-in for a guest: frames to and from a virtio-net without a driver
  *
  *   generator QTEST RAM TO FROM NUMBER
  *
@@ -40,7 +40,7 @@ enum {
     ETH = 14, IP = 20, UDP = 8, HEADERS = ETH + IP + UDP, FRAME_MAX = 1514,
     ATTACK_LEN = 64,
     PORT = 7777,
-    /* What the attacker's rules allow; see victim.py. */
+    /* The frames that the attacker's rules allow; see victim.py. */
     ALLOWED_PORT = 4660,
 };
 #define ALLOWED         0x0a000001u

@@ -563,7 +563,7 @@ static void stage_back_link_changed(NetClientState *nc)
 
 /* --- what the NIC asks the backend ---------------------------------------- */
 
-/* What waits on its way through a stage that ends, or between two drivers. */
+/* Frames that wait in a stage that ends, or between two drivers. */
 static void stage_throw_away(NetStage *s, unsigned queue)
 {
     NetClientState *backend = stage_backend(s, queue);

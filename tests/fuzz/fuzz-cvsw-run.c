@@ -164,7 +164,7 @@ static void put_flow(Nic *nic, const uint8_t *data, size_t len)
     }
 }
 
-/* What net_stage_read_offload() makes of any header. */
+/* Any header, as net_stage_read_offload() reads it. */
 static PacketOffload read_offload(const uint8_t *p)
 {
     return (PacketOffload) {

@@ -49,6 +49,8 @@ def strict_world(other_world: World) -> Iterator[World]:
 
 @pytest.fixture
 def guest(world: World) -> Iterator[Guest]:
+    # An earlier test's VM may have ended away from home: its address is bound for a while.
+    wait.until(lambda: not _is_bound(world), "the end of earlier bindings")
     with Guest(**_place(world.home), **_SETTINGS) as guest:
         roaming.configure(guest)
         guest.wait_for("ip -6 route show default | grep -q via")

@@ -36,7 +36,7 @@
 #define PATIENCE_MS     180000
 #define HEADER          NET_STAGE_VNET_TUNNEL
 #define SOURCE          "\x02\0\0\0\0\x0a"      /* of all outer frames */
-/* What a receiver takes: nothing, large segments, and those in tunnels. */
+/* A receiver takes nothing, large segments, or those in tunnels, too. */
 #define NONE            0ul
 #define PLAIN           (TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6)
 /* TUN_F_UDP_TUNNEL_GSO, TUN_F_UDP_TUNNEL_GSO_CSUM: since 6.17 */
@@ -208,7 +208,7 @@ static void expect_inside(Bed *bed, const NicFrame *sent)
     g_assert_cmpuint(came->offload.gso_size, ==, MSS);
 }
 
-/* What came is what was sent, and stands for what would have been sent. */
+/* The frame that came is the one sent, and stands for its segments. */
 static void expect_whole(Bed *bed, const NicFrame *sent)
 {
     NicFrame *f = g_new0(NicFrame, 1);

@@ -8,9 +8,9 @@
  * A switch works while its VM runs.  When that stops, no frame comes, no flow
  * ends and nothing registers, so that what is told to another host is all.
  *
- * What is told (state/state.h) gives away the numbers of its associations: the
- * source seals nothing any more.  If the migration fails the VM goes on here,
- * with numbers behind those that the other host may have used.  A VM that was
+ * Telling its state (state/state.h) gives away the numbers of its associations:
+ * the source seals nothing any more.  If the migration fails the VM goes on
+ * here, with numbers behind those that the other host may have used.  A VM that was
  * left behind and is let run again by hand goes on without ESP.
  *
  * A snapshot can be started more than once, from the same numbers, so that it
@@ -100,7 +100,7 @@ static void forbid_epoch(uint32_t number, const EspSaConfig *config, EspSa *sa,
     nic->epoch_min = MAX(nic->epoch_min, config->epoch + 1);
 }
 
-/* What comes is all that there is then. */
+/* The arriving state replaces all that there is. */
 static void begin_with(CvswNic *nic, CvswState *state)
 {
     CvswTable *old_table = nic->run->table;

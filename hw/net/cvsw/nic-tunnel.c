@@ -13,9 +13,9 @@
  * port there.  A tap may become one, or be one no more, at any time; that is
  * looked at again when it was asked long ago.
  *
- * What comes is for us whoever forwards it.  The tap is told that we take such
- * ones when the first frame has come out of a tunnel: a NIC without tunnels
- * leaves the cutting to the kernel.
+ * Super-frames that come are for us, whatever forwards them.  The tap is told
+ * that we take them when the first frame has come out of a tunnel: a NIC
+ * without tunnels leaves the cutting to the kernel.
  */
 #include "qemu/osdep.h"
 
@@ -24,7 +24,7 @@
 #include "net/stage/vnet.h"
 #include "qapi/error.h"
 
-/* What was heard of the tap holds for so long, ms. */
+/* The last answer about the tap holds for so long, ms. */
 #define PORT_MS         1000
 
 bool cvsw_nic_use_tunnels(CvswNic *nic, OnOffAuto mode, Error **errp)
@@ -35,8 +35,8 @@ bool cvsw_nic_use_tunnels(CvswNic *nic, OnOffAuto mode, Error **errp)
         return true;
     }
     error_setg(errp, "%s: tunnel-gso=on: netdev '%s' takes no large segments "
-               "in tunnels: that needs a tap with vnet_hdr=on, on Linux 6.17 or "
-               "newer; tunnel-gso=auto does without", nic->name,
+               "in tunnels: that needs a tap with vnet_hdr=on, on Linux 6.17 "
+               "or newer; tunnel-gso=auto does without", nic->name,
                net_stage_backend(nic->stage)->name);
     return false;
 }

@@ -76,7 +76,7 @@ static void cvsw_emit(void *opaque, uint32_t port, const struct iovec *iov,
     }
 }
 
-/* What has no flow, for a guest that takes nothing, waits with the others. */
+/* A frame without a flow, for a guest that takes nothing, waits like others. */
 static NetStageVerdict cvsw_queue_for_guest(CvswNic *nic,
                                             const struct iovec *iov, int parts,
                                             const PacketOffload *offload)

@@ -80,7 +80,7 @@ static inline bool mip6_port_is_selected(const Mip6Arrived *from,
            packet_ip6_equal(home, &from->opened->config.home);
 }
 
-/* What is sent now is for, or of, the home address of @b. */
+/* Packets that are sent now are for, or of, the home address of @b. */
 static inline void mip6_port_choose(Mip6Port *p, const Mip6Binding *b)
 {
     mip6_tunnel_choose(&p->tunnel, b - p->binding);

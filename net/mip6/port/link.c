@@ -117,7 +117,7 @@ static Mip6Verdict tunnelled_to_guest(Mip6Port *p, Tunnelled *t)
     return MIP6_DONE;
 }
 
-/* What routers in the tunnel say of congestion goes to whom it is for. */
+/* The tunnel's congestion marks go on to the packet's receiver. */
 static bool combine_ecn(const PacketIp6 *outer, Tunnelled *t)
 {
     uint8_t was = packet_ecn_get6(t->inner), field;

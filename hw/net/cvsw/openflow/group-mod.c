@@ -9,7 +9,7 @@
 
 /* --- a bucket ------------------------------------------------------------- */
 
-/* What comes out of a tunnel is looked up, and a bucket is not. */
+/* A frame out of a tunnel is looked up, and a bucket's copy is not. */
 static bool opens_tunnel(const CvswOfSteps *steps)
 {
     for (unsigned i = 0; i < steps->len; i++) {
@@ -115,7 +115,7 @@ static CvswOfFault set_type(CvswGroupMod *mod, uint8_t type)
            CVSW_OF_OK : CVSW_OF_GROUP_BAD_TYPE;
 }
 
-/* What a group that is deleted would have been does not matter. */
+/* The buckets of a group that is deleted do not matter. */
 static CvswOfFault parse(CvswGroupMod *mod, const uint8_t *msg, size_t len)
 {
     CvswOfFault fault = set_command(mod, packet_get16(msg + OGM13_COMMAND));

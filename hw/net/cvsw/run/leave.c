@@ -264,7 +264,7 @@ static bool leave_plainly(const Way *w, CvswFrame *frame, CvswDrop *why)
     return true;
 }
 
-/* What leaves by the wire is bounded; the guest takes what it takes. */
+/* Copies to the wire are bounded; the guest takes as many as it can. */
 static size_t room_by(uint32_t port, size_t room)
 {
     return port == CVSW_PORT_WIRE ? room : SIZE_MAX;

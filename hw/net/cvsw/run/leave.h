@@ -11,7 +11,7 @@ typedef struct CvswLeave {
     uint32_t sa;
 } CvswLeave;
 
-/* What kept a frame here. */
+/* The reason why a frame stayed here. */
 typedef struct CvswLost {
     CvswDrop why;
     size_t room;                /* of CVSW_DROP_TOO_BIG: for a packet */

@@ -23,7 +23,7 @@
  * Any other ends here, and the guest is told as a router would.  TCP learns of
  * the size before: what a SYN announces is lowered, in both directions.
  *
- * Who is behind the wire may be able to cut in a tunnel that is not sealed;
+ * The kernel behind the wire may be able to cut in a tunnel in clear;
  * then a super-frame of TCP goes there as one.  Such a one that comes from
  * there is taken out of its tunnel whole if that is the first that its flow
  * does, and else comes as the pieces that it stands for.

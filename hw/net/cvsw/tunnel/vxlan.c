@@ -208,7 +208,7 @@ static bool is_datagram(const CvswFrame *outer)
             cvsw_super_is_outer(outer));
 }
 
-/* What the outer frame's offload says of the inner one has to be so. */
+/* The outer frame's offload must be true of the inner one. */
 static bool is_as_said(const CvswFrame *outer, size_t at, size_t len,
                        const CvswFrame *inner)
 {

@@ -35,7 +35,7 @@
  *
  * The host may forward plain packets by itself, which then do not come here: it
  * is told of each binding without ESP, as soon as that holds, changes, or ends.
- * What it does must be what would be done here.
+ * Its result must be the same as here.
  *
  * Sequence numbers are compared as section 9.5.1 says. A binding that has ended
  * leaves no memory of its number: a node that lost its own begins anew.

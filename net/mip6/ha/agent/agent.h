@@ -68,7 +68,7 @@ typedef struct Mip6AgentBinding {
     uint32_t prefixes_told;     /* Mip6HaLink.version */
 } Mip6AgentBinding;
 
-/* What the host has to know of a binding to see to its packets by itself. */
+/* A binding as the host needs it to forward the packets by itself. */
 typedef struct Mip6AgentPass {
     struct in6_addr home, care_of;
     int64_t expires;            /* no packet passes from then on */
@@ -130,7 +130,7 @@ typedef struct Mip6AgentOps {
     /* It may no longer. */
     void (*stop_pass)(void *opaque, const struct in6_addr *home);
     /*
-     * What the host has done so: for @home since it may; for NULL in all.
+     * The host's counts of such packets: of @home since it may; NULL: of all.
      * Returns false if it does nothing of that kind.
      */
     bool (*passed)(void *opaque, const struct in6_addr *home,

@@ -106,8 +106,8 @@ static void take_straggler(Mip6Agent *a, int64_t now, const PacketIp6 *outer,
 }
 
 /*
- * RFC 6040 section 4.2: what routers in the tunnel say of congestion goes to
- * whom it is for. Returns false if the packet has to be dropped instead.
+ * RFC 6040 section 4.2: the tunnel's congestion marks go on to the packet's
+ * receiver. Returns false if the packet has to be dropped instead.
  */
 static bool combine_ecn(const PacketIp6 *outer, PacketIp6 *ip, uint8_t *inner)
 {

@@ -49,7 +49,7 @@ static bool is_recent(GError **errp)
     return false;
 }
 
-/* What libbpf has to say is for who looks for it. */
+/* libbpf's messages are for debugging. */
 static int print(enum libbpf_print_level level, const char *format,
                  va_list args)
 {

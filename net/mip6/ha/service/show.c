@@ -30,7 +30,7 @@ static gint compare_home(gconstpointer a, gconstpointer b)
     return memcmp(&x->home, &y->home, sizeof(x->home));
 }
 
-/* What the host has forwarded by itself. */
+/* Packets that the host has forwarded by itself. */
 static bool passed(const Mip6Show *s, const struct in6_addr *home,
                    Mip6AgentPassed *packets)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the agent's eBPF program shares with who loads it, host/fast.c */
+/* Types that the agent's eBPF program shares with its loader, host/fast.c */
 #ifndef NET_MIP6_HA_HOST_BPF_FAST_H
 #define NET_MIP6_HA_HOST_BPF_FAST_H
 

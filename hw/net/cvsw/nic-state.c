@@ -10,8 +10,8 @@
  *
  * Telling its state (state/state.h) gives away the numbers of its associations:
  * the source seals nothing any more.  If the migration fails the VM goes on
- * here, with numbers behind those that the other host may have used.  A VM that was
- * left behind and is let run again by hand goes on without ESP.
+ * here, with numbers behind those that the other host may have used.  A VM that
+ * was left behind and is let run again by hand goes on without ESP.
  *
  * A snapshot can be started more than once, from the same numbers, so that it
  * has no associations.  What the controller sets behind one has IVs of its own,

@@ -144,6 +144,10 @@ class Bed:
             told = [self.nics[name].commands for name in names]
             return [(each[Type.SET_ENTRY], each[Type.DELETE_ENTRY]) for each in told]
 
+    def kept(self) -> str:
+        """What the controllers have in etcd."""
+        return self.etcd.ctl("get", "--prefix", "/vmmnet/cvsw", *tls_of(self.folder))
+
     def mtus(self) -> set[int]:
         """What NICs tell their guests."""
         with self.wires.still():
@@ -209,8 +213,8 @@ def test_takeover(bed: Bed) -> None:
     wait.until(lambda: bed.mtus() == {1316, 1350}, "the change arrives")
     assert bed.orders("blue1", "blue2") == before
     bed.settled()
-    kept = bed.etcd.ctl("get", "--prefix", "/vmmnet/cvsw", *tls_of(bed.folder))
-    assert "associations/52:54:00:00:00:01" in kept
+    wait.until(lambda: "associations/52:54:00:00:00:01" in bed.kept(), "it remembers numbers")
+    kept = bed.kept()
     with bed.wires.still():
         for nic in bed.nics.values():
             for key in (nic.key, *nic.keys_seen):

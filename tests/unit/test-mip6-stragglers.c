@@ -142,6 +142,31 @@ static void test_returned(void)
     agent_end(f);
 }
 
+/*
+ * The host has put packets into the agent's queue behind the update: it has
+ * another way for them now.
+ */
+static void test_waited(void)
+{
+    AgentFixture *f = agent_begin(NULL);
+    uint8_t packet[512];
+    size_t len = agent_build_packet(packet, FAR, HOME, 50);
+
+    agent_bind(f, HOME, CARE_OF);
+    returns(f, HOME);
+    f->packets = 0;
+    mip6_agent_packet(&f->a, f->now, packet, len);
+    g_assert_cmpint(f->packets, ==, 1);
+    /* The host counts the hop, so that nothing goes round for ever. */
+    g_assert_cmpmem(f->packet, f->len, packet, len);
+    g_assert_cmpuint(f->a.stragglers, ==, 1);
+    f->now += 10 * SECOND;
+    mip6_agent_packet(&f->a, f->now, packet, len);
+    g_assert_cmpint(f->packets, ==, 1);
+    g_assert_cmpuint(f->a.dropped[MIP6_AGENT_NOT_FOR_US], ==, 1);
+    agent_end(f);
+}
+
 /* One that ends its binding where it is, is not at home. */
 static void test_not_returned(void)
 {
@@ -206,6 +231,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/stragglers/last-only", test_last_only);
     g_test_add_func("/mip6/stragglers/hop-limit", test_hop_limit);
     g_test_add_func("/mip6/stragglers/returned", test_returned);
+    g_test_add_func("/mip6/stragglers/waited", test_waited);
     g_test_add_func("/mip6/stragglers/not-returned", test_not_returned);
     g_test_add_func("/mip6/stragglers/away-again", test_away_again);
     g_test_add_func("/mip6/stragglers/bounded", test_bounded);

@@ -7,11 +7,13 @@
  *
  * The host forwards to the agent what comes for the agent's address and for
  * each home address that is bound; what the agent sends, the host forwards. So
- * all packets come in by one function and go out by one, and are of four kinds:
+ * all packets come in by one function and go out by one, and are of these kinds:
  *
  *   for the agent    Binding Update          answered by an acknowledgement
  *                    IPv6 in IPv6            its inner packet goes on
  *   for a home       anything                goes into the tunnel
+ *   for one that     what waited meanwhile   back to the host, which has
+ *   has returned                             a way to the home link again
  *   for nobody       -                       dropped, counted
  *
  * A binding is in one table, found by its home address, and in a heap by when
@@ -230,6 +232,10 @@ void mip6_agent_packet(Mip6Agent *a, int64_t now, void *buf, size_t len)
     b = mip6_agent_bound(a, &ip.dst);
     if (b) {
         mip6_agent_into_tunnel(a, now, b, &ip, buf, len);
+    } else if (mip6_left_find(&a->left, now, &ip.dst)) {
+        /* It waited here when the node returned: the host delivers it now. */
+        a->stragglers++;
+        a->ops->forward(a->opaque, buf, len);
     } else {
         mip6_agent_drop(a, MIP6_AGENT_NOT_FOR_US);
     }

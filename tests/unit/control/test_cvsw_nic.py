@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from vmmnet.cvsw.control import audit, report
+from vmmnet.cvsw.control import audit, entry, report
 from vmmnet.cvsw.control.entry import Entry
 from vmmnet.cvsw.control.keys import Timing
 from vmmnet.cvsw.control.nic import PROBE_EVERY, SOURCE
@@ -235,6 +235,30 @@ def test_refused_flow(world: World, plan: Plan) -> None:
     before = blue.commands.copy()
     world.run(20.0)
     assert blue.commands == before
+
+
+@pytest.mark.parametrize("is_early", [True, False], ids=["before", "meanwhile"])
+def test_in_place_of_refused(world: World, is_early: bool) -> None:
+    """What somebody else has set where a NIC refuses ours does not stay."""
+    blue = world.nics["blue1"]
+    ours = next(each for each in world.fabric.flows_of(blue.mac).values() if not each.drops)
+    blue.refuses = ours.__eq__
+    cookie = (7).to_bytes(8)
+    foreign = entry.read(ours.message[:8] + cookie + ours.message[16:])
+    if not is_early:
+        world.settle()
+    blue.table[ours.key] = foreign
+    world.run(audit.EVERY_MAX)
+    world.settle()
+    wanted = world.fabric.flows_of(blue.mac)
+    assert blue.table == {key: each for key, each in wanted.items() if each != ours}
+    (trouble,) = report.nic(world.fabric, blue.mac)["troubles"]
+    assert trouble["error"] == "OFPBAC_BAD_OUT_PORT"
+    # Nor is that done again and again.
+    before = blue.commands.copy()
+    world.run(audit.EVERY_MAX)
+    sent = blue.commands - before
+    assert not sent[Type.SET_ENTRY] and not sent[Type.DELETE_ENTRY]
 
 
 def test_table_is_full(world: World) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from ..wire import PAYLOAD_MAX, Type
 from .entry import STAY, Entry, deleting_order, setting_order
+from .flow import Flow
 from .group import Group
 
 
@@ -36,9 +37,16 @@ def difference(
 ) -> tuple[list[Entry], list[Entry]]:
     """What is to be deleted and what to be set, each in its order.
 
-    An entry that was refused is not tried again.
+    An entry that was refused is not tried again. A flow that the NIC has in the place of
+    one that it has refused goes; groups stay, as flows name them.
     """
-    deleted = [each for key, each in has.items() if key not in wanted and key not in refused]
+
+    def goes(key: bytes, each: Entry) -> bool:
+        if key not in wanted:
+            return key not in refused
+        return isinstance(each, Flow) and refused.get(key) == wanted[key] != each
+
+    deleted = [each for key, each in has.items() if goes(key, each)]
     changed = [
         each.modification() if isinstance(each, Group) and key in has else each
         for key, each in wanted.items()

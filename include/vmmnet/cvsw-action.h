@@ -24,7 +24,8 @@ enum cvsw_act_subtype {
     CVSW_ACT_ENCRYPT = 3,       /* cvsw_act_crypt */
     CVSW_ACT_DECRYPT = 4,       /* cvsw_act_crypt */
     CVSW_ACT_OPENFLOW10 = 5,    /* cvsw_act_openflow10; in 1.3 only */
-    CVSW_ACT_ANSWER_ND = 6,     /* cvsw_act_answer_nd */
+    CVSW_ACT_ANSWER_ND = 6,     /* cvsw_act_answer */
+    CVSW_ACT_ANSWER_ARP = 7,    /* cvsw_act_answer */
 };
 
 /* All begin with this. */
@@ -107,8 +108,11 @@ struct cvsw_act_openflow10 {
  * (RFC 4861 section 7.2.4); the flow's match says for which target, and an
  * output behind it, IN_PORT, sends it.  What is no valid solicitation (section
  * 7.1.1) is dropped.
+ *
+ * ANSWER_ARP does the same with an ARP request, which becomes the reply (RFC
+ * 826).  What is no request of a station is dropped.
  */
-struct cvsw_act_answer_nd {
+struct cvsw_act_answer {
     uint16_t type, len;
     uint32_t experimenter;
     uint16_t subtype;
@@ -118,7 +122,7 @@ struct cvsw_act_answer_nd {
 #define CVSW_ACT_PLAIN_LEN      16u
 #define CVSW_ACT_CRYPT_LEN      16u
 #define CVSW_ACT_OPENFLOW10_LEN 16u
-#define CVSW_ACT_ANSWER_ND_LEN  16u
+#define CVSW_ACT_ANSWER_LEN     16u
 #define CVSW_ACT_ENCAP4_LEN     40u
 #define CVSW_ACT_ENCAP6_LEN     64u
 

@@ -25,12 +25,14 @@ HOST6, VM6 = "2001:db8::1", "2001:db8::2"
 INSIDE_HOST6, INSIDE_VM6 = "2001:db8:1::1", "2001:db8:1::2"
 VNI, VNI6 = 5002, 5003
 PLAN = f"""\
-underlay: {{mtu: 1500}}
+underlay: {{mtu: 1500%(hop)s}}
 tenants:
   blue:
     vni: %(vni)s
     vms:
       vm: {{mac: {MAC}, key: key, tunnel: "%(vm)s"}}
+"""
+STATION = f"""\
     stations:
       host: {{macs: [{BEHIND}], tunnel: "%(host)s", tunnel-mac: "%(mac)s"}}
 """
@@ -68,15 +70,17 @@ class Bed:
         return self.guest.run(words, check=False).rc == 0
 
 
-def planned(tap: Interface, *, is_ip6: bool = False) -> Plan:
-    """The plan of a host behind a tap."""
+def planned(tap: Interface, *, is_ip6: bool = False, is_router: bool = False) -> Plan:
+    """The plan of a host behind a tap, which is a station, or a router that is in no tenant."""
     host, vm, vni = (HOST6, VM6, VNI6) if is_ip6 else (HOST, VM, VNI)
     with tempfile.TemporaryDirectory() as folder:
         key = Path(folder, "key")
         key.write_bytes(cvsw.KEY)
         key.chmod(0o600)
         path = Path(folder, "plan.yaml")
-        path.write_text(PLAN % {"mac": tap.mac, "host": host, "vm": vm, "vni": vni})
+        hop = f", next-hop: '{tap.mac}'" if is_router else ""
+        text = PLAN if is_router else PLAN + STATION
+        path.write_text(text % {"mac": tap.mac, "host": host, "vm": vm, "vni": vni, "hop": hop})
         return read(path)
 
 
@@ -192,3 +196,24 @@ def test_address_is_taken(over_ip6: Bed) -> None:
     for address in (VM6, free):
         bed.host.ip("address", "del", f"{address}/64", *own)
     bed.host.sysctl({f"{where}.accept_dad": 0, f"{where}.dad_transmits": 0})
+
+
+@pytest.fixture(params=[False, True], ids=["4", "6"])
+def end(bed: Bed, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The end of the guest's tunnels, in a plan by which it has but a router."""
+    is_ip6 = bool(request.param)
+    bed.program(planned(bed.tap, is_ip6=is_ip6, is_router=True))
+    yield VM6 if is_ip6 else VM
+    bed.program(bed.plan)
+
+
+def test_router_finds_the_end(bed: Bed, end: str) -> None:
+    """A router, which has packets of tunnels for the NIC, learns its MAC address from it."""
+    bed.host.ip("neigh", "flush", "to", end, "dev", bed.tap.name)
+
+    def found() -> bool:
+        # Nobody answers but to the question that goes before.
+        bed.host.run(["ping", "-c1", "-W1", end], check=False)
+        return f"lladdr {MAC}" in bed.host.ip("neigh", "show", end, "dev", bed.tap.name)
+
+    wait.until(found, "the NIC answers")

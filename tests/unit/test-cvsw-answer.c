@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Neighbour solicitations that a NIC answers, and what it does not answer */
+/* Questions of ND and ARP that a NIC answers, and what it does not answer */
 #include "cvsw-nic.h"
 #include "net/packet/ip6.h"
 #include "net/packet/octets.h"
@@ -34,11 +34,11 @@ static NicFrame *frame_of(const char *hex)
 }
 
 /* All that comes from the wire is to be answered. */
-static Nic *answering(void)
+static Nic *answering(CvswActionType type)
 {
     static const uint8_t mac[] = { 0x52, 0x54, 0, 0, 0, 1 };
     CvswAction actions[2] = {
-        { .type = CVSW_ACTION_ANSWER_ND }, nic_output(CVSW_OUT_IN_PORT),
+        { .type = type }, nic_output(CVSW_OUT_IN_PORT),
     };
     Nic *nic = nic_new();
 
@@ -47,10 +47,11 @@ static Nic *answering(void)
     return nic;
 }
 
-static void assert_answers(const NicFrame *f, const char *want)
+static void assert_answers_by(CvswActionType type, const NicFrame *f,
+                              const char *want)
 {
     g_autofree NicFrame *expected = frame_of(want);
-    Nic *nic = answering();
+    Nic *nic = answering(type);
     const NicFrame *out;
 
     g_assert_true(nic_put_in(nic, CVSW_PORT_WIRE, f));
@@ -62,15 +63,25 @@ static void assert_answers(const NicFrame *f, const char *want)
     nic_free(nic);
 }
 
-static void assert_drops(const NicFrame *f)
+static void assert_answers(const NicFrame *f, const char *want)
 {
-    Nic *nic = answering();
+    assert_answers_by(CVSW_ACTION_ANSWER_ND, f, want);
+}
+
+static void assert_drops_by(CvswActionType type, const NicFrame *f,
+                            CvswDrop why)
+{
+    Nic *nic = answering(type);
 
     g_assert_true(nic_put_in(nic, CVSW_PORT_WIRE, f));
     g_assert_cmpint(nic->guest->len + nic->wire->len, ==, 0);
-    g_assert_cmpuint(nic_dropped(nic, CVSW_PORT_WIRE, CVSW_DROP_NOT_ND), ==,
-                     1);
+    g_assert_cmpuint(nic_dropped(nic, CVSW_PORT_WIRE, why), ==, 1);
     nic_free(nic);
+}
+
+static void assert_drops(const NicFrame *f)
+{
+    assert_drops_by(CVSW_ACTION_ANSWER_ND, f, CVSW_DROP_NOT_ND);
 }
 
 /* RFC 4861 section 7.2.4 */
@@ -188,6 +199,88 @@ static void test_long(void)
     long_one((PACKET_FLOW_LOOK - 86) / 8 + 1, false);
 }
 
+/* --- ARP ------------------------------------------------------------------ */
+
+/* 192.0.2.254 asks for 192.0.2.2, which is at 52:54:00:00:00:01. */
+#define BROADCAST       "ffffffffffff"
+#define NOBODY          "000000000000"
+#define ARP(op)         "0001" "0800" "06" "04" "000" op
+#define ASKER           THEIRS "c00002fe"
+#define TARGET          "c0000202"
+
+static const char arp_question[] =
+    BROADCAST THEIRS "0806" ARP("1") ASKER NOBODY TARGET;
+
+/* RFC 826 */
+static void test_arp_golden(void)
+{
+    static const struct {
+        const char *question, *answer;
+    } all[] = {
+        { arp_question,
+          THEIRS OURS "0806" ARP("2") OURS TARGET ASKER },
+        /* A neighbour that was there: is it still (RFC 1122 sec. 2.3.2.1)? */
+        { OURS THEIRS "0806" ARP("1") ASKER OURS TARGET,
+          THEIRS OURS "0806" ARP("2") OURS TARGET ASKER },
+        /* Somebody wants to have the address (RFC 5227 section 2.1.1). */
+        { BROADCAST THEIRS "0806" ARP("1") THEIRS "00000000" NOBODY TARGET,
+          THEIRS OURS "0806" ARP("2") OURS TARGET THEIRS "00000000" },
+        /* With tags; and the question has come by a station in between. */
+        { BROADCAST "020000000009" "88a80007" "8100e064" "0806" ARP("1") ASKER
+          NOBODY TARGET,
+          THEIRS OURS "88a80007" "8100e064" "0806" ARP("2") OURS TARGET
+          ASKER },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(all); i++) {
+        g_autofree NicFrame *f = frame_of(all[i].question);
+
+        for (unsigned padding = 0; padding < 3; padding++) {
+            assert_answers_by(CVSW_ACTION_ANSWER_ARP, f, all[i].answer);
+            f->len += padding ? PACKET_FLOW_LOOK : 18;
+        }
+    }
+}
+
+static void assert_no_arp(const NicFrame *f)
+{
+    assert_drops_by(CVSW_ACTION_ANSWER_ARP, f, CVSW_DROP_NOT_ARP);
+}
+
+/* Whose the addresses of IP are, the flow's match says. */
+static void test_arp_invalid(void)
+{
+    static const char *const all[] = {
+        /* A reply, and a question of RARP (RFC 903). */
+        THEIRS OURS "0806" ARP("2") OURS TARGET ASKER,
+        BROADCAST THEIRS "0806" ARP("3") ASKER NOBODY TARGET,
+        /* Nobody asks, or many. */
+        BROADCAST THEIRS "0806" ARP("1") NOBODY "c00002fe" NOBODY TARGET,
+        BROADCAST THEIRS "0806" ARP("1") BROADCAST "c00002fe" NOBODY TARGET,
+        /* In a frame of IEEE 802.3, with SNAP. */
+        BROADCAST THEIRS "0024" "aaaa03000000" "0806" ARP("1") ASKER NOBODY
+        TARGET,
+    };
+    g_autofree NicFrame *f = frame_of(arp_question);
+    g_autofree NicFrame *tcp = nic_tcp(false, 100, false);
+    size_t whole = f->len;
+
+    for (size_t i = 0; i < G_N_ELEMENTS(all); i++) {
+        g_autofree NicFrame *other = frame_of(all[i]);
+
+        assert_no_arp(other);
+    }
+    for (size_t i = L3; i < L3 + 8; i++) {
+        f->data[i] ^= 0xff;
+        assert_no_arp(f);
+        f->data[i] ^= 0xff;
+    }
+    for (f->len = 40; f->len < whole; f->len++) {
+        assert_no_arp(f);
+    }
+    assert_no_arp(tcp);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -195,5 +288,7 @@ int main(int argc, char **argv)
     g_test_add_func("/cvsw/answer/damaged", test_damaged);
     g_test_add_func("/cvsw/answer/invalid", test_invalid);
     g_test_add_func("/cvsw/answer/long", test_long);
+    g_test_add_func("/cvsw/answer/arp/golden", test_arp_golden);
+    g_test_add_func("/cvsw/answer/arp/invalid", test_arp_invalid);
     return g_test_run();
 }

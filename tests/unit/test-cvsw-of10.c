@@ -267,6 +267,8 @@ static void test_actions(void)
         { "ffff 0010 00525400 0002 000000000000", "tunnel_decap" },
         { "ffff 0010 00525400 0003 0000 00000007", "encrypt(sa=7)" },
         { "ffff 0010 00525400 0004 0000 00000000", "decrypt" },
+        { "ffff 0010 00525400 0007 525400000001",
+          "answer_arp(mac=52:54:00:00:00:01)" },
         { "ffff 0028 00525400 0001 04 b8 00 00 12b5 00000064 020000000001"
           "020000000002 0a000001 0a000002",
           "tunnel_encap(vni=100,local=10.0.0.1,remote=10.0.0.2,"
@@ -348,7 +350,7 @@ static void test_bad_actions(void)
         { "0008 0008 01 000000", 5, "OFPBAC_BAD_ARGUMENT" },
         { "ffff 0010 00002320 0002 000000000000", 2, "OFPBAC_BAD_VENDOR" },
         { "ffff 0008 00525400", 1, "OFPBAC_BAD_LEN" },
-        { "ffff 0010 00525400 0007 000000000000", 3,
+        { "ffff 0010 00525400 0008 000000000000", 3,
           "OFPBAC_BAD_VENDOR_TYPE" },
         /* 1.0 needs no vendor action for its own ones. */
         { "ffff 0010 00525400 0005 0003 00000000", 3,

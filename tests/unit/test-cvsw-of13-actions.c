@@ -44,6 +44,9 @@ static void test_actions(void)
           "0019 0010 80004206 020000000001 0000", "",
           "answer_nd(mac=52:54:00:00:00:01),"
           "set_field:02:00:00:00:00:01->nd_tll" },
+        { "", "ffff 0010 00525400 0007 525400000001"
+          "0019 0010 80002a02 0001 0000 00000000", "",
+          "answer_arp(mac=52:54:00:00:00:01),set_field:1->arp_op" },
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(all); i++) {
@@ -225,7 +228,7 @@ static void test_bad_own(void)
         { 4, "00002320", 2, "OFPBAC_BAD_EXPERIMENTER" },
         { 8, "0000", 3, "OFPBAC_BAD_EXP_TYPE" },
         { 8, "0006", 1, "OFPBAC_BAD_LEN" },
-        { 8, "0007", 3, "OFPBAC_BAD_EXP_TYPE" },
+        { 8, "0008", 3, "OFPBAC_BAD_EXP_TYPE" },
         { 8, "0002", 1, "OFPBAC_BAD_LEN" },
         { 8, "0003", 1, "OFPBAC_BAD_LEN" },
         { 8, "0005", 1, "OFPBAC_BAD_LEN" },
@@ -251,6 +254,8 @@ static void test_bad_own(void)
         "ffff 0010 00525400 0005 0003 00000001",
         "ffff 0010 00525400 0006 000000000000",
         "ffff 0010 00525400 0006 030000000001",
+        "ffff 0010 00525400 0007 000000000000",
+        "ffff 0010 00525400 0007 030000000001",
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(all); i++) {

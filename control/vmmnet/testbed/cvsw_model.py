@@ -28,8 +28,8 @@ class Frame:
 
     source: bytes
     destination: bytes
-    #: ARP's operation, sender and target.
-    arp: tuple[int, Address, Address] | None = None
+    #: ARP's operation and target.
+    arp: tuple[int, Address] | None = None
     #: ICMPv6's type, and the target of neighbour discovery.
     nd: tuple[int, Address] | None = None
 
@@ -194,7 +194,7 @@ class Switch:
                     return []
                 assert action is flow.actions[-1], "the VNI is looked up"
                 return self._inside(packet)
-            elif _kind(action)[0] == 25 or _kind(action) == (0xFFFF, 6):
+            elif _kind(action) in ((0xFFFF, 6), (0xFFFF, 7)):
                 continue
             elif action == openflow.output(openflow.IN_PORT):
                 self.replies.append(flow)
@@ -225,9 +225,8 @@ def _ethernet(frame: Frame) -> dict[Field, int]:
         Field.ETH_DST: int.from_bytes(frame.destination),
     }
     if frame.arp:
-        operation, sender, target = frame.arp
-        fields |= {Field.ETH_TYPE: 0x0806, Field.ARP_OP: operation}
-        fields |= {Field.ARP_SPA: int(sender), Field.ARP_TPA: int(target)}
+        operation, target = frame.arp
+        fields |= {Field.ETH_TYPE: 0x0806, Field.ARP_OP: operation, Field.ARP_TPA: int(target)}
     if frame.nd:
         kind, target = frame.nd
         fields |= {Field.ETH_TYPE: 0x86DD, Field.IP_PROTO: 58}

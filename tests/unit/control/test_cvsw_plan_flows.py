@@ -6,6 +6,7 @@ tests/interop/test_cvsw_plan.py has them read by the NIC's code and by os-ken.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from ipaddress import ip_address
 from itertools import permutations
@@ -15,7 +16,7 @@ import pytest
 from vmmnet.cvsw import wire
 from vmmnet.cvsw.plan import openflow
 from vmmnet.cvsw.plan.flows import MEMBERS_MAX, flows, mtu, pairs
-from vmmnet.cvsw.plan.model import Nic, Plan, Station
+from vmmnet.cvsw.plan.model import Address, Nic, Plan, Station
 from vmmnet.cvsw.plan.openflow import Field
 from vmmnet.testbed import cvsw_plans
 from vmmnet.testbed.cvsw_model import GROUP_MOD, Flow, Frame, Switch, Tunnelled, numbers
@@ -155,7 +156,7 @@ def test_group(tmp_path: Path) -> None:
 
 
 def test_station(plan: Plan) -> None:
-    """A station gets what is for those behind it, and its ARP requests are answered."""
+    """A station gets what is for those behind it, and is heard."""
     everybody = switches(plan)
     blue1 = everybody["blue1"]
     (router,) = (each for each in plan.peers(blue1.nic) if isinstance(each, Station))
@@ -173,50 +174,52 @@ def test_station(plan: Plan) -> None:
         inner=Frame(router.macs[0], blue1.nic.mac),
     )
     assert heard(everybody, [back]) == ["blue1"]
-    ours, theirs = blue1.nic.tunnel.address, router.tunnel.address
-    assert not blue1.take(Frame(router.tunnel.mac, BROADCAST, (1, theirs, ours)))
-    (reply,) = blue1.replies
-    assert reply.actions == [
-        openflow.set_field(Field.ETH_DST, router.tunnel.mac),
-        openflow.set_field(Field.ETH_SRC, blue1.nic.mac),
-        openflow.set_field(Field.ARP_OP, 2),
-        openflow.set_field(Field.ARP_SPA, ours),
-        openflow.set_field(Field.ARP_TPA, theirs),
-        openflow.set_field(Field.ARP_SHA, blue1.nic.mac),
-        openflow.set_field(Field.ARP_THA, router.tunnel.mac),
-        openflow.output(openflow.IN_PORT),
-    ]
-    for question in ((2, theirs, ours), (1, ours, ours), (1, theirs, theirs)):
-        blue1.take(Frame(router.tunnel.mac, BROADCAST, question))
-    assert blue1.replies == [reply]
 
 
-def test_station_of_ip6(tmp_path: Path) -> None:
-    """A station's solicitations for the end of tunnels are answered, from all of its addresses."""
+def _question(kind: int, target: Address) -> Frame:
+    """Who is at an address (1), or that somebody is (2), from whoever it is."""
+    if target.version == 4:
+        return Frame(FOREIGN, BROADCAST, arp=(kind, target))
+    return Frame(FOREIGN, bytes.fromhex("3333ff000001"), nd=(134 + kind, target))
+
+
+def _add_station(tree: cvsw_plans.Tree, tenant: str, address: str) -> None:
+    tree["tenants"][tenant]["stations"] = {"some": cvsw_plans.station(8, address)}
+
+
+def _add_router(tree: cvsw_plans.Tree, tenant: str, _: str) -> None:
+    """To one of the two: packets of the other one's for it may come that way, too."""
+    name = f"{tenant}2"
+    tree["tenants"][tenant]["vms"][name]["next-hop"] = "02:00:00:00:00:fe"
+
+
+@pytest.mark.parametrize(("tenant", "subtype"), [("blue", 7), ("green", 6)])
+@pytest.mark.parametrize("add", [_add_station, _add_router])
+def test_asked(
+    tmp_path: Path, add: Callable[[cvsw_plans.Tree, str, str], None], tenant: str, subtype: int
+) -> None:
+    """Stations and routers learn where the end of tunnels is, from all of their addresses."""
     tree = cvsw_plans.tree()
-    del tree["tenants"]["green"]["cipher"]
-    plan = cvsw_plans.plan(tmp_path, tree)
-    green1 = switches(plan)["green1"]
-    question = Frame(FOREIGN, bytes.fromhex("3333ff000001"), nd=(135, green1.nic.tunnel.address))
-    # Nobody asks where there is no station.
-    assert not green1.take(question)
-    assert not green1.replies
-    tree["tenants"]["green"]["stations"] = {"six": cvsw_plans.station(8, "2001:db8::8")}
-    plan = cvsw_plans.plan(tmp_path, tree)
-    green1 = switches(plan)["green1"]
-    (router,) = (each for each in plan.peers(green1.nic) if isinstance(each, Station))
-    (packet,) = green1.send(Frame(green1.nic.mac, router.macs[0]))
-    assert packet.destination == router.tunnel.address
-    assert not green1.take(question)
-    (reply,) = green1.replies
-    mac = green1.nic.mac
-    assert reply.actions == [
-        bytes.fromhex("ffff0010 00525400 0006") + mac,
-        openflow.output(openflow.IN_PORT),
-    ]
-    for kind, target in ((136, green1.nic.tunnel.address), (135, router.tunnel.address)):
-        green1.take(replace(question, nd=(kind, target)))
-    assert green1.replies == [reply]
+    tree["tenants"]["blue"].pop("stations")
+    tree["tenants"]["green"].pop("cipher")
+    one = switches(cvsw_plans.plan(tmp_path, tree))[f"{tenant}1"]
+    ours = one.nic.tunnel.address
+    # Nobody asks where there are but NICs.
+    assert not one.take(_question(1, ours))
+    assert not one.replies
+    add(tree, tenant, str(ours + 7))
+    for name in (f"{tenant}1", f"{tenant}2"):
+        one = switches(cvsw_plans.plan(tmp_path, tree))[name]
+        ours = one.nic.tunnel.address
+        assert not one.take(_question(1, ours))
+        (reply,) = one.replies
+        assert reply.actions == [
+            bytes.fromhex(f"ffff0010 00525400 {subtype:04x}") + one.nic.mac,
+            openflow.output(openflow.IN_PORT),
+        ]
+        for question in (_question(2, ours), _question(1, ours + 7)):
+            assert not one.take(question)
+        assert one.replies == [reply]
 
 
 def test_next_hop(tmp_path: Path) -> None:

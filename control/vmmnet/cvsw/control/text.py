@@ -169,8 +169,8 @@ def _own(action: bytes) -> str:
             f"tunnel_encap(vni={_number(vni)},local={spell(local)},remote={spell(remote)},"
             f"local_mac={mac(action[20:26])},remote_mac={mac(action[26:32])},port={port})"
         )
-    if subtype == 6:
-        return f"answer_nd(mac={mac(action[10:16])})"
+    if subtype in (6, 7):
+        return f"answer_{'nd' if subtype == 6 else 'arp'}(mac={mac(action[10:16])})"
     number = _number(action[12:16])
     names = {2: "tunnel_decap", 3: f"encrypt(sa={number})", 4: f"decrypt(sa={number})"}
     return "decrypt" if (subtype, number) == (4, "0") else names.get(subtype, f"own{subtype}")

@@ -34,7 +34,7 @@ from collections.abc import Iterator, Mapping
 from ..wire import PAYLOAD_MAX
 from . import openflow
 from .model import Address, Nic, Plan, Station, Tenant
-from .openflow import Field, Masked, Match, Value
+from .openflow import Field, Masked, Match
 
 #: Numbers of a peer's associations, outbound and inbound, by its MAC address.
 Associations = Mapping[bytes, tuple[int, int]]
@@ -50,7 +50,7 @@ _ACK_LEN, _GROUP_LEN = 8, 16
 _FLOW_PRIORITY, _DROP_PRIORITY = 1, 0
 _IP4, _ARP, _IP6 = 0x0800, 0x0806, 0x86DD
 _UDP, _ESP, _ICMP6 = 17, 50, 58
-_ARP_REQUEST, _ARP_REPLY = 1, 2
+_ARP_REQUEST = 1
 _ND_SOLICITATION = 135
 _GROUPS = Masked(openflow.MULTICAST, openflow.MULTICAST)
 
@@ -110,7 +110,7 @@ def flows(plan: Plan, nic: Nic, sas: Associations) -> tuple[bytes, ...]:
         result += _to_peer(nic, peer, way)
         result += _from_peer(plan, tenant, nic, peer, sas)
     result += _to_all(plan, tenant, nic, ways)
-    result += _nd_reply(tenant, nic)
+    result += _answer(tenant, nic)
     return tuple(sorted(result))
 
 
@@ -195,8 +195,6 @@ def _from_peer(
         if destination is not None:
             match = _outer(source, destination, _UDP) | {Field.UDP_DST: plan.port}
             yield _add(match, openflow.tunnel_decap())
-    if isinstance(peer, Station) and source.version == 4:
-        yield _arp_reply(nic, peer)
 
 
 def _outer(source: Address, destination: Address, protocol: int) -> Match:
@@ -211,44 +209,24 @@ def _outer(source: Address, destination: Address, protocol: int) -> Match:
     }
 
 
-def _arp_reply(nic: Nic, station: Station) -> bytes:
-    """A station asks for the tunnel's MAC address, which no guest can tell (RFC 826)."""
-    ours, theirs = nic.tunnel, station.tunnel
-    match: Match = {
-        Field.IN_PORT: openflow.WIRE,
-        Field.ETH_TYPE: _ARP,
-        Field.ARP_OP: _ARP_REQUEST,
-        Field.ARP_SPA: theirs.address,
-        Field.ARP_TPA: ours.address,
-        Field.TUNNEL_ID: 0,
-    }
-    reply: dict[Field, Value] = {
-        Field.ETH_DST: theirs.mac,
-        Field.ETH_SRC: ours.mac,
-        Field.ARP_OP: _ARP_REPLY,
-        Field.ARP_SPA: ours.address,
-        Field.ARP_TPA: theirs.address,
-        Field.ARP_SHA: ours.mac,
-        Field.ARP_THA: theirs.mac,
-    }
-    actions = (openflow.set_field(name, value) for name, value in reply.items())
-    return _add(match, *actions, openflow.output(openflow.IN_PORT))
+def _answer(tenant: Tenant, nic: Nic) -> Iterator[bytes]:
+    """Stations and routers ask for the tunnel's MAC address, which no guest can tell.
 
-
-def _nd_reply(tenant: Tenant, nic: Nic) -> Iterator[bytes]:
-    """A station asks the same by RFC 4861, from whichever of its addresses."""
+    They do so by ARP (RFC 826) or neighbour discovery (RFC 4861), from whichever of their
+    addresses: that of a router is in no plan.
+    """
     ours = nic.tunnel
-    if not tenant.stations or ours.address.version == 4:
+    if not tenant.has_askers:
         return
-    match: Match = {
-        Field.IN_PORT: openflow.WIRE,
-        Field.ETH_TYPE: _IP6,
-        Field.IP_PROTO: _ICMP6,
-        Field.ICMPV6_TYPE: _ND_SOLICITATION,
-        Field.ND_TARGET: ours.address,
-        Field.TUNNEL_ID: 0,
-    }
-    yield _add(match, openflow.answer_nd(ours.mac), openflow.output(openflow.IN_PORT))
+    match: Match = {Field.IN_PORT: openflow.WIRE, Field.TUNNEL_ID: 0}
+    if ours.address.version == 4:
+        match |= {Field.ETH_TYPE: _ARP, Field.ARP_OP: _ARP_REQUEST, Field.ARP_TPA: ours.address}
+        answer = openflow.answer_arp(ours.mac)
+    else:
+        match |= {Field.ETH_TYPE: _IP6, Field.IP_PROTO: _ICMP6}
+        match |= {Field.ICMPV6_TYPE: _ND_SOLICITATION, Field.ND_TARGET: ours.address}
+        answer = openflow.answer_nd(ours.mac)
+    yield _add(match, answer, openflow.output(openflow.IN_PORT))
 
 
 def _to_guest(tenant: Tenant, nic: Nic) -> Iterator[bytes]:

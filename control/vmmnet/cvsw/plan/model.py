@@ -97,6 +97,14 @@ class Tenant:
         """All of them, NICs first."""
         return self.nics + self.stations
 
+    @cached_property
+    def has_askers(self) -> bool:
+        """Whether stations or routers look for the MAC addresses of tunnels' ends.
+
+        NICs need not, as a plan says all of them.
+        """
+        return bool(self.stations) or any(nic.tunnel.next_hop for nic in self.nics)
+
 
 @dataclass(frozen=True)
 class Plan:

@@ -30,7 +30,7 @@ _NO_BUFFER = _ANY = 0xFFFFFFFF
 _OXM_BASIC = 0x8000
 _APPLY_ACTIONS = 4
 _ALL = 0
-_OUTPUT, _GROUP, _SET_FIELD, _EXPERIMENTER = 0, 22, 25, 0xFFFF
+_OUTPUT, _GROUP, _EXPERIMENTER = 0, 22, 0xFFFF
 _CVSW = 0x00525400
 _TTL = 64
 
@@ -47,10 +47,7 @@ class Field(enum.IntEnum):
     IPV4_DST = 12
     UDP_DST = 16
     ARP_OP = 21
-    ARP_SPA = 22
     ARP_TPA = 23
-    ARP_SHA = 24
-    ARP_THA = 25
     IPV6_SRC = 26
     IPV6_DST = 27
     ICMPV6_TYPE = 29
@@ -116,13 +113,6 @@ def output(port: int) -> bytes:
     return struct.pack(">HHIHxxxxxx", _OUTPUT, 16, port, 0)
 
 
-def set_field(name: Field, value: Value) -> bytes:
-    """OFPAT_SET_FIELD."""
-    oxm = _oxm(name, value)
-    size = (4 + len(oxm) + 7) // 8 * 8
-    return _pad(struct.pack(">HH", _SET_FIELD, size) + oxm)
-
-
 def tunnel_encap(vni: int, port: int, local: Endpoint, remote: Address, remote_mac: bytes) -> bytes:
     """TUNNEL_ENCAP: what is put out behind it goes into VXLAN to an address, or a group."""
     head = struct.pack(">BBBxHI", remote.version, 0, _TTL, port, vni)
@@ -147,6 +137,11 @@ def decrypt(association: int) -> bytes:
 def answer_nd(mac: bytes) -> bytes:
     """ANSWER_ND: a neighbour solicitation becomes the advertisement: the target is at ``mac``."""
     return _own(6, mac)
+
+
+def answer_arp(mac: bytes) -> bytes:
+    """ANSWER_ARP: an ARP request becomes the reply: the target is at ``mac``."""
+    return _own(7, mac)
 
 
 def group_mac(group: Address) -> bytes:

@@ -34,6 +34,7 @@ typedef enum CvswActionType {
     CVSW_ACTION_ENCRYPT,        /* @sa: what VXLAN comes to is sealed by it */
     CVSW_ACTION_DECRYPT,        /* @sa: of the SPI in the frame, if 0 */
     CVSW_ACTION_ANSWER_ND,      /* @mac; what is no solicitation is dropped */
+    CVSW_ACTION_ANSWER_ARP,     /* @mac; what is no request is dropped */
     CVSW_ACTION_GROUP,          /* @group: its buckets, on copies */
 } CvswActionType;
 

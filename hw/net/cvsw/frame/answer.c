@@ -3,13 +3,14 @@
 #include <string.h>
 
 #include "hw/net/cvsw/frame/answer.h"
+#include "net/packet/arp.h"
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"
 
 /* An 802.3 length would be another one behind this: EtherTypes alone. */
-static bool is_plain_ip6(const CvswFrame *f)
+static bool is_plain(const CvswFrame *f, uint16_t what)
 {
-    return f->flow.has & PACKET_FLOW_IP6 && f->flow.l3 == f->flow.eth.len &&
+    return f->flow.has & what && f->flow.l3 == f->flow.eth.len &&
            f->offload.gso == PACKET_GSO_NONE;
 }
 
@@ -34,6 +35,16 @@ static void turn_round(CvswFrame *f, const struct in6_addr *asked_by,
     memcpy(src, mac, PACKET_ETH_ADDR_LEN);
 }
 
+/* The answer is in the head, and all of it; what was behind it is no more. */
+static void finish(CvswFrame *f, size_t len)
+{
+    f->head_len = len;
+    f->size = len;
+    f->parts = 0;
+    f->offload = (PacketOffload) { 0 };
+    cvsw_frame_look(f);
+}
+
 bool cvsw_answer_nd(CvswFrame *frame, const uint8_t mac[PACKET_ETH_ADDR_LEN])
 {
     unsigned flags = PACKET_NA_OVERRIDE;
@@ -41,7 +52,7 @@ bool cvsw_answer_nd(CvswFrame *frame, const uint8_t mac[PACKET_ETH_ADDR_LEN])
     const struct in6_addr *to;
     PacketNd ns;
 
-    if (!is_plain_ip6(frame) || !has_room(frame) ||
+    if (!is_plain(frame, PACKET_FLOW_IP6) || !has_room(frame) ||
         !packet_eth_is_station(frame->flow.eth.src) ||
         !packet_nd_parse(&ns, frame->head + l3, frame->head_len - l3) ||
         ns.type != PACKET_ND_NS) {
@@ -53,11 +64,29 @@ bool cvsw_answer_nd(CvswFrame *frame, const uint8_t mac[PACKET_ETH_ADDR_LEN])
         to = &ns.src;
     }
     turn_round(frame, &ns.src, mac);
-    frame->head_len = l3 + packet_nd_build_na(frame->head + l3, &ns.target, to,
-                                              &ns.target, flags, mac);
-    frame->size = frame->head_len;
-    frame->parts = 0;
-    frame->offload = (PacketOffload) { 0 };
-    cvsw_frame_look(frame);
+    finish(frame, l3 + packet_nd_build_na(frame->head + l3, &ns.target, to,
+                                          &ns.target, flags, mac));
+    return true;
+}
+
+bool cvsw_answer_arp(CvswFrame *frame, const uint8_t mac[PACKET_ETH_ADDR_LEN])
+{
+    const PacketFlow *flow = &frame->flow;
+    PacketArp reply = {
+        .operation = PACKET_ARP_REPLY,
+        .sender = flow->arp_tpa,
+        .target = flow->arp_spa,
+    };
+
+    if (!is_plain(frame, PACKET_FLOW_ARP) ||
+        flow->arp_operation != PACKET_ARP_REQUEST ||
+        !packet_eth_is_station(flow->arp_sha)) {
+        return false;
+    }
+    memcpy(reply.sender_mac, mac, PACKET_ETH_ADDR_LEN);
+    memcpy(reply.target_mac, flow->arp_sha, PACKET_ETH_ADDR_LEN);
+    memcpy(frame->head, reply.target_mac, PACKET_ETH_ADDR_LEN);
+    memcpy(frame->head + PACKET_ETH_ADDR_LEN, mac, PACKET_ETH_ADDR_LEN);
+    finish(frame, flow->l3 + packet_arp_build(frame->head + flow->l3, &reply));
     return true;
 }

@@ -112,6 +112,13 @@ static void dump_crypt(GString *out, const CvswAction *action)
     }
 }
 
+static void dump_answer(GString *out, const char *name, const uint8_t *mac)
+{
+    g_string_append_printf(out, "%s(mac=", name);
+    cvsw_of_text_mac(out, mac);
+    g_string_append_c(out, ')');
+}
+
 static void dump_action(GString *out, const CvswAction *action)
 {
     switch (action->type) {
@@ -142,9 +149,10 @@ static void dump_action(GString *out, const CvswAction *action)
         dump_crypt(out, action);
         break;
     case CVSW_ACTION_ANSWER_ND:
-        g_string_append(out, "answer_nd(mac=");
-        cvsw_of_text_mac(out, action->mac);
-        g_string_append_c(out, ')');
+        dump_answer(out, "answer_nd", action->mac);
+        break;
+    case CVSW_ACTION_ANSWER_ARP:
+        dump_answer(out, "answer_arp", action->mac);
         break;
     case CVSW_ACTION_GROUP:
         g_string_append_printf(out, "group:%u", action->group);

@@ -162,6 +162,11 @@ void cvsw_of_known_after(CvswOfKnown *known, const CvswAction *action)
         known->protocol = IPPROTO_ICMPV6;
         known->icmp6_type = PACKET_ND_NA;
         break;
+    case CVSW_ACTION_ANSWER_ARP:
+        known->eth_type = PACKET_ETH_ARP;
+        known->protocol = UNKNOWN;
+        known->icmp6_type = UNKNOWN;
+        break;
     default:
         break;
     }

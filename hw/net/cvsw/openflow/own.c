@@ -16,8 +16,7 @@ static_assert(sizeof(struct cvsw_act_plain) == CVSW_ACT_PLAIN_LEN, "");
 static_assert(sizeof(struct cvsw_act_crypt) == CVSW_ACT_CRYPT_LEN, "");
 static_assert(sizeof(struct cvsw_act_openflow10) == CVSW_ACT_OPENFLOW10_LEN,
               "");
-static_assert(sizeof(struct cvsw_act_answer_nd) == CVSW_ACT_ANSWER_ND_LEN,
-              "");
+static_assert(sizeof(struct cvsw_act_answer) == CVSW_ACT_ANSWER_LEN, "");
 static_assert(sizeof(struct cvsw_act_encap4) == CVSW_ACT_ENCAP4_LEN, "");
 static_assert(sizeof(struct cvsw_act_encap6) == CVSW_ACT_ENCAP6_LEN, "");
 
@@ -65,15 +64,16 @@ static CvswOfFault parse_crypt(CvswAction *action, const CvswOfItem *item,
     return CVSW_OF_OK;
 }
 
-static CvswOfFault parse_answer_nd(CvswAction *action, const CvswOfItem *item)
+static CvswOfFault parse_answer(CvswAction *action, const CvswOfItem *item,
+                                CvswActionType type)
 {
-    struct cvsw_act_answer_nd answer;
+    struct cvsw_act_answer answer;
 
     if (item->len != sizeof(answer)) {
         return CVSW_OF_ACT_BAD_LEN;
     }
     memcpy(&answer, item->octets, sizeof(answer));
-    action->type = CVSW_ACTION_ANSWER_ND;
+    action->type = type;
     memcpy(action->mac, answer.mac, PACKET_ETH_ADDR_LEN);
     return packet_eth_is_station(action->mac) ? CVSW_OF_OK
                                               : CVSW_OF_ACT_BAD_ARGUMENT;
@@ -168,7 +168,9 @@ CvswOfFault cvsw_of_own_parse(CvswOfStep *step, uint8_t version,
     case CVSW_ACT_OPENFLOW10:
         return parse_openflow10(action, version, item);
     case CVSW_ACT_ANSWER_ND:
-        return parse_answer_nd(action, item);
+        return parse_answer(action, item, CVSW_ACTION_ANSWER_ND);
+    case CVSW_ACT_ANSWER_ARP:
+        return parse_answer(action, item, CVSW_ACTION_ANSWER_ARP);
     default:
         return CVSW_OF_ACT_BAD_EXP_TYPE;
     }
@@ -208,6 +210,13 @@ static void build_crypt(GByteArray *out, uint16_t subtype, uint32_t sa)
     cvsw_of_put32(out, sa);
 }
 
+static void build_answer(GByteArray *out, uint16_t subtype,
+                         const uint8_t *mac)
+{
+    head(out, CVSW_ACT_ANSWER_LEN, subtype);
+    cvsw_of_put(out, mac, PACKET_ETH_ADDR_LEN);
+}
+
 bool cvsw_of_own_build(GByteArray *out, const CvswAction *action)
 {
     size_t from = out->len;
@@ -227,8 +236,10 @@ bool cvsw_of_own_build(GByteArray *out, const CvswAction *action)
         build_crypt(out, CVSW_ACT_DECRYPT, action->sa);
         return true;
     case CVSW_ACTION_ANSWER_ND:
-        head(out, CVSW_ACT_ANSWER_ND_LEN, CVSW_ACT_ANSWER_ND);
-        cvsw_of_put(out, action->mac, PACKET_ETH_ADDR_LEN);
+        build_answer(out, CVSW_ACT_ANSWER_ND, action->mac);
+        return true;
+    case CVSW_ACTION_ANSWER_ARP:
+        build_answer(out, CVSW_ACT_ANSWER_ARP, action->mac);
         return true;
     default:
         return false;

@@ -41,6 +41,7 @@ const char *cvsw_drop_name(CvswDrop drop)
         [CVSW_DROP_NOT_TUNNEL] = "not-tunnel",
         [CVSW_DROP_TUNNEL_CHECKSUM] = "tunnel-checksum",
         [CVSW_DROP_NOT_ND] = "not-nd",
+        [CVSW_DROP_NOT_ARP] = "not-arp",
         [CVSW_DROP_NO_SA] = "no-sa",
         [CVSW_DROP_NOT_SEALED] = "not-sealed",
         [CVSW_DROP_ESP] = "esp",
@@ -258,6 +259,8 @@ static bool carry_out(Course *c, const CvswAction *a)
         return decrypt(c, a);
     case CVSW_ACTION_ANSWER_ND:
         return cvsw_answer_nd(c->frame, a->mac) || stop(c, CVSW_DROP_NOT_ND);
+    case CVSW_ACTION_ANSWER_ARP:
+        return cvsw_answer_arp(c->frame, a->mac) || stop(c, CVSW_DROP_NOT_ARP);
     case CVSW_ACTION_GROUP:
         return go_to_group(c, a->group);
     default:

@@ -57,6 +57,7 @@ typedef enum CvswDrop {
     CVSW_DROP_NOT_TUNNEL,       /* TUNNEL_DECAP of what is no VXLAN for it */
     CVSW_DROP_TUNNEL_CHECKSUM,
     CVSW_DROP_NOT_ND,           /* ANSWER_ND of what is no solicitation */
+    CVSW_DROP_NOT_ARP,          /* ANSWER_ARP of what is no request */
     CVSW_DROP_NO_SA,            /* ENCRYPT or DECRYPT without an association */
     CVSW_DROP_NOT_SEALED,       /* DECRYPT of what is no ESP */
     CVSW_DROP_ESP,              /* what esp.h counts by reason */

@@ -15,6 +15,7 @@ from vmmnet.testbed.switched import Bed, Vm
 CIPHER = "aes-gcm-256"
 MIB = 1 << 20
 TRANSFER = 4 * MIB
+ETHERNET = 14
 
 
 @dataclass
@@ -25,16 +26,21 @@ class Tenants:
     red: tuple[Vm, Vm]
     blue: Vm
 
-    def apply(self, cipher: str | None) -> None:
-        """Have the controller put the first tenant into tunnels of a kind."""
-        self.bed.apply([*self.red, self.blue], {"red": cipher} if cipher else {})
+    def apply(self, cipher: str | None, offloads: str = "") -> None:
+        """Have the controller put the first tenant into tunnels of a kind.
+
+        ``offloads`` are those of its second VM.
+        """
+        ciphers = {"red": cipher} if cipher else {}
+        said = {self.red[1].name: offloads} if offloads else {}
+        self.bed.apply([*self.red, self.blue], ciphers, said)
 
 
 @pytest.fixture(scope="module")
 def tenants() -> Iterator[Tenants]:
     with switched.bed() as bed:
         one, two = bed.hosts
-        red = (bed.vm("red1", "red", 1, one), bed.vm("red2", "red", 2, two))
+        red = (bed.vm("red1", "red", 1, one), bed.vm("red2", "red", 2, two, packages=("ethtool",)))
         blue = bed.vm("blue1", "blue", 3, two)
         bed.start_controller()
         with switched.started([*red, blue]):
@@ -74,6 +80,50 @@ def test_tunnel(tenants: Tenants, cipher: str | None, tmp_path: Path) -> None:
     whole = f"{tunnel} and ip[6:2] & 0x3fff = 0"
     assert switched.read(file, f"not ({whole}) and not {switched.CONTROL}") == []
     assert len(switched.read(file, whole)) > 100
+
+
+def mean_frame(sender: Vm, receiver: Vm) -> float:
+    """The octets of a frame that a guest takes, on average, in a transfer to it."""
+    names = [f"/sys/class/net/eth0/statistics/rx_{what}" for what in ("bytes", "packets")]
+    before = [int(receiver.guest.get(name)) for name in names]
+    transfer(sender, receiver)
+    octets, packets = (
+        int(receiver.guest.get(name)) - old for name, old in zip(names, before, strict=True)
+    )
+    return octets / packets
+
+
+def test_offloads(tenants: Tenants) -> None:
+    """What a guest may get is said by the file, and what it takes by the guest's ethtool."""
+    (a, b), controller = tenants.red, tenants.bed.controller
+    tenants.apply(None)
+    answers(a, b)
+    frame = ETHERNET + controller.nics()[b.name]["mtu"]
+
+    def gets(*, large: bool) -> None:
+        wait.until(lambda: (mean_frame(a, b) > frame) == large, f"large segments: {large}")
+
+    def lacks(*offloads: str) -> None:
+        wait.until(
+            lambda: controller.nics()[b.name]["offloads_lacking"] == list(offloads),
+            f"the guest does not take {offloads}",
+        )
+
+    gets(large=True)
+    tenants.apply(None, "none")
+    gets(large=False)
+    # That is no matter of the guest's, which would take them.
+    assert "rx-gro-hw: on" in b.guest.run("ethtool -k eth0").stdout
+    tenants.apply(None, "[csum, tso4]")
+    gets(large=True)
+    b.guest.run("ethtool -K eth0 rx-gro-hw off")
+    tenants.apply(None, "[csum, tso4, tso6]")
+    lacks("tso4", "tso6")
+    gets(large=False)
+    b.guest.run("ethtool -K eth0 rx-gro-hw on")
+    tenants.apply(None, "[csum, tso4]")
+    lacks()
+    gets(large=True)
 
 
 def test_another_tenant(tenants: Tenants) -> None:

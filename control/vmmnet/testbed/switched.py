@@ -94,8 +94,10 @@ class Vm:
         return int(self.guest.get("/sys/class/net/eth0/statistics/rx_packets"))
 
 
-def plan(vms: Sequence[Vm], ciphers: Mapping[str, str]) -> str:
-    """The file of tenants: those that VMs have, some with ciphers."""
+def plan(
+    vms: Sequence[Vm], ciphers: Mapping[str, str], offloads: Mapping[str, str] | None = None
+) -> str:
+    """The file of tenants: those that VMs have, some with ciphers; some VMs with offloads."""
     lines = ["underlay:", f"  mtu: {UNDERLAY_MTU}", "tenants:"]
     for vni, tenant in enumerate(dict.fromkeys(vm.tenant for vm in vms), 5001):
         lines += [f"  {tenant}:", f"    vni: {vni}"]
@@ -105,6 +107,8 @@ def plan(vms: Sequence[Vm], ciphers: Mapping[str, str]) -> str:
         for vm in vms:
             if vm.tenant == tenant:
                 end = f"mac: {vm.mac}, tunnel: {vm.outer}, key: {vm.key.name}"
+                if offloads and vm.name in offloads:
+                    end += f", offloads: {offloads[vm.name]}"
                 lines.append(f"      {vm.name}: {{{end}}}")
     return "\n".join(lines) + "\n"
 
@@ -136,12 +140,17 @@ class Bed:
         """The controller's file of tenants."""
         return self.folder / "tenants.yaml"
 
-    def apply(self, vms: Sequence[Vm], ciphers: Mapping[str, str]) -> None:
+    def apply(
+        self,
+        vms: Sequence[Vm],
+        ciphers: Mapping[str, str],
+        offloads: Mapping[str, str] | None = None,
+    ) -> None:
         """Write the file, have it applied, and wait until all NICs have it.
 
         Guests get the MTU that the controller has derived, as their owners would give it.
         """
-        self.file.write_text(plan(vms, ciphers))
+        self.file.write_text(plan(vms, ciphers, offloads))
         self.controller.command("apply", self.file)
         self.controller.settled()
         for vm in vms:
@@ -172,6 +181,7 @@ class Bed:
         *,
         series: str = "6.12",
         ipv6: bool = False,
+        packages: tuple[str, ...] = (),
     ) -> Vm:
         """A VM on a host, to be started."""
         tap = self.tap(host, number)
@@ -188,6 +198,7 @@ class Bed:
             ipv6=ipv6,
             memory="256M",
             smp=1,
+            packages=packages,
             devices=[nic],
             arguments=arguments,
         )

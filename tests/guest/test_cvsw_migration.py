@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import signal
 import struct
 from collections.abc import Iterator, Sequence
@@ -16,7 +15,17 @@ import pytest
 from vmmnet.cvsw.wire import ETHERTYPE, Ack, Type
 from vmmnet.testbed import cvsw, pair, qemu, switched, tools, wait
 from vmmnet.testbed.bridged import QUIET, PacketWire
-from vmmnet.testbed.cvsw import DECAP, GUEST, WIRE, Controller, Machine, encap, flow, output
+from vmmnet.testbed.cvsw import (
+    DECAP,
+    GUEST,
+    WIRE,
+    Controller,
+    Machine,
+    encap,
+    flow,
+    output,
+    packets,
+)
 from vmmnet.testbed.guest import Guest
 from vmmnet.testbed.migration import Move
 from vmmnet.testbed.net import Interface, Network
@@ -91,14 +100,6 @@ def info(guest: Guest) -> dict[str, Any]:
     """What query-cvsw says."""
     (nic,) = guest.qmp("query-cvsw", flows=True)
     return dict(nic)
-
-
-def packets(nic: dict[str, Any], cookie: int) -> int:
-    """Of a flow, by its counter."""
-    (line,) = (line for line in nic["flows"] if f"cookie={cookie:#x}," in line)
-    found = re.search(r"n_packets=(\d+)", line)
-    assert found
-    return int(found[1])
 
 
 def numbers(nic: dict[str, Any]) -> tuple[int, int]:

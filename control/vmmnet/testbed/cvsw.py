@@ -7,11 +7,12 @@ Its OpenFlow messages are written by hand: tests of the NIC need few of them.
 from __future__ import annotations
 
 import contextlib
+import re
 import select
 import socket
 import struct
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
@@ -177,6 +178,14 @@ class Controller:
         """Delete all flows."""
         answer = self.order(Type.DELETE_ENTRY, flow(delete=True))
         assert isinstance(answer, Ack), str(answer)
+
+
+def packets(nic: Mapping[str, Any], cookie: int) -> int:
+    """How many a flow has had, of what query-cvsw says with flows."""
+    (line,) = (line for line in nic["flows"] if f"cookie={cookie:#x}," in line)
+    found = re.search(r"n_packets=(\d+)", line)
+    assert found
+    return int(found[1])
 
 
 def options(tap: Interface, mac: str, *words: str) -> tuple[str, ...]:

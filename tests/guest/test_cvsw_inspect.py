@@ -98,7 +98,7 @@ def test_groups(bed: Bed) -> None:
     """Groups are shown and listed, with what they have done; flows end with their group."""
     back = openflow.bucket([openflow.output(openflow.IN_PORT)])
     group = openflow.add_group(2, [back, back])
-    named = openflow.add(5, {openflow.Field.ETH_TYPE: IPV4}, [openflow.group(2)])
+    named = openflow.add(5, [openflow.field(openflow.Field.ETH_TYPE, IPV4)], [openflow.group(2)])
     bed.controller.set(group, named[:44] + struct.pack(">H", SEND_FLOW_REM) + named[46:])
     with contextlib.closing(PacketWire(bed.tap)) as wire:
         wire.send(FRAME)

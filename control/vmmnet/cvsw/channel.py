@@ -15,17 +15,22 @@ others are slaves, to which the switch hands over nothing, and of which it takes
 from __future__ import annotations
 
 import asyncio
+import functools
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from os_ken import exception
-from os_ken.ofproto import ofproto_parser, ofproto_protocol, ofproto_v1_0, ofproto_v1_3
+from os_ken.ofproto import ofproto_protocol, ofproto_v1_0, ofproto_v1_3, ofproto_v1_3_parser
 
 from .wire import ETHERTYPE
 
 _HEADER = struct.Struct(">BBHI")
+# Behind the header of a PACKET_IN: the frame's length, and the port; and of 1.3 the match's
+# octets (1.0.1 section 5.4.1, 1.3.5 section 7.4.1).
+_PACKET_IN_10, _PACKET_IN_13 = struct.Struct(">4xHHxx"), struct.Struct(">4xH12xH")
+_MATCH_AT = 16
 _VERSIONS = (ofproto_v1_3.OFP_VERSION, ofproto_v1_0.OFP_VERSION)
 _HELLO, _ERROR, _ECHO_REQUEST, _ECHO_REPLY = 0, 1, 2, 3
 _ROLE_REPLY = 25  # not of 1.0
@@ -266,8 +271,7 @@ class Channel:
         elif xid == _XID_COUNT and self._is_ready:
             self._take_count(body)
         elif kind == self._protocol.ofproto.OFPT_PACKET_IN and self._is_ready:
-            raw = _HEADER.pack(version, kind, _HEADER.size + len(body), xid) + body
-            self._take_packet(ofproto_parser.msg(self._protocol, version, kind, len(raw), xid, raw))
+            self._take_packet(*(_packet_in_10(body) if self._is_10 else _packet_in_13(body)))
 
     def _take_error(self, xid: int, what: int, code: int) -> None:
         """A port may have gone, and what a switch does not count stays as it is."""
@@ -279,9 +283,7 @@ class Channel:
         if xid in (_XID_CONTROL, _XID_ROLE) or not self._is_known:
             raise ChannelError(f"the switch refuses a message: type {what}, code {code}")
 
-    def _take_packet(self, message: Any) -> None:
-        port = message.in_port if self._is_10 else message.match["in_port"]
-        frame = bytes(message.data)
+    def _take_packet(self, port: int, frame: bytes) -> None:
         if frame[12:14] == struct.pack(">H", ETHERTYPE):
             self._handlers.packet(self, PacketIn(port, frame))
 
@@ -314,3 +316,24 @@ class Channel:
                 return
             if self._protocol:
                 self._write(self._protocol.ofproto.OFP_VERSION, _ECHO_REQUEST, b"")
+
+
+def _packet_in_10(body: bytes) -> tuple[int, bytes]:
+    size, port = _PACKET_IN_10.unpack_from(body)
+    at = _PACKET_IN_10.size
+    return port, body[at : at + size]
+
+
+def _packet_in_13(body: bytes) -> tuple[int, bytes]:
+    size, match_len = _PACKET_IN_13.unpack_from(body)
+    at = _MATCH_AT + (match_len + 7) // 8 * 8
+    return _in_port(body[_MATCH_AT:at]), body[at + 2 : at + 2 + size]
+
+
+@functools.lru_cache(4096)
+def _in_port(match: bytes) -> int:
+    """What a match of 1.3 has as the port. All frames that come by one have the same match."""
+    fields = dict(ofproto_v1_3_parser.OFPMatch.parser(match, 0).items())
+    if "in_port" not in fields:
+        raise ChannelError("a PACKET_IN has no port")
+    return int(fields["in_port"])

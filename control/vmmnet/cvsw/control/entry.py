@@ -13,12 +13,12 @@ Entry = Flow | Group
 
 #: From here on in deleting_order() entries go behind what is set.
 STAY = 1
-_HEADER_LEN = 8
+_HEADER_LEN, _GROUP_MOD = 8, bytes([group.TYPE])
 
 
 def read(message: bytes) -> Entry:
     """One FLOW_MOD or GROUP_MOD. Raises BadFlow."""
-    return group.read(message) if message[1:2] == bytes([group.TYPE]) else flow.read(message)
+    return group.read(message) if message[1:2] == _GROUP_MOD else flow.read(message)
 
 
 def read_all(messages: bytes) -> Iterator[Entry]:

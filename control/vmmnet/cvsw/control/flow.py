@@ -8,12 +8,15 @@ if the rest is.
 
 from __future__ import annotations
 
+import functools
 import struct
 from dataclasses import dataclass, field
 
 # ofp_flow_mod (1.3.5 section 7.3.4.1): header, cookie and its mask, table, command, two
 # timeouts, priority, buffer, out_port, out_group, flags.
 _FLOW_MOD = struct.Struct(">BBHIQQBBHHHIIIHxx")
+# What counts of these, and the octets of the match.
+_READ = struct.Struct(">BBH4xQ10xHHH12xH4xH")
 _FIELDS = struct.Struct(">HH")
 _ABOUT = struct.Struct(">QHHB")
 _MATCH = _FLOW_MOD.size
@@ -29,6 +32,9 @@ _GROUP = bytes.fromhex("00160008")
 # An experimenter's action of 16 octets, of CVSW (include/vmmnet/cvsw-action.h).
 _OURS, _ENCRYPT, _DECRYPT = bytes.fromhex("ffff001000525400"), b"\0\3", b"\0\4"
 _OPENFLOW_BASIC, _VLAN_VID = 0x8000, 6
+# Flows that are remembered: what many NICs of a tenant have, and what one has and should have.
+_READ_MAX = 8192
+_LISTS_MAX = 1024
 
 
 class BadFlow(ValueError):
@@ -62,16 +68,17 @@ class Flow:
         )
 
 
+@functools.lru_cache(_READ_MAX)
 def read(message: bytes) -> Flow:
     """One FLOW_MOD. Raises BadFlow."""
     try:
-        head = _FLOW_MOD.unpack_from(message)
-        if (head[0], head[1], head[2]) != (_VERSION, _TYPE, len(message)):
-            raise BadFlow(f"version {head[0]}, type {head[1]}, {head[2]} octets: no FLOW_MOD")
-        cookie, idle, hard, priority, flags = head[4], head[8], head[9], head[10], head[14]
-        _, match_len = _FIELDS.unpack_from(message, _MATCH)
+        version, kind, size, cookie, idle, hard, priority, flags, match_len = _READ.unpack_from(
+            message
+        )
+        if (version, kind, size) != (_VERSION, _TYPE, len(message)):
+            raise BadFlow(f"version {version}, type {kind}, {size} octets: no FLOW_MOD")
         fields = _oxms(message[_MATCH + 4 : _MATCH + match_len])
-        actions = _actions(message[_MATCH + (match_len + 7) // 8 * 8 :])
+        actions, numbers = _told(message[_MATCH + (match_len + 7) // 8 * 8 :])
     except (struct.error, IndexError) as error:
         raise BadFlow(f"a FLOW_MOD is cut: {error}") from None
     fields.sort()
@@ -79,11 +86,19 @@ def read(message: bytes) -> Flow:
     return Flow(
         message,
         message[30:32] + b"".join(fields),
-        about + b"".join(actions),
-        tuple([name for action in actions if (name := number_named(action)) is not None]),
+        about + actions,
+        numbers,
         priority,
         not actions,
     )
+
+
+@functools.lru_cache(_LISTS_MAX)
+def _told(instructions: bytes) -> tuple[bytes, tuple[int, ...]]:
+    """The actions, and the numbers that they name. Many flows have the same."""
+    actions = _actions(instructions)
+    numbers = [name for action in actions if (name := number_named(action)) is not None]
+    return b"".join(actions), tuple(numbers)
 
 
 def actions_of(flow: Flow) -> list[bytes]:
@@ -109,22 +124,19 @@ def _match_size(message: bytes) -> int:
 
 def split_oxms(octets: bytes) -> list[bytes]:
     """Fields in the form of OXM, one after the other. Raises BadFlow or IndexError."""
-    at, parts = 0, []
-    while at < len(octets):
-        size = _OXM.size + octets[at + 3]
-        parts.append(octets[at : at + size])
-        at += size
-    if at != len(octets):
+    at, end, head, parts = 0, len(octets), _OXM.size, []
+    while at < end:
+        after = at + head + octets[at + 3]
+        parts.append(octets[at:after])
+        at = after
+    if at != end:
         raise BadFlow("a field is cut")
     return parts
 
 
 def _oxms(octets: bytes) -> list[bytes]:
     """Fields without masks that mask nothing, and without what is masked away."""
-    parts = split_oxms(octets)
-    if not any(oxm[2] & 1 for oxm in parts):
-        return parts
-    return [plain for oxm in parts if (plain := _unmasked(oxm) if oxm[2] & 1 else oxm)]
+    return [_unmasked(oxm) if oxm[2] & 1 else oxm for oxm in split_oxms(octets)]
 
 
 def _unmasked(oxm: bytes) -> bytes:

@@ -29,12 +29,12 @@ association that the peer alone has the other end of.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from ..wire import PAYLOAD_MAX
 from . import openflow
 from .model import Address, Nic, Plan, Station, Tenant
-from .openflow import Field, Masked, Match
+from .openflow import Field, Masked, field
 
 #: Numbers of a peer's associations, outbound and inbound, by its MAC address.
 Associations = Mapping[bytes, tuple[int, int]]
@@ -53,6 +53,17 @@ _UDP, _ESP, _ICMP6 = 17, 50, 58
 _ARP_REQUEST = 1
 _ND_SOLICITATION = 135
 _GROUPS = Masked(openflow.MULTICAST, openflow.MULTICAST)
+
+# Fields and actions of many flows.
+_FROM_GUEST = field(Field.IN_PORT, openflow.GUEST)
+_FROM_WIRE = field(Field.IN_PORT, openflow.WIRE)
+_NOT_TUNNELED = field(Field.TUNNEL_ID, 0)
+_OF_IP = {4: field(Field.ETH_TYPE, _IP4), 6: field(Field.ETH_TYPE, _IP6)}
+_OF_VXLAN, _OF_ESP = field(Field.IP_PROTO, _UDP), field(Field.IP_PROTO, _ESP)
+_SOURCE = {4: Field.IPV4_SRC, 6: Field.IPV6_SRC}
+_DESTINATION = {4: Field.IPV4_DST, 6: Field.IPV6_DST}
+_TO_WIRE, _BACK = openflow.output(openflow.WIRE), openflow.output(openflow.IN_PORT)
+_TO_GUEST, _DECAP = openflow.output(openflow.GUEST), openflow.tunnel_decap()
 
 # Octets of headers.
 _OUTER = {4: 20, 6: 40}
@@ -116,18 +127,18 @@ def flows(plan: Plan, nic: Nic, sas: Associations) -> tuple[bytes, ...]:
 
 def _drops() -> Iterator[bytes]:
     for port in (openflow.GUEST, openflow.WIRE):
-        yield openflow.add(_DROP_PRIORITY, {Field.IN_PORT: port})
+        yield openflow.add(_DROP_PRIORITY, [field(Field.IN_PORT, port)])
 
 
-def _add(match: Match, *actions: bytes) -> bytes:
+def _add(match: Iterable[bytes], *actions: bytes) -> bytes:
     return openflow.add(_FLOW_PRIORITY, match, actions)
 
 
 # --- from the guest ------------------------------------------------------------------------
 
 
-def _from_guest(nic: Nic, to: bytes | Masked) -> Match:
-    return {Field.IN_PORT: openflow.GUEST, Field.ETH_SRC: nic.mac, Field.ETH_DST: to}
+def _from_guest(nic: Nic, to: bytes | Masked) -> tuple[bytes, ...]:
+    return _FROM_GUEST, field(Field.ETH_SRC, nic.mac), field(Field.ETH_DST, to)
 
 
 def _way(
@@ -136,11 +147,11 @@ def _way(
     remote, hop = peer.tunnel.address, nic.tunnel.hop(peer.tunnel)
     encap = openflow.tunnel_encap(tenant.vni, plan.port, nic.tunnel, remote, hop)
     if not tenant.cipher:
-        return encap, openflow.output(openflow.WIRE)
+        return encap, _TO_WIRE
     outbound, _ = sas[peer.tunnel.mac]
     if not outbound:
         raise ValueError(f"0 is no number of an association to {peer.name}")
-    return encap, openflow.encrypt(outbound), openflow.output(openflow.WIRE)
+    return encap, openflow.encrypt(outbound), _TO_WIRE
 
 
 def _to_peer(nic: Nic, peer: Nic | Station, way: tuple[bytes, ...]) -> Iterator[bytes]:
@@ -157,7 +168,7 @@ def _to_all(
     if tenant.group is not None:
         mac = openflow.group_mac(tenant.group)
         encap = openflow.tunnel_encap(tenant.vni, plan.port, nic.tunnel, tenant.group, mac)
-        steps = [encap, openflow.output(openflow.WIRE)]
+        steps = [encap, _TO_WIRE]
     elif (len(tenant.members) - 1) * (3 if tenant.cipher else 2) <= ACTIONS_MAX:
         steps = [step for way in ways.values() for step in way]
     else:
@@ -187,26 +198,23 @@ def _from_peer(
 ) -> Iterator[bytes]:
     source = peer.tunnel.address
     if tenant.cipher:
-        match = _outer(source, nic.tunnel.address, _ESP)
+        match = _outer(source, nic.tunnel.address, _OF_ESP)
         _, inbound = sas[peer.tunnel.mac]
-        yield _add(match, openflow.decrypt(inbound), openflow.tunnel_decap())
+        yield _add(match, openflow.decrypt(inbound), _DECAP)
         return
     for destination in (nic.tunnel.address, tenant.group):
         if destination is not None:
-            match = _outer(source, destination, _UDP) | {Field.UDP_DST: plan.port}
-            yield _add(match, openflow.tunnel_decap())
+            match = _outer(source, destination, _OF_VXLAN)
+            yield _add([*match, field(Field.UDP_DST, plan.port)], _DECAP)
 
 
-def _outer(source: Address, destination: Address, protocol: int) -> Match:
-    is_ip4 = source.version == 4
-    return {
-        Field.IN_PORT: openflow.WIRE,
-        Field.ETH_TYPE: _IP4 if is_ip4 else _IP6,
-        Field.IP_PROTO: protocol,
-        Field.IPV4_SRC if is_ip4 else Field.IPV6_SRC: source,
-        Field.IPV4_DST if is_ip4 else Field.IPV6_DST: destination,
-        Field.TUNNEL_ID: 0,
-    }
+def _outer(source: Address, destination: Address, protocol: bytes) -> tuple[bytes, ...]:
+    version = source.version
+    return (
+        *(_FROM_WIRE, _OF_IP[version], protocol, _NOT_TUNNELED),
+        field(_SOURCE[version], source),
+        field(_DESTINATION[version], destination),
+    )
 
 
 def _answer(tenant: Tenant, nic: Nic) -> Iterator[bytes]:
@@ -218,22 +226,18 @@ def _answer(tenant: Tenant, nic: Nic) -> Iterator[bytes]:
     ours = nic.tunnel
     if not tenant.has_askers:
         return
-    match: Match = {Field.IN_PORT: openflow.WIRE, Field.TUNNEL_ID: 0}
     if ours.address.version == 4:
-        match |= {Field.ETH_TYPE: _ARP, Field.ARP_OP: _ARP_REQUEST, Field.ARP_TPA: ours.address}
-        answer = openflow.answer_arp(ours.mac)
+        asked = [(Field.ETH_TYPE, _ARP), (Field.ARP_OP, _ARP_REQUEST)]
+        target, answer = Field.ARP_TPA, openflow.answer_arp(ours.mac)
     else:
-        match |= {Field.ETH_TYPE: _IP6, Field.IP_PROTO: _ICMP6}
-        match |= {Field.ICMPV6_TYPE: _ND_SOLICITATION, Field.ND_TARGET: ours.address}
-        answer = openflow.answer_nd(ours.mac)
-    yield _add(match, answer, openflow.output(openflow.IN_PORT))
+        asked = [(Field.ETH_TYPE, _IP6), (Field.IP_PROTO, _ICMP6)]
+        asked += [(Field.ICMPV6_TYPE, _ND_SOLICITATION)]
+        target, answer = Field.ND_TARGET, openflow.answer_nd(ours.mac)
+    match = [_FROM_WIRE, _NOT_TUNNELED, field(target, ours.address)]
+    yield _add([*match, *(field(*each) for each in asked)], answer, _BACK)
 
 
 def _to_guest(tenant: Tenant, nic: Nic) -> Iterator[bytes]:
+    tunneled = field(Field.TUNNEL_ID, tenant.vni)
     for to in (nic.mac, _GROUPS):
-        match: Match = {
-            Field.IN_PORT: openflow.WIRE,
-            Field.TUNNEL_ID: tenant.vni,
-            Field.ETH_DST: to,
-        }
-        yield _add(match, openflow.output(openflow.GUEST))
+        yield _add((_FROM_WIRE, tunneled, field(Field.ETH_DST, to)), _TO_GUEST)

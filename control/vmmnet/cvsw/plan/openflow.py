@@ -22,12 +22,15 @@ MULTICAST = bytes.fromhex("010000000000")
 
 _VERSION, _FLOW_MOD, _GROUP_MOD, _ADD = 4, 14, 15, 0
 _HEADER = struct.Struct(">BBHI")
-# Cookie and its mask, table, command, timeouts, priority, buffer, port, group, flags.
-_FLOW = struct.Struct(">QQBBHHHIIIHxx")
+# Header; cookie and its mask, table, command, timeouts, priority, buffer, port, group, flags;
+# the match's type and its octets.
+_FLOW = struct.Struct(">BBHIQQBBHHHIIIHxxHH")
+_MATCH_HEAD, _OXM_MATCH = 4, 1
+_INSTRUCTION = struct.Struct(">HHxxxx")
 # Command, type, number; of a bucket: length, weight, port and group to watch.
 _GROUP_HEAD, _BUCKET_HEAD = struct.Struct(">HBxI"), struct.Struct(">HHII4x")
 _NO_BUFFER = _ANY = 0xFFFFFFFF
-_OXM_BASIC = 0x8000
+_OXM, _OXM_BASIC = struct.Struct(">HBB"), 0x8000
 _APPLY_ACTIONS = 4
 _ALL = 0
 _OUTPUT, _GROUP, _EXPERIMENTER = 0, 22, 0xFFFF
@@ -77,18 +80,37 @@ class Masked:
     mask: bytes
 
 
-Match = dict[Field, "Value | Masked"]
+def field(name: Field, value: Value | Masked) -> bytes:
+    """A field of a match, in the form of OXM (section 7.2.3.2)."""
+    mask = b""
+    if isinstance(value, bytes):
+        octets = value
+    elif isinstance(value, Masked):
+        octets, mask = value.value, value.mask
+    elif isinstance(value, int):
+        octets = value.to_bytes(_OCTETS[name])
+    else:
+        octets = value.packed
+    return _OXM.pack(_OXM_BASIC, name << 1 | bool(mask), len(octets + mask)) + octets + mask
 
 
-def add(priority: int, match: Match, actions: Iterable[bytes] = ()) -> bytes:
-    """OFPT_FLOW_MOD that adds a flow for good; without actions it drops."""
-    fields = b"".join(_oxm(name, match[name]) for name in sorted(match))
-    head = _FLOW.pack(0, 0, 0, _ADD, 0, 0, priority, _NO_BUFFER, _ANY, _ANY, 0)
-    body = head + _pad(struct.pack(">HH", 1, 4 + len(fields)) + fields)
-    listed = b"".join(actions)
+def add(priority: int, match: Iterable[bytes], actions: Iterable[bytes] = ()) -> bytes:
+    """OFPT_FLOW_MOD that adds a flow for good; without actions it drops.
+
+    ``match`` has the fields, in any order.
+    """
+    fields, listed = b"".join(sorted(match)), b"".join(actions)
+    match_len = _MATCH_HEAD + len(fields)
+    rest = fields + bytes(-match_len % 8)
     if listed:
-        body += struct.pack(">HHxxxx", _APPLY_ACTIONS, 8 + len(listed)) + listed
-    return _HEADER.pack(_VERSION, _FLOW_MOD, _HEADER.size + len(body), 0) + body
+        rest += _INSTRUCTION.pack(_APPLY_ACTIONS, _INSTRUCTION.size + len(listed)) + listed
+    return (
+        _FLOW.pack(
+            *(_VERSION, _FLOW_MOD, _FLOW.size + len(rest), 0, 0, 0, 0, _ADD, 0, 0, priority),
+            *(_NO_BUFFER, _ANY, _ANY, 0, _OXM_MATCH, match_len),
+        )
+        + rest
+    )
 
 
 def add_group(number: int, buckets: Iterable[bytes]) -> bytes:
@@ -153,18 +175,6 @@ def group_mac(group: Address) -> bytes:
 
 def _own(subtype: int, rest: bytes) -> bytes:
     return struct.pack(">HHIH", _EXPERIMENTER, 10 + len(rest), _CVSW, subtype) + rest
-
-
-def _oxm(name: Field, value: Value | Masked) -> bytes:
-    mask = b""
-    if isinstance(value, Masked):
-        octets, mask = value.value, value.mask
-    elif isinstance(value, int):
-        octets = value.to_bytes(_OCTETS[name])
-    else:
-        octets = value if isinstance(value, bytes) else value.packed
-    kind = name << 1 | bool(mask)
-    return struct.pack(">HBB", _OXM_BASIC, kind, len(octets + mask)) + octets + mask
 
 
 def _pad(octets: bytes) -> bytes:

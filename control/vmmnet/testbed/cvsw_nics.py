@@ -230,9 +230,11 @@ class SimNic:
     def _fault(self, each: Flow) -> tuple[int, int] | None:
         if self.refuses(each):
             return 2, 4
-        if each.key not in self.table and len(self.flows) >= self.room:
+        is_full = len(self.table) >= self.room and len(self.flows) >= self.room
+        if is_full and each.key not in self.table:
             return 5, 1
-        return None if self._named(each) <= self._numbers_of_groups() else (2, 9)
+        named = self._named(each)
+        return None if not named or named <= self._numbers_of_groups() else (2, 9)
 
     def _group_fault(self, each: Group, deletes: bool) -> tuple[int, int] | None:
         if not self.groups_max:

@@ -273,14 +273,16 @@ class Client:
                 found.append(keys)
         return revision, found
 
-    def pages(self, wanted: Range, revision: int = 0) -> Iterator[tuple[int, list[KeyValue]]]:
+    def pages(
+        self, wanted: Range, revision: int = 0, *, limit: int = _PAGE
+    ) -> Iterator[tuple[int, list[KeyValue]]]:
         """Read a range of any size, page by page, as it is at one revision.
 
-        Yields the revision and the keys of each page, at least one.
+        Yields the revision and the keys of each page, at least one and ``limit`` at most.
         """
         more = True
         while more:
-            request = {**wanted.json(), "limit": str(_PAGE), "revision": str(revision)}
+            request = {**wanted.json(), "limit": str(limit), "revision": str(revision)}
             answer = self.call("kv/range", request)
             revision = revision or _revision(answer)
             keys = [_key_value(kv) for kv in answer.get("kvs", ())]

@@ -14,11 +14,14 @@ import pytest
 from vmmnet.cvsw.control import records
 from vmmnet.cvsw.control.member import BLOCK, MARGIN, TTL, Member, NotLeading
 from vmmnet.cvsw.control.records import Answer, BadRecord, Names, Stored
-from vmmnet.etcd.client import NOT_FOUND, KeyValue, Range
+from vmmnet.cvsw.plan.flows import MEMBERS_MAX
+from vmmnet.etcd.client import NOT_FOUND, OPERATIONS_MAX, KeyValue, Range
 from vmmnet.etcd.errors import EtcdError, StoreError, Uncertain, Unreachable
 
 A, B = bytes.fromhex("525400000001"), bytes.fromhex("525400000002")
 PREFIX = "/t"
+#: What etcd takes and tells at a time, octets.
+REQUEST_MAX, ANSWER_MAX = 3 << 19, 4 << 20
 
 
 @dataclass
@@ -134,9 +137,13 @@ class Etcd:
         found: list[list[KeyValue]] = self._do(lambda: [self._range(each) for each in ranges])
         return self._world.revision, found
 
-    def pages(self, wanted: Range) -> Iterator[tuple[int, list[KeyValue]]]:
-        """Read one range."""
-        yield self._world.revision, self._do(lambda: self._range(wanted))
+    def pages(self, wanted: Range, *, limit: int) -> Iterator[tuple[int, list[KeyValue]]]:
+        """Read one range, so many keys at a time, as much as etcd tells."""
+        found: list[KeyValue] = self._do(lambda: self._range(wanted))
+        for at in range(0, len(found) or 1, limit):
+            page = found[at : at + limit]
+            assert sum(len(each.key + each.value) for each in page) < ANSWER_MAX
+            yield self._world.revision, page
 
     def _range(self, wanted: Range) -> list[KeyValue]:
         return [
@@ -148,6 +155,11 @@ class Etcd:
 
     def transact(self, conditions: Sequence[Any], operations: Sequence[Any]) -> tuple[bool, int]:
         """Do all or nothing."""
+
+        octets = sum(len(base64.b64decode(each["request_put"]["value"])) for each in operations
+                     if "request_put" in each)  # fmt: skip
+        assert octets < REQUEST_MAX
+        assert len(operations) <= OPERATIONS_MAX
 
         def work() -> tuple[bool, int]:
             for each in conditions:
@@ -400,6 +412,19 @@ def test_associations_are_saved_by_their_difference() -> None:
     names = Names(PREFIX)
     assert changed == {names.association(many[1][0])}
     assert names.association((1).to_bytes(6)) not in world.keys
+    assert sorted(a.associations()) == sorted(many)
+
+
+def test_associations_of_a_large_tenant() -> None:
+    """etcd takes them, and tells them, also while all keys change."""
+    world = World()
+    a = world.join("a")
+    assert lead(world, a) is a
+    a.associations()
+    macs = [number.to_bytes(6) for number in range(1, MEMBERS_MAX + 1)]
+    pairs = [(sender, receiver) for sender in macs[:80] for receiver in macs if sender != receiver]
+    many = [(*pair, 3000000000 + age, age == 1) for pair in pairs for age in range(3)]
+    a.save(records.numbers_by_sender(many))
     assert sorted(a.associations()) == sorted(many)
 
 

@@ -44,8 +44,11 @@ from .state import Number
 TTL, RENEW_EVERY, MARGIN = 5, 1.0, 1.0
 #: Numbers of associations that are taken at a time.
 BLOCK = 1 << 20
-# Operations of one transaction; etcd takes 128.
-_OPERATIONS = 100
+# Operations of one transaction, and octets of its values: etcd takes 128, and 1.5 MiB.
+_OPERATIONS, _OCTETS = 100, 1 << 20
+# Values of associations that are read at a time: a NIC of the largest tenant has 64 KiB of them
+# while its keys change, and etcd tells 4 MiB.
+_PAGE = 32
 
 
 class Etcd(Protocol):
@@ -69,8 +72,8 @@ class Etcd(Protocol):
     def snapshot(self, ranges: Sequence[Range]) -> tuple[int, list[list[KeyValue]]]:
         """Read ranges at one revision."""
 
-    def pages(self, wanted: Range) -> Iterator[tuple[int, list[KeyValue]]]:
-        """Read a long one."""
+    def pages(self, wanted: Range, *, limit: int) -> Iterator[tuple[int, list[KeyValue]]]:
+        """Read a long one, so many keys at a time."""
 
     def transact(self, conditions: Sequence[Any], operations: Sequence[Any]) -> tuple[bool, int]:
         """Do all if all conditions hold."""
@@ -260,7 +263,7 @@ class Member:
         """What NICs may have of leaders before us. Damaged values are left out."""
         found: list[Number] = []
         self._saved = {}
-        for _, page in self._etcd.pages(Range.prefix(self._names.associations)):
+        for _, page in self._etcd.pages(Range.prefix(self._names.associations), limit=_PAGE):
             for each in page:
                 spelled = each.key.rpartition(b"/")[2].decode(errors="replace")
                 try:
@@ -277,9 +280,7 @@ class Member:
             sender: value for sender, value in wanted.items() if self._saved.get(sender) != value
         }
         changed |= dict.fromkeys(self._saved.keys() - wanted.keys())
-        items = list(changed.items())
-        for at in range(0, len(items), _OPERATIONS):
-            part = items[at : at + _OPERATIONS]
+        for part in _parts(changed):
             self._write([self._operation(sender, value) for sender, value in part])
             for sender, value in part:
                 if value is None:
@@ -316,3 +317,18 @@ class Member:
         """An order is answered, or nobody waits for it any more."""
         self._etcd.delete(self._names.order(name))
         self._etcd.delete(self._names.answer(name))
+
+
+def _parts(
+    changed: Mapping[bytes, bytes | None],
+) -> Iterator[list[tuple[bytes, bytes | None]]]:
+    """As much as etcd takes at a time."""
+    part, octets = list[tuple[bytes, bytes | None]](), 0
+    for sender, value in changed.items():
+        octets += len(value or b"")
+        if part and (len(part) == _OPERATIONS or octets > _OCTETS):
+            yield part
+            part, octets = [], len(value or b"")
+        part.append((sender, value))
+    if part:
+        yield part

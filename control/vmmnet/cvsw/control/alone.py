@@ -3,11 +3,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from pathlib import Path
 
 from . import state
 from .keeper import File, Lead, Led
 from .say import say
+
+#: What changes within so long is written at once, seconds; or longer, so that writing takes
+#: no more than this part of the time.
+_WRITE_AFTER, _PART = 1.0, 0.1
 
 
 class Alone:
@@ -16,6 +22,8 @@ class Alone:
     def __init__(self, path: Path, led: Led) -> None:
         self._path, self._led = path, led
         self._written = state.State()
+        self._timer: asyncio.TimerHandle | None = None
+        self._pause = _WRITE_AFTER
 
     def load(self, path: Path | None) -> None:
         """Take the file that is given, or that of the last run."""
@@ -35,7 +43,7 @@ class Alone:
 
     async def stop(self) -> None:
         """Remember all."""
-        self.save()
+        self._write()
 
     def leads(self) -> bool:
         """There is nobody else."""
@@ -50,7 +58,19 @@ class Alone:
         self._led.make_keys()
 
     def save(self) -> None:
-        """Write the file if it would be another."""
+        """Write the file a little later, if it would be another."""
+        if self._timer is None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(self._pause, self._write)
+
+    def _write(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+        self._timer, began = None, time.perf_counter()
+        self._write_changes()
+        self._pause = max(_WRITE_AFTER, (time.perf_counter() - began) / _PART)
+
+    def _write_changes(self) -> None:
         now = state.State(self._led.plan_path, tuple(self._led.numbers()))
         if now == self._written:
             return

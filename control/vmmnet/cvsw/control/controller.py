@@ -27,9 +27,6 @@ from .keys import Timing
 from .say import say
 from .share import Share
 
-#: What changes at once is written at once, seconds.
-_WRITE_AFTER = 1.0
-
 
 @dataclass(frozen=True)
 class Options:
@@ -63,7 +60,8 @@ class Controller:
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._is_woken = False
-        self._write_at: float | None = None
+        #: Keys.changes of what the keeper was asked to save last; None: of another fabric.
+        self._saved: int | None = None
         self._term: int | None = None
         self._channels: set[Channel] = set()
         self._handlers = Handlers(
@@ -82,6 +80,7 @@ class Controller:
         self.keeper.leads()
         self.plan_path = path
         self.fabric.set_plan(plan, self._now())
+        self.keeper.save()
         self._wake()
 
     def lead(self, lead: Lead) -> None:
@@ -102,7 +101,7 @@ class Controller:
             self._switch_known(channel)
 
     def _start_anew(self, term: int | None, *, leads: bool) -> None:
-        plan, self._term = self.fabric.plan, term
+        plan, self._term, self._saved = self.fabric.plan, term, None
         self.fabric = Fabric(self._options.timing, leads=leads)
         self.fabric.set_plan(plan, self._now())
 
@@ -167,17 +166,13 @@ class Controller:
     def _run(self) -> None:
         self._is_woken = False
         self.keeper.leads()
-        now = self._now()
-        at = self.fabric.tick(now)
-        if self._write_at is None:
-            self._write_at = now + _WRITE_AFTER
-        elif self._write_at <= now:
-            self._write_at = None
+        at = self.fabric.tick(self._now())
+        if self._saved != self.fabric.keys.changes:
+            self._saved = self.fabric.keys.changes
             self.keeper.save()
         if self._timer:
             self._timer.cancel()
-        due = [each for each in (at, self._write_at) if each is not None]
-        self._timer = self._loop.call_at(min(due), self._wake) if due else None
+        self._timer = None if at is None else self._loop.call_at(at, self._wake)
 
     async def _serve_switch(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter

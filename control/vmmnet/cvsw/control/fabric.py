@@ -95,7 +95,7 @@ class Fabric:
         self.malformed = 0
         self.keys = Keys(self.nics, self._touch, self._ordered, lambda: self.now, timing)
         self._leaving: dict[bytes, Nic] = {}
-        self._watcher = Watcher(self._send, self._began, self._read, self._ready)
+        self._watcher = Watcher(self._send, self._began, self._read, self._ready, self._forgot)
         self._dirty: dict[bytes, float] = {}
         self._timers: list[tuple[float, int, Nic]] = []
         self._due: dict[bytes, float] = {}
@@ -115,13 +115,17 @@ class Fabric:
             self._leave(mac)
         for mac, about in new.items():
             self.strangers.pop(mac, None)
-            before = self.nics.get(mac)
+            before = self.nics.get(mac) or self._leaving.get(mac)
             if before is None or before.session.key != about.key:
                 self.nics[mac] = Nic(mac, about.key, self._watcher)
                 self.nics[mac].numbers.update(before.numbers if before else {})
             elif not is_same(before_it, plan, mac):
+                self.nics[mac] = before
                 self._touch(mac)
         self.keys.set_pairs({(a.mac, b.mac): cipher for a, b, cipher in pairs(plan)})
+        for mac in self._leaving.keys() & new.keys():
+            del self._leaving[mac]
+            self.keys.forget_strangers(mac)
         self._greet_later(*self.switches)
 
     def switch_up(self, switch: Switch, now: float) -> None:
@@ -198,6 +202,7 @@ class Fabric:
                 self._schedule(nic)
             if nic.phase is Phase.LOST or (nic.table is None and nic.troubles):
                 self._release(nic.mac)
+                self._leaving.pop(nic.mac, None)
         return self._timers[0][0] if self._timers else None
 
     def _send(self, frame: bytes, way: Way | None) -> None:
@@ -234,9 +239,15 @@ class Fabric:
     def _ready(self, nic: Nic) -> None:
         self._release(nic.mac)
         if nic.mac in self._leaving:
-            del self._leaving[nic.mac]
+            self._let_go(nic)
         elif nic.mac in self.nics and nic.mac not in self._dirty:
             self.keys.ready(nic.mac)
+
+    def _forgot(self, nic: Nic, number: int) -> None:
+        if nic.mac in self._leaving:
+            self._let_go(nic)
+        else:
+            self.keys.forgot(number)
 
     def _leave(self, mac: bytes) -> None:
         """A NIC is in no plan any more: it keeps what drops, and forgets all else."""
@@ -246,7 +257,16 @@ class Fabric:
         if nic.table is not None:
             self._leaving[mac] = nic
             nic.want({key: each for key, each in nic.wanted.items() if each.drops}, None, self.now)
+            for number in nic.numbers:
+                nic.retire(number, self.now)
             self._schedule(nic)
+        for number in nic.numbers:
+            self.keys.forgot(number)
+
+    def _let_go(self, nic: Nic) -> None:
+        """One that leaves has left when it has forgotten all."""
+        if not nic.is_busy and not nic.numbers:
+            del self._leaving[nic.mac]
 
     def _stranger(self, mac: bytes, way: Way) -> None:
         known = self.strangers.pop(mac, None)

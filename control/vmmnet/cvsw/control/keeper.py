@@ -96,7 +96,7 @@ class Keeper(Protocol):
         """Have all keys made anew. Raises NotDone."""
 
     def save(self) -> None:
-        """What NICs may have may have changed."""
+        """What NICs may have, or the plan, has changed: it is written soon."""
 
     def sharing(self) -> dict[str, Any] | None:
         """Who shares the work, as JSON can say it; None: nobody."""

@@ -95,6 +95,10 @@ class Keys:
         self._ages: deque[tuple[float, Pair]] = deque()
         self._graces: deque[tuple[float, Pair]] = deque()
         self._last = NUMBER_MIN + secrets.randbelow(1 << 31)
+        #: Whose an association is that NICs may have, by its number.
+        self._ends: dict[int, Ends] = {}
+        #: Grows when numbers() would say something else.
+        self.changes = 0
 
     @property
     def last(self) -> int:
@@ -123,6 +127,8 @@ class Keys:
         for mac in ends:
             if mac in self._nics:
                 self._nics[mac].numbers[number] = None
+                self._ends[number] = ends
+        self.changes += 1
         pair = self._pairs.get(ends)
         if pair and is_used:
             pair.outbound = number
@@ -130,14 +136,13 @@ class Keys:
             pair.old.append(number)
 
     def numbers(self) -> Iterator[tuple[Ends, int, bool]]:
-        """What NICs may have, for restore()."""
-        for ends, pair in self._pairs.items():
-            if pair.outbound is not None:
-                yield ends, pair.outbound, True
-            if pair.next is not None and pair.next.number != pair.outbound:
-                yield ends, pair.next.number, False
-            for number in pair.old:
-                yield ends, number, False
+        """What NICs may have, for restore(), until they have deleted it.
+
+        Both ends are one NIC if it is not known who had the other one.
+        """
+        for number, ends in self._ends.items():
+            pair = self._pairs.get(ends)
+            yield ends, number, pair is not None and pair.outbound == number
 
     # --- what happens --------------------------------------------------------------------
 
@@ -151,8 +156,17 @@ class Keys:
         known = {number for pair in self._of[mac].values() for number in _numbers(pair)}
         nic = self._nics[mac]
         for number in [number for number in nic.numbers if number not in known]:
+            self._ends.setdefault(number, (mac, mac))
+            self.changes += 1
             nic.retire(number, self._clock() + self._timing.grace)
         self._ordered(mac)
+
+    def forgot(self, number: int) -> None:
+        """A NIC has deleted an association, or is in the plan no more."""
+        ends = [self._nics.get(mac) for mac in self._ends.get(number, ())]
+        if not any(nic and number in nic.numbers for nic in ends):
+            self._ends.pop(number, None)
+        self.changes += 1
 
     def ready(self, mac: bytes) -> None:
         """The flows of a NIC are those that sas() led to."""
@@ -224,6 +238,8 @@ class Keys:
         self._last = max(NUMBER_MIN, (self._last + 1) & 0xFFFFFFFF)
         association = Association.make(self._last, pair.sender, pair.receiver, pair.cipher)
         pair.next, pair.step = association, Step.RECEIVER
+        self._ends[association.number] = (pair.sender, pair.receiver)
+        self.changes += 1
         is_change = pair.outbound is not None
 
         def given(is_given: bool) -> None:
@@ -253,6 +269,7 @@ class Keys:
                 pair.old.append(pair.outbound)
             pair.outbound, pair.step = association.number, Step.USED
             pair.next = None
+            self.changes += 1
             self._touched(pair.sender)
 
         self._nics[pair.sender].set_association(association, given, self._clock())

@@ -78,6 +78,7 @@ class Watcher:
     began: Callable[[Nic], None]  # a new session: somebody has to call read()
     read: Callable[[Nic], None]  # the table is known
     ready: Callable[[Nic], None]  # it has all that is wanted
+    forgot: Callable[[Nic, int], None]  # it has no association of this number any more
     #: Numbers of events, which grow over all NICs, and over controllers that follow each other.
     serials: Iterator[int] = field(default_factory=lambda: itertools.count(time.time_ns() // 1000))
 
@@ -388,6 +389,7 @@ class Nic:
     def _forgotten(self, number: int) -> Callable[[Answer], None]:
         def answered(answer: Answer) -> None:
             self.numbers.pop(number, None)
+            self._watcher.forgot(self, number)
 
         return answered
 

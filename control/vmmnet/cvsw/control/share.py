@@ -242,6 +242,9 @@ class Share:
             self._led.stand_by(self._term)
 
     async def _begin(self, term: int, has_plan: bool) -> None:
+        if self._leads:
+            self._leads = False
+            self._led.stand_by(term)
         numbers = await self._call(self._member.associations)
         number = await self._call(self._member.reserve)
         if _clock() >= self._member.until:
@@ -264,9 +267,9 @@ class Share:
 
     async def _save(self) -> None:
         self._is_unsaved = False
-        values = records.numbers_by_sender(self._led.numbers())
+        numbers = list(self._led.numbers())
         try:
-            await self._call(self._member.save, values)
+            await self._call(lambda: self._member.save(records.numbers_by_sender(numbers)))
             if self._member.is_short(self._led.last_number):
                 await self._call(self._member.reserve)
         except StoreError:

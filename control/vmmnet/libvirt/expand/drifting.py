@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Says how what is ours in a domain differs from what its element asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lxml import etree  # type: ignore[import-untyped]
+
+from .. import element, names
+from .inventory import Item, digest, made
+from .whole import expand
+
+_REMEDY = "vmmnet libvirt define"
+
+
+def drift(domain: etree._Element) -> list[str]:
+    """What differs, a sentence for each; empty if the domain is as ``expand`` makes it.
+
+    Only what is ours counts: names, order, places that libvirt gives and all that is the
+    user's do not. Raises BadElement if the element itself is wrong.
+    """
+    found = list(_differences(made(domain), made(expand(domain))))
+    net = element.read(domain)
+    if net is None or (not found and net.digest == digest(domain)):
+        return found
+    if net.digest is None and not made(domain):
+        return [f"the domain was never expanded: '{_REMEDY}' does that"]
+    if not found:
+        return [f"the digest is {_shown(net.digest or '')} instead of '{digest(domain)}'"]
+    if net.digest == digest(domain):
+        reason = f"<vmmnet:net> was changed since the domain was expanded: '{_REMEDY}' follows it"
+    else:
+        reason = f"what was expanded has been edited: '{_REMEDY}' makes it anew"
+    return [reason, *found]
+
+
+def _differences(there: list[Item], wanted: list[Item]) -> Iterator[str]:
+    have = {each.name: each.text for each in there}
+    want = {each.name: each.text for each in wanted}
+    for name, text in want.items():
+        if name not in have:
+            yield f"{name} is missing: {_shown(text)}"
+        elif have[name] != text:
+            yield f"{name} is {_shown(have[name])} instead of {_shown(text)}"
+    for name, text in have.items():
+        if name not in want:
+            yield f"{name} is there, and nothing asks for it: {_shown(text)}"
+    if there != wanted and sorted(have.items()) == sorted(want.items()):
+        yield f"the words of QEMU whose IDs begin with '{names.OURS}' are in another order"
+
+
+def _shown(text: str) -> str:
+    return f"'{text}'" if text else "nothing"

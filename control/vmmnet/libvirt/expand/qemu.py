@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``qemu:commandline`` and ``qemu:override`` of a domain: what is ours there, and what is not.
+
+libvirt writes the first before the second, and in the first words (``qemu:arg``) before
+variables (``qemu:env``). What is put in stands as libvirt would have it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lxml import etree  # type: ignore[import-untyped]
+
+from .. import names
+
+_OPTIONS = ("-netdev", "-device", "-object")
+_ID = re.compile(r"(?:^|,)id=((?:[^,]|,,)*)")
+
+
+@dataclass(frozen=True)
+class Words:
+    """An option of QEMU and its value, two words of the command line."""
+
+    option: str
+    value: str
+
+    @property
+    def id(self) -> str:
+        """The ID in the value, which is JSON or ``key=value,…``; empty if it has none."""
+        if self.value.lstrip().startswith("{"):
+            try:
+                found = json.loads(self.value)
+            except ValueError:
+                return ""
+            return str(found.get("id", "")) if isinstance(found, dict) else ""
+        match = _ID.search(self.value)
+        return match[1].replace(",,", ",") if match else ""
+
+
+def ours(domain: etree._Element) -> list[Words]:
+    """What an expansion has put onto the command line."""
+    return [words for words, _ in _ours(domain)]
+
+
+def put(domain: etree._Element, wanted: Sequence[Words]) -> None:
+    """Make these the ones that are ours, where those of before stood, or else at the end."""
+    before = _ours(domain)
+    if [words for words, _ in before] == list(wanted):
+        return
+    line = domain.find(names.qemu("commandline"))
+    if line is None:
+        line = _made(domain, "commandline")
+    place = _place(line, before)
+    for _, nodes in before:
+        for node in nodes:
+            line.remove(node)
+    texts = [text for words in wanted for text in (words.option, words.value)]
+    for number, text in enumerate(texts):
+        line.insert(place + number, etree.Element(names.qemu("arg"), value=text))
+    _drop_empty(line)
+
+
+def properties(domain: etree._Element, alias: str) -> dict[str, str]:
+    """Properties that a domain overrides for a device's frontend: names and values."""
+    path = f"{names.qemu('frontend')}/{names.qemu('property')}"
+    return {
+        each.get("name", ""): each.get("value", "")
+        for device in _overridden(domain, alias)
+        for each in device.iterfind(path)
+    }
+
+
+def aliases(domain: etree._Element) -> list[str]:
+    """Aliases of the devices of which a property is overridden to be a netdev of ours."""
+    path = f"{names.qemu('override')}/{names.qemu('device')}"
+    found = (each.get("alias", "") for each in domain.iterfind(path))
+    return [each for each in dict.fromkeys(found) if is_ours(properties(domain, each))]
+
+
+def is_ours(overridden: dict[str, str]) -> bool:
+    """Whether properties of a device say that a netdev of ours stands before it."""
+    return overridden.get("netdev", "").startswith(names.OURS)
+
+
+def override(domain: etree._Element, alias: str, name: str, value: str) -> None:
+    """Let a device's frontend have a property, of the type string."""
+    if properties(domain, alias).get(name) == value:
+        return
+    forget(domain, alias, name)
+    parent = domain.find(names.qemu("override"))
+    if parent is None:
+        parent = _made(domain, "override")
+    device = next(iter(_overridden(domain, alias)), None)
+    if device is None:
+        device = etree.SubElement(parent, names.qemu("device"), alias=alias)
+    frontend = device.find(names.qemu("frontend"))
+    if frontend is None:
+        frontend = etree.SubElement(device, names.qemu("frontend"))
+    etree.SubElement(frontend, names.qemu("property"), name=name, type="string", value=value)
+
+
+def forget(domain: etree._Element, alias: str, name: str) -> None:
+    """Take an override out, and what is empty without it."""
+    for device in _overridden(domain, alias):
+        for frontend in device.findall(names.qemu("frontend")):
+            for each in frontend.findall(names.qemu("property")):
+                if each.get("name") == name:
+                    frontend.remove(each)
+            _drop_empty(frontend)
+        _drop_empty(device)
+    parent = domain.find(names.qemu("override"))
+    if parent is not None:
+        _drop_empty(parent)
+
+
+def _ours(domain: etree._Element) -> list[tuple[Words, tuple[etree._Element, etree._Element]]]:
+    nodes = domain.findall(f"{names.qemu('commandline')}/{names.qemu('arg')}")
+    result = []
+    number = 0
+    while number + 1 < len(nodes):
+        words = Words(nodes[number].get("value", ""), nodes[number + 1].get("value", ""))
+        if words.option in _OPTIONS and words.id.startswith(names.OURS):
+            result.append((words, (nodes[number], nodes[number + 1])))
+            number += 1
+        number += 1
+    return result
+
+
+def _place(
+    line: etree._Element, before: list[tuple[Words, tuple[etree._Element, etree._Element]]]
+) -> int:
+    """Where to put words: their index among the children of ``qemu:commandline``."""
+    if before:
+        return int(line.index(before[0][1][0]))
+    words = line.findall(names.qemu("arg"))
+    return int(line.index(words[-1])) + 1 if words else 0
+
+
+def _overridden(domain: etree._Element, alias: str) -> list[etree._Element]:
+    devices = domain.iterfind(f"{names.qemu('override')}/{names.qemu('device')}")
+    return [each for each in devices if each.get("alias") == alias]
+
+
+def _made(domain: etree._Element, tag: str) -> etree._Element:
+    """A new part of the domain, at libvirt's place for it."""
+    node = etree.Element(names.qemu(tag))
+    behind = ("capabilities", "override", "deprecation") if tag == "commandline" else ()
+    after = next((each for each in domain if each.tag in map(names.qemu, behind)), None)
+    if after is None:
+        domain.append(node)
+    else:
+        after.addprevious(node)
+    return node
+
+
+def _drop_empty(node: etree._Element) -> None:
+    if not len(node):
+        node.getparent().remove(node)

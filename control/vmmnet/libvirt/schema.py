@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The form of the element, as net.rng has it, and where an element departs from it.
+
+libxml2 says whether an element is of the form, but not in words of use to people. So what is
+wrong is found by asking the schema about one attribute at a time: its names, and the
+documentation of its types, are what a complaint is made of.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+
+from lxml import etree  # type: ignore[import-untyped]
+
+from . import names
+
+_FILE = Path(__file__).with_name("net.rng")
+_RNG = "{http://relaxng.org/ns/structure/1.0}"
+_DOCUMENTATION = "{http://relaxng.org/ns/compatibility/annotations/1.0}documentation"
+_PREFIX = "vmmnet"
+
+
+class BadElement(ValueError):
+    """An element that cannot be carried out; the message says where, and what would be right.
+
+    ``line`` is that of the file, where it is known; ``attribute`` and ``value`` are empty if
+    no single one is wrong.
+    """
+
+    def __init__(
+        self, node: etree._Element | None, attribute: str, value: str, right: str, line: int = 0
+    ) -> None:
+        self.line = line or (node.sourceline if node is not None else None) or 0
+        self.attribute, self.value, self.right = attribute, value, right
+        where = f"line {self.line}: " if self.line else ""
+        at = f"<{_PREFIX}:{_local(node)}> " if node is not None else ""
+        of = f"{attribute}='{value}': " if attribute else ""
+        super().__init__(f"{where}{at}{of}{right}")
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """What an element may have: attributes with the names of their types, and elements."""
+
+    types: dict[str, str]
+    required: frozenset[str]
+    children: tuple[str, ...]
+    single: frozenset[str]
+
+
+def check(element: etree._Element) -> None:
+    """Raise BadElement if the element, ``vmmnet:net``, is not of the form of the schema."""
+    if not _schema().validate(element):
+        _explain(element)
+        # What is left over is for libxml2 to tell.
+        error = _schema().error_log.last_error
+        raise BadElement(element, "", "", error.message, error.line)
+
+
+def attributes(tag: str) -> list[str]:
+    """The attributes that an element may have, in the order of the schema."""
+    return list(_shapes()[tag].types)
+
+
+def _explain(node: etree._Element) -> None:
+    shape = _shapes()[_local(node)]
+    for name, value in node.attrib.items():
+        if name not in shape.types:
+            raise BadElement(node, name, value, _stranger("attribute", name, list(shape.types)))
+        right = _complaint(shape.types[name], value)
+        if right:
+            raise BadElement(node, name, value, right)
+    missing = sorted(shape.required - set(node.attrib))
+    if missing:
+        raise BadElement(node, "", "", f"the attribute '{missing[0]}' is missing")
+    if _texts(node):
+        raise BadElement(node, "", "", f"has the text '{_texts(node)}'; it takes none")
+    seen: set[str] = set()
+    for child in node.iterchildren(etree.Element):
+        _explain_child(node, child, shape, seen)
+
+
+def _explain_child(
+    node: etree._Element, child: etree._Element, shape: _Shape, seen: set[str]
+) -> None:
+    local = _local(child)
+    if local in shape.children and child.tag != names.net(local):
+        right = f"<{local}> is not of the namespace {names.NET}: write <{_PREFIX}:{local}>"
+        raise BadElement(node, "", "", right, child.sourceline)
+    if local not in shape.children:
+        raise BadElement(
+            node, "", "", _stranger("element", local, list(shape.children)), child.sourceline
+        )
+    if local in seen & shape.single:
+        raise BadElement(child, "", "", "is there twice; one is right")
+    seen.add(local)
+    _explain(child)
+
+
+def _stranger(kind: str, name: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    if near:
+        return f"there is no {kind} '{name}' here: is it '{near[0]}'?"
+    return f"there is no {kind} '{name}' here; there are {', '.join(known) or 'none'}"
+
+
+def _complaint(kind: str, value: str) -> str:
+    """What a value of a type is, if this is none."""
+    schema, right = _type(kind)
+    probe = etree.Element("value")
+    probe.text = value
+    return "" if schema.validate(probe) else f"it is to be {right}"
+
+
+def _texts(node: etree._Element) -> str:
+    pieces = [node.text, *(child.tail for child in node)]
+    return " ".join(each.strip() for each in pieces if each and each.strip())
+
+
+def _local(node: etree._Element) -> str:
+    return str(etree.QName(node).localname)
+
+
+@functools.cache
+def _document() -> etree._Element:
+    return etree.parse(str(_FILE)).getroot()
+
+
+@functools.cache
+def _schema() -> etree.RelaxNG:
+    return etree.RelaxNG(_document())
+
+
+@functools.cache
+def _type(kind: str) -> tuple[etree.RelaxNG, str]:
+    """A schema of elements whose text is of the type, and the type's documentation."""
+    (define,) = (each for each in _defines() if each.get("name") == kind)
+    grammar = etree.Element(f"{_RNG}element", name="value")
+    grammar.set("datatypeLibrary", _document().get("datatypeLibrary"))
+    grammar.extend(deepcopy(each) for each in define if each.tag != _DOCUMENTATION)
+    return etree.RelaxNG(grammar), define.findtext(_DOCUMENTATION) or ""
+
+
+def _defines() -> Iterator[etree._Element]:
+    yield from _document().iterchildren(f"{_RNG}define")
+
+
+@functools.cache
+def _shapes() -> dict[str, _Shape]:
+    elements = (each.find(f"{_RNG}element") for each in _defines())
+    return {each.get("name"): _shape(each) for each in elements if each is not None}
+
+
+def _shape(element: etree._Element) -> _Shape:
+    found = list(element.iter(f"{_RNG}attribute"))
+    types = {each.get("name"): each.find(f"{_RNG}ref").get("name") for each in found}
+    required = {each.get("name") for each in found if each.getparent() is element}
+    inside = [
+        each for each in element.iter(f"{_RNG}ref") if each.getparent().tag != f"{_RNG}attribute"
+    ]
+    single = {each.get("name") for each in inside if each.getparent().tag == f"{_RNG}optional"}
+    children = tuple(each.get("name") for each in inside)
+    return _Shape(types, frozenset(required), children, frozenset(single))

@@ -10,6 +10,7 @@ from vmmnet.cvsw import command as cvsw
 from vmmnet.hostvlan import command as hostvlan
 from vmmnet.hostvlan import completion
 from vmmnet.hostvlan.options import Parser
+from vmmnet.libvirt import command as libvirt
 
 # What the shell's completion calls; no word of users.
 _COMPLETE = "_complete"
@@ -21,7 +22,7 @@ def parser() -> Parser:
         prog="vmmnet", description="The control plane of vmmnet, the network inside QEMU."
     )
     rooms = result.add_subparsers(metavar="ROOM", required=True, title="rooms")
-    for room in (cvsw, hostvlan):
+    for room in (cvsw, hostvlan, libvirt):
         room.add_command(rooms)
     return result
 

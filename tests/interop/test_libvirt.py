@@ -9,16 +9,10 @@ the user nobody's.
 from __future__ import annotations
 
 import contextlib
-import json
-import os
-import pwd
 import re
-import socket
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -26,44 +20,22 @@ from vmmnet.hostvlan import mac as macs
 from vmmnet.hostvlan import twin
 from vmmnet.hostvlan.entry import Entry
 from vmmnet.hostvlan.table import Table
-from vmmnet.testbed import image, kernel, paths, qemu, scratch, tools, wait
-from vmmnet.testbed.agent import Channel, Result
-from vmmnet.testbed.cpio import File
-from vmmnet.testbed.lab import DNS_ADDRESS, PAGE, VM_ADDRESS, Lab, lab
+from vmmnet.testbed import libvirt_session, paths, tools, wait
+from vmmnet.testbed.agent import Channel
+from vmmnet.testbed.lab import PAGE, VM_ADDRESS, Lab, lab
+from vmmnet.testbed.libvirt_session import (
+    MODULE,
+    QEMU,
+    USER,
+    Session,
+    bootable,
+    child,
+    connect,
+    run,
+)
 from vmmnet.testbed.net import Interface, Namespace
 
 _PAGE = paths.ROOT / "docs" / "libvirt.md"
-_QEMU = "http://libvirt.org/schemas/domain/qemu/1.0"
-_SERIES = kernel.SERIES[-1]
-_MODULE = "/usr/lib/vmmnet/vmrpc.ko"
-_USER = pwd.getpwnam("nobody")
-_BOOT = "console=ttyS0 no_timer_check panic=-1 net.ifnames=0 ipv6.disable=1"
-
-
-@dataclass(frozen=True)
-class Session:
-    """libvirt's daemon of a user, on the host of a lab; its files are below a folder."""
-
-    world: Lab
-    folder: Path
-    build: Path
-
-    def command(self, *words: str | Path) -> list[str | Path]:
-        """The words as that user runs them."""
-        user = [f"--reuid={_USER.pw_uid}", f"--regid={_USER.pw_gid}", "--clear-groups"]
-        places = ("HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME")
-        home = [f"{name}={self.folder}" for name in places]
-        return ["setpriv", *user, "env", *home, *words]
-
-    def virsh(self, *words: str | Path) -> str:
-        """What virsh says."""
-        command = self.command("virsh", "-q", "-c", "qemu:///session", *words)
-        return self.world.host.run(command, timeout=wait.PATIENCE).stdout
-
-    def monitor(self, command: str, domain: str = "guest") -> Any:
-        """Ask QEMU by QMP, as docs/libvirt.md shows it."""
-        request = json.dumps({"execute": command})
-        return json.loads(self.virsh("qemu-monitor-command", domain, request))["return"]
 
 
 @pytest.fixture(scope="module")
@@ -72,46 +44,9 @@ def world() -> Iterator[Lab]:
         yield built
 
 
-@contextlib.contextmanager
-def _session(world: Lab, number: int, build: Path | None = None) -> Iterator[Session]:
-    """A daemon; it sees what was built at ``build``, whoever may read the tree itself."""
-    tools.require("libvirtd", "virsh")
-    with scratch.folder() as name:
-        folder = Path(name)
-        settings = folder / "libvirt"
-        for each in folder / "build", settings:
-            each.mkdir()
-        # It keeps no daemon for logs, and is not taken for the same host as another.
-        (settings / "qemu.conf").write_text('stdio_handler = "file"\n')
-        host = f"00000000-0000-4000-8000-{number:012}"
-        (settings / "libvirtd.conf").write_text(f'host_uuid = "{host}"\n')
-        for each in folder, settings:
-            os.chown(each, _USER.pw_uid, _USER.pw_gid)
-        folder.chmod(0o755)
-        session = Session(world, folder, build or folder / "build")
-        # As udev makes it: everybody may open the tap that is his.
-        tun = folder / "tun"
-        os.mknod(tun, stat.S_IFCHR, Path("/dev/net/tun").stat().st_rdev)
-        tun.chmod(0o666)
-        script = 'mount --bind "$0" "$1" && mount --bind "$2" /dev/net/tun && shift 2 && exec "$@"'
-        shell = ["sh", "-c", script, paths.BUILD, session.build, tun]
-        log = paths.LOGS / f"libvirtd-{number}.log"
-        with log.open("wb") as out:
-            command = [*shell, *session.command("libvirtd")]
-            with world.host.started(command, stdout=out, stderr=out) as child:
-                wait.accepting(settings / "libvirt-sock", lambda: child.poll() is not None)
-                assert child.poll() is None, log.read_text()
-                try:
-                    yield session
-                finally:
-                    # Guests outlive the daemon.
-                    for domain in session.virsh("list", "--name").split():
-                        session.virsh("destroy", domain)
-
-
 @pytest.fixture(scope="module")
 def session(world: Lab) -> Iterator[Session]:
-    with _session(world, 1) as made:
+    with libvirt_session.session(world, 1) as made:
         yield made
 
 
@@ -122,80 +57,20 @@ def _documented(number: int = 0) -> ElementTree.Element:
     return ElementTree.fromstring(found[number])
 
 
-def _child(parent: ElementTree.Element, tag: str, text: str = "", **attributes: str) -> None:
-    ElementTree.SubElement(parent, tag, attributes).text = text
-
-
-def _bootable(domain: ElementTree.Element, session: Session, agent: str = "agent") -> str:
-    """Put the test bed's guest into the domain; all else stays as it is."""
-    place = session.build
-    guest_kernel = kernel.get(_SERIES)
-    initrd = session.folder / "initrd"
-    files = {
-        "/etc/resolv.conf": File(b"nameserver 192.0.0.1\n"),
-        _MODULE: File(kernel.build_module(_SERIES).read_bytes()),
-    }
-    image.boot_archive(guest_kernel, files, initrd)
-    domain.set("type", "qemu")
-    os_, devices = domain.find("os"), domain.find("devices")
-    assert os_ is not None and devices is not None
-    for boot in os_.findall("boot"):
-        os_.remove(boot)
-    _child(os_, "kernel", str(place / guest_kernel.image.relative_to(paths.BUILD)))
-    _child(os_, "initrd", str(initrd))
-    _child(os_, "cmdline", _BOOT)
-    emulator = devices.find("emulator")
-    assert emulator is not None
-    emulator.text = str(place / qemu.binary().resolve().relative_to(paths.BUILD))
-    for disk in devices.findall("disk"):
-        devices.remove(disk)
-    for letter, file in zip("ab", (image.root(), image.modules(guest_kernel)), strict=True):
-        disk = ElementTree.SubElement(devices, "disk", type="file", device="disk")
-        _child(disk, "driver", name="qemu", type="raw")
-        _child(disk, "source", file=str(place / file.relative_to(paths.BUILD)))
-        _child(disk, "target", dev=f"vd{letter}", bus="virtio")
-        _child(disk, "readonly")
-    channel = ElementTree.SubElement(devices, "channel", type="unix")
-    _child(channel, "source", mode="bind", path=str(session.folder / agent))
-    _child(channel, "target", type="virtio", name="vmmnet.agent")
-    serial = ElementTree.SubElement(devices, "serial", type="file")
-    _child(serial, "source", path=str(session.folder / f"{agent}.log"))
-    for argument in domain.iter(f"{{{_QEMU}}}arg"):
-        value = argument.get("value", "")
-        value = re.sub(r"address6=[^,]*", f"address6={VM_ADDRESS}", value)
-        argument.set("value", re.sub(r"dns=[^,]*", f"dns={DNS_ADDRESS}", value))
-    ElementTree.register_namespace("qemu", _QEMU)
-    return ElementTree.tostring(domain, encoding="unicode")
-
-
-def _connect(path: Path) -> Channel:
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    connection.connect(str(path))
-    channel = Channel(connection)
-    channel.hello(wait.PATIENCE)
-    return channel
-
-
-def _run(channel: Channel, command: str) -> Result:
-    job = channel.start(["sh", "-c", command])
-    job.close_input()
-    return job.wait(wait.PATIENCE)
-
-
 @pytest.fixture(scope="module")
 def channel(session: Session) -> Iterator[Channel]:
     """The guest, defined and started by virsh."""
     file = session.folder / "guest.xml"
-    file.write_text(_bootable(_documented(), session))
+    file.write_text(bootable(_documented(), session))
     session.virsh("define", file)
     session.virsh("start", "guest")
-    with contextlib.closing(_connect(session.folder / "agent")) as opened:
-        _run(opened, f"insmod {_MODULE}")
+    with contextlib.closing(connect(session.folder / "agent")) as opened:
+        run(opened, f"insmod {MODULE}")
         yield opened
 
 
 def test_documented_domain_reads_a_page(channel: Channel, session: Session) -> None:
-    assert _run(channel, "curl -sS http://www.test/").stdout == PAGE
+    assert run(channel, "curl -sS http://www.test/").stdout == PAGE
     devices = session.monitor("query-vmrpc")
     assert devices[0]["id"] == "vmrpc0"
     assert devices[0]["counters"]["sockets-opened"] > 0
@@ -203,14 +78,14 @@ def test_documented_domain_reads_a_page(channel: Channel, session: Session) -> N
 
 def test_ping_sockets_are_the_hosts_to_allow(channel: Channel, session: Session) -> None:
     """QEMU without privileges may have them when its group is in the host's range."""
-    _run(channel, "sysctl -qw net.ipv4.ping_group_range='0 0'")
+    run(channel, "sysctl -qw net.ipv4.ping_group_range='0 0'")
     script = (
         "import socket; s = socket.socket(2, 2, 1); s.sendto(bytes([8, *[0] * 7]), ('www.test', 0))"
     )
-    assert "PermissionError" in _run(channel, f'python3 -c "{script}"').stderr
-    group = _USER.pw_gid
+    assert "PermissionError" in run(channel, f'python3 -c "{script}"').stderr
+    group = USER.pw_gid
     session.world.host.sysctl({"net.ipv4.ping_group_range": f"{group} {group}"})
-    text = _run(channel, f"ping -c 1 -W {wait.PATIENCE:.0f} www.test").stdout
+    text = run(channel, f"ping -c 1 -W {wait.PATIENCE:.0f} www.test").stdout
     assert " 0% packet loss" in text, text
 
 
@@ -223,11 +98,11 @@ def test_policy_file_that_qemu_may_not_read_is_told(session: Session) -> None:
     name = domain.find("name")
     assert name is not None
     name.text = "limited"
-    for argument in domain.iter(f"{{{_QEMU}}}arg"):
+    for argument in domain.iter(f"{{{QEMU}}}arg"):
         if "virtio-vmrpc" in argument.get("value", ""):
             argument.set("value", f"{argument.get('value')},policy={policy}")
     file = session.folder / "limited.xml"
-    file.write_text(_bootable(domain, session))
+    file.write_text(bootable(domain, session))
     with pytest.raises(tools.CommandFailed, match=f"{policy}.*Permission denied"):
         session.virsh("create", file)
 
@@ -236,9 +111,9 @@ def test_low_ports_are_the_hosts_to_allow(channel: Channel, session: Session) ->
     """QEMU without privileges may have those from the host's lowest port on."""
     script = "import socket; s = socket.socket(); s.bind(('', 80)); s.listen(); print('listens')"
     listen = f'python3 -c "{script}"'
-    assert "PermissionError" in _run(channel, listen).stderr
+    assert "PermissionError" in run(channel, listen).stderr
     session.world.host.sysctl({"net.ipv4.ip_unprivileged_port_start": 80})
-    assert _run(channel, listen).stdout == "listens\n"
+    assert run(channel, listen).stdout == "listens\n"
 
 
 def test_migrated_by_virsh(channel: Channel, session: Session) -> None:
@@ -246,11 +121,11 @@ def test_migrated_by_virsh(channel: Channel, session: Session) -> None:
     serve = (
         "cd /srv && echo moved > index.html && setsid python3 -m http.server 8080 >/dev/null 2>&1 &"
     )
-    _run(channel, serve)
-    _run(channel, "until curl -sf http://127.0.0.1:8080/; do :; done")
+    run(channel, serve)
+    run(channel, "until curl -sf http://127.0.0.1:8080/; do :; done")
     fetch = ["curl", "-sS", f"http://[{VM_ADDRESS}]:8080/"]
     assert session.world.peer.run(fetch).stdout == "moved\n"
-    with _session(session.world, 2, session.build) as target:
+    with libvirt_session.session(session.world, 2, session.build) as target:
         there = f"qemu+unix:///session?socket={target.folder}/libvirt/libvirt-sock"
         way = ["--migrateuri", f"unix://{session.folder}/moving", "--live", "guest"]
         session.virsh("migrate", *way, there)
@@ -264,7 +139,7 @@ def test_migrated_by_virsh(channel: Channel, session: Session) -> None:
 
 def _tap(host: Namespace, name: str, bridge: Interface) -> None:
     """Make a tap for the session's user, on the bridge."""
-    host.ip("tuntap", "add", name, "mode", "tap", "user", _USER.pw_name)
+    host.ip("tuntap", "add", name, "mode", "tap", "user", USER.pw_name)
     host.ip("link", "set", name, "master", bridge.name, "up")
 
 
@@ -273,7 +148,7 @@ def _on_tap(nic: ElementTree.Element, tap: str, mac: str) -> None:
     nic.set("type", "ethernet")
     for source in nic.findall("source"):
         nic.remove(source)
-    _child(nic, "target", dev=tap, managed="no")
+    child(nic, "target", dev=tap, managed="no")
     address = nic.find("mac")
     assert address is not None
     address.set("address", mac)
@@ -288,13 +163,13 @@ def _with_hostvlan(tap: str, mac: str, table: Path) -> ElementTree.Element:
     _on_tap(nic, tap, mac)
     devices.append(nic)
     for tag in ("commandline", "override"):
-        qualified = f"{{{_QEMU}}}{tag}"
+        qualified = f"{{{QEMU}}}{tag}"
         for old in domain.findall(qualified):
             domain.remove(old)
         new = part.find(qualified)
         assert new is not None
         domain.append(new)
-    for argument in domain.iter(f"{{{_QEMU}}}arg"):
+    for argument in domain.iter(f"{{{QEMU}}}arg"):
         argument.set("value", re.sub(r"table=.*", f"table={table}", argument.get("value", "")))
     return domain
 
@@ -317,8 +192,8 @@ class Tenants:
 
     def has_address(self, nic: str, address: str) -> None:
         """Wait for a NIC of the guest and give it an address."""
-        _run(self.channel, f"until ip link show {nic}; do :; done; ip link set {nic} up")
-        _run(self.channel, f"ip address add {address}/24 dev {nic}")
+        run(self.channel, f"until ip link show {nic}; do :; done; ip link set {nic} up")
+        run(self.channel, f"ip address add {address}/24 dev {nic}")
 
     def only_friend_reaches(self, address: str) -> None:
         """Who is of its tenant has an answer, who is not has none."""
@@ -348,10 +223,10 @@ def tenants(session: Session) -> Iterator[Tenants]:
     _tap(host, "tap0", bridge)
     file = session.folder / "tenant.xml"
     domain = _with_hostvlan("tap0", _FIRST_MAC, table)
-    file.write_text(_bootable(domain, session, "tenant-agent"))
+    file.write_text(bootable(domain, session, "tenant-agent"))
     session.virsh("create", file)
-    with contextlib.closing(_connect(session.folder / "tenant-agent")) as channel:
-        _run(channel, "modprobe virtio_net")
+    with contextlib.closing(connect(session.folder / "tenant-agent")) as channel:
+        run(channel, "modprobe virtio_net")
         yield Tenants(session, channel, bridge, friend.namespace, stranger.namespace, table)
     session.virsh("destroy", "tenant")
 

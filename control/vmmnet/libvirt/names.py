@@ -17,8 +17,6 @@ OURS = "vmmnet-"
 OUR_ALIAS = "ua-vmmnet-"
 #: Any alias that stays when a domain is defined begins so.
 USER_ALIAS = "ua-"
-#: The root port that is kept free for the sockets.
-PORT = OUR_ALIAS + "sockets"
 #: QEMU's device with the sockets.
 SOCKETS = OURS + "sockets"
 #: QEMU's object that hands addresses to another host.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from lxml import etree  # type: ignore[import-untyped]
 
 from .. import names
-from . import nic, qemu, sockets
+from . import nic, qemu
 
 _DIGITS = 16
 
@@ -25,7 +25,7 @@ class Item:
 
 def made(domain: etree._Element) -> list[Item]:
     """What is ours, in the order that matters to QEMU."""
-    return [*_nics(domain), *_ports(domain), *_words(domain)]
+    return [*_nics(domain), *_words(domain)]
 
 
 def digest(domain: etree._Element) -> str:
@@ -53,12 +53,6 @@ def _nics(domain: etree._Element) -> Iterator[Item]:
         yield Item(
             f"qemu:override of {alias}: netdev", qemu.properties(domain, alias).get("netdev", "")
         )
-
-
-def _ports(domain: etree._Element) -> Iterator[Item]:
-    for number, port in enumerate(sockets.ports(domain)):
-        name = f"root port {names.PORT}" + (f" ({number + 1})" if number else "")
-        yield Item(name, sockets.describe(port))
 
 
 def _words(domain: etree._Element) -> Iterator[Item]:

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from lxml import etree  # type: ignore[import-untyped]
 
@@ -31,13 +32,17 @@ class Words:
     def id(self) -> str:
         """The ID in the value, which is JSON or ``key=value,…``; empty if it has none."""
         if self.value.lstrip().startswith("{"):
-            try:
-                found = json.loads(self.value)
-            except ValueError:
-                return ""
-            return str(found.get("id", "")) if isinstance(found, dict) else ""
+            return str(self.json().get("id", ""))
         match = _ID.search(self.value)
         return match[1].replace(",,", ",") if match else ""
+
+    def json(self) -> dict[str, Any]:
+        """The value as JSON; empty if it is none."""
+        try:
+            found = json.loads(self.value)
+        except ValueError:
+            return {}
+        return found if isinstance(found, dict) else {}
 
 
 def ours(domain: etree._Element) -> list[Words]:

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``vmmnet libvirt``: its sub-commands, and how they end."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from vmmnet.hostvlan import options, output
+from vmmnet.hostvlan.options import Parser, Refused, Status, UsageError
+
+_BRIEF = "networks of libvirt's domains, from one element in their XML"
+_TEXT = f"""\
+A domain says in its metadata what network it has:
+
+  <metadata>
+    <vmmnet:net xmlns:vmmnet='https://vmmnet.example/net/1'>
+      <vmmnet:sockets address6='2001:db8:1::c0de'/>
+      <vmmnet:interface mac='52:54:00:12:34:56' hostvlan='/var/lib/vmmnet/lnid.table'/>
+    </vmmnet:net>
+  </metadata>
+
+'define' makes of it what libvirt and QEMU take, in place of 'virsh define'.
+
+  vmmnet libvirt define --print guest.xml         what it comes to
+  vmmnet libvirt define guest.xml
+  virsh start guest
+  vmmnet libvirt show guest
+
+exit status: {Status.DONE:d}  done
+             {Status.REFUSED:d}  it cannot be done; what is said tells why
+             {Status.USAGE:d}  the command line is wrong
+             {Status.INTERRUPTED:d}  interrupted
+environment: LIBVIRT_DEFAULT_URI, the daemon, as for virsh
+"""
+_DEFINE = """\
+Define a domain, or define it anew: expand <vmmnet:net> of the file into devices, words for
+QEMU and places in PCI, give the result to libvirt, and look that it has kept all of it.
+A file without <uuid> is about the domain that has its name, if there is one. To change
+a domain:
+
+  virsh dumpxml --inactive --security-info guest >guest.xml
+  vmmnet libvirt define guest.xml
+
+What an earlier expansion has made is replaced; all else stays as it is in the file.
+"""
+_SHOW = """\
+Show what <vmmnet:net> of a domain asks for, and whether the domain is so ('drift').
+'virsh edit' changes the element without what it comes to: 'define' follows.
+"""
+
+
+def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
+    """Add ``libvirt`` to the command ``vmmnet``."""
+    parser = rooms.add_parser("libvirt", help=_BRIEF, description=_TEXT)
+    parser.set_defaults(execute=execute)
+    subparsers = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
+    parser = options.command(
+        subparsers, "define", _define, "make a domain of a file with the element", _DEFINE
+    )
+    parser.add_argument("file", metavar="FILE", type=Path, help="the domain's XML; '-': stdin")
+    _add_connect(parser)
+    parser.add_argument(
+        "--print", action="store_true", help="print what it comes to; no daemon is asked"
+    )
+    parser = options.command(subparsers, "show", _show, "the element of a domain", _SHOW)
+    action = parser.add_argument("domain", metavar="DOMAIN", help="its name or UUID")
+    action.complete = _domains  # type: ignore[attr-defined]
+    _add_connect(parser)
+
+
+def execute(given: argparse.Namespace) -> int:
+    """Run the sub-command of a parsed command line; returns its exit status."""
+    try:
+        status: int = given.run(given)
+        sys.stdout.flush()
+        return status
+    except UsageError as error:
+        given.parser.error(str(error))
+        return Status.USAGE
+    except Refused as error:
+        return _refuse(given, str(error))
+    except BrokenPipeError:
+        # The reader has left, so that there is nothing to flush to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Status.DONE
+    except KeyboardInterrupt:
+        return Status.INTERRUPTED
+
+
+def _add_connect(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--connect",
+        metavar="URI",
+        help="the daemon, like qemu:///system (default: the one that virsh takes)",
+    )
+
+
+def _define(given: argparse.Namespace) -> int:
+    if given.print and given.connect is not None:
+        raise UsageError("--print asks no daemon: leave --connect out")
+    return _run("define", given)
+
+
+def _show(given: argparse.Namespace) -> int:
+    return _run("show", given)
+
+
+def _run(module: str, given: argparse.Namespace) -> int:
+    """Run a module's ``run``: the other rooms do not wait for its packages, nor need them."""
+    try:
+        loaded: Any = importlib.import_module(f".{module}", __package__)
+    except ModuleNotFoundError as error:
+        if not (error.name or "").startswith("lxml"):
+            raise
+        raise Refused(
+            "needs Python's package lxml: apt install python3-lxml, or pip install lxml"
+        ) from None
+    return int(loaded.run(given))
+
+
+def _domains(line: Any, current: str) -> Iterable[str]:
+    """For the shell's completion."""
+    from . import connect
+
+    try:
+        with connect.opened(line.values.get("connect")) as daemon:
+            return daemon.names()
+    except Refused:
+        return []
+
+
+def _refuse(given: argparse.Namespace, text: str) -> int:
+    if getattr(given, "json", False):
+        output.print_json({"error": text})
+    else:
+        output.say(f"vmmnet libvirt: {text}")
+    return Status.REFUSED

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A daemon of libvirt. Nothing else in this room imports Python's package libvirt."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+from vmmnet.hostvlan.options import Refused
+
+T = TypeVar("T")
+
+
+class Daemon:
+    """A connection to a daemon; what it refuses is Refused, in its words."""
+
+    def __init__(self, libvirt: Any, connection: Any) -> None:
+        self._libvirt, self._connection = libvirt, connection
+
+    def version(self) -> tuple[int, int, int]:
+        """The daemon's version: 9.0.0 is (9, 0, 0)."""
+        number = self._call(self._connection.getLibVersion)
+        return number // 1_000_000, number // 1000 % 1000, number % 1000
+
+    def names(self) -> list[str]:
+        """All domains."""
+        return sorted(each.name() for each in self._call(self._connection.listAllDomains))
+
+    def has(self, domain: str) -> bool:
+        """Whether there is a domain of this name or UUID."""
+        return self._found(domain) is not None
+
+    def uuid(self, domain: str) -> str:
+        """The UUID of a domain."""
+        return str(self._domain(domain).UUIDString())
+
+    def is_running(self, domain: str) -> bool:
+        """Whether a domain runs, or stands in between."""
+        return bool(self._call(self._domain(domain).isActive))
+
+    def defined(self, domain: str) -> str:
+        """What a domain is when it starts next, as XML."""
+        flags = self._libvirt.VIR_DOMAIN_XML_INACTIVE | self._secure()
+        return str(self._call(self._domain(domain).XMLDesc, flags))
+
+    def running(self, domain: str) -> str:
+        """What a domain is now, as XML."""
+        return str(self._call(self._domain(domain).XMLDesc, self._secure()))
+
+    def define(self, xml: str) -> None:
+        """Define a domain, or define it anew."""
+        self._call(self._connection.defineXML, xml)
+
+    def _secure(self) -> int:
+        """With passwords, which would be lost else when this is defined again."""
+        return int(self._libvirt.VIR_DOMAIN_XML_SECURE)
+
+    def _domain(self, domain: str) -> Any:
+        found = self._found(domain)
+        if found is None:
+            there = ", ".join(self.names()) or "none"
+            raise Refused(f"there is no domain '{domain}'; there are {there}")
+        return found
+
+    def _found(self, domain: str) -> Any:
+        for look in (self._connection.lookupByName, self._connection.lookupByUUIDString):
+            # One that is not there, or a name that is no UUID.
+            with contextlib.suppress(self._libvirt.libvirtError):
+                return look(domain)
+        return None
+
+    def _call(self, function: Callable[..., T], *arguments: Any) -> T:
+        try:
+            return function(*arguments)
+        except self._libvirt.libvirtError as error:
+            raise Refused(f"libvirt: {error}") from None
+
+
+@contextlib.contextmanager
+def opened(uri: str | None) -> Iterator[Daemon]:
+    """A daemon, by libvirt's URI or the one that virsh takes by default. Raises Refused."""
+    try:
+        libvirt: Any = importlib.import_module("libvirt")
+    except ModuleNotFoundError:
+        raise Refused(
+            "needs Python's package libvirt: apt install python3-libvirt,"
+            " or pip install libvirt-python"
+        ) from None
+    # It writes each error to the standard error otherwise.
+    libvirt.registerErrorHandler(lambda *_: None, None)
+    try:
+        connection = libvirt.open(uri)
+    except libvirt.libvirtError as error:
+        named = f" of {uri}" if uri else ""
+        raise Refused(
+            f"no daemon of libvirt{named} is reached: {error}; --connect URI names another"
+        ) from None
+    try:
+        yield Daemon(libvirt, connection)
+    finally:
+        connection.close()

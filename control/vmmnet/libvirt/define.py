@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``vmmnet libvirt define``: a file with the element becomes a domain of libvirt."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import uuid
+from pathlib import Path
+
+from lxml import etree  # type: ignore[import-untyped]
+
+from vmmnet.hostvlan import output
+from vmmnet.hostvlan.options import Refused, Status
+
+from . import connect, document, element
+from .element import BadElement, Net
+from .expand import drift, expand
+
+# The first with qemu:override, by which a NIC uses another netdev.
+_OLDEST = (8, 2, 0)
+
+
+def run(given: argparse.Namespace) -> int:
+    """``define FILE``."""
+    path: Path = given.file
+    domain = _read(path)
+    if given.print:
+        _print(given, _expanded(path, domain))
+        return Status.DONE
+    with connect.opened(given.connect) as daemon:
+        _define(given, daemon, path, domain)
+    return Status.DONE
+
+
+def _define(
+    given: argparse.Namespace, daemon: connect.Daemon, path: Path, domain: etree._Element
+) -> None:
+    name = _name(path, domain)
+    there = daemon.has(name)
+    if not (domain.findtext("uuid") or "").strip():
+        _identify(domain, daemon.uuid(name) if there else str(uuid.uuid4()))
+    expanded = _expanded(path, domain)
+    net = element.read(expanded)
+    _check_version(daemon, net)
+    before = daemon.defined(name) if there else None
+    daemon.define(document.text(expanded))
+    after = daemon.defined(name)
+    _check_kept(name, after)
+    state = "as before" if before == after else "defined anew" if there else "defined"
+    later = daemon.is_running(name) and before != after
+    if given.json:
+        output.print_json(
+            {
+                "domain": name,
+                "uuid": daemon.uuid(name),
+                "digest": net.digest if net else None,
+                "changed": before != after,
+                "running": daemon.is_running(name),
+            }
+        )
+    else:
+        print(f"{name}: {state}, {brief(net)}")
+        if later:
+            output.say(f"{name} is running: it is so from its next start on")
+
+
+def brief(net: Net | None) -> str:
+    """What an element asks for, in a line."""
+    if net is None:
+        return "without <vmmnet:net>"
+    parts = []
+    if net.sockets is not None:
+        address = net.sockets.address6
+        parts.append(f"VMRPC with {address}" if address else "VMRPC without an address6")
+    parts += [f"HostVLAN before {each.mac}" for each in net.interfaces]
+    return ", ".join(parts) or "with an empty <vmmnet:net>"
+
+
+def _read(path: Path) -> etree._Element:
+    try:
+        return document.read(path)
+    except OSError as error:
+        raise Refused(f"{path}: {error.strerror}") from None
+    except document.BadDocument as error:
+        raise Refused(f"{path}: {error}") from None
+
+
+def _expanded(path: Path, domain: etree._Element) -> etree._Element:
+    try:
+        return expand(domain)
+    except BadElement as error:
+        raise Refused(f"{path}: {error}") from None
+
+
+def _print(given: argparse.Namespace, domain: etree._Element) -> None:
+    text = document.text(domain)
+    if given.json:
+        net = element.read(domain)
+        output.print_json({"digest": net.digest if net else None, "xml": text})
+    else:
+        sys.stdout.write(text)
+
+
+def _name(path: Path, domain: etree._Element) -> str:
+    name = (domain.findtext("name") or "").strip()
+    if not name:
+        raise Refused(f"{path}: the domain has no <name>")
+    return name
+
+
+def _identify(domain: etree._Element, text: str) -> None:
+    """Give the domain a UUID, so that it is the one of before when it is defined again."""
+    for old in domain.findall("uuid"):
+        domain.remove(old)
+    node = etree.Element("uuid")
+    node.text = text
+    domain.find("name").addnext(node)
+
+
+def _check_version(daemon: connect.Daemon, net: Net | None) -> None:
+    version = daemon.version()
+    if net is not None and net.interfaces and version < _OLDEST:
+        raise Refused(
+            f"libvirt {'.'.join(map(str, version))} is too old: a NIC uses HostVLAN by"
+            f" qemu:override, which 8.2 has"
+        )
+
+
+def _check_kept(name: str, xml: str) -> None:
+    """Libvirt drops what it does not know, and says nothing."""
+    lost = drift(document.parse(xml))
+    if lost:
+        raise Refused(f"{name}: libvirt has defined it otherwise: " + "; ".join(lost))

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""XML of domains: from files and daemons, and back to text as libvirt writes it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from lxml import etree  # type: ignore[import-untyped]
+
+_STANDARD = Path("-")
+
+
+class BadDocument(ValueError):
+    """A text is no domain; the message says where and why."""
+
+
+def read(path: Path) -> etree._Element:
+    """The domain in a file; ``-`` is the standard input. Raises OSError, BadDocument."""
+    text = sys.stdin.buffer.read() if path == _STANDARD else path.read_bytes()
+    return parse(text)
+
+
+def parse(text: str | bytes) -> etree._Element:
+    """The element ``<domain>`` of a text, without what only indents it. Raises BadDocument."""
+    # Files of others are read: nothing else is fetched on their behalf.
+    parser = etree.XMLParser(remove_blank_text=True, resolve_entities=False, no_network=True)
+    try:
+        root = etree.fromstring(text, parser)
+    except etree.XMLSyntaxError as error:
+        raise BadDocument(f"line {error.lineno}: this is no XML: {error.msg}") from None
+    if root.tag != "domain":
+        raise BadDocument(f"line {root.sourceline}: <{root.tag}> is no domain of libvirt")
+    return root
+
+
+def text(domain: etree._Element) -> str:
+    """A domain as text."""
+    return str(etree.tostring(domain, encoding="unicode", pretty_print=True))

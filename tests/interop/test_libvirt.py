@@ -29,9 +29,10 @@ from vmmnet.testbed.libvirt_session import (
     USER,
     Session,
     bootable,
-    child,
     connect,
+    on_tap,
     run,
+    tap,
 )
 from vmmnet.testbed.net import Interface, Namespace
 
@@ -137,30 +138,13 @@ def test_migrated_by_virsh(channel: Channel, session: Session) -> None:
 # HostVLAN
 
 
-def _tap(host: Namespace, name: str, bridge: Interface) -> None:
-    """Make a tap for the session's user, on the bridge."""
-    host.ip("tuntap", "add", name, "mode", "tap", "user", USER.pw_name)
-    host.ip("link", "set", name, "master", bridge.name, "up")
-
-
-def _on_tap(nic: ElementTree.Element, tap: str, mac: str) -> None:
-    """Put a NIC of the page onto a tap: the session's daemon makes none."""
-    nic.set("type", "ethernet")
-    for source in nic.findall("source"):
-        nic.remove(source)
-    child(nic, "target", dev=tap, managed="no")
-    address = nic.find("mac")
-    assert address is not None
-    address.set("address", mac)
-
-
-def _with_hostvlan(tap: str, mac: str, table: Path) -> ElementTree.Element:
+def _with_hostvlan(interface: str, mac: str, table: Path) -> ElementTree.Element:
     """The whole domain with what the page says of HostVLAN, instead of virtio-vmrpc."""
     domain, part = _documented(), _documented(1)
     name, devices, nic = domain.find("name"), domain.find("devices"), part.find("devices/interface")
     assert name is not None and devices is not None and nic is not None
     name.text = "tenant"
-    _on_tap(nic, tap, mac)
+    on_tap(nic, interface, mac)
     devices.append(nic)
     for tag in ("commandline", "override"):
         qualified = f"{{{QEMU}}}{tag}"
@@ -220,7 +204,7 @@ def tenants(session: Session) -> Iterator[Tenants]:
         for member, lnid in ((_FIRST_MAC, 7), (friend.mac, 7), (stranger.mac, 8)):
             change.set(Entry.of(macs.parse(member), [lnid]))
     table.chmod(0o644)
-    _tap(host, "tap0", bridge)
+    tap(host, "tap0", bridge)
     file = session.folder / "tenant.xml"
     domain = _with_hostvlan("tap0", _FIRST_MAC, table)
     file.write_text(bootable(domain, session, "tenant-agent"))
@@ -246,10 +230,10 @@ def test_a_nic_that_is_plugged_in_later(tenants: Tenants) -> None:
     found = re.findall(r"^```xml\n(<interface .*?</interface>)\n```$", page, re.M | re.S)
     assert len(found) == 1, f"{_PAGE} shows {len(found)} NICs"
     nic = ElementTree.fromstring(found[0])
-    _on_tap(nic, "tap1", _SECOND_MAC)
+    on_tap(nic, "tap1", _SECOND_MAC)
     file = session.folder / "nic.xml"
     file.write_text(ElementTree.tostring(nic, encoding="unicode"))
-    _tap(space, "tap1", tenants.bridge)
+    tap(space, "tap1", tenants.bridge)
     tenants.put(_SECOND_MAC, 7)
     session.virsh("attach-device", "tenant", file)
     assert "tap1" in session.virsh("domiflist", "tenant")

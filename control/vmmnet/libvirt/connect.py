@@ -53,6 +53,10 @@ class Daemon:
         """Define a domain, or define it anew."""
         self._call(self._connection.defineXML, xml)
 
+    def undefine(self, domain: str) -> None:
+        """Take a domain's definition away."""
+        self._call(self._domain(domain).undefine)
+
     def _secure(self) -> int:
         """With passwords, which would be lost else when this is defined again."""
         return int(self._libvirt.VIR_DOMAIN_XML_SECURE)

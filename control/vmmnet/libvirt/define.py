@@ -15,7 +15,7 @@ from vmmnet.hostvlan.options import Refused, Status
 
 from . import connect, document, element
 from .element import BadElement, Net
-from .expand import drift, expand
+from .expand import differences, expand
 
 # The first with qemu:override, by which a NIC uses another netdev.
 _OLDEST = (8, 2, 0)
@@ -45,8 +45,8 @@ def _define(
     _check_version(daemon, net)
     before = daemon.defined(name) if there else None
     daemon.define(document.text(expanded))
+    _check_kept(daemon, name, before)
     after = daemon.defined(name)
-    _check_kept(name, after)
     state = "as before" if before == after else "defined anew" if there else "defined"
     later = daemon.is_running(name) and before != after
     if given.json:
@@ -127,8 +127,15 @@ def _check_version(daemon: connect.Daemon, net: Net | None) -> None:
         )
 
 
-def _check_kept(name: str, xml: str) -> None:
-    """Libvirt drops what it does not know, and says nothing."""
-    lost = drift(document.parse(xml))
-    if lost:
-        raise Refused(f"{name}: libvirt has defined it otherwise: " + "; ".join(lost))
+def _check_kept(daemon: connect.Daemon, name: str, before: str | None) -> None:
+    """Libvirt drops what it does not know, and says nothing: then all is as before."""
+    lost = differences(document.parse(daemon.defined(name)))
+    if not lost:
+        return
+    if before is None:
+        daemon.undefine(name)
+    else:
+        daemon.define(before)
+    raise Refused(
+        f"{name}: libvirt does not keep all of it, so that nothing is changed: " + "; ".join(lost)
+    )

@@ -16,10 +16,13 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from vmmnet.libvirt import names
+
 from . import image, kernel, paths, qemu, scratch, tools, wait
 from .agent import Channel, Result
 from .cpio import File
 from .lab import DNS_ADDRESS, VM_ADDRESS, Lab
+from .net import Interface, Namespace
 
 #: libvirt's namespace for what goes to QEMU as it is.
 QEMU = "http://libvirt.org/schemas/domain/qemu/1.0"
@@ -81,7 +84,7 @@ def session(world: Lab, number: int, build: Path | None = None) -> Iterator[Sess
         shell = ["sh", "-c", script, paths.BUILD, made.build, tun]
         log = paths.LOGS / f"libvirtd-{number}.log"
         with log.open("wb") as out:
-            command = [*shell, *made.command("libvirtd")]
+            command: list[str | Path] = [*shell, *made.command("libvirtd")]
             with world.host.started(command, stdout=out, stderr=out) as daemon:
                 wait.accepting(settings / "libvirt-sock", lambda: daemon.poll() is not None)
                 assert daemon.poll() is None, log.read_text()
@@ -137,6 +140,7 @@ def bootable(domain: ElementTree.Element, session: Session, agent: str = "agent"
         value = re.sub(r"address6=[^,]*", f"address6={VM_ADDRESS}", value)
         argument.set("value", re.sub(r"dns=[^,]*", f"dns={DNS_ADDRESS}", value))
     ElementTree.register_namespace("qemu", QEMU)
+    ElementTree.register_namespace("vmmnet", names.NET)
     return ElementTree.tostring(domain, encoding="unicode")
 
 
@@ -154,3 +158,20 @@ def run(channel: Channel, command: str) -> Result:
     job = channel.start(["sh", "-c", command])
     job.close_input()
     return job.wait(wait.PATIENCE)
+
+
+def tap(host: Namespace, name: str, bridge: Interface) -> None:
+    """Make a tap for the session's user, on the bridge."""
+    host.ip("tuntap", "add", name, "mode", "tap", "user", USER.pw_name)
+    host.ip("link", "set", name, "master", bridge.name, "up")
+
+
+def on_tap(nic: ElementTree.Element, interface: str, mac: str) -> None:
+    """Put a NIC onto a tap that is there: the session's daemon makes none."""
+    nic.set("type", "ethernet")
+    for source in nic.findall("source"):
+        nic.remove(source)
+    child(nic, "target", dev=interface, managed="no")
+    address = nic.find("mac")
+    assert address is not None
+    address.set("address", mac)

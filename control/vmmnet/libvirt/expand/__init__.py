@@ -14,8 +14,8 @@ the netdev that a property names.  All else in the domain is the user's.
 how it differs from what ``expand`` would make.
 """
 
-from .drifting import drift
+from .drifting import differences, drift
 from .inventory import digest, made
 from .whole import expand
 
-__all__ = ["digest", "drift", "expand", "made"]
+__all__ = ["differences", "digest", "drift", "expand", "made"]

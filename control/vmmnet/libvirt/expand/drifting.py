@@ -20,7 +20,7 @@ def drift(domain: etree._Element) -> list[str]:
     Only what is ours counts: names, order, places that libvirt gives and all that is the
     user's do not. Raises BadElement if the element itself is wrong.
     """
-    found = list(_differences(made(domain), made(expand(domain))))
+    found = differences(domain)
     net = element.read(domain)
     if net is None or (not found and net.digest == digest(domain)):
         return found
@@ -33,6 +33,11 @@ def drift(domain: etree._Element) -> list[str]:
     else:
         reason = f"what was expanded has been edited: '{_REMEDY}' makes it anew"
     return [reason, *found]
+
+
+def differences(domain: etree._Element) -> list[str]:
+    """The same without the reason before it, and whatever the digest says."""
+    return list(_differences(made(domain), made(expand(domain))))
 
 
 def _differences(there: list[Item], wanted: list[Item]) -> Iterator[str]:

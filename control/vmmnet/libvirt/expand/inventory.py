@@ -24,7 +24,7 @@ class Item:
 
 
 def made(domain: etree._Element) -> list[Item]:
-    """What is ours, in the order that matters to QEMU."""
+    """What is ours: NICs by their MAC addresses, and words in the order that QEMU has them."""
     return [*_nics(domain), *_words(domain)]
 
 
@@ -39,7 +39,7 @@ def digest(domain: etree._Element) -> str:
 
 def _nics(domain: etree._Element) -> Iterator[Item]:
     overridden = dict.fromkeys(qemu.aliases(domain))
-    for each in nic.nics(domain):
+    for each in sorted(nic.nics(domain), key=nic.mac_of):
         alias = nic.alias_of(each)
         if alias not in overridden and not alias.startswith(names.OUR_ALIAS):
             continue

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``vmmnet libvirt define`` with libvirt's own daemon: what it keeps, and that it boots."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from lxml import etree
+from vmmnet.hostvlan import mac as macs
+from vmmnet.hostvlan.entry import Entry
+from vmmnet.hostvlan.table import Table
+from vmmnet.libvirt import document
+from vmmnet.libvirt.expand import drift, expand
+from vmmnet.testbed import commandline, libvirt_session, paths
+from vmmnet.testbed.commandline import Answer
+from vmmnet.testbed.lab import DNS_ADDRESS, PAGE, VM_ADDRESS, Lab, lab
+from vmmnet.testbed.libvirt_session import MODULE, Session, bootable, connect, run
+
+_PAGE = paths.ROOT / "docs" / "libvirt-element.md"
+_MAC = "52:54:00:12:34:56"
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[Lab]:
+    with lab() as built:
+        yield built
+
+
+@pytest.fixture(scope="module")
+def session(world: Lab) -> Iterator[Session]:
+    with libvirt_session.session(world, 1) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def domain(world: Lab, session: Session) -> Path:
+    """The domain of the page, with a tap in place of the bridge, and the guest of the test bed."""
+    found = re.findall(r"^```xml\n(<domain .*?</domain>)\n```$", _PAGE.read_text(), re.M | re.S)
+    text = found[0].replace("2001:db8:1::c0de", VM_ADDRESS).replace("2001:db8:1::53", DNS_ADDRESS)
+    table = session.folder / "lnid.table"
+    with Table.change(table) as change:
+        change.set(Entry.of(macs.parse(_MAC), [7]))
+    table.chmod(0o644)
+    text = text.replace("/var/lib/vmmnet/lnid.table", str(table))
+    tree = ElementTree.fromstring(text)
+    nic = tree.find("devices/interface")
+    assert nic is not None
+    libvirt_session.on_tap(nic, "tap0", _MAC)
+    libvirt_session.tap(world.host, "tap0", world.host.bridge("tenants"))
+    file = session.folder / "guest.xml"
+    file.write_text(bootable(tree, session))
+    return file
+
+
+@pytest.fixture(scope="module")
+def libvirt(session: Session) -> Callable[..., Answer]:
+    """Run ``vmmnet libvirt`` with the session's daemon."""
+    uri = f"qemu+unix:///session?socket={session.folder}/libvirt/libvirt-sock"
+
+    def ask(command: str, *words: str | Path) -> Answer:
+        return commandline.run("libvirt", command, *map(str, words), "--connect", uri)
+
+    return ask
+
+
+def test_defined_twice_is_the_same(
+    domain: Path, session: Session, libvirt: Callable[..., Answer]
+) -> None:
+    """Also when what libvirt has made of it is defined: nothing is added, nothing is lost."""
+    what = f"VMRPC with {VM_ADDRESS}, HostVLAN before {_MAC}\n"
+    answer = libvirt("define", domain)
+    assert answer == Answer(0, f"guest: defined, {what}", ""), answer
+    first = session.virsh("dumpxml", "--inactive", "guest")
+    assert libvirt("define", domain) == Answer(0, f"guest: as before, {what}", "")
+    assert session.virsh("dumpxml", "--inactive", "guest") == first
+    back = document.parse(first)
+    assert drift(back) == []
+    assert document.text(expand(back)) == document.text(back)
+    file = session.folder / "back.xml"
+    file.write_text(first)
+    assert libvirt("define", file).status == 0
+    again = session.virsh("dumpxml", "--inactive", "guest")
+    # libvirt orders its controllers otherwise when it reads them with their places.
+    assert sorted(again.splitlines()) == sorted(first.splitlines())
+    assert libvirt("define", file) == Answer(0, f"guest: as before, {what}", "")
+
+
+def test_libvirt_gives_the_place_to_nobody(
+    domain: Path, session: Session, libvirt: Callable[..., Answer]
+) -> None:
+    """Of a domain with devices of many kinds; those of the user stay."""
+    tree = etree.parse(str(domain)).getroot()
+    tree.find("name").text = "crowded"
+    devices = tree.find("devices")
+    for text in (
+        *["<interface type='user'><model type='virtio'/></interface>"] * 12,
+        "<interface type='user'><model type='e1000'/></interface>",
+        "<rng model='virtio'><backend model='random'>/dev/urandom</backend></rng>",
+        "<watchdog model='i6300esb' action='none'/>",
+        "<controller type='scsi' index='0' model='virtio-scsi'/>",
+        "<controller type='usb' index='0' model='ich9-ehci1'/>",
+        "<sound model='ich9'/>",
+    ):
+        devices.append(etree.fromstring(text))
+    file = session.folder / "crowded.xml"
+    file.write_bytes(etree.tostring(tree))
+    assert libvirt("define", file).status == 0
+    back = document.parse(session.virsh("dumpxml", "--inactive", "crowded"))
+    places = {
+        (each.get("bus"), each.get("slot"))
+        for each in back.iterfind("devices/*/address[@type='pci']")
+    }
+    assert len(places) > 12
+    device = _device(back)
+    assert device["bus"] == "pcie.0" and ("0x00", device["addr"]) not in places
+    assert drift(back) == []
+    session.virsh("undefine", "crowded")
+
+
+def _device(domain: etree._Element) -> dict[str, object]:
+    """virtio-vmrpc, as QEMU is told."""
+    words = [each.get("value") for each in domain.iter("{*}arg")]
+    (found,) = (json.loads(each) for each in words if "virtio-vmrpc" in each)
+    return dict(found)
+
+
+def test_what_is_wrong_is_told(
+    domain: Path, session: Session, libvirt: Callable[..., Answer]
+) -> None:
+    file = session.folder / "wrong.xml"
+    file.write_text(domain.read_text().replace("address6=", "adress6="))
+    answer = libvirt("define", file)
+    assert answer.status == 1 and "is it 'address6'?" in answer.err, answer
+    answer = libvirt("show", "nobody")
+    assert answer.status == 1 and "there is no domain 'nobody'" in answer.err, answer
+
+
+def test_the_guest_has_both_networks(
+    domain: Path, session: Session, libvirt: Callable[..., Answer]
+) -> None:
+    """A page by name through VMRPC; a port of HostVLAN; and what is edited is told."""
+    libvirt("define", domain)
+    session.virsh("start", "guest")
+    try:
+        with contextlib.closing(connect(session.folder / "agent")) as channel:
+            run(channel, f"insmod {MODULE}")
+            assert run(channel, "curl -sS http://www.test/").stdout == PAGE
+            run(channel, "modprobe virtio_net")
+            assert run(channel, "ip link show eth0").rc == 0
+        (device,) = session.monitor("query-vmrpc")
+        assert device["id"] == "vmmnet-sockets" and device["address6"] == VM_ADDRESS
+        (port,) = session.monitor("query-hostvlan")
+        assert port["id"] == "vmmnet-hostvlan-525400123456" and port["lnids"] == [7], port
+        shown = json.loads(libvirt("show", "guest", "--json").out)
+        assert shown["running"] and shown["runs-as-defined"] and shown["drift"] == [], shown
+        running = document.parse(session.virsh("dumpxml", "guest"))
+        assert drift(running) == []
+        _edit(session, "hostvlan=", "check-sender='on' hostvlan=")
+        shown = json.loads(libvirt("show", "guest", "--json").out)
+        assert "<vmmnet:net> was changed" in shown["drift"][0], shown
+        assert shown["runs-as-defined"], shown
+    finally:
+        session.virsh("destroy", "guest")
+
+
+def _edit(session: Session, old: str, new: str) -> None:
+    """As ``virsh edit`` does."""
+    file = session.folder / "edited.xml"
+    file.write_text(session.virsh("dumpxml", "--inactive", "guest").replace(old, new))
+    session.virsh("define", file)

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``vmmnet libvirt``: what users type, and what they are told.
+
+libvirt's test driver, which is a daemon in this process, knows no ``qemu:commandline``:
+what a daemon keeps is in tests/interop/test_libvirt_define.py.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from vmmnet.libvirt import document
+from vmmnet.libvirt.expand import drift
+from vmmnet.testbed import commandline, paths
+
+A = "52:54:00:00:00:01"
+DAEMON = ("--connect", "test:///default")
+DOMAIN = f"""\
+<domain type='test'>
+  <name>guest</name>
+  <metadata>
+    <vmmnet:net xmlns:vmmnet='https://vmmnet.example/net/1'>
+      <vmmnet:interface mac='{A}' hostvlan='/t'/>
+    </vmmnet:net>
+  </metadata>
+  <memory>1024</memory>
+  <os>
+    <type machine='q35'>hvm</type>
+  </os>
+  <devices>
+    <interface type='user'>
+      <mac address='{A}'/>
+      <model type='virtio'/>
+    </interface>
+  </devices>
+</domain>
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "guest.xml"
+    path.write_text(DOMAIN)
+    return path
+
+
+def libvirt(*words: str | Path) -> commandline.Answer:
+    return commandline.run("libvirt", *map(str, words))
+
+
+def test_print(file: Path) -> None:
+    """It takes no daemon, and what is printed can be printed again."""
+    answer = libvirt("define", "--print", file)
+    assert (answer.status, answer.err) == (0, "")
+    assert drift(document.parse(answer.out)) == []
+    file.write_text(answer.out)
+    assert libvirt("define", "--print", file).out == answer.out
+    for line in DOMAIN.splitlines()[5:12]:
+        assert line.replace("'", '"') in answer.out.splitlines()
+    told = json.loads(libvirt("define", "--print", "--json", file).out)
+    assert told["xml"] == answer.out and f'digest="{told["digest"]}"' in answer.out
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("hostvlan='/t'", "hostvln='/t'", "line 5: <vmmnet:interface> hostvln='/t': there is no"),
+        (f"mac='{A}'", "mac='52:54:00:00:00:02'", "line 5: <vmmnet:interface> mac='52:54"),
+        ("</devices>", "", "line 18: this is no XML: "),
+        ("domain", "network", "line 1: <network> is no domain of libvirt"),
+    ],
+)
+def test_a_wrong_file(file: Path, old: str, new: str, said: str) -> None:
+    file.write_text(DOMAIN.replace(old, new))
+    for more in (["--print"], DAEMON):
+        answer = libvirt("define", file, *more)
+        assert answer.status == 1 and answer.out == ""
+        assert answer.err.startswith(f"vmmnet libvirt: {file}: {said}"), answer.err
+    told = json.loads(libvirt("define", "--print", "--json", file).out)
+    assert told["error"].startswith(f"{file}: {said}")
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    answer = libvirt("define", "--print", tmp_path / "none")
+    assert answer.status == 1 and "No such file or directory" in answer.err
+
+
+def test_words_that_do_not_go_together(file: Path) -> None:
+    answer = libvirt("define", "--print", file, *DAEMON)
+    assert answer.status == 2 and "--print asks no daemon" in answer.err
+
+
+def test_a_daemon_that_is_not_there(file: Path, tmp_path: Path) -> None:
+    uri = f"qemu+unix:///session?socket={tmp_path}/none"
+    answer = libvirt("define", file, "--connect", uri)
+    assert answer.status == 1 and f"no daemon of libvirt of {uri} is reached" in answer.err
+
+
+def test_what_a_daemon_drops_is_refused(file: Path) -> None:
+    """And nothing is changed: there is no such domain then, or the one of before."""
+    answer = libvirt("define", file, *DAEMON)
+    assert answer.status == 1, answer
+    assert "guest: libvirt does not keep all of it, so that nothing is changed" in answer.err
+    assert "-netdev vmmnet-hostvlan-525400000001 is missing" in answer.err
+    assert "there is no domain 'guest'" in libvirt("show", "guest", *DAEMON).err
+    file.write_text(DOMAIN.replace("<name>guest", "<name>test"))
+    assert libvirt("define", file, *DAEMON).status == 1
+    told = json.loads(libvirt("show", "test", "--json", *DAEMON).out)
+    assert told["net"] is None and told["running"] is True, told
+
+
+def test_a_domain_without_the_element(file: Path) -> None:
+    file.write_text(DOMAIN.replace(f"<vmmnet:interface mac='{A}' hostvlan='/t'/>", ""))
+    answer = libvirt("define", file, *DAEMON)
+    assert (answer.status, answer.out) == (0, "guest: defined, with an empty <vmmnet:net>\n")
+
+
+def test_domains_are_offered() -> None:
+    assert commandline.run("_complete", "libvirt", "").out == "define\nshow\n"
+    offered = commandline.run("_complete", "libvirt", "show", *DAEMON, "")
+    assert offered.out == "test\n"
+
+
+@pytest.mark.parametrize(("module", "package"), [("lxml", "python3-lxml"), ("libvirt", "python3-")])
+def test_a_package_that_is_missing(file: Path, module: str, package: str) -> None:
+    """The other rooms do without it, and this one names it."""
+    script = f"import sys; sys.modules['{module}'] = None; from vmmnet.__main__ import main; main()"
+    place = {**os.environ, "PYTHONPATH": str(paths.ROOT / "control")}
+
+    def run(*words: str | Path) -> str:
+        command = [sys.executable, "-c", script.replace("main()", "sys.exit(main())"), *words]
+        return subprocess.run(command, env=place, text=True, capture_output=True).stderr
+
+    assert f"apt install {package}" in run("libvirt", "define", file)
+    assert run("hostvlan", "--help") == ""

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``<vmmnet:net>``: what it may say, and what is said of what it may not."""
+
+from __future__ import annotations
+
+import re
+from ipaddress import IPv4Interface, IPv4Network, IPv6Address
+from pathlib import Path
+
+import pytest
+from lxml import etree
+from vmmnet.libvirt import document, schema
+from vmmnet.libvirt.element import BadElement, Interface, Net, Sockets, read
+from vmmnet.testbed import paths
+
+NS = "xmlns:vmmnet='https://vmmnet.example/net/1'"
+A, B = "52:54:00:00:00:01", "52:54:00:00:00:02"
+TABLE = "/var/lib/vmmnet/lnid.table"
+
+
+def domain(inside: str, attributes: str = "") -> etree._Element:
+    """A domain whose element, in line 3, has this inside."""
+    net = f"<vmmnet:net {NS} {attributes}>{inside}</vmmnet:net>"
+    return document.parse(f"<domain>\n<metadata>\n{net}\n</metadata>\n</domain>")
+
+
+def test_all_of_it() -> None:
+    net = read(
+        domain(
+            "<vmmnet:sockets address6='2001:db8::1' guest4='10.0.0.2/24' pool4='198.18.0.0/16'"
+            " dns='2001:db8::53+2001:db8::54%5353' nat64-prefix='64:ff9b::/96' policy='/etc/a b'"
+            " alg='off' happy-eyeballs='on' max-sockets='1048576' num-queues='64'"
+            " iothread='iothread1' guest-clock='off'/>"
+            f"<!-- why --><vmmnet:interface mac='{A}' hostvlan='{TABLE}' check-sender='on'/>"
+            f"<vmmnet:interface mac='{B.upper()}' hostvlan='/t' l2-control='off'/>",
+            "digest='0123456789abcdef'",
+        )
+    )
+    assert net == Net(
+        Sockets(
+            address6=IPv6Address("2001:db8::1"),
+            guest4=IPv4Interface("10.0.0.2/24"),
+            pool4=IPv4Network("198.18.0.0/16"),
+            dns="2001:db8::53+2001:db8::54%5353",
+            nat64_prefix="64:ff9b::/96",
+            policy=Path("/etc/a b"),
+            alg=False,
+            happy_eyeballs=True,
+            guest_clock=False,
+            max_sockets=1 << 20,
+            num_queues=64,
+            iothread="iothread1",
+        ),
+        (
+            Interface(A, Path(TABLE), check_sender=True),
+            Interface(B, Path("/t"), l2_control=False),
+        ),
+    )
+    assert net.digest == "0123456789abcdef" and net.line == 3
+
+
+def test_a_domain_without_it() -> None:
+    assert read(document.parse("<domain/>")) is None
+    foreign = "<a:net xmlns:a='https://example.org/'/>"
+    assert read(document.parse(f"<domain><metadata>{foreign}</metadata></domain>")) is None
+
+
+def test_order_and_prefix_are_free() -> None:
+    net = (
+        f"<net xmlns='https://vmmnet.example/net/1'><interface mac='{A}' hostvlan='/t'/><sockets/>"
+    )
+    found = read(document.parse(f"<domain><metadata>{net}</net></metadata></domain>"))
+    assert found == Net(Sockets(), (Interface(A, Path("/t")),))
+
+
+S, NIC = "vmmnet:sockets", "vmmnet:interface"
+
+
+@pytest.mark.parametrize(
+    ("inside", "attribute", "said"),
+    [
+        (f"<{S} adress6='2001:db8::1'/>", "adress6", "'adress6' here: is it 'address6'?"),
+        (f"<{S} address6='192.0.2.1'/>", "address6", "it is to be an IPv6 address, like"),
+        (f"<{S} address6='2001:db8:::1'/>", "address6", "is no IPv6 address: write one like"),
+        (f"<{S} address6='fe80::1'/>", "address6", "write a global or unique local unicast one"),
+        (f"<{S} address6='::1'/>", "address6", "write a global or unique local unicast one"),
+        (f"<{S} address6='ff02::1'/>", "address6", "write a global or unique local unicast one"),
+        (f"<{S} address6='::ffff:192.0.2.1'/>", "address6", "write a global or unique local"),
+        (f"<{S} guest4='192.0.0.2/33'/>", "guest4", "wrong prefix length"),
+        (f"<{S} guest4='127.0.0.1'/>", "guest4", "is no unicast address"),
+        (f"<{S} pool4='198.18.0.1/15'/>", "pool4", "is no IPv4 prefix (198.18.0.1/15 has"),
+        (f"<{S} pool4='10.0.0.0/8'/>", "pool4", "write one of /12 to /31"),
+        (f"<{S} resolver4='224.0.0.1'/>", "resolver4", "is no unicast address"),
+        (f"<{S} resolver4='10.0.0.2' guest4='10.0.0.2'/>", "resolver4", "the guest's own address"),
+        (f"<{S} dns='www.example.org'/>", "dns", "up to eight IP addresses"),
+        (f"<{S} dns='2001:db8::53%0'/>", "dns", "'0' is no port"),
+        (f"<{S} dns='2001:db8:::53'/>", "dns", "'2001:db8:::53' is no IP address"),
+        (f"<{S} nat64-prefix='yes'/>", "nat64-prefix", "'off', 'auto' or an IPv6 prefix"),
+        (f"<{S} nat64-prefix='64:ff9b::/95'/>", "nat64-prefix", "their lengths are 32, 40"),
+        (f"<{S} translate='off' dns='::1'/>", "dns", "no use with translate='off'"),
+        (f"<{S} policy='x.policy'/>", "policy", "the whole path of a file"),
+        (f"<{S} alg='yes'/>", "alg", "it is to be 'on' or 'off'"),
+        (f"<{S} max-sockets='0'/>", "max-sockets", "a number from 1 to 1048576"),
+        (f"<{S} num-queues='65'/>", "num-queues", "a number from 1 to 64"),
+        (f"<{S} iothread='1'/>", "iothread", "an ID in QEMU"),
+        (f"<{S}/><{S}/>", "", "<vmmnet:sockets> is there twice"),
+        (f"<{S}>text</{S}>", "", "has the text 'text'"),
+        (f"<{S}><{S}/></{S}>", "", "no element 'sockets' here; there are none"),
+        ("<vmmnet:socket/>", "", "no element 'socket' here: is it 'sockets'?"),
+        ("<sockets/>", "", "write <vmmnet:sockets>"),
+        (f"<{NIC} hostvlan='/t'/>", "", "the attribute 'mac' is missing"),
+        (f"<{NIC} mac='52:54'/>", "mac", "a MAC address, like 52:54:00:12:34:56"),
+        (f"<{NIC} mac='53:54:00:00:00:01' hostvlan='/t'/>", "mac", "is it 52:54:00:00:00:01?"),
+        (f"<{NIC} mac='{A}'/>", "mac", "nothing is asked for this NIC"),
+        (f"<{NIC} mac='{A}' l2-control='on'/>", "l2-control", "is an option of HostVLAN"),
+        (f"<{NIC} mac='{A}' hostvlan='t'/>", "hostvlan", "the whole path of a file"),
+        (f"<{NIC} mac='{A}' hostvlan='/t'/>" * 2, "mac", "is there twice"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named(inside: str, attribute: str, said: str) -> None:
+    with pytest.raises(BadElement) as caught:
+        read(domain(inside))
+    assert said in str(caught.value), caught.value
+    assert str(caught.value).startswith("line 3: ")
+    assert caught.value.attribute == attribute
+    if attribute:
+        assert f"{attribute}='{caught.value.value}'" in str(caught.value)
+
+
+def test_the_element_is_there_once() -> None:
+    net = f"<vmmnet:net {NS}/>"
+    with pytest.raises(BadElement, match="is there twice; a domain has one"):
+        read(document.parse(f"<domain><metadata>{net}{net}</metadata></domain>"))
+
+
+@pytest.mark.parametrize(
+    ("attributes", "said"),
+    [
+        ("handoff='maybe'", "handoff='maybe': it is to be 'on' or 'off'"),
+        ("handoff='on'", "it goes with sockets that have an address6"),
+        ("digest='abc'", "what 'vmmnet libvirt define' writes"),
+        ("version='2'", "no attribute 'version' here; there are handoff, digest"),
+    ],
+)
+def test_its_own_attributes(attributes: str, said: str) -> None:
+    with pytest.raises(BadElement, match=re.escape(said)):
+        read(domain(f"<{S}/>", attributes))
+
+
+@pytest.mark.parametrize("tag", ["net", "sockets", "interface"])
+def test_the_page_has_every_attribute(tag: str) -> None:
+    """And no other: docs/libvirt-element.md, by its headings."""
+    page = (paths.ROOT / "docs" / "libvirt-element.md").read_text()
+    (part,) = re.findall(rf"^## `<vmmnet:{tag}>`$(.*?)(?=^## |\Z)", page, re.M | re.S)
+    assert re.findall(r"^\| `([a-z0-9-]+)", part, re.M) == schema.attributes(tag)

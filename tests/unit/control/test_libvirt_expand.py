@@ -1,0 +1,426 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From a domain with the element to one that QEMU can be started with."""
+
+from __future__ import annotations
+
+import json
+import random
+from copy import deepcopy
+
+import pytest
+from lxml import etree
+from vmmnet.libvirt import document, names
+from vmmnet.libvirt.element import BadElement
+from vmmnet.libvirt.expand import digest, drift, expand
+
+A, B = "52:54:00:00:00:01", "52:54:00:00:00:02"
+FILTER = "vmmnet-hostvlan-525400000001"
+NS = "xmlns:vmmnet='https://vmmnet.example/net/1'"
+QEMU = f"xmlns:qemu='{names.QEMU}'"
+SOCKETS = "<vmmnet:sockets address6='2001:db8::1'/>"
+UUID = "5d3c1d52-94f5-4f5c-9d9c-6c2d24f0a001"
+
+
+def hostvlan(mac: str, more: str = "") -> str:
+    """A NIC of the element."""
+    return f"<vmmnet:interface mac='{mac}' hostvlan='/t' {more}/>"
+
+
+def nic(mac: str, inside: str = "<model type='virtio'/>", kind: str = "bridge") -> str:
+    """A NIC of the domain."""
+    return f"<interface type='{kind}'><mac address='{mac}'/>{inside}</interface>"
+
+
+def domain(
+    net: str, devices: str = "", rest: str = "", machine: str = "q35", attributes: str = ""
+) -> etree._Element:
+    """A domain with what is given; without a ``net`` it has no element."""
+    element = f"<vmmnet:net {NS} {attributes}>{net}</vmmnet:net>" if net else ""
+    return document.parse(
+        f"<domain type='kvm' {QEMU}><name>vm</name><uuid>{UUID}</uuid>"
+        f"<metadata>{element}</metadata><os><type machine='{machine}'>hvm</type></os>"
+        f"<devices>{devices}</devices>{rest}</domain>"
+    )
+
+
+def words(made: etree._Element) -> list[str]:
+    """The command line for QEMU."""
+    return [each.get("value") for each in made.iter(names.qemu("arg"))]
+
+
+def overridden(made: etree._Element) -> dict[tuple[str, str], str]:
+    """What is overridden: device and property, and the value."""
+    return {
+        (each.getparent().getparent().get("alias"), each.get("name")): each.get("value")
+        for each in made.iter(names.qemu("property"))
+    }
+
+
+def same(one: etree._Element, other: etree._Element) -> bool:
+    return document.text(one) == document.text(other)
+
+
+# HostVLAN
+
+
+def test_a_nic_with_hostvlan() -> None:
+    made = expand(domain(hostvlan(A, "check-sender='on'"), nic(A) + nic(B)))
+    alias = "ua-vmmnet-525400000001"
+    assert words(made) == [
+        "-netdev",
+        f"hostvlan,id={FILTER},netdev=host{alias},table=/t,check-sender=on",
+    ]
+    assert overridden(made) == {(alias, "netdev"): FILTER}
+    first, second = made.iterfind("devices/interface")
+    assert first.find("model").get("type") == "virtio"
+    assert first.find("driver").get("name") == "qemu"
+    assert first.find("alias").get("name") == alias
+    assert [each.tag for each in second] == ["mac", "model"]
+
+
+def test_what_a_nic_has_already_stays() -> None:
+    inside = "<model type='virtio'/><driver queues='4'/><alias name='ua-mine'/>"
+    made = expand(domain(hostvlan(A.upper()), nic(A.upper(), inside)))
+    (found,) = made.iterfind("devices/interface")
+    assert dict(found.find("driver").attrib) == {"queues": "4", "name": "qemu"}
+    assert overridden(made) == {("ua-mine", "netdev"): FILTER}
+    assert "netdev=hostua-mine" in words(made)[1]
+
+
+def test_an_alias_of_a_running_domain_is_no_name() -> None:
+    made = expand(domain(hostvlan(A), nic(A, "<alias name='net0'/>")))
+    assert made.find("devices/interface/alias").get("name") == "ua-vmmnet-525400000001"
+
+
+def test_commas_in_a_path() -> None:
+    net = f"<vmmnet:interface mac='{A}' hostvlan='/a,b=c'/><vmmnet:sockets policy='/x,y'/>"
+    made = expand(domain(net, nic(A)))
+    assert ",table=/a,,b=c" in words(made)[1]
+    assert json.loads(words(made)[3])["policy"] == "/x,y"
+
+
+def test_a_nic_that_is_no_virtio_has_no_driver() -> None:
+    made = expand(domain(hostvlan(A), nic(A, "<model type='e1000'/>")))
+    assert made.find("devices/interface/driver") is None
+
+
+@pytest.mark.parametrize(
+    ("devices", "rest", "said"),
+    [
+        (nic(B), "", f"no <interface> of the domain has this MAC address; there are {B}"),
+        ("", "", f"write <mac address='{A}'/> into the one"),
+        (nic(A) * 2, "", "two NICs of the domain"),
+        (nic(A, "<driver name='vhost'/>"), "", "<driver name='vhost'/>, so that"),
+        (nic(A, kind="vhostuser"), "", "of the type 'vhostuser'"),
+        (nic(A, kind="hostdev"), "", "of the type 'hostdev'"),
+        (
+            nic(A, "<alias name='ua-a'/>"),
+            "<qemu:override><qemu:device alias='ua-a'><qemu:frontend><qemu:property name='netdev'"
+            " type='string' value='theirs'/></qemu:frontend></qemu:device></qemu:override>",
+            "qemu:override has the netdev 'theirs' for it already",
+        ),
+    ],
+)
+def test_a_nic_that_cannot_have_it(devices: str, rest: str, said: str) -> None:
+    with pytest.raises(BadElement) as caught:
+        expand(domain(hostvlan(A), devices, rest))
+    assert said in str(caught.value) and caught.value.value == A and caught.value.line == 1
+
+
+# VMRPC
+
+
+@pytest.mark.parametrize(
+    ("machine", "bus", "slot"),
+    [
+        ("q35", "pcie.0", "0x19"),
+        ("pc-q35-10.0", "pcie.0", "0x19"),
+        ("virt-9.2", "pcie.0", "0x19"),
+        ("pc", "pci.0", "0x1f"),
+        ("pc-i440fx-10.0", "pci.0", "0x1f"),
+    ],
+)
+def test_the_sockets(machine: str, bus: str, slot: str) -> None:
+    net = "<vmmnet:sockets num-queues='2' translate='on' address6='2001:DB8::1'/>"
+    made = expand(domain(net, machine=machine))
+    option, value = words(made)
+    assert option == "-device"
+    assert json.loads(value) == {
+        "driver": "virtio-vmrpc-pci",
+        "id": "vmmnet-sockets",
+        "bus": bus,
+        "addr": slot,
+        "address6": "2001:db8::1",
+        "translate": True,
+        "num-queues": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("machine", "said"),
+    [("microvm", "the machine 'microvm' has no PCI"), ("", "write <type machine='q35'>")],
+)
+def test_machines_without_a_place(machine: str, said: str) -> None:
+    with pytest.raises(BadElement, match=said):
+        expand(domain(SOCKETS, machine=machine))
+
+
+def place(bus: str, slot: int) -> str:
+    """A device of the domain at a place in PCI."""
+    return f"<rng><address type='pci' domain='0x0000' bus='{bus}' slot='{slot:#04x}'/></rng>"
+
+
+def test_a_place_is_kept_and_given_up_for_others() -> None:
+    def slot(made: etree._Element) -> str:
+        return str(json.loads(words(made)[1])["addr"])
+
+    made = expand(domain(SOCKETS, place("0x00", 0x19) + place("0x01", 0x18)))
+    assert slot(made) == "0x18"
+    made.find("devices").clear()
+    assert slot(expand(made)) == "0x18"
+    made.find("devices").append(document.parse(f"<domain>{place('0', 0x18)}</domain>")[0])
+    assert slot(expand(made)) == "0x19"
+
+
+def test_a_bus_that_is_full() -> None:
+    with pytest.raises(BadElement, match=r"pcie\.0 is full"):
+        expand(domain(SOCKETS, "".join(place("0x00", slot) for slot in range(32))))
+
+
+def test_the_handoff() -> None:
+    made = expand(domain(SOCKETS, attributes="handoff='on'"))
+    assert words(made)[:2] == ["-object", f"vmmnet-handoff,id=vmmnet-handoff,vm={UUID}"]
+    assert "vmmnet-handoff" not in "".join(words(expand(domain(SOCKETS))))
+    nameless = domain(SOCKETS, attributes="handoff='on'")
+    nameless.remove(nameless.find("uuid"))
+    with pytest.raises(BadElement, match="write <uuid>"):
+        expand(nameless)
+
+
+# What is the user's
+
+
+THEIRS = (
+    "<qemu:commandline><qemu:arg value='-device'/><qemu:arg value='mine,id=dev0'/>"
+    "<qemu:arg value='-snapshot'/><qemu:env name='A' value='b'/></qemu:commandline>"
+    "<qemu:override><qemu:device alias='ua-disk'><qemu:frontend>"
+    "<qemu:property name='x' type='unsigned' value='1'/></qemu:frontend></qemu:device>"
+    "</qemu:override>"
+)
+
+
+def test_the_users_own_words_stay() -> None:
+    made = expand(domain(SOCKETS + hostvlan(A), nic(A), THEIRS))
+    assert words(made)[:3] == ["-device", "mine,id=dev0", "-snapshot"]
+    assert len(words(made)) == 7
+    line = made.find(names.qemu("commandline"))
+    assert line[-1].tag == names.qemu("env")
+    assert overridden(made)["ua-disk", "x"] == "1"
+    without(made)
+    again = expand(made)
+    assert same(again, expand(domain("", nic(A, driven()), THEIRS)))
+
+
+def driven() -> str:
+    """What stays of HostVLAN in a NIC, as nobody knows whose it is."""
+    return "<model type='virtio'/><driver name='qemu'/>"
+
+
+def without(made: etree._Element) -> None:
+    """Take the element out of a domain."""
+    metadata = made.find("metadata")
+    metadata.remove(metadata[0])
+
+
+def test_all_goes_with_the_element() -> None:
+    made = expand(domain(SOCKETS + hostvlan(A), nic(A)))
+    without(made)
+    assert same(expand(made), domain("", nic(A, driven())))
+
+
+def test_a_nic_that_is_asked_for_no_more() -> None:
+    made = expand(domain(hostvlan(A) + hostvlan(B), nic(A) + nic(B, "<alias name='ua-b'/>")))
+    assert len(words(made)) == 4
+    net = made.find(f"metadata/{names.net('net')}")
+    for each in list(net):
+        net.remove(each)
+    net.append(etree.Element(names.net("sockets")))
+    again = expand(made)
+    assert overridden(again) == {} and len(words(again)) == 2
+    assert [each.get("name") for each in again.iter("alias")] == ["ua-b"]
+
+
+def test_a_mac_address_that_is_changed() -> None:
+    made = expand(domain(hostvlan(A), nic(A)))
+    made.find("devices/interface/mac").set("address", B)
+    next(made.iter(names.net("interface"))).set("mac", B)
+    assert same(expand(made), expand(domain(hostvlan(B), nic(B, driven()))))
+
+
+def test_words_stay_where_they_stood() -> None:
+    made = expand(domain(hostvlan(A), nic(A)))
+    line = made.find(names.qemu("commandline"))
+    line.append(etree.Element(names.qemu("arg"), value="-snapshot"))
+    next(made.iter(names.net("interface"))).set("hostvlan", "/other")
+    assert words(expand(made))[2:] == ["-snapshot"]
+    assert "table=/other" in words(expand(made))[1]
+
+
+def test_the_domain_given_is_not_changed() -> None:
+    given = domain(SOCKETS + hostvlan(A), nic(A), THEIRS)
+    before = deepcopy(given)
+    expand(given)
+    assert same(given, before)
+
+
+def test_the_root_declares_libvirts_namespace() -> None:
+    """Without it libvirt drops all of it, and says nothing."""
+    given = document.parse(document.text(domain(SOCKETS)).replace(QEMU.replace("'", '"'), ""))
+    assert "qemu" not in given.nsmap
+    assert "qemu" in expand(given).nsmap
+    assert document.text(expand(given)).startswith(f'<domain xmlns:qemu="{names.QEMU}"')
+
+
+# Twice
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_twice_is_once(seed: int) -> None:
+    """Of domains of all kinds, also as libvirt would order them and with its places."""
+    chance = random.Random(seed)
+    given = any_domain(chance)
+    once = expand(given)
+    assert drift(once) == []
+    assert same(expand(once), once)
+    back = as_libvirt_has_it(once, chance)
+    assert drift(back) == []
+    assert same(expand(back), back)
+    assert digest(back) == digest(once)
+    assert their_words(once) == their_words(given)
+    for key, value in overridden(given).items():
+        assert overridden(once)[key] == value
+
+
+def their_words(made: etree._Element) -> list[str]:
+    """The command line but for pairs of ours; of this test's, no other has such an ID."""
+    found = words(made)
+    marks = ("id=vmmnet-", '"id":"vmmnet-')
+    ours = [number for number, each in enumerate(found) if any(mark in each for mark in marks)]
+    return [each for number, each in enumerate(found) if not {number, number + 1} & set(ours)]
+
+
+def any_domain(chance: random.Random) -> etree._Element:
+    macs = [f"52:54:00:00:00:{number:02x}" for number in range(chance.randrange(1, 6))]
+    inside = ["<model type='virtio'/>", "<model type='e1000'/>", ""]
+    parts = ["", "<driver name='qemu' queues='2'/>", "<alias name='ua-{}'/>", "<target dev='v0'/>"]
+    nics = [
+        nic(mac, chance.choice(inside) + chance.choice(parts).format(number))
+        for number, mac in enumerate(macs)
+    ]
+    others = ["<disk/>", place("0x00", chance.randrange(32)), "<console/>", "<rng/>"]
+    devices = nics + chance.choices(others, k=chance.randrange(5))
+    chance.shuffle(devices)
+    net = [hostvlan(mac, chance.choice(["", "l2-control='on'"])) for mac in macs]
+    net = chance.sample(net, chance.randrange(len(net) + 1))
+    net += chance.choice([[], [SOCKETS], ["<vmmnet:sockets alg='off' dns='2001:db8::1'/>"]])
+    chance.shuffle(net)
+    machine = chance.choice(["q35", "pc", "pc-q35-9.2"])
+    return domain("".join(net), "".join(devices), chance.choice(["", THEIRS, OLD]), machine)
+
+
+# Of an earlier version: another device, a NIC that has gone.
+OLD = (
+    "<qemu:commandline><qemu:arg value='-netdev'/><qemu:arg value='hostvlan,id=vmmnet-x,netdev=n'/>"
+    "<qemu:arg value='-snapshot'/><qemu:arg value='-object'/>"
+    "<qemu:arg value='secret,id=mine,file=/vmmnet-'/></qemu:commandline>"
+)
+
+
+def as_libvirt_has_it(made: etree._Element, chance: random.Random) -> etree._Element:
+    """The domain in another order, with PCI places for all devices from the lowest slots."""
+    back = deepcopy(made)
+    devices = back.find("devices")
+    children = list(devices)
+    chance.shuffle(children)
+    for slot, child in enumerate(children):
+        if child.find("address") is None:
+            child.append(document.parse(f"<domain>{place('0x02', slot)}</domain>")[0][0])
+        inner = sorted(child, key=lambda each: each.tag)
+        for each in inner:
+            child.append(each)
+        devices.append(child)
+    return back
+
+
+# Drift
+
+
+def expanded() -> etree._Element:
+    return expand(domain(SOCKETS + hostvlan(A), nic(A), THEIRS))
+
+
+def test_a_domain_that_was_never_expanded() -> None:
+    assert drift(domain(SOCKETS)) == [
+        "the domain was never expanded: 'vmmnet libvirt define' does that"
+    ]
+    assert drift(domain("", nic(A), THEIRS)) == []
+
+
+def test_what_is_the_users_is_no_drift() -> None:
+    made = expanded()
+    made.find(names.qemu("commandline")).append(etree.Element(names.qemu("arg"), value="-S"))
+    made.find("devices").append(document.parse(f"<domain>{nic(B)}</domain>")[0])
+    assert drift(made) == []
+
+
+def test_an_element_that_was_changed() -> None:
+    made = expanded()
+    next(made.iter(names.net("interface"))).set("hostvlan", "/other")
+    first, second = drift(made)
+    assert first == (
+        "<vmmnet:net> was changed since the domain was expanded: 'vmmnet libvirt define' follows it"
+    )
+    assert second.startswith(f"-netdev {FILTER} is 'hostvlan,id=") and "/other'" in second
+
+
+def edits() -> dict[str, tuple[str, str]]:
+    """What somebody does to a domain: an XPath to take out, and what is said."""
+    return {
+        "word": (f"//*[contains(@value, '{FILTER},')]", f"-netdev {FILTER} is missing"),
+        "override": ("//*[@name='netdev']", f"NIC {A}: netdev is nothing instead of '{FILTER}'"),
+        "driver": ("//driver", f"NIC {A}: driver is nothing instead of 'qemu'"),
+        "alias": ("//interface/alias", f"NIC {A}: alias is missing"),
+        "device": ("//*[contains(@value, 'virtio-vmrpc')]", "-device vmmnet-sockets is missing"),
+    }
+
+
+@pytest.mark.parametrize("edit", edits())
+def test_what_was_edited(edit: str) -> None:
+    path, said = edits()[edit]
+    made = expanded()
+    (node,) = made.xpath(path)
+    node.getparent().remove(node)
+    found = drift(made)
+    assert found[0].startswith("what was expanded has been edited"), found
+    assert any(said in each for each in found), found
+    assert drift(expand(made)) == []
+
+
+def test_a_digest_that_was_edited() -> None:
+    made = expanded()
+    net = next(made.iter(names.net("net")))
+    net.set("digest", "0" * 16)
+    assert drift(made) == [f"the digest is '{'0' * 16}' instead of '{digest(made)}'"]
+
+
+def test_what_is_left_of_an_element() -> None:
+    made = expanded()
+    without(made)
+    assert f"-netdev {FILTER} is there, and nothing asks for it: " in " ".join(drift(made))
+
+
+def test_an_element_that_is_wrong() -> None:
+    made = expanded()
+    next(made.iter(names.net("interface"))).set("mac", B)
+    with pytest.raises(BadElement, match=f"there are {A}"):
+        drift(made)

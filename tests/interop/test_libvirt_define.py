@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import re
@@ -15,7 +16,7 @@ from lxml import etree
 from vmmnet.hostvlan import mac as macs
 from vmmnet.hostvlan.entry import Entry
 from vmmnet.hostvlan.table import Table
-from vmmnet.libvirt import document
+from vmmnet.libvirt import document, names
 from vmmnet.libvirt.expand import drift, expand
 from vmmnet.testbed import commandline, libvirt_session, paths
 from vmmnet.testbed.commandline import Answer
@@ -73,7 +74,7 @@ def test_defined_twice_is_the_same(
     domain: Path, session: Session, libvirt: Callable[..., Answer]
 ) -> None:
     """Also when what libvirt has made of it is defined: nothing is added, nothing is lost."""
-    what = f"VMRPC with {VM_ADDRESS}, HostVLAN before {_MAC}\n"
+    what = f"VMRPC with {VM_ADDRESS}, HostVLAN at {_MAC}\n"
     answer = libvirt("define", domain)
     assert answer == Answer(0, f"guest: defined, {what}", ""), answer
     first = session.virsh("dumpxml", "--inactive", "guest")
@@ -174,3 +175,44 @@ def _edit(session: Session, old: str, new: str) -> None:
     file = session.folder / "edited.xml"
     file.write_text(session.virsh("dumpxml", "--inactive", "guest").replace(old, new))
     session.virsh("define", file)
+
+
+def test_qemu_takes_all_at_one_nic(
+    domain: Path, session: Session, libvirt: Callable[..., Answer]
+) -> None:
+    """CVSW, HostVLAN and Mobile IPv6: QEMU starts, and each says that it is there."""
+    tree = etree.parse(str(domain)).getroot()
+    tree.find("name").text = "all"
+    net = tree.find("metadata")[0]
+    interface = net[1]
+    net.remove(net[0])
+    key = session.folder / "key"
+    key.write_bytes(bytes(range(32)))
+    key.chmod(0o644)
+    keys = {}
+    for number, name in enumerate(("signal-out", "signal-in", "tunnel-out", "tunnel-in")):
+        path = session.folder / f"{name}.base64"
+        path.write_text(base64.b64encode(bytes([number]) * 20).decode())
+        path.chmod(0o644)
+        keys |= {f"{name}-spi": f"{0x1001 + number:#x}", f"{name}-key": str(path)}
+    home = {"home-address": "2001:db8:2000::10", "home-prefix-length": "64"}
+    agent = {"home-agent": "2001:db8:2000::1", "location": "home", "ipsec": "esp"}
+    etree.SubElement(interface, names.net("mip6"), {**home, **agent, **keys})
+    switch = {"control-secret": str(key), "miss": "drop", "flows": "128"}
+    etree.SubElement(interface, names.net("cvsw"), switch)
+    file = session.folder / "all.xml"
+    file.write_bytes(etree.tostring(tree))
+    answer = libvirt("define", file)
+    assert answer.out == f"all: defined, HostVLAN and MIP6 and CVSW at {_MAC}\n", answer
+    session.virsh("start", "all")
+    try:
+        (port,) = session.monitor("query-hostvlan", "all")
+        assert port["id"] == "vmmnet-hostvlan-525400123456"
+        (node,) = session.monitor("query-mip6", "all")
+        assert node["id"] == "vmmnet-mip6-525400123456"
+        (card,) = session.monitor("query-cvsw", "all")
+        assert card["id"] == "ua-vmmnet-525400123456"
+        running = document.parse(session.virsh("dumpxml", "all"))
+        assert drift(running) == []
+    finally:
+        session.virsh("destroy", "all")

@@ -73,7 +73,10 @@ def brief(net: Net | None) -> str:
     if net.sockets is not None:
         address = net.sockets.address6
         parts.append(f"VMRPC with {address}" if address else "VMRPC without an address6")
-    parts += [f"HostVLAN before {each.mac}" for each in net.interfaces]
+    for each in net.interfaces:
+        kinds = {"HostVLAN": each.hostvlan, "MIP6": each.mip6, "CVSW": each.cvsw}
+        there = [kind for kind, part in kinds.items() if part is not None]
+        parts.append(f"{' and '.join(there)} at {each.mac}")
     return ", ".join(parts) or "with an empty <vmmnet:net>"
 
 
@@ -122,7 +125,7 @@ def _check_version(daemon: connect.Daemon, net: Net | None) -> None:
     version = daemon.version()
     if net is not None and net.interfaces and version < _OLDEST:
         raise Refused(
-            f"libvirt {'.'.join(map(str, version))} is too old: a NIC uses HostVLAN by"
+            f"libvirt {'.'.join(map(str, version))} is too old: a NIC uses these netdevs by"
             f" qemu:override, which 8.2 has"
         )
 

@@ -7,76 +7,30 @@ options go together, that no NIC is named twice.
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from ipaddress import IPv4Address, IPv4Interface, IPv4Network, IPv6Address
+from ipaddress import IPv6Network
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from lxml import etree  # type: ignore[import-untyped]
 
-from vmmnet.hostvlan import mac as macs
-
-from . import names, schema
+from . import names, schema, values
+from .model import Cvsw, Interface, Mip6, Net, Sockets
 from .schema import BadElement
 
-__all__ = ["BadElement", "Interface", "Net", "Sockets", "find", "read"]
+__all__ = ["BadElement", "Cvsw", "Interface", "Mip6", "Net", "Sockets", "find", "read"]
 
 T = TypeVar("T")
 # What there is not with translate=off.
 _TRANSLATING = ("address6", "pool4", "resolver4", "dns", "nat64-prefix")
-_PREFIXES = (32, 40, 48, 56, 64, 96)
-_ADDRESS6 = "is no address that a VM can have: write a global or unique local unicast one"
-
-
-@dataclass(frozen=True)
-class Sockets:
-    """virtio-vmrpc with the options that are given; None is QEMU's default."""
-
-    address6: IPv6Address | None = None
-    guest4: IPv4Interface | None = None
-    pool4: IPv4Network | None = None
-    resolver4: IPv4Address | None = None
-    dns: str | None = None
-    nat64_prefix: str | None = None
-    translate: bool | None = None
-    policy: Path | None = None
-    alg: bool | None = None
-    happy_eyeballs: bool | None = None
-    guest_clock: bool | None = None
-    max_sockets: int | None = None
-    num_queues: int | None = None
-    iothread: str | None = None
-    #: Where it is in the file; 0: unknown.
-    line: int = field(default=0, compare=False)
-
-
-@dataclass(frozen=True)
-class Interface:
-    """A NIC by its MAC address, in small letters, and what stands before it."""
-
-    mac: str
-    #: The table of LNIDs; without one there is no HostVLAN.
-    hostvlan: Path | None = None
-    check_sender: bool | None = None
-    l2_control: bool | None = None
-    #: Where it is in the file; 0: unknown.
-    line: int = field(default=0, compare=False)
-
-
-@dataclass(frozen=True)
-class Net:
-    """All of the element."""
-
-    sockets: Sockets | None = None
-    interfaces: tuple[Interface, ...] = ()
-    #: QEMU hands the VM's address to its next host.
-    handoff: bool = False
-    #: What the last expansion came to; it is no wish of anybody.
-    digest: str | None = field(default=None, compare=False)
-    #: Where it is in the file; 0: unknown.
-    line: int = field(default=0, compare=False)
+# Home addresses of a VM.
+_HOMES = 8
+_ASSOCIATIONS = ("signal-out", "signal-in", "tunnel-out", "tunnel-in")
+_ESP = (
+    "esp-cipher",
+    *(f"{each}-{what}" for each in _ASSOCIATIONS for what in ("spi", "key")),
+    "replay-window",
+)
 
 
 def find(domain: etree._Element) -> etree._Element | None:
@@ -115,22 +69,19 @@ def read(domain: etree._Element) -> Net | None:
 
 def _sockets(node: etree._Element) -> Sockets:
     if node.get("translate") == "off":
-        for name in _TRANSLATING:
-            if name in node.attrib:
-                right = "has no use with translate='off': leave one of the two out"
-                raise BadElement(node, name, node.get(name), right)
+        _none_of(node, _TRANSLATING, "has no use with translate='off': leave one of the two out")
     result = Sockets(
-        address6=_value(node, "address6", _address6),
-        guest4=_value(node, "guest4", _guest4),
-        pool4=_value(node, "pool4", _pool4),
-        resolver4=_value(node, "resolver4", _unicast4),
-        dns=_value(node, "dns", _dns),
-        nat64_prefix=_value(node, "nat64-prefix", _nat64),
-        translate=_value(node, "translate", _on),
+        address6=_value(node, "address6", values.address6),
+        guest4=_value(node, "guest4", values.guest4),
+        pool4=_value(node, "pool4", values.pool4),
+        resolver4=_value(node, "resolver4", values.unicast4),
+        dns=_value(node, "dns", values.dns),
+        nat64_prefix=_value(node, "nat64-prefix", values.nat64),
+        translate=_value(node, "translate", values.on),
         policy=_value(node, "policy", Path),
-        alg=_value(node, "alg", _on),
-        happy_eyeballs=_value(node, "happy-eyeballs", _on),
-        guest_clock=_value(node, "guest-clock", _on),
+        alg=_value(node, "alg", values.on),
+        happy_eyeballs=_value(node, "happy-eyeballs", values.on),
+        guest_clock=_value(node, "guest-clock", values.on),
         max_sockets=_value(node, "max-sockets", int),
         num_queues=_value(node, "num-queues", int),
         iothread=node.get("iothread"),
@@ -143,20 +94,104 @@ def _sockets(node: etree._Element) -> Sockets:
 
 
 def _interface(node: etree._Element) -> Interface:
-    mac = macs.text(_value(node, "mac", macs.parse) or 0)
-    if "hostvlan" not in node.attrib:
-        for name in ("check-sender", "l2-control"):
-            if name in node.attrib:
-                right = "is an option of HostVLAN: name its table with hostvlan='FILE'"
-                raise BadElement(node, name, node.get(name), right)
-        right = "nothing is asked for this NIC: name a table with hostvlan='FILE'"
-        raise BadElement(node, "mac", node.get("mac"), right)
-    return Interface(
-        mac,
+    mip6, cvsw = node.find(names.net("mip6")), node.find(names.net("cvsw"))
+    result = Interface(
+        _needed(node, "mac", values.mac),
         _value(node, "hostvlan", Path),
-        _value(node, "check-sender", _on),
-        _value(node, "l2-control", _on),
+        _value(node, "check-sender", values.on),
+        _value(node, "l2-control", values.on),
+        None if mip6 is None else _mip6(mip6),
+        None if cvsw is None else _cvsw(cvsw),
         node.sourceline or 0,
+    )
+    if result.hostvlan is None:
+        right = "is an option of HostVLAN: name its table with hostvlan='FILE'"
+        _none_of(node, ("check-sender", "l2-control"), right)
+    if result.hostvlan is None and mip6 is None and cvsw is None:
+        right = (
+            "nothing is asked for this NIC: name a table with hostvlan='FILE',"
+            " or put <vmmnet:mip6> or <vmmnet:cvsw> into it"
+        )
+        raise BadElement(node, "mac", node.get("mac"), right)
+    return result
+
+
+def _mip6(node: etree._Element) -> Mip6:
+    if node.get("ipsec") != "esp":
+        _none_of(node, _ESP, "nothing is protected without ipsec='esp': write that as well")
+    result = Mip6(
+        home_address=_needed(node, "home-address", values.address6),
+        more_home_address=_value(node, "more-home-address", values.addresses6) or (),
+        heard_addresses=_value(node, "heard-addresses", values.on),
+        early_registration=_value(node, "early-registration", values.on),
+        home_prefix_length=_needed(node, "home-prefix-length", int),
+        home_agent=_needed(node, "home-agent", values.auto_or_address6),
+        guest_mac=_value(node, "guest-mac", values.mac),
+        router_mac=_value(node, "router-mac", values.mac),
+        care_of=_value(node, "care-of", values.auto_or_address6),
+        location=node.get("location"),
+        ipsec=node.get("ipsec"),
+        esp_cipher=node.get("esp-cipher"),
+        replay_window=_value(node, "replay-window", values.window),
+        **_associations(node),
+    )
+    _check_homes(node, result)
+    if result.ipsec == "esp":
+        _check_esp(node, result)
+    return result
+
+
+def _associations(node: etree._Element) -> dict[str, Any]:
+    """SPIs and files of keys."""
+    result: dict[str, Any] = {}
+    for each in _ASSOCIATIONS:
+        name = each.replace("-", "_")
+        result[f"{name}_spi"] = _value(node, f"{each}-spi", values.spi)
+        result[f"{name}_key"] = _value(node, f"{each}-key", Path)
+    return result
+
+
+def _check_homes(node: etree._Element, mip6: Mip6) -> None:
+    """All home addresses and the home agent are of one link."""
+    link = IPv6Network((mip6.home_address, mip6.home_prefix_length), strict=False)
+    homes = (mip6.home_address, *mip6.more_home_address)
+    more = node.get("more-home-address")
+    if any(each not in link for each in homes):
+        raise BadElement(node, "more-home-address", more, f"is not all of the home link, {link}")
+    if len(set(homes)) < len(homes):
+        raise BadElement(node, "more-home-address", more, "names one twice: once is right")
+    if len(homes) > _HOMES:
+        right = f"a VM has {_HOMES} home addresses at most"
+        raise BadElement(node, "more-home-address", more, right)
+    agent = mip6.home_agent
+    if not isinstance(agent, str) and (agent not in link or agent in homes):
+        right = f"is not the agent's own address on the home link, {link}"
+        raise BadElement(node, "home-agent", node.get("home-agent"), right)
+
+
+def _check_esp(node: etree._Element, mip6: Mip6) -> None:
+    """Keys are those of one agent and one address."""
+    for name in _ESP[1:-1]:
+        if name not in node.attrib:
+            raise BadElement(node, "ipsec", "esp", f"it takes {name} as well")
+    if mip6.home_agent == "auto":
+        raise BadElement(node, "home-agent", "auto", "the keys are those of one agent: name it")
+    if mip6.heard_addresses:
+        right = "nobody has keys for what is heard: leave it out with ipsec='esp'"
+        raise BadElement(node, "heard-addresses", "on", right)
+    if mip6.more_home_address:
+        right = "the element has keys of one home address: leave it out with ipsec='esp'"
+        raise BadElement(node, "more-home-address", node.get("more-home-address"), right)
+
+
+def _cvsw(node: etree._Element) -> Cvsw:
+    return Cvsw(
+        control_secret=_needed(node, "control-secret", Path),
+        miss=node.get("miss"),
+        flows=_value(node, "flows", int),
+        masks=_value(node, "masks", int),
+        link_mtu=_value(node, "link-mtu", int),
+        tunnel_gso=node.get("tunnel-gso"),
     )
 
 
@@ -169,84 +204,20 @@ def _differ(node: etree._Element, interfaces: tuple[Interface, ...]) -> None:
         seen.add(each.mac)
 
 
+def _none_of(node: etree._Element, attributes: tuple[str, ...], right: str) -> None:
+    for name in attributes:
+        if name in node.attrib:
+            raise BadElement(node, name, node.get(name), right)
+
+
+def _needed(node: etree._Element, name: str, parse: Callable[[str], T]) -> T:
+    """An attribute that the schema wants."""
+    try:
+        return parse(node.get(name))
+    except ValueError as error:
+        raise BadElement(node, name, node.get(name), str(error)) from None
+
+
 def _value(node: etree._Element, name: str, parse: Callable[[str], T]) -> T | None:
-    """An attribute, or None. What ``parse`` says in a ValueError is what would be right."""
-    text = node.get(name)
-    if text is None:
-        return None
-    try:
-        return parse(text)
-    except BadElement:
-        raise
-    except ValueError as error:
-        raise BadElement(node, name, text, str(error)) from None
-
-
-def _on(text: str) -> bool:
-    return text == "on"
-
-
-def _address6(text: str) -> IPv6Address:
-    try:
-        address = IPv6Address(text)
-    except ValueError:
-        raise ValueError("is no IPv6 address: write one like 2001:db8:1::c0de") from None
-    bad = (address.is_unspecified, address.is_loopback, address.is_link_local)
-    if any(bad) or address.is_multicast or address.ipv4_mapped:
-        raise ValueError(_ADDRESS6)
-    return address
-
-
-def _unicast4(text: str) -> IPv4Address:
-    try:
-        address = IPv4Address(text)
-    except ValueError:
-        raise ValueError("is no IPv4 address: write one like 192.0.0.1") from None
-    first = int(address) >> 24
-    if first in (0, 127) or first >= 224:
-        raise ValueError("is no unicast address: write one like 192.0.0.1")
-    return address
-
-
-def _guest4(text: str) -> IPv4Interface:
-    # RFC 7335's prefix is QEMU's default.
-    _unicast4(text.partition("/")[0])
-    try:
-        return IPv4Interface(text if "/" in text else f"{text}/29")
-    except ValueError:
-        raise ValueError("has a wrong prefix length: write one like 192.0.0.2/29") from None
-
-
-def _pool4(text: str) -> IPv4Network:
-    try:
-        network = IPv4Network(text)
-    except ValueError as error:
-        raise ValueError(f"is no IPv4 prefix ({error}): write one like 198.18.0.0/15") from None
-    if not 12 <= network.prefixlen <= 31:
-        raise ValueError("has not 2 to 1,048,576 addresses: write one of /12 to /31")
-    return network
-
-
-def _dns(text: str) -> str:
-    for server in text.split("+"):
-        address, percent, port = server.partition("%")
-        try:
-            ipaddress.ip_address(address)
-        except ValueError:
-            raise ValueError(f"'{address}' is no IP address: write one like 2001:db8::53") from None
-        if percent and not 1 <= int(port) <= 65535:
-            raise ValueError(f"'{port}' is no port: write one from 1 to 65535")
-    return text
-
-
-def _nat64(text: str) -> str:
-    if text in ("off", "auto"):
-        return text
-    try:
-        prefix = ipaddress.IPv6Network(text)
-    except ValueError:
-        raise ValueError("is no IPv6 prefix: write one like 64:ff9b::/96") from None
-    if prefix.prefixlen not in _PREFIXES:
-        lengths = ", ".join(map(str, _PREFIXES))
-        raise ValueError(f"is no NAT64 prefix: their lengths are {lengths} (RFC 6052)")
-    return text
+    """An attribute, or None."""
+    return _needed(node, name, parse) if name in node.attrib else None

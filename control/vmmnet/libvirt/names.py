@@ -38,6 +38,6 @@ def alias_of(mac: str) -> str:
     return OUR_ALIAS + mac.replace(":", "")
 
 
-def filter_of(mac: str) -> str:
-    """The ID of HostVLAN's netdev before a NIC."""
-    return f"{OURS}hostvlan-{mac.replace(':', '')}"
+def id_of(kind: str, mac: str) -> str:
+    """The ID of what stands before a NIC, or of a key for it: ``vmmnet-KIND-MAC``."""
+    return f"{OURS}{kind}-{mac.replace(':', '')}"

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,8 +11,9 @@ from vmmnet.hostvlan import output
 from vmmnet.hostvlan.options import Refused, Status
 
 from . import connect, document, element
-from .element import BadElement, Interface, Net, Sockets
+from .element import BadElement, Cvsw, Interface, Mip6, Net, Sockets
 from .expand import drift, made
+from .model import options
 
 
 def run(given: argparse.Namespace) -> int:
@@ -54,9 +54,13 @@ def _rows(net: Net | None) -> Iterator[tuple[str, str]]:
         yield "net", "the domain has no <vmmnet:net>"
         return
     if net.sockets is not None:
-        yield "sockets", _words(net.sockets)
+        yield "sockets", _words(options(net.sockets))
     for each in net.interfaces:
-        yield "NIC", _words(each)
+        yield "NIC", _words(_nic(each))
+        if each.mip6 is not None:
+            yield "  mip6", _words(options(each.mip6))
+        if each.cvsw is not None:
+            yield "  cvsw", _words(options(each.cvsw))
     yield "handoff", "on" if net.handoff else "off"
     yield "digest", net.digest or "none"
 
@@ -66,36 +70,51 @@ def _drift(found: list[str]) -> Iterator[tuple[str, str]]:
         yield "" if number else "drift", each
 
 
-def _words(part: Sockets | Interface) -> str:
-    return " ".join(f"{name}={_text(value)}" for name, value in _given(part).items()) or "defaults"
+def _words(given: dict[str, Any]) -> str:
+    return " ".join(f"{name}={_text(value)}" for name, value in given.items()) or "defaults"
 
 
 def _text(value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
+    if isinstance(value, tuple):
+        return "+".join(map(str, value))
     return str(value)
 
 
-def _given(part: Sockets | Interface) -> dict[str, Any]:
-    """Options that are given, by their names in QEMU."""
-    values = {
-        each.name.replace("_", "-"): getattr(part, each.name) for each in dataclasses.fields(part)
+def _nic(nic: Interface) -> dict[str, Any]:
+    """What is asked for a NIC, without the parts that have options of their own."""
+    given = {
+        "mac": nic.mac,
+        "hostvlan": nic.hostvlan,
+        "check-sender": nic.check_sender,
+        "l2-control": nic.l2_control,
     }
-    return {name: value for name, value in values.items() if value is not None and name != "line"}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _net_json(net: Net) -> dict[str, Any]:
     return {
-        "sockets": None if net.sockets is None else _json(net.sockets),
-        "interfaces": list(map(_json, net.interfaces)),
+        "sockets": _json(net.sockets),
+        "interfaces": [
+            {**_plain(_nic(each)), "mip6": _json(each.mip6), "cvsw": _json(each.cvsw)}
+            for each in net.interfaces
+        ],
         "handoff": net.handoff,
         "digest": net.digest,
     }
 
 
-def _json(part: Sockets | Interface) -> dict[str, Any]:
-    plain = (bool, int)
-    return {
-        name: value if isinstance(value, plain) else str(value)
-        for name, value in _given(part).items()
-    }
+def _json(part: Sockets | Mip6 | Cvsw | None) -> dict[str, Any] | None:
+    return None if part is None else _plain(options(part))
+
+
+def _plain(given: dict[str, Any]) -> dict[str, Any]:
+    """The same with types of JSON."""
+    return {name: _plain_value(value) for name, value in given.items()}
+
+
+def _plain_value(value: object) -> object:
+    if isinstance(value, tuple):
+        return list(map(str, value))
+    return value if isinstance(value, bool | int) else str(value)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from lxml import etree
 from vmmnet.libvirt import document, schema
-from vmmnet.libvirt.element import BadElement, Interface, Net, Sockets, read
+from vmmnet.libvirt.element import BadElement, Cvsw, Interface, Mip6, Net, Sockets, read
 from vmmnet.testbed import paths
 
 NS = "xmlns:vmmnet='https://vmmnet.example/net/1'"
@@ -57,6 +57,32 @@ def test_all_of_it() -> None:
         ),
     )
     assert net.digest == "0123456789abcdef" and net.line == 3
+
+
+def test_what_is_before_a_nic() -> None:
+    mip6 = (
+        "<vmmnet:mip6 home-address='2001:db8::10' more-home-address='2001:db8::11  2001:db8::12'"
+        " home-prefix-length='64' home-agent='2001:db8::1' care-of='2001:db8:3::1' location='away'"
+        " guest-mac='52:54:00:00:00:0A' early-registration='on'/>"
+    )
+    cvsw = "<vmmnet:cvsw control-secret='/k' masks='256' link-mtu='1500' tunnel-gso='auto'/>"
+    net = read(domain(f"<{NIC} mac='{A}'>{cvsw}{mip6}</{NIC}>"))
+    assert net is not None and net.interfaces == (
+        Interface(
+            A,
+            mip6=Mip6(
+                home_address=IPv6Address("2001:db8::10"),
+                more_home_address=(IPv6Address("2001:db8::11"), IPv6Address("2001:db8::12")),
+                early_registration=True,
+                home_prefix_length=64,
+                home_agent=IPv6Address("2001:db8::1"),
+                guest_mac="52:54:00:00:00:0a",
+                care_of=IPv6Address("2001:db8:3::1"),
+                location="away",
+            ),
+            cvsw=Cvsw(control_secret=Path("/k"), masks=256, link_mtu=1500, tunnel_gso="auto"),
+        ),
+    )
 
 
 def test_a_domain_without_it() -> None:
@@ -133,6 +159,70 @@ def test_the_element_is_there_once() -> None:
         read(document.parse(f"<domain><metadata>{net}{net}</metadata></domain>"))
 
 
+HOME = "home-address='2001:db8::10' home-prefix-length='64'"
+ESP = "ipsec='esp' " + " ".join(
+    f"{name}-spi='256' {name}-key='/k'"
+    for name in ("signal-out", "signal-in", "tunnel-out", "tunnel-in")
+)
+
+
+@pytest.mark.parametrize(
+    ("inside", "attribute", "said"),
+    [
+        ("<vmmnet:mip6/>", "", "the attribute 'home-address' is missing"),
+        (f"<vmmnet:mip6 {HOME}/>", "", "the attribute 'home-agent' is missing"),
+        (f"<vmmnet:mip6 {HOME} home-agent='2001:db9::1'/>", "home-agent", "link, 2001:db8::/64"),
+        (f"<vmmnet:mip6 {HOME} home-agent='2001:db8::10'/>", "home-agent", "agent's own address"),
+        (
+            f"<vmmnet:mip6 {HOME} home-agent='auto' more-home-address='2001:db9::1'/>",
+            "more-home-address",
+            "is not all of the home link",
+        ),
+        (
+            f"<vmmnet:mip6 {HOME} home-agent='auto' more-home-address='2001:db8::10'/>",
+            "more-home-address",
+            "names one twice",
+        ),
+        (
+            f"<vmmnet:mip6 {HOME} home-agent='auto' tunnel-in-key='/k'/>",
+            "tunnel-in-key",
+            "nothing is protected without ipsec='esp'",
+        ),
+        (f"<vmmnet:mip6 {HOME} home-agent='2001:db8::1' ipsec='esp'/>", "ipsec", "signal-out-spi"),
+        (f"<vmmnet:mip6 {HOME} home-agent='auto' {ESP}/>", "home-agent", "are those of one agent"),
+        (
+            f"<vmmnet:mip6 {HOME} home-agent='2001:db8::1' {ESP.replace('256', '255')}/>",
+            "signal-out-spi",
+            "write a number from 256 to",
+        ),
+        (
+            f"<vmmnet:mip6 {HOME} home-agent='2001:db8::1' {ESP} replay-window='65'/>",
+            "replay-window",
+            "write 0, 64, 128",
+        ),
+        (
+            f"<vmmnet:mip6 {HOME} home-agent='2001:db8::1' {ESP} heard-addresses='on'/>",
+            "heard-addresses",
+            "nobody has keys for what is heard",
+        ),
+        (
+            f"<vmmnet:mip6 {HOME} home-agent='2001:db8::1' {ESP} more-home-address='2001:db8::2'/>",
+            "more-home-address",
+            "keys of one home address",
+        ),
+        ("<vmmnet:cvsw/>", "", "the attribute 'control-secret' is missing"),
+        ("<vmmnet:cvsw control-secret='k'/>", "control-secret", "the whole path of a file"),
+        ("<vmmnet:cvsw control-secret='/k' miss='no'/>", "miss", "to be 'normal' or 'drop'"),
+        ("<vmmnet:cvsw control-secret='/k' link-mtu='1279'/>", "link-mtu", "from 1280 to 65535"),
+    ],
+)
+def test_what_is_wrong_before_a_nic(inside: str, attribute: str, said: str) -> None:
+    with pytest.raises(BadElement) as caught:
+        read(domain(f"<{NIC} mac='{A}'>{inside}</{NIC}>"))
+    assert said in str(caught.value), caught.value
+    assert caught.value.attribute == attribute
+
+
 @pytest.mark.parametrize(
     ("attributes", "said"),
     [
@@ -147,7 +237,7 @@ def test_its_own_attributes(attributes: str, said: str) -> None:
         read(domain(f"<{S}/>", attributes))
 
 
-@pytest.mark.parametrize("tag", ["net", "sockets", "interface"])
+@pytest.mark.parametrize("tag", ["net", "sockets", "interface", "mip6", "cvsw"])
 def test_the_page_has_every_attribute(tag: str) -> None:
     """And no other: docs/libvirt-element.md, by its headings."""
     page = (paths.ROOT / "docs" / "libvirt-element.md").read_text()

@@ -127,6 +127,81 @@ def test_a_nic_that_cannot_have_it(devices: str, rest: str, said: str) -> None:
     assert said in str(caught.value) and caught.value.value == A and caught.value.line == 1
 
 
+# Mobile IPv6 and CVSW
+
+
+MIP6 = (
+    "<vmmnet:mip6 home-address='2001:db8:2000::10' home-prefix-length='64' home-agent='auto'"
+    " more-home-address='2001:db8:2000::11 2001:db8:2000::12' heard-addresses='on'/>"
+)
+CVSW = "<vmmnet:cvsw control-secret='/keys/a,b' miss='drop' flows='100'/>"
+ALIAS = "ua-vmmnet-525400000001"
+
+
+def with_parts(mac: str, parts: str, more: str = "") -> str:
+    """A NIC of the element with elements inside."""
+    return f"<vmmnet:interface mac='{mac}' {more}>{parts}</vmmnet:interface>"
+
+
+def test_mobile_ipv6() -> None:
+    made = expand(domain(with_parts(A, MIP6), nic(A)))
+    assert words(made) == [
+        "-netdev",
+        f"mip6,id=vmmnet-mip6-525400000001,netdev=host{ALIAS},home-address=2001:db8:2000::10,"
+        "more-home-address=2001:db8:2000::11,more-home-address=2001:db8:2000::12,"
+        "heard-addresses=on,home-prefix-length=64,home-agent=auto",
+    ]
+    assert overridden(made) == {(ALIAS, "netdev"): "vmmnet-mip6-525400000001"}
+
+
+def test_keys_of_mobile_ipv6_are_in_files() -> None:
+    esp = "ipsec='esp' replay-window='0'"
+    for number, name in enumerate(("signal-out", "signal-in", "tunnel-out", "tunnel-in")):
+        esp += f" {name}-spi='{0x1001 + number:#x}' {name}-key='/k/{name}'"
+    mip6 = f"<vmmnet:mip6 home-address='2001:db8::10' home-prefix-length='64' {esp}"
+    made = expand(domain(with_parts(A, mip6 + " home-agent='2001:db8::1'/>"), nic(A)))
+    assert words(made)[:2] == [
+        "-object",
+        "secret,id=vmmnet-signal-out-key-525400000001,format=base64,file=/k/signal-out",
+    ]
+    assert len(words(made)) == 10
+    assert words(made)[-1].endswith(
+        ",ipsec=esp,signal-out-spi=4097,signal-out-key=vmmnet-signal-out-key-525400000001,"
+        "signal-in-spi=4098,signal-in-key=vmmnet-signal-in-key-525400000001,"
+        "tunnel-out-spi=4099,tunnel-out-key=vmmnet-tunnel-out-key-525400000001,"
+        "tunnel-in-spi=4100,tunnel-in-key=vmmnet-tunnel-in-key-525400000001,replay-window=0"
+    )
+
+
+def test_the_switch() -> None:
+    made = expand(domain(with_parts(A, CVSW), nic(A)))
+    key = "vmmnet-control-secret-525400000001"
+    assert words(made) == ["-object", f"secret,id={key},file=/keys/a,,b"]
+    assert overridden(made) == {
+        (ALIAS, "driver"): "virtio-net-cvsw-pci",
+        (ALIAS, "control-secret"): key,
+        (ALIAS, "miss"): "drop",
+        (ALIAS, "flows"): "100",
+    }
+    kinds = {each.get("name"): each.get("type") for each in made.iter(names.qemu("property"))}
+    assert kinds["flows"] == "unsigned" and kinds["driver"] == "string"
+    with pytest.raises(BadElement, match="write <model type='virtio'/>"):
+        expand(domain(with_parts(A, CVSW), nic(A, "<model type='e1000'/>")))
+
+
+def test_all_at_one_nic() -> None:
+    """HostVLAN next to the guest, Mobile IPv6 next to the network."""
+    made = expand(domain(with_parts(A, CVSW + MIP6, "hostvlan='/t'"), nic(A)))
+    assert words(made)[::2] == ["-object", "-netdev", "-netdev"]
+    assert f"mip6,id=vmmnet-mip6-525400000001,netdev=host{ALIAS}," in words(made)[3]
+    assert words(made)[5] == f"hostvlan,id={FILTER},netdev=vmmnet-mip6-525400000001,table=/t"
+    assert overridden(made)[ALIAS, "netdev"] == FILTER
+    assert overridden(made)[ALIAS, "driver"] == "virtio-net-cvsw-pci"
+    net = next(made.iter(names.net("interface")))
+    net.remove(net.find(names.net("cvsw")))
+    assert same(expand(made), expand(domain(with_parts(A, MIP6, "hostvlan='/t'"), nic(A))))
+
+
 # VMRPC
 
 
@@ -320,7 +395,15 @@ def any_domain(chance: random.Random) -> etree._Element:
     others = ["<disk/>", place("0x00", chance.randrange(32)), "<console/>", "<rng/>"]
     devices = nics + chance.choices(others, k=chance.randrange(5))
     chance.shuffle(devices)
-    net = [hostvlan(mac, chance.choice(["", "l2-control='on'"])) for mac in macs]
+    virtio = [mac for mac, each in zip(macs, nics, strict=True) if "'virtio'" in each]
+    net = [
+        with_parts(
+            mac,
+            chance.choice(["", MIP6]) + (chance.choice(["", CVSW]) if mac in virtio else ""),
+            "hostvlan='/t' " + chance.choice(["", "l2-control='on'"]),
+        )
+        for mac in macs
+    ]
     net = chance.sample(net, chance.randrange(len(net) + 1))
     net += chance.choice([[], [SOCKETS], ["<vmmnet:sockets alg='off' dns='2001:db8::1'/>"]])
     chance.shuffle(net)
@@ -387,9 +470,9 @@ def edits() -> dict[str, tuple[str, str]]:
     """What somebody does to a domain: an XPath to take out, and what is said."""
     return {
         "word": (f"//*[contains(@value, '{FILTER},')]", f"-netdev {FILTER} is missing"),
-        "override": ("//*[@name='netdev']", f"NIC {A}: netdev is nothing instead of '{FILTER}'"),
+        "override": ("//*[@name='netdev']", f"NIC {A}: override of netdev is missing: '{FILTER}'"),
         "driver": ("//driver", f"NIC {A}: driver is nothing instead of 'qemu'"),
-        "alias": ("//interface/alias", f"NIC {A}: alias is missing"),
+        "alias": ("//interface/alias", f"NIC {A}: alias is nothing instead of"),
         "device": ("//*[contains(@value, 'virtio-vmrpc')]", "-device vmmnet-sockets is missing"),
     }
 

@@ -39,20 +39,29 @@ def digest(domain: etree._Element) -> str:
 
 def _nics(domain: etree._Element) -> Iterator[Item]:
     overridden = dict.fromkeys(qemu.aliases(domain))
+    asked = _asked(domain)
     for each in sorted(nic.nics(domain), key=nic.mac_of):
-        alias = nic.alias_of(each)
-        if alias not in overridden and not alias.startswith(names.OUR_ALIAS):
+        alias, name = nic.alias_of(each), f"NIC {nic.mac_of(each)}"
+        ours = alias.startswith(names.OUR_ALIAS)
+        if nic.mac_of(each) not in asked and alias not in overridden and not ours:
             continue
         overridden.pop(alias, None)
-        driver = nic.driver_of(each) if nic.is_virtio(each) else "of its model"
-        name = f"NIC {nic.mac_of(each)}"
         yield Item(f"{name}: alias", alias)
-        yield Item(f"{name}: driver", driver)
-        yield Item(f"{name}: netdev", qemu.properties(domain, alias).get("netdev", ""))
+        yield Item(f"{name}: driver", nic.driver_of(each) if nic.is_virtio(each) else "its own")
+        yield from _overridden(domain, name, alias)
     for alias in overridden:
-        yield Item(
-            f"qemu:override of {alias}: netdev", qemu.properties(domain, alias).get("netdev", "")
-        )
+        yield from _overridden(domain, f"device {alias}", alias)
+
+
+def _overridden(domain: etree._Element, name: str, alias: str) -> Iterator[Item]:
+    for each, value in sorted(qemu.overridden(domain, alias).items()):
+        yield Item(f"{name}: override of {each}", value.value)
+
+
+def _asked(domain: etree._Element) -> set[str]:
+    """MAC addresses of NICs that the element names, right or wrong."""
+    path = f"metadata/{names.net('net')}/{names.net('interface')}"
+    return {each.get("mac", "").lower() for each in domain.iterfind(path)}
 
 
 def _words(domain: etree._Element) -> Iterator[Item]:

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A NIC of the domain, and HostVLAN before it.
+"""A NIC of the domain, which is told to use another netdev, or to be another device.
 
-    guest --- NIC (ua-…) --- hostvlan (vmmnet-hostvlan-…) --- what libvirt makes (hostua-…)
-
-The NIC stays libvirt's, with its model and its place, and is told to use another netdev.
+It stays libvirt's, with its place, its queues and its model: ``chain`` has what is before it.
 """
 
 from __future__ import annotations
@@ -12,7 +10,7 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from .. import names
 from ..element import BadElement, Interface, Net
-from . import qemu
+from . import chain, qemu
 from .qemu import Words
 
 # Frames of these do not pass through QEMU.
@@ -27,7 +25,7 @@ def put(domain: etree._Element, net: Net | None) -> list[Words]:
     """Make NICs what the element asks of them; returns the words for the command line."""
     wanted = {} if net is None else {each.mac: each for each in net.interfaces}
     _forget_others(domain, set(wanted))
-    return [_put(domain, each) for each in wanted.values()]
+    return [words for each in wanted.values() for words in _put(domain, each)]
 
 
 def nics(domain: etree._Element) -> list[etree._Element]:
@@ -59,42 +57,22 @@ def is_virtio(nic: etree._Element) -> bool:
     return model is not None and model.get("type", "").startswith("virtio")
 
 
-def _put(domain: etree._Element, wanted: Interface) -> Words:
+def _put(domain: etree._Element, wanted: Interface) -> list[Words]:
     nic = _find(domain, wanted)
     _check(nic, wanted)
     if is_virtio(nic):
         _child(nic, "driver").set("name", "qemu")
     if not alias_of(nic).startswith(names.USER_ALIAS):
         _child(nic, "alias").set("name", names.alias_of(wanted.mac))
-    alias, filter_ = alias_of(nic), names.filter_of(wanted.mac)
-    theirs = qemu.properties(domain, alias)
-    if "netdev" in theirs and not qemu.is_ours(theirs):
-        right = (
-            f"qemu:override has the netdev '{theirs['netdev']}' for it already:"
-            " take that or this out"
-        )
-        raise _bad(wanted, right)
-    qemu.override(domain, alias, "netdev", filter_)
-    return Words("-netdev", _netdev(wanted, filter_, alias))
-
-
-def _netdev(wanted: Interface, filter_: str, alias: str) -> str:
-    words = {
-        "id": filter_,
-        # libvirt's name for what it makes for the NIC.
-        "netdev": f"host{alias}",
-        "table": str(wanted.hostvlan),
-        "check-sender": wanted.check_sender,
-        "l2-control": wanted.l2_control,
-    }
-    given = {name: value for name, value in words.items() if value is not None}
-    return ",".join(["hostvlan", *(f"{name}={_text(value)}" for name, value in given.items())])
-
-
-def _text(value: str | bool) -> str:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return value.replace(",", ",,")
+    alias, properties = alias_of(nic), chain.properties(wanted)
+    ours = qemu.overridden(domain, alias)
+    for name, value in qemu.properties(domain, alias).items():
+        if name in properties and name not in ours:
+            right = f"qemu:override has the {name} '{value}' for it already: take that or this out"
+            raise _bad(wanted, right)
+    qemu.override(domain, alias, properties)
+    # libvirt's name for what it makes for the NIC.
+    return chain.words(wanted, f"host{alias}")
 
 
 def _find(domain: etree._Element, wanted: Interface) -> etree._Element:
@@ -115,14 +93,20 @@ def _find(domain: etree._Element, wanted: Interface) -> etree._Element:
 def _check(nic: etree._Element, wanted: Interface) -> None:
     """Its frames have to come through QEMU."""
     kind = nic.get("type", "")
-    twin = "HostVLAN is for other types; docs/hostvlan-bpf.md has it on an interface of the host"
     if kind in _PAST:
-        raise _bad(wanted, f"the NIC is of the type '{kind}', so that {_PAST[kind]}: {twin}")
+        right = (
+            f"the NIC is of the type '{kind}', so that {_PAST[kind]}: take another type, or"
+            " HostVLAN on an interface of the host (docs/hostvlan-bpf.md)"
+        )
+        raise _bad(wanted, right)
     if driver_of(nic) not in ("", "qemu"):
         right = (
             f"the NIC has <driver name='{driver_of(nic)}'/>, so that its frames go past QEMU:"
             " write <driver name='qemu'/>, or leave the name out"
         )
+        raise _bad(wanted, right)
+    if wanted.cvsw is not None and not is_virtio(nic):
+        right = "the switch is a virtio NIC: write <model type='virtio'/> into the <interface>"
         raise _bad(wanted, right)
 
 
@@ -131,12 +115,12 @@ def _forget_others(domain: etree._Element, wanted: set[str]) -> None:
     kept = {alias_of(each) for each in nics(domain) if mac_of(each) in wanted}
     for alias in qemu.aliases(domain):
         if alias not in kept:
-            qemu.forget(domain, alias, "netdev")
+            qemu.override(domain, alias, {})
     for nic in nics(domain):
         ours = alias_of(nic).startswith(names.OUR_ALIAS)
         right = mac_of(nic) in wanted and alias_of(nic) == names.alias_of(mac_of(nic))
         if ours and not right:
-            qemu.forget(domain, alias_of(nic), "netdev")
+            qemu.override(domain, alias_of(nic), {})
             nic.remove(nic.find("alias"))
 
 

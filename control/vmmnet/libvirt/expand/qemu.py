@@ -18,6 +18,8 @@ from lxml import etree  # type: ignore[import-untyped]
 from .. import names
 
 _OPTIONS = ("-netdev", "-device", "-object")
+# What is overridden beside the key of a switch in a NIC.
+_SWITCH = ("driver", "control-secret", "miss", "flows", "masks", "link-mtu", "tunnel-gso")
 _ID = re.compile(r"(?:^|,)id=((?:[^,]|,,)*)")
 
 
@@ -45,6 +47,14 @@ class Words:
         return found if isinstance(found, dict) else {}
 
 
+@dataclass(frozen=True)
+class Property:
+    """An overridden property: libvirt's word for its type, and its value."""
+
+    type: str
+    value: str
+
+
 def ours(domain: etree._Element) -> list[Words]:
     """What an expansion has put onto the command line."""
     return [words for words, _ in _ours(domain)]
@@ -70,31 +80,36 @@ def put(domain: etree._Element, wanted: Sequence[Words]) -> None:
 
 def properties(domain: etree._Element, alias: str) -> dict[str, str]:
     """Properties that a domain overrides for a device's frontend: names and values."""
-    path = f"{names.qemu('frontend')}/{names.qemu('property')}"
-    return {
-        each.get("name", ""): each.get("value", "")
-        for device in _overridden(domain, alias)
-        for each in device.iterfind(path)
+    return {each.get("name", ""): each.get("value", "") for each in _properties(domain, alias)}
+
+
+def overridden(domain: etree._Element, alias: str) -> dict[str, Property]:
+    """What is ours of them: a netdev of ours, or a switch whose key is ours."""
+    found = {
+        each.get("name", ""): Property(each.get("type", ""), each.get("value", ""))
+        for each in _properties(domain, alias)
     }
+    ours = {name for name, each in found.items() if each.value.startswith(names.OURS)}
+    if "control-secret" in ours:
+        ours.update(_SWITCH)
+    return {name: each for name, each in found.items() if name in ours}
 
 
 def aliases(domain: etree._Element) -> list[str]:
-    """Aliases of the devices of which a property is overridden to be a netdev of ours."""
+    """Aliases of the devices of which we override a property."""
     path = f"{names.qemu('override')}/{names.qemu('device')}"
     found = (each.get("alias", "") for each in domain.iterfind(path))
-    return [each for each in dict.fromkeys(found) if is_ours(properties(domain, each))]
+    return [each for each in dict.fromkeys(found) if overridden(domain, each)]
 
 
-def is_ours(overridden: dict[str, str]) -> bool:
-    """Whether properties of a device say that a netdev of ours stands before it."""
-    return overridden.get("netdev", "").startswith(names.OURS)
-
-
-def override(domain: etree._Element, alias: str, name: str, value: str) -> None:
-    """Let a device's frontend have a property, of the type string."""
-    if properties(domain, alias).get(name) == value:
+def override(domain: etree._Element, alias: str, wanted: dict[str, Property]) -> None:
+    """Make these the properties of a device's frontend that are ours."""
+    before = overridden(domain, alias)
+    if before == wanted:
         return
-    forget(domain, alias, name)
+    _forget(domain, alias, set(before))
+    if not wanted:
+        return
     parent = domain.find(names.qemu("override"))
     if parent is None:
         parent = _made(domain, "override")
@@ -104,21 +119,28 @@ def override(domain: etree._Element, alias: str, name: str, value: str) -> None:
     frontend = device.find(names.qemu("frontend"))
     if frontend is None:
         frontend = etree.SubElement(device, names.qemu("frontend"))
-    etree.SubElement(frontend, names.qemu("property"), name=name, type="string", value=value)
+    for name, each in wanted.items():
+        values = {"name": name, "type": each.type, "value": each.value}
+        etree.SubElement(frontend, names.qemu("property"), values)
 
 
-def forget(domain: etree._Element, alias: str, name: str) -> None:
-    """Take an override out, and what is empty without it."""
+def _forget(domain: etree._Element, alias: str, ours: set[str]) -> None:
+    """Take properties out, and what is empty without them."""
     for device in _overridden(domain, alias):
         for frontend in device.findall(names.qemu("frontend")):
             for each in frontend.findall(names.qemu("property")):
-                if each.get("name") == name:
+                if each.get("name") in ours:
                     frontend.remove(each)
             _drop_empty(frontend)
         _drop_empty(device)
     parent = domain.find(names.qemu("override"))
     if parent is not None:
         _drop_empty(parent)
+
+
+def _properties(domain: etree._Element, alias: str) -> list[etree._Element]:
+    path = f"{names.qemu('frontend')}/{names.qemu('property')}"
+    return [each for device in _overridden(domain, alias) for each in device.iterfind(path)]
 
 
 def _ours(domain: etree._Element) -> list[tuple[Words, tuple[etree._Element, etree._Element]]]:

@@ -9,7 +9,6 @@ a slot, and on q35 it has what belongs to the chipset from 0x1a on.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import Any
 
@@ -17,6 +16,7 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from .. import names
 from ..element import BadElement, Net, Sockets
+from ..model import options
 from . import qemu
 from .qemu import Words
 
@@ -39,14 +39,11 @@ def put(domain: etree._Element, net: Net | None) -> list[Words]:
 
 def _options(sockets: Sockets) -> dict[str, Any]:
     """Options by their names in QEMU, with types of JSON."""
-    result: dict[str, Any] = {}
-    for each in dataclasses.fields(sockets):
-        value = getattr(sockets, each.name)
-        if value is None or each.name == "line":
-            continue
-        plain = value if isinstance(value, bool | int) else str(value)
-        result[each.name.replace("_", "-")] = plain
-    return result
+    given = options(sockets)
+    return {
+        name: value if isinstance(value, bool | int) else str(value)
+        for name, value in given.items()
+    }
 
 
 def _handoff(domain: etree._Element, net: Net) -> list[Words]:

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What stands between a NIC and what libvirt makes for it, as words and properties for QEMU.
+
+    guest --- NIC (cvsw) --- hostvlan --- mip6 --- what libvirt makes (hostua-…)
+
+HostVLAN is next to the guest, as it is about what the guest itself sends and gets; Mobile
+IPv6 is next to the network, on which it is a station of its own.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from .. import names
+from ..model import Interface, options
+from .qemu import Property, Words
+
+_SWITCH = "virtio-net-cvsw-pci"
+
+
+def words(wanted: Interface, backend: str) -> list[Words]:
+    """The netdevs of a NIC and the keys for them; each is named before who uses it."""
+    result = _keys(wanted)
+    if wanted.mip6 is not None:
+        given = options(wanted.mip6)
+        for name in [each for each in given if each.endswith("-key")]:
+            given[name] = names.id_of(name, wanted.mac)
+        backend = _add(result, "mip6", wanted.mac, backend, given)
+    if wanted.hostvlan is not None:
+        given = {"table": wanted.hostvlan}
+        for name, value in (
+            ("check-sender", wanted.check_sender),
+            ("l2-control", wanted.l2_control),
+        ):
+            if value is not None:
+                given[name] = value
+        _add(result, "hostvlan", wanted.mac, backend, given)
+    return result
+
+
+def properties(wanted: Interface) -> dict[str, Property]:
+    """What is overridden of a NIC."""
+    result = {}
+    if wanted.cvsw is not None:
+        given = options(wanted.cvsw)
+        given["control-secret"] = names.id_of("control-secret", wanted.mac)
+        result["driver"] = Property("string", _SWITCH)
+        for name, value in given.items():
+            kind = "unsigned" if isinstance(value, int) else "string"
+            result[name] = Property(kind, str(value))
+    before = "hostvlan" if wanted.hostvlan is not None else "mip6" if wanted.mip6 else None
+    if before is not None:
+        result["netdev"] = Property("string", names.id_of(before, wanted.mac))
+    return result
+
+
+def _add(words: list[Words], kind: str, mac: str, backend: str, given: dict[str, Any]) -> str:
+    """Add a netdev before another one; returns its ID."""
+    number = names.id_of(kind, mac)
+    words.append(_words("-netdev", kind, {"id": number, "netdev": backend, **given}))
+    return number
+
+
+def _keys(wanted: Interface) -> list[Words]:
+    """Secrets of QEMU with what is in files of keys."""
+    result = []
+    for part, encoding in ((wanted.mip6, {"format": "base64"}), (wanted.cvsw, {})):
+        files = options(part) if part is not None else {}
+        for name, path in files.items():
+            if isinstance(path, Path):
+                number = names.id_of(name, wanted.mac)
+                given = {"id": number, **encoding, "file": path}
+                result.append(_words("-object", "secret", given))
+    return result
+
+
+def _words(option: str, kind: str, given: dict[str, Any]) -> Words:
+    """``KIND,NAME=VALUE,…``; a list is its name once for each value."""
+    pairs = [
+        (name, each)
+        for name, value in given.items()
+        for each in (value if isinstance(value, tuple) else (value,))
+    ]
+    return Words(option, ",".join([kind, *(f"{name}={_text(value)}" for name, value in pairs)]))
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value).replace(",", ",,")

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What ``<vmmnet:net>`` asks for. None is the default of QEMU's option of that name."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network, IPv6Address
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Sockets:
+    """virtio-vmrpc with the options that are given; None is QEMU's default."""
+
+    address6: IPv6Address | None = None
+    guest4: IPv4Interface | None = None
+    pool4: IPv4Network | None = None
+    resolver4: IPv4Address | None = None
+    dns: str | None = None
+    nat64_prefix: str | None = None
+    translate: bool | None = None
+    policy: Path | None = None
+    alg: bool | None = None
+    happy_eyeballs: bool | None = None
+    guest_clock: bool | None = None
+    max_sockets: int | None = None
+    num_queues: int | None = None
+    iothread: str | None = None
+    #: Where it is in the file; 0: unknown.
+    line: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mip6:
+    """Mobile IPv6 behind a NIC; of a key its file, in base64."""
+
+    home_address: IPv6Address
+    more_home_address: tuple[IPv6Address, ...] = ()
+    heard_addresses: bool | None = None
+    early_registration: bool | None = None
+    home_prefix_length: int
+    home_agent: IPv6Address | str
+    guest_mac: str | None = None
+    router_mac: str | None = None
+    care_of: IPv6Address | str | None = None
+    location: str | None = None
+    ipsec: str | None = None
+    esp_cipher: str | None = None
+    signal_out_spi: int | None = None
+    signal_out_key: Path | None = None
+    signal_in_spi: int | None = None
+    signal_in_key: Path | None = None
+    tunnel_out_spi: int | None = None
+    tunnel_out_key: Path | None = None
+    tunnel_in_spi: int | None = None
+    tunnel_in_key: Path | None = None
+    replay_window: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cvsw:
+    """The switch in a NIC."""
+
+    #: The file with the key that the controller knows.
+    control_secret: Path
+    miss: str | None = None
+    flows: int | None = None
+    masks: int | None = None
+    link_mtu: int | None = None
+    tunnel_gso: str | None = None
+
+
+@dataclass(frozen=True)
+class Interface:
+    """A NIC by its MAC address, in small letters, and what stands before it."""
+
+    mac: str
+    #: The table of LNIDs; without one there is no HostVLAN.
+    hostvlan: Path | None = None
+    check_sender: bool | None = None
+    l2_control: bool | None = None
+    mip6: Mip6 | None = None
+    cvsw: Cvsw | None = None
+    #: Where it is in the file; 0: unknown.
+    line: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True)
+class Net:
+    """All of the element."""
+
+    sockets: Sockets | None = None
+    interfaces: tuple[Interface, ...] = ()
+    #: QEMU hands the VM's address to its next host.
+    handoff: bool = False
+    #: What the last expansion came to; it is no wish of anybody.
+    digest: str | None = field(default=None, compare=False)
+    #: Where it is in the file; 0: unknown.
+    line: int = field(default=0, compare=False)
+
+
+def options(part: Sockets | Mip6 | Cvsw) -> dict[str, Any]:
+    """The options of a part that are given, by their names in QEMU."""
+    found = {
+        each.name.replace("_", "-"): getattr(part, each.name)
+        for each in dataclasses.fields(part)
+        if each.name != "line"
+    }
+    return {name: value for name, value in found.items() if value not in (None, ())}

@@ -8,7 +8,6 @@ import json
 import os
 import pwd
 import re
-import socket
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,19 +17,27 @@ from xml.etree import ElementTree
 
 from vmmnet.libvirt import names
 
-from . import image, kernel, paths, qemu, scratch, tools, wait
-from .agent import Channel, Result
-from .cpio import File
+from . import domain, paths, scratch, tools, wait
+from .domain import MODULE, child, connect, run
 from .lab import DNS_ADDRESS, VM_ADDRESS, Lab
 from .net import Interface, Namespace
 
+__all__ = [
+    "MODULE",
+    "QEMU",
+    "USER",
+    "Session",
+    "bootable",
+    "connect",
+    "on_tap",
+    "run",
+    "session",
+    "tap",
+]
+
 #: libvirt's namespace for what goes to QEMU as it is.
 QEMU = "http://libvirt.org/schemas/domain/qemu/1.0"
-#: Where the guest has the module.
-MODULE = "/usr/lib/vmmnet/vmrpc.ko"
 USER = pwd.getpwnam("nobody")
-_SERIES = kernel.SERIES[-1]
-_BOOT = "console=ttyS0 no_timer_check panic=-1 net.ifnames=0 ipv6.disable=1"
 
 
 @dataclass(frozen=True)
@@ -63,8 +70,8 @@ class Session:
 def session(world: Lab, number: int, build: Path | None = None) -> Iterator[Session]:
     """A daemon; it sees what was built at ``build``, whoever may read the tree itself."""
     tools.require("libvirtd", "virsh")
-    with scratch.folder() as name:
-        folder = Path(name)
+    with scratch.folder() as place:
+        folder = Path(place)
         settings = folder / "libvirt"
         for each in folder / "build", settings:
             each.mkdir()
@@ -92,72 +99,23 @@ def session(world: Lab, number: int, build: Path | None = None) -> Iterator[Sess
                     yield made
                 finally:
                     # Guests outlive the daemon.
-                    for domain in made.virsh("list", "--name").split():
-                        made.virsh("destroy", domain)
+                    for name in made.virsh("list", "--name").split():
+                        made.virsh("destroy", name)
 
 
-def child(parent: ElementTree.Element, tag: str, text: str = "", **attributes: str) -> None:
-    """Put an element into another."""
-    ElementTree.SubElement(parent, tag, attributes).text = text
-
-
-def bootable(domain: ElementTree.Element, session: Session, agent: str = "agent") -> str:
+def bootable(made: ElementTree.Element, session: Session, agent: str = "agent") -> str:
     """Put the test bed's guest into the domain; all else stays as it is."""
-    place = session.build
-    guest_kernel = kernel.get(_SERIES)
-    initrd = session.folder / "initrd"
-    files = {
-        "/etc/resolv.conf": File(b"nameserver 192.0.0.1\n"),
-        MODULE: File(kernel.build_module(_SERIES).read_bytes()),
-    }
-    image.boot_archive(guest_kernel, files, initrd)
-    domain.set("type", "qemu")
-    os_, devices = domain.find("os"), domain.find("devices")
-    assert os_ is not None and devices is not None
-    for boot in os_.findall("boot"):
-        os_.remove(boot)
-    child(os_, "kernel", str(place / guest_kernel.image.relative_to(paths.BUILD)))
-    child(os_, "initrd", str(initrd))
-    child(os_, "cmdline", _BOOT)
-    emulator = devices.find("emulator")
-    assert emulator is not None
-    emulator.text = str(place / qemu.binary().resolve().relative_to(paths.BUILD))
-    for disk in devices.findall("disk"):
-        devices.remove(disk)
-    for letter, file in zip("ab", (image.root(), image.modules(guest_kernel)), strict=True):
-        disk = ElementTree.SubElement(devices, "disk", type="file", device="disk")
-        child(disk, "driver", name="qemu", type="raw")
-        child(disk, "source", file=str(place / file.relative_to(paths.BUILD)))
-        child(disk, "target", dev=f"vd{letter}", bus="virtio")
-        child(disk, "readonly")
-    channel = ElementTree.SubElement(devices, "channel", type="unix")
-    child(channel, "source", mode="bind", path=str(session.folder / agent))
-    child(channel, "target", type="virtio", name="vmmnet.agent")
-    serial = ElementTree.SubElement(devices, "serial", type="file")
-    child(serial, "source", path=str(session.folder / f"{agent}.log"))
-    for argument in domain.iter(f"{{{QEMU}}}arg"):
+    folder = session.folder
+    console = folder / f"{agent}.log"
+    places = domain.Places(folder / "initrd", folder / agent, console, session.build)
+    domain.make_bootable(made, places)
+    for argument in made.iter(f"{{{QEMU}}}arg"):
         value = argument.get("value", "")
         value = re.sub(r"address6=[^,]*", f"address6={VM_ADDRESS}", value)
         argument.set("value", re.sub(r"dns=[^,]*", f"dns={DNS_ADDRESS}", value))
     ElementTree.register_namespace("qemu", QEMU)
     ElementTree.register_namespace("vmmnet", names.NET)
-    return ElementTree.tostring(domain, encoding="unicode")
-
-
-def connect(path: Path) -> Channel:
-    """The agent of a guest that has begun to boot."""
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    connection.connect(str(path))
-    channel = Channel(connection)
-    channel.hello(wait.PATIENCE)
-    return channel
-
-
-def run(channel: Channel, command: str) -> Result:
-    """Run a line of the shell in a guest to its end."""
-    job = channel.start(["sh", "-c", command])
-    job.close_input()
-    return job.wait(wait.PATIENCE)
+    return ElementTree.tostring(made, encoding="unicode")
 
 
 def tap(host: Namespace, name: str, bridge: Interface) -> None:

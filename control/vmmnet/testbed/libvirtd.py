@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Hosts with a libvirt of the system, several on one machine.
+
+    with Network() as net, Host(net.namespace("one"), 1) as one, ...:
+        one.virsh("define", file)
+        with two.way() as way:
+            one.virsh("migrate", "--live", *way, "guest", two.uri())
+
+Each is an Island with a libvirtd (qemu:///system) that has a UUID of its own, and with
+vmmnet's hook.  QEMU runs as root, without a security module, and without cgroups,
+which are this machine's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+from . import paths, tools, wait
+from .island import Island
+from .net import Namespace
+
+# As Debian's package libvirt-daemon-system makes them.
+_USERS = {
+    "/etc/passwd": "libvirt-qemu:x:64055:64055::/var/lib/libvirt:/usr/sbin/nologin\n",
+    "/etc/group": "libvirt-qemu:x:64055:\n",
+}
+_QEMU = """\
+user = "root"
+group = "root"
+dynamic_ownership = 0
+remember_owner = 0
+security_driver = "none"
+cgroup_controllers = []
+namespaces = []
+stdio_handler = "file"
+seccomp_sandbox = 0
+"""
+_DAEMON = """\
+host_uuid = "00000000-0000-4000-8000-{number:012}"
+auth_unix_rw = "none"
+log_level = 3
+"""
+_SOCKET = "/run/libvirt/libvirt-sock"
+
+
+class Host(Island):
+    """A machine with libvirtd, which runs from the beginning.  A context manager."""
+
+    def __init__(self, space: Namespace, number: int) -> None:
+        super().__init__(space)
+        self._number = number
+        self._daemon = contextlib.ExitStack()
+        #: What the daemon writes; the file is that of the last host of this name.
+        self.daemon_log = paths.LOGS / f"libvirtd-{space.name}.log"
+
+    def __enter__(self) -> Self:
+        tools.require("libvirtd", "virsh")
+        super().__enter__()
+        try:
+            self.daemon_log.unlink(missing_ok=True)
+            settings = self.path("/etc/libvirt")
+            settings.mkdir(exist_ok=True)
+            for file, line in _USERS.items():
+                with self.path(file).open("a") as out:
+                    out.write(line)
+            (settings / "qemu.conf").write_text(_QEMU)
+            (settings / "libvirtd.conf").write_text(_DAEMON.format(number=self._number))
+            hook = self.path("/etc/libvirt/hooks/qemu.d/vmmnet")
+            hook.parent.mkdir(parents=True)
+            installed = (paths.ROOT / "control/libvirt/vmmnet").read_text()
+            hook.write_text(installed.replace("/usr/share/vmmnet", str(paths.ROOT / "control")))
+            hook.chmod(0o755)
+            self._stack.callback(self.stop)
+            self.start()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def start(self) -> None:
+        """Start the daemon, which is not there, and wait until it serves."""
+        log = self.daemon_log
+        with contextlib.ExitStack() as stack:
+            out = stack.enter_context(log.open("ab"))
+            child = stack.enter_context(self.service(["/usr/sbin/libvirtd"], out))
+            wait.accepting(self.path(_SOCKET), lambda: child.poll() is not None)
+            try:
+                self.virsh("list")
+            except tools.CommandFailed as error:
+                raise RuntimeError(f"libvirtd does not serve:\n{log.read_text()}") from error
+            self._daemon = stack.pop_all()
+
+    def stop(self) -> None:
+        """End the daemon; its guests run on."""
+        self._daemon.close()
+
+    def virsh(self, *words: str | Path) -> str:
+        """What virsh says."""
+        return self.run("virsh", "-q", "-c", "qemu:///system", *words).stdout
+
+    def monitor(self, domain: str, command: str) -> Any:
+        """Ask a domain's QEMU by QMP."""
+        request = json.dumps({"execute": command})
+        return json.loads(self.virsh("qemu-monitor-command", domain, request))["return"]
+
+    def uri(self) -> str:
+        """What virsh on another host calls this libvirt."""
+        return f"qemu+unix:///system?socket={self.path(_SOCKET)}"
+
+    @contextlib.contextmanager
+    def way(self) -> Iterator[list[str]]:
+        """Words for 'virsh migrate' that lead the guest through a socket both hosts see."""
+        stream = self.path("/run/moving")
+        try:
+            yield ["--migrateuri", f"unix://{stream}"]
+        finally:
+            stream.unlink(missing_ok=True)

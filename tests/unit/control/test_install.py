@@ -75,6 +75,28 @@ def test_the_unit_runs_the_command_that_is_installed(
         assert tmp_path / program[1:] == prefix / "bin/vmmnet"
 
 
+def test_the_hook_runs_what_is_installed(tmp_path: Path) -> None:
+    prefix = install(tmp_path, "--prefix=/opt/net")
+    hook = tmp_path / "etc/libvirt/hooks/qemu.d/vmmnet"
+    assert hook.stat().st_mode & 0o777 == 0o755
+    text = hook.read_text()
+    assert "=/opt/net/share/vmmnet\n" in text
+    # What it says there stands below a folder here.
+    text = text.replace("/opt/net", str(prefix))
+    domain = (
+        "<domain><uuid>00000000-0000-4000-9000-000000000001</uuid><metadata>"
+        "<net xmlns='https://vmmnet.example/net/1' wrong='yes'/></metadata></domain>"
+    )
+    done = subprocess.run(
+        ["sh", "-c", text, "hook", "guest", "prepare", "begin", "-"],
+        input=domain,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 1 and done.stderr.startswith("vmmnet: domain 'guest': ")
+
+
 def test_completion_is_installed(tmp_path: Path) -> None:
     prefix = install(tmp_path)
     script = prefix / "share/bash-completion/completions/vmmnet"

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""libvirt's hook for QEMU: what a host does for a VM with the element, event by event.
+
+    hook.py NAME EVENT SUBEVENT EXTRA <domain.xml
+
+``control/libvirt/vmmnet``, the script that libvirt runs, calls this only for domains that
+have to do with us; docs/libvirt-hook.md tells what happens when.  It must not talk to
+libvirt, which waits for it.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import syslog
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from .host import address6, conf, hostd
+from .host.claims import Claims
+
+if TYPE_CHECKING:
+    from .element import Net
+
+_UUID = re.compile(rb"<uuid>([0-9A-Fa-f-]{36})</uuid>")
+
+
+class Refused(Exception):
+    """The VM cannot begin here; the message says why, and what would help."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """One call of the hook."""
+
+    name: str
+    xml: bytes
+    claims: Claims
+    conf_path: Path = conf.PATH
+    #: What libvirt shall take instead of the domain; empty: nothing else.
+    answer: list[bytes] = field(default_factory=list)
+
+    def domain(self) -> Any:
+        """The domain as lxml has it."""
+        # A million domains without the element need not wait for this.
+        from lxml import etree  # type: ignore[import-untyped]
+
+        safe = etree.XMLParser(resolve_entities=False, no_network=True)
+        return etree.fromstring(self.xml, safe)
+
+    def conf(self) -> conf.Conf:
+        """What is this host's."""
+        return conf.read(self.conf_path)
+
+
+def _net(domain: Any) -> Net | None:
+    """The element; a domain with one must be what its expansion was."""
+    from . import element, expand
+
+    net = element.read(domain)
+    if net is not None:
+        differences = expand.drift(domain)
+        if differences:
+            told = "; ".join(differences)
+            raise Refused(
+                f"it is not what 'vmmnet libvirt define' has made of <vmmnet:net>: {told};"
+                " put it right with 'vmmnet libvirt define'"
+            )
+    return net
+
+
+def _macs(domain: Any) -> list[str]:
+    return [each.get("address") for each in domain.findall("devices/interface/mac")]
+
+
+# prepare, reconnect
+
+
+def _check_tables(net: Net) -> None:
+    for nic in net.interfaces:
+        if nic.hostvlan is not None and not nic.hostvlan.is_file():
+            raise Refused(
+                f"the table of {nic.mac}, {nic.hostvlan}, is not on this host:"
+                f" 'vmmnet hostvlan add {nic.mac} LNID --table {nic.hostvlan}' makes it,"
+                f" and 'hostvlan-table' in {conf.PATH} names another one to VMs that arrive"
+            )
+
+
+def _check_address(address: str, event: Event) -> Iterator[str]:
+    if address6.is_here(address):
+        yield f"address6 {address} is here"
+    elif event.claims.is_arriving():
+        yield f"address6 {address} is not here yet"
+    else:
+        raise Refused(
+            f"address6 {address} is no address of this host:"
+            f" 'ip -6 address add {address}/128 dev INTERFACE' makes it one, and"
+            " handoff='on' of <vmmnet:net> lets vmmnet-hostd do it"
+        )
+
+
+def _device(address: str, event: Event) -> str:
+    found = event.conf().address6_device or address6.device(address)
+    if found is None:
+        raise Refused(
+            f"address6 {address} is in no prefix of an interface of this host: name the"
+            f" interface with 'address6-device' in {conf.PATH}"
+        )
+    return found
+
+
+def _claim(event: Event, domain: Any, net: Net) -> Iterator[str]:
+    own = net.sockets.address6 if net.sockets else None
+    addresses = [(str(own), _device(str(own), event))] if own and net.handoff else []
+    yield from event.claims.claim(_macs(domain), addresses, handoff=net.handoff)
+
+
+def _prepare(event: Event) -> Iterator[str]:
+    domain = event.domain()
+    net = _net(domain)
+    if net is None:
+        return
+    _check_tables(net)
+    own = net.sockets.address6 if net.sockets else None
+    if own is not None and not net.handoff:
+        yield from _check_address(str(own), event)
+    try:
+        yield from _claim(event, domain, net)
+    except BaseException:
+        yield from event.claims.undo()
+        raise
+
+
+def _reconnect(event: Event) -> Iterator[str]:
+    from . import element
+
+    domain = event.domain()
+    net = element.read(domain)
+    if net is not None:
+        yield from _claim(event, domain, net)
+
+
+# migrate, restore
+
+
+def _rewrite(domain: Any, net: Net, here: conf.Conf) -> Iterator[str]:
+    """Put what is this host's into the element and the NICs that it names."""
+    from . import element
+
+    found = element.find(domain)
+    assert found is not None
+    for nic in found.iterchildren("{*}interface"):
+        table = nic.get("hostvlan")
+        if table and here.table and table != here.table:
+            nic.set("hostvlan", here.table)
+            yield f"the table of {nic.get('mac')} is {here.table}, not {table}"
+    ours = {each.mac for each in net.interfaces}
+    for mac in domain.findall("devices/interface/mac"):
+        source = mac.getparent().find("source")
+        if source is None or mac.get("address", "").lower() not in ours:
+            continue
+        for kind in ("bridge", "dev"):
+            there = source.get(kind)
+            if there and here.uplink(there) != there:
+                source.set(kind, here.uplink(there))
+                yield f"{mac.get('address')} is on {here.uplink(there)}, not {there}"
+
+
+def _arrive(event: Event) -> Iterator[str]:
+    from lxml import etree
+
+    from . import expand
+
+    domain = event.domain()
+    net = _net(domain)
+    if net is None:
+        return
+    changes = list(_rewrite(domain, net, event.conf()))
+    if changes:
+        event.answer.append(etree.tostring(expand.expand(domain), encoding="utf-8"))
+    event.claims.announce()
+    yield from changes or ["it comes as it is"]
+
+
+def _release(event: Event) -> Iterator[str]:
+    yield from event.claims.undo()
+
+
+_EVENTS: dict[str, Callable[[Event], Iterator[str]]] = {
+    "prepare": _prepare,
+    "migrate": _arrive,
+    "restore": _arrive,
+    "release": _release,
+    "reconnect": _reconnect,
+}
+#: Here libvirt ends the VM if the hook fails.
+_NEVER_FAIL = ("reconnect",)
+
+
+def _log(level: int, text: str) -> None:
+    # A name may have anything in it, and a line is one action.
+    syslog.syslog(level, "".join(each if each.isprintable() else "?" for each in text))
+
+
+def handle(event: Event, kind: str) -> str | None:
+    """Do what belongs to a kind of event; returns why it cannot be, or None.
+
+    Events of other kinds are nothing to us.
+    """
+    if kind not in _EVENTS:
+        return None
+    try:
+        for action in _EVENTS[kind](event):
+            _log(syslog.LOG_INFO, f"{kind} {event.name}: {action}")
+    # BadElement and BadConf are ValueErrors.
+    except (Refused, ValueError, SyntaxError, hostd.HostdError, OSError) as error:
+        _log(syslog.LOG_ERR, f"{kind} {event.name}: {error}")
+        return str(error)
+    return None
+
+
+def main(arguments: Sequence[str], source: BinaryIO, answer: BinaryIO) -> int:
+    """Be the hook; returns the exit status."""
+    syslog.openlog("vmmnet-hook", syslog.LOG_PID, syslog.LOG_DAEMON)
+    name, kind = arguments[:2]
+    xml = source.read()
+    uuid = _UUID.search(xml)
+    if uuid is None:
+        return 0
+    event = Event(name, xml, Claims(uuid[1].decode().lower(), name))
+    try:
+        reason = handle(event, kind)
+    except Exception as error:
+        if kind not in _NEVER_FAIL:
+            raise
+        _log(syslog.LOG_ERR, f"{kind} {name}: {error!r}")
+        return 0
+    answer.write(b"".join(event.answer))
+    if reason is None or kind in _NEVER_FAIL:
+        return 0
+    print(f"vmmnet: domain '{name}': {reason}", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], sys.stdin.buffer, sys.stdout.buffer))

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""/etc/vmmnet/host.conf: what of a VM is this host's and not the VM's.
+
+Words on lines, a remark after ``#``; docs/libvirt-hook.md has the table.  A host without
+the file takes VMs as they come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PATH = Path("/etc/vmmnet/host.conf")
+#: Stands for any uplink that has no line of its own.
+ANY = "*"
+
+# Who may write there is root; a slip shall not fill the memory all the same.
+_LARGEST_FILE = 1 << 16
+_PATH = "/var/lib/vmmnet/lnid.table"
+_FORMS = {
+    "hostvlan-table": "hostvlan-table PATH",
+    "uplink": "uplink THERE HERE",
+    "address6-device": "address6-device INTERFACE",
+}
+
+
+class BadConf(ValueError):
+    """The file cannot be read, or has a line that means nothing; the message says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conf:
+    """What the file says."""
+
+    #: HostVLAN's table; None: as the VM has it.
+    table: str | None = None
+    #: Interfaces of this host, by those of other hosts.
+    uplinks: Mapping[str, str] = field(default_factory=dict)
+    #: Where vmmnet-hostd puts address6; None: where its prefix is.
+    address6_device: str | None = None
+
+    def uplink(self, there: str) -> str:
+        """The interface that a NIC has here which has ``there`` on another host."""
+        return self.uplinks.get(there) or self.uplinks.get(ANY) or there
+
+
+def parse(text: str, name: str = str(PATH)) -> Conf:
+    """Read what the file contains; ``name`` is for errors.  Raises BadConf."""
+    once: dict[str, str] = {}
+    uplinks: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        known, where = words[0], f"{name}, line {number}"
+        form = _FORMS.get(known)
+        if form is None:
+            raise BadConf(f"{where}: '{known}' is none of {', '.join(_FORMS)}")
+        if len(words) != len(form.split()):
+            raise BadConf(f"{where}: '{' '.join(words)}' is not of the form '{form}'")
+        if known == "uplink":
+            if uplinks.setdefault(words[1], words[2]) != words[2]:
+                raise BadConf(f"{where}: '{words[1]}' has an uplink already: {uplinks[words[1]]}")
+            continue
+        if once.setdefault(known, words[1]) != words[1]:
+            raise BadConf(f"{where}: {known} is given already: {once[known]}")
+        if known == "hostvlan-table" and not words[1].startswith("/"):
+            raise BadConf(
+                f"{where}: '{words[1]}' is no whole path, such as /var/lib/vmmnet/lnid.table"
+            )
+    return Conf(once.get("hostvlan-table"), uplinks, once.get("address6-device"))
+
+
+def read(path: Path = PATH) -> Conf:
+    """Read the file, which may be missing.  Raises BadConf."""
+    try:
+        with path.open(encoding="utf-8") as stream:
+            text = stream.read(_LARGEST_FILE)
+    except FileNotFoundError:
+        return Conf()
+    except OSError as error:
+        raise BadConf(f"{path}: {error.strerror}") from None
+    except ValueError:
+        raise BadConf(f"{path}: is no text in UTF-8") from None
+    return parse(text, str(path))

@@ -1,0 +1,376 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""libvirt's hook: what it claims, rewrites, refuses and gives back, without a libvirt."""
+
+from __future__ import annotations
+
+import io
+import json
+import socket
+import syslog
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lxml import etree  # type: ignore[import-untyped]
+from vmmnet.libvirt import expand, hook, names
+from vmmnet.libvirt.host import address6
+from vmmnet.libvirt.host.claims import Claims
+
+UUID = "00000000-0000-4000-9000-000000000001"
+A, B = "52:54:00:00:00:0a", "52:54:00:00:00:0b"
+VM = "2001:db8:1::c0de"
+
+
+class World:
+    """One host, in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.run, self.pids = folder / "run", folder / "pids"
+        self.conf = folder / "host.conf"
+        self.table = folder / "lnid.table"
+        self.table.touch()
+        self.claims = Claims(UUID, "guest", self.run, self.pids)
+
+    def domain(self, net: str = "", sockets: str = "", expanded: bool = True) -> Any:
+        """A domain with two NICs, of which the element has the first."""
+        text = f"""
+        <domain type='kvm'><name>guest</name><uuid>{UUID}</uuid>
+          <metadata><vmmnet:net xmlns:vmmnet='{names.NET}' {net}>{sockets}
+            <vmmnet:interface mac='{A}' hostvlan='{self.table}'/>
+          </vmmnet:net></metadata>
+          <os><type machine='q35'>hvm</type></os>
+          <devices>
+            <interface type='bridge'><mac address='{A}'/><source bridge='br0'/>
+              <model type='virtio'/></interface>
+            <interface type='direct'><mac address='{B}'/><source dev='eth1' mode='bridge'/>
+              <model type='virtio'/></interface>
+          </devices>
+        </domain>"""
+        made = etree.fromstring(text)
+        return expand.expand(made) if expanded else made
+
+    def event(self, domain: Any) -> hook.Event:
+        """An event with the domain."""
+        return hook.Event("guest", etree.tostring(domain), self.claims, self.conf)
+
+    @property
+    def ports(self) -> Path:
+        """The file with the MACs."""
+        return self.run / "ports/guest"
+
+    def nothing_is_left(self) -> None:
+        """Fail if something is claimed."""
+        left = [path for path in self.run.rglob("*") if path.is_file()]
+        assert not left
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+@pytest.fixture
+def log(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What goes to the system log."""
+    lines: list[str] = []
+    monkeypatch.setattr(syslog, "syslog", lambda *words: lines.append(words[1]))
+    return lines
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The IPv6 addresses of the host."""
+    found: set[str] = set()
+    monkeypatch.setattr(address6, "is_here", found.__contains__)
+    return found
+
+
+def sockets(address: str = VM) -> str:
+    """What the element has for VMRPC."""
+    return f"<vmmnet:sockets address6='{address}'/>"
+
+
+# prepare and release
+
+
+def test_ports_are_claimed_and_given_back(world: World, log: list[str]) -> None:
+    event = world.event(world.domain())
+    assert hook.handle(event, "prepare") is None
+    assert world.ports.read_text() == f"{A}\n{B}\n"
+    assert hook.handle(event, "release") is None
+    world.nothing_is_left()
+    assert log == [
+        f"prepare guest: {world.ports} has {A} {B}",
+        f"release guest: {world.ports} is removed",
+    ]
+
+
+def test_release_knows_what_was_claimed_whatever_the_domain_is_now(world: World) -> None:
+    hook.handle(world.event(world.domain()), "prepare")
+    changed = world.domain()
+    changed.remove(changed.find("metadata"))
+    hook.handle(world.event(changed), "release")
+    world.nothing_is_left()
+
+
+def test_release_after_a_note_that_is_damaged(world: World) -> None:
+    hook.handle(world.event(world.domain()), "prepare")
+    world.claims.note.write_text("{")
+    hook.handle(world.event(world.domain()), "release")
+    world.nothing_is_left()
+
+
+@pytest.mark.parametrize("name", [".hidden", "a/b"])
+def test_names_that_no_file_can_have(world: World, name: str) -> None:
+    assert Claims(UUID, name, world.run).ports == world.run / "ports" / UUID
+
+
+def test_drift_is_refused(world: World, log: list[str]) -> None:
+    domain = world.domain()
+    (netdev,) = domain.xpath("//*[contains(@value, 'table=')]")
+    netdev.set("value", netdev.get("value").replace("lnid.table", "other.table"))
+    reason = hook.handle(world.event(domain), "prepare")
+    assert reason is not None and "other.table" in reason and "vmmnet libvirt define" in reason
+    assert log == [f"prepare guest: {reason}"]
+    world.nothing_is_left()
+
+
+def test_a_domain_that_was_never_expanded_is_refused(world: World) -> None:
+    reason = hook.handle(world.event(world.domain(expanded=False)), "prepare")
+    assert reason is not None and "never expanded" in reason
+
+
+def test_an_element_that_is_wrong_is_refused(world: World) -> None:
+    domain = world.domain()
+    domain.find(f"metadata/{names.net('net')}").set("colour", "red")
+    reason = hook.handle(world.event(domain), "prepare")
+    assert reason is not None and "colour" in reason
+
+
+def test_a_missing_table_is_refused(world: World) -> None:
+    world.table.unlink()
+    reason = hook.handle(world.event(world.domain()), "prepare")
+    assert reason is not None and str(world.table) in reason and "vmmnet hostvlan add" in reason
+    world.nothing_is_left()
+
+
+def test_an_address_must_be_here(world: World, here: set[str]) -> None:
+    event = world.event(world.domain(sockets=sockets()))
+    reason = hook.handle(event, "prepare")
+    assert reason is not None and f"ip -6 address add {VM}/128" in reason
+    world.nothing_is_left()
+    here.add(VM)
+    assert hook.handle(event, "prepare") is None
+
+
+@pytest.mark.parametrize("kind", ["migrate", "restore"])
+def test_an_address_may_come_later_than_its_vm(world: World, here: set[str], kind: str) -> None:
+    event = world.event(world.domain(sockets=sockets()))
+    assert hook.handle(event, kind) is None
+    assert hook.handle(event, "prepare") is None
+    hook.handle(event, "release")
+    world.nothing_is_left()
+
+
+def test_an_arrival_that_came_to_nothing(
+    world: World, here: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It does not excuse a start that somebody orders later."""
+    event = world.event(world.domain(sockets=sockets()))
+    now = time.monotonic()
+    hook.handle(event, "migrate")
+    monkeypatch.setattr(time, "monotonic", lambda: now + 3600)
+    assert "is no address of this host" in (hook.handle(event, "prepare") or "")
+
+
+def test_a_vm_that_is_here_keeps_its_claims_when_it_is_sent_again(world: World) -> None:
+    """libvirt asks the hook before it refuses the second."""
+    event = world.event(world.domain())
+    hook.handle(event, "prepare")
+    hook.handle(event, "migrate")
+    assert world.ports.exists()
+    hook.handle(event, "release")
+    world.nothing_is_left()
+
+
+# vmmnet-hostd
+
+
+class Hostd:
+    """Takes requests at a socket, and answers each with one text."""
+
+    def __init__(self, path: Path, answer: str) -> None:
+        path.parent.mkdir(parents=True)
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.bind(str(path))
+        self._socket.listen()
+        self._answer = answer
+        self.requests: list[str] = []
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            with connection, connection.makefile("rw") as stream:
+                request = stream.readline()
+                while request.startswith("register") and not request.endswith("end\n"):
+                    request += stream.readline()
+                self.requests.append(request)
+                stream.write(self._answer)
+                stream.flush()
+
+    def close(self) -> None:
+        """End it."""
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._thread.join()
+        self._socket.close()
+
+
+@pytest.fixture
+def hostd(world: World) -> Iterator[Callable[[str], Hostd]]:
+    """Start a helper that gives an answer."""
+    started = []
+
+    def start(answer: str) -> Hostd:
+        started.append(Hostd(world.claims.socket, answer))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.close()
+
+
+HANDOFF = "handoff='on'"
+
+
+def test_the_helper_is_told(world: World, hostd: Callable[[str], Hostd]) -> None:
+    world.conf.write_text("address6-device eth7\n")
+    served = hostd("ok\n")
+    event = world.event(world.domain(HANDOFF, sockets()))
+    assert hook.handle(event, "prepare") is None
+    assert hook.handle(event, "release") is None
+    pid_file = world.pids / "guest.pid"
+    assert served.requests == [
+        f"register {UUID} {pid_file}\naddress6 {VM} eth7\nend\n",
+        f"forget {UUID}\n",
+    ]
+
+
+@pytest.mark.parametrize("answer", ["error 2001:db8:1::c0de is that of another VM\n", ""])
+def test_what_the_helper_refuses(world: World, hostd: Callable[[str], Hostd], answer: str) -> None:
+    world.conf.write_text("address6-device eth7\n")
+    hostd(answer)
+    reason = hook.handle(world.event(world.domain(HANDOFF, sockets())), "prepare")
+    assert reason is not None and "vmmnet-hostd:" in reason
+    assert not world.ports.exists() and not world.claims.note.exists()
+
+
+def test_a_helper_that_does_not_run(world: World, log: list[str]) -> None:
+    world.conf.write_text("address6-device eth7\n")
+    event = world.event(world.domain(HANDOFF, sockets()))
+    reason = hook.handle(event, "prepare")
+    assert reason is not None and "systemctl start vmmnet-hostd" in reason
+    world.nothing_is_left()
+
+
+def test_an_address_without_an_interface(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(address6, "device", {}.get)
+    reason = hook.handle(world.event(world.domain(HANDOFF, sockets())), "prepare")
+    assert reason is not None and "address6-device" in reason
+
+
+# migrate and restore
+
+
+@pytest.mark.parametrize("kind", ["migrate", "restore"])
+def test_what_is_this_hosts_is_rewritten(world: World, log: list[str], kind: str) -> None:
+    world.conf.write_text("hostvlan-table /srv/here.table\nuplink br0 br7\nuplink * eth9\n")
+    event = world.event(world.domain())
+    assert hook.handle(event, kind) is None
+    (answer,) = event.answer
+    there = etree.fromstring(answer)
+    assert not expand.drift(there)
+    (netdev,) = there.xpath("//*[contains(@value, 'table=')]")
+    assert "table=/srv/here.table" in netdev.get("value")
+    sources = there.findall("devices/interface/source")
+    # A NIC that the element does not name is not ours to change.
+    assert (sources[0].get("bridge"), sources[1].get("dev")) == ("br7", "eth1")
+    assert log == [
+        f"{kind} guest: the table of {A} is /srv/here.table, not {world.table}",
+        f"{kind} guest: {A} is on br7, not br0",
+    ]
+
+
+@pytest.mark.parametrize("text", [None, "# nothing\n", "uplink br1 br2\n"])
+def test_a_domain_that_fits_comes_as_it_is(world: World, text: str | None) -> None:
+    if text is not None:
+        world.conf.write_text(text)
+    event = world.event(world.domain())
+    assert hook.handle(event, "migrate") is None
+    assert event.answer == []
+
+
+def test_drift_does_not_arrive(world: World) -> None:
+    """Rewriting would hide it."""
+    world.conf.write_text("hostvlan-table /srv/here.table\n")
+    event = world.event(world.domain(expanded=False))
+    assert hook.handle(event, "migrate") is not None
+    assert event.answer == []
+
+
+def test_a_host_conf_that_is_wrong_lets_nobody_arrive(world: World) -> None:
+    world.conf.write_text("uplnik br0 br7\n")
+    reason = hook.handle(world.event(world.domain()), "migrate")
+    assert reason is not None and f"{world.conf}, line 1: 'uplnik' is none of" in reason
+
+
+# reconnect, and the process
+
+
+def test_reconnect_claims_again(world: World) -> None:
+    event = world.event(world.domain())
+    world.table.unlink()
+    assert hook.handle(event, "reconnect") is None
+    assert world.ports.read_text() == f"{A}\n{B}\n"
+
+
+@pytest.mark.parametrize("xml", [b"", b"<domain", f"<domain><uuid>{UUID}</uuid>&x;".encode()])
+def test_reconnect_never_fails(xml: bytes, log: list[str]) -> None:
+    words = ["guest", "reconnect", "begin", "-"]
+    assert hook.main(words, io.BytesIO(xml), io.BytesIO()) == 0
+
+
+def test_reconnect_survives_a_fault_of_ours(
+    monkeypatch: pytest.MonkeyPatch, log: list[str]
+) -> None:
+    def fail(event: hook.Event) -> Iterator[str]:
+        raise RuntimeError("a fault")
+
+    monkeypatch.setitem(hook._EVENTS, "reconnect", fail)
+    xml = io.BytesIO(f"<uuid>{UUID}</uuid>".encode())
+    assert hook.main(["guest", "reconnect", "begin", "-"], xml, io.BytesIO()) == 0
+    assert "a fault" in log[0]
+
+
+def test_lines_of_the_log_are_one_line(world: World, log: list[str]) -> None:
+    event = hook.Event("a\nb", b"<", world.claims, world.conf)
+    hook.handle(event, "prepare")
+    assert len(log) == 1 and "\n" not in log[0] and log[0].startswith("prepare a?b: ")
+
+
+def test_the_note_is_json(world: World) -> None:
+    """'vmmnet libvirt show' reads it."""
+    hook.handle(world.event(world.domain()), "prepare")
+    assert json.loads(world.claims.note.read_text()) == {
+        "name": "guest",
+        "ports": str(world.ports),
+        "handed": False,
+        "arriving": None,
+    }

@@ -6,6 +6,7 @@
 #   make asan       lean, with sanitizers, and our qtests
 #   make bpf        HostVLAN's programs for interfaces of the host
 #   make ha         vmmnet-ha, the home agent: build/ha/vmmnet-ha
+#   make hostd      vmmnet-hostd, the root helper: build/hostd/vmmnet-hostd
 #   make guests     the guests' kernels, modules and system, fetched and built
 #   make deps       install the Debian packages that are missing [SECTIONS=]
 #   make run        boot a guest on vmmnet [RUN="options"] [DISK=image.qcow2]
@@ -16,7 +17,8 @@
 #   make bench      measure: BENCH=name, BENCH=all; without it, what there is
 #   make install    [DESTDIR=], into ./configure's --prefix; make install-control:
 #                   the command vmmnet alone, which needs no QEMU of ours;
-#                   make install-ha: vmmnet-ha alone, with its systemd unit
+#                   make install-ha: vmmnet-ha alone, with its systemd unit;
+#                   make install-hostd: the same for vmmnet-hostd
 #   make clean      drop the builds; make distclean: and everything fetched
 #
 # run, check and bench install the packages they need first.
@@ -42,8 +44,8 @@ source := configure $(wildcard qemu/src/.vmmnet/origin)
 build = @qemu/weave && $(PYTHON) qemu/build
 
 .DEFAULT_GOAL := all
-.PHONY: all full lean asan bpf ha guests deps run run-migration run-cvsw check check-quick \
-        bench install install-control install-ha clean distclean
+.PHONY: all full lean asan bpf ha hostd guests deps run run-migration run-cvsw check check-quick \
+        bench install install-control install-ha install-hostd clean distclean
 
 all: $(or $(strip $(configured)),full)
 
@@ -70,6 +72,10 @@ $(BPF): $(addprefix net/hostvlan/,bpf/hostvlan.bpf.c bpf/twin.h group.h headers.
 ha:
 	@test -f build/ha/build.ninja || meson setup build/ha net/mip6/ha >/dev/null
 	@ninja -C build/ha
+
+hostd:
+	@test -f build/hostd/build.ninja || meson setup build/hostd hostd >/dev/null
+	@ninja -C build/hostd
 
 guests: ; @$(PYTHON) -m vmmnet.testbed.image
 
@@ -107,7 +113,7 @@ bench:
 	@$(MAKE) --no-print-directory lean bpf
 	@bench/run $(BENCH)
 
-install: full install-control install-ha
+install: full install-control install-ha install-hostd
 	@DESTDIR=$(abspath $(DESTDIR)) $(PYTHON) qemu/build $(FULL) install
 
 install-control: $(BPF)
@@ -116,6 +122,10 @@ install-control: $(BPF)
 install-ha: ha
 	@meson configure build/ha --prefix=$(shell control/install --print-prefix)
 	@meson install -C build/ha --quiet $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
+
+install-hostd: hostd
+	@meson configure build/hostd --prefix=$(shell control/install --print-prefix)
+	@meson install -C build/hostd --quiet $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
 
 clean: ; rm -rf $(FULL) $(LEAN) $(ASAN) $(BPF)
 

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Addresses of VMs come to this host and leave it
+ *
+ * Theory of operation
+ *
+ * While a VM migrates, its address must not be on two hosts at once. The source
+ * waits for our answer before it lets the VM go, so an address has left the
+ * host when a "yield" is answered.
+ *
+ * What the registry says is written down before the host is changed, and the
+ * host is made to agree with it at start. So a process that is killed between
+ * the two has lost nothing: the next one finishes what it began. In particular,
+ * an address that was yielded does not come back. Of a VM that has never asked
+ * for its addresses nothing is taken away: who gave them to the host knows why.
+ */
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "hostd/core/hostd.h"
+
+static void tell(const Hostd *h, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+static void tell(const Hostd *h, const char *format, ...)
+{
+    g_autofree char *text = NULL;
+    va_list args;
+
+    va_start(args, format);
+    text = g_strdup_vprintf(format, args);
+    va_end(args);
+    h->ops->tell(h->opaque, text);
+}
+
+static bool refuse(GError **errp, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+static bool refuse(GError **errp, const char *format, ...)
+{
+    g_autofree char *text = NULL;
+    va_list args;
+
+    va_start(args, format);
+    text = g_strdup_vprintf(format, args);
+    va_end(args);
+    g_set_error(errp, HOSTD_ERROR, HOSTD_ERROR_REFUSED, "%s", text);
+    return false;
+}
+
+void hostd_init(Hostd *h, const HostdOps *ops, void *opaque)
+{
+    *h = (Hostd) { hostd_registry_new(), ops, opaque };
+}
+
+void hostd_destroy(Hostd *h)
+{
+    hostd_registry_free(h->vms);
+}
+
+/* --- addresses ------------------------------------------------------------ */
+
+typedef bool Change(Hostd *h, const HostdAddress *address, GError **errp);
+
+static bool add(Hostd *h, const HostdAddress *address, GError **errp)
+{
+    return h->ops->add(h->opaque, address, errp);
+}
+
+static bool add_and_announce(Hostd *h, const HostdAddress *address,
+                             GError **errp)
+{
+    if (!h->ops->add(h->opaque, address, errp)) {
+        return false;
+    }
+    h->ops->announce(h->opaque, address);
+    return true;
+}
+
+static bool drop(Hostd *h, const HostdAddress *address, GError **errp)
+{
+    return h->ops->remove(h->opaque, address, errp);
+}
+
+/* For each address; @errp has what failed, of all of them. */
+static bool change_all(Hostd *h, const HostdVm *vm, Change *change,
+                       GError **errp)
+{
+    g_autoptr(GString) failed = g_string_new(NULL);
+
+    for (guint i = 0; i < vm->addresses->len; i++) {
+        const HostdAddress *a = &g_array_index(vm->addresses, HostdAddress, i);
+        g_autoptr(GError) err = NULL;
+
+        if (!change(h, a, &err)) {
+            g_string_append_printf(failed, "%s%s", failed->len ? "; " : "",
+                                   err->message);
+        }
+    }
+    if (failed->len) {
+        g_set_error(errp, HOSTD_ERROR, HOSTD_ERROR_HOST, "%s", failed->str);
+    }
+    return !failed->len;
+}
+
+static char *addresses_text(const HostdVm *vm)
+{
+    GString *text = g_string_new(NULL);
+
+    for (guint i = 0; i < vm->addresses->len; i++) {
+        const HostdAddress *a = &g_array_index(vm->addresses, HostdAddress, i);
+        char addr[INET6_ADDRSTRLEN];
+
+        inet_ntop(AF_INET6, &a->addr, addr, sizeof(addr));
+        g_string_append_printf(text, "%s%s on %s", i ? ", " : "", addr,
+                               a->dev);
+    }
+    return g_string_free(text, FALSE);
+}
+
+/* An address must come or go whether that can be written down or not. */
+static void set_place(Hostd *h, HostdVm *vm, HostdPlace place)
+{
+    g_autoptr(GError) err = NULL;
+
+    if (vm->place != place) {
+        vm->place = place;
+        if (!h->ops->keep(h->opaque, &err)) {
+            tell(h, "%s: %s", vm->uuid, err->message);
+        }
+    }
+}
+
+/* What was tried with @vm, and how it ended. Returns !@err. */
+static bool tell_end(const Hostd *h, const char *what, const HostdVm *vm,
+                     GError *err, GError **errp)
+{
+    g_autofree char *text = addresses_text(vm);
+
+    tell(h, "%s %s: %s", what, vm->uuid, err ? err->message : text);
+    if (err) {
+        g_propagate_error(errp, err);
+    }
+    return !err;
+}
+
+bool hostd_take(Hostd *h, HostdVm *vm, GError **errp)
+{
+    g_autoptr(GError) nobody = NULL;
+    GError *err = NULL;
+
+    set_place(h, vm, HOSTD_HERE);
+    /* Root may have asked for a VM that has no process yet. */
+    if (!h->ops->watch(h->opaque, vm, &nobody)) {
+        tell(h, "%s: its end will not be noticed: %s", vm->uuid,
+             nobody->message);
+    }
+    change_all(h, vm, add_and_announce, &err);
+    return tell_end(h, "take", vm, err, errp);
+}
+
+bool hostd_yield(Hostd *h, HostdVm *vm, GError **errp)
+{
+    GError *err = NULL;
+
+    if (vm->place == HOSTD_AWAY) {
+        return true;
+    }
+    set_place(h, vm, HOSTD_LEAVING);
+    if (change_all(h, vm, drop, &err)) {
+        h->ops->unwatch(h->opaque, vm);
+        set_place(h, vm, HOSTD_AWAY);
+    }
+    return tell_end(h, "yield", vm, err, errp);
+}
+
+void hostd_gone(Hostd *h, HostdVm *vm)
+{
+    tell(h, "%s: its process has ended", vm->uuid);
+    hostd_yield(h, vm, NULL);   /* tells what fails */
+}
+
+/* --- VMs ------------------------------------------------------------------ */
+
+static bool has_devices(const Hostd *h, const HostdVm *vm, GError **errp)
+{
+    for (guint i = 0; i < vm->addresses->len; i++) {
+        const HostdAddress *a = &g_array_index(vm->addresses, HostdAddress, i);
+        char addr[INET6_ADDRSTRLEN];
+
+        if (!h->ops->has_device(h->opaque, a->dev)) {
+            inet_ntop(AF_INET6, &a->addr, addr, sizeof(addr));
+            return refuse(errp, "address6 %s: this host has no interface '%s'",
+                          addr, a->dev);
+        }
+    }
+    return true;
+}
+
+static bool may_register(const Hostd *h, const HostdVm *vm, const HostdVm *old,
+                         GError **errp)
+{
+    if (!vm->addresses->len) {
+        return refuse(errp, "register %s: there is no line address6",
+                      vm->uuid);
+    }
+    if (old && old->place != HOSTD_AWAY) {
+        return refuse(errp, "register %s: this VM is here, with other "
+                      "addresses or another pid file; 'forget' it first",
+                      vm->uuid);
+    }
+    return has_devices(h, vm, errp) && hostd_registry_check(h->vms, vm, errp);
+}
+
+bool hostd_register(Hostd *h, HostdVm *vm, GError **errp)
+{
+    HostdVm *old = hostd_registry_find(h->vms, vm->uuid);
+    g_autofree char *text = addresses_text(vm);
+
+    if (old && hostd_vm_equal(vm, old)) {
+        hostd_vm_free(vm);
+        return true;
+    }
+    if (!may_register(h, vm, old, errp)) {
+        hostd_vm_free(vm);
+        return false;
+    }
+    if (old) {
+        hostd_registry_steal(h->vms, old);
+    }
+    hostd_registry_put(h->vms, vm);
+    if (!h->ops->keep(h->opaque, errp)) {
+        hostd_registry_steal(h->vms, vm);
+        hostd_vm_free(vm);
+        if (old) {
+            hostd_registry_put(h->vms, old);
+        }
+        return false;
+    }
+    hostd_vm_free(old);
+    tell(h, "register %s: %s", vm->uuid, text);
+    return true;
+}
+
+bool hostd_forget(Hostd *h, HostdVm *vm, GError **errp)
+{
+    if (!hostd_yield(h, vm, errp)) {
+        return false;
+    }
+    hostd_registry_steal(h->vms, vm);
+    if (!h->ops->keep(h->opaque, errp)) {
+        hostd_registry_put(h->vms, vm);
+        return false;
+    }
+    tell(h, "forget %s", vm->uuid);
+    hostd_vm_free(vm);
+    return true;
+}
+
+static void settle(Hostd *h, HostdVm *vm)
+{
+    g_autoptr(GError) nobody = NULL, err = NULL;
+
+    if (vm->place == HOSTD_LEAVING) {
+        hostd_yield(h, vm, NULL);
+    } else if (vm->place == HOSTD_HERE) {
+        if (!h->ops->watch(h->opaque, vm, &nobody)) {
+            tell(h, "%s: %s", vm->uuid, nobody->message);
+            hostd_yield(h, vm, NULL);
+        } else if (!change_all(h, vm, add, &err)) {
+            tell(h, "%s: %s", vm->uuid, err->message);
+        }
+    }
+}
+
+void hostd_settle(Hostd *h)
+{
+    g_autoptr(GList) list = hostd_registry_list(h->vms);
+
+    for (GList *link = list; link; link = link->next) {
+        settle(h, link->data);
+    }
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmmnet-hostd as a process
+ *
+ * core/hostd.c says what is to be done, host/ does it to the kernel, service/
+ * has the socket and the state file. This file connects them in one thread.
+ */
+#include <glib-unix.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "hostd/daemon.h"
+#include "hostd/host/announce.h"
+#include "hostd/host/netlink.h"
+#include "hostd/host/process.h"
+#include "hostd/service/server.h"
+#include "hostd/service/store.h"
+
+#define KEEP_AGAIN_S    1
+
+typedef struct Daemon {
+    GMainLoop *loop;
+    const char *state;
+    guint behind;               /* timer: the state file could not be written */
+    Hostd hostd;
+    HostdNetlink netlink;
+    HostdAnnounce announce;
+    GHashTable *watches;        /* Watch by uuid */
+    HostdServer *server;
+} Daemon;
+
+/* The process of a VM that is here. */
+typedef struct Watch {
+    Daemon *daemon;
+    HostdVm *vm;
+    int pidfd;
+    guint source;
+} Watch;
+
+/* --- what the core asks for ----------------------------------------------- */
+
+static gboolean keep_again(gpointer opaque)
+{
+    Daemon *d = opaque;
+
+    if (!hostd_store_save(d->state, d->hostd.vms, NULL)) {
+        return G_SOURCE_CONTINUE;
+    }
+    g_message("%s: written", d->state);
+    d->behind = 0;
+    return G_SOURCE_REMOVE;
+}
+
+static bool keep(void *opaque, GError **errp)
+{
+    Daemon *d = opaque;
+    bool done = hostd_store_save(d->state, d->hostd.vms, errp);
+
+    if (!done && !d->behind) {
+        d->behind = g_timeout_add_seconds(KEEP_AGAIN_S, keep_again, d);
+    }
+    return done;
+}
+
+static bool has_device(void *opaque, const char *dev)
+{
+    return if_nametoindex(dev) != 0;
+}
+
+static bool add(void *opaque, const HostdAddress *address, GError **errp)
+{
+    Daemon *d = opaque;
+
+    return hostd_netlink_add(&d->netlink, address, errp);
+}
+
+static void announce(void *opaque, const HostdAddress *address)
+{
+    Daemon *d = opaque;
+
+    hostd_announce_begin(&d->announce, address);
+}
+
+static bool drop(void *opaque, const HostdAddress *address, GError **errp)
+{
+    Daemon *d = opaque;
+
+    hostd_announce_end(&d->announce, address);
+    return hostd_netlink_remove(&d->netlink, address, errp);
+}
+
+static void watch_free(gpointer opaque)
+{
+    Watch *w = opaque;
+
+    g_source_remove(w->source);
+    close(w->pidfd);
+    g_free(w);
+}
+
+static gboolean process_ended(gint fd, GIOCondition condition, gpointer opaque)
+{
+    Watch *w = opaque;
+    Daemon *d = w->daemon;
+    HostdVm *vm = w->vm;
+
+    g_hash_table_remove(d->watches, vm->uuid);
+    hostd_gone(&d->hostd, vm);
+    return G_SOURCE_CONTINUE;   /* watch_free() has removed it */
+}
+
+static bool watch(void *opaque, const HostdVm *vm, GError **errp)
+{
+    Daemon *d = opaque;
+    int pidfd = hostd_process_open(vm->pid_file, errp);
+    Watch *w;
+
+    if (pidfd < 0) {
+        return false;
+    }
+    w = g_new0(Watch, 1);
+    w->daemon = d;
+    w->vm = hostd_registry_find(d->hostd.vms, vm->uuid);
+    w->pidfd = pidfd;
+    w->source = g_unix_fd_add(pidfd, G_IO_IN, process_ended, w);
+    g_hash_table_replace(d->watches, w->vm->uuid, w);
+    return true;
+}
+
+static void unwatch(void *opaque, const HostdVm *vm)
+{
+    Daemon *d = opaque;
+
+    g_hash_table_remove(d->watches, vm->uuid);
+}
+
+static bool believe(void *opaque, const void *peer, const HostdVm *vm,
+                    GError **errp)
+{
+    return hostd_peer_is(peer, vm->pid_file, errp);
+}
+
+static void tell(void *opaque, const char *text)
+{
+    g_message("%s", text);
+}
+
+static const HostdOps ops = {
+    .keep = keep,
+    .has_device = has_device,
+    .add = add,
+    .announce = announce,
+    .remove = drop,
+    .watch = watch,
+    .unwatch = unwatch,
+    .believe = believe,
+    .tell = tell,
+};
+
+/* --- start and end -------------------------------------------------------- */
+
+static gboolean stop(gpointer opaque)
+{
+    Daemon *d = opaque;
+
+    g_main_loop_quit(d->loop);
+    return G_SOURCE_CONTINUE;
+}
+
+/* The socket comes last: who can connect finds all that was registered. */
+static bool start(Daemon *d, const char *path, GError **errp)
+{
+    if (!hostd_store_load(d->state, d->hostd.vms, errp)) {
+        return false;
+    }
+    hostd_settle(&d->hostd);
+    if (!hostd_store_save(d->state, d->hostd.vms, errp)) {
+        return false;
+    }
+    d->server = hostd_server_new(path, &d->hostd, errp);
+    return d->server;
+}
+
+static void run(Daemon *d)
+{
+    d->loop = g_main_loop_new(NULL, FALSE);
+    g_unix_signal_add(SIGINT, stop, d);
+    g_unix_signal_add(SIGTERM, stop, d);
+    puts("vmmnet-hostd: ready");
+    fflush(stdout);
+    g_main_loop_run(d->loop);
+    g_main_loop_unref(d->loop);
+}
+
+bool hostd_serve(const char *path, const char *state, GError **errp)
+{
+    Daemon d = { .state = state };
+    bool done = false;
+
+    if (!hostd_netlink_open(&d.netlink, errp)) {
+        return false;
+    }
+    if (!hostd_announce_open(&d.announce, errp)) {
+        goto close_netlink;
+    }
+    hostd_init(&d.hostd, &ops, &d);
+    d.watches = g_hash_table_new_full(g_str_hash, g_str_equal, NULL,
+                                      watch_free);
+    done = start(&d, path, errp);
+    if (done) {
+        run(&d);
+    }
+    hostd_server_free(d.server);
+    g_hash_table_destroy(d.watches);
+    hostd_destroy(&d.hostd);
+    hostd_announce_close(&d.announce);
+close_netlink:
+    hostd_netlink_close(&d.netlink);
+    return done;
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The UNIX socket and those who connect to it
+ *
+ * Anybody may connect, as QEMU runs as a user of its own; what each may do, the
+ * kernel's word on who he is decides. So there are few at a time, fewer of one
+ * user, and each has little time for a line and for taking its answer.
+ */
+#include <errno.h>
+#include <glib-unix.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "hostd/core/line.h"
+#include "hostd/core/session.h"
+#include "hostd/host/process.h"
+#include "hostd/service/server.h"
+
+#define CLIENTS_MAX     256u
+#define USER_MAX        64u     /* of one user who is not root */
+#define CLIENT_TIME     5u     /* s for a line, and for taking its answer */
+#define BACKLOG         256
+
+struct HostdServer {
+    char *path;
+    int fd;
+    guint watch;
+    Hostd *hostd;
+    GPtrArray *clients;
+};
+
+typedef struct Client {
+    HostdServer *server;
+    HostdPeer peer;
+    HostdSession *session;
+    int fd;
+    guint watch, timeout;
+    GString *out;
+    size_t done;                /* of @out */
+} Client;
+
+static bool fail(GError **errp, const char *what, const char *path)
+{
+    g_set_error(errp, HOSTD_ERROR, HOSTD_ERROR_HOST, "%s '%s': %s", what, path,
+                strerror(errno));
+    return false;
+}
+
+/* --- clients -------------------------------------------------------------- */
+
+static void client_free(gpointer opaque)
+{
+    Client *c = opaque;
+
+    g_source_remove(c->watch);
+    g_source_remove(c->timeout);
+    hostd_session_free(c->session);
+    hostd_peer_close(&c->peer);
+    g_string_free(c->out, TRUE);
+    close(c->fd);
+    g_free(c);
+}
+
+static void hang_up(Client *c)
+{
+    g_ptr_array_remove_fast(c->server->clients, c);
+}
+
+static gboolean too_late(gpointer opaque)
+{
+    hang_up(opaque);
+    return G_SOURCE_CONTINUE;   /* client_free() has removed it */
+}
+
+static void give_time(Client *c)
+{
+    if (c->timeout) {
+        g_source_remove(c->timeout);
+    }
+    c->timeout = g_timeout_add_seconds(CLIENT_TIME, too_late, c);
+}
+
+static gboolean readable(gint fd, GIOCondition condition, gpointer opaque);
+static gboolean writable(gint fd, GIOCondition condition, gpointer opaque);
+
+static void await(Client *c, GIOCondition condition)
+{
+    if (c->watch) {
+        g_source_remove(c->watch);
+    }
+    c->watch = g_unix_fd_add(c->fd, condition,
+                             condition == G_IO_IN ? readable : writable, c);
+}
+
+/* Send what there is. Returns false if the client is gone. */
+static bool flush_out(Client *c)
+{
+    while (c->done < c->out->len) {
+        ssize_t len = send(c->fd, c->out->str + c->done, c->out->len - c->done,
+                           MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        if (len < 0 && errno != EINTR) {
+            return errno == EAGAIN;
+        }
+        c->done += MAX(len, 0);
+    }
+    g_string_truncate(c->out, 0);
+    c->done = 0;
+    return true;
+}
+
+/*
+ * Follow what has come, a line at a time: the next one waits until the answer
+ * is on its way. Then wait for what is needed.
+ */
+static void go_on(Client *c)
+{
+    bool more = true;
+
+    while (more && !c->out->len) {
+        more = hostd_session_step(c->session, c->out);
+        if (more) {
+            give_time(c);
+        }
+        if (!flush_out(c)) {
+            hang_up(c);
+            return;
+        }
+    }
+    if (c->out->len) {
+        await(c, G_IO_OUT);
+    } else if (hostd_session_over(c->session)) {
+        hang_up(c);
+    } else {
+        await(c, G_IO_IN);
+    }
+}
+
+static gboolean writable(gint fd, GIOCondition condition, gpointer opaque)
+{
+    Client *c = opaque;
+
+    if (!flush_out(c)) {
+        hang_up(c);
+    } else if (!c->out->len) {
+        go_on(c);
+    }
+    return G_SOURCE_CONTINUE;   /* what has changed has removed it */
+}
+
+static gboolean readable(gint fd, GIOCondition condition, gpointer opaque)
+{
+    Client *c = opaque;
+    size_t room;
+    char *in = hostd_session_room(c->session, &room);
+    ssize_t len = recv(fd, in, room, 0);
+
+    if (len < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return G_SOURCE_CONTINUE;
+    }
+    if (len <= 0) {
+        hang_up(c);
+        return G_SOURCE_CONTINUE;
+    }
+    hostd_session_filled(c->session, len);
+    go_on(c);
+    return G_SOURCE_CONTINUE;
+}
+
+static bool is_welcome(const HostdServer *server, const HostdPeer *peer)
+{
+    unsigned same = 0;
+
+    for (guint i = 0; i < server->clients->len; i++) {
+        const Client *c = g_ptr_array_index(server->clients, i);
+
+        same += c->peer.uid == peer->uid;
+    }
+    return server->clients->len < CLIENTS_MAX &&
+           (peer->uid == 0 || same < USER_MAX);
+}
+
+static gboolean connecting(gint fd, GIOCondition condition, gpointer opaque)
+{
+    HostdServer *server = opaque;
+    int to = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    HostdPeer peer;
+    Client *c;
+
+    if (to < 0) {
+        return G_SOURCE_CONTINUE;
+    }
+    if (!hostd_peer_of(&peer, to)) {
+        close(to);
+        return G_SOURCE_CONTINUE;
+    }
+    if (!is_welcome(server, &peer)) {
+        g_warning("user %u has too many connections, or all users", peer.uid);
+        hostd_peer_close(&peer);
+        close(to);
+        return G_SOURCE_CONTINUE;
+    }
+    c = g_new0(Client, 1);
+    c->server = server;
+    c->peer = peer;
+    c->fd = to;
+    c->session = hostd_session_new(server->hostd, peer.uid == 0, &c->peer);
+    c->out = g_string_new(NULL);
+    g_ptr_array_add(server->clients, c);
+    give_time(c);
+    await(c, G_IO_IN);
+    return G_SOURCE_CONTINUE;
+}
+
+/* --- the socket ----------------------------------------------------------- */
+
+static bool name(struct sockaddr_un *address, const char *path, GError **errp)
+{
+    *address = (struct sockaddr_un) { .sun_family = AF_UNIX };
+    if (g_strlcpy(address->sun_path, path, sizeof(address->sun_path)) >=
+        sizeof(address->sun_path)) {
+        errno = ENAMETOOLONG;
+        return fail(errp, "the socket", path);
+    }
+    return true;
+}
+
+static int open_socket(int flags)
+{
+    return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
+}
+
+/* A socket that a process left that was killed. */
+static bool is_stale(const struct sockaddr_un *address)
+{
+    int fd = open_socket(0);
+    bool stale = fd >= 0 && connect(fd, (const void *)address,
+                                    sizeof(*address)) < 0 &&
+                 errno == ECONNREFUSED;
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    errno = EADDRINUSE;
+    return stale;
+}
+
+static bool bind_for_all(int fd, const struct sockaddr_un *address)
+{
+    mode_t mask = umask(0111);
+    int done = bind(fd, (const void *)address, sizeof(*address));
+
+    umask(mask);
+    return done == 0;
+}
+
+/* Returns false with errno set. */
+static bool bind_or_replace(int fd, const struct sockaddr_un *address)
+{
+    if (bind_for_all(fd, address)) {
+        return true;
+    }
+    if (errno == EADDRINUSE && is_stale(address)) {
+        unlink(address->sun_path);
+        return bind_for_all(fd, address);
+    }
+    return false;
+}
+
+static int listen_at(const char *path, GError **errp)
+{
+    struct sockaddr_un address;
+    int fd;
+
+    if (!name(&address, path, errp)) {
+        return -1;
+    }
+    fd = open_socket(SOCK_NONBLOCK);
+    if (fd < 0 || !bind_or_replace(fd, &address) || listen(fd, BACKLOG) < 0) {
+        fail(errp, "cannot listen at", path);
+        if (fd >= 0) {
+            close(fd);
+        }
+        return -1;
+    }
+    return fd;
+}
+
+HostdServer *hostd_server_new(const char *path, Hostd *h, GError **errp)
+{
+    int fd = listen_at(path, errp);
+    HostdServer *server;
+
+    if (fd < 0) {
+        return NULL;
+    }
+    server = g_new0(HostdServer, 1);
+    server->path = g_strdup(path);
+    server->fd = fd;
+    server->hostd = h;
+    server->clients = g_ptr_array_new_with_free_func(client_free);
+    server->watch = g_unix_fd_add(fd, G_IO_IN, connecting, server);
+    return server;
+}
+
+void hostd_server_free(HostdServer *server)
+{
+    if (!server) {
+        return;
+    }
+    g_ptr_array_free(server->clients, TRUE);
+    g_source_remove(server->watch);
+    close(server->fd);
+    unlink(server->path);
+    g_free(server->path);
+    g_free(server);
+}
+
+/* --- the other end -------------------------------------------------------- */
+
+/* Is the last line "ok"? Then it is cut off. Else it is the error. */
+static bool is_ok(GString *out, GError **errp)
+{
+    const char *last = out->len ? g_strrstr_len(out->str, out->len - 1, "\n")
+                                : NULL;
+
+    last = last ? last + 1 : out->str;
+    if (!strcmp(last, "ok\n")) {
+        g_string_truncate(out, last - out->str);
+        return true;
+    }
+    g_set_error(errp, HOSTD_ERROR, HOSTD_ERROR_REFUSED, "%s",
+                out->len ? g_strchomp(out->str) : "there was no answer: it "
+                "has too many connections");
+    return false;
+}
+
+static bool copy(int from, GString *out)
+{
+    char buf[4096];
+    ssize_t len;
+
+    while ((len = read(from, buf, sizeof(buf))) > 0) {
+        g_string_append_len(out, buf, len);
+    }
+    return len == 0;
+}
+
+bool hostd_server_ask(const char *path, const char *request, GString *out,
+                      GError **errp)
+{
+    struct sockaddr_un address;
+    bool done;
+    int to;
+
+    if (!name(&address, path, errp)) {
+        return false;
+    }
+    to = open_socket(0);
+    done = to >= 0 &&
+           connect(to, (const void *)&address, sizeof(address)) == 0 &&
+           send(to, request, strlen(request), MSG_NOSIGNAL) > 0 &&
+           shutdown(to, SHUT_WR) == 0 && copy(to, out);
+    if (!done) {
+        fail(errp, "cannot ask at", path);
+    }
+    if (to >= 0) {
+        close(to);
+    }
+    return done && is_ok(out, errp);
+}

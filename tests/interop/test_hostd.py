@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""vmmnet-hostd on hosts of a link: addresses come and go, and nodes of the link hear of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from ipaddress import IPv6Address
+from pathlib import Path
+
+import pytest
+from vmmnet.testbed import hostd, scratch, wait
+from vmmnet.testbed.hostd import Hostd, Stand, has_address, registration
+from vmmnet.testbed.net import Interface, Namespace, Network
+
+VM = "0a7c1f3e-0000-4000-8000-00000000000a"
+OTHER = "0a7c1f3e-0000-4000-8000-00000000000b"
+ADDRESS, SECOND = "2001:db8:1::c0de", "2001:db8:1::beef"
+
+
+@dataclass(frozen=True)
+class World:
+    """Two hosts with their helpers, and a node of their link."""
+
+    helpers: tuple[Hostd, Hostd]
+    interfaces: tuple[Interface, Interface]
+    node: Namespace
+    node_interface: Interface
+    folder: Path
+
+    @contextlib.contextmanager
+    def vm(self, host: int = 0, uuid: str = VM, *addresses: str) -> Iterator[Stand]:
+        """A registered VM that runs there."""
+        pid_file = self.folder / f"{host}-{uuid}.pid"
+        pairs = [(address, self.interfaces[host]) for address in addresses or (ADDRESS,)]
+        with hostd.stand(self.helpers[host]) as process:
+            pid_file.write_text(f"{process.pid}\n")
+            lines = registration(uuid, pid_file, *pairs)
+            assert self.helpers[host].ask(lines) == "ok\n"
+            yield process
+
+    def has(self, address: str = ADDRESS, host: int = 0) -> bool:
+        """Whether the host has the address."""
+        child = self.helpers[host].child
+        assert child is not None
+        return has_address(child.pid, address)
+
+
+@pytest.fixture
+def world(network: Network) -> Iterator[World]:
+    spaces = [network.namespace(name) for name in ("switch", "a", "b", "node")]
+    bridge = spaces[0].bridge()
+    ends = [
+        network.connect(space, bridge, [f"2001:db8:1::{number}/64"]).a
+        for number, space in enumerate(spaces[1:], 1)
+    ]
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(scratch.folder()))
+        folder.chmod(0o755)
+        helpers = []
+        for space in spaces[1:3]:
+            (folder / space.name).mkdir()
+            helpers.append(stack.enter_context(Hostd(space, folder / space.name)))
+        yield World((helpers[0], helpers[1]), (ends[0], ends[1]), spaces[3], ends[2], folder)
+
+
+def _advertisements(world: World) -> socket.socket:
+    """Where the node sees IPv6 frames."""
+    with world.node.entered():
+        seen = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x86DD))
+        seen.bind((world.node_interface.name, 0x86DD))
+    seen.settimeout(wait.PATIENCE)
+    return seen
+
+
+def _next_na(seen: socket.socket, address: str = ADDRESS) -> bytes:
+    """The next neighbour advertisement of the address, with its Ethernet header."""
+    while True:
+        frame = seen.recv(2048)
+        if frame[54] == 136 and frame[62:78] == IPv6Address(address).packed:
+            return frame
+
+
+def _neighbour(world: World) -> str:
+    shown = world.node.ip("-6", "neigh", "show", ADDRESS)
+    return shown.split(" lladdr ")[1].split()[0] if " lladdr " in shown else ""
+
+
+def test_comes_and_goes(world: World) -> None:
+    """The address is the VM's while it runs, and nothing else of the host changes."""
+    name = world.interfaces[0].name
+    dad = {f"net.ipv6.conf.{name}.{key}": 1 for key in ("accept_dad", "dad_transmits")}
+    world.helpers[0].host.sysctl(dad)
+    before = world.helpers[0].host.ip("-6", "-o", "address")
+    with world.vm(0, VM, ADDRESS, SECOND) as vm:
+        assert not world.has()
+        assert vm.ask(f"take {VM}") == "ok"
+        shown = world.helpers[0].host.ip("-6", "-o", "address", "show", "to", f"{ADDRESS}/128")
+        assert "tentative" not in shown and "deprecated" in shown and f"{ADDRESS}/128" in shown
+        assert world.has(SECOND)
+        assert vm.ask(f"yield {VM}") == "ok"
+        assert world.helpers[0].host.ip("-6", "-o", "address") == before
+        assert vm.ask(f"take {VM}") == "ok"
+        assert world.helpers[0].ask(f"forget {VM}\n") == "ok\n"
+        assert world.helpers[0].host.ip("-6", "-o", "address") == before
+
+
+def test_one_given_by_hand(world: World) -> None:
+    """It is the VM's from then on, whatever its prefix length, and goes with the VM."""
+    with world.vm() as vm:
+        world.interfaces[0].add_address(f"{ADDRESS}/64")
+        assert vm.ask(f"yield {VM}") == "ok"
+        assert world.has()
+        assert vm.ask(f"take {VM}") == "ok"
+        assert vm.ask(f"yield {VM}") == "ok"
+        assert not world.has()
+
+
+def test_link_hears_of_it(world: World) -> None:
+    """Three advertisements override what a node knew: it reaches the new host at once."""
+    macs = [interface.mac for interface in world.interfaces]
+    with world.vm(0) as source, world.vm(1) as target, _advertisements(world) as seen:
+        assert source.ask(f"take {VM}") == "ok"
+        world.node.run(["ping", "-c1", ADDRESS])
+        wait.until(lambda: _neighbour(world) == macs[0], "the first host's MAC address")
+        assert source.ask(f"yield {VM}") == "ok"
+        assert target.ask(f"take {VM}") == "ok"
+        wait.until(lambda: _neighbour(world) == macs[1], "the second host's MAC address")
+        world.node.run(["ping", "-c1", ADDRESS])
+        mac = bytes.fromhex(macs[1].replace(":", ""))
+        frames: list[bytes] = []
+        while len(frames) < 3:
+            frame = _next_na(seen)
+            # Not the answer to the ping's solicitation.
+            if frame[6:12] == mac and frame[:6] == bytes.fromhex("333300000001"):
+                frames.append(frame)
+        for frame in frames:
+            assert frame[22:38] == IPv6Address(ADDRESS).packed
+            assert frame[38:54] == IPv6Address("ff02::1").packed
+            assert frame[21] == 255 and frame[58] == 0x20, "hop limit, Override alone"
+            assert frame[78:86] == bytes((2, 1)) + mac
+
+
+def test_strangers(world: World) -> None:
+    """A VM moves its own addresses only, and a user's process none."""
+    helper = world.helpers[0]
+    with world.vm() as vm, world.vm(0, OTHER, SECOND) as other, hostd.stand(helper) as stranger:
+        for process in (other, stranger):
+            answer = process.ask(f"take {VM}")
+            assert answer.startswith(f"error process {process.pid}, who asks, is not the VM's")
+        assert not world.has()
+        assert vm.ask(f"take {VM}") == "ok"
+        assert other.ask(f"yield {VM}").startswith("error")
+        assert vm.ask(f"forget {VM}") == "error forget: only root may do that"
+        assert vm.ask("show") == "error show: only root may do that"
+        assert world.has()
+        assert helper.ask(f"yield {VM}\n") == "ok\n"
+        assert not world.has()
+
+
+def test_pid_file_of_somebody_else(world: World) -> None:
+    """A file that the VM's user can write proves nothing."""
+    with world.vm() as vm:
+        pid_file = world.folder / f"0-{VM}.pid"
+        os.chown(pid_file, hostd.NOBODY, hostd.NOBODY)
+        assert vm.ask(f"take {VM}") == (
+            f"error the pid file {pid_file} is no file that root alone can write"
+        )
+        pid_file.unlink()
+        assert "cannot be opened: No such file" in vm.ask(f"take {VM}")
+        assert not world.has()
+
+
+def test_a_process_that_ends(world: World) -> None:
+    """Whose QEMU is killed has no address."""
+    with world.vm() as vm:
+        assert vm.ask(f"take {VM}") == "ok"
+        vm.child.kill()
+        wait.until(lambda: not world.has(), "an address that is gone")
+        assert f"vm {VM} away" in world.helpers[0].ask("show\n")
+
+
+def test_restart(world: World) -> None:
+    """One that is killed is followed by one that knows all, and finds who has ended."""
+    helper = world.helpers[0]
+    with world.vm() as vm, world.vm(0, OTHER, SECOND) as other:
+        assert vm.ask(f"take {VM}") == "ok"
+        assert other.ask(f"take {OTHER}") == "ok"
+        shown = helper.ask("show\n")
+        helper.kill()
+        world.interfaces[0].remove_address(f"{ADDRESS}/128")
+        helper.start()
+        assert helper.ask("show\n") == shown
+        assert world.has() and world.has(SECOND)
+        helper.kill()
+        other.child.kill()
+        other.child.wait()
+        helper.start()
+        assert world.has() and not world.has(SECOND)
+        vm.child.kill()
+        wait.until(lambda: not world.has(), "an address that is gone")
+        helper.stop()
+        helper.state.write_text("nonsense\n")
+        with pytest.raises(RuntimeError, match="this is not a state file"):
+            helper.start()
+
+
+def test_half_a_line(world: World) -> None:
+    """Who does not go on is hung up on, and holds nobody up."""
+    with socket.socket(socket.AF_UNIX) as slow, world.vm() as vm:
+        slow.settimeout(wait.PATIENCE)
+        slow.connect(str(world.helpers[0].path))
+        slow.sendall(f"take {VM}".encode())
+        assert vm.ask(f"take {VM}") == "ok"
+        assert slow.recv(1) == b""
+
+
+_MANY = """
+import socket, sys
+clients = []
+for _ in range(64):
+    clients.append(socket.socket(socket.AF_UNIX))
+    clients[-1].connect(sys.argv[1])
+print("many", flush=True)
+one = socket.socket(socket.AF_UNIX)
+one.connect(sys.argv[1])
+print("hung up" if one.recv(1) == b"" else "served", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_many_connections(world: World) -> None:
+    """A user has his part of the connections; root is served."""
+    command = [*hostd.AS_NOBODY, "/usr/bin/python3", "-c", _MANY, str(world.helpers[0].path)]
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with world.helpers[0].host.started(command, **streams) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"many\n"
+        assert world.helpers[0].ask("show\n") == "ok\n"
+        assert child.stdout.readline() == b"hung up\n"
+
+
+def test_command(world: World) -> None:
+    """The command shows what there is, and its errors name what is wrong."""
+    helper = world.helpers[0]
+
+    def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
+        return helper.host.run([hostd.binary(), *words], check=False)
+
+    with world.vm() as vm:
+        assert vm.ask(f"take {VM}") == "ok"
+        done = run("show", "--socket", helper.path)
+        name = world.interfaces[0].name
+        pid_file = world.folder / f"0-{VM}.pid"
+        assert done.stdout == f"vm {VM} here {pid_file}\naddress6 {ADDRESS} {name}\n"
+    done = run("--sockets", "x")
+    assert done.returncode == 2 and "--sockets" in done.stderr
+    done = run("--socket", world.folder / "none" / "x", "--state", world.folder / "state")
+    assert done.returncode == 1
+    assert f"cannot listen at '{world.folder}/none/x': No such file" in done.stderr
+    done = run("--socket", helper.path, "--state", world.folder / "state")
+    assert done.returncode == 1 and "Address already in use" in done.stderr

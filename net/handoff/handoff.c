@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The object vmmnet-handoff: the VM's addresses go with it when it migrates
+ *
+ * Theory of operation
+ *
+ * Addresses of a VM are the host's (virtio-vmrpc has them as address6), so what
+ * moves them needs privileges that QEMU has not: vmmnet-hostd does it. No hook
+ * of libvirt runs at the switch-over; so QEMU asks.
+ *
+ * An address must not be on two hosts at once. The source gives it back when
+ * it stands still for the last part of its state, and waits for the answer, for
+ * a time that a guest does not mind. The destination asks for it when the VM
+ * begins to run there, which is after that. If it does not come to this, the
+ * source goes on, and takes it back.
+ *
+ * Taking waits for nothing: sockets of the guest are there when the address is
+ * (hw/vmrpc). While nobody can be asked, QEMU goes on to try.
+ *
+ * Of a VM that was paused before it migrates, no handler is told that it stops;
+ * that its state is about to be completed is what it hears then.
+ */
+#include "qemu/osdep.h"
+
+#include "migration/misc.h"
+#include "net/handoff/talk.h"
+#include "qapi/error.h"
+#include "qemu/error-report.h"
+#include "qemu/main-loop.h"
+#include "qemu/module.h"
+#include "qemu/timer.h"
+#include "qemu/uuid.h"
+#include "qom/object_interfaces.h"
+#include "system/runstate.h"
+#include "trace.h"
+
+#define TYPE_VMMNET_HANDOFF     "vmmnet-handoff"
+#define DEFAULT_PATH            "/run/vmmnet/hostd.sock"
+#define YIELD_MS                200
+#define TAKE_MS                 5000    /* for an answer */
+#define RETRY_MS                1000
+
+typedef enum HandoffState {
+    HANDOFF_WAITING,            /* the VM has not run here */
+    HANDOFF_TAKING,
+    HANDOFF_HELD,
+    HANDOFF_YIELDED,
+    HANDOFF_ERROR,
+} HandoffState;
+
+static const char *const state_names[] = {
+    [HANDOFF_WAITING] = "waiting",
+    [HANDOFF_TAKING] = "taking",
+    [HANDOFF_HELD] = "held",
+    [HANDOFF_YIELDED] = "yielded",
+    [HANDOFF_ERROR] = "error",
+};
+
+OBJECT_DECLARE_SIMPLE_TYPE(VmmnetHandoff, VMMNET_HANDOFF)
+
+struct VmmnetHandoff {
+    Object parent;
+
+    char *vm, *path;
+    HandoffTalk *talk;          /* NULL: the object is not complete */
+    HandoffState state;
+    char *error;                /* NULL: nothing is wrong */
+    bool wanted;                /* the VM is here */
+    bool left;                  /* not any more, as it migrates */
+    QEMUTimer *timer;           /* to ask again */
+    VMChangeStateEntry *vmstate;
+    NotifierWithReturn precopy, migration;
+};
+
+/* It has no name any more while it is finalized. */
+static const char *id_of(const VmmnetHandoff *h)
+{
+    const char *id = object_get_canonical_path_component(OBJECT(h));
+
+    return id ? id : TYPE_VMMNET_HANDOFF;
+}
+
+static void set_state(VmmnetHandoff *h, HandoffState state)
+{
+    h->state = state;
+    trace_vmmnet_handoff_state(id_of(h), state_names[state]);
+}
+
+/* What is wrong still is told once. */
+static void set_error(VmmnetHandoff *h, const char *error)
+{
+    if (error && g_strcmp0(error, h->error)) {
+        warn_report("%s: %s", id_of(h), error);
+    }
+    g_free(h->error);
+    h->error = g_strdup(error);
+}
+
+/* --- answers -------------------------------------------------------------- */
+
+static void take(VmmnetHandoff *h);
+
+static void follow_fd(VmmnetHandoff *h, IOHandler *readable)
+{
+    int fd = handoff_talk_fd(h->talk);
+
+    if (fd >= 0) {
+        qemu_set_fd_handler(fd, readable, NULL, readable ? h : NULL);
+    }
+}
+
+/* @heard: not HANDOFF_NOTHING */
+static void heard_it(VmmnetHandoff *h, HandoffHeard heard, const GError *err)
+{
+    timer_del(h->timer);
+    set_error(h, err ? err->message : NULL);
+    if (heard == HANDOFF_DONE) {
+        set_state(h, h->wanted ? HANDOFF_HELD : HANDOFF_YIELDED);
+        return;
+    }
+    set_state(h, HANDOFF_ERROR);
+    if (heard == HANDOFF_LOST && h->wanted) {
+        timer_mod(h->timer, qemu_clock_get_ms(QEMU_CLOCK_REALTIME) + RETRY_MS);
+    }
+}
+
+static void readable(void *opaque)
+{
+    VmmnetHandoff *h = opaque;
+    int fd = handoff_talk_fd(h->talk);
+    g_autoptr(GError) err = NULL;
+    HandoffHeard heard;
+
+    /* It is closed when the answer is there. */
+    qemu_set_fd_handler(fd, NULL, NULL, NULL);
+    heard = handoff_talk_hear(h->talk, &err);
+    if (heard == HANDOFF_NOTHING) {
+        follow_fd(h, readable);
+    } else {
+        heard_it(h, heard, err);
+    }
+}
+
+static void ask_again(void *opaque)
+{
+    VmmnetHandoff *h = opaque;
+
+    if (h->state == HANDOFF_TAKING) {
+        set_error(h, "vmmnet-hostd does not answer");
+        follow_fd(h, NULL);
+        handoff_talk_hang_up(h->talk);
+    }
+    take(h);
+}
+
+/* --- requests ------------------------------------------------------------- */
+
+static void take(VmmnetHandoff *h)
+{
+    int64_t now = qemu_clock_get_ms(QEMU_CLOCK_REALTIME);
+    g_autoptr(GError) err = NULL;
+
+    h->wanted = true;
+    h->left = false;
+    follow_fd(h, NULL);
+    if (!handoff_talk_ask(h->talk, HANDOFF_TAKE, &err)) {
+        set_error(h, err->message);
+        set_state(h, HANDOFF_ERROR);
+        timer_mod(h->timer, now + RETRY_MS);
+        return;
+    }
+    set_state(h, HANDOFF_TAKING);
+    follow_fd(h, readable);
+    timer_mod(h->timer, now + TAKE_MS);
+}
+
+/* Wait for the answer: the VM does not run. */
+static void yield(VmmnetHandoff *h)
+{
+    g_autoptr(GError) err = NULL;
+    HandoffHeard heard;
+
+    if (!h->wanted) {
+        return;
+    }
+    h->wanted = false;
+    timer_del(h->timer);
+    follow_fd(h, NULL);
+    heard = handoff_talk_settle(h->talk, HANDOFF_YIELD, YIELD_MS, &err);
+    if (heard != HANDOFF_NOTHING) {
+        heard_it(h, heard, err);
+        return;
+    }
+    trace_vmmnet_handoff_late(id_of(h), YIELD_MS);
+    g_prefix_error(&err, "the VM's addresses may stay on this host as well: ");
+    set_error(h, err->message);
+    set_state(h, HANDOFF_ERROR);
+    follow_fd(h, readable);     /* the answer may come, and be of use */
+}
+
+/* --- what happens to the VM ----------------------------------------------- */
+
+static void vm_state_changed(void *opaque, bool running, RunState state)
+{
+    VmmnetHandoff *h = opaque;
+
+    if (running) {
+        take(h);
+    } else if (state == RUN_STATE_FINISH_MIGRATE) {
+        h->left = h->wanted;
+        yield(h);
+    } else if (state == RUN_STATE_SHUTDOWN) {
+        yield(h);
+    }
+}
+
+static int precopy_changed(NotifierWithReturn *notifier, void *data,
+                           Error **errp)
+{
+    VmmnetHandoff *h = container_of(notifier, VmmnetHandoff, precopy);
+    const PrecopyNotifyData *event = data;
+
+    /* Not for a snapshot, with which the VM stays. */
+    if (event->reason == PRECOPY_NOTIFY_COMPLETE &&
+        runstate_check(RUN_STATE_FINISH_MIGRATE) && h->wanted) {
+        h->left = true;
+        yield(h);
+    }
+    return 0;
+}
+
+static int migration_changed(NotifierWithReturn *notifier, MigrationEvent *ev,
+                             Error **errp)
+{
+    VmmnetHandoff *h = container_of(notifier, VmmnetHandoff, migration);
+
+    /* Also of a VM that stays paused. */
+    if (ev->type == MIG_EVENT_PRECOPY_FAILED && h->left) {
+        take(h);
+    }
+    return 0;
+}
+
+/* --- the object ----------------------------------------------------------- */
+
+static void handoff_complete(UserCreatable *uc, Error **errp)
+{
+    VmmnetHandoff *h = VMMNET_HANDOFF(uc);
+    g_autoptr(GError) err = NULL;
+    g_autofree char *vm = NULL;
+    QemuUUID uuid;
+
+    if (!h->vm || qemu_uuid_parse(h->vm, &uuid) < 0) {
+        error_setg(errp, "vm=%s is not the UUID of a VM, such as "
+                   "0a7c1f3e-0000-4000-8000-00000000000a",
+                   h->vm ? h->vm : "");
+        return;
+    }
+    vm = qemu_uuid_unparse_strdup(&uuid);
+    h->talk = handoff_talk_new(h->path, vm);
+    if (!handoff_talk_try(h->talk, &err)) {
+        error_setg(errp, "%s", err->message);
+        g_clear_pointer(&h->talk, handoff_talk_free);
+        return;
+    }
+    h->timer = timer_new_ms(QEMU_CLOCK_REALTIME, ask_again, h);
+    h->vmstate = qemu_add_vm_change_state_handler(vm_state_changed, h);
+    h->precopy.notify = precopy_changed;
+    precopy_add_notifier(&h->precopy);
+    migration_add_notifier(&h->migration, migration_changed);
+    if (runstate_is_running()) {
+        take(h);
+    }
+}
+
+static void handoff_finalize(Object *obj)
+{
+    VmmnetHandoff *h = VMMNET_HANDOFF(obj);
+
+    if (h->talk) {
+        migration_remove_notifier(&h->migration);
+        precopy_remove_notifier(&h->precopy);
+        qemu_del_vm_change_state_handler(h->vmstate);
+        yield(h);
+        follow_fd(h, NULL);
+        timer_free(h->timer);
+        handoff_talk_free(h->talk);
+    }
+    g_free(h->error);
+    g_free(h->path);
+    g_free(h->vm);
+}
+
+static void set_once(VmmnetHandoff *h, char **property, const char *name,
+                     const char *value, Error **errp)
+{
+    if (h->talk) {
+        error_setg(errp, "%s cannot be changed any more", name);
+        return;
+    }
+    g_free(*property);
+    *property = g_strdup(value);
+}
+
+static char *get_vm(Object *obj, Error **errp)
+{
+    return g_strdup(VMMNET_HANDOFF(obj)->vm);
+}
+
+static void set_vm(Object *obj, const char *value, Error **errp)
+{
+    VmmnetHandoff *h = VMMNET_HANDOFF(obj);
+
+    set_once(h, &h->vm, "vm", value, errp);
+}
+
+static char *get_path(Object *obj, Error **errp)
+{
+    return g_strdup(VMMNET_HANDOFF(obj)->path);
+}
+
+static void set_path(Object *obj, const char *value, Error **errp)
+{
+    VmmnetHandoff *h = VMMNET_HANDOFF(obj);
+
+    set_once(h, &h->path, "path", value, errp);
+}
+
+static char *get_state(Object *obj, Error **errp)
+{
+    return g_strdup(state_names[VMMNET_HANDOFF(obj)->state]);
+}
+
+static char *get_error(Object *obj, Error **errp)
+{
+    const char *error = VMMNET_HANDOFF(obj)->error;
+
+    return g_strdup(error ? error : "");
+}
+
+static void handoff_init(Object *obj)
+{
+    VMMNET_HANDOFF(obj)->path = g_strdup(DEFAULT_PATH);
+}
+
+static void handoff_class_init(ObjectClass *oc, void *data)
+{
+    UserCreatableClass *ucc = USER_CREATABLE_CLASS(oc);
+
+    ucc->complete = handoff_complete;
+    object_class_property_add_str(oc, "vm", get_vm, set_vm);
+    object_class_property_set_description(oc, "vm",
+        "UUID that the VM is registered with at vmmnet-hostd");
+    object_class_property_add_str(oc, "path", get_path, set_path);
+    object_class_property_set_description(oc, "path",
+        "UNIX socket of vmmnet-hostd");
+    object_class_property_add_str(oc, "state", get_state, NULL);
+    object_class_property_set_description(oc, "state",
+        "waiting, taking, held, yielded or error");
+    object_class_property_add_str(oc, "error", get_error, NULL);
+    object_class_property_set_description(oc, "error",
+        "what went wrong last; empty: nothing");
+}
+
+static const TypeInfo handoff_info = {
+    .name = TYPE_VMMNET_HANDOFF,
+    .parent = TYPE_OBJECT,
+    .instance_size = sizeof(VmmnetHandoff),
+    .instance_init = handoff_init,
+    .instance_finalize = handoff_finalize,
+    .class_init = handoff_class_init,
+    .interfaces = (InterfaceInfo[]) {
+        { TYPE_USER_CREATABLE },
+        { }
+    }
+};
+
+static void handoff_register_types(void)
+{
+    type_register_static(&handoff_info);
+}
+
+type_init(handoff_register_types);

@@ -1,0 +1,404 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A VM's address goes with it: two hosts, a QEMU without privileges on each, live migrations.
+
+No guest runs; the firmware looks for a disk.  libvirt's part is played: it starts QEMU
+stopped, writes the pid file, registers the VM on both hosts, and lets it run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from vmmnet.qmp import Qmp
+from vmmnet.testbed import hostd, qemu, scratch, wait
+from vmmnet.testbed.hostd import Hostd, has_address, registration
+from vmmnet.testbed.net import Interface, Network
+
+VM = "0a7c1f3e-0000-4000-8000-00000000000a"
+ADDRESS = "2001:db8:1::c0de"
+_LATE = "no answer of vmmnet-hostd within 200 ms"
+
+
+@dataclass
+class Host:
+    """A host with its helper."""
+
+    helper: Hostd
+    interface: Interface
+    folder: Path
+
+    @property
+    def has(self) -> bool:
+        """Whether it has the VM's address."""
+        assert self.helper.child is not None
+        return has_address(self.helper.child.pid, ADDRESS)
+
+
+@dataclass
+class Vm:
+    """A QEMU of user nobody's."""
+
+    host: Host
+    process: qemu.QemuProcess
+    qmp: Qmp
+
+    def status(self) -> str:
+        """How far its migration is."""
+        status: str = self.qmp.command("query-migrate").get("status", "none")
+        return status
+
+    def enable(self, *capabilities: str) -> None:
+        """Give its migration some capabilities."""
+        wanted = [{"capability": name, "state": True} for name in capabilities]
+        self.qmp.command("migrate-set-capabilities", capabilities=wanted)
+
+    def await_status(self, *wanted: str) -> None:
+        """Wait for one of these."""
+        ended = ("completed", "failed", "cancelled")
+
+        def there() -> bool:
+            status = self.status()
+            assert status in wanted or status not in ended, self.process.errors()
+            return status in wanted
+
+        wait.until(there, f"migration: {wanted}")
+
+    def handoff(self, name: str = "state") -> str:
+        """A property of the object."""
+        value: str = self.qmp.command("qom-get", path="/objects/handoff0", property=name)
+        return value
+
+    def await_handoff(self, state: str) -> None:
+        """Wait for a state of the object."""
+        wait.until(lambda: self.handoff() == state, f"an address that is {state}")
+
+    def trace(self) -> list[tuple[float, str]]:
+        """What the object did, and when."""
+        pattern = r"^\d+@(\d+\.\d+):vmmnet_handoff_(?:state handoff0: (\w+)|(late))"
+        found = re.findall(pattern, self.process.stderr_path.read_text(), re.MULTILINE)
+        return [(float(when), state or late) for when, state, late in found]
+
+
+@dataclass
+class World:
+    """The two hosts, looked at all the time."""
+
+    hosts: tuple[Host, Host]
+    folder: Path
+    doubled: list[str] = field(default_factory=list)
+    _serial: int = 0
+
+    @contextlib.contextmanager
+    def vm(
+        self, host: Host, *more: str, run: bool = True, user: Sequence[str] = hostd.AS_NOBODY
+    ) -> Iterator[Vm]:
+        """A QEMU on a host; the VM is registered there."""
+        self._serial += 1
+        folder = host.folder / str(self._serial)
+        folder.mkdir()
+        os.chown(folder, hostd.NOBODY, hostd.NOBODY)
+        image = os.open(qemu.binary(), os.O_PATH)
+        handoff = f"vmmnet-handoff,id=handoff0,vm={VM.upper()},path={host.helper.path}"
+        command = [
+            *(*user, f"/proc/self/fd/{image}", *qemu.firmware_options()),
+            *("-machine", "q35,accel=tcg", "-m", "32", "-nodefaults", "-display", "none"),
+            *("-qmp", f"unix:{folder}/qmp,server=on,wait=off", "-S", "-object", handoff),
+            *("-msg", "timestamp=on", "-trace", "vmmnet_handoff_*", *more),
+        ]
+        netns, stderr = host.interface.namespace.netns, host.folder / f"{self._serial}.log"
+        try:
+            process = qemu.QemuProcess(command, netns=netns, stderr=stderr, pass_fds=[image])
+        finally:
+            os.close(image)
+        try:
+            qmp = Qmp(process.connect(folder / "qmp"))
+            pid_file = host.folder / "vm.pid"
+            pid_file.write_text(f"{process.pid}\n")
+            lines = registration(VM, pid_file, (ADDRESS, host.interface))
+            assert host.helper.ask(lines) == "ok\n"
+            vm = Vm(host, process, qmp)
+            if run:
+                qmp.command("cont")
+            yield vm
+            qmp.close()
+        finally:
+            process.stop()
+
+    @contextlib.contextmanager
+    def source(self, user: Sequence[str] = hostd.AS_NOBODY) -> Iterator[Vm]:
+        """A VM that runs on the first host and has its address."""
+        with self.vm(self.hosts[0], user=user) as vm:
+            vm.await_handoff("held")
+            assert self.owner() is self.hosts[0]
+            yield vm
+
+    @contextlib.contextmanager
+    def target(
+        self,
+        host: Host,
+        *capabilities: str,
+        run: bool = True,
+        user: Sequence[str] = hostd.AS_NOBODY,
+    ) -> Iterator[tuple[Vm, str]]:
+        """A QEMU that waits for the VM, and where."""
+        with self.vm(host, "-incoming", "defer", run=run, user=user) as vm:
+            vm.enable(*capabilities)
+            uri = f"unix:{host.folder / str(self._serial) / 'stream'}"
+            vm.qmp.command("migrate-incoming", uri=uri)
+            yield vm, uri
+
+    def owner(self) -> Host | None:
+        """Whose the address is."""
+        owners = [host for host in self.hosts if host.has]
+        assert len(owners) < 2
+        return owners[0] if owners else None
+
+    def await_owner(self, host: Host | None) -> None:
+        """Wait until it is that one's, or nobody's."""
+        wait.until(lambda: self.owner() is host, "the right owner of the address")
+
+    @contextlib.contextmanager
+    def looked_at(self) -> Iterator[None]:
+        """Look again and again whether both have it: one before and after the other has."""
+        done = threading.Event()
+
+        def look() -> None:
+            a, b = self.hosts
+            while not done.is_set():
+                with contextlib.suppress(OSError, AssertionError):
+                    if a.has and b.has and a.has:
+                        self.doubled.append("at once")
+
+        thread = threading.Thread(target=look)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+
+
+@pytest.fixture
+def world(network: Network) -> Iterator[World]:
+    spaces = [network.namespace(name) for name in ("switch", "a", "b")]
+    bridge = spaces[0].bridge()
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(scratch.folder()))
+        folder.chmod(0o755)
+        hosts = []
+        for number, space in enumerate(spaces[1:], 1):
+            (folder / space.name).mkdir()
+            end = network.connect(space, bridge, [f"2001:db8:1::{number}/64"]).a
+            helper = stack.enter_context(Hostd(space, folder / space.name))
+            hosts.append(Host(helper, end, folder / space.name))
+        yield World((hosts[0], hosts[1]), folder)
+
+
+def _stand_still(vm: Vm, uri: str) -> None:
+    """Begin to migrate, and stop where all but the state of devices has gone."""
+    vm.enable("pause-before-switchover")
+    vm.qmp.command("migrate", uri=uri)
+    vm.await_status("pre-switchover")
+
+
+def _when(vm: Vm, state: str) -> float:
+    """The last time of a state."""
+    return [when for when, what in vm.trace() if what == state][-1]
+
+
+def test_there_and_back(world: World) -> None:
+    """It is nowhere twice; the destination asks when the source has its answer."""
+    with contextlib.ExitStack() as stack:
+        vm = stack.enter_context(world.source())
+        stack.enter_context(world.looked_at())
+        for number in range(1, 5):
+            host = world.hosts[number % 2]
+            target, uri = stack.enter_context(world.target(host))
+            vm.qmp.command("migrate", uri=uri)
+            vm.await_status("completed")
+            target.await_handoff("held")
+            if _LATE in vm.process.errors():
+                pytest.skip("this machine is too busy: a helper had no time for 200 ms")
+            assert world.owner() is host
+            assert vm.handoff() == "yielded" and not vm.handoff("error")
+            assert _when(vm, "yielded") < _when(target, "taking")
+            vm.process.stop()
+            vm = target
+    assert not world.doubled
+    assert world.owner() is None, "QEMU has ended"
+
+
+def test_cancelled(world: World) -> None:
+    """The source takes it back; the destination has never had it."""
+    with world.source() as vm, world.target(world.hosts[1]) as (target, uri):
+        _stand_still(vm, uri)
+        world.await_owner(None)
+        vm.qmp.command("migrate_cancel")
+        vm.await_status("cancelled")
+        world.await_owner(world.hosts[0])
+        assert [state for _, state in target.trace()] == []
+        vm.await_handoff("held")
+
+
+def test_target_dies(world: World) -> None:
+    """The same; and if it dies when the VM is there, the address is nobody's."""
+    with world.source() as vm:
+        with world.target(world.hosts[1]) as (target, uri):
+            _stand_still(vm, uri)
+            world.await_owner(None)
+            os.kill(target.process.pid, signal.SIGKILL)
+            target.process.wait(wait.PATIENCE)
+            vm.qmp.command("migrate-continue", state="pre-switchover")
+            vm.await_status("failed")
+            world.await_owner(world.hosts[0])
+        with world.target(world.hosts[1]) as (target, uri):
+            _stand_still(vm, uri)
+            vm.qmp.command("migrate-continue", state="pre-switchover")
+            vm.await_status("completed")
+            world.await_owner(world.hosts[1])
+            os.kill(target.process.pid, signal.SIGKILL)
+            world.await_owner(None)
+
+
+def test_paused(world: World) -> None:
+    """A VM that migrates while it is paused is on the other host when it goes on there."""
+    with world.source() as vm, world.target(world.hosts[1], run=False) as (target, uri):
+        vm.qmp.command("stop")
+        assert world.owner() is world.hosts[0]
+        _stand_still(vm, uri)
+        assert world.owner() is world.hosts[0]
+        vm.qmp.command("migrate-continue", state="pre-switchover")
+        vm.await_status("completed")
+        target.await_status("completed")
+        world.await_owner(None)
+        target.qmp.command("cont")
+        world.await_owner(world.hosts[1])
+
+
+def test_paused_and_failed(world: World) -> None:
+    """If that fails at its very end, the source has the address again, and stays paused."""
+    with world.source() as vm, world.target(world.hosts[1], run=False) as (target, uri):
+        vm.qmp.command("stop")
+        _stand_still(vm, uri)
+        os.kill(target.process.pid, signal.SIGKILL)
+        target.process.wait(wait.PATIENCE)
+        vm.qmp.command("migrate-continue", state="pre-switchover")
+        vm.await_status("failed")
+        world.await_owner(world.hosts[0])
+        assert vm.qmp.command("query-status")["status"] == "paused"
+
+
+def test_post_copy(world: World) -> None:
+    """The VM goes on at the destination before its memory is there, with the address.
+
+    QEMU is root's, as page faults are not everybody's to handle.
+    """
+    name, host = "postcopy-ram", world.hosts[1]
+    with world.source(user=()) as vm, world.target(host, name, user=()) as (target, uri):
+        vm.enable(name)
+        slow = {"max_bandwidth": 1 << 16, "max_postcopy_bandwidth": 1 << 16}
+        vm.qmp.command("migrate-set-parameters", **slow)
+        vm.qmp.command("migrate", uri=uri)
+        vm.await_status("active")
+        vm.qmp.command("migrate-start-postcopy")
+        world.await_owner(host)
+        assert vm.status() == "postcopy-active"
+        vm.qmp.command("migrate-set-parameters", max_postcopy_bandwidth=0)
+        if _LATE not in vm.process.errors():
+            assert _when(vm, "yielded") < _when(target, "taking")
+        vm.await_status("completed")
+
+
+def test_helper_that_does_not_answer(world: World) -> None:
+    """The VM is not held up for long; and the helper does what it was asked to, at last."""
+    with world.source() as vm, world.target(world.hosts[1]) as (target, uri):
+        child = world.hosts[0].helper.child
+        assert child is not None
+        child.send_signal(signal.SIGSTOP)
+        try:
+            vm.qmp.command("migrate", uri=uri)
+            vm.await_status("completed")
+            assert _LATE in vm.process.errors()
+            assert vm.handoff() == "error" and "may stay on this host" in vm.handoff("error")
+            target.await_handoff("held")
+            assert _when(vm, "late") < _when(target, "taking"), "it did not wait"
+        finally:
+            child.send_signal(signal.SIGCONT)
+        world.hosts[0].helper.ask("show\n")
+        vm.await_handoff("yielded")
+        assert world.owner() is world.hosts[1]
+
+
+def test_helper_that_is_killed(world: World) -> None:
+    """While nobody can be asked the VM runs, and asks again; one that comes back knows it."""
+    host = world.hosts[0]
+    with world.vm(host, run=False) as vm:
+        host.helper.kill()
+        vm.qmp.command("cont")
+        assert vm.handoff() == "error" and str(host.helper.path) in vm.handoff("error")
+        host.helper.start()
+        vm.await_handoff("held")
+        assert not vm.handoff("error")
+        host.helper.kill()
+        host.helper.start()
+        assert world.owner() is host
+        vm.qmp.command("quit")
+        world.await_owner(None)
+
+
+def test_stays(world: World) -> None:
+    """A VM that is paused, or plugs the object in while it runs, has its address."""
+    host = world.hosts[0]
+    with world.source() as vm:
+        vm.qmp.command("stop")
+        assert world.owner() is host
+        vm.qmp.command("cont")
+        vm.qmp.command("object-del", id="handoff0")
+        assert world.owner() is None
+        words: dict[str, Any] = {"qom_type": "vmmnet-handoff", "id": "handoff0", "vm": VM}
+        vm.qmp.command("object-add", **words, path=str(host.helper.path))
+        world.await_owner(host)
+        os.kill(vm.process.pid, signal.SIGTERM)
+        world.await_owner(None)
+
+
+def test_refused(world: World) -> None:
+    """What the helper says is told, and the VM runs."""
+    with world.vm(world.hosts[0], run=False) as vm:
+        assert world.hosts[0].helper.ask(f"forget {VM}\n") == "ok\n"
+        vm.qmp.command("cont")
+        vm.await_handoff("error")
+        assert f"VM {VM} is not registered on this host" in vm.handoff("error")
+        assert "is not registered on this host" in vm.process.errors()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (f"vm={VM},path=/nonexistent/sock", "path=/nonexistent/sock: vmmnet-hostd cannot be asked"),
+        ("vm=web", "vm=web is not the UUID of a VM"),
+        ("path=/run/x", "Parameter 'vm' is missing"),
+    ],
+)
+def test_options(tmp_path: Path, words: str, message: str) -> None:
+    """What is wrong with an option is told with its name."""
+    command: list[str | Path] = [
+        qemu.binary(),
+        *qemu.firmware_options(),
+        "-machine",
+        "q35,accel=tcg",
+        "-S",
+    ]
+    command += ["-nodefaults", "-display", "none", "-object", f"vmmnet-handoff,id=h,{words}"]
+    process = qemu.QemuProcess(command, netns=None, stderr=tmp_path / "log")
+    assert process.wait(wait.PATIENCE) == 1
+    assert message in process.errors()

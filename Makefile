@@ -19,9 +19,10 @@
 #                   the command vmmnet alone, which needs no QEMU of ours;
 #                   make install-ha: vmmnet-ha alone, with its systemd unit;
 #                   make install-hostd: the same for vmmnet-hostd
+#   make deb        Debian packages, into build/deb; docs/packages.md
 #   make clean      drop the builds; make distclean: and everything fetched
 #
-# run, check and bench install the packages they need first.
+# run, check, bench and deb install the packages they need first.
 
 PYTHON  ?= /usr/bin/python3
 RUN     ?=
@@ -45,7 +46,7 @@ build = @qemu/weave && $(PYTHON) qemu/build
 
 .DEFAULT_GOAL := all
 .PHONY: all full lean asan bpf ha hostd guests deps run run-migration run-cvsw check check-quick \
-        bench install install-control install-ha install-hostd clean distclean
+        bench install install-control install-ha install-hostd deb clean distclean
 
 all: $(or $(strip $(configured)),full)
 
@@ -126,6 +127,10 @@ install-ha: ha
 install-hostd: hostd
 	@meson configure build/hostd --prefix=$(shell control/install --print-prefix)
 	@meson install -C build/hostd --quiet $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
+
+deb:
+	@qemu/deps build full deb
+	@debian/make-packages
 
 clean: ; rm -rf $(FULL) $(LEAN) $(ASAN) $(BPF)
 

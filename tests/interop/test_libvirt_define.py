@@ -83,6 +83,8 @@ def test_defined_twice_is_the_same(
     back = document.parse(first)
     assert drift(back) == []
     assert document.text(expand(back)) == document.text(back)
+    form = etree.RelaxNG(file="/usr/share/libvirt/schemas/domain.rng")
+    assert form.validate(back), form.error_log
     file = session.folder / "back.xml"
     file.write_text(first)
     assert libvirt("define", file).status == 0

@@ -88,10 +88,10 @@ def session(world: Lab, number: int, build: Path | None = None) -> Iterator[Sess
         os.mknod(tun, stat.S_IFCHR, Path("/dev/net/tun").stat().st_rdev)
         tun.chmod(0o666)
         script = 'mount --bind "$0" "$1" && mount --bind "$2" /dev/net/tun && shift 2 && exec "$@"'
-        shell = ["sh", "-c", script, paths.BUILD, made.build, tun]
+        shell: list[str | Path] = ["sh", "-c", script, paths.BUILD, made.build, tun]
         log = paths.LOGS / f"libvirtd-{number}.log"
         with log.open("wb") as out:
-            command: list[str | Path] = [*shell, *made.command("libvirtd")]
+            command = [*shell, *made.command("libvirtd")]
             with world.host.started(command, stdout=out, stderr=out) as daemon:
                 wait.accepting(settings / "libvirt-sock", lambda: daemon.poll() is not None)
                 assert daemon.poll() is None, log.read_text()

@@ -55,7 +55,7 @@ def test_the_installed_command(tmp_path: Path) -> None:
     prefix = install(tmp_path / "root")
     command, table = prefix / "bin/vmmnet", tmp_path / "lnid.table"
     assert "keep tenants apart" in call(command, "--help")
-    for room in ("cvsw", "hostvlan"):
+    for room in ("cvsw", "hostvlan", "libvirt"):
         assert "exit status" in call(command, room, "--help")
     assert call(command, "hostvlan", "add", A, "7", "--table", table) == f"{A}: new, in LNID 7\n"
     assert A in call(command, "hostvlan", "list", "--table", table)

@@ -7,14 +7,16 @@ what a daemon keeps is in tests/interop/test_libvirt_define.py.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.libvirt import document
+from vmmnet.libvirt import connect, document
 from vmmnet.libvirt.expand import drift
 from vmmnet.testbed import commandline, paths
 
@@ -47,6 +49,14 @@ def file(tmp_path: Path) -> Path:
     path = tmp_path / "guest.xml"
     path.write_text(DOMAIN)
     return path
+
+
+@pytest.fixture
+def kept() -> Iterator[None]:
+    """The test driver forgets all that it has when its last connection ends."""
+    connection = importlib.import_module("libvirt").open(DAEMON[1])
+    yield
+    connection.close()
 
 
 def libvirt(*words: str | Path) -> commandline.Answer:
@@ -101,17 +111,30 @@ def test_a_daemon_that_is_not_there(file: Path, tmp_path: Path) -> None:
     assert answer.status == 1 and f"no daemon of libvirt of {uri} is reached" in answer.err
 
 
-def test_what_a_daemon_drops_is_refused(file: Path) -> None:
+def test_what_a_daemon_drops_is_refused(file: Path, kept: None) -> None:
     """And nothing is changed: there is no such domain then, or the one of before."""
     answer = libvirt("define", file, *DAEMON)
     assert answer.status == 1, answer
     assert "guest: libvirt does not keep all of it, so that nothing is changed" in answer.err
     assert "-netdev vmmnet-hostvlan-525400000001 is missing" in answer.err
     assert "there is no domain 'guest'" in libvirt("show", "guest", *DAEMON).err
+    file.write_text(DOMAIN.replace(f"<vmmnet:interface mac='{A}' hostvlan='/t'/>", ""))
+    assert libvirt("define", file, *DAEMON).status == 0
+    file.write_text(DOMAIN)
+    assert libvirt("define", file, *DAEMON).status == 1
+    told = json.loads(libvirt("show", "guest", "--json", *DAEMON).out)
+    assert told["net"]["interfaces"] == [] and told["drift"] == [], told
     file.write_text(DOMAIN.replace("<name>guest", "<name>test"))
     assert libvirt("define", file, *DAEMON).status == 1
     told = json.loads(libvirt("show", "test", "--json", *DAEMON).out)
     assert told["net"] is None and told["running"] is True, told
+
+
+def test_a_libvirt_that_is_too_old(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would drop qemu:override: the NIC would be past HostVLAN."""
+    monkeypatch.setattr(connect.Daemon, "version", lambda _: (8, 1, 0))
+    answer = libvirt("define", file, *DAEMON)
+    assert answer.status == 1 and "libvirt 8.1.0 is too old" in answer.err, answer
 
 
 def test_a_domain_without_the_element(file: Path) -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from vmmnet.cvsw.control import audit, entry, report
+from vmmnet.cvsw.control import audit, entry, keys, report
 from vmmnet.cvsw.control.entry import Entry
 from vmmnet.cvsw.control.keys import Timing
 from vmmnet.cvsw.control.nic import PROBE_EVERY, SOURCE
@@ -44,6 +44,8 @@ def test_programs(world: World, plan: Plan) -> None:
         assert any(each.drops for each in nic.table.values())
     red = world.nics["red1"]
     assert sorted(held.is_inbound for held in red.sas.values()) == [False, False, True, True]
+    # Each is made once, though all NICs begin at once.
+    assert red.commands[Type.SET_SA] == 4
 
 
 def test_few_frames(world: World, plan: Plan) -> None:
@@ -427,6 +429,23 @@ def test_rekey(world: World) -> None:
     assert not {held.key for held in old.values()} & {held.key for held in new.values()}
     # Each flow names its association again.
     assert all(each.numbers for each in world.nics["red1"].table.values() if b"\x32" in each.key)
+
+
+def test_rekey_in_spells(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys of many pairs are made a few at a time: nobody else has to wait for all of them."""
+    world.settle()
+    world.run(10.0)
+    old = dict(world.nics["red1"].sas)
+    last = world.fabric.keys.last
+    monkeypatch.setattr(keys, "_SPELL", 0.0)
+    world.fabric.rekey(world.now)
+    assert world.fabric.keys.last == last
+    assert world.fabric.tick(world.now) == world.now
+    assert world.fabric.keys.last == last + 1
+    world.run(30.0)
+    world.settle()
+    world.check_keys()
+    assert not set(old) & set(world.nics["red1"].sas)
 
 
 def test_frames_under_way(world: World) -> None:

@@ -212,6 +212,7 @@ class Fabric:
 
     def _began(self, nic: Nic) -> None:
         self._waiting[nic.mac] = nic
+        self.keys.ended(nic.mac)
         self._admitted.discard(nic.mac)
         self._admit()
 

@@ -22,7 +22,8 @@ from __future__ import annotations
 
 import enum
 import secrets
-from collections import defaultdict, deque
+import time
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -33,6 +34,9 @@ from .sealed import NUMBER_MIN, Association
 GRACE = 5.0
 #: How old an association becomes, seconds.
 REKEY_EVERY = 3600.0
+
+#: How long associations are made at a time, seconds of work: others have to be heard, too.
+_SPELL = 0.02
 
 Ends = tuple[bytes, bytes]
 
@@ -92,8 +96,12 @@ class Keys:
         self._touched, self._ordered = touched, ordered
         self._pairs: dict[Ends, Pair] = {}
         self._of: defaultdict[bytes, dict[Ends, Pair]] = defaultdict(dict)
+        #: Those that are to be made anew, in this order.
+        self._stale = OrderedDict[Pair, None]()
         self._ages: deque[tuple[float, Pair]] = deque()
         self._graces: deque[tuple[float, Pair]] = deque()
+        #: NICs whose session has begun.
+        self._begun: set[bytes] = set()
         self._last = NUMBER_MIN + secrets.randbelow(1 << 31)
         #: Whose an association is that NICs may have, by its number.
         self._ends: dict[int, Ends] = {}
@@ -120,7 +128,7 @@ class Keys:
                 pair = self._pairs[ends] = Pair(*ends, cipher)
                 for mac in ends:
                     self._of[mac][ends] = pair
-                self._begin(pair)
+                self._stale[pair] = None
 
     def restore(self, ends: Ends, number: int, is_used: bool) -> None:
         """An association that an earlier run has made, and of which nobody has the key."""
@@ -147,9 +155,14 @@ class Keys:
     # --- what happens --------------------------------------------------------------------
 
     def began(self, mac: bytes) -> None:
-        """A NIC has a new session: it may have forgotten all."""
+        """A NIC's new session has begun: it may have forgotten all."""
+        self._begun.add(mac)
         for pair in list(self._of[mac].values()):
             self._begin(pair)
+
+    def ended(self, mac: bytes) -> None:
+        """A NIC's session has ended: until the next one has begun, it is given nothing."""
+        self._begun.discard(mac)
 
     def forget_strangers(self, mac: bytes) -> None:
         """Have a NIC delete what no pair knows."""
@@ -191,13 +204,25 @@ class Keys:
             at, pair = self._ages.popleft()
             is_old = pair.step is Step.DONE and pair.made_at + self._timing.rekey_every == at
             if is_old and self._is_live(pair):
-                self._begin(pair)
+                self._stale[pair] = None
+        if self._renew():
+            return now
         return min((queue[0][0] for queue in (self._graces, self._ages) if queue), default=None)
 
     def rekey(self) -> None:
-        """Make all anew."""
-        for pair in list(self._pairs.values()):
-            self._begin(pair)
+        """Make all anew, in the time that tick() is given."""
+        self._stale.update(dict.fromkeys(self._pairs.values()))
+
+    def _renew(self) -> bool:
+        """Make some anew; returns whether more are to be."""
+        until = time.perf_counter() + _SPELL
+        while self._stale:
+            pair, _ = self._stale.popitem(last=False)
+            if self._is_live(pair):
+                self._begin(pair)
+            if time.perf_counter() >= until:
+                break
+        return bool(self._stale)
 
     # --- what is so ----------------------------------------------------------------------
 
@@ -226,13 +251,17 @@ class Keys:
         return self._pairs.get((pair.sender, pair.receiver)) is pair
 
     def _are_open(self, pair: Pair) -> bool:
-        ends = (self._nics.get(pair.sender), self._nics.get(pair.receiver))
-        return all(nic is not None and nic.session.is_open for nic in ends)
+        ends = (pair.sender, pair.receiver)
+        return all(
+            mac in self._begun and mac in self._nics and self._nics[mac].session.is_open
+            for mac in ends
+        )
 
     def _begin(self, pair: Pair) -> None:
         if pair.next is not None and pair.next.number != pair.outbound:
             pair.old.append(pair.next.number)
         pair.next, pair.step = None, Step.NEW
+        self._stale.pop(pair, None)
         if not self._are_open(pair):
             return
         self._last = max(NUMBER_MIN, (self._last + 1) & 0xFFFFFFFF)

@@ -10,6 +10,7 @@ blue2 --+
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import signal
 import socket
@@ -148,6 +149,11 @@ class Bed:
         """What the controllers have in etcd."""
         return self.etcd.ctl("get", "--prefix", "/vmmnet/cvsw", *tls_of(self.folder))
 
+    def lease(self) -> int:
+        """Whoever leads, leads with it."""
+        words = ["get", "--print-value-only", "/vmmnet/cvsw/live/leader"]
+        return int(json.loads(self.etcd.ctl(*words, *tls_of(self.folder)))["lease"])
+
     def mtus(self) -> set[int]:
         """What NICs tell their guests."""
         with self.wires.still():
@@ -247,6 +253,14 @@ def test_etcd_is_lost(bed: Bed) -> None:
     bed.etcd.start()
     wait.until(lambda: alpha.sharing()["leads"], "alpha leads again")
     alpha.settled()
+
+    # Its lease ends, and it is elected anew: NICs get new keys, and nothing else.
+    before, numbers = bed.orders("blue1", "blue2"), bed.seals_by("red1")
+    assert numbers
+    bed.etcd.ctl("lease", "revoke", f"{bed.lease():x}", *tls_of(bed.folder))
+    wait.until(lambda: bed.seals_by("red1") and not bed.seals_by("red1") & numbers, "new keys")
+    alpha.settled()
+    assert bed.orders("blue1", "blue2") == before
 
     key = bed.folder / "1.key"
     key.rename(bed.folder / "elsewhere")

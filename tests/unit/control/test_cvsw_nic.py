@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from vmmnet.cvsw.control import audit, entry, keys, report
+from vmmnet.cvsw.control import audit, entry, fabric, keys, report
 from vmmnet.cvsw.control.entry import Entry
 from vmmnet.cvsw.control.keys import Timing
 from vmmnet.cvsw.control.nic import PROBE_EVERY, SOURCE
@@ -44,8 +44,6 @@ def test_programs(world: World, plan: Plan) -> None:
         assert any(each.drops for each in nic.table.values())
     red = world.nics["red1"]
     assert sorted(held.is_inbound for held in red.sas.values()) == [False, False, True, True]
-    # Each is made once, though all NICs begin at once.
-    assert red.commands[Type.SET_SA] == 4
 
 
 def test_few_frames(world: World, plan: Plan) -> None:
@@ -406,6 +404,16 @@ def test_replayed_registration(world: World) -> None:
 
 
 # --- keys ---------------------------------------------------------------------------------
+
+
+def test_keys_are_made_once(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of NICs that wait until others have begun, too."""
+    monkeypatch.setattr(fabric, "_ADMITTED_MAX", 1)
+    world = World()
+    world.populate(plan)
+    world.settle()
+    world.check_keys()
+    assert [world.nics[name].commands[Type.SET_SA] for name in ("red1", "red2", "red3")] == [4] * 3
 
 
 def test_rekey(world: World) -> None:

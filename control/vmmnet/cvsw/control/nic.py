@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import enum
 import itertools
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -113,6 +114,8 @@ class Nic:
         #: Numbers of associations that the NIC may have, and when they are to go.
         self.numbers: dict[int, None] = {}
         self._retired: dict[int, float] = {}
+        #: When the first of these is to go, or before.
+        self._retired_at = math.inf
         self.counters = {
             **dict.fromkeys(("sessions", "flows_set", "flows_deleted", "flows_mended"), 0),
             "refused": 0,
@@ -159,7 +162,7 @@ class Nic:
         """Have it forget an association at a time, if it ever had it."""
         if number in self.numbers:
             self.troubles.pop(number, None)
-            self._retired.setdefault(number, at)
+            self._retired_at = min(self._retired_at, self._retired.setdefault(number, at))
 
     # --- frames and time -----------------------------------------------------------------
 
@@ -380,11 +383,13 @@ class Nic:
     def _delete_retired(self) -> float | None:
         if not self.session.is_open or self._is_lost:
             return None
-        due = [number for number, at in self._retired.items() if at <= self._now]
-        for number in due:
-            del self._retired[number]
-            self._order(Type.DELETE_SA, delete_sa(number), self._forgotten(number))
-        return min(self._retired.values(), default=None)
+        if self._retired_at <= self._now:
+            due = [number for number, at in self._retired.items() if at <= self._now]
+            for number in due:
+                del self._retired[number]
+                self._order(Type.DELETE_SA, delete_sa(number), self._forgotten(number))
+            self._retired_at = min(self._retired.values(), default=math.inf)
+        return self._retired_at if self._retired else None
 
     def _forgotten(self, number: int) -> Callable[[Answer], None]:
         def answered(answer: Answer) -> None:

@@ -175,7 +175,3 @@ def group_mac(group: Address) -> bytes:
 
 def _own(subtype: int, rest: bytes) -> bytes:
     return struct.pack(">HHIH", _EXPERIMENTER, 10 + len(rest), _CVSW, subtype) + rest
-
-
-def _pad(octets: bytes) -> bytes:
-    return octets + bytes(-len(octets) % 8)

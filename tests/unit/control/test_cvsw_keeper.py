@@ -139,9 +139,12 @@ def test_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(alone, "_WRITE_AFTER", 0.01)
     written: list[state.State] = []
     write = state.write
-    monkeypatch.setattr(
-        state, "write", lambda path, what: (written.append(what), write(path, what))
-    )
+
+    def note(path: Path, what: state.State) -> None:
+        written.append(what)
+        write(path, what)
+
+    monkeypatch.setattr(state, "write", note)
 
     async def run() -> None:
         led = Led()

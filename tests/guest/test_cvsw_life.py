@@ -160,7 +160,6 @@ def bed() -> Iterator[Bed]:
             kernel="6.12",
             memory="256M",
             smp=QUEUES,
-            packages=("ethtool",),
             devices=[nic],
             arguments=arguments,
         )

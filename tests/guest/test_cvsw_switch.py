@@ -40,7 +40,7 @@ class Tenants:
 def tenants() -> Iterator[Tenants]:
     with switched.bed() as bed:
         one, two = bed.hosts
-        red = (bed.vm("red1", "red", 1, one), bed.vm("red2", "red", 2, two, packages=("ethtool",)))
+        red = (bed.vm("red1", "red", 1, one), bed.vm("red2", "red", 2, two))
         blue = bed.vm("blue1", "blue", 3, two)
         bed.start_controller()
         with switched.started([*red, blue]):

@@ -28,6 +28,7 @@ PACKAGES = (
     "busybox",
     "ca-certificates",
     "curl",
+    "ethtool",
     "iperf3",
     "iproute2",
     "iputils-ping",

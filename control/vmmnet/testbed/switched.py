@@ -181,7 +181,6 @@ class Bed:
         *,
         series: str = "6.12",
         ipv6: bool = False,
-        packages: tuple[str, ...] = (),
     ) -> Vm:
         """A VM on a host, to be started."""
         tap = self.tap(host, number)
@@ -198,7 +197,6 @@ class Bed:
             ipv6=ipv6,
             memory="256M",
             smp=1,
-            packages=packages,
             devices=[nic],
             arguments=arguments,
         )

@@ -179,6 +179,50 @@ def _edit(session: Session, old: str, new: str) -> None:
     session.virsh("define", file)
 
 
+def test_check(world: Lab, domain: Path, session: Session, libvirt: Callable[..., Answer]) -> None:
+    """The host is in order; then a NIC past the filter, an edit, and a file with three faults."""
+    world.host.sysctl({"net.ipv4.ping_group_range": "0 0"})
+    libvirt("define", domain)
+    nic = session.folder / "nic.xml"
+    tree = ElementTree.fromstring("<interface><mac/><model type='virtio'/></interface>")
+    libvirt_session.on_tap(tree, "tap1", f"{_MAC[:-1]}7")
+    libvirt_session.tap(world.host, "tap1", world.host.bridge("others"))
+    nic.write_text(ElementTree.tostring(tree, encoding="unicode"))
+    # The daemon alone sees it at its place there.
+    text = domain.read_text().replace(str(session.build), str(paths.BUILD))
+    file = session.folder / "here.xml"
+    file.write_text(text)
+    with world.host.entered():
+        answer = libvirt("check", file)
+        assert answer.status == 0 and f"{file}: no fault found" in answer.out, answer
+        assert _faults(libvirt("check", "guest", "--json")) == []
+        session.virsh("start", "guest")
+        try:
+            session.virsh("attach-device", "guest", nic)
+            (found,) = _faults(libvirt("check", "guest", "--json"))
+            assert f"attach tap1 {_MAC[:-1]}7" in found["remedy"], found
+        finally:
+            session.virsh("destroy", "guest")
+        _edit(session, "hostvlan=", "check-sender='on' hostvlan=")
+        (found,) = _faults(libvirt("check", "guest", "--json"))
+        assert "<vmmnet:net> was changed" in found["wrong"], found
+        text = text.replace(VM_ADDRESS, "2001:db8:bad::1")
+        file.write_text(text.replace("address6=", "policy='/none' address6="))
+        wrong = {each["wrong"] for each in _faults(libvirt("check", file, "--json"))}
+        assert wrong == {"is no address of this host", "does not exist"}
+        emulator = document.parse(text).findtext("devices/emulator")
+        file.write_text(text.replace(f">{emulator}<", ">/usr/bin/true<"))
+        told = libvirt("check", file).out
+    assert "emulator /usr/bin/true: this QEMU has no -netdev hostvlan" in told, told
+
+
+def _faults(answer: Answer) -> list[dict[str, str]]:
+    """What is told besides notes, and besides the emulator."""
+    found = json.loads(answer.out)["findings"]
+    faults = [each for each in found if each["severity"] == "fault"]
+    return [each for each in faults if not each["about"].startswith("emulator")]
+
+
 def test_qemu_takes_all_at_one_nic(
     domain: Path, session: Session, libvirt: Callable[..., Answer]
 ) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from vmmnet.hostvlan import options, output
+from vmmnet.hostvlan.completion import FILES
 from vmmnet.hostvlan.options import Parser, Refused, Status, UsageError
 
 _BRIEF = "networks of libvirt's domains, from one element in their XML"
@@ -28,12 +29,13 @@ A domain says in its metadata what network it has:
 'define' makes of it what libvirt and QEMU take, in place of 'virsh define'.
 
   vmmnet libvirt define --print guest.xml         what it comes to
+  vmmnet libvirt check guest.xml                  what would fail on this host
   vmmnet libvirt define guest.xml
   virsh start guest
   vmmnet libvirt show guest
 
 exit status: {Status.DONE:d}  done
-             {Status.REFUSED:d}  it cannot be done; what is said tells why
+             {Status.REFUSED:d}  it cannot be done, or there is a fault; what is said tells why
              {Status.USAGE:d}  the command line is wrong
              {Status.INTERRUPTED:d}  interrupted
 environment: LIBVIRT_DEFAULT_URI, the daemon, as for virsh
@@ -54,6 +56,18 @@ Show what <vmmnet:net> of a domain asks for, and whether the domain is so ('drif
 'virsh edit' changes the element without what it comes to: 'define' follows.
 """
 
+_CHECK = f"""\
+Find what of a domain with <vmmnet:net> will fail on this host, before it does: the emulator
+and what it lacks, files that QEMU's user cannot read, addresses, limits. Each finding has
+its remedy in the line below it.
+
+DOMAIN is one of the daemon; FILE, which has a '/' in it or ends in .xml ('-': stdin), is
+what 'define' takes. No daemon is asked about a file, but with --connect for its version.
+Run it as root, as only root may look at all of a host.
+
+The exit status is {Status.REFUSED:d} if there is a fault; notes are no faults.
+"""
+
 
 def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
     """Add ``libvirt`` to the command ``vmmnet``."""
@@ -68,6 +82,14 @@ def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument(
         "--print", action="store_true", help="print what it comes to; no daemon is asked"
     )
+    parser = options.command(
+        subparsers, "check", _check, "find what of a domain will fail on this host", _CHECK
+    )
+    action = parser.add_argument(
+        "subject", metavar="DOMAIN|FILE", help="a domain's name or UUID, or its XML"
+    )
+    action.complete = _domains_and_files  # type: ignore[attr-defined]
+    _add_connect(parser)
     parser = options.command(subparsers, "show", _show, "the element of a domain", _SHOW)
     action = parser.add_argument("domain", metavar="DOMAIN", help="its name or UUID")
     action.complete = _domains  # type: ignore[attr-defined]
@@ -107,6 +129,10 @@ def _define(given: argparse.Namespace) -> int:
     return _run("define", given)
 
 
+def _check(given: argparse.Namespace) -> int:
+    return _run("check", given)
+
+
 def _show(given: argparse.Namespace) -> int:
     return _run("show", given)
 
@@ -133,6 +159,11 @@ def _domains(line: Any, current: str) -> Iterable[str]:
             return daemon.names()
     except Refused:
         return []
+
+
+def _domains_and_files(line: Any, current: str) -> Iterable[str]:
+    """Files once it is seen that one is meant."""
+    return [FILES] if "/" in current else _domains(line, current)
 
 
 def _refuse(given: argparse.Namespace, text: str) -> int:

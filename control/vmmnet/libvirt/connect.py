@@ -24,6 +24,10 @@ class Daemon:
         number = self._call(self._connection.getLibVersion)
         return number // 1_000_000, number // 1000 % 1000, number % 1000
 
+    def uri(self) -> str:
+        """Where it is, with the default put in."""
+        return str(self._call(self._connection.getURI))
+
     def names(self) -> list[str]:
         """All domains."""
         return sorted(each.name() for each in self._call(self._connection.listAllDomains))

@@ -15,10 +15,7 @@ from vmmnet.hostvlan.options import Refused, Status
 
 from . import connect, document, element
 from .element import BadElement, Net
-from .expand import differences, expand
-
-# The first with qemu:override, by which a NIC uses another netdev.
-_OLDEST = (8, 2, 0)
+from .expand import OLDEST, differences, expand
 
 
 def run(given: argparse.Namespace) -> int:
@@ -39,7 +36,7 @@ def _define(
     name = _name(path, domain)
     there = daemon.has(name)
     if not (domain.findtext("uuid") or "").strip():
-        _identify(domain, daemon.uuid(name) if there else str(uuid.uuid4()))
+        document.identify(domain, daemon.uuid(name) if there else str(uuid.uuid4()))
     expanded = _expanded(path, domain)
     net = element.read(expanded)
     _check_version(daemon, net)
@@ -112,18 +109,9 @@ def _name(path: Path, domain: etree._Element) -> str:
     return name
 
 
-def _identify(domain: etree._Element, text: str) -> None:
-    """Give the domain a UUID, so that it is the one of before when it is defined again."""
-    for old in domain.findall("uuid"):
-        domain.remove(old)
-    node = etree.Element("uuid")
-    node.text = text
-    domain.find("name").addnext(node)
-
-
 def _check_version(daemon: connect.Daemon, net: Net | None) -> None:
     version = daemon.version()
-    if net is not None and net.interfaces and version < _OLDEST:
+    if net is not None and net.interfaces and version < OLDEST:
         raise Refused(
             f"libvirt {'.'.join(map(str, version))} is too old: a NIC uses these netdevs by"
             f" qemu:override, which 8.2 has"

@@ -34,6 +34,15 @@ def parse(text: str | bytes) -> etree._Element:
     return root
 
 
+def identify(domain: etree._Element, text: str) -> None:
+    """Give a domain, which has a name, a UUID: defined again it is the one of before."""
+    for old in domain.findall("uuid"):
+        domain.remove(old)
+    node = etree.Element("uuid")
+    node.text = text
+    domain.find("name").addnext(node)
+
+
 def text(domain: etree._Element) -> str:
     """A domain as text."""
     return str(etree.tostring(domain, encoding="unicode", pretty_print=True))

@@ -144,9 +144,35 @@ def test_a_domain_without_the_element(file: Path) -> None:
 
 
 def test_domains_are_offered() -> None:
-    assert commandline.run("_complete", "libvirt", "").out == "define\nshow\n"
-    offered = commandline.run("_complete", "libvirt", "show", *DAEMON, "")
-    assert offered.out == "test\n"
+    assert commandline.run("_complete", "libvirt", "").out == "check\ndefine\nshow\n"
+    for command in ("show", "check"):
+        offered = commandline.run("_complete", "libvirt", command, *DAEMON, "")
+        assert offered.out == "test\n"
+    assert commandline.run("_complete", "libvirt", "check", "./g").out == ":files\n"
+
+
+def test_check_of_a_file(file: Path) -> None:
+    """It takes no daemon, and what is found is told with its remedy."""
+    answer = libvirt("check", file)
+    assert answer.status == 1 and answer.err == "", answer
+    lines = answer.out.splitlines()
+    found = lines.index("fault: table /t: does not exist")
+    assert lines[found + 1].startswith("    'vmmnet hostvlan add"), lines
+    told = json.loads(libvirt("check", file, "--json").out)
+    assert told["domain"] == str(file)
+    assert told["faults"] == sum(each["severity"] == "fault" for each in told["findings"]) > 0
+    file.write_text("<network/>")
+    answer = libvirt("check", file)
+    assert answer.status == 1 and "<network> is no domain of libvirt" in answer.err
+
+
+def test_check_of_a_domain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the element nothing is looked at; nor where the daemon is another host's."""
+    answer = libvirt("check", "test", *DAEMON)
+    assert answer.status == 0 and answer.out.endswith("test: no fault found\n"), answer
+    monkeypatch.setattr(connect.Daemon, "uri", lambda _: "qemu+ssh://other/system")
+    answer = libvirt("check", "test", *DAEMON)
+    assert answer.status == 1 and "run it on other" in answer.err
 
 
 @pytest.mark.parametrize(("module", "package"), [("lxml", "python3-lxml"), ("libvirt", "python3-")])

@@ -10,12 +10,13 @@ What it makes it knows again by names (``names``): IDs of ``-netdev``, ``-device
 ``-object`` in ``qemu:commandline``, aliases of devices, and for ``qemu:override`` the ID of
 the netdev that a property names.  All else in the domain is the user's.
 
-``made`` lists what is ours in a domain, ``digest`` is a number for that, and ``drift`` says
-how it differs from what ``expand`` would make.
+``made`` lists what is ours in a domain, ``digest`` is a number for that, ``drift`` says how it
+differs from what ``expand`` would make, and ``asked`` what QEMU has to know for it.
 """
 
 from .drifting import differences, drift
-from .inventory import digest, made
+from .inventory import asked, digest, made
+from .qemu import OLDEST
 from .whole import expand
 
-__all__ = ["differences", "digest", "drift", "expand", "made"]
+__all__ = ["OLDEST", "asked", "differences", "digest", "drift", "expand", "made"]

@@ -37,6 +37,25 @@ def digest(domain: etree._Element) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 
 
+def asked(domain: etree._Element) -> dict[tuple[str, str], set[str]]:
+    """What QEMU has to know for what is ours: kinds by their option, without its ``-``.
+
+    Of a device the properties that it is given, too: QEMU tells which it has.
+    """
+    result: dict[tuple[str, str], set[str]] = {}
+    for words in qemu.ours(domain):
+        given = words.json()
+        kind = str(given.get("driver", "")) or words.value.partition(",")[0]
+        known = result.setdefault((words.option.removeprefix("-"), kind), set())
+        known.update(set(given) - {"driver", "id", "bus", "addr"})
+    for alias in qemu.aliases(domain):
+        properties = qemu.overridden(domain, alias)
+        if "driver" in properties:
+            known = result.setdefault(("device", properties["driver"].value), set())
+            known.update(set(properties) - {"driver"})
+    return result
+
+
 def _nics(domain: etree._Element) -> Iterator[Item]:
     overridden = dict.fromkeys(qemu.aliases(domain))
     asked = _asked(domain)

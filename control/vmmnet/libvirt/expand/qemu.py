@@ -17,6 +17,9 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from .. import names
 
+#: The first libvirt with qemu:override, by which a NIC uses another netdev.
+OLDEST = (8, 2, 0)
+
 _OPTIONS = ("-netdev", "-device", "-object")
 # What is overridden beside the key of a switch in a NIC.
 _SWITCH = ("driver", "control-secret", "miss", "flows", "masks", "link-mtu", "tunnel-gso")

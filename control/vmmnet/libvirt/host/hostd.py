@@ -19,22 +19,27 @@ class HostdError(Exception):
 
 
 def _ask(path: Path, request: str) -> None:
+    answer = _answer(path, request)
+    if answer != "ok":
+        text = answer.removeprefix("error ") or "it closed the connection"
+        raise HostdError(f"vmmnet-hostd: {text}")
+
+
+def _answer(path: Path, request: str) -> str:
+    """The first line of the answer; empty: it closed the connection."""
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(_PATIENCE)
             connection.connect(str(path))
             connection.sendall(request.encode())
             with connection.makefile("rb") as answers:
-                answer = answers.readline(_LONGEST_ANSWER).decode(errors="replace").strip()
+                return answers.readline(_LONGEST_ANSWER).decode(errors="replace").strip()
     except FileNotFoundError:
         raise HostdError(f"{path} does not exist: 'systemctl start vmmnet-hostd'") from None
     except TimeoutError:
         raise HostdError(f"{path}: no answer within {_PATIENCE:g} s") from None
     except OSError as error:
         raise HostdError(f"{path}: {error.strerror}") from None
-    if answer != "ok":
-        text = answer.removeprefix("error ") or "it closed the connection"
-        raise HostdError(f"vmmnet-hostd: {text}")
 
 
 def register(
@@ -51,3 +56,9 @@ def register(
 def forget(uuid: str, path: Path = SOCKET) -> None:
     """Take from a VM what it was let have.  Raises HostdError."""
     _ask(path, f"forget {uuid}\n")
+
+
+def probe(path: Path = SOCKET) -> None:
+    """Whether it answers, be it that this user may not ask.  Raises HostdError."""
+    if not _answer(path, "show\n"):
+        raise HostdError(f"{path}: it closed the connection")

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``vmmnet libvirt check``: what of a domain will fail on this host, before it does.
+
+Theory of operation.  ``core.findings`` is a pure function from a domain and facts of the host
+(``facts.Host``) to findings.  Checks are grouped by what they are about: ``definition``,
+``emulator``, ``files`` with ``apparmor``, and ``network``.  ``host`` gathers the facts, and
+only those that the element makes matter are asked for.  ``command`` is what people run.
+"""
+
+from .command import run
+
+__all__ = ["run"]

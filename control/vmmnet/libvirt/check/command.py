@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``vmmnet libvirt check``: a domain of a daemon, or a file, on this host."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import uuid
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from vmmnet.hostvlan import output
+from vmmnet.hostvlan.options import Refused, Status
+
+from .. import connect, document
+from . import core
+from .facts import Domain, Finding
+from .host import ThisHost
+
+
+def is_file(subject: str) -> bool:
+    """Whether a word of the command line is a file rather than a domain."""
+    return subject == "-" or "/" in subject or subject.endswith(".xml")
+
+
+def run(given: argparse.Namespace) -> int:
+    """``check DOMAIN|FILE``."""
+    uri = given.connect or os.environ.get("LIBVIRT_DEFAULT_URI", "")
+    if is_file(given.subject):
+        domain = _of_file(given.subject, given.connect)
+    else:
+        with connect.opened(given.connect) as daemon:
+            uri = daemon.uri()
+            _here(uri)
+            domain = _of_daemon(given.subject, daemon)
+    host = ThisHost(session=urlsplit(uri).path == "/session")
+    return _report(given, domain.name, list(core.findings(domain, host)))
+
+
+def _here(uri: str) -> None:
+    """All else is looked at on this host."""
+    where = urlsplit(uri).hostname
+    if where:
+        raise Refused(f"{uri} is another host's: run it on {where}, as it looks at that host")
+
+
+def _of_daemon(name: str, daemon: connect.Daemon) -> Domain:
+    defined = document.parse(daemon.defined(name))
+    running = document.parse(daemon.running(name)) if daemon.is_running(name) else None
+    return Domain(defined.findtext("name"), defined, running, version=daemon.version())
+
+
+def _of_file(subject: str, uri: str | None) -> Domain:
+    try:
+        domain = document.read(Path(subject))
+    except OSError as error:
+        raise Refused(f"{subject}: {error.strerror}") from None
+    except document.BadDocument as error:
+        raise Refused(f"{subject}: {error}") from None
+    version = None
+    if uri is not None:
+        with connect.opened(uri) as daemon:
+            _here(daemon.uri())
+            version = daemon.version()
+    if domain.find("name") is not None and not (domain.findtext("uuid") or "").strip():
+        # 'define' gives it one.
+        document.identify(domain, str(uuid.uuid4()))
+    return Domain(subject, domain, is_file=True, version=version)
+
+
+def _report(given: argparse.Namespace, name: str, found: list[Finding]) -> int:
+    found.sort(key=lambda each: each.severity)
+    faults = sum(each.severity == "fault" for each in found)
+    if given.json:
+        listed = [
+            {
+                "severity": each.severity,
+                "about": each.about,
+                "wrong": each.wrong,
+                "remedy": each.remedy,
+            }
+            for each in found
+        ]
+        output.print_json({"domain": name, "faults": faults, "findings": listed})
+    else:
+        for each in found:
+            print(f"{each.severity}: {each.about}: {each.wrong}\n    {each.remedy}")
+        if not faults:
+            print(f"{name}: no fault found")
+    return Status.REFUSED if faults else Status.DONE

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""All checks of a domain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .. import element
+from ..element import BadElement
+from . import definition, emulator, files, network
+from .facts import Domain, Finding, Host
+
+
+def findings(domain: Domain, host: Host) -> Iterator[Finding]:
+    """What is wrong with a domain on a host, faults and notes."""
+    try:
+        net = element.read(domain.defined)
+    except BadElement as error:
+        yield definition.bad(domain, error)
+        return
+    if net is None:
+        told = "the domain has no <vmmnet:net>, so that nothing was looked at"
+        yield Finding(domain.name, told, "docs/libvirt-element.md has an example", "note")
+        return
+    yield from definition.check(domain, net, host)
+    yield from emulator.check(domain, host)
+    yield from files.check(domain, net, host)
+    yield from network.check(domain, net, host)

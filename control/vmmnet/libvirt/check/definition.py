@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Checks of a domain's definition: its expansion, the daemon, and what runs instead of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..element import BadElement, Net
+from ..expand import OLDEST, drift, made
+from .facts import Domain, Finding, Host
+
+
+def bad(domain: Domain, error: BadElement) -> Finding:
+    """An element that cannot be carried out."""
+    remedy = f"put it right in the XML, then {_define(domain)}"
+    return Finding(domain.name, str(error), remedy)
+
+
+def check(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
+    """The definition and what runs."""
+    try:
+        yield from _drift(domain, net)
+    except BadElement as error:
+        yield bad(domain, error)
+    if net.interfaces and domain.version is not None and domain.version < OLDEST:
+        version = ".".join(map(str, domain.version))
+        told = f"{version} is too old: a NIC uses these netdevs by qemu:override, which 8.2 has"
+        yield Finding("libvirt", told, "install libvirt 8.2 or later")
+    if domain.running is not None:
+        yield from _running(domain, net, host)
+
+
+def _drift(domain: Domain, net: Net) -> Iterator[Finding]:
+    differs = drift(domain.defined)
+    if not differs:
+        return
+    if domain.is_file:
+        # No host has it yet; what of it is old is replaced.
+        if net.digest is not None:
+            told = "; ".join(differs)
+            yield Finding(domain.name, told, f"{_define(domain)} replaces it", "note")
+        return
+    yield Finding(domain.name, "; ".join(differs), _define(domain))
+
+
+def _define(domain: Domain) -> str:
+    if domain.is_file:
+        return f"'vmmnet libvirt define {domain.name}'"
+    return (
+        f"'virsh dumpxml --inactive --security-info {domain.name} >FILE',"
+        " 'vmmnet libvirt define FILE'"
+    )
+
+
+def _running(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
+    if made(domain.running) != made(domain.defined):
+        told = "it runs with other words than it is defined with"
+        yield Finding(domain.name, told, "they count from its next start on", "note")
+    if not any(each.hostvlan for each in net.interfaces):
+        return
+    defined = _nics(domain.defined)
+    for mac, nic in _nics(domain.running).items():
+        if mac in defined or mac in host.filtered():
+            continue
+        target = nic.find("target")
+        tap = "INTERFACE" if target is None else target.get("dev", "INTERFACE")
+        told = "the NIC was plugged in while the domain ran, and has no HostVLAN before it"
+        yield Finding(mac, told, f"'vmmnet hostvlan attach {tap} {mac}'")
+
+
+def _nics(domain: Any) -> dict[str, Any]:
+    found = domain.iterfind("devices/interface/mac")
+    return {each.get("address", "").lower(): each.getparent() for each in found}

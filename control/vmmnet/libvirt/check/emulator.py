@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Checks of the emulator: that it can be run, and has what the expansion asks of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..element import BadElement
+from ..expand import asked, expand
+from . import apparmor, ways
+from .facts import RUN, Domain, Finding, Host
+
+_PACKAGE = "install vmmnet-qemu, and write <emulator>/usr/bin/qemu-system-x86_64-vmmnet</emulator>"
+
+
+def check(domain: Domain, host: Host) -> Iterator[Finding]:
+    """The emulator, also under AppArmor."""
+    path = _path(domain)
+    wrong = ways.trouble(path, RUN, host)
+    if wrong is not None:
+        yield Finding(f"emulator {path}", wrong.text, wrong.remedy or _PACKAGE, wrong.severity)
+        if wrong.severity == "fault":
+            return
+    yield from _confined(path, domain, host)
+    yield from _lacking(path, domain, host)
+
+
+def _path(domain: Domain) -> Path:
+    named = (domain.defined.findtext("devices/emulator") or "").strip()
+    if named:
+        return Path(named)
+    kind = domain.defined.find("os/type")
+    machine = "x86_64" if kind is None else kind.get("arch", "x86_64")
+    # libvirt's choice.
+    return Path(f"/usr/bin/qemu-system-{machine}")
+
+
+def _confined(path: Path, domain: Domain, host: Host) -> Iterator[Finding]:
+    rules = apparmor.of(domain, host)
+    if rules is None or apparmor.allows(rules, str(path), "rx"):
+        return
+    remedy = f"add '{path} rmix,' to {apparmor.LOCAL}"
+    if path.parent != Path("/usr/bin"):
+        remedy += f", and '{path} PUx,' to {apparmor.DAEMON}"
+    told = "AppArmor does not let guests of libvirt run it"
+    yield Finding(f"emulator {path}", told, f"{remedy}; or {_PACKAGE}")
+
+
+def _lacking(path: Path, domain: Domain, host: Host) -> Iterator[Finding]:
+    """Devices and options that the expansion names, and QEMU does not know."""
+    try:
+        wanted = asked(expand(domain.defined))
+    except BadElement:
+        # Told already.
+        return
+    for (option, kind), names in wanted.items():
+        text = host.help(path, option, f"{kind},help" if option == "device" else "help")
+        if text is None:
+            told = f"it did not answer to '-{option} help', so that its devices are not known"
+            yield Finding(f"emulator {path}", told, f"try it: '{path} -{option} help'", "note")
+            return
+        if option != "device":
+            if kind not in text.split():
+                yield _lacks(path, f"-{option} {kind}")
+            continue
+        known = set(re.findall(r"^\s+([\w.-]+)=", text, re.MULTILINE))
+        if not known:
+            yield _lacks(path, f"-device {kind}")
+        elif names - known:
+            options = ", ".join(sorted(names - known))
+            yield _lacks(path, f"-device {kind} with the option{_s(names - known)} {options}")
+
+
+def _s(names: set[str]) -> str:
+    return "" if len(names) == 1 else "s"
+
+
+def _lacks(path: Path, what: str) -> Finding:
+    return Finding(f"emulator {path}", f"this QEMU has no {what}", _PACKAGE)

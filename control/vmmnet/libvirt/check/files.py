@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Checks of the files that the element names: tables, policies, keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..element import Net
+from ..model import Cvsw, Mip6, options
+from . import apparmor, ways
+from .facts import READ, Domain, Finding, Host
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file that QEMU reads."""
+
+    path: Path
+    kind: str
+    #: How to have it, if there is none.
+    missing: str
+    #: QEMU watches its folder for another one of that name; keys are read once.
+    watched: bool = False
+
+
+def check(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
+    """Files, by modes, by AppArmor and by SELinux."""
+    named = {each.path: each for each in _files(net)}
+    if named and host.user() is None:
+        told = "this host has no user that QEMU could run as, so that files are not checked for it"
+        yield Finding("QEMU's user", told, "name one with 'user' in qemu.conf", "note")
+    for each in named.values():
+        yield from _file(each, host)
+    rules = apparmor.of(domain, host)
+    if rules is not None:
+        yield from _confined(rules, list(named.values()), net)
+    if host.selinux() and apparmor.is_confined(domain, host):
+        for folder in dict.fromkeys(each.parent for each in named):
+            told = "SELinux is enforcing, and libvirt labels no file that only the element names"
+            remedy = (
+                f"'semanage fcontext -a -t virt_content_t \"{folder}(/.*)?\"',"
+                f" 'restorecon -R {folder}'"
+            )
+            yield Finding(str(folder), told, remedy, "note")
+
+
+def _files(net: Net) -> Iterator[_File]:
+    if net.sockets is not None and net.sockets.policy is not None:
+        written = "write it (docs/vmrpc-policy.md), or leave 'policy' out"
+        yield _File(net.sockets.policy, "policy", written, watched=True)
+    for nic in net.interfaces:
+        if nic.hostvlan is not None:
+            made = f"'vmmnet hostvlan add {nic.mac} LNID --table {nic.hostvlan}' makes it"
+            yield _File(nic.hostvlan, "table", made, watched=True)
+        yield from _keys(nic.mip6)
+        yield from _keys(nic.cvsw)
+
+
+def _keys(part: Mip6 | Cvsw | None) -> Iterator[_File]:
+    for name, value in options(part).items() if part is not None else ():
+        if isinstance(value, Path):
+            yield _File(value, name, "put the key there, for QEMU's user alone")
+
+
+def _file(file: _File, host: Host) -> Iterator[Finding]:
+    about = f"{file.kind} {file.path}"
+    wrong = ways.trouble(file.path, READ, host, owned=not file.watched)
+    if wrong is not None:
+        yield Finding(about, wrong.text, wrong.remedy or file.missing, wrong.severity)
+        return
+    user = host.user()
+    if file.watched and user is not None:
+        folder = host.way(file.path)[-2]
+        if not user.may(folder, READ):
+            told = f"QEMU's user, {user.name}, may not watch its folder, and notices a change late"
+            yield Finding(about, told, f"'chmod a+r {folder.path}'", "note")
+
+
+def _confined(rules: str, named: list[_File], net: Net) -> Iterator[Finding]:
+    for each in named:
+        lines = [(f"{each.path.parent}/", "r")] if each.watched else []
+        lines.append((str(each.path), "r"))
+        missing = [line for line in lines if not apparmor.allows(rules, *line)]
+        if missing:
+            yield _not_allowed(f"{each.kind} {each.path}", missing)
+    if net.handoff and not apparmor.allows(rules, apparmor.HOSTD, "rw"):
+        yield _not_allowed(apparmor.HOSTD, [(apparmor.HOSTD, "rw")])
+
+
+def _not_allowed(about: str, missing: list[tuple[str, str]]) -> Finding:
+    lines = " and ".join(f"'{path} {permissions},'" for path, permissions in missing)
+    told = "AppArmor does not let guests of libvirt have it"
+    return Finding(about, told, f"add {lines} to {apparmor.LOCAL}")

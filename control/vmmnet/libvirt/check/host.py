@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Facts of the host that this runs on."""
+
+from __future__ import annotations
+
+import functools
+import grp
+import os
+import pwd
+import re
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from vmmnet.hostvlan import mac, ports
+
+from ..host import address6, conf, hostd
+from . import apparmor
+from .facts import Node, User
+
+# Debian's and Fedora's, in whose libvirt they are built in.
+_USERS = ("libvirt-qemu", "qemu")
+# Seconds until a QEMU that is only to print a list is given up.
+_PATIENCE = 10.0
+_SETTING = re.compile(r"^\s*(\w+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|(\d+))", re.MULTILINE)
+_ACL = "system.posix_acl_access"
+_APPARMOR = Path("/etc/apparmor.d")
+
+
+def settings(text: str) -> dict[str, str]:
+    """Settings of libvirt's qemu.conf that are one word or number."""
+    return {name: "".join(values) for name, *values in _SETTING.findall(text)}
+
+
+class ThisHost:
+    """This host, for a daemon of the system or, ``session``, one of the user's own."""
+
+    def __init__(self, *, session: bool) -> None:
+        self._session = session
+
+    def qemu_conf(self) -> Mapping[str, str] | None:
+        """``Host.qemu_conf``."""
+        return self._conf
+
+    def user(self) -> User | None:
+        """``Host.user``."""
+        return self._user
+
+    def way(self, path: Path) -> list[Node]:
+        """``Host.way``."""
+        real = path.resolve(strict=True)
+        return [_node(each) for each in (*reversed(real.parents), real)]
+
+    def help(self, emulator: Path, option: str, what: str) -> str | None:
+        """``Host.help``. libvirt asks as QEMU's user, and so does this: it may be any program."""
+        user, identity = self.user(), dict[str, Any]()
+        if os.geteuid() == 0 and user is not None and user.uid:
+            groups = sorted(user.groups)
+            identity = {"user": user.uid, "group": groups[0], "extra_groups": groups}
+        try:
+            done = subprocess.run(
+                [emulator, f"-{option}", what],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_PATIENCE,
+                cwd="/",
+                env={"PATH": os.defpath},
+                **identity,
+            )
+        except (OSError, subprocess.SubprocessError):
+            return None
+        # One that cannot be loaded, or has crashed, has not said no.
+        return done.stdout.decode(errors="replace") if done.returncode in (0, 1) else None
+
+    def has_address6(self, address: str) -> bool:
+        """``Host.has_address6``."""
+        return address6.is_here(address)
+
+    def address6_device(self, address: str) -> str | None:
+        """``Host.address6_device``."""
+        return conf.read().address6_device or address6.device(address)
+
+    def hostd(self) -> str:
+        """``Host.hostd``."""
+        if not hostd.SOCKET.exists():
+            return f"{hostd.SOCKET} does not exist"
+        try:
+            hostd.probe()
+        except hostd.HostdError as error:
+            return str(error)
+        return ""
+
+    def sysctl(self, name: str) -> str | None:
+        """``Host.sysctl``."""
+        return _read(Path("/proc/sys", *name.split(".")))
+
+    def apparmor(self) -> str | None:
+        """``Host.apparmor``. libvirt confines nobody's session."""
+        enabled = _read(Path("/sys/module/apparmor/parameters/enabled"))
+        if self._session or enabled != "Y" or not (_APPARMOR / apparmor.GUESTS).exists():
+            return None
+        return "\n".join(apparmor.flat(_texts, apparmor.GUESTS))
+
+    def selinux(self) -> bool:
+        """``Host.selinux``."""
+        return not self._session and _read(Path("/sys/fs/selinux/enforce")) == "1"
+
+    def filtered(self) -> set[str]:
+        """``Host.filtered``."""
+        try:
+            return {mac.text(each.mac) for each in ports.attached() if each.mac is not None}
+        except (ports.PortsError, OSError):
+            return set()
+
+    @functools.cached_property
+    def _conf(self) -> Mapping[str, str] | None:
+        folder = Path("/etc")
+        if self._session:
+            folder = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+        try:
+            return settings((folder / "libvirt/qemu.conf").read_text(errors="replace"))
+        except PermissionError:
+            return None
+        except OSError:
+            return {}
+
+    @functools.cached_property
+    def _user(self) -> User | None:
+        if self._session:
+            uid = os.getuid()
+            return User(_name(uid), uid, frozenset((os.getgid(), *os.getgroups())))
+        given = self._conf or {}
+        for name in [given["user"]] if given.get("user") else _USERS:
+            try:
+                return _user(name, given.get("group", ""))
+            except KeyError:
+                continue
+        return None
+
+
+def _user(name: str, group: str) -> User:
+    """By a name or, as ``+64055``, a number; the group may be empty. Raises KeyError."""
+    number = name.removeprefix("+")
+    user = pwd.getpwuid(int(number)) if number.isdecimal() else pwd.getpwnam(name)
+    own = user.pw_gid
+    if group:
+        number = group.removeprefix("+")
+        own = int(number) if number.isdecimal() else grp.getgrnam(group).gr_gid
+    return User(user.pw_name, user.pw_uid, frozenset(os.getgrouplist(user.pw_name, own)))
+
+
+def _name(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def _node(path: Path) -> Node:
+    found = path.stat()
+    try:
+        acl = _ACL in os.listxattr(path)
+    except OSError:
+        acl = False
+    return Node(path, found.st_uid, found.st_gid, found.st_mode, acl)
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return None
+
+
+def _texts(name: str) -> list[str]:
+    """What is at a name below AppArmor's folder: a file, or all files of a folder."""
+    place = _APPARMOR / name
+    try:
+        files = sorted(place.iterdir()) if place.is_dir() else [place]
+    except OSError:
+        return []
+    return [text for each in files if (text := _read(each)) is not None]

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Checks of what the sockets of a VM take from the host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..element import Net, Sockets
+from ..host import conf
+from .facts import Domain, Finding, Host
+
+_PING = "net.ipv4.ping_group_range"
+_PORTS = "net.ipv4.ip_unprivileged_port_start"
+_HTTP = 80
+# QEMU's default, and what it has open beside sockets of the guest.
+_SOCKETS = 16384
+_OTHERS = 256
+
+
+def check(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
+    """Addresses, ports, ping, descriptors; nothing for a domain without sockets."""
+    if net.sockets is None:
+        return
+    if net.sockets.address6 is not None:
+        address = str(net.sockets.address6)
+        yield from _handoff(address, host) if net.handoff else _address(address, host)
+    yield from _ping(host)
+    yield from _ports(host)
+    yield from _descriptors(net.sockets, host)
+
+
+def _address(address: str, host: Host) -> Iterator[Finding]:
+    if not host.has_address6(address):
+        remedy = (
+            f"'ip -6 address add {address}/128 dev INTERFACE', or handoff='on' of <vmmnet:net>"
+            " lets vmmnet-hostd do it"
+        )
+        yield Finding(f"address6 {address}", "is no address of this host", remedy)
+
+
+def _handoff(address: str, host: Host) -> Iterator[Finding]:
+    silent = host.hostd()
+    if silent:
+        yield Finding("vmmnet-hostd", silent, "'systemctl enable --now vmmnet-hostd'")
+    try:
+        device = host.address6_device(address)
+    except ValueError as error:
+        yield Finding(str(conf.PATH), str(error), "put the line right (docs/libvirt-hook.md)")
+        return
+    if device is None:
+        told = "is in no prefix of an interface of this host, so that vmmnet-hostd has no place"
+        remedy = f"name the interface with 'address6-device' in {conf.PATH}"
+        yield Finding(f"address6 {address}", told, remedy)
+
+
+def _ping(host: Host) -> Iterator[Finding]:
+    user, text = host.user(), host.sysctl(_PING)
+    if user is None or text is None:
+        return
+    first, last = map(int, text.split())
+    if not any(first <= each <= last for each in user.groups):
+        told = f"is '{first} {last}', without a group of QEMU's user, {user.name}: no ping"
+        group = min(user.groups)
+        yield Finding(_PING, told, f"'sysctl {_PING}=\"{group} {group}\"'")
+
+
+def _ports(host: Host) -> Iterator[Finding]:
+    text = host.sysctl(_PORTS)
+    if text is not None and int(text) > _HTTP:
+        told = f"is {text}, so that servers of the guest get no port below that"
+        yield Finding(_PORTS, told, f"'sysctl {_PORTS}={_HTTP}', if it shall have some", "note")
+
+
+def _descriptors(sockets: Sockets, host: Host) -> Iterator[Finding]:
+    settings = host.qemu_conf()
+    if settings is None:
+        told = "may be read by root alone, so that its user and max_files are not known"
+        yield Finding("qemu.conf", told, "run this as root", "note")
+        return
+    wanted = sockets.max_sockets or _SOCKETS
+    needed = wanted + _OTHERS
+    text = settings.get("max_files", "0")
+    limit = int(text) if text.isdecimal() else 0
+    if limit >= needed:
+        return
+    have = f"is {limit}" if limit else "is not set, so that QEMU has as many as the daemon"
+    told = f"{have}; {wanted} sockets take {needed}, and a guest without gets EMFILE"
+    remedy = f"'max_files = {needed}' in qemu.conf, and restart the daemon"
+    # Who has not asked for a number may never use that many.
+    yield Finding("max_files", told, remedy, "fault" if limit or sockets.max_sockets else "note")

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whether QEMU's user gets at a file, by the modes of all that leads to it."""
+
+from __future__ import annotations
+
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from .facts import RUN, SEARCH, Host
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Why it does not; an empty remedy: nothing about the mode is wrong."""
+
+    text: str
+    remedy: str = ""
+    severity: Literal["fault", "note"] = "fault"
+
+
+def trouble(path: Path, access: int, host: Host, owned: bool = False) -> Trouble | None:
+    """Why QEMU's user cannot read or run a file; None: it can.
+
+    ``owned``: it is a secret, so that it shall not be everybody's.
+    """
+    try:
+        *folders, file = host.way(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return Trouble("does not exist")
+    except PermissionError as error:
+        told = f"you may not look into {error.filename or path}, so that it was not checked"
+        return Trouble(told, "run this as root", "note")
+    except OSError as error:
+        return Trouble(f"cannot be had: {error.strerror}")
+    if not stat.S_ISREG(file.mode):
+        return Trouble("is no file")
+    if access == RUN and not file.mode & 0o111:
+        return Trouble("is not executable", f"'chmod a+x {file.path}'")
+    user = host.user()
+    if user is None:
+        # Told once, not for each file.
+        return None
+    for folder in folders:
+        if not user.may(folder, SEARCH):
+            told = f"QEMU's user, {user.name}, may not pass through {folder.path}"
+            return Trouble(told, f"'chmod a+x {folder.path}'")
+    if user.may(file, access):
+        return None
+    if access == RUN:
+        return Trouble(f"QEMU's user, {user.name}, may not run it", f"'chmod a+rx {file.path}'")
+    secret = f"'chown {user.name} {file.path}', 'chmod 400 {file.path}'"
+    remedy = secret if owned else f"'chmod a+r {file.path}'"
+    return Trouble(f"QEMU's user, {user.name}, may not read it", remedy)

@@ -1,0 +1,436 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``vmmnet libvirt check``: each fault that is planted is found, with its remedy."""
+
+from __future__ import annotations
+
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lxml import etree  # type: ignore[import-untyped]
+from vmmnet.libvirt import names
+from vmmnet.libvirt.check import apparmor, core
+from vmmnet.libvirt.check.facts import Domain, Finding, Node, User
+from vmmnet.libvirt.expand import expand
+from vmmnet.libvirt.host.conf import BadConf
+
+A, B = "52:54:00:00:00:0a", "52:54:00:00:00:0b"
+VM = "2001:db8:1::c0de"
+EMULATOR = "/usr/bin/qemu-system-x86_64-vmmnet"
+TABLE = "/var/lib/vmmnet/lnid.table"
+POLICY = "/etc/vmmnet/guest.policy"
+KEY = "/etc/vmmnet/keys/red1"
+HOSTD = "/run/vmmnet/hostd.sock"
+SOCKETS = f"<vmmnet:sockets address6='{VM}' policy='{POLICY}'/>"
+NIC = (
+    f"<vmmnet:interface mac='{A}' hostvlan='{TABLE}'>"
+    f"<vmmnet:cvsw control-secret='{KEY}' miss='drop'/></vmmnet:interface>"
+)
+RULES = f"""
+  {EMULATOR} rmix,
+  /var/lib/vmmnet/ r,
+  /var/lib/vmmnet/*.table r,
+  /etc/vmmnet/ r,
+  /etc/vmmnet/{{*.policy,keys/**}} r,
+  {HOSTD} rw,
+"""
+USER = User("libvirt-qemu", 64055, frozenset((107, 64055)))
+
+
+def _files() -> dict[str, int]:
+    files = {EMULATOR: 0o755, TABLE: 0o644, POLICY: 0o644, KEY: 0o444}
+    return {path: stat.S_IFREG | mode for path, mode in files.items()}
+
+
+def _devices() -> dict[tuple[str, str], str]:
+    sockets = ["address6", "policy", "dns", "max-sockets"]
+    switch = ["netdev", "control-secret", "miss"]
+    return {
+        ("device", "virtio-vmrpc-pci,help"): _options("virtio-vmrpc-pci", sockets),
+        ("device", "virtio-net-cvsw-pci,help"): _options("virtio-net-cvsw-pci", switch),
+        ("netdev", "help"): "Available netdev backend types:\nstage\nhostvlan\nmip6\ntap\n",
+        ("object", "help"): "List of user creatable objects:\n  secret\n  vmmnet-handoff\n",
+    }
+
+
+def _options(device: str, options: list[str]) -> str:
+    return f"{device} options:\n" + "".join(f"  {each}=<str>\n" for each in options)
+
+
+@dataclass
+class World:
+    """A host that is in order; what is planted is set in it."""
+
+    conf: dict[str, str] | None = field(default_factory=lambda: {"max_files": "32768"})
+    as_user: User | None = USER
+    #: Modes of files, and of folders that are not 0755; all are root's.
+    modes: dict[str, int] = field(default_factory=_files)
+    acls: set[str] = field(default_factory=set)
+    qemu: dict[tuple[str, str], str] | None = field(default_factory=_devices)
+    addresses: set[str] = field(default_factory=lambda: {VM})
+    devices: dict[str, str] = field(default_factory=lambda: {VM: "eth0"})
+    host_conf: str = ""
+    silent: str = ""
+    sysctls: dict[str, str] = field(
+        default_factory=lambda: {
+            "net.ipv4.ping_group_range": "0\t2147483647",
+            "net.ipv4.ip_unprivileged_port_start": "80",
+        }
+    )
+    rules: str | None = None
+    enforcing: bool = False
+    ebpf: set[str] = field(default_factory=set)
+
+    def qemu_conf(self) -> dict[str, str] | None:
+        """What is planted."""
+        return self.conf
+
+    def user(self) -> User | None:
+        """What is planted."""
+        return self.as_user
+
+    def way(self, path: Path) -> list[Node]:
+        """By the modes."""
+        if str(path) not in self.modes:
+            raise FileNotFoundError(2, "No such file or directory", str(path))
+        return [self._node(each) for each in (*reversed(path.parents), path)]
+
+    def _node(self, path: Path) -> Node:
+        mode = self.modes.get(str(path), stat.S_IFDIR | 0o755)
+        return Node(path, 0, 0, mode, str(path) in self.acls)
+
+    def help(self, emulator: Path, option: str, what: str) -> str | None:
+        """Of the one emulator."""
+        assert str(emulator) == EMULATOR
+        return None if self.qemu is None else self.qemu.get((option, what), "")
+
+    def has_address6(self, address: str) -> bool:
+        """Of the addresses."""
+        return address in self.addresses
+
+    def address6_device(self, address: str) -> str | None:
+        """Of the devices."""
+        if self.host_conf:
+            raise BadConf(self.host_conf)
+        return self.devices.get(address)
+
+    def hostd(self) -> str:
+        """What is planted."""
+        return self.silent
+
+    def sysctl(self, name: str) -> str | None:
+        """What is planted."""
+        return self.sysctls.get(name)
+
+    def apparmor(self) -> str | None:
+        """What is planted."""
+        return self.rules
+
+    def selinux(self) -> bool:
+        """What is planted."""
+        return self.enforcing
+
+    def filtered(self) -> set[str]:
+        """What is planted."""
+        return self.ebpf
+
+
+def domain(inside: str = SOCKETS + NIC, net: str = "", more: str = "") -> Any:
+    """A domain with a NIC, not expanded; ``more`` is beside its devices."""
+    return etree.fromstring(f"""
+        <domain type='kvm'><name>guest</name><uuid>00000000-0000-4000-9000-000000000001</uuid>
+          <metadata><vmmnet:net xmlns:vmmnet='{names.NET}' {net}>{inside}</vmmnet:net></metadata>
+          <os><type arch='x86_64' machine='q35'>hvm</type></os>
+          <devices>
+            <emulator>{EMULATOR}</emulator>
+            <interface type='bridge'><mac address='{A}'/><source bridge='br0'/>
+              <model type='virtio'/></interface>
+          </devices>{more}
+        </domain>""")
+
+
+def check(world: World, defined: Any = None, **given: Any) -> list[Finding]:
+    """What is found of a domain, by default one that is expanded."""
+    defined = expand(domain()) if defined is None else defined
+    return list(core.findings(Domain("guest", defined, **given), world))
+
+
+def only(found: list[Finding], severity: str = "fault") -> Finding:
+    """The one finding that there is."""
+    assert len(found) == 1, found
+    assert found[0].severity == severity and found[0].remedy, found
+    return found[0]
+
+
+def test_a_host_that_is_in_order() -> None:
+    assert check(World()) == []
+    assert check(World(rules=RULES), expand(domain(net="handoff='on'"))) == []
+    assert check(World(), version=(8, 2, 0), running=expand(domain())) == []
+
+
+def test_a_domain_without_the_element_is_not_looked_at() -> None:
+    bare = domain()
+    bare.remove(bare.find("metadata"))
+    assert "no <vmmnet:net>" in only(check(World(modes={}), bare), "note").wrong
+
+
+# The definition
+
+
+def test_a_domain_that_was_never_expanded() -> None:
+    found = only(check(World(), domain()))
+    assert "never expanded" in found.wrong and "vmmnet libvirt define FILE" in found.remedy
+    assert check(World(), domain(), is_file=True) == []
+
+
+def test_drift() -> None:
+    edited = expand(domain())
+    edited.find(f"metadata/*/{names.net('interface')}").set("check-sender", "on")
+    found = only(check(World(), edited))
+    assert "<vmmnet:net> was changed" in found.wrong and "check-sender=on" in found.wrong
+    only(check(World(), edited, is_file=True), "note")
+
+
+def test_an_element_that_is_wrong() -> None:
+    found = only(check(World(modes={}), domain(SOCKETS.replace("address6", "adress6"))))
+    assert "is it 'address6'?" in found.wrong
+
+
+@pytest.mark.parametrize("how", ["<driver name='vhost'/>", ""])
+def test_frames_that_go_past_qemu(how: str) -> None:
+    """By vhost, or by the type of the NIC; the rest of the host is looked at all the same."""
+    wrong = domain()
+    nic = wrong.find("devices/interface")
+    if how:
+        nic.append(etree.fromstring(how))
+    else:
+        nic.set("type", "hostdev")
+    found = check(World(addresses=set()), wrong)
+    assert len(found) == 2 and "past QEMU" in found[0].wrong and "address6" in found[1].about
+
+
+def test_a_libvirt_that_is_too_old() -> None:
+    found = only(check(World(), version=(8, 1, 0)))
+    assert found.about == "libvirt" and "8.1.0 is too old" in found.wrong
+    assert check(World(), expand(domain(SOCKETS)), version=(8, 1, 0)) == []
+
+
+def _plugged(into: Any) -> Any:
+    nic = f"<interface type='bridge'><mac address='{B}'/><target dev='vnet1'/></interface>"
+    into.find("devices").append(etree.fromstring(nic))
+    return into
+
+
+def test_a_nic_that_was_plugged_in_past_the_filter() -> None:
+    running = _plugged(expand(domain()))
+    found = only(check(World(), running=running))
+    assert found.about == B and f"attach vnet1 {B}" in found.remedy
+    assert check(World(ebpf={B}), running=running) == []
+    # Who has no filter at all wants none.
+    plain = expand(domain(SOCKETS))
+    assert check(World(), plain, running=_plugged(expand(domain(SOCKETS)))) == []
+
+
+def test_a_domain_that_runs_with_other_words() -> None:
+    found = only(check(World(), running=expand(domain(SOCKETS))), "note")
+    assert "other words" in found.wrong
+
+
+# The emulator
+
+
+def test_no_emulator() -> None:
+    world = World()
+    del world.modes[EMULATOR]
+    found = only(check(world))
+    assert EMULATOR in found.about and "does not exist" in found.wrong
+    assert "vmmnet-qemu" in found.remedy
+
+
+def test_an_emulator_that_cannot_be_run() -> None:
+    world = World()
+    world.modes[EMULATOR] = stat.S_IFREG | 0o644
+    assert "not executable" in only(check(world)).wrong
+    world.modes[EMULATOR] = stat.S_IFREG | 0o750
+    assert "libvirt-qemu, may not run it" in only(check(world)).wrong
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "wrong"),
+    [
+        (("device", "virtio-vmrpc-pci,help"), "", "-device virtio-vmrpc-pci"),
+        (("device", "virtio-net-cvsw-pci,help"), "", "-device virtio-net-cvsw-pci"),
+        (
+            ("device", "virtio-vmrpc-pci,help"),
+            _options("virtio-vmrpc-pci", ["address6"]),
+            "-device virtio-vmrpc-pci with the option policy",
+        ),
+        (("netdev", "help"), "tap\nuser\n", "-netdev hostvlan"),
+        (("object", "help"), "  secret\n", "-object vmmnet-handoff"),
+    ],
+)
+def test_a_qemu_that_lacks_something(asked: tuple[str, str], said: str, wrong: str) -> None:
+    world = World()
+    assert world.qemu is not None
+    world.qemu[asked] = said
+    found = only(check(world, expand(domain(net="handoff='on'"))))
+    assert found.wrong == f"this QEMU has no {wrong}" and EMULATOR in found.about
+
+
+def test_a_qemu_that_does_not_answer() -> None:
+    assert "did not answer" in only(check(World(qemu=None)), "note").wrong
+
+
+# Files
+
+
+@pytest.mark.parametrize(
+    ("path", "remedy"),
+    [(TABLE, "vmmnet hostvlan add"), (POLICY, "write it"), (KEY, "put the key there")],
+)
+def test_a_file_that_is_missing(path: str, remedy: str) -> None:
+    world = World()
+    del world.modes[path]
+    found = only(check(world))
+    assert path in found.about and "does not exist" in found.wrong and remedy in found.remedy
+
+
+@pytest.mark.parametrize(
+    ("path", "mode", "wrong", "remedy"),
+    [
+        (TABLE, 0o600, "may not read it", f"'chmod a+r {TABLE}'"),
+        (KEY, 0o400, "may not read it", f"'chown libvirt-qemu {KEY}', 'chmod 400 {KEY}'"),
+        (
+            "/etc/vmmnet/keys",
+            0o700,
+            "pass through /etc/vmmnet/keys",
+            "'chmod a+x /etc/vmmnet/keys'",
+        ),
+        ("/var/lib/vmmnet", 0o750, "pass through /var/lib/vmmnet", "'chmod a+x /var/lib/vmmnet'"),
+    ],
+)
+def test_a_file_that_qemu_cannot_read(path: str, mode: int, wrong: str, remedy: str) -> None:
+    world = World()
+    world.modes[path] = (stat.S_IFREG if path in world.modes else stat.S_IFDIR) | mode
+    found = only(check(world))
+    assert wrong in found.wrong and found.remedy == remedy
+    world.acls.add(path)
+    assert check(world) == []
+
+
+def test_a_folder_that_qemu_cannot_watch() -> None:
+    world = World()
+    world.modes["/var/lib/vmmnet"] = stat.S_IFDIR | 0o711
+    assert "notices a change late" in only(check(world), "note").wrong
+
+
+def test_no_user() -> None:
+    found = only(check(World(as_user=None)), "note")
+    assert found.about == "QEMU's user"
+
+
+# AppArmor, SELinux
+
+
+@pytest.mark.parametrize(
+    ("rule", "about", "line"),
+    [
+        ("/var/lib/vmmnet/ r,", TABLE, "'/var/lib/vmmnet/ r,'"),
+        ("/var/lib/vmmnet/*.table r,", TABLE, f"'{TABLE} r,'"),
+        ("/etc/vmmnet/ r,", POLICY, "'/etc/vmmnet/ r,'"),
+        (f"{HOSTD} rw,", HOSTD, f"'{HOSTD} rw,'"),
+        (f"{EMULATOR} rmix,", EMULATOR, f"'{EMULATOR} rmix,'"),
+    ],
+)
+def test_a_rule_that_is_missing(rule: str, about: str, line: str) -> None:
+    handing = expand(domain(net="handoff='on'"))
+    world = World(rules=RULES.replace(rule, ""))
+    assert world.rules != RULES
+    found = only(check(world, handing))
+    assert about in found.about and "AppArmor" in found.wrong
+    assert line in found.remedy and apparmor.LOCAL in found.remedy
+    assert world.conf is not None
+    world.conf["security_driver"] = "none"
+    assert check(world, handing) == []
+
+
+def test_a_domain_that_is_not_confined() -> None:
+    loose = expand(domain(more="<seclabel type='none' model='apparmor'/>"))
+    assert check(World(rules=""), loose) == []
+    assert check(World(enforcing=True), loose) == []
+    assert check(World(rules=""), expand(domain(more="<seclabel type='none' model='dac'/>")))
+
+
+def test_selinux() -> None:
+    found = check(World(enforcing=True))
+    assert {each.about for each in found} == {"/etc/vmmnet", "/etc/vmmnet/keys", "/var/lib/vmmnet"}
+    assert all(each.severity == "note" and "virt_content_t" in each.remedy for each in found)
+
+
+# Sockets
+
+
+def test_an_address_that_is_not_here() -> None:
+    found = only(check(World(addresses=set())))
+    assert found.about == f"address6 {VM}" and "ip -6 address add" in found.remedy
+    assert check(World(addresses=set()), expand(domain(net="handoff='on'"))) == []
+    assert check(World(addresses=set()), expand(domain(NIC))) == []
+
+
+def test_a_hostd_that_is_silent() -> None:
+    silent = World(silent=f"{HOSTD} does not exist")
+    found = only(check(silent, expand(domain(net="handoff='on'"))))
+    assert found.about == "vmmnet-hostd" and "systemctl enable --now" in found.remedy
+    assert check(silent) == []
+
+
+def test_an_address_without_a_place() -> None:
+    handing = expand(domain(net="handoff='on'"))
+    assert "address6-device" in only(check(World(devices={}), handing)).remedy
+    found = only(check(World(host_conf="/etc/vmmnet/host.conf, line 3: no"), handing))
+    assert "line 3" in found.wrong
+
+
+def _sysctl(name: str, value: str) -> World:
+    world = World()
+    world.sysctls[f"net.ipv4.{name}"] = value
+    return world
+
+
+@pytest.mark.parametrize(("value", "ok"), [("1 0", False), ("0 106", False), ("107 107", True)])
+def test_ping(value: str, ok: bool) -> None:
+    found = check(_sysctl("ping_group_range", value))
+    assert ok == (found == [])
+    if not ok:
+        assert only(found).remedy == "'sysctl net.ipv4.ping_group_range=\"107 107\"'"
+
+
+def test_low_ports_are_a_note() -> None:
+    found = only(check(_sysctl("ip_unprivileged_port_start", "1024")), "note")
+    assert "get no port below" in found.wrong
+
+
+@pytest.mark.parametrize(
+    ("max_sockets", "max_files", "severity"),
+    [
+        ("", "", "note"),
+        ("", "1024", "fault"),
+        ("", "16640", ""),
+        ("max-sockets='65536'", "32768", "fault"),
+        ("max-sockets='65536'", "", "fault"),
+        ("max-sockets='512'", "1024", ""),
+    ],
+)
+def test_descriptors(max_sockets: str, max_files: str, severity: str) -> None:
+    given = expand(domain(SOCKETS.replace("address6", f"{max_sockets} address6")))
+    found = check(World(conf={"max_files": max_files} if max_files else {}), given)
+    assert [each.severity for each in found] == ([severity] if severity else [])
+    if found:
+        assert "EMFILE" in found[0].wrong and "'max_files = " in found[0].remedy
+
+
+def test_a_qemu_conf_that_may_not_be_read() -> None:
+    found = only(check(World(conf=None)), "note")
+    assert found.about == "qemu.conf" and "root" in found.remedy

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Facts that ``vmmnet libvirt check`` goes by: rules of AppArmor, modes, and this host's own."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from vmmnet.libvirt.check import apparmor, host
+from vmmnet.libvirt.check.facts import Node, User
+from vmmnet.libvirt.host import hostd
+
+
+@pytest.mark.parametrize(
+    ("rules", "allowed"),
+    [
+        ("/a/b r,", True),
+        ("/a/* rw,", True),
+        ('"/a/b" r,', True),
+        ("owner /a/{c,b} r,", True),
+        ("/a/** r, # remark", True),
+        ("/** rwk,", True),
+        ("/a/[bc] r,", True),
+        ("/a/? r,", True),
+        ("/a/b w,", False),
+        ("/* r,", False),
+        ("/a/ r,", False),
+        ("/a/b/* r,", False),
+        ("# /a/b r,", False),
+        ("/a/** r,\ndeny /a/b r,", False),
+        ("/a/** r,\ndeny /a/b w,", True),
+        ("@{HOME}/b r,", False),
+        ("/a/[b r,", False),
+        ("/a/{b r,", False),
+    ],
+)
+def test_rules(rules: str, allowed: bool) -> None:
+    assert apparmor.allows(rules, "/a/b", "r") is allowed
+
+
+def test_a_star_is_not_nothing() -> None:
+    assert not apparmor.allows("/a/* r,", "/a/", "r")
+    assert not apparmor.allows("/a/** r,", "/a/", "r")
+
+
+def test_includes_are_followed() -> None:
+    """Debian 12's way: its abstraction includes the local one, that includes the package's."""
+    texts = {
+        "abstractions/libvirt-qemu": ["one,\n#include <abstractions/base>\n"],
+        "abstractions/base": ["include if exists <local/x> # remark\n"],
+        "local/x": ["two,", 'include "abstractions/libvirt-qemu"'],
+    }
+    lines = list(apparmor.flat(lambda name: texts.get(name, []), "abstractions/libvirt-qemu"))
+    assert lines[:2] == ["one,", "two,"] and set(lines) == {"one,", "two,"}
+
+
+def test_a_group_may_read() -> None:
+    """That of QEMU's user, be it not its first."""
+    user = User("libvirt-qemu", 64055, frozenset((107, 64055)))
+    node = Node(Path("/key"), 0, 107, stat.S_IFREG | 0o640)
+    assert user.may(node, 4) and not user.may(node, 1)
+    # The owner's bits are what counts for the owner.
+    assert not user.may(Node(Path("/key"), user.uid, 107, stat.S_IFREG | 0o044), 4)
+
+
+def test_settings_of_qemu_conf() -> None:
+    text = """
+#user = "no"
+user = "+64055"   # remark
+group='kvm'
+  max_files = 32768
+cgroup_controllers = [ "cpu" ]
+"""
+    assert host.settings(text) == {"user": "+64055", "group": "kvm", "max_files": "32768"}
+
+
+@pytest.fixture
+def here() -> host.ThisHost:
+    return host.ThisHost(session=True)
+
+
+def test_the_way_to_a_file(here: host.ThisHost, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real/file").touch(0o640)
+    (tmp_path / "link").symlink_to("real/file")
+    way = here.way(tmp_path / "link")
+    assert [each.path for each in way[-2:]] == [tmp_path / "real", tmp_path / "real/file"]
+    assert way[0].path == Path("/") and way[-1].uid == os.getuid()
+    with pytest.raises(FileNotFoundError):
+        here.way(tmp_path / "none")
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Callable[[str], Path]:
+    def make(script: str) -> Path:
+        path = tmp_path / "qemu"
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+        return path
+
+    return make
+
+
+def test_qemu_is_asked(here: host.ThisHost, program: Callable[[str], Path]) -> None:
+    assert here.help(program('echo "$@"'), "device", "x,help") == "-device x,help\n"
+    assert here.help(program("exit 127"), "device", "x,help") is None
+    assert here.help(Path("/none"), "device", "x,help") is None
+
+
+def test_qemu_that_hangs_is_given_up(
+    here: host.ThisHost, program: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "_PATIENCE", 0.2)
+    assert here.help(program("exec sleep 1000"), "netdev", "help") is None
+
+
+@pytest.mark.parametrize("answer", [b"ok\n", b"error: root may ask that\n", b""])
+def test_hostd_is_asked(tmp_path: Path, answer: bytes) -> None:
+    """Any answer is one; none is there if it only closes the connection."""
+    place = tmp_path / "hostd.sock"
+    with pytest.raises(hostd.HostdError, match="does not exist"):
+        hostd.probe(place)
+
+    def serve() -> None:
+        connection, _ = listener.accept()
+        with connection, connection.makefile("rb") as lines:
+            assert lines.readline() == b"show\n"
+            connection.sendall(answer)
+
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(place))
+        listener.listen()
+        server = threading.Thread(target=serve)
+        server.start()
+        try:
+            if answer:
+                hostd.probe(place)
+            else:
+                with pytest.raises(hostd.HostdError, match="closed the connection"):
+                    hostd.probe(place)
+        finally:
+            server.join()

@@ -113,6 +113,8 @@ def use(root: Chroot) -> None:
     root.run("vmmnet", "hostvlan", "add", MAC, "7")
     assert MAC in root.run("vmmnet", "hostvlan", "list")
     assert "usage: vmmnet-ha FILE" in root.run("vmmnet-ha", "--help")
+    assert "Move addresses" in root.run("vmmnet-hostd", "--help")
+    root.run("/etc/libvirt/hooks/qemu.d/vmmnet", "vm", "prepare", "begin", "-", text="<domain/>")
     root.run("vmrpc-ss", "/dev/null")
     for release in kernels(root):
         about = root.run("modinfo", "-k", release, "vmrpc")

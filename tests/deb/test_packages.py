@@ -109,6 +109,7 @@ def use(root: Chroot) -> None:
     machine = ["-machine", "q35", "-nodefaults", "-vga", "std", "-device", "virtio-net-pci"]
     machine += ["-vnc", "unix:/tmp/vnc", "-k", "de", "-monitor", "stdio"]
     assert "QEMU 10" in root.run(EMULATOR, *machine, text="quit\n")
+    root.run("rm", "-f", "/tmp/vnc")
     assert "keep tenants apart" in root.run("vmmnet", "--help")
     root.run("vmmnet", "hostvlan", "add", MAC, "7")
     assert MAC in root.run("vmmnet", "hostvlan", "list")

@@ -35,7 +35,8 @@ A domain says in its metadata what network it has:
   vmmnet libvirt show guest
 
 exit status: {Status.DONE:d}  done
-             {Status.REFUSED:d}  it cannot be done, or there is a fault; what is said tells why
+             {Status.REFUSED:d}  it cannot be done; what is said tells why
+             {Status.FAULTS:d}  'check' has found a fault
              {Status.USAGE:d}  the command line is wrong
              {Status.INTERRUPTED:d}  interrupted
 environment: LIBVIRT_DEFAULT_URI, the daemon, as for virsh
@@ -65,7 +66,7 @@ DOMAIN is one of the daemon; FILE, which has a '/' in it or ends in .xml ('-': s
 what 'define' takes. No daemon is asked about a file, but with --connect for its version.
 Run it as root, as only root may look at all of a host.
 
-The exit status is {Status.REFUSED:d} if there is a fault; notes are no faults.
+The exit status is {Status.FAULTS:d} if there is a fault; notes are no faults.
 """
 
 

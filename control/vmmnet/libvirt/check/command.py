@@ -87,4 +87,4 @@ def _report(given: argparse.Namespace, name: str, found: list[Finding]) -> int:
             print(f"{each.severity}: {each.about}: {each.wrong}\n    {each.remedy}")
         if not faults:
             print(f"{name}: no fault found")
-    return Status.REFUSED if faults else Status.DONE
+    return Status.FAULTS if faults else Status.DONE

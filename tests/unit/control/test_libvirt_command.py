@@ -154,7 +154,7 @@ def test_domains_are_offered() -> None:
 def test_check_of_a_file(file: Path) -> None:
     """It takes no daemon, and what is found is told with its remedy."""
     answer = libvirt("check", file)
-    assert answer.status == 1 and answer.err == "", answer
+    assert answer.status == 3 and answer.err == "", answer
     lines = answer.out.splitlines()
     found = lines.index("fault: table /t: does not exist")
     assert lines[found + 1].startswith("    'vmmnet hostvlan add"), lines

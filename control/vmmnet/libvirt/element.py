@@ -21,7 +21,7 @@ from .schema import BadElement
 __all__ = ["BadElement", "Cvsw", "Interface", "Mip6", "Net", "Sockets", "find", "read"]
 
 T = TypeVar("T")
-# What there is not with translate=off.
+# Options that have no use with translate=off.
 _TRANSLATING = ("address6", "pool4", "resolver4", "dns", "nat64-prefix")
 # Home addresses of a VM.
 _HOMES = 8

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 # ofp_flow_mod (1.3.5 section 7.3.4.1): header, cookie and its mask, table, command, two
 # timeouts, priority, buffer, out_port, out_group, flags.
 _FLOW_MOD = struct.Struct(">BBHIQQBBHHHIIIHxx")
-# What counts of these, and the octets of the match.
+# Those of its members that count, and the octets of the match.
 _READ = struct.Struct(">BBH4xQ10xHHH12xH4xH")
 _FIELDS = struct.Struct(">HH")
 _ABOUT = struct.Struct(">QHHB")

@@ -362,7 +362,7 @@ class Nic:
         for each in wrong:
             about = "flow" if isinstance(each, Flow) else "group"
             self.troubles[each.key] = Trouble(about, error, each)
-            # What is in its place has to go.
+            # An entry in its place has to go.
             self._is_stale |= batch.type == Type.SET_ENTRY and each.key in (self.table or {})
         self.counters["refused"] += len(wrong)
         rest = batch.entries[at + len(wrong) :]

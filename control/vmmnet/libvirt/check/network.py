@@ -86,5 +86,5 @@ def _descriptors(sockets: Sockets, host: Host) -> Iterator[Finding]:
     have = f"is {limit}" if limit else "is not set, so that QEMU has as many as the daemon"
     told = f"{have}; {wanted} sockets take {needed}, and a guest without gets EMFILE"
     remedy = f"'max_files = {needed}' in qemu.conf, and restart the daemon"
-    # Who has not asked for a number may never use that many.
+    # A domain that asks for no number may never use that many.
     yield Finding("max_files", told, remedy, "fault" if limit or sockets.max_sockets else "note")

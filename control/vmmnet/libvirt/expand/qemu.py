@@ -21,7 +21,7 @@ from .. import names
 OLDEST = (8, 2, 0)
 
 _OPTIONS = ("-netdev", "-device", "-object")
-# What is overridden beside the key of a switch in a NIC.
+# Properties that are overridden beside the key of a switch in a NIC.
 _SWITCH = ("driver", "control-secret", "miss", "flows", "masks", "link-mtu", "tunnel-gso")
 _ID = re.compile(r"(?:^|,)id=((?:[^,]|,,)*)")
 

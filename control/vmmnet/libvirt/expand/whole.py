@@ -20,7 +20,7 @@ def expand(domain: etree._Element) -> etree._Element:
     """
     result = _copy(domain)
     net = element.read(result)
-    # What stands behind comes first, on the command line as well.
+    # A netdev comes before the devices that use it, on the command line as well.
     words = [*nic.put(result, net), *sockets.put(result, net)]
     qemu.put(result, words)
     node = element.find(result)

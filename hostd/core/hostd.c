@@ -8,7 +8,7 @@
  * waits for our answer before it lets the VM go, so an address has left the
  * host when a "yield" is answered.
  *
- * What the registry says is written down before the host is changed, and the
+ * The registry is written down before the host is changed, and the
  * host is made to agree with it at start. So a process that is killed between
  * the two has lost nothing: the next one finishes what it began. In particular,
  * an address that was yielded does not come back. Of a VM that has never asked
@@ -129,7 +129,7 @@ static void set_place(Hostd *h, HostdVm *vm, HostdPlace place)
     }
 }
 
-/* What was tried with @vm, and how it ended. Returns !@err. */
+/* Tell of an attempt with @vm, and of its end. Returns !@err. */
 static bool tell_end(const Hostd *h, const char *what, const HostdVm *vm,
                      GError *err, GError **errp)
 {

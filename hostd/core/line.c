@@ -96,7 +96,7 @@ static bool is_unicast(const struct in6_addr *addr)
            !IN6_IS_ADDR_V4MAPPED(addr) && !IN6_IS_ADDR_V4COMPAT(addr);
 }
 
-/* What the kernel takes (dev_valid_name()), of ASCII. */
+/* The kernel takes such names (dev_valid_name()); of ASCII alone. */
 static bool is_device(const char *word)
 {
     if (!*word || strlen(word) >= IF_NAMESIZE || !strcmp(word, ".") ||

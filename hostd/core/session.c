@@ -42,7 +42,7 @@ void hostd_session_free(HostdSession *s)
 static void answer(GString *out, const GError *err)
 {
     if (err) {
-        /* What is in it came in a line, or from strerror(): no line's ends. */
+        /* Its text came in a line, or from strerror(): it has no line's end. */
         g_string_append_printf(out, "error %.*s\n", ANSWER_TEXT_MAX,
                                err->message);
     } else {

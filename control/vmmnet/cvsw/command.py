@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 
-from vmmnet.hostvlan import options, output
-from vmmnet.hostvlan.options import Parser, Refused, Status, UsageError
+from vmmnet.hostvlan import options
+from vmmnet.hostvlan.options import Parser, Refused, Status
 
 from . import ask, daemon, events
 from .client import DEFAULT, VARIABLE
@@ -69,25 +67,6 @@ def _refused(reason: str) -> options.Run:
 def execute(given: argparse.Namespace) -> int:
     """Run the sub-command of a parsed command line; returns its exit status."""
     try:
-        status: int = given.run(given)
-        sys.stdout.flush()
-        return status
-    except UsageError as error:
-        given.parser.error(str(error))
-        return Status.USAGE
+        return options.carry_out(given)
     except Refused as error:
-        return _refuse(given, str(error))
-    except BrokenPipeError:
-        # The reader has left, so that there is nothing to flush to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Status.DONE
-    except KeyboardInterrupt:
-        return Status.INTERRUPTED
-
-
-def _refuse(given: argparse.Namespace, text: str) -> int:
-    if getattr(given, "json", False):
-        output.print_json({"error": text})
-    else:
-        output.say(f"vmmnet cvsw: {text}")
-    return Status.REFUSED
+        return options.refuse(given, "cvsw", str(error))

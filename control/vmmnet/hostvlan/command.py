@@ -4,15 +4,13 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 
 from vmmnet.etcd.errors import StoreError
 
-from . import agent, convert, edit, host, move, output, roles, show
+from . import agent, convert, edit, host, move, roles, show
 from .filestore import DEFAULT, VARIABLE
 from .lnid import WORD
-from .options import Parser, Refused, Status, UsageError
+from .options import Parser, Refused, Status, carry_out, refuse
 from .ports import PortsError
 from .table import TableError, TableMissing, TableUnsettled
 
@@ -57,29 +55,11 @@ def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
 def execute(given: argparse.Namespace) -> int:
     """Run the sub-command of a parsed command line; returns its exit status."""
     try:
-        status: int = given.run(given)
-        sys.stdout.flush()
-        return status
-    except UsageError as error:
-        given.parser.error(str(error))
-        return Status.USAGE
+        return carry_out(given)
     except TableMissing as error:
-        return _refuse(given, f"{error}: 'vmmnet hostvlan add' and 'import' make one")
+        text = f"{error}: 'vmmnet hostvlan add' and 'import' make one"
+        return refuse(given, "hostvlan", text)
     except TableUnsettled as error:
-        return _refuse(given, str(error), Status.BEHIND)
+        return refuse(given, "hostvlan", str(error), Status.BEHIND)
     except (TableError, StoreError, PortsError, Refused) as error:
-        return _refuse(given, str(error))
-    except BrokenPipeError:
-        # The reader has left, so that there is nothing to flush to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Status.DONE
-    except KeyboardInterrupt:
-        return Status.INTERRUPTED
-
-
-def _refuse(given: argparse.Namespace, text: str, status: Status = Status.REFUSED) -> int:
-    if getattr(given, "json", False):
-        output.print_json({"error": text})
-    else:
-        output.say(f"vmmnet hostvlan: {text}")
-    return status
+        return refuse(given, "hostvlan", str(error))

@@ -19,7 +19,7 @@ from .inotify import FolderWatch
 
 FOLDER = Path("/run/vmmnet/ports")
 
-# Who may write there is root; a slip shall not fill the memory all the same.
+# Root alone may write there; a slip shall not fill the memory all the same.
 _LARGEST_FILE = 1 << 16
 
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 import argparse
 import difflib
 import enum
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -61,6 +63,35 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """End with the message and where help is."""
         self.exit(Status.USAGE, f"{self.prog}: {message}\nSee '{self.prog} --help'.\n")
+
+
+def carry_out(given: argparse.Namespace) -> int:
+    """Run the sub-command of a parsed command line; returns its exit status.
+
+    What it refuses to do (Refused, and a room's own errors) is left to the room.
+    """
+    try:
+        status: int = given.run(given)
+        sys.stdout.flush()
+        return status
+    except UsageError as error:
+        given.parser.error(str(error))
+        return Status.USAGE
+    except BrokenPipeError:
+        # The reader has left, so that there is nothing to flush to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Status.DONE
+    except KeyboardInterrupt:
+        return Status.INTERRUPTED
+
+
+def refuse(given: argparse.Namespace, room: str, text: str, status: Status = Status.REFUSED) -> int:
+    """Tell people, or programs, why nothing is done; returns the exit status."""
+    if getattr(given, "json", False):
+        output.print_json({"error": text})
+    else:
+        output.say(f"vmmnet {room}: {text}")
+    return status
 
 
 def typed(parse: Callable[[str], T]) -> Callable[[str], T]:

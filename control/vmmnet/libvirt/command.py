@@ -5,13 +5,11 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import os
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from vmmnet.hostvlan import options, output
+from vmmnet.hostvlan import options
 from vmmnet.hostvlan.completion import FILES
 from vmmnet.hostvlan.options import Parser, Refused, Status, UsageError
 
@@ -100,20 +98,9 @@ def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
 def execute(given: argparse.Namespace) -> int:
     """Run the sub-command of a parsed command line; returns its exit status."""
     try:
-        status: int = given.run(given)
-        sys.stdout.flush()
-        return status
-    except UsageError as error:
-        given.parser.error(str(error))
-        return Status.USAGE
+        return options.carry_out(given)
     except Refused as error:
-        return _refuse(given, str(error))
-    except BrokenPipeError:
-        # The reader has left, so that there is nothing to flush to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Status.DONE
-    except KeyboardInterrupt:
-        return Status.INTERRUPTED
+        return options.refuse(given, "libvirt", str(error))
 
 
 def _add_connect(parser: argparse.ArgumentParser) -> None:
@@ -165,11 +152,3 @@ def _domains(line: Any, current: str) -> Iterable[str]:
 def _domains_and_files(line: Any, current: str) -> Iterable[str]:
     """Files once it is seen that one is meant."""
     return [FILES] if "/" in current else _domains(line, current)
-
-
-def _refuse(given: argparse.Namespace, text: str) -> int:
-    if getattr(given, "json", False):
-        output.print_json({"error": text})
-    else:
-        output.say(f"vmmnet libvirt: {text}")
-    return Status.REFUSED

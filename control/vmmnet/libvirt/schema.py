@@ -57,7 +57,7 @@ def check(element: etree._Element) -> None:
     """Raise BadElement if the element, ``vmmnet:net``, is not of the form of the schema."""
     if not _schema().validate(element):
         _explain(element)
-        # What is left over is for libxml2 to tell.
+        # The rest is for libxml2 to tell.
         error = _schema().error_log.last_error
         raise BadElement(element, "", "", error.message, error.line)
 

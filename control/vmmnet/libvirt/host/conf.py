@@ -15,7 +15,7 @@ PATH = Path("/etc/vmmnet/host.conf")
 #: Stands for any uplink that has no line of its own.
 ANY = "*"
 
-# Who may write there is root; a slip shall not fill the memory all the same.
+# Root alone may write there; a slip shall not fill the memory all the same.
 _LARGEST_FILE = 1 << 16
 _PATH = "/var/lib/vmmnet/lnid.table"
 _FORMS = {

@@ -7,7 +7,8 @@
  *
  * The host forwards to the agent what comes for the agent's address and for
  * each home address that is bound; what the agent sends, the host forwards. So
- * all packets come in by one function and go out by one, and are of these kinds:
+ * all packets come in by one function and go out by one, and are of these
+ * kinds:
  *
  *   for the agent    Binding Update          answered by an acknowledgement
  *                    IPv6 in IPv6            its inner packet goes on

@@ -111,13 +111,14 @@ def _device(address: str, event: Event) -> str:
     return found
 
 
-def _claim(event: Event, domain: Any, net: Net) -> Iterator[str]:
+def _claim(event: Event, domain: Any, net: Net, *, take: bool) -> Iterator[str]:
     own = net.sockets.address6 if net.sockets else None
     addresses = [(str(own), _device(str(own), event))] if own and net.handoff else []
-    yield from event.claims.claim(_macs(domain), addresses, handoff=net.handoff)
+    yield from event.claims.claim(_macs(domain), addresses, handoff=net.handoff, take=take)
 
 
 def _prepare(event: Event) -> Iterator[str]:
+    yield from event.claims.settle()
     domain = event.domain()
     net = _net(domain)
     if net is None:
@@ -127,7 +128,8 @@ def _prepare(event: Event) -> Iterator[str]:
     if own is not None and not net.handoff:
         yield from _check_address(str(own), event)
     try:
-        yield from _claim(event, domain, net)
+        # QEMU wants them when it begins; of a VM that arrives, the other host has them yet.
+        yield from _claim(event, domain, net, take=not event.claims.is_arriving())
     except BaseException:
         yield from event.claims.undo()
         raise
@@ -136,10 +138,11 @@ def _prepare(event: Event) -> Iterator[str]:
 def _reconnect(event: Event) -> Iterator[str]:
     from . import element
 
+    yield from event.claims.settle()
     domain = event.domain()
     net = element.read(domain)
     if net is not None:
-        yield from _claim(event, domain, net)
+        yield from _claim(event, domain, net, take=False)
 
 
 # migrate, restore
@@ -186,6 +189,7 @@ def _arrive(event: Event) -> Iterator[str]:
 
 def _release(event: Event) -> Iterator[str]:
     yield from event.claims.undo()
+    yield from event.claims.settle()
 
 
 _EVENTS: dict[str, Callable[[Event], Iterator[str]]] = {
@@ -233,10 +237,8 @@ def main(arguments: Sequence[str], source: BinaryIO, answer: BinaryIO) -> int:
     try:
         reason = handle(event, kind)
     except Exception as error:
-        if kind not in _NEVER_FAIL:
-            raise
-        _log(syslog.LOG_ERR, f"{kind} {name}: {error!r}")
-        return 0
+        reason = f"a fault of the hook itself: {error!r}"
+        _log(syslog.LOG_ERR, f"{kind} {name}: {reason}")
     answer.write(b"".join(event.answer))
     if reason is None or kind in _NEVER_FAIL:
         return 0

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import os
 import socket
 import syslog
 import threading
@@ -55,6 +57,13 @@ class World:
     def event(self, domain: Any) -> hook.Event:
         """An event with the domain."""
         return hook.Event("guest", etree.tostring(domain), self.claims, self.conf)
+
+    def other(self) -> hook.Event:
+        """An event of another VM, which asks for nothing."""
+        uuid = UUID.replace("1", "2")
+        text = f"<domain><name>other</name><uuid>{uuid}</uuid></domain>"
+        claims = Claims(uuid, "other", self.run, self.pids)
+        return hook.Event("other", text.encode(), claims, self.conf)
 
     @property
     def ports(self) -> Path:
@@ -203,11 +212,11 @@ class Hostd:
     """Takes requests at a socket, and answers each with one text."""
 
     def __init__(self, path: Path, answer: str) -> None:
-        path.parent.mkdir(parents=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.bind(str(path))
         self._socket.listen()
-        self._answer = answer
+        self.answer = answer
         self.requests: list[str] = []
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
@@ -223,12 +232,13 @@ class Hostd:
                 while request.startswith("register") and not request.endswith("end\n"):
                     request += stream.readline()
                 self.requests.append(request)
-                stream.write(self._answer)
+                stream.write(self.answer)
                 stream.flush()
 
     def close(self) -> None:
-        """End it."""
-        self._socket.shutdown(socket.SHUT_RDWR)
+        """End it; it may have ended."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
         self._thread.join()
         self._socket.close()
 
@@ -259,6 +269,7 @@ def test_the_helper_is_told(world: World, hostd: Callable[[str], Hostd]) -> None
     pid_file = world.pids / "guest.pid"
     assert served.requests == [
         f"register {UUID} {pid_file}\naddress6 {VM} eth7\nend\n",
+        f"take {UUID}\n",
         f"forget {UUID}\n",
     ]
 
@@ -284,6 +295,120 @@ def test_an_address_without_an_interface(world: World, monkeypatch: pytest.Monke
     monkeypatch.setattr(address6, "device", {}.get)
     reason = hook.handle(world.event(world.domain(HANDOFF, sockets())), "prepare")
     assert reason is not None and "address6-device" in reason
+
+
+@pytest.mark.parametrize("kind", ["migrate", "restore", "reconnect"])
+def test_the_address_of_a_vm_that_arrives_or_is_here_is_qemus_to_take(
+    world: World, hostd: Callable[[str], Hostd], kind: str
+) -> None:
+    world.conf.write_text("address6-device eth7\n")
+    served = hostd("ok\n")
+    event = world.event(world.domain(HANDOFF, sockets()))
+    assert hook.handle(event, kind) is None
+    if kind != "reconnect":
+        assert hook.handle(event, "prepare") is None
+    (request,) = served.requests
+    assert request.startswith("register ")
+
+
+def test_a_release_that_the_helper_does_not_hear_is_made_up_for(
+    world: World, hostd: Callable[[str], Hostd], log: list[str]
+) -> None:
+    """The next event of any VM does it: else the address were taken for good."""
+    world.conf.write_text("address6-device eth7\n")
+    served = hostd("ok\n")
+    event = world.event(world.domain(HANDOFF, sockets()))
+    hook.handle(event, "prepare")
+    world.run.joinpath("hostd.state").touch()
+    served.close()
+    hook.handle(event, "release")
+    assert "nobody listens there: 'systemctl start vmmnet-hostd'" in log[-1]
+    assert world.claims.note.exists() and not world.ports.exists()
+
+    world.claims.socket.unlink()
+    served = hostd("ok\n")
+    hook.handle(world.other(), "prepare")
+    assert served.requests[0] == f"forget {UUID}\n"
+    assert not world.claims.note.exists()
+    assert "prepare other: of guest, left behind: vmmnet-hostd has forgotten it" in log
+
+
+def test_what_the_helper_has_not_registered_is_forgotten(
+    world: World, hostd: Callable[[str], Hostd]
+) -> None:
+    """And what it cannot give back, is asked for again."""
+    world.conf.write_text("address6-device eth7\n")
+    served = hostd("ok\n")
+    event = world.event(world.domain(HANDOFF, sockets()))
+    hook.handle(event, "prepare")
+    served.answer = f"vm {UUID} leaving /run/guest.pid\nerror there is a fault\n"
+    hook.handle(event, "release")
+    assert world.claims.note.exists()
+    served.answer = f"vm {UUID.replace('1', '2')} here /run/x.pid\nerror VM is not registered\n"
+    hook.handle(world.other(), "release")
+    assert not world.claims.note.exists()
+
+
+# What nobody has released
+
+
+@pytest.fixture
+def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Have an hour pass."""
+    now = time.monotonic()
+    return lambda: monkeypatch.setattr(time, "monotonic", lambda: now + 3600)
+
+
+@pytest.mark.parametrize("kind", ["prepare", "release", "reconnect"])
+@pytest.mark.parametrize("left", ["prepare", "migrate"])
+def test_a_vm_that_never_began_is_tidied_up(
+    world: World, log: list[str], later: Callable[[], None], left: str, kind: str
+) -> None:
+    """Its libvirt was killed between two events, or has told nobody that it refused it."""
+    hook.handle(world.event(world.domain()), left)
+    hook.handle(world.other(), kind)
+    assert world.claims.note.exists()
+    later()
+    hook.handle(world.other(), kind)
+    assert not world.claims.note.exists() and not world.ports.exists()
+    assert any("of guest, left behind: " in line for line in log)
+
+
+def test_a_vm_that_runs_is_not_tidied_up(world: World, later: Callable[[], None]) -> None:
+    hook.handle(world.event(world.domain()), "prepare")
+    world.pids.mkdir()
+    world.claims.pid_file.write_text(f"{os.getpid()}")
+    later()
+    hook.handle(world.other(), "prepare")
+    assert world.ports.exists()
+
+
+def test_one_thing_that_cannot_be_given_back_keeps_nothing_else(
+    world: World, hostd: Callable[[str], Hostd], log: list[str]
+) -> None:
+    world.conf.write_text("address6-device eth7\n")
+    served = hostd("ok\n")
+    event = world.event(world.domain(HANDOFF, sockets()))
+    hook.handle(event, "prepare")
+    world.ports.unlink()
+    world.ports.mkdir()
+    hook.handle(event, "release")
+    assert served.requests[-1] == f"forget {UUID}\n"
+    assert f"release guest: {world.ports} cannot be removed: Is a directory" in log
+    assert world.claims.note.exists()
+
+
+def test_a_handoff_that_is_switched_off_while_the_vm_runs_is_given_back(
+    world: World, hostd: Callable[[str], Hostd]
+) -> None:
+    world.conf.write_text("address6-device eth7\n")
+    served = hostd("ok\n")
+    hook.handle(world.event(world.domain(HANDOFF, sockets())), "prepare")
+    without = world.event(world.domain())
+    hook.handle(without, "reconnect")
+    hook.handle(without, "release")
+    assert served.requests[-1] == f"forget {UUID}\n"
+    world.nothing_is_left()
 
 
 # migrate and restore
@@ -359,18 +484,33 @@ def test_reconnect_survives_a_fault_of_ours(
     assert "a fault" in log[0]
 
 
+def test_a_fault_of_ours_is_in_the_log(
+    world: World,
+    monkeypatch: pytest.MonkeyPatch,
+    log: list[str],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setitem(hook._EVENTS, "release", lambda _: 1 / 0)
+    xml = io.BytesIO(f"<uuid>{UUID}</uuid>".encode())
+    assert hook.main(["guest", "release", "end", "-"], xml, io.BytesIO()) == 1
+    assert "ZeroDivisionError" in log[0] and "domain 'guest'" in capsys.readouterr().err
+
+
 def test_lines_of_the_log_are_one_line(world: World, log: list[str]) -> None:
     event = hook.Event("a\nb", b"<", world.claims, world.conf)
     hook.handle(event, "prepare")
     assert len(log) == 1 and "\n" not in log[0] and log[0].startswith("prepare a?b: ")
 
 
-def test_the_note_is_json(world: World) -> None:
-    """'vmmnet libvirt show' reads it."""
+def test_the_note_is_json(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now)
     hook.handle(world.event(world.domain()), "prepare")
     assert json.loads(world.claims.note.read_text()) == {
         "name": "guest",
         "ports": str(world.ports),
         "handed": False,
-        "arriving": None,
+        "arriving": False,
+        "owed": False,
+        "since": now,
     }

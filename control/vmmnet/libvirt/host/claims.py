@@ -7,7 +7,10 @@ afterwards, ``undo`` knows all there can be.  Each step may be done again.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
+import os
 import re
 import time
 from collections.abc import Iterator, Sequence
@@ -19,8 +22,8 @@ from . import hostd
 RUN = Path("/run/vmmnet")
 #: Where libvirt has the numbers of QEMUs.
 PIDS = Path("/run/libvirt/qemu")
-# libvirt begins a VM within moments of the hook's rewriting it, or not at all.
-_ARRIVAL = 300.0
+# libvirt begins a VM within moments of the hook's first event for it, or not at all.
+_BEGINNING = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +35,16 @@ class Note:
     ports: str | None = None
     #: vmmnet-hostd knows it.
     handed: bool = False
-    #: When it was announced, by CLOCK_MONOTONIC; None: it was not, or is here.
-    arriving: float | None = None
+    #: It was announced, and is not here yet.
+    arriving: bool = False
+    #: It has ended, and what is noted could not be given back.
+    owed: bool = False
+    #: When this was written, by CLOCK_MONOTONIC.
+    since: float = 0.0
+
+    def is_fresh(self) -> bool:
+        """Whether the VM may still be about to begin."""
+        return 0 <= time.monotonic() - self.since < _BEGINNING
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,53 +93,120 @@ class Claims:
 
         If it is here already, libvirt will refuse it, and what is here has its claims.
         """
-        note = self.read() or Note(self.name)
-        self._write(replace(note, arriving=time.monotonic()))
+        with self._alone():
+            note = self.read() or Note(self.name)
+            self._write(replace(note, arriving=True))
 
     def is_arriving(self) -> bool:
         """Whether it was announced, so that its addresses may come later than it."""
         note = self.read()
-        began = note.arriving if note else None
-        return began is not None and 0 <= time.monotonic() - began < _ARRIVAL
+        return note is not None and note.arriving and note.is_fresh()
 
     def claim(
-        self, macs: Sequence[str], addresses: Sequence[tuple[str, str]], *, handoff: bool
+        self,
+        macs: Sequence[str],
+        addresses: Sequence[tuple[str, str]],
+        *,
+        handoff: bool,
+        take: bool = False,
     ) -> Iterator[str]:
         """Claim ports and, for ``handoff``, addresses with interfaces; yields what was done.
 
-        Raises OSError and HostdError; what was claimed before stays until ``undo``.
+        With ``take`` the host has the addresses from now on, and not when QEMU asks for
+        them.  Raises OSError and HostdError; what was claimed before stays until ``undo``.
         """
-        note = Note(self.name, str(self.ports) if macs else None, handoff)
-        self._write(note)
-        if note.ports:
-            _replace(Path(note.ports), "".join(f"{mac}\n" for mac in macs))
-            yield f"{note.ports} has {' '.join(macs)}"
-        if handoff:
-            hostd.register(self.uuid, self.pid_file, addresses, self.socket)
-            told = " ".join(f"{address} on {device}" for address, device in addresses)
-            yield f"vmmnet-hostd knows {told}"
+        with self._alone():
+            before = self.read()
+            handed = handoff or (before is not None and before.handed)
+            note = Note(self.name, str(self.ports) if macs else None, handed)
+            self._write(note)
+            if note.ports:
+                _replace(Path(note.ports), "".join(f"{mac}\n" for mac in macs))
+                yield f"{note.ports} has {' '.join(macs)}"
+            if handoff:
+                told = " ".join(f"{address} on {device}" for address, device in addresses)
+                hostd.register(self.uuid, self.pid_file, addresses, self.socket)
+                yield f"vmmnet-hostd knows {told}"
+                if take:
+                    hostd.take(self.uuid, self.socket)
+                    yield f"the host has {told}"
 
     def undo(self) -> Iterator[str]:
-        """Give everything back; yields what was done, and what could not be."""
+        """Give everything back; yields what was done, and what could not be.
+
+        That is given back by ``settle``, at the next event of any VM.
+        """
+        with self._alone():
+            yield from self._undo()
+
+    def settle(self) -> Iterator[str]:
+        """Give back what VMs have left behind that have ended, or never began."""
+        folder = self.note.parent
+        with self._alone():
+            for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+                other = replace(self, uuid=path.name)
+                note = other.read()
+                if note is None or not self._is_left(other, note):
+                    continue
+                for action in other._undo():
+                    yield f"of {note.name}, left behind: {action}"
+                if path.exists():
+                    # vmmnet-hostd would keep all of them waiting.
+                    return
+
+    def _is_left(self, other: Claims, note: Note) -> bool:
+        if note.owed:
+            return True
+        if other.uuid == self.uuid or note.is_fresh():
+            return False
+        return not replace(other, name=note.name)._runs()
+
+    def _undo(self) -> Iterator[str]:
         note = self.read()
         if note is None:
             return
-        kept = replace(note, arriving=None)
+        owed = False
         if note.ports:
-            Path(note.ports).unlink(missing_ok=True)
-            yield f"{note.ports} is removed"
+            try:
+                Path(note.ports).unlink(missing_ok=True)
+                yield f"{note.ports} is removed"
+            except OSError as error:
+                owed = True
+                yield f"{note.ports} cannot be removed: {error.strerror}"
         if note.handed:
             try:
                 hostd.forget(self.uuid, self.socket)
                 yield "vmmnet-hostd has forgotten it"
             except hostd.HostdError as error:
-                # Without its process it has no use of what it may have.
+                owed = True
                 yield f"vmmnet-hostd cannot be told: {error}"
+        if owed:
+            self._write(replace(note, arriving=False, owed=True))
+            return
         self.note.unlink(missing_ok=True)
-        if kept == Note(note.name):
+        if not note.ports and not note.handed:
             yield "it did not begin here"
 
+    def _runs(self) -> bool:
+        """Whether there is a process with the number of its QEMU."""
+        try:
+            return Path("/proc", str(int(self.pid_file.read_text()))).exists()
+        except (OSError, ValueError):
+            return False
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep hooks of other VMs out, which may be giving back what this one claims."""
+        self.run.mkdir(parents=True, exist_ok=True)
+        lock = os.open(self.run, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(lock)
+
     def _write(self, note: Note) -> None:
+        note = replace(note, since=time.monotonic())
         _replace(self.note, json.dumps(asdict(note)) + "\n")
 
 

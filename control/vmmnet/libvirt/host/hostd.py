@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 SOCKET = Path("/run/vmmnet/hostd.sock")
@@ -12,10 +12,15 @@ SOCKET = Path("/run/vmmnet/hostd.sock")
 # It answers at once, or not at all; libvirt waits meanwhile.
 _PATIENCE = 10.0
 _LONGEST_ANSWER = 1 << 12
+_REMEDY = "'systemctl start vmmnet-hostd'"
 
 
 class HostdError(Exception):
     """It does not answer, or refuses; the message says why."""
+
+
+class NotRunning(HostdError):
+    """Nobody is there to answer."""
 
 
 def _ask(path: Path, request: str) -> None:
@@ -26,16 +31,27 @@ def _ask(path: Path, request: str) -> None:
 
 
 def _answer(path: Path, request: str) -> str:
-    """The first line of the answer; empty: it closed the connection."""
+    """The last line of the answer; empty: it closed the connection."""
+    *_, last = ["", *_lines(path, request)]
+    return last
+
+
+def _lines(path: Path, request: str) -> Iterator[str]:
+    """The lines of the answer, until one of them ends it."""
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(_PATIENCE)
             connection.connect(str(path))
             connection.sendall(request.encode())
             with connection.makefile("rb") as answers:
-                return answers.readline(_LONGEST_ANSWER).decode(errors="replace").strip()
+                while line := answers.readline(_LONGEST_ANSWER).decode(errors="replace").strip():
+                    yield line
+                    if line == "ok" or line.startswith("error "):
+                        return
     except FileNotFoundError:
-        raise HostdError(f"{path} does not exist: 'systemctl start vmmnet-hostd'") from None
+        raise NotRunning(f"{path} does not exist: {_REMEDY}") from None
+    except ConnectionRefusedError:
+        raise NotRunning(f"{path}: nobody listens there: {_REMEDY}") from None
     except TimeoutError:
         raise HostdError(f"{path}: no answer within {_PATIENCE:g} s") from None
     except OSError as error:
@@ -53,9 +69,22 @@ def register(
     _ask(path, "\n".join([*lines, "end", ""]))
 
 
+def take(uuid: str, path: Path = SOCKET) -> None:
+    """Give the host the addresses of a VM that begins here.  Raises HostdError."""
+    _ask(path, f"take {uuid}\n")
+
+
 def forget(uuid: str, path: Path = SOCKET) -> None:
-    """Take from a VM what it was let have.  Raises HostdError."""
-    _ask(path, f"forget {uuid}\n")
+    """Take from a VM what it was let have, which may be nothing.  Raises HostdError."""
+    try:
+        _ask(path, f"forget {uuid}\n")
+    except NotRunning:
+        # That file is what it knows while it does not run.
+        if path.with_suffix(".state").exists():
+            raise
+    except HostdError:
+        if any(line.startswith(f"vm {uuid} ") for line in _lines(path, "show\n")):
+            raise
 
 
 def probe(path: Path = SOCKET) -> None:

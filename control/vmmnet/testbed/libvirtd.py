@@ -6,8 +6,8 @@
         with two.way() as way:
             one.virsh("migrate", "--live", *way, "guest", two.uri())
 
-Each is an Island with a libvirtd (qemu:///system) that has a UUID of its own, and with
-vmmnet's hook.  QEMU runs as root, without a security module, and without cgroups,
+Each is an Island with a libvirtd (qemu:///system), or a virtqemud, that has a UUID of its
+own, and with vmmnet's hook.  QEMU runs as root, without a security module, and without cgroups,
 which are this machine's.
 """
 
@@ -44,21 +44,24 @@ host_uuid = "00000000-0000-4000-8000-{number:012}"
 auth_unix_rw = "none"
 log_level = 3
 """
-_SOCKET = "/run/libvirt/libvirt-sock"
+# Daemons that serve qemu:///system, and their sockets below /run/libvirt.
+_SOCKETS = {"libvirtd": "libvirt-sock", "virtqemud": "virtqemud-sock"}
 
 
 class Host(Island):
-    """A machine with libvirtd, which runs from the beginning.  A context manager."""
+    """A machine with libvirt's daemon, which runs from the beginning.  A context manager."""
 
-    def __init__(self, space: Namespace, number: int) -> None:
+    def __init__(self, space: Namespace, number: int, daemon: str = "libvirtd") -> None:
         super().__init__(space)
         self._number = number
+        self._name = daemon
+        self._socket = f"/run/libvirt/{_SOCKETS[daemon]}"
         self._daemon = contextlib.ExitStack()
         #: What the daemon writes; the file is that of the last host of this name.
-        self.daemon_log = paths.LOGS / f"libvirtd-{space.name}.log"
+        self.daemon_log = paths.LOGS / f"{daemon}-{space.name}.log"
 
     def __enter__(self) -> Self:
-        tools.require("libvirtd", "virsh")
+        tools.require(self._name, "virsh")
         super().__enter__()
         try:
             self.daemon_log.unlink(missing_ok=True)
@@ -68,7 +71,7 @@ class Host(Island):
                 with self.path(file).open("a") as out:
                     out.write(line)
             (settings / "qemu.conf").write_text(_QEMU)
-            (settings / "libvirtd.conf").write_text(_DAEMON.format(number=self._number))
+            (settings / f"{self._name}.conf").write_text(_DAEMON.format(number=self._number))
             hook = self.path("/etc/libvirt/hooks/qemu.d/vmmnet")
             hook.parent.mkdir(parents=True)
             installed = (paths.ROOT / "control/libvirt/vmmnet").read_text()
@@ -86,12 +89,12 @@ class Host(Island):
         log = self.daemon_log
         with contextlib.ExitStack() as stack:
             out = stack.enter_context(log.open("ab"))
-            child = stack.enter_context(self.service(["/usr/sbin/libvirtd"], out))
-            wait.accepting(self.path(_SOCKET), lambda: child.poll() is not None)
+            child = stack.enter_context(self.service([f"/usr/sbin/{self._name}"], out))
+            wait.accepting(self.path(self._socket), lambda: child.poll() is not None)
             try:
                 self.virsh("list")
             except tools.CommandFailed as error:
-                raise RuntimeError(f"libvirtd does not serve:\n{log.read_text()}") from error
+                raise RuntimeError(f"{self._name} does not serve:\n{log.read_text()}") from error
             self._daemon = stack.pop_all()
 
     def stop(self) -> None:
@@ -100,7 +103,8 @@ class Host(Island):
 
     def virsh(self, *words: str | Path) -> str:
         """What virsh says."""
-        return self.run("virsh", "-q", "-c", "qemu:///system", *words).stdout
+        uri = f"qemu+unix:///system?socket={self._socket}"
+        return self.run("virsh", "-q", "-c", uri, *words).stdout
 
     def monitor(self, domain: str, command: str) -> Any:
         """Ask a domain's QEMU by QMP."""
@@ -109,7 +113,7 @@ class Host(Island):
 
     def uri(self) -> str:
         """What virsh on another host calls this libvirt."""
-        return f"qemu+unix:///system?socket={self.path(_SOCKET)}"
+        return f"qemu+unix:///system?socket={self.path(self._socket)}"
 
     @contextlib.contextmanager
     def way(self) -> Iterator[list[str]]:

@@ -56,18 +56,26 @@ class Event:
 
 
 def _net(domain: Any) -> Net | None:
-    """The element; a domain with one must be what its expansion was."""
+    """The element; a domain must be what its expansion was, without an element too."""
     from . import element, expand
 
-    net = element.read(domain)
-    if net is not None:
+    try:
+        net = element.read(domain)
         differences = expand.drift(domain)
-        if differences:
-            told = "; ".join(differences)
-            raise Refused(
-                f"it is not what 'vmmnet libvirt define' has made of <vmmnet:net>: {told};"
-                " put it right with 'vmmnet libvirt define'"
-            )
+    except element.BadElement as error:
+        raise Refused(f"{error}; put it right, then 'vmmnet libvirt define'") from None
+    if differences and net is None:
+        told = "; ".join(differences)
+        raise Refused(
+            f"it has no <vmmnet:net> any more, and what was made of that: {told}; put the"
+            " element back, or take the rest out with 'vmmnet libvirt define'"
+        )
+    if differences:
+        told = "; ".join(differences)
+        raise Refused(
+            f"it is not what 'vmmnet libvirt define' has made of <vmmnet:net>: {told};"
+            " put it right with 'vmmnet libvirt define'"
+        )
     return net
 
 

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import socket
+import subprocess
 import syslog
 import threading
 import time
@@ -157,6 +158,17 @@ def test_an_element_that_is_wrong_is_refused(world: World) -> None:
     domain.find(f"metadata/{names.net('net')}").set("colour", "red")
     reason = hook.handle(world.event(domain), "prepare")
     assert reason is not None and "colour" in reason
+    assert "put it right, then 'vmmnet libvirt define'" in reason
+
+
+def test_what_was_expanded_goes_with_its_element(world: World) -> None:
+    """'virsh edit' may take out the one and leave the other."""
+    domain = world.domain()
+    domain.remove(domain.find("metadata"))
+    reason = hook.handle(world.event(domain), "prepare")
+    assert reason is not None and "no <vmmnet:net> any more" in reason
+    assert "vmmnet libvirt define" in reason
+    world.nothing_is_left()
 
 
 def test_a_missing_table_is_refused(world: World) -> None:
@@ -377,10 +389,15 @@ def test_a_vm_that_never_began_is_tidied_up(
 def test_a_vm_that_runs_is_not_tidied_up(world: World, later: Callable[[], None]) -> None:
     hook.handle(world.event(world.domain()), "prepare")
     world.pids.mkdir()
-    world.claims.pid_file.write_text(f"{os.getpid()}")
     later()
+    with subprocess.Popen(["sh", "-c", "read x", "-uuid", UUID], stdin=subprocess.PIPE) as child:
+        world.claims.pid_file.write_text(f"{child.pid}")
+        hook.handle(world.other(), "prepare")
+        assert world.ports.exists()
+    # Its number is somebody else's now.
+    world.claims.pid_file.write_text(f"{os.getpid()}")
     hook.handle(world.other(), "prepare")
-    assert world.ports.exists()
+    assert not world.ports.exists()
 
 
 def test_one_thing_that_cannot_be_given_back_keeps_nothing_else(

@@ -62,6 +62,12 @@ def test_our_domains_do(tmp_path: Path) -> None:
     assert call(broken, "reconnect", OURS).returncode == 0
 
 
+def test_what_was_made_of_an_element_is_looked_at_without_it(tmp_path: Path) -> None:
+    left = "<qemu:arg value='hostvlan,id=vmmnet-hostvlan-525400000001,netdev=hostnet0'/>"
+    edited = FOREIGN.replace("<metadata/>", left)
+    assert call(script(tmp_path, "/bin/false"), "prepare", edited).returncode
+
+
 def test_a_domain_that_has_lost_its_element_is_released(tmp_path: Path) -> None:
     note = tmp_path / "run/libvirt" / UUID
     note.parent.mkdir(parents=True)

@@ -117,6 +117,8 @@ class Claims:
         """
         with self._alone():
             before = self.read()
+            if before is not None and before.owed:
+                yield from self._undo()
             handed = handoff or (before is not None and before.handed)
             note = Note(self.name, str(self.ports) if macs else None, handed)
             self._write(note)
@@ -134,13 +136,13 @@ class Claims:
     def undo(self) -> Iterator[str]:
         """Give everything back; yields what was done, and what could not be.
 
-        That is given back by ``settle``, at the next event of any VM.
+        That is given back at the next event of any VM, by ``settle``.
         """
         with self._alone():
             yield from self._undo()
 
     def settle(self) -> Iterator[str]:
-        """Give back what VMs have left behind that have ended, or never began."""
+        """Give back what other VMs have left behind that have ended, or never began."""
         folder = self.note.parent
         with self._alone():
             for path in sorted(folder.iterdir()) if folder.is_dir() else ():
@@ -155,42 +157,42 @@ class Claims:
                     return
 
     def _is_left(self, other: Claims, note: Note) -> bool:
-        if note.owed:
-            return True
-        if other.uuid == self.uuid or note.is_fresh():
+        if other.uuid == self.uuid:
             return False
-        return not replace(other, name=note.name)._runs()
+        return note.owed or not (note.is_fresh() or replace(other, name=note.name)._runs())
 
     def _undo(self) -> Iterator[str]:
         note = self.read()
         if note is None:
             return
-        owed = False
+        owed = replace(note, ports=None, handed=False, arriving=False, owed=True)
         if note.ports:
             try:
                 Path(note.ports).unlink(missing_ok=True)
                 yield f"{note.ports} is removed"
             except OSError as error:
-                owed = True
+                owed = replace(owed, ports=note.ports)
                 yield f"{note.ports} cannot be removed: {error.strerror}"
         if note.handed:
             try:
                 hostd.forget(self.uuid, self.socket)
                 yield "vmmnet-hostd has forgotten it"
             except hostd.HostdError as error:
-                owed = True
+                owed = replace(owed, handed=True)
                 yield f"vmmnet-hostd cannot be told: {error}"
-        if owed:
-            self._write(replace(note, arriving=False, owed=True))
+        if owed.ports or owed.handed:
+            self._write(owed)
             return
         self.note.unlink(missing_ok=True)
         if not note.ports and not note.handed:
             yield "it did not begin here"
 
     def _runs(self) -> bool:
-        """Whether there is a process with the number of its QEMU."""
+        """Whether the process with its number is its QEMU."""
         try:
-            return Path("/proc", str(int(self.pid_file.read_text()))).exists()
+            pid = int(self.pid_file.read_text())
+            # libvirt leaves the number of one that it did not see end, and names the UUID.
+            return self.uuid.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
         except (OSError, ValueError):
             return False
 

@@ -150,8 +150,7 @@ bool hostd_take(Hostd *h, HostdVm *vm, GError **errp)
     set_place(h, vm, HOSTD_HERE);
     /* Root may have asked for a VM that has no process yet. */
     if (!h->ops->watch(h->opaque, vm, &nobody)) {
-        tell(h, "%s: its end will not be noticed: %s", vm->uuid,
-             nobody->message);
+        tell(h, "%s: it has no process yet: %s", vm->uuid, nobody->message);
     }
     change_all(h, vm, add_and_announce, &err);
     return tell_end(h, "take", vm, err, errp);

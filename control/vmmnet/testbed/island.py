@@ -143,7 +143,8 @@ class Island:
             finally:
                 if child.poll() is None:
                     number = self.path(pid_file).read_text().strip()
-                    self.run("kill", number)
+                    # It may have ended this moment.
+                    self.run("kill", number, check=False)
                     child.wait(wait.PATIENCE)
 
 

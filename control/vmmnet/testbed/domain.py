@@ -17,7 +17,7 @@ from .cpio import File
 
 SERIES = kernel.SERIES[-1]
 MODULE = "/usr/lib/vmmnet/vmrpc.ko"
-_BOOT = "console=ttyS0 no_timer_check panic=-1 net.ifnames=0 ipv6.disable=1"
+_BOOT = "console=ttyS0 no_timer_check panic=-1 net.ifnames=0"
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,10 @@ def _sole(parent: Any, tag: str) -> Any:
     return child(parent, tag) if found is None else found
 
 
-def make_bootable(domain: Any, places: Places) -> None:
+def make_bootable(domain: Any, places: Places, *, ipv6: bool = False) -> None:
     """Put kernel, system and agent of the test bed into a domain; all else stays as it is.
 
-    The guest has vmrpc.ko at MODULE and does not load it.
+    The guest has vmrpc.ko at MODULE and does not load it.  With ``ipv6`` it has IPv6.
     """
     guest_kernel = kernel.get(SERIES)
     files = {
@@ -67,7 +67,7 @@ def make_bootable(domain: Any, places: Places) -> None:
         os_.remove(boot)
     child(os_, "kernel", places.built(guest_kernel.image))
     child(os_, "initrd", str(places.initrd))
-    child(os_, "cmdline", _BOOT)
+    child(os_, "cmdline", _BOOT if ipv6 else f"{_BOOT} ipv6.disable=1")
     _sole(devices, "emulator").text = places.built(qemu.binary())
     for disk in devices.findall("disk"):
         devices.remove(disk)

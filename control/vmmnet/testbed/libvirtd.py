@@ -106,9 +106,9 @@ class Host(Island):
         uri = f"qemu+unix:///system?socket={self._socket}"
         return self.run("virsh", "-q", "-c", uri, *words).stdout
 
-    def monitor(self, domain: str, command: str) -> Any:
+    def monitor(self, domain: str, command: str, **arguments: object) -> Any:
         """Ask a domain's QEMU by QMP."""
-        request = json.dumps({"execute": command})
+        request = json.dumps({"execute": command, "arguments": arguments})
         return json.loads(self.virsh("qemu-monitor-command", domain, request))["return"]
 
     def uri(self) -> str:

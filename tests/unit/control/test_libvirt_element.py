@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from ipaddress import IPv4Interface, IPv4Network, IPv6Address
 from pathlib import Path
@@ -243,3 +244,51 @@ def test_the_page_has_every_attribute(tag: str) -> None:
     page = (paths.ROOT / "docs" / "libvirt-element.md").read_text()
     (part,) = re.findall(rf"^## `<vmmnet:{tag}>`$(.*?)(?=^## |\Z)", page, re.M | re.S)
     assert re.findall(r"^\| `([a-z0-9-]+)", part, re.M) == schema.attributes(tag)
+
+
+def test_all_attributes_at_once() -> None:
+    """libxml2's own reader of the schema does not end with so many in any time that counts."""
+    esp = "".join(
+        f" {way}-spi='{number}' {way}-key='/k'"
+        for number, way in enumerate(("signal-out", "signal-in", "tunnel-out", "tunnel-in"), 256)
+    )
+    mip6 = (
+        "<vmmnet:mip6 home-address='2001:db8::10' home-prefix-length='64' heard-addresses='off'"
+        " early-registration='on' home-agent='2001:db8::1' guest-mac='52:54:00:00:00:09'"
+        " router-mac='52:54:00:00:00:08' care-of='auto' location='auto' ipsec='esp'"
+        f" esp-cipher='aes-gcm-128' replay-window='64'{esp}/>"
+    )
+    net = read(domain(f"<vmmnet:interface mac='{A}'>{mip6}</vmmnet:interface>"))
+    assert net is not None and net.interfaces[0].mip6 is not None
+    assert net.interfaces[0].mip6.tunnel_in_spi == 259
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_of_the_form_is_so_for_others(seed: int) -> None:
+    """net.rng is one schema, whoever reads it: few attributes are no work for libxml2."""
+    chance = random.Random(seed)
+    form = etree.RelaxNG(file=str(paths.ROOT / "control" / "vmmnet" / "libvirt" / "net.rng"))
+    values = ["on", "off", "1", "64", "/t", "2001:db8::1", "", A, "auto", "esp", "wrong"]
+    right = {"mac": A, "home-address": "2001:db8::1", "home-prefix-length": "64"}
+    right |= {"home-agent": "auto", "control-secret": "/t"}
+
+    def made(tag: str, needed: tuple[str, ...]) -> etree._Element:
+        given = {name: right[name] for name in needed if chance.random() < 0.9}
+        for name in chance.sample(schema.attributes(tag), 2):
+            given.setdefault(name, chance.choice(values))
+        return etree.Element(f"{{https://vmmnet.example/net/1}}{tag}", given)
+
+    for _ in range(20):
+        net = made("net", ())
+        for tag in chance.choices(["sockets", "interface", "interface"], k=2):
+            net.append(made(tag, ("mac",) if tag == "interface" else ()))
+        inside = {"mip6": ("home-address", "home-prefix-length", "home-agent")}
+        inside["cvsw"] = ("control-secret",)
+        for tag in chance.choices(sorted(inside), k=chance.randrange(3)):
+            net[-1].append(made(tag, inside[tag]))
+        try:
+            schema.check(net)
+        except BadElement:
+            assert not form.validate(net), etree.tostring(net)
+        else:
+            assert form.validate(net), etree.tostring(net)

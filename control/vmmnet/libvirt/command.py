@@ -32,6 +32,8 @@ A domain says in its metadata what network it has:
   virsh start guest
   vmmnet libvirt show guest
 
+'convert' makes the element of words for QEMU that were written by hand, and the other way.
+
 exit status: {Status.DONE:d}  done
              {Status.REFUSED:d}  it cannot be done; what is said tells why
              {Status.FAULTS:d}  'check' has found a fault
@@ -66,6 +68,17 @@ Run it as root, as only root may look at all of a host.
 
 The exit status is {Status.FAULTS:d} if there is a fault; notes are no faults.
 """
+_CONVERT = """\
+Put <vmmnet:net> in the place of what was written by hand for the same, in
+qemu:commandline and qemu:override, and define the domain. What the element has no words
+for stays, and is named with the reason.
+
+DOMAIN is one of the daemon; FILE, which has a '/' in it or ends in .xml ('-': stdin), is
+what 'define' takes.
+
+With --to-commandline the other way: the element goes, and what it has come to stays as
+words for QEMU. Neither 'define' nor the hook has to do with such a domain.
+"""
 
 
 def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
@@ -89,6 +102,22 @@ def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
     )
     action.complete = _domains_and_files  # type: ignore[attr-defined]
     _add_connect(parser)
+    parser = options.command(
+        subparsers, "convert", _convert, "the element for what is hand-written, and back", _CONVERT
+    )
+    action = parser.add_argument(
+        "subject", metavar="DOMAIN|FILE", help="a domain's name or UUID, or its XML"
+    )
+    action.complete = _domains_and_files  # type: ignore[attr-defined]
+    _add_connect(parser)
+    parser.add_argument(
+        "--to-commandline",
+        action="store_true",
+        help="write words for QEMU in place of the element",
+    )
+    parser.add_argument(
+        "--print", action="store_true", help="print what it comes to, and define nothing"
+    )
     parser = options.command(subparsers, "show", _show, "the element of a domain", _SHOW)
     action = parser.add_argument("domain", metavar="DOMAIN", help="its name or UUID")
     action.complete = _domains  # type: ignore[attr-defined]
@@ -119,6 +148,10 @@ def _define(given: argparse.Namespace) -> int:
 
 def _check(given: argparse.Namespace) -> int:
     return _run("check", given)
+
+
+def _convert(given: argparse.Namespace) -> int:
+    return _run("convert", given)
 
 
 def _show(given: argparse.Namespace) -> int:

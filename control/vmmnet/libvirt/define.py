@@ -7,13 +7,14 @@ import argparse
 import sys
 import uuid
 from pathlib import Path
+from typing import Any
 
 from lxml import etree  # type: ignore[import-untyped]
 
 from vmmnet.hostvlan import output
 from vmmnet.hostvlan.options import Refused, Status
 
-from . import connect, document, element
+from . import connect, document, element, names
 from .element import BadElement, Net
 from .expand import OLDEST, differences, expand
 
@@ -21,28 +22,42 @@ from .expand import OLDEST, differences, expand
 def run(given: argparse.Namespace) -> int:
     """``define FILE``."""
     path: Path = given.file
-    domain = _read(path)
+    domain = read(path)
     if given.print:
         _print(given, _expanded(path, domain))
         return Status.DONE
     with connect.opened(given.connect) as daemon:
-        _define(given, daemon, path, domain)
+        name = identify(daemon, path, domain)
+        give(given, daemon, name, _expanded(path, domain), {})
     return Status.DONE
 
 
-def _define(
-    given: argparse.Namespace, daemon: connect.Daemon, path: Path, domain: etree._Element
-) -> None:
+def identify(daemon: connect.Daemon, path: Path, domain: etree._Element) -> str:
+    """Give the domain of a file the UUID that its name has, or a new one; returns the name."""
     name = _name(path, domain)
-    there = daemon.has(name)
     if not (domain.findtext("uuid") or "").strip():
+        there = daemon.has(name)
         document.identify(domain, daemon.uuid(name) if there else str(uuid.uuid4()))
-    expanded = _expanded(path, domain)
+    return name
+
+
+def give(
+    given: argparse.Namespace,
+    daemon: connect.Daemon,
+    name: str,
+    expanded: etree._Element,
+    more: dict[str, Any],
+) -> None:
+    """Have a daemon define a domain, all of it or nothing, and tell what has come of it.
+
+    ``more`` is told as well where JSON is asked for.
+    """
+    there = daemon.has(name)
     net = element.read(expanded)
     _check_version(daemon, net)
     before = daemon.defined(name) if there else None
     daemon.define(document.text(expanded))
-    _check_kept(daemon, name, before)
+    _check_kept(daemon, name, expanded, before)
     after = daemon.defined(name)
     state = "as before" if before == after else "defined anew" if there else "defined"
     later = daemon.is_running(name) and before != after
@@ -54,6 +69,7 @@ def _define(
                 "digest": net.digest if net else None,
                 "changed": before != after,
                 "running": daemon.is_running(name),
+                **more,
             }
         )
     else:
@@ -77,7 +93,8 @@ def brief(net: Net | None) -> str:
     return ", ".join(parts) or "with an empty <vmmnet:net>"
 
 
-def _read(path: Path) -> etree._Element:
+def read(path: Path) -> etree._Element:
+    """The domain in a file. Raises Refused."""
     try:
         return document.read(path)
     except OSError as error:
@@ -118,9 +135,12 @@ def _check_version(daemon: connect.Daemon, net: Net | None) -> None:
         )
 
 
-def _check_kept(daemon: connect.Daemon, name: str, before: str | None) -> None:
+def _check_kept(
+    daemon: connect.Daemon, name: str, expanded: etree._Element, before: str | None
+) -> None:
     """Libvirt drops what it does not know, and says nothing: then all is as before."""
-    lost = differences(document.parse(daemon.defined(name)))
+    kept = document.parse(daemon.defined(name))
+    lost = differences(kept) or sorted(_words(expanded) - _words(kept))
     if not lost:
         return
     if before is None:
@@ -130,3 +150,9 @@ def _check_kept(daemon: connect.Daemon, name: str, before: str | None) -> None:
     raise Refused(
         f"{name}: libvirt does not keep all of it, so that nothing is changed: " + "; ".join(lost)
     )
+
+
+def _words(domain: etree._Element) -> set[str]:
+    """What QEMU is told by a domain in its own words: values on the command line and overridden."""
+    tags = (names.qemu("arg"), names.qemu("property"))
+    return {f"{etree.QName(each).localname} '{each.get('value')}'" for each in domain.iter(*tags)}

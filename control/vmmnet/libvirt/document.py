@@ -15,6 +15,11 @@ class BadDocument(ValueError):
     """A text is no domain; the message says where and why."""
 
 
+def is_file(subject: str) -> bool:
+    """Whether a word of the command line is a file rather than a domain."""
+    return subject == "-" or "/" in subject or subject.endswith(".xml")
+
+
 def read(path: Path) -> etree._Element:
     """The domain in a file; ``-`` is the standard input. Raises OSError, BadDocument."""
     text = sys.stdin.buffer.read() if path == _STANDARD else path.read_bytes()

@@ -144,8 +144,8 @@ def test_a_domain_without_the_element(file: Path) -> None:
 
 
 def test_domains_are_offered() -> None:
-    assert commandline.run("_complete", "libvirt", "").out == "check\ndefine\nshow\n"
-    for command in ("show", "check"):
+    assert commandline.run("_complete", "libvirt", "").out == "check\nconvert\ndefine\nshow\n"
+    for command in ("show", "check", "convert"):
         offered = commandline.run("_complete", "libvirt", command, *DAEMON, "")
         assert offered.out == "test\n"
     assert commandline.run("_complete", "libvirt", "check", "./g").out == ":files\n"

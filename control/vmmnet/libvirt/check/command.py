@@ -18,15 +18,10 @@ from .facts import Domain, Finding
 from .host import ThisHost
 
 
-def is_file(subject: str) -> bool:
-    """Whether a word of the command line is a file rather than a domain."""
-    return subject == "-" or "/" in subject or subject.endswith(".xml")
-
-
 def run(given: argparse.Namespace) -> int:
     """``check DOMAIN|FILE``."""
     uri = given.connect or os.environ.get("LIBVIRT_DEFAULT_URI", "")
-    if is_file(given.subject):
+    if document.is_file(given.subject):
         domain = _of_file(given.subject, given.connect)
     else:
         with connect.opened(given.connect) as daemon:

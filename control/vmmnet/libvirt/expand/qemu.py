@@ -110,7 +110,7 @@ def override(domain: etree._Element, alias: str, wanted: dict[str, Property]) ->
     before = overridden(domain, alias)
     if before == wanted:
         return
-    _forget(domain, alias, set(before))
+    forget(domain, alias, set(before))
     if not wanted:
         return
     parent = domain.find(names.qemu("override"))
@@ -127,8 +127,8 @@ def override(domain: etree._Element, alias: str, wanted: dict[str, Property]) ->
         etree.SubElement(frontend, names.qemu("property"), values)
 
 
-def _forget(domain: etree._Element, alias: str, ours: set[str]) -> None:
-    """Take properties out, and what is empty without them."""
+def forget(domain: etree._Element, alias: str, ours: set[str]) -> None:
+    """Take properties of a device's frontend out, and what is empty without them."""
     for device in _overridden(domain, alias):
         for frontend in device.findall(names.qemu("frontend")):
             for each in frontend.findall(names.qemu("property")):

@@ -345,6 +345,23 @@ def test_a_release_that_the_helper_does_not_hear_is_made_up_for(
     assert "prepare other: of guest, left behind: vmmnet-hostd has forgotten it" in log
 
 
+def test_a_vm_that_begins_again_makes_up_for_itself(
+    world: World, hostd: Callable[[str], Hostd]
+) -> None:
+    """Its address may be another one now, which the helper refuses while it has the old one."""
+    world.conf.write_text("address6-device eth7\n")
+    served = hostd("ok\n")
+    hook.handle(world.event(world.domain(HANDOFF, sockets())), "prepare")
+    world.run.joinpath("hostd.state").touch()
+    served.close()
+    hook.handle(world.event(world.domain(HANDOFF, sockets())), "release")
+    world.claims.socket.unlink()
+    served = hostd("ok\n")
+    hook.handle(world.event(world.domain(HANDOFF, sockets("2001:db8:1::beef"))), "prepare")
+    assert [each.split()[0] for each in served.requests] == ["forget", "register", "take"]
+    assert world.ports.exists()
+
+
 def test_what_the_helper_has_not_registered_is_forgotten(
     world: World, hostd: Callable[[str], Hostd]
 ) -> None:
@@ -390,7 +407,10 @@ def test_a_vm_that_runs_is_not_tidied_up(world: World, later: Callable[[], None]
     hook.handle(world.event(world.domain()), "prepare")
     world.pids.mkdir()
     later()
-    with subprocess.Popen(["sh", "-c", "read x", "-uuid", UUID], stdin=subprocess.PIPE) as child:
+    words = ["sh", "-c", "echo; read x", "-uuid", UUID]
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(words, **streams) as child:
+        assert child.stdout is not None and child.stdout.readline()
         world.claims.pid_file.write_text(f"{child.pid}")
         hook.handle(world.other(), "prepare")
         assert world.ports.exists()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from lxml import etree  # type: ignore[import-untyped]
 from vmmnet.libvirt import expand
-from vmmnet.testbed import tools, wait
+from vmmnet.testbed import paths, tools, wait
 from vmmnet.testbed.libvirt_life import BRIDGE, Site, Vm
 from vmmnet.testbed.net import Network
 
@@ -195,6 +195,13 @@ def _unplug(site: Site, mac: str) -> None:
     wait.until(lambda: mac not in _nics(site), "the NIC is out")
 
 
+def _check(site: Site) -> str:
+    """What 'vmmnet libvirt check' says of the VM."""
+    python = ["env", f"PYTHONPATH={paths.ROOT / 'control'}", "/usr/bin/python3", "-m", "vmmnet"]
+    words = ["--connect", "qemu:///system", VM.name]
+    return site.run(*python, "libvirt", "check", *words, check=False).stdout
+
+
 @pytest.mark.long
 def test_plugged_in_and_out(site: Site) -> None:
     """The agent of HostVLAN learns of it when libvirt's daemon is restarted."""
@@ -204,18 +211,25 @@ def test_plugged_in_and_out(site: Site) -> None:
     assert len(site.log()) == calls and site.ports() == [VM.mac]
     site.restart_daemon(VM)
     assert site.ports() == sorted([VM.mac, PLUGGED])
+    assert f"{PLUGGED}: the NIC was plugged in while the domain ran" in _check(site)
     _unplug(site, PLUGGED)
     site.restart_daemon(VM)
     site.has(VM)
 
 
 def test_the_elements_own_nic_is_plugged_out(site: Site) -> None:
-    """The VM goes on, and has its NIC again when it starts the next time."""
+    """The VM goes on.  In again, it is past the filter, as 'check' tells, until a new start."""
     site.virsh("start", VM.name)
+    live = etree.fromstring(site.virsh("dumpxml", VM.name))
+    own = site.write(live.find("devices/interface"))
+    assert "HostVLAN before it" not in _check(site)
     _unplug(site, VM.mac)
     assert site.state(VM) == "running"
     (port,) = site.monitor(VM.name, "query-hostvlan")
     assert "interface" not in port
+    site.virsh("attach-device", VM.name, own)
+    (tap,) = (line.split()[0] for line in site.virsh("domiflist", VM.name).splitlines() if line)
+    assert f"'vmmnet hostvlan attach {tap} {VM.mac}'" in _check(site)
     site.virsh("destroy", VM.name)
     site.has_nothing()
     site.virsh("start", VM.name)

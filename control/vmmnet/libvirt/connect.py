@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from vmmnet.hostvlan.options import Refused
@@ -52,6 +53,20 @@ class Daemon:
     def running(self, domain: str) -> str:
         """What a domain is now, as XML."""
         return str(self._call(self._domain(domain).XMLDesc, self._secure()))
+
+    def monitor(self, domain: str, command: str, arguments: Mapping[str, Any]) -> Any:
+        """What the QEMU of a domain that runs answers to a command of QMP."""
+        try:
+            qemu: Any = importlib.import_module("libvirt_qemu")
+        except ModuleNotFoundError:
+            raise Refused("needs Python's package libvirt_qemu, a part of libvirt-python") from None
+        request = json.dumps({"execute": command, "arguments": arguments})
+        text = self._call(qemu.qemuMonitorCommand, self._domain(domain), request, 0)
+        answer = json.loads(text)
+        if "return" not in answer:
+            told = answer.get("error", {}).get("desc", "no answer")
+            raise Refused(f"QEMU does not answer to {command}: {told}")
+        return answer["return"]
 
     def define(self, xml: str) -> None:
         """Define a domain, or define it anew."""

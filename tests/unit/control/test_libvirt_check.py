@@ -233,6 +233,23 @@ def test_a_nic_that_was_plugged_in_past_the_filter() -> None:
     assert check(World(), plain, running=_plugged(expand(domain(SOCKETS)))) == []
 
 
+def test_a_nic_that_was_plugged_out_and_in_again() -> None:
+    """By its XML nothing has changed; behind HostVLAN in QEMU there is no tap any more."""
+    made = expand(domain())
+    nic = made.find("devices/interface")
+    nic.set("type", "bridge")
+    nic.append(etree.fromstring("<target dev='vnet1'/>"))
+    empty = frozenset({names.id_of("hostvlan", A)})
+    found = only(check(World(), made, running=made, empty=empty))
+    assert found.about == A and f"attach vnet1 {A}" in found.remedy
+    assert check(World(ebpf={A}), made, running=made, empty=empty) == []
+    # As long as it is out, nothing passes.
+    out = expand(domain())
+    out.find("devices").remove(out.find("devices/interface"))
+    notes = check(World(), made, running=out, empty=empty)
+    assert all(each.severity == "note" for each in notes)
+
+
 def test_a_domain_that_runs_with_other_words() -> None:
     found = only(check(World(), running=expand(domain(SOCKETS))), "note")
     assert "other words" in found.wrong

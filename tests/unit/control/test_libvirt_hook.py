@@ -408,8 +408,7 @@ def test_a_vm_that_runs_is_not_tidied_up(world: World, later: Callable[[], None]
     world.pids.mkdir()
     later()
     words = ["sh", "-c", "echo; read x", "-uuid", UUID]
-    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(words, **streams) as child:
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None and child.stdout.readline()
         world.claims.pid_file.write_text(f"{child.pid}")
         hook.handle(world.other(), "prepare")

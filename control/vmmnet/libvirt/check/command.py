@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import uuid
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from vmmnet.hostvlan import output
 from vmmnet.hostvlan.options import Refused, Status
 
 from .. import connect, document
+from ..expand.qemu import ours
 from . import core
 from .facts import Domain, Finding
 from .host import ThisHost
@@ -42,7 +45,18 @@ def _here(uri: str) -> None:
 def _of_daemon(name: str, daemon: connect.Daemon) -> Domain:
     defined = document.parse(daemon.defined(name))
     running = document.parse(daemon.running(name)) if daemon.is_running(name) else None
-    return Domain(defined.findtext("name"), defined, running, version=daemon.version())
+    empty = frozenset[str]() if running is None else _empty(name, running, daemon)
+    return Domain(defined.findtext("name"), defined, running, version=daemon.version(), empty=empty)
+
+
+def _empty(name: str, running: Any, daemon: connect.Daemon) -> frozenset[str]:
+    """HostVLAN's netdevs that lost their interfaces; none if QEMU cannot be asked."""
+    if not any(words.option == "-netdev" for words in ours(running)):
+        return frozenset()
+    with contextlib.suppress(Refused):
+        ports = daemon.monitor(name, "query-hostvlan", {})
+        return frozenset(port["id"] for port in ports if "interface" not in port)
+    return frozenset()
 
 
 def _of_file(subject: str, uri: str | None) -> Domain:

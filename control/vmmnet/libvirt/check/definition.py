@@ -6,9 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from .. import names
 from ..element import BadElement, Net
 from ..expand import OLDEST, drift, made
 from .facts import Domain, Finding, Host
+
+# Of interfaces behind which QEMU has a tap.
+_TAPS = ("bridge", "network", "ethernet", "direct")
 
 
 def bad(domain: Domain, error: BadElement) -> Finding:
@@ -29,6 +33,7 @@ def check(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
         yield Finding("libvirt", told, "install libvirt 8.2 or later")
     if domain.running is not None:
         yield from _running(domain, net, host)
+        yield from _plugged_anew(domain, net, host)
 
 
 def _drift(domain: Domain, net: Net) -> Iterator[Finding]:
@@ -67,6 +72,25 @@ def _running(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
         tap = "INTERFACE" if target is None else target.get("dev", "INTERFACE")
         told = "the NIC was plugged in while the domain ran, and has no HostVLAN before it"
         yield Finding(mac, told, f"'vmmnet hostvlan attach {tap} {mac}'")
+
+
+def _plugged_anew(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
+    """libvirt overrides no property of a NIC that is plugged in."""
+    running = _nics(domain.running)
+    for each in net.interfaces:
+        nic = running.get(each.mac)
+        if names.id_of("hostvlan", each.mac) not in domain.empty or nic is None:
+            continue
+        if nic.get("type") not in _TAPS or each.mac in host.filtered():
+            continue
+        target = nic.find("target")
+        tap = "INTERFACE" if target is None else target.get("dev", "INTERFACE")
+        told = (
+            "the NIC was plugged out and in again while the domain ran,"
+            " and has no HostVLAN before it any more"
+        )
+        remedy = f"'vmmnet hostvlan attach {tap} {each.mac}', or end the domain and start it"
+        yield Finding(each.mac, told, remedy)
 
 
 def _nics(domain: Any) -> dict[str, Any]:

@@ -36,6 +36,8 @@ class Domain:
     is_file: bool = False
     #: The daemon's version; None: no daemon was asked.
     version: tuple[int, int, int] | None = None
+    #: IDs of HostVLAN's netdevs in its QEMU behind which there is no interface of the host.
+    empty: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -24,19 +24,26 @@ def _long(event: str) -> Any:
 
 
 @pytest.fixture(scope="module")
-def sites() -> Iterator[tuple[Site, Site]]:
-    with Network() as network, contextlib.ExitStack() as stack:
-        one, two = (
-            stack.enter_context(Site(network.namespace(name), number))
-            for number, name in enumerate(("one", "two"), 1)
-        )
-        yield one, two
+def network() -> Iterator[Network]:
+    with Network() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def one(network: Network) -> Iterator[Site]:
+    with Site(network.namespace("one"), 1) as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def two(network: Network) -> Iterator[Site]:
+    with Site(network.namespace("two"), 2) as site:
+        yield site
 
 
 @pytest.fixture
-def site(sites: tuple[Site, Site]) -> Iterator[Site]:
+def site(one: Site) -> Iterator[Site]:
     """Host one, on which the VM is defined."""
-    one = sites[0]
     one.define(VM)
     yield one
     one.clear()
@@ -76,10 +83,10 @@ def test_fails_at_a_restore(site: Site) -> None:
     site.has(VM)
 
 
-@pytest.mark.parametrize("event", ["migrate", _long("prepare"), _long("start")])
-def test_fails_at_a_migration(site: Site, sites: tuple[Site, Site], event: str) -> None:
+@pytest.mark.long
+@pytest.mark.parametrize("event", ["migrate", "prepare", "start"])
+def test_fails_at_a_migration(site: Site, two: Site, event: str) -> None:
     """The VM stays where it is, and the other host has nothing of it."""
-    two = sites[1]
     site.virsh("start", VM.name)
     with two.hook("zzz", event, _FAIL), two.way() as way:
         said = site.refuses("migrate", "--live", *way, VM.name, two.uri())
@@ -217,6 +224,7 @@ def test_plugged_in_and_out(site: Site) -> None:
     site.has(VM)
 
 
+@pytest.mark.long
 def test_the_elements_own_nic_is_plugged_out(site: Site) -> None:
     """The VM goes on.  In again, it is past the filter, as 'check' tells, until a new start."""
     site.virsh("start", VM.name)

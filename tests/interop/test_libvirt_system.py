@@ -22,13 +22,13 @@ from vmmnet.hostvlan.entry import Entry
 from vmmnet.hostvlan.table import Table
 from vmmnet.libvirt import expand
 from vmmnet.testbed import domain, qemu, tools, wait
-from vmmnet.testbed.libvirtd import Host
+from vmmnet.testbed.libvirtd import BUILD, GUESTS, GUESTS_FOLDER, Host, built
 from vmmnet.testbed.net import Interface, Namespace, Network
 
 _MAC, _UUID = "52:54:00:00:00:01", "00000000-0000-4000-9000-{:012}"
 _VM = "2001:db8:1::c0de"
 _TABLE, _TABLE_OF_TWO = "/var/lib/vmmnet/lnid.table", "/var/lib/vmmnet/two.table"
-_AGENT, _CONSOLE, _INITRD = Path("/run/agent"), Path("/run/console"), "initrd"
+_AGENT, _CONSOLE, _INITRD = GUESTS_FOLDER / "agent", GUESTS_FOLDER / "console", "initrd"
 
 _DOMAIN = f"""
 <domain type='qemu'>
@@ -68,7 +68,7 @@ class World:
 
 
 def _host(network: Network, stack: contextlib.ExitStack, name: str, number: int) -> Host:
-    host: Host = stack.enter_context(Host(network.namespace(name), number))
+    host: Host = stack.enter_context(Host(network.namespace(name), number, user=GUESTS))
     host.path(_TABLE).parent.mkdir()
     return host
 
@@ -118,7 +118,7 @@ def _define(host: Host, made: Any) -> str:
 def guest(world: World) -> str:
     """The domain, expanded, defined and started on host one; it serves a page.  Its name."""
     wanted = etree.fromstring(_DOMAIN)
-    places = domain.Places(world.one.folder / _INITRD, _AGENT, _CONSOLE)
+    places = domain.Places(world.one.folder / _INITRD, _AGENT, _CONSOLE, BUILD)
     domain.make_bootable(wanted, places)
     name = _define(world.one, expand.expand(wanted))
     world.one.virsh("start", name)
@@ -239,7 +239,7 @@ def _refusal(world: World, number: int, made: Any) -> str:
     """Start a domain that the hook refuses; returns what virsh says."""
     made.find("uuid").text = _UUID.format(number)
     made.find("name").text = f"refused{number}"
-    domain.child(made.find("devices"), "emulator", str(qemu.binary()))
+    domain.child(made.find("devices"), "emulator", built(qemu.binary()))
     name = _define(world.one, made)
     with pytest.raises(tools.CommandFailed) as failed:
         world.one.virsh("start", name)

@@ -7,8 +7,9 @@
             one.virsh("migrate", "--live", *way, "guest", two.uri())
 
 Each is an Island with a libvirtd (qemu:///system), or a virtqemud, that has a UUID of its
-own, and with vmmnet's hook.  QEMU runs as root, without a security module, and without cgroups,
-which are this machine's.
+own, and with vmmnet's hook.  QEMU runs as root or, as on Debian, as the user GUESTS; without
+a security module, and without cgroups, which are this machine's.  What was built is seen at
+BUILD as well, which every user can read, wherever the tree is.
 """
 
 from __future__ import annotations
@@ -23,14 +24,21 @@ from . import paths, tools, wait
 from .island import Island
 from .net import Namespace
 
+#: QEMU's user on Debian, whose number this is.
+GUESTS, _GUESTS_ID = "libvirt-qemu", 64055
+#: Where hosts see paths.BUILD.
+BUILD = Path("/run/build")
+#: A folder in which QEMU's user may make files.
+GUESTS_FOLDER = Path("/run/guests")
+
 # As Debian's package libvirt-daemon-system makes them.
 _USERS = {
-    "/etc/passwd": "libvirt-qemu:x:64055:64055::/var/lib/libvirt:/usr/sbin/nologin\n",
-    "/etc/group": "libvirt-qemu:x:64055:\n",
+    "/etc/passwd": f"{GUESTS}:x:{_GUESTS_ID}:{_GUESTS_ID}::/var/lib/libvirt:/usr/sbin/nologin\n",
+    "/etc/group": f"{GUESTS}:x:{_GUESTS_ID}:\n",
 }
 _QEMU = """\
-user = "root"
-group = "root"
+user = "{user}"
+group = "{user}"
 dynamic_ownership = 0
 remember_owner = 0
 security_driver = "none"
@@ -48,14 +56,22 @@ log_level = 3
 _SOCKETS = {"libvirtd": "libvirt-sock", "virtqemud": "virtqemud-sock"}
 
 
+def built(file: Path) -> str:
+    """The name of a file below paths.BUILD, as hosts see it."""
+    return str(BUILD / file.resolve().relative_to(paths.BUILD.resolve()))
+
+
 class Host(Island):
     """A machine with libvirt's daemon, which runs from the beginning.  A context manager."""
 
-    def __init__(self, space: Namespace, number: int, daemon: str = "libvirtd") -> None:
+    def __init__(
+        self, space: Namespace, number: int, *, daemon: str = "libvirtd", user: str = "root"
+    ) -> None:
         super().__init__(space)
         self._number = number
         self._name = daemon
         self._socket = f"/run/libvirt/{_SOCKETS[daemon]}"
+        self._user = user
         self._daemon = contextlib.ExitStack()
         #: What the daemon writes; the file is that of the last host of this name.
         self.daemon_log = paths.LOGS / f"{daemon}-{space.name}.log"
@@ -70,19 +86,28 @@ class Host(Island):
             for file, line in _USERS.items():
                 with self.path(file).open("a") as out:
                     out.write(line)
-            (settings / "qemu.conf").write_text(_QEMU)
+            (settings / "qemu.conf").write_text(_QEMU.format(user=self._user))
             (settings / f"{self._name}.conf").write_text(_DAEMON.format(number=self._number))
             hook = self.path("/etc/libvirt/hooks/qemu.d/vmmnet")
             hook.parent.mkdir(parents=True)
             installed = (paths.ROOT / "control/libvirt/vmmnet").read_text()
             hook.write_text(installed.replace("/usr/share/vmmnet", str(paths.ROOT / "control")))
             hook.chmod(0o755)
+            self._make_folders()
             self._stack.callback(self.stop)
             self.start()
         except BaseException:
             self._stack.close()
             raise
         return self
+
+    def _make_folders(self) -> None:
+        """Those that QEMU's user has to get at."""
+        self.folder.chmod(0o755)
+        self.path(BUILD).mkdir()
+        self.run("mount", "--bind", paths.BUILD, BUILD)
+        self.path(GUESTS_FOLDER).mkdir()
+        self.run("chown", f"{self._user}:", GUESTS_FOLDER)
 
     def start(self) -> None:
         """Start the daemon, which is not there, and wait until it serves."""
@@ -118,7 +143,7 @@ class Host(Island):
     @contextlib.contextmanager
     def way(self) -> Iterator[list[str]]:
         """Words for 'virsh migrate' that lead the guest through a socket both hosts see."""
-        stream = self.path("/run/moving")
+        stream = self.path(GUESTS_FOLDER / "moving")
         try:
             yield ["--migrateuri", f"unix://{stream}"]
         finally:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from .host import address6, conf, hostd
+from .host import address6, conf, history, hostd
 from .host.claims import Claims
 
 if TYPE_CHECKING:
@@ -223,14 +223,20 @@ def handle(event: Event, kind: str) -> str | None:
     """
     if kind not in _EVENTS:
         return None
+    did: list[str] = []
+    reason: str | None = "it failed in a way that nobody has foreseen"
     try:
         for action in _EVENTS[kind](event):
             _log(syslog.LOG_INFO, f"{kind} {event.name}: {action}")
+            did.append(action)
+        reason = None
     # BadElement and BadConf are ValueErrors.
     except (Refused, ValueError, SyntaxError, hostd.HostdError, OSError) as error:
+        reason = str(error)
         _log(syslog.LOG_ERR, f"{kind} {event.name}: {error}")
-        return str(error)
-    return None
+    finally:
+        history.record(event.claims.run, event.claims.uuid, kind, did, reason)
+    return reason
 
 
 def main(arguments: Sequence[str], source: BinaryIO, answer: BinaryIO) -> int:

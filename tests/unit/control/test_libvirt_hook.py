@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from lxml import etree  # type: ignore[import-untyped]
 from vmmnet.libvirt import expand, hook, names
-from vmmnet.libvirt.host import address6
+from vmmnet.libvirt.host import address6, history
 from vmmnet.libvirt.host.claims import Claims
 
 UUID = "00000000-0000-4000-9000-000000000001"
@@ -72,8 +72,9 @@ class World:
         return self.run / "ports/guest"
 
     def nothing_is_left(self) -> None:
-        """Fail if something is claimed."""
-        left = [path for path in self.run.rglob("*") if path.is_file()]
+        """Fail if something is claimed; what was done may stay to be read."""
+        files = [path for path in self.run.rglob("*") if path.is_file()]
+        left = [path for path in files if path.parent.name != history.FOLDER]
         assert not left
 
 
@@ -101,6 +102,20 @@ def here(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 def sockets(address: str = VM) -> str:
     """What the element has for VMRPC."""
     return f"<vmmnet:sockets address6='{address}'/>"
+
+
+def test_what_was_done_can_be_read_later(world: World) -> None:
+    """With its result, by ``vmmnet libvirt show``."""
+    event = world.event(world.domain())
+    hook.handle(event, "prepare")
+    hook.handle(event, "release")
+    world.table.unlink()
+    hook.handle(event, "prepare")
+    began, ended, refused = history.read(world.run, UUID)
+    assert (began.event, began.failed) == ("prepare", None)
+    assert began.did == (f"{world.ports} has {A} {B}",)
+    assert ended.event == "release" and ended.did == (f"{world.ports} is removed",)
+    assert refused.failed is not None and "is not on this host" in refused.failed
 
 
 # prepare and release

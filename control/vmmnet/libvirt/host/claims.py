@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from . import hostd
+from . import hostd, whole
 
 RUN = Path("/run/vmmnet")
 #: Where libvirt has the numbers of QEMUs.
@@ -123,7 +123,7 @@ class Claims:
             note = Note(self.name, str(self.ports) if macs else None, handed)
             self._write(note)
             if note.ports:
-                _replace(Path(note.ports), "".join(f"{mac}\n" for mac in macs))
+                whole.write(Path(note.ports), "".join(f"{mac}\n" for mac in macs))
                 yield f"{note.ports} has {' '.join(macs)}"
             if handoff:
                 told = " ".join(f"{address} on {device}" for address, device in addresses)
@@ -209,12 +209,4 @@ class Claims:
 
     def _write(self, note: Note) -> None:
         note = replace(note, since=time.monotonic())
-        _replace(self.note, json.dumps(asdict(note)) + "\n")
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write a file that is seen whole, or as it was before."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(f".{path.name}.new")
-    fresh.write_text(text)
-    fresh.rename(path)
+        whole.write(self.note, json.dumps(asdict(note)) + "\n")

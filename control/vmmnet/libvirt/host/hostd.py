@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 SOCKET = Path("/run/vmmnet/hostd.sock")
@@ -28,6 +29,16 @@ def _ask(path: Path, request: str) -> None:
     if answer != "ok":
         text = answer.removeprefix("error ") or "it closed the connection"
         raise HostdError(f"vmmnet-hostd: {text}")
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """A VM that it knows."""
+
+    #: ``away``, ``here`` or ``leaving``.
+    state: str
+    #: Addresses, each with its interface.
+    addresses: tuple[tuple[str, str], ...] = ()
 
 
 def _answer(path: Path, request: str) -> str:
@@ -91,3 +102,20 @@ def probe(path: Path = SOCKET) -> None:
     """Whether it answers, be it that this user may not ask.  Raises HostdError."""
     if not _answer(path, "show\n"):
         raise HostdError(f"{path}: it closed the connection")
+
+
+def registered(uuid: str, path: Path = SOCKET) -> Registration | None:
+    """What it knows of a VM; None: nothing. Raises HostdError, as when this user may not ask."""
+    lines = list(_lines(path, "show\n"))
+    if not lines or lines[-1] != "ok":
+        text = lines[-1].removeprefix("error ") if lines else "it closed the connection"
+        raise HostdError(f"vmmnet-hostd: {text}")
+    state, addresses, about = None, list[tuple[str, str]](), ""
+    for line in lines[:-1]:
+        words = line.split(" ", 3)
+        if words[0] == "vm" and len(words) > 2:
+            about = words[1]
+            state = words[2] if about == uuid else state
+        elif words[0] == "address6" and about == uuid and len(words) == 3:
+            addresses.append((words[1], words[2]))
+    return None if state is None else Registration(state, tuple(addresses))

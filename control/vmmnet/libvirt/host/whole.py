@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Write files of which nobody sees a part."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file that is seen whole, or as it was before, with its folder. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f".{path.name}.new")
+    fresh.write_text(text)
+    fresh.rename(path)

@@ -53,8 +53,11 @@ a domain:
 What an earlier expansion has made is replaced; all else stays as it is in the file.
 """
 _SHOW = """\
-Show what <vmmnet:net> of a domain asks for, and whether the domain is so ('drift').
+Show what <vmmnet:net> of a domain asks for, and how the domain stands: whether it is so
+('drift'), what the hook has claimed of this host for it, what the hook did of late and
+with what result, and what its devices say.
 'virsh edit' changes the element without what it comes to: 'define' follows.
+Run it as root, as vmmnet-hostd tells nobody else.
 """
 
 _CHECK = f"""\
@@ -118,9 +121,10 @@ def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument(
         "--print", action="store_true", help="print what it comes to, and define nothing"
     )
-    parser = options.command(subparsers, "show", _show, "the element of a domain", _SHOW)
-    action = parser.add_argument("domain", metavar="DOMAIN", help="its name or UUID")
+    parser = options.command(subparsers, "show", _show, "how a domain stands", _SHOW)
+    action = parser.add_argument("domain", metavar="DOMAIN", nargs="?", help="its name or UUID")
     action.complete = _domains  # type: ignore[attr-defined]
+    parser.add_argument("--all", action="store_true", help="all domains that have the element")
     _add_connect(parser)
 
 

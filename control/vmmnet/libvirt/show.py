@@ -1,55 +1,123 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``vmmnet libvirt show``: the element of a domain, and whether the domain is as it says."""
+"""``vmmnet libvirt show``: the element of domains, and how they stand."""
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
 from vmmnet.hostvlan import output
-from vmmnet.hostvlan.options import Refused, Status
+from vmmnet.hostvlan.options import Refused, Status, UsageError
 
-from . import connect, document, element
-from .element import BadElement, Cvsw, Interface, Mip6, Net, Sockets
-from .expand import drift, made
+from . import connect, devices, state
+from .element import Cvsw, Interface, Mip6, Net, Sockets
+from .host.history import Event
 from .model import options
+from .state import Here, State
 
 
 def run(given: argparse.Namespace) -> int:
-    """``show DOMAIN``."""
+    """``show DOMAIN`` and ``show --all``."""
+    if given.all == (given.domain is not None):
+        raise UsageError("name a domain, or all with --all: one of the two")
     with connect.opened(given.connect) as daemon:
-        defined = document.parse(daemon.defined(given.domain))
-        running = None
-        if daemon.is_running(given.domain):
-            running = document.parse(daemon.running(given.domain))
-    try:
-        net, found = element.read(defined), drift(defined)
-    except BadElement as error:
-        raise Refused(f"{given.domain}: {error}") from None
-    same = running is None or made(running) == made(defined)
-    name = defined.findtext("name")
+        if not given.all:
+            _show(given, [state.of(daemon, given.domain)])
+            return Status.DONE
+        found, wrong = _all(daemon)
+    _show(given, found, wrong)
+    return Status.REFUSED if wrong else Status.DONE
+
+
+def _all(daemon: connect.Daemon) -> tuple[list[State], dict[str, str]]:
+    """Domains that have the element, and why others cannot be shown."""
+    found: list[State] = []
+    wrong: dict[str, str] = {}
+    for name in daemon.names():
+        try:
+            each = state.of(daemon, name)
+        except Refused as error:
+            wrong[name] = str(error)
+            continue
+        # What is claimed for one that has lost its element is worth to be seen.
+        if each.net is not None or (each.here is not None and each.here.note is not None):
+            found.append(each)
+    return found, wrong
+
+
+def _show(
+    given: argparse.Namespace, found: list[State], wrong: dict[str, str] | None = None
+) -> None:
+    wrong = wrong or {}
     if given.json:
-        output.print_json(
-            {
-                "domain": name,
-                "uuid": defined.findtext("uuid"),
-                "running": running is not None,
-                "runs-as-defined": None if running is None else same,
-                "net": None if net is None else _net_json(net),
-                "drift": found,
-            }
-        )
-        return Status.DONE
-    state = "shut off"
-    if running is not None:
-        state = "running" if same else "running with other words; these count from its next start"
-    for line in output.columns([("domain", f"{name}: {state}"), *_rows(net), *_drift(found)]):
-        print(line)
-    return Status.DONE
+        shown: list[dict[str, Any]] = [_whole_json(each) for each in found]
+        shown += [{"domain": name, "error": text} for name, text in wrong.items()]
+        output.print_json(shown if given.all else shown[0])
+        return
+    for number, each in enumerate(found):
+        if number:
+            print()
+        for line in output.columns(list(_whole(each))):
+            print(line)
+    for text in wrong.values():
+        output.say(f"vmmnet libvirt: {text}")
+    if not found and not wrong:
+        print("no domain has <vmmnet:net>")
 
 
-def _rows(net: Net | None) -> Iterator[tuple[str, str]]:
+def _whole(each: State) -> Iterator[tuple[str, str]]:
+    yield "domain", f"{each.name}: {_running(each)}"
+    yield from _rows(each)
+    yield from _listed("drift", each.drift or ["none"])
+    if each.here is None:
+        yield "claims", "they are another host's: run this there"
+    else:
+        yield from _listed("claims", list(_claims(each.here)) or ["none"])
+        yield from _listed("hook", [_event(event) for event in each.here.events] or ["no event"])
+    told = [line for kind, answer in each.devices.items() for line in devices.lines(kind, answer)]
+    told += [f"{kind}: {why}" for kind, why in each.mute.items()]
+    yield from _listed("devices", told)
+
+
+def _running(each: State) -> str:
+    if not each.is_running:
+        return "shut off"
+    if each.runs_as_defined:
+        return "running"
+    return "running with other words; these count from its next start"
+
+
+def _claims(here: Here) -> Iterator[str]:
+    note = here.note
+    if note is None:
+        return
+    if note.ports is not None:
+        yield f"{note.ports} has {' '.join(here.macs) or 'nothing any more'}"
+    if note.handed:
+        yield f"vmmnet-hostd: {_hostd(here)}"
+    if note.arriving is not None:
+        yield "it was announced, and has not begun"
+
+
+def _hostd(here: Here) -> str:
+    if here.silent:
+        return here.silent
+    if here.registration is None:
+        return "does not know it"
+    addresses = [f"{address} on {device}" for address, device in here.registration.addresses]
+    return ", ".join((here.registration.state, *addresses))
+
+
+def _event(event: Event) -> str:
+    done = "; ".join(event.did)
+    refused = f"refused: {event.failed}" if event.failed is not None else ""
+    return f"{event.time} {event.event}: {'; '.join(filter(None, (done, refused)))}"
+
+
+def _rows(state: State) -> Iterator[tuple[str, str]]:
+    net = state.net
     if net is None:
         yield "net", "the domain has no <vmmnet:net>"
         return
@@ -62,12 +130,16 @@ def _rows(net: Net | None) -> Iterator[tuple[str, str]]:
         if each.cvsw is not None:
             yield "  cvsw", _words(options(each.cvsw))
     yield "handoff", "on" if net.handoff else "off"
-    yield "digest", net.digest or "none"
+    digest = net.digest or "none"
+    if state.is_running and state.running_digest != net.digest:
+        digest += f"; it runs with {state.running_digest or 'none'}"
+    yield "digest", digest
 
 
-def _drift(found: list[str]) -> Iterator[tuple[str, str]]:
-    for number, each in enumerate(found or ["none"]):
-        yield "" if number else "drift", each
+def _listed(title: str, texts: list[str]) -> Iterator[tuple[str, str]]:
+    """A row for each, with the title before the first."""
+    for number, each in enumerate(texts):
+        yield "" if number else title, each
 
 
 def _words(given: dict[str, Any]) -> str:
@@ -91,6 +163,40 @@ def _nic(nic: Interface) -> dict[str, Any]:
         "l2-control": nic.l2_control,
     }
     return {name: value for name, value in given.items() if value is not None}
+
+
+def _whole_json(each: State) -> dict[str, Any]:
+    here = each.here
+    return {
+        "domain": each.name,
+        "uuid": each.uuid,
+        "running": each.is_running,
+        "runs-as-defined": each.runs_as_defined,
+        "running-digest": each.running_digest,
+        "net": None if each.net is None else _net_json(each.net),
+        "drift": each.drift,
+        "claims": None if here is None or here.note is None else _claims_json(here),
+        "events": None if here is None else [dataclasses.asdict(event) for event in here.events],
+        "devices": dict(each.devices),
+        "errors": dict(each.mute),
+    }
+
+
+def _claims_json(here: Here) -> dict[str, Any]:
+    assert here.note is not None
+    known = here.registration
+    return {
+        "ports": here.note.ports,
+        "macs": list(here.macs),
+        "arriving": here.note.arriving is not None,
+        "hostd": None
+        if known is None
+        else {
+            "state": known.state,
+            "addresses": [{"address": a, "interface": dev} for a, dev in known.addresses],
+        },
+        "hostd-error": here.silent or None,
+    }
 
 
 def _net_json(net: Net) -> dict[str, Any]:

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How a domain stands: its element, what this host has for it, what its QEMU says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from vmmnet.hostvlan.options import Refused
+
+from . import connect, devices, document, element
+from .element import BadElement, Net
+from .expand import drift, made
+from .host import history, hostd
+from .host.claims import RUN, Claims, Note
+from .host.history import Event
+from .host.hostd import Registration
+
+
+@dataclass(frozen=True)
+class Here:
+    """What this host has for a VM."""
+
+    #: What the hook has noted; None: nothing is claimed.
+    note: Note | None
+    #: The MAC addresses in its file of ports.
+    macs: tuple[str, ...]
+    #: What vmmnet-hostd knows of it; None: nothing.
+    registration: Registration | None
+    #: Why vmmnet-hostd does not tell; empty: it does, or was not asked.
+    silent: str
+    events: list[Event]
+
+
+@dataclass(frozen=True)
+class State:
+    """All of a domain."""
+
+    name: str
+    uuid: str
+    net: Net | None
+    #: What differs from what the element comes to.
+    drift: list[str]
+    is_running: bool
+    #: It runs as it is defined; None: it does not run.
+    runs_as_defined: bool | None
+    #: The digest that it was started with; None: it does not run, or has none.
+    running_digest: str | None
+    #: None: the daemon is another host's.
+    here: Here | None
+    #: Answers over QMP by kinds of devices.
+    devices: Mapping[str, Any] = field(default_factory=dict)
+    #: Why a kind did not answer.
+    mute: Mapping[str, str] = field(default_factory=dict)
+
+
+def of(daemon: connect.Daemon, domain: str, run: Path = RUN) -> State:
+    """How a domain of a daemon stands; ``run`` is vmmnet's folder. Raises Refused."""
+    defined = document.parse(daemon.defined(domain))
+    running = document.parse(daemon.running(domain)) if daemon.is_running(domain) else None
+    name, uuid = str(defined.findtext("name")), str(defined.findtext("uuid"))
+    try:
+        net, found = element.read(defined), drift(defined)
+        now = None if running is None else element.read(running)
+    except BadElement as error:
+        raise Refused(f"{name}: {error}") from None
+    answers, mute = _ask(daemon, name, now)
+    return State(
+        name,
+        uuid,
+        net,
+        found,
+        running is not None,
+        None if running is None else made(running) == made(defined),
+        None if now is None else now.digest,
+        None if urlsplit(daemon.uri()).hostname else _here(uuid, name, run),
+        answers,
+        mute,
+    )
+
+
+def _here(uuid: str, name: str, run: Path) -> Here:
+    claims = Claims(uuid.lower(), name, run)
+    try:
+        note = claims.read()
+    except OSError as error:
+        raise Refused(f"{claims.note}: {error.strerror}: run this as root") from None
+    registration, silent = None, ""
+    if note is not None and note.handed:
+        try:
+            registration = hostd.registered(claims.uuid, claims.socket)
+        except hostd.HostdError as error:
+            silent = str(error)
+    return Here(note, _macs(note), registration, silent, history.read(run, claims.uuid))
+
+
+def _macs(note: Note | None) -> tuple[str, ...]:
+    """Those in the file of ports; it may have gone meanwhile."""
+    if note is None or note.ports is None:
+        return ()
+    try:
+        return tuple(Path(note.ports).read_text().split())
+    except (OSError, ValueError):
+        return ()
+
+
+def _ask(
+    daemon: connect.Daemon, name: str, net: Net | None
+) -> tuple[dict[str, Any], dict[str, str]]:
+    answers: dict[str, Any] = {}
+    mute: dict[str, str] = {}
+    for kind, (command, arguments) in devices.asked(net).items() if net is not None else ():
+        try:
+            answers[kind] = daemon.monitor(name, command, arguments)
+        except Refused as error:
+            mute[kind] = str(error)
+    return answers, mute

@@ -23,6 +23,7 @@ TABLE = "/var/lib/vmmnet/lnid.table"
 POLICY = "/etc/vmmnet/guest.policy"
 KEY = "/etc/vmmnet/keys/red1"
 HOSTD = "/run/vmmnet/hostd.sock"
+HOOK = "/etc/libvirt/hooks/qemu.d/vmmnet"
 SOCKETS = f"<vmmnet:sockets address6='{VM}' policy='{POLICY}'/>"
 NIC = (
     f"<vmmnet:interface mac='{A}' hostvlan='{TABLE}'>"
@@ -40,7 +41,7 @@ USER = User("libvirt-qemu", 64055, frozenset((107, 64055)))
 
 
 def _files() -> dict[str, int]:
-    files = {EMULATOR: 0o755, TABLE: 0o644, POLICY: 0o644, KEY: 0o444}
+    files = {EMULATOR: 0o755, TABLE: 0o644, POLICY: 0o644, KEY: 0o444, HOOK: 0o755}
     return {path: stat.S_IFREG | mode for path, mode in files.items()}
 
 
@@ -68,6 +69,9 @@ class World:
     #: Modes of files, and of folders that are not 0755; all are root's.
     modes: dict[str, int] = field(default_factory=_files)
     acls: set[str] = field(default_factory=set)
+    #: SELinux's types, where they are not that of libvirt's content.
+    labels: dict[str, str] = field(default_factory=dict)
+    hook_path: Path | None = Path(HOOK)
     qemu: dict[tuple[str, str], str] | None = field(default_factory=_devices)
     addresses: set[str] = field(default_factory=lambda: {VM})
     devices: dict[str, str] = field(default_factory=lambda: {VM: "eth0"})
@@ -99,7 +103,12 @@ class World:
 
     def _node(self, path: Path) -> Node:
         mode = self.modes.get(str(path), stat.S_IFDIR | 0o755)
-        return Node(path, 0, 0, mode, str(path) in self.acls)
+        label = self.labels.get(str(path), "virt_content_t")
+        return Node(path, 0, 0, mode, str(path) in self.acls, label)
+
+    def hook(self) -> Path | None:
+        """What is planted."""
+        return self.hook_path
 
     def help(self, emulator: Path, option: str, what: str) -> str | None:
         """Of the one emulator."""
@@ -196,6 +205,17 @@ def test_drift() -> None:
 def test_an_element_that_is_wrong() -> None:
     found = only(check(World(modes={}), domain(SOCKETS.replace("address6", "adress6"))))
     assert "is it 'address6'?" in found.wrong
+    read, change, define = found.remedy.split(", ")
+    assert "dumpxml" in read and change == "put it right there" and "define FILE" in define
+
+
+def test_a_remedy_runs_nothing_that_a_name_asks_for() -> None:
+    """Root pastes it into a shell."""
+    evil = "/etc/vmmnet/$(reboot)"
+    world = World()
+    world.modes[evil] = stat.S_IFREG | 0o600
+    found = only(check(world, expand(domain(SOCKETS.replace(POLICY, evil)))))
+    assert found.remedy == f"'chmod a+r '{evil}''"
 
 
 @pytest.mark.parametrize("how", ["<driver name='vhost'/>", ""])
@@ -226,7 +246,14 @@ def _plugged(into: Any) -> Any:
 def test_a_nic_that_was_plugged_in_past_the_filter() -> None:
     running = _plugged(expand(domain()))
     found = only(check(World(), running=running))
-    assert found.about == B and f"attach vnet1 {B}" in found.remedy
+    assert found.about == B and found.remedy == f"'vmmnet hostvlan attach vnet1 {B}'"
+    elsewhere = NIC.replace(TABLE, "/srv/t")
+    world = World()
+    world.modes["/srv/t"] = stat.S_IFREG | 0o644
+    found = only(
+        check(world, expand(domain(elsewhere)), running=_plugged(expand(domain(elsewhere))))
+    )
+    assert found.remedy == f"'vmmnet hostvlan attach vnet1 {B} --table /srv/t'"
     assert check(World(ebpf={B}), running=running) == []
     # Who has no filter at all wants none.
     plain = expand(domain(SOCKETS))
@@ -253,6 +280,27 @@ def test_a_nic_that_was_plugged_out_and_in_again() -> None:
 def test_a_domain_that_runs_with_other_words() -> None:
     found = only(check(World(), running=expand(domain(SOCKETS))), "note")
     assert "other words" in found.wrong
+
+
+# The hook
+
+
+def test_no_hook() -> None:
+    """A session's daemon needs none."""
+    world = World()
+    del world.modes[HOOK]
+    found = only(check(world))
+    assert found.about == f"hook {HOOK}" and "vmmnet-control" in found.remedy
+    world.hook_path = None
+    assert check(world) == []
+
+
+def test_a_hook_that_libvirt_passes_over() -> None:
+    world = World()
+    world.modes[HOOK] = stat.S_IFREG | 0o644
+    found = only(check(world))
+    assert "not executable" in found.wrong
+    assert found.remedy.startswith(f"'chmod a+x {HOOK}', 'systemctl restart libvirtd'")
 
 
 # The emulator
@@ -325,7 +373,7 @@ def test_a_file_that_is_missing(path: str, remedy: str) -> None:
             "pass through /etc/vmmnet/keys",
             "'chmod a+x /etc/vmmnet/keys'",
         ),
-        ("/var/lib/vmmnet", 0o750, "pass through /var/lib/vmmnet", "'chmod a+x /var/lib/vmmnet'"),
+        ("/var/lib/vmmnet", 0o750, "pass through /var/lib/vmmnet", "'chmod a+rx /var/lib/vmmnet'"),
     ],
 )
 def test_a_file_that_qemu_cannot_read(path: str, mode: int, wrong: str, remedy: str) -> None:
@@ -381,9 +429,15 @@ def test_a_domain_that_is_not_confined() -> None:
 
 
 def test_selinux() -> None:
-    found = check(World(enforcing=True))
-    assert {each.about for each in found} == {"/etc/vmmnet", "/etc/vmmnet/keys", "/var/lib/vmmnet"}
-    assert all(each.severity == "note" and "virt_content_t" in each.remedy for each in found)
+    """Labels matter where it is enforcing; /etc is everybody's to read."""
+    world = World(enforcing=True, labels={TABLE: "var_lib_t", KEY: "", POLICY: "etc_t"})
+    keys, tables = sorted(check(world), key=lambda each: each.about)
+    assert keys.about == "/etc/vmmnet/keys" and "red1 is unlabeled_t" in keys.wrong
+    assert tables.about == "/var/lib/vmmnet" and "lnid.table is var_lib_t" in tables.wrong
+    rule = "semanage fcontext -a -t virt_content_t '/var/lib/vmmnet(/.*)?'"
+    assert tables.remedy == f"\"{rule}\", 'restorecon -R /var/lib/vmmnet'"
+    assert check(World(labels=world.labels)) == []
+    assert check(World(enforcing=True)) == []
 
 
 # Sockets
@@ -391,7 +445,11 @@ def test_selinux() -> None:
 
 def test_an_address_that_is_not_here() -> None:
     found = only(check(World(addresses=set())))
-    assert found.about == f"address6 {VM}" and "ip -6 address add" in found.remedy
+    assert found.about == f"address6 {VM}" and found.wrong == "is no address of this host"
+    assert found.remedy.startswith(f"'ip -6 address add {VM}/128 dev eth0'")
+    found = only(check(World(addresses=set(), devices={})))
+    assert "routers have to" in found.wrong and "dev INTERFACE" in found.remedy
+    only(check(World(addresses=set(), host_conf="of no matter without handoff='on'")))
     assert check(World(addresses=set()), expand(domain(net="handoff='on'"))) == []
     assert check(World(addresses=set()), expand(domain(NIC))) == []
 
@@ -416,12 +474,16 @@ def _sysctl(name: str, value: str) -> World:
     return world
 
 
-@pytest.mark.parametrize(("value", "ok"), [("1 0", False), ("0 106", False), ("107 107", True)])
-def test_ping(value: str, ok: bool) -> None:
+@pytest.mark.parametrize(
+    ("value", "right"),
+    [("1 0", "107 107"), ("0 106", "0 107"), ("70000 80000", "107 80000"), ("107 107", "")],
+)
+def test_ping(value: str, right: str) -> None:
+    """Who may is let in beside those who may already."""
     found = check(_sysctl("ping_group_range", value))
-    assert ok == (found == [])
-    if not ok:
-        assert only(found).remedy == "'sysctl net.ipv4.ping_group_range=\"107 107\"'"
+    assert bool(right) == bool(found)
+    if right:
+        assert only(found).remedy == f"'sysctl net.ipv4.ping_group_range=\"{right}\"'"
 
 
 def test_low_ports_are_a_note() -> None:

@@ -3,8 +3,9 @@
 
 Theory of operation.  ``core.findings`` is a pure function from a domain and facts of the host
 (``facts.Host``) to findings.  Checks are grouped by what they are about: ``definition``,
-``emulator``, ``files`` with ``apparmor``, and ``network``.  ``host`` gathers the facts, and
-only those that the element makes matter are asked for.  ``command`` is what people run.
+``hook``, ``emulator``, ``files`` with ``apparmor`` and ``selinux``, and ``network``.  ``host``
+gathers the facts, and only those that the element makes matter are asked for.  ``command`` is
+what people run.
 """
 
 from .command import run

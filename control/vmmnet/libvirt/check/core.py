@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from .. import element
 from ..element import BadElement
-from . import definition, emulator, files, network
+from . import definition, emulator, files, hook, network
 from .facts import Domain, Finding, Host
 
 
@@ -23,6 +23,7 @@ def findings(domain: Domain, host: Host) -> Iterator[Finding]:
         yield Finding(domain.name, told, "docs/libvirt-element.md has an example", "note")
         return
     yield from definition.check(domain, net, host)
+    yield from hook.check(host)
     yield from emulator.check(domain, host)
     yield from files.check(domain, net, host)
     yield from network.check(domain, net, host)

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from typing import Any
+
+from vmmnet.hostvlan import filestore
 
 from .. import names
 from ..element import BadElement, Net
@@ -17,8 +20,7 @@ _TAPS = ("bridge", "network", "ethernet", "direct")
 
 def bad(domain: Domain, error: BadElement) -> Finding:
     """An element that cannot be carried out."""
-    remedy = f"put it right in the XML, then {_define(domain)}"
-    return Finding(domain.name, str(error), remedy)
+    return Finding(domain.name, str(error), _define(domain, "put it right there"))
 
 
 def check(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
@@ -49,29 +51,29 @@ def _drift(domain: Domain, net: Net) -> Iterator[Finding]:
     yield Finding(domain.name, "; ".join(differs), _define(domain))
 
 
-def _define(domain: Domain) -> str:
+def _define(domain: Domain, between: str = "") -> str:
+    """How to have the domain anew; ``between``: with a change of its file."""
+    name = shlex.quote(domain.name)
+    change = [between] if between else []
     if domain.is_file:
-        return f"'vmmnet libvirt define {domain.name}'"
-    return (
-        f"'virsh dumpxml --inactive --security-info {domain.name} >FILE',"
-        " 'vmmnet libvirt define FILE'"
-    )
+        return ", ".join((*change, f"'vmmnet libvirt define {name}'"))
+    read = f"'virsh dumpxml --inactive --security-info {name} >FILE'"
+    return ", ".join((read, *change, "'vmmnet libvirt define FILE'"))
 
 
 def _running(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
     if made(domain.running) != made(domain.defined):
         told = "it runs with other words than it is defined with"
         yield Finding(domain.name, told, "they count from its next start on", "note")
-    if not any(each.hostvlan for each in net.interfaces):
+    tables = [each.hostvlan for each in net.interfaces if each.hostvlan is not None]
+    if not tables:
         return
     defined = _nics(domain.defined)
     for mac, nic in _nics(domain.running).items():
         if mac in defined or mac in host.filtered():
             continue
-        target = nic.find("target")
-        tap = "INTERFACE" if target is None else target.get("dev", "INTERFACE")
         told = "the NIC was plugged in while the domain ran, and has no HostVLAN before it"
-        yield Finding(mac, told, f"'vmmnet hostvlan attach {tap} {mac}'")
+        yield Finding(mac, told, _attach(nic, mac, str(tables[0])))
 
 
 def _plugged_anew(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
@@ -83,14 +85,20 @@ def _plugged_anew(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
             continue
         if nic.get("type") not in _TAPS or each.mac in host.filtered():
             continue
-        target = nic.find("target")
-        tap = "INTERFACE" if target is None else target.get("dev", "INTERFACE")
         told = (
             "the NIC was plugged out and in again while the domain ran,"
             " and has no HostVLAN before it any more"
         )
-        remedy = f"'vmmnet hostvlan attach {tap} {each.mac}', or end the domain and start it"
-        yield Finding(each.mac, told, remedy)
+        attach = _attach(nic, each.mac, str(each.hostvlan))
+        yield Finding(each.mac, told, f"{attach}, or end the domain and start it")
+
+
+def _attach(nic: Any, mac: str, table: str) -> str:
+    """How to have HostVLAN at a NIC that runs without."""
+    target = nic.find("target")
+    tap = "INTERFACE" if target is None else target.get("dev", "INTERFACE")
+    where = "" if table == str(filestore.DEFAULT) else f" --table {shlex.quote(table)}"
+    return f"'vmmnet hostvlan attach {tap} {mac}{where}'"
 
 
 def _nics(domain: Any) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from ..expand import asked, expand
 from . import apparmor, ways
 from .facts import RUN, Domain, Finding, Host
 
-_PACKAGE = "install vmmnet-qemu, and write <emulator>/usr/bin/qemu-system-x86_64-vmmnet</emulator>"
+_OURS = Path("/usr/bin/qemu-system-x86_64-vmmnet")
+_PACKAGE = f"install vmmnet-qemu, and write <emulator>{_OURS}</emulator>"
 
 
 def check(domain: Domain, host: Host) -> Iterator[Finding]:
@@ -43,7 +44,7 @@ def _confined(path: Path, domain: Domain, host: Host) -> Iterator[Finding]:
         return
     remedy = f"add '{path} rmix,' to {apparmor.LOCAL}"
     if path.parent != Path("/usr/bin"):
-        remedy += f", and '{path} PUx,' to {apparmor.DAEMON}"
+        remedy += f", and '{path} PUx,' to {apparmor.DAEMON}, 'systemctl reload apparmor'"
     told = "AppArmor does not let guests of libvirt run it"
     yield Finding(f"emulator {path}", told, f"{remedy}; or {_PACKAGE}")
 
@@ -78,4 +79,7 @@ def _s(names: set[str]) -> str:
 
 
 def _lacks(path: Path, what: str) -> Finding:
-    return Finding(f"emulator {path}", f"this QEMU has no {what}", _PACKAGE)
+    remedy = (
+        "'apt install vmmnet-qemu': it is older than this command" if path == _OURS else _PACKAGE
+    )
+    return Finding(f"emulator {path}", f"this QEMU has no {what}", remedy)

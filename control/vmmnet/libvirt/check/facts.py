@@ -50,6 +50,8 @@ class Node:
     mode: int
     #: It has an access control list, so that the mode does not tell all.
     acl: bool = False
+    #: The type in SELinux's label; empty: it has none.
+    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,9 @@ class Host(Protocol):
 
     def qemu_conf(self) -> Mapping[str, str] | None:
         """Settings of libvirt's qemu.conf; None: it may not be read."""
+
+    def hook(self) -> Path | None:
+        """Where libvirt looks for our hook; None: the daemon is no system's."""
 
     def user(self) -> User | None:
         """Who QEMU runs as; None: the host has no such user."""

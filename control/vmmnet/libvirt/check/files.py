@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..element import Net
 from ..model import Cvsw, Mip6, options
-from . import apparmor, ways
+from . import apparmor, selinux, ways
 from .facts import READ, Domain, Finding, Host
 
 
@@ -37,13 +38,7 @@ def check(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
     if rules is not None:
         yield from _confined(rules, list(named.values()), net)
     if host.selinux() and apparmor.is_confined(domain, host):
-        for folder in dict.fromkeys(each.parent for each in named):
-            told = "SELinux is enforcing, and libvirt labels no file that only the element names"
-            remedy = (
-                f"'semanage fcontext -a -t virt_content_t \"{folder}(/.*)?\"',"
-                f" 'restorecon -R {folder}'"
-            )
-            yield Finding(str(folder), told, remedy, "note")
+        yield from selinux.check(named, host)
 
 
 def _files(net: Net) -> Iterator[_File]:
@@ -52,7 +47,8 @@ def _files(net: Net) -> Iterator[_File]:
         yield _File(net.sockets.policy, "policy", written, watched=True)
     for nic in net.interfaces:
         if nic.hostvlan is not None:
-            made = f"'vmmnet hostvlan add {nic.mac} LNID --table {nic.hostvlan}' makes it"
+            made = f"'vmmnet hostvlan add {nic.mac} LNID --table {shlex.quote(str(nic.hostvlan))}'"
+            made += " makes it"
             yield _File(nic.hostvlan, "table", made, watched=True)
         yield from _keys(nic.mip6)
         yield from _keys(nic.cvsw)
@@ -75,7 +71,7 @@ def _file(file: _File, host: Host) -> Iterator[Finding]:
         folder = host.way(file.path)[-2]
         if not user.may(folder, READ):
             told = f"QEMU's user, {user.name}, may not watch its folder, and notices a change late"
-            yield Finding(about, told, f"'chmod a+r {folder.path}'", "note")
+            yield Finding(about, told, f"'chmod a+r {shlex.quote(str(folder.path))}'", "note")
 
 
 def _confined(rules: str, named: list[_File], net: Net) -> Iterator[Finding]:

@@ -25,7 +25,9 @@ _USERS = ("libvirt-qemu", "qemu")
 _PATIENCE = 10.0
 _SETTING = re.compile(r"^\s*(\w+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|(\d+))", re.MULTILINE)
 _ACL = "system.posix_acl_access"
+_LABEL = "security.selinux"
 _APPARMOR = Path("/etc/apparmor.d")
+_HOOK = Path("/etc/libvirt/hooks/qemu.d/vmmnet")
 
 
 def settings(text: str) -> dict[str, str]:
@@ -42,6 +44,10 @@ class ThisHost:
     def qemu_conf(self) -> Mapping[str, str] | None:
         """``Host.qemu_conf``."""
         return self._conf
+
+    def hook(self) -> Path | None:
+        """``Host.hook``."""
+        return None if self._session else _HOOK
 
     def user(self) -> User | None:
         """``Host.user``."""
@@ -163,7 +169,16 @@ def _node(path: Path) -> Node:
         acl = _ACL in os.listxattr(path)
     except OSError:
         acl = False
-    return Node(path, found.st_uid, found.st_gid, found.st_mode, acl)
+    return Node(path, found.st_uid, found.st_gid, found.st_mode, acl, _label(path))
+
+
+def _label(path: Path) -> str:
+    """Of ``user:role:type:level`` the type."""
+    try:
+        words = os.getxattr(path, _LABEL).rstrip(b"\0").decode(errors="replace").split(":")
+    except OSError:
+        return ""
+    return words[2] if len(words) > 2 else ""
 
 
 def _read(path: Path) -> str | None:

@@ -30,12 +30,21 @@ def check(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
 
 
 def _address(address: str, host: Host) -> Iterator[Finding]:
-    if not host.has_address6(address):
-        remedy = (
-            f"'ip -6 address add {address}/128 dev INTERFACE', or handoff='on' of <vmmnet:net>"
-            " lets vmmnet-hostd do it"
-        )
-        yield Finding(f"address6 {address}", "is no address of this host", remedy)
+    if host.has_address6(address):
+        return
+    try:
+        device = host.address6_device(address)
+    except ValueError:
+        # host.conf counts with handoff='on' only.
+        device = None
+    told = "is no address of this host"
+    if device is None:
+        told += ", and in no prefix of its interfaces: routers have to have a route to it"
+    remedy = (
+        f"'ip -6 address add {address}/128 dev {device or 'INTERFACE'}', or handoff='on' of"
+        " <vmmnet:net> lets vmmnet-hostd do it"
+    )
+    yield Finding(f"address6 {address}", told, remedy)
 
 
 def _handoff(address: str, host: Host) -> Iterator[Finding]:
@@ -49,7 +58,7 @@ def _handoff(address: str, host: Host) -> Iterator[Finding]:
         return
     if device is None:
         told = "is in no prefix of an interface of this host, so that vmmnet-hostd has no place"
-        remedy = f"name the interface with 'address6-device' in {conf.PATH}"
+        remedy = f"name one: 'address6-device INTERFACE' in {conf.PATH}"
         yield Finding(f"address6 {address}", told, remedy)
 
 
@@ -61,7 +70,12 @@ def _ping(host: Host) -> Iterator[Finding]:
     if not any(first <= each <= last for each in user.groups):
         told = f"is '{first} {last}', without a group of QEMU's user, {user.name}: no ping"
         group = min(user.groups)
-        yield Finding(_PING, told, f"'sysctl {_PING}=\"{group} {group}\"'")
+        if first <= last:
+            # Who may ping today still may.
+            first, last = min(first, group), max(last, group)
+        else:
+            first = last = group
+        yield Finding(_PING, told, f"'sysctl {_PING}=\"{first} {last}\"'")
 
 
 def _ports(host: Host) -> Iterator[Finding]:
@@ -85,6 +99,6 @@ def _descriptors(sockets: Sockets, host: Host) -> Iterator[Finding]:
         return
     have = f"is {limit}" if limit else "is not set, so that QEMU has as many as the daemon"
     told = f"{have}; {wanted} sockets take {needed}, and a guest without gets EMFILE"
-    remedy = f"'max_files = {needed}' in qemu.conf, and restart the daemon"
+    remedy = f"'max_files = {needed}' in qemu.conf, 'systemctl restart libvirtd' (or virtqemud)"
     # A domain that asks for no number may never use that many.
     yield Finding("max_files", told, remedy, "fault" if limit or sockets.max_sockets else "note")

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import shlex
 import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from .facts import RUN, SEARCH, Host
+from .facts import READ, RUN, SEARCH, Host
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Trouble:
 def trouble(path: Path, access: int, host: Host, owned: bool = False) -> Trouble | None:
     """Why QEMU's user cannot read or run a file; None: it can.
 
-    ``owned``: it is a secret, so that it shall not be everybody's.
+    ``owned``: it is a secret, so that it shall not be everybody's, and is read once.
     """
     try:
         *folders, file = host.way(path)
@@ -37,7 +38,7 @@ def trouble(path: Path, access: int, host: Host, owned: bool = False) -> Trouble
     if not stat.S_ISREG(file.mode):
         return Trouble("is no file")
     if access == RUN and not file.mode & 0o111:
-        return Trouble("is not executable", f"'chmod a+x {file.path}'")
+        return Trouble("is not executable", f"'chmod a+x {_word(file.path)}'")
     user = host.user()
     if user is None:
         # Told once, not for each file.
@@ -45,11 +46,20 @@ def trouble(path: Path, access: int, host: Host, owned: bool = False) -> Trouble
     for folder in folders:
         if not user.may(folder, SEARCH):
             told = f"QEMU's user, {user.name}, may not pass through {folder.path}"
-            return Trouble(told, f"'chmod a+x {folder.path}'")
+            # QEMU looks into the folder of a file that it watches.
+            bits = "rx" if access == READ and not owned and folder is folders[-1] else "x"
+            return Trouble(told, f"'chmod a+{bits} {_word(folder.path)}'")
     if user.may(file, access):
         return None
     if access == RUN:
-        return Trouble(f"QEMU's user, {user.name}, may not run it", f"'chmod a+rx {file.path}'")
-    secret = f"'chown {user.name} {file.path}', 'chmod 400 {file.path}'"
-    remedy = secret if owned else f"'chmod a+r {file.path}'"
+        return Trouble(
+            f"QEMU's user, {user.name}, may not run it", f"'chmod a+rx {_word(file.path)}'"
+        )
+    secret = f"'chown {user.name} {_word(file.path)}', 'chmod 400 {_word(file.path)}'"
+    remedy = secret if owned else f"'chmod a+r {_word(file.path)}'"
     return Trouble(f"QEMU's user, {user.name}, may not read it", remedy)
+
+
+def _word(path: Path) -> str:
+    """A path as the shell takes it: whoever named it has no say in what else root runs."""
+    return shlex.quote(str(path))

@@ -97,7 +97,7 @@ def _claims(here: Here) -> Iterator[str]:
         yield f"{note.ports} has {' '.join(here.macs) or 'nothing any more'}"
     if note.handed:
         yield f"vmmnet-hostd: {_hostd(here)}"
-    if note.arriving is not None:
+    if note.arriving:
         yield "it was announced, and has not begun"
 
 
@@ -188,7 +188,7 @@ def _claims_json(here: Here) -> dict[str, Any]:
     return {
         "ports": here.note.ports,
         "macs": list(here.macs),
-        "arriving": here.note.arriving is not None,
+        "arriving": here.note.arriving,
         "hostd": None
         if known is None
         else {

@@ -178,7 +178,7 @@ def test_what_is_claimed_and_what_the_hook_did(
     # The helper is gone.
     text = show("guest").out
     assert f"claims   {ports} has {A}" in text
-    assert "vmmnet-hostd: " in text and "Connection refused" in text
+    assert "vmmnet-hostd: " in text and "nobody listens there" in text
     assert f" prepare: {ports} has {A}; vmmnet-hostd knows {VM} on br0\n" in text
     assert " migrate: refused: no such table\n" in text
 

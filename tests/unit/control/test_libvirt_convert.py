@@ -154,6 +154,21 @@ def test_a_nic_that_libvirt_has_named() -> None:
     assert made.kept == () and meaning(made.domain) == meaning(before)
 
 
+@pytest.mark.parametrize("form", ["text", "JSON"])
+def test_addresses_in_a_list(form: str) -> None:
+    more = ["2001:db8:2000::11", "2001:db8:2000::12"]
+    netdev = f"mip6,id=m0,netdev=hostua-a,{HOME}"
+    if form == "JSON":
+        given = dict(each.split("=") for each in netdev.split(",")[1:])
+        netdev = json.dumps({"type": "mip6", **given, "more-home-address": more})
+    else:
+        netdev += "".join(f",more-home-address={each}" for each in more)
+    before = domain("-netdev", netdev, devices=NAMED, overrides=override("ua-a", netdev="m0"))
+    made = convert(before)
+    assert asked(made.domain)["mip6"]["more-home-address"] == " ".join(more), made.kept
+    assert "goes by" in made.notes[0]
+
+
 def test_the_model_of_a_switch() -> None:
     """As docs/cvsw.md has it."""
     devices = NAMED.replace("'virtio'", "'virtio-net-cvsw-pci'")

@@ -262,3 +262,50 @@ def test_qemu_takes_all_at_one_nic(
         assert drift(running) == []
     finally:
         session.virsh("destroy", "all")
+
+
+def test_hand_written_words_and_the_element(
+    domain: Path, session: Session, libvirt: Callable[..., Answer]
+) -> None:
+    """The daemon has what ``convert`` makes of a domain, QEMU takes it, and so the way back."""
+    tree = etree.parse(str(domain)).getroot()
+    tree.find("name").text = "hand"
+    net = tree.find("metadata")[0]
+    table = net[1].get("hostvlan")
+    tree.remove(tree.find("metadata"))
+    etree.SubElement(tree.find("devices/interface"), "alias", name="ua-tenant")
+    line = tree.find(names.qemu("commandline"))
+    if line is None:
+        line = etree.SubElement(tree, names.qemu("commandline"), nsmap={"qemu": names.QEMU})
+    for word in (
+        *("-netdev", f"hostvlan,id=hv0,netdev=hostua-tenant,table={table}"),
+        *("-device", f"virtio-vmrpc-pci,id=v0,bus=pcie.0,addr=0x10,address6={VM_ADDRESS}"),
+    ):
+        etree.SubElement(line, names.qemu("arg"), value=word)
+    override = (
+        f"<qemu:override xmlns:qemu='{names.QEMU}'><qemu:device alias='ua-tenant'><qemu:frontend>"
+        "<qemu:property name='netdev' type='string' value='hv0'/>"
+        "</qemu:frontend></qemu:device></qemu:override>"
+    )
+    tree.append(etree.fromstring(override))
+    file = session.folder / "hand.xml"
+    file.write_bytes(etree.tostring(tree))
+    session.virsh("define", file)
+    ways = (
+        ((), f"VMRPC with {VM_ADDRESS}, HostVLAN at {_MAC}", "vmmnet-sockets", "vmmnet-hostvlan-"),
+        (("--to-commandline",), "without <vmmnet:net>", "sockets", "hostvlan-"),
+    )
+    for words, told, device, port in ways:
+        answer = libvirt("convert", "hand", *words)
+        assert answer.out == f"hand: defined anew, {told}\n", answer
+        kept = document.parse(session.virsh("dumpxml", "--inactive", "hand"))
+        assert drift(kept) == []
+        assert _device(kept)["addr"] == "0x10"
+        session.virsh("start", "--paused", "hand")
+        try:
+            (found,) = session.monitor("query-vmrpc", "hand")
+            assert found["id"] == device and found["address6"] == VM_ADDRESS
+            (found,) = session.monitor("query-hostvlan", "hand")
+            assert found["id"] == f"{port}525400123456" and found["lnids"] == [7]
+        finally:
+            session.virsh("destroy", "hand")

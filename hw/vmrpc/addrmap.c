@@ -53,6 +53,7 @@
 #include <sys/random.h>
 
 #include "hw/vmrpc/addrmap.h"
+#include "net/packet/siphash.h"
 
 /*
  * 40 bytes, and 12 for its places in the arrays of VmrpcAddrMap. Number 0
@@ -180,48 +181,12 @@ static void heap_remove(VmrpcAddrMap *map, uint32_t n)
     }
 }
 
-/* The hash: SipHash-1-3 (Aumasson, Bernstein) of sixteen bytes. */
-
-static uint64_t rotl(uint64_t x, unsigned n)
-{
-    return x << n | x >> (64 - n);
-}
-
-static void sip_round(uint64_t v[4])
-{
-    v[0] += v[1];
-    v[2] += v[3];
-    v[1] = rotl(v[1], 13) ^ v[0];
-    v[3] = rotl(v[3], 16) ^ v[2];
-    v[0] = rotl(v[0], 32);
-    v[2] += v[1];
-    v[0] += v[3];
-    v[1] = rotl(v[1], 17) ^ v[2];
-    v[3] = rotl(v[3], 21) ^ v[0];
-    v[2] = rotl(v[2], 32);
-}
-
 static uint32_t *chain_of(const VmrpcAddrMap *map,
                           const struct in6_addr *addr6)
 {
-    uint64_t words[3] = { 0, 0, (uint64_t)sizeof(*addr6) << 56 };
-    uint64_t v[4] = {
-        map->key[0] ^ 0x736f6d6570736575, map->key[1] ^ 0x646f72616e646f6d,
-        map->key[0] ^ 0x6c7967656e657261, map->key[1] ^ 0x7465646279746573,
-    };
-    int i;
+    uint64_t hash = siphash_1_3(map->key, addr6, sizeof(*addr6));
 
-    memcpy(words, addr6, sizeof(*addr6));
-    for (i = 0; i < 3; i++) {
-        v[3] ^= words[i];
-        sip_round(v);
-        v[0] ^= words[i];
-    }
-    v[2] ^= 0xff;
-    for (i = 0; i < 3; i++) {
-        sip_round(v);
-    }
-    return &map->chains[(v[0] ^ v[1] ^ v[2] ^ v[3]) & (map->size - 1)];
+    return &map->chains[hash & (map->size - 1)];
 }
 
 /* The number of the entry of @addr6, 0 if it has none. */

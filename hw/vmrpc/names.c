@@ -47,7 +47,7 @@
 #include <sys/random.h>
 
 #include "hw/vmrpc/names.h"
-#include "hw/vmrpc/siphash.h"
+#include "net/packet/siphash.h"
 
 /* Lists and chains end with 0, which is no number of a thing. */
 
@@ -165,7 +165,7 @@ static void list_add_newest(VmrpcNames *t, uint32_t n)
 static uint32_t *address_chain(const VmrpcNames *t,
                                const struct in6_addr *addr6)
 {
-    uint64_t hash = vmrpc_siphash(t->key, addr6, sizeof(*addr6));
+    uint64_t hash = siphash_1_3(t->key, addr6, sizeof(*addr6));
 
     return &t->address_chains[hash & t->chain_mask];
 }
@@ -314,7 +314,7 @@ static void lower(DnsName *to, const DnsName *from)
 
 static uint32_t *name_chain(const VmrpcNames *t, const DnsName *name)
 {
-    uint64_t hash = vmrpc_siphash(t->key, name->wire, name->len);
+    uint64_t hash = siphash_1_3(t->key, name->wire, name->len);
 
     return &t->name_chains[hash & t->chain_mask];
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "net/packet/arp.h"
+#include "net/packet/crc32c.h"
 #include "net/packet/ip4.h"
 #include "net/packet/octets.h"
 #include "net/packet/sum.h"
@@ -183,6 +184,18 @@ static void test_tcp(void)
     g_assert_false(packet_tcp_parse(&tcp, header, sizeof(header)));
 }
 
+/* The check value of CRC-32C, in one piece and in all pairs of pieces. */
+static void test_crc32c(void)
+{
+    static const char digits[] = "123456789";
+
+    for (size_t cut = 0; cut <= 9; cut++) {
+        uint32_t crc = crc32c(crc32c(0, digits, cut), digits + cut, 9 - cut);
+
+        g_assert_cmphex(crc, ==, 0xe3069283);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -193,5 +206,6 @@ int main(int argc, char **argv)
     g_test_add_func("/packet/headers/udp-zero", test_udp_zero);
     g_test_add_func("/packet/headers/arp", test_arp);
     g_test_add_func("/packet/headers/tcp", test_tcp);
+    g_test_add_func("/packet/headers/crc32c", test_crc32c);
     return g_test_run();
 }

@@ -2,8 +2,8 @@
 /* Change a frame's headers, and keep its checksums right */
 #include <string.h>
 
-#include "hw/net/cvsw/frame/crc32c.h"
 #include "hw/net/cvsw/frame/rewrite.h"
+#include "net/packet/crc32c.h"
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"
 #include "net/packet/octets.h"
@@ -96,6 +96,24 @@ static bool has_sctp_sum(const CvswFrame *f, unsigned in)
            !(f->flow.has & PACKET_FLOW_FRAGMENT);
 }
 
+/* Octets beyond the end of @iov are left out. */
+static uint32_t crc32c_iov(const struct iovec *iov, int iovcnt, size_t offset,
+                           size_t len)
+{
+    uint32_t crc = 0;
+
+    for (int i = 0; i < iovcnt && len; i++) {
+        size_t skip = offset < iov[i].iov_len ? offset : iov[i].iov_len;
+        size_t part = iov[i].iov_len - skip;
+
+        offset -= skip;
+        part = part < len ? part : len;
+        crc = crc32c(crc, (const uint8_t *)iov[i].iov_base + skip, part);
+        len -= part;
+    }
+    return crc;
+}
+
 /*
  * SCTP's checksum covers its packet and nothing else (RFC 9260 section 6.8).
  * It is a CRC, so that what is wrong in it is so in what it is changed to.
@@ -109,7 +127,7 @@ static uint32_t sctp_sum(const CvswFrame *f)
           f->flow.l3 + packet_get16(f->head + f->flow.l3 + 2) :
           f->flow.l3 + PACKET_IP6_LEN +
           packet_get16(f->head + f->flow.l3 + 4);
-    return cvsw_crc32c(iov, cvsw_frame_iov(f, iov), l4, end - l4);
+    return crc32c_iov(iov, cvsw_frame_iov(f, iov), l4, end - l4);
 }
 
 static void change_sctp_sum(CvswFrame *f, uint32_t by)

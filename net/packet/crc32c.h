@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* CRC32C: the checksum of SCTP (RFC 9260 appendix A) and of zone images */
+#ifndef NET_PACKET_CRC32C_H
+#define NET_PACKET_CRC32C_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * crc32c: the CRC32C of what has been added before and of @len octets more
+ * @crc: the result of the call before, or 0 to begin
+ *
+ * In SCTP's packets the lowest octet of the result goes first.
+ */
+uint32_t crc32c(uint32_t crc, const void *data, size_t len);
+
+#endif /* NET_PACKET_CRC32C_H */

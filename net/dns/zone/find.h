@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Finding a name in a zone: RFC 1034 section 4.3.2, RFC 4592, RFC 6672
+ *
+ * A zone as it is served is an image and the deltas over it, the youngest
+ * first.  Nothing here allocates or waits.
+ */
+#ifndef NET_DNS_ZONE_FIND_H
+#define NET_DNS_ZONE_FIND_H
+
+#include "net/dns/zone/node.h"
+
+#define ZONE_LAYERS_MAX 24
+
+typedef struct ZoneView {
+    unsigned layers;
+    ZoneImage *layer[ZONE_LAYERS_MAX];  /* the last is the big one */
+} ZoneView;
+
+typedef enum ZoneFind {
+    ZONE_FIND_EXACT,    /* @node is of that name */
+    ZONE_FIND_CUT,      /* @node is the delegation above or of that name */
+    ZONE_FIND_DNAME,    /* @node, above the name, has a DNAME record */
+    ZONE_FIND_WILDCARD, /* @node is the wildcard that covers the name */
+    ZONE_FIND_NONE,     /* the name does not exist */
+    ZONE_FIND_OUTSIDE,  /* it is not within the zone's origin */
+    ZONE_FIND_FAILED,   /* the image is damaged */
+} ZoneFind;
+
+typedef struct ZoneFound {
+    ZoneNode node;              /* valid with the first four */
+    ZoneNode encloser;          /* the closest encloser, RFC 4592: with */
+                                /* WILDCARD and NONE */
+} ZoneFound;
+
+/**
+ * zone_find: what the zone has for a name
+ *
+ * A name at a delegation gives CUT, also to a question for DS, whose answer
+ * the caller takes from @found->node.
+ */
+ZoneFind zone_find(const ZoneView *view, const DnsName *name,
+                   ZoneFound *found);
+
+/**
+ * zone_find_exact: the node of a name, also below a delegation
+ *
+ * Returns: false if there is none, or the image is damaged.
+ */
+bool zone_find_exact(const ZoneView *view, const uint8_t *name, size_t len,
+                     ZoneNode *node);
+
+/** zone_view_failed: is one of the images damaged? */
+bool zone_view_failed(const ZoneView *view);
+
+/**
+ * zone_name_hash: of a wire name, in any case
+ * @key: image->key
+ */
+uint64_t zone_name_hash(const uint64_t key[2], const uint8_t *name,
+                        size_t len);
+
+#endif /* NET_DNS_ZONE_FIND_H */

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The end of a zone image: indexes, names that records refer to, checksums */
+#include <errno.h>
+
+#include "net/dns/zone/find.h"
+#include "net/dns/zone/index.h"
+#include "net/dns/zone/write-internal.h"
+#include "net/packet/crc32c.h"
+
+#define SEEDS_MAX       8
+
+/* --- indexes, checksums, header ------------------------------------------- */
+
+/* The next section, all zeros, of @len octets; w->end is behind its filling. */
+static int begin_section(ZoneWriter *w, ZoneSection section, uint64_t len)
+{
+    uint64_t filled = zone_align_up(len, ZONE_PAGE);
+    int ret = zone_writer_room(w, filled);
+
+    if (ret) {
+        return ret;
+    }
+    w->section[section] = (ZoneSpan) { w->end, len };
+    w->end += filled;
+    return 0;
+}
+
+static uint8_t *section_at(const ZoneWriter *w, ZoneSection section)
+{
+    return w->out->base + w->section[section].offset;
+}
+
+static ZoneNodes nodes_of(const ZoneWriter *w)
+{
+    return (ZoneNodes) {
+        .at = section_at(w, ZONE_NODES),
+        .len = w->section[ZONE_NODES].len,
+        .count = w->nodes,
+    };
+}
+
+/* Another seed helps nearly always.  Where eight do not, more room does. */
+static int fill_hash(ZoneWriter *w)
+{
+    ZoneNodes nodes = nodes_of(w);
+    uint8_t *hash = section_at(w, ZONE_HASH);
+    int ret = -ENOSPC;
+
+    for (unsigned try = 0; ret && try < SEEDS_MAX; try++) {
+        memset(hash, 0, w->section[ZONE_HASH].len);
+        w->about.seed += try;
+        ret = zone_hash_fill(&nodes, w->about.seed, hash, w->buckets);
+    }
+    return ret;
+}
+
+static int make_hash(ZoneWriter *w)
+{
+    uint64_t begin = w->end;
+    int ret = -ENOSPC;
+
+    for (w->buckets = zone_hash_buckets(w->nodes); ret == -ENOSPC;
+         w->buckets += w->buckets / 4 + 1) {
+        w->end = begin;
+        ret = begin_section(w, ZONE_HASH, (uint64_t)w->buckets * ZONE_B_SIZE);
+        ret = ret ? ret : fill_hash(w);
+        if (!ret) {
+            break;
+        }
+    }
+    return ret;
+}
+
+static int make_indexes(ZoneWriter *w)
+{
+    uint64_t order = (w->nodes + ZONE_ORDER_EVERY - 1) / ZONE_ORDER_EVERY;
+    ZoneNodes nodes = nodes_of(w);
+    uint64_t hashed = zone_nsec3_fill(&nodes, NULL);
+    int ret = make_hash(w);
+
+    ret = ret ? ret : begin_section(w, ZONE_ORDER, order * sizeof(uint32_t));
+    ret = ret ? ret : begin_section(w, ZONE_NSEC3, hashed * sizeof(uint32_t));
+    ret = ret ? ret : begin_section(w, ZONE_SUMS, (w->end / ZONE_PAGE - 1) *
+                                    sizeof(uint32_t));
+    if (ret) {
+        return ret;
+    }
+    nodes = nodes_of(w);
+    zone_order_fill(&nodes, section_at(w, ZONE_ORDER));
+    zone_nsec3_fill(&nodes, section_at(w, ZONE_NSEC3));
+    return 0;
+}
+
+static void put_header(const ZoneWriter *w)
+{
+    uint8_t *h = w->out->base;
+    const uint8_t *sums = section_at(w, ZONE_SUMS);
+
+    memset(h, 0, ZONE_PAGE);
+    memcpy(h, ZONE_MAGIC, ZONE_MAGIC_LEN);
+    zone_put32(h + ZONE_H_VERSION, ZONE_VERSION);
+    zone_put64(h + ZONE_H_FILE_LEN, w->end);
+    zone_put64(h + ZONE_H_IDENTITY, w->about.identity);
+    zone_put64(h + ZONE_H_MADE, w->about.made);
+    zone_put32(h + ZONE_H_SERIAL, w->serial);
+    zone_put16(h + ZONE_H_CLASS, w->about.rrclass);
+    h[ZONE_H_LABELS] = w->labels_max;
+    h[ZONE_H_ORIGIN_LEN] = w->about.origin.len;
+    zone_put64(h + ZONE_H_NODES, w->nodes);
+    zone_put64(h + ZONE_H_RRSETS, w->rrsets);
+    zone_put64(h + ZONE_H_RECORDS, w->records);
+    zone_put64(h + ZONE_H_SEED, w->about.seed);
+    zone_put32(h + ZONE_H_APEX, w->about.is_delta ? 0 : 1);
+    zone_put32(h + ZONE_H_FLAGS, w->flags |
+               (w->about.is_delta ? ZONE_IS_DELTA : 0));
+    zone_put32(h + ZONE_H_BUCKETS, w->buckets);
+    memcpy(h + ZONE_H_ORIGIN, w->about.origin.wire, w->about.origin.len);
+    for (ZoneSection s = 0; s < ZONE_SECTIONS; s++) {
+        uint8_t *entry = h + ZONE_H_SECTIONS + s * ZONE_S_SIZE;
+
+        zone_put64(entry + ZONE_S_OFFSET, w->section[s].offset);
+        zone_put64(entry + ZONE_S_LEN, w->section[s].len);
+    }
+    zone_put32(h + ZONE_H_SECTIONS + ZONE_SUMS * ZONE_S_SIZE +
+               ZONE_S_CHECKSUM, crc32c(0, sums, w->end -
+                                      w->section[ZONE_SUMS].offset));
+    zone_put32(h + ZONE_H_CHECKSUM, crc32c(0, h, ZONE_PAGE));
+}
+
+static void put_sums(const ZoneWriter *w)
+{
+    uint8_t *sum = section_at(w, ZONE_SUMS);
+
+    for (uint64_t at = ZONE_PAGE; at < w->section[ZONE_SUMS].offset;
+         at += ZONE_PAGE) {
+        zone_put32(sum, crc32c(0, w->out->base + at, ZONE_PAGE));
+        sum += sizeof(uint32_t);
+    }
+}
+
+/* --- names that records refer to ------------------------------------------ */
+
+static bool has_addresses(const ZoneView *view, const DnsName *name,
+                          ZoneNode *node)
+{
+    ZoneRrset rrset;
+
+    return zone_find_exact(view, name->wire, name->len, node) &&
+           (zone_rrset_find(node, DNS_TYPE_A, &rrset) ||
+            zone_rrset_find(node, DNS_TYPE_AAAA, &rrset));
+}
+
+static void link_rrset(ZoneWriter *w, const ZoneView *view,
+                       const ZoneNode *node, const ZoneRrset *rrset)
+{
+    for (unsigned i = 0; i < rrset->targets; i++) {
+        ptrdiff_t at = rrset->targets_at + i * ZONE_T_SIZE - w->out->base;
+        ZoneNode there;
+        DnsName name;
+
+        if (zone_rrset_name(node, rrset, zone_rrset_target(rrset, i).at,
+                            &name) && has_addresses(view, &name, &there)) {
+            zone_put32(w->out->base + at + ZONE_T_REF, there.ref);
+        }
+    }
+}
+
+static int link_targets(ZoneWriter *w)
+{
+    ZoneFault fault;
+    ZoneImage *image = zone_image_open(w->out->base, w->end, &fault);
+    ZoneView view = { .layers = 1, .layer = { image } };
+    ZoneCursor cursor;
+    ZoneRrset rrset;
+    ZoneNode node;
+
+    if (!image) {
+        return -ENOMEM;
+    }
+    zone_image_trust(image);
+    for (uint32_t ref = w->nodes ? 1 : 0; ref; ref = zone_node_next(&node)) {
+        if (!zone_node_get(image, ref, &node)) {
+            break;
+        }
+        zone_rrset_first(&node, &cursor);
+        while (zone_rrset_next(&cursor, &rrset)) {
+            link_rrset(w, &view, &node, &rrset);
+        }
+    }
+    zone_image_free(image);
+    return 0;
+}
+
+/* --- life ----------------------------------------------------------------- */
+
+int zone_writer_finish(ZoneWriter *w, uint64_t *len)
+{
+    int ret;
+
+    if (!w->has_soa && !w->about.is_delta) {
+        return -EINVAL;
+    }
+    w->section[ZONE_NODES] = (ZoneSpan) { ZONE_PAGE, w->end - ZONE_PAGE };
+    ret = zone_writer_room(w, ZONE_PAGE);
+    if (ret) {
+        return ret;
+    }
+    w->end = zone_align_up(w->end, ZONE_PAGE);
+    ret = make_indexes(w);
+    if (ret) {
+        return ret;
+    }
+    put_header(w);
+    ret = link_targets(w);
+    if (ret) {
+        return ret;
+    }
+    put_sums(w);
+    put_header(w);
+    *len = w->end;
+    return 0;
+}

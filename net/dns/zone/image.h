@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A zone image in memory: what it is, and its pages, checked when used
+ *
+ * Any number of threads may read one image.  What they share and write is one
+ * bit a page, once.
+ */
+#ifndef NET_DNS_ZONE_IMAGE_H
+#define NET_DNS_ZONE_IMAGE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "net/dns/wire.h"
+#include "net/dns/zone/format.h"
+
+/* What is wrong with an image, for people */
+typedef struct ZoneFault {
+    const char *what;           /* "the page's checksum is wrong"; constant */
+    const char *where;          /* name of the section, or "header" */
+    uint64_t offset;            /* in the file, of what is wrong */
+} ZoneFault;
+
+typedef struct ZoneSpan {
+    uint64_t offset;            /* in the file, at a page */
+    uint64_t len;               /* octets, without the filling */
+} ZoneSpan;
+
+typedef struct ZoneImage {
+    const uint8_t *file;
+    uint64_t len;
+    uint64_t identity;
+    uint64_t made;              /* seconds since 1970 */
+    uint64_t nodes;
+    uint64_t rrsets;
+    uint64_t records;
+    uint64_t key[2];            /* of the hash */
+    uint32_t serial;
+    uint32_t apex;              /* reference */
+    uint32_t flags;             /* ZONE_HAS_... */
+    uint32_t buckets;
+    uint16_t rrclass;
+    uint8_t labels_max;         /* below the origin */
+    DnsName origin;
+    ZoneSpan section[ZONE_SECTIONS];
+    /* A bit a page; words of a thread's own would check what others have. */
+    atomic_uint_least64_t *checked;
+    atomic_bool failed;
+} ZoneImage;
+
+/**
+ * zone_image_open: the image that @file of @len octets is
+ *
+ * @file begins at a page's boundary, does not change, and outlives the image.
+ * Checks the header, that the sections are in the file, and the checksum of
+ * checksums; no other page is read.
+ *
+ * Returns: NULL, and @fault is set; errno is ENOMEM if that was the cause, then
+ * @fault->what says so.
+ */
+ZoneImage *zone_image_open(const void *file, size_t len, ZoneFault *fault);
+
+void zone_image_free(ZoneImage *image);
+
+/**
+ * zone_image_get: @len octets of a section from @offset on
+ *
+ * Returns: where they are, their pages checked; NULL if the section is shorter
+ * or a page is damaged, and then the image has failed for good.
+ */
+const uint8_t *zone_image_get(ZoneImage *image, ZoneSection section,
+                              uint64_t offset, uint64_t len);
+
+/**
+ * zone_image_fail: what was taken from the image contradicts itself
+ *
+ * From now on zone_image_get() returns NULL.
+ */
+void zone_image_fail(ZoneImage *image);
+
+/**
+ * zone_image_check_pages: all pages against their checksums
+ *
+ * Returns: false, and @fault is the first that is wrong.
+ */
+bool zone_image_check_pages(const ZoneImage *image, ZoneFault *fault);
+
+/** zone_image_trust: take all pages as checked; for whoever just wrote them. */
+void zone_image_trust(ZoneImage *image);
+
+/** zone_section_name: "SUMS" and so on, for messages */
+const char *zone_section_name(ZoneSection section);
+
+#endif /* NET_DNS_ZONE_IMAGE_H */

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Canonical order of names, RFC 4034 section 6.1 */
+#include <string.h>
+
+#include "net/dns/zone/fold.h"
+#include "net/dns/zone/order.h"
+
+/* Where the suffix of so many labels begins. */
+static void find_labels(const DnsName *name, uint8_t start[])
+{
+    unsigned at = 0;
+
+    for (unsigned i = name->labels; i > 0; i--) {
+        start[i] = at;
+        at += 1 + name->wire[at];
+    }
+    start[0] = at;
+}
+
+static int compare_labels(const uint8_t *a, const uint8_t *b)
+{
+    unsigned len = *a < *b ? *a : *b;
+
+    for (unsigned i = 1; i <= len; i++) {
+        int differ = zone_lower(a[i]) - zone_lower(b[i]);
+
+        if (differ) {
+            return differ;
+        }
+    }
+    return *a - *b;
+}
+
+int zone_name_compare(const DnsName *a, const DnsName *b, unsigned *common)
+{
+    uint8_t at_a[DNS_LABELS_MAX + 1], at_b[DNS_LABELS_MAX + 1];
+    unsigned least = a->labels < b->labels ? a->labels : b->labels;
+
+    find_labels(a, at_a);
+    find_labels(b, at_b);
+    for (*common = 0; *common < least; ++*common) {
+        int differ = compare_labels(a->wire + at_a[*common + 1],
+                                    b->wire + at_b[*common + 1]);
+
+        if (differ) {
+            return differ;
+        }
+    }
+    return a->labels - b->labels;
+}
+
+DnsName zone_name_ancestor(const DnsName *name, unsigned labels)
+{
+    uint8_t start[DNS_LABELS_MAX + 1];
+    DnsName up = { .labels = labels };
+
+    find_labels(name, start);
+    up.len = name->len - start[labels];
+    memcpy(up.wire, name->wire + start[labels], up.len);
+    return up;
+}

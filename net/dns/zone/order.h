@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Canonical order of names, RFC 4034 section 6.1 */
+#ifndef NET_DNS_ZONE_ORDER_H
+#define NET_DNS_ZONE_ORDER_H
+
+#include "net/dns/wire.h"
+
+/**
+ * zone_name_compare: which name comes first?
+ * @common: how many labels they have in common, from the root
+ *
+ * Returns: less than, equal to or more than 0, as memcmp() does.
+ */
+int zone_name_compare(const DnsName *a, const DnsName *b, unsigned *common);
+
+/** zone_name_ancestor: the last @labels labels of a name that has as many. */
+DnsName zone_name_ancestor(const DnsName *name, unsigned labels);
+
+#endif /* NET_DNS_ZONE_ORDER_H */

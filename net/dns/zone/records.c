@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Records of a zone image as the writer lays them out */
+#include <errno.h>
+#include <string.h>
+
+#include "net/dns/zone/fold.h"
+#include "net/dns/zone/records.h"
+#include "net/packet/octets.h"
+
+#define RR_HEAD         12
+#define POINTER         0xc000
+#define POINTER_LEN     2
+/*
+ * A pointer has 14 bits and moves with its record, so what is compressed
+ * against is in the first half of what they reach.
+ */
+#define SUFFIX_AT_MAX   0x2000
+
+enum {
+    TYPE_MX = 15,
+    TYPE_SRV = 33,
+};
+
+/* RDATA of RFC 1035: octets, then names that may be compressed, then octets */
+typedef struct Layout {
+    uint16_t type;
+    uint8_t before;
+    uint8_t names;
+    uint8_t behind;
+} Layout;
+
+static const Layout layouts[] = {
+    { DNS_TYPE_NS, 0, 1, 0 },
+    { DNS_TYPE_CNAME, 0, 1, 0 },
+    { DNS_TYPE_SOA, 0, 2, 20 },
+    { DNS_TYPE_PTR, 0, 1, 0 },
+    { TYPE_MX, 2, 1, 0 },
+};
+
+int zone_wire_name(const uint8_t *wire, size_t len, DnsName *name)
+{
+    size_t at = 0;
+
+    *name = (DnsName) { 0 };
+    while (at < len) {
+        uint8_t head = wire[at];
+
+        if (head > DNS_LABEL_MAX || len - at < 1u + head ||
+            at + 1 + head + !!head > DNS_NAME_MAX) {
+            return -EINVAL;
+        }
+        at += 1 + head;
+        if (!head) {
+            memcpy(name->wire, wire, at);
+            name->len = at;
+            return 0;
+        }
+        name->labels++;
+    }
+    return -EINVAL;
+}
+
+int zone_target_of(const ZoneRecord *record)
+{
+    switch (record->type) {
+    case DNS_TYPE_NS:
+        return 0;
+    case TYPE_MX:
+        return 2;
+    case TYPE_SRV:
+        return 6;
+    default:
+        return -1;
+    }
+}
+
+/* The suffixes of a name whose first @written octets are at @at as they are. */
+static void remember(ZonePacker *packer, const uint8_t *name, unsigned len,
+                     unsigned written, unsigned at)
+{
+    for (unsigned i = 0; i < written && at + i <= SUFFIX_AT_MAX &&
+         packer->count < ZONE_SUFFIXES_MAX; i += 1 + name[i]) {
+        packer->suffix[packer->count++] =
+            (ZoneSuffix) { name + i, at + i, len - i };
+    }
+}
+
+void zone_packer_begin(ZonePacker *packer, const DnsName *owner)
+{
+    packer->base = DNS_HEADER_LEN + owner->len + 4;
+    packer->count = 0;
+    remember(packer, owner->wire, owner->len, owner->len - 1, DNS_HEADER_LEN);
+}
+
+static const ZoneSuffix *known(const ZonePacker *packer, const uint8_t *name,
+                               unsigned len)
+{
+    for (unsigned i = 0; i < packer->count; i++) {
+        const ZoneSuffix *suffix = &packer->suffix[i];
+
+        if (suffix->len == len && zone_same(suffix->name, name, len)) {
+            return suffix;
+        }
+    }
+    return NULL;
+}
+
+/* Returns: octets written. */
+static unsigned pack_name(ZonePacker *packer, const uint8_t *name,
+                          unsigned len, unsigned at, uint8_t *to)
+{
+    const ZoneSuffix *suffix = NULL;
+    unsigned done = 0;
+
+    while (len - done > 1) {
+        suffix = known(packer, name + done, len - done);
+        if (suffix) {
+            break;
+        }
+        done += 1 + name[done];
+    }
+    memcpy(to, name, done);
+    if (suffix) {
+        packet_put16(to + done, POINTER | suffix->at);
+    } else {
+        to[done] = 0;
+    }
+    remember(packer, name, len, done, at);
+    return done + (suffix ? POINTER_LEN : 1);
+}
+
+static const Layout *layout_of(uint16_t type)
+{
+    for (unsigned i = 0; i < sizeof(layouts) / sizeof(*layouts); i++) {
+        if (layouts[i].type == type) {
+            return &layouts[i];
+        }
+    }
+    return NULL;
+}
+
+static int pack_names(ZonePacker *packer, const Layout *layout,
+                      const ZoneRecord *record, unsigned at, uint8_t *to)
+{
+    unsigned in = layout->before, out = layout->before;
+
+    if (record->rdlength < in) {
+        return -EINVAL;
+    }
+    memcpy(to, record->rdata, in);
+    for (unsigned i = 0; i < layout->names; i++) {
+        DnsName name;
+
+        if (zone_wire_name(record->rdata + in, record->rdlength - in, &name)) {
+            return -EINVAL;
+        }
+        out += pack_name(packer, record->rdata + in, name.len, at + out,
+                         to + out);
+        in += name.len;
+    }
+    if (record->rdlength - in != layout->behind) {
+        return -EINVAL;
+    }
+    memcpy(to + out, record->rdata + in, layout->behind);
+    return out + layout->behind;
+}
+
+int zone_pack(ZonePacker *packer, const ZoneRecord *record, uint16_t rrclass,
+              uint32_t at, uint8_t *to)
+{
+    const Layout *layout = layout_of(record->type);
+    int len = record->rdlength;
+
+    if (layout) {
+        len = pack_names(packer, layout, record, packer->base + at + RR_HEAD,
+                         to + RR_HEAD);
+        if (len < 0) {
+            return len;
+        }
+    } else {
+        memcpy(to + RR_HEAD, record->rdata, len);
+    }
+    packet_put16(to, POINTER | DNS_HEADER_LEN);
+    packet_put16(to + 2, record->type);
+    packet_put16(to + 4, rrclass);
+    packet_put32(to + 6, record->ttl);
+    packet_put16(to + 10, len);
+    return RR_HEAD + len;
+}

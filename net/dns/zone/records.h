@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How the writer lays out records: compression, and names to be looked up */
+#ifndef NET_DNS_ZONE_RECORDS_H
+#define NET_DNS_ZONE_RECORDS_H
+
+#include "net/dns/zone/write.h"
+
+#define ZONE_SUFFIXES_MAX   64
+#define ZONE_TARGETS_MAX    UINT16_MAX
+
+typedef struct ZoneSuffix {
+    const uint8_t *name;
+    uint16_t at;                /* in a message; see zone_rrset_base() */
+    uint8_t len;
+} ZoneSuffix;
+
+/* Names that records of one RRset may be compressed against */
+typedef struct ZonePacker {
+    unsigned base;
+    unsigned count;
+    ZoneSuffix suffix[ZONE_SUFFIXES_MAX];
+} ZonePacker;
+
+/** zone_packer_begin: for an RRset of @owner, which must outlive it. */
+void zone_packer_begin(ZonePacker *packer, const DnsName *owner);
+
+/**
+ * zone_pack: one record in the form in which it leaves
+ * @at: octets of the RRset before it
+ * @to: room for 12 + record->rdlength octets
+ *
+ * The record's RDATA must outlive the packer.
+ *
+ * Returns: octets written, or -EINVAL if the RDATA is not one of its type.
+ */
+int zone_pack(ZonePacker *packer, const ZoneRecord *record, uint16_t rrclass,
+              uint32_t at, uint8_t *to);
+
+/**
+ * zone_target_of: the name whose addresses go with a record (NS, MX, SRV)
+ *
+ * Returns: where in RDATA it begins, or -1 if there is none.
+ */
+int zone_target_of(const ZoneRecord *record);
+
+/** zone_wire_name: the name that @len octets begin with; 0 or -EINVAL. */
+int zone_wire_name(const uint8_t *wire, size_t len, DnsName *name);
+
+#endif /* NET_DNS_ZONE_RECORDS_H */

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of the writer share */
+#ifndef NET_DNS_ZONE_WRITE_INTERNAL_H
+#define NET_DNS_ZONE_WRITE_INTERNAL_H
+
+#include "net/dns/zone/image.h"
+#include "net/dns/zone/write.h"
+
+struct ZoneWriter {
+    ZoneAbout about;
+    ZoneOut *out;
+    uint64_t end;               /* of what is written, in the file */
+    uint64_t nodes;
+    uint64_t rrsets;
+    uint64_t records;
+    uint32_t flags;
+    uint32_t serial;
+    bool has_soa;
+    uint8_t labels_max;
+    DnsName last;
+    /* The nodes of the last name and of its ancestors, by labels. */
+    uint32_t ref[DNS_LABELS_MAX + 1];
+    uint32_t buckets;
+    ZoneSpan section[ZONE_SECTIONS];
+};
+
+static inline uint64_t zone_align_up(uint64_t len, uint64_t to)
+{
+    return (len + to - 1) & ~(to - 1);
+}
+
+/* Room for @len octets behind the end; 0, or what grow() returns. */
+int zone_writer_room(ZoneWriter *w, uint64_t len);
+
+#endif /* NET_DNS_ZONE_WRITE_INTERNAL_H */

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Writing a zone image
+ *
+ * Theory of operation
+ * ===================
+ *
+ * Nodes are appended as they come, and nothing else is kept of them than
+ * where the ancestors of the last one are: what a parent must know of a child
+ * (that it is a wildcard) is written into it then.  So a zone costs the memory
+ * of its file, and the file may be one that is mapped.
+ *
+ * In the end the nodes are gone through to make the hash and the order.  Then
+ * the image can be read like any other, and the names that records refer to
+ * are looked up in it (ZoneTarget).  The checksums come last.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "net/dns/zone/order.h"
+#include "net/dns/zone/records.h"
+#include "net/dns/zone/write-internal.h"
+
+#define NODE_ALIGN      8
+#define RRSET_ALIGN     4
+#define RR_HEAD         12
+#define GROW_MIN        (1u << 20)
+#define RRSETS_MAX      UINT8_MAX
+#define NODES_MAX       (UINT32_MAX - 1)
+
+enum {
+    TYPE_NSEC = 47,
+    TYPE_NSEC3 = 50,
+};
+
+int zone_writer_room(ZoneWriter *w, uint64_t len)
+{
+    uint64_t need = w->end + len;
+    uint64_t more = w->out->room + w->out->room / 2;
+
+    if (need <= w->out->room) {
+        return 0;
+    }
+    more = more < GROW_MIN ? GROW_MIN : more;
+    return w->out->grow(w->out, zone_align_up(need < more ? more : need,
+                                              ZONE_PAGE));
+}
+
+static uint8_t *here(const ZoneWriter *w)
+{
+    return w->out->base + w->end;
+}
+
+static uint8_t *node_at(const ZoneWriter *w, uint32_t ref)
+{
+    return w->out->base + ZONE_PAGE + ((uint64_t)(ref - 1) << ZONE_REF_SHIFT);
+}
+
+/* --- nodes ---------------------------------------------------------------- */
+
+static void tell_parent(ZoneWriter *w, const DnsName *owner)
+{
+    if (!w->about.is_delta && owner->labels > w->about.origin.labels &&
+        owner->wire[0] == 1 && owner->wire[1] == '*') {
+        node_at(w, w->ref[owner->labels - 1])[ZONE_N_FLAGS] |=
+            ZONE_NODE_WILDCARD;
+    }
+}
+
+void zone_writer_wildcard(ZoneWriter *w)
+{
+    node_at(w, w->ref[w->last.labels])[ZONE_N_FLAGS] |= ZONE_NODE_WILDCARD;
+}
+
+/* The head of a node; zone_end_node() says how long it has become. */
+static int begin_node(ZoneWriter *w, const DnsName *owner)
+{
+    uint64_t offset = w->end - ZONE_PAGE;
+    uint8_t below = owner->labels - w->about.origin.labels;
+    int ret;
+
+    if (offset >> ZONE_REF_SHIFT >= NODES_MAX) {
+        return -EFBIG;
+    }
+    ret = zone_writer_room(w, ZONE_N_NAME + DNS_NAME_MAX + NODE_ALIGN);
+    if (ret) {
+        return ret;
+    }
+    w->last = *owner;
+    w->ref[owner->labels] = (offset >> ZONE_REF_SHIFT) + 1;
+    w->labels_max = below > w->labels_max ? below : w->labels_max;
+    w->nodes++;
+    here(w)[ZONE_N_NAME_LEN] = owner->len;
+    here(w)[ZONE_N_LABELS] = owner->labels;
+    memcpy(here(w) + ZONE_N_NAME, owner->wire, owner->len);
+    w->end = zone_align_up(w->end + ZONE_N_NAME + owner->len, RRSET_ALIGN);
+    tell_parent(w, owner);
+    return 0;
+}
+
+static int end_node(ZoneWriter *w, uint32_t ref, uint8_t flags, uint8_t rrsets)
+{
+    uint8_t *node = node_at(w, ref);
+    uint64_t len;
+
+    w->end = zone_align_up(w->end, NODE_ALIGN);
+    len = here(w) - node;
+    if (len > UINT32_MAX - NODE_ALIGN) {
+        return -EFBIG;
+    }
+    zone_put32(node + ZONE_N_LEN, len);
+    node[ZONE_N_FLAGS] |= flags;
+    node[ZONE_N_RRSETS] = rrsets;
+    return 0;
+}
+
+static int put_empty_node(ZoneWriter *w, const DnsName *owner, uint8_t flags)
+{
+    int ret = begin_node(w, owner);
+
+    return ret ? ret : end_node(w, w->ref[owner->labels], flags, 0);
+}
+
+/* Ancestors that are not there yet: RFC 4592 section 2.2.2. */
+static int put_non_terminals(ZoneWriter *w, const DnsName *owner,
+                             unsigned common)
+{
+    for (unsigned labels = common + 1; labels < owner->labels; labels++) {
+        DnsName up = zone_name_ancestor(owner, labels);
+        int ret = put_empty_node(w, &up, 0);
+
+        if (ret) {
+            return ret;
+        }
+    }
+    return 0;
+}
+
+static int go_to(ZoneWriter *w, const DnsName *owner)
+{
+    unsigned common;
+
+    if (!w->nodes && !w->about.is_delta) {
+        return dns_name_equal(owner, &w->about.origin) ? 0 : -EINVAL;
+    }
+    if (!dns_name_within(owner, &w->about.origin)) {
+        return -EINVAL;
+    }
+    if (w->nodes && zone_name_compare(owner, &w->last, &common) <= 0) {
+        return -EINVAL;
+    }
+    /* The ancestors of a delta's node may be in the image below. */
+    return w->about.is_delta ? 0 : put_non_terminals(w, owner, common);
+}
+
+/* --- RRsets --------------------------------------------------------------- */
+
+static uint16_t covered(const ZoneRecord *record)
+{
+    return record->rdlength < 2 ? 0 : record->rdata[0] << 8 | record->rdata[1];
+}
+
+/* The records of one RRset, and the RRSIG records that cover it */
+typedef struct Group {
+    const ZoneRecord *records;
+    size_t count;
+    const ZoneRecord *sigs;
+    size_t sigs_count;
+} Group;
+
+static bool is_a_target(const ZoneWriter *w, const ZoneRecord *record,
+                        DnsName *name)
+{
+    int at = zone_target_of(record);
+
+    return at >= 0 && record->rdlength > at &&
+           !zone_wire_name(record->rdata + at, record->rdlength - at, name) &&
+           dns_name_within(name, &w->about.origin);
+}
+
+/* Where the @index-th target's name begins; its node is looked up later. */
+static void put_target(uint8_t *to, const DnsName *owner, uint32_t at,
+                       const ZoneRecord *record, const DnsName *name)
+{
+    bool is_glue = record->type == DNS_TYPE_NS && dns_name_within(name, owner);
+
+    zone_put16(to + ZONE_T_AT, at + RR_HEAD + zone_target_of(record));
+    zone_put16(to + ZONE_T_FLAGS, is_glue ? ZONE_TARGET_GLUE : 0);
+}
+
+static unsigned count_targets(const ZoneWriter *w, const Group *g)
+{
+    unsigned targets = 0;
+    DnsName name;
+
+    for (size_t i = 0; i < g->count; i++) {
+        targets += is_a_target(w, &g->records[i], &name);
+    }
+    return targets;
+}
+
+static uint64_t most_of(const Group *g)
+{
+    uint64_t most = ZONE_R_SIZE + RRSET_ALIGN;
+
+    for (size_t i = 0; i < g->count; i++) {
+        most += RR_HEAD + ZONE_T_SIZE + g->records[i].rdlength;
+    }
+    for (size_t i = 0; i < g->sigs_count; i++) {
+        most += RR_HEAD + g->sigs[i].rdlength;
+    }
+    return most;
+}
+
+/* Returns: octets of the records at @to, or a negative errno. */
+static int64_t put_records(ZoneWriter *w, const DnsName *owner,
+                           const Group *g, uint8_t *targets, uint8_t *to)
+{
+    ZonePacker packer;
+    int64_t len = 0;
+    DnsName name;
+
+    zone_packer_begin(&packer, owner);
+    for (size_t i = 0; i < g->count; i++) {
+        int packed = zone_pack(&packer, &g->records[i], w->about.rrclass, len,
+                               to + len);
+
+        if (packed < 0) {
+            return packed;
+        }
+        if (is_a_target(w, &g->records[i], &name)) {
+            if (len > UINT16_MAX - RR_HEAD - 6) {
+                return -EFBIG;
+            }
+            put_target(targets, owner, len, &g->records[i], &name);
+            targets += ZONE_T_SIZE;
+        }
+        len += packed;
+    }
+    return len;
+}
+
+static int64_t put_sigs(ZoneWriter *w, const DnsName *owner, const Group *g,
+                        uint8_t *to)
+{
+    Group sigs = { g->sigs, g->sigs_count, NULL, 0 };
+
+    return put_records(w, owner, &sigs, NULL, to);
+}
+
+static int put_rrset(ZoneWriter *w, const DnsName *owner, const Group *g)
+{
+    unsigned targets = count_targets(w, g);
+    uint64_t most = most_of(g);
+    int64_t len, sigs_len;
+    uint8_t *to, *at;
+    int ret;
+
+    if (g->count > UINT16_MAX || g->sigs_count > UINT16_MAX ||
+        most > UINT32_MAX) {
+        return -EFBIG;
+    }
+    ret = zone_writer_room(w, most + NODE_ALIGN);
+    if (ret) {
+        return ret;
+    }
+    to = here(w);
+    at = to + ZONE_R_SIZE + targets * ZONE_T_SIZE;
+    len = put_records(w, owner, g, to + ZONE_R_SIZE, at);
+    sigs_len = len < 0 ? len : put_sigs(w, owner, g, at + len);
+    if (sigs_len < 0) {
+        return sigs_len;
+    }
+    zone_put16(to + ZONE_R_TYPE, g->records->type);
+    zone_put16(to + ZONE_R_RECORDS, g->count);
+    zone_put16(to + ZONE_R_SIGS, g->sigs_count);
+    zone_put16(to + ZONE_R_TARGETS, targets);
+    zone_put32(to + ZONE_R_LEN, len);
+    zone_put32(to + ZONE_R_SIGS_LEN, sigs_len);
+    w->end = zone_align_up(w->end + (at - to) + len + sigs_len, RRSET_ALIGN);
+    w->rrsets++;
+    w->records += g->count + g->sigs_count;
+    return 0;
+}
+
+/* --- a node with its records ---------------------------------------------- */
+
+/* RRSIG records are among the others by their own type: to the end of them. */
+static Group take_sigs(const ZoneRecord *records, size_t count)
+{
+    Group all = { 0 };
+
+    for (size_t i = 0; i < count; i++) {
+        if (records[i].type == DNS_TYPE_RRSIG) {
+            all.sigs = all.sigs_count++ ? all.sigs : &records[i];
+        }
+    }
+    return all;
+}
+
+static void next_group(Group *g, Group *sigs, const ZoneRecord *records,
+                       size_t count)
+{
+    *g = (Group) { .records = records, .sigs = sigs->sigs };
+    while (g->count < count && records[g->count].type == records->type) {
+        g->count++;
+    }
+    while (g->sigs_count < sigs->sigs_count &&
+           covered(&sigs->sigs[g->sigs_count]) == records->type) {
+        g->sigs_count++;
+    }
+    if (g->sigs_count) {
+        sigs->sigs += g->sigs_count;
+        sigs->sigs_count -= g->sigs_count;
+    }
+}
+
+static uint8_t flag_of(ZoneWriter *w, const DnsName *owner, uint16_t type)
+{
+    switch (type) {
+    case DNS_TYPE_NS:
+        return owner->labels > w->about.origin.labels ? ZONE_NODE_CUT : 0;
+    case DNS_TYPE_DNAME:
+        return ZONE_NODE_DNAME;
+    case TYPE_NSEC:
+        w->flags |= ZONE_HAS_NSEC;
+        return ZONE_NODE_NSEC;
+    case TYPE_NSEC3:
+        w->flags |= ZONE_HAS_NSEC3;
+        return ZONE_NODE_NSEC3;
+    default:
+        return 0;
+    }
+}
+
+static int note_soa(ZoneWriter *w, const DnsName *owner, const Group *g)
+{
+    const ZoneRecord *soa = g->records;
+    const uint8_t *serial = soa->rdata + soa->rdlength - 20;
+
+    if (soa->type != DNS_TYPE_SOA) {
+        return 0;
+    }
+    if (g->count != 1 || soa->rdlength < 22 ||
+        !dns_name_equal(owner, &w->about.origin)) {
+        return -EINVAL;
+    }
+    w->serial = (uint32_t)serial[0] << 24 | serial[1] << 16 | serial[2] << 8 |
+                serial[3];
+    w->has_soa = true;
+    return 0;
+}
+
+static int put_groups(ZoneWriter *w, const DnsName *owner,
+                      const ZoneRecord *records, size_t count, uint8_t *flags)
+{
+    Group sigs = take_sigs(records, count);
+    uint16_t last = 0;
+    int rrsets = 0;
+    Group g;
+
+    for (size_t i = 0; i < count; i += g.count) {
+        int ret;
+
+        next_group(&g, &sigs, records + i, count - i);
+        if (g.records->type == DNS_TYPE_RRSIG) {
+            continue;
+        }
+        if (g.records->type <= last || rrsets == RRSETS_MAX) {
+            return g.records->type <= last ? -EINVAL : -EFBIG;
+        }
+        ret = note_soa(w, owner, &g);
+        ret = ret ? ret : put_rrset(w, owner, &g);
+        if (ret) {
+            return ret;
+        }
+        last = g.records->type;
+        *flags |= flag_of(w, owner, last);
+        rrsets++;
+    }
+    return sigs.sigs_count ? -EINVAL : rrsets;
+}
+
+int zone_writer_node(ZoneWriter *w, const DnsName *owner,
+                     const ZoneRecord *records, size_t count)
+{
+    int ret = go_to(w, owner);
+    uint8_t flags = 0;
+    int rrsets;
+
+    ret = ret ? ret : begin_node(w, owner);
+    if (ret) {
+        return ret;
+    }
+    rrsets = put_groups(w, owner, records, count, &flags);
+    return rrsets < 0 ? rrsets : end_node(w, w->ref[owner->labels], flags,
+                                          rrsets);
+}
+
+int zone_writer_gone(ZoneWriter *w, const DnsName *owner)
+{
+    int ret = w->about.is_delta ? go_to(w, owner) : -EINVAL;
+
+    return ret ? ret : put_empty_node(w, owner, ZONE_NODE_GONE);
+}
+
+/* --- life ----------------------------------------------------------------- */
+
+ZoneWriter *zone_writer_new(const ZoneAbout *about, ZoneOut *out)
+{
+    ZoneWriter *w = calloc(1, sizeof(*w));
+
+    if (w) {
+        w->about = *about;
+        w->out = out;
+        w->end = ZONE_PAGE;
+    }
+    return w;
+}
+
+void zone_writer_free(ZoneWriter *w)
+{
+    free(w);
+}

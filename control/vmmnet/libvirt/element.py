@@ -11,24 +11,27 @@ from collections.abc import Callable
 from ipaddress import IPv6Network
 from pathlib import Path
 from typing import Any, TypeVar
+from uuid import UUID
 
 from lxml import etree  # type: ignore[import-untyped]
 
 from . import names, schema, values
-from .model import Cvsw, Interface, Mip6, Net, Sockets
+from .model import Cvsw, Interface, Mip6, Net, Sockets, options
 from .schema import BadElement
 
 __all__ = ["BadElement", "Cvsw", "Interface", "Mip6", "Net", "Sockets", "find", "read"]
 
 T = TypeVar("T")
+U = TypeVar("U")
 # Options that have no use with translate=off.
 _TRANSLATING = ("address6", "pool4", "resolver4", "dns", "nat64-prefix")
 # Home addresses of a VM.
 _HOMES = 8
 _ASSOCIATIONS = ("signal-out", "signal-in", "tunnel-out", "tunnel-in")
+_MORE = tuple(f"more-{each}" for each in _ASSOCIATIONS)
 _ESP = (
     "esp-cipher",
-    *(f"{each}-{what}" for each in _ASSOCIATIONS for what in ("spi", "key")),
+    *(f"{each}-{what}" for each in _ASSOCIATIONS + _MORE for what in ("spi", "key", "secret")),
     "replay-window",
 )
 
@@ -142,12 +145,17 @@ def _mip6(node: etree._Element) -> Mip6:
 
 
 def _associations(node: etree._Element) -> dict[str, Any]:
-    """SPIs and files of keys."""
+    """SPIs and keys, of the first home address and of the further ones."""
     result: dict[str, Any] = {}
     for each in _ASSOCIATIONS:
         name = each.replace("-", "_")
         result[f"{name}_spi"] = _value(node, f"{each}-spi", values.spi)
-        result[f"{name}_key"] = _value(node, f"{each}-key", Path)
+        result[f"{name}_key"] = _key(node, f"{each}-key", f"{each}-secret", Path, UUID)
+    for each in _MORE:
+        name = each.replace("-", "_")
+        keys = _key(node, f"{each}-key", f"{each}-secret", values.paths, values.uuids)
+        result[f"{name}_spi"] = _value(node, f"{each}-spi", values.spis) or ()
+        result[f"{name}_key"] = keys or ()
     return result
 
 
@@ -171,22 +179,59 @@ def _check_homes(node: etree._Element, mip6: Mip6) -> None:
 
 def _check_esp(node: etree._Element, mip6: Mip6) -> None:
     """Keys are those of one agent and one address."""
-    for name in _ESP[1:-1]:
-        if name not in node.attrib:
-            raise BadElement(node, "ipsec", "esp", f"it takes {name} as well")
+    for name in _ASSOCIATIONS:
+        if f"{name}-spi" not in node.attrib:
+            raise BadElement(node, "ipsec", "esp", f"it takes {name}-spi as well")
+        if f"{name}-key" not in node.attrib and f"{name}-secret" not in node.attrib:
+            right = f"it takes {name}-key or {name}-secret as well"
+            raise BadElement(node, "ipsec", "esp", right)
     if mip6.home_agent == "auto":
         raise BadElement(node, "home-agent", "auto", "the keys are those of one agent: name it")
     if mip6.heard_addresses:
         right = "nobody has keys for what is heard: leave it out with ipsec='esp'"
         raise BadElement(node, "heard-addresses", "on", right)
-    if mip6.more_home_address:
-        right = "the element has keys of one home address: leave it out with ipsec='esp'"
-        raise BadElement(node, "more-home-address", node.get("more-home-address"), right)
+    _check_more(node, mip6)
+
+
+def _check_more(node: etree._Element, mip6: Mip6) -> None:
+    """Each further home address has associations of its own."""
+    homes, given = len(mip6.more_home_address), options(mip6)
+    for name in _MORE:
+        spis, keys = len(given.get(f"{name}-spi", ())), len(given.get(f"{name}-key", ()))
+        by = f"{name}-secret" if f"{name}-secret" in node.attrib else f"{name}-key"
+        for attribute, count in ((f"{name}-spi", spis), (by, keys)):
+            if count == homes:
+                continue
+            right = (
+                f"has {count}, and more-home-address {homes}: with ipsec='esp' there is one for"
+                " each further home address, in the same order"
+            )
+            raise BadElement(node, attribute, node.get(attribute, ""), right)
+
+
+def _key(
+    node: etree._Element,
+    file: str,
+    secret: str,
+    parse: Callable[[str], T],
+    parse_secret: Callable[[str], U],
+) -> T | U | None:
+    """Keys by files or by secrets of libvirt; None: neither is given."""
+    if file in node.attrib and secret in node.attrib:
+        right = f"the key is in a file already, by {file}: leave one of the two out"
+        raise BadElement(node, secret, node.get(secret), right)
+    return _value(node, file, parse) or _value(node, secret, parse_secret)
 
 
 def _cvsw(node: etree._Element) -> Cvsw:
+    key = _key(node, "control-secret", "secret", Path, UUID)
+    if key is None:
+        right = (
+            "its key is missing: name a file by control-secret, or a secret of libvirt by secret"
+        )
+        raise BadElement(node, "", "", right)
     return Cvsw(
-        control_secret=_needed(node, "control-secret", Path),
+        control_secret=key,
         miss=node.get("miss"),
         flows=_value(node, "flows", int),
         masks=_value(node, "masks", int),

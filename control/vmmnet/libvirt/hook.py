@@ -17,8 +17,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
+from uuid import UUID
 
-from .host import address6, conf, history, hostd
+from .host import account, address6, conf, history, hostd, secrets
 from .host.claims import Claims
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ class Event:
     conf_path: Path = conf.PATH
     #: What libvirt shall take instead of the domain; empty: nothing else.
     answer: list[bytes] = field(default_factory=list)
+    #: Where libvirt keeps its secrets, and who QEMU is.
+    secrets: Path = secrets.FOLDER
+    qemu_conf: Path = account.CONF
 
     def domain(self) -> Any:
         """The domain as lxml has it."""
@@ -83,7 +87,7 @@ def _macs(domain: Any) -> list[str]:
     return [each.get("address") for each in domain.findall("devices/interface/mac")]
 
 
-# prepare, reconnect
+# prepare, started, reconnect
 
 
 def _check_tables(net: Net) -> None:
@@ -125,6 +129,39 @@ def _claim(event: Event, domain: Any, net: Net, *, take: bool) -> Iterator[str]:
     yield from event.claims.claim(_macs(domain), addresses, handoff=net.handoff, take=take)
 
 
+def _values(event: Event, net: Net) -> dict[str, bytes]:
+    """The keys that are in secrets of libvirt, by the names of their files."""
+    from . import keys
+
+    result = {}
+    for nic in net.interfaces:
+        for key in keys.of(nic):
+            if isinstance(key.source, UUID):
+                try:
+                    result[key.id] = secrets.read(str(key.source), event.secrets)
+                except secrets.SecretError as error:
+                    raise Refused(f"{key.option} of {nic.mac}: {error}") from None
+    return result
+
+
+def _user(event: Event, domain: Any) -> int:
+    """The number of QEMU's user: the domain's own, or that of all."""
+    own = domain.find("seclabel[@model='dac']")
+    label = (own.findtext("label") or "") if own is not None else ""
+    found = account.of(account.read(event.qemu_conf), label)
+    if found is None:
+        raise Refused(
+            f"keys are for QEMU's user, and this host has none of the name in"
+            f" {f'<seclabel> ({label})' if label else event.qemu_conf}: put 'user' right there"
+        )
+    return found.uid
+
+
+def _lay_keys(event: Event, domain: Any, values: dict[str, bytes]) -> Iterator[str]:
+    if values:
+        yield from event.claims.lay_keys(values, _user(event, domain))
+
+
 def _prepare(event: Event) -> Iterator[str]:
     yield from event.claims.settle()
     domain = event.domain()
@@ -135,18 +172,26 @@ def _prepare(event: Event) -> Iterator[str]:
     own = net.sockets.address6 if net.sockets else None
     if own is not None and not net.handoff:
         yield from _check_address(str(own), event)
+    values = _values(event, net)
     try:
         # QEMU wants them when it begins; of a VM that arrives, the other host has them yet.
         yield from _claim(event, domain, net, take=not event.claims.is_arriving())
+        yield from _lay_keys(event, domain, values)
     except BaseException:
         yield from event.claims.undo()
         raise
+
+
+def _started(event: Event) -> Iterator[str]:
+    # QEMU has read them, and reads them once.
+    yield from event.claims.drop_keys()
 
 
 def _reconnect(event: Event) -> Iterator[str]:
     from . import element
 
     yield from event.claims.settle()
+    yield from event.claims.drop_keys()
     domain = event.domain()
     net = element.read(domain)
     if net is not None:
@@ -205,10 +250,11 @@ _EVENTS: dict[str, Callable[[Event], Iterator[str]]] = {
     "migrate": _arrive,
     "restore": _arrive,
     "release": _release,
+    "started": _started,
     "reconnect": _reconnect,
 }
 #: Here libvirt ends the VM if the hook fails.
-_NEVER_FAIL = ("reconnect",)
+_NEVER_FAIL = ("started", "reconnect")
 
 
 def _log(level: int, text: str) -> None:

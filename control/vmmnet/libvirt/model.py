@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network, IPv6Address
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Sockets:
 
 @dataclass(frozen=True, kw_only=True)
 class Mip6:
-    """Mobile IPv6 behind a NIC; of a key its file, in base64."""
+    """Mobile IPv6 behind a NIC; of a key its file, in base64, or its secret in libvirt."""
 
     home_address: IPv6Address
     more_home_address: tuple[IPv6Address, ...] = ()
@@ -49,22 +50,31 @@ class Mip6:
     ipsec: str | None = None
     esp_cipher: str | None = None
     signal_out_spi: int | None = None
-    signal_out_key: Path | None = None
+    signal_out_key: Path | UUID | None = None
     signal_in_spi: int | None = None
-    signal_in_key: Path | None = None
+    signal_in_key: Path | UUID | None = None
     tunnel_out_spi: int | None = None
-    tunnel_out_key: Path | None = None
+    tunnel_out_key: Path | UUID | None = None
     tunnel_in_spi: int | None = None
-    tunnel_in_key: Path | None = None
+    tunnel_in_key: Path | UUID | None = None
     replay_window: int | None = None
+    # Of each further home address, in their order.
+    more_signal_out_spi: tuple[int, ...] = ()
+    more_signal_out_key: tuple[Path | UUID, ...] = ()
+    more_signal_in_spi: tuple[int, ...] = ()
+    more_signal_in_key: tuple[Path | UUID, ...] = ()
+    more_tunnel_out_spi: tuple[int, ...] = ()
+    more_tunnel_out_key: tuple[Path | UUID, ...] = ()
+    more_tunnel_in_spi: tuple[int, ...] = ()
+    more_tunnel_in_key: tuple[Path | UUID, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cvsw:
     """The switch in a NIC."""
 
-    #: The file with the key that the controller knows.
-    control_secret: Path
+    #: The file with the key that the controller knows, or libvirt's secret with it.
+    control_secret: Path | UUID
     miss: str | None = None
     flows: int | None = None
     masks: int | None = None

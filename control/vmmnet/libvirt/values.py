@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import ipaddress
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network, IPv6Address
+from pathlib import Path
+from uuid import UUID
 
 from vmmnet.hostvlan import mac as macs
 
@@ -110,6 +112,21 @@ def spi(text: str) -> int:
     if not _SPI_MIN <= number <= _SPI_MAX:
         raise ValueError(f"is no SPI: write a number from {_SPI_MIN} to {_SPI_MAX}")
     return number
+
+
+def spis(text: str) -> tuple[int, ...]:
+    """SPIs with blanks between."""
+    return tuple(map(spi, text.split()))
+
+
+def paths(text: str) -> tuple[Path, ...]:
+    """Whole paths with blanks between."""
+    return tuple(map(Path, text.split()))
+
+
+def uuids(text: str) -> tuple[UUID, ...]:
+    """Secrets of libvirt with blanks between."""
+    return tuple(map(UUID, text.split()))
 
 
 def window(text: str) -> int:

@@ -15,6 +15,7 @@ from vmmnet.libvirt.check import apparmor, core
 from vmmnet.libvirt.check.facts import Domain, Finding, Node, User
 from vmmnet.libvirt.expand import expand
 from vmmnet.libvirt.host.conf import BadConf
+from vmmnet.libvirt.host.secrets import SecretError
 
 A, B = "52:54:00:00:00:0a", "52:54:00:00:00:0b"
 VM = "2001:db8:1::c0de"
@@ -86,6 +87,7 @@ class World:
     rules: str | None = None
     enforcing: bool = False
     ebpf: set[str] = field(default_factory=set)
+    secrets: dict[str, SecretError | None] = field(default_factory=dict)
 
     def qemu_conf(self) -> dict[str, str] | None:
         """What is planted."""
@@ -128,6 +130,10 @@ class World:
     def hostd(self) -> str:
         """What is planted."""
         return self.silent
+
+    def secret(self, uuid: str) -> SecretError | None:
+        """What is planted."""
+        return self.secrets[uuid]
 
     def sysctl(self, name: str) -> str | None:
         """What is planted."""
@@ -394,6 +400,28 @@ def test_a_folder_that_qemu_cannot_watch() -> None:
 def test_no_user() -> None:
     found = only(check(World(as_user=None)), "note")
     assert found.about == "QEMU's user"
+
+
+SECRET = "6d7ab5a4-5c1c-4a0e-9d0e-2f6d3b1b8f10"
+WITH_SECRET = NIC.replace(f"control-secret='{KEY}'", f"secret='{SECRET}'")
+
+
+@pytest.mark.parametrize(("untold", "severity"), [(False, "fault"), (True, "note")])
+def test_a_secret_that_the_hook_cannot_have(untold: bool, severity: str) -> None:
+    defined = expand(domain(SOCKETS + WITH_SECRET))
+    assert check(World(secrets={SECRET: None}), defined) == []
+    error = SecretError("keeps no secret", "define it", untold=untold)
+    found = only(check(World(secrets={SECRET: error}), defined), severity)
+    assert (found.about, found.wrong) == (f"control-secret {SECRET}", "keeps no secret")
+    assert found.remedy == "define it"
+
+
+def test_keys_of_the_hook_under_apparmor() -> None:
+    defined = expand(domain(SOCKETS + WITH_SECRET))
+    found = only(check(World(secrets={SECRET: None}, rules=RULES), defined))
+    assert "'/run/vmmnet/libvirt/keys/** r,'" in found.remedy and "AppArmor" in found.wrong
+    rules = RULES + "/run/vmmnet/libvirt/keys/** r,\n"
+    assert check(World(secrets={SECRET: None}, rules=rules), defined) == []
 
 
 # AppArmor, SELinux

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from vmmnet.libvirt.check import apparmor, host
 from vmmnet.libvirt.check.facts import Node, User
-from vmmnet.libvirt.host import hostd
+from vmmnet.libvirt.host import account, hostd
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ group='kvm'
   max_files = 32768
 cgroup_controllers = [ "cpu" ]
 """
-    assert host.settings(text) == {"user": "+64055", "group": "kvm", "max_files": "32768"}
+    assert account.settings(text) == {"user": "+64055", "group": "kvm", "max_files": "32768"}
 
 
 @pytest.fixture

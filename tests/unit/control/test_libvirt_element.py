@@ -7,6 +7,7 @@ import random
 import re
 from ipaddress import IPv4Interface, IPv4Network, IPv6Address
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from lxml import etree
@@ -160,11 +161,67 @@ def test_the_element_is_there_once() -> None:
         read(document.parse(f"<domain><metadata>{net}{net}</metadata></domain>"))
 
 
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "",
+        f"<{S}/><!-- why --><{NIC} mac='{A}'/><{NIC} mac='{B}'/>",
+        f"<{NIC} mac='{A}'><vmmnet:cvsw secret='6d7ab5a4-5c1c-4a0e-9d0e-2f6d3b1b8f10'/></{NIC}>",
+        f"<{S}/><{S}/>",
+        f"<{S} x='1'/>",
+        f"<{S} xml:lang='en'/>",
+        f"<{S} alg='yes'/>",
+        f"<{S}>text</{S}>",
+        f"<{S}/>text",
+        "<sockets/>",
+        f"<{S}><{S}/></{S}>",
+        f"<{NIC}/>",
+        f"<{NIC} mac='{A}'><vmmnet:cvsw/><vmmnet:cvsw/></{NIC}>",
+    ],
+)
+def test_the_form_is_that_of_net_rng(inside: str) -> None:
+    """libxml2 says the same."""
+    file = paths.ROOT / "control/vmmnet/libvirt/net.rng"
+    (element,) = domain(inside).iterfind("metadata/*")
+    try:
+        schema.check(element)
+        right = True
+    except BadElement:
+        right = False
+    assert etree.RelaxNG(etree.parse(str(file))).validate(element) == right
+
+
 HOME = "home-address='2001:db8::10' home-prefix-length='64'"
 ESP = "ipsec='esp' " + " ".join(
     f"{name}-spi='256' {name}-key='/k'"
     for name in ("signal-out", "signal-in", "tunnel-out", "tunnel-in")
 )
+SECRET = "6d7ab5a4-5c1c-4a0e-9d0e-2f6d3b1b8f10"
+TUNNEL_IN = "tunnel-in-key='/k'"
+HOMES = "more-home-address='2001:db8::11 2001:db8::12'"
+MORE = " ".join(
+    f"more-{name}-spi='{number}  {number + 1}' more-{name}-{kind}='{value} {value}'"
+    for name, number, kind, value in (
+        ("signal-out", 300, "secret", SECRET),
+        ("signal-in", 302, "key", "/k"),
+        ("tunnel-out", 304, "secret", SECRET),
+        ("tunnel-in", 306, "key", "/k"),
+    )
+)
+
+
+def test_keys_of_several_addresses_in_files_and_secrets() -> None:
+    esp = ESP.replace(TUNNEL_IN, f"tunnel-in-secret='{SECRET.upper()}'")
+    mip6 = f"<vmmnet:mip6 {HOME} home-agent='2001:db8::1' {esp} {HOMES} {MORE}/>"
+    net = read(domain(f"<{NIC} mac='{A}'>{mip6}<vmmnet:cvsw secret='{SECRET}'/></{NIC}>"))
+    assert net is not None
+    found, cvsw = net.interfaces[0].mip6, net.interfaces[0].cvsw
+    assert found is not None and cvsw is not None
+    assert (found.signal_out_key, found.tunnel_in_key) == (Path("/k"), UUID(SECRET))
+    assert found.more_tunnel_out_spi == (304, 305)
+    assert found.more_tunnel_out_key == (UUID(SECRET),) * 2
+    assert found.more_tunnel_in_key == (Path("/k"),) * 2
+    assert cvsw.control_secret == UUID(SECRET)
 
 
 @pytest.mark.parametrize(
@@ -208,10 +265,44 @@ ESP = "ipsec='esp' " + " ".join(
         ),
         (
             f"<vmmnet:mip6 {HOME} home-agent='2001:db8::1' {ESP} more-home-address='2001:db8::2'/>",
-            "more-home-address",
-            "keys of one home address",
+            "more-signal-out-spi",
+            "has 0, and more-home-address 1",
         ),
-        ("<vmmnet:cvsw/>", "", "the attribute 'control-secret' is missing"),
+        (
+            f"<vmmnet:mip6 {HOME} home-agent='2001:db8::1' {ESP} {MORE}/>",
+            "more-signal-out-spi",
+            "has 2, and more-home-address 0",
+        ),
+        (
+            f"<vmmnet:mip6 {HOME} home-agent='2001:db8::1' {ESP} {HOMES}"
+            f" {MORE.replace(f'{SECRET} {SECRET}', SECRET)}/>",
+            "more-signal-out-secret",
+            "has 1, and more-home-address 2",
+        ),
+        (
+            f"<vmmnet:mip6 {HOME} home-agent='2001:db8::1'"
+            f" {ESP.replace('tunnel-in-key', 'tunnel-in-secret')}/>",
+            "tunnel-in-secret",
+            "the UUID of a secret of libvirt, like",
+        ),
+        (
+            f"<vmmnet:mip6 {HOME} home-agent='2001:db8::1' {ESP} tunnel-in-secret='{SECRET}'/>",
+            "tunnel-in-secret",
+            "in a file already, by tunnel-in-key: leave one",
+        ),
+        (
+            f"<vmmnet:mip6 {HOME} home-agent='2001:db8::1' {ESP.replace(TUNNEL_IN, '')}/>",
+            "ipsec",
+            "it takes tunnel-in-key or tunnel-in-secret as well",
+        ),
+        (
+            f"<vmmnet:mip6 {HOME} home-agent='2001:db8::1' tunnel-in-secret='{SECRET}'/>",
+            "tunnel-in-secret",
+            "nothing is protected without ipsec='esp'",
+        ),
+        ("<vmmnet:cvsw/>", "", "a file by control-secret, or a secret of libvirt by secret"),
+        (f"<vmmnet:cvsw control-secret='/k' secret='{SECRET}'/>", "secret", "leave one of the two"),
+        ("<vmmnet:cvsw secret='/k'/>", "secret", "the UUID of a secret of libvirt, like"),
         ("<vmmnet:cvsw control-secret='k'/>", "control-secret", "the whole path of a file"),
         ("<vmmnet:cvsw control-secret='/k' miss='no'/>", "miss", "to be 'normal' or 'drop'"),
         ("<vmmnet:cvsw control-secret='/k' link-mtu='1279'/>", "link-mtu", "from 1280 to 65535"),

@@ -173,6 +173,53 @@ def test_keys_of_mobile_ipv6_are_in_files() -> None:
     )
 
 
+def test_keys_of_several_addresses() -> None:
+    """Files, and secrets of libvirt: the words have neither their UUIDs nor their values."""
+    esp = "ipsec='esp' more-home-address='2001:db8::11 2001:db8::12'"
+    for number, name in enumerate(("signal-out", "signal-in", "tunnel-out", "tunnel-in")):
+        esp += f" {name}-spi='{256 + number}' {name}-secret='{SECRET}'"
+        esp += f" more-{name}-spi='{260 + number} {264 + number}'"
+        kind, value = ("key", "/k/{}") if number % 2 else ("secret", SECRET)
+        esp += f" more-{name}-{kind}='{value.format(1)} {value.format(2)}'"
+    mip6 = f"<vmmnet:mip6 home-address='2001:db8::10' home-prefix-length='64' {esp}"
+    given = domain(with_parts(A, mip6 + " home-agent='2001:db8::1'/>"), nic(A))
+    made = expand(given)
+    objects = [text for option, text in pairs(words(made)) if option == "-object"]
+    assert len(objects) == 12
+    folder = f"/run/vmmnet/libvirt/keys/{UUID}"
+    first, one, two = (f"vmmnet-{each}-525400000001" for each in IDS)
+    assert f"secret,id={first},format=base64,file={folder}/{first}" in objects
+    assert f"secret,id={one},format=base64,file={folder}/{one}" in objects
+    assert f"secret,id={two},format=base64,file=/k/2" in objects
+    netdev = words(made)[-1]
+    assert ",more-signal-out-spi=260,more-signal-out-spi=264," in netdev
+    assert f",more-signal-out-key={one},more-signal-out-key=" in netdev
+    assert SECRET not in netdev and SECRET not in "".join(objects)
+    other = etree.tostring(given).replace(SECRET.encode(), UUID.encode())
+    assert digest(expand(document.parse(other))) == digest(made)
+
+
+SECRET = "6d7ab5a4-5c1c-4a0e-9d0e-2f6d3b1b8f10"
+IDS = ("signal-out-key", "more-signal-out-key-1", "more-signal-in-key-2")
+
+
+def pairs(texts: list[str]) -> list[tuple[str, str]]:
+    """Options and their values."""
+    return list(zip(texts[::2], texts[1::2], strict=True))
+
+
+def test_a_switch_with_a_secret_of_libvirt() -> None:
+    given = domain(with_parts(A, f"<vmmnet:cvsw secret='{SECRET}'/>"), nic(A))
+    key = "vmmnet-control-secret-525400000001"
+    made = expand(given)
+    file = f"/run/vmmnet/libvirt/keys/{UUID}/{key}"
+    assert words(made) == ["-object", f"secret,id={key},format=base64,file={file}"]
+    assert overridden(made)[ALIAS, "control-secret"] == key
+    given.remove(given.find("uuid"))
+    with pytest.raises(BadElement, match="write <uuid>"):
+        expand(given)
+
+
 def test_the_switch() -> None:
     made = expand(domain(with_parts(A, CVSW), nic(A)))
     key = "vmmnet-control-secret-525400000001"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import io
 import json
 import os
@@ -151,6 +152,84 @@ def test_release_after_a_note_that_is_damaged(world: World) -> None:
 @pytest.mark.parametrize("name", [".hidden", "a/b"])
 def test_names_that_no_file_can_have(world: World, name: str) -> None:
     assert Claims(UUID, name, world.run).ports == world.run / "ports" / UUID
+
+
+# Keys in secrets of libvirt
+
+
+SECRET = "6d7ab5a4-5c1c-4a0e-9d0e-2f6d3b1b8f10"
+KEY = "vmmnet-control-secret-52540000000a"
+VALUE = "c2VjcmV0IHRoYXQgbm9ib2R5IHNlZXM="
+
+
+class Keys:
+    """A host whose libvirt has a secret, and a VM that uses it."""
+
+    def __init__(self, world: World, folder: Path) -> None:
+        self.world, self.secrets, self.conf = world, folder / "secrets", folder / "qemu.conf"
+        self.secrets.mkdir()
+        self.conf.write_text(f'user = "+{os.getuid()}"\n')
+        (self.secrets / f"{SECRET}.xml").write_text("<secret private='no'/>")
+        (self.secrets / f"{SECRET}.base64").write_text(VALUE)
+
+    @property
+    def folder(self) -> Path:
+        """Where the key is."""
+        return self.world.run / "libvirt/keys" / UUID
+
+    def event(self, more: str = "") -> hook.Event:
+        """An event of the VM."""
+        wanted = self.world.domain(expanded=False)
+        (found,) = wanted.iter(names.net("interface"))
+        etree.SubElement(found, names.net("cvsw"), secret=SECRET)
+        if more:
+            wanted.append(etree.fromstring(more))
+        event = self.world.event(expand.expand(wanted))
+        return dataclasses.replace(event, secrets=self.secrets, qemu_conf=self.conf)
+
+
+@pytest.fixture
+def keys(world: World, tmp_path: Path) -> Keys:
+    return Keys(world, tmp_path)
+
+
+@pytest.mark.parametrize("ends", ["started", "release", "reconnect"])
+def test_a_key_is_there_for_the_time_of_a_start(keys: Keys, log: list[str], ends: str) -> None:
+    assert hook.handle(keys.event(), "prepare") is None
+    assert (keys.folder / KEY).read_text() == VALUE
+    assert hook.handle(keys.event(), ends) is None
+    assert not keys.folder.exists()
+    assert f"prepare guest: {keys.folder} has {KEY}" in log
+    assert f"{ends} guest: {keys.folder} is removed" in log
+    assert not [line for line in log if VALUE in line or SECRET in line]
+    hook.handle(keys.event(), "release")
+    keys.world.nothing_is_left()
+
+
+def test_a_start_that_fails_leaves_no_key(keys: Keys, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "chown", fail)
+    assert "No space" in (hook.handle(keys.event(), "prepare") or "")
+    keys.world.nothing_is_left()
+
+
+def test_a_host_without_the_secret_refuses_the_vm(keys: Keys) -> None:
+    (keys.secrets / f"{SECRET}.xml").unlink()
+    assert hook.handle(keys.event(), "migrate") is None
+    reason = hook.handle(keys.event(), "prepare") or ""
+    assert f"control-secret of {A}: the libvirt of this host keeps no secret {SECRET}" in reason
+    assert not keys.folder.exists() and not keys.world.ports.exists()
+
+
+def test_a_key_is_the_users_that_qemu_runs_as(keys: Keys) -> None:
+    label = "<seclabel type='static' model='dac'><label>no-such-user:root</label></seclabel>"
+    assert "no-such-user:root" in (hook.handle(keys.event(label), "prepare") or "")
+    own = label.replace("no-such-user", f"+{os.getuid()}")
+    keys.conf.write_text('user = "no-such-user"\n')
+    assert str(keys.conf) in (hook.handle(keys.event(), "prepare") or "")
+    assert hook.handle(keys.event(own), "prepare") is None
 
 
 def test_drift_is_refused(world: World, log: list[str]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from vmmnet.libvirt import names
-from vmmnet.libvirt.host import address6, conf
+from vmmnet.libvirt.host import account, address6, conf, keyfiles, secrets
 from vmmnet.testbed import paths
 
 UUID = "00000000-0000-4000-9000-000000000001"
@@ -66,6 +66,21 @@ def test_what_was_made_of_an_element_is_looked_at_without_it(tmp_path: Path) -> 
     left = "<qemu:arg value='hostvlan,id=vmmnet-hostvlan-525400000001,netdev=hostnet0'/>"
     edited = FOREIGN.replace("<metadata/>", left)
     assert call(script(tmp_path, "/bin/false"), "prepare", edited).returncode
+
+
+def test_keys_are_taken_away_once_qemu_has_started(tmp_path: Path) -> None:
+    """Nothing that goes wrong there ends the VM."""
+    called = tmp_path / "called"
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\ntouch {called}\n")
+    python.chmod(0o755)
+    copy = script(tmp_path, str(python))
+    assert call(copy, "started", OURS).returncode == 0
+    assert not called.exists()
+    (tmp_path / "run/libvirt/keys" / UUID).mkdir(parents=True)
+    assert call(copy, "started", OURS).returncode == 0
+    assert called.exists()
+    assert call(script(tmp_path, "/bin/false"), "started", OURS).returncode == 0
 
 
 def test_a_domain_that_has_lost_its_element_is_released(tmp_path: Path) -> None:
@@ -134,3 +149,95 @@ def test_the_interface_of_an_address() -> None:
 def test_an_address_is_here_if_it_can_be_bound() -> None:
     assert address6.is_here("::1")
     assert not address6.is_here("2001:db8:ffff::1")
+
+
+# Keys
+
+
+SECRET = "6d7ab5a4-5c1c-4a0e-9d0e-2f6d3b1b8f10"
+
+
+def define(folder: Path, value: str | None, private: str = "no") -> None:
+    """Have a secret as libvirt keeps it."""
+    xml = f"<secret ephemeral='no' private='{private}'>\n  <uuid>{SECRET}</uuid>\n</secret>\n"
+    (folder / f"{SECRET}.xml").write_text(xml)
+    if value is not None:
+        (folder / f"{SECRET}.base64").write_text(value)
+
+
+def test_a_secret(tmp_path: Path) -> None:
+    define(tmp_path, "AP8K")
+    assert secrets.read(SECRET, tmp_path) == b"\0\xff\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "private", "text", "remedy"),
+    [
+        (None, "no", "has no value in", "'encrypt_data = 0'"),
+        ("AP8K", "yes", "is private='yes'", "define' with private='no'"),
+        ("", "no", "is no value in base64", "virsh secret-set-value"),
+        ("A", "no", "is no value in base64", "virsh secret-set-value"),
+        ("AP8K AP8K", "no", "is no value in base64", "virsh secret-set-value"),
+    ],
+)
+def test_a_secret_that_cannot_be_had(
+    tmp_path: Path, value: str | None, private: str, text: str, remedy: str
+) -> None:
+    define(tmp_path, value, private)
+    with pytest.raises(secrets.SecretError) as error:
+        secrets.read(SECRET, tmp_path)
+    assert text in error.value.text and remedy in error.value.remedy
+    assert not error.value.untold and "AP8K" not in str(error.value)
+
+
+def test_a_secret_that_is_not_there(tmp_path: Path) -> None:
+    """One that is ephemeral leaves as little."""
+    with pytest.raises(secrets.SecretError, match=r"keeps no secret .*with ephemeral='no'"):
+        secrets.read(SECRET, tmp_path)
+
+
+def test_a_secret_that_nobody_may_look_at(tmp_path: Path) -> None:
+    (tmp_path / f"{SECRET}.xml").mkdir()
+    with pytest.raises(secrets.SecretError) as error:
+        secrets.read(SECRET, tmp_path)
+    assert error.value.untold and "run this as root" in error.value.remedy
+
+
+def test_files_with_keys(tmp_path: Path) -> None:
+    folder = tmp_path / "keys/vm"
+    keyfiles.put(folder, {"old": b"1"}, os.getuid())
+    keyfiles.put(folder, {"a": b"\0\xff\n", "b": b"2"}, os.getuid())
+    modes = {each.name: each.stat().st_mode & 0o777 for each in folder.iterdir()}
+    assert modes == {"a": 0o400, "b": 0o400}
+    assert (folder / "a").read_text() == "AP8K"
+    assert folder.stat().st_mode & 0o777 == 0o500
+    assert folder.parent.stat().st_mode & 0o777 == 0o711
+    assert keyfiles.drop(folder) and not folder.exists()
+    assert not keyfiles.drop(folder)
+
+
+def test_a_link_in_the_folder_of_keys_leads_nowhere(tmp_path: Path) -> None:
+    """The folder was the user's that QEMU runs as."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/file").touch()
+    folder = tmp_path / "keys/vm"
+    keyfiles.put(folder, {"a": b"1"}, os.getuid())
+    folder.chmod(0o700)
+    (folder / "link").symlink_to(tmp_path / "mine")
+    keyfiles.drop(folder)
+    assert (tmp_path / "mine/file").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "label", "uid"),
+    [
+        ({"user": "nobody"}, "", 65534),
+        ({"user": "nobody"}, "root:root", 0),
+        ({"user": "nobody"}, "+0:+0", 0),
+        ({"user": "root", "group": "no-such-group"}, "", None),
+        ({}, "no-such-user", None),
+    ],
+)
+def test_the_user_that_qemu_runs_as(given: dict[str, str], label: str, uid: int | None) -> None:
+    found = account.of(given, label)
+    assert (found.uid if found else None) == uid

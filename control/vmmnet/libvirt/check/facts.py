@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from ..host.secrets import SecretError
+
 #: Bits of an access, as in a mode's last octal digit.
 READ, SEARCH, RUN = 4, 1, 1
 
@@ -97,6 +99,9 @@ class Host(Protocol):
 
     def hostd(self) -> str:
         """Why vmmnet-hostd does not answer; empty: it does."""
+
+    def secret(self, uuid: str) -> SecretError | None:
+        """Why the hook cannot have a secret of libvirt; None: it can."""
 
     def sysctl(self, name: str) -> str | None:
         """A setting of the kernel; None: it has no such."""

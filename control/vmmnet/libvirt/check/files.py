@@ -7,9 +7,11 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
+from uuid import UUID
 
+from .. import keys
 from ..element import Net
-from ..model import Cvsw, Mip6, options
 from . import apparmor, selinux, ways
 from .facts import READ, Domain, Finding, Host
 
@@ -34,9 +36,11 @@ def check(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
         yield Finding("QEMU's user", told, "name one with 'user' in qemu.conf", "note")
     for each in named.values():
         yield from _file(each, host)
+    yield from _secrets(net, host)
     rules = apparmor.of(domain, host)
     if rules is not None:
         yield from _confined(rules, list(named.values()), net)
+        yield from _confined_keys(rules, domain, net)
     if host.selinux() and apparmor.is_confined(domain, host):
         yield from selinux.check(named, host)
 
@@ -50,14 +54,24 @@ def _files(net: Net) -> Iterator[_File]:
             made = f"'vmmnet hostvlan add {nic.mac} LNID --table {shlex.quote(str(nic.hostvlan))}'"
             made += " makes it"
             yield _File(nic.hostvlan, "table", made, watched=True)
-        yield from _keys(nic.mip6)
-        yield from _keys(nic.cvsw)
+        for key in keys.of(nic):
+            if isinstance(key.source, Path):
+                yield _File(key.source, key.option, "put the key there, for QEMU's user alone")
 
 
-def _keys(part: Mip6 | Cvsw | None) -> Iterator[_File]:
-    for name, value in options(part).items() if part is not None else ():
-        if isinstance(value, Path):
-            yield _File(value, name, "put the key there, for QEMU's user alone")
+def _secrets(net: Net, host: Host) -> Iterator[Finding]:
+    """Keys that the hook takes from libvirt."""
+    for secret, option in _named_secrets(net).items():
+        wrong = host.secret(str(secret))
+        if wrong is not None:
+            severity: Literal["fault", "note"] = "note" if wrong.untold else "fault"
+            yield Finding(f"{option} {secret}", wrong.text, wrong.remedy, severity)
+
+
+def _named_secrets(net: Net) -> dict[UUID, str]:
+    """Secrets of libvirt, each with an option that it is for."""
+    found = (key for nic in net.interfaces for key in keys.of(nic))
+    return {key.source: key.option for key in found if isinstance(key.source, UUID)}
 
 
 def _file(file: _File, host: Host) -> Iterator[Finding]:
@@ -83,6 +97,19 @@ def _confined(rules: str, named: list[_File], net: Net) -> Iterator[Finding]:
             yield _not_allowed(f"{each.kind} {each.path}", missing)
     if net.handoff and not apparmor.allows(rules, apparmor.HOSTD, "rw"):
         yield _not_allowed(apparmor.HOSTD, [(apparmor.HOSTD, "rw")])
+
+
+def _confined_keys(rules: str, domain: Domain, net: Net) -> Iterator[Finding]:
+    """The hook's files, whose folder has the UUID of the domain for a name."""
+    vm = (domain.defined.findtext("uuid") or "").strip().lower()
+    files = (
+        key.file(vm)
+        for nic in net.interfaces
+        for key in keys.of(nic)
+        if isinstance(key.source, UUID)
+    )
+    if not all(apparmor.allows(rules, str(each), "r") for each in files):
+        yield _not_allowed(str(keys.FOLDER), [(f"{keys.FOLDER}/**", "r")])
 
 
 def _not_allowed(about: str, missing: list[tuple[str, str]]) -> Finding:

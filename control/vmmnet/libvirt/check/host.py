@@ -4,10 +4,8 @@
 from __future__ import annotations
 
 import functools
-import grp
 import os
 import pwd
-import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,24 +13,16 @@ from typing import Any
 
 from vmmnet.hostvlan import mac, ports
 
-from ..host import address6, conf, hostd
+from ..host import account, address6, conf, hostd, secrets
 from . import apparmor
 from .facts import Node, User
 
-# Debian's and Fedora's, in whose libvirt they are built in.
-_USERS = ("libvirt-qemu", "qemu")
 # Seconds until a QEMU that is only to print a list is given up.
 _PATIENCE = 10.0
-_SETTING = re.compile(r"^\s*(\w+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|(\d+))", re.MULTILINE)
 _ACL = "system.posix_acl_access"
 _LABEL = "security.selinux"
 _APPARMOR = Path("/etc/apparmor.d")
 _HOOK = Path("/etc/libvirt/hooks/qemu.d/vmmnet")
-
-
-def settings(text: str) -> dict[str, str]:
-    """Settings of libvirt's qemu.conf that are one word or number."""
-    return {name: "".join(values) for name, *values in _SETTING.findall(text)}
 
 
 class ThisHost:
@@ -97,6 +87,14 @@ class ThisHost:
             return str(error)
         return ""
 
+    def secret(self, uuid: str) -> secrets.SecretError | None:
+        """``Host.secret``."""
+        try:
+            secrets.read(uuid)
+        except secrets.SecretError as error:
+            return error
+        return None
+
     def sysctl(self, name: str) -> str | None:
         """``Host.sysctl``."""
         return _read(Path("/proc/sys", *name.split(".")))
@@ -125,7 +123,7 @@ class ThisHost:
         if self._session:
             folder = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
         try:
-            return settings((folder / "libvirt/qemu.conf").read_text(errors="replace"))
+            return account.read(folder / "libvirt/qemu.conf")
         except PermissionError:
             return None
         except OSError:
@@ -136,24 +134,10 @@ class ThisHost:
         if self._session:
             uid = os.getuid()
             return User(_name(uid), uid, frozenset((os.getgid(), *os.getgroups())))
-        given = self._conf or {}
-        for name in [given["user"]] if given.get("user") else _USERS:
-            try:
-                return _user(name, given.get("group", ""))
-            except KeyError:
-                continue
-        return None
-
-
-def _user(name: str, group: str) -> User:
-    """By a name or, as ``+64055``, a number; the group may be empty. Raises KeyError."""
-    number = name.removeprefix("+")
-    user = pwd.getpwuid(int(number)) if number.isdecimal() else pwd.getpwnam(name)
-    own = user.pw_gid
-    if group:
-        number = group.removeprefix("+")
-        own = int(number) if number.isdecimal() else grp.getgrnam(group).gr_gid
-    return User(user.pw_name, user.pw_uid, frozenset(os.getgrouplist(user.pw_name, own)))
+        found = account.of(self._conf or {})
+        if found is None:
+            return None
+        return User(found.name, found.uid, frozenset(os.getgrouplist(found.name, found.gid)))
 
 
 def _name(uid: int) -> str:

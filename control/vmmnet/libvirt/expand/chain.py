@@ -9,23 +9,24 @@ IPv6 is next to the network, on which it is a station of its own.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from .. import names
+from .. import keys, names
 from ..model import Interface, options
 from .qemu import Property, Words
 
 _SWITCH = "virtio-net-cvsw-pci"
 
 
-def words(wanted: Interface, backend: str) -> list[Words]:
-    """The netdevs of a NIC and the keys for them; each is named before who uses it."""
-    result = _keys(wanted)
+def words(wanted: Interface, backend: str, vm: str) -> list[Words]:
+    """The netdevs of a NIC and the keys for them; each is named before who uses it.
+
+    ``vm`` is the UUID of the domain.
+    """
+    result = _secrets(wanted, vm)
     if wanted.mip6 is not None:
         given = options(wanted.mip6)
-        for name in [each for each in given if each.endswith("-key")]:
-            given[name] = names.id_of(name, wanted.mac)
+        given.update((name, ids) for name, ids in _ids(wanted).items() if name in given)
         backend = _add(result, "mip6", wanted.mac, backend, given)
     if wanted.hostvlan is not None:
         given = {"table": wanted.hostvlan}
@@ -44,7 +45,7 @@ def properties(wanted: Interface) -> dict[str, Property]:
     result = {}
     if wanted.cvsw is not None:
         given = options(wanted.cvsw)
-        given["control-secret"] = names.id_of("control-secret", wanted.mac)
+        (given["control-secret"],) = _ids(wanted)["control-secret"]
         result["driver"] = Property("string", _SWITCH)
         for name, value in given.items():
             kind = "unsigned" if isinstance(value, int) else "string"
@@ -62,16 +63,19 @@ def _add(words: list[Words], kind: str, mac: str, backend: str, given: dict[str,
     return number
 
 
-def _keys(wanted: Interface) -> list[Words]:
+def _secrets(wanted: Interface, vm: str) -> list[Words]:
     """Secrets of QEMU with what is in files of keys."""
-    result = []
-    for part, encoding in ((wanted.mip6, {"format": "base64"}), (wanted.cvsw, {})):
-        files = options(part) if part is not None else {}
-        for name, path in files.items():
-            if isinstance(path, Path):
-                number = names.id_of(name, wanted.mac)
-                given = {"id": number, **encoding, "file": path}
-                result.append(_words("-object", "secret", given))
+    return [
+        _words("-object", "secret", {"id": each.id, **each.encoding(), "file": each.file(vm)})
+        for each in keys.of(wanted)
+    ]
+
+
+def _ids(wanted: Interface) -> dict[str, tuple[str, ...]]:
+    """The secrets of QEMU by the options that name them."""
+    result: dict[str, tuple[str, ...]] = {}
+    for each in keys.of(wanted):
+        result[each.option] = (*result.get(each.option, ()), each.id)
     return result
 
 

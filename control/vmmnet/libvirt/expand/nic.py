@@ -6,9 +6,11 @@ It stays libvirt's, with its place, its queues and its model: ``chain`` has what
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from lxml import etree  # type: ignore[import-untyped]
 
-from .. import names
+from .. import keys, names
 from ..element import BadElement, Interface, Net
 from . import chain, qemu
 from .qemu import Words
@@ -72,7 +74,16 @@ def _put(domain: etree._Element, wanted: Interface) -> list[Words]:
             raise _bad(wanted, right)
     qemu.override(domain, alias, properties)
     # libvirt's name for what it makes for the NIC.
-    return chain.words(wanted, f"host{alias}")
+    return chain.words(wanted, f"host{alias}", _uuid(domain, wanted))
+
+
+def _uuid(domain: etree._Element, wanted: Interface) -> str:
+    """The UUID of the domain, as libvirt writes it."""
+    uuid = (domain.findtext("uuid") or "").strip().lower()
+    if not uuid and any(isinstance(each.source, UUID) for each in keys.of(wanted)):
+        right = "its keys are where the domain's UUID says, which it has not yet: write <uuid>"
+        raise _bad(wanted, right)
+    return uuid
 
 
 def _find(domain: etree._Element, wanted: Interface) -> etree._Element:

@@ -13,11 +13,11 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from . import hostd, whole
+from . import hostd, keyfiles, whole
 
 RUN = Path("/run/vmmnet")
 #: Where libvirt has the numbers of QEMUs.
@@ -60,6 +60,11 @@ class Claims:
     def note(self) -> Path:
         """The file with the note."""
         return self.run / "libvirt" / self.uuid
+
+    @property
+    def keys(self) -> Path:
+        """The folder with its keys while it starts."""
+        return self.run / "libvirt/keys" / self.uuid
 
     @property
     def pid_file(self) -> Path:
@@ -133,6 +138,19 @@ class Claims:
                     hostd.take(self.uuid, self.socket)
                     yield f"the host has {told}"
 
+    def lay_keys(self, values: Mapping[str, bytes], user: int) -> Iterator[str]:
+        """Have keys in files of these names, for QEMU's user, by number; yields what was done.
+
+        Raises OSError; what was written before stays until ``drop_keys``.
+        """
+        keyfiles.put(self.keys, values, user)
+        yield f"{self.keys} has {' '.join(values)}"
+
+    def drop_keys(self) -> Iterator[str]:
+        """Take the files with keys away; yields what was done."""
+        if keyfiles.drop(self.keys):
+            yield f"{self.keys} is removed"
+
     def undo(self) -> Iterator[str]:
         """Give everything back; yields what was done, and what could not be.
 
@@ -147,7 +165,7 @@ class Claims:
         with self._alone():
             for path in sorted(folder.iterdir()) if folder.is_dir() else ():
                 other = replace(self, uuid=path.name)
-                note = other.read()
+                note = other.read() if path.is_file() else None
                 if note is None or not self._is_left(other, note):
                     continue
                 for action in other._undo():
@@ -162,6 +180,10 @@ class Claims:
         return note.owed or not (note.is_fresh() or replace(other, name=note.name)._runs())
 
     def _undo(self) -> Iterator[str]:
+        yield from self._give_back()
+        yield from self.drop_keys()
+
+    def _give_back(self) -> Iterator[str]:
         note = self.read()
         if note is None:
             return

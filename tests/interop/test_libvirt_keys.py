@@ -47,7 +47,8 @@ def _domain(inside: str, user: str = "") -> str:
               <model type='virtio'/></interface>
           </devices>
         </domain>""")
-    return etree.tostring(expand.expand(made), encoding="unicode")
+    text: str = etree.tostring(expand.expand(made), encoding="unicode")
+    return text
 
 
 def _secret(host: Host, number: int, value: bytes | None, more: str = "") -> str:

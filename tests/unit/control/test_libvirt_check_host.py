@@ -145,3 +145,8 @@ def test_hostd_is_asked(tmp_path: Path, answer: bytes) -> None:
                     hostd.probe(place)
         finally:
             server.join()
+
+
+def test_a_session_has_no_secrets() -> None:
+    error = host.ThisHost(session=True).secret("6d7ab5a4-5c1c-4a0e-9d0e-2f6d3b1b8f10")
+    assert error is not None and "name a file" in error.remedy and not error.untold

@@ -199,6 +199,7 @@ def test_a_key_is_there_for_the_time_of_a_start(keys: Keys, log: list[str], ends
     assert (keys.folder / KEY).read_text() == VALUE
     assert hook.handle(keys.event(), ends) is None
     assert not keys.folder.exists()
+    assert keys.world.ports.exists() == (ends != "release")
     assert f"prepare guest: {keys.folder} has {KEY}" in log
     assert f"{ends} guest: {keys.folder} is removed" in log
     assert not [line for line in log if VALUE in line or SECRET in line]

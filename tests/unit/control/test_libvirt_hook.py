@@ -514,6 +514,18 @@ def test_a_vm_that_runs_is_not_tidied_up(world: World, later: Callable[[], None]
     assert not world.ports.exists()
 
 
+def test_keys_of_a_start_that_never_came_are_removed(
+    keys: Keys, later: Callable[[], None], log: list[str]
+) -> None:
+    hook.handle(keys.event(), "prepare")
+    assert hook.handle(keys.world.other(), "prepare") is None
+    assert keys.folder.exists()
+    later()
+    hook.handle(keys.world.other(), "prepare")
+    assert not keys.folder.exists()
+    assert f"prepare other: of guest, left behind: {keys.folder} is removed" in log
+
+
 def test_one_thing_that_cannot_be_given_back_keeps_nothing_else(
     world: World, hostd: Callable[[str], Hostd], log: list[str]
 ) -> None:

@@ -262,7 +262,7 @@ ESP = "".join(
         (
             ["-netdev", f"mip6,id=m0,netdev=hostua-a,{HOME},more-signal-out-spi=4097"],
             {"netdev": "m0"},
-            "the element has no 'more-signal-out-spi'",
+            "nothing is protected without ipsec='esp'",
         ),
         ([], {"driver": "virtio-net-cvsw-pci"}, "has no control-secret, so that it is no switch"),
         ([], {"driver": "virtio-net-cvsw-pci", "control_secret": "k"}, "its key, 'k'"),

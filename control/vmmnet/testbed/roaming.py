@@ -7,9 +7,10 @@ import hashlib
 import random
 import socket
 import threading
-from typing import Any
+from typing import Any, Protocol
 
 from . import wait
+from .agent import Job
 from .guest import Guest
 from .mobility import CORRESPONDENT_ADDRESS, HOME_ADDRESS
 from .net import Namespace
@@ -79,6 +80,13 @@ line.sendall(digest.digest())
 """
 
 
+class Starter(Protocol):
+    """Who starts programs in a guest."""
+
+    def spawn(self, command: list[str], /) -> Job:
+        """Start a command and go on."""
+
+
 class Transfer:
     """Reads what the guest sends without an end, and holds an idle connection beside it.
 
@@ -89,7 +97,7 @@ class Transfer:
     def __init__(
         self,
         reader: Namespace,
-        guest: Guest,
+        guest: Starter,
         address: str = HOME_ADDRESS,
         idle: str = "",
         pause: float = 0,

@@ -93,6 +93,8 @@ def test_moves(bed: Bed) -> None:
     sent = cvsw.packets(bed.switch(bed.foreign, MOBILE), whole.SENT)
     _is_reached(bed.world.correspondent, mobility.HOME_ADDRESS)
     assert cvsw.packets(bed.switch(bed.foreign, MOBILE), whole.SENT) > sent
+    # As docs/libvirt-element.md has it: what the home agent brings is the home router's.
+    _is_reached(bed.stranger, mobility.HOME_ADDRESS)
     _tunnel_works(bed, bed.foreign)
     _only_friend_reaches(bed, whole.TENANT_ADDRESS)
     _ipv4_program_has_the_page(bed, bed.foreign)

@@ -62,6 +62,18 @@ def test_the_installed_command(tmp_path: Path) -> None:
     call(sys.executable, "-c", _IMPORT_ALL, prefix / "share/vmmnet")
 
 
+def test_no_module_of_a_room_is_forgotten(tmp_path: Path) -> None:
+    """A folder of modules is in no list by itself."""
+    prefix = install(tmp_path, "--prefix=/opt/net")
+
+    def modules(folder: Path, room: str) -> set[Path]:
+        return {each.relative_to(folder) for each in (folder / room).rglob("*.py")}
+
+    for room in ("cvsw", "etcd", "hostvlan", "libvirt"):
+        there = modules(prefix / "share/vmmnet/vmmnet", room)
+        assert there == modules(paths.ROOT / "control/vmmnet", room), room
+
+
 @pytest.mark.parametrize("options", [(), ("--prefix=/opt/net",)])
 def test_the_unit_runs_the_command_that_is_installed(
     tmp_path: Path, options: tuple[str, ...]

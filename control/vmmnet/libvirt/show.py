@@ -99,6 +99,8 @@ def _claims(here: Here) -> Iterator[str]:
         yield f"vmmnet-hostd: {_hostd(here)}"
     if note.arriving:
         yield "it was announced, and has not begun"
+    if note.owed:
+        yield "it has ended, and this could not be given back: the next event of any VM does"
 
 
 def _hostd(here: Here) -> str:
@@ -189,6 +191,7 @@ def _claims_json(here: Here) -> dict[str, Any]:
         "ports": here.note.ports,
         "macs": list(here.macs),
         "arriving": here.note.arriving,
+        "owed": here.note.owed,
         "hostd": None
         if known is None
         else {

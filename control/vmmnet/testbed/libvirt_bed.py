@@ -254,7 +254,7 @@ def bed() -> Iterator[Bed]:
     """The host; domains ``guest``, which hands nothing off, and ``handed``."""
     with contextlib.ExitStack() as stack:
         network = stack.enter_context(Network())
-        host = stack.enter_context(Host(network.namespace("one"), 1, GUESTS))
+        host = stack.enter_context(Host(network.namespace("one"), 1, user=GUESTS))
         bridge = host.space.bridge("br0")
         bridge.add_address(f"{HOST}/64")
         bridge.add_address(f"{VM}/128")

@@ -168,6 +168,7 @@ def test_what_is_claimed_and_what_the_hook_did(
         "ports": ports,
         "macs": [A],
         "arriving": False,
+        "owed": False,
         "hostd": known,
         "hostd-error": None,
     }

@@ -209,7 +209,8 @@ def test_check(world: Lab, domain: Path, session: Session, libvirt: Callable[...
         text = text.replace(VM_ADDRESS, "2001:db8:bad::1")
         file.write_text(text.replace("address6=", "policy='/none' address6="))
         wrong = {each["wrong"] for each in _faults(libvirt("check", file, "--json"))}
-        assert wrong == {"is no address of this host", "does not exist"}
+        nowhere = "in no prefix of its interfaces: routers have to have a route to it"
+        assert wrong == {f"is no address of this host, and {nowhere}", "does not exist"}
         emulator = document.parse(text).findtext("devices/emulator")
         file.write_text(text.replace(f">{emulator}<", ">/usr/bin/true<"))
         told = libvirt("check", file).out

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vmmnet.hostvlan import mac, ports
+from vmmnet.hostvlan import mac, twin
 
 from ..host import account, address6, conf, hostd, secrets
 from . import apparmor
@@ -116,8 +116,9 @@ class ThisHost:
     def filtered(self) -> set[str]:
         """``Host.filtered``."""
         try:
-            return {mac.text(each.mac) for each in ports.attached() if each.mac is not None}
-        except (ports.PortsError, OSError):
+            # What was attached to a tap of before is no filter on another one of that name.
+            return {mac.text(each.mac) for each in twin.status() if each.here and each.whole}
+        except (twin.TwinError, OSError):
             return set()
 
     @functools.cached_property

@@ -15,7 +15,9 @@
  * source goes on, and takes it back.
  *
  * Taking waits for nothing: sockets of the guest are there when the address is
- * (hw/vmrpc). While nobody can be asked, QEMU goes on to try.
+ * (hw/vmrpc). While nobody can be asked, QEMU goes on to try. But a VM that
+ * starts anew, and does not come from elsewhere, has its addresses before its
+ * devices, which refuse to be without.
  *
  * Of a VM that was paused before it migrates, no handler is told that it stops;
  * that its state is about to be completed is what it hears then.
@@ -174,28 +176,37 @@ static void take(VmmnetHandoff *h)
     timer_mod(h->timer, now + TAKE_MS);
 }
 
-/* Wait for the answer: the VM does not run. */
-static void yield(VmmnetHandoff *h)
+/*
+ * Wait for the answer: the VM does not run.
+ * @otherwise: what it means that there is none within @ms
+ */
+static void settle(VmmnetHandoff *h, HandoffVerb verb, unsigned ms,
+                   const char *otherwise)
 {
     g_autoptr(GError) err = NULL;
     HandoffHeard heard;
 
-    if (!h->wanted) {
-        return;
-    }
-    h->wanted = false;
+    h->wanted = verb == HANDOFF_TAKE;
     timer_del(h->timer);
     follow_fd(h, NULL);
-    heard = handoff_talk_settle(h->talk, HANDOFF_YIELD, YIELD_MS, &err);
+    heard = handoff_talk_settle(h->talk, verb, ms, &err);
     if (heard != HANDOFF_NOTHING) {
         heard_it(h, heard, err);
         return;
     }
-    trace_vmmnet_handoff_late(id_of(h), YIELD_MS);
-    g_prefix_error(&err, "the VM's addresses may stay on this host as well: ");
+    trace_vmmnet_handoff_late(id_of(h), ms);
+    g_prefix_error(&err, "%s: ", otherwise);
     set_error(h, err->message);
     set_state(h, HANDOFF_ERROR);
     follow_fd(h, readable);     /* the answer may come, and be of use */
+}
+
+static void yield(VmmnetHandoff *h)
+{
+    if (h->wanted) {
+        settle(h, HANDOFF_YIELD, YIELD_MS,
+               "the VM's addresses may stay on this host as well");
+    }
 }
 
 /* --- what happens to the VM ----------------------------------------------- */
@@ -270,6 +281,9 @@ static void handoff_complete(UserCreatable *uc, Error **errp)
     migration_add_notifier(&h->migration, migration_changed);
     if (runstate_is_running()) {
         take(h);
+    } else if (runstate_check(RUN_STATE_PRELAUNCH)) {
+        settle(h, HANDOFF_TAKE, TAKE_MS,
+               "the VM's addresses may not be here yet");
     }
 }
 

@@ -208,6 +208,18 @@ def world(network: Network) -> Iterator[World]:
         yield World((hosts[0], hosts[1]))
 
 
+def test_has_it_before_its_devices(world: World) -> None:
+    """A VM that starts can have a device that refuses to be without the address."""
+    host = world.hosts[0]
+    pid_file = host.folder / "vm.pid"
+    assert host.helper.ask(registration(VM, pid_file, (ADDRESS, host.interface))) == "ok\n"
+    written = ("sh", "-c", 'echo $$ >"$0" && exec "$@"', str(pid_file), *hostd.AS_NOBODY)
+    device = f"virtio-vmrpc-pci,address6={ADDRESS}"
+    with world.vm(host, "-device", device, run=False, user=written) as vm:
+        assert world.owners() == [host]
+        assert vm.handoff() == "held"
+
+
 def _stand_still(vm: Vm, uri: str) -> None:
     """Begin to migrate, and stop where all but the state of devices has gone."""
     vm.enable("pause-before-switchover")

@@ -16,6 +16,8 @@ from .net import Interface, Namespace
 
 #: A user without privileges, as QEMU is under libvirt.
 NOBODY = 65534
+#: Where it listens if it is not told otherwise.
+SOCKET = Path("/run/vmmnet/hostd.sock")
 AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
 
 

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
 
-from . import paths, tools, wait
+from . import hostd, paths, tools, wait
 from .island import Island
 from .net import Namespace
 
@@ -125,6 +125,16 @@ class Host(Island):
     def stop(self) -> None:
         """End the daemon; its guests run on."""
         self._daemon.close()
+
+    @contextlib.contextmanager
+    def helper(self) -> Iterator[None]:
+        """Run vmmnet-hostd inside, where the hook and QEMU look for it."""
+        log = paths.LOGS / f"hostd-{self.name}.log"
+        with log.open("ab") as out, self.service([hostd.binary()], out) as child:
+            wait.accepting(self.path(hostd.SOCKET), lambda: child.poll() is not None)
+            if child.poll() is not None:
+                raise RuntimeError(f"vmmnet-hostd does not serve:\n{log.read_text()}")
+            yield
 
     def virsh(self, *words: str | Path) -> str:
         """What virsh says."""

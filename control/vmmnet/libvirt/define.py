@@ -14,7 +14,7 @@ from lxml import etree  # type: ignore[import-untyped]
 from vmmnet.hostvlan import output
 from vmmnet.hostvlan.options import Refused, Status
 
-from . import connect, document, element, names
+from . import connect, document, element, handoff, names
 from .element import BadElement, Net
 from .expand import OLDEST, differences, expand
 
@@ -24,10 +24,12 @@ def run(given: argparse.Namespace) -> int:
     path: Path = given.file
     domain = read(path)
     if given.print:
+        _choose(path, domain)
         _print(given, _expanded(path, domain))
         return Status.DONE
     with connect.opened(given.connect) as daemon:
         name = identify(daemon, path, domain)
+        _choose(path, domain, daemon.uri())
         give(given, daemon, name, _expanded(path, domain), {})
     return Status.DONE
 
@@ -86,6 +88,8 @@ def brief(net: Net | None) -> str:
     if net.sockets is not None:
         address = net.sockets.address6
         parts.append(f"VMRPC with {address}" if address else "VMRPC without an address6")
+    if net.handoff:
+        parts.append("handed off")
     for each in net.interfaces:
         kinds = {"HostVLAN": each.hostvlan, "MIP6": each.mip6, "CVSW": each.cvsw}
         there = [kind for kind, part in kinds.items() if part is not None]
@@ -100,6 +104,13 @@ def read(path: Path) -> etree._Element:
     except OSError as error:
         raise Refused(f"{path}: {error.strerror}") from None
     except document.BadDocument as error:
+        raise Refused(f"{path}: {error}") from None
+
+
+def _choose(path: Path, domain: etree._Element, *uri: str) -> None:
+    try:
+        handoff.choose(domain, *uri)
+    except BadElement as error:
         raise Refused(f"{path}: {error}") from None
 
 

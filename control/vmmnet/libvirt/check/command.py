@@ -14,8 +14,9 @@ from urllib.parse import urlsplit
 from vmmnet.hostvlan import output
 from vmmnet.hostvlan.options import Refused, Status
 
-from .. import connect, document
+from .. import connect, document, handoff
 from ..expand.qemu import ours
+from ..schema import BadElement
 from . import core
 from .facts import Domain, Finding
 from .host import ThisHost
@@ -74,6 +75,9 @@ def _of_file(subject: str, uri: str | None) -> Domain:
     if domain.find("name") is not None and not (domain.findtext("uuid") or "").strip():
         # 'define' gives it one.
         document.identify(domain, str(uuid.uuid4()))
+    # The core tells what is wrong with the element.
+    with contextlib.suppress(BadElement):
+        handoff.choose(domain, *([uri] if uri else []))
     return Domain(subject, domain, is_file=True, version=version)
 
 

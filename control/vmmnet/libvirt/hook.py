@@ -212,6 +212,7 @@ def _rewrite(domain: Any, net: Net, here: conf.Conf) -> Iterator[str]:
         if table and here.table and table != here.table:
             nic.set("hostvlan", here.table)
             yield f"the table of {nic.get('mac')} is {here.table}, not {table}"
+        yield from _rewrite_care_of(nic, here)
     ours = {each.mac for each in net.interfaces}
     for mac in domain.findall("devices/interface/mac"):
         source = mac.getparent().find("source")
@@ -222,6 +223,17 @@ def _rewrite(domain: Any, net: Net, here: conf.Conf) -> Iterator[str]:
             if there and here.uplink(there) != there:
                 source.set(kind, here.uplink(there))
                 yield f"{mac.get('address')} is on {here.uplink(there)}, not {there}"
+
+
+def _rewrite_care_of(nic: Any, here: conf.Conf) -> Iterator[str]:
+    mip6, wanted = nic.find("{*}mip6"), here.care_of(nic.get("mac").lower())
+    if mip6 is None or wanted is None:
+        return
+    # QEMU's default.
+    there = mip6.get("care-of", "auto")
+    if there != wanted:
+        mip6.set("care-of", wanted)
+        yield f"the care-of address of {nic.get('mac')} is {wanted}, not {there}"
 
 
 def _arrive(event: Event) -> Iterator[str]:

@@ -38,12 +38,12 @@ class World:
         self.table.touch()
         self.claims = Claims(UUID, "guest", self.run, self.pids)
 
-    def domain(self, net: str = "", sockets: str = "", expanded: bool = True) -> Any:
+    def domain(self, net: str = "", sockets: str = "", expanded: bool = True, nic: str = "") -> Any:
         """A domain with two NICs, of which the element has the first."""
         text = f"""
         <domain type='kvm'><name>guest</name><uuid>{UUID}</uuid>
           <metadata><vmmnet:net xmlns:vmmnet='{names.NET}' {net}>{sockets}
-            <vmmnet:interface mac='{A}' hostvlan='{self.table}'/>
+            <vmmnet:interface mac='{A}' hostvlan='{self.table}'>{nic}</vmmnet:interface>
           </vmmnet:net></metadata>
           <os><type machine='q35'>hvm</type></os>
           <devices>
@@ -574,6 +574,42 @@ def test_what_is_this_hosts_is_rewritten(world: World, log: list[str], kind: str
         f"{kind} guest: the table of {A} is /srv/here.table, not {world.table}",
         f"{kind} guest: {A} is on br7, not br0",
     ]
+
+
+def _mip6(more: str = "") -> str:
+    home = "home-address='2001:db8:2000::10' home-prefix-length='64' home-agent='2001:db8:2000::1'"
+    return f"<vmmnet:mip6 {home} {more}/>"
+
+
+@pytest.mark.parametrize(
+    ("there", "line", "here"),
+    [
+        ("care-of='2001:db8:a::7'", f"care-of {A.upper()} 2001:db8:b::7", "2001:db8:b::7"),
+        ("care-of='2001:db8:a::7'", "care-of * auto", "auto"),
+        ("", f"care-of {A} 2001:db8:b::7\ncare-of * auto", "2001:db8:b::7"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["migrate", "restore"])
+def test_a_care_of_address_is_this_hosts(
+    world: World, log: list[str], kind: str, there: str, line: str, here: str
+) -> None:
+    world.conf.write_text(f"{line}\n")
+    event = world.event(world.domain(nic=_mip6(there)))
+    assert hook.handle(event, kind) is None
+    rewritten = etree.fromstring(event.answer[0])
+    assert not expand.drift(rewritten)
+    (netdev,) = rewritten.xpath("//*[starts-with(@value, 'mip6,')]")
+    assert f"care-of={here}" in netdev.get("value").split(",")
+    before = "2001:db8:a::7" if there else "auto"
+    assert log == [f"{kind} guest: the care-of address of {A} is {here}, not {before}"]
+
+
+@pytest.mark.parametrize("line", [f"care-of {B} 2001:db8:b::7", "care-of * auto", ""])
+def test_another_care_of_address_is_not(world: World, line: str) -> None:
+    world.conf.write_text(line)
+    event = world.event(world.domain(nic=_mip6()))
+    assert hook.handle(event, "migrate") is None
+    assert event.answer == []
 
 
 @pytest.mark.parametrize("text", [None, "# nothing\n", "uplink br1 br2\n"])

@@ -111,7 +111,15 @@ def test_script_runs_the_hook(tmp_path: Path) -> None:
         ("hostvlan-table lnid.table", "'lnid.table' is no whole path"),
         ("uplink a b\nuplink a c", "line 2: 'a' has an uplink already: b"),
         ("address6-device a\naddress6-device b", "line 2: address6-device is given already: a"),
-        ("table /x", "'table' is none of hostvlan-table, uplink, address6-device"),
+        ("table /x", "'table' is none of hostvlan-table, uplink, address6-device, care-of"),
+        ("care-of 52:54:00:00:00:01", "is not of the form 'care-of MAC ADDRESS'"),
+        ("care-of * 2001:db8::1", "'2001:db8::1' can be one NIC's only"),
+        ("care-of vm1 auto", "line 1: "),
+        ("care-of 52:54:00:00:00:01 home", "'home' is neither an IPv6 address nor auto"),
+        (
+            "care-of 52:54:00:00:00:0A auto\ncare-of 52:54:00:00:00:0a 2001:db8::1",
+            "line 2: '52:54:00:00:00:0a' has a care-of address already: auto",
+        ),
     ],
 )
 def test_what_is_wrong_with_host_conf(text: str, complaint: str) -> None:
@@ -126,6 +134,13 @@ def test_uplinks() -> None:
     found = conf.parse("uplink br0 br7\nuplink * br8  # all others\n")
     assert [found.uplink(each) for each in ("br0", "br1")] == ["br7", "br8"]
     assert conf.parse("").uplink("br1") == "br1"
+
+
+def test_care_of_addresses() -> None:
+    found = conf.parse("care-of 52:54:00:00:00:0A 2001:DB8::1\ncare-of * auto\n")
+    assert found.care_of("52:54:00:00:00:0a") == "2001:db8::1"
+    assert found.care_of("52:54:00:00:00:0b") == "auto"
+    assert conf.parse("").care_of("52:54:00:00:00:0a") is None
 
 
 def _route(prefix: str, length: int, device: str, flags: int = 1) -> str:

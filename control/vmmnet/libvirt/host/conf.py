@@ -7,13 +7,17 @@ the file takes VMs as they come.
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from vmmnet.hostvlan import mac as macs
+
 PATH = Path("/etc/vmmnet/host.conf")
-#: Stands for any uplink that has no line of its own.
+#: Stands for any uplink, or NIC, that has no line of its own.
 ANY = "*"
+_AUTO = "auto"
 
 # Root alone may write there; a slip shall not fill the memory all the same.
 _LARGEST_FILE = 1 << 16
@@ -22,6 +26,7 @@ _FORMS = {
     "hostvlan-table": "hostvlan-table PATH",
     "uplink": "uplink THERE HERE",
     "address6-device": "address6-device INTERFACE",
+    "care-of": "care-of MAC ADDRESS",
 }
 
 
@@ -37,6 +42,8 @@ class Conf:
     table: str | None = None
     #: Interfaces of this host, by those of other hosts.
     uplinks: Mapping[str, str] = field(default_factory=dict)
+    #: Care-of addresses that NICs have here, or ``auto``, by their MAC addresses.
+    care_ofs: Mapping[str, str] = field(default_factory=dict)
     #: Where vmmnet-hostd puts address6; None: where its prefix is.
     address6_device: str | None = None
 
@@ -44,11 +51,16 @@ class Conf:
         """The interface that a NIC has here which has ``there`` on another host."""
         return self.uplinks.get(there) or self.uplinks.get(ANY) or there
 
+    def care_of(self, mac: str) -> str | None:
+        """The care-of address of a NIC here; None: as the VM has it."""
+        return self.care_ofs.get(mac) or self.care_ofs.get(ANY)
+
 
 def parse(text: str, name: str = str(PATH)) -> Conf:
     """Read what the file contains; ``name`` is for errors.  Raises BadConf."""
     once: dict[str, str] = {}
     uplinks: dict[str, str] = {}
+    care_ofs: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         words = line.partition("#")[0].split()
         if not words:
@@ -63,13 +75,33 @@ def parse(text: str, name: str = str(PATH)) -> Conf:
             if uplinks.setdefault(words[1], words[2]) != words[2]:
                 raise BadConf(f"{where}: '{words[1]}' has an uplink already: {uplinks[words[1]]}")
             continue
+        if known == "care-of":
+            mac, address = _care_of(words, where)
+            if care_ofs.setdefault(mac, address) != address:
+                raise BadConf(f"{where}: '{mac}' has a care-of address already: {care_ofs[mac]}")
+            continue
         if once.setdefault(known, words[1]) != words[1]:
             raise BadConf(f"{where}: {known} is given already: {once[known]}")
         if known == "hostvlan-table" and not words[1].startswith("/"):
             raise BadConf(
                 f"{where}: '{words[1]}' is no whole path, such as /var/lib/vmmnet/lnid.table"
             )
-    return Conf(once.get("hostvlan-table"), uplinks, once.get("address6-device"))
+    return Conf(once.get("hostvlan-table"), uplinks, care_ofs, once.get("address6-device"))
+
+
+def _care_of(words: list[str], where: str) -> tuple[str, str]:
+    """Of a line: the MAC address, and what its NIC has here."""
+    _, mac, address = words
+    if mac == ANY and address != _AUTO:
+        raise BadConf(f"{where}: '{address}' can be one NIC's only: write its MAC address, or auto")
+    try:
+        mac = mac if mac == ANY else macs.text(macs.parse(mac))
+    except ValueError as error:
+        raise BadConf(f"{where}: {error}") from None
+    try:
+        return mac, address if address == _AUTO else str(ipaddress.IPv6Address(address))
+    except ValueError:
+        raise BadConf(f"{where}: '{address}' is neither an IPv6 address nor auto") from None
 
 
 def read(path: Path = PATH) -> Conf:

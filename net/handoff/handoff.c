@@ -12,7 +12,8 @@
  * it stands still for the last part of its state, and waits for the answer, for
  * a time that a guest does not mind. The destination asks for it when the VM
  * begins to run there, which is after that. If it does not come to this, the
- * source goes on, and takes it back.
+ * source goes on, and takes it back. A source without an answer says so in the
+ * stream, and the destination gives it some time.
  *
  * Taking waits for nothing: sockets of the guest are there when the address is
  * (hw/vmrpc). While nobody can be asked, QEMU goes on to try. But a VM that
@@ -25,6 +26,7 @@
 #include "qemu/osdep.h"
 
 #include "migration/misc.h"
+#include "migration/vmstate.h"
 #include "net/handoff/talk.h"
 #include "qapi/error.h"
 #include "qemu/error-report.h"
@@ -41,6 +43,7 @@
 #define YIELD_MS                200
 #define TAKE_MS                 5000    /* for an answer */
 #define RETRY_MS                1000
+#define LATE_MS                 2000    /* for who had no time to give back */
 
 typedef enum HandoffState {
     HANDOFF_WAITING,            /* the VM has not run here */
@@ -69,6 +72,8 @@ struct VmmnetHandoff {
     char *error;                /* NULL: nothing is wrong */
     bool wanted;                /* the VM is here */
     bool left;                  /* not any more, as it migrates */
+    bool late;                  /* the last yield has no answer yet */
+    bool patient;               /* that of the source has none */
     QEMUTimer *timer;           /* to ask again */
     VMChangeStateEntry *vmstate;
     NotifierWithReturn precopy, migration;
@@ -163,8 +168,13 @@ static void take(VmmnetHandoff *h)
     g_autoptr(GError) err = NULL;
 
     h->wanted = true;
-    h->left = false;
+    h->left = h->late = false;
     follow_fd(h, NULL);
+    if (h->patient) {
+        h->patient = false;
+        timer_mod(h->timer, now + LATE_MS);
+        return;
+    }
     if (!handoff_talk_ask(h->talk, HANDOFF_TAKE, &err)) {
         set_error(h, err->message);
         set_state(h, HANDOFF_ERROR);
@@ -190,6 +200,7 @@ static void settle(VmmnetHandoff *h, HandoffVerb verb, unsigned ms,
     timer_del(h->timer);
     follow_fd(h, NULL);
     heard = handoff_talk_settle(h->talk, verb, ms, &err);
+    h->late = heard == HANDOFF_NOTHING && verb == HANDOFF_YIELD;
     if (heard != HANDOFF_NOTHING) {
         heard_it(h, heard, err);
         return;
@@ -252,6 +263,36 @@ static int migration_changed(NotifierWithReturn *notifier, MigrationEvent *ev,
     return 0;
 }
 
+/* --- what the destination has to know ------------------------------------- */
+
+static bool is_late(void *opaque)
+{
+    VmmnetHandoff *h = opaque;
+
+    return h->late;
+}
+
+static int source_is_late(void *opaque, int version_id)
+{
+    VmmnetHandoff *h = opaque;
+
+    h->late = false;
+    h->patient = true;
+    return 0;
+}
+
+static const VMStateDescription vmstate_handoff = {
+    .name = TYPE_VMMNET_HANDOFF,
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = is_late,
+    .post_load = source_is_late,
+    .fields = (const VMStateField[]) {
+        VMSTATE_BOOL(late, VmmnetHandoff),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
 /* --- the object ----------------------------------------------------------- */
 
 static void handoff_complete(UserCreatable *uc, Error **errp)
@@ -279,6 +320,7 @@ static void handoff_complete(UserCreatable *uc, Error **errp)
     h->precopy.notify = precopy_changed;
     precopy_add_notifier(&h->precopy);
     migration_add_notifier(&h->migration, migration_changed);
+    vmstate_register(NULL, VMSTATE_INSTANCE_ID_ANY, &vmstate_handoff, h);
     if (runstate_is_running()) {
         take(h);
     } else if (runstate_check(RUN_STATE_PRELAUNCH)) {
@@ -292,6 +334,7 @@ static void handoff_finalize(Object *obj)
     VmmnetHandoff *h = VMMNET_HANDOFF(obj);
 
     if (h->talk) {
+        vmstate_unregister(NULL, &vmstate_handoff, h);
         migration_remove_notifier(&h->migration);
         precopy_remove_notifier(&h->precopy);
         qemu_del_vm_change_state_handler(h->vmstate);

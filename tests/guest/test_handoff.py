@@ -343,7 +343,7 @@ def test_helper_that_does_not_answer(world: World) -> None:
             assert _LATE in vm.process.errors()
             assert vm.handoff() == "error" and "may stay on this host" in vm.handoff("error")
             target.await_handoff("held")
-            assert _when(vm, "late") < _when(target, "taking"), "it did not wait"
+            assert _when(target, "taking") - _when(vm, "late") > 1.9, "they did not wait"
         finally:
             child.send_signal(signal.SIGCONT)
         world.hosts[0].helper.ask("show\n")

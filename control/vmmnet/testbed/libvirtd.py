@@ -130,7 +130,9 @@ class Host(Island):
     def helper(self) -> Iterator[None]:
         """Run vmmnet-hostd inside, where the hook and QEMU look for it."""
         log = paths.LOGS / f"hostd-{self.name}.log"
-        with log.open("ab") as out, self.service([hostd.binary()], out) as child:
+        # As its unit has it.
+        first: list[str | Path] = ["nice", "-n", "-20", hostd.binary()]
+        with log.open("ab") as out, self.service(first, out) as child:
             wait.accepting(self.path(hostd.SOCKET), lambda: child.poll() is not None)
             if child.poll() is not None:
                 raise RuntimeError(f"vmmnet-hostd does not serve:\n{log.read_text()}")

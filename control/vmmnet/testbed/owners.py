@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whose an IPv6 address is, at every moment: what the kernels of the hosts tell."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import select
+import socket
+import struct
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from . import wait
+from .net import Interface, Namespace
+
+# linux/rtnetlink.h
+_NEWADDR, _DELADDR, _GROUP_IPV6_IFADDR = 20, 21, 0x100
+_HEADER, _IFADDRMSG, _ATTRIBUTE = struct.Struct("=IHHII"), struct.Struct("=BBBBI"), "=HH"
+_IFA_ADDRESS = 1
+_ETH_P_IPV6 = 0x86DD
+# Of an IPv6 frame: what ICMPv6 it is, and the target of a neighbour advertisement.
+_TYPE, _TARGET = slice(54, 55), slice(62, 78)
+_NEIGHBOUR_ADVERTISEMENT = bytes([136])
+
+
+@dataclass
+class Owners:
+    """What has become of an address since the watch began."""
+
+    address: bytes
+    names: Sequence[str]
+    #: Who has had it, one state after another.
+    history: list[tuple[str, ...]] = field(default_factory=lambda: [()])
+
+    def heard(self, name: str, has: bool) -> None:
+        """A host has got or lost it."""
+        now = set(self.history[-1]) - {name} | ({name} if has else set())
+        state = tuple(each for each in self.names if each in now)
+        if state != self.history[-1]:
+            self.history.append(state)
+
+    def await_owner(self, *names: str) -> None:
+        """Wait until these hosts have it, and nobody else."""
+        wait.until(lambda: self.history[-1] == names, f"an address of {names}: {self.history}")
+
+
+def _changes(data: bytes, address: bytes) -> Iterator[bool]:
+    """Whether the host has the address after each message of rtnetlink that is about it."""
+    while len(data) >= _HEADER.size:
+        length, kind, *_ = _HEADER.unpack_from(data)
+        body = data[_HEADER.size + _IFADDRMSG.size : length]
+        while kind in (_NEWADDR, _DELADDR) and len(body) >= struct.calcsize(_ATTRIBUTE):
+            size, name = struct.unpack_from(_ATTRIBUTE, body)
+            if name == _IFA_ADDRESS and body[4:size] == address:
+                yield kind == _NEWADDR
+            body = body[(size + 3) & ~3 :]
+        data = data[(length + 3) & ~3 :]
+
+
+@contextlib.contextmanager
+def watched(address: str, first: Namespace, second: Namespace) -> Iterator[Owners]:
+    """Follow the address from one host, which has it, to another, for the time of a block.
+
+    A message waits in a socket of its host.  The first host's are heard before those of
+    the second that were there already, so that who gives before the other takes is never
+    seen to take first.
+    """
+    owners = Owners(ipaddress.IPv6Address(address).packed, (first.name, second.name))
+    with contextlib.ExitStack() as stack:
+        ears = []
+        for space in (first, second):
+            with space.entered():
+                ear = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
+            stack.enter_context(ear)
+            ear.bind((0, _GROUP_IPV6_IFADDR))
+            ear.setblocking(False)
+            ears.append(ear)
+        owners.heard(first.name, has(first, address))
+        owners.heard(second.name, has(second, address))
+        done, ending = socket.socketpair()
+        stack.enter_context(done)
+        stack.enter_context(ending)
+
+        def drain(ear: socket.socket) -> list[bool]:
+            found: list[bool] = []
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    found += _changes(ear.recv(1 << 16), owners.address)
+            return found
+
+        def follow() -> None:
+            while done not in select.select([*ears, done], [], [])[0]:
+                later = drain(ears[1])
+                for each in drain(ears[0]):
+                    owners.heard(first.name, each)
+                for each in later:
+                    owners.heard(second.name, each)
+
+        thread = threading.Thread(target=follow, name="owners", daemon=True)
+        thread.start()
+        try:
+            yield owners
+        finally:
+            ending.send(b".")
+            thread.join()
+
+
+def has(space: Namespace, address: str) -> bool:
+    """Whether a host has the address now."""
+    return bool(space.ip("-6", "-o", "address", "show", "to", f"{address}/128"))
+
+
+@contextlib.contextmanager
+def advertisements(node: Namespace, interface: Interface, address: str) -> Iterator[Iterator[str]]:
+    """The MAC addresses that neighbour advertisements of the address come from, at a node."""
+    with node.entered():
+        seen = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ETH_P_IPV6))
+    with seen:
+        seen.bind((interface.name, _ETH_P_IPV6))
+        seen.settimeout(wait.PATIENCE)
+        wanted = ipaddress.IPv6Address(address).packed
+
+        def heard() -> Iterator[str]:
+            while True:
+                frame = seen.recv(2048)
+                if frame[_TYPE] == _NEIGHBOUR_ADVERTISEMENT and frame[_TARGET] == wanted:
+                    yield frame[6:12].hex(":")
+
+        yield heard()

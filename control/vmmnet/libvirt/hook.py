@@ -123,10 +123,10 @@ def _device(address: str, event: Event) -> str:
     return found
 
 
-def _claim(event: Event, domain: Any, net: Net, *, take: bool) -> Iterator[str]:
+def _claim(event: Event, domain: Any, net: Net) -> Iterator[str]:
     own = net.sockets.address6 if net.sockets else None
     addresses = [(str(own), _device(str(own), event))] if own and net.handoff else []
-    yield from event.claims.claim(_macs(domain), addresses, handoff=net.handoff, take=take)
+    yield from event.claims.claim(_macs(domain), addresses, handoff=net.handoff)
 
 
 def _values(event: Event, net: Net) -> dict[str, bytes]:
@@ -174,8 +174,7 @@ def _prepare(event: Event) -> Iterator[str]:
         yield from _check_address(str(own), event)
     values = _values(event, net)
     try:
-        # QEMU wants them when it begins; of a VM that arrives, the other host has them yet.
-        yield from _claim(event, domain, net, take=not event.claims.is_arriving())
+        yield from _claim(event, domain, net)
         yield from _lay_keys(event, domain, values)
     except BaseException:
         yield from event.claims.undo()
@@ -195,7 +194,7 @@ def _reconnect(event: Event) -> Iterator[str]:
     domain = event.domain()
     net = element.read(domain)
     if net is not None:
-        yield from _claim(event, domain, net, take=False)
+        yield from _claim(event, domain, net)
 
 
 # migrate, restore

@@ -376,7 +376,6 @@ def test_the_helper_is_told(world: World, hostd: Callable[[str], Hostd]) -> None
     pid_file = world.pids / "guest.pid"
     assert served.requests == [
         f"register {UUID} {pid_file}\naddress6 {VM} eth7\nend\n",
-        f"take {UUID}\n",
         f"forget {UUID}\n",
     ]
 
@@ -402,20 +401,6 @@ def test_an_address_without_an_interface(world: World, monkeypatch: pytest.Monke
     monkeypatch.setattr(address6, "device", {}.get)
     reason = hook.handle(world.event(world.domain(HANDOFF, sockets())), "prepare")
     assert reason is not None and "address6-device" in reason
-
-
-@pytest.mark.parametrize("kind", ["migrate", "restore", "reconnect"])
-def test_the_address_of_a_vm_that_arrives_or_is_here_is_qemus_to_take(
-    world: World, hostd: Callable[[str], Hostd], kind: str
-) -> None:
-    world.conf.write_text("address6-device eth7\n")
-    served = hostd("ok\n")
-    event = world.event(world.domain(HANDOFF, sockets()))
-    assert hook.handle(event, kind) is None
-    if kind != "reconnect":
-        assert hook.handle(event, "prepare") is None
-    (request,) = served.requests
-    assert request.startswith("register ")
 
 
 def test_a_release_that_the_helper_does_not_hear_is_made_up_for(
@@ -453,7 +438,7 @@ def test_a_vm_that_begins_again_makes_up_for_itself(
     world.claims.socket.unlink()
     served = hostd("ok\n")
     hook.handle(world.event(world.domain(HANDOFF, sockets("2001:db8:1::beef"))), "prepare")
-    assert [each.split()[0] for each in served.requests] == ["forget", "register", "take"]
+    assert [each.split()[0] for each in served.requests] == ["forget", "register"]
     assert world.ports.exists()
 
 

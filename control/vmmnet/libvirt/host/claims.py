@@ -113,12 +113,10 @@ class Claims:
         addresses: Sequence[tuple[str, str]],
         *,
         handoff: bool,
-        take: bool = False,
     ) -> Iterator[str]:
         """Claim ports and, for ``handoff``, addresses with interfaces; yields what was done.
 
-        With ``take`` the host has the addresses from now on, and not when QEMU asks for
-        them.  Raises OSError and HostdError; what was claimed before stays until ``undo``.
+        Raises OSError and HostdError; what was claimed before stays until ``undo``.
         """
         with self._alone():
             before = self.read()
@@ -134,9 +132,6 @@ class Claims:
                 told = " ".join(f"{address} on {device}" for address, device in addresses)
                 hostd.register(self.uuid, self.pid_file, addresses, self.socket)
                 yield f"vmmnet-hostd knows {told}"
-                if take:
-                    hostd.take(self.uuid, self.socket)
-                    yield f"the host has {told}"
 
     def lay_keys(self, values: Mapping[str, bytes], user: int) -> Iterator[str]:
         """Have keys in files of these names, for QEMU's user, by number; yields what was done.

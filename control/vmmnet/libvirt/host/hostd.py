@@ -80,11 +80,6 @@ def register(
     _ask(path, "\n".join([*lines, "end", ""]))
 
 
-def take(uuid: str, path: Path = SOCKET) -> None:
-    """Give the host the addresses of a VM that begins here.  Raises HostdError."""
-    _ask(path, f"take {uuid}\n")
-
-
 def forget(uuid: str, path: Path = SOCKET) -> None:
     """Take from a VM what it was let have, which may be nothing.  Raises HostdError."""
     try:

@@ -23,6 +23,7 @@ SCRIPT = paths.ROOT / "control/libvirt/vmmnet"
 def script(tmp_path: Path, python: str) -> Path:
     """The script with its places below a folder, and another interpreter."""
     text = SCRIPT.read_text().replace("/run/vmmnet", str(tmp_path / "run"))
+    text = text.replace("/usr/share/vmmnet", str(paths.ROOT / "control"))
     copy = tmp_path / "hook"
     copy.write_text(text.replace("/usr/bin/python3", python))
     copy.chmod(0o755)
@@ -98,6 +99,21 @@ def test_script_runs_the_hook(tmp_path: Path) -> None:
     done = call(copy, "prepare", OURS.replace("<n:net", "<n:net wrong='yes'"))
     assert done.returncode == 1 and "vmmnet: domain 'guest': " in done.stderr
     assert "wrong='yes'" in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["prepare", "migrate", "restore"])
+def test_a_script_that_was_left_behind_says_what_is_missing(tmp_path: Path, kind: str) -> None:
+    """As 'apt remove' leaves it."""
+    copy = tmp_path / "hook"
+    copy.write_text(SCRIPT.read_text().replace("/usr/share/vmmnet", str(tmp_path)))
+    copy.chmod(0o755)
+    assert call(copy, kind, FOREIGN).returncode == 0
+    refused = call(copy, kind, OURS)
+    assert refused.returncode == 1
+    assert "install vmmnet-control again, or remove " in refused.stderr
+    assert str(copy) in refused.stderr
+    for ends in "release", "reconnect":
+        assert (call(copy, ends, OURS).returncode, call(copy, ends, OURS).stderr) == (0, "")
 
 
 # host.conf and addresses

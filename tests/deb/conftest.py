@@ -4,8 +4,17 @@
 import sys
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "control"))
 
+from vmmnet.testbed import debs
 from vmmnet.testbed.fixtures import clean_machine, pytest_configure, pytest_runtest_makereport
 
 __all__ = ["clean_machine", "pytest_configure", "pytest_runtest_makereport"]
+
+
+@pytest.fixture(scope="session")
+def packages() -> dict[str, Path]:
+    """What make deb makes of the sources, by name."""
+    return debs.build()

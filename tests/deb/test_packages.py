@@ -4,24 +4,34 @@
 from __future__ import annotations
 
 import re
-import shutil
+import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from vmmnet.libvirt.check import apparmor
 from vmmnet.testbed import chroot, paths, tools
 from vmmnet.testbed.chroot import Chroot
+from vmmnet.testbed.debs import EMULATOR, LIBVIRT, NAMES, dependencies, field, newer
 
 pytestmark = pytest.mark.long
 
-NAMES = ("vmmnet-control", "vmmnet-guest-dkms", "vmmnet-ha", "vmmnet-qemu")
-EMULATOR = "qemu-system-x86_64-vmmnet"
 #: Names of Debian's kernels begin so, and their headers are in these packages.
 HEADERS = {"6.1.": "linux-headers-cloud-amd64", "6.12.": "linux-headers-6.12-cloud-amd64"}
-LIBVIRT = ("libvirt-daemon-system", "qemu-system-x86")
+RULES = "/etc/apparmor.d/abstractions/libvirt-qemu.d/vmmnet"
 LOCAL = "/etc/apparmor.d/local/abstractions/libvirt-qemu"
+HOOK = "/etc/libvirt/hooks/qemu.d/vmmnet"
 MAC = "52:54:00:00:00:01"
 
+#: What QEMU opens for the element, and how.
+_FILES_OF_GUESTS = {
+    "/var/lib/vmmnet/": "r",
+    "/var/lib/vmmnet/lnid.table": "r",
+    "/etc/vmmnet/web.policy": "r",
+    "/etc/vmmnet/keys/red1": "r",
+    "/run/vmmnet/hostd.sock": "rw",
+}
+_DAEMON = "/etc/apparmor.d/usr.sbin.libvirtd"
 # How libvirt makes the profile of a guest, from its TEMPLATE.qemu.
 _GUEST = """\
 include <tunables/global>
@@ -31,32 +41,11 @@ profile libvirt-guest flags=(attach_disconnected) {
 """
 
 
-def field(package: Path, name: str) -> str:
-    """A field of a package's control file."""
-    return tools.run(["dpkg-deb", "-f", package, name]).strip()
-
-
-def dependencies(package: Path, name: str) -> list[str]:
-    """The packages that a field names, the first where there is a choice."""
-    items = re.split(r",\s*", field(package, name))
-    names = (re.split(r"[ :|(]", item, maxsplit=1)[0] for item in items if item)
-    return [each for each in names if each not in NAMES]
-
-
-@pytest.fixture(scope="module")
-def packages() -> dict[str, Path]:
-    """What make deb makes of the sources, by name."""
-    tools.run(["make", "-C", paths.ROOT, "deb"])
-    found = {each.name.split("_")[0]: each for each in (paths.BUILD / "deb").glob("*.deb")}
-    assert tuple(sorted(found)) == NAMES
-    return found
-
-
 @pytest.fixture(scope="module")
 def system(packages: Mapping[str, Path]) -> Path:
     """A Debian with what the packages depend on, but none of ours."""
-    wanted = {each for deb in packages.values() for each in dependencies(deb, "Depends")}
-    wanted |= set(dependencies(packages["vmmnet-control"], "Recommends"))
+    wanted = dependencies(packages.values(), "Depends")
+    wanted |= dependencies([packages["vmmnet-control"]], "Recommends")
     return chroot.base(["apparmor", "bash-completion", *HEADERS.values(), *wanted], LIBVIRT)
 
 
@@ -81,22 +70,20 @@ def files(root: Chroot) -> set[str]:
     return {line for line in root.files() if "/var/lib/dkms/mok." not in line}
 
 
-def newer(package: Path, folder: Path) -> Path:
-    """The same package with a version that is one more."""
-    old = field(package, "Version")
-    new = f"{old}+1"
-    tree = folder / package.stem
-    tools.run(["dpkg-deb", "-R", package, tree])
-    named = rf'^(Version: |DKMS_VERSION=|PACKAGE_VERSION="){re.escape(old)}'
-    for path in [*(tree / "DEBIAN").iterdir(), *tree.glob("usr/src/*/dkms.conf")]:
-        path.write_text(re.sub(named, rf"\g<1>{new}", path.read_text(), flags=re.MULTILINE))
-    # The folder of the module's sources has the version in its name.
-    for path in tree.glob(f"usr/src/*-{old}"):
-        path.rename(path.with_name(path.name.replace(old, new)))
-    product = folder / package.name.replace(old, new)
-    tools.run(["dpkg-deb", "--root-owner-group", "-b", tree, product])
-    shutil.rmtree(tree)
-    return product
+_DOMAIN = """
+<domain type='kvm'>
+  <name>guest</name>
+  <uuid>00000000-0000-4000-9000-000000000001</uuid>
+  <metadata>
+    <vmmnet:net xmlns:vmmnet='https://vmmnet.example/net/1'>
+      <vmmnet:sockets address6='2001:db8:1::c0de'/>
+    </vmmnet:net>
+  </metadata>
+  <memory unit='MiB'>512</memory>
+  <os><type arch='x86_64' machine='q35'>hvm</type></os>
+  <devices><emulator>/usr/bin/qemu-system-x86_64-vmmnet</emulator></devices>
+</domain>
+"""
 
 
 def use(root: Chroot) -> None:
@@ -113,9 +100,14 @@ def use(root: Chroot) -> None:
     assert "keep tenants apart" in root.run("vmmnet", "--help")
     root.run("vmmnet", "hostvlan", "add", MAC, "7")
     assert MAC in root.run("vmmnet", "hostvlan", "list")
+    root.write("/tmp/guest.xml", _DOMAIN)
+    assert "virtio-vmrpc-pci" in root.run(
+        "vmmnet", "libvirt", "define", "--print", "/tmp/guest.xml"
+    )
+    root.run("rm", "/tmp/guest.xml")
     assert "usage: vmmnet-ha FILE" in root.run("vmmnet-ha", "--help")
     assert "Move addresses" in root.run("vmmnet-hostd", "--help")
-    root.run("/etc/libvirt/hooks/qemu.d/vmmnet", "vm", "prepare", "begin", "-", text="<domain/>")
+    root.run(HOOK, "vm", "prepare", "begin", "-", text="<domain/>")
     root.run("vmrpc-ss", "/dev/null")
     for release in kernels(root):
         about = root.run("modinfo", "-k", release, "vmrpc")
@@ -174,6 +166,52 @@ def test_an_upgrade_keeps_what_is_configured(
     assert paths_left == {"/etc/vmmnet", "/etc/vmmnet/ha.conf"}
 
 
+def test_an_upgrade_keeps_configuration_that_was_changed(
+    root: Chroot, packages: Mapping[str, Path], tmp_path: Path
+) -> None:
+    """What dpkg puts beside it is of no effect: libvirt runs no second hook."""
+    before = files(root)
+    both = [packages["vmmnet-control"], packages["vmmnet-qemu"]]
+    root.install(*both)
+    for each in HOOK, RULES:
+        root.run("sh", "-c", 'echo "# mine" >>"$0"', each)
+    added = dict.fromkeys((HOOK, RULES), "# new\n")
+    root.install(*(newer(each, tmp_path, added) for each in both))
+    for each in HOOK, RULES:
+        assert root.run("tail", "-n1", each) == "# mine\n"
+        assert root.run("tail", "-n1", f"{each}.dpkg-dist") == "# new\n"
+    programs = root.run("find", str(Path(HOOK).parent), "-type", "f", "-perm", "/111")
+    assert programs.split() == [HOOK]
+    root.purge("vmmnet-control", "vmmnet-qemu")
+    assert files(root) == before
+
+
+def test_removed_packages_leave_configuration_that_does_no_harm(
+    root: Chroot, packages: Mapping[str, Path]
+) -> None:
+    before = files(root)
+    # Modules, which take a minute to build, leave nothing either way.
+    names = [name for name in NAMES if name != "vmmnet-guest-dkms"]
+    root.install(*(packages[name] for name in names))
+    root.run("vmmnet", "hostvlan", "add", MAC, "7")
+    root.run("apt-get", "--yes", "remove", *names)
+    left = {line.split()[0] for line in files(root) - before if line.startswith("/")}
+    assert {HOOK, RULES, "/var/lib/vmmnet/lnid.table"} <= left
+    assert all(each.startswith(("/etc/", "/var/lib/")) for each in left)
+    # A foreign domain starts, one with the element is told what it lacks.
+    foreign = _DOMAIN.replace("vmmnet.example", "foreign.example")
+    assert root.run(HOOK, "guest", "prepare", "begin", "-", text=foreign) == ""
+    with pytest.raises(tools.CommandFailed, match="install vmmnet-control again, or remove"):
+        root.run(HOOK, "guest", "prepare", "begin", "-", text=_DOMAIN)
+    assert root.run(HOOK, "guest", "release", "end", "-", text=_DOMAIN) == ""
+    # What the message says helps.
+    root.install(packages["vmmnet-control"])
+    with pytest.raises(tools.CommandFailed, match="it is not what 'vmmnet libvirt define'"):
+        root.run(HOOK, "guest", "prepare", "begin", "-", text=_DOMAIN)
+    root.purge(*names)
+    assert files(root) == before
+
+
 def test_each_package_runs_alone(system: Path, packages: Mapping[str, Path]) -> None:
     """None needs another one of ours."""
     commands = {
@@ -187,6 +225,29 @@ def test_each_package_runs_alone(system: Path, packages: Mapping[str, Path]) -> 
             root.run(*words)
 
 
+def contents(package: Path) -> set[str]:
+    """The paths in a package."""
+    lines = tools.run(["dpkg-deb", "-c", package]).splitlines()
+    return {line.split()[5].lstrip(".") for line in lines}
+
+
+def test_each_command_has_a_page(packages: Mapping[str, Path]) -> None:
+    for package in packages.values():
+        paths_in = contents(package)
+        programs = {each for each in paths_in if re.fullmatch(r"/usr/s?bin/[^/]+", each)}
+        pages = {re.sub(r"\.[18]\.gz$", "", Path(each).name) for each in paths_in}
+        assert {Path(each).name for each in programs} <= pages
+
+
+def test_each_room_has_a_page_and_is_completed(system: Path, packages: Mapping[str, Path]) -> None:
+    with Chroot(system) as root:
+        root.install(packages["vmmnet-control"])
+        rooms = completed(root, "vmmnet", "").split()
+        assert {"cvsw", "hostvlan", "libvirt"} <= set(rooms)
+    pages = {f"/usr/share/man/man1/vmmnet-{room}.1.gz" for room in rooms}
+    assert pages <= contents(packages["vmmnet-control"])
+
+
 def test_the_controller_runs_with_debians_python(
     root: Chroot, packages: Mapping[str, Path]
 ) -> None:
@@ -194,6 +255,22 @@ def test_the_controller_runs_with_debians_python(
     root.install(packages["vmmnet-control"])
     imports = "import sys; sys.path[0] = '/usr/share/vmmnet'; import vmmnet.cvsw.control.controller"
     root.run("python3", "-c", imports)
+
+
+def test_systemd_takes_the_units(packages: Mapping[str, Path], tmp_path: Path) -> None:
+    """All of their words, and programs that are there."""
+    for package in packages.values():
+        tools.run(["dpkg-deb", "-x", package, tmp_path / "tree"])
+    found = sorted((tmp_path / "tree/lib/systemd/system").glob("*.service"))
+    assert len(found) == 4
+    for unit in found:
+        text = re.sub(r"^ExecStart=", f"ExecStart={tmp_path}/tree", unit.read_text(), flags=re.M)
+        copy = tmp_path / unit.name
+        copy.write_text(text)
+        # It warns of what it does not know, and goes on.
+        words = ["systemd-analyze", "verify", "--man=no", copy]
+        told = subprocess.run(words, check=True, capture_output=True, text=True)
+        assert told.stdout + told.stderr == ""
 
 
 @pytest.mark.parametrize("order", ["libvirt-first", "libvirt-last"])
@@ -210,7 +287,15 @@ def test_libvirt_may_start_it(root: Chroot, packages: Mapping[str, Path], order:
     root.write("/tmp/guest", _GUEST)
     assert f"/usr/bin/{EMULATOR} rmix," in root.run("apparmor_parser", "-p", "/tmp/guest")
     root.run("apparmor_parser", "--skip-kernel-load", "--skip-cache", "/tmp/guest")
+    rules = root.run("apparmor_parser", "-p", "/tmp/guest")
+    for path, access in _FILES_OF_GUESTS.items():
+        assert apparmor.allows(rules, path, access), path
+    assert not apparmor.allows(rules, "/etc/vmmnet/ha.conf", "r")
     assert root.run("grep", "-c", "by vmmnet-qemu", LOCAL) == "1\n"
+    # The daemon itself runs both.
+    root.run("apparmor_parser", "--skip-kernel-load", "--skip-cache", _DAEMON)
+    rules = root.run("apparmor_parser", "-p", _DAEMON)
+    assert all(apparmor.allows(rules, each, "x") for each in (f"/usr/bin/{EMULATOR}", HOOK))
     # Debian's emulator is still there.
     assert "QEMU emulator version 7" in root.run("qemu-system-x86_64", "--version")
     root.purge("vmmnet-qemu")

@@ -27,7 +27,8 @@ mount -t proc proc "$copy/root/proc"
 mount --rbind /dev "$copy/root/dev"
 exec chroot "$copy/root" "$@"
 """
-_ENVIRONMENT = {
+#: What programs in a clean system are told.
+ENVIRONMENT = {
     "DEBIAN_FRONTEND": "noninteractive",
     "HOME": "/root",
     "LC_ALL": "C.UTF-8",
@@ -39,7 +40,11 @@ _OWN = (
     *("/var/lib/dpkg", "/var/lib/apt", "/var/cache/apt", "/var/cache/debconf", "/var/log"),
     *("/var/cache/ldconfig", "/etc/ld.so.cache"),
 )
-_APT = ("apt-get", "--yes", "--no-install-recommends")
+# What users have changed in configuration stays, as without a terminal nobody can say.
+_APT = (
+    *("apt-get", "--yes", "--no-install-recommends"),
+    *("-o", "Dpkg::Options::=--force-confold"),
+)
 
 
 def base(installed: Sequence[str], at_hand: Sequence[str]) -> Path:
@@ -58,7 +63,7 @@ def base(installed: Sequence[str], at_hand: Sequence[str]) -> Path:
                 [
                     *("mmdebstrap", "--quiet", "--mode=root", "--variant=apt"),
                     "--skip=cleanup/apt",
-                    f"--include={','.join(installed)}",
+                    *((f"--include={','.join(installed)}",) if installed else ()),
                     *(("--customize-hook=" + fetch,) if at_hand else ()),
                     debian.SUITE,
                     str(fresh),
@@ -99,7 +104,7 @@ class Chroot:
         ended = subprocess.run(
             [*enter, str(self._base), str(self._copy), *words],
             input=text,
-            env=_ENVIRONMENT,
+            env=ENVIRONMENT,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -32,7 +32,7 @@ _FOLDERS = ("run/lock", "run/vmmnet", "var/lib", "var/log", "var/cache", "var/tm
 _STAMP = len("Mmm dd hh:mm:ss ")
 
 
-class _Log:
+class Log:
     """Receives what programs give to syslog(3)."""
 
     def __init__(self, path: Path) -> None:
@@ -49,6 +49,7 @@ class _Log:
             self.lines.append(text.partition(">")[2][_STAMP:])
 
     def close(self) -> None:
+        """Have no more."""
         self._socket.shutdown(socket.SHUT_RD)
         self._thread.join()
         self._socket.close()
@@ -56,6 +57,9 @@ class _Log:
 
 class Island:
     """One machine, with the network of a test host.  A context manager."""
+
+    #: What its first process runs, with the folder and the name.
+    init = _INIT
 
     def __init__(self, space: Namespace) -> None:
         self.space = space
@@ -78,7 +82,7 @@ class Island:
                 (self.folder / name).mkdir(parents=True)
             (self.folder / "var/run").symlink_to("/run")
             (self.folder / "var/lock").symlink_to("/run/lock")
-            self._log = _Log(self.path("/run/log"))
+            self._log = Log(self.path("/run/log"))
             stack.callback(self._log.close)
             self._pid = self._begin(stack)
             self._stack = stack.pop_all()
@@ -97,7 +101,7 @@ class Island:
         log = paths.LOGS / f"island-{self.name}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         new = ["--mount", "--uts", "--ipc", "--pid", "--fork", "--mount-proc", "--kill-child"]
-        shell: list[str | Path] = ["sh", _INIT, self.folder, self.name]
+        shell: list[str | Path] = ["sh", self.init, self.folder, self.name]
         with log.open("wb") as errors:
             child = self.space.popen(
                 ["unshare", *new, *shell],
@@ -144,7 +148,7 @@ class Island:
                 if child.poll() is None:
                     number = self.path(pid_file).read_text().strip()
                     # It may have ended this moment.
-                    self.run("kill", number, check=False)
+                    self.run("sh", "-c", f"kill {number}", check=False)
                     child.wait(wait.PATIENCE)
 
 

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A test host with a Debian of its own, for packages to be installed and services to run.
+
+    with Machine(network.namespace("one"), chroot.base(...)) as one:
+        one.run("apt-get", "install", "--yes", "/root/ours.deb")
+
+An Island whose file system is a copy of a base of chroot.py; what is done inside is gone
+with it.  No init system runs: services are started as Island.service does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from pathlib import Path
+from typing import Any, Self
+
+from . import tools, wait
+from .chroot import ENVIRONMENT
+from .island import Island, Log
+from .net import Namespace
+
+_INIT = Path(__file__).with_name("machine.sh")
+
+
+class Machine(Island):
+    """One machine, with the network of a test host.  A context manager.
+
+    ``path`` is for what is below /run only.
+    """
+
+    init = _INIT
+
+    def __init__(self, space: Namespace, system: Path) -> None:
+        super().__init__(space)
+        self._system = system
+
+    def __enter__(self) -> Self:
+        tools.require("unshare", "nsenter")
+        with contextlib.ExitStack() as stack:
+            # An overlay wants its folders on a file system that is none itself.
+            place = tempfile.TemporaryDirectory(dir=self._system.parent, prefix="copy-")
+            self.folder = Path(stack.enter_context(place))
+            for name in ("upper", "work", "root", "run", "run/lock"):
+                (self.folder / name).mkdir(mode=0o755)
+            (self.folder / "base").symlink_to(self._system)
+            self._log = Log(self.path("/run/log"))
+            stack.callback(self._log.close)
+            self._pid = self._begin(stack)
+            self._stack = stack.pop_all()
+        return self
+
+    def words(self, *command: str | Path) -> list[str | Path]:
+        """A command of the space that has another run inside."""
+        clean = ["env", "-i", *(f"{name}={value}" for name, value in ENVIRONMENT.items())]
+        enter = ["nsenter", f"--target={self._pid}", "-m", "-u", "-i", "-p", "--root", "--wd"]
+        return [*enter, *clean, *command]
+
+    def put(self, path: str, content: str) -> None:
+        """Write a file."""
+        self.run("sh", "-c", 'mkdir -p "${1%/*}" && cat >"$1"', "sh", path, input=content)
+
+    def copy(self, file: Path, path: str) -> None:
+        """Put a copy of a file of this machine there."""
+        with file.open("rb") as data:
+            words = self.words("sh", "-c", 'mkdir -p "${1%/*}" && cat >"$1"', "sh", path)
+            with self.space.started(words, stdin=data) as child:
+                assert child.wait(wait.PATIENCE) == 0
+
+    def shell(self, line: str, **options: Any) -> str:
+        """Run a line as somebody types it; returns what is seen."""
+        return self.run("bash", "-c", f"{line} 2>&1", **options).stdout

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A bare Debian 12, with the packages at hand, comes to a guest in few commands.
+
+What is typed, and what is seen, is in build/packages.md.  No init system runs there, so
+the services that the packages enable are started by the test.
+
+ client ---- br0: the machine
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from vmmnet.libvirt import names
+from vmmnet.testbed import chroot, conditions, domain, image, kernel, paths, wait
+from vmmnet.testbed.debs import EMULATOR, dependencies
+from vmmnet.testbed.machine import Machine
+from vmmnet.testbed.net import Namespace, Network
+
+pytestmark = pytest.mark.long
+
+OURS = ("vmmnet-qemu", "vmmnet-control")
+#: Of what our packages recommend, what 'vmmnet libvirt' wants.
+DEBIANS = ("libvirt-clients", "libvirt-daemon-system", "python3-libvirt")
+#: In the order in which systemd starts them.
+SERVICES = {
+    "/usr/sbin/vmmnet-hostd": "/run/vmmnet/hostd.sock",
+    "/usr/sbin/virtlogd": "/run/libvirt/virtlogd-sock",
+    "/usr/sbin/libvirtd": "/run/libvirt/libvirt-sock",
+}
+MOST_COMMANDS = 5
+VM, MAC = "2001:db8:1::c0de", "52:54:00:12:34:56"
+#: Where the guest's kernel and disks are on the machine.
+IMAGES = Path("/var/lib/libvirt/images")
+
+_DOMAIN = f"""
+<domain type='qemu'>
+  <name>guest</name>
+  <metadata>
+    <vmmnet:net xmlns:vmmnet='{names.NET}' handoff='on'>
+      <vmmnet:sockets address6='{VM}'/>
+      <vmmnet:interface mac='{MAC}' hostvlan='/var/lib/vmmnet/lnid.table'/>
+    </vmmnet:net>
+  </metadata>
+  <memory unit='MiB'>512</memory>
+  <vcpu>1</vcpu>
+  <os><type arch='x86_64' machine='q35'>hvm</type></os>
+  <features><acpi/></features>
+  <cpu mode='maximum'/>
+  <devices>
+    <emulator>/usr/bin/{EMULATOR}</emulator>
+    <interface type='bridge'>
+      <mac address='{MAC}'/>
+      <source bridge='br0'/>
+      <model type='virtio'/>
+    </interface>
+  </devices>
+</domain>
+"""
+
+
+@dataclass
+class Terminal:
+    """What somebody types on a machine, and sees."""
+
+    machine: Machine
+    shown: list[str] = field(default_factory=list)
+    typed: int = 0
+
+    def type(self, command: str, only: str = "") -> None:
+        """Run a command; of what it says, lines with ``only`` in them are noted."""
+        line = f"cd /root && {command}"
+        said = self.machine.shell(line, timeout=4 * wait.PATIENCE).splitlines()
+        kept = [line for line in said if only in line]
+        self.shown += [f"# {command}", *(["…"] if len(kept) < len(said) else []), *kept]
+        self.typed += 1
+
+
+@pytest.fixture
+def client() -> Iterator[tuple[Namespace, Namespace]]:
+    """The machine's network, and a neighbour of it."""
+    with Network() as network:
+        host, outside = network.namespace("bare"), network.namespace("client")
+        bridge = host.bridge("br0")
+        bridge.add_address("2001:db8:1::1/64")
+        network.connect(outside, bridge, ["2001:db8:1::2/64", "192.0.2.2/24"])
+        yield host, outside
+
+
+@pytest.fixture
+def machine(packages: Mapping[str, Path], client: tuple[Namespace, Namespace]) -> Iterator[Machine]:
+    """A Debian that has nothing, but packages, and the guest's disks, in its folders."""
+    ours = [packages[name] for name in OURS]
+    system = chroot.base([], [*DEBIANS, *dependencies(ours, "Depends")])
+    with Machine(client[0], system) as made:
+        for each in ours:
+            made.copy(each, f"/root/{each.name}")
+        _put_guest(made)
+        yield made
+
+
+def _put_guest(machine: Machine) -> None:
+    wanted = ElementTree.fromstring(_DOMAIN)
+    initrd = machine.folder / "initrd"
+    places = domain.Places(initrd, Path("/run/agent"), Path("/run/console"), IMAGES)
+    domain.make_bootable(wanted, places)
+    emulator, init = wanted.find("devices/emulator"), wanted.find("os/initrd")
+    assert emulator is not None and init is not None
+    emulator.text, init.text = f"/usr/bin/{EMULATOR}", str(IMAGES / "initrd")
+    machine.copy(initrd, init.text)
+    guest_kernel = kernel.get(domain.SERIES)
+    for file in (guest_kernel.image, image.root(), image.modules(guest_kernel)):
+        machine.copy(file, places.built(file))
+    ElementTree.register_namespace("vmmnet", names.NET)
+    machine.put("/root/guest.xml", ElementTree.tostring(wanted, encoding="unicode"))
+
+
+@contextlib.contextmanager
+def service(machine: Machine, program: str) -> Iterator[None]:
+    """Have a service run, from when it answers on."""
+    log = paths.LOGS / f"bare-{Path(program).name}.log"
+    with log.open("wb") as out, machine.service([program], out) as child:
+        wait.accepting(machine.path(SERVICES[program]), lambda: child.poll() is not None)
+        assert child.poll() is None, log.read_text()
+        yield
+
+
+def test_from_nothing_to_a_guest(machine: Machine, client: tuple[Namespace, Namespace]) -> None:
+    terminal = Terminal(machine)
+    files = " ".join(f"./{name}_*.deb" for name in OURS)
+    install = f"apt install --yes --no-install-recommends {files} {' '.join(DEBIANS)}"
+    terminal.type(install, "Setting up vmmnet")
+    with contextlib.ExitStack() as running:
+        # As systemd would have done.
+        machine.run("mkdir", "/run/vmmnet")
+        for program in SERVICES:
+            running.enter_context(service(machine, program))
+        terminal.type(f"vmmnet hostvlan add {MAC} 7")
+        terminal.type("vmmnet libvirt define guest.xml")
+        terminal.type("virsh start guest")
+        assert terminal.typed <= MOST_COMMANDS
+        with contextlib.closing(domain.connect(machine.path("/run/agent"))) as channel:
+            domain.run(channel, f"insmod {domain.MODULE}")
+            serve = "cd /srv && echo here >index.html && setsid python3 -m http.server 8080"
+            domain.run(channel, f"{serve} >/dev/null 2>&1 &")
+            fetch = ["curl", "-sS", "--fail", f"http://[{VM}]:8080/"]
+            wait.until(
+                lambda: client[1].run(fetch, check=False).stdout == "here\n", "the guest's page"
+            )
+            terminal.type("vmmnet libvirt show guest")
+            terminal.type("vmmnet-hostd show")
+        machine.run("virsh", "destroy", "guest")
+        assert VM not in client[0].run(["ip", "-6", "address"]).stdout
+    text = "\n".join(f"    {line}" for line in terminal.shown)
+    (paths.BUILD / "packages.md").write_text(f"{conditions.machine()}\n\n{text}\n")

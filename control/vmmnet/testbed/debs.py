@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 from . import paths, tools
@@ -36,11 +36,8 @@ def dependencies(packages: Iterable[Path], *fields: str) -> set[str]:
     return {re.split(r"[ :|(]", item, maxsplit=1)[0] for item in items} - {*NAMES}
 
 
-def newer(package: Path, folder: Path, changes: Mapping[str, str] | None = None) -> Path:
-    """The same package with a version that is one more.
-
-    ``changes`` are lines to add to files, where the package has these.
-    """
+def newer(package: Path, folder: Path) -> Path:
+    """The same package with a version that is one more."""
     old = field(package, "Version")
     new = f"{old}+1"
     tree = folder / package.stem
@@ -51,10 +48,6 @@ def newer(package: Path, folder: Path, changes: Mapping[str, str] | None = None)
     # The folder of the module's sources has the version in its name.
     for path in tree.glob(f"usr/src/*-{old}"):
         path.rename(path.with_name(path.name.replace(old, new)))
-    for name, line in (changes or {}).items():
-        path = tree / name.lstrip("/")
-        if path.exists():
-            path.write_text(path.read_text() + line)
     product = folder / package.name.replace(old, new)
     tools.run(["dpkg-deb", "--root-owner-group", "-b", tree, product])
     shutil.rmtree(tree)

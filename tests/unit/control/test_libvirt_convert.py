@@ -206,6 +206,24 @@ ESP = "".join(
 )
 
 
+def test_keys_of_several_home_addresses() -> None:
+    more = ",more-home-address=2001:db8:2000::11,more-home-address=2001:db8:2000::12"
+    for number, way in enumerate(("signal-out", "signal-in", "tunnel-out", "tunnel-in"), 1):
+        more += f",more-{way}-spi={number:#x}101,more-{way}-spi={number:#x}201"
+        more += f",more-{way}-key=k,more-{way}-key=l"
+    before = domain(
+        *("-object", SECRET, "-object", SECRET.replace("=k", "=l").replace("/k", "/l")),
+        *("-netdev", f"mip6,id=m0,netdev=hostua-a,{HOME},ipsec=esp{ESP}{more}"),
+        devices=NAMED,
+        overrides=override("ua-a", netdev="m0"),
+    )
+    made = convert(before)
+    assert made.kept == (), kept(made)
+    found = asked(made.domain)["mip6"]
+    assert found["more-tunnel-in-key"] == "/k /l"
+    assert found["more-signal-in-spi"] == f"{0x2101} {0x2201}"
+
+
 @pytest.mark.parametrize(
     ("words", "properties", "said"),
     [

@@ -12,6 +12,8 @@ from .arguments import Argument
 
 _ON, _OFF = ("on", "yes", "true", "y"), ("off", "no", "false", "n")
 # Types of net.rng that are numbers, and not those of QEMU alone ('0x10').
+# Types whose values have blanks between, and that of each.
+_LISTS = {"addresses6": "address6", "spis": "spi", "paths": "path"}
 _NUMBERS = (
     "spi",
     "prefixLength",
@@ -80,8 +82,10 @@ def attributes(
         if name not in known:
             raise CannotSay(f"the element has no '{option}'")
         kind = schema.kind(tag, name)
-        text = _text(kind, option, value)
-        if kind == "addresses6" and name in result:
+        text = _text(_LISTS.get(kind, kind), option, value)
+        if kind == "paths" and " " in text:
+            raise CannotSay(f"{option} has a list, whose paths have no blanks, and not '{text}'")
+        if kind in _LISTS and name in result:
             text = f"{result[name]} {text}"
         result[name] = text
     return result

@@ -56,7 +56,7 @@ static uint32_t add(uint32_t crc, const uint8_t *p, size_t len)
 
 #endif
 
-uint32_t crc32c(uint32_t crc, const void *data, size_t len)
+uint32_t packet_crc32c(uint32_t crc, const void *data, size_t len)
 {
     return ~add(~crc, data, len);
 }

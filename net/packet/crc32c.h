@@ -7,11 +7,11 @@
 #include <stdint.h>
 
 /**
- * crc32c: the CRC32C of what has been added before and of @len octets more
+ * packet_crc32c: the CRC32C of what was added before and of @len octets more
  * @crc: the result of the call before, or 0 to begin
  *
  * In SCTP's packets the lowest octet of the result goes first.
  */
-uint32_t crc32c(uint32_t crc, const void *data, size_t len);
+uint32_t packet_crc32c(uint32_t crc, const void *data, size_t len);
 
 #endif /* NET_PACKET_CRC32C_H */

@@ -190,8 +190,9 @@ static void test_crc32c(void)
     static const char digits[] = "123456789";
 
     for (size_t cut = 0; cut <= 9; cut++) {
-        uint32_t crc = crc32c(crc32c(0, digits, cut), digits + cut, 9 - cut);
+        uint32_t crc = packet_crc32c(0, digits, cut);
 
+        crc = packet_crc32c(crc, digits + cut, 9 - cut);
         g_assert_cmphex(crc, ==, 0xe3069283);
     }
 }

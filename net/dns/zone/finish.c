@@ -122,9 +122,9 @@ static void put_header(const ZoneWriter *w)
         zone_put64(entry + ZONE_S_LEN, w->section[s].len);
     }
     zone_put32(h + ZONE_H_SECTIONS + ZONE_SUMS * ZONE_S_SIZE +
-               ZONE_S_CHECKSUM, crc32c(0, sums, w->end -
-                                      w->section[ZONE_SUMS].offset));
-    zone_put32(h + ZONE_H_CHECKSUM, crc32c(0, h, ZONE_PAGE));
+               ZONE_S_CHECKSUM, packet_crc32c(0, sums, w->end -
+                                             w->section[ZONE_SUMS].offset));
+    zone_put32(h + ZONE_H_CHECKSUM, packet_crc32c(0, h, ZONE_PAGE));
 }
 
 static void put_sums(const ZoneWriter *w)
@@ -133,7 +133,7 @@ static void put_sums(const ZoneWriter *w)
 
     for (uint64_t at = ZONE_PAGE; at < w->section[ZONE_SUMS].offset;
          at += ZONE_PAGE) {
-        zone_put32(sum, crc32c(0, w->out->base + at, ZONE_PAGE));
+        zone_put32(sum, packet_crc32c(0, w->out->base + at, ZONE_PAGE));
         sum += sizeof(uint32_t);
     }
 }

@@ -80,7 +80,8 @@ static bool check_identity(const uint8_t *file, size_t len, ZoneFault *fault)
     }
     memcpy(page, file, ZONE_PAGE);
     memset(page + ZONE_H_CHECKSUM, 0, SUM_LEN);
-    if (crc32c(0, page, ZONE_PAGE) != zone_get32(file + ZONE_H_CHECKSUM)) {
+    if (packet_crc32c(0, page, ZONE_PAGE) !=
+        zone_get32(file + ZONE_H_CHECKSUM)) {
         return fault_at(fault, "the header's checksum is wrong", HEADER,
                         ZONE_H_CHECKSUM);
     }
@@ -167,8 +168,8 @@ static bool check_sums(const ZoneImage *image, ZoneFault *fault)
     uint32_t want = zone_get32(image->file + ZONE_H_SECTIONS +
                                ZONE_SUMS * ZONE_S_SIZE + ZONE_S_CHECKSUM);
 
-    if (crc32c(0, image->file + sums->offset, image->len - sums->offset) !=
-        want) {
+    if (packet_crc32c(0, image->file + sums->offset,
+                      image->len - sums->offset) != want) {
         return fault_at(fault, "the checksum of the checksums is wrong",
                         zone_section_name(ZONE_SUMS), sums->offset);
     }
@@ -204,7 +205,7 @@ static bool page_is_right(const ZoneImage *image, uint64_t page)
                          page * SUM_LEN;
     const uint8_t *at = image->file + ((page + 1) << ZONE_PAGE_SHIFT);
 
-    return crc32c(0, at, ZONE_PAGE) == zone_get32(sum);
+    return packet_crc32c(0, at, ZONE_PAGE) == zone_get32(sum);
 }
 
 static bool use_page(ZoneImage *image, uint64_t page)

@@ -108,7 +108,7 @@ static uint32_t crc32c_iov(const struct iovec *iov, int iovcnt, size_t offset,
 
         offset -= skip;
         part = part < len ? part : len;
-        crc = crc32c(crc, (const uint8_t *)iov[i].iov_base + skip, part);
+        crc = packet_crc32c(crc, (const uint8_t *)iov[i].iov_base + skip, part);
         len -= part;
     }
     return crc;

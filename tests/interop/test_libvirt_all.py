@@ -23,7 +23,7 @@ def bed() -> Iterator[Bed]:
     with whole.bed() as made:
         said = made.define()
         devices = f"HostVLAN and MIP6 and CVSW at {MOBILE}, HostVLAN and CVSW at {TENANT}"
-        assert said == f"guest: defined, VMRPC with {whole.ADDRESS6}, {devices}\n"
+        assert said == f"guest: defined, VMRPC with {whole.ADDRESS6}, handed off, {devices}\n"
         made.home.virsh("start", "guest")
         made.prepare()
         yield made

@@ -25,8 +25,8 @@ from vmmnet.testbed.libvirt_bed import (
     HOST,
     KEY,
     LATE,
-    LOCAL,
     MAC,
+    PACKAGED,
     PING,
     PLACE,
     PORTS,
@@ -192,7 +192,7 @@ _FAULTS = (
     ),
     Fault(
         "AppArmor",
-        _confining(_APPARMOR, lambda bed: bed.sh(f"sed -i '\\|{KEY} r,|d' {LOCAL}")),
+        _confining(_APPARMOR, lambda bed: bed.sh(f"sed -i '\\|/keys/\\* r,|d' {PACKAGED}")),
         f"control-secret {KEY}",
         "AppArmor does not let guests",
     ),

@@ -102,10 +102,10 @@ def test_fails_at_a_migration(site: Site, two: Site, event: str) -> None:
 
 @contextlib.contextmanager
 def _broken(site: Site) -> Iterator[None]:
-    """As without our package, but for the script."""
+    """As where the package is damaged."""
     script = site.path("/etc/libvirt/hooks/qemu.d/vmmnet")
     text = script.read_text()
-    script.write_text(text.replace("PYTHONPATH=", "PYTHONPATH=/nowhere"))
+    script.write_text(text.replace("-m vmmnet.libvirt.hook", "-m vmmnet.nothing"))
     try:
         yield
     finally:

@@ -35,7 +35,8 @@ EMULATOR = "/usr/bin/qemu-system-x86_64-vmmnet"
 TABLE, KEY = "/var/lib/vmmnet/lnid.table", "/etc/vmmnet/keys/red1"
 POLICY, CONF = "/etc/vmmnet/guest.policy", "/etc/vmmnet/host.conf"
 HOOK, SETTINGS = "/etc/libvirt/hooks/qemu.d/vmmnet", "/etc/libvirt/qemu.conf"
-LOCAL = "/etc/apparmor.d/local/abstractions/libvirt-qemu"
+PACKAGED = "/etc/apparmor.d/abstractions/libvirt-qemu"
+_LOCAL = "/etc/apparmor.d/local/abstractions/libvirt-qemu"
 PING, PORTS = "net.ipv4.ping_group_range", "net.ipv4.ip_unprivileged_port_start"
 PLACE, _LABEL = "address6-device br0", "security.selinux"
 
@@ -43,7 +44,7 @@ _DOMAIN = f"""
 <domain type='qemu'>
   <name>guest</name>
   <metadata>
-    <vmmnet:net xmlns:vmmnet='https://vmmnet.example/net/1'>
+    <vmmnet:net xmlns:vmmnet='https://vmmnet.example/net/1' handoff='off'>
       <vmmnet:sockets address6='{VM}' policy='{POLICY}' max-sockets='512'/>
       <vmmnet:interface mac='{MAC}' hostvlan='{TABLE}'>
         <vmmnet:cvsw control-secret='{KEY}'/>
@@ -226,8 +227,8 @@ def _prepare(host: Host) -> None:
         (KEY, "k" * 32),
         (POLICY, "default allow\n"),
         (CONF, f"{PLACE}\n"),
-        ("/etc/apparmor.d/abstractions/libvirt-qemu", _rules()),
-        (LOCAL, f"{KEY} r,\n"),
+        (PACKAGED, _rules()),
+        (_LOCAL, ""),
     ):
         path = host.path(file)
         path.parent.mkdir(parents=True, exist_ok=True)

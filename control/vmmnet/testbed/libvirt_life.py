@@ -168,7 +168,7 @@ class Site(Host):
     """A host with a bridge, a table, libvirt's daemon and vmmnet-hostd.  A context manager."""
 
     def __init__(self, space: Namespace, number: int, daemon: str = "libvirtd") -> None:
-        super().__init__(space, number, daemon)
+        super().__init__(space, number, daemon=daemon)
         self.helper = Helper(self)
         self._address = f"{_PREFIX}{number:x}"
 

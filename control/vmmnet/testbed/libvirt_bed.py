@@ -32,11 +32,14 @@ from .net import Network
 MAC, LATE = "52:54:00:00:00:01", "52:54:00:00:00:02"
 VM, HOST, FAR = "2001:db8:1::c0de", "2001:db8:1::1", "2001:db8:9::c0de"
 EMULATOR = "/usr/bin/qemu-system-x86_64-vmmnet"
-TABLE, KEY = "/var/lib/vmmnet/lnid.table", "/etc/vmmnet/keys/red1"
+TABLE, KEYS = "/var/lib/vmmnet/lnid.table", "/etc/vmmnet/keys/"
+KEY = f"{KEYS}red1"
 POLICY, CONF = "/etc/vmmnet/guest.policy", "/etc/vmmnet/host.conf"
 HOOK, SETTINGS = "/etc/libvirt/hooks/qemu.d/vmmnet", "/etc/libvirt/qemu.conf"
-PACKAGED = "/etc/apparmor.d/abstractions/libvirt-qemu"
+_PACKAGED = "/etc/apparmor.d/abstractions/libvirt-qemu"
 _LOCAL = "/etc/apparmor.d/local/abstractions/libvirt-qemu"
+#: Both, for a shell.
+RULES = f"{_PACKAGED} {_LOCAL}"
 PING, PORTS = "net.ipv4.ping_group_range", "net.ipv4.ip_unprivileged_port_start"
 PLACE, _LABEL = "address6-device br0", "security.selinux"
 
@@ -227,7 +230,7 @@ def _prepare(host: Host) -> None:
         (KEY, "k" * 32),
         (POLICY, "default allow\n"),
         (CONF, f"{PLACE}\n"),
-        (PACKAGED, _rules()),
+        (_PACKAGED, _rules()),
         (_LOCAL, ""),
     ):
         path = host.path(file)

@@ -184,7 +184,7 @@ def test_removed_packages_leave_configuration_that_does_no_harm(
     with pytest.raises(tools.CommandFailed, match="install vmmnet-control again, or remove"):
         root.run(HOOK, "guest", "prepare", "begin", "-", text=_DOMAIN)
     assert root.run(HOOK, "guest", "release", "end", "-", text=_DOMAIN) == ""
-    # What the message says helps.
+    # The message's remedy helps.
     root.install(packages["vmmnet-control"])
     with pytest.raises(tools.CommandFailed, match="it is not what 'vmmnet libvirt define'"):
         root.run(HOOK, "guest", "prepare", "begin", "-", text=_DOMAIN)

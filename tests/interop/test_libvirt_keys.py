@@ -24,7 +24,7 @@ _MAC = "52:54:00:00:00:01"
 _UUID, _SECRET = "00000000-0000-4000-9000-000000000001", "00000000-0000-4000-a000-{:012}"
 _KEYS = f"/run/vmmnet/libvirt/keys/{_UUID}"
 _SWITCH = f"<vmmnet:cvsw secret='{_SECRET.format(1)}' miss='drop'/>"
-# What libvirt tells of a start that has begun: keys are there.
+# A hook that looks at the keys while a VM starts.
 _WATCH = f"""#!/bin/sh
 cat >/dev/null
 [ $2 != start ] || ls -ln {_KEYS} >/run/keys-at-start 2>&1

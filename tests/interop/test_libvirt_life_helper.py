@@ -12,10 +12,11 @@ import pytest
 from vmmnet.libvirt import expand
 from vmmnet.testbed import wait
 from vmmnet.testbed.libvirt_life import Site, Vm
+from vmmnet.testbed.libvirtd import HELPER_PID_FILE
 from vmmnet.testbed.net import Network
 
 ONE, TWO = Vm(1), Vm(2)
-_KILL = "kill -KILL $(cat /run/vmmnet-hostd.service)"
+_KILL = f"kill -KILL $(cat {HELPER_PID_FILE})"
 _REMEDY = "/run/vmmnet/hostd.sock: nobody listens there: 'systemctl start vmmnet-hostd'"
 
 

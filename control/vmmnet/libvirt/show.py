@@ -41,7 +41,7 @@ def _all(daemon: connect.Daemon) -> tuple[list[State], dict[str, str]]:
         except Refused as error:
             wrong[name] = str(error)
             continue
-        # What is claimed for one that has lost its element is worth to be seen.
+        # A domain that has lost its element may still have claims.
         if each.net is not None or (each.here is not None and each.here.note is not None):
             found.append(each)
     return found, wrong

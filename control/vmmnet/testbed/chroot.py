@@ -40,7 +40,7 @@ _OWN = (
     *("/var/lib/dpkg", "/var/lib/apt", "/var/cache/apt", "/var/cache/debconf", "/var/log"),
     *("/var/cache/ldconfig", "/etc/ld.so.cache"),
 )
-# What users have changed in configuration stays, as without a terminal nobody can say.
+# Changed configuration stays: without a terminal dpkg can ask nobody.
 _APT = (
     *("apt-get", "--yes", "--no-install-recommends"),
     *("-o", "Dpkg::Options::=--force-confold"),

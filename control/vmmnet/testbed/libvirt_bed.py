@@ -25,7 +25,7 @@ from vmmnet.hostvlan import mac as macs
 from vmmnet.hostvlan.entry import Entry
 from vmmnet.hostvlan.table import Table
 
-from . import hostd, paths, qemu, wait
+from . import paths, qemu
 from .libvirtd import GUESTS, Host, built
 from .net import Network
 
@@ -78,7 +78,7 @@ _HANDED = f"""
 </domain>
 """
 
-# What a package would have in /usr/bin, and stand-ins for SELinux's tools.
+# The package's programs of /usr/bin, and stand-ins for SELinux's tools.
 _PROGRAMS = {
     "vmmnet": f'PYTHONPATH={paths.ROOT}/control exec /usr/bin/python3 -m vmmnet "$@"',
     "semanage": '[ "$*" = "fcontext -a -t virt_content_t $5" ] && echo "$5" >>/run/fcontext',
@@ -204,14 +204,7 @@ class Bed:
 
     def start_hostd(self) -> None:
         """Start the helper; ``services`` ends it."""
-        program = built(hostd.binary())
-        with contextlib.ExitStack() as stack:
-            out = stack.enter_context((paths.LOGS / "hostd-faults.log").open("wb"))
-            child = stack.enter_context(self.host.service([program], out))
-            wait.accepting(
-                self.host.path("/run/vmmnet/hostd.sock"), lambda: child.poll() is not None
-            )
-            self.services.push(stack.pop_all())
+        self.services.enter_context(self.host.run_hostd())
 
 
 def _prepare(host: Host) -> None:

@@ -27,15 +27,14 @@ from vmmnet.hostvlan.entry import Entry
 from vmmnet.hostvlan.table import Table
 from vmmnet.libvirt import expand, names
 
-from . import hostd, paths, qemu, tools, wait
-from .libvirtd import Host
+from . import hostd, qemu, tools, wait
+from .libvirtd import HELPER_PID_FILE, Host
 from .net import Namespace
 
 #: HostVLAN's table on hosts here.
 TABLE = "/var/lib/vmmnet/lnid.table"
 BRIDGE = "br0"
 _PREFIX = "2001:db8:1::"
-_SOCKET = "/run/vmmnet/hostd.sock"
 
 _DOMAIN = """
 <domain type='qemu'>
@@ -73,10 +72,8 @@ class Helper:
         self._host = host
         self._stack = contextlib.ExitStack()
         self._child: subprocess.Popen[bytes] | None = None
-        self.log = paths.LOGS / f"hostd-{host.name}.log"
 
     def __enter__(self) -> Self:
-        self.log.unlink(missing_ok=True)
         self.start()
         return self
 
@@ -85,13 +82,7 @@ class Helper:
 
     def start(self) -> None:
         """Start it, which does not run, and wait until it serves."""
-        with contextlib.ExitStack() as stack:
-            out = stack.enter_context(self.log.open("ab"))
-            child = stack.enter_context(self._host.service([hostd.binary()], out))
-            wait.accepting(self._host.path(_SOCKET), lambda: child.poll() is not None)
-            if child.poll() is not None:
-                raise RuntimeError(f"vmmnet-hostd ended:\n{self.log.read_text()}")
-            self._child, self._stack = child, stack.pop_all()
+        self._child = self._stack.enter_context(self._host.run_hostd())
 
     def stop(self) -> None:
         """End it, as systemd does; it may have ended."""
@@ -113,12 +104,12 @@ class Helper:
 
     def signal(self, name: str) -> None:
         """Send it a signal."""
-        pid = self._host.path("/run/vmmnet-hostd.service").read_text().strip()
+        pid = self._host.path(HELPER_PID_FILE).read_text().strip()
         self._host.run("kill", f"-{name}", pid)
 
     def shown(self) -> list[str]:
         """What it has registered, a line each."""
-        *lines, end = hostd.ask(self._host.path(_SOCKET), "show\n").splitlines()
+        *lines, end = hostd.ask(self._host.path(hostd.SOCKET), "show\n").splitlines()
         assert end == "ok"
         return lines
 

@@ -199,7 +199,7 @@ class World:
         try:
             yield
         finally:
-            self.helpers[host.name].enter_context(host.helper())
+            self.helpers[host.name].enter_context(host.run_hostd())
 
     def kill(self, host: Host) -> None:
         """End the VM's QEMU of a host at once."""
@@ -225,7 +225,7 @@ def world() -> Iterator[World]:
             network.connect(bridge, switch)
             bridge.add_address(f"2001:db8:1::{number}/64")
             helpers[name] = stack.enter_context(contextlib.ExitStack())
-            helpers[name].enter_context(host.helper())
+            helpers[name].enter_context(host.run_hostd())
             hosts.append(host)
             macs[name] = bridge.mac
         yield World(hosts[0], hosts[1], macs, node, interface, helpers)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
@@ -30,6 +31,10 @@ GUESTS, _GUESTS_ID = "libvirt-qemu", 64055
 BUILD = Path("/run/build")
 #: A folder in which QEMU's user may make files.
 GUESTS_FOLDER = Path("/run/guests")
+
+# nice becomes vmmnet-hostd, and Island.service names the file by what it runs.
+_NICE = "nice"
+HELPER_PID_FILE = f"/run/{_NICE}.service"
 
 # As Debian's package libvirt-daemon-system makes them.
 _USERS = {
@@ -75,12 +80,14 @@ class Host(Island):
         self._daemon = contextlib.ExitStack()
         #: What the daemon writes; the file is that of the last host of this name.
         self.daemon_log = paths.LOGS / f"{daemon}-{space.name}.log"
+        self.helper_log = paths.LOGS / f"hostd-{space.name}.log"
 
     def __enter__(self) -> Self:
         tools.require(self._name, "virsh")
         super().__enter__()
         try:
             self.daemon_log.unlink(missing_ok=True)
+            self.helper_log.unlink(missing_ok=True)
             settings = self.path("/etc/libvirt")
             settings.mkdir(exist_ok=True)
             for file, line in _USERS.items():
@@ -127,16 +134,19 @@ class Host(Island):
         self._daemon.close()
 
     @contextlib.contextmanager
-    def helper(self) -> Iterator[None]:
-        """Run vmmnet-hostd inside, where the hook and QEMU look for it."""
-        log = paths.LOGS / f"hostd-{self.name}.log"
+    def run_hostd(self) -> Iterator[subprocess.Popen[bytes]]:
+        """Run vmmnet-hostd inside, where the hook and QEMU look for it, for a block.
+
+        Its number there is in HELPER_PID_FILE.
+        """
+        log = self.helper_log
         # As its unit has it.
-        first: list[str | Path] = ["nice", "-n", "-20", hostd.binary()]
-        with log.open("ab") as out, self.service(first, out) as child:
+        command = [_NICE, "-n", "-20", built(hostd.binary())]
+        with log.open("ab") as out, self.service(command, out) as child:
             wait.accepting(self.path(hostd.SOCKET), lambda: child.poll() is not None)
             if child.poll() is not None:
                 raise RuntimeError(f"vmmnet-hostd does not serve:\n{log.read_text()}")
-            yield
+            yield child
 
     def virsh(self, *words: str | Path) -> str:
         """What virsh says."""

@@ -27,7 +27,7 @@ from vmmnet.hostvlan import mac as macs
 from vmmnet.hostvlan.entry import Entry
 from vmmnet.hostvlan.table import Table
 
-from . import cvsw, domain, hostd, mobility, paths, peers, wait
+from . import cvsw, domain, mobility, paths, peers
 from .agent import Channel
 from .cvsw import DECAP, GUEST, NORMAL, WIRE, Controller, encap, flow, output
 from .libvirtd import Host
@@ -179,20 +179,6 @@ _PREPARE = (
 )
 
 
-@contextlib.contextmanager
-def _helper(host: Host) -> Iterator[None]:
-    """vmmnet-hostd, where its unit has it run."""
-    run = Path("/run/vmmnet")
-    words: list[str | Path] = [hostd.binary(), "--socket", run / "hostd.sock"]
-    log = paths.LOGS / f"hostd-{host.name}.log"
-    with (
-        log.open("wb") as out,
-        host.service([*words, "--state", run / "hostd.state"], out) as child,
-    ):
-        wait.accepting(host.path(run / "hostd.sock"), lambda: child.poll() is not None)
-        yield
-
-
 def _host(stack: contextlib.ExitStack, space: Namespace, number: int, table: list[Entry]) -> Host:
     host: Host = stack.enter_context(Host(space, number))
     for file in (_TABLE, _KEY):
@@ -202,7 +188,7 @@ def _host(stack: contextlib.ExitStack, space: Namespace, number: int, table: lis
     with Table.change(host.path(_TABLE)) as change:
         for entry in table:
             change.set(entry)
-    stack.enter_context(_helper(host))
+    stack.enter_context(host.run_hostd())
     return host
 
 

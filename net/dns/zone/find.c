@@ -120,7 +120,7 @@ static bool look_for_wildcard(const ZoneView *view, ZoneFound *found)
     return look(view, name, 2 + encloser->name_len, &found->node);
 }
 
-/* Where the suffixes of @folded begin, the longest first. */
+/* Offsets of the suffixes of @name, the longest first. */
 static void find_suffixes(const DnsName *name, uint8_t start[])
 {
     unsigned at = 0;

@@ -16,7 +16,7 @@
 #include "net/dns/wire.h"
 #include "net/dns/zone/format.h"
 
-/* What is wrong with an image, for people */
+/* A fault of an image, for people */
 typedef struct ZoneFault {
     const char *what;           /* "the page's checksum is wrong"; constant */
     const char *where;          /* name of the section, or "header" */

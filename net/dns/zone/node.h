@@ -35,7 +35,7 @@ typedef struct ZoneTarget {
     bool is_glue;
 } ZoneTarget;
 
-/* Where in a node the next RRset is */
+/* A place between the RRsets of a node */
 typedef struct ZoneCursor {
     const ZoneNode *node;
     uint32_t next;

@@ -5,7 +5,7 @@
 #include "net/dns/zone/fold.h"
 #include "net/dns/zone/order.h"
 
-/* Where the suffix of so many labels begins. */
+/* Offsets of the suffixes of a name, by their labels. */
 static void find_labels(const DnsName *name, uint8_t start[])
 {
     unsigned at = 0;

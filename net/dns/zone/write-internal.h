@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of the writer share */
+/* Shared by the files of the writer */
 #ifndef NET_DNS_ZONE_WRITE_INTERNAL_H
 #define NET_DNS_ZONE_WRITE_INTERNAL_H
 

@@ -261,7 +261,7 @@ def test_a_nic_that_was_plugged_in_past_the_filter() -> None:
     )
     assert found.remedy == f"'vmmnet hostvlan attach vnet1 {B} --table /srv/t'"
     assert check(World(ebpf={B}), running=running) == []
-    # Who has no filter at all wants none.
+    # A domain without HostVLAN needs no filter.
     plain = expand(domain(SOCKETS))
     assert check(World(), plain, running=_plugged(expand(domain(SOCKETS)))) == []
 

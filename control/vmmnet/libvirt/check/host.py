@@ -116,7 +116,7 @@ class ThisHost:
     def filtered(self) -> set[str]:
         """``Host.filtered``."""
         try:
-            # What was attached to a tap of before is no filter on another one of that name.
+            # A program of a tap that is gone is no filter on another tap of that name.
             return {mac.text(each.mac) for each in twin.status() if each.here and each.whole}
         except (twin.TwinError, OSError):
             return set()

@@ -71,7 +71,7 @@ def _ping(host: Host) -> Iterator[Finding]:
         told = f"is '{first} {last}', without a group of QEMU's user, {user.name}: no ping"
         group = min(user.groups)
         if first <= last:
-            # Who may ping today still may.
+            # The remedy takes the right from nobody.
             first, last = min(first, group), max(last, group)
         else:
             first = last = group

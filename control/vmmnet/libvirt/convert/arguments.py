@@ -17,7 +17,7 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from .. import names
 
-# What the first word of a value is, if it has no name.
+# The key of a value's first word, which may go without.
 _KINDS = {"-netdev": "type", "-device": "driver", "-object": "qom-type"}
 _SET = re.compile(r"([^.]+)\.([^.]+)\.([^=]+)=(.*)", re.DOTALL)
 # A comma of a value while the others are looked for; XML has no such character.

@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-# Who may read a file below it may pass; nobody else sees what VMs there are.
+# Users may pass to the file that is theirs, and not see which VMs there are.
 _PASS = 0o711
 
 

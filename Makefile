@@ -6,6 +6,7 @@
 #   make asan       lean, with sanitizers, and our qtests
 #   make bpf        HostVLAN's programs for interfaces of the host
 #   make ha         vmmnet-ha, the home agent: build/ha/vmmnet-ha
+#   make dns        the DNS server, its tools and the client library: build/dns
 #   make hostd      vmmnet-hostd, the root helper: build/hostd/vmmnet-hostd
 #   make guests     the guests' kernels, modules and system, fetched and built
 #   make deps       install the Debian packages that are missing [SECTIONS=]
@@ -45,7 +46,7 @@ source := configure $(wildcard qemu/src/.vmmnet/origin)
 build = @qemu/weave && $(PYTHON) qemu/build
 
 .DEFAULT_GOAL := all
-.PHONY: all full lean asan bpf ha hostd guests deps run run-migration run-cvsw check check-quick \
+.PHONY: all full lean asan bpf ha hostd dns guests deps run run-migration run-cvsw check check-quick \
         bench install install-control install-ha install-hostd deb clean distclean
 
 all: $(or $(strip $(configured)),full)
@@ -77,6 +78,10 @@ ha:
 hostd:
 	@test -f build/hostd/build.ninja || meson setup build/hostd hostd >/dev/null
 	@ninja -C build/hostd
+
+dns:
+	@test -f build/dns/build.ninja || meson setup build/dns net/dns/programs >/dev/null
+	@ninja -C build/dns
 
 guests: ; @$(PYTHON) -m vmmnet.testbed.image
 

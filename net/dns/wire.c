@@ -40,7 +40,6 @@
 #define POINTERS_MAX    (DNS_LABELS_MAX + 1)    /* each label's, the root's */
 #define RR_FIXED_LEN    10      /* type, class, TTL, RDLENGTH */
 #define SOA_FIXED_LEN   20
-#define OPT_EDE         15
 #define SVCB_PRIORITY_LEN 2
 #define EDNS_DO         0x8000
 
@@ -528,7 +527,7 @@ int dns_rdata_edns(const DnsCursor *cursor, const DnsRr *rr, DnsEdns *edns)
             return -EBADMSG;
         }
         size = get16(option + 2);
-        if (get16(option) == OPT_EDE && size >= 2 && !edns->has_ede) {
+        if (get16(option) == DNS_OPTION_EDE && size >= 2 && !edns->has_ede) {
             edns->has_ede = true;
             edns->ede = get16(option + 4);
         }
@@ -796,7 +795,7 @@ int dns_builder_edns(DnsBuilder *b, const DnsEdns *edns)
     static const DnsName root = { .len = 1 };
     uint8_t option[6];
 
-    put16(option, OPT_EDE);
+    put16(option, DNS_OPTION_EDE);
     put16(option + 2, sizeof(edns->ede));
     put16(option + 4, edns->ede);
     return dns_builder_raw(b, DNS_SECTION_ADDITIONAL, &root, DNS_TYPE_OPT,

@@ -45,24 +45,45 @@ typedef enum DnsType {
     DNS_TYPE_CNAME = 5,
     DNS_TYPE_SOA = 6,
     DNS_TYPE_PTR = 12,
+    DNS_TYPE_HINFO = 13,
     DNS_TYPE_MX = 15,
     DNS_TYPE_TXT = 16,
     DNS_TYPE_AAAA = 28,
+    DNS_TYPE_SRV = 33,
+    DNS_TYPE_NAPTR = 35,
     DNS_TYPE_DNAME = 39,
     DNS_TYPE_OPT = 41,
     DNS_TYPE_DS = 43,
+    DNS_TYPE_SSHFP = 44,
     DNS_TYPE_RRSIG = 46,
+    DNS_TYPE_NSEC = 47,
+    DNS_TYPE_DNSKEY = 48,
+    DNS_TYPE_NSEC3 = 50,
+    DNS_TYPE_NSEC3PARAM = 51,
+    DNS_TYPE_TLSA = 52,
     DNS_TYPE_SVCB = 64,
     DNS_TYPE_HTTPS = 65,
     DNS_TYPE_TKEY = 249,    /* first of the meta types, RFC 6895 */
+    DNS_TYPE_TSIG = 250,
+    DNS_TYPE_IXFR = 251,
     DNS_TYPE_AXFR = 252,
     DNS_TYPE_MAILA = 254,   /* last of them before ANY */
     DNS_TYPE_ANY = 255,
+    DNS_TYPE_CAA = 257,
 } DnsType;
 
 enum {
     DNS_CLASS_IN = 1,
+    DNS_CLASS_CH = 3,
+    DNS_CLASS_NONE = 254,   /* RFC 2136 */
+    DNS_CLASS_ANY = 255,
 };
+
+typedef enum DnsOpcode {
+    DNS_OPCODE_QUERY = 0,
+    DNS_OPCODE_NOTIFY = 4,  /* RFC 1996 */
+    DNS_OPCODE_UPDATE = 5,  /* RFC 2136 */
+} DnsOpcode;
 
 typedef enum DnsRcode {
     DNS_RCODE_NOERROR = 0,
@@ -71,16 +92,49 @@ typedef enum DnsRcode {
     DNS_RCODE_NXDOMAIN = 3,
     DNS_RCODE_NOTIMP = 4,
     DNS_RCODE_REFUSED = 5,
+    DNS_RCODE_YXDOMAIN = 6,
+    DNS_RCODE_YXRRSET = 7,
+    DNS_RCODE_NXRRSET = 8,
+    DNS_RCODE_NOTAUTH = 9,
+    DNS_RCODE_NOTZONE = 10,
     DNS_RCODE_BADVERS = 16, /* extended: upper bits travel in OPT */
+    DNS_RCODE_BADCOOKIE = 23,
 } DnsRcode;
 
 /* Extended DNS Errors, RFC 8914 section 4 */
 typedef enum DnsEde {
     DNS_EDE_OTHER = 0,
+    DNS_EDE_UNSUPPORTED_DNSKEY_ALGORITHM = 1,
+    DNS_EDE_UNSUPPORTED_DS_DIGEST = 2,
+    DNS_EDE_STALE_ANSWER = 3,
+    DNS_EDE_FORGED_ANSWER = 4,
+    DNS_EDE_DNSSEC_INDETERMINATE = 5,
+    DNS_EDE_DNSSEC_BOGUS = 6,
+    DNS_EDE_SIGNATURE_EXPIRED = 7,
+    DNS_EDE_SIGNATURE_NOT_YET_VALID = 8,
+    DNS_EDE_DNSKEY_MISSING = 9,
+    DNS_EDE_RRSIGS_MISSING = 10,
+    DNS_EDE_NO_ZONE_KEY_BIT = 11,
+    DNS_EDE_NSEC_MISSING = 12,
+    DNS_EDE_CACHED_ERROR = 13,
+    DNS_EDE_NOT_READY = 14,
     DNS_EDE_BLOCKED = 15,
+    DNS_EDE_PROHIBITED = 18,
+    DNS_EDE_NOT_AUTHORITATIVE = 20,
+    DNS_EDE_NOT_SUPPORTED = 21,
     DNS_EDE_NO_REACHABLE_AUTHORITY = 22,
     DNS_EDE_NETWORK_ERROR = 23,
+    DNS_EDE_INVALID_DATA = 24,
 } DnsEde;
+
+/* EDNS options */
+enum {
+    DNS_OPTION_NSID = 3,        /* RFC 5001 */
+    DNS_OPTION_COOKIE = 10,     /* RFC 7873 */
+    DNS_OPTION_KEEPALIVE = 11,  /* RFC 7828 */
+    DNS_OPTION_PADDING = 12,    /* RFC 7830 */
+    DNS_OPTION_EDE = 15,        /* RFC 8914 */
+};
 
 typedef enum DnsSection {
     DNS_SECTION_ANSWER,

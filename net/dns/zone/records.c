@@ -16,11 +16,6 @@
  */
 #define SUFFIX_AT_MAX   0x2000
 
-enum {
-    TYPE_MX = 15,
-    TYPE_SRV = 33,
-};
-
 /* RDATA of RFC 1035: octets, then names that may be compressed, then octets */
 typedef struct Layout {
     uint16_t type;
@@ -34,7 +29,7 @@ static const Layout layouts[] = {
     { DNS_TYPE_CNAME, 0, 1, 0 },
     { DNS_TYPE_SOA, 0, 2, 20 },
     { DNS_TYPE_PTR, 0, 1, 0 },
-    { TYPE_MX, 2, 1, 0 },
+    { DNS_TYPE_MX, 2, 1, 0 },
 };
 
 int zone_wire_name(const uint8_t *wire, size_t len, DnsName *name)
@@ -65,9 +60,9 @@ int zone_target_of(const ZoneRecord *record)
     switch (record->type) {
     case DNS_TYPE_NS:
         return 0;
-    case TYPE_MX:
+    case DNS_TYPE_MX:
         return 2;
-    case TYPE_SRV:
+    case DNS_TYPE_SRV:
         return 6;
     default:
         return -1;

@@ -28,11 +28,6 @@
 #define RRSETS_MAX      UINT8_MAX
 #define NODES_MAX       (UINT32_MAX - 1)
 
-enum {
-    TYPE_NSEC = 47,
-    TYPE_NSEC3 = 50,
-};
-
 int zone_writer_room(ZoneWriter *w, uint64_t len)
 {
     uint64_t need = w->end + len;
@@ -322,10 +317,10 @@ static uint8_t flag_of(ZoneWriter *w, const DnsName *owner, uint16_t type)
         return owner->labels > w->about.origin.labels ? ZONE_NODE_CUT : 0;
     case DNS_TYPE_DNAME:
         return ZONE_NODE_DNAME;
-    case TYPE_NSEC:
+    case DNS_TYPE_NSEC:
         w->flags |= ZONE_HAS_NSEC;
         return ZONE_NODE_NSEC;
-    case TYPE_NSEC3:
+    case DNS_TYPE_NSEC3:
         w->flags |= ZONE_HAS_NSEC3;
         return ZONE_NODE_NSEC3;
     default:

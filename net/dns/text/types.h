@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Mnemonics of types, classes and other numbers; RFC 3597 section 5 */
+#ifndef NET_DNS_TEXT_TYPES_H
+#define NET_DNS_TEXT_TYPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define DNS_MNEMONIC_MAX    12  /* octets with the NUL */
+
+/**
+ * dns_type_from_text: "AAAA", "TYPE28"; case is ignored
+ *
+ * Returns: the type, or -1 if the @len octets are none.
+ */
+int dns_type_from_text(const char *text, size_t len);
+
+/** dns_type_to_text: the mnemonic, or TYPEn.  Returns: its length. */
+size_t dns_type_to_text(uint16_t type, char text[DNS_MNEMONIC_MAX]);
+
+/**
+ * dns_class_from_text: "IN", "CH", "HS", "CLASS1"; case is ignored
+ *
+ * Returns: the class, or -1 if the @len octets are none.
+ */
+int dns_class_from_text(const char *text, size_t len);
+
+/** dns_class_to_text: the mnemonic, or CLASSn.  Returns: its length. */
+size_t dns_class_to_text(uint16_t rrclass, char text[DNS_MNEMONIC_MAX]);
+
+/**
+ * dns_algorithm_from_text: "ECDSAP256SHA256": DNSSEC, RFC 8624
+ *
+ * Returns: the number, or -1.
+ */
+int dns_algorithm_from_text(const char *text, size_t len);
+
+/** dns_cert_type_from_text: "PKIX": RFC 4398 section 2.1.  Or -1. */
+int dns_cert_type_from_text(const char *text, size_t len);
+
+#endif /* NET_DNS_TEXT_TYPES_H */

@@ -29,7 +29,9 @@ typedef enum DnsFieldKind {
     DNS_FIELD_TTL,              /* 32 bits; in text units as 1h30m are good */
     DNS_FIELD_TIME,             /* 32 bits; YYYYMMDDHHmmSS, RFC 4034 3.2 */
     DNS_FIELD_TYPE,             /* 16 bits; a mnemonic or TYPEn */
-    DNS_FIELD_ALGORITHM,        /* 8 bits; DNSSEC algorithm or its mnemonic */
+    /* Numbers that may have a mnemonic in text */
+    DNS_FIELD_ALGORITHM,        /* 8 bits; of DNSSEC */
+    DNS_FIELD_DIGEST_TYPE,      /* 8 bits; of DS */
     DNS_FIELD_CERT_TYPE,        /* 16 bits; RFC 4398 2.1 */
     DNS_FIELD_KEY_FLAGS,        /* 16 bits; of KEY, RFC 2535 3.1.2 */
     DNS_FIELD_KEY_PROTOCOL,     /* 8 bits; RFC 2535 7.1 */
@@ -47,8 +49,10 @@ typedef enum DnsFieldKind {
     DNS_FIELD_LONG_STRING,      /* up to the end, without a length; quoted */
     DNS_FIELD_BASE64,           /* up to the end, one octet or more */
     DNS_FIELD_BASE64_MAYBE,     /* up to the end, may be nothing */
+    DNS_FIELD_BASE64_DASH,      /* the same, "-" for nothing */
     DNS_FIELD_HEX,              /* up to the end, one octet or more */
-    DNS_FIELD_HEX_MAYBE,        /* up to the end, may be nothing */
+    DNS_FIELD_DS_DIGEST,        /* the same, as long as the digest type says */
+    DNS_FIELD_ZONE_DIGEST,      /* the same for ZONEMD, RFC 8976 2.2.4 */
     DNS_FIELD_SALT,             /* a length octet before; "-" for nothing */
     DNS_FIELD_HASH32,           /* a length octet before, base32hex */
     DNS_FIELD_BITMAP,           /* types, RFC 4034 4.1.2; may be empty */
@@ -61,10 +65,11 @@ typedef enum DnsFieldKind {
     DNS_FIELD_APL,              /* RFC 3123 */
     DNS_FIELD_SVC_PARAMS,       /* RFC 9460 2.1 */
     /* Those that follow from a field before them */
-    DNS_FIELD_GATEWAY,          /* IPSECKEY, RFC 4025: by the octet 1 */
-    DNS_FIELD_RELAY,            /* AMTRELAY, RFC 8777: by the octet 1 */
-    DNS_FIELD_HIP,              /* RFC 8005: head, HIT and key */
-    DNS_FIELD_A6,               /* RFC 2874: prefix length and suffix */
+    DNS_FIELD_GATEWAY,          /* IPSECKEY, RFC 4025 2.5: by the octet 1 */
+    DNS_FIELD_RELAY_TYPE,       /* AMTRELAY, RFC 8777 4.2.2: a bit, 7 bits */
+    DNS_FIELD_RELAY,            /* by those */
+    DNS_FIELD_HIP,              /* RFC 8005 5: head, HIT and key */
+    DNS_FIELD_A6,               /* RFC 2874 3.1: prefix length and suffix */
     DNS_FIELD_A6_NAME,          /* is there unless the prefix length is 0 */
 } DnsFieldKind;
 

@@ -66,8 +66,8 @@ typedef struct DnsMasterState {
     DnsName origin;
     DnsName owner;              /* of the last record */
     bool has_owner;
-    bool has_default_ttl;       /* $TTL, RFC 2308 section 4 */
-    bool has_last_ttl;          /* the last one stated, or SOA's minimum */
+    bool has_default_ttl;       /* $TTL, RFC 2308 4; or of a SOA without one */
+    bool has_last_ttl;          /* the last one stated, RFC 1035 5.1 */
     uint32_t default_ttl;
     uint32_t last_ttl;
     uint64_t line;              /* of what comes next, from 1 */

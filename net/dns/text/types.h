@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "net/dns/rrtype.h"
+
 #define DNS_MNEMONIC_MAX    12  /* octets with the NUL */
 
 /**
@@ -29,13 +31,12 @@ int dns_class_from_text(const char *text, size_t len);
 size_t dns_class_to_text(uint16_t rrclass, char text[DNS_MNEMONIC_MAX]);
 
 /**
- * dns_algorithm_from_text: "ECDSAP256SHA256": DNSSEC, RFC 8624
+ * dns_number_from_text: the mnemonic of a number, as "ECDSAP256SHA256"
+ * @kind: DNS_FIELD_ALGORITHM, _DIGEST_TYPE, _CERT_TYPE, _KEY_PROTOCOL, or
+ * _KEY_FLAGS, of which "|" puts several together
  *
- * Returns: the number, or -1.
+ * Returns: the number, or -1.  Digits are not looked at.
  */
-int dns_algorithm_from_text(const char *text, size_t len);
-
-/** dns_cert_type_from_text: "PKIX": RFC 4398 section 2.1.  Or -1. */
-int dns_cert_type_from_text(const char *text, size_t len);
+int dns_number_from_text(DnsFieldKind kind, const char *text, size_t len);
 
 #endif /* NET_DNS_TEXT_TYPES_H */

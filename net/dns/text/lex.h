@@ -36,6 +36,11 @@ typedef struct DnsFault {
     char text[DNS_FAULT_MAX];   /* graphic ASCII and blanks only */
 } DnsFault;
 
+typedef struct DnsLexPlace {
+    uint64_t line;
+    uint32_t column;
+} DnsLexPlace;
+
 /* The text must outlive it. */
 typedef struct DnsLex {
     const char *at;
@@ -43,6 +48,7 @@ typedef struct DnsLex {
     const char *line_start;
     uint64_t line;              /* of @at, from 1 */
     unsigned depth;             /* of parentheses */
+    DnsLexPlace open;           /* the outermost one */
     bool at_end;                /* the last token was DNS_TOKEN_END */
     /*
      * The text goes on behind @end.  A record that is not whole before it
@@ -53,7 +59,11 @@ typedef struct DnsLex {
     DnsFault *fault;
 } DnsLex;
 
-/** dns_lex_init: at the beginning of a line, which has the number @line. */
+/**
+ * dns_lex_init: at the beginning of a line, which has the number @line
+ *
+ * A byte order mark of UTF-8 before line 1 is passed.
+ */
 void dns_lex_init(DnsLex *lex, const char *text, size_t len, uint64_t line,
                   DnsFault *fault);
 

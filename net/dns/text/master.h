@@ -68,6 +68,7 @@ typedef struct DnsMasterState {
     bool has_owner;
     bool has_default_ttl;       /* $TTL, RFC 2308 4; or of a SOA without one */
     bool has_last_ttl;          /* the last one stated, RFC 1035 5.1 */
+    bool is_open;               /* an included file may have a $TTL */
     uint32_t default_ttl;
     uint32_t last_ttl;
     uint64_t line;              /* of what comes next, from 1 */
@@ -80,7 +81,7 @@ typedef struct DnsMasterState {
  * is looked for beside the one that includes it.
  *
  * Returns: 0; what record() stopped it with; -ECANCELED if error() did;
- * -EINVAL if errors were reported (warnings are none); a negative errno if a
+ * -EINVAL if errors were reported (warnings are none); a negative errno if the
  * file cannot be read, which is reported as well; or -ENOMEM.
  */
 int dns_master_read(const DnsMasterOps *ops, void *opaque,
@@ -105,11 +106,13 @@ int dns_master_parse(const DnsMasterOps *ops, void *opaque,
  * @state: that of the beginning of @text; on return of the place found
  * @at_least: octets before it
  *
- * The place is at a line that states its owner, under a $TTL (without one,
- * RFC 1035 gives records the TTL of the one before), so nothing else than
- * directives before it matters, which this reads.  It goes over the text at
- * memory's speed, does not look into records, and reports no errors:
- * dns_master_parse() does.
+ * The place is a line that states its owner, and its TTL unless there is a
+ * $TTL: so only directives before it matter, which this reads, and the SOA
+ * record if that comes first.  Other records are not looked into: text is gone
+ * over at nearly memory's speed.  Behind an $INCLUDE there is no place up to
+ * the next $TTL, as the included file may have one.
+ *
+ * Nothing is reported: dns_master_parse() does that.
  *
  * Returns: octets before the place; @len if there is none.
  */

@@ -12,8 +12,8 @@
 #include "net/dns/wire.h"
 
 #define DNS_RDATA_MAX       UINT16_MAX
-/* Every octet of a string as \DDD, each in quotes of its own, with a NUL */
-#define DNS_RDATA_TEXT_MAX  (4 * DNS_RDATA_MAX + 64)
+/* A bitmap of all types as TYPEn, beside a name */
+#define DNS_RDATA_TEXT_MAX  (10 * (DNS_RDATA_MAX + 1) + 2 * DNS_NAME_TEXT_MAX)
 
 /* How a record's RDATA is to be read */
 typedef struct DnsRdataText {

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * RDATA from text
+ *
+ * Theory of operation
+ * ===================
+ *
+ * The layout of the type says which fields there are; each field takes the
+ * tokens that are its own, one token is looked ahead, and the end of the
+ * record must follow the last field.  What was read is then checked as if it
+ * came from the network, so text cannot make RDATA that a secondary refuses.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "net/dns/text/codes.h"
+#include "net/dns/text/number.h"
+#include "net/dns/text/rdata-internal.h"
+#include "net/dns/text/types.h"
+
+/* RFC 3597 section 5: "\\# LENGTH HEX..." */
+static int read_generic(DnsRdataReader *r)
+{
+    DnsDecoder d = { .code = DNS_CODE_HEX };
+    int64_t len;
+
+    dns_reader_next(r);
+    if (dns_reader_word(r, "the number of octets")) {
+        return -EINVAL;
+    }
+    len = dns_number_parse(r->token.text, r->token.len, DNS_RDATA_MAX);
+    if (len < 0) {
+        return dns_reader_wrong(r, "number of octets from 0 to 65535");
+    }
+    dns_reader_next(r);
+    while (!dns_reader_is_end(r)) {
+        if (dns_read_digits(r, &d, "hex")) {
+            return -EINVAL;
+        }
+        dns_reader_next(r);
+    }
+    if (!dns_decode_end(&d) || r->len != (size_t)len) {
+        return dns_fault(r->lex, r->token.text, "\\# says %u octets, but "
+                         "there are %zu%s", (unsigned)len, r->len,
+                         dns_decode_end(&d) ? "" : " and a half");
+    }
+    return 0;
+}
+
+static bool is_generic(const DnsToken *token)
+{
+    return token->kind == DNS_TOKEN_WORD && token->len == 2 &&
+           !memcmp(token->text, "\\#", 2);
+}
+
+static int read_fields(DnsRdataReader *r)
+{
+    for (const uint8_t *kind = r->type->fields; *kind; kind++) {
+        if (dns_read_field(r, *kind)) {
+            return -EINVAL;
+        }
+    }
+    switch (r->token.kind) {
+    case DNS_TOKEN_END:
+        return 0;
+    case DNS_TOKEN_BAD:
+        return -EINVAL;
+    default:
+        return dns_token_fault(r->lex, &r->token, "is too much: the %s record "
+                               "is whole before it", r->type_name);
+    }
+}
+
+/* These are right as soon as they are read. */
+static bool is_simple(const DnsRrType *type)
+{
+    switch (type->type) {
+    case DNS_TYPE_A:
+    case DNS_TYPE_AAAA:
+    case DNS_TYPE_NS:
+        return true;
+    default:
+        return false;
+    }
+}
+
+int dns_rdata_read(DnsLex *lex, const DnsRdataText *how, uint8_t *rdata)
+{
+    char name[DNS_MNEMONIC_MAX];
+    const DnsRrType *type = dns_rrtype(how->type, how->rrclass);
+    DnsRdataReader r = {
+        .lex = lex, .origin = how->origin, .out = rdata, .type = type,
+        .type_name = type->name[0] ? type->name : name,
+        .has_pairs = type->fields[2] == DNS_FIELD_SVC_PARAMS,
+    };
+    bool generic;
+
+    if (!type->name[0]) {
+        dns_type_to_text(how->type, name);
+    }
+    dns_reader_next(&r);
+    generic = is_generic(&r.token);
+    if (generic ? read_generic(&r) : read_fields(&r)) {
+        return -EINVAL;
+    }
+    if ((generic || !is_simple(type)) &&
+        dns_rdata_check(how->type, how->rrclass, rdata, r.len)) {
+        return dns_fault(lex, r.token.text, "that is not the data of a %s "
+                         "record: its parts do not fit together",
+                         r.type_name);
+    }
+    return r.len;
+}
+
+int dns_rdata_from_text(const DnsRdataText *how, const char *text, size_t len,
+                        uint8_t *rdata, DnsFault *fault)
+{
+    DnsLex lex;
+    int ret;
+
+    fault->line = 0;
+    dns_lex_init(&lex, text, len, 1, fault);
+    ret = dns_rdata_read(&lex, how, rdata);
+    if (ret >= 0 && dns_lex_begin(&lex)) {
+        return dns_fault(&lex, lex.at, "the data of one record is one line");
+    }
+    return ret;
+}

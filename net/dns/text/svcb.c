@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Parameters of SVCB and HTTPS records, RFC 9460 sections 2.1 and 7
+ *
+ * A parameter is read behind those that are there, and then goes to where its
+ * key belongs.  keyN="..." stands for the octets of any value as they are.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "net/dns/text/number.h"
+#include "net/dns/text/rdata-internal.h"
+#include "net/packet/octets.h"
+
+#define HEAD        4           /* key, length */
+#define KEY_MAX     UINT16_MAX
+
+enum {
+    MANDATORY,
+    ALPN,
+    NO_DEFAULT_ALPN,
+    PORT,
+    IPV4HINT,
+    ECH,
+    IPV6HINT,
+    DOHPATH,
+    NAMED_KEYS,
+};
+
+static const char *const names[NAMED_KEYS] = {
+    "mandatory", "alpn", "no-default-alpn", "port", "ipv4hint", "ech",
+    "ipv6hint", "dohpath",
+};
+
+/* A parameter in text: its key as a number, its value without quotes */
+typedef struct Pair {
+    int key;
+    bool is_generic;            /* keyN: the value has no syntax */
+    const char *value;
+    size_t len;
+} Pair;
+
+/* --- reading ------------------------------------------------------------- */
+
+static int key_from_text(const char *text, size_t len, bool *is_generic)
+{
+    for (int key = 0; key < NAMED_KEYS; key++) {
+        if (strlen(names[key]) == len && !memcmp(names[key], text, len)) {
+            *is_generic = false;
+            return key;
+        }
+    }
+    *is_generic = true;
+    if (len < 4 || memcmp(text, "key", 3) || (text[3] == '0' && len > 4)) {
+        return -1;
+    }
+    return dns_number_parse(text + 3, len - 3, KEY_MAX - 1);
+}
+
+static int split_pair(DnsRdataReader *r, Pair *pair)
+{
+    const char *text = r->token.text, *end = text + r->token.len;
+    const char *equals = memchr(text, '=', r->token.len);
+    const char *name_end = equals ? equals : end;
+
+    pair->key = key_from_text(text, name_end - text, &pair->is_generic);
+    if (pair->key < 0) {
+        return dns_token_fault(r->lex, &r->token, "has no key of RFC 9460: "
+                               "alpn, port and so on, or keyNNNNN");
+    }
+    pair->value = equals ? equals + 1 : end;
+    pair->len = end - pair->value;
+    if (pair->len >= 2 && *pair->value == '"') {
+        pair->value++;
+        pair->len -= 2;
+    }
+    return 0;
+}
+
+/* One item of a list up to its comma; false behind the last one. */
+static bool next_item(Pair *pair, const char **item, size_t *len)
+{
+    const char *comma;
+
+    if (!pair->value) {
+        return false;
+    }
+    comma = memchr(pair->value, ',', pair->len);
+    *item = pair->value;
+    *len = comma ? (size_t)(comma - pair->value) : pair->len;
+    pair->len -= comma ? *len + 1 : 0;
+    pair->value = comma ? comma + 1 : NULL;
+    return true;
+}
+
+static int bad_value(DnsRdataReader *r, const char *what)
+{
+    return dns_token_fault(r->lex, &r->token, "has a value that is no %s",
+                           what);
+}
+
+static int read_port(DnsRdataReader *r, const Pair *pair)
+{
+    int64_t port = dns_number_parse(pair->value, pair->len, UINT16_MAX);
+    uint8_t *to = dns_reader_room(r, 2);
+
+    if (!to || port < 0) {
+        return bad_value(r, "port from 0 to 65535");
+    }
+    packet_put16(to, port);
+    return 0;
+}
+
+static int read_hints(DnsRdataReader *r, Pair *pair)
+{
+    bool is_ipv4 = pair->key == IPV4HINT;
+    const char *item;
+    size_t len;
+
+    while (next_item(pair, &item, &len)) {
+        uint8_t *to = dns_reader_room(r, is_ipv4 ? 4 : 16);
+
+        if (!to || !(is_ipv4 ? dns_ipv4_parse(item, len, to) :
+                     dns_ipv6_parse(item, len, to))) {
+            return bad_value(r, is_ipv4 ? "list of IPv4 addresses" :
+                             "list of IPv6 addresses");
+        }
+    }
+    return 0;
+}
+
+/* Section 8: in the order of the keys, whatever the text's is */
+static int read_mandatory(DnsRdataReader *r, Pair *pair)
+{
+    uint8_t *keys = r->out + r->len;
+    const char *item;
+    size_t len;
+
+    while (next_item(pair, &item, &len)) {
+        bool is_generic;
+        int key = key_from_text(item, len, &is_generic);
+        uint8_t *to = dns_reader_room(r, 2);
+
+        if (!to || key < 0) {
+            return bad_value(r, "list of keys");
+        }
+        while (to > keys && packet_get16(to - 2) > key) {
+            memcpy(to, to - 2, 2);
+            to -= 2;
+        }
+        packet_put16(to, key);
+    }
+    return 0;
+}
+
+static int read_ech(DnsRdataReader *r, const Pair *pair)
+{
+    DnsDecoder d = { .code = DNS_CODE_BASE64 };
+    size_t most = dns_decode_most(&d, pair->value, pair->len);
+    uint8_t *to = dns_reader_room(r, most);
+
+    if (!to || dns_decode(&d, pair->value, pair->len, to) < 0 ||
+        !dns_decode_end(&d)) {
+        return bad_value(r, "base64");
+    }
+    return 0;
+}
+
+/*
+ * Appendix A.1: a list within a string, so a comma of an item has "\\," in
+ * the file.  The octet before an item becomes its length.
+ */
+static int read_alpn(DnsRdataReader *r, const Pair *pair)
+{
+    uint8_t *head = dns_reader_room(r, 1), *from, *end, *to;
+
+    if (!head || dns_read_octets(r, pair->value, pair->len,
+                                 DNS_RDATA_MAX) < 0) {
+        return -EINVAL;
+    }
+    from = to = head + 1;
+    end = r->out + r->len;
+    for (;;) {
+        while (from < end && *from != ',') {
+            from += *from == '\\' && end - from > 1;
+            *to++ = *from++;
+        }
+        if (to - head < 2 || to - head > 1 + UINT8_MAX) {
+            return bad_value(r, "list of protocols of 1 to 255 octets");
+        }
+        *head = to - head - 1;
+        if (from == end) {
+            break;
+        }
+        from++;
+        head = to++;
+    }
+    r->len = to - r->out;
+    return 0;
+}
+
+static int read_value(DnsRdataReader *r, Pair *pair)
+{
+    switch (pair->is_generic ? NAMED_KEYS : pair->key) {
+    case MANDATORY:
+        return read_mandatory(r, pair);
+    case ALPN:
+        return read_alpn(r, pair);
+    case NO_DEFAULT_ALPN:
+        return pair->len ? bad_value(r, "value: it has none") : 0;
+    case PORT:
+        return read_port(r, pair);
+    case IPV4HINT:
+    case IPV6HINT:
+        return read_hints(r, pair);
+    case ECH:
+        return read_ech(r, pair);
+    default:
+        return dns_read_octets(r, pair->value, pair->len, UINT16_MAX) < 0 ?
+               -EINVAL : 0;
+    }
+}
+
+static void reverse(uint8_t *from, uint8_t *to)
+{
+    while (from < to) {
+        uint8_t octet = *from;
+
+        *from++ = *--to;
+        *to = octet;
+    }
+}
+
+/* What begins at @last goes to the place of its key among those before it. */
+static int sort_in(DnsRdataReader *r, size_t start, size_t last, int key)
+{
+    size_t at = start;
+
+    while (at < last && packet_get16(r->out + at) < key) {
+        at += HEAD + packet_get16(r->out + at + 2);
+    }
+    if (at == last) {
+        return 0;
+    }
+    if (packet_get16(r->out + at) == key) {
+        return dns_token_fault(r->lex, &r->token,
+                               "has a key that is there already");
+    }
+    reverse(r->out + at, r->out + last);
+    reverse(r->out + last, r->out + r->len);
+    reverse(r->out + at, r->out + r->len);
+    return 0;
+}
+
+static int read_param(DnsRdataReader *r, size_t start)
+{
+    size_t last = r->len;
+    uint8_t *head;
+    Pair pair;
+
+    if (dns_reader_word(r, "a parameter") || split_pair(r, &pair)) {
+        return -EINVAL;
+    }
+    head = dns_reader_room(r, HEAD);
+    if (!head || read_value(r, &pair)) {
+        return -EINVAL;
+    }
+    packet_put16(head, pair.key);
+    packet_put16(head + 2, r->len - last - HEAD);
+    if (sort_in(r, start, last, pair.key)) {
+        return -EINVAL;
+    }
+    dns_reader_next(r);
+    return 0;
+}
+
+int dns_read_svc_params(DnsRdataReader *r)
+{
+    size_t start = r->len;
+
+    while (!dns_reader_is_end(r)) {
+        if (read_param(r, start)) {
+            return -EINVAL;
+        }
+    }
+    return 0;
+}
+
+/* --- printing ------------------------------------------------------------ */
+
+static void put_key(DnsPrinter *p, unsigned key)
+{
+    if (key < NAMED_KEYS) {
+        dns_put_text(p, names[key], strlen(names[key]));
+    } else {
+        dns_put_text(p, "key", 3);
+        dns_put_number(p, key);
+    }
+}
+
+/* Both levels of escapes at once */
+static void put_alpn(DnsPrinter *p, const uint8_t *value, size_t len)
+{
+    dns_put_char(p, '"');
+    for (size_t at = 0; at < len; at += 1 + value[at]) {
+        if (at) {
+            dns_put_char(p, ',');
+        }
+        for (size_t i = 1; i <= value[at]; i++) {
+            uint8_t c = value[at + i];
+
+            if (c == ',') {
+                dns_put_text(p, "\\\\,", 3);
+            } else if (c == '\\') {
+                dns_put_text(p, "\\\\\\\\", 4);
+            } else {
+                dns_put_octet(p, c);
+            }
+        }
+    }
+    dns_put_char(p, '"');
+}
+
+static void put_list(DnsPrinter *p, unsigned key, const uint8_t *value,
+                     size_t len)
+{
+    size_t each = key == MANDATORY ? 2 : key == IPV4HINT ? 4 : 16;
+
+    for (size_t at = 0; at < len; at += each) {
+        if (at) {
+            dns_put_char(p, ',');
+        }
+        if (key == MANDATORY) {
+            put_key(p, packet_get16(value + at));
+        } else if (key == IPV4HINT) {
+            dns_put_ipv4(p, value + at);
+        } else {
+            dns_put_ipv6(p, value + at);
+        }
+    }
+}
+
+static void put_value(DnsPrinter *p, unsigned key, const uint8_t *value,
+                      size_t len)
+{
+    switch (key) {
+    case MANDATORY:
+    case IPV4HINT:
+    case IPV6HINT:
+        put_list(p, key, value, len);
+        break;
+    case ALPN:
+        put_alpn(p, value, len);
+        break;
+    case PORT:
+        dns_put_number(p, packet_get16(value));
+        break;
+    case ECH:
+        dns_put_base64(p, value, len);
+        break;
+    default:
+        dns_put_quoted(p, value, len);
+        break;
+    }
+}
+
+bool dns_put_svc_params(DnsPrinter *p, const DnsField *field)
+{
+    for (size_t at = 0; at < field->len; ) {
+        const uint8_t *param = field->start + at;
+        size_t len = packet_get16(param + 2);
+
+        if (at) {
+            dns_put_char(p, ' ');
+        }
+        put_key(p, packet_get16(param));
+        if (len) {
+            dns_put_char(p, '=');
+            put_value(p, packet_get16(param), param + HEAD, len);
+        }
+        at += HEAD + len;
+    }
+    return true;
+}

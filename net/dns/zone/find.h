@@ -17,6 +17,14 @@ typedef struct ZoneView {
     ZoneImage *layer[ZONE_LAYERS_MAX];  /* the last is the big one */
 } ZoneView;
 
+/* A name made ready for look-ups */
+typedef struct ZoneKey {
+    uint8_t len;
+    uint8_t labels;             /* without the root */
+    uint8_t start[DNS_LABELS_MAX + 1];  /* offsets of labels, then the root */
+    uint8_t wire[DNS_NAME_MAX]; /* in lower case */
+} ZoneKey;
+
 typedef enum ZoneFind {
     ZONE_FIND_EXACT,    /* @node is of that name */
     ZONE_FIND_CUT,      /* @node is the delegation above or of that name */
@@ -41,6 +49,19 @@ typedef struct ZoneFound {
  */
 ZoneFind zone_find(const ZoneView *view, const DnsName *name,
                    ZoneFound *found);
+
+/**
+ * zone_key_read: the uncompressed name that @len octets begin with
+ *
+ * Returns: false if there is none, or a label is a pointer.
+ */
+bool zone_key_read(ZoneKey *key, const uint8_t *wire, size_t len);
+
+/**
+ * zone_find_key: zone_find() for a name that is known to be within the origin
+ */
+ZoneFind zone_find_key(const ZoneView *view, const ZoneKey *key,
+                       ZoneFound *found);
 
 /**
  * zone_find_exact: the node of a name, also below a delegation

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Options of an OPT record, RFC 6891 section 6.1.2
+ *
+ * Reading: begin with query->options and query->options_len.  Writing: OPT is
+ * the last record of a reply, so an option is appended to the message and
+ * OPT's RDLENGTH grows.
+ */
+#ifndef NET_DNS_ANSWER_EDNS_H
+#define NET_DNS_ANSWER_EDNS_H
+
+#include "net/dns/wire.h"
+
+#define DNS_OPT_LEN             11  /* of OPT without options */
+#define DNS_OPTION_HEAD         4   /* code and length */
+#define DNS_OPTION_EDE_LEN      (DNS_OPTION_HEAD + 2)   /* without text */
+#define DNS_OPTION_COOKIE_MAX   (DNS_OPTION_HEAD + 40)
+#define DNS_OPTION_KEEPALIVE_LEN (DNS_OPTION_HEAD + 2)
+
+typedef struct DnsOption {
+    uint16_t code;              /* DNS_OPTION_... */
+    uint16_t len;
+    const uint8_t *data;
+} DnsOption;
+
+/* The rest of a list of options */
+typedef struct DnsOptions {
+    const uint8_t *next;
+    size_t left;
+} DnsOptions;
+
+/**
+ * dns_edns_next: the next option
+ *
+ * Returns: 1; 0 when there is none left; -EBADMSG if it is longer than what
+ * is left.  dns_query_read() has refused a query with such a list.
+ */
+int dns_edns_next(DnsOptions *options, DnsOption *option);
+
+/**
+ * dns_edns_find: the first option of a code
+ *
+ * Returns: false if there is none.
+ */
+bool dns_edns_find(const uint8_t *options, size_t len, uint16_t code,
+                   DnsOption *option);
+
+/**
+ * dns_edns_put_opt: OPT without options
+ * @to: DNS_OPT_LEN octets; the caller counts it in ARCOUNT
+ * @rcode: all 12 bits; the upper 8 go here
+ */
+void dns_edns_put_opt(uint8_t *to, uint16_t udp_size, uint16_t rcode,
+                      bool dnssec_ok);
+
+/**
+ * dns_edns_append: one option to the OPT that stands last in a message
+ * @len: of the message
+ * @room: for all of the message
+ * @opt_at: offset of OPT: info->opt_at of dns_answer(), not 0
+ *
+ * Returns: the message's new length; the old one if there is no room.
+ */
+size_t dns_edns_append(uint8_t *message, size_t len, size_t room,
+                       size_t opt_at, uint16_t code, const void *data,
+                       uint16_t data_len);
+
+/** dns_edns_append_ede: an Extended DNS Error without text, RFC 8914. */
+size_t dns_edns_append_ede(uint8_t *message, size_t len, size_t room,
+                           size_t opt_at, DnsEde ede);
+
+/**
+ * dns_edns_append_keepalive: RFC 7828; TCP only
+ * @timeout: in units of 100 ms
+ */
+size_t dns_edns_append_keepalive(uint8_t *message, size_t len, size_t room,
+                                 size_t opt_at, uint16_t timeout);
+
+/**
+ * dns_edns_keepalive_is_right: of a query, RFC 7828 section 3.2.1
+ *
+ * Returns: false if the option has data, which only a reply may have.
+ */
+bool dns_edns_keepalive_is_right(const DnsOption *option);
+
+#endif /* NET_DNS_ANSWER_EDNS_H */

@@ -49,10 +49,9 @@ static bool look_into_bucket(ZoneImage *image, const uint8_t *bucket,
     return false;
 }
 
-static bool look_into_image(ZoneImage *image, const uint8_t *folded,
-                            size_t len, ZoneNode *node)
+static bool look_into_image(ZoneImage *image, uint64_t hash,
+                            const uint8_t *folded, size_t len, ZoneNode *node)
 {
-    uint64_t hash = siphash_1_3(image->key, folded, len);
     uint64_t at = (hash >> 32) * image->buckets >> 32;
 
     for (unsigned step = 0; step <= ZONE_B_REACH; step++) {
@@ -75,15 +74,44 @@ static bool look_into_image(ZoneImage *image, const uint8_t *folded,
 
 /* --- all layers ----------------------------------------------------------- */
 
+/* Deltas that were made with the key of the image below share its hash. */
 static bool look(const ZoneView *view, const uint8_t *folded, size_t len,
                  ZoneNode *node)
 {
+    const uint64_t *key = NULL;
+    uint64_t hash = 0;
+
     for (unsigned i = 0; i < view->layers; i++) {
-        if (look_into_image(view->layer[i], folded, len, node)) {
+        ZoneImage *image = view->layer[i];
+
+        if (!key || key[0] != image->key[0]) {
+            key = image->key;
+            hash = siphash_1_3(key, folded, len);
+        }
+        if (look_into_image(image, hash, folded, len, node)) {
             return !(node->flags & ZONE_NODE_GONE);
         }
     }
     return false;
+}
+
+/* Without deltas the header says where the apex is. */
+static bool look_for_apex(const ZoneView *view, const uint8_t *folded,
+                          ZoneNode *node)
+{
+    ZoneImage *image = view->layer[view->layers - 1];
+
+    if (view->layers > 1) {
+        return look(view, folded, image->origin.len, node);
+    }
+    if (!zone_node_get(image, image->apex, node)) {
+        return false;
+    }
+    if (node->name_len != image->origin.len) {
+        zone_image_fail(image);
+        return false;
+    }
+    return true;
 }
 
 bool zone_find_exact(const ZoneView *view, const uint8_t *name, size_t len,
@@ -106,6 +134,15 @@ bool zone_view_failed(const ZoneView *view)
     return false;
 }
 
+bool zone_find_apex(const ZoneView *view, ZoneNode *node)
+{
+    const DnsName *origin = &view->layer[view->layers - 1]->origin;
+    uint8_t folded[DNS_NAME_MAX];
+
+    zone_fold(folded, origin->wire, origin->len);
+    return look_for_apex(view, folded, node);
+}
+
 /* "*" below the closest encloser, RFC 4592 section 3.3.1. */
 static bool look_for_wildcard(const ZoneView *view, ZoneFound *found)
 {
@@ -120,16 +157,24 @@ static bool look_for_wildcard(const ZoneView *view, ZoneFound *found)
     return look(view, name, 2 + encloser->name_len, &found->node);
 }
 
-/* Offsets of the suffixes of @name, the longest first. */
-static void find_suffixes(const DnsName *name, uint8_t start[])
+bool zone_key_read(ZoneKey *key, const uint8_t *wire, size_t len)
 {
     unsigned at = 0;
 
-    for (unsigned i = 0; i < name->labels; i++) {
-        start[i] = at;
-        at += 1 + name->wire[at];
+    len = len < DNS_NAME_MAX ? len : DNS_NAME_MAX;
+    for (key->labels = 0; at < len; key->labels++) {
+        key->start[key->labels] = at;
+        if (wire[at] > DNS_LABEL_MAX) {
+            return false;
+        }
+        if (!wire[at]) {
+            key->len = at + 1;
+            zone_fold(key->wire, wire, key->len);
+            return true;
+        }
+        at += 1 + wire[at];
     }
-    start[name->labels] = at;
+    return false;
 }
 
 /* The name is there, or the walk has come to the end of the zone's own. */
@@ -144,20 +189,19 @@ static ZoneFind stop_at(const ZoneNode *node, bool is_last)
     return node->flags & ZONE_NODE_DNAME ? ZONE_FIND_DNAME : ZONE_FIND_NONE;
 }
 
-static ZoneFind walk_down(const ZoneView *view, const DnsName *name,
+/* From the origin, which has @above labels less than the name, downwards. */
+static ZoneFind walk_down(const ZoneView *view, const ZoneKey *key,
                           unsigned above, ZoneFound *found)
 {
-    uint8_t folded[DNS_NAME_MAX];
-    uint8_t start[DNS_LABELS_MAX + 1];
-
-    zone_fold(folded, name->wire, name->len);
-    find_suffixes(name, start);
     for (unsigned i = above + 1; i-- > 0;) {
-        const uint8_t *suffix = folded + start[i];
+        const uint8_t *suffix = key->wire + key->start[i];
+        bool is_there = i == above ?
+                        look_for_apex(view, suffix, &found->node) :
+                        look(view, suffix, key->len - key->start[i],
+                             &found->node);
         ZoneFind stop;
 
-        if (!look(view, suffix, name->len - start[i], &found->node) ||
-            found->node.flags & ZONE_NODE_NSEC3) {
+        if (!is_there || found->node.flags & ZONE_NODE_NSEC3) {
             return look_for_wildcard(view, found) ? ZONE_FIND_WILDCARD
                                                   : ZONE_FIND_NONE;
         }
@@ -170,17 +214,28 @@ static ZoneFind walk_down(const ZoneView *view, const DnsName *name,
     return ZONE_FIND_NONE;
 }
 
-ZoneFind zone_find(const ZoneView *view, const DnsName *name,
-                   ZoneFound *found)
+ZoneFind zone_find_key(const ZoneView *view, const ZoneKey *key,
+                       ZoneFound *found)
 {
     const DnsName *origin = &view->layer[view->layers - 1]->origin;
     ZoneFind result;
 
-    if (!dns_name_within(name, origin)) {
-        return ZONE_FIND_OUTSIDE;
-    }
-    memset(found, 0, sizeof(*found));
-    result = walk_down(view, name, name->labels - origin->labels, found);
+    found->encloser.name = NULL;
+    found->encloser.name_len = 0;
+    found->encloser.flags = 0;
+    result = walk_down(view, key, key->labels - origin->labels, found);
     return zone_view_failed(view) || !found->encloser.name
            ? ZONE_FIND_FAILED : result;
+}
+
+ZoneFind zone_find(const ZoneView *view, const DnsName *name,
+                   ZoneFound *found)
+{
+    ZoneKey key;
+
+    if (!dns_name_within(name, &view->layer[view->layers - 1]->origin) ||
+        !zone_key_read(&key, name->wire, name->len)) {
+        return ZONE_FIND_OUTSIDE;
+    }
+    return zone_find_key(view, &key, found);
 }

@@ -71,6 +71,13 @@ ZoneFind zone_find_key(const ZoneView *view, const ZoneKey *key,
 bool zone_find_exact(const ZoneView *view, const uint8_t *name, size_t len,
                      ZoneNode *node);
 
+/**
+ * zone_find_apex: the node of the origin
+ *
+ * Returns: false if the image is damaged.
+ */
+bool zone_find_apex(const ZoneView *view, ZoneNode *node);
+
 /** zone_view_failed: is one of the images damaged? */
 bool zone_view_failed(const ZoneView *view);
 

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The answer section: RFC 1034 section 4.3.2, RFC 4592, RFC 6672
+ *
+ * An alias is followed through all zones of the table, as BIND and NSD do.
+ * Knot stays in the zone asked; a resolver that does not believe what comes
+ * from another zone asks again.
+ */
+#include "net/dns/answer/answering.h"
+#include "net/packet/octets.h"
+
+#define RR_HEAD     12
+#define RR_TTL      6
+
+static ReplyPut put_for(const Answering *a, ReplyOwner owner)
+{
+    return (ReplyPut) {
+        .section = DNS_SECTION_ANSWER,
+        .with_sigs = a->dnssec,
+        .ttl_max = UINT32_MAX,
+        .owner = owner,
+    };
+}
+
+static ReplyPut put_for_name(const Answering *a)
+{
+    return put_for(a, (ReplyOwner) { a->name_at, a->name->len });
+}
+
+/* --- aliases -------------------------------------------------------------- */
+
+/* Has the name at @at been looked up before?  Then aliases run in circles. */
+static bool is_known(const Answering *a, const DnsName *name)
+{
+    for (unsigned i = 0; i < a->aliases; i++) {
+        size_t at = a->alias_at[i];
+        DnsName before;
+
+        if (dns_name_parse(a->reply.out, a->reply.len, &at, &before) ||
+            dns_name_equal(&before, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What is looked up next stands at @at of the message. */
+static AnswerEnd follow(Answering *a, const DnsName *name, size_t at)
+{
+    if (a->aliases == ALIASES_MAX || at > 0x3fff) {
+        return END_ELSEWHERE;
+    }
+    a->alias_at[a->aliases++] = a->name_at;
+    if (is_known(a, name) ||
+        !zone_key_read(&a->alias, name->wire, name->len)) {
+        return END_ELSEWHERE;
+    }
+    a->name = &a->alias;
+    a->name_at = at;
+    return END_NOT;
+}
+
+static AnswerEnd answer_cname(Answering *a, const ZoneNode *node,
+                              const ZoneRrset *rrset)
+{
+    ReplyPut put = put_for_name(a);
+    size_t at = a->reply.len + RR_HEAD;
+    ReplyResult result = reply_put(&a->reply, &put, node, rrset);
+    DnsName target;
+
+    if (result != REPLY_OK) {
+        return answer_end_of(result, END_NOT);
+    }
+    return zone_rrset_name(node, rrset, RR_HEAD, &target) ?
+           follow(a, &target, at) : END_FAILED;
+}
+
+/* The name with the end that it shares with @owner replaced by @target. */
+static bool replace_end(const Answering *a, const ZoneNode *owner,
+                        const DnsName *target, DnsName *name)
+{
+    size_t at = a->name_at;
+    unsigned keep;
+
+    if (dns_name_parse(a->reply.out, a->reply.len, &at, name)) {
+        return false;
+    }
+    keep = name->len - owner->name_len;
+    if (keep + target->len > DNS_NAME_MAX) {
+        return false;
+    }
+    memcpy(name->wire + keep, target->wire, target->len);
+    name->len = keep + target->len;
+    name->labels += target->labels - owner->labels;
+    return true;
+}
+
+/* RFC 6672 section 3.1: the CNAME has the TTL of the DNAME. */
+static AnswerEnd answer_dname(Answering *a)
+{
+    const ZoneNode *node = &a->found.node;
+    ReplyPut put = put_for(a, answer_owner(a, node->labels));
+    ReplyOwner next;
+    ReplyResult result;
+    DnsName target, name;
+    ZoneRrset rrset;
+
+    if (!zone_rrset_find(node, DNS_TYPE_DNAME, &rrset) ||
+        !zone_rrset_name(node, &rrset, RR_HEAD, &target)) {
+        zone_image_fail(node->image);
+        return END_FAILED;
+    }
+    result = reply_put(&a->reply, &put, node, &rrset);
+    if (result != REPLY_OK) {
+        return answer_end_of(result, END_NOT);
+    }
+    if (!replace_end(a, node, &target, &name)) {
+        return END_YXDOMAIN;
+    }
+    result = reply_put_cname(&a->reply, put_for_name(a).owner,
+                             a->zone->rrclass,
+                             packet_get32(rrset.at + RR_TTL), &name, &next);
+    return result == REPLY_OK ? follow(a, &name, next.at)
+                              : answer_end_of(result, END_NOT);
+}
+
+/* --- a node --------------------------------------------------------------- */
+
+/*
+ * ANY: RFC 8482 section 4.1 lets one RRset stand for all, so that nobody uses
+ * it to flood others; who asks over TCP is no such victim.
+ */
+static AnswerEnd answer_any(Answering *a, const ZoneNode *node)
+{
+    bool all = a->answerer->flags & DNS_ANSWER_STREAM;
+    ReplyPut put = put_for_name(a);
+    ReplyResult result = REPLY_OK;
+    AnswerEnd end = END_NODATA;
+    ZoneCursor cursor;
+    ZoneRrset rrset;
+
+    put.with_sigs |= all;
+    zone_rrset_first(node, &cursor);
+    while (result == REPLY_OK && (all || end == END_NODATA) &&
+           zone_rrset_next(&cursor, &rrset)) {
+        result = reply_put(&a->reply, &put, node, &rrset);
+        end = END_RECORDS;
+    }
+    return answer_end_of(result, end);
+}
+
+/* RRSIG as a type: of one RRset, over TCP of all. */
+static AnswerEnd answer_rrsig(Answering *a, const ZoneNode *node)
+{
+    bool all = a->answerer->flags & DNS_ANSWER_STREAM;
+    ReplyPut put = put_for_name(a);
+    ReplyResult result = REPLY_OK;
+    AnswerEnd end = END_NODATA;
+    ZoneCursor cursor;
+    ZoneRrset rrset;
+
+    zone_rrset_first(node, &cursor);
+    while (result == REPLY_OK && (all || end == END_NODATA) &&
+           zone_rrset_next(&cursor, &rrset)) {
+        if (rrset.sigs) {
+            result = reply_put_sigs(&a->reply, &put, node, &rrset);
+            end = END_RECORDS;
+        }
+    }
+    return answer_end_of(result, end);
+}
+
+static AnswerEnd answer_node(Answering *a, const ZoneNode *node)
+{
+    uint16_t type = a->query->type;
+    size_t at = a->reply.len;
+    ReplyPut put = put_for_name(a);
+    ReplyResult result;
+    ZoneRrset rrset;
+
+    if (type == DNS_TYPE_ANY) {
+        return answer_any(a, node);
+    }
+    if (type == DNS_TYPE_RRSIG) {
+        return answer_rrsig(a, node);
+    }
+    if (!zone_rrset_find(node, type, &rrset)) {
+        return zone_rrset_find(node, DNS_TYPE_CNAME, &rrset) ?
+               answer_cname(a, node, &rrset) : END_NODATA;
+    }
+    result = reply_put(&a->reply, &put, node, &rrset);
+    if (rrset.targets) {
+        a->referring = (Referring) { true, at, *node, rrset };
+    }
+    return answer_end_of(result, END_RECORDS);
+}
+
+/* --- a name --------------------------------------------------------------- */
+
+/* DS belongs to the parent, where that is served: RFC 4035 section 3.1.4.1. */
+static const DnsServedZone *zone_of(const Answering *a)
+{
+    const DnsZoneTable *zones = a->answerer->zones;
+    uint16_t rrclass = a->query->qclass;
+    const DnsServedZone *zone = dns_zone_table_find(zones, rrclass, a->name,
+                                                    DNS_LABELS_MAX);
+    const DnsServedZone *above;
+
+    if (a->query->type != DNS_TYPE_DS || !zone ||
+        zone->origin.len != a->name->len || !a->name->labels) {
+        return zone;
+    }
+    above = dns_zone_table_find(zones, rrclass, a->name, a->name->labels - 1);
+    return above ? above : zone;
+}
+
+static void note_expansion(Answering *a)
+{
+    a->expansion[a->expansions++] = (Expansion) {
+        a->zone, a->name_at, a->found.encloser.labels,
+    };
+}
+
+/* For the name asked, not for aliases: see DnsAnswerInfo. */
+static void note_common(Answering *a, unsigned labels)
+{
+    if (!a->aliases) {
+        a->info->common_at = a->name->start[a->name->labels - labels];
+    }
+}
+
+static AnswerEnd answer_from_zone(Answering *a)
+{
+    ZoneFound *found = &a->found;
+
+    switch (zone_find_key(&a->zone->view, a->name, found)) {
+    case ZONE_FIND_EXACT:
+        return answer_node(a, &found->node);
+    case ZONE_FIND_WILDCARD:
+        note_expansion(a);
+        note_common(a, found->encloser.labels);
+        a->info->wildcard |= !a->aliases;
+        return answer_node(a, &found->node);
+    case ZONE_FIND_CUT:
+        if (a->query->type == DNS_TYPE_DS &&
+            found->node.name_len == a->name->len) {
+            return answer_node(a, &found->node);
+        }
+        note_common(a, found->node.labels);
+        return END_REFERRAL;
+    case ZONE_FIND_DNAME:
+        return answer_dname(a);
+    case ZONE_FIND_NONE:
+        note_common(a, a->zone->origin.labels);
+        return END_NXDOMAIN;
+    default:
+        return END_FAILED;
+    }
+}
+
+AnswerEnd answer_name(Answering *a)
+{
+    AnswerEnd end;
+
+    do {
+        const DnsServedZone *zone = zone_of(a);
+
+        if (!zone || !zone->view.layers) {
+            a->info->zone = a->aliases ? a->info->zone : zone;
+            return a->aliases ? END_ELSEWHERE :
+                   zone ? END_NOT_READY : END_REFUSED;
+        }
+        a->zone = zone;
+        end = answer_from_zone(a);
+        if (zone_view_failed(&zone->view)) {
+            end = END_FAILED;
+        }
+        if (!a->info->zone) {
+            a->info->zone = zone;
+            a->is_authoritative = end != END_REFERRAL;
+        }
+    } while (end == END_NOT);
+    return end;
+}

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * RRsets of images, put into a reply
+ *
+ * Theory of operation
+ * ===================
+ *
+ * The records of an RRset are copied as one, whatever they are.  Then they are
+ * gone through once: that they are records at all must be seen for a reply
+ * that parses, and an owner that is not the question's name gets its pointer.
+ * An owner that is not in the message yet ends in a pointer to its suffix, and
+ * takes the place of the first record's.
+ * The types that RFC 1035 compresses (layout_of()) may have pointers in their
+ * RDATA.  Such a pointer leads into the owner's name or into the records
+ * before it, and so it is moved by what the one or the other has moved.
+ *
+ * Two cases are left: a name of a wildcard's RDATA that begins with the "*"
+ * that the owner no longer has, and one that is further away than a pointer
+ * reaches.  For them the RRset is written anew with its names in full.
+ */
+#include "net/dns/answer/reply.h"
+#include "net/packet/octets.h"
+
+#define POINTER         0xc000
+#define POINTER_LEN     2
+#define POINTER_MAX     0x3fff
+#define RR_HEAD         12      /* owner as a pointer, to RDLENGTH */
+#define RR_TTL          6
+#define RR_RDLENGTH     10
+
+/* RDATA of RFC 1035: octets, then names that may be compressed */
+typedef struct Layout {
+    uint8_t before;
+    uint8_t names;
+} Layout;
+
+/* Records of an RRset or its signatures, and where they are going */
+typedef struct Move {
+    Reply *reply;
+    ReplyPut *put;
+    const ZoneNode *node;
+    const ZoneRrset *rrset;     /* as the image has it */
+    const uint8_t *from;
+    uint32_t len;
+    uint16_t records;
+    Layout layout;
+    size_t to;                  /* of the first record, in the message */
+    uint16_t first;             /* what ends the first one's owner; 0: as */
+                                /* the others */
+} Move;
+
+typedef enum Moved {
+    MOVED,
+    MOVED_NOT,                  /* a name must be written in full */
+    MOVED_DAMAGE,
+} Moved;
+
+static Layout layout_of(uint16_t type)
+{
+    switch (type) {
+    case DNS_TYPE_NS:
+    case DNS_TYPE_CNAME:
+    case DNS_TYPE_PTR:
+        return (Layout) { 0, 1 };
+    case DNS_TYPE_SOA:
+        return (Layout) { 0, 2 };
+    case DNS_TYPE_MX:
+        return (Layout) { 2, 1 };
+    default:
+        return (Layout) { 0, 0 };
+    }
+}
+
+static ReplyResult damaged(const ZoneNode *node)
+{
+    zone_image_fail(node->image);
+    return REPLY_DAMAGED;
+}
+
+static size_t room_of(const Reply *reply)
+{
+    return reply->limit - reply->len;
+}
+
+uint16_t reply_suffix(const Reply *reply, uint16_t at, unsigned skip)
+{
+    for (unsigned steps = 0; steps <= 2 * DNS_LABELS_MAX; steps++) {
+        uint8_t head = reply->out[at];
+
+        if (head >= 0xc0) {
+            at = packet_get16(reply->out + at) & POINTER_MAX;
+        } else if (!skip) {
+            return at <= POINTER_MAX ? at : 0;
+        } else if (!head || head >= skip) {
+            return 0;
+        } else {
+            skip -= 1 + head;
+            at += 1 + head;
+        }
+    }
+    return 0;
+}
+
+/* --- pointers ------------------------------------------------------------- */
+
+/* The new place of what the image's pointer @to leads to; 0: none. */
+static size_t moved_pointer(const Move *m, unsigned to)
+{
+    unsigned base = zone_rrset_base(m->node);
+    int skip;
+
+    if (to >= base) {
+        return m->to + (to - base);
+    }
+    skip = (int)to - DNS_HEADER_LEN;
+    if (m->put->owner.len != m->node->name_len) {
+        /* A wildcard: "*" is gone, the rest stands behind other labels. */
+        skip = skip < 2 ? -1 : skip + m->put->owner.len - m->node->name_len;
+    }
+    return skip < 0 ? 0 : reply_suffix(m->reply, m->put->owner.at, skip);
+}
+
+/* The name at @at of a record's RDATA, which ends at @end; *at is behind it. */
+static Moved move_name(const Move *m, size_t *at, size_t end)
+{
+    uint8_t *out = m->reply->out;
+
+    while (*at < end) {
+        uint8_t head = out[*at];
+        size_t to;
+
+        if (head < 0xc0) {
+            *at += 1 + head;
+            if (!head) {
+                return MOVED;
+            }
+            continue;
+        }
+        if (end - *at < POINTER_LEN) {
+            return MOVED_DAMAGE;
+        }
+        to = packet_get16(out + *at) & POINTER_MAX;
+        if (to < DNS_HEADER_LEN) {
+            return MOVED_DAMAGE;
+        }
+        to = moved_pointer(m, to);
+        if (to >= *at) {
+            return MOVED_DAMAGE;
+        }
+        if (!to || to > POINTER_MAX) {
+            return MOVED_NOT;
+        }
+        packet_put16(out + *at, POINTER | to);
+        *at += POINTER_LEN;
+        return MOVED;
+    }
+    return MOVED_DAMAGE;
+}
+
+static Moved move_names(const Move *m, size_t rdata, uint16_t rdlength)
+{
+    size_t at = rdata + m->layout.before;
+    Moved moved = MOVED;
+
+    for (unsigned i = 0; i < m->layout.names && moved == MOVED; i++) {
+        moved = move_name(m, &at, rdata + rdlength);
+    }
+    return moved;
+}
+
+/* The records have been copied; they become those of the reply. */
+static Moved move_records(const Move *m)
+{
+    uint8_t *out = m->reply->out;
+    bool stays = m->to == zone_rrset_base(m->node) &&
+                 m->put->owner.at == DNS_HEADER_LEN &&
+                 m->put->owner.len == m->node->name_len;
+    size_t at = m->to, end = m->to + m->len;
+
+    for (unsigned i = 0; i < m->records; i++) {
+        uint16_t rdlength;
+
+        if (end - at < RR_HEAD ||
+            packet_get16(out + at) != (POINTER | DNS_HEADER_LEN)) {
+            return MOVED_DAMAGE;
+        }
+        rdlength = packet_get16(out + at + RR_RDLENGTH);
+        if (end - at - RR_HEAD < rdlength) {
+            return MOVED_DAMAGE;
+        }
+        packet_put16(out + at, i == 0 && m->first ? m->first :
+                     POINTER | m->put->owner.at);
+        if (packet_get32(out + at + RR_TTL) > m->put->ttl_max) {
+            packet_put32(out + at + RR_TTL, m->put->ttl_max);
+        }
+        if (m->layout.names && !stays) {
+            Moved moved = move_names(m, at + RR_HEAD, rdlength);
+
+            if (moved != MOVED) {
+                return moved;
+            }
+        }
+        at += RR_HEAD + rdlength;
+    }
+    return at == end ? MOVED : MOVED_DAMAGE;
+}
+
+/* --- in full -------------------------------------------------------------- */
+
+/* Octets of a name as it stands in RDATA: to its pointer or the root. */
+static uint32_t written_len(const uint8_t *name, uint32_t room)
+{
+    uint32_t at = 0;
+
+    while (at < room && name[at] && name[at] < 0xc0) {
+        at += 1 + name[at];
+    }
+    return at < room ? at + (name[at] ? POINTER_LEN : 1) : room + 1;
+}
+
+static ReplyResult append(Reply *reply, const void *octets, size_t len)
+{
+    if (room_of(reply) < len) {
+        return REPLY_FULL;
+    }
+    memcpy(reply->out + reply->len, octets, len);
+    reply->len += len;
+    return REPLY_OK;
+}
+
+static ReplyResult write_owner(const Move *m)
+{
+    uint8_t pointer[POINTER_LEN];
+
+    if (m->put->owner.at) {
+        packet_put16(pointer, POINTER | m->put->owner.at);
+        return append(m->reply, pointer, sizeof(pointer));
+    }
+    return append(m->reply, m->node->name, m->node->name_len);
+}
+
+/* RDATA from @in of the records on; its length is written when it is known. */
+static ReplyResult write_rdata(const Move *m, uint32_t in, uint16_t rdlength)
+{
+    uint32_t end = in + rdlength;
+    ReplyResult result = REPLY_OK;
+
+    for (unsigned i = 0; i < m->layout.names && result == REPLY_OK; i++) {
+        uint32_t before = i ? 0 : m->layout.before;
+        uint32_t len;
+        DnsName name;
+
+        if (end - in < before) {
+            return REPLY_DAMAGED;
+        }
+        result = append(m->reply, m->from + in, before);
+        in += before;
+        len = written_len(m->from + in, end - in);
+        if (len > end - in ||
+            !zone_rrset_name(m->node, m->rrset, in, &name)) {
+            return REPLY_DAMAGED;
+        }
+        result = result ? result : append(m->reply, name.wire, name.len);
+        in += len;
+    }
+    return result ? result : append(m->reply, m->from + in, end - in);
+}
+
+static ReplyResult write_record(const Move *m, uint32_t in, uint16_t rdlength)
+{
+    Reply *reply = m->reply;
+    ReplyResult result = write_owner(m);
+    size_t tail = reply->len;
+
+    result = result ? result : append(reply, m->from + in + 2, RR_HEAD - 2);
+    result = result ? result : write_rdata(m, in + RR_HEAD, rdlength);
+    if (result == REPLY_OK) {
+        uint8_t *at = reply->out + tail;
+
+        packet_put16(at + RR_RDLENGTH - 2,
+                     reply->len - tail - (RR_HEAD - 2));
+        if (packet_get32(at + RR_TTL - 2) > m->put->ttl_max) {
+            packet_put32(at + RR_TTL - 2, m->put->ttl_max);
+        }
+    }
+    return result;
+}
+
+static ReplyResult write_records(const Move *m)
+{
+    ReplyResult result = REPLY_OK;
+    uint32_t in = 0;
+
+    for (unsigned i = 0; i < m->records && result == REPLY_OK; i++) {
+        uint16_t rdlength;
+
+        if (m->len - in < RR_HEAD) {
+            return REPLY_DAMAGED;
+        }
+        rdlength = packet_get16(m->from + in + RR_RDLENGTH);
+        if (m->len - in - RR_HEAD < rdlength) {
+            return REPLY_DAMAGED;
+        }
+        result = write_record(m, in, rdlength);
+        in += RR_HEAD + rdlength;
+    }
+    return result;
+}
+
+/* --- RRsets --------------------------------------------------------------- */
+
+/* The owner as labels and a pointer, over which the first record begins. */
+static ReplyResult put_owner(Move *m)
+{
+    Reply *reply = m->reply;
+    const ReplyOwner *suffix = &m->put->suffix;
+    unsigned labels = m->node->name_len - suffix->len;
+
+    if (room_of(reply) < labels + POINTER_LEN) {
+        return REPLY_FULL;
+    }
+    memcpy(reply->out + reply->len, m->node->name, labels);
+    m->put->owner = (ReplyOwner) { reply->len, m->node->name_len };
+    m->first = POINTER | suffix->at;
+    m->to = reply->len + labels;
+    return REPLY_OK;
+}
+
+static ReplyResult put_records(Move *m)
+{
+    Reply *reply = m->reply;
+    Moved moved;
+
+    m->to = reply->len;
+    m->first = 0;
+    if (!m->put->owner.at) {
+        ReplyResult result;
+
+        if (!m->put->suffix.at || reply->len > POINTER_MAX) {
+            return write_records(m);
+        }
+        result = put_owner(m);
+        if (result != REPLY_OK) {
+            return result;
+        }
+    }
+    if (reply->limit - m->to < m->len) {
+        return REPLY_FULL;
+    }
+    memcpy(reply->out + m->to, m->from, m->len);
+    moved = move_records(m);
+    if (moved == MOVED_NOT) {
+        m->put->owner.at = m->first ? 0 : m->put->owner.at;
+        return write_records(m);
+    }
+    reply->len = m->to + m->len;
+    return moved == MOVED ? REPLY_OK : REPLY_DAMAGED;
+}
+
+static ReplyResult put_sigs(Move *m)
+{
+    m->from = m->rrset->sigs_at;
+    m->len = m->rrset->sigs_len;
+    m->records = m->rrset->sigs;
+    m->layout = (Layout) { 0, 0 };
+    return m->records ? put_records(m) : REPLY_OK;
+}
+
+static ReplyResult end_put(Move *m, ReplyResult result, size_t len,
+                           unsigned records)
+{
+    uint16_t *count = &m->reply->count[m->put->section];
+
+    if (result == REPLY_OK && records <= (unsigned)UINT16_MAX - *count) {
+        *count += records;
+        return REPLY_OK;
+    }
+    m->reply->len = len;
+    return result == REPLY_DAMAGED ? damaged(m->node) : REPLY_FULL;
+}
+
+ReplyResult reply_put(Reply *reply, ReplyPut *put, const ZoneNode *node,
+                      const ZoneRrset *rrset)
+{
+    Move m = {
+        .reply = reply,
+        .put = put,
+        .node = node,
+        .rrset = rrset,
+        .from = rrset->at,
+        .len = rrset->len,
+        .records = rrset->records,
+        .layout = layout_of(rrset->type),
+    };
+    size_t len = reply->len;
+    unsigned records = rrset->records;
+    ReplyResult result = put_records(&m);
+
+    if (result == REPLY_OK && put->with_sigs) {
+        result = put_sigs(&m);
+        records += rrset->sigs;
+    }
+    return end_put(&m, result, len, records);
+}
+
+ReplyResult reply_put_sigs(Reply *reply, ReplyPut *put, const ZoneNode *node,
+                           const ZoneRrset *rrset)
+{
+    Move m = {
+        .reply = reply, .put = put, .node = node, .rrset = rrset,
+    };
+    size_t len = reply->len;
+
+    return end_put(&m, put_sigs(&m), len, rrset->sigs);
+}
+
+/* --- records of our own --------------------------------------------------- */
+
+ReplyResult reply_put_cname(Reply *reply, ReplyOwner owner, uint16_t rrclass,
+                            uint32_t ttl, const DnsName *name,
+                            ReplyOwner *target)
+{
+    uint8_t *to = reply->out + reply->len;
+
+    if (!owner.at || room_of(reply) < (size_t)RR_HEAD + name->len) {
+        return REPLY_FULL;
+    }
+    packet_put16(to, POINTER | owner.at);
+    packet_put16(to + 2, DNS_TYPE_CNAME);
+    packet_put16(to + 4, rrclass);
+    packet_put32(to + RR_TTL, ttl);
+    packet_put16(to + RR_RDLENGTH, name->len);
+    memcpy(to + RR_HEAD, name->wire, name->len);
+    target->at = reply->len + RR_HEAD;
+    target->len = name->len;
+    reply->len += RR_HEAD + name->len;
+    reply->count[DNS_SECTION_ANSWER]++;
+    return REPLY_OK;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SHA-1, FIPS 180-4, by the processor where it can */
+#include <stdbool.h>
+#include <string.h>
+
+#include "net/dns/answer/sha1.h"
+#include "net/packet/octets.h"
+
+#define BLOCK       64
+#define LENGTH_LEN  8
+#define STATE       5
+
+typedef void AddBlock(uint32_t state[STATE], const uint8_t block[BLOCK]);
+
+static uint32_t rotate(uint32_t x, unsigned n)
+{
+    return x << n | x >> (32 - n);
+}
+
+static uint32_t mix(unsigned round, const uint32_t v[STATE])
+{
+    switch (round / 20) {
+    case 0:
+        return ((v[1] & v[2]) | (~v[1] & v[3])) + 0x5a827999;
+    case 1:
+        return (v[1] ^ v[2] ^ v[3]) + 0x6ed9eba1;
+    case 2:
+        return ((v[1] & v[2]) | (v[1] & v[3]) | (v[2] & v[3])) + 0x8f1bbcdc;
+    default:
+        return (v[1] ^ v[2] ^ v[3]) + 0xca62c1d6;
+    }
+}
+
+static void add_block_portable(uint32_t state[STATE],
+                               const uint8_t block[BLOCK])
+{
+    uint32_t v[STATE], w[80];
+
+    memcpy(v, state, sizeof(v));
+    for (unsigned i = 0; i < 80; i++) {
+        uint32_t sum;
+
+        w[i] = i < 16 ? packet_get32(block + 4 * i)
+                      : rotate(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
+        sum = rotate(v[0], 5) + mix(i, v) + v[4] + w[i];
+        v[4] = v[3];
+        v[3] = v[2];
+        v[2] = rotate(v[1], 30);
+        v[1] = v[0];
+        v[0] = sum;
+    }
+    for (unsigned i = 0; i < STATE; i++) {
+        state[i] += v[i];
+    }
+}
+
+static void digest(AddBlock *add, const uint8_t *data, size_t len,
+                   uint8_t hash[DNS_SHA1_LEN])
+{
+    uint32_t state[STATE] = {
+        0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0,
+    };
+    uint8_t last[2 * BLOCK] = { 0 };
+    size_t left = len, tail;
+
+    for (; left >= BLOCK; left -= BLOCK, data += BLOCK) {
+        add(state, data);
+    }
+    memcpy(last, data, left);
+    last[left] = 0x80;
+    tail = left + 1 + LENGTH_LEN <= BLOCK ? BLOCK : 2 * BLOCK;
+    packet_put64(last + tail - LENGTH_LEN, (uint64_t)len * 8);
+    for (size_t at = 0; at < tail; at += BLOCK) {
+        add(state, last + at);
+    }
+    for (unsigned i = 0; i < STATE; i++) {
+        packet_put32(hash + 4 * i, state[i]);
+    }
+}
+
+void dns_sha1_portable(const uint8_t *data, size_t len,
+                       uint8_t hash[DNS_SHA1_LEN])
+{
+    digest(add_block_portable, data, len, hash);
+}
+
+#if defined(__x86_64__)
+
+#include <cpuid.h>
+#include <immintrin.h>
+
+#define SHA_TARGET  __attribute__((target("sha,sse4.1")))
+#define CPUID_SHA   (1u << 29)
+
+/* Four words of a message, in the order in which the instructions want them */
+SHA_TARGET
+static __m128i load_words(const uint8_t *at)
+{
+    const __m128i order = _mm_set_epi64x(0x0001020304050607,
+                                         0x08090a0b0c0d0e0f);
+
+    return _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)at), order);
+}
+
+/* Twenty rounds with one function; @e is of the round before. */
+#define ROUNDS(function)                                                \
+    do {                                                                \
+        for (unsigned i = 5 * (function); i < 5 * (function) + 5; i++) { \
+            __m128i sum = i ? _mm_sha1nexte_epu32(e, w[i])              \
+                            : _mm_add_epi32(e, w[i]);                   \
+                                                                        \
+            e = abcd;                                                   \
+            abcd = _mm_sha1rnds4_epu32(abcd, sum, function);            \
+        }                                                               \
+    } while (0)
+
+SHA_TARGET
+static void add_block_sha(uint32_t state[STATE], const uint8_t block[BLOCK])
+{
+    __m128i abcd = _mm_shuffle_epi32(
+        _mm_loadu_si128((const __m128i *)state), 0x1b);
+    __m128i e = _mm_set_epi32(state[4], 0, 0, 0);
+    const __m128i abcd_before = abcd, e_before = e;
+    __m128i w[20];
+
+    for (unsigned i = 0; i < 4; i++) {
+        w[i] = load_words(block + 16 * i);
+    }
+    for (unsigned i = 4; i < 20; i++) {
+        w[i] = _mm_sha1msg2_epu32(
+            _mm_xor_si128(_mm_sha1msg1_epu32(w[i - 4], w[i - 3]), w[i - 2]),
+            w[i - 1]);
+    }
+    ROUNDS(0);
+    ROUNDS(1);
+    ROUNDS(2);
+    ROUNDS(3);
+    e = _mm_sha1nexte_epu32(e, e_before);
+    abcd = _mm_add_epi32(abcd, abcd_before);
+    _mm_storeu_si128((__m128i *)state, _mm_shuffle_epi32(abcd, 0x1b));
+    state[4] = _mm_extract_epi32(e, 3);
+}
+
+static bool has_sha(void)
+{
+    unsigned a, b, c, d;
+
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & CPUID_SHA;
+}
+
+void dns_sha1(const uint8_t *data, size_t len, uint8_t hash[DNS_SHA1_LEN])
+{
+    static int known;           /* 0: not yet; every thread finds the same */
+    int can = __atomic_load_n(&known, __ATOMIC_RELAXED);
+
+    if (!can) {
+        can = has_sha() ? 1 : -1;
+        __atomic_store_n(&known, can, __ATOMIC_RELAXED);
+    }
+    digest(can > 0 ? add_block_sha : add_block_portable, data, len, hash);
+}
+
+#else
+
+void dns_sha1(const uint8_t *data, size_t len, uint8_t hash[DNS_SHA1_LEN])
+{
+    dns_sha1_portable(data, len, hash);
+}
+
+#endif

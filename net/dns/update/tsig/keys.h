@@ -32,6 +32,7 @@ typedef struct TsigKey {
     uint16_t mac_len;           /* octets sent, and asked for at least */
     uint16_t secret_len;
     uint8_t secret[TSIG_SECRET_MAX];
+    void *hmac;                 /* libcrypto's; of a key in a set only */
 } TsigKey;
 
 typedef struct TsigKeys TsigKeys;
@@ -47,6 +48,9 @@ TsigKeys *tsig_keys_new(void);
 
 /** tsig_keys_free: secrets are wiped. */
 void tsig_keys_free(TsigKeys *keys);
+
+/** tsig_mac_min: octets that a truncated MAC must have, section 5.2.2.1 */
+unsigned tsig_mac_min(TsigAlgorithm algorithm);
 
 /**
  * tsig_keys_add: a copy of @key
@@ -73,6 +77,9 @@ const TsigKey *tsig_keys_find(const TsigKeys *keys, const DnsName *name);
 
 /** tsig_algorithm_name: "hmac-sha256" and so on */
 const char *tsig_algorithm_name(TsigAlgorithm algorithm);
+
+/** tsig_algorithm_len: octets of its whole MAC */
+unsigned tsig_algorithm_len(TsigAlgorithm algorithm);
 
 /** tsig_algorithm_find: of a name, in text; TSIG_ALGORITHMS if unknown. */
 TsigAlgorithm tsig_algorithm_find(const char *text);

@@ -34,7 +34,7 @@ typedef enum TsigVerdict {
 } TsigVerdict;
 
 typedef struct Tsig {
-    const TsigKey *key;         /* NULL: sign nothing */
+    const TsigKey *key;         /* of a set; NULL: sign nothing */
     uint16_t error;             /* of the request: TSIG_BAD..., or 0 */
     uint16_t mac_len;           /* 0 if there is none before */
     uint8_t mac[TSIG_MAC_MAX];  /* of the message before */

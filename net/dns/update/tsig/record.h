@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The TSIG record on the wire, RFC 8945 section 4.2 */
+#ifndef NET_DNS_UPDATE_TSIG_RECORD_H
+#define NET_DNS_UPDATE_TSIG_RECORD_H
+
+#include "net/dns/update/tsig/tsig.h"
+
+typedef struct TsigRecord {
+    DnsName name;
+    DnsName algorithm;
+    uint64_t when;              /* seconds since 1970, 48 bits */
+    uint16_t fudge;
+    uint16_t mac_len;
+    const uint8_t *mac;
+    uint16_t id;
+    uint16_t error;
+    uint16_t other_len;
+    const uint8_t *other;
+    size_t start;               /* offset in the message */
+} TsigRecord;
+
+/**
+ * tsig_record_find: take the record from a message
+ *
+ * Returns: 1; 0 if there is none; -EBADMSG if the message or the record is
+ * none, or it is not the last one.
+ */
+int tsig_record_find(const uint8_t *msg, size_t len, TsigRecord *record);
+
+/** tsig_record_strip: the message without it; the length */
+size_t tsig_record_strip(uint8_t *msg, const TsigRecord *record);
+
+/** tsig_record_put: append it; 0 or -EMSGSIZE. */
+int tsig_record_put(uint8_t *msg, size_t *len, size_t room,
+                    const TsigRecord *record);
+
+#endif /* NET_DNS_UPDATE_TSIG_RECORD_H */

@@ -12,6 +12,7 @@
 #   make deps       install the Debian packages that are missing [SECTIONS=]
 #   make run        boot a guest on vmmnet [RUN="options"] [DISK=image.qcow2]
 #   make run-migration   move a VM to another network; watch it keep its address
+#   make run-dns    OpenSSH with our DNS library, where AAAA is lost or addresses are forged
 #   make run-cvsw   two tenants on two hosts, in tunnels that their own NICs make
 #   make check      all tests but tests/run --layers suites, which take an hour;
 #                   make check-quick: those that take seconds
@@ -46,7 +47,7 @@ source := configure $(wildcard qemu/src/.vmmnet/origin)
 build = @qemu/weave && $(PYTHON) qemu/build
 
 .DEFAULT_GOAL := all
-.PHONY: all full lean asan bpf ha hostd dns guests deps run run-migration run-cvsw check check-quick \
+.PHONY: all full lean asan bpf ha hostd dns guests deps run run-migration run-cvsw run-dns check check-quick \
         bench install install-control install-ha install-hostd deb clean distclean
 
 all: $(or $(strip $(configured)),full)
@@ -105,6 +106,11 @@ run-cvsw:
 	@qemu/deps build run cvsw
 	@$(MAKE) --no-print-directory lean
 	@$(PYTHON) -m vmmnet.run_cvsw $(RUN)
+
+run-dns:
+	@qemu/deps build run dns
+	@$(MAKE) --no-print-directory dns
+	@$(PYTHON) -m vmmnet.run_dns $(RUN)
 
 check:
 	@qemu/deps build run test

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Show names at work: ``make run-dns``.
+
+The paper's demonstration: OpenSSH's client with libvmmnet-dns beside Debian's own. The server's
+names are in a signed zone, which vmmnet-dnsd serves; on the way to it AAAA is lost, or addresses
+are forged.
+
+    python3 -m vmmnet.run_dns
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from vmmnet.story import Story
+from vmmnet.testbed import names, net, paths, process, tools
+from vmmnet.testbed.names import DROPPING, FORGING, IMPOSTOR4, IMPOSTOR6, NAME, WHOLE, World
+
+_STOCK = Path("/usr/bin/ssh")
+_OURS = paths.BUILD / "ssh" / "ssh"
+_ANY_KEY = "StrictHostKeyChecking=no"
+
+
+def show_ssh(story: Story, world: World, program: Path, way: str, *options: str) -> None:
+    """One login, with its time and what ssh says."""
+    began = time.monotonic()
+    done = world.ssh(program, way, *options)
+    spent = time.monotonic() - began
+    shown = "".join(f" -o {each}" for each in options)
+    name = "ssh" if program is _STOCK else "build/ssh/ssh"
+    story.show("client$", f"{name}{shown} {NAME}   # {way} resolves", _said(done, spent))
+
+
+def _said(done: subprocess.CompletedProcess[str], spent: float) -> str:
+    lines = (done.stdout + done.stderr).splitlines()
+    return "\n".join([*lines, f"(exit {done.returncode} after {spent:.2f} s)"])
+
+
+def show_no_packet(story: Story, world: World) -> None:
+    """A forged answer, and what the client sends to the address in it."""
+    wire = world.impostor
+    file = world.folder / "impostor.pcap"
+    with wire.capture(world.to_impostor, file, "tcp"):
+        show_ssh(story, world, _OURS, FORGING)
+    command = ["tcpdump", "-nn", "-r", file]
+    sent = tools.run(command).stdout.splitlines()
+    story.show("impostor$", "tcpdump -nn -r impostor.pcap | wc -l", str(len(sent)))
+
+
+def demonstrate(story: Story) -> None:
+    """The whole story."""
+    with story.step("Build Debian's OpenSSH client with libvmmnet-dns"):
+        tools.run([paths.ROOT / "examples/ssh/build"])
+    with contextlib.ExitStack() as stack:
+        with story.step("Make a client, a server with a signed zone, and an impostor"):
+            world = stack.enter_context(names.world())
+        _tell(story, world)
+    story.end()
+
+
+def _tell(story: Story, world: World) -> None:
+    with story.step("The way to the zone is whole"):
+        show_ssh(story, world, _STOCK, WHOLE)
+        show_ssh(story, world, _OURS, WHOLE)
+    with story.step("The way loses all queries for AAAA"):
+        show_ssh(story, world, _STOCK, DROPPING)
+        show_ssh(story, world, _OURS, DROPPING)
+    with story.step(f"Answers are forged: {NAME} is {IMPOSTOR6} and {IMPOSTOR4}"):
+        show_ssh(story, world, _STOCK, FORGING, _ANY_KEY)
+        world.trust()
+        show_no_packet(story, world)
+    with story.step("The server's key is unknown, and its fingerprint in the signed zone"):
+        world.forget()
+        show_ssh(story, world, _STOCK, WHOLE, "VerifyHostKeyDNS=yes")
+        show_ssh(story, world, _OURS, WHOLE, "VerifyHostKeyDNS=yes")
+
+
+def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Command line."""
+    return argparse.ArgumentParser(prog="make run-dns", description=__doc__).parse_args(arguments)
+
+
+def main() -> int:
+    """Entry point."""
+    parse()
+    process.unwind_on_signals()
+    net.reap_stale()
+    try:
+        demonstrate(Story())
+    except KeyboardInterrupt:
+        print("\nInterrupted; everything that was started has ended.", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A client, a server with a signed zone, and an impostor, for the demonstration of names.
+
+client     ssh, Debian's and ours
+server     sshd; vmmnet-dnsd, which has the zone; ways to it that are whole or broken
+impostor   sshd, at addresses to which a forged answer leads
+"""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import dns, paths, scratch, tools, wait
+from .net import Namespace, Network
+
+ZONE = "demo.test"
+NAME = f"server.{ZONE}"
+SERVER6, SERVER4 = "2001:db8:d::2", "192.0.2.2"
+IMPOSTOR6, IMPOSTOR4 = "2001:db8:d::bad", "192.0.2.66"
+#: The ways to the server: whole, without AAAA, with forged addresses.
+WHOLE, DROPPING, FORGING = "2001:db8:d::53", "2001:db8:d::54", "2001:db8:d::55"
+_DNSD_PORT = 5300
+
+_ZONE = f"""\
+$TTL 60
+@       SOA   ns root 1 3600 600 86400 60
+        NS    ns
+ns      AAAA  {WHOLE}
+server  A     {SERVER4}
+        AAAA  {SERVER6}
+"""
+_SSHD = """\
+ListenAddress ::
+ListenAddress 0.0.0.0
+HostKey {folder}/host_key
+AuthorizedKeysFile {folder}/user_key.pub
+PidFile none
+UsePAM no
+StrictModes no
+PermitRootLogin yes
+ForceCommand echo "this is {name}"
+"""
+# What a client reads before it asks, in a mount namespace of its own.
+_ENTER = """\
+mount --make-rprivate /
+mount --bind "$1/resolv.conf" /etc/resolv.conf
+mkdir -p /etc/vmmnet && mount -t tmpfs tmpfs /etc/vmmnet && cp "$1/dns.conf" /etc/vmmnet/
+shift
+exec "$@"
+"""
+
+
+@dataclass
+class World:
+    """All three, and what ssh needs."""
+
+    network: Network
+    client: Namespace
+    server: Namespace
+    impostor: Namespace
+    folder: Path
+    anchor: Path
+    #: The impostor's interface.
+    to_impostor: str
+
+    def ssh(self, program: Path, way: str, *options: str) -> subprocess.CompletedProcess[str]:
+        """Log in at the server by its name, which one of the ways resolves."""
+        (self.folder / "resolv.conf").write_text(f"nameserver {way}\n")
+        command = [program, *self.options(), *(f"-o{each}" for each in options), NAME]
+        library = f"LD_LIBRARY_PATH={paths.BUILD / 'dns'}"
+        words = ["unshare", "-m", "sh", "-ec", _ENTER, "sh", self.folder, "env", library]
+        return self.client.run([*words, *command], check=False)
+
+    def options(self) -> list[str]:
+        """Of any ssh here: nobody is asked, nothing of this system is used."""
+        known = self.folder / "known_hosts"
+        return [
+            *("-F", "none", "-i", str(self.folder / "user_key"), "-l", "root"),
+            *("-oBatchMode=yes", f"-oUserKnownHostsFile={known}", "-oGlobalKnownHostsFile=none"),
+        ]
+
+    def trust(self) -> None:
+        """Know the server's key, as whoever was there before."""
+        key = (self.folder / "server" / "host_key.pub").read_text()
+        (self.folder / "known_hosts").write_text(f"{NAME} {key}")
+
+    def forget(self) -> None:
+        """Know no key."""
+        (self.folder / "known_hosts").write_text("")
+
+
+def _sign(folder: Path) -> tuple[Path, Path]:
+    """The zone with SSHFP records and signatures, and the anchor to trust."""
+    found = tools.run(["ssh-keygen", "-r", "server", "-f", folder / "server/host_key.pub"]).stdout
+    source = folder / "demo.zone"
+    source.write_text(_ZONE + found)
+    keys = [
+        tools.run(
+            ["dnssec-keygen", "-q", "-K", folder, "-a", "ECDSAP256SHA256", *more, ZONE]
+        ).stdout.strip()
+        for more in (("-f", "KSK"), ())
+    ]
+    signed = folder / "demo.signed"
+    tools.run(["dnssec-signzone", "-q", "-S", "-z", "-K", folder, "-o", ZONE, "-f", signed, source])
+    return signed, folder / f"{keys[0]}.key"
+
+
+def _keys(folder: Path) -> None:
+    for name in ("server", "impostor"):
+        (folder / name).mkdir()
+        tools.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name / "host_key"])
+    tools.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / "user_key"])
+
+
+@contextlib.contextmanager
+def _sshd(space: Namespace, folder: Path, name: str) -> Iterator[None]:
+    place = folder / name
+    (place / "user_key.pub").write_text((folder / "user_key.pub").read_text())
+    config = place / "sshd_config"
+    config.write_text(_SSHD.format(folder=place, name=name))
+    Path("/run/sshd").mkdir(exist_ok=True)
+    with (place / "log").open("ab") as log:
+        command = [tools.find("sshd"), "-D", "-e", "-f", config]
+        with space.started(command, stdout=log, stderr=log) as child:
+            wait.listening(child.pid, 22)
+            yield
+
+
+@contextlib.contextmanager
+def _dnsd(space: Namespace, folder: Path, zone: Path) -> Iterator[None]:
+    image, config = folder / "demo.image", folder / "dnsd.conf"
+    dns.compile_zone(ZONE, zone.read_text(), image)
+    config.write_text(dns.configuration({ZONE: image}, WHOLE, _DNSD_PORT))
+    with (folder / "dnsd.log").open("ab") as log:
+        command = [dns.program("vmmnet-dnsd"), config]
+        with space.started(command, stdout=log, stderr=log) as child:
+            wait.listening(child.pid, _DNSD_PORT)
+            yield
+
+
+@contextlib.contextmanager
+def _relay(space: Namespace, folder: Path, address: str, *words: str) -> Iterator[None]:
+    command = [sys.executable, "-m", "vmmnet.testbed.dns_relay", address, WHOLE]
+    command += ["--server-port", str(_DNSD_PORT), *words]
+    env = {"PYTHONPATH": str(paths.ROOT / "control")}
+    with (folder / "relay.log").open("ab") as log:
+        with space.started(command, stdout=log, stderr=log, env=env) as child:
+            wait.listening(child.pid, 53)
+            yield
+
+
+def _connect(network: Network) -> tuple[Namespace, Namespace, Namespace, str]:
+    client, server, impostor = map(network.namespace, ("client", "server", "impostor"))
+    ways = [f"{each}/64" for each in (WHOLE, DROPPING, FORGING)]
+    network.connect(
+        client,
+        server,
+        ["2001:db8:d::1/64", "192.0.2.1/24"],
+        [f"{SERVER6}/64", f"{SERVER4}/24", *ways],
+    )
+    link = network.connect(
+        client,
+        impostor,
+        ["2001:db8:e::1/64", "198.51.100.1/24"],
+        ["2001:db8:e::2/64", "198.51.100.2/24", f"{IMPOSTOR6}/128", f"{IMPOSTOR4}/32"],
+    )
+    client.route(f"{IMPOSTOR6}/128", "2001:db8:e::2")
+    client.route(f"{IMPOSTOR4}/32", "198.51.100.2")
+    impostor.route("2001:db8:d::/64", "2001:db8:e::1")
+    impostor.route("192.0.2.0/24", "198.51.100.1")
+    return client, server, impostor, link.b.name
+
+
+@contextlib.contextmanager
+def world() -> Iterator[World]:
+    """Make it."""
+    tools.require("sshd", "ssh", "ssh-keygen", "dnssec-keygen", "dnssec-signzone")
+    with contextlib.ExitStack() as stack:
+        network = stack.enter_context(Network())
+        folder = Path(stack.enter_context(scratch.folder()))
+        folder.chmod(0o755)
+        client, server, impostor, wire = _connect(network)
+        _keys(folder)
+        signed, anchor = _sign(folder)
+        (folder / "dns.conf").write_text(f"validate yes\ntrust-anchor {anchor}\n")
+        stack.enter_context(_dnsd(server, folder, signed))
+        stack.enter_context(_relay(server, folder, WHOLE))
+        stack.enter_context(_relay(server, folder, DROPPING, "--drop", "AAAA"))
+        forged = ("--forge", IMPOSTOR6, "--forge", IMPOSTOR4)
+        stack.enter_context(_relay(server, folder, FORGING, *forged))
+        stack.enter_context(_sshd(server, folder, "server"))
+        stack.enter_context(_sshd(impostor, folder, "impostor"))
+        made = World(network, client, server, impostor, folder, anchor, wire)
+        made.trust()
+        yield made

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The same zones and questions for vmmnet-dnsd, BIND, NSD and Knot, and what they differ in.
+
+zones.py      zones made at random, as text, and signed
+servers.py    the four, in one namespace
+questions.py  questions made at random, as messages
+replies.py    a reply, apart from what no client looks at
+rules.py      differences that are explained
+whole.py      a run, and its report
+"""

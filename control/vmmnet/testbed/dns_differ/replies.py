@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A reply, apart from what no client looks at: the order of records, the case of owners."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import dns.exception
+import dns.flags
+import dns.message
+import dns.rcode
+import dns.rdatatype
+import dns.rrset
+
+_FLAGS = ("AA", "TC", "AD")
+_SECTIONS = ("answer", "authority", "additional")
+
+Records = frozenset[tuple[str, str, int, str]]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a server says: flags that matter, RCODE, and records as they are, in sets."""
+
+    rcode: str
+    flags: tuple[str, ...]
+    answer: Records
+    authority: Records
+    additional: Records
+    edns: bool
+    size: int
+
+    def differs(self, other: Reply) -> tuple[str, ...]:
+        """The parts that are not the same."""
+        parts = ("rcode", "flags", *_SECTIONS, "edns")
+        return tuple(each for each in parts if getattr(self, each) != getattr(other, each))
+
+    def __str__(self) -> str:
+        lines = [f"{self.rcode} {' '.join(self.flags)} {self.size} octets"]
+        for name in _SECTIONS:
+            for owner, kind, ttl, rdata in sorted(getattr(self, name)):
+                lines.append(f"  {name:10} {owner} {ttl} {kind} {rdata[:100]}")
+        return "\n".join(lines)
+
+
+def _records(rrsets: list[dns.rrset.RRset]) -> Records:
+    found = set()
+    for rrset in rrsets:
+        owner = rrset.name.canonicalize().to_text()
+        for rdata in rrset:
+            kind = dns.rdatatype.to_text(rrset.rdtype)
+            found.add((owner, kind, rrset.ttl, rdata.to_text().lower()))
+    return frozenset(found)
+
+
+def read(message: bytes | None) -> Reply:
+    """A reply from its message; one that is not there, or no message, has its own RCODE."""
+    if message is None:
+        return _failure("none", 0)
+    try:
+        found = dns.message.from_wire(message, ignore_trailing=False)
+    except dns.exception.DNSException as error:
+        return _failure(f"unreadable: {error}", len(message))
+    flags = tuple(each for each in _FLAGS if found.flags & dns.flags.Flag[each])
+    return Reply(
+        dns.rcode.to_text(found.rcode()),
+        flags,
+        _records(found.answer),
+        _records(found.authority),
+        _records(found.additional),
+        found.edns >= 0,
+        len(message),
+    )
+
+
+def _failure(why: str, size: int) -> Reply:
+    nothing: Records = frozenset()
+    return Reply(why, (), nothing, nothing, nothing, False, size)

@@ -32,6 +32,9 @@ void vmrpc_inspect_server(VmrpcServer *srv, VmrpcServerView *view)
     if (srv->dns_proxy) {
         view->dns_counters = *dns_proxy_counters(srv->dns_proxy);
     }
+    if (srv->own_zones) {
+        view->zone_counters = *dns_own_zones_counters(srv->own_zones);
+    }
     if (srv->map) {
         vmrpc_addrmap_stats(srv->map, &view->map);
     }

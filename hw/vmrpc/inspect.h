@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "hw/vmrpc/server.h"
+#include "net/dns/own-zones.h"
 #include "net/dns/proxy.h"
 
 /*
@@ -23,7 +24,7 @@
 #define VMRPC_INSPECT_EMPTY     16384
 
 typedef struct VmrpcServerView {
-    VmrpcServerConfig config;   /* policy_file and dns are NULL */
+    VmrpcServerConfig config;   /* policy_file, dns and zones are NULL */
     bool has_nat64;
     Nat64Prefix nat64;          /* in use, given or found */
     VmrpcAddrMapStats map;      /* all zero without translation */
@@ -32,6 +33,7 @@ typedef struct VmrpcServerView {
     VmrpcCounters counters;
     VmrpcAlgCounters alg_counters;
     DnsProxyCounters dns_counters;  /* all zero without resolver4 */
+    DnsOwnZonesCounters zone_counters;  /* and without zones */
 } VmrpcServerView;
 
 /* Addresses whose family is 0 are not there. */

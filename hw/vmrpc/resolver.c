@@ -893,8 +893,14 @@ int vmrpc_resolver_init(VmrpcServer *srv, GError **errp)
         }
         return -EINVAL;
     }
-    srv->dns_proxy = dns_proxy_new(&proxy_ops, srv, &dns_upstream_ops,
-                                   srv->dns_upstream);
+    if (!vmrpc_zone_files_init(srv, errp)) {
+        return -EINVAL;
+    }
+    srv->dns_proxy = srv->own_zones
+                     ? dns_proxy_new(&proxy_ops, srv, &dns_own_zones_ops,
+                                     srv->own_zones)
+                     : dns_proxy_new(&proxy_ops, srv, &dns_upstream_ops,
+                                     srv->dns_upstream);
     vmrpc_timer_rearm(srv);
     return 0;
 }
@@ -904,6 +910,7 @@ void vmrpc_resolver_cleanup(VmrpcServer *srv)
     if (srv->dns_proxy) {
         dns_proxy_free(srv->dns_proxy);
     }
+    vmrpc_zone_files_cleanup(srv);
     if (srv->dns_upstream) {
         dns_upstream_ops.cancel(srv->dns_upstream, srv, srv->nat64_request);
         dns_upstream_free(srv->dns_upstream);

@@ -35,9 +35,10 @@
 #include "hw/vmrpc/route.h"
 #include "hw/vmrpc/server.h"
 #include "hw/vmrpc/sockopt.h"
+#include "hw/vmrpc/watched-file.h"
+#include "net/dns/own-zones.h"
 #include "net/dns/proxy.h"
 #include "net/dns/upstream.h"
-#include "net/watch/watch.h"
 
 /* For what -ftrivial-auto-var-init would clear, call after call. */
 #define VMRPC_UNINITIALIZED     __attribute__((uninitialized))
@@ -45,7 +46,7 @@
 /* Marks in epoll_data that are not a socket's handle. */
 #define VMRPC_EPOLL_TIMER       0xfffffff0u
 #define VMRPC_EPOLL_DNS         0xfffffff1u
-#define VMRPC_EPOLL_POLICY      0xfffffff2u
+#define VMRPC_EPOLL_FILES       0xfffffff2u
 #define VMRPC_EPOLL_RACE        0xfffffff3u
 #define VMRPC_EPOLL_ROUTE       0xfffffff4u
 
@@ -67,26 +68,6 @@ typedef struct VmrpcBuffers {
     uint32_t snd;
     uint32_t rcv;
 } VmrpcBuffers;
-
-/* A file at a time.  Numbers return, so they do not suffice. */
-typedef struct VmrpcPolicyStamp {
-    dev_t dev;
-    ino_t ino;
-    off_t size;
-    struct timespec changed;
-} VmrpcPolicyStamp;
-
-/* The policy file: where it is, and what was last seen of it. */
-typedef struct VmrpcPolicyFile {
-    pthread_mutex_t lock;       /* who has it reads the file; taken first */
-    char *name;                 /* as it was given; constant */
-    char *path;                 /* absolute; constant; NULL: no file */
-    VmrpcPolicyStamp seen;      /* of what was read last */
-    VmrpcPolicyStamp looked;    /* of what was looked at and not read */
-    bool unread;                /* it could not be read */
-    PathWatch watch;            /* vmrpc_policy_file_follow()'s */
-    int64_t due_ms;             /* when to look; -1: never; srv->lock */
-} VmrpcPolicyFile;
 
 /*
  * Of one that is arriving (arriving.c) the fields say what it shall be, but for
@@ -177,7 +158,7 @@ struct VmrpcServer {
 
     pthread_mutex_t lock;       /* guards all the rest */
 
-    VmrpcPolicyFile policy_file;
+    WatchedFile policy_file;
     VmrpcPolicy *policy;
     VmrpcLimits limits;
     VmrpcAddrMap *map;          /* NULL without translation */
@@ -185,6 +166,9 @@ struct VmrpcServer {
     VmrpcRoute *route;
     DnsProxy *dns_proxy;        /* NULL without resolver4 */
     DnsUpstream *dns_upstream;
+    DnsOwnZones *own_zones;     /* between the two; NULL without "zone" */
+    unsigned zone_num;
+    WatchedFile zone_file[DNS_OWN_ZONES_MAX];
 
     VmrpcNat64List nat64;       /* the first of those told is in use */
     bool nat64_asking;          /* a discovery query is out */
@@ -362,20 +346,39 @@ void vmrpc_event_unqueue(VmrpcServer *srv, VmrpcSock *s);
 void vmrpc_ready_tell(VmrpcServer *srv, VmrpcSock *s, __le32 *ready,
                       __le32 *seq, __le32 *so_error);
 
+/* --- files.c ------------------------------------------------------------ */
+
+/* Begins to follow a file: vmrpc_files_follow() sees its changes. */
+bool vmrpc_files_open(VmrpcServer *srv, WatchedFile *file, const char *name,
+                      GError **errp);
+
+/* Takes what has happened to @file.  True: it is to be read again. */
+bool vmrpc_files_news(VmrpcServer *srv, WatchedFile *file);
+
+/*
+ * Reads again what has changed, and says so to the tracer.  Without the lock,
+ * in the thread that processes.
+ */
+void vmrpc_files_follow(VmrpcServer *srv);
+
+/* Milliseconds until then, where not all can be watched; -1: never. */
+int vmrpc_files_timeout_ms(const VmrpcServer *srv);
+
 /* --- policy-file.c ------------------------------------------------------ */
 
 /* Reads the file, if there is one, and watches it. */
 bool vmrpc_policy_file_init(VmrpcServer *srv, GError **errp);
 void vmrpc_policy_file_cleanup(VmrpcServer *srv);
 
-/*
- * Takes what happened to the file, and reads it again if that is something, and
- * says so to the tracer.  Without the lock, in the thread that processes.
- */
+/* Its part of vmrpc_files_follow(). */
 void vmrpc_policy_file_follow(VmrpcServer *srv);
 
-/* Milliseconds until then, as not all can be watched; -1: never. */
-int vmrpc_policy_file_timeout_ms(const VmrpcServer *srv);
+/* --- zone-files.c ------------------------------------------------------- */
+
+/* The same of the zone images.  The proxy's upstream is there. */
+bool vmrpc_zone_files_init(VmrpcServer *srv, GError **errp);
+void vmrpc_zone_files_cleanup(VmrpcServer *srv);
+void vmrpc_zone_files_follow(VmrpcServer *srv);
 
 /* --- budget.c ----------------------------------------------------------- */
 

@@ -269,7 +269,7 @@ void vmrpc_timer_rearm(VmrpcServer *srv)
 
     ms = vmrpc_earlier(ms, vmrpc_watch_timeout_ms(srv));
     ms = vmrpc_earlier(ms, vmrpc_race_timeout_ms(srv));
-    ms = vmrpc_earlier(ms, vmrpc_policy_file_timeout_ms(srv));
+    ms = vmrpc_earlier(ms, vmrpc_files_timeout_ms(srv));
     srv->timer_due_ms = ms < 0 ? -1 : vmrpc_now_ms() + ms;
     if (ms >= 0) {
         its.it_value.tv_sec = ms / 1000;
@@ -308,7 +308,7 @@ static bool is_news(const VmrpcSock *s, uint32_t events)
     return (events & ~VMRPC_OUT) || s->ends;
 }
 
-/* Returns true if the policy file is to be looked at. */
+/* Returns true if the files are to be looked at. */
 static bool process_one(VmrpcServer *srv, const struct epoll_event *ev)
 {
     uint32_t low = ev->data.u64;
@@ -325,14 +325,14 @@ static bool process_one(VmrpcServer *srv, const struct epoll_event *ev)
             vmrpc_watch_process_timer(srv);
             vmrpc_race_process_timer(srv);
             vmrpc_timer_rearm(srv);
-            return vmrpc_policy_file_timeout_ms(srv) == 0;
+            return vmrpc_files_timeout_ms(srv) == 0;
         }
         break;
     }
     case VMRPC_EPOLL_DNS:
         vmrpc_resolver_process_fd(srv, high, ev->events);
         break;
-    case VMRPC_EPOLL_POLICY:
+    case VMRPC_EPOLL_FILES:
         return true;
     case VMRPC_EPOLL_RACE:
         vmrpc_race_process_fd(srv, high);
@@ -370,7 +370,7 @@ int vmrpc_server_fd(const VmrpcServer *srv)
 bool vmrpc_server_process(VmrpcServer *srv)
 {
     struct epoll_event ev[EPOLL_BATCH];
-    bool policy_news = false;
+    bool file_news = false;
     int n;
 
     /* Under the lock, or a call could make untrue what epoll_wait() says. */
@@ -380,11 +380,11 @@ bool vmrpc_server_process(VmrpcServer *srv)
         vmrpc_see_clock(srv);
     }
     for (int i = 0; i < n; i++) {
-        policy_news |= process_one(srv, &ev[i]);
+        file_news |= process_one(srv, &ev[i]);
     }
     pthread_mutex_unlock(&srv->lock);
-    if (policy_news) {
-        vmrpc_policy_file_follow(srv);
+    if (file_news) {
+        vmrpc_files_follow(srv);
     }
     return n > 0;
 }
@@ -797,9 +797,7 @@ VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
     srv->arriving_tail = &srv->arriving_head;
     srv->races = g_sequence_new(NULL);
     init_lock(&srv->lock);
-    pthread_mutex_init(&srv->policy_file.lock, NULL);
-    srv->policy_file.watch.fd = -1;
-    srv->policy_file.due_ms = -1;
+    watched_file_init(&srv->policy_file);
     srv->socks = calloc(config->max_sockets, sizeof(*srv->socks));
     if (!srv->socks) {
         g_set_error(errp, server_error_quark(), ENOMEM,
@@ -822,6 +820,7 @@ VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
     vmrpc_route_watch(srv->route, vmrpc_arriving_routing_changed, srv);
     /* They belong to the caller and are not needed any more. */
     srv->config.policy_file = NULL;
+    srv->config.zones = NULL;
     srv->config.dns = NULL;
     return srv;
 
@@ -898,7 +897,6 @@ void vmrpc_server_free(VmrpcServer *srv)
     }
     g_sequence_free(srv->races);
     free(srv->socks);
-    pthread_mutex_destroy(&srv->policy_file.lock);
     pthread_mutex_destroy(&srv->lock);
     g_free(srv);
 }

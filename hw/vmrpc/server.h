@@ -47,6 +47,8 @@ typedef struct VmrpcServerConfig {
     struct in_addr resolver4;   /* where the DNS proxy answers; 0: nowhere */
     /* upstream servers, NULL-terminated; none: those of /etc/resolv.conf */
     const char *const *dns;
+    /* zone images that are answered first, NULL-terminated; NULL: none */
+    const char *const *zones;
     VmrpcNat64Mode nat64_mode;
     Nat64Prefix nat64_prefix;   /* for VMRPC_NAT64_FIXED */
     bool alg;                   /* rewrite what FTP and SIP carry */
@@ -101,6 +103,8 @@ typedef enum VmrpcMissing {
     X(connections_raced_won)    /* and how often that was the connection */   \
     X(policy_reloads)           /* the policy file was read again */          \
     X(policy_errors)            /* and was wrong */                           \
+    X(zone_reloads)             /* a zone image was read again */             \
+    X(zone_errors)              /* and was wrong */                           \
     X(unreachable_no_mapping)   /* pool address that maps to nothing */       \
     X(unreachable_no_nat64)     /* IPv4 destination and no prefix */          \
     X(dropped_pool_full)        /* a peer's, without an address left for it */\
@@ -150,6 +154,8 @@ typedef struct VmrpcTracer {
      * the old rules are still in force.
      */
     void (*policy)(void *opaque, const char *error);
+    /* The same of the zone image of that name. */
+    void (*zone)(void *opaque, const char *name, const char *error);
     /*
      * Something is missing on this host, for @sockets, or with @sockets
      * 0, all of it has come now.

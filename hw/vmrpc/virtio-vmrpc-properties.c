@@ -119,11 +119,11 @@ static bool parse_resolver(VirtIOVmrpc *s, VmrpcServerConfig *config,
 {
     const char *value = s->resolver4 ?: "192.0.0.1";
 
-    if (!s->translate && (s->resolver4 || s->dns)) {
+    if (!s->translate && (s->resolver4 || s->dns || s->zone)) {
         error_setg(errp, "%s=%s has no use with translate=off: the guest then "
                    "asks its DNS servers itself",
-                   s->resolver4 ? "resolver4" : "dns",
-                   s->resolver4 ?: s->dns);
+                   s->resolver4 ? "resolver4" : s->dns ? "dns" : "zone",
+                   s->resolver4 ?: s->dns ?: s->zone);
         return false;
     }
     if (!s->translate) {
@@ -132,6 +132,10 @@ static bool parse_resolver(VirtIOVmrpc *s, VmrpcServerConfig *config,
     if (s->dns && !*s->dns) {
         error_setg(errp, "dns= names no server; leave it out for those of the "
                    "host");
+        return false;
+    }
+    if (s->zone && !*s->zone) {
+        error_setg(errp, "zone= names no image; leave it out if there is none");
         return false;
     }
     if (inet_pton(AF_INET, value, &config->resolver4) != 1 ||

@@ -521,6 +521,14 @@ static void trace_policy(void *opaque, const char *error)
     }
 }
 
+static void trace_zone(void *opaque, const char *name, const char *error)
+{
+    trace_virtio_vmrpc_zone(opaque, name, error ?: "read again");
+    if (error) {
+        error_report("virtio-vmrpc: %s", error);
+    }
+}
+
 /* From whatever thread uses the server, and under its lock. */
 static void report_arrival(void *opaque, const VmrpcArrival *arrival)
 {
@@ -550,11 +558,13 @@ const char *virtio_vmrpc_id(VirtIOVmrpc *s)
 static bool make_server(VirtIOVmrpc *s, Error **errp)
 {
     g_auto(GStrv) dns = s->dns ? g_strsplit(s->dns, "+", -1) : NULL;
+    g_auto(GStrv) zones = s->zone ? g_strsplit(s->zone, "+", -1) : NULL;
     VmrpcTracer tracer = {
         .call = trace_call,
         .refused = trace_refused,
         .raced = trace_raced,
         .policy = trace_policy,
+        .zone = trace_zone,
         .arrival = report_arrival,
         .opaque = s,
     };
@@ -565,6 +575,7 @@ static bool make_server(VirtIOVmrpc *s, Error **errp)
         return false;
     }
     config.dns = (const char *const *)dns;
+    config.zones = (const char *const *)zones;
     s->server = vmrpc_server_new(&config, runstate_check(RUN_STATE_INMIGRATE),
                                  &err);
     if (!s->server) {
@@ -727,6 +738,7 @@ static const Property virtio_vmrpc_properties[] = {
     DEFINE_PROP_STRING("pool4", VirtIOVmrpc, pool4),
     DEFINE_PROP_STRING("resolver4", VirtIOVmrpc, resolver4),
     DEFINE_PROP_STRING("dns", VirtIOVmrpc, dns),
+    DEFINE_PROP_STRING("zone", VirtIOVmrpc, zone),
     DEFINE_PROP_STRING("nat64-prefix", VirtIOVmrpc, nat64_prefix),
     DEFINE_PROP_STRING("policy", VirtIOVmrpc, policy),
     DEFINE_PROP_BOOL("alg", VirtIOVmrpc, alg, true),

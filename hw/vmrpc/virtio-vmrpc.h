@@ -52,6 +52,7 @@ struct VirtIOVmrpc {
     char *pool4;
     char *resolver4;
     char *dns;
+    char *zone;
     char *nat64_prefix;
     char *policy;
     bool alg;

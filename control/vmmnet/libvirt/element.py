@@ -24,7 +24,7 @@ __all__ = ["BadElement", "Cvsw", "Interface", "Mip6", "Net", "Sockets", "find", 
 T = TypeVar("T")
 U = TypeVar("U")
 # Options that have no use with translate=off.
-_TRANSLATING = ("address6", "pool4", "resolver4", "dns", "nat64-prefix")
+_TRANSLATING = ("address6", "pool4", "resolver4", "dns", "nat64-prefix", "zone")
 # Home addresses of a VM.
 _HOMES = 8
 _ASSOCIATIONS = ("signal-out", "signal-in", "tunnel-out", "tunnel-in")
@@ -82,6 +82,7 @@ def _sockets(node: etree._Element) -> Sockets:
         nat64_prefix=_value(node, "nat64-prefix", values.nat64),
         translate=_value(node, "translate", values.on),
         policy=_value(node, "policy", Path),
+        zone=node.get("zone"),
         alg=_value(node, "alg", values.on),
         happy_eyeballs=_value(node, "happy-eyeballs", values.on),
         guest_clock=_value(node, "guest-clock", values.on),

@@ -23,6 +23,8 @@ class Sockets:
     nat64_prefix: str | None = None
     translate: bool | None = None
     policy: Path | None = None
+    #: Images, with "+" between.
+    zone: str | None = None
     alg: bool | None = None
     happy_eyeballs: bool | None = None
     guest_clock: bool | None = None

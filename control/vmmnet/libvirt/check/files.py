@@ -49,6 +49,10 @@ def _files(net: Net) -> Iterator[_File]:
     if net.sockets is not None and net.sockets.policy is not None:
         written = "write it (docs/vmrpc-policy.md), or leave 'policy' out"
         yield _File(net.sockets.policy, "policy", written, watched=True)
+    if net.sockets is not None and net.sockets.zone is not None:
+        for image in net.sockets.zone.split("+"):
+            made = f"'vmmnet-zone compile ZONE FILE -o {shlex.quote(image)}' makes it"
+            yield _File(Path(image), "zone", made, watched=True)
     for nic in net.interfaces:
         if nic.hostvlan is not None:
             made = f"'vmmnet hostvlan add {nic.mac} LNID --table {shlex.quote(str(nic.hostvlan))}'"

@@ -289,8 +289,8 @@ int dns_read_field(DnsRdataReader *r, DnsFieldKind kind)
     case DNS_FIELD_A6_NAME:
         return r->out[0] ? dns_read_name(r) : 0;
     case DNS_FIELD_OPAQUE:
-        return dns_fault(r->lex, r->token.text, "the data of a %s record has "
-                         "one form in text: \\# LENGTH HEX", r->type_name);
+        return dns_fault(r->lex, r->token.text, "data of type %s has one form "
+                         "in text: \\# LENGTH HEX", r->type_name);
     case DNS_FIELD_END:
         break;
     }

@@ -84,6 +84,30 @@ static bool is_simple(const DnsRrType *type)
     }
 }
 
+/* Why fields that are right each are not right together */
+static const char *misfit(const DnsRrType *type)
+{
+    switch (type->type) {
+    case DNS_TYPE_CAA:
+        return "the tag has letters and digits only, and one at least";
+    case DNS_TYPE_SVCB:
+    case DNS_TYPE_HTTPS:
+        return "no value is empty, mandatory names keys that are there, and "
+               "no-default-alpn is beside alpn";
+    default:
+        break;
+    }
+    for (const uint8_t *kind = type->fields; *kind; kind++) {
+        if (*kind == DNS_FIELD_DS_DIGEST) {
+            return "a digest of type 1 has 20 octets, of 2 32, and of 4 48";
+        }
+        if (*kind == DNS_FIELD_ZONE_DIGEST) {
+            return "a digest of algorithm 1 has 48 octets, and of 2 64";
+        }
+    }
+    return "its parts do not fit together";
+}
+
 int dns_rdata_read(DnsLex *lex, const DnsRdataText *how, uint8_t *rdata)
 {
     char name[DNS_MNEMONIC_MAX];
@@ -105,9 +129,8 @@ int dns_rdata_read(DnsLex *lex, const DnsRdataText *how, uint8_t *rdata)
     }
     if ((generic || !is_simple(type)) &&
         dns_rdata_check(how->type, how->rrclass, rdata, r.len)) {
-        return dns_fault(lex, r.token.text, "that is not the data of a %s "
-                         "record: its parts do not fit together",
-                         r.type_name);
+        return dns_fault(lex, r.token.text, "that is no data of type %s: %s",
+                         r.type_name, misfit(type));
     }
     return r.len;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "net/dns/fields.h"
 #include "net/dns/zone/fold.h"
 #include "net/dns/zone/records.h"
 #include "net/packet/octets.h"
@@ -15,22 +16,6 @@
  * against is in the first half of what they reach.
  */
 #define SUFFIX_AT_MAX   0x2000
-
-/* RDATA of RFC 1035: octets, then names that may be compressed, then octets */
-typedef struct Layout {
-    uint16_t type;
-    uint8_t before;
-    uint8_t names;
-    uint8_t behind;
-} Layout;
-
-static const Layout layouts[] = {
-    { DNS_TYPE_NS, 0, 1, 0 },
-    { DNS_TYPE_CNAME, 0, 1, 0 },
-    { DNS_TYPE_SOA, 0, 2, 20 },
-    { DNS_TYPE_PTR, 0, 1, 0 },
-    { DNS_TYPE_MX, 2, 1, 0 },
-};
 
 int zone_wire_name(const uint8_t *wire, size_t len, DnsName *name)
 {
@@ -124,51 +109,46 @@ static unsigned pack_name(ZonePacker *packer, const uint8_t *name,
     return done + (suffix ? POINTER_LEN : 1);
 }
 
-static const Layout *layout_of(uint16_t type)
+static bool may_be_compressed(uint16_t type, uint16_t rrclass)
 {
-    for (unsigned i = 0; i < sizeof(layouts) / sizeof(*layouts); i++) {
-        if (layouts[i].type == type) {
-            return &layouts[i];
-        }
+    const uint8_t *kind = dns_rrtype(type, rrclass)->fields;
+
+    while (*kind && *kind != DNS_FIELD_NAME_1035) {
+        kind++;
     }
-    return NULL;
+    return *kind;
 }
 
-static int pack_names(ZonePacker *packer, const Layout *layout,
-                      const ZoneRecord *record, unsigned at, uint8_t *to)
+static int pack_fields(ZonePacker *packer, const ZoneRecord *record,
+                       uint16_t rrclass, unsigned at, uint8_t *to)
 {
-    unsigned in = layout->before, out = layout->before;
+    DnsFieldCursor cursor;
+    DnsField field;
+    unsigned out = 0;
+    int ret;
 
-    if (record->rdlength < in) {
-        return -EINVAL;
-    }
-    memcpy(to, record->rdata, in);
-    for (unsigned i = 0; i < layout->names; i++) {
-        DnsName name;
-
-        if (zone_wire_name(record->rdata + in, record->rdlength - in, &name)) {
-            return -EINVAL;
+    dns_fields(&cursor, record->type, rrclass, record->rdata,
+               record->rdlength);
+    while ((ret = dns_fields_next(&cursor, &field)) > 0) {
+        if (field.kind == DNS_FIELD_NAME_1035) {
+            out += pack_name(packer, field.start, field.len, at + out,
+                             to + out);
+        } else {
+            memcpy(to + out, field.start, field.len);
+            out += field.len;
         }
-        out += pack_name(packer, record->rdata + in, name.len, at + out,
-                         to + out);
-        in += name.len;
     }
-    if (record->rdlength - in != layout->behind) {
-        return -EINVAL;
-    }
-    memcpy(to + out, record->rdata + in, layout->behind);
-    return out + layout->behind;
+    return ret ? -EINVAL : (int)out;
 }
 
 int zone_pack(ZonePacker *packer, const ZoneRecord *record, uint16_t rrclass,
               uint32_t at, uint8_t *to)
 {
-    const Layout *layout = layout_of(record->type);
     int len = record->rdlength;
 
-    if (layout) {
-        len = pack_names(packer, layout, record, packer->base + at + RR_HEAD,
-                         to + RR_HEAD);
+    if (may_be_compressed(record->type, rrclass)) {
+        len = pack_fields(packer, record, rrclass,
+                          packer->base + at + RR_HEAD, to + RR_HEAD);
         if (len < 0) {
             return len;
         }

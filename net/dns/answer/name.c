@@ -143,8 +143,10 @@ static AnswerEnd answer_any(Answering *a, const ZoneNode *node)
     zone_rrset_first(node, &cursor);
     while (result == REPLY_OK && (all || end == END_NODATA) &&
            zone_rrset_next(&cursor, &rrset)) {
-        result = reply_put(&a->reply, &put, node, &rrset);
-        end = END_RECORDS;
+        if (rrset.type != DNS_TYPE_NSEC3) {
+            result = reply_put(&a->reply, &put, node, &rrset);
+            end = END_RECORDS;
+        }
     }
     return answer_end_of(result, end);
 }
@@ -184,7 +186,8 @@ static AnswerEnd answer_node(Answering *a, const ZoneNode *node)
     if (type == DNS_TYPE_RRSIG) {
         return answer_rrsig(a, node);
     }
-    if (!zone_rrset_find(node, type, &rrset)) {
+    /* NSEC3 is no data of the name, RFC 5155 section 7.2.8. */
+    if (type == DNS_TYPE_NSEC3 || !zone_rrset_find(node, type, &rrset)) {
         return zone_rrset_find(node, DNS_TYPE_CNAME, &rrset) ?
                answer_cname(a, node, &rrset) : END_NODATA;
     }

@@ -189,6 +189,12 @@ static ZoneFind stop_at(const ZoneNode *node, bool is_last)
     return node->flags & ZONE_NODE_DNAME ? ZONE_FIND_DNAME : ZONE_FIND_NONE;
 }
 
+/* RFC 5155 section 7.2.8: a name with nothing but NSEC3 is none. */
+static bool is_only_a_hash(const ZoneNode *node)
+{
+    return node->flags & ZONE_NODE_NSEC3 && node->rrsets == 1;
+}
+
 /* From the origin, which has @above labels less than the name, downwards. */
 static ZoneFind walk_down(const ZoneView *view, const ZoneKey *key,
                           unsigned above, ZoneFound *found)
@@ -201,7 +207,7 @@ static ZoneFind walk_down(const ZoneView *view, const ZoneKey *key,
                              &found->node);
         ZoneFind stop;
 
-        if (!is_there || found->node.flags & ZONE_NODE_NSEC3) {
+        if (!is_there || is_only_a_hash(&found->node)) {
             return look_for_wildcard(view, found) ? ZONE_FIND_WILDCARD
                                                   : ZONE_FIND_NONE;
         }

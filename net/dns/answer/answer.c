@@ -66,8 +66,9 @@ static uint16_t flags_of(const DnsQuery *q, uint16_t flags, uint16_t rcode)
 }
 
 /* Returns: the length of the reply. */
-static size_t end(Reply *reply, const DnsAnswerer *answerer,
-                  const DnsQuery *q, uint16_t flags, DnsAnswerInfo *info)
+static size_t end_reply(Reply *reply, const DnsAnswerer *answerer,
+                        const DnsQuery *q, uint16_t flags,
+                        DnsAnswerInfo *info)
 {
     uint8_t *out = reply->out;
     bool has_question = q->question_end > DNS_HEADER_LEN;
@@ -97,7 +98,7 @@ static size_t reply_empty(const DnsAnswerer *answerer, const DnsQuery *q,
     Reply reply;
 
     begin(&reply, answerer, q, out, room);
-    return end(&reply, answerer, q, flags, info);
+    return end_reply(&reply, answerer, q, flags, info);
 }
 
 /* Returns: the length with the EDE, where there is one and room for it. */
@@ -189,28 +190,30 @@ static DnsAnswerKind kind_of(const Answering *a, AnswerEnd end)
     }
 }
 
-static size_t end_answer(Answering *a, AnswerEnd how)
+/* @full: what must be there had no room, so nothing is. */
+static size_t end_answer(Answering *a, AnswerEnd how, bool full)
 {
     uint16_t flags = a->is_authoritative ? DNS_FLAG_AA : 0;
 
+    if (full) {
+        truncate_reply(&a->reply, a->query);
+        a->truncated = true;
+    }
     a->info->kind = kind_of(a, how);
     if (how == END_NXDOMAIN) {
         a->info->rcode = DNS_RCODE_NXDOMAIN;
     } else if (how == END_YXDOMAIN) {
         a->info->rcode = DNS_RCODE_YXDOMAIN;
-    } else if (how == END_FULL) {
-        truncate_reply(&a->reply, a->query);
-        a->truncated = true;
     }
     flags |= a->truncated ? DNS_FLAG_TC : 0;
-    return end(&a->reply, a->answerer, a->query, flags, a->info);
+    return end_reply(&a->reply, a->answerer, a->query, flags, a->info);
 }
 
 static size_t answer_ask(const DnsAnswerer *answerer, const DnsQuery *q,
                          uint8_t *out, size_t room, DnsAnswerInfo *info)
 {
     Answering a;
-    AnswerEnd how;
+    AnswerEnd how, end;
     int rcode, ede;
 
     memset(&a, 0, offsetof(Answering, referring));
@@ -223,17 +226,17 @@ static size_t answer_ask(const DnsAnswerer *answerer, const DnsQuery *q,
     a.name_at = DNS_HEADER_LEN;
     begin(&a.reply, answerer, q, out, room);
     how = answer_name(&a);
-    how = answer_authority(&a, how);
-    rcode = rcode_of(how, &ede);
+    end = answer_authority(&a, how);
+    rcode = rcode_of(end, &ede);
     if (rcode >= 0) {
         return reply_error(answerer, q, rcode, ede, out, room, info);
     }
-    answer_additional(&a, how);
+    answer_additional(&a, end);
     if (zone_view_failed(&a.zone->view)) {
         return reply_error(answerer, q, DNS_RCODE_SERVFAIL,
                            DNS_EDE_INVALID_DATA, out, room, info);
     }
-    return end_answer(&a, how);
+    return end_answer(&a, how, end == END_FULL);
 }
 
 /* --- what is asked -------------------------------------------------------- */

@@ -49,6 +49,7 @@ typedef struct Answering {
     bool dnssec;                /* the client wants signatures */
     bool truncated;
     bool is_authoritative;
+    bool is_expanded;           /* the name, from a wildcard */
     /* The name that is looked up: the query's, then what it is an alias of */
     const ZoneKey *name;
     uint16_t name_at;           /* in the message */

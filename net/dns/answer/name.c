@@ -24,7 +24,10 @@ static ReplyPut put_for(const Answering *a, ReplyOwner owner)
 
 static ReplyPut put_for_name(const Answering *a)
 {
-    return put_for(a, (ReplyOwner) { a->name_at, a->name->len });
+    ReplyPut put = put_for(a, (ReplyOwner) { a->name_at, a->name->len });
+
+    put.expanded = a->is_expanded;
+    return put;
 }
 
 /* --- aliases -------------------------------------------------------------- */
@@ -235,8 +238,10 @@ static void note_common(Answering *a, unsigned labels)
 static AnswerEnd answer_from_zone(Answering *a)
 {
     ZoneFound *found = &a->found;
+    ZoneFind find = zone_find_key(&a->zone->view, a->name, found);
 
-    switch (zone_find_key(&a->zone->view, a->name, found)) {
+    a->is_expanded = find == ZONE_FIND_WILDCARD;
+    switch (find) {
     case ZONE_FIND_EXACT:
         return answer_node(a, &found->node);
     case ZONE_FIND_WILDCARD:

@@ -113,7 +113,7 @@ static size_t moved_pointer(const Move *m, unsigned to)
         return m->to + (to - base);
     }
     skip = (int)to - DNS_HEADER_LEN;
-    if (m->put->owner.len != m->node->name_len) {
+    if (m->put->expanded) {
         /* A wildcard: "*" is gone, the rest stands behind other labels. */
         skip = skip < 2 ? -1 : skip + m->put->owner.len - m->node->name_len;
     }
@@ -173,8 +173,7 @@ static Moved move_records(const Move *m)
 {
     uint8_t *out = m->reply->out;
     bool stays = m->to == zone_rrset_base(m->node) &&
-                 m->put->owner.at == DNS_HEADER_LEN &&
-                 m->put->owner.len == m->node->name_len;
+                 m->put->owner.at == DNS_HEADER_LEN && !m->put->expanded;
     size_t at = m->to, end = m->to + m->len;
 
     for (unsigned i = 0; i < m->records; i++) {

@@ -34,6 +34,7 @@ typedef struct ReplyOwner {
 typedef struct ReplyPut {
     DnsSection section;
     bool with_sigs;
+    bool expanded;              /* @owner is not the node's own name */
     uint32_t ttl_max;           /* UINT32_MAX: as they are */
     ReplyOwner owner;
     ReplyOwner suffix;

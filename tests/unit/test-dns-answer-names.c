@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Wildcards (RFC 4592), DNAME (RFC 6672), chains of aliases, deltas */
+#include <string.h>
+
+#include "answer-fixture.h"
+
+#define SOA(zone) \
+    zone " 3600 SOA ns.test root.test 1 7200 600 3600000 900\n"
+#define NEGATIVE(zone) \
+    "au " zone " 900 SOA ns.test root.test 1 7200 600 3600000 900\n"
+
+/* RFC 4592 section 2.2.1 */
+static const char wild_zone[] =
+    SOA("example")
+    "example 3600 NS ns.example.com\n"
+    "*.example 3600 TXT wildcard\n"
+    "*.example 3600 MX 10 host1.example\n"
+    "sub.*.example 3600 TXT no-wildcard\n"
+    "host1.example 3600 A 192.0.2.1\n"
+    "_ssh._tcp.host1.example 3600 SRV 0 0 22 host1.example\n"
+    "_ssh._tcp.host2.example 3600 SRV 0 0 22 host2.example\n"
+    "subdel.example 3600 NS ns.example.com\n"
+    "subdel.example 3600 NS ns.example.net\n";
+
+static void test_wildcards(void)
+{
+    AnswerBed bed = { 0 };
+
+    bed_add_zone(&bed, "example", wild_zone, false);
+    bed_expect(&bed, "host3.example MX",
+               "NOERROR aa\nan host3.example 3600 MX 10 host1.example\n");
+    g_assert_true(bed.info.wildcard);
+    g_assert_cmpuint(bed.info.common_at, ==, 6);
+    bed_expect(&bed, "host3.example A", "NOERROR aa\n" NEGATIVE("example"));
+    bed_expect(&bed, "foo.bar.example TXT",
+               "NOERROR aa\nan foo.bar.example 3600 TXT wildcard\n");
+    bed_expect(&bed, "host1.example MX", "NOERROR aa\n" NEGATIVE("example"));
+    g_assert_false(bed.info.wildcard);
+    bed_expect(&bed, "sub.*.example MX", "NOERROR aa\n" NEGATIVE("example"));
+    bed_expect(&bed, "_telnet._tcp.host1.example SRV",
+               "NXDOMAIN aa\n" NEGATIVE("example"));
+    bed_expect(&bed, "host.subdel.example A",
+               "NOERROR\n"
+               "au subdel.example 3600 NS ns.example.com\n"
+               "au subdel.example 3600 NS ns.example.net\n");
+    bed_expect(&bed, "ghost.*.example MX",
+               "NXDOMAIN aa\n" NEGATIVE("example"));
+    bed_expect(&bed, "*.example MX",
+               "NOERROR aa\nan *.example 3600 MX 10 host1.example\n");
+    bed_clear(&bed);
+}
+
+/* Names in a wildcard's records, which may end in the wildcard's own. */
+static void test_wildcard_records(void)
+{
+    static const char zone[] =
+        SOA("example")
+        "*.deep.example 3600 MX 1 a.deep.example\n"
+        "*.deep.example 3600 MX 2 b.a.deep.example\n"
+        "*.deep.example 3600 MX 3 example\n"
+        "*.star.example 3600 MX 1 *.star.example\n"
+        "*.star.example 3600 MX 2 x.*.star.example\n"
+        "*.alias.example 3600 CNAME host.alias.example\n"
+        "host.alias.example 3600 A 192.0.2.1\n";
+    AnswerBed bed = { 0 };
+
+    bed_add_zone(&bed, "example", zone, false);
+    bed_expect(&bed, "long-name.of.two.deep.example MX",
+               "NOERROR aa\n"
+               "an long-name.of.two.deep.example 3600 MX 1 a.deep.example\n"
+               "an long-name.of.two.deep.example 3600 MX 2 b.a.deep.example\n"
+               "an long-name.of.two.deep.example 3600 MX 3 example\n");
+    bed_expect(&bed, "q.star.example MX",
+               "NOERROR aa\n"
+               "an q.star.example 3600 MX 1 *.star.example\n"
+               "an q.star.example 3600 MX 2 x.*.star.example\n");
+    bed_expect(&bed, "www.alias.example A",
+               "NOERROR aa\n"
+               "an www.alias.example 3600 CNAME host.alias.example\n"
+               "an host.alias.example 3600 A 192.0.2.1\n");
+    bed_clear(&bed);
+}
+
+static const char dname_zone[] =
+    SOA("frobozz.example")
+    "frobozz.example 600 DNAME frobozz-division.acme.example\n"
+    "frobozz.example 3600 MX 10 mailhub.acme.example\n";
+
+static const char acme_zone[] =
+    SOA("acme.example")
+    "www.frobozz-division.acme.example 3600 A 192.0.2.7\n"
+    "long.acme.example 3600 DNAME"
+    " 012345678901234567890123456789012345678901234567890123456789012"
+    ".012345678901234567890123456789012345678901234567890123456789012"
+    ".012345678901234567890123456789012345678901234567890123456789012\n";
+
+static void test_dname(void)
+{
+    AnswerBed bed = { 0 };
+
+    bed_add_zone(&bed, "frobozz.example", dname_zone, true);
+    bed_add_zone(&bed, "acme.example", acme_zone, false);
+    /* RFC 6672 section 3.1, into another zone that is served */
+    bed_expect(&bed, "WWW.frobozz.example A",
+               "NOERROR aa\n"
+               "an frobozz.example 600 DNAME frobozz-division.acme.example\n"
+               "an WWW.frobozz.example 600 CNAME"
+               " WWW.frobozz-division.acme.example\n"
+               "an WWW.frobozz-division.acme.example 3600 A 192.0.2.7\n");
+    /* Signed is the DNAME, not what is made from it (section 5.3.1). */
+    bed_expect(&bed, "www.frobozz.example TXT DO",
+               "NOERROR aa\n"
+               "an frobozz.example 600 DNAME frobozz-division.acme.example\n"
+               "an frobozz.example 600 RRSIG DNAME 2\n"
+               "an www.frobozz.example 600 CNAME"
+               " www.frobozz-division.acme.example\n"
+               NEGATIVE("acme.example"));
+    /* The owner itself is not redirected (section 2.3). */
+    bed_expect(&bed, "frobozz.example MX",
+               "NOERROR aa\n"
+               "an frobozz.example 3600 MX 10 mailhub.acme.example\n");
+    bed_expect(&bed, "frobozz.example DNAME",
+               "NOERROR aa\n"
+               "an frobozz.example 600 DNAME frobozz-division.acme.example\n");
+    /* Too long (section 2.2) */
+    bed_expect(&bed, "0123456789012345678901234567890123456789012345678901234"
+               "56789012.long.acme.example A",
+               "YXDOMAIN aa\n"
+               "an long.acme.example 3600 DNAME"
+               " 012345678901234567890123456789012345678901234567890123456789"
+               "012"
+               ".012345678901234567890123456789012345678901234567890123456789"
+               "012"
+               ".012345678901234567890123456789012345678901234567890123456789"
+               "012\n");
+    g_assert_cmpuint(bed.info.rcode, ==, DNS_RCODE_YXDOMAIN);
+    bed_clear(&bed);
+}
+
+static const char alias_zone[] =
+    SOA("one.test")
+    "a.one.test 60 CNAME b.one.test\n"
+    "b.one.test 60 CNAME c.two.test\n"
+    "gone.one.test 60 CNAME nothing.two.test\n"
+    "empty.one.test 60 CNAME d.two.test\n"
+    "away.one.test 60 CNAME www.elsewhere.invalid\n"
+    "loop.one.test 60 CNAME pool.one.test\n"
+    "pool.one.test 60 CNAME loop.one.test\n"
+    "self.one.test 60 CNAME self.one.test\n"
+    "late.one.test 60 CNAME www.three.test\n";
+
+static const char alias_target_zone[] =
+    SOA("two.test")
+    "c.two.test 60 CNAME d.two.test\n"
+    "d.two.test 60 AAAA 2001:db8::1\n";
+
+static void test_aliases(void)
+{
+    AnswerBed bed = { 0 };
+
+    bed_add_zone(&bed, "one.test", alias_zone, false);
+    bed_add_zone(&bed, "two.test", alias_target_zone, false);
+    bed_add_nothing(&bed, "three.test");
+    bed_expect(&bed, "a.one.test AAAA",
+               "NOERROR aa\n"
+               "an a.one.test 60 CNAME b.one.test\n"
+               "an b.one.test 60 CNAME c.two.test\n"
+               "an c.two.test 60 CNAME d.two.test\n"
+               "an d.two.test 60 AAAA 2001:db8::1\n");
+    g_assert_cmpint(bed.info.kind, ==, DNS_ANSWER_RECORDS);
+    g_assert_true(bed.info.zone->origin.wire[1] == 'o');
+    /* RFC 6604 section 3: the RCODE is that of the last name. */
+    bed_expect(&bed, "gone.one.test A",
+               "NXDOMAIN aa\n"
+               "an gone.one.test 60 CNAME nothing.two.test\n"
+               NEGATIVE("two.test"));
+    bed_expect(&bed, "empty.one.test A",
+               "NOERROR aa\n"
+               "an empty.one.test 60 CNAME d.two.test\n"
+               NEGATIVE("two.test"));
+    bed_expect(&bed, "away.one.test A",
+               "NOERROR aa\nan away.one.test 60 CNAME www.elsewhere.invalid\n");
+    bed_expect(&bed, "late.one.test A",
+               "NOERROR aa\nan late.one.test 60 CNAME www.three.test\n");
+    bed_expect(&bed, "loop.one.test A",
+               "NOERROR aa\n"
+               "an loop.one.test 60 CNAME pool.one.test\n"
+               "an pool.one.test 60 CNAME loop.one.test\n");
+    bed_expect(&bed, "self.one.test A",
+               "NOERROR aa\nan self.one.test 60 CNAME self.one.test\n");
+    /* A zone that is not there yet is not said to be empty. */
+    bed_expect(&bed, "www.three.test A", "SERVFAIL\n");
+    bed_expect(&bed, "www.three.invalid A", "REFUSED\n");
+    bed_clear(&bed);
+}
+
+static void test_long_chain(void)
+{
+    g_autoptr(GString) zone = g_string_new(SOA("test"));
+    AnswerBed bed = { 0 };
+    char *line, *reply;
+    unsigned lines = 0;
+
+    for (unsigned i = 0; i < 40; i++) {
+        g_string_append_printf(zone, "n%u.test 60 CNAME n%u.test\n", i, i + 1);
+    }
+    bed_add_zone(&bed, "test", zone->str, false);
+    reply = bed_ask(&bed, "n0.test A");
+    for (line = reply; (line = strchr(line, '\n')); line++) {
+        lines++;
+    }
+    g_assert_true(g_str_has_prefix(reply, "NOERROR aa\n"));
+    g_assert_cmpuint(lines, ==, 1 + 17);
+    g_free(reply);
+    bed_clear(&bed);
+}
+
+/* --- deltas --------------------------------------------------------------- */
+
+static const char signed_zone[] =
+    SOA("d.test")
+    "d.test 3600 NSEC a.d.test SOA RRSIG NSEC\n"
+    "a.d.test 60 A 192.0.2.1\n"
+    "a.d.test 60 NSEC c.d.test A RRSIG NSEC\n"
+    "c.d.test 60 A 192.0.2.3\n"
+    "c.d.test 60 NSEC sub.d.test A RRSIG NSEC\n"
+    "sub.d.test 60 NS ns.sub.d.test\n"
+    "sub.d.test 60 NSEC d.test NS RRSIG NSEC\n"
+    "ns.sub.d.test 60 A 192.0.2.53\n";
+
+/* "b" is new, "c" is gone, the glue is another one. */
+static const char delta[] =
+    "a.d.test 60 A 192.0.2.1\n"
+    "a.d.test 60 NSEC b.d.test A RRSIG NSEC\n"
+    "b.d.test 60 A 192.0.2.2\n"
+    "b.d.test 60 NSEC sub.d.test A RRSIG NSEC\n"
+    "c.d.test GONE\n"
+    "ns.sub.d.test 60 AAAA 2001:db8::53\n";
+
+#define SIGNED_NEGATIVE NEGATIVE("d.test") "au d.test 900 RRSIG SOA 2\n"
+#define NSEC(owner, next, types, labels) \
+    "au " owner " NSEC " next " " types "\n" \
+    "au " owner " RRSIG NSEC " labels "\n"
+
+static void test_deltas(void)
+{
+    AnswerBed bed = { 0 };
+
+    bed_add_zone(&bed, "d.test", signed_zone, true);
+    bed_expect(&bed, "d.d.test A DO",
+               "NXDOMAIN aa\n" SIGNED_NEGATIVE
+               NSEC("c.d.test 60", "sub.d.test", "A RRSIG NSEC", "3")
+               NSEC("d.test 3600", "a.d.test", "SOA RRSIG NSEC", "2"));
+    bed_add_delta(&bed, delta, true);
+    bed_expect(&bed, "b.d.test A",
+               "NOERROR aa\nan b.d.test 60 A 192.0.2.2\n");
+    bed_expect(&bed, "c.d.test A DO",
+               "NXDOMAIN aa\n" SIGNED_NEGATIVE
+               NSEC("b.d.test 60", "sub.d.test", "A RRSIG NSEC", "3")
+               NSEC("d.test 3600", "a.d.test", "SOA RRSIG NSEC", "2"));
+    bed_expect(&bed, "d.d.test A DO",
+               "NXDOMAIN aa\n" SIGNED_NEGATIVE
+               NSEC("b.d.test 60", "sub.d.test", "A RRSIG NSEC", "3")
+               NSEC("d.test 3600", "a.d.test", "SOA RRSIG NSEC", "2"));
+    bed_expect(&bed, "aa.d.test A DO",
+               "NXDOMAIN aa\n" SIGNED_NEGATIVE
+               NSEC("a.d.test 60", "b.d.test", "A RRSIG NSEC", "3")
+               NSEC("d.test 3600", "a.d.test", "SOA RRSIG NSEC", "2"));
+    bed_expect(&bed, "zz.d.test A DO",
+               "NXDOMAIN aa\n" SIGNED_NEGATIVE
+               NSEC("sub.d.test 60", "d.test", "NS RRSIG NSEC", "3")
+               NSEC("d.test 3600", "a.d.test", "SOA RRSIG NSEC", "2"));
+    bed_expect(&bed, "www.sub.d.test A",
+               "NOERROR\n"
+               "au sub.d.test 60 NS ns.sub.d.test\n"
+               "ad ns.sub.d.test 60 AAAA 2001:db8::53\n");
+    bed_clear(&bed);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/dns-answer/rfc4592", test_wildcards);
+    g_test_add_func("/dns-answer/wildcard-records", test_wildcard_records);
+    g_test_add_func("/dns-answer/rfc6672", test_dname);
+    g_test_add_func("/dns-answer/aliases", test_aliases);
+    g_test_add_func("/dns-answer/long-chain", test_long_chain);
+    g_test_add_func("/dns-answer/deltas", test_deltas);
+    return g_test_run();
+}

@@ -60,6 +60,7 @@ static void test_wildcard_records(void)
         "*.deep.example 3600 MX 3 example\n"
         "*.star.example 3600 MX 1 *.star.example\n"
         "*.star.example 3600 MX 2 x.*.star.example\n"
+        "*.star.example 3600 MX 3 host.alias.example\n"
         "*.alias.example 3600 CNAME host.alias.example\n"
         "host.alias.example 3600 A 192.0.2.1\n";
     AnswerBed bed = { 0 };
@@ -70,10 +71,13 @@ static void test_wildcard_records(void)
                "an long-name.of.two.deep.example 3600 MX 1 a.deep.example\n"
                "an long-name.of.two.deep.example 3600 MX 2 b.a.deep.example\n"
                "an long-name.of.two.deep.example 3600 MX 3 example\n");
+    bed.answerer.flags = 0;
     bed_expect(&bed, "q.star.example MX",
                "NOERROR aa\n"
                "an q.star.example 3600 MX 1 *.star.example\n"
-               "an q.star.example 3600 MX 2 x.*.star.example\n");
+               "an q.star.example 3600 MX 2 x.*.star.example\n"
+               "an q.star.example 3600 MX 3 host.alias.example\n"
+               "ad host.alias.example 3600 A 192.0.2.1\n");
     bed_expect(&bed, "www.alias.example A",
                "NOERROR aa\n"
                "an www.alias.example 3600 CNAME host.alias.example\n"

@@ -93,7 +93,7 @@ static bool put_addresses(Additional *add, const ZoneNode *node,
 static bool put_target(Additional *add, const ZoneTarget *target,
                        bool is_referral)
 {
-    size_t at = add->from->at + target->at;
+    size_t at = add->from->at ? add->from->at + target->at : 0;
     ReplyOwner owner = { at <= 0x3fff ? at : 0, 0 };
     ZoneNode node;
 

@@ -19,7 +19,8 @@ typedef struct Expansion {
 /* An RRset of the reply, for whose targets there may be addresses */
 typedef struct Referring {
     bool is_there;
-    size_t at;                  /* of its records, in the message */
+    size_t at;                  /* of its records, in the message; */
+                                /* 0: they are not as in the image */
     ZoneNode node;
     ZoneRrset rrset;
 } Referring;

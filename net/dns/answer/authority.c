@@ -87,7 +87,9 @@ static AnswerEnd put_referral(Answering *a)
     if (result != REPLY_OK) {
         return answer_end_of(result, END_NOT);
     }
-    a->referring = (Referring) { rrset.targets, at, *cut, rrset };
+    a->referring = (Referring) {
+        rrset.targets, put.in_full ? 0 : at, *cut, rrset,
+    };
     if (!a->dnssec) {
         return END_NOT;
     }

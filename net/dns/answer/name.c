@@ -196,7 +196,7 @@ static AnswerEnd answer_node(Answering *a, const ZoneNode *node)
     }
     result = reply_put(&a->reply, &put, node, &rrset);
     if (rrset.targets) {
-        a->referring = (Referring) { true, at, *node, rrset };
+        a->referring = (Referring) { true, put.in_full ? 0 : at, *node, rrset };
     }
     return answer_end_of(result, END_RECORDS);
 }

@@ -290,6 +290,7 @@ static ReplyResult write_records(const Move *m)
     ReplyResult result = REPLY_OK;
     uint32_t in = 0;
 
+    m->put->in_full = true;
     for (unsigned i = 0; i < m->records && result == REPLY_OK; i++) {
         uint16_t rdlength;
 

@@ -30,11 +30,14 @@ typedef struct ReplyOwner {
  * name that it stands for.  If it is nowhere yet, the node's name is written
  * and @owner is set to that place; @suffix is then where its last octets
  * stand already, if they do anywhere.
+ *
+ * @in_full is set: names of the records are not where the image has them.
  */
 typedef struct ReplyPut {
     DnsSection section;
     bool with_sigs;
     bool expanded;              /* @owner is not the node's own name */
+    bool in_full;
     uint32_t ttl_max;           /* UINT32_MAX: as they are */
     ReplyOwner owner;
     ReplyOwner suffix;

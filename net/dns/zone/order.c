@@ -49,6 +49,33 @@ int zone_name_compare(const DnsName *a, const DnsName *b, unsigned *common)
     return a->labels - b->labels;
 }
 
+/*
+ * 0 ends a label, so that the shorter one comes first; octets 0 and 1 of a
+ * label become 1 1 and 1 2.
+ */
+unsigned zone_name_key(const DnsName *name, unsigned above,
+                       uint8_t key[ZONE_KEY_MAX])
+{
+    uint8_t start[DNS_LABELS_MAX + 1];
+    uint8_t *to = key;
+
+    find_labels(name, start);
+    for (unsigned label = above + 1; label <= name->labels; label++) {
+        const uint8_t *at = name->wire + start[label];
+
+        for (unsigned i = 1; i <= *at; i++) {
+            if (at[i] <= 1) {
+                *to++ = 1;
+                *to++ = at[i] + 1;
+            } else {
+                *to++ = zone_lower(at[i]);
+            }
+        }
+        *to++ = 0;
+    }
+    return to - key;
+}
+
 DnsName zone_name_ancestor(const DnsName *name, unsigned labels)
 {
     uint8_t start[DNS_LABELS_MAX + 1];

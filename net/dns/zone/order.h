@@ -13,6 +13,20 @@
  */
 int zone_name_compare(const DnsName *a, const DnsName *b, unsigned *common);
 
+/* A label of 63 octets has two for each, and its end. */
+#define ZONE_KEY_MAX    (2 * DNS_NAME_MAX)
+
+/**
+ * zone_name_key: octets in whose order, that of memcmp(), names lie canonically
+ * @above: labels from the root that all names have in common; left out
+ *
+ * A key that is the beginning of another comes before it.
+ *
+ * Returns: how many octets; 0 for the name that all have in common.
+ */
+unsigned zone_name_key(const DnsName *name, unsigned above,
+                       uint8_t key[ZONE_KEY_MAX]);
+
 /** zone_name_ancestor: the last @labels labels of a name that has as many. */
 DnsName zone_name_ancestor(const DnsName *name, unsigned labels);
 

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names that NS, MX and SRV records refer to: have they addresses? */
+#include "net/dns/text/print.h"
+#include "net/dns/text/types.h"
+#include "net/dns/zone/find.h"
+#include "net/dns/zone/records.h"
+#include "net/dns/zone/tool/check-targets.h"
+#include "net/packet/octets.h"
+
+#define RR_HEAD     12
+#define RR_LENGTH   10      /* where RDLENGTH is */
+
+typedef struct Walk {
+    ZoneImage *image;
+    ZoneView view;
+    Places *places;
+    Report *report;
+    bool has_dname;
+} Walk;
+
+/* A record that refers to a name of the zone */
+typedef struct Reference {
+    const ZoneNode *node;
+    uint16_t type;
+    ZonePlace place;
+    DnsName name;
+    bool has_addresses;
+} Reference;
+
+static void tell(Walk *walk, const Reference *r, Severity severity,
+                 const char *text)
+{
+    char owner[DNS_PRINT_NAME_MAX], name[DNS_PRINT_NAME_MAX];
+    char type[DNS_MNEMONIC_MAX];
+    DnsName from = { r->node->name_len, r->node->labels, { 0 } };
+
+    memcpy(from.wire, r->node->name, r->node->name_len);
+    dns_print_name(&from, owner);
+    dns_print_name(&r->name, name);
+    dns_type_to_text(r->type, type);
+    report_at(walk->report, severity, r->place, "%s %s: %s %s", owner, type,
+              name, text);
+}
+
+static bool has(const ZoneNode *node, uint16_t type)
+{
+    ZoneRrset rrset;
+
+    return zone_rrset_find(node, type, &rrset);
+}
+
+static const char *lacks(const ZoneNode *node)
+{
+    if (has(node, DNS_TYPE_A) || has(node, DNS_TYPE_AAAA)) {
+        return NULL;
+    }
+    return has(node, DNS_TYPE_CNAME) ?
+           "is an alias (CNAME): name the host itself (RFC 2181 section 10.3)"
+           : "has no address: add an A or AAAA record";
+}
+
+/* A name at or below a delegation: glue. */
+static const char *lacks_glue(const Reference *r)
+{
+    DnsName owner = { r->node->name_len, r->node->labels, { 0 } };
+
+    memcpy(owner.wire, r->node->name, r->node->name_len);
+    if (r->has_addresses) {
+        return NULL;
+    }
+    return dns_name_within(&r->name, &owner) ?
+           "is below the delegation and has no address here: add glue, an A "
+           "or AAAA record, or nobody can reach it" :
+           "is below another delegation and has no address here: add glue, an "
+           "A or AAAA record";
+}
+
+static const char *fault_of(Walk *walk, const Reference *r, bool is_apex)
+{
+    ZoneFound found;
+
+    switch (zone_find(&walk->view, &r->name, &found)) {
+    case ZONE_FIND_EXACT:
+    case ZONE_FIND_WILDCARD:
+        return lacks(&found.node);
+    case ZONE_FIND_CUT:
+        return r->type == DNS_TYPE_NS && !is_apex ? lacks_glue(r) : NULL;
+    case ZONE_FIND_DNAME:
+        return "is below a DNAME record: name the host itself (RFC 6672 "
+               "section 5.2)";
+    case ZONE_FIND_NONE:
+        return "has no address: add an A or AAAA record";
+    default:
+        return NULL;
+    }
+}
+
+/* Only the zone's own servers are worth an error: BIND loads the others. */
+static void check(Walk *walk, const Reference *r)
+{
+    bool is_apex = r->node->labels == walk->image->origin.labels;
+    const char *fault = r->name.labels ? fault_of(walk, r, is_apex) : NULL;
+
+    if (fault) {
+        tell(walk, r, is_apex && r->type == DNS_TYPE_NS ? SEVERITY_ERROR :
+             SEVERITY_WARNING, fault);
+    }
+}
+
+static void check_rrset(Walk *walk, const ZoneNode *node,
+                        const ZoneRrset *rrset)
+{
+    const ZoneRecord of_type = { .type = rrset->type };
+    int name_at = zone_target_of(&of_type);
+    Reference r = { .node = node, .type = rrset->type };
+    unsigned next = 0;
+
+    if (name_at < 0) {
+        return;
+    }
+    for (uint32_t at = 0; at + RR_HEAD <= rrset->len;
+         at += RR_HEAD + packet_get16(rrset->at + at + RR_LENGTH)) {
+        ZoneTarget target = { 0 };
+
+        r.place = places_next(walk->places);
+        if (next < rrset->targets) {
+            target = zone_rrset_target(rrset, next);
+        }
+        if (next == rrset->targets ||
+            target.at != at + RR_HEAD + (unsigned)name_at) {
+            continue;
+        }
+        next++;
+        r.has_addresses = target.ref;
+        if ((!target.ref || walk->has_dname) &&
+            zone_rrset_name(node, rrset, target.at, &r.name)) {
+            check(walk, &r);
+        }
+    }
+}
+
+static bool find_dname(ZoneImage *image)
+{
+    ZoneNode node;
+
+    for (uint32_t ref = 1; ref; ref = zone_node_next(&node)) {
+        if (!zone_node_get(image, ref, &node)) {
+            return false;
+        }
+        if (node.flags & ZONE_NODE_DNAME) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void check_targets(ZoneImage *image, Places *places, Report *report,
+                   Progress *progress)
+{
+    Walk walk = {
+        .image = image,
+        .view = { .layers = 1, .layer = { image } },
+        .places = places,
+        .report = report,
+        .has_dname = find_dname(image),
+    };
+    ZoneCursor cursor;
+    ZoneRrset rrset;
+    ZoneNode node;
+
+    for (uint32_t ref = 1; ref; ref = zone_node_next(&node)) {
+        if (!zone_node_get(image, ref, &node)) {
+            return;
+        }
+        zone_rrset_first(&node, &cursor);
+        while (zone_rrset_next(&cursor, &rrset)) {
+            check_rrset(&walk, &node, &rrset);
+        }
+        progress_add(progress, 1);
+    }
+}

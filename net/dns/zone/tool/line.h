@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Records of an image as lines of a master file */
+#ifndef NET_DNS_ZONE_TOOL_LINE_H
+#define NET_DNS_ZONE_TOOL_LINE_H
+
+#include "net/dns/text/print.h"
+#include "net/dns/zone/expand.h"
+
+/* Memory that one line needs */
+typedef struct Line {
+    char text[DNS_PRINT_RECORD_MAX];
+    uint8_t rdata[ZONE_EXPANDED_MAX];
+} Line;
+
+/** line_owner: the name of a node. */
+DnsName line_owner(const ZoneNode *node);
+
+/**
+ * line_print: "OWNER TTL CLASS TYPE RDATA" into line->text
+ *
+ * Returns: its length.
+ */
+int line_print(Line *line, const ZoneNode *node, const ZoneRecord *record);
+
+/** line_rrset: all records of an RRset and their signatures, by @put. */
+void line_rrset(Line *line, const ZoneNode *node, const ZoneRrset *rrset,
+                void (*put)(void *opaque, const char *text, size_t len),
+                void *opaque);
+
+#endif /* NET_DNS_ZONE_TOOL_LINE_H */

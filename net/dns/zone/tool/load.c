@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Master files into sorted runs
+ *
+ * Theory of operation
+ * ===================
+ *
+ * Each thread takes the next piece of the file, parses it and puts its records
+ * into a feed of its own; what they share is the file, the runs and the report.
+ * A file that cannot be cut, or is a pipe, is read by one thread.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "net/dns/text/print.h"
+#include "net/dns/text/types.h"
+#include "net/dns/zone/tool/load.h"
+#include "net/dns/zone/tool/pieces.h"
+
+#define STANDARD_INPUT  "-"
+#define ERRORS_MAX      1000000     /* the report has a limit of its own */
+
+/* One thread's own */
+typedef struct Reader {
+    const Load *load;
+    const DnsMasterOptions *options;
+    Pieces *pieces;
+    uint32_t piece;
+    const char *path;           /* the last one that a record had */
+    uint16_t file;              /* its index */
+    Feed feed;
+    int failed;                 /* negative errno; mistakes are not meant */
+} Reader;
+
+/* --- records and mistakes ------------------------------------------------- */
+
+static uint16_t file_of(Reader *reader, const char *path)
+{
+    if (path != reader->path) {
+        reader->file = report_file(reader->load->report, path);
+        reader->path = path;
+    }
+    return reader->file;
+}
+
+static void refuse_foreign(Reader *reader, const DnsMasterRecord *record,
+                           ZonePlace place)
+{
+    char owner[DNS_PRINT_NAME_MAX], origin[DNS_PRINT_NAME_MAX];
+
+    dns_print_name(record->owner, owner);
+    dns_print_name(&reader->load->rules->origin, origin);
+    report_at(reader->load->report, SEVERITY_WARNING, place,
+              "%s is not in the zone %s and is left out: a final dot too much, "
+              "or another zone's?", owner, origin);
+}
+
+static int take_record(void *opaque, const DnsMasterRecord *record)
+{
+    Reader *reader = opaque;
+    ChunkRecord taken = {
+        .owner = record->owner,
+        .rdata = record->rdata,
+        .place = { record->line, file_of(reader, record->file) },
+        .ttl = record->ttl,
+        .piece = reader->piece,
+        .type = record->type,
+        .rdlength = record->rdlength,
+    };
+
+    if (!dns_name_within(record->owner, &reader->load->rules->origin)) {
+        refuse_foreign(reader, record, taken.place);
+        return 0;
+    }
+    reader->failed = feed_add(&reader->feed, &taken);
+    return reader->failed;
+}
+
+static bool take_error(void *opaque, const DnsMasterError *error)
+{
+    Reader *reader = opaque;
+    ZonePlace place = {
+        error->line, report_file(reader->load->report, error->file),
+    };
+
+    report_column(reader->load->report, error->is_warning ? SEVERITY_WARNING
+                  : SEVERITY_ERROR, place, error->column, error->text);
+    return !report_is_full(reader->load->report);
+}
+
+static int open_path(void *opaque, const char *path)
+{
+    int fd = strcmp(path, STANDARD_INPUT) ? open(path, O_RDONLY | O_CLOEXEC)
+                                          : dup(STDIN_FILENO);
+
+    return fd < 0 ? -errno : fd;
+}
+
+static const DnsMasterOps ops = {
+    .record = take_record,
+    .error = take_error,
+    .open = open_path,
+};
+
+/* --- one file ------------------------------------------------------------- */
+
+/* Mistakes are in the report, and are no failure here. */
+static int note(Reader *reader, int ret)
+{
+    if (ret == -ENOMEM) {
+        reader->failed = ret;
+    }
+    return reader->failed;
+}
+
+static void *read_pieces(void *opaque)
+{
+    Reader *reader = opaque;
+    Piece piece = { 0 };
+    int next;
+
+    while ((next = pieces_next(reader->pieces, &piece)) > 0) {
+        reader->piece = piece.number;
+        if (note(reader, dns_master_parse(&ops, reader, reader->options,
+                                          &piece.state, piece.text,
+                                          piece.len))) {
+            break;
+        }
+        progress_add(reader->load->progress, piece.len);
+    }
+    free(piece.text);
+    if (next < 0) {
+        reader->failed = next;
+    }
+    return NULL;
+}
+
+static int read_whole(Reader *reader, uint32_t *number)
+{
+    reader->piece = (*number)++;
+    return note(reader, dns_master_read(&ops, reader, reader->options));
+}
+
+static int join_all(Reader *readers, pthread_t *threads, unsigned count)
+{
+    int ret = readers[0].failed;
+
+    for (unsigned i = 1; i < count; i++) {
+        pthread_join(threads[i], NULL);
+        ret = ret ? ret : readers[i].failed;
+    }
+    return ret;
+}
+
+/* The caller is the first of the threads. */
+static int read_by_all(Reader *readers, unsigned count, Pieces *pieces)
+{
+    pthread_t threads[count];
+    unsigned started = 1;
+
+    for (unsigned i = 0; i < count; i++) {
+        readers[i].pieces = pieces;
+    }
+    while (started < count && !pthread_create(&threads[started], NULL,
+                                              read_pieces,
+                                              &readers[started])) {
+        started++;
+    }
+    read_pieces(&readers[0]);
+    return join_all(readers, threads, started);
+}
+
+static bool can_be_cut(int fd)
+{
+    struct stat about;
+
+    return !fstat(fd, &about) && S_ISREG(about.st_mode);
+}
+
+static int read_file(Reader *readers, const char *path, uint32_t *number)
+{
+    const Load *load = readers[0].load;
+    const DnsMasterOptions options = {
+        .path = path,
+        .origin = &load->rules->origin,
+        .rrclass = load->rules->rrclass,
+        .has_default_ttl = load->has_default_ttl,
+        .default_ttl = load->default_ttl,
+        .errors_max = ERRORS_MAX,
+    };
+    int fd = open_path(NULL, path), ret;
+    Pieces pieces;
+
+    for (unsigned i = 0; i < load->threads; i++) {
+        readers[i].options = &options;
+    }
+    if (fd < 0 || !can_be_cut(fd)) {
+        if (fd >= 0) {
+            close(fd);
+        }
+        return read_whole(&readers[0], number);
+    }
+    pieces_open(&pieces, &options, fd, *number);
+    ret = read_by_all(readers, load->threads, &pieces);
+    *number = pieces.number;
+    pieces_close(&pieces);
+    if (ret != -E2BIG) {
+        return ret;
+    }
+    for (unsigned i = 0; i < load->threads; i++) {
+        readers[i].failed = 0;
+    }
+    return read_whole(&readers[0], number);
+}
+
+/* --- all files ------------------------------------------------------------ */
+
+uint64_t load_octets(const Load *load)
+{
+    uint64_t octets = 0;
+    struct stat about;
+
+    for (size_t i = 0; i < load->count; i++) {
+        octets += stat(load->paths[i], &about) ? 0 : about.st_size;
+    }
+    return octets;
+}
+
+static int finish(Reader *readers, unsigned count)
+{
+    int ret = 0;
+
+    for (unsigned i = 0; i < count && !ret; i++) {
+        ret = feed_finish(&readers[i].feed);
+    }
+    return ret;
+}
+
+int load_files(const Load *load)
+{
+    Reader *readers = calloc(load->threads, sizeof(*readers));
+    unsigned made = 0;
+    uint32_t number = 0;
+    int ret = readers ? 0 : -ENOMEM;
+
+    for (; !ret && made < load->threads; made++) {
+        readers[made].load = load;
+        ret = feed_init(&readers[made].feed, load->runs,
+                        load->rules->origin.labels);
+    }
+    for (size_t i = 0; i < load->count && !ret; i++) {
+        ret = read_file(readers, load->paths[i], &number);
+    }
+    ret = ret ? ret : finish(readers, made);
+    for (unsigned i = 0; i < made; i++) {
+        feed_destroy(&readers[i].feed);
+    }
+    free(readers);
+    return ret;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* An image in memory from master files, whoever wants it */
+#ifndef NET_DNS_ZONE_TOOL_MAKE_H
+#define NET_DNS_ZONE_TOOL_MAKE_H
+
+#include "net/dns/zone/tool/check-node.h"
+#include "net/dns/zone/tool/progress.h"
+#include "net/dns/zone/write.h"
+
+typedef struct Make {
+    ZoneRules rules;
+    const char *const *paths;
+    size_t count;
+    unsigned threads;
+    uint64_t memory;            /* octets, for sorting */
+    bool has_default_ttl;
+    uint32_t default_ttl;
+    const char *dir;            /* for files of what does not fit there */
+    Report *report;
+    Progress *progress;
+    ZoneOut *out;
+} Make;
+
+/* The result */
+typedef struct Made {
+    uint64_t len;               /* octets of the image */
+    uint64_t nodes;
+    uint64_t records;
+    double seconds;
+    uint32_t serial;
+} Made;
+
+extern const ProgressStep make_steps[];
+
+/** make_threads: as many as there are processors to use */
+unsigned make_threads(void);
+
+/** make_memory: a quarter of what the machine has, RUNS_MEMORY_MIN or more */
+uint64_t make_memory(void);
+
+/**
+ * make_image: read, sort, check and write
+ *
+ * Mistakes go to the report; if one is an error, there is no image.
+ *
+ * Returns: 0 or a negative errno of what has nothing to do with the zone.
+ */
+int make_image(const Make *make, Made *made);
+
+#endif /* NET_DNS_ZONE_TOOL_MAKE_H */

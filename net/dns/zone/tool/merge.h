@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* All runs as one, in the order of names */
+#ifndef NET_DNS_ZONE_TOOL_MERGE_H
+#define NET_DNS_ZONE_TOOL_MERGE_H
+
+#include "net/dns/zone/tool/runs.h"
+
+typedef struct Source {
+    const Run *run;
+    const Bundle *bundle;       /* the first that is left; NULL: none is */
+    uint64_t prefix;
+    size_t next;                /* entry of the chunk; or where in the buffer */
+    uint8_t *buffer;            /* of a run in the file */
+    size_t held;                /* octets in the buffer */
+    uint64_t read;              /* octets of the run that were read */
+} Source;
+
+typedef struct Merge {
+    const Spill *spill;
+    Source *source;
+    Source **heap;
+    size_t sources;
+    size_t heaped;
+    size_t buffer_len;          /* of each run in the file */
+    bool begun;
+} Merge;
+
+/** merge_init: @runs are complete and outlive it.  0 or a negative errno. */
+int merge_init(Merge *merge, const Runs *runs);
+
+void merge_destroy(Merge *merge);
+
+/**
+ * merge_next: the next bundle
+ *
+ * Those of one name come in the order of the input.
+ *
+ * Returns: 1, and *bundle is good up to the next call; 0 at the end; or a
+ * negative errno.
+ */
+int merge_next(Merge *merge, const Bundle **bundle);
+
+#endif /* NET_DNS_ZONE_TOOL_MERGE_H */

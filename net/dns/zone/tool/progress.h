@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How far a long command is, on standard error */
+#ifndef NET_DNS_ZONE_TOOL_PROGRESS_H
+#define NET_DNS_ZONE_TOOL_PROGRESS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+/* A step of the command, and its share of the whole time */
+typedef struct ProgressStep {
+    const char *name;           /* "reading" */
+    unsigned share;             /* of 100 */
+} ProgressStep;
+
+typedef struct Progress {
+    const ProgressStep *steps;
+    unsigned step;
+    bool is_on;
+    bool is_terminal;
+    bool is_over;
+    atomic_uint_least64_t done; /* of the step; anybody adds to it */
+    uint64_t total;
+    struct timespec begun;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t over;
+} Progress;
+
+/** progress_begin: @steps ends with one without a name. */
+void progress_begin(Progress *progress, const ProgressStep *steps, bool is_on);
+
+/** progress_step: go on to the next step, which has @total to do. */
+void progress_step(Progress *progress, uint64_t total);
+
+static inline void progress_add(Progress *progress, uint64_t done)
+{
+    atomic_fetch_add_explicit(&progress->done, done, memory_order_relaxed);
+}
+
+/** progress_end: nothing is shown any more. */
+void progress_end(Progress *progress);
+
+/** progress_seconds: since the beginning. */
+double progress_seconds(const Progress *progress);
+
+#endif /* NET_DNS_ZONE_TOOL_PROGRESS_H */

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Options of the commands that read master files */
+#ifndef NET_DNS_ZONE_TOOL_SOURCE_H
+#define NET_DNS_ZONE_TOOL_SOURCE_H
+
+#include "net/dns/zone/tool/args.h"
+#include "net/dns/zone/tool/make.h"
+#include "net/dns/zone/tool/runs.h"
+
+typedef enum WhenProgress {
+    PROGRESS_AUTO,          /* on a terminal */
+    PROGRESS_ON,
+    PROGRESS_OFF,
+} WhenProgress;
+
+typedef struct SourceOptions {
+    uint64_t memory;
+    uint64_t threads;
+    uint64_t messages;
+    uint64_t default_ttl;
+    bool has_default_ttl;
+    const char *rrclass;
+    unsigned progress;      /* WhenProgress */
+    bool json;
+} SourceOptions;
+
+/* Values of the options below; one command runs. */
+extern SourceOptions source_options;
+
+extern const ArgOption source_arguments[];
+
+/**
+ * source_make: from master files to @out
+ * @command: for messages
+ * @make: .paths, .count, .dir, .report and .out are set
+ *
+ * Returns: 0; EXIT_USAGE with a wrong zone or class, which has been said; or
+ * a negative errno.
+ */
+int source_make(const char *command, const char *zone, Make *make, Made *made);
+
+/** source_messages: the report as a JSON array, and numbers before it. */
+void source_messages(const Report *report);
+
+#endif /* NET_DNS_ZONE_TOOL_SOURCE_H */

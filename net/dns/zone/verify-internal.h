@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Shared by the files that verify an image */
+#ifndef NET_DNS_ZONE_VERIFY_INTERNAL_H
+#define NET_DNS_ZONE_VERIFY_INTERNAL_H
+
+#include "net/dns/zone/expand.h"
+#include "net/dns/zone/find.h"
+#include "net/dns/zone/order.h"
+
+typedef struct ZoneVerify {
+    ZoneImage *image;
+    ZoneView view;
+    ZoneFault *fault;
+    /* what the walk has met so far */
+    uint64_t nodes;
+    uint64_t rrsets;
+    uint64_t records;
+    uint64_t nsec3;
+    uint32_t flags;
+    uint32_t serial;
+    bool has_soa;
+    uint8_t labels_max;
+    DnsName last;
+    /* of the last node and its ancestors, by labels */
+    uint64_t at[DNS_LABELS_MAX + 1];
+    bool says_wildcard[DNS_LABELS_MAX + 1];
+    bool has_wildcard[DNS_LABELS_MAX + 1];
+    uint8_t rdata[ZONE_EXPANDED_MAX];
+} ZoneVerify;
+
+/** zone_verify_fault: @offset is in the section.  Returns: false. */
+bool zone_verify_fault(ZoneVerify *verify, const char *what,
+                       ZoneSection section, uint64_t offset);
+
+/** zone_verify_header_fault: the same for the header page. */
+bool zone_verify_header_fault(ZoneVerify *verify, const char *what,
+                              uint64_t offset);
+
+/** zone_verify_records: the node at @at of NODES by itself. */
+bool zone_verify_records(ZoneVerify *verify, const ZoneNode *node,
+                         uint64_t at);
+
+#endif /* NET_DNS_ZONE_VERIFY_INTERNAL_H */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * SipHash-1-3 (Aumasson, Bernstein): a hash under a secret key
+ * SipHash (Aumasson, Bernstein): a hash under a secret key
  *
- * For tables whose keys come from a guest or from the network: without the
- * key nobody can choose entries that fall into one chain.
+ * SipHash-1-3 is for tables whose keys come from a guest or from the network:
+ * without the key nobody can choose entries that fall into one chain.
+ * SipHash-2-4 is for values that others check, as DNS cookies (RFC 9018).
  */
 #ifndef NET_PACKET_SIPHASH_H
 #define NET_PACKET_SIPHASH_H
@@ -32,18 +33,23 @@ static inline void siphash_round(uint64_t v[4])
     v[2] = siphash_rotl(v[2], 32);
 }
 
-static inline void siphash_word(uint64_t v[4], uint64_t word)
+static inline void siphash_rounds(uint64_t v[4], unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        siphash_round(v);
+    }
+}
+
+static inline void siphash_word(uint64_t v[4], uint64_t word, unsigned rounds)
 {
     v[3] ^= word;
-    siphash_round(v);
+    siphash_rounds(v, rounds);
     v[0] ^= word;
 }
 
-/**
- * siphash_1_3: the hash of @len octets at @data
- * @key: 128 random bits, constant for the life of a table
- */
-static inline uint64_t siphash_1_3(const uint64_t key[2], const void *data,
+/* @c rounds for each word, @d at the end: constants where this is inlined */
+static inline uint64_t siphash_c_d(unsigned c, unsigned d,
+                                   const uint64_t key[2], const void *data,
                                    size_t len)
 {
     const uint8_t *octets = data;
@@ -56,17 +62,35 @@ static inline uint64_t siphash_1_3(const uint64_t key[2], const void *data,
 
     for (; left >= sizeof(word); left -= sizeof(word)) {
         memcpy(&word, octets, sizeof(word));
-        siphash_word(v, le64toh(word));
+        siphash_word(v, le64toh(word), c);
         octets += sizeof(word);
     }
     word = 0;
     memcpy(&word, octets, left);
-    siphash_word(v, le64toh(word) | (uint64_t)len << 56);
+    siphash_word(v, le64toh(word) | (uint64_t)len << 56, c);
     v[2] ^= 0xff;
-    siphash_round(v);
-    siphash_round(v);
-    siphash_round(v);
+    siphash_rounds(v, d);
     return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+/**
+ * siphash_1_3: the hash of @len octets at @data
+ * @key: 128 random bits, constant for the life of a table
+ */
+static inline uint64_t siphash_1_3(const uint64_t key[2], const void *data,
+                                   size_t len)
+{
+    return siphash_c_d(1, 3, key, data, len);
+}
+
+/**
+ * siphash_2_4: a code of @len octets at @data that only who has @key can make
+ * @key: 16 octets of the key as two little-endian numbers
+ */
+static inline uint64_t siphash_2_4(const uint64_t key[2], const void *data,
+                                   size_t len)
+{
+    return siphash_c_d(2, 4, key, data, len);
 }
 
 #endif /* NET_PACKET_SIPHASH_H */

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The configuration of vmmnet-dnsd; docs/dnsd.md has the table of its keys
+ *
+ * A configuration is read whole and then does not change.
+ */
+#ifndef NET_DNS_SERVER_CONFIG_CONFIG_H
+#define NET_DNS_SERVER_CONFIG_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "net/dns/server/core/limit.h"
+#include "net/dns/server/core/prefix.h"
+#include "net/dns/wire.h"
+
+#define DNSD_PORT               53
+#define DNSD_LISTEN_MAX         32
+#define DNSD_THREADS_MAX        256
+#define DNSD_ZONES_MAX          200000
+#define DNSD_UDP_MAX            4096
+#define DNSD_TEXT_MAX           255     /* identity, version, NSID */
+
+typedef struct DnsdListen {
+    struct sockaddr_storage addr;
+    socklen_t len;
+    const char *text;           /* as written */
+} DnsdListen;
+
+typedef struct DnsdZoneConfig {
+    DnsName name;
+    const char *image;          /* path */
+    DnsdRanges allow_query;     /* none: everybody */
+    bool has_acl;
+} DnsdZoneConfig;
+
+typedef struct DnsdOctets {
+    size_t len;                 /* 0: off */
+    uint8_t octets[DNSD_TEXT_MAX];
+} DnsdOctets;
+
+typedef struct DnsdTcpConfig {
+    uint32_t connections;       /* a thread */
+    uint32_t per_client;        /* of those */
+    uint32_t idle_s;
+} DnsdTcpConfig;
+
+typedef struct DnsdConfig {
+    size_t listens;
+    DnsdListen *listen;
+    uint32_t threads;           /* 0: one a processor */
+    const char *user;
+    uint32_t udp_size;
+    uint32_t receive_buffer;    /* octets */
+    const char *identity;       /* id.server; NULL: refused */
+    const char *version;        /* version.server; NULL: refused */
+    DnsdOctets nsid;
+    const char *control;        /* path of the UNIX socket; NULL: none */
+    DnsdListen metrics;         /* len 0: none */
+    DnsdTcpConfig tcp;
+    bool cookies;
+    const char *secret_file;    /* NULL: a secret of this process */
+    DnsdLimitOptions limit;
+    DnsdRanges limit_exempt;
+    size_t zones;
+    DnsdZoneConfig *zone;       /* as in the file */
+    struct DnsdMemory *memory;  /* all of it */
+} DnsdConfig;
+
+/* What is wrong, for people: lines of "FILE:LINE:COLUMN: KEY: ..." */
+typedef struct DnsdMistakes {
+    unsigned count;
+    size_t len;
+    char text[4096];            /* what does not fit is left out */
+} DnsdMistakes;
+
+/**
+ * dnsd_config_read: from the text of a file
+ * @path: the file's name, for messages
+ *
+ * Returns: NULL, and @mistakes says what is wrong: as many as it can.
+ */
+DnsdConfig *dnsd_config_read(const char *path, const char *text, size_t len,
+                             DnsdMistakes *mistakes);
+
+void dnsd_config_free(DnsdConfig *config);
+
+/**
+ * dnsd_listen_read: "192.0.2.1", "2001:db8::1@5353"
+ *
+ * Returns: false if it is none.
+ */
+bool dnsd_listen_read(DnsdListen *listen, const char *text, uint16_t port);
+
+/**
+ * dnsd_config_needs_restart: the first key of what a reload cannot change
+ * and that differs; NULL if there is none.
+ */
+const char *dnsd_config_needs_restart(const DnsdConfig *a,
+                                      const DnsdConfig *b);
+
+#endif /* NET_DNS_SERVER_CONFIG_CONFIG_H */

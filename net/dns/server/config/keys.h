@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Readers of values that only the configuration of a server has */
+#ifndef NET_DNS_SERVER_CONFIG_KEYS_H
+#define NET_DNS_SERVER_CONFIG_KEYS_H
+
+#include "net/dns/server/config/reader.h"
+
+/* Each reads to the member that the key is for. */
+DnsdReadFn dnsd_read_listen, dnsd_read_metrics, dnsd_read_octets,
+           dnsd_read_path, dnsd_read_ranges, dnsd_read_slots,
+           dnsd_read_threads, dnsd_read_zones;
+
+#endif /* NET_DNS_SERVER_CONFIG_KEYS_H */

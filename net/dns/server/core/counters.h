@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a thread counts
+ *
+ * Only the thread itself writes its counters; whoever reads sums them.
+ */
+#ifndef NET_DNS_SERVER_CORE_COUNTERS_H
+#define NET_DNS_SERVER_CORE_COUNTERS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define DNSD_RCODES     24      /* 0 to BADCOOKIE */
+#define DNSD_KINDS      16
+#define DNSD_TYPES      20
+
+typedef enum DnsdCount {
+    /* Requests */
+    DNSD_COUNT_UDP,
+    DNSD_COUNT_TCP,
+    DNSD_COUNT_EDNS,
+    DNSD_COUNT_DNSSEC_OK,
+    DNSD_COUNT_HANDED_OVER,     /* to the control thread */
+    /* Replies */
+    DNSD_COUNT_TRUNCATED,
+    DNSD_COUNT_COOKIE_NONE,     /* in the order of DnsdCookie */
+    DNSD_COUNT_COOKIE_MALFORMED,
+    DNSD_COUNT_COOKIE_CLIENT,
+    DNSD_COUNT_COOKIE_VALID,
+    DNSD_COUNT_SLIP_TRUNCATED,  /* over the rate limit: TC */
+    DNSD_COUNT_SLIP_BADCOOKIE,
+    DNSD_COUNT_DENIED,          /* REFUSED by allow-query */
+    /* Requests that got no reply */
+    DNSD_DROP_IGNORED,          /* no DNS query */
+    DNSD_DROP_LONG,             /* datagram above the buffer's size */
+    DNSD_DROP_PORT,             /* from port 0, or one of reflections */
+    DNSD_DROP_RATE,
+    DNSD_DROP_CONTROL,          /* the control thread is behind */
+    DNSD_DROP_SEND,             /* the kernel did not take the reply */
+    /* Connections */
+    DNSD_TCP_ACCEPTED,
+    DNSD_TCP_CLOSED,
+    DNSD_TCP_PER_CLIENT,        /* refused: too many of one client */
+    DNSD_TCP_EVICTED,           /* the idlest, for a new one */
+    DNSD_TCP_IDLE,
+    DNSD_TCP_MALFORMED,
+    DNSD_TCP_FAILED,
+    /* By number */
+    DNSD_COUNT_RCODE,
+    DNSD_COUNT_KIND = DNSD_COUNT_RCODE + DNSD_RCODES,
+    DNSD_COUNT_TYPE = DNSD_COUNT_KIND + DNSD_KINDS,
+    DNSD_COUNTS = DNSD_COUNT_TYPE + DNSD_TYPES,
+} DnsdCount;
+
+typedef struct DnsdCounters {
+    atomic_uint_least64_t n[DNSD_COUNTS];
+} DnsdCounters;
+
+/** dnsd_count: one more; only by the counters' own thread. */
+static inline void dnsd_count(DnsdCounters *c, unsigned which)
+{
+    uint64_t n = atomic_load_explicit(&c->n[which], memory_order_relaxed);
+
+    atomic_store_explicit(&c->n[which], n + 1, memory_order_relaxed);
+}
+
+/** dnsd_counters_add: to @sums, by any thread. */
+void dnsd_counters_add(uint64_t sums[DNSD_COUNTS], const DnsdCounters *c);
+
+/** dnsd_type_index: below DNSD_TYPES; the last is for all that have none. */
+unsigned dnsd_type_index(uint16_t type);
+
+#endif /* NET_DNS_SERVER_CORE_COUNTERS_H */

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Response rate limiting: who is answered too often is likely a victim whose
+ * address others use
+ *
+ * Each thread has a table of its own, of fixed size.
+ */
+#ifndef NET_DNS_SERVER_CORE_LIMIT_H
+#define NET_DNS_SERVER_CORE_LIMIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "net/dns/server/core/prefix.h"
+
+#define DNSD_LIMIT_BITS4        24
+#define DNSD_LIMIT_BITS6        56
+#define DNSD_LIMIT_RATE_MAX     100000
+#define DNSD_LIMIT_SLOTS_MIN    1024
+#define DNSD_LIMIT_SLOTS_MAX    (1u << 24)
+
+typedef struct DnsdLimitOptions {
+    uint32_t rate;              /* responses a second; 0: no limit */
+    uint32_t slip;              /* every so-manieth is answered; 0: none */
+    uint32_t slots;             /* a thread; a power of two */
+} DnsdLimitOptions;
+
+typedef enum DnsdLimitVerdict {
+    DNSD_LIMIT_SEND,
+    DNSD_LIMIT_SLIP,            /* a short answer instead */
+    DNSD_LIMIT_DROP,
+} DnsdLimitVerdict;
+
+typedef struct DnsdLimit DnsdLimit;
+
+/**
+ * dnsd_limit_new: a table
+ * @key: random
+ *
+ * Returns: NULL without memory.
+ */
+DnsdLimit *dnsd_limit_new(const DnsdLimitOptions *options,
+                          const uint64_t key[2]);
+void dnsd_limit_free(DnsdLimit *limit);
+
+/** dnsd_limit_bytes: the memory of a table of so many slots. */
+size_t dnsd_limit_bytes(uint32_t slots);
+
+/* What is counted together */
+typedef struct DnsdLimitAccount {
+    DnsdAddr client;            /* with all of its /24 or /56 */
+    uint32_t kind;              /* of response */
+    const uint8_t *name;        /* with @name_len octets; or none */
+    size_t name_len;
+} DnsdLimitAccount;
+
+/**
+ * dnsd_limit_judge: count one response
+ * @now_ms: a clock that does not go back
+ *
+ * An account may be one second's responses in advance.
+ */
+DnsdLimitVerdict dnsd_limit_judge(DnsdLimit *limit,
+                                  const DnsdLimitAccount *account,
+                                  uint64_t now_ms);
+
+#endif /* NET_DNS_SERVER_CORE_LIMIT_H */

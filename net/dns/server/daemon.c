@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmmnet-dnsd as a process
+ *
+ * Theory of operation
+ * ===================
+ *
+ * The first thread is the control thread: signals, reloads, the control
+ * socket, and requests that are no plain queries.  All others are workers
+ * (work/worker.c), which know nothing of it.
+ *
+ * The order at start is that of privileges: sockets are opened as whoever
+ * started the process; all else is done as the user that it then is, so what
+ * works at start works at a reload, too; and before the first octet of a
+ * stranger is read, the filter of system calls is in place.
+ *
+ * A reload makes a world beside the one that is served.  Workers take it with
+ * their next round; when all have, the old one goes.  If anything is wrong
+ * with the new configuration the old one stays.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "net/dns/server/daemon.h"
+#include "net/dns/server/host/fault.h"
+#include "net/dns/server/host/log.h"
+#include "net/dns/server/host/sandbox.h"
+#include "net/dns/server/host/systemd.h"
+#include "net/dns/server/service/load.h"
+#include "net/dns/server/service/panel.h"
+#include "net/dns/server/service/zones.h"
+#include "net/dns/server/work/crew.h"
+
+#define EVENTS_MAX      16
+#define TICK_MS         1000
+#define FILES_BESIDE    256     /* descriptors that are no crew's */
+
+typedef struct Daemon {
+    const char *path;
+    DnsdWorld *world;
+    DnsdCrew crew;
+    DnsdRequests requests;
+    DnsdPanel *panel;
+    int epoll, signals, lost;
+    uint8_t secret[DNSD_SECRET_LEN];
+    uint64_t reloads, reloads_failed;
+    bool is_stopping;
+} Daemon;
+
+/* --- reload --------------------------------------------------------------- */
+
+/* Returns NULL, and why; else the new world and how many images are wrong. */
+static DnsdWorld *make_world(Daemon *d, const DnsdWorld *before,
+                             unsigned *faults, DnsdMistakes *mistakes)
+{
+    DnsdConfig *config = dnsd_load(d->path, mistakes);
+    const char *key;
+    DnsdWorld *world;
+
+    if (!config) {
+        return NULL;
+    }
+    key = before ? dnsd_config_needs_restart(before->config, config) : NULL;
+    if (key) {
+        dnsd_log(DNSD_WARNING, "%s: %s has changed, which a restart will "
+                 "heed, not a reload", d->path, key);
+    }
+    world = dnsd_world_new(config, before, d->secret, faults, mistakes->text,
+                           sizeof(mistakes->text));
+    if (!world) {
+        dnsd_config_free(config);
+    }
+    return world;
+}
+
+static bool reload(Daemon *d, DnsdText *text)
+{
+    static DnsdMistakes mistakes;
+    unsigned faults = 0;
+    DnsdWorld *world;
+
+    dnsd_systemd_reloading();
+    world = make_world(d, d->world, &faults, &mistakes);
+    if (!world) {
+        dnsd_log(DNSD_ERROR, "not reloaded: %s", mistakes.text);
+        dnsd_text_add(text, "not reloaded: %s\n", mistakes.text);
+    } else {
+        dnsd_crew_replace(&d->crew, &world->serving);
+        dnsd_world_free(d->world);
+        d->world = world;
+        dnsd_log(DNSD_NOTICE, "reloaded: %zu zones, %u of them with an image "
+                 "that cannot be used", world->config->zones, faults);
+        dnsd_text_add(text, "reloaded: %zu zones, %u of them with an image "
+                      "that cannot be used%s\n", world->config->zones, faults,
+                      faults ? "; the log says which" : "");
+    }
+    if (world && !faults) {
+        d->reloads++;
+    } else {
+        d->reloads_failed++;
+    }
+    dnsd_systemd_notify("READY=1");
+    return world && !faults;
+}
+
+static bool panel_reload(void *opaque, DnsdText *text)
+{
+    return reload(opaque, text);
+}
+
+/* --- metrics -------------------------------------------------------------- */
+
+static void add_zones(DnsdText *text, const DnsdWorld *w)
+{
+    char name[DNS_NAME_TEXT_MAX];
+    uint32_t serial;
+
+    dnsd_metrics_states_begin(text);
+    for (size_t i = 0; i < w->config->zones; i++) {
+        dns_name_to_text(&w->config->zone[i].name, name);
+        dnsd_metrics_state(text, name, dnsd_zone_state(&w->zone[i], &serial));
+    }
+    dnsd_metrics_serials_begin(text);
+    for (size_t i = 0; i < w->config->zones; i++) {
+        if (dnsd_zone_state(&w->zone[i], &serial) != DNSD_ZONE_MISSING) {
+            dns_name_to_text(&w->config->zone[i].name, name);
+            dnsd_metrics_serial(text, name, serial);
+        }
+    }
+}
+
+static void panel_metrics(void *opaque, DnsdText *text)
+{
+    const Daemon *d = opaque;
+    DnsdNumbers numbers = {
+        .reloads = d->reloads, .reloads_failed = d->reloads_failed,
+    };
+
+    dnsd_crew_count(&d->crew, &numbers);
+    dnsd_metrics_server(text, &numbers);
+    add_zones(text, d->world);
+}
+
+static const DnsdPanelOps panel_ops = {
+    .metrics = panel_metrics,
+    .reload = panel_reload,
+};
+
+/* --- requests that are no plain queries ----------------------------------- */
+
+static void take_requests(Daemon *d)
+{
+    static uint8_t reply[DNS_MSG_MAX];
+
+    for (DnsdRequest *r = dnsd_requests_take(&d->requests), *next; r;
+         r = next) {
+        size_t room = r->client.is_stream ? sizeof(reply) : DNSD_UDP_MAX;
+        size_t len = dnsd_serve_refused(&d->world->serving,
+                                        r->client.is_stream, r->msg, r->len,
+                                        reply, room);
+
+        next = r->next;
+        dnsd_request_reply(r, reply, len);
+    }
+}
+
+/* --- the loop ------------------------------------------------------------- */
+
+static void take_signals(Daemon *d)
+{
+    struct signalfd_siginfo info;
+    DnsdText nowhere = { 0 };
+
+    while (read(d->signals, &info, sizeof(info)) == sizeof(info)) {
+        if (info.ssi_signo == SIGHUP) {
+            reload(d, &nowhere);
+        } else {
+            d->is_stopping = true;
+        }
+    }
+}
+
+static void take_event(Daemon *d, void *what)
+{
+    uint64_t count;
+
+    if (what == &d->signals) {
+        take_signals(d);
+    } else if (what == &d->requests) {
+        take_requests(d);
+    } else if (what == &d->lost) {
+        if (read(d->lost, &count, sizeof(count)) > 0) {
+            dnsd_world_look(d->world);
+        }
+    } else {
+        dnsd_panel_ready(d->panel, what);
+    }
+}
+
+static void loop(Daemon *d)
+{
+    struct epoll_event events[EVENTS_MAX];
+
+    while (!d->is_stopping) {
+        int count = epoll_wait(d->epoll, events, EVENTS_MAX, TICK_MS);
+
+        for (int i = 0; i < count; i++) {
+            take_event(d, events[i].data.ptr);
+        }
+        dnsd_panel_expire(d->panel);
+        dnsd_world_look(d->world);
+    }
+}
+
+static bool watch(Daemon *d, int fd, void *what)
+{
+    struct epoll_event event = { .events = EPOLLIN, .data.ptr = what };
+
+    return fd >= 0 && !epoll_ctl(d->epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+static bool make_loop(Daemon *d)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    d->epoll = epoll_create1(EPOLL_CLOEXEC);
+    d->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    d->lost = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    return d->epoll >= 0 && !dnsd_requests_init(&d->requests) &&
+           watch(d, d->signals, &d->signals) && watch(d, d->lost, &d->lost) &&
+           watch(d, d->requests.wake, &d->requests) &&
+           !dnsd_fault_init(d->lost);
+}
+
+/* --- start and end -------------------------------------------------------- */
+
+/* All that privileges are for, and their end */
+static bool prepare(Daemon *d, DnsdMistake *mistake)
+{
+    static DnsdMistakes mistakes;
+    DnsdConfig *config = dnsd_load(d->path, &mistakes);
+    bool done;
+
+    if (!config) {
+        dnsd_log(DNSD_ERROR, "%s", mistakes.text);
+        return false;
+    }
+    done = dnsd_sandbox_files(FILES_BESIDE +
+                              dnsd_crew_files(&d->crew, config), mistake) &&
+           dnsd_crew_open(&d->crew, config, mistake) &&
+           dnsd_sandbox_user(config->user, mistake);
+    dnsd_config_free(config);
+    return done;
+}
+
+static bool open_world(Daemon *d)
+{
+    static DnsdMistakes mistakes;
+    unsigned faults;
+
+    d->world = getrandom(d->secret, sizeof(d->secret), 0) < 0 ? NULL
+               : make_world(d, NULL, &faults, &mistakes);
+    if (!d->world) {
+        dnsd_log(DNSD_ERROR, "%s", mistakes.text);
+        return false;
+    }
+    return true;
+}
+
+static void stop(Daemon *d)
+{
+    dnsd_crew_stop(&d->crew);
+    if (d->panel) {
+        dnsd_panel_free(d->panel);
+    }
+    if (d->world) {
+        dnsd_world_free(d->world);
+    }
+    dnsd_requests_destroy(&d->requests);
+    explicit_bzero(d->secret, sizeof(d->secret));
+}
+
+static bool begin(Daemon *d, DnsdMistake *mistake)
+{
+    if (!make_loop(d)) {
+        snprintf(mistake->text, sizeof(mistake->text), "no event loop: %s",
+                 strerror(errno));
+        return false;
+    }
+    if (!prepare(d, mistake) || !open_world(d)) {
+        return false;
+    }
+    d->panel = dnsd_panel_new(d->world->config, d->epoll, &panel_ops, d,
+                              mistake);
+    dnsd_systemd_notify("STATUS=Starting");
+    return d->panel && dnsd_sandbox_calls(mistake) &&
+           dnsd_crew_start(&d->crew, &d->world->serving, &d->requests,
+                           mistake);
+}
+
+bool dnsd_run(const char *path)
+{
+    Daemon d = {
+        .path = path, .epoll = -1, .signals = -1, .lost = -1,
+        .requests = { .wake = -1 },
+    };
+    DnsdMistake mistake = { "" };
+    bool begun = begin(&d, &mistake);
+
+    if (begun) {
+        dnsd_log(DNSD_NOTICE, "serving %zu zones with %u threads",
+                 d.world->config->zones, d.crew.started);
+        dnsd_systemd_notify("READY=1\nSTATUS=Serving");
+        loop(&d);
+        dnsd_systemd_notify("STOPPING=1");
+    } else if (*mistake.text) {
+        dnsd_log(DNSD_ERROR, "%s", mistake.text);
+    }
+    stop(&d);
+    return begun;
+}
+
+bool dnsd_check(const char *path)
+{
+    static DnsdMistakes mistakes;
+    const uint8_t secret[DNSD_SECRET_LEN] = { 0 };
+    DnsdConfig *config = dnsd_load(path, &mistakes);
+    unsigned faults = 0;
+    DnsdWorld *world;
+
+    if (!config) {
+        fprintf(stderr, "%s\n", mistakes.text);
+        return false;
+    }
+    world = dnsd_world_new(config, NULL, secret, &faults, mistakes.text,
+                           sizeof(mistakes.text));
+    if (!world) {
+        fprintf(stderr, "%s\n", mistakes.text);
+        dnsd_config_free(config);
+        return false;
+    }
+    if (!faults) {
+        printf("%s: %zu zones\n", path, config->zones);
+    }
+    dnsd_world_free(world);
+    return !faults;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Mapped files that others may cut short
+ *
+ * The handler runs in the thread that has read, whatever that was doing, so it
+ * takes no lock and calls nothing but mmap() and write(), which are plain
+ * system calls.  It restarts the load, which then finds zeros.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "net/dns/server/host/fault.h"
+
+#define PAGE_LEN    4096u
+
+typedef _Atomic(DnsdMapping *) Next;
+
+static Next mappings;
+static int wake_fd;
+
+static DnsdMapping *find(uintptr_t address)
+{
+    DnsdMapping *m = atomic_load(&mappings);
+
+    while (m && address - (uintptr_t)m->base >= m->len) {
+        m = atomic_load(&m->next);
+    }
+    return m;
+}
+
+/* Not ours: the load is done again, without a handler, and ends the process. */
+static void give_up(void)
+{
+    const struct sigaction action = { .sa_handler = SIG_DFL };
+
+    sigaction(SIGBUS, &action, NULL);
+}
+
+static void page_is_lost(int number, siginfo_t *info, void *context)
+{
+    uintptr_t address = (uintptr_t)info->si_addr;
+    DnsdMapping *m = find(address);
+    uint64_t one = 1;
+    int saved = errno;
+
+    if (!m || mmap((void *)(address & -(uintptr_t)PAGE_LEN), PAGE_LEN,
+                   PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                   0) == MAP_FAILED) {
+        give_up();
+        return;
+    }
+    if (!atomic_exchange(&m->lost, true) &&
+        write(wake_fd, &one, sizeof(one)) < 0) {
+        errno = saved;          /* it is told at the next look */
+    }
+    errno = saved;
+}
+
+int dnsd_fault_init(int wake)
+{
+    struct sigaction action = {
+        .sa_sigaction = page_is_lost,
+        .sa_flags = SA_SIGINFO | SA_NODEFER,
+    };
+
+    wake_fd = wake;
+    return sigaction(SIGBUS, &action, NULL) < 0 ? -errno : 0;
+}
+
+void dnsd_fault_add(DnsdMapping *mapping)
+{
+    atomic_store(&mapping->next, atomic_load(&mappings));
+    atomic_store(&mappings, mapping);
+}
+
+void dnsd_fault_remove(DnsdMapping *mapping)
+{
+    Next *at = &mappings;
+
+    while (atomic_load(at) != mapping) {
+        at = &atomic_load(at)->next;
+    }
+    atomic_store(at, atomic_load(&mapping->next));
+}

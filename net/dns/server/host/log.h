@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Messages to standard error, which under systemd is the journal */
+#ifndef NET_DNS_SERVER_HOST_LOG_H
+#define NET_DNS_SERVER_HOST_LOG_H
+
+typedef enum DnsdLogLevel {
+    DNSD_ERROR = 3,             /* as those of syslog */
+    DNSD_WARNING = 4,
+    DNSD_NOTICE = 5,
+} DnsdLogLevel;
+
+/** dnsd_log: a line, written at once; by any thread, but not on a data path. */
+void dnsd_log(DnsdLogLevel level, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif /* NET_DNS_SERVER_HOST_LOG_H */

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What this process may do */
+#include <errno.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "net/dns/server/host/sandbox.h"
+
+static bool fail(DnsdMistake *mistake, const char *what)
+{
+    snprintf(mistake->text, sizeof(mistake->text), "%s: %s", what,
+             strerror(errno));
+    return false;
+}
+
+bool dnsd_sandbox_files(uint64_t wanted, DnsdMistake *mistake)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0) {
+        return fail(mistake, "no limit of descriptors");
+    }
+    if (limit.rlim_cur >= wanted) {
+        return true;
+    }
+    limit.rlim_cur = wanted;
+    if (limit.rlim_max < wanted) {
+        limit.rlim_max = wanted;
+    }
+    if (setrlimit(RLIMIT_NOFILE, &limit) < 0) {
+        snprintf(mistake->text, sizeof(mistake->text),
+                 "%" PRIu64 " descriptors are needed, and LimitNOFILE= allows "
+                 "less: raise it, or lower tcp.connections", wanted);
+        return false;
+    }
+    return true;
+}
+
+/* --- the user ------------------------------------------------------------- */
+
+static bool become(const char *user, DnsdMistake *mistake)
+{
+    const struct passwd *entry = getpwnam(user);
+
+    if (!entry) {
+        snprintf(mistake->text, sizeof(mistake->text),
+                 "server.user: there is no user '%s'; name one that may read "
+                 "the images, or add it", user);
+        return false;
+    }
+    if (!entry->pw_uid) {
+        snprintf(mistake->text, sizeof(mistake->text),
+                 "server.user: '%s' is root; name a user without privileges",
+                 user);
+        return false;
+    }
+    if (setgroups(0, NULL) < 0 || initgroups(user, entry->pw_gid) < 0 ||
+        setgid(entry->pw_gid) < 0 || setuid(entry->pw_uid) < 0) {
+        return fail(mistake, "server.user: cannot become it");
+    }
+    return true;
+}
+
+bool dnsd_sandbox_user(const char *user, DnsdMistake *mistake)
+{
+    struct __user_cap_header_struct header = {
+        .version = _LINUX_CAPABILITY_VERSION_3,
+    };
+    struct __user_cap_data_struct none[2] = { 0 };
+
+    if (!geteuid() && !become(user, mistake)) {
+        return false;
+    }
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    if (syscall(SYS_capset, &header, none) < 0 ||
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) {
+        return fail(mistake, "cannot give up privileges");
+    }
+    return true;
+}
+
+/* --- system calls --------------------------------------------------------- */
+
+static const int allowed[] = {
+    /* requests */
+    SCMP_SYS(epoll_wait), SCMP_SYS(epoll_pwait), SCMP_SYS(epoll_ctl),
+    SCMP_SYS(epoll_create1), SCMP_SYS(eventfd2), SCMP_SYS(recvmmsg),
+    SCMP_SYS(sendmmsg), SCMP_SYS(recvfrom), SCMP_SYS(recvmsg),
+    SCMP_SYS(sendto), SCMP_SYS(sendmsg), SCMP_SYS(accept4),
+    SCMP_SYS(getsockopt), SCMP_SYS(setsockopt), SCMP_SYS(read),
+    SCMP_SYS(write), SCMP_SYS(close), SCMP_SYS(shutdown),
+    /* files of zones and the configuration, also at a reload */
+    SCMP_SYS(openat), SCMP_SYS(fstat), SCMP_SYS(newfstatat), SCMP_SYS(lseek),
+    SCMP_SYS(fcntl), SCMP_SYS(unlink),
+    /* memory; mmap and mprotect have rules of their own */
+    SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(brk),
+    /* threads, time, the end */
+    SCMP_SYS(futex), SCMP_SYS(set_robust_list), SCMP_SYS(rseq),
+    SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn),
+    SCMP_SYS(sched_setaffinity), SCMP_SYS(sched_getaffinity),
+    SCMP_SYS(sched_yield), SCMP_SYS(nanosleep), SCMP_SYS(clock_nanosleep),
+    SCMP_SYS(clock_gettime), SCMP_SYS(getrandom), SCMP_SYS(restart_syscall),
+    SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(tgkill), SCMP_SYS(exit),
+    SCMP_SYS(exit_group),
+};
+
+static int add_rules(scmp_filter_ctx filter)
+{
+    int ret = 0;
+
+    for (size_t i = 0; !ret && i < sizeof(allowed) / sizeof(allowed[0]); i++) {
+        ret = seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed[i], 0);
+    }
+    /* No memory that can be written and run */
+    ret = ret ? ret : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap),
+        1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+    ret = ret ? ret : seccomp_rule_add(filter, SCMP_ACT_ALLOW,
+        SCMP_SYS(mprotect), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+    /* Threads, but no processes; flags of clone3() cannot be seen. */
+    ret = ret ? ret : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone),
+        1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
+    return ret ? ret : seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS),
+                                        SCMP_SYS(clone3), 0);
+}
+
+bool dnsd_sandbox_calls(DnsdMistake *mistake)
+{
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+    int ret = filter ? add_rules(filter) : -ENOMEM;
+
+    ret = ret ? ret : seccomp_load(filter);
+    seccomp_release(filter);
+    errno = -ret;
+    return ret ? fail(mistake, "no seccomp filter") : true;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmmnet-dnsd: a DNS server that serves zone images
+ *
+ *     vmmnet-dnsd [CONFIG]
+ *     vmmnet-dnsd --check [CONFIG]
+ *     vmmnet-dnsd reload|metrics [--control PATH]
+ */
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "net/dns/server/daemon.h"
+#include "net/dns/server/service/panel.h"
+
+#define NAME            "vmmnet-dnsd"
+#define DEFAULT_CONFIG  "/etc/vmmnet/dnsd.yaml"
+#define DEFAULT_CONTROL "/run/vmmnet-dns/control.sock"
+#define USAGE           2
+
+static void help(void)
+{
+    puts("Usage: " NAME " [CONFIG]\n"
+         "       " NAME " --check [CONFIG]\n"
+         "       " NAME " reload|metrics [--control PATH]\n"
+         "\n"
+         "Serve the zone images that CONFIG names (" DEFAULT_CONFIG ").\n"
+         "\n"
+         "  --check         say what is wrong with CONFIG and its images\n"
+         "  reload          tell the server to read CONFIG again\n"
+         "  metrics         what the server has counted\n"
+         "  --control PATH  its socket (" DEFAULT_CONTROL ")\n"
+         "  --help          this");
+}
+
+static int ask(const char *path, const char *request)
+{
+    DnsdMistake mistake;
+
+    if (dnsd_panel_ask(path, request, STDOUT_FILENO, &mistake)) {
+        return 0;
+    }
+    if (*mistake.text) {
+        fprintf(stderr, NAME ": %s\n", mistake.text);
+    }
+    return 1;
+}
+
+typedef struct Line {
+    const char *word;           /* the first that is no option */
+    const char *control;
+    bool check;
+} Line;
+
+/* Returns -1 if it is right, else how to end. */
+static int read_line(int argc, char **argv, Line *line)
+{
+    static const struct option options[] = {
+        { "check", no_argument, NULL, 'c' },
+        { "control", required_argument, NULL, 's' },
+        { "help", no_argument, NULL, 'h' },
+        { 0 },
+    };
+    int option;
+
+    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        switch (option) {
+        case 'c':
+            line->check = true;
+            break;
+        case 's':
+            line->control = optarg;
+            break;
+        case 'h':
+            help();
+            return 0;
+        default:
+            fprintf(stderr, "See " NAME " --help\n");
+            return USAGE;
+        }
+    }
+    if (argc > optind + 1) {
+        fprintf(stderr, NAME ": '%s' is one word too many; see --help\n",
+                argv[optind + 1]);
+        return USAGE;
+    }
+    line->word = argv[optind];
+    return -1;
+}
+
+int main(int argc, char **argv)
+{
+    Line line = { .word = NULL };
+    int end = read_line(argc, argv, &line);
+    const char *control = line.control ? line.control : DEFAULT_CONTROL;
+    const char *config = line.word ? line.word : DEFAULT_CONFIG;
+
+    if (end >= 0) {
+        return end;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    if (line.word && !strcmp(line.word, "reload")) {
+        return ask(control, "POST /reload");
+    }
+    if (line.word && !strcmp(line.word, "metrics")) {
+        return ask(control, "GET /metrics");
+    }
+    if (line.control) {
+        fprintf(stderr, NAME ": --control is for 'reload' and 'metrics'; a "
+                "server's is server.control in its configuration\n");
+        return USAGE;
+    }
+    return line.check ? !dnsd_check(config) : !dnsd_run(config);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* EDNS options of a query, and those of its reply */
+#ifndef NET_DNS_SERVER_SERVE_OPTIONS_H
+#define NET_DNS_SERVER_SERVE_OPTIONS_H
+
+#include "net/dns/server/serve/serve.h"
+
+typedef struct DnsdOptions {
+    DnsdCookie cookie;
+    uint8_t cookie_reply[DNSD_COOKIE_LEN];
+    bool nsid;
+    bool keepalive;
+    bool wrong;                 /* FORMERR */
+} DnsdOptions;
+
+/** dnsd_options_read: of a query that has EDNS; sets query->reserve. */
+void dnsd_options_read(DnsdOptions *options, const DnsdServing *serving,
+                       const DnsdClient *client, DnsQuery *query);
+
+/**
+ * dnsd_options_append: those of the reply
+ *
+ * Returns: the reply's length.
+ */
+size_t dnsd_options_append(const DnsdOptions *options,
+                           const DnsdServing *serving, uint8_t *out,
+                           size_t len, size_t room, size_t opt_at);
+
+#endif /* NET_DNS_SERVER_SERVE_OPTIONS_H */

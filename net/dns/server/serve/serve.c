@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One request and its reply
+ *
+ * Theory of operation
+ * ===================
+ *
+ * net/dns/answer makes the reply; this is what a server in public has around
+ * it, in this order:
+ *
+ * - what is no query (UPDATE, NOTIFY, transfers, anything that TSIG signs)
+ *   goes to the control thread;
+ * - cookies: a client that brings one of ours has shown that its address is
+ *   its own;
+ * - the zone's access list, when it is known in which zone the name is;
+ * - the rate limit, for UDP and clients without a cookie of ours.  Who is over
+ *   it gets nothing, and now and then a reply as short as the question: with
+ *   a cookie option BADCOOKIE, whose cookie frees an honest client from the
+ *   limit with the next query; else TC, which sends it to TCP;
+ * - options of the reply.
+ */
+#include "net/dns/answer/edns.h"
+#include "net/dns/server/serve/chaos.h"
+#include "net/dns/server/serve/options.h"
+
+typedef struct Request {
+    const DnsdServing *serving;
+    DnsdDesk *desk;
+    const DnsdClient *client;
+    DnsQuery query;
+    DnsdOptions options;
+    DnsAnswerInfo info;
+    uint8_t *out;
+    size_t room;
+} Request;
+
+static const DnsAnswerer *answerer(const Request *r)
+{
+    return r->client->is_stream ? &r->serving->tcp : &r->serving->udp;
+}
+
+static size_t reply_error(Request *r, DnsRcode rcode, int ede)
+{
+    return dns_answer_error(answerer(r), &r->query, rcode, ede, r->out,
+                            r->room, &r->info);
+}
+
+/* --- access --------------------------------------------------------------- */
+
+/* The reply, or REFUSED to who may not ask, or SERVFAIL for a lost zone */
+static size_t guard_zone(Request *r, size_t len)
+{
+    const DnsdRules *rules = r->info.zone ? r->info.zone->opaque : NULL;
+
+    if (!rules) {
+        return len;
+    }
+    if (rules->allow_query &&
+        !dnsd_ranges_have(rules->allow_query, &r->client->addr)) {
+        dnsd_count(&r->desk->counters, DNSD_COUNT_DENIED);
+        return reply_error(r, DNS_RCODE_REFUSED, DNS_EDE_PROHIBITED);
+    }
+    if (rules->lost &&
+        atomic_load_explicit(rules->lost, memory_order_relaxed)) {
+        return reply_error(r, DNS_RCODE_SERVFAIL, DNS_EDE_INVALID_DATA);
+    }
+    return len;
+}
+
+/* --- rate limit ----------------------------------------------------------- */
+
+static bool is_limited(const Request *r)
+{
+    return r->desk->limit && !r->client->is_stream &&
+           r->options.cookie != DNSD_COOKIE_VALID &&
+           !dnsd_ranges_have(&r->serving->config->limit_exempt,
+                             &r->client->addr);
+}
+
+/* Errors have one account, as anybody can make up names for them. */
+static DnsdLimitVerdict judge(const Request *r)
+{
+    unsigned at = r->info.common_at;
+    DnsdLimitAccount account = {
+        .client = r->client->addr, .kind = r->info.kind,
+    };
+
+    if (r->info.kind != DNS_ANSWER_ERROR && at < r->query.name.len) {
+        account.name = r->query.name.wire + at;
+        account.name_len = r->query.name.len - at;
+    }
+    return dnsd_limit_judge(r->desk->limit, &account, r->client->now_ms);
+}
+
+static size_t slip(Request *r)
+{
+    if (r->options.cookie == DNSD_COOKIE_CLIENT) {
+        dnsd_count(&r->desk->counters, DNSD_COUNT_SLIP_BADCOOKIE);
+        return reply_error(r, DNS_RCODE_BADCOOKIE, -1);
+    }
+    dnsd_count(&r->desk->counters, DNSD_COUNT_SLIP_TRUNCATED);
+    return dns_answer_truncated(answerer(r), &r->query, r->out, r->room,
+                                &r->info);
+}
+
+/* The reply, a short one, or 0: none */
+static size_t limit(Request *r, size_t len)
+{
+    if (!is_limited(r)) {
+        return len;
+    }
+    switch (judge(r)) {
+    case DNSD_LIMIT_SEND:
+        return len;
+    case DNSD_LIMIT_SLIP:
+        return slip(r);
+    default:
+        dnsd_count(&r->desk->counters, DNSD_DROP_RATE);
+        return 0;
+    }
+}
+
+/* --- counting ------------------------------------------------------------- */
+
+static void count_request(const Request *r)
+{
+    DnsdCounters *c = &r->desk->counters;
+
+    dnsd_count(c, r->client->is_stream ? DNSD_COUNT_TCP : DNSD_COUNT_UDP);
+    if (r->query.has_edns) {
+        dnsd_count(c, DNSD_COUNT_EDNS);
+        dnsd_count(c, DNSD_COUNT_COOKIE_NONE + r->options.cookie);
+    }
+    if (r->query.dnssec_ok) {
+        dnsd_count(c, DNSD_COUNT_DNSSEC_OK);
+    }
+    if (r->query.kind == DNS_QUERY_ASK) {
+        dnsd_count(c, DNSD_COUNT_TYPE + dnsd_type_index(r->query.type));
+    }
+}
+
+static void count_reply(const Request *r)
+{
+    DnsdCounters *c = &r->desk->counters;
+
+    if (r->info.rcode < DNSD_RCODES) {
+        dnsd_count(c, DNSD_COUNT_RCODE + r->info.rcode);
+    }
+    dnsd_count(c, DNSD_COUNT_KIND + r->info.kind);
+    if (r->info.truncated) {
+        dnsd_count(c, DNSD_COUNT_TRUNCATED);
+    }
+}
+
+/* --- one request ---------------------------------------------------------- */
+
+static bool is_for_control(const DnsQuery *query)
+{
+    return query->kind == DNS_QUERY_NOTIFY ||
+           query->kind == DNS_QUERY_UPDATE ||
+           (query->kind == DNS_QUERY_ASK &&
+            (query->tsig_at || query->type == DNS_TYPE_AXFR ||
+             query->type == DNS_TYPE_IXFR));
+}
+
+static size_t answer(Request *r)
+{
+    size_t len = 0;
+
+    if (r->options.wrong) {
+        return reply_error(r, DNS_RCODE_FORMERR, -1);
+    }
+    if (r->query.kind == DNS_QUERY_ASK && r->query.qclass == DNS_CLASS_CH) {
+        len = dnsd_chaos(r->serving, &r->query, r->out, r->room, &r->info);
+    }
+    if (len) {
+        return len;
+    }
+    len = dns_answer(answerer(r), &r->query, r->out, r->room, &r->info);
+    return guard_zone(r, len);
+}
+
+DnsdOutcome dnsd_serve(const DnsdServing *serving, DnsdDesk *desk,
+                       const DnsdClient *client, const uint8_t *msg,
+                       size_t len, uint8_t *out, size_t room,
+                       size_t *reply_len)
+{
+    Request r = {
+        .serving = serving, .desk = desk, .client = client, .out = out,
+        .room = room,
+    };
+
+    dns_query_read(msg, len, &r.query);
+    if (r.query.kind == DNS_QUERY_IGNORE) {
+        dnsd_count(&desk->counters, DNSD_DROP_IGNORED);
+        return DNSD_DROP;
+    }
+    dnsd_options_read(&r.options, serving, client, &r.query);
+    count_request(&r);
+    if (is_for_control(&r.query)) {
+        dnsd_count(&desk->counters, DNSD_COUNT_HANDED_OVER);
+        return DNSD_CONTROL;
+    }
+    len = answer(&r);
+    len = len ? limit(&r, len) : 0;
+    if (!len) {
+        return DNSD_DROP;
+    }
+    if (r.info.opt_at) {
+        len = dnsd_options_append(&r.options, serving, out, len, room,
+                                  r.info.opt_at);
+    }
+    count_reply(&r);
+    *reply_len = len;
+    return DNSD_REPLY;
+}
+
+size_t dnsd_serve_refused(const DnsdServing *serving, bool is_stream,
+                          const uint8_t *msg, size_t len, uint8_t *out,
+                          size_t room)
+{
+    const DnsAnswerer *by = is_stream ? &serving->tcp : &serving->udp;
+    DnsAnswerInfo info;
+    DnsQuery query;
+    DnsRcode rcode;
+
+    dns_query_read(msg, len, &query);
+    if (query.kind == DNS_QUERY_IGNORE) {
+        return 0;
+    }
+    if (query.kind != DNS_QUERY_ASK) {
+        rcode = DNS_RCODE_NOTIMP;
+    } else {
+        rcode = query.tsig_at ? DNS_RCODE_NOTAUTH : DNS_RCODE_REFUSED;
+    }
+    return dns_answer_error(by, &query, rcode, -1, out, room, &info);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One request and its reply: cookies, access lists, rate limits, and options
+ * around what net/dns/answer says
+ *
+ * Knows no socket and no clock.
+ */
+#ifndef NET_DNS_SERVER_SERVE_SERVE_H
+#define NET_DNS_SERVER_SERVE_SERVE_H
+
+#include <stdatomic.h>
+
+#include "net/dns/answer/answer.h"
+#include "net/dns/server/config/config.h"
+#include "net/dns/server/core/cookie.h"
+#include "net/dns/server/core/counters.h"
+#include "net/dns/server/core/limit.h"
+
+/* What "opaque" of a served zone is here */
+typedef struct DnsdRules {
+    const DnsdRanges *allow_query;      /* NULL: everybody */
+    const atomic_bool *lost;            /* a page of its file is gone */
+} DnsdRules;
+
+/* What requests are answered from; it does not change */
+typedef struct DnsdServing {
+    const DnsdConfig *config;
+    DnsdSecrets secrets;
+    DnsAnswerer udp;
+    DnsAnswerer tcp;
+} DnsdServing;
+
+/* What a thread has of its own */
+typedef struct DnsdDesk {
+    DnsdCounters counters;
+    DnsdLimit *limit;           /* NULL: no limit */
+} DnsdDesk;
+
+typedef struct DnsdClient {
+    DnsdAddr addr;
+    bool is_stream;
+    uint32_t now;               /* seconds since 1970 */
+    uint64_t now_ms;            /* of a clock that does not go back */
+} DnsdClient;
+
+typedef enum DnsdOutcome {
+    DNSD_DROP,                  /* counted, no reply */
+    DNSD_REPLY,
+    DNSD_CONTROL,               /* for the control thread: UPDATE, NOTIFY, */
+                                /* AXFR, IXFR, and what TSIG signs */
+} DnsdOutcome;
+
+/**
+ * dnsd_serve: the reply to a request
+ * @room: octets at @out, DNSD_UDP_MAX at least; DNS_MSG_MAX for a stream
+ * @reply_len: set with DNSD_REPLY
+ */
+DnsdOutcome dnsd_serve(const DnsdServing *serving, DnsdDesk *desk,
+                       const DnsdClient *client, const uint8_t *msg,
+                       size_t len, uint8_t *out, size_t room,
+                       size_t *reply_len);
+
+/**
+ * dnsd_serve_refused: the reply to what no control thread takes
+ *
+ * NOTIMP to an opcode, REFUSED to a transfer, NOTAUTH to a signed query.
+ * Returns: its length, 0 if there is none.
+ */
+size_t dnsd_serve_refused(const DnsdServing *serving, bool is_stream,
+                          const uint8_t *msg, size_t len, uint8_t *out,
+                          size_t room);
+
+#endif /* NET_DNS_SERVER_SERVE_SERVE_H */

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A configuration from its file */
+#ifndef NET_DNS_SERVER_SERVICE_LOAD_H
+#define NET_DNS_SERVER_SERVICE_LOAD_H
+
+#include "net/dns/server/config/config.h"
+
+#define DNSD_CONFIG_MAX     (64u << 20)     /* octets of a file */
+
+/** dnsd_load: NULL, and @mistakes says what is wrong. */
+DnsdConfig *dnsd_load(const char *path, DnsdMistakes *mistakes);
+
+#endif /* NET_DNS_SERVER_SERVICE_LOAD_H */

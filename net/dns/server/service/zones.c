@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Zones as they are served */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "net/dns/server/host/log.h"
+#include "net/dns/server/service/file.h"
+#include "net/dns/server/service/zones.h"
+
+#define WHY_MAX         256
+#define SECRETS_MAX_LEN 4096
+
+/* --- cookies -------------------------------------------------------------- */
+
+static ssize_t read_small(const char *path, char *to, size_t room)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t len = fd < 0 ? -1 : read(fd, to, room);
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    return len;
+}
+
+static bool read_secrets(DnsdWorld *w, const uint8_t *secret, char *mistake,
+                         size_t mistake_len)
+{
+    const char *path = w->config->secret_file;
+    char text[SECRETS_MAX_LEN];
+    ssize_t len;
+    unsigned line;
+
+    dnsd_secrets_from(&w->serving.secrets, secret);
+    if (!path || !w->config->cookies) {
+        return true;
+    }
+    len = read_small(path, text, sizeof(text));
+    if (len < 0) {
+        snprintf(mistake, mistake_len, "cookies.secret-file: '%s': %s", path,
+                 strerror(errno));
+        return false;
+    }
+    line = dnsd_secrets_read(&w->serving.secrets, text, len);
+    explicit_bzero(text, sizeof(text));
+    if (line) {
+        snprintf(mistake, mistake_len, "%s:%u: right is one secret of 32 "
+                 "hexadecimal digits a line, 1 to %d of them", path, line,
+                 DNSD_SECRETS_MAX);
+        return false;
+    }
+    return true;
+}
+
+/* --- images --------------------------------------------------------------- */
+
+/* Zones by name, to find one of the world before */
+static int compare(const void *a, const void *b)
+{
+    const DnsName *x = &(*(const DnsdZoneConfig *const *)a)->name;
+    const DnsName *y = &(*(const DnsdZoneConfig *const *)b)->name;
+
+    return x->len != y->len ? x->len - y->len
+                            : memcmp(x->wire, y->wire, x->len);
+}
+
+static const DnsdZoneConfig **sort_zones(const DnsdWorld *w)
+{
+    const DnsdConfig *c = w->config;
+    const DnsdZoneConfig **sorted = calloc(c->zones + 1, sizeof(*sorted));
+
+    for (size_t i = 0; sorted && i < c->zones; i++) {
+        sorted[i] = &c->zone[i];
+    }
+    if (sorted) {
+        qsort(sorted, c->zones, sizeof(*sorted), compare);
+    }
+    return sorted;
+}
+
+static DnsdFile *find_before(const DnsdWorld *before,
+                             const DnsdZoneConfig **sorted,
+                             const DnsdZoneConfig *zone)
+{
+    const DnsdZoneConfig **found = before
+        ? bsearch(&zone, sorted, before->config->zones, sizeof(*sorted),
+                  compare) : NULL;
+
+    return found ? before->zone[*found - before->config->zone].file : NULL;
+}
+
+static DnsdFile *open_file(const DnsdZoneConfig *zone, DnsdFile *before,
+                           unsigned *faults)
+{
+    char why[WHY_MAX], name[DNS_NAME_TEXT_MAX];
+    DnsdFile *file;
+
+    if (before && dnsd_file_is_at(before, zone->image)) {
+        return dnsd_file_ref(before);
+    }
+    file = dnsd_file_open(zone->image, &zone->name, why, sizeof(why));
+    if (file) {
+        return file;
+    }
+    ++*faults;
+    dns_name_to_text(&zone->name, name);
+    dnsd_log(DNSD_ERROR, "zone %s: '%s' %s: %s", name, zone->image, why,
+             before ? "the image before it is served on"
+                    : "queries are answered SERVFAIL");
+    return before ? dnsd_file_ref(before) : NULL;
+}
+
+static bool open_files(DnsdWorld *w, const DnsdWorld *before,
+                       unsigned *faults)
+{
+    const DnsdConfig *c = w->config;
+    const DnsdZoneConfig **sorted = before ? sort_zones(before) : NULL;
+
+    w->zone = calloc(c->zones + 1, sizeof(*w->zone));
+    if (!w->zone || (before && !sorted)) {
+        free(sorted);
+        return false;
+    }
+    for (size_t i = 0; i < c->zones; i++) {
+        DnsdZone *zone = &w->zone[i];
+
+        zone->file = open_file(&c->zone[i],
+                               find_before(before, sorted, &c->zone[i]),
+                               faults);
+        zone->rules.allow_query = c->zone[i].has_acl
+                                  ? &c->zone[i].allow_query : NULL;
+        zone->rules.lost = zone->file ? &zone->file->mapping.lost : NULL;
+    }
+    free(sorted);
+    return true;
+}
+
+static bool make_table(DnsdWorld *w)
+{
+    const DnsdConfig *c = w->config;
+    DnsServedZone *served = calloc(c->zones + 1, sizeof(*served));
+    uint64_t key[2];
+
+    if (!served || getrandom(key, sizeof(key), 0) != sizeof(key)) {
+        free(served);
+        return false;
+    }
+    for (size_t i = 0; i < c->zones; i++) {
+        DnsdZone *zone = &w->zone[i];
+
+        served[i] = (DnsServedZone) {
+            .origin = c->zone[i].name, .rrclass = DNS_CLASS_IN,
+            .opaque = &zone->rules,
+        };
+        if (zone->file) {
+            served[i].view.layers = 1;
+            served[i].view.layer[0] = zone->file->image;
+        }
+    }
+    w->table = dns_zone_table_new(key, served, c->zones);
+    free(served);
+    return w->table;
+}
+
+/* --- worlds --------------------------------------------------------------- */
+
+static void fill_serving(DnsdWorld *w)
+{
+    DnsdServing *s = &w->serving;
+
+    s->config = w->config;
+    s->udp = (DnsAnswerer) {
+        .zones = w->table, .flags = DNS_ANSWER_MINIMAL,
+        .udp_size = w->config->udp_size,
+    };
+    s->tcp = s->udp;
+    s->tcp.flags |= DNS_ANSWER_STREAM;
+}
+
+DnsdWorld *dnsd_world_new(DnsdConfig *config, const DnsdWorld *before,
+                          const uint8_t *secret, unsigned *faults,
+                          char *mistake, size_t mistake_len)
+{
+    DnsdWorld *w = calloc(1, sizeof(*w));
+
+    *faults = 0;
+    snprintf(mistake, mistake_len, "there is no memory for the zones");
+    if (!w) {
+        return NULL;
+    }
+    w->config = config;
+    if (!read_secrets(w, secret, mistake, mistake_len) ||
+        !open_files(w, before, faults) || !make_table(w)) {
+        w->config = NULL;       /* is the caller's still */
+        w->serving.config = config;
+        dnsd_world_free(w);
+        return NULL;
+    }
+    fill_serving(w);
+    return w;
+}
+
+void dnsd_world_free(DnsdWorld *w)
+{
+    const DnsdConfig *c = w->config ? w->config : w->serving.config;
+
+    dns_zone_table_free(w->table);
+    for (size_t i = 0; w->zone && i < c->zones; i++) {
+        dnsd_file_unref(w->zone[i].file);
+    }
+    free(w->zone);
+    dnsd_config_free(w->config);
+    explicit_bzero(&w->serving.secrets, sizeof(w->serving.secrets));
+    free(w);
+}
+
+DnsdZoneState dnsd_zone_state(const DnsdZone *zone, uint32_t *serial)
+{
+    if (!zone->file) {
+        return DNSD_ZONE_MISSING;
+    }
+    *serial = zone->file->image->serial;
+    return atomic_load(&zone->file->mapping.lost) ||
+           atomic_load(&zone->file->image->failed) ? DNSD_ZONE_DAMAGED
+                                                   : DNSD_ZONE_SERVED;
+}
+
+/* Where it is damaged is known when all pages are looked at. */
+static void tell(const DnsdZoneConfig *config, const DnsdFile *file)
+{
+    char name[DNS_NAME_TEXT_MAX];
+    ZoneFault fault;
+
+    dns_name_to_text(&config->name, name);
+    if (atomic_load(&file->mapping.lost)) {
+        dnsd_log(DNSD_ERROR, "zone %s: '%s' has been cut short: queries are "
+                 "answered SERVFAIL; put a whole image there and reload",
+                 name, config->image);
+    } else if (!zone_image_check_pages(file->image, &fault)) {
+        dnsd_log(DNSD_ERROR, "zone %s: '%s': %s (%s, offset %" PRIu64 "): "
+                 "queries are answered SERVFAIL; put a whole image there and "
+                 "reload", name, config->image, fault.what, fault.where,
+                 fault.offset);
+    } else {
+        dnsd_log(DNSD_ERROR, "zone %s: '%s' contradicts itself: queries are "
+                 "answered SERVFAIL; compile it again and reload", name,
+                 config->image);
+    }
+}
+
+void dnsd_world_look(DnsdWorld *w)
+{
+    uint32_t serial;
+
+    for (size_t i = 0; i < w->config->zones; i++) {
+        DnsdZone *zone = &w->zone[i];
+
+        if (!zone->is_told &&
+            dnsd_zone_state(zone, &serial) == DNSD_ZONE_DAMAGED) {
+            zone->is_told = true;
+            tell(&w->config->zone[i], zone->file);
+        }
+    }
+}

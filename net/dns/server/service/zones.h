@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Zones as they are served: images that are mapped, and what is made of a
+ * configuration
+ *
+ * A world is made beside the one that is served.  Images whose file has not
+ * changed are in both.  All functions are for one thread.
+ */
+#ifndef NET_DNS_SERVER_SERVICE_ZONES_H
+#define NET_DNS_SERVER_SERVICE_ZONES_H
+
+#include "net/dns/server/core/metrics.h"
+#include "net/dns/server/serve/serve.h"
+
+typedef struct DnsdFile DnsdFile;
+
+typedef struct DnsdZone {
+    DnsdFile *file;             /* NULL: SERVFAIL */
+    DnsdRules rules;
+    bool is_told;               /* that it is damaged */
+} DnsdZone;
+
+typedef struct DnsdWorld {
+    DnsdServing serving;        /* first: what readers have */
+    DnsdConfig *config;
+    DnsdZone *zone;             /* as config->zone */
+    DnsZoneTable *table;
+} DnsdWorld;
+
+/**
+ * dnsd_world_new: open images, read secrets
+ * @config: taken over with success
+ * @before: what is served now, or NULL: images are shared with it, and an
+ *          image that cannot be opened is taken from it
+ * @secret: DNSD_SECRET_LEN random octets, for cookies without a file
+ * @faults: zones whose image could not be opened, which is logged
+ *
+ * Returns: NULL if there is no memory, or the secrets cannot be read; that is
+ * in @mistake.
+ */
+DnsdWorld *dnsd_world_new(DnsdConfig *config, const DnsdWorld *before,
+                          const uint8_t *secret, unsigned *faults,
+                          char *mistake, size_t mistake_len);
+
+/** dnsd_world_free: when nobody reads it. */
+void dnsd_world_free(DnsdWorld *world);
+
+/** dnsd_world_look: log zones that have become damaged, once each. */
+void dnsd_world_look(DnsdWorld *world);
+
+/** dnsd_zone_state: and its serial, if it has an image. */
+DnsdZoneState dnsd_zone_state(const DnsdZone *zone, uint32_t *serial);
+
+#endif /* NET_DNS_SERVER_SERVICE_ZONES_H */

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* All workers, and their sockets */
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "net/dns/server/host/systemd.h"
+#include "net/dns/server/work/crew.h"
+#include "net/dns/server/work/worker.h"
+
+#define FILES_WORKER    8       /* descriptors beside sockets, connections */
+
+static unsigned processors(cpu_set_t *set)
+{
+    CPU_ZERO(set);
+    if (sched_getaffinity(0, sizeof(*set), set) < 0 || !CPU_COUNT(set)) {
+        CPU_SET(0, set);
+    }
+    return CPU_COUNT(set);
+}
+
+uint64_t dnsd_crew_files(DnsdCrew *crew, const DnsdConfig *config)
+{
+    cpu_set_t set;
+
+    crew->threads = config->threads ? config->threads : processors(&set);
+    if (crew->threads > DNSD_THREADS_MAX) {
+        crew->threads = DNSD_THREADS_MAX;
+    }
+    return (uint64_t)crew->threads *
+           (FILES_WORKER + 2 * config->listens + config->tcp.connections);
+}
+
+bool dnsd_crew_open(DnsdCrew *crew, const DnsdConfig *config,
+                    DnsdMistake *mistake)
+{
+    int first;
+    unsigned given = dnsd_systemd_fds(&first);
+
+    crew->sockets = calloc(crew->threads, sizeof(*crew->sockets));
+    if (!crew->sockets) {
+        snprintf(mistake->text, sizeof(mistake->text), "no memory");
+        return false;
+    }
+    crew->sockets_count = given ? 1 : crew->threads;
+    if (given) {
+        return dnsd_sockets_adopt(crew->sockets, first, given, mistake);
+    }
+    if (!dnsd_sockets_probe(config, mistake)) {
+        return false;
+    }
+    for (unsigned i = 0; i < crew->threads; i++) {
+        if (!dnsd_sockets_open(&crew->sockets[i], config, mistake)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static DnsdWorker *start_one(DnsdCrew *crew, const DnsdConfig *config,
+                             DnsdRequests *control, int cpu)
+{
+    unsigned sockets = crew->sockets_count > 1 ? crew->started : 0;
+    uint64_t key[2];
+
+    if (getrandom(key, sizeof(key), 0) != sizeof(key)) {
+        return NULL;
+    }
+    return dnsd_worker_start(&crew->sockets[sockets], &crew->epoch, control,
+                             config, cpu, key);
+}
+
+/* A processor for each thread, if there are as many. */
+static int next_processor(const DnsdCrew *crew, const cpu_set_t *set, int cpu)
+{
+    if ((unsigned)CPU_COUNT(set) < crew->threads) {
+        return -1;
+    }
+    do {
+        cpu++;
+    } while (!CPU_ISSET(cpu, set));
+    return cpu;
+}
+
+bool dnsd_crew_start(DnsdCrew *crew, const DnsdServing *serving,
+                     DnsdRequests *control, DnsdMistake *mistake)
+{
+    cpu_set_t set;
+    int cpu = -1;
+
+    processors(&set);
+    dnsd_epoch_init(&crew->epoch, serving);
+    crew->worker = calloc(crew->threads, sizeof(*crew->worker));
+    for (; crew->worker && crew->started < crew->threads; crew->started++) {
+        cpu = next_processor(crew, &set, cpu);
+        crew->worker[crew->started] = start_one(crew, serving->config,
+                                                control, cpu);
+        if (!crew->worker[crew->started]) {
+            break;
+        }
+    }
+    if (crew->started < crew->threads) {
+        snprintf(mistake->text, sizeof(mistake->text),
+                 "thread %u of %u did not start: %s", crew->started + 1,
+                 crew->threads, strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+void dnsd_crew_replace(DnsdCrew *crew, const DnsdServing *serving)
+{
+    DnsdReaderMark *marks[DNSD_THREADS_MAX];
+
+    for (unsigned i = 0; i < crew->started; i++) {
+        marks[i] = &crew->worker[i]->mark;
+    }
+    dnsd_epoch_replace(&crew->epoch, serving, marks, crew->started);
+}
+
+void dnsd_crew_count(const DnsdCrew *crew, DnsdNumbers *numbers)
+{
+    numbers->threads = crew->started;
+    for (unsigned i = 0; i < crew->started; i++) {
+        dnsd_counters_add(numbers->sum, &crew->worker[i]->desk.counters);
+        numbers->connections += atomic_load(&crew->worker[i]->tcp.used);
+    }
+    for (unsigned i = 0; i < crew->sockets_count; i++) {
+        numbers->kernel_drops += dnsd_sockets_drops(&crew->sockets[i]);
+    }
+}
+
+void dnsd_crew_stop(DnsdCrew *crew)
+{
+    for (unsigned i = 0; i < crew->started; i++) {
+        dnsd_worker_stop(crew->worker[i]);
+    }
+    free(crew->worker);
+    for (unsigned i = 0; i < crew->sockets_count; i++) {
+        dnsd_sockets_close(&crew->sockets[i]);
+    }
+    free(crew->sockets);
+}

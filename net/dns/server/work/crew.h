@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* All workers, and their sockets */
+#ifndef NET_DNS_SERVER_WORK_CREW_H
+#define NET_DNS_SERVER_WORK_CREW_H
+
+#include "net/dns/server/core/metrics.h"
+#include "net/dns/server/host/sockets.h"
+#include "net/dns/server/work/epoch.h"
+#include "net/dns/server/work/request.h"
+
+typedef struct DnsdCrew {
+    DnsdEpoch epoch;            /* of DnsdServing */
+    unsigned threads;
+    unsigned started;
+    unsigned sockets_count;     /* one for each thread, or one for all */
+    DnsdSockets *sockets;
+    struct DnsdWorker **worker;
+} DnsdCrew;
+
+/**
+ * dnsd_crew_files: descriptors that the crew needs
+ *
+ * Sets crew->threads, too.
+ */
+uint64_t dnsd_crew_files(DnsdCrew *crew, const DnsdConfig *config);
+
+/**
+ * dnsd_crew_open: sockets from systemd, or of our own
+ *
+ * Returns: false, and @mistake says why.
+ */
+bool dnsd_crew_open(DnsdCrew *crew, const DnsdConfig *config,
+                    DnsdMistake *mistake);
+
+/** dnsd_crew_start: begin to answer; false, and @mistake says why. */
+bool dnsd_crew_start(DnsdCrew *crew, const DnsdServing *serving,
+                     DnsdRequests *control, DnsdMistake *mistake);
+
+/** dnsd_crew_replace: what they serve; nobody reads the old when it returns. */
+void dnsd_crew_replace(DnsdCrew *crew, const DnsdServing *serving);
+
+/** dnsd_crew_count: sums of what they have counted. */
+void dnsd_crew_count(const DnsdCrew *crew, DnsdNumbers *numbers);
+
+/** dnsd_crew_stop: and close all; also after an error. */
+void dnsd_crew_stop(DnsdCrew *crew);
+
+#endif /* NET_DNS_SERVER_WORK_CREW_H */

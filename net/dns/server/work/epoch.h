@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What all threads read and one replaces
+ *
+ * A thread says when it begins to read and when it has stopped: in words of
+ * its own, so readers share nothing that they write.  Who replaces waits until
+ * each thread has begun anew, or does not read.
+ */
+#ifndef NET_DNS_SERVER_WORK_EPOCH_H
+#define NET_DNS_SERVER_WORK_EPOCH_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <time.h>
+
+#define DNSD_LINE   64          /* octets of a line of cache */
+
+typedef struct DnsdReaderMark {
+    _Alignas(DNSD_LINE) atomic_uint_least64_t seen;     /* 0: reads nothing */
+} DnsdReaderMark;
+
+typedef struct DnsdEpoch {
+    _Alignas(DNSD_LINE) atomic_uint_least64_t number;   /* from 1 on */
+    _Atomic(const void *) current;
+} DnsdEpoch;
+
+static inline void dnsd_epoch_init(DnsdEpoch *e, const void *first)
+{
+    atomic_init(&e->number, 1);
+    atomic_init(&e->current, first);
+}
+
+/** dnsd_epoch_begin: what there is to read, until dnsd_epoch_end() */
+static inline const void *dnsd_epoch_begin(DnsdEpoch *e, DnsdReaderMark *mark)
+{
+    /*
+     * Sequentially consistent: either the replacer sees this mark, or this
+     * thread sees what it has put there.
+     */
+    atomic_store(&mark->seen, atomic_load(&e->number));
+    return atomic_load(&e->current);
+}
+
+static inline void dnsd_epoch_end(DnsdReaderMark *mark)
+{
+    atomic_store_explicit(&mark->seen, 0, memory_order_release);
+}
+
+/** dnsd_epoch_replace: returns what nobody reads any more. */
+static inline const void *dnsd_epoch_replace(DnsdEpoch *e, const void *next,
+                                             DnsdReaderMark *const *marks,
+                                             unsigned count)
+{
+    const struct timespec moment = { .tv_nsec = 200000 };
+    const void *old = atomic_exchange(&e->current, next);
+    uint64_t number = atomic_fetch_add(&e->number, 1) + 1;
+
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t seen = atomic_load(&marks[i]->seen);
+
+        while (seen && seen < number) {
+            nanosleep(&moment, NULL);
+            seen = atomic_load(&marks[i]->seen);
+        }
+    }
+    return old;
+}
+
+#endif /* NET_DNS_SERVER_WORK_EPOCH_H */

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Requests on their way to the control thread, and back */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "net/dns/server/work/request.h"
+#include "net/dns/server/work/worker.h"
+
+int dnsd_requests_init(DnsdRequests *requests)
+{
+    *requests = (DnsdRequests) {
+        .lock = PTHREAD_MUTEX_INITIALIZER,
+        .wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC),
+    };
+    return requests->wake < 0 ? -errno : 0;
+}
+
+void dnsd_requests_destroy(DnsdRequests *requests)
+{
+    for (DnsdRequest *r = requests->first, *next; r; r = next) {
+        next = r->next;
+        dnsd_request_free(r);
+    }
+    if (requests->wake >= 0) {
+        close(requests->wake);
+    }
+    pthread_mutex_destroy(&requests->lock);
+}
+
+DnsdRequest *dnsd_request_new(const uint8_t *msg, size_t len)
+{
+    DnsdRequest *request = calloc(1, sizeof(*request) + len);
+
+    if (request) {
+        request->len = len;
+        memcpy(request->msg, msg, len);
+    }
+    return request;
+}
+
+void dnsd_request_free(DnsdRequest *request)
+{
+    free(request->reply);
+    free(request);
+}
+
+bool dnsd_requests_put(DnsdRequests *requests, DnsdRequest *request,
+                       unsigned max)
+{
+    uint64_t one = 1;
+    bool taken;
+
+    pthread_mutex_lock(&requests->lock);
+    taken = !max || requests->count < max;
+    if (taken) {
+        request->next = NULL;
+        if (requests->last) {
+            requests->last->next = request;
+        } else {
+            requests->first = request;
+        }
+        requests->last = request;
+        requests->count++;
+    }
+    pthread_mutex_unlock(&requests->lock);
+    if (taken && write(requests->wake, &one, sizeof(one)) < 0) {
+        return true;            /* the counter is full: it is awake anyway */
+    }
+    return taken;
+}
+
+DnsdRequest *dnsd_requests_take(DnsdRequests *requests)
+{
+    DnsdRequest *first;
+    uint64_t count;
+
+    if (read(requests->wake, &count, sizeof(count)) < 0 && errno != EAGAIN) {
+        return NULL;
+    }
+    pthread_mutex_lock(&requests->lock);
+    first = requests->first;
+    requests->first = requests->last = NULL;
+    requests->count = 0;
+    pthread_mutex_unlock(&requests->lock);
+    return first;
+}
+
+/* --- replies -------------------------------------------------------------- */
+
+static void send_datagram(const DnsdRequest *r, const uint8_t *reply,
+                          size_t len)
+{
+    struct iovec iov = { (void *)reply, len };
+    struct msghdr msg = {
+        .msg_name = (void *)&r->peer, .msg_namelen = r->peer_len,
+        .msg_iov = &iov, .msg_iovlen = 1,
+        .msg_control = r->pktinfo_len ? (void *)r->pktinfo : NULL,
+        .msg_controllen = r->pktinfo_len,
+    };
+
+    if (len) {
+        sendmsg(r->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
+}
+
+static void give_back(DnsdRequest *request)
+{
+    dnsd_requests_put(&request->worker->returned, request, 0);
+}
+
+void dnsd_request_reply(DnsdRequest *request, const uint8_t *reply,
+                        size_t len)
+{
+    if (!request->client.is_stream) {
+        send_datagram(request, reply, len);
+        dnsd_request_free(request);
+        return;
+    }
+    request->reply = len ? malloc(len) : NULL;
+    if (request->reply) {
+        memcpy(request->reply, reply, len);
+        request->reply_len = len;
+    }
+    give_back(request);
+}
+
+void dnsd_request_sent(DnsdRequest *request, bool keep)
+{
+    request->is_sent = keep;
+    give_back(request);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Requests that are no plain queries, on their way to the control thread
+ *
+ * A worker copies the request and goes on; nothing waits for the reply but the
+ * connection that it came on, which is away meanwhile: its worker neither
+ * reads nor writes there.
+ */
+#ifndef NET_DNS_SERVER_WORK_REQUEST_H
+#define NET_DNS_SERVER_WORK_REQUEST_H
+
+#include <pthread.h>
+#include <sys/socket.h>
+
+#include "net/dns/server/serve/serve.h"
+
+#define DNSD_REQUESTS_MAX   256     /* that wait, of all threads */
+#define DNSD_PKTINFO_MAX    64      /* octets of control data */
+
+typedef struct DnsdRequest DnsdRequest;
+struct DnsdWorker;
+
+struct DnsdRequest {
+    DnsdRequest *next;
+    DnsdClient client;
+    struct sockaddr_storage peer;
+    socklen_t peer_len;
+    int fd;                     /* of the connection, or the UDP socket */
+    /* UDP: from which address the reply goes */
+    size_t pktinfo_len;
+    _Alignas(struct cmsghdr) uint8_t pktinfo[DNSD_PKTINFO_MAX];
+    /* TCP: whose connection it is, and the reply on its way back */
+    struct DnsdWorker *worker;
+    unsigned connection;
+    uint8_t *reply;
+    size_t reply_len;           /* 0: close the connection */
+    bool is_sent;               /* all replies are, by somebody else */
+    size_t len;
+    uint8_t msg[];
+};
+
+/* A queue that any thread fills and one empties */
+typedef struct DnsdRequests {
+    pthread_mutex_t lock;
+    DnsdRequest *first, *last;
+    unsigned count;
+    int wake;                   /* an eventfd */
+} DnsdRequests;
+
+int dnsd_requests_init(DnsdRequests *requests);
+void dnsd_requests_destroy(DnsdRequests *requests);
+
+/** dnsd_request_new: with a copy of the message; NULL without memory. */
+DnsdRequest *dnsd_request_new(const uint8_t *msg, size_t len);
+void dnsd_request_free(DnsdRequest *request);
+
+/**
+ * dnsd_requests_put: add one
+ * @max: that may wait; 0 for any number
+ *
+ * Returns: false, and @request is still the caller's, if there are more.
+ */
+bool dnsd_requests_put(DnsdRequests *requests, DnsdRequest *request,
+                       unsigned max);
+
+/** dnsd_requests_take: all that wait, the oldest first. */
+DnsdRequest *dnsd_requests_take(DnsdRequests *requests);
+
+/**
+ * dnsd_request_reply: the only reply; @request is freed, now or later
+ * @len: 0: none, and a connection is closed
+ *
+ * By any thread.
+ */
+void dnsd_request_reply(DnsdRequest *request, const uint8_t *reply,
+                        size_t len);
+
+/**
+ * dnsd_request_sent: the caller has written all replies to request->fd
+ * @keep: the connection may go on
+ *
+ * For TCP; such as a transfer, which is many messages.
+ */
+void dnsd_request_sent(DnsdRequest *request, bool keep);
+
+#endif /* NET_DNS_SERVER_WORK_REQUEST_H */

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Datagrams, in batches
+ *
+ * A batch is read with one system call and answered with one.  Replies leave
+ * from the address that was asked: a socket of the wildcard address says for
+ * each datagram where it went to, and takes the same with the reply.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "net/dns/server/work/worker.h"
+
+#define IN_MAX          4096    /* no plain query is longer */
+#define OUT_MAX         DNSD_UDP_MAX
+#define ROUNDS_MAX      16      /* batches before another socket has its turn */
+
+typedef struct Letter {
+    struct sockaddr_storage peer;
+    _Alignas(struct cmsghdr) uint8_t pktinfo[DNSD_PKTINFO_MAX];
+    struct iovec in_iov;
+    struct iovec out_iov;
+    uint8_t in[IN_MAX];
+    uint8_t out[OUT_MAX];
+} Letter;
+
+struct DnsdBatch {
+    bool is_wildcard;
+    unsigned used;              /* headers that the kernel has written to */
+    struct mmsghdr in[DNSD_UDP_BATCH];
+    struct mmsghdr out[DNSD_UDP_BATCH];
+    Letter letter[DNSD_UDP_BATCH];
+};
+
+int dnsd_udp_init(DnsdUdp *udp)
+{
+    DnsdBatch *b = mmap(NULL, sizeof(*b), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+    if (b == MAP_FAILED) {
+        return -ENOMEM;
+    }
+    for (unsigned i = 0; i < DNSD_UDP_BATCH; i++) {
+        Letter *l = &b->letter[i];
+
+        l->in_iov = (struct iovec) { l->in, sizeof(l->in) };
+        l->out_iov = (struct iovec) { l->out, 0 };
+    }
+    b->used = DNSD_UDP_BATCH;
+    udp->batch = b;
+    return 0;
+}
+
+void dnsd_udp_destroy(DnsdUdp *udp)
+{
+    if (udp->batch) {
+        munmap(udp->batch, sizeof(*udp->batch));
+    }
+}
+
+/* --- in ------------------------------------------------------------------- */
+
+/* Headers stay as they are where no datagram has come. */
+static void prepare(DnsdBatch *b, const DnsdSocket *s)
+{
+    if (b->is_wildcard != s->is_wildcard) {
+        b->is_wildcard = s->is_wildcard;
+        b->used = DNSD_UDP_BATCH;
+    }
+    for (unsigned i = 0; i < b->used; i++) {
+        Letter *l = &b->letter[i];
+
+        b->in[i].msg_hdr = (struct msghdr) {
+            .msg_name = &l->peer, .msg_namelen = sizeof(l->peer),
+            .msg_iov = &l->in_iov, .msg_iovlen = 1,
+            .msg_control = s->is_wildcard ? l->pktinfo : NULL,
+            .msg_controllen = s->is_wildcard ? sizeof(l->pktinfo) : 0,
+        };
+    }
+    b->used = 0;
+}
+
+static int receive(DnsdBatch *b, const DnsdSocket *s)
+{
+    int count;
+
+    prepare(b, s);
+    count = recvmmsg(s->fd, b->in, DNSD_UDP_BATCH, MSG_DONTWAIT, NULL);
+    b->used = count > 0 ? count : 0;
+    return count;
+}
+
+/* The interface decides where a link-local address is, and only there. */
+static void turn_pktinfo(struct msghdr *hdr)
+{
+    struct cmsghdr *c = CMSG_FIRSTHDR(hdr);
+
+    if (c && c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
+        struct in_pktinfo *info = (void *)CMSG_DATA(c);
+
+        info->ipi_ifindex = 0;
+    } else if (c && c->cmsg_level == IPPROTO_IPV6 &&
+               c->cmsg_type == IPV6_PKTINFO) {
+        struct in6_pktinfo *info = (void *)CMSG_DATA(c);
+
+        if (!IN6_IS_ADDR_LINKLOCAL(&info->ipi6_addr)) {
+            info->ipi6_ifindex = 0;
+        }
+    }
+}
+
+static bool has_port(const struct sockaddr_storage *peer)
+{
+    return peer->ss_family == AF_INET
+           ? ((const struct sockaddr_in *)peer)->sin_port
+           : ((const struct sockaddr_in6 *)peer)->sin6_port;
+}
+
+static void hand_over(DnsdWorker *w, const DnsdSocket *s,
+                      const struct mmsghdr *in)
+{
+    const struct msghdr *hdr = &in->msg_hdr;
+    DnsdRequest *r = dnsd_worker_control(w, hdr->msg_iov->iov_base,
+                                         in->msg_len);
+
+    if (!r) {
+        return;
+    }
+    r->fd = s->fd;
+    r->client = w->client;
+    r->peer_len = hdr->msg_namelen;
+    memcpy(&r->peer, hdr->msg_name, hdr->msg_namelen);
+    r->pktinfo_len = hdr->msg_controllen;
+    if (hdr->msg_controllen) {
+        memcpy(r->pktinfo, hdr->msg_control, hdr->msg_controllen);
+    }
+    dnsd_worker_send_control(w, r);
+}
+
+/* Returns the length of the reply, 0 for none. */
+static size_t serve(DnsdWorker *w, const DnsdSocket *s, struct mmsghdr *in,
+                    Letter *l)
+{
+    size_t len;
+
+    if (in->msg_hdr.msg_flags & MSG_TRUNC) {
+        dnsd_count(&w->desk.counters, DNSD_DROP_LONG);
+        return 0;
+    }
+    if (!has_port(&l->peer)) {
+        dnsd_count(&w->desk.counters, DNSD_DROP_PORT);
+        return 0;
+    }
+    w->client.addr = dnsd_addr_of((struct sockaddr *)&l->peer);
+    w->client.is_stream = false;
+    if (s->is_wildcard) {
+        turn_pktinfo(&in->msg_hdr);
+    }
+    switch (dnsd_serve(w->serving, &w->desk, &w->client, l->in, in->msg_len,
+                       l->out, sizeof(l->out), &len)) {
+    case DNSD_REPLY:
+        return len;
+    case DNSD_CONTROL:
+        hand_over(w, s, in);
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+/* --- out ------------------------------------------------------------------ */
+
+/* One that the kernel refuses does not hold up the others. */
+static void send_all(DnsdWorker *w, const DnsdSocket *s, unsigned count)
+{
+    struct mmsghdr *out = w->udp.batch->out;
+
+    while (count) {
+        int sent = sendmmsg(s->fd, out, count, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+        if (sent <= 0) {
+            dnsd_count(&w->desk.counters, DNSD_DROP_SEND);
+            sent = 1;
+        }
+        out += sent;
+        count -= sent;
+    }
+}
+
+static void answer_batch(DnsdWorker *w, const DnsdSocket *s, unsigned count)
+{
+    DnsdBatch *b = w->udp.batch;
+    unsigned replies = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        struct mmsghdr *in = &b->in[i];
+        Letter *l = &b->letter[i];
+
+        l->out_iov.iov_len = serve(w, s, in, l);
+        if (l->out_iov.iov_len) {
+            b->out[replies].msg_hdr = in->msg_hdr;
+            b->out[replies].msg_hdr.msg_iov = &l->out_iov;
+            replies++;
+        }
+    }
+    send_all(w, s, replies);
+}
+
+void dnsd_udp_ready(DnsdWorker *w, const DnsdSocket *s)
+{
+    for (unsigned round = 0; round < ROUNDS_MAX; round++) {
+        int count = receive(w->udp.batch, s);
+
+        if (count <= 0) {
+            return;
+        }
+        answer_batch(w, s, count);
+        if (count < DNSD_UDP_BATCH) {
+            return;
+        }
+    }
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A thread that answers
+ *
+ * Each has its own sockets, buffers, connections, counters and rate limits; on
+ * the way of a query it writes nothing that another thread reads, but its
+ * counters, and reads nothing that another thread writes, but what
+ * work/epoch.h is for.
+ */
+#ifndef NET_DNS_SERVER_WORK_WORKER_H
+#define NET_DNS_SERVER_WORK_WORKER_H
+
+#include <pthread.h>
+
+#include "net/dns/server/host/sockets.h"
+#include "net/dns/server/work/epoch.h"
+#include "net/dns/server/work/request.h"
+#include "net/dns/server/work/tcp.h"
+#include "net/dns/server/work/udp.h"
+
+typedef struct DnsdWorker {
+    DnsdReaderMark mark;
+    DnsdDesk desk;
+    DnsdUdp udp;
+    DnsdTcp tcp;
+    DnsdEpoch *epoch;           /* of DnsdServing */
+    DnsdSockets *sockets;
+    DnsdRequests *control;      /* to the control thread */
+    DnsdRequests returned;      /* and back */
+    const DnsdServing *serving; /* during a round */
+    DnsdClient client;          /* the time of a round, and who asks */
+    int epoll;
+    int cpu;                    /* to run on; -1: any */
+    atomic_bool stop;
+    pthread_t thread;
+} DnsdWorker;
+
+/* What an event of the worker's epoll is about */
+enum {
+    DNSD_EVENT_SOCKET,          /* of DnsdSockets */
+    DNSD_EVENT_CONNECTION,      /* of DnsdTcp */
+    DNSD_EVENT_WAKE,
+    DNSD_EVENT_SHIFT = 32,
+};
+
+static inline uint64_t dnsd_event(unsigned what, unsigned which)
+{
+    return (uint64_t)what << DNSD_EVENT_SHIFT | which;
+}
+
+/**
+ * dnsd_worker_start: sockets, epoch and control stay the caller's
+ * @cpu: the processor to run on, -1 for any
+ * @key: random, for its tables
+ *
+ * Returns: NULL, and errno is set.
+ */
+DnsdWorker *dnsd_worker_start(DnsdSockets *sockets, DnsdEpoch *epoch,
+                              DnsdRequests *control, const DnsdConfig *config,
+                              int cpu, const uint64_t key[2]);
+
+/** dnsd_worker_stop: and free it; connections are closed. */
+void dnsd_worker_stop(DnsdWorker *worker);
+
+/**
+ * dnsd_worker_control: a request goes to the control thread
+ *
+ * Returns: NULL if there are too many, which is counted; else what the caller
+ * fills and gives to dnsd_worker_send_control().
+ */
+DnsdRequest *dnsd_worker_control(DnsdWorker *worker, const uint8_t *msg,
+                                 size_t len);
+bool dnsd_worker_send_control(DnsdWorker *worker, DnsdRequest *request);
+
+#endif /* NET_DNS_SERVER_WORK_WORKER_H */

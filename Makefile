@@ -20,7 +20,8 @@
 #   make install    [DESTDIR=], into ./configure's --prefix; make install-control:
 #                   the command vmmnet alone, which needs no QEMU of ours;
 #                   make install-ha: vmmnet-ha alone, with its systemd unit;
-#                   make install-hostd: the same for vmmnet-hostd
+#                   make install-hostd: the same for vmmnet-hostd;
+#                   make install-dns: what make dns builds
 #   make deb        Debian packages, into build/deb; docs/packages.md
 #   make clean      drop the builds; make distclean: and everything fetched
 #
@@ -47,8 +48,9 @@ source := configure $(wildcard qemu/src/.vmmnet/origin)
 build = @qemu/weave && $(PYTHON) qemu/build
 
 .DEFAULT_GOAL := all
-.PHONY: all full lean asan bpf ha hostd dns guests deps run run-migration run-cvsw run-dns check check-quick \
-        bench install install-control install-ha install-hostd deb clean distclean
+.PHONY: all full lean asan bpf ha hostd dns guests deps run run-migration run-cvsw run-dns check \
+        check-quick bench install install-control install-ha install-hostd install-dns deb clean \
+        distclean
 
 all: $(or $(strip $(configured)),full)
 
@@ -138,6 +140,10 @@ install-ha: ha
 install-hostd: hostd
 	@meson configure build/hostd --prefix=$(shell control/install --print-prefix)
 	@meson install -C build/hostd --quiet $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
+
+install-dns: dns
+	@meson configure build/dns --prefix=$(shell control/install --print-prefix)
+	@meson install -C build/dns --quiet $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
 
 deb:
 	@qemu/deps build full deb

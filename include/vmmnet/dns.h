@@ -138,8 +138,7 @@ typedef enum VmmnetDnsError {
     VMMNET_DNS_BOGUS,           /* forged or wrongly signed: see reason */
     VMMNET_DNS_TIMEOUT,         /* no server answered */
     VMMNET_DNS_REFUSED,         /* the servers answer: not that, not you */
-    VMMNET_DNS_FAILED,          /* the servers' failure (SERVFAIL), or a
-                                   reply that is malformed */
+    VMMNET_DNS_FAILED,          /* the servers failed, or the reply is wrong */
     VMMNET_DNS_UNREACHABLE,     /* no way to any server */
     VMMNET_DNS_RESOURCES,       /* out of memory or descriptors */
     VMMNET_DNS_CHAIN,           /* more than 16 aliases, or a loop of them */

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What was answered, remembered
+ *
+ * A hash table of chains, and a ring from the entry that was used last to the
+ * one that goes next.  The hash is keyed: a hostile page of many names cannot
+ * choose such as share one chain.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "net/dns/client/core/cache.h"
+
+#define SECOND          INT64_C(1000000)
+#define STALE           (86400 * SECOND)        /* RFC 8767: 1 to 3 days */
+/* RFC 9520 section 3.2: from 1 s on, back-off, 5 min at most; ours is less */
+#define FAILURE_MAX     (8 * SECOND)
+
+typedef struct Entry {
+    struct Entry *next;         /* of the chain */
+    struct Entry *older, *newer;        /* of the ring */
+    DnsQuestion question;
+    DnscResult *known;          /* NULL: only a failure */
+    int64_t until;
+    DnscResult *failure;
+    int64_t failure_until;
+    int64_t failure_time;       /* how long the next one is remembered */
+} Entry;
+
+struct DnscCache {
+    Entry ring;                 /* older: the newest; newer: the oldest */
+    size_t count;
+    size_t max;
+    size_t chains;              /* power of two */
+    uint64_t key;
+    Entry *chain[];
+};
+
+DnscCache *dnsc_cache_new(size_t entries)
+{
+    DnscCache *cache;
+    size_t chains = 16;
+
+    while (chains < entries) {
+        chains *= 2;
+    }
+    cache = calloc(1, sizeof(*cache) + chains * sizeof(cache->chain[0]));
+    if (!cache) {
+        return NULL;
+    }
+    cache->max = entries;
+    cache->chains = chains;
+    cache->ring.older = cache->ring.newer = &cache->ring;
+    if (getrandom(&cache->key, sizeof(cache->key), GRND_NONBLOCK) < 0) {
+        cache->key = (uintptr_t)cache;
+    }
+    return cache;
+}
+
+static size_t hash(const DnscCache *cache, const DnsQuestion *q)
+{
+    uint64_t h = cache->key ^ q->type;
+    size_t i;
+
+    for (i = 0; i < q->name.len; i++) {
+        uint8_t c = q->name.wire[i];
+
+        c |= c >= 'A' && c <= 'Z' ? 0x20 : 0;
+        h = (h ^ c) * UINT64_C(0x9e3779b97f4a7c15);
+        h ^= h >> 29;
+    }
+    return h & (cache->chains - 1);
+}
+
+static Entry **find(DnscCache *cache, const DnsQuestion *q)
+{
+    Entry **at = &cache->chain[hash(cache, q)];
+
+    while (*at && ((*at)->question.type != q->type ||
+                   !dns_name_equal(&(*at)->question.name, &q->name))) {
+        at = &(*at)->next;
+    }
+    return at;
+}
+
+static void ring_remove(Entry *e)
+{
+    e->older->newer = e->newer;
+    e->newer->older = e->older;
+}
+
+static void ring_add(DnscCache *cache, Entry *e)
+{
+    e->newer = &cache->ring;
+    e->older = cache->ring.older;
+    e->older->newer = e;
+    cache->ring.older = e;
+}
+
+static void drop(DnscCache *cache, Entry **at)
+{
+    Entry *e = *at;
+
+    *at = e->next;
+    ring_remove(e);
+    dnsc_result_unref(e->known);
+    dnsc_result_unref(e->failure);
+    free(e);
+    cache->count--;
+}
+
+void dnsc_cache_clear(DnscCache *cache)
+{
+    while (cache->count) {
+        drop(cache, find(cache, &cache->ring.newer->question));
+    }
+}
+
+void dnsc_cache_free(DnscCache *cache)
+{
+    if (cache) {
+        dnsc_cache_clear(cache);
+        free(cache);
+    }
+}
+
+static uint32_t seconds_left(int64_t until, int64_t now)
+{
+    return (until - now + SECOND - 1) / SECOND;
+}
+
+DnscResult *dnsc_cache_get(DnscCache *cache, const DnsQuestion *question,
+                           int64_t now, uint32_t *ttl)
+{
+    Entry *e = *find(cache, question);
+
+    if (!e) {
+        return NULL;
+    }
+    ring_remove(e);
+    ring_add(cache, e);
+    if (e->known && now < e->until) {
+        *ttl = seconds_left(e->until, now);
+        return dnsc_result_ref(e->known);
+    }
+    if (e->failure && now < e->failure_until) {
+        *ttl = seconds_left(e->failure_until, now);
+        return dnsc_result_ref(e->failure);
+    }
+    return NULL;
+}
+
+DnscResult *dnsc_cache_get_stale(DnscCache *cache,
+                                 const DnsQuestion *question, int64_t now)
+{
+    Entry *e = *find(cache, question);
+
+    if (!e || !e->known || now >= e->until + STALE) {
+        return NULL;
+    }
+    return dnsc_result_ref(e->known);
+}
+
+static Entry *entry_for(DnscCache *cache, const DnsQuestion *question)
+{
+    Entry **at = find(cache, question);
+    Entry *e = *at;
+
+    if (e) {
+        ring_remove(e);
+    } else {
+        if (cache->count >= cache->max) {
+            drop(cache, find(cache, &cache->ring.newer->question));
+            at = find(cache, question);
+        }
+        e = calloc(1, sizeof(*e));
+        if (!e) {
+            return NULL;
+        }
+        e->question = *question;
+        *at = e;
+        cache->count++;
+    }
+    ring_add(cache, e);
+    return e;
+}
+
+static void replace(DnscResult **at, DnscResult *r)
+{
+    dnsc_result_unref(*at);
+    *at = r ? dnsc_result_ref(r) : NULL;
+}
+
+void dnsc_cache_put(DnscCache *cache, const DnsQuestion *question,
+                    DnscResult *result, int64_t now)
+{
+    bool failure = dnsc_error_is_failure(result->error);
+    Entry *e;
+
+    /* Being out of memory is ours alone */
+    if (result->error == VMMNET_DNS_RESOURCES || !cache->max ||
+        (!failure && !result->ttl)) {
+        return;
+    }
+    e = entry_for(cache, question);
+    if (!e) {
+        return;
+    }
+    if (!failure) {
+        replace(&e->known, result);
+        replace(&e->failure, NULL);
+        e->until = now + result->ttl * SECOND;
+        e->failure_time = 0;
+        return;
+    }
+    replace(&e->failure, result);
+    e->failure_time = e->failure_time ? 2 * e->failure_time : SECOND;
+    if (e->failure_time > FAILURE_MAX) {
+        e->failure_time = FAILURE_MAX;
+    }
+    e->failure_until = now + e->failure_time;
+}

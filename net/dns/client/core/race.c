@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * When to hand on the addresses of which family; RFC 8305 section 3
+ */
+
+#include "net/dns/client/core/race.h"
+
+void dnsc_race_init(DnscRace *race, bool wanted6, bool wanted4, bool once,
+                    int64_t delay)
+{
+    *race = (DnscRace){
+        .wanted = { [DNSC_IP6] = wanted6, [DNSC_IP4] = wanted4 },
+        .once = once,
+        .delay = delay,
+        .due = DNSC_NEVER,
+    };
+}
+
+static bool is_out(const DnscRace *race, DnscFamily family)
+{
+    return race->wanted[family] &&
+           race->outcome[family] == DNSC_OUTCOME_NONE;
+}
+
+DnscMove dnsc_race_settle(DnscRace *race, DnscFamily family,
+                          DnscOutcome outcome, int64_t now)
+{
+    race->outcome[family] = outcome;
+    if (!is_out(race, DNSC_IP6) && !is_out(race, DNSC_IP4)) {
+        race->due = DNSC_NEVER;
+        return DNSC_MOVE_LAST;
+    }
+    if (outcome == DNSC_OUTCOME_USABLE) {
+        if (family == DNSC_IP6 && !race->once) {
+            race->handed = true;
+            return DNSC_MOVE_FIRST;
+        }
+        race->due = now + race->delay;
+    } else if (outcome == DNSC_OUTCOME_NO_NAME && family == DNSC_IP4) {
+        /*
+         * There is no such name for any type, so who does not answer for
+         * AAAA has nothing to tell.  The other way round it is no proof:
+         * servers are known that deny a name which has an A when they are
+         * asked for its AAAA (RFC 4074 section 4.2).
+         */
+        race->due = now + race->delay;
+    }
+    return DNSC_MOVE_WAIT;
+}
+
+DnscMove dnsc_race_due(DnscRace *race)
+{
+    bool usable = race->outcome[DNSC_IP6] == DNSC_OUTCOME_USABLE ||
+                  race->outcome[DNSC_IP4] == DNSC_OUTCOME_USABLE;
+
+    race->due = DNSC_NEVER;
+    if (usable && !race->once) {
+        race->handed = true;
+        return DNSC_MOVE_FIRST;
+    }
+    return DNSC_MOVE_LAST;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How the servers do
+ */
+
+#include <string.h>
+
+#include "net/dns/client/core/servers.h"
+
+#define SECOND          INT64_C(1000000)
+#define WAIT_UNKNOWN    (1 * SECOND)
+#define WAIT_MIN        (SECOND / 4)
+#define LEAVE_MIN       (1 * SECOND)
+#define LEAVE_MAX       (60 * SECOND)
+
+static bool same(const VmmnetDnsAddress *a, const VmmnetDnsAddress *b)
+{
+    return a->len == b->len && !memcmp(&a->storage, &b->storage, a->len);
+}
+
+void dnsc_servers_set(DnscServers *servers, const VmmnetDnsAddress *addrs,
+                      size_t count)
+{
+    DnscServers before = *servers;
+    size_t i, j;
+
+    *servers = (DnscServers){ .count = count };
+    for (i = 0; i < count; i++) {
+        servers->server[i].addr = addrs[i];
+        for (j = 0; j < before.count; j++) {
+            if (same(&before.server[j].addr, &addrs[i])) {
+                servers->server[i] = before.server[j];
+            }
+        }
+    }
+}
+
+static bool is_left(const DnscServer *s, int64_t now)
+{
+    return s->failures && (s->probed || now < s->leave_until);
+}
+
+void dnsc_servers_order(DnscServers *servers, bool rotate, int64_t now,
+                        uint8_t order[DNSC_SERVERS_MAX])
+{
+    size_t first = rotate && servers->count ?
+                   servers->next++ % servers->count : 0;
+    bool left[DNSC_SERVERS_MAX];
+    size_t i, n = 0;
+    int want;
+
+    for (i = 0; i < servers->count; i++) {
+        left[i] = is_left(&servers->server[i], now);
+    }
+    for (want = 0; want <= 1; want++) {
+        for (i = 0; i < servers->count; i++) {
+            size_t at = (first + i) % servers->count;
+
+            if (left[at] == want) {
+                order[n++] = at;
+            }
+        }
+    }
+    /* Only who is asked first is sure to be asked */
+    if (n && servers->server[order[0]].failures) {
+        servers->server[order[0]].probed = true;
+    }
+}
+
+int64_t dnsc_server_wait(const DnscServer *server, unsigned round, int64_t max)
+{
+    int64_t wait = server->srtt ? server->srtt + 4 * server->rttvar :
+                   WAIT_UNKNOWN;
+
+    wait = wait < WAIT_MIN ? WAIT_MIN : wait;
+    wait <<= round < 8 ? round : 8;
+    return wait < max ? wait : max;
+}
+
+void dnsc_server_answered(DnscServer *server, int64_t sent, int64_t now)
+{
+    int64_t rtt = now > sent ? now - sent : 1;
+    int64_t differ = rtt > server->srtt ? rtt - server->srtt :
+                     server->srtt - rtt;
+
+    if (server->srtt) {
+        server->rttvar = (3 * server->rttvar + differ) / 4;
+        server->srtt = (7 * server->srtt + rtt) / 8;
+    } else {
+        server->srtt = rtt;
+        server->rttvar = rtt / 2;
+    }
+    server->answered = now;
+    server->failures = 0;
+    server->probed = false;
+}
+
+void dnsc_server_silent(DnscServer *server, int64_t sent, int64_t now)
+{
+    int64_t leave;
+
+    if (server->answered >= sent) {
+        return;
+    }
+    server->probed = false;
+    leave = LEAVE_MIN << (server->failures < 6 ? server->failures : 6);
+    server->failures++;
+    server->leave_until = now + (leave < LEAVE_MAX ? leave : LEAVE_MAX);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The validator's sentence as an Extended DNS Error
+ *
+ * libunbound 1.17 knows the code, but its API has the sentence only.
+ */
+
+#include <stddef.h>
+#include <string.h>
+
+#include "net/dns/client/core/why.h"
+#include "net/dns/wire.h"
+
+/* The first that is in the text */
+static const struct {
+    const char *part;
+    DnsEde ede;
+} known[] = {
+    { "signature expired", DNS_EDE_SIGNATURE_EXPIRED },
+    { "signature before inception", DNS_EDE_SIGNATURE_NOT_YET_VALID },
+    { "not yet valid", DNS_EDE_SIGNATURE_NOT_YET_VALID },
+    { "no signatures", DNS_EDE_RRSIGS_MISSING },
+    { "no DNSKEY", DNS_EDE_DNSKEY_MISSING },
+    { "no keys have", DNS_EDE_DNSKEY_MISSING },
+    { "DS hash mismatches", DNS_EDE_DNSKEY_MISSING },
+    { "did not match DS", DNS_EDE_DNSKEY_MISSING },
+    { "DNSKEY RRset did not", DNS_EDE_DNSKEY_MISSING },
+    { "key for validation", DNS_EDE_DNSKEY_MISSING },
+    { "proof failed", DNS_EDE_NSEC_MISSING },
+    { "no NSEC", DNS_EDE_NSEC_MISSING },
+    { "no DS", DNS_EDE_NSEC_MISSING },
+};
+
+int dnsc_why_ede(const char *why)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (strstr(why, known[i].part)) {
+            return known[i].ede;
+        }
+    }
+    return DNS_EDE_DNSSEC_BOGUS;
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A context: its options, its life, its files
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "net/dns/client/config/address.h"
+#include "net/dns/client/face/context.h"
+#include "net/dns/client/face/lookup.h"
+
+#define RESOLV_CONF     "/etc/resolv.conf"
+#define HOSTS           "/etc/hosts"
+#define TRUST_ANCHOR    "/usr/share/dns/root.key"
+#define DELAY_MS        50
+#define DELAY_MS_MAX    2000    /* RFC 8305 section 8 has no bound; we do */
+#define TIMEOUT_MS_MAX  60000
+#define ATTEMPTS_MAX    10
+#define CACHE_ENTRIES   256
+#define CACHE_ENTRIES_MAX 65536
+
+static __thread char said[320];
+
+static int wrong(const char **mistake, int error, const char *option,
+                 const char *value, const char *right)
+{
+    snprintf(said, sizeof(said), "%s is \"%.120s\", but it has to be %s",
+             option, value, right);
+    *mistake = said;
+    return error;
+}
+
+static int wrong_number(const char **mistake, const char *option,
+                        unsigned long value, unsigned long max)
+{
+    char text[24], right[32];
+
+    snprintf(text, sizeof(text), "%lu", value);
+    snprintf(right, sizeof(right), "at most %lu", max);
+    return wrong(mistake, -EINVAL, option, text, right);
+}
+
+static int take_servers(VmmnetDns *dns, const char *const *servers,
+                        const char **mistake)
+{
+    size_t i;
+
+    for (i = 0; servers[i]; i++) {
+        if (i == DNSC_SERVERS_MAX) {
+            return wrong(mistake, -EINVAL, "servers", servers[i],
+                         "one of 8 at most");
+        }
+        if (dnsc_address_parse_server(servers[i], &dns->server[i])) {
+            return wrong(mistake, -EINVAL, "servers", servers[i],
+                         "an IPv4 or IPv6 address, with %SCOPE and @PORT "
+                         "behind it if they are needed");
+        }
+    }
+    if (!i) {
+        return wrong(mistake, -EINVAL, "servers", "",
+                     "one address at least, or NULL");
+    }
+    dns->own_servers = true;
+    dns->servers = i;
+    return 0;
+}
+
+static int check_numbers(const VmmnetDnsOptions *o, const char **mistake)
+{
+    if (o->timeout_ms > TIMEOUT_MS_MAX) {
+        return wrong_number(mistake, "timeout_ms", o->timeout_ms,
+                            TIMEOUT_MS_MAX);
+    }
+    if (o->attempts > ATTEMPTS_MAX) {
+        return wrong_number(mistake, "attempts", o->attempts, ATTEMPTS_MAX);
+    }
+    if (o->resolution_delay_ms > DELAY_MS_MAX) {
+        return wrong_number(mistake, "resolution_delay_ms",
+                            o->resolution_delay_ms, DELAY_MS_MAX);
+    }
+    if (o->cache_entries > CACHE_ENTRIES_MAX) {
+        return wrong_number(mistake, "cache_entries", o->cache_entries,
+                            CACHE_ENTRIES_MAX);
+    }
+    return 0;
+}
+
+static int take_files(VmmnetDns *dns, const VmmnetDnsOptions *o)
+{
+    if (dnsc_file_init(&dns->resolv_conf,
+                       o->resolv_conf ? o->resolv_conf : RESOLV_CONF) ||
+        dnsc_file_init(&dns->hosts, o->hosts ? o->hosts : HOSTS)) {
+        return -ENOMEM;
+    }
+    dns->trust_anchor = strdup(o->trust_anchor ? o->trust_anchor :
+                               TRUST_ANCHOR);
+    return dns->trust_anchor ? 0 : ENOMEM;
+}
+
+static int take_options(VmmnetDns *dns, const VmmnetDnsOptions *o,
+                        const char **mistake)
+{
+    int error = check_numbers(o, mistake);
+
+    if (!error && o->servers) {
+        error = take_servers(dns, o->servers, mistake);
+    }
+    if (!error) {
+        error = take_files(dns, o);
+    }
+    dns->flags = o->flags;
+    dns->timeout_ms = o->timeout_ms;
+    dns->attempts = o->attempts;
+    dns->delay = 1000 * (o->resolution_delay_ms ? o->resolution_delay_ms :
+                         DELAY_MS);
+    return error;
+}
+
+/*** What the files say ***/
+
+/* RFC 6840 section 5.7: AD is worth what the way to the server is */
+static bool all_are_local(const VmmnetDnsAddress *addrs, size_t count)
+{
+    size_t i;
+
+    for (i = 0; i < count; i++) {
+        if (!dnsc_address_is_loopback(&addrs[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static DnscAsker *new_asker(VmmnetDns *dns)
+{
+    DnscAsker *asker = calloc(1, sizeof(*asker)), *old = dns->fetcher.asker;
+
+    if (!asker) {
+        return NULL;
+    }
+    asker->refs = 1;
+    asker->loop = &dns->loop;
+    asker->counters = &dns->counters;
+    asker->timeout = dns->timeout_ms ? dns->timeout_ms * INT64_C(1000) :
+                     dns->conf.timeout * DNSC_SECOND;
+    asker->attempts = dns->attempts ? dns->attempts : dns->conf.attempts;
+    asker->random_case = dns->flags & VMMNET_DNS_RANDOM_CASE;
+    asker->use_vc = dns->conf.use_vc;
+    asker->rotate = dns->conf.rotate;
+    if (old) {
+        asker->servers = old->servers;
+    }
+    if (!dns->own_servers) {
+        dns->servers = dns->conf.servers;
+        memcpy(dns->server, dns->conf.server, sizeof(dns->server));
+    }
+    dnsc_servers_set(&asker->servers, dns->server, dns->servers);
+    asker->trust_ad = dns->conf.trust_ad ||
+                      all_are_local(dns->server, dns->servers);
+    return asker;
+}
+
+static DnscValidator *new_validator(VmmnetDns *dns, const DnscAsker *asker,
+                                    const char **mistake)
+{
+    DnscValidatorOptions o = {
+        .servers = dns->server,
+        .count = dns->servers,
+        .trust_anchor = dns->trust_anchor,
+        .random_case = asker->random_case,
+        .use_vc = asker->use_vc,
+        .timeout = asker->timeout * asker->attempts,
+    };
+
+    return dnsc_validator_new(&dns->loop, &dns->counters, &o, mistake);
+}
+
+static int apply_conf(VmmnetDns *dns, const char **mistake)
+{
+    DnscValidator *validator = NULL;
+    DnscAsker *asker;
+    char hostname[256];
+
+    if (gethostname(hostname, sizeof(hostname))) {
+        hostname[0] = '\0';
+    }
+    hostname[sizeof(hostname) - 1] = '\0';
+    dnsc_conf_parse(&dns->conf, dns->resolv_conf.text, dns->resolv_conf.len,
+                    hostname);
+    asker = new_asker(dns);
+    if (!asker) {
+        return -ENOMEM;
+    }
+    if (dns->flags & VMMNET_DNS_VALIDATE) {
+        validator = new_validator(dns, asker, mistake);
+        if (!validator) {
+            dnsc_asker_unref(asker);
+            return -errno;
+        }
+    }
+    dnsc_asker_unref(dns->fetcher.asker);
+    dnsc_validator_release(dns->fetcher.validator);
+    dns->fetcher.asker = asker;
+    dns->fetcher.validator = validator;
+    return 0;
+}
+
+void dnsc_context_refresh(VmmnetDns *dns)
+{
+    const char *mistake;
+
+    dnsc_file_refresh(&dns->hosts);
+    if (dnsc_file_refresh(&dns->resolv_conf) &&
+        !apply_conf(dns, &mistake) && dns->fetcher.cache) {
+        dnsc_cache_clear(dns->fetcher.cache);
+    }
+}
+
+/*** Life ***/
+
+static void destroy(VmmnetDns *dns)
+{
+    /* After fork() the parent's loop must not notice */
+    dnsc_loop_detach(&dns->loop);
+    dnsc_lookup_cancel_all(dns);
+    dnsc_fetcher_close(&dns->fetcher);
+    dnsc_validator_release(dns->fetcher.validator);
+    dnsc_asker_unref(dns->fetcher.asker);
+    dnsc_cache_free(dns->fetcher.cache);
+    dnsc_loop_free(&dns->loop);
+    dnsc_file_clear(&dns->resolv_conf);
+    dnsc_file_clear(&dns->hosts);
+    free(dns->trust_anchor);
+    free(dns);
+}
+
+static int start(VmmnetDns *dns, const VmmnetDnsOptions *o,
+                 const char **mistake)
+{
+    int error = take_options(dns, o, mistake);
+
+    if (error) {
+        return error;
+    }
+    dns->fetcher.loop = &dns->loop;
+    dns->fetcher.counters = &dns->counters;
+    dns->fetcher.stale = o->flags & VMMNET_DNS_SERVE_STALE;
+    if (!(o->flags & VMMNET_DNS_NO_CACHE)) {
+        dns->fetcher.cache = dnsc_cache_new(o->cache_entries ?
+                                            o->cache_entries : CACHE_ENTRIES);
+        if (!dns->fetcher.cache) {
+            return -ENOMEM;
+        }
+    }
+    dnsc_file_refresh(&dns->resolv_conf);
+    dnsc_file_refresh(&dns->hosts);
+    return apply_conf(dns, mistake);
+}
+
+VmmnetDns *vmmnet_dns_new(const VmmnetDnsOptions *options,
+                          const char **mistake)
+{
+    VmmnetDnsOptions o = { 0 };
+    const char *unused;
+    VmmnetDns *dns;
+    int error;
+
+    mistake = mistake ? mistake : &unused;
+    *mistake = "out of memory or descriptors";
+    if (options) {
+        memcpy(&o, options, options->size < sizeof(o) ? options->size :
+               sizeof(o));
+    }
+    dns = calloc(1, sizeof(*dns));
+    if (!dns) {
+        return NULL;
+    }
+    error = dnsc_loop_init(&dns->loop);
+    if (error) {
+        free(dns);
+        errno = -error;
+        return NULL;
+    }
+    error = start(dns, &o, mistake);
+    if (error) {
+        destroy(dns);
+        errno = -error;
+        return NULL;
+    }
+    return dns;
+}
+
+void vmmnet_dns_free(VmmnetDns *dns)
+{
+    if (dns) {
+        destroy(dns);
+    }
+}
+
+int vmmnet_dns_fd(const VmmnetDns *dns)
+{
+    return dns->loop.epoll;
+}
+
+int vmmnet_dns_timeout_ms(const VmmnetDns *dns)
+{
+    return dnsc_loop_timeout_ms(&dns->loop);
+}
+
+void vmmnet_dns_process(VmmnetDns *dns)
+{
+    dnsc_loop_run(&dns->loop);
+}
+
+void vmmnet_dns_counters(const VmmnetDns *dns, VmmnetDnsCounters *counters)
+{
+    *counters = dns->counters;
+}

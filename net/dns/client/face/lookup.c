@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Look-ups: from a program's name to what it is told
+ *
+ * Theory of operation
+ *
+ * A look-up goes through the candidates of the search list.  For each, both
+ * families' questions go out at the same time, and race.c says when what is
+ * handed on.  A candidate that does not exist, or has nothing of the kind, is
+ * followed by the next one; so is one whose server failed, but then the end is
+ * that failure and not that there is no name.  One that is forged, or that
+ * nobody answers for, ends the look-up: else a forger, or a broken wire, could
+ * choose which name it is.
+ *
+ * Nothing calls back from within a program's own call: what is known at once
+ * is handed on by a timer that is due.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/dns/client/face/lookup.h"
+#include "net/dns/client/net/source.h"
+
+#define LOOKUPS_MAX     1024
+
+static void unlink_lookup(DnscLookup *l)
+{
+    *l->at = l->next;
+    if (l->next) {
+        l->next->at = l->at;
+    }
+    l->dns->count--;
+}
+
+static void drop_parts(DnscLookup *l)
+{
+    size_t i;
+
+    for (i = 0; i < 2; i++) {
+        dnsc_fetch_cancel(&l->part[i].waiter);
+        dnsc_result_unref(l->part[i].result);
+        l->part[i].result = NULL;
+        l->part[i].handed = false;
+    }
+    dnsc_timer_clear(&l->dns->loop, &l->timer);
+}
+
+void dnsc_lookup_free(DnscLookup *l)
+{
+    drop_parts(l);
+    dnsc_loop_unreserve(&l->dns->loop);
+    free(l->local);
+    free(l);
+}
+
+/* A callback that cancels its own look-up must not take it away under us */
+static void hand_on(DnscLookup *l, bool more)
+{
+    if (!more) {
+        unlink_lookup(l);
+        dnsc_lookup_tell(l, false);
+        dnsc_lookup_free(l);
+        return;
+    }
+    l->telling = true;
+    dnsc_lookup_tell(l, true);
+    l->telling = false;
+    if (l->cancelled) {
+        dnsc_lookup_free(l);
+    }
+}
+
+static void start_candidate(DnscLookup *l);
+
+static VmmnetDnsError error_of_all(const DnscLookup *l)
+{
+    VmmnetDnsError error = VMMNET_DNS_NO_NAME;
+    size_t i;
+
+    for (i = 0; i < 2; i++) {
+        const DnscResult *r = l->part[i].result;
+
+        if (!r || r->error == VMMNET_DNS_NO_NAME) {
+            continue;
+        }
+        if (error == VMMNET_DNS_NO_NAME || error == VMMNET_DNS_NO_DATA ||
+            r->error == VMMNET_DNS_BOGUS) {
+            error = r->error;
+        }
+    }
+    return error;
+}
+
+/* All that is known of this candidate is there, and nothing handed on yet */
+static void candidate_ended(DnscLookup *l)
+{
+    VmmnetDnsError error = error_of_all(l);
+    DnsName next;
+    bool more;
+
+    more = dnsc_conf_candidate(&l->dns->conf, l->text,
+                               !(l->flags & VMMNET_DNS_NO_SEARCH),
+                               l->candidate + 1, &next) == 1;
+    if (more && (error == VMMNET_DNS_NO_NAME || error == VMMNET_DNS_NO_DATA ||
+                 error == VMMNET_DNS_FAILED || error == VMMNET_DNS_REFUSED)) {
+        if (error == VMMNET_DNS_FAILED || error == VMMNET_DNS_REFUSED) {
+            l->failed = error;
+        }
+        drop_parts(l);
+        l->candidate++;
+        l->name = next;
+        start_candidate(l);
+        return;
+    }
+    hand_on(l, false);
+}
+
+static bool is_usable(const DnscPart *part)
+{
+    return part->result && part->result->error == VMMNET_DNS_OK;
+}
+
+static void move(DnscLookup *l, DnscMove what)
+{
+    switch (what) {
+    case DNSC_MOVE_WAIT:
+        if (l->race.due == DNSC_NEVER) {
+            dnsc_timer_clear(&l->dns->loop, &l->timer);
+        } else {
+            dnsc_timer_set(&l->dns->loop, &l->timer, l->race.due);
+        }
+        break;
+    case DNSC_MOVE_FIRST:
+        dnsc_timer_clear(&l->dns->loop, &l->timer);
+        hand_on(l, true);
+        break;
+    case DNSC_MOVE_LAST:
+        if (l->race.handed || is_usable(&l->part[0]) ||
+            is_usable(&l->part[1])) {
+            hand_on(l, false);
+        } else {
+            candidate_ended(l);
+        }
+        break;
+    }
+}
+
+static void settle(DnscLookup *l, DnscFamily family)
+{
+    VmmnetDnsError error = l->part[family].result->error;
+
+    move(l, dnsc_race_settle(&l->race, family,
+                             error == VMMNET_DNS_OK ? DNSC_OUTCOME_USABLE :
+                             error == VMMNET_DNS_NO_NAME ?
+                             DNSC_OUTCOME_NO_NAME : DNSC_OUTCOME_UNUSABLE,
+                             dnsc_now()));
+}
+
+static void fetched(DnscWaiter *waiter, DnscResult *result, uint32_t ttl,
+                    bool stale)
+{
+    DnscPart *part = (DnscPart *)waiter;
+
+    part->result = dnsc_result_ref(result);
+    part->ttl = ttl;
+    part->stale = stale;
+    settle(part->lookup, part - part->lookup->part);
+}
+
+static void due(DnscTimer *timer)
+{
+    DnscLookup *l = (DnscLookup *)((char *)timer -
+                                   offsetof(DnscLookup, timer));
+    size_t i;
+
+    if (l->local) {
+        hand_on(l, false);
+        return;
+    }
+    if (l->out_of_memory) {
+        for (i = 0; i < 2; i++) {
+            dnsc_fetch_cancel(&l->part[i].waiter);
+        }
+        dnsc_result_unref(l->part[0].result);
+        l->part[0].result = dnsc_result_error(VMMNET_DNS_RESOURCES,
+                                              "out of memory");
+        hand_on(l, false);
+        return;
+    }
+    move(l, dnsc_race_due(&l->race));
+}
+
+static void start_candidate(DnscLookup *l)
+{
+    static const uint16_t types[2] = { DNS_TYPE_AAAA, DNS_TYPE_A };
+    size_t i;
+
+    dnsc_race_init(&l->race, l->wanted[0], l->wanted[1],
+                   l->type || l->flags & VMMNET_DNS_ONCE, l->dns->delay);
+    for (i = 0; i < 2; i++) {
+        DnsQuestion q = {
+            .name = l->name,
+            .type = l->type ? l->type : types[i],
+            .qclass = DNS_CLASS_IN,
+        };
+
+        if (l->wanted[i] &&
+            dnsc_fetch(&l->dns->fetcher, &q, &l->part[i].waiter)) {
+            l->out_of_memory = true;
+            dnsc_timer_set(&l->dns->loop, &l->timer, dnsc_now());
+            return;
+        }
+    }
+}
+
+/*** Beginning ***/
+
+static DnscLookup *new_lookup(VmmnetDns *dns, const char *text,
+                              unsigned flags, VmmnetDnsAnswerFn *told,
+                              void *opaque)
+{
+    size_t len = strlen(text), i;
+    DnscLookup *l;
+
+    if (dns->count >= LOOKUPS_MAX) {
+        errno = ENOBUFS;
+        return NULL;
+    }
+    l = calloc(1, sizeof(*l) + len + 1);
+    if (!l || dnsc_loop_reserve(&dns->loop)) {
+        free(l);
+        errno = ENOMEM;
+        return NULL;
+    }
+    memcpy(l->text, text, len);
+    l->dns = dns;
+    l->flags = flags;
+    l->told = told;
+    l->opaque = opaque;
+    l->timer.fire = due;
+    for (i = 0; i < 2; i++) {
+        l->part[i].lookup = l;
+        l->part[i].waiter.done = fetched;
+    }
+    return l;
+}
+
+static VmmnetDnsId begin(DnscLookup *l)
+{
+    VmmnetDns *dns = l->dns;
+
+    l->id = ++dns->last_id;
+    l->next = dns->lookups;
+    l->at = &dns->lookups;
+    if (l->next) {
+        l->next->at = &l->next;
+    }
+    dns->lookups = l;
+    dns->count++;
+    if (l->local) {
+        dnsc_timer_set(&dns->loop, &l->timer, dnsc_now());
+    } else {
+        start_candidate(l);
+    }
+    return l->id;
+}
+
+static VmmnetDnsId refuse(DnscLookup *l, int error)
+{
+    dnsc_lookup_free(l);
+    errno = error;
+    return 0;
+}
+
+/* Which families; false: this host has an address of none of them */
+static bool choose_families(DnscLookup *l)
+{
+    bool ip4 = true, ip6 = true;
+
+    if (l->flags & VMMNET_DNS_ADDRCONFIG) {
+        dnsc_families(&ip4, &ip6);
+    }
+    l->wanted[DNSC_IP6] = l->family != AF_INET && ip6;
+    l->wanted[DNSC_IP4] = l->family != AF_INET6 && ip4;
+    return l->wanted[DNSC_IP6] || l->wanted[DNSC_IP4];
+}
+
+static bool is_local(DnscLookup *l)
+{
+    DnscFile *hosts = &l->dns->hosts;
+
+    return l->flags & VMMNET_DNS_NO_HOSTS ?
+           dnsc_local(l->text, l->family, NULL, 0, l->local) :
+           dnsc_local(l->text, l->family, hosts->text, hosts->len, l->local);
+}
+
+VmmnetDnsId vmmnet_dns_addresses(VmmnetDns *dns, const char *name,
+                                 int family, unsigned flags,
+                                 VmmnetDnsAnswerFn *told, void *opaque)
+{
+    DnscLookup *l;
+
+    if (family != AF_UNSPEC && family != AF_INET && family != AF_INET6) {
+        errno = EAFNOSUPPORT;
+        return 0;
+    }
+    dnsc_context_refresh(dns);
+    l = new_lookup(dns, name, flags, told, opaque);
+    if (!l) {
+        return 0;
+    }
+    l->family = family;
+    l->local = calloc(1, sizeof(*l->local));
+    if (!l->local) {
+        return refuse(l, ENOMEM);
+    }
+    if (is_local(l)) {
+        return begin(l);
+    }
+    if (dnsc_conf_candidate(&dns->conf, name, !(flags & VMMNET_DNS_NO_SEARCH),
+                            0, &l->name) != 1) {
+        return refuse(l, EINVAL);
+    }
+    if (choose_families(l)) {
+        free(l->local);
+        l->local = NULL;
+    }
+    return begin(l);
+}
+
+static bool is_record_type(uint16_t type)
+{
+    return type && type != DNS_TYPE_OPT &&
+           (type < DNS_TYPE_TKEY || type > DNS_TYPE_ANY);
+}
+
+static VmmnetDnsId records(VmmnetDns *dns, const char *name, uint16_t type,
+                           unsigned flags, VmmnetDnsAnswerFn *told,
+                           void *opaque)
+{
+    DnscLookup *l = new_lookup(dns, name, flags, told, opaque);
+
+    if (!l) {
+        return 0;
+    }
+    l->type = type;
+    l->wanted[0] = true;
+    if (dnsc_conf_candidate(&dns->conf, name, !(flags & VMMNET_DNS_NO_SEARCH),
+                            0, &l->name) != 1) {
+        return refuse(l, EINVAL);
+    }
+    return begin(l);
+}
+
+VmmnetDnsId vmmnet_dns_records(VmmnetDns *dns, const char *name,
+                               uint16_t type, unsigned flags,
+                               VmmnetDnsAnswerFn *told, void *opaque)
+{
+    if (!is_record_type(type)) {
+        errno = EINVAL;
+        return 0;
+    }
+    dnsc_context_refresh(dns);
+    return records(dns, name, type, flags, told, opaque);
+}
+
+VmmnetDnsId vmmnet_dns_names(VmmnetDns *dns, const struct sockaddr *address,
+                             unsigned flags, VmmnetDnsAnswerFn *told,
+                             void *opaque)
+{
+    char text[DNS_NAME_TEXT_MAX];
+    DnsName name;
+
+    if (address->sa_family == AF_INET) {
+        dns_name_from_in_addr(&name,
+                              ((const struct sockaddr_in *)address)->sin_addr);
+    } else if (address->sa_family == AF_INET6) {
+        dns_name_from_in6_addr(&name, &((const struct sockaddr_in6 *)address)->
+                                      sin6_addr);
+    } else {
+        errno = EAFNOSUPPORT;
+        return 0;
+    }
+    dns_name_to_text(&name, text);
+    dnsc_context_refresh(dns);
+    return records(dns, text, DNS_TYPE_PTR, flags | VMMNET_DNS_NO_SEARCH,
+                   told, opaque);
+}
+
+/*** Ending ***/
+
+static void cancel(DnscLookup *l)
+{
+    unlink_lookup(l);
+    if (l->telling) {
+        l->cancelled = true;
+    } else {
+        dnsc_lookup_free(l);
+    }
+}
+
+bool vmmnet_dns_cancel(VmmnetDns *dns, VmmnetDnsId id)
+{
+    DnscLookup *l;
+
+    for (l = dns->lookups; l; l = l->next) {
+        if (l->id == id) {
+            cancel(l);
+            return true;
+        }
+    }
+    return false;
+}
+
+void dnsc_lookup_cancel_all(VmmnetDns *dns)
+{
+    while (dns->lookups) {
+        cancel(dns->lookups);
+    }
+}
+
+void vmmnet_dns_cancel_all(VmmnetDns *dns)
+{
+    dnsc_lookup_cancel_all(dns);
+}

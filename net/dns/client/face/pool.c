@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Contexts for the blocking faces
+ *
+ * A context that nobody uses has no socket, but its epoll descriptor: after
+ * fork() parent and child have that one in common, and the child must not
+ * touch it but close it.  So contexts are marked with a number that fork()
+ * changes in the child.
+ *
+ * /etc/vmmnet/dns.conf says what the host wants of programs that know nothing
+ * of this library: a word a line, as read_line() knows them.
+ */
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "net/dns/client/face/context.h"
+#include "net/dns/client/face/pool.h"
+
+#define SETTINGS        "/etc/vmmnet/dns.conf"
+#define KEPT            4       /* contexts that are not in use */
+
+typedef struct Kept {
+    VmmnetDns *dns;
+    unsigned generation;
+} Kept;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static Kept kept[KEPT];
+static unsigned generation;     /* of the process */
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void in_parent(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+static void in_child(void)
+{
+    generation++;
+    pthread_mutex_unlock(&lock);
+}
+
+static void install(void)
+{
+    pthread_atfork(before_fork, in_parent, in_child);
+}
+
+static void read_line(char *line, VmmnetDnsOptions *o, char *anchor,
+                      size_t size)
+{
+    char *save, *word = strtok_r(line, " \t\n", &save);
+    const char *value = word ? strtok_r(NULL, " \t\n", &save) : NULL;
+
+    if (!word || *word == '#') {
+        return;
+    }
+    if (!strcmp(word, "validate")) {
+        o->flags |= VMMNET_DNS_VALIDATE;
+    } else if (!strcmp(word, "random-case")) {
+        o->flags |= VMMNET_DNS_RANDOM_CASE;
+    } else if (!strcmp(word, "serve-stale")) {
+        o->flags |= VMMNET_DNS_SERVE_STALE;
+    } else if (!strcmp(word, "trust-anchor") && value) {
+        snprintf(anchor, size, "%s", value);
+        o->trust_anchor = anchor;
+    }
+}
+
+static VmmnetDns *new_context(void)
+{
+    VmmnetDnsOptions o = { .size = sizeof(o) };
+    FILE *file = fopen(SETTINGS, "re");
+    char line[512], anchor[256];
+
+    while (file && fgets(line, sizeof(line), file)) {
+        read_line(line, &o, anchor, sizeof(anchor));
+    }
+    if (file) {
+        fclose(file);
+    }
+    return vmmnet_dns_new(&o, NULL);
+}
+
+VmmnetDns *dnsc_pool_get(void)
+{
+    VmmnetDns *dns = NULL, *foreign[KEPT];
+    size_t i, foreigners = 0;
+
+    pthread_once(&once, install);
+    pthread_mutex_lock(&lock);
+    for (i = 0; i < KEPT; i++) {
+        if (kept[i].dns && kept[i].generation != generation) {
+            foreign[foreigners++] = kept[i].dns;
+            kept[i].dns = NULL;
+        } else if (kept[i].dns && !dns) {
+            dns = kept[i].dns;
+            kept[i].dns = NULL;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    while (foreigners) {
+        vmmnet_dns_free(foreign[--foreigners]);
+    }
+    return dns ? dns : new_context();
+}
+
+void dnsc_pool_put(VmmnetDns *dns)
+{
+    size_t i;
+
+    pthread_mutex_lock(&lock);
+    for (i = 0; i < KEPT && dns; i++) {
+        if (!kept[i].dns) {
+            kept[i] = (Kept){ dns, generation };
+            dns = NULL;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    vmmnet_dns_free(dns);
+}
+
+void dnsc_pool_wait(VmmnetDns *dns, const bool *done)
+{
+    while (!*done) {
+        struct pollfd p = { .fd = vmmnet_dns_fd(dns), .events = POLLIN };
+
+        poll(&p, 1, vmmnet_dns_timeout_ms(dns));
+        vmmnet_dns_process(dns);
+    }
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The service argument of getaddrinfo(): which sockets, and which port
+ */
+
+#ifndef VMMNET_DNS_CLIENT_SERVICE_H
+#define VMMNET_DNS_CLIENT_SERVICE_H
+
+#include <netdb.h>
+#include <netinet/in.h>
+
+#define DNSC_SERVICES_MAX 3
+
+typedef struct DnscService {
+    int socktype;
+    int protocol;
+    in_port_t port;             /* network byte order */
+} DnscService;
+
+/*
+ * Those that the hints allow and the service has.  service may be NULL.
+ * Returns how many there are, or an EAI_ code, which is negative.
+ */
+int dnsc_services(const char *service, const struct addrinfo *hints,
+                  DnscService found[DNSC_SERVICES_MAX]);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One question, asked of the servers until one answers
+ */
+
+#ifndef VMMNET_DNS_CLIENT_ASK_H
+#define VMMNET_DNS_CLIENT_ASK_H
+
+#include "net/dns/client/core/result.h"
+#include "net/dns/client/core/servers.h"
+#include "net/dns/client/net/loop.h"
+
+/*
+ * What all questions of a context share.  On the heap, and kept by its
+ * questions: a change of the servers makes another one.
+ */
+typedef struct DnscAsker {
+    unsigned refs;
+    DnscLoop *loop;
+    DnscServers servers;
+    VmmnetDnsCounters *counters;
+    int64_t timeout;            /* of a try, at most; microseconds */
+    unsigned attempts;          /* of each server */
+    bool random_case;
+    bool use_vc;                /* TCP only */
+    bool rotate;
+    bool trust_ad;              /* ask for AD, and pass it on */
+} DnscAsker;
+
+DnscAsker *dnsc_asker_ref(DnscAsker *asker);
+void dnsc_asker_unref(DnscAsker *asker);        /* NULL is allowed */
+
+typedef struct DnscAsk DnscAsk;
+
+/* The result is the callee's; the question has been freed. */
+typedef void DnscAskFn(void *opaque, DnscResult *result);
+
+/* done comes once, never from within.  Returns NULL when out of memory. */
+DnscAsk *dnsc_ask(DnscAsker *asker, const DnsQuestion *question,
+                  DnscAskFn *done, void *opaque);
+
+/* Without calling back */
+void dnsc_ask_cancel(DnscAsk *ask);
+
+#endif

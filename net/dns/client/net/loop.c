@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Descriptors and timers of one context, behind one descriptor
+ *
+ * Ready descriptors are taken one at a time: what one callback closes cannot
+ * be in a list of those that come next.
+ */
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "net/dns/client/net/loop.h"
+
+#define READY_AT_ONCE   256
+
+int64_t dnsc_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * DNSC_SECOND + t.tv_nsec / 1000;
+}
+
+int dnsc_loop_init(DnscLoop *loop)
+{
+    memset(loop, 0, sizeof(*loop));
+    loop->epoll = epoll_create1(EPOLL_CLOEXEC);
+    return loop->epoll < 0 ? -errno : 0;
+}
+
+void dnsc_loop_detach(DnscLoop *loop)
+{
+    close(loop->epoll);
+    loop->epoll = -1;
+}
+
+void dnsc_loop_free(DnscLoop *loop)
+{
+    free(loop->heap);
+}
+
+static int control(DnscLoop *loop, int what, DnscSource *source,
+                   uint32_t events)
+{
+    struct epoll_event e = { .events = events, .data.ptr = source };
+
+    return epoll_ctl(loop->epoll, what, source->fd, &e) ? -errno : 0;
+}
+
+int dnsc_loop_watch(DnscLoop *loop, DnscSource *source, uint32_t events)
+{
+    return control(loop, EPOLL_CTL_ADD, source, events);
+}
+
+int dnsc_loop_change(DnscLoop *loop, DnscSource *source, uint32_t events)
+{
+    return control(loop, EPOLL_CTL_MOD, source, events);
+}
+
+void dnsc_loop_forget(DnscLoop *loop, DnscSource *source)
+{
+    if (source->fd >= 0) {
+        control(loop, EPOLL_CTL_DEL, source, 0);
+    }
+}
+
+/*** Timers: a binary heap ***/
+
+static void put(DnscLoop *loop, size_t slot, DnscTimer *timer)
+{
+    loop->heap[slot] = timer;
+    timer->slot = slot;
+}
+
+static void sift(DnscLoop *loop, size_t slot, DnscTimer *timer)
+{
+    size_t child;
+
+    while (slot > 1 && loop->heap[slot / 2]->due > timer->due) {
+        put(loop, slot, loop->heap[slot / 2]);
+        slot /= 2;
+    }
+    while ((child = 2 * slot) <= loop->timers) {
+        if (child < loop->timers &&
+            loop->heap[child + 1]->due < loop->heap[child]->due) {
+            child++;
+        }
+        if (loop->heap[child]->due >= timer->due) {
+            break;
+        }
+        put(loop, slot, loop->heap[child]);
+        slot = child;
+    }
+    put(loop, slot, timer);
+}
+
+int dnsc_loop_reserve(DnscLoop *loop)
+{
+    DnscTimer **heap;
+
+    heap = reallocarray(loop->heap, loop->room + 2, sizeof(*heap));
+    if (!heap) {
+        return -ENOMEM;
+    }
+    loop->heap = heap;
+    loop->room++;
+    return 0;
+}
+
+void dnsc_loop_unreserve(DnscLoop *loop)
+{
+    loop->room--;
+}
+
+void dnsc_timer_set(DnscLoop *loop, DnscTimer *timer, int64_t due)
+{
+    timer->due = due;
+    sift(loop, timer->slot ? timer->slot : ++loop->timers, timer);
+}
+
+void dnsc_timer_clear(DnscLoop *loop, DnscTimer *timer)
+{
+    DnscTimer *last;
+
+    if (!timer->slot) {
+        return;
+    }
+    last = loop->heap[loop->timers--];
+    if (last != timer) {
+        sift(loop, timer->slot, last);
+    }
+    timer->slot = 0;
+}
+
+int dnsc_loop_timeout_ms(const DnscLoop *loop)
+{
+    int64_t left;
+
+    if (!loop->timers) {
+        return -1;
+    }
+    left = (loop->heap[1]->due - dnsc_now() + 999) / 1000;
+    return left < 0 ? 0 : left > INT_MAX ? INT_MAX : left;
+}
+
+void dnsc_loop_run(DnscLoop *loop)
+{
+    struct epoll_event e;
+    int64_t now;
+    int i;
+
+    for (i = 0; i < READY_AT_ONCE && epoll_wait(loop->epoll, &e, 1, 0) == 1;
+         i++) {
+        DnscSource *source = e.data.ptr;
+
+        source->ready(source, e.events);
+    }
+    /* What a timer sets for now waits for the next turn */
+    now = dnsc_now();
+    while (loop->timers && loop->heap[1]->due <= now) {
+        DnscTimer *timer = loop->heap[1];
+
+        dnsc_timer_clear(loop, timer);
+        timer->fire(timer);
+    }
+}

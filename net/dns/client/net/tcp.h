@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One question over one TCP connection, RFC 7766
+ */
+
+#ifndef VMMNET_DNS_CLIENT_TCP_H
+#define VMMNET_DNS_CLIENT_TCP_H
+
+#include "net/dns/client/net/loop.h"
+#include "net/dns/wire.h"
+#include "vmmnet/dns.h"
+
+typedef struct DnscTcp DnscTcp;
+
+/* msg is NULL if the connection failed.  The connection may be freed now. */
+typedef void DnscTcpFn(void *opaque, const uint8_t *msg, size_t len);
+
+struct DnscTcp {
+    DnscSource source;
+    DnscLoop *loop;
+    DnscTcpFn *done;
+    void *opaque;
+    uint8_t out[2 + DNS_QUERY_MAX];
+    size_t out_len;
+    size_t sent;
+    uint8_t *in;                /* with its length in front */
+    size_t in_room;
+    size_t received;
+};
+
+/*
+ * Connect and send a query of at most DNS_QUERY_MAX octets.  done comes once,
+ * never from within.  Returns 0 or a negative errno.
+ */
+int dnsc_tcp_open(DnscTcp *tcp, DnscLoop *loop, const VmmnetDnsAddress *server,
+                  const uint8_t *query, size_t len, DnscTcpFn *done,
+                  void *opaque);
+
+/* No matter if it is open; tcp->source.fd was -1 before the first opening. */
+void dnsc_tcp_close(DnscTcp *tcp);
+
+#endif

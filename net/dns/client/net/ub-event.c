@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Our loop as libunbound's event base
+ *
+ * The semantics are those of libevent, which is what libunbound is written
+ * for: an event is active from add() to del(); one that is not persistent
+ * ends as it fires; a timeout of a persistent one begins again whenever it
+ * fires.  A callback may free the event.
+ */
+
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/time.h>
+
+#include "net/dns/client/net/ub-event.h"
+
+typedef struct Event {
+    struct ub_event super;      /* first */
+    DnscSource source;          /* second: how it is found */
+    DnscTimer timer;
+    DnscLoop *loop;
+    short bits;
+    bool watched;
+    int64_t timeout;            /* 0: none */
+    void (*callback)(int fd, short bits, void *arg);
+    void *arg;
+} Event;
+
+static void deactivate(Event *e)
+{
+    if (e->watched) {
+        dnsc_loop_forget(e->loop, &e->source);
+        e->watched = false;
+    }
+    dnsc_timer_clear(e->loop, &e->timer);
+}
+
+static void rearm(Event *e)
+{
+    if (e->timeout) {
+        dnsc_timer_set(e->loop, &e->timer, dnsc_now() + e->timeout);
+    }
+}
+
+static void fire(Event *e, short bits)
+{
+    if (e->bits & UB_EV_PERSIST) {
+        rearm(e);
+    } else {
+        deactivate(e);
+    }
+    e->callback(e->source.fd, bits, e->arg);
+}
+
+static void ready(DnscSource *source, uint32_t events)
+{
+    Event *e = (Event *)((char *)source - offsetof(Event, source));
+    short bits = 0;
+
+    if (events & (EPOLLIN | EPOLLERR | EPOLLHUP)) {
+        bits |= e->bits & UB_EV_READ;
+    }
+    if (events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) {
+        bits |= e->bits & UB_EV_WRITE;
+    }
+    fire(e, bits);
+}
+
+static void due(DnscTimer *timer)
+{
+    fire((Event *)((char *)timer - offsetof(Event, timer)), UB_EV_TIMEOUT);
+}
+
+/*** What libunbound calls ***/
+
+static void event_add_bits(struct ub_event *event, short bits)
+{
+    ((Event *)event)->bits |= bits;
+}
+
+static void event_del_bits(struct ub_event *event, short bits)
+{
+    ((Event *)event)->bits &= ~bits;
+}
+
+static void event_set_fd(struct ub_event *event, int fd)
+{
+    Event *e = (Event *)event;
+
+    deactivate(e);
+    e->source.fd = fd;
+}
+
+static void event_free(struct ub_event *event)
+{
+    Event *e = (Event *)event;
+
+    deactivate(e);
+    dnsc_loop_unreserve(e->loop);
+    free(e);
+}
+
+static int event_add(struct ub_event *event, struct timeval *tv)
+{
+    Event *e = (Event *)event;
+    uint32_t events = (e->bits & UB_EV_READ ? EPOLLIN : 0) |
+                      (e->bits & UB_EV_WRITE ? EPOLLOUT : 0);
+    int ret = 0;
+
+    e->timeout = tv ? tv->tv_sec * DNSC_SECOND + tv->tv_usec : 0;
+    rearm(e);
+    if (e->source.fd >= 0 && events) {
+        ret = e->watched ? dnsc_loop_change(e->loop, &e->source, events) :
+              dnsc_loop_watch(e->loop, &e->source, events);
+        e->watched = !ret;
+    }
+    return ret ? -1 : 0;
+}
+
+static int event_del(struct ub_event *event)
+{
+    deactivate((Event *)event);
+    return 0;
+}
+
+static int event_add_timer(struct ub_event *event, struct ub_event_base *base,
+                           void (*callback)(int, short, void *), void *arg,
+                           struct timeval *tv)
+{
+    Event *e = (Event *)event;
+
+    e->callback = callback;
+    e->arg = arg;
+    e->bits = UB_EV_TIMEOUT;
+    e->timeout = tv->tv_sec * DNSC_SECOND + tv->tv_usec;
+    /* 0 is now, and not never */
+    dnsc_timer_set(e->loop, &e->timer, dnsc_now() + e->timeout);
+    return 0;
+}
+
+static int event_add_signal(struct ub_event *event, struct timeval *tv)
+{
+    return -1;
+}
+
+static void event_nothing(struct ub_event *event)
+{
+}
+
+static void event_would_block(struct ub_event *event, int bits)
+{
+}
+
+static struct ub_event_vmt event_vmt = {
+    .add_bits = event_add_bits,
+    .del_bits = event_del_bits,
+    .set_fd = event_set_fd,
+    .free = event_free,
+    .add = event_add,
+    .del = event_del,
+    .add_timer = event_add_timer,
+    .del_timer = event_del,
+    .add_signal = event_add_signal,
+    .del_signal = event_del,
+    .winsock_unregister_wsaevent = event_nothing,
+    .winsock_tcp_wouldblock = event_would_block,
+};
+
+static struct ub_event *base_new_event(struct ub_event_base *base, int fd,
+                                       short bits,
+                                       void (*callback)(int, short, void *),
+                                       void *arg)
+{
+    DnscLoop *loop = ((DnscUbBase *)base)->loop;
+    Event *e = calloc(1, sizeof(*e));
+
+    if (!e || dnsc_loop_reserve(loop)) {
+        free(e);
+        return NULL;
+    }
+    e->super.magic = UB_EVENT_MAGIC;
+    e->super.vmt = &event_vmt;
+    e->source.fd = fd;
+    e->source.ready = ready;
+    e->timer.fire = due;
+    e->loop = loop;
+    e->bits = bits;
+    e->callback = callback;
+    e->arg = arg;
+    return &e->super;
+}
+
+static struct ub_event *base_new_signal(struct ub_event_base *base, int fd,
+                                        void (*callback)(int, short, void *),
+                                        void *arg)
+{
+    return NULL;
+}
+
+static struct ub_event *base_new_wsaevent(struct ub_event_base *base,
+                                          void *wsaevent,
+                                          void (*callback)(int, short, void *),
+                                          void *arg)
+{
+    return NULL;
+}
+
+static void base_nothing(struct ub_event_base *base)
+{
+}
+
+static int base_dispatch(struct ub_event_base *base)
+{
+    return 0;
+}
+
+static int base_loopexit(struct ub_event_base *base, struct timeval *tv)
+{
+    return 0;
+}
+
+static struct ub_event_base_vmt base_vmt = {
+    .free = base_nothing,
+    .dispatch = base_dispatch,
+    .loopexit = base_loopexit,
+    .new_event = base_new_event,
+    .new_signal = base_new_signal,
+    .winsock_register_wsaevent = base_new_wsaevent,
+};
+
+void dnsc_ub_base_init(DnscUbBase *base, DnscLoop *loop)
+{
+    base->super.magic = UB_EVENT_MAGIC;
+    base->super.vmt = &base_vmt;
+    base->loop = loop;
+}

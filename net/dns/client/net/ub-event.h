@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Our loop as libunbound's event base
+ */
+
+#ifndef VMMNET_DNS_CLIENT_UB_EVENT_H
+#define VMMNET_DNS_CLIENT_UB_EVENT_H
+
+#include <unbound-event.h>
+
+#include "net/dns/client/net/loop.h"
+
+typedef struct DnscUbBase {
+    struct ub_event_base super; /* first: it is what libunbound has */
+    DnscLoop *loop;
+} DnscUbBase;
+
+/* base outlives the context that is made with it. */
+void dnsc_ub_base_init(DnscUbBase *base, DnscLoop *loop);
+
+#endif

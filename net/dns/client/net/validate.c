@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Questions asked and answers validated by libunbound, on our loop
+ *
+ * Theory of operation
+ *
+ * libunbound asks the same servers, as forwarders, for the answer and for the
+ * keys of the zones above it up to a trust anchor.  It has timers, retries and
+ * a cache of its own, and runs on our descriptor and timers by its event API:
+ * there is no thread.  A question has a time-out of ours as well, since
+ * libunbound goes on for a minute where a server drops one type of question.
+ *
+ * What we set beside the servers: names that libunbound answers itself by
+ * default (test, reverse zones of private addresses) go to the servers, who
+ * know; NSEC3 with more than 100 iterations makes an answer insecure (RFC 9276
+ * section 3.2).  Against KeyTrap (CVE-2023-50387, -50868) Debian's 1.17.1 has
+ * fixed limits since +deb12u2: 16 tries of a key with one signature or more,
+ * and a pause after so many hashes; they cannot be set.
+ */
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "net/dns/client/core/rcode.h"
+#include "net/dns/client/core/reply.h"
+#include "net/dns/client/core/why.h"
+#include "net/dns/client/net/ub-event.h"
+#include "net/dns/client/net/unbound.h"
+#include "net/dns/client/net/validate.h"
+
+struct DnscValidator {
+    DnscUbBase base;            /* first: libunbound's */
+    const DnscUnbound *unbound;
+    struct ub_ctx *ctx;
+    DnscLoop *loop;
+    VmmnetDnsCounters *counters;
+    int64_t timeout;
+    unsigned refs;              /* the context's, and one a question */
+};
+
+struct DnscValidation {
+    DnscValidator *validator;
+    DnsQuestion question;
+    DnscValidatedFn *done;
+    void *opaque;
+    int id;                     /* libunbound's */
+    bool out;                   /* libunbound has it */
+    DnscResult *result;         /* there at once: the timer hands it on */
+    DnscTimer timer;
+};
+
+static void unref(DnscValidator *v)
+{
+    if (--v->refs == 0) {
+        if (v->ctx) {
+            v->unbound->destroy(v->ctx);
+        }
+        dnsc_loop_unreserve(v->loop);
+        free(v);
+    }
+}
+
+static void release(DnscValidation *q)
+{
+    DnscValidator *v = q->validator;
+
+    dnsc_timer_clear(v->loop, &q->timer);
+    dnsc_loop_unreserve(v->loop);
+    free(q);
+    unref(v);
+}
+
+void dnsc_validation_cancel(DnscValidation *q)
+{
+    if (q->out) {
+        q->validator->unbound->cancel(q->validator->ctx, q->id);
+    }
+    dnsc_result_unref(q->result);
+    release(q);
+}
+
+static void finish(DnscValidation *q, DnscResult *result)
+{
+    DnscValidatedFn *done = q->done;
+    void *opaque = q->opaque;
+
+    release(q);
+    done(opaque, result);
+}
+
+/*** Answers ***/
+
+static DnscResult *read_packet(DnscValidation *q, int rcode,
+                               const uint8_t *msg, int len)
+{
+    DnscResult *r = NULL;
+    DnscLook look;
+
+    if (rcode) {
+        return dnsc_result_error(dnsc_rcode_error(rcode),
+                                 dnsc_rcode_text(rcode));
+    }
+    if (!msg || len < 0 || dnsc_reply_look(msg, len, &look)) {
+        return dnsc_result_error(VMMNET_DNS_FAILED, "the reply is malformed");
+    }
+    if (look.rcode != DNS_RCODE_NOERROR && look.rcode != DNS_RCODE_NXDOMAIN) {
+        return dnsc_result_error(dnsc_rcode_error(look.rcode),
+                                 dnsc_rcode_text(look.rcode));
+    }
+    if (dnsc_reply_read(msg, len, &q->question, &r) == -EBADMSG) {
+        return dnsc_result_error(VMMNET_DNS_FAILED, "the reply is malformed");
+    }
+    return r ? r : dnsc_result_error(VMMNET_DNS_RESOURCES, "out of memory");
+}
+
+/* Records of a bogus answer stay, for who wants to see them */
+static void set_bogus(DnscResult *r, const char *why)
+{
+    r->error = VMMNET_DNS_BOGUS;
+    r->security = VMMNET_DNS_BOGUS_DATA;
+    r->follow = false;
+    r->ttl = 0;
+    r->ede = dnsc_why_ede(why);
+    dnsc_result_set_reason(r, why, strlen(why));
+}
+
+static void resolved(void *opaque, int rcode, void *packet, int len,
+                     int security, char *why, int ratelimited)
+{
+    DnscValidation *q = opaque;
+    DnscResult *r = read_packet(q, rcode, packet, len);
+
+    q->out = false;
+    if (r->refs && security == 1) {
+        set_bogus(r, why ? why : "");
+        q->validator->counters->bogus++;
+    } else if (r->refs && (!dnsc_error_is_failure(r->error))) {
+        r->security = security == 2 ? VMMNET_DNS_SECURE :
+                      VMMNET_DNS_INSECURE;
+        r->authenticated = security == 2;
+        /* A chain that libunbound did not follow has no end */
+        r->follow = false;
+    }
+    q->result = r;
+    /* It may be within ub_resolve_event(), and is within libunbound */
+    dnsc_timer_set(q->validator->loop, &q->timer, dnsc_now());
+}
+
+static void due(DnscTimer *timer)
+{
+    DnscValidation *q = (DnscValidation *)
+                        ((char *)timer - offsetof(DnscValidation, timer));
+    DnscResult *r = q->result;
+
+    if (!r) {
+        q->validator->unbound->cancel(q->validator->ctx, q->id);
+        q->validator->counters->timeouts++;
+        r = dnsc_result_error(VMMNET_DNS_TIMEOUT,
+                              "no server answered in time");
+    }
+    finish(q, r);
+}
+
+DnscValidation *dnsc_validate(DnscValidator *v, const DnsQuestion *question,
+                              DnscValidatedFn *done, void *opaque)
+{
+    DnscValidation *q = calloc(1, sizeof(*q));
+    char name[DNS_NAME_TEXT_MAX];
+
+    if (!q || dnsc_loop_reserve(v->loop)) {
+        free(q);
+        return NULL;
+    }
+    v->refs++;
+    q->validator = v;
+    q->question = *question;
+    q->done = done;
+    q->opaque = opaque;
+    q->timer.fire = due;
+    q->out = true;
+    dns_name_to_text(&question->name, name);
+    dnsc_timer_set(v->loop, &q->timer, dnsc_now() + v->timeout);
+    if (v->unbound->resolve(v->ctx, name, question->type, question->qclass, q,
+                            resolved, &q->id)) {
+        release(q);
+        return NULL;
+    }
+    v->counters->queries++;
+    return q;
+}
+
+/*** Setting up ***/
+
+static int set_servers(DnscValidator *v, const DnscValidatorOptions *o)
+{
+    char host[INET6_ADDRSTRLEN], scope[IF_NAMESIZE], text[128];
+    size_t i;
+    int ret = 0;
+
+    for (i = 0; i < o->count && !ret; i++) {
+        const VmmnetDnsAddress *a = &o->servers[i];
+
+        if (a->sa.sa_family == AF_INET) {
+            inet_ntop(AF_INET, &a->in.sin_addr, host, sizeof(host));
+            snprintf(text, sizeof(text), "%s@%u", host,
+                     ntohs(a->in.sin_port));
+        } else {
+            bool scoped = a->in6.sin6_scope_id &&
+                          if_indextoname(a->in6.sin6_scope_id, scope);
+
+            inet_ntop(AF_INET6, &a->in6.sin6_addr, host, sizeof(host));
+            snprintf(text, sizeof(text), "%s%s%s@%u", host,
+                     scoped ? "%" : "", scoped ? scope : "",
+                     ntohs(a->in6.sin6_port));
+        }
+        ret = v->unbound->set_fwd(v->ctx, text);
+    }
+    return ret;
+}
+
+static int set_options(DnscValidator *v, const DnscValidatorOptions *o)
+{
+    const char *const options[][2] = {
+        { "do-not-query-localhost:", "no" },
+        { "unblock-lan-zones:", "yes" },
+        { "val-nsec3-keysize-iterations:", "1024 100 2048 100 4096 100" },
+        { "outgoing-range:", "128" },
+        { "num-queries-per-thread:", "1024" },
+        { "use-caps-for-id:", o->random_case ? "yes" : "no" },
+        { "tcp-upstream:", o->use_vc ? "yes" : "no" },
+    };
+    size_t i;
+    int ret = 0;
+
+    for (i = 0; i < sizeof(options) / sizeof(options[0]) && !ret; i++) {
+        ret = v->unbound->set_option(v->ctx, options[i][0], options[i][1]);
+    }
+    return ret;
+}
+
+static int set_up(DnscValidator *v, const DnscValidatorOptions *o,
+                  const char **mistake)
+{
+    int ret;
+
+    dnsc_ub_base_init(&v->base, v->loop);
+    v->ctx = v->unbound->create(&v->base.super);
+    if (!v->ctx) {
+        *mistake = "libunbound has no memory";
+        return -ENOMEM;
+    }
+    /* A library has nothing to say on its program's stderr */
+    v->unbound->debugout(v->ctx, NULL);
+    ret = set_options(v, o);
+    ret = ret ? ret : set_servers(v, o);
+    if (!ret && access(o->trust_anchor, R_OK)) {
+        *mistake = "trust_anchor names no file that can be read; Debian has "
+                   "the root's in the package dns-root-data";
+        return -ENOENT;
+    }
+    ret = ret ? ret : v->unbound->add_ta_file(v->ctx, o->trust_anchor);
+    /* Finalizes the context, so it is the last: RFC 6761 section 6.2 */
+    ret = ret ? ret : v->unbound->zone_remove(v->ctx, "test.");
+    if (ret) {
+        *mistake = v->unbound->strerror(ret);
+        return ret == UB_NOMEM ? -ENOMEM : -EINVAL;
+    }
+    return 0;
+}
+
+DnscValidator *dnsc_validator_new(DnscLoop *loop, VmmnetDnsCounters *counters,
+                                  const DnscValidatorOptions *options,
+                                  const char **mistake)
+{
+    const DnscUnbound *unbound = dnsc_unbound();
+    DnscValidator *v;
+    int error;
+
+    if (!unbound) {
+        *mistake = "VMMNET_DNS_VALIDATE needs libunbound.so.8, which is not "
+                   "installed (Debian's package libunbound8)";
+        errno = ENOSYS;
+        return NULL;
+    }
+    v = calloc(1, sizeof(*v));
+    if (!v || dnsc_loop_reserve(loop)) {
+        free(v);
+        errno = ENOMEM;
+        return NULL;
+    }
+    v->unbound = unbound;
+    v->loop = loop;
+    v->counters = counters;
+    v->timeout = options->timeout;
+    v->refs = 1;
+    error = set_up(v, options, mistake);
+    if (error) {
+        unref(v);
+        errno = -error;
+        return NULL;
+    }
+    return v;
+}
+
+void dnsc_validator_release(DnscValidator *v)
+{
+    if (v) {
+        unref(v);
+    }
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * resolv.conf(5), the search list, hosts(5)
+ */
+
+#include <arpa/inet.h>
+#include <glib.h>
+#include <string.h>
+
+#include "net/dns/client/config/address.h"
+#include "net/dns/client/config/conf.h"
+#include "net/dns/client/config/hosts.h"
+
+static DnscConf parse(const char *text)
+{
+    DnscConf conf;
+
+    dnsc_conf_parse(&conf, text, strlen(text), "vm7.dc.example");
+    return conf;
+}
+
+static void assert_candidates(const DnscConf *conf, const char *text,
+                              const char *const *expected)
+{
+    char name_text[DNS_NAME_TEXT_MAX];
+    DnsName name;
+    size_t i;
+
+    for (i = 0; expected[i]; i++) {
+        g_assert_cmpint(dnsc_conf_candidate(conf, text, true, i, &name), ==,
+                        1);
+        dns_name_to_text(&name, name_text);
+        g_assert_cmpstr(name_text, ==, expected[i]);
+    }
+    g_assert_cmpint(dnsc_conf_candidate(conf, text, true, i, &name), ==, 0);
+}
+
+static void test_whole(void)
+{
+    DnscConf conf = parse("# made by hand\n"
+                          "nameserver 192.0.2.53\n"
+                          "nameserver\t2001:db8::53   \n"
+                          "nameserver nobody\n"
+                          "search one.example two.example..\n"
+                          "options ndots:2 timeout:3 attempts:9 rotate\n"
+                          "options trust-ad use-vc edns0 ndots:x\n");
+
+    g_assert_cmpuint(conf.servers, ==, 2);
+    g_assert_cmpint(conf.server[1].sa.sa_family, ==, AF_INET6);
+    g_assert_cmpint(ntohs(conf.server[1].in6.sin6_port), ==, 53);
+    g_assert_cmpuint(conf.searches, ==, 1);
+    g_assert_cmpuint(conf.ndots, ==, 2);
+    g_assert_cmpuint(conf.timeout, ==, 3);
+    g_assert_cmpuint(conf.attempts, ==, 5);
+    g_assert_true(conf.rotate && conf.trust_ad && conf.use_vc);
+}
+
+static void test_defaults(void)
+{
+    DnscConf conf = parse("");
+
+    g_assert_cmpuint(conf.servers, ==, 1);
+    g_assert_true(dnsc_address_is_loopback(&conf.server[0]));
+    g_assert_cmpuint(conf.ndots, ==, 1);
+    g_assert_cmpuint(conf.timeout, ==, 5);
+    g_assert_cmpuint(conf.attempts, ==, 2);
+    assert_candidates(&conf, "db", (const char *[]){
+                      "db.dc.example", "db", NULL });
+}
+
+static void test_candidates(void)
+{
+    DnscConf conf = parse("search a.example b.example\noptions ndots:2\n");
+
+    assert_candidates(&conf, "www", (const char *[]){
+                      "www.a.example", "www.b.example", "www", NULL });
+    assert_candidates(&conf, "www.x", (const char *[]){
+                      "www.x.a.example", "www.x.b.example", "www.x", NULL });
+    assert_candidates(&conf, "www.x.y", (const char *[]){
+                      "www.x.y", "www.x.y.a.example", "www.x.y.b.example",
+                      NULL });
+    assert_candidates(&conf, "www.", (const char *[]){ "www", NULL });
+    conf = parse("domain c.example d.example\n");
+    assert_candidates(&conf, "www", (const char *[]){
+                      "www.c.example", "www", NULL });
+}
+
+static void test_no_name(void)
+{
+    DnscConf conf = parse("");
+    DnsName name;
+
+    g_assert_cmpint(dnsc_conf_candidate(&conf, "", true, 0, &name), <, 0);
+    g_assert_cmpint(dnsc_conf_candidate(&conf, "a..b", true, 0, &name), <, 0);
+}
+
+static void test_servers(void)
+{
+    static const char *const wrong[] = {
+        "", "name", "192.0.2.1@", "192.0.2.1@0", "192.0.2.1@65536",
+        "192.0.2.1@5x", "2001:db8::1%nowhere", "192.0.2", "@53", "-1",
+    };
+    VmmnetDnsAddress addr;
+
+    g_assert_cmpint(dnsc_address_parse_server("192.0.2.1@5353", &addr), ==, 0);
+    g_assert_cmpint(ntohs(addr.in.sin_port), ==, 5353);
+    g_assert_cmpint(dnsc_address_parse_server("fe80::1%lo@54", &addr), ==, 0);
+    g_assert_cmpint(addr.in6.sin6_scope_id, !=, 0);
+    for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+        g_assert_cmpint(dnsc_address_parse_server(wrong[i], &addr), <, 0);
+    }
+}
+
+static void test_hosts(void)
+{
+    static const char text[] =
+        "127.0.0.1 localhost\n"
+        "192.0.2.7\tdb.example db  # the old one\n"
+        "#192.0.2.8 db\n"
+        "2001:db8::7 DB\n"
+        "not-an-address db\n"
+        "192.0.2.9 dbx xdb";
+    VmmnetDnsAddress addrs[4];
+    char canonical[64];
+    bool known;
+
+    g_assert_cmpuint(dnsc_hosts_find(text, strlen(text), "db.", AF_UNSPEC,
+                                     addrs, 4, canonical, sizeof(canonical),
+                                     &known), ==, 2);
+    g_assert_cmpstr(canonical, ==, "db.example");
+    g_assert_cmpint(addrs[0].sa.sa_family, ==, AF_INET);
+    g_assert_cmpint(addrs[1].sa.sa_family, ==, AF_INET6);
+    g_assert_cmpuint(dnsc_hosts_find(text, strlen(text), "db.example",
+                                     AF_INET6, addrs, 4, canonical,
+                                     sizeof(canonical), &known), ==, 0);
+    g_assert_true(known);
+    g_assert_cmpuint(dnsc_hosts_find(text, strlen(text), "d", AF_UNSPEC,
+                                     addrs, 4, canonical, sizeof(canonical),
+                                     &known), ==, 0);
+    g_assert_false(known);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/dns-client/conf/whole", test_whole);
+    g_test_add_func("/dns-client/conf/defaults", test_defaults);
+    g_test_add_func("/dns-client/conf/candidates", test_candidates);
+    g_test_add_func("/dns-client/conf/no-name", test_no_name);
+    g_test_add_func("/dns-client/conf/servers", test_servers);
+    g_test_add_func("/dns-client/conf/hosts", test_hosts);
+    return g_test_run();
+}

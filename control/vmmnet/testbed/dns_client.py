@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""libvmmnet-dns on hosts of a test network, and what programs get from it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import paths, tools, wait
+from .lock import locked
+from .net import Namespace
+
+#: Where servers of a test listen, in a namespace of its own.
+SERVER = "127.0.0.1"
+
+_HEAD = re.compile(
+    r"[0-9.]+ ms: (?P<name>\S+): (?P<error>[^,]+), (?P<security>\w+), ttl (?P<ttl>\d+)"
+    r"(?P<stale>, stale)?(?P<more>, more)?"
+)
+_REASON = re.compile(r"  because: (?P<reason>.*) \((?P<ede>-?\d+)\)")
+
+
+def built() -> Path:
+    """Build the library, if it is not built, and return the folder that it is in."""
+    with locked("vmmnet-dns"):
+        tools.run(["make", "-C", paths.ROOT, "dns"])
+    return paths.BUILD / "dns"
+
+
+@dataclass
+class Told:
+    """One call back, as the example program prints it."""
+
+    name: str
+    error: str
+    security: str
+    ttl: int
+    stale: bool
+    more: bool
+    reason: str = ""
+    ede: int = -1
+    data: list[str] = field(default_factory=list)
+
+
+def parse(lines: Sequence[str]) -> list[Told]:
+    """What the example program was told, in the order it was."""
+    told: list[Told] = []
+    for line in lines:
+        if head := _HEAD.fullmatch(line):
+            told.append(
+                Told(
+                    *(head["name"], head["error"], head["security"], int(head["ttl"])),
+                    stale=bool(head["stale"]),
+                    more=bool(head["more"]),
+                )
+            )
+        elif reason := _REASON.fullmatch(line):
+            told[-1].reason, told[-1].ede = reason["reason"], int(reason["ede"])
+        else:
+            told[-1].data.append(line.strip())
+    return told
+
+
+def lookup_command(*words: str | Path) -> list[str | Path]:
+    """The example program, asking SERVER."""
+    return [built() / "dns-lookup", "-s", SERVER, *words]
+
+
+def lookup(host: Namespace, *words: str | Path) -> list[Told]:
+    """Look up with the example program, to its end."""
+    done = host.run(lookup_command(*words), check=False)
+    if done.stderr:
+        raise RuntimeError(done.stderr)
+    return parse(done.stdout.splitlines())
+
+
+@contextmanager
+def broken_server(host: Namespace, log: Path) -> Iterator[None]:
+    """``broken_dns`` on a host, at SERVER."""
+    command = [sys.executable, "-m", "vmmnet.testbed.broken_dns"]
+    command += ["--address", SERVER, "--port", "53"]
+    env = {"PYTHONPATH": str(paths.ROOT / "control")}
+    with (
+        log.open("ab") as out,
+        host.started(command, stdout=out, stderr=subprocess.STDOUT, env=env) as child,
+    ):
+        wait.listening(child.pid, 53)
+        yield

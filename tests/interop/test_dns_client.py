@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""libvmmnet-dns and servers that are broken: nobody who does not answer is waited for."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from vmmnet.testbed import broken_dns, dns_client, scratch, tools
+from vmmnet.testbed.dns_client import Told
+from vmmnet.testbed.net import Namespace, Network
+
+A, AAAA = str(broken_dns.A), str(broken_dns.AAAA)
+OK = "no error"
+#: The question is dropped, or what comes back is no answer to it: only time ends it.
+SILENT = ("drop", "wrongid", "wrongquestion", "query", "garbage")
+#: The question has an end at once, and a bad one.
+SPOILT = {
+    "refused": "the servers refuse to answer",
+    "notimp": "the servers refuse to answer",
+    "servfail": "the servers failed",
+    "formerr": "the servers failed",
+    "short": "the servers failed",
+    "rdlength": "the servers failed",
+    "overlong": "the servers failed",
+    "truncated": "no server can be reached",
+    "loop": "too many aliases",
+    "nodata": "the name has no such records",
+    "nxdomain": "there is no such name",
+}
+
+
+@pytest.fixture(scope="module")
+def host() -> Iterator[Namespace]:
+    """A host with the broken server; its resolv.conf and nsswitch.conf are bound per test."""
+    with Network() as network, scratch.folder() as folder:
+        space = network.namespace("host")
+        with dns_client.broken_server(space, Path(folder) / "log"):
+            yield space
+
+
+@pytest.fixture(scope="module")
+def told(host: Namespace) -> dict[str, list[Told]]:
+    """What comes of every fault, all looked up at the same time."""
+    names = [f"{fault}-{kind}" for fault in (*SILENT, *SPOILT) for kind in ("a", "aaaa")]
+    names += ["huge-aaaa", "forged-a", "noedns-aaaa", "fine"]
+    children = {
+        name: host.popen(dns_client.lookup_command(f"{name}.example.net"), stdout=subprocess.PIPE)
+        for name in names
+    }
+    return {
+        name: dns_client.parse(child.communicate()[0].decode().splitlines())
+        for name, child in children.items()
+    }
+
+
+@pytest.mark.parametrize("fault", SILENT)
+@pytest.mark.parametrize(("spoilt", "good"), [("a", AAAA), ("aaaa", A)])
+def test_silence(told: dict[str, list[Told]], fault: str, spoilt: str, good: str) -> None:
+    """The good family is there before anybody has given up on the other one."""
+    first, last = told[f"{fault}-{spoilt}"]
+    assert (first.error, first.data, first.more) == (OK, [good], True)
+    assert (last.error, last.data, last.more) == ("no server answered", [], False)
+
+
+@pytest.mark.parametrize("fault", SPOILT)
+@pytest.mark.parametrize(("spoilt", "good"), [("a", AAAA), ("aaaa", A)])
+def test_spoilt(told: dict[str, list[Told]], fault: str, spoilt: str, good: str) -> None:
+    """One family's bad end does not touch the other's addresses."""
+    calls = told[f"{fault}-{spoilt}"]
+    assert [call.data for call in calls if call.data] == [[good]]
+    assert (calls[0].error, calls[0].data) == (OK, [good])
+    # Whether there is a second call depends on which question ends first.
+    assert [call.error for call in calls[1:]] in ([], [SPOILT[fault]])
+    assert [call.more for call in calls] in ([False], [True, False])
+
+
+def test_forged(told: dict[str, list[Told]]) -> None:
+    """A forger who is first, with a wrong id and with a wrong question, is not believed."""
+    data = [address for call in told["forged-a"] for address in call.data]
+    assert sorted(data) == sorted([A, AAAA])
+
+
+def test_without_edns(told: dict[str, list[Told]]) -> None:
+    """A server that takes EDNS for an error is asked without."""
+    data = [address for call in told["noedns-aaaa"] for address in call.data]
+    assert sorted(data) == sorted([A, AAAA])
+
+
+def test_huge(told: dict[str, list[Told]]) -> None:
+    """An answer of 56 KiB comes over TCP; a program gets a bounded number of addresses."""
+    data = [address for call in told["huge-aaaa"] for address in call.data]
+    assert len(data) == len(set(data)) == 256 + 1
+    assert A in data
+
+
+def test_slow(host: Namespace) -> None:
+    """The late family comes by a second call, after the first one was handed on."""
+    command = dns_client.lookup_command("slow-aaaa.example.net")
+    with host.started(command, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        lines = [child.stdout.readline().decode(), child.stdout.readline().decode()]
+        assert dns_client.parse([line.rstrip("\n") for line in lines])[0].data == [A]
+        dns_client.lookup(host, "-t", "16", "release.example.net")
+        (late,) = dns_client.parse(child.stdout.read().decode().splitlines())
+    assert (late.error, late.data, late.more) == (OK, [AAAA], False)
+
+
+def _unshared(
+    host: Namespace, folder: Path, command: list[str]
+) -> subprocess.CompletedProcess[str]:
+    """Run with the module as the only one for names, and the broken server as the resolver."""
+    (folder / "nsswitch.conf").write_text("hosts: vmmnet\nservices: files\n")
+    (folder / "resolv.conf").write_text(f"nameserver {dns_client.SERVER}\nsearch example.net\n")
+    script = "".join(
+        f"mount --bind {folder}/{name} /etc/{name} && " for name in ("nsswitch.conf", "resolv.conf")
+    )
+    words = ["unshare", "--mount", "--propagation=private", "sh", "-c", f'{script}exec "$@"', "sh"]
+    env = f"LD_LIBRARY_PATH={dns_client.built()}"
+    return host.run([*words, "env", env, *command], check=False)
+
+
+def test_nss(host: Namespace, tmp_path: Path) -> None:
+    """Unmodified programs get the good family, and whole names of short ones."""
+    for name, addresses in (
+        ("drop-aaaa.example.net", {A}),
+        ("refused-aaaa", {A}),
+        ("servfail-a", {AAAA}),
+        ("fine", {A, AAAA}),
+    ):
+        done = _unshared(host, tmp_path, ["getent", "ahosts", name])
+        assert {line.split()[0] for line in done.stdout.splitlines()} == addresses, name
+        assert name.split(".")[0] + ".example.net" in done.stdout
+    assert (
+        _unshared(host, tmp_path, ["getent", "ahosts", "nxdomain-a.x."]).stdout.split()[0] == AAAA
+    )
+    assert _unshared(host, tmp_path, ["getent", "hosts", "fine"]).stdout.split()[0] == AAAA
+
+
+def test_nss_forks(host: Namespace, tmp_path: Path) -> None:
+    """A process that has looked up, its children and its threads look up at the same time."""
+    program = tmp_path / "forks.py"
+    program.write_text(
+        "import os, socket, threading\n"
+        "def look(): assert socket.getaddrinfo('fine', 22, type=socket.SOCK_STREAM)\n"
+        "def many():\n"
+        "    threads = [threading.Thread(target=look) for _ in range(8)]\n"
+        "    [t.start() for t in threads]; [t.join() for t in threads]\n"
+        "look()\n"
+        "children = []\n"
+        "for _ in range(4):\n"
+        "    child = os.fork()\n"
+        "    if not child:\n"
+        "        many(); os._exit(0)\n"
+        "    children.append(child); many()\n"
+        "assert all(os.waitpid(c, 0)[1] == 0 for c in children)\n"
+        "look()\n"
+        "print('all')\n"
+    )
+    done = _unshared(host, tmp_path, [tools.find("python3"), str(program)])
+    assert (done.stdout, done.stderr) == ("all\n", "")

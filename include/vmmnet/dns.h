@@ -149,7 +149,10 @@ const char *vmmnet_dns_error_text(VmmnetDnsError error);
 
 /* RFC 4035 section 4.3 */
 typedef enum VmmnetDnsSecurity {
-    /* Not checked (no VMMNET_DNS_VALIDATE, of /etc/hosts), or could not be */
+    /*
+     * Not checked (no VMMNET_DNS_VALIDATE, of /etc/hosts), or below no trust
+     * anchor, so that nothing can be proven
+     */
     VMMNET_DNS_INDETERMINATE = 0,
     VMMNET_DNS_INSECURE,        /* provably outside of every signed zone */
     VMMNET_DNS_SECURE,          /* signed, and right, from a trust anchor on */

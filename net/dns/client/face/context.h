@@ -7,7 +7,7 @@
 #define VMMNET_DNS_CLIENT_CONTEXT_H
 
 #include "net/dns/client/face/fetch.h"
-#include "net/dns/client/face/file.h"
+#include "net/dns/client/config/file.h"
 
 typedef struct DnscLookup DnscLookup;
 

@@ -21,7 +21,6 @@
 #include <string.h>
 
 #include "net/dns/client/face/lookup.h"
-#include "net/dns/client/net/source.h"
 
 #define LOOKUPS_MAX     1024
 
@@ -217,9 +216,8 @@ static void start_candidate(DnscLookup *l)
 
 /*** Beginning ***/
 
-static DnscLookup *new_lookup(VmmnetDns *dns, const char *text,
-                              unsigned flags, VmmnetDnsAnswerFn *told,
-                              void *opaque)
+DnscLookup *dnsc_lookup_new(VmmnetDns *dns, const char *text, unsigned flags,
+                            VmmnetDnsAnswerFn *told, void *opaque)
 {
     size_t len = strlen(text), i;
     DnscLookup *l;
@@ -247,7 +245,7 @@ static DnscLookup *new_lookup(VmmnetDns *dns, const char *text,
     return l;
 }
 
-static VmmnetDnsId begin(DnscLookup *l)
+VmmnetDnsId dnsc_lookup_begin(DnscLookup *l)
 {
     VmmnetDns *dns = l->dns;
 
@@ -265,128 +263,6 @@ static VmmnetDnsId begin(DnscLookup *l)
         start_candidate(l);
     }
     return l->id;
-}
-
-static VmmnetDnsId refuse(DnscLookup *l, int error)
-{
-    dnsc_lookup_free(l);
-    errno = error;
-    return 0;
-}
-
-/* Which families; false: this host has an address of none of them */
-static bool choose_families(DnscLookup *l)
-{
-    bool ip4 = true, ip6 = true;
-
-    if (l->flags & VMMNET_DNS_ADDRCONFIG) {
-        dnsc_families(&ip4, &ip6);
-    }
-    l->wanted[DNSC_IP6] = l->family != AF_INET && ip6;
-    l->wanted[DNSC_IP4] = l->family != AF_INET6 && ip4;
-    return l->wanted[DNSC_IP6] || l->wanted[DNSC_IP4];
-}
-
-static bool is_local(DnscLookup *l)
-{
-    DnscFile *hosts = &l->dns->hosts;
-
-    return l->flags & VMMNET_DNS_NO_HOSTS ?
-           dnsc_local(l->text, l->family, NULL, 0, l->local) :
-           dnsc_local(l->text, l->family, hosts->text, hosts->len, l->local);
-}
-
-VmmnetDnsId vmmnet_dns_addresses(VmmnetDns *dns, const char *name,
-                                 int family, unsigned flags,
-                                 VmmnetDnsAnswerFn *told, void *opaque)
-{
-    DnscLookup *l;
-
-    if (family != AF_UNSPEC && family != AF_INET && family != AF_INET6) {
-        errno = EAFNOSUPPORT;
-        return 0;
-    }
-    dnsc_context_refresh(dns);
-    l = new_lookup(dns, name, flags, told, opaque);
-    if (!l) {
-        return 0;
-    }
-    l->family = family;
-    l->local = calloc(1, sizeof(*l->local));
-    if (!l->local) {
-        return refuse(l, ENOMEM);
-    }
-    if (is_local(l)) {
-        return begin(l);
-    }
-    if (dnsc_conf_candidate(&dns->conf, name, !(flags & VMMNET_DNS_NO_SEARCH),
-                            0, &l->name) != 1) {
-        return refuse(l, EINVAL);
-    }
-    if (choose_families(l)) {
-        free(l->local);
-        l->local = NULL;
-    }
-    return begin(l);
-}
-
-static bool is_record_type(uint16_t type)
-{
-    return type && type != DNS_TYPE_OPT &&
-           (type < DNS_TYPE_TKEY || type > DNS_TYPE_ANY);
-}
-
-static VmmnetDnsId records(VmmnetDns *dns, const char *name, uint16_t type,
-                           unsigned flags, VmmnetDnsAnswerFn *told,
-                           void *opaque)
-{
-    DnscLookup *l = new_lookup(dns, name, flags, told, opaque);
-
-    if (!l) {
-        return 0;
-    }
-    l->type = type;
-    l->wanted[0] = true;
-    if (dnsc_conf_candidate(&dns->conf, name, !(flags & VMMNET_DNS_NO_SEARCH),
-                            0, &l->name) != 1) {
-        return refuse(l, EINVAL);
-    }
-    return begin(l);
-}
-
-VmmnetDnsId vmmnet_dns_records(VmmnetDns *dns, const char *name,
-                               uint16_t type, unsigned flags,
-                               VmmnetDnsAnswerFn *told, void *opaque)
-{
-    if (!is_record_type(type)) {
-        errno = EINVAL;
-        return 0;
-    }
-    dnsc_context_refresh(dns);
-    return records(dns, name, type, flags, told, opaque);
-}
-
-VmmnetDnsId vmmnet_dns_names(VmmnetDns *dns, const struct sockaddr *address,
-                             unsigned flags, VmmnetDnsAnswerFn *told,
-                             void *opaque)
-{
-    char text[DNS_NAME_TEXT_MAX];
-    DnsName name;
-
-    if (address->sa_family == AF_INET) {
-        dns_name_from_in_addr(&name,
-                              ((const struct sockaddr_in *)address)->sin_addr);
-    } else if (address->sa_family == AF_INET6) {
-        dns_name_from_in6_addr(&name, &((const struct sockaddr_in6 *)address)->
-                                      sin6_addr);
-    } else {
-        errno = EAFNOSUPPORT;
-        return 0;
-    }
-    dns_name_to_text(&name, text);
-    dnsc_context_refresh(dns);
-    return records(dns, text, DNS_TYPE_PTR, flags | VMMNET_DNS_NO_SEARCH,
-                   told, opaque);
 }
 
 /*** Ending ***/

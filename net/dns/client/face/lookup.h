@@ -42,6 +42,16 @@ struct DnscLookup {
     char text[];                /* as it was given */
 };
 
+/*
+ * One that has not begun: the type or family, what is wanted, and the name or
+ * what is local, are still to be set.  Returns NULL with errno set.
+ */
+DnscLookup *dnsc_lookup_new(VmmnetDns *dns, const char *text, unsigned flags,
+                            VmmnetDnsAnswerFn *told, void *opaque);
+
+/* From here on it is the context's. */
+VmmnetDnsId dnsc_lookup_begin(DnscLookup *l);
+
 void dnsc_lookup_cancel_all(VmmnetDns *dns);
 
 /* Gives back what a look-up holds; it is in no list any more. */

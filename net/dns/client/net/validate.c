@@ -24,8 +24,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "net/dns/client/config/anchors.h"
+#include "net/dns/client/config/file.h"
 #include "net/dns/client/core/rcode.h"
 #include "net/dns/client/core/reply.h"
 #include "net/dns/client/core/why.h"
@@ -39,6 +40,7 @@ struct DnscValidator {
     struct ub_ctx *ctx;
     DnscLoop *loop;
     VmmnetDnsCounters *counters;
+    DnscFile anchors;
     int64_t timeout;
     unsigned refs;              /* the context's, and one a question */
 };
@@ -60,6 +62,7 @@ static void unref(DnscValidator *v)
         if (v->ctx) {
             v->unbound->destroy(v->ctx);
         }
+        dnsc_file_clear(&v->anchors);
         dnsc_loop_unreserve(v->loop);
         free(v);
     }
@@ -118,6 +121,15 @@ static DnscResult *read_packet(DnscValidation *q, int rcode,
     return r ? r : dnsc_result_error(VMMNET_DNS_RESOURCES, "out of memory");
 }
 
+/* libunbound calls insecure what is below no trust anchor, too. */
+static VmmnetDnsSecurity unproven(const DnscValidation *q)
+{
+    const DnscFile *anchors = &q->validator->anchors;
+
+    return dnsc_anchors_cover(anchors->text, anchors->len, &q->question.name) ?
+           VMMNET_DNS_INSECURE : VMMNET_DNS_INDETERMINATE;
+}
+
 /* Records of a bogus answer stay, for who wants to see them */
 static void set_bogus(DnscResult *r, const char *why)
 {
@@ -140,8 +152,7 @@ static void resolved(void *opaque, int rcode, void *packet, int len,
         set_bogus(r, why ? why : "");
         q->validator->counters->bogus++;
     } else if (r->refs && (!dnsc_error_is_failure(r->error))) {
-        r->security = security == 2 ? VMMNET_DNS_SECURE :
-                      VMMNET_DNS_INSECURE;
+        r->security = security == 2 ? VMMNET_DNS_SECURE : unproven(q);
         r->authenticated = security == 2;
         /* A chain that libunbound did not follow has no end */
         r->follow = false;
@@ -258,10 +269,16 @@ static int set_up(DnscValidator *v, const DnscValidatorOptions *o,
     v->unbound->debugout(v->ctx, NULL);
     ret = set_options(v, o);
     ret = ret ? ret : set_servers(v, o);
-    if (!ret && access(o->trust_anchor, R_OK)) {
-        *mistake = "trust_anchor names no file that can be read; Debian has "
-                   "the root's in the package dns-root-data";
-        return -ENOENT;
+    if (!ret) {
+        if (dnsc_file_init(&v->anchors, o->trust_anchor)) {
+            return -ENOMEM;
+        }
+        dnsc_file_refresh(&v->anchors);
+        if (!v->anchors.text) {
+            *mistake = "trust_anchor names no file that can be read; Debian "
+                       "has the root's in the package dns-root-data";
+            return -ENOENT;
+        }
     }
     ret = ret ? ret : v->unbound->add_ta_file(v->ctx, o->trust_anchor);
     /* Finalizes the context, so it is the last: RFC 6761 section 6.2 */

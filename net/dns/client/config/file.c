@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "net/dns/client/face/file.h"
+#include "net/dns/client/config/file.h"
 
 #define FILE_MAX        (16 << 20)      /* what is beyond is not read */
 

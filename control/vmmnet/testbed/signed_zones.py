@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Zones below ``vm.example``, signed by BIND's tools and spoilt, in one named.
+
+vm.example               secure, the trust anchor is its DS
+expired.vm.example       signatures of last year
+early.vm.example         signatures of next year
+wrongds.vm.example       the parent has the DS of another key
+stripped.vm.example      no signatures over the addresses
+forged.vm.example        another address than the one that was signed
+plain.vm.example         not signed, and provably so
+iterated.vm.example      NSEC3 with more iterations than we go along with
+nsec3.vm.example         NSEC3 with as many as RFC 9276 asks for: none
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from . import tools, wait
+from .net import Namespace
+
+APEX = "vm.example"
+ADDRESS = "192.0.2.1"
+FORGED = "192.0.2.66"
+
+_HEAD = "$TTL 300\n@ IN SOA ns h 1 3600 900 86400 60\n@ NS ns.vm.example.\n"
+_BODY = f"www A {ADDRESS}\nwww SSHFP 4 2 {'ab' * 32}\nalias CNAME www\n"
+
+
+class _Signer:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def _run(self, *words: str) -> str:
+        return tools.run(list(words), cwd=self._folder).strip()
+
+    def plain(self, zone: str, body: str) -> Path:
+        file = self._folder / f"{zone}.zone"
+        file.write_text(_HEAD + body)
+        return file
+
+    def signed(self, zone: str, body: str, *options: str) -> tuple[Path, str]:
+        """The file and the DS of a zone that was signed, with options of dnssec-signzone."""
+        file = self.plain(zone, body)
+        keygen = ("dnssec-keygen", "-q", "-a", "ECDSAP256SHA256")
+        ksk, zsk = self._run(*keygen, "-f", "KSK", zone), self._run(*keygen, zone)
+        with file.open("a") as out:
+            out.writelines((self._folder / f"{key}.key").read_text() for key in (ksk, zsk))
+        # No check of its own: some are to be wrong.
+        words = ("dnssec-signzone", "-P", "-o", zone, "-k", ksk, *options, file.name, zsk)
+        self._run(*words)
+        return Path(f"{file}.signed"), self._run("dnssec-dsfromkey", "-2", f"{ksk}.key")
+
+
+def _without_signatures(file: Path, kind: str) -> None:
+    text = file.read_text()
+    spoilt = re.sub(rf"\bRRSIG\s+{kind} [^()]*\([^)]*\)", "TXT gone", text)
+    if spoilt == text:
+        raise RuntimeError(f"{file.name} has no signature over {kind}")
+    file.write_text(spoilt)
+
+
+def _make(folder: Path) -> dict[str, Path]:
+    signer = _Signer(folder)
+    made: dict[str, tuple[Path, str]] = {
+        "expired": signer.signed(
+            f"expired.{APEX}", _BODY, "-s", "20250101000000", "-e", "20250201000000"
+        ),
+        "early": signer.signed(
+            f"early.{APEX}", _BODY, "-s", "20700101000000", "-e", "20700201000000"
+        ),
+        "wrongds": signer.signed(f"wrongds.{APEX}", _BODY),
+        "stripped": signer.signed(f"stripped.{APEX}", _BODY),
+        "forged": signer.signed(f"forged.{APEX}", _BODY),
+        "iterated": signer.signed(f"iterated.{APEX}", _BODY, "-3", "ab", "-H", "101"),
+        "nsec3": signer.signed(f"nsec3.{APEX}", _BODY, "-3", "-", "-H", "0"),
+    }
+    _without_signatures(made["stripped"][0], "A")
+    forged = made["forged"][0]
+    forged.write_text(forged.read_text().replace(ADDRESS, FORGED))
+    body = _BODY + "ns A 127.0.0.1\n"
+    for name, (_, ds) in made.items():
+        other = made["forged"][1].replace(f"forged.{APEX}", f"{name}.{APEX}")
+        body += f"{name} NS ns\n{other if name == 'wrongds' else ds}\n"
+    files = {f"{name}.{APEX}": file for name, (file, _) in made.items()}
+    files[f"plain.{APEX}"] = signer.plain(f"plain.{APEX}", _BODY)
+    files[APEX], anchor = signer.signed(APEX, f"{body}plain NS ns\n")
+    files["other.example"] = signer.plain("other.example", _BODY)
+    (folder / "anchor").write_text(f"; of the test\n{anchor}\n")
+    return files
+
+
+@contextmanager
+def served(host: Namespace, folder: Path, address: str) -> Iterator[Path]:
+    """All of them at an address of a host; yields the file with the trust anchor."""
+    zones = "".join(
+        f'zone "{zone}" {{ type primary; file "{file}"; }};\n'
+        for zone, file in _make(folder).items()
+    )
+    (folder / "named.conf").write_text(
+        f'options {{ directory "{folder}"; listen-on {{ {address}; }}; listen-on-v6 {{ none; }};\n'
+        "recursion no; dnssec-validation no; pid-file none; session-keyfile none; };\n"
+        f"controls {{ }};\n{zones}"
+    )
+    command = ["named", "-g", "-c", folder / "named.conf"]
+    with (
+        (folder / "named.log").open("ab") as log,
+        host.started(command, stdout=log, stderr=subprocess.STDOUT) as child,
+    ):
+        wait.listening(child.pid, 53)
+        wait.until(
+            lambda: "running" in (folder / "named.log").read_text(), "an answer of all zones"
+        )
+        yield folder / "anchor"

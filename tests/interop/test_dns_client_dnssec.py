@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""libvmmnet-dns validates: zones signed by BIND's tools, served by BIND, and spoilt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from vmmnet.testbed import dns_client, scratch, signed_zones
+from vmmnet.testbed.net import Namespace, Network
+from vmmnet.testbed.signed_zones import ADDRESS, FORGED
+
+_BOGUS = "the answer is forged or wrongly signed"
+_OK = "no error"
+_SSHFP = "44"
+
+
+@pytest.fixture(scope="module")
+def host() -> Iterator[Namespace]:
+    """A host with all zones."""
+    with Network() as network:
+        yield network.namespace("host")
+
+
+@pytest.fixture(scope="module")
+def anchor(host: Namespace) -> Iterator[Path]:
+    """The trust anchor of the zones, which are served."""
+    with (
+        scratch.folder() as folder,
+        signed_zones.served(host, Path(folder), dns_client.SERVER) as file,
+    ):
+        yield file
+
+
+def _validated(host: Namespace, anchor: Path, *words: str) -> dns_client.Told:
+    return dns_client.lookup(host, "-v", "-a", anchor, *words)[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "security"),
+    [
+        ("www.vm.example", "secure"),
+        ("alias.vm.example", "secure"),
+        ("www.nsec3.vm.example", "secure"),
+        ("www.plain.vm.example", "insecure"),
+        ("www.other.example", "indeterminate"),
+    ],
+)
+def test_right(host: Namespace, anchor: Path, name: str, security: str) -> None:
+    """What is right, or cannot be wrong, has an address, and says which of them it is."""
+    told = _validated(host, anchor, "-4", name)
+    assert (told.error, told.security, told.data) == (_OK, security, [ADDRESS])
+
+
+@pytest.mark.parametrize(
+    ("name", "security"),
+    [
+        ("nothing.vm.example", "secure"),
+        ("nothing.nsec3.vm.example", "secure"),
+        # RFC 9276: a denial that costs more than 100 iterations proves nothing.
+        ("nothing.iterated.vm.example", "insecure"),
+        ("nothing.plain.vm.example", "insecure"),
+    ],
+)
+def test_denied(host: Namespace, anchor: Path, name: str, security: str) -> None:
+    """That a name does not exist is proven as well, or not."""
+    told = _validated(host, anchor, name)
+    assert (told.error, told.security) == ("there is no such name", security)
+
+
+@pytest.mark.parametrize(
+    ("zone", "reason", "ede"),
+    [
+        ("expired", "signature expired", 7),
+        ("early", "signature before inception date", 8),
+        ("wrongds", "DS", 9),
+        ("stripped", "no signatures", 10),
+        ("forged", "signature verification failed", 6),
+    ],
+)
+@pytest.mark.parametrize("family", [("-4",), ()], ids=["A", "both"])
+def test_bogus(
+    host: Namespace, anchor: Path, zone: str, reason: str, ede: int, family: tuple[str, ...]
+) -> None:
+    """What is wrong is an error with its reason, and never an address."""
+    for told in dns_client.lookup(host, "-v", "-a", anchor, *family, f"www.{zone}.vm.example"):
+        assert (told.error, told.security, told.data) == (_BOGUS, "bogus", [])
+        assert reason in told.reason
+        assert told.ede == ede
+
+
+def test_believed_without(host: Namespace, anchor: Path) -> None:
+    """Without validation the forged address is what one gets: the test above is no accident."""
+    told = dns_client.lookup(host, "-4", "www.forged.vm.example")[-1]
+    assert (told.security, told.data) == ("indeterminate", [FORGED])
+
+
+def test_records(host: Namespace, anchor: Path) -> None:
+    """A host key's fingerprint comes with what it is worth."""
+    told = _validated(host, anchor, "-t", _SSHFP, "www.vm.example")
+    assert (told.security, told.data) == ("secure", ["0402" + "ab" * 32])
+    told = _validated(host, anchor, "-t", _SSHFP, "www.plain.vm.example")
+    assert (told.security, told.data) == ("insecure", ["0402" + "ab" * 32])
+    told = _validated(host, anchor, "-t", _SSHFP, "www.expired.vm.example")
+    assert (told.error, told.data) == (_BOGUS, [])
+
+
+def test_no_anchor(host: Namespace, anchor: Path) -> None:
+    """No trust anchor is no reason to believe all."""
+    done = host.run(
+        dns_client.lookup_command("-v", "-a", "/nonexistent", "www.vm.example"), check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "trust_anchor" in done.stderr

@@ -166,6 +166,26 @@ def test_an_upgrade_keeps_what_is_configured(
     assert paths_left == {"/etc/vmmnet", "/etc/vmmnet/ha.conf"}
 
 
+def test_an_upgrade_keeps_configuration_that_was_changed(
+    root: Chroot, packages: Mapping[str, Path], tmp_path: Path
+) -> None:
+    """What dpkg puts beside it is of no effect: libvirt runs no second hook."""
+    before = files(root)
+    both = [packages["vmmnet-control"], packages["vmmnet-qemu"]]
+    root.install(*both)
+    for each in HOOK, RULES:
+        root.run("sh", "-c", 'echo "# mine" >>"$0"', each)
+    added = dict.fromkeys((HOOK, RULES), "# new\n")
+    root.install(*(newer(each, tmp_path, added) for each in both))
+    for each in HOOK, RULES:
+        assert root.run("tail", "-n1", each) == "# mine\n"
+        assert root.run("tail", "-n1", f"{each}.dpkg-dist") == "# new\n"
+    programs = root.run("find", str(Path(HOOK).parent), "-type", "f", "-perm", "/111")
+    assert programs.split() == [HOOK]
+    root.purge("vmmnet-control", "vmmnet-qemu")
+    assert files(root) == before
+
+
 def test_removed_packages_leave_configuration_that_does_no_harm(
     root: Chroot, packages: Mapping[str, Path]
 ) -> None:

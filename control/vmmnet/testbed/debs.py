@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from . import paths, tools
+from .lock import locked
 
 NAMES = ("vmmnet-control", "vmmnet-guest-dkms", "vmmnet-ha", "vmmnet-qemu")
 #: What libvirt needs on a host, and Debian's own emulator, to stand beside ours.
@@ -16,12 +17,36 @@ LIBVIRT = ("libvirt-daemon-system", "qemu-system-x86")
 EMULATOR = "qemu-system-x86_64-vmmnet"
 
 
+_FOLDER = paths.BUILD / "deb"
+# Of what sources the packages are; whoever makes them anew empties their folder.
+_STAMP = _FOLDER / "sources"
+
+
 def build() -> dict[str, Path]:
-    """All packages, by name."""
-    tools.run(["make", "-C", paths.ROOT, "deb"])
-    found = {each.name.split("_")[0]: each for each in (paths.BUILD / "deb").glob("*.deb")}
+    """All packages, by name; those that are there, if they are of these sources.
+
+    Files of tests run side by side, and one makes them for all.
+    """
+    with locked("deb"):
+        sources = _sources()
+        if not _STAMP.exists() or _STAMP.read_text() != sources:
+            tools.run(["make", "-C", paths.ROOT, "deb"])
+            _STAMP.write_text(sources)
+    found = {each.name.split("_")[0]: each for each in _FOLDER.glob("*.deb")}
     assert tuple(sorted(found)) == NAMES
     return found
+
+
+def _sources() -> str:
+    """What tells whether a file has come, gone or changed, but for the tests'."""
+    listed = tools.run(["git", "-C", paths.ROOT, "ls-files", "-co", "--exclude-standard"])
+    names = sorted(set(listed.splitlines()))
+    files = [
+        paths.ROOT / name
+        for name in names
+        if not name.startswith(("tests/", "bench/", "control/vmmnet/testbed/"))
+    ]
+    return paths.digest(f"{each} {each.stat().st_mtime_ns}" for each in files if each.exists())
 
 
 def field(package: Path, name: str) -> str:
@@ -36,8 +61,11 @@ def dependencies(packages: Iterable[Path], *fields: str) -> set[str]:
     return {re.split(r"[ :|(]", item, maxsplit=1)[0] for item in items} - {*NAMES}
 
 
-def newer(package: Path, folder: Path) -> Path:
-    """The same package with a version that is one more."""
+def newer(package: Path, folder: Path, changes: Mapping[str, str] | None = None) -> Path:
+    """The same package with a version that is one more.
+
+    ``changes`` are lines to add to files, where the package has these.
+    """
     old = field(package, "Version")
     new = f"{old}+1"
     tree = folder / package.stem
@@ -48,6 +76,10 @@ def newer(package: Path, folder: Path) -> Path:
     # The folder of the module's sources has the version in its name.
     for path in tree.glob(f"usr/src/*-{old}"):
         path.rename(path.with_name(path.name.replace(old, new)))
+    for name, line in (changes or {}).items():
+        path = tree / name.lstrip("/")
+        if path.exists():
+            path.write_text(path.read_text() + line)
     product = folder / package.name.replace(old, new)
     tools.run(["dpkg-deb", "--root-owner-group", "-b", tree, product])
     shutil.rmtree(tree)

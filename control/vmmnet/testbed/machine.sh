@@ -19,7 +19,13 @@ mount -t tmpfs -o mode=1777 shm "$root/dev/shm"
 mount --bind "$1/run" "$root/run"
 ln -s /run/log "$root/dev/log"
 hostname "$2"
-exec chroot "$root" sh -c '
+# Not by chroot: libvirt goes by /proc/mounts to give each QEMU a /dev of its own.
+cd "$root"
+pivot_root . mnt
+# The new system may have no umount.
+chroot mnt umount -l /
+exec sh -c '
+cd /
 echo ready
 exec 3<&0
 cat <&3 >/dev/null &

@@ -129,6 +129,8 @@ bench:
 
 install: full install-control install-ha install-hostd
 	@DESTDIR=$(abspath $(DESTDIR)) $(PYTHON) qemu/build $(FULL) install
+	@$(if $(DESTDIR),,$(PYTHON) -m vmmnet.libvirt.check.place \
+	    "$$(control/install --print-prefix)/bin/qemu-system-x86_64")
 
 install-control: $(BPF)
 	@DESTDIR=$(abspath $(DESTDIR)) control/install

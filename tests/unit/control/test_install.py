@@ -144,3 +144,11 @@ def test_the_installed_home_agent(tmp_path: Path) -> None:
     (unit,) = tmp_path.glob("**/lib/systemd/system/vmmnet-ha.service")
     assert "usage: vmmnet-ha FILE" in call(program, "--help")
     assert f"ExecStart=/{program.relative_to(tmp_path)} /etc/vmmnet/ha.conf\n" in unit.read_text()
+
+
+def test_make_install_looks_whether_libvirt_may_run_it(tmp_path: Path) -> None:
+    """Of this host; of another one, below DESTDIR, nothing is known."""
+    words = ["make", "-n", "-C", paths.ROOT, "install"]
+    here, below = (tools.run([*words, f"DESTDIR={each}"]) for each in ("", tmp_path))
+    assert "vmmnet.libvirt.check.place" in here
+    assert "vmmnet.libvirt.check.place" not in below

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import stat
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from vmmnet.libvirt.check import apparmor, host
+from vmmnet.libvirt.check import apparmor, host, place
 from vmmnet.libvirt.check.facts import Node, User
 from vmmnet.libvirt.host import account, hostd
 
@@ -46,6 +48,32 @@ def test_rules(rules: str, allowed: bool) -> None:
 def test_a_star_is_not_nothing() -> None:
     assert not apparmor.allows("/a/* r,", "/a/", "r")
     assert not apparmor.allows("/a/** r,", "/a/", "r")
+
+
+@dataclass(frozen=True)
+class _Confined:
+    """What of a host says whether guests are confined, and by which rules."""
+
+    rules: str | None
+    driver: str = "apparmor"
+
+    def apparmor(self) -> str | None:
+        return self.rules
+
+    def qemu_conf(self) -> Mapping[str, str]:
+        return {"security_driver": self.driver}
+
+
+def test_an_emulator_is_installed_where_libvirt_cannot_run_it() -> None:
+    """The remedy is enough; nothing is said where nobody is confined."""
+    rules, path = "/usr/bin/qemu-* rmix,", Path("/usr/local/bin/qemu-system-x86_64")
+    assert place.refused(Path("/usr/bin/qemu-x"), _Confined(rules)) is None
+    assert place.refused(path, _Confined(None)) is None
+    assert place.refused(path, _Confined(rules, driver="none")) is None
+    told = place.refused(path, _Confined(rules))
+    assert told is not None and f"'{path} PUx,' to {apparmor.DAEMON}" in told
+    added = re.search(f"add '([^']*)' to {apparmor.LOCAL}", told)
+    assert added and place.refused(path, _Confined(f"{rules}\n{added[1]}")) is None
 
 
 def test_includes_are_followed() -> None:

@@ -8,6 +8,17 @@ gathers the facts, and only those that the element makes matter are asked for.  
 what people run.
 """
 
-from .command import run
+from __future__ import annotations
+
+import argparse
+
+
+def run(given: argparse.Namespace) -> int:
+    """``check DOMAIN|FILE``."""
+    # 'place' asks for rules of AppArmor alone, and may have no lxml.
+    from . import command
+
+    return command.run(given)
+
 
 __all__ = ["run"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from ..host import hostd
 from .facts import Domain, Host
@@ -68,6 +69,14 @@ def allows(rules: str, path: str, access: str) -> bool:
         if not rule["deny"]:
             given |= letters
     return set(access) <= given
+
+
+def admit(emulator: Path) -> str:
+    """How to have libvirt's daemon and guests run an emulator that they may not run."""
+    remedy = f"add '{emulator} rmix,' to {LOCAL}"
+    if emulator.parent != Path("/usr/bin"):
+        remedy += f", and '{emulator} PUx,' to {DAEMON}, 'systemctl reload apparmor'"
+    return remedy
 
 
 def _glob(text: str) -> re.Pattern[str]:

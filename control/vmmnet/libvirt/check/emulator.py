@@ -42,11 +42,8 @@ def _confined(path: Path, domain: Domain, host: Host) -> Iterator[Finding]:
     rules = apparmor.of(domain, host)
     if rules is None or apparmor.allows(rules, str(path), "rx"):
         return
-    remedy = f"add '{path} rmix,' to {apparmor.LOCAL}"
-    if path.parent != Path("/usr/bin"):
-        remedy += f", and '{path} PUx,' to {apparmor.DAEMON}, 'systemctl reload apparmor'"
     told = "AppArmor does not let guests of libvirt run it"
-    yield Finding(f"emulator {path}", told, f"{remedy}; or {_PACKAGE}")
+    yield Finding(f"emulator {path}", told, f"{apparmor.admit(path)}; or {_PACKAGE}")
 
 
 def _lacking(path: Path, domain: Domain, host: Host) -> Iterator[Finding]:

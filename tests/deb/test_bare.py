@@ -17,26 +17,15 @@ from xml.etree import ElementTree
 
 import pytest
 from vmmnet.libvirt import names
-from vmmnet.testbed import chroot, conditions, domain, image, kernel, paths, wait
-from vmmnet.testbed.debs import EMULATOR, dependencies
+from vmmnet.testbed import bare, conditions, domain, paths, wait
+from vmmnet.testbed.debs import EMULATOR
 from vmmnet.testbed.machine import Machine
 from vmmnet.testbed.net import Namespace, Network
 
 pytestmark = pytest.mark.long
 
-OURS = ("vmmnet-qemu", "vmmnet-control")
-#: Of what our packages recommend, what 'vmmnet libvirt' wants.
-DEBIANS = ("libvirt-clients", "libvirt-daemon-system", "python3-libvirt")
-#: In the order in which systemd starts them.
-SERVICES = {
-    "/usr/sbin/vmmnet-hostd": "/run/vmmnet/hostd.sock",
-    "/usr/sbin/virtlogd": "/run/libvirt/virtlogd-sock",
-    "/usr/sbin/libvirtd": "/run/libvirt/libvirt-sock",
-}
 MOST_COMMANDS = 5
 VM, MAC = "2001:db8:1::c0de", "52:54:00:12:34:56"
-#: Where the guest's kernel and disks are on the machine.
-IMAGES = Path("/var/lib/libvirt/images")
 
 _DOMAIN = f"""
 <domain type='qemu'>
@@ -95,56 +84,25 @@ def client() -> Iterator[tuple[Namespace, Namespace]]:
 @pytest.fixture
 def machine(packages: Mapping[str, Path], client: tuple[Namespace, Namespace]) -> Iterator[Machine]:
     """A Debian that has nothing, but packages, and the guest's disks, in its folders."""
-    ours = [packages[name] for name in OURS]
-    system = chroot.base([], [*DEBIANS, *dependencies(ours, "Depends")])
-    with Machine(client[0], system) as made:
-        for each in ours:
-            made.copy(each, f"/root/{each.name}")
-        _put_guest(made)
-        yield made
-
-
-def _put_guest(machine: Machine) -> None:
     wanted = ElementTree.fromstring(_DOMAIN)
-    initrd = machine.folder / "initrd"
-    places = domain.Places(initrd, Path("/run/agent"), Path("/run/console"), IMAGES)
-    domain.make_bootable(wanted, places)
-    emulator, init = wanted.find("devices/emulator"), wanted.find("os/initrd")
-    assert emulator is not None and init is not None
-    emulator.text, init.text = f"/usr/bin/{EMULATOR}", str(IMAGES / "initrd")
-    machine.copy(initrd, init.text)
-    guest_kernel = kernel.get(domain.SERIES)
-    for file in (guest_kernel.image, image.root(), image.modules(guest_kernel)):
-        machine.copy(file, places.built(file))
-    ElementTree.register_namespace("vmmnet", names.NET)
-    machine.put("/root/guest.xml", ElementTree.tostring(wanted, encoding="unicode"))
-
-
-@contextlib.contextmanager
-def service(machine: Machine, program: str) -> Iterator[None]:
-    """Have a service run, from when it answers on."""
-    log = paths.LOGS / f"bare-{Path(program).name}.log"
-    with log.open("wb") as out, machine.service([program], out) as child:
-        wait.accepting(machine.path(SERVICES[program]), lambda: child.poll() is not None)
-        assert child.poll() is None, log.read_text()
-        yield
+    with bare.machine(client[0], bare.system(packages), packages) as made:
+        bare.put_guest(made, wanted)
+        ElementTree.register_namespace("vmmnet", names.NET)
+        made.put("/root/guest.xml", ElementTree.tostring(wanted, encoding="unicode"))
+        yield made
 
 
 def test_from_nothing_to_a_guest(machine: Machine, client: tuple[Namespace, Namespace]) -> None:
     terminal = Terminal(machine)
-    files = " ".join(f"./{name}_*.deb" for name in OURS)
-    install = f"apt install --yes --no-install-recommends {files} {' '.join(DEBIANS)}"
+    files = " ".join(f"./{name}_*.deb" for name in bare.OURS)
+    install = f"apt install --yes --no-install-recommends {files} {' '.join(bare.DEBIANS)}"
     terminal.type(install, "Setting up vmmnet")
-    with contextlib.ExitStack() as running:
-        # As systemd would have done.
-        machine.run("mkdir", "/run/vmmnet")
-        for program in SERVICES:
-            running.enter_context(service(machine, program))
+    with bare.services(machine):
         terminal.type(f"vmmnet hostvlan add {MAC} 7")
         terminal.type("vmmnet libvirt define guest.xml")
         terminal.type("virsh start guest")
         assert terminal.typed <= MOST_COMMANDS
-        with contextlib.closing(domain.connect(machine.path("/run/agent"))) as channel:
+        with contextlib.closing(domain.connect(machine.path(bare.AGENT))) as channel:
             domain.run(channel, f"insmod {domain.MODULE}")
             serve = "cd /srv && echo here >index.html && setsid python3 -m http.server 8080"
             domain.run(channel, f"{serve} >/dev/null 2>&1 &")

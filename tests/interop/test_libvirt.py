@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""libvirt runs guests with virtio-vmrpc and HostVLAN, as docs/libvirt.md says, unprivileged.
+"""libvirt runs guests with virtio-vmrpc and HostVLAN by words for QEMU, unprivileged.
 
-The domains are those of that page; what is changed in them is where this machine
-keeps things, and how the guest boots.  libvirt's session daemon and its QEMU are
-the user nobody's.
+The domains are those of docs/libvirt-convert.md, the NIC that is plugged in later is that
+of docs/libvirt.md; what is changed in them is where this machine keeps things, and how the
+guest boots.  libvirt's session daemon and its QEMU are the user nobody's.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ from vmmnet.testbed.libvirt_session import (
 )
 from vmmnet.testbed.net import Interface, Namespace
 
-_PAGE = paths.ROOT / "docs" / "libvirt.md"
+_PAGE = paths.ROOT / "docs" / "libvirt-convert.md"
+_GUIDE = paths.ROOT / "docs" / "libvirt.md"
 
 
 @pytest.fixture(scope="module")
@@ -226,9 +227,9 @@ def test_a_nic_with_hostvlan(tenants: Tenants) -> None:
 def test_a_nic_that_is_plugged_in_later(tenants: Tenants) -> None:
     """Nothing passes before HostVLAN is on its tap, and then what is of its tenant."""
     session, space = tenants.session, tenants.session.world.host
-    page = _PAGE.read_text()
+    page = _GUIDE.read_text()
     found = re.findall(r"^```xml\n(<interface .*?</interface>)\n```$", page, re.M | re.S)
-    assert len(found) == 1, f"{_PAGE} shows {len(found)} NICs"
+    assert len(found) == 1, f"{_GUIDE} shows {len(found)} NICs"
     nic = ElementTree.fromstring(found[0])
     on_tap(nic, "tap1", _SECOND_MAC)
     file = session.folder / "nic.xml"

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Bare Debian systems with our packages at hand, which become hosts of guests under libvirt.
+
+    system = bare.system(packages)
+    with bare.machine(network.namespace("one"), system, packages) as one:
+        bare.put_guest(one, domain)
+        # The packages are installed ...
+        with bare.services(one): ...
+
+The packages are in /root, the guest's kernel and disks in IMAGES.  No init system runs:
+what systemd would do with an installed package is done here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from . import chroot, domain, image, kernel, paths, wait
+from .debs import EMULATOR, dependencies
+from .machine import Machine
+from .net import Namespace
+
+OURS = ("vmmnet-qemu", "vmmnet-control")
+#: Of what our packages recommend, what 'vmmnet libvirt' wants.
+DEBIANS = ("libvirt-clients", "libvirt-daemon-system", "python3-libvirt")
+#: Where the guest's kernel and disks are on a machine.
+IMAGES = Path("/var/lib/libvirt/images")
+AGENT = Path("/run/agent")
+HOSTD = "/usr/sbin/vmmnet-hostd"
+
+# In the order in which systemd starts them.
+_SERVICES = {
+    HOSTD: "/run/vmmnet/hostd.sock",
+    "/usr/sbin/virtlogd": "/run/libvirt/virtlogd-sock",
+    "/usr/sbin/libvirtd": "/run/libvirt/libvirt-sock",
+}
+
+
+def system(packages: Mapping[str, Path], *installed: str) -> Path:
+    """A Debian that has nothing but ``installed``, with what ours need at hand."""
+    ours = [packages[name] for name in OURS]
+    return chroot.base(installed, [*DEBIANS, *dependencies(ours, "Depends")])
+
+
+@contextlib.contextmanager
+def machine(space: Namespace, base: Path, packages: Mapping[str, Path]) -> Iterator[Machine]:
+    """A machine with that system, and our packages in /root."""
+    with Machine(space, base) as made:
+        for name in OURS:
+            made.copy(packages[name], f"/root/{packages[name].name}")
+        yield made
+
+
+def put_guest(made: Machine, wanted: Any) -> None:
+    """Have a domain boot a guest of the test bed by the packages' QEMU, with its files there."""
+    initrd = made.folder / "initrd"
+    domain.make_bootable(wanted, domain.Places(initrd, AGENT, Path("/run/console"), IMAGES))
+    wanted.find("devices/emulator").text = f"/usr/bin/{EMULATOR}"
+    wanted.find("os/initrd").text = str(IMAGES / "initrd")
+    put_disks(made, initrd)
+
+
+def put_disks(made: Machine, initrd: Path) -> None:
+    """Put the files of such a guest onto a machine."""
+    made.copy(initrd, str(IMAGES / "initrd"))
+    guest_kernel = kernel.get(domain.SERIES)
+    for file in (guest_kernel.image, image.root(), image.modules(guest_kernel)):
+        made.copy(file, str(IMAGES / file.resolve().relative_to(paths.BUILD.resolve())))
+
+
+def log(made: Machine, program: str) -> Path:
+    """What a service of a machine writes."""
+    return paths.LOGS / f"{made.name}-{Path(program).name}.log"
+
+
+@contextlib.contextmanager
+def service(made: Machine, command: Sequence[str], socket: str) -> Iterator[None]:
+    """Have a service run, from when it answers on."""
+    written = log(made, command[0])
+    with written.open("wb") as out, made.service(command, out) as child:
+        wait.accepting(made.path(socket), lambda: child.poll() is not None)
+        assert child.poll() is None, written.read_text()
+        yield
+
+
+@contextlib.contextmanager
+def services(made: Machine) -> Iterator[None]:
+    """What runs on a host of guests when the packages have been installed."""
+    made.run("mkdir", "/run/vmmnet")
+    with contextlib.ExitStack() as running:
+        for program, socket in _SERVICES.items():
+            running.enter_context(service(made, [program], socket))
+        yield

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from vmmnet.cvsw import command as cvsw
+from vmmnet.guestimage import command as guestimage
 from vmmnet.hostvlan import command as hostvlan
 from vmmnet.hostvlan import completion
 from vmmnet.hostvlan.options import Parser
@@ -22,7 +23,7 @@ def parser() -> Parser:
         prog="vmmnet", description="The control plane of vmmnet, the network inside QEMU."
     )
     rooms = result.add_subparsers(metavar="ROOM", required=True, title="rooms")
-    for room in (cvsw, hostvlan, libvirt):
+    for room in (cvsw, guestimage, hostvlan, libvirt):
         room.add_command(rooms)
     return result
 

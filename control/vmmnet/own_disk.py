@@ -12,7 +12,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from vmmnet.testbed import kernel, paths, process, qemu, tools
+from vmmnet.guestimage import module
+from vmmnet.testbed import kernel, process, qemu, tools
 from vmmnet.testbed.net import Namespace
 
 LABEL = "VMMNET"
@@ -38,13 +39,13 @@ if [ ! -e "$ready" ]; then
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
     cp -r "$here/source/." "$work"
-    make -C "$work/vmrpc" VMMNET_INCLUDE="$work/include"
-    ready=$work/vmrpc/vmrpc.ko
+    make -C "$work" VMMNET_INCLUDE="$work/include"
+    ready=$work/vmrpc.ko
 fi
 mkdir -p "$target"
 cp "$ready" "$target/vmrpc.ko"
 depmod "$release"
-install -D -m 755 "$here/source/vmrpc/vmrpc-ss" /usr/local/bin/vmrpc-ss
+install -D -m 755 "$here/source/vmrpc-ss" /usr/local/bin/vmrpc-ss
 modprobe vmrpc
 # Whoever writes resolv.conf is told, so that it stays. With systemd-resolved it is
 # not the link's DNS: the sockets for that are bound to an interface of the guest.
@@ -75,9 +76,7 @@ def module_disk(folder: Path) -> Path:
     """Write the disk with the module; returns its path."""
     tools.require("mke2fs")
     content = folder / "content"
-    source = content / "source"
-    shutil.copytree(kernel.MODULE_SOURCES, source / "vmrpc")
-    shutil.copytree(paths.ROOT / "include", source / "include")
+    module.lay_out(content / "source")
     for series in kernel.SERIES:
         ready = content / "ready" / kernel.get(series).release
         ready.mkdir(parents=True)
@@ -103,26 +102,32 @@ def _format(disk: Path) -> str:
         return "qcow2" if file.read(4) == b"QFI\xfb" else "raw"
 
 
+def command(disk: Path, modules: Path, device: str, accel: str) -> list[str | Path]:
+    """The words that boot a disk, and the one of modules, with the console on stdin and stdout."""
+    return [
+        qemu.binary(),
+        *qemu.firmware_options(),
+        *("-machine", "q35", "-accel", accel, "-cpu", "max", "-smp", "2", "-m", "2G"),
+        *("-nodefaults", "-no-user-config", "-nographic", "-serial", "mon:stdio"),
+        *("-drive", f"file={disk},format={_format(disk)},if=virtio,snapshot=on"),
+        *("-drive", f"file={modules},format=raw,if=virtio,readonly=on"),
+        *("-device", device, "-device", "virtio-rng-pci"),
+    ]
+
+
 def boot(disk: Path, host: Namespace, device: str, accel: str) -> None:
     """Boot the image with its console on the terminal, until it powers off."""
     with tempfile.TemporaryDirectory(prefix="vmmnet-run-") as scratch:
-        module = module_disk(Path(scratch))
+        modules = module_disk(Path(scratch))
         print(
-            f"\nBooting {disk}; nothing is written to it. Log in, then, as root:\n"
+            f"\nBooting {disk}; nothing is written to it. What 'vmmnet guest-image' made\n"
+            "has the module; in any other, log in, then, as root:\n"
             f"    mount -o ro LABEL={LABEL} /mnt && /mnt/install\n"
             "Ctrl-a x ends QEMU.\n",
             flush=True,
         )
-        command: list[str | Path] = [
-            qemu.binary(),
-            *qemu.firmware_options(),
-            *("-machine", "q35", "-accel", accel, "-cpu", "max", "-smp", "2", "-m", "2G"),
-            *("-nodefaults", "-no-user-config", "-nographic", "-serial", "mon:stdio"),
-            *("-drive", f"file={disk},format={_format(disk)},if=virtio,snapshot=on"),
-            *("-drive", f"file={module},format=raw,if=virtio,readonly=on"),
-            *("-device", device, "-device", "virtio-rng-pci"),
-        ]
-        child = process.start(command, netns=host.netns, stdin=None)
+        words = command(disk, modules, device, accel)
+        child = process.start(words, netns=host.netns, stdin=None)
         try:
             child.wait()
         finally:

@@ -15,10 +15,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from vmmnet.guestimage import mirror, recipe
+
 from . import paths, tools
 from .lock import locked
 
-SUITE = "bookworm"
+SUITE = recipe.SUITE
 _STATE = paths.BUILD / "guest" / "apt"
 
 
@@ -31,32 +33,12 @@ class Package:
     depends: tuple[str, ...]
 
 
-def _host_codename() -> str:
-    for line in Path("/etc/os-release").read_text().splitlines():
-        key, _, value = line.partition("=")
-        if key == "VERSION_CODENAME":
-            return value.strip('"')
-    raise RuntimeError("/etc/os-release names no VERSION_CODENAME")
-
-
 @cache
 def sources() -> tuple[str, ...]:
     """The guests' apt sources as one-line entries, from the system's mirrors."""
-    fields = "$(RELEASE) $(COMPONENT) $(REPO_URI)"
-    listing = tools.run(["apt-get", "indextargets", "--format", fields, "Created-By: Packages"])
-    host = _host_codename()
-    suites = {
-        host: (SUITE, f"{SUITE}-backports"),
-        f"{host}-security": (f"{SUITE}-security",),
-    }
-    entries: dict[str, None] = {}
-    for line in listing.splitlines():
-        release, component, uri = line.split(" ", 2)
-        if component == "main":
-            for suite in suites.get(release, ()):
-                entries.setdefault(f"deb {uri} {suite} main")
-    if not any(f" {SUITE} main" in entry for entry in entries):
-        raise RuntimeError(f"apt on this system has no source for {host} main")
+    entries = mirror.of_host((f"{SUITE}-backports",))
+    if not entries:
+        raise RuntimeError("this is no Debian whose apt has a source for its main component")
     return tuple(entries)
 
 

@@ -27,6 +27,7 @@ for name in set(names) - want_os_ken:
         __import__(name)
 assert "vmmnet.hostvlan.etcdagent" in names and "vmmnet.testbed" not in names
 assert sys.modules["vmmnet.hostvlan.twin"].OBJECT.is_file()
+assert {"dkms.conf", "device.c"} < set(sys.modules["vmmnet.guestimage.module"].sources())
 """
 
 
@@ -55,7 +56,7 @@ def test_the_installed_command(tmp_path: Path) -> None:
     prefix = install(tmp_path / "root")
     command, table = prefix / "bin/vmmnet", tmp_path / "lnid.table"
     assert "keep tenants apart" in call(command, "--help")
-    for room in ("cvsw", "hostvlan", "libvirt"):
+    for room in ("cvsw", "guest-image", "hostvlan", "libvirt"):
         assert "exit status" in call(command, room, "--help")
     assert call(command, "hostvlan", "add", A, "7", "--table", table) == f"{A}: new, in LNID 7\n"
     assert A in call(command, "hostvlan", "list", "--table", table)

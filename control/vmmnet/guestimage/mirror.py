@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The mirrors that this host itself uses, asked of apt at run time."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from .recipe import SUITE
+
+_RELEASE = Path("/etc/os-release")
+
+
+def _release() -> dict[str, str]:
+    text = _RELEASE.read_text() if _RELEASE.exists() else ""
+    return dict(re.findall(r'^([A-Z_]+)="?([^"\n]*)"?$', text, re.MULTILINE))
+
+
+def of_host(more: Sequence[str] = ()) -> list[str]:
+    """The host's mirrors as lines for apt; empty if it is no Debian, or has none.
+
+    ``more`` are suites beside the one of the guests, such as its backports.
+    """
+    release = _release()
+    if release.get("ID") != "debian":
+        return []
+    fields = "$(RELEASE) $(COMPONENT) $(REPO_URI)"
+    command = ["apt-get", "indextargets", "--format", fields, "Created-By: Packages"]
+    try:
+        listing = subprocess.run(command, text=True, capture_output=True).stdout
+    except FileNotFoundError:
+        return []
+    return lines(listing, release.get("VERSION_CODENAME", ""), more)
+
+
+def lines(listing: str, host: str, more: Sequence[str] = ()) -> list[str]:
+    """The same of what apt-get lists on a host whose release has the codename ``host``."""
+    suites = {host: (SUITE, *more), f"{host}-security": (f"{SUITE}-security",)}
+    entries: dict[str, None] = {}
+    for line in listing.splitlines():
+        release, component, uri = line.split(" ", 2)
+        if component == "main":
+            entries.update(dict.fromkeys(f"deb {uri} {s} main" for s in suites.get(release, ())))
+    found = list(entries)
+    return found if any(f" {SUITE} main" in each for each in found) else []

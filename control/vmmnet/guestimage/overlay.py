@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The files that make a Debian a guest of vmmnet."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+import time
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from . import module
+from .recipe import MIRROR, Recipe, sources
+
+#: Where the device's DNS proxy is (docs/virtio-vmrpc.md, resolver4).
+RESOLVER = "192.0.0.1"
+#: GRUB's image of itself, and what goes into the disk's first sector before it.
+GRUB_CORE = "boot/grub/core.img"
+GRUB_BOOT = "usr/lib/grub/i386-pc/boot.img"
+#: Lines of the script that begin so name the next step.
+STEP = "vmmnet: "
+
+_GRUB = """\
+# Debian keeps /vmlinuz and /initrd.img at the newest kernel, *.old at the one before.
+serial --unit=0 --speed=115200
+terminal_input serial console
+terminal_output serial console
+set default=0
+set timeout=2
+menuentry "Debian" {{
+    linux /vmlinuz {arguments}
+    initrd /initrd.img
+}}
+menuentry "Debian, the kernel before" {{
+    linux /vmlinuz.old {arguments}
+    initrd /initrd.img.old
+}}
+"""
+_FIND = "search --no-floppy --fs-uuid --set=root {uuid}\nset prefix=($root)/boot/grub\n"
+_MODULES = (
+    *("biosdisk", "part_msdos", "ext2", "search_fs_uuid", "search", "normal", "configfile"),
+    *("linux", "serial", "terminal", "test", "echo", "ls", "cat", "reboot", "halt"),
+)
+_AUTOLOGIN = """\
+[Service]
+ExecStart=
+ExecStart=-/sbin/agetty --autologin root --keep-baud 115200,57600,38400,9600 - $TERM
+"""
+# By emulation, on a host with much to do, consoles and keys take longer than 90 s.
+_PATIENCE = "[Manager]\nDefaultDeviceTimeoutSec=30min\nDefaultTimeoutStartSec=30min\n"
+# Images are copied: each copy makes keys of its own when it boots first.
+_SSH = """\
+[Service]
+ExecStartPre=
+ExecStartPre=/usr/bin/ssh-keygen -A
+ExecStartPre=/usr/sbin/sshd -t
+"""
+_SYSCTL = """\
+# No IPv6 address but loopback's: programs take AF_INET, which vmrpc serves, and servers
+# that insist on [::] start.
+net.ipv6.conf.all.disable_ipv6 = 1
+"""
+_CUSTOMIZE = """\
+set -eu
+cd /root
+rm vmmnet-customize
+release=$(ls /lib/modules)
+echo "{step}Build the module vmrpc for $release"
+dkms install {name}/{version} -k "$release" || {{
+    cat /var/lib/dkms/{name}/{version}/build/make.log || true
+    exit 1
+}}
+# The key that signs modules is each machine's own.
+rm -f /var/lib/dkms/mok.*
+modinfo -k "$release" vmrpc >/dev/null
+echo "{step}Set up boot loader, console and names"
+grub-mkimage -O i386-pc -c /boot/grub/find.cfg -p /boot/grub -o /{core} {modules}
+if [ -e password ]; then
+    chpasswd <password
+    rm password
+fi
+rm -f /etc/ssh/ssh_host_*
+# What was set for making the image only.
+rm -f /etc/apt/apt.conf.d/99mmdebstrap /etc/dpkg/dpkg.cfg.d/99mmdebstrap
+"""
+
+
+class File(NamedTuple):
+    """A file of the image, root's."""
+
+    data: bytes
+    mode: int = 0o644
+
+
+def files(recipe: Recipe, uuid: str) -> dict[str, File]:
+    """What is put into the system, by path without the first slash.
+
+    ``uuid`` is the root file system's.  Raises module.NoSources, OSError.
+    """
+    sources_of_module = module.sources()
+    version = module.version(sources_of_module)
+    arguments = f"root=UUID={uuid} ro console=tty0 console=ttyS0,115200"
+    texts = {
+        "etc/hostname": f"{recipe.hostname}\n",
+        "etc/hosts": f"127.0.0.1 localhost {recipe.hostname}\n::1 localhost\n",
+        "etc/fstab": f"UUID={uuid} / ext4 errors=remount-ro 0 1\n",
+        "etc/resolv.conf": f"nameserver {RESOLVER}\n",
+        "etc/apt/sources.list": "\n".join(sources(recipe.mirror or MIRROR)) + "\n",
+        "etc/systemd/system.conf.d/patience.conf": _PATIENCE,
+        # Before any service opens a socket; without the device it changes nothing.
+        "etc/modules-load.d/vmrpc.conf": "vmrpc\n",
+        "etc/sysctl.d/vmrpc.conf": _SYSCTL,
+        "boot/grub/grub.cfg": _GRUB.format(arguments=arguments),
+        "boot/grub/find.cfg": _FIND.format(uuid=uuid),
+        "root/vmmnet-customize": _CUSTOMIZE.format(
+            step=STEP,
+            name=module.NAME,
+            version=version,
+            core=GRUB_CORE,
+            modules=" ".join(_MODULES),
+        ),
+    }
+    if recipe.autologin:
+        texts["etc/systemd/system/serial-getty@ttyS0.service.d/autologin.conf"] = _AUTOLOGIN
+    if recipe.keys:
+        texts["etc/systemd/system/ssh.service.d/keys.conf"] = _SSH
+    found = {path: File(text.encode()) for path, text in texts.items()}
+    if recipe.keys:
+        keys = "".join(f"{key}\n" for key in recipe.keys)
+        found["root/.ssh/authorized_keys"] = File(keys.encode(), 0o600)
+    if recipe.password is not None:
+        found["root/password"] = File(f"root:{recipe.password}\n".encode(), 0o600)
+    folder = f"usr/src/{module.NAME}-{version}"
+    found |= {f"{folder}/{name}": File(data) for name, data in sources_of_module.items()}
+    found["usr/local/bin/vmrpc-ss"] = File(sources_of_module["vmrpc-ss"], 0o755)
+    return found
+
+
+def archive(files: Mapping[str, File]) -> bytes:
+    """The files as tar; sshd wants root's folder of keys for root alone."""
+    buffer = io.BytesIO()
+    # glibc does not read a resolv.conf whose time is 0.
+    now = int(time.time())
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        if any(path.startswith("root/.ssh/") for path in files):
+            folder = tarfile.TarInfo("root/.ssh")
+            folder.type, folder.mode, folder.mtime = tarfile.DIRTYPE, 0o700, now
+            tar.addfile(folder)
+        for path, file in files.items():
+            entry = tarfile.TarInfo(path)
+            entry.size, entry.mode, entry.mtime = len(file.data), file.mode, now
+            tar.addfile(entry, io.BytesIO(file.data))
+    return buffer.getvalue()

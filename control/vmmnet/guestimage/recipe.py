@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What image is asked for, and what it takes: packages, mirrors, mmdebstrap's words."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+SUITE = "bookworm"
+#: Debian's own address, which stands for whichever mirror is near.
+MIRROR = "http://deb.debian.org/debian"
+#: Series of Debian 12's kernels, and what comes before "cloud-amd64" in their packages' names.
+KERNELS = {"6.1": "", "6.12": "6.12-"}
+FORMATS = ("qcow2", "raw")
+#: Bytes: the system takes 1.1 GiB, and something is to be installed in it.
+SMALLEST = 2 << 30
+#: Bytes: sectors of the partition table have 32 bits.
+LARGEST = 2 << 40
+
+_UNITS = {"M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_BASE = (
+    *("ca-certificates", "curl", "dbus", "dkms", "grub-pc-bin", "initramfs-tools", "iproute2"),
+    *("iputils-ping", "kmod", "less", "libpam-systemd", "nano", "netbase", "procps"),
+    *("systemd-sysv", "udev"),
+)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """An image: everything that distinguishes one from another.
+
+    ``size`` in bytes, whole MiB.  ``password`` and ``keys`` are root's; ``autologin``
+    lets whoever has the serial console in.  ``mirror`` is None for the host's own.
+    """
+
+    size: int
+    format: str
+    hostname: str
+    kernel: str
+    packages: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    password: str | None = None
+    autologin: bool = False
+    mirror: str | None = None
+
+
+def size(text: str) -> int:
+    """Bytes of a size like ``4G``. Raises ValueError."""
+    found = re.fullmatch(r"([1-9][0-9]{0,6})([MGT])", text)
+    if not found:
+        raise ValueError(f"'{text}' is no size: a number with M, G or T, like 4G")
+    number = int(found[1]) * _UNITS[found[2]]
+    if not SMALLEST <= number <= LARGEST:
+        raise ValueError(f"'{text}': an image has 2G to 2T")
+    return number
+
+
+def hostname(text: str) -> str:
+    """A name of a host: one label (RFC 1123 section 2.1). Raises ValueError."""
+    if not re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", text):
+        raise ValueError(
+            f"'{text}' is no host's name: 1 to 63 of a-z, 0-9 and '-', which is within"
+        )
+    return text
+
+
+def package(text: str) -> str:
+    """A name of a package (Debian policy 5.6.7). Raises ValueError."""
+    if not re.fullmatch(r"[a-z0-9][a-z0-9+.-]+", text):
+        raise ValueError(f"'{text}' is no name of a Debian package, like nginx-light")
+    return text
+
+
+def mirror(text: str) -> str:
+    """A URL of Debian's archive, without a slash at its end. Raises ValueError."""
+    if not re.fullmatch(r"(https?://[^/\s]+|file:/)(/\S*)?", text):
+        raise ValueError(f"'{text}' is no mirror: a URL like {MIRROR}")
+    return text.rstrip("/")
+
+
+def keys(text: str) -> tuple[str, ...]:
+    """The public keys in a file for OpenSSH. Raises ValueError."""
+    if "PRIVATE KEY-----" in text:
+        raise ValueError("this is a private key: give the public one, which ends in .pub")
+    lines = [line.strip() for line in text.splitlines()]
+    found = tuple(line for line in lines if line and not line.startswith("#"))
+    kind = r"(ssh-|ecdsa-|sk-)[a-z0-9@.-]+ [A-Za-z0-9+/]+=*( |$)"
+    if not found or not all(re.search(rf"(^| ){kind}", line) for line in found):
+        raise ValueError("these are no public keys, one a line: ssh-ed25519 AAAA… NAME")
+    return found
+
+
+def password(text: str) -> str:
+    """The password in a file: its first line. Raises ValueError."""
+    first = text.splitlines()[0] if text else ""
+    if not first or len(first) > 256 or not first.isprintable():
+        raise ValueError("its first line is no password: 1 to 256 characters")
+    return first
+
+
+def packages(recipe: Recipe) -> list[str]:
+    """All packages that are asked for by name."""
+    flavour = f"{KERNELS[recipe.kernel]}cloud-amd64"
+    names = [*_BASE, f"linux-image-{flavour}", f"linux-headers-{flavour}"]
+    if recipe.keys:
+        names.append("openssh-server")
+    return sorted({*names, *recipe.packages})
+
+
+def sources(mirror: str) -> list[str]:
+    """The lines for apt of a mirror, which has security updates at ``MIRROR-security``."""
+    return [
+        f"deb {mirror} {SUITE} main",
+        f"deb {mirror} {SUITE}-updates main",
+        f"deb {mirror}-security {SUITE}-security main",
+    ]
+
+
+def bootstrap(recipe: Recipe, sources: Sequence[str], overlay: Path, tree: Path) -> list[str]:
+    """The words that have mmdebstrap make the system as a folder, which ``overlay`` changes."""
+    return [
+        *("mmdebstrap", "--mode=root", "--variant=apt", "--architectures=amd64"),
+        f"--include={','.join(packages(recipe))}",
+        '--aptopt=APT::Install-Recommends "false"',
+        '--aptopt=Acquire::Retries "3"',
+        # Nobody misses the image if the host fails meanwhile.
+        "--dpkgopt=force-unsafe-io",
+        f"--customize-hook=upload {shlex.quote(str(overlay))} /overlay.tar",
+        '--customize-hook=chroot "$1" tar -xf /overlay.tar -C /',
+        '--customize-hook=rm "$1/overlay.tar"',
+        '--customize-hook=chroot "$1" sh /root/vmmnet-customize 2>&1',
+        SUITE,
+        str(tree),
+        *sources,
+    ]

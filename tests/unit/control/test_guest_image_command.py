@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``vmmnet guest-image``: what users type and are told, and the layout of the image."""
+
+from __future__ import annotations
+
+import io
+import os
+import struct
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+from vmmnet.guestimage import disk, mirror, module, overlay, programs, recipe
+from vmmnet.guestimage.recipe import Recipe
+from vmmnet.testbed import commandline, paths, wait
+
+_UUID = "11111111-2222-3333-4444-555555555555"
+_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA== me"
+
+
+def wanted(**settings: object) -> Recipe:
+    given = {"size": 4 << 30, "format": "qcow2", "hostname": "tiny", "kernel": "6.1", **settings}
+    return Recipe(**given)  # type: ignore[arg-type]
+
+
+def ask(*words: str | Path) -> commandline.Answer:
+    return commandline.run("guest-image", *map(str, words))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--size", "4"), "argument --size: '4' is no size: a number with M, G or T, like 4G"),
+        (("--size", "1G"), "argument --size: '1G': an image has 2G to 2T"),
+        (("--format", "vmdk"), "argument --format: there is no 'vmdk': there are qcow2, raw"),
+        (("--kernel", "6.2"), "argument --kernel: there is no '6.2': is it '6.12'?"),
+        (("--hostname", "a_b"), "argument --hostname: 'a_b' is no host's name"),
+        (("--package", "vim", "$(x)"), "argument --package: '$(x)' is no name of a Debian package"),
+        (("--mirror", "debian"), "argument --mirror: 'debian' is no mirror: a URL like http"),
+        (("--address6", "192.0.2.1"), "argument --address6: "),
+        (("--address6", "2001:db8::1"), "--address6 is the VM's, not the image's"),
+        (("--print-domain", "--json"), "--print-domain prints XML: leave --json out"),
+    ],
+)
+def test_a_wrong_command_line(words: tuple[str, ...], said: str) -> None:
+    answer = ask(*words)
+    assert answer.status == 2 and answer.out == ""
+    assert answer.err.startswith(f"vmmnet guest-image: {said}"), answer.err
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "said"),
+    [
+        ("--ssh-key", "-----BEGIN OPENSSH PRIVATE KEY-----\n", "this is a private key"),
+        ("--ssh-key", "# none\n", "these are no public keys"),
+        ("--ssh-key", f"{_KEY}\nnonsense\n", "these are no public keys"),
+        ("--root-password", "\nsecret\n", "its first line is no password"),
+        ("--root-password", None, "No such file or directory"),
+    ],
+)
+def test_a_file_that_says_nothing(tmp_path: Path, option: str, text: str | None, said: str) -> None:
+    file = tmp_path / "file"
+    if text is not None:
+        file.write_text(text)
+    answer = ask("--output", tmp_path / "x", option, file)
+    assert answer.status == 1
+    assert answer.err.startswith(f"vmmnet guest-image: {option} {file}: {said}"), answer.err
+
+
+def test_a_place_that_is_taken(tmp_path: Path) -> None:
+    """Nobody's disk is written over."""
+    image = tmp_path / "guest.qcow2"
+    image.write_text("mine")
+    answer = ask("--output", image)
+    assert answer.status == 1 and f"--output {image}: exists already" in answer.err
+    assert image.read_text() == "mine"
+    answer = ask("--output", tmp_path / "none" / "x")
+    assert answer.status == 1 and "there is no folder" in answer.err
+
+
+def failing(folder: Path, script: str) -> dict[str, str]:
+    """An environment in which mmdebstrap is this script."""
+    program = folder / "bin" / "mmdebstrap"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\n{script}")
+    program.chmod(0o755)
+    path = f"{program.parent}:{paths.BUILD}/qemu-lean:{os.environ['PATH']}"
+    return {**os.environ, "PYTHONPATH": str(paths.ROOT / "control"), "PATH": path}
+
+
+def test_a_step_that_fails(tmp_path: Path) -> None:
+    """It is named, with what was said last and what to do, and nothing is left."""
+    script = "echo 'I: running apt-get update...'; echo 'E: no route' >&2; exit 25"
+    place = failing(tmp_path, script)
+    command = [sys.executable, "-m", "vmmnet", "guest-image", "--format", "raw", "--output", "g"]
+    ended = subprocess.run(command, env=place, cwd=tmp_path, text=True, capture_output=True)
+    assert ended.returncode == 1 and ended.stdout == ""
+    assert ended.stderr.splitlines() == [
+        "Read the lists of packages …",
+        "vmmnet guest-image: 'Read the lists of packages': mmdebstrap ended with 25",
+        "    I: running apt-get update...",
+        "    E: no route",
+        "see that the mirror is reached and has Debian 12, or name another one by --mirror",
+    ]
+    assert [each.name for each in tmp_path.iterdir()] == ["bin"]
+
+
+def test_ended_from_outside(tmp_path: Path) -> None:
+    """The programs that run end as well, and nothing is left."""
+    # As mmdebstrap does, it does not end before what it has started.
+    script = "trap : TERM; cat fifo & echo 'I: extracting archives...'\nwait; wait\n"
+    place = failing(tmp_path, script)
+    os.mkfifo(tmp_path / "fifo")
+    command = [sys.executable, "-m", "vmmnet", "guest-image", "--format", "raw", "--output", "g"]
+    with subprocess.Popen(
+        command, env=place, cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stderr is not None
+        assert child.stderr.readline() == "Unpack it …\n"
+        child.terminate()
+        try:
+            assert child.wait(wait.PATIENCE) == 130
+        finally:
+            # Whoever still reads reads no more.
+            os.close(os.open(tmp_path / "fifo", os.O_RDWR))
+    assert {each.name for each in tmp_path.iterdir()} == {"bin", "fifo"}
+
+
+def test_a_program_that_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(programs, "_PLACES", ())
+    answer = ask("--output", tmp_path / "x", "--json")
+    assert answer.status == 1 and '"needs mmdebstrap: apt install mmdebstrap"' in answer.out
+
+
+def test_packages_and_mirrors() -> None:
+    names = recipe.packages(wanted(kernel="6.12", packages=("nginx-light",), keys=(_KEY,)))
+    assert {"linux-image-6.12-cloud-amd64", "linux-headers-6.12-cloud-amd64"} <= set(names)
+    assert {"nginx-light", "openssh-server", "dkms"} <= set(names)
+    assert "linux-image-cloud-amd64" in recipe.packages(wanted())
+    assert "openssh-server" not in recipe.packages(wanted())
+    listing = "trixie main http://m/debian\ntrixie contrib http://m/debian\ntrixie-security main http://m/s\n"
+    found = ["deb http://m/debian bookworm main", "deb http://m/s bookworm-security main"]
+    assert mirror.lines(listing, "trixie") == found
+    assert mirror.lines("x main http://other/\n", "trixie") == []
+
+
+def test_what_is_put_into_the_system() -> None:
+    recipe_ = wanted(keys=(_KEY,), password="secret", autologin=True)
+    files = overlay.files(recipe_, _UUID)
+    with tarfile.open(fileobj=io.BytesIO(overlay.archive(files))) as tar:
+        members = {each.name: each for each in tar.getmembers()}
+    # glibc, and what looks whether it changed, take a time of 0 for none.
+    assert all(each.mtime > 0 and each.uid == 0 for each in members.values())
+    assert members["root/.ssh"].mode == 0o700 and members["root/password"].mode == 0o600
+    assert files["etc/resolv.conf"].data == b"nameserver 192.0.0.1\n"
+    assert files["etc/modules-load.d/vmrpc.conf"].data == b"vmrpc\n"
+    for path in ("etc/fstab", "boot/grub/grub.cfg", "boot/grub/find.cfg"):
+        assert _UUID.encode() in files[path].data
+    source = f"usr/src/{module.NAME}-{module.version(module.sources())}"
+    assert {f"{source}/Kbuild", f"{source}/include/vmmnet/vmrpc.h"} <= set(files)
+    # What comes late on a slow machine is waited for.
+    assert b"Device" in files["etc/systemd/system.conf.d/patience.conf"].data
+    plain = overlay.files(wanted(), _UUID)
+    assert not [path for path in plain if "ssh" in path or "autologin" in path or "pass" in path]
+    assert b"deb.debian.org" in plain["etc/apt/sources.list"].data
+
+
+def test_the_disk_begins_with_grub() -> None:
+    boot = bytearray(b"\x90" * disk.SECTOR)
+    struct.pack_into("<Q", boot, 0x5C, 1)
+    core = bytearray(b"\xcc" * 5000)
+    struct.pack_into("<Q", core, disk.SECTOR - 12, 2)
+    sectors = disk.first_sectors(bytes(boot), bytes(core), 4 << 30, b"abcd")
+    assert sectors[:440] == boot[:440] and sectors[disk.SECTOR :] == core
+    assert sectors[440:444] == b"abcd" and sectors[510:512] == b"\x55\xaa"
+    assert sectors[446] == 0x80 and sectors[450] == 0x83
+    assert struct.unpack_from("<II", sectors, 454) == (2048, (4 << 30) // 512 - 2048)
+    with pytest.raises(disk.BadLoader, match="too long"):
+        disk.first_sectors(bytes(boot), bytes(core) + bytes(disk.OFFSET), 4 << 30, b"abcd")
+    with pytest.raises(disk.BadLoader, match="sector 1"):
+        disk.first_sectors(bytes(disk.SECTOR), bytes(core), 4 << 30, b"abcd")
+
+
+def test_words_are_offered() -> None:
+    assert commandline.run("_complete", "guest-im").out == "guest-image\n"
+    offered = commandline.run("_complete", "guest-image", "--kernel", "").out.split()
+    assert offered == ["6.1", "6.12"]
+    assert commandline.run("_complete", "guest-image", "--ssh-key", "").out == ":files\n"

@@ -102,19 +102,6 @@ def _format(disk: Path) -> str:
         return "qcow2" if file.read(4) == b"QFI\xfb" else "raw"
 
 
-def command(disk: Path, modules: Path, device: str, accel: str) -> list[str | Path]:
-    """The words that boot a disk, and the one of modules, with the console on stdin and stdout."""
-    return [
-        qemu.binary(),
-        *qemu.firmware_options(),
-        *("-machine", "q35", "-accel", accel, "-cpu", "max", "-smp", "2", "-m", "2G"),
-        *("-nodefaults", "-no-user-config", "-nographic", "-serial", "mon:stdio"),
-        *("-drive", f"file={disk},format={_format(disk)},if=virtio,snapshot=on"),
-        *("-drive", f"file={modules},format=raw,if=virtio,readonly=on"),
-        *("-device", device, "-device", "virtio-rng-pci"),
-    ]
-
-
 def boot(disk: Path, host: Namespace, device: str, accel: str) -> None:
     """Boot the image with its console on the terminal, until it powers off."""
     with tempfile.TemporaryDirectory(prefix="vmmnet-run-") as scratch:
@@ -126,8 +113,16 @@ def boot(disk: Path, host: Namespace, device: str, accel: str) -> None:
             "Ctrl-a x ends QEMU.\n",
             flush=True,
         )
-        words = command(disk, modules, device, accel)
-        child = process.start(words, netns=host.netns, stdin=None)
+        command: list[str | Path] = [
+            qemu.binary(),
+            *qemu.firmware_options(),
+            *("-machine", "q35", "-accel", accel, "-cpu", "max", "-smp", "2", "-m", "2G"),
+            *("-nodefaults", "-no-user-config", "-nographic", "-serial", "mon:stdio"),
+            *("-drive", f"file={disk},format={_format(disk)},if=virtio,snapshot=on"),
+            *("-drive", f"file={modules},format=raw,if=virtio,readonly=on"),
+            *("-device", device, "-device", "virtio-rng-pci"),
+        ]
+        child = process.start(command, netns=host.netns, stdin=None)
         try:
             child.wait()
         finally:

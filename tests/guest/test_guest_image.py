@@ -1,56 +1,131 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``vmmnet guest-image``: the image is made, boots without a NIC, and is on the network."""
+"""``vmmnet guest-image``: images are made, boot without a NIC, and are on the network."""
 
 from __future__ import annotations
 
+import os
+import pty
 import re
-import subprocess
+import select
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, Self
 
 import pytest
-from vmmnet import own_disk
-from vmmnet.testbed import guest, paths, process, tools, wait
-from vmmnet.testbed.lab import PAGE, VM_ADDRESS, Lab, lab
+from vmmnet import run
+from vmmnet.testbed import commandline, guest, libvirt_session, paths, process, qemu, tools, wait
+from vmmnet.testbed.lab import DNS_ADDRESS, PAGE, VM_ADDRESS, Lab, lab
+from vmmnet.testbed.libvirt_session import Session
 
 pytestmark = pytest.mark.long
 
 #: A whole system boots by emulation, or is made; seconds.
 _WHOLE = 10 * wait.PATIENCE
+_PASSWORD = "correct horse"
+_PYTHON = {"PYTHONPATH": str(paths.ROOT / "control")}
 
 
 class Console:
-    """The serial console of a guest; what it said stays in a log."""
+    """A program on a terminal, which leads to a guest's serial console.  A context manager."""
 
-    def __init__(self, child: subprocess.Popen[bytes], log: Path) -> None:
-        self._child, self._log = child, log
-        self._read = 0
+    def __init__(self, log: str, command: list[str | Path], **where: Any) -> None:
+        folder = guest.log_folder()
+        folder.mkdir(parents=True, exist_ok=True)
+        self._log = (folder / log).open("wb")
+        self._terminal, program = pty.openpty()
+        self._child = process.start(command, stdin=program, stdout=program, stderr=program, **where)
+        os.close(program)
+        self._said = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        process.stop(self._child)
+        os.close(self._terminal)
+        self._log.close()
+
+    def _hear(self, deadline: float, awaited: str) -> bool:
+        """Take what is said next; False when the program has ended."""
+        rest = deadline - time.monotonic()
+        if rest <= 0 or not select.select([self._terminal], [], [], rest)[0]:
+            raise wait.Timeout(f"{awaited} at the console: not in time, see {self._log.name}")
+        try:
+            data = os.read(self._terminal, 65536)
+        except OSError:
+            # Nobody has the other side any more.
+            return False
+        self._log.write(data)
+        self._log.flush()
+        self._said += data.decode(errors="replace").replace("\r", "")
+        return True
 
     def until(self, pattern: str) -> str:
         """Wait for what matches; returns all that was said since the last one."""
-
-        def said() -> str | None:
-            text = self._log.read_text(errors="replace").replace("\r", "")
-            found = re.compile(pattern).search(text, self._read)
-            if not found:
-                assert self._child.poll() is None, f"QEMU ended before {pattern}: {self._log}"
-                return None
-            new, self._read = text[self._read : found.end()], found.end()
-            return new
-
-        new = wait.until(said, f"{pattern} at the console, {self._log}", _WHOLE)
-        assert new is not None
+        deadline = time.monotonic() + _WHOLE
+        while not (found := re.search(pattern, self._said)):
+            assert self._hear(deadline, pattern), f"ended before {pattern}, see {self._log.name}"
+        new, self._said = self._said[: found.end()], self._said[found.end() :]
         return new
 
+    def type(self, line: str) -> None:
+        """Type a line."""
+        os.write(self._terminal, f"{line}\n".encode())
+
     def run(self, command: str) -> str:
-        """Run a command that succeeds; returns what it says."""
-        assert self._child.stdin is not None
-        self._child.stdin.write(f"{command}; printf '\\nended=%d.\\n' $?\n".encode())
-        self._child.stdin.flush()
+        """Run a command that succeeds in the guest's shell; returns what it says."""
+        self.type(f"{command}; printf '\\nended=%d.\\n' $?")
         said = self.until(r"\nended=\d+\.\n")
         assert said.endswith("\nended=0.\n"), said
         return said
+
+    def end(self) -> int:
+        """Wait for the program's end; returns its status."""
+        deadline = time.monotonic() + _WHOLE
+        while self._hear(deadline, "the end"):
+            pass
+        return self._child.wait(wait.PATIENCE)
+
+
+def make(image: Path, *words: str | Path) -> None:
+    """Make an image of the name ``tiny``, with nothing else left in its folder."""
+    before = set(image.parent.iterdir())
+    command = ["vmmnet", "guest-image", "--output", image, "--hostname", "tiny", *words]
+    tools.run([sys.executable, "-m", *command], env=_PYTHON)
+    assert set(image.parent.iterdir()) - before == {image}
+
+
+def check_system(console: Console) -> None:
+    """No unit has failed, and the module is one that DKMS keeps."""
+    console.run(
+        "systemctl is-system-running --wait || systemctl --failed --no-legend --plain; "
+        'test -z "$(systemctl --failed --no-legend)"'
+    )
+    assert ": installed" in console.run("dkms status vmmnet-vmrpc")
+    assert "vmrpc0" in console.run("ls -m /sys/class/net")
+    console.run("! ls -d /sys/class/net/e*")
+
+
+def test_make_run_boots_it(tmp_path: Path) -> None:
+    """By a password at the serial console, to a page of an IPv6-only server; then off."""
+    image, secret = tmp_path / "tiny.raw", tmp_path / "secret"
+    secret.write_text(f"{_PASSWORD}\n")
+    make(image, "--format", "raw", "--kernel", "6.12", "--root-password", secret)
+    assert image.stat().st_mode & 0o077 == 0
+    words: list[str | Path] = [sys.executable, "-m", "vmmnet.run", "--disk", image]
+    with Console("make-run.log", words, env=_PYTHON) as console:
+        console.until("tiny login: ")
+        console.type("root")
+        console.until("Password: ")
+        console.type(_PASSWORD)
+        console.until("root@tiny:~#")
+        assert run.PAGE in console.run(f"curl -4 -sS http://{run.WEB_NAME}/")
+        assert "6.12." in console.run("uname -r")
+        check_system(console)
+        console.type("poweroff")
+        assert console.end() == 0
 
 
 @pytest.fixture(scope="module")
@@ -59,69 +134,78 @@ def world() -> Iterator[Lab]:
         yield built
 
 
-@pytest.fixture(scope="module", params=["6.1"])
-def image(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An image in a folder with the private key of who may log in."""
-    folder = tmp_path_factory.mktemp("image")
-    tools.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / "key"])
-    made = folder / "guest.qcow2"
-    command = ["guest-image", "--output", made, "--kernel", request.param, "--autologin"]
-    command += ["--ssh-key", folder / "key.pub", "--hostname", "tiny"]
-    place = {"PYTHONPATH": str(paths.ROOT / "control")}
-    tools.run([sys.executable, "-m", "vmmnet", *command], env=place)
-    return made
+@pytest.fixture(scope="module")
+def session(world: Lab) -> Iterator[Session]:
+    with libvirt_session.session(world, 1) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
-def console(world: Lab, image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
-    """The image runs as ``make run DISK=`` runs it, and root is at its console."""
-    modules = own_disk.module_disk(tmp_path_factory.mktemp("modules"))
-    folder = guest.log_folder()
-    folder.mkdir(parents=True, exist_ok=True)
-    log = folder / "serial.log"
-    words = own_disk.command(image, modules, world.device(), "tcg,thread=multi")
-    with log.open("wb") as out:
-        child = process.start(
-            words, netns=world.host.netns, stdin=subprocess.PIPE, stdout=out, stderr=out
-        )
-    try:
-        made = Console(child, log)
-        made.until("root@tiny:~#")
-        made.run("stty -echo")
-        yield made
-    finally:
-        process.stop(child)
+def key(session: Session) -> Path:
+    """The private key of who may log in."""
+    path = session.folder / "key"
+    tools.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path])
+    return path
 
 
-def test_nothing_but_the_image_is_left(image: Path) -> None:
-    assert {each.name for each in image.parent.iterdir()} == {"guest.qcow2", "key", "key.pub"}
+@pytest.fixture(scope="module")
+def domain(session: Session, key: Path) -> str:
+    """A domain of libvirt, as the command prints it, with an image; its name."""
+    image = session.folder / "tiny.qcow2"
+    make(image, "--ssh-key", key.with_suffix(".pub"), "--autologin")
+    os.chown(image, libvirt_session.USER.pw_uid, libvirt_session.USER.pw_gid)
+    words = ["--output", str(image), "--hostname", "tiny", "--address6", VM_ADDRESS]
+    text = commandline.run("guest-image", "--print-domain", *words).out
+    # The test bed has a name server, no KVM, and the emulator that was built.
+    emulator = session.build / qemu.binary().relative_to(paths.BUILD)
+    for old, new in {
+        'type="kvm"': 'type="qemu"',
+        "/usr/bin/qemu-system-x86_64-vmmnet": str(emulator),
+        f'address6="{VM_ADDRESS}"': f'address6="{VM_ADDRESS}" dns="{DNS_ADDRESS}"',
+    }.items():
+        assert text.count(old) == 1, text
+        text = text.replace(old, new)
+    file = session.folder / "tiny.xml"
+    file.write_text(text)
+    uri = f"qemu+unix:///session?socket={session.folder}/libvirt/libvirt-sock"
+    answer = commandline.run("libvirt", "define", str(file), "--connect", uri)
+    assert answer.status == 0, answer
+    return "tiny"
 
 
-def test_an_ipv4_program_reaches_an_ipv6_only_server(console: Console) -> None:
-    assert "vmrpc0" in console.run("ls -m /sys/class/net")
-    assert "eth" not in console.run("ls -m /sys/class/net")
-    assert PAGE in console.run("curl -4 -sS http://www.test/")
+def start(session: Session, domain: str, log: str) -> Console:
+    """Start it with its console on a terminal."""
+    words = ["virsh", "-c", "qemu:///session", "start", "--console", domain]
+    return Console(log, session.command(*words), netns=session.world.host.netns)
 
 
-def test_the_system_is_whole(console: Console) -> None:
-    """No unit fails, the module is one that DKMS keeps, and files have a time."""
-    console.run(
-        "systemctl is-system-running --wait || systemctl --failed --no-legend --plain; "
-        'test -z "$(systemctl --failed --no-legend)"'
-    )
-    assert ": installed" in console.run("dkms status vmmnet-vmrpc")
-    assert "192.0.0.1" in console.run(
-        "cat /etc/resolv.conf; test $(stat -c %Y /etc/resolv.conf) -gt 1"
-    )
-    console.run("test ! -e /root/password && test ! -e /root/vmmnet-customize")
+def shut_off(session: Session, domain: str) -> bool:
+    return session.virsh("domstate", domain).strip() == "shut off"
 
 
-def test_root_logs_in_from_outside(console: Console, world: Lab, image: Path) -> None:
-    """By IPv6, at a server that listens to IPv4; the keys of the server are new."""
-    console.run("until systemctl is-active ssh; do read -t 1 _ </dev/zero; done")
-    options = [*("-o", "StrictHostKeyChecking=no"), *("-o", "UserKnownHostsFile=/dev/null")]
-    key = ["-o", "BatchMode=yes", "-i", str(image.with_name("key"))]
-    answer = world.peer.run(
-        ["ssh", *options, *key, f"root@{VM_ADDRESS}", "uname -n"], timeout=_WHOLE
-    )
-    assert answer.stdout == "tiny\n"
+def test_libvirt_runs_it(session: Session, domain: str, key: Path, world: Lab) -> None:
+    """Out by IPv4, in by IPv6, off and on again; what was written is there."""
+    with start(session, domain, "libvirt-first.log") as console:
+        console.until("root@tiny:~#")
+        assert PAGE in console.run("curl -4 -sS http://www.test/")
+        check_system(console)
+        assert "nameserver 192.0.0.1" in console.run("cat /etc/resolv.conf")
+        console.run("test ! -e /root/password && test ! -e /root/vmmnet-customize")
+        # Its own, made when it booted first.
+        console.run("test -s /etc/ssh/ssh_host_ed25519_key")
+        options = [*("-o", "StrictHostKeyChecking=no"), *("-o", "UserKnownHostsFile=/dev/null")]
+        login = ["-o", "BatchMode=yes", "-i", str(key), f"root@{VM_ADDRESS}"]
+        command = ["ssh", *options, *login, "uname -n | tee kept"]
+        assert world.peer.run(command, timeout=_WHOLE).stdout == "tiny\n"
+        console.type("poweroff")
+        console.end()
+        wait.until(lambda: shut_off(session, domain), "the domain's end")
+    with start(session, domain, "libvirt-second.log") as console:
+        console.until("root@tiny:~#")
+        assert "\ntiny\n" in console.run("cat kept")
+        console.run("! dmesg | grep -E 'EXT4-fs.*recovery'")
+        assert PAGE in console.run("curl -4 -sS http://www.test/")
+        check_system(console)
+        session.virsh("shutdown", domain)
+        console.end()
+        wait.until(lambda: shut_off(session, domain), "the domain's end", _WHOLE)

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import argparse
-import ipaddress
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 from vmmnet.hostvlan import options
 from vmmnet.hostvlan.options import Parser, Refused, Status, UsageError, typed
+from vmmnet.libvirt import values
 
 from . import domain, make, recipe
 from .recipe import Recipe
@@ -88,7 +89,10 @@ def execute(given: argparse.Namespace) -> int:
 
 
 def _address6(text: str) -> str:
-    return str(ipaddress.IPv6Address(text))
+    try:
+        return str(values.address6(text))
+    except ValueError as error:
+        raise ValueError(f"'{text}' {error}") from None
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -100,7 +104,7 @@ def _run(given: argparse.Namespace) -> int:
         return Status.DONE
     if given.address6:
         raise UsageError("--address6 is the VM's, not the image's: it goes with --print-domain")
-    if given.output.exists():
+    if os.path.lexists(given.output):
         raise Refused(f"--output {given.output}: exists already; remove it, or give another name")
     if not given.output.parent.is_dir():
         raise Refused(f"--output {given.output}: there is no folder {given.output.parent}")

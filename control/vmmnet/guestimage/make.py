@@ -8,11 +8,16 @@ the image has its name when it is whole.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import errno
 import os
+import shutil
 import signal
 import tempfile
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 
 from vmmnet.hostvlan import output
 from vmmnet.hostvlan.options import Refused
@@ -36,10 +41,13 @@ _ADVICE = {
     "Download Debian 12": _NETWORK,
     "Install kernel and packages": "see that Debian 12 has each --package, and that the"
     " mirror is reached",
-    _TREE: "give a larger --size, or see that the disk has room",
-    _IMAGE: "see that the disk has room",
+    _TREE: "give a larger --size",
 }
-_ELSE = "see that the disk has room; what was said may tell more"
+_ELSE = "what was said may tell more"
+# By the user, the system, the terminal.
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+#: Bytes that the files on the way to an image take, and it itself.
+ROOM = 4 << 30
 
 
 class Progress:
@@ -67,15 +75,38 @@ def make(wanted: Recipe, image: Path) -> None:
         raise Refused("needs root, whose files most of the image are: run it by sudo")
     for name in ("mmdebstrap", "mke2fs", *(["qemu-img"] if wanted.format != "raw" else [])):
         programs.find(name)
-    _terminate_as_interrupted()
     progress = Progress()
+    with _explained(image, progress), _folder(image) as folder:
+        _make(wanted, image, folder, progress)
+
+
+@contextlib.contextmanager
+def _folder(image: Path) -> Iterator[Path]:
+    """A folder beside the image. Raises Refused."""
+    free = shutil.disk_usage(image.parent).free
+    if free < ROOM:
+        raise Refused(
+            f"--output {image}: {free / (1 << 30):.1f} GiB are free there, and it takes"
+            f" {ROOM >> 30} meanwhile: make room, or give another place"
+        )
+    for number in _SIGNALS:
+        signal.signal(number, _end_once)
     try:
-        with tempfile.TemporaryDirectory(dir=image.parent, prefix=f".{image.name}-") as name:
-            _make(wanted, image, Path(name), progress)
+        made = tempfile.TemporaryDirectory(dir=image.parent, prefix=f".{image.name}-")
+    except OSError as error:
+        raise Refused(f"--output {image}: {error.strerror}: give another place") from None
+    with made as name:
+        yield Path(name)
+
+
+@contextlib.contextmanager
+def _explained(image: Path, progress: Progress) -> Iterator[None]:
+    """Refuse with what has failed, and what to do."""
+    try:
+        yield
     except programs.Failed as error:
         said = "".join(f"\n    {line}" for line in error.last)
-        advice = _ADVICE.get(progress.step, _ELSE)
-        raise Refused(f"'{progress.step}': {error}{said}\n{advice}") from None
+        raise Refused(f"'{progress.step}': {error}{said}\n{_advice(progress.step, said)}") from None
     except module.NoSources as error:
         raise Refused(str(error)) from None
     except disk.BadLoader as error:
@@ -83,13 +114,22 @@ def make(wanted: Recipe, image: Path) -> None:
     except FileExistsError:
         raise Refused(f"--output {image}: there is such a file by now") from None
     except OSError as error:
-        raise Refused(f"'{progress.step}': {error}") from None
+        advice = _advice(progress.step, str(error))
+        raise Refused(f"'{progress.step}': {error}\n{advice}") from None
 
 
-def _terminate_as_interrupted() -> None:
-    """Let what is made go also when the system or the terminal ends the command."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
+def _advice(step: str, said: str) -> str:
+    """What to do when a step has failed and this was said."""
+    if os.strerror(errno.ENOSPC) in said:
+        return f"make room, or give another place: it takes {ROOM >> 30} GiB meanwhile"
+    return _ADVICE.get(step, _ELSE)
+
+
+def _end_once(number: int, frame: FrameType | None) -> None:
+    """End by the first signal; another one would keep what was made from being removed."""
+    for each in _SIGNALS:
+        signal.signal(each, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 def _make(wanted: Recipe, image: Path, folder: Path, progress: Progress) -> None:
@@ -112,6 +152,9 @@ def _make(wanted: Recipe, image: Path, folder: Path, progress: Progress) -> None
         product = folder / "disk.image"
         convert = ["qemu-img", "convert", "-f", "raw", "-O", wanted.format]
         programs.run([*convert, str(raw), str(product)], progress.hear, folder)
+    if wanted.password is not None:
+        # Whoever reads the image could guess at it.
+        product.chmod(0o600)
     # Unlike a rename it takes nobody's place.
     os.link(product, image)
 

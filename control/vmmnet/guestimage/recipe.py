@@ -76,7 +76,7 @@ def package(text: str) -> str:
 
 def mirror(text: str) -> str:
     """A URL of Debian's archive, without a slash at its end. Raises ValueError."""
-    if not re.fullmatch(r"(https?://[^/\s]+|file:/)(/\S*)?", text):
+    if not re.fullmatch(r"https?://[^/\s]+(/\S*)?", text):
         raise ValueError(f"'{text}' is no mirror: a URL like {MIRROR}")
     return text.rstrip("/")
 

@@ -45,6 +45,8 @@ PACKAGES: Mapping[str, str] = {
     "ovs-vsctl": "openvswitch-switch",
     "ovs-vswitchd": "openvswitch-switch",
     "ping": "iputils-ping",
+    "ssh": "openssh-client",
+    "ssh-keygen": "openssh-client",
     "strace": "strace",
     "sysctl": "procps",
     "tcpdump": "tcpdump",

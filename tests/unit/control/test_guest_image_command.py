@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import struct
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from vmmnet.guestimage import disk, mirror, module, overlay, programs, recipe
+from vmmnet.guestimage import disk, make, mirror, module, overlay, programs, recipe
 from vmmnet.guestimage.recipe import Recipe
 from vmmnet.testbed import commandline, paths, wait
 
@@ -39,7 +40,9 @@ def ask(*words: str | Path) -> commandline.Answer:
         (("--hostname", "a_b"), "argument --hostname: 'a_b' is no host's name"),
         (("--package", "vim", "$(x)"), "argument --package: '$(x)' is no name of a Debian package"),
         (("--mirror", "debian"), "argument --mirror: 'debian' is no mirror: a URL like http"),
-        (("--address6", "192.0.2.1"), "argument --address6: "),
+        (("--mirror", "file:/debian"), "argument --mirror: 'file:/debian' is no mirror: a URL"),
+        (("--address6", "192.0.2.1"), "argument --address6: '192.0.2.1' is no IPv6 address: write"),
+        (("--address6", "fe80::1"), "argument --address6: 'fe80::1' is no address that a VM can"),
         (("--address6", "2001:db8::1"), "--address6 is the VM's, not the image's"),
         (("--print-domain", "--json"), "--print-domain prints XML: leave --json out"),
     ],
@@ -90,9 +93,22 @@ def failing(folder: Path, script: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(paths.ROOT / "control"), "PATH": path}
 
 
-def test_a_step_that_fails(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("reason", "advice"),
+    [
+        (
+            "no route",
+            "see that the mirror is reached and has Debian 12, or name another one by --mirror",
+        ),
+        (
+            "write (28: No space left on device)",
+            "make room, or give another place: it takes 4 GiB meanwhile",
+        ),
+    ],
+)
+def test_a_step_that_fails(tmp_path: Path, reason: str, advice: str) -> None:
     """It is named, with what was said last and what to do, and nothing is left."""
-    script = "echo 'I: running apt-get update...'; echo 'E: no route' >&2; exit 25"
+    script = f"echo 'I: running apt-get update...'; echo 'E: {reason}' >&2; exit 25"
     place = failing(tmp_path, script)
     command = [sys.executable, "-m", "vmmnet", "guest-image", "--format", "raw", "--output", "g"]
     ended = subprocess.run(command, env=place, cwd=tmp_path, text=True, capture_output=True)
@@ -101,8 +117,8 @@ def test_a_step_that_fails(tmp_path: Path) -> None:
         "Read the lists of packages …",
         "vmmnet guest-image: 'Read the lists of packages': mmdebstrap ended with 25",
         "    I: running apt-get update...",
-        "    E: no route",
-        "see that the mirror is reached and has Debian 12, or name another one by --mirror",
+        f"    E: {reason}",
+        advice,
     ]
     assert [each.name for each in tmp_path.iterdir()] == ["bin"]
 
@@ -119,6 +135,8 @@ def test_ended_from_outside(tmp_path: Path) -> None:
     ) as child:
         assert child.stderr is not None
         assert child.stderr.readline() == "Unpack it …\n"
+        # Twice: whoever is impatient leaves nothing either.
+        child.send_signal(signal.SIGINT)
         child.terminate()
         try:
             assert child.wait(wait.PATIENCE) == 130
@@ -133,6 +151,28 @@ def test_a_program_that_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     monkeypatch.setattr(programs, "_PLACES", ())
     answer = ask("--output", tmp_path / "x", "--json")
     assert answer.status == 1 and '"needs mmdebstrap: apt install mmdebstrap"' in answer.out
+
+
+def test_a_place_without_room(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It is told before anything is fetched."""
+    monkeypatch.setattr(make, "ROOM", 1 << 60)
+    for program in ("mmdebstrap", "qemu-img"):
+        (tmp_path / program).touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    answer = ask("--output", tmp_path / "x")
+    assert answer.status == 1 and f"--output {tmp_path}/x: " in answer.err
+    assert "make room, or give another place" in answer.err
+    assert not list(tmp_path.glob("*x*"))
+
+
+def test_what_mmdebstrap_is_told() -> None:
+    wanted_ = wanted(packages=("vim-tiny",))
+    words = recipe.bootstrap(wanted_, ["deb http://m/debian bookworm main"], Path("/o"), Path("/t"))
+    assert words[-3:] == ["bookworm", "/t", "deb http://m/debian bookworm main"]
+    (included,) = (word for word in words if word.startswith("--include="))
+    assert "vim-tiny" in included.removeprefix("--include=").split(",")
+    hooks = [word for word in words if word.startswith("--customize-hook=")]
+    assert hooks[0].endswith("upload /o /overlay.tar") and "vmmnet-customize" in hooks[-1]
 
 
 def test_packages_and_mirrors() -> None:

@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``vmmnet guest-image``: images are made, boot without a NIC, and are on the network."""
+"""``vmmnet guest-image``: images are made, boot without a NIC, and are on the network.
+
+The first one is made and started as newcomers do it; what they see is in
+build/guest-image.md.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pty
 import re
 import select
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -15,7 +21,17 @@ from typing import Any, Self
 
 import pytest
 from vmmnet import run
-from vmmnet.testbed import commandline, guest, libvirt_session, paths, process, qemu, tools, wait
+from vmmnet.testbed import (
+    commandline,
+    conditions,
+    guest,
+    libvirt_session,
+    paths,
+    process,
+    qemu,
+    tools,
+    wait,
+)
 from vmmnet.testbed.lab import DNS_ADDRESS, PAGE, VM_ADDRESS, Lab, lab
 from vmmnet.testbed.libvirt_session import Session
 
@@ -24,6 +40,9 @@ pytestmark = pytest.mark.long
 #: A whole system boots by emulation, or is made; seconds.
 _WHOLE = 10 * wait.PATIENCE
 _PASSWORD = "correct horse"
+_PROMPT = r"root@[a-z]+:~# "
+#: What a terminal is told beside text.
+_CONTROL = re.compile(r"\r|\x1b[\[\]][?0-9;]*[a-zA-Z]")
 _PYTHON = {"PYTHONPATH": str(paths.ROOT / "control")}
 
 
@@ -59,7 +78,7 @@ class Console:
             return False
         self._log.write(data)
         self._log.flush()
-        self._said += data.decode(errors="replace").replace("\r", "")
+        self._said = _CONTROL.sub("", self._said + data.decode(errors="replace"))
         return True
 
     def until(self, pattern: str) -> str:
@@ -89,12 +108,17 @@ class Console:
         return self._child.wait(wait.PATIENCE)
 
 
-def make(image: Path, *words: str | Path) -> None:
-    """Make an image of the name ``tiny``, with nothing else left in its folder."""
-    before = set(image.parent.iterdir())
-    command = ["vmmnet", "guest-image", "--output", image, "--hostname", "tiny", *words]
-    tools.run([sys.executable, "-m", *command], env=_PYTHON)
-    assert set(image.parent.iterdir()) - before == {image}
+def make(folder: Path, *words: str | Path) -> str:
+    """Make an image in a folder, with nothing else left there; returns what is said."""
+    before = set(folder.iterdir())
+    command = [sys.executable, "-m", "vmmnet", "guest-image", *map(str, words)]
+    ended = subprocess.run(
+        command, cwd=folder, env={**os.environ, **_PYTHON}, capture_output=True, text=True
+    )
+    assert ended.returncode == 0, ended.stderr
+    (made,) = set(folder.iterdir()) - before
+    assert ended.stdout.startswith(f"{made}: made, ")
+    return f"{ended.stderr}{ended.stdout}".replace(f"{folder}/", "")
 
 
 def check_system(console: Console) -> None:
@@ -109,23 +133,32 @@ def check_system(console: Console) -> None:
 
 
 def test_make_run_boots_it(tmp_path: Path) -> None:
-    """By a password at the serial console, to a page of an IPv6-only server; then off."""
-    image, secret = tmp_path / "tiny.raw", tmp_path / "secret"
-    secret.write_text(f"{_PASSWORD}\n")
-    make(image, "--format", "raw", "--kernel", "6.12", "--root-password", secret)
-    assert image.stat().st_mode & 0o077 == 0
-    words: list[str | Path] = [sys.executable, "-m", "vmmnet.run", "--disk", image]
-    with Console("make-run.log", words, env=_PYTHON) as console:
-        console.until("tiny login: ")
-        console.type("root")
-        console.until("Password: ")
-        console.type(_PASSWORD)
-        console.until("root@tiny:~#")
-        assert run.PAGE in console.run(f"curl -4 -sS http://{run.WEB_NAME}/")
-        assert "6.12." in console.run("uname -r")
+    """Without any option: root is at the console, and a page of an IPv6-only server is there."""
+    began = time.monotonic()
+    shown = ["# vmmnet guest-image", *make(tmp_path).splitlines()]
+    took = f"{time.monotonic() - began:.0f} s to make the image"
+    shown.append("# make run DISK=guest.qcow2\n…")
+    words: list[str | Path] = [sys.executable, "-m", "vmmnet.run", "--disk", "guest.qcow2"]
+    with Console("make-run.log", words, env=_PYTHON, cwd=tmp_path) as console:
+        began = time.monotonic()
+        shown += console.until(_PROMPT).splitlines()[-12:]
+        took += f", {time.monotonic() - began:.0f} s from 'make run' to the prompt"
+        for command in (
+            "ip -brief address",
+            f"getent ahostsv4 {run.WEB_NAME}",
+            f"curl -4 -sS http://{run.WEB_NAME}/",
+        ):
+            console.type(command)
+            said = console.until(_PROMPT)
+            shown[-1] += said.partition("\n")[0]
+            shown += said.splitlines()[1:]
+        assert run.PAGE in said
         check_system(console)
         console.type("poweroff")
         assert console.end() == 0
+    text = "\n".join(f"    {line}".rstrip() for each in shown for line in each.splitlines())
+    page = f"{conditions.machine()}; by emulation (TCG); {took}\n\n{text}\n"
+    (paths.BUILD / "guest-image.md").write_text(page)
 
 
 @pytest.fixture(scope="module")
@@ -151,10 +184,16 @@ def key(session: Session) -> Path:
 @pytest.fixture(scope="module")
 def domain(session: Session, key: Path) -> str:
     """A domain of libvirt, as the command prints it, with an image; its name."""
-    image = session.folder / "tiny.qcow2"
-    make(image, "--ssh-key", key.with_suffix(".pub"), "--autologin")
+    folder, secret = session.folder / "images", session.folder / "secret"
+    folder.mkdir()
+    image = folder / "tiny.raw"
+    secret.write_text(f"{_PASSWORD}\n")
+    login = ["--root-password", str(secret), "--ssh-key", f"{key}.pub"]
+    kind = ["--hostname", "tiny", "--format", "raw", "--kernel", "6.12"]
+    make(folder, "--output", image, *kind, *login)
+    assert image.stat().st_mode & 0o077 == 0
     os.chown(image, libvirt_session.USER.pw_uid, libvirt_session.USER.pw_gid)
-    words = ["--output", str(image), "--hostname", "tiny", "--address6", VM_ADDRESS]
+    words = ["--output", str(image), *kind[:4], "--address6", VM_ADDRESS]
     text = commandline.run("guest-image", "--print-domain", *words).out
     # The test bed has a name server, no KVM, and the emulator that was built.
     emulator = session.build / qemu.binary().relative_to(paths.BUILD)
@@ -173,10 +212,17 @@ def domain(session: Session, key: Path) -> str:
     return "tiny"
 
 
-def start(session: Session, domain: str, log: str) -> Console:
-    """Start it with its console on a terminal."""
+@contextlib.contextmanager
+def started(session: Session, domain: str, log: str) -> Iterator[Console]:
+    """Start it with its console on a terminal, and log in there."""
     words = ["virsh", "-c", "qemu:///session", "start", "--console", domain]
-    return Console(log, session.command(*words), netns=session.world.host.netns)
+    with Console(log, session.command(*words), netns=session.world.host.netns) as console:
+        console.until("tiny login: ")
+        console.type("root")
+        console.until("Password: ")
+        console.type(_PASSWORD)
+        console.until(_PROMPT)
+        yield console
 
 
 def shut_off(session: Session, domain: str) -> bool:
@@ -185,9 +231,9 @@ def shut_off(session: Session, domain: str) -> bool:
 
 def test_libvirt_runs_it(session: Session, domain: str, key: Path, world: Lab) -> None:
     """Out by IPv4, in by IPv6, off and on again; what was written is there."""
-    with start(session, domain, "libvirt-first.log") as console:
-        console.until("root@tiny:~#")
+    with started(session, domain, "libvirt-first.log") as console:
         assert PAGE in console.run("curl -4 -sS http://www.test/")
+        assert "6.12." in console.run("uname -r")
         check_system(console)
         assert "nameserver 192.0.0.1" in console.run("cat /etc/resolv.conf")
         console.run("test ! -e /root/password && test ! -e /root/vmmnet-customize")
@@ -200,8 +246,7 @@ def test_libvirt_runs_it(session: Session, domain: str, key: Path, world: Lab) -
         console.type("poweroff")
         console.end()
         wait.until(lambda: shut_off(session, domain), "the domain's end")
-    with start(session, domain, "libvirt-second.log") as console:
-        console.until("root@tiny:~#")
+    with started(session, domain, "libvirt-second.log") as console:
         assert "\ntiny\n" in console.run("cat kept")
         console.run("! dmesg | grep -E 'EXT4-fs.*recovery'")
         assert PAGE in console.run("curl -4 -sS http://www.test/")

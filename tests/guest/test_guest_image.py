@@ -141,9 +141,11 @@ def test_make_run_boots_it(tmp_path: Path) -> None:
     words: list[str | Path] = [sys.executable, "-m", "vmmnet.run", "--disk", "guest.qcow2"]
     with Console("make-run.log", words, env=_PYTHON, cwd=tmp_path) as console:
         began = time.monotonic()
-        shown += console.until(_PROMPT).splitlines()[-12:]
+        login = [line for line in console.until(_PROMPT).splitlines() if "login: " in line]
+        shown += [*login, "…", "root@guest:~# "]
         took += f", {time.monotonic() - began:.0f} s from 'make run' to the prompt"
         for command in (
+            "df -h --output=size,used,avail /",
             "ip -brief address",
             f"getent ahostsv4 {run.WEB_NAME}",
             f"curl -4 -sS http://{run.WEB_NAME}/",
@@ -152,6 +154,7 @@ def test_make_run_boots_it(tmp_path: Path) -> None:
             said = console.until(_PROMPT)
             shown[-1] += said.partition("\n")[0]
             shown += said.splitlines()[1:]
+        shown[-1] += "poweroff"
         assert run.PAGE in said
         check_system(console)
         console.type("poweroff")

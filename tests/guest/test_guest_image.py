@@ -62,8 +62,9 @@ class Console:
         return self
 
     def __exit__(self, *_: object) -> None:
-        process.stop(self._child)
+        # virsh ends by this, and not by a signal.
         os.close(self._terminal)
+        process.stop(self._child)
         self._log.close()
 
     def _hear(self, deadline: float, awaited: str) -> bool:
@@ -234,6 +235,7 @@ def shut_off(session: Session, domain: str) -> bool:
 
 def test_libvirt_runs_it(session: Session, domain: str, key: Path, world: Lab) -> None:
     """Out by IPv4, in by IPv6, off and on again; what was written is there."""
+    world.host.sysctl({"net.ipv4.ip_unprivileged_port_start": 22})
     with started(session, domain, "libvirt-first.log") as console:
         assert PAGE in console.run("curl -4 -sS http://www.test/")
         assert "6.12." in console.run("uname -r")

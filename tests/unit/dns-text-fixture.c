@@ -39,7 +39,7 @@ const DnsMasterOps dns_text_ops = {
 
 DnsTextHeard dns_text_heard(void)
 {
-    return (DnsTextHeard) { g_string_new(NULL), g_string_new(NULL) };
+    return (DnsTextHeard) { g_string_new(NULL), g_string_new(NULL), 0 };
 }
 
 void dns_text_forget(DnsTextHeard *heard)

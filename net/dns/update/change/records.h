@@ -13,12 +13,11 @@
 
 /* All in one piece of memory, which does not change; free() frees it. */
 typedef struct DnsNode {
-    DnsName name;
     size_t count;
     ZoneRecord record[];
 } DnsNode;
 
-/** dns_node_read: the records of an image's node; NULL and errno ENOMEM, EIO. */
+/** dns_node_read: an image's node; NULL, and errno ENOMEM or EIO. */
 DnsNode *dns_node_read(const ZoneNode *node);
 
 /**
@@ -26,8 +25,7 @@ DnsNode *dns_node_read(const ZoneNode *node);
  *
  * Returns: NULL without memory.
  */
-DnsNode *dns_node_new(const DnsName *name, const ZoneRecord *records,
-                      size_t count);
+DnsNode *dns_node_new(const ZoneRecord *records, size_t count);
 
 /** dns_record_compare: the order above; TTLs do not count. */
 int dns_record_compare(const ZoneRecord *a, const ZoneRecord *b);

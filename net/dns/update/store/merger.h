@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The thread in the background that merges images, for all stores
+ * Threads in the background that merge images, for all stores
  *
- * Jobs run one after the other.  Their results are handed out in the control
- * thread.
+ * One is for what takes long.  Jobs of a thread run one after the other. Their
+ * results are handed out in the control thread.
  */
 #ifndef NET_DNS_UPDATE_STORE_MERGER_H
 #define NET_DNS_UPDATE_STORE_MERGER_H
 
+#include <stdbool.h>
+
 typedef struct DnsMerger DnsMerger;
 
 typedef struct DnsMergeJob {
+    bool is_long;                           /* has a thread of its own */
     void (*run)(struct DnsMergeJob *job);   /* in the background */
     void (*done)(struct DnsMergeJob *job);  /* in the control thread */
     struct DnsMergeJob *next;
 } DnsMergeJob;
 
-/** dns_merger_new: starts the thread; NULL, and errno. */
+/** dns_merger_new: starts the threads; NULL, and errno. */
 DnsMerger *dns_merger_new(void);
 
 /** dns_merger_free: there must be no job. */

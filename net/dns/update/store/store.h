@@ -11,6 +11,7 @@
 #define NET_DNS_UPDATE_STORE_STORE_H
 
 #include "net/dns/update/change/edit.h"
+#include "net/dns/update/store/journal.h"
 #include "net/dns/update/store/merger.h"
 #include "net/dns/zone/find.h"
 
@@ -35,10 +36,13 @@ typedef struct DnsStoreOptions {
     const char *image;          /* path; the journal is beside it: + ".jnl" */
     uint64_t history_max;       /* octets of changes kept for IXFR; 0: 64 MiB */
     DnsMerger *merger;          /* outlives the store */
+    /* For tests; 0: 512 nodes, and 1 MiB or an eighth of the image */
+    size_t seal_nodes;
+    uint64_t rebase_len;
 } DnsStoreOptions;
 
 typedef struct DnsStoreError {
-    char text[256];             /* names the file and says what would be right */
+    char text[256];             /* names the file, says what would be right */
 } DnsStoreError;
 
 typedef struct DnsStoreStats {
@@ -77,6 +81,24 @@ void dns_store_close(DnsStore *store);
 /** dns_store_view: what is published */
 const ZoneView *dns_store_view(const DnsStore *store);
 
+/**
+ * dns_store_pin: keep the published view for longer, as a transfer does
+ *
+ * Returns: NULL without memory. dns_store_unpin() in the control thread.
+ */
+typedef struct DnsVersion DnsVersion;
+DnsVersion *dns_store_pin(DnsStore *store);
+void dns_store_unpin(DnsVersion *version);
+const ZoneView *dns_version_view(const DnsVersion *version);
+
+/**
+ * dns_store_history: the changes from a serial to what is published
+ *
+ * Returns: 0; -ENOENT if the journal does not go back to it.
+ */
+int dns_store_history(DnsStore *store, uint32_t serial,
+                      JournalReader *reader);
+
 /** dns_store_serial: the zone's with all edits, also those not committed. */
 uint32_t dns_store_serial(const DnsStore *store);
 
@@ -110,6 +132,9 @@ int dns_store_end(DnsStore *store, bool keep);
  * are undone, all of them, and the requests get SERVFAIL.
  */
 int dns_store_commit(DnsStore *store);
+
+/** dns_store_abandon: drop all edits that are not committed. */
+void dns_store_abandon(DnsStore *store);
 
 /**
  * dns_store_replace: another image, as from AXFR

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Images from what is changed */
+#ifndef NET_DNS_UPDATE_CHANGE_DELTA_H
+#define NET_DNS_UPDATE_CHANGE_DELTA_H
+
+#include "net/dns/update/change/edit-internal.h"
+#include "net/dns/zone/write.h"
+
+/**
+ * dns_delta_write: the overlay as a delta over the edit's view
+ *
+ * No edit is open.
+ *
+ * Returns: 0 and the length of the image, or an error of zone_writer_...()
+ */
+int dns_delta_write(DnsEdit *edit, const ZoneAbout *about, ZoneOut *out,
+                    uint64_t *len);
+
+/** dns_delta_read: the overlay, which is empty, from such an image. */
+int dns_delta_read(Overlay *overlay, ZoneImage *image);
+
+/**
+ * dns_view_write: all layers of a view as one image
+ *
+ * With about->is_delta the names that are gone stay in it as such.
+ */
+int dns_view_write(const ZoneView *view, const ZoneAbout *about, ZoneOut *out,
+                   uint64_t *len);
+
+#endif /* NET_DNS_UPDATE_CHANGE_DELTA_H */

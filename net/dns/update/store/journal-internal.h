@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Shared by the files of the journal */
+#ifndef NET_DNS_UPDATE_STORE_JOURNAL_INTERNAL_H
+#define NET_DNS_UPDATE_STORE_JOURNAL_INTERNAL_H
+
+#include "net/dns/update/store/journal.h"
+
+#define JOURNAL_INDEX_EVERY 64  /* changes */
+
+/* Where a change is, and the position before it */
+typedef struct JournalPlace {
+    uint64_t before;
+    uint64_t offset;
+} JournalPlace;
+
+typedef struct JournalFile {
+    int fd;                     /* -1: there is none */
+    uint64_t len;               /* all of it is durable */
+    uint64_t changes;
+    uint64_t begin;             /* position before its first change */
+    size_t places;
+    size_t room;
+    JournalPlace *place;        /* every JOURNAL_INDEX_EVERY-th change */
+} JournalFile;
+
+enum {
+    JOURNAL_OLD,
+    JOURNAL_NOW,
+    JOURNAL_FILES,
+};
+
+struct Journal {
+    JournalAbout about;
+    char *path[JOURNAL_FILES];
+    char *path_new;             /* of a file that is being made */
+    char *folder;
+    JournalFile file[JOURNAL_FILES];
+    uint64_t position;          /* of the last change */
+    uint64_t base;              /* position of the image */
+    bool is_unknown;            /* what is on disk */
+};
+
+/* Count a change that is in the file at @offset. */
+int journal_index(JournalFile *file, uint64_t before, uint64_t offset);
+
+/* No changes, no file */
+void journal_forget(JournalFile *file);
+
+/*
+ * Read both files as they are at the start.  Sets file[], position and base.
+ * Returns 0, or -1 and @error.
+ */
+int journal_scan(Journal *journal, JournalReplay *replay, void *opaque,
+                 char error[JOURNAL_ERROR_MAX]);
+
+#endif /* NET_DNS_UPDATE_STORE_JOURNAL_INTERNAL_H */

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The journal of a zone: read at the start
+ *
+ * Each file is gone through twice: for the place behind its last whole record
+ * and the base that the image is, then for the changes.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "net/dns/update/store/journal-internal.h"
+
+typedef struct Scan {
+    Journal *journal;
+    char *error;
+    const uint8_t *map[JOURNAL_FILES];
+    size_t map_len[JOURNAL_FILES];
+    bool has_base;              /* one that is the image */
+    bool has_chain;             /* there was a change already */
+} Scan;
+
+static int fail(Scan *s, unsigned file, const char *what)
+{
+    snprintf(s->error, JOURNAL_ERROR_MAX, "%.150s: %s",
+             s->journal->path[file], what);
+    return -1;
+}
+
+static int fail_at(Scan *s, unsigned file, uint64_t offset, const char *what)
+{
+    char text[96];
+
+    snprintf(text, sizeof(text), "at octet %llu: %s",
+             (unsigned long long)offset, what);
+    return fail(s, file, text);
+}
+
+/* --- files ---------------------------------------------------------------- */
+
+/* Returns: 0 also if there is no such file. */
+static int map_file(Scan *s, unsigned i)
+{
+    JournalFile *file = &s->journal->file[i];
+    struct stat st;
+    void *map;
+
+    file->fd = open(s->journal->path[i], O_RDWR | O_CLOEXEC);
+    if (file->fd < 0) {
+        return errno == ENOENT ? 0 : fail(s, i, strerror(errno));
+    }
+    if (fstat(file->fd, &st)) {
+        return fail(s, i, strerror(errno));
+    }
+    if (st.st_size < JOURNAL_HEADER) {
+        return fail(s, i, "the file ends within its header");
+    }
+    map = mmap(NULL, st.st_size, PROT_READ, MAP_SHARED, file->fd, 0);
+    if (map == MAP_FAILED) {
+        return fail(s, i, strerror(errno));
+    }
+    s->map[i] = map;
+    s->map_len[i] = st.st_size;
+    if (!journal_header_is(map, &s->journal->about.origin,
+                           s->journal->about.rrclass)) {
+        return fail(s, i, "this is no journal of the zone");
+    }
+    return 0;
+}
+
+/* Does a whole record behind @offset say that this place was durable? */
+static bool was_durable(const Scan *s, unsigned i, uint64_t offset)
+{
+    const uint8_t *map = s->map[i];
+    JournalRecord record;
+
+    for (uint64_t at = offset; s->map_len[i] - at >= JOURNAL_R_OCTETS;
+         at += JOURNAL_ALIGN) {
+        if (zone_get32(map + at) == JOURNAL_MARK &&
+            !journal_record_read(map + at, s->map_len[i] - at, &record) &&
+            record.durable > offset) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int end_at(Scan *s, unsigned i, uint64_t offset)
+{
+    JournalFile *file = &s->journal->file[i];
+
+    file->len = offset;
+    if (offset == s->map_len[i]) {
+        return 0;
+    }
+    if (i == JOURNAL_OLD || was_durable(s, i, offset)) {
+        return fail_at(s, i, offset, "the journal is damaged: changes that "
+                       "were acknowledged are lost");
+    }
+    if (ftruncate(file->fd, offset) || fdatasync(file->fd)) {
+        return fail(s, i, strerror(errno));
+    }
+    return 0;
+}
+
+/* The base that the image is, and the end */
+static int scan_records(Scan *s, unsigned i)
+{
+    Journal *j = s->journal;
+    uint64_t at = JOURNAL_HEADER;
+    JournalRecord record;
+
+    if (!s->map[i]) {
+        return 0;
+    }
+    while (!journal_record_read(s->map[i] + at, s->map_len[i] - at, &record)) {
+        if (record.kind == JOURNAL_BASE &&
+            record.identity == j->about.identity) {
+            s->has_base = true;
+            j->base = record.position;
+        }
+        at += record.len;
+    }
+    return end_at(s, i, at);
+}
+
+/* --- changes -------------------------------------------------------------- */
+
+/* History that does not lead to where we are is of no use. */
+static void forget_history(Journal *j)
+{
+    for (unsigned i = 0; i < JOURNAL_FILES; i++) {
+        j->file[i].changes = j->file[i].places = 0;
+    }
+}
+
+static int take_change(Scan *s, unsigned i, uint64_t at,
+                       const JournalRecord *record, JournalReplay *replay,
+                       void *opaque)
+{
+    Journal *j = s->journal;
+    uint64_t before = record->position -
+                      (uint32_t)(record->changes.to - record->changes.from);
+    bool is_lacking = (int64_t)(record->position - j->base) > 0;
+
+    if (s->has_chain && before != j->position) {
+        if (is_lacking) {
+            return fail_at(s, i, at, "a change is missing before this one");
+        }
+        forget_history(j);
+    }
+    if (is_lacking && (!s->has_chain || before != j->position) &&
+        before != j->base) {
+        return fail_at(s, i, at, "the change does not follow the image");
+    }
+    s->has_chain = true;
+    if (journal_index(&j->file[i], before, at)) {
+        return fail(s, i, "there is no memory");
+    }
+    j->position = record->position;
+    if (is_lacking && replay(opaque, record)) {
+        return fail_at(s, i, at, "the change does not fit the zone");
+    }
+    return 0;
+}
+
+static int scan_changes(Scan *s, unsigned i, JournalReplay *replay,
+                        void *opaque)
+{
+    JournalFile *file = &s->journal->file[i];
+    uint64_t at = JOURNAL_HEADER;
+    JournalRecord record;
+    int ret = 0;
+
+    file->begin = s->journal->position;
+    for (; !ret && at < file->len; at += record.len) {
+        journal_record_head(s->map[i] + at, &record);
+        record.changes.octets = s->map[i] + at + JOURNAL_R_OCTETS;
+        if (record.kind == JOURNAL_CHANGE) {
+            ret = take_change(s, i, at, &record, replay, opaque);
+        }
+    }
+    return ret;
+}
+
+static int scan_all(Scan *s, JournalReplay *replay, void *opaque)
+{
+    Journal *j = s->journal;
+    int ret = 0;
+
+    for (unsigned i = 0; i < JOURNAL_FILES && !ret; i++) {
+        ret = map_file(s, i);
+        ret = ret ? ret : scan_records(s, i);
+    }
+    if (ret) {
+        return ret;
+    }
+    if (!s->has_base && (s->map[JOURNAL_OLD] || s->map[JOURNAL_NOW])) {
+        return fail(s, s->map[JOURNAL_NOW] ? JOURNAL_NOW : JOURNAL_OLD,
+                    "this is the journal of another image; remove it if its "
+                    "changes are no longer wanted");
+    }
+    if ((uint32_t)j->base != j->about.serial) {
+        return fail(s, JOURNAL_NOW, "the image does not have the serial that "
+                    "the journal says");
+    }
+    j->position = j->base;
+    for (unsigned i = 0; i < JOURNAL_FILES && !ret; i++) {
+        ret = scan_changes(s, i, replay, opaque);
+    }
+    /* Changes end where the image does, if it has them all. */
+    if (!ret && (int64_t)(j->position - j->base) < 0) {
+        forget_history(j);
+        j->position = j->base;
+    }
+    return ret;
+}
+
+int journal_scan(Journal *j, JournalReplay *replay, void *opaque,
+                 char error[JOURNAL_ERROR_MAX])
+{
+    Scan s = { .journal = j, .error = error };
+    int ret;
+
+    j->base = j->about.serial;
+    ret = scan_all(&s, replay, opaque);
+    for (unsigned i = 0; i < JOURNAL_FILES; i++) {
+        if (s.map[i]) {
+            munmap((void *)s.map[i], s.map_len[i]);
+        }
+    }
+    return ret;
+}

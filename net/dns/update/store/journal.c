@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The journal of a zone: written */
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "net/dns/update/store/journal-internal.h"
+
+#define HISTORY_MAX     (UINT64_C(64) << 20)
+
+/* --- files ---------------------------------------------------------------- */
+
+static int write_all(int fd, const uint8_t *data, size_t len, uint64_t at)
+{
+    while (len) {
+        ssize_t n = pwrite(fd, data, len, at);
+
+        if (n < 0 && errno != EINTR) {
+            return -errno;
+        }
+        n = n < 0 ? 0 : n;
+        data += n;
+        len -= n;
+        at += n;
+    }
+    return 0;
+}
+
+static int sync_folder(const Journal *j)
+{
+    int fd = open(j->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int ret = fd < 0 || fsync(fd) ? -errno : 0;
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    return ret;
+}
+
+void journal_forget(JournalFile *file)
+{
+    if (file->fd >= 0) {
+        close(file->fd);
+    }
+    free(file->place);
+    *file = (JournalFile) { .fd = -1 };
+}
+
+int journal_index(JournalFile *file, uint64_t before, uint64_t offset)
+{
+    if (!file->changes) {
+        file->begin = before;
+    }
+    if (file->changes++ % JOURNAL_INDEX_EVERY) {
+        return 0;
+    }
+    if (file->places == file->room) {
+        size_t room = file->room ? 2 * file->room : 64;
+        JournalPlace *more = realloc(file->place, room * sizeof(*more));
+
+        if (!more) {
+            return -ENOMEM;
+        }
+        file->place = more;
+        file->room = room;
+    }
+    file->place[file->places++] = (JournalPlace) { before, offset };
+    return 0;
+}
+
+/* A whole file with a header and a base, under its final name */
+static int make_file(Journal *j, uint64_t identity, uint64_t position,
+                     JournalFile *file)
+{
+    uint8_t begin[JOURNAL_HEADER + JOURNAL_R_OCTETS];
+    int ret;
+
+    *file = (JournalFile) {
+        .fd = open(j->path_new, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644),
+        .len = sizeof(begin),
+        .begin = j->position,
+    };
+    if (file->fd < 0) {
+        return -errno;
+    }
+    journal_header_put(begin, &j->about.origin, j->about.rrclass);
+    journal_record_base(begin + JOURNAL_HEADER, identity, position);
+    journal_record_seal(begin + JOURNAL_HEADER, 0);
+    ret = write_all(file->fd, begin, sizeof(begin), 0);
+    ret = ret || !fsync(file->fd) ? ret : -errno;
+    ret = ret || !rename(j->path_new, j->path[JOURNAL_NOW]) ? ret : -errno;
+    ret = ret ? ret : sync_folder(j);
+    if (ret) {
+        journal_forget(file);
+    }
+    return ret;
+}
+
+/* --- records -------------------------------------------------------------- */
+
+/*
+ * After a failure nobody knows what is on disk: a write that failed may be
+ * there in part, and one that was not synced may still be written.
+ */
+static int append(Journal *j, const uint8_t *data, size_t len)
+{
+    JournalFile *file = &j->file[JOURNAL_NOW];
+    int ret = write_all(file->fd, data, len, file->len);
+
+    if (ret && !ftruncate(file->fd, file->len) && !fdatasync(file->fd)) {
+        return ret;
+    }
+    ret = ret || !fdatasync(file->fd) ? ret : -errno;
+    j->is_unknown = ret;
+    return ret;
+}
+
+static int have_file(Journal *j)
+{
+    if (j->is_unknown) {
+        return -EROFS;
+    }
+    return j->file[JOURNAL_NOW].fd >= 0 ? 0
+           : make_file(j, j->about.identity, j->base, &j->file[JOURNAL_NOW]);
+}
+
+int journal_append(Journal *j, uint8_t *records, size_t len)
+{
+    JournalFile *file = &j->file[JOURNAL_NOW];
+    JournalRecord record;
+    int ret = have_file(j);
+
+    for (size_t at = 0; !ret && at < len; at += record.len) {
+        journal_record_seal(records + at, file->len);
+        journal_record_head(records + at, &record);
+    }
+    ret = ret ? ret : append(j, records, len);
+    for (size_t at = 0; !ret && at < len; at += record.len) {
+        journal_record_head(records + at, &record);
+        ret = journal_index(file, j->position, file->len + at);
+        j->position = record.position;
+    }
+    file->len += ret ? 0 : len;
+    j->is_unknown |= ret == -ENOMEM;
+    return ret;
+}
+
+int journal_base(Journal *j, uint64_t identity, uint64_t position)
+{
+    uint8_t record[JOURNAL_R_OCTETS];
+    int ret = have_file(j);
+
+    if (ret) {
+        return ret;
+    }
+    journal_record_base(record, identity, position);
+    journal_record_seal(record, j->file[JOURNAL_NOW].len);
+    ret = append(j, record, sizeof(record));
+    j->file[JOURNAL_NOW].len += ret ? 0 : sizeof(record);
+    return ret;
+}
+
+void journal_based(Journal *j, uint64_t identity, uint64_t position)
+{
+    j->about.identity = identity;
+    j->base = position;
+}
+
+int journal_rotate(Journal *j)
+{
+    JournalFile *now = &j->file[JOURNAL_NOW];
+    int ret;
+
+    if (now->fd < 0 || now->len < j->about.history_max / 2 ||
+        (int64_t)(j->base - now->begin) < 0) {
+        return 0;
+    }
+    if (rename(j->path[JOURNAL_NOW], j->path[JOURNAL_OLD])) {
+        return -errno;
+    }
+    journal_forget(&j->file[JOURNAL_OLD]);
+    j->file[JOURNAL_OLD] = *now;
+    *now = (JournalFile) { .fd = -1 };
+    ret = sync_folder(j);
+    return ret ? ret : have_file(j);
+}
+
+int journal_restart(Journal *j, uint64_t identity, uint64_t position)
+{
+    JournalFile file;
+    int ret;
+
+    j->position = j->base = position;
+    j->about.identity = identity;
+    ret = make_file(j, identity, position, &file);
+    if (ret) {
+        j->is_unknown = true;
+        return ret;
+    }
+    for (unsigned i = 0; i < JOURNAL_FILES; i++) {
+        journal_forget(&j->file[i]);
+    }
+    j->file[JOURNAL_NOW] = file;
+    return unlink(j->path[JOURNAL_OLD]) && errno != ENOENT ? -errno : 0;
+}
+
+/* --- life ----------------------------------------------------------------- */
+
+uint64_t journal_position(const Journal *j)
+{
+    return j->position;
+}
+
+uint64_t journal_base_position(const Journal *j)
+{
+    return j->base;
+}
+
+uint64_t journal_len(const Journal *j)
+{
+    return j->file[JOURNAL_OLD].len + j->file[JOURNAL_NOW].len;
+}
+
+static bool make_paths(Journal *j)
+{
+    char *copy = strdup(j->about.image);
+
+    j->folder = copy ? strdup(dirname(copy)) : NULL;
+    free(copy);
+    return j->folder &&
+           asprintf(&j->path[JOURNAL_NOW], "%s.jnl", j->about.image) > 0 &&
+           asprintf(&j->path[JOURNAL_OLD], "%s.jnl.old", j->about.image) > 0 &&
+           asprintf(&j->path_new, "%s.jnl.new", j->about.image) > 0;
+}
+
+Journal *journal_open(const JournalAbout *about, JournalReplay *replay,
+                      void *opaque, char error[JOURNAL_ERROR_MAX])
+{
+    Journal *j = calloc(1, sizeof(*j));
+
+    if (!j) {
+        snprintf(error, JOURNAL_ERROR_MAX, "there is no memory");
+        return NULL;
+    }
+    j->about = *about;
+    j->about.history_max = about->history_max ? about->history_max
+                                              : HISTORY_MAX;
+    j->file[JOURNAL_OLD].fd = j->file[JOURNAL_NOW].fd = -1;
+    if (!make_paths(j)) {
+        snprintf(error, JOURNAL_ERROR_MAX, "there is no memory");
+    } else if (!journal_scan(j, replay, opaque, error)) {
+        j->about.image = NULL;
+        return j;
+    }
+    journal_close(j);
+    return NULL;
+}
+
+void journal_close(Journal *j)
+{
+    if (j) {
+        for (unsigned i = 0; i < JOURNAL_FILES; i++) {
+            journal_forget(&j->file[i]);
+            free(j->path[i]);
+        }
+        free(j->path_new);
+        free(j->folder);
+        free(j);
+    }
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Records of a journal, in memory */
+#ifndef NET_DNS_UPDATE_STORE_RECORD_H
+#define NET_DNS_UPDATE_STORE_RECORD_H
+
+#include "net/dns/update/change/changes.h"
+#include "net/dns/update/store/journal-format.h"
+
+typedef struct JournalRecord {
+    uint32_t kind;              /* JOURNAL_CHANGE or _BASE */
+    uint32_t len;               /* octets in the file */
+    uint64_t position;
+    uint64_t durable;
+    uint64_t identity;          /* of a base */
+    uint32_t serial;            /* of a base */
+    DnsChanges changes;         /* of a change; the octets are in the file */
+} JournalRecord;
+
+/**
+ * journal_record_read: the record that @len octets begin with
+ *
+ * Returns: 0; -ENODATA if there is no whole one.
+ */
+int journal_record_read(const uint8_t *at, size_t len, JournalRecord *record);
+
+/**
+ * journal_record_head: the fixed part alone, its checksum not looked at
+ *
+ * Returns: false if it is none.
+ */
+bool journal_record_head(const uint8_t at[JOURNAL_R_OCTETS],
+                         JournalRecord *record);
+
+/**
+ * journal_record_begin, journal_record_end: append a change
+ *
+ * The change set's octets are appended between the two; record->changes is
+ * looked at by _end().  The checksum is journal_record_seal()'s.
+ *
+ * Returns: 0, -ENOMEM, or -EFBIG.
+ */
+int journal_record_begin(DnsBuffer *to);
+int journal_record_end(DnsBuffer *to, size_t begin,
+                       const JournalRecord *record);
+
+/** journal_record_seal: set what is durable, and the checksum. */
+void journal_record_seal(uint8_t *at, uint64_t durable);
+
+/** journal_record_base: a base, not sealed yet */
+void journal_record_base(uint8_t at[JOURNAL_R_OCTETS], uint64_t identity,
+                         uint64_t position);
+
+/** journal_header_put, journal_header_is: the file's header */
+void journal_header_put(uint8_t at[JOURNAL_HEADER], const DnsName *origin,
+                        uint16_t rrclass);
+bool journal_header_is(const uint8_t at[JOURNAL_HEADER], const DnsName *origin,
+                       uint16_t rrclass);
+
+#endif /* NET_DNS_UPDATE_STORE_RECORD_H */

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Shared by the files of the store */
+#ifndef NET_DNS_UPDATE_STORE_STORE_INTERNAL_H
+#define NET_DNS_UPDATE_STORE_STORE_INTERNAL_H
+
+#include "net/dns/update/change/delta.h"
+#include "net/dns/update/store/layer.h"
+#include "net/dns/update/store/store.h"
+
+/* A published view, which the store, readers and transfers have */
+struct DnsVersion {
+    unsigned refs;
+    ZoneView view;
+    DnsLayer *layer[ZONE_LAYERS_MAX];
+};
+
+/* A merge in the background */
+typedef struct StoreMerge {
+    DnsMergeJob job;
+    DnsStore *store;
+    bool is_running;
+    bool is_rebase;
+    unsigned count;
+    DnsLayer *in[ZONE_LAYERS_MAX];
+    ZoneAbout about;
+    DnsLayer *out;
+    int error;
+} StoreMerge;
+
+struct DnsStore {
+    const DnsStoreOps *ops;
+    void *opaque;
+    DnsMerger *merger;
+    char *path;
+    char *path_new;             /* of an image that is being made */
+    DnsName origin;
+    uint16_t rrclass;
+    size_t seal_nodes;
+    uint64_t rebase_len;
+    uint64_t rebase_factor;     /* doubles when one has failed */
+    bool is_broken;             /* the overlay is not what it should be */
+    Journal *journal;
+    /* What is committed, the youngest first.  layer[0] is the overlay's... */
+    unsigned layers;
+    DnsLayer *layer[ZONE_LAYERS_MAX];
+    bool has_top;               /* ...if this is set */
+    DnsVersion *current;
+    ZoneView below;             /* below the overlay */
+    Overlay *overlay;
+    DnsEdit *edit;
+    DnsBuffer pending;          /* change records for the journal */
+    uint64_t position;          /* with all edits */
+    ZoneOut scratch;
+    StoreMerge merge;
+    StoreMerge rebase;
+    DnsStoreStats stats;
+};
+
+/* What is in layer[] becomes the view of edits, and with _publish readers'. */
+void store_refresh(DnsStore *store);
+int store_publish(DnsStore *store);
+
+/* Replace @count layers, from that one on, by another, which is taken over. */
+void store_splice(DnsStore *store, const DnsLayer *first, unsigned count,
+                  DnsLayer *by);
+
+/* The overlay as an image; NULL without memory, or errno. */
+DnsLayer *store_make_top(DnsStore *store);
+
+/* That image stays, and the overlay begins anew, where there is room. */
+void store_seal(DnsStore *store);
+
+/* Begin a merge if there is something to merge. */
+void store_consider_merges(DnsStore *store);
+
+uint64_t store_random(void);
+void store_log(DnsStore *store, const char *what, int error);
+
+/* Give the image its name: the journal knows of it first.  0 or -errno. */
+int store_name_image(DnsStore *store, const char *path, uint64_t identity,
+                     uint64_t position);
+
+#endif /* NET_DNS_UPDATE_STORE_STORE_INTERNAL_H */

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Journals that are torn, damaged, of others, and long: what comes of them */
+#include <errno.h>
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dns-store-fixture.h"
+#include "net/packet/crc32c.h"
+
+#define CHANGES 20
+
+/* The n-th change adds this. */
+static ZoneLine line_of(unsigned n)
+{
+    static char owner[2][32];
+    static unsigned turn;
+    char *text = owner[++turn % 2];
+
+    g_snprintf(text, sizeof(owner[0]), "h%u.example", n);
+    return (ZoneLine) { text, DNS_TYPE_A, "192.0.2.1" };
+}
+
+static void add_changes(StoreBed *bed, unsigned from, unsigned to)
+{
+    for (unsigned n = from; n < to; n++) {
+        ZoneLine line = line_of(n);
+
+        g_assert_cmpint(store_bed_add(bed, &line), ==, 0);
+        g_assert_cmpint(dns_store_commit(bed->store), ==, 0);
+    }
+}
+
+static void assert_changes(const StoreBed *bed, unsigned count)
+{
+    for (unsigned n = 0; n < CHANGES; n++) {
+        ZoneLine line = line_of(n);
+
+        g_assert_cmpint(store_bed_has(bed, &line), ==, n < count);
+    }
+    g_assert_cmpuint(dns_store_serial(bed->store), ==, 1 + count);
+}
+
+static char *journal_of(const StoreBed *bed)
+{
+    return g_strdup_printf("%s.jnl", bed->image);
+}
+
+/* A zone with changes in its journal, which is not open */
+static void make(StoreBed *bed, gchar **octets, gsize *len)
+{
+    g_autofree char *path = NULL;
+
+    store_bed_make(bed, "example", NULL, 0);
+    store_bed_close(bed);
+    bed->rebase_len = 1 << 30;
+    store_bed_open(bed);
+    add_changes(bed, 0, CHANGES);
+    store_bed_close(bed);
+    path = journal_of(bed);
+    g_assert_true(g_file_get_contents(path, octets, len, NULL));
+}
+
+static void put(const StoreBed *bed, const char *octets, size_t len)
+{
+    g_autofree char *path = journal_of(bed);
+
+    g_assert_true(g_file_set_contents(path, octets, len, NULL));
+}
+
+static void test_replay(void)
+{
+    g_autofree char *octets = NULL;
+    DnsStoreStats stats;
+    StoreBed bed;
+    gsize len;
+
+    make(&bed, &octets, &len);
+    store_bed_open(&bed);
+    assert_changes(&bed, CHANGES);
+    dns_store_stats(bed.store, &stats);
+    g_assert_cmpuint(stats.replayed, ==, CHANGES);
+    store_bed_free(&bed);
+}
+
+/* Wherever the file ends, the zone is that of the last whole change. */
+static void test_torn(void)
+{
+    g_autofree char *octets = NULL;
+    uint32_t last = CHANGES;
+    StoreBed bed;
+    gsize len;
+
+    make(&bed, &octets, &len);
+    for (gsize end = len; end >= 512 + 48; end -= 56) {
+        uint32_t count;
+
+        put(&bed, octets, end);
+        store_bed_open(&bed);
+        count = dns_store_serial(bed.store) - 1;
+        assert_changes(&bed, count);
+        g_assert_cmpuint(count + 1, >=, last);
+        g_assert_cmpuint(count, <=, last);
+        last = count;
+        /* It goes on from there. */
+        add_changes(&bed, count, MIN(count + 1, CHANGES));
+        assert_changes(&bed, MIN(count + 1, CHANGES));
+        store_bed_close(&bed);
+    }
+    g_assert_cmpuint(last, <=, 1);
+    store_bed_free(&bed);
+}
+
+/* A flipped octet in the middle is not taken for the end. */
+static void test_damaged(void)
+{
+    g_autofree char *octets = NULL;
+    StoreBed bed;
+    gsize len;
+
+    make(&bed, &octets, &len);
+    for (gsize at = 512 + 48; at < len / 2; at += 61) {
+        g_autofree char *error = NULL;
+
+        octets[at] ^= 1;
+        put(&bed, octets, len);
+        error = store_bed_try(&bed);
+        g_assert_nonnull(error);
+        g_assert_nonnull(strstr(error, "zone.vzi.jnl: at octet "));
+        g_assert_nonnull(strstr(error, "acknowledged are lost"));
+        octets[at] ^= 1;
+    }
+    store_bed_free(&bed);
+}
+
+static void test_of_others(void)
+{
+    static const ZoneLine other = { "x.example", DNS_TYPE_A, "192.0.2.1" };
+    g_autofree char *octets = NULL, *error = NULL, *path = NULL;
+    StoreBed bed, compiled;
+    gsize len;
+
+    make(&bed, &octets, &len);
+    octets[24 + 1] ^= 1;        /* the origin */
+    put(&bed, octets, len);
+    error = store_bed_try(&bed);
+    g_assert_nonnull(strstr(error, "this is no journal of the zone"));
+    octets[24 + 1] ^= 1;
+    put(&bed, octets, len);
+    g_free(error);
+
+    /* The image is compiled anew. */
+    store_bed_make(&compiled, "example", &other, 1);
+    g_assert_cmpint(dns_store_commit(compiled.store), ==, 0);
+    store_bed_close(&compiled);
+    g_free(octets);
+    g_assert_true(g_file_get_contents(compiled.image, &octets, &len, NULL));
+    octets[24] ^= 1;            /* the identity, under the checksum */
+    zone_put32((uint8_t *)octets + 12, 0);
+    zone_put32((uint8_t *)octets + 12, packet_crc32c(0, octets, ZONE_PAGE));
+    g_assert_true(g_file_set_contents(bed.image, octets, len, NULL));
+    error = store_bed_try(&bed);
+    g_assert_nonnull(error);
+    g_assert_nonnull(strstr(error, "of another image; remove it"));
+    path = journal_of(&bed);
+    g_assert_cmpint(g_unlink(path), ==, 0);
+    store_bed_open(&bed);
+    g_assert_true(store_bed_has(&bed, &other));
+    store_bed_free(&bed);
+    store_bed_free(&compiled);
+}
+
+/* --- history -------------------------------------------------------------- */
+
+static void assert_history(StoreBed *bed, uint32_t from)
+{
+    DnsBuffer buffer = { 0 };
+    uint32_t serial = from;
+    JournalReader reader;
+    JournalRecord record;
+    int ret;
+
+    g_assert_cmpint(dns_store_history(bed->store, from, &reader), ==, 0);
+    while ((ret = journal_read_next(&reader, &buffer, &record)) > 0) {
+        DnsChangeCursor cursor;
+
+        g_assert_cmpuint(record.changes.from, ==, serial);
+        serial = record.changes.to;
+        dns_changes_first(&record.changes, &cursor);
+        while ((ret = dns_changes_next(&cursor)) > 0) {
+            continue;
+        }
+        g_assert_cmpint(ret, ==, 0);
+    }
+    g_assert_cmpint(ret, ==, 0);
+    g_assert_cmpuint(serial, ==, dns_store_serial(bed->store));
+    journal_reader_close(&reader);
+    dns_buffer_free(&buffer);
+}
+
+static void test_history(void)
+{
+    g_autofree char *octets = NULL;
+    JournalReader reader;
+    StoreBed bed;
+    gsize len;
+
+    make(&bed, &octets, &len);
+    store_bed_open(&bed);
+    for (uint32_t from = 1; from < 1 + CHANGES; from++) {
+        assert_history(&bed, from);
+    }
+    g_assert_cmpint(dns_store_history(bed.store, 0, &reader), ==, -ENOENT);
+    g_assert_cmpint(dns_store_history(bed.store, 1000, &reader), ==, -ENOENT);
+    store_bed_free(&bed);
+}
+
+/* New images and a short history: both files come and go. */
+static void test_rotation(void)
+{
+    JournalReader reader;
+    DnsStoreStats stats;
+    unsigned goes_back = 0;
+    StoreBed bed;
+
+    store_bed_make(&bed, "example", NULL, 0);
+    store_bed_close(&bed);
+    bed.history_max = 16384;
+    bed.seal_nodes = 4;
+    store_bed_open(&bed);
+    for (unsigned n = 0; n < 200; n++) {
+        add_changes(&bed, n, n + 1);
+        if (n % 10 == 9) {
+            dns_merger_wait(bed.merger);
+        }
+    }
+    dns_store_stats(bed.store, &stats);
+    g_assert_cmpuint(stats.rebases, >, 5);
+    g_assert_cmpuint(stats.journal_len, <, 3 * bed.history_max);
+    for (uint32_t from = 200; from > 0; from--) {
+        if (dns_store_history(bed.store, from, &reader)) {
+            break;
+        }
+        journal_reader_close(&reader);
+        assert_history(&bed, from);
+        goes_back++;
+    }
+    g_assert_cmpuint(goes_back, >, 20);
+    g_assert_cmpuint(goes_back, <, 200);
+    store_bed_close(&bed);
+    store_bed_open(&bed);
+    assert_history(&bed, 200 - goes_back + 1);
+    store_bed_free(&bed);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/dns-journal/replay", test_replay);
+    g_test_add_func("/dns-journal/torn", test_torn);
+    g_test_add_func("/dns-journal/damaged", test_damaged);
+    g_test_add_func("/dns-journal/of-others", test_of_others);
+    g_test_add_func("/dns-journal/history", test_history);
+    g_test_add_func("/dns-journal/rotation", test_rotation);
+    return g_test_run();
+}

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dns-store-fixture.h"
+#include "net/packet/octets.h"
 
 static void publish(void *opaque, const ZoneView *view)
 {
@@ -120,6 +121,18 @@ ZoneRecord store_record(const ZoneLine *line, uint8_t rdata[DNS_NAME_MAX])
         rdata[0] = strlen(line->rdata);
         memcpy(rdata + 1, line->rdata, rdata[0]);
         record.rdlength = 1 + rdata[0];
+        break;
+    case DNS_TYPE_SOA:
+        name = zone_name("ns.example");
+        memcpy(rdata, name.wire, name.len);
+        record.rdlength = name.len;
+        name = zone_name("root.example");
+        memcpy(rdata + record.rdlength, name.wire, name.len);
+        record.rdlength += name.len;
+        memset(rdata + record.rdlength, 0, 20);
+        packet_put32(rdata + record.rdlength,
+                     g_ascii_strtoull(line->rdata, NULL, 10));
+        record.rdlength += 20;
         break;
     default:
         name = zone_name(line->rdata);

@@ -12,7 +12,7 @@ typedef struct DnsUpdateRule {
     DnsName key;                /* of TSIG; the root: anybody, unsigned, too */
     DnsName below;              /* this name and those below it */
     bool only_self;             /* only the name that the key has */
-    unsigned types;             /* 0: all but SOA, NS and DNSSEC's at the apex */
+    unsigned types;             /* 0: all but SOA and NS at the apex */
     uint16_t type[DNS_POLICY_TYPES_MAX];
 } DnsUpdateRule;
 
@@ -21,9 +21,12 @@ typedef struct DnsUpdatePolicy {
     size_t count;
 } DnsUpdatePolicy;
 
-/** dns_policy_allows: may the key, or nobody (NULL), change that RRset? */
+/**
+ * dns_policy_allows: may the key, or nobody (NULL), change that RRset?
+ * @is_apex: the name is the zone's origin
+ */
 bool dns_policy_allows(const DnsUpdatePolicy *policy, const TsigKey *key,
-                       const DnsName *name, uint16_t type);
+                       const DnsName *name, bool is_apex, uint16_t type);
 
 /**
  * dns_policy_allows_any: has the key any right here?

@@ -253,48 +253,11 @@ int dns_edit_set(DnsEdit *edit, const DnsName *name, DnsNode *node)
                    : edit_raise_ancestors(edit, name);
 }
 
-/* Copies of a node's records but one, and one more; NULL without memory */
-static ZoneRecord *copy_records(const DnsNode *node, const ZoneRecord *without,
-                                const ZoneRecord *with, size_t *count)
-{
-    size_t have = node ? node->count : 0;
-    ZoneRecord *copy = malloc((have + 1) * sizeof(*copy));
-
-    *count = 0;
-    for (size_t i = 0; copy && i < have; i++) {
-        if (&node->record[i] != without) {
-            copy[*count] = node->record[i];
-            if (with && dns_record_covers(&copy[*count]) ==
-                        dns_record_covers(with)) {
-                copy[*count].ttl = with->ttl;
-            }
-            ++*count;
-        }
-    }
-    if (copy && with) {
-        copy[(*count)++] = *with;
-    }
-    return copy;
-}
-
-static const ZoneRecord *find(const DnsNode *node, const ZoneRecord *record)
-{
-    for (size_t i = 0; node && i < node->count; i++) {
-        if (!dns_record_compare(&node->record[i], record)) {
-            return &node->record[i];
-        }
-    }
-    return NULL;
-}
-
 static int rebuild(DnsEdit *edit, const DnsName *name, const DnsNode *node,
                    const ZoneRecord *without, const ZoneRecord *with)
 {
-    size_t count;
-    ZoneRecord *records = copy_records(node, without, with, &count);
-    DnsNode *made = records ? dns_node_new(records, count) : NULL;
+    DnsNode *made = dns_node_change(node, without, with);
 
-    free(records);
     return made ? dns_edit_set(edit, name, made) : -ENOMEM;
 }
 
@@ -306,7 +269,7 @@ int dns_edit_add(DnsEdit *edit, const DnsName *name, const ZoneRecord *record)
     if (!node && errno) {
         return -errno;
     }
-    twin = find(node, record);
+    twin = dns_node_has(node, record);
     if (twin && twin->ttl == record->ttl) {
         return -EEXIST;
     }
@@ -317,7 +280,7 @@ int dns_edit_remove(DnsEdit *edit, const DnsName *name,
                     const ZoneRecord *record)
 {
     const DnsNode *node = dns_edit_node(edit, name);
-    const ZoneRecord *twin = find(node, record);
+    const ZoneRecord *twin = dns_node_has(node, record);
 
     if (!node && errno) {
         return -errno;

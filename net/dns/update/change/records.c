@@ -42,6 +42,12 @@ const ZoneRecord *dns_node_find(const DnsNode *node, uint16_t type,
     return first;
 }
 
+/* A node that becomes full */
+typedef struct Filling {
+    DnsNode *node;
+    uint8_t *to;                /* where the next RDATA goes */
+} Filling;
+
 /* --- made from records ---------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
@@ -91,6 +97,76 @@ DnsNode *dns_node_new(const ZoneRecord *records, size_t count)
     qsort(node->record, count, sizeof(*node->record), compare);
     node->count = drop_twins(node->record, count);
     return node;
+}
+
+/* The first record that is not before this one */
+static size_t place_of(const DnsNode *node, const ZoneRecord *record)
+{
+    size_t low = 0, high = node ? node->count : 0;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (dns_record_compare(&node->record[middle], record) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+const ZoneRecord *dns_node_has(const DnsNode *node, const ZoneRecord *record)
+{
+    size_t at = place_of(node, record);
+
+    return node && at < node->count &&
+           !dns_record_compare(&node->record[at], record) ? &node->record[at]
+                                                          : NULL;
+}
+
+static void put_record(Filling *f, const ZoneRecord *record)
+{
+    ZoneRecord *to = &f->node->record[f->node->count++];
+
+    *to = *record;
+    to->rdata = f->to;
+    if (record->rdlength) {
+        memcpy(f->to, record->rdata, record->rdlength);
+    }
+    f->to += record->rdlength;
+}
+
+DnsNode *dns_node_change(const DnsNode *node, const ZoneRecord *without,
+                         const ZoneRecord *with)
+{
+    size_t have = node ? node->count : 0, octets = with ? with->rdlength : 0;
+    size_t place = with ? place_of(node, with) : have + 1;
+    Filling f;
+
+    for (size_t i = 0; i < have; i++) {
+        octets += node->record[i].rdlength;
+    }
+    f.node = alloc_node(have + 1, octets);
+    if (!f.node) {
+        return NULL;
+    }
+    f.node->count = 0;
+    f.to = (uint8_t *)&f.node->record[have + 1];
+    for (size_t i = 0; i <= have; i++) {
+        if (i == place) {
+            put_record(&f, with);
+        }
+        if (i == have || &node->record[i] == without) {
+            continue;
+        }
+        put_record(&f, &node->record[i]);
+        if (with && node->record[i].type == with->type &&
+            dns_record_covers(&node->record[i]) == dns_record_covers(with)) {
+            f.node->record[f.node->count - 1].ttl = with->ttl;
+        }
+    }
+    return f.node;
 }
 
 /* --- read from an image --------------------------------------------------- */
@@ -150,11 +226,6 @@ static int unpack(const ZoneNode *node, const ZoneRrset *rrset, uint32_t at,
     memcpy(to + out, rrset->at + at + in, rdlength - in);
     return out + rdlength - in;
 }
-
-typedef struct Filling {
-    DnsNode *node;
-    uint8_t *to;
-} Filling;
 
 /* Records lie one behind the other, as they leave. */
 static bool take_records(Filling *f, const ZoneNode *node,

@@ -27,6 +27,20 @@ DnsNode *dns_node_read(const ZoneNode *node);
  */
 DnsNode *dns_node_new(const ZoneRecord *records, size_t count);
 
+/**
+ * dns_node_change: a node without one of its records, with another one
+ * @node: NULL: none; @without and @with may be NULL, too
+ *
+ * The RRset of @with takes its TTL.
+ *
+ * Returns: NULL without memory.
+ */
+DnsNode *dns_node_change(const DnsNode *node, const ZoneRecord *without,
+                         const ZoneRecord *with);
+
+/** dns_node_has: the node's record that is the same, whatever its TTL */
+const ZoneRecord *dns_node_has(const DnsNode *node, const ZoneRecord *record);
+
 /** dns_record_compare: the order above; TTLs do not count. */
 int dns_record_compare(const ZoneRecord *a, const ZoneRecord *b);
 

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One UPDATE request on its way through RFC 2136 section 3 */
+#ifndef NET_DNS_UPDATE_REQUEST_H
+#define NET_DNS_UPDATE_REQUEST_H
+
+#include "net/dns/update/change/rdata.h"
+#include "net/dns/update/update.h"
+
+typedef struct UpdateRequest {
+    const uint8_t *msg;
+    size_t len;
+    DnsQuestion zone;
+    DnsEdit *edit;
+    const char *why;            /* it is refused; constant */
+    uint8_t rdata[UINT16_MAX];  /* of the record at hand */
+} UpdateRequest;
+
+/**
+ * update_refuse: say why
+ *
+ * Returns: @rcode
+ */
+static inline uint16_t update_refuse(UpdateRequest *r, uint16_t rcode,
+                                     const char *why)
+{
+    r->why = why;
+    return rcode;
+}
+
+/**
+ * update_take: the RDATA of a record of the message, with the zone's class
+ *
+ * Returns: false if it is none of its type.
+ */
+bool update_take(UpdateRequest *r, const DnsRr *rr, ZoneRecord *record);
+
+/** update_is_apex: is the name the zone's origin? */
+static inline bool update_is_apex(const UpdateRequest *r, const DnsName *name)
+{
+    return dns_name_equal(name, &r->zone.name);
+}
+
+/** update_check_prerequisites: section 3.2; an RCODE */
+uint16_t update_check_prerequisites(UpdateRequest *r);
+
+/**
+ * update_node: the records of a name; NULL if there are none
+ * @rcode: SERVFAIL if it cannot be read, otherwise it stays
+ */
+const DnsNode *update_node(UpdateRequest *r, const DnsName *name,
+                           uint16_t *rcode);
+
+#endif /* NET_DNS_UPDATE_REQUEST_H */

@@ -34,7 +34,7 @@ typedef struct DnsSecondary {
     uint32_t expire;
     uint32_t failures;          /* in a row */
     uint64_t fresh;             /* when the zone was last known to be current */
-    uint64_t next;
+    uint64_t next;              /* when to ask; it may expire before */
 } DnsSecondary;
 
 /** dns_secondary_init: @soa of the zone on disk, or NULL; @age in seconds. */
@@ -43,12 +43,15 @@ void dns_secondary_init(DnsSecondary *secondary, const DnsSoa *soa,
 
 /**
  * dns_secondary_tick: what to do now
+ *
+ * After EXPIRE and ASK call it again at once.
+ */
+DnsSecondaryDo dns_secondary_tick(DnsSecondary *secondary, uint64_t now);
+
+/**
+ * dns_secondary_current: the transfer ended well; @soa is the zone's now
  * @jitter: any random number; spreads secondaries within a tenth
  */
-DnsSecondaryDo dns_secondary_tick(DnsSecondary *secondary, uint64_t now,
-                                  uint32_t jitter);
-
-/** dns_secondary_current: the transfer ended well; @soa is the zone's now. */
 void dns_secondary_current(DnsSecondary *secondary, const DnsSoa *soa,
                            uint64_t now, uint32_t jitter);
 

@@ -55,7 +55,7 @@ DnsXfrState dns_xfr_in_message(DnsXfrIn *in, uint8_t *msg, size_t len,
 /** dns_xfr_in_why: a sentence, after FAILED and AGAIN */
 const char *dns_xfr_in_why(const DnsXfrIn *in);
 
-/** dns_xfr_in_free: an image that is not whole is deleted. */
+/** dns_xfr_in_free: an image that is whole stays. */
 void dns_xfr_in_free(DnsXfrIn *in);
 
 #endif /* NET_DNS_UPDATE_XFR_XFR_IN_H */

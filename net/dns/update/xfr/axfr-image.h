@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A zone image from the records of AXFR, which come in any order */
+#ifndef NET_DNS_UPDATE_XFR_AXFR_IMAGE_H
+#define NET_DNS_UPDATE_XFR_AXFR_IMAGE_H
+
+#include "net/dns/zone/write.h"
+
+typedef struct AxfrImage AxfrImage;
+
+/** axfr_image_new: NULL without memory, or if the folder cannot be written. */
+AxfrImage *axfr_image_new(const char *path, const DnsName *origin,
+                          uint16_t rrclass);
+
+/** axfr_image_add: a record within the zone; 0 or a negative errno */
+int axfr_image_add(AxfrImage *image, const DnsName *name,
+                   const ZoneRecord *record);
+
+/**
+ * axfr_image_finish: write the file; durable on return
+ *
+ * Returns: 0; -EINVAL if the records are no zone; a negative errno.
+ */
+int axfr_image_finish(AxfrImage *image);
+
+/** axfr_image_free: the file stays if it is finished. */
+void axfr_image_free(AxfrImage *image);
+
+#endif /* NET_DNS_UPDATE_XFR_AXFR_IMAGE_H */

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Incoming transfers
+ *
+ * Theory of operation
+ * ===================
+ *
+ * The first record is the primary's SOA.  The second one says which kind of
+ * answer it is (RFC 1995 section 4): the SOA that we have begins change sets,
+ * anything else is of the zone.  Both end with the first SOA again.
+ *
+ * Change sets are kept until the last message has been verified and are then
+ * done one after the other; records of AXFR go to the sorter as they come.
+ * What is not right makes IXFR begin again as AXFR, and AXFR fail.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "net/dns/update/change/rdata.h"
+#include "net/dns/update/xfr/axfr-image.h"
+#include "net/dns/update/xfr/secondary.h"
+#include "net/dns/update/xfr/xfr-in.h"
+#include "net/packet/octets.h"
+
+typedef enum Stage {
+    FIRST,                      /* the SOA that all begins with */
+    SECOND,                     /* which kind? */
+    ZONE,                       /* AXFR */
+    GONE,                       /* IXFR: records that go */
+    COME,                       /* and those that come */
+    DONE,
+} Stage;
+
+/* A change set in in->octets */
+typedef struct Change {
+    size_t at;
+    DnsChanges changes;
+} Change;
+
+struct DnsXfrIn {
+    DnsXfrInOptions options;
+    uint16_t id;
+    bool is_ixfr;               /* asked for */
+    Stage stage;
+    Tsig tsig;
+    bool is_signed;             /* the last message was */
+    unsigned messages;
+    uint32_t ours;
+    uint32_t serial;            /* the primary's */
+    uint64_t len;               /* octets of records */
+    AxfrImage *image;
+    DnsBuffer octets;
+    size_t count;
+    Change *change;
+    const char *why;
+    uint8_t rdata[UINT16_MAX];
+};
+
+/* --- the query ------------------------------------------------------------ */
+
+DnsXfrIn *dns_xfr_in_new(const DnsXfrInOptions *options, uint16_t id)
+{
+    DnsXfrIn *in = calloc(1, sizeof(*in));
+
+    if (in) {
+        in->options = *options;
+        in->id = id;
+        in->is_ixfr = options->store && !options->force_axfr;
+        in->ours = options->store ? dns_store_serial(options->store) : 0;
+        in->why = "";
+    }
+    return in;
+}
+
+/* Of the SOA only the serial is looked at. */
+static int put_our_soa(DnsBuilder *b, const DnsXfrIn *in)
+{
+    uint8_t rdata[2 + 20] = { 0 };
+
+    packet_put32(rdata + 2, in->ours);
+    return dns_builder_raw(b, DNS_SECTION_AUTHORITY, &in->options.zone,
+                           DNS_TYPE_SOA, in->options.rrclass, 0, rdata,
+                           sizeof(rdata));
+}
+
+int dns_xfr_in_query(DnsXfrIn *in, uint8_t *msg, size_t room, uint64_t now)
+{
+    DnsQuestion question = {
+        in->options.zone, in->is_ixfr ? DNS_TYPE_IXFR : DNS_TYPE_AXFR,
+        in->options.rrclass,
+    };
+    DnsBuilder builder;
+    size_t len;
+    int ret;
+
+    if (room < DNS_HEADER_LEN) {
+        return -EMSGSIZE;
+    }
+    dns_builder_init(&builder, msg, room > DNS_MSG_MAX ? DNS_MSG_MAX : room,
+                     in->id, 0);
+    ret = dns_builder_question(&builder, &question);
+    ret = ret || !in->is_ixfr ? ret : put_our_soa(&builder, in);
+    len = builder.len;
+    if (!ret && in->options.key) {
+        ret = tsig_sign_request(&in->tsig, in->options.key, msg, &len, room,
+                                now);
+    }
+    return ret ? ret : (int)len;
+}
+
+/* --- results -------------------------------------------------------------- */
+
+static DnsXfrState fail(DnsXfrIn *in, const char *why)
+{
+    in->stage = DONE;
+    in->why = why;
+    return DNS_XFR_FAILED;
+}
+
+/* What is wrong with IXFR, AXFR may put right. */
+static DnsXfrState fall_back(DnsXfrIn *in, const char *why)
+{
+    fail(in, why);
+    return in->is_ixfr ? DNS_XFR_AGAIN : DNS_XFR_FAILED;
+}
+
+static DnsXfrState finish_axfr(DnsXfrIn *in)
+{
+    int ret = axfr_image_finish(in->image);
+
+    if (ret) {
+        return fail(in, ret == -EINVAL ? "the records are no zone"
+                        : "the image could not be written");
+    }
+    return DNS_XFR_IMAGE;
+}
+
+static DnsXfrState finish_ixfr(DnsXfrIn *in)
+{
+    for (size_t i = 0; i < in->count; i++) {
+        DnsChanges changes = in->change[i].changes;
+        int ret;
+
+        changes.octets = in->octets.octets + in->change[i].at;
+        ret = dns_store_serial(in->options.store) == changes.from ? 0 : -EINVAL;
+        ret = ret ? ret : dns_changes_apply(
+                              dns_store_begin(in->options.store), &changes);
+        ret = dns_store_end(in->options.store, !ret) || ret;
+        if (ret || dns_store_serial(in->options.store) != changes.to) {
+            dns_store_abandon(in->options.store);
+            return fall_back(in, "the changes do not fit the zone");
+        }
+    }
+    return DNS_XFR_CHANGED;
+}
+
+static DnsXfrState finish(DnsXfrIn *in, Stage stage)
+{
+    in->stage = DONE;
+    if (in->options.key && !in->is_signed) {
+        return fail(in, "the last message is not signed");
+    }
+    return stage == ZONE ? finish_axfr(in) : finish_ixfr(in);
+}
+
+/* --- records -------------------------------------------------------------- */
+
+static int put_change_record(DnsXfrIn *in, const DnsRr *rr,
+                             const ZoneRecord *record)
+{
+    Change *change = &in->change[in->count - 1];
+    uint8_t head[10];
+    int ret = dns_buffer_add(&in->octets, rr->name.wire, rr->name.len);
+
+    packet_put16(head, record->type);
+    packet_put16(head + 2, in->options.rrclass);
+    packet_put32(head + 4, record->ttl);
+    packet_put16(head + 8, record->rdlength);
+    ret = ret ? ret : dns_buffer_add(&in->octets, head, sizeof(head));
+    ret = ret ? ret : dns_buffer_add(&in->octets, record->rdata,
+                                     record->rdlength);
+    if (in->stage == GONE) {
+        change->changes.gone++;
+    } else {
+        change->changes.come++;
+    }
+    change->changes.len = in->octets.len - change->at;
+    return ret;
+}
+
+static int begin_change(DnsXfrIn *in, uint32_t from)
+{
+    Change *more = realloc(in->change, (in->count + 1) * sizeof(*more));
+
+    if (!more) {
+        return -ENOMEM;
+    }
+    in->change = more;
+    more[in->count++] = (Change) { .at = in->octets.len, .changes.from = from };
+    in->stage = GONE;
+    return 0;
+}
+
+/* An SOA of IXFR begins what goes, or what comes, or is the last record. */
+static bool take_ixfr_soa(DnsXfrIn *in, uint32_t serial, int *ret)
+{
+    if (in->stage == GONE) {
+        in->stage = COME;
+        in->change[in->count - 1].changes.to = serial;
+    } else if (in->stage == COME && serial == in->serial) {
+        return true;
+    } else {
+        *ret = begin_change(in, serial);
+    }
+    return false;
+}
+
+static DnsXfrState take_ixfr(DnsXfrIn *in, const DnsRr *rr,
+                             const ZoneRecord *record)
+{
+    int ret = 0;
+
+    if (record->type == DNS_TYPE_SOA &&
+        take_ixfr_soa(in, dns_soa_serial(record), &ret)) {
+        return finish(in, COME);
+    }
+    ret = ret ? ret : put_change_record(in, rr, record);
+    return ret ? fail(in, "there is no memory") : DNS_XFR_MORE;
+}
+
+static DnsXfrState take_axfr(DnsXfrIn *in, const DnsRr *rr,
+                             const ZoneRecord *record)
+{
+    bool is_apex = dns_name_equal(&rr->name, &in->options.zone);
+    int ret;
+
+    if (record->type == DNS_TYPE_SOA) {
+        if (!is_apex || dns_soa_serial(record) != in->serial) {
+            return fail(in, "there is another SOA");
+        }
+        return finish(in, ZONE);
+    }
+    ret = axfr_image_add(in->image, &rr->name, record);
+    return ret ? fail(in, "the records cannot be sorted") : DNS_XFR_MORE;
+}
+
+static DnsXfrState take_first(DnsXfrIn *in, const DnsRr *rr,
+                              const ZoneRecord *soa)
+{
+    if (soa->type != DNS_TYPE_SOA ||
+        !dns_name_equal(&rr->name, &in->options.zone)) {
+        return fall_back(in, "it does not begin with the zone's SOA");
+    }
+    in->serial = dns_soa_serial(soa);
+    in->stage = SECOND;
+    if (in->options.store && !in->options.force_axfr &&
+        !dns_serial_newer(in->serial, in->ours)) {
+        in->stage = DONE;
+        return DNS_XFR_CURRENT;
+    }
+    in->image = axfr_image_new(in->options.path, &in->options.zone,
+                               in->options.rrclass);
+    return in->image && !axfr_image_add(in->image, &rr->name, soa)
+           ? DNS_XFR_MORE : fail(in, "the records cannot be sorted");
+}
+
+static DnsXfrState take_record(DnsXfrIn *in, const DnsRr *rr,
+                               const ZoneRecord *record)
+{
+    bool is_soa = record->type == DNS_TYPE_SOA;
+
+    switch (in->stage) {
+    case FIRST:
+        return take_first(in, rr, record);
+    case SECOND:
+        if (in->is_ixfr && is_soa && dns_soa_serial(record) == in->ours) {
+            axfr_image_free(in->image);
+            in->image = NULL;
+            in->stage = COME;
+            return take_ixfr(in, rr, record);
+        }
+        in->stage = ZONE;
+        return take_axfr(in, rr, record);
+    case ZONE:
+        return take_axfr(in, rr, record);
+    case GONE:
+    case COME:
+        return take_ixfr(in, rr, record);
+    default:
+        return fall_back(in, "there are records behind the end");
+    }
+}
+
+/* --- messages ------------------------------------------------------------- */
+
+static bool verify(DnsXfrIn *in, uint8_t *msg, size_t *len, uint64_t now)
+{
+    TsigVerdict verdict;
+
+    if (!in->options.key) {
+        return true;
+    }
+    verdict = tsig_verify_reply(&in->tsig, msg, len, in->messages, now);
+    in->is_signed = verdict == TSIG_GOOD;
+    return in->is_signed || verdict == TSIG_NONE;
+}
+
+static const char *refusal(uint16_t rcode)
+{
+    switch (rcode) {
+    case DNS_RCODE_REFUSED:
+        return "the primary refuses the transfer";
+    case DNS_RCODE_NOTAUTH:
+        return "the primary does not serve the zone, or not to this key";
+    case DNS_RCODE_SERVFAIL:
+        return "the primary cannot serve the zone now";
+    default:
+        return "the primary answers with an error";
+    }
+}
+
+static DnsXfrState check_header(DnsXfrIn *in, const DnsHeader *header)
+{
+    uint16_t rcode = header->flags & DNS_FLAGS_RCODE;
+
+    if (header->id != in->id || !(header->flags & DNS_FLAG_QR) ||
+        header->flags & DNS_FLAGS_OPCODE) {
+        return fail(in, "this is no answer to the query");
+    }
+    if (rcode == DNS_RCODE_NOTIMP || rcode == DNS_RCODE_FORMERR) {
+        return fall_back(in, "the primary has no incremental transfers");
+    }
+    if (rcode || header->flags & DNS_FLAG_TC) {
+        return rcode ? fail(in, refusal(rcode))
+                     : fall_back(in, "the answer is truncated");
+    }
+    return DNS_XFR_MORE;
+}
+
+static DnsXfrState take_records(DnsXfrIn *in, const uint8_t *msg, size_t len)
+{
+    DnsXfrState state = DNS_XFR_MORE;
+    DnsCursor cursor;
+    DnsRr rr;
+    int ret = dns_cursor_init(&cursor, msg, len);
+
+    while (!ret && (ret = dns_cursor_rr(&cursor, &rr)) > 0) {
+        ZoneRecord record = { rr.type, 0, rr.ttl, in->rdata };
+        int rdlength = dns_rdata_take(msg, &rr, in->options.rrclass,
+                                      in->rdata);
+
+        ret = 0;
+        if (rr.section != DNS_SECTION_ANSWER) {
+            break;
+        }
+        if (state != DNS_XFR_MORE && state != DNS_XFR_CURRENT) {
+            return state;
+        }
+        if (rdlength < 0 || rr.rrclass != in->options.rrclass ||
+            !dns_name_within(&rr.name, &in->options.zone)) {
+            return fall_back(in, "a record is malformed, or not of the zone");
+        }
+        record.rdlength = rdlength;
+        in->len += rr.name.len + rdlength + 10;
+        if (in->options.len_max && in->len > in->options.len_max) {
+            return fail(in, "the zone is larger than is allowed");
+        }
+        state = state == DNS_XFR_CURRENT ? state
+                                         : take_record(in, &rr, &record);
+    }
+    return ret < 0 ? fall_back(in, "a message is malformed") : state;
+}
+
+DnsXfrState dns_xfr_in_message(DnsXfrIn *in, uint8_t *msg, size_t len,
+                               uint64_t now)
+{
+    DnsXfrState state;
+    DnsHeader header;
+
+    if (in->stage == DONE || dns_header_parse(msg, len, &header)) {
+        return fail(in, "this is no answer to the query");
+    }
+    if (!verify(in, msg, &len, now)) {
+        return fail(in, in->tsig.error ? tsig_error_name(in->tsig.error)
+                                       : "the signature is missing or wrong");
+    }
+    state = check_header(in, &header);
+    state = state == DNS_XFR_MORE ? take_records(in, msg, len) : state;
+    if (state == DNS_XFR_CURRENT && in->options.key && !in->is_signed) {
+        return fail(in, "the answer is not signed");
+    }
+    in->messages++;
+    return state;
+}
+
+const char *dns_xfr_in_why(const DnsXfrIn *in)
+{
+    return in->why;
+}
+
+void dns_xfr_in_free(DnsXfrIn *in)
+{
+    if (in) {
+        axfr_image_free(in->image);
+        tsig_free(&in->tsig);
+        dns_buffer_free(&in->octets);
+        free(in->change);
+        free(in);
+    }
+}

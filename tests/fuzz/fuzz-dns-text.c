@@ -11,7 +11,7 @@
 #include "net/dns/text/master.h"
 #include "net/dns/text/print.h"
 
-#define RECORDS_MAX     2000    /* $GENERATE makes many of little */
+#define RECORDS_MAX     100     /* $GENERATE makes many of little */
 #define STOPPED         1
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -39,7 +39,9 @@ const DnsMasterOps dns_text_ops = {
 
 DnsTextHeard dns_text_heard(void)
 {
-    return (DnsTextHeard) { g_string_new(NULL), g_string_new(NULL), 0 };
+    return (DnsTextHeard) {
+        .records = g_string_new(NULL), .errors = g_string_new(NULL),
+    };
 }
 
 void dns_text_forget(DnsTextHeard *heard)

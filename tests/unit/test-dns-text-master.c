@@ -39,51 +39,53 @@ static const Reading readings[] = {
       "example. 60 IN NS A.ISI.EDU.\n"
       "example. 60 IN MX 10 VENERA.example.\n"
       "A.example. 60 IN A 26.3.0.103\n", NO_TTL },
-    { "empty", "", "" },
-    { "comments", "; a\n\n  \t\n ; b\n\r\n;c", "" },
+    { "empty", "", "", NULL },
+    { "comments", "; a\n\n  \t\n ; b\n\r\n;c", "", NULL },
     { "order",
       "$TTL 1\n"
       "a 5 IN A 192.0.2.1\na IN 5 A 192.0.2.2\na IN A 192.0.2.3\n"
       "a 5 A 192.0.2.4\na A 192.0.2.5\n",
       "a.example. 5 IN A 192.0.2.1\na.example. 5 IN A 192.0.2.2\n"
       "a.example. 1 IN A 192.0.2.3\na.example. 5 IN A 192.0.2.4\n"
-      "a.example. 1 IN A 192.0.2.5\n" },
+      "a.example. 1 IN A 192.0.2.5\n", NULL },
     { "mnemonics-as-names", "$TTL 1\nIN IN A 192.0.2.1\nA A 192.0.2.2\n"
       "300 A 192.0.2.3\nTXT CLASS1 TYPE16 A\n",
       "IN.example. 1 IN A 192.0.2.1\nA.example. 1 IN A 192.0.2.2\n"
-      "300.example. 1 IN A 192.0.2.3\nTXT.example. 1 IN TXT \"A\"\n" },
+      "300.example. 1 IN A 192.0.2.3\nTXT.example. 1 IN TXT \"A\"\n", NULL },
     { "crlf-no-end", "$TTL 1\r\na A 192.0.2.1\r\n\tA (\r\n192.0.2.2 )",
-      "a.example. 1 IN A 192.0.2.1\na.example. 1 IN A 192.0.2.2\n" },
+      "a.example. 1 IN A 192.0.2.1\na.example. 1 IN A 192.0.2.2\n", NULL },
     { "bom", "\xef\xbb\xbf$TTL 1\na A 192.0.2.1\n",
-      "a.example. 1 IN A 192.0.2.1\n" },
+      "a.example. 1 IN A 192.0.2.1\n", NULL },
     { "origin",
       "$TTL 1\n$ORIGIN sub\na A 192.0.2.1\n@ A 192.0.2.2\n"
       "$ORIGIN sub.sub ; relative\na A 192.0.2.3\n$ORIGIN .\na A 192.0.2.4\n"
       " A 192.0.2.5\n",
       "a.sub.example. 1 IN A 192.0.2.1\nsub.example. 1 IN A 192.0.2.2\n"
       "a.sub.sub.sub.example. 1 IN A 192.0.2.3\na. 1 IN A 192.0.2.4\n"
-      "a. 1 IN A 192.0.2.5\n" },
+      "a. 1 IN A 192.0.2.5\n", NULL },
     { "escapes",
       "$TTL 1\na\\.b A 192.0.2.1\n\\@ A 192.0.2.2\n\\065 A 192.0.2.3\n"
       "\\$TTL A 192.0.2.4\na\\ b A 192.0.2.5\n*.w A 192.0.2.6\n",
       "a\\.b.example. 1 IN A 192.0.2.1\n\\@.example. 1 IN A 192.0.2.2\n"
       "A.example. 1 IN A 192.0.2.3\n\\$TTL.example. 1 IN A 192.0.2.4\n"
-      "a\\032b.example. 1 IN A 192.0.2.5\n*.w.example. 1 IN A 192.0.2.6\n" },
+      "a\\032b.example. 1 IN A 192.0.2.5\n*.w.example. 1 IN A 192.0.2.6\n",
+      NULL },
     { "parentheses",
       "$TTL 1\n(a A ;)\n192.0.2.1)\nb ( ) A (( 192.0.2.2\n\n) )\n"
       "c TXT (\"(\" \";\" ;\n)\n",
       "a.example. 1 IN A 192.0.2.1\nb.example. 1 IN A 192.0.2.2\n"
-      "c.example. 1 IN TXT \"(\" \";\"\n" },
+      "c.example. 1 IN TXT \"(\" \";\"\n", NULL },
     { "adjoining", "$TTL 1\na TXT b\"c\"d(e)f;g\n",
-      "a.example. 1 IN TXT \"b\" \"c\" \"d\" \"e\" \"f\"\n" },
+      "a.example. 1 IN TXT \"b\" \"c\" \"d\" \"e\" \"f\"\n", NULL },
     { "ttl-units", "$TTL 1W2D3h4m5s\na A 192.0.2.1\na 1h1h A 192.0.2.2\n",
-      "a.example. 788645 IN A 192.0.2.1\na.example. 7200 IN A 192.0.2.2\n" },
+      "a.example. 788645 IN A 192.0.2.1\na.example. 7200 IN A 192.0.2.2\n",
+      NULL },
     /* RFC 2308 section 4: from there on, and for what states none */
     { "ttl-changes",
       "$TTL 1\na A 192.0.2.1\na 9 A 192.0.2.2\na A 192.0.2.3\n$TTL 2\n"
       "a A 192.0.2.4\n",
       "a.example. 1 IN A 192.0.2.1\na.example. 9 IN A 192.0.2.2\n"
-      "a.example. 1 IN A 192.0.2.3\na.example. 2 IN A 192.0.2.4\n" },
+      "a.example. 1 IN A 192.0.2.3\na.example. 2 IN A 192.0.2.4\n", NULL },
     /* RFC 1035 section 5.1: the last stated one */
     { "ttl-last",
       "a 9 A 192.0.2.1\na A 192.0.2.2\na 8 A 192.0.2.3\nb A 192.0.2.4\n",
@@ -105,23 +107,23 @@ static const Reading readings[] = {
       "host3.example. 1 IN A 192.0.2.3\n"
       "0.0-127.example. 5 IN CNAME -01.x.example.\n"
       "5.0-127.example. 5 IN CNAME 004.x.example.\n"
-      "10.0-127.example. 5 IN CNAME 009.x.example.\n" },
+      "10.0-127.example. 5 IN CNAME 009.x.example.\n", NULL },
     { "generate-bases",
       "$TTL 1\n$GENERATE 171-171 a TXT \"${0,0,d} ${0,4,o} ${0,4,x} ${0,4,X} "
       "${0,3,n} ${0,7,N} ${5} ${1,5} $$ \\$\"\n",
       "a.example. 1 IN TXT \"171\" \"0253\" \"00ab\" \"00AB\" \"b.a\" "
-      "\"B.A.0.0\" \"176\" \"00172\" \"$\" \"$\"\n" },
+      "\"B.A.0.0\" \"176\" \"00172\" \"$\" \"$\"\n", NULL },
     { "generate-data",
       "$TTL 1\n$GENERATE 1-2 @ MX \"$ mail$\"\n"
       "$GENERATE 1-1 x TXT \"\\\"a b\\\"\"\n",
       "example. 1 IN MX 1 mail1.example.\n"
       "example. 1 IN MX 2 mail2.example.\n"
-      "x.example. 1 IN TXT \"\\\"a\" \"b\\\"\"\n" },
+      "x.example. 1 IN TXT \"\\\"a\" \"b\\\"\"\n", NULL },
     /* The owner of $GENERATE's records is not that of the next one */
     { "generate-owner",
       "$TTL 1\na A 192.0.2.1\n$GENERATE 1-1 b$ A 192.0.2.2\n A 192.0.2.3\n",
       "a.example. 1 IN A 192.0.2.1\nb1.example. 1 IN A 192.0.2.2\n"
-      "a.example. 1 IN A 192.0.2.3\n" },
+      "a.example. 1 IN A 192.0.2.3\n", NULL },
 };
 
 static void test_readings(void)

@@ -7,7 +7,8 @@
 #include "dns-text-fixture.h"
 
 #define HEAD    "$TTL 1h\n"
-#define LABEL64 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define LABEL64 "0123456789abcdef0123456789abcdef" \
+                "0123456789abcdef0123456789abcdef"
 
 /* A file behind HEAD, and the one error in it without the file's name */
 static const struct {
@@ -16,7 +17,8 @@ static const struct {
 } wrongs[] = {
     { "x A 300.1.2.3",
       "2:5: 300.1.2.3 is no IPv4 address: four numbers from 0 to 255" },
-    { "x A 1.2.3", "2:5: 1.2.3 is no IPv4 address: four numbers from 0 to 255" },
+    { "x A 1.2.3",
+      "2:5: 1.2.3 is no IPv4 address: four numbers from 0 to 255" },
     { "x A 01.2.3.4",
       "2:5: 01.2.3.4 is no IPv4 address: four numbers from 0 to 255" },
     { "x A", "2:4: the A record ends too early: an IPv4 address must follow" },
@@ -46,8 +48,8 @@ static const struct {
       "2:6: a\\300 is no domain name: \\ needs a character or three digits up "
       "to 255 behind it" },
     { "x NS a\\12",
-      "2:6: a\\12 is no domain name: \\ needs a character or three digits up to "
-      "255 behind it" },
+      "2:6: a\\12 is no domain name: \\ needs a character or three digits up "
+      "to 255 behind it" },
     { "x MX ten mail", "2:6: ten is no number from 0 to 65535" },
     { "x MX 65536 mail", "2:6: 65536 is no number from 0 to 65535" },
     { "x MX 10",

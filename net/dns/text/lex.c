@@ -33,7 +33,7 @@ static uint8_t class_of(const char *at)
 void dns_lex_init(DnsLex *lex, const char *text, size_t len, uint64_t line,
                   DnsFault *fault)
 {
-    text = len ? text : "";
+    text = text ? text : "";
     *lex = (DnsLex) {
         .at = text, .end = text + len, .line_start = text, .line = line,
         .fault = fault,

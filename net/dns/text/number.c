@@ -8,6 +8,7 @@
 #define DAY_SECONDS     86400
 #define ERA_DAYS        146097      /* 400 years of the Gregorian calendar */
 #define EPOCH_DAYS      719468      /* from March 1st of year 0 to 1970 */
+#define YEAR_MIN        1900        /* BIND prints 2099 as one before 1970 */
 #define IPV6_GROUPS     8
 
 static bool is_digit(char c)
@@ -119,8 +120,8 @@ int64_t dns_time_parse(const char *text, size_t len)
     hour = dns_number_parse(text + 8, 2, 23);
     minute = dns_number_parse(text + 10, 2, 59);
     second = dns_number_parse(text + 12, 2, 60);
-    if (year < 1970 || month < 1 || day < 1 || day > month_days(year, month) ||
-        hour < 0 || minute < 0 || second < 0) {
+    if (year < YEAR_MIN || month < 1 || day < 1 ||
+        day > month_days(year, month) || hour < 0 || minute < 0 || second < 0) {
         return -1;
     }
     return (days_of(year, month, day) * DAY_SECONDS + hour * 3600 +

@@ -38,7 +38,8 @@
 /* The one on the left has every counter and nothing else. */
 QEMU_BUILD_BUG_ON(sizeof(VmrpcCounterInfo) !=
                   sizeof(VmrpcCounters) + sizeof(VmrpcAlgCounters) +
-                  sizeof(DnsProxyCounters));
+                  sizeof(DnsProxyCounters) +
+                  sizeof(DnsOwnZonesCounters));
 
 /* --- from the server's words to QAPI's ---------------------------------- */
 

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+
+import yaml
 
 from . import paths, tools
 from .lock import locked
@@ -21,3 +24,22 @@ def compile_zone(origin: str, text: str, image: Path) -> None:
     source = image.with_suffix(".zone")
     source.write_text(text)
     tools.run([program("vmmnet-zone"), "compile", origin, source, "-o", image])
+
+
+def configuration(zones: Mapping[str, Path], address: str, port: int) -> str:
+    """What vmmnet-dnsd is to serve, as the text of its configuration.
+
+    Its control socket is in a folder beside the first image, which this makes for it.
+    """
+    folder = next(iter(zones.values())).with_name("run")
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o777)
+    server: dict[str, object] = {
+        "listen": [f"{address}@{port}"],
+        "threads": 1,
+        "user": "nobody",
+        "udp-size": 4096,
+        "control": str(folder / "control.sock"),
+    }
+    served = [{"name": name, "image": str(image)} for name, image in zones.items()]
+    return yaml.safe_dump({"server": server, "zones": served})

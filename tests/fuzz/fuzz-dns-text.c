@@ -12,6 +12,7 @@
 #include "net/dns/text/print.h"
 
 #define RECORDS_MAX     100     /* $GENERATE makes many of little */
+#define PRINTED_MAX     16      /* of a file: those of a kind take long */
 #define STOPPED         1
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -77,7 +78,9 @@ static int hear_record(void *opaque, const DnsMasterRecord *record)
 {
     Sum *sum = opaque;
 
-    check_record(record);
+    if (sum->records < PRINTED_MAX) {
+        check_record(record);
+    }
     add(sum, record->owner->wire, record->owner->len);
     add(sum, &record->type, sizeof(record->type));
     add(sum, &record->ttl, sizeof(record->ttl));

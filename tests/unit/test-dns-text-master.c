@@ -118,7 +118,7 @@ static const Reading readings[] = {
       "$GENERATE 1-1 x TXT \"\\\"a b\\\"\"\n",
       "example. 1 IN MX 1 mail1.example.\n"
       "example. 1 IN MX 2 mail2.example.\n"
-      "x.example. 1 IN TXT \"\\\"a\" \"b\\\"\"\n", NULL },
+      "x.example. 1 IN TXT \"a b\"\n", NULL },
     /* The owner of $GENERATE's records is not that of the next one */
     { "generate-owner",
       "$TTL 1\na A 192.0.2.1\n$GENERATE 1-1 b$ A 192.0.2.2\n A 192.0.2.3\n",

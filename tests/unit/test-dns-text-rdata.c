@@ -111,6 +111,8 @@ static const Example examples[] = {
     { "IPSECKEY", "10 3 2 gw.example. " KEY, NULL },
     { "IPSECKEY", "10 0 0 .", NULL },
     { "RRSIG", SIG, NULL },
+    { "SIG", "1234 5 5 0 0 0 0 . AQID",
+      "TYPE1234 5 5 0 19700101000000 19700101000000 0 . AQID" },
     { "RRSIG", "TYPE1234 RSASHA1 5 0 4294967295 0 0 . AQID",
       "TYPE1234 5 5 0 21060207062815 19700101000000 0 . AQID" },
     { "NSEC", "host.Example. A MX RRSIG NSEC TYPE1234", NULL },

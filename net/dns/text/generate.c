@@ -170,6 +170,7 @@ static int expand(DnsMasterReader *r, DnsLex *lex, const DnsToken *token,
 {
     const char *at = token->text, *end = at + token->len;
     Text text = { r->generated, r->generated + sizeof(r->generated) };
+    bool is_quoted = token->kind == DNS_TOKEN_STRING;
 
     while (at && at < end) {
         char c = *at++;
@@ -178,7 +179,10 @@ static int expand(DnsMasterReader *r, DnsLex *lex, const DnsToken *token,
             at = put_dollar(&text, at, end, number);
             continue;
         }
-        put(&text, c);
+        /* In quotes, \" is a quote of the data. */
+        if (c != '\\' || at == end || *at != '"' || !is_quoted) {
+            put(&text, c);
+        }
         if (c == '\\' && at < end) {
             put(&text, *at++);
         }

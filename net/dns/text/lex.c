@@ -311,9 +311,20 @@ static void pass_quoted(DnsLex *lex)
     }
 }
 
+/* What is neither the end of a line nor begins anything */
+static void pass_plain(DnsLex *lex)
+{
+    const char *at = lex->at, *end = lex->end;
+
+    while (at < end && !(class_of(at) & ~BLANK)) {
+        at++;
+    }
+    lex->at = at;
+}
+
 void dns_lex_skip(DnsLex *lex)
 {
-    while (lex->at < lex->end) {
+    for (pass_plain(lex); lex->at < lex->end; pass_plain(lex)) {
         switch (class_of(lex->at)) {
         case LINE:
             if (!lex->depth) {
@@ -331,9 +342,6 @@ void dns_lex_skip(DnsLex *lex)
             } else {
                 lex->at += !pass_special(lex);
             }
-            break;
-        default:
-            lex->at++;
             break;
         }
     }

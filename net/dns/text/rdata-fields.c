@@ -11,11 +11,17 @@
 
 /* --- fields -------------------------------------------------------------- */
 
+/* BIND writes a type that it does not know as a number. */
 static int read_type(DnsRdataReader *r)
 {
-    uint8_t *to = dns_reader_room(r, 2);
+    uint8_t *to;
     uint16_t type;
 
+    if (r->token.kind == DNS_TOKEN_WORD &&
+        dns_number_parse(r->token.text, r->token.len, UINT16_MAX) >= 0) {
+        return dns_read_number(r, 2);
+    }
+    to = dns_reader_room(r, 2);
     if (!to || dns_read_type(r, &type)) {
         return -EINVAL;
     }

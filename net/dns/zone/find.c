@@ -30,19 +30,27 @@ uint64_t zone_name_hash(const uint64_t key[2], const uint8_t *name,
 
 /* --- one image ------------------------------------------------------------ */
 
+/* A bit a way; without branches, since a name may be in any of them. */
+static unsigned ways_of(const uint8_t *bucket, uint16_t tag)
+{
+    unsigned ways = 0;
+
+    for (unsigned way = 0; way < ZONE_B_WAYS; way++) {
+        ways |= (zone_get16(bucket + ZONE_B_TAGS + way * 2) == tag) << way;
+    }
+    return ways;
+}
+
 static bool look_into_bucket(ZoneImage *image, const uint8_t *bucket,
                              uint16_t tag, const uint8_t *folded, size_t len,
                              ZoneNode *node)
 {
-    for (unsigned way = 0; way < ZONE_B_WAYS; way++) {
+    for (unsigned ways = ways_of(bucket, tag); ways; ways &= ways - 1) {
+        unsigned way = __builtin_ctz(ways);
         uint32_t ref = zone_get32(bucket + ZONE_B_REFS + way * 4);
 
-        if (!ref) {
-            return false;
-        }
-        if (zone_get16(bucket + ZONE_B_TAGS + way * 2) == tag &&
-            zone_node_get(image, ref, node) && node->name_len == len &&
-            zone_same(node->name, folded, len)) {
+        if (ref && zone_node_get(image, ref, node) &&
+            node->name_len == len && zone_same(node->name, folded, len)) {
             return true;
         }
     }

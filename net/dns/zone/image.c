@@ -228,8 +228,8 @@ void zone_image_fail(ZoneImage *image)
     atomic_store_explicit(&image->failed, true, memory_order_relaxed);
 }
 
-const uint8_t *zone_image_get(ZoneImage *image, ZoneSection section,
-                              uint64_t offset, uint64_t len)
+const uint8_t *zone_image_get_checked(ZoneImage *image, ZoneSection section,
+                                      uint64_t offset, uint64_t len)
 {
     const ZoneSpan *span = &image->section[section];
     uint64_t from = span->offset - ZONE_PAGE + offset;

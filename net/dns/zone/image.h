@@ -64,14 +64,33 @@ ZoneImage *zone_image_open(const void *file, size_t len, ZoneFault *fault);
 
 void zone_image_free(ZoneImage *image);
 
+/* zone_image_get() where a page is to be checked, or something is wrong */
+const uint8_t *zone_image_get_checked(ZoneImage *image, ZoneSection section,
+                                      uint64_t offset, uint64_t len);
+
 /**
  * zone_image_get: @len octets of a section from @offset on
  *
  * Returns: where they are, their pages checked; NULL if the section is shorter
  * or a page is damaged, and then the image has failed for good.
  */
-const uint8_t *zone_image_get(ZoneImage *image, ZoneSection section,
-                              uint64_t offset, uint64_t len);
+static inline const uint8_t *zone_image_get(ZoneImage *image,
+                                            ZoneSection section,
+                                            uint64_t offset, uint64_t len)
+{
+    const ZoneSpan *span = &image->section[section];
+    uint64_t from = span->offset - ZONE_PAGE + offset;
+    uint64_t page = from >> ZONE_PAGE_SHIFT;
+
+    if (atomic_load_explicit(&image->failed, memory_order_relaxed) ||
+        !len || offset > span->len || len > span->len - offset ||
+        (from + len - 1) >> ZONE_PAGE_SHIFT != page ||
+        !(atomic_load_explicit(&image->checked[page / 64],
+                               memory_order_relaxed) >> page % 64 & 1)) {
+        return zone_image_get_checked(image, section, offset, len);
+    }
+    return image->file + span->offset + offset;
+}
 
 /**
  * zone_image_fail: what was taken from the image contradicts itself

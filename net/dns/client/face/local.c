@@ -32,6 +32,20 @@ static void add(DnscLocal *local, int family, const char *text)
     local->count += family == AF_UNSPEC || family == addr->sa.sa_family;
 }
 
+/* An IPv4 address in IPv6's clothes, where IPv4 is wanted */
+static void unmap(VmmnetDnsAddress *addr)
+{
+    struct in6_addr in6 = addr->in6.sin6_addr;
+
+    if (addr->sa.sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&in6)) {
+        memset(addr, 0, sizeof(*addr));
+        addr->in.sin_family = AF_INET;
+        memcpy(&addr->in.sin_addr, in6.s6_addr + 12,
+               sizeof(addr->in.sin_addr));
+        addr->len = sizeof(addr->in);
+    }
+}
+
 bool dnsc_local_literal(const char *name, int family, DnscLocal *local)
 {
     VmmnetDnsAddress addr;
@@ -39,6 +53,9 @@ bool dnsc_local_literal(const char *name, int family, DnscLocal *local)
 
     if (ret == -EINVAL) {
         return false;
+    }
+    if (!ret && family == AF_INET) {
+        unmap(&addr);
     }
     local->no_such_name = ret;          /* a scope that is not there */
     local->count = !ret && (family == AF_UNSPEC ||

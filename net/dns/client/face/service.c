@@ -11,13 +11,19 @@
 #include "net/dns/client/config/number.h"
 #include "net/dns/client/face/service.h"
 
+/* As the C library has them: the first that fits what was asked for */
 static const struct {
     DnscService as;
+    bool unasked;               /* also if no kind was asked for */
     const char *name;           /* in services(5); NULL: has no ports */
 } kinds[] = {
-    { { SOCK_STREAM, IPPROTO_TCP, 0 }, "tcp" },
-    { { SOCK_DGRAM, IPPROTO_UDP, 0 }, "udp" },
-    { { SOCK_RAW, 0, 0 }, NULL },
+    { { SOCK_STREAM, IPPROTO_TCP, 0 }, true, "tcp" },
+    { { SOCK_DGRAM, IPPROTO_UDP, 0 }, true, "udp" },
+    { { SOCK_DCCP, IPPROTO_DCCP, 0 }, false, "dccp" },
+    { { SOCK_DGRAM, IPPROTO_UDPLITE, 0 }, false, "udplite" },
+    { { SOCK_STREAM, IPPROTO_SCTP, 0 }, false, "sctp" },
+    { { SOCK_SEQPACKET, IPPROTO_SCTP, 0 }, false, "sctp" },
+    { { SOCK_RAW, 0, 0 }, true, NULL },
 };
 
 static bool by_name(const char *service, const char *protocol, in_port_t *port)
@@ -36,6 +42,7 @@ static bool by_name(const char *service, const char *protocol, in_port_t *port)
 int dnsc_services(const char *service, const struct addrinfo *hints,
                   DnscService found[DNSC_SERVICES_MAX])
 {
+    bool asked = hints->ai_socktype || hints->ai_protocol;
     bool numeric, kind = false;
     unsigned long number = 0;
     int count = 0;
@@ -45,17 +52,20 @@ int dnsc_services(const char *service, const struct addrinfo *hints,
     if (!numeric && hints->ai_flags & AI_NUMERICSERV) {
         return EAI_NONAME;
     }
-    for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+    for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && !(asked && kind);
+         i++) {
         DnscService s = kinds[i].as;
         in_port_t port = htons(number);
 
         if ((hints->ai_socktype && hints->ai_socktype != s.socktype) ||
             (hints->ai_protocol && s.protocol &&
-             hints->ai_protocol != s.protocol)) {
+             hints->ai_protocol != s.protocol) ||
+            (!asked && !kinds[i].unasked)) {
             continue;
         }
         kind = true;
-        if (!numeric && !by_name(service, kinds[i].name, &port)) {
+        if ((!numeric && !by_name(service, kinds[i].name, &port)) ||
+            (asked && service && !kinds[i].name)) {
             continue;
         }
         s.port = port;

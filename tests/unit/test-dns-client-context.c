@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The whole library, against a server that the test plays on 127.0.0.1: both
+ * are served by turns in one thread, so what happens when is the test's.
+ */
+
+#include <arpa/inet.h>
+#include <glib.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "net/dns/wire.h"
+#include "vmmnet/dns.h"
+
+typedef struct World {
+    VmmnetDns *dns;
+    int server[2];
+    unsigned queries[2];        /* that each was asked */
+    bool silent[2];
+    bool fails;
+    bool drops_aaaa;
+    bool echoes_case;
+    unsigned calls;             /* back */
+    VmmnetDnsAnswer last;
+    char canonical[64];
+    VmmnetDnsId cancel;         /* from within the next call back */
+} World;
+
+static int bind_server(char text[32])
+{
+    struct sockaddr_in at = {
+        .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+    };
+    socklen_t len = sizeof(at);
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+
+    g_assert_cmpint(bind(fd, (struct sockaddr *)&at, len), ==, 0);
+    g_assert_cmpint(getsockname(fd, (struct sockaddr *)&at, &len), ==, 0);
+    g_snprintf(text, 32, "127.0.0.1@%u", ntohs(at.sin_port));
+    return fd;
+}
+
+static World *make(unsigned flags, unsigned count)
+{
+    World *w = g_new0(World, 1);
+    char text[2][32];
+    const char *servers[3] = { text[0], count > 1 ? text[1] : NULL, NULL };
+    VmmnetDnsOptions o = {
+        .size = sizeof(o), .flags = flags, .servers = servers,
+        .resolv_conf = "", .hosts = "", .attempts = 1, .timeout_ms = 60000,
+    };
+    const char *mistake = NULL;
+
+    w->server[0] = bind_server(text[0]);
+    w->server[1] = bind_server(text[1]);
+    w->dns = vmmnet_dns_new(&o, &mistake);
+    g_assert_nonnull(w->dns);
+    return w;
+}
+
+static void destroy(World *w)
+{
+    vmmnet_dns_free(w->dns);
+    close(w->server[0]);
+    close(w->server[1]);
+    g_free(w);
+}
+
+static void serve(World *w, int i)
+{
+    uint8_t query[DNS_MSG_MAX], msg[512];
+    struct sockaddr_in peer;
+    socklen_t len = sizeof(peer);
+    DnsQuestion q;
+    DnsCursor cursor;
+    DnsBuilder b;
+    ssize_t n;
+
+    while ((n = recvfrom(w->server[i], query, sizeof(query), 0,
+                         (struct sockaddr *)&peer, &len)) > 0) {
+        w->queries[i]++;
+        g_assert_cmpint(dns_cursor_init(&cursor, query, n), ==, 0);
+        g_assert_cmpint(dns_cursor_question(&cursor, &q), ==, 1);
+        if (w->silent[i] || (w->drops_aaaa && q.type == DNS_TYPE_AAAA)) {
+            continue;
+        }
+        if (w->echoes_case) {
+            for (size_t j = 0; j < q.name.len; j++) {
+                q.name.wire[j] = g_ascii_tolower(q.name.wire[j]);
+            }
+        }
+        dns_builder_init(&b, msg, sizeof(msg), query[0] << 8 | query[1],
+                         DNS_FLAG_QR | DNS_FLAG_RA |
+                         (w->fails ? DNS_RCODE_SERVFAIL : 0));
+        dns_builder_question(&b, &q);
+        if (!w->fails && q.type == DNS_TYPE_A) {
+            dns_builder_a(&b, DNS_SECTION_ANSWER, &q.name, 1,
+                          (struct in_addr){ inet_addr("192.0.2.1") });
+        } else if (!w->fails && q.type == DNS_TYPE_AAAA) {
+            dns_builder_aaaa(&b, DNS_SECTION_ANSWER, &q.name, 1,
+                             &in6addr_loopback);
+        }
+        sendto(w->server[i], msg, b.len, 0, (struct sockaddr *)&peer, len);
+    }
+}
+
+static void told(void *opaque, const VmmnetDnsAnswer *answer)
+{
+    World *w = opaque;
+
+    w->calls++;
+    w->last = *answer;
+    g_strlcpy(w->canonical, answer->canonical, sizeof(w->canonical));
+    if (w->cancel) {
+        g_assert_true(vmmnet_dns_cancel(w->dns, w->cancel));
+        w->cancel = 0;
+    }
+}
+
+static void turn(World *w)
+{
+    struct pollfd p[3] = {
+        { .fd = vmmnet_dns_fd(w->dns), .events = POLLIN },
+        { .fd = w->server[0], .events = POLLIN },
+        { .fd = w->server[1], .events = POLLIN },
+    };
+
+    poll(p, 3, vmmnet_dns_timeout_ms(w->dns));
+    serve(w, 0);
+    serve(w, 1);
+    vmmnet_dns_process(w->dns);
+}
+
+static void run(World *w, unsigned calls)
+{
+    while (w->calls < calls) {
+        turn(w);
+    }
+}
+
+static VmmnetDnsId ask(World *w, const char *name, int family)
+{
+    VmmnetDnsId id = vmmnet_dns_addresses(w->dns, name, family, 0, told, w);
+
+    g_assert_cmpuint(id, !=, 0);
+    return id;
+}
+
+/* The same question is out once, and then remembered. */
+static void test_joined(void)
+{
+    World *w = make(0, 1);
+    unsigned before;
+
+    before = w->queries[0];
+    ask(w, "www.example", AF_INET);
+    ask(w, "WWW.example.", AF_INET);
+    g_assert_cmpuint(w->calls, ==, 0);
+    run(w, 2);
+    g_assert_cmpuint(w->queries[0], ==, before + 1);
+    g_assert_cmpint(w->last.error, ==, VMMNET_DNS_OK);
+    ask(w, "www.example", AF_INET);
+    g_assert_cmpuint(w->calls, ==, 2);
+    run(w, 3);
+    g_assert_cmpuint(w->queries[0], ==, before + 1);
+    destroy(w);
+}
+
+static void test_cancel(void)
+{
+    World *w = make(0, 1);
+    VmmnetDnsId first = ask(w, "one.example", AF_INET), second;
+
+    second = ask(w, "two.example", AF_INET);
+    g_assert_true(vmmnet_dns_cancel(w->dns, first));
+    g_assert_false(vmmnet_dns_cancel(w->dns, first));
+    run(w, 1);
+    g_assert_cmpstr(w->canonical, ==, "two.example");
+    g_assert_false(vmmnet_dns_cancel(w->dns, second));
+    /* Two that wait for the same: the first to be told cancels the other */
+    first = ask(w, "three.example", AF_INET);
+    ask(w, "three.example", AF_INET);
+    w->cancel = first;
+    run(w, 2);
+    /* A look-up that has another call to come cancels itself */
+    w->drops_aaaa = true;
+    w->cancel = ask(w, "four.example", AF_UNSPEC);
+    run(w, 3);
+    g_assert_true(w->last.more);
+    g_assert_cmpint(vmmnet_dns_timeout_ms(w->dns), ==, -1);
+    ask(w, "five.example", AF_UNSPEC);
+    vmmnet_dns_cancel_all(w->dns);
+    g_assert_cmpint(vmmnet_dns_timeout_ms(w->dns), ==, -1);
+    ask(w, "six.example", AF_UNSPEC);   /* out when the context goes */
+    destroy(w);
+}
+
+/* Who is silent is asked once more now and then, not every time. */
+static void test_second_server(void)
+{
+    World *w = make(VMMNET_DNS_NO_CACHE, 2);
+
+    w->silent[0] = true;
+    ask(w, "one.example", AF_INET);
+    run(w, 1);
+    g_assert_cmpint(w->last.error, ==, VMMNET_DNS_OK);
+    g_assert_cmpuint(w->queries[0], ==, 1);
+    ask(w, "two.example", AF_INET);
+    run(w, 2);
+    g_assert_cmpuint(w->queries[0], ==, 1);
+    g_assert_cmpuint(w->queries[1], ==, 2);
+    destroy(w);
+}
+
+/* A failure is an error; with RFC 8767 what was known is better. */
+static void test_stale(void)
+{
+    static const unsigned flags[] = { 0, VMMNET_DNS_SERVE_STALE };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(flags); i++) {
+        World *w = make(flags[i], 1);
+
+        ask(w, "www.example", AF_INET);
+        run(w, 1);
+        w->fails = true;
+        /* Its TTL of a second ends; until then the cache answers. */
+        while (w->queries[0] == 1) {
+            unsigned calls = w->calls;
+
+            ask(w, "www.example", AF_INET);
+            run(w, calls + 1);
+            g_usleep(20000);
+        }
+        g_assert_cmpint(w->last.error, ==, i ? VMMNET_DNS_OK :
+                        VMMNET_DNS_FAILED);
+        g_assert_cmpint(w->last.stale, ==, i);
+        destroy(w);
+    }
+}
+
+/* Letters in random case, and a reply without them is no reply. */
+static void test_random_case(void)
+{
+    World *w = make(VMMNET_DNS_RANDOM_CASE | VMMNET_DNS_NO_CACHE, 1);
+    VmmnetDnsCounters counters;
+
+    ask(w, "abcdefghijklmnopqrstuvwxyz.example", AF_INET);
+    run(w, 1);
+    g_assert_cmpint(w->last.error, ==, VMMNET_DNS_OK);
+    w->echoes_case = true;
+    ask(w, "abcdefghijklmnopqrstuvwxyz.example", AF_INET);
+    do {
+        turn(w);
+        vmmnet_dns_counters(w->dns, &counters);
+    } while (!counters.wrong_question);
+    g_assert_cmpuint(w->calls, ==, 1);
+    destroy(w);
+}
+
+/* Without a server: literals, localhost, what is no name */
+static void test_local(void)
+{
+    World *w = make(0, 1);
+
+    ask(w, "fe80::1%lo", AF_UNSPEC);
+    run(w, 1);
+    g_assert_cmpuint(w->last.count, ==, 1);
+    ask(w, "192.0.2.7", AF_INET6);
+    run(w, 2);
+    g_assert_cmpint(w->last.error, ==, VMMNET_DNS_NO_DATA);
+    ask(w, "db.localhost", AF_UNSPEC);
+    run(w, 3);
+    g_assert_cmpuint(w->last.count, ==, 2);
+    ask(w, "x.invalid", AF_UNSPEC);
+    run(w, 4);
+    g_assert_cmpint(w->last.error, ==, VMMNET_DNS_NO_NAME);
+    g_assert_cmpuint(w->queries[0], ==, 0);
+    g_assert_cmpuint(vmmnet_dns_addresses(w->dns, "a..b", AF_UNSPEC, 0, told,
+                                          w), ==, 0);
+    g_assert_cmpuint(vmmnet_dns_records(w->dns, "a", DNS_TYPE_ANY, 0, told,
+                                        w), ==, 0);
+    destroy(w);
+}
+
+static void test_mistakes(void)
+{
+    const char *servers[] = { "192.0.2.1", "nobody", NULL }, *mistake;
+    VmmnetDnsOptions o = { .size = sizeof(o), .servers = servers };
+
+    g_assert_null(vmmnet_dns_new(&o, &mistake));
+    g_assert_nonnull(strstr(mistake, "servers is \"nobody\""));
+    o.servers = NULL;
+    o.timeout_ms = 60001;
+    g_assert_null(vmmnet_dns_new(&o, &mistake));
+    g_assert_nonnull(strstr(mistake, "timeout_ms is \"60001\""));
+    g_assert_nonnull(strstr(mistake, "at most 60000"));
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/dns-client/context/joined", test_joined);
+    g_test_add_func("/dns-client/context/cancel", test_cancel);
+    g_test_add_func("/dns-client/context/second-server", test_second_server);
+    g_test_add_func("/dns-client/context/stale", test_stale);
+    g_test_add_func("/dns-client/context/random-case", test_random_case);
+    g_test_add_func("/dns-client/context/local", test_local);
+    g_test_add_func("/dns-client/context/mistakes", test_mistakes);
+    return g_test_run();
+}

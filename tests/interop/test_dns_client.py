@@ -144,9 +144,10 @@ def test_nss_forks(host: Namespace, tmp_path: Path) -> None:
     program = tmp_path / "forks.py"
     program.write_text(
         "import os, socket, threading\n"
-        "def look(): assert socket.getaddrinfo('fine', 22, type=socket.SOCK_STREAM)\n"
+        # Names that are in no cache: each look-up uses the descriptors.
+        "def look(i=0): assert socket.getaddrinfo(f'n{os.getpid()}n{i}', 22)\n"
         "def many():\n"
-        "    threads = [threading.Thread(target=look) for _ in range(8)]\n"
+        "    threads = [threading.Thread(target=look, args=[i]) for i in range(1, 40)]\n"
         "    [t.start() for t in threads]; [t.join() for t in threads]\n"
         "look()\n"
         "children = []\n"
@@ -156,7 +157,7 @@ def test_nss_forks(host: Namespace, tmp_path: Path) -> None:
         "        many(); os._exit(0)\n"
         "    children.append(child); many()\n"
         "assert all(os.waitpid(c, 0)[1] == 0 for c in children)\n"
-        "look()\n"
+        "look(99)\n"
         "print('all')\n"
     )
     done = _unshared(host, tmp_path, [tools.find("python3"), str(program)])

@@ -139,7 +139,7 @@ class Server:
         """For good."""
         while True:
             query, peer = sock.recvfrom(4096)
-            self.answer(query, lambda data, to=peer: sock.sendto(data, to), False)
+            self.answer(query, partial(self._send_udp, sock, peer), False)
 
     def serve_tcp(self, listener: socket.socket) -> None:
         """For good; a question a connection."""
@@ -150,6 +150,10 @@ class Server:
                 if len(head := connection.recv(2, socket.MSG_WAITALL)) == 2:
                     query = connection.recv(int.from_bytes(head), socket.MSG_WAITALL)
                     self.answer(query, partial(self._send_tcp, connection), True)
+
+    @staticmethod
+    def _send_udp(sock: socket.socket, peer: tuple[str, int], data: bytes) -> None:
+        sock.sendto(data, peer)
 
     @staticmethod
     def _send_tcp(connection: socket.socket, data: bytes) -> None:

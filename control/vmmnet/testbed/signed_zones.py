@@ -106,7 +106,7 @@ def served(host: Namespace, folder: Path, address: str) -> Iterator[Path]:
         "recursion no; dnssec-validation no; pid-file none; session-keyfile none; };\n"
         f"controls {{ }};\n{zones}"
     )
-    command = ["named", "-g", "-c", folder / "named.conf"]
+    command: list[str | Path] = ["named", "-g", "-c", folder / "named.conf"]
     with (
         (folder / "named.log").open("ab") as log,
         host.started(command, stdout=log, stderr=subprocess.STDOUT) as child,

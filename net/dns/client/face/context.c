@@ -225,7 +225,9 @@ void dnsc_context_refresh(VmmnetDns *dns)
 static void destroy(VmmnetDns *dns)
 {
     /* After fork() the parent's loop must not notice */
-    dnsc_loop_detach(&dns->loop);
+    if (dns->loop.epoll >= 0) {
+        dnsc_loop_detach(&dns->loop);
+    }
     dnsc_lookup_cancel_all(dns);
     dnsc_fetcher_close(&dns->fetcher);
     dnsc_validator_release(dns->fetcher.validator);
@@ -279,7 +281,7 @@ VmmnetDns *vmmnet_dns_new(const VmmnetDnsOptions *options,
     if (!dns) {
         return NULL;
     }
-    error = dnsc_loop_init(&dns->loop);
+    error = dnsc_loop_attach(&dns->loop);
     if (error) {
         free(dns);
         errno = -error;

@@ -2,10 +2,12 @@
 /*
  * Contexts for the blocking faces
  *
- * A context that nobody uses has no socket, but its epoll descriptor: after
- * fork() parent and child have that one in common, and the child must not
- * touch it but close it.  So contexts are marked with a number that fork()
- * changes in the child.
+ * There are programs that close all descriptors, and open others of the same
+ * numbers.  So a context that nobody uses has none; but one that validates
+ * keeps its own, as libunbound's connections and keys are worth keeping.
+ * After fork() parent and child would have these in common.  So contexts are
+ * marked with a number that fork() changes in the child, which throws away
+ * what has another one.
  *
  * /etc/vmmnet/dns.conf says what the host wants of programs that know nothing
  * of this library: a word a line, as read_line() knows them.
@@ -92,6 +94,31 @@ static VmmnetDns *new_context(void)
     return vmmnet_dns_new(&o, NULL);
 }
 
+static bool keeps_descriptors(const VmmnetDns *dns)
+{
+    return dns->flags & VMMNET_DNS_VALIDATE;
+}
+
+static VmmnetDns *wake(VmmnetDns *dns)
+{
+    int ret = keeps_descriptors(dns) ? 0 : dnsc_loop_attach(&dns->loop);
+
+    if (ret) {
+        vmmnet_dns_free(dns);
+        errno = -ret;
+        return NULL;
+    }
+    return dns;
+}
+
+static void put_to_sleep(VmmnetDns *dns)
+{
+    if (!keeps_descriptors(dns)) {
+        dnsc_fetcher_close(&dns->fetcher);
+        dnsc_loop_detach(&dns->loop);
+    }
+}
+
 VmmnetDns *dnsc_pool_get(void)
 {
     VmmnetDns *dns = NULL, *foreign[KEPT];
@@ -112,13 +139,14 @@ VmmnetDns *dnsc_pool_get(void)
     while (foreigners) {
         vmmnet_dns_free(foreign[--foreigners]);
     }
-    return dns ? dns : new_context();
+    return dns ? wake(dns) : new_context();
 }
 
 void dnsc_pool_put(VmmnetDns *dns)
 {
     size_t i;
 
+    put_to_sleep(dns);
     pthread_mutex_lock(&lock);
     for (i = 0; i < KEPT && dns; i++) {
         if (!kept[i].dns) {

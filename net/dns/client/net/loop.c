@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,9 +25,8 @@ int64_t dnsc_now(void)
     return t.tv_sec * DNSC_SECOND + t.tv_nsec / 1000;
 }
 
-int dnsc_loop_init(DnscLoop *loop)
+int dnsc_loop_attach(DnscLoop *loop)
 {
-    memset(loop, 0, sizeof(*loop));
     loop->epoll = epoll_create1(EPOLL_CLOEXEC);
     return loop->epoll < 0 ? -errno : 0;
 }

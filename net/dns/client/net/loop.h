@@ -41,8 +41,11 @@ typedef struct DnscLoop {
 /* Microseconds of CLOCK_MONOTONIC */
 int64_t dnsc_now(void);
 
-/* Returns 0 or a negative errno. */
-int dnsc_loop_init(DnscLoop *loop);
+/*
+ * Make the one descriptor, of a loop that is all 0, or that was detached while
+ * nothing was watched.  Returns 0 or a negative errno.
+ */
+int dnsc_loop_attach(DnscLoop *loop);
 
 /*
  * The descriptor is closed first, and what is watched is forgotten and timers

@@ -13,8 +13,19 @@
 #include "net/dns/client/net/loop.h"
 #include "net/dns/client/net/tcp.h"
 
+static void hang_up(DnscTcp *tcp)
+{
+    if (tcp->source.fd >= 0) {
+        dnsc_loop_forget(tcp->loop, &tcp->source);
+        close(tcp->source.fd);
+        tcp->source.fd = -1;
+    }
+}
+
+/* The message stays until the connection is closed or opened again */
 static void end(DnscTcp *tcp, const uint8_t *msg, size_t len)
 {
+    hang_up(tcp);
     tcp->done(tcp->opaque, msg, len);
 }
 
@@ -103,12 +114,7 @@ int dnsc_tcp_open(DnscTcp *tcp, DnscLoop *loop, const VmmnetDnsAddress *server,
 
 void dnsc_tcp_close(DnscTcp *tcp)
 {
-    if (tcp->source.fd < 0) {
-        return;
-    }
-    dnsc_loop_forget(tcp->loop, &tcp->source);
-    close(tcp->source.fd);
-    tcp->source.fd = -1;
+    hang_up(tcp);
     free(tcp->in);
     tcp->in = NULL;
 }

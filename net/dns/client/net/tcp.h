@@ -12,7 +12,10 @@
 
 typedef struct DnscTcp DnscTcp;
 
-/* msg is NULL if the connection failed.  The connection may be freed now. */
+/*
+ * msg is NULL if the connection failed.  It is over in any case, and may be
+ * closed, with the message, or opened again.
+ */
 typedef void DnscTcpFn(void *opaque, const uint8_t *msg, size_t len);
 
 struct DnscTcp {
@@ -36,7 +39,10 @@ int dnsc_tcp_open(DnscTcp *tcp, DnscLoop *loop, const VmmnetDnsAddress *server,
                   const uint8_t *query, size_t len, DnscTcpFn *done,
                   void *opaque);
 
-/* No matter if it is open; tcp->source.fd was -1 before the first opening. */
+/*
+ * No matter if it is open; before the first opening tcp->source.fd was -1 and
+ * all else 0.
+ */
 void dnsc_tcp_close(DnscTcp *tcp);
 
 #endif

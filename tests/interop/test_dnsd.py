@@ -200,6 +200,7 @@ def test_rate_limit(world: World) -> None:
             lambda: next((r for r in [world.udp(query)] if r.rcode() == dns.rcode.BADCOOKIE), None),
             "BADCOOKIE",
         )
+        assert bad is not None
         cookie = next(o for o in bad.options if o.otype == dns.edns.OptionType.COOKIE)
         query = _query(use_edns=0, options=[cookie])
         for _ in range(50):

@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
-import os
 import socket
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -166,8 +165,3 @@ def pass_sockets(given: Sequence[socket.socket], command: Sequence[str | Path]) 
     moves = " ".join(f"{number}<&{fd}" for number, fd in enumerate(fds, 3))
     script = f'exec {moves}; LISTEN_PID=$$ LISTEN_FDS={len(fds)} exec "$@"'
     return ["bash", "-c", script, "activated", *map(str, command)]
-
-
-def is_root() -> bool:
-    """Whether tests may become others."""
-    return os.geteuid() == 0

@@ -102,7 +102,7 @@ static const int allowed[] = {
     SCMP_SYS(write), SCMP_SYS(close), SCMP_SYS(shutdown),
     /* files of zones and the configuration, also at a reload */
     SCMP_SYS(openat), SCMP_SYS(fstat), SCMP_SYS(newfstatat), SCMP_SYS(lseek),
-    SCMP_SYS(fcntl), SCMP_SYS(unlink),
+    SCMP_SYS(fcntl), SCMP_SYS(unlink), SCMP_SYS(unlinkat),
     /* memory; mmap and mprotect have rules of their own */
     SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(brk),
     /* threads, time, the end */

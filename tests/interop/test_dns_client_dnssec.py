@@ -90,6 +90,13 @@ def test_bogus(
         assert told.ede == ede
 
 
+def test_keytrap(host: Namespace, anchor: Path) -> None:
+    """A zone with thousands of pairs of key and signature to try is given up before them."""
+    told = _validated(host, anchor, "-4", "www.keytrap.vm.example")
+    assert (told.error, told.data) == (_BOGUS, [])
+    assert "too many RRSIG validations" in told.reason
+
+
 def test_believed_without(host: Namespace, anchor: Path) -> None:
     """Without validation the forged address is what one gets: the test above is no accident."""
     told = dns_client.lookup(host, "-4", "www.forged.vm.example")[-1]

@@ -14,6 +14,8 @@ nsec3.vm.example         NSEC3 with as many as RFC 9276 asks for: none
 
 from __future__ import annotations
 
+import base64
+import random
 import re
 import subprocess
 from collections.abc import Iterator
@@ -26,6 +28,12 @@ from .net import Namespace
 APEX = "vm.example"
 ADDRESS = "192.0.2.1"
 FORGED = "192.0.2.66"
+
+#: Keys with one tag, and signatures with it, in a zone that is a KeyTrap (CVE-2023-50387):
+#: who tries them all verifies the square of it.  BIND loads no more than 100 records of a set.
+MANY = 90
+_RSASHA256 = 8
+_TAG = 4711
 
 _HEAD = "$TTL 300\n@ IN SOA ns h 1 3600 900 86400 60\n@ NS ns.vm.example.\n"
 _BODY = f"www A {ADDRESS}\nwww SSHFP 4 2 {'ab' * 32}\nalias CNAME www\n"
@@ -80,6 +88,11 @@ def _make(folder: Path) -> dict[str, Path]:
         "nsec3": signer.signed(f"nsec3.{APEX}", _BODY, "-3", "-", "-H", "0"),
     }
     _without_signatures(made["stripped"][0], "A")
+    made["keytrap"] = signer.signed(f"keytrap.{APEX}", _BODY + _trap_keys())
+    trap = made["keytrap"][0]
+    _without_signatures(trap, "A")
+    with trap.open("a") as out:
+        out.write(_trap_signatures(f"keytrap.{APEX}"))
     forged = made["forged"][0]
     forged.write_text(forged.read_text().replace(ADDRESS, FORGED))
     body = _BODY + "ns A 127.0.0.1\n"
@@ -92,6 +105,34 @@ def _make(folder: Path) -> dict[str, Path]:
     files["other.example"] = signer.plain("other.example", _BODY)
     (folder / "anchor").write_text(f"; of the test\n{anchor}\n")
     return files
+
+
+def _tag(rdata: bytes) -> int:
+    """RFC 4034 appendix B."""
+    total = sum(octet << (0 if place & 1 else 8) for place, octet in enumerate(rdata))
+    return (total + (total >> 16)) & 0xFFFF
+
+
+def _trap_keys() -> str:
+    """Keys of nobody's, all with _TAG: two octets of each are chosen for that."""
+    dice = random.Random(1)
+    lines: list[str] = []
+    while len(lines) < MANY:
+        head = bytes((1, 0, 3, _RSASHA256, 3, 1, 0, 1, 0xF0 | dice.randrange(16)))
+        rdata = bytearray(head + dice.randbytes(252) + bytes(2) + b"\1")
+        at = len(rdata) - 4 + len(rdata) % 2
+        rdata[at : at + 2] = ((_TAG - _tag(bytes(rdata))) % 0xFFFF).to_bytes(2)
+        if _tag(bytes(rdata)) == _TAG:
+            key = base64.b64encode(rdata[4:]).decode()
+            lines.append(f"@ 300 IN DNSKEY 256 3 {_RSASHA256} {key}\n")
+    return "".join(lines)
+
+
+def _trap_signatures(zone: str) -> str:
+    dice = random.Random(2)
+    head = f"www.{zone}. 300 IN RRSIG A {_RSASHA256} 4 300 20700101000000 20200101000000"
+    lines = (base64.b64encode(b"\1" + dice.randbytes(255)).decode() for _ in range(MANY))
+    return "".join(f"{head} {_TAG} {zone}. {line}\n" for line in lines)
 
 
 @contextmanager

@@ -14,8 +14,7 @@
  * default (test, reverse zones of private addresses) go to the servers, who
  * know; NSEC3 with more than 100 iterations makes an answer insecure (RFC 9276
  * section 3.2).  Against KeyTrap (CVE-2023-50387, -50868) Debian's 1.17.1 has
- * fixed limits since +deb12u2: 16 tries of a key with one signature or more,
- * and a pause after so many hashes; they cannot be set.
+ * limits since +deb12u2 that are compiled in.
  */
 
 #include <arpa/inet.h>

@@ -2,18 +2,16 @@
 /*
  * dns-lookup: what libvmmnet-dns tells, and when
  *
- *     dns-lookup [-4|-6] [-v] [-a ANCHOR] [-s SERVER]... [-t TYPE] NAME
+ *     dns-lookup [-4|-6] [-b] [-v] [-a ANCHOR] [-s SERVER]... [-t TYPE] NAME
  *
- * -v validates, with the trust anchors of -a; -t asks for records of a type,
- * by number.  Exit status: 0 if there was an answer, else 1.
+ * -v validates, by the trust anchors in ANCHOR, and -b shows what is bogus; TYPE
+ * is a number.  Exit status: 0 if there was an answer, else 1.
  */
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,8 +19,7 @@
 
 typedef struct Look {
     struct timespec began;
-    bool ended;
-    bool answered;
+    bool ended, answered;
 } Look;
 
 static double milliseconds_since(const struct timespec *began)
@@ -36,21 +33,19 @@ static double milliseconds_since(const struct timespec *began)
 
 static void print_address(const VmmnetDnsAddress *address)
 {
+    const void *octets = address->sa.sa_family == AF_INET6 ?
+                         (const void *)&address->in6.sin6_addr :
+                         (const void *)&address->in.sin_addr;
     char text[INET6_ADDRSTRLEN];
 
-    if (address->sa.sa_family == AF_INET6) {
-        inet_ntop(AF_INET6, &address->in6.sin6_addr, text, sizeof(text));
-    } else {
-        inet_ntop(AF_INET, &address->in.sin_addr, text, sizeof(text));
-    }
-    printf("  %s\n", text);
+    printf("  %s\n", inet_ntop(address->sa.sa_family, octets, text,
+                              sizeof(text)));
 }
 
 static void print_record(const VmmnetDnsRecord *record)
 {
-    printf("  ");
     for (size_t i = 0; i < record->len; i++) {
-        printf("%02x", record->rdata[i]);
+        printf("%s%02x", i ? "" : "  ", record->rdata[i]);
     }
     printf("\n");
 }
@@ -82,15 +77,17 @@ static void told(void *opaque, const VmmnetDnsAnswer *answer)
 
 int main(int argc, char **argv)
 {
-    const char *servers[9] = { NULL }, *mistake = NULL;
+    const char *servers[9] = { NULL }, *mistake = NULL, *name;
     VmmnetDnsOptions options = { .size = sizeof(options) };
     int family = AF_UNSPEC, type = 0, count = 0, c;
     Look look = { .ended = false };
+    unsigned flags = 0;
     VmmnetDnsId id;
     VmmnetDns *dns;
 
-    while ((c = getopt(argc, argv, "46va:s:t:")) != -1) {
+    while ((c = getopt(argc, argv, "46bva:s:t:")) != -1) {
         family = c == '4' ? AF_INET : c == '6' ? AF_INET6 : family;
+        flags |= c == 'b' ? VMMNET_DNS_SHOW_BOGUS : 0;
         options.flags |= c == 'v' ? VMMNET_DNS_VALIDATE : 0;
         options.trust_anchor = c == 'a' ? optarg : options.trust_anchor;
         type = c == 't' ? atoi(optarg) : type;
@@ -105,10 +102,11 @@ int main(int argc, char **argv)
         return 1;
     }
     clock_gettime(CLOCK_MONOTONIC, &look.began);
-    id = type ? vmmnet_dns_records(dns, argv[optind], type, 0, told, &look) :
-         vmmnet_dns_addresses(dns, argv[optind], family, 0, told, &look);
+    name = argv[optind];
+    id = type ? vmmnet_dns_records(dns, name, type, flags, told, &look) :
+         vmmnet_dns_addresses(dns, name, family, flags, told, &look);
     if (!id) {
-        fprintf(stderr, "dns-lookup: %s: %s\n", argv[optind], strerror(errno));
+        perror(name);
         return 1;
     }
     while (!look.ended) {

@@ -90,6 +90,12 @@ def test_bogus(
         assert told.ede == ede
 
 
+def test_shown(host: Namespace, anchor: Path) -> None:
+    """Who asks to see what is forged gets it, as an error still."""
+    told = _validated(host, anchor, "-b", "-4", "www.forged.vm.example")
+    assert (told.error, told.security, told.data) == (_BOGUS, "bogus", [FORGED])
+
+
 def test_keytrap(host: Namespace, anchor: Path) -> None:
     """A zone with thousands of pairs of key and signature to try is given up before them."""
     told = _validated(host, anchor, "-4", "www.keytrap.vm.example")

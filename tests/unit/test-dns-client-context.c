@@ -283,6 +283,44 @@ static void test_local(void)
     destroy(w);
 }
 
+/* Files are read again when they have changed, for the next look-up. */
+static void test_files(void)
+{
+    World *w = g_new0(World, 1);
+    g_autofree char *folder = g_dir_make_tmp(NULL, NULL);
+    g_autofree char *conf = g_build_filename(folder, "resolv.conf", NULL);
+    g_autofree char *hosts = g_build_filename(folder, "hosts", NULL);
+    char text[32], unused[32];
+    const char *servers[] = { text, NULL };
+    VmmnetDnsOptions o = {
+        .size = sizeof(o), .servers = servers, .resolv_conf = conf,
+        .hosts = hosts,
+    };
+
+    w->server[0] = bind_server(text);
+    w->server[1] = bind_server(unused);
+    g_file_set_contents(conf, "search one.example\n", -1, NULL);
+    w->dns = vmmnet_dns_new(&o, NULL);
+    ask(w, "www", AF_INET);
+    run(w, 1);
+    g_assert_cmpstr(w->canonical, ==, "www.one.example");
+    g_file_set_contents(conf, "search two.example\n", -1, NULL);
+    ask(w, "www", AF_INET);
+    run(w, 2);
+    g_assert_cmpstr(w->canonical, ==, "www.two.example");
+    g_file_set_contents(hosts, "192.0.2.9 www.here www\n", -1, NULL);
+    ask(w, "www", AF_INET);
+    run(w, 3);
+    g_assert_cmpstr(w->canonical, ==, "www.here");
+    g_assert_cmpint(unlink(hosts), ==, 0);
+    ask(w, "www", AF_INET);
+    run(w, 4);
+    g_assert_cmpstr(w->canonical, ==, "www.two.example");
+    unlink(conf);
+    rmdir(folder);
+    destroy(w);
+}
+
 static void test_mistakes(void)
 {
     const char *servers[] = { "192.0.2.1", "nobody", NULL }, *mistake;
@@ -306,6 +344,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dns-client/context/stale", test_stale);
     g_test_add_func("/dns-client/context/random-case", test_random_case);
     g_test_add_func("/dns-client/context/local", test_local);
+    g_test_add_func("/dns-client/context/files", test_files);
     g_test_add_func("/dns-client/context/mistakes", test_mistakes);
     return g_test_run();
 }

@@ -4,7 +4,7 @@
  *
  *     dns-lookup [-4|-6] [-b] [-v] [-a ANCHOR] [-s SERVER]... [-t TYPE] NAME
  *
- * -v validates, by the trust anchors in ANCHOR, and -b shows what is bogus; TYPE
+ * -v validates by the trust anchors in ANCHOR, -b shows what is bogus, TYPE
  * is a number.  Exit status: 0 if there was an answer, else 1.
  */
 

@@ -49,7 +49,7 @@ def show_no_packet(story: Story, world: World) -> None:
     with wire.capture(world.to_impostor, file, "tcp"):
         show_ssh(story, world, _OURS, FORGING)
     command = ["tcpdump", "-nn", "-r", file]
-    sent = tools.run(command).stdout.splitlines()
+    sent = tools.run(command).splitlines()
     story.show("impostor$", "tcpdump -nn -r impostor.pcap | wc -l", str(len(sent)))
 
 
@@ -72,6 +72,8 @@ def _tell(story: Story, world: World) -> None:
         show_ssh(story, world, _STOCK, DROPPING)
         show_ssh(story, world, _OURS, DROPPING)
     with story.step(f"Answers are forged: {NAME} is {IMPOSTOR6} and {IMPOSTOR4}"):
+        # As somebody who comes for the first time, and says yes.
+        world.forget()
         show_ssh(story, world, _STOCK, FORGING, _ANY_KEY)
         world.trust()
         show_no_packet(story, world)

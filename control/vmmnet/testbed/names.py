@@ -49,7 +49,7 @@ ForceCommand echo "this is {name}"
 _ENTER = """\
 mount --make-rprivate /
 mount --bind "$1/resolv.conf" /etc/resolv.conf
-mkdir -p /etc/vmmnet && mount -t tmpfs tmpfs /etc/vmmnet && cp "$1/dns.conf" /etc/vmmnet/
+mount --bind "$1/anchor" /usr/share/dns/root.key
 shift
 exec "$@"
 """
@@ -64,7 +64,6 @@ class World:
     server: Namespace
     impostor: Namespace
     folder: Path
-    anchor: Path
     #: The impostor's interface.
     to_impostor: str
 
@@ -81,7 +80,12 @@ class World:
         known = self.folder / "known_hosts"
         return [
             *("-F", "none", "-i", str(self.folder / "user_key"), "-l", "root"),
-            *("-oBatchMode=yes", f"-oUserKnownHostsFile={known}", "-oGlobalKnownHostsFile=none"),
+            *(
+                "-T",
+                "-oBatchMode=yes",
+                f"-oUserKnownHostsFile={known}",
+                "-oGlobalKnownHostsFile=none",
+            ),
         ]
 
     def trust(self) -> None:
@@ -94,20 +98,21 @@ class World:
         (self.folder / "known_hosts").write_text("")
 
 
-def _sign(folder: Path) -> tuple[Path, Path]:
-    """The zone with SSHFP records and signatures, and the anchor to trust."""
-    found = tools.run(["ssh-keygen", "-r", "server", "-f", folder / "server/host_key.pub"]).stdout
+def _sign(folder: Path) -> Path:
+    """The zone with SSHFP records and signatures; what to trust is beside it."""
+    found = tools.run(["ssh-keygen", "-r", "server", "-f", folder / "server/host_key.pub"])
     source = folder / "demo.zone"
     source.write_text(_ZONE + found)
     keys = [
         tools.run(
             ["dnssec-keygen", "-q", "-K", folder, "-a", "ECDSAP256SHA256", *more, ZONE]
-        ).stdout.strip()
+        ).strip()
         for more in (("-f", "KSK"), ())
     ]
     signed = folder / "demo.signed"
     tools.run(["dnssec-signzone", "-q", "-S", "-z", "-K", folder, "-o", ZONE, "-f", signed, source])
-    return signed, folder / f"{keys[0]}.key"
+    (folder / "anchor").write_text((folder / f"{keys[0]}.key").read_text())
+    return signed
 
 
 def _keys(folder: Path) -> None:
@@ -186,15 +191,13 @@ def world() -> Iterator[World]:
         folder.chmod(0o755)
         client, server, impostor, wire = _connect(network)
         _keys(folder)
-        signed, anchor = _sign(folder)
-        (folder / "dns.conf").write_text(f"validate yes\ntrust-anchor {anchor}\n")
-        stack.enter_context(_dnsd(server, folder, signed))
+        stack.enter_context(_dnsd(server, folder, _sign(folder)))
         stack.enter_context(_relay(server, folder, WHOLE))
         stack.enter_context(_relay(server, folder, DROPPING, "--drop", "AAAA"))
         forged = ("--forge", IMPOSTOR6, "--forge", IMPOSTOR4)
         stack.enter_context(_relay(server, folder, FORGING, *forged))
         stack.enter_context(_sshd(server, folder, "server"))
         stack.enter_context(_sshd(impostor, folder, "impostor"))
-        made = World(network, client, server, impostor, folder, anchor, wire)
+        made = World(network, client, server, impostor, folder, wire)
         made.trust()
         yield made

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The end of a zone image: indexes, names that records refer to, checksums */
 #include <errno.h>
+#include <pthread.h>
 
 #include "net/dns/zone/find.h"
 #include "net/dns/zone/index.h"
 #include "net/dns/zone/write-internal.h"
 #include "net/packet/crc32c.h"
 
-#define SEEDS_MAX       8
+#define SEEDS_MAX       2
+#define THREADS_MAX     64
 
 /* --- indexes, checksums, header ------------------------------------------- */
 
@@ -39,7 +41,7 @@ static ZoneNodes nodes_of(const ZoneWriter *w)
     };
 }
 
-/* Another seed helps nearly always.  Where eight do not, more room does. */
+/* Another seed may help.  If it does not, more room does. */
 static int fill_hash(ZoneWriter *w)
 {
     ZoneNodes nodes = nodes_of(w);
@@ -60,7 +62,7 @@ static int make_hash(ZoneWriter *w)
     int ret = -ENOSPC;
 
     for (w->buckets = zone_hash_buckets(w->nodes); ret == -ENOSPC;
-         w->buckets += w->buckets / 4 + 1) {
+         w->buckets += w->buckets / 8 + 1) {
         w->end = begin;
         ret = begin_section(w, ZONE_HASH, (uint64_t)w->buckets * ZONE_B_SIZE);
         ret = ret ? ret : fill_hash(w);
@@ -75,7 +77,8 @@ static int make_indexes(ZoneWriter *w)
 {
     uint64_t order = (w->nodes + ZONE_ORDER_EVERY - 1) / ZONE_ORDER_EVERY;
     ZoneNodes nodes = nodes_of(w);
-    uint64_t hashed = zone_nsec3_fill(&nodes, NULL);
+    uint64_t hashed = w->flags & ZONE_HAS_NSEC3 ?
+                      zone_nsec3_fill(&nodes, NULL) : 0;
     int ret = make_hash(w);
 
     ret = ret ? ret : begin_section(w, ZONE_ORDER, order * sizeof(uint32_t));
@@ -87,7 +90,9 @@ static int make_indexes(ZoneWriter *w)
     }
     nodes = nodes_of(w);
     zone_order_fill(&nodes, section_at(w, ZONE_ORDER));
-    zone_nsec3_fill(&nodes, section_at(w, ZONE_NSEC3));
+    if (hashed) {
+        zone_nsec3_fill(&nodes, section_at(w, ZONE_NSEC3));
+    }
     return 0;
 }
 
@@ -165,27 +170,89 @@ static void link_rrset(ZoneWriter *w, const ZoneView *view,
     }
 }
 
-static int link_targets(ZoneWriter *w)
+/* A thread's part of the nodes */
+typedef struct Part {
+    ZoneWriter *w;
+    const ZoneView *view;
+    uint32_t ref;               /* of its first node */
+    uint32_t end;               /* of the first that is not its own; 0: none */
+} Part;
+
+static void *link_part(void *opaque)
 {
-    ZoneFault fault;
-    ZoneImage *image = zone_image_open(w->out->base, w->end, &fault);
-    ZoneView view = { .layers = 1, .layer = { image } };
+    const Part *part = opaque;
     ZoneCursor cursor;
     ZoneRrset rrset;
     ZoneNode node;
+
+    for (uint32_t ref = part->ref; ref != part->end;
+         ref = zone_node_next(&node)) {
+        if (!zone_node_get(part->view->layer[0], ref, &node)) {
+            break;
+        }
+        zone_rrset_first(&node, &cursor);
+        while (zone_rrset_next(&cursor, &rrset)) {
+            link_rrset(part->w, part->view, &node, &rrset);
+        }
+    }
+    return NULL;
+}
+
+/* The first node of part @number of @count, by ORDER; 0 behind the last part. */
+static uint32_t part_begins(const ZoneWriter *w, unsigned number,
+                            unsigned count)
+{
+    uint64_t entries = w->section[ZONE_ORDER].len / sizeof(uint32_t);
+
+    return number == count ? 0 :
+           zone_get32(section_at(w, ZONE_ORDER) +
+                      entries * number / count * sizeof(uint32_t));
+}
+
+/*
+ * Threads write to nodes of their own, and there only what no other one uses.
+ * The caller does what no thread could be had for.
+ */
+static void link_parts(ZoneWriter *w, const ZoneView *view, unsigned count)
+{
+    Part parts[THREADS_MAX];
+    pthread_t threads[THREADS_MAX];
+    bool runs[THREADS_MAX] = { false };
+
+    for (unsigned i = 0; i < count; i++) {
+        parts[i] = (Part) {
+            w, view, part_begins(w, i, count), part_begins(w, i + 1, count),
+        };
+        runs[i] = i && !pthread_create(&threads[i], NULL, link_part,
+                                       &parts[i]);
+    }
+    for (unsigned i = 0; i < count; i++) {
+        if (!runs[i]) {
+            link_part(&parts[i]);
+        }
+    }
+    for (unsigned i = 0; i < count; i++) {
+        if (runs[i]) {
+            pthread_join(threads[i], NULL);
+        }
+    }
+}
+
+static int link_targets(ZoneWriter *w)
+{
+    unsigned threads = w->about.threads ? w->about.threads : 1;
+    uint64_t entries = w->section[ZONE_ORDER].len / sizeof(uint32_t);
+    ZoneFault fault;
+    ZoneImage *image = zone_image_open(w->out->base, w->end, &fault);
+    ZoneView view = { .layers = 1, .layer = { image } };
 
     if (!image) {
         return -ENOMEM;
     }
     zone_image_trust(image);
-    for (uint32_t ref = w->nodes ? 1 : 0; ref; ref = zone_node_next(&node)) {
-        if (!zone_node_get(image, ref, &node)) {
-            break;
-        }
-        zone_rrset_first(&node, &cursor);
-        while (zone_rrset_next(&cursor, &rrset)) {
-            link_rrset(w, &view, &node, &rrset);
-        }
+    threads = threads > THREADS_MAX ? THREADS_MAX : threads;
+    if (entries) {
+        link_parts(w, &view, threads < entries ? threads : entries);
     }
     zone_image_free(image);
     return 0;

@@ -28,6 +28,7 @@ typedef struct ZoneAbout {
     uint64_t identity;          /* random */
     uint64_t made;              /* seconds since 1970 */
     uint64_t seed;              /* of the hash; random */
+    unsigned threads;           /* that finish a big image; 0 is 1 */
 } ZoneAbout;
 
 /* The memory that becomes the file */

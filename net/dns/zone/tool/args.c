@@ -259,7 +259,7 @@ int args_run(const char *program, const ArgCommand *command, char **words,
 static void print_wrapped(const char *text, int column)
 {
     while (*text) {
-        int len = strcspn(text, " \n");
+        int len = strcspn(text, "\n ");
 
         if (column > INDENT && column + 1 + len > LINE) {
             putchar('\n');

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names of hosts and mailboxes, and names that were meant to be addresses */
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -78,7 +79,7 @@ bool name_is_address(const DnsName *name, const DnsName *origin)
     if (dns_name_within(name, origin) && own > origin->labels) {
         own -= origin->labels;
     }
-    if (own != 4 && own != 1) {
+    if ((own != 4 && own != 1) || (own == 4 && !isdigit(at[1]))) {
         return false;
     }
     for (unsigned i = 0; i < own; i++, at += 1 + *at) {

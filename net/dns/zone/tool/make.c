@@ -63,6 +63,7 @@ static int new_writer(const Make *make, ZoneWriter **writer)
         .origin = make->rules.origin,
         .rrclass = make->rules.rrclass,
         .made = time(NULL),
+        .threads = make->threads,
     };
 
     if (getrandom(&about.identity, sizeof(about.identity), 0) !=

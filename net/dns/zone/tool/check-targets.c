@@ -16,6 +16,7 @@ typedef struct Walk {
     Places *places;
     Report *report;
     bool has_dname;
+    DnsName covers;             /* last delegation or DNAME; len 0: none yet */
 } Walk;
 
 /* A record that refers to a name of the zone */
@@ -108,7 +109,7 @@ static void check(Walk *walk, const Reference *r)
 }
 
 static void check_rrset(Walk *walk, const ZoneNode *node,
-                        const ZoneRrset *rrset)
+                        const ZoneRrset *rrset, bool is_hidden)
 {
     const ZoneRecord of_type = { .type = rrset->type };
     int name_at = zone_target_of(&of_type);
@@ -132,10 +133,42 @@ static void check_rrset(Walk *walk, const ZoneNode *node,
         }
         next++;
         r.has_addresses = target.ref;
-        if ((!target.ref || walk->has_dname) &&
+        if (!is_hidden && (!target.ref || walk->has_dname) &&
             zone_rrset_name(node, rrset, target.at, &r.name)) {
             check(walk, &r);
         }
+    }
+}
+
+/*
+ * Names below a delegation or a DNAME are hidden, and so is all but NS at a
+ * delegation.  They follow it in the order of the image.
+ */
+static bool is_below(Walk *walk, const ZoneNode *node)
+{
+    DnsName name = { node->name_len, node->labels, { 0 } };
+
+    memcpy(name.wire, node->name, node->name_len);
+    if (walk->covers.len && dns_name_within(&name, &walk->covers)) {
+        return true;
+    }
+    if (node->flags & (ZONE_NODE_CUT | ZONE_NODE_DNAME)) {
+        walk->covers = name;
+    }
+    return false;
+}
+
+static void check_node(Walk *walk, const ZoneNode *node)
+{
+    bool is_hidden = is_below(walk, node);
+    bool is_cut = node->flags & ZONE_NODE_CUT;
+    ZoneCursor cursor;
+    ZoneRrset rrset;
+
+    zone_rrset_first(node, &cursor);
+    while (zone_rrset_next(&cursor, &rrset)) {
+        check_rrset(walk, node, &rrset, is_hidden ||
+                    (is_cut && rrset.type != DNS_TYPE_NS));
     }
 }
 
@@ -164,18 +197,13 @@ void check_targets(ZoneImage *image, Places *places, Report *report,
         .report = report,
         .has_dname = find_dname(image),
     };
-    ZoneCursor cursor;
-    ZoneRrset rrset;
     ZoneNode node;
 
     for (uint32_t ref = 1; ref; ref = zone_node_next(&node)) {
         if (!zone_node_get(image, ref, &node)) {
             return;
         }
-        zone_rrset_first(&node, &cursor);
-        while (zone_rrset_next(&cursor, &rrset)) {
-            check_rrset(&walk, &node, &rrset);
-        }
+        check_node(&walk, &node);
         progress_add(progress, 1);
     }
 }

@@ -5,11 +5,11 @@
  * Theory of operation
  * ===================
  *
- * One walk over the nodes in their order looks at each of them and at what it
- * must have to do with the one before; what a parent must say of its children
- * is known when the walk has left it.  The walk counts, compares ORDER and
- * NSEC3 with what it meets, and looks each name up: if all are found, and HASH
- * has no more references than there are nodes, HASH is right.
+ * One walk over the nodes in their order looks at what each must have to do with
+ * the one before; what a parent must say of its children is known when the walk
+ * has left it.  The walk compares ORDER and NSEC3 with what it meets, and looks
+ * each name up: if all are found, and HASH has no more references than there
+ * are nodes, HASH is right.  A second walk looks at the records.
  */
 #include "net/dns/zone/verify-internal.h"
 #include "net/dns/zone/verify.h"
@@ -235,8 +235,8 @@ static bool check_node(ZoneVerify *v, const ZoneNode *node)
     unsigned below = name.labels - v->image->origin.labels;
 
     if (!check_place(v, node, &name, at) || !enter(v, node, &name, at) ||
-        !zone_verify_records(v, node, at) || !check_order(v, node->ref) ||
-        !check_nsec3(v, node) || !check_lookup(v, node, at)) {
+        !check_order(v, node->ref) || !check_nsec3(v, node) ||
+        !check_lookup(v, node, at)) {
         return false;
     }
     v->labels_max = below > v->labels_max ? below : v->labels_max;
@@ -260,6 +260,21 @@ static bool check_nodes(ZoneVerify *v)
         }
     }
     return !v->nodes || check_wildcards(v, v->image->origin.labels);
+}
+
+/* Records refer to other nodes, so those are looked at before. */
+static bool check_records(ZoneVerify *v)
+{
+    ZoneNode node;
+
+    for (uint32_t ref = v->nodes ? 1 : 0; ref; ref = zone_node_next(&node)) {
+        if (!zone_node_get(v->image, ref, &node) ||
+            !zone_verify_records(v, &node,
+                                 (uint64_t)(ref - 1) << ZONE_REF_SHIFT)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static bool check_numbers(ZoneVerify *v)
@@ -309,5 +324,6 @@ bool zone_image_verify(ZoneImage *image, ZoneFault *fault)
     };
 
     return zone_image_check_pages(image, fault) && check_unused(&v) &&
-           check_nodes(&v) && check_numbers(&v) && check_buckets(&v);
+           check_nodes(&v) && check_records(&v) && check_numbers(&v) &&
+           check_buckets(&v);
 }

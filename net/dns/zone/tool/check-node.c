@@ -87,6 +87,19 @@ static bool is_singleton(uint16_t type)
            type == DNS_TYPE_DNAME;
 }
 
+static void refuse_second(Look *look, const Bundled *a, const Bundled *b)
+{
+    const Bundled *first = a->line < b->line ? a : b;
+    const Bundled *second = first == a ? b : a;
+    char type[DNS_MNEMONIC_MAX];
+
+    dns_type_to_text(second->type, type);
+    report_at(look->report, SEVERITY_ERROR, bundled_place(second),
+              "%s %s: a name has one such record at most, and there is "
+              "another one in line %" PRIu32 ": remove one of them",
+              owner(look), type, first->line);
+}
+
 static void check_apex(Look *look)
 {
     static const ZonePlace nowhere;
@@ -129,8 +142,7 @@ static void check_rrset(Look *look, size_t index, bool is_apex)
 
     if (index && record_at(look, index - 1)->type == record->type) {
         if (is_singleton(record->type)) {
-            tell(look, SEVERITY_ERROR, record, "a name has one such record "
-                 "at most: remove all but one");
+            refuse_second(look, record_at(look, index - 1), record);
         }
         return;
     }
@@ -140,6 +152,10 @@ static void check_rrset(Look *look, size_t index, bool is_apex)
     if (record->type == DNS_TYPE_SOA && !is_apex) {
         tell(look, SEVERITY_ERROR, record, "it is not at the zone's origin: "
              "remove it, or name another origin");
+    }
+    if (record->type == DNS_TYPE_DS && is_apex) {
+        tell(look, SEVERITY_ERROR, record, "it is at the zone's origin, but "
+             "belongs into the zone above (RFC 4035 section 2.4): remove it");
     }
     check_wildcard(look, record);
 }

@@ -65,7 +65,7 @@ def _table() -> list[int]:
 _CRC32C = _table()
 
 
-def crc32c(data: bytes) -> int:
+def crc32c(data: bytes | bytearray) -> int:
     """The checksum of a page."""
     crc = 0xFFFFFFFF
     for octet in data:
@@ -73,9 +73,10 @@ def crc32c(data: bytes) -> int:
     return crc ^ 0xFFFFFFFF
 
 
-def section(data: bytes, number: int) -> tuple[int, int]:
+def section(data: bytes | bytearray, number: int) -> tuple[int, int]:
     """Offset and length of a section."""
-    return struct.unpack_from("<QQ", data, SECTIONS + 24 * number)
+    offset, length = struct.unpack_from("<QQ", data, SECTIONS + 24 * number)
+    return int(offset), int(length)
 
 
 def sealed(data: bytearray) -> bytes:
@@ -89,7 +90,7 @@ def sealed(data: bytearray) -> bytes:
     return bytes(data)
 
 
-def node(data: bytes, name: bytes) -> int:
+def node(data: bytes | bytearray, name: bytes) -> int:
     """Offset in the file of the node of a name in wire form."""
     offset, length = section(data, NODES)
     end = offset + length

@@ -21,7 +21,8 @@ int zone_wire_name(const uint8_t *wire, size_t len, DnsName *name)
 {
     size_t at = 0;
 
-    *name = (DnsName) { 0 };
+    name->len = 0;
+    name->labels = 0;
     while (at < len) {
         uint8_t head = wire[at];
 

@@ -100,8 +100,10 @@ int batch_bundle(Batch *batch, const Bundle *bundle, bool is_new)
 
 DnsName batch_name(const Batch *batch, const BatchNode *node)
 {
-    DnsName name = { .len = node->name_len, .labels = node->labels };
+    DnsName name;
 
+    name.len = node->name_len;
+    name.labels = node->labels;
     memcpy(name.wire, batch->octets + node->name_at, node->name_len);
     return name;
 }

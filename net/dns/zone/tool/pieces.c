@@ -113,7 +113,9 @@ static int take(Pieces *pieces, Piece *piece)
     if (ret) {
         return ret;
     }
-    memcpy(piece->text, pieces->rest, pieces->rest_len);
+    if (pieces->rest_len) {
+        memcpy(piece->text, pieces->rest, pieces->rest_len);
+    }
     piece->len = pieces->rest_len;
     pieces->rest_len = 0;
     piece->state = pieces->state;

@@ -168,8 +168,10 @@ static void show_rest(const Report *report, Severity severity,
 void report_show(Report *report)
 {
     pthread_mutex_lock(&report->lock);
-    qsort(report->message + report->shown, report->messages - report->shown,
-          sizeof(Message), compare);
+    if (report->messages > report->shown) {
+        qsort(report->message + report->shown,
+              report->messages - report->shown, sizeof(Message), compare);
+    }
     for (; report->out && report->shown < report->messages; report->shown++) {
         show(report, &report->message[report->shown]);
     }

@@ -198,7 +198,7 @@ static void *link_part(void *opaque)
     return NULL;
 }
 
-/* The first node of part @number of @count, by ORDER; 0 behind the last part. */
+/* The first node of part @number of @count, by ORDER; 0 behind the last. */
 static uint32_t part_begins(const ZoneWriter *w, unsigned number,
                             unsigned count)
 {

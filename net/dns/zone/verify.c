@@ -6,10 +6,10 @@
  * ===================
  *
  * One walk over the nodes in their order looks at what each must have to do
- * with the one before; what a parent must say of its children is known when the walk
- * has left it.  The walk compares ORDER and NSEC3 with what it meets, and looks
- * each name up: if all are found, and HASH has no more references than there
- * are nodes, HASH is right.  A second walk looks at the records.
+ * with the one before; what a parent must say of its children is known when
+ * the walk has left it.  The walk compares ORDER and NSEC3 with what it meets,
+ * and looks each name up: if all are found, and HASH has no more references
+ * than there are nodes, HASH is right.  A second walk looks at the records.
  */
 #include "net/dns/zone/verify-internal.h"
 #include "net/dns/zone/verify.h"

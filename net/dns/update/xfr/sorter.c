@@ -228,8 +228,9 @@ DnsSorter *dns_sorter_new(const char *folder, size_t memory)
     /* One entry fits at least. */
     s->memory = memory < 128 * 1024 ? 128 * 1024 : memory;
     s->fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    s->arena = malloc(s->memory);
-    if (s->fd < 0 || !s->arena) {
+    s->arena = mmap(NULL, s->memory, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (s->fd < 0 || s->arena == MAP_FAILED) {
         dns_sorter_free(s);
         return NULL;
     }
@@ -245,7 +246,9 @@ void dns_sorter_free(DnsSorter *s)
         if (s->fd >= 0) {
             close(s->fd);
         }
-        free(s->arena);
+        if (s->arena != MAP_FAILED) {
+            munmap(s->arena, s->memory);
+        }
         free(s->entry);
         free(s->run);
         free(s);

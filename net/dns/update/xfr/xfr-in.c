@@ -29,6 +29,8 @@ typedef enum Stage {
     ZONE,                       /* AXFR */
     GONE,                       /* IXFR: records that go */
     COME,                       /* and those that come */
+    ZONE_ENDS,                  /* with this message */
+    CHANGES_END,
     DONE,
 } Stage;
 
@@ -155,13 +157,16 @@ static DnsXfrState finish_ixfr(DnsXfrIn *in)
     return DNS_XFR_CHANGED;
 }
 
-static DnsXfrState finish(DnsXfrIn *in, Stage stage)
+/* Behind the last record, and behind the message that it is in */
+static DnsXfrState finish(DnsXfrIn *in)
 {
+    bool is_zone = in->stage == ZONE_ENDS;
+
     in->stage = DONE;
     if (in->options.key && !in->is_signed) {
         return fail(in, "the last message is not signed");
     }
-    return stage == ZONE ? finish_axfr(in) : finish_ixfr(in);
+    return is_zone ? finish_axfr(in) : finish_ixfr(in);
 }
 
 /* --- records -------------------------------------------------------------- */
@@ -223,7 +228,8 @@ static DnsXfrState take_ixfr(DnsXfrIn *in, const DnsRr *rr,
 
     if (record->type == DNS_TYPE_SOA &&
         take_ixfr_soa(in, dns_soa_serial(record), &ret)) {
-        return finish(in, COME);
+        in->stage = CHANGES_END;
+        return DNS_XFR_MORE;
     }
     ret = ret ? ret : put_change_record(in, rr, record);
     return ret ? fail(in, "there is no memory") : DNS_XFR_MORE;
@@ -239,7 +245,8 @@ static DnsXfrState take_axfr(DnsXfrIn *in, const DnsRr *rr,
         if (!is_apex || dns_soa_serial(record) != in->serial) {
             return fail(in, "there is another SOA");
         }
-        return finish(in, ZONE);
+        in->stage = ZONE_ENDS;
+        return DNS_XFR_MORE;
     }
     ret = axfr_image_add(in->image, &rr->name, record);
     return ret ? fail(in, "the records cannot be sorted") : DNS_XFR_MORE;
@@ -354,9 +361,6 @@ static DnsXfrState take_records(DnsXfrIn *in, const uint8_t *msg, size_t len)
         if (rr.section != DNS_SECTION_ANSWER) {
             break;
         }
-        if (state != DNS_XFR_MORE && state != DNS_XFR_CURRENT) {
-            return state;
-        }
         if (rdlength < 0 || rr.rrclass != in->options.rrclass ||
             !dns_name_within(&rr.name, &in->options.zone)) {
             return fall_back(in, "a record is malformed, or not of the zone");
@@ -366,10 +370,18 @@ static DnsXfrState take_records(DnsXfrIn *in, const uint8_t *msg, size_t len)
         if (in->options.len_max && in->len > in->options.len_max) {
             return fail(in, "the zone is larger than is allowed");
         }
-        state = state == DNS_XFR_CURRENT ? state
-                                         : take_record(in, &rr, &record);
+        if (state == DNS_XFR_MORE) {
+            state = take_record(in, &rr, &record);
+        }
+        if (state != DNS_XFR_MORE && state != DNS_XFR_CURRENT) {
+            return state;
+        }
     }
-    return ret < 0 ? fall_back(in, "a message is malformed") : state;
+    if (ret < 0) {
+        return fall_back(in, "a message is malformed");
+    }
+    return in->stage == ZONE_ENDS || in->stage == CHANGES_END ? finish(in)
+                                                              : state;
 }
 
 DnsXfrState dns_xfr_in_message(DnsXfrIn *in, uint8_t *msg, size_t len,

@@ -15,101 +15,11 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "net/dns/update/change/rdata.h"
-#include "net/dns/update/xfr/axfr-image.h"
 #include "net/dns/update/xfr/secondary.h"
-#include "net/dns/update/xfr/xfr-in.h"
+#include "net/dns/update/xfr/xfr-in-internal.h"
 #include "net/packet/octets.h"
-
-typedef enum Stage {
-    FIRST,                      /* the SOA that all begins with */
-    SECOND,                     /* which kind? */
-    ZONE,                       /* AXFR */
-    GONE,                       /* IXFR: records that go */
-    COME,                       /* and those that come */
-    ZONE_ENDS,                  /* with this message */
-    CHANGES_END,
-    DONE,
-} Stage;
-
-/* A change set in in->octets */
-typedef struct Change {
-    size_t at;
-    DnsChanges changes;
-} Change;
-
-struct DnsXfrIn {
-    DnsXfrInOptions options;
-    uint16_t id;
-    bool is_ixfr;               /* asked for */
-    Stage stage;
-    Tsig tsig;
-    bool is_signed;             /* the last message was */
-    unsigned messages;
-    uint32_t ours;
-    uint32_t serial;            /* the primary's */
-    uint64_t len;               /* octets of records */
-    AxfrImage *image;
-    DnsBuffer octets;
-    size_t count;
-    Change *change;
-    const char *why;
-    uint8_t rdata[UINT16_MAX];
-};
-
-/* --- the query ------------------------------------------------------------ */
-
-DnsXfrIn *dns_xfr_in_new(const DnsXfrInOptions *options, uint16_t id)
-{
-    DnsXfrIn *in = calloc(1, sizeof(*in));
-
-    if (in) {
-        in->options = *options;
-        in->id = id;
-        in->is_ixfr = options->store && !options->force_axfr;
-        in->ours = options->store ? dns_store_serial(options->store) : 0;
-        in->why = "";
-    }
-    return in;
-}
-
-/* Of the SOA only the serial is looked at. */
-static int put_our_soa(DnsBuilder *b, const DnsXfrIn *in)
-{
-    uint8_t rdata[2 + 20] = { 0 };
-
-    packet_put32(rdata + 2, in->ours);
-    return dns_builder_raw(b, DNS_SECTION_AUTHORITY, &in->options.zone,
-                           DNS_TYPE_SOA, in->options.rrclass, 0, rdata,
-                           sizeof(rdata));
-}
-
-int dns_xfr_in_query(DnsXfrIn *in, uint8_t *msg, size_t room, uint64_t now)
-{
-    DnsQuestion question = {
-        in->options.zone, in->is_ixfr ? DNS_TYPE_IXFR : DNS_TYPE_AXFR,
-        in->options.rrclass,
-    };
-    DnsBuilder builder;
-    size_t len;
-    int ret;
-
-    if (room < DNS_HEADER_LEN) {
-        return -EMSGSIZE;
-    }
-    dns_builder_init(&builder, msg, room > DNS_MSG_MAX ? DNS_MSG_MAX : room,
-                     in->id, 0);
-    ret = dns_builder_question(&builder, &question);
-    ret = ret || !in->is_ixfr ? ret : put_our_soa(&builder, in);
-    len = builder.len;
-    if (!ret && in->options.key) {
-        ret = tsig_sign_request(&in->tsig, in->options.key, msg, &len, room,
-                                now);
-    }
-    return ret ? ret : (int)len;
-}
 
 /* --- results -------------------------------------------------------------- */
 
@@ -174,7 +84,7 @@ static DnsXfrState finish(DnsXfrIn *in)
 static int put_change_record(DnsXfrIn *in, const DnsRr *rr,
                              const ZoneRecord *record)
 {
-    Change *change = &in->change[in->count - 1];
+    XfrInChange *change = &in->change[in->count - 1];
     uint8_t head[10];
     int ret = dns_buffer_add(&in->octets, rr->name.wire, rr->name.len);
 
@@ -196,13 +106,16 @@ static int put_change_record(DnsXfrIn *in, const DnsRr *rr,
 
 static int begin_change(DnsXfrIn *in, uint32_t from)
 {
-    Change *more = realloc(in->change, (in->count + 1) * sizeof(*more));
+    XfrInChange *more = realloc(in->change, (in->count + 1) * sizeof(*more));
 
     if (!more) {
         return -ENOMEM;
     }
     in->change = more;
-    more[in->count++] = (Change) { .at = in->octets.len, .changes.from = from };
+    more[in->count++] = (XfrInChange) {
+        .at = in->octets.len,
+        .changes.from = from,
+    };
     in->stage = GONE;
     return 0;
 }
@@ -404,20 +317,4 @@ DnsXfrState dns_xfr_in_message(DnsXfrIn *in, uint8_t *msg, size_t len,
     }
     in->messages++;
     return state;
-}
-
-const char *dns_xfr_in_why(const DnsXfrIn *in)
-{
-    return in->why;
-}
-
-void dns_xfr_in_free(DnsXfrIn *in)
-{
-    if (in) {
-        axfr_image_free(in->image);
-        tsig_free(&in->tsig);
-        dns_buffer_free(&in->octets);
-        free(in->change);
-        free(in);
-    }
 }

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Shared by the files of incoming transfers */
+#ifndef NET_DNS_UPDATE_XFR_XFR_IN_INTERNAL_H
+#define NET_DNS_UPDATE_XFR_XFR_IN_INTERNAL_H
+
+#include "net/dns/update/xfr/axfr-image.h"
+#include "net/dns/update/xfr/xfr-in.h"
+
+typedef enum XfrInStage {
+    FIRST,                      /* the SOA that all begins with */
+    SECOND,                     /* which kind? */
+    ZONE,                       /* AXFR */
+    GONE,                       /* IXFR: records that go */
+    COME,                       /* and those that come */
+    ZONE_ENDS,                  /* with this message */
+    CHANGES_END,
+    DONE,
+} XfrInStage;
+
+/* A change set in in->octets */
+typedef struct XfrInChange {
+    size_t at;
+    DnsChanges changes;
+} XfrInChange;
+
+struct DnsXfrIn {
+    DnsXfrInOptions options;
+    uint16_t id;
+    bool is_ixfr;               /* asked for */
+    XfrInStage stage;
+    Tsig tsig;
+    bool is_signed;             /* the last message was */
+    unsigned messages;
+    uint32_t ours;
+    uint32_t serial;            /* the primary's */
+    uint64_t len;               /* octets of records */
+    AxfrImage *image;
+    DnsBuffer octets;
+    size_t count;
+    XfrInChange *change;
+    const char *why;
+    uint8_t rdata[UINT16_MAX];
+};
+
+#endif /* NET_DNS_UPDATE_XFR_XFR_IN_INTERNAL_H */

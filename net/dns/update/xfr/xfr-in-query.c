@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Incoming transfers: the query, and what is kept */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "net/dns/update/xfr/xfr-in-internal.h"
+#include "net/packet/octets.h"
+
+/* --- the query ------------------------------------------------------------ */
+
+DnsXfrIn *dns_xfr_in_new(const DnsXfrInOptions *options, uint16_t id)
+{
+    DnsXfrIn *in = calloc(1, sizeof(*in));
+
+    if (in) {
+        in->options = *options;
+        in->id = id;
+        in->is_ixfr = options->store && !options->force_axfr;
+        in->ours = options->store ? dns_store_serial(options->store) : 0;
+        in->why = "";
+    }
+    return in;
+}
+
+/* Of the SOA only the serial is looked at. */
+static int put_our_soa(DnsBuilder *b, const DnsXfrIn *in)
+{
+    uint8_t rdata[2 + 20] = { 0 };
+
+    packet_put32(rdata + 2, in->ours);
+    return dns_builder_raw(b, DNS_SECTION_AUTHORITY, &in->options.zone,
+                           DNS_TYPE_SOA, in->options.rrclass, 0, rdata,
+                           sizeof(rdata));
+}
+
+int dns_xfr_in_query(DnsXfrIn *in, uint8_t *msg, size_t room, uint64_t now)
+{
+    DnsQuestion question = {
+        in->options.zone, in->is_ixfr ? DNS_TYPE_IXFR : DNS_TYPE_AXFR,
+        in->options.rrclass,
+    };
+    DnsBuilder builder;
+    size_t len;
+    int ret;
+
+    if (room < DNS_HEADER_LEN) {
+        return -EMSGSIZE;
+    }
+    dns_builder_init(&builder, msg, room > DNS_MSG_MAX ? DNS_MSG_MAX : room,
+                     in->id, 0);
+    ret = dns_builder_question(&builder, &question);
+    ret = ret || !in->is_ixfr ? ret : put_our_soa(&builder, in);
+    len = builder.len;
+    if (!ret && in->options.key) {
+        ret = tsig_sign_request(&in->tsig, in->options.key, msg, &len, room,
+                                now);
+    }
+    return ret ? ret : (int)len;
+}
+
+const char *dns_xfr_in_why(const DnsXfrIn *in)
+{
+    return in->why;
+}
+
+void dns_xfr_in_free(DnsXfrIn *in)
+{
+    if (in) {
+        axfr_image_free(in->image);
+        tsig_free(&in->tsig);
+        dns_buffer_free(&in->octets);
+        free(in->change);
+        free(in);
+    }
+}

@@ -96,15 +96,9 @@ static void test_rfc1034(void)
                "ad A.ISI.EDU 86400 A 26.3.0.103\n");
     g_assert_cmpint(bed.info.kind, ==, DNS_ANSWER_REFERRAL);
     g_assert_cmpuint(bed.info.common_at, ==, 4);
-    /* 6.2.7: the alias leads to a delegation of another zone. */
+    /* 6.2.7, but the alias leads to another zone. */
     bed_expect(&bed, "USC-ISIC.ARPA A",
-               "NOERROR aa\n"
-               "an USC-ISIC.ARPA 86400 CNAME C.ISI.EDU\n"
-               "au ISI.EDU 172800 NS VAXA.ISI.EDU\n"
-               "au ISI.EDU 172800 NS A.ISI.EDU\n"
-               "ad VAXA.ISI.EDU 172800 A 10.2.0.27\n"
-               "ad VAXA.ISI.EDU 172800 A 128.9.0.33\n"
-               "ad A.ISI.EDU 172800 A 26.3.0.103\n");
+               "NOERROR aa\nan USC-ISIC.ARPA 86400 CNAME C.ISI.EDU\n");
     /* 6.2.8 */
     bed_expect(&bed, "USC-ISIC.ARPA CNAME",
                "NOERROR aa\nan USC-ISIC.ARPA 86400 CNAME C.ISI.EDU\n");

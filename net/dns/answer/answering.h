@@ -11,7 +11,6 @@
 
 /* A name that was answered from a wildcard, to be proved: RFC 4035 3.1.3.3 */
 typedef struct Expansion {
-    const DnsServedZone *zone;
     uint16_t name_at;           /* in the message */
     uint8_t encloser_labels;
 } Expansion;
@@ -31,7 +30,7 @@ typedef enum AnswerEnd {
     END_NODATA,
     END_NXDOMAIN,
     END_REFERRAL,
-    END_ELSEWHERE,              /* an alias leads to what is not served */
+    END_ELSEWHERE,              /* an alias leads out of the zone */
     END_YXDOMAIN,               /* RFC 6672 section 2.2 */
     END_REFUSED,
     END_NOT_READY,

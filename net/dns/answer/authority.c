@@ -96,6 +96,10 @@ static AnswerEnd put_referral(Answering *a)
     if (!zone_rrset_find(cut, DNS_TYPE_DS, &rrset)) {
         return deny_delegation_ds(a);
     }
+    /* A zone that is not signed vouches for no key. */
+    if (!rrset.sigs) {
+        return END_NOT;
+    }
     result = reply_put(&a->reply, &put, cut, &rrset);
     return answer_end_of(result, END_NOT);
 }

@@ -38,9 +38,10 @@ typedef struct Denial {
 } Denial;
 
 /* Returns: END_NOT, also if there is nothing to prove with (d->how). */
-static AnswerEnd begin(Denial *d, Answering *a, const DnsServedZone *zone,
-                       const ZoneKey *name, uint16_t name_at)
+static AnswerEnd begin(Denial *d, Answering *a, const ZoneKey *name,
+                       uint16_t name_at)
 {
+    const DnsServedZone *zone = a->zone;
     ZoneNode apex;
 
     d->a = a;
@@ -242,7 +243,7 @@ AnswerEnd deny_name(Answering *a)
 {
     unsigned labels = a->found.encloser.labels;
     Denial d;
-    AnswerEnd end = begin(&d, a, a->zone, a->name, a->name_at);
+    AnswerEnd end = begin(&d, a, a->name, a->name_at);
 
     if (end != END_NOT || d.how == SIGNED_NOT) {
         return end;
@@ -256,7 +257,7 @@ AnswerEnd deny_type(Answering *a)
 {
     unsigned labels = a->name->labels;
     Denial d;
-    AnswerEnd end = begin(&d, a, a->zone, a->name, a->name_at);
+    AnswerEnd end = begin(&d, a, a->name, a->name_at);
 
     if (end != END_NOT || d.how == SIGNED_NOT) {
         return end;
@@ -269,7 +270,7 @@ AnswerEnd deny_wildcard_type(Answering *a)
 {
     unsigned labels = a->found.encloser.labels;
     Denial d;
-    AnswerEnd end = begin(&d, a, a->zone, a->name, a->name_at);
+    AnswerEnd end = begin(&d, a, a->name, a->name_at);
 
     if (end != END_NOT || d.how == SIGNED_NOT) {
         return end;
@@ -288,8 +289,7 @@ AnswerEnd deny_delegation_ds(Answering *a)
     AnswerEnd end;
 
     zone_key_read(&cut, a->name->wire + skip, a->name->len - skip);
-    end = begin(&d, a, a->zone, &cut,
-                reply_suffix(&a->reply, a->name_at, skip));
+    end = begin(&d, a, &cut, reply_suffix(&a->reply, a->name_at, skip));
     if (end != END_NOT || d.how == SIGNED_NOT) {
         return end;
     }
@@ -309,7 +309,7 @@ AnswerEnd deny_closer(Answering *a, const Expansion *expansion)
         !zone_key_read(&key, name.wire, name.len)) {
         return END_FAILED;
     }
-    end = begin(&d, a, expansion->zone, &key, expansion->name_at);
+    end = begin(&d, a, &key, expansion->name_at);
     if (end != END_NOT || d.how == SIGNED_NOT) {
         return end;
     }

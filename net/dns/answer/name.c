@@ -2,9 +2,8 @@
 /*
  * The answer section: RFC 1034 section 4.3.2, RFC 4592, RFC 6672
  *
- * An alias is followed through all zones of the table, as BIND and NSD do.
- * Knot stays in the zone asked; a resolver that does not believe what comes
- * from another zone asks again.
+ * An alias is followed within its zone, as BIND and Knot do.  NSD goes on in
+ * other zones that it has, but resolvers do not believe that and ask again.
  */
 #include "net/dns/answer/answering.h"
 #include "net/packet/octets.h"
@@ -123,8 +122,11 @@ static AnswerEnd answer_dname(Answering *a)
     result = reply_put_cname(&a->reply, put_for_name(a).owner,
                              a->zone->rrclass,
                              packet_get32(rrset.at + RR_TTL), &name, &next);
-    return result == REPLY_OK ? follow(a, &name, next.at)
-                              : answer_end_of(result, END_NOT);
+    if (result != REPLY_OK) {
+        return answer_end_of(result, END_NOT);
+    }
+    return a->query->type == DNS_TYPE_CNAME ? END_RECORDS
+                                            : follow(a, &name, next.at);
 }
 
 /* --- a node --------------------------------------------------------------- */
@@ -223,7 +225,7 @@ static const DnsServedZone *zone_of(const Answering *a)
 static void note_expansion(Answering *a)
 {
     a->expansion[a->expansions++] = (Expansion) {
-        a->zone, a->name_at, a->found.encloser.labels,
+        a->name_at, a->found.encloser.labels,
     };
 }
 
@@ -266,27 +268,36 @@ static AnswerEnd answer_from_zone(Answering *a)
     }
 }
 
+/* Returns: END_NOT if the zone can be asked. */
+static AnswerEnd enter_zone(Answering *a)
+{
+    const DnsServedZone *zone = zone_of(a);
+
+    if (a->aliases) {
+        return zone == a->zone ? END_NOT : END_ELSEWHERE;
+    }
+    a->info->zone = zone;
+    a->zone = zone;
+    if (!zone) {
+        return END_REFUSED;
+    }
+    return zone->view.layers ? END_NOT : END_NOT_READY;
+}
+
 AnswerEnd answer_name(Answering *a)
 {
     AnswerEnd end;
 
     do {
-        const DnsServedZone *zone = zone_of(a);
-
-        if (!zone || !zone->view.layers) {
-            a->info->zone = a->aliases ? a->info->zone : zone;
-            return a->aliases ? END_ELSEWHERE :
-                   zone ? END_NOT_READY : END_REFUSED;
+        end = enter_zone(a);
+        if (end != END_NOT) {
+            return end;
         }
-        a->zone = zone;
         end = answer_from_zone(a);
-        if (zone_view_failed(&zone->view)) {
-            end = END_FAILED;
+        if (zone_view_failed(&a->zone->view)) {
+            return END_FAILED;
         }
-        if (!a->info->zone) {
-            a->info->zone = zone;
-            a->is_authoritative = end != END_REFERRAL;
-        }
+        a->is_authoritative |= end != END_REFERRAL;
     } while (end == END_NOT);
     return end;
 }

@@ -121,6 +121,11 @@ static void test_courtesy(void)
     expect_within(&bed, "mail.test MX", answer + 16 + 28, all);
     bed.answerer.flags = DNS_ANSWER_MINIMAL;
     bed_expect(&bed, "mail.test MX", mx);
+    /* Priming, RFC 8109 section 4 */
+    bed_expect(&bed, "test NS",
+               "NOERROR aa\n"
+               "an test 3600 NS ns.test\n"
+               "ad ns.test 3600 A 192.0.2.53\n");
     bed_clear(&bed);
 }
 

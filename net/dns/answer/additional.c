@@ -129,7 +129,8 @@ void answer_additional(Answering *a, AnswerEnd end)
     Additional add;
 
     if (!a->referring.is_there || end == END_FULL ||
-        (!is_referral && a->answerer->flags & DNS_ANSWER_MINIMAL)) {
+        (!is_referral && a->query->type != DNS_TYPE_NS &&
+         a->answerer->flags & DNS_ANSWER_MINIMAL)) {
         return;
     }
     add.a = a;

@@ -30,8 +30,8 @@ enum {
      */
     DNS_ANSWER_STREAM = 1,
     /*
-     * Leave out addresses of the names in NS, MX and SRV answers.  The glue
-     * of a referral is always there (RFC 9471).
+     * Leave out addresses of the names in MX and SRV answers.  Those of NS
+     * are always there, for priming (RFC 8109) and as glue (RFC 9471).
      */
     DNS_ANSWER_MINIMAL = 2,
 };
@@ -45,7 +45,8 @@ typedef struct DnsAnswerer {
 
 typedef enum DnsAnswerKind {
     DNS_ANSWER_NONE,            /* no reply at all: drop it */
-    DNS_ANSWER_RECORDS,         /* the answer section is not empty */
+    DNS_ANSWER_RECORDS,         /* what was asked, or an alias that leads */
+                                /* out of the zone */
     DNS_ANSWER_NODATA,          /* the name is there, the type is not */
     DNS_ANSWER_NXDOMAIN,
     DNS_ANSWER_REFERRAL,

@@ -62,6 +62,8 @@ static void test_wildcard_records(void)
         "*.star.example 3600 MX 2 x.*.star.example\n"
         "*.star.example 3600 MX 3 host.alias.example\n"
         "*.alias.example 3600 CNAME host.alias.example\n"
+        "*.old.example 3600 TYPE14 0161076578616d706c6500"
+        "0162036f6c64076578616d706c6500\n"
         "host.alias.example 3600 A 192.0.2.1\n";
     AnswerBed bed = { 0 };
 
@@ -78,6 +80,10 @@ static void test_wildcard_records(void)
                "an q.star.example 3600 MX 2 x.*.star.example\n"
                "an q.star.example 3600 MX 3 host.alias.example\n"
                "ad host.alias.example 3600 A 192.0.2.1\n");
+    /* MINFO "a.example" "b.old.example": pointers to octets 20 and 16 */
+    bed_expect(&bed, "www.old.example TYPE14",
+               "NOERROR aa\n"
+               "an www.old.example 3600 TYPE14 0161c0140162c010\n");
     bed_expect(&bed, "www.alias.example A",
                "NOERROR aa\n"
                "an www.alias.example 3600 CNAME host.alias.example\n"

@@ -28,6 +28,16 @@
 #define RR_TTL          6
 #define RR_RDLENGTH     10
 
+/* Types of RFC 1035 that nobody uses any more, but zones may have */
+enum {
+    MD = 3,
+    MF = 4,
+    MB = 7,
+    MG = 8,
+    MR = 9,
+    MINFO = 14,
+};
+
 /* RDATA of RFC 1035: octets, then names that may be compressed */
 typedef struct Layout {
     uint8_t before;
@@ -61,8 +71,14 @@ static Layout layout_of(uint16_t type)
     case DNS_TYPE_NS:
     case DNS_TYPE_CNAME:
     case DNS_TYPE_PTR:
+    case MD:
+    case MF:
+    case MB:
+    case MG:
+    case MR:
         return (Layout) { 0, 1 };
     case DNS_TYPE_SOA:
+    case MINFO:
         return (Layout) { 0, 2 };
     case DNS_TYPE_MX:
         return (Layout) { 2, 1 };

@@ -106,7 +106,8 @@ def _explained(image: Path, progress: Progress) -> Iterator[None]:
         yield
     except programs.Failed as error:
         said = "".join(f"\n    {line}" for line in error.last)
-        raise Refused(f"'{progress.step}': {error}{said}\n{_advice(progress.step, said)}") from None
+        advice = _advice(progress.step, error.full)
+        raise Refused(f"'{progress.step}': {error}{said}\n{advice}") from None
     except module.NoSources as error:
         raise Refused(str(error)) from None
     except disk.BadLoader as error:
@@ -114,13 +115,13 @@ def _explained(image: Path, progress: Progress) -> Iterator[None]:
     except FileExistsError:
         raise Refused(f"--output {image}: there is such a file by now") from None
     except OSError as error:
-        advice = _advice(progress.step, str(error))
+        advice = _advice(progress.step, error.errno == errno.ENOSPC)
         raise Refused(f"'{progress.step}': {error}\n{advice}") from None
 
 
-def _advice(step: str, said: str) -> str:
-    """What to do when a step has failed and this was said."""
-    if os.strerror(errno.ENOSPC) in said:
+def _advice(step: str, full: bool) -> str:
+    """What to do when a step has failed, because the disk is full or not."""
+    if full:
         return f"make room, or give another place: it takes {ROOM >> 30} GiB meanwhile"
     return _ADVICE.get(step, _ELSE)
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import signal
@@ -27,14 +28,17 @@ _PLACES = ("/usr/sbin", "/sbin", str(_BUILD / "qemu-lean"), str(_BUILD / "qemu")
 _ALONE = ("unshare", "--mount", "--propagation=private")
 # Of what a program says, the lines that an error repeats.
 _LAST = 12
+# So they say it, long before the end.
+_FULL = os.strerror(errno.ENOSPC)
 
 
 class Failed(Exception):
-    """A program ended with an error."""
+    """A program ended with an error; ``full``: it, or one that it ran, has met a full disk."""
 
-    def __init__(self, name: str, status: int, last: Sequence[str]) -> None:
+    def __init__(self, name: str, status: int, last: Sequence[str], full: bool) -> None:
         super().__init__(f"{name} ended with {status}")
         self.last = list(last)
+        self.full = full
 
 
 def find(name: str) -> str:
@@ -51,6 +55,7 @@ def run(words: Sequence[str], told: Callable[[str], None], folder: Path) -> None
     Raises Failed.
     """
     last: deque[str] = deque(maxlen=_LAST)
+    full = False
     environment = {**os.environ, "TMPDIR": str(folder), "LC_ALL": "C.UTF-8"}
     child = subprocess.Popen(
         [*_ALONE, find(words[0]), *words[1:]],
@@ -65,6 +70,7 @@ def run(words: Sequence[str], told: Callable[[str], None], folder: Path) -> None
     try:
         assert child.stdout is not None
         for line in child.stdout:
+            full |= _FULL in line
             if line.strip():
                 last.append(line.rstrip())
                 told(line.rstrip())
@@ -76,4 +82,4 @@ def run(words: Sequence[str], told: Callable[[str], None], folder: Path) -> None
         child.wait()
         raise
     if status:
-        raise Failed(words[0], status, last)
+        raise Failed(words[0], status, last, full)

@@ -47,7 +47,7 @@ _ELSE = "what was said may tell more"
 # By the user, the system, the terminal.
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 #: Bytes that the files on the way to an image take, and it itself.
-ROOM = 4 << 30
+ROOM = 3 << 30
 
 
 class Progress:

@@ -15,7 +15,7 @@ MIRROR = "http://deb.debian.org/debian"
 #: Series of Debian 12's kernels, and what comes before "cloud-amd64" in their packages' names.
 KERNELS = {"6.1": "", "6.12": "6.12-"}
 FORMATS = ("qcow2", "raw")
-#: Bytes: the system takes 1.1 GiB, and something is to be installed in it.
+#: Bytes: the system takes 0.7 GiB, and something is to be installed in it.
 SMALLEST = 2 << 30
 #: Bytes: sectors of the partition table have 32 bits.
 LARGEST = 2 << 40

@@ -13,10 +13,10 @@
  * Two kinds of question go on to the servers:
  *
  *   - a name below a delegation of the zone: the servers follow it;
- *   - the target of an alias that leads out of the zones: the reply is then
- *     made of the aliases that the images have, and of what the servers say of
- *     the target.  As the reply of a server may have compressed names, its
- *     records are written anew.
+ *   - the target of an alias that leads out of its zone, to where no other
+ *     has it: the reply is then made of the aliases that the images have, and
+ *     of what the servers say of the target.  As the reply of a server may have
+ *     compressed names, its records are written anew.
  *
  * Images are read into memory and not mapped: a file that is truncated while it
  * is mapped would kill QEMU.
@@ -28,6 +28,9 @@
 #include "net/dns/answer/answer.h"
 #include "net/dns/own-zones.h"
 #include "net/packet/octets.h"
+
+/* From zone to zone; RFC 1034 section 5.2.2 leaves the number open. */
+#define ALIASES_MAX 8
 
 static GQuark error_quark(void)
 {
@@ -46,7 +49,7 @@ struct DnsOwnZones {
     uint8_t out[DNS_MSG_MAX];
 };
 
-/* A question whose alias leads out of the zones */
+/* A question whose alias leads out of its zone */
 typedef struct Chase {
     DnsOwnZones *zones;
     DnsReplyFn *reply;
@@ -54,7 +57,8 @@ typedef struct Chase {
     uint64_t request;
     uint8_t *head;              /* the reply as far as the images have it */
     size_t head_len;
-    DnsQuestion target;         /* asked of the servers */
+    DnsQuestion target;         /* asked for then */
+    unsigned aliases;           /* that have led from zone to zone so far */
 } Chase;
 
 static guint chase_hash(gconstpointer value)
@@ -180,7 +184,10 @@ static void on_reply(void *opaque, uint64_t request, DnsUpstreamStatus status,
     chase_free(chase);
 }
 
-/* Asks the servers for the target; @head is copied. */
+static int ask(DnsOwnZones *zones, const uint8_t *message, size_t len,
+               const Chase *as);
+
+/* Asks for the target, which may be in another zone; @head is copied. */
 static int begin_chase(DnsOwnZones *zones, const Chase *as, const DnsQuery *q,
                        const uint8_t *head, size_t len)
 {
@@ -194,7 +201,9 @@ static int begin_chase(DnsOwnZones *zones, const Chase *as, const DnsQuery *q,
     len = dns_query_build(query, &chase->target, flags, q->dnssec_ok);
     /* Before the question, whose reply may come at once */
     g_hash_table_add(zones->chases, chase);
-    ret = zones->ops->send(zones->upstream, query, len, on_reply, chase, 0);
+    ret = ask(zones, query, len,
+              &(Chase) { .zones = zones, .reply = on_reply, .opaque = chase,
+                         .aliases = as->aliases + 1 });
     if (ret) {
         g_hash_table_remove(zones->chases, chase);
     }
@@ -227,13 +236,14 @@ static bool is_whole(DnsOwnZones *zones, const DnsAnswerInfo *info)
 }
 
 static int answer(DnsOwnZones *zones, const DnsQuery *query, size_t len,
-                  uint8_t *out, Chase *as)
+                  uint8_t *out, const Chase *as)
 {
     const DnsAnswerer answerer = {
         .zones = zones->table,
         .flags = DNS_ANSWER_STREAM | DNS_ANSWER_MINIMAL,
         .udp_size = DNS_UDP_ADVERTISED,
     };
+    Chase target = *as;
     DnsAnswerInfo info;
     size_t reply_len = dns_answer(&answerer, query, out, DNS_MSG_MAX, &info);
 
@@ -242,8 +252,9 @@ static int answer(DnsOwnZones *zones, const DnsQuery *query, size_t len,
                                 as->reply, as->opaque, as->request);
     }
     if (info.kind == DNS_ANSWER_RECORDS &&
-        dns_alias_leads_out(out, reply_len, query->type, &as->target)) {
-        return begin_chase(zones, as, query, out, reply_len);
+        dns_alias_leads_out(out, reply_len, query->type, &target.target)) {
+        return as->aliases < ALIASES_MAX
+               ? begin_chase(zones, &target, query, out, reply_len) : -ELOOP;
     }
     /* To the guest this is a server that recurses. */
     packet_put16(out + 2, (packet_get16(out + 2) & ~DNS_FLAG_AA) | DNS_FLAG_RA);
@@ -251,13 +262,10 @@ static int answer(DnsOwnZones *zones, const DnsQuery *query, size_t len,
     return 0;
 }
 
-static int own_zones_send(void *opaque, const uint8_t *message, size_t len,
-                          DnsReplyFn *reply, void *reply_opaque,
-                          uint64_t request)
+/* @as says who asks, and how many aliases have led here. */
+static int ask(DnsOwnZones *zones, const uint8_t *message, size_t len,
+               const Chase *as)
 {
-    DnsOwnZones *zones = opaque;
-    Chase as = { .zones = zones, .reply = reply, .opaque = reply_opaque,
-                 .request = request };
     g_autofree uint8_t *own = NULL;
     uint8_t *out = zones->out;
     DnsQuery query;
@@ -265,17 +273,27 @@ static int own_zones_send(void *opaque, const uint8_t *message, size_t len,
 
     dns_query_read(message, len, &query);
     if (!zones->table || query.kind != DNS_QUERY_ASK) {
-        return zones->ops->send(zones->upstream, message, len, reply,
-                                reply_opaque, request);
+        return zones->ops->send(zones->upstream, message, len, as->reply,
+                                as->opaque, as->request);
     }
     if (zones->busy) {
         out = own = g_malloc(DNS_MSG_MAX);
     }
     zones->busy = true;
-    ret = answer(zones, &query, len, out, &as);
+    ret = answer(zones, &query, len, out, as);
     /* The outermost call is the one that has @out. */
     zones->busy = own;
     return ret;
+}
+
+static int own_zones_send(void *opaque, const uint8_t *message, size_t len,
+                          DnsReplyFn *reply, void *reply_opaque,
+                          uint64_t request)
+{
+    const Chase as = { .zones = opaque, .reply = reply, .opaque = reply_opaque,
+                       .request = request };
+
+    return ask(opaque, message, len, &as);
 }
 
 static void own_zones_cancel(void *opaque, void *reply_opaque,
@@ -286,7 +304,7 @@ static void own_zones_cancel(void *opaque, void *reply_opaque,
     Chase *chase = g_hash_table_lookup(zones->chases, &as);
 
     if (chase) {
-        zones->ops->cancel(zones->upstream, chase, 0);
+        own_zones_cancel(zones, chase, 0);
         g_hash_table_remove(zones->chases, chase);
     } else {
         zones->ops->cancel(zones->upstream, reply_opaque, request);

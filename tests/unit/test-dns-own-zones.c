@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Zones of the host in front of its servers, which the test plays */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <glib/gstdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -260,6 +261,45 @@ static void test_alias_leads_out(void)
     bed_clear(&bed);
 }
 
+static void test_alias_to_another_zone(void)
+{
+    static const ZoneLine more[] = {
+        { "test", DNS_TYPE_NS, "ns.example" },
+        { "test", DNS_TYPE_SOA, "1" },
+        { "back.test", DNS_TYPE_CNAME, "round.example" },
+        { "cdn.test", DNS_TYPE_AAAA, "2001:db8::cd" },
+        { "far.test", DNS_TYPE_CNAME, "away.example" },
+    };
+    static const ZoneLine round[] = {
+        { "example", DNS_TYPE_NS, "ns.example" },
+        { "example", DNS_TYPE_SOA, "4712" },
+        { "away.example", DNS_TYPE_CNAME, "cdn.test" },
+        { "out.example", DNS_TYPE_CNAME, "www.far.test" },
+        { "round.example", DNS_TYPE_CNAME, "back.test" },
+    };
+    uint8_t query[DNS_QUERY_MAX];
+    DnsQuestion question = { .name = zone_name("round.example"),
+                             .type = DNS_TYPE_AAAA, .qclass = DNS_CLASS_IN };
+    Bed bed;
+
+    bed_init(&bed);
+    dns_own_zone_free(dns_own_zones_set(
+        bed.zones, 0, make_zone("example", round, G_N_ELEMENTS(round)), NULL));
+    dns_own_zones_set(bed.zones, 1,
+                      make_zone("test", more, G_N_ELEMENTS(more)), NULL);
+    ask(&bed, "far.test", DNS_TYPE_AAAA);
+    assert_reply(&bed, "far.test? 0; far.test away.example; "
+                 "away.example cdn.test; cdn.test 2001:db8::cd");
+    /* they go round for ever */
+    g_assert_cmpint(dns_own_zones_ops.send(
+                        bed.zones, query,
+                        dns_query_build(query, &question, 0, false),
+                        take_reply, &bed, 7), ==, -ELOOP);
+    g_assert_cmpuint(bed.asked, ==, 0);
+    g_assert_cmpuint(bed.replies, ==, 0);
+    bed_clear(&bed);
+}
+
 static void test_alias_ends(void)
 {
     static const uint8_t garbage[5];
@@ -344,6 +384,8 @@ int main(int argc, char **argv)
     g_test_add_func("/own-zones/within", test_within);
     g_test_add_func("/own-zones/outside", test_outside);
     g_test_add_func("/own-zones/alias-leads-out", test_alias_leads_out);
+    g_test_add_func("/own-zones/alias-to-another-zone",
+                    test_alias_to_another_zone);
     g_test_add_func("/own-zones/alias-ends", test_alias_ends);
     g_test_add_func("/own-zones/change", test_change);
     g_test_add_func("/own-zones/wrong-files", test_wrong_files);

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""OpenSSH with the DNS library, where AAAA is lost and where addresses are forged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from vmmnet.testbed import dns, names, paths, tools
+from vmmnet.testbed.names import DROPPING, FORGING, WHOLE, World
+
+SSH = paths.BUILD / "ssh" / "ssh"
+
+# OpenSSH's source is fetched and compiled.
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    dns.program("vmmnet-dnsd")
+    tools.run([paths.ROOT / "examples/ssh/build"])
+    with names.world() as made:
+        yield made
+
+
+@pytest.mark.parametrize("way", [WHOLE, DROPPING])
+def test_logs_in(world: World, way: str) -> None:
+    world.trust()
+    done = world.ssh(SSH, way)
+    assert done.stdout == "this is server\n", done.stderr
+
+
+def test_forged_answer_leads_nowhere(world: World, tmp_path: Path) -> None:
+    world.forget()
+    with world.impostor.capture(world.to_impostor, tmp_path / "pcap", "tcp") as file:
+        done = world.ssh(SSH, FORGING, "StrictHostKeyChecking=no")
+    assert done.returncode
+    assert "forged or wrongly signed" in done.stderr
+    assert tools.run(["tcpdump", "-nn", "-r", file]) == ""
+
+
+def test_key_is_known_by_its_fingerprint(world: World) -> None:
+    world.forget()
+    done = world.ssh(SSH, WHOLE, "VerifyHostKeyDNS=yes")
+    assert done.stdout == "this is server\n", done.stderr
+    world.forget()
+    done = world.ssh(SSH, WHOLE)
+    assert "Host key verification failed" in done.stderr

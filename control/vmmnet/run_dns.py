@@ -48,8 +48,7 @@ def show_no_packet(story: Story, world: World) -> None:
     file = world.folder / "impostor.pcap"
     with wire.capture(world.to_impostor, file, "tcp"):
         show_ssh(story, world, _OURS, FORGING)
-    command = ["tcpdump", "-nn", "-r", file]
-    sent = tools.run(command).splitlines()
+    sent = tools.run(["tcpdump", "-nn", "-r", file]).splitlines()
     story.show("impostor$", "tcpdump -nn -r impostor.pcap | wc -l", str(len(sent)))
 
 

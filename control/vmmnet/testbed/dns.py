@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import yaml
+import yaml  # type: ignore[import-untyped]
 
 from . import paths, tools
 from .lock import locked
@@ -42,4 +42,4 @@ def configuration(zones: Mapping[str, Path], address: str, port: int) -> str:
         "control": str(folder / "control.sock"),
     }
     served = [{"name": name, "image": str(image)} for name, image in zones.items()]
-    return yaml.safe_dump({"server": server, "zones": served})
+    return str(yaml.safe_dump({"server": server, "zones": served}))

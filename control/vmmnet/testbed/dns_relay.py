@@ -54,7 +54,7 @@ class Relay:
                 reply.answer[number] = dns.rrset.from_text(
                     rrset.name, rrset.ttl, "IN", rrset.rdtype, self._forged[rrset.rdtype]
                 )
-        return reply.to_wire()
+        return bytes(reply.to_wire())
 
 
 class _Datagrams(asyncio.DatagramProtocol):

@@ -70,9 +70,24 @@ class World:
     def ssh(self, program: Path, way: str, *options: str) -> subprocess.CompletedProcess[str]:
         """Log in at the server by its name, which one of the ways resolves."""
         (self.folder / "resolv.conf").write_text(f"nameserver {way}\n")
-        command = [program, *self.options(), *(f"-o{each}" for each in options), NAME]
+        command: list[str | Path] = [
+            program,
+            *self.options(),
+            *(f"-o{each}" for each in options),
+            NAME,
+        ]
         library = f"LD_LIBRARY_PATH={paths.BUILD / 'dns'}"
-        words = ["unshare", "-m", "sh", "-ec", _ENTER, "sh", self.folder, "env", library]
+        words: list[str | Path] = [
+            "unshare",
+            "-m",
+            "sh",
+            "-ec",
+            _ENTER,
+            "sh",
+            self.folder,
+            "env",
+            library,
+        ]
         return self.client.run([*words, *command], check=False)
 
     def options(self) -> list[str]:
@@ -130,7 +145,7 @@ def _sshd(space: Namespace, folder: Path, name: str) -> Iterator[None]:
     config.write_text(_SSHD.format(folder=place, name=name))
     Path("/run/sshd").mkdir(exist_ok=True)
     with (place / "log").open("ab") as log:
-        command = [tools.find("sshd"), "-D", "-e", "-f", config]
+        command: list[str | Path] = [tools.find("sshd"), "-D", "-e", "-f", config]
         with space.started(command, stdout=log, stderr=log) as child:
             wait.listening(child.pid, 22)
             yield
@@ -142,8 +157,7 @@ def _dnsd(space: Namespace, folder: Path, zone: Path) -> Iterator[None]:
     dns.compile_zone(ZONE, zone.read_text(), image)
     config.write_text(dns.configuration({ZONE: image}, WHOLE, _DNSD_PORT))
     with (folder / "dnsd.log").open("ab") as log:
-        command = [dns.program("vmmnet-dnsd"), config]
-        with space.started(command, stdout=log, stderr=log) as child:
+        with space.started([dns.program("vmmnet-dnsd"), config], stdout=log, stderr=log) as child:
             wait.listening(child.pid, _DNSD_PORT)
             yield
 

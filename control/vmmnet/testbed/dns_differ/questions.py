@@ -43,7 +43,7 @@ class Question:
         )
         query.id = ident
         query.flags &= ~dns.flags.RD
-        return query.to_wire()
+        return bytes(query.to_wire())
 
     def __str__(self) -> str:
         words = [self.name, self.kind]

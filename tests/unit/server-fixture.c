@@ -157,6 +157,7 @@ Fx *fx_new(const FxOptions *o)
         .guest4_prefix = 24,
         .pool4_prefix = o->pool4_prefix ?: 16,
         .dns = dns,
+        .zones = o->zones,
         .policy_file = o->policy_path ?: policy,
         .max_sockets = o->max_sockets ?: FX_HANDLES,
     };

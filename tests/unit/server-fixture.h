@@ -32,6 +32,7 @@ typedef struct FxOptions {
     unsigned pool4_prefix;      /* 0: 16 */
     uint32_t max_sockets;       /* 0: FX_HANDLES */
     const char *dns;            /* NULL: a port that nobody answers */
+    const char *const *zones;   /* images, NULL-terminated; NULL: none */
 } FxOptions;
 
 typedef struct FxMirror {

@@ -26,7 +26,7 @@ def compile_zone(origin: str, text: str, image: Path) -> None:
     tools.run([program("vmmnet-zone"), "compile", origin, source, "-o", image])
 
 
-def configuration(zones: Mapping[str, Path], address: str, port: int) -> str:
+def configuration(zones: Mapping[str, Path], address: str, port: int, threads: int = 1) -> str:
     """What vmmnet-dnsd is to serve, as the text of its configuration.
 
     Its control socket is in a folder beside the first image, which this makes for it.
@@ -36,7 +36,7 @@ def configuration(zones: Mapping[str, Path], address: str, port: int) -> str:
     folder.chmod(0o777)
     server: dict[str, object] = {
         "listen": [f"{address}@{port}"],
-        "threads": 1,
+        "threads": threads,
         "user": "nobody",
         "udp-size": 4096,
         "control": str(folder / "control.sock"),

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""DNS: vmmnet-dnsd beside BIND, NSD and Knot, libvmmnet-dns beside c-ares and glibc.
+
+start     a zone of 8.5 million records in .NET's shape: from start to the first right
+          answer, memory, disk, and how long the file takes to make (the paper's figure 2)
+server    processor time of a query over UDP and TCP, like those of a root server, with one
+          thread and with two, beside a server that only sends back (figure 1)
+client    until a program has an address, with servers that are broken in fourteen ways
+guest     processor time of an answer on a guest's queue, from a zone image
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from vmmnet.testbed import net, scratch, tools
+
+from .. import commandline, measure
+from . import client, guest, publish, server, start
+
+_PARTS = ("start", "server", "client", "guest")
+_RECORDS = 8_500_000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the command line asked for."""
+
+    rounds: int
+    records: int
+    seconds: int
+    #: How long a look-up of the client part may take.
+    patience: float
+    parts: tuple[str, ...]
+    output: Path
+
+
+def parse(arguments: Sequence[str]) -> Plan:
+    """Read the command line."""
+    parser = commandline.parser(
+        *("dns", __doc__),
+        rounds=5,
+        quick="1 round, 100,000 records, 1 s a measurement, 12 s for a look-up",
+        kinds="json and .md, and -start.svg and -threads.svg,",
+    )
+    parser.add_argument(
+        "--records", type=int, default=_RECORDS, metavar="N", help=f"(default {_RECORDS})"
+    )
+    parser.add_argument(
+        "--only",
+        type=commandline.names(_PARTS, "parts"),
+        default=_PARTS,
+        metavar="PART,…",
+        help=f"only these of {', '.join(_PARTS)}",
+    )
+    chosen = parser.parse_args(arguments)
+    quick = chosen.quick
+    return Plan(
+        rounds=1 if quick else chosen.rounds,
+        records=min(chosen.records, 100_000) if quick else chosen.records,
+        seconds=1 if quick else 5,
+        patience=12 if quick else 120,
+        parts=chosen.only,
+        output=chosen.output,
+    )
+
+
+def _measure(plan: Plan, found: publish.Found, folder: Path) -> None:
+    if "start" in plan.parts:
+        found.start = start.measure(plan.records, plan.rounds, folder)
+    if "server" in plan.parts:
+        found.server = server.measure(plan.rounds, plan.seconds, folder)
+    if "client" in plan.parts:
+        found.client = client.measure(plan.rounds, plan.patience, folder)
+    if "guest" in plan.parts:
+        found.guest = guest.measure(plan.rounds, folder)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measure and write it down; 1 when a measurement failed."""
+    plan = parse(arguments)
+    tools.require("gcc", "ip")
+    if {"start", "server"} & set(plan.parts):
+        tools.require("named", "named-compilezone", "dnssec-signzone", "nsd", "knotd", "dnsperf")
+    net.reap_stale()
+    found = publish.Found(plan.rounds)
+    with scratch.folder() as folder:
+        # Servers give up their privileges before they read.
+        Path(folder).chmod(0o755)
+        with measure.cost() as cost:
+            _measure(plan, found, Path(folder))
+        found.others = cost.others
+        publish.publish(found, plan.output)
+    return 1 if found.failures else 0

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the parts of the benchmark of DNS share: programs, processes and what they take."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from vmmnet.testbed import dns, tools
+from vmmnet.testbed import paths as tree
+
+from ..loads import Metric
+from ..report import Comparison, Rounds
+
+#: What is measured, by kind and metric: a value a round, None where it failed.
+Values = dict[tuple[str, str], list[float | None]]
+
+_WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter")
+_LINKED: Mapping[str, Sequence[str]] = {
+    "start": (),
+    "echo": ("-pthread",),
+    "first": ("-lcares", "-lvmmnet-dns"),
+}
+
+
+def build(name: str, folder: Path) -> Path:
+    """Compile one of the C programs beside this file."""
+    libraries = dns.program("libvmmnet-dns.so").parent
+    product = folder / name
+    options = ["-std=gnu11", "-O2", "-D_GNU_SOURCE", *_WARNINGS, f"-I{tree.ROOT / 'include'}"]
+    source = tree.ROOT / "bench/dns" / f"{name}.c"
+    link = [f"-L{libraries}", f"-Wl,-rpath,{libraries}", *_LINKED[name]]
+    tools.run(["gcc", *options, "-o", product, source, *link])
+    return product
+
+
+def _parents() -> Iterator[tuple[int, int]]:
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            # It may have ended meanwhile.
+            with contextlib.suppress(OSError):
+                stat = (folder / "stat").read_text().rpartition(")")[2].split()
+                yield int(folder.name), int(stat[1])
+
+
+def family(pid: int, parents: Iterable[tuple[int, int]] | None = None) -> list[int]:
+    """A process and all that it and its children have started."""
+    known = list(_parents() if parents is None else parents)
+    found = [pid]
+    for each in found:
+        found += [child for child, parent in known if parent == each]
+    return found
+
+
+def resident(pids: Iterable[int]) -> int:
+    """Octets that processes have in memory, what they share counted once."""
+    total = 0
+    for pid in pids:
+        text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+        found = re.search(r"^Pss:\s+(\d+) kB$", text, re.MULTILINE)
+        total += int(found[1]) << 10 if found else 0
+    return total
+
+
+def question(name: str, kind: int, *, dnssec: bool = False, ident: int = 0) -> bytes:
+    """A query; with ``dnssec``, with EDNS, 1232 octets and DO."""
+    labels = [label for label in name.rstrip(".").split(".") if label]
+    wire = b"".join(bytes([len(label)]) + label.encode() for label in labels) + b"\0"
+    head = ident.to_bytes(2) + bytes([0, 0, 0, 1, 0, 0, 0, 0, 0, int(dnssec)])
+    opt = b"\0\0\x29" + (1232).to_bytes(2) + b"\0\0\x80\0\0\0" if dnssec else b""
+    return head + wire + kind.to_bytes(2) + b"\0\1" + opt
+
+
+def comparisons(
+    values: Values, metrics: Iterable[Metric], part: str, ours: str
+) -> Iterator[Comparison]:
+    """Each metric of ours beside each peer that has it."""
+    for metric in metrics:
+        mine: Rounds | None = values.get((ours, metric.name))
+        for (kind, name), rounds in values.items():
+            if mine is not None and name == metric.name and kind != ours:
+                title = f"{part}-{name}-vs-{kind}"
+                yield Comparison(metric, title, kind, mine, rounds)

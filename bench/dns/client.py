@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Until a program has an address, with servers that are broken.
+
+Each name is one fault (vmmnet.testbed.broken_dns): the question for AAAA is spoilt, that
+for A is answered at once. Time-outs are as they are; those of c-ares and of glibc wait
+beside each other, ours are asked one after the other. Who has no address when the
+patience ends counts with that time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from vmmnet.testbed import dns_client, process
+from vmmnet.testbed.net import Namespace, Network
+
+from ..loads import Metric
+from . import bed
+
+OURS, ARES, GLIBC = KINDS = ("ours", "c-ares", "glibc")
+FINE = "fine"
+#: What comes back for AAAA.
+FAULTS = {
+    FINE: "nothing is wrong",
+    "drop": "nothing",
+    "wrongid": "a reply with another id",
+    "wrongquestion": "a reply to another question",
+    "garbage": "no DNS message",
+    "refused": "REFUSED",
+    "notimp": "NOTIMP",
+    "servfail": "SERVFAIL",
+    "formerr": "FORMERR",
+    "nxdomain": "NXDOMAIN, of a name that has an A",
+    "nodata": "no records",
+    "short": "a message that is cut off",
+    "overlong": "a record longer than the message",
+    "loop": "an alias of itself",
+    "truncated": "TC, and TCP is closed",
+}
+METRICS = tuple(
+    Metric(name, "ms", False, f"First address; for AAAA there is {what}")
+    for name, what in FAULTS.items()
+)
+
+
+@dataclass
+class Found:
+    """What was measured, and how long was waited for it."""
+
+    patience: float
+    values: bed.Values = field(default_factory=dict)
+    #: Who had no address at all, by kind and fault.
+    without: set[tuple[str, str]] = field(default_factory=set)
+
+
+def name_of(fault: str) -> str:
+    """What is asked for."""
+    return f"{FINE if fault == FINE else f'{fault}-aaaa'}.example.net."
+
+
+def read(line: str) -> tuple[float, bool]:
+    """Milliseconds, and whether there was an address."""
+    words = line.split()
+    return float(words[0]), len(words) == 1
+
+
+@dataclass(frozen=True)
+class _Bed:
+    space: Namespace
+    program: Path
+    resolv: Path
+
+    def begin(self, kind: str, fault: str) -> subprocess.Popen[bytes]:
+        """A look-up, with the broken server as the resolver and no other source of names."""
+        script = "".join(
+            f"mount --bind {self.resolv.with_name(name)} /etc/{name} && "
+            for name in ("resolv.conf", "nsswitch.conf")
+        )
+        unshared = ["unshare", "--mount", "--propagation=private", "sh", "-c", f'{script}exec "$@"']
+        command: list[str | Path] = [*unshared, "sh", self.program, kind, name_of(fault)]
+        return process.start(command, netns=self.space.netns, stdout=subprocess.PIPE)
+
+
+def _end(child: subprocess.Popen[bytes], until: float) -> tuple[float, bool] | None:
+    """What it has told; None: it had nothing in time."""
+    try:
+        out, _ = child.communicate(timeout=max(0.1, until - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        process.stop(child)
+    return read(out.decode())
+
+
+def _lookups(bed_: _Bed, found: Found, number: int, kinds: Sequence[str]) -> None:
+    """All faults for kinds at the same time."""
+    with contextlib.ExitStack() as stack:
+        until = time.monotonic() + found.patience
+        children = {(kind, fault): bed_.begin(kind, fault) for kind in kinds for fault in FAULTS}
+        for child in children.values():
+            stack.callback(process.stop, child)
+        for (kind, fault), child in children.items():
+            _take(found, number, kind, fault, _end(child, until))
+
+
+def _take(
+    found: Found, number: int, kind: str, fault: str, told: tuple[float, bool] | None
+) -> None:
+    spent, some = told or (1000 * found.patience, False)
+    if not some:
+        found.without.add((kind, fault))
+    found.values[kind, fault][number] = spent
+    text = f"{spent:.1f} ms{'' if some else ', no address'}"
+    print(f"  round {number + 1}, {kind}, {fault}: {text}", flush=True)
+
+
+def measure(rounds: int, patience: float, folder: Path) -> Found:
+    """All faults, in each round: ours one after the other, then all of the peers'."""
+    found = Found(patience)
+    for kind in KINDS:
+        for fault in FAULTS:
+            found.values[kind, fault] = [None] * rounds
+    (folder / "resolv.conf").write_text(f"nameserver {dns_client.SERVER}\n")
+    (folder / "nsswitch.conf").write_text("hosts: dns\nservices: files\n")
+    with Network() as network:
+        space = network.namespace("dns")
+        with dns_client.broken_server(space, folder / "broken.log"):
+            bed_ = _Bed(space, bed.build("first", folder), folder / "resolv.conf")
+            for number in range(rounds):
+                for fault in FAULTS:
+                    until = time.monotonic() + patience
+                    told = _end(bed_.begin(OURS, fault), until)
+                    _take(found, number, OURS, fault, told)
+                _lookups(bed_, found, number, (ARES, GLIBC))
+    return found

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The paper's two figures with what is measured here.
+
+The values of the paper's lines are not in its text but for its target, half the rate of
+one processor more for each that is added; so that is the line of it that is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from vmmnet.testbed import dns_peers
+
+from .. import chart, report
+from . import server, start
+
+# Pixels.
+_LEFT, _TOP, _WIDTH, _HEIGHT, _RIGHT, _BELOW = 60, 50, 420, 260, 190, 70
+_GAP = 14
+#: How much each processor is to add to the rate of one, in the paper.
+_TARGET = 0.5
+_TARGET_NAME = "the paper's target"
+
+
+@dataclass(frozen=True)
+class Line:
+    """Relative speed with 1, 2, ... threads; ``ours`` is drawn in colour."""
+
+    name: str
+    speeds: Sequence[float]
+    ours: bool = False
+    #: Not measured: drawn with dashes.
+    reckoned: bool = False
+
+
+def lines(found: server.Found) -> list[Line]:
+    """Each server with UDP, its speed with one thread as 1; the target."""
+    made = [Line(_TARGET_NAME, [1 + _TARGET * (n - 1) for n in server.THREADS], reckoned=True)]
+    for kind in server.KINDS:
+        value = report.spread(found.values.get((kind, "scaling-udp"), []))
+        if value and kind != server.ECHO:
+            made.append(Line(kind, [1, value.median], ours=kind == dns_peers.OURS))
+    return made
+
+
+def _places(values: Sequence[float]) -> list[float]:
+    """Where texts stand that would be at these heights, so that none covers another."""
+    placed: dict[int, float] = {}
+    last = float("-inf")
+    for number, value in sorted(enumerate(values), key=lambda each: each[1]):
+        last = max(value, last + _GAP)
+        placed[number] = last
+    return [placed[number] for number in range(len(values))]
+
+
+def _axes(most: float) -> list[str]:
+    bottom = _TOP + _HEIGHT
+    drawn = []
+    for speed in range(int(most) + 1):
+        y = bottom - speed * _HEIGHT / most
+        drawn.append(f'<line class="grid" x1="{_LEFT}" x2="{_LEFT + _WIDTH}" y1="{y}" y2="{y}"/>')
+        drawn.append(f'<text x="{_LEFT - 8}" y="{y + 4}" text-anchor="end">{speed}</text>')
+    for number, threads in enumerate(server.THREADS):
+        x = _x(number)
+        drawn.append(f'<text x="{x}" y="{bottom + 18}" text-anchor="middle">{threads}</text>')
+    middle = _LEFT + _WIDTH / 2
+    drawn.append(f'<text x="{middle}" y="{bottom + 36}" text-anchor="middle">threads</text>')
+    return drawn
+
+
+def _x(number: int) -> float:
+    return _LEFT + _WIDTH * (number + 0.5) / len(server.THREADS)
+
+
+def scaling(file: Path, drawn: Sequence[Line], caption: str) -> None:
+    """Figure 1: speed by the number of threads, that of one thread is 1."""
+    most = max(2.2, *(1.1 * each for line in drawn for each in line.speeds))
+    bottom = _TOP + _HEIGHT
+    heights = [bottom - line.speeds[-1] * _HEIGHT / most for line in drawn]
+    style = (
+        "<style>.grid{stroke:#8c959f;stroke-opacity:.3}.line{fill:none;stroke:#8c959f;"
+        "stroke-width:2}.line.ours{stroke:#0969da;stroke-width:3}.dashed{stroke-dasharray:6 4}"
+        "</style>"
+    )
+    title = "Relative speed by the number of threads, UDP, as a root server"
+    texts = [style, f'<text class="title" x="{_LEFT}" y="24">{title}</text>', *_axes(most)]
+    for line, text_y in zip(drawn, _places(heights), strict=True):
+        points = " ".join(
+            f"{_x(number):.1f},{bottom - speed * _HEIGHT / most:.1f}"
+            for number, speed in enumerate(line.speeds)
+        )
+        kind = f"line{' ours' if line.ours else ''}{' dashed' if line.reckoned else ''}"
+        texts.append(f'<polyline class="{kind}" points="{points}"/>')
+        label = f"{line.name} {line.speeds[-1]:.2f}"
+        end = _x(len(line.speeds) - 1)
+        texts.append(f'<text x="{end + 10:.1f}" y="{text_y + 4:.1f}">{escape(label)}</text>')
+    texts.append(f'<text class="quiet" x="{_LEFT}" y="{bottom + 58}">{escape(caption)}</text>')
+    chart.write_svg(file, texts, _LEFT + _WIDTH + _RIGHT, bottom + _BELOW)
+
+
+def starting(file: Path, found: start.Found, caption: str) -> None:
+    """Figure 2: from start to the first right answer; below it, memory."""
+    panels = []
+    for metric, note in ((start.READY, "s, less is better"), (start.RESIDENT, "octets a record")):
+        bars = []
+        for kind in start.KINDS:
+            value = report.spread(found.values.get((kind, metric.name), []))
+            if value:
+                bars.append(chart.Bar(kind, value, kind == dns_peers.OURS))
+        if bars:
+            panels.append(chart.Panel(metric.title, note, bars))
+    chart.write(file, panels, caption)

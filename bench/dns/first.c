@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Milliseconds until a program has an address of a name, as programs get them
+ *
+ *     first c-ares|glibc|ours NAME
+ *
+ * The server is that of /etc/resolv.conf.  c-ares and glibc hand on addresses
+ * when they have all, ours hands on the first that is usable.  The line has
+ * "none" behind the time if there is no address.
+ */
+#include <ares.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/select.h>
+#include <time.h>
+
+#include <vmmnet/dns.h>
+
+typedef struct Found {
+    bool ended, some;
+} Found;
+
+static double now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
+}
+
+static void ares_told(void *opaque, int status, int timeouts,
+                      struct ares_addrinfo *result)
+{
+    Found *found = opaque;
+
+    found->ended = true;
+    found->some = status == ARES_SUCCESS && result && result->nodes;
+    ares_freeaddrinfo(result);
+}
+
+static bool ask_ares(const char *name)
+{
+    struct ares_addrinfo_hints hints = { .ai_family = AF_UNSPEC };
+    Found found = { .ended = false };
+    ares_channel channel;
+
+    if (ares_library_init(ARES_LIB_INIT_ALL) || ares_init(&channel)) {
+        fprintf(stderr, "first: c-ares cannot begin\n");
+        exit(1);
+    }
+    ares_getaddrinfo(channel, name, NULL, &hints, ares_told, &found);
+    while (!found.ended) {
+        struct timeval tv, *wait;
+        fd_set in, out;
+        int count;
+
+        FD_ZERO(&in);
+        FD_ZERO(&out);
+        count = ares_fds(channel, &in, &out);
+        wait = ares_timeout(channel, NULL, &tv);
+        if (select(count, &in, &out, NULL, wait) < 0) {
+            perror("select");
+            exit(1);
+        }
+        ares_process(channel, &in, &out);
+    }
+    return found.some;
+}
+
+static bool ask_glibc(const char *name)
+{
+    struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *result;
+
+    return !getaddrinfo(name, NULL, &hints, &result) && result;
+}
+
+static void ours_told(void *opaque, const VmmnetDnsAnswer *answer)
+{
+    Found *found = opaque;
+
+    found->some = answer->error == VMMNET_DNS_OK;
+    found->ended = found->some || !answer->more;
+}
+
+static bool ask_ours(const char *name)
+{
+    VmmnetDnsOptions options = { .size = sizeof(options) };
+    Found found = { .ended = false };
+    const char *mistake;
+    VmmnetDns *dns = vmmnet_dns_new(&options, &mistake);
+
+    if (!dns ||
+        !vmmnet_dns_addresses(dns, name, AF_UNSPEC, 0, ours_told, &found)) {
+        fprintf(stderr, "first: our library cannot begin\n");
+        exit(1);
+    }
+    while (!found.ended) {
+        struct pollfd p = { .fd = vmmnet_dns_fd(dns), .events = POLLIN };
+
+        poll(&p, 1, vmmnet_dns_timeout_ms(dns));
+        vmmnet_dns_process(dns);
+    }
+    return found.some;
+}
+
+int main(int argc, char **argv)
+{
+    const char *how = argc == 3 ? argv[1] : "";
+    bool (*ask)(const char *name) = !strcmp(how, "c-ares") ? ask_ares
+                                    : !strcmp(how, "glibc") ? ask_glibc
+                                    : !strcmp(how, "ours") ? ask_ours : NULL;
+    double began;
+    bool some;
+
+    if (!ask) {
+        fprintf(stderr, "usage: first c-ares|glibc|ours NAME\n");
+        return 2;
+    }
+    began = now_ms();
+    some = ask(argv[2]);
+    printf("%.3f%s\n", now_ms() - began, some ? "" : " none");
+    return 0;
+}

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The tables, goals and files that come out of the benchmark of DNS."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from vmmnet.testbed import conditions, dns_peers
+
+from .. import report
+from ..loads import Metric
+from ..report import Comparison, Spread
+from . import bed, client, figures, guest, server, start
+
+_READY_S, _RESIDENT, _SCALING, _DELAY_MS, _QUEUE_US = 0.05, 100, 1.9, 50, 1.5
+_RECORDS = 8_500_000
+
+Table = list[list[str]]
+
+
+@dataclass
+class Found:
+    """Everything that was measured; None: it was not."""
+
+    rounds: int
+    start: start.Found | None = None
+    server: server.Found | None = None
+    client: client.Found | None = None
+    guest: guest.Found | None = None
+    #: What other work took of the machine, 0 to 1.
+    others: float = 0.0
+
+    @property
+    def failures(self) -> list[str]:
+        """What did not work."""
+        return self.server.failures if self.server else []
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A bound that was set before; ``most`` is whether it is one from above."""
+
+    text: str
+    bound: float
+    value: Spread | None
+    unit: str
+    most: bool = True
+
+    def row(self) -> list[str] | None:
+        """A line of the table; None: nothing was measured."""
+        if self.value is None:
+            return None
+        reached = self.value.median
+        met = reached <= self.bound if self.most else reached >= self.bound
+        wanted = f"at {'most' if self.most else 'least'} {report.number(self.bound)} {self.unit}"
+        return [self.text, wanted, str(self.value), "met" if met else "not met"]
+
+
+def _of(values: bed.Values, kind: str, metric: str) -> Spread | None:
+    return report.spread(values.get((kind, metric), []))
+
+
+def _start_goals(found: start.Found) -> Iterator[Goal]:
+    ready, compiled = (
+        _of(found.values, dns_peers.OURS, m.name) for m in (start.READY, start.COMPILE)
+    )
+    bind = _of(found.values, dns_peers.BIND, start.COMPILE.name)
+    records = f"{found.records:,} records"
+    if found.records < _RECORDS:
+        records += f", not {_RECORDS:,}"
+    yield Goal(f"start to the first right answer, {records}", _READY_S, ready, "s")
+    if bind:
+        yield Goal("compile, BIND's load of the text", bind.median, compiled, "s")
+    resident = _of(found.values, dns_peers.OURS, start.RESIDENT.name)
+    yield Goal("a record resident, all asked for", _RESIDENT, resident, "B")
+
+
+def _server_goals(found: server.Found) -> Iterator[Goal]:
+    name = server.cost_name(("udp", 1))
+    ours, nsd = (_of(found.values, kind, name) for kind in (dns_peers.OURS, dns_peers.NSD))
+    if nsd:
+        yield Goal("server CPU a UDP query, NSD's", nsd.median, ours, "us")
+    twice = _of(found.values, dns_peers.OURS, "scaling-udp")
+    yield Goal("rate with two cores against one, reckoned", _SCALING, twice, "x", most=False)
+
+
+def _goals(found: Found) -> Iterator[Goal]:
+    if found.start:
+        yield from _start_goals(found.start)
+    if found.server:
+        yield from _server_goals(found.server)
+    if found.client:
+        fine = _of(found.client.values, client.OURS, client.FINE)
+        if fine:
+            dropped = _of(found.client.values, client.OURS, "drop")
+            bound = fine.median + _DELAY_MS
+            yield Goal("first address, AAAA dropped, A + 50 ms", bound, dropped, "ms")
+    if found.guest:
+        answer = report.spread(found.guest.answers[guest.ZONE])
+        yield Goal("answer on the guest's queue, from an image", _QUEUE_US, answer, "us")
+
+
+def _matrix(values: bed.Values, metrics: Sequence[Metric], kinds: Sequence[str]) -> Table:
+    rows = [["", *kinds]]
+    for metric in metrics:
+        cells = [_of(values, kind, metric.name) for kind in kinds]
+        if any(cells):
+            shown = [str(cell) if cell else "-" for cell in cells]
+            rows.append([f"{metric.title}, {metric.unit}", *shown])
+    return rows
+
+
+def _server_tables(found: server.Found) -> Iterator[tuple[str, Table]]:
+    title = "Server: a root-like zone, CPU of the server"
+    yield title, _matrix(found.values, server.METRICS, server.KINDS)
+    rows = [["a second, thousands", *server.KINDS]]
+    for transport, threads in server.POINTS:
+        name = server.cost_name((transport, threads))
+        for what, values in (("reckoned", found.values), ("dnsperf's", found.rates)):
+            cells = []
+            for kind in server.KINDS:
+                known = [each for each in values.get((kind, name), []) if each]
+                rates = [
+                    1e3 * threads / each if what == "reckoned" else each / 1e3 for each in known
+                ]
+                cells.append(str(report.spread(rates) or "-"))
+            rows.append([f"{transport.upper()}, threads: {threads}, {what}", *cells])
+    yield "Server: rates; reckoned is threads / CPU a query", rows
+
+
+def tables(found: Found) -> Iterator[tuple[str, Table]]:
+    """All of them, with their titles."""
+    if found.start:
+        title = f"Start: {found.start.records:,} records in .NET's shape"
+        yield title, _matrix(found.start.values, start.METRICS, start.KINDS)
+    if found.server:
+        yield from _server_tables(found.server)
+    if found.client:
+        yield "Client: servers that are broken", _client_table(found.client)
+    if found.guest:
+        yield (
+            "Guest: CPU in QEMU's code for an answer on the guest's queue",
+            _guest_table(found.guest),
+        )
+    rows = [row for goal in _goals(found) if (row := goal.row())]
+    if rows:
+        yield "Goals", [["metric", "goal", "measured", ""], *rows]
+
+
+def _client_table(found: client.Found) -> Table:
+    rows = [["for AAAA there is; ms until the first address", *client.KINDS]]
+    for fault, what in client.FAULTS.items():
+        cells = []
+        for kind in client.KINDS:
+            none = (kind, fault) in found.without
+            cells.append(f"{_of(found.values, kind, fault)}{' none' if none else ''}")
+        rows.append([what, *cells])
+    return rows
+
+
+def _guest_table(found: guest.Found) -> Table:
+    rows = [["", "us (min..max)"]]
+    for name, values in found.answers.items():
+        rows.append([guest.TITLES[name], str(report.spread(values))])
+    return rows
+
+
+def comparisons(found: Found) -> Iterator[Comparison]:
+    """Ours beside each peer, for programs."""
+    if found.start:
+        yield from bed.comparisons(found.start.values, start.METRICS, "start", dns_peers.OURS)
+    if found.server:
+        yield from bed.comparisons(found.server.values, server.METRICS, "server", dns_peers.OURS)
+    if found.client:
+        yield from bed.comparisons(found.client.values, client.METRICS, "client", client.OURS)
+    if found.guest:
+        metric = Metric("guest-zone", "us", False, guest.TITLES[guest.ZONE])
+        ours = found.guest.answers[guest.ZONE]
+        yield Comparison(metric, "guest-zone-vs-goal", "goal", ours, [_QUEUE_US] * len(ours))
+
+
+def _samples(found: Found) -> Iterator[tuple[str, Sequence[float | None]]]:
+    for part, made in (("start", found.start), ("server", found.server), ("client", found.client)):
+        for (kind, name), rounds in (made.values if made else {}).items():
+            yield f"{part}-{name}-{kind}", rounds
+    for (kind, name), rates in (found.server.rates if found.server else {}).items():
+        yield f"server-{name}-{kind}-rate", rates
+    for name, answers in (found.guest.answers if found.guest else {}).items():
+        yield f"guest-{name}", answers
+
+
+def publish(found: Found, output: Path) -> None:
+    """Print the tables; write the files."""
+    others = f"other work took {found.others:.0%} of the machine"
+    if found.others > report.DISTURBED:
+        others += ": it was not idle, every value is rough"
+    about = f"rounds: {found.rounds}; {others}; {conditions.machine()}"
+    made = list(tables(found))
+    print(f"\n{about}")
+    for title, rows in made:
+        print(f"\n{title}\n\n{report.plain(rows)}")
+    more = {"conditions": about, "failures": found.failures, "samples": dict(_samples(found))}
+    report.write_json(output / "dns.json", list(comparisons(found)), more)
+    text = "\n".join(f"### {title}\n\n{report.markdown(rows)}" for title, rows in made)
+    (output / "dns.md").write_text(f"{about}.\n\n{text}")
+    written = ["dns.json", "dns.md"]
+    if found.server:
+        figures.scaling(output / "dns-threads.svg", figures.lines(found.server), about)
+        written.append("dns-threads.svg")
+    if found.start:
+        figures.starting(output / "dns-start.svg", found.start, f"Median and range of {about}")
+        written.append("dns-start.svg")
+    print(f"\nwritten: {', '.join(str(output / name) for name in written)}")
+    for failure in found.failures:
+        print(f"failed: {failure}", file=sys.stderr)

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The paper's figure 2: a zone of .NET's shape, from exec() to the first right answer.
+
+The page cache is warm for all: each file is read once before. Compiling, to our image and
+to BIND's raw format, is measured once. Resident memory, without what processes share
+counted twice, is that after all names have been asked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from vmmnet.testbed import dns, dns_peers, process, tools
+from vmmnet.testbed.dns_peers import BIND, KNOT, NSD, OURS, Setup
+from vmmnet.testbed.net import Namespace, Network
+
+from .. import report
+from ..loads import Metric
+from . import bed
+
+RAW = "BIND raw"
+KINDS = (OURS, BIND, RAW, NSD, KNOT)
+_ORIGIN = "net."
+_PORT = 5300
+_NS = 2
+#: Seconds until a server that does not answer is given up.
+_PATIENCE = 600
+_CLIENTS = ("-c", "16", "-T", "1")
+
+READY = Metric("ready", "s", False, "From start to the first right answer")
+RESIDENT = Metric("resident", "B", False, "Resident, a record, all names asked")
+DISK = Metric("disk", "B", False, "On disk, a record")
+COMPILE = Metric("compile", "s", False, "Made from text")
+METRICS = (READY, RESIDENT, DISK, COMPILE)
+
+
+@dataclass
+class Found:
+    """What was measured."""
+
+    records: int
+    values: bed.Values = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Zone:
+    """The zone in all its forms, and what takes how long to make."""
+
+    text: Path
+    raw: Path
+    image: Path
+    #: All names, as dnsperf reads them.
+    names: Path
+    #: One of them.
+    name: str
+    seconds: dict[str, float]
+
+    def file(self, kind: str) -> Path:
+        """What a server reads."""
+        return {OURS: self.image, RAW: self.raw}.get(kind, self.text)
+
+
+def _write(records: int, text: Path) -> None:
+    with text.open("wb") as out:
+        command: list[str | Path] = [dns.program("zonegen"), "--records", str(records)]
+        subprocess.run(command, stdout=out, check=True)
+
+
+def _names(text: Path, names: Path) -> str:
+    """Write a question for each owner, which come one behind the other; return one of them."""
+    last, count, chosen = "", 0, ""
+    with text.open() as lines, names.open("w") as out:
+        for line in lines:
+            owner = line.split(" ", 1)[0]
+            if owner == last or owner.startswith(("$", "@")):
+                continue
+            last = owner
+            count += 1
+            # The middle is not known before the end, so it is one that is far enough.
+            if count & (count - 1) == 0:
+                chosen = owner
+            out.write(f"{owner}.{_ORIGIN} NS\n")
+    return f"{chosen}.{_ORIGIN}"
+
+
+def _timed(command: list[str | Path]) -> float:
+    began = time.monotonic()
+    tools.run(command)
+    return time.monotonic() - began
+
+
+def _make(records: int, folder: Path) -> _Zone:
+    text, raw, image, names = (folder / name for name in ("text", "raw", "net.vzi", "names"))
+    _write(records, text)
+    name = _names(text, names)
+    ours: list[str | Path] = [dns.program("vmmnet-zone"), "compile", _ORIGIN, text, "-o", image]
+    peer: list[str | Path] = ["named-compilezone", "-q", "-k", "ignore", "-i", "none", "-F", "raw"]
+    seconds = {OURS: _timed(ours), RAW: _timed([*peer, "-o", raw, _ORIGIN, text])}
+    return _Zone(text, raw, image, names, name, seconds)
+
+
+def _setup(kind: str, zone: _Zone, folder: Path) -> tuple[str, Setup]:
+    server = BIND if kind == RAW else kind
+    file = zone.raw if kind == RAW else zone.text
+    return server, Setup(folder, _ORIGIN, file, _PORT, raw=kind == RAW, image=zone.image)
+
+
+@contextlib.contextmanager
+def _started(
+    program: Path, space: Namespace, kind: str, zone: _Zone, folder: Path
+) -> Iterator[tuple[float, int]]:
+    """A server, seconds until it has answered, and its pid."""
+    server, setup = _setup(kind, zone, folder)
+    command = list(dns_peers.command(server, setup))
+    command[0] = tools.find(str(command[0]))
+    query = bed.question(zone.name, _NS, ident=4711).hex()
+    log = folder / f"{kind.replace(' ', '-')}.log"
+    with log.open("wb") as err:
+        child = process.start(
+            [program, str(_PORT), query, str(_PATIENCE), *command],
+            netns=space.netns,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=err,
+        )
+    try:
+        assert child.stdout is not None and child.stdin is not None
+        line = child.stdout.readline().split()
+        if len(line) != 2:
+            raise RuntimeError(
+                f"{kind}: no right answer\n{log.read_text(errors='replace')[-2000:]}"
+            )
+        yield int(line[0]) / 1e9, int(line[1])
+        child.stdin.close()
+        child.wait()
+    finally:
+        process.stop(child)
+
+
+def _ask_all(space: Namespace, zone: _Zone) -> None:
+    command: list[str | Path] = [
+        "dnsperf",
+        "-s",
+        dns_peers.ADDRESS,
+        "-p",
+        str(_PORT),
+        "-d",
+        zone.names,
+        "-n",
+        "1",
+    ]
+    space.run([*command, *_CLIENTS], timeout=_PATIENCE)
+
+
+def _read(path: Path) -> None:
+    """Into the page cache."""
+    with path.open("rb") as file:
+        while file.read(1 << 22):
+            pass
+
+
+def measure(records: int, rounds: int, folder: Path) -> Found:
+    """Start each server as often as there are rounds; ask for all names in the first."""
+    program = bed.build("start", folder)
+    zone = _make(records, folder)
+    found = Found(records)
+    for kind in KINDS:
+        found.values[kind, READY.name] = [None] * rounds
+        found.values[kind, DISK.name] = [zone.file(kind).stat().st_size / records]
+        if kind in zone.seconds:
+            found.values[kind, COMPILE.name] = [zone.seconds[kind]]
+    with Network() as network:
+        space = network.namespace("dns")
+        for number in range(rounds):
+            for kind in report.turned(KINDS, number):
+                _read(zone.file(kind))
+                with _started(program, space, kind, zone, folder) as (seconds, pid):
+                    found.values[kind, READY.name][number] = seconds
+                    print(f"  round {number + 1}, {kind}: {seconds:.4f} s", flush=True)
+                    if number == 0:
+                        _ask_all(space, zone)
+                        octets = bed.resident(bed.family(pid))
+                        found.values[kind, RESIDENT.name] = [octets / records]
+    # What the goal compares: the time in which BIND loads the text.
+    found.values[BIND, COMPILE.name] = found.values[BIND, READY.name][:1]
+    return found

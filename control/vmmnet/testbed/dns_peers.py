@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Authoritative servers, ours and others, each set up to serve one zone alike.
+
+No limits of rates, minimal responses, replies over UDP up to 4096 octets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import dns, tools
+
+ADDRESS = "127.0.0.1"
+OURS, BIND, NSD, KNOT = NAMES = ("vmmnet-dnsd", "BIND", "NSD", "Knot")
+
+_BIND = """\
+options {{
+    directory "{folder}"; pid-file "bind.pid"; session-keyfile "session.key"; lock-file none;
+    listen-on port {port} {{ {address}; }}; listen-on-v6 {{ none; }};
+    recursion no; dnssec-validation no; notify no; minimal-responses yes; minimal-any no;
+    max-udp-size 4096; edns-udp-size 4096; check-names primary ignore; check-integrity no;
+    check-wildcard no; rrset-order {{ order none; }}; tcp-clients 1000; tcp-idle-timeout 1200;
+}};
+controls {{ }};
+zone "{origin}" {{ type primary; file "{zone}"; masterfile-format {form}; }};
+"""
+_NSD = """\
+server:
+    ip-address: {address}@{port}
+    server-count: {threads}
+    reuseport: yes
+    database: ""
+    username: ""
+    zonesdir: "{folder}"
+    zonelistfile: "{folder}/nsd.list"
+    xfrdfile: "{folder}/nsd.xfr"
+    xfrdir: "{folder}"
+    pidfile: "{folder}/nsd.pid"
+    rrl-ratelimit: 0
+    rrl-whitelist-ratelimit: 0
+    ipv4-edns-size: 4096
+    minimal-responses: yes
+    tcp-timeout: 1200
+remote-control:
+    control-enable: no
+zone:
+    name: "{origin}"
+    zonefile: "{zone}"
+"""
+_KNOT = """\
+server:
+    listen: {address}@{port}
+    rundir: {folder}
+    udp-workers: {threads}
+    tcp-workers: {threads}
+    udp-max-payload: 4096
+    tcp-idle-timeout: 1200
+database:
+    storage: {folder}/knot
+template:
+  - id: default
+    storage: {folder}
+    zonefile-load: whole
+    journal-content: none
+    semantic-checks: off
+zone:
+  - domain: {origin}
+    file: {zone}
+"""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a server is to serve, and where it may write; the folder is its own."""
+
+    folder: Path
+    origin: str
+    #: A master file; for BIND, one in its raw format if ``raw`` is set.
+    zone: Path
+    port: int
+    threads: int = 1
+    raw: bool = False
+    #: Of the zone, for ours; without one it is compiled.
+    image: Path | None = None
+
+
+def _write(setup: Setup, name: str, text: str) -> Path:
+    config = setup.folder / f"{name}.conf"
+    filled = text.format(
+        folder=setup.folder,
+        zone=setup.zone,
+        port=setup.port,
+        address=ADDRESS,
+        origin=setup.origin,
+        threads=setup.threads,
+        form="raw" if setup.raw else "text",
+    )
+    config.write_text(filled)
+    return config
+
+
+def _bind(setup: Setup) -> Sequence[str | Path]:
+    return ["named", "-g", "-n", str(setup.threads), "-c", _write(setup, "bind", _BIND)]
+
+
+def _nsd(setup: Setup) -> Sequence[str | Path]:
+    return ["nsd", "-d", "-c", _write(setup, "nsd", _NSD)]
+
+
+def _knot(setup: Setup) -> Sequence[str | Path]:
+    (setup.folder / "knot").mkdir(exist_ok=True)
+    return ["knotd", "-c", _write(setup, "knot", _KNOT)]
+
+
+def _ours(setup: Setup) -> Sequence[str | Path]:
+    image = setup.image
+    if image is None:
+        image = setup.folder / "ours.image"
+        tools.run([dns.program("vmmnet-zone"), "compile", setup.origin, setup.zone, "-o", image])
+    config = setup.folder / "ours.conf"
+    served = dns.configuration({setup.origin: image}, ADDRESS, setup.port, setup.threads)
+    config.write_text(served)
+    return [dns.program("vmmnet-dnsd"), config]
+
+
+_COMMANDS: dict[str, Callable[[Setup], Sequence[str | Path]]] = {
+    OURS: _ours,
+    BIND: _bind,
+    NSD: _nsd,
+    KNOT: _knot,
+}
+
+
+def command(name: str, setup: Setup) -> Sequence[str | Path]:
+    """Write the configuration of a server; return the command that runs it in the foreground."""
+    return _COMMANDS[name](setup)

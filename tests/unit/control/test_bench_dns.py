@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The benchmark of DNS: its questions, what it reads, and what it says of goals."""
+
+from __future__ import annotations
+
+import random
+import sys
+from pathlib import Path
+
+import dns.flags
+import dns.message
+import dns.rdataclass
+import dns.rdatatype
+import dns.zone
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+
+from vmmnet.testbed import dns_peers
+
+from bench.dns import bed, client, figures, guest, parse, publish, root, server, start
+from bench.report import Spread
+
+_REPORT = """\
+Statistics:
+
+  Queries sent:         107370
+  Queries completed:    107361 (99.99%)
+  Queries lost:         9 (0.01%)
+
+  Response codes:       {codes}
+  Average packet size:  request 44, response 350
+  Run time (s):         1.000005
+  Queries per second:   107360.463198
+"""
+
+
+def test_questions_are_messages() -> None:
+    """dnspython reads what is asked, with and without EDNS."""
+    plain = dns.message.from_wire(bed.question("www.example.net.", 28, ident=4711))
+    assert plain.id == 4711
+    assert plain.question[0].to_text() == "www.example.net. IN AAAA"
+    assert plain.edns == -1
+    signed = dns.message.from_wire(bed.question(".", 2, dnssec=True))
+    assert signed.question[0].to_text() == ". IN NS"
+    assert (signed.payload, signed.ednsflags) == (1232, dns.flags.DO)
+
+
+def test_mix_is_as_described() -> None:
+    """40 % of the names do not exist, 70 % ask for signatures; the same each time."""
+    names = root.names(random.Random(1), 300)
+    assert len(set(names)) == 300
+    asked = list(root.questions(names, random.Random(2), 4000))
+    assert asked == list(root.questions(names, random.Random(2), 4000))
+    read = [dns.message.from_wire(each) for each in asked]
+    tops = [each.question[0].name.labels[-2].decode() for each in read]
+    assert sum(top not in names for top in tops) / 4000 == pytest.approx(0.4, abs=0.03)
+    signed = sum(bool(each.ednsflags & dns.flags.DO) for each in read)
+    assert signed / 4000 == pytest.approx(0.7, abs=0.03)
+
+
+def test_root_zone_is_a_zone() -> None:
+    """Each delegation has servers, both kinds of glue, and a DS."""
+    names = root.names(random.Random(1), 20)
+    text = "\n".join(root.lines(names, random.Random(1)))
+    zone = dns.zone.from_text(text + "\n", ".", relativize=False)
+    for name in names:
+        node = zone[f"{name}."]
+        assert node.get_rdataset(dns.rdataclass.IN, dns.rdatatype.DS)
+        for server_name in node.get_rdataset(dns.rdataclass.IN, dns.rdatatype.NS):
+            glue = zone[server_name.target]
+            assert {each.rdtype for each in glue} == {dns.rdatatype.A, dns.rdatatype.AAAA}
+
+
+def test_dnsperf_is_read() -> None:
+    """Numbers, and answers that are none of a root server's are no measurement."""
+    codes = "NOERROR 64000 (59.61%), NXDOMAIN 43361 (40.39%)"
+    assert server.read(_REPORT.format(codes=codes)) == server.Run(107361, 9, 107360.463198)
+    with pytest.raises(RuntimeError, match="SERVFAIL"):
+        server.read(_REPORT.format(codes=f"{codes}, SERVFAIL 1 (0.00%)"))
+    with pytest.raises(RuntimeError, match="0 answers"):
+        server.read("")
+
+
+def test_scaling_is_reckoned() -> None:
+    """Twice the rate if a query takes the same with two threads."""
+    assert server.scaling([6.0, 6.0, None], [6.0, 12.0, 1.0]) == [2, 1, None]
+
+
+def test_family_of_processes() -> None:
+    """Children and theirs, and nobody else's."""
+    parents = [(1, 0), (7, 1), (8, 7), (9, 8), (10, 1)]
+    assert bed.family(7, parents) == [7, 8, 9]
+
+
+def test_lookups_are_read() -> None:
+    """A time, and whether there was an address at the end of it."""
+    assert client.read("53.1\n") == (53.1, True)
+    assert client.read("12.5 none\n") == (12.5, False)
+    assert client.name_of("drop") == "drop-aaaa.example.net."
+    assert guest.read("zone 1500.0\nidle 250\nzone 1600\n") == {
+        "zone": [1.5, 1.6],
+        "idle": [0.25],
+    }
+
+
+def test_quick_is_small() -> None:
+    """--quick wins; parts are chosen by their names."""
+    plan = parse(["--quick", "--only", "client,start"])
+    assert (plan.rounds, plan.records, plan.parts) == (1, 100_000, ("start", "client"))
+    assert parse([]).records == 8_500_000
+
+
+def _found(ready: float, nsd: float) -> publish.Found:
+    cost = server.cost_name(("udp", 1))
+    return publish.Found(
+        rounds=1,
+        start=start.Found(1000, {(dns_peers.OURS, start.READY.name): [ready]}),
+        server=server.Found({(dns_peers.OURS, cost): [5.0], (dns_peers.NSD, cost): [nsd]}),
+    )
+
+
+@pytest.mark.parametrize(("ready", "nsd", "verdict"), [(0.01, 6, "met"), (0.1, 4, "not met")])
+def test_goals(ready: float, nsd: float, verdict: str) -> None:
+    """A goal is met or not; a small zone is no 8.5 million records, and is told to be."""
+    made = dict(publish.tables(_found(ready, nsd)))
+    rows = {row[0]: row[-1] for row in made["Goals"][1:]}
+    assert rows == {
+        "start to the first right answer, 1,000 records, not 8,500,000": verdict,
+        "server CPU a UDP query, NSD's": verdict,
+    }
+
+
+def test_comparisons_have_peers() -> None:
+    """For programs: ours over the peer's."""
+    (entry,) = [each.entry() for each in publish.comparisons(_found(0.01, 10.0))]
+    assert entry is not None
+    assert (entry["name"], entry["ours"], entry["ratio"]) == ("server-cpu-udp-1-vs-NSD", 5, 0.5)
+
+
+def test_goal_of_at_least() -> None:
+    """Scaling is to be above its bound."""
+    row = publish.Goal("scaling", 1.9, Spread(1.8, 1.7, 2), "x", most=False).row()
+    assert row is not None
+    assert row[1:] == ["at least 1.9 x", "1.8 (1.7..2)", "not met"]
+
+
+def test_lines_of_the_figure(tmp_path: Path) -> None:
+    """Ours and the paper's target; labels that would cover each other are moved apart."""
+    found = server.Found(
+        {(dns_peers.OURS, "scaling-udp"): [1.9], (dns_peers.NSD, "scaling-udp"): [1.9]}
+    )
+    drawn = figures.lines(found)
+    assert [(line.name, line.speeds[-1]) for line in drawn] == [
+        ("the paper's target", 1.5),
+        (dns_peers.OURS, 1.9),
+        (dns_peers.NSD, 1.9),
+    ]
+    figures.scaling(tmp_path / "figure.svg", drawn, "here")
+    text = (tmp_path / "figure.svg").read_text()
+    heights = [
+        line.split('y="')[1].split('"')[0] for line in text.splitlines() if " 1.90</text>" in line
+    ]
+    assert len(set(heights)) == 2

@@ -47,7 +47,7 @@ def _files() -> dict[str, int]:
 
 
 def _devices() -> dict[tuple[str, str], str]:
-    sockets = ["address6", "policy", "dns", "max-sockets"]
+    sockets = ["address6", "policy", "dns", "zone", "max-sockets"]
     switch = ["netdev", "control-secret", "miss"]
     return {
         ("device", "virtio-vmrpc-pci,help"): _options("virtio-vmrpc-pci", sockets),
@@ -366,6 +366,14 @@ def test_a_file_that_is_missing(path: str, remedy: str) -> None:
     del world.modes[path]
     found = only(check(world))
     assert path in found.about and "does not exist" in found.wrong and remedy in found.remedy
+
+
+def test_a_zone_image_that_is_missing() -> None:
+    world = World()
+    world.modes["/srv/b"] = 0o100644
+    given = expand(domain(f"<vmmnet:sockets zone='/srv/a+/srv/b' policy='{POLICY}'/>{NIC}"))
+    found = only(check(world, given))
+    assert "/srv/a" in found.about and "vmmnet-zone compile" in found.remedy
 
 
 @pytest.mark.parametrize(

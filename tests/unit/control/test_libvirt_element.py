@@ -32,6 +32,7 @@ def test_all_of_it() -> None:
             "<vmmnet:sockets address6='2001:db8::1' guest4='10.0.0.2/24' pool4='198.18.0.0/16'"
             " dns='2001:db8::53+2001:db8::54%5353' nat64-prefix='64:ff9b::/96' policy='/etc/a b'"
             " alg='off' happy-eyeballs='on' max-sockets='1048576' num-queues='64'"
+            " zone='/var/lib/a b+/srv/c'"
             " iothread='iothread1' guest-clock='off'/>"
             f"<!-- why --><vmmnet:interface mac='{A}' hostvlan='{TABLE}' check-sender='on'/>"
             f"<vmmnet:interface mac='{B.upper()}' hostvlan='/t' l2-control='off'/>",
@@ -46,6 +47,7 @@ def test_all_of_it() -> None:
             dns="2001:db8::53+2001:db8::54%5353",
             nat64_prefix="64:ff9b::/96",
             policy=Path("/etc/a b"),
+            zone="/var/lib/a b+/srv/c",
             alg=False,
             happy_eyeballs=True,
             guest_clock=False,
@@ -127,6 +129,9 @@ S, NIC = "vmmnet:sockets", "vmmnet:interface"
         (f"<{S} nat64-prefix='64:ff9b::/95'/>", "nat64-prefix", "their lengths are 32, 40"),
         (f"<{S} translate='off' dns='::1'/>", "dns", "no use with translate='off'"),
         (f"<{S} policy='x.policy'/>", "policy", "the whole path of a file"),
+        (f"<{S} zone='corp.image'/>", "zone", "by their whole paths"),
+        (f"<{S} zone='/a+b'/>", "zone", "by their whole paths"),
+        (f"<{S} translate='off' zone='/a'/>", "zone", "no use with translate='off'"),
         (f"<{S} alg='yes'/>", "alg", "it is to be 'on' or 'off'"),
         (f"<{S} max-sockets='0'/>", "max-sockets", "a number from 1 to 1048576"),
         (f"<{S} num-queues='65'/>", "num-queues", "a number from 1 to 64"),

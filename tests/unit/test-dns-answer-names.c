@@ -217,6 +217,8 @@ static void test_aliases(void)
                "an below.one.test 60 CNAME www.sub.one.test\n"
                "au sub.one.test 60 NS ns.sub.one.test\n"
                "ad ns.sub.one.test 60 A 192.0.2.1\n");
+    /* What stands beside a CNAME is not elsewhere: RFC 4035 section 2.5. */
+    bed_expect(&bed, "away.one.test NSEC", "NOERROR aa\n" NEGATIVE("one.test"));
     bed_expect(&bed, "away.one.test A",
                "NOERROR aa\nan away.one.test 60 CNAME www.elsewhere.invalid\n");
     bed_expect(&bed, "other.one.test A",

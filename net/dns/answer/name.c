@@ -177,6 +177,10 @@ static AnswerEnd answer_rrsig(Answering *a, const ZoneNode *node)
     return answer_end_of(result, end);
 }
 
+/*
+ * NSEC, as RRSIG, stands beside a CNAME (RFC 4035 section 2.5): the alias does
+ * not speak for it.
+ */
 static AnswerEnd answer_node(Answering *a, const ZoneNode *node)
 {
     uint16_t type = a->query->type;
@@ -193,7 +197,8 @@ static AnswerEnd answer_node(Answering *a, const ZoneNode *node)
     }
     /* NSEC3 is no data of the name, RFC 5155 section 7.2.8. */
     if (type == DNS_TYPE_NSEC3 || !zone_rrset_find(node, type, &rrset)) {
-        return zone_rrset_find(node, DNS_TYPE_CNAME, &rrset) ?
+        return type != DNS_TYPE_NSEC &&
+               zone_rrset_find(node, DNS_TYPE_CNAME, &rrset) ?
                answer_cname(a, node, &rrset) : END_NODATA;
     }
     result = reply_put(&a->reply, &put, node, &rrset);

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The same zones and questions for vmmnet-dnsd, BIND, NSD and Knot, and what they differ in.
 
-zones.py      zones made at random, as text, and signed
-servers.py    the four, in one namespace
-questions.py  questions made at random, as messages
-replies.py    a reply, apart from what no client looks at
-rules.py      differences that are explained
-whole.py      a run, and its report
+zones.py        zones made at random, as text, and signed
+servers.py      the four, in one namespace
+questions.py    questions made at random, as messages
+replies.py      a reply, apart from what no client looks at
+differences.py  a difference, taken apart into facts
+habits.py       which facts a habit of a server explains
+rules.py        why that is right
+whole.py        a run, and its report
 """

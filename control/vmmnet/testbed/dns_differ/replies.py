@@ -13,7 +13,7 @@ import dns.rdatatype
 import dns.rrset
 
 _FLAGS = ("AA", "TC", "AD")
-_SECTIONS = ("answer", "authority", "additional")
+SECTIONS = ("answer", "authority", "additional")
 
 Records = frozenset[tuple[str, str, int, str]]
 
@@ -32,12 +32,12 @@ class Reply:
 
     def differs(self, other: Reply) -> tuple[str, ...]:
         """The parts that are not the same."""
-        parts = ("rcode", "flags", *_SECTIONS, "edns")
+        parts = ("rcode", "flags", *SECTIONS, "edns")
         return tuple(each for each in parts if getattr(self, each) != getattr(other, each))
 
     def __str__(self) -> str:
         lines = [f"{self.rcode} {' '.join(self.flags)} {self.size} octets"]
-        for name in _SECTIONS:
+        for name in SECTIONS:
             for owner, kind, ttl, rdata in sorted(getattr(self, name)):
                 lines.append(f"  {name:10} {owner} {ttl} {kind} {rdata[:100]}")
         return "\n".join(lines)

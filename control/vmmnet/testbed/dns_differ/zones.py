@@ -13,6 +13,7 @@ import subprocess
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 ORIGIN = "differ.test."
@@ -27,6 +28,16 @@ class Zone:
     """Owner names with the types and RDATA that they have."""
 
     names: dict[str, dict[str, list[str]]] = field(default_factory=lambda: defaultdict(dict))
+
+    @cached_property
+    def lower(self) -> dict[str, dict[str, list[str]]]:
+        """The names in lower case, of a zone that is made."""
+        return {owner.lower(): types for owner, types in self.names.items()}
+
+    def is_below_cut(self, name: str) -> bool:
+        """Whether a name in lower case is at a delegation or below it."""
+        uppers = (name, *above(name))
+        return any("NS" in self.lower.get(each, {}) for each in uppers if each != ORIGIN)
 
     def lines(self) -> Iterator[str]:
         """A master file."""

@@ -2,7 +2,8 @@
 """The paper's two figures with what is measured here.
 
 The values of the paper's lines are not in its text but for its target, half the rate of
-one processor more for each that is added; so that is the line of it that is drawn.
+one processor more for each that is added; so that is the line of it that is drawn.  It
+has one to four processors; beyond two, ours are reckoned.
 """
 
 from __future__ import annotations
@@ -18,11 +19,14 @@ from .. import chart, report
 from . import server, start
 
 # Pixels.
-_LEFT, _TOP, _WIDTH, _HEIGHT, _RIGHT, _BELOW = 60, 50, 420, 260, 190, 70
+_LEFT, _TOP, _WIDTH, _HEIGHT, _RIGHT, _BELOW = 60, 50, 420, 260, 190, 58
 _GAP = 14
 #: How much each processor is to add to the rate of one, in the paper.
 _TARGET = 0.5
 _TARGET_NAME = "the paper's target"
+_MEASURED = len(server.THREADS)
+_NOTE = "dashes: reckoned; each thread adds to a query's time what the second has added"
+_THREADS = (*server.THREADS, 3, 4)
 
 
 @dataclass(frozen=True)
@@ -32,17 +36,18 @@ class Line:
     name: str
     speeds: Sequence[float]
     ours: bool = False
-    #: Not measured: drawn with dashes.
-    reckoned: bool = False
+    #: With so many threads it was measured; what is beyond has dashes.
+    measured: int = _MEASURED
 
 
 def lines(found: server.Found) -> list[Line]:
     """Each server with UDP, its speed with one thread as 1; the target."""
-    made = [Line(_TARGET_NAME, [1 + _TARGET * (n - 1) for n in server.THREADS], reckoned=True)]
+    made = [Line(_TARGET_NAME, [1 + _TARGET * (n - 1) for n in _THREADS], measured=1)]
     for kind in server.KINDS:
         value = report.spread(found.values.get((kind, "scaling-udp"), []))
         if value and kind != server.ECHO:
-            made.append(Line(kind, [1, value.median], ours=kind == dns_peers.OURS))
+            more = [server.beyond(value.median, n) for n in _THREADS[_MEASURED:]]
+            made.append(Line(kind, [1, value.median, *more], ours=kind == dns_peers.OURS))
     return made
 
 
@@ -63,7 +68,7 @@ def _axes(most: float) -> list[str]:
         y = bottom - speed * _HEIGHT / most
         drawn.append(f'<line class="grid" x1="{_LEFT}" x2="{_LEFT + _WIDTH}" y1="{y}" y2="{y}"/>')
         drawn.append(f'<text x="{_LEFT - 8}" y="{y + 4}" text-anchor="end">{speed}</text>')
-    for number, threads in enumerate(server.THREADS):
+    for number, threads in enumerate(_THREADS):
         x = _x(number)
         drawn.append(f'<text x="{x}" y="{bottom + 18}" text-anchor="middle">{threads}</text>')
     middle = _LEFT + _WIDTH / 2
@@ -72,7 +77,7 @@ def _axes(most: float) -> list[str]:
 
 
 def _x(number: int) -> float:
-    return _LEFT + _WIDTH * (number + 0.5) / len(server.THREADS)
+    return _LEFT + _WIDTH * (number + 0.5) / len(_THREADS)
 
 
 def scaling(file: Path, drawn: Sequence[Line], caption: str) -> None:
@@ -88,17 +93,22 @@ def scaling(file: Path, drawn: Sequence[Line], caption: str) -> None:
     title = "Relative speed by the number of threads, UDP, as a root server"
     texts = [style, f'<text class="title" x="{_LEFT}" y="24">{title}</text>', *_axes(most)]
     for line, text_y in zip(drawn, _places(heights), strict=True):
-        points = " ".join(
+        points = [
             f"{_x(number):.1f},{bottom - speed * _HEIGHT / most:.1f}"
             for number, speed in enumerate(line.speeds)
-        )
-        kind = f"line{' ours' if line.ours else ''}{' dashed' if line.reckoned else ''}"
-        texts.append(f'<polyline class="{kind}" points="{points}"/>')
+        ]
+        kind = f"line{' ours' if line.ours else ''}"
+        measured, reckoned = points[: line.measured], points[line.measured - 1 :]
+        texts.append(f'<polyline class="{kind}" points="{" ".join(measured)}"/>')
+        texts.append(f'<polyline class="{kind} dashed" points="{" ".join(reckoned)}"/>')
         label = f"{line.name} {line.speeds[-1]:.2f}"
         end = _x(len(line.speeds) - 1)
         texts.append(f'<text x="{end + 10:.1f}" y="{text_y + 4:.1f}">{escape(label)}</text>')
-    texts.append(f'<text class="quiet" x="{_LEFT}" y="{bottom + 58}">{escape(caption)}</text>')
-    chart.write_svg(file, texts, _LEFT + _WIDTH + _RIGHT, bottom + _BELOW)
+    below = [_NOTE, *caption.split("; ")]
+    for number, text in enumerate(below):
+        y = bottom + _BELOW + _GAP * number
+        texts.append(f'<text class="quiet" x="{_LEFT}" y="{y}">{escape(text)}</text>')
+    chart.write_svg(file, texts, _LEFT + _WIDTH + _RIGHT, bottom + _BELOW + _GAP * len(below))
 
 
 def starting(file: Path, found: start.Found, caption: str) -> None:

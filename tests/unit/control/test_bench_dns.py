@@ -85,6 +85,9 @@ def test_dnsperf_is_read() -> None:
 def test_scaling_is_reckoned() -> None:
     """Twice the rate if a query takes the same with two threads."""
     assert server.scaling([6.0, 6.0, None], [6.0, 12.0, 1.0]) == [2, 1, None]
+    # 6 us with one thread, 7 with two, so 9 with four.
+    assert server.beyond(12 / 7, 4) == pytest.approx(4 * 6 / 9)
+    assert server.beyond(2.1, 4) == 4
 
 
 def test_family_of_processes() -> None:
@@ -152,13 +155,13 @@ def test_lines_of_the_figure(tmp_path: Path) -> None:
     )
     drawn = figures.lines(found)
     assert [(line.name, line.speeds[-1]) for line in drawn] == [
-        ("the paper's target", 1.5),
-        (dns_peers.OURS, 1.9),
-        (dns_peers.NSD, 1.9),
+        ("the paper's target", 2.5),
+        (dns_peers.OURS, pytest.approx(3.45, abs=0.01)),
+        (dns_peers.NSD, pytest.approx(3.45, abs=0.01)),
     ]
     figures.scaling(tmp_path / "figure.svg", drawn, "here")
     text = (tmp_path / "figure.svg").read_text()
     heights = [
-        line.split('y="')[1].split('"')[0] for line in text.splitlines() if " 1.90</text>" in line
+        line.split('y="')[1].split('"')[0] for line in text.splitlines() if " 3.45</text>" in line
     ]
     assert len(set(heights)) == 2

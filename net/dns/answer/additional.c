@@ -31,7 +31,7 @@ static bool is_there(const Additional *add, const ZoneNode *node)
 static bool find_by_name(const Additional *add, const DnsName *name,
                          bool is_referral, ZoneNode *node)
 {
-    const ZoneView *view = &add->a->zone->view;
+    const ZoneView *view = add->a->view;
     ZoneFound found;
     ZoneKey key;
 
@@ -52,7 +52,7 @@ static bool find_target(const Additional *add, const ZoneTarget *target,
                         bool is_referral, ZoneNode *node, uint8_t *len)
 {
     const Referring *from = add->from;
-    bool is_linked = add->a->zone->view.layers == 1;
+    bool is_linked = add->a->view->layers == 1;
     DnsName name;
 
     if ((is_linked && !target->ref) ||

@@ -232,7 +232,7 @@ static size_t answer_ask(const DnsAnswerer *answerer, const DnsQuery *q,
         return reply_error(answerer, q, rcode, ede, out, room, info);
     }
     answer_additional(&a, end);
-    if (zone_view_failed(&a.zone->view)) {
+    if (zone_view_failed(a.view)) {
         return reply_error(answerer, q, DNS_RCODE_SERVFAIL,
                            DNS_EDE_INVALID_DATA, out, room, info);
     }

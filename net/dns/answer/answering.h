@@ -54,6 +54,7 @@ typedef struct Answering {
     const ZoneKey *name;
     uint16_t name_at;           /* in the message */
     const DnsServedZone *zone;
+    const ZoneView *view;       /* of it, all the time */
     unsigned aliases;
     unsigned expansions;
     unsigned denials;

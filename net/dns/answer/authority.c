@@ -23,7 +23,7 @@ static AnswerEnd put_soa(Answering *a)
     ZoneRrset rrset;
     ZoneNode apex;
 
-    if (!zone_find_apex(&a->zone->view, &apex)) {
+    if (!zone_find_apex(a->view, &apex)) {
         return END_FAILED;
     }
     if (!zone_rrset_find(&apex, DNS_TYPE_SOA, &rrset) ||

@@ -49,7 +49,7 @@ static AnswerEnd begin(Denial *d, Answering *a, const ZoneKey *name,
     d->name = name;
     d->name_at = name_at;
     d->how = SIGNED_NOT;
-    if (!zone_find_apex(&zone->view, &apex)) {
+    if (!zone_find_apex(a->view, &apex)) {
         return END_FAILED;
     }
     if (apex.flags & ZONE_NODE_NSEC) {
@@ -131,7 +131,7 @@ static AnswerEnd put_nsec(Denial *d, const ZoneKey *key)
 {
     ZoneNode node;
 
-    if (!zone_nsec_before(&d->zone->view, key, &node)) {
+    if (!zone_nsec_before(d->a->view, key, &node)) {
         return END_NOT_PROVABLE;
     }
     return put_node(d, &node, DNS_TYPE_NSEC);
@@ -173,7 +173,7 @@ static bool nsec3_of(const Denial *d, const uint8_t *name, size_t len,
     uint8_t hash[ZONE_HASH_LEN];
 
     hash_name(d, name, len, hash);
-    return zone_nsec3_before(&d->zone->view, &d->param, hash, node, is_match);
+    return zone_nsec3_before(d->a->view, &d->param, hash, node, is_match);
 }
 
 static AnswerEnd put_nsec3(Denial *d, const uint8_t *name, size_t len)

@@ -245,7 +245,7 @@ static void note_common(Answering *a, unsigned labels)
 static AnswerEnd answer_from_zone(Answering *a)
 {
     ZoneFound *found = &a->found;
-    ZoneFind find = zone_find_key(&a->zone->view, a->name, found);
+    ZoneFind find = zone_find_key(a->view, a->name, found);
 
     a->is_expanded = find == ZONE_FIND_WILDCARD;
     switch (find) {
@@ -286,7 +286,8 @@ static AnswerEnd enter_zone(Answering *a)
     if (!zone) {
         return END_REFUSED;
     }
-    return zone->view.layers ? END_NOT : END_NOT_READY;
+    a->view = dns_served_view(zone);
+    return a->view->layers ? END_NOT : END_NOT_READY;
 }
 
 AnswerEnd answer_name(Answering *a)
@@ -299,7 +300,7 @@ AnswerEnd answer_name(Answering *a)
             return end;
         }
         end = answer_from_zone(a);
-        if (zone_view_failed(&a->zone->view)) {
+        if (zone_view_failed(a->view)) {
             return END_FAILED;
         }
         a->is_authoritative |= end != END_REFERRAL;

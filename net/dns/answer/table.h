@@ -8,6 +8,8 @@
 #ifndef NET_DNS_ANSWER_TABLE_H
 #define NET_DNS_ANSWER_TABLE_H
 
+#include <stdatomic.h>
+
 #include "net/dns/zone/find.h"
 
 typedef struct DnsServedZone {
@@ -18,8 +20,20 @@ typedef struct DnsServedZone {
      * it are answered SERVFAIL (RFC 1035 section 4.1.1), with EDE 14.
      */
     ZoneView view;
+    /*
+     * A zone that changes while it is served: where its view is, in place of
+     * @view; NULL: it does not.  A query takes what is there once.  Who
+     * stores another keeps the old one until no query has it.
+     */
+    const ZoneView *_Atomic *live;
     void *opaque;               /* the caller's */
 } DnsServedZone;
+
+/** dns_served_view: what a query that begins now is answered from. */
+static inline const ZoneView *dns_served_view(const DnsServedZone *zone)
+{
+    return zone->live ? atomic_load(zone->live) : &zone->view;
+}
 
 typedef struct DnsZoneTable DnsZoneTable;
 

@@ -158,7 +158,14 @@ static bool is_told_unsigned(const Tsig *tsig)
 
 size_t tsig_room(const Tsig *tsig)
 {
-    return tsig->key || is_told_unsigned(tsig) ? TSIG_ROOM : 0;
+    const TsigKey *key = tsig->key;
+
+    if (!key || is_told_unsigned(tsig)) {
+        return is_told_unsigned(tsig) ? TSIG_ROOM : 0;
+    }
+    /* As little as it is: without EDNS a reply over UDP has 512 octets. */
+    return TSIG_ROOM - 2 * DNS_NAME_MAX - TSIG_MAC_MAX + key->name.len +
+           strlen(tsig_algorithm_name(key->algorithm)) + 2 + key->mac_len;
 }
 
 int tsig_sign_reply(Tsig *tsig, uint8_t *msg, size_t *len, size_t room,

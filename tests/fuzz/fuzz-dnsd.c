@@ -77,8 +77,8 @@ static void serve_one(const uint8_t *msg, size_t msg_len, bool is_stream,
     switch (dnsd_serve(&serving, &desk, &client, msg, msg_len, out, room,
                        len)) {
     case DNSD_CONTROL:
-        *len = dnsd_serve_refused(&serving, is_stream, msg, msg_len, out,
-                                  room);
+        *len = dnsd_serve_error(&serving, &client, msg, msg_len,
+                                DNS_RCODE_REFUSED, out, room);
         break;
     case DNSD_DROP:
         *len = 0;

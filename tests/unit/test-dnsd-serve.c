@@ -63,7 +63,9 @@ static Fixture *begin(const char *text)
         f->desk.limit = dnsd_limit_new(&f->config->limit, key);
     }
     g_assert_null(dnsd_range_read(&range, "192.0.2.1"));
-    f->client = (DnsdClient) { range.first, false, 1000000, 1000000 };
+    f->client = (DnsdClient) {
+        .addr = range.first, .now = 1000000, .now_ms = 1000000,
+    };
     return f;
 }
 
@@ -343,13 +345,14 @@ static void test_chaos(void)
 static void check_control(Fixture *f, unsigned opcode, uint16_t type,
                           unsigned rcode)
 {
+    const DnsdClient client = { .is_stream = false };
     size_t len;
 
     ask(f, "example", type, 1, NULL, 0);
     f->query[2] = opcode << 3;
     g_assert_cmpint(serve(f), ==, DNSD_CONTROL);
-    len = dnsd_serve_refused(&f->serving, false, f->query, f->len, f->reply,
-                             DNSD_UDP_MAX);
+    len = dnsd_serve_error(&f->serving, &client, f->query, f->len, rcode,
+                           f->reply, DNSD_UDP_MAX);
     g_assert_cmpuint(len, >=, 12);
     f->reply_len = len;
     g_assert_cmpuint(rcode_of(f), ==, rcode);

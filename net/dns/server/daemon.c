@@ -27,6 +27,7 @@
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "net/dns/server/daemon.h"
@@ -34,6 +35,7 @@
 #include "net/dns/server/host/log.h"
 #include "net/dns/server/host/sandbox.h"
 #include "net/dns/server/host/systemd.h"
+#include "net/dns/server/service/control.h"
 #include "net/dns/server/service/load.h"
 #include "net/dns/server/service/panel.h"
 #include "net/dns/server/service/zones.h"
@@ -49,9 +51,15 @@ typedef struct Daemon {
     DnsdCrew crew;
     DnsdRequests requests;
     DnsdPanel *panel;
+    /* NULL without zones that change */
+    DnsdLives *lives;
+    DnsdTransfers *transfers;
+    DnsdNotifier *notifier;
+    DnsdControl *control;
     int epoll, signals, lost;
     uint8_t secret[DNSD_SECRET_LEN];
     uint64_t reloads, reloads_failed;
+    time_t looked;              /* when the last second's work was done */
     bool is_stopping;
 } Daemon;
 
@@ -73,8 +81,8 @@ static DnsdWorld *make_world(Daemon *d, const DnsdWorld *before,
         dnsd_log(DNSD_WARNING, "%s: %s has changed, which a restart will "
                  "heed, not a reload", d->path, key);
     }
-    world = dnsd_world_new(config, before, d->secret, faults, mistakes->text,
-                           sizeof(mistakes->text));
+    world = dnsd_world_new(config, before, d->secret, d->lives, faults,
+                           mistakes->text, sizeof(mistakes->text));
     if (!world) {
         dnsd_config_free(config);
     }
@@ -154,24 +162,6 @@ static const DnsdPanelOps panel_ops = {
     .reload = panel_reload,
 };
 
-/* --- requests that are no plain queries ----------------------------------- */
-
-static void take_requests(Daemon *d)
-{
-    static uint8_t reply[DNS_MSG_MAX];
-
-    for (DnsdRequest *r = dnsd_requests_take(&d->requests), *next; r;
-         r = next) {
-        size_t room = r->client.is_stream ? sizeof(reply) : DNSD_UDP_MAX;
-        size_t len = dnsd_serve_refused(&d->world->serving,
-                                        r->client.is_stream, r->msg, r->len,
-                                        reply, room);
-
-        next = r->next;
-        dnsd_request_reply(r, reply, len);
-    }
-}
-
 /* --- the loop ------------------------------------------------------------- */
 
 static void take_signals(Daemon *d)
@@ -195,13 +185,31 @@ static void take_event(Daemon *d, void *what)
     if (what == &d->signals) {
         take_signals(d);
     } else if (what == &d->requests) {
-        take_requests(d);
+        dnsd_control_take(d->control, d->world, &d->requests);
     } else if (what == &d->lost) {
         if (read(d->lost, &count, sizeof(count)) > 0) {
             dnsd_world_look(d->world);
         }
-    } else {
+    } else if (what == &d->lives) {
+        dnsd_lives_run(d->lives);
+    } else if (!dnsd_transfers_ready(d->transfers, what) &&
+               !dnsd_notifier_ready(d->notifier, d->world, what)) {
         dnsd_panel_ready(d->panel, what);
+    }
+}
+
+/* What need not be done with each event */
+static void each_second(Daemon *d)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (now.tv_sec != d->looked) {
+        d->looked = now.tv_sec;
+        dnsd_panel_expire(d->panel);
+        dnsd_transfers_expire(d->transfers);
+        dnsd_notifier_look_all(d->notifier, d->world);
+        dnsd_world_look(d->world);
     }
 }
 
@@ -215,8 +223,10 @@ static void loop(Daemon *d)
         for (int i = 0; i < count; i++) {
             take_event(d, events[i].data.ptr);
         }
-        dnsd_panel_expire(d->panel);
-        dnsd_world_look(d->world);
+        if (d->lives) {
+            dnsd_lives_tidy(d->lives);
+        }
+        each_second(d);
     }
 }
 
@@ -248,6 +258,24 @@ static bool make_loop(Daemon *d)
 
 /* --- start and end -------------------------------------------------------- */
 
+/* Threads that merge are there before a zone is. */
+static bool make_lives(Daemon *d, const DnsdConfig *config)
+{
+    if (!config->changing) {
+        return true;
+    }
+    d->lives = dnsd_lives_new(&d->crew);
+    return d->lives && watch(d, dnsd_lives_fd(d->lives), &d->lives);
+}
+
+static bool make_control(Daemon *d)
+{
+    d->transfers = dnsd_transfers_new(d->epoll);
+    d->notifier = dnsd_notifier_new(d->epoll);
+    d->control = dnsd_control_new(d->transfers, d->notifier);
+    return d->transfers && d->notifier && d->control;
+}
+
 /* All that privileges are for, and their end */
 static bool prepare(Daemon *d, DnsdMistake *mistake)
 {
@@ -263,6 +291,11 @@ static bool prepare(Daemon *d, DnsdMistake *mistake)
                               dnsd_crew_files(&d->crew, config), mistake) &&
            dnsd_crew_open(&d->crew, config, mistake) &&
            dnsd_sandbox_user(config->user, mistake);
+    if (done && (!make_lives(d, config) || !make_control(d))) {
+        snprintf(mistake->text, sizeof(mistake->text), "no control thread: %s",
+                 strerror(errno));
+        done = false;
+    }
     dnsd_config_free(config);
     return done;
 }
@@ -283,6 +316,9 @@ static bool open_world(Daemon *d)
 
 static void stop(Daemon *d)
 {
+    if (d->transfers) {
+        dnsd_transfers_free(d->transfers);
+    }
     dnsd_crew_stop(&d->crew);
     if (d->panel) {
         dnsd_panel_free(d->panel);
@@ -290,6 +326,13 @@ static void stop(Daemon *d)
     if (d->world) {
         dnsd_world_free(d->world);
     }
+    if (d->lives) {
+        dnsd_lives_free(d->lives);
+    }
+    if (d->notifier) {
+        dnsd_notifier_free(d->notifier);
+    }
+    dnsd_control_free(d->control);
     dnsd_requests_destroy(&d->requests);
     explicit_bzero(d->secret, sizeof(d->secret));
 }
@@ -307,7 +350,7 @@ static bool begin(Daemon *d, DnsdMistake *mistake)
     d->panel = dnsd_panel_new(d->world->config, d->epoll, &panel_ops, d,
                               mistake);
     dnsd_systemd_notify("STATUS=Starting");
-    return d->panel && dnsd_sandbox_calls(mistake) &&
+    return d->panel && dnsd_sandbox_calls(d->lives, mistake) &&
            dnsd_crew_start(&d->crew, &d->world->serving, &d->requests,
                            mistake);
 }
@@ -346,7 +389,7 @@ bool dnsd_check(const char *path)
         fprintf(stderr, "%s\n", mistakes.text);
         return false;
     }
-    world = dnsd_world_new(config, NULL, secret, &faults, mistakes.text,
+    world = dnsd_world_new(config, NULL, secret, NULL, &faults, mistakes.text,
                            sizeof(mistakes.text));
     if (!world) {
         fprintf(stderr, "%s\n", mistakes.text);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/dns/server/config/changing.h"
 #include "net/dns/server/config/keys.h"
 #include "net/dns/server/config/memory.h"
 #include "net/dns/server/config/reader.h"
@@ -110,6 +111,8 @@ static const DnsdKey top_keys[] = {
     SECTION("tcp", read_tcp, "a map"),
     SECTION("cookies", read_cookies, "a map"),
     SECTION("rate-limit", read_limit, "a map"),
+    SECTION("keys", dnsd_read_keys, "a list of keys, each with 'name' and "
+            "'secret-file' or 'key-file', at most 1000"),
     SECTION("zones", dnsd_read_zones,
             "a list of zones, each with 'name' and 'image', at most 200000"),
     { 0 },
@@ -248,6 +251,8 @@ const char *dnsd_config_needs_restart(const DnsdConfig *a,
                                     a->metrics.len) },
         { "tcp.connections", a->tcp.connections == b->tcp.connections },
         { "rate-limit", same_limits(&a->limit, &b->limit) },
+        { "the first of zones' allow-update, allow-transfer and notify",
+          a->changing || !b->changing },
     };
 
     for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {

@@ -14,12 +14,16 @@
 
 #include "net/dns/server/core/limit.h"
 #include "net/dns/server/core/prefix.h"
+#include "net/dns/update/policy.h"
 #include "net/dns/wire.h"
 
 #define DNSD_PORT               53
 #define DNSD_LISTEN_MAX         32
 #define DNSD_THREADS_MAX        256
 #define DNSD_ZONES_MAX          200000
+#define DNSD_KEYS_MAX           1000
+#define DNSD_RULES_MAX          1000    /* of a zone */
+#define DNSD_SECONDARIES_MAX    32      /* of a zone */
 #define DNSD_UDP_MAX            4096
 #define DNSD_TEXT_MAX           255     /* identity, version, NSID */
 
@@ -29,11 +33,31 @@ typedef struct DnsdListen {
     const char *text;           /* as written */
 } DnsdListen;
 
+/* A key of TSIG: where it is, but not what it is */
+typedef struct DnsdKeyConfig {
+    DnsName name;               /* in lower case */
+    const char *algorithm;      /* NULL: as the key file says, or SHA256 */
+    const char *secret_file;    /* path: base64; or NULL, and then */
+    const char *key_file;       /* path: as BIND has it */
+} DnsdKeyConfig;
+
+/* Who may have the zone: whoever signs with a key, or has an address */
+typedef struct DnsdAsker {
+    DnsName key;                /* len 0: none, but the range */
+    DnsdRange range;
+} DnsdAsker;
+
 typedef struct DnsdZoneConfig {
     DnsName name;
     const char *image;          /* path */
     DnsdRanges allow_query;     /* none: everybody */
     bool has_acl;
+    size_t updates;
+    DnsUpdateRule *update;
+    size_t askers;
+    DnsdAsker *asker;
+    size_t secondaries;         /* to notify */
+    DnsdListen *secondary;
 } DnsdZoneConfig;
 
 typedef struct DnsdOctets {
@@ -64,6 +88,9 @@ typedef struct DnsdConfig {
     const char *secret_file;    /* NULL: a secret of this process */
     DnsdLimitOptions limit;
     DnsdRanges limit_exempt;
+    size_t keys;
+    DnsdKeyConfig *key;
+    size_t changing;            /* zones of dnsd_zone_may_change() */
     size_t zones;
     DnsdZoneConfig *zone;       /* as in the file */
     struct DnsdMemory *memory;  /* all of it */
@@ -86,6 +113,9 @@ DnsdConfig *dnsd_config_read(const char *path, const char *text, size_t len,
                              DnsdMistakes *mistakes);
 
 void dnsd_config_free(DnsdConfig *config);
+
+/** dnsd_zone_may_change: is it served with a journal, and transferred? */
+bool dnsd_zone_may_change(const DnsdZoneConfig *zone);
 
 /**
  * dnsd_listen_read: "192.0.2.1", "2001:db8::1@5353"

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/un.h>
 
+#include "net/dns/server/config/changing.h"
 #include "net/dns/server/config/keys.h"
 #include "net/dns/server/config/memory.h"
 #include "net/dns/server/core/number.h"
@@ -218,8 +219,8 @@ void dnsd_read_octets(DnsdReader *r, const yaml_node_t *node,
 
 /* --- zones ---------------------------------------------------------------- */
 
-static void read_name(DnsdReader *r, const yaml_node_t *node,
-                      const DnsdKey *key, void *to)
+void dnsd_read_name(DnsdReader *r, const yaml_node_t *node,
+                    const DnsdKey *key, void *to)
 {
     const char *text = dnsd_reader_scalar(r, node, key);
 
@@ -239,13 +240,22 @@ static void read_acl(DnsdReader *r, const yaml_node_t *node,
 }
 
 static const DnsdKey zone_keys[] = {
-    { .name = "name", .read = read_name,
+    { .name = "name", .read = dnsd_read_name,
       .offset = offsetof(DnsdZoneConfig, name),
       .right = "a domain name as 'example.com'" },
     { .name = "image", .read = dnsd_read_path,
       .offset = offsetof(DnsdZoneConfig, image), .right = "an absolute path" },
     { .name = "allow-query", .read = read_acl,
       .right = "a list of prefixes as '192.0.2.0/24' or '2001:db8::/32'" },
+    { .name = "allow-update", .read = dnsd_read_updates,
+      .right = "a list of keys, or of maps with 'key', 'below', 'only-self' "
+               "and 'types', at most 1000" },
+    { .name = "allow-transfer", .read = dnsd_read_transfer,
+      .right = "a list of keys in 'keys' and of prefixes as "
+               "'2001:db8::/32', at most 1000" },
+    { .name = "notify", .read = dnsd_read_notify,
+      .right = "a list of addresses as '192.0.2.1' or '2001:db8::1@5353', "
+               "at most 32" },
     { 0 },
 };
 
@@ -265,6 +275,7 @@ static void read_zone(DnsdReader *r, const yaml_node_t *node,
     if (!zone->image) {
         dnsd_reader_wrong(r, node, "has no 'image'", zone_keys[1].right);
     }
+    dnsd_read_changing_end(r, node, zone);
 }
 
 static int compare_zones(const void *a, const void *b)
@@ -298,7 +309,7 @@ static void find_twins(DnsdReader *r, const yaml_node_t *node,
     }
 }
 
-static void lower(DnsName *name)
+void dnsd_name_lower(DnsName *name)
 {
     for (unsigned i = 0; i < name->len; i++) {
         if (name->wire[i] >= 'A' && name->wire[i] <= 'Z') {
@@ -315,7 +326,7 @@ void dnsd_read_zones(DnsdReader *r, const yaml_node_t *node,
     c->zone = dnsd_reader_list(r, node, key, sizeof(*c->zone), DNSD_ZONES_MAX,
                                read_zone, &c->zones);
     for (size_t i = 0; i < c->zones; i++) {
-        lower(&c->zone[i].name);
+        dnsd_name_lower(&c->zone[i].name);
     }
     find_twins(r, node, c->zone, c->zones);
 }

@@ -115,12 +115,30 @@ static const int allowed[] = {
     SCMP_SYS(exit_group),
 };
 
-static int add_rules(scmp_filter_ctx filter)
+/* Journals, and images that are made of them */
+static const int allowed_journal[] = {
+    SCMP_SYS(pread64), SCMP_SYS(pwrite64), SCMP_SYS(fdatasync),
+    SCMP_SYS(fsync), SCMP_SYS(ftruncate), SCMP_SYS(fallocate),
+    SCMP_SYS(rename), SCMP_SYS(renameat), SCMP_SYS(renameat2),
+};
+
+static int allow(scmp_filter_ctx filter, const int *calls, size_t count)
 {
     int ret = 0;
 
-    for (size_t i = 0; !ret && i < sizeof(allowed) / sizeof(allowed[0]); i++) {
-        ret = seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed[i], 0);
+    for (size_t i = 0; !ret && i < count; i++) {
+        ret = seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 0);
+    }
+    return ret;
+}
+
+static int add_rules(scmp_filter_ctx filter, bool has_journal)
+{
+    int ret = allow(filter, allowed, sizeof(allowed) / sizeof(allowed[0]));
+
+    if (has_journal) {
+        ret = ret ? ret : allow(filter, allowed_journal,
+            sizeof(allowed_journal) / sizeof(allowed_journal[0]));
     }
     /* No memory that can be written and run */
     ret = ret ? ret : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap),
@@ -134,11 +152,12 @@ static int add_rules(scmp_filter_ctx filter)
                                         SCMP_SYS(clone3), 0);
 }
 
-bool dnsd_sandbox_calls(DnsdMistake *mistake)
+bool dnsd_sandbox_calls(bool has_journal, DnsdMistake *mistake)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-    int ret = filter ? add_rules(filter) : -ENOMEM;
+    int ret = filter ? add_rules(filter, has_journal) : -ENOMEM;
 
+    ret = ret ? ret : seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
     ret = ret ? ret : seccomp_load(filter);
     seccomp_release(filter);
     errno = -ret;

@@ -22,8 +22,10 @@ bool dnsd_sandbox_user(const char *user, DnsdMistake *mistake);
 /**
  * dnsd_sandbox_calls: from now on only the system calls of a server
  *
- * All others fail with EPERM.  For this thread and those that it starts.
+ * @has_journal: also those that write files of zones
+ *
+ * All others fail with EPERM.  For all threads, and those that they start.
  */
-bool dnsd_sandbox_calls(DnsdMistake *mistake);
+bool dnsd_sandbox_calls(bool has_journal, DnsdMistake *mistake);
 
 #endif /* NET_DNS_SERVER_HOST_SANDBOX_H */

@@ -196,6 +196,7 @@ DnsdOutcome dnsd_serve(const DnsdServing *serving, DnsdDesk *desk,
         return DNSD_DROP;
     }
     dnsd_options_read(&r.options, serving, client, &r.query);
+    r.query.reserve += client->reserve;
     count_request(&r);
     if (is_for_control(&r.query)) {
         dnsd_count(&desk->counters, DNSD_COUNT_HANDED_OVER);
@@ -215,23 +216,16 @@ DnsdOutcome dnsd_serve(const DnsdServing *serving, DnsdDesk *desk,
     return DNSD_REPLY;
 }
 
-size_t dnsd_serve_refused(const DnsdServing *serving, bool is_stream,
-                          const uint8_t *msg, size_t len, uint8_t *out,
-                          size_t room)
+size_t dnsd_serve_error(const DnsdServing *serving, const DnsdClient *client,
+                        const uint8_t *msg, size_t len, DnsRcode rcode,
+                        uint8_t *out, size_t room)
 {
-    const DnsAnswerer *by = is_stream ? &serving->tcp : &serving->udp;
     DnsAnswerInfo info;
     DnsQuery query;
-    DnsRcode rcode;
 
     dns_query_read(msg, len, &query);
-    if (query.kind == DNS_QUERY_IGNORE) {
-        return 0;
-    }
-    if (query.kind != DNS_QUERY_ASK) {
-        rcode = DNS_RCODE_NOTIMP;
-    } else {
-        rcode = query.tsig_at ? DNS_RCODE_NOTAUTH : DNS_RCODE_REFUSED;
-    }
-    return dns_answer_error(by, &query, rcode, -1, out, room, &info);
+    query.reserve = client->reserve;
+    return query.kind == DNS_QUERY_IGNORE ? 0 :
+           dns_answer_error(client->is_stream ? &serving->tcp : &serving->udp,
+                            &query, rcode, -1, out, room, &info);
 }

@@ -41,6 +41,7 @@ typedef struct DnsdClient {
     bool is_stream;
     uint32_t now;               /* seconds since 1970 */
     uint64_t now_ms;            /* of a clock that does not go back */
+    uint16_t reserve;           /* octets to leave free behind the reply */
 } DnsdClient;
 
 typedef enum DnsdOutcome {
@@ -61,13 +62,12 @@ DnsdOutcome dnsd_serve(const DnsdServing *serving, DnsdDesk *desk,
                        size_t *reply_len);
 
 /**
- * dnsd_serve_refused: the reply to what no control thread takes
+ * dnsd_serve_error: a reply that says nothing but its RCODE
  *
- * NOTIMP to an opcode, REFUSED to a transfer, NOTAUTH to a signed query.
  * Returns: its length, 0 if there is none.
  */
-size_t dnsd_serve_refused(const DnsdServing *serving, bool is_stream,
-                          const uint8_t *msg, size_t len, uint8_t *out,
-                          size_t room);
+size_t dnsd_serve_error(const DnsdServing *serving, const DnsdClient *client,
+                        const uint8_t *msg, size_t len, DnsRcode rcode,
+                        uint8_t *out, size_t room);
 
 #endif /* NET_DNS_SERVER_SERVE_SERVE_H */

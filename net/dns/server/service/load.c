@@ -30,6 +30,17 @@ static ssize_t read_all(int fd, char *to, size_t len)
     return got < 0 ? -1 : (ssize_t)at;
 }
 
+ssize_t dnsd_load_small(const char *path, char *to, size_t room)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t len = fd < 0 ? -1 : read_all(fd, to, room);
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    return len;
+}
+
 DnsdConfig *dnsd_load(const char *path, DnsdMistakes *mistakes)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -1,33 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Zones as they are served */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <unistd.h>
 
 #include "net/dns/server/host/log.h"
 #include "net/dns/server/service/file.h"
+#include "net/dns/server/service/load.h"
 #include "net/dns/server/service/zones.h"
 
 #define WHY_MAX         256
 #define SECRETS_MAX_LEN 4096
 
 /* --- cookies -------------------------------------------------------------- */
-
-static ssize_t read_small(const char *path, char *to, size_t room)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t len = fd < 0 ? -1 : read(fd, to, room);
-
-    if (fd >= 0) {
-        close(fd);
-    }
-    return len;
-}
 
 static bool read_secrets(DnsdWorld *w, const uint8_t *secret, char *mistake,
                          size_t mistake_len)
@@ -41,7 +29,7 @@ static bool read_secrets(DnsdWorld *w, const uint8_t *secret, char *mistake,
     if (!path || !w->config->cookies) {
         return true;
     }
-    len = read_small(path, text, sizeof(text));
+    len = dnsd_load_small(path, text, sizeof(text));
     if (len < 0) {
         snprintf(mistake, mistake_len, "cookies.secret-file: '%s': %s", path,
                  strerror(errno));
@@ -84,15 +72,15 @@ static const DnsdZoneConfig **sort_zones(const DnsdWorld *w)
     return sorted;
 }
 
-static DnsdFile *find_before(const DnsdWorld *before,
-                             const DnsdZoneConfig **sorted,
-                             const DnsdZoneConfig *zone)
+static const DnsdZone *find_before(const DnsdWorld *before,
+                                   const DnsdZoneConfig **sorted,
+                                   const DnsdZoneConfig *zone)
 {
     const DnsdZoneConfig **found = before
         ? bsearch(&zone, sorted, before->config->zones, sizeof(*sorted),
                   compare) : NULL;
 
-    return found ? before->zone[*found - before->config->zone].file : NULL;
+    return found ? &before->zone[*found - before->config->zone] : NULL;
 }
 
 static DnsdFile *open_file(const DnsdZoneConfig *zone, DnsdFile *before,
@@ -116,6 +104,45 @@ static DnsdFile *open_file(const DnsdZoneConfig *zone, DnsdFile *before,
     return before ? dnsd_file_ref(before) : NULL;
 }
 
+/* A zone that changes: the one before, if its image is still the same */
+static DnsdLive *open_live(DnsdWorld *w, const DnsdZoneConfig *zone,
+                           DnsdLive *before, unsigned *faults)
+{
+    char why[WHY_MAX], name[DNS_NAME_TEXT_MAX];
+    DnsdLive *live;
+
+    if (before && dnsd_live_is_at(before, zone->image)) {
+        return dnsd_live_ref(before);
+    }
+    live = dnsd_live_open(w->lives, zone->image, &zone->name, why,
+                          sizeof(why));
+    if (live) {
+        return live;
+    }
+    ++*faults;
+    dns_name_to_text(&zone->name, name);
+    dnsd_log(DNSD_ERROR, "zone %s: '%s' %s: %s", name, zone->image, why,
+             before ? "what was before it is served on"
+                    : "queries are answered SERVFAIL");
+    return before ? dnsd_live_ref(before) : NULL;
+}
+
+static void open_zone(DnsdWorld *w, size_t i, const DnsdZone *before,
+                      unsigned *faults)
+{
+    const DnsdZoneConfig *config = &w->config->zone[i];
+    DnsdZone *zone = &w->zone[i];
+
+    zone->rules.allow_query = config->has_acl ? &config->allow_query : NULL;
+    if (w->lives && dnsd_zone_may_change(config)) {
+        zone->live = open_live(w, config, before ? before->live : NULL,
+                               faults);
+        return;
+    }
+    zone->file = open_file(config, before ? before->file : NULL, faults);
+    zone->rules.lost = zone->file ? &zone->file->mapping.lost : NULL;
+}
+
 static bool open_files(DnsdWorld *w, const DnsdWorld *before,
                        unsigned *faults)
 {
@@ -128,14 +155,7 @@ static bool open_files(DnsdWorld *w, const DnsdWorld *before,
         return false;
     }
     for (size_t i = 0; i < c->zones; i++) {
-        DnsdZone *zone = &w->zone[i];
-
-        zone->file = open_file(&c->zone[i],
-                               find_before(before, sorted, &c->zone[i]),
-                               faults);
-        zone->rules.allow_query = c->zone[i].has_acl
-                                  ? &c->zone[i].allow_query : NULL;
-        zone->rules.lost = zone->file ? &zone->file->mapping.lost : NULL;
+        open_zone(w, i, find_before(before, sorted, &c->zone[i]), faults);
     }
     free(sorted);
     return true;
@@ -157,6 +177,7 @@ static bool make_table(DnsdWorld *w)
         served[i] = (DnsServedZone) {
             .origin = c->zone[i].name, .rrclass = DNS_CLASS_IN,
             .opaque = &zone->rules,
+            .live = zone->live ? &zone->live->view : NULL,
         };
         if (zone->file) {
             served[i].view.layers = 1;
@@ -184,8 +205,8 @@ static void fill_serving(DnsdWorld *w)
 }
 
 DnsdWorld *dnsd_world_new(DnsdConfig *config, const DnsdWorld *before,
-                          const uint8_t *secret, unsigned *faults,
-                          char *mistake, size_t mistake_len)
+                          const uint8_t *secret, DnsdLives *lives,
+                          unsigned *faults, char *mistake, size_t mistake_len)
 {
     DnsdWorld *w = calloc(1, sizeof(*w));
 
@@ -195,7 +216,9 @@ DnsdWorld *dnsd_world_new(DnsdConfig *config, const DnsdWorld *before,
         return NULL;
     }
     w->config = config;
-    if (!read_secrets(w, secret, mistake, mistake_len) ||
+    w->lives = lives;
+    w->keyring = dnsd_keyring_new(config, mistake, mistake_len);
+    if (!w->keyring || !read_secrets(w, secret, mistake, mistake_len) ||
         !open_files(w, before, faults) || !make_table(w)) {
         w->config = NULL;       /* is the caller's still */
         w->serving.config = config;
@@ -213,7 +236,9 @@ void dnsd_world_free(DnsdWorld *w)
     dns_zone_table_free(w->table);
     for (size_t i = 0; w->zone && i < c->zones; i++) {
         dnsd_file_unref(w->zone[i].file);
+        dnsd_live_unref(w->zone[i].live);
     }
+    dnsd_keyring_unref(w->keyring);
     free(w->zone);
     dnsd_config_free(w->config);
     explicit_bzero(&w->serving.secrets, sizeof(w->serving.secrets));
@@ -222,6 +247,11 @@ void dnsd_world_free(DnsdWorld *w)
 
 DnsdZoneState dnsd_zone_state(const DnsdZone *zone, uint32_t *serial)
 {
+    if (zone->live) {
+        *serial = dnsd_live_serial(zone->live);
+        return zone_view_failed(dns_store_view(zone->live->store))
+               ? DNSD_ZONE_DAMAGED : DNSD_ZONE_SERVED;
+    }
     if (!zone->file) {
         return DNSD_ZONE_MISSING;
     }
@@ -238,7 +268,12 @@ static void tell(const DnsdZoneConfig *config, const DnsdFile *file)
     ZoneFault fault;
 
     dns_name_to_text(&config->name, name);
-    if (atomic_load(&file->mapping.lost)) {
+    if (!file) {
+        dnsd_log(DNSD_ERROR, "zone %s: '%s' or what its journal has made of "
+                 "it contradicts itself: queries are answered SERVFAIL; "
+                 "compile it again, remove '%s.jnl' and restart", name,
+                 config->image, config->image);
+    } else if (atomic_load(&file->mapping.lost)) {
         dnsd_log(DNSD_ERROR, "zone %s: '%s' has been cut short: queries are "
                  "answered SERVFAIL; put a whole image there and reload",
                  name, config->image);
@@ -252,6 +287,19 @@ static void tell(const DnsdZoneConfig *config, const DnsdFile *file)
                  "answered SERVFAIL; compile it again and reload", name,
                  config->image);
     }
+}
+
+const DnsdZone *dnsd_world_find(const DnsdWorld *w, uint16_t rrclass,
+                                const ZoneKey *origin,
+                                const DnsdZoneConfig **config)
+{
+    const DnsServedZone *served = dns_zone_table_get(w->table, rrclass,
+                                                     origin);
+    const DnsdZone *zone = served ? (const void *)((const char *)served->opaque
+                           - offsetof(DnsdZone, rules)) : NULL;
+
+    *config = zone ? &w->config->zone[zone - w->zone] : NULL;
+    return zone;
 }
 
 void dnsd_world_look(DnsdWorld *w)

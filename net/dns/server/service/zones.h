@@ -11,11 +11,14 @@
 
 #include "net/dns/server/core/metrics.h"
 #include "net/dns/server/serve/serve.h"
+#include "net/dns/server/service/keyring.h"
+#include "net/dns/server/service/live.h"
 
 typedef struct DnsdFile DnsdFile;
 
 typedef struct DnsdZone {
-    DnsdFile *file;             /* NULL: SERVFAIL */
+    DnsdFile *file;
+    DnsdLive *live;             /* in its place; both NULL: SERVFAIL */
     DnsdRules rules;
     bool is_told;               /* that it is damaged */
 } DnsdZone;
@@ -25,6 +28,8 @@ typedef struct DnsdWorld {
     DnsdConfig *config;
     DnsdZone *zone;             /* as config->zone */
     DnsZoneTable *table;
+    DnsdKeyring *keyring;
+    DnsdLives *lives;
 } DnsdWorld;
 
 /**
@@ -33,20 +38,27 @@ typedef struct DnsdWorld {
  * @before: what is served now, or NULL: images are shared with it, and an
  *          image that cannot be opened is taken from it
  * @secret: DNSD_SECRET_LEN random octets, for cookies without a file
+ * @lives: NULL: journals are not looked at, and zones do not change
  * @faults: zones whose image could not be opened, which is logged
  *
- * Returns: NULL if there is no memory, or the secrets cannot be read; that is
- * in @mistake.
+ * Returns: NULL if there is no memory, or the secrets or keys cannot be read;
+ * that is in @mistake.
  */
 DnsdWorld *dnsd_world_new(DnsdConfig *config, const DnsdWorld *before,
-                          const uint8_t *secret, unsigned *faults,
-                          char *mistake, size_t mistake_len);
+                          const uint8_t *secret, DnsdLives *lives,
+                          unsigned *faults, char *mistake,
+                          size_t mistake_len);
 
 /** dnsd_world_free: when nobody reads it. */
 void dnsd_world_free(DnsdWorld *world);
 
 /** dnsd_world_look: log zones that have become damaged, once each. */
 void dnsd_world_look(DnsdWorld *world);
+
+/** dnsd_world_find: the zone of an origin, and its @config; or NULL. */
+const DnsdZone *dnsd_world_find(const DnsdWorld *world, uint16_t rrclass,
+                                const ZoneKey *origin,
+                                const DnsdZoneConfig **config);
 
 /** dnsd_zone_state: and its serial, if it has an image. */
 DnsdZoneState dnsd_zone_state(const DnsdZone *zone, uint32_t *serial);

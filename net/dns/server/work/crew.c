@@ -121,6 +121,21 @@ void dnsd_crew_replace(DnsdCrew *crew, const DnsdServing *serving)
     dnsd_epoch_replace(&crew->epoch, serving, marks, crew->started);
 }
 
+uint64_t dnsd_crew_advance(DnsdCrew *crew)
+{
+    return dnsd_epoch_advance(&crew->epoch);
+}
+
+bool dnsd_crew_is_past(const DnsdCrew *crew, uint64_t number)
+{
+    for (unsigned i = 0; i < crew->started; i++) {
+        if (!dnsd_epoch_is_past(number, &crew->worker[i]->mark)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void dnsd_crew_count(const DnsdCrew *crew, DnsdNumbers *numbers)
 {
     numbers->threads = crew->started;
@@ -138,6 +153,7 @@ void dnsd_crew_stop(DnsdCrew *crew)
     for (unsigned i = 0; i < crew->started; i++) {
         dnsd_worker_stop(crew->worker[i]);
     }
+    crew->started = 0;
     free(crew->worker);
     for (unsigned i = 0; i < crew->sockets_count; i++) {
         dnsd_sockets_close(&crew->sockets[i]);

@@ -39,6 +39,14 @@ bool dnsd_crew_start(DnsdCrew *crew, const DnsdServing *serving,
 /** dnsd_crew_replace: what they serve; nobody reads the old when it returns. */
 void dnsd_crew_replace(DnsdCrew *crew, const DnsdServing *serving);
 
+/**
+ * dnsd_crew_advance: what readers find by themselves has been replaced
+ *
+ * Returns: a number; when dnsd_crew_is_past() it, nobody reads the old.
+ */
+uint64_t dnsd_crew_advance(DnsdCrew *crew);
+bool dnsd_crew_is_past(const DnsdCrew *crew, uint64_t number);
+
 /** dnsd_crew_count: sums of what they have counted. */
 void dnsd_crew_count(const DnsdCrew *crew, DnsdNumbers *numbers);
 

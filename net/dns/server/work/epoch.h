@@ -10,6 +10,7 @@
 #define NET_DNS_SERVER_WORK_EPOCH_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -44,6 +45,26 @@ static inline const void *dnsd_epoch_begin(DnsdEpoch *e, DnsdReaderMark *mark)
 static inline void dnsd_epoch_end(DnsdReaderMark *mark)
 {
     atomic_store_explicit(&mark->seen, 0, memory_order_release);
+}
+
+/**
+ * dnsd_epoch_advance: after something that readers find by themselves, such
+ * as a view, has been replaced
+ *
+ * Returns: a number for dnsd_epoch_is_past(): when it says so, nobody reads
+ * what was there before.
+ */
+static inline uint64_t dnsd_epoch_advance(DnsdEpoch *e)
+{
+    return atomic_fetch_add(&e->number, 1) + 1;
+}
+
+static inline bool dnsd_epoch_is_past(uint64_t number,
+                                      const DnsdReaderMark *mark)
+{
+    uint64_t seen = atomic_load(&mark->seen);
+
+    return !seen || seen >= number;
 }
 
 /** dnsd_epoch_replace: returns what nobody reads any more. */

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Requests that are no plain queries
+ *
+ * Theory of operation
+ * ===================
+ *
+ * TSIG first: what is signed wrong gets NOTAUTH and nothing is done.  Then
+ * each request is answered at once, but updates that change something: these
+ * wait for the commit, which is one for all of a zone that came together
+ * (group commit).  A transfer over TCP is many messages, and goes its own way.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "net/dns/server/host/log.h"
+#include "net/dns/server/service/control.h"
+#include "net/dns/update/update.h"
+
+/* One request under way */
+typedef struct Case {
+    struct Case *next;
+    DnsdRequest *request;
+    size_t len;                 /* of the message, without TSIG */
+    Tsig tsig;
+    bool is_signed;
+    const DnsdZoneConfig *config;
+    DnsdLive *live;             /* of an update that waits */
+} Case;
+
+struct DnsdControl {
+    DnsdTransfers *transfers;
+    DnsdNotifier *notifier;
+    DnsdWorld *world;           /* of the requests at hand */
+    uint64_t now;               /* seconds since 1970 */
+    Case *waiting, **end;
+    DnsdDesk desk;              /* signed queries have been counted before */
+    uint8_t out[DNS_MSG_MAX];
+};
+
+DnsdControl *dnsd_control_new(DnsdTransfers *transfers,
+                              DnsdNotifier *notifier)
+{
+    DnsdControl *c = calloc(1, sizeof(*c));
+
+    if (c) {
+        c->transfers = transfers;
+        c->notifier = notifier;
+        c->end = &c->waiting;
+    }
+    return c;
+}
+
+void dnsd_control_free(DnsdControl *c)
+{
+    free(c);
+}
+
+/* --- replies -------------------------------------------------------------- */
+
+/* The case ends. */
+static void reply(DnsdControl *c, Case *one, size_t len)
+{
+    if (len && tsig_sign_reply(&one->tsig, c->out, &len, sizeof(c->out),
+                               c->now)) {
+        len = 0;
+    }
+    dnsd_request_reply(one->request, c->out, len);
+    tsig_free(&one->tsig);
+    free(one);
+}
+
+static void reply_error(DnsdControl *c, Case *one, uint16_t rcode)
+{
+    const DnsdRequest *r = one->request;
+
+    reply(c, one, dnsd_serve_error(&c->world->serving, &r->client, r->msg,
+                                   one->len, rcode, c->out,
+                                   r->client.is_stream ? DNS_MSG_MAX
+                                                       : DNSD_UDP_MAX));
+}
+
+static void reply_update(DnsdControl *c, Case *one, uint16_t rcode)
+{
+    reply(c, one, dns_update_reply(one->request->msg, one->len, rcode, c->out,
+                                   DNS_UDP_MIN));
+}
+
+/* --- updates -------------------------------------------------------------- */
+
+/* Only of who has a key: others must not fill the log. */
+static void log_refused(const Case *one, const DnsUpdateResult *result)
+{
+    char key[DNS_NAME_TEXT_MAX], zone[DNS_NAME_TEXT_MAX];
+
+    if (one->is_signed && result->why) {
+        dns_name_to_text(&one->tsig.key->name, key);
+        dns_name_to_text(&one->config->name, zone);
+        dnsd_log(DNSD_WARNING, "zone %s: an update by %s gets RCODE %u: %s",
+                 zone, key, result->rcode, result->why);
+    }
+}
+
+static void update_zone(DnsdControl *c, Case *one, DnsdLive *live)
+{
+    DnsUpdatePolicy policy = { one->config->update, one->config->updates };
+    DnsUpdateResult result;
+
+    dns_update(live->store, &policy, one->request->msg, one->len,
+               one->is_signed ? one->tsig.key : NULL, &result);
+    log_refused(one, &result);
+    if (!result.has_changed) {
+        reply_update(c, one, result.rcode);
+        return;
+    }
+    one->live = live;
+    live->has_edits = true;
+    one->next = NULL;
+    *c->end = one;
+    c->end = &one->next;
+}
+
+static void take_update(DnsdControl *c, Case *one, const DnsQuery *query)
+{
+    const DnsdZone *zone = dnsd_world_find(c->world, query->qclass,
+                                           &query->name, &one->config);
+    DnsQuestion question;
+
+    if (dns_update_zone(one->request->msg, one->len, &question)) {
+        reply_update(c, one, DNS_RCODE_FORMERR);
+    } else if (!zone) {
+        reply_update(c, one, DNS_RCODE_NOTAUTH);
+    } else if (!one->config->updates) {
+        reply_update(c, one, DNS_RCODE_REFUSED);
+    } else if (!zone->live) {
+        reply_update(c, one, DNS_RCODE_SERVFAIL);
+    } else {
+        update_zone(c, one, zone->live);
+    }
+}
+
+static void commit(DnsdControl *c, const Case *one)
+{
+    DnsdLive *live = one->live;
+
+    live->has_edits = false;
+    live->has_failed = dns_store_commit(live->store);
+    dnsd_notifier_look(c->notifier, one->config, live);
+}
+
+static void end_updates(DnsdControl *c)
+{
+    for (Case *one = c->waiting; one; one = one->next) {
+        if (one->live->has_edits) {
+            commit(c, one);
+        }
+    }
+    for (Case *one = c->waiting, *next; one; one = next) {
+        next = one->next;
+        reply_update(c, one, one->live->has_failed ? DNS_RCODE_SERVFAIL
+                                                   : DNS_RCODE_NOERROR);
+    }
+    c->waiting = NULL;
+    c->end = &c->waiting;
+}
+
+/* --- transfers ------------------------------------------------------------ */
+
+static bool may_have(const Case *one)
+{
+    for (size_t i = 0; i < one->config->askers; i++) {
+        DnsdAsker *asker = &one->config->asker[i];
+        DnsdRanges range = { 1, &asker->range };
+
+        if (asker->key.len ? one->is_signed &&
+                             dns_name_equal(&asker->key, &one->tsig.key->name)
+                           : dnsd_ranges_have(&range,
+                                              &one->request->client.addr)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void log_transfer(const Case *one, DnsXfrKind kind)
+{
+    static const char *const what[] = {
+        [DNS_XFR_AXFR] = "AXFR", [DNS_XFR_IXFR] = "IXFR",
+        [DNS_XFR_AS_AXFR] = "IXFR as a whole zone",
+    };
+    char zone[DNS_NAME_TEXT_MAX];
+
+    if (kind != DNS_XFR_SOA) {
+        dns_name_to_text(&one->config->name, zone);
+        dnsd_log(DNSD_NOTICE, "zone %s: %s begins", zone, what[kind]);
+    }
+}
+
+static size_t datagram_room(const DnsQuery *query)
+{
+    return !query->has_edns || query->udp_size < DNS_UDP_MIN ? DNS_UDP_MIN
+           : query->udp_size < DNS_UDP_ADVERTISED ? query->udp_size
+                                                  : DNS_UDP_ADVERTISED;
+}
+
+static void transfer(DnsdControl *c, Case *one, const DnsQuery *query,
+                     DnsStore *store)
+{
+    bool is_stream = one->request->client.is_stream;
+    uint16_t rcode;
+    DnsXfrOut *out = dns_xfr_out_new(store, one->request->msg, one->len,
+                                     &one->tsig, !is_stream, &rcode);
+    int len;
+
+    if (!out) {
+        reply_error(c, one, rcode);
+        return;
+    }
+    log_transfer(one, dns_xfr_out_kind(out));
+    if (!is_stream) {
+        len = dns_xfr_out_next(out, c->out, datagram_room(query), c->now);
+        dnsd_request_reply(one->request, c->out, len > 0 ? len : 0);
+    } else if (!dnsd_transfers_start(c->transfers, one->request, out,
+                                     c->world->keyring)) {
+        dns_xfr_out_free(out);
+        reply_error(c, one, DNS_RCODE_SERVFAIL);
+        return;
+    } else {
+        out = NULL;
+    }
+    dns_xfr_out_free(out);
+    free(one);
+}
+
+static void take_transfer(DnsdControl *c, Case *one, const DnsQuery *query)
+{
+    const DnsdZone *zone = dnsd_world_find(c->world, query->qclass,
+                                           &query->name, &one->config);
+
+    if (!zone) {
+        reply_error(c, one, DNS_RCODE_NOTAUTH);
+    } else if (!may_have(one)) {
+        reply_error(c, one, DNS_RCODE_REFUSED);
+    } else if (!zone->live) {
+        reply_error(c, one, DNS_RCODE_SERVFAIL);
+    } else {
+        transfer(c, one, query, zone->live->store);
+    }
+}
+
+/* --- requests ------------------------------------------------------------- */
+
+static void take_query(DnsdControl *c, Case *one)
+{
+    const DnsdRequest *r = one->request;
+    size_t room = r->client.is_stream ? DNS_MSG_MAX : DNSD_UDP_MAX;
+    size_t len;
+
+    if (dnsd_serve(&c->world->serving, &c->desk, &r->client, r->msg, one->len,
+                   c->out, room, &len) != DNSD_REPLY) {
+        len = 0;
+    }
+    reply(c, one, len);
+}
+
+static void take_verified(DnsdControl *c, Case *one)
+{
+    DnsQuery query;
+
+    one->request->client.reserve = tsig_room(&one->tsig);
+    dns_query_read(one->request->msg, one->len, &query);
+    if (query.kind == DNS_QUERY_UPDATE) {
+        take_update(c, one, &query);
+    } else if (query.kind == DNS_QUERY_NOTIFY) {
+        reply_error(c, one, DNS_RCODE_NOTIMP);
+    } else if (query.kind == DNS_QUERY_ASK && (query.type == DNS_TYPE_AXFR ||
+                                               query.type == DNS_TYPE_IXFR)) {
+        take_transfer(c, one, &query);
+    } else {
+        take_query(c, one);
+    }
+}
+
+static void take(DnsdControl *c, DnsdRequest *request)
+{
+    Case *one = calloc(1, sizeof(*one));
+
+    if (!one) {
+        dnsd_request_reply(request, NULL, 0);
+        return;
+    }
+    one->request = request;
+    one->len = request->len;
+    switch (tsig_verify_request(&one->tsig, c->world->keyring->keys,
+                                request->msg, &one->len, c->now)) {
+    case TSIG_MALFORMED:
+        reply_error(c, one, DNS_RCODE_FORMERR);
+        break;
+    case TSIG_REFUSED:
+        request->client.reserve = tsig_room(&one->tsig);
+        reply_error(c, one, DNS_RCODE_NOTAUTH);
+        break;
+    case TSIG_GOOD:
+        one->is_signed = true;
+        take_verified(c, one);
+        break;
+    case TSIG_NONE:
+        take_verified(c, one);
+        break;
+    }
+}
+
+void dnsd_control_take(DnsdControl *c, DnsdWorld *world,
+                       DnsdRequests *requests)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    c->now = now.tv_sec;
+    c->world = world;
+    for (DnsdRequest *r = dnsd_requests_take(requests), *next; r; r = next) {
+        next = r->next;
+        take(c, r);
+    }
+    end_updates(c);
+}

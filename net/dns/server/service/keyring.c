@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The keys of TSIG that a configuration names */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/dns/server/service/keyring.h"
+#include "net/dns/server/service/load.h"
+
+#define FILE_LEN_MAX    16384
+
+/* Base64 alone: nothing in the file may become syntax around it. */
+static bool trim(char *text, ssize_t len)
+{
+    while (len && isspace((unsigned char)text[len - 1])) {
+        len--;
+    }
+    text[len] = 0;
+    return len && strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqr"
+                         "stuvwxyz0123456789+/=") == (size_t)len;
+}
+
+/* The key as BIND would have it; -EINVAL, and @error. */
+static int add_secret(TsigKeys *to, const DnsdKeyConfig *key, char *text,
+                      ssize_t len, TsigKeysError *error)
+{
+    char all[FILE_LEN_MAX + DNS_NAME_TEXT_MAX + 128], name[DNS_NAME_TEXT_MAX];
+    int ret;
+
+    *error = (TsigKeysError) { 1, "right is one secret in base64" };
+    if (!trim(text, len)) {
+        return -EINVAL;
+    }
+    dns_name_to_text(&key->name, name);
+    ret = snprintf(all, sizeof(all), "key \"%s\" { algorithm %s; "
+                   "secret \"%s\"; };", name,
+                   key->algorithm ? key->algorithm : "hmac-sha256", text);
+    ret = tsig_keys_read(to, all, ret, error);
+    explicit_bzero(all, sizeof(all));
+    return ret;
+}
+
+/* One key of a file that may have others */
+static int add_from_file(TsigKeys *to, const DnsdKeyConfig *key,
+                         const char *text, size_t len, TsigKeysError *error)
+{
+    TsigKeys *all = tsig_keys_new();
+    const TsigKey *found;
+    int ret = all ? tsig_keys_read(all, text, len, error) : -ENOMEM;
+
+    found = ret ? NULL : tsig_keys_find(all, &key->name);
+    if (!ret && !found) {
+        *error = (TsigKeysError) { 0, "has no key of this name" };
+        ret = -EINVAL;
+    }
+    ret = ret ? ret : tsig_keys_add(to, found);
+    tsig_keys_free(all);
+    return ret;
+}
+
+static bool add(TsigKeys *to, const DnsdKeyConfig *key, char *mistake,
+                size_t mistake_len)
+{
+    const char *path = key->key_file ? key->key_file : key->secret_file;
+    char text[FILE_LEN_MAX + 1], name[DNS_NAME_TEXT_MAX];
+    TsigKeysError error = { 0 };
+    ssize_t len = dnsd_load_small(path, text, FILE_LEN_MAX);
+    int ret = len < 0 ? -errno : 0;
+
+    if (!ret) {
+        ret = key->key_file ? add_from_file(to, key, text, len, &error)
+                            : add_secret(to, key, text, len, &error);
+    }
+    explicit_bzero(text, sizeof(text));
+    if (ret) {
+        dns_name_to_text(&key->name, name);
+        snprintf(mistake, mistake_len, "keys: %.255s: '%.1024s': %s", name,
+                 path, *error.text ? error.text : strerror(-ret));
+    }
+    return !ret;
+}
+
+DnsdKeyring *dnsd_keyring_new(const DnsdConfig *config, char *mistake,
+                              size_t mistake_len)
+{
+    DnsdKeyring *ring = calloc(1, sizeof(*ring));
+    bool done;
+
+    snprintf(mistake, mistake_len, "there is no memory for the keys");
+    if (!ring) {
+        return NULL;
+    }
+    ring->users = 1;
+    ring->keys = tsig_keys_new();
+    done = ring->keys;
+    for (size_t i = 0; done && i < config->keys; i++) {
+        done = add(ring->keys, &config->key[i], mistake, mistake_len);
+    }
+    if (!done) {
+        dnsd_keyring_unref(ring);
+        return NULL;
+    }
+    return ring;
+}
+
+DnsdKeyring *dnsd_keyring_ref(DnsdKeyring *ring)
+{
+    ring->users++;
+    return ring;
+}
+
+void dnsd_keyring_unref(DnsdKeyring *ring)
+{
+    if (ring && !--ring->users) {
+        if (ring->keys) {
+            tsig_keys_free(ring->keys);
+        }
+        free(ring);
+    }
+}

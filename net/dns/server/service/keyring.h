@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The keys of TSIG that a configuration names; those who use them count */
+#ifndef NET_DNS_SERVER_SERVICE_KEYRING_H
+#define NET_DNS_SERVER_SERVICE_KEYRING_H
+
+#include "net/dns/server/config/config.h"
+#include "net/dns/update/tsig/keys.h"
+
+typedef struct DnsdKeyring {
+    TsigKeys *keys;
+    unsigned users;
+} DnsdKeyring;
+
+/**
+ * dnsd_keyring_new: read the files of all keys
+ *
+ * Returns: NULL, and @mistake names the key, its file, and what would be
+ * right, but nothing of what the file has.
+ */
+DnsdKeyring *dnsd_keyring_new(const DnsdConfig *config, char *mistake,
+                              size_t mistake_len);
+
+DnsdKeyring *dnsd_keyring_ref(DnsdKeyring *ring);
+
+/** dnsd_keyring_unref: the last one wipes the secrets; NULL is none. */
+void dnsd_keyring_unref(DnsdKeyring *ring);
+
+#endif /* NET_DNS_SERVER_SERVICE_KEYRING_H */

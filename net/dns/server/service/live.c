@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Zones that change while they are served */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "net/dns/server/host/log.h"
+#include "net/dns/server/service/file.h"
+#include "net/dns/server/service/live.h"
+#include "net/dns/update/store/merger.h"
+
+/* A view that was replaced */
+typedef struct Retired {
+    struct Retired *next;
+    uint64_t number;            /* of the crew's epoch */
+    void (*release)(void *what);
+    void *what;
+} Retired;
+
+struct DnsdLives {
+    DnsdCrew *crew;
+    DnsMerger *merger;
+    Retired *oldest, **end;
+};
+
+/* --- all ------------------------------------------------------------------ */
+
+DnsdLives *dnsd_lives_new(DnsdCrew *crew)
+{
+    DnsdLives *all = calloc(1, sizeof(*all));
+
+    if (!all) {
+        return NULL;
+    }
+    all->crew = crew;
+    all->end = &all->oldest;
+    all->merger = dns_merger_new();
+    if (!all->merger) {
+        free(all);
+        return NULL;
+    }
+    return all;
+}
+
+void dnsd_lives_free(DnsdLives *all)
+{
+    dnsd_lives_tidy(all);
+    dns_merger_free(all->merger);
+    free(all);
+}
+
+int dnsd_lives_fd(const DnsdLives *all)
+{
+    return dns_merger_fd(all->merger);
+}
+
+void dnsd_lives_run(DnsdLives *all)
+{
+    dns_merger_run(all->merger);
+}
+
+void dnsd_lives_tidy(DnsdLives *all)
+{
+    Retired *r;
+
+    while ((r = all->oldest) && dnsd_crew_is_past(all->crew, r->number)) {
+        all->oldest = r->next;
+        all->end = r->next ? all->end : &all->oldest;
+        r->release(r->what);
+        free(r);
+    }
+}
+
+/* --- what a store asks for ------------------------------------------------ */
+
+static void publish(void *opaque, const ZoneView *view)
+{
+    DnsdLive *live = opaque;
+
+    atomic_store(&live->view, view);
+}
+
+/* Without memory to wait, the view stays: nobody may read what is freed. */
+static void retire(void *opaque, void (*release)(void *what), void *what)
+{
+    DnsdLives *all = ((DnsdLive *)opaque)->lives;
+    Retired *r = malloc(sizeof(*r));
+
+    if (r) {
+        *r = (Retired) {
+            NULL, dnsd_crew_advance(all->crew), release, what,
+        };
+        *all->end = r;
+        all->end = &r->next;
+    }
+}
+
+static void log_text(void *opaque, const char *text)
+{
+    dnsd_log(DNSD_NOTICE, "%s", text);
+}
+
+static const DnsStoreOps ops = { publish, retire, log_text };
+
+/* --- one ------------------------------------------------------------------ */
+
+DnsdLive *dnsd_live_open(DnsdLives *all, const char *path,
+                         const DnsName *origin, char *why, size_t why_len)
+{
+    DnsStoreOptions options = { .image = path, .merger = all->merger };
+    DnsdFile *file = dnsd_file_open(path, origin, why, why_len);
+    DnsdLive *live = file ? calloc(1, sizeof(*live)) : NULL;
+    DnsStoreError error = { "there is no memory" };
+
+    dnsd_file_unref(file);
+    if (!file) {
+        return NULL;
+    }
+    if (live) {
+        live->users = 1;
+        live->lives = all;
+        live->origin = *origin;
+        live->store = dns_store_open(&options, &ops, live, &error);
+    }
+    if (!live || !live->store) {
+        snprintf(why, why_len, "cannot be served with its journal: %s",
+                 error.text);
+        free(live);
+        return NULL;
+    }
+    return live;
+}
+
+bool dnsd_live_is_at(const DnsdLive *live, const char *path)
+{
+    const ZoneView *view = dns_store_view(live->store);
+    char why[256];
+    DnsdFile *file = dnsd_file_open(path, &live->origin, why, sizeof(why));
+    bool is_at = file && file->image->identity ==
+                         view->layer[view->layers - 1]->identity;
+
+    dnsd_file_unref(file);
+    return is_at;
+}
+
+uint32_t dnsd_live_serial(const DnsdLive *live)
+{
+    DnsStoreStats stats;
+
+    dns_store_stats(live->store, &stats);
+    return stats.serial;
+}
+
+DnsdLive *dnsd_live_ref(DnsdLive *live)
+{
+    live->users++;
+    return live;
+}
+
+void dnsd_live_unref(DnsdLive *live)
+{
+    if (live && !--live->users) {
+        dns_store_close(live->store);
+        free(live);
+    }
+}

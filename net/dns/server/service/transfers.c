@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Outgoing transfers on connections */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <time.h>
+
+#include "net/dns/server/service/transfers.h"
+#include "net/packet/octets.h"
+
+#define PREFIX          2       /* length of a message, RFC 1035 4.2.2 */
+#define MESSAGES_TURN   4       /* before others have their turn */
+#define PATIENCE_S      30      /* without an octet taken */
+
+typedef struct Transfer {
+    DnsdRequest *request;
+    DnsXfrOut *out;
+    DnsdKeyring *ring;
+    time_t until;
+    size_t at, len;             /* of the message, with its prefix */
+    uint8_t octets[PREFIX + DNS_MSG_MAX];
+} Transfer;
+
+struct DnsdTransfers {
+    int epoll;
+    Transfer *transfer[DNSD_TRANSFERS_MAX];
+};
+
+static time_t now_s(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return now.tv_sec;
+}
+
+DnsdTransfers *dnsd_transfers_new(int epoll)
+{
+    DnsdTransfers *all = calloc(1, sizeof(*all));
+
+    if (all) {
+        all->epoll = epoll;
+    }
+    return all;
+}
+
+/* --- sending -------------------------------------------------------------- */
+
+/* Returns 1; 0 behind the last message; or a negative errno. */
+static int next_message(Transfer *t)
+{
+    int len = dns_xfr_out_next(t->out, t->octets + PREFIX, DNS_MSG_MAX,
+                               now_s(CLOCK_REALTIME));
+
+    if (len <= 0) {
+        return len;
+    }
+    packet_put16(t->octets, len);
+    t->at = 0;
+    t->len = PREFIX + len;
+    return 1;
+}
+
+/* Returns 1 when the message is out, 0 if the client is behind, or -errno. */
+static int send_message(Transfer *t)
+{
+    while (t->at < t->len) {
+        ssize_t sent = send(t->request->fd, t->octets + t->at, t->len - t->at,
+                            MSG_DONTWAIT | MSG_NOSIGNAL);
+
+        if (sent < 0) {
+            return errno == EAGAIN ? 0 : -errno;
+        }
+        t->at += sent;
+        t->until = now_s(CLOCK_MONOTONIC) + PATIENCE_S;
+    }
+    return 1;
+}
+
+/* Returns 1 to go on, 0 at the end, or a negative errno. */
+static int run(Transfer *t)
+{
+    for (unsigned i = 0; i < MESSAGES_TURN; i++) {
+        int ret = send_message(t);
+
+        if (ret <= 0) {
+            return ret ? ret : 1;
+        }
+        ret = next_message(t);
+        if (ret <= 0) {
+            return ret;
+        }
+    }
+    return 1;
+}
+
+/* --- life ----------------------------------------------------------------- */
+
+static void end(DnsdTransfers *all, unsigned i, bool is_whole)
+{
+    Transfer *t = all->transfer[i];
+
+    epoll_ctl(all->epoll, EPOLL_CTL_DEL, t->request->fd, NULL);
+    dnsd_request_sent(t->request, is_whole);
+    dns_xfr_out_free(t->out);
+    dnsd_keyring_unref(t->ring);
+    free(t);
+    all->transfer[i] = NULL;
+}
+
+bool dnsd_transfers_start(DnsdTransfers *all, DnsdRequest *request,
+                          DnsXfrOut *out, DnsdKeyring *ring)
+{
+    struct epoll_event event = { .events = EPOLLOUT };
+    unsigned i = 0;
+    Transfer *t;
+
+    while (i < DNSD_TRANSFERS_MAX && all->transfer[i]) {
+        i++;
+    }
+    t = i < DNSD_TRANSFERS_MAX ? malloc(sizeof(*t)) : NULL;
+    event.data.ptr = t;
+    if (!t || epoll_ctl(all->epoll, EPOLL_CTL_ADD, request->fd, &event) < 0) {
+        free(t);
+        return false;
+    }
+    t->request = request;
+    t->out = out;
+    t->ring = dnsd_keyring_ref(ring);
+    t->until = now_s(CLOCK_MONOTONIC) + PATIENCE_S;
+    t->at = t->len = 0;
+    all->transfer[i] = t;
+    return true;
+}
+
+bool dnsd_transfers_ready(DnsdTransfers *all, void *event)
+{
+    for (unsigned i = 0; i < DNSD_TRANSFERS_MAX; i++) {
+        if (all->transfer[i] && all->transfer[i] == event) {
+            int ret = run(all->transfer[i]);
+
+            if (ret <= 0) {
+                end(all, i, !ret);
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
+void dnsd_transfers_expire(DnsdTransfers *all)
+{
+    time_t now = now_s(CLOCK_MONOTONIC);
+
+    for (unsigned i = 0; i < DNSD_TRANSFERS_MAX; i++) {
+        if (all->transfer[i] && all->transfer[i]->until < now) {
+            end(all, i, false);
+        }
+    }
+}
+
+void dnsd_transfers_free(DnsdTransfers *all)
+{
+    for (unsigned i = 0; i < DNSD_TRANSFERS_MAX; i++) {
+        Transfer *t = all->transfer[i];
+
+        if (t) {
+            dns_xfr_out_free(t->out);
+            dnsd_keyring_unref(t->ring);
+            dnsd_request_free(t->request);
+            free(t);
+        }
+    }
+    free(all);
+}

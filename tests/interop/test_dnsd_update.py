@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""vmmnet-dnsd's zones that change: nsupdate's updates, kill -9, transfers to dig and to BIND."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import subprocess
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import dns.exception
+import dns.message
+import dns.query
+import dns.rcode
+import dns.tsig
+import dns.tsigkeyring
+import dns.update
+import pytest
+from vmmnet.testbed import dnsd, process, tools, wait
+from vmmnet.testbed.dnsd import Dnsd
+from vmmnet.testbed.dnsd_world import CLIENT, SERVER, World, made, query
+from vmmnet.testbed.net import Network
+
+KEY = "ddns.test"
+SECRET = "c2VjcmV0IG9mIHRoZSB0ZXN0cyBvZiB1cGRhdGVz"
+OTHER_SECRET = "YW5vdGhlciBzZWNyZXQgb2YgdGhlIHRlc3Rz"
+SECONDARY_PORT = 5353
+
+
+@pytest.fixture
+def world(network: Network) -> Iterator[World]:
+    """The server's folder of zones is its own."""
+    with made(network) as hosts:
+        hosts.folder = hosts.folder / "zones"
+        hosts.folder.mkdir()
+        hosts.image()
+        tools.run(["chown", "-R", dnsd.USER, hosts.folder])
+        yield hosts
+
+
+def _server(world: World, **zone: Any) -> Dnsd:
+    """A server with a key; "allow-update" and the like as **zone."""
+    secret = world.folder / "secret"
+    secret.write_text(f"{SECRET}\n")
+    more = {name.replace("_", "-"): value for name, value in zone.items()}
+    zones = [{"name": "example", "image": str(world.folder / "example.vzi"), **more}]
+    keys = [{"name": KEY, "secret-file": str(secret)}]
+    return Dnsd(world.server, world.folder, {"keys": keys, "zones": zones})
+
+
+def _nsupdate(world: World, text: str, secret: str = SECRET) -> subprocess.CompletedProcess[str]:
+    """Have BIND's client do it; its status says whether the server did."""
+    script = f"server {SERVER}\nzone example\n{text}\nsend\n"
+    command = ["nsupdate", "-y", f"hmac-sha256:{KEY}:{secret}"]
+    return world.client.run(command, input=script, check=False)
+
+
+def _answer(world: World, name: str, kind: str = "A") -> list[str]:
+    reply = world.udp(query(name, kind))
+    return sorted(item.to_text() for rrset in reply.answer for item in rrset)
+
+
+def _serial(world: World) -> int:
+    return int(_answer(world, "example", "SOA")[0].split()[2])
+
+
+def _signed(message: dns.message.Message, secret: str = SECRET) -> dns.message.Message:
+    keyring = dns.tsigkeyring.from_text({KEY: secret})
+    message.use_tsig(keyring, KEY, algorithm=dns.tsig.HMAC_SHA256)
+    return message
+
+
+def test_nsupdate(world: World) -> None:
+    """What nsupdate has heard of is there at once, and after kill -9; an image is as it was."""
+    image = (world.folder / "example.vzi").read_bytes()
+    with _server(world, allow_update=[KEY]) as server:
+        done = _nsupdate(world, "update add new.example 60 A 192.0.2.99")
+        assert done.returncode == 0, done.stderr
+        assert _answer(world, "new.example") == ["192.0.2.99"]
+        assert _serial(world) == 2
+        assert server.metric('zone_serial{zone="example"}') == 2
+        done = _nsupdate(world, "prereq nxdomain new.example\nupdate delete www.example")
+        assert "YXDOMAIN" in done.stderr and _answer(world, "www.example") == ["192.0.2.80"]
+        done = _nsupdate(world, "prereq yxdomain new.example\nupdate delete www.example A")
+        assert done.returncode == 0, done.stderr
+        assert _answer(world, "www.example") == [] and _answer(world, "www.example", "AAAA")
+        server.kill()
+        server.start()
+        assert _answer(world, "new.example") == ["192.0.2.99"] and _serial(world) == 3
+        assert (world.folder / "example.vzi").read_bytes() == image
+        server.reload()
+        assert _answer(world, "new.example") == ["192.0.2.99"] and _serial(world) == 3
+
+
+def test_who_may_update(world: World) -> None:
+    """No signature, a wrong one, another name or type, another zone: nothing is changed."""
+    rules = [{"key": KEY, "below": "dyn.example", "types": ["A", "TXT"]}]
+    with _server(world, allow_update=rules) as server:
+        assert _nsupdate(world, "update add a.dyn.example 60 A 192.0.2.9").returncode == 0
+        for text in (
+            "update add a.example 60 A 192.0.2.9",
+            "update add a.dyn.example 60 AAAA 2001:db8::9",
+            "update add a.dyn.example 60 TXT x\nupdate add example 60 TXT x",
+        ):
+            assert "REFUSED" in _nsupdate(world, text).stderr
+        wrong = _nsupdate(world, "update delete a.dyn.example A", OTHER_SECRET)
+        assert "BADSIG" in wrong.stderr or "NOTAUTH" in wrong.stderr
+        update = dns.update.UpdateMessage("example")
+        update.delete("a.dyn.example.", "A")
+        assert world.udp(update).rcode() == dns.rcode.REFUSED
+        elsewhere = dns.update.UpdateMessage("example.net")
+        elsewhere.delete("a", "A")
+        assert world.udp(_signed(elsewhere)).rcode() == dns.rcode.NOTAUTH
+        assert _answer(world, "a.dyn.example") == ["192.0.2.9"] and _serial(world) == 2
+        assert f"an update by {KEY} gets RCODE 5" in server.log.read_text()
+        assert SECRET not in server.log.read_text()
+
+
+def test_signed_query(world: World) -> None:
+    """A query that is signed gets a signed reply, as a secondary's for the SOA."""
+    with _server(world, allow_update=[KEY]):
+        reply = world.udp(_signed(query("example", "SOA")))
+        assert reply.had_tsig and reply.rcode() == dns.rcode.NOERROR and reply.answer
+
+
+class _Updates(threading.Thread):
+    """Twenty updates over TCP, each of two names; ends where the server ends."""
+
+    def __init__(self, world: World, first: int) -> None:
+        super().__init__()
+        self.world = world
+        self.first = first
+        #: What the server has said to have done.
+        self.done: list[int] = []
+
+    def run(self) -> None:
+        for number in range(self.first, self.first + 20):
+            update = dns.update.UpdateMessage("example")
+            update.replace("one", 60, "TXT", str(number))
+            update.replace("two", 60, "TXT", str(number))
+            try:
+                with self.world.client.entered():
+                    reply = dns.query.tcp(_signed(update), SERVER, timeout=wait.PATIENCE)
+            except (OSError, EOFError):
+                return
+            assert reply.rcode() == dns.rcode.NOERROR
+            self.done.append(number)
+
+
+def test_killed_in_updates(world: World) -> None:
+    """kill -9 in 200 updates: each is there whole or not at all, and all acknowledged are."""
+    with _server(world, allow_update=[KEY]) as server:
+        for round_ in range(10):
+            updates = _Updates(world, 20 * round_)
+            updates.start()
+            wait.until(lambda seen=updates.done, least=round_: len(seen) > least, "updates")
+            server.kill()
+            updates.join()
+            server.start()
+            one, two = _answer(world, "one.example", "TXT"), _answer(world, "two.example", "TXT")
+            assert one == two
+            last = updates.done[-1]
+            assert int(one[0].strip('"')) in (last, last + 1)
+
+
+def test_axfr(world: World) -> None:
+    """dig has the zone with the key, and nobody has it without."""
+    with _server(world, allow_update=[KEY], allow_transfer=[KEY]):
+        assert _nsupdate(world, "update add new.example 60 A 192.0.2.99").returncode == 0
+        dig = ["dig", f"@{SERVER}", "example", "+noall", "+answer", "+onesoa"]
+        key = ["-y", f"hmac-sha256:{KEY}:{SECRET}"]
+        lines = world.client.run([*dig, *key, "AXFR"]).stdout.splitlines()
+        records = {tuple(line.split(None, 4)[i] for i in (0, 3)) for line in lines if line}
+        assert {("new.example.", "A"), ("www.example.", "AAAA"), ("example.", "NS")} <= records
+        assert sum(line.startswith("big.example.") for line in lines) == 20
+        lines = world.client.run([*dig, *key, "IXFR=1"]).stdout.splitlines()
+        assert [line.split()[3] for line in lines if line] == ["SOA", "SOA", "SOA", "A", "SOA"]
+        refused = world.client.run([*dig, "AXFR"], check=False).stdout
+        assert "Transfer failed" in refused and "www" not in refused
+
+
+@contextlib.contextmanager
+def _bind(world: World, folder: Path) -> Iterator[Path]:
+    """BIND as the secondary of "example"; the file that it writes."""
+    config = folder / "named.conf"
+    config.write_text(
+        f'key "{KEY}" {{ algorithm hmac-sha256; secret "{SECRET}"; }};\n'
+        f'options {{ directory "{folder}"; pid-file none; session-keyfile none;\n'
+        f"  listen-on port 53 {{ {CLIENT}; }}; listen-on-v6 {{ none; }};\n"
+        "  recursion no; dnssec-validation no; notify no; };\n"
+        "controls { };\n"
+        f'zone "example" {{ type secondary; primaries {{ {SERVER} key "{KEY}"; }};\n'
+        '  file "example.db"; masterfile-format text; };\n'
+    )
+    log = folder / "named.log"
+    with log.open("wb") as out:
+        child = process.start(
+            ["named", "-g", "-n", "1", "-c", config],
+            netns=world.client.netns,
+            stdout=out,
+            stderr=out,
+        )
+    try:
+        yield log
+    finally:
+        process.stop(child)
+
+
+def test_bind_as_secondary(world: World) -> None:
+    """BIND has the zone by AXFR, and hears of a change by NOTIFY and has it by IXFR."""
+    folder = world.folder.parent / "bind"
+    folder.mkdir()
+    changing: Mapping[str, Any] = {
+        "allow_update": [KEY],
+        "allow_transfer": [KEY],
+        "notify": [CLIENT],
+    }
+    with _server(world, **changing) as server, _bind(world, folder) as log:
+
+        def secondary(name: str, kind: str) -> list[str]:
+            with world.client.entered():
+                reply = dns.query.udp(query(name, kind), CLIENT, timeout=1)
+            return [item.to_text() for rrset in reply.answer for item in rrset]
+
+        def has(name: str, address: str) -> bool:
+            with contextlib.suppress(OSError, dns.exception.Timeout):
+                return secondary(name, "A") == [address]
+            return False
+
+        wait.until(lambda: has("www.example", "192.0.2.80"), "BIND's copy")
+        assert _nsupdate(world, "update add new.example 60 A 192.0.2.99").returncode == 0
+        wait.until(lambda: has("new.example", "192.0.2.99"), "the change")
+        assert "received notify for zone 'example'" in log.read_text()
+        assert "IXFR begins" in server.log.read_text()
+        assert "IXFR failure" not in log.read_text()
+
+
+def test_another_image(world: World) -> None:
+    """A compiled image takes the place of one without changes, and of no other."""
+    with _server(world, allow_update=[KEY]) as server:
+        world.image(5)
+        server.reload()
+        assert _serial(world) == 5
+        assert _nsupdate(world, "update add new.example 60 A 192.0.2.99").returncode == 0
+        world.image(9)
+        status, _ = server.ask("POST", "/reload")
+        assert status == 500 and "example.vzi.jnl" in server.log.read_text()
+        assert _serial(world) == 6 and _answer(world, "new.example")
+        (world.folder / "example.vzi.jnl").unlink()
+        server.reload()
+        assert _serial(world) == 9 and not _answer(world, "new.example")
+
+
+def test_wrong_configuration(world: World) -> None:
+    """Each mistake says where it is and what would be right."""
+    server = _server(world)
+    zone = {
+        "name": "example",
+        "image": str(world.folder / "example.vzi"),
+        "allow-update": ["other.test", {"key": KEY, "below": "example.net"}, {"types": ["B"]}],
+        "allow-transfer": ["10.0.0.1/8"],
+        "notify": ["here"],
+    }
+    keys = [{"name": KEY, "algorithm": "hmac-md5", "secret-file": "secret"}, {"name": "x"}]
+    server.file.write_text(json.dumps({"keys": keys, "zones": [zone]}))
+    done = subprocess.run([dnsd.built(), "--check", server.file], capture_output=True, text=True)
+    assert done.returncode == 1
+    for told in (
+        r"keys\[0\].algorithm: 'hmac-md5' is no algorithm; right is 'hmac-sha256'",
+        r"keys\[0\].secret-file: 'secret' is no absolute path",
+        r"keys\[1\]: a map has no secret; right is either 'secret-file'",
+        r"zones\[0\].allow-update\[0\]: 'other.test' is no key; right is the name of a key",
+        r"zones\[0\].allow-update\[2\].types\[0\]: 'B' is no type",
+        r"zones\[0\].allow-transfer\[0\]: '10.0.0.1/8' is neither a prefix nor a key",
+        r"zones\[0\].notify\[0\]: 'here' is no address; right is a list of addresses",
+    ):
+        assert re.search(rf"^\S+:\d+:\d+: {told}", done.stderr, re.MULTILINE), done.stderr

@@ -150,9 +150,10 @@ def _rrsets(records: Records) -> set[tuple[str, str]]:
 
 
 def _own(difference: Difference) -> Facts:
-    """What differs in the answer section, if all of it is of the name asked."""
+    """What differs in the answer section, if all of it is of the name asked or of an alias."""
     found = {fact for fact in difference.facts if fact.part == "answer"}
-    return found if all(fact.owner == difference.name for fact in found) else _NOTHING
+    owners = {fact.owner for fact in found}
+    return found if len(owners) == 1 and owners <= set(_ends(difference)) else _NOTHING
 
 
 def any_all(difference: Difference) -> Facts:
@@ -265,14 +266,17 @@ def wildcard_asked(difference: Difference) -> Facts:
 
 
 def knot_wildcard_asked(difference: Difference) -> Facts:
-    """Two NSEC3 records less, if a name that is not there begins with "*" and a wildcard fits."""
+    """Less of the proof, if a name that is not there begins with "*" and a wildcard fits."""
     name = _ends(difference)[-1]
-    if not name.startswith("*.") or name in difference.zone.lower:
+    lower = difference.zone.lower
+    fits = any(f"*.{each}" in lower for each in list(names_above(name))[1:])
+    if not name.startswith("*.") or name in lower or not fits:
         return _NOTHING
     found = difference.only("authority", is_ours=True)
     kinds = {fact.kind for fact in found}
-    is_proof = len({fact.owner for fact in found}) == 2 and kinds == {"NSEC3", "RRSIG"}
-    return found if is_proof and difference.ours.rcode == "NOERROR" else _NOTHING
+    is_proof = kinds == {"NSEC3", "RRSIG"} and len({fact.owner for fact in found}) <= 2
+    is_right = is_proof or _is_one_proof(found, "NSEC")
+    return found if is_right and difference.ours.rcode == "NOERROR" else _NOTHING
 
 
 def nsd_encloser(difference: Difference) -> Facts:
@@ -316,14 +320,14 @@ def nsd_before_wildcard(difference: Difference) -> Facts:
     """Another NSEC record, where names before a wildcard are below a name without types."""
     ours = difference.only("authority", is_ours=True)
     theirs = difference.only("authority", is_ours=False)
-    if len({fact.owner for fact in ours}) != 1 or len({fact.owner for fact in theirs}) != 1:
+    if not _is_one_proof(theirs, "NSEC") or (ours and not _is_one_proof(ours, "NSEC")):
         return _NOTHING
-    (owner,) = {fact.owner for fact in theirs}
-    empty = rf"\000.{owner}"
-    nexts = {fact.rdata.split()[0] for fact in theirs if fact.kind == "NSEC"}
-    is_right = empty not in difference.zone.lower and all(is_below(each, empty) for each in nexts)
-    is_last = all(is_below(fact.owner, empty) for fact in ours)
-    return ours | theirs if nexts and is_right and is_last else _NOTHING
+    (nsec,) = (fact for fact in theirs if fact.kind == "NSEC")
+    empty = rf"\000.{nsec.owner}"
+    is_passed = empty not in difference.zone.lower and is_below(nsec.rdata.split()[0], empty)
+    lasts = {owner for owner, kind, *_ in difference.ours.authority if kind == "NSEC"}
+    is_right = any(is_below(each, empty) for each in {fact.owner for fact in ours} or lasts)
+    return ours | theirs if is_passed and is_right else _NOTHING
 
 
 def empty_wildcard(difference: Difference) -> Facts:

@@ -148,7 +148,7 @@ RULES = (
         "a name that begins with * asked",
         (KNOT,),
         "Knot takes it for the wildcard that fits it and leaves out the proof that the name is "
-        "not there (RFC 5155 section 7.2.5)",
+        "not there (RFC 4035 section 3.1.3.4, RFC 5155 section 7.2.5)",
         habits.knot_wildcard_asked,
     ),
     Rule(

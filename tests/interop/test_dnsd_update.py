@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import re
 import subprocess
@@ -137,6 +138,10 @@ class _Updates(threading.Thread):
         #: What the server has said to have done.
         self.done: list[int] = []
 
+    def has(self, count: int) -> bool:
+        """Whether so many are done."""
+        return len(self.done) >= count
+
     def run(self) -> None:
         for number in range(self.first, self.first + 20):
             update = dns.update.UpdateMessage("example")
@@ -157,7 +162,7 @@ def test_killed_in_updates(world: World) -> None:
         for round_ in range(10):
             updates = _Updates(world, 20 * round_)
             updates.start()
-            wait.until(lambda seen=updates.done, least=round_: len(seen) > least, "updates")
+            wait.until(functools.partial(updates.has, 1 + round_), "updates")
             server.kill()
             updates.join()
             server.start()

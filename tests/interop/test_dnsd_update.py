@@ -284,3 +284,15 @@ def test_wrong_configuration(world: World) -> None:
         r"zones\[0\].notify\[0\]: 'here' is no address; right is a list of addresses",
     ):
         assert re.search(rf"^\S+:\d+:\d+: {told}", done.stderr, re.MULTILINE), done.stderr
+
+
+def test_wrong_key_file(world: World) -> None:
+    """The message has the line, and nothing of what the file has."""
+    server = _server(world)
+    file = world.folder / "key"
+    file.write_text(f'key "{KEY}" {{\n  {SECRET};\n}};\n')
+    zone = {"name": "example", "image": str(world.folder / "example.vzi")}
+    server.configure({"keys": [{"name": KEY, "key-file": str(file)}], "zones": [zone]})
+    done = subprocess.run([dnsd.built(), "--check", server.file], capture_output=True, text=True)
+    assert done.returncode == 1 and SECRET not in done.stderr
+    assert f"keys: {KEY}: '{file}': line 2: right is 'key NAME" in done.stderr

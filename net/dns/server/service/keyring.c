@@ -50,6 +50,12 @@ static int add_from_file(TsigKeys *to, const DnsdKeyConfig *key,
     const TsigKey *found;
     int ret = all ? tsig_keys_read(all, text, len, error) : -ENOMEM;
 
+    /* What is said about a word that is wrong has the word: the secret? */
+    if (ret == -EINVAL) {
+        snprintf(error->text, sizeof(error->text), "line %u: right is 'key "
+                 "NAME { algorithm hmac-sha256; secret BASE64; };'",
+                 error->line);
+    }
     found = ret ? NULL : tsig_keys_find(all, &key->name);
     if (!ret && !found) {
         *error = (TsigKeysError) { 0, "has no key of this name" };

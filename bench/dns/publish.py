@@ -36,7 +36,7 @@ class Found:
     @property
     def failures(self) -> list[str]:
         """What did not work."""
-        return self.server.failures if self.server else []
+        return [text for part in (self.start, self.server) if part for text in part.failures]
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,8 @@ _PORT = 5300
 _NS = 2
 #: Seconds until a server that does not answer is given up.
 _PATIENCE = 600
+#: And until all names have been asked for: some millions.
+_ASKING = 3600
 _CLIENTS = ("-c", "16", "-T", "1")
 
 READY = Metric("ready", "s", False, "From start to the first right answer")
@@ -45,6 +47,7 @@ class Found:
 
     records: int
     values: bed.Values = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -154,7 +157,7 @@ def _ask_all(space: Namespace, zone: _Zone) -> None:
         "-n",
         "1",
     ]
-    space.run([*command, *_CLIENTS], timeout=_PATIENCE)
+    space.run([*command, *_CLIENTS], timeout=_ASKING)
 
 
 def _read(path: Path) -> None:
@@ -162,6 +165,29 @@ def _read(path: Path) -> None:
     with path.open("rb") as file:
         while file.read(1 << 22):
             pass
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where servers are started, and with what."""
+
+    program: Path
+    space: Namespace
+    zone: _Zone
+    folder: Path
+
+
+def _measure(place: _Place, found: Found, number: int, kind: str) -> None:
+    """Start a server once; in the first round, ask it for all names."""
+    zone = place.zone
+    _read(zone.file(kind))
+    with _started(place.program, place.space, kind, zone, place.folder) as (seconds, pid):
+        found.values[kind, READY.name][number] = seconds
+        print(f"  round {number + 1}, {kind}: {seconds:.4f} s", flush=True)
+        if number == 0:
+            _ask_all(place.space, zone)
+            octets = bed.resident(bed.family(pid))
+            found.values[kind, RESIDENT.name] = [octets / found.records]
 
 
 def measure(records: int, rounds: int, folder: Path) -> Found:
@@ -178,14 +204,10 @@ def measure(records: int, rounds: int, folder: Path) -> Found:
         space = network.namespace("dns")
         for number in range(rounds):
             for kind in report.turned(KINDS, number):
-                _read(zone.file(kind))
-                with _started(program, space, kind, zone, folder) as (seconds, pid):
-                    found.values[kind, READY.name][number] = seconds
-                    print(f"  round {number + 1}, {kind}: {seconds:.4f} s", flush=True)
-                    if number == 0:
-                        _ask_all(space, zone)
-                        octets = bed.resident(bed.family(pid))
-                        found.values[kind, RESIDENT.name] = [octets / records]
+                try:
+                    _measure(_Place(program, space, zone, folder), found, number, kind)
+                except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
+                    found.failures.append(f"round {number + 1}, {kind}: {error}")
     # What the goal compares: the time in which BIND loads the text.
     found.values[BIND, COMPILE.name] = found.values[BIND, READY.name][:1]
     return found

@@ -21,7 +21,7 @@
 #                   the command vmmnet alone, which needs no QEMU of ours;
 #                   make install-ha: vmmnet-ha alone, with its systemd unit;
 #                   make install-hostd: the same for vmmnet-hostd;
-#                   make install-dns: what make dns builds
+#                   make install-dns: the DNS server, vmmnet-zone, the client library
 #   make deb        Debian packages, into build/deb; docs/packages.md
 #   make clean      drop the builds; make distclean: and everything fetched
 #
@@ -127,7 +127,7 @@ bench:
 	@$(MAKE) --no-print-directory lean bpf
 	@bench/run $(BENCH)
 
-install: full install-control install-ha install-hostd
+install: full install-control install-ha install-hostd install-dns
 	@DESTDIR=$(abspath $(DESTDIR)) $(PYTHON) qemu/build $(FULL) install
 	@$(if $(DESTDIR),,$(PYTHON) -m vmmnet.libvirt.check.place \
 	    "$$(control/install --print-prefix)/bin/qemu-system-x86_64")

@@ -109,6 +109,9 @@ def use(root: Chroot) -> None:
     assert "Move addresses" in root.run("vmmnet-hostd", "--help")
     root.run(HOOK, "vm", "prepare", "begin", "-", text="<domain/>")
     root.run("vmrpc-ss", "/dev/null")
+    # The example serves nothing.
+    assert root.run("vmmnet-dnsd", "--check") == "/etc/vmmnet/dnsd.yaml: 0 zones\n"
+    assert root.run("getent", "-s", "hosts:vmmnet", "ahosts", "localhost")
     for release in kernels(root):
         about = root.run("modinfo", "-k", release, "vmrpc")
         assert "/updates/dkms/vmrpc.ko" in about
@@ -216,6 +219,7 @@ def test_each_package_runs_alone(system: Path, packages: Mapping[str, Path]) -> 
     """None needs another one of ours."""
     commands = {
         "vmmnet-control": ("vmmnet", "--help"),
+        "vmmnet-dnsd": ("vmmnet-dnsd", "--check"),
         "vmmnet-ha": ("vmmnet-ha", "--help"),
         "vmmnet-qemu": (EMULATOR, "--version"),
     }
@@ -243,7 +247,7 @@ def test_each_room_has_a_page_and_is_completed(system: Path, packages: Mapping[s
     with Chroot(system) as root:
         root.install(packages["vmmnet-control"])
         rooms = completed(root, "vmmnet", "").split()
-        assert {"cvsw", "hostvlan", "libvirt"} <= set(rooms)
+        assert {"cvsw", "guest-image", "hostvlan", "libvirt"} <= set(rooms)
     pages = {f"/usr/share/man/man1/vmmnet-{room}.1.gz" for room in rooms}
     assert pages <= contents(packages["vmmnet-control"])
 
@@ -262,9 +266,9 @@ def test_systemd_takes_the_units(packages: Mapping[str, Path], tmp_path: Path) -
     for package in packages.values():
         tools.run(["dpkg-deb", "-x", package, tmp_path / "tree"])
     found = sorted((tmp_path / "tree/lib/systemd/system").glob("*.service"))
-    assert len(found) == 4
+    assert len(found) == 5
     for unit in found:
-        text = re.sub(r"^ExecStart=", f"ExecStart={tmp_path}/tree", unit.read_text(), flags=re.M)
+        text = re.sub(r"^(Exec\w+=)", rf"\1{tmp_path}/tree", unit.read_text(), flags=re.M)
         copy = tmp_path / unit.name
         copy.write_text(text)
         # It warns of what it does not know, and goes on.

@@ -39,6 +39,8 @@ ENVIRONMENT = {
 _OWN = (
     *("/var/lib/dpkg", "/var/lib/apt", "/var/cache/apt", "/var/cache/debconf", "/var/log"),
     *("/var/cache/ldconfig", "/etc/ld.so.cache"),
+    # Lists of users before the last change.
+    *("/etc/passwd-", "/etc/shadow-", "/etc/group-", "/etc/gshadow-", "/etc/.pwd.lock"),
 )
 # Changed configuration stays: without a terminal dpkg can ask nobody.
 _APT = (

@@ -11,7 +11,10 @@ from pathlib import Path
 from . import paths, tools
 from .lock import locked
 
-NAMES = ("vmmnet-control", "vmmnet-guest-dkms", "vmmnet-ha", "vmmnet-qemu")
+NAMES = (
+    *("libnss-vmmnet", "libvmmnet-dns-dev", "libvmmnet-dns0"),
+    *("vmmnet-control", "vmmnet-dnsd", "vmmnet-guest-dkms", "vmmnet-ha", "vmmnet-qemu"),
+)
 #: What libvirt needs on a host, and Debian's own emulator, to stand beside ours.
 LIBVIRT = ("libvirt-daemon-system", "qemu-system-x86")
 EMULATOR = "qemu-system-x86_64-vmmnet"
@@ -62,7 +65,7 @@ def dependencies(packages: Iterable[Path], *fields: str) -> set[str]:
 
 
 def newer(package: Path, folder: Path, changes: Mapping[str, str] | None = None) -> Path:
-    """The same package with a version that is one more.
+    """The same package with a version that is one more, as has what it needs of ours.
 
     ``changes`` are lines to add to files, where the package has these.
     """
@@ -70,7 +73,7 @@ def newer(package: Path, folder: Path, changes: Mapping[str, str] | None = None)
     new = f"{old}+1"
     tree = folder / package.stem
     tools.run(["dpkg-deb", "-R", package, tree])
-    named = rf'^(Version: |DKMS_VERSION=|PACKAGE_VERSION="){re.escape(old)}'
+    named = rf'(^Version: |^DKMS_VERSION=|^PACKAGE_VERSION="|\(= ){re.escape(old)}'
     for path in [*(tree / "DEBIAN").iterdir(), *tree.glob("usr/src/*/dkms.conf")]:
         path.write_text(re.sub(named, rf"\g<1>{new}", path.read_text(), flags=re.MULTILINE))
     # The folder of the module's sources has the version in its name.

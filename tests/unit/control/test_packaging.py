@@ -24,7 +24,8 @@ def test_there_is_one_version() -> None:
     """That of the Python package; dpkg and meson want theirs in files of their own."""
     version = tomllib.loads(text("control/pyproject.toml"))["project"]["version"]
     assert text("debian/changelog").startswith(f"vmmnet ({version})")
-    assert f"version: '{version}'" in text("net/mip6/ha/meson.build")
+    for project in ("net/dns/programs", "net/mip6/ha"):
+        assert f"version: '{version}'" in text(f"{project}/meson.build")
     assert f'PACKAGE_VERSION="{version}"\n' in text("guest-linux/vmrpc/dkms.conf")
 
 
@@ -38,4 +39,6 @@ def test_make_deb_installs_what_the_packages_are_built_with() -> None:
 def test_the_rules_build_and_install_each_package() -> None:
     packages = set(re.findall(r"^Package: (\S+)", text("debian/control"), re.M))
     for step in ("build", "install"):
-        assert packages == set(re.findall(rf"^{step}-(vmmnet-\S+):", text("debian/rules"), re.M))
+        lines = re.findall(rf"^({step}-[^:=]*):", text("debian/rules"), re.M)
+        # Those of the DNS room are built together.
+        assert packages | {"dns"} == set(re.findall(rf"{step}-(\S+)", "\n".join(lines)))

@@ -1,0 +1,1 @@
+hosts before=dns,resolve vmmnet [!UNAVAIL=return]

@@ -39,8 +39,9 @@ ENVIRONMENT = {
 _OWN = (
     *("/var/lib/dpkg", "/var/lib/apt", "/var/cache/apt", "/var/cache/debconf", "/var/log"),
     *("/var/cache/ldconfig", "/etc/ld.so.cache"),
-    # Lists of users before the last change.
+    # Lists of users before the last change, and locks.
     *("/etc/passwd-", "/etc/shadow-", "/etc/group-", "/etc/gshadow-", "/etc/.pwd.lock"),
+    "/run/adduser",
 )
 # Changed configuration stays: without a terminal dpkg can ask nobody.
 _APT = (

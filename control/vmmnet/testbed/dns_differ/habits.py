@@ -78,6 +78,20 @@ def no_room(difference: Difference) -> Facts:
     }
 
 
+def knot_signatures(difference: Difference) -> Facts:
+    """Signatures of addresses that both have, if theirs has no room for them."""
+    if difference.question.stream:
+        return _NOTHING
+    there = _rrsets(difference.theirs.additional)
+    return {
+        fact
+        for fact in difference.only("additional", is_ours=True)
+        if fact.kind == "RRSIG"
+        and (fact.owner, _address_type(fact)) in there
+        and difference.theirs.size + _SIGNATURE > difference.limit
+    }
+
+
 def bind_no_room(difference: Difference) -> Facts:
     """Glue that ours has room for and theirs has not."""
     return {
@@ -156,24 +170,29 @@ def _own(difference: Difference) -> Facts:
     return found if len(owners) == 1 and owners <= set(_ends(difference)) else _NOTHING
 
 
+def _kinds_at(reply: Reply, owners: set[str]) -> set[str]:
+    """The types of the RRsets of such names in an answer section."""
+    return {kind for owner, kind in _rrsets(reply.answer) if owner in owners}
+
+
 def any_all(difference: Difference) -> Facts:
     """Theirs has all RRsets, ours is one of them."""
     if difference.question.kind != "ANY" or difference.question.stream:
         return _NOTHING
-    if len(_rrsets(difference.ours.answer)) != 1 or difference.only("answer", is_ours=True):
-        return _NOTHING
-    return _own(difference)
+    found = _own(difference)
+    kinds = _kinds_at(difference.ours, {fact.owner for fact in found})
+    return found if len(kinds) == 1 and not difference.only("answer", is_ours=True) else _NOTHING
 
 
 def any_one(difference: Difference) -> Facts:
     """Theirs is one RRset, over TCP, too, where ours has all."""
-    if difference.question.kind != "ANY" or len(_rrsets(difference.theirs.answer)) != 1:
+    found = _own(difference)
+    owners = {fact.owner for fact in found}
+    if difference.question.kind != "ANY" or len(_kinds_at(difference.theirs, owners)) != 1:
         return _NOTHING
-    if difference.question.stream and difference.only("answer", is_ours=False):
-        return _NOTHING
-    if not difference.question.stream and len(_rrsets(difference.ours.answer)) != 1:
-        return _NOTHING
-    return _own(difference)
+    if difference.question.stream:
+        return _NOTHING if difference.only("answer", is_ours=False) else found
+    return found if len(_kinds_at(difference.ours, owners)) == 1 else _NOTHING
 
 
 def rrsig_all(difference: Difference) -> Facts:
@@ -267,16 +286,20 @@ def wildcard_asked(difference: Difference) -> Facts:
 
 def knot_wildcard_asked(difference: Difference) -> Facts:
     """Less of the proof, if a name that is not there begins with "*" and a wildcard fits."""
-    name = _ends(difference)[-1]
-    lower = difference.zone.lower
-    fits = any(f"*.{each}" in lower for each in list(names_above(name))[1:])
-    if not name.startswith("*.") or name in lower or not fits:
+    if not any(_is_made(difference, each) for each in _ends(difference)):
         return _NOTHING
     found = difference.only("authority", is_ours=True)
     kinds = {fact.kind for fact in found}
     is_proof = kinds == {"NSEC3", "RRSIG"} and len({fact.owner for fact in found}) <= 2
     is_right = is_proof or _is_one_proof(found, "NSEC")
-    return found if is_right and difference.ours.rcode == "NOERROR" else _NOTHING
+    return found if is_right and difference.ours.rcode == difference.theirs.rcode else _NOTHING
+
+
+def _is_made(difference: Difference, name: str) -> bool:
+    """Whether a name begins with "*", is not in the zone, and is made from a wildcard."""
+    lower = difference.zone.lower
+    fits = any(f"*.{each}" in lower for each in list(names_above(name))[1:])
+    return name.startswith("*.") and name not in lower and fits
 
 
 def nsd_encloser(difference: Difference) -> Facts:
@@ -303,17 +326,34 @@ def _is_one_proof(found: Facts, kind: str) -> bool:
 
 
 def nsd_dname(difference: Difference) -> Facts:
-    """One NSEC record less, the one before the name that a DNAME leads to, which is not there."""
+    """Not the NSEC record before the name that a DNAME leads to, but none or its encloser's."""
     found = difference.only("authority", is_ours=True)
+    other = difference.only("authority", is_ours=False)
     has_dname = any(kind == "DNAME" for _, kind, *_ in difference.ours.answer)
-    if not _is_one_proof(found, "NSEC") or not has_dname or difference.ours.rcode != "NXDOMAIN":
+    if not _is_one_proof(found, "NSEC") or not has_dname:
         return _NOTHING
-    name = dns.name.from_text(_ends(difference)[-1])
+    end = _ends(difference)[-1]
+    is_encloser = _is_one_proof(other, "NSEC") and all(is_below(end, each.owner) for each in other)
+    return found | other if _covers(found, end) and (is_encloser or not other) else _NOTHING
+
+
+def _covers(found: Facts, end: str) -> bool:
+    """Whether the NSEC record among them proves that a name is not there."""
     (nsec,) = (fact for fact in found if fact.kind == "NSEC")
-    after = dns.name.from_text(nsec.rdata.split()[0])
-    is_before = dns.name.from_text(nsec.owner) < name
-    is_covered = name < after or after == dns.name.from_text(zones.ORIGIN)
-    return found if is_before and is_covered else _NOTHING
+    name, after = dns.name.from_text(end), dns.name.from_text(nsec.rdata.split()[0])
+    is_last = after == dns.name.from_text(zones.ORIGIN)
+    return bool(dns.name.from_text(nsec.owner) < name and (is_last or name < after))
+
+
+def knot_nsec_of_wildcard(difference: Difference) -> Facts:
+    """The NSEC record of a wildcard, which is the answer, too, with the name asked."""
+    found = difference.only("authority", is_ours=True)
+    if difference.question.kind != "NSEC" or not _is_one_proof(found, "NSEC"):
+        return _NOTHING
+    (nsec,) = (fact for fact in found if fact.kind == "NSEC")
+    answers = {(kind, rdata) for _, kind, _, rdata in difference.theirs.answer}
+    is_answer = nsec.owner.startswith("*.") and ("NSEC", nsec.rdata) in answers
+    return found if is_answer and is_below(_ends(difference)[-1], nsec.owner[2:]) else _NOTHING
 
 
 def nsd_before_wildcard(difference: Difference) -> Facts:

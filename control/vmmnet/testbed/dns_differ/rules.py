@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..dns_peers import BIND, KNOT, NSD
 from . import habits
 from .differences import Difference
 from .habits import Facts
-from .servers import BIND, KNOT, NSD
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,13 @@ RULES = (
         "they leave out a signature or choose other addresses, we leave out the whole RRset "
         "(RFC 9471 section 3.2, RFC 4035 section 3.1.1)",
         habits.no_room,
+    ),
+    Rule(
+        "addresses without signatures",
+        (KNOT,),
+        "Knot leaves out a signature and goes on with the next address; we put an RRset with it "
+        "(RFC 4035 section 3.1.1 allows both)",
+        habits.knot_signatures,
     ),
     Rule(
         "addresses up to one that has no room",
@@ -164,6 +171,13 @@ RULES = (
         "NSD leaves out the NSEC record that proves that the name a DNAME leads to is not there "
         "(RFC 4035 section 3.1.3.2 wants it)",
         habits.nsd_dname,
+    ),
+    Rule(
+        "NSEC of a wildcard asked",
+        (KNOT,),
+        "Knot does not prove that the name is not there if its answer is that NSEC record with "
+        "the name asked (RFC 4035 section 3.1.3.3 wants it)",
+        habits.knot_nsec_of_wildcard,
     ),
     Rule(
         "names that sort before a wildcard",

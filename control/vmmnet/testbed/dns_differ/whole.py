@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .. import dns_peers
 from ..net import Network
 from . import questions, replies, rules, servers, zones
 from .differences import Difference
@@ -70,7 +71,7 @@ def _shown(found: Sequence[Difference]) -> Iterator[str]:
 
 
 def run(
-    seed: int, kind: str, count: int, size: int, names: Sequence[str] = servers.NAMES
+    seed: int, kind: str, count: int, size: int, names: Sequence[str] = dns_peers.NAMES
 ) -> Result:
     """Ask so many questions about one zone; the first server's replies are ours."""
     rng = random.Random(f"{seed} {kind}")
@@ -155,11 +156,13 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--names", type=int, default=150, help="in a zone")
     parser.add_argument("--kind", choices=KINDS, action="append")
-    parser.add_argument("--server", choices=servers.NAMES, action="append")
+    parser.add_argument("--server", choices=dns_peers.NAMES, action="append")
     given = parser.parse_args(arguments)
     left = 0
     for kind in given.kind or KINDS:
-        result = run(given.seed, kind, given.questions, given.names, given.server or servers.NAMES)
+        result = run(
+            given.seed, kind, given.questions, given.names, given.server or dns_peers.NAMES
+        )
         print(f"## {kind}\n\n{result.report()}")
         left += len(result.unexplained)
     return bool(left)

@@ -7,6 +7,7 @@ questions.py    questions made at random, as messages
 replies.py      a reply, apart from what no client looks at
 differences.py  a difference, taken apart into facts
 habits.py       which facts a habit of a server explains
+proofs.py       the same of proofs with NSEC and NSEC3
 rules.py        why that is right
 whole.py        a run, and its report
 """

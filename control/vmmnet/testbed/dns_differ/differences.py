@@ -87,6 +87,20 @@ class Difference:
         """Whether replies have signatures."""
         return self.is_zone_signed and self.question.dnssec
 
+    @cached_property
+    def ends(self) -> list[str]:
+        """The name asked, and those that it is an alias of, in this order."""
+        aliases = {
+            owner: rdata
+            for reply in (self.ours, self.theirs)
+            for owner, kind, _, rdata in reply.answer
+            if kind == "CNAME"
+        }
+        names = [self.name]
+        while names[-1] in aliases and aliases[names[-1]] not in names:
+            names.append(aliases[names[-1]])
+        return names
+
     def is_glue(self, name: str) -> bool:
         """Whether a server of a referral is at its cut or below it."""
         return self.is_referral and is_below(name, self.cut)

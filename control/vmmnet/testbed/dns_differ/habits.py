@@ -5,11 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import dns.dnssec
-import dns.name
-
 from . import zones
-from .differences import NO_EDNS_LIMIT, Difference, Fact, is_below, names_above
+from .differences import NO_EDNS_LIMIT, Difference, Fact, is_below
 from .replies import Records, Reply
 
 Facts = frozenset[Fact] | set[Fact]
@@ -167,7 +164,7 @@ def _own(difference: Difference) -> Facts:
     """What differs in the answer section, if all of it is of the name asked or of an alias."""
     found = {fact for fact in difference.facts if fact.part == "answer"}
     owners = {fact.owner for fact in found}
-    return found if len(owners) == 1 and owners <= set(_ends(difference)) else _NOTHING
+    return found if len(owners) == 1 and owners <= set(difference.ends) else _NOTHING
 
 
 def _kinds_at(reply: Reply, owners: set[str]) -> set[str]:
@@ -230,20 +227,6 @@ def soa_ttl(difference: Difference) -> Facts:
 # --- aliases ------------------------------------------------------------------------------------
 
 
-def _ends(difference: Difference) -> list[str]:
-    """The names that aliases lead to from the name asked, which is the first."""
-    aliases = {
-        owner: rdata
-        for reply in (difference.ours, difference.theirs)
-        for owner, kind, _, rdata in reply.answer
-        if kind == "CNAME"
-    }
-    names = [difference.name]
-    while names[-1] in aliases and aliases[names[-1]] not in names:
-        names.append(aliases[names[-1]])
-    return names
-
-
 def at_cname(kind: str) -> Callable[[Difference], Facts]:
     """All, if a type is asked at a CNAME, which one follows and the other does not."""
 
@@ -256,7 +239,7 @@ def at_cname(kind: str) -> Callable[[Difference], Facts]:
         names = {owner for owner, each, *_ in longer.answer - shorter.answer if each == "CNAME"}
         has_soa = any(each == "SOA" for _, each, *_ in shorter.authority)
         right = shorter.rcode == "NOERROR" and "AA" in shorter.flags and has_soa
-        return difference.facts if right and names & set(_ends(difference)) else _NOTHING
+        return difference.facts if right and names & set(difference.ends) else _NOTHING
 
     return explained
 
@@ -271,130 +254,3 @@ def any_at_dname(difference: Difference) -> Facts:
     is_first = (difference.name, "CNAME") in rrsets and len(rrsets) == 2
     is_right = theirs.rcode == "NOERROR" and not theirs.authority and theirs.answer <= answer
     return difference.facts if is_first and is_right else _NOTHING
-
-
-# --- proofs -------------------------------------------------------------------------------------
-
-
-def wildcard_asked(difference: Difference) -> Facts:
-    """One NSEC3 record more, if the name, or what it is an alias of, is a wildcard itself."""
-    if not _ends(difference)[-1].startswith("*."):
-        return _NOTHING
-    found = difference.only("authority", is_ours=False)
-    return found if _is_one_proof(found, "NSEC3") else _NOTHING
-
-
-def knot_wildcard_asked(difference: Difference) -> Facts:
-    """Less of the proof, if a name that is not there begins with "*" and a wildcard fits."""
-    if not any(_is_made(difference, each) for each in _ends(difference)):
-        return _NOTHING
-    found = difference.only("authority", is_ours=True)
-    kinds = {fact.kind for fact in found}
-    is_proof = kinds == {"NSEC3", "RRSIG"} and len({fact.owner for fact in found}) <= 2
-    is_right = is_proof or _is_one_proof(found, "NSEC")
-    return found if is_right and difference.ours.rcode == difference.theirs.rcode else _NOTHING
-
-
-def _is_made(difference: Difference, name: str) -> bool:
-    """Whether a name begins with "*", is not in the zone, and is made from a wildcard."""
-    lower = difference.zone.lower
-    fits = any(f"*.{each}" in lower for each in list(names_above(name))[1:])
-    return name.startswith("*.") and name not in lower and fits
-
-
-def nsd_encloser(difference: Difference) -> Facts:
-    """One NSEC3 record less, of the closest encloser, for a type that a wildcard has not."""
-    found = difference.only("authority", is_ours=True)
-    if not _is_one_proof(found, "NSEC3") or difference.ours.rcode != "NOERROR":
-        return _NOTHING
-    (nsec3,) = (fact for fact in found if fact.kind == "NSEC3")
-    _, _, iterations, salt, *_ = nsec3.rdata.split()
-    enclosers = {
-        f"{dns.dnssec.nsec3_hash(each, salt.strip('-'), int(iterations), 1)}.{zones.ORIGIN}".lower()
-        for each in names_above(_ends(difference)[-1])
-        if f"*.{each}" in difference.zone.lower
-    }
-    return found if nsec3.owner in enclosers else _NOTHING
-
-
-def _is_one_proof(found: Facts, kind: str) -> bool:
-    """Whether they are one record of a proof with its signature."""
-    return len({fact.owner for fact in found}) == 1 and {fact.kind for fact in found} == {
-        kind,
-        "RRSIG",
-    }
-
-
-def nsd_dname(difference: Difference) -> Facts:
-    """Not the NSEC record before the name that a DNAME leads to, but none or its encloser's."""
-    found = difference.only("authority", is_ours=True)
-    other = difference.only("authority", is_ours=False)
-    has_dname = any(kind == "DNAME" for _, kind, *_ in difference.ours.answer)
-    if not _is_one_proof(found, "NSEC") or not has_dname:
-        return _NOTHING
-    end = _ends(difference)[-1]
-    is_encloser = _is_one_proof(other, "NSEC") and all(is_below(end, each.owner) for each in other)
-    return found | other if _covers(found, end) and (is_encloser or not other) else _NOTHING
-
-
-def _covers(found: Facts, end: str) -> bool:
-    """Whether the NSEC record among them proves that a name is not there."""
-    (nsec,) = (fact for fact in found if fact.kind == "NSEC")
-    name, after = dns.name.from_text(end), dns.name.from_text(nsec.rdata.split()[0])
-    is_last = after == dns.name.from_text(zones.ORIGIN)
-    return bool(dns.name.from_text(nsec.owner) < name and (is_last or name < after))
-
-
-def knot_nsec_of_wildcard(difference: Difference) -> Facts:
-    """The NSEC record of a wildcard, which is the answer, too, with the name asked."""
-    found = difference.only("authority", is_ours=True)
-    if difference.question.kind != "NSEC" or not _is_one_proof(found, "NSEC"):
-        return _NOTHING
-    (nsec,) = (fact for fact in found if fact.kind == "NSEC")
-    answers = {(kind, rdata) for _, kind, _, rdata in difference.theirs.answer}
-    is_answer = nsec.owner.startswith("*.") and ("NSEC", nsec.rdata) in answers
-    return found if is_answer and is_below(_ends(difference)[-1], nsec.owner[2:]) else _NOTHING
-
-
-def nsd_before_wildcard(difference: Difference) -> Facts:
-    """Another NSEC record, where names before a wildcard are below a name without types."""
-    ours = difference.only("authority", is_ours=True)
-    theirs = difference.only("authority", is_ours=False)
-    if not _is_one_proof(theirs, "NSEC") or (ours and not _is_one_proof(ours, "NSEC")):
-        return _NOTHING
-    (nsec,) = (fact for fact in theirs if fact.kind == "NSEC")
-    empty = rf"\000.{nsec.owner}"
-    is_passed = empty not in difference.zone.lower and is_below(nsec.rdata.split()[0], empty)
-    lasts = {owner for owner, kind, *_ in difference.ours.authority if kind == "NSEC"}
-    is_right = any(is_below(each, empty) for each in {fact.owner for fact in ours} or lasts)
-    return ours | theirs if is_passed and is_right else _NOTHING
-
-
-def empty_wildcard(difference: Difference) -> Facts:
-    """The proof that a wildcard has no types because it is only above other names."""
-    found = {
-        fact
-        for fact in difference.only("authority", is_ours=True)
-        if fact.kind == "NSEC" or fact.rdata.startswith("nsec ")
-    }
-    if difference.ours.rcode != "NOERROR" or len({fact.owner for fact in found}) != 1:
-        return _NOTHING
-    wildcards = {f"*.{each}" for each in names_above(_ends(difference)[-1])}
-    nexts = {fact.rdata.split()[0] for fact in found if fact.kind == "NSEC"}
-    empty = {
-        wildcard
-        for wildcard in wildcards
-        for after in nexts
-        if is_below(after, wildcard) and wildcard not in difference.zone.lower
-    }
-    return found if empty else _NOTHING
-
-
-def bind_nsec_at_cut(difference: Difference) -> Facts:
-    """All, if theirs is the NSEC record of the delegation that ours refers to."""
-    answers = {(each[0], each[1]) for each in difference.theirs.answer} - {
-        (difference.name, "RRSIG")
-    }
-    if difference.question.kind != "NSEC" or difference.name != difference.cut:
-        return _NOTHING
-    return difference.facts if answers == {(difference.name, "NSEC")} else _NOTHING

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..dns_peers import BIND, KNOT, NSD
-from . import habits
+from . import habits, proofs
 from .differences import Difference
 from .habits import Facts
 
@@ -149,56 +149,70 @@ RULES = (
         (NSD,),
         "NSD proves the closest encloser for a wildcard that is asked for itself; the record "
         "that matches proves enough (RFC 5155 section 7.2.3)",
-        habits.wildcard_asked,
+        proofs.wildcard_asked,
     ),
     Rule(
         "a name that begins with * asked",
         (KNOT,),
         "Knot takes it for the wildcard that fits it and leaves out the proof that the name is "
         "not there (RFC 4035 section 3.1.3.4, RFC 5155 section 7.2.5)",
-        habits.knot_wildcard_asked,
+        proofs.knot_wildcard_asked,
     ),
     Rule(
         "no encloser with a wildcard",
         (NSD,),
         "NSD leaves out the record that matches the closest encloser of a wildcard that has not "
         "the type (RFC 5155 section 7.2.5 wants it)",
-        habits.nsd_encloser,
+        proofs.nsd_encloser,
     ),
     Rule(
         "no name behind a DNAME",
         (NSD,),
         "NSD leaves out the NSEC record that proves that the name a DNAME leads to is not there "
         "(RFC 4035 section 3.1.3.2 wants it)",
-        habits.nsd_dname,
+        proofs.nsd_dname,
     ),
     Rule(
         "NSEC of a wildcard asked",
         (KNOT,),
         "Knot does not prove that the name is not there if its answer is that NSEC record with "
         "the name asked (RFC 4035 section 3.1.3.3 wants it)",
-        habits.knot_nsec_of_wildcard,
+        proofs.knot_nsec_of_wildcard,
+    ),
+    Rule(
+        "opt-out below a name without types",
+        (NSD,),
+        "where a name has only delegations that are opted out below it, and so no NSEC3 record, "
+        "NSD does not go up to the closest encloser that has one (RFC 5155 section 7.2.1)",
+        proofs.nsd_optout_empty,
+    ),
+    Rule(
+        "opt-out below a name without types, no proof",
+        (KNOT,),
+        "there Knot says that the name is not there, with neither AA, SOA nor proof "
+        "(RFC 5155 section 7.2.2, RFC 2308 section 3)",
+        proofs.knot_optout_empty,
     ),
     Rule(
         "names that sort before a wildcard",
         (NSD,),
         "NSD takes the record before an empty non-terminal that sorts before *, not the last one "
         "below it, which proves that there is no wildcard (RFC 4035 section 3.1.3.2)",
-        habits.nsd_before_wildcard,
+        proofs.nsd_before_wildcard,
     ),
     Rule(
         "a wildcard above names only",
         (BIND, KNOT),
         "they leave out the NSEC record that proves that the wildcard exists and has no types "
         "(RFC 4035 section 3.1.3.4)",
-        habits.empty_wildcard,
+        proofs.empty_wildcard,
     ),
     Rule(
         "NSEC at a delegation",
         (BIND,),
         "BIND answers from the parent; we refer, as NSD and Knot (RFC 4035 section 3.1.4.1 "
         "excepts only DS)",
-        habits.bind_nsec_at_cut,
+        proofs.bind_nsec_at_cut,
     ),
 )
 

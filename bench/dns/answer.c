@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a reply costs: dns_query_read() and dns_answer() without a socket
+ * The cost of a reply: dns_query_read() and dns_answer() without a socket
  *
  *     bench-dns-answer [DELEGATIONS [WORD]]
  *

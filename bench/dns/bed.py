@@ -8,13 +8,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from vmmnet.testbed import dns, tools
+from vmmnet.testbed import dns_room, tools
 from vmmnet.testbed import paths as tree
 
 from ..loads import Metric
 from ..report import Comparison, Rounds
 
-#: What is measured, by kind and metric: a value a round, None where it failed.
+#: Measured values, by kind and metric: a value a round, None where it failed.
 Values = dict[tuple[str, str], list[float | None]]
 
 _WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter")
@@ -27,7 +27,7 @@ _LINKED: Mapping[str, Sequence[str]] = {
 
 def build(name: str, folder: Path) -> Path:
     """Compile one of the C programs beside this file."""
-    libraries = dns.program("libvmmnet-dns.so").parent
+    libraries = dns_room.program("libvmmnet-dns.so").parent
     product = folder / name
     options = ["-std=gnu11", "-O2", "-D_GNU_SOURCE", *_WARNINGS, f"-I{tree.ROOT / 'include'}"]
     source = tree.ROOT / "bench/dns" / f"{name}.c"

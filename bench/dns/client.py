@@ -24,7 +24,7 @@ from . import bed
 
 OURS, ARES, GLIBC = KINDS = ("ours", "c-ares", "glibc")
 FINE = "fine"
-#: What comes back for AAAA.
+#: The replies for AAAA.
 FAULTS = {
     FINE: "nothing is wrong",
     "drop": "nothing",
@@ -54,7 +54,7 @@ class Found:
 
     patience: float
     values: bed.Values = field(default_factory=dict)
-    #: Who had no address at all, by kind and fault.
+    #: Clients without an address, by kind and fault.
     without: set[tuple[str, str]] = field(default_factory=set)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vmmnet.testbed import dns, programs, tools
+from vmmnet.testbed import dns_room, programs, tools
 
 ZONE, IDLE = "zone", "idle"
 TITLES = {
@@ -50,6 +50,6 @@ def read(text: str) -> dict[str, list[float]]:
 def measure(rounds: int, folder: Path) -> Found:
     """Run queue.c."""
     image = folder / "vm.vzi"
-    dns.compile_zone("vm.test", "\n".join(_zone()) + "\n", image)
+    dns_room.compile_zone("vm.test", "\n".join(_zone()) + "\n", image)
     program = programs.built("dns-queue")
     return Found(read(tools.run([program, image, str(_NAMES), str(rounds)])))

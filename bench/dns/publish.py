@@ -30,7 +30,7 @@ class Found:
     server: server.Found | None = None
     client: client.Found | None = None
     guest: guest.Found | None = None
-    #: What other work took of the machine, 0 to 1.
+    #: The part of the machine that other work took, 0 to 1.
     others: float = 0.0
 
     @property

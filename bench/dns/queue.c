@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What QEMU's code takes for an answer on a guest's queue, from a zone image
+ * The cost of an answer on a guest's queue, from a zone image
  *
  *     dns-queue IMAGE NAMES ROUNDS
  *

@@ -112,7 +112,7 @@ static pid_t start(char **command)
         die("fork");
     }
     if (!child) {
-        /* What it says is for who wants to know why it failed. */
+        /* Its messages tell why it failed. */
         dup2(STDERR_FILENO, STDOUT_FILENO);
         execvp(command[0], command);
         perror(command[0]);

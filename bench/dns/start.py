@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vmmnet.testbed import dns, dns_peers, process, tools
+from vmmnet.testbed import dns_peers, dns_room, process, tools
 from vmmnet.testbed.dns_peers import BIND, KNOT, NSD, OURS, Setup
 from vmmnet.testbed.net import Namespace, Network
 
@@ -70,7 +70,7 @@ class _Zone:
 
 def _write(records: int, text: Path) -> None:
     with text.open("wb") as out:
-        command: list[str | Path] = [dns.program("zonegen"), "--records", str(records)]
+        command: list[str | Path] = [dns_room.program("zonegen"), "--records", str(records)]
         subprocess.run(command, stdout=out, check=True)
 
 
@@ -101,7 +101,14 @@ def _make(records: int, folder: Path) -> _Zone:
     text, raw, image, names = (folder / name for name in ("text", "raw", "net.vzi", "names"))
     _write(records, text)
     name = _names(text, names)
-    ours: list[str | Path] = [dns.program("vmmnet-zone"), "compile", _ORIGIN, text, "-o", image]
+    ours: list[str | Path] = [
+        dns_room.program("vmmnet-zone"),
+        "compile",
+        _ORIGIN,
+        text,
+        "-o",
+        image,
+    ]
     peer: list[str | Path] = ["named-compilezone", "-q", "-k", "ignore", "-i", "none", "-F", "raw"]
     seconds = {OURS: _timed(ours), RAW: _timed([*peer, "-o", raw, _ORIGIN, text])}
     return _Zone(text, raw, image, names, name, seconds)
@@ -208,6 +215,6 @@ def measure(records: int, rounds: int, folder: Path) -> Found:
                     _measure(_Place(program, space, zone, folder), found, number, kind)
                 except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
                     found.failures.append(f"round {number + 1}, {kind}: {error}")
-    # What the goal compares: the time in which BIND loads the text.
+    # The goal's other side: the time in which BIND loads the text.
     found.values[BIND, COMPILE.name] = found.values[BIND, READY.name][:1]
     return found

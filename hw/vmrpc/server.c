@@ -266,11 +266,18 @@ void vmrpc_timer_rearm(VmrpcServer *srv)
     struct itimerspec its = { };
     int ms = vmrpc_earlier(vmrpc_resolver_timeout_ms(srv),
                            vmrpc_arriving_timeout_ms(srv));
+    int64_t now_ms, due_ms;
 
     ms = vmrpc_earlier(ms, vmrpc_watch_timeout_ms(srv));
     ms = vmrpc_earlier(ms, vmrpc_race_timeout_ms(srv));
     ms = vmrpc_earlier(ms, vmrpc_files_timeout_ms(srv));
-    srv->timer_due_ms = ms < 0 ? -1 : vmrpc_now_ms() + ms;
+    now_ms = vmrpc_now_ms();
+    due_ms = ms < 0 ? -1 : now_ms + ms;
+    /* A timer that is set for then, and has not run, is left alone. */
+    if (due_ms == srv->timer_due_ms && (due_ms < 0 || due_ms > now_ms)) {
+        return;
+    }
+    srv->timer_due_ms = due_ms;
     if (ms >= 0) {
         its.it_value.tv_sec = ms / 1000;
         /* All zero would disarm it: "now" is a nanosecond away. */

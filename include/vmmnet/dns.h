@@ -65,8 +65,8 @@ enum {
 };
 
 /*
- * What is 0 or NULL has the default.  size is sizeof(VmmnetDnsOptions), so
- * that programs that were built with an older, shorter one are understood.
+ * A field that is 0 or NULL has the default.  size is sizeof(VmmnetDnsOptions),
+ * so that programs that were built with an older, shorter one are understood.
  */
 typedef struct VmmnetDnsOptions {
     size_t size;
@@ -180,7 +180,7 @@ typedef struct VmmnetDnsRecord {
 } VmmnetDnsRecord;
 
 /*
- * What a callback gets; all of it is the library's, valid during the call.
+ * The answer, for a callback; it is the library's and valid during the call.
  * Of addresses and records one is NULL, by the function that asked.
  */
 typedef struct VmmnetDnsAnswer {

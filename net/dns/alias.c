@@ -111,7 +111,7 @@ size_t dns_alias_join(const uint8_t *head, size_t head_len,
         dns_cursor_question(&cursor, &question) <= 0) {
         return 0;
     }
-    /* What the images say is not validated, so AD is not true of all of it. */
+    /* Nothing of an image is validated, so AD is not true of all of it. */
     dns_builder_init(&b, out, DNS_MSG_MAX, 0,
                      header.flags & ~(DNS_FLAG_AA | DNS_FLAG_AD));
     if (dns_builder_question(&b, &question) ||

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import dns, wait
+from vmmnet.testbed import dns_room, wait
 from vmmnet.testbed.guest import Guest
 from vmmnet.testbed.lab import PAGE, PEER_ADDRESS, WEB_ADDRESS, Lab, lab
 
@@ -35,7 +35,7 @@ class World:
 
     def compile(self, serial: int, address: str) -> None:
         """Put another image in the place of the old one."""
-        dns.compile_zone("corp.test", ZONE.format(serial=serial, address=address), self.image)
+        dns_room.compile_zone("corp.test", ZONE.format(serial=serial, address=address), self.image)
 
     def asked(self, name: str) -> int:
         """How many queries for a name the server has had."""
@@ -64,7 +64,7 @@ except OSError as error:
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     image = tmp_path_factory.mktemp("zone") / "corp.image"
-    dns.compile_zone("corp.test", ZONE.format(serial=1, address=WEB_ADDRESS), image)
+    dns_room.compile_zone("corp.test", ZONE.format(serial=1, address=WEB_ADDRESS), image)
     with lab() as made, made.guest(device=made.device(zone=str(image))) as guest:
         yield World(made, guest, image)
 

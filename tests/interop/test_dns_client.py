@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import broken_dns, dns_client, scratch, tools
+from vmmnet.testbed import broken_dns, dns_client, dns_room, scratch, tools
 from vmmnet.testbed.dns_client import Told
 from vmmnet.testbed.net import Namespace, Network
 
@@ -118,7 +118,7 @@ def _unshared(
         f"mount --bind {folder}/{name} /etc/{name} && " for name in ("nsswitch.conf", "resolv.conf")
     )
     words = ["unshare", "--mount", "--propagation=private", "sh", "-c", f'{script}exec "$@"', "sh"]
-    env = f"LD_LIBRARY_PATH={dns_client.built()}"
+    env = f"LD_LIBRARY_PATH={dns_room.built()}"
     return host.run([*words, "env", env, *command], check=False)
 
 

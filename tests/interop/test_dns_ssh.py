@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import dns, names, paths, tools
+from vmmnet.testbed import dns_room, names, paths, tools
 from vmmnet.testbed.names import DROPPING, FORGING, WHOLE, World
 
 SSH = paths.BUILD / "ssh" / "ssh"
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    dns.program("vmmnet-dnsd")
+    dns_room.program("vmmnet-dnsd")
     tools.run([paths.ROOT / "examples/ssh/build"])
     with names.world() as made:
         yield made

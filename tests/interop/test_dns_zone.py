@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import tools, wait, zones
+from vmmnet.testbed import dns_room, tools, wait, zones
 
 
 def names(folder: Path) -> list[str]:
@@ -285,7 +285,7 @@ def test_killed_compile_leaves_old_or_new(tmp_path: Path) -> None:
         zones.generated(tmp_path / f"{seed}.zone", 60_000, "--seed", str(seed)) for seed in (1, 2)
     ]
     command: list[str | Path] = [
-        zones.built() / "vmmnet-zone",
+        dns_room.program("vmmnet-zone"),
         "compile",
         "net.",
         "-o",
@@ -343,7 +343,7 @@ def test_full_disk(memory: str, tmp_path: Path) -> None:
         FULL,
         "sh",
         disk,
-        zones.built() / "vmmnet-zone",
+        dns_room.program("vmmnet-zone"),
     ]
     done = subprocess.run(
         [*words, memory], capture_output=True, text=True, timeout=wait.PATIENCE, check=False

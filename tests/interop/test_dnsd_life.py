@@ -20,7 +20,7 @@ import dns.opcode
 import dns.query
 import dns.rcode
 import pytest
-from vmmnet.testbed import dnsd, process, wait
+from vmmnet.testbed import dns_room, dnsd, process, wait
 from vmmnet.testbed.dnsd import Dnsd
 from vmmnet.testbed.dnsd_world import (
     SERVER,
@@ -112,7 +112,9 @@ def test_reload_of_what_is_wrong(world: World) -> None:
         assert "the image before it is served on" in server.log.read_text()
         assert world.udp(query()).rcode() == dns.rcode.NOERROR
         done = subprocess.run(
-            [dnsd.built(), "reload", "--control", server.control], capture_output=True, text=True
+            [dns_room.program("vmmnet-dnsd"), "reload", "--control", server.control],
+            capture_output=True,
+            text=True,
         )
         assert done.returncode == 1 and "1 of them" in done.stdout
         world.image(3)
@@ -121,7 +123,7 @@ def test_reload_of_what_is_wrong(world: World) -> None:
 
 def test_cut_short(world: World) -> None:
     """An image that is cut short under the server is SERVFAIL, and no more than that."""
-    other = dnsd.compile_zone("other", ZONE.format(serial=7), world.folder / "other.vzi")
+    other = dns_room.compile_zone("other", ZONE.format(serial=7), world.folder / "other.vzi")
     zones = [
         {"name": "example", "image": str(world.folder / "example.vzi")},
         {"name": "other", "image": str(other)},
@@ -164,7 +166,9 @@ def test_killed(world: World) -> None:
 def test_second_server(world: World) -> None:
     """Two servers would share the queries unseen: the second one does not start."""
     with world.dnsd():
-        done = world.server.run([dnsd.built(), world.folder / "dnsd.yaml"], check=False)
+        done = world.server.run(
+            [dns_room.program("vmmnet-dnsd"), world.folder / "dnsd.yaml"], check=False
+        )
         assert done.returncode == 1
         assert "server.listen: cannot listen at" in done.stderr and "in use" in done.stderr
         assert world.udp(query()).rcode() == dns.rcode.NOERROR
@@ -186,7 +190,7 @@ def test_privileges(world: World) -> None:
 def test_root_is_no_user(world: World) -> None:
     for user, told in (("root", "is root"), ("nobody-of-that-name", "there is no user")):
         server = world.dnsd(server={"user": user})
-        done = world.server.run([dnsd.built(), server.file], check=False)
+        done = world.server.run([dns_room.program("vmmnet-dnsd"), server.file], check=False)
         assert done.returncode == 1 and "server.user: " in done.stderr and told in done.stderr
 
 
@@ -198,7 +202,7 @@ def test_socket_activation(world: World) -> None:
         fds = [one.fileno() for one in given]
         with server.log.open("wb") as out:
             child = server.child = process.start(
-                dnsd.pass_sockets(given, [dnsd.built(), server.file]),
+                dnsd.pass_sockets(given, [dns_room.program("vmmnet-dnsd"), server.file]),
                 netns=world.server.netns,
                 stdout=out,
                 stderr=out,
@@ -242,17 +246,17 @@ def test_notify(world: World) -> None:
 def test_check(world: World) -> None:
     """--check says all that is wrong, with the place, and starts nothing."""
     server = world.dnsd()
-    done = subprocess.run([dnsd.built(), "--check", server.file], capture_output=True, text=True)
+    done = dnsd.check(server.file)
     assert done.returncode == 0 and done.stdout == f"{server.file}: 1 zones\n"
     server.file.write_text("server:\n  listen: here\n  uesr: me\nzones:\n- name: example\n")
-    done = subprocess.run([dnsd.built(), "--check", server.file], capture_output=True, text=True)
+    done = dnsd.check(server.file)
     assert done.returncode == 1
     lines = done.stderr.splitlines()
     assert lines[0].startswith(f"{server.file}:2:11: server.listen: 'here' is no list")
     assert lines[1].endswith("server: 'uesr' is no key here; the nearest is 'user'")
     assert lines[2].startswith(f"{server.file}:5:3: zones[0]: a map has no 'image'")
     server.configure({"zones": [{"name": "other", "image": str(world.folder / "example.vzi")}]})
-    done = subprocess.run([dnsd.built(), "--check", server.file], capture_output=True, text=True)
+    done = dnsd.check(server.file)
     assert done.returncode == 1 and "has the zone 'example'" in done.stderr
 
 

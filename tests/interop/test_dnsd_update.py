@@ -272,7 +272,7 @@ def test_wrong_configuration(world: World) -> None:
     }
     keys = [{"name": KEY, "algorithm": "hmac-md5", "secret-file": "secret"}, {"name": "x"}]
     server.file.write_text(json.dumps({"keys": keys, "zones": [zone]}))
-    done = subprocess.run([dnsd.built(), "--check", server.file], capture_output=True, text=True)
+    done = dnsd.check(server.file)
     assert done.returncode == 1
     for told in (
         r"keys\[0\].algorithm: 'hmac-md5' is no algorithm; right is 'hmac-sha256'",
@@ -293,6 +293,6 @@ def test_wrong_key_file(world: World) -> None:
     file.write_text(f'key "{KEY}" {{\n  {SECRET};\n}};\n')
     zone = {"name": "example", "image": str(world.folder / "example.vzi")}
     server.configure({"keys": [{"name": KEY, "key-file": str(file)}], "zones": [zone]})
-    done = subprocess.run([dnsd.built(), "--check", server.file], capture_output=True, text=True)
+    done = dnsd.check(server.file)
     assert done.returncode == 1 and SECRET not in done.stderr
     assert f"keys: {KEY}: '{file}': line 2: right is 'key NAME" in done.stderr

@@ -31,7 +31,7 @@ DKMS builds again for each new kernel, DNS by the device, and a serial console.
   vmmnet libvirt define guest.xml
 
 It boots from a BIOS (SeaBIOS, QEMU's own). Packages come from the mirrors of this
-host if it is a Debian, else from {recipe.MIRROR}. It takes some
+host if it is a Debian, else from that of --mirror. It takes some
 minutes, and 3 GiB beside the image meanwhile.
 
 exit status: {Status.DONE:d}  done
@@ -70,7 +70,12 @@ def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
         help="root at the serial console needs no password; so it is if there is no key and"
         " no password",
     )
-    add("--mirror", metavar="URL", type=typed(recipe.mirror), help=f"like {recipe.MIRROR}")
+    add(
+        "--mirror",
+        metavar="URL",
+        type=typed(recipe.mirror),
+        help=f"of Debian, like {recipe.EXAMPLE}",
+    )
     add("--print-domain", action="store_true", help="print a domain of libvirt; nothing is made")
     add(
         "--address6",

@@ -25,7 +25,7 @@ from vmmnet.hostvlan.options import Refused
 from . import disk, mirror, module, overlay, programs, recipe
 from .recipe import Recipe
 
-# What mmdebstrap says, the step that begins, and what to do when that fails.
+# Messages of mmdebstrap, the step that begins, and the advice when that fails.
 _STEPS = {
     "I: running apt-get update...": "Read the lists of packages",
     "I: downloading packages with apt...": "Download Debian 12",
@@ -133,12 +133,22 @@ def _end_once(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
+def _sources(wanted: Recipe) -> list[str]:
+    sources = recipe.sources(wanted.mirror) if wanted.mirror else mirror.of_host()
+    if not sources:
+        raise Refused(
+            "no --mirror is given, and this host has none of Debian's of its own:"
+            f" --mirror URL names one, like {recipe.EXAMPLE}"
+        )
+    return sources
+
+
 def _make(wanted: Recipe, image: Path, folder: Path, progress: Progress) -> None:
     root = str(uuid.uuid4())
     changes, tree, raw = folder / "overlay.tar", folder / "tree", folder / "disk.raw"
-    changes.write_bytes(overlay.archive(overlay.files(wanted, root)))
-    sources = recipe.sources(wanted.mirror) if wanted.mirror else mirror.of_host()
-    words = recipe.bootstrap(wanted, sources or recipe.sources(recipe.MIRROR), changes, tree)
+    sources = _sources(wanted)
+    changes.write_bytes(overlay.archive(overlay.files(wanted, root, sources)))
+    words = recipe.bootstrap(wanted, sources, changes, tree)
     programs.run(words, progress.hear, folder)
     progress.begin(_TREE)
     disk.blank(raw, wanted.size)
@@ -154,7 +164,7 @@ def _make(wanted: Recipe, image: Path, folder: Path, progress: Progress) -> None
         convert = ["qemu-img", "convert", "-f", "raw", "-O", wanted.format]
         programs.run([*convert, str(raw), str(product)], progress.hear, folder)
     if wanted.password is not None:
-        # Whoever reads the image could guess at it.
+        # A reader of the image could guess at the password.
         product.chmod(0o600)
     # Unlike a rename it takes nobody's place.
     os.link(product, image)

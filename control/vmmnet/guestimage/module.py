@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-#: What DKMS calls it.
+#: Its name for DKMS.
 NAME = "vmmnet-vmrpc"
 _HERE = Path(__file__).resolve()
 #: control/install puts a copy beside the package ``vmmnet``.

@@ -6,11 +6,11 @@ from __future__ import annotations
 import io
 import tarfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from . import module
-from .recipe import MIRROR, Recipe, sources
+from .recipe import Recipe
 
 #: Where the device's DNS proxy is (docs/virtio-vmrpc.md, resolver4).
 RESOLVER = "192.0.0.1"
@@ -80,7 +80,7 @@ if [ -e password ]; then
     rm password
 fi
 rm -f /etc/ssh/ssh_host_*
-# What was set for making the image only.
+# Settings for making the image only.
 rm -f /etc/apt/apt.conf.d/99mmdebstrap /etc/dpkg/dpkg.cfg.d/99mmdebstrap
 """
 
@@ -92,10 +92,11 @@ class File(NamedTuple):
     mode: int = 0o644
 
 
-def files(recipe: Recipe, uuid: str) -> dict[str, File]:
+def files(recipe: Recipe, uuid: str, sources: Sequence[str]) -> dict[str, File]:
     """What is put into the system, by path without the first slash.
 
-    ``uuid`` is the root file system's.  Raises module.NoSources, OSError.
+    ``uuid`` is the root file system's, ``sources`` are lines for apt.
+    Raises module.NoSources, OSError.
     """
     sources_of_module = module.sources()
     version = module.version(sources_of_module)
@@ -105,7 +106,7 @@ def files(recipe: Recipe, uuid: str) -> dict[str, File]:
         "etc/hosts": f"127.0.0.1 localhost {recipe.hostname}\n::1 localhost\n",
         "etc/fstab": f"UUID={uuid} / ext4 errors=remount-ro 0 1\n",
         "etc/resolv.conf": f"nameserver {RESOLVER}\n",
-        "etc/apt/sources.list": "\n".join(sources(recipe.mirror or MIRROR)) + "\n",
+        "etc/apt/sources.list": "\n".join(sources) + "\n",
         "etc/systemd/system.conf.d/patience.conf": _PATIENCE,
         # Before any service opens a socket; without the device it changes nothing.
         "etc/modules-load.d/vmrpc.conf": "vmrpc\n",

@@ -24,7 +24,7 @@ PACKAGES = {
 # Users have no sbin; a tree has a qemu-img that is built.
 _BUILD = Path(__file__).resolve().parents[3] / "build"
 _PLACES = ("/usr/sbin", "/sbin", str(_BUILD / "qemu-lean"), str(_BUILD / "qemu"))
-# What they mount is seen by nobody else, and goes with them.
+# Their mounts are seen by nobody else, and go with them.
 _ALONE = ("unshare", "--mount", "--propagation=private")
 # Of what a program says, the lines that an error repeats.
 _LAST = 12

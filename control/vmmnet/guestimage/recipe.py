@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SUITE = "bookworm"
-#: Debian's own address, which stands for whichever mirror is near.
-MIRROR = "http://deb.debian.org/debian"
+#: A mirror, for people.
+EXAMPLE = "http://mirror.example/debian"
 #: Series of Debian 12's kernels, and what comes before "cloud-amd64" in their packages' names.
 KERNELS = {"6.1": "", "6.12": "6.12-"}
 FORMATS = ("qcow2", "raw")
@@ -77,7 +77,7 @@ def package(text: str) -> str:
 def mirror(text: str) -> str:
     """A URL of Debian's archive, without a slash at its end. Raises ValueError."""
     if not re.fullmatch(r"https?://[^/\s]+(/\S*)?", text):
-        raise ValueError(f"'{text}' is no mirror: a URL like {MIRROR}")
+        raise ValueError(f"'{text}' is no mirror: a URL like {EXAMPLE}")
     return text.rstrip("/")
 
 

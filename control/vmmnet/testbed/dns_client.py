@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import paths, tools, wait
-from .lock import locked
+from . import dns_room, paths, wait
 from .net import Namespace
 
 #: Where servers of a test listen, in a namespace of its own.
@@ -23,13 +22,6 @@ _HEAD = re.compile(
     r"(?P<stale>, stale)?(?P<more>, more)?"
 )
 _REASON = re.compile(r"  because: (?P<reason>.*) \((?P<ede>-?\d+)\)")
-
-
-def built() -> Path:
-    """Build the library, if it is not built, and return the folder that it is in."""
-    with locked("vmmnet-dns"):
-        tools.run(["make", "-C", paths.ROOT, "dns"])
-    return paths.BUILD / "dns"
 
 
 @dataclass
@@ -68,7 +60,7 @@ def parse(lines: Sequence[str]) -> list[Told]:
 
 def lookup_command(*words: str | Path) -> list[str | Path]:
     """The example program, asking SERVER."""
-    return [built() / "dns-lookup", "-s", SERVER, *words]
+    return [dns_room.built() / "dns-lookup", "-s", SERVER, *words]
 
 
 def lookup(host: Namespace, *words: str | Path) -> list[Told]:

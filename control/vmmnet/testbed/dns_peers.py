@@ -6,15 +6,27 @@ No limits of rates, minimal responses, replies over UDP up to 4096 octets.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import dns, tools
+from . import dns_room, tools
 
 ADDRESS = "127.0.0.1"
 OURS, BIND, NSD, KNOT = NAMES = ("vmmnet-dnsd", "BIND", "NSD", "Knot")
 
+_OURS = """\
+server:
+  listen: ["{address}@{port}"]
+  threads: {threads}
+  user: nobody
+  udp-size: 4096
+  control: {folder}/ours/control.sock
+zones:
+  - name: {origin}
+    image: {image}
+"""
 _BIND = """\
 options {{
     directory "{folder}"; pid-file "bind.pid"; session-keyfile "session.key"; lock-file none;
@@ -94,6 +106,7 @@ def _write(setup: Setup, name: str, text: str) -> Path:
         port=setup.port,
         address=ADDRESS,
         origin=setup.origin,
+        image=setup.image,
         threads=setup.threads,
         form="raw" if setup.raw else "text",
     )
@@ -115,14 +128,17 @@ def _knot(setup: Setup) -> Sequence[str | Path]:
 
 
 def _ours(setup: Setup) -> Sequence[str | Path]:
-    image = setup.image
-    if image is None:
+    if setup.image is None:
         image = setup.folder / "ours.image"
-        tools.run([dns.program("vmmnet-zone"), "compile", setup.origin, setup.zone, "-o", image])
-    config = setup.folder / "ours.conf"
-    served = dns.configuration({setup.origin: image}, ADDRESS, setup.port, setup.threads)
-    config.write_text(served)
-    return [dns.program("vmmnet-dnsd"), config]
+        tools.run(
+            [dns_room.program("vmmnet-zone"), "compile", setup.origin, setup.zone, "-o", image]
+        )
+        setup = dataclasses.replace(setup, image=image)
+    # The server is nobody when it makes its control socket.
+    run = setup.folder / "ours"
+    run.mkdir(exist_ok=True)
+    run.chmod(0o777)
+    return [dns_room.program("vmmnet-dnsd"), _write(setup, "ours", _OURS)]
 
 
 _COMMANDS: dict[str, Callable[[Setup], Sequence[str | Path]]] = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vmmnet-dnsd on a host of a test network, and zone images for it."""
+"""vmmnet-dnsd on a host of a test network."""
 
 from __future__ import annotations
 
@@ -12,29 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import paths, process, tools, wait
-from .lock import locked
+from . import dns_room, process, tools, wait
 from .net import Namespace
 
 #: Where tests have it listen.
 PORT = 53
 #: Whom it becomes.
 USER = "nobody"
-
-
-def built(name: str = "vmmnet-dnsd") -> Path:
-    """Build the DNS room's programs, if they are not built, and return one."""
-    with locked("vmmnet-dns"):
-        tools.run(["make", "-C", paths.ROOT, "dns"])
-    return paths.BUILD / "dns" / name
-
-
-def compile_zone(zone: str, text: str, image: Path) -> Path:
-    """Make the image of a zone from the text of its master file."""
-    source = image.with_suffix(".zone")
-    source.write_text(text)
-    tools.run([built("vmmnet-zone"), "compile", zone, source, "-o", image])
-    return image
 
 
 class _Local(http.client.HTTPConnection):
@@ -89,7 +73,7 @@ class Dnsd:
     def start(self, words: Sequence[str | Path] = ()) -> None:
         """Start it, behind other words if there are, and wait until it serves."""
         begin = self.log.stat().st_size if self.log.exists() else 0
-        command: list[str | Path] = [*words, built(), self.file]
+        command: list[str | Path] = [*words, dns_room.program("vmmnet-dnsd"), self.file]
         with self.log.open("ab") as out:
             child = self.child = process.start(
                 command, netns=self.host.netns, stdout=out, stderr=out
@@ -141,6 +125,12 @@ class Dnsd:
             if line.startswith(f"vmmnet_dnsd_{name} "):
                 return int(line.split()[-1])
         raise KeyError(name)
+
+
+def check(file: Path) -> subprocess.CompletedProcess[str]:
+    """What ``vmmnet-dnsd --check`` says of a configuration."""
+    command: list[str | Path] = [dns_room.program("vmmnet-dnsd"), "--check", file]
+    return subprocess.run(command, capture_output=True, text=True, timeout=wait.PATIENCE)
 
 
 @contextlib.contextmanager

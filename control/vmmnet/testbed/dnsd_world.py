@@ -15,7 +15,8 @@ import dns.message
 import dns.query
 
 from . import scratch, wait
-from .dnsd import PORT, Dnsd, compile_zone
+from .dns_room import compile_zone
+from .dnsd import PORT, Dnsd
 from .net import Namespace, Network
 
 SERVER, CLIENT, OTHER = "192.0.2.1", "192.0.2.2", "192.0.2.3"

@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import dns, paths, scratch, tools, wait
+from . import dns_room, paths, scratch, tools, wait
+from .dnsd import Dnsd
 from .net import Namespace, Network
 
 ZONE = "demo.test"
@@ -151,15 +152,11 @@ def _sshd(space: Namespace, folder: Path, name: str) -> Iterator[None]:
             yield
 
 
-@contextlib.contextmanager
-def _dnsd(space: Namespace, folder: Path, zone: Path) -> Iterator[None]:
-    image, config = folder / "demo.image", folder / "dnsd.conf"
-    dns.compile_zone(ZONE, zone.read_text(), image)
-    config.write_text(dns.configuration({ZONE: image}, WHOLE, _DNSD_PORT))
-    with (folder / "dnsd.log").open("ab") as log:
-        with space.started([dns.program("vmmnet-dnsd"), config], stdout=log, stderr=log) as child:
-            wait.listening(child.pid, _DNSD_PORT)
-            yield
+def _dnsd(space: Namespace, folder: Path, zone: Path) -> Dnsd:
+    image = dns_room.compile_zone(ZONE, zone.read_text(), folder / "demo.image")
+    served = [{"name": ZONE, "image": str(image)}]
+    server = {"listen": [f"{WHOLE}@{_DNSD_PORT}"], "threads": 1}
+    return Dnsd(space, folder, {"server": server, "zones": served})
 
 
 @contextlib.contextmanager

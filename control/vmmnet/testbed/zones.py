@@ -6,11 +6,9 @@ from __future__ import annotations
 import struct
 import subprocess
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
-from . import paths, tools, wait
-from .lock import locked
+from . import dns_room, wait
 
 PAGE = 4096
 # Offsets in the header page, docs/dns-image.md.
@@ -18,17 +16,9 @@ CHECKSUM, FLAGS, SECTIONS = 12, 84, 352
 NODES, HASH, ORDER, NSEC3, SUMS = range(5)
 
 
-@cache
-def built() -> Path:
-    """Build the programs of the DNS room, if they are not built; the folder they are in."""
-    with locked("vmmnet-dns"):
-        tools.run(["make", "-C", paths.ROOT, "dns"])
-    return paths.BUILD / "dns"
-
-
 def zone(*words: str | Path, stdin: bytes | None = None) -> subprocess.CompletedProcess[str]:
     """Run vmmnet-zone and return how it ended and what it said."""
-    command = [built() / "vmmnet-zone", *words]
+    command = [dns_room.program("vmmnet-zone"), *words]
     text = stdin.decode() if stdin is not None else ""
     return subprocess.run(
         command, input=text, capture_output=True, text=True, timeout=wait.PATIENCE, check=False
@@ -47,7 +37,12 @@ def compiled(folder: Path, name: str, text: str, *options: str, origin: str = "e
 def generated(path: Path, records: int, *options: str) -> Path:
     """Write a zone in the shape of .NET."""
     with path.open("wb") as out:
-        words: Sequence[str | Path] = [built() / "zonegen", "--records", str(records), *options]
+        words: Sequence[str | Path] = [
+            dns_room.program("zonegen"),
+            "--records",
+            str(records),
+            *options,
+        ]
         subprocess.run(words, stdout=out, check=True, timeout=wait.PATIENCE)
     return path
 

@@ -58,7 +58,7 @@ typedef enum DnsAnswerKind {
     DNS_ANSWER_UPDATE,          /* RFC 2136 */
 } DnsAnswerKind;
 
-/* What a reply is: for metrics, logging and rate limits */
+/* The kind of a reply: for metrics, logging and rate limits */
 typedef struct DnsAnswerInfo {
     DnsAnswerKind kind;
     uint16_t rcode;             /* DNS_RCODE_..., all 12 bits */
@@ -66,7 +66,7 @@ typedef struct DnsAnswerInfo {
     bool truncated;
     bool wildcard;              /* made from a wildcard, RFC 4592 */
     /*
-     * What a limiter should count replies under: the name asked without its
+     * The name under which a limiter should count: the one asked without its
      * first so many octets.  A flood of made-up names below one wildcard, one
      * delegation or in one zone so falls on one name: it is the closest
      * encloser, the delegation, the zone's origin, or with 0 the whole name.

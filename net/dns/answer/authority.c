@@ -41,7 +41,7 @@ static bool last_is_expanded(const Answering *a)
            a->expansion[a->expansions - 1].name_at == a->name_at;
 }
 
-/* What was made from wildcards, up to the @count-th. */
+/* Answers made from wildcards, up to the @count-th. */
 static AnswerEnd deny_all_closer(Answering *a, unsigned count)
 {
     AnswerEnd end = END_NOT;

@@ -46,7 +46,7 @@ static bool is_known(const Answering *a, const DnsName *name)
     return false;
 }
 
-/* What is looked up next stands at @at of the message. */
+/* The name to look up next stands at @at of the message. */
 static AnswerEnd follow(Answering *a, const DnsName *name, size_t at)
 {
     if (a->aliases == ALIASES_MAX || at > 0x3fff) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a client asks
+ * The question of a client
  *
  * All records are gone through, whoever sends them, since OPT and TSIG are
  * among the last; nothing is looked at in others, no pointer is followed, and
@@ -15,7 +15,7 @@
 #define RR_TAIL         10      /* type, class, TTL, RDLENGTH */
 #define OPT_DNSSEC_OK   0x8000
 
-/* What is behind the name at @at; 0 if it is none or the message ends. */
+/* The offset behind the name at @at; 0 if it is none or the message ends. */
 static size_t skip_name(const DnsQuery *q, size_t at)
 {
     while (at < q->len) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a client asks, taken from its message once */
+/* The question of a client, taken from its message once */
 #ifndef NET_DNS_ANSWER_QUERY_H
 #define NET_DNS_ANSWER_QUERY_H
 

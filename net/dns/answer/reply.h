@@ -26,7 +26,7 @@ typedef struct ReplyOwner {
 } ReplyOwner;
 
 /*
- * What to put.  @owner is for the node's own name or, from a wildcard, the
+ * Records to put.  @owner is for the node's own name or, from a wildcard, the
  * name that it stands for.  If it is nowhere yet, the node's name is written
  * and @owner is set to that place; @suffix is then where its last octets
  * stand already, if they do anywhere.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the C library looks for in libnss_vmmnet.so.2; it has no header for it
+ * Symbols of libnss_vmmnet.so.2 that the C library wants, without a header
  */
 
 #ifndef VMMNET_DNS_CLIENT_NSS_H

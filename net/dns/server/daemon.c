@@ -7,7 +7,7 @@
  *
  * The first thread is the control thread: signals, reloads, the control
  * socket, and requests that are no plain queries.  All others are workers
- * (work/worker.c), which know nothing of it.
+ * (workers/worker.c), which know nothing of it.
  *
  * The order at start is that of privileges: sockets are opened as whoever
  * started the process; all else is done as the user that it then is, so what
@@ -39,7 +39,7 @@
 #include "net/dns/server/service/load.h"
 #include "net/dns/server/service/panel.h"
 #include "net/dns/server/service/zones.h"
-#include "net/dns/server/work/crew.h"
+#include "net/dns/server/workers/crew.h"
 
 #define EVENTS_MAX      16
 #define TICK_MS         1000
@@ -198,7 +198,7 @@ static void take_event(Daemon *d, void *what)
     }
 }
 
-/* What need not be done with each event */
+/* Work that need not be done with each event */
 static void each_second(Daemon *d)
 {
     struct timespec now;

@@ -137,7 +137,7 @@ static bool parse_form(const char *at, const char *end, Form *form)
     return at == end;
 }
 
-/* What a "$" stands for.  Returns: behind it, or NULL. */
+/* The value that a "$" stands for.  Returns: behind it, or NULL. */
 static const char *put_dollar(Text *text, const char *at, const char *end,
                               uint32_t number)
 {

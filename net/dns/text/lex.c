@@ -50,7 +50,7 @@ bool dns_lex_is_blank(const DnsLex *lex)
 
 /* --- faults -------------------------------------------------------------- */
 
-/* What a user's terminal is not to interpret is shown as a dot. */
+/* An octet that a terminal would interpret is shown as a dot. */
 static void make_printable(char *text)
 {
     for (; *text; text++) {
@@ -311,7 +311,7 @@ static void pass_quoted(DnsLex *lex)
     }
 }
 
-/* What is neither the end of a line nor begins anything */
+/* Octets that neither end a line nor begin anything */
 static void pass_plain(DnsLex *lex)
 {
     const char *at = lex->at, *end = lex->end;

@@ -29,7 +29,7 @@ typedef struct DnsToken {
     const char *text;           /* not terminated */
 } DnsToken;
 
-/* What is wrong, and where: for people */
+/* A mistake and its place, for people */
 typedef struct DnsFault {
     uint64_t line;              /* from 1; 0: nothing is wrong */
     uint32_t column;            /* from 1, in octets */

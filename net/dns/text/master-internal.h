@@ -29,7 +29,7 @@ typedef struct DnsMasterReader {
     char generated[DNS_RDATA_MAX];
 } DnsMasterReader;
 
-/* What stands before the data of a record */
+/* The fields before the data of a record */
 typedef struct DnsMasterHead {
     uint16_t type;
     bool has_ttl;

@@ -80,7 +80,7 @@ static int include(DnsMasterReader *r)
     r->state->owner = before.owner;
     r->state->has_owner = before.has_owner;
     r->state->line = before.line;
-    /* What was wrong in it is reported. */
+    /* The mistake in it is reported. */
     r->fault.line = 0;
     return ret;
 }

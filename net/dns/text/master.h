@@ -61,7 +61,7 @@ typedef struct DnsMasterOptions {
     unsigned errors_max;        /* 0: DNS_MASTER_ERRORS_MAX */
 } DnsMasterOptions;
 
-/* What lines mean depends on this, beside their text */
+/* The state on which the meaning of a line depends, beside its text */
 typedef struct DnsMasterState {
     DnsName origin;
     DnsName owner;              /* of the last record */

@@ -76,7 +76,7 @@ static bool is_plain(uint8_t c)
            (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/* What a master file gives a meaning to has a backslash. */
+/* An octet with a meaning in master files has a backslash. */
 static void put_label_octet(DnsPrinter *p, uint8_t c)
 {
     if (c <= ' ' || c > '~') {

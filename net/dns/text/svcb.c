@@ -231,7 +231,7 @@ static void reverse(uint8_t *from, uint8_t *to)
     }
 }
 
-/* What begins at @last goes to the place of its key among those before it. */
+/* The parameter at @last goes to its key's place among those before it. */
 static int sort_in(DnsRdataReader *r, size_t start, size_t last, int key)
 {
     size_t at = start;

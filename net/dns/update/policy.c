@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What each key may change in a zone */
+/* The changes that each key may make to a zone */
 #include "net/dns/update/policy.h"
 
 static bool is_for(const DnsUpdateRule *rule, const TsigKey *key)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What each key may change in a zone */
+/* The changes that each key may make to a zone */
 #ifndef NET_DNS_UPDATE_POLICY_H
 #define NET_DNS_UPDATE_POLICY_H
 
@@ -31,7 +31,7 @@ bool dns_policy_allows(const DnsUpdatePolicy *policy, const TsigKey *key,
 /**
  * dns_policy_allows_any: has the key any right here?
  *
- * Who has none is refused before prerequisites tell it what the zone has.
+ * Without one it is refused before prerequisites tell it what the zone has.
  */
 bool dns_policy_allows_any(const DnsUpdatePolicy *policy, const TsigKey *key);
 

@@ -187,7 +187,7 @@ def test_packages_and_mirrors() -> None:
 
 def test_what_is_put_into_the_system() -> None:
     recipe_ = wanted(keys=(_KEY,), password="secret", autologin=True)
-    files = overlay.files(recipe_, _UUID)
+    files = overlay.files(recipe_, _UUID, recipe.sources("http://m/debian"))
     with tarfile.open(fileobj=io.BytesIO(overlay.archive(files))) as tar:
         members = {each.name: each for each in tar.getmembers()}
     # glibc, and what looks whether it changed, take a time of 0 for none.
@@ -201,9 +201,9 @@ def test_what_is_put_into_the_system() -> None:
     assert {f"{source}/Kbuild", f"{source}/include/vmmnet/vmrpc.h"} <= set(files)
     # What comes late on a slow machine is waited for.
     assert b"Device" in files["etc/systemd/system.conf.d/patience.conf"].data
-    plain = overlay.files(wanted(), _UUID)
+    plain = overlay.files(wanted(), _UUID, recipe.sources("http://m/debian"))
     assert not [path for path in plain if "ssh" in path or "autologin" in path or "pass" in path]
-    assert b"deb.debian.org" in plain["etc/apt/sources.list"].data
+    assert b"deb http://m/debian bookworm main" in plain["etc/apt/sources.list"].data
 
 
 def test_the_disk_begins_with_grub() -> None:

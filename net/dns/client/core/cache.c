@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What was answered, remembered
+ * Answers, remembered
  *
  * A hash table of chains, and a ring from the entry that was used last to the
  * one that goes next.  The hash is keyed: a hostile page of many names cannot

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What was answered, remembered: records and denials for their TTL (RFC 2308),
+ * Answers, remembered: records and denials for their TTL (RFC 2308),
  * failures for a moment (RFC 9520), and on request what has expired (RFC 8767)
  *
  * Bounded: the entry that was used least lately goes first.  Times are

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What an RCODE that is no answer means to a program
+ * The meaning to a program of an RCODE that is no answer
  */
 
 #include "net/dns/client/core/rcode.h"

@@ -95,7 +95,7 @@ int dnsc_reply_look(const uint8_t *msg, size_t len, DnscLook *look)
         look->rcode |= edns.rcode_high << 4;
         look_for_ede(msg + rr.rdata, rr.rdlength, look);
     }
-    /* What a truncated message ends with need not be whole */
+    /* The last record of a truncated message need not be whole */
     return ret && !look->truncated ? ret : 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What came of one question
+ * The outcome of one question
  */
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What came of one question: records or why there are none.  Shared by the
+ * The outcome of one question: records or why there are none.  Shared by the
  * cache and by look-ups, so it does not change once it is handed on.
  */
 

@@ -29,7 +29,7 @@ typedef struct DnscServers {
     DnscServer server[DNSC_SERVERS_MAX];
 } DnscServers;
 
-/* What is known of those that stay is kept. */
+/* The history of those that stay is kept. */
 void dnsc_servers_set(DnscServers *servers, const VmmnetDnsAddress *addrs,
                       size_t count);
 

@@ -16,7 +16,7 @@ static VmmnetDnsId refuse(DnscLookup *l, int error)
     return 0;
 }
 
-/* Which families; false: this host has an address of none of them */
+/* The families to ask for; false: this host has an address of none */
 static bool choose_families(DnscLookup *l)
 {
     bool ip4 = true, ip6 = true;

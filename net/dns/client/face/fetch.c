@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a question has for an answer
+ * The answer to a question
  */
 
 #include <errno.h>
@@ -45,7 +45,7 @@ static void drop(DnscFetch *f)
     free(f);
 }
 
-/* Whoever is told may cancel others, and ask again */
+/* A callback may cancel others, and ask again */
 static void tell(DnscFetch *f, DnscResult *result, uint32_t ttl, bool stale)
 {
     DnscWaiter *w;
@@ -76,7 +76,7 @@ static void end(DnscFetch *f, DnscResult *result)
     if (f->fetcher->cache) {
         dnsc_cache_put(f->fetcher->cache, &f->question, result, dnsc_now());
     }
-    /* What is bogus is no absence of an answer: it must not look like one */
+    /* A bogus answer must not look like the absence of one */
     if (dnsc_error_is_failure(result->error) &&
         result->error != VMMNET_DNS_BOGUS) {
         old = stale_of(f);

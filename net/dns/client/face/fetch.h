@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a question has for an answer: of the cache, of the servers, or of the
+ * The answer to a question: of the cache, of the servers, or of the
  * validator
  *
  * A question is out only once, however many wait for its answer: with n ids

@@ -14,7 +14,7 @@
 #define FLAGS   (AI_PASSIVE | AI_CANONNAME | AI_NUMERICHOST | \
                  AI_NUMERICSERV | AI_ADDRCONFIG | AI_V4MAPPED | AI_ALL)
 
-/* What the host argument becomes */
+/* The host argument, read */
 typedef struct Found {
     bool done;
     VmmnetDnsError error;

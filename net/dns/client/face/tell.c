@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a program is told
+ * The news for a program
  */
 
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 #define ADDRESSES_MAX   256     /* of a family; those beyond are left out */
 
 /*
- * What says most: who knows that a name is forged has more to say than who
- * knows nothing, and what may be another time is worth another try.
+ * The error that says most: a forged name says more than no answer, and an
+ * error that may pass is worth another try.
  */
 static int weight(VmmnetDnsError error)
 {
@@ -83,7 +83,7 @@ static void add_addresses(const DnscPart *part, DnscFamily family,
     }
 }
 
-/* What of several parts is the least */
+/* The least of several parts */
 static void lower(VmmnetDnsAnswer *answer, const DnscPart *part, bool first)
 {
     const DnscResult *r = part->result;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What errors, results and names are as text
+ * Errors, results and names as text
  */
 
 #include <string.h>

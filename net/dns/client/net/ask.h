@@ -11,7 +11,7 @@
 #include "net/dns/client/net/loop.h"
 
 /*
- * What all questions of a context share.  On the heap, and kept by its
+ * State that all questions of a context share.  On the heap, and kept by its
  * questions: a change of the servers makes another one.
  */
 typedef struct DnscAsker {

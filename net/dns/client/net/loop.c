@@ -158,7 +158,7 @@ void dnsc_loop_run(DnscLoop *loop)
 
         source->ready(source, e.events);
     }
-    /* What a timer sets for now waits for the next turn */
+    /* A timer that a timer sets to 0 waits for the next turn */
     now = dnsc_now();
     while (loop->timers && loop->heap[1]->due <= now) {
         DnscTimer *timer = loop->heap[1];

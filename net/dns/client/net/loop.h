@@ -2,7 +2,7 @@
 /*
  * Descriptors and timers of one context, behind one descriptor
  *
- * Whoever is called back may change anything: free itself, watch others.
+ * A callback may change anything: free itself, watch others.
  */
 
 #ifndef VMMNET_DNS_CLIENT_LOOP_H
@@ -79,7 +79,7 @@ void dnsc_loop_unreserve(DnscLoop *loop);
 /* Milliseconds, rounded up; -1: no timer */
 int dnsc_loop_timeout_ms(const DnscLoop *loop);
 
-/* What is ready and due, some at a time */
+/* Events that are ready and due, some at a time */
 void dnsc_loop_run(DnscLoop *loop);
 
 #endif

@@ -10,7 +10,7 @@
  * there is no thread.  A question has a time-out of ours as well, since
  * libunbound goes on for a minute where a server drops one type of question.
  *
- * What we set beside the servers: names that libunbound answers itself by
+ * Settings beside the servers: names that libunbound answers itself by
  * default (test, reverse zones of private addresses) go to the servers, who
  * know; NSEC3 with more than 100 iterations makes an answer insecure (RFC 9276
  * section 3.2).  Against KeyTrap (CVE-2023-50387, -50868) Debian's 1.17.1 has

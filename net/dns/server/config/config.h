@@ -41,7 +41,7 @@ typedef struct DnsdKeyConfig {
     const char *key_file;       /* path: as BIND has it */
 } DnsdKeyConfig;
 
-/* Who may have the zone: whoever signs with a key, or has an address */
+/* Clients that may have the zone: by a key, or by an address */
 typedef struct DnsdAsker {
     DnsName key;                /* len 0: none, but the range */
     DnsdRange range;
@@ -96,7 +96,7 @@ typedef struct DnsdConfig {
     struct DnsdMemory *memory;  /* all of it */
 } DnsdConfig;
 
-/* What is wrong, for people: lines of "FILE:LINE:COLUMN: KEY: ..." */
+/* The mistakes, for people: lines of "FILE:LINE:COLUMN: KEY: ..." */
 typedef struct DnsdMistakes {
     unsigned count;
     size_t len;

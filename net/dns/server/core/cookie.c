@@ -124,7 +124,7 @@ static bool same(const uint8_t *a, const uint8_t *b)
     return !differs;
 }
 
-/* Which secret made it; -1 if none did. */
+/* The number of the secret that made it; -1 if none did. */
 static int signer(const DnsdSecrets *secrets, const uint8_t *option,
                   const uint8_t *addr, size_t addr_len)
 {

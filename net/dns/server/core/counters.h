@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a thread counts
+ * The counters of a thread
  *
  * Only the thread itself writes its counters; whoever reads sums them.
  */

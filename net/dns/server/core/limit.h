@@ -46,7 +46,7 @@ void dnsd_limit_free(DnsdLimit *limit);
 /** dnsd_limit_bytes: the memory of a table of so many slots. */
 size_t dnsd_limit_bytes(uint32_t slots);
 
-/* What is counted together */
+/* Replies that are counted together */
 typedef struct DnsdLimitAccount {
     DnsdAddr client;            /* with all of its /24 or /56 */
     uint32_t kind;              /* of response */

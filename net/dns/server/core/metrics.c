@@ -53,7 +53,7 @@ static const char *const kinds[DNSD_KINDS] = {
     [DNS_ANSWER_EMPTY] = "empty",
 };
 
-/* What has one label, or none (label NULL: the metric itself) */
+/* Metrics with one label, or none (label NULL: the metric itself) */
 static const struct {
     unsigned which;
     const char *metric, *label;

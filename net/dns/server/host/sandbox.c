@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What this process may do */
+/* The rights of this process */
 #include <errno.h>
 #include <grp.h>
 #include <inttypes.h>

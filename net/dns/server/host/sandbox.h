@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What this process may do: less and less */
+/* The rights of this process: less and less */
 #ifndef NET_DNS_SERVER_HOST_SANDBOX_H
 #define NET_DNS_SERVER_HOST_SANDBOX_H
 

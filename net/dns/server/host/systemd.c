@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What systemd and a service say to each other */
+/* A service's talk with systemd */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What systemd and a service say to each other: sd_notify, sd_listen_fds */
+/* A service's talk with systemd: sd_notify, sd_listen_fds */
 #ifndef NET_DNS_SERVER_HOST_SYSTEMD_H
 #define NET_DNS_SERVER_HOST_SYSTEMD_H
 

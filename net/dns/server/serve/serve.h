@@ -16,13 +16,13 @@
 #include "net/dns/server/core/counters.h"
 #include "net/dns/server/core/limit.h"
 
-/* What "opaque" of a served zone is here */
+/* The "opaque" of a served zone */
 typedef struct DnsdRules {
     const DnsdRanges *allow_query;      /* NULL: everybody */
     const atomic_bool *lost;            /* a page of its file is gone */
 } DnsdRules;
 
-/* What requests are answered from; it does not change */
+/* The data that requests are answered from; they do not change */
 typedef struct DnsdServing {
     const DnsdConfig *config;
     DnsdSecrets secrets;
@@ -30,7 +30,7 @@ typedef struct DnsdServing {
     DnsAnswerer tcp;
 } DnsdServing;
 
-/* What a thread has of its own */
+/* A thread's own state */
 typedef struct DnsdDesk {
     DnsdCounters counters;
     DnsdLimit *limit;           /* NULL: no limit */

@@ -50,7 +50,7 @@ static int add_from_file(TsigKeys *to, const DnsdKeyConfig *key,
     const TsigKey *found;
     int ret = all ? tsig_keys_read(all, text, len, error) : -ENOMEM;
 
-    /* What is said about a word that is wrong has the word: the secret? */
+    /* A message about a wrong word quotes it, and it may be the secret. */
     if (ret == -EINVAL) {
         snprintf(error->text, sizeof(error->text), "line %u: right is 'key "
                  "NAME { algorithm hmac-sha256; secret BASE64; };'",

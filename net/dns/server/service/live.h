@@ -9,11 +9,11 @@
 #ifndef NET_DNS_SERVER_SERVICE_LIVE_H
 #define NET_DNS_SERVER_SERVICE_LIVE_H
 
-#include "net/dns/server/work/crew.h"
+#include "net/dns/server/workers/crew.h"
 #include "net/dns/update/store/store.h"
 #include "net/dns/update/xfr/notify.h"
 
-/* What all of them have: the threads that merge, and old views */
+/* Shared by all of them: the threads that merge, and old views */
 typedef struct DnsdLives DnsdLives;
 
 typedef struct DnsdLive {
@@ -24,7 +24,7 @@ typedef struct DnsdLive {
     unsigned users;
     bool has_edits;             /* that are not committed */
     bool has_failed;            /* the last commit */
-    /* What secondaries were told of; notifier.c */
+    /* The serial that secondaries were told of; notifier.c */
     size_t told;                /* secondaries */
     uint32_t told_serial;
     uint64_t told_at;           /* seconds */

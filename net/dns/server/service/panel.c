@@ -69,7 +69,7 @@ static void leave(Visitor *v)
 
 /* --- answers -------------------------------------------------------------- */
 
-/* What @fill writes, in memory of its size */
+/* The text that @fill writes, in memory of its size */
 static bool write_body(DnsdPanel *p, DnsdHttp what, DnsdText *text)
 {
     bool done = true;

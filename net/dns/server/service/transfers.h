@@ -9,7 +9,7 @@
 #define NET_DNS_SERVER_SERVICE_TRANSFERS_H
 
 #include "net/dns/server/service/keyring.h"
-#include "net/dns/server/work/request.h"
+#include "net/dns/server/workers/request.h"
 #include "net/dns/update/xfr/xfr-out.h"
 
 #define DNSD_TRANSFERS_MAX  64

@@ -7,7 +7,7 @@
 #include "net/dns/update/change/overlay.h"
 #include "net/dns/zone/find.h"
 
-/* What an entry was before this edit; it owns the node */
+/* An entry before this edit; it owns the node */
 typedef struct EditSaved {
     OverlayEntry *entry;
     OverlayState was;

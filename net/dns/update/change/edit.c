@@ -58,7 +58,7 @@ const DnsName *dns_edit_origin(const DnsEdit *edit)
     return &edit->origin;
 }
 
-/* What was read but not changed is of no use to those who come later. */
+/* Nodes that were read but not changed are of no use later. */
 static void forget_unchanged(DnsEdit *edit)
 {
     for (size_t i = 0; i < edit->count; i++) {
@@ -130,7 +130,7 @@ int edit_touch(DnsEdit *edit, OverlayEntry *entry)
     return ret;
 }
 
-/* What the view has of the name */
+/* The view's records of the name */
 static int read_view(DnsEdit *edit, const DnsName *name, OverlayState *state)
 {
     ZoneNode node;

@@ -40,7 +40,7 @@ struct DnsStore {
     uint64_t rebase_factor;     /* doubles when one has failed */
     bool is_broken;             /* the overlay is not what it should be */
     Journal *journal;
-    /* What is committed, the youngest first.  layer[0] is the overlay's... */
+    /* Committed layers, the youngest first.  layer[0] is the overlay's... */
     unsigned layers;
     DnsLayer *layer[ZONE_LAYERS_MAX];
     bool has_top;               /* ...if this is set */
@@ -56,7 +56,7 @@ struct DnsStore {
     DnsStoreStats stats;
 };
 
-/* What is in layer[] becomes the view of edits, and with _publish readers'. */
+/* The layers become the view of edits, and with _publish readers'. */
 void store_refresh(DnsStore *store);
 int store_publish(DnsStore *store);
 

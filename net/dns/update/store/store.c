@@ -172,7 +172,7 @@ static int replay(void *opaque, const JournalRecord *record)
     return 0;
 }
 
-/* What was replayed becomes a layer. */
+/* The replayed changes become a layer. */
 static int seal_replayed(DnsStore *s)
 {
     DnsLayer *top;

@@ -15,7 +15,7 @@
 #include "net/dns/update/store/merger.h"
 #include "net/dns/zone/find.h"
 
-/* What the daemon does for a store */
+/* The daemon's services for a store */
 typedef struct DnsStoreOps {
     /*
      * Readers get @view from now on.  It is valid until the release() of a

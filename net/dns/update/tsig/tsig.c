@@ -5,7 +5,7 @@
  * Theory of operation
  * ===================
  *
- * What is digested (section 4.3): the MAC of the message before, if there is
+ * The digest is of (section 4.3): the MAC of the message before, if there is
  * one, with its length; the message as it was without the record; then the
  * record's own fields, or in the later messages of a stream only its times.
  *

@@ -10,7 +10,7 @@
 
 #include "net/dns/wire.h"
 
-/* What an SOA may ask for, so that a typing error is no flood and no silence */
+/* Limits of an SOA's times: a typing error is no flood and no silence */
 #define DNS_REFRESH_MIN     30
 #define DNS_REFRESH_MAX     (28 * 86400)
 #define DNS_RETRY_MIN       10

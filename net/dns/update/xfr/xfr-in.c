@@ -11,7 +11,7 @@
  *
  * Change sets are kept until the last message has been verified and are then
  * done one after the other; records of AXFR go to the sorter as they come.
- * What is not right makes IXFR begin again as AXFR, and AXFR fail.
+ * A mistake of the primary makes IXFR begin again as AXFR, and AXFR fail.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static DnsXfrState fail(DnsXfrIn *in, const char *why)
     return DNS_XFR_FAILED;
 }
 
-/* What is wrong with IXFR, AXFR may put right. */
+/* AXFR may put right a wrong IXFR. */
 static DnsXfrState fall_back(DnsXfrIn *in, const char *why)
 {
     fail(in, why);

@@ -170,7 +170,7 @@ static void begin_message(DnsXfrOut *out, DnsBuilder *b, uint8_t *msg,
     }
 }
 
-/* What does not fit one datagram is to be asked over TCP (RFC 1995, 2). */
+/* A reply too long for a datagram sends the client to TCP (RFC 1995, 2). */
 static int send_soa_alone(DnsXfrOut *out, DnsBuilder *b, uint8_t *msg,
                           size_t room)
 {

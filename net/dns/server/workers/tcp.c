@@ -21,8 +21,8 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "net/dns/server/work/connection.h"
-#include "net/dns/server/work/worker.h"
+#include "net/dns/server/workers/connection.h"
+#include "net/dns/server/workers/worker.h"
 
 #define READS_MAX       8       /* before another connection has its turn */
 
@@ -169,7 +169,7 @@ static ssize_t fill(DnsdWorker *w, unsigned i)
     return len;
 }
 
-/* What is next: send the rest, read more, or it is over. */
+/* The next step: send the rest, read more, or it is over. */
 static void settle(DnsdWorker *w, unsigned i)
 {
     DnsdConnection *c = &w->tcp.connection[i];

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "net/dns/server/work/worker.h"
+#include "net/dns/server/workers/worker.h"
 
 #define EVENTS_MAX  64
 

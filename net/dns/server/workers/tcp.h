@@ -5,8 +5,8 @@
  * Their number is fixed, and so is the memory of each: a client that holds a
  * connection holds 192 KiB at most, and no client holds more than some.
  */
-#ifndef NET_DNS_SERVER_WORK_TCP_H
-#define NET_DNS_SERVER_WORK_TCP_H
+#ifndef NET_DNS_SERVER_WORKERS_TCP_H
+#define NET_DNS_SERVER_WORKERS_TCP_H
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -49,4 +49,4 @@ void dnsd_tcp_returned(struct DnsdWorker *worker, struct DnsdRequest *request);
  */
 int dnsd_tcp_expire(struct DnsdWorker *worker);
 
-#endif /* NET_DNS_SERVER_WORK_TCP_H */
+#endif /* NET_DNS_SERVER_WORKERS_TCP_H */

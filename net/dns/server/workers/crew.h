@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* All workers, and their sockets */
-#ifndef NET_DNS_SERVER_WORK_CREW_H
-#define NET_DNS_SERVER_WORK_CREW_H
+#ifndef NET_DNS_SERVER_WORKERS_CREW_H
+#define NET_DNS_SERVER_WORKERS_CREW_H
 
 #include "net/dns/server/core/metrics.h"
 #include "net/dns/server/host/sockets.h"
-#include "net/dns/server/work/epoch.h"
-#include "net/dns/server/work/request.h"
+#include "net/dns/server/workers/epoch.h"
+#include "net/dns/server/workers/request.h"
 
 typedef struct DnsdCrew {
     DnsdEpoch epoch;            /* of DnsdServing */
@@ -53,4 +53,4 @@ void dnsd_crew_count(const DnsdCrew *crew, DnsdNumbers *numbers);
 /** dnsd_crew_stop: and close all; also after an error. */
 void dnsd_crew_stop(DnsdCrew *crew);
 
-#endif /* NET_DNS_SERVER_WORK_CREW_H */
+#endif /* NET_DNS_SERVER_WORKERS_CREW_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which connections there are, for who serves them */
-#ifndef NET_DNS_SERVER_WORK_CONNECTION_H
-#define NET_DNS_SERVER_WORK_CONNECTION_H
+/* The connections of a worker */
+#ifndef NET_DNS_SERVER_WORKERS_CONNECTION_H
+#define NET_DNS_SERVER_WORKERS_CONNECTION_H
 
 #include "net/dns/server/core/prefix.h"
 #include "net/dns/server/core/stream.h"
@@ -37,4 +37,4 @@ void dnsd_connection_return(struct DnsdWorker *worker, unsigned which);
 void dnsd_connection_drop(struct DnsdWorker *worker, unsigned which,
                           unsigned why);
 
-#endif /* NET_DNS_SERVER_WORK_CONNECTION_H */
+#endif /* NET_DNS_SERVER_WORKERS_CONNECTION_H */

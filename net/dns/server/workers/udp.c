@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "net/dns/server/work/worker.h"
+#include "net/dns/server/workers/worker.h"
 
 #define IN_MAX          4096    /* no plain query is longer */
 #define OUT_MAX         DNSD_UDP_MAX

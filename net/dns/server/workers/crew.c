@@ -8,8 +8,8 @@
 #include <sys/random.h>
 
 #include "net/dns/server/host/systemd.h"
-#include "net/dns/server/work/crew.h"
-#include "net/dns/server/work/worker.h"
+#include "net/dns/server/workers/crew.h"
+#include "net/dns/server/workers/worker.h"
 
 #define FILES_WORKER    8       /* descriptors beside sockets, connections */
 

@@ -6,8 +6,8 @@
  * connection that it came on, which is away meanwhile: its worker neither
  * reads nor writes there.
  */
-#ifndef NET_DNS_SERVER_WORK_REQUEST_H
-#define NET_DNS_SERVER_WORK_REQUEST_H
+#ifndef NET_DNS_SERVER_WORKERS_REQUEST_H
+#define NET_DNS_SERVER_WORKERS_REQUEST_H
 
 #include <pthread.h>
 #include <sys/socket.h>
@@ -83,4 +83,4 @@ void dnsd_request_reply(DnsdRequest *request, const uint8_t *reply,
  */
 void dnsd_request_sent(DnsdRequest *request, bool keep);
 
-#endif /* NET_DNS_SERVER_WORK_REQUEST_H */
+#endif /* NET_DNS_SERVER_WORKERS_REQUEST_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Datagrams, in batches whose buffers are made once */
-#ifndef NET_DNS_SERVER_WORK_UDP_H
-#define NET_DNS_SERVER_WORK_UDP_H
+#ifndef NET_DNS_SERVER_WORKERS_UDP_H
+#define NET_DNS_SERVER_WORKERS_UDP_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,4 +24,4 @@ void dnsd_udp_destroy(DnsdUdp *udp);
 /** dnsd_udp_ready: answer what has arrived, a bounded number of batches. */
 void dnsd_udp_ready(struct DnsdWorker *worker, const struct DnsdSocket *s);
 
-#endif /* NET_DNS_SERVER_WORK_UDP_H */
+#endif /* NET_DNS_SERVER_WORKERS_UDP_H */

@@ -6,8 +6,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "net/dns/server/work/request.h"
-#include "net/dns/server/work/worker.h"
+#include "net/dns/server/workers/request.h"
+#include "net/dns/server/workers/worker.h"
 
 int dnsd_requests_init(DnsdRequests *requests)
 {

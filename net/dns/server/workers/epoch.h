@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What all threads read and one replaces
+ * Data that all threads read and one replaces
  *
  * A thread says when it begins to read and when it has stopped: in words of
  * its own, so readers share nothing that they write.  Who replaces waits until
  * each thread has begun anew, or does not read.
  */
-#ifndef NET_DNS_SERVER_WORK_EPOCH_H
-#define NET_DNS_SERVER_WORK_EPOCH_H
+#ifndef NET_DNS_SERVER_WORKERS_EPOCH_H
+#define NET_DNS_SERVER_WORKERS_EPOCH_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -87,4 +87,4 @@ static inline const void *dnsd_epoch_replace(DnsdEpoch *e, const void *next,
     return old;
 }
 
-#endif /* NET_DNS_SERVER_WORK_EPOCH_H */
+#endif /* NET_DNS_SERVER_WORKERS_EPOCH_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which connections there are, and who was idle for the longest */
+/* The connections, and the one that was idle for the longest */
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "net/dns/server/work/connection.h"
-#include "net/dns/server/work/worker.h"
+#include "net/dns/server/workers/connection.h"
+#include "net/dns/server/workers/worker.h"
 
 #define NONE            UINT32_MAX
 #define ACCEPTS_MAX     64      /* of one turn */

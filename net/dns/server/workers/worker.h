@@ -7,16 +7,16 @@
  * counters, and reads nothing that another thread writes, but what
  * work/epoch.h is for.
  */
-#ifndef NET_DNS_SERVER_WORK_WORKER_H
-#define NET_DNS_SERVER_WORK_WORKER_H
+#ifndef NET_DNS_SERVER_WORKERS_WORKER_H
+#define NET_DNS_SERVER_WORKERS_WORKER_H
 
 #include <pthread.h>
 
 #include "net/dns/server/host/sockets.h"
-#include "net/dns/server/work/epoch.h"
-#include "net/dns/server/work/request.h"
-#include "net/dns/server/work/tcp.h"
-#include "net/dns/server/work/udp.h"
+#include "net/dns/server/workers/epoch.h"
+#include "net/dns/server/workers/request.h"
+#include "net/dns/server/workers/tcp.h"
+#include "net/dns/server/workers/udp.h"
 
 typedef struct DnsdWorker {
     DnsdReaderMark mark;
@@ -35,7 +35,7 @@ typedef struct DnsdWorker {
     pthread_t thread;
 } DnsdWorker;
 
-/* What an event of the worker's epoll is about */
+/* The thing that an event of the worker's epoll is about */
 enum {
     DNSD_EVENT_SOCKET,          /* of DnsdSockets */
     DNSD_EVENT_CONNECTION,      /* of DnsdTcp */
@@ -72,4 +72,4 @@ DnsdRequest *dnsd_worker_control(DnsdWorker *worker, const uint8_t *msg,
                                  size_t len);
 bool dnsd_worker_send_control(DnsdWorker *worker, DnsdRequest *request);
 
-#endif /* NET_DNS_SERVER_WORK_WORKER_H */
+#endif /* NET_DNS_SERVER_WORKERS_WORKER_H */

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Our DNS programs, for tests."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from . import paths, tools
+from .lock import locked
+
+
+@cache
+def built() -> Path:
+    """Build the DNS programs and libraries, if they are not built; the folder they are in."""
+    with locked("vmmnet-dns"):
+        tools.run(["make", "-C", paths.ROOT, "dns"])
+    return paths.BUILD / "dns"
+
+
+def program(name: str) -> Path:
+    """One of the programs."""
+    return built() / name
+
+
+def compile_zone(origin: str, text: str, image: Path) -> Path:
+    """Put the image of a zone, given as a master file, where it is to be served from."""
+    source = image.with_suffix(".zone")
+    source.write_text(text)
+    tools.run([program("vmmnet-zone"), "compile", origin, source, "-o", image])
+    return image

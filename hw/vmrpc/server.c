@@ -273,8 +273,9 @@ void vmrpc_timer_rearm(VmrpcServer *srv)
     ms = vmrpc_earlier(ms, vmrpc_files_timeout_ms(srv));
     now_ms = vmrpc_now_ms();
     due_ms = ms < 0 ? -1 : now_ms + ms;
-    /* A timer that is set for then, and has not run, is left alone. */
-    if (due_ms == srv->timer_due_ms && (due_ms < 0 || due_ms > now_ms)) {
+    /* A timer that is set for then, or has run and not been seen, will do. */
+    if (due_ms == srv->timer_due_ms ||
+        (!ms && srv->timer_due_ms >= 0 && srv->timer_due_ms <= now_ms)) {
         return;
     }
     srv->timer_due_ms = due_ms;
@@ -327,6 +328,7 @@ static bool process_one(VmrpcServer *srv, const struct epoll_event *ev)
         uint64_t expirations;
 
         if (read(srv->timer_fd, &expirations, sizeof(expirations)) > 0) {
+            srv->timer_due_ms = -1;
             vmrpc_resolver_process_timer(srv);
             vmrpc_arriving_process_timer(srv);
             vmrpc_watch_process_timer(srv);

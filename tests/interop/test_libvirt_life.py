@@ -91,7 +91,6 @@ def test_restored_on_another_host(site: Site, sites: tuple[Site, Site]) -> None:
     two, file = sites[1], site.folder / "saved"
     site.virsh("save", ONE.name, file)
     settings = two.path("/etc/vmmnet/host.conf")
-    settings.parent.mkdir()
     settings.write_text(f"hostvlan-table {OTHER_TABLE}\n")
     two.path(TABLE).unlink()
     two.virsh("restore", file)

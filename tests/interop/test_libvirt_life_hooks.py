@@ -116,7 +116,6 @@ def test_reconnect_never_ends_a_vm(site: Site) -> None:
     """Whatever is wrong: a file of ours, the helper, Python, the package."""
     site.virsh("start", VM.name)
     settings = site.path("/etc/vmmnet/host.conf")
-    settings.parent.mkdir()
     settings.write_text("uplnik br0 br1\n")
     site.helper.kill()
     site.restart_daemon(VM)

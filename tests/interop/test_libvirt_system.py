@@ -99,7 +99,6 @@ def world() -> Iterator[World]:
             network.connect(uplinks[host.name], switch)
             _fill(host.path(table), members)
             settings = host.path("/etc/vmmnet/host.conf")
-            settings.parent.mkdir(exist_ok=True)
             settings.write_text(f"uplink * {bridge}\nhostvlan-table {table}  # ours\n")
         uplinks["one"].add_address(f"{_VM}/64")
         yield World(one, two, uplinks, *outside)

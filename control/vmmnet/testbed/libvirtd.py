@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -90,13 +91,17 @@ class Host(Island):
             self.helper_log.unlink(missing_ok=True)
             settings = self.path("/etc/libvirt")
             settings.mkdir(exist_ok=True)
+            # What the administrator of this machine has there is not the host's.
+            for folder in (self.path("/etc/vmmnet"), settings / "hooks"):
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir()
             for file, line in _USERS.items():
                 with self.path(file).open("a") as out:
                     out.write(line)
             (settings / "qemu.conf").write_text(_QEMU.format(user=self._user))
             (settings / f"{self._name}.conf").write_text(_DAEMON.format(number=self._number))
             hook = self.path("/etc/libvirt/hooks/qemu.d/vmmnet")
-            hook.parent.mkdir(parents=True)
+            hook.parent.mkdir()
             installed = (paths.ROOT / "control/libvirt/vmmnet").read_text()
             hook.write_text(installed.replace("/usr/share/vmmnet", str(paths.ROOT / "control")))
             hook.chmod(0o755)

@@ -8,7 +8,7 @@
 
 #include "net/dns/client/core/result.h"
 #include "net/dns/client/core/servers.h"
-#include "net/dns/client/net/loop.h"
+#include "net/dns/unbound/loop.h"
 
 /*
  * State that all questions of a context share.  On the heap, and kept by its

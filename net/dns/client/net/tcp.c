@@ -10,8 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "net/dns/client/net/loop.h"
 #include "net/dns/client/net/tcp.h"
+#include "net/dns/unbound/loop.h"
 
 static void hang_up(DnscTcp *tcp)
 {

@@ -6,7 +6,7 @@
 #ifndef VMMNET_DNS_CLIENT_TCP_H
 #define VMMNET_DNS_CLIENT_TCP_H
 
-#include "net/dns/client/net/loop.h"
+#include "net/dns/unbound/loop.h"
 #include "net/dns/wire.h"
 #include "vmmnet/dns.h"
 

@@ -8,7 +8,7 @@
 #define VMMNET_DNS_CLIENT_TRY_H
 
 #include "net/dns/client/core/servers.h"
-#include "net/dns/client/net/loop.h"
+#include "net/dns/unbound/loop.h"
 #include "net/dns/wire.h"
 
 typedef struct DnscTry {

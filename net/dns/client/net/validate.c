@@ -28,10 +28,10 @@
 #include "net/dns/client/config/file.h"
 #include "net/dns/client/core/rcode.h"
 #include "net/dns/client/core/reply.h"
-#include "net/dns/client/core/why.h"
-#include "net/dns/client/net/ub-event.h"
-#include "net/dns/client/net/unbound.h"
 #include "net/dns/client/net/validate.h"
+#include "net/dns/unbound/ub-event.h"
+#include "net/dns/unbound/unbound.h"
+#include "net/dns/unbound/why.h"
 
 struct DnscValidator {
     DnscUbBase base;            /* first: libunbound's */

@@ -7,7 +7,7 @@
 #define VMMNET_DNS_CLIENT_VALIDATE_H
 
 #include "net/dns/client/core/result.h"
-#include "net/dns/client/net/loop.h"
+#include "net/dns/unbound/loop.h"
 
 typedef struct DnscValidator DnscValidator;
 typedef struct DnscValidation DnscValidation;

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "net/dns/client/core/why.h"
+#include "net/dns/unbound/why.h"
 #include "net/dns/wire.h"
 
 /* The first that is in the text */

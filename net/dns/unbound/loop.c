@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "net/dns/client/net/loop.h"
+#include "net/dns/unbound/loop.h"
 
 #define READY_AT_ONCE   256
 

@@ -3,12 +3,12 @@
  * Our loop as libunbound's event base
  */
 
-#ifndef VMMNET_DNS_CLIENT_UB_EVENT_H
-#define VMMNET_DNS_CLIENT_UB_EVENT_H
+#ifndef VMMNET_DNS_UNBOUND_UB_EVENT_H
+#define VMMNET_DNS_UNBOUND_UB_EVENT_H
 
 #include <unbound-event.h>
 
-#include "net/dns/client/net/loop.h"
+#include "net/dns/unbound/loop.h"
 
 typedef struct DnscUbBase {
     struct ub_event_base super; /* first: it is what libunbound has */

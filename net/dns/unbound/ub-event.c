@@ -12,7 +12,7 @@
 #include <sys/epoll.h>
 #include <sys/time.h>
 
-#include "net/dns/client/net/ub-event.h"
+#include "net/dns/unbound/ub-event.h"
 
 typedef struct Event {
     struct ub_event super;      /* first */

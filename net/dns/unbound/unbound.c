@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libunbound, loaded when validation is asked for
+ * libunbound, loaded when it is asked for
  */
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "net/dns/client/net/unbound.h"
+#include "net/dns/unbound/unbound.h"
 
 #define LIBRARY "libunbound.so.8"
 

@@ -3,8 +3,8 @@
  * The validator's sentence as an Extended DNS Error, RFC 8914
  */
 
-#ifndef VMMNET_DNS_CLIENT_WHY_H
-#define VMMNET_DNS_CLIENT_WHY_H
+#ifndef VMMNET_DNS_UNBOUND_WHY_H
+#define VMMNET_DNS_UNBOUND_WHY_H
 
 /*
  * The INFO-CODE that fits a text of libunbound 1.17 best; of one that is not

@@ -2,11 +2,13 @@
 /*
  * Descriptors and timers of one context, behind one descriptor
  *
- * A callback may change anything: free itself, watch others.
+ * A callback may change anything: free itself, watch others.  This is the loop
+ * of who asks servers: of a program, with the client library, and of the
+ * daemon's resolver.
  */
 
-#ifndef VMMNET_DNS_CLIENT_LOOP_H
-#define VMMNET_DNS_CLIENT_LOOP_H
+#ifndef VMMNET_DNS_UNBOUND_LOOP_H
+#define VMMNET_DNS_UNBOUND_LOOP_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libunbound, loaded when validation is asked for
+ * libunbound, loaded when it is asked for
  *
  * Every process that looks up a name loads libnss_vmmnet; what few of them
- * need is not loaded with it.
+ * need is not loaded with it.  Nor does a server need it that only serves
+ * zones.
  */
 
-#ifndef VMMNET_DNS_CLIENT_UNBOUND_H
-#define VMMNET_DNS_CLIENT_UNBOUND_H
+#ifndef VMMNET_DNS_UNBOUND_H
+#define VMMNET_DNS_UNBOUND_H
 
 #include <unbound-event.h>
 #include <unbound.h>

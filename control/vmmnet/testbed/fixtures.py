@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,13 +18,30 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: takes minutes; tests/run --layers suites runs it")
 
 
+#: Where a vmmnet that is installed keeps its own.
+_INSTALLED = (
+    *("/etc/vmmnet", "/etc/libvirt/hooks", "/run/vmmnet", "/run/vmmnet-dns"),
+    *("/var/lib/vmmnet", "/var/lib/vmmnet-dns"),
+)
+
+
+@contextlib.contextmanager
+def nothing_installed() -> Iterator[None]:
+    """Prove that tests do not make this machine one that has vmmnet."""
+    missing = [place for place in _INSTALLED if not Path(place).exists()]
+    yield
+    made = [place for place in missing if Path(place).exists()]
+    assert not made, f"a test has made {', '.join(made)}"
+
+
 @pytest.fixture(scope="session", autouse=True)
 def clean_machine() -> Iterator[None]:
     """Remove what killed runs left behind, and prove that this one leaves nothing."""
     # SystemExit would fail the test that runs, and pytest go on with the next.
     process.unwind_on_signals(KeyboardInterrupt)
     net.reap_stale()
-    yield
+    with nothing_installed():
+        yield
     # Those that were killed with their session end a moment later.
     wait.until(lambda: not process.owned(), "an end of all processes of the tests")
 

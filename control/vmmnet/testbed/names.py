@@ -126,7 +126,9 @@ def _sign(folder: Path) -> Path:
         for more in (("-f", "KSK"), ())
     ]
     signed = folder / "demo.signed"
-    tools.run(["dnssec-signzone", "-q", "-S", "-z", "-K", folder, "-o", ZONE, "-f", signed, source])
+    # What it writes besides goes beside it too.
+    places: list[str | Path] = ["-d", folder, "-K", folder, "-f", signed]
+    tools.run(["dnssec-signzone", "-q", "-S", "-z", *places, "-o", ZONE, source])
     (folder / "anchor").write_text((folder / f"{keys[0]}.key").read_text())
     return signed
 

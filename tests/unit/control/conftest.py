@@ -10,7 +10,14 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "control"))
 
-from vmmnet.testbed import commandline
+from vmmnet.testbed import commandline, fixtures
+
+
+@pytest.fixture(scope="session", autouse=True)
+def untouched_machine() -> Iterator[None]:
+    """Prove that this machine keeps nothing of the tests."""
+    with fixtures.nothing_installed():
+        yield
 
 
 @pytest.fixture

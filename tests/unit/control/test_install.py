@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import paths, tools
+from vmmnet.testbed import own_run, paths, tools
 
 A = "52:54:00:00:00:01"
 
@@ -103,7 +103,7 @@ def test_the_hook_runs_what_is_installed(tmp_path: Path) -> None:
         "<net xmlns='https://vmmnet.example/net/1' wrong='yes'/></metadata></domain>"
     )
     done = subprocess.run(
-        ["sh", "-c", text, "hook", "guest", "prepare", "begin", "-"],
+        own_run.words("sh", "-c", text, "hook", "guest", "prepare", "begin", "-"),
         input=domain,
         text=True,
         capture_output=True,

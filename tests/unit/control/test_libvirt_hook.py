@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import io
 import json
 import os
@@ -623,6 +624,14 @@ def test_a_host_conf_that_is_wrong_lets_nobody_arrive(world: World) -> None:
 # reconnect, and the process
 
 
+@pytest.fixture
+def process(world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    """The hook as a process, whose claims are in the folder of the world."""
+    claims = functools.partial(Claims, run=world.run, pids=world.pids)
+    monkeypatch.setattr(hook, "Claims", claims)
+    return lambda xml, *words: hook.main(["guest", *words, "-"], io.BytesIO(xml), io.BytesIO())
+
+
 def test_reconnect_claims_again(world: World) -> None:
     event = world.event(world.domain())
     world.table.unlink()
@@ -631,32 +640,29 @@ def test_reconnect_claims_again(world: World) -> None:
 
 
 @pytest.mark.parametrize("xml", [b"", b"<domain", f"<domain><uuid>{UUID}</uuid>&x;".encode()])
-def test_reconnect_never_fails(xml: bytes, log: list[str]) -> None:
-    words = ["guest", "reconnect", "begin", "-"]
-    assert hook.main(words, io.BytesIO(xml), io.BytesIO()) == 0
+def test_reconnect_never_fails(process: Callable[..., int], xml: bytes, log: list[str]) -> None:
+    assert process(xml, "reconnect", "begin") == 0
 
 
 def test_reconnect_survives_a_fault_of_ours(
-    monkeypatch: pytest.MonkeyPatch, log: list[str]
+    process: Callable[..., int], monkeypatch: pytest.MonkeyPatch, log: list[str]
 ) -> None:
     def fail(event: hook.Event) -> Iterator[str]:
         raise RuntimeError("a fault")
 
     monkeypatch.setitem(hook._EVENTS, "reconnect", fail)
-    xml = io.BytesIO(f"<uuid>{UUID}</uuid>".encode())
-    assert hook.main(["guest", "reconnect", "begin", "-"], xml, io.BytesIO()) == 0
+    assert process(f"<uuid>{UUID}</uuid>".encode(), "reconnect", "begin") == 0
     assert "a fault" in log[0]
 
 
 def test_a_fault_of_ours_is_in_the_log(
-    world: World,
+    process: Callable[..., int],
     monkeypatch: pytest.MonkeyPatch,
     log: list[str],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setitem(hook._EVENTS, "release", lambda _: 1 / 0)
-    xml = io.BytesIO(f"<uuid>{UUID}</uuid>".encode())
-    assert hook.main(["guest", "release", "end", "-"], xml, io.BytesIO()) == 1
+    assert process(f"<uuid>{UUID}</uuid>".encode(), "release", "end") == 1
     assert "ZeroDivisionError" in log[0] and "domain 'guest'" in capsys.readouterr().err
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from vmmnet.libvirt import names
 from vmmnet.libvirt.host import account, address6, conf, keyfiles, secrets
-from vmmnet.testbed import paths
+from vmmnet.testbed import own_run, paths
 
 UUID = "00000000-0000-4000-9000-000000000001"
 VM = "2001:db8:1::c0de"
@@ -33,7 +33,7 @@ def script(tmp_path: Path, python: str) -> Path:
 def call(hook_script: Path, kind: str, xml: str) -> subprocess.CompletedProcess[str]:
     """Run the script as libvirt does."""
     return subprocess.run(
-        [hook_script, "guest", kind, "begin", "-"],
+        own_run.words(hook_script, "guest", kind, "begin", "-"),
         input=xml,
         capture_output=True,
         text=True,

@@ -27,6 +27,7 @@ MAC = "52:54:00:00:00:01"
 _FILES_OF_GUESTS = {
     "/var/lib/vmmnet/": "r",
     "/var/lib/vmmnet/lnid.table": "r",
+    "/var/lib/vmmnet/corp.vzi": "r",
     "/etc/vmmnet/web.policy": "r",
     "/etc/vmmnet/keys/red1": "r",
     "/run/vmmnet/hostd.sock": "rw",

@@ -194,16 +194,32 @@ static void close_to_strangers(struct vmrpc_sock *vs)
 	}
 }
 
+/* 0.0.0.0, which Linux takes for the source address that the socket has. */
+static bool is_unspecified(const struct sockaddr *uaddr, int len)
+{
+	return len >= (int)sizeof(struct sockaddr_in) &&
+	       uaddr->sa_family == AF_INET &&
+	       !((const struct sockaddr_in *)uaddr)->sin_addr.s_addr;
+}
+
 /* Caller must hold vs->lock. */
 static int connect_local(struct socket *sock, struct vmrpc_sock *vs,
 			 struct sockaddr *uaddr, int len)
 {
 	struct sockaddr_in any = { .sin_family = AF_INET };
+	struct sockaddr_in self;
 	int err;
 
 	/* A mirrored peer's source address would not do. */
-	if (vmrpc_sock_mode(vs) == VMRPC_REMOTE)
+	if (vmrpc_sock_mode(vs) == VMRPC_REMOTE) {
+		if (is_unspecified(uaddr, len)) {
+			memcpy(&self, uaddr, sizeof(self));
+			self.sin_addr.s_addr = inet_sk(vs->sk)->inet_saddr;
+			uaddr = (struct sockaddr *)&self;
+			len = sizeof(self);
+		}
 		unspec_but_port(sock, vs);
+	}
 	/* A host socket that has kept its queue, but no port. */
 	else if (vmrpc_sock_mode(vs) == VMRPC_BOTH && !is_bound(vs))
 		vmrpc_sock_bind_locked(sock, vs, (struct sockaddr *)&any,

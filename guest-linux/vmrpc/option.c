@@ -419,6 +419,13 @@ void vmrpc_option_push(struct vmrpc_sock *vs)
 	}
 }
 
+/* A newer host's struct is longer than that of the guest's kernel. */
+static unsigned int value_max(int level, int name)
+{
+	return level == IPPROTO_TCP && name == TCP_INFO ?
+	       sizeof(struct tcp_info) : VMRPC_OPTVAL_MAX;
+}
+
 static int host_get(struct vmrpc_sock *vs, int level, int name,
 		    char __user *optval, int __user *optlen)
 {
@@ -430,7 +437,7 @@ static int host_get(struct vmrpc_sock *vs, int level, int name,
 	if (len < 0)
 		return -EINVAL;
 	len = vmrpc_sock_getopt(vs, level, name, value,
-				min_t(int, len, sizeof(value)));
+				min_t(int, len, value_max(level, name)));
 	if (len < 0)
 		return len;
 	if (put_user(len, optlen) || copy_to_user(optval, value, len))

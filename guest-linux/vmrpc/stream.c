@@ -514,10 +514,13 @@ static int no_room(struct vmrpc_sock *vs, struct msghdr *msg)
 }
 
 /*
- * What fits into a request, if there is room, for which only the host waits.
+ * What fits into a request, if there may be room, for which only the host
+ * waits.  A buffer of which less than a third is free is not writable to
+ * poll(), and takes more (sk_stream_is_writeable()): so each call asks once.
  * Returns bytes, -EAGAIN or another negative errno.
  */
-static ssize_t send_part(struct vmrpc_sock *vs, struct msghdr *msg, long timeo)
+static ssize_t send_part(struct vmrpc_sock *vs, struct msghdr *msg, long timeo,
+			 bool first)
 {
 	bool writable = vmrpc_sock_ready(vs) & WRITABLE;
 	size_t left = msg_data_left(msg);
@@ -529,7 +532,8 @@ static ssize_t send_part(struct vmrpc_sock *vs, struct msghdr *msg, long timeo)
 	/* No bytes need no room, only a connection. */
 	if (timeo && left && !writable)
 		wait_us = vmrpc_device_patience(vs->dev);
-	if (!wait_us && !writable && left)
+	if (!wait_us && !writable && left &&
+	    !(first && (!msg->msg_controllen || connect_is_over(vs))))
 		return no_room(vs, msg);
 	return vmrpc_message_send(vs, msg, min_t(size_t, left, VMRPC_DATA_MAX),
 				  NULL, wait_us);
@@ -539,6 +543,7 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg)
 {
 	struct sock *sk = vs->sk;
 	long timeo = sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT);
+	bool first = true;
 	size_t sent = 0;
 	ssize_t n;
 
@@ -548,7 +553,8 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg)
 		    (vmrpc_sock_ready(vs) & VMRPC_HUP) ||
 		    vmrpc_sock_mode(vs) != VMRPC_REMOTE)
 			break;
-		n = send_part(vs, msg, timeo);
+		n = send_part(vs, msg, timeo, first);
+		first = false;
 		if (n < 0 && sent)
 			vmrpc_sock_keep_error(vs, n);
 		if (n >= 0) {

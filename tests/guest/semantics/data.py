@@ -24,6 +24,7 @@ from .harness import (
     expect,
     fails,
     libc,
+    pending,
     receive_all,
     until,
     wait_for,
@@ -350,6 +351,18 @@ def a_part_is_sent(world: World) -> None:
     assert 0 < taken < len(data)
     sock.shutdown(socket.SHUT_WR)
     expect(theirs.drain(), (taken, zlib.crc32(data[:taken])))
+
+
+@case
+def a_third_is_free(world: World) -> None:
+    """A socket that poll() calls full, as little is free, still takes a byte."""
+    sock, theirs = world.pair()
+    sent = 0
+    while pending(sock, select.POLLOUT):
+        sent += sock.send(bytes(4096), socket.MSG_DONTWAIT)
+    expect(sock.send(b"x", socket.MSG_DONTWAIT), 1)
+    sock.shutdown(socket.SHUT_WR)
+    expect(theirs.drain()[0], sent + 1)
 
 
 @case

@@ -266,6 +266,15 @@ def tcp_info(world: World) -> None:
 
 
 @case
+def length_of_tcp_info(world: World) -> None:
+    """It is that of the running kernel, whatever there is room for."""
+    sock = socket.socket()
+    before = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1024)
+    sock.connect(world.echo)
+    expect(len(sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1024)), len(before))
+
+
+@case
 def pacing_rate(world: World) -> None:
     """SO_MAX_PACING_RATE reaches the connection, set before it and changed later."""
 

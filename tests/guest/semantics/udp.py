@@ -213,6 +213,17 @@ def another_peer(world: World) -> None:
 
 
 @case
+def peer_of_no_address(world: World) -> None:
+    """connect() to 0.0.0.0 goes to the source address of the peer before."""
+    sock, inside = world.datagrams(), world.datagrams()
+    sock.connect(world.echo)
+    source = sock.getsockname()
+    sock.connect(("0.0.0.0", _port(inside)))
+    expect(sock.getsockname(), source)
+    expect(sock.getpeername(), (source[0], _port(inside)))
+
+
+@case
 def peer_inside_and_outside(world: World) -> None:
     """The peer may be on the same machine, then elsewhere, then here again."""
     inside = world.datagrams()

@@ -124,6 +124,8 @@ def boot(disk: Path, host: Namespace, device: str, accel: str) -> None:
         ]
         child = process.start(command, netns=host.netns, stdin=None)
         try:
-            child.wait()
+            status = child.wait()
         finally:
             process.stop(child)
+        if status:
+            raise qemu.QemuFailed(f"QEMU ended with {status}.")

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from vmmnet import own_disk, terminal
 from vmmnet.story import Story
-from vmmnet.testbed import image, kernel, net, peers, process
+from vmmnet.testbed import image, kernel, net, peers, process, qemu
 from vmmnet.testbed.guest import Guest
 from vmmnet.testbed.net import Namespace, Network
 
@@ -29,6 +29,9 @@ WEB_ADDRESS = "2001:db8:80::80"
 DNS_ADDRESS = "2001:db8:80::53"
 ROUTER_HOST, ROUTER_PEER = "2001:db8:1::1", "2001:db8:1::2"
 VM_ADDRESS = "2001:db8:1::c0de"
+
+#: QEMU's -accel that every host has.
+ACCEL = "tcg,thread=multi"
 
 PAGE = """\
 <title>An IPv6-only page</title>
@@ -147,7 +150,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Command line."""
     parser = argparse.ArgumentParser(prog="make run", description=__doc__)
     parser.add_argument("--kernel", choices=kernel.SERIES, default="6.1", help="guest kernel")
-    parser.add_argument("--accel", default="tcg,thread=multi", help="QEMU's -accel")
+    parser.add_argument("--accel", default=ACCEL, help="QEMU's -accel")
     parser.add_argument(
         "--no-shell", dest="shell", action="store_false", help="end after the pages"
     )
@@ -170,6 +173,15 @@ def main() -> int:
                 own_disk.boot(options.disk, host, device(), options.accel)
         else:
             demonstrate(options, story)
+    except qemu.QemuFailed as error:
+        print(f"\n{error}", file=sys.stderr)
+        if options.accel != ACCEL:
+            print(
+                f"make run: --accel {options.accel}: QEMU cannot run the guest so on this host."
+                f"  Leave --accel out: {ACCEL} runs it on every host.",
+                file=sys.stderr,
+            )
+        return 1
     except KeyboardInterrupt:
         print("\nInterrupted; everything that was started has ended.", file=sys.stderr)
         return 130

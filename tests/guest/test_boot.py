@@ -16,6 +16,7 @@ from vmmnet.testbed.agent import ChannelClosed, CommandError
 from vmmnet.testbed.console import KernelComplaint
 from vmmnet.testbed.guest import Guest
 from vmmnet.testbed.migration import migrated
+from vmmnet.testbed.qemu import QemuFailed
 
 
 @pytest.fixture(scope="module", params=kernel.SERIES)
@@ -33,6 +34,8 @@ def test_smoke(guest: Guest) -> None:
     assert len(links) == 1
     assert "lo:" in links[0] and "UP" in links[0]
     assert guest.run("cat /etc/resolv.conf").stdout == "nameserver 192.0.0.1\n"
+    # dnsmasq takes a file of 1970 for one that is not there.
+    assert int(guest.run("stat -c %Y /etc/resolv.conf").stdout) > 1_700_000_000
 
 
 def test_result_has_status_and_both_streams(guest: Guest) -> None:
@@ -72,6 +75,27 @@ def test_files_go_in_and_come_out(guest: Guest) -> None:
 
 def test_modules_of_the_kernel_load(guest: Guest) -> None:
     guest.run("modprobe dummy && lsmod | grep -q ^dummy && rmmod dummy")
+
+
+_ABORTS = """\
+#!/usr/bin/python3
+import socket, sys
+path = sys.argv[sys.argv.index("-qmp") + 1].removeprefix("unix:").partition(",")[0]
+with socket.socket(socket.AF_UNIX) as listener:
+    listener.bind(path)
+    listener.listen()
+    listener.accept()[0].close()
+sys.exit("kvm_buf_set_msrs: Assertion failed.")
+"""
+
+
+def test_a_qemu_that_aborts_is_quoted(tmp_path: Path) -> None:
+    """As one does whose KVM cannot run the guest: after the monitor's socket is made."""
+    program = tmp_path / "qemu"
+    program.write_text(_ABORTS)
+    program.chmod(0o755)
+    with pytest.raises(QemuFailed, match="ended with 1:\nkvm_buf_set_msrs: Assertion failed"):
+        Guest(qemu=program).__enter__()
 
 
 def test_qmp(guest: Guest) -> None:

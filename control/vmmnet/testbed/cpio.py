@@ -22,9 +22,9 @@ class File:
     mode: int = 0o644
 
 
-def _entry(inode: int, name: str, mode: int, data: bytes) -> bytes:
+def _entry(inode: int, mtime: int, name: str, mode: int, data: bytes) -> bytes:
     encoded = name.encode() + b"\0"
-    fields = (inode, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(encoded), 0)
+    fields = (inode, mode, 0, 0, 1, mtime, len(data), 0, 0, 0, 0, len(encoded), 0)
     head = b"070701" + b"".join(b"%08X" % field for field in fields) + encoded
     return _padded(head) + _padded(data)
 
@@ -33,8 +33,11 @@ def _padded(data: bytes) -> bytes:
     return data + b"\0" * (-len(data) % 4)
 
 
-def archive(files: Mapping[str, File]) -> bytes:
-    """Pack files, named by absolute paths, together with their folders."""
+def archive(files: Mapping[str, File], mtime: int = 0) -> bytes:
+    """Pack files, named by absolute paths, together with their folders.
+
+    ``mtime`` is when all of them were changed, in seconds of the epoch.
+    """
     folders: dict[str, None] = {}
     for name in files:
         for parent in reversed(PurePosixPath(name.lstrip("/")).parents):
@@ -45,4 +48,4 @@ def archive(files: Mapping[str, File]) -> bytes:
         (name.lstrip("/"), stat.S_IFREG | file.mode, file.data) for name, file in files.items()
     ]
     entries.append(("TRAILER!!!", 0, b""))
-    return b"".join(_entry(inode, *entry) for inode, entry in enumerate(entries, 1))
+    return b"".join(_entry(inode, mtime, *entry) for inode, entry in enumerate(entries, 1))

@@ -181,7 +181,12 @@ class Guest:
             stderr=self.stderr_path,
             pass_fds=self.config.pass_fds,
         )
-        self._qmp = Qmp(self._qemu.connect(self.folder / "qmp"))
+        connection = self._qemu.connect(self.folder / "qmp")
+        try:
+            self._qmp = Qmp(connection)
+        except (OSError, QmpError) as error:
+            status = self._qemu.wait(wait.PATIENCE)
+            raise qemu.QemuFailed(f"QEMU ended with {status}:\n{self._qemu.errors()}") from error
 
     def boot(self) -> None:
         """Wait for the agent, then load the module if there is one."""
@@ -189,7 +194,7 @@ class Guest:
         self._channel = Channel(self._qemu.connect(self.folder / "agent"))
         try:
             self._channel.hello(self.config.boot_timeout)
-        except (TimeoutError, RuntimeError) as error:
+        except (OSError, RuntimeError) as error:
             log = self.console_path
             tail = log.read_text(errors="replace")[-3000:] if log.exists() else ""
             raise qemu.QemuFailed(

@@ -14,6 +14,7 @@ from __future__ import annotations
 import lzma
 import shutil
 import tempfile
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -75,7 +76,6 @@ def _bootstrap(packages: Iterable[str], folder: Path) -> None:
     tools.run(
         [
             "mmdebstrap",
-            "--quiet",
             "--mode=root",
             "--variant=essential",
             f"--include={','.join(packages)}",
@@ -194,7 +194,8 @@ def boot_archive(kernel: Kernel, files: Mapping[str, File], product: Path) -> No
         with initramfs(kernel).open("rb") as common:
             shutil.copyfileobj(common, out)
         added = {f"/overlay{_merged(name)}": file for name, file in files.items()}
-        out.write(cpio.archive(added))
+        # A file of 1970 is none to programs that look for changes, as dnsmasq does.
+        out.write(cpio.archive(added, int(time.time())))
 
 
 def prepare() -> None:

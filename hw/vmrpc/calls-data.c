@@ -419,6 +419,30 @@ static ssize_t recv_one(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
     return n;
 }
 
+/*
+ * A datagram that was looked at is not for the guest: drop it.  Since it was,
+ * others have had the lock and may have taken it.  So the one that is the first
+ * now is judged again, which nobody can take meanwhile.
+ */
+static int drop_peeked(VmrpcServer *srv, VmrpcSock *s, int fd)
+{
+    struct sockaddr_storage ss = { };
+    struct msghdr msg = { .msg_name = &ss, .msg_namelen = sizeof(ss) };
+    struct sockaddr_in from;
+
+    if (fd == s->fd && s->users) {
+        return -EAGAIN;     /* the other reader drops it */
+    }
+    if (recvmsg(fd, &msg, MSG_PEEK | MSG_DONTWAIT) < 0) {
+        return -errno;
+    }
+    if (vmrpc_addr_to_guest(srv, &ss, &from) < 0 ||
+        is_strangers(s, fd, &from)) {
+        recv(fd, NULL, 0, MSG_DONTWAIT);
+    }
+    return 0;
+}
+
 static ssize_t recv_host(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
                          int fd, int flags)
 {
@@ -431,7 +455,10 @@ static ssize_t recv_host(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
         srv->counters.dropped_pool_full += n == -ENOSPC;
         /* The error queue is not peeked at: that one is gone already. */
         if (*sp && flags & MSG_PEEK && !(flags & MSG_ERRQUEUE)) {
-            recv(fd, NULL, 0, MSG_DONTWAIT);
+            n = drop_peeked(srv, *sp, fd);
+            if (n < 0) {
+                return n;
+            }
         }
     }
     return -EAGAIN;

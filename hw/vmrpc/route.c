@@ -63,6 +63,11 @@ struct VmrpcRoute {
     VmrpcRouteWatcher *changed; /* NULL: nobody watches */
     void *opaque;
     CacheSlot cache[CACHE_SLOTS];
+    struct {
+        bool used;
+        struct in6_addr own;
+        unsigned index;         /* of the last vmrpc_route_interface() */
+    } interface;
 };
 
 /* All that a verdict can depend on. */
@@ -268,6 +273,7 @@ void vmrpc_route_process(VmrpcRoute *route)
     }
     route->changes++;
     memset(route->cache, 0, sizeof(route->cache));
+    route->interface.used = false;
     if (route->changed) {
         route->changed(route->opaque);
     }
@@ -392,7 +398,7 @@ static unsigned interface_with(const struct in6_addr *own)
     return index;
 }
 
-int vmrpc_route_interface(VmrpcRoute *route, const struct in6_addr *own)
+static unsigned find_interface(VmrpcRoute *route, const struct in6_addr *own)
 {
     uint8_t buf[ANSWER_MAX] __attribute__((aligned(8)));
     Flow flow = { .family = AF_INET6, .has_source = true };
@@ -404,5 +410,18 @@ int vmrpc_route_interface(VmrpcRoute *route, const struct in6_addr *own)
         rtm->rtm_type == RTN_UNICAST) {
         read_attribute(rtm, RTA_OIF, &index, sizeof(index));
     }
-    return index ? (int)index : -ENODEV;
+    return index;
+}
+
+int vmrpc_route_interface(VmrpcRoute *route, const struct in6_addr *own)
+{
+    vmrpc_route_process(route);
+    /* To list a host's interfaces takes long if it has thousands. */
+    if (!route->interface.used ||
+        !IN6_ARE_ADDR_EQUAL(&route->interface.own, own)) {
+        route->interface.index = find_interface(route, own);
+        route->interface.own = *own;
+        route->interface.used = true;
+    }
+    return route->interface.index ? (int)route->interface.index : -ENODEV;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Multicast groups of the guest, on the host's IPv6 and on its IPv4 */
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <glib/gstdio.h>
+#include <ifaddrs.h>
 #include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
@@ -908,6 +910,41 @@ static void test_interface_changes(void)
 }
 
 /* translate=off: it is all IPv4. */
+static unsigned listed;         /* times */
+
+/* In front of the C library's. */
+int getifaddrs(struct ifaddrs **list)
+{
+    int (*real)(struct ifaddrs **) = dlsym(RTLD_NEXT, "getifaddrs");
+
+    listed++;
+    return real(list);
+}
+
+/* A guest's calls do not have the host's interfaces listed again and again. */
+static void test_interfaces_are_listed_once(void)
+{
+    Fx *fx;
+
+    if (!can_multicast()) {
+        return;
+    }
+    fx = fx_new_default();
+    listed = 0;
+    bound(fx, 0, "0.0.0.0", PORT);
+    for (int i = 0; i < 50; i++) {
+        fx_ok(join(fx, 0, GROUP));
+        fx_ok(leave(fx, 0, GROUP));
+    }
+    g_assert_cmpuint(listed, ==, 1);
+    g_assert_cmpint(system("ip -6 addr add 2001:db8::31/128 dev vm0 nodad"),
+                    ==, 0);
+    fx_ok(join(fx, 0, GROUP));
+    g_assert_cmpuint(listed, ==, 2);
+    g_assert_cmpint(system("ip -6 addr del 2001:db8::31/128 dev vm0"), ==, 0);
+    fx_free(fx);
+}
+
 static void test_ipv4(void)
 {
     struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(PORT),
@@ -1004,6 +1041,8 @@ int main(int argc, char **argv)
                     test_address_is_late);
     g_test_add_func("/vmrpc/server/multicast/interface-changes",
                     test_interface_changes);
+    g_test_add_func("/vmrpc/server/multicast/interfaces-are-listed-once",
+                    test_interfaces_are_listed_once);
     g_test_add_func("/vmrpc/server/multicast/bind-fails", test_bind_fails);
     g_test_add_func("/vmrpc/server/multicast/ipv4", test_ipv4);
     return g_test_run();

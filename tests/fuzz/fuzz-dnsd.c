@@ -77,6 +77,7 @@ static void serve_one(const uint8_t *msg, size_t msg_len, bool is_stream,
     switch (dnsd_serve(&serving, &desk, &client, msg, msg_len, out, room,
                        len)) {
     case DNSD_CONTROL:
+    case DNSD_TRANSFER:
         *len = dnsd_serve_error(&serving, &client, msg, msg_len,
                                 DNS_RCODE_REFUSED, out, room);
         break;

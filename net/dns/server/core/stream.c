@@ -33,9 +33,9 @@ void dnsd_stream_filled(DnsdStream *s, size_t len)
     s->in_to += len;
 }
 
-static bool has_room_for_reply(const DnsdStream *s)
+bool dnsd_stream_has_room(const DnsdStream *s, size_t len)
 {
-    return DNSD_STREAM_OUT - s->out_to >= DNSD_STREAM_PREFIX + DNS_MSG_MAX;
+    return DNSD_STREAM_OUT - s->out_to >= DNSD_STREAM_PREFIX + len;
 }
 
 int dnsd_stream_next(DnsdStream *s, const uint8_t **msg, size_t *len)
@@ -51,7 +51,8 @@ int dnsd_stream_next(DnsdStream *s, const uint8_t **msg, size_t *len)
     if (wanted < DNS_HEADER_LEN) {
         return -EBADMSG;
     }
-    if (there < DNSD_STREAM_PREFIX + wanted || !has_room_for_reply(s)) {
+    if (there < DNSD_STREAM_PREFIX + wanted ||
+        !dnsd_stream_has_room(s, DNS_MSG_MAX)) {
         return 0;
     }
     *msg = at + DNSD_STREAM_PREFIX;

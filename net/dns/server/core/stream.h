@@ -53,6 +53,9 @@ void dnsd_stream_filled(DnsdStream *s, size_t len);
  */
 int dnsd_stream_next(DnsdStream *s, const uint8_t **msg, size_t *len);
 
+/** dnsd_stream_has_room: for a reply of @len octets? */
+bool dnsd_stream_has_room(const DnsdStream *s, size_t len);
+
 /** dnsd_stream_reply: DNS_MSG_MAX octets for the reply to it. */
 uint8_t *dnsd_stream_reply(DnsdStream *s);
 

@@ -154,13 +154,17 @@ static void count_reply(const Request *r)
 
 /* --- one request ---------------------------------------------------------- */
 
-static bool is_for_control(const DnsQuery *query)
+/* DNSD_REPLY: it is answered here. */
+static DnsdOutcome goes_to(const DnsQuery *query)
 {
+    if (query->kind == DNS_QUERY_ASK && (query->type == DNS_TYPE_AXFR ||
+                                         query->type == DNS_TYPE_IXFR)) {
+        return DNSD_TRANSFER;
+    }
     return query->kind == DNS_QUERY_NOTIFY ||
            query->kind == DNS_QUERY_UPDATE ||
-           (query->kind == DNS_QUERY_ASK &&
-            (query->tsig_at || query->type == DNS_TYPE_AXFR ||
-             query->type == DNS_TYPE_IXFR));
+           (query->kind == DNS_QUERY_ASK && query->tsig_at) ? DNSD_CONTROL
+                                                            : DNSD_REPLY;
 }
 
 static size_t answer(Request *r)
@@ -189,6 +193,7 @@ DnsdOutcome dnsd_serve(const DnsdServing *serving, DnsdDesk *desk,
         .serving = serving, .desk = desk, .client = client, .out = out,
         .room = room,
     };
+    DnsdOutcome outcome;
 
     dns_query_read(msg, len, &r.query);
     if (r.query.kind == DNS_QUERY_IGNORE) {
@@ -198,9 +203,10 @@ DnsdOutcome dnsd_serve(const DnsdServing *serving, DnsdDesk *desk,
     dnsd_options_read(&r.options, serving, client, &r.query);
     r.query.reserve += client->reserve;
     count_request(&r);
-    if (is_for_control(&r.query)) {
+    outcome = goes_to(&r.query);
+    if (outcome != DNSD_REPLY) {
         dnsd_count(&desk->counters, DNSD_COUNT_HANDED_OVER);
-        return DNSD_CONTROL;
+        return outcome;
     }
     len = answer(&r);
     len = len ? limit(&r, len) : 0;

@@ -48,7 +48,8 @@ typedef enum DnsdOutcome {
     DNSD_DROP,                  /* counted, no reply */
     DNSD_REPLY,
     DNSD_CONTROL,               /* for the control thread: UPDATE, NOTIFY, */
-                                /* AXFR, IXFR, and what TSIG signs */
+                                /* and what TSIG signs */
+    DNSD_TRANSFER,              /* likewise: AXFR, IXFR */
 } DnsdOutcome;
 
 /**

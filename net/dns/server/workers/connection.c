@@ -53,24 +53,20 @@ static void append_to_list(DnsdTcp *t, unsigned i)
 void dnsd_connection_active(DnsdWorker *w, unsigned i)
 {
     w->tcp.connection[i].active_ms = w->client.now_ms;
-    unlink_from_list(&w->tcp, i);
-    append_to_list(&w->tcp, i);
+    if (!w->tcp.connection[i].under_way) {
+        unlink_from_list(&w->tcp, i);
+        append_to_list(&w->tcp, i);
+    }
 }
 
-void dnsd_connection_leave(DnsdWorker *w, unsigned i)
+void dnsd_connection_busy(DnsdWorker *w, unsigned i, bool is_busy)
 {
-    dnsd_connection_watch(w, i, 0);
-    unlink_from_list(&w->tcp, i);
-    w->tcp.connection[i].is_away = true;
-}
-
-void dnsd_connection_return(DnsdWorker *w, unsigned i)
-{
-    DnsdConnection *c = &w->tcp.connection[i];
-
-    c->is_away = false;
-    c->active_ms = w->client.now_ms;
-    append_to_list(&w->tcp, i);
+    if (is_busy) {
+        unlink_from_list(&w->tcp, i);
+    } else {
+        w->tcp.connection[i].active_ms = w->client.now_ms;
+        append_to_list(&w->tcp, i);
+    }
 }
 
 /* --- life ----------------------------------------------------------------- */
@@ -98,6 +94,7 @@ void dnsd_tcp_destroy(DnsdTcp *t)
         if (t->connection[i].fd >= 0) {
             close(t->connection[i].fd);
         }
+        dnsd_requests_free(t->connection[i].back);
     }
     free(t->connection);
     if (t->buffers && t->buffers != MAP_FAILED) {
@@ -111,11 +108,14 @@ void dnsd_connection_drop(DnsdWorker *w, unsigned i, unsigned why)
     DnsdConnection *c = &t->connection[i];
 
     dnsd_count(&w->desk.counters, why);
-    if (!c->is_away) {
+    if (!c->under_way) {
         unlink_from_list(t, i);
     }
     close(c->fd);
-    *c = (DnsdConnection) { .fd = -1, .after = t->free };
+    dnsd_requests_free(c->back);
+    *c = (DnsdConnection) {
+        .fd = -1, .after = t->free, .generation = c->generation + 1,
+    };
     t->free = i;
     atomic_store_explicit(&t->used, atomic_load(&t->used) - 1,
                           memory_order_relaxed);
@@ -139,8 +139,9 @@ static unsigned count_of(const DnsdTcp *t, const DnsdAddr *peer)
 {
     unsigned count = 0;
 
-    for (unsigned i = t->idlest; i != NONE; i = t->connection[i].after) {
-        count += !memcmp(&t->connection[i].peer, peer, sizeof(*peer));
+    for (unsigned i = 0; i < t->max; i++) {
+        count += t->connection[i].fd >= 0 &&
+                 !memcmp(&t->connection[i].peer, peer, sizeof(*peer));
     }
     return count;
 }
@@ -155,6 +156,7 @@ static void take_in(DnsdWorker *w, int fd, const DnsdAddr *peer)
     t->free = c->after;
     *c = (DnsdConnection) {
         .fd = fd, .peer = *peer, .active_ms = w->client.now_ms,
+        .generation = c->generation,
     };
     dnsd_stream_init(&c->stream, buffers, buffers + IN_LEN);
     append_to_list(t, i);

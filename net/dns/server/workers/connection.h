@@ -5,6 +5,11 @@
 
 #include "net/dns/server/core/prefix.h"
 #include "net/dns/server/core/stream.h"
+#include "net/dns/server/workers/request.h"
+
+/* Requests of one connection with the control thread, and their octets */
+#define DNSD_UNDER_WAY_MAX  32
+#define DNSD_UNDER_WAY_LEN  DNSD_STREAM_IN
 
 struct DnsdWorker;
 
@@ -15,11 +20,20 @@ typedef struct DnsdConnection {
     uint64_t active_ms;
     DnsdAddr peer;
     DnsdStream stream;
-    bool is_away;
     bool has_ended;             /* the client sends no more */
-    /* A request for the control thread, until replies before it are sent */
+    uint32_t generation;        /* of what is in this place */
+    /* Requests with the control thread; with any, it is in no list. */
+    unsigned under_way;
+    size_t under_way_len;
+    bool is_away;               /* for the one transfer under way */
+    bool has_failed;            /* one of them says: close it */
+    DnsdRequest *back, *back_last;  /* whose replies wait for room */
+    bool is_touched;
+    unsigned touched;           /* the next that requests came back to */
+    /* The next one, in the stream's buffer, until it can go */
     const uint8_t *held;
     size_t held_len;
+    bool is_transfer;
 } DnsdConnection;
 
 /** dnsd_connection_active: it is now the last to be closed. */
@@ -29,9 +43,9 @@ void dnsd_connection_active(struct DnsdWorker *worker, unsigned which);
 void dnsd_connection_watch(struct DnsdWorker *worker, unsigned which,
                            uint32_t events);
 
-/** dnsd_connection_leave, _return: to the control thread, and back. */
-void dnsd_connection_leave(struct DnsdWorker *worker, unsigned which);
-void dnsd_connection_return(struct DnsdWorker *worker, unsigned which);
+/** dnsd_connection_busy: is it one that must not be closed for its idleness? */
+void dnsd_connection_busy(struct DnsdWorker *worker, unsigned which,
+                          bool is_busy);
 
 /** dnsd_connection_drop: close it; @why is counted (DNSD_TCP_...). */
 void dnsd_connection_drop(struct DnsdWorker *worker, unsigned which,

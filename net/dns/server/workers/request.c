@@ -20,10 +20,7 @@ int dnsd_requests_init(DnsdRequests *requests)
 
 void dnsd_requests_destroy(DnsdRequests *requests)
 {
-    for (DnsdRequest *r = requests->first, *next; r; r = next) {
-        next = r->next;
-        dnsd_request_free(r);
-    }
+    dnsd_requests_free(requests->first);
     if (requests->wake >= 0) {
         close(requests->wake);
     }
@@ -47,26 +44,43 @@ void dnsd_request_free(DnsdRequest *request)
     free(request);
 }
 
+void dnsd_requests_free(DnsdRequest *first)
+{
+    for (DnsdRequest *next; first; first = next) {
+        next = first->next;
+        dnsd_request_free(first);
+    }
+}
+
+static void append(DnsdRequests *requests, DnsdRequest *request)
+{
+    request->next = NULL;
+    if (requests->last) {
+        requests->last->next = request;
+    } else {
+        requests->first = request;
+    }
+    requests->last = request;
+    requests->count++;
+    requests->len += request->len;
+}
+
 bool dnsd_requests_put(DnsdRequests *requests, DnsdRequest *request,
-                       unsigned max)
+                       bool is_bounded)
 {
     uint64_t one = 1;
-    bool taken;
+    bool taken, is_first;
 
     pthread_mutex_lock(&requests->lock);
-    taken = !max || requests->count < max;
+    is_first = !requests->first;
+    taken = !is_bounded || (requests->count < DNSD_REQUESTS_MAX &&
+                            requests->len < DNSD_REQUESTS_LEN);
     if (taken) {
-        request->next = NULL;
-        if (requests->last) {
-            requests->last->next = request;
-        } else {
-            requests->first = request;
-        }
-        requests->last = request;
-        requests->count++;
+        append(requests, request);
     }
     pthread_mutex_unlock(&requests->lock);
-    if (taken && write(requests->wake, &one, sizeof(one)) < 0) {
+    /* Who finds others there knows that the reader has been woken for them. */
+    if (taken && is_first && write(requests->wake, &one, sizeof(one)) < 0) {
         return true;            /* the counter is full: it is awake anyway */
     }
     return taken;
@@ -84,6 +98,7 @@ DnsdRequest *dnsd_requests_take(DnsdRequests *requests)
     first = requests->first;
     requests->first = requests->last = NULL;
     requests->count = 0;
+    requests->len = 0;
     pthread_mutex_unlock(&requests->lock);
     return first;
 }
@@ -108,7 +123,7 @@ static void send_datagram(const DnsdRequest *r, const uint8_t *reply,
 
 static void give_back(DnsdRequest *request)
 {
-    dnsd_requests_put(&request->worker->returned, request, 0);
+    dnsd_requests_put(&request->worker->returned, request, false);
 }
 
 void dnsd_request_reply(DnsdRequest *request, const uint8_t *reply,

@@ -2,9 +2,10 @@
 /*
  * Requests that are no plain queries, on their way to the control thread
  *
- * A worker copies the request and goes on; nothing waits for the reply but the
- * connection that it came on, which is away meanwhile: its worker neither
- * reads nor writes there.
+ * A worker copies the request and goes on.  A connection may have some of them
+ * under way, and has their replies in whatever order they are made (RFC 7766
+ * section 6.2.1.1).  A transfer is written by the control thread, so that the
+ * connection is away meanwhile: its worker neither reads nor writes there.
  */
 #ifndef NET_DNS_SERVER_WORKERS_REQUEST_H
 #define NET_DNS_SERVER_WORKERS_REQUEST_H
@@ -14,7 +15,8 @@
 
 #include "net/dns/server/serve/serve.h"
 
-#define DNSD_REQUESTS_MAX   256     /* that wait, of all threads */
+#define DNSD_REQUESTS_MAX   1024    /* that wait, of all threads */
+#define DNSD_REQUESTS_LEN   (16u << 20)     /* octets of those */
 #define DNSD_PKTINFO_MAX    64      /* octets of control data */
 
 typedef struct DnsdRequest DnsdRequest;
@@ -32,6 +34,7 @@ struct DnsdRequest {
     /* TCP: whose connection it is, and the reply on its way back */
     struct DnsdWorker *worker;
     unsigned connection;
+    uint32_t generation;        /* of that connection */
     uint8_t *reply;
     size_t reply_len;           /* 0: close the connection */
     bool is_sent;               /* all replies are, by somebody else */
@@ -44,6 +47,7 @@ typedef struct DnsdRequests {
     pthread_mutex_t lock;
     DnsdRequest *first, *last;
     unsigned count;
+    size_t len;                 /* octets of their messages */
     int wake;                   /* an eventfd */
 } DnsdRequests;
 
@@ -54,14 +58,17 @@ void dnsd_requests_destroy(DnsdRequests *requests);
 DnsdRequest *dnsd_request_new(const uint8_t *msg, size_t len);
 void dnsd_request_free(DnsdRequest *request);
 
+/** dnsd_requests_free: it, and all that are behind it; or NULL. */
+void dnsd_requests_free(DnsdRequest *first);
+
 /**
  * dnsd_requests_put: add one
- * @max: that may wait; 0 for any number
+ * @is_bounded: no more than DNSD_REQUESTS_MAX, and _LEN, may wait
  *
  * Returns: false, and @request is still the caller's, if there are more.
  */
 bool dnsd_requests_put(DnsdRequests *requests, DnsdRequest *request,
-                       unsigned max);
+                       bool is_bounded);
 
 /** dnsd_requests_take: all that wait, the oldest first. */
 DnsdRequest *dnsd_requests_take(DnsdRequests *requests);

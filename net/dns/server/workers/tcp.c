@@ -5,9 +5,10 @@
  * Theory of operation
  * ===================
  *
- * A connection is in use, and then in the list of activity, or free, or away:
- * its request is with the control thread, and nothing is done here until it is
- * back.
+ * A connection is in use or free.  In use it is in the list of activity, or has
+ * requests under way, with the control thread.  These are bounded; the next one
+ * is held, and nothing more is read until it can go.  With a transfer under way
+ * the connection is away: nothing is done here until that is back.
  *
  * Activity is a whole request, or replies that the client has taken in whole.
  * Octets one by one are none, nor are replies that are read one by one: such
@@ -21,7 +22,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "net/dns/server/workers/connection.h"
+#include "net/dns/server/workers/handover.h"
 #include "net/dns/server/workers/worker.h"
 
 #define READS_MAX       8       /* before another connection has its turn */
@@ -55,56 +56,72 @@ static bool flush(DnsdWorker *w, unsigned i)
 
 /* --- requests ------------------------------------------------------------- */
 
-/* It was answered without a control thread if there are too many of them. */
-static bool hand_over(DnsdWorker *w, unsigned i)
-{
-    DnsdConnection *c = &w->tcp.connection[i];
-    DnsdRequest *r = dnsd_worker_control(w, c->held, c->held_len);
-
-    c->held = NULL;
-    if (!r) {
-        dnsd_connection_drop(w, i, DNSD_TCP_FAILED);
-        return false;
-    }
-    r->client = w->client;
-    r->client.addr = c->peer;
-    r->client.is_stream = true;
-    r->fd = c->fd;
-    r->worker = w;
-    r->connection = i;
-    dnsd_connection_leave(w, i);
-    if (!dnsd_worker_send_control(w, r)) {
-        dnsd_connection_drop(w, i, DNSD_TCP_FAILED);
-    }
-    return false;
-}
-
 /* One request; returns what dnsd_stream_next() does. */
 static int serve_next(DnsdWorker *w, DnsdConnection *c)
 {
     const uint8_t *msg;
     size_t len, reply_len;
     int ret = dnsd_stream_next(&c->stream, &msg, &len);
+    DnsdOutcome outcome;
 
     if (ret != 1) {
         return ret;
     }
     w->client.addr = c->peer;
     w->client.is_stream = true;
-    switch (dnsd_serve(w->serving, &w->desk, &w->client, msg, len,
-                       dnsd_stream_reply(&c->stream), DNS_MSG_MAX,
-                       &reply_len)) {
+    outcome = dnsd_serve(w->serving, &w->desk, &w->client, msg, len,
+                         dnsd_stream_reply(&c->stream), DNS_MSG_MAX,
+                         &reply_len);
+    switch (outcome) {
     case DNSD_REPLY:
         dnsd_stream_put(&c->stream, reply_len);
         break;
     case DNSD_CONTROL:
+    case DNSD_TRANSFER:
         c->held = msg;
         c->held_len = len;
+        c->is_transfer = outcome == DNSD_TRANSFER;
         break;
     default:
         break;
     }
     return 1;
+}
+
+/*
+ * All whole requests, until one has to wait; those for the control thread go
+ * while others are served.  Returns how many, or -EBADMSG.
+ */
+static int serve_some(DnsdWorker *w, unsigned i)
+{
+    DnsdConnection *c = &w->tcp.connection[i];
+    int served = 0, ret = 1;
+
+    while (!c->held && (ret = serve_next(w, c)) == 1) {
+        served++;
+        if (c->held && !c->is_transfer) {
+            dnsd_handover(w, i);
+        }
+    }
+    return ret < 0 ? ret : served;
+}
+
+/* Returns false if the connection is gone, or away. */
+static bool send_held(DnsdWorker *w, unsigned i, bool *is_done)
+{
+    switch (dnsd_handover(w, i)) {
+    case DNSD_HANDOVER_DONE:
+        *is_done = true;
+        return true;
+    case DNSD_HANDOVER_WAITS:
+        return true;
+    case DNSD_HANDOVER_FAILED:
+        dnsd_count(&w->desk.counters, DNSD_DROP_CONTROL);
+        dnsd_connection_drop(w, i, DNSD_TCP_FAILED);
+        return false;
+    default:
+        return false;
+    }
 }
 
 /*
@@ -115,15 +132,13 @@ static bool serve_all(DnsdWorker *w, unsigned i)
 {
     DnsdConnection *c = &w->tcp.connection[i];
     const uint8_t *from;
-    int ret;
+    bool go_on;
 
     do {
-        unsigned served = 0;
+        unsigned put = dnsd_handover_put(c);
+        int served = serve_some(w, i);
 
-        while (!c->held && (ret = serve_next(w, c)) == 1) {
-            served++;
-        }
-        if (!c->held && ret < 0) {
+        if (served < 0) {
             dnsd_connection_drop(w, i, DNSD_TCP_MALFORMED);
             return false;
         }
@@ -136,13 +151,12 @@ static bool serve_all(DnsdWorker *w, unsigned i)
         if (dnsd_stream_pending(&c->stream, &from)) {
             return true;
         }
-        if (c->held) {
-            return hand_over(w, i);
+        go_on = put || served || c->back;
+        if (c->held && !send_held(w, i, &go_on)) {
+            return false;
         }
-        if (!served) {
-            return true;
-        }
-    } while (true);
+    } while (go_on);
+    return true;
 }
 
 /* --- reading -------------------------------------------------------------- */
@@ -177,6 +191,8 @@ static void settle(DnsdWorker *w, unsigned i)
 
     if (dnsd_stream_pending(&c->stream, &from)) {
         dnsd_connection_watch(w, i, EPOLLOUT);
+    } else if (c->held || (c->has_ended && c->under_way)) {
+        dnsd_connection_watch(w, i, 0);
     } else if (c->has_ended) {
         dnsd_connection_drop(w, i, DNSD_TCP_CLOSED);
     } else {
@@ -196,7 +212,7 @@ void dnsd_tcp_ready(DnsdWorker *w, unsigned i, uint32_t events)
         return;
     }
     for (unsigned turn = 0; turn < READS_MAX && len > 0 && !c->has_ended &&
-         !(c->watched & EPOLLOUT); turn++) {
+         !c->held && !(c->watched & EPOLLOUT); turn++) {
         const uint8_t *from;
 
         len = fill(w, i);
@@ -210,23 +226,32 @@ void dnsd_tcp_ready(DnsdWorker *w, unsigned i, uint32_t events)
     settle(w, i);
 }
 
-void dnsd_tcp_returned(DnsdWorker *w, DnsdRequest *request)
+void dnsd_tcp_returned(DnsdWorker *w, DnsdRequest *first)
 {
-    unsigned i = request->connection;
-    DnsdConnection *c = &w->tcp.connection[i];
+    unsigned touched = w->tcp.max;
 
-    if (!request->reply_len && !request->is_sent) {
-        dnsd_connection_drop(w, i, DNSD_TCP_FAILED);
-    } else {
-        dnsd_connection_return(w, i);
-        if (request->reply_len) {
-            memcpy(dnsd_stream_reply(&c->stream), request->reply,
-                   request->reply_len);
-            dnsd_stream_put(&c->stream, request->reply_len);
+    /* All first, so that replies that come together are sent together */
+    for (DnsdRequest *r = first, *next; r; r = next) {
+        unsigned i = r->connection;
+        DnsdConnection *c = &w->tcp.connection[i];
+
+        next = r->next;
+        if (dnsd_handover_back(w, r) && !c->is_touched) {
+            c->is_touched = true;
+            c->touched = touched;
+            touched = i;
         }
-        if (serve_all(w, i)) {
+    }
+    while (touched < w->tcp.max) {
+        unsigned i = touched;
+        DnsdConnection *c = &w->tcp.connection[i];
+
+        touched = c->touched;
+        c->is_touched = false;
+        if (c->has_failed) {
+            dnsd_connection_drop(w, i, DNSD_TCP_FAILED);
+        } else if (serve_all(w, i)) {
             settle(w, i);
         }
     }
-    dnsd_request_free(request);
 }

@@ -39,8 +39,8 @@ void dnsd_tcp_accept(struct DnsdWorker *worker, int listener);
 void dnsd_tcp_ready(struct DnsdWorker *worker, unsigned which,
                     uint32_t events);
 
-/** dnsd_tcp_returned: the control thread has done a connection's request. */
-void dnsd_tcp_returned(struct DnsdWorker *worker, struct DnsdRequest *request);
+/** dnsd_tcp_returned: the control thread has done these, or NULL. */
+void dnsd_tcp_returned(struct DnsdWorker *worker, struct DnsdRequest *first);
 
 /**
  * dnsd_tcp_expire: close those that are idle for too long

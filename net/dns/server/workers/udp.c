@@ -164,6 +164,7 @@ static size_t serve(DnsdWorker *w, const DnsdSocket *s, struct mmsghdr *in,
     case DNSD_REPLY:
         return len;
     case DNSD_CONTROL:
+    case DNSD_TRANSFER:
         hand_over(w, s, in);
         return 0;
     default:

@@ -29,15 +29,6 @@ static void look_at_clocks(DnsdWorker *w)
     w->client.now_ms = now.tv_sec * 1000ull + now.tv_nsec / 1000000;
 }
 
-static void take_returned(DnsdWorker *w)
-{
-    for (DnsdRequest *r = dnsd_requests_take(&w->returned), *next; r;
-         r = next) {
-        next = r->next;
-        dnsd_tcp_returned(w, r);
-    }
-}
-
 static void dispatch(DnsdWorker *w, const struct epoll_event *event)
 {
     unsigned which = event->data.u64;
@@ -47,7 +38,7 @@ static void dispatch(DnsdWorker *w, const struct epoll_event *event)
         dnsd_tcp_ready(w, which, event->events);
         break;
     case DNSD_EVENT_WAKE:
-        take_returned(w);
+        dnsd_tcp_returned(w, dnsd_requests_take(&w->returned));
         break;
     default:
         if (w->sockets->socket[which].is_stream) {
@@ -194,7 +185,7 @@ DnsdRequest *dnsd_worker_control(DnsdWorker *w, const uint8_t *msg, size_t len)
 
 bool dnsd_worker_send_control(DnsdWorker *w, DnsdRequest *request)
 {
-    if (dnsd_requests_put(w->control, request, DNSD_REQUESTS_MAX)) {
+    if (dnsd_requests_put(w->control, request, true)) {
         return true;
     }
     dnsd_count(&w->desk.counters, DNSD_DROP_CONTROL);

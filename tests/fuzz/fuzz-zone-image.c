@@ -76,7 +76,7 @@ static void find_names(ZoneImage *image)
         "example", "a.b.c.example", "x.alias.example", "www.sub.example",
         "y.x.wild.example", "nothing.example",
     };
-    ZoneView view = { 1, { image } };
+    ZoneView view = { .layers = 1, .layer = { image } };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
         DnsName name = zone_name(names[i]);

@@ -101,7 +101,7 @@ static void assert_cases(const ZoneView *view, const Case *all, size_t count)
 static void test_find(void)
 {
     ZoneMade made = zone_make("example", lines, G_N_ELEMENTS(lines));
-    ZoneView view = { 1, { zone_open(&made) } };
+    ZoneView view = { .layers = 1, .layer = { zone_open(&made) } };
 
     g_assert_cmpuint(view.layer[0]->serial, ==, 4711);
     g_assert_cmpuint(view.layer[0]->records, ==, G_N_ELEMENTS(lines));
@@ -135,7 +135,8 @@ static void test_deltas(void)
     ZoneMade one = zone_make_delta("example", older, G_N_ELEMENTS(older));
     ZoneMade two = zone_make_delta("example", younger, G_N_ELEMENTS(younger));
     ZoneView view = {
-        3, { zone_open(&two), zone_open(&one), zone_open(&base) },
+        .layers = 3,
+        .layer = { zone_open(&two), zone_open(&one), zone_open(&base) },
     };
 
     assert_cases(&view, wanted, G_N_ELEMENTS(wanted));
@@ -151,7 +152,7 @@ static void test_deltas(void)
 static void test_records(void)
 {
     ZoneMade made = zone_make("example", lines, G_N_ELEMENTS(lines));
-    ZoneView view = { 1, { zone_open(&made) } };
+    ZoneView view = { .layers = 1, .layer = { zone_open(&made) } };
     DnsName name = zone_name("sub.example"), parsed;
     ZoneRrset rrset;
     ZoneTarget glue, other;
@@ -183,7 +184,7 @@ static void test_records(void)
 static void test_signatures(void)
 {
     ZoneMade made = zone_make("example", lines, G_N_ELEMENTS(lines));
-    ZoneView view = { 1, { zone_open(&made) } };
+    ZoneView view = { .layers = 1, .layer = { zone_open(&made) } };
     DnsName name = zone_name("example");
     ZoneRrset rrset;
     ZoneNode node;
@@ -304,7 +305,7 @@ static void test_truncated(void)
 static void test_damage_stops(void)
 {
     ZoneMade made = zone_make("example", lines, G_N_ELEMENTS(lines));
-    ZoneView view = { 1, { zone_open(&made) } };
+    ZoneView view = { .layers = 1, .layer = { zone_open(&made) } };
     DnsName name = zone_name("mail.example");
     ZoneFound found;
 

@@ -12,8 +12,8 @@
  * costs no more than the zone is deep.
  *
  * One step is a hash and a bucket, which is a line of cache; a tag of 16 bits
- * says which of its nodes are worth a look.  Deltas are asked first, each with
- * the hash under its own key.
+ * says which of its nodes are worth a look.  Deltas are asked first, unless the
+ * view's filter says that none of them has the name.
  */
 #include "net/dns/zone/find.h"
 #include "net/dns/zone/fold.h"
@@ -57,10 +57,15 @@ static bool look_into_bucket(ZoneImage *image, const uint8_t *bucket,
     return false;
 }
 
+static uint64_t bucket_of(const ZoneImage *image, uint64_t hash)
+{
+    return (hash >> 32) * image->buckets >> 32;
+}
+
 static bool look_into_image(ZoneImage *image, uint64_t hash,
                             const uint8_t *folded, size_t len, ZoneNode *node)
 {
-    uint64_t at = (hash >> 32) * image->buckets >> 32;
+    uint64_t at = bucket_of(image, hash);
 
     for (unsigned step = 0; step <= ZONE_B_REACH; step++) {
         const uint8_t *bucket = zone_image_get(image, ZONE_HASH,
@@ -82,14 +87,34 @@ static bool look_into_image(ZoneImage *image, uint64_t hash,
 
 /* --- all layers ----------------------------------------------------------- */
 
+/*
+ * Where to begin: at the image, if no delta has the name.  To know that takes a
+ * line of cache, and its bucket of the image is on its way meanwhile.
+ */
+static unsigned first_of(const ZoneView *view, uint64_t hash)
+{
+    unsigned last = view->layers - 1;
+    const ZoneImage *image = view->layer[last];
+
+    __builtin_prefetch(image->file + image->section[ZONE_HASH].offset +
+                       bucket_of(image, hash) * ZONE_B_SIZE);
+    return zone_filter_has(view->filter, hash) ? 0 : last;
+}
+
 /* Deltas that were made with the key of the image below share its hash. */
 static bool look(const ZoneView *view, const uint8_t *folded, size_t len,
                  ZoneNode *node)
 {
     const uint64_t *key = NULL;
     uint64_t hash = 0;
+    unsigned first = 0;
 
-    for (unsigned i = 0; i < view->layers; i++) {
+    if (view->filter) {
+        key = view->filter->key;
+        hash = siphash_1_3(key, folded, len);
+        first = first_of(view, hash);
+    }
+    for (unsigned i = first; i < view->layers; i++) {
         ZoneImage *image = view->layer[i];
 
         if (!key || key[0] != image->key[0]) {
@@ -103,14 +128,23 @@ static bool look(const ZoneView *view, const uint8_t *folded, size_t len,
     return false;
 }
 
-/* Without deltas the header says where the apex is. */
-static bool look_for_apex(const ZoneView *view, const uint8_t *folded,
-                          ZoneNode *node)
+/* In a delta the apex is the first node, if it is there. */
+static bool has_apex(ZoneImage *image, ZoneNode *node)
 {
-    ZoneImage *image = view->layer[view->layers - 1];
+    return image->nodes && zone_node_get(image, 1, node) &&
+           node->name_len == image->origin.len;
+}
 
-    if (view->layers > 1) {
-        return look(view, folded, image->origin.len, node);
+/* The header of the image says where it is. */
+bool zone_find_apex(const ZoneView *view, ZoneNode *node)
+{
+    unsigned last = view->layers - 1;
+    ZoneImage *image = view->layer[last];
+
+    for (unsigned i = 0; i < last; i++) {
+        if (has_apex(view->layer[i], node)) {
+            return true;
+        }
     }
     if (!zone_node_get(image, image->apex, node)) {
         return false;
@@ -140,15 +174,6 @@ bool zone_view_failed(const ZoneView *view)
         }
     }
     return false;
-}
-
-bool zone_find_apex(const ZoneView *view, ZoneNode *node)
-{
-    const DnsName *origin = &view->layer[view->layers - 1]->origin;
-    uint8_t folded[DNS_NAME_MAX];
-
-    zone_fold(folded, origin->wire, origin->len);
-    return look_for_apex(view, folded, node);
 }
 
 /* "*" below the closest encloser, RFC 4592 section 3.3.1. */
@@ -210,7 +235,7 @@ static ZoneFind walk_down(const ZoneView *view, const ZoneKey *key,
     for (unsigned i = above + 1; i-- > 0;) {
         const uint8_t *suffix = key->wire + key->start[i];
         bool is_there = i == above ?
-                        look_for_apex(view, suffix, &found->node) :
+                        zone_find_apex(view, &found->node) :
                         look(view, suffix, key->len - key->start[i],
                              &found->node);
         ZoneFind stop;

@@ -8,6 +8,7 @@
 #ifndef NET_DNS_ZONE_FIND_H
 #define NET_DNS_ZONE_FIND_H
 
+#include "net/dns/zone/filter.h"
 #include "net/dns/zone/node.h"
 
 #define ZONE_LAYERS_MAX 24
@@ -15,6 +16,7 @@
 typedef struct ZoneView {
     unsigned layers;
     ZoneImage *layer[ZONE_LAYERS_MAX];  /* the last is the big one */
+    const ZoneFilter *filter;   /* of all but the last; NULL: there is none */
 } ZoneView;
 
 /* A name made ready for look-ups */

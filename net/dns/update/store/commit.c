@@ -115,6 +115,9 @@ static void put_top(DnsStore *s, DnsLayer *top)
         s->has_top = true;
     }
     s->layer[0] = top;
+    if (s->filter && !dns_filter_add(s->filter, top->image)) {
+        store_forget_filter(s);
+    }
 }
 
 int dns_store_commit(DnsStore *s)
@@ -197,6 +200,7 @@ static int replace(DnsStore *s, const char *path, DnsLayer *layer,
     s->layer[0] = layer;
     s->has_top = false;
     s->position = layer->position = position;
+    store_forget_filter(s);
     store_refresh(s);
     return store_publish(s);
 }

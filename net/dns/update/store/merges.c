@@ -97,6 +97,9 @@ static void end(StoreMerge *m)
     if (!m->error) {
         out->position = m->in[0]->position;
         store_splice(s, m->in[0], m->count, out);
+        if (m->is_rebase) {
+            store_forget_filter(s);
+        }
         store_refresh(s);
         m->error = store_publish(s);
     } else {

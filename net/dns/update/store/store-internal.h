@@ -4,6 +4,7 @@
 #define NET_DNS_UPDATE_STORE_STORE_INTERNAL_H
 
 #include "net/dns/update/change/delta.h"
+#include "net/dns/update/store/filter.h"
 #include "net/dns/update/store/layer.h"
 #include "net/dns/update/store/store.h"
 
@@ -12,6 +13,7 @@ struct DnsVersion {
     unsigned refs;
     ZoneView view;
     DnsLayer *layer[ZONE_LAYERS_MAX];
+    DnsFilter *filter;
 };
 
 /* A merge in the background */
@@ -44,6 +46,7 @@ struct DnsStore {
     unsigned layers;
     DnsLayer *layer[ZONE_LAYERS_MAX];
     bool has_top;               /* ...if this is set */
+    DnsFilter *filter;          /* of deltas; NULL: to be made */
     DnsVersion *current;
     ZoneView below;             /* below the overlay */
     Overlay *overlay;
@@ -59,6 +62,9 @@ struct DnsStore {
 /* The layers become the view of edits, and with _publish readers'. */
 void store_refresh(DnsStore *store);
 int store_publish(DnsStore *store);
+
+/* The next view has one of its own deltas' names alone. */
+void store_forget_filter(DnsStore *store);
 
 /* Replace @count layers, from that one on, by another, which is taken over. */
 void store_splice(DnsStore *store, const DnsLayer *first, unsigned count,

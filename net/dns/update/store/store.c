@@ -51,6 +51,7 @@ void dns_store_unpin(DnsVersion *version)
         for (unsigned i = 0; i < version->view.layers; i++) {
             dns_layer_unref(version->layer[i]);
         }
+        dns_filter_unref(version->filter);
         free(version);
     }
 }
@@ -80,6 +81,32 @@ void store_refresh(DnsStore *s)
     dns_edit_over(s->edit, &s->below);
 }
 
+/* Without memory readers look into all layers. */
+static void refresh_filter(DnsStore *s)
+{
+    ZoneImage *delta[ZONE_LAYERS_MAX];
+    unsigned count = s->layers - 1;
+
+    if (s->filter && !count) {
+        store_forget_filter(s);
+    }
+    if (s->filter || !count) {
+        return;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        delta[i] = s->layer[i]->image;
+    }
+    s->filter = dns_filter_new(s->layer[count]->image->key, delta, count);
+    s->below.filter = s->filter ? &s->filter->filter : NULL;
+}
+
+void store_forget_filter(DnsStore *s)
+{
+    dns_filter_unref(s->filter);
+    s->filter = NULL;
+    s->below.filter = NULL;
+}
+
 int store_publish(DnsStore *s)
 {
     DnsVersion *version = calloc(1, sizeof(*version)), *old = s->current;
@@ -87,7 +114,10 @@ int store_publish(DnsStore *s)
     if (!version) {
         return -ENOMEM;
     }
+    refresh_filter(s);
     version->refs = 1;
+    version->filter = dns_filter_ref(s->filter);
+    version->view.filter = s->filter ? &s->filter->filter : NULL;
     version->view.layers = s->layers;
     for (unsigned i = 0; i < s->layers; i++) {
         version->layer[i] = dns_layer_ref(s->layer[i]);
@@ -268,6 +298,7 @@ void dns_store_close(DnsStore *s)
     overlay_free(s->overlay);
     journal_close(s->journal);
     dns_store_unpin(s->current);
+    store_forget_filter(s);
     for (unsigned i = 0; i < s->layers; i++) {
         dns_layer_unref(s->layer[i]);
     }

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import os
 import re
 import subprocess
 import threading
@@ -258,6 +259,29 @@ def test_another_image(world: World) -> None:
         (world.folder / "example.vzi.jnl").unlink()
         server.reload()
         assert _serial(world) == 9 and not _answer(world, "new.example")
+
+
+def test_image_cut_short(world: World) -> None:
+    """The zone is SERVFAIL, no more than that, until its image is whole; no update is lost."""
+    image = world.folder / "example.vzi"
+    whole = image.read_bytes()
+    with _server(world, allow_update=[KEY]) as server:
+        assert _nsupdate(world, "update add new.example 60 A 192.0.2.99").returncode == 0
+        os.truncate(image, 4096)
+        for name in ("www.example", "new.example"):
+            assert world.udp(query(name)).rcode() == dns.rcode.SERVFAIL
+        assert "SERVFAIL" in _nsupdate(world, "update delete www.example").stderr
+        assert world.udp(query("www.other")).rcode() == dns.rcode.REFUSED
+        assert server.metric('zone_state{zone="example"}') == 2
+        wait.until(lambda: "has been cut short" in server.log.read_text(), "the log")
+        status, _ = server.ask("POST", "/reload")
+        assert status == 500 and world.udp(query()).rcode() == dns.rcode.SERVFAIL
+        image.write_bytes(whole)
+        server.reload()
+        assert _answer(world, "new.example") == ["192.0.2.99"] and _serial(world) == 2
+        assert _answer(world, "www.example") == ["192.0.2.80"]
+        assert _nsupdate(world, "update delete www.example").returncode == 0
+        assert server.metric('zone_state{zone="example"}') == 0
 
 
 def test_wrong_configuration(world: World) -> None:

@@ -7,6 +7,7 @@
  * system calls.  It restarts the load, which then finds zeros.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 
 typedef _Atomic(DnsdMapping *) Next;
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;    /* of changes */
 static Next mappings;
 static int wake_fd;
 
@@ -42,6 +44,7 @@ static void page_is_lost(int number, siginfo_t *info, void *context)
 {
     uintptr_t address = (uintptr_t)info->si_addr;
     DnsdMapping *m = find(address);
+    atomic_bool *failed;
     uint64_t one = 1;
     int saved = errno;
 
@@ -51,8 +54,15 @@ static void page_is_lost(int number, siginfo_t *info, void *context)
         give_up();
         return;
     }
-    if (!atomic_exchange(&m->lost, true) &&
-        write(wake_fd, &one, sizeof(one)) < 0) {
+    if (atomic_exchange(&m->lost, true)) {
+        errno = saved;
+        return;
+    }
+    failed = atomic_load(&m->failed);
+    if (failed) {
+        atomic_store(failed, true);
+    }
+    if (write(wake_fd, &one, sizeof(one)) < 0) {
         errno = saved;          /* it is told at the next look */
     }
     errno = saved;
@@ -71,16 +81,28 @@ int dnsd_fault_init(int wake)
 
 void dnsd_fault_add(DnsdMapping *mapping)
 {
+    pthread_mutex_lock(&lock);
     atomic_store(&mapping->next, atomic_load(&mappings));
     atomic_store(&mappings, mapping);
+    pthread_mutex_unlock(&lock);
+}
+
+void dnsd_fault_tell(DnsdMapping *mapping, atomic_bool *failed)
+{
+    atomic_store(&mapping->failed, failed);
+    if (atomic_load(&mapping->lost)) {
+        atomic_store(failed, true);
+    }
 }
 
 void dnsd_fault_remove(DnsdMapping *mapping)
 {
     Next *at = &mappings;
 
+    pthread_mutex_lock(&lock);
     while (atomic_load(at) != mapping) {
         at = &atomic_load(at)->next;
     }
     atomic_store(at, atomic_load(&mapping->next));
+    pthread_mutex_unlock(&lock);
 }

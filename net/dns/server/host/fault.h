@@ -18,6 +18,7 @@ typedef struct DnsdMapping {
     const uint8_t *base;
     size_t len;
     atomic_bool lost;
+    _Atomic(atomic_bool *) failed;      /* set with it; or NULL */
     _Atomic(struct DnsdMapping *) next;
 } DnsdMapping;
 
@@ -27,8 +28,11 @@ typedef struct DnsdMapping {
  */
 int dnsd_fault_init(int wake);
 
-/** dnsd_fault_add: from now on; by one thread, as is _remove(). */
+/** dnsd_fault_add: from now on */
 void dnsd_fault_add(DnsdMapping *mapping);
+
+/** dnsd_fault_tell: set @failed with "lost", at once if a page is. */
+void dnsd_fault_tell(DnsdMapping *mapping, atomic_bool *failed);
 
 /** dnsd_fault_remove: when no thread reads it any more. */
 void dnsd_fault_remove(DnsdMapping *mapping);

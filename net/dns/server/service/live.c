@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "net/dns/server/host/fault.h"
 #include "net/dns/server/host/log.h"
 #include "net/dns/server/service/file.h"
 #include "net/dns/server/service/live.h"
@@ -102,12 +103,39 @@ static void log_text(void *opaque, const char *text)
 
 static const DnsStoreOps ops = { publish, retire, log_text };
 
+static void *add_mapping(const void *base, size_t len)
+{
+    DnsdMapping *mapping = calloc(1, sizeof(*mapping));
+
+    if (mapping) {
+        mapping->base = base;
+        mapping->len = len;
+        dnsd_fault_add(mapping);
+    }
+    return mapping;
+}
+
+static void tell_mapping(void *mapping, atomic_bool *failed)
+{
+    dnsd_fault_tell(mapping, failed);
+}
+
+static void remove_mapping(void *mapping)
+{
+    dnsd_fault_remove(mapping);
+    free(mapping);
+}
+
+static const DnsMapOps maps = { add_mapping, tell_mapping, remove_mapping };
+
 /* --- one ------------------------------------------------------------------ */
 
 DnsdLive *dnsd_live_open(DnsdLives *all, const char *path,
                          const DnsName *origin, char *why, size_t why_len)
 {
-    DnsStoreOptions options = { .image = path, .merger = all->merger };
+    DnsStoreOptions options = {
+        .image = path, .merger = all->merger, .maps = &maps,
+    };
     DnsdFile *file = dnsd_file_open(path, origin, why, why_len);
     DnsdLive *live = file ? calloc(1, sizeof(*live)) : NULL;
     DnsStoreError error = { "there is no memory" };
@@ -136,11 +164,21 @@ bool dnsd_live_is_at(const DnsdLive *live, const char *path)
     const ZoneView *view = dns_store_view(live->store);
     char why[256];
     DnsdFile *file = dnsd_file_open(path, &live->origin, why, sizeof(why));
-    bool is_at = file && file->image->identity ==
-                         view->layer[view->layers - 1]->identity;
+    bool is_at = file && !zone_view_failed(view) &&
+                 file->image->identity ==
+                 view->layer[view->layers - 1]->identity;
 
     dnsd_file_unref(file);
     return is_at;
+}
+
+bool dnsd_live_is_cut(const DnsdLive *live, const char *path)
+{
+    const ZoneView *view = dns_store_view(live->store);
+    struct stat st;
+
+    return !stat(path, &st) &&
+           (uint64_t)st.st_size < view->layer[view->layers - 1]->len;
 }
 
 uint32_t dnsd_live_serial(const DnsdLive *live)

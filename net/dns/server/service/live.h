@@ -54,8 +54,11 @@ void dnsd_lives_tidy(DnsdLives *lives);
 DnsdLive *dnsd_live_open(DnsdLives *lives, const char *path,
                          const DnsName *origin, char *why, size_t why_len);
 
-/** dnsd_live_is_at: is it what the image at @path, and its journal, are? */
+/** dnsd_live_is_at: is it whole, and what the image at @path is? */
 bool dnsd_live_is_at(const DnsdLive *live, const char *path);
+
+/** dnsd_live_is_cut: is its image shorter than it was? */
+bool dnsd_live_is_cut(const DnsdLive *live, const char *path);
 
 /** dnsd_live_serial: of what is published */
 uint32_t dnsd_live_serial(const DnsdLive *live);

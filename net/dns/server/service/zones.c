@@ -262,13 +262,19 @@ DnsdZoneState dnsd_zone_state(const DnsdZone *zone, uint32_t *serial)
 }
 
 /* Where it is damaged is known when all pages are looked at. */
-static void tell(const DnsdZoneConfig *config, const DnsdFile *file)
+static void tell(const DnsdZoneConfig *config, const DnsdZone *zone)
 {
+    const DnsdFile *file = zone->file;
     char name[DNS_NAME_TEXT_MAX];
     ZoneFault fault;
 
     dns_name_to_text(&config->name, name);
-    if (!file) {
+    if (zone->live && dnsd_live_is_cut(zone->live, config->image)) {
+        dnsd_log(DNSD_ERROR, "zone %s: '%s' has been cut short: queries are "
+                 "answered SERVFAIL; put this image back whole, whose changes "
+                 "'%s.jnl' has, and reload", name, config->image,
+                 config->image);
+    } else if (!file) {
         dnsd_log(DNSD_ERROR, "zone %s: '%s' or what its journal has made of "
                  "it contradicts itself: queries are answered SERVFAIL; "
                  "compile it again, remove '%s.jnl' and restart", name,
@@ -312,7 +318,7 @@ void dnsd_world_look(DnsdWorld *w)
         if (!zone->is_told &&
             dnsd_zone_state(zone, &serial) == DNSD_ZONE_DAMAGED) {
             zone->is_told = true;
-            tell(&w->config->zone[i], zone->file);
+            tell(&w->config->zone[i], zone);
         }
     }
 }

@@ -212,7 +212,7 @@ int dns_store_replace(DnsStore *s, const char *path, DnsStoreError *error)
     int ret;
 
     wait_for_merges(s);
-    layer = dns_layer_open(path, &fault);
+    layer = dns_layer_open(path, s->maps, &fault);
     if (!layer) {
         ret = -errno;
         snprintf(error->text, sizeof(error->text), "%.150s: %s", path,

@@ -50,10 +50,15 @@ static int map_file(DnsLayer *layer, int fd)
         layer->map = NULL;
         return -errno;
     }
+    if (layer->ops) {
+        layer->mapping = layer->ops->add(layer->map, layer->map_len);
+        return layer->mapping ? 0 : -ENOMEM;
+    }
     return 0;
 }
 
-DnsLayer *dns_layer_open(const char *path, ZoneFault *fault)
+DnsLayer *dns_layer_open(const char *path, const DnsMapOps *ops,
+                         ZoneFault *fault)
 {
     DnsLayer *layer = calloc(1, sizeof(*layer));
     int fd, ret;
@@ -62,6 +67,7 @@ DnsLayer *dns_layer_open(const char *path, ZoneFault *fault)
         return NULL;
     }
     layer->refs = 1;
+    layer->ops = ops;
     fd = open(path, O_RDONLY | O_CLOEXEC);
     ret = fd < 0 ? -errno : map_file(layer, fd);
     if (fd >= 0) {
@@ -76,6 +82,9 @@ DnsLayer *dns_layer_open(const char *path, ZoneFault *fault)
         errno = -ret;
         return NULL;
     }
+    if (layer->mapping) {
+        ops->tell(layer->mapping, &layer->image->failed);
+    }
     layer->position = layer->image->serial;
     return layer;
 }
@@ -89,6 +98,9 @@ DnsLayer *dns_layer_ref(DnsLayer *layer)
 void dns_layer_unref(DnsLayer *layer)
 {
     if (layer && !--layer->refs) {
+        if (layer->mapping) {
+            layer->ops->remove(layer->mapping);
+        }
         zone_image_free(layer->image);
         free(layer->memory);
         if (layer->map) {

@@ -6,6 +6,18 @@
 #include "net/dns/zone/image.h"
 #include "net/dns/zone/write.h"
 
+/*
+ * A handler of SIGBUS, for mapped files that others may cut short; its
+ * functions are called by any thread.
+ */
+typedef struct DnsMapOps {
+    /* From now on, before anything is read; NULL: there is no memory for it */
+    void *(*add)(const void *base, size_t len);
+    /* Set @failed when a page is lost, at once if one is */
+    void (*tell)(void *mapping, atomic_bool *failed);
+    void (*remove)(void *mapping);
+} DnsMapOps;
+
 /* The count is the control thread's. */
 typedef struct DnsLayer {
     unsigned refs;
@@ -14,6 +26,8 @@ typedef struct DnsLayer {
     void *memory;               /* or mapped: */
     void *map;
     size_t map_len;
+    const DnsMapOps *ops;       /* NULL: nobody knows of the file */
+    void *mapping;
 } DnsLayer;
 
 /**
@@ -25,10 +39,12 @@ DnsLayer *dns_layer_copy(const ZoneOut *out, uint64_t len);
 
 /**
  * dns_layer_open: map an image file
+ * @ops: or NULL
  *
  * Returns: NULL; errno is that of the system call, or EBADMSG and @fault.
  */
-DnsLayer *dns_layer_open(const char *path, ZoneFault *fault);
+DnsLayer *dns_layer_open(const char *path, const DnsMapOps *ops,
+                         ZoneFault *fault);
 
 DnsLayer *dns_layer_ref(DnsLayer *layer);
 void dns_layer_unref(DnsLayer *layer);

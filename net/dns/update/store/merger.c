@@ -79,13 +79,14 @@ static void *work(void *opaque)
     return NULL;
 }
 
-/* Signals are for the daemon's other threads. */
+/* Signals are for the daemon's other threads, but for a page that is lost. */
 static int start(Worker *worker)
 {
     sigset_t all, before;
     int ret;
 
     sigfillset(&all);
+    sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     ret = pthread_create(&worker->thread, NULL, work, worker);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -80,7 +80,8 @@ static void run_rebase(DnsMergeJob *job)
     ret = dns_file_out_close(&file, m->error ? 0 : len);
     m->error = m->error ? m->error : ret;
     if (!m->error) {
-        m->out = dns_layer_open(m->store->path_new, &fault);
+        m->out = dns_layer_open(m->store->path_new, m->store->maps,
+                                &fault);
         m->error = m->out ? 0 : -errno;
     }
 }

@@ -33,6 +33,7 @@ struct DnsStore {
     const DnsStoreOps *ops;
     void *opaque;
     DnsMerger *merger;
+    const DnsMapOps *maps;
     char *path;
     char *path_new;             /* of an image that is being made */
     DnsName origin;

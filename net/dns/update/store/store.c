@@ -165,7 +165,7 @@ int store_name_image(DnsStore *s, const char *path, uint64_t identity,
 static bool open_image(DnsStore *s, DnsStoreError *error)
 {
     ZoneFault fault;
-    DnsLayer *base = dns_layer_open(s->path, &fault);
+    DnsLayer *base = dns_layer_open(s->path, s->maps, &fault);
     char text[128];
 
     if (!base) {
@@ -273,6 +273,7 @@ DnsStore *dns_store_open(const DnsStoreOptions *options,
     s->ops = ops;
     s->opaque = opaque;
     s->merger = options->merger;
+    s->maps = options->maps;
     s->path = strdup(options->image);
     ok = s->path && asprintf(&s->path_new, "%s.new", s->path) > 0;
     ok = ok && open_image(s, error);

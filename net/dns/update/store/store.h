@@ -12,6 +12,7 @@
 
 #include "net/dns/update/change/edit.h"
 #include "net/dns/update/store/journal.h"
+#include "net/dns/update/store/layer.h"
 #include "net/dns/update/store/merger.h"
 #include "net/dns/zone/find.h"
 
@@ -36,6 +37,7 @@ typedef struct DnsStoreOptions {
     const char *image;          /* path; the journal is beside it: + ".jnl" */
     uint64_t history_max;       /* octets of changes kept for IXFR; 0: 64 MiB */
     DnsMerger *merger;          /* outlives the store */
+    const DnsMapOps *maps;      /* or NULL; a constant */
     /* For tests; 0: 512 nodes, and 1 MiB or an eighth of the image */
     size_t seal_nodes;
     uint64_t rebase_len;

@@ -261,6 +261,40 @@ def test_another_image(world: World) -> None:
         assert _serial(world) == 9 and not _answer(world, "new.example")
 
 
+def test_without_rules(world: World) -> None:
+    """A zone that has changed is served with its changes, also when it may not change any more."""
+    image = str(world.folder / "example.vzi")
+    with _server(world, allow_update=[KEY]) as server:
+        assert _nsupdate(world, "update add new.example 60 A 192.0.2.99").returncode == 0
+        keys = [{"name": KEY, "secret-file": str(world.folder / "secret")}]
+        server.configure({"keys": keys, "zones": [{"name": "example", "image": image}]})
+        for again in (server.reload, server.kill, server.reload):
+            again()
+            if again == server.kill:
+                server.start()
+            assert _answer(world, "new.example") == ["192.0.2.99"] and _serial(world) == 2
+            assert "REFUSED" in _nsupdate(world, "update delete new.example").stderr
+        assert server.metric('zone_state{zone="example"}') == 0
+
+
+def test_journal_at_a_reload(world: World) -> None:
+    """A server that may not write does not serve a zone without its changes: it says what to do."""
+    image = str(world.folder / "example.vzi")
+    with _server(world, allow_update=[KEY]) as server:
+        assert _nsupdate(world, "update add new.example 60 A 192.0.2.99").returncode == 0
+        server.stop()
+        server.configure({"zones": []})
+        server.start()
+        server.configure({"zones": [{"name": "example", "image": image}]})
+        status, _ = server.ask("POST", "/reload")
+        assert status == 500
+        assert world.udp(query()).rcode() == dns.rcode.SERVFAIL
+        assert "example.vzi.jnl' has changes" in server.log.read_text()
+        server.stop()
+        server.start()
+        assert _answer(world, "new.example") == ["192.0.2.99"] and _serial(world) == 2
+
+
 def test_image_cut_short(world: World) -> None:
     """The zone is SERVFAIL, no more than that, until its image is whole; no update is lost."""
     image = world.folder / "example.vzi"

@@ -261,7 +261,7 @@ static bool make_loop(Daemon *d)
 /* Threads that merge are there before a zone is. */
 static bool make_lives(Daemon *d, const DnsdConfig *config)
 {
-    if (!config->changing) {
+    if (!dnsd_world_writes(config)) {
         return true;
     }
     d->lives = dnsd_lives_new(&d->crew);
@@ -375,30 +375,4 @@ bool dnsd_run(const char *path)
     }
     stop(&d);
     return begun;
-}
-
-bool dnsd_check(const char *path)
-{
-    static DnsdMistakes mistakes;
-    const uint8_t secret[DNSD_SECRET_LEN] = { 0 };
-    DnsdConfig *config = dnsd_load(path, &mistakes);
-    unsigned faults = 0;
-    DnsdWorld *world;
-
-    if (!config) {
-        fprintf(stderr, "%s\n", mistakes.text);
-        return false;
-    }
-    world = dnsd_world_new(config, NULL, secret, NULL, &faults, mistakes.text,
-                           sizeof(mistakes.text));
-    if (!world) {
-        fprintf(stderr, "%s\n", mistakes.text);
-        dnsd_config_free(config);
-        return false;
-    }
-    if (!faults) {
-        printf("%s: %zu zones\n", path, config->zones);
-    }
-    dnsd_world_free(world);
-    return !faults;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Zones that change while they are served */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "net/dns/server/host/fault.h"
 #include "net/dns/server/host/log.h"
@@ -129,6 +131,20 @@ static void remove_mapping(void *mapping)
 static const DnsMapOps maps = { add_mapping, tell_mapping, remove_mapping };
 
 /* --- one ------------------------------------------------------------------ */
+
+bool dnsd_live_has_journal(const char *path)
+{
+    static const char *const behind[] = { ".jnl", ".jnl.old" };
+    char name[PATH_MAX];
+    struct stat st;
+    bool has = false;
+
+    for (unsigned i = 0; i < 2 && !has; i++) {
+        has = snprintf(name, sizeof(name), "%s%s", path, behind[i]) <
+              (int)sizeof(name) && !stat(name, &st);
+    }
+    return has;
+}
 
 DnsdLive *dnsd_live_open(DnsdLives *all, const char *path,
                          const DnsName *origin, char *why, size_t why_len)

@@ -46,6 +46,9 @@ void dnsd_lives_run(DnsdLives *lives);
 /** dnsd_lives_tidy: free views that nobody reads any more; cheap. */
 void dnsd_lives_tidy(DnsdLives *lives);
 
+/** dnsd_live_has_journal: are there changes beside the image at @path? */
+bool dnsd_live_has_journal(const char *path);
+
 /**
  * dnsd_live_open: map the image, do again what its journal has
  *

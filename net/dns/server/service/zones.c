@@ -127,19 +127,40 @@ static DnsdLive *open_live(DnsdWorld *w, const DnsdZoneConfig *zone,
     return before ? dnsd_live_ref(before) : NULL;
 }
 
+/*
+ * A process that had no zone with a journal may not write files, so it cannot
+ * have one now; and without its changes a zone is not served.
+ */
+static DnsdFile *refuse_journal(const DnsdZoneConfig *zone, DnsdFile *before,
+                                unsigned *faults)
+{
+    char name[DNS_NAME_TEXT_MAX];
+
+    ++*faults;
+    dns_name_to_text(&zone->name, name);
+    dnsd_log(DNSD_ERROR, "zone %s: '%s.jnl' has changes, which are read at a "
+             "start: restart, or remove it if they are not wanted; until then "
+             "%s", name, zone->image, before ? "what was before is served on"
+             : "queries are answered SERVFAIL");
+    return before ? dnsd_file_ref(before) : NULL;
+}
+
 static void open_zone(DnsdWorld *w, size_t i, const DnsdZone *before,
-                      unsigned *faults)
+                      bool is_reload, unsigned *faults)
 {
     const DnsdZoneConfig *config = &w->config->zone[i];
+    bool has_journal = dnsd_live_has_journal(config->image);
+    DnsdFile *file = before ? before->file : NULL;
     DnsdZone *zone = &w->zone[i];
 
     zone->rules.allow_query = config->has_acl ? &config->allow_query : NULL;
-    if (w->lives && dnsd_zone_may_change(config)) {
+    if (w->lives && (has_journal || dnsd_zone_may_change(config))) {
         zone->live = open_live(w, config, before ? before->live : NULL,
                                faults);
         return;
     }
-    zone->file = open_file(config, before ? before->file : NULL, faults);
+    zone->file = has_journal && is_reload ? refuse_journal(config, file, faults)
+                                          : open_file(config, file, faults);
     zone->rules.lost = zone->file ? &zone->file->mapping.lost : NULL;
 }
 
@@ -155,7 +176,8 @@ static bool open_files(DnsdWorld *w, const DnsdWorld *before,
         return false;
     }
     for (size_t i = 0; i < c->zones; i++) {
-        open_zone(w, i, find_before(before, sorted, &c->zone[i]), faults);
+        open_zone(w, i, find_before(before, sorted, &c->zone[i]), before,
+                  faults);
     }
     free(sorted);
     return true;
@@ -243,6 +265,17 @@ void dnsd_world_free(DnsdWorld *w)
     dnsd_config_free(w->config);
     explicit_bzero(&w->serving.secrets, sizeof(w->serving.secrets));
     free(w);
+}
+
+bool dnsd_world_writes(const DnsdConfig *config)
+{
+    for (size_t i = 0; i < config->zones; i++) {
+        if (dnsd_zone_may_change(&config->zone[i]) ||
+            dnsd_live_has_journal(config->zone[i].image)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 DnsdZoneState dnsd_zone_state(const DnsdZone *zone, uint32_t *serial)

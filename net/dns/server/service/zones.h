@@ -49,6 +49,9 @@ DnsdWorld *dnsd_world_new(DnsdConfig *config, const DnsdWorld *before,
                           unsigned *faults, char *mistake,
                           size_t mistake_len);
 
+/** dnsd_world_writes: has a zone of it a journal, or may have one? */
+bool dnsd_world_writes(const DnsdConfig *config);
+
 /** dnsd_world_free: when nobody reads it. */
 void dnsd_world_free(DnsdWorld *world);
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -20,9 +21,14 @@ Values = dict[tuple[str, str], list[float | None]]
 _WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter")
 _LINKED: Mapping[str, Sequence[str]] = {
     "start": (),
+    "drain": (),
     "echo": ("-pthread",),
-    "first": ("-lcares", "-lvmmnet-dns"),
+    "first": ("-lcares", "-lunbound", "-lvmmnet-dns"),
+    "reader": (),
+    "updates": ("-lcrypto",),
 }
+#: Of a server's log, so much is told when it does not start.
+_LOG_TAIL = 2000
 
 
 def build(name: str, folder: Path) -> Path:
@@ -52,6 +58,16 @@ def family(pid: int, parents: Iterable[tuple[int, int]] | None = None) -> list[i
     for each in found:
         found += [child for child, parent in known if parent == each]
     return found
+
+
+@contextlib.contextmanager
+def logged(log: Path) -> Iterator[None]:
+    """An error in the block is told with the end of a server's log."""
+    try:
+        yield
+    except (RuntimeError, OSError, subprocess.SubprocessError) as error:
+        text = log.read_text(errors="replace")[-_LOG_TAIL:] if log.exists() else ""
+        raise RuntimeError(f"{error}\n{log.name}: {text.strip() or 'empty'}") from error
 
 
 def resident(pids: Iterable[int]) -> int:

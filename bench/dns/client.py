@@ -22,7 +22,8 @@ from vmmnet.testbed.net import Namespace, Network
 from ..loads import Metric
 from . import bed
 
-OURS, ARES, GLIBC = KINDS = ("ours", "c-ares", "glibc")
+OURS, ARES, GLIBC, UNBOUND = KINDS = ("ours", "c-ares", "glibc", "unbound")
+PEERS = (ARES, GLIBC, UNBOUND)
 FINE = "fine"
 #: The replies for AAAA.
 FAULTS = {
@@ -56,6 +57,7 @@ class Found:
     values: bed.Values = field(default_factory=dict)
     #: Clients without an address, by kind and fault.
     without: set[tuple[str, str]] = field(default_factory=set)
+    failures: list[str] = field(default_factory=list)
 
 
 def name_of(fault: str) -> str:
@@ -83,29 +85,38 @@ class _Bed:
         )
         unshared = ["unshare", "--mount", "--propagation=private", "sh", "-c", f'{script}exec "$@"']
         command: list[str | Path] = [*unshared, "sh", self.program, kind, name_of(fault)]
-        return process.start(command, netns=self.space.netns, stdout=subprocess.PIPE)
+        return process.start(
+            command, netns=self.space.netns, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
 
 
 def _end(child: subprocess.Popen[bytes], until: float) -> tuple[float, bool] | None:
     """What it has told; None: it had nothing in time."""
     try:
-        out, _ = child.communicate(timeout=max(0.1, until - time.monotonic()))
+        out, error = child.communicate(timeout=max(0.1, until - time.monotonic()))
     except subprocess.TimeoutExpired:
         return None
     finally:
         process.stop(child)
+    if child.returncode:
+        raise RuntimeError(f"status {child.returncode}: {error.decode().strip()}")
     return read(out.decode())
 
 
-def _lookups(bed_: _Bed, found: Found, number: int, kinds: Sequence[str]) -> None:
-    """All faults for kinds at the same time."""
+def _lookups(
+    bed_: _Bed, found: Found, number: int, kinds: Sequence[str], faults: Sequence[str]
+) -> None:
+    """Some faults for some kinds, all at the same time."""
     with contextlib.ExitStack() as stack:
         until = time.monotonic() + found.patience
-        children = {(kind, fault): bed_.begin(kind, fault) for kind in kinds for fault in FAULTS}
+        children = {(kind, fault): bed_.begin(kind, fault) for kind in kinds for fault in faults}
         for child in children.values():
             stack.callback(process.stop, child)
         for (kind, fault), child in children.items():
-            _take(found, number, kind, fault, _end(child, until))
+            try:
+                _take(found, number, kind, fault, _end(child, until))
+            except RuntimeError as error:
+                found.failures.append(f"round {number + 1}, {kind}, {fault}: {error}")
 
 
 def _take(
@@ -133,8 +144,6 @@ def measure(rounds: int, patience: float, folder: Path) -> Found:
             bed_ = _Bed(space, bed.build("first", folder), folder / "resolv.conf")
             for number in range(rounds):
                 for fault in FAULTS:
-                    until = time.monotonic() + patience
-                    told = _end(bed_.begin(OURS, fault), until)
-                    _take(found, number, OURS, fault, told)
-                _lookups(bed_, found, number, (ARES, GLIBC))
+                    _lookups(bed_, found, number, (OURS,), (fault,))
+                _lookups(bed_, found, number, PEERS, tuple(FAULTS))
     return found

@@ -44,7 +44,7 @@ def lines(found: server.Found) -> list[Line]:
     """Each server with UDP, its speed with one thread as 1; the target."""
     made = [Line(_TARGET_NAME, [1 + _TARGET * (n - 1) for n in _THREADS], measured=1)]
     for kind in server.KINDS:
-        value = report.spread(found.values.get((kind, "scaling-udp"), []))
+        value = report.spread(found.values.get((kind, server.SCALING), []))
         if value and kind != server.ECHO:
             more = [server.beyond(value.median, n) for n in _THREADS[_MEASURED:]]
             made.append(Line(kind, [1, value.median, *more], ours=kind == dns_peers.OURS))

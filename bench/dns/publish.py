@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from vmmnet.testbed import conditions, dns_peers
@@ -13,9 +13,10 @@ from vmmnet.testbed import conditions, dns_peers
 from .. import report
 from ..loads import Metric
 from ..report import Comparison, Spread
-from . import bed, client, figures, guest, server, start
+from . import bed, changing, client, figures, guest, server, start
 
 _READY_S, _RESIDENT, _SCALING, _DELAY_MS, _QUEUE_US = 0.05, 100, 1.9, 50, 1.5
+_UPDATES, _READERS = 10_000, 1.1
 _RECORDS = 8_500_000
 
 Table = list[list[str]]
@@ -28,15 +29,20 @@ class Found:
     rounds: int
     start: start.Found | None = None
     server: server.Found | None = None
+    updates: changing.Found | None = None
     client: client.Found | None = None
     guest: guest.Found | None = None
     #: The part of the machine that other work took, 0 to 1.
     others: float = 0.0
 
+    #: Parts that ended with an error.
+    failed: list[str] = field(default_factory=list)
+
     @property
     def failures(self) -> list[str]:
         """What did not work."""
-        return [text for part in (self.start, self.server) if part for text in part.failures]
+        parts = (self.start, self.server, self.updates, self.client)
+        return self.failed + [text for part in parts if part for text in part.failures]
 
 
 @dataclass(frozen=True)
@@ -83,8 +89,16 @@ def _server_goals(found: server.Found) -> Iterator[Goal]:
     ours, nsd = (_of(found.values, kind, name) for kind in (dns_peers.OURS, dns_peers.NSD))
     if nsd:
         yield Goal("server CPU a UDP query, NSD's", nsd.median, ours, "us")
-    twice = _of(found.values, dns_peers.OURS, "scaling-udp")
-    yield Goal("rate with two cores against one, reckoned", _SCALING, twice, "x", most=False)
+    twice = _of(found.values, dns_peers.OURS, server.SCALING)
+    yield Goal("rate with two cores against one", _SCALING, twice, "x", most=False)
+
+
+def _update_goals(found: changing.Found) -> Iterator[Goal]:
+    rate, ratio = (
+        _of(found.values, dns_peers.OURS, m.name) for m in (changing.UPDATES, changing.RATIO)
+    )
+    yield Goal("updates a second, durable", _UPDATES, rate, "1/s", most=False)
+    yield Goal("99 of 100 answers, with updates against without", _READERS, ratio, "x")
 
 
 def _goals(found: Found) -> Iterator[Goal]:
@@ -92,6 +106,8 @@ def _goals(found: Found) -> Iterator[Goal]:
         yield from _start_goals(found.start)
     if found.server:
         yield from _server_goals(found.server)
+    if found.updates:
+        yield from _update_goals(found.updates)
     if found.client:
         fine = _of(found.client.values, client.OURS, client.FINE)
         if fine:
@@ -113,22 +129,35 @@ def _matrix(values: bed.Values, metrics: Sequence[Metric], kinds: Sequence[str])
     return rows
 
 
+def _rates(found: server.Found, name: str, kind: str, threads: int, how: str) -> str:
+    """Thousands of answers a second, measured or reckoned."""
+    reckoned = how == "reckoned"
+    known = (found.values if reckoned else found.rates).get((kind, name), [])
+    rates = [1e3 * threads / each if reckoned else each / 1e3 for each in known if each]
+    return str(report.spread(rates) or "-")
+
+
 def _server_tables(found: server.Found) -> Iterator[tuple[str, Table]]:
     title = "Server: a root-like zone, CPU of the server"
     yield title, _matrix(found.values, server.METRICS, server.KINDS)
-    rows = [["a second, thousands", *server.KINDS]]
+    rows = [["answers a second, thousands", *server.KINDS]]
     for transport, threads in server.POINTS:
         name = server.cost_name((transport, threads))
-        for what, values in (("reckoned", found.values), ("dnsperf's", found.rates)):
-            cells = []
-            for kind in server.KINDS:
-                known = [each for each in values.get((kind, name), []) if each]
-                rates = [
-                    1e3 * threads / each if what == "reckoned" else each / 1e3 for each in known
-                ]
-                cells.append(str(report.spread(rates) or "-"))
-            rows.append([f"{transport.upper()}, threads: {threads}, {what}", *cells])
+        for how in ("measured", "reckoned"):
+            cells = [_rates(found, name, kind, threads, how) for kind in server.KINDS]
+            rows.append([f"{transport.upper()}, threads: {threads}, {how}", *cells])
     yield "Server: rates; reckoned is threads / CPU a query", rows
+    rows = [["UDP, two cores against one, and what follows for more", *server.KINDS]]
+    for threads in (2, *server.BEYOND):
+        cells = []
+        for kind in server.KINDS:
+            twice = _of(found.values, kind, server.SCALING)
+            speed = twice.median if threads == 2 and twice else None
+            if twice and threads > 2:
+                speed = server.beyond(twice.median, threads)
+            cells.append(report.number(speed) if speed else "-")
+        rows.append([f"{threads} cores, {'measured' if threads == 2 else 'reckoned'}", *cells])
+    yield "Server: scaling; with n cores n / (1 + (n - 1) (2 / x - 1)), x measured with two", rows
 
 
 def tables(found: Found) -> Iterator[tuple[str, Table]]:
@@ -138,6 +167,9 @@ def tables(found: Found) -> Iterator[tuple[str, Table]]:
         yield title, _matrix(found.start.values, start.METRICS, start.KINDS)
     if found.server:
         yield from _server_tables(found.server)
+    if found.updates:
+        title = "Updates: a zone of 100,000 names, one thread for queries"
+        yield title, _matrix(found.updates.values, changing.METRICS, changing.KINDS)
     if found.client:
         yield "Client: servers that are broken", _client_table(found.client)
     if found.guest:
@@ -174,6 +206,9 @@ def comparisons(found: Found) -> Iterator[Comparison]:
         yield from bed.comparisons(found.start.values, start.METRICS, "start", dns_peers.OURS)
     if found.server:
         yield from bed.comparisons(found.server.values, server.METRICS, "server", dns_peers.OURS)
+    if found.updates:
+        values = found.updates.values
+        yield from bed.comparisons(values, changing.METRICS, "updates", dns_peers.OURS)
     if found.client:
         yield from bed.comparisons(found.client.values, client.METRICS, "client", client.OURS)
     if found.guest:
@@ -183,7 +218,8 @@ def comparisons(found: Found) -> Iterator[Comparison]:
 
 
 def _samples(found: Found) -> Iterator[tuple[str, Sequence[float | None]]]:
-    for part, made in (("start", found.start), ("server", found.server), ("client", found.client)):
+    for part in ("start", "server", "updates", "client"):
+        made = getattr(found, part)
         for (kind, name), rounds in (made.values if made else {}).items():
             yield f"{part}-{name}-{kind}", rounds
     for (kind, name), rates in (found.server.rates if found.server else {}).items():
@@ -207,7 +243,7 @@ def publish(found: Found, output: Path) -> None:
     text = "\n".join(f"### {title}\n\n{report.markdown(rows)}" for title, rows in made)
     (output / "dns.md").write_text(f"{about}.\n\n{text}")
     written = ["dns.json", "dns.md"]
-    if found.server:
+    if found.server and figures.lines(found.server)[1:]:
         figures.scaling(output / "dns-threads.svg", figures.lines(found.server), about)
         written.append("dns-threads.svg")
     if found.start:

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The paper's figure 1: what a query costs a server like the root's, and what threads add.
 
-dnsperf asks as fast as it can, on the same machine. So rates say as much about dnsperf as
-about a server, and processor time is what counts: user and system time of all threads of
-the server, the kernel's work for it included, for each query that was answered. On
-loopback the kernel's work to receive a datagram is done in the time of who has sent it,
-for all servers alike.
+Over UDP, servers are saturated without a load generator beside them (drain.py): processor
+time of an answer, of all threads of the server with the kernel's work for it, that in the
+server's own code, and answers a second, with one thread and with two.  What two cores give
+against one is measured: the one rate divided by the other.
 
-The rate that a core gives is a second divided by that time. What two cores give against
-one is reckoned in the same way: twice the time of a query with one thread, divided by
-that with two, which has all that threads cost each other.
+Over TCP, dnsperf asks as fast as one thread can, on the same machine.  So its rates say as
+much about dnsperf as about a server: with two threads, a server waits for it.
+
+On loopback the kernel's work to receive a datagram is done in the time of who has sent it,
+for all servers alike.
 """
 
 from __future__ import annotations
@@ -22,22 +23,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vmmnet.testbed import dns_peers, wait
-from vmmnet.testbed.dns_peers import BIND, KNOT, NSD, OURS, Setup
+from vmmnet.testbed.dns_peers import BIND, KNOT, NSD, OURS, UNBOUND, Setup
 from vmmnet.testbed.net import Namespace, Network
 
 from .. import report
 from ..cvsw import spent
 from ..loads import Metric
 from . import bed, root
+from .drain import Drained, drain
 
 ECHO = "echo"
-KINDS = (OURS, NSD, KNOT, BIND, ECHO)
+KINDS = (OURS, NSD, KNOT, BIND, UNBOUND, ECHO)
 THREADS = (1, 2)
+#: With so many, rates are reckoned.
+BEYOND = (4, 8, 16)
 TRANSPORTS = ("udp", "tcp")
 _PORT = 5300
 #: With 16 connections dnsperf 2.10 waits, again and again, for one of them and its delayed
 #: acknowledgement: 23 queries a second.
-_CLIENTS = {"udp": ("-c", "16", "-q", "200"), "tcp": ("-c", "4", "-q", "100")}
+_CLIENTS = ("-c", "4", "-q", "100")
 _WARM_UP = 1
 #: Fewer answers than these are a connection that did not come about, not a cost.
 _ANSWERED_MIN = 500
@@ -46,6 +50,9 @@ _ANSWER_EACH = 0.2
 _SOA = 6
 #: RCODEs of the questions that are asked.
 _ANSWERS = ("NOERROR", "NXDOMAIN")
+
+#: The metric of what two cores give against one.
+SCALING = "scaling-udp"
 
 #: One transport and a number of threads.
 Point = tuple[str, int]
@@ -59,14 +66,19 @@ def cost_name(point: Point) -> str:
     return f"cpu-{point[0]}-{point[1]}"
 
 
+def user_name(threads: int) -> str:
+    """The metric of the part of it in the server's own code, over UDP."""
+    return f"user-udp-{threads}"
+
+
 def _metrics() -> Iterator[Metric]:
     for transport, threads in POINTS:
         plural = f"{threads} thread{'s' if threads > 1 else ''}"
         title = f"CPU a query, {transport.upper()}, {plural}"
         yield Metric(cost_name((transport, threads)), "us", False, title)
-    for transport in TRANSPORTS:
-        title = f"Two cores against one, {transport.upper()}, reckoned"
-        yield Metric(f"scaling-{transport}", "x", True, title)
+        if transport == "udp":
+            yield Metric(user_name(threads), "us", False, f"of that, outside the kernel, {plural}")
+    yield Metric(SCALING, "x", True, "Two cores against one, UDP, of measured rates")
 
 
 METRICS = tuple(_metrics())
@@ -74,7 +86,7 @@ METRICS = tuple(_metrics())
 
 @dataclass
 class Found:
-    """What was measured; rates, which are also dnsperf's, beside the costs."""
+    """What was measured; answers a second beside the costs."""
 
     values: bed.Values = field(default_factory=dict)
     rates: bed.Values = field(default_factory=dict)
@@ -107,8 +119,8 @@ def read(text: str) -> Run:
 
 
 def scaling(one: report.Rounds, two: report.Rounds) -> list[float | None]:
-    """What two cores give against one, of the time of a query with one thread and with two."""
-    return [2 * a / b if a and b else None for a, b in zip(one, two, strict=True)]
+    """What two cores give against one, of the rates with one thread and with two."""
+    return [b / a if a and b else None for a, b in zip(one, two, strict=True)]
 
 
 def beyond(twice: float, threads: int) -> float:
@@ -127,24 +139,25 @@ class _Bed:
     zone: Path
     asked: Path
     echo: Path
+    drain: Path
 
     @contextlib.contextmanager
-    def serving(self, kind: str, threads: int) -> Iterator[int]:
-        """A server and its pid."""
+    def serving(self, kind: str, threads: int) -> Iterator[list[int]]:
+        """A server, by the pids of its processes."""
         setup = Setup(self.folder, root.ORIGIN, self.zone, _PORT, threads, image=self.image())
         command: Sequence[str | Path] = [self.echo, str(_PORT), str(threads)]
         if kind != ECHO:
             command = dns_peers.command(kind, setup)
         log = self.folder / f"{kind}.log"
         with (
-            log.open("ab") as out,
+            bed.logged(log),
+            log.open("wb") as out,
             self.space.started(command, stdout=out, stderr=out) as child,
         ):
             wait.listening(child.pid, _PORT, "udp" if kind == ECHO else "tcp")
             if kind != ECHO:
                 wait.until(self.is_ready, f"{kind} has its zone")
-            self.ask("udp", _WARM_UP)
-            yield child.pid
+            yield bed.family(child.pid)
 
     def is_ready(self) -> bool:
         """Whether there is an answer: some listen before they have read the zone."""
@@ -165,48 +178,81 @@ class _Bed:
         path = self.folder / "ours.image"
         return path if path.exists() else None
 
-    def ask(self, transport: str, seconds: int) -> Run:
-        """Ask as fast as one thread can."""
-        command = ["dnsperf", "-s", dns_peers.ADDRESS, "-p", str(_PORT), "-m", transport]
-        command += ["-B", "-d", str(self.asked), "-T", "1", *_CLIENTS[transport]]
+    def saturate(self, pids: Sequence[int], seconds: int) -> Drained:
+        """Over UDP, as much as the server can."""
+        return drain(self.space, self.drain, self.asked, _PORT, pids, seconds)
+
+    def ask(self, seconds: int) -> Run:
+        """Over TCP, as fast as one thread can."""
+        command = ["dnsperf", "-s", dns_peers.ADDRESS, "-p", str(_PORT), "-m", "tcp"]
+        command += ["-B", "-d", str(self.asked), "-T", "1", *_CLIENTS]
         return read(self.space.run([*command, "-l", str(seconds)]).stdout)
 
 
-def _measure(bed_: _Bed, found: Found, number: int, kind: str, threads: int, time: int) -> None:
-    with bed_.serving(kind, threads) as pid:
-        for transport in TRANSPORTS if kind != ECHO else ("udp",):
-            meter = spent.Meter({kind: bed.family(pid)})
-            run = bed_.ask(transport, time)
-            cost = 1e6 * meter.read()[kind] / run.completed
-            name = cost_name((transport, threads))
-            found.values[kind, name][number] = cost
-            found.rates[kind, name][number] = run.rate
-            shown = f"{cost:.2f} us a query, {run.rate:.0f} 1/s, {run.lost} lost"
-            print(f"  round {number + 1}, {kind}, {threads}, {transport}: {shown}", flush=True)
+@dataclass(frozen=True)
+class _Place:
+    """Where a measurement's values go."""
+
+    found: Found
+    number: int
+    kind: str
+    threads: int
+
+    def put(self, transport: str, cost: float, rate: float) -> None:
+        """The cost of a query and answers a second."""
+        name = cost_name((transport, self.threads))
+        self.found.values[self.kind, name][self.number] = cost
+        self.found.rates[self.kind, name][self.number] = rate
+        shown = f"{cost:.2f} us a query, {rate:.0f} 1/s"
+        print(f"  round {self.number + 1}, {self.kind}, {self.threads}, {transport}: {shown}")
+
+
+def _measure(bed_: _Bed, place: _Place, seconds: int) -> None:
+    with bed_.serving(place.kind, place.threads) as pids:
+        bed_.saturate(pids, _WARM_UP)
+        drained = bed_.saturate(pids, seconds)
+        place.put("udp", drained.cost, drained.rate)
+        name = user_name(place.threads)
+        place.found.values[place.kind, name][place.number] = drained.user
+        if place.kind == ECHO:
+            return
+        meter = spent.Meter({place.kind: pids})
+        run = bed_.ask(seconds)
+        place.put("tcp", 1e6 * meter.read()[place.kind] / run.completed, run.rate)
+
+
+def _empty(found: Found, rounds: int) -> None:
+    for kind in KINDS:
+        for transport, threads in POINTS:
+            if kind != ECHO or transport == "udp":
+                name = cost_name((transport, threads))
+                found.values[kind, name] = [None] * rounds
+                found.rates[kind, name] = [None] * rounds
+                if transport == "udp":
+                    found.values[kind, user_name(threads)] = [None] * rounds
+
+
+def _compare(found: Found) -> None:
+    for kind in KINDS:
+        one, two = (found.rates[kind, cost_name(("udp", n))] for n in THREADS)
+        found.values[kind, SCALING] = scaling(one, two)
 
 
 def measure(rounds: int, seconds: int, folder: Path) -> Found:
     """Each server with one thread and with two, in each round."""
     zone, asked = root.make(folder)
     found = Found()
-    for kind in KINDS:
-        for point in POINTS:
-            if kind != ECHO or point[0] == "udp":
-                found.values[kind, cost_name(point)] = [None] * rounds
-                found.rates[kind, cost_name(point)] = [None] * rounds
+    _empty(found, rounds)
     with Network() as network:
-        space = network.namespace("dns")
-        bed_ = _Bed(space, folder, zone, asked, bed.build("echo", folder))
+        programs = (bed.build(name, folder) for name in ("echo", "drain"))
+        bed_ = _Bed(network.namespace("dns"), folder, zone, asked, *programs)
         for number in range(rounds):
             for kind in report.turned(KINDS, number):
                 for threads in THREADS:
                     try:
-                        _measure(bed_, found, number, kind, threads, seconds)
+                        _measure(bed_, _Place(found, number, kind, threads), seconds)
                     except (RuntimeError, OSError) as error:
                         found.failures.append(f"round {number + 1}, {kind}, {threads}: {error}")
-    for kind in KINDS:
-        for transport in TRANSPORTS:
-            one, two = (found.values.get((kind, cost_name((transport, n)))) for n in THREADS)
-            if one and two:
-                found.values[kind, f"scaling-{transport}"] = scaling(one, two)
+                        print(f"  {found.failures[-1]}", flush=True)
+    _compare(found)
     return found

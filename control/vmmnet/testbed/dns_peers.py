@@ -15,6 +15,8 @@ from . import dns_room, tools
 
 ADDRESS = "127.0.0.1"
 OURS, BIND, NSD, KNOT = NAMES = ("vmmnet-dnsd", "BIND", "NSD", "Knot")
+#: A resolver, which serves a zone as it came (auth-zone).
+UNBOUND = "unbound"
 
 _OURS = """\
 server:
@@ -81,6 +83,32 @@ zone:
   - domain: {origin}
     file: {zone}
 """
+_UNBOUND = """\
+server:
+    interface: {address}@{port}
+    access-control: 127.0.0.0/8 allow
+    num-threads: {threads}
+    so-reuseport: yes
+    chroot: ""
+    username: ""
+    directory: "{folder}"
+    pidfile: "{folder}/unbound.pid"
+    use-syslog: no
+    minimal-responses: yes
+    edns-buffer-size: 4096
+    max-udp-size: 4096
+    incoming-num-tcp: 100
+    tcp-idle-timeout: 120000
+    module-config: "iterator"
+remote-control:
+    control-enable: no
+auth-zone:
+    name: "{origin}"
+    zonefile: "{zone}"
+    for-downstream: yes
+    for-upstream: no
+    fallback-enabled: no
+"""
 
 
 @dataclass(frozen=True)
@@ -127,6 +155,10 @@ def _knot(setup: Setup) -> Sequence[str | Path]:
     return ["knotd", "-c", _write(setup, "knot", _KNOT)]
 
 
+def _unbound(setup: Setup) -> Sequence[str | Path]:
+    return ["unbound", "-d", "-d", "-c", _write(setup, "unbound", _UNBOUND)]
+
+
 def _ours(setup: Setup) -> Sequence[str | Path]:
     if setup.image is None:
         image = setup.folder / "ours.image"
@@ -146,6 +178,7 @@ _COMMANDS: dict[str, Callable[[Setup], Sequence[str | Path]]] = {
     BIND: _bind,
     NSD: _nsd,
     KNOT: _knot,
+    UNBOUND: _unbound,
 }
 
 

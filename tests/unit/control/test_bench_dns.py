@@ -18,7 +18,19 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from vmmnet.testbed import dns_peers
 
-from bench.dns import bed, client, figures, guest, parse, publish, root, server, start
+from bench.dns import (
+    bed,
+    changing,
+    client,
+    drain,
+    figures,
+    guest,
+    parse,
+    publish,
+    root,
+    server,
+    start,
+)
 from bench.report import Spread
 
 _REPORT = """\
@@ -83,11 +95,39 @@ def test_dnsperf_is_read() -> None:
 
 
 def test_scaling_is_reckoned() -> None:
-    """Twice the rate if a query takes the same with two threads."""
-    assert server.scaling([6.0, 6.0, None], [6.0, 12.0, 1.0]) == [2, 1, None]
+    """The rate of two against that of one; beyond, each thread adds what the second has."""
+    assert server.scaling([100.0, 100.0, None], [190.0, 100.0, 1.0]) == [1.9, 1, None]
     # 6 us with one thread, 7 with two, so 9 with four.
     assert server.beyond(12 / 7, 4) == pytest.approx(4 * 6 / 9)
     assert server.beyond(2.1, 4) == 4
+
+
+def test_drain_is_read() -> None:
+    """The median of the rates, and times of an answer; wrong answers are no measurement."""
+    text = "160000\n150000\n10\nreplies 200000 wrong {} user 0.40 system 1.00\n"
+    assert drain.read(text.format(0)) == drain.Drained(200000, 7.0, 2.0, 150000)
+    with pytest.raises(RuntimeError, match="no answers"):
+        drain.read(text.format(3))
+    with pytest.raises(RuntimeError, match="no measurement"):
+        drain.read("drain: the server does not answer\n")
+
+
+def test_updates_are_read() -> None:
+    """How many a second, and how many between two moments; refused ones are no result."""
+    text = "at 1000000000 0\nat 2000000000 500\nat 3000000000 900\n"
+    done = changing.read_updates(f"{text}acknowledged 1000 refused 0 again 2 seconds 2.500")
+    assert (done.rate, done.between(2, 3.5), done.between(0, 2.9)) == (400, 400, 500)
+    with pytest.raises(RuntimeError, match="refused 1"):
+        changing.read_updates("acknowledged 9 refused 1 again 0 seconds 1.000")
+    assert changing.read_reader("answers 9 lost 0 p50 30.1 p99 61.5 p999 99.0\n") == 61.5
+
+
+def test_server_that_does_not_start_is_told(tmp_path: Path) -> None:
+    """With the end of its log."""
+    log = tmp_path / "NSD.log"
+    log.write_text("nsd: cannot bind\n")
+    with pytest.raises(RuntimeError, match=r"no port\nNSD.log: nsd: cannot bind"), bed.logged(log):
+        raise RuntimeError("no port")
 
 
 def test_family_of_processes() -> None:

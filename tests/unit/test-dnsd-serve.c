@@ -50,7 +50,7 @@ static Fixture *begin(const char *text)
     if (f->config->zones) {
         f->rules.allow_query = &f->config->zone[0].allow_query;
     }
-    zone.view = (ZoneView) { 1, { f->image } };
+    zone.view = (ZoneView) { .layers = 1, .layer = { f->image } };
     zone.opaque = &f->rules;
     f->serving = (DnsdServing) {
         .config = f->config,

@@ -38,7 +38,7 @@ static void begin(void)
     DnsServedZone zone = { .origin = zone_name("example"), .rrclass = 1 };
     ZoneMade made = zone_make("example", lines, G_N_ELEMENTS(lines));
 
-    zone.view = (ZoneView) { 1, { zone_open(&made) } };
+    zone.view = (ZoneView) { .layers = 1, .layer = { zone_open(&made) } };
     serving.config = dnsd_config_read("f", config_text, strlen(config_text),
                                       &mistakes);
     dnsd_secrets_from(&serving.secrets, secret);

@@ -8,6 +8,7 @@ import functools
 import json
 import os
 import re
+import socket
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping
@@ -16,6 +17,7 @@ from typing import Any
 
 import dns.exception
 import dns.message
+import dns.opcode
 import dns.query
 import dns.rcode
 import dns.tsig
@@ -243,6 +245,26 @@ def test_bind_as_secondary(world: World) -> None:
         assert "received notify for zone 'example'" in log.read_text()
         assert "IXFR begins" in server.log.read_text()
         assert "IXFR failure" not in log.read_text()
+
+
+def test_signed_notify(world: World) -> None:
+    """A secondary whose entry names a key hears of changes with its signature; others without."""
+    with world.client.entered():
+        signed = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        plain = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    with signed, plain:
+        for one, port in ((signed, SECONDARY_PORT), (plain, SECONDARY_PORT + 1)):
+            one.settimeout(wait.PATIENCE)
+            one.bind((CLIENT, port))
+        address = f"{CLIENT}@{SECONDARY_PORT}"
+        notify = [{"address": address, "key": KEY}, f"{CLIENT}@{SECONDARY_PORT + 1}"]
+        with _server(world, allow_update=[KEY], notify=notify):
+            keyring = dns.tsigkeyring.from_text({KEY: SECRET})
+            for one in (signed, plain):
+                message = dns.message.from_wire(one.recv(4096), keyring=keyring)
+                assert message.opcode() == dns.opcode.NOTIFY
+                assert message.question[0].to_text() == "example. IN SOA"
+                assert message.had_tsig == (one == signed)
 
 
 def test_another_image(world: World) -> None:

@@ -243,13 +243,39 @@ void dnsd_read_transfer(DnsdReader *r, const yaml_node_t *node,
                                    &zone->askers);
 }
 
-static void read_secondary(DnsdReader *r, const yaml_node_t *node,
-                           const DnsdKey *key, void *to)
+static void read_address(DnsdReader *r, const yaml_node_t *node,
+                         const DnsdKey *key, void *to)
 {
     const char *text = dnsd_reader_scalar(r, node, key);
 
     if (text && !dnsd_listen_read(to, text, DNSD_PORT)) {
         dnsd_reader_wrong(r, node, "is no address", key->right);
+    }
+}
+
+static const DnsdKey secondary_keys[] = {
+    { .name = "address", .read = read_address,
+      .offset = offsetof(DnsdSecondary, at),
+      .right = "an address as '192.0.2.1' or '2001:db8::1@5353'" },
+    { .name = "key", .read = read_key_name,
+      .offset = offsetof(DnsdSecondary, key), .right = RIGHT_KEY },
+    { 0 },
+};
+
+/* An address, or a map with one and a key */
+static void read_secondary(DnsdReader *r, const yaml_node_t *node,
+                           const DnsdKey *key, void *to)
+{
+    unsigned before = r->mistakes->count;
+    DnsdSecondary *secondary = to;
+
+    if (node->type == YAML_SCALAR_NODE) {
+        read_address(r, node, key, &secondary->at);
+        return;
+    }
+    dnsd_reader_map(r, node, secondary_keys, secondary);
+    if (r->mistakes->count == before && !secondary->at.len) {
+        dnsd_reader_wrong(r, node, "has no 'address'", key->right);
     }
 }
 

@@ -47,6 +47,12 @@ typedef struct DnsdAsker {
     DnsdRange range;
 } DnsdAsker;
 
+/* A server to notify */
+typedef struct DnsdSecondary {
+    DnsdListen at;
+    DnsName key;                /* len 0: what it is told is not signed */
+} DnsdSecondary;
+
 typedef struct DnsdZoneConfig {
     DnsName name;
     const char *image;          /* path */
@@ -57,7 +63,7 @@ typedef struct DnsdZoneConfig {
     size_t askers;
     DnsdAsker *asker;
     size_t secondaries;         /* to notify */
-    DnsdListen *secondary;
+    DnsdSecondary *secondary;
 } DnsdZoneConfig;
 
 typedef struct DnsdOctets {

@@ -146,7 +146,8 @@ static void commit(DnsdControl *c, const Case *one)
 
     live->has_edits = false;
     live->has_failed = dns_store_commit(live->store);
-    dnsd_notifier_look(c->notifier, one->config, live);
+    dnsd_notifier_look(c->notifier, c->world->keyring->keys, one->config,
+                       live);
 }
 
 static void end_updates(DnsdControl *c)

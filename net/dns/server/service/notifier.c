@@ -8,10 +8,13 @@
 #include <unistd.h>
 
 #include "net/dns/server/service/notifier.h"
+#include "net/dns/update/tsig/tsig.h"
 #include "net/dns/update/xfr/notify.h"
 
 #define FAMILIES        2
 #define REPLIES_TURN    64
+/* A header, a question, and a TSIG record with three names and a MAC */
+#define NOTIFY_MAX      1232
 
 struct DnsdNotifier {
     int fd[FAMILIES];           /* AF_INET, AF_INET6; -1: the host has none */
@@ -56,18 +59,41 @@ void dnsd_notifier_free(DnsdNotifier *n)
 
 /* --- requests ------------------------------------------------------------- */
 
-static void send_one(DnsdNotifier *n, const DnsdListen *to,
-                     const DnsdLive *live, uint16_t id)
+/*
+ * The message; its length, or 0.  The reply's signature is not looked at: all
+ * that it does is to end that this is sent again.
+ */
+static size_t build(const DnsdSecondary *to, const TsigKeys *keys,
+                    const DnsdLive *live, uint16_t id, uint8_t *msg,
+                    size_t room)
 {
-    int fd = n->fd[to->addr.ss_family == AF_INET6];
-    uint8_t msg[DNS_UDP_MIN];
-    int len = dns_notify_build(msg, sizeof(msg), id, &live->origin,
-                               DNS_CLASS_IN, NULL, 0);
+    int made = dns_notify_build(msg, room, id, &live->origin, DNS_CLASS_IN,
+                                NULL, 0);
+    const TsigKey *key = to->key.len ? tsig_keys_find(keys, &to->key) : NULL;
+    size_t len = made > 0 ? made : 0;
+    Tsig tsig;
+
+    if (len && to->key.len) {
+        if (!key || tsig_sign_request(&tsig, key, msg, &len, room,
+                                      time(NULL))) {
+            return 0;
+        }
+        tsig_free(&tsig);
+    }
+    return len;
+}
+
+static void send_one(DnsdNotifier *n, const DnsdSecondary *to,
+                     const TsigKeys *keys, const DnsdLive *live, uint16_t id)
+{
+    int fd = n->fd[to->at.addr.ss_family == AF_INET6];
+    uint8_t msg[NOTIFY_MAX];
+    size_t len = build(to, keys, live, id, msg, sizeof(msg));
 
     /* One that does not leave is sent again, as one that is lost. */
-    if (fd >= 0 && len > 0) {
+    if (fd >= 0 && len) {
         sendto(fd, msg, len, MSG_DONTWAIT | MSG_NOSIGNAL,
-               (const struct sockaddr *)&to->addr, to->len);
+               (const struct sockaddr *)&to->at.addr, to->at.len);
     }
 }
 
@@ -85,8 +111,8 @@ static void begin(const DnsdZoneConfig *config, DnsdLive *live, uint64_t now)
     live->told_at = now;
 }
 
-void dnsd_notifier_look(DnsdNotifier *n, const DnsdZoneConfig *config,
-                        DnsdLive *live)
+void dnsd_notifier_look(DnsdNotifier *n, const TsigKeys *keys,
+                        const DnsdZoneConfig *config, DnsdLive *live)
 {
     uint64_t now = now_s();
 
@@ -97,7 +123,8 @@ void dnsd_notifier_look(DnsdNotifier *n, const DnsdZoneConfig *config,
     }
     for (size_t i = 0; i < config->secondaries; i++) {
         if (dns_notify_due(&live->notify[i], now)) {
-            send_one(n, &config->secondary[i], live, live->notify[i].id);
+            send_one(n, &config->secondary[i], keys, live,
+                     live->notify[i].id);
         }
     }
 }
@@ -106,7 +133,8 @@ void dnsd_notifier_look_all(DnsdNotifier *n, const DnsdWorld *w)
 {
     for (size_t i = 0; i < w->config->zones; i++) {
         if (w->zone[i].live && w->config->zone[i].secondaries) {
-            dnsd_notifier_look(n, &w->config->zone[i], w->zone[i].live);
+            dnsd_notifier_look(n, w->keyring->keys, &w->config->zone[i],
+                               w->zone[i].live);
         }
     }
 }
@@ -140,7 +168,7 @@ static void take(const DnsdWorld *w, const struct sockaddr_storage *peer,
 
         for (size_t j = 0; live && j < live->told; j++) {
             if (j < config->secondaries &&
-                is_from(&config->secondary[j], peer) &&
+                is_from(&config->secondary[j].at, peer) &&
                 dns_notify_answer(&live->notify[j], &live->origin, msg,
                                   len)) {
                 return;
@@ -159,7 +187,7 @@ bool dnsd_notifier_ready(DnsdNotifier *n, const DnsdWorld *w, void *event)
     for (unsigned i = 0; i < REPLIES_TURN; i++) {
         struct sockaddr_storage peer;
         socklen_t peer_len = sizeof(peer);
-        uint8_t msg[DNS_UDP_MIN];
+        uint8_t msg[NOTIFY_MAX];
         ssize_t len = recvfrom(*fd, msg, sizeof(msg), MSG_DONTWAIT,
                                (struct sockaddr *)&peer, &peer_len);
 

@@ -30,9 +30,10 @@ bool dnsd_notifier_ready(DnsdNotifier *notifier, const DnsdWorld *world,
  * dnsd_notifier_look: tell the secondaries of a zone what they do not know
  *
  * After a commit, and once a second: what is not answered is sent again.
+ * @keys: of TSIG, for those whose entry names one
  */
-void dnsd_notifier_look(DnsdNotifier *notifier, const DnsdZoneConfig *config,
-                        DnsdLive *live);
+void dnsd_notifier_look(DnsdNotifier *notifier, const TsigKeys *keys,
+                        const DnsdZoneConfig *config, DnsdLive *live);
 
 /** dnsd_notifier_look_all: the same for all zones. */
 void dnsd_notifier_look_all(DnsdNotifier *notifier, const DnsdWorld *world);

@@ -154,6 +154,35 @@ static void test_dname(void)
     bed_clear(&bed);
 }
 
+/* The end of the CNAME's target is the DNAME's, which stands before it. */
+static void test_dname_compressed(void)
+{
+    static const char zone[] =
+        SOA("example")
+        "frobozz.example 600 DNAME frobozz-division.acme.example\n"
+        "two.example 60 DNAME frobozz.example\n"
+        "*.frobozz-division.acme.example 3600 A 192.0.2.7\n";
+    AnswerBed bed = { 0 };
+
+    bed_add_zone(&bed, "example", zone, false);
+    bed_expect(&bed, "www.frobozz.example CNAME",
+               "NOERROR aa\n"
+               "an frobozz.example 600 DNAME frobozz-division.acme.example\n"
+               "an www.frobozz.example 600 CNAME"
+               " www.frobozz-division.acme.example\n");
+    /* Header, question, DNAME, and CNAME: a label and a pointer */
+    g_assert_cmpuint(bed.len, ==, 12 + 25 + (12 + 31) + (12 + 6));
+    bed_expect(&bed, "www.two.example A",
+               "NOERROR aa\n"
+               "an two.example 60 DNAME frobozz.example\n"
+               "an www.two.example 60 CNAME www.frobozz.example\n"
+               "an frobozz.example 600 DNAME frobozz-division.acme.example\n"
+               "an www.frobozz.example 600 CNAME"
+               " www.frobozz-division.acme.example\n"
+               "an www.frobozz-division.acme.example 3600 A 192.0.2.7\n");
+    bed_clear(&bed);
+}
+
 /* Signed is the DNAME, not what is made from it (section 5.3.1). */
 static void test_dname_signed(void)
 {
@@ -321,6 +350,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dns-answer/rfc4592", test_wildcards);
     g_test_add_func("/dns-answer/wildcard-records", test_wildcard_records);
     g_test_add_func("/dns-answer/rfc6672", test_dname);
+    g_test_add_func("/dns-answer/rfc6672/compressed", test_dname_compressed);
     g_test_add_func("/dns-answer/rfc6672-signed", test_dname_signed);
     g_test_add_func("/dns-answer/aliases", test_aliases);
     g_test_add_func("/dns-answer/long-chain", test_long_chain);

@@ -102,7 +102,8 @@ static AnswerEnd answer_dname(Answering *a)
 {
     const ZoneNode *node = &a->found.node;
     ReplyPut put = put_for(a, answer_owner(a, node->labels));
-    ReplyOwner next;
+    size_t at = put.owner.at ? a->reply.len + RR_HEAD : 0;
+    ReplyOwner next, suffix;
     ReplyResult result;
     DnsName target, name;
     ZoneRrset rrset;
@@ -119,9 +120,11 @@ static AnswerEnd answer_dname(Answering *a)
     if (!replace_end(a, node, &target, &name)) {
         return END_YXDOMAIN;
     }
+    suffix = (ReplyOwner) { at <= 0x3fff ? at : 0, target.len };
     result = reply_put_cname(&a->reply, put_for_name(a).owner,
                              a->zone->rrclass,
-                             packet_get32(rrset.at + RR_TTL), &name, &next);
+                             packet_get32(rrset.at + RR_TTL), &name, suffix,
+                             &next);
     if (result != REPLY_OK) {
         return answer_end_of(result, END_NOT);
     }

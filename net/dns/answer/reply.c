@@ -434,22 +434,29 @@ ReplyResult reply_put_sigs(Reply *reply, ReplyPut *put, const ZoneNode *node,
 
 ReplyResult reply_put_cname(Reply *reply, ReplyOwner owner, uint16_t rrclass,
                             uint32_t ttl, const DnsName *name,
-                            ReplyOwner *target)
+                            ReplyOwner suffix, ReplyOwner *target)
 {
     uint8_t *to = reply->out + reply->len;
+    bool is_short = suffix.at && suffix.at <= POINTER_MAX &&
+                    suffix.len > POINTER_LEN;
+    unsigned full = name->len - (is_short ? suffix.len : 0);
+    unsigned rdlength = full + (is_short ? POINTER_LEN : 0);
 
-    if (!owner.at || room_of(reply) < (size_t)RR_HEAD + name->len) {
+    if (!owner.at || room_of(reply) < (size_t)RR_HEAD + rdlength) {
         return REPLY_FULL;
     }
     packet_put16(to, POINTER | owner.at);
     packet_put16(to + 2, DNS_TYPE_CNAME);
     packet_put16(to + 4, rrclass);
     packet_put32(to + RR_TTL, ttl);
-    packet_put16(to + RR_RDLENGTH, name->len);
-    memcpy(to + RR_HEAD, name->wire, name->len);
+    packet_put16(to + RR_RDLENGTH, rdlength);
+    memcpy(to + RR_HEAD, name->wire, full);
+    if (is_short) {
+        packet_put16(to + RR_HEAD + full, POINTER | suffix.at);
+    }
     target->at = reply->len + RR_HEAD;
     target->len = name->len;
-    reply->len += RR_HEAD + name->len;
+    reply->len += RR_HEAD + rdlength;
     reply->count[DNS_SECTION_ANSWER]++;
     return REPLY_OK;
 }

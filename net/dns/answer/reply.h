@@ -69,12 +69,13 @@ ReplyResult reply_put_sigs(Reply *reply, ReplyPut *put, const ZoneNode *node,
 uint16_t reply_suffix(const Reply *reply, uint16_t at, unsigned skip);
 
 /**
- * reply_put_cname: a record with a name in full as its RDATA
+ * reply_put_cname: a record with a name as its RDATA
+ * @suffix: where the last octets of that name stand, or nowhere
  *
  * Sets @target to where that name is.
  */
 ReplyResult reply_put_cname(Reply *reply, ReplyOwner owner, uint16_t rrclass,
                             uint32_t ttl, const DnsName *name,
-                            ReplyOwner *target);
+                            ReplyOwner suffix, ReplyOwner *target);
 
 #endif /* NET_DNS_ANSWER_REPLY_H */

@@ -61,5 +61,6 @@ def drain(
     seconds: int,
 ) -> Drained:
     """Let a server, all of its processes, work off queries for some seconds of its time."""
-    words = [str(port), asked, str(seconds), str(_OCTETS), *map(str, pids)]
-    return read(space.run([program, *words], timeout=_SLACK + 10 * seconds).stdout)
+    words: list[str | Path] = [program, str(port), asked, str(seconds), str(_OCTETS)]
+    done = space.run([*words, *map(str, pids)], timeout=_SLACK + 10 * seconds)
+    return read(done.stdout)

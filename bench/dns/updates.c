@@ -9,7 +9,9 @@
  * the first is sent, so that this program is not what limits the server.  They
  * are sent over several UDP sockets, and some wait for their replies on each;
  * an update without a reply is sent again after a second.  RATE is how many a
- * second are sent at most; 0: as many as the server takes.
+ * second are sent at most; 0: as many as the server takes.  With a rate, what
+ * had to wait for replies is made up for at twice the rate, and not at once, as
+ * the clients of a server do not wait for each other.
  *
  * Prints: ten times a second the nanoseconds of CLOCK_MONOTONIC and updates
  * that the server has acknowledged; in the end these, those that it refused,
@@ -35,6 +37,8 @@
 #define HEADER          12
 #define FUDGE           300
 #define AGAIN_NS        UINT64_C(1000000000)
+#define CATCH_UP        2
+#define BURSTS          1000    /* a second, at the least */
 #define TELL_NS         UINT64_C(100000000)
 #define WAIT_NS         UINT64_C(5000000000)    /* for the last replies */
 
@@ -243,6 +247,21 @@ static void receive(void)
     }
 }
 
+/* How many may have been sent by now; called again and again */
+static unsigned allowed_at(uint64_t since, unsigned rate)
+{
+    static uint64_t before;
+    static double allowed;
+    double in_time = since / 1e9 * rate;
+
+    allowed += (since - before) / 1e9 * rate * CATCH_UP;
+    before = since;
+    if (allowed > next + 1 + rate / BURSTS) {
+        allowed = next + 1 + rate / BURSTS;
+    }
+    return allowed < in_time ? allowed : in_time;
+}
+
 static void tell(uint64_t now)
 {
     static uint64_t told;
@@ -265,7 +284,7 @@ static uint64_t run(double seconds, unsigned rate)
 
         tell(now);
         if (!is_over) {
-            send_some(rate ? (now - begin) / 1e9 * rate : count);
+            send_some(rate ? allowed_at(now - begin, rate) : count);
         } else if (answered == next || now > end + WAIT_NS) {
             return last - begin;
         }

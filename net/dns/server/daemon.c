@@ -264,6 +264,7 @@ static bool make_lives(Daemon *d, const DnsdConfig *config)
     if (!dnsd_world_writes(config)) {
         return true;
     }
+    dnsd_crew_keep_off(&d->crew);
     d->lives = dnsd_lives_new(&d->crew);
     return d->lives && watch(d, dnsd_lives_fd(d->lives), &d->lives);
 }

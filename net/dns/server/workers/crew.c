@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* All workers, and their sockets */
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,14 +23,40 @@ static unsigned processors(cpu_set_t *set)
 
 uint64_t dnsd_crew_files(DnsdCrew *crew, const DnsdConfig *config)
 {
-    cpu_set_t set;
+    unsigned count = processors(&crew->processors);
 
-    crew->threads = config->threads ? config->threads : processors(&set);
+    crew->threads = config->threads ? config->threads : count;
     if (crew->threads > DNSD_THREADS_MAX) {
         crew->threads = DNSD_THREADS_MAX;
     }
     return (uint64_t)crew->threads *
            (FILES_WORKER + 2 * config->listens + config->tcp.connections);
+}
+
+/* A processor for each thread, if there are as many. */
+static int next_processor(const DnsdCrew *crew, int cpu)
+{
+    if ((unsigned)CPU_COUNT(&crew->processors) < crew->threads) {
+        return -1;
+    }
+    do {
+        cpu++;
+    } while (!CPU_ISSET(cpu, &crew->processors));
+    return cpu;
+}
+
+void dnsd_crew_keep_off(const DnsdCrew *crew)
+{
+    cpu_set_t rest = crew->processors;
+    int cpu = -1;
+
+    if ((unsigned)CPU_COUNT(&rest) > crew->threads) {
+        for (unsigned i = 0; i < crew->threads; i++) {
+            cpu = next_processor(crew, cpu);
+            CPU_CLR(cpu, &rest);
+        }
+        sched_setaffinity(0, sizeof(rest), &rest);
+    }
 }
 
 bool dnsd_crew_open(DnsdCrew *crew, const DnsdConfig *config,
@@ -73,29 +98,15 @@ static DnsdWorker *start_one(DnsdCrew *crew, const DnsdConfig *config,
                              config, cpu, key);
 }
 
-/* A processor for each thread, if there are as many. */
-static int next_processor(const DnsdCrew *crew, const cpu_set_t *set, int cpu)
-{
-    if ((unsigned)CPU_COUNT(set) < crew->threads) {
-        return -1;
-    }
-    do {
-        cpu++;
-    } while (!CPU_ISSET(cpu, set));
-    return cpu;
-}
-
 bool dnsd_crew_start(DnsdCrew *crew, const DnsdServing *serving,
                      DnsdRequests *control, DnsdMistake *mistake)
 {
-    cpu_set_t set;
     int cpu = -1;
 
-    processors(&set);
     dnsd_epoch_init(&crew->epoch, serving);
     crew->worker = calloc(crew->threads, sizeof(*crew->worker));
     for (; crew->worker && crew->started < crew->threads; crew->started++) {
-        cpu = next_processor(crew, &set, cpu);
+        cpu = next_processor(crew, cpu);
         crew->worker[crew->started] = start_one(crew, serving->config,
                                                 control, cpu);
         if (!crew->worker[crew->started]) {

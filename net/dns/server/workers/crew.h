@@ -3,6 +3,8 @@
 #ifndef NET_DNS_SERVER_WORKERS_CREW_H
 #define NET_DNS_SERVER_WORKERS_CREW_H
 
+#include <sched.h>
+
 #include "net/dns/server/core/metrics.h"
 #include "net/dns/server/host/sockets.h"
 #include "net/dns/server/workers/epoch.h"
@@ -11,6 +13,7 @@
 typedef struct DnsdCrew {
     DnsdEpoch epoch;            /* of DnsdServing */
     unsigned threads;
+    cpu_set_t processors;       /* that this process may use */
     unsigned started;
     unsigned sockets_count;     /* one for each thread, or one for all */
     DnsdSockets *sockets;
@@ -20,9 +23,17 @@ typedef struct DnsdCrew {
 /**
  * dnsd_crew_files: descriptors that the crew needs
  *
- * Sets crew->threads, too.
+ * Sets crew->threads and crew->processors, too.
  */
 uint64_t dnsd_crew_files(DnsdCrew *crew, const DnsdConfig *config);
+
+/**
+ * dnsd_crew_keep_off: the calling thread, and those it starts from now on but
+ * the crew, do not run where the crew will
+ *
+ * With no more processors than threads, nothing changes.
+ */
+void dnsd_crew_keep_off(const DnsdCrew *crew);
 
 /**
  * dnsd_crew_open: sockets from systemd, or of our own

@@ -158,12 +158,21 @@ static const Case cases[] = {
     { "a SOA with a lower serial is ignored", {
           { U, "example", IN, SOA, 300, "0" } },
       DNS_RCODE_NOERROR, 1, { { "example", SOA, "1" } }, NO },
+    { "a SOA with the same serial is ignored", {
+          { U, "example", IN, SOA, 301, "1" } },
+      DNS_RCODE_NOERROR, 1, { { "example", SOA, "1" } }, NO },
     { "lower by RFC 1982", {
           { U, "example", IN, SOA, 300, "4000000000" } },
+      DNS_RCODE_NOERROR, 1, { { "example", SOA, "1" } }, NO },
+    { "neither lower nor greater by RFC 1982", {
+          { U, "example", IN, SOA, 300, "2147483649" } },
       DNS_RCODE_NOERROR, 1, { { "example", SOA, "1" } }, NO },
     { "a SOA elsewhere is ignored", {
           { U, "host.example", IN, SOA, 300, "100" } },
       DNS_RCODE_NOERROR, 1, NO, { { "host.example", SOA, "100" } } },
+    { "a delegation at a wildcard is ignored", {
+          { U, "*.example", IN, NS, 300, "ns.example" } },
+      DNS_RCODE_NOERROR, 1, NO, { { "*.example", NS, "ns.example" } } },
     { "an update's own serial is not made greater", {
           { U, "example", IN, SOA, 300, "7" },
           { U, "new.example", IN, A, 60, "192.0.2.9" } },

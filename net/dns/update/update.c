@@ -179,7 +179,17 @@ static bool is_alone(uint16_t type)
            type == DNS_TYPE_DNAME;
 }
 
-/* Section 3.4.2.2: a CNAME and other records are not to be of one name. */
+/* A wildcard is no cut: RFC 4592 section 4.2, RFC 6672 section 3.3. */
+static bool is_wildcard_cut(const DnsName *name, const ZoneRecord *record)
+{
+    return name->wire[0] == 1 && name->wire[1] == '*' &&
+           (record->type == DNS_TYPE_NS || record->type == DNS_TYPE_DNAME);
+}
+
+/*
+ * Section 3.4.2.2: a CNAME and other records are not to be of one name.  What
+ * no zone may have is passed over in the same way.
+ */
 static bool is_ignored(const UpdateRequest *r, const DnsNode *node,
                        const DnsName *name, const ZoneRecord *record)
 {
@@ -191,12 +201,15 @@ static bool is_ignored(const UpdateRequest *r, const DnsNode *node,
                                                 : cnames > 0)) {
         return true;
     }
+    if (is_wildcard_cut(name, record)) {
+        return true;
+    }
     if (record->type != DNS_TYPE_SOA) {
         return false;
     }
     soa = dns_node_find(node, DNS_TYPE_SOA, &count);
     return !update_is_apex(r, name) || !soa ||
-           dns_soa_serial(soa) - dns_soa_serial(record) - 1 < INT32_MAX;
+           (int32_t)(dns_soa_serial(record) - dns_soa_serial(soa)) <= 0;
 }
 
 /* The record that @record takes the place of, if it is not the same one */

@@ -546,11 +546,17 @@ void dns_builder_init(DnsBuilder *b, uint8_t *buf, size_t size, uint16_t id,
     b->size = size;
     b->len = DNS_HEADER_LEN;
     b->question_end = DNS_HEADER_LEN;
+    b->keeps_case = false;
     b->suffixes = 0;
     b->question_suffixes = 0;
     memset(buf, 0, DNS_HEADER_LEN);
     put16(buf, id);
     put16(buf + 2, flags);
+}
+
+void dns_builder_keep_case(DnsBuilder *b)
+{
+    b->keeps_case = true;
 }
 
 /* Does the name that the builder wrote at offset equal wire[0..len)? */
@@ -564,7 +570,8 @@ static bool written_equals(const DnsBuilder *b, size_t offset,
             offset = get16(b->buf + offset) & POINTER_MAX;
             continue;
         }
-        if (!equal_nocase(b->buf + offset, wire, 1 + head)) {
+        if (b->keeps_case ? memcmp(b->buf + offset, wire, 1 + head) != 0
+                          : !equal_nocase(b->buf + offset, wire, 1 + head)) {
             return false;
         }
         if (!head) {

@@ -311,6 +311,7 @@ typedef struct DnsBuilder {
     size_t size;
     size_t len;             /* the message so far */
     size_t question_end;
+    bool keeps_case;        /* see dns_builder_keep_case() */
     size_t suffixes;
     size_t question_suffixes;
     struct {
@@ -325,6 +326,12 @@ typedef struct DnsBuilder {
  */
 void dns_builder_init(DnsBuilder *b, uint8_t *buf, size_t size, uint16_t id,
                       uint16_t flags);
+
+/*
+ * From now on a name is compressed against those in the same case only, so
+ * that it arrives as it is: for zone transfers (RFC 5936 section 3.4).
+ */
+void dns_builder_keep_case(DnsBuilder *b);
 
 /*
  * Each of these appends one record, in the order of the sections, and

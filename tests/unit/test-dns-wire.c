@@ -444,6 +444,36 @@ static void test_build_ptr(void)
     g_assert_cmpmem(buf, b.len, reply_ptr, sizeof(reply_ptr));
 }
 
+/* A name in another case is compressed, and takes that case; or it is not */
+static void test_build_case(void)
+{
+    DnsQuestion question = {
+        .name = name_of("WWW.example.com"),
+        .type = DNS_TYPE_CNAME,
+        .qclass = DNS_CLASS_IN,
+    };
+    DnsName same = name_of("www.example.com"), name;
+
+    for (int keeps = 0; keeps < 2; keeps++) {
+        uint8_t buf[DNS_UDP_MIN];
+        DnsBuilder b;
+        size_t at;
+
+        dns_builder_init(&b, buf, sizeof(buf), 7, 0x8180);
+        if (keeps) {
+            dns_builder_keep_case(&b);
+        }
+        dns_builder_question(&b, &question);
+        g_assert_cmpint(dns_builder_name(&b, DNS_SECTION_ANSWER,
+                                         &question.name, DNS_TYPE_CNAME, 120,
+                                         &same), ==, 0);
+        at = b.len - (keeps ? 6 : 2);
+        g_assert_cmpint(dns_name_parse(buf, b.len, &at, &name), ==, 0);
+        g_assert_cmpmem(name.wire, 4, keeps ? "\3www" : "\3WWW", 4);
+        g_assert_cmpuint(at, ==, b.len);
+    }
+}
+
 /*** Limits ***/
 
 /* Every message that is cut short is malformed, wherever the cut is */
@@ -756,6 +786,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dns/build/reply", test_build_reply);
     g_test_add_func("/dns/build/soa-ede", test_build_soa_ede);
     g_test_add_func("/dns/build/ptr", test_build_ptr);
+    g_test_add_func("/dns/build/case", test_build_case);
     g_test_add_func("/dns/build/overflow", test_build_overflow);
     g_test_add_func("/dns/build/after-overflow", test_build_after_overflow);
     g_test_add_func("/dns/build/far", test_build_far);

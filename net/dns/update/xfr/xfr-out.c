@@ -165,6 +165,7 @@ static void begin_message(DnsXfrOut *out, DnsBuilder *b, uint8_t *msg,
                           size_t room)
 {
     dns_builder_init(b, msg, room, out->id, out->flags);
+    dns_builder_keep_case(b);
     if (!out->has_begun) {
         dns_builder_question(b, &out->question);
     }

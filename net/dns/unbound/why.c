@@ -20,7 +20,8 @@ static const struct {
     { "signature before inception", DNS_EDE_SIGNATURE_NOT_YET_VALID },
     { "not yet valid", DNS_EDE_SIGNATURE_NOT_YET_VALID },
     { "no signatures", DNS_EDE_RRSIGS_MISSING },
-    { "no DNSKEY", DNS_EDE_DNSKEY_MISSING },
+    { "No DNSKEY", DNS_EDE_DNSKEY_MISSING },
+    { "from unknown keys", DNS_EDE_DNSKEY_MISSING },
     { "no keys have", DNS_EDE_DNSKEY_MISSING },
     { "DS hash mismatches", DNS_EDE_DNSKEY_MISSING },
     { "did not match DS", DNS_EDE_DNSKEY_MISSING },
@@ -28,6 +29,8 @@ static const struct {
     { "key for validation", DNS_EDE_DNSKEY_MISSING },
     { "proof failed", DNS_EDE_NSEC_MISSING },
     { "no NSEC", DNS_EDE_NSEC_MISSING },
+    { "no DNSSEC records", DNS_EDE_NSEC_MISSING },
+    { "covering NSEC3 was not opt-out", DNS_EDE_NSEC_MISSING },
     { "no DS", DNS_EDE_NSEC_MISSING },
 };
 

@@ -88,11 +88,11 @@ def _make(folder: Path) -> dict[str, Path]:
         "nsec3": signer.signed(f"nsec3.{APEX}", _BODY, "-3", "-", "-H", "0"),
     }
     _without_signatures(made["stripped"][0], "A")
-    made["keytrap"] = signer.signed(f"keytrap.{APEX}", _BODY + _trap_keys())
+    made["keytrap"] = signer.signed(f"keytrap.{APEX}", _BODY + trap_keys())
     trap = made["keytrap"][0]
     _without_signatures(trap, "A")
     with trap.open("a") as out:
-        out.write(_trap_signatures(f"keytrap.{APEX}"))
+        out.write(trap_signatures(f"keytrap.{APEX}"))
     forged = made["forged"][0]
     forged.write_text(forged.read_text().replace(ADDRESS, FORGED))
     body = _BODY + "ns A 127.0.0.1\n"
@@ -113,8 +113,8 @@ def _tag(rdata: bytes) -> int:
     return (total + (total >> 16)) & 0xFFFF
 
 
-def _trap_keys() -> str:
-    """Keys of nobody's, all with _TAG: two octets of each are chosen for that."""
+def trap_keys() -> str:
+    """DNSKEY records of nobody's, all with one tag: two octets of each are chosen for that."""
     dice = random.Random(1)
     lines: list[str] = []
     while len(lines) < MANY:
@@ -128,7 +128,8 @@ def _trap_keys() -> str:
     return "".join(lines)
 
 
-def _trap_signatures(zone: str) -> str:
+def trap_signatures(zone: str) -> str:
+    """Signatures of nobody's with that tag over the addresses of "www"."""
     dice = random.Random(2)
     head = f"www.{zone}. 300 IN RRSIG A {_RSASHA256} 4 300 20700101000000 20200101000000"
     lines = (base64.b64encode(b"\1" + dice.randbytes(255)).decode() for _ in range(MANY))

@@ -3,7 +3,8 @@
  * What strangers and operators give to vmmnet-dnsd
  *
  * The first octet says what the rest is: pieces of a TCP stream, which are
- * served; a datagram; a configuration; a file of secrets; an HTTP request.
+ * served; a datagram; a configuration; a file of secrets; an HTTP request;
+ * a message with what servers of others have said.
  */
 #include <arpa/inet.h>
 #include <glib.h>
@@ -129,6 +130,34 @@ static void play_stream(const uint8_t *data, size_t size)
     }
 }
 
+/* As the answer to its own question */
+static void resolve(const uint8_t *msg, size_t len, bool dnssec_ok)
+{
+    static uint8_t query[DNS_QUERY_MAX], reply[DNS_MSG_MAX];
+    DnsQuestion question;
+    DnsdResolved *found;
+    DnsAnswerInfo info;
+    DnsCursor cursor;
+    DnsQuery q;
+
+    if (dns_cursor_init(&cursor, msg, len) ||
+        dns_cursor_question(&cursor, &question) != 1) {
+        return;
+    }
+    dns_query_read(query, dns_query_build(query, &question, DNS_FLAG_RD,
+                                          dnssec_ok), &q);
+    found = dnsd_resolved_new(&question, msg, len, dnssec_ok);
+    if (found) {
+        len = dnsd_resolved_reply(found, 7, false, &serving.udp, &q, reply,
+                                  sizeof(reply), &info);
+        check_reply(query, reply, len, serving.udp.udp_size);
+        len = dnsd_resolved_reply(found, 7, false, &serving.tcp, &q, reply,
+                                  sizeof(reply), &info);
+        check_reply(query, reply, len, sizeof(reply));
+    }
+    free(found);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static uint8_t reply[DNSD_UDP_MAX];
@@ -141,7 +170,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!size) {
         return 0;
     }
-    switch (data[0] % 5) {
+    switch (data[0] % 7) {
     case 0:
         play_stream(data + 1, size - 1);
         break;
@@ -155,8 +184,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case 3:
         dnsd_secrets_read(&secrets, (const char *)data + 1, size - 1);
         break;
-    default:
+    case 4:
         dnsd_http_parse((const char *)data + 1, size - 1);
+        break;
+    default:
+        resolve(data + 1, size - 1, data[0] % 2);
         break;
     }
     return 0;

@@ -39,21 +39,24 @@ _HEAD = "$TTL 300\n@ IN SOA ns h 1 3600 900 86400 60\n@ NS ns.vm.example.\n"
 _BODY = f"www A {ADDRESS}\nwww SSHFP 4 2 {'ab' * 32}\nalias CNAME www\n"
 
 
-class _Signer:
+class Signer:
+    """BIND's tools in a folder."""
+
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def _run(self, *words: str) -> str:
         return tools.run(list(words), cwd=self._folder).strip()
 
-    def plain(self, zone: str, body: str) -> Path:
+    def plain(self, zone: str, body: str, head: str = _HEAD) -> Path:
+        """The file of a zone that is not signed."""
         file = self._folder / f"{zone}.zone"
-        file.write_text(_HEAD + body)
+        file.write_text(head + body)
         return file
 
-    def signed(self, zone: str, body: str, *options: str) -> tuple[Path, str]:
+    def signed(self, zone: str, body: str, *options: str, head: str = _HEAD) -> tuple[Path, str]:
         """The file and the DS of a zone that was signed, with options of dnssec-signzone."""
-        file = self.plain(zone, body)
+        file = self.plain(zone, body, head)
         keygen = ("dnssec-keygen", "-q", "-a", "ECDSAP256SHA256")
         ksk, zsk = self._run(*keygen, "-f", "KSK", zone), self._run(*keygen, zone)
         with file.open("a") as out:
@@ -72,8 +75,9 @@ def _without_signatures(file: Path, kind: str) -> None:
     file.write_text(spoilt)
 
 
-def _make(folder: Path) -> dict[str, Path]:
-    signer = _Signer(folder)
+def make(folder: Path, address: str) -> dict[str, Path]:
+    """Zones and their files, and the file "anchor"; the address is their server's."""
+    signer = Signer(folder)
     made: dict[str, tuple[Path, str]] = {
         "expired": signer.signed(
             f"expired.{APEX}", _BODY, "-s", "20250101000000", "-e", "20250201000000"
@@ -95,7 +99,7 @@ def _make(folder: Path) -> dict[str, Path]:
         out.write(trap_signatures(f"keytrap.{APEX}"))
     forged = made["forged"][0]
     forged.write_text(forged.read_text().replace(ADDRESS, FORGED))
-    body = _BODY + "ns A 127.0.0.1\n"
+    body = _BODY + f"ns A {address}\n"
     for name, (_, ds) in made.items():
         other = made["forged"][1].replace(f"forged.{APEX}", f"{name}.{APEX}")
         body += f"{name} NS ns\n{other if name == 'wrongds' else ds}\n"
@@ -141,7 +145,7 @@ def served(host: Namespace, folder: Path, address: str) -> Iterator[Path]:
     """All of them at an address of a host; yields the file with the trust anchor."""
     zones = "".join(
         f'zone "{zone}" {{ type primary; file "{file}"; }};\n'
-        for zone, file in _make(folder).items()
+        for zone, file in make(folder, address).items()
     )
     (folder / "named.conf").write_text(
         f'options {{ directory "{folder}"; listen-on {{ {address}; }}; listen-on-v6 {{ none; }};\n'

@@ -7,7 +7,8 @@
  *
  * The first thread is the control thread: signals, reloads, the control
  * socket, and requests that are no plain queries.  All others are workers
- * (workers/worker.c), which know nothing of it.
+ * (workers/worker.c), which know nothing of it, and with a resolver its
+ * threads (resolver/thread.c).
  *
  * The order at start is that of privileges: sockets are opened as whoever
  * started the process; all else is done as the user that it then is, so what
@@ -35,6 +36,7 @@
 #include "net/dns/server/host/log.h"
 #include "net/dns/server/host/sandbox.h"
 #include "net/dns/server/host/systemd.h"
+#include "net/dns/server/resolver/resolver.h"
 #include "net/dns/server/service/control.h"
 #include "net/dns/server/service/load.h"
 #include "net/dns/server/service/panel.h"
@@ -51,6 +53,7 @@ typedef struct Daemon {
     DnsdCrew crew;
     DnsdRequests requests;
     DnsdPanel *panel;
+    DnsdResolver *resolver;     /* NULL: there is none */
     /* NULL without zones that change */
     DnsdLives *lives;
     DnsdTransfers *transfers;
@@ -64,6 +67,27 @@ typedef struct Daemon {
 } Daemon;
 
 /* --- reload --------------------------------------------------------------- */
+
+/* The resolver's part of it; returns false, and why. */
+static bool take_resolver(Daemon *d, const DnsdWorld *before,
+                          DnsdWorld *world, DnsdMistakes *mistakes)
+{
+    const DnsdResolverConfig *config = &world->config->resolver;
+    DnsdMistake mistake;
+
+    if (!d->resolver) {
+        return true;
+    }
+    if (before && config->is_on &&
+        !dnsd_resolver_reload(d->resolver, &before->config->resolver, config,
+                              &mistake)) {
+        snprintf(mistakes->text, sizeof(mistakes->text), "%s: %s", d->path,
+                 mistake.text);
+        return false;
+    }
+    world->serving.generation = dnsd_resolver_generation(d->resolver);
+    return true;
+}
 
 /* Returns NULL, and why; else the new world and how many images are wrong. */
 static DnsdWorld *make_world(Daemon *d, const DnsdWorld *before,
@@ -85,6 +109,11 @@ static DnsdWorld *make_world(Daemon *d, const DnsdWorld *before,
                            mistakes->text, sizeof(mistakes->text));
     if (!world) {
         dnsd_config_free(config);
+        return NULL;
+    }
+    if (!take_resolver(d, before, world, mistakes)) {
+        dnsd_world_free(world);
+        return NULL;
     }
     return world;
 }
@@ -277,6 +306,19 @@ static bool make_control(Daemon *d)
     return d->transfers && d->notifier && d->control;
 }
 
+/* Libraries are mapped before the filter of system calls is there. */
+static bool make_resolver(Daemon *d, const DnsdConfig *config,
+                          DnsdMistake *mistake)
+{
+    if (!config->resolver.is_on) {
+        return true;
+    }
+    d->resolver = dnsd_resolver_new(&config->resolver, mistake);
+    d->crew.resolvers = d->resolver ? dnsd_resolver_workers(d->resolver)
+                                    : NULL;
+    return d->resolver;
+}
+
 /* All that privileges are for, and their end */
 static bool prepare(Daemon *d, DnsdMistake *mistake)
 {
@@ -289,9 +331,11 @@ static bool prepare(Daemon *d, DnsdMistake *mistake)
         return false;
     }
     done = dnsd_sandbox_files(FILES_BESIDE +
+                              dnsd_resolver_files(&config->resolver) +
                               dnsd_crew_files(&d->crew, config), mistake) &&
            dnsd_crew_open(&d->crew, config, mistake) &&
-           dnsd_sandbox_user(config->user, mistake);
+           dnsd_sandbox_user(config->user, mistake) &&
+           make_resolver(d, config, mistake);
     if (done && (!make_lives(d, config) || !make_control(d))) {
         snprintf(mistake->text, sizeof(mistake->text), "no control thread: %s",
                  strerror(errno));
@@ -320,7 +364,11 @@ static void stop(Daemon *d)
     if (d->transfers) {
         dnsd_transfers_free(d->transfers);
     }
+    if (d->resolver) {
+        dnsd_resolver_stop(d->resolver);
+    }
     dnsd_crew_stop(&d->crew);
+    dnsd_resolver_free(d->resolver);
     if (d->panel) {
         dnsd_panel_free(d->panel);
     }
@@ -338,6 +386,12 @@ static void stop(Daemon *d)
     explicit_bzero(d->secret, sizeof(d->secret));
 }
 
+static unsigned calls_of(const Daemon *d)
+{
+    return (d->lives ? DNSD_CALLS_JOURNAL : 0) |
+           (d->resolver ? DNSD_CALLS_RESOLVE : 0);
+}
+
 static bool begin(Daemon *d, DnsdMistake *mistake)
 {
     if (!make_loop(d)) {
@@ -351,7 +405,8 @@ static bool begin(Daemon *d, DnsdMistake *mistake)
     d->panel = dnsd_panel_new(d->world->config, d->epoll, &panel_ops, d,
                               mistake);
     dnsd_systemd_notify("STATUS=Starting");
-    return d->panel && dnsd_sandbox_calls(d->lives, mistake) &&
+    return d->panel && dnsd_sandbox_calls(calls_of(d), mistake) &&
+           (!d->resolver || dnsd_resolver_start(d->resolver, mistake)) &&
            dnsd_crew_start(&d->crew, &d->world->serving, &d->requests,
                            mistake);
 }

@@ -9,6 +9,7 @@
 #include "net/dns/server/config/keys.h"
 #include "net/dns/server/config/memory.h"
 #include "net/dns/server/config/reader.h"
+#include "net/dns/server/config/resolving.h"
 
 #define DEFAULT_USER        "vmmnet-dns"
 #define DEFAULT_CONTROL     "/run/vmmnet-dns/control.sock"
@@ -111,6 +112,7 @@ static const DnsdKey top_keys[] = {
     SECTION("tcp", read_tcp, "a map"),
     SECTION("cookies", read_cookies, "a map"),
     SECTION("rate-limit", read_limit, "a map"),
+    SECTION("resolver", dnsd_read_resolver, "a map"),
     SECTION("keys", dnsd_read_keys, "a list of keys, each with 'name' and "
             "'secret-file' or 'key-file', at most 1000"),
     SECTION("zones", dnsd_read_zones,
@@ -140,6 +142,7 @@ static void set_defaults(DnsdConfig *c)
     c->cookies = true;
     c->limit.slip = DEFAULT_SLIP;
     c->limit.slots = DEFAULT_SLOTS;
+    dnsd_resolver_defaults(&c->resolver);
 }
 
 static void tell_syntax(const char *path, const yaml_parser_t *parser,
@@ -251,6 +254,9 @@ const char *dnsd_config_needs_restart(const DnsdConfig *a,
                                     a->metrics.len) },
         { "tcp.connections", a->tcp.connections == b->tcp.connections },
         { "rate-limit", same_limits(&a->limit, &b->limit) },
+        { "resolver.threads", a->resolver.threads == b->resolver.threads },
+        { "the first of resolver.allow",
+          a->resolver.is_on || !b->resolver.is_on },
         { "the first of zones' allow-update, allow-transfer and notify",
           a->changing || !b->changing },
     };

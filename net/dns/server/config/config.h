@@ -26,6 +26,9 @@
 #define DNSD_SECONDARIES_MAX    32      /* of a zone */
 #define DNSD_UDP_MAX            4096
 #define DNSD_TEXT_MAX           255     /* identity, version, NSID */
+#define DNSD_FORWARDS_MAX       16
+#define DNSD_INSECURES_MAX      1000
+#define DNSD_RESOLVERS_MAX      64      /* threads */
 
 typedef struct DnsdListen {
     struct sockaddr_storage addr;
@@ -77,6 +80,30 @@ typedef struct DnsdTcpConfig {
     uint32_t idle_s;
 } DnsdTcpConfig;
 
+/* DNSSEC of what others answer */
+typedef enum DnsdDnssec {
+    DNSD_DNSSEC_STRICT,         /* bogus data is SERVFAIL */
+    DNSD_DNSSEC_PERMISSIVE,     /* is handed out, without AD */
+    DNSD_DNSSEC_OFF,            /* nothing is validated */
+} DnsdDnssec;
+
+typedef struct DnsdResolverConfig {
+    bool is_on;                 /* 'allow' is there */
+    DnsdRanges allow;           /* who may recurse */
+    size_t forwards;            /* 0: from the root on */
+    DnsdListen *forward;
+    DnsdDnssec dnssec;
+    size_t insecures;           /* names below which nothing is validated */
+    DnsName *insecure;
+    const char *trust_anchor;   /* path */
+    const char *root_hints;     /* path; NULL: those of libunbound */
+    bool serve_stale;
+    uint32_t cache_size;        /* octets, of all threads */
+    uint32_t queries_max;       /* that wait for an answer */
+    uint32_t per_client;        /* of those */
+    uint32_t threads;
+} DnsdResolverConfig;
+
 typedef struct DnsdConfig {
     size_t listens;
     DnsdListen *listen;
@@ -94,6 +121,7 @@ typedef struct DnsdConfig {
     const char *secret_file;    /* NULL: a secret of this process */
     DnsdLimitOptions limit;
     DnsdRanges limit_exempt;
+    DnsdResolverConfig resolver;
     size_t keys;
     DnsdKeyConfig *key;
     size_t changing;            /* zones of dnsd_zone_may_change() */

@@ -57,8 +57,8 @@ bool dnsd_listen_read(DnsdListen *listen, const char *text, uint16_t port)
     return false;
 }
 
-static void read_one_listen(DnsdReader *r, const yaml_node_t *node,
-                            const DnsdKey *key, void *to)
+void dnsd_read_address(DnsdReader *r, const yaml_node_t *node,
+                       const DnsdKey *key, void *to)
 {
     const char *text = dnsd_reader_scalar(r, node, key);
     DnsdListen *listen = to;
@@ -76,7 +76,7 @@ void dnsd_read_listen(DnsdReader *r, const yaml_node_t *node,
     DnsdConfig *c = r->config;
 
     c->listen = dnsd_reader_list(r, node, key, sizeof(*c->listen),
-                                 DNSD_LISTEN_MAX, read_one_listen,
+                                 DNSD_LISTEN_MAX, dnsd_read_address,
                                  &c->listens);
 }
 

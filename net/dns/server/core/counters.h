@@ -29,7 +29,12 @@ typedef enum DnsdCount {
     DNSD_COUNT_COOKIE_VALID,
     DNSD_COUNT_SLIP_TRUNCATED,  /* over the rate limit: TC */
     DNSD_COUNT_SLIP_BADCOOKIE,
-    DNSD_COUNT_DENIED,          /* REFUSED by allow-query */
+    DNSD_COUNT_DENIED,          /* REFUSED by allow-query, resolver.allow */
+    /* Queries for names of others */
+    DNSD_COUNT_RESOLVER_KEPT,   /* answered by what the worker has */
+    DNSD_COUNT_RESOLVER_ASKED,  /* handed to the resolver */
+    DNSD_COUNT_BOGUS_FAILED,    /* bogus data: SERVFAIL */
+    DNSD_COUNT_BOGUS_SHOWN,     /* handed out, as asked for or permitted */
     /* Requests that got no reply */
     DNSD_DROP_IGNORED,          /* no DNS query */
     DNSD_DROP_LONG,             /* datagram above the buffer's size */
@@ -37,6 +42,8 @@ typedef enum DnsdCount {
     DNSD_DROP_RATE,
     DNSD_DROP_CONTROL,          /* the control thread is behind */
     DNSD_DROP_SEND,             /* the kernel did not take the reply */
+    DNSD_DROP_RESOLVER_CLIENT,  /* too many queries of one client wait */
+    DNSD_DROP_RESOLVER_FULL,    /* of all clients */
     /* Connections */
     DNSD_TCP_ACCEPTED,
     DNSD_TCP_CLOSED,

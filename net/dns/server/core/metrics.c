@@ -73,11 +73,19 @@ static const struct {
       "reply=\"truncated\"" },
     { DNSD_COUNT_SLIP_BADCOOKIE, "rate_limit_slips_total",
       "reply=\"badcookie\"" },
+    { DNSD_COUNT_RESOLVER_KEPT, "resolver_queries_total", "from=\"kept\"" },
+    { DNSD_COUNT_RESOLVER_ASKED, "resolver_queries_total",
+      "from=\"resolver\"" },
+    { DNSD_COUNT_BOGUS_FAILED, "resolver_bogus_total", "reply=\"servfail\"" },
+    { DNSD_COUNT_BOGUS_SHOWN, "resolver_bogus_total", "reply=\"data\"" },
     { DNSD_DROP_IGNORED, "drops_total", "reason=\"no-query\"" },
     { DNSD_DROP_LONG, "drops_total", "reason=\"too-long\"" },
     { DNSD_DROP_PORT, "drops_total", "reason=\"port-0\"" },
     { DNSD_DROP_RATE, "drops_total", "reason=\"rate-limit\"" },
     { DNSD_DROP_CONTROL, "drops_total", "reason=\"control-queue\"" },
+    { DNSD_DROP_RESOLVER_CLIENT, "drops_total",
+      "reason=\"resolver-client\"" },
+    { DNSD_DROP_RESOLVER_FULL, "drops_total", "reason=\"resolver-full\"" },
     { DNSD_DROP_SEND, "drops_total", "reason=\"send\"" },
     { DNSD_TCP_ACCEPTED, "tcp_accepted_total", NULL },
     { DNSD_TCP_CLOSED, "tcp_closed_total", "reason=\"client\"" },
@@ -172,6 +180,7 @@ void dnsd_metrics_server(DnsdText *text, const DnsdNumbers *numbers)
     add_gauge(text, "threads", numbers->threads);
     add_singles(text, numbers);
     add_gauge(text, "tcp_connections", numbers->connections);
+    add_gauge(text, "resolver_waiting", numbers->resolver_waiting);
     add_counts(text, numbers->sum + DNSD_COUNT_RCODE, "replies_total", "rcode",
                rcodes, DNSD_RCODES);
     add_counts(text, numbers->sum + DNSD_COUNT_KIND, "replies_kind_total",

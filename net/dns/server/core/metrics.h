@@ -19,6 +19,7 @@ typedef struct DnsdNumbers {
     uint64_t sum[DNSD_COUNTS];
     uint64_t kernel_drops;      /* datagrams that found no room */
     uint64_t connections;
+    uint64_t resolver_waiting;  /* queries */
     uint64_t reloads, reloads_failed;
     uint64_t threads;
 } DnsdNumbers;

@@ -132,13 +132,32 @@ static int allow(scmp_filter_ctx filter, const int *calls, size_t count)
     return ret;
 }
 
-static int add_rules(scmp_filter_ctx filter, bool has_journal)
+/* Sockets to other servers, over IP */
+static const int allowed_resolver[] = {
+    SCMP_SYS(bind), SCMP_SYS(connect), SCMP_SYS(readv), SCMP_SYS(writev),
+};
+
+static int allow_resolve(scmp_filter_ctx filter)
+{
+    int ret = allow(filter, allowed_resolver,
+                    sizeof(allowed_resolver) / sizeof(allowed_resolver[0]));
+
+    ret = ret ? ret : seccomp_rule_add(filter, SCMP_ACT_ALLOW,
+        SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_EQ, AF_INET));
+    return ret ? ret : seccomp_rule_add(filter, SCMP_ACT_ALLOW,
+        SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_EQ, AF_INET6));
+}
+
+static int add_rules(scmp_filter_ctx filter, unsigned more)
 {
     int ret = allow(filter, allowed, sizeof(allowed) / sizeof(allowed[0]));
 
-    if (has_journal) {
+    if (more & DNSD_CALLS_JOURNAL) {
         ret = ret ? ret : allow(filter, allowed_journal,
             sizeof(allowed_journal) / sizeof(allowed_journal[0]));
+    }
+    if (more & DNSD_CALLS_RESOLVE) {
+        ret = ret ? ret : allow_resolve(filter);
     }
     /* No memory that can be written and run */
     ret = ret ? ret : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap),
@@ -152,10 +171,10 @@ static int add_rules(scmp_filter_ctx filter, bool has_journal)
                                         SCMP_SYS(clone3), 0);
 }
 
-bool dnsd_sandbox_calls(bool has_journal, DnsdMistake *mistake)
+bool dnsd_sandbox_calls(unsigned more, DnsdMistake *mistake)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-    int ret = filter ? add_rules(filter, has_journal) : -ENOMEM;
+    int ret = filter ? add_rules(filter, more) : -ENOMEM;
 
     ret = ret ? ret : seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
     ret = ret ? ret : seccomp_load(filter);

@@ -19,13 +19,19 @@ bool dnsd_sandbox_files(uint64_t wanted, DnsdMistake *mistake);
  */
 bool dnsd_sandbox_user(const char *user, DnsdMistake *mistake);
 
+/* More than a server of images needs; 0 or more of them */
+enum {
+    DNSD_CALLS_JOURNAL = 1,     /* write files of zones */
+    DNSD_CALLS_RESOLVE = 4,     /* ask other servers */
+};
+
 /**
  * dnsd_sandbox_calls: from now on only the system calls of a server
  *
- * @has_journal: also those that write files of zones
+ * @more: DNSD_CALLS_...
  *
  * All others fail with EPERM.  For all threads, and those that they start.
  */
-bool dnsd_sandbox_calls(bool has_journal, DnsdMistake *mistake);
+bool dnsd_sandbox_calls(unsigned more, DnsdMistake *mistake);
 
 #endif /* NET_DNS_SERVER_HOST_SANDBOX_H */

@@ -13,6 +13,10 @@
  * - cookies: a client that brings one of ours has shown that its address is
  *   its own;
  * - the zone's access list, when it is known in which zone the name is;
+ * - the resolver, for names that are in no zone or below a delegation, if the
+ *   client may recurse and wants to (RD).  What a worker has kept is answered
+ *   at once; all else goes to the resolver's thread and comes back to
+ *   dnsd_serve_resolved();
  * - the rate limit, for UDP and clients without a cookie of ours.  Who is over
  *   it gets nothing, and now and then a reply as short as the question: with
  *   a cookie option BADCOOKIE, whose cookie frees an honest client from the
@@ -20,8 +24,11 @@
  * - options of the reply.
  */
 #include "net/dns/answer/edns.h"
+#include "net/dns/rrtype.h"
 #include "net/dns/server/serve/chaos.h"
 #include "net/dns/server/serve/options.h"
+
+#define QUERY_MAX   4096        /* octets of one that waits for the resolver */
 
 typedef struct Request {
     const DnsdServing *serving;
@@ -32,6 +39,8 @@ typedef struct Request {
     DnsAnswerInfo info;
     uint8_t *out;
     size_t room;
+    bool may_recurse;           /* the client, RFC 1035's RA */
+    bool is_for_resolver;       /* there is no reply yet */
 } Request;
 
 static const DnsAnswerer *answerer(const Request *r)
@@ -65,6 +74,73 @@ static size_t guard_zone(Request *r, size_t len)
         return reply_error(r, DNS_RCODE_SERVFAIL, DNS_EDE_INVALID_DATA);
     }
     return len;
+}
+
+/* --- the resolver --------------------------------------------------------- */
+
+static void look_at_client(Request *r)
+{
+    const DnsdResolverConfig *c = &r->serving->config->resolver;
+
+    r->may_recurse = c->is_on && dnsd_ranges_have(&c->allow, &r->client->addr);
+}
+
+/* Bogus data is for those alone who know that it may be (CD). */
+static size_t reply_resolved(Request *r, const DnsdResolved *found,
+                             uint32_t age)
+{
+    bool is_strict = r->serving->config->resolver.dnssec ==
+                     DNSD_DNSSEC_STRICT && !(r->query.flags & DNS_FLAG_CD);
+    bool is_bogus = found->security == DNSD_BOGUS;
+    size_t len = dnsd_resolved_reply(found, age, found->rcode ==
+                                     DNS_RCODE_SERVFAIL ||
+                                     (is_bogus && is_strict), answerer(r),
+                                     &r->query, r->out, r->room, &r->info);
+
+    if (is_bogus) {
+        dnsd_count(&r->desk->counters, is_strict ? DNSD_COUNT_BOGUS_FAILED
+                                                 : DNSD_COUNT_BOGUS_SHOWN);
+    }
+    /* RFC 4035 section 3.2.2, of errors, too */
+    r->out[3] |= r->query.flags & DNS_FLAG_CD;
+    return len;
+}
+
+/* Returns the length of the reply, or 0: it is for the resolver. */
+static size_t resolve(Request *r)
+{
+    const DnsdResolved *kept;
+    uint32_t age;
+
+    if (!r->may_recurse) {
+        dnsd_count(&r->desk->counters, DNSD_COUNT_DENIED);
+        return reply_error(r, DNS_RCODE_REFUSED, DNS_EDE_PROHIBITED);
+    }
+    if (!r->desk->replies) {
+        return reply_error(r, DNS_RCODE_REFUSED, DNS_EDE_NOT_SUPPORTED);
+    }
+    if (dns_rrtype_is_meta(r->query.type) && r->query.type != DNS_TYPE_ANY) {
+        return reply_error(r, DNS_RCODE_NOTIMP, -1);
+    }
+    if (r->query.len > QUERY_MAX) {
+        return reply_error(r, DNS_RCODE_FORMERR, -1);
+    }
+    kept = dnsd_replies_find(r->desk->replies, &r->query,
+                             r->serving->generation, r->client->now_ms, &age);
+    r->is_for_resolver = !kept;
+    dnsd_count(&r->desk->counters, kept ? DNSD_COUNT_RESOLVER_KEPT
+                                        : DNSD_COUNT_RESOLVER_ASKED);
+    return kept ? reply_resolved(r, kept, age) : 0;
+}
+
+/* Names of others: in no zone, or below a delegation of one */
+static bool is_of_others(const Request *r)
+{
+    return r->serving->config->resolver.is_on &&
+           r->query.kind == DNS_QUERY_ASK && r->query.flags & DNS_FLAG_RD &&
+           r->query.qclass == DNS_CLASS_IN &&
+           ((!r->info.zone && r->info.rcode == DNS_RCODE_REFUSED) ||
+            (r->info.kind == DNS_ANSWER_REFERRAL && r->may_recurse));
 }
 
 /* --- rate limit ----------------------------------------------------------- */
@@ -181,7 +257,26 @@ static size_t answer(Request *r)
         return len;
     }
     len = dns_answer(answerer(r), &r->query, r->out, r->room, &r->info);
-    return guard_zone(r, len);
+    len = guard_zone(r, len);
+    return is_of_others(r) ? resolve(r) : len;
+}
+
+/* All that is around a reply.  Returns its length, 0 for none. */
+static size_t finish(Request *r, size_t len)
+{
+    len = len ? limit(r, len) : 0;
+    if (!len) {
+        return 0;
+    }
+    if (r->info.opt_at) {
+        len = dnsd_options_append(&r->options, r->serving, r->out, len,
+                                  r->room, r->info.opt_at);
+    }
+    if (r->may_recurse) {
+        r->out[3] |= DNS_FLAG_RA;
+    }
+    count_reply(r);
+    return len;
 }
 
 DnsdOutcome dnsd_serve(const DnsdServing *serving, DnsdDesk *desk,
@@ -208,18 +303,35 @@ DnsdOutcome dnsd_serve(const DnsdServing *serving, DnsdDesk *desk,
         dnsd_count(&desk->counters, DNSD_COUNT_HANDED_OVER);
         return outcome;
     }
+    look_at_client(&r);
     len = answer(&r);
-    len = len ? limit(&r, len) : 0;
-    if (!len) {
-        return DNSD_DROP;
+    if (r.is_for_resolver) {
+        return DNSD_RESOLVE;
     }
-    if (r.info.opt_at) {
-        len = dnsd_options_append(&r.options, serving, out, len, room,
-                                  r.info.opt_at);
+    *reply_len = finish(&r, len);
+    return *reply_len ? DNSD_REPLY : DNSD_DROP;
+}
+
+DnsdOutcome dnsd_serve_resolved(const DnsdServing *serving, DnsdDesk *desk,
+                                const DnsdClient *client, const uint8_t *msg,
+                                size_t len, const DnsdResolved *resolved,
+                                uint32_t generation, uint8_t *out, size_t room,
+                                size_t *reply_len)
+{
+    Request r = {
+        .serving = serving, .desk = desk, .client = client, .out = out,
+        .room = room, .may_recurse = true,
+    };
+
+    dns_query_read(msg, len, &r.query);
+    dnsd_options_read(&r.options, serving, client, &r.query);
+    if (resolved->security != DNSD_BOGUS &&
+        generation == serving->generation) {
+        dnsd_replies_put(desk->replies, &r.query, resolved, generation,
+                         client->now_ms);
     }
-    count_reply(&r);
-    *reply_len = len;
-    return DNSD_REPLY;
+    *reply_len = finish(&r, reply_resolved(&r, resolved, 0));
+    return *reply_len ? DNSD_REPLY : DNSD_DROP;
 }
 
 size_t dnsd_serve_error(const DnsdServing *serving, const DnsdClient *client,

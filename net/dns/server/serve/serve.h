@@ -15,6 +15,7 @@
 #include "net/dns/server/core/cookie.h"
 #include "net/dns/server/core/counters.h"
 #include "net/dns/server/core/limit.h"
+#include "net/dns/server/serve/replies.h"
 
 /* The "opaque" of a served zone */
 typedef struct DnsdRules {
@@ -28,12 +29,14 @@ typedef struct DnsdServing {
     DnsdSecrets secrets;
     DnsAnswerer udp;
     DnsAnswerer tcp;
+    uint32_t generation;        /* of the resolver's cache */
 } DnsdServing;
 
 /* A thread's own state */
 typedef struct DnsdDesk {
     DnsdCounters counters;
     DnsdLimit *limit;           /* NULL: no limit */
+    DnsdReplies *replies;       /* NULL: it does not ask the resolver */
 } DnsdDesk;
 
 typedef struct DnsdClient {
@@ -47,6 +50,7 @@ typedef struct DnsdClient {
 typedef enum DnsdOutcome {
     DNSD_DROP,                  /* counted, no reply */
     DNSD_REPLY,
+    DNSD_RESOLVE,               /* for the resolver */
     DNSD_CONTROL,               /* for the control thread: UPDATE, NOTIFY, */
                                 /* and what TSIG signs */
     DNSD_TRANSFER,              /* likewise: AXFR, IXFR */
@@ -61,6 +65,19 @@ DnsdOutcome dnsd_serve(const DnsdServing *serving, DnsdDesk *desk,
                        const DnsdClient *client, const uint8_t *msg,
                        size_t len, uint8_t *out, size_t room,
                        size_t *reply_len);
+
+/**
+ * dnsd_serve_resolved: the reply to a query that has been to the resolver
+ * @generation: serving->generation when it went there
+ *
+ * Other arguments and return value as those of dnsd_serve(), but never
+ * DNSD_RESOLVE or DNSD_CONTROL.
+ */
+DnsdOutcome dnsd_serve_resolved(const DnsdServing *serving, DnsdDesk *desk,
+                                const DnsdClient *client, const uint8_t *msg,
+                                size_t len, const DnsdResolved *resolved,
+                                uint32_t generation, uint8_t *out, size_t room,
+                                size_t *reply_len);
 
 /**
  * dnsd_serve_error: a reply that says nothing but its RCODE

@@ -7,7 +7,7 @@
 #include "net/dns/server/core/stream.h"
 #include "net/dns/server/workers/request.h"
 
-/* Requests of one connection with the control thread, and their octets */
+/* Requests of one connection with other threads, and their octets */
 #define DNSD_UNDER_WAY_MAX  32
 #define DNSD_UNDER_WAY_LEN  DNSD_STREAM_IN
 
@@ -22,7 +22,7 @@ typedef struct DnsdConnection {
     DnsdStream stream;
     bool has_ended;             /* the client sends no more */
     uint32_t generation;        /* of what is in this place */
-    /* Requests with the control thread; with any, it is in no list. */
+    /* Requests with other threads; with any, it is in no list. */
     unsigned under_way;
     size_t under_way_len;
     bool is_away;               /* for the one transfer under way */
@@ -34,6 +34,7 @@ typedef struct DnsdConnection {
     const uint8_t *held;
     size_t held_len;
     bool is_transfer;
+    bool is_for_resolver;
 } DnsdConnection;
 
 /** dnsd_connection_active: it is now the last to be closed. */

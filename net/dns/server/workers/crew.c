@@ -95,7 +95,7 @@ static DnsdWorker *start_one(DnsdCrew *crew, const DnsdConfig *config,
         return NULL;
     }
     return dnsd_worker_start(&crew->sockets[sockets], &crew->epoch, control,
-                             config, cpu, key);
+                             crew->resolvers, config, cpu, key);
 }
 
 bool dnsd_crew_start(DnsdCrew *crew, const DnsdServing *serving,
@@ -153,6 +153,9 @@ void dnsd_crew_count(const DnsdCrew *crew, DnsdNumbers *numbers)
     for (unsigned i = 0; i < crew->started; i++) {
         dnsd_counters_add(numbers->sum, &crew->worker[i]->desk.counters);
         numbers->connections += atomic_load(&crew->worker[i]->tcp.used);
+    }
+    if (crew->resolvers) {
+        numbers->resolver_waiting = dnsd_tally_count(crew->resolvers->tally);
     }
     for (unsigned i = 0; i < crew->sockets_count; i++) {
         numbers->kernel_drops += dnsd_sockets_drops(&crew->sockets[i]);

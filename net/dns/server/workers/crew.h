@@ -8,10 +8,11 @@
 #include "net/dns/server/core/metrics.h"
 #include "net/dns/server/host/sockets.h"
 #include "net/dns/server/workers/epoch.h"
-#include "net/dns/server/workers/request.h"
+#include "net/dns/server/workers/resolvers.h"
 
 typedef struct DnsdCrew {
     DnsdEpoch epoch;            /* of DnsdServing */
+    const DnsdResolvers *resolvers;     /* NULL: there are none */
     unsigned threads;
     cpu_set_t processors;       /* that this process may use */
     unsigned started;

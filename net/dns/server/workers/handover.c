@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A connection's requests on their way to the control thread, and back */
+/* A connection's requests on their way to other threads, and back */
 #include <string.h>
 
 #include "net/dns/server/workers/handover.h"
@@ -17,13 +17,20 @@ static bool may_go(const DnsdConnection *c)
             c->under_way_len + c->held_len <= DNSD_UNDER_WAY_LEN);
 }
 
-static bool send_held(DnsdWorker *w, unsigned i)
+static unsigned ask_control(DnsdWorker *w, DnsdRequest *r)
+{
+    return dnsd_requests_put(w->control, r, true) ? 0 : DNSD_DROP_CONTROL;
+}
+
+/* Returns 0, or what is to be counted if it cannot go later, either. */
+static unsigned send_held(DnsdWorker *w, unsigned i)
 {
     DnsdConnection *c = &w->tcp.connection[i];
     DnsdRequest *r = dnsd_request_new(c->held, c->held_len);
+    unsigned why;
 
     if (!r) {
-        return false;
+        return DNSD_DROP_CONTROL;
     }
     r->client = w->client;
     r->client.addr = c->peer;
@@ -32,16 +39,17 @@ static bool send_held(DnsdWorker *w, unsigned i)
     r->worker = w;
     r->connection = i;
     r->generation = c->generation;
-    if (!dnsd_requests_put(w->control, r, true)) {
+    why = c->is_for_resolver ? dnsd_resolvers_ask(w, r) : ask_control(w, r);
+    if (why) {
         dnsd_request_free(r);
-        return false;
     }
-    return true;
+    return why;
 }
 
 DnsdHandover dnsd_handover(DnsdWorker *w, unsigned i)
 {
     DnsdConnection *c = &w->tcp.connection[i];
+    unsigned why;
 
     if (!may_go(c)) {
         return DNSD_HANDOVER_WAITS;
@@ -49,8 +57,13 @@ DnsdHandover dnsd_handover(DnsdWorker *w, unsigned i)
     if (c->is_transfer) {
         dnsd_connection_watch(w, i, 0);
     }
-    if (!send_held(w, i)) {
-        return c->under_way ? DNSD_HANDOVER_WAITS : DNSD_HANDOVER_FAILED;
+    why = send_held(w, i);
+    if (why && c->under_way) {
+        return DNSD_HANDOVER_WAITS;
+    }
+    if (why) {
+        dnsd_count(&w->desk.counters, why);
+        return DNSD_HANDOVER_FAILED;
     }
     if (!c->under_way) {
         dnsd_connection_busy(w, i, true);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A connection's requests on their way to the control thread, and back */
+/* A connection's requests on their way to other threads, and back */
 #ifndef NET_DNS_SERVER_WORKERS_HANDOVER_H
 #define NET_DNS_SERVER_WORKERS_HANDOVER_H
 
@@ -9,11 +9,12 @@ typedef enum DnsdHandover {
     DNSD_HANDOVER_DONE,         /* connection->held is free again */
     DNSD_HANDOVER_WAITS,        /* for one that is under way */
     DNSD_HANDOVER_AWAY,         /* the connection is, with a transfer */
-    DNSD_HANDOVER_FAILED,       /* nothing would make it go: close it */
+    DNSD_HANDOVER_FAILED,       /* nothing would make it go: it is counted; */
+                                /* close it */
 } DnsdHandover;
 
 /**
- * dnsd_handover: connection->held to the control thread
+ * dnsd_handover: connection->held to the control thread, or the resolver
  *
  * A transfer goes alone, when all replies are sent.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Requests on their way to the control thread, and back */
+/* Requests on their way to other threads, and back */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +41,7 @@ DnsdRequest *dnsd_request_new(const uint8_t *msg, size_t len)
 void dnsd_request_free(DnsdRequest *request)
 {
     free(request->reply);
+    free(request->resolved);
     free(request);
 }
 
@@ -145,5 +146,12 @@ void dnsd_request_reply(DnsdRequest *request, const uint8_t *reply,
 void dnsd_request_sent(DnsdRequest *request, bool keep)
 {
     request->is_sent = keep;
+    give_back(request);
+}
+
+void dnsd_request_resolved(DnsdRequest *request, DnsdResolved *resolved)
+{
+    request->is_resolved = true;
+    request->resolved = resolved;
     give_back(request);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Requests that are no plain queries, on their way to the control thread
+ * Requests that a worker does not answer by itself, on their way to the control
+ * thread or to the resolver
  *
  * A worker copies the request and goes on.  A connection may have some of them
  * under way, and has their replies in whatever order they are made (RFC 7766
@@ -38,6 +39,10 @@ struct DnsdRequest {
     uint8_t *reply;
     size_t reply_len;           /* 0: close the connection */
     bool is_sent;               /* all replies are, by somebody else */
+    /* With the resolver: of what cache's time it is, and the answer */
+    uint32_t asked_of;
+    bool is_resolved;
+    DnsdResolved *resolved;
     size_t len;
     uint8_t msg[];
 };
@@ -89,5 +94,13 @@ void dnsd_request_reply(DnsdRequest *request, const uint8_t *reply,
  * For TCP; such as a transfer, which is many messages.
  */
 void dnsd_request_sent(DnsdRequest *request, bool keep);
+
+/**
+ * dnsd_request_resolved: back to its worker, with what the resolver has found
+ * @resolved: malloc()ed; NULL: there is no memory, and no reply
+ *
+ * By any thread.
+ */
+void dnsd_request_resolved(DnsdRequest *request, DnsdResolved *resolved);
 
 #endif /* NET_DNS_SERVER_WORKERS_REQUEST_H */

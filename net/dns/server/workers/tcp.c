@@ -6,7 +6,7 @@
  * ===================
  *
  * A connection is in use or free.  In use it is in the list of activity, or has
- * requests under way, with the control thread.  These are bounded; the next one
+ * requests under way, with other threads.  These are bounded; the next one
  * is held, and nothing more is read until it can go.  With a transfer under way
  * the connection is away: nothing is done here until that is back.
  *
@@ -76,8 +76,10 @@ static int serve_next(DnsdWorker *w, DnsdConnection *c)
     case DNSD_REPLY:
         dnsd_stream_put(&c->stream, reply_len);
         break;
+    case DNSD_RESOLVE:
     case DNSD_CONTROL:
     case DNSD_TRANSFER:
+        c->is_for_resolver = outcome == DNSD_RESOLVE;
         c->held = msg;
         c->held_len = len;
         c->is_transfer = outcome == DNSD_TRANSFER;
@@ -89,7 +91,7 @@ static int serve_next(DnsdWorker *w, DnsdConnection *c)
 }
 
 /*
- * All whole requests, until one has to wait; those for the control thread go
+ * All whole requests, until one has to wait; those for other threads go
  * while others are served.  Returns how many, or -EBADMSG.
  */
 static int serve_some(DnsdWorker *w, unsigned i)
@@ -116,7 +118,6 @@ static bool send_held(DnsdWorker *w, unsigned i, bool *is_done)
     case DNSD_HANDOVER_WAITS:
         return true;
     case DNSD_HANDOVER_FAILED:
-        dnsd_count(&w->desk.counters, DNSD_DROP_CONTROL);
         dnsd_connection_drop(w, i, DNSD_TCP_FAILED);
         return false;
     default:

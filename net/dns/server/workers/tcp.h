@@ -39,7 +39,7 @@ void dnsd_tcp_accept(struct DnsdWorker *worker, int listener);
 void dnsd_tcp_ready(struct DnsdWorker *worker, unsigned which,
                     uint32_t events);
 
-/** dnsd_tcp_returned: the control thread has done these, or NULL. */
+/** dnsd_tcp_returned: other threads have done these, or NULL. */
 void dnsd_tcp_returned(struct DnsdWorker *worker, struct DnsdRequest *first);
 
 /**

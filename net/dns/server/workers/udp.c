@@ -120,11 +120,12 @@ static bool has_port(const struct sockaddr_storage *peer)
 }
 
 static void hand_over(DnsdWorker *w, const DnsdSocket *s,
-                      const struct mmsghdr *in)
+                      const struct mmsghdr *in, bool is_for_resolver)
 {
     const struct msghdr *hdr = &in->msg_hdr;
     DnsdRequest *r = dnsd_worker_control(w, hdr->msg_iov->iov_base,
                                          in->msg_len);
+    unsigned why;
 
     if (!r) {
         return;
@@ -137,13 +138,22 @@ static void hand_over(DnsdWorker *w, const DnsdSocket *s,
     if (hdr->msg_controllen) {
         memcpy(r->pktinfo, hdr->msg_control, hdr->msg_controllen);
     }
-    dnsd_worker_send_control(w, r);
+    if (!is_for_resolver) {
+        dnsd_worker_send_control(w, r);
+        return;
+    }
+    why = dnsd_resolvers_ask(w, r);
+    if (why) {
+        dnsd_count(&w->desk.counters, why);
+        dnsd_request_free(r);
+    }
 }
 
 /* Returns the length of the reply, 0 for none. */
 static size_t serve(DnsdWorker *w, const DnsdSocket *s, struct mmsghdr *in,
                     Letter *l)
 {
+    DnsdOutcome outcome;
     size_t len;
 
     if (in->msg_hdr.msg_flags & MSG_TRUNC) {
@@ -159,17 +169,12 @@ static size_t serve(DnsdWorker *w, const DnsdSocket *s, struct mmsghdr *in,
     if (s->is_wildcard) {
         turn_pktinfo(&in->msg_hdr);
     }
-    switch (dnsd_serve(w->serving, &w->desk, &w->client, l->in, in->msg_len,
-                       l->out, sizeof(l->out), &len)) {
-    case DNSD_REPLY:
-        return len;
-    case DNSD_CONTROL:
-    case DNSD_TRANSFER:
-        hand_over(w, s, in);
-        return 0;
-    default:
-        return 0;
+    outcome = dnsd_serve(w->serving, &w->desk, &w->client, l->in, in->msg_len,
+                         l->out, sizeof(l->out), &len);
+    if (outcome != DNSD_REPLY && outcome != DNSD_DROP) {
+        hand_over(w, s, in, outcome == DNSD_RESOLVE);
     }
+    return outcome == DNSD_REPLY ? len : 0;
 }
 
 /* --- out ------------------------------------------------------------------ */

@@ -29,6 +29,22 @@ static void look_at_clocks(DnsdWorker *w)
     w->client.now_ms = now.tv_sec * 1000ull + now.tv_nsec / 1000000;
 }
 
+static void take_returned(DnsdWorker *w)
+{
+    DnsdRequest *first = NULL, **last = &first;
+
+    for (DnsdRequest *r = dnsd_requests_take(&w->returned), *next; r;
+         r = next) {
+        next = r->next;
+        if (!r->is_resolved || dnsd_resolvers_back(w, r)) {
+            r->next = NULL;
+            *last = r;
+            last = &r->next;
+        }
+    }
+    dnsd_tcp_returned(w, first);
+}
+
 static void dispatch(DnsdWorker *w, const struct epoll_event *event)
 {
     unsigned which = event->data.u64;
@@ -38,7 +54,7 @@ static void dispatch(DnsdWorker *w, const struct epoll_event *event)
         dnsd_tcp_ready(w, which, event->events);
         break;
     case DNSD_EVENT_WAKE:
-        dnsd_tcp_returned(w, dnsd_requests_take(&w->returned));
+        take_returned(w);
         break;
     default:
         if (w->sockets->socket[which].is_stream) {
@@ -115,6 +131,7 @@ static void destroy(DnsdWorker *w)
     }
     dnsd_requests_destroy(&w->returned);
     dnsd_limit_free(w->desk.limit);
+    dnsd_replies_free(w->desk.replies);
     dnsd_udp_destroy(&w->udp);
     dnsd_tcp_destroy(&w->tcp);
     free(w);
@@ -128,6 +145,12 @@ static int make(DnsdWorker *w, const DnsdConfig *config, const uint64_t key[2])
             return -ENOMEM;
         }
     }
+    if (w->resolvers) {
+        w->desk.replies = dnsd_replies_new(key);
+        if (!w->desk.replies) {
+            return -ENOMEM;
+        }
+    }
     if (dnsd_udp_init(&w->udp) < 0 ||
         dnsd_tcp_init(&w->tcp, config->tcp.connections) < 0) {
         return -ENOMEM;
@@ -136,8 +159,10 @@ static int make(DnsdWorker *w, const DnsdConfig *config, const uint64_t key[2])
 }
 
 DnsdWorker *dnsd_worker_start(DnsdSockets *sockets, DnsdEpoch *epoch,
-                              DnsdRequests *control, const DnsdConfig *config,
-                              int cpu, const uint64_t key[2])
+                              DnsdRequests *control,
+                              const DnsdResolvers *resolvers,
+                              const DnsdConfig *config, int cpu,
+                              const uint64_t key[2])
 {
     DnsdWorker *w = aligned_alloc(DNSD_LINE, sizeof(*w));
     int ret;
@@ -146,8 +171,8 @@ DnsdWorker *dnsd_worker_start(DnsdSockets *sockets, DnsdEpoch *epoch,
         return NULL;
     }
     *w = (DnsdWorker) {
-        .sockets = sockets, .epoch = epoch, .control = control, .cpu = cpu,
-        .epoll = -1,
+        .sockets = sockets, .epoch = epoch, .control = control,
+        .resolvers = resolvers, .cpu = cpu, .epoll = -1,
     };
     ret = dnsd_requests_init(&w->returned);
     ret = ret ? ret : make(w, config, key);

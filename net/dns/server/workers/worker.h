@@ -15,6 +15,7 @@
 #include "net/dns/server/host/sockets.h"
 #include "net/dns/server/workers/epoch.h"
 #include "net/dns/server/workers/request.h"
+#include "net/dns/server/workers/resolvers.h"
 #include "net/dns/server/workers/tcp.h"
 #include "net/dns/server/workers/udp.h"
 
@@ -27,6 +28,7 @@ typedef struct DnsdWorker {
     DnsdSockets *sockets;
     DnsdRequests *control;      /* to the control thread */
     DnsdRequests returned;      /* and back */
+    const DnsdResolvers *resolvers;     /* NULL: there are none */
     const DnsdServing *serving; /* during a round */
     DnsdClient client;          /* the time of a round, and who asks */
     int epoll;
@@ -49,15 +51,18 @@ static inline uint64_t dnsd_event(unsigned what, unsigned which)
 }
 
 /**
- * dnsd_worker_start: sockets, epoch and control stay the caller's
+ * dnsd_worker_start: sockets, epoch, control and resolvers stay the caller's
+ * @resolvers: NULL: it resolves nothing
  * @cpu: the processor to run on, -1 for any
  * @key: random, for its tables
  *
  * Returns: NULL, and errno is set.
  */
 DnsdWorker *dnsd_worker_start(DnsdSockets *sockets, DnsdEpoch *epoch,
-                              DnsdRequests *control, const DnsdConfig *config,
-                              int cpu, const uint64_t key[2]);
+                              DnsdRequests *control,
+                              const DnsdResolvers *resolvers,
+                              const DnsdConfig *config, int cpu,
+                              const uint64_t key[2]);
 
 /** dnsd_worker_stop: and free it; connections are closed. */
 void dnsd_worker_stop(DnsdWorker *worker);

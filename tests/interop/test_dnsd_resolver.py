@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import signal
 import socket
+import subprocess
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -405,3 +407,20 @@ def test_wrong_files(whole: Room) -> None:
         assert _data(whole.ask("www.vm.example")) == [ADDRESS]
         done = dnsd.check(server.file)
         assert done.returncode == 1 and "resolver.trust-anchor" in done.stderr
+
+
+def test_no_libunbound(whole: Room) -> None:
+    """Without the library there is no resolver, and its package is named; zones need none."""
+    found = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
+    (library,) = re.findall(r"libunbound\.so\.8 .*=> (\S+)", found)
+    hide = f'mount --bind /dev/null "$(realpath {library})" && exec "$@"'
+    server = whole.dnsd()
+    words = ["unshare", "--mount", "sh", "-c", hide, "hidden", *dnsd.check_command(server.file)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=wait.PATIENCE)
+    assert done.returncode == 1
+    assert "resolver.allow" in done.stderr and "libunbound8" in done.stderr
+    config = whole.config()
+    del config["resolver"]
+    server.configure(config)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=wait.PATIENCE)
+    assert done.returncode == 0

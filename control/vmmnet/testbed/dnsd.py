@@ -127,9 +127,14 @@ class Dnsd:
         raise KeyError(name)
 
 
+def check_command(file: Path) -> list[str]:
+    """The words that look at a configuration."""
+    return [str(dns_room.program("vmmnet-dnsd")), "--check", str(file)]
+
+
 def check(file: Path) -> subprocess.CompletedProcess[str]:
     """What ``vmmnet-dnsd --check`` says of a configuration."""
-    command: list[str | Path] = [dns_room.program("vmmnet-dnsd"), "--check", file]
+    command = check_command(file)
     return subprocess.run(command, capture_output=True, text=True, timeout=wait.PATIENCE)
 
 

@@ -283,6 +283,8 @@ static void test_malformed(void)
         g_assert_null(dnsd_resolved_new(&question, part, cut, false));
     }
     g_assert_null(dnsd_resolved_new(&other, msg, len, true));
+    packet_put16(msg + 4, 2);
+    g_assert_null(dnsd_resolved_new(&question, msg, len, true));
 }
 
 int main(int argc, char **argv)

@@ -61,6 +61,7 @@ static bool look(Look *l, const uint8_t *msg, size_t len)
     l->ttl = UINT32_MAX;
     if (dns_cursor_init(&l->cursor, msg, len) ||
         dns_cursor_question(&l->cursor, &question) != 1 ||
+        l->cursor.left[0] ||    /* another question */
         !dns_name_equal(&question.name, &l->question->name)) {
         return false;
     }

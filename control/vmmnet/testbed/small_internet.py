@@ -102,9 +102,9 @@ class Internet:
         assert self._child is not None
         self._child.send_signal(number)
 
-    def queries(self, name: str = "") -> int:
-        """How many have come, for a name; each is in the log before it is answered."""
-        return self._log.read_text().count(f"query: {name}" if name else "query: ")
+    def queries(self, name: str) -> int:
+        """How many have come for a name; each is in the log before it is answered."""
+        return self._log.read_text().count(f"query: {name} ")
 
 
 @contextmanager

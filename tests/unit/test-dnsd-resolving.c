@@ -86,7 +86,7 @@ static void test_right(void)
     dnsd_config_free(config);
 }
 
-/* What the cache is not made by leaves it as it is. */
+/* Settings that do not make the cache leave it as it is. */
 static void test_same(void)
 {
     static const struct {

@@ -14,7 +14,7 @@ void dnsd_resolver_defaults(DnsdResolverConfig *resolver);
 /**
  * dnsd_resolver_same: is all of it the same that a cache is made by?
  *
- * Who may ask, what becomes of bogus data and how many may wait is not.
+ * The clients that may ask, the fate of bogus data and the bounds are not.
  */
 bool dnsd_resolver_same(const DnsdResolverConfig *a,
                         const DnsdResolverConfig *b);

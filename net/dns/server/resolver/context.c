@@ -43,8 +43,8 @@ static void set_number(Options *o, const char *name, uint32_t value)
 }
 
 /*
- * What Debian's unbound has, where the library's defaults are those of a small
- * program; and RFC 9276: NSEC3 with many iterations proves nothing.
+ * Options as Debian's unbound has them, where the library's defaults are those
+ * of a small program; and RFC 9276: NSEC3 with many iterations proves nothing.
  */
 static void set_always(Options *o)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the resolver has found, ready to be put into replies
+ * Answers of the resolver, ready to be put into replies
  *
  * libunbound's message has all that DNSSEC has.  Who does not want it gets the
  * records without, which is another message: names may be compressed against

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the resolver has found, ready to be put into replies
+ * Answers of the resolver, ready to be put into replies
  *
  * Records are held as they stand behind the question of their name, so that a
  * reply is a copy whose TTLs are counted down.

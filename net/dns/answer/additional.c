@@ -123,6 +123,17 @@ static bool put_targets(Additional *add, bool glue, bool is_referral)
     return all;
 }
 
+/* Their nodes are anywhere in the image, so they are fetched side by side. */
+static void expect_targets(const Additional *add)
+{
+    const ZoneRrset *rrset = &add->from->rrset;
+
+    for (unsigned i = 0; i < rrset->targets && i < NODES_MAX; i++) {
+        zone_node_expect(add->from->node.image,
+                         zone_rrset_target(rrset, i).ref);
+    }
+}
+
 void answer_additional(Answering *a, AnswerEnd end)
 {
     bool is_referral = end == END_REFERRAL;
@@ -136,6 +147,9 @@ void answer_additional(Answering *a, AnswerEnd end)
     add.a = a;
     add.from = &a->referring;
     add.count = 0;
+    if (a->view->layers == 1) {
+        expect_targets(&add);
+    }
     if (!put_targets(&add, true, is_referral) && is_referral) {
         a->truncated = true;
         return;

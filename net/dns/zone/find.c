@@ -49,6 +49,7 @@ static bool look_into_bucket(ZoneImage *image, const uint8_t *bucket,
         unsigned way = __builtin_ctz(ways);
         uint32_t ref = zone_get32(bucket + ZONE_B_REFS + way * 4);
 
+        zone_node_expect(image, ref);
         if (ref && zone_node_get(image, ref, node) &&
             node->name_len == len && zone_same(node->name, folded, len)) {
             return true;

@@ -50,6 +50,28 @@ typedef struct ZoneCursor {
  */
 bool zone_node_get(ZoneImage *image, uint32_t ref, ZoneNode *node);
 
+#define ZONE_NODE_LINES     4   /* of cache; most nodes have no more */
+
+/**
+ * zone_node_expect: the node that @ref refers to will be read soon
+ *
+ * The processor fetches it meanwhile; nothing is checked, and a reference that
+ * is wrong does no harm.
+ */
+static inline void zone_node_expect(const ZoneImage *image, uint32_t ref)
+{
+    const ZoneSpan *span = &image->section[ZONE_NODES];
+    uint64_t offset = ((uint64_t)ref - 1) << ZONE_REF_SHIFT;
+
+    if (offset < span->len) {
+        const uint8_t *at = image->file + span->offset + offset;
+
+        for (unsigned i = 0; i < ZONE_NODE_LINES; i++) {
+            __builtin_prefetch(at + i * 64);
+        }
+    }
+}
+
 /** zone_node_next: the reference behind @node's; 0 behind the last. */
 uint32_t zone_node_next(const ZoneNode *node);
 

@@ -2,10 +2,9 @@
 /*
  * The headers of a frame: VLAN tags, LLC/SNAP, IPv6 extension headers
  *
- * One code for both data paths, so that they see the same in a frame: sender.c
- * and verdict.c include it, and bpf/hostvlan.bpf.c, which brings a struct
- * hostvlan_frame and a hostvlan_read() of its own. Loops are bounded by small
- * constants, as the kernel's verifier follows them.
+ * One code for both data paths, so that they see the same in a frame: QEMU's
+ * port includes it, and bpf/hostvlan.bpf.c, which brings a struct
+ * hostvlan_frame, with a size as well, a hostvlan_read() and loops of its own.
  *
  * All reads go through hostvlan_read(), which knows where the frame ends, and
  * which has only the first HOSTVLAN_LOOK_LEN octets of it.
@@ -26,6 +25,12 @@
 #define HOSTVLAN_ETH_LEN        14u     /* the Ethernet header */
 #define HOSTVLAN_TAGS_MAX       2
 #define HOSTVLAN_EXTENSIONS_MAX 8
+
+/*
+ * A type in SNAP has the OUI 00:00:00 (RFC 1042), or 00:00:f8 where a bridge
+ * has translated the frame (IEEE 802.1H).
+ */
+#define HOSTVLAN_OUI_BRIDGE     0x00f8u
 
 #ifdef __bpf__
 typedef __UINT16_TYPE__ uint16_t;
@@ -141,7 +146,9 @@ static inline bool hostvlan_find_packet(const struct hostvlan_frame *f,
         p->offset += 4;
     }
     if (p->type < HOSTVLAN_TYPE_MIN && hostvlan_read(f, p->offset, o, 8) &&
-        hostvlan_get32(o) == 0xaaaa0300 && hostvlan_get16(o + 4) == 0) {
+        hostvlan_get32(o) == 0xaaaa0300 &&
+        (hostvlan_get16(o + 4) == 0 ||
+         hostvlan_get16(o + 4) == HOSTVLAN_OUI_BRIDGE)) {
         p->snap = true;
         p->type = hostvlan_get16(o + 6);
         p->offset += 8;
@@ -169,6 +176,54 @@ static inline uint32_t hostvlan_extension_len(uint8_t proto, const uint8_t *p)
     return proto == HOSTVLAN_PROTO_AUTH ? (p[1] + 2) * 4 : (p[1] + 1) * 8;
 }
 
+/* Extension headers, of which one is looked at after the other. */
+struct hostvlan_extensions {
+    struct hostvlan_frame f;
+    struct hostvlan_upper upper;
+    bool breaks_off;            /* the frame ends in one */
+};
+
+/* False: there are no more. @f: that of the extension headers. */
+static inline bool hostvlan_next_extension(struct hostvlan_extensions *e,
+                                           const struct hostvlan_frame *f)
+{
+    struct hostvlan_upper *upper = &e->upper;
+    uint8_t o[8];
+
+    if (!hostvlan_is_extension(upper->proto) || upper->later_fragment) {
+        return false;
+    }
+    if (!hostvlan_read(f, upper->offset, o, sizeof(o))) {
+        e->breaks_off = true;
+        return false;
+    }
+    if (upper->proto == HOSTVLAN_PROTO_FRAGMENT) {
+        upper->fragment = true;
+        upper->later_fragment = (hostvlan_get16(o + 2) & 0xfff8) != 0;
+    }
+    upper->offset += hostvlan_extension_len(upper->proto, o);
+    upper->proto = o[0];
+    return true;
+}
+
+/*
+ * hostvlan_next_extension() until it is false, or HOSTVLAN_EXTENSIONS_MAX
+ * times. In eBPF a helper does it: the verifier would follow each of the ways
+ * through all of them.
+ */
+static inline void hostvlan_all_extensions(struct hostvlan_extensions *e)
+#ifdef __bpf__
+;
+#else
+{
+    for (unsigned n = 0; n < HOSTVLAN_EXTENSIONS_MAX; n++) {
+        if (!hostvlan_next_extension(e, &e->f)) {
+            break;
+        }
+    }
+}
+#endif
+
 /**
  * hostvlan_find_upper: look through IPv6 extension headers
  * @upper: offset and protocol of the first header behind the fixed one; those
@@ -182,23 +237,15 @@ static inline uint32_t hostvlan_extension_len(uint8_t proto, const uint8_t *p)
 static inline bool hostvlan_find_upper(const struct hostvlan_frame *f,
                                        struct hostvlan_upper *upper)
 {
-    uint8_t o[8];
+    struct hostvlan_extensions e = { .f = *f, .upper = *upper };
 
-    for (unsigned n = 0; n < HOSTVLAN_EXTENSIONS_MAX; n++) {
-        if (!hostvlan_is_extension(upper->proto) || upper->later_fragment) {
-            return true;
-        }
-        if (!hostvlan_read(f, upper->offset, o, sizeof(o))) {
-            return false;
-        }
-        if (upper->proto == HOSTVLAN_PROTO_FRAGMENT) {
-            upper->fragment = true;
-            upper->later_fragment = (hostvlan_get16(o + 2) & 0xfff8) != 0;
-        }
-        upper->offset += hostvlan_extension_len(upper->proto, o);
-        upper->proto = o[0];
+    if (!hostvlan_is_extension(upper->proto)) {
+        return true;
     }
-    return !hostvlan_is_extension(upper->proto) || upper->later_fragment;
+    hostvlan_all_extensions(&e);
+    *upper = e.upper;
+    return !e.breaks_off &&
+           (!hostvlan_is_extension(upper->proto) || upper->later_fragment);
 }
 
 #endif /* NET_HOSTVLAN_HEADERS_H */

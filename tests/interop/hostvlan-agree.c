@@ -4,8 +4,9 @@
  *
  *   hostvlan-agree hostvlan.bpf.o FRAMES SEED
  *
- * Random frames and tables go to the C core (net/hostvlan/verdict.c) and, by
- * BPF_PROG_TEST_RUN, to the programs that judge frames in the kernel. For each
+ * Random frames and tables go to the C core (verdict.c and sender.c of
+ * net/hostvlan) and, by BPF_PROG_TEST_RUN, to the programs that judge frames in
+ * the kernel. For each
  * frame both must come to the same verdict for the same reason: of the
  * kernel's counters the right one has grown, by one, and no other. The tables
  * are small, so that MAC addresses collide and searches run over the end, and
@@ -28,6 +29,7 @@
 #include <linux/pkt_cls.h>
 
 #include "net/hostvlan/bpf/twin.h"
+#include "net/hostvlan/sender.h"
 #include "net/hostvlan/verdict.h"
 #include "tests/unit/hostvlan-fixture.h"
 #include "tests/unit/hostvlan-frames.h"
@@ -46,6 +48,11 @@
 /* The kernel wants more than the header of what tc is to see, and IP whole. */
 #define TC_FRAME_MIN    15
 #define IP_FRAME_MIN    (FRAME_MIN + 40)
+
+/* Addresses are this one and those behind it; some are in the table. */
+#define ADDRESS4        0xc0000200u     /* 192.0.2.0 */
+#define ADDRESSES       (2 * HOSTVLAN_IP4_MAX)
+static const uint32_t address6[4] = { 0x20010db8 };
 
 #define ELEMENTS(octets) \
     (((octets) + HOSTVLAN_ELEMENT - 1) / HOSTVLAN_ELEMENT)
@@ -101,6 +108,7 @@ typedef struct World {
     uint32_t lnids;             /* LNIDs are below it; 0: all there are */
     uint64_t port;
     bool l2_control;            /* the port may send to switches */
+    bool check_sender;          /* what it sends must be its own */
     unsigned long changes, tables;
     unsigned long queries;      /* that passed from unknown sources */
     uint64_t seen[HOSTVLAN_DIRECTIONS][HOSTVLAN_REASONS];
@@ -179,10 +187,12 @@ static void put_no_table(Twin *t)
     bpf_map_delete_elem(t->tables, &zero);
 }
 
-static void put_port(Twin *t, uint64_t mac, bool l2_control)
+static void put_port(Twin *t, uint64_t mac, bool l2_control, bool check_sender)
 {
     struct hostvlan_port port = {
-        .mac = mac, .flags = l2_control ? HOSTVLAN_PORT_L2_CONTROL : 0,
+        .mac = mac,
+        .flags = (l2_control ? HOSTVLAN_PORT_L2_CONTROL : 0) |
+                 (check_sender ? HOSTVLAN_PORT_CHECK_SENDER : 0),
     };
     uint32_t zero = 0;
 
@@ -280,9 +290,16 @@ static void random_entry(World *w, HvEntry *e)
             e->lnid[e->num_lnids++] = e->lnid[i];
         }
     }
-    if (below(w, 8) == 0) {
+    if (below(w, 2)) {
         e->num_ip4 = below(w, HOSTVLAN_IP4_MAX + 1);
         e->num_ip6 = below(w, HOSTVLAN_IP6_MAX + 1);
+    }
+    for (unsigned i = 0; i < e->num_ip4; i++) {
+        e->ip4[i] = ADDRESS4 + 2 * i + below(w, 2);
+    }
+    for (unsigned i = 0; i < e->num_ip6; i++) {
+        memcpy(e->ip6[i], address6, sizeof(e->ip6[i]));
+        e->ip6[i][3] = 2 * i + below(w, 2);
     }
 }
 
@@ -466,6 +483,155 @@ static size_t random_query(World *w, uint8_t *frame)
     return len;
 }
 
+/* An address of the port, or another one of those that there are. */
+static uint32_t random_ip4(World *w)
+{
+    HostvlanAddresses own = { 0 };
+
+    if (w->table) {
+        hostvlan_table_addresses(w->table,
+                                 hostvlan_table_lookup(w->table, w->port),
+                                 &own);
+    }
+    if (below(w, 8) == 0) {
+        return 0;
+    }
+    return own.num_ip4 && below(w, 4) ? own.ip4[below(w, own.num_ip4)] :
+                                        ADDRESS4 + below(w, ADDRESSES);
+}
+
+static void random_ip6(World *w, uint32_t ip6[4])
+{
+    HostvlanAddresses own = { 0 };
+    uint64_t mac = random_source(w) ^ 0x020000000000ull;
+
+    if (w->table) {
+        hostvlan_table_addresses(w->table,
+                                 hostvlan_table_lookup(w->table, w->port),
+                                 &own);
+    }
+    memcpy(ip6, address6, 4 * sizeof(ip6[0]));
+    switch (below(w, 8)) {
+    case 0:
+        ip6[0] = 0;
+        break;
+    case 1:
+        ip6[0] = 0xfe800000;
+        ip6[1] = 0;
+        ip6[2] = mac >> 24 << 8 | 0xff;
+        ip6[3] = 0xfe000000 | (mac & 0xffffff);
+        break;
+    case 2:
+        ip6[3] = below(w, ADDRESSES);
+        break;
+    default:
+        if (own.num_ip6) {
+            memcpy(ip6, own.ip6[below(w, own.num_ip6)], 4 * sizeof(ip6[0]));
+        }
+    }
+}
+
+/* The port's MAC address, mostly. */
+static uint64_t random_sha(World *w)
+{
+    return below(w, 8) ? w->port : random_source(w);
+}
+
+/* Extension headers as @protos, up to ten; the last says @proto. */
+static size_t random_extensions(World *w, uint8_t *frame, size_t at,
+                                uint8_t proto)
+{
+    static const uint8_t protos[] = { 0, 43, 44, 51, 60, 135, 139, 140 };
+    size_t says = at - 34;      /* in the IPv6 header */
+
+    for (unsigned num = below(w, 4) ? 0 : below(w, 11); num; num--) {
+        hv_put(frame, says, protos[below(w, G_N_ELEMENTS(protos))], 1);
+        memset(frame + at, 0, 8);
+        if (frame[says] == 44) {
+            hv_put(frame, at + 2, below(w, 2) ? 1 : 8, 2);
+        }
+        says = at;
+        at += 8;
+    }
+    hv_put(frame, says, proto, 1);
+    return at;
+}
+
+static size_t random_ip6_packet(World *w, uint8_t *frame, size_t at)
+{
+    static const uint8_t headers[] = { 8, 16, 24, 24, 40 };
+    unsigned type = below(w, G_N_ELEMENTS(headers));
+    uint32_t source[4], target[4];
+    size_t ip = at;
+
+    random_ip6(w, source);
+    random_ip6(w, target);
+    at = hv_ip6(frame, at, 0, 0, source, target);
+    at = random_extensions(w, frame, at, below(w, 8) ? 58 : 17);
+    at = hv_nd(frame, at, 133 + type, headers[type], target,
+               below(w, 8) ? below(w, 3) : below(w, 160), 1 + below(w, 3),
+               random_sha(w));
+    hv_put(frame, ip + 4, below(w, 8) ? at - ip - 40 : below(w, 100), 2);
+    return at;
+}
+
+static size_t random_ip4_packet(World *w, uint8_t *frame, size_t at)
+{
+    memset(frame + at, 0, 40);
+    hv_put(frame, at, 0x45000028, 4);
+    hv_put(frame, at + 9, 17, 1);
+    hv_put(frame, at + 12, random_ip4(w), 4);
+    hv_put(frame, at + 16, ADDRESS4, 4);
+    return at + 40;
+}
+
+/* Tags, and LLC/SNAP with an OUI or another, around a type. */
+static size_t random_headers(World *w, uint8_t *frame, uint16_t type)
+{
+    static const uint64_t snaps[] = {
+        0xaaaa030000000000ull, 0xaaaa030000f80000ull, 0xaaaa030000010000ull,
+    };
+    unsigned tags = below(w, 2) ? 0 : below(w, 4);
+    bool snap = below(w, 6) == 0;
+    size_t at = hv_ethernet(frame, below(w, 2) ? 0xffffffffffffull :
+                            random_mac(w), random_sha(w), tags,
+                            snap ? 46 : type);
+
+    return !snap ? at :
+           hv_put(frame, at, snaps[below(w, G_N_ELEMENTS(snaps))] | type, 8);
+}
+
+/* ARP, ND and what else says who sends it, or nearly that. */
+static size_t random_sender(World *w, uint8_t *frame)
+{
+    size_t at, len;
+
+    switch (below(w, 3)) {
+    case 0:
+        at = random_headers(w, frame, below(w, 8) ? 0x0806 : 0x8035);
+        len = hv_arp(frame, at, 1 + below(w, 4), random_sha(w), random_ip4(w),
+                     random_ip4(w));
+        break;
+    case 1:
+        at = random_headers(w, frame, 0x0800);
+        len = random_ip4_packet(w, frame, at);
+        break;
+    default:
+        at = random_headers(w, frame, 0x86dd);
+        len = random_ip6_packet(w, frame, at);
+    }
+    while (len < IP_FRAME_MIN + 8) {
+        frame[len++] = 0;
+    }
+    if (below(w, 6) == 0) {
+        frame[12 + below(w, len - 12)] = g_rand_int(w->rand);
+    }
+    if (below(w, 8) == 0) {
+        len = IP_FRAME_MIN + below(w, len - IP_FRAME_MIN);
+    }
+    return len;
+}
+
 static size_t random_data(World *w, const Program *p, uint8_t *frame)
 {
     size_t len = below(w, 16) ? p->frame_min + below(w, 64) :
@@ -490,8 +656,11 @@ static size_t random_frame(World *w, const Program *p, uint8_t *frame)
 {
     size_t len;
 
-    if (below(w, 4) == 0) {
+    switch (below(w, 4)) {
+    case 0:
         return random_query(w, frame);
+    case 1:
+        return random_sender(w, frame);
     }
     len = random_data(w, p, frame);
     if (below(w, 8) == 0) {
@@ -513,7 +682,8 @@ static void new_port(World *w)
         w->port = w->mac[below(w, w->num_macs)];
     }
     w->l2_control = below(w, 4) == 0;
-    put_port(&w->twin, w->port, w->l2_control);
+    w->check_sender = below(w, 2);
+    put_port(&w->twin, w->port, w->l2_control, w->check_sender);
 }
 
 /* --- both of them ------------------------------------------------------- */
@@ -540,16 +710,34 @@ static void G_GNUC_NORETURN differ(const World *w, const Program *p,
     exit(1);
 }
 
+/* As -netdev hostvlan does it. */
+static enum hostvlan_reason sent(World *w, const uint8_t *frame, size_t len)
+{
+    HostvlanAddresses own;
+    size_t fixed;
+    enum hostvlan_reason reason =
+        hostvlan_verdict_send(w->table, w->port, w->l2_control, frame, len,
+                              &fixed);
+
+    if (reason != HOSTVLAN_PASSED || !w->check_sender) {
+        return reason;
+    }
+    if (!hostvlan_table_addresses(w->table,
+                                  hostvlan_table_lookup(w->table, w->port),
+                                  &own)) {
+        return HOSTVLAN_DAMAGED;
+    }
+    return hostvlan_sender_check(frame, len, len, w->port, &own, &fixed);
+}
+
 static void judge(World *w)
 {
     const Program *p = &programs[below(w, G_N_ELEMENTS(programs))];
     struct hostvlan_counters now, expected = w->twin.before;
     uint8_t frame[FRAME_MAX];
     size_t len = random_frame(w, p, frame);
-    size_t fixed;
     enum hostvlan_reason reason = p->direction == HOSTVLAN_SEND ?
-        hostvlan_verdict_send(w->table, w->port, w->l2_control, frame, len,
-                              &fixed) :
+        sent(w, frame, len) :
         hostvlan_verdict_receive(w->table, w->port, frame, len, len);
     uint32_t said = run(&w->twin, p, frame, len);
 
@@ -593,7 +781,7 @@ static bool report(const World *w, unsigned long frames)
             [HOSTVLAN_PASSED] = true, [HOSTVLAN_SPOOFED] = true,
             [HOSTVLAN_NO_TABLE] = true, [HOSTVLAN_NO_PORT] = true,
             [HOSTVLAN_L2_CONTROL] = true, [HOSTVLAN_QUERY] = true,
-            [HOSTVLAN_MALFORMED] = true,
+            [HOSTVLAN_MALFORMED] = true, [HOSTVLAN_FORGED_ADDRESS] = true,
         },
         [HOSTVLAN_RECEIVE] = {
             [HOSTVLAN_PASSED] = true, [HOSTVLAN_UNKNOWN_SOURCE] = true,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* IGMP and MLD messages, as those who send them make them; without checksums */
+/*
+ * IGMP, MLD, ARP and ND messages, as those who send them make them; without
+ * checksums
+ */
 #ifndef TESTS_UNIT_HOSTVLAN_FRAMES_H
 #define TESTS_UNIT_HOSTVLAN_FRAMES_H
 
@@ -93,6 +96,47 @@ static inline size_t hv_mld_query(uint8_t *frame, uint64_t source,
         hv_put(frame, at + 26, sources, 2);
     }
     return at + mld;
+}
+
+/* ARP of an operation, to everybody; returns its length. */
+static inline size_t hv_arp(uint8_t *frame, size_t at, unsigned operation,
+                            uint64_t sha, uint32_t spa, uint32_t tpa)
+{
+    at = hv_put(frame, at, 0x000108000604ull, 6);
+    at = hv_put(frame, at, operation, 2);
+    at = hv_put(frame, hv_put(frame, at, sha, 6), spa, 4);
+    return hv_put(frame, hv_put(frame, at, 0, 6), tpa, 4);
+}
+
+/* An IPv6 header, between addresses of four words each. */
+static inline size_t hv_ip6(uint8_t *frame, size_t at, uint8_t proto,
+                            size_t payload, const uint32_t *source,
+                            const uint32_t *dest)
+{
+    at = hv_put(frame, hv_put(frame, at, 0x60000000, 4), payload, 2);
+    at = hv_put(frame, at, proto << 8 | 255, 2);
+    for (unsigned i = 0; i < 4; i++) {
+        hv_put(frame, at + 16 + 4 * i, dest[i], 4);
+        hv_put(frame, at + 4 * i, source[i], 4);
+    }
+    return at + 32;
+}
+
+/* @header octets of an ND message about @target, and @options of an address. */
+static inline size_t hv_nd(uint8_t *frame, size_t at, uint8_t type,
+                           size_t header, const uint32_t *target,
+                           unsigned options, uint8_t option, uint64_t mac)
+{
+    memset(frame + at, 0, header);
+    hv_put(frame, at, type, 1);
+    for (unsigned i = 0; header >= 24 && i < 4; i++) {
+        hv_put(frame, at + 8 + 4 * i, target[i], 4);
+    }
+    at += header;
+    while (options--) {
+        at = hv_put(frame, hv_put(frame, at, option << 8 | 1, 2), mac, 6);
+    }
+    return at;
 }
 
 #endif /* TESTS_UNIT_HOSTVLAN_FRAMES_H */

@@ -207,6 +207,8 @@ static void test_sent_anyhow(void)
     hv_put(p.data, 14, 0xaaaa030000000800ull, 8);
     memcpy(p.data + 22, v4.data + 14, v4.len - 14);
     g_assert_cmpint(sent(&p), ==, QUERY);
+    hv_put(p.data, 14, 0xaaaa030000f80800ull, 8);
+    g_assert_cmpint(sent(&p), ==, QUERY);
     /* To one station: no switch looks into it. */
     assert_with(sent, v4, 0, OTHER, 6, PASSED);
     assert_with(sent, v6, 0, OTHER, 6, PASSED);

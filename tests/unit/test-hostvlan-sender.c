@@ -16,6 +16,9 @@
 #define LINK_LOCAL      "fe80::ff:fe00:1"       /* made from MAC */
 #define OTHER_LOCAL     "fe80::ff:fe00:2"
 
+/* IEEE 802.1H. */
+#define BRIDGE_OUI      0x0000f8
+
 #define PASS            HOSTVLAN_PASSED
 #define FORGED          HOSTVLAN_FORGED_ADDRESS
 #define MALFORMED       HOSTVLAN_MALFORMED
@@ -474,18 +477,21 @@ static void test_long(void)
 
 /* --- tags ---------------------------------------------------------------- */
 
-static enum hostvlan_reason tagged(unsigned tags, uint16_t tpid, bool snap)
+/* @oui: of SNAP; -1: without. */
+static enum hostvlan_reason tagged(unsigned tags, uint16_t tpid, int oui)
 {
-    Packet p = ether(tags ? tpid : snap ? 36 : 0x0806);
+    uint16_t type = oui >= 0 ? 36 : 0x0806;
+    Packet p = ether(tags ? tpid : type);
 
     for (unsigned i = 0; i < tags; i++) {
         put16(&p, 100);
-        put16(&p, i + 1 < tags ? tpid : snap ? 36 : 0x0806);
+        put16(&p, i + 1 < tags ? tpid : type);
     }
-    if (snap) {
-        static const uint8_t llc[] = { 0xaa, 0xaa, 3, 0, 0, 0, 8, 6 };
-
-        put(&p, llc, sizeof(llc));
+    if (oui >= 0) {
+        put16(&p, 0xaaaa);
+        put16(&p, 0x0300 | oui >> 16);
+        put16(&p, oui & 0xffff);
+        put16(&p, 0x0806);
     }
     put_arp(&p, MAC, OTHER_IP4, IP4);
     assert_cut(&p);
@@ -497,12 +503,17 @@ static void test_tags(void)
     static const uint16_t tpids[] = { 0x8100, 0x88a8, 0x9100 };
     Packet p = ether(0x8100);
 
-    g_assert_cmpint(tagged(0, 0, true), ==, FORGED);
+    g_assert_cmpint(tagged(0, 0, 0), ==, FORGED);
+    g_assert_cmpint(tagged(0, 0, BRIDGE_OUI), ==, FORGED);
+    g_assert_cmpint(tagged(0, 0, 1), ==, PASS);         /* no type is behind */
+    g_assert_cmpint(tagged(0, 0, 0x0000f8 + 1), ==, PASS);
+    g_assert_cmpint(tagged(0, 0, 0xf80000), ==, PASS);
     for (size_t i = 0; i < G_N_ELEMENTS(tpids); i++) {
-        g_assert_cmpint(tagged(1, tpids[i], false), ==, FORGED);
-        g_assert_cmpint(tagged(2, tpids[i], false), ==, FORGED);
-        g_assert_cmpint(tagged(2, tpids[i], true), ==, FORGED);
-        g_assert_cmpint(tagged(3, tpids[i], false), ==, MALFORMED);
+        g_assert_cmpint(tagged(1, tpids[i], -1), ==, FORGED);
+        g_assert_cmpint(tagged(2, tpids[i], -1), ==, FORGED);
+        g_assert_cmpint(tagged(2, tpids[i], 0), ==, FORGED);
+        g_assert_cmpint(tagged(2, tpids[i], BRIDGE_OUI), ==, FORGED);
+        g_assert_cmpint(tagged(3, tpids[i], -1), ==, MALFORMED);
     }
     put16(&p, 100);
     put16(&p, 0x0806);

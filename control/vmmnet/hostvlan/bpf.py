@@ -312,6 +312,12 @@ class Object:
         """Before load(): have a map that is there already in place of one of the file."""
         _checked(_library().bpf_map__reuse_fd(self._map(name), fd))
 
+    def leave_out(self, name: str) -> None:
+        """Before load(): do without a program."""
+        find = _library().bpf_object__find_program_by_name
+        program = self._found(find(self._object, name.encode()))
+        _checked(_library().bpf_program__set_autoload(program, False))
+
     def load(self) -> None:
         """Make the maps and have the kernel take the programs."""
         _checked(_library().bpf_object__load(self._object))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 from . import address, layout, lnid, mac, nic, output
 from .entry import Entry
-from .filestore import sync_command
+from .filestore import sync_command, table_option
 from .ports import Port
 from .table import Table, TableDamaged, TableError
 
@@ -234,7 +234,15 @@ def _attachment(each: twin.Attachment, path: Path, table: Table, synced: bool) -
 
 
 def _mend(each: twin.Attachment) -> str:
-    return f"vmmnet hostvlan attach {each.interface} {mac.text(each.mac)}"
+    """What to type: with other arguments than before it is refused."""
+    words = ["vmmnet hostvlan attach", each.interface, mac.text(each.mac)]
+    if any((hook.verdict, hook.place) == ("send", "tc ingress") for hook in each.hooks):
+        words.append("--sending tc")
+    if each.l2_control:
+        words.append("--l2-control on")
+    if each.check_sender:
+        words.append("--check-sender on")
+    return " ".join([*words, table_option(each.table)]).rstrip()
 
 
 def bridges(found: Sequence[Port]) -> Iterator[Finding]:

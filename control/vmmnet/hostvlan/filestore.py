@@ -32,10 +32,14 @@ def default_path() -> Path:
     return Path(os.environ.get(VARIABLE) or DEFAULT)
 
 
+def table_option(path: Path) -> str:
+    """What to type so that a command is about a table; empty for the one that it is about."""
+    return "" if path == default_path() else f"--table {shlex.quote(str(path))}"
+
+
 def sync_command(path: Path) -> str:
     """What to type so that interfaces with eBPF go by a table as it is."""
-    option = "" if path == default_path() else f" --table {shlex.quote(str(path))}"
-    return f"vmmnet hostvlan sync{option}"
+    return f"vmmnet hostvlan sync {table_option(path)}".rstrip()
 
 
 class FileStore:
@@ -153,14 +157,15 @@ class FileStore:
         """MACs of the table that differ from this one in so many digits at most, nearest first."""
         with Table.open(self.path, verify=False) as table:
             keys, values = table.slots()
-        ranked = []
-        for key, value in zip(keys, values, strict=True):
-            if key and layout.kind(value) != layout.NONE:
-                there = layout.mac_of(key)
-                differing = 12 - f"{there ^ mac:012x}".count("0")
-                if differing <= digits:
-                    ranked.append((differing, there))
-        return [key for _, key in sorted(ranked)]
+        # Of a million, most differ in more bits than these digits have.
+        bits, low = 4 * digits, layout.MAC
+        near = [
+            layout.mac_of(key)
+            for key, value in zip(keys, values, strict=True)
+            if key and (key & low ^ mac).bit_count() <= bits and layout.kind(value) != layout.NONE
+        ]
+        ranked = sorted((12 - f"{there ^ mac:012x}".count("0"), there) for there in near)
+        return [there for differing, there in ranked if differing <= digits]
 
     def followers(self) -> Iterator[str]:
         """Nothing: who goes by a file is found in other ways (check)."""

@@ -86,6 +86,13 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
         help="whether it may send layer 2 control protocols to switches, such as STP, LLDP, LACP"
         " and CDP (default: %(default)s)",
     )
+    attach.add_argument(
+        "--check-sender",
+        choices=("on", "off"),
+        default="off",
+        help="whether senders named inside its ARP, neighbour discovery and IP must be its own, as"
+        " the table says (default: %(default)s)",
+    )
     options.add_table(attach)
 
     detach = options.command(
@@ -209,6 +216,7 @@ def run_attach(given: argparse.Namespace) -> int:
             options.table_path(given),
             sending=given.sending,
             l2_control=given.l2_control == "on",
+            check_sender=given.check_sender == "on",
         )
     except twin.TwinError as error:
         raise Refused(str(error)) from None
@@ -274,6 +282,7 @@ def _print_attachments(found: list[twin.Attachment], as_json: bool) -> None:
             ("interface", each.interface + ("" if each.here else " of another namespace")),
             ("MAC", mac.text(each.mac)),
             *([("l2-control", "on: it may speak to switches")] if each.l2_control else []),
+            *([("check-sender", "on: its senders are checked")] if each.check_sender else []),
             ("table", f"{each.table}, generation {each.generation}"),
             ("programs", ", ".join(places)),
             *(

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 _SIOCGIFHWADDR = 0x8927
 _SIOCETHTOOL = 0x8946
 _GDRVINFO = 3
-_ARPHRD_ETHER = 1
+_ARPHRD_ETHER, _ARPHRD_LOOPBACK = 1, 772
 _SO_NETNS_COOKIE = 71
 
 _RTM_NEWLINK, _RTM_GETLINK = 16, 18
@@ -44,6 +44,7 @@ class Nic:
     #: The kernel's: "tun" (a tap too), "veth", "macvlan" (a macvtap too), ...
     driver: str
     ethernet: bool
+    loopback: bool
     #: Its own MAC address, as in ``mac``; 0 where it has none.
     mac: int
 
@@ -64,7 +65,8 @@ def look(name: str) -> Nic:
         kind, octets = struct.unpack_from("=16xH6s", fcntl.ioctl(control, _SIOCGIFHWADDR, request))
         driver = _driver(control, name)
     ethernet = kind == _ARPHRD_ETHER
-    return Nic(name, index, driver, ethernet, int.from_bytes(octets) if ethernet else 0)
+    mac = int.from_bytes(octets) if ethernet else 0
+    return Nic(name, index, driver, ethernet, kind == _ARPHRD_LOOPBACK, mac)
 
 
 #: Kinds of interfaces whose own MAC address is that of who is behind them: the

@@ -78,7 +78,7 @@ _PRIORITY, _HANDLE = 1, 0x484C414E
 
 # struct hostvlan_port, and its flags.
 _PORT = struct.Struct("=QQII16s")
-_SEND_TC, _REVERSED, _CLSACT, _L2_CONTROL = 1, 2, 4, 8
+_SEND_TC, _REVERSED, _CLSACT, _L2_CONTROL, _CHECK_SENDER = 1, 2, 4, 8, 16
 _COUNTERS = struct.Struct(f"={2 * len(REASONS)}Q")
 _PATH_MAP, _PATH_SIZE = "hostvlan_path", 4096
 
@@ -123,6 +123,8 @@ class Attachment:
     mac: int
     #: Whether it may send layer 2 control protocols.
     l2_control: bool
+    #: Whether the senders in its ARP, neighbour discovery and IP are checked.
+    check_sender: bool
     table: Path
     #: Of the copy of the table that is in force; the file says its own.
     generation: int
@@ -145,6 +147,7 @@ class Attachment:
             "here": self.here,
             "mac": macs.text(self.mac),
             "l2-control": self.l2_control,
+            "check-sender": self.check_sender,
             "table": str(self.table),
             "generation": self.generation,
             "hooks": [vars(hook) for hook in self.hooks],
@@ -160,13 +163,15 @@ def attach(
     *,
     sending: Sending = "xdp",
     l2_control: bool = False,
+    check_sender: bool = False,
 ) -> Attachment:
     """Let nothing pass an interface but what the table allows.
 
     ``interface`` is one of this process's network namespace.  ``mac`` is the
     address of who is behind it (None: a macvtap's or a bridge's own).  Behind
     a bridge is the host.  With ``l2_control`` switches are spoken to: STP,
-    LLDP, LACP, CDP and so on may be sent.  On who is attached
+    LLDP, LACP, CDP and so on may be sent.  With ``check_sender`` what is sent
+    must be its own also as ARP, neighbour discovery and IP say it.  On who is attached
     already, with the same arguments, it loads the programs anew, mends what is
     missing and keeps the counters; no frame passes unjudged meanwhile.
 
@@ -178,7 +183,8 @@ def attach(
     Raises TwinError; nothing is attached then that was not before.
     """
     device = _device(interface)
-    wanted = _wanted(device, mac, sending, l2_control)
+    flags = (_L2_CONTROL if l2_control else 0) | (_CHECK_SENDER if check_sender else 0)
+    wanted = _wanted(device, mac, sending, flags)
     with _translated(f"attaching to {interface}"), _locked(create=True):
         _forget_gone()
         port = _known(device.index, nic.namespace())
@@ -296,8 +302,12 @@ class _Told:
         return "tc" if self.flags & (_SEND_TC | _REVERSED) else "xdp"
 
     @property
-    def l2_control(self) -> Literal["on", "off"]:
-        return "on" if self.flags & _L2_CONTROL else "off"
+    def l2_control(self) -> bool:
+        return bool(self.flags & _L2_CONTROL)
+
+    @property
+    def check_sender(self) -> bool:
+        return bool(self.flags & _CHECK_SENDER)
 
     @property
     def places(self) -> Mapping[Verdict, int | None]:
@@ -318,9 +328,9 @@ def _device(interface: str) -> nic.Nic:
         ) from error
 
 
-def _wanted(device: nic.Nic, mac: int | None, sending: Sending, l2_control: bool) -> _Told:
+def _wanted(device: nic.Nic, mac: int | None, sending: Sending, flags: int) -> _Told:
     if not device.ethernet:
-        raise TwinError(f"{device.name} carries no Ethernet frames: it must be a tap, not a tun")
+        raise TwinError(f"{device.name} {_no_port(device)}")
     is_own = device.driver in nic.OWN
     if mac is None and not is_own:
         raise TwinError(
@@ -331,9 +341,20 @@ def _wanted(device: nic.Nic, mac: int | None, sending: Sending, l2_control: bool
         number = macs.check(device.mac if mac is None else mac)
     except macs.BadMac as error:
         raise TwinError(str(error)) from error
-    flags = _REVERSED if is_own else _SEND_TC if sending == "tc" else 0
-    flags |= _L2_CONTROL if l2_control else 0
+    flags |= _REVERSED if is_own else _SEND_TC if sending == "tc" else 0
     return _Told(number, nic.namespace(), device.index, flags, device.name)
+
+
+def _no_port(device: nic.Nic) -> str:
+    """Why nothing can be behind an interface without Ethernet frames."""
+    if device.loopback:
+        return (
+            "is the loopback of this host: no VM and no container is behind it; the host itself is"
+            " behind a bridge"
+        )
+    if device.driver == "tun":
+        return "carries no Ethernet frames: it must be a tap, not a tun"
+    return "carries no Ethernet frames: a tap, veth, macvtap or bridge does"
 
 
 def _refuse_other(port: _Port, wanted: _Told, table: Path) -> None:
@@ -343,7 +364,8 @@ def _refuse_other(port: _Port, wanted: _Told, table: Path) -> None:
         ("MAC address", macs.text(has.mac), macs.text(asked.mac)),
         ("table", str(port.table), str(_resolved(table))),
         ("sending", has.sending, asked.sending),
-        ("l2-control", has.l2_control, asked.l2_control),
+        ("l2-control", *map(_on_off, (has.l2_control, asked.l2_control))),
+        ("check-sender", *map(_on_off, (has.check_sender, asked.check_sender))),
     )
     for what, one, other in differences:
         if one != other:
@@ -351,6 +373,10 @@ def _refuse_other(port: _Port, wanted: _Told, table: Path) -> None:
                 f"{asked.interface} is attached with the {what} {one}, not {other}:"
                 f" run 'vmmnet hostvlan detach {asked.interface}' first"
             )
+
+
+def _on_off(value: bool) -> str:
+    return "on" if value else "off"
 
 
 # Where it is kept.
@@ -495,6 +521,8 @@ def _put_on(port: _Port, table: Table) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with bpf.Object(_object()) as loaded:
         shared = {"tables": folder.parent, "port": folder, "counters": folder}
+        # The kernel takes its time to check one.
+        loaded.leave_out("hostvlan_send" if port.told.sending == "xdp" else "hostvlan_xdp")
         counted = _outgrown_counters(port)
         for name, where in shared.items():
             with contextlib.suppress(FileNotFoundError):
@@ -671,7 +699,8 @@ def _attachment(port: _Port) -> Attachment:
         netns=told.netns,
         here=port.here,
         mac=told.mac,
-        l2_control=told.l2_control == "on",
+        l2_control=told.l2_control,
+        check_sender=told.check_sender,
         table=port.table,
         generation=generation,
         hooks=tuple(_hooks(port)),

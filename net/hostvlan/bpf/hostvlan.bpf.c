@@ -34,6 +34,9 @@
  * loader has checked them, accesses are checked here: what is out of bounds
  * is not in the table.
  *
+ * Sender addresses (forged.h) are compared with those in the table where they
+ * are, once their check has been found right: a record is never written again.
+ *
  * Each interface has programs, "port" and "counters" of its own; all that
  * have the same table share "tables".
  */
@@ -48,6 +51,8 @@
 struct hostvlan_frame {
     struct xdp_md *xdp;
     struct __sk_buff *skb;
+    uint32_t is_xdp;            /* 1 or 0: known to the compiler */
+    uint32_t size;              /* what is behind is not read */
 };
 
 static __always_inline bool hostvlan_read(const struct hostvlan_frame *f,
@@ -59,6 +64,42 @@ static __always_inline bool hostvlan_read(const struct hostvlan_frame *f,
 #define inline __always_inline
 #include "net/hostvlan/group.h"
 #pragma pop_macro("inline")
+
+/* What a callback of bpf_loop() is told, with what the compiler must know. */
+static __always_inline struct hostvlan_frame
+frame_of_xdp(const struct hostvlan_frame *f)
+{
+    return (struct hostvlan_frame) {
+        .xdp = f->xdp, .is_xdp = 1, .size = f->size,
+    };
+}
+
+static __always_inline struct hostvlan_frame
+frame_of_skb(const struct hostvlan_frame *f)
+{
+    return (struct hostvlan_frame) { .skb = f->skb, .size = f->size };
+}
+
+static long next_xdp_extension(uint32_t n, struct hostvlan_extensions *e)
+{
+    const struct hostvlan_frame f = frame_of_xdp(&e->f);
+
+    return !hostvlan_next_extension(e, &f);
+}
+
+static long next_skb_extension(uint32_t n, struct hostvlan_extensions *e)
+{
+    const struct hostvlan_frame f = frame_of_skb(&e->f);
+
+    return !hostvlan_next_extension(e, &f);
+}
+
+static __always_inline void
+hostvlan_all_extensions(struct hostvlan_extensions *e)
+{
+    bpf_loop(HOSTVLAN_EXTENSIONS_MAX,
+             e->f.is_xdp ? next_xdp_extension : next_skb_extension, e, 0);
+}
 
 #define ETHER_SOURCE    6       /* offset */
 #define ETHER_ADDRESSES 12      /* octets */
@@ -182,8 +223,10 @@ static __always_inline __s64 word(const struct table *t, uint32_t offset)
 
 struct set {
     uint32_t one;               /* the first LNID */
-    uint32_t at;                /* the word with it, where there are more */
+    uint32_t at;                /* the word with it, where there is a record */
     uint32_t count;
+    uint32_t head;              /* of the record; 0: there is none */
+    uint64_t sum;               /* up to the last LNID */
 };
 
 /* Words that are being summed up. */
@@ -191,33 +234,43 @@ struct summing {
     struct table table;
     uint32_t at, last;          /* the last LNID, for their order */
     uint64_t sum;
+    bool any_order;
     bool whole;                 /* so far */
 };
 
-/* One LNID more; 1: there is no need to go on. */
+/* One word more; 1: there is no need to go on. */
 static long sum_up(uint32_t n, struct summing *s)
 {
     __s64 found = word(&s->table, s->at + n);
 
-    s->whole = found >= 0 && (n == 0 || (uint32_t)found > s->last);
+    s->whole = found >= 0 &&
+               (s->any_order || n == 0 || (uint32_t)found > s->last);
     s->last = found;
     s->sum = hostvlan_sum(s->sum, s->last);
     return !s->whole;
 }
 
+/* Are the next @count words whole, and is what follows the check of all? */
+static __always_inline bool sum_whole(struct summing *s, uint32_t count)
+{
+    bpf_loop(count, sum_up, s, 0);
+    return s->whole && word(&s->table, s->at + count) == (__s64)(s->sum >> 32);
+}
+
 /* Are the @count LNIDs behind a record's @head at word @at what they were? */
 static __always_inline bool lnids_whole(const struct table *t, uint64_t value,
                                         uint32_t head, uint32_t at,
-                                        uint32_t count)
+                                        uint32_t count, uint64_t *sum)
 {
     struct summing s = {
         .table = *t,
         .at = at + 1,
         .sum = hostvlan_sum(hostvlan_sum(0, value), head),
     };
+    bool whole = sum_whole(&s, count);
 
-    bpf_loop(count, sum_up, &s, 0);
-    return s.whole && word(t, at + 1 + count) == (__s64)(s.sum >> 32);
+    *sum = s.sum;
+    return whole;
 }
 
 /* False: value or record are damaged. */
@@ -229,8 +282,7 @@ static __always_inline bool open_set(const struct table *t, uint64_t value,
     uint32_t words;
 
     if (hostvlan_value_kind(value) == HOSTVLAN_VALUE_ONE) {
-        set->one = number;
-        set->count = 1;
+        *set = (struct set) { .one = number, .count = 1 };
         return true;
     }
     if (value == DAMAGED) {
@@ -244,7 +296,8 @@ static __always_inline bool open_set(const struct table *t, uint64_t value,
     set->one = word(t, number + 1);
     set->at = number + 1;
     set->count = HOSTVLAN_RECORD_LNIDS(head);
-    return lnids_whole(t, value, head, number, set->count);
+    set->head = head;
+    return lnids_whole(t, value, head, number, set->count, &set->sum);
 }
 
 static __always_inline __s64 lnid(const struct table *t,
@@ -295,6 +348,143 @@ static __always_inline bool meet(struct walk *w)
     return w->met;
 }
 
+/* --- sender addresses --------------------------------------------------- */
+
+/* For net/hostvlan/forged.h: the addresses in the record of the port. */
+struct hostvlan_own {
+    struct table table;
+    uint32_t at;                /* the word with the first IPv4 address */
+    uint32_t num_ip4, num_ip6;
+};
+
+/* An address that is looked for among them. */
+struct search {
+    struct table table;
+    uint32_t at;
+    uint32_t addr[4];
+    bool found;
+};
+
+static long is_ip4(uint32_t n, struct search *s)
+{
+    s->found = word(&s->table, s->at + n) == (__s64)s->addr[0];
+    return s->found;
+}
+
+static long is_ip6(uint32_t n, struct search *s)
+{
+    bool same = true;
+
+    for (unsigned i = 0; i < 4; i++) {
+        same &= word(&s->table, s->at + 4 * n + i) == (__s64)s->addr[i];
+    }
+    s->found = same;
+    return same;
+}
+
+static bool hostvlan_own_ip4(const struct hostvlan_own *own, uint32_t ip4)
+{
+    struct search s = { .table = own->table, .at = own->at, .addr = { ip4 } };
+
+    bpf_loop(own->num_ip4, is_ip4, &s, 0);
+    return s.found;
+}
+
+static bool hostvlan_own_ip6(const struct hostvlan_own *own,
+                             const uint32_t ip6[4])
+{
+    struct search s = {
+        .table = own->table,
+        .at = own->at + own->num_ip4,
+        .addr = { ip6[0], ip6[1], ip6[2], ip6[3] },
+    };
+
+    bpf_loop(own->num_ip6, is_ip6, &s, 0);
+    return s.found;
+}
+
+#pragma push_macro("inline")
+#define inline __always_inline
+#include "net/hostvlan/forged.h"
+#pragma pop_macro("inline")
+
+static long next_xdp_option(uint32_t n, struct hostvlan_options *o)
+{
+    const struct hostvlan_frame f = frame_of_xdp(&o->f);
+
+    return !hostvlan_next_option(o, &f);
+}
+
+static long next_skb_option(uint32_t n, struct hostvlan_options *o)
+{
+    const struct hostvlan_frame f = frame_of_skb(&o->f);
+
+    return !hostvlan_next_option(o, &f);
+}
+
+static __always_inline void hostvlan_all_options(struct hostvlan_options *o)
+{
+    bpf_loop(HOSTVLAN_ND_OPTIONS_MAX,
+             o->f.is_xdp ? next_xdp_option : next_skb_option, o, 0);
+}
+
+/* False: what the table has for the port is damaged. */
+static __always_inline bool open_own(const struct table *t, uint64_t mac,
+                                     struct hostvlan_own *own)
+{
+    uint64_t value = find(t, mac);
+    struct summing s = { .table = *t, .any_order = true };
+    struct set set;
+
+    own->table = *t;
+    own->num_ip4 = own->num_ip6 = 0;
+    if (!value) {
+        return true;
+    }
+    if (!open_set(t, value, &set)) {
+        return false;
+    }
+    own->num_ip4 = HOSTVLAN_RECORD_IP4(set.head);
+    own->num_ip6 = HOSTVLAN_RECORD_IP6(set.head);
+    /* Behind the LNIDs and their check. */
+    s.at = own->at = set.at + set.count + 1;
+    s.sum = set.sum;
+    return (!own->num_ip4 && !own->num_ip6) ||
+           sum_whole(&s, own->num_ip4 + 4 * own->num_ip6);
+}
+
+static __always_inline enum hostvlan_reason
+check_own(const struct hostvlan_frame *f, const struct table *t, uint64_t mac)
+{
+    struct hostvlan_own own;
+    struct hostvlan_sender s = { .f = *f, .mac = mac };
+
+    if (!open_own(t, mac, &own)) {
+        return HOSTVLAN_DAMAGED;
+    }
+    s.own = own.num_ip4 || own.num_ip6 ? &own : NULL;
+    return hostvlan_forged(&s);
+}
+
+/* Functions of their own: each program has 512 octets of stack for both. */
+static __noinline enum hostvlan_reason
+check_xdp(struct xdp_md *xdp, const struct table *t, uint64_t mac)
+{
+    const struct hostvlan_frame f = {
+        .xdp = xdp, .is_xdp = 1, .size = xdp->data_end - xdp->data,
+    };
+
+    return check_own(&f, t, mac);
+}
+
+static __noinline enum hostvlan_reason
+check_skb(struct __sk_buff *skb, const struct table *t, uint64_t mac)
+{
+    const struct hostvlan_frame f = { .skb = skb, .size = skb->len };
+
+    return check_own(&f, t, mac);
+}
+
 /* --- verdicts ----------------------------------------------------------- */
 
 /* A frame of the port's own to a group. */
@@ -325,6 +515,7 @@ send(const struct hostvlan_frame *f, const uint8_t *addresses)
 {
     const uint32_t zero = 0;
     const struct hostvlan_port *p = bpf_map_lookup_elem(&port, &zero);
+    enum hostvlan_reason reason = HOSTVLAN_PASSED;
     struct table table;
 
     if (!open_table(&table)) {
@@ -336,8 +527,15 @@ send(const struct hostvlan_frame *f, const uint8_t *addresses)
     if (hostvlan_mac(addresses + ETHER_SOURCE) != p->mac) {
         return HOSTVLAN_SPOOFED;
     }
-    return hostvlan_is_group(addresses) ?
-           send_group(&table, p, f, hostvlan_mac(addresses)) : HOSTVLAN_PASSED;
+    if (hostvlan_is_group(addresses)) {
+        reason = send_group(&table, p, f, hostvlan_mac(addresses));
+    }
+    if (reason != HOSTVLAN_PASSED ||
+        !(p->flags & HOSTVLAN_PORT_CHECK_SENDER)) {
+        return reason;
+    }
+    return f->is_xdp ? check_xdp(f->xdp, &table, p->mac) :
+                       check_skb(f->skb, &table, p->mac);
 }
 
 static __always_inline enum hostvlan_reason
@@ -359,8 +557,7 @@ receive(const struct hostvlan_frame *f, const uint8_t *addresses)
     other = hostvlan_mac_valid(source) ? find(&w.table, source) : 0;
     if (!other) {
         return hostvlan_mac_valid(source) && hostvlan_is_group(addresses) &&
-               hostvlan_query_received(f, f->skb->len,
-                                       hostvlan_mac(addresses)) ?
+               hostvlan_query_received(f, f->size, hostvlan_mac(addresses)) ?
                HOSTVLAN_PASSED : HOSTVLAN_UNKNOWN_SOURCE;
     }
     if (!open_set(&w.table, own, &w.own) ||
@@ -407,11 +604,11 @@ static __always_inline bool hostvlan_read(const struct hostvlan_frame *f,
                                           uint32_t offset, void *to,
                                           uint32_t num)
 {
-    if (offset > HOSTVLAN_LOOK_LEN - num) {
+    if (offset > HOSTVLAN_LOOK_LEN - num || offset + num > f->size) {
         return false;
     }
-    return f->xdp ? read_xdp(f->xdp, offset, to, num) :
-                    !bpf_skb_load_bytes(f->skb, offset, to, num);
+    return f->is_xdp ? read_xdp(f->xdp, offset, to, num) :
+                       !bpf_skb_load_bytes(f->skb, offset, to, num);
 }
 
 /* The addresses of a frame that begins with the Ethernet header. */
@@ -425,9 +622,11 @@ static __always_inline bool read_addresses(struct __sk_buff *skb,
 SEC("xdp")
 int hostvlan_xdp(struct xdp_md *ctx)
 {
-    const struct hostvlan_frame f = { .xdp = ctx };
     const uint8_t *frame = (const uint8_t *)(long)ctx->data;
     const uint8_t *end = (const uint8_t *)(long)ctx->data_end;
+    const struct hostvlan_frame f = {
+        .xdp = ctx, .is_xdp = 1, .size = end - frame,
+    };
     enum hostvlan_reason reason = HOSTVLAN_MALFORMED;
 
     if (frame + HOSTVLAN_ETH_LEN <= end) {
@@ -439,7 +638,7 @@ int hostvlan_xdp(struct xdp_md *ctx)
 SEC("tc")
 int hostvlan_send(struct __sk_buff *skb)
 {
-    const struct hostvlan_frame f = { .skb = skb };
+    const struct hostvlan_frame f = { .skb = skb, .size = skb->len };
     uint8_t addresses[ETHER_ADDRESSES];
     enum hostvlan_reason reason =
         read_addresses(skb, addresses) ? send(&f, addresses) :
@@ -451,7 +650,7 @@ int hostvlan_send(struct __sk_buff *skb)
 SEC("tc")
 int hostvlan_receive(struct __sk_buff *skb)
 {
-    const struct hostvlan_frame f = { .skb = skb };
+    const struct hostvlan_frame f = { .skb = skb, .size = skb->len };
     uint8_t addresses[ETHER_ADDRESSES];
     enum hostvlan_reason reason =
         read_addresses(skb, addresses) ? receive(&f, addresses) :

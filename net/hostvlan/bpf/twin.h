@@ -16,8 +16,8 @@
 #define HOSTVLAN_FIRST_ELEMENT  (HOSTVLAN_HEADER_SIZE / HOSTVLAN_ELEMENT)
 
 /*
- * The only element of the map "port". The programs use nothing but "mac" and
- * HOSTVLAN_PORT_L2_CONTROL.
+ * The only element of the map "port". The programs use nothing but "mac",
+ * HOSTVLAN_PORT_L2_CONTROL and HOSTVLAN_PORT_CHECK_SENDER.
  */
 struct hostvlan_port {
     uint64_t mac;               /* of who is behind the interface */
@@ -31,6 +31,7 @@ struct hostvlan_port {
 #define HOSTVLAN_PORT_REVERSED  2u      /* macvtap, bridge: "send" is egress */
 #define HOSTVLAN_PORT_CLSACT    4u      /* the qdisc clsact is ours */
 #define HOSTVLAN_PORT_L2_CONTROL 8u     /* frames to switches may be sent */
+#define HOSTVLAN_PORT_CHECK_SENDER 16u  /* what is sent must be the MAC's own */
 
 enum hostvlan_direction {
     HOSTVLAN_SEND,              /* from who is behind the interface */

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Who says that another's IP address is its own, behind an interface with HostVLAN in eBPF."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from scapy.layers.inet import IP, UDP
+from scapy.layers.inet6 import (
+    ICMPv6ND_NA,
+    ICMPv6ND_NS,
+    ICMPv6NDOptDstLLAddr,
+    ICMPv6NDOptSrcLLAddr,
+    IPv6,
+)
+from scapy.layers.l2 import ARP, LLC, SNAP, Dot1Q, Dot3, Ether
+from scapy.packet import Packet
+from vmmnet.hostvlan import mac as macs
+from vmmnet.hostvlan import twin
+from vmmnet.hostvlan.entry import Entry
+from vmmnet.hostvlan.table import Table
+from vmmnet.testbed import bridged, ebpf
+from vmmnet.testbed.bridged import Bed, Port
+from vmmnet.testbed.net import Network
+
+OWN4, OTHER4 = "192.0.2.1", "192.0.2.2"
+OWN6, OTHER6 = "2001:db8::1", "2001:db8::2"
+OTHER_MAC = "52:54:00:00:00:02"
+ALL = "ff:ff:ff:ff:ff:ff"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def programs() -> None:
+    ebpf.compiled()
+
+
+@pytest.fixture
+def host(network: Network, tmp_path: Path) -> Iterator[Bed]:
+    with bridged.bed(network, tmp_path / "table") as made:
+        yield made
+
+
+def arp(own: str, spa: str, tpa: str = OWN4, *, sha: str = "", op: int = 1) -> Packet:
+    return ARP(op=op, hwsrc=sha or own, psrc=spa, hwdst="00:00:00:00:00:00", pdst=tpa)
+
+
+def advert(own: str, target: str, *, source: str = OWN6, mac: str = "") -> Packet:
+    """A neighbour advertisement that nobody has asked for."""
+    said = ICMPv6ND_NA(tgt=target, S=0, O=1) / ICMPv6NDOptDstLLAddr(lladdr=mac or own)
+    return IPv6(src=source, dst="ff02::1", hlim=255) / said
+
+
+def solicit(own: str, source: str, target: str) -> Packet:
+    said = ICMPv6ND_NS(tgt=target)
+    if source != "::":
+        said /= ICMPv6NDOptSrcLLAddr(lladdr=own)
+    return IPv6(src=source, dst="ff02::1:ff00:2", hlim=255) / said
+
+
+def forged(own: str) -> dict[str, Packet]:
+    """What says of another's address that it is its own, in every way."""
+    ether = Ether(src=own, dst=ALL)
+    snap = Dot3(src=own, dst=ALL) / LLC(dsap=0xAA, ssap=0xAA, ctrl=3)
+    return {
+        "an ARP request": ether / arp(own, OTHER4),
+        "an ARP reply": ether / arp(own, OTHER4, op=2),
+        "a gratuitous ARP": ether / arp(own, OTHER4, OTHER4),
+        "an ARP probe": ether / arp(own, "0.0.0.0", OTHER4),
+        "another's hardware address": ether / arp(own, OWN4, sha=OTHER_MAC),
+        "ARP behind a tag": ether / Dot1Q(vlan=5) / arp(own, OTHER4, "192.0.2.5"),
+        "ARP in SNAP": snap / SNAP(OUI=0, code=0x0806) / arp(own, OTHER4),
+        "ARP in SNAP of bridges": snap / SNAP(OUI=0xF8, code=0x0806) / arp(own, OTHER4),
+        "an advertisement": ether / advert(own, OTHER6),
+        "an advertisement from another": ether / advert(own, OTHER6, source=OTHER6),
+        "another's link-layer address": ether / advert(own, OWN6, mac=OTHER_MAC),
+        "a solicitation": ether / solicit(own, OTHER6, "2001:db8::3"),
+        "duplicate address detection": ether / solicit(own, "::", OTHER6),
+        "IPv4": ether / IP(src=OTHER4, dst=OWN4) / UDP(),
+        "IPv6": ether / IPv6(src=OTHER6, dst=OWN6) / UDP(),
+    }
+
+
+def honest(own: str) -> dict[str, Packet]:
+    """The same with its own addresses."""
+    ether = Ether(src=own, dst=ALL)
+    snap = Dot3(src=own, dst=ALL) / LLC(dsap=0xAA, ssap=0xAA, ctrl=3)
+    return {
+        "an ARP request": ether / arp(own, OWN4, OTHER4),
+        "a gratuitous ARP": ether / arp(own, OWN4),
+        "an ARP probe": ether / arp(own, "0.0.0.0"),
+        "ARP in SNAP of bridges": snap / SNAP(OUI=0xF8, code=0x0806) / arp(own, OWN4, OTHER4),
+        "an advertisement": ether / advert(own, OWN6),
+        "duplicate address detection": ether / solicit(own, "::", OWN6),
+        "a solicitation": ether / solicit(own, OWN6, OTHER6),
+        "DHCP": ether / IP(src="0.0.0.0", dst="255.255.255.255") / UDP(sport=68, dport=67),
+        "IPv4": ether / IP(src=OWN4, dst=OTHER4) / UDP(),
+    }
+
+
+def octets(packet: Packet) -> bytes:
+    return bytes(packet).ljust(64, b"\0")
+
+
+def bare(frame: bytes) -> bytes:
+    """Without what is beside it in a packet socket, a tag, and what a bridge cuts off, padding."""
+    return (frame[:12] + frame[16:] if frame[12:14] == b"\x81\0" else frame).rstrip(b"\0")
+
+
+def own_addresses(host: Bed, port: Port, *spelled: str) -> None:
+    """What the table has for a port; without any, nothing is checked but MAC addresses."""
+    ip4 = [int.from_bytes(map(int, each.split("."))) for each in spelled if ":" not in each]
+    ip6 = [(0x20010DB8 << 96) + 1 for each in spelled if ":" in each]
+    with Table.change(host.table) as change:
+        change.set(Entry.of(port.mac, [1], ip4, ip6))
+    twin.sync(host.table, check=False)
+
+
+def said(a: Port, b: Port, packets: dict[str, Packet]) -> list[str]:
+    """Send them, and say which arrive."""
+    names = {bare(octets(packet)): name for name, packet in packets.items()}
+    for packet in packets.values():
+        a.wire.send(octets(packet))
+    a.say("end")
+    arrived: list[str] = []
+    while (packet := b.wire.receive()) != bridged.frame(a.mac, "end"):
+        arrived.append(names[bare(packet)])
+    return arrived
+
+
+@pytest.mark.parametrize("sending", ["xdp", "tc"])
+def test_nobody_speaks_for_another(host: Bed, sending: twin.Sending) -> None:
+    """Forged ARP, advertisements and packets arrive without the check, and not with it."""
+    a, b = map(host.veth, "ab")
+    own_addresses(host, a, OWN4, OWN6)
+    own_addresses(host, b)
+    host.attach(b)
+    host.attach(a, sending)
+    lies, truths = forged(macs.text(a.mac)), honest(macs.text(a.mac))
+    assert said(a, b, lies) == list(lies)
+    host.detach(a)
+    with host.space.entered():
+        attached = twin.attach(a.end.name, a.mac, host.table, sending=sending, check_sender=True)
+    assert attached.check_sender
+    assert attached.as_json()["check-sender"] is True
+    assert said(a, b, lies) == []
+    assert host.status(a).send["forged-address"] == len(lies)
+    assert said(a, b, truths) == list(truths)
+    assert host.status(a).send == {
+        **dict.fromkeys(twin.REASONS, 0),
+        "passed": len(truths) + 2,
+        "forged-address": len(lies),
+    }
+
+
+@pytest.mark.parametrize("sending", ["xdp", "tc"])
+def test_addresses_change_for_the_next_frame(host: Bed, sending: twin.Sending) -> None:
+    """One more address, another one, and none: then only MAC addresses are checked."""
+    a, b = map(host.veth, "ab")
+    own_addresses(host, a, OTHER4)
+    own_addresses(host, b)
+    host.attach(b)
+    with host.space.entered():
+        twin.attach(a.end.name, a.mac, host.table, sending=sending, check_sender=True)
+    own = macs.text(a.mac)
+    claims = {
+        "mine": Ether(src=own, dst=ALL) / arp(own, OWN4),
+        "another's": Ether(src=own, dst=ALL) / arp(own, OTHER4),
+        "another's MAC": Ether(src=own, dst=ALL) / arp(own, OWN4, sha=OTHER_MAC),
+    }
+    assert said(a, b, claims) == ["another's"]
+    own_addresses(host, a, OWN4, OTHER4)
+    assert said(a, b, claims) == ["mine", "another's"]
+    own_addresses(host, a, OWN4)
+    assert said(a, b, claims) == ["mine"]
+    own_addresses(host, a)
+    assert said(a, b, claims) == ["mine", "another's"]
+
+
+def test_attached_again_with_the_check(host: Bed) -> None:
+    """It is no argument that changes under who relies on it."""
+    a = host.veth("a")
+    own_addresses(host, a, OWN4)
+    host.attach(a)
+    with host.space.entered():
+        with pytest.raises(twin.TwinError, match="the check-sender off, not on"):
+            twin.attach(a.end.name, a.mac, host.table, check_sender=True)
+        twin.detach(a.end.name)
+        for _ in range(2):
+            assert twin.attach(a.end.name, a.mac, host.table, check_sender=True).check_sender

@@ -218,6 +218,8 @@ class Client:
         self._open: set[http.client.HTTPConnection] = set()
         # The endpoint that answered last.
         self._current = 0
+        # Those with which we speak as they want it, with TLS or without.
+        self._answered: set[tuple[str, int]] = set()
         self._token: str | None = None
 
     def __enter__(self) -> Client:
@@ -462,11 +464,13 @@ class Client:
             data = response.read()
         except (OSError, http.client.HTTPException) as error:
             connection.close()
-            raise _Failed(_why(error, self.config), sent) from error
+            known = endpoint in self._answered
+            raise _Failed(_why(error, self.config, known), sent) from error
         except BaseException:
             # Left in the middle: the next answer would be that of this request.
             connection.close()
             raise
+        self._answered.add(endpoint)
         try:
             return _answer(endpoint, self.config, response.status, data)
         except Denied:
@@ -526,7 +530,9 @@ class Watch:
         self._closed = False
         self._where = spell(connection.host, connection.port)
         self._requests = self._missing = requests
-        self._rest = b""
+        # The beginning of a line of which the end has not come, in pieces, and their octets.
+        self._pieces: list[bytes] = []
+        self._length = 0
         self._connection = connection
         try:
             connection.connect()
@@ -567,8 +573,17 @@ class Watch:
             raise self._lost(error.strerror or str(error)) from error
         if not data:
             raise self._lost("it has ended the watch")
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        if len(self._rest) > _LARGEST_LINE:
+        return self._split(data)
+
+    def _split(self, data: bytes) -> list[bytes]:
+        """The lines that end in what has come.  Each octet is copied once or twice."""
+        *lines, rest = data.split(b"\n")
+        if lines:
+            lines[0] = b"".join([*self._pieces, lines[0]])
+            self._pieces, self._length = [], 0
+        self._pieces.append(rest)
+        self._length += len(rest)
+        if self._length > _LARGEST_LINE:
             raise self._lost(f"a message has more than {_LARGEST_LINE} octets")
         return [line for line in lines if line]
 
@@ -717,13 +732,19 @@ def _tls(config: Config) -> ssl.SSLContext:
     return context
 
 
-def _why(error: Exception, config: Config) -> str:
-    """What a failed connection says to somebody who has typed the options."""
+def _why(error: Exception, config: Config, known: bool) -> str:
+    """What a failed connection says to somebody who has typed the options.
+
+    ``known``: the endpoint has answered us before.
+    """
     option = config.option
+    # How a closed connection is called depends on the version of OpenSSL.
+    ended = ConnectionResetError | BrokenPipeError | ssl.SSLEOFError | ssl.SSLZeroReturnError
+    if known and isinstance(error, ended):
+        return "it has ended the connection, as it does when it is stopped or started anew"
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"{error.verify_message}: {config.option}-ca names who signs etcd's certificate"
     if isinstance(error, ssl.SSLError):
-        # How a closed connection is called depends on the version of OpenSSL.
         closed = isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError)
         if closed or error.reason == "WRONG_VERSION_NUMBER":
             return "it speaks no TLS: write etcd:// instead of etcds://"
@@ -733,7 +754,7 @@ def _why(error: Exception, config: Config) -> str:
             hint = "if it speaks no TLS, write etcd:// instead of etcds://"
         else:
             hint = "if it wants TLS, write etcds:// instead of etcd://"
-        return f"it has ended the connection: {hint}"
+        return f"it has ended the connection: is it being started or stopped? {hint}"
     if isinstance(error, TimeoutError):
         return f"no answer in {config.timeout:g} s"
     if isinstance(error, OSError) and error.strerror:

@@ -107,6 +107,31 @@ def test_a_reset_may_be_a_matter_of_tls(scheme: str, hint: str) -> None:
     assert hint in str(error.value)
 
 
+def _answer_once_and_reset(listener: socket.socket) -> None:
+    """As an etcd that is started anew; the second connection is that of what comes then."""
+    connection, _ = listener.accept()
+    while b"}" not in connection.recv(1 << 16):
+        pass
+    body = b'{"header": {"revision": "1"}}'
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+    connection.recv(1)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
+
+
+def test_a_reset_by_who_has_answered_is_no_matter_of_tls() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = threading.Thread(target=_answer_once_and_reset, args=(listener,))
+        server.start()
+        url = f"etcd://127.0.0.1:{listener.getsockname()[1]}"
+        with Client(parse_url(url)) as client:
+            assert client.get(b"key") is None
+            with pytest.raises(Unreachable, match="is stopped or started anew") as error:
+                client.get(b"key")
+        server.join()
+    assert "TLS" not in str(error.value)
+
+
 class Etcd(http.server.BaseHTTPRequestHandler):
     """An etcd whose first token nobody gets an answer with, as one from before a restore."""
 

@@ -6,11 +6,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from vmmnet import VERSION
 from vmmnet.cvsw import command as cvsw
 from vmmnet.guestimage import command as guestimage
 from vmmnet.hostvlan import command as hostvlan
-from vmmnet.hostvlan import completion
-from vmmnet.hostvlan.options import Parser
+from vmmnet.hostvlan import completion, output
+from vmmnet.hostvlan.options import Parser, Status
 from vmmnet.libvirt import command as libvirt
 
 # What the shell's completion calls; no word of users.
@@ -22,6 +23,7 @@ def parser() -> Parser:
     result = Parser(
         prog="vmmnet", description="The control plane of vmmnet, the network inside QEMU."
     )
+    result.add_argument("--version", action="version", version=f"vmmnet {VERSION}")
     rooms = result.add_subparsers(metavar="ROOM", required=True, title="rooms")
     for room in (cvsw, guestimage, hostvlan, libvirt):
         room.add_command(rooms)
@@ -30,7 +32,17 @@ def parser() -> Parser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line; returns the exit status."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        with output.checked():
+            return _run(list(sys.argv[1:] if arguments is None else arguments))
+    except output.ReaderGone:
+        return Status.DONE
+    except output.Unwritten as error:
+        output.say(f"vmmnet: the answer cannot be written: standard output: {error}")
+        return Status.UNWRITTEN
+
+
+def _run(words: Sequence[str]) -> int:
     if words[:1] == [_COMPLETE]:
         print("\n".join(completion.complete(parser(), words[1:] or [""])))
         return 0

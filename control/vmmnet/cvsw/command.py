@@ -28,6 +28,7 @@ exit status: {Status.DONE:d}  done
              {Status.REFUSED:d}  it cannot be done; nothing is changed
              {Status.USAGE:d}  the command line is wrong
              {Status.FAULTS:d}  'check' has found a fault
+             {Status.UNWRITTEN:d}  the answer could not be written
              {Status.INTERRUPTED:d}  interrupted
 environment: {VARIABLE}, the socket of 'run' (default: {DEFAULT})
 """

@@ -37,6 +37,7 @@ minutes, and 3 GiB beside the image meanwhile.
 exit status: {Status.DONE:d}  done
              {Status.REFUSED:d}  it cannot be done; what is said tells the step and what to do
              {Status.USAGE:d}  the command line is wrong
+             {Status.UNWRITTEN:d}  the answer could not be written
              {Status.INTERRUPTED:d}  interrupted; nothing is left
 """
 

@@ -19,6 +19,13 @@ class BadAddress(ValueError):
 
 
 def parse(spelled: str) -> Address:
+    """Read an IPv4 or IPv6 address that a port can have; raises BadAddress."""
+    result = parse_any(spelled)
+    _refuse_foreign(result)
+    return result
+
+
+def parse_any(spelled: str) -> Address:
     """Read an IPv4 or IPv6 address; raises BadAddress."""
     if "/" in spelled:
         alone = spelled.split("/")[0]
@@ -26,17 +33,24 @@ def parse(spelled: str) -> Address:
     if "%" in spelled:
         raise BadAddress(f"'{spelled}' names an interface: give {spelled.split('%')[0]} alone")
     try:
-        result = ipaddress.ip_address(spelled)
+        return ipaddress.ip_address(spelled)
     except ValueError:
         raise BadAddress(
             f"'{spelled}' is not an IP address like 192.0.2.1 or 2001:db8::1"
         ) from None
-    _refuse_foreign(result)
-    return result
 
 
 def _refuse_foreign(address: Address) -> None:
+    """Raise BadAddress for one that no frame of a port can come from."""
+    inside = address.ipv4_mapped if address.version == 6 else None
+    if inside is not None:
+        raise BadAddress(
+            f"'::ffff:{inside}' is an IPv4 address as programs write it, and never in a packet:"
+            f" give {inside}"
+        )
     kinds = {
+        "a loopback address, which never leaves a host": address.is_loopback,
+        "of 'this network' (0.0.0.0/8)": address.version == 4 and 0 < int(address) < 1 << 24,
         "a multicast address": address.is_multicast,
         "the unspecified address": address.is_unspecified,
         "the broadcast address": int(address) == 0xFFFFFFFF and address.version == 4,

@@ -36,6 +36,8 @@ exit status: {Status.DONE:d}  done
              {Status.FAULTS:d}  'check' has found a fault
              {Status.BEHIND:d}  the table is changed, but not everybody goes by it; what is
                 said tells who, and what to do
+             {Status.UNWRITTEN:d}  the answer could not be written (a full disk); what was to be
+                changed is changed
              {Status.INTERRUPTED:d}  interrupted
 environment: {VARIABLE}, the table; VMMNET_QMP, where QMP sockets are
 """

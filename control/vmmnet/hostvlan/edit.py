@@ -66,7 +66,8 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
     )
     options.add_mac(remove)
     options.add_lnids(remove, "*")
-    options.add_address(remove, "an IP address that is not its own any more")
+    # One that an older version has let in must be able to go.
+    options.add_address(remove, "an IP address that is not its own any more", known=True)
     options.add_stores(remove)
 
     load = options.command(
@@ -199,7 +200,9 @@ def _edit(
             "before": output.entry_or_null(changed.before),
             "after": output.entry_or_null(changed.after),
         }
-        return finish(place, result, describe(changed), given.json)
+        if unchecked := _unchecked(changed):
+            result["note"] = unchecked
+        return finish(place, result, describe(changed), given.json, note=unchecked)
 
 
 def describe(changed: Changed) -> str:
@@ -217,6 +220,17 @@ def describe(changed: Changed) -> str:
     return f"{spelled}: in {_content(after)}; was in {_content(before)}"
 
 
+def _unchecked(changed: Changed) -> str:
+    """That a MAC has lost its last IP address, and what that means; empty: it has not."""
+    before, after = changed.before, changed.after
+    if before is None or after is None or not before.addresses or after.addresses:
+        return ""
+    return (
+        f"{mac.text(changed.mac)} has no IP address any more: a port with check-sender=on lets it"
+        " send from any, not from none; 'add' with --address says which are its own"
+    )
+
+
 def _content(entry: Entry) -> str:
     addresses = ", ".join(map(str, entry.addresses))
     return output.named_lnids(entry.lnids) + (f" with {addresses}" if addresses else "")
@@ -228,13 +242,17 @@ def tell_made(place: Store) -> None:
         output.say(f"made the table {place.name}: start QEMU with hostvlan,table={place.name}")
 
 
-def finish(place: Store, result: dict[str, object], text: str, as_json: bool) -> int:
+def finish(
+    place: Store, result: dict[str, object], text: str, as_json: bool, *, note: str = ""
+) -> int:
     """Bring a change to the interfaces with eBPF, and say what was done."""
     complaint = _sync(place)
     if as_json:
         output.print_json({**result, "error": complaint} if complaint else result)
     else:
         print(text)
+        if note:
+            output.say(f"note: {note}")
         if complaint:
             output.say(f"vmmnet hostvlan: {complaint}")
     return Status.BEHIND if complaint else Status.DONE

@@ -44,7 +44,6 @@ import os
 import queue
 import random
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -56,7 +55,7 @@ from vmmnet.etcd.client import Age, Client, Told, Watch, Watched
 from vmmnet.etcd.errors import Compacted, Denied, EtcdError, StoreError, Unreachable
 from vmmnet.etcd.place import Config
 
-from . import hostports, metrics, systemd
+from . import hostports, metrics, output, systemd
 from . import mac as macs
 from .entry import Entry
 from .etcdkeys import FORMAT, BadValue, Keys, Topic, decode_ready, encode_ready, mac_of
@@ -165,7 +164,7 @@ class _Once:
 
 
 def _log(text: str) -> None:
-    print(f"vmmnet hostvlan agent: {text}", file=sys.stderr, flush=True)
+    output.say(f"vmmnet hostvlan agent: {text}")
 
 
 def _spell_time(seconds: float) -> str:

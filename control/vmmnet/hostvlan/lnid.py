@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from itertools import pairwise
 
@@ -27,6 +28,9 @@ def parse(spelled: str) -> int:
     if spelled == WORD:
         return GLOBAL
     if not (spelled.isascii() and spelled.isdigit()):
+        several = [each for each in re.split("[,;:/+]", spelled) if each]
+        if len(several) > 1 and all(each == WORD or each.isdecimal() for each in several):
+            raise BadLnid(f"'{spelled}': LNIDs are separated by blanks: {' '.join(several)}")
         if spelled.lower() == WORD:
             raise BadLnid(f"'{spelled}': the global LNID is written '{WORD}', in small letters")
         raise BadLnid(f"'{spelled}' is not an LNID: a number from 1 to {MAX}, or '{WORD}'")

@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import difflib
 import enum
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -32,6 +31,8 @@ class Status(enum.IntEnum):
     FAULTS = 3
     #: The table is changed, but somebody goes by the old one still.
     BEHIND = 4
+    #: The answer could not be written; what was to be changed is.
+    UNWRITTEN = 5
     INTERRUPTED = 130
 
 
@@ -46,6 +47,9 @@ class UsageError(Exception):
 class Parser(argparse.ArgumentParser):
     """A parser whose complaints are a sentence, without the list of all options."""
 
+    #: What to do about a word that the command does not take; empty: it is not known.
+    hint: Callable[[str], str] = staticmethod(lambda _: "")
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         kwargs.setdefault("allow_abbrev", False)
@@ -59,6 +63,15 @@ class Parser(argparse.ArgumentParser):
         near = difflib.get_close_matches(str(value), words, n=1)
         hint = f"is it '{near[0]}'?" if near else f"there are {', '.join(words)}"
         raise argparse.ArgumentError(action, f"there is no '{value}': {hint}")
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse, and name the sub-command that has a word too many."""
+        given, left = self.parse_known_args(args, namespace)
+        if left:
+            of: Parser = getattr(given, "parser", self)
+            hint = of.hint(left[0])
+            of.error(f"'{left[0]}' is a word too many{f': {hint}' if hint else ''}")
+        return given
 
     def error(self, message: str) -> NoReturn:
         """End with the message and where help is."""
@@ -77,10 +90,6 @@ def carry_out(given: argparse.Namespace) -> int:
     except UsageError as error:
         given.parser.error(str(error))
         return Status.USAGE
-    except BrokenPipeError:
-        # The reader has left, so that there is nothing to flush to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Status.DONE
     except KeyboardInterrupt:
         return Status.INTERRUPTED
 
@@ -134,14 +143,14 @@ def add_lnids(parser: argparse.ArgumentParser, nargs: str) -> None:
     )
 
 
-def add_address(parser: argparse._ActionsContainer, text: str) -> None:
-    """IP addresses."""
+def add_address(parser: argparse._ActionsContainer, text: str, *, known: bool = False) -> None:
+    """IP addresses; ``known``: some that the table has."""
     parser.add_argument(
         "--address",
         metavar="ADDRESS",
         action="append",
         default=[],
-        type=typed(address.parse),
+        type=typed(address.parse_any if known else address.parse),
         help=f"{text}; can be given several times",
     )
 

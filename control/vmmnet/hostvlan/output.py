@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TextIO
+from pathlib import Path
+from typing import Any, TextIO, cast
 
 from . import lnid, mac
 from .entry import Entry
@@ -70,8 +73,66 @@ def columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def say(text: str) -> None:
-    """Tell people something that is not the result of a command."""
-    print(text, file=sys.stderr)
+    """Tell people something that is not the result of a command; or nobody, on a full disk."""
+    with contextlib.suppress(OSError):
+        print(text, file=sys.stderr)
+
+
+class Unwritten(Exception):
+    """The standard output takes no more; the message says why."""
+
+
+class ReaderGone(Unwritten):
+    """Who has read the standard output has left."""
+
+
+class _Checked:
+    """A stream whose failures nobody takes for those of a table or a socket."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write; raises Unwritten."""
+        with _failures():
+            return self._stream.write(text)
+
+    def flush(self) -> None:
+        """Flush; raises Unwritten."""
+        with _failures():
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextlib.contextmanager
+def _failures() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise ReaderGone(error.strerror) from error
+    except OSError as error:
+        raise Unwritten(error.strerror) from error
+
+
+@contextlib.contextmanager
+def checked() -> Iterator[None]:
+    """Let what cannot be printed raise Unwritten, at the end at the latest."""
+    with contextlib.ExitStack() as opened:
+        # Python has none where the shell has closed it.
+        stream = sys.stdout or opened.enter_context(Path(os.devnull).open("w"))
+        try:
+            with contextlib.redirect_stdout(cast(TextIO, _Checked(stream))):
+                try:
+                    yield
+                finally:
+                    sys.stdout.flush()
+        except Unwritten:
+            # What is left is written once more when Python ends.
+            with contextlib.suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            raise
 
 
 class Progress:

@@ -31,8 +31,13 @@ def password_in(path: Path) -> str:
     except OSError as error:
         raise Refused(f"--password-file {path}: {error.strerror}") from error
     password = secrets.token_urlsafe(_PASSWORD_OCTETS)
-    with os.fdopen(file, "w") as stream:
-        stream.write(password + "\n")
+    try:
+        with os.fdopen(file, "w") as stream:
+            stream.write(password + "\n")
+    except OSError as error:
+        # An empty one would be taken for a password.
+        path.unlink(missing_ok=True)
+        raise Refused(f"--password-file {path}: {error.strerror}: nobody is made") from error
     return password
 
 

@@ -240,7 +240,12 @@ class Change:
                     self._waiting(int(holder) if holder.isdigit() else 0)
                 fcntl.flock(lock, fcntl.LOCK_EX)
             self._seal = os.pread(lock, _NOTE_SIZE, 0)
-            os.pwrite(lock, _note(str(os.getpid())), 0)
+            # Without room for that, those who wait are not told for whom.
+            with contextlib.suppress(OSError):
+                os.pwrite(lock, _note(str(os.getpid())), 0)
+        except OSError as error:
+            os.close(lock)
+            raise TableError(f"{path}: {error.strerror}: nothing is changed") from error
         except BaseException:
             os.close(lock)
             raise

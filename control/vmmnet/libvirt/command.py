@@ -38,6 +38,7 @@ exit status: {Status.DONE:d}  done
              {Status.REFUSED:d}  it cannot be done; what is said tells why
              {Status.FAULTS:d}  'check' has found a fault
              {Status.USAGE:d}  the command line is wrong
+             {Status.UNWRITTEN:d}  the answer could not be written
              {Status.INTERRUPTED:d}  interrupted
 environment: LIBVIRT_DEFAULT_URI, the daemon, as for virsh
 """

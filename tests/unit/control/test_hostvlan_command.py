@@ -48,7 +48,7 @@ def test_a_first_session(hostvlan: Command, table: Path) -> None:
     assert hostvlan("list").out == (
         f"MAC                LNIDs    addresses\n{A}  7, 8, 9  192.0.2.1\n{B}  global\n"
     )
-    answer = hostvlan("show", A)
+    answer = hostvlan("show", A, "--others")
     assert "7, 8, 9" in answer.out and "192.0.2.1" in answer.out
     assert "0 in LNID 7" in answer.out and "1 with the global LNID" in answer.out
     assert hostvlan("set", A, "7").out == f"{A}: in LNID 7 with 192.0.2.1; was in" + (

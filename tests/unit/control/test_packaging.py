@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import tomllib
 
+import vmmnet
 from vmmnet.testbed import paths
 
 
@@ -24,6 +25,7 @@ def test_there_is_one_version() -> None:
     """That of the Python package; dpkg and meson want theirs in files of their own."""
     version = tomllib.loads(text("control/pyproject.toml"))["project"]["version"]
     assert text("debian/changelog").startswith(f"vmmnet ({version})")
+    assert version == vmmnet.VERSION
     for project in ("net/dns/programs", "net/mip6/ha"):
         assert f"version: '{version}'" in text(f"{project}/meson.build")
     assert f'PACKAGE_VERSION="{version}"\n' in text("guest-linux/vmrpc/dkms.conf")

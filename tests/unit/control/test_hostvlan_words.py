@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``vmmnet hostvlan``: full disks, words too many, and what a change means."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import vmmnet
+from vmmnet.etcd.client import Watch
+from vmmnet.hostvlan import nic, options, roles, twin
+from vmmnet.hostvlan.entry import Entry
+from vmmnet.hostvlan.table import Table
+from vmmnet.testbed import paths
+from vmmnet.testbed.commandline import Command
+from vmmnet.testbed.commandline import run as run_here
+
+A, B = "52:54:00:00:00:01", "52:54:00:00:00:02"
+
+
+def run(table: Path, *words: str, **more: Any) -> subprocess.CompletedProcess[str]:
+    """The program itself."""
+    more = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
+    return subprocess.run(
+        [sys.executable, "-m", "vmmnet", *words],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(paths.ROOT / "control"),
+            "VMMNET_TABLE": str(table),
+            "VMMNET_QMP": str(table.parent / "*.qmp"),
+        },
+        text=True,
+        check=False,
+        **more,
+    )
+
+
+#: All that print something without etcd, and as much of it as fits into no buffer, or little.
+PRINTING = [
+    "--help",
+    "--version",
+    "hostvlan --help",
+    "hostvlan list",
+    "hostvlan list --json",
+    "hostvlan list --lnid 3",
+    f"hostvlan show {A} --others",
+    f"hostvlan show {A} --json",
+    "hostvlan export",
+    "hostvlan export --format json",
+    f"hostvlan add {A} 7",
+    f"hostvlan set {A} 7 --json",
+    f"hostvlan remove {B}",
+    "hostvlan import other.csv --dry-run",
+    "hostvlan import other.csv",
+    "hostvlan check",
+    "hostvlan watch --count 1",
+    "hostvlan status",
+    "hostvlan status --json",
+    "hostvlan sync",
+]
+
+
+@pytest.mark.parametrize("words", PRINTING)
+def test_a_full_disk_behind_the_standard_output(
+    table: Path, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is told, with a status of its own, as a change is made all the same."""
+    monkeypatch.chdir(table.parent)
+    Path("other.csv").write_text(f"{B},9\n")
+    with Table.change(table) as change:
+        change.replace(Entry.of(0x525400000000 + n, [n]) for n in range(1, 5_000))
+    with Path("/dev/full").open("w") as full:
+        ended = run(table, *words.split(), stdout=full)
+    if words in ("hostvlan status",) and ended.returncode == 0:
+        # Nothing is attached, and that is told on the standard error.
+        return
+    said = "vmmnet: the answer cannot be written: standard output: No space left on device\n"
+    assert ended.stderr.endswith(said), ended.stderr
+    assert "Traceback" not in ended.stderr and "Exception" not in ended.stderr
+    assert ended.returncode == options.Status.UNWRITTEN
+    with Table.open(table) as now:
+        first, second = now.get(0x525400000001), now.get(0x525400000002)
+    assert first == Entry.of(0x525400000001, {"add": [1, 7], "set": [7]}.get(words[9:12], [1]))
+    if "remove" in words:
+        assert second is None
+    elif words.endswith("import other.csv"):
+        assert second == Entry.of(0x525400000002, [9])
+
+
+def test_a_full_disk_behind_the_standard_error(table: Path) -> None:
+    """What is done is done, and the answer says so."""
+    with Path("/dev/full").open("w") as full:
+        ended = run(table, "hostvlan", "add", A, "7", stderr=full)
+    assert (ended.returncode, ended.stdout) == (0, f"{A}: new, in LNID 7\n")
+
+
+def test_a_standard_output_that_is_closed(table: Path) -> None:
+    def close() -> None:
+        os.close(1)
+
+    for words in (["add", A, "7"], ["list"], ["list", "--json"], ["export"]):
+        ended = run(table, "hostvlan", *words, stdout=None, preexec_fn=close)
+        assert ended.returncode == 0 and "Traceback" not in ended.stderr, ended.stderr
+
+
+def _no_room() -> None:
+    """As on a full disk: no octet more can be written to any file."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+
+@pytest.mark.parametrize("words", ["add A 7", "set A 7", "import other.csv", "export out.csv"])
+def test_no_room_for_a_file(table: Path, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new table, an import, an export: a sentence, and nothing is changed."""
+    monkeypatch.chdir(table.parent)
+    Path("other.csv").write_text(f"{A},9\n{B},9\n")
+    if words.startswith(("import", "export")):
+        run_here("hostvlan", "add", A, "7")
+    before = {each.name: each.read_bytes() for each in table.parent.iterdir()}
+    ended = run(table, "hostvlan", *words.replace("A", A).split(), preexec_fn=_no_room)
+    assert (ended.returncode, ended.stdout) == (1, ""), ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert "File too large" in ended.stderr
+    if "export" not in words:
+        assert "nothing is changed" in ended.stderr
+    after = {each.name: each.read_bytes() for each in table.parent.iterdir()}
+    lock = f"{table.name}.lock"
+    assert after.keys() - {lock} == before.keys() - {lock}
+    assert after.get(table.name) == before.get(table.name)
+
+
+def test_no_room_and_a_change_in_place(table: Path) -> None:
+    """It needs none: one MAC address of a table that is there."""
+    run_here("hostvlan", "add", A, "7")
+    ended = run(table, "hostvlan", "add", B, "8", preexec_fn=_no_room)
+    assert (ended.returncode, ended.stdout) == (0, f"{B}: new, in LNID 8\n"), ended.stderr
+
+
+def test_no_room_for_a_password(tmp_path: Path) -> None:
+    """No empty file is left, which would be a password."""
+    code = (
+        "from pathlib import Path; from vmmnet.hostvlan import options, roles\n"
+        "try: roles.password_in(Path('new'))\n"
+        "except options.Refused as error: print(error)"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(paths.ROOT / "control")},
+        cwd=tmp_path,
+        text=True,
+        capture_output=True,
+        check=False,
+        preexec_fn=_no_room,
+    )
+    assert ended.stdout == "--password-file new: File too large: nobody is made\n", ended.stderr
+    assert not (tmp_path / "new").exists()
+    assert len(roles.password_in(tmp_path / "new")) > 20
+
+
+#: What is typed, and what is said.
+WORDS = [
+    ("list 7", "vmmnet hostvlan list: '7' is a word too many: '--lnid 7' lists the members"),
+    ("list global", "'--lnid global' lists the members of a network"),
+    (f"list {A}", f"'vmmnet hostvlan show {A}' shows one MAC address"),
+    (f"show {A} 7", "vmmnet hostvlan show: '7' is a word too many"),
+    (f"add {A} 7,8", "'7,8': LNIDs are separated by blanks: 7 8"),
+    (f"add {A} 7,", "'7,' is not an LNID"),
+    (f"set {A} 7;global", "'7;global': LNIDs are separated by blanks: 7 global"),
+    ("list --lnid 7,8", "'7,8': LNIDs are separated by blanks: 7 8"),
+    (f"add {A} 7 --address 127.0.0.1", "'127.0.0.1' is a loopback address, which never leaves"),
+    (f"add {A} 7 --address ::1", "'::1' is a loopback address"),
+    (f"add {A} 7 --address 0.1.2.3", "'0.1.2.3' is of 'this network' (0.0.0.0/8)"),
+    (f"add {A} 7 --address ::ffff:192.0.2.1", "and never in a packet: give 192.0.2.1"),
+    (f"set {A} 7 --address 127.9.9.9", "'127.9.9.9' is a loopback address"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), WORDS)
+def test_words_that_are_not_right(hostvlan: Command, table: Path, words: str, said: str) -> None:
+    answer = hostvlan(*words.split())
+    assert answer.status == 2
+    assert said in answer.err, answer.err
+    assert not table.exists()
+
+
+def test_addresses_that_no_port_has_are_not_imported(hostvlan: Command, table: Path) -> None:
+    (table.parent / "x.csv").write_text(f"{A},1,127.0.0.1\n{B},1,::ffff:192.0.2.1\n")
+    answer = hostvlan("import", str(table.parent / "x.csv"))
+    assert answer.status == 1
+    assert "x.csv:1: '127.0.0.1' is a loopback address" in answer.err
+    assert "x.csv:2: '::ffff:192.0.2.1' is an IPv4 address as programs write it" in answer.err
+
+
+def test_addresses_of_old_tables_can_go(hostvlan: Command, table: Path) -> None:
+    with Table.change(table) as change:
+        change.set(Entry.of(0x525400000001, [7], [0x7F000001, 0xC0000201], [0xFFFFC0000201]))
+    for each in ("127.0.0.1", "::ffff:192.0.2.1"):
+        assert hostvlan("remove", A, "--address", each).status == 0
+    assert json.loads(hostvlan("show", A, "--json").out)["addresses"] == ["192.0.2.1"]
+
+
+def test_the_last_address_that_goes_is_told(hostvlan: Command) -> None:
+    """It does not shut a port up: any address is its own then."""
+    hostvlan("add", A, "7", "--address", "192.0.2.1", "--address", "2001:db8::1")
+    answer = hostvlan("remove", A, "--address", "192.0.2.1")
+    assert answer.err == ""
+    said = (
+        f"note: {A} has no IP address any more: a port with check-sender=on lets it send from any"
+    )
+    answer = hostvlan("remove", A, "--address", "2001:db8::1")
+    assert answer.status == 0 and answer.err.startswith(said)
+    hostvlan("add", A, "7", "--address", "192.0.2.1")
+    assert hostvlan("set", A, "7", "--no-addresses").err.startswith(said)
+    hostvlan("add", A, "7", "--address", "192.0.2.1")
+    answer = hostvlan("set", A, "8", "--no-addresses", "--json")
+    assert json.loads(answer.out)["note"] in said + answer.out and answer.err == ""
+    # Who is in the table no more sends from nowhere.
+    hostvlan("add", A, "7", "--address", "192.0.2.1")
+    assert hostvlan("remove", A).err == ""
+
+
+def test_others_are_counted_if_that_is_asked_for(hostvlan: Command) -> None:
+    hostvlan("add", A, "1", "2")
+    hostvlan("add", B, "2")
+    assert "speaks to" not in hostvlan("show", A).out
+    assert "others" not in json.loads(hostvlan("show", A, "--json").out)
+    assert "0 in LNID 1, 1 in LNID 2" in hostvlan("show", A, "--others").out
+    told = json.loads(hostvlan("show", A, "--others", "--json").out)
+    assert told["others"] == {"1": 0, "2": 1, "global": 0}
+
+
+def test_one_of_many_is_shown_without_a_look_at_the_others(
+    hostvlan: Command, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hostvlan("add", A, "1")
+
+    def no(*_: object) -> None:
+        raise AssertionError("all of the table is read")
+
+    monkeypatch.setattr(Table, "slots", no)
+    assert hostvlan("show", A).status == 0
+
+
+@pytest.mark.parametrize(
+    ("driver", "loopback", "said"),
+    [
+        ("", True, "if0 is the loopback of this host: no VM and no container is behind it"),
+        ("tun", False, "if0 carries no Ethernet frames: it must be a tap, not a tun"),
+        ("wireguard", False, "if0 carries no Ethernet frames: a tap, veth, macvtap or bridge does"),
+    ],
+)
+def test_what_nobody_is_behind(driver: str, loopback: bool, said: str) -> None:
+    device = nic.Nic("if0", 1, driver, ethernet=False, loopback=loopback, mac=0)
+    with pytest.raises(twin.TwinError, match=said):
+        twin._wanted(device, None, "xdp", 0)
+
+
+def test_the_version() -> None:
+    answer = run_here("--version")
+    assert (answer.status, answer.out) == (0, f"vmmnet {vmmnet.VERSION}\n")
+
+
+# What etcd says in one long line, which comes in pieces.
+
+
+def _splitting(length: int, piece: int = 2048) -> float:
+    """The time that one takes, seconds of this process."""
+    watch = Watch.__new__(Watch)
+    watch._pieces, watch._length = [], 0
+    part, started = bytes([120]) * piece, time.process_time()
+    for _ in range(length // piece):
+        assert watch._split(part) == []
+    assert watch._split(b"\n\nrest") == [part * (length // piece)]
+    assert watch._split(b"!\n") == [b"rest!"]
+    return time.process_time() - started
+
+
+def test_a_long_message_of_a_watch_takes_no_longer_than_it_is() -> None:
+    """Four times the octets: four times as long, not sixteen times."""
+    small = min(_splitting(4 << 20) for _ in range(5))
+    large = min(_splitting(16 << 20) for _ in range(5))
+    assert large < 10 * small + 0.05

@@ -31,7 +31,7 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
         type=options.typed(lnid.parse),
         help=f"only those in this logical network (or '{lnid.WORD}')",
     )
-    every.hint = _list_hint  # type: ignore[method-assign]
+    every.hint = _list_hint
     options.add_stores(every)
 
     one = options.command(

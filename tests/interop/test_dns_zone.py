@@ -167,7 +167,7 @@ DAMAGED: dict[Callable[[bytearray], bytes], tuple[str, str]] = {
     cut: ("header", "shorter than its header says"),
     bit: ("NODES", "checksum is wrong"),
     header_bit: ("header", "the header's checksum is wrong"),
-    version: ("header", "the version is not 1: compile the zone anew"),
+    version: ("header", "the version is not 1; compile the zone anew"),
     sums: ("SUMS", "the checksum of the checksums is wrong"),
     order: ("ORDER", "not that of the 16th node"),
     bucket: ("NODES", "is not found by its name"),

@@ -179,6 +179,13 @@ int dns_read_octets(DnsRdataReader *r, const char *text, size_t len,
     return r->len - start;
 }
 
+static const char *right_digits(DnsCode code)
+{
+    return code == DNS_CODE_HEX ? "digits are 0-9 and a-f" :
+           code == DNS_CODE_BASE32HEX ? "digits are 0-9 and a-v" :
+           "digits are A-Z, a-z, 0-9, + and /, with = at the end alone";
+}
+
 /* The digits of one word; @d goes on with the next. */
 int dns_read_digits(DnsRdataReader *r, DnsDecoder *d, const char *what)
 {
@@ -195,7 +202,8 @@ int dns_read_digits(DnsRdataReader *r, DnsDecoder *d, const char *what)
     }
     len = dns_decode(d, r->token.text, r->token.len, to);
     if (len < 0) {
-        return dns_token_fault(r->lex, &r->token, "is no %s", what);
+        return dns_token_fault(r->lex, &r->token, "is no %s: %s", what,
+                               right_digits(d->code));
     }
     r->len = before + len;
     return 0;

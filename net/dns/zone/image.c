@@ -75,7 +75,7 @@ static bool check_identity(const uint8_t *file, size_t len, ZoneFault *fault)
         return fault_at(fault, "the file ends within its header", HEADER, len);
     }
     if (zone_get32(file + ZONE_H_VERSION) != ZONE_VERSION) {
-        return fault_at(fault, "the version is not 1: compile the zone anew",
+        return fault_at(fault, "the version is not 1",
                         HEADER, ZONE_H_VERSION);
     }
     memcpy(page, file, ZONE_PAGE);

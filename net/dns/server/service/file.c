@@ -78,8 +78,9 @@ DnsdFile *dnsd_file_open(const char *path, const DnsName *origin, char *why,
     file->image = zone_image_open(file->mapping.base, file->mapping.len,
                                   &fault);
     if (!file->image) {
-        snprintf(why, why_len, "%s (%s, offset %" PRIu64 ")", fault.what,
-                 fault.where, fault.offset);
+        snprintf(why, why_len, "is damaged: %s (%s, offset %" PRIu64 "); "
+                 "put a whole image there and reload", fault.what, fault.where,
+                 fault.offset);
         goto close_file;
     }
     if (is_of(file->image, origin, why, why_len)) {

@@ -14,8 +14,9 @@
 void image_file_fault(const char *path, const ZoneFault *fault,
                       char why[IMAGE_FAULT_MAX])
 {
-    snprintf(why, IMAGE_FAULT_MAX, "%s: %s, offset %" PRIu64 ": %s", path,
-             fault->where, fault->offset, fault->what);
+    snprintf(why, IMAGE_FAULT_MAX, "%s: %s, offset %" PRIu64 ": %s; compile "
+             "the zone anew, or copy its image again", path, fault->where,
+             fault->offset, fault->what);
 }
 
 void image_file_damaged(const ImageFile *file, char why[IMAGE_FAULT_MAX])

@@ -34,8 +34,9 @@
  * not its address, so an answer that comes after the socket has gone finds
  * nobody.
  *
- * Upstream, c-ares' sockets are in the server's epoll set, level-triggered,
- * and a timerfd in the same set stands for both timeouts.
+ * The upstream's descriptor, which stands for all of its sockets, is in the
+ * server's epoll set, level-triggered, and a timerfd in the same set stands for
+ * both timeouts.
  */
 #include "hw/vmrpc/server-internal.h"
 
@@ -61,6 +62,10 @@
 
 /* Queries that are handed to the proxy at a time. */
 #define TURNS                   64
+
+/* Replies of the servers that are remembered, and the memory that they take. */
+#define CACHE_ENTRIES           4096
+#define CACHE_OCTETS            (4 << 20)
 
 /* For how long the VM's own address has its name. */
 #define OWN_NAME_TTL_S          300
@@ -425,8 +430,8 @@ static void nat64_ask(VmrpcServer *srv)
     size_t len = dns_nat64_query(query);
 
     srv->nat64_asking = true;
-    if (dns_upstream_ops.send(srv->dns_upstream, query, len, nat64_reply, srv,
-                              ++srv->nat64_request) < 0) {
+    if (dns_upstream_fresh_ops.send(srv->dns_upstream, query, len, nat64_reply,
+                                    srv, ++srv->nat64_request) < 0) {
         srv->nat64_asking = false;
         srv->nat64_due_ms = vmrpc_now_ms() + NAT64_RETRY_MS;
     }
@@ -599,32 +604,11 @@ static void take_turns(VmrpcServer *srv)
     srv->dns_turn = asked && srv->dns_wait.length && room(srv);
 }
 
-/* --- descriptors of c-ares ---------------------------------------------- */
+/* --- events -------------------------------------------------------------- */
 
-static void watch(void *opaque, int fd, bool readable, bool writable)
+void vmrpc_resolver_process_fd(VmrpcServer *srv)
 {
-    VmrpcServer *srv = opaque;
-    struct epoll_event ev = {
-        .events = (readable ? EPOLLIN : 0) | (writable ? EPOLLOUT : 0),
-        .data.u64 = (uint64_t)(uint32_t)fd << 32 | VMRPC_EPOLL_DNS,
-    };
-
-    if (!ev.events) {
-        epoll_ctl(srv->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
-    } else if (epoll_ctl(srv->epoll_fd, EPOLL_CTL_MOD, fd, &ev) < 0 &&
-               errno == ENOENT) {
-        /* Should this fail, the query ends by its timeout. */
-        epoll_ctl(srv->epoll_fd, EPOLL_CTL_ADD, fd, &ev);
-    }
-}
-
-void vmrpc_resolver_process_fd(VmrpcServer *srv, int fd, uint32_t events)
-{
-    bool broken = events & (EPOLLERR | EPOLLHUP);
-
-    dns_upstream_process_fd(srv->dns_upstream, fd,
-                            broken || events & EPOLLIN,
-                            broken || events & EPOLLOUT);
+    dns_upstream_process(srv->dns_upstream);
     take_turns(srv);
     vmrpc_timer_rearm(srv);
 }
@@ -634,7 +618,7 @@ void vmrpc_resolver_process_timer(VmrpcServer *srv)
     if (!srv->dns_proxy) {
         return;
     }
-    dns_upstream_process_timeouts(srv->dns_upstream);
+    dns_upstream_process(srv->dns_upstream);
     dns_proxy_process_timeouts(srv->dns_proxy);
     take_turns(srv);
     if (nat64_timeout_ms(srv) == 0) {
@@ -862,10 +846,39 @@ static bool parse_servers(const char *const *names, DnsServer *servers,
     return true;
 }
 
+static bool make_upstream(VmrpcServer *srv, GError **errp)
+{
+    struct epoll_event ev = { .events = EPOLLIN,
+                              .data.u64 = VMRPC_EPOLL_DNS };
+    DnsServer servers[DNS_UPSTREAM_MAX_SERVERS];
+    DnsUpstreamOptions options = {
+        .servers = servers,
+        .bind6 = srv->config.has_address6 ? &srv->config.address6 : NULL,
+        .cache_entries = CACHE_ENTRIES,
+        .cache_octets = CACHE_OCTETS,
+    };
+
+    if (!parse_servers(srv->config.dns, servers, &options.count, errp)) {
+        return false;
+    }
+    srv->dns_upstream = dns_upstream_new(&options, errp);
+    if (!srv->dns_upstream) {
+        if (!options.count) {
+            g_prefix_error(errp, "dns= is not given: ");
+        }
+        return false;
+    }
+    if (epoll_ctl(srv->epoll_fd, EPOLL_CTL_ADD,
+                  dns_upstream_fd(srv->dns_upstream), &ev) < 0) {
+        g_set_error(errp, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_SYSTEM,
+                    "cannot set up DNS queries: %s", g_strerror(errno));
+        return false;
+    }
+    return true;
+}
+
 int vmrpc_resolver_init(VmrpcServer *srv, GError **errp)
 {
-    DnsServer servers[DNS_UPSTREAM_MAX_SERVERS];
-    size_t count;
 
     if (!srv->config.resolver4.s_addr) {
         return 0;
@@ -876,24 +889,11 @@ int vmrpc_resolver_init(VmrpcServer *srv, GError **errp)
                     "resolver4 has no use with translate=off");
         return -EINVAL;
     }
-    if (!parse_servers(srv->config.dns, servers, &count, errp)) {
-        return -EINVAL;
-    }
     srv->names = vmrpc_names_new(VMRPC_NAMES_DEFAULT_SIZE, errp);
     if (!srv->names) {
         return -EINVAL;
     }
-    srv->dns_upstream = dns_upstream_new(servers, count,
-                                         srv->config.has_address6
-                                         ? &srv->config.address6 : NULL,
-                                         watch, srv, errp);
-    if (!srv->dns_upstream) {
-        if (!count) {
-            g_prefix_error(errp, "dns= is not given: ");
-        }
-        return -EINVAL;
-    }
-    if (!vmrpc_zone_files_init(srv, errp)) {
+    if (!make_upstream(srv, errp) || !vmrpc_zone_files_init(srv, errp)) {
         return -EINVAL;
     }
     srv->dns_proxy = srv->own_zones

@@ -787,8 +787,8 @@ uint32_t vmrpc_resolver_inq(const VmrpcSock *s);
 /* Readiness that the proxy adds to the socket. */
 uint32_t vmrpc_resolver_ready(const VmrpcSock *s);
 
-/* Events of c-ares' descriptors and of the timer. */
-void vmrpc_resolver_process_fd(VmrpcServer *srv, int fd, uint32_t events);
+/* Events of the upstream's descriptor and of the timer. */
+void vmrpc_resolver_process_fd(VmrpcServer *srv);
 void vmrpc_resolver_process_timer(VmrpcServer *srv);
 
 /* Milliseconds until the timer has work for the resolver; -1: never. */

@@ -339,7 +339,7 @@ static bool process_one(VmrpcServer *srv, const struct epoll_event *ev)
         break;
     }
     case VMRPC_EPOLL_DNS:
-        vmrpc_resolver_process_fd(srv, high, ev->events);
+        vmrpc_resolver_process_fd(srv);
         break;
     case VMRPC_EPOLL_FILES:
         return true;

@@ -1,96 +1,77 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DNS servers of the host's network, asked with c-ares
+ * DNS servers of the host's network, asked by the client library's engine
  *
  * Theory of operation
  *
- * Each server has c-ares channels of its own, which send over UDP, repeat
- * over TCP when the reply was truncated, and report one outcome.  Which
- * server comes next is decided here and not by a channel with all servers,
- * for what c-ares 1.18 does not do: it swallows replies with SERVFAIL or
- * REFUSED, and with them the Extended DNS Error that says why; it reports
- * them as if no connection had been possible; it starts every query with a
- * server that has been dead for hours; and it forgets EDNS for all servers
- * when one of them does not know it.
+ * The engine (net/dns/client/net/ask.h) asks the servers for one question until
+ * one knows: in their order, those last that have been silent, over UDP and,
+ * if the reply is truncated, TCP.  Every RCODE but NOERROR and NXDOMAIN is a
+ * refusal; if nobody knows better, that reply is the outcome, with the Extended
+ * DNS Error that says why.  A lame server refuses, too.
  *
- * Requests with the same query share an exchange, which is what c-ares knows
- * of.  It goes round the servers at most ROUNDS times, TRY_TIMEOUT_MS each.
- * It begins with the one that answered last; a server that does not answer
- * hands that place to the next.  A server that refuses is not asked that
- * question again.  Every RCODE but NOERROR and NXDOMAIN is a refusal; if nobody
- * knows better, that reply is the outcome.  A lame server refuses, too: it says
- * that it does not recurse, and its reply neither has a record of the type nor
- * denies that there is one.  It may have a referral or the name's alias.  Such
- * a reply says nothing of the name: if nobody knows better, there is none.
- *
- * Three things protect against forged replies (RFC 5452).  The id of a query
- * comes from the kernel's random numbers, as ares_send() takes the one in the
- * message.  c-ares closes the sockets of a channel when it has nothing to do,
- * so the source port changes as well, but not before: what is asked while
- * another query of that channel is out leaves from the same port, as 1.18 has
- * no limit of queries a socket.  It compares id, server address and question.
- * And a question is out only once: with n ids out for it a forger needs an
- * n-th of the tries (section 5, the birthday attack), and a guest can ask as
- * often as it likes.
+ * Requests with the same query share an exchange.  Two things protect against
+ * forged replies (RFC 5452): the engine's, an id of random numbers and a source
+ * port for each try; and that a question is out only once: with n ids out for
+ * it a forger needs an n-th of the tries (section 5, the birthday attack), and
+ * a guest can ask as often as it likes.
  *
  * So what is one question must not be out in many spellings.  Names are
  * compared, and sent, in lower case: what goes out then does not depend on who
  * was first, and nobody goes by the case in a reply.  With other RD, CD, AD or
  * DO it is another query, as replies depend on them: 16 at most of a question.
  *
+ * Replies are remembered for their TTL, failures for some seconds (RFC 9520).
+ * Such a reply comes before send returns.  A guest chooses what there is, so
+ * entries and octets have bounds.
+ *
  * A cancelled request leaves its exchange at once.  An exchange that nobody
- * waits for stays in c-ares until it has an outcome there, as 1.18 can cancel
- * only all queries of a channel.  For a forger it is as good as any other, so
- * it is joined again by who asks the same: else asking and cancelling in turn
- * would put out any number of them.  So would asking for ever new names and
- * cancelling, so that there are no more than MAX_EXCHANGES: c-ares looks at all
- * of a channel when it is asked for how long to wait.
+ * waits for is out until its server has answered or had its time, but asks no
+ * other.  For a forger it is as good as any other, so it is joined again by who
+ * asks the same: else asking and cancelling in turn would send any number of
+ * queries.  So would asking for ever new names and cancelling, so that there
+ * are no more than MAX_EXCHANGES.
  *
  * Who joins late gets the outcome of what was joined, be it a failure.  Who
  * asks when there is an outcome, and be it from within a reply, begins another
- * exchange.  If many wait for one, some are told at a time and the rest when
- * the event loop comes back: to answer 2048 queries from one reply of 64 KiB
- * can take seconds.
+ * exchange, unless it is remembered.  If many wait for one, some are told at a
+ * time and the rest when the event loop comes back: to answer 2048 queries from
+ * one reply of 64 KiB can take seconds.
  *
- * A server's channels are there for the receive buffers of their sockets: the
- * replies to a burst of queries come in a burst.  The first is used up to
- * CHANNEL_QUERIES, then the next, so a VM that asks little has one socket.
+ * Descriptors: a question has a socket of its own until PORTS are open; then
+ * sockets are shared, each by a few.
  *
  * Exchanges are found by their query in a balanced tree: a guest chooses the
  * queries, and could choose such as share one place of a hash table.
  */
 
-#include <ares.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/time.h>
 
+#include "net/dns/client/config/conf.h"
+#include "net/dns/client/config/file.h"
+#include "net/dns/client/core/cache.h"
+#include "net/dns/client/net/ask.h"
 #include "net/dns/upstream.h"
 #include "net/dns/wire.h"
 
-#define DEFAULT_PORT    53
-#define TRY_TIMEOUT_MS  2000
+#define RESOLV_CONF     "/etc/resolv.conf"
+#define TRY_TIMEOUT     (4 * DNSC_SECOND)
 #define ROUNDS          2
 #define TOLD_AT_ONCE    16      /* of those who wait for one outcome */
 #define MAX_EXCHANGES   4096    /* with those that nobody waits for any more */
 #define RESERVED        16      /* of these, which are not told as room */
-#define CHANNELS        4       /* of a server, each with a socket */
-#define CHANNEL_QUERIES 512     /* out on one, as long as another has less */
-#define RECEIVE_BUFFER  (1 << 20)       /* of a socket, if the host lets us */
-#define OPT_LEN         11      /* as dns_query_build() makes it */
-
-typedef struct Channel {
-    ares_channel ares;
-    unsigned out;           /* queries without an outcome */
-} Channel;
+#define PORTS           256     /* UDP sockets, before they are shared */
+#define CONNECTIONS     32      /* over TCP, before a reply is waited for */
+#define EDNS_DO         0x8000  /* of OPT's TTL, RFC 3225 */
+#define REPLY_SMALL     1500    /* octets that the stack has room for */
 
 struct DnsUpstream {
-    Channel channels[DNS_UPSTREAM_MAX_SERVERS][CHANNELS];
-    size_t count;
-    size_t first;           /* the server to begin with */
-    DnsUpstreamWatchFn *watch;
-    void *opaque;
+    DnscLoop loop;
+    DnscAsker *asker;
+    DnscCache *cache;           /* NULL: nothing is remembered */
+    VmmnetDnsCounters counters;
     GHashTable *live;       /* set of requests that have not been cancelled */
     GTree *exchanges;       /* Query to Exchange: those without an outcome */
     GQueue ended;           /* those with one, while not all have been told */
@@ -106,17 +87,13 @@ typedef struct Query {
 /* A query and all who wait for its outcome, perhaps nobody any more */
 typedef struct Exchange {
     Query query;            /* key of up->exchanges, so it does not change */
+    DnsQuestion key;        /* of the cache */
     DnsUpstream *up;
+    DnscAsk *ask;           /* that is out */
     GQueue waiting;         /* of Request, by their links */
     GList link;             /* in up->ended */
-    bool no_edns;           /* the query is sent without its OPT */
-    unsigned tries;         /* so far */
-    size_t server;          /* asked now */
-    Channel *channel;       /* of that server */
-    uint8_t no_use;         /* bit per server: refused */
     DnsUpstreamStatus status;
-    uint8_t *msg;           /* the last such reply, then that of the outcome */
-    size_t msg_len;
+    DnscResult *result;     /* with an outcome */
 } Exchange;
 
 typedef struct Request {
@@ -128,7 +105,7 @@ typedef struct Request {
     Exchange *exchange;
     GList link;             /* in exchange->waiting */
 } Request;
-G_STATIC_ASSERT(DNS_UPSTREAM_MAX_SERVERS <= 8);
+G_STATIC_ASSERT(DNS_UPSTREAM_MAX_SERVERS <= DNSC_SERVERS_MAX);
 
 /*** Outcomes ***/
 
@@ -149,27 +126,24 @@ static gboolean request_equal(gconstpointer a, gconstpointer b)
 /* The one end of every request: neither its sender nor its exchange has it */
 static void request_free(Request *r)
 {
-    g_hash_table_remove(r->exchange->up->live, r);
-    g_queue_unlink(&r->exchange->waiting, &r->link);
+    Exchange *x = r->exchange;
+
+    g_hash_table_remove(x->up->live, r);
+    g_queue_unlink(&x->waiting, &r->link);
+    if (x->ask && g_queue_is_empty(&x->waiting)) {
+        dnsc_ask_set_wanted(x->ask, false);
+    }
     g_free(r);
-}
-
-/* Keep a reply, which may be the one that is kept */
-static void keep(Exchange *x, const uint8_t *msg, size_t len)
-{
-    uint8_t *copy = g_memdup2(msg, len);
-
-    g_free(x->msg);
-    x->msg = copy;
-    x->msg_len = len;
 }
 
 static void tell(const Exchange *x, Request *r)
 {
     const Request told = *r;
+    const DnscResult *result = x->result;
 
     request_free(r);
-    told.reply(told.opaque, told.number, x->status, x->msg, x->msg_len);
+    told.reply(told.opaque, told.number, x->status,
+               result ? result->whole : NULL, result ? result->whole_len : 0);
 }
 
 /*
@@ -184,256 +158,52 @@ static void tell_some(Exchange *x)
     }
     if (g_queue_is_empty(&x->waiting)) {
         g_queue_unlink(&x->up->ended, &x->link);
-        g_free(x->msg);
+        dnsc_result_unref(x->result);
         g_free(x);
     }
 }
 
-/* The one end of every exchange.  x may be gone when this returns. */
-static void finish(Exchange *x, DnsUpstreamStatus status, const uint8_t *msg,
-                   size_t len)
+/*
+ * The one end of every exchange, which takes the result, or NULL.  x may be
+ * gone when this returns.
+ */
+static void finish(Exchange *x, DnsUpstreamStatus status, DnscResult *result)
 {
+    x->ask = NULL;
     x->status = status;
-    keep(x, msg, len);
+    x->result = result;
     g_tree_remove(x->up->exchanges, &x->query);
     g_queue_push_tail_link(&x->up->ended, &x->link);
     tell_some(x);
 }
 
-static DnsUpstreamStatus status_from_ares(int status)
+static DnsUpstreamStatus status_of(const DnscResult *result)
 {
-    switch (status) {
-    case ARES_ETIMEOUT:
+    switch (result->error) {
+    case VMMNET_DNS_OK:
+    case VMMNET_DNS_NO_NAME:
+    case VMMNET_DNS_NO_DATA:
+        return DNS_UPSTREAM_OK;
+    case VMMNET_DNS_TIMEOUT:
         return DNS_UPSTREAM_TIMEOUT;
-    case ARES_ESERVFAIL:
-    case ARES_ENOTIMP:
-    case ARES_EREFUSED:
+    case VMMNET_DNS_REFUSED:
         return DNS_UPSTREAM_REFUSED;
-    case ARES_EBADRESP:
-    case ARES_EFORMERR:
+    case VMMNET_DNS_FAILED:
         return DNS_UPSTREAM_BADREPLY;
     default:
         return DNS_UPSTREAM_NETWORK;
     }
 }
 
-typedef enum Verdict {
-    VERDICT_OUTCOME,
-    VERDICT_REFUSAL,
-    VERDICT_LAME,
-    VERDICT_BAD,            /* no whole reply */
-} Verdict;
-
-/* The contents of a reply's records */
-typedef struct Contents {
-    uint16_t rcode;         /* all 12 bits */
-    bool has_type;          /* the answer section has one of that type */
-    bool has_soa;           /* the authority section has one */
-} Contents;
-
-/* The cursor is behind the question.  Returns 0 or -EBADMSG. */
-static int read_contents(DnsCursor *cursor, uint16_t type, Contents *c)
+static void on_outcome(void *opaque, DnscResult *result)
 {
-    DnsEdns edns;
-    DnsRr rr;
-    int ret;
-
-    while ((ret = dns_cursor_rr(cursor, &rr)) > 0) {
-        if (rr.section == DNS_SECTION_ANSWER) {
-            c->has_type |= rr.type == type || type == DNS_TYPE_ANY;
-        } else if (rr.section == DNS_SECTION_AUTHORITY) {
-            c->has_soa |= rr.type == DNS_TYPE_SOA;
-        } else if (rr.type == DNS_TYPE_OPT &&
-                   !dns_rdata_edns(cursor, &rr, &edns)) {
-            c->rcode |= edns.rcode_high << 4;
-        }
-    }
-    return ret;
-}
-
-/*
- * A reply without records that is authoritative is one of RFC 2308 section
- * 2.2, NODATA without SOA.  With an alias AA is of that alone (RFC 1035 section
- * 4.1.1).
- */
-static bool is_lame(const DnsHeader *header, const Contents *c)
-{
-    return c->rcode == DNS_RCODE_NOERROR && !(header->flags & DNS_FLAG_RA) &&
-           !c->has_type && !c->has_soa &&
-           !(header->flags & DNS_FLAG_AA && !header->ancount);
-}
-
-static Verdict judge(const uint8_t *msg, size_t len)
-{
-    DnsQuestion question;
-    DnsHeader header;
-    DnsCursor cursor;
-    Contents c = { .rcode = 0 };
-
-    if (dns_header_parse(msg, len, &header) ||
-        !(header.flags & DNS_FLAG_QR) ||
-        header.flags & (DNS_FLAGS_OPCODE | DNS_FLAG_TC) ||
-        dns_cursor_init(&cursor, msg, len) ||
-        dns_cursor_question(&cursor, &question) <= 0) {
-        return VERDICT_BAD;
-    }
-    c.rcode = header.flags & DNS_FLAGS_RCODE;
-    if (read_contents(&cursor, question.type, &c)) {
-        return VERDICT_BAD;
-    }
-    if (c.rcode != DNS_RCODE_NOERROR && c.rcode != DNS_RCODE_NXDOMAIN) {
-        return VERDICT_REFUSAL;
-    }
-    return is_lame(&header, &c) ? VERDICT_LAME : VERDICT_OUTCOME;
-}
-
-static bool has_opt(const uint8_t *msg, size_t len)
-{
-    DnsCursor cursor;
-    DnsRr rr;
-
-    if (dns_cursor_init(&cursor, msg, len)) {
-        return false;
-    }
-    while (dns_cursor_rr(&cursor, &rr) > 0) {
-        if (rr.type == DNS_TYPE_OPT) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/*
- * Servers from before EDNS say FORMERR without OPT (RFC 6891 section 7).
- * True if the query had one and has none now.
- */
-static bool drop_edns(Exchange *x, const uint8_t *msg, size_t len)
-{
-    DnsHeader header;
-
-    if (dns_header_parse(msg, len, &header) ||
-        (header.flags & DNS_FLAGS_RCODE) != DNS_RCODE_FORMERR || x->no_edns ||
-        has_opt(msg, len) || !has_opt(x->query.msg, x->query.len)) {
-        return false;
-    }
-    x->no_edns = true;
-    return true;
-}
-
-/*** Tries ***/
-
-static void on_outcome(void *arg, int status, int timeouts,
-                       unsigned char *msg, int len);
-
-/* The first that has room, or the one with the least to do */
-static Channel *pick_channel(DnsUpstream *up, size_t server)
-{
-    Channel *channels = up->channels[server];
-    Channel *best = &channels[0];
-
-    for (size_t i = 0; i < CHANNELS; i++) {
-        if (channels[i].out < CHANNEL_QUERIES) {
-            return &channels[i];
-        }
-        if (channels[i].out < best->out) {
-            best = &channels[i];
-        }
-    }
-    return best;
-}
-
-/* The outcome may come before this returns, and then x is gone */
-static void ask_server(Exchange *x)
-{
-    Query query = x->query;
-    uint16_t id;
-
-    if (x->no_edns) {
-        query.len -= OPT_LEN;
-        query.msg[10] = 0;
-        query.msg[11] = 0;
-    }
-    /* Does not block or fail for so few bytes once the kernel is up */
-    if (getrandom(&id, sizeof(id), 0) != sizeof(id)) {
-        finish(x, DNS_UPSTREAM_NETWORK, NULL, 0);
-        return;
-    }
-    dns_msg_set_id(query.msg, id);
-    x->channel = pick_channel(x->up, x->server);
-    x->channel->out++;
-    ares_send(x->channel->ares, query.msg, query.len, on_outcome, x);
-}
-
-/* Go on with the next server that may know, or end */
-static void ask_next(Exchange *x)
-{
-    const DnsUpstream *up = x->up;
-
-    while (++x->tries < ROUNDS * up->count) {
-        x->server = (x->server + 1) % up->count;
-        if (!(x->no_use & 1 << x->server)) {
-            ask_server(x);
-            return;
-        }
-    }
-    if (x->msg) {
-        finish(x, DNS_UPSTREAM_REFUSED, x->msg, x->msg_len);
-    } else {
-        finish(x, x->status, NULL, 0);
-    }
-}
-
-static void on_failure(Exchange *x, DnsUpstreamStatus status)
-{
+    Exchange *x = opaque;
     DnsUpstream *up = x->up;
 
-    if (up->first == x->server) {
-        up->first = (up->first + 1) % up->count;
+    if (up->cache) {
+        dnsc_cache_put(up->cache, &x->key, result, dnsc_now());
     }
-    x->status = status;
-    ask_next(x);
-}
-
-static void on_message(Exchange *x, const uint8_t *msg, size_t len)
-{
-    if (drop_edns(x, msg, len)) {
-        ask_server(x);
-        return;
-    }
-    switch (judge(msg, len)) {
-    case VERDICT_OUTCOME:
-        finish(x, DNS_UPSTREAM_OK, msg, len);
-        break;
-    case VERDICT_REFUSAL:
-        x->no_use |= 1 << x->server;
-        keep(x, msg, len);
-        ask_next(x);
-        break;
-    case VERDICT_LAME:
-        x->no_use |= 1 << x->server;
-        x->status = DNS_UPSTREAM_REFUSED;
-        ask_next(x);
-        break;
-    case VERDICT_BAD:
-        on_failure(x, DNS_UPSTREAM_BADREPLY);
-        break;
-    }
-}
-
-static void on_outcome(void *arg, int status, int timeouts,
-                       unsigned char *msg, int len)
-{
-    Exchange *x = arg;
-
-    x->channel->out--;
-    if (g_queue_is_empty(&x->waiting) || x->up->dying ||
-        status == ARES_EDESTRUCTION) {
-        finish(x, DNS_UPSTREAM_CANCELLED, NULL, 0);
-    } else if (status == ARES_SUCCESS) {
-        on_message(x, msg, len);
-    } else {
-        on_failure(x, status_from_ares(status));
-    }
+    finish(x, status_of(result), result);
 }
 
 /*** Requests ***/
@@ -448,35 +218,57 @@ static int query_compare(gconstpointer a, gconstpointer b)
     return memcmp(x->msg, y->msg, x->len);
 }
 
-static int query_init(Query *query, const uint8_t *msg, size_t len)
+/* The query that a message is, its name in lower case; 0 or -EINVAL */
+static int query_read(DnscQuery *query, const uint8_t *msg, size_t len)
 {
-    DnsQuestion question;
+    DnsHeader header;
     DnsCursor cursor;
+    DnsRr rr;
 
-    if (len > sizeof(query->msg) || dns_cursor_init(&cursor, msg, len) ||
-        dns_cursor_question(&cursor, &question) <= 0) {
+    if (len > DNS_QUERY_MAX || dns_header_parse(msg, len, &header) ||
+        dns_cursor_init(&cursor, msg, len) ||
+        dns_cursor_question(&cursor, &query->question) <= 0) {
         return -EINVAL;
     }
-    query->len = len;
-    memcpy(query->msg, msg, len);
-    dns_msg_set_id(query->msg, 0);
-    /* No pointers, there is nothing to point at; lengths are below 'A' */
-    for (size_t i = 0; i < question.name.len; i++) {
-        uint8_t *c = &query->msg[DNS_HEADER_LEN + i];
+    query->flags = header.flags & (DNS_FLAG_RD | DNS_FLAG_CD | DNS_FLAG_AD);
+    query->dnssec_ok = dns_cursor_rr(&cursor, &rr) > 0 &&
+                       rr.type == DNS_TYPE_OPT && rr.raw_ttl & EDNS_DO;
+    /* Lengths are below 'A' */
+    for (size_t i = 0; i < query->question.name.len; i++) {
+        uint8_t *c = &query->question.name.wire[i];
 
         *c = g_ascii_tolower(*c);
     }
     return 0;
 }
 
-static Exchange *exchange_new(DnsUpstream *up, const Query *query)
+/*
+ * The key of the cache: replies depend on the flags.  Nothing is asked but of
+ * class IN, so the class has room for them.
+ */
+static DnsQuestion cache_key(const DnscQuery *query)
+{
+    DnsQuestion key = query->question;
+
+    key.qclass = query->flags | query->dnssec_ok;
+    return key;
+}
+
+/* Returns NULL when out of memory. */
+static Exchange *exchange_new(DnsUpstream *up, const Query *key,
+                              const DnscQuery *query)
 {
     Exchange *x = g_new0(Exchange, 1);
 
-    x->query = *query;
+    x->query = *key;
+    x->key = cache_key(query);
     x->up = up;
     x->link.data = x;
-    x->server = up->first;
+    x->ask = dnsc_ask_whole(up->asker, query, on_outcome, x);
+    if (!x->ask) {
+        g_free(x);
+        return NULL;
+    }
     g_tree_insert(up->exchanges, &x->query, x);
     return x;
 }
@@ -492,37 +284,103 @@ static void request_new(Exchange *x, DnsReplyFn *reply, void *opaque,
     r->exchange = x;
     r->link.data = r;
     g_queue_push_tail_link(&x->waiting, &r->link);
+    dnsc_ask_set_wanted(x->ask, true);
     g_hash_table_add(x->up->live, r);
+}
+
+/* Joins the exchange of this query, or begins one. */
+static int join(DnsUpstream *up, const DnscQuery *query, DnsReplyFn *reply,
+                void *opaque, uint64_t number)
+{
+    Query key = { .len = 0 };
+    Exchange *x;
+
+    key.len = dns_query_build(key.msg, &query->question, query->flags,
+                              query->dnssec_ok);
+    x = g_tree_lookup(up->exchanges, &key);
+    if (!x && g_tree_nnodes(up->exchanges) >= MAX_EXCHANGES) {
+        return -ENOBUFS;
+    }
+    x = x ?: exchange_new(up, &key, query);
+    if (!x) {
+        return -ENOMEM;
+    }
+    request_new(x, reply, opaque, number);
+    return 0;
+}
+
+/* A copy of what is remembered, as old as it is now */
+static void tell_remembered(const DnscResult *result, uint32_t left,
+                            DnsReplyFn *reply, void *opaque, uint64_t number)
+{
+    uint8_t small[REPLY_SMALL], *msg = small;
+    size_t len = result->whole_len;
+
+    if (!result->whole) {
+        reply(opaque, number, status_of(result), NULL, 0);
+        return;
+    }
+    if (len > sizeof(small)) {
+        msg = g_malloc(len);
+    }
+    memcpy(msg, result->whole, len);
+    if (result->ttl) {
+        dnsc_whole_age(msg, len, result->ttl - left);
+    }
+    reply(opaque, number, status_of(result), msg, len);
+    if (msg != small) {
+        g_free(msg);
+    }
+}
+
+static bool recall(DnsUpstream *up, const DnscQuery *query, DnsReplyFn *reply,
+                   void *opaque, uint64_t number)
+{
+    const DnsQuestion key = cache_key(query);
+    DnscResult *result;
+    uint32_t left;
+
+    result = up->cache ? dnsc_cache_get(up->cache, &key, dnsc_now(), &left)
+                       : NULL;
+    if (!result) {
+        return false;
+    }
+    up->counters.cache_hits++;
+    tell_remembered(result, left, reply, opaque, number);
+    dnsc_result_unref(result);
+    return true;
+}
+
+static int send_query(DnsUpstream *up, bool fresh, const uint8_t *msg,
+                      size_t len, DnsReplyFn *reply, void *opaque,
+                      uint64_t number)
+{
+    DnscQuery query;
+
+    if (query_read(&query, msg, len)) {
+        return -EINVAL;
+    }
+    if (up->dying) {
+        return -ESHUTDOWN;
+    }
+    if (!fresh && recall(up, &query, reply, opaque, number)) {
+        return 0;
+    }
+    return join(up, &query, reply, opaque, number);
 }
 
 static int upstream_send(void *opaque, const uint8_t *msg, size_t len,
                          DnsReplyFn *reply, void *reply_opaque,
                          uint64_t number)
 {
-    DnsUpstream *up = opaque;
-    Exchange *x;
-    Query query;
-    bool is_new;
+    return send_query(opaque, false, msg, len, reply, reply_opaque, number);
+}
 
-    if (query_init(&query, msg, len)) {
-        return -EINVAL;
-    }
-    if (up->dying) {
-        return -ESHUTDOWN;
-    }
-    x = g_tree_lookup(up->exchanges, &query);
-    is_new = !x;
-    if (is_new && g_tree_nnodes(up->exchanges) >= MAX_EXCHANGES) {
-        return -ENOBUFS;
-    }
-    if (is_new) {
-        x = exchange_new(up, &query);
-    }
-    request_new(x, reply, reply_opaque, number);
-    if (is_new) {
-        ask_server(x);
-    }
-    return 0;
+static int upstream_send_fresh(void *opaque, const uint8_t *msg, size_t len,
+                               DnsReplyFn *reply, void *reply_opaque,
+                               uint64_t number)
+{
+    return send_query(opaque, true, msg, len, reply, reply_opaque, number);
 }
 
 static void upstream_cancel(void *opaque, void *reply_opaque, uint64_t number)
@@ -541,6 +399,11 @@ const DnsUpstreamOps dns_upstream_ops = {
     .cancel = upstream_cancel,
 };
 
+const DnsUpstreamOps dns_upstream_fresh_ops = {
+    .send = upstream_send_fresh,
+    .cancel = upstream_cancel,
+};
+
 size_t dns_upstream_room(const DnsUpstream *up)
 {
     size_t used = g_tree_nnodes(up->exchanges) + RESERVED;
@@ -548,203 +411,162 @@ size_t dns_upstream_room(const DnsUpstream *up)
     return used < MAX_EXCHANGES ? MAX_EXCHANGES - used : 0;
 }
 
-/*** Events ***/
-
-static void on_socket_state(void *opaque, ares_socket_t fd, int readable,
-                            int writable)
+void dns_upstream_counters(const DnsUpstream *up,
+                           DnsUpstreamCounters *counters)
 {
-    DnsUpstream *up = opaque;
+    const VmmnetDnsCounters *c = &up->counters;
 
-    up->watch(up->opaque, fd, readable, writable);
+    *counters = (DnsUpstreamCounters) {
+        .cache_hits = c->cache_hits,
+        .queries = c->queries,
+        .over_tcp = c->over_tcp,
+        .timeouts = c->timeouts,
+        .forged = c->wrong_id + c->wrong_question + c->not_reply,
+    };
 }
 
-void dns_upstream_process_fd(DnsUpstream *up, int fd, bool readable,
-                             bool writable)
+/*** Events ***/
+
+int dns_upstream_fd(const DnsUpstream *up)
 {
-    /* A channel ignores descriptors that are not its own */
-    for (size_t i = 0; i < up->count * CHANNELS; i++) {
-        ares_process_fd(up->channels[i / CHANNELS][i % CHANNELS].ares,
-                        readable ? fd : ARES_SOCKET_BAD,
-                        writable ? fd : ARES_SOCKET_BAD);
-    }
+    return up->loop.epoll;
 }
 
 int dns_upstream_timeout_ms(DnsUpstream *up)
 {
-    int first = -1;
-
-    if (!g_queue_is_empty(&up->ended)) {
-        return 0;
-    }
-    for (size_t i = 0; i < up->count * CHANNELS; i++) {
-        struct timeval tv;
-        int ms;
-
-        if (!ares_timeout(up->channels[i / CHANNELS][i % CHANNELS].ares, NULL,
-                          &tv)) {
-            continue;
-        }
-        /* Up, or the caller would come too early again and again */
-        ms = tv.tv_sec * 1000 + (tv.tv_usec + 999) / 1000;
-        first = first < 0 ? ms : MIN(first, ms);
-    }
-    return first;
+    return g_queue_is_empty(&up->ended) ? dnsc_loop_timeout_ms(&up->loop) : 0;
 }
 
-void dns_upstream_process_timeouts(DnsUpstream *up)
+void dns_upstream_process(DnsUpstream *up)
 {
     if (!g_queue_is_empty(&up->ended)) {
         tell_some(g_queue_peek_head(&up->ended));
     }
-    dns_upstream_process_fd(up, ARES_SOCKET_BAD, false, false);
+    dnsc_loop_run(&up->loop);
 }
 
 /*** Life ***/
 
-/* Returns an ARES_* status. */
-static int channel_init(DnsUpstream *up, ares_channel *channel)
+static bool system_error(GError **err, const char *what, int error)
 {
-    struct ares_options options = {
-        .flags = ARES_FLAG_EDNS | ARES_FLAG_NOCHECKRESP,
-        .timeout = TRY_TIMEOUT_MS,
-        .tries = 1,
-        .ednspsz = DNS_UDP_ADVERTISED,
-        .socket_receive_buffer_size = RECEIVE_BUFFER,
-        .sock_state_cb = on_socket_state,
-        .sock_state_cb_data = up,
-    };
-
-    return ares_init_options(channel, &options,
-                             ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS |
-                             ARES_OPT_TRIES | ARES_OPT_EDNSPSZ |
-                             ARES_OPT_SOCK_RCVBUF |
-                             ARES_OPT_NOROTATE | ARES_OPT_SOCK_STATE_CB);
-}
-
-static bool library_error(GError **err, const char *what, int status)
-{
-    g_set_error(err, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_LIBRARY,
-                "%s: %s", what, ares_strerror(status));
+    g_set_error(err, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_SYSTEM,
+                "%s: %s", what, g_strerror(error));
     return false;
 }
 
-static bool add_channel(DnsUpstream *up, Channel *channel,
-                        const DnsServer *server, const struct in6_addr *bind6,
-                        GError **err)
+static VmmnetDnsAddress engine_address(const DnsServer *server)
 {
-    struct ares_addr_port_node node = {
-        .family = server->family,
-        .udp_port = server->port,
-        .tcp_port = server->port,
-    };
-    int status = channel_init(up, &channel->ares);
+    VmmnetDnsAddress addr = { .len = 0 };
 
-    if (status) {
-        channel->ares = NULL;
-        return library_error(err, "cannot set up DNS queries", status);
-    }
     if (server->family == AF_INET) {
-        node.addr.addr4 = server->addr.in;
+        addr.len = sizeof(addr.in);
+        addr.in.sin_family = AF_INET;
+        addr.in.sin_addr = server->addr.in;
+        addr.in.sin_port = htons(server->port);
     } else {
-        memcpy(&node.addr.addr6, &server->addr.in6, sizeof(node.addr.addr6));
+        addr.len = sizeof(addr.in6);
+        addr.in6.sin6_family = AF_INET6;
+        addr.in6.sin6_addr = server->addr.in6;
+        addr.in6.sin6_port = htons(server->port);
     }
-    status = ares_set_servers_ports(channel->ares, &node);
-    if (status) {
-        return library_error(err, "cannot set the DNS server", status);
-    }
-    if (bind6) {
-        ares_set_local_ip6(channel->ares, bind6->s6_addr);
-    }
-    return true;
-}
-
-static bool add_server(DnsUpstream *up, const DnsServer *server,
-                       const struct in6_addr *bind6, GError **err)
-{
-    Channel *channels = up->channels[up->count++];
-
-    for (size_t i = 0; i < CHANNELS; i++) {
-        if (!add_channel(up, &channels[i], server, bind6, err)) {
-            return false;
-        }
-    }
-    return true;
+    return addr;
 }
 
 /* What /etc/resolv.conf says, or 127.0.0.1 as resolv.conf(5) has it */
-static bool host_servers(DnsUpstream *up, DnsServer *servers, size_t *count,
-                         GError **err)
+static bool host_servers(DnscConf *conf, GError **err)
 {
-    struct ares_addr_port_node *nodes;
-    ares_channel channel;
-    int status = channel_init(up, &channel);
+    DnscFile file;
 
-    *count = 0;
-    if (status) {
-        return library_error(err, "cannot set up DNS queries", status);
+    if (dnsc_file_init(&file, RESOLV_CONF)) {
+        return system_error(err, RESOLV_CONF, ENOMEM);
     }
-    status = ares_get_servers_ports(channel, &nodes);
-    ares_destroy(channel);
-    if (status) {
-        return library_error(err, "cannot find the host's DNS servers",
-                             status);
-    }
-    for (struct ares_addr_port_node *node = nodes;
-         node && *count < DNS_UPSTREAM_MAX_SERVERS; node = node->next) {
-        DnsServer *server = &servers[(*count)++];
-
-        server->family = node->family;
-        server->port = node->udp_port ? node->udp_port : DEFAULT_PORT;
-        if (node->family == AF_INET) {
-            server->addr.in = node->addr.addr4;
-        } else {
-            memcpy(&server->addr.in6, &node->addr.addr6,
-                   sizeof(server->addr.in6));
-        }
-    }
-    ares_free_data(nodes);
-    if (!*count) {
+    dnsc_file_refresh(&file);
+    dnsc_conf_parse(conf, file.text, file.len, NULL);
+    dnsc_file_clear(&file);
+    if (!conf->servers) {
         g_set_error(err, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_ADDRESS,
-                    "/etc/resolv.conf names no DNS server that can be asked");
+                    RESOLV_CONF " names no DNS server that can be asked");
         return false;
     }
     return true;
 }
 
-DnsUpstream *dns_upstream_new(const DnsServer *servers, size_t count,
-                              const struct in6_addr *bind6,
-                              DnsUpstreamWatchFn *watch, void *opaque,
-                              GError **err)
+static bool find_servers(const DnsUpstreamOptions *o, DnscConf *conf,
+                         GError **err)
 {
-    DnsServer host[DNS_UPSTREAM_MAX_SERVERS];
-    DnsUpstream *up;
-    int status = ares_library_init(ARES_LIB_INIT_ALL);
-
-    if (status) {
-        library_error(err, "cannot set up DNS queries", status);
-        return NULL;
+    if (!o->count) {
+        return host_servers(conf, err);
     }
-    up = g_new0(DnsUpstream, 1);
-    up->watch = watch;
-    up->opaque = opaque;
-    up->live = g_hash_table_new(request_hash, request_equal);
-    up->exchanges = g_tree_new(query_compare);
-    if (!count) {
-        if (!host_servers(up, host, &count, err)) {
-            goto fail;
-        }
-        servers = host;
-    }
-    if (count > DNS_UPSTREAM_MAX_SERVERS) {
+    if (o->count > DNS_UPSTREAM_MAX_SERVERS) {
         g_set_error(err, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_ADDRESS,
                     "%zu DNS servers are too many, no more than %d can be "
-                    "given", count, DNS_UPSTREAM_MAX_SERVERS);
+                    "given", o->count, DNS_UPSTREAM_MAX_SERVERS);
+        return false;
+    }
+    for (size_t i = 0; i < o->count; i++) {
+        conf->server[i] = engine_address(&o->servers[i]);
+    }
+    conf->servers = o->count;
+    return true;
+}
+
+static bool make_asker(DnsUpstream *up, const DnsUpstreamOptions *o,
+                       GError **err)
+{
+    DnscConf conf = { .servers = 0 };
+    DnscAsker *asker;
+
+    if (!find_servers(o, &conf, err)) {
+        return false;
+    }
+    asker = calloc(1, sizeof(*asker));
+    if (!asker) {
+        return system_error(err, "cannot set up DNS queries", ENOMEM);
+    }
+    asker->refs = 1;
+    asker->loop = &up->loop;
+    asker->counters = &up->counters;
+    asker->timeout = TRY_TIMEOUT;
+    asker->attempts = ROUNDS;
+    asker->ports.loop = &up->loop;
+    asker->ports.max = PORTS;
+    asker->tcp.max = CONNECTIONS;
+    if (o->bind6) {
+        asker->ports.has_from6 = true;
+        asker->ports.from6 = *o->bind6;
+    }
+    dnsc_servers_set(&asker->servers, conf.server, conf.servers);
+    up->asker = asker;
+    return true;
+}
+
+static bool make_cache(DnsUpstream *up, const DnsUpstreamOptions *o,
+                       GError **err)
+{
+    if (!o->cache_entries) {
+        return true;
+    }
+    up->cache = dnsc_cache_new(o->cache_entries);
+    if (!up->cache) {
+        return system_error(err, "cannot set up DNS queries", ENOMEM);
+    }
+    dnsc_cache_bound(up->cache, o->cache_octets);
+    return true;
+}
+
+DnsUpstream *dns_upstream_new(const DnsUpstreamOptions *options, GError **err)
+{
+    DnsUpstream *up = g_new0(DnsUpstream, 1);
+    int ret = dnsc_loop_attach(&up->loop);
+
+    up->live = g_hash_table_new(request_hash, request_equal);
+    up->exchanges = g_tree_new(query_compare);
+    if (ret) {
+        system_error(err, "cannot set up DNS queries", -ret);
         goto fail;
     }
-    for (size_t i = 0; i < count; i++) {
-        if (!add_server(up, &servers[i], bind6, err)) {
-            goto fail;
-        }
+    if (!make_asker(up, options, err) || !make_cache(up, options, err)) {
+        goto fail;
     }
     return up;
 
@@ -753,28 +575,44 @@ fail:
     return NULL;
 }
 
-void dns_upstream_free(DnsUpstream *up)
+static gboolean collect(gpointer key, gpointer value, gpointer list)
 {
+    g_queue_push_tail(list, value);
+    return FALSE;
+}
+
+static void end_all(DnsUpstream *up)
+{
+    g_auto(GQueue) out = G_QUEUE_INIT;
     Exchange *x;
 
+    g_tree_foreach(up->exchanges, collect, &out);
+    while ((x = g_queue_pop_head(&out))) {
+        dnsc_ask_cancel(x->ask);
+        finish(x, DNS_UPSTREAM_CANCELLED, NULL);
+    }
+    while ((x = g_queue_peek_head(&up->ended))) {
+        x->status = DNS_UPSTREAM_CANCELLED;
+        dnsc_result_unref(x->result);
+        x->result = NULL;
+        tell_some(x);
+    }
+}
+
+void dns_upstream_free(DnsUpstream *up)
+{
     if (!up) {
         return;
     }
     up->dying = true;
-    for (size_t i = 0; i < up->count * CHANNELS; i++) {
-        Channel *channel = &up->channels[i / CHANNELS][i % CHANNELS];
-
-        if (channel->ares) {
-            ares_destroy(channel->ares);
-        }
-    }
-    while ((x = g_queue_peek_head(&up->ended))) {
-        x->status = DNS_UPSTREAM_CANCELLED;
-        keep(x, NULL, 0);
-        tell_some(x);
-    }
+    end_all(up);
     g_hash_table_destroy(up->live);
     g_tree_destroy(up->exchanges);
+    dnsc_cache_free(up->cache);
+    dnsc_asker_unref(up->asker);
+    if (up->loop.epoll >= 0) {
+        dnsc_loop_detach(&up->loop);
+    }
+    dnsc_loop_free(&up->loop);
     g_free(up);
-    ares_library_cleanup();
 }

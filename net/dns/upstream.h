@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DNS servers of the host's network, asked with c-ares
+ * DNS servers of the host's network, asked by the client library's engine
  *
- * Implements DnsUpstreamOps without an event loop of its own.  Not
+ * Implements DnsUpstreamOps with one descriptor and a timeout.  Not
  * thread-safe: all calls on one upstream come from one thread at a time.
  */
 
@@ -28,7 +28,7 @@ typedef struct DnsServer {
 
 typedef enum DnsUpstreamError {
     DNS_UPSTREAM_ERROR_ADDRESS, /* the value is not ADDR or ADDR%PORT */
-    DNS_UPSTREAM_ERROR_LIBRARY, /* c-ares said no */
+    DNS_UPSTREAM_ERROR_SYSTEM,  /* no memory, no descriptor */
 } DnsUpstreamError;
 
 #define DNS_UPSTREAM_ERROR (dns_upstream_error_quark())
@@ -37,50 +37,48 @@ GQuark dns_upstream_error_quark(void);
 /*
  * One server from "ADDR" (port 53) or "ADDR%PORT", ADDR an IPv4 or IPv6
  * address without brackets.  Zone names ("%eth0") and link-local addresses,
- * which need one, are refused: c-ares 1.18 cannot carry a scope.
+ * which need one, are refused.
  * Returns true, or false with *err naming the value.
  */
 bool dns_server_parse(const char *text, DnsServer *server, GError **err);
 
 typedef struct DnsUpstream DnsUpstream;
 
-/*
- * Tell me when fd is readable and/or writable from now on; neither means
- * forget fd, which is closed right after the call.
- */
-typedef void DnsUpstreamWatchFn(void *opaque, int fd, bool readable,
-                                bool writable);
+typedef struct DnsUpstreamOptions {
+    /*
+     * At most DNS_UPSTREAM_MAX_SERVERS, asked in their order; 0: those of the
+     * host's /etc/resolv.conf as it is now.
+     */
+    const DnsServer *servers;
+    size_t count;
+    /* the source address towards IPv6 servers, NULL: the kernel's choice */
+    const struct in6_addr *bind6;
+    /* replies that are remembered, and their octets; 0: none */
+    size_t cache_entries;
+    size_t cache_octets;
+} DnsUpstreamOptions;
 
-/*
- * servers, no more than DNS_UPSTREAM_MAX_SERVERS, are asked one after the
- * other in their order, beginning with the one that answered last; count 0
- * means those of the host's /etc/resolv.conf as it is now.  bind6 is the
- * source address towards IPv6 servers, or NULL for the kernel's choice.
- * Returns NULL with *err set if c-ares cannot be set up.
- */
-DnsUpstream *dns_upstream_new(const DnsServer *servers, size_t count,
-                              const struct in6_addr *bind6,
-                              DnsUpstreamWatchFn *watch, void *opaque,
-                              GError **err);
+/* Returns NULL with *err set: no memory or descriptor, too many servers. */
+DnsUpstream *dns_upstream_new(const DnsUpstreamOptions *options, GError **err);
 
 /*
  * Requests that are out get DNS_UPSTREAM_CANCELLED, descriptors are
- * forgotten.  Not from within a reply.
+ * closed.  Not from within a reply.
  */
 void dns_upstream_free(DnsUpstream *up);
 
-/* fd, given to watch, is ready.  Not from within a reply. */
-void dns_upstream_process_fd(DnsUpstream *up, int fd, bool readable,
-                             bool writable);
+/* The same for its life: readable when dns_upstream_process() has work */
+int dns_upstream_fd(const DnsUpstream *up);
 
 /*
- * Milliseconds until dns_upstream_process_timeouts() has work, 0 for now,
- * -1 for none.  May change with every call that the upstream gets.
+ * Milliseconds until dns_upstream_process() has work even if the descriptor is
+ * not readable, 0 for now, -1 for none.  May change with every call that the
+ * upstream gets.
  */
 int dns_upstream_timeout_ms(DnsUpstream *up);
 
-/* Not from within a reply */
-void dns_upstream_process_timeouts(DnsUpstream *up);
+/* Replies and timeouts, some at a time.  Not from within a reply. */
+void dns_upstream_process(DnsUpstream *up);
 
 /*
  * How many different questions can be sent now.  Those beyond that may get
@@ -88,11 +86,32 @@ void dns_upstream_process_timeouts(DnsUpstream *up);
  */
 size_t dns_upstream_room(const DnsUpstream *up);
 
+#define DNS_UPSTREAM_COUNTERS(X)                                              \
+    X(cache_hits)               /* replies that no server was asked for */    \
+    X(queries)                  /* sent, repetitions included */              \
+    X(over_tcp)                 /* of them */                                 \
+    X(timeouts)                 /* tries without a reply */                   \
+    X(forged)                   /* dropped: wrong id, question or source */
+
+typedef struct DnsUpstreamCounters {
+#define DNS_UPSTREAM_COUNTER_FIELD(name) uint64_t name;
+    DNS_UPSTREAM_COUNTERS(DNS_UPSTREAM_COUNTER_FIELD)
+#undef DNS_UPSTREAM_COUNTER_FIELD
+} DnsUpstreamCounters;
+
+void dns_upstream_counters(const DnsUpstream *up,
+                           DnsUpstreamCounters *counters);
+
 /*
  * For dns_proxy_new(): the upstream argument is a DnsUpstream.  A query that
- * is out is not sent again for another request: both get its outcome.  Only
- * what begins with a question is a query, else send returns -EINVAL.
+ * is out is not sent again for another request: both get its outcome.  One
+ * whose reply is remembered gets it before send returns, the time that has
+ * passed taken off its TTLs.  Only what begins with a question is a query,
+ * else send returns -EINVAL.
  */
 extern const DnsUpstreamOps dns_upstream_ops;
+
+/* The same without what is remembered: for who wants to know what is true now */
+extern const DnsUpstreamOps dns_upstream_fresh_ops;
 
 #endif

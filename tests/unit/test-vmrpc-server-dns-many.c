@@ -27,6 +27,7 @@ typedef struct Many {
     Dns d;
     Held held[MAX_HELD];
     unsigned num;
+    GHashTable *seen;           /* names: queries are repeated, not so here */
 } Many;
 
 static void hold(void *opaque)
@@ -43,7 +44,8 @@ static void hold(void *opaque)
         if (h->len < 0) {
             return;
         }
-        m->num++;
+        m->num += g_hash_table_add(m->seen,
+                                   g_strdup((char *)h->msg + DNS_HEADER_LEN));
     }
 }
 
@@ -83,6 +85,7 @@ static Many *many_new(void)
     Many *m = g_new0(Many, 1);
     Fx *fx;
 
+    m->seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     dns_init(&m->d, false);
     fx = m->d.fx;
     /* The query for the NAT64 prefix is none of ours */
@@ -100,6 +103,7 @@ static Many *many_new(void)
 static void many_free(Many *m)
 {
     dns_clear(&m->d);
+    g_hash_table_destroy(m->seen);
     g_free(m);
 }
 

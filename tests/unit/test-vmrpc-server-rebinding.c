@@ -103,6 +103,7 @@ static void test_answers(void)
     srv = d.fx->srv;
     vmrpc_server_set_tracer(srv, &tracer);
     d.addr6 = "fd00::1";
+    d.ttl_s = 0;                /* each time it is asked for again */
     fx_ok(fx_socket(d.fx, 0, 1, SOCK_DGRAM));
     g_assert_cmpuint(ask(&d, "a.corp.example", &header), ==, 1);
     g_assert_cmpuint(traced.refusals, ==, 0);

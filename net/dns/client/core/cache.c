@@ -33,6 +33,8 @@ struct DnscCache {
     Entry ring;                 /* older: the newest; newer: the oldest */
     size_t count;
     size_t max;
+    size_t octets;              /* of all entries */
+    size_t octets_max;          /* 0: no bound */
     size_t chains;              /* power of two */
     uint64_t key;
     Entry *chain[];
@@ -61,7 +63,7 @@ DnscCache *dnsc_cache_new(size_t entries)
 
 static size_t hash(const DnscCache *cache, const DnsQuestion *q)
 {
-    uint64_t h = cache->key ^ q->type;
+    uint64_t h = cache->key ^ q->type ^ q->qclass << 16;
     size_t i;
 
     for (i = 0; i < q->name.len; i++) {
@@ -79,6 +81,7 @@ static Entry **find(DnscCache *cache, const DnsQuestion *q)
     Entry **at = &cache->chain[hash(cache, q)];
 
     while (*at && ((*at)->question.type != q->type ||
+                   (*at)->question.qclass != q->qclass ||
                    !dns_name_equal(&(*at)->question.name, &q->name))) {
         at = &(*at)->next;
     }
@@ -99,12 +102,18 @@ static void ring_add(DnscCache *cache, Entry *e)
     cache->ring.older = e;
 }
 
+static size_t size_of(const DnscResult *r)
+{
+    return r ? r->octets : 0;
+}
+
 static void drop(DnscCache *cache, Entry **at)
 {
     Entry *e = *at;
 
     *at = e->next;
     ring_remove(e);
+    cache->octets -= sizeof(*e) + size_of(e->known) + size_of(e->failure);
     dnsc_result_unref(e->known);
     dnsc_result_unref(e->failure);
     free(e);
@@ -182,15 +191,31 @@ static Entry *entry_for(DnscCache *cache, const DnsQuestion *question)
         e->question = *question;
         *at = e;
         cache->count++;
+        cache->octets += sizeof(*e);
     }
     ring_add(cache, e);
     return e;
 }
 
-static void replace(DnscResult **at, DnscResult *r)
+static void replace(DnscCache *cache, DnscResult **at, DnscResult *r)
 {
+    cache->octets += size_of(r) - size_of(*at);
     dnsc_result_unref(*at);
     *at = r ? dnsc_result_ref(r) : NULL;
+}
+
+/* The newest may be the one that goes */
+static void keep_bound(DnscCache *cache)
+{
+    while (cache->octets_max && cache->octets > cache->octets_max) {
+        drop(cache, find(cache, &cache->ring.newer->question));
+    }
+}
+
+void dnsc_cache_bound(DnscCache *cache, size_t octets)
+{
+    cache->octets_max = octets;
+    keep_bound(cache);
 }
 
 void dnsc_cache_put(DnscCache *cache, const DnsQuestion *question,
@@ -209,16 +234,18 @@ void dnsc_cache_put(DnscCache *cache, const DnsQuestion *question,
         return;
     }
     if (!failure) {
-        replace(&e->known, result);
-        replace(&e->failure, NULL);
+        replace(cache, &e->known, result);
+        replace(cache, &e->failure, NULL);
         e->until = now + result->ttl * SECOND;
         e->failure_time = 0;
+        keep_bound(cache);
         return;
     }
-    replace(&e->failure, result);
+    replace(cache, &e->failure, result);
     e->failure_time = e->failure_time ? 2 * e->failure_time : SECOND;
     if (e->failure_time > FAILURE_MAX) {
         e->failure_time = FAILURE_MAX;
     }
     e->failure_until = now + e->failure_time;
+    keep_bound(cache);
 }

@@ -16,6 +16,10 @@ typedef struct DnscCache DnscCache;
 
 /* Returns NULL when out of memory. */
 DnscCache *dnsc_cache_new(size_t entries);
+
+/* Beside that, so many octets of memory at most; 0: no bound */
+void dnsc_cache_bound(DnscCache *cache, size_t octets);
+
 void dnsc_cache_free(DnscCache *cache); /* NULL is allowed */
 
 /* Forget everything: other servers may know better. */

@@ -18,7 +18,8 @@ static DnscResult no_memory = {
 DnscResult *dnsc_result_new(size_t count, size_t octets,
                             VmmnetDnsRecord **records, uint8_t **data)
 {
-    DnscResult *r = calloc(1, sizeof(*r) + count * sizeof(**records) + octets);
+    size_t size = sizeof(DnscResult) + count * sizeof(**records) + octets;
+    DnscResult *r = calloc(1, size);
 
     if (!r) {
         return NULL;
@@ -27,6 +28,7 @@ DnscResult *dnsc_result_new(size_t count, size_t octets,
     r->ede = VMMNET_DNS_NO_EDE;
     r->canonical.len = 1;
     r->count = count;
+    r->octets = size;
     *records = (VmmnetDnsRecord *)(r + 1);
     r->records = *records;
     *data = (uint8_t *)(*records + count);

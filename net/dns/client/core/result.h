@@ -27,6 +27,9 @@ typedef struct DnscResult {
     char reason[DNSC_REASON_MAX];
     size_t count;
     const VmmnetDnsRecord *records;
+    const uint8_t *whole;       /* the reply itself (whole.h), or NULL */
+    size_t whole_len;
+    size_t octets;              /* of memory, this struct included */
 } DnscResult;
 
 /*

@@ -144,6 +144,7 @@ static DnscAsker *new_asker(VmmnetDns *dns)
     }
     asker->refs = 1;
     asker->loop = &dns->loop;
+    asker->ports.loop = &dns->loop;
     asker->counters = &dns->counters;
     asker->timeout = dns->timeout_ms ? dns->timeout_ms * INT64_C(1000) :
                      dns->conf.timeout * DNSC_SECOND;

@@ -8,7 +8,9 @@
 
 #include "net/dns/client/core/result.h"
 #include "net/dns/client/core/servers.h"
-#include "net/dns/unbound/loop.h"
+#include "net/dns/client/core/whole.h"
+#include "net/dns/client/net/port.h"
+#include "net/dns/client/net/turns.h"
 
 /*
  * State that all questions of a context share.  On the heap, and kept by its
@@ -17,6 +19,8 @@
 typedef struct DnscAsker {
     unsigned refs;
     DnscLoop *loop;
+    DnscPorts ports;            /* of that loop */
+    DnscTurns tcp;              /* connections */
     DnscServers servers;
     VmmnetDnsCounters *counters;
     int64_t timeout;            /* of a try, at most; microseconds */
@@ -38,6 +42,20 @@ typedef void DnscAskFn(void *opaque, DnscResult *result);
 /* done comes once, never from within.  Returns NULL when out of memory. */
 DnscAsk *dnsc_ask(DnscAsker *asker, const DnsQuestion *question,
                   DnscAskFn *done, void *opaque);
+
+/*
+ * The same, for the whole reply (result->whole): of the outcome, or of the last
+ * refusal, which is worth more than the silence of others.  A server that
+ * refuses, by whatever RCODE, or is lame is not asked again.
+ */
+DnscAsk *dnsc_ask_whole(DnscAsker *asker, const DnscQuery *query,
+                        DnscAskFn *done, void *opaque);
+
+/*
+ * Does anybody wait for it?  If not, the server that has it is the last, unless
+ * somebody does again until then.
+ */
+void dnsc_ask_set_wanted(DnscAsk *ask, bool wanted);
 
 /* Without calling back */
 void dnsc_ask_cancel(DnscAsk *ask);

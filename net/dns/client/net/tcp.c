@@ -84,28 +84,25 @@ static void ready(DnscSource *source, uint32_t events)
     }
 }
 
-int dnsc_tcp_open(DnscTcp *tcp, DnscLoop *loop, const VmmnetDnsAddress *server,
-                  const uint8_t *query, size_t len, DnscTcpFn *done,
-                  void *opaque)
+int dnsc_tcp_open(DnscTcp *tcp, const DnscPorts *ports,
+                  const VmmnetDnsAddress *server, const uint8_t *query,
+                  size_t len, DnscTcpFn *done, void *opaque)
 {
-    int fd, ret;
+    int fd = dnsc_ports_socket(ports, server, SOCK_STREAM), ret;
 
-    fd = socket(server->sa.sa_family,
-                SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) {
-        return -errno;
+        return fd;
     }
     memset(tcp, 0, sizeof(*tcp));
     tcp->source = (DnscSource){ .fd = fd, .ready = ready };
-    tcp->loop = loop;
+    tcp->loop = ports->loop;
     tcp->done = done;
     tcp->opaque = opaque;
     tcp->out[0] = len >> 8;
     tcp->out[1] = len;
     memcpy(tcp->out + 2, query, len);
     tcp->out_len = 2 + len;
-    ret = connect(fd, &server->sa, server->len) && errno != EINPROGRESS ?
-          -errno : dnsc_loop_watch(loop, &tcp->source, EPOLLOUT);
+    ret = dnsc_loop_watch(tcp->loop, &tcp->source, EPOLLOUT);
     if (ret) {
         dnsc_tcp_close(tcp);
     }

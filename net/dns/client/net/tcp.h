@@ -6,9 +6,8 @@
 #ifndef VMMNET_DNS_CLIENT_TCP_H
 #define VMMNET_DNS_CLIENT_TCP_H
 
-#include "net/dns/unbound/loop.h"
+#include "net/dns/client/net/port.h"
 #include "net/dns/wire.h"
-#include "vmmnet/dns.h"
 
 typedef struct DnscTcp DnscTcp;
 
@@ -35,9 +34,9 @@ struct DnscTcp {
  * Connect and send a query of at most DNS_QUERY_MAX octets.  done comes once,
  * never from within.  Returns 0 or a negative errno.
  */
-int dnsc_tcp_open(DnscTcp *tcp, DnscLoop *loop, const VmmnetDnsAddress *server,
-                  const uint8_t *query, size_t len, DnscTcpFn *done,
-                  void *opaque);
+int dnsc_tcp_open(DnscTcp *tcp, const DnscPorts *ports,
+                  const VmmnetDnsAddress *server, const uint8_t *query,
+                  size_t len, DnscTcpFn *done, void *opaque);
 
 /*
  * No matter if it is open; before the first opening tcp->source.fd was -1 and

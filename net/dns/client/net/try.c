@@ -4,10 +4,8 @@
  */
 
 #include <errno.h>
-#include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "net/dns/client/core/reply.h"
 #include "net/dns/client/net/try.h"
@@ -35,7 +33,7 @@ static void randomize_case(DnsName *name)
 void dnsc_try_prepare(DnscTry *t, const DnsQuestion *question,
                       bool random_case)
 {
-    t->source.fd = -1;
+    t->port = NULL;
     t->question = *question;
     t->random_case = random_case;
     t->sent = dnsc_now();
@@ -47,10 +45,11 @@ void dnsc_try_prepare(DnscTry *t, const DnsQuestion *question,
     }
 }
 
-size_t dnsc_try_build(const DnscTry *t, bool ad, uint8_t msg[DNS_QUERY_MAX])
+size_t dnsc_try_build(const DnscTry *t, const DnscQuery *query,
+                      uint8_t msg[DNS_QUERY_MAX])
 {
-    size_t len = dns_query_build(msg, &t->question,
-                                 DNS_FLAG_RD | (ad ? DNS_FLAG_AD : 0), false);
+    size_t len = dns_query_build(msg, &t->question, query->flags,
+                                 query->dnssec_ok);
 
     dns_msg_set_id(msg, t->id);
     if (!t->edns) {
@@ -60,44 +59,53 @@ size_t dnsc_try_build(const DnscTry *t, bool ad, uint8_t msg[DNS_QUERY_MAX])
     return len;
 }
 
-int dnsc_try_send(DnscTry *t, DnscLoop *loop, const VmmnetDnsAddress *to,
-                  const uint8_t *msg, size_t len)
+int dnsc_try_send(DnscTry *t, DnscPorts *ports, const VmmnetDnsAddress *to,
+                  DnscReadyFn *ready, const uint8_t *msg, size_t len)
 {
-    int ret;
+    int ret = dnsc_port_get(ports, to, ready, &t->port);
 
-    t->source.fd = socket(to->sa.sa_family,
-                          SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (t->source.fd < 0) {
-        return -errno;
-    }
-    if (connect(t->source.fd, &to->sa, to->len) ||
-        send(t->source.fd, msg, len, MSG_NOSIGNAL) < 0) {
-        ret = -errno;
-    } else {
-        ret = dnsc_loop_watch(loop, &t->source, EPOLLIN);
-    }
     if (ret) {
-        close(t->source.fd);
-        t->source.fd = -1;
+        t->port = NULL;
+        return ret;
+    }
+    t->next = t->port->tries;
+    t->at = &t->port->tries;
+    if (t->next) {
+        t->next->at = &t->next;
+    }
+    t->port->tries = t;
+    if (send(t->port->source.fd, msg, len, MSG_NOSIGNAL) < 0) {
+        ret = -errno;
+        dnsc_try_close(t);
     }
     return ret;
 }
 
-void dnsc_try_close(DnscTry *t, DnscLoop *loop)
+void dnsc_try_close(DnscTry *t)
 {
-    if (t->source.fd >= 0) {
-        dnsc_loop_forget(loop, &t->source);
-        close(t->source.fd);
-        t->source.fd = -1;
+    DnscPort *port = t->port;
+
+    if (!port) {
+        return;
     }
+    *t->at = t->next;
+    if (t->next) {
+        t->next->at = t->at;
+    }
+    t->port = NULL;
+    dnsc_port_put(port);
 }
 
-bool dnsc_try_matches(const DnscTry *t, const uint8_t *msg, size_t len,
-                      VmmnetDnsCounters *counters)
+static DnscMatch match(const DnscTry *t, const uint8_t *msg, size_t len)
 {
-    switch (dnsc_reply_match(msg, len, t->id, &t->question, t->random_case)) {
+    return dnsc_reply_match(msg, len, t->id, &t->question, t->random_case);
+}
+
+static void count(DnscMatch why, VmmnetDnsCounters *counters)
+{
+    switch (why) {
     case DNSC_MATCH:
-        return true;
+        break;
     case DNSC_MATCH_WRONG_ID:
         counters->wrong_id++;
         break;
@@ -108,5 +116,32 @@ bool dnsc_try_matches(const DnscTry *t, const uint8_t *msg, size_t len,
         counters->not_reply++;
         break;
     }
-    return false;
+}
+
+bool dnsc_try_matches(const DnscTry *t, const uint8_t *msg, size_t len,
+                      VmmnetDnsCounters *counters)
+{
+    DnscMatch why = match(t, msg, len);
+
+    count(why, counters);
+    return why == DNSC_MATCH;
+}
+
+DnscTry *dnsc_try_of(const DnscPort *port, const uint8_t *msg, size_t len,
+                     VmmnetDnsCounters *counters)
+{
+    DnscMatch why = DNSC_MATCH_NOT_REPLY;
+    DnscTry *t;
+
+    for (t = port->tries; t; t = t->next) {
+        DnscMatch now = match(t, msg, len);
+
+        if (now == DNSC_MATCH) {
+            return t;
+        }
+        /* In the order of how much was right */
+        why = now > why ? now : why;
+    }
+    count(why, counters);
+    return NULL;
 }

@@ -31,6 +31,7 @@ void vmrpc_inspect_server(VmrpcServer *srv, VmrpcServerView *view)
     view->alg_counters = srv->alg_counters;
     if (srv->dns_proxy) {
         view->dns_counters = *dns_proxy_counters(srv->dns_proxy);
+        dns_upstream_counters(srv->dns_upstream, &view->upstream_counters);
     }
     if (srv->own_zones) {
         view->zone_counters = *dns_own_zones_counters(srv->own_zones);

@@ -13,6 +13,7 @@
 #include "hw/vmrpc/server.h"
 #include "net/dns/own-zones.h"
 #include "net/dns/proxy.h"
+#include "net/dns/upstream.h"
 
 /*
  * Sockets that are looked at while nobody else can use the server.  Each takes
@@ -33,6 +34,7 @@ typedef struct VmrpcServerView {
     VmrpcCounters counters;
     VmrpcAlgCounters alg_counters;
     DnsProxyCounters dns_counters;  /* all zero without resolver4 */
+    DnsUpstreamCounters upstream_counters;      /* so are these */
     DnsOwnZonesCounters zone_counters;  /* and without zones */
 } VmrpcServerView;
 

@@ -72,6 +72,7 @@ static bool reload(VmrpcServer *srv, GError **errp)
         old = srv->policy;
         vmrpc_policy_inherit(policy, old);
         srv->policy = policy;
+        vmrpc_resolver_forget(srv);
         vmrpc_budget_change(srv, vmrpc_policy_limits(policy));
         srv->counters.policy_reloads++;
     } else {

@@ -381,6 +381,7 @@ static void take_prefixes(VmrpcServer *srv, const DnsNat64Prefix *found,
     Nat64Prefix prefixes[VMRPC_NAT64_MAX];
     unsigned good = 0;
 
+    dns_proxy_forget(srv->dns_proxy);
     for (unsigned i = 0; i < num; i++) {
         good += nat64_prefix_init(&prefixes[good], &found[i].prefix,
                                   found[i].len, NULL);
@@ -546,13 +547,14 @@ static bool is_query(const uint8_t *msg, size_t len)
     return len >= DNS_HEADER_LEN && !(msg[2] & 0x80);
 }
 
-static void ask_proxy(VmrpcServer *srv, VmrpcSock *s, const uint8_t *msg,
+/* Returns true if the timer is what it was. */
+static bool ask_proxy(VmrpcServer *srv, VmrpcSock *s, const uint8_t *msg,
                       size_t len)
 {
     s->dns_out += is_query(msg, len);
-    dns_proxy_query(srv->dns_proxy, msg, len,
-                    is_stream(s) ? DNS_TRANSPORT_TCP : DNS_TRANSPORT_UDP,
-                    token_of(s));
+    return dns_proxy_query(srv->dns_proxy, msg, len,
+                           is_stream(s) ? DNS_TRANSPORT_TCP
+                                        : DNS_TRANSPORT_UDP, token_of(s));
 }
 
 /* Hands over the first message of dns_tx.  Returns false if it must wait. */
@@ -626,6 +628,13 @@ void vmrpc_resolver_process_timer(VmrpcServer *srv)
     }
 }
 
+void vmrpc_resolver_forget(VmrpcServer *srv)
+{
+    if (srv->dns_proxy) {
+        dns_proxy_forget(srv->dns_proxy);
+    }
+}
+
 /* --- the guest's side --------------------------------------------------- */
 
 /* As servers do: who asks no more has had all answers. */
@@ -691,11 +700,12 @@ static ssize_t send_datagram(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         return call->out_len;
     }
     vmrpc_call_read(call, query, sizeof(query));
-    if (!s->dns_waits && may_ask(srv, s)) {
-        ask_proxy(srv, s, query, call->out_len);
-    } else {
+    if (s->dns_waits || !may_ask(srv, s)) {
         wait_datagram(srv, s, query, call->out_len);
+    } else if (ask_proxy(srv, s, query, call->out_len)) {
+        return call->out_len;
     }
+    vmrpc_timer_rearm(srv);
     return call->out_len;
 }
 
@@ -719,20 +729,16 @@ static ssize_t send_stream(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     }
     vmrpc_call_read(call, append(srv, s, len), len);
     ask_some(srv, s);
+    vmrpc_timer_rearm(srv);
     return len;
 }
 
 ssize_t vmrpc_resolver_send(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
-    ssize_t n;
-
     if (s->type == SOCK_DGRAM) {
-        n = s->shut_wr ? -EPIPE : send_datagram(srv, s, call);
-    } else {
-        n = send_stream(srv, s, call);
+        return s->shut_wr ? -EPIPE : send_datagram(srv, s, call);
     }
-    vmrpc_timer_rearm(srv);
-    return n;
+    return send_stream(srv, s, call);
 }
 
 static void pop_answer(VmrpcServer *srv, VmrpcSock *s)

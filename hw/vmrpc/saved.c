@@ -208,6 +208,7 @@ uint32_t vmrpc_server_restore_nat64(VmrpcServer *srv,
     if (srv->config.nat64_mode == VMRPC_NAT64_AUTO && !srv->nat64.told) {
         vmrpc_nat64_found(&srv->nat64, source.prefix, source.num,
                           vmrpc_now_ms());
+        vmrpc_resolver_forget(srv);
         memcpy(srv->nat64.told_ms, source.told_ms,
                source.num * sizeof(source.told_ms[0]));
         srv->nat64.told = source.told;

@@ -791,6 +791,12 @@ uint32_t vmrpc_resolver_ready(const VmrpcSock *s);
 void vmrpc_resolver_process_fd(VmrpcServer *srv);
 void vmrpc_resolver_process_timer(VmrpcServer *srv);
 
+/*
+ * The guest is not told again what it was told: the policy, a zone or the map
+ * has changed.
+ */
+void vmrpc_resolver_forget(VmrpcServer *srv);
+
 /* Milliseconds until the timer has work for the resolver; -1: never. */
 int vmrpc_resolver_timeout_ms(VmrpcServer *srv);
 

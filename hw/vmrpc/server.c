@@ -880,6 +880,7 @@ bool vmrpc_server_forget(VmrpcServer *srv, GError **errp)
     }
     vmrpc_names_free(srv->names);
     srv->names = names;
+    vmrpc_resolver_forget(srv);
     return true;
 }
 

@@ -38,7 +38,7 @@
 /* The one on the left has every counter and nothing else. */
 QEMU_BUILD_BUG_ON(sizeof(VmrpcCounterInfo) !=
                   sizeof(VmrpcCounters) + sizeof(VmrpcAlgCounters) +
-                  sizeof(DnsProxyCounters) +
+                  sizeof(DnsProxyCounters) + sizeof(DnsUpstreamCounters) +
                   sizeof(DnsOwnZonesCounters));
 
 /* --- from the server's words to QAPI's ---------------------------------- */
@@ -165,12 +165,16 @@ static VmrpcCounterInfo *counter_info(const VmrpcServerView *view)
 #define COPY_COUNTER(name)      info->name = view->counters.name;
 #define COPY_ALG_COUNTER(name)  info->name = view->alg_counters.name;
 #define COPY_DNS_COUNTER(name)  info->dns_##name = view->dns_counters.name;
+#define COPY_UPSTREAM_COUNTER(name)                                           \
+    info->upstream_##name = view->upstream_counters.name;
 #define COPY_ZONE_COUNTER(name) info->zone_##name = view->zone_counters.name;
     VMRPC_COUNTERS(COPY_COUNTER)
     VMRPC_ALG_COUNTERS(COPY_ALG_COUNTER)
     DNS_PROXY_COUNTERS(COPY_DNS_COUNTER)
+    DNS_UPSTREAM_COUNTERS(COPY_UPSTREAM_COUNTER)
     DNS_OWN_ZONES_COUNTERS(COPY_ZONE_COUNTER)
 #undef COPY_ZONE_COUNTER
+#undef COPY_UPSTREAM_COUNTER
 #undef COPY_DNS_COUNTER
 #undef COPY_ALG_COUNTER
 #undef COPY_COUNTER
@@ -502,13 +506,17 @@ static void print_counters(Monitor *mon, const VmrpcCounterInfo *counters)
 #define PRINT_COUNTER(name)     print_counter(mon, #name, counters->name);
 #define PRINT_DNS_COUNTER(name)                                               \
     print_counter(mon, "dns-" #name, counters->dns_##name);
+#define PRINT_UPSTREAM_COUNTER(name)                                          \
+    print_counter(mon, "upstream-" #name, counters->upstream_##name);
 #define PRINT_ZONE_COUNTER(name)                                              \
     print_counter(mon, "zone-" #name, counters->zone_##name);
     VMRPC_COUNTERS(PRINT_COUNTER)
     VMRPC_ALG_COUNTERS(PRINT_COUNTER)
     DNS_PROXY_COUNTERS(PRINT_DNS_COUNTER)
+    DNS_UPSTREAM_COUNTERS(PRINT_UPSTREAM_COUNTER)
     DNS_OWN_ZONES_COUNTERS(PRINT_ZONE_COUNTER)
 #undef PRINT_ZONE_COUNTER
+#undef PRINT_UPSTREAM_COUNTER
 #undef PRINT_DNS_COUNTER
 #undef PRINT_COUNTER
 }

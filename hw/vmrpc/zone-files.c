@@ -40,6 +40,7 @@ static bool reload(VmrpcServer *srv, unsigned slot, GError **errp)
     pthread_mutex_lock(&srv->lock);
     if (zone) {
         unused = dns_own_zones_set(srv->own_zones, slot, zone, &err);
+        vmrpc_resolver_forget(srv);
     }
     pthread_mutex_unlock(&srv->lock);
     dns_own_zone_free(unused);

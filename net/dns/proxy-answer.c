@@ -76,14 +76,57 @@ void dns_proxy_answer_bare(DnsProxy *p, const Client *client, DnsRcode rcode,
     finish_answer(p, client, &b, true, rcode, ede);
 }
 
+/*
+ * Would the same query have the same answer, for the time of its TTLs?  Only
+ * one that came at once is known with its query.  Where A is asked for as well,
+ * its owner wants to hear of each reply to that.
+ */
+static bool may_keep(const DnsProxy *p, const Request *r)
+{
+    return r == p->of_query && !r->left_out &&
+           r->state[ASK_PLAIN] == ASK_UNUSED &&
+           (r->kind == REQUEST_ADDRESS || r->kind == REQUEST_STRIP ||
+            (r->kind == REQUEST_PASS && r->asked[ASK_MAIN].type != DNS_TYPE_A));
+}
+
+/* What is in p->out was the answer, and was counted there. */
+static void keep(DnsProxy *p, const DnsBuilder *b, const Client *client,
+                 const DnsProxyAddress *addrs, size_t num, uint64_t *counter)
+{
+    DnsHeader header;
+
+    dns_header_parse(p->out, b->len, &header);
+    if (!(header.flags & DNS_FLAG_TC)) {
+        dns_memory_keep(p->memory, p->query, p->query_len, client->transport,
+                        p->ops->now_ms(p->opaque), p->out, b->len, addrs, num,
+                        counter);
+    }
+}
+
+/* The counter of an answer that was made of a reply with this RCODE, or NULL */
+static uint64_t *counter_of(DnsProxy *p, RequestKind kind, uint16_t rcode)
+{
+    if (rcode != DNS_RCODE_NOERROR && rcode != DNS_RCODE_NXDOMAIN) {
+        return NULL;
+    }
+    if (kind == REQUEST_PASS) {
+        return &p->counters.passed;
+    }
+    return rcode ? &p->counters.nxdomain : &p->counters.nodata;
+}
+
 /* The answer to r is in b: r is done, then hand it over */
 static void conclude(DnsProxy *p, Request *r, DnsBuilder *b, bool fits,
                      uint16_t rcode, int ede)
 {
+    uint64_t *counter = may_keep(p, r) ? counter_of(p, r->kind, rcode) : NULL;
     Client client = r->client;
 
     dns_proxy_end_request(p, r);
     finish_answer(p, &client, b, fits, rcode, ede);
+    if (counter) {
+        keep(p, b, &client, NULL, 0, counter);
+    }
 }
 
 void dns_proxy_fail(DnsProxy *p, Request *r, DnsEde ede, uint64_t *counter)
@@ -318,6 +361,7 @@ static void map_one(DnsProxy *p, Request *r, const struct in6_addr *addr6,
     }
     if (found->count == DNS_PROXY_MAX_ADDRESSES) {
         p->counters.addresses_over_limit++;
+        r->left_out = true;
         return;
     }
     ret = p->ops->map(p->opaque, addr6, ttl, &addr4, &lease);
@@ -332,6 +376,7 @@ static void map_one(DnsProxy *p, Request *r, const struct in6_addr *addr6,
         found->addr[found->count++] = addr4;
         found->ttl = MIN(found->ttl, MIN(ttl, lease));
     }
+    r->left_out |= ret;
 }
 
 /* Step (5): virtual addresses for the AAAA records of name, in their order */
@@ -360,6 +405,7 @@ bool dns_proxy_answer_virtual(DnsProxy *p, Request *r, const Reply *reply)
     DnsName name = r->asked[ASK_MAIN].name;
     uint32_t alias_ttl = UINT32_MAX;
     VirtualAddresses found;
+    bool keeps;
     Client client;
     DnsBuilder b;
     AliasCopy copy = { &b, true };
@@ -385,8 +431,13 @@ bool dns_proxy_answer_virtual(DnsProxy *p, Request *r, const Reply *reply)
     p->ops->resolved(p->opaque, &r->client.question.name, found.real,
                      found.count);
     client = r->client;
+    keeps = may_keep(p, r);
     dns_proxy_answered(p, r);
     finish_answer(p, &client, &b, copy.fits, DNS_RCODE_NOERROR, -1);
+    if (keeps) {
+        keep(p, &b, &client, found.real, found.count,
+             &p->counters.answers_virtual);
+    }
     return true;
 }
 

@@ -3,7 +3,7 @@
  * What the files of the DNS proxy share: proxy.c (queries, the table of those
  * under way, what a reply means), proxy-reply.c (what a reply says),
  * proxy-judge.c (to which addresses the guest may be led), proxy-answer.c (what
- * the guest is told).
+ * the guest is told), proxy-memory.c (what it was told).
  */
 #ifndef VMMNET_DNS_PROXY_INTERNAL_H
 #define VMMNET_DNS_PROXY_INTERNAL_H
@@ -11,6 +11,7 @@
 #include <glib.h>
 
 #include "net/dns/local-names.h"
+#include "net/dns/proxy-memory.h"
 #include "net/dns/proxy.h"
 #include "net/dns/wire.h"
 
@@ -58,6 +59,7 @@ typedef struct Request {
     DnsQuestion asked[2];
     DnsEde failure;         /* why ASK_MAIN failed */
     bool blocked;           /* a private address was left out */
+    bool left_out;          /* one was, for whatever reason */
     bool answered;          /* only ASK_PLAIN is left, for ops->resolved */
     uint32_t lease;         /* REQUEST_PTR: of the mapping */
     uint8_t *held;          /* ASK_HELD: the reply */
@@ -82,6 +84,11 @@ struct DnsProxy {
     uint64_t generation;
     size_t held_count;
     size_t held_bytes;
+
+    DnsMemory *memory;
+    const uint8_t *query;   /* in dns_proxy_query(): the guest's */
+    size_t query_len;
+    const Request *of_query;        /* the request that came of it, or NULL */
 
     uint8_t out[DNS_MSG_MAX];
 };

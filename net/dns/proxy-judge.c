@@ -13,6 +13,7 @@
 static void block(DnsProxy *p, Request *r, const struct in6_addr *addr6)
 {
     r->blocked = true;
+    r->left_out = true;
     p->counters.addresses_private++;
     p->ops->blocked(p->opaque, &r->client.question.name, addr6);
 }
@@ -25,6 +26,7 @@ static bool judge(DnsProxy *p, Request *r, const struct in6_addr *addr6,
         block(p, r, addr6);
     } else if (ret) {
         p->counters.addresses_unusable++;
+        r->left_out = true;
     }
     return !ret;
 }
@@ -39,6 +41,7 @@ void dns_proxy_leave_out(DnsProxy *p, Request *r, const PlainAddresses *found)
 {
     p->counters.addresses_unusable += found->unusable;
     p->counters.addresses_over_limit += found->over_limit;
+    r->left_out |= found->unusable || found->over_limit;
     for (size_t i = 0; i < found->num_private; i++) {
         block(p, r, &found->private[i]);
     }

@@ -62,6 +62,11 @@
  * PTR of a virtual address is answered by the proxy to everybody, as that is
  * an address of no other network.
  *
+ * What the guest was told at once, since the upstream knew, it is told again as
+ * long as that is true: proxy-memory.c.  That is where a look-up takes least
+ * time, so nothing is parsed for it; but the owner judges each, and hears of
+ * the addresses.
+ *
  * State: a table of DNS_PROXY_MAX_REQUESTS slots, each with the guest's
  * question and one or two requests upstream.  The owner asks dns_proxy_room()
  * and lets what does not fit wait: it knows whose turn it is.  The upstream's
@@ -117,6 +122,7 @@ static Request *new_request(DnsProxy *p, const Client *client)
     r->failure = DNS_EDE_OTHER;
     r->answered = false;
     r->blocked = false;
+    r->left_out = false;
     r->lease = 0;
     return r;
 }
@@ -407,6 +413,7 @@ static void start(DnsProxy *p, Request *r)
                  p->ops->nat64_available(p->opaque);
 
     r->state[ASK_MAIN] = ASK_WAITING;
+    p->of_query = r;
     if (plain) {
         r->asked[ASK_PLAIN] = r->asked[ASK_MAIN];
         r->asked[ASK_PLAIN].type = DNS_TYPE_A;
@@ -527,11 +534,12 @@ static bool is_ordinary(const DnsQuestion *question)
 
 /* Does the owner let the guest ask?  As check_query(). */
 static uint64_t *check_admission(DnsProxy *p, const Client *client,
-                                 DnsRcode *rcode, int *ede)
+                                 const int *verdict, DnsRcode *rcode, int *ede)
 {
     DnsLocalAnswer local;
-    int ret = p->ops->admit(p->opaque, &client->question,
-                            dns_local_answer(&client->question, &local));
+    int ret = verdict ? *verdict
+              : p->ops->admit(p->opaque, &client->question,
+                              dns_local_answer(&client->question, &local));
 
     *rcode = DNS_RCODE_REFUSED;
     if (ret == -EACCES) {
@@ -542,11 +550,12 @@ static uint64_t *check_admission(DnsProxy *p, const Client *client,
 }
 
 /*
- * Step (1).  Returns the counter of why not, with *rcode and, if there is
- * more to say, *ede set; or NULL.
+ * Step (1).  verdict: what the owner has said, or NULL.  Returns the counter of
+ * why not, with *rcode and, if there is more to say, *ede set; or NULL.
  */
 static uint64_t *check_query(DnsProxy *p, Client *client, const uint8_t *msg,
-                             size_t len, DnsRcode *rcode, int *ede)
+                             size_t len, const int *verdict, DnsRcode *rcode,
+                             int *ede)
 {
     uint64_t *counter;
 
@@ -565,7 +574,7 @@ static uint64_t *check_query(DnsProxy *p, Client *client, const uint8_t *msg,
         *rcode = DNS_RCODE_REFUSED;
         return &p->counters.refused;
     }
-    counter = check_admission(p, client, rcode, ede);
+    counter = check_admission(p, client, verdict, rcode, ede);
     if (counter) {
         return counter;
     }
@@ -577,8 +586,21 @@ static uint64_t *check_query(DnsProxy *p, Client *client, const uint8_t *msg,
     return NULL;
 }
 
-void dns_proxy_query(DnsProxy *p, const uint8_t *msg, size_t len,
-                     DnsTransport transport, void *token)
+/* The guest was told before: again, with all that goes with it */
+static void answer_again(DnsProxy *p, const DnsRemembered *told, void *token)
+{
+    (*told->counter)++;
+    p->counters.remembered++;
+    if (told->num) {
+        p->ops->resolved(p->opaque, &told->question.name, told->addr,
+                         told->num);
+    }
+    p->ops->answer(p->opaque, token, told->answer, told->len);
+}
+
+/* verdict: as check_query() */
+static void take_query(DnsProxy *p, const uint8_t *msg, size_t len,
+                       DnsTransport transport, const int *verdict, void *token)
 {
     Client client = { .token = token, .transport = transport };
     DnsHeader header;
@@ -586,7 +608,6 @@ void dns_proxy_query(DnsProxy *p, const uint8_t *msg, size_t len,
     uint64_t *counter;
     int ede = -1;
 
-    p->counters.queries++;
     if (len > DNS_MSG_MAX || dns_header_parse(msg, len, &header)) {
         p->counters.dropped_short++;
         return;
@@ -597,13 +618,43 @@ void dns_proxy_query(DnsProxy *p, const uint8_t *msg, size_t len,
     }
     client.id = header.id;
     client.flags = header.flags;
-    counter = check_query(p, &client, msg, len, &rcode, &ede);
+    counter = check_query(p, &client, msg, len, verdict, &rcode, &ede);
     if (counter) {
         (*counter)++;
         dns_proxy_answer_bare(p, &client, rcode, ede);
         return;
     }
+    p->query = msg;
+    p->query_len = len;
+    p->of_query = NULL;
     start_by_type(p, new_request(p, &client));
+    p->of_query = NULL;
+}
+
+bool dns_proxy_query(DnsProxy *p, const uint8_t *msg, size_t len,
+                     DnsTransport transport, void *token)
+{
+    DnsRemembered told;
+    int verdict;
+
+    p->counters.queries++;
+    if (!dns_memory_recall(p->memory, msg, len, transport,
+                           p->ops->now_ms(p->opaque), &told)) {
+        take_query(p, msg, len, transport, NULL, token);
+        return false;
+    }
+    verdict = p->ops->admit(p->opaque, &told.question, false);
+    if (verdict) {
+        take_query(p, msg, len, transport, &verdict, token);
+        return false;
+    }
+    answer_again(p, &told, token);
+    return true;
+}
+
+void dns_proxy_forget(DnsProxy *p)
+{
+    dns_memory_clear(p->memory);
 }
 
 size_t dns_proxy_room(const DnsProxy *p)
@@ -666,6 +717,7 @@ DnsProxy *dns_proxy_new(const DnsProxyOps *ops, void *opaque,
     p->opaque = opaque;
     p->upstream_ops = upstream_ops;
     p->upstream = upstream;
+    p->memory = dns_memory_new();
     for (size_t i = 0; i < DNS_PROXY_MAX_REQUESTS; i++) {
         p->free_slots[p->free_count++] = DNS_PROXY_MAX_REQUESTS - 1 - i;
     }
@@ -682,6 +734,7 @@ void dns_proxy_free(DnsProxy *p)
             dns_proxy_end_request(p, &p->requests[i]);
         }
     }
+    dns_memory_free(p->memory);
     g_free(p);
 }
 

@@ -147,6 +147,7 @@ typedef struct DnsProxyOps {
     X(dropped_response)         /* QR was set */                              \
     X(dropped_cancelled)        /* socket gone before the answer */           \
                                                                               \
+    X(remembered)               /* answers given again, of any kind */        \
     X(truncated)                /* answers sent with TC */                    \
     X(plain_after_delay)        /* answers_plain with AAAA still out */       \
     X(addresses_unusable)       /* left out: usable() or map() said no */     \
@@ -164,7 +165,7 @@ typedef struct DnsProxyCounters {
 
 /*
  * A proxy; never fails.  ops and upstream_ops must outlive it.  About
- * 2 MiB; what arrives later adds no more than 4 MiB.
+ * 5 MiB; what arrives later adds no more than 4 MiB.
  */
 DnsProxy *dns_proxy_new(const DnsProxyOps *ops, void *opaque,
                         const DnsUpstreamOps *upstream_ops, void *upstream);
@@ -179,9 +180,17 @@ void dns_proxy_free(DnsProxy *proxy);
  * A DNS message from the guest, without TCP's length prefix.  ops->answer is
  * called with token at most once for it, during this call or later.  Several
  * queries may have the same token.
+ * Returns true if it was answered out of memory: nobody was asked, and no time
+ * that the proxy or the upstream waits for has changed.
  */
-void dns_proxy_query(DnsProxy *proxy, const uint8_t *msg, size_t len,
+bool dns_proxy_query(DnsProxy *proxy, const uint8_t *msg, size_t len,
                      DnsTransport transport, void *token);
+
+/*
+ * What the guest was told may be wrong now: what the owner's functions say of
+ * addresses, or the upstream of names, has changed before its time.
+ */
+void dns_proxy_forget(DnsProxy *proxy);
 
 /*
  * How many queries the proxy can take now.  A query beyond that is answered

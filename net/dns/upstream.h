@@ -111,7 +111,7 @@ void dns_upstream_counters(const DnsUpstream *up,
  */
 extern const DnsUpstreamOps dns_upstream_ops;
 
-/* The same without what is remembered: for who wants to know what is true now */
+/* The same, but what is remembered is asked for again */
 extern const DnsUpstreamOps dns_upstream_fresh_ops;
 
 #endif

@@ -198,6 +198,8 @@ static int fake_send(void *upstream, const uint8_t *query, size_t len,
         now_msg[2] |= 0x80;
         now_msg[3] |= DNS_RCODE_NXDOMAIN;
         reply(opaque, request, DNS_UPSTREAM_OK, now_msg, len);
+    } else if (w->at_once) {
+        w->at_once(w, w->sent_count - 1);
     } else if (w->timeout_at_once) {
         reply(opaque, request, DNS_UPSTREAM_TIMEOUT, NULL, 0);
     }
@@ -278,8 +280,11 @@ void add_edns(uint16_t size, bool dnssec_ok, uint8_t version)
 
 void query(World *w)
 {
+    g_autofree uint8_t *asked = g_memdup2(msg.buf, msg.b.len);
+
+    /* msg may be that of a reply before this returns */
     w->answer_len = 0;
-    dns_proxy_query(w->proxy, msg.buf, msg.b.len, DNS_TRANSPORT_UDP, w);
+    dns_proxy_query(w->proxy, asked, msg.b.len, DNS_TRANSPORT_UDP, w);
 }
 
 void ask(World *w, const char *name, uint16_t type)

@@ -21,7 +21,8 @@ typedef struct Sent {
 } Sent;
 
 /* The world around the proxy, and the last answer */
-typedef struct World {
+typedef struct World World;
+struct World {
     DnsProxy *proxy;
 
     Sent sent[MAX_SENT];
@@ -29,6 +30,7 @@ typedef struct World {
     int send_error;
     bool timeout_at_once;   /* reply from within send */
     bool nxdomain_at_once;
+    void (*at_once)(World *w, size_t i);     /* or this */
 
     struct in6_addr pool[64];
     size_t pool_used;
@@ -48,7 +50,7 @@ typedef struct World {
     bool local;             /* what it was told */
     char resolved[512];     /* "name: address ttl ...;" of all calls */
     char blocked[256];      /* "address, " of all calls */
-} World;
+};
 
 /* A message that a test writes, as guest or as upstream */
 typedef struct Msg {

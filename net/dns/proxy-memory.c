@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Answers of the DNS proxy, to be given again to the very same query
+ *
+ * A table of sets of WAYS.  The hash has a key: a guest chooses the queries.
+ */
+#include <glib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "net/dns/proxy-memory.h"
+#include "net/packet/octets.h"
+#include "net/packet/siphash.h"
+
+#define WAYS        2
+#define SETS        1024        /* power of two; 3 MiB in all, if it is used */
+#define ID_LEN      2
+#define TTL_BEFORE  6           /* octets from a record's TTL to its RDATA */
+
+typedef struct Entry {
+    int64_t until_ms;           /* 0: empty */
+    int64_t at_ms;
+    uint64_t hash;
+    DnsTransport transport;
+    uint16_t query_len;
+    uint16_t ttls;
+    uint16_t ttl_at[DNS_MEMORY_RECORDS];
+    uint8_t query[DNS_MEMORY_QUERY_MAX];
+    DnsRemembered told;
+} Entry;
+
+struct DnsMemory {
+    uint64_t key[2];
+    Entry entry[SETS][WAYS];
+};
+
+DnsMemory *dns_memory_new(void)
+{
+    DnsMemory *memory = g_new0(DnsMemory, 1);
+
+    /* So early that the kernel has none to give, a key may be guessed. */
+    if (getrandom(memory->key, sizeof(memory->key), GRND_NONBLOCK) < 0) {
+        memory->key[0] = g_get_monotonic_time();
+    }
+    return memory;
+}
+
+void dns_memory_free(DnsMemory *memory)
+{
+    g_free(memory);
+}
+
+void dns_memory_clear(DnsMemory *memory)
+{
+    for (unsigned i = 0; i < SETS * WAYS; i++) {
+        memory->entry[i / WAYS][i % WAYS].until_ms = 0;
+    }
+}
+
+static uint64_t hash_of(const DnsMemory *memory, const uint8_t *query,
+                        size_t len)
+{
+    return siphash_1_3(memory->key, query + ID_LEN, len - ID_LEN);
+}
+
+static bool is_of(const Entry *e, uint64_t hash, const uint8_t *query,
+                  size_t len, DnsTransport transport)
+{
+    return e->hash == hash && e->query_len == len &&
+           e->transport == transport &&
+           !memcmp(e->query + ID_LEN, query + ID_LEN, len - ID_LEN);
+}
+
+static void tell(const Entry *e, const uint8_t *query, int64_t now_ms,
+                 DnsRemembered *told)
+{
+    uint32_t seconds = (now_ms - e->at_ms) / 1000;
+
+    told->question = e->told.question;
+    told->counter = e->told.counter;
+    told->num = e->told.num;
+    for (size_t i = 0; i < e->told.num; i++) {
+        told->addr[i] = e->told.addr[i];
+        told->addr[i].ttl -= MIN(seconds, told->addr[i].ttl);
+    }
+    told->len = e->told.len;
+    memcpy(told->answer, e->told.answer, e->told.len);
+    memcpy(told->answer, query, ID_LEN);
+    for (unsigned i = 0; seconds && i < e->ttls; i++) {
+        uint8_t *at = told->answer + e->ttl_at[i];
+
+        packet_put32(at, packet_get32(at) - seconds);
+    }
+}
+
+bool dns_memory_recall(const DnsMemory *memory, const uint8_t *query,
+                       size_t len, DnsTransport transport, int64_t now_ms,
+                       DnsRemembered *told)
+{
+    const Entry *set;
+    uint64_t hash;
+
+    if (len > DNS_MEMORY_QUERY_MAX || len < DNS_HEADER_LEN) {
+        return false;
+    }
+    hash = hash_of(memory, query, len);
+    set = memory->entry[hash % SETS];
+    for (unsigned i = 0; i < WAYS; i++) {
+        if (now_ms < set[i].until_ms &&
+            is_of(&set[i], hash, query, len, transport)) {
+            tell(&set[i], query, now_ms, told);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where the TTLs are.  Returns the least, 0 if there is none to go by. */
+static uint32_t find_ttls(Entry *e, const uint8_t *answer, size_t len)
+{
+    uint32_t least = UINT32_MAX;
+    DnsCursor cursor;
+    DnsRr rr;
+    int ret;
+
+    e->ttls = 0;
+    if (dns_cursor_init(&cursor, answer, len) ||
+        dns_cursor_question(&cursor, &e->told.question) <= 0) {
+        return 0;
+    }
+    while ((ret = dns_cursor_rr(&cursor, &rr)) > 0) {
+        if (rr.type == DNS_TYPE_OPT) {
+            continue;
+        }
+        if (e->ttls == DNS_MEMORY_RECORDS) {
+            return 0;
+        }
+        e->ttl_at[e->ttls++] = rr.rdata - TTL_BEFORE;
+        least = MIN(least, rr.ttl);
+    }
+    return ret || !e->ttls ? 0 : least;
+}
+
+void dns_memory_keep(DnsMemory *memory, const uint8_t *query, size_t len,
+                     DnsTransport transport, int64_t now_ms,
+                     const uint8_t *answer, size_t answer_len,
+                     const DnsProxyAddress *addrs, size_t num,
+                     uint64_t *counter)
+{
+    uint64_t hash;
+    uint32_t ttl;
+    Entry *e;
+
+    if (len > DNS_MEMORY_QUERY_MAX || len < DNS_HEADER_LEN ||
+        answer_len > DNS_MEMORY_ANSWER_MAX || num > DNS_MEMORY_ADDRESSES) {
+        return;
+    }
+    hash = hash_of(memory, query, len);
+    e = memory->entry[hash % SETS];
+    /* The one that is over first goes */
+    e += e[1].until_ms < e[0].until_ms;
+    e->until_ms = 0;
+    ttl = find_ttls(e, answer, answer_len);
+    if (!ttl) {
+        return;
+    }
+    e->at_ms = now_ms;
+    e->until_ms = now_ms + 1000LL * ttl;
+    e->hash = hash;
+    e->transport = transport;
+    e->query_len = len;
+    memcpy(e->query, query, len);
+    e->told.counter = counter;
+    e->told.num = num;
+    memcpy(e->told.addr, addrs, num * sizeof(*addrs));
+    e->told.len = answer_len;
+    memcpy(e->told.answer, answer, answer_len);
+}

@@ -2,7 +2,7 @@
 /*
  * An answer to AXFR or IXFR
  *
- * The first octet says which was asked; then there are messages, each behind
+ * The first octet says what was asked; then there are messages, each behind
  * its length.  Unless it ends as a change, the zone is what it was.
  */
 #include <glib.h>
@@ -60,11 +60,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     dns_notify_parse(data, size, &notified);
     path = g_strconcat(bed.image, ".axfr", NULL);
     options.zone = zone_name("example");
-    options.store = bed.store;
-    options.force_axfr = data[0] & 1;
+    options.ask = data[0] % 3;
+    options.serial = dns_store_serial(bed.store);
     options.path = path;
     in = dns_xfr_in_new(&options, ID);
     state = feed(in, data + 1, size - 1);
+    state = state == DNS_XFR_CHANGES ? dns_xfr_in_apply(in, bed.store) : state;
     g_assert_cmpint(dns_store_serial(bed.store) != 1, ==,
                     state == DNS_XFR_CHANGED);
     dns_xfr_in_free(in);

@@ -86,8 +86,9 @@ DnsXfrState xfr_transfer(XfrPair *p)
     DnsXfrInOptions options = {
         .zone = zone_name("example"),
         .rrclass = DNS_CLASS_IN,
-        .store = p->secondary.store,
-        .force_axfr = p->force_axfr,
+        .ask = p->force_axfr ? DNS_XFR_ASK_AXFR : DNS_XFR_ASK_IXFR,
+        .len_max = p->len_max,
+        .serial = dns_store_serial(p->secondary.store),
         .key = p->key,
         .path = p->path,
     };
@@ -107,9 +108,12 @@ DnsXfrState xfr_transfer(XfrPair *p)
     g_assert_nonnull(out);
     p->messages = 0;
     state = pump(p, out, in);
+    state = state == DNS_XFR_CHANGES
+            ? dns_xfr_in_apply(in, p->secondary.store) : state;
     p->kind = dns_xfr_out_kind(out);
     g_free(p->why);
     p->why = g_strdup(dns_xfr_in_why(in));
+    p->reason = dns_xfr_in_reason(in);
     dns_xfr_out_free(out);
     dns_xfr_in_free(in);
     return state;

@@ -21,6 +21,8 @@ typedef struct XfrPair {
     char *path;
     /* Spoil a message before it arrives */
     void (*spoil)(unsigned number, uint8_t *msg, size_t *len);
+    uint64_t len_max;           /* octets of records; 0: any */
+    DnsXfrReason reason;
     char *why;
 } XfrPair;
 

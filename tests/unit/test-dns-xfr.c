@@ -262,6 +262,78 @@ static void test_spoilt(void)
     assert_spoilt(be_cut, false, false, DNS_XFR_AGAIN);
 }
 
+/* --- which serial, and how much ------------------------------------------- */
+
+/* The state behind an answer that is an SOA with this serial, or nothing */
+static DnsXfrState ask_soa(uint32_t ours, uint32_t theirs, uint16_t flags)
+{
+    DnsXfrInOptions options = {
+        .zone = zone_name("example"), .rrclass = DNS_CLASS_IN,
+        .ask = DNS_XFR_ASK_SOA, .serial = ours,
+    };
+    DnsSoa soa = {
+        .mname = zone_name("ns.example"), .rname = zone_name("h.example"),
+        .serial = theirs,
+    };
+    DnsXfrIn *in = dns_xfr_in_new(&options, 7);
+    DnsQuestion question;
+    uint8_t msg[512];
+    DnsBuilder builder;
+    DnsCursor cursor;
+    DnsXfrState state;
+    int len = dns_xfr_in_query(in, msg, sizeof(msg), 0);
+
+    g_assert_cmpint(len, >, 0);
+    g_assert_cmpint(dns_cursor_init(&cursor, msg, len), ==, 0);
+    g_assert_cmpint(dns_cursor_question(&cursor, &question), ==, 1);
+    g_assert_cmpuint(question.type, ==, DNS_TYPE_SOA);
+    dns_builder_init(&builder, msg, sizeof(msg), 7, DNS_FLAG_QR | flags);
+    dns_builder_question(&builder, &question);
+    if (theirs) {
+        dns_builder_soa(&builder, DNS_SECTION_ANSWER, &options.zone, 300,
+                        &soa);
+    }
+    state = dns_xfr_in_message(in, msg, builder.len, 0);
+    g_assert_cmpuint(dns_xfr_in_serial(in), ==,
+                     state == DNS_XFR_FAILED ? 0 : theirs);
+    dns_xfr_in_free(in);
+    return state;
+}
+
+static void test_soa(void)
+{
+    g_assert_cmpint(ask_soa(5, 5, DNS_FLAG_AA), ==, DNS_XFR_CURRENT);
+    g_assert_cmpint(ask_soa(5, 6, DNS_FLAG_AA), ==, DNS_XFR_NEWER);
+    g_assert_cmpint(ask_soa(5, 4, DNS_FLAG_AA), ==, DNS_XFR_OLDER);
+    /* RFC 1982: it has gone around. */
+    g_assert_cmpint(ask_soa(4294967295, 1, DNS_FLAG_AA), ==, DNS_XFR_NEWER);
+    g_assert_cmpint(ask_soa(1, 4294967295, DNS_FLAG_AA), ==, DNS_XFR_OLDER);
+    /* Who is no authority, or knows nothing, has no say. */
+    g_assert_cmpint(ask_soa(5, 6, 0), ==, DNS_XFR_FAILED);
+    g_assert_cmpint(ask_soa(5, 0, DNS_FLAG_AA), ==, DNS_XFR_FAILED);
+    g_assert_cmpint(ask_soa(5, 6, DNS_FLAG_AA | DNS_RCODE_REFUSED), ==,
+                    DNS_XFR_FAILED);
+}
+
+static void ignore(unsigned number, uint8_t *msg, size_t *len)
+{
+}
+
+static void test_too_large(void)
+{
+    XfrPair p;
+
+    xfr_pair_make(&p);
+    xfr_add_hosts(&p.primary, 0, HOSTS);
+    p.len_max = 1000;
+    p.force_axfr = true;
+    p.spoil = ignore;
+    g_assert_cmpint(xfr_transfer(&p), ==, DNS_XFR_FAILED);
+    g_assert_cmpint(p.reason, ==, DNS_XFR_TOO_LARGE);
+    g_assert_false(g_file_test(p.path, G_FILE_TEST_EXISTS));
+    xfr_pair_free(&p);
+}
+
 static void test_refused_queries(void)
 {
     static const struct {
@@ -298,6 +370,8 @@ int main(int argc, char **argv)
     g_test_add_func("/dns-xfr/axfr-signed-many", test_axfr_signed_many);
     g_test_add_func("/dns-xfr/axfr-of-a-moment", test_axfr_of_a_moment);
     g_test_add_func("/dns-xfr/ixfr", test_ixfr);
+    g_test_add_func("/dns-xfr/soa", test_soa);
+    g_test_add_func("/dns-xfr/too-large", test_too_large);
     g_test_add_func("/dns-xfr/ixfr-as-axfr", test_ixfr_as_axfr);
     g_test_add_func("/dns-xfr/ixfr-udp", test_ixfr_udp);
     g_test_add_func("/dns-xfr/changes-that-do-not-fit",

@@ -89,6 +89,33 @@ static const struct {
     { ZONE("  allow-query: ['::/129']"), "f.yaml:4:17: zones[0]."
       "allow-query[0]: '::/129' has no length from 0 to 128 behind the '/'; "
       "right is a prefix as '192.0.2.0/24' or '2001:db8::/32'" },
+    { ZONE("  primaries: []"), "f.yaml:4:14: zones[0].primaries: a list is "
+      "empty; right is a list of 1 to 32 addresses as '192.0.2.1' or "
+      "'2001:db8::1@5353', or of maps with 'address' and 'key'" },
+    { ZONE("  primaries: [here]"), "f.yaml:4:15: zones[0].primaries[0]: "
+      "'here' is no address; right is an address as '192.0.2.1' or "
+      "'2001:db8::1@5353'" },
+    { ZONE("  primaries: [{key: k}]\nkeys: [{name: k, key-file: /k}]"),
+      "f.yaml:4:15: zones[0].primaries[0]: a map has no 'address'; right is "
+      "an address as '192.0.2.1' or '2001:db8::1@5353'" },
+    { ZONE("  primaries: [{address: 192.0.2.1, key: k}]"), "f.yaml:4:41: "
+      "zones[0].primaries[0].key: 'k' is no key; right is the name of a key "
+      "in 'keys'" },
+    { ZONE("  primaries: [192.0.2.1]\n  allow-notify: [192.0.2.1/8]"),
+      "f.yaml:5:18: zones[0].allow-notify[0]: '192.0.2.1/8' is neither a "
+      "prefix nor a key; right is a list of keys in 'keys' and of prefixes as "
+      "'2001:db8::/32', at most 1000" },
+    { ZONE("  allow-notify: []"), "f.yaml:2:3: zones[0]: a map has "
+      "'allow-notify' without 'primaries'; right is 'primaries', which the "
+      "zone is copied from" },
+    { ZONE("  primaries: [192.0.2.1]\n  transfer-limit: 0"), "f.yaml:5:19: "
+      "zones[0].transfer-limit: '0' is out of range; right is a number of "
+      "MiB from 1 to 1048576" },
+    { ZONE("  primaries: [192.0.2.1]\n  allow-update: [k]\n"
+           "keys: [{name: k, key-file: /k}]"),
+      "f.yaml:2:3: zones[0]: a map has 'allow-update' and 'primaries'; right "
+      "is one of them: a copy is changed by its primary alone, and updates go "
+      "there" },
     { "server:\n  identity: \"a\\0b\"", "f.yaml:2:13: server.identity: 'a' "
       "has a NUL; right is 'off' or a text of at most 255 octets" },
     { "server:\n  user: \"a\\eb/0123456789012345678901234567890123456789"
@@ -199,6 +226,47 @@ static void test_access(void)
     dnsd_config_free(c);
 }
 
+/* Primaries, and who may notify: by default these, from any port */
+static void test_primaries(void)
+{
+    DnsdConfig *c = read_right(
+        "keys: [{name: K.Test, key-file: /k}]\n"
+        "zones:\n"
+        "- {name: a, image: /a, primaries: [192.0.2.1,\n"
+        "   {address: '2001:db8::1@5353', key: k.test.}]}\n"
+        "- {name: b, image: /b, primaries: [192.0.2.1], transfer-limit: 7,\n"
+        "   allow-notify: [10.0.0.0/8, k.test]}\n"
+        "- {name: c, image: /c}\n");
+    const DnsdZoneConfig *a = &c->zone[0], *b = &c->zone[1];
+    DnsName key;
+    DnsdRange one, six, ten;
+
+    dns_name_from_text(&key, "K.test");
+    g_assert_null(dnsd_range_read(&one, "192.0.2.1"));
+    g_assert_null(dnsd_range_read(&six, "2001:db8::1"));
+    g_assert_null(dnsd_range_read(&ten, "10.1.2.3"));
+    g_assert_cmpuint(c->copied, ==, 2);
+    g_assert_cmpuint(c->changing, ==, 2);
+    g_assert_cmpuint(a->primaries, ==, 2);
+    g_assert_cmpuint(a->primary[0].key.len, ==, 0);
+    g_assert_true(dns_name_equal(&a->primary[1].key, &key));
+    g_assert_cmpuint(a->transfer_limit, ==, 4096);
+    g_assert_cmpuint(b->transfer_limit, ==, 7);
+    g_assert_true(dnsd_askers_have(a->notifier, a->notifiers, &one.first,
+                                   NULL));
+    g_assert_true(dnsd_askers_have(a->notifier, a->notifiers, &six.first,
+                                   &key));
+    g_assert_false(dnsd_askers_have(a->notifier, a->notifiers, &ten.first,
+                                    &key));
+    g_assert_false(dnsd_askers_have(b->notifier, b->notifiers, &one.first,
+                                    NULL));
+    g_assert_true(dnsd_askers_have(b->notifier, b->notifiers, &one.first,
+                                   &key));
+    g_assert_true(dnsd_askers_have(b->notifier, b->notifiers, &ten.first,
+                                   NULL));
+    dnsd_config_free(c);
+}
+
 static void test_restart(void)
 {
     DnsdConfig *a = read_right("server: {threads: 1}");
@@ -228,6 +296,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dnsd/config/defaults", test_defaults);
     g_test_add_func("/dnsd/config/values", test_values);
     g_test_add_func("/dnsd/config/access", test_access);
+    g_test_add_func("/dnsd/primaries", test_primaries);
     g_test_add_func("/dnsd/config/restart", test_restart);
     g_test_add_func("/dnsd/config/distance", test_distance);
     return g_test_run();

@@ -37,6 +37,7 @@
 #include "net/dns/server/host/sandbox.h"
 #include "net/dns/server/host/systemd.h"
 #include "net/dns/server/resolver/resolver.h"
+#include "net/dns/server/secondary/secondaries.h"
 #include "net/dns/server/service/control.h"
 #include "net/dns/server/service/load.h"
 #include "net/dns/server/service/panel.h"
@@ -46,6 +47,7 @@
 #define EVENTS_MAX      16
 #define TICK_MS         1000
 #define FILES_BESIDE    256     /* descriptors that are no crew's */
+#define FILES_ZONE      2       /* of the journal of one that changes */
 
 typedef struct Daemon {
     const char *path;
@@ -58,6 +60,7 @@ typedef struct Daemon {
     DnsdLives *lives;
     DnsdTransfers *transfers;
     DnsdNotifier *notifier;
+    DnsdSecondaries *secondaries;
     DnsdControl *control;
     int epoll, signals, lost;
     uint8_t secret[DNSD_SECRET_LEN];
@@ -126,6 +129,11 @@ static bool reload(Daemon *d, DnsdText *text)
 
     dnsd_systemd_reloading();
     world = make_world(d, d->world, &faults, &mistakes);
+    if (world && !dnsd_secondaries_follow(d->secondaries, world)) {
+        snprintf(mistakes.text, sizeof(mistakes.text), "there is no memory");
+        dnsd_world_free(world);
+        world = NULL;
+    }
     if (!world) {
         dnsd_log(DNSD_ERROR, "not reloaded: %s", mistakes.text);
         dnsd_text_add(text, "not reloaded: %s\n", mistakes.text);
@@ -184,11 +192,19 @@ static void panel_metrics(void *opaque, DnsdText *text)
     dnsd_crew_count(&d->crew, &numbers);
     dnsd_metrics_server(text, &numbers);
     add_zones(text, d->world);
+    dnsd_secondaries_metrics(d->secondaries, text);
+}
+
+static bool panel_refresh(void *opaque, const char *zone, DnsdText *text)
+{
+    return dnsd_secondaries_refresh(((Daemon *)opaque)->secondaries, zone,
+                                    text);
 }
 
 static const DnsdPanelOps panel_ops = {
     .metrics = panel_metrics,
     .reload = panel_reload,
+    .refresh = panel_refresh,
 };
 
 /* --- the loop ------------------------------------------------------------- */
@@ -222,7 +238,8 @@ static void take_event(Daemon *d, void *what)
     } else if (what == &d->lives) {
         dnsd_lives_run(d->lives);
     } else if (!dnsd_transfers_ready(d->transfers, what) &&
-               !dnsd_notifier_ready(d->notifier, d->world, what)) {
+               !dnsd_notifier_ready(d->notifier, d->world, what) &&
+               !dnsd_secondaries_ready(d->secondaries, what)) {
         dnsd_panel_ready(d->panel, what);
     }
 }
@@ -237,6 +254,7 @@ static void each_second(Daemon *d)
         d->looked = now.tv_sec;
         dnsd_panel_expire(d->panel);
         dnsd_transfers_expire(d->transfers);
+        dnsd_secondaries_tick(d->secondaries);
         dnsd_notifier_look_all(d->notifier, d->world);
         dnsd_world_look(d->world);
     }
@@ -298,12 +316,17 @@ static bool make_lives(Daemon *d, const DnsdConfig *config)
     return d->lives && watch(d, dnsd_lives_fd(d->lives), &d->lives);
 }
 
-static bool make_control(Daemon *d)
+static bool make_control(Daemon *d, const DnsdConfig *config)
 {
+    static const DnsdControlOps ops = { dnsd_secondaries_notify };
+
     d->transfers = dnsd_transfers_new(d->epoll);
     d->notifier = dnsd_notifier_new(d->epoll);
-    d->control = dnsd_control_new(d->transfers, d->notifier);
-    return d->transfers && d->notifier && d->control;
+    d->secondaries = dnsd_secondaries_new(d->epoll, config->copied,
+                                          d->notifier);
+    d->control = dnsd_control_new(d->transfers, d->notifier, &ops,
+                                  d->secondaries);
+    return d->transfers && d->notifier && d->secondaries && d->control;
 }
 
 /* Libraries are mapped before the filter of system calls is there. */
@@ -330,13 +353,13 @@ static bool prepare(Daemon *d, DnsdMistake *mistake)
         dnsd_log(DNSD_ERROR, "%s", mistakes.text);
         return false;
     }
-    done = dnsd_sandbox_files(FILES_BESIDE +
+    done = dnsd_sandbox_files(FILES_BESIDE + FILES_ZONE * config->changing +
                               dnsd_resolver_files(&config->resolver) +
                               dnsd_crew_files(&d->crew, config), mistake) &&
            dnsd_crew_open(&d->crew, config, mistake) &&
            dnsd_sandbox_user(config->user, mistake) &&
            make_resolver(d, config, mistake);
-    if (done && (!make_lives(d, config) || !make_control(d))) {
+    if (done && (!make_lives(d, config) || !make_control(d, config))) {
         snprintf(mistake->text, sizeof(mistake->text), "no control thread: %s",
                  strerror(errno));
         done = false;
@@ -356,7 +379,7 @@ static bool open_world(Daemon *d)
         dnsd_log(DNSD_ERROR, "%s", mistakes.text);
         return false;
     }
-    return true;
+    return dnsd_secondaries_follow(d->secondaries, d->world);
 }
 
 static void stop(Daemon *d)
@@ -364,6 +387,7 @@ static void stop(Daemon *d)
     if (d->transfers) {
         dnsd_transfers_free(d->transfers);
     }
+    dnsd_secondaries_free(d->secondaries);
     if (d->resolver) {
         dnsd_resolver_stop(d->resolver);
     }
@@ -389,7 +413,8 @@ static void stop(Daemon *d)
 static unsigned calls_of(const Daemon *d)
 {
     return (d->lives ? DNSD_CALLS_JOURNAL : 0) |
-           (d->resolver ? DNSD_CALLS_RESOLVE : 0);
+           (d->resolver ? DNSD_CALLS_RESOLVE : 0) |
+           (d->world->config->copied ? DNSD_CALLS_CONNECT : 0);
 }
 
 static bool begin(Daemon *d, DnsdMistake *mistake)

@@ -4,7 +4,7 @@
  *
  *     vmmnet-dnsd [CONFIG]
  *     vmmnet-dnsd --check [CONFIG]
- *     vmmnet-dnsd reload|metrics [--control PATH]
+ *     vmmnet-dnsd reload|metrics|refresh ZONE [--control PATH]
  */
 #include <getopt.h>
 #include <signal.h>
@@ -24,13 +24,14 @@ static void help(void)
 {
     puts("Usage: " NAME " [CONFIG]\n"
          "       " NAME " --check [CONFIG]\n"
-         "       " NAME " reload|metrics [--control PATH]\n"
+         "       " NAME " reload|metrics|refresh ZONE [--control PATH]\n"
          "\n"
          "Serve the zone images that CONFIG names (" DEFAULT_CONFIG ").\n"
          "\n"
          "  --check         say what is wrong with CONFIG and its images\n"
          "  reload          tell the server to read CONFIG again\n"
          "  metrics         what the server has counted\n"
+         "  refresh ZONE    have its primaries asked for a newer one now\n"
          "  --control PATH  its socket (" DEFAULT_CONTROL ")\n"
          "  --help          this");
 }
@@ -50,9 +51,15 @@ static int ask(const char *path, const char *request)
 
 typedef struct Line {
     const char *word;           /* the first that is no option */
+    const char *zone;           /* of "refresh" */
     const char *control;
     bool check;
 } Line;
+
+static bool is_word(const Line *line, const char *word)
+{
+    return line->word && !strcmp(line->word, word);
+}
 
 /* Returns -1 if it is right, else how to end. */
 static int read_line(int argc, char **argv, Line *line)
@@ -81,13 +88,31 @@ static int read_line(int argc, char **argv, Line *line)
             return USAGE;
         }
     }
+    line->word = argv[optind];
+    if (is_word(line, "refresh")) {
+        line->zone = argv[++optind];
+    }
     if (argc > optind + 1) {
         fprintf(stderr, NAME ": '%s' is one word too many; see --help\n",
                 argv[optind + 1]);
         return USAGE;
     }
-    line->word = argv[optind];
     return -1;
+}
+
+static int refresh(const char *control, const char *zone)
+{
+    char request[DNS_NAME_TEXT_MAX + 32], text[DNS_NAME_TEXT_MAX];
+    DnsName name;
+
+    if (!zone || dns_name_from_text(&name, zone) < 0) {
+        fprintf(stderr, NAME ": refresh: '%s' is no zone; right is its name "
+                "as 'example.com'\n", zone ? zone : "");
+        return USAGE;
+    }
+    dns_name_to_text(&name, text);
+    snprintf(request, sizeof(request), "POST /refresh/%s", text);
+    return ask(control, request);
 }
 
 int main(int argc, char **argv)
@@ -101,15 +126,18 @@ int main(int argc, char **argv)
         return end;
     }
     signal(SIGPIPE, SIG_IGN);
-    if (line.word && !strcmp(line.word, "reload")) {
+    if (is_word(&line, "reload")) {
         return ask(control, "POST /reload");
     }
-    if (line.word && !strcmp(line.word, "metrics")) {
+    if (is_word(&line, "metrics")) {
         return ask(control, "GET /metrics");
     }
+    if (is_word(&line, "refresh")) {
+        return refresh(control, line.zone);
+    }
     if (line.control) {
-        fprintf(stderr, NAME ": --control is for 'reload' and 'metrics'; a "
-                "server's is server.control in its configuration\n");
+        fprintf(stderr, NAME ": --control is for 'reload', 'metrics' and "
+                "'refresh'; a server's is server.control in its configuration\n");
         return USAGE;
     }
     return line.check ? !dnsd_check(config) : !dnsd_run(config);

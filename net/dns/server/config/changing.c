@@ -6,6 +6,7 @@
 #include "net/dns/server/config/changing.h"
 #include "net/dns/server/config/keys.h"
 #include "net/dns/server/config/memory.h"
+#include "net/dns/server/config/secondary.h"
 #include "net/dns/text/types.h"
 #include "net/dns/update/tsig/keys.h"
 
@@ -130,8 +131,8 @@ static bool is_key(DnsdReader *r, const DnsName *name)
     return false;
 }
 
-static void read_key_name(DnsdReader *r, const yaml_node_t *node,
-                          const DnsdKey *key, void *to)
+void dnsd_read_key_name(DnsdReader *r, const yaml_node_t *node,
+                        const DnsdKey *key, void *to)
 {
     const char *text = dnsd_reader_scalar(r, node, key);
     DnsName *name = to;
@@ -176,7 +177,7 @@ static void read_types(DnsdReader *r, const yaml_node_t *node,
 }
 
 static const DnsdKey rule_keys[] = {
-    { .name = "key", .read = read_key_name,
+    { .name = "key", .read = dnsd_read_key_name,
       .offset = offsetof(DnsUpdateRule, key), .right = RIGHT_KEY },
     { .name = "below", .read = dnsd_read_name,
       .offset = offsetof(DnsUpdateRule, below),
@@ -195,7 +196,7 @@ static void read_rule(DnsdReader *r, const yaml_node_t *node,
     DnsUpdateRule *rule = to;
 
     if (node->type == YAML_SCALAR_NODE) {
-        read_key_name(r, node, key, &rule->key);
+        dnsd_read_key_name(r, node, key, &rule->key);
         return;
     }
     dnsd_reader_map(r, node, rule_keys, rule);
@@ -216,9 +217,8 @@ void dnsd_read_updates(DnsdReader *r, const yaml_node_t *node,
 
 /* --- transfers ------------------------------------------------------------ */
 
-/* A prefix or the name of a key */
-static void read_asker(DnsdReader *r, const yaml_node_t *node,
-                       const DnsdKey *key, void *to)
+void dnsd_read_asker(DnsdReader *r, const yaml_node_t *node,
+                     const DnsdKey *key, void *to)
 {
     const char *text = dnsd_reader_scalar(r, node, key);
     DnsdAsker *asker = to;
@@ -239,7 +239,7 @@ void dnsd_read_transfer(DnsdReader *r, const yaml_node_t *node,
     DnsdZoneConfig *zone = to;
 
     zone->asker = dnsd_reader_list(r, node, key, sizeof(*zone->asker),
-                                   DNSD_RULES_MAX, read_asker,
+                                   DNSD_RULES_MAX, dnsd_read_asker,
                                    &zone->askers);
 }
 
@@ -257,7 +257,7 @@ static const DnsdKey secondary_keys[] = {
     { .name = "address", .read = read_address,
       .offset = offsetof(DnsdSecondary, at),
       .right = "an address as '192.0.2.1' or '2001:db8::1@5353'" },
-    { .name = "key", .read = read_key_name,
+    { .name = "key", .read = dnsd_read_key_name,
       .offset = offsetof(DnsdSecondary, key), .right = RIGHT_KEY },
     { 0 },
 };
@@ -308,6 +308,7 @@ void dnsd_read_changing_end(DnsdReader *r, const yaml_node_t *node,
             dnsd_reader_wrong(r, node, how, "a name in the zone");
         }
     }
+    dnsd_read_secondary_end(r, node, zone);
     if (dnsd_zone_may_change(zone)) {
         r->config->changing++;
     }
@@ -315,5 +316,21 @@ void dnsd_read_changing_end(DnsdReader *r, const yaml_node_t *node,
 
 bool dnsd_zone_may_change(const DnsdZoneConfig *zone)
 {
-    return zone->updates || zone->askers || zone->secondaries;
+    return zone->updates || zone->askers || zone->secondaries ||
+           zone->primaries;
+}
+
+bool dnsd_askers_have(const DnsdAsker *asker, size_t count,
+                      const DnsdAddr *addr, const DnsName *key)
+{
+    for (size_t i = 0; i < count; i++) {
+        DnsdRange range = asker[i].range;
+        DnsdRanges ranges = { 1, &range };
+
+        if (asker[i].key.len ? key && dns_name_equal(&asker[i].key, key)
+                             : dnsd_ranges_have(&ranges, addr)) {
+            return true;
+        }
+    }
+    return false;
 }

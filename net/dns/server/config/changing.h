@@ -11,6 +11,9 @@ DnsdReadFn dnsd_read_keys;
 /* To a DnsdZoneConfig */
 DnsdReadFn dnsd_read_updates, dnsd_read_transfer, dnsd_read_notify;
 
+/* To a DnsName: the name of a key in "keys"; to a DnsdAsker: or a prefix */
+DnsdReadFn dnsd_read_key_name, dnsd_read_asker;
+
 /**
  * dnsd_read_changing_end: what can be checked when a zone is read whole
  * @node: the zone's map

@@ -259,6 +259,7 @@ const char *dnsd_config_needs_restart(const DnsdConfig *a,
           a->resolver.is_on || !b->resolver.is_on },
         { "the first of zones' allow-update, allow-transfer and notify",
           a->changing || !b->changing },
+        { "the first of zones' primaries", a->copied || !b->copied },
     };
 
     for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {

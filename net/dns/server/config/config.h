@@ -24,6 +24,8 @@
 #define DNSD_KEYS_MAX           1000
 #define DNSD_RULES_MAX          1000    /* of a zone */
 #define DNSD_SECONDARIES_MAX    32      /* of a zone */
+#define DNSD_PRIMARIES_MAX      32      /* of a zone */
+#define DNSD_TRANSFER_LIMIT     4096    /* MiB, where none is named */
 #define DNSD_UDP_MAX            4096
 #define DNSD_TEXT_MAX           255     /* identity, version, NSID */
 #define DNSD_FORWARDS_MAX       16
@@ -44,7 +46,7 @@ typedef struct DnsdKeyConfig {
     const char *key_file;       /* path: as BIND has it */
 } DnsdKeyConfig;
 
-/* Clients that may have the zone: by a key, or by an address */
+/* Hosts that may have or tell something: by a key, or by an address */
 typedef struct DnsdAsker {
     DnsName key;                /* len 0: none, but the range */
     DnsdRange range;
@@ -55,6 +57,12 @@ typedef struct DnsdSecondary {
     DnsdListen at;
     DnsName key;                /* len 0: what it is told is not signed */
 } DnsdSecondary;
+
+/* A server that a zone is copied from */
+typedef struct DnsdPrimary {
+    DnsdListen at;
+    DnsName key;                /* len 0: transfers are not signed */
+} DnsdPrimary;
 
 typedef struct DnsdZoneConfig {
     DnsName name;
@@ -67,6 +75,12 @@ typedef struct DnsdZoneConfig {
     DnsdAsker *asker;
     size_t secondaries;         /* to notify */
     DnsdSecondary *secondary;
+    size_t primaries;           /* 0: the zone is nobody's copy */
+    DnsdPrimary *primary;
+    bool has_notifiers;
+    size_t notifiers;           /* who may say that there is a newer one */
+    DnsdAsker *notifier;
+    uint32_t transfer_limit;    /* MiB; 0: none is named */
 } DnsdZoneConfig;
 
 typedef struct DnsdOctets {
@@ -125,6 +139,7 @@ typedef struct DnsdConfig {
     size_t keys;
     DnsdKeyConfig *key;
     size_t changing;            /* zones of dnsd_zone_may_change() */
+    size_t copied;              /* of those, zones with primaries */
     size_t zones;
     DnsdZoneConfig *zone;       /* as in the file */
     struct DnsdMemory *memory;  /* all of it */
@@ -150,6 +165,13 @@ void dnsd_config_free(DnsdConfig *config);
 
 /** dnsd_zone_may_change: is it served with a journal, and transferred? */
 bool dnsd_zone_may_change(const DnsdZoneConfig *zone);
+
+/**
+ * dnsd_askers_have: is somebody on the list?
+ * @key: that a message is signed with; NULL: it is not
+ */
+bool dnsd_askers_have(const DnsdAsker *asker, size_t count,
+                      const DnsdAddr *addr, const DnsName *key);
 
 /**
  * dnsd_listen_read: "192.0.2.1", "2001:db8::1@5353"

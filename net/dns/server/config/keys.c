@@ -10,6 +10,7 @@
 #include "net/dns/server/config/changing.h"
 #include "net/dns/server/config/keys.h"
 #include "net/dns/server/config/memory.h"
+#include "net/dns/server/config/secondary.h"
 #include "net/dns/server/core/number.h"
 
 #define PREFIXES_MAX    100000
@@ -256,6 +257,16 @@ static const DnsdKey zone_keys[] = {
     { .name = "notify", .read = dnsd_read_notify,
       .right = "a list of addresses as '192.0.2.1' or '2001:db8::1@5353', "
                "at most 32" },
+    { .name = "primaries", .read = dnsd_read_primaries,
+      .right = "a list of 1 to 32 addresses as '192.0.2.1' or "
+               "'2001:db8::1@5353', or of maps with 'address' and 'key'" },
+    { .name = "allow-notify", .read = dnsd_read_notifiers,
+      .right = "a list of keys in 'keys' and of prefixes as "
+               "'2001:db8::/32', at most 1000" },
+    { .name = "transfer-limit", .read = dnsd_read_number,
+      .offset = offsetof(DnsdZoneConfig, transfer_limit),
+      .right = "a number of MiB from 1 to 1048576",
+      .min = 1, .max = 1048576 },
     { 0 },
 };
 

@@ -10,13 +10,13 @@ static bool is_whole(const char *text, size_t len)
     return memmem(text, len, "\r\n\r\n", 4) || memmem(text, len, "\n\n", 2);
 }
 
-/* Does @text begin with the word, and then the end or a blank? */
+/* Does @text begin with the word, and then a blank, or anything behind '/'? */
 static bool has_word(const char *text, size_t len, const char *word)
 {
     size_t word_len = strlen(word);
 
     return len > word_len && !memcmp(text, word, word_len) &&
-           text[word_len] == ' ';
+           (text[word_len] == ' ' || word[word_len - 1] == '/');
 }
 
 DnsdHttp dnsd_http_parse(const char *text, size_t len)
@@ -27,6 +27,7 @@ DnsdHttp dnsd_http_parse(const char *text, size_t len)
     } known[] = {
         { "GET", "/metrics", DNSD_HTTP_METRICS },
         { "POST", "/reload", DNSD_HTTP_RELOAD },
+        { "POST", "/refresh/", DNSD_HTTP_REFRESH },
     };
     const char *path = memchr(text, ' ', len);
     size_t left;
@@ -46,4 +47,19 @@ DnsdHttp dnsd_http_parse(const char *text, size_t len)
         }
     }
     return DNSD_HTTP_UNKNOWN;
+}
+
+void dnsd_http_argument(const char *text, size_t len, char *to, size_t room)
+{
+    const char *path = memchr(text, ' ', len);
+    const char *end = path ? memchr(path + 1, ' ', len - (path + 1 - text))
+                           : NULL;
+    const char *at = end ? memrchr(path, '/', end - path) : NULL;
+    size_t arg_len = at ? end - at - 1 : 0;
+
+    to[0] = 0;
+    if (arg_len < room && !memchr(at ? at : "", 0, arg_len)) {
+        memcpy(to, at ? at + 1 : "", arg_len);
+        to[arg_len] = 0;
+    }
 }

@@ -125,16 +125,16 @@ void dnsd_text_add(DnsdText *text, const char *format, ...)
     text->len += len > 0 ? len : 0;
 }
 
-static void add_type(DnsdText *text, const char *metric, const char *type)
+void dnsd_metrics_type(DnsdText *text, const char *metric, const char *type)
 {
     dnsd_text_add(text, "# TYPE " NAME "%s %s\n", metric, type);
 }
 
-static void add_counts(DnsdText *text, const uint64_t *n, const char *metric,
-                       const char *label, const char *const *names,
-                       unsigned count)
+void dnsd_metrics_counts(DnsdText *text, const uint64_t *n, const char *metric,
+                         const char *label, const char *const *names,
+                         unsigned count)
 {
-    add_type(text, metric, "counter");
+    dnsd_metrics_type(text, metric, "counter");
     for (unsigned i = 0; i < count; i++) {
         if (names[i]) {
             dnsd_text_add(text, NAME "%s{%s=\"%s\"} %" PRIu64 "\n", metric,
@@ -151,7 +151,7 @@ static void add_singles(DnsdText *text, const DnsdNumbers *numbers)
         const char *label = singles[i].label;
 
         if (strcmp(before, singles[i].metric)) {
-            add_type(text, singles[i].metric, "counter");
+            dnsd_metrics_type(text, singles[i].metric, "counter");
         }
         before = singles[i].metric;
         dnsd_text_add(text, NAME "%s%s%s%s %" PRIu64 "\n", singles[i].metric,
@@ -166,7 +166,7 @@ static void add_singles(DnsdText *text, const DnsdNumbers *numbers)
 
 static void add_gauge(DnsdText *text, const char *metric, uint64_t value)
 {
-    add_type(text, metric, "gauge");
+    dnsd_metrics_type(text, metric, "gauge");
     dnsd_text_add(text, NAME "%s %" PRIu64 "\n", metric, value);
 }
 
@@ -181,48 +181,48 @@ void dnsd_metrics_server(DnsdText *text, const DnsdNumbers *numbers)
     add_singles(text, numbers);
     add_gauge(text, "tcp_connections", numbers->connections);
     add_gauge(text, "resolver_waiting", numbers->resolver_waiting);
-    add_counts(text, numbers->sum + DNSD_COUNT_RCODE, "replies_total", "rcode",
-               rcodes, DNSD_RCODES);
-    add_counts(text, numbers->sum + DNSD_COUNT_KIND, "replies_kind_total",
-               "kind", kinds, DNSD_KINDS);
-    add_counts(text, numbers->sum + DNSD_COUNT_TYPE, "questions_total", "type",
-               names, DNSD_TYPES);
-    add_type(text, "reloads_total", "counter");
+    dnsd_metrics_counts(text, numbers->sum + DNSD_COUNT_RCODE, "replies_total",
+                        "rcode", rcodes, DNSD_RCODES);
+    dnsd_metrics_counts(text, numbers->sum + DNSD_COUNT_KIND,
+                        "replies_kind_total", "kind", kinds, DNSD_KINDS);
+    dnsd_metrics_counts(text, numbers->sum + DNSD_COUNT_TYPE,
+                        "questions_total", "type", names, DNSD_TYPES);
+    dnsd_metrics_type(text, "reloads_total", "counter");
     dnsd_text_add(text, NAME "reloads_total{result=\"done\"} %" PRIu64 "\n"
                   NAME "reloads_total{result=\"failed\"} %" PRIu64 "\n",
                   numbers->reloads, numbers->reloads_failed);
 }
 
 /* A zone's name has no octet but graphic ASCII; quotes and '\' are escaped. */
-static void add_zone(DnsdText *text, const char *metric, const char *zone,
-                     uint32_t value)
+void dnsd_metrics_zone(DnsdText *text, const char *metric, const char *zone,
+                       uint64_t value)
 {
     dnsd_text_add(text, NAME "%s{zone=\"", metric);
     for (; *zone; zone++) {
         dnsd_text_add(text, *zone == '"' || *zone == '\\' ? "\\%c" : "%c",
                       *zone);
     }
-    dnsd_text_add(text, "\"} %" PRIu32 "\n", value);
+    dnsd_text_add(text, "\"} %" PRIu64 "\n", value);
 }
 
 void dnsd_metrics_states_begin(DnsdText *text)
 {
     dnsd_text_add(text, "# HELP " NAME "zone_state 0: served, 1: no image, "
-                  "2: damaged; 1 and 2 are answered SERVFAIL\n");
-    add_type(text, "zone_state", "gauge");
+                  "2: damaged, 3: expired; all but 0 are answered SERVFAIL\n");
+    dnsd_metrics_type(text, "zone_state", "gauge");
 }
 
 void dnsd_metrics_state(DnsdText *text, const char *zone, DnsdZoneState state)
 {
-    add_zone(text, "zone_state", zone, state);
+    dnsd_metrics_zone(text, "zone_state", zone, state);
 }
 
 void dnsd_metrics_serials_begin(DnsdText *text)
 {
-    add_type(text, "zone_serial", "gauge");
+    dnsd_metrics_type(text, "zone_serial", "gauge");
 }
 
 void dnsd_metrics_serial(DnsdText *text, const char *zone, uint32_t serial)
 {
-    add_zone(text, "zone_serial", zone, serial);
+    dnsd_metrics_zone(text, "zone_serial", zone, serial);
 }

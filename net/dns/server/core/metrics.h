@@ -28,6 +28,7 @@ typedef enum DnsdZoneState {
     DNSD_ZONE_SERVED,
     DNSD_ZONE_MISSING,          /* no image could be opened */
     DNSD_ZONE_DAMAGED,
+    DNSD_ZONE_EXPIRED,          /* no primary has confirmed it in time */
 } DnsdZoneState;
 
 /** dnsd_text_add: as printf(). */
@@ -36,6 +37,18 @@ void dnsd_text_add(DnsdText *text, const char *format, ...)
 
 /** dnsd_metrics_server: all but zones. */
 void dnsd_metrics_server(DnsdText *text, const DnsdNumbers *numbers);
+
+/** dnsd_metrics_type: before the lines of a metric */
+void dnsd_metrics_type(DnsdText *text, const char *metric, const char *type);
+
+/** dnsd_metrics_counts: all lines of a counter with one label */
+void dnsd_metrics_counts(DnsdText *text, const uint64_t *n, const char *metric,
+                         const char *label, const char *const *names,
+                         unsigned count);
+
+/** dnsd_metrics_zone: a line of a metric, for a zone */
+void dnsd_metrics_zone(DnsdText *text, const char *metric, const char *zone,
+                       uint64_t value);
 
 /**
  * dnsd_metrics_states_begin, dnsd_metrics_serials_begin: before zones' lines

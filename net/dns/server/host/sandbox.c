@@ -17,6 +17,8 @@
 
 #include "net/dns/server/host/sandbox.h"
 
+#define SOCKET_KINDS    0xf     /* of the type of a socket; the rest is flags */
+
 static bool fail(DnsdMistake *mistake, const char *what)
 {
     snprintf(mistake->text, sizeof(mistake->text), "%s: %s", what,
@@ -122,6 +124,11 @@ static const int allowed_journal[] = {
     SCMP_SYS(rename), SCMP_SYS(renameat), SCMP_SYS(renameat2),
 };
 
+/* Connections to primaries */
+static const int allowed_connect[] = {
+    SCMP_SYS(connect), SCMP_SYS(poll), SCMP_SYS(ppoll),
+};
+
 static int allow(scmp_filter_ctx filter, const int *calls, size_t count)
 {
     int ret = 0;
@@ -148,6 +155,21 @@ static int allow_resolve(scmp_filter_ctx filter)
         SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_EQ, AF_INET6));
 }
 
+/* Sockets of TCP over IPv4 and IPv6 */
+static int allow_connect(scmp_filter_ctx filter)
+{
+    static const int families[] = { AF_INET, AF_INET6 };
+    int ret = allow(filter, allowed_connect,
+                    sizeof(allowed_connect) / sizeof(allowed_connect[0]));
+
+    for (unsigned i = 0; !ret && i < 2; i++) {
+        ret = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 2,
+            SCMP_A0(SCMP_CMP_EQ, families[i]),
+            SCMP_A1(SCMP_CMP_MASKED_EQ, SOCKET_KINDS, SOCK_STREAM));
+    }
+    return ret;
+}
+
 static int add_rules(scmp_filter_ctx filter, unsigned more)
 {
     int ret = allow(filter, allowed, sizeof(allowed) / sizeof(allowed[0]));
@@ -158,6 +180,9 @@ static int add_rules(scmp_filter_ctx filter, unsigned more)
     }
     if (more & DNSD_CALLS_RESOLVE) {
         ret = ret ? ret : allow_resolve(filter);
+    }
+    if (more & DNSD_CALLS_CONNECT) {
+        ret = ret ? ret : allow_connect(filter);
     }
     /* No memory that can be written and run */
     ret = ret ? ret : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap),

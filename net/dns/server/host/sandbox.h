@@ -22,6 +22,7 @@ bool dnsd_sandbox_user(const char *user, DnsdMistake *mistake);
 /* More than a server of images needs; 0 or more of them */
 enum {
     DNSD_CALLS_JOURNAL = 1,     /* write files of zones */
+    DNSD_CALLS_CONNECT = 2,     /* be a client, over TCP */
     DNSD_CALLS_RESOLVE = 4,     /* ask other servers */
 };
 

@@ -20,7 +20,8 @@
 /* The "opaque" of a served zone */
 typedef struct DnsdRules {
     const DnsdRanges *allow_query;      /* NULL: everybody */
-    const atomic_bool *lost;            /* a page of its file is gone */
+    const atomic_bool *lost;            /* a page of its file is gone, or */
+                                        /* it has expired; NULL: never */
 } DnsdRules;
 
 /* The data that requests are answered from; they do not change */

@@ -32,6 +32,8 @@ typedef struct Case {
 struct DnsdControl {
     DnsdTransfers *transfers;
     DnsdNotifier *notifier;
+    const DnsdControlOps *ops;
+    void *opaque;
     DnsdWorld *world;           /* of the requests at hand */
     uint64_t now;               /* seconds since 1970 */
     Case *waiting, **end;
@@ -40,13 +42,16 @@ struct DnsdControl {
 };
 
 DnsdControl *dnsd_control_new(DnsdTransfers *transfers,
-                              DnsdNotifier *notifier)
+                              DnsdNotifier *notifier,
+                              const DnsdControlOps *ops, void *opaque)
 {
     DnsdControl *c = calloc(1, sizeof(*c));
 
     if (c) {
         c->transfers = transfers;
         c->notifier = notifier;
+        c->ops = ops;
+        c->opaque = opaque;
         c->end = &c->waiting;
     }
     return c;
@@ -55,6 +60,12 @@ DnsdControl *dnsd_control_new(DnsdTransfers *transfers,
 void dnsd_control_free(DnsdControl *c)
 {
     free(c);
+}
+
+/* That the request is signed with, or NULL */
+static const DnsName *key_of(const Case *one)
+{
+    return one->is_signed ? &one->tsig.key->name : NULL;
 }
 
 /* --- replies -------------------------------------------------------------- */
@@ -133,7 +144,7 @@ static void take_update(DnsdControl *c, Case *one, const DnsQuery *query)
         reply_update(c, one, DNS_RCODE_NOTAUTH);
     } else if (!one->config->updates) {
         reply_update(c, one, DNS_RCODE_REFUSED);
-    } else if (!zone->live) {
+    } else if (!dnsd_zone_store(zone)) {
         reply_update(c, one, DNS_RCODE_SERVFAIL);
     } else {
         update_zone(c, one, zone->live);
@@ -170,18 +181,8 @@ static void end_updates(DnsdControl *c)
 
 static bool may_have(const Case *one)
 {
-    for (size_t i = 0; i < one->config->askers; i++) {
-        DnsdAsker *asker = &one->config->asker[i];
-        DnsdRanges range = { 1, &asker->range };
-
-        if (asker->key.len ? one->is_signed &&
-                             dns_name_equal(&asker->key, &one->tsig.key->name)
-                           : dnsd_ranges_have(&range,
-                                              &one->request->client.addr)) {
-            return true;
-        }
-    }
-    return false;
+    return dnsd_askers_have(one->config->asker, one->config->askers,
+                            &one->request->client.addr, key_of(one));
 }
 
 static void log_transfer(const Case *one, DnsXfrKind kind)
@@ -243,10 +244,10 @@ static void take_transfer(DnsdControl *c, Case *one, const DnsQuery *query)
         reply_error(c, one, DNS_RCODE_NOTAUTH);
     } else if (!may_have(one)) {
         reply_error(c, one, DNS_RCODE_REFUSED);
-    } else if (!zone->live) {
+    } else if (!dnsd_zone_store(zone)) {
         reply_error(c, one, DNS_RCODE_SERVFAIL);
     } else {
-        transfer(c, one, query, zone->live->store);
+        transfer(c, one, query, dnsd_zone_store(zone));
     }
 }
 
@@ -265,6 +266,16 @@ static void take_query(DnsdControl *c, Case *one)
     reply(c, one, len);
 }
 
+static void take_notify(DnsdControl *c, Case *one)
+{
+    const DnsdRequest *r = one->request;
+    uint16_t rcode = c->ops->notify(c->opaque, &r->client.addr, key_of(one),
+                                    r->msg, one->len);
+
+    reply(c, one, dns_notify_reply(r->msg, one->len, rcode, c->out,
+                                   DNS_UDP_MIN));
+}
+
 static void take_verified(DnsdControl *c, Case *one)
 {
     DnsQuery query;
@@ -274,7 +285,7 @@ static void take_verified(DnsdControl *c, Case *one)
     if (query.kind == DNS_QUERY_UPDATE) {
         take_update(c, one, &query);
     } else if (query.kind == DNS_QUERY_NOTIFY) {
-        reply_error(c, one, DNS_RCODE_NOTIMP);
+        take_notify(c, one);
     } else if (query.kind == DNS_QUERY_ASK && (query.type == DNS_TYPE_AXFR ||
                                                query.type == DNS_TYPE_IXFR)) {
         take_transfer(c, one, &query);

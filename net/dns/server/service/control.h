@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Requests that are no plain queries: UPDATE, transfers, and what TSIG signs
+ * Requests that are no plain queries: UPDATE, NOTIFY, transfers, and what TSIG
+ * signs
  *
  * All functions are for the control thread.
  */
@@ -12,9 +13,19 @@
 
 typedef struct DnsdControl DnsdControl;
 
+typedef struct DnsdControlOps {
+    /*
+     * A NOTIFY without its TSIG record; @key: that it was signed with, or NULL.
+     * Returns the RCODE of the reply.
+     */
+    uint16_t (*notify)(void *opaque, const DnsdAddr *from, const DnsName *key,
+                       const uint8_t *msg, size_t len);
+} DnsdControlOps;
+
 /** dnsd_control_new: the others are the caller's; NULL without memory. */
 DnsdControl *dnsd_control_new(DnsdTransfers *transfers,
-                              DnsdNotifier *notifier);
+                              DnsdNotifier *notifier,
+                              const DnsdControlOps *ops, void *opaque);
 void dnsd_control_free(DnsdControl *control);
 
 /**

@@ -146,41 +146,61 @@ bool dnsd_live_has_journal(const char *path)
     return has;
 }
 
-DnsdLive *dnsd_live_open(DnsdLives *all, const char *path,
-                         const DnsName *origin, char *why, size_t why_len)
+DnsdLive *dnsd_live_new(DnsdLives *all, const DnsName *origin)
 {
-    DnsStoreOptions options = {
-        .image = path, .merger = all->merger, .maps = &maps,
-    };
-    DnsdFile *file = dnsd_file_open(path, origin, why, why_len);
-    DnsdLive *live = file ? calloc(1, sizeof(*live)) : NULL;
-    DnsStoreError error = { "there is no memory" };
+    static const ZoneView nothing;
+    DnsdLive *live = calloc(1, sizeof(*live));
 
-    dnsd_file_unref(file);
-    if (!file) {
-        return NULL;
-    }
     if (live) {
         live->users = 1;
         live->lives = all;
         live->origin = *origin;
-        live->store = dns_store_open(&options, &ops, live, &error);
+        atomic_init(&live->view, &nothing);
     }
-    if (!live || !live->store) {
+    return live;
+}
+
+bool dnsd_live_fill(DnsdLive *live, const char *path, char *why,
+                    size_t why_len)
+{
+    DnsStoreOptions options = {
+        .image = path, .merger = live->lives->merger, .maps = &maps,
+    };
+    DnsdFile *file = dnsd_file_open(path, &live->origin, why, why_len);
+    DnsStoreError error;
+
+    dnsd_file_unref(file);
+    if (!file) {
+        return false;
+    }
+    live->store = dns_store_open(&options, &ops, live, &error);
+    if (!live->store) {
         snprintf(why, why_len, "cannot be served with its journal: %s",
                  error.text);
-        free(live);
-        return NULL;
+    }
+    return live->store;
+}
+
+DnsdLive *dnsd_live_open(DnsdLives *all, const char *path,
+                         const DnsName *origin, char *why, size_t why_len)
+{
+    DnsdLive *live = dnsd_live_new(all, origin);
+
+    if (!live) {
+        snprintf(why, why_len, "there is no memory for it");
+    } else if (!dnsd_live_fill(live, path, why, why_len)) {
+        dnsd_live_unref(live);
+        live = NULL;
     }
     return live;
 }
 
 bool dnsd_live_is_at(const DnsdLive *live, const char *path)
 {
-    const ZoneView *view = dns_store_view(live->store);
+    const ZoneView *view = live->store ? dns_store_view(live->store) : NULL;
     char why[256];
     DnsdFile *file = dnsd_file_open(path, &live->origin, why, sizeof(why));
-    bool is_at = file && !zone_view_failed(view) &&
+    bool is_at = file && view && !zone_view_failed(view) &&
                  file->image->identity ==
                  view->layer[view->layers - 1]->identity;
 
@@ -201,6 +221,9 @@ uint32_t dnsd_live_serial(const DnsdLive *live)
 {
     DnsStoreStats stats;
 
+    if (!live->store) {
+        return 0;
+    }
     dns_store_stats(live->store, &stats);
     return stats.serial;
 }
@@ -214,7 +237,9 @@ DnsdLive *dnsd_live_ref(DnsdLive *live)
 void dnsd_live_unref(DnsdLive *live)
 {
     if (live && !--live->users) {
-        dns_store_close(live->store);
+        if (live->store) {
+            dns_store_close(live->store);
+        }
         free(live);
     }
 }

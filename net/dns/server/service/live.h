@@ -18,12 +18,13 @@ typedef struct DnsdLives DnsdLives;
 
 typedef struct DnsdLive {
     const ZoneView *_Atomic view;       /* what readers have */
-    DnsStore *store;
+    DnsStore *store;            /* NULL: there is no zone yet */
     DnsdLives *lives;
     DnsName origin;
     unsigned users;
     bool has_edits;             /* that are not committed */
     bool has_failed;            /* the last commit */
+    atomic_bool has_expired;    /* as a secondary: not served */
     /* The serial that secondaries were told of; notifier.c */
     size_t told;                /* secondaries */
     uint32_t told_serial;
@@ -57,13 +58,24 @@ bool dnsd_live_has_journal(const char *path);
 DnsdLive *dnsd_live_open(DnsdLives *lives, const char *path,
                          const DnsName *origin, char *why, size_t why_len);
 
+/**
+ * dnsd_live_new: a zone that has yet to come; queries get SERVFAIL
+ *
+ * Returns: NULL without memory.
+ */
+DnsdLive *dnsd_live_new(DnsdLives *lives, const DnsName *origin);
+
+/** dnsd_live_fill: the zone that has come; false, and @why. */
+bool dnsd_live_fill(DnsdLive *live, const char *path, char *why,
+                    size_t why_len);
+
 /** dnsd_live_is_at: is it whole, and what the image at @path is? */
 bool dnsd_live_is_at(const DnsdLive *live, const char *path);
 
 /** dnsd_live_is_cut: is its image shorter than it was? */
 bool dnsd_live_is_cut(const DnsdLive *live, const char *path);
 
-/** dnsd_live_serial: of what is published */
+/** dnsd_live_serial: of what is published; 0 without a zone */
 uint32_t dnsd_live_serial(const DnsdLive *live);
 
 DnsdLive *dnsd_live_ref(DnsdLive *live);

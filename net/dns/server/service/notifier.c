@@ -116,6 +116,9 @@ void dnsd_notifier_look(DnsdNotifier *n, const TsigKeys *keys,
 {
     uint64_t now = now_s();
 
+    if (!live->store) {
+        return;
+    }
     if (live->told != config->secondaries ||
         (live->told_serial != dnsd_live_serial(live) &&
          live->told_at != now)) {

@@ -69,9 +69,11 @@ static void leave(Visitor *v)
 
 /* --- answers -------------------------------------------------------------- */
 
-/* The text that @fill writes, in memory of its size */
-static bool write_body(DnsdPanel *p, DnsdHttp what, DnsdText *text)
+/* The text of an answer, in memory of its size */
+static bool write_body(DnsdPanel *p, const Visitor *v, DnsdHttp what,
+                       DnsdText *text)
 {
+    char zone[DNS_NAME_TEXT_MAX];
     bool done = true;
 
     *text = (DnsdText) { .at = malloc(FIRST_ROOM), .room = FIRST_ROOM };
@@ -92,9 +94,13 @@ static bool write_body(DnsdPanel *p, DnsdHttp what, DnsdText *text)
     case DNSD_HTTP_RELOAD:
         done = p->ops->reload(p->opaque, text);
         break;
+    case DNSD_HTTP_REFRESH:
+        dnsd_http_argument(v->in, v->in_len, zone, sizeof(zone));
+        done = p->ops->refresh(p->opaque, zone, text);
+        break;
     default:
-        dnsd_text_add(text, "There is GET /metrics, and POST /reload on the "
-                      "control socket.\n");
+        dnsd_text_add(text, "There is GET /metrics, and on the control "
+                      "socket POST /reload and POST /refresh/ZONE.\n");
         break;
     }
     return done;
@@ -105,6 +111,7 @@ static const char *status_of(DnsdHttp what, bool done)
     switch (what) {
     case DNSD_HTTP_METRICS:
     case DNSD_HTTP_RELOAD:
+    case DNSD_HTTP_REFRESH:
         return done ? "200 OK" : "500 Internal Server Error";
     case DNSD_HTTP_UNKNOWN:
         return "404 Not Found";
@@ -122,10 +129,11 @@ static void answer(DnsdPanel *p, Visitor *v, DnsdHttp what)
     int head;
 
     /* Over TCP anybody on this host can ask. */
-    if (what == DNSD_HTTP_RELOAD && v->place != PLACE_CONTROL) {
+    if ((what == DNSD_HTTP_RELOAD || what == DNSD_HTTP_REFRESH) &&
+        v->place != PLACE_CONTROL) {
         what = DNSD_HTTP_UNKNOWN;
     }
-    done = write_body(p, what, &body);
+    done = write_body(p, v, what, &body);
     if (body.len > body.room) {
         body.len = body.room ? body.room - 1 : 0;
     }

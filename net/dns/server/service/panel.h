@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * HTTP for who operates the server: metrics, and the order to reload
+ * HTTP for who operates the server: metrics, and orders
  *
  * A few connections at a time, each bounded in octets and in time; runs in the
  * control thread.
@@ -17,6 +17,8 @@ typedef struct DnsdPanelOps {
     void (*metrics)(void *opaque, DnsdText *text);
     /* Returns false if it could not be done; @text says what was, or why */
     bool (*reload)(void *opaque, DnsdText *text);
+    /* The same; @zone is what the request has */
+    bool (*refresh)(void *opaque, const char *zone, DnsdText *text);
 } DnsdPanelOps;
 
 typedef struct DnsdPanel DnsdPanel;
@@ -40,7 +42,7 @@ void dnsd_panel_expire(DnsdPanel *panel);
 
 /**
  * dnsd_panel_ask: the client's side
- * @request: "GET /metrics", "POST /reload"
+ * @request: "GET /metrics", "POST /reload", "POST /refresh/ZONE"
  * @to: where the body of the answer is printed
  *
  * Returns: false if the answer was no success, and then @mistake is empty, or

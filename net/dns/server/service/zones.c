@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 
 #include "net/dns/server/host/log.h"
 #include "net/dns/server/service/file.h"
@@ -104,6 +105,21 @@ static DnsdFile *open_file(const DnsdZoneConfig *zone, DnsdFile *before,
     return before ? dnsd_file_ref(before) : NULL;
 }
 
+/* A secondary's image comes with its first transfer. */
+static bool is_to_come(const DnsdZoneConfig *zone)
+{
+    struct stat st;
+
+    return zone->primaries && stat(zone->image, &st) < 0 && errno == ENOENT;
+}
+
+static DnsdLive *wait_for_live(DnsdWorld *w, const DnsdZoneConfig *zone,
+                               DnsdLive *before)
+{
+    return before ? dnsd_live_ref(before) : dnsd_live_new(w->lives,
+                                                          &zone->name);
+}
+
 /* A zone that changes: the one before, if its image is still the same */
 static DnsdLive *open_live(DnsdWorld *w, const DnsdZoneConfig *zone,
                            DnsdLive *before, unsigned *faults)
@@ -113,6 +129,9 @@ static DnsdLive *open_live(DnsdWorld *w, const DnsdZoneConfig *zone,
 
     if (before && dnsd_live_is_at(before, zone->image)) {
         return dnsd_live_ref(before);
+    }
+    if (is_to_come(zone) && !(before && before->store)) {
+        return wait_for_live(w, zone, before);
     }
     live = dnsd_live_open(w->lives, zone->image, &zone->name, why,
                           sizeof(why));
@@ -157,6 +176,11 @@ static void open_zone(DnsdWorld *w, size_t i, const DnsdZone *before,
     if (w->lives && (has_journal || dnsd_zone_may_change(config))) {
         zone->live = open_live(w, config, before ? before->live : NULL,
                                faults);
+        zone->rules.lost = zone->live && config->primaries
+                           ? &zone->live->has_expired : NULL;
+        return;
+    }
+    if (is_to_come(config)) {
         return;
     }
     zone->file = has_journal && is_reload ? refuse_journal(config, file, faults)
@@ -278,12 +302,26 @@ bool dnsd_world_writes(const DnsdConfig *config)
     return false;
 }
 
+static bool is_lost(const DnsdZone *zone)
+{
+    return zone->rules.lost && atomic_load(zone->rules.lost);
+}
+
+DnsStore *dnsd_zone_store(const DnsdZone *zone)
+{
+    return zone->live && !is_lost(zone) ? zone->live->store : NULL;
+}
+
 DnsdZoneState dnsd_zone_state(const DnsdZone *zone, uint32_t *serial)
 {
+    if (zone->live && !zone->live->store) {
+        return DNSD_ZONE_MISSING;
+    }
     if (zone->live) {
         *serial = dnsd_live_serial(zone->live);
         return zone_view_failed(dns_store_view(zone->live->store))
-               ? DNSD_ZONE_DAMAGED : DNSD_ZONE_SERVED;
+               ? DNSD_ZONE_DAMAGED : is_lost(zone)
+               ? DNSD_ZONE_EXPIRED : DNSD_ZONE_SERVED;
     }
     if (!zone->file) {
         return DNSD_ZONE_MISSING;
@@ -302,7 +340,11 @@ static void tell(const DnsdZoneConfig *config, const DnsdZone *zone)
     ZoneFault fault;
 
     dns_name_to_text(&config->name, name);
-    if (zone->live && dnsd_live_is_cut(zone->live, config->image)) {
+    if (config->primaries) {
+        dnsd_log(DNSD_ERROR, "zone %s: '%s' or what its journal has made of "
+                 "it contradicts itself: queries are answered SERVFAIL until "
+                 "a primary gives it anew", name, config->image);
+    } else if (zone->live && dnsd_live_is_cut(zone->live, config->image)) {
         dnsd_log(DNSD_ERROR, "zone %s: '%s' has been cut short: queries are "
                  "answered SERVFAIL; put this image back whole, whose changes "
                  "'%s.jnl' has, and reload", name, config->image,

@@ -63,6 +63,9 @@ const DnsdZone *dnsd_world_find(const DnsdWorld *world, uint16_t rrclass,
                                 const ZoneKey *origin,
                                 const DnsdZoneConfig **config);
 
+/** dnsd_zone_store: of a zone that changes; NULL: there is none to serve. */
+DnsStore *dnsd_zone_store(const DnsdZone *zone);
+
 /** dnsd_zone_state: and its serial, if it has an image. */
 DnsdZoneState dnsd_zone_state(const DnsdZone *zone, uint32_t *serial);
 

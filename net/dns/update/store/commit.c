@@ -154,9 +154,14 @@ int dns_store_commit(DnsStore *s)
 
 /* --- another image -------------------------------------------------------- */
 
+bool dns_store_is_merging(const DnsStore *s)
+{
+    return s->merge.is_running || s->rebase.is_running;
+}
+
 static void wait_for_merges(DnsStore *s)
 {
-    while (s->merge.is_running || s->rebase.is_running) {
+    while (dns_store_is_merging(s)) {
         dns_merger_wait(s->merger);
     }
 }

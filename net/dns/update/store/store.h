@@ -148,6 +148,12 @@ void dns_store_abandon(DnsStore *store);
  */
 int dns_store_replace(DnsStore *store, const char *path, DnsStoreError *error);
 
+/**
+ * dns_store_is_merging: dns_store_replace() would wait for a thread, which may
+ * take as long as it takes to write the image
+ */
+bool dns_store_is_merging(const DnsStore *store);
+
 void dns_store_stats(const DnsStore *store, DnsStoreStats *stats);
 
 #endif /* NET_DNS_UPDATE_STORE_STORE_H */

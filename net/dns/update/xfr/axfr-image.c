@@ -17,6 +17,7 @@
 
 struct AxfrImage {
     char *path;
+    const atomic_bool *stop;
     ZoneAbout about;
     DnsSorter *sorter;
     ZoneWriter *writer;
@@ -29,13 +30,14 @@ struct AxfrImage {
 };
 
 AxfrImage *axfr_image_new(const char *path, const DnsName *origin,
-                          uint16_t rrclass)
+                          uint16_t rrclass, const atomic_bool *stop)
 {
     AxfrImage *image = calloc(1, sizeof(*image));
     char *copy = strdup(path);
 
     if (image) {
         image->path = strdup(path);
+        image->stop = stop;
         image->about = (ZoneAbout) { .origin = *origin, .rrclass = rrclass };
         image->sorter = copy ? dns_sorter_new(dirname(copy), SORT_MEMORY)
                              : NULL;
@@ -72,6 +74,20 @@ static ZoneRecord *records_of(AxfrImage *image)
     return (ZoneRecord *)image->records.octets;
 }
 
+/* A zone has NS at its apex (RFC 1034 section 4.2.1). */
+static bool is_no_zone(const AxfrImage *image, const ZoneRecord *records)
+{
+    size_t i = 0;
+
+    if (!dns_name_equal(&image->name, &image->about.origin)) {
+        return false;
+    }
+    while (i < image->count && records[i].type != DNS_TYPE_NS) {
+        i++;
+    }
+    return i == image->count;
+}
+
 static int put_name(AxfrImage *image)
 {
     ZoneRecord *records = records_of(image);
@@ -79,6 +95,9 @@ static int put_name(AxfrImage *image)
 
     if (!image->has_name) {
         return 0;
+    }
+    if (is_no_zone(image, records)) {
+        return -EINVAL;
     }
     for (size_t i = 0; i < image->count; i++) {
         records[i].rdata = image->rdata.octets + (uintptr_t)records[i].rdata;
@@ -107,6 +126,9 @@ static int take(void *opaque, const DnsName *name, const ZoneRecord *record)
     ZoneRecord copy = *record;
     int ret = 0;
 
+    if (image->stop && atomic_load(image->stop)) {
+        return -ECANCELED;
+    }
     if (image->has_name && !dns_name_equal(&image->name, name)) {
         ret = put_name(image);
     }

@@ -3,13 +3,18 @@
 #ifndef NET_DNS_UPDATE_XFR_AXFR_IMAGE_H
 #define NET_DNS_UPDATE_XFR_AXFR_IMAGE_H
 
+#include <stdatomic.h>
+
 #include "net/dns/zone/write.h"
 
 typedef struct AxfrImage AxfrImage;
 
-/** axfr_image_new: NULL without memory, or if the folder cannot be written. */
+/**
+ * axfr_image_new: NULL without memory, or if the folder cannot be written
+ * @stop: NULL, or what ends axfr_image_finish() early by becoming true
+ */
 AxfrImage *axfr_image_new(const char *path, const DnsName *origin,
-                          uint16_t rrclass);
+                          uint16_t rrclass, const atomic_bool *stop);
 
 /** axfr_image_add: a record within the zone; 0 or a negative errno */
 int axfr_image_add(AxfrImage *image, const DnsName *name,

@@ -26,18 +26,17 @@ typedef struct XfrInChange {
 struct DnsXfrIn {
     DnsXfrInOptions options;
     uint16_t id;
-    bool is_ixfr;               /* asked for */
     XfrInStage stage;
     Tsig tsig;
     bool is_signed;             /* the last message was */
     unsigned messages;
-    uint32_t ours;
     uint32_t serial;            /* the primary's */
     uint64_t len;               /* octets of records */
     AxfrImage *image;
     DnsBuffer octets;
     size_t count;
     XfrInChange *change;
+    DnsXfrReason reason;
     const char *why;
     uint8_t rdata[UINT16_MAX];
 };

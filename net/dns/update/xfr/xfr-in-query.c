@@ -15,8 +15,6 @@ DnsXfrIn *dns_xfr_in_new(const DnsXfrInOptions *options, uint16_t id)
     if (in) {
         in->options = *options;
         in->id = id;
-        in->is_ixfr = options->store && !options->force_axfr;
-        in->ours = options->store ? dns_store_serial(options->store) : 0;
         in->why = "";
     }
     return in;
@@ -27,7 +25,7 @@ static int put_our_soa(DnsBuilder *b, const DnsXfrIn *in)
 {
     uint8_t rdata[2 + 20] = { 0 };
 
-    packet_put32(rdata + 2, in->ours);
+    packet_put32(rdata + 2, in->options.serial);
     return dns_builder_raw(b, DNS_SECTION_AUTHORITY, &in->options.zone,
                            DNS_TYPE_SOA, in->options.rrclass, 0, rdata,
                            sizeof(rdata));
@@ -35,10 +33,15 @@ static int put_our_soa(DnsBuilder *b, const DnsXfrIn *in)
 
 int dns_xfr_in_query(DnsXfrIn *in, uint8_t *msg, size_t room, uint64_t now)
 {
-    DnsQuestion question = {
-        in->options.zone, in->is_ixfr ? DNS_TYPE_IXFR : DNS_TYPE_AXFR,
-        in->options.rrclass,
+    static const uint16_t type[] = {
+        [DNS_XFR_ASK_SOA] = DNS_TYPE_SOA,
+        [DNS_XFR_ASK_IXFR] = DNS_TYPE_IXFR,
+        [DNS_XFR_ASK_AXFR] = DNS_TYPE_AXFR,
     };
+    DnsQuestion question = {
+        in->options.zone, type[in->options.ask], in->options.rrclass,
+    };
+    bool is_ixfr = in->options.ask == DNS_XFR_ASK_IXFR;
     DnsBuilder builder;
     size_t len;
     int ret;
@@ -49,13 +52,28 @@ int dns_xfr_in_query(DnsXfrIn *in, uint8_t *msg, size_t room, uint64_t now)
     dns_builder_init(&builder, msg, room > DNS_MSG_MAX ? DNS_MSG_MAX : room,
                      in->id, 0);
     ret = dns_builder_question(&builder, &question);
-    ret = ret || !in->is_ixfr ? ret : put_our_soa(&builder, in);
+    ret = ret || !is_ixfr ? ret : put_our_soa(&builder, in);
     len = builder.len;
     if (!ret && in->options.key) {
         ret = tsig_sign_request(&in->tsig, in->options.key, msg, &len, room,
                                 now);
     }
     return ret ? ret : (int)len;
+}
+
+uint32_t dns_xfr_in_serial(const DnsXfrIn *in)
+{
+    return in->serial;
+}
+
+uint64_t dns_xfr_in_len(const DnsXfrIn *in)
+{
+    return in->len;
+}
+
+DnsXfrReason dns_xfr_in_reason(const DnsXfrIn *in)
+{
+    return in->reason;
 }
 
 const char *dns_xfr_in_why(const DnsXfrIn *in)

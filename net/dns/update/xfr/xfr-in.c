@@ -23,45 +23,48 @@
 
 /* --- results -------------------------------------------------------------- */
 
-static DnsXfrState fail(DnsXfrIn *in, const char *why)
+static DnsXfrState fail(DnsXfrIn *in, DnsXfrReason reason, const char *why)
 {
     in->stage = DONE;
+    in->reason = reason;
     in->why = why;
     return DNS_XFR_FAILED;
 }
 
 /* AXFR may put right a wrong IXFR. */
-static DnsXfrState fall_back(DnsXfrIn *in, const char *why)
+static DnsXfrState fall_back(DnsXfrIn *in, DnsXfrReason reason,
+                             const char *why)
 {
-    fail(in, why);
-    return in->is_ixfr ? DNS_XFR_AGAIN : DNS_XFR_FAILED;
+    fail(in, reason, why);
+    return in->options.ask == DNS_XFR_ASK_IXFR ? DNS_XFR_AGAIN
+                                               : DNS_XFR_FAILED;
 }
 
 static DnsXfrState finish_axfr(DnsXfrIn *in)
 {
     int ret = axfr_image_finish(in->image);
 
-    if (ret) {
-        return fail(in, ret == -EINVAL ? "the records are no zone"
-                        : "the image could not be written");
+    if (ret == -EINVAL) {
+        return fail(in, DNS_XFR_NO_ZONE, "the records are no zone");
     }
-    return DNS_XFR_IMAGE;
+    return ret ? fail(in, DNS_XFR_LOCAL, "the image could not be written")
+               : DNS_XFR_IMAGE;
 }
 
-static DnsXfrState finish_ixfr(DnsXfrIn *in)
+DnsXfrState dns_xfr_in_apply(DnsXfrIn *in, DnsStore *store)
 {
     for (size_t i = 0; i < in->count; i++) {
         DnsChanges changes = in->change[i].changes;
         int ret;
 
         changes.octets = in->octets.octets + in->change[i].at;
-        ret = dns_store_serial(in->options.store) == changes.from ? 0 : -EINVAL;
-        ret = ret ? ret : dns_changes_apply(
-                              dns_store_begin(in->options.store), &changes);
-        ret = dns_store_end(in->options.store, !ret) || ret;
-        if (ret || dns_store_serial(in->options.store) != changes.to) {
-            dns_store_abandon(in->options.store);
-            return fall_back(in, "the changes do not fit the zone");
+        ret = dns_store_serial(store) == changes.from ? 0 : -EINVAL;
+        ret = ret ? ret : dns_changes_apply(dns_store_begin(store), &changes);
+        ret = dns_store_end(store, !ret) || ret;
+        if (ret || dns_store_serial(store) != changes.to) {
+            dns_store_abandon(store);
+            return fall_back(in, DNS_XFR_MISFIT,
+                             "the changes do not fit the zone");
         }
     }
     return DNS_XFR_CHANGED;
@@ -74,9 +77,9 @@ static DnsXfrState finish(DnsXfrIn *in)
 
     in->stage = DONE;
     if (in->options.key && !in->is_signed) {
-        return fail(in, "the last message is not signed");
+        return fail(in, DNS_XFR_SIGNATURE, "the last message is not signed");
     }
-    return is_zone ? finish_axfr(in) : finish_ixfr(in);
+    return is_zone ? finish_axfr(in) : DNS_XFR_CHANGES;
 }
 
 /* --- records -------------------------------------------------------------- */
@@ -145,7 +148,12 @@ static DnsXfrState take_ixfr(DnsXfrIn *in, const DnsRr *rr,
         return DNS_XFR_MORE;
     }
     ret = ret ? ret : put_change_record(in, rr, record);
-    return ret ? fail(in, "there is no memory") : DNS_XFR_MORE;
+    if (ret) {
+        return fail(in, DNS_XFR_LOCAL, "there is no memory");
+    }
+    return in->octets.len > DNS_XFR_CHANGES_MAX
+           ? fall_back(in, DNS_XFR_TOO_LARGE, "there are many changes")
+           : DNS_XFR_MORE;
 }
 
 static DnsXfrState take_axfr(DnsXfrIn *in, const DnsRr *rr,
@@ -156,33 +164,47 @@ static DnsXfrState take_axfr(DnsXfrIn *in, const DnsRr *rr,
 
     if (record->type == DNS_TYPE_SOA) {
         if (!is_apex || dns_soa_serial(record) != in->serial) {
-            return fail(in, "there is another SOA");
+            return fail(in, DNS_XFR_NO_ZONE, "there is another SOA");
         }
         in->stage = ZONE_ENDS;
         return DNS_XFR_MORE;
     }
     ret = axfr_image_add(in->image, &rr->name, record);
-    return ret ? fail(in, "the records cannot be sorted") : DNS_XFR_MORE;
+    return ret ? fail(in, DNS_XFR_LOCAL, "the records cannot be sorted")
+               : DNS_XFR_MORE;
+}
+
+/* The primary's serial beside ours */
+static DnsXfrState compare_serial(const DnsXfrIn *in)
+{
+    return in->serial == in->options.serial ? DNS_XFR_CURRENT
+           : dns_serial_newer(in->serial, in->options.serial)
+           ? DNS_XFR_NEWER : DNS_XFR_OLDER;
 }
 
 static DnsXfrState take_first(DnsXfrIn *in, const DnsRr *rr,
                               const ZoneRecord *soa)
 {
+    DnsXfrState state;
+
     if (soa->type != DNS_TYPE_SOA ||
         !dns_name_equal(&rr->name, &in->options.zone)) {
-        return fall_back(in, "it does not begin with the zone's SOA");
+        return fall_back(in, DNS_XFR_MALFORMED,
+                         "it does not begin with the zone's SOA");
     }
     in->serial = dns_soa_serial(soa);
     in->stage = SECOND;
-    if (in->options.store && !in->options.force_axfr &&
-        !dns_serial_newer(in->serial, in->ours)) {
+    state = compare_serial(in);
+    if (in->options.ask == DNS_XFR_ASK_SOA ||
+        (in->options.ask == DNS_XFR_ASK_IXFR && state != DNS_XFR_NEWER)) {
         in->stage = DONE;
-        return DNS_XFR_CURRENT;
+        return state;
     }
     in->image = axfr_image_new(in->options.path, &in->options.zone,
-                               in->options.rrclass);
+                               in->options.rrclass, in->options.stop);
     return in->image && !axfr_image_add(in->image, &rr->name, soa)
-           ? DNS_XFR_MORE : fail(in, "the records cannot be sorted");
+           ? DNS_XFR_MORE
+           : fail(in, DNS_XFR_LOCAL, "the records cannot be sorted");
 }
 
 static DnsXfrState take_record(DnsXfrIn *in, const DnsRr *rr,
@@ -194,7 +216,8 @@ static DnsXfrState take_record(DnsXfrIn *in, const DnsRr *rr,
     case FIRST:
         return take_first(in, rr, record);
     case SECOND:
-        if (in->is_ixfr && is_soa && dns_soa_serial(record) == in->ours) {
+        if (in->options.ask == DNS_XFR_ASK_IXFR && is_soa &&
+            dns_soa_serial(record) == in->options.serial) {
             axfr_image_free(in->image);
             in->image = NULL;
             in->stage = COME;
@@ -208,7 +231,8 @@ static DnsXfrState take_record(DnsXfrIn *in, const DnsRr *rr,
     case COME:
         return take_ixfr(in, rr, record);
     default:
-        return fall_back(in, "there are records behind the end");
+        return fall_back(in, DNS_XFR_MALFORMED,
+                         "there are records behind the end");
     }
 }
 
@@ -240,61 +264,87 @@ static const char *refusal(uint16_t rcode)
     }
 }
 
+static const char no_answer[] = "this is no answer to the query";
+
 static DnsXfrState check_header(DnsXfrIn *in, const DnsHeader *header)
 {
     uint16_t rcode = header->flags & DNS_FLAGS_RCODE;
 
     if (header->id != in->id || !(header->flags & DNS_FLAG_QR) ||
         header->flags & DNS_FLAGS_OPCODE) {
-        return fail(in, "this is no answer to the query");
+        return fail(in, DNS_XFR_MALFORMED, no_answer);
     }
     if (rcode == DNS_RCODE_NOTIMP || rcode == DNS_RCODE_FORMERR) {
-        return fall_back(in, "the primary has no incremental transfers");
+        return fall_back(in, DNS_XFR_REFUSED,
+                         "the primary has no incremental transfers");
     }
-    if (rcode || header->flags & DNS_FLAG_TC) {
-        return rcode ? fail(in, refusal(rcode))
-                     : fall_back(in, "the answer is truncated");
+    if (rcode) {
+        return fail(in, DNS_XFR_REFUSED, refusal(rcode));
+    }
+    if (header->flags & DNS_FLAG_TC) {
+        return fall_back(in, DNS_XFR_MALFORMED, "the answer is truncated");
+    }
+    if (in->options.ask == DNS_XFR_ASK_SOA && !(header->flags & DNS_FLAG_AA)) {
+        return fail(in, DNS_XFR_REFUSED,
+                    "the primary does not serve the zone, or not any more");
     }
     return DNS_XFR_MORE;
+}
+
+/* A record of the answer, whichever it is */
+static DnsXfrState take_answer(DnsXfrIn *in, const uint8_t *msg,
+                               const DnsRr *rr)
+{
+    ZoneRecord record = { rr->type, 0, rr->ttl, in->rdata };
+    int rdlength = dns_rdata_take(msg, rr, in->options.rrclass, in->rdata);
+
+    if (rdlength < 0 || rr->rrclass != in->options.rrclass ||
+        !dns_name_within(&rr->name, &in->options.zone)) {
+        return fall_back(in, DNS_XFR_MALFORMED,
+                         "a record is malformed, or not of the zone");
+    }
+    record.rdlength = rdlength;
+    in->len += rr->name.len + rdlength + 10;
+    if (in->options.len_max && in->len > in->options.len_max) {
+        return fail(in, DNS_XFR_TOO_LARGE, "the zone is larger than "
+                    "'transfer-limit' allows");
+    }
+    return take_record(in, rr, &record);
 }
 
 static DnsXfrState take_records(DnsXfrIn *in, const uint8_t *msg, size_t len)
 {
     DnsXfrState state = DNS_XFR_MORE;
+    unsigned count = 0;
     DnsCursor cursor;
     DnsRr rr;
     int ret = dns_cursor_init(&cursor, msg, len);
 
     while (!ret && (ret = dns_cursor_rr(&cursor, &rr)) > 0) {
-        ZoneRecord record = { rr.type, 0, rr.ttl, in->rdata };
-        int rdlength = dns_rdata_take(msg, &rr, in->options.rrclass,
-                                      in->rdata);
-
         ret = 0;
         if (rr.section != DNS_SECTION_ANSWER) {
             break;
         }
-        if (rdlength < 0 || rr.rrclass != in->options.rrclass ||
-            !dns_name_within(&rr.name, &in->options.zone)) {
-            return fall_back(in, "a record is malformed, or not of the zone");
-        }
-        record.rdlength = rdlength;
-        in->len += rr.name.len + rdlength + 10;
-        if (in->options.len_max && in->len > in->options.len_max) {
-            return fail(in, "the zone is larger than is allowed");
-        }
-        if (state == DNS_XFR_MORE) {
-            state = take_record(in, &rr, &record);
-        }
-        if (state != DNS_XFR_MORE && state != DNS_XFR_CURRENT) {
+        count++;
+        state = take_answer(in, msg, &rr);
+        if (state != DNS_XFR_MORE) {
             return state;
         }
     }
-    if (ret < 0) {
-        return fall_back(in, "a message is malformed");
+    if (ret < 0 || !count) {
+        return fall_back(in, DNS_XFR_MALFORMED, ret < 0
+                         ? "a message is malformed"
+                         : "a message has no records");
     }
     return in->stage == ZONE_ENDS || in->stage == CHANGES_END ? finish(in)
                                                               : state;
+}
+
+/* These end the answer with its first record. */
+static bool is_serial_alone(DnsXfrState state)
+{
+    return state == DNS_XFR_CURRENT || state == DNS_XFR_OLDER ||
+           state == DNS_XFR_NEWER;
 }
 
 DnsXfrState dns_xfr_in_message(DnsXfrIn *in, uint8_t *msg, size_t len,
@@ -304,16 +354,17 @@ DnsXfrState dns_xfr_in_message(DnsXfrIn *in, uint8_t *msg, size_t len,
     DnsHeader header;
 
     if (in->stage == DONE || dns_header_parse(msg, len, &header)) {
-        return fail(in, "this is no answer to the query");
+        return fail(in, DNS_XFR_MALFORMED, no_answer);
     }
     if (!verify(in, msg, &len, now)) {
-        return fail(in, in->tsig.error ? tsig_error_name(in->tsig.error)
-                                       : "the signature is missing or wrong");
+        return fail(in, DNS_XFR_SIGNATURE, in->tsig.error
+                    ? tsig_error_name(in->tsig.error)
+                    : "the signature is missing or wrong");
     }
     state = check_header(in, &header);
     state = state == DNS_XFR_MORE ? take_records(in, msg, len) : state;
-    if (state == DNS_XFR_CURRENT && in->options.key && !in->is_signed) {
-        return fail(in, "the answer is not signed");
+    if (is_serial_alone(state) && in->options.key && !in->is_signed) {
+        return fail(in, DNS_XFR_SIGNATURE, "the answer is not signed");
     }
     in->messages++;
     return state;

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Readers of values: zones that are copied from primaries */
+#ifndef NET_DNS_SERVER_CONFIG_SECONDARY_H
+#define NET_DNS_SERVER_CONFIG_SECONDARY_H
+
+#include "net/dns/server/config/reader.h"
+
+/* To a DnsdZoneConfig */
+DnsdReadFn dnsd_read_primaries, dnsd_read_notifiers;
+
+/**
+ * dnsd_read_secondary_end: what can be checked when a zone is read whole
+ * @node: the zone's map
+ */
+void dnsd_read_secondary_end(DnsdReader *r, const yaml_node_t *node,
+                             DnsdZoneConfig *zone);
+
+#endif /* NET_DNS_SERVER_CONFIG_SECONDARY_H */

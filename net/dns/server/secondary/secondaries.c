@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Zones that are copied from primaries
+ *
+ * Theory of operation
+ * ===================
+ *
+ * Each zone has timers (net/dns/update/xfr/secondary.h), which say when to ask
+ * and when to stop serving.  Asking is a round (round.c), of fetches (fetch.c)
+ * that a pool of threads runs (pool.c).  The control thread puts in place what
+ * they bring: an image by a few calls of rename() and fsync(), changes as one
+ * commit of at most DNS_XFR_CHANGES_MAX octets.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "net/dns/server/config/keys.h"
+#include "net/dns/server/secondary/line.h"
+#include "net/dns/server/secondary/secondaries.h"
+#include "net/dns/server/secondary/secondary.h"
+
+#define ENDED_TURN  4           /* results, before others have their turn */
+
+/* --- by name -------------------------------------------------------------- */
+
+static int compare_names(const DnsName *a, const DnsName *b)
+{
+    return a->len != b->len ? a->len - b->len
+                            : memcmp(a->wire, b->wire, a->len);
+}
+
+static int compare(const void *a, const void *b)
+{
+    return compare_names(&(*(DnsdCopy *const *)a)->name,
+                         &(*(DnsdCopy *const *)b)->name);
+}
+
+/* @name: in lower case, as names of the configuration are */
+static DnsdCopy **find(const DnsdSecondaries *all, const DnsName *name)
+{
+    DnsdCopy like = { .name = *name }, *key = &like;
+
+    return all->count ? bsearch(&key, all->one, all->count, sizeof(*all->one),
+                                compare) : NULL;
+}
+
+/* --- one ------------------------------------------------------------------ */
+
+static void free_one(DnsdCopy *s)
+{
+    dnsd_keyring_unref(s->keyring);
+    dnsd_fetch_free(s->fetch);
+    dnsd_live_unref(s->live);
+    free(s);
+}
+
+static void begin_one(DnsdCopy *s, uint64_t now)
+{
+    DnsSoa soa;
+    bool has_soa = s->live->store && dnsd_secondary_soa(s->live, &soa);
+    uint64_t age = has_soa ? dnsd_secondary_age(s->live, s->config->image,
+                                                &s->success) : 0;
+
+    dns_secondary_init(&s->timers, has_soa ? &soa : NULL, age, now);
+    atomic_store(&s->live->has_expired, s->timers.has_expired);
+    s->needs_axfr = s->live->store && !has_soa;
+}
+
+static DnsdCopy *make_one(const DnsdZoneConfig *config, DnsdLive *live,
+                          uint64_t now)
+{
+    DnsdCopy *s = calloc(1, sizeof(*s));
+
+    if (s) {
+        s->name = config->name;
+        s->config = config;
+        s->live = dnsd_live_ref(live);
+        begin_one(s, now);
+    }
+    return s;
+}
+
+/* --- worlds --------------------------------------------------------------- */
+
+static bool has_same_primaries(const DnsdZoneConfig *a,
+                               const DnsdZoneConfig *b)
+{
+    bool same = a->primaries == b->primaries && !strcmp(a->image, b->image);
+
+    for (size_t i = 0; same && i < a->primaries; i++) {
+        same = a->primary[i].at.len == b->primary[i].at.len &&
+               !memcmp(&a->primary[i].at.addr, &b->primary[i].at.addr,
+                       a->primary[i].at.len) &&
+               dns_name_equal(&a->primary[i].key, &b->primary[i].key);
+    }
+    return same;
+}
+
+/* It ends soon; one that has ended, and waits, does so here. */
+static void drop_fetch(DnsdCopy *s, uint64_t now)
+{
+    if (s->is_waiting) {
+        s->is_waiting = false;
+        dnsd_fetch_free(s->fetch);
+        s->fetch = NULL;
+        dns_secondary_failed(&s->timers, now, 0);
+    } else if (s->fetch) {
+        s->is_dropped = true;
+        atomic_store(&s->fetch->stop, true);
+    }
+}
+
+/* The same zone with another configuration */
+static void keep(DnsdCopy *s, const DnsdZoneConfig *config, uint64_t now)
+{
+    if (!has_same_primaries(s->config, config)) {
+        drop_fetch(s, now);
+        s->at = 0;
+        dns_secondary_notify(&s->timers, false, 0, now);
+    }
+    s->config = config;
+}
+
+static void take_away(DnsdSecondaries *all, DnsdCopy *s)
+{
+    s->config = NULL;
+    drop_fetch(s, 0);
+    if (s->fetch) {
+        s->next = all->gone;
+        all->gone = s;
+    } else {
+        free_one(s);
+    }
+}
+
+/* What there was before, or NULL; it is not in the list any more then. */
+static DnsdCopy *take_before(DnsdSecondaries *all, const DnsName *name,
+                             const DnsdLive *live, bool *taken)
+{
+    DnsdCopy **found = find(all, name);
+
+    if (!found || (*found)->live != live) {
+        return NULL;
+    }
+    taken[found - all->one] = true;
+    return *found;
+}
+
+static DnsdCopy **make_list(DnsdSecondaries *all, const DnsdWorld *w,
+                            bool *taken, size_t *count)
+{
+    const DnsdConfig *c = w->config;
+    DnsdCopy **list = calloc(c->copied + 1, sizeof(*list));
+    uint64_t now = dnsd_line_clock();
+
+    *count = 0;
+    for (size_t i = 0; list && i < c->zones; i++) {
+        DnsdCopy *s;
+
+        if (!c->zone[i].primaries || !w->zone[i].live) {
+            continue;
+        }
+        s = take_before(all, &c->zone[i].name, w->zone[i].live, taken);
+        if (s) {
+            keep(s, &c->zone[i], now);
+        } else {
+            s = make_one(&c->zone[i], w->zone[i].live, now);
+        }
+        if (s) {
+            list[(*count)++] = s;
+        }
+    }
+    return list;
+}
+
+bool dnsd_secondaries_follow(DnsdSecondaries *all, const DnsdWorld *w)
+{
+    bool *taken = calloc(all->count + 1, sizeof(*taken));
+    DnsdCopy **list;
+    size_t count;
+
+    if (!all->pool) {
+        free(taken);
+        return true;
+    }
+    list = taken ? make_list(all, w, taken, &count) : NULL;
+    if (!list) {
+        free(taken);
+        return false;
+    }
+    for (size_t i = 0; i < all->count; i++) {
+        if (!taken[i]) {
+            take_away(all, all->one[i]);
+        }
+    }
+    free(taken);
+    free(all->one);
+    qsort(list, count, sizeof(*list), compare);
+    all->one = list;
+    all->count = count;
+    all->world = w;
+    return true;
+}
+
+/* --- events --------------------------------------------------------------- */
+
+static void forget(DnsdSecondaries *all, DnsdCopy *s)
+{
+    DnsdCopy **at = &all->gone;
+
+    while (*at != s) {
+        at = &(*at)->next;
+    }
+    *at = s->next;
+    free_one(s);
+}
+
+static void take_ended(DnsdSecondaries *all, DnsdFetch *fetch, uint64_t now)
+{
+    DnsdCopy *s = fetch->opaque;
+
+    dnsd_keyring_unref(s->keyring);
+    s->keyring = NULL;
+    if (s->is_dropped) {
+        all->ended[DNSD_IN_FAILED]++;
+        all->failed[DNS_XFR_DROPPED]++;
+    }
+    if (!s->config) {
+        forget(all, s);
+    } else if (s->is_dropped) {
+        s->is_dropped = false;
+        dnsd_fetch_free(s->fetch);
+        s->fetch = NULL;
+        dns_secondary_failed(&s->timers, now, 0);
+    } else {
+        dnsd_round_settle(all, s, now);
+    }
+}
+
+bool dnsd_secondaries_ready(DnsdSecondaries *all, void *event)
+{
+    uint64_t now = dnsd_line_clock();
+    DnsdFetch *fetch = NULL;
+
+    if (event != all) {
+        return false;
+    }
+    dnsd_pool_heard(all->pool);
+    for (unsigned i = 0; i < ENDED_TURN; i++) {
+        fetch = dnsd_pool_take(all->pool);
+        if (!fetch) {
+            return true;
+        }
+        take_ended(all, fetch, now);
+    }
+    dnsd_pool_wake(all->pool);
+    return true;
+}
+
+void dnsd_secondaries_tick(DnsdSecondaries *all)
+{
+    uint64_t now = dnsd_line_clock();
+
+    for (size_t i = 0; i < all->count; i++) {
+        dnsd_round_tick(all, all->one[i], now);
+    }
+}
+
+/* --- by whose word -------------------------------------------------------- */
+
+/* The one that says it has a newer zone is asked first. */
+static void begin_with(DnsdCopy *s, const DnsdAddr *from)
+{
+    for (size_t i = 0; i < s->config->primaries; i++) {
+        DnsdAddr addr = dnsd_addr_of(
+            (const struct sockaddr *)&s->config->primary[i].at.addr);
+
+        if (!memcmp(&addr, from, sizeof(addr))) {
+            s->at = i;
+            return;
+        }
+    }
+}
+
+/* At most once a second, however many there are */
+static void ask_now(DnsdSecondaries *all, DnsdCopy *s, uint64_t now)
+{
+    if (s->asked != now) {
+        dnsd_round_tick(all, s, now);
+    }
+}
+
+static void hear(DnsdSecondaries *all, DnsdCopy *s, const DnsdAddr *from,
+                 const DnsNotified *notified)
+{
+    uint64_t now = dnsd_line_clock();
+
+    if (!s->timers.is_asking) {
+        begin_with(s, from);
+    }
+    if (notified->has_serial && s->live->store &&
+        dns_serial_newer(notified->serial, dns_store_serial(s->live->store))) {
+        s->has_news = true;
+        s->news = notified->serial;
+    }
+    dns_secondary_notify(&s->timers, notified->has_serial, notified->serial,
+                         now);
+    ask_now(all, s, now);
+}
+
+static DnsdNotifyEnd take_notify(DnsdSecondaries *all, const DnsdAddr *from,
+                                 const DnsName *key, const uint8_t *msg,
+                                 size_t len)
+{
+    DnsNotified notified;
+    DnsdCopy **found;
+
+    if (dns_notify_parse(msg, len, &notified)) {
+        return DNSD_NOTIFY_MALFORMED;
+    }
+    dnsd_name_lower(&notified.zone.name);
+    found = notified.zone.qclass == DNS_CLASS_IN
+            ? find(all, &notified.zone.name) : NULL;
+    if (!found) {
+        return DNSD_NOTIFY_NO_ZONE;
+    }
+    if (!dnsd_askers_have((*found)->config->notifier,
+                          (*found)->config->notifiers, from, key)) {
+        return DNSD_NOTIFY_REFUSED;
+    }
+    hear(all, *found, from, &notified);
+    return DNSD_NOTIFY_TAKEN;
+}
+
+uint16_t dnsd_secondaries_notify(void *opaque, const DnsdAddr *from,
+                                 const DnsName *key, const uint8_t *msg,
+                                 size_t len)
+{
+    static const uint16_t rcode[DNSD_NOTIFY_ENDS] = {
+        [DNSD_NOTIFY_TAKEN] = DNS_RCODE_NOERROR,
+        [DNSD_NOTIFY_REFUSED] = DNS_RCODE_REFUSED,
+        [DNSD_NOTIFY_NO_ZONE] = DNS_RCODE_NOTAUTH,
+        [DNSD_NOTIFY_MALFORMED] = DNS_RCODE_FORMERR,
+    };
+    DnsdSecondaries *all = opaque;
+    DnsdNotifyEnd end = take_notify(all, from, key, msg, len);
+
+    all->notified[end]++;
+    return rcode[end];
+}
+
+bool dnsd_secondaries_refresh(DnsdSecondaries *all, const char *zone,
+                              DnsdText *text)
+{
+    uint64_t now = dnsd_line_clock();
+    DnsdCopy **found = NULL;
+    DnsName name;
+
+    if (dns_name_from_text(&name, zone) >= 0) {
+        dnsd_name_lower(&name);
+        found = find(all, &name);
+    }
+    if (!found) {
+        dnsd_text_add(text, "'%s' is no zone with 'primaries' here\n", zone);
+        return false;
+    }
+    dns_secondary_notify(&(*found)->timers, false, 0, now);
+    dnsd_round_tick(all, *found, now);
+    dnsd_text_add(text, "%s: %s is asked\n", zone,
+                  (*found)->config->primary[(*found)->at].at.text);
+    return true;
+}
+
+/* --- life ----------------------------------------------------------------- */
+
+DnsdSecondaries *dnsd_secondaries_new(int epoll, bool has_any,
+                                      DnsdNotifier *notifier)
+{
+    DnsdSecondaries *all = calloc(1, sizeof(*all));
+    struct epoll_event event = { .events = EPOLLIN, .data.ptr = all };
+
+    if (!all || !has_any) {
+        return all;
+    }
+    all->notifier = notifier;
+    all->pool = dnsd_pool_new();
+    if (!all->pool || epoll_ctl(epoll, EPOLL_CTL_ADD, dnsd_pool_fd(all->pool),
+                                &event) < 0) {
+        dnsd_secondaries_free(all);
+        return NULL;
+    }
+    return all;
+}
+
+void dnsd_secondaries_free(DnsdSecondaries *all)
+{
+    if (!all) {
+        return;
+    }
+    dnsd_pool_free(all->pool);
+    for (size_t i = 0; i < all->count; i++) {
+        free_one(all->one[i]);
+    }
+    for (DnsdCopy *s = all->gone, *next; s; s = next) {
+        next = s->next;
+        free_one(s);
+    }
+    free(all->one);
+    free(all);
+}

@@ -172,7 +172,9 @@ void dns_memory_keep(DnsMemory *memory, const uint8_t *query, size_t len,
     memcpy(e->query, query, len);
     e->told.counter = counter;
     e->told.num = num;
-    memcpy(e->told.addr, addrs, num * sizeof(*addrs));
+    if (num) {
+        memcpy(e->told.addr, addrs, num * sizeof(*addrs));
+    }
     e->told.len = answer_len;
     memcpy(e->told.answer, answer, answer_len);
 }

@@ -149,8 +149,8 @@ MEMBERS = {
     " 2001:db8::1",
     "tunnel: 239.0.0.1": "tunnel: '239.0.0.1' is a multicast address; a port has one like 192.0.2.1"
     " or 2001:db8::1",
-    "tunnel: 127.0.0.1": "tunnel: '127.0.0.1' is this host itself; a tunnel has an end like"
-    " 192.0.2.1",
+    "tunnel: 127.0.0.1": "tunnel: '127.0.0.1' is a loopback address, which never leaves a host; a"
+    " port has one like 192.0.2.1 or 2001:db8::1",
     "tunnel: 192.0.2.2/33": "tunnel: '192.0.2.2/33': a prefix of IPv4 has 0 to 32 bits",
     "tunnel: 192.0.2.2/x": "tunnel: '192.0.2.2/x': a prefix of IPv4 has 0 to 32 bits",
     "tunnel: 192.0.2.2/31": "192.0.2.1 of 'red1' is not in 192.0.2.2/31: give 'red2' or underlay a"

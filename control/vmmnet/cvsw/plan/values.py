@@ -37,8 +37,6 @@ def tunnel(text: str) -> tuple[Address, Network | None]:
     """A tunnel's end: an address, perhaps with the length of its network's prefix."""
     alone, slash, length = text.partition("/")
     result = address.parse(alone)
-    if result.is_loopback:
-        raise ValueError(f"'{alone}' is this host itself; a tunnel has an end like 192.0.2.1")
     if not slash:
         return result, None
     most = result.max_prefixlen

@@ -432,7 +432,7 @@ def test_errors(host: Bed) -> None:
             ((name, None, host.table), f"{name} is no macvtap.*give it"),
             ((name, 0x010203040506, host.table), "multicast"),
             ((name, a.mac, no_table), f"{no_table}: there is no table"),
-            (("lo", a.mac, host.table), "lo carries no Ethernet"),
+            (("lo", a.mac, host.table), "lo is the loopback of this host"),
         ):
             with pytest.raises(twin.TwinError, match=complaint):
                 twin.attach(*arguments)

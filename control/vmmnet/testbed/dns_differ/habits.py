@@ -29,13 +29,17 @@ def truncated(difference: Difference) -> Facts:
 
 
 def _tc_is_due(difference: Difference, whole: Reply) -> bool:
+    """Whether ours has nothing, or all but glue that has no room."""
     ours = difference.ours
-    if whole.size <= difference.limit or ours.answer:
+    if whole.size <= difference.limit:
         return False
     if not ours.authority:
-        return not ours.additional
+        return not ours.answer and not ours.additional
     glue = {each for each in whole.additional if is_below(each[0], difference.cut)}
-    return ours.authority == whole.authority and bool(glue - ours.additional)
+    left = glue - ours.additional
+    is_full = all(_has_no_room(difference, owner, kind, ours) for owner, kind, *_ in left)
+    is_rest = ours.answer == whole.answer and ours.authority == whole.authority
+    return is_rest and bool(left) and is_full
 
 
 def _is_whole(difference: Difference, whole: Reply) -> bool:
@@ -96,6 +100,20 @@ def bind_no_room(difference: Difference) -> Facts:
         for fact in difference.only("additional", is_ours=True)
         if difference.is_glue(fact.owner)
         and _has_no_room(difference, fact.owner, fact.kind, difference.theirs)
+    }
+
+
+def knot_no_room(difference: Difference) -> Facts:
+    """Addresses that are no glue, behind an alias, that theirs has no room for."""
+    if not difference.is_referral or len(difference.ends) == 1:
+        return _NOTHING
+    targets = difference.targets("authority")
+    return {
+        fact
+        for fact in difference.only("additional", is_ours=True)
+        if fact.owner in targets
+        and not difference.is_glue(fact.owner)
+        and _has_no_room(difference, fact.owner, _address_type(fact), difference.theirs)
     }
 
 
@@ -242,6 +260,18 @@ def at_cname(kind: str) -> Callable[[Difference], Facts]:
         return difference.facts if right and names & set(difference.ends) else _NOTHING
 
     return explained
+
+
+def bind_circle(difference: Difference) -> Facts:
+    """SERVFAIL with the same aliases as ours, if they go round."""
+    theirs, ours = difference.theirs, difference.ours
+    last = difference.ends[-1]
+    is_circle = any(
+        owner == last and kind == "CNAME" and rdata in difference.ends
+        for owner, kind, _, rdata in ours.answer
+    )
+    is_right = (ours.rcode, theirs.rcode) == ("NOERROR", "SERVFAIL")
+    return {Fact("rcode")} if is_circle and is_right and ours.answer == theirs.answer else _NOTHING
 
 
 def any_at_dname(difference: Difference) -> Facts:

@@ -31,8 +31,9 @@ RULES = (
     Rule(
         "truncated",
         (BIND, NSD, KNOT),
-        "what has no room is put in part by them, and not at all by us, except NS and glue "
-        "(RFC 2181 section 9, RFC 9471 section 3.1); asked again over TCP, and compared there",
+        "what has no room is put in part by them, some without TC, and by us not at all; only a "
+        "referral stays, with the aliases before it and the glue that fits (RFC 2181 section 9, "
+        "RFC 9471 section 3.1); asked again over TCP, and compared there",
         habits.truncated,
     ),
     Rule(
@@ -62,6 +63,13 @@ RULES = (
         "BIND compresses less and so leaves out glue, without TC, which RFC 9471 section 3.1 "
         "asks for; it fits in ours",
         habits.bind_no_room,
+    ),
+    Rule(
+        "other addresses that have no room in theirs",
+        (KNOT,),
+        "Knot writes the delegation in full once more behind an alias, and so leaves out "
+        "addresses that are no glue, which may be missing (RFC 2181 section 9); they fit in ours",
+        habits.knot_no_room,
     ),
     Rule(
         "no addresses in small replies",
@@ -136,6 +144,13 @@ RULES = (
         "NSD follows an alias for NSEC; NSEC is beside a CNAME, so the alias does "
         "not speak for it (RFC 4035 section 2.5)",
         habits.at_cname("NSEC"),
+    ),
+    Rule(
+        "aliases that go round",
+        (BIND,),
+        "BIND adds SERVFAIL to the aliases; we give them, as NSD and Knot, by which the resolver "
+        "sees the circle, whose error it is to signal (RFC 1034 sections 4.3.2 and 5.2.2)",
+        habits.bind_circle,
     ),
     Rule(
         "ANY below a DNAME",

@@ -100,11 +100,18 @@ def nsd_before_wildcard(difference: Difference) -> Facts:
     if not _is_one_proof(theirs, "NSEC") or (ours and not _is_one_proof(ours, "NSEC")):
         return _NOTHING
     (nsec,) = (fact for fact in theirs if fact.kind == "NSEC")
-    empty = rf"\000.{nsec.owner}"
-    is_passed = empty not in difference.zone.lower and is_below(nsec.rdata.split()[0], empty)
+    after = nsec.rdata.split()[0]
+    passed = {
+        empty
+        for empty in (rf"\000.{each}" for each in names_above(difference.ends[-1]))
+        if empty not in difference.zone.lower
+        and is_below(after, empty)
+        and not is_below(nsec.owner, empty)
+    }
     lasts = {owner for owner, kind, *_ in difference.ours.authority if kind == "NSEC"}
-    is_right = any(is_below(each, empty) for each in {fact.owner for fact in ours} or lasts)
-    return ours | theirs if is_passed and is_right else _NOTHING
+    found = {fact.owner for fact in ours} or lasts
+    is_right = any(is_below(each, empty) for each in found for empty in passed)
+    return ours | theirs if is_right else _NOTHING
 
 
 def empty_wildcard(difference: Difference) -> Facts:

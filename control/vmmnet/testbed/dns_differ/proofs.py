@@ -94,7 +94,7 @@ def knot_nsec_of_wildcard(difference: Difference) -> Facts:
 
 
 def nsd_before_wildcard(difference: Difference) -> Facts:
-    """Another NSEC record, where names before a wildcard are below a name without types."""
+    """Another NSEC record, where a name that sorts before a wildcard has names below it."""
     ours = difference.only("authority", is_ours=True)
     theirs = difference.only("authority", is_ours=False)
     if not _is_one_proof(theirs, "NSEC") or (ours and not _is_one_proof(ours, "NSEC")):
@@ -102,15 +102,13 @@ def nsd_before_wildcard(difference: Difference) -> Facts:
     (nsec,) = (fact for fact in theirs if fact.kind == "NSEC")
     after = nsec.rdata.split()[0]
     passed = {
-        empty
-        for empty in (rf"\000.{each}" for each in names_above(difference.ends[-1]))
-        if empty not in difference.zone.lower
-        and is_below(after, empty)
-        and not is_below(nsec.owner, empty)
+        f".{upper}"
+        for upper in (rf"\000.{each}" for each in names_above(difference.ends[-1]))
+        if after.endswith(f".{upper}") and not nsec.owner.endswith(f".{upper}")
     }
     lasts = {owner for owner, kind, *_ in difference.ours.authority if kind == "NSEC"}
     found = {fact.owner for fact in ours} or lasts
-    is_right = any(is_below(each, empty) for each in found for empty in passed)
+    is_right = any(each.endswith(upper) for each in found for upper in passed)
     return ours | theirs if is_right else _NOTHING
 
 

@@ -211,8 +211,9 @@ RULES = (
     Rule(
         "names that sort before a wildcard",
         (NSD,),
-        "NSD takes the record before an empty non-terminal that sorts before *, not the last one "
-        "below it, which proves that there is no wildcard (RFC 4035 section 3.1.3.2)",
+        "NSD takes the record of a name that sorts before *, or the one before it if it has no "
+        "types, not of the last name below it, which proves that there is no wildcard (RFC 4035 "
+        "section 3.1.3.2)",
         proofs.nsd_before_wildcard,
     ),
     Rule(

@@ -263,8 +263,9 @@ static size_t question_len(const uint8_t *msg, size_t len)
 static bool answer_one(int fd, const char *address)
 {
     static const char ipv4only[] = "\010ipv4only\004arpa";
+    /* With a TTL of 0: the next time the name may have another address. */
     uint8_t answer[] = { 0xc0, DNS_HEADER, 0, DNS_TYPE_AAAA, 0, 1,
-                         0, 0, 0, 60, 0, 16 };
+                         0, 0, 0, 0, 0, 16 };
     struct sockaddr_in6 client;
     socklen_t client_len = sizeof(client);
     struct in6_addr addr;

@@ -262,7 +262,7 @@ static void fill(void)
     }
 }
 
-/* What comes when the server's sockets are empty comes at once. */
+/* The sockets of the server are empty at once after its last reply: naps do. */
 static void wait_for_it(void)
 {
     unsigned naps = 0;

@@ -514,8 +514,8 @@ static int no_room(struct vmrpc_sock *vs, struct msghdr *msg)
 }
 
 /*
- * What fits into a request, if there may be room, for which only the host
- * waits.  A buffer of which less than a third is free is not writable to
+ * Send as much as fits into a request, if there may be room, for which only the
+ * host waits.  A buffer of which less than a third is free is not writable to
  * poll(), and takes more (sk_stream_is_writeable()): so each call asks once.
  * Returns bytes, -EAGAIN or another negative errno.
  */

@@ -885,7 +885,6 @@ static bool make_upstream(VmrpcServer *srv, GError **errp)
 
 int vmrpc_resolver_init(VmrpcServer *srv, GError **errp)
 {
-
     if (!srv->config.resolver4.s_addr) {
         return 0;
     }

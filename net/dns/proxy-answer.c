@@ -89,7 +89,7 @@ static bool may_keep(const DnsProxy *p, const Request *r)
             (r->kind == REQUEST_PASS && r->asked[ASK_MAIN].type != DNS_TYPE_A));
 }
 
-/* What is in p->out was the answer, and was counted there. */
+/* Remember the answer in p->out, which was counted by @counter. */
 static void keep(DnsProxy *p, const DnsBuilder *b, const Client *client,
                  const DnsProxyAddress *addrs, size_t num, uint64_t *counter)
 {

@@ -115,7 +115,7 @@ bool dns_memory_recall(const DnsMemory *memory, const uint8_t *query,
     return false;
 }
 
-/* Where the TTLs are.  Returns the least, 0 if there is none to go by. */
+/* Notes the TTLs' places.  Returns the least, 0 if there is none to go by. */
 static uint32_t find_ttls(Entry *e, const uint8_t *answer, size_t len)
 {
     uint32_t least = UINT32_MAX;

@@ -62,10 +62,10 @@
  * PTR of a virtual address is answered by the proxy to everybody, as that is
  * an address of no other network.
  *
- * What the guest was told at once, since the upstream knew, it is told again as
- * long as that is true: proxy-memory.c.  That is where a look-up takes least
- * time, so nothing is parsed for it; but the owner judges each, and hears of
- * the addresses.
+ * A query that was answered at once, since the upstream knew, has the same
+ * reply as long as its TTLs last: proxy-memory.c.  Such a look-up is the
+ * quickest, so nothing is parsed for it; but the owner judges each, and hears
+ * of the addresses.
  *
  * State: a table of DNS_PROXY_MAX_REQUESTS slots, each with the guest's
  * question and one or two requests upstream.  The owner asks dns_proxy_room()

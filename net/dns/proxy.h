@@ -187,8 +187,8 @@ bool dns_proxy_query(DnsProxy *proxy, const uint8_t *msg, size_t len,
                      DnsTransport transport, void *token);
 
 /*
- * What the guest was told may be wrong now: what the owner's functions say of
- * addresses, or the upstream of names, has changed before its time.
+ * Forget replies that were given: the owner's functions now say something else
+ * of addresses, or the upstream of names, before the TTLs end.
  */
 void dns_proxy_forget(DnsProxy *proxy);
 

@@ -472,7 +472,7 @@ static VmmnetDnsAddress engine_address(const DnsServer *server)
     return addr;
 }
 
-/* What /etc/resolv.conf says, or 127.0.0.1 as resolv.conf(5) has it */
+/* The servers of /etc/resolv.conf, or 127.0.0.1 as resolv.conf(5) has it */
 static bool host_servers(DnscConf *conf, GError **err)
 {
     DnscFile file;

@@ -31,9 +31,10 @@
  * Redirects and router advertisements are checked for their sender, not for
  * what they advertise: whether a guest may be a router is another question.
  *
- * What a receiver might read and this file cannot is malformed. Up to two VLAN
- * tags, 802.1Q or 802.1ad, and an LLC/SNAP header are looked through; more tags
- * are too many, and so are more than eight IPv6 extension headers (headers.h).
+ * A frame that a receiver might read and this file cannot is malformed. Up to
+ * two VLAN tags, 802.1Q or 802.1ad, and an LLC/SNAP header are looked through;
+ * more tags are too many, and so are more than eight IPv6 extension headers
+ * (headers.h).
  * ND in fragments is forbidden (RFC 6980), and a first fragment must have all
  * headers (RFC 7112); where both hold, later fragments cannot become ND, and
  * their source address is enough.
@@ -138,7 +139,7 @@ hostvlan_forged_arp(struct hostvlan_sender *s, uint32_t offset)
     if (hostvlan_get32(p + 14)) {
         return hostvlan_forged_ip4(s, hostvlan_get32(p + 14));
     }
-    /* Who has no address may ask for none (RARP), or probe his own. */
+    /* A sender without an address asks for one (RARP), or probes its own. */
     return hostvlan_get32(p + 24) ?
            hostvlan_forged_ip4(s, hostvlan_get32(p + 24)) : HOSTVLAN_PASSED;
 }

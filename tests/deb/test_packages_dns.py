@@ -37,7 +37,7 @@ zones:
   - name: example.test
     image: {IMAGE}
 """
-# What systemd does for the service, and commands with it.
+# The part of systemd for the service, and commands with it.
 _SERVE = """
 set -e
 ip link set lo up

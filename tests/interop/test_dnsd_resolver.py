@@ -340,7 +340,7 @@ def test_bounded(whole: Room) -> None:
             full = 'drops_total{reason="resolver-full"}'
             wait.until(lambda: server.metric(full) >= 100, "drops of all")
             assert 0 < server.metric("resolver_waiting") <= 600
-            # What is known is answered, and so is our own zone.
+            # Cached names are answered, and so is our own zone.
             assert _data(whole.ask("www.open.example", source="10.1.200.1")) == [ADDRESS]
             assert _data(whole.ask("www.example.net")) == [_OWN]
         for one in sent:

@@ -122,7 +122,7 @@ def _kill_in(world: World, server: Dnsd, number: int, before: int, after: float 
         connection.sendall(message)
         if after is None:
             select.select([connection], [], [], wait.PATIENCE)
-        # What is awaited is the moment itself: no state of anybody's.
+        # The moment itself is awaited, and no event.
         while (passed := time.monotonic() - begin) < (after or 0):
             pass
         server.kill()

@@ -97,7 +97,7 @@ static void test_kinds(void)
         /* No time that it is true for */
         { "zero.example", DNS_TYPE_TXT, false },
         { "bare.example", DNS_TYPE_TXT, false },
-        /* What is left out is counted, and told of, each time */
+        /* An address that is left out is counted, and told of, each time */
         { "bad.example", DNS_TYPE_A, false },
         { "private.example", DNS_TYPE_A, false },
     };
@@ -109,7 +109,7 @@ static void test_kinds(void)
                          !cases[i].again);
     }
     g_assert_cmpstr(w->blocked, ==, "fd00::1, fd00::1, ");
-    /* Where there is a NAT64 A is asked for beside */
+    /* With a NAT64, A is asked for beside */
     w->nat64 = true;
     g_assert_cmpuint(asks(w, "64.example", DNS_TYPE_A), ==, 2);
     g_assert_cmpuint(asks(w, "64.example", DNS_TYPE_A), ==, 2);

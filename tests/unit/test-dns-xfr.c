@@ -308,7 +308,7 @@ static void test_soa(void)
     /* RFC 1982: it has gone around. */
     g_assert_cmpint(ask_soa(4294967295, 1, DNS_FLAG_AA), ==, DNS_XFR_NEWER);
     g_assert_cmpint(ask_soa(1, 4294967295, DNS_FLAG_AA), ==, DNS_XFR_OLDER);
-    /* Who is no authority, or knows nothing, has no say. */
+    /* A server without authority, or without the zone, has no say. */
     g_assert_cmpint(ask_soa(5, 6, 0), ==, DNS_XFR_FAILED);
     g_assert_cmpint(ask_soa(5, 0, DNS_FLAG_AA), ==, DNS_XFR_FAILED);
     g_assert_cmpint(ask_soa(5, 6, DNS_FLAG_AA | DNS_RCODE_REFUSED), ==,

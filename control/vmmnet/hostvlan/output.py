@@ -129,7 +129,7 @@ def checked() -> Iterator[None]:
                 finally:
                     sys.stdout.flush()
         except Unwritten:
-            # What is left is written once more when Python ends.
+            # Python writes the rest of its buffer once more when it ends.
             with contextlib.suppress(OSError, ValueError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
             raise

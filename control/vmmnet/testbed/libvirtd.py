@@ -91,7 +91,7 @@ class Host(Island):
             self.helper_log.unlink(missing_ok=True)
             settings = self.path("/etc/libvirt")
             settings.mkdir(exist_ok=True)
-            # What the administrator of this machine has there is not the host's.
+            # Settings and hooks of this machine are not the host's.
             for folder in (self.path("/etc/vmmnet"), settings / "hooks"):
                 shutil.rmtree(folder, ignore_errors=True)
                 folder.mkdir()

@@ -126,7 +126,7 @@ def _sign(folder: Path) -> Path:
         for more in (("-f", "KSK"), ())
     ]
     signed = folder / "demo.signed"
-    # What it writes besides goes beside it too.
+    # dnssec-signzone's other files, such as dsset-, go there too.
     places: list[str | Path] = ["-d", folder, "-K", folder, "-f", signed]
     tools.run(["dnssec-signzone", "-q", "-S", "-z", *places, "-o", ZONE, source])
     (folder / "anchor").write_text((folder / f"{keys[0]}.key").read_text())

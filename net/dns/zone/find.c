@@ -89,8 +89,8 @@ static bool look_into_image(ZoneImage *image, uint64_t hash,
 /* --- all layers ----------------------------------------------------------- */
 
 /*
- * Where to begin: at the image, if no delta has the name.  To know that takes a
- * line of cache, and its bucket of the image is on its way meanwhile.
+ * The layer to begin at: the image, if no delta has the name.  To know that
+ * takes a line of cache, and its bucket of the image is on its way meanwhile.
  */
 static unsigned first_of(const ZoneView *view, uint64_t hash)
 {

@@ -65,7 +65,7 @@ static __always_inline bool hostvlan_read(const struct hostvlan_frame *f,
 #include "net/hostvlan/group.h"
 #pragma pop_macro("inline")
 
-/* What a callback of bpf_loop() is told, with what the compiler must know. */
+/* A callback of bpf_loop() gets the frame with constants for the compiler. */
 static __always_inline struct hostvlan_frame
 frame_of_xdp(const struct hostvlan_frame *f)
 {

@@ -191,7 +191,7 @@ static DnsXfrState ask_all(Talk *t)
     return state == DNS_XFR_AGAIN ? give_up_ixfr(t) : state;
 }
 
-/* What is confirmed is the zone as it was when this began, and it is still. */
+/* The primary confirms the zone that there was before, and still is. */
 static void end_current(DnsdFetch *f)
 {
     char name[DNS_NAME_TEXT_MAX];

@@ -22,7 +22,7 @@ typedef struct DnsdFetch {
     struct DnsdFetch *next;
     void *opaque;               /* the caller's */
     atomic_bool stop;           /* true: give up */
-    /* What to fetch */
+    /* The zone, and whom to ask */
     DnsName zone;
     DnsdPrimary primary;
     const TsigKey *key;         /* or NULL */

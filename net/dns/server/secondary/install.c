@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a primary has given, put in place */
+/* A zone that a primary has given is put in place */
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>

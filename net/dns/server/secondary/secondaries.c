@@ -135,7 +135,7 @@ static void take_away(DnsdSecondaries *all, DnsdCopy *s)
     }
 }
 
-/* What there was before, or NULL; it is not in the list any more then. */
+/* Takes the zone's copy out of the list that there was before; NULL: none. */
 static DnsdCopy *take_before(DnsdSecondaries *all, const DnsName *name,
                              const DnsdLive *live, bool *taken)
 {

@@ -80,7 +80,7 @@ bool dnsd_requests_put(DnsdRequests *requests, DnsdRequest *request,
         append(requests, request);
     }
     pthread_mutex_unlock(&requests->lock);
-    /* Who finds others there knows that the reader has been woken for them. */
+    /* The reader has been woken for requests that are there already. */
     if (taken && is_first && write(requests->wake, &one, sizeof(one)) < 0) {
         return true;            /* the counter is full: it is awake anyway */
     }

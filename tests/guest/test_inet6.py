@@ -217,7 +217,7 @@ def test_the_module_says_how_it_is(guest: Guest, setting: str) -> None:
     assert guest.run("head -1 /proc/net/vmrpc").stdout.split()[0] == "sl"
 
 
-# --- programs: README has the table ---------------------------------------------
+# --- programs: docs/guest.md has the table --------------------------------------
 
 _NGINX = """
 daemon off; user root; error_log stderr; pid /run/nginx.pid;

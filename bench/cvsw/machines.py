@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vmmnet.cvsw.wire import Ack, Type
+from vmmnet.cvsw.wire.message import Ack, Type
 from vmmnet.testbed import paths as tree
 from vmmnet.testbed import tools
 from vmmnet.testbed.agent import Job

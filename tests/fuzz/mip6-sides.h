@@ -3,7 +3,7 @@
 #ifndef TESTS_FUZZ_MIP6_SIDES_H
 #define TESTS_FUZZ_MIP6_SIDES_H
 
-#include "net/mip6/protect.h"
+#include "net/mip6/core/protect.h"
 
 /* SPIs of what the agent's side sends. */
 #define SIDES_SPI_SIGNAL        0x1002u

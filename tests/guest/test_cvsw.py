@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from vmmnet.cvsw.wire import Refusal, Type
+from vmmnet.cvsw.wire.message import Refusal, Type
 from vmmnet.testbed import cvsw, wait
 from vmmnet.testbed.cvsw import DECAP, GUEST, WIRE, Controller, encap, flow, output
 from vmmnet.testbed.guest import Guest

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.cvsw.wire import Refusal, Type
+from vmmnet.cvsw.wire.message import Refusal, Type
 from vmmnet.testbed import bridged, cvsw, wait
 from vmmnet.testbed.agent import Job
 from vmmnet.testbed.cvsw import NORMAL, Controller, flow, output

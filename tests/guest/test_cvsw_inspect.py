@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import pytest
 from vmmnet.cvsw.plan import openflow
-from vmmnet.cvsw.wire import Ack, Type, list_entries
+from vmmnet.cvsw.wire.message import Ack, Type, list_entries
 from vmmnet.qmp import QmpError
 from vmmnet.testbed import cvsw, wait
 from vmmnet.testbed.bridged import PacketWire

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from vmmnet.cvsw.wire import Ack, Type
+from vmmnet.cvsw.wire.message import Ack, Type
 from vmmnet.testbed import cvsw, peers, wait
 from vmmnet.testbed.bridged import PacketWire
 from vmmnet.testbed.cvsw import DECAP, GUEST, WIRE, Controller, encap, flow, output

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vmmnet.cvsw.wire import ETHERTYPE, Ack, Type
+from vmmnet.cvsw.wire.message import ETHERTYPE, Ack, Type
 from vmmnet.testbed import cvsw, pair, qemu, switched, tools, wait
 from vmmnet.testbed.bridged import QUIET, PacketWire
 from vmmnet.testbed.cvsw import (

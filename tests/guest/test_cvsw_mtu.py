@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from vmmnet.cvsw.session import Session
-from vmmnet.cvsw.wire import Ack, Refusal, Registration, Status, Type
+from vmmnet.cvsw.wire.message import Ack, Refusal, Registration, Status, Type
+from vmmnet.cvsw.wire.session import Session
 from vmmnet.testbed import cvsw, wait
 from vmmnet.testbed.cvsw import DECAP, GUEST, WIRE, Controller, encap, flow, output
 from vmmnet.testbed.guest import Guest

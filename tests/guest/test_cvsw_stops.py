@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pytest
-from vmmnet.cvsw.session import Answer, Command
-from vmmnet.cvsw.wire import Type
+from vmmnet.cvsw.wire.message import Type
+from vmmnet.cvsw.wire.session import Answer, Command
 from vmmnet.testbed import cvsw, wait
 from vmmnet.testbed.bridged import QUIET, PacketWire
 from vmmnet.testbed.cvsw import GUEST, WIRE, Controller, Machine, flow, output

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "net/mip6/mh.h"
+#include "net/mip6/core/mh.h"
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 from vmmnet.cvsw.plan.read import read
-from vmmnet.cvsw.wire import Type
+from vmmnet.cvsw.wire.message import Type
 from vmmnet.testbed import certificates, cvsw_plans, wait
 from vmmnet.testbed.controller import PORT, Controller
 from vmmnet.testbed.cvsw_nics import SimNic

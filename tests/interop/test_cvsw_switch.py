@@ -22,8 +22,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from vmmnet.cvsw.session import Answer, Command, Session
-from vmmnet.cvsw.wire import (
+from vmmnet.cvsw.wire.message import (
     CONTROLLER_MAC,
     ETHERTYPE,
     NICS_MAC,
@@ -38,12 +37,13 @@ from vmmnet.cvsw.wire import (
     is_signed,
     parse,
 )
+from vmmnet.cvsw.wire.session import Answer, Command, Session
 from vmmnet.testbed import wait, wheels
 from vmmnet.testbed.net import Interface, Link, Namespace, Network
 from vmmnet.testbed.openvswitch import Switch
 
 if TYPE_CHECKING:
-    from vmmnet.cvsw.channel import Channel, PacketIn
+    from vmmnet.cvsw.wire.channel import Channel, PacketIn
 
 KEY = b"A key of a test, which is as long as keys have to be."
 OURS = bytes.fromhex("02fffffffffe")
@@ -91,7 +91,7 @@ class Controller:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(wait.PATIENCE)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        from vmmnet.cvsw.channel import Channel, ChannelError, Handlers
+        from vmmnet.cvsw.wire.channel import Channel, ChannelError, Handlers
 
         handlers = Handlers(
             self.ready.put, lambda _, packet: self.packets.put(packet), self.ended.put

@@ -9,7 +9,7 @@
 #ifndef TESTS_QTEST_MIP6_BED_H
 #define TESTS_QTEST_MIP6_BED_H
 
-#include "net/mip6/mh.h"
+#include "net/mip6/core/mh.h"
 #include "net/packet/eth.h"
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"

@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 #include <glib.h>
 
-#include "net/mip6/binding.h"
+#include "net/mip6/core/binding.h"
 
 #define SECOND  1000000000ll
 

@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "net/mip6/dhaad.h"
+#include "net/mip6/core/dhaad.h"
 #include "net/packet/ip6.h"
 
 #define SECOND  1000000000ll

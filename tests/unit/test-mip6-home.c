@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "net/mip6/home.h"
+#include "net/mip6/core/home.h"
 #include "net/packet/octets.h"
 
 #define SECOND  1000000000ll

@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "net/mip6/icmp.h"
+#include "net/mip6/core/icmp.h"
 #include "net/packet/octets.h"
 #include "net/packet/sum.h"
 

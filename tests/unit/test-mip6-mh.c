@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "net/mip6/mh.h"
+#include "net/mip6/core/mh.h"
 #include "net/packet/octets.h"
 #include "net/packet/sum.h"
 

@@ -3,7 +3,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "net/mip6/prefixes.h"
+#include "net/mip6/core/prefixes.h"
 
 #define SECOND  1000000000ll
 

@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "net/mip6/tunnel.h"
+#include "net/mip6/core/tunnel.h"
 #include "net/packet/nd.h"
 #include "net/packet/octets.h"
 #include "net/packet/sum.h"

@@ -108,7 +108,7 @@ def run(given: argparse.Namespace) -> int:
     """``run [FILE]``."""
     state, context = _state_of(given), _tls(given)
     try:
-        from .control import controller
+        from .control import controller, life
         from .control.keys import Timing
         from .plan.read import BadPlan
     except ModuleNotFoundError as error:
@@ -119,7 +119,7 @@ def run(given: argparse.Namespace) -> int:
         if isinstance(path, Path) and not path.absolute().parent.is_dir():
             _make(path.absolute().parent)
     try:
-        controller.run(
+        life.run(
             controller.Options(
                 host,
                 port,
@@ -131,7 +131,7 @@ def run(given: argparse.Namespace) -> int:
                 context,
             )
         )
-    except (controller.StartError, BadPlan) as error:
+    except (life.StartError, BadPlan) as error:
         raise Refused(str(error)) from None
     return Status.DONE
 
@@ -191,7 +191,7 @@ def _tls(given: argparse.Namespace) -> ssl.SSLContext | None:
     if missing:
         raise UsageError(f"{' and '.join(missing)} missing: --tls-cert, --tls-key and --tls-ca go"
                          " together")  # fmt: skip
-    from . import tls
+    from .wire import tls
 
     try:
         return tls.context(*files.values())

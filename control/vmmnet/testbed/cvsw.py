@@ -20,8 +20,8 @@ from typing import Any, Literal
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from vmmnet.cvsw.session import Answer, Command, Session
-from vmmnet.cvsw.wire import ETHERTYPE, Ack, Registration, Type
+from vmmnet.cvsw.wire.message import ETHERTYPE, Ack, Registration, Type
+from vmmnet.cvsw.wire.session import Answer, Command, Session
 from vmmnet.qmp import Qmp
 
 from . import qemu, scratch, wait

@@ -16,7 +16,6 @@ from functools import partial
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from vmmnet.cvsw import wire
 from vmmnet.cvsw.control import entry, flow
 from vmmnet.cvsw.control.entry import Entry
 from vmmnet.cvsw.control.fabric import Fabric
@@ -25,7 +24,8 @@ from vmmnet.cvsw.control.group import Group
 from vmmnet.cvsw.control.keys import Timing
 from vmmnet.cvsw.control.nic import Phase
 from vmmnet.cvsw.plan.model import Plan
-from vmmnet.cvsw.wire import (
+from vmmnet.cvsw.wire import message as wire
+from vmmnet.cvsw.wire.message import (
     CONTROLLER_MAC,
     NICS_MAC,
     OFFLOADS,

@@ -12,7 +12,7 @@ import struct
 import time
 from collections.abc import Callable
 
-from vmmnet.cvsw.wire import ETHERTYPE
+from vmmnet.cvsw.wire.message import ETHERTYPE
 
 from . import wait
 from .cvsw_nics import SimNic

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from vmmnet.cvsw.wire import ETHERTYPE
+from vmmnet.cvsw.wire.message import ETHERTYPE
 
 from .cvsw_nics import SimNic
 from .net import Interface

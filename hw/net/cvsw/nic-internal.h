@@ -12,6 +12,12 @@
 #include "net/stage/stage.h"
 #include "system/runstate.h"
 
+/*
+ * Where the clock begins, ms.  A flow that comes from another host may be older
+ * than this one is up, and was made after 0 all the same.
+ */
+#define CVSW_CLOCK_BEGIN        (UINT64_C(1) << 48)
+
 struct CvswNic {
     char *name;                 /* the device's, for messages */
     NetStage *stage;
@@ -46,8 +52,15 @@ struct CvswNic {
     bool has_left;              /* it runs on another host */
 };
 
-/** cvsw_nic_now: ms on the clock of table and session; see CLOCK_BEGIN */
+/** cvsw_nic_foreach: all NICs that have a switch */
+void cvsw_nic_foreach(void (*func)(CvswNic *nic, void *data), void *data);
+
+/* --- nic-clock.c ---------------------------------------------------------- */
+
+/** cvsw_nic_now: ms on the clock of table and session; see CVSW_CLOCK_BEGIN */
 uint64_t cvsw_nic_now(void);
+
+/* --- nic-parts.c ---------------------------------------------------------- */
 
 /** cvsw_nic_tick: do what is due, and have the clock call again */
 void cvsw_nic_tick(void *opaque);
@@ -57,9 +70,6 @@ void cvsw_nic_set_mtu(CvswNic *nic, uint16_t mtu);
 
 /** cvsw_nic_new_table: an empty one */
 CvswTable *cvsw_nic_new_table(CvswNic *nic);
-
-/** cvsw_nic_foreach: all NICs that have a switch */
-void cvsw_nic_foreach(void (*func)(CvswNic *nic, void *data), void *data);
 
 /* --- nic-tunnel.c --------------------------------------------------------- */
 

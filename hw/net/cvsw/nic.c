@@ -39,17 +39,6 @@
 #include "qemu/timer.h"
 #include "trace.h"
 
-/*
- * Where the clock begins, ms.  A flow that comes from another host may be older
- * than this one is up, and was made after 0 all the same.
- */
-#define CLOCK_BEGIN     (UINT64_C(1) << 48)
-
-uint64_t cvsw_nic_now(void)
-{
-    return CLOCK_BEGIN + qemu_clock_get_ms(QEMU_CLOCK_REALTIME);
-}
-
 /* --- frames --------------------------------------------------------------- */
 
 static void cvsw_refused_by_guest(void *opaque)
@@ -134,24 +123,6 @@ static NetStageVerdict cvsw_from_nic(NetStage *stage, NetStageFrame *frame)
 
 /* --- control -------------------------------------------------------------- */
 
-void cvsw_nic_tick(void *opaque)
-{
-    CvswNic *nic = opaque;
-    CvswSessionStats before = *cvsw_session_stats(nic->session);
-    uint64_t now = cvsw_nic_now(), next = UINT64_MAX;
-
-    if (runstate_is_running()) {
-        next = MIN(cvsw_session_tick(nic->session, now),
-                   cvsw_table_expire(nic->run->table, now));
-        cvsw_nic_trace_session(nic, &before);
-    }
-    if (next == UINT64_MAX) {
-        timer_del(nic->timer);
-    } else {
-        timer_mod(nic->timer, MAX(next, now + 1) - CLOCK_BEGIN);
-    }
-}
-
 static NetStageVerdict cvsw_from_backend(NetStage *stage, NetStageFrame *frame)
 {
     CvswNic *nic = net_stage_opaque(stage);
@@ -215,13 +186,6 @@ static void cvsw_commanded(void *opaque, const CvswMessage *command,
                                nic->epoch_min);
     cvsw_command(&nic->commanded, command, secrets, cvsw_nic_now(), answer);
     cvsw_nic_trace_command(nic, command, answer);
-}
-
-/* Guests that do not listen are answered by what run/fit.h has. */
-void cvsw_nic_set_mtu(CvswNic *nic, uint16_t mtu)
-{
-    nic->run->mtu = mtu;
-    nic->tell_mtu(nic->device, mtu);
 }
 
 static bool cvsw_set_mtu(void *opaque, uint16_t mtu)
@@ -301,15 +265,6 @@ static bool cvsw_open_session(CvswNic *nic, const char *name,
     }
     memset(key, 0, len);
     return nic->session;
-}
-
-CvswTable *cvsw_nic_new_table(CvswNic *nic)
-{
-    uint64_t seed = 0;
-
-    qemu_guest_getrandom_nofail(&seed, sizeof(seed));
-    return cvsw_table_new(nic->flows_max, nic->masks_max, seed,
-                          cvsw_nic_removed, nic);
 }
 
 static CvswNic *cvsw_make(const char *name, const CvswNicConfig *config)

@@ -4,7 +4,7 @@
  *
  * guest.c and link.c stand on control.c, that and port.c on late.c and
  * discovery.c, and those on bindings.c. All but bindings.c, discovery.c and
- * guest.c stand on early.c.
+ * guest.c stand on early.c. out.c is below all of them.
  */
 #ifndef NET_MIP6_PORT_INTERNAL_H
 #define NET_MIP6_PORT_INTERNAL_H
@@ -25,8 +25,6 @@ typedef struct Mip6Arrived {
     const Mip6Binding *opened;
     Mip6ProtectSa sa;
 } Mip6Arrived;
-
-extern const PacketOffload mip6_port_no_offload;
 
 static inline bool mip6_port_is_home(const Mip6Port *p)
 {
@@ -92,6 +90,23 @@ static inline bool mip6_port_like_nd(const uint8_t *packet, size_t len)
     return len >= PACKET_IP6_LEN + 8 &&
            packet[6] == PACKET_PROTO_ICMP6 && packet[7] == 255;
 }
+
+/* --- out.c ---------------------------------------------------------------- */
+
+extern const PacketOffload mip6_port_no_offload;
+
+/* A frame of the care-of host's own, to the link; @opaque is the port. */
+void mip6_port_transmit(void *opaque, const void *frame, size_t len);
+
+/*
+ * A message of mobility or of prefix discovery, of the home address of @b, goes
+ * in ESP, if there is ESP.
+ * @room: octets at @packet, MIP6_PROTECT_MORE above @len
+ *
+ * Returns: its octets; 0, and it is counted, if it cannot be sent
+ */
+size_t mip6_port_protect(Mip6Port *p, const Mip6Binding *b, void *packet,
+                         size_t len, size_t room);
 
 /* --- bindings.c ----------------------------------------------------------- */
 
@@ -159,19 +174,6 @@ void mip6_port_settle(Mip6Port *p, int64_t now);
 
 /* Does this advertisement say where the VM is? */
 void mip6_port_judge_location(Mip6Port *p, int64_t now, const PacketNdRa *ra);
-
-/* A frame of the care-of host's own, to the link; @opaque is the port. */
-void mip6_port_transmit(void *opaque, const void *frame, size_t len);
-
-/*
- * A message of mobility or of prefix discovery, of the home address of @b, goes
- * in ESP, if there is ESP.
- * @room: octets at @packet, MIP6_PROTECT_MORE above @len
- *
- * Returns: its octets; 0, and it is counted, if it cannot be sent
- */
-size_t mip6_port_protect(Mip6Port *p, const Mip6Binding *b, void *packet,
-                         size_t len, size_t room);
 
 /* --- early.c -------------------------------------------------------------- */
 

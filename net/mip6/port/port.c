@@ -45,16 +45,6 @@
 
 /* --- callbacks of the parts ----------------------------------------------- */
 
-const PacketOffload mip6_port_no_offload;
-
-void mip6_port_transmit(void *opaque, const void *frame, size_t len)
-{
-    Mip6Port *p = opaque;
-    struct iovec iov = { (void *)frame, len };
-
-    p->ops->to_link(p->opaque, &iov, 1, &mip6_port_no_offload);
-}
-
 static uint32_t port_random(void *opaque)
 {
     Mip6Port *p = opaque;
@@ -97,17 +87,6 @@ static void guest_packet(void *opaque, const void *packet, size_t len)
     if (mip6_home_frame_head(&p->home, head)) {
         p->ops->to_guest(p->opaque, iov, 2, &mip6_port_no_offload);
     }
-}
-
-size_t mip6_port_protect(Mip6Port *p, const Mip6Binding *b, void *packet,
-                         size_t len, size_t room)
-{
-    if (mip6_port_has_esp(p)) {
-        len = mip6_protect_signal(p->config.protect[b - p->binding], packet,
-                                  len, room);
-        p->dropped[MIP6_DROP_ESP] += !len;
-    }
-    return len;
 }
 
 /* From the care-of address, or from home (RFC 6275 sections 6.1.7, 11.5.5). */

@@ -8,12 +8,12 @@
 #ifndef NET_MIP6_PORT_H
 #define NET_MIP6_PORT_H
 
-#include "net/mip6/binding.h"
+#include "net/mip6/core/binding.h"
 #include "net/mip6/careof/careof.h"
-#include "net/mip6/dhaad.h"
-#include "net/mip6/home.h"
-#include "net/mip6/prefixes.h"
-#include "net/mip6/tunnel.h"
+#include "net/mip6/core/dhaad.h"
+#include "net/mip6/core/home.h"
+#include "net/mip6/core/prefixes.h"
+#include "net/mip6/core/tunnel.h"
 #include "net/packet/fragment.h"
 
 typedef enum Mip6Location {

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from vmmnet.cvsw.control import entry, report
 from vmmnet.cvsw.plan import openflow
-from vmmnet.cvsw.wire import Type
+from vmmnet.cvsw.wire.message import Type
 from vmmnet.testbed import cvsw_plans
 from vmmnet.testbed.cvsw_nics import World
 

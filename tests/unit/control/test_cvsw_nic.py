@@ -16,7 +16,7 @@ from vmmnet.cvsw.control.keys import Timing
 from vmmnet.cvsw.control.nic import PROBE_EVERY, SOURCE
 from vmmnet.cvsw.plan.flows import mtu
 from vmmnet.cvsw.plan.model import Plan
-from vmmnet.cvsw.wire import PAYLOAD_MAX, Message, Type, build
+from vmmnet.cvsw.wire.message import PAYLOAD_MAX, Message, Type, build
 from vmmnet.testbed import cvsw_plans
 from vmmnet.testbed.cvsw_nics import SimNic, SimSwitch, World
 

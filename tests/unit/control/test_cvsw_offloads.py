@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from vmmnet.cvsw.control import audit, report
 from vmmnet.cvsw.plan.model import Plan
-from vmmnet.cvsw.wire import OFFLOADS, Offload, Type, set_offload
+from vmmnet.cvsw.wire.message import OFFLOADS, Offload, Type, set_offload
 from vmmnet.testbed import cvsw_plans
 from vmmnet.testbed.cvsw_nics import SimNic, World
 

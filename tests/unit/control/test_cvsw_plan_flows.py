@@ -13,11 +13,11 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
-from vmmnet.cvsw import wire
 from vmmnet.cvsw.plan import openflow
 from vmmnet.cvsw.plan.flows import MEMBERS_MAX, flows, mtu, pairs
 from vmmnet.cvsw.plan.model import Address, Nic, Plan, Station
 from vmmnet.cvsw.plan.openflow import Field
+from vmmnet.cvsw.wire import message as wire
 from vmmnet.testbed import cvsw_plans
 from vmmnet.testbed.cvsw_model import GROUP_MOD, Flow, Frame, Switch, Tunnelled, numbers
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from vmmnet.cvsw.plan.model import Endpoint, Nic, Plan, Station, Tenant
 from vmmnet.cvsw.plan.read import BadPlan, examine, read
-from vmmnet.cvsw.wire import Offload
+from vmmnet.cvsw.wire.message import Offload
 from vmmnet.testbed import cvsw_plans
 
 #: Line 8 begins what tests add.

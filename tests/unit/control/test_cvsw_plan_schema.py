@@ -17,7 +17,7 @@ from vmmnet.cvsw.plan import read
 from vmmnet.cvsw.plan.document import Keys
 from vmmnet.cvsw.plan.model import CIPHERS
 from vmmnet.cvsw.plan.values import offload_names
-from vmmnet.cvsw.wire import OFFLOADS
+from vmmnet.cvsw.wire.message import OFFLOADS
 from vmmnet.testbed import cvsw_plans
 
 SCHEMA = json.loads((Path(package.__file__).parent / "schema.json").read_text())

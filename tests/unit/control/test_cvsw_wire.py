@@ -9,8 +9,7 @@ from __future__ import annotations
 import struct
 
 import pytest
-from vmmnet.cvsw.session import HELLO_EVERY, REPEAT_FIRST, Answer, Command, Session
-from vmmnet.cvsw.wire import (
+from vmmnet.cvsw.wire.message import (
     CONTROLLER_MAC,
     WINDOW,
     Ack,
@@ -24,6 +23,7 @@ from vmmnet.cvsw.wire import (
     is_signed,
     parse,
 )
+from vmmnet.cvsw.wire.session import HELLO_EVERY, REPEAT_FIRST, Answer, Command, Session
 
 KEY = bytes(range(32))
 NIC, OURS = bytes.fromhex("020000000001"), bytes.fromhex("02000000000c")

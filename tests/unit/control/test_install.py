@@ -20,7 +20,7 @@ sys.path[0] = sys.argv[1]
 import vmmnet
 names = [each.name for each in pkgutil.walk_packages(vmmnet.__path__, "vmmnet.")]
 # These two want os-ken, which is for 'vmmnet cvsw run' alone.
-want_os_ken = {"vmmnet.cvsw.channel", "vmmnet.cvsw.control.controller"}
+want_os_ken = {"vmmnet.cvsw.wire.channel", "vmmnet.cvsw.control.controller"}
 assert want_os_ken < set(names)
 for name in set(names) - want_os_ken:
     if not name.endswith("__main__"):

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The daemon: the fabric's core on sockets and a clock."""
+"""The controller: the fabric's core on a clock, switches and a keeper."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import signal
 import ssl
 import time
 from collections.abc import Iterator
@@ -14,12 +12,11 @@ from pathlib import Path
 
 from vmmnet.etcd.place import Config
 
-from ...hostvlan import systemd
-from .. import tls
-from ..channel import Channel, ChannelError, Handlers, PacketIn
 from ..plan.model import Plan
 from ..plan.read import BadPlan
-from . import api, state
+from ..wire import tls
+from ..wire.channel import Channel, ChannelError, Handlers, PacketIn
+from . import state
 from .alone import Alone
 from .fabric import Fabric
 from .keeper import File, Keeper, Lead, NotDone
@@ -43,10 +40,6 @@ class Options:
     name: str
     #: None: switches speak in clear.
     tls: ssl.SSLContext | None = None
-
-
-class StartError(Exception):
-    """The daemon cannot start; the message says why."""
 
 
 class Controller:
@@ -81,7 +74,7 @@ class Controller:
         self.plan_path = path
         self.fabric.set_plan(plan, self._now())
         self.keeper.save()
-        self._wake()
+        self.wake()
 
     def lead(self, lead: Lead) -> None:
         """Program NICs: all that was is forgotten but what the keeper knows."""
@@ -92,7 +85,7 @@ class Controller:
             self.fabric.keys.count_from(lead.number)
         for channel in self._channels:
             channel.lead(lead.term)
-        self._wake()
+        self.wake()
 
     def stand_by(self, term: int) -> None:
         """Program none. Sessions and keys are of no use any more."""
@@ -108,7 +101,7 @@ class Controller:
     def make_keys(self) -> None:
         """Make all keys anew."""
         self.fabric.rekey(self._now())
-        self._wake()
+        self.wake()
 
     def numbers(self) -> Iterator[state.Number]:
         """What NICs may have."""
@@ -120,7 +113,8 @@ class Controller:
         """Of an association."""
         return self.fabric.keys.last
 
-    async def _reload(self) -> None:
+    async def reload(self) -> None:
+        """Read the file of the plan again; a bad one changes nothing."""
         try:
             if self.plan_path:
                 await self.keeper.apply(File.read(self.plan_path))
@@ -145,7 +139,7 @@ class Controller:
     def _switch_up(self, channel: Channel) -> None:
         if self.keeper.leads():
             self.fabric.switch_up(channel, self._now())
-            self._wake()
+            self.wake()
 
     def _switch_down(self, channel: Channel) -> None:
         say(f"switch {channel.datapath_id:016x} has gone")
@@ -155,9 +149,9 @@ class Controller:
     def _packet(self, channel: Channel, packet: PacketIn) -> None:
         if self.keeper.leads():
             self.fabric.packet(channel, packet.port, packet.frame, self._now())
-            self._wake()
+            self.wake()
 
-    def _wake(self) -> None:
+    def wake(self) -> None:
         """Do what is due when all that has come is taken."""
         if not self._is_woken:
             self._is_woken = True
@@ -172,11 +166,12 @@ class Controller:
             self.keeper.save()
         if self._timer:
             self._timer.cancel()
-        self._timer = None if at is None else self._loop.call_at(at, self._wake)
+        self._timer = None if at is None else self._loop.call_at(at, self.wake)
 
-    async def _serve_switch(
+    async def serve_switch(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
+        """Talk to a switch that has connected, until one of us ends it."""
         try:
             if self._options.tls:
                 await tls.begin(writer, self._options.tls)
@@ -184,57 +179,3 @@ class Controller:
         except (ChannelError, tls.Refused) as error:
             peer = writer.get_extra_info("peername")
             say(f"switch at {peer[0] if peer else 'an unknown place'}: {error}")
-
-    # --- life ----------------------------------------------------------------------------
-
-    async def run(self) -> None:
-        """Serve until a signal says that it is enough."""
-        options, stop = self._options, asyncio.Event()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._loop.add_signal_handler(number, stop.set)
-        reloads = set[asyncio.Task[None]]()  # the loop has weak references only
-
-        def reload() -> None:
-            task = self._loop.create_task(self._reload())
-            reloads.add(task)
-            task.add_done_callback(reloads.discard)
-
-        self._loop.add_signal_handler(signal.SIGHUP, reload)
-        async with contextlib.AsyncExitStack() as stack:
-            with _named(f"--listen {options.host}:{options.port}"):
-                switches = await asyncio.start_server(
-                    self._serve_switch, options.host, options.port
-                )
-            await stack.enter_async_context(switches)
-            with _named(f"--socket {options.socket}"):
-                await stack.enter_async_context(api.serving(options.socket, self))
-            host, port = switches.sockets[0].getsockname()[:2]
-            how = "ssl" if options.tls else "tcp"
-            say(f"switches connect to {how}:{host}:{port}, commands to {options.socket}")
-            self.keeper.start()
-            systemd.notify("READY=1")
-            self._wake()
-            await stop.wait()
-            systemd.notify("STOPPING=1")
-            for task in asyncio.all_tasks() - {asyncio.current_task()}:
-                task.cancel()
-            await self.keeper.stop()
-
-
-@contextlib.contextmanager
-def _named(option: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise StartError(f"{option}: {error.strerror or error}") from None
-
-
-def run(options: Options) -> None:
-    """Run the daemon to its end. Raises StartError and BadPlan."""
-
-    async def life() -> None:
-        controller = Controller(options)
-        controller.keeper.load(options.plan)
-        await controller.run()
-
-    asyncio.run(life())

@@ -17,7 +17,7 @@ from typing import Protocol
 
 from ..plan.flows import flows, mtu, pairs
 from ..plan.model import Plan
-from ..wire import NICS_MAC, Malformed, Message, Type, build, parse
+from ..wire.message import NICS_MAC, Malformed, Message, Type, build, parse
 from . import entry
 from .keys import Keys, Timing
 from .nic import SOURCE, Nic, Phase, Watcher

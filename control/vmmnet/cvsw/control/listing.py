@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..session import Answer
-from ..wire import Ack, Type, list_entries
+from ..wire.message import Ack, Type, list_entries
+from ..wire.session import Answer
 from . import errors
 from .entry import Entry, read_all
 from .flow import BadFlow

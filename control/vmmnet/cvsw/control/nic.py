@@ -19,8 +19,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from ..session import Answer, Command, Session
-from ..wire import (
+from ..wire.message import (
     Ack,
     Message,
     Offload,
@@ -32,6 +31,7 @@ from ..wire import (
     set_mtu,
     type_of,
 )
+from ..wire.session import Answer, Command, Session
 from . import audit, errors
 from .difference import Batch, batches, difference
 from .entry import Entry, count_flows

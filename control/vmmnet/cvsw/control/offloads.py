@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..session import Answer
-from ..wire import OFFLOADS, Ack, Offload, Status, set_offload
+from ..wire.message import OFFLOADS, Ack, Offload, Status, set_offload
+from ..wire.session import Answer
 
 #: Gives a SET_OFFLOAD to the NIC, and its answer to a function.
 Order = Callable[[bytes, Callable[[Answer], None]], None]

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from ..wire import PAYLOAD_MAX
+from ..wire.message import PAYLOAD_MAX
 from . import openflow
 from .model import Address, Nic, Plan, Station, Tenant
 from .openflow import Field, Masked, field

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
-from vmmnet.cvsw.wire import Offload
+from vmmnet.cvsw.wire.message import Offload
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import yaml  # type: ignore[import-untyped]
 
-from vmmnet.cvsw.wire import Offload
+from vmmnet.cvsw.wire.message import Offload
 from vmmnet.hostvlan import lnid, mac
 
 from . import flows, values

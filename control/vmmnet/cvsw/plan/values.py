@@ -15,7 +15,7 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from vmmnet.cvsw.wire import KEY_LEN_MIN, Offload
+from vmmnet.cvsw.wire.message import KEY_LEN_MIN, Offload
 from vmmnet.hostvlan import address, mac
 
 from .model import CIPHERS, Address, Network

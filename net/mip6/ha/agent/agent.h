@@ -17,7 +17,7 @@
 #include "net/mip6/ha/parts/keyring.h"
 #include "net/mip6/ha/parts/left.h"
 #include "net/mip6/ha/parts/link.h"
-#include "net/mip6/mh.h"
+#include "net/mip6/core/mh.h"
 #include "net/packet/fragment.h"
 
 /* Duplicate address detection for a home address (section 10.3.1) */

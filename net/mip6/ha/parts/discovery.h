@@ -3,7 +3,7 @@
 #ifndef NET_MIP6_HA_DISCOVERY_H
 #define NET_MIP6_HA_DISCOVERY_H
 
-#include "net/mip6/icmp.h"
+#include "net/mip6/core/icmp.h"
 
 #define MIP6_DISCOVERY_MAX      2048u   /* octets of a question */
 

@@ -5,7 +5,7 @@
 
 #include <glib.h>
 
-#include "net/mip6/protect.h"
+#include "net/mip6/core/protect.h"
 
 typedef struct Mip6Keys {
     struct in6_addr home;

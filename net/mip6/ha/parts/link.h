@@ -8,7 +8,7 @@
 #ifndef NET_MIP6_HA_LINK_H
 #define NET_MIP6_HA_LINK_H
 
-#include "net/mip6/icmp.h"
+#include "net/mip6/core/icmp.h"
 
 /* Another home agent of the link. */
 typedef struct Mip6HaPeer {

@@ -58,7 +58,7 @@
  */
 #include <string.h>
 
-#include "net/mip6/tunnel.h"
+#include "net/mip6/core/tunnel.h"
 #include "net/packet/mtu.h"
 #include "net/packet/nd.h"
 #include "net/packet/octets.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "net/mip6/drop.h"
+#include "net/mip6/core/drop.h"
 
 const char *mip6_drop_name(Mip6Drop drop)
 {

@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "net/mip6/mh.h"
+#include "net/mip6/core/mh.h"
 #include "net/packet/ip6.h"
 #include "net/packet/octets.h"
 #include "net/packet/sum.h"

@@ -31,7 +31,7 @@
  */
 #include <string.h>
 
-#include "net/mip6/home.h"
+#include "net/mip6/core/home.h"
 #include "net/packet/mld.h"
 
 #define SECOND                  1000000000ll

@@ -7,7 +7,7 @@
 #ifndef NET_MIP6_BINDING_H
 #define NET_MIP6_BINDING_H
 
-#include "net/mip6/mh.h"
+#include "net/mip6/core/mh.h"
 
 typedef enum Mip6State {
     MIP6_HOME,                  /* no binding, none is needed */

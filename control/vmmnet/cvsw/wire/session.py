@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from .wire import (
+from .message import (
     NONCE_LEN,
     WINDOW,
     Ack,

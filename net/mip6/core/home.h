@@ -8,8 +8,8 @@
 #ifndef NET_MIP6_HOME_H
 #define NET_MIP6_HOME_H
 
-#include "net/mip6/drop.h"
-#include "net/mip6/icmp.h"
+#include "net/mip6/core/drop.h"
+#include "net/mip6/core/icmp.h"
 #include "net/packet/eth.h"
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"

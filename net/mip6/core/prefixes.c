@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "net/mip6/prefixes.h"
+#include "net/mip6/core/prefixes.h"
 
 #define SECOND          1000000000ll
 #define WAIT_FIRST      (3 * SECOND)    /* INITIAL_SOLICIT_TIMER */

@@ -2,7 +2,7 @@
 /* Flows of which a tunnel has lately carried large packets */
 #include <string.h>
 
-#include "net/mip6/sent.h"
+#include "net/mip6/core/sent.h"
 #include "net/packet/octets.h"
 
 #define FLOW_LABEL      0xfffffu

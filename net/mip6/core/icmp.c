@@ -2,7 +2,7 @@
 /* The ICMPv6 messages of Mobile IPv6 (RFC 6275 sections 6.5 to 6.8) */
 #include <string.h>
 
-#include "net/mip6/icmp.h"
+#include "net/mip6/core/icmp.h"
 #include "net/packet/ip6.h"
 #include "net/packet/octets.h"
 #include "net/packet/sum.h"

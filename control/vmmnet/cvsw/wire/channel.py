@@ -24,7 +24,7 @@ from typing import Any
 from os_ken import exception
 from os_ken.ofproto import ofproto_protocol, ofproto_v1_0, ofproto_v1_3, ofproto_v1_3_parser
 
-from .wire import ETHERTYPE
+from .message import ETHERTYPE
 
 _HEADER = struct.Struct(">BBHI")
 # Behind the header of a PACKET_IN: the frame's length, and the port; and of 1.3 the match's

@@ -8,7 +8,7 @@
 #ifndef NET_MIP6_DHAAD_H
 #define NET_MIP6_DHAAD_H
 
-#include "net/mip6/icmp.h"
+#include "net/mip6/core/icmp.h"
 
 typedef struct Mip6DhaadOps {
     /* Send a request with @id to the anycast address. */

@@ -35,7 +35,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "net/mip6/protect.h"
+#include "net/mip6/core/protect.h"
 #include "net/packet/octets.h"
 
 /* Longest packet of signalling. */

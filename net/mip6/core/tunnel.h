@@ -3,9 +3,9 @@
 #ifndef NET_MIP6_TUNNEL_H
 #define NET_MIP6_TUNNEL_H
 
-#include "net/mip6/drop.h"
-#include "net/mip6/protect.h"
-#include "net/mip6/sent.h"
+#include "net/mip6/core/drop.h"
+#include "net/mip6/core/protect.h"
+#include "net/mip6/core/sent.h"
 #include "net/packet/eth.h"
 #include "net/packet/ip6.h"
 #include "net/packet/segment.h"

@@ -13,7 +13,7 @@
  */
 #include <string.h>
 
-#include "net/mip6/dhaad.h"
+#include "net/mip6/core/dhaad.h"
 #include "net/packet/ip6.h"
 
 #define SECOND          1000000000ll

@@ -41,7 +41,7 @@
  */
 #include <string.h>
 
-#include "net/mip6/binding.h"
+#include "net/mip6/core/binding.h"
 
 #define SECOND                  1000000000ll
 

@@ -8,7 +8,7 @@
 #ifndef NET_MIP6_PREFIXES_H
 #define NET_MIP6_PREFIXES_H
 
-#include "net/mip6/icmp.h"
+#include "net/mip6/core/icmp.h"
 
 typedef struct Mip6PrefixesOps {
     /* Send a mobile prefix solicitation with @id. */

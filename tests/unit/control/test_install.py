@@ -19,8 +19,9 @@ import pkgutil, sys
 sys.path[0] = sys.argv[1]
 import vmmnet
 names = [each.name for each in pkgutil.walk_packages(vmmnet.__path__, "vmmnet.")]
-# These two want os-ken, which is for 'vmmnet cvsw run' alone.
-want_os_ken = {"vmmnet.cvsw.wire.channel", "vmmnet.cvsw.control.controller"}
+# These want os-ken, which is for 'vmmnet cvsw run' alone.
+want_os_ken = {"vmmnet.cvsw.wire.channel"}
+want_os_ken |= {f"vmmnet.cvsw.control.{name}" for name in ("controller", "life")}
 assert want_os_ken < set(names)
 for name in set(names) - want_os_ken:
     if not name.endswith("__main__"):

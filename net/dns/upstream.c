@@ -468,6 +468,7 @@ static VmmnetDnsAddress engine_address(const DnsServer *server)
         addr.in6.sin6_family = AF_INET6;
         addr.in6.sin6_addr = server->addr.in6;
         addr.in6.sin6_port = htons(server->port);
+        addr.in6.sin6_scope_id = server->scope;
     }
     return addr;
 }

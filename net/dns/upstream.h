@@ -23,11 +23,12 @@ typedef struct DnsServer {
         struct in_addr in;
         struct in6_addr in6;
     } addr;
+    uint32_t scope;         /* the interface of a link-local address, or 0 */
     uint16_t port;          /* host byte order, not 0 */
 } DnsServer;
 
 typedef enum DnsUpstreamError {
-    DNS_UPSTREAM_ERROR_ADDRESS, /* the value is not ADDR or ADDR%PORT */
+    DNS_UPSTREAM_ERROR_ADDRESS, /* the value is no server's address */
     DNS_UPSTREAM_ERROR_SYSTEM,  /* no memory, no descriptor */
 } DnsUpstreamError;
 
@@ -35,10 +36,11 @@ typedef enum DnsUpstreamError {
 GQuark dns_upstream_error_quark(void);
 
 /*
- * One server from "ADDR" (port 53) or "ADDR%PORT", ADDR an IPv4 or IPv6
- * address without brackets.  Zone names ("%eth0") and link-local addresses,
- * which need one, are refused.
- * Returns true, or false with *err naming the value.
+ * One server from "ADDR[%ZONE][@PORT]", ADDR an IPv4 or IPv6 address without
+ * brackets, port 53 if there is none: as unbound.conf(5), libvmmnet-dns and
+ * vmmnet-dnsd write it.  A link-local address, and no other, has a zone (RFC
+ * 4007 section 11): the name or the number of an interface that is there.
+ * Returns true, or false with *err naming the value and what would be right.
  */
 bool dns_server_parse(const char *text, DnsServer *server, GError **err);
 

@@ -87,7 +87,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     g_assert_cmpint(bind(fd, (struct sockaddr *)&sin6, len), ==, 0);
     g_assert_cmpint(getsockname(fd, (struct sockaddr *)&sin6, &len), ==, 0);
     /* fd stays open and is never read */
-    dns_name = g_strdup_printf("::1%%%u", ntohs(sin6.sin6_port));
+    dns_name = g_strdup_printf("::1@%u", ntohs(sin6.sin6_port));
     dns[0] = dns_name;
 
     close(g_file_open_tmp("vmrpc-fuzz-XXXXXX", &policy_name, NULL));

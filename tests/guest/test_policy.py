@@ -130,7 +130,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         for dead in DEAD_ADDRESSES:
             built.peer.ip("-6", "route", "add", "blackhole", dead)
         device = built.device(
-            dns=f"{DNS_ADDRESS}%{OTHER_PORT}", nat64_prefix=NAT64_PREFIX, policy=file
+            dns=f"{DNS_ADDRESS}@{OTHER_PORT}", nat64_prefix=NAT64_PREFIX, policy=file
         )
         traced = ["-trace", "virtio_vmrpc_refused"]
         with built.guest(ipv6=False, device=device, arguments=traced) as guest:

@@ -50,7 +50,7 @@ def guest(request: pytest.FixtureRequest, world: Lab) -> Iterator[Guest]:
 def second(world: Lab) -> Iterator[Guest]:
     """Another VM on the same host, whose DNS servers are a lame and a slow one."""
     device = world.device(
-        SECOND_VM_ADDRESS, dns=f"{DNS_ADDRESS}%{LAME_PORT}+{DNS_ADDRESS}%{SLOW_PORT}"
+        SECOND_VM_ADDRESS, dns=f"{DNS_ADDRESS}@{LAME_PORT}+{DNS_ADDRESS}@{SLOW_PORT}"
     )
     with (
         peers.odd_dns(world.peer, DNS_ADDRESS, LAME_PORT, WEB_ADDRESS, lame=True),

@@ -67,7 +67,7 @@ void dns_init_policy(Dns *d, bool nat64_auto, const char *policy)
     d->nat64 = "64:ff9b::192.0.0.170";
     d->ttl_s = 60;
     d->fd = peer_socket(SOCK_DGRAM, &port);
-    dns = g_strdup_printf("%s%%%u", fx_peer6, port);
+    dns = g_strdup_printf("%s@%u", fx_peer6, port);
     d->fx = fx_new(&(FxOptions) {
         .policy = policy, .dns = dns,
         .nat64_auto = nat64_auto, .max_sockets = 1024,

@@ -145,7 +145,7 @@ static char *write_policy(const char *text)
 
 Fx *fx_new(const FxOptions *o)
 {
-    const char *dns[] = { o->dns ?: "::1%9", NULL };
+    const char *dns[] = { o->dns ?: "::1@9", NULL };
     g_autofree char *policy = o->policy ? write_policy(o->policy) : NULL;
     g_autoptr(GError) err = NULL;
     Fx *fx = g_new0(Fx, 1);

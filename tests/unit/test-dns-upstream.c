@@ -530,17 +530,45 @@ static void test_parse(void)
         int family;
         const char *addr;
         int port;
+        uint32_t scope;
     } good[] = {
-        { "192.0.2.1", AF_INET, "192.0.2.1", 53 },
-        { "192.0.2.1%5353", AF_INET, "192.0.2.1", 5353 },
-        { "2001:db8::53", AF_INET6, "2001:db8::53", 53 },
-        { "2001:db8::53%65535", AF_INET6, "2001:db8::53", 65535 },
+        { "192.0.2.1", AF_INET, "192.0.2.1", 53, 0 },
+        { "192.0.2.1@5353", AF_INET, "192.0.2.1", 5353, 0 },
+        { "2001:db8::53", AF_INET6, "2001:db8::53", 53, 0 },
+        { "2001:db8::53@65535", AF_INET6, "2001:db8::53", 65535, 0 },
+        /* Every network namespace has lo, and it is the first. */
+        { "fe80::1%lo", AF_INET6, "fe80::1", 53, 1 },
+        { "fe80::1%lo@5353", AF_INET6, "fe80::1", 5353, 1 },
+        { "fe80::1%1@5353", AF_INET6, "fe80::1", 5353, 1 },
     };
-    static const char * const bad[] = {
-        "", "%53", "dns.example", "192.0.2.1%", "192.0.2.1%0",
-        "192.0.2.1%65536", "192.0.2.1%-1", "192.0.2.1% 53", "192.0.2.1:53",
-        "[2001:db8::1]%53", "fe80::1%eth0", "fe80::1", "fe80::1%53", "::",
-        "0.0.0.0", "2001:db8::1%53%53",
+    static const struct {
+        const char *text;
+        const char *says;
+    } bad[] = {
+        { "", "ADDR@PORT" },
+        { "@53", "ADDR@PORT" },
+        { "dns.example", "ADDR@PORT" },
+        { "192.0.2.1:53", "ADDR@PORT" },
+        { "[2001:db8::1]@53", "ADDR@PORT" },
+        { "192.0.2.1@", "port" },
+        { "192.0.2.1@0", "port" },
+        { "192.0.2.1@65536", "port" },
+        { "192.0.2.1@-1", "port" },
+        { "192.0.2.1@ 53", "port" },
+        { "2001:db8::1@53@53", "ADDR@PORT" },
+        { "::", "unspecified" },
+        { "0.0.0.0", "unspecified" },
+        { "fe80::1", "fe80::1%INTERFACE" },
+        { "fe80::1@53", "fe80::1%INTERFACE" },
+        { "fe80::1%", "interface ''" },
+        { "fe80::1%no-such-link", "interface 'no-such-link'" },
+        { "2001:db8::1%lo", "link-local" },
+        { "192.0.2.1%lo", "link-local" },
+        /* As it was written once */
+        { "192.0.2.1%5353", "192.0.2.1@5353" },
+        { "2001:db8::1%5353", "2001:db8::1@5353" },
+        { "fe80::1%53530", "behind '@'" },
+        { "2001:db8::1,2001:db8::2", "'+' between servers" },
     };
     DnsServer server;
 
@@ -552,16 +580,18 @@ static void test_parse(void)
         g_assert_no_error(err);
         g_assert_cmpint(server.family, ==, good[i].family);
         g_assert_cmpint(server.port, ==, good[i].port);
+        g_assert_cmpuint(server.scope, ==, good[i].scope);
         inet_ntop(server.family, &server.addr, text, sizeof(text));
         g_assert_cmpstr(text, ==, good[i].addr);
     }
     for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
         g_autoptr(GError) err = NULL;
-        g_autofree char *quoted = g_strdup_printf("'%s'", bad[i]);
+        g_autofree char *quoted = g_strdup_printf("'%s'", bad[i].text);
 
-        g_assert_false(dns_server_parse(bad[i], &server, &err));
+        g_assert_false(dns_server_parse(bad[i].text, &server, &err));
         g_assert_error(err, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_ADDRESS);
         g_assert_nonnull(strstr(err->message, quoted));
+        g_assert_nonnull(strstr(err->message, bad[i].says));
     }
 }
 

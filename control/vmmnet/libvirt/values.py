@@ -64,16 +64,29 @@ def pool4(text: str) -> IPv4Network:
     return network
 
 
+def _server(text: str) -> None:
+    """One of ``dns``: the address of a DNS server, with its zone and port."""
+    scoped, at, port = text.partition("@")
+    plain, percent, zone = scoped.partition("%")
+    try:
+        address = ipaddress.ip_address(plain)
+    except ValueError:
+        raise ValueError(f"'{plain}' is no IP address: write one like 2001:db8::53") from None
+    link_local = address.version == 6 and address.is_link_local
+    if percent and not link_local and zone.isdigit():
+        raise ValueError(f"'{text}' has its port behind '%': write {plain}@{zone}")
+    if percent and not link_local:
+        raise ValueError(f"'{text}' names an interface: link-local addresses alone have one")
+    if link_local and not percent:
+        raise ValueError(f"'{text}' does not say on which link: write one like fe80::1%eth0")
+    if at and not 1 <= int(port) <= 65535:
+        raise ValueError(f"'{port}' is no port: write one from 1 to 65535")
+
+
 def dns(text: str) -> str:
     """Servers, as QEMU takes them."""
     for server in text.split("+"):
-        address, percent, port = server.partition("%")
-        try:
-            ipaddress.ip_address(address)
-        except ValueError:
-            raise ValueError(f"'{address}' is no IP address: write one like 2001:db8::53") from None
-        if percent and not 1 <= int(port) <= 65535:
-            raise ValueError(f"'{port}' is no port: write one from 1 to 65535")
+        _server(server)
     return text
 
 

@@ -387,7 +387,7 @@ def test_what_the_hook_did_is_told() -> None:
 
 SOCKETS = {
     "address6": "2001:db8:1::c0de",
-    "dns": "2001:db8::53+2001:db8::54%5353",
+    "dns": "2001:db8::53+2001:db8::54@5353",
     "alg": "off",
     "happy-eyeballs": "on",
     "policy": "/x,y=z/it's",

@@ -30,7 +30,8 @@ def test_all_of_it() -> None:
     net = read(
         domain(
             "<vmmnet:sockets address6='2001:db8::1' guest4='10.0.0.2/24' pool4='198.18.0.0/16'"
-            " dns='2001:db8::53+2001:db8::54%5353' nat64-prefix='64:ff9b::/96' policy='/etc/a b'"
+            " dns='2001:db8::53+2001:db8::54@5353+fe80::1%eth0.7@53'"
+            " nat64-prefix='64:ff9b::/96' policy='/etc/a b'"
             " alg='off' happy-eyeballs='on' max-sockets='1048576' num-queues='64'"
             " zone='/var/lib/a b+/srv/c'"
             " iothread='iothread1' guest-clock='off'/>"
@@ -44,7 +45,7 @@ def test_all_of_it() -> None:
             address6=IPv6Address("2001:db8::1"),
             guest4=IPv4Interface("10.0.0.2/24"),
             pool4=IPv4Network("198.18.0.0/16"),
-            dns="2001:db8::53+2001:db8::54%5353",
+            dns="2001:db8::53+2001:db8::54@5353+fe80::1%eth0.7@53",
             nat64_prefix="64:ff9b::/96",
             policy=Path("/etc/a b"),
             zone="/var/lib/a b+/srv/c",
@@ -123,7 +124,11 @@ S, NIC = "vmmnet:sockets", "vmmnet:interface"
         (f"<{S} resolver4='224.0.0.1'/>", "resolver4", "is no unicast address"),
         (f"<{S} resolver4='10.0.0.2' guest4='10.0.0.2'/>", "resolver4", "the guest's own address"),
         (f"<{S} dns='www.example.org'/>", "dns", "up to eight IP addresses"),
-        (f"<{S} dns='2001:db8::53%0'/>", "dns", "'0' is no port"),
+        (f"<{S} dns='2001:db8::53@0'/>", "dns", "'0' is no port"),
+        (f"<{S} dns='2001:db8::53%5353'/>", "dns", "write 2001:db8::53@5353"),
+        (f"<{S} dns='192.0.2.1%eth0'/>", "dns", "link-local addresses alone"),
+        (f"<{S} dns='fe80::1'/>", "dns", "write one like fe80::1%eth0"),
+        (f"<{S} dns='2001:db8::53,2001:db8::54'/>", "dns", "with '+' between"),
         (f"<{S} dns='2001:db8:::53'/>", "dns", "'2001:db8:::53' is no IP address"),
         (f"<{S} nat64-prefix='yes'/>", "nat64-prefix", "'off', 'auto' or an IPv6 prefix"),
         (f"<{S} nat64-prefix='64:ff9b::/95'/>", "nat64-prefix", "their lengths are 32, 40"),

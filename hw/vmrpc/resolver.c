@@ -192,6 +192,32 @@ static int proxy_unmap(void *opaque, struct in_addr addr4,
                                lease);
 }
 
+/* Have two prefixes of so many bits an address in common? */
+static bool is_same_net(struct in_addr a, unsigned a_bits, struct in_addr b,
+                        unsigned b_bits)
+{
+    unsigned bits = MIN(a_bits, b_bits);
+
+    return !bits || !((ntohl(a.s_addr) ^ ntohl(b.s_addr)) >> (32 - bits));
+}
+
+/* Names that proxy_unmap() has, and those of the images */
+static bool proxy_is_above(void *opaque, const DnsName *name)
+{
+    const VmrpcServer *srv = opaque;
+    const VmrpcServerConfig *config = &srv->config;
+    struct in_addr prefix;
+    unsigned bits;
+
+    if (dns_name_to_in_prefix(name, &prefix, &bits) && bits < 32 &&
+        (is_same_net(prefix, bits, config->pool4, config->pool4_prefix) ||
+         (config->has_address6 &&
+          is_same_net(prefix, bits, config->guest4, 32)))) {
+        return true;
+    }
+    return srv->own_zones && dns_own_zones_is_above(srv->own_zones, name);
+}
+
 /* Is it private, and of a name that may not lead there? */
 static bool is_rebound(VmrpcServer *srv, const DnsName *asked,
                        const struct in6_addr *addr6, unsigned *line)
@@ -330,6 +356,7 @@ static const DnsProxyOps proxy_ops = {
     .resolved = proxy_resolved,
     .map = proxy_map,
     .unmap = proxy_unmap,
+    .is_above = proxy_is_above,
     .usable = proxy_usable,
     .usable4 = proxy_usable4,
     .blocked = proxy_blocked,

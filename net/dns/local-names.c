@@ -127,3 +127,14 @@ bool dns_local_answer(const DnsQuestion *question, DnsLocalAnswer *answer)
     }
     return true;
 }
+
+bool dns_local_is_above(const DnsName *name)
+{
+    for (size_t i = 0; i < sizeof(zones) / sizeof(zones[0]); i++) {
+        if (!zones[i].missing && zones[i].name.len > name->len &&
+            dns_name_within(&zones[i].name, name)) {
+            return true;
+        }
+    }
+    return false;
+}

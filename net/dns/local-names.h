@@ -30,4 +30,10 @@ typedef struct DnsLocalAnswer {
 /* False if this question of class IN is for a DNS server to answer. */
 bool dns_local_answer(const DnsQuestion *question, DnsLocalAnswer *answer);
 
+/*
+ * Is a name that is answered so, and exists, below this one?  Then this one
+ * exists as well, RFC 8020.
+ */
+bool dns_local_is_above(const DnsName *name);
+
 #endif

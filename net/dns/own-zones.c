@@ -164,6 +164,22 @@ DnsOwnZone *dns_own_zones_set(DnsOwnZones *zones, unsigned slot,
     return old;
 }
 
+bool dns_own_zones_is_above(const DnsOwnZones *zones, const DnsName *name)
+{
+    for (unsigned i = 0; i < DNS_OWN_ZONES_MAX; i++) {
+        const DnsName *origin;
+
+        if (!zones->zone[i]) {
+            continue;
+        }
+        origin = &zones->zone[i]->image->origin;
+        if (origin->len > name->len && dns_name_within(origin, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /*** Aliases that lead out ***/
 
 /* The reply for a target */

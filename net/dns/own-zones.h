@@ -48,6 +48,9 @@ void dns_own_zones_free(DnsOwnZones *zones);
 DnsOwnZone *dns_own_zones_set(DnsOwnZones *zones, unsigned slot,
                               DnsOwnZone *zone, GError **errp);
 
+/** dns_own_zones_is_above: is one of the zones below this name? */
+bool dns_own_zones_is_above(const DnsOwnZones *zones, const DnsName *name);
+
 /* Live counters; valid as long as the zones */
 const DnsOwnZonesCounters *dns_own_zones_counters(const DnsOwnZones *zones);
 

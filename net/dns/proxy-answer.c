@@ -9,6 +9,9 @@
 #include <string.h>
 
 #include "net/dns/proxy-internal.h"
+#include "net/dns/svcb-hints.h"
+
+#define OPT_LEN 11      /* without options */
 
 static size_t client_limit(const Client *client)
 {
@@ -19,10 +22,16 @@ static size_t client_limit(const Client *client)
                             : DNS_UDP_MIN;
 }
 
+/* An OPT fits behind the records, if only without the reason why. */
+static size_t records_limit(const Client *client)
+{
+    return client_limit(client) - (client->has_edns ? OPT_LEN : 0);
+}
+
 static void begin_answer(DnsProxy *p, const Client *client, DnsRcode rcode,
                          DnsBuilder *b)
 {
-    dns_builder_init(b, p->out, client_limit(client), client->id,
+    dns_builder_init(b, p->out, records_limit(client), client->id,
                      DNS_FLAG_QR | DNS_FLAG_RA |
                      (client->flags & (DNS_FLAGS_OPCODE | DNS_FLAG_RD |
                                        DNS_FLAG_CD)) |
@@ -46,23 +55,23 @@ static DnsEdns edns_for(const Client *client, uint16_t rcode, int ede)
 }
 
 /*
- * Add OPT where the guest speaks EDNS, cut what does not fit, hand over.
- * fits: every record so far went in.
+ * Add OPT where the guest speaks EDNS, hand over.  fits: every record went in.
+ * Else those before the first that did not are there, and TC: who cannot ask
+ * over TCP has something (RFC 2181 section 9), all others ask again.
  */
 static void finish_answer(DnsProxy *p, const Client *client, DnsBuilder *b,
                           bool fits, uint16_t rcode, int ede)
 {
     DnsEdns edns = edns_for(client, rcode, ede);
 
-    if (fits && client->has_edns) {
-        fits = !dns_builder_edns(b, &edns);
-    }
     if (!fits) {
         p->counters.truncated++;
         dns_builder_truncate(b);
-        if (client->has_edns) {
-            dns_builder_edns(b, &edns);
-        }
+    }
+    b->size = client_limit(client);
+    if (client->has_edns && dns_builder_edns(b, &edns)) {
+        edns.has_ede = false;
+        dns_builder_edns(b, &edns);
     }
     p->ops->answer(p->opaque, client->token, p->out, b->len);
 }
@@ -85,8 +94,8 @@ static bool may_keep(const DnsProxy *p, const Request *r)
 {
     return r == p->of_query && !r->left_out &&
            r->state[ASK_PLAIN] == ASK_UNUSED &&
-           (r->kind == REQUEST_ADDRESS || r->kind == REQUEST_STRIP ||
-            (r->kind == REQUEST_PASS && r->asked[ASK_MAIN].type != DNS_TYPE_A));
+           r->kind != REQUEST_PTR &&
+           (r->kind != REQUEST_PASS || r->asked[ASK_MAIN].type != DNS_TYPE_A);
 }
 
 /* Remember the answer in p->out, which was counted by @counter. */
@@ -111,6 +120,12 @@ static uint64_t *counter_of(DnsProxy *p, RequestKind kind, uint16_t rcode)
     }
     if (kind == REQUEST_PASS) {
         return &p->counters.passed;
+    }
+    if (kind == REQUEST_SERVICE) {
+        return &p->counters.answers_service;
+    }
+    if (kind == REQUEST_ANY) {
+        return &p->counters.answers_any;
     }
     return rcode ? &p->counters.nxdomain : &p->counters.nodata;
 }
@@ -296,7 +311,7 @@ static void pass(DnsProxy *p, Request *r, const Reply *reply, int ede)
     if (!wants_ad(client)) {
         flags &= ~DNS_FLAG_AD;
     }
-    dns_builder_init(&b, p->out, client_limit(client), client->id,
+    dns_builder_init(&b, p->out, records_limit(client), client->id,
                      flags | (rcode & DNS_FLAGS_RCODE));
     dns_builder_question(&b, &client->question);
     fits = !dns_builder_adopt(&b, reply->msg, reply->plain_len);
@@ -309,10 +324,57 @@ static void pass(DnsProxy *p, Request *r, const Reply *reply, int ede)
  */
 static bool is_proof(const Request *r, const Reply *reply)
 {
-    return r->client.edns.dnssec_ok &&
+    return r->client.edns.dnssec_ok && !reply->exists &&
            (reply->rcode == DNS_RCODE_NXDOMAIN ||
             reply->type == r->client.question.type) &&
            dns_reply_is_negative(reply);
+}
+
+/* Is the name itself an alias? */
+static bool is_alias(const Reply *reply, const DnsName *name)
+{
+    DnsCursor cursor;
+    DnsRr rr;
+
+    dns_cursor_init(&cursor, reply->msg, reply->len);
+    return dns_reply_find(&cursor, name, DNS_TYPE_CNAME, &rr);
+}
+
+/* ANY of a name without address, be it an alias of one that does not exist */
+static bool is_any(const Request *r, const Reply *reply)
+{
+    const DnsQuestion *asked = &r->client.question;
+
+    return asked->type == DNS_TYPE_ANY && reply->type != DNS_TYPE_ANY &&
+           !reply->exists && (reply->rcode == DNS_RCODE_NOERROR ||
+                              is_alias(reply, &asked->name));
+}
+
+/* The name has something, which was not asked for.  ede: as begin_answer() */
+static void answer_any(DnsProxy *p, Request *r, const Reply *reply, int ede)
+{
+    /* As RFC 8482 section 4.2 has it: CPU, and an empty OS */
+    static const char hinfo[] = "\7RFC8482";
+    const DnsName *asked = &r->client.question.name;
+    DnsName name = *asked;
+    uint32_t ttl = UINT32_MAX;
+    DnsBuilder b;
+    AliasCopy copy = { &b, true };
+
+    begin_answer(p, &r->client, DNS_RCODE_NOERROR, &b);
+    if (dns_reply_follow(reply, &name, &ttl, copy_alias, &copy)) {
+        bad_reply(p, r);
+        return;
+    }
+    if (dns_name_equal(&name, asked)) {
+        copy.fits = !dns_builder_raw(&b, DNS_SECTION_ANSWER, asked,
+                                     DNS_TYPE_HINFO, DNS_CLASS_IN,
+                                     DNS_PROXY_NEGATIVE_TTL, hinfo,
+                                     sizeof(hinfo));
+    }
+    p->counters.answers_any++;
+    r->kind = REQUEST_ANY;
+    conclude(p, r, &b, copy.fits, DNS_RCODE_NOERROR, ede);
 }
 
 void dns_proxy_answer_negative(DnsProxy *p, Request *r, const Reply *reply)
@@ -323,6 +385,10 @@ void dns_proxy_answer_negative(DnsProxy *p, Request *r, const Reply *reply)
     uint32_t ttl = UINT32_MAX;
     int ede = r->blocked ? DNS_EDE_BLOCKED : -1;
 
+    if (is_any(r, reply)) {
+        answer_any(p, r, reply, ede);
+        return;
+    }
     if (is_proof(r, reply)) {
         count_negative(p, reply->rcode);
         pass(p, r, reply, ede);
@@ -500,7 +566,10 @@ void dns_proxy_note_plain(DnsProxy *p, const Request *r, const Reply *reply)
 
 void dns_proxy_answer_passed(DnsProxy *p, Request *r, const Reply *reply)
 {
-    if (dns_proxy_lets_pass(p, r, reply)) {
+    if (reply->exists) {
+        r->kind = REQUEST_STRIP;
+        dns_proxy_answer_negative(p, r, reply);
+    } else if (dns_proxy_lets_pass(p, r, reply)) {
         p->counters.passed++;
         if (reply->type == DNS_TYPE_A && p->ops->nat64_available(p->opaque)) {
             dns_proxy_note_plain(p, r, reply);
@@ -513,7 +582,143 @@ void dns_proxy_answer_passed(DnsProxy *p, Request *r, const Reply *reply)
     }
 }
 
+/*** HTTPS and SVCB ***/
+
+/* Records that were written, to be compared with those that come */
+typedef struct Written {
+    size_t num;
+    struct {
+        size_t at;              /* RDATA, in the answer */
+        size_t len;
+    } record[DNS_PROXY_MAX_ADDRESSES];
+} Written;
+
+static bool is_written(const DnsProxy *p, const Written *written, size_t len)
+{
+    for (size_t i = 0; i < written->num; i++) {
+        if (written->record[i].len == len &&
+            !memcmp(p->out + written->record[i].at, p->rdata, len)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * The records of name.  Some can be the same without their hints, and are told
+ * once (RFC 2181 section 5).  Returns whether all fit.
+ */
+static bool add_services(DnsProxy *p, DnsBuilder *b, const Reply *reply,
+                         const DnsName *name)
+{
+    Written written = { .num = 0 };
+    DnsCursor cursor;
+    DnsRr rr;
+
+    dns_cursor_init(&cursor, reply->msg, reply->len);
+    while (dns_reply_find(&cursor, name, reply->type, &rr)) {
+        size_t len = dns_svcb_without_hints(reply->msg + rr.rdata,
+                                            rr.rdlength, p->rdata);
+
+        if (is_written(p, &written, len)) {
+            continue;
+        }
+        if (dns_builder_raw(b, DNS_SECTION_ANSWER, name, reply->type,
+                            DNS_CLASS_IN, rr.ttl, p->rdata, len)) {
+            return false;
+        }
+        if (written.num < DNS_PROXY_MAX_ADDRESSES) {
+            written.record[written.num].at = b->len - len;
+            written.record[written.num++].len = len;
+        }
+    }
+    return true;
+}
+
+/* Has the answer section what the guest is not to be told? */
+static bool has_hints(DnsProxy *p, const Reply *reply)
+{
+    DnsCursor cursor;
+    DnsRr rr;
+
+    dns_cursor_init(&cursor, reply->msg, reply->len);
+    while (dns_cursor_rr(&cursor, &rr) > 0 &&
+           rr.section == DNS_SECTION_ANSWER) {
+        if (rr.type == reply->type && rr.rrclass == DNS_CLASS_IN
+            ? dns_svcb_without_hints(reply->msg + rr.rdata, rr.rdlength,
+                                     p->rdata) != rr.rdlength
+            : rr.type != DNS_TYPE_CNAME && rr.type != DNS_TYPE_DNAME &&
+              rr.type != DNS_TYPE_RRSIG) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void answer_without_hints(DnsProxy *p, Request *r, const Reply *reply)
+{
+    DnsName name = r->asked[ASK_MAIN].name;
+    uint32_t ttl = UINT32_MAX;
+    DnsBuilder b;
+    AliasCopy copy = { &b, true };
+
+    begin_answer(p, &r->client, DNS_RCODE_NOERROR, &b);
+    dns_reply_follow(reply, &name, &ttl, copy_alias, &copy);
+    copy.fits = copy.fits && add_services(p, &b, reply, &name);
+    p->counters.answers_service++;
+    conclude(p, r, &b, copy.fits, DNS_RCODE_NOERROR, -1);
+}
+
+void dns_proxy_answer_service(DnsProxy *p, Request *r, const Reply *reply)
+{
+    DnsName name = r->asked[ASK_MAIN].name;
+    uint32_t ttl = UINT32_MAX;
+
+    if (dns_reply_follow(reply, &name, &ttl, NULL, NULL)) {
+        bad_reply(p, r);
+    } else if (reply->rcode != DNS_RCODE_NOERROR ||
+               !has_answer(reply, &name, &ttl)) {
+        r->kind = REQUEST_STRIP;
+        dns_proxy_answer_negative(p, r, reply);
+    } else if (has_hints(p, reply)) {
+        answer_without_hints(p, r, reply);
+    } else {
+        r->kind = REQUEST_PASS;
+        p->counters.passed++;
+        pass(p, r, reply, upstream_ede(reply));
+    }
+}
+
 /*** PTR of a virtual address ***/
+
+/*
+ * For how long it has no other record.  False: the upstream's "no" is without
+ * SOA.
+ */
+static bool reverse_ttl(const Reply *reply, const DnsName *name,
+                        uint32_t *ttl)
+{
+    uint32_t positive;
+    DnsSoa soa;
+    DnsRr rr;
+
+    if (has_answer(reply, name, &positive)) {
+        *ttl = MIN(*ttl, MIN(positive, DNS_PROXY_NEGATIVE_TTL));
+        return true;
+    }
+    if (dns_reply_soa(reply, name, &rr, &soa)) {
+        *ttl = MIN(*ttl, rr.ttl);
+        return true;
+    }
+    return false;
+}
+
+/* Is that answered with what the address is called? */
+static bool wants_ptr(const Request *r)
+{
+    return r->client.question.type == DNS_TYPE_PTR ||
+           r->client.question.type == DNS_TYPE_ANY;
+}
 
 void dns_proxy_answer_ptr(DnsProxy *p, Request *r, const Reply *reply)
 {
@@ -522,7 +727,6 @@ void dns_proxy_answer_ptr(DnsProxy *p, Request *r, const Reply *reply)
     DnsName target;
     DnsCursor cursor;
     DnsBuilder b;
-    DnsSoa soa;
     DnsRr rr;
     bool fits = true;
     int count = 0;
@@ -538,7 +742,7 @@ void dns_proxy_answer_ptr(DnsProxy *p, Request *r, const Reply *reply)
     }
     begin_answer(p, &r->client, reply->rcode, &b);
     dns_cursor_init(&cursor, reply->msg, reply->len);
-    while (count < DNS_PROXY_MAX_ADDRESSES &&
+    while (wants_ptr(r) && count < DNS_PROXY_MAX_ADDRESSES &&
            dns_reply_find(&cursor, &name, DNS_TYPE_PTR, &rr)) {
         if (!dns_rdata_name(&cursor, &rr, &target)) {
             fits = fits && !dns_builder_name(&b, DNS_SECTION_ANSWER,
@@ -552,9 +756,8 @@ void dns_proxy_answer_ptr(DnsProxy *p, Request *r, const Reply *reply)
         p->counters.answers_ptr++;
     } else {
         count_negative(p, reply->rcode);
-        fits = fits && (!dns_reply_soa(reply, &name, &rr, &soa) ||
-                        add_own_soa(&b, &r->client.question.name,
-                                    MIN(limit, rr.ttl)));
+        fits = !reverse_ttl(reply, &name, &limit) ||
+               add_own_soa(&b, &r->client.question.name, limit);
     }
     conclude(p, r, &b, fits, reply->rcode, -1);
 }

@@ -21,6 +21,8 @@
 typedef enum RequestKind {
     REQUEST_ADDRESS,        /* AAAA for A, perhaps with A beside it */
     REQUEST_STRIP,          /* only whether the name exists */
+    REQUEST_ANY,            /* likewise, with proof of it: RFC 8482 */
+    REQUEST_SERVICE,        /* HTTPS, SVCB without their address hints */
     REQUEST_PTR,            /* name of a virtual address */
     REQUEST_PASS,
 } RequestKind;
@@ -91,6 +93,7 @@ struct DnsProxy {
     const Request *of_query;        /* the request that came of it, or NULL */
 
     uint8_t out[DNS_MSG_MAX];
+    uint8_t rdata[DNS_MSG_MAX];     /* of one record, on its way to out */
 };
 
 /* A reply that was walked from end to end and belongs to its question */
@@ -100,6 +103,7 @@ typedef struct Reply {
     uint16_t type;          /* that was asked */
     uint16_t flags;
     uint16_t rcode;         /* all 12 bits */
+    bool exists;            /* rcode is NOERROR where the server's is not */
     bool has_edns;
     DnsEdns edns;
     size_t plain_len;       /* up to the additional section */
@@ -201,7 +205,8 @@ void dns_proxy_answer_local(DnsProxy *p, Request *r,
 /*
  * NXDOMAIN or NODATA with the reply's aliases, and its SOA; one of ours, if the
  * "no" is ours and the reply has none.  To who asks for signatures, the reply
- * as it came, if that is the whole answer.
+ * as it came, if that is the whole answer.  ANY of a name that exists gets its
+ * alias or HINFO (RFC 8482 section 4.2).
  */
 void dns_proxy_answer_negative(DnsProxy *p, Request *r, const Reply *reply);
 
@@ -220,7 +225,13 @@ bool dns_proxy_answer_virtual(DnsProxy *p, Request *r, const Reply *reply);
 /* The A records of a reply, to be reached through NAT64 */
 void dns_proxy_answer_plain(DnsProxy *p, Request *r, const Reply *reply);
 
-/* Names of a virtual address */
+/*
+ * The records of HTTPS or SVCB, without address hints: they would be connected
+ * to around the translation.  A reply that has none passes as it came.
+ */
+void dns_proxy_answer_service(DnsProxy *p, Request *r, const Reply *reply);
+
+/* Names of a virtual address, or that there are none of the type asked for */
 void dns_proxy_answer_ptr(DnsProxy *p, Request *r, const Reply *reply);
 
 /* Only tells the owner of these A records; r goes on. */

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "net/dns/client/core/rdata.h"
+#include "net/dns/fields.h"
 #include "net/dns/proxy-internal.h"
 
 /* A chain longer than this is a loop or a joke */
@@ -23,6 +25,23 @@ static int check_question(DnsCursor *cursor, const DnsQuestion *asked)
         return -EBADMSG;
     }
     return 0;
+}
+
+/*
+ * Has RDATA the shape of its type?  What is not read because it is malformed
+ * would look as if it were not there, and that is another answer.  Types in
+ * which nothing is looked for are left to the guest.
+ */
+static bool is_well_formed(const DnsCursor *cursor, const DnsRr *rr)
+{
+    if (rr->rrclass != DNS_CLASS_IN || rr->section == DNS_SECTION_ADDITIONAL) {
+        return true;
+    }
+    if (rr->type == DNS_TYPE_HTTPS || rr->type == DNS_TYPE_SVCB) {
+        return !dns_rdata_check(rr->type, rr->rrclass,
+                                cursor->msg + rr->rdata, rr->rdlength);
+    }
+    return dnsc_rdata_copy(cursor, rr, NULL) >= 0;
 }
 
 int dns_reply_parse(Reply *reply, const DnsQuestion *asked,
@@ -50,6 +69,9 @@ int dns_reply_parse(Reply *reply, const DnsQuestion *asked,
     while ((ret = dns_cursor_rr(&cursor, &rr)) > 0) {
         if (rr.section == DNS_SECTION_ADDITIONAL && !reply->plain_len) {
             reply->plain_len = rr.start;
+        }
+        if (!is_well_formed(&cursor, &rr)) {
+            return -EBADMSG;
         }
         if (rr.type != DNS_TYPE_OPT) {
             continue;

@@ -26,19 +26,31 @@
  *               its owner may want to know of that way (ops->resolved).
  *               NXDOMAIN from either ends it: a name exists for every type
  *               or for none (RFC 8020).  ANY gets the A records only, which
- *               RFC 8482 section 4.1 allows.
+ *               RFC 8482 section 4.1 allows, and if there are none HINFO
+ *               (section 4.2): what the name has may be of any type.
  *   AAAA        asked upstream, and of a positive answer only the CNAMEs are
  *               handed on: the guest has no IPv6, but NXDOMAIN and the SOA
  *               for negative caching (RFC 2308) stay true.
- *   HTTPS, SVCB likewise.  Their ipv4hint and ipv6hint (RFC 9460 section 7.3)
- *               would be connected to without asking for A, around the
- *               translation; without the record a client asks A and AAAA.
+ *   HTTPS, SVCB passed without their ipv4hint and ipv6hint (RFC 9460 section
+ *               7.3): these would be connected to without asking for A, around
+ *               the translation; without them a client asks for the target's
+ *               A.  All other parameters stay.
  *   PTR         of a virtual address: the IPv6 address behind it is asked
- *               for under ip6.arpa.  Others are passed.
+ *               for under ip6.arpa.  Whatever else is asked of such a name is
+ *               answered by the same reply: the name exists if there is a PTR.
+ *               Others are passed.
  *   special-use names, such as localhost, are not asked for: local-names.c.
  *   others      passed: the upstream's message with the guest's id and
  *               question, and an OPT record only if the guest sent one, as
  *               OPT is between neighbours (RFC 6891 section 6.1.1).
+ *
+ * A name above one that is answered here exists (RFC 8020), so NXDOMAIN for it
+ * becomes NODATA: 0.18.198.in-addr.arpa is such a one.
+ *
+ * A reply with records of a wrong shape is worth nothing: SERVFAIL.  To leave
+ * them out would say that there are none.
+ *
+ * What does not fit a datagram is cut behind the last record that does.
  *
  * A "no" holds for as long as the SOA in it says (RFC 2308).  That of the
  * upstream is handed on, if it is of the zone of the last name; where the
@@ -334,8 +346,30 @@ static void ask_failed(DnsProxy *p, Request *r, Ask ask, DnsEde why)
     main_failed(p, r);
 }
 
-static void ask_replied(DnsProxy *p, Request *r, Ask ask, const Reply *reply)
+/* Does the guest check the signatures itself?  RFC 6147 section 5.5 */
+static bool is_validator(const Client *client)
 {
+    return client->edns.dnssec_ok && client->flags & DNS_FLAG_CD;
+}
+
+/* Is there a name below the one that the reply denies?  Not to a validator. */
+static bool has_below(const DnsProxy *p, const Request *r, const Reply *reply)
+{
+    DnsName end = r->client.question.name;
+    uint32_t ttl = UINT32_MAX;
+
+    return !is_validator(&r->client) &&
+           !dns_reply_follow(reply, &end, &ttl, NULL, NULL) &&
+           (dns_local_is_above(&end) || p->ops->is_above(p->opaque, &end));
+}
+
+static void ask_replied(DnsProxy *p, Request *r, Ask ask, Reply *reply)
+{
+    if (reply->rcode == DNS_RCODE_NXDOMAIN && r->kind != REQUEST_PTR &&
+        has_below(p, r, reply)) {
+        reply->rcode = DNS_RCODE_NOERROR;
+        reply->exists = true;
+    }
     if (r->kind == REQUEST_PASS) {
         dns_proxy_answer_passed(p, r, reply);
         return;
@@ -353,6 +387,8 @@ static void ask_replied(DnsProxy *p, Request *r, Ask ask, const Reply *reply)
         address_reply(p, r, reply);
     } else if (r->kind == REQUEST_STRIP) {
         dns_proxy_answer_negative(p, r, reply);
+    } else if (r->kind == REQUEST_SERVICE) {
+        dns_proxy_answer_service(p, r, reply);
     } else {
         dns_proxy_answer_ptr(p, r, reply);
     }
@@ -419,34 +455,44 @@ static void start(DnsProxy *p, Request *r)
         r->asked[ASK_PLAIN].type = DNS_TYPE_A;
         r->state[ASK_PLAIN] = ASK_WAITING;
     }
-    ask(p, r, ASK_MAIN, r->kind != REQUEST_PASS);
+    ask(p, r, ASK_MAIN,
+        r->kind != REQUEST_PASS && r->kind != REQUEST_SERVICE);
     /* The first may have been answered by now, and ended the request */
     if (plain && find_request(p, plain_number) == r) {
         ask(p, r, ASK_PLAIN, false);
     }
 }
 
-/* A PTR question: ends or starts the request as the address says */
-static void start_ptr(DnsProxy *p, Request *r, struct in_addr addr4)
+/*
+ * The name of a virtual address exists if that of the address behind it does,
+ * so the same is asked whatever the type; a validator's other types are for the
+ * servers.  Ends or starts the request; false: the name is none of these.
+ */
+static bool start_reverse(DnsProxy *p, Request *r)
 {
+    const DnsQuestion *question = &r->client.question;
     struct in6_addr addr6;
-    int ret = p->ops->unmap(p->opaque, addr4, &addr6, &r->lease);
+    struct in_addr addr4;
+    int ret;
 
+    if ((question->type != DNS_TYPE_PTR && is_validator(&r->client)) ||
+        !dns_name_to_in_addr(&question->name, &addr4)) {
+        return false;
+    }
+    ret = p->ops->unmap(p->opaque, addr4, &addr6, &r->lease);
     if (ret == -ENOENT) {
         dns_proxy_answer_nothing(p, r);
-        return;
+        return true;
     }
-    if (!ret) {
-        r->kind = REQUEST_PTR;
-        dns_name_from_in6_addr(&r->asked[ASK_MAIN].name, &addr6);
+    if (ret) {
+        return false;
     }
+    r->kind = REQUEST_PTR;
+    r->asked[ASK_MAIN].type = DNS_TYPE_PTR;
+    r->asked[ASK_MAIN].qclass = DNS_CLASS_IN;
+    dns_name_from_in6_addr(&r->asked[ASK_MAIN].name, &addr6);
     start(p, r);
-}
-
-/* Does the guest check the signatures itself?  RFC 6147 section 5.5 */
-static bool is_validator(const Client *client)
-{
-    return client->edns.dnssec_ok && client->flags & DNS_FLAG_CD;
+    return true;
 }
 
 /* The way each type is treated, unless the guest is a validator */
@@ -457,9 +503,10 @@ static RequestKind kind_of_type(uint16_t type)
     case DNS_TYPE_ANY:
         return REQUEST_ADDRESS;
     case DNS_TYPE_AAAA:
+        return REQUEST_STRIP;
     case DNS_TYPE_HTTPS:
     case DNS_TYPE_SVCB:
-        return REQUEST_STRIP;
+        return REQUEST_SERVICE;
     default:
         return REQUEST_PASS;
     }
@@ -468,19 +515,16 @@ static RequestKind kind_of_type(uint16_t type)
 static void start_by_type(DnsProxy *p, Request *r)
 {
     DnsLocalAnswer local;
-    struct in_addr addr4;
 
     if (dns_local_answer(&r->client.question, &local)) {
         dns_proxy_answer_local(p, r, &local);
         return;
     }
-    r->kind = REQUEST_PASS;
-    r->asked[ASK_MAIN] = r->client.question;
-    if (r->client.question.type == DNS_TYPE_PTR &&
-        dns_name_to_in_addr(&r->client.question.name, &addr4)) {
-        start_ptr(p, r, addr4);
+    if (start_reverse(p, r)) {
         return;
     }
+    r->kind = REQUEST_PASS;
+    r->asked[ASK_MAIN] = r->client.question;
     if (!is_validator(&r->client)) {
         r->kind = kind_of_type(r->client.question.type);
     }

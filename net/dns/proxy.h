@@ -89,6 +89,12 @@ typedef struct DnsProxyOps {
     int (*unmap)(void *opaque, struct in_addr addr4, struct in6_addr *addr6,
                  uint32_t *lease);
     /*
+     * Is a name that no server knows below this one: that of an address for
+     * which unmap has an answer, or one of a zone of the owner's own?  Then
+     * this one exists as well (RFC 8020), whatever a server says.
+     */
+    bool (*is_above)(void *opaque, const DnsName *name);
+    /*
      * May the guest be led to this address by the name that it asked for?
      * Returns 0; -ENETUNREACH: by no name (link-local, loopback, ...); or
      * -EACCES: it is a private address of another's name.
@@ -131,6 +137,8 @@ typedef struct DnsProxyOps {
     X(answers_plain)            /* A as it is, for NAT64 */                   \
     X(answers_ptr)              /* names of virtual addresses */              \
     X(answers_local)            /* of special-use names: local-names.h */     \
+    X(answers_service)          /* HTTPS, SVCB without address hints */       \
+    X(answers_any)              /* ANY of a name without address */           \
     X(nodata)                                                                 \
     X(nxdomain)                                                               \
     X(passed)                   /* other types, unchanged */                  \

@@ -288,16 +288,18 @@ static int octet_from_label(const uint8_t *label)
     return value <= 255 ? value : -1;
 }
 
-bool dns_name_to_in_addr(const DnsName *name, struct in_addr *addr)
+bool dns_name_to_in_prefix(const DnsName *name, struct in_addr *addr,
+                           unsigned *bits)
 {
     static const uint8_t suffix[] = "\7in-addr\4arpa";
-    uint8_t octets[4];
+    uint8_t octets[4] = { 0 };
+    int len = name->labels - 2;
     size_t pos = 0;
 
-    if (name->labels != 6) {
+    if (len < 0 || len > (int)sizeof(octets)) {
         return false;
     }
-    for (int i = 3; i >= 0; i--) {
+    for (int i = len - 1; i >= 0; i--) {
         int value = octet_from_label(name->wire + pos);
 
         if (value < 0) {
@@ -311,7 +313,15 @@ bool dns_name_to_in_addr(const DnsName *name, struct in_addr *addr)
         return false;
     }
     memcpy(addr, octets, sizeof(octets));
+    *bits = 8 * len;
     return true;
+}
+
+bool dns_name_to_in_addr(const DnsName *name, struct in_addr *addr)
+{
+    unsigned bits;
+
+    return dns_name_to_in_prefix(name, addr, &bits) && bits == 32;
 }
 
 void dns_name_from_in6_addr(DnsName *name, const struct in6_addr *addr)
@@ -548,7 +558,6 @@ void dns_builder_init(DnsBuilder *b, uint8_t *buf, size_t size, uint16_t id,
     b->question_end = DNS_HEADER_LEN;
     b->keeps_case = false;
     b->suffixes = 0;
-    b->question_suffixes = 0;
     memset(buf, 0, DNS_HEADER_LEN);
     put16(buf, id);
     put16(buf + 2, flags);
@@ -712,7 +721,6 @@ int dns_builder_question(DnsBuilder *b, const DnsQuestion *question)
         return rewind_to(b, begin);
     }
     b->question_end = b->len;
-    b->question_suffixes = b->suffixes;
     return 0;
 }
 
@@ -813,25 +821,50 @@ int dns_builder_edns(DnsBuilder *b, const DnsEdns *edns)
                            option, edns->has_ede ? sizeof(option) : 0);
 }
 
+/* The octets of a message's first records that end before max, and counts */
+static size_t whole_records(const uint8_t *msg, size_t len, size_t max,
+                            uint16_t count[DNS_SECTION_ADDITIONAL])
+{
+    DnsCursor cursor;
+    size_t end = 0;
+    DnsRr rr;
+
+    if (dns_cursor_init(&cursor, msg, len)) {
+        return 0;
+    }
+    while (dns_cursor_rr(&cursor, &rr) > 0 && cursor.offset <= max &&
+           rr.section < DNS_SECTION_ADDITIONAL) {
+        count[rr.section]++;
+        end = cursor.offset;
+    }
+    return end;
+}
+
 int dns_builder_adopt(DnsBuilder *b, const uint8_t *msg, size_t len)
 {
+    uint16_t count[DNS_SECTION_ADDITIONAL] = { 0 };
     size_t start = b->question_end;
+    size_t end = len;
 
-    if (len < start || len > b->size) {
+    if (len > b->size) {
+        end = whole_records(msg, len, b->size, count);
+    } else if (len >= start) {
+        count[DNS_SECTION_ANSWER] = get16(msg + 6);
+        count[DNS_SECTION_AUTHORITY] = get16(msg + 8);
+    }
+    if (end < start) {
         return -EMSGSIZE;
     }
-    memcpy(b->buf + start, msg + start, len - start);
-    memcpy(b->buf + 6, msg + 6, 4);
+    memcpy(b->buf + start, msg + start, end - start);
+    put16(b->buf + 6, count[DNS_SECTION_ANSWER]);
+    put16(b->buf + 8, count[DNS_SECTION_AUTHORITY]);
     put16(b->buf + 10, 0);
-    b->len = len;
-    return 0;
+    b->len = end;
+    return end < len ? -EMSGSIZE : 0;
 }
 
 void dns_builder_truncate(DnsBuilder *b)
 {
-    b->len = b->question_end;
-    b->suffixes = b->question_suffixes;
-    memset(b->buf + 6, 0, 6);
     put16(b->buf + 2, get16(b->buf + 2) | DNS_FLAG_TC);
 }
 

@@ -193,6 +193,7 @@ typedef struct DnsSvcParams {
 } DnsSvcParams;
 
 enum {
+    DNS_SVCB_MANDATORY = 0,
     DNS_SVCB_IPV4HINT = 4,
     DNS_SVCB_IPV6HINT = 6,
 };
@@ -252,6 +253,13 @@ void dns_name_from_in_addr(DnsName *name, struct in_addr addr);
 
 /* The address of an in-addr.arpa name; false if it is not that of a host */
 bool dns_name_to_in_addr(const DnsName *name, struct in_addr *addr);
+
+/*
+ * The prefix of a name in in-addr.arpa, of 0, 8, 16, 24 or 32 bits, with zeros
+ * behind; false for other names.
+ */
+bool dns_name_to_in_prefix(const DnsName *name, struct in_addr *addr,
+                           unsigned *bits);
 
 /* 32 nibbles under ip6.arpa (RFC 3596 section 2.5) */
 void dns_name_from_in6_addr(DnsName *name, const struct in6_addr *addr);
@@ -313,7 +321,6 @@ typedef struct DnsBuilder {
     size_t question_end;
     bool keeps_case;        /* see dns_builder_keep_case() */
     size_t suffixes;
-    size_t question_suffixes;
     struct {
         uint16_t offset;
         uint8_t len;        /* uncompressed */
@@ -355,18 +362,15 @@ int dns_builder_raw(DnsBuilder *b, DnsSection section, const DnsName *owner,
 int dns_builder_edns(DnsBuilder *b, const DnsEdns *edns);
 
 /*
- * Take over all records of a message whose question is as long as the one
+ * Take over the records of a message whose question is as long as the one
  * just written, that is, whose names stay where they are: the octets behind
  * the question up to len, where its additional section begins, and its other
  * counts.  Only dns_builder_edns() may follow.
- * Returns 0, or -EMSGSIZE with nothing done.
+ * Returns 0, or -EMSGSIZE: the first of them, as many as fit whole.
  */
 int dns_builder_adopt(DnsBuilder *b, const uint8_t *msg, size_t len);
 
-/*
- * Drop every record, keep the question, set TC (RFC 2181 section 9).  An
- * OPT fits behind that again in DNS_UDP_MIN octets.
- */
+/* Set TC: there are more records than those so far (RFC 2181 section 9). */
 void dns_builder_truncate(DnsBuilder *b);
 
 /*

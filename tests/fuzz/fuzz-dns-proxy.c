@@ -71,6 +71,11 @@ static int fuzz_unmap(void *opaque, struct in_addr addr4,
     return 0;
 }
 
+static bool fuzz_is_above(void *opaque, const DnsName *name)
+{
+    return name->len == 11;
+}
+
 static int fuzz_usable4(void *opaque, const DnsName *asked,
                         struct in_addr addr4)
 {
@@ -102,6 +107,54 @@ static bool fuzz_nat64(void *opaque)
     return w->flags & 1;
 }
 
+static bool is_service(uint16_t type)
+{
+    return type == DNS_TYPE_HTTPS || type == DNS_TYPE_SVCB;
+}
+
+/* Of a record in ServiceMode; none is malformed. */
+static void check_hints(const DnsCursor *cursor, const DnsRr *rr)
+{
+    const uint8_t *priority = cursor->msg + rr->rdata, *value;
+    DnsSvcParams params;
+    uint16_t key;
+    size_t len;
+    int ret;
+
+    g_assert(dns_rdata_svcb(cursor, rr, &params) == 0);
+    while ((ret = dns_svcb_param(&params, &key, &value, &len)) > 0) {
+        g_assert((!priority[0] && !priority[1]) ||
+                 (key != DNS_SVCB_IPV4HINT && key != DNS_SVCB_IPV6HINT));
+    }
+    g_assert(ret == 0);
+}
+
+/* To all but validators, which the flags of the answer tell */
+static void check_services(const uint8_t *msg, size_t len, uint16_t flags)
+{
+    bool dnssec_ok = false;
+    DnsQuestion question;
+    DnsCursor cursor;
+    DnsRr rr;
+
+    dns_cursor_init(&cursor, msg, len);
+    while (dns_cursor_rr(&cursor, &rr) > 0) {
+        dnssec_ok |= rr.type == DNS_TYPE_OPT && rr.raw_ttl & 0x8000;
+    }
+    dns_cursor_init(&cursor, msg, len);
+    if ((dnssec_ok && flags & DNS_FLAG_CD) ||
+        dns_cursor_question(&cursor, &question) <= 0 ||
+        !is_service(question.type)) {
+        return;
+    }
+    while (dns_cursor_rr(&cursor, &rr) > 0) {
+        if (rr.section == DNS_SECTION_ANSWER && is_service(rr.type) &&
+            rr.rrclass == DNS_CLASS_IN) {
+            check_hints(&cursor, &rr);
+        }
+    }
+}
+
 static void fuzz_answer(void *opaque, void *token, const uint8_t *msg,
                         size_t len)
 {
@@ -120,6 +173,7 @@ static void fuzz_answer(void *opaque, void *token, const uint8_t *msg,
         continue;
     }
     g_assert(ret == 0);
+    check_services(msg, len, header.flags);
     w->answers++;
 }
 
@@ -149,6 +203,7 @@ static const DnsProxyOps ops = {
     .resolved = fuzz_resolved,
     .map = fuzz_map,
     .unmap = fuzz_unmap,
+    .is_above = fuzz_is_above,
     .usable = fuzz_usable,
     .usable4 = fuzz_usable4,
     .blocked = fuzz_blocked,
@@ -302,6 +357,7 @@ static void check_counters(World *w)
     const DnsProxyCounters *c = dns_proxy_counters(w->proxy);
     uint64_t answered = c->answers_virtual + c->answers_plain +
                         c->answers_ptr + c->answers_local +
+                        c->answers_service + c->answers_any +
                         c->nodata + c->nxdomain +
                         c->passed + c->formerr + c->notimp + c->refused +
                         c->refused_name + c->refused_rate +

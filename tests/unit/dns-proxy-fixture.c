@@ -57,6 +57,20 @@ static int fake_unmap(void *opaque, struct in_addr addr4,
     return 0;
 }
 
+/* Those of the pool, and the zone own.corp */
+static bool fake_is_above(void *opaque, const DnsName *name)
+{
+    DnsName zone = name_of("own.corp");
+    struct in_addr addr4;
+    unsigned bits;
+
+    if (dns_name_to_in_prefix(name, &addr4, &bits)) {
+        return !bits || (bits < 32 && !((0xc6120000 ^ ntohl(addr4.s_addr)) >>
+                                        (32 - bits)));
+    }
+    return name->len < zone.len && dns_name_within(&zone, name);
+}
+
 /* Private addresses, of those that tests use, are for names in "corp". */
 static bool is_foreign(const DnsName *asked)
 {
@@ -160,6 +174,7 @@ static const DnsProxyOps ops = {
     .resolved = fake_resolved,
     .map = fake_map,
     .unmap = fake_unmap,
+    .is_above = fake_is_above,
     .usable = fake_usable,
     .usable4 = fake_usable4,
     .blocked = fake_blocked,
@@ -399,6 +414,16 @@ uint16_t assert_answer(World *w, DnsRcode rcode, const char *name,
     return header.flags;
 }
 
+static char *hex_text(const uint8_t *octets, size_t len)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+
+    for (size_t i = 0; i < len; i++) {
+        g_string_append_printf(text, "%02x", octets[i]);
+    }
+    return g_string_free(g_steal_pointer(&text), FALSE);
+}
+
 static char *rdata_text(const DnsCursor *cursor, const DnsRr *rr)
 {
     char text[INET6_ADDRSTRLEN], name_text[DNS_NAME_TEXT_MAX];
@@ -420,6 +445,9 @@ static char *rdata_text(const DnsCursor *cursor, const DnsRr *rr)
         g_assert_cmpint(dns_rdata_soa(cursor, rr, &soa), ==, 0);
         dns_name_to_text(&soa.mname, name_text);
         return g_strdup_printf("%s %u", name_text, soa.minimum);
+    case DNS_TYPE_HTTPS:
+    case DNS_TYPE_SVCB:
+        return hex_text(cursor->msg + rr->rdata, rr->rdlength);
     case DNS_TYPE_OPT:
         g_assert_cmpint(dns_rdata_edns(cursor, rr, &edns), ==, 0);
         return g_strdup_printf("%u%s high=%u ede=%d", edns.udp_size,
@@ -460,8 +488,8 @@ void assert_balance(World *w, size_t outstanding)
 
     g_assert_cmpuint(c->queries - outstanding, ==,
                      c->answers_virtual + c->answers_plain + c->answers_ptr +
-                     c->answers_local + c->nodata + c->nxdomain +
-                     c->passed + c->formerr +
+                     c->answers_local + c->answers_service + c->answers_any +
+                     c->nodata + c->nxdomain + c->passed + c->formerr +
                      c->notimp + c->refused + c->badvers +
                      c->refused_name + c->refused_rate +
                      c->servfail_upstream + c->servfail_pool_full +

@@ -35,9 +35,10 @@ void dns_send_reply(Dns *d, const uint8_t *query, ssize_t len,
 
     memcpy(msg, query, question);
     msg[2] = 0x81;
-    msg[3] = d->lame ? 0 : 0x80;
+    msg[3] = d->lame ? 0 : d->nxdomain && !is_nat64 ? 0x83 : 0x80;
     memset(msg + 6, 0, 6);
-    for (size_t i = 0; !d->lame && end[2] == TYPE_AAAA && addrs[i]; i++) {
+    for (size_t i = 0; msg[3] == 0x80 && end[2] == TYPE_AAAA && addrs[i];
+         i++) {
         used = add_aaaa(d, msg, used, addrs[i]);
     }
     g_assert_cmpint(sendto(d->fd, msg, used, 0, (struct sockaddr *)to,

@@ -14,6 +14,7 @@ typedef struct Dns {
     int fd;                     /* the server's socket */
     unsigned queries;           /* seen by it */
     bool lame;                  /* neither recurses nor knows a name */
+    bool nxdomain;              /* of every name but ipv4only.arpa */
     bool silent;                /* keep the query instead of answering */
     const char *addr6;          /* of every name; NULL: the peer's */
     const char *nat64;          /* of ipv4only.arpa, with blanks; NULL: none */

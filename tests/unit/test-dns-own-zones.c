@@ -221,6 +221,25 @@ static void test_within(void)
     bed_clear(&bed);
 }
 
+/* A name above a zone exists, whatever servers know of it: RFC 8020. */
+static void test_above(void)
+{
+    static const char *const others[] = {
+        "example", "www.example", "ample", "test",
+    };
+    DnsName name;
+    Bed bed;
+
+    bed_init(&bed);
+    dns_name_from_text(&name, ".");
+    g_assert_true(dns_own_zones_is_above(bed.zones, &name));
+    for (size_t i = 0; i < G_N_ELEMENTS(others); i++) {
+        dns_name_from_text(&name, others[i]);
+        g_assert_false(dns_own_zones_is_above(bed.zones, &name));
+    }
+    bed_clear(&bed);
+}
+
 static void test_outside(void)
 {
     Bed bed;
@@ -382,6 +401,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/own-zones/within", test_within);
+    g_test_add_func("/own-zones/above", test_above);
     g_test_add_func("/own-zones/outside", test_outside);
     g_test_add_func("/own-zones/alias-leads-out", test_alias_leads_out);
     g_test_add_func("/own-zones/alias-to-another-zone",

@@ -253,19 +253,77 @@ static void test_bad_replies(void)
         assert_answer(w, DNS_RCODE_SERVFAIL, "a.example", DNS_TYPE_A);
         ask(w, "a.example", DNS_TYPE_A);
     }
-    /* AAAA of 4 octets is none; a class other than IN is none */
+    /* AAAA of a class other than IN is none */
     {
         DnsName name = name_of("a.example");
 
         begin_reply(w, w->sent_count - 1, 0x8180);
-        dns_builder_raw(&msg.b, DNS_SECTION_ANSWER, &name, DNS_TYPE_AAAA, 1,
-                        60, "1234", 4);
+        add_aaaa("b.example", 60, "2001:db8::1");
         dns_builder_raw(&msg.b, DNS_SECTION_ANSWER, &name, DNS_TYPE_AAAA, 3,
                         60, "0123456789abcdef", 16);
         deliver(w, w->sent_count - 1, DNS_UPSTREAM_OK);
         assert_answer(w, 0, "a.example", DNS_TYPE_A);
-        assert_records(w, "a.example 60 6 invalid 60;");
+        assert_records(w, "");
     }
+    assert_balance(w, 0);
+    world_free(w);
+}
+
+/* Malformed is not "no data": a reply with RDATA of a wrong shape is none. */
+static void test_bad_rdata(void)
+{
+    static const struct {
+        uint16_t asked;
+        uint16_t type;
+        const char *rdata;
+        size_t len;
+    } cases[] = {
+        { DNS_TYPE_A, DNS_TYPE_AAAA, "1234", 4 },
+        { DNS_TYPE_A, DNS_TYPE_AAAA, "0123456789abcde", 15 },
+        { DNS_TYPE_A, DNS_TYPE_AAAA, "0123456789abcdefg", 17 },
+        { DNS_TYPE_A, DNS_TYPE_AAAA, "", 0 },
+        { DNS_TYPE_A, DNS_TYPE_CNAME, "\1b", 2 },
+        { DNS_TYPE_A, DNS_TYPE_CNAME, "\1b\0\0", 4 },
+        { DNS_TYPE_A, DNS_TYPE_SOA, "\1b\0\1b\0", 6 },
+        { DNS_TYPE_AAAA, DNS_TYPE_AAAA, "1234", 4 },
+        { DNS_TYPE_ANY, DNS_TYPE_AAAA, "1234", 4 },
+        { DNS_TYPE_PTR, DNS_TYPE_PTR, "\1b", 2 },
+        { DNS_TYPE_HTTPS, DNS_TYPE_HTTPS, "\0\1", 2 },
+        { DNS_TYPE_MX, DNS_TYPE_MX, "\0\5", 2 },
+    };
+    World *w = world_new();
+
+    for (size_t i = 0; i < 2 * G_N_ELEMENTS(cases); i++) {
+        DnsName name = name_of("a.example");
+
+        ask(w, "a.example", cases[i / 2].asked);
+        begin_reply(w, i, 0x8180);
+        /* a good one beside it makes it no better */
+        if (i % 2) {
+            add_aaaa("a.example", 60, "2001:db8::1");
+        }
+        dns_builder_raw(&msg.b, DNS_SECTION_ANSWER, &name, cases[i / 2].type,
+                        1, 60, cases[i / 2].rdata, cases[i / 2].len);
+        deliver(w, i, DNS_UPSTREAM_OK);
+        assert_answer(w, DNS_RCODE_SERVFAIL, "a.example", cases[i / 2].asked);
+    }
+    g_assert_cmpuint(COUNTER(w, replies_bad), ==, w->sent_count);
+    g_assert_cmpuint(w->pool_used, ==, 0);
+
+    /* A in the A beside: there may be one, so NODATA could be a lie */
+    w->nat64 = true;
+    w->sent_count = 0;
+    ask(w, "a.example", DNS_TYPE_A);
+    reply_aaaa(w, false);
+    begin_reply(w, 1, 0x8180);
+    {
+        DnsName name = name_of("a.example");
+
+        dns_builder_raw(&msg.b, DNS_SECTION_ANSWER, &name, DNS_TYPE_A, 1, 60,
+                        "0123456789abcdef", 16);
+    }
+    deliver(w, 1, DNS_UPSTREAM_OK);
+    assert_answer(w, DNS_RCODE_SERVFAIL, "a.example", DNS_TYPE_A);
     assert_balance(w, 0);
     world_free(w);
 }
@@ -435,6 +493,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dns/proxy/reply-at-once", test_reply_at_once);
     g_test_add_func("/dns/proxy/bad-queries", test_bad_queries);
     g_test_add_func("/dns/proxy/bad-replies", test_bad_replies);
+    g_test_add_func("/dns/proxy/bad-rdata", test_bad_rdata);
     g_test_add_func("/dns/proxy/limits", test_limits);
     g_test_add_func("/dns/proxy/duplicate-reply", test_duplicate_reply);
     g_test_add_func("/dns/proxy/cancel-in-answer", test_cancel_in_answer);

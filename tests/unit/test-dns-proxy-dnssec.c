@@ -67,8 +67,8 @@ static void test_validator(void)
           "a.example 60 28 16 octets;" },
         /* ipv4hint=192.0.2.1, and no parameters */
         { DNS_TYPE_HTTPS, "\0\1\0\0\4\0\4\xc0\0\2\1", 11,
-          "a.example 60 65 11 octets;" },
-        { DNS_TYPE_SVCB, "\0\0\1a\0", 5, "a.example 60 64 5 octets;" },
+          "a.example 60 65 00010000040004c0000201;" },
+        { DNS_TYPE_SVCB, "\0\0\1a\0", 5, "a.example 60 64 0000016100;" },
         { DNS_TYPE_ANY, "\xc0\0\2\1", 4, "a.example 60 255 4 octets;" },
     };
     World *w = world_new();
@@ -134,21 +134,13 @@ static void test_validator_addresses(void)
         { DNS_TYPE_A, "\x7f\0\0\1", 4, false },
         { DNS_TYPE_A, "\xc6\x12\0\1", 4, false },
         { DNS_TYPE_A, "\xa\0\0\1", 4, true },
-        { DNS_TYPE_A, "\xc0\0\2\1\0", 5, false },
         { DNS_TYPE_AAAA, "\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1", 16, true },
         { DNS_TYPE_AAAA, "\xfe\x80\0\0\0\0\0\0\0\0\0\0\0\0\0\1", 16, false },
-        { DNS_TYPE_AAAA, "\x20\1\xd\xb8", 4, false },
         { DNS_TYPE_HTTPS, "\0\1\0\0\4\0\4\xa\0\0\1", 11, true },
         { DNS_TYPE_HTTPS, "\0\1\0\0\4\0\10\xc0\0\2\1\xa\0\0\1", 15, true },
         { DNS_TYPE_HTTPS, "\0\1\0\0\6\0\20\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1",
           23, true },
-        { DNS_TYPE_SVCB, "\0\1\1a\0\0\0\0\0\0\4\0\4\xa\0\0\1", 17, true },
-        /* malformed */
-        { DNS_TYPE_HTTPS, "\0", 1, false },
-        { DNS_TYPE_HTTPS, "\0\1\5a", 4, false },
-        { DNS_TYPE_HTTPS, "\0\1\0\0\4\0\5\xc0\0\2\1\0", 12, false },
-        { DNS_TYPE_HTTPS, "\0\1\0\0\4\0\5\xc0\0\2\1", 11, false },
-        { DNS_TYPE_HTTPS, "\0\1\0\0\4\0", 6, false },
+        { DNS_TYPE_SVCB, "\0\1\1a\0\0\3\0\2\0\x50\0\4\0\4\xa\0\0\1", 19, true },
     };
     World *w = world_new();
 
@@ -203,6 +195,38 @@ static void test_validator_addresses(void)
     add_a("a.corp", 70, "10.0.0.1");
     deliver(w, w->sent_count - 1, DNS_UPSTREAM_OK);
     assert_records(w, "a.corp 70 1 10.0.0.1;" OPT);
+    assert_balance(w, 0);
+    world_free(w);
+}
+
+/* What is malformed is not handed on, and not said to be missing. */
+static void test_validator_malformed(void)
+{
+    static const struct {
+        uint16_t type;
+        const char *rdata;
+        size_t len;
+    } cases[] = {
+        { DNS_TYPE_A, "\xc0\0\2\1\0", 5 },
+        { DNS_TYPE_AAAA, "\x20\1\xd\xb8", 4 },
+        { DNS_TYPE_HTTPS, "\0", 1 },
+        { DNS_TYPE_HTTPS, "\0\1\5a", 4 },
+        { DNS_TYPE_HTTPS, "\0\1\0\0\4\0\5\xc0\0\2\1\0", 12 },
+        { DNS_TYPE_HTTPS, "\0\1\0\0\4\0\5\xc0\0\2\1", 11 },
+        { DNS_TYPE_HTTPS, "\0\1\0\0\4\0", 6 },
+    };
+    World *w = world_new();
+
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        ask_with(w, "a.example", cases[i].type, true, DNS_FLAG_CD);
+        begin_reply(w, i, 0x81b0);
+        add_raw(DNS_SECTION_ANSWER, "a.example", cases[i].type,
+                cases[i].rdata, cases[i].len);
+        deliver(w, i, DNS_UPSTREAM_OK);
+        assert_answer(w, DNS_RCODE_SERVFAIL, "a.example", cases[i].type);
+        assert_records(w, "OPT 1232 DO high=0 ede=0;");
+    }
+    g_assert_cmpuint(COUNTER(w, replies_bad), ==, G_N_ELEMENTS(cases));
     assert_balance(w, 0);
     world_free(w);
 }
@@ -364,6 +388,8 @@ int main(int argc, char **argv)
                     test_validator_negative);
     g_test_add_func("/dns/proxy/dnssec/validator-addresses",
                     test_validator_addresses);
+    g_test_add_func("/dns/proxy/dnssec/validator-malformed",
+                    test_validator_malformed);
     g_test_add_func("/dns/proxy/dnssec/validator-ptr", test_validator_ptr);
     g_test_add_func("/dns/proxy/dnssec/made", test_made);
     g_test_add_func("/dns/proxy/dnssec/proof", test_proof);

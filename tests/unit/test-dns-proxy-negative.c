@@ -17,21 +17,13 @@ static void deliver_last(World *w)
 /* The guest is told "no" of a name that has what it asked for. */
 static void test_made_up(void)
 {
-    static const uint16_t types[] = {
-        DNS_TYPE_AAAA, DNS_TYPE_HTTPS, DNS_TYPE_SVCB,
-    };
     World *w = world_new();
 
-    for (size_t i = 0; i < G_N_ELEMENTS(types); i++) {
-        DnsName name = name_of("a.example");
-
-        begin_noerror(w, "a.example", types[i]);
-        dns_builder_raw(&msg.b, DNS_SECTION_ANSWER, &name, types[i], 1, 3600,
-                        "0123456789abcdef", 16);
-        deliver_last(w);
-        assert_answer(w, 0, "a.example", types[i]);
-        assert_records(w, "a.example 60 6 invalid 60;");
-    }
+    begin_noerror(w, "a.example", DNS_TYPE_AAAA);
+    add_aaaa("a.example", 3600, "2001:db8::1");
+    deliver_last(w);
+    assert_answer(w, 0, "a.example", DNS_TYPE_AAAA);
+    assert_records(w, "a.example 60 6 invalid 60;");
     /* no address that could be used */
     begin_noerror(w, "a.example", DNS_TYPE_A);
     add_aaaa("a.example", 3600, "fe80::1");
@@ -50,7 +42,7 @@ static void test_made_up(void)
     deliver_last(w);
     assert_records(w, "a.example 5 5 b.other;b.other 6 5 c.example;"
                       "c.example 9 6 invalid 9;");
-    g_assert_cmpuint(COUNTER(w, nodata), ==, 6);
+    g_assert_cmpuint(COUNTER(w, nodata), ==, 4);
     assert_balance(w, 0);
     world_free(w);
 }
@@ -135,6 +127,7 @@ static void test_room(void)
     g_autofree char *label = g_strnfill(60, 'a');
     g_autofree char *long_name = g_strdup_printf("%s.%s.%s.%s", label, label,
                                                  label, label);
+    DnsHeader header;
 
     begin_noerror(w, long_name, DNS_TYPE_AAAA);
     add_name(long_name, DNS_TYPE_CNAME, 5, "b.example");
@@ -148,7 +141,9 @@ static void test_room(void)
     deliver_last(w);
     g_assert_true(assert_answer(w, 0, long_name, DNS_TYPE_AAAA) &
                   DNS_FLAG_TC);
-    assert_records(w, "");
+    dns_header_parse(w->answer, w->answer_len, &header);
+    g_assert_cmpuint(header.ancount, ==, 14);
+    g_assert_cmpuint(header.nscount, ==, 0);
     world_free(w);
 }
 

@@ -606,7 +606,7 @@ static void test_build_overflow(void)
     };
     DnsName other = name_of("other.example.com");
     struct in_addr addr = { htonl(0xc6120001) };
-    DnsEdns edns = { .udp_size = 1232, .has_ede = true };
+    DnsEdns edns = { .udp_size = 1232 };
     uint8_t buf[DNS_UDP_MIN + 1], before[DNS_UDP_MIN];
     DnsBuilder b;
     DnsHeader header;
@@ -633,9 +633,9 @@ static void test_build_overflow(void)
     dns_header_parse(buf, b.len, &header);
     g_assert_cmphex(header.flags, ==, DNS_FLAG_QR | DNS_FLAG_TC);
     g_assert_cmpuint(header.qdcount, ==, 1);
-    g_assert_cmpuint(header.ancount, ==, 0);
+    g_assert_cmpuint(header.ancount, ==, 29);
     g_assert_cmpuint(header.arcount, ==, 1);
-    g_assert_cmpuint(b.len, ==, 12 + 21 + 11 + 6);
+    g_assert_cmpuint(b.len, ==, 497 + 11);
     g_assert_cmphex(buf[DNS_UDP_MIN], ==, 0x5a);
 }
 
@@ -736,8 +736,23 @@ static void test_build_large(void)
     g_assert_cmpint(count, >, 1000);
 }
 
+static int count_records(const uint8_t *buf, size_t len)
+{
+    DnsCursor cursor;
+    int count = 0;
+    DnsRr rr;
+    int ret;
+
+    dns_cursor_init(&cursor, buf, len);
+    while ((ret = dns_cursor_rr(&cursor, &rr)) > 0) {
+        count++;
+    }
+    return ret ? ret : count;
+}
+
 static void test_adopt(void)
 {
+    enum { FIRST_END = 51 };
     DnsQuestion question = {
         .name = name_of("WWW.EXAMPLE.COM"),
         .type = DNS_TYPE_ANY,
@@ -749,10 +764,25 @@ static void test_adopt(void)
 
     dns_builder_init(&b, buf, 64, 9, DNS_FLAG_QR);
     dns_builder_question(&b, &question);
-    g_assert_cmpint(dns_builder_adopt(&b, reply_cname_aaaa, opt), ==,
-                    -EMSGSIZE);
+    /* No less than the question */
     g_assert_cmpint(dns_builder_adopt(&b, reply_cname_aaaa, 32), ==,
                     -EMSGSIZE);
+    g_assert_cmpuint(b.len, ==, 33);
+    /* The first record ends within 64 octets, the second does not. */
+    g_assert_cmpint(dns_builder_adopt(&b, reply_cname_aaaa, opt), ==,
+                    -EMSGSIZE);
+    g_assert_cmpuint(b.len, ==, FIRST_END);
+    g_assert_cmpmem(buf + 6, 6, "\0\1\0\0\0\0", 6);
+    g_assert_cmpmem(buf + 33, FIRST_END - 33, reply_cname_aaaa + 33,
+                    FIRST_END - 33);
+    for (size_t size = 33; size < opt; size++) {
+        dns_builder_init(&b, buf, size, 9, DNS_FLAG_QR);
+        dns_builder_question(&b, &question);
+        g_assert_cmpint(dns_builder_adopt(&b, reply_cname_aaaa, opt), ==,
+                        -EMSGSIZE);
+        g_assert_cmpuint(b.len, <=, size);
+        g_assert_cmpint(count_records(buf, b.len), ==, buf[7]);
+    }
     dns_builder_init(&b, buf, sizeof(buf), 9, DNS_FLAG_QR);
     dns_builder_question(&b, &question);
     g_assert_cmpint(dns_builder_adopt(&b, reply_cname_aaaa, opt), ==, 0);

@@ -734,6 +734,56 @@ static void test_policy(void)
     }
 }
 
+static uint16_t rcode_of(Dns *d, const char *name)
+{
+    DnsQuestion question = { .type = DNS_TYPE_TXT, .qclass = DNS_CLASS_IN };
+    uint8_t query[DNS_QUERY_MAX], msg[512];
+    FxReply r;
+    size_t len;
+
+    g_assert_cmpint(dns_name_from_text(&question.name, name), ==, 0);
+    len = dns_query_build(query, &question, DNS_FLAG_RD, false);
+    fx_ok(fx_sendto(d->fx, 0, d->fx->resolver4, 53, query, len));
+    fx_wait(d->fx, 0, VMRPC_IN);
+    r = fx_recv(d->fx, 0, msg, sizeof(msg), 0);
+    fx_ok(r);
+    g_assert_cmpuint(r.value, >=, DNS_HEADER_LEN);
+    return msg[3] & DNS_FLAGS_RCODE;
+}
+
+/* No server knows the pool, 198.18.0.0/16, and guest4, 10.0.2.15. */
+static void test_exists(void)
+{
+    static const struct {
+        const char *name;
+        DnsRcode rcode;
+    } names[] = {
+        { "198.in-addr.arpa", DNS_RCODE_NOERROR },
+        { "18.198.in-addr.arpa", DNS_RCODE_NOERROR },
+        { "255.18.198.in-addr.arpa", DNS_RCODE_NOERROR },
+        { "19.198.in-addr.arpa", DNS_RCODE_NXDOMAIN },
+        { "0.17.198.in-addr.arpa", DNS_RCODE_NXDOMAIN },
+        { "197.in-addr.arpa", DNS_RCODE_NXDOMAIN },
+        { "9.9.18.198.in-addr.arpa", DNS_RCODE_NXDOMAIN },
+        { "2.0.10.in-addr.arpa", DNS_RCODE_NOERROR },
+        { "3.0.10.in-addr.arpa", DNS_RCODE_NXDOMAIN },
+        { "a.example", DNS_RCODE_NXDOMAIN },
+    };
+    Dns d;
+
+    if (is_dead_end()) {
+        g_test_skip("needs a network namespace");
+        return;
+    }
+    dns_init(&d, false);
+    d.nxdomain = true;
+    fx_ok(fx_socket(d.fx, 0, 1, SOCK_DGRAM));
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+        g_assert_cmpuint(rcode_of(&d, names[i].name), ==, names[i].rcode);
+    }
+    dns_clear(&d);
+}
+
 int main(int argc, char **argv)
 {
     fx_init();
@@ -757,5 +807,6 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/dns/close-outstanding",
                     test_close_outstanding);
     g_test_add_func("/vmrpc/server/dns/policy", test_policy);
+    g_test_add_func("/vmrpc/server/dns/exists", test_exists);
     return g_test_run();
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "net/dns/client/core/rdata.h"
 #include "net/dns/client/core/reply.h"
 #include "net/dns/client/core/whole.h"
 
@@ -34,6 +35,11 @@ static int read_contents(DnsCursor *cursor, uint16_t type, Contents *c)
     *c = (Contents){ .answer_ttl = DNSC_TTL_MAX,
                      .denial_ttl = DNSC_NEGATIVE_TTL_MAX };
     while ((ret = dns_cursor_rr(cursor, &rr)) > 0) {
+        if (rr.rrclass == DNS_CLASS_IN &&
+            rr.section != DNS_SECTION_ADDITIONAL &&
+            dnsc_rdata_copy(cursor, &rr, NULL) < 0) {
+            return -EBADMSG;
+        }
         if (rr.section == DNS_SECTION_ANSWER) {
             c->has_type |= rr.type == type || type == DNS_TYPE_ANY;
             c->answer_ttl = least(c->answer_ttl, rr.ttl);

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import random
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -224,12 +226,36 @@ def test_damaged_images(host: Namespace, report: Report) -> None:
                 "vmmnet-dnsd": served,
             }
             report.add(damage.what, told, folder)
-            assert done.returncode
-            for text in (done.stderr, served):
+            assert done.returncode and checked.returncode == 1
+            for text in (done.stderr, checked.stderr, served):
                 is_told = all(part in text for part in (str(image), damage.where, damage.told))
                 if not is_told:
                     missing.append((damage, text))
     assert not missing
+
+
+def test_a_bit_of_each_page() -> None:
+    """Whichever page it is in, both programs that look at all of an image find it."""
+    dice = random.Random(31)
+    with scratch.folder() as name:
+        folder = Path(name)
+        image = zones.compiled(folder, "example", ZONE)
+        whole = image.read_bytes()
+        config = folder / "dnsd.yaml"
+        config.write_text(json.dumps({"zones": [{"name": "example", "image": str(image)}]}))
+        assert dnsd.check(config).returncode == 0
+        pages = len(whole) // zones.PAGE
+        assert pages > 8
+        for page in range(pages):
+            at = zones.PAGE * page + dice.randrange(zones.PAGE)
+            damaged = bytearray(whole)
+            damaged[at] ^= 1 << dice.randrange(8)
+            image.write_bytes(damaged)
+            for done in (zones.zone("check", image), dnsd.check(config)):
+                print(done.stderr, end="")
+                assert done.returncode and str(image) in done.stderr and not done.stdout
+                if 0 < page < pages - 1:
+                    assert f"offset {zones.PAGE * page}" in done.stderr
 
 
 def test_wrong_master_files(report: Report) -> None:

@@ -317,6 +317,40 @@ static void test_damage_stops(void)
     g_free(made.file);
 }
 
+/* Whichever page is damaged, a name is found rightly or not at all. */
+static void test_damage_misleads_nobody(void)
+{
+    enum { STEP = 61 };         /* octets; no divisor of a page */
+    ZoneMade made = zone_make("example", lines, G_N_ELEMENTS(lines));
+    unsigned failed = 0, found = 0;
+    ZoneFault fault;
+
+    for (uint64_t at = ZONE_PAGE; at < made.len; at += STEP) {
+        ZoneView view = { .layers = 1 };
+
+        made.file[at] ^= 1 << at % 8;
+        for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+            DnsName name = zone_name(cases[i].name);
+            ZoneFound result;
+            ZoneFind how;
+
+            view.layer[0] = zone_image_open(made.file, made.len, &fault);
+            if (!view.layer[0]) {
+                continue;
+            }
+            how = zone_find(&view, &name, &result);
+            failed += how == ZONE_FIND_FAILED;
+            found += how == cases[i].find;
+            g_assert_true(how == ZONE_FIND_FAILED || how == cases[i].find);
+            zone_image_free(view.layer[0]);
+        }
+        made.file[at] ^= 1 << at % 8;
+    }
+    g_assert_cmpuint(failed, >, 0);
+    g_assert_cmpuint(found, >, 0);
+    g_free(made.file);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -329,5 +363,7 @@ int main(int argc, char **argv)
     g_test_add_func("/zone/damage", test_damage);
     g_test_add_func("/zone/truncated", test_truncated);
     g_test_add_func("/zone/damage-stops", test_damage_stops);
+    g_test_add_func("/zone/damage-misleads-nobody",
+                    test_damage_misleads_nobody);
     return g_test_run();
 }

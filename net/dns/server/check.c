@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A configuration, and what it names, looked at without serving it */
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "net/dns/server/daemon.h"
+#include "net/dns/server/host/log.h"
 #include "net/dns/server/resolver/resolver.h"
+#include "net/dns/server/service/file.h"
 #include "net/dns/server/service/load.h"
 #include "net/dns/server/service/zones.h"
+#include "net/dns/zone/verify.h"
 
 static bool check_resolver(const char *path, const DnsdConfig *config)
 {
@@ -19,6 +23,32 @@ static bool check_resolver(const char *path, const DnsdConfig *config)
     }
     dnsd_resolver_free(resolver);
     return true;
+}
+
+/* A server looks at a page when it is used; here each is looked at. */
+static bool check_image(const DnsdZoneConfig *config, const DnsdZone *zone)
+{
+    char name[DNS_NAME_TEXT_MAX];
+    ZoneFault fault;
+
+    if (!zone->file || zone_image_verify(zone->file->image, &fault)) {
+        return true;
+    }
+    dns_name_to_text(&config->name, name);
+    dnsd_log(DNSD_ERROR, "zone %s: '%s' is damaged: %s (%s, offset %" PRIu64
+             "); put a whole image there", name, config->image, fault.what,
+             fault.where, fault.offset);
+    return false;
+}
+
+static unsigned check_images(const DnsdWorld *world)
+{
+    unsigned faults = 0;
+
+    for (size_t i = 0; i < world->config->zones; i++) {
+        faults += !check_image(&world->config->zone[i], &world->zone[i]);
+    }
+    return faults;
 }
 
 bool dnsd_check(const char *path)
@@ -44,6 +74,7 @@ bool dnsd_check(const char *path)
         dnsd_config_free(config);
         return false;
     }
+    faults += check_images(world);
     if (!faults) {
         printf("%s: %zu zones\n", path, config->zones);
     }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A context of libunbound */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "net/dns/server/resolver/context.h"
+#include "net/dns/server/resolver/files.h"
 
 #define OPTIONS_MAX     40
 #define VALUE_MAX       32
@@ -123,31 +121,6 @@ static void set_servers(Options *o, const DnsdResolverConfig *c)
 
 /* --- life ----------------------------------------------------------------- */
 
-static bool is_there(const char *path, const char *key, const char *package,
-                     DnsdMistake *mistake)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-    if (fd < 0) {
-        snprintf(mistake->text, sizeof(mistake->text),
-                 "resolver.%s: '%s': %s%s%s", key, path, strerror(errno),
-                 package ? "; Debian has the root's in the package " : "",
-                 package ? package : "");
-        return false;
-    }
-    close(fd);
-    return true;
-}
-
-static bool has_files(const DnsdResolverConfig *c, DnsdMistake *mistake)
-{
-    return (c->dnssec == DNSD_DNSSEC_OFF ||
-            is_there(c->trust_anchor, "trust-anchor", "dns-root-data",
-                     mistake)) &&
-           (!c->root_hints || c->forwards ||
-            is_there(c->root_hints, "root-hints", NULL, mistake));
-}
-
 static bool fail(DnsdMistake *mistake, const DnsdResolverConfig *c,
                  const Options *o)
 {
@@ -208,7 +181,7 @@ DnsdContext *dnsd_context_new(const DnsdResolverConfig *config,
                  "leave the section 'resolver' out");
         return NULL;
     }
-    if (!has_files(config, mistake)) {
+    if (!dnsd_resolver_files_check(config, mistake)) {
         return NULL;
     }
     context = calloc(1, sizeof(*context));

@@ -7,12 +7,14 @@
 #include <sys/random.h>
 
 #include "net/dns/server/config/resolving.h"
+#include "net/dns/server/resolver/files.h"
 #include "net/dns/server/resolver/resolver.h"
 #include "net/dns/server/resolver/thread.h"
 
 struct DnsdResolver {
     DnsdResolvers workers;
     uint32_t generation;
+    DnsdResolverFiles files;    /* that the contexts have read */
     unsigned begun;             /* threads that are made */
     DnsdRequests queue[DNSD_RESOLVERS_MAX];
     DnsdResolverThread thread[DNSD_RESOLVERS_MAX];
@@ -30,8 +32,10 @@ static bool make_contexts(DnsdResolver *r, const DnsdResolverConfig *config,
                           DnsdMistake *mistake)
 {
     DnsdContext *context[DNSD_RESOLVERS_MAX];
+    DnsdResolverFiles files;
     unsigned count = 0;
 
+    dnsd_resolver_files_look(config, &files);
     while (count < r->begun) {
         context[count] = dnsd_context_new(config, &r->thread[count].loop,
                                           r->begun, mistake);
@@ -47,8 +51,12 @@ static bool make_contexts(DnsdResolver *r, const DnsdResolverConfig *config,
             dnsd_resolver_thread_use(&r->thread[i], context[i]);
         }
     }
-    r->generation += count == r->begun;
-    return count == r->begun;
+    if (count < r->begun) {
+        return false;
+    }
+    r->files = files;
+    r->generation++;
+    return true;
 }
 
 static bool make_threads(DnsdResolver *r, unsigned count,
@@ -107,7 +115,11 @@ bool dnsd_resolver_reload(DnsdResolver *r, const DnsdResolverConfig *before,
                           const DnsdResolverConfig *config,
                           DnsdMistake *mistake)
 {
-    return dnsd_resolver_same(before, config) ||
+    DnsdResolverFiles files;
+
+    dnsd_resolver_files_look(config, &files);
+    return (dnsd_resolver_same(before, config) &&
+            dnsd_resolver_files_same(&r->files, &files)) ||
            make_contexts(r, config, mistake);
 }
 

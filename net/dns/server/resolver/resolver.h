@@ -26,7 +26,7 @@ DnsdResolver *dnsd_resolver_new(const DnsdResolverConfig *config,
 bool dnsd_resolver_start(DnsdResolver *resolver, DnsdMistake *mistake);
 
 /**
- * dnsd_resolver_reload: other settings
+ * dnsd_resolver_reload: other settings, or other files of the same names
  *
  * The cache stays, unless it is made by what has changed.
  *

@@ -30,7 +30,16 @@ import pytest
 from vmmnet.testbed import dns_room, dnsd, odd_primary, tools, wait
 from vmmnet.testbed.dns_primaries import BIND, KEY, NAMES, NSD, SECRET, Primary
 from vmmnet.testbed.dnsd import Dnsd
-from vmmnet.testbed.dnsd_world import CLIENT, OTHER, SERVER, World, made, query
+from vmmnet.testbed.dnsd_world import (
+    CLIENT,
+    CLIENT6,
+    OTHER,
+    SERVER,
+    SERVER6,
+    World,
+    made,
+    query,
+)
 from vmmnet.testbed.net import Network
 from vmmnet.testbed.odd_primary import OddPrimary
 
@@ -311,6 +320,46 @@ def test_chain(world: World) -> None:
             _await_serial(world, serial, OTHER)
         assert _answer(world, "h9.example", "TXT", OTHER) == ['"3"']
         assert second.metric('transfers_in_total{result="ixfr"}') == 2
+
+
+def _allowing(world: World, folder: Path, asker: str) -> Dnsd:
+    """A primary on the client's host, at both families' addresses."""
+    zone = {"name": "example", "image": str(folder / "example.vzi"), "allow-transfer": [asker]}
+    listen = [f"{CLIENT}@{dnsd.PORT}", f"{CLIENT6}@{dnsd.PORT}"]
+    return Dnsd(world.client, folder, {"server": {"listen": listen}, "zones": [zone]})
+
+
+def test_transfer_source(world: World) -> None:
+    """Transfers leave from the address that the zone names, of whatever family."""
+    folder = world.folder.parent / "primary"
+    folder.mkdir()
+    dns_room.compile_zone("example", _text(1), folder / "example.vzi")
+    tools.run(["chown", "-R", dnsd.USER, folder])
+    for primary, source in (
+        (CLIENT, "192.0.2.11"),
+        (CLIENT, SERVER),
+        (CLIENT6, "2001:db8::11"),
+        (CLIENT6, SERVER6),
+    ):
+        # Whichever the kernel would take, it is the wrong one in one of the cases.
+        zone = _zone(world, primaries=[primary], transfer_source=[source])
+        with _allowing(world, folder, source), _server(world, zone) as server:
+            _await_serial(world, 1)
+            assert server.metric('transfers_in_total{result="failed"}') == 0
+        for file in world.folder.glob("example.vzi*"):
+            file.unlink()
+
+
+def test_wrong_transfer_source(world: World) -> None:
+    """An address that is not this host's is told with its primary; a reload mends it."""
+    zone = _zone(world, transfer_source=["203.0.113.9"])
+    with _primary(world, BIND, _text(1)), _server(world, zone) as server:
+        told = f"nothing from {CLIENT}: no connection from 203.0.113.9: Cannot assign"
+        wait.until(lambda: told in server.log.read_text(), "the failure")
+        assert _serial(world) == 0
+        server.configure(_config(world, _zone(world, transfer_source=[SERVER])))
+        server.reload()
+        _await_serial(world, 1)
 
 
 ODD = {

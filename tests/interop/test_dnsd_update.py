@@ -26,7 +26,7 @@ import dns.update
 import pytest
 from vmmnet.testbed import dnsd, process, tools, wait
 from vmmnet.testbed.dnsd import Dnsd
-from vmmnet.testbed.dnsd_world import CLIENT, SERVER, World, made, query
+from vmmnet.testbed.dnsd_world import CLIENT, CLIENT6, SERVER, World, made, query
 from vmmnet.testbed.net import Network
 
 KEY = "ddns.test"
@@ -265,6 +265,35 @@ def test_signed_notify(world: World) -> None:
                 assert message.opcode() == dns.opcode.NOTIFY
                 assert message.question[0].to_text() == "example. IN SOA"
                 assert message.had_tsig == (one == signed)
+
+
+def test_notify_source(world: World) -> None:
+    """NOTIFY leaves from the addresses that the zone names; one that is not ours is told once."""
+    with world.client.entered():
+        four = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        six = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+    with four, six:
+        for one, address in ((four, CLIENT), (six, CLIENT6)):
+            one.settimeout(wait.PATIENCE)
+            one.bind((address, SECONDARY_PORT))
+        more = {
+            "allow_update": [KEY],
+            "notify": [f"{CLIENT}@{SECONDARY_PORT}", f"{CLIENT6}@{SECONDARY_PORT}"],
+        }
+        with _server(world, **more, notify_source=["2001:db8::11", "192.0.2.11"]):
+            for one, source in ((four, "192.0.2.11"), (six, "2001:db8::11")):
+                wire, peer = one.recvfrom(4096)
+                assert dns.message.from_wire(wire).opcode() == dns.opcode.NOTIFY
+                assert peer[0] == source
+        with _server(world, **more, notify_source=["203.0.113.9"]) as server:
+            told = f"NOTIFY to {CLIENT}@{SECONDARY_PORT} does not leave from 203.0.113.9: "
+            wait.until(lambda: told in server.log.read_text(), "the warning")
+            # The other family is not concerned, and is told by whatever address there is.
+            wire, _ = six.recvfrom(4096)
+            assert dns.message.from_wire(wire).opcode() == dns.opcode.NOTIFY
+            assert _nsupdate(world, "update add new.example 60 A 192.0.2.99").returncode == 0
+            six.recvfrom(4096)
+            assert server.log.read_text().count(told) == 1
 
 
 def test_another_image(world: World) -> None:

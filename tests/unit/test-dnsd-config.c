@@ -108,6 +108,32 @@ static const struct {
     { ZONE("  allow-notify: []"), "f.yaml:2:3: zones[0]: a map has "
       "'allow-notify' without 'primaries'; right is 'primaries', which the "
       "zone is copied from" },
+    { ZONE("  primaries: [192.0.2.1]\n  transfer-source: [192.0.2.2@53]"),
+      "f.yaml:5:21: zones[0].transfer-source[0]: '192.0.2.2@53' has a port; "
+      "right is an address of this host as '192.0.2.1' or '2001:db8::1', "
+      "without a port" },
+    { ZONE("  primaries: [192.0.2.1]\n  transfer-source: ['::']"),
+      "f.yaml:5:21: zones[0].transfer-source[0]: '::' is no host's own; right "
+      "is an address of this host as '192.0.2.1' or '2001:db8::1', without a "
+      "port" },
+    { ZONE("  primaries: [192.0.2.1]\n"
+           "  transfer-source: [192.0.2.2, 192.0.2.3]"),
+      "f.yaml:5:20: zones[0].transfer-source: a list has two of one family; "
+      "right is a list of one address of this host, or of one of IPv4 and one "
+      "of IPv6" },
+    { ZONE("  notify: [192.0.2.1]\n  notify-source: [here]"),
+      "f.yaml:5:19: zones[0].notify-source[0]: 'here' is no address; right is "
+      "an address of this host as '192.0.2.1' or '2001:db8::1', without a "
+      "port" },
+    { ZONE("  notify: [192.0.2.1]\n  notify-source: []"),
+      "f.yaml:5:18: zones[0].notify-source: a list is empty; right is a list "
+      "of one address of this host, or of one of IPv4 and one of IPv6" },
+    { ZONE("  notify-source: [192.0.2.1]"), "f.yaml:2:3: zones[0]: a map has "
+      "'notify-source' without 'notify'; right is 'notify', whom that is sent "
+      "to" },
+    { ZONE("  transfer-source: [192.0.2.1]"), "f.yaml:2:3: zones[0]: a map "
+      "has 'transfer-source' without 'primaries'; right is 'primaries', whom "
+      "that is sent to" },
     { ZONE("  primaries: [192.0.2.1]\n  transfer-limit: 0"), "f.yaml:5:19: "
       "zones[0].transfer-limit: '0' is out of range; right is a number of "
       "MiB from 1 to 1048576" },
@@ -267,6 +293,28 @@ static void test_primaries(void)
     dnsd_config_free(c);
 }
 
+/* Of each family one, in whatever order */
+static void test_sources(void)
+{
+    DnsdConfig *c = read_right(
+        "zones:\n"
+        "- {name: a, image: /a, notify: [192.0.2.1],\n"
+        "   notify-source: ['2001:db8::1', 192.0.2.2],\n"
+        "   primaries: [192.0.2.1], transfer-source: ['2001:db8::3']}\n");
+    DnsdListen four, six;
+
+    g_assert_true(dnsd_listen_read(&four, "192.0.2.9", 53));
+    g_assert_true(dnsd_listen_read(&six, "2001:db8::9", 53));
+    g_assert_cmpstr(dnsd_source_for(&c->zone->notify_source, &four)->text, ==,
+                    "192.0.2.2");
+    g_assert_cmpstr(dnsd_source_for(&c->zone->notify_source, &six)->text, ==,
+                    "2001:db8::1");
+    g_assert_null(dnsd_source_for(&c->zone->transfer_source, &four));
+    g_assert_cmpstr(dnsd_source_for(&c->zone->transfer_source, &six)->text,
+                    ==, "2001:db8::3");
+    dnsd_config_free(c);
+}
+
 static void test_restart(void)
 {
     DnsdConfig *a = read_right("server: {threads: 1}");
@@ -297,6 +345,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dnsd/config/values", test_values);
     g_test_add_func("/dnsd/config/access", test_access);
     g_test_add_func("/dnsd/primaries", test_primaries);
+    g_test_add_func("/dnsd/config/sources", test_sources);
     g_test_add_func("/dnsd/config/restart", test_restart);
     g_test_add_func("/dnsd/config/distance", test_distance);
     return g_test_run();

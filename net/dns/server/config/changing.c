@@ -7,6 +7,7 @@
 #include "net/dns/server/config/keys.h"
 #include "net/dns/server/config/memory.h"
 #include "net/dns/server/config/secondary.h"
+#include "net/dns/server/config/sources.h"
 #include "net/dns/text/types.h"
 #include "net/dns/update/tsig/keys.h"
 
@@ -243,18 +244,8 @@ void dnsd_read_transfer(DnsdReader *r, const yaml_node_t *node,
                                    &zone->askers);
 }
 
-static void read_address(DnsdReader *r, const yaml_node_t *node,
-                         const DnsdKey *key, void *to)
-{
-    const char *text = dnsd_reader_scalar(r, node, key);
-
-    if (text && !dnsd_listen_read(to, text, DNSD_PORT)) {
-        dnsd_reader_wrong(r, node, "is no address", key->right);
-    }
-}
-
 static const DnsdKey secondary_keys[] = {
-    { .name = "address", .read = read_address,
+    { .name = "address", .read = dnsd_read_address,
       .offset = offsetof(DnsdSecondary, at),
       .right = "an address as '192.0.2.1' or '2001:db8::1@5353'" },
     { .name = "key", .read = dnsd_read_key_name,
@@ -270,7 +261,7 @@ static void read_secondary(DnsdReader *r, const yaml_node_t *node,
     DnsdSecondary *secondary = to;
 
     if (node->type == YAML_SCALAR_NODE) {
-        read_address(r, node, key, &secondary->at);
+        dnsd_read_address(r, node, key, &secondary->at);
         return;
     }
     dnsd_reader_map(r, node, secondary_keys, secondary);
@@ -309,6 +300,7 @@ void dnsd_read_changing_end(DnsdReader *r, const yaml_node_t *node,
         }
     }
     dnsd_read_secondary_end(r, node, zone);
+    dnsd_read_sources_end(r, node, zone);
     if (dnsd_zone_may_change(zone)) {
         r->config->changing++;
     }

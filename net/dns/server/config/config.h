@@ -31,12 +31,18 @@
 #define DNSD_FORWARDS_MAX       16
 #define DNSD_INSECURES_MAX      1000
 #define DNSD_RESOLVERS_MAX      64      /* threads */
+#define DNSD_FAMILIES           2       /* IPv4, IPv6 */
 
 typedef struct DnsdListen {
     struct sockaddr_storage addr;
     socklen_t len;
     const char *text;           /* as written */
 } DnsdListen;
+
+/* Addresses to send from: IPv4, IPv6; len 0: the kernel chooses */
+typedef struct DnsdSources {
+    DnsdListen of[DNSD_FAMILIES];
+} DnsdSources;
 
 /* A key of TSIG: where it is, but not what it is */
 typedef struct DnsdKeyConfig {
@@ -75,8 +81,10 @@ typedef struct DnsdZoneConfig {
     DnsdAsker *asker;
     size_t secondaries;         /* to notify */
     DnsdSecondary *secondary;
+    DnsdSources notify_source;
     size_t primaries;           /* 0: the zone is nobody's copy */
     DnsdPrimary *primary;
+    DnsdSources transfer_source;
     bool has_notifiers;
     size_t notifiers;           /* who may say that there is a newer one */
     DnsdAsker *notifier;
@@ -172,6 +180,10 @@ bool dnsd_zone_may_change(const DnsdZoneConfig *zone);
  */
 bool dnsd_askers_have(const DnsdAsker *asker, size_t count,
                       const DnsdAddr *addr, const DnsName *key);
+
+/** dnsd_source_for: where to send to @to from; NULL: the kernel chooses. */
+const DnsdListen *dnsd_source_for(const DnsdSources *sources,
+                                  const DnsdListen *to);
 
 /**
  * dnsd_listen_read: "192.0.2.1", "2001:db8::1@5353"

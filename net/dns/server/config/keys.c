@@ -11,10 +11,13 @@
 #include "net/dns/server/config/keys.h"
 #include "net/dns/server/config/memory.h"
 #include "net/dns/server/config/secondary.h"
+#include "net/dns/server/config/sources.h"
 #include "net/dns/server/core/number.h"
 
 #define PREFIXES_MAX    100000
 #define PATH_LEN_MAX    4095
+#define RIGHT_SOURCES \
+    "a list of one address of this host, or of one of IPv4 and one of IPv6"
 
 /* --- addresses ------------------------------------------------------------ */
 
@@ -257,9 +260,15 @@ static const DnsdKey zone_keys[] = {
     { .name = "notify", .read = dnsd_read_notify,
       .right = "a list of addresses as '192.0.2.1' or '2001:db8::1@5353', "
                "at most 32" },
+    { .name = "notify-source", .read = dnsd_read_sources,
+      .offset = offsetof(DnsdZoneConfig, notify_source),
+      .right = RIGHT_SOURCES },
     { .name = "primaries", .read = dnsd_read_primaries,
       .right = "a list of 1 to 32 addresses as '192.0.2.1' or "
                "'2001:db8::1@5353', or of maps with 'address' and 'key'" },
+    { .name = "transfer-source", .read = dnsd_read_sources,
+      .offset = offsetof(DnsdZoneConfig, transfer_source),
+      .right = RIGHT_SOURCES },
     { .name = "allow-notify", .read = dnsd_read_notifiers,
       .right = "a list of keys in 'keys' and of prefixes as "
                "'2001:db8::/32', at most 1000" },

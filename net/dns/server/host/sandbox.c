@@ -126,7 +126,7 @@ static const int allowed_journal[] = {
 
 /* Connections to primaries */
 static const int allowed_connect[] = {
-    SCMP_SYS(connect), SCMP_SYS(poll), SCMP_SYS(ppoll),
+    SCMP_SYS(bind), SCMP_SYS(connect), SCMP_SYS(poll), SCMP_SYS(ppoll),
 };
 
 static int allow(scmp_filter_ctx filter, const int *calls, size_t count)

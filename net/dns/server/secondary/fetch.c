@@ -67,12 +67,16 @@ static DnsXfrState fail_line(DnsdFetch *f, int error, DnsXfrReason otherwise,
 
 static bool open_line(Talk *t)
 {
-    int ret = dnsd_line_open(&t->line, &t->fetch->primary.at,
-                             &t->fetch->stop);
+    const DnsdFetch *f = t->fetch;
+    const DnsdListen *from = f->from.len ? &f->from : NULL;
+    int ret = dnsd_line_open(&t->line, from, &f->primary.at, &f->stop);
+    char what[80];
 
     t->is_used = false;
     if (ret) {
-        fail_line(t->fetch, ret, DNS_XFR_CONNECT, "no connection");
+        snprintf(what, sizeof(what), "no connection%s%s", from ? " from " : "",
+                 from ? from->text : "");
+        fail_line(t->fetch, ret, DNS_XFR_CONNECT, what);
     }
     return !ret;
 }
@@ -271,6 +275,7 @@ void dnsd_fetch_free(DnsdFetch *f)
         dnsd_fetch_free_image(f);
         dns_xfr_in_free(f->in);
         free((char *)f->primary.at.text);
+        free((char *)f->from.text);
         free(f->image);
         free(f->path);
         free(f);

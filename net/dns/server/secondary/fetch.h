@@ -25,6 +25,7 @@ typedef struct DnsdFetch {
     /* The zone, and whom to ask */
     DnsName zone;
     DnsdPrimary primary;
+    DnsdListen from;            /* len 0: the kernel chooses */
     const TsigKey *key;         /* or NULL */
     bool has_zone;              /* with this serial: */
     uint32_t serial;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A TCP connection to a primary */
 #include <errno.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <time.h>
@@ -66,10 +67,32 @@ static int finish_connect(const DnsdLine *line)
     return -error;
 }
 
-int dnsd_line_open(DnsdLine *line, const DnsdListen *to,
-                   const atomic_bool *stop)
+/* The port is chosen when it connects, so that others may have it, too. */
+static int bind_source(const DnsdLine *line, const DnsdListen *from)
 {
-    int ret = 0;
+    int one = 1;
+
+    if (!from) {
+        return 0;
+    }
+    setsockopt(line->fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one,
+               sizeof(one));
+    return bind(line->fd, (const struct sockaddr *)&from->addr, from->len)
+           ? -errno : 0;
+}
+
+static int begin_connect(const DnsdLine *line, const DnsdListen *to)
+{
+    if (!connect(line->fd, (const struct sockaddr *)&to->addr, to->len)) {
+        return 0;
+    }
+    return errno == EINPROGRESS ? finish_connect(line) : -errno;
+}
+
+int dnsd_line_open(DnsdLine *line, const DnsdListen *from,
+                   const DnsdListen *to, const atomic_bool *stop)
+{
+    int ret;
 
     line->stop = stop;
     line->until = dnsd_line_clock() + DNSD_LINE_ALL_S;
@@ -78,9 +101,8 @@ int dnsd_line_open(DnsdLine *line, const DnsdListen *to,
     if (line->fd < 0) {
         return -errno;
     }
-    if (connect(line->fd, (const struct sockaddr *)&to->addr, to->len)) {
-        ret = errno == EINPROGRESS ? finish_connect(line) : -errno;
-    }
+    ret = bind_source(line, from);
+    ret = ret ? ret : begin_connect(line, to);
     if (ret) {
         dnsd_line_close(line);
     }

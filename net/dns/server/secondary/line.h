@@ -24,9 +24,15 @@ typedef struct DnsdLine {
 /** dnsd_line_clock: seconds; it does not jump, and goes on in a suspend. */
 uint64_t dnsd_line_clock(void);
 
-/** dnsd_line_open: 0, -ETIMEDOUT, -ECANCELED, or another negative errno */
-int dnsd_line_open(DnsdLine *line, const DnsdListen *to,
-                   const atomic_bool *stop);
+/**
+ * dnsd_line_open: connect
+ * @from: the address to connect from; NULL: the kernel chooses
+ *
+ * Returns: 0, -ETIMEDOUT, -ECANCELED, or another negative errno; such as
+ * -EADDRNOTAVAIL, if @from is none of this host.
+ */
+int dnsd_line_open(DnsdLine *line, const DnsdListen *from,
+                   const DnsdListen *to, const atomic_bool *stop);
 
 void dnsd_line_close(DnsdLine *line);
 

@@ -38,6 +38,21 @@ static const TsigKey *find_key(const DnsdSecondaries *all,
                                              &primary->key) : NULL;
 }
 
+/* What the configuration has goes with it at a reload. */
+static bool copy_addresses(DnsdFetch *f, const DnsdCopy *s)
+{
+    const DnsdListen *from;
+
+    f->primary = s->config->primary[s->at];
+    f->primary.at.text = strdup(f->primary.at.text);
+    from = dnsd_source_for(&s->config->transfer_source, &f->primary.at);
+    if (from) {
+        f->from = *from;
+        f->from.text = strdup(from->text);
+    }
+    return f->primary.at.text && (!from || f->from.text);
+}
+
 static DnsdFetch *make_fetch(DnsdSecondaries *all, DnsdCopy *s)
 {
     DnsdFetch *f = dnsd_fetch_new(s->config->image);
@@ -47,18 +62,16 @@ static DnsdFetch *make_fetch(DnsdSecondaries *all, DnsdCopy *s)
     }
     f->opaque = s;
     f->zone = s->name;
-    f->primary = s->config->primary[s->at];
-    f->primary.at.text = strdup(f->primary.at.text);
+    if (!copy_addresses(f, s)) {
+        dnsd_fetch_free(f);
+        return NULL;
+    }
     f->key = find_key(all, &f->primary);
     f->len_max = s->config->transfer_limit * MIB;
     f->has_zone = s->live->store;
     f->serial = f->has_zone ? dns_store_serial(s->live->store) : 0;
     f->takes_older = atomic_load(&s->live->has_expired);
     f->is_forced = s->needs_axfr;
-    if (!f->primary.at.text) {
-        dnsd_fetch_free(f);
-        f = NULL;
-    }
     return f;
 }
 

@@ -83,16 +83,23 @@ static DnsdCopy *make_one(const DnsdZoneConfig *config, DnsdLive *live,
 }
 
 /* --- worlds --------------------------------------------------------------- */
+static bool is_same_address(const DnsdListen *a, const DnsdListen *b)
+{
+    return a->len == b->len && !memcmp(&a->addr, &b->addr, a->len);
+}
+
 
 static bool has_same_primaries(const DnsdZoneConfig *a,
                                const DnsdZoneConfig *b)
 {
     bool same = a->primaries == b->primaries && !strcmp(a->image, b->image);
+    for (size_t i = 0; same && i < DNSD_FAMILIES; i++) {
+        same = is_same_address(&a->transfer_source.of[i],
+                               &b->transfer_source.of[i]);
+    }
 
     for (size_t i = 0; same && i < a->primaries; i++) {
-        same = a->primary[i].at.len == b->primary[i].at.len &&
-               !memcmp(&a->primary[i].at.addr, &b->primary[i].at.addr,
-                       a->primary[i].at.len) &&
+        same = is_same_address(&a->primary[i].at, &b->primary[i].at) &&
                dns_name_equal(&a->primary[i].key, &b->primary[i].key);
     }
     return same;

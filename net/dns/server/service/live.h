@@ -13,6 +13,8 @@
 #include "net/dns/update/store/store.h"
 #include "net/dns/update/xfr/notify.h"
 
+_Static_assert(DNSD_SECONDARIES_MAX <= 32, "a bit each");
+
 /* Shared by all of them: the threads that merge, and old views */
 typedef struct DnsdLives DnsdLives;
 
@@ -29,6 +31,7 @@ typedef struct DnsdLive {
     size_t told;                /* secondaries */
     uint32_t told_serial;
     uint64_t told_at;           /* seconds */
+    uint32_t unsent;            /* a bit each: it does not leave, is logged */
     DnsNotify notify[DNSD_SECONDARIES_MAX];
 } DnsdLive;
 

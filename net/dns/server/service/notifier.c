@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* NOTIFY to secondaries */
+#include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -7,17 +9,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "net/dns/server/host/log.h"
 #include "net/dns/server/service/notifier.h"
 #include "net/dns/update/tsig/tsig.h"
 #include "net/dns/update/xfr/notify.h"
 
-#define FAMILIES        2
 #define REPLIES_TURN    64
 /* A header, a question, and a TSIG record with three names and a MAC */
 #define NOTIFY_MAX      1232
 
 struct DnsdNotifier {
-    int fd[FAMILIES];           /* AF_INET, AF_INET6; -1: the host has none */
+    int fd[DNSD_FAMILIES];      /* AF_INET, AF_INET6; -1: the host has none */
 };
 
 static uint64_t now_s(void)
@@ -30,10 +32,10 @@ static uint64_t now_s(void)
 
 DnsdNotifier *dnsd_notifier_new(int epoll)
 {
-    static const int family[FAMILIES] = { AF_INET, AF_INET6 };
+    static const int family[DNSD_FAMILIES] = { AF_INET, AF_INET6 };
     DnsdNotifier *n = calloc(1, sizeof(*n));
 
-    for (unsigned i = 0; n && i < FAMILIES; i++) {
+    for (unsigned i = 0; n && i < DNSD_FAMILIES; i++) {
         struct epoll_event event = {
             .events = EPOLLIN, .data.ptr = &n->fd[i],
         };
@@ -49,7 +51,7 @@ DnsdNotifier *dnsd_notifier_new(int epoll)
 
 void dnsd_notifier_free(DnsdNotifier *n)
 {
-    for (unsigned i = 0; i < FAMILIES; i++) {
+    for (unsigned i = 0; i < DNSD_FAMILIES; i++) {
         if (n->fd[i] >= 0) {
             close(n->fd[i]);
         }
@@ -83,17 +85,82 @@ static size_t build(const DnsdSecondary *to, const TsigKeys *keys,
     return len;
 }
 
-static void send_one(DnsdNotifier *n, const DnsdSecondary *to,
-                     const TsigKeys *keys, const DnsdLive *live, uint16_t id)
+/* The source, as the kernel takes it with a message; @hdr has room for it. */
+static void set_source(struct msghdr *hdr, const DnsdListen *from)
 {
+    const struct sockaddr_in *four = (const void *)&from->addr;
+    const struct sockaddr_in6 *six = (const void *)&from->addr;
+    struct cmsghdr *c = CMSG_FIRSTHDR(hdr);
+
+    if (from->addr.ss_family == AF_INET) {
+        struct in_pktinfo info = { .ipi_spec_dst = four->sin_addr };
+
+        c->cmsg_level = IPPROTO_IP;
+        c->cmsg_type = IP_PKTINFO;
+        c->cmsg_len = CMSG_LEN(sizeof(info));
+        memcpy(CMSG_DATA(c), &info, sizeof(info));
+        hdr->msg_controllen = CMSG_SPACE(sizeof(info));
+    } else {
+        struct in6_pktinfo info = { .ipi6_addr = six->sin6_addr };
+
+        c->cmsg_level = IPPROTO_IPV6;
+        c->cmsg_type = IPV6_PKTINFO;
+        c->cmsg_len = CMSG_LEN(sizeof(info));
+        memcpy(CMSG_DATA(c), &info, sizeof(info));
+        hdr->msg_controllen = CMSG_SPACE(sizeof(info));
+    }
+}
+
+/* Returns 0 or an errno. */
+static int send_from(int fd, const DnsdListen *from, const DnsdListen *to,
+                     uint8_t *msg, size_t len)
+{
+    _Alignas(struct cmsghdr) uint8_t control[
+        CMSG_SPACE(sizeof(struct in6_pktinfo))] = { 0 };
+    struct iovec iov = { msg, len };
+    struct msghdr hdr = {
+        .msg_name = (void *)&to->addr, .msg_namelen = to->len,
+        .msg_iov = &iov, .msg_iovlen = 1,
+    };
+
+    if (from) {
+        hdr.msg_control = control;
+        hdr.msg_controllen = sizeof(control);
+        set_source(&hdr, from);
+    }
+    return sendmsg(fd, &hdr, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? errno : 0;
+}
+
+/* Once, until one leaves again */
+static void tell_unsent(const DnsdZoneConfig *config, size_t i, DnsdLive *live,
+                        const DnsdListen *from, int error)
+{
+    char name[DNS_NAME_TEXT_MAX];
+
+    if (!error) {
+        live->unsent &= ~(1u << i);
+    } else if (error != EAGAIN && !(live->unsent & 1u << i)) {
+        live->unsent |= 1u << i;
+        dns_name_to_text(&live->origin, name);
+        dnsd_log(DNSD_WARNING, "zone %s: NOTIFY to %s does not leave%s%s: %s",
+                 name, config->secondary[i].at.text, from ? " from " : "",
+                 from ? from->text : "", strerror(error));
+    }
+}
+
+/* One that does not leave is sent again, as one that is lost. */
+static void send_one(DnsdNotifier *n, const DnsdZoneConfig *config, size_t i,
+                     const TsigKeys *keys, DnsdLive *live)
+{
+    const DnsdSecondary *to = &config->secondary[i];
+    const DnsdListen *from = dnsd_source_for(&config->notify_source, &to->at);
     int fd = n->fd[to->at.addr.ss_family == AF_INET6];
     uint8_t msg[NOTIFY_MAX];
-    size_t len = build(to, keys, live, id, msg, sizeof(msg));
+    size_t len = build(to, keys, live, live->notify[i].id, msg, sizeof(msg));
 
-    /* One that does not leave is sent again, as one that is lost. */
     if (fd >= 0 && len) {
-        sendto(fd, msg, len, MSG_DONTWAIT | MSG_NOSIGNAL,
-               (const struct sockaddr *)&to->at.addr, to->at.len);
+        tell_unsent(config, i, live, from,
+                    send_from(fd, from, &to->at, msg, len));
     }
 }
 
@@ -126,8 +193,7 @@ void dnsd_notifier_look(DnsdNotifier *n, const TsigKeys *keys,
     }
     for (size_t i = 0; i < config->secondaries; i++) {
         if (dns_notify_due(&live->notify[i], now)) {
-            send_one(n, &config->secondary[i], keys, live,
-                     live->notify[i].id);
+            send_one(n, config, i, keys, live);
         }
     }
 }

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Readers of values: addresses that the server sends from */
+#include <netinet/in.h>
+#include <string.h>
+
+#include "net/dns/server/config/memory.h"
+#include "net/dns/server/config/sources.h"
+
+#define RIGHT_SOURCE \
+    "an address of this host as '192.0.2.1' or '2001:db8::1', without a port"
+
+static bool is_unicast(const DnsdListen *source)
+{
+    const struct sockaddr_in *four = (const void *)&source->addr;
+    const struct sockaddr_in6 *six = (const void *)&source->addr;
+    uint32_t addr = ntohl(four->sin_addr.s_addr);
+
+    return source->addr.ss_family == AF_INET
+           ? addr && !IN_MULTICAST(addr) && addr != INADDR_BROADCAST
+           : !IN6_IS_ADDR_UNSPECIFIED(&six->sin6_addr) &&
+             !IN6_IS_ADDR_MULTICAST(&six->sin6_addr);
+}
+
+/* The kernel chooses the port, which nobody can guess then (RFC 5452). */
+static void read_source(DnsdReader *r, const yaml_node_t *node,
+                        const DnsdKey *key, void *to)
+{
+    const char *text = dnsd_reader_scalar(r, node, key);
+    DnsdListen *source = to;
+
+    if (!text) {
+        return;
+    }
+    if (!dnsd_listen_read(source, text, 0)) {
+        dnsd_reader_wrong(r, node, "is no address", RIGHT_SOURCE);
+    } else if (strchr(text, '@')) {
+        dnsd_reader_wrong(r, node, "has a port", RIGHT_SOURCE);
+    } else if (!is_unicast(source)) {
+        dnsd_reader_wrong(r, node, "is no host's own", RIGHT_SOURCE);
+    } else {
+        source->text = dnsd_memory_text(&r->config->memory, text);
+    }
+}
+
+void dnsd_read_sources(DnsdReader *r, const yaml_node_t *node,
+                       const DnsdKey *key, void *to)
+{
+    unsigned before = r->mistakes->count;
+    DnsdSources *sources = to;
+    size_t count;
+    DnsdListen *source = dnsd_reader_list(r, node, key, sizeof(*source),
+                                          DNSD_FAMILIES, read_source, &count);
+
+    if (r->mistakes->count > before) {
+        return;
+    }
+    if (!count) {
+        dnsd_reader_wrong(r, node, "is empty", key->right);
+    }
+    for (size_t i = 0; i < count; i++) {
+        DnsdListen *of = &sources->of[source[i].addr.ss_family == AF_INET6];
+
+        if (of->len) {
+            dnsd_reader_wrong(r, node, "has two of one family", key->right);
+        }
+        *of = source[i];
+    }
+}
+
+static bool has_any(const DnsdSources *sources)
+{
+    return sources->of[0].len || sources->of[1].len;
+}
+
+void dnsd_read_sources_end(DnsdReader *r, const yaml_node_t *node,
+                           const DnsdZoneConfig *zone)
+{
+    if (has_any(&zone->notify_source) && !zone->secondaries) {
+        dnsd_reader_wrong(r, node, "has 'notify-source' without 'notify'",
+                          "'notify', whom that is sent to");
+    }
+    if (has_any(&zone->transfer_source) && !zone->primaries) {
+        dnsd_reader_wrong(r, node, "has 'transfer-source' without "
+                          "'primaries'", "'primaries', whom that is sent to");
+    }
+}
+
+const DnsdListen *dnsd_source_for(const DnsdSources *sources,
+                                  const DnsdListen *to)
+{
+    const DnsdListen *of = &sources->of[to->addr.ss_family == AF_INET6];
+
+    return of->len ? of : NULL;
+}

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import signal
 import socket
+import struct
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -406,6 +408,74 @@ def test_wrong_files(whole: Room) -> None:
         assert _data(whole.ask("www.vm.example")) == [ADDRESS]
         done = dnsd.check(server.file)
         assert done.returncode == 1 and "resolver.trust-anchor" in done.stderr
+
+
+def _replace(file: Path, text: str) -> None:
+    """As a package's new version is put in place."""
+    new = file.with_suffix(".new")
+    new.write_text(text)
+    new.rename(file)
+
+
+def _other_key(anchor: str) -> str:
+    """The root's DS with a digest that none of its keys has."""
+    head, digest = anchor.rsplit(None, 1)
+    return f"{head} {digest[::-1]}\n"
+
+
+def _is_secure(whole: Room) -> bool:
+    reply = whole.ask("www.vm.example", want_dnssec=True)
+    return reply.rcode() == dns.rcode.NOERROR and bool(reply.flags & dns.flags.AD)
+
+
+def test_anchors_are_read_again(whole: Room) -> None:
+    """A reload takes trust anchors that were replaced, and leaves those alone that are wrong."""
+    right = whole.internet.anchor.read_text()
+    file = whole.world.folder / "root.key"
+    _replace(file, _other_key(right))
+    with whole.dnsd(1, **{"trust-anchor": str(file)}) as server:
+        assert whole.ask("www.vm.example").rcode() == dns.rcode.SERVFAIL
+        server.reload()
+        assert whole.ask("www.vm.example").rcode() == dns.rcode.SERVFAIL
+        _replace(file, right)
+        server.reload()
+        assert _is_secure(whole)
+        for wrong, told in (
+            ("", "has no DS and no DNSKEY record"),
+            ("; . DS 1 8 2 00\nds. 3600 IN TXT DS-less\n", "has no DS and no DNSKEY record"),
+            (". 3600 IN DS here\n", "cannot begin with the trust anchors"),
+        ):
+            _replace(file, wrong)
+            with pytest.raises(RuntimeError, match=f"not reloaded: .*{told}"):
+                server.reload()
+            assert _is_secure(whole)
+        # Nothing was lost by that: what is kept is not asked for again.
+        with _silent(whole.internet):
+            assert _is_secure(whole)
+        _replace(file, _other_key(right))
+        os.kill(server.pid, signal.SIGHUP)
+        wait.until(lambda: not _is_secure(whole), "the reload")
+
+
+def test_connection_in_the_place_of_another(whole: Room) -> None:
+    """Who has the place of a connection that went has none of the answers that it waited for."""
+    with whole.dnsd(1) as server, contextlib.ExitStack() as stack:
+        assert _data(whole.ask("www.open.example")) == [ADDRESS]
+        with _silent(whole.internet):
+            gone = stack.enter_context(whole.world.connect(source=CLIENT))
+            gone.sendall(framed(query("late.many.open.example")))
+            wait.until(lambda: server.metric("resolver_waiting") == 1, "the query")
+            gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            gone.close()
+            wait.until(lambda: server.metric("tcp_connections") == 0, "the end of it")
+            here = stack.enter_context(whole.world.connect(source=CLIENT))
+            wait.until(lambda: server.metric("tcp_connections") == 1, "the next one")
+        wait.until(lambda: server.metric("resolver_waiting") == 0, "the late answer")
+        for _ in range(3):
+            asked = query("www.example.net")
+            here.sendall(framed(asked))
+            assert asked.is_response(read(here))
+        assert server.metric("tcp_connections") == 1
 
 
 def test_no_libunbound(whole: Room) -> None:

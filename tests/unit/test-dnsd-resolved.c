@@ -67,14 +67,20 @@ static DnsdOutcome ask(Fixture *f, const char *name, uint16_t type,
                       f->reply, DNSD_UDP_MAX, &f->reply_len);
 }
 
-static DnsdOutcome tell(Fixture *f, DnsdResolved *found)
+static DnsdOutcome tell_of(Fixture *f, DnsdResolved *found,
+                           uint32_t generation)
 {
     DnsdOutcome outcome = dnsd_serve_resolved(
-        &f->serving, &f->desk, &f->client, f->query, f->len, found, 1,
-        f->reply, DNSD_UDP_MAX, &f->reply_len);
+        &f->serving, &f->desk, &f->client, f->query, f->len, found,
+        generation, f->reply, DNSD_UDP_MAX, &f->reply_len);
 
     free(found);
     return outcome;
+}
+
+static DnsdOutcome tell(Fixture *f, DnsdResolved *found)
+{
+    return tell_of(f, found, 1);
 }
 
 static uint16_t flags_of(const Fixture *f)
@@ -187,6 +193,29 @@ static void test_kept(void)
     end(f);
 }
 
+static DnsdOutcome ask_denied(Fixture *f)
+{
+    return ask(f, "nothing.a.example", DNS_TYPE_A, DNS_FLAG_RD, false);
+}
+
+/* What was asked of a cache that is gone is told, not kept, and hides none. */
+static void test_late(void)
+{
+    Fixture *f = begin("");
+
+    g_assert_cmpint(ask_denied(f), ==, DNSD_RESOLVE);
+    f->serving.generation = 2;
+    g_assert_cmpint(tell_of(f, denial_of(false), 1), ==, DNSD_REPLY);
+    g_assert_cmpint(ask_denied(f), ==, DNSD_RESOLVE);
+    g_assert_cmpint(tell_of(f, denial_of(false), 2), ==, DNSD_REPLY);
+    g_assert_cmpint(ask_denied(f), ==, DNSD_REPLY);
+    g_assert_cmpint(tell_of(f, denial_of(false), 1), ==, DNSD_REPLY);
+    g_assert_cmpint(ask_denied(f), ==, DNSD_REPLY);
+    f->serving.generation = 3;
+    g_assert_cmpint(ask_denied(f), ==, DNSD_RESOLVE);
+    end(f);
+}
+
 static DnsdResolved *bogus(void)
 {
     DnsdResolved *found = denial_of(false);
@@ -292,6 +321,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/dnsd/resolved/denial", test_denial);
     g_test_add_func("/dnsd/resolved/kept", test_kept);
+    g_test_add_func("/dnsd/resolved/late", test_late);
     g_test_add_func("/dnsd/resolved/bogus", test_bogus);
     g_test_add_func("/dnsd/resolved/access", test_access);
     g_test_add_func("/dnsd/resolved/long", test_long);

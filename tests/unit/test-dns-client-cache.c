@@ -178,6 +178,37 @@ static void test_one_question_dropped(void)
     g_assert_cmpint(first(&servers, 15 * SECOND), ==, 0);
 }
 
+/* An outage that many questions meet at once is one. */
+static void test_parallel_losses(void)
+{
+    DnscServers servers = three();
+    DnscServer *s = &servers.server[0];
+
+    for (int i = 0; i < 20; i++) {
+        dnsc_server_silent(s, 10 * SECOND + i, 11 * SECOND + i);
+    }
+    g_assert_cmpuint(s->failures, ==, 1);
+    g_assert_cmpint(first(&servers, 12 * SECOND - 1), ==, 1);
+    g_assert_cmpint(first(&servers, 12 * SECOND), ==, 0);
+    /* One that is older than the outage's notice ends no probe. */
+    dnsc_server_silent(s, 11 * SECOND - 1, 12 * SECOND);
+    g_assert_cmpint(first(&servers, 12 * SECOND), ==, 1);
+    dnsc_server_silent(s, 12 * SECOND, 13 * SECOND);
+    g_assert_cmpuint(s->failures, ==, 2);
+    g_assert_cmpint(first(&servers, 15 * SECOND), ==, 0);
+}
+
+/* Who asks the one question, and goes, keeps the server out for a while. */
+static void test_probe_given_up(void)
+{
+    DnscServers servers = three();
+
+    dnsc_server_silent(&servers.server[0], 10 * SECOND, 11 * SECOND);
+    g_assert_cmpint(first(&servers, 12 * SECOND), ==, 0);
+    g_assert_cmpint(first(&servers, 17 * SECOND - 1), ==, 1);
+    g_assert_cmpint(first(&servers, 17 * SECOND), ==, 0);
+}
+
 static void test_wait(void)
 {
     DnscServers servers = three();
@@ -201,6 +232,10 @@ int main(int argc, char **argv)
     g_test_add_func("/dns-client/cache/stale", test_stale);
     g_test_add_func("/dns-client/servers/back-off", test_back_off);
     g_test_add_func("/dns-client/servers/dropped", test_one_question_dropped);
+    g_test_add_func("/dns-client/servers/parallel-losses",
+                    test_parallel_losses);
+    g_test_add_func("/dns-client/servers/probe-given-up",
+                    test_probe_given_up);
     g_test_add_func("/dns-client/servers/wait", test_wait);
     return g_test_run();
 }

@@ -12,6 +12,7 @@
 #define WAIT_MIN        (SECOND / 4)
 #define LEAVE_MIN       (1 * SECOND)
 #define LEAVE_MAX       (60 * SECOND)
+#define PROBE_MAX       (5 * SECOND)    /* who asked may have gone */
 
 static bool same(const VmmnetDnsAddress *a, const VmmnetDnsAddress *b)
 {
@@ -37,7 +38,7 @@ void dnsc_servers_set(DnscServers *servers, const VmmnetDnsAddress *addrs,
 
 static bool is_left(const DnscServer *s, int64_t now)
 {
-    return s->failures && (s->probed || now < s->leave_until);
+    return s->failures && (now < s->probed_until || now < s->leave_until);
 }
 
 void dnsc_servers_order(DnscServers *servers, bool rotate, int64_t now,
@@ -63,7 +64,7 @@ void dnsc_servers_order(DnscServers *servers, bool rotate, int64_t now,
     }
     /* Only who is asked first is sure to be asked */
     if (n && servers->server[order[0]].failures) {
-        servers->server[order[0]].probed = true;
+        servers->server[order[0]].probed_until = now + PROBE_MAX;
     }
 }
 
@@ -92,17 +93,19 @@ void dnsc_server_answered(DnscServer *server, int64_t sent, int64_t now)
     }
     server->answered = now;
     server->failures = 0;
-    server->probed = false;
+    server->probed_until = 0;
 }
 
 void dnsc_server_silent(DnscServer *server, int64_t sent, int64_t now)
 {
     int64_t leave;
 
-    if (server->answered >= sent) {
+    if (server->answered >= sent ||
+        (server->failures && server->noticed > sent)) {
         return;
     }
-    server->probed = false;
+    server->noticed = now;
+    server->probed_until = 0;
     leave = LEAVE_MIN << (server->failures < 6 ? server->failures : 6);
     server->failures++;
     server->leave_until = now + (leave < LEAVE_MAX ? leave : LEAVE_MAX);

@@ -4,7 +4,7 @@
  *
  * A server that does not answer is left alone for a while, which doubles each
  * time; then one question goes to it again, and no more until that is
- * answered.  Times are microseconds of one clock.
+ * answered, or has been out for a while.  Times are microseconds of one clock.
  */
 
 #ifndef VMMNET_DNS_CLIENT_SERVERS_H
@@ -18,8 +18,9 @@ typedef struct DnscServer {
     int64_t rttvar;
     int64_t answered;           /* when it did last */
     unsigned failures;          /* in a row */
+    int64_t noticed;            /* when the last of them was */
     int64_t leave_until;        /* no question before */
-    bool probed;                /* one is out nevertheless */
+    int64_t probed_until;       /* one is out nevertheless, by then at most */
     bool no_edns;               /* RFC 6891 section 6.2.2 */
 } DnscServer;
 
@@ -52,7 +53,9 @@ void dnsc_server_answered(DnscServer *server, int64_t sent, int64_t now);
 
 /*
  * It did not answer what was sent at that time.  If it has answered anything
- * since, then it is the question that it does not answer.
+ * since, then it is the question that it does not answer.  Of questions that
+ * are out at the same time the first one that is lost counts: the others say
+ * no more than that one.
  */
 void dnsc_server_silent(DnscServer *server, int64_t sent, int64_t now);
 

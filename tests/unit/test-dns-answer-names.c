@@ -183,6 +183,39 @@ static void test_dname_compressed(void)
     bed_clear(&bed);
 }
 
+/*
+ * A target below the DNAME leads to longer and longer names: one is enough,
+ * and has room without EDNS.  One above it comes to an end by itself.
+ */
+static void test_dname_below_itself(void)
+{
+    static const char zone[] =
+        SOA("example")
+        "loop.example 60 DNAME x.loop.example\n"
+        "self.example 60 DNAME self.example\n"
+        "a.up.example 60 DNAME up.example\n"
+        "x.up.example 60 A 192.0.2.1\n";
+    AnswerBed bed = { 0 };
+
+    bed_add_zone(&bed, "example", zone, false);
+    bed_expect(&bed, "www.loop.example A",
+               "NOERROR aa\n"
+               "an loop.example 60 DNAME x.loop.example\n"
+               "an www.loop.example 60 CNAME www.x.loop.example\n");
+    bed_expect(&bed, "www.self.example A",
+               "NOERROR aa\n"
+               "an self.example 60 DNAME self.example\n"
+               "an www.self.example 60 CNAME www.self.example\n");
+    bed_expect(&bed, "x.a.a.up.example A",
+               "NOERROR aa\n"
+               "an a.up.example 60 DNAME up.example\n"
+               "an x.a.a.up.example 60 CNAME x.a.up.example\n"
+               "an a.up.example 60 DNAME up.example\n"
+               "an x.a.up.example 60 CNAME x.up.example\n"
+               "an x.up.example 60 A 192.0.2.1\n");
+    bed_clear(&bed);
+}
+
 /* Signed is the DNAME, not what is made from it (section 5.3.1). */
 static void test_dname_signed(void)
 {
@@ -351,6 +384,8 @@ int main(int argc, char **argv)
     g_test_add_func("/dns-answer/wildcard-records", test_wildcard_records);
     g_test_add_func("/dns-answer/rfc6672", test_dname);
     g_test_add_func("/dns-answer/rfc6672/compressed", test_dname_compressed);
+    g_test_add_func("/dns-answer/rfc6672/below-itself",
+                    test_dname_below_itself);
     g_test_add_func("/dns-answer/rfc6672-signed", test_dname_signed);
     g_test_add_func("/dns-answer/aliases", test_aliases);
     g_test_add_func("/dns-answer/long-chain", test_long_chain);

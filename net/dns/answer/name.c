@@ -97,6 +97,15 @@ static bool replace_end(const Answering *a, const ZoneNode *owner,
     return true;
 }
 
+/* A target below the DNAME itself: each name that is made is below it again. */
+static bool is_endless(const ZoneNode *node, const DnsName *target)
+{
+    DnsName owner = { .len = node->name_len, .labels = node->labels };
+
+    memcpy(owner.wire, node->name, node->name_len);
+    return dns_name_within(target, &owner);
+}
+
 /* RFC 6672 section 3.1: the CNAME has the TTL of the DNAME. */
 static AnswerEnd answer_dname(Answering *a)
 {
@@ -128,8 +137,11 @@ static AnswerEnd answer_dname(Answering *a)
     if (result != REPLY_OK) {
         return answer_end_of(result, END_NOT);
     }
-    return a->query->type == DNS_TYPE_CNAME ? END_RECORDS
-                                            : follow(a, &name, next.at);
+    if (a->query->type == DNS_TYPE_CNAME) {
+        return END_RECORDS;
+    }
+    return is_endless(node, &target) ? END_ELSEWHERE
+                                     : follow(a, &name, next.at);
 }
 
 /* --- a node --------------------------------------------------------------- */

@@ -14,10 +14,6 @@
  * started the process; all else is done as the user that it then is, so what
  * works at start works at a reload, too; and before the first octet of a
  * stranger is read, the filter of system calls is in place.
- *
- * A reload makes a world beside the one that is served.  Workers take it with
- * their next round; when all have, the old one goes.  If anything is wrong
- * with the new configuration the old one stays.
  */
 #include <errno.h>
 #include <signal.h>
@@ -31,199 +27,36 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "net/dns/server/daemon-internal.h"
 #include "net/dns/server/daemon.h"
 #include "net/dns/server/host/fault.h"
 #include "net/dns/server/host/log.h"
 #include "net/dns/server/host/sandbox.h"
 #include "net/dns/server/host/systemd.h"
-#include "net/dns/server/resolver/resolver.h"
-#include "net/dns/server/secondary/secondaries.h"
-#include "net/dns/server/service/control.h"
 #include "net/dns/server/service/load.h"
-#include "net/dns/server/service/panel.h"
-#include "net/dns/server/service/zones.h"
-#include "net/dns/server/workers/crew.h"
 
 #define EVENTS_MAX      16
 #define TICK_MS         1000
 #define FILES_BESIDE    256     /* descriptors that are no crew's */
 #define FILES_ZONE      2       /* of the journal of one that changes */
 
-typedef struct Daemon {
-    const char *path;
-    DnsdWorld *world;
-    DnsdCrew crew;
-    DnsdRequests requests;
-    DnsdPanel *panel;
-    DnsdResolver *resolver;     /* NULL: there is none */
-    /* NULL without zones that change */
-    DnsdLives *lives;
-    DnsdTransfers *transfers;
-    DnsdNotifier *notifier;
-    DnsdSecondaries *secondaries;
-    DnsdControl *control;
-    int epoll, signals, lost;
-    uint8_t secret[DNSD_SECRET_LEN];
-    uint64_t reloads, reloads_failed;
-    time_t looked;              /* when the last second's work was done */
-    bool is_stopping;
-} Daemon;
-
-/* --- reload --------------------------------------------------------------- */
-
-/* The resolver's part of it; returns false, and why. */
-static bool take_resolver(Daemon *d, const DnsdWorld *before,
-                          DnsdWorld *world, DnsdMistakes *mistakes)
-{
-    const DnsdResolverConfig *config = &world->config->resolver;
-    DnsdMistake mistake;
-
-    if (!d->resolver) {
-        return true;
-    }
-    if (before && config->is_on &&
-        !dnsd_resolver_reload(d->resolver, &before->config->resolver, config,
-                              &mistake)) {
-        snprintf(mistakes->text, sizeof(mistakes->text), "%s: %s", d->path,
-                 mistake.text);
-        return false;
-    }
-    world->serving.generation = dnsd_resolver_generation(d->resolver);
-    return true;
-}
-
-/* Returns NULL, and why; else the new world and how many images are wrong. */
-static DnsdWorld *make_world(Daemon *d, const DnsdWorld *before,
-                             unsigned *faults, DnsdMistakes *mistakes)
-{
-    DnsdConfig *config = dnsd_load(d->path, mistakes);
-    const char *key;
-    DnsdWorld *world;
-
-    if (!config) {
-        return NULL;
-    }
-    key = before ? dnsd_config_needs_restart(before->config, config) : NULL;
-    if (key) {
-        dnsd_log(DNSD_WARNING, "%s: %s has changed, which a restart will "
-                 "heed, not a reload", d->path, key);
-    }
-    world = dnsd_world_new(config, before, d->secret, d->lives, faults,
-                           mistakes->text, sizeof(mistakes->text));
-    if (!world) {
-        dnsd_config_free(config);
-        return NULL;
-    }
-    if (!take_resolver(d, before, world, mistakes)) {
-        dnsd_world_free(world);
-        return NULL;
-    }
-    return world;
-}
-
-static bool reload(Daemon *d, DnsdText *text)
-{
-    static DnsdMistakes mistakes;
-    unsigned faults = 0;
-    DnsdWorld *world;
-
-    dnsd_systemd_reloading();
-    world = make_world(d, d->world, &faults, &mistakes);
-    if (world && !dnsd_secondaries_follow(d->secondaries, world)) {
-        snprintf(mistakes.text, sizeof(mistakes.text), "there is no memory");
-        dnsd_world_free(world);
-        world = NULL;
-    }
-    if (!world) {
-        dnsd_log(DNSD_ERROR, "not reloaded: %s", mistakes.text);
-        dnsd_text_add(text, "not reloaded: %s\n", mistakes.text);
-    } else {
-        dnsd_crew_replace(&d->crew, &world->serving);
-        dnsd_world_free(d->world);
-        d->world = world;
-        dnsd_log(DNSD_NOTICE, "reloaded: %zu zones, %u of them with an image "
-                 "that cannot be used", world->config->zones, faults);
-        dnsd_text_add(text, "reloaded: %zu zones, %u of them with an image "
-                      "that cannot be used%s\n", world->config->zones, faults,
-                      faults ? "; the log says which" : "");
-    }
-    if (world && !faults) {
-        d->reloads++;
-    } else {
-        d->reloads_failed++;
-    }
-    dnsd_systemd_notify("READY=1");
-    return world && !faults;
-}
-
-static bool panel_reload(void *opaque, DnsdText *text)
-{
-    return reload(opaque, text);
-}
-
-/* --- metrics -------------------------------------------------------------- */
-
-static void add_zones(DnsdText *text, const DnsdWorld *w)
-{
-    char name[DNS_NAME_TEXT_MAX];
-    uint32_t serial;
-
-    dnsd_metrics_states_begin(text);
-    for (size_t i = 0; i < w->config->zones; i++) {
-        dns_name_to_text(&w->config->zone[i].name, name);
-        dnsd_metrics_state(text, name, dnsd_zone_state(&w->zone[i], &serial));
-    }
-    dnsd_metrics_serials_begin(text);
-    for (size_t i = 0; i < w->config->zones; i++) {
-        if (dnsd_zone_state(&w->zone[i], &serial) != DNSD_ZONE_MISSING) {
-            dns_name_to_text(&w->config->zone[i].name, name);
-            dnsd_metrics_serial(text, name, serial);
-        }
-    }
-}
-
-static void panel_metrics(void *opaque, DnsdText *text)
-{
-    const Daemon *d = opaque;
-    DnsdNumbers numbers = {
-        .reloads = d->reloads, .reloads_failed = d->reloads_failed,
-    };
-
-    dnsd_crew_count(&d->crew, &numbers);
-    dnsd_metrics_server(text, &numbers);
-    add_zones(text, d->world);
-    dnsd_secondaries_metrics(d->secondaries, text);
-}
-
-static bool panel_refresh(void *opaque, const char *zone, DnsdText *text)
-{
-    return dnsd_secondaries_refresh(((Daemon *)opaque)->secondaries, zone,
-                                    text);
-}
-
-static const DnsdPanelOps panel_ops = {
-    .metrics = panel_metrics,
-    .reload = panel_reload,
-    .refresh = panel_refresh,
-};
-
 /* --- the loop ------------------------------------------------------------- */
 
-static void take_signals(Daemon *d)
+static void take_signals(DnsdDaemon *d)
 {
     struct signalfd_siginfo info;
     DnsdText nowhere = { 0 };
 
     while (read(d->signals, &info, sizeof(info)) == sizeof(info)) {
         if (info.ssi_signo == SIGHUP) {
-            reload(d, &nowhere);
+            dnsd_daemon_reload(d, &nowhere);
         } else {
             d->is_stopping = true;
         }
     }
 }
 
-static void take_event(Daemon *d, void *what)
+static void take_event(DnsdDaemon *d, void *what)
 {
     uint64_t count;
 
@@ -245,7 +78,7 @@ static void take_event(Daemon *d, void *what)
 }
 
 /* Work that need not be done with each event */
-static void each_second(Daemon *d)
+static void each_second(DnsdDaemon *d)
 {
     struct timespec now;
 
@@ -260,7 +93,7 @@ static void each_second(Daemon *d)
     }
 }
 
-static void loop(Daemon *d)
+static void loop(DnsdDaemon *d)
 {
     struct epoll_event events[EVENTS_MAX];
 
@@ -277,14 +110,14 @@ static void loop(Daemon *d)
     }
 }
 
-static bool watch(Daemon *d, int fd, void *what)
+static bool watch(DnsdDaemon *d, int fd, void *what)
 {
     struct epoll_event event = { .events = EPOLLIN, .data.ptr = what };
 
     return fd >= 0 && !epoll_ctl(d->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
-static bool make_loop(Daemon *d)
+static bool make_loop(DnsdDaemon *d)
 {
     sigset_t set;
 
@@ -306,7 +139,7 @@ static bool make_loop(Daemon *d)
 /* --- start and end -------------------------------------------------------- */
 
 /* Threads that merge are there before a zone is. */
-static bool make_lives(Daemon *d, const DnsdConfig *config)
+static bool make_lives(DnsdDaemon *d, const DnsdConfig *config)
 {
     if (!dnsd_world_writes(config)) {
         return true;
@@ -316,7 +149,7 @@ static bool make_lives(Daemon *d, const DnsdConfig *config)
     return d->lives && watch(d, dnsd_lives_fd(d->lives), &d->lives);
 }
 
-static bool make_control(Daemon *d, const DnsdConfig *config)
+static bool make_control(DnsdDaemon *d, const DnsdConfig *config)
 {
     static const DnsdControlOps ops = { dnsd_secondaries_notify };
 
@@ -330,7 +163,7 @@ static bool make_control(Daemon *d, const DnsdConfig *config)
 }
 
 /* Libraries are mapped before the filter of system calls is there. */
-static bool make_resolver(Daemon *d, const DnsdConfig *config,
+static bool make_resolver(DnsdDaemon *d, const DnsdConfig *config,
                           DnsdMistake *mistake)
 {
     if (!config->resolver.is_on) {
@@ -343,7 +176,7 @@ static bool make_resolver(Daemon *d, const DnsdConfig *config,
 }
 
 /* All that privileges are for, and their end */
-static bool prepare(Daemon *d, DnsdMistake *mistake)
+static bool prepare(DnsdDaemon *d, DnsdMistake *mistake)
 {
     static DnsdMistakes mistakes;
     DnsdConfig *config = dnsd_load(d->path, &mistakes);
@@ -368,13 +201,13 @@ static bool prepare(Daemon *d, DnsdMistake *mistake)
     return done;
 }
 
-static bool open_world(Daemon *d)
+static bool open_world(DnsdDaemon *d)
 {
     static DnsdMistakes mistakes;
     unsigned faults;
 
     d->world = getrandom(d->secret, sizeof(d->secret), 0) < 0 ? NULL
-               : make_world(d, NULL, &faults, &mistakes);
+               : dnsd_daemon_world(d, NULL, &faults, &mistakes);
     if (!d->world) {
         dnsd_log(DNSD_ERROR, "%s", mistakes.text);
         return false;
@@ -382,7 +215,7 @@ static bool open_world(Daemon *d)
     return dnsd_secondaries_follow(d->secondaries, d->world);
 }
 
-static void stop(Daemon *d)
+static void stop(DnsdDaemon *d)
 {
     if (d->transfers) {
         dnsd_transfers_free(d->transfers);
@@ -410,14 +243,14 @@ static void stop(Daemon *d)
     explicit_bzero(d->secret, sizeof(d->secret));
 }
 
-static unsigned calls_of(const Daemon *d)
+static unsigned calls_of(const DnsdDaemon *d)
 {
     return (d->lives ? DNSD_CALLS_JOURNAL : 0) |
            (d->resolver ? DNSD_CALLS_RESOLVE : 0) |
            (d->world->config->copied ? DNSD_CALLS_CONNECT : 0);
 }
 
-static bool begin(Daemon *d, DnsdMistake *mistake)
+static bool begin(DnsdDaemon *d, DnsdMistake *mistake)
 {
     if (!make_loop(d)) {
         snprintf(mistake->text, sizeof(mistake->text), "no event loop: %s",
@@ -427,7 +260,7 @@ static bool begin(Daemon *d, DnsdMistake *mistake)
     if (!prepare(d, mistake) || !open_world(d)) {
         return false;
     }
-    d->panel = dnsd_panel_new(d->world->config, d->epoll, &panel_ops, d,
+    d->panel = dnsd_panel_new(d->world->config, d->epoll, &dnsd_daemon_panel, d,
                               mistake);
     dnsd_systemd_notify("STATUS=Starting");
     return d->panel && dnsd_sandbox_calls(calls_of(d), mistake) &&
@@ -438,7 +271,7 @@ static bool begin(Daemon *d, DnsdMistake *mistake)
 
 bool dnsd_run(const char *path)
 {
-    Daemon d = {
+    DnsdDaemon d = {
         .path = path, .epoll = -1, .signals = -1, .lost = -1,
         .requests = { .wake = -1 },
     };

@@ -71,6 +71,7 @@ enum {
     ZONE_N_LABELS = 6,
     ZONE_N_RRSETS = 7,
     ZONE_N_NAME = 8,
+    ZONE_NODE_ALIGN = 8,        /* of nodes and their length */
 };
 
 enum {
@@ -91,6 +92,7 @@ enum {
     ZONE_R_LEN = 8,
     ZONE_R_SIGS_LEN = 12,
     ZONE_R_SIZE = 16,
+    ZONE_RRSET_ALIGN = 4,       /* of RRsets within a node */
 };
 
 enum {

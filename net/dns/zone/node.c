@@ -2,9 +2,6 @@
 /* Nodes of a zone image, read within their bounds */
 #include "net/dns/zone/node.h"
 
-#define NODE_ALIGN      8
-#define RRSET_ALIGN     4
-
 static uint32_t align_up(uint32_t len, uint32_t to)
 {
     return (len + to - 1) & ~(to - 1);
@@ -52,7 +49,7 @@ bool zone_node_get(ZoneImage *image, uint32_t ref, ZoneNode *node)
         .rrsets = at[ZONE_N_RRSETS],
         .flags = at[ZONE_N_FLAGS],
     };
-    if (node->len % NODE_ALIGN ||
+    if (node->len % ZONE_NODE_ALIGN ||
         node->len < (uint32_t)ZONE_N_NAME + node->name_len ||
         !zone_image_get(image, ZONE_NODES, offset, node->len) ||
         count_labels(node->name, node->name_len) != node->labels) {
@@ -75,7 +72,7 @@ void zone_rrset_first(const ZoneNode *node, ZoneCursor *cursor)
 {
     *cursor = (ZoneCursor) {
         .node = node,
-        .next = align_up(ZONE_N_NAME + node->name_len, RRSET_ALIGN),
+        .next = align_up(ZONE_N_NAME + node->name_len, ZONE_RRSET_ALIGN),
         .left = node->rrsets,
     };
 }
@@ -123,7 +120,7 @@ bool zone_rrset_next(ZoneCursor *cursor, ZoneRrset *rrset)
     if (!targets_are_within(rrset)) {
         return refuse(node->image);
     }
-    cursor->next += align_up(size, RRSET_ALIGN);
+    cursor->next += align_up(size, ZONE_RRSET_ALIGN);
     cursor->left--;
     return true;
 }

@@ -29,7 +29,25 @@ static inline uint64_t zone_align_up(uint64_t len, uint64_t to)
     return (len + to - 1) & ~(to - 1);
 }
 
+/* The records of one RRset, and the RRSIG records that cover it */
+typedef struct ZoneGroup {
+    const ZoneRecord *records;
+    size_t count;
+    const ZoneRecord *sigs;
+    size_t sigs_count;
+} ZoneGroup;
+
+/* Where the next octet goes */
+static inline uint8_t *zone_writer_here(const ZoneWriter *w)
+{
+    return w->out->base + w->end;
+}
+
 /* Room for @len octets behind the end; 0, or what grow() returns. */
 int zone_writer_room(ZoneWriter *w, uint64_t len);
+
+/* An RRset of @owner behind the end; 0 or a negative errno. */
+int zone_writer_rrset(ZoneWriter *w, const DnsName *owner,
+                      const ZoneGroup *group);
 
 #endif /* NET_DNS_ZONE_WRITE_INTERNAL_H */

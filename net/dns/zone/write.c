@@ -21,9 +21,6 @@
 #include "net/dns/zone/records.h"
 #include "net/dns/zone/write-internal.h"
 
-#define NODE_ALIGN      8
-#define RRSET_ALIGN     4
-#define RR_HEAD         12
 #define GROW_MIN        (1u << 20)
 #define GROW_MAX        (64u << 20)
 #define RRSETS_MAX      UINT8_MAX
@@ -41,11 +38,6 @@ int zone_writer_room(ZoneWriter *w, uint64_t len)
     more += w->out->room;
     return w->out->grow(w->out, zone_align_up(need < more ? more : need,
                                               ZONE_PAGE));
-}
-
-static uint8_t *here(const ZoneWriter *w)
-{
-    return w->out->base + w->end;
 }
 
 static uint8_t *node_at(const ZoneWriter *w, uint32_t ref)
@@ -79,7 +71,7 @@ static int begin_node(ZoneWriter *w, const DnsName *owner)
     if (offset >> ZONE_REF_SHIFT >= NODES_MAX) {
         return -EFBIG;
     }
-    ret = zone_writer_room(w, ZONE_N_NAME + DNS_NAME_MAX + NODE_ALIGN);
+    ret = zone_writer_room(w, ZONE_N_NAME + DNS_NAME_MAX + ZONE_NODE_ALIGN);
     if (ret) {
         return ret;
     }
@@ -87,10 +79,10 @@ static int begin_node(ZoneWriter *w, const DnsName *owner)
     w->ref[owner->labels] = (offset >> ZONE_REF_SHIFT) + 1;
     w->labels_max = below > w->labels_max ? below : w->labels_max;
     w->nodes++;
-    here(w)[ZONE_N_NAME_LEN] = owner->len;
-    here(w)[ZONE_N_LABELS] = owner->labels;
-    memcpy(here(w) + ZONE_N_NAME, owner->wire, owner->len);
-    w->end = zone_align_up(w->end + ZONE_N_NAME + owner->len, RRSET_ALIGN);
+    zone_writer_here(w)[ZONE_N_NAME_LEN] = owner->len;
+    zone_writer_here(w)[ZONE_N_LABELS] = owner->labels;
+    memcpy(zone_writer_here(w) + ZONE_N_NAME, owner->wire, owner->len);
+    w->end = zone_align_up(w->end + ZONE_N_NAME + owner->len, ZONE_RRSET_ALIGN);
     tell_parent(w, owner);
     return 0;
 }
@@ -100,9 +92,9 @@ static int end_node(ZoneWriter *w, uint32_t ref, uint8_t flags, uint8_t rrsets)
     uint8_t *node = node_at(w, ref);
     uint64_t len;
 
-    w->end = zone_align_up(w->end, NODE_ALIGN);
-    len = here(w) - node;
-    if (len > UINT32_MAX - NODE_ALIGN) {
+    w->end = zone_align_up(w->end, ZONE_NODE_ALIGN);
+    len = zone_writer_here(w) - node;
+    if (len > UINT32_MAX - ZONE_NODE_ALIGN) {
         return -EFBIG;
     }
     zone_put32(node + ZONE_N_LEN, len);
@@ -150,142 +142,17 @@ static int go_to(ZoneWriter *w, const DnsName *owner)
     return w->about.is_delta ? 0 : put_non_terminals(w, owner, common);
 }
 
-/* --- RRsets --------------------------------------------------------------- */
+/* --- a node with its records ---------------------------------------------- */
 
 static uint16_t covered(const ZoneRecord *record)
 {
     return record->rdlength < 2 ? 0 : record->rdata[0] << 8 | record->rdata[1];
 }
 
-/* The records of one RRset, and the RRSIG records that cover it */
-typedef struct Group {
-    const ZoneRecord *records;
-    size_t count;
-    const ZoneRecord *sigs;
-    size_t sigs_count;
-} Group;
-
-static bool is_a_target(const ZoneWriter *w, const ZoneRecord *record,
-                        DnsName *name)
-{
-    int at = zone_target_of(record);
-
-    return at >= 0 && record->rdlength > at &&
-           !zone_wire_name(record->rdata + at, record->rdlength - at, name) &&
-           dns_name_within(name, &w->about.origin);
-}
-
-/* A target of @record, at @at; its node is looked up later. */
-static void put_target(uint8_t *to, const DnsName *owner, uint32_t at,
-                       const ZoneRecord *record, const DnsName *name)
-{
-    bool is_glue = record->type == DNS_TYPE_NS && dns_name_within(name, owner);
-
-    zone_put16(to + ZONE_T_AT, at + RR_HEAD + zone_target_of(record));
-    zone_put16(to + ZONE_T_FLAGS, is_glue ? ZONE_TARGET_GLUE : 0);
-}
-
-static unsigned count_targets(const ZoneWriter *w, const Group *g)
-{
-    unsigned targets = 0;
-    DnsName name;
-
-    for (size_t i = 0; i < g->count; i++) {
-        targets += is_a_target(w, &g->records[i], &name);
-    }
-    return targets;
-}
-
-static uint64_t most_of(const Group *g)
-{
-    uint64_t most = ZONE_R_SIZE + RRSET_ALIGN;
-
-    for (size_t i = 0; i < g->count; i++) {
-        most += RR_HEAD + ZONE_T_SIZE + g->records[i].rdlength;
-    }
-    for (size_t i = 0; i < g->sigs_count; i++) {
-        most += RR_HEAD + g->sigs[i].rdlength;
-    }
-    return most;
-}
-
-/* Returns: octets of the records at @to, or a negative errno. */
-static int64_t put_records(ZoneWriter *w, const DnsName *owner,
-                           const Group *g, uint8_t *targets, uint8_t *to)
-{
-    ZonePacker packer;
-    int64_t len = 0;
-    DnsName name;
-
-    zone_packer_begin(&packer, owner);
-    for (size_t i = 0; i < g->count; i++) {
-        int packed = zone_pack(&packer, &g->records[i], w->about.rrclass, len,
-                               to + len);
-
-        if (packed < 0) {
-            return packed;
-        }
-        if (is_a_target(w, &g->records[i], &name)) {
-            if (len > UINT16_MAX - RR_HEAD - 6) {
-                return -EFBIG;
-            }
-            put_target(targets, owner, len, &g->records[i], &name);
-            targets += ZONE_T_SIZE;
-        }
-        len += packed;
-    }
-    return len;
-}
-
-static int64_t put_sigs(ZoneWriter *w, const DnsName *owner, const Group *g,
-                        uint8_t *to)
-{
-    Group sigs = { g->sigs, g->sigs_count, NULL, 0 };
-
-    return put_records(w, owner, &sigs, NULL, to);
-}
-
-static int put_rrset(ZoneWriter *w, const DnsName *owner, const Group *g)
-{
-    unsigned targets = count_targets(w, g);
-    uint64_t most = most_of(g);
-    int64_t len, sigs_len;
-    uint8_t *to, *at;
-    int ret;
-
-    if (g->count > UINT16_MAX || g->sigs_count > UINT16_MAX ||
-        most > UINT32_MAX) {
-        return -EFBIG;
-    }
-    ret = zone_writer_room(w, most + NODE_ALIGN);
-    if (ret) {
-        return ret;
-    }
-    to = here(w);
-    at = to + ZONE_R_SIZE + targets * ZONE_T_SIZE;
-    len = put_records(w, owner, g, to + ZONE_R_SIZE, at);
-    sigs_len = len < 0 ? len : put_sigs(w, owner, g, at + len);
-    if (sigs_len < 0) {
-        return sigs_len;
-    }
-    zone_put16(to + ZONE_R_TYPE, g->records->type);
-    zone_put16(to + ZONE_R_RECORDS, g->count);
-    zone_put16(to + ZONE_R_SIGS, g->sigs_count);
-    zone_put16(to + ZONE_R_TARGETS, targets);
-    zone_put32(to + ZONE_R_LEN, len);
-    zone_put32(to + ZONE_R_SIGS_LEN, sigs_len);
-    w->end = zone_align_up(w->end + (at - to) + len + sigs_len, RRSET_ALIGN);
-    w->rrsets++;
-    w->records += g->count + g->sigs_count;
-    return 0;
-}
-
-/* --- a node with its records ---------------------------------------------- */
-
 /* RRSIG records are among the others by their own type: to the end of them. */
-static Group take_sigs(const ZoneRecord *records, size_t count)
+static ZoneGroup take_sigs(const ZoneRecord *records, size_t count)
 {
-    Group all = { 0 };
+    ZoneGroup all = { 0 };
 
     for (size_t i = 0; i < count; i++) {
         if (records[i].type == DNS_TYPE_RRSIG) {
@@ -295,10 +162,10 @@ static Group take_sigs(const ZoneRecord *records, size_t count)
     return all;
 }
 
-static void next_group(Group *g, Group *sigs, const ZoneRecord *records,
+static void next_group(ZoneGroup *g, ZoneGroup *sigs, const ZoneRecord *records,
                        size_t count)
 {
-    *g = (Group) { .records = records, .sigs = sigs->sigs };
+    *g = (ZoneGroup) { .records = records, .sigs = sigs->sigs };
     while (g->count < count && records[g->count].type == records->type) {
         g->count++;
     }
@@ -330,7 +197,7 @@ static uint8_t flag_of(ZoneWriter *w, const DnsName *owner, uint16_t type)
     }
 }
 
-static int note_soa(ZoneWriter *w, const DnsName *owner, const Group *g)
+static int note_soa(ZoneWriter *w, const DnsName *owner, const ZoneGroup *g)
 {
     const ZoneRecord *soa = g->records;
     const uint8_t *serial = soa->rdata + soa->rdlength - 20;
@@ -351,10 +218,10 @@ static int note_soa(ZoneWriter *w, const DnsName *owner, const Group *g)
 static int put_groups(ZoneWriter *w, const DnsName *owner,
                       const ZoneRecord *records, size_t count, uint8_t *flags)
 {
-    Group sigs = take_sigs(records, count);
+    ZoneGroup sigs = take_sigs(records, count);
     uint16_t last = 0;
     int rrsets = 0;
-    Group g;
+    ZoneGroup g;
 
     for (size_t i = 0; i < count; i += g.count) {
         int ret;
@@ -367,7 +234,7 @@ static int put_groups(ZoneWriter *w, const DnsName *owner,
             return g.records->type <= last ? -EINVAL : -EFBIG;
         }
         ret = note_soa(w, owner, &g);
-        ret = ret ? ret : put_rrset(w, owner, &g);
+        ret = ret ? ret : zone_writer_rrset(w, owner, &g);
         if (ret) {
             return ret;
         }

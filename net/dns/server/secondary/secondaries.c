@@ -16,7 +16,6 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "net/dns/server/config/keys.h"
 #include "net/dns/server/secondary/line.h"
 #include "net/dns/server/secondary/secondaries.h"
 #include "net/dns/server/secondary/secondary.h"
@@ -37,8 +36,8 @@ static int compare(const void *a, const void *b)
                          &(*(DnsdCopy *const *)b)->name);
 }
 
-/* @name: in lower case, as names of the configuration are */
-static DnsdCopy **find(const DnsdSecondaries *all, const DnsName *name)
+DnsdCopy **dnsd_secondaries_find(const DnsdSecondaries *all,
+                                 const DnsName *name)
 {
     DnsdCopy like = { .name = *name }, *key = &like;
 
@@ -83,21 +82,21 @@ static DnsdCopy *make_one(const DnsdZoneConfig *config, DnsdLive *live,
 }
 
 /* --- worlds --------------------------------------------------------------- */
+
 static bool is_same_address(const DnsdListen *a, const DnsdListen *b)
 {
     return a->len == b->len && !memcmp(&a->addr, &b->addr, a->len);
 }
 
-
 static bool has_same_primaries(const DnsdZoneConfig *a,
                                const DnsdZoneConfig *b)
 {
     bool same = a->primaries == b->primaries && !strcmp(a->image, b->image);
+
     for (size_t i = 0; same && i < DNSD_FAMILIES; i++) {
         same = is_same_address(&a->transfer_source.of[i],
                                &b->transfer_source.of[i]);
     }
-
     for (size_t i = 0; same && i < a->primaries; i++) {
         same = is_same_address(&a->primary[i].at, &b->primary[i].at) &&
                dns_name_equal(&a->primary[i].key, &b->primary[i].key);
@@ -146,7 +145,7 @@ static void take_away(DnsdSecondaries *all, DnsdCopy *s)
 static DnsdCopy *take_before(DnsdSecondaries *all, const DnsName *name,
                              const DnsdLive *live, bool *taken)
 {
-    DnsdCopy **found = find(all, name);
+    DnsdCopy **found = dnsd_secondaries_find(all, name);
 
     if (!found || (*found)->live != live) {
         return NULL;
@@ -273,111 +272,6 @@ void dnsd_secondaries_tick(DnsdSecondaries *all)
     for (size_t i = 0; i < all->count; i++) {
         dnsd_round_tick(all, all->one[i], now);
     }
-}
-
-/* --- by whose word -------------------------------------------------------- */
-
-/* The one that says it has a newer zone is asked first. */
-static void begin_with(DnsdCopy *s, const DnsdAddr *from)
-{
-    for (size_t i = 0; i < s->config->primaries; i++) {
-        DnsdAddr addr = dnsd_addr_of(
-            (const struct sockaddr *)&s->config->primary[i].at.addr);
-
-        if (!memcmp(&addr, from, sizeof(addr))) {
-            s->at = i;
-            return;
-        }
-    }
-}
-
-/* At most once a second, however many there are */
-static void ask_now(DnsdSecondaries *all, DnsdCopy *s, uint64_t now)
-{
-    if (s->asked != now) {
-        dnsd_round_tick(all, s, now);
-    }
-}
-
-static void hear(DnsdSecondaries *all, DnsdCopy *s, const DnsdAddr *from,
-                 const DnsNotified *notified)
-{
-    uint64_t now = dnsd_line_clock();
-
-    if (!s->timers.is_asking) {
-        begin_with(s, from);
-    }
-    if (notified->has_serial && s->live->store &&
-        dns_serial_newer(notified->serial, dns_store_serial(s->live->store))) {
-        s->has_news = true;
-        s->news = notified->serial;
-    }
-    dns_secondary_notify(&s->timers, notified->has_serial, notified->serial,
-                         now);
-    ask_now(all, s, now);
-}
-
-static DnsdNotifyEnd take_notify(DnsdSecondaries *all, const DnsdAddr *from,
-                                 const DnsName *key, const uint8_t *msg,
-                                 size_t len)
-{
-    DnsNotified notified;
-    DnsdCopy **found;
-
-    if (dns_notify_parse(msg, len, &notified)) {
-        return DNSD_NOTIFY_MALFORMED;
-    }
-    dnsd_name_lower(&notified.zone.name);
-    found = notified.zone.qclass == DNS_CLASS_IN
-            ? find(all, &notified.zone.name) : NULL;
-    if (!found) {
-        return DNSD_NOTIFY_NO_ZONE;
-    }
-    if (!dnsd_askers_have((*found)->config->notifier,
-                          (*found)->config->notifiers, from, key)) {
-        return DNSD_NOTIFY_REFUSED;
-    }
-    hear(all, *found, from, &notified);
-    return DNSD_NOTIFY_TAKEN;
-}
-
-uint16_t dnsd_secondaries_notify(void *opaque, const DnsdAddr *from,
-                                 const DnsName *key, const uint8_t *msg,
-                                 size_t len)
-{
-    static const uint16_t rcode[DNSD_NOTIFY_ENDS] = {
-        [DNSD_NOTIFY_TAKEN] = DNS_RCODE_NOERROR,
-        [DNSD_NOTIFY_REFUSED] = DNS_RCODE_REFUSED,
-        [DNSD_NOTIFY_NO_ZONE] = DNS_RCODE_NOTAUTH,
-        [DNSD_NOTIFY_MALFORMED] = DNS_RCODE_FORMERR,
-    };
-    DnsdSecondaries *all = opaque;
-    DnsdNotifyEnd end = take_notify(all, from, key, msg, len);
-
-    all->notified[end]++;
-    return rcode[end];
-}
-
-bool dnsd_secondaries_refresh(DnsdSecondaries *all, const char *zone,
-                              DnsdText *text)
-{
-    uint64_t now = dnsd_line_clock();
-    DnsdCopy **found = NULL;
-    DnsName name;
-
-    if (dns_name_from_text(&name, zone) >= 0) {
-        dnsd_name_lower(&name);
-        found = find(all, &name);
-    }
-    if (!found) {
-        dnsd_text_add(text, "'%s' is no zone with 'primaries' here\n", zone);
-        return false;
-    }
-    dns_secondary_notify(&(*found)->timers, false, 0, now);
-    dnsd_round_tick(all, *found, now);
-    dnsd_text_add(text, "%s: %s is asked\n", zone,
-                  (*found)->config->primary[(*found)->at].at.text);
-    return true;
 }
 
 /* --- life ----------------------------------------------------------------- */

@@ -58,6 +58,13 @@ struct DnsdSecondaries {
     uint64_t notified[DNSD_NOTIFY_ENDS];
 };
 
+/**
+ * dnsd_secondaries_find: the place of a zone, or NULL
+ * @name: in lower case, as names of the configuration are
+ */
+DnsdCopy **dnsd_secondaries_find(const struct DnsdSecondaries *all,
+                                 const DnsName *name);
+
 /** dnsd_secondary_soa: of the zone as it is served; false if it is damaged. */
 bool dnsd_secondary_soa(const DnsdLive *live, DnsSoa *soa);
 

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Shared by the files of vmmnet-dnsd as a process */
+#ifndef NET_DNS_SERVER_DAEMON_INTERNAL_H
+#define NET_DNS_SERVER_DAEMON_INTERNAL_H
+
+#include <time.h>
+
+#include "net/dns/server/resolver/resolver.h"
+#include "net/dns/server/secondary/secondaries.h"
+#include "net/dns/server/service/control.h"
+#include "net/dns/server/service/panel.h"
+#include "net/dns/server/service/zones.h"
+#include "net/dns/server/workers/crew.h"
+
+typedef struct DnsdDaemon {
+    const char *path;
+    DnsdWorld *world;
+    DnsdCrew crew;
+    DnsdRequests requests;
+    DnsdPanel *panel;
+    DnsdResolver *resolver;     /* NULL: there is none */
+    /* NULL without zones that change */
+    DnsdLives *lives;
+    DnsdTransfers *transfers;
+    DnsdNotifier *notifier;
+    DnsdSecondaries *secondaries;
+    DnsdControl *control;
+    int epoll, signals, lost;
+    uint8_t secret[DNSD_SECRET_LEN];
+    uint64_t reloads, reloads_failed;
+    time_t looked;              /* when the last second's work was done */
+    bool is_stopping;
+} DnsdDaemon;
+
+/**
+ * dnsd_daemon_world: what the configuration says, beside what is served
+ * @before: that; NULL: nothing
+ * @faults: images that cannot be used
+ *
+ * Returns: NULL, and @mistakes says why.
+ */
+DnsdWorld *dnsd_daemon_world(DnsdDaemon *d, const DnsdWorld *before,
+                             unsigned *faults, DnsdMistakes *mistakes);
+
+/** dnsd_daemon_reload: false, and @text, if it is not done, or not all. */
+bool dnsd_daemon_reload(DnsdDaemon *d, DnsdText *text);
+
+/* What the control socket is for; "opaque" is a DnsdDaemon. */
+extern const DnsdPanelOps dnsd_daemon_panel;
+
+#endif /* NET_DNS_SERVER_DAEMON_INTERNAL_H */

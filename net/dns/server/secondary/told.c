@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Zones that are copied from primaries: asked for when somebody says so */
+#include <string.h>
+
+#include "net/dns/server/config/keys.h"
+#include "net/dns/server/secondary/line.h"
+#include "net/dns/server/secondary/secondaries.h"
+#include "net/dns/server/secondary/secondary.h"
+
+/* The one that says it has a newer zone is asked first. */
+static void begin_with(DnsdCopy *s, const DnsdAddr *from)
+{
+    for (size_t i = 0; i < s->config->primaries; i++) {
+        DnsdAddr addr = dnsd_addr_of(
+            (const struct sockaddr *)&s->config->primary[i].at.addr);
+
+        if (!memcmp(&addr, from, sizeof(addr))) {
+            s->at = i;
+            return;
+        }
+    }
+}
+
+/* At most once a second, however many there are */
+static void ask_now(DnsdSecondaries *all, DnsdCopy *s, uint64_t now)
+{
+    if (s->asked != now) {
+        dnsd_round_tick(all, s, now);
+    }
+}
+
+static void hear(DnsdSecondaries *all, DnsdCopy *s, const DnsdAddr *from,
+                 const DnsNotified *notified)
+{
+    uint64_t now = dnsd_line_clock();
+
+    if (!s->timers.is_asking) {
+        begin_with(s, from);
+    }
+    if (notified->has_serial && s->live->store &&
+        dns_serial_newer(notified->serial, dns_store_serial(s->live->store))) {
+        s->has_news = true;
+        s->news = notified->serial;
+    }
+    dns_secondary_notify(&s->timers, notified->has_serial, notified->serial,
+                         now);
+    ask_now(all, s, now);
+}
+
+static DnsdNotifyEnd take_notify(DnsdSecondaries *all, const DnsdAddr *from,
+                                 const DnsName *key, const uint8_t *msg,
+                                 size_t len)
+{
+    DnsNotified notified;
+    DnsdCopy **found;
+
+    if (dns_notify_parse(msg, len, &notified)) {
+        return DNSD_NOTIFY_MALFORMED;
+    }
+    dnsd_name_lower(&notified.zone.name);
+    found = notified.zone.qclass == DNS_CLASS_IN
+            ? dnsd_secondaries_find(all, &notified.zone.name) : NULL;
+    if (!found) {
+        return DNSD_NOTIFY_NO_ZONE;
+    }
+    if (!dnsd_askers_have((*found)->config->notifier,
+                          (*found)->config->notifiers, from, key)) {
+        return DNSD_NOTIFY_REFUSED;
+    }
+    hear(all, *found, from, &notified);
+    return DNSD_NOTIFY_TAKEN;
+}
+
+uint16_t dnsd_secondaries_notify(void *opaque, const DnsdAddr *from,
+                                 const DnsName *key, const uint8_t *msg,
+                                 size_t len)
+{
+    static const uint16_t rcode[DNSD_NOTIFY_ENDS] = {
+        [DNSD_NOTIFY_TAKEN] = DNS_RCODE_NOERROR,
+        [DNSD_NOTIFY_REFUSED] = DNS_RCODE_REFUSED,
+        [DNSD_NOTIFY_NO_ZONE] = DNS_RCODE_NOTAUTH,
+        [DNSD_NOTIFY_MALFORMED] = DNS_RCODE_FORMERR,
+    };
+    DnsdSecondaries *all = opaque;
+    DnsdNotifyEnd end = take_notify(all, from, key, msg, len);
+
+    all->notified[end]++;
+    return rcode[end];
+}
+
+bool dnsd_secondaries_refresh(DnsdSecondaries *all, const char *zone,
+                              DnsdText *text)
+{
+    uint64_t now = dnsd_line_clock();
+    DnsdCopy **found = NULL;
+    DnsName name;
+
+    if (dns_name_from_text(&name, zone) >= 0) {
+        dnsd_name_lower(&name);
+        found = dnsd_secondaries_find(all, &name);
+    }
+    if (!found) {
+        dnsd_text_add(text, "'%s' is no zone with 'primaries' here\n", zone);
+        return false;
+    }
+    dns_secondary_notify(&(*found)->timers, false, 0, now);
+    dnsd_round_tick(all, *found, now);
+    dnsd_text_add(text, "%s: %s is asked\n", zone,
+                  (*found)->config->primary[(*found)->at].at.text);
+    return true;
+}

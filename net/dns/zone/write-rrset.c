@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Writing a zone image: an RRset, its signatures and its targets */
+#include <errno.h>
+
+#include "net/dns/zone/records.h"
+#include "net/dns/zone/write-internal.h"
+
+#define RR_HEAD         12
+
+static bool is_a_target(const ZoneWriter *w, const ZoneRecord *record,
+                        DnsName *name)
+{
+    int at = zone_target_of(record);
+
+    return at >= 0 && record->rdlength > at &&
+           !zone_wire_name(record->rdata + at, record->rdlength - at, name) &&
+           dns_name_within(name, &w->about.origin);
+}
+
+/* A target of @record, at @at; its node is looked up later. */
+static void put_target(uint8_t *to, const DnsName *owner, uint32_t at,
+                       const ZoneRecord *record, const DnsName *name)
+{
+    bool is_glue = record->type == DNS_TYPE_NS && dns_name_within(name, owner);
+
+    zone_put16(to + ZONE_T_AT, at + RR_HEAD + zone_target_of(record));
+    zone_put16(to + ZONE_T_FLAGS, is_glue ? ZONE_TARGET_GLUE : 0);
+}
+
+static unsigned count_targets(const ZoneWriter *w, const ZoneGroup *g)
+{
+    unsigned targets = 0;
+    DnsName name;
+
+    for (size_t i = 0; i < g->count; i++) {
+        targets += is_a_target(w, &g->records[i], &name);
+    }
+    return targets;
+}
+
+static uint64_t most_of(const ZoneGroup *g)
+{
+    uint64_t most = ZONE_R_SIZE + ZONE_RRSET_ALIGN;
+
+    for (size_t i = 0; i < g->count; i++) {
+        most += RR_HEAD + ZONE_T_SIZE + g->records[i].rdlength;
+    }
+    for (size_t i = 0; i < g->sigs_count; i++) {
+        most += RR_HEAD + g->sigs[i].rdlength;
+    }
+    return most;
+}
+
+/* Returns: octets of the records at @to, or a negative errno. */
+static int64_t put_records(ZoneWriter *w, const DnsName *owner,
+                           const ZoneGroup *g, uint8_t *targets, uint8_t *to)
+{
+    ZonePacker packer;
+    int64_t len = 0;
+    DnsName name;
+
+    zone_packer_begin(&packer, owner);
+    for (size_t i = 0; i < g->count; i++) {
+        int packed = zone_pack(&packer, &g->records[i], w->about.rrclass, len,
+                               to + len);
+
+        if (packed < 0) {
+            return packed;
+        }
+        if (is_a_target(w, &g->records[i], &name)) {
+            if (len > UINT16_MAX - RR_HEAD - 6) {
+                return -EFBIG;
+            }
+            put_target(targets, owner, len, &g->records[i], &name);
+            targets += ZONE_T_SIZE;
+        }
+        len += packed;
+    }
+    return len;
+}
+
+static int64_t put_sigs(ZoneWriter *w, const DnsName *owner, const ZoneGroup *g,
+                        uint8_t *to)
+{
+    ZoneGroup sigs = { g->sigs, g->sigs_count, NULL, 0 };
+
+    return put_records(w, owner, &sigs, NULL, to);
+}
+
+int zone_writer_rrset(ZoneWriter *w, const DnsName *owner, const ZoneGroup *g)
+{
+    unsigned targets = count_targets(w, g);
+    uint64_t most = most_of(g);
+    int64_t len, sigs_len;
+    uint8_t *to, *at;
+    int ret;
+
+    if (g->count > UINT16_MAX || g->sigs_count > UINT16_MAX ||
+        most > UINT32_MAX) {
+        return -EFBIG;
+    }
+    ret = zone_writer_room(w, most + ZONE_NODE_ALIGN);
+    if (ret) {
+        return ret;
+    }
+    to = zone_writer_here(w);
+    at = to + ZONE_R_SIZE + targets * ZONE_T_SIZE;
+    len = put_records(w, owner, g, to + ZONE_R_SIZE, at);
+    sigs_len = len < 0 ? len : put_sigs(w, owner, g, at + len);
+    if (sigs_len < 0) {
+        return sigs_len;
+    }
+    zone_put16(to + ZONE_R_TYPE, g->records->type);
+    zone_put16(to + ZONE_R_RECORDS, g->count);
+    zone_put16(to + ZONE_R_SIGS, g->sigs_count);
+    zone_put16(to + ZONE_R_TARGETS, targets);
+    zone_put32(to + ZONE_R_LEN, len);
+    zone_put32(to + ZONE_R_SIGS_LEN, sigs_len);
+    w->end = zone_align_up(w->end + (at - to) + len + sigs_len,
+                           ZONE_RRSET_ALIGN);
+    w->rrsets++;
+    w->records += g->count + g->sigs_count;
+    return 0;
+}

@@ -146,6 +146,46 @@ def test_half_closed(world: World) -> None:
         assert is_closed(connection)
 
 
+#: The server's own view of the folder: a disk with little room.
+_SMALL_DISK = """\
+mkdir "$1/../whole" && cp -a "$1/." "$1/../whole"
+mount -t tmpfs -o size=256k,mode=777 none "$1" && cp -a "$1/../whole/." "$1"
+shift && exec "$@"
+"""
+
+
+def test_repeated_on_a_full_disk(world: World) -> None:
+    """An update that is there twice is not said to be done before it is durable."""
+    words = ["unshare", "--mount", "sh", "-c", _SMALL_DISK, "sh", world.folder]
+    server = _server(world)
+    server.start(words)
+    try:
+        with world.connect() as connection:
+            refused = 0
+            for number in range(2000):
+                connection.sendall(framed(_long_update(number)) * 8)
+                codes = {_reply(connection)[1] for _ in range(8)}
+                connection.sendall(framed(query("long.example", "TXT")))
+                found = read(connection).answer
+                is_there = bool(found) and f"{number:0200}" in found[0].to_text()
+                assert (dns.rcode.NOERROR in codes) == is_there, (number, codes)
+                refused += dns.rcode.SERVFAIL in codes
+                if refused == 20:
+                    break
+            assert refused
+        assert "updates could not be committed" in server.log.read_text()
+        assert world.udp(query()).rcode() == dns.rcode.NOERROR
+    finally:
+        server.stop()
+
+
+def _long_update(number: int) -> dns.message.Message:
+    update = dns.update.UpdateMessage("example")
+    update.id = number
+    update.replace("long", 60, "TXT", " ".join([f"{number:0200}"] * 20))
+    return _signed(update)
+
+
 def test_gone(world: World) -> None:
     """Who goes without its replies disturbs nobody; who comes next has none of them."""
     with _server(world) as server:

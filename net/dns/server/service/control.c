@@ -6,9 +6,10 @@
  * ===================
  *
  * TSIG first: what is signed wrong gets NOTAUTH and nothing is done.  Then
- * each request is answered at once, but updates that change something: these
- * wait for the commit, which is one for all of a zone that came together
- * (group commit).  A transfer over TCP is many messages, and goes its own way.
+ * each request is answered at once, but updates that change something, or that
+ * come behind one which does, as that is what they have seen: these wait for
+ * the commit, which is one for all of a zone that came together (group commit).
+ * A transfer over TCP is many messages, and goes its own way.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,8 @@ typedef struct Case {
     Tsig tsig;
     bool is_signed;
     const DnsdZoneConfig *config;
-    DnsdLive *live;             /* of an update that waits */
+    DnsdLive *live;             /* of an update that waits, */
+    uint16_t rcode;             /* for this reply */
 } Case;
 
 struct DnsdControl {
@@ -121,12 +123,13 @@ static void update_zone(DnsdControl *c, Case *one, DnsdLive *live)
     dns_update(live->store, &policy, one->request->msg, one->len,
                one->is_signed ? one->tsig.key : NULL, &result);
     log_refused(one, &result);
-    if (!result.has_changed) {
+    live->has_edits |= result.has_changed;
+    if (!live->has_edits) {
         reply_update(c, one, result.rcode);
         return;
     }
     one->live = live;
-    live->has_edits = true;
+    one->rcode = result.rcode;
     one->next = NULL;
     *c->end = one;
     c->end = &one->next;
@@ -171,7 +174,7 @@ static void end_updates(DnsdControl *c)
     for (Case *one = c->waiting, *next; one; one = next) {
         next = one->next;
         reply_update(c, one, one->live->has_failed ? DNS_RCODE_SERVFAIL
-                                                   : DNS_RCODE_NOERROR);
+                                                   : one->rcode);
     }
     c->waiting = NULL;
     c->end = &c->waiting;

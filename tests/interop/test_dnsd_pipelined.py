@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Updates that follow one another on one connection to vmmnet-dnsd (RFC 7766, section 6.2)."""
+"""Updates that come together to vmmnet-dnsd: on a connection (RFC 7766, section 6.2), by UDP."""
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
 import struct
 from collections.abc import Iterator
@@ -13,9 +15,9 @@ import dns.tsig
 import dns.tsigkeyring
 import dns.update
 import pytest
-from vmmnet.testbed import dnsd, tools
+from vmmnet.testbed import dnsd, tools, wait
 from vmmnet.testbed.dnsd import Dnsd
-from vmmnet.testbed.dnsd_world import World, framed, is_closed, made, query, read
+from vmmnet.testbed.dnsd_world import SERVER, World, framed, is_closed, made, query, read
 from vmmnet.testbed.net import Network
 
 KEY = "ddns.test"
@@ -115,6 +117,25 @@ def test_one_connection(world: World) -> None:
         assert _serial(world) == 401
         changes, commits = _commits(world)
         assert changes == 400 and commits < changes
+
+
+def test_datagrams(world: World) -> None:
+    """Datagrams that a thread takes at once are one commit."""
+    with world.client.entered():
+        client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    with client, _server(world) as server:
+        client.settimeout(wait.PATIENCE)
+        client.connect((SERVER, dnsd.PORT))
+        os.kill(server.pid, signal.SIGSTOP)
+        for number in range(20):
+            client.send(_update(number).to_wire())
+        # What comes behind them has its answer when they have arrived.
+        world.client.run(["ping", "-c", "1", SERVER])
+        os.kill(server.pid, signal.SIGCONT)
+        replies = [client.recv(4096) for _ in range(20)]
+        assert sorted(int.from_bytes(reply[:2]) for reply in replies) == list(range(20))
+        assert all(reply[3] & 15 == dns.rcode.NOERROR for reply in replies)
+        assert _commits(world) == (20, 1)
 
 
 def test_queries_between(world: World) -> None:

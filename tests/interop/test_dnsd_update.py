@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import json
 import os
 import re
 import socket
+import struct
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping
@@ -33,6 +35,8 @@ KEY = "ddns.test"
 SECRET = "c2VjcmV0IG9mIHRoZSB0ZXN0cyBvZiB1cGRhdGVz"
 OTHER_SECRET = "YW5vdGhlciBzZWNyZXQgb2YgdGhlIHRlc3Rz"
 SECONDARY_PORT = 5353
+_SCHED_GETATTR = {"x86_64": 315, "aarch64": 275}
+_SHORT_NS = 100_000
 
 
 @pytest.fixture
@@ -294,6 +298,34 @@ def test_notify_source(world: World) -> None:
             assert _nsupdate(world, "update add new.example 60 A 192.0.2.99").returncode == 0
             six.recvfrom(4096)
             assert server.log.read_text().count(told) == 1
+
+
+def _turns(thread: int) -> tuple[int, int]:
+    """Policy of a thread, and nanoseconds of its turns (sched_getattr(2))."""
+    attr = ctypes.create_string_buffer(48)
+    if ctypes.CDLL(None).syscall(_SCHED_GETATTR[os.uname().machine], thread, attr, 48, 0):
+        raise OSError("sched_getattr")
+    _, policy, _, _, _, runtime = struct.unpack("=IIQiIQ", attr.raw[:32])
+    return policy, runtime
+
+
+@pytest.mark.parametrize("changes", [True, False])
+def test_turns(world: World, changes: bool) -> None:
+    """Threads that answer go first when they wake; what makes changes interrupts none."""
+    rules = {"allow_update": [KEY]} if changes else {}
+    with _server(world, **rules) as server:
+        assert _turns(server.pid)[0] == (os.SCHED_BATCH if changes else os.SCHED_OTHER)
+        tasks = Path(f"/proc/{server.pid}/task")
+        # Earlier kernels have no turns of a thread's own.
+        kernel = tuple(map(int, os.uname().release.split(".")[:2]))
+        short = (os.SCHED_OTHER, _SHORT_NS if kernel >= (6, 12) else 0)
+
+        def workers() -> int:
+            others = {int(task.name) for task in tasks.iterdir()} - {server.pid}
+            return list(map(_turns, others)).count(short)
+
+        # Each of them takes care of it when it runs first.
+        wait.until(lambda: workers() == server.metric("threads"), "short turns")
 
 
 def test_another_image(world: World) -> None:

@@ -33,6 +33,7 @@
 #include "net/dns/server/host/log.h"
 #include "net/dns/server/host/sandbox.h"
 #include "net/dns/server/host/systemd.h"
+#include "net/dns/server/host/turns.h"
 #include "net/dns/server/service/load.h"
 
 #define EVENTS_MAX      16
@@ -145,6 +146,7 @@ static bool make_lives(DnsdDaemon *d, const DnsdConfig *config)
         return true;
     }
     dnsd_crew_keep_off(&d->crew);
+    dnsd_turns_long();
     d->lives = dnsd_lives_new(&d->crew);
     return d->lives && watch(d, dnsd_lives_fd(d->lives), &d->lives);
 }

@@ -111,6 +111,7 @@ static const int allowed[] = {
     SCMP_SYS(futex), SCMP_SYS(set_robust_list), SCMP_SYS(rseq),
     SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn),
     SCMP_SYS(sched_setaffinity), SCMP_SYS(sched_getaffinity),
+    SCMP_SYS(sched_getattr), SCMP_SYS(sched_setattr),
     SCMP_SYS(sched_yield), SCMP_SYS(nanosleep), SCMP_SYS(clock_nanosleep),
     SCMP_SYS(clock_gettime), SCMP_SYS(getrandom), SCMP_SYS(restart_syscall),
     SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(tgkill), SCMP_SYS(exit),

@@ -66,25 +66,56 @@ static void append(DnsdRequests *requests, DnsdRequest *request)
     requests->len += request->len;
 }
 
+static bool has_room(const DnsdRequests *requests)
+{
+    return requests->count < DNSD_REQUESTS_MAX &&
+           requests->len < DNSD_REQUESTS_LEN;
+}
+
+static void wake(const DnsdRequests *requests)
+{
+    uint64_t one = 1;
+
+    if (write(requests->wake, &one, sizeof(one)) < 0) {
+        return;                 /* the counter is full: it is awake anyway */
+    }
+}
+
 bool dnsd_requests_put(DnsdRequests *requests, DnsdRequest *request,
                        bool is_bounded)
 {
-    uint64_t one = 1;
     bool taken, is_first;
 
     pthread_mutex_lock(&requests->lock);
     is_first = !requests->first;
-    taken = !is_bounded || (requests->count < DNSD_REQUESTS_MAX &&
-                            requests->len < DNSD_REQUESTS_LEN);
+    taken = !is_bounded || has_room(requests);
     if (taken) {
         append(requests, request);
     }
     pthread_mutex_unlock(&requests->lock);
     /* The reader has been woken for requests that are there already. */
-    if (taken && is_first && write(requests->wake, &one, sizeof(one)) < 0) {
-        return true;            /* the counter is full: it is awake anyway */
+    if (taken && is_first) {
+        wake(requests);
     }
     return taken;
+}
+
+DnsdRequest *dnsd_requests_put_all(DnsdRequests *requests, DnsdRequest *first)
+{
+    bool is_first;
+
+    pthread_mutex_lock(&requests->lock);
+    is_first = !requests->first;
+    for (DnsdRequest *next; first && has_room(requests); first = next) {
+        next = first->next;
+        append(requests, first);
+    }
+    is_first = is_first && requests->first;
+    pthread_mutex_unlock(&requests->lock);
+    if (is_first) {
+        wake(requests);
+    }
+    return first;
 }
 
 DnsdRequest *dnsd_requests_take(DnsdRequests *requests)

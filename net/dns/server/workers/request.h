@@ -75,6 +75,16 @@ void dnsd_requests_free(DnsdRequest *first);
 bool dnsd_requests_put(DnsdRequests *requests, DnsdRequest *request,
                        bool is_bounded);
 
+/**
+ * dnsd_requests_put_all: add a chain of them, with one look at the queue
+ *
+ * Bounded as above.
+ *
+ * Returns: those that may not wait, which are still the caller's, or NULL.
+ */
+DnsdRequest *dnsd_requests_put_all(DnsdRequests *requests,
+                                   DnsdRequest *first);
+
 /** dnsd_requests_take: all that wait, the oldest first. */
 DnsdRequest *dnsd_requests_take(DnsdRequests *requests);
 

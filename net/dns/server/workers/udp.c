@@ -30,6 +30,7 @@ typedef struct Letter {
 struct DnsdBatch {
     bool is_wildcard;
     unsigned used;              /* headers that the kernel has written to */
+    DnsdRequest *held, **held_end;  /* for the control thread */
     struct mmsghdr in[DNSD_UDP_BATCH];
     struct mmsghdr out[DNSD_UDP_BATCH];
     Letter letter[DNSD_UDP_BATCH];
@@ -123,6 +124,7 @@ static void hand_over(DnsdWorker *w, const DnsdSocket *s,
                       const struct mmsghdr *in, bool is_for_resolver)
 {
     const struct msghdr *hdr = &in->msg_hdr;
+    DnsdBatch *b = w->udp.batch;
     DnsdRequest *r = dnsd_worker_control(w, hdr->msg_iov->iov_base,
                                          in->msg_len);
     unsigned why;
@@ -139,7 +141,8 @@ static void hand_over(DnsdWorker *w, const DnsdSocket *s,
         memcpy(r->pktinfo, hdr->msg_control, hdr->msg_controllen);
     }
     if (!is_for_resolver) {
-        dnsd_worker_send_control(w, r);
+        *b->held_end = r;
+        b->held_end = &r->next;
         return;
     }
     why = dnsd_resolvers_ask(w, r);
@@ -196,11 +199,17 @@ static void send_all(DnsdWorker *w, const DnsdSocket *s, unsigned count)
     }
 }
 
+/*
+ * Replies leave first: to wake the control thread takes longer than they do,
+ * and it finds all requests of a batch for one commit.
+ */
 static void answer_batch(DnsdWorker *w, const DnsdSocket *s, unsigned count)
 {
     DnsdBatch *b = w->udp.batch;
     unsigned replies = 0;
 
+    b->held = NULL;
+    b->held_end = &b->held;
     for (unsigned i = 0; i < count; i++) {
         struct mmsghdr *in = &b->in[i];
         Letter *l = &b->letter[i];
@@ -213,6 +222,9 @@ static void answer_batch(DnsdWorker *w, const DnsdSocket *s, unsigned count)
         }
     }
     send_all(w, s, replies);
+    if (b->held) {
+        dnsd_worker_send_control(w, b->held);
+    }
 }
 
 void dnsd_udp_ready(DnsdWorker *w, const DnsdSocket *s)

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "net/dns/server/host/turns.h"
 #include "net/dns/server/workers/worker.h"
 
 #define EVENTS_MAX  64
@@ -71,6 +72,7 @@ static void *run(void *opaque)
     struct epoll_event events[EVENTS_MAX];
     int timeout = -1;
 
+    dnsd_turns_short();
     while (!atomic_load_explicit(&w->stop, memory_order_acquire)) {
         int count = epoll_wait(w->epoll, events, EVENTS_MAX, timeout);
 
@@ -208,12 +210,12 @@ DnsdRequest *dnsd_worker_control(DnsdWorker *w, const uint8_t *msg, size_t len)
     return request;
 }
 
-bool dnsd_worker_send_control(DnsdWorker *w, DnsdRequest *request)
+void dnsd_worker_send_control(DnsdWorker *w, DnsdRequest *first)
 {
-    if (dnsd_requests_put(w->control, request, true)) {
-        return true;
+    DnsdRequest *left = dnsd_requests_put_all(w->control, first);
+
+    for (const DnsdRequest *r = left; r; r = r->next) {
+        dnsd_count(&w->desk.counters, DNSD_DROP_CONTROL);
     }
-    dnsd_count(&w->desk.counters, DNSD_DROP_CONTROL);
-    dnsd_request_free(request);
-    return false;
+    dnsd_requests_free(left);
 }

@@ -75,6 +75,8 @@ void dnsd_worker_stop(DnsdWorker *worker);
  */
 DnsdRequest *dnsd_worker_control(DnsdWorker *worker, const uint8_t *msg,
                                  size_t len);
-bool dnsd_worker_send_control(DnsdWorker *worker, DnsdRequest *request);
+
+/** dnsd_worker_send_control: a chain of those; what is too much is counted. */
+void dnsd_worker_send_control(DnsdWorker *worker, DnsdRequest *first);
 
 #endif /* NET_DNS_SERVER_WORKERS_WORKER_H */

@@ -3,8 +3,8 @@
 
 Under TCG, the time of QEMU's thread is the guest's own as well, and there is no telling
 them apart. So it is the server of virtio-vmrpc that is measured, with the guest that its
-unit tests play: two calls, one that asks and one that takes the answer. Without the queue
-itself; what two calls take that only look at a socket is shown beside it.
+unit tests play, compiled as QEMU is: two calls, one that asks and one that takes the answer.
+Without the queue itself; what two calls take that only look at a socket is shown beside it.
 """
 
 from __future__ import annotations
@@ -51,5 +51,5 @@ def measure(rounds: int, folder: Path) -> Found:
     """Run queue.c."""
     image = folder / "vm.vzi"
     dns_room.compile_zone("vm.test", "\n".join(_zone()) + "\n", image)
-    program = programs.built("dns-queue")
+    program = programs.built("dns-queue", as_in_qemu=True)
     return Found(read(tools.run([program, image, str(_NAMES), str(rounds)])))

@@ -138,7 +138,7 @@ static int proxy_admit(void *opaque, const DnsQuestion *question, bool local)
 static void proxy_resolved(void *opaque, const DnsName *asked,
                            const DnsProxyAddress *addrs, size_t num)
 {
-    VmrpcNameAddr noted[VMRPC_NAMES_MAX_ADDRESSES];
+    VmrpcNameAddr noted[VMRPC_NAMES_MAX_ADDRESSES] VMRPC_UNINITIALIZED;
     VmrpcServer *srv = opaque;
 
     for (size_t i = 0; i < num; i++) {
@@ -720,7 +720,7 @@ static void wait_datagram(VmrpcServer *srv, VmrpcSock *s,
 
 static ssize_t send_datagram(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
-    uint8_t query[DNS_UDP_QUERY_MAX];
+    uint8_t query[DNS_UDP_QUERY_MAX] VMRPC_UNINITIALIZED;
 
     /* What no DNS server would read, none answers. */
     if (call->out_len > sizeof(query)) {

@@ -15,6 +15,9 @@
 #include "net/dns/proxy.h"
 #include "net/dns/wire.h"
 
+/* For what -ftrivial-auto-var-init would clear, query after query */
+#define DNS_UNINITIALIZED   __attribute__((uninitialized))
+
 /* Records of an answer section that are looked at, or addresses in them */
 #define DNS_REPLY_MAX_RECORDS 1024
 

@@ -678,7 +678,7 @@ static void take_query(DnsProxy *p, const uint8_t *msg, size_t len,
 bool dns_proxy_query(DnsProxy *p, const uint8_t *msg, size_t len,
                      DnsTransport transport, void *token)
 {
-    DnsRemembered told;
+    DnsRemembered told DNS_UNINITIALIZED;
     int verdict;
 
     p->counters.queries++;

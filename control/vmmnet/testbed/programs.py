@@ -8,13 +8,17 @@ from pathlib import Path
 from . import paths, tools
 from .lock import locked
 
+#: The flag of QEMU's build that costs processor time.
+_AS_IN_QEMU = "-Dc_args=-ftrivial-auto-var-init=zero"
+
 
 @locked("agree")
-def built(name: str) -> Path:
-    """Build one of them."""
-    folder = paths.BUILD / "agree"
+def built(name: str, *, as_in_qemu: bool = False) -> Path:
+    """Build one of them, perhaps with all that QEMU's build does to such code."""
+    folder = paths.BUILD / ("agree-qemu" if as_in_qemu else "agree")
     tools.require("meson", "ninja")
     if not (folder / "build.ninja").exists():
-        tools.run(["meson", "setup", folder, paths.ROOT / "tests"])
+        options = [_AS_IN_QEMU] if as_in_qemu else []
+        tools.run(["meson", "setup", *options, folder, paths.ROOT / "tests"])
     tools.run(["ninja", "-C", folder, f"interop/{name}"])
     return folder / "interop" / name

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A server at saturation, without a load generator that takes its processors.
+"""Servers at saturation, without a load generator that takes their processors.
 
-The server is stopped, its sockets are filled with queries, and it works them off while
-nobody else runs (drain.c).  So both a server with one thread and one with two have whole
+A server is stopped, its sockets are filled with queries, and it works them off while
+nobody else runs (drain.c).  So both one with one thread and one with two have whole
 processors, on a machine that has no more than two, and what two give against one is
-measured in replies a second.
+measured in replies a second.  The two take turns, some 50 a second: a machine that is slower
+for a while, as virtual ones are, is so for both.
 """
 
 from __future__ import annotations
@@ -26,6 +27,14 @@ _SLACK = 120
 
 
 @dataclass(frozen=True)
+class Server:
+    """One that is drained."""
+
+    port: int
+    pids: Sequence[int]
+
+
+@dataclass(frozen=True)
 class Drained:
     """What a server did: answers, microseconds of processor time of each, answers a second."""
 
@@ -35,10 +44,12 @@ class Drained:
     rate: float
 
 
-def read(text: str) -> Drained:
-    """Take the numbers out of what drain.c prints."""
-    found = re.search(r"^replies (\d+) wrong (\d+) user ([\d.]+) system ([\d.]+)$", text, re.M)
-    rates = [float(line) for line in text.splitlines() if re.fullmatch(r"\d+", line)]
+def read(text: str, number: int) -> Drained:
+    """Take the numbers of one server out of what drain.c prints."""
+    found = re.search(
+        rf"^{number} replies (\d+) wrong (\d+) user ([\d.]+) system ([\d.]+)$", text, re.M
+    )
+    rates = [float(rate) for rate in re.findall(rf"^{number} (\d+)$", text, re.M)]
     if not found or int(found[1]) < _ANSWERED_MIN or not rates:
         raise RuntimeError(f"drain: no measurement\n{text[-500:]}")
     replies, wrong, user, system = int(found[1]), int(found[2]), float(found[3]), float(found[4])
@@ -53,14 +64,10 @@ def read(text: str) -> Drained:
 
 
 def drain(
-    space: Namespace,
-    program: Path,
-    asked: Path,
-    port: int,
-    pids: Sequence[int],
-    seconds: int,
-) -> Drained:
-    """Let a server, all of its processes, work off queries for some seconds of its time."""
-    words: list[str | Path] = [program, str(port), asked, str(seconds), str(_OCTETS)]
-    done = space.run([*words, *map(str, pids)], timeout=_SLACK + 10 * seconds)
-    return read(done.stdout)
+    space: Namespace, program: Path, asked: Path, servers: Sequence[Server], seconds: int
+) -> list[Drained]:
+    """Let servers, all of their processes, work off queries for some seconds of their time."""
+    words: list[str | Path] = [program, asked, str(seconds), str(_OCTETS)]
+    words += [f"{each.port}:{','.join(map(str, each.pids))}" for each in servers]
+    done = space.run(words, timeout=_SLACK + 10 * seconds * len(servers))
+    return [read(done.stdout, number) for number in range(len(servers))]

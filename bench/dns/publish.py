@@ -157,6 +157,8 @@ def _server_tables(found: server.Found) -> Iterator[tuple[str, Table]]:
                 speed = server.beyond(twice.median, threads)
             cells.append(report.number(speed) if speed else "-")
         rows.append([f"{threads} cores, {'measured' if threads == 2 else 'reckoned'}", *cells])
+    cells = [str(report.spread(server.by_cost(found, kind)) or "-") for kind in server.KINDS]
+    rows.insert(2, ["2 cores, 2 x CPU a query with one / with two", *cells])
     yield "Server: scaling; with n cores n / (1 + (n - 1) (2 / x - 1)), x measured with two", rows
 
 

@@ -3,8 +3,8 @@
 
 Over UDP, servers are saturated without a load generator beside them (drain.py): processor
 time of an answer, of all threads of the server with the kernel's work for it, that in the
-server's own code, and answers a second, with one thread and with two.  What two cores give
-against one is measured: the one rate divided by the other.
+server's own code, and answers a second, with one thread and with two, which take turns.  What
+two cores give against one is measured: the one rate divided by the other.
 
 Over TCP, dnsperf asks as fast as one thread can, on the same machine.  So its rates say as
 much about dnsperf as about a server: with two threads, a server waits for it.
@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vmmnet.testbed import dns_peers, wait
+from vmmnet.testbed import dns_peers, dns_room, tools, wait
 from vmmnet.testbed.dns_peers import BIND, KNOT, NSD, OURS, UNBOUND, Setup
 from vmmnet.testbed.net import Namespace, Network
 
@@ -30,7 +30,7 @@ from .. import report
 from ..cvsw import spent
 from ..loads import Metric
 from . import bed, root
-from .drain import Drained, drain
+from .drain import Drained, Server, drain
 
 ECHO = "echo"
 KINDS = (OURS, NSD, KNOT, BIND, UNBOUND, ECHO)
@@ -123,6 +123,12 @@ def scaling(one: report.Rounds, two: report.Rounds) -> list[float | None]:
     return [b / a if a and b else None for a, b in zip(one, two, strict=True)]
 
 
+def by_cost(found: Found, kind: str) -> list[float | None]:
+    """The same by processor time of a query alone: what it would be if no thread ever waited."""
+    one, two = (found.values.get((kind, cost_name(("udp", n))), []) for n in THREADS)
+    return [2 * a / b if a and b else None for a, b in zip(one, two, strict=True)]
+
+
 def beyond(twice: float, threads: int) -> float:
     """What so many cores give against one, by what two give.
 
@@ -137,35 +143,40 @@ class _Bed:
     space: Namespace
     folder: Path
     zone: Path
+    #: The zone for ours.
+    image: Path
     asked: Path
     echo: Path
     drain: Path
 
     @contextlib.contextmanager
-    def serving(self, kind: str, threads: int) -> Iterator[list[int]]:
-        """A server, by the pids of its processes."""
-        setup = Setup(self.folder, root.ORIGIN, self.zone, _PORT, threads, image=self.image())
-        command: Sequence[str | Path] = [self.echo, str(_PORT), str(threads)]
+    def serving(self, kind: str, threads: int) -> Iterator[Server]:
+        """A server, at a port that is its own among those of this kind."""
+        port = _PORT + threads
+        folder = self.folder / f"{kind}-{threads}"
+        folder.mkdir(exist_ok=True)
+        setup = Setup(folder, root.ORIGIN, self.zone, port, threads, image=self.image)
+        command: Sequence[str | Path] = [self.echo, str(port), str(threads)]
         if kind != ECHO:
             command = dns_peers.command(kind, setup)
-        log = self.folder / f"{kind}.log"
+        log = folder / "log"
         with (
             bed.logged(log),
             log.open("wb") as out,
             self.space.started(command, stdout=out, stderr=out) as child,
         ):
-            wait.listening(child.pid, _PORT, "udp" if kind == ECHO else "tcp")
+            wait.listening(child.pid, port, "udp" if kind == ECHO else "tcp")
             if kind != ECHO:
-                wait.until(self.is_ready, f"{kind} has its zone")
-            yield bed.family(child.pid)
+                wait.until(lambda: self.is_ready(port), f"{kind} has its zone")
+            yield Server(port, bed.family(child.pid))
 
-    def is_ready(self) -> bool:
+    def is_ready(self, port: int) -> bool:
         """Whether there is an answer: some listen before they have read the zone."""
         with self.space.entered():
             asking = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         with asking:
             asking.settimeout(_ANSWER_EACH)
-            asking.connect((dns_peers.ADDRESS, _PORT))
+            asking.connect((dns_peers.ADDRESS, port))
             try:
                 asking.send(bed.question(root.ORIGIN, _SOA))
                 reply = asking.recv(4096)
@@ -173,18 +184,13 @@ class _Bed:
                 return False
         return not reply[3] & 0x0F and reply[7] > 0
 
-    def image(self) -> Path | None:
-        """Ours, if it is there already."""
-        path = self.folder / "ours.image"
-        return path if path.exists() else None
+    def saturate(self, servers: Sequence[Server], seconds: int) -> list[Drained]:
+        """Over UDP, as much as each server can."""
+        return drain(self.space, self.drain, self.asked, servers, seconds)
 
-    def saturate(self, pids: Sequence[int], seconds: int) -> Drained:
-        """Over UDP, as much as the server can."""
-        return drain(self.space, self.drain, self.asked, _PORT, pids, seconds)
-
-    def ask(self, seconds: int) -> Run:
+    def ask(self, port: int, seconds: int) -> Run:
         """Over TCP, as fast as one thread can."""
-        command = ["dnsperf", "-s", dns_peers.ADDRESS, "-p", str(_PORT), "-m", "tcp"]
+        command = ["dnsperf", "-s", dns_peers.ADDRESS, "-p", str(port), "-m", "tcp"]
         command += ["-B", "-d", str(self.asked), "-T", "1", *_CLIENTS]
         return read(self.space.run([*command, "-l", str(seconds)]).stdout)
 
@@ -206,19 +212,25 @@ class _Place:
         shown = f"{cost:.2f} us a query, {rate:.0f} 1/s"
         print(f"  round {self.number + 1}, {self.kind}, {self.threads}, {transport}: {shown}")
 
+    def put_drained(self, drained: Drained) -> None:
+        """The same over UDP, and the part of the server's own code."""
+        self.put("udp", drained.cost, drained.rate)
+        self.found.values[self.kind, user_name(self.threads)][self.number] = drained.user
 
-def _measure(bed_: _Bed, place: _Place, seconds: int) -> None:
-    with bed_.serving(place.kind, place.threads) as pids:
-        bed_.saturate(pids, _WARM_UP)
-        drained = bed_.saturate(pids, seconds)
-        place.put("udp", drained.cost, drained.rate)
-        name = user_name(place.threads)
-        place.found.values[place.kind, name][place.number] = drained.user
-        if place.kind == ECHO:
-            return
-        meter = spent.Meter({place.kind: pids})
-        run = bed_.ask(seconds)
-        place.put("tcp", 1e6 * meter.read()[place.kind] / run.completed, run.rate)
+
+def _measure(bed_: _Bed, places: Sequence[_Place], seconds: int) -> None:
+    """One kind of server, with each number of threads."""
+    with contextlib.ExitStack() as stack:
+        servers = [stack.enter_context(bed_.serving(each.kind, each.threads)) for each in places]
+        bed_.saturate(servers, _WARM_UP)
+        for place, drained in zip(places, bed_.saturate(servers, seconds), strict=True):
+            place.put_drained(drained)
+        for place, server in zip(places, servers, strict=True):
+            if place.kind == ECHO:
+                continue
+            meter = spent.Meter({place.kind: server.pids})
+            run = bed_.ask(server.port, seconds)
+            place.put("tcp", 1e6 * meter.read()[place.kind] / run.completed, run.rate)
 
 
 def _empty(found: Found, rounds: int) -> None:
@@ -241,18 +253,20 @@ def _compare(found: Found) -> None:
 def measure(rounds: int, seconds: int, folder: Path) -> Found:
     """Each server with one thread and with two, in each round."""
     zone, asked = root.make(folder)
+    image = folder / "root.vzi"
+    tools.run([dns_room.program("vmmnet-zone"), "compile", root.ORIGIN, zone, "-o", image])
     found = Found()
     _empty(found, rounds)
     with Network() as network:
         programs = (bed.build(name, folder) for name in ("echo", "drain"))
-        bed_ = _Bed(network.namespace("dns"), folder, zone, asked, *programs)
+        bed_ = _Bed(network.namespace("dns"), folder, zone, image, asked, *programs)
         for number in range(rounds):
             for kind in report.turned(KINDS, number):
-                for threads in THREADS:
-                    try:
-                        _measure(bed_, _Place(found, number, kind, threads), seconds)
-                    except (RuntimeError, OSError) as error:
-                        found.failures.append(f"round {number + 1}, {kind}, {threads}: {error}")
-                        print(f"  {found.failures[-1]}", flush=True)
+                places = [_Place(found, number, kind, threads) for threads in THREADS]
+                try:
+                    _measure(bed_, places, seconds)
+                except (RuntimeError, OSError) as error:
+                    found.failures.append(f"round {number + 1}, {kind}: {error}")
+                    print(f"  {found.failures[-1]}", flush=True)
     _compare(found)
     return found

@@ -21,6 +21,11 @@
  * started) it follows the host sockets: the server's own descriptor, and, when
  * an event had to wait for a buffer, a kick of the event queue, wake it.
  *
+ * Behind a vIOMMU any access to a ring or a buffer may fault, and the fault is
+ * an interrupt, which QEMU raises under the BQL only.  So there everything
+ * runs under the BQL: requests do not let go of it, and events come from the
+ * main loop.
+ *
  * At any other time (realize, reset, migration, unplug) ioeventfd is stopped
  * and the server and the rings belong to the main thread under the BQL.
  * Stopping waits for the requests under way, with the BQL held: so they must
@@ -130,8 +135,9 @@ static unsigned process_in_vcpu(VirtIOVmrpc *s, VirtQueue *vq)
  */
 static void run_queue(VirtIOVmrpc *s, VirtQueue *vq)
 {
-    unsigned done = current_cpu ? process_in_vcpu(s, vq)
-                                : process_queue(s, vq, false);
+    unsigned done = current_cpu && !s->behind_iommu
+                    ? process_in_vcpu(s, vq)
+                    : process_queue(s, vq, false);
 
     if (done && s->ioeventfd_started) {
         virtio_notify(VIRTIO_DEVICE(s), vq);
@@ -321,6 +327,24 @@ static void detach_bh(void *opaque)
         virtio_queue_get_host_notifier(s->event_vq));
 }
 
+/* Decides who does the work; a vIOMMU may have come after us. */
+static void choose_context(VirtIOVmrpc *s)
+{
+    s->behind_iommu = !s->has_ram_as &&
+                      virtio_bus_device_iommu_enabled(VIRTIO_DEVICE(s));
+    if (!s->behind_iommu) {
+        s->ctx = iothread_get_aio_context(s->iothread ?: s->own_iothread);
+        return;
+    }
+    s->ctx = qemu_get_aio_context();
+    if (s->iothread) {
+        g_autofree char *id = iothread_get_id(s->iothread);
+
+        warn_report_once("virtio-vmrpc: iothread=%s is not used behind an "
+                         "IOMMU, where the main loop does its work", id);
+    }
+}
+
 static int virtio_vmrpc_start_ioeventfd(VirtIODevice *vdev)
 {
     VirtIOVmrpc *s = VIRTIO_VMRPC(vdev);
@@ -332,6 +356,7 @@ static int virtio_vmrpc_start_ioeventfd(VirtIODevice *vdev)
         return 0;
     }
     s->ioeventfd_starting = true;
+    choose_context(s);
 
     ret = k->set_guest_notifiers(qbus->parent, queue_count(s), true);
     if (ret < 0) {
@@ -596,7 +621,7 @@ static bool make_server(VirtIOVmrpc *s, Error **errp)
     return true;
 }
 
-static bool make_context(VirtIOVmrpc *s, Error **errp)
+static bool make_iothread(VirtIOVmrpc *s, Error **errp)
 {
     static unsigned counter;
     BusState *qbus = qdev_get_parent_bus(DEVICE(s));
@@ -617,11 +642,10 @@ static bool make_context(VirtIOVmrpc *s, Error **errp)
             return false;
         }
     }
-    s->ctx = iothread_get_aio_context(s->iothread ?: s->own_iothread);
     return true;
 }
 
-static void drop_context(VirtIOVmrpc *s)
+static void drop_iothread(VirtIOVmrpc *s)
 {
     if (s->iothread) {
         object_unref(OBJECT(s->iothread));
@@ -629,7 +653,6 @@ static void drop_context(VirtIOVmrpc *s)
         iothread_destroy(s->own_iothread);
         s->own_iothread = NULL;
     }
-    s->ctx = NULL;
 }
 
 static void virtio_vmrpc_device_realize(DeviceState *dev, Error **errp)
@@ -646,7 +669,7 @@ static void virtio_vmrpc_device_realize(DeviceState *dev, Error **errp)
     if (!virtio_vmrpc_claim_realize(s, errp)) {
         goto err_server;
     }
-    if (!make_context(s, errp)) {
+    if (!make_iothread(s, errp)) {
         goto err_claim;
     }
     s->more_bh = virtio_bh_io_new_guarded(dev, process_more, s);
@@ -679,7 +702,7 @@ static void virtio_vmrpc_device_unrealize(DeviceState *dev)
         address_space_destroy(&s->ram_as);
         s->has_ram_as = false;
     }
-    drop_context(s);
+    drop_iothread(s);
     virtio_vmrpc_claim_unrealize(s);
     vmrpc_server_free(s->server);
     s->server = NULL;

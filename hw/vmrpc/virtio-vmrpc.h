@@ -62,7 +62,6 @@ struct VirtIOVmrpc {
     /* from realize on */
     VmrpcServer *server;
     IOThread *own_iothread;     /* unless the property names one */
-    AioContext *ctx;
     VirtQueue *event_vq;
     VirtIOVmrpcIdentity identity;
 
@@ -70,6 +69,8 @@ struct VirtIOVmrpc {
     bool ioeventfd_started;
     bool ioeventfd_starting;
     bool ioeventfd_stopping;
+    AioContext *ctx;            /* where events come from, while started */
+    bool behind_iommu;          /* since it was started last */
     QEMUBH *more_bh;            /* goes on where a notification had enough */
     VmrpcClaim *claim;          /* to address6; NULL: there is none */
     VmrpcAddressClaim claim_state;      /* if there is a claim */
@@ -85,7 +86,7 @@ struct VirtIOVmrpc {
     AddressSpace ram_as;        /* the guest's memory, RAM only */
     bool has_ram_as;
 
-    /* the IOThread's while started */
+    /* @ctx's while started */
     bool event_starved;
 
     /* during migration */

@@ -38,6 +38,11 @@
  * NET_STAGE_HOLD is what QEMU does anyhow with a client that does not take a
  * frame: it stays in the near end's queue, and the end is flushed later.
  *
+ * Some backends, libslirp above all, answer a frame before their receive
+ * function returns.  A room that has sent one out of the midst of its work is
+ * not called again then: the answer stays in the near end's queue until a
+ * bottom half flushes it.
+ *
  * A room may ask for tunnels (net_stage_use_tunnels()).  Then frames have the
  * header that can say them on the backend's side, and the NIC's own, which is
  * shorter, on the other; what passes changes its header.
@@ -90,6 +95,7 @@ struct NetStage {
     StageEnd **end[NET_STAGE_SIDES];
     QEMUBH *settle;
     QEMUTimer *look;            /* for a NIC that is stuck; or NULL */
+    bool is_busy;               /* the room is asked, or is sending */
     bool changed;               /* the room is to be told */
     bool has_vnet_hdr;          /* what a backend that is gone had */
     bool has_ufo;
@@ -268,20 +274,29 @@ static bool stage_put_passed(StageEnd *out, const NetStageFrame *frame)
            : stage_put_many_parts(out, frame);
 }
 
+/* Filters still see what a link that is down swallows, as without a stage. */
 static ssize_t stage_pass(StageEnd *in, const NetStageFrame *frame,
                           size_t size)
 {
     StageEnd *out = stage_far_end(in);
     NetStageStats *stats = &in->stage->stats[in->side];
+    bool is_down = out->nc.peer &&
+                   (out->nc.link_down || out->nc.peer->link_down);
 
     if (!out->nc.peer) {
         stats->nobody++;
+        trace_net_stage_nobody(in->stage->id, side_name[out->side], size);
         return size;
     }
     if (!stage_put_passed(out, frame)) {
         return stage_malformed(in, size);
     }
-    stats->passed++;
+    if (is_down) {
+        stats->down++;
+        trace_net_stage_down(in->stage->id, side_name[out->side], size);
+    } else {
+        stats->passed++;
+    }
     return size;
 }
 
@@ -290,8 +305,11 @@ static NetStageVerdict stage_ask(StageEnd *in, NetStageFrame *frame)
     const NetStageRoom *room = in->stage->room;
     NetStageFunc *func = in->side == NET_STAGE_NIC ? room->from_nic
                                                    : room->from_backend;
-    NetStageVerdict verdict = func ? func(in->stage, frame) : NET_STAGE_PASS;
+    NetStageVerdict verdict;
 
+    in->stage->is_busy = true;
+    verdict = func ? func(in->stage, frame) : NET_STAGE_PASS;
+    in->stage->is_busy = false;
     return frame->nic_is_stuck ? NET_STAGE_DROP : verdict;
 }
 
@@ -320,6 +338,10 @@ static ssize_t stage_receive_iov(NetClientState *nc, const struct iovec *iov,
     }
     /* QEMU flushes queues without asking whether we can receive. */
     if (!stage_can_receive(nc)) {
+        return 0;
+    }
+    if (in->stage->is_busy) {
+        qemu_bh_schedule(in->stage->settle);
         return 0;
     }
     if (!stage_is_frame(size, frame.vnet_len)) {
@@ -388,10 +410,13 @@ static bool stage_try_send(StageEnd *out, const NetStageFrame *frame)
 
 bool net_stage_send(NetStage *s, NetStageSide to, const NetStageFrame *frame)
 {
+    bool was_busy = s->is_busy;
     bool sent;
 
     assert(frame->queue < s->queues);
+    s->is_busy = true;
     sent = stage_try_send(s->end[to][frame->queue], frame);
+    s->is_busy = was_busy;
     if (sent) {
         s->stats[to].sent++;
     } else {
@@ -791,7 +816,8 @@ static bool stage_can_wrap(NetClientState *nc, const char *id, Error **errp)
     case NET_CLIENT_DRIVER_VHOST_USER:
     case NET_CLIENT_DRIVER_VHOST_VDPA:
         error_setg(errp, "netdev '%s' is of type %s, whose frames do not come "
-                   "through QEMU: '%s' needs another type, such as tap",
+                   "through QEMU: '%s' needs another type, such as tap or "
+                   "stream",
                    nc->name, NetClientDriver_str(nc->info->type), id);
         return false;
     case NET_CLIENT_DRIVER_TAP:
@@ -1043,7 +1069,27 @@ void net_stage_deny(NetStage *s, unsigned offloads)
 
 NetStageStats net_stage_stats(NetStage *s, NetStageSide side)
 {
-    return s->stats[side];
+    NetStageStats stats = s->stats[side];
+
+    for (unsigned i = 0; i < s->queues; i++) {
+        NetClientState *nc = &s->end[side][i]->nc;
+
+        stats.overflow += qemu_net_queue_overflow(nc->incoming_queue);
+    }
+    return stats;
+}
+
+bool net_stage_refuse_failover(NetClientState *netdev, Error **errp)
+{
+    NetStage *s = stage_behind(netdev);
+
+    if (s) {
+        error_setg(errp, "failover=on gives the guest a primary device, whose "
+                   "frames do not pass '%s': leave failover out, or give the "
+                   "NIC a netdev without one of type %s", s->id,
+                   NetClientDriver_str(s->room->type));
+    }
+    return s;
 }
 
 NetClientState *net_stage_below(NetClientState *nc)
@@ -1059,17 +1105,19 @@ NetClientState *net_stage_backend(NetStage *s)
     return net_stage_below(&s->end[NET_STAGE_BACKEND][0]->nc)->peer;
 }
 
-static void stage_print_stats(Monitor *mon, const NetStage *s)
+static void stage_print_stats(Monitor *mon, NetStage *s)
 {
     for (NetStageSide side = 0; side < NET_STAGE_SIDES; side++) {
-        const NetStageStats *st = &s->stats[side];
+        const NetStageStats stats = net_stage_stats(s, side), *st = &stats;
 
         monitor_printf(mon, "   %s: passed=%" PRIu64 ",dropped=%" PRIu64
                        ",held=%" PRIu64 ",malformed=%" PRIu64
-                       ",nobody=%" PRIu64 ",sent=%" PRIu64
-                       ",refused=%" PRIu64 "\n", side_name[side],
+                       ",nobody=%" PRIu64 ",down=%" PRIu64
+                       ",sent=%" PRIu64 ",refused=%" PRIu64
+                       ",overflow=%" PRIu64 "\n", side_name[side],
                        st->passed, st->dropped, st->held, st->malformed,
-                       st->nobody, st->sent, st->refused);
+                       st->nobody, st->down, st->sent, st->refused,
+                       st->overflow);
     }
 }
 

@@ -155,7 +155,8 @@ typedef struct NetStageRoom {
      * least one octet behind its virtio-net header.  Announcements that QEMU
      * itself sends for the NIC come as frames from the NIC.
      * A function may call net_stage_send() and net_stage_release(); it must
-     * not wait, and must not make or end netdevs.
+     * not wait, and must not make or end netdevs.  None of the two is called
+     * while one is, or net_stage_send(): a backend that answers at once waits.
      */
     NetStageFunc *from_nic;
     NetStageFunc *from_backend;
@@ -190,8 +191,14 @@ typedef struct NetStageStats {
     uint64_t held;              /* how often it said NET_STAGE_HOLD */
     uint64_t malformed;         /* nothing behind the header, or too long */
     uint64_t nobody;            /* nobody on the other side */
+    uint64_t down;              /* somebody, whose link is down */
     uint64_t sent;              /* net_stage_send() to here */
     uint64_t refused;           /* those that were not sent */
+    /*
+     * Thrown away by QEMU, which keeps 10,000 of a netdev that does not wait
+     * ("user", "vde"); the room has not seen them.
+     */
+    uint64_t overflow;
 } NetStageStats;
 
 /**
@@ -390,6 +397,18 @@ bool net_stage_send(NetStage *stage, NetStageSide to,
 void net_stage_release(NetStage *stage);
 
 /* --- for the hooks in QEMU ------------------------------------------------ */
+
+/**
+ * net_stage_refuse_failover: keep a NIC behind a stage from being a standby
+ * @netdev: what the NIC uses, or NULL
+ * @errp: says whose netdev it is
+ *
+ * The guest of a NIC with failover=on sends by another device, a primary, as
+ * long as it has one: no frame would pass the stage, and nobody would know.
+ *
+ * Returns: true, with @errp set, if @netdev is a stage
+ */
+bool net_stage_refuse_failover(NetClientState *netdev, Error **errp);
 
 /**
  * net_stage_below: the client whose peer is the real backend

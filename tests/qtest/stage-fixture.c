@@ -8,6 +8,7 @@
 #include <net/if.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/un.h>
 
 #include "netns.h"
 #include "qobject/qdict.h"
@@ -19,6 +20,8 @@
 #define TAP_NAME        "tap0"
 #define TAP_QUEUES      2
 #define ETHERTYPE       0x88b5          /* IEEE 802: for local experiments */
+#define L2TPV3_HEADER   8               /* in UDP, without cookie and counter */
+#define L2TPV3_SESSION  7
 
 /* --- the network ---------------------------------------------------------- */
 
@@ -37,34 +40,92 @@ static int tap_open(bool several)
     return fd;
 }
 
-/* A pair of sockets that take some twenty frames before they are full. */
-static void pair_open(int type, int pair[2])
+/* Have a socket take some twenty frames before it is full. */
+static void make_small(int fd)
 {
     int size = 8192;
 
+    g_assert_cmpint(setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size,
+                               sizeof(size)), ==, 0);
+}
+
+static void pair_open(int type, int pair[2])
+{
     g_assert_cmpint(socketpair(AF_UNIX, type, 0, pair), ==, 0);
     qemu_set_cloexec(pair[0]);
-    for (unsigned i = 0; i < 2; i++) {
-        g_assert_cmpint(setsockopt(pair[i], SOL_SOCKET, SO_SNDBUF, &size,
-                                   sizeof(size)), ==, 0);
+    make_small(pair[0]);
+    make_small(pair[1]);
+}
+
+static char *pair_network_open(Bed *bed, int *fd)
+{
+    bool dgram = bed->setup->backend == DGRAM;
+    int pair[2];
+
+    pair_open(dgram ? SOCK_DGRAM : SOCK_STREAM, pair);
+    bed->peer = pair[0];
+    *fd = pair[1];
+    switch (bed->setup->backend) {
+    case DGRAM:
+        return g_strdup_printf("dgram,id=net0,local.type=fd,local.str=%d", *fd);
+    case STREAM:
+        return g_strdup_printf("stream,id=net0,addr.type=fd,addr.str=%d", *fd);
+    default:
+        return g_strdup_printf("socket,id=net0,fd=%d", *fd);
     }
+}
+
+/* An abstract name is the namespace's, and nobody has to remove it. */
+static char *reconnect_network_open(Bed *bed)
+{
+    struct sockaddr_un name = { .sun_family = AF_UNIX, .sun_path = "\0stage" };
+
+    bed->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    g_assert_cmpint(bed->listener, >=, 0);
+    g_assert_cmpint(bind(bed->listener, (struct sockaddr *)&name,
+                         offsetof(struct sockaddr_un, sun_path) + 6), ==, 0);
+    g_assert_cmpint(listen(bed->listener, 1), ==, 0);
+    return g_strdup("stream,id=net0,addr.type=unix,addr.path=stage,"
+                    "addr.abstract=on,addr.tight=on,reconnect-ms=10");
+}
+
+static char *l2tpv3_network_open(Bed *bed)
+{
+    struct sockaddr_in at = {
+        .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+        .sin_port = htons(1701),
+    };
+
+    bed->peer = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    g_assert_cmpint(bed->peer, >=, 0);
+    g_assert_cmpint(bind(bed->peer, (struct sockaddr *)&at, sizeof(at)), ==, 0);
+    at.sin_port = htons(1702);
+    g_assert_cmpint(connect(bed->peer, (struct sockaddr *)&at, sizeof(at)), ==,
+                    0);
+    return g_strdup_printf("l2tpv3,id=net0,src=127.0.0.1,dst=127.0.0.1,udp=on,"
+                           "srcport=1702,dstport=1701,rxsession=%d,"
+                           "txsession=%d", L2TPV3_SESSION, L2TPV3_SESSION);
 }
 
 /* Makes the network; returns what -netdev is given, and QEMU's ends. */
 static char *network_open(Bed *bed, int fds[TAP_QUEUES], unsigned *num)
 {
-    bool stream = bed->setup->backend == STREAM;
-    int pair[2];
-
-    if (stream || bed->setup->backend == DGRAM) {
-        pair_open(stream ? SOCK_STREAM : SOCK_DGRAM, pair);
-        bed->peer = pair[0];
-        fds[0] = pair[1];
+    *num = 0;
+    switch (bed->setup->backend) {
+    case DGRAM:
+    case STREAM:
+    case SOCKET:
         *num = 1;
-        return g_strdup_printf(stream
-                               ? "stream,id=net0,addr.type=fd,addr.str=%d"
-                               : "dgram,id=net0,local.type=fd,local.str=%d",
-                               pair[1]);
+        return pair_network_open(bed, &fds[0]);
+    case RECONNECT:
+        return reconnect_network_open(bed);
+    case L2TPV3:
+        return l2tpv3_network_open(bed);
+    case USER:
+        bed->peer = -1;
+        return g_strdup("user,id=net0,ipv6=off");
+    default:
+        break;
     }
     *num = bed->setup->backend == TAP_MQ ? TAP_QUEUES : 1;
     for (unsigned i = 0; i < *num; i++) {
@@ -119,6 +180,15 @@ static void await_stream(Bed *bed)
     } while (waits);
 }
 
+void bed_accept(Bed *bed)
+{
+    bed->peer = RETRY_ON_EINTR(accept4(bed->listener, NULL, NULL,
+                                       SOCK_CLOEXEC));
+    g_assert_cmpint(bed->peer, >=, 0);
+    make_small(bed->peer);
+    await_stream(bed);
+}
+
 static void bed_start_nic(Bed *bed)
 {
     bed->nic = bed->setup->nic->start(&bed->machine, bed->setup->nic);
@@ -130,7 +200,7 @@ void bed_start(Bed *bed, const Setup *setup, const char *more)
     int fds[TAP_QUEUES];
     unsigned num;
 
-    *bed = (Bed) { .setup = setup };
+    *bed = (Bed) { .setup = setup, .listener = -1 };
     backend = network_open(bed, fds, &num);
     bed->qts = qtest_initf(COMMON_ARGS "-netdev %s %s -device %s,id=nic0,"
                            "addr=%d,netdev=%s,mac=" NIC_MAC "%s %s",
@@ -141,6 +211,8 @@ void bed_start(Bed *bed, const Setup *setup, const char *more)
     }
     if (setup->backend == STREAM) {
         await_stream(bed);
+    } else if (setup->backend == RECONNECT) {
+        bed_accept(bed);
     }
     bed->machine.qts = bed->qts;
     pc_alloc_init(&bed->machine.alloc, bed->qts, ALLOC_NO_FLAGS);
@@ -158,6 +230,9 @@ void bed_stop(Bed *bed)
     qtest_quit(bed->qts);
     if (bed->peer >= 0) {
         close(bed->peer);
+    }
+    if (bed->listener >= 0) {
+        close(bed->listener);
     }
 }
 
@@ -319,10 +394,20 @@ void guest_expect_frame(Bed *bed, size_t len, uint32_t number)
     frame_check(frame, got, len, number);
 }
 
+/* Each frame has its length before it. */
+static bool is_stream(const Bed *bed)
+{
+    return bed->setup->backend == STREAM || bed->setup->backend == RECONNECT ||
+           bed->setup->backend == SOCKET;
+}
+
 static bool peer_send(Bed *bed, const void *vnet, const uint8_t *frame,
                       size_t len, int flags)
 {
     static const uint8_t nothing[PEER_VNET_LEN];
+    static const uint8_t l2tpv3[L2TPV3_HEADER] = {
+        0, 3, 0, 0, 0, 0, 0, L2TPV3_SESSION,
+    };
     uint32_t count = cpu_to_be32(len);
     struct iovec iov[] = {
         { (void *)(vnet ?: nothing), bed->peer_has_vnet ? PEER_VNET_LEN : 0 },
@@ -331,8 +416,10 @@ static bool peer_send(Bed *bed, const void *vnet, const uint8_t *frame,
     struct msghdr msg = { .msg_iov = iov, .msg_iovlen = ARRAY_SIZE(iov) };
     ssize_t n;
 
-    if (bed->setup->backend == STREAM) {
+    if (is_stream(bed)) {
         iov[0] = (struct iovec) { &count, sizeof(count) };
+    } else if (bed->setup->backend == L2TPV3) {
+        iov[0] = (struct iovec) { (void *)l2tpv3, sizeof(l2tpv3) };
     }
     n = RETRY_ON_EINTR(sendmsg(bed->peer, &msg, flags));
     if (n < 0) {
@@ -383,13 +470,32 @@ static ssize_t peer_poll_stream(int fd, uint8_t *frame, size_t size)
     return count;
 }
 
+static ssize_t peer_poll_l2tpv3(int fd, uint8_t *frame, size_t size)
+{
+    uint8_t header[L2TPV3_HEADER];
+    struct iovec iov[] = { { header, sizeof(header) }, { frame, size } };
+    struct msghdr msg = { .msg_iov = iov, .msg_iovlen = ARRAY_SIZE(iov) };
+    ssize_t n = RETRY_ON_EINTR(recvmsg(fd, &msg, MSG_DONTWAIT));
+
+    if (n < 0) {
+        g_assert_cmpint(errno, ==, EAGAIN);
+        return -1;
+    }
+    g_assert_cmpuint(n, >, sizeof(header));
+    g_assert_cmpuint(ldl_be_p(header + 4), ==, L2TPV3_SESSION);
+    return n - sizeof(header);
+}
+
 /* Takes a frame that is there; returns its length, or -1. */
 static ssize_t peer_poll(Bed *bed, uint8_t *vnet, uint8_t *frame, size_t size)
 {
     uint8_t header[PEER_VNET_LEN];
 
-    if (bed->setup->backend == STREAM) {
+    if (is_stream(bed)) {
         return peer_poll_stream(bed->peer, frame, size);
+    }
+    if (bed->setup->backend == L2TPV3) {
+        return peer_poll_l2tpv3(bed->peer, frame, size);
     }
     return peer_poll_frame(bed->peer, vnet ?: header,
                            bed->peer_has_vnet ? PEER_VNET_LEN : 0, frame,
@@ -472,7 +578,8 @@ void add_test(const char *name, const NicKind *const *nics, Backend backend,
               unsigned least, void (*func)(const Setup *setup))
 {
     static const char *const backends[] = {
-        "dgram", "stream", "tap", "tap-mq"
+        "dgram", "stream", "reconnect", "socket", "l2tpv3", "user",
+        "tap", "tap-mq"
     };
     static const char *const chains[] = { "plain", "stage", "two" };
 

@@ -12,9 +12,9 @@
  * fails without one is wrong itself.
  *
  * The network is a pair of sockets, each datagram a frame (-netdev dgram) or
- * each frame with its length before it (-netdev stream), or a tap in a network
- * namespace of the test, where a packet socket is the peer and sees the
- * virtio-net header as the kernel understood it.
+ * each frame with its length before it (-netdev stream, socket), L2TPv3 in UDP,
+ * or a tap in a network namespace of the test, where a packet socket is the
+ * peer and sees the virtio-net header as the kernel understood it.
  *
  * Frames have an Ethernet type of their own, so nothing else is taken for
  * them, a number, and octets that follow from it.
@@ -31,6 +31,10 @@
 typedef enum Backend {
     DGRAM,
     STREAM,
+    RECONNECT,                  /* the same, connected again when it ends */
+    SOCKET,
+    L2TPV3,
+    USER,                       /* libslirp, which has no peer */
     TAP,                        /* with virtio-net header, one queue */
     TAP_MQ,                     /* the same with two queues */
 } Backend;
@@ -48,12 +52,16 @@ typedef struct Bed {
     QTestState *qts;            /* of the machine */
     Nic *nic;
     int peer;                   /* -1: there is none */
+    int listener;               /* of RECONNECT */
     bool peer_has_vnet;
 } Bed;
 
 /* QEMU with all that is in @setup, and @more options; the NIC is driven. */
 void bed_start(Bed *bed, const Setup *setup, const char *more);
 void bed_stop(Bed *bed);
+
+/* Takes QEMU's next connection (RECONNECT), as the peer. */
+void bed_accept(Bed *bed);
 
 /* Lets QEMU's main loop take whatever is pending there. */
 void bed_settle(Bed *bed);

@@ -300,7 +300,8 @@ static Nic *virtio_start(Machine *m, const NicKind *kind)
     g_assert_nonnull(v->dev);
     qvirtio_pci_device_enable(v->dev);
     qvirtio_start_device(&v->dev->vdev);
-    features = qvirtio_get_features(&v->dev->vdev) & kind->features;
+    v->nic.offered = qvirtio_get_features(&v->dev->vdev);
+    features = v->nic.offered & kind->features;
     qvirtio_set_features(&v->dev->vdev, features);
     v->nic.vnet_len = !(features & VERSION_1) ? 10 :
                       features & FEATURE(HASH_REPORT) ? 20 : 12;

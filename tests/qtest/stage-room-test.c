@@ -32,6 +32,7 @@
 typedef struct Endpoint {
     NetClientState nc;
     bool full;
+    bool answers;               /* each frame, before it has taken it */
     GString *got;               /* frames, each followed by a space */
     unsigned sent;              /* calls of its sent_cb */
     unsigned offloads;          /* NET_STAGE_..., as it was told */
@@ -43,6 +44,19 @@ typedef struct Endpoint {
 static bool running = true;
 static bool has_tunnels;        /* the wire */
 static Endpoint *nic, *wire;
+
+static void endpoint_sent(NetClientState *nc, ssize_t ret)
+{
+    DO_UPCAST(Endpoint, nc, nc)->sent++;
+}
+
+/* As libslirp does, which waits for nobody. */
+static void endpoint_answer(Endpoint *e)
+{
+    struct iovec iov = { (void *)"now", 3 };
+
+    qemu_sendv_packet_async(&e->nc, &iov, 1, NULL);
+}
 
 static ssize_t endpoint_receive_iov(NetClientState *nc, const struct iovec *iov,
                                     int iovcnt)
@@ -62,6 +76,9 @@ static ssize_t endpoint_receive_iov(NetClientState *nc, const struct iovec *iov,
     e->parts = iovcnt;
     g_string_append_len(e->got, frame + vnet_len, size - vnet_len);
     g_string_append_c(e->got, ' ');
+    if (e->answers) {
+        endpoint_answer(e);
+    }
     return size;
 }
 
@@ -114,11 +131,6 @@ static Endpoint *endpoint_new(NetClientInfo *info, NetClientState *peer,
 
     e->got = g_string_new("");
     return e;
-}
-
-static void endpoint_sent(NetClientState *nc, ssize_t ret)
-{
-    DO_UPCAST(Endpoint, nc, nc)->sent++;
 }
 
 /* The octets 1, 2, 3, ... */
@@ -174,6 +186,7 @@ static void endpoint_check(Endpoint *e, const char *want)
 
 typedef struct Room {
     bool hold;
+    bool is_inside;             /* one of its functions, or is sending */
     unsigned asked;
     unsigned stuck;             /* of these, about a NIC that is */
     unsigned changed;
@@ -189,6 +202,7 @@ static NetStageVerdict room_say(NetStage *stage, NetStageFrame *frame,
     NetStageFrame answer = { .iov = &other, .iovcnt = 1 };
     char what = 0;
 
+    g_assert_false(room.is_inside);
     g_assert_true(net_stage_opaque(stage) == &room);
     g_assert_cmpuint(frame->vnet_len, ==,
                      net_stage_vnet_len(stage, from, frame->queue));
@@ -214,6 +228,12 @@ static NetStageVerdict room_say(NetStage *stage, NetStageFrame *frame,
     case 'a':
         other = (struct iovec) { (void *)"answer", 6 };
         g_assert_true(net_stage_send(stage, from, &answer));
+        return NET_STAGE_DROP;
+    case 's':
+        other = (struct iovec) { (void *)"instead", 7 };
+        room.is_inside = true;
+        g_assert_true(net_stage_send(stage, !from, &answer));
+        room.is_inside = false;
         return NET_STAGE_DROP;
     default:
         return NET_STAGE_PASS;
@@ -337,6 +357,73 @@ static void test_verdicts(void)
     stats = net_stage_stats(stage, NET_STAGE_BACKEND);
     g_assert_cmpuint(stats.passed, ==, 1);
     g_assert_cmpuint(stats.dropped, ==, 1);
+    teardown();
+}
+
+/* Who answers at once is heard when the room is done with what it is at. */
+static void test_answered(void)
+{
+    NetStage *stage = setup(0);
+    struct iovec iov = { (void *)"own", 3 };
+    NetStageFrame frame = { .iov = &iov, .iovcnt = 1 };
+
+    wire->answers = true;
+    endpoint_send(nic, "pass");
+    endpoint_check(wire, "pass ");
+    endpoint_check(nic, "now ");
+
+    endpoint_send(nic, "send");
+    endpoint_check(wire, "instead ");
+    endpoint_check(nic, "");
+    settle();
+    endpoint_check(nic, "now ");
+
+    room.is_inside = true;
+    g_assert_true(net_stage_send(stage, NET_STAGE_BACKEND, &frame));
+    room.is_inside = false;
+    endpoint_check(nic, "");
+    settle();
+    endpoint_check(nic, "now ");
+    endpoint_check(wire, "own ");
+    g_assert_cmpuint(net_stage_stats(stage, NET_STAGE_BACKEND).passed, ==, 3);
+    g_assert_cmpuint(net_stage_stats(stage, NET_STAGE_BACKEND).held, ==, 0);
+    teardown();
+}
+
+/* What a link that is down swallows is counted as that. */
+static void test_down(void)
+{
+    NetStage *stage = setup(0);
+
+    wire->nc.link_down = true;
+    endpoint_send(nic, "pass");
+    endpoint_check(wire, "");
+    g_assert_cmpuint(net_stage_stats(stage, NET_STAGE_NIC).down, ==, 1);
+    g_assert_cmpuint(net_stage_stats(stage, NET_STAGE_NIC).passed, ==, 0);
+    wire->nc.link_down = false;
+    nic->nc.link_down = true;
+    endpoint_send(wire, "pass");
+    endpoint_check(nic, "");
+    g_assert_cmpuint(net_stage_stats(stage, NET_STAGE_BACKEND).down, ==, 1);
+    teardown();
+}
+
+/* Of a netdev that does not wait QEMU keeps 10,000 frames. */
+static void test_overflow(void)
+{
+    NetStage *stage = setup(0);
+    NetStageStats stats;
+
+    nic->full = true;
+    for (unsigned i = 0; i < 10000 + 1 + 3; i++) {
+        endpoint_answer(wire);
+    }
+    stats = net_stage_stats(stage, NET_STAGE_BACKEND);
+    g_assert_cmpuint(stats.overflow, ==, 3);
+    g_assert_cmpuint(net_stage_stats(stage, NET_STAGE_NIC).overflow, ==, 0);
+    endpoint_take(nic);
+    stats = net_stage_stats(stage, NET_STAGE_BACKEND);
+    g_assert_cmpuint(stats.passed, ==, 10000 + 1);
     teardown();
 }
 
@@ -650,6 +737,39 @@ static void test_find(void)
     teardown();
 }
 
+/* Of a backend whose frames QEMU does not see there is no stage. */
+static void test_past_qemu(void)
+{
+    static const struct {
+        NetClientDriver type;
+        const char *says;
+    } past[] = {
+        { NET_CLIENT_DRIVER_VHOST_USER,
+          "netdev 'net9' is of type vhost-user, whose frames do not come "
+          "through QEMU: 'st9' needs another type, such as tap or stream" },
+        { NET_CLIENT_DRIVER_VHOST_VDPA,
+          "netdev 'net9' is of type vhost-vdpa, whose frames do not come "
+          "through QEMU: 'st9' needs another type, such as tap or stream" },
+    };
+
+    for (unsigned i = 0; i < ARRAY_SIZE(past); i++) {
+        NetClientInfo info = wire_info;
+        Error *err = NULL;
+        Endpoint *other;
+
+        room = (Room) { };
+        info.type = past[i].type;
+        other = endpoint_new(&info, NULL, "net9");
+        g_assert_null(net_stage_new(&test_room, "st9", "net9", NULL, &room,
+                                    &err));
+        g_assert_cmpstr(error_get_pretty(err), ==, past[i].says);
+        error_free(err);
+        g_assert_cmpuint(room.freed, ==, 1);
+        g_assert_null(other->nc.peer);
+        qemu_del_net_client(&other->nc);
+    }
+}
+
 static void test_offloads(void)
 {
     NetStage *stage = setup(0);
@@ -822,6 +942,10 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     qemu_init_main_loop(&error_abort);
     g_test_add_func("/stage/room/verdicts", test_verdicts);
+    g_test_add_func("/stage/room/answered", test_answered);
+    g_test_add_func("/stage/room/down", test_down);
+    g_test_add_func("/stage/room/overflow", test_overflow);
+    g_test_add_func("/stage/room/past-qemu", test_past_qemu);
     g_test_add_func("/stage/room/hold", test_hold);
     g_test_add_func("/stage/room/release-stopped", test_release_stopped);
     g_test_add_func("/stage/room/wait", test_wait);

@@ -49,6 +49,7 @@ PACKAGES: Mapping[str, str] = {
     "ovs-ofctl": "openvswitch-common",
     "ovs-vsctl": "openvswitch-switch",
     "ovs-vswitchd": "openvswitch-switch",
+    "passt": "passt",
     "ping": "iputils-ping",
     "ssh": "openssh-client",
     "ssh-keygen": "openssh-client",

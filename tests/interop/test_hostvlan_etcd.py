@@ -20,9 +20,11 @@ import urllib.request
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from vmmnet.__main__ import main
+from vmmnet.etcd.errors import Denied
 from vmmnet.etcd.place import parse_url
 from vmmnet.hostvlan import mac as macs
 from vmmnet.hostvlan import metrics, twin
@@ -971,6 +973,144 @@ def test_check_names_hosts_that_do_not_follow(restorable: World) -> None:
     wait.until(lambda: agent.status()["unacknowledged"] == [A], "the agent says so itself")
     (text,) = faults()
     assert text.startswith(f"h1 is told to be ready for {A} and has not said that it is")
+
+
+# How far hosts are, as they say
+
+
+def hosts(world: World) -> dict[str, dict[str, Any]]:
+    """What ``hosts`` tells programs, by host."""
+    told = json.loads(world.run("hosts", "--json").stdout)
+    return {each["host"]: {**each, "store": told["revision"]} for each in told["hosts"]}
+
+
+def until_hosts(world: World, **states: str) -> dict[str, dict[str, Any]]:
+    """Wait until hosts are so."""
+
+    def found() -> dict[str, dict[str, Any]] | None:
+        now = hosts(world)
+        return now if {name: now[name]["state"] for name in now} == states else None
+
+    return wait.until(found, f"hosts are {states}")
+
+
+def test_hosts_tell_how_far_they_are(world: World) -> None:
+    """One of two follows all changes, those that do not concern it too; one ends."""
+    world.set(A=[7], B=[7], C=[8])
+    assert "no host has had an agent" in world.run("hosts").stderr
+    agents = {name: world.agent(name, *HASTY) for name in ("h1", "h2")}
+    agents["h1"].port("vm1", A)
+    for each in agents.values():
+        each.start()
+    now = until_hosts(world, h1="follows", h2="follows")
+    assert (now["h1"]["entries"], now["h1"]["ports"]) == (2, 1)
+    assert now["h1"]["errors"] == []
+    world.set(C=[9])
+    with world.opened() as store:
+        changed = store.client.get(store.keys.changed)
+    assert changed is not None
+    for name in agents:
+        wait.until(
+            lambda name=name: hosts(world)[name]["revision"] >= changed.mod_revision,  # type: ignore[misc]
+            f"{name} has said that it has the change",
+        )
+    agents["h2"].kill()
+    now = until_hosts(world, h1="follows", h2="gone")
+    assert now["h1"]["unheard"] is not None
+    assert (now["h2"]["unheard"], now["h2"]["entries"]) == (None, 0)
+    heads, *rows = world.run("hosts").stdout.splitlines()
+    assert heads.split() == ["host", "state", "since", "heard", "revision", "MACs", "ports"]
+    assert [row.split()[:2] for row in rows] == [["h1", "follows"], ["h2", "gone"]]
+
+
+def test_a_host_that_is_stuck_is_found(world: World) -> None:
+    """Its agent is there and follows, and its table cannot be written."""
+    world.set(A=[7], B=[7])
+    agent = world.agent("h1", *HASTY)
+    agent.port("vm1", A)
+    agent.start()
+    agent.until(A=[7], B=[7])
+    until_hosts(world, h1="follows")
+    assert world.run("check", "--stuck-after", f"{wait.PATIENCE:.0f}").returncode == 0
+    hidden = agent.folder.rename(agent.folder.with_name("hidden"))
+    world.set(D=[7])
+    wait.until(lambda: hosts(world)["h1"]["errors"], "the host says what it cannot do")
+    assert hosts(world)["h1"]["state"] == "behind"
+    shown = world.run("hosts").stdout
+    assert f" of {hosts(world)['h1']['store']} " in shown
+    assert "h1: " in shown and "No such file or directory" in shown
+    done = world.run("check", "--stuck-after", "0.5", check=False)
+    assert done.returncode == 3
+    faults = [line for line in done.stdout.splitlines() if line.startswith("fault")]
+    assert len(faults) == 1, done.stdout
+    assert faults[0].startswith("fault: h1 is stuck: its table has the changes of the store up to")
+    assert "No such file or directory" in faults[0]
+    # While 'check' waits for it, it comes.
+    mended = threading.Timer(0.5, hidden.rename, [agent.folder])
+    mended.start()
+    done = world.run("check", "--stuck-after", f"{wait.PATIENCE:.0f}", check=False)
+    mended.join()
+    assert done.returncode == 0, done.stdout
+    agent.until(A=[7], B=[7], D=[7])
+
+
+def test_a_file_has_no_hosts(tmp_path: Path, world: World) -> None:
+    done = hostvlan(world.space, "hosts", "--table", str(tmp_path / "t"))
+    assert done.returncode == 1
+    assert "is a table of this host alone" in done.stderr
+
+
+def test_a_host_writes_its_own_keys_and_no_others(guarded: World) -> None:
+    operator = known_as(guarded, "operator", "operator.password")
+    operator.run("add", A, "7")
+    host = known_as(guarded, "vmmnet-agent-h1", "h1.password")
+    agent = host.agent("h1")
+    agent.start()
+    until_hosts(operator, h1="follows")
+    with host.opened() as store:
+        keys = store.keys
+        store.client.put(keys.agent("h1"), b"")
+        others = [keys.agent("h2"), keys.alive("h2"), keys.ready("h2", macs.parse(A))]
+        for key in (*others, keys.changed, keys.format, keys.mac(macs.parse(A))):
+            with pytest.raises(Denied):
+                store.client.put(key, b"")
+    # Who may only read sees all hosts.
+    assert set(hosts(host)) == {"h1"}
+
+
+def test_users_are_removed(restorable: World) -> None:
+    root = known_as(restorable, "root", "enable.password")
+    second = ["--password-file", str(restorable.folder / "second.password")]
+    root.run("roles", "writer", "second", *second)
+    as_root(restorable, "user", "add", "stranger:x")
+    as_root(restorable, "role", "add", "other")
+    as_root(restorable, "user", "grant-role", "second", "other")
+
+    def remove(name: str) -> tuple[int, str]:
+        done = root.run("roles", "remove", name, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    assert remove("vmmnet-agent-h2") == (
+        0,
+        "removed: user vmmnet-agent-h2, role vmmnet-agent-h2\n",
+    )
+    status, said = remove("vmmnet-agent-h2")
+    assert status == 1 and "there is no user 'vmmnet-agent-h2'" in said
+    status, said = remove("h1")
+    assert status == 1 and "is it 'vmmnet-agent-h1'?; nothing is removed" in said
+    status, said = remove("root")
+    assert status == 1 and "'root' stays" in said
+    status, said = remove("stranger")
+    assert status == 1 and "its roles are none" in said
+    # Another one has the role still; this one has another role.
+    assert remove("operator") == (0, "removed: user operator\n")
+    done = root.run("roles", "remove", "second", "--json")
+    assert json.loads(done.stdout) == {"user": None, "roles": ["vmmnet-writer"], "kept": ["other"]}
+    shown = root.run("roles", "show").stdout.splitlines()
+    agent = "vmmnet-agent-h1: vmmnet-agent-h1"
+    assert shown == ["root: root", "second: other", "stranger: no role", agent]
+    gone = known_as(restorable, "operator", "operator.password").run("list", check=False)
+    assert "does not accept --store-user 'operator'" in gone.stderr
 
 
 def forbid_speaking(world: World, host: str) -> None:

@@ -108,6 +108,8 @@ class KeyValue:
     key: bytes
     value: bytes
     mod_revision: int
+    #: The lease with which it ends; 0: it does not.
+    lease: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +193,7 @@ def _key_value(kv: Json) -> KeyValue:
         base64.b64decode(kv["key"]),
         base64.b64decode(kv.get("value", "")),
         int(kv["mod_revision"]),
+        int(kv.get("lease", 0)),
     )
 
 
@@ -331,6 +334,12 @@ class Client:
         if "result" not in answer:
             raise EtcdError(f"etcd does not keep a lease alive: {answer.get('error', answer)}")
         return int(answer["result"].get("TTL", 0)) > 0
+
+    def unheard(self, lease: int) -> int | None:
+        """For how many seconds a lease has not been kept alive; None: it has ended."""
+        answer = self.call("lease/timetolive", {"ID": str(lease)})
+        left = int(answer.get("TTL", 0))
+        return int(answer.get("grantedTTL", 0)) - left if left > 0 else None
 
     def revoke(self, lease: int) -> None:
         """End a lease now, and the keys with it; one that has ended already is none."""

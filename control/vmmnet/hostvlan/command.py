@@ -7,7 +7,7 @@ import argparse
 
 from vmmnet.etcd.errors import StoreError
 
-from . import agent, convert, edit, host, move, roles, show
+from . import agent, convert, edit, host, hosts, move, roles, show
 from .filestore import DEFAULT, VARIABLE
 from .lnid import WORD
 from .options import Parser, Refused, Status, carry_out, refuse
@@ -50,7 +50,7 @@ def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
     for module in (edit, show, host):
         module.add_commands(subparsers)
-    for single in (agent, convert, move, roles):
+    for single in (agent, convert, hosts, move, roles):
         single.add_command(subparsers)
 
 

@@ -28,6 +28,14 @@ a lease, is there for as long as the agent follows: ``vmmnet hostvlan check`` na
 hosts that have lost it.  What cannot be said is said later, and until then the
 table follows all the same.
 
+How far the table is (``hosts``, ``check``): a third key of its own has its word, in
+which is the revision up to which the table has all changes.  Each watch has that
+key in it, too.  When something has changed in the store, whether it concerns this
+host or not, the agent writes its word; when all watches have told of that, they have
+told of everything before, as etcd sends the messages of a connection in order, and
+the table has it; then the agent says so.  Where nothing changes, nothing is written.
+A watch that does not tell of it begins anew.
+
 What the agent has done, and what it has told, it notes afterwards: what failed on
 the way, for whatever reason, is done again.
 
@@ -51,11 +59,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-from vmmnet.etcd.client import Age, Client, Told, Watch, Watched
+from vmmnet.etcd.client import Age, Client, Range, Told, Watch, Watched
 from vmmnet.etcd.errors import Compacted, Denied, EtcdError, StoreError, Unreachable
 from vmmnet.etcd.place import Config
 
-from . import hostports, metrics, output, systemd
+from . import etcdword, hostports, metrics, output, systemd
 from . import mac as macs
 from .entry import Entry
 from .etcdkeys import FORMAT, BadValue, Keys, Topic, decode_ready, encode_ready, mac_of
@@ -71,6 +79,10 @@ _FIRST_RETRY, _LAST_RETRY = 0.1, 5.0
 _REWRITE, _RECOPY = 0.5, 2.0
 # A host's lease ends after so many times that in which etcd is asked whether it is there.
 _LEASE = 3
+# A watch begins anew when it has told nothing of our word for so many of these, and seconds.
+_MUTE, _MUTE_SECONDS = 3, 10.0
+# What is told to others for as long as it is so.
+_LASTING = ("table", "twin", "folder", "status")
 # So many watches a host has beside its first one, each a connection.
 _MORE_STREAMS = 8
 # More changes than these, and than this share of the table, are a new file.
@@ -108,12 +120,21 @@ class Settings:
 class _Stream:
     """A watch, and the thread that waits for its messages."""
 
-    def __init__(self, watch: Watch, topics: list[Topic], tell: Callable[[_Message], None]) -> None:
+    def __init__(
+        self, watch: Watch, topics: list[Topic], heard: int, tell: Callable[[_Message], None]
+    ) -> None:
+        """``heard``: all topics are known up to this revision."""
         self._watch = watch
         self.topics = topics
-        self.pending = len(topics)
+        self.heard = heard
+        # Beside the topics is this host's own word.
+        self.pending = len(topics) + 1
         self._tell = tell
         threading.Thread(target=self._run, name="watch", daemon=True).start()
+
+    def hear(self, told: Told) -> None:
+        """Take what it tells of this host's own word, and so of everything before."""
+        self.heard = max([self.heard, *(event.mod_revision for event in told.events)])
 
     def close(self) -> None:
         """End it; messages that it has sent before are those of an old stream."""
@@ -148,19 +169,21 @@ class _PortsNow:
 class _Once:
     """Says a thing once, until it is over."""
 
-    said: set[str] = field(default_factory=set)
+    said: dict[str, str] = field(default_factory=dict)
 
     def say(self, topic: str, text: str) -> None:
         """Say it, unless this topic has been spoken of."""
         if topic not in self.said:
-            self.said.add(topic)
+            self.said[topic] = text
             _log(text)
 
     def over(self, topic: str) -> bool:
         """The topic may be spoken of again; returns whether it had been."""
-        was = topic in self.said
-        self.said.discard(topic)
-        return was
+        return self.said.pop(topic, None) is not None
+
+    def lasting(self) -> tuple[str, ...]:
+        """What has been said and is not over, of what others may want to know."""
+        return tuple(self.said[each] for each in _LASTING if each in self.said)
 
 
 def _log(text: str) -> None:
@@ -204,6 +227,16 @@ class Agent:
         self._acknowledged: dict[int, int] = {}
         self._lease: int | None = None
         self._is_announced = False
+        # Our word: what it was, its revision, and when; for how many looks at etcd a watch
+        # has not told of it.
+        self._word: etcdword.Word | None = None
+        self._word_at = 0
+        self._spoke_at = 0.0
+        self._mute = 0
+        # The last change of the store; that for which we have asked our watches; the table
+        # has all up to the third.
+        self._changed = self._asked = self._held = 0
+        self._began = 0.0
         self._tell_at = 0.0
         self._tell_after = _FIRST_RETRY
         self._retry_at = 0.0
@@ -252,7 +285,9 @@ class Agent:
         dues = [self._twin_at, self._probe_at if self._streams else self._retry_at]
         if self._unwritten:
             dues.append(self._rewrite_at)
-        elif self._lost_since is None and (self._unsaid or not self._is_announced):
+        elif self._lost_since is None and (
+            self._unsaid or not self._is_announced or self._is_word_due()
+        ):
             dues.append(self._tell_at)
         return max(0.0, min(dues) - time.monotonic())
 
@@ -288,8 +323,9 @@ class Agent:
             self._write()
         if now >= self._twin_at:
             self._sync_twin()
+        self._see_how_far()
         self._unsaid = self._find_unsaid()
-        if self._lost_since is None and not self._unwritten and now >= self._tell_at:
+        if self._lost_since is None and now >= self._tell_at:
             self._guarded(self._tell)
         self._report()
 
@@ -335,6 +371,8 @@ class Agent:
                 self._resync()
             self._cluster, self._age = cluster, age or self._age
             self._store_revision = revision
+            self._look_for_changes()
+            self._word, self._word_at = None, 0
             self._follow()
         except StoreError as error:
             self._lost(error)
@@ -365,6 +403,7 @@ class Agent:
         acknowledged = self._read_acknowledged()
         self._mirror, self._acknowledged, self._lease = mirror, acknowledged, None
         self._is_whole = self._compare_all = True
+        self._asked = self._held = 0
         self.counters.resyncs += 1
 
     def _load(self, mirror: Mirror) -> None:
@@ -386,10 +425,12 @@ class Agent:
         resume = [each for each in self._mirror.resume() if each[0] not in watched]
         if not resume:
             return
-        watch = self._client.watch(
-            [Watched(self._keys.topic(self.settings.host, topic), start) for topic, start in resume]
-        )
-        self._streams.append(_Stream(watch, [topic for topic, _ in resume], self._queue.put))
+        host, starts = self.settings.host, [start for _, start in resume]
+        requests = [Watched(self._keys.topic(host, topic), start) for topic, start in resume]
+        own = Watched(Range(self._keys.agent(host)), max(starts))
+        watch = self._client.watch([*requests, own])
+        topics = [topic for topic, _ in resume]
+        self._streams.append(_Stream(watch, topics, min(starts) - 1, self._queue.put))
         self._probe_at = time.monotonic() + self._idle * random.uniform(0.5, 1)
 
     def _close_streams(self) -> None:
@@ -410,6 +451,8 @@ class Agent:
             stream.pending -= 1
             if not any(each.pending for each in self._streams):
                 self._following()
+        elif content.request == len(stream.topics):
+            stream.hear(content)
         else:
             topic = stream.topics[content.request]
             self._mirror.apply(topic, content.revision, content.events)
@@ -421,6 +464,7 @@ class Agent:
             self._following_since = time.monotonic()
             seconds = self._following_since - self._lost_since
             self._lost_since = self._error = None
+            self._began = time.time()
             self._is_refused = self._is_announced = False
             said = [self._once.over(topic) for topic in ("unreachable", "refused")]
             if any(said):
@@ -433,10 +477,24 @@ class Agent:
         alive = self._keys.alive(self.settings.host)
         _, revision, found = self._client.look(alive, serializable=True)
         self._store_revision = max(self._store_revision, revision)
+        self._look_for_changes()
         self._is_announced = False
         if found is None:
             # Earlier acknowledgements of ours may be gone, too.
             self._acknowledged, self._lease = self._read_acknowledged(), None
+        self._see_that_watches_tell()
+
+    def _see_that_watches_tell(self) -> None:
+        """Raise Unreachable if one has not told of our word, and has had time for it."""
+        self._mute = self._mute + 1 if self._is_asking() else 0
+        if self._mute > _MUTE and time.monotonic() - self._spoke_at > _MUTE_SECONDS:
+            self._mute = 0
+            raise Unreachable("etcd answers, and a watch tells nothing: it begins anew")
+
+    def _look_for_changes(self) -> None:
+        """Learn of which revision the last change of an entry is."""
+        _, _, found = self._client.look(self._keys.changed, serializable=True)
+        self._changed = found.mod_revision if found is not None else 0
 
     def _guarded(self, action: Callable[[], None]) -> None:
         try:
@@ -603,11 +661,13 @@ class Agent:
         """Say what is to be said; what is refused is tried again later."""
         try:
             self._announce()
-            self._acknowledge()
+            self._speak()
+            if not self._unwritten:
+                self._acknowledge()
         except Unreachable:
             raise
         except StoreError as error:
-            # The table is as it should be: only 'move' waits in vain.
+            # The table is as it should be: only 'move' waits in vain, and 'check' misses us.
             self.counters.tell_errors += 1
             self._tell_at = time.monotonic() + self._tell_after * random.uniform(0.5, 1)
             self._tell_after = min(2 * self._tell_after, _LAST_RETRY)
@@ -639,10 +699,48 @@ class Agent:
             return
         if self._lease is None or not self._client.keep_alive(self._lease):
             lease = self._client.grant(math.ceil(_LEASE * self._idle))
-            self._client.put(self._keys.agent(self.settings.host), b"")
             self._client.put(self._keys.alive(self.settings.host), b"", lease)
-            self._lease = lease
+            self._lease, self._word = lease, None
+        if self._word is not None and self._word.errors != self._errors():
+            self._word = None
         self._is_announced = True
+
+    def _see_how_far(self) -> None:
+        """Note up to which revision the table has all changes."""
+        is_settled = self._is_whole and not self._unwritten and not self._mirror.missing()
+        if self._streams and is_settled:
+            self._held = max(self._held, min(stream.heard for stream in self._streams))
+
+    def _is_asking(self) -> bool:
+        """Whether a watch has still to tell of our word."""
+        return any(stream.heard < self._word_at for stream in self._streams)
+
+    def _is_word_due(self) -> bool:
+        """Whether there is something new to say, or to be asked for."""
+        if self._word is None:
+            return True
+        if self._word.revision >= self._changed:
+            return False
+        return self._held >= self._changed or self._asked < self._changed
+
+    def _speak(self) -> None:
+        """Say how this host is, when that has changed."""
+        if not self._is_word_due():
+            return
+        word = etcdword.Word(
+            since=int(self._began),
+            at=int(time.time()),
+            revision=self._held,
+            entries=len(self._applied),
+            ports=len(self._mirror.ports),
+            errors=self._errors(),
+        )
+        revision = self._client.put(self._keys.agent(self.settings.host), etcdword.encode(word))
+        self._word, self._word_at, self._asked = word, revision, self._changed
+        self._spoke_at = time.monotonic()
+
+    def _errors(self) -> tuple[str, ...]:
+        return etcdword.bounded(self._once.lasting())
 
     def _report(self) -> None:
         """Tell systemd and the status file how it is, when that has changed."""
@@ -696,6 +794,8 @@ class Agent:
                 ("generation", "Generation of the table.", self._generation),
                 ("revision", "Newest revision of the store in the table.", self._mirror.revision),
                 ("store_revision", "Newest revision that was seen.", self._store_revision),
+                ("held_revision", "The table has all changes up to this one.", self._held),
+                ("changed_revision", "Last change of the store that was seen.", self._changed),
                 ("lnids", "LNIDs that are mirrored.", self._mirror.lnids),
                 ("ports", "Ports on this host.", len(self._mirror.ports)),
                 ("unacknowledged", "MACs of which etcd is to be told.", len(self._unsaid)),

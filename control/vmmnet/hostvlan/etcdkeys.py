@@ -2,11 +2,12 @@
 """How a LNID table lies in etcd: the keys, and what they hold.
 
     PREFIX/format                       "1"
+    PREFIX/changed                      its revision is that of the last change of an entry
     PREFIX/mac/MAC                      the entry of a MAC: the truth
     PREFIX/lnid/LNID/MAC                the same entry, once in each of its LNIDs
     PREFIX/host/HOST/port/MAC           this host shall be ready for this MAC
     PREFIX/status/HOST/port/MAC         this host is ready for it
-    PREFIX/status/HOST/agent            this host has had an agent
+    PREFIX/status/HOST/agent            this host has had an agent; what it says of itself
     PREFIX/status/HOST/alive            it follows the store; ends with a lease
 
 A MAC is spelled 52:54:00:12:34:56, a LNID as eight hexadecimal digits, so that
@@ -84,6 +85,11 @@ class Keys:
         """The key that says that there is a table, and of which format."""
         return self._key("format")
 
+    @property
+    def changed(self) -> bytes:
+        """The key that each change of entries writes, so that its revision tells of the last."""
+        return self._key("changed")
+
     def mac(self, mac: int) -> bytes:
         """The key that holds a MAC's entry."""
         return self._key("mac", macs.text(mac))
@@ -115,7 +121,7 @@ class Keys:
         return self._key("status", host, "port", macs.text(mac))
 
     def agent(self, host: str) -> bytes:
-        """The key with which a host says that it has an agent."""
+        """The key that each host has that has had an agent, with what this says of itself."""
         return self._key("status", host, "agent")
 
     def alive(self, host: str) -> bytes:

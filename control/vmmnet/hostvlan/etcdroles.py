@@ -9,6 +9,7 @@ another tenant's network anywhere else.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from vmmnet.etcd.client import Client, Range
@@ -19,6 +20,20 @@ from .etcdkeys import Keys
 AGENT = "vmmnet-agent-"
 WRITER = "vmmnet-writer"
 ROOT = "root"
+
+
+class NotRemoved(Exception):
+    """A user who stays; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What was removed, and what the user has kept."""
+
+    #: Empty: the user stays, with other roles.
+    user: str
+    roles: list[str]
+    kept: list[str]
 
 
 class Roles:
@@ -50,6 +65,39 @@ class Roles:
         self._client.call("auth/enable", {})
         return ROOT
 
+    def remove(self, name: str) -> Removed:
+        """Remove a user whom ``agent()`` or ``writer()`` has made; raises NotRemoved.
+
+        A role goes with the last user who has it.  What was interrupted can be repeated.
+        """
+        if name == ROOT:
+            raise NotRemoved(f"'{ROOT}' stays: who else may say who may do what?")
+        users, is_agent = self.users(), name.startswith(AGENT)
+        theirs = users.get(name, [])
+        ours = [WRITER] if WRITER in theirs else []
+        if is_agent and name in self._roles():
+            ours.append(name)
+        if name not in users and not ours:
+            raise NotRemoved(f"there is no user '{name}'{_who_else(name, users)}")
+        if not ours and not is_agent:
+            raise NotRemoved(
+                f"the user '{name}' is none of 'roles agent' or 'roles writer': its roles are"
+                f" {', '.join(theirs) or 'none'}; 'etcdctl user delete' removes it"
+            )
+        kept = [role for role in theirs if role not in ours]
+        gone = [role for role in ours if not _has_another(role, name, users)]
+        for role in set(ours).intersection(theirs) if kept else ():
+            self._client.call("auth/user/revoke", {"name": name, "role": role})
+        if name in users and not kept:
+            self._client.call("auth/user/delete", {"name": name})
+        for role in gone:
+            self._client.call("auth/role/delete", {"role": role})
+        return Removed("" if kept or name not in users else name, gone, kept)
+
+    def _roles(self) -> list[str]:
+        found: list[str] = self._client.call("auth/role/list", {}).get("roles", [])
+        return found
+
     def users(self) -> dict[str, list[str]]:
         """All users with their roles."""
         names = self._client.call("auth/user/list", {}).get("users", [])
@@ -71,6 +119,17 @@ class Roles:
         if not _unless_there(lambda: self._client.call("auth/user/add", new)):
             self._client.call("auth/user/changepw", new)
         _unless_there(lambda: self._client.call("auth/user/grant", {"user": name, "role": role}))
+
+
+def _has_another(role: str, name: str, users: dict[str, list[str]]) -> bool:
+    return any(role in theirs for user, theirs in users.items() if user != name)
+
+
+def _who_else(name: str, users: dict[str, list[str]]) -> str:
+    if AGENT + name in users:
+        return f": is it '{AGENT}{name}'?"
+    others = [user for user in users if user != ROOT]
+    return f": there are {', '.join(others)}" if others else ": there is nobody to remove"
 
 
 def _unless_there(action: Callable[[], Any]) -> bool:

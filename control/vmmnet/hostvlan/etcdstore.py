@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -34,6 +35,10 @@ from .store import Changed, Edit, Loaded, Progress, StoreMissing
 _WRITERS = 8
 # An import of fewer MACs asks for these; a bigger one reads the whole table.
 _FEW = 4096
+# Operations of one transaction on the keys of MACs; one more tells that there was one.
+_OPERATIONS_MAX = OPERATIONS_MAX - 1
+# Seconds between two looks at hosts that are behind.
+_LOOK = 0.5
 # Seconds in which a change must find its MACs unchanged once.
 _CONTENDED = 30.0
 
@@ -150,20 +155,41 @@ class EtcdStore:
                 f" it: delete {self.keys.member(lnid, mac).decode()} with 'etcdctl del'"
             )
 
-    def followers(self) -> Iterator[str]:
-        """Which hosts do not go by the store as it is."""
-        revision = self.client.look(self.keys.format)[1]
+    def hosts(self) -> etcdhosts.Hosts:
+        """What hosts are told and say, as it is at one moment."""
+        revision, (changed,) = self.client.snapshot([Range(self.keys.changed)])
         told, said = (
             [kv for _, page in self.client.pages(each, revision) for kv in page]
             for each in self.keys.hosts
         )
-        hosts = etcdhosts.read(self.keys, told, said)
+        hosts = etcdhosts.read(self.keys, changed[0].mod_revision if changed else 0, told, said)
         # A MAC that has no entry needs nobody who is ready.
         wanted = [Range(self.keys.mac(mac)) for _, mac in hosts.unready]
         _, entries = self.client.snapshot(wanted, revision)
         there = zip(hosts.unready, entries, strict=True)
         hosts.unready = [each for each, entry in there if entry]
+        return hosts
+
+    def followers(self, patience: float, /) -> Iterator[str]:
+        """Which hosts do not go by the store as it is, also after so many seconds."""
+        hosts = self.hosts()
         yield from etcdhosts.sentences(self.keys, hosts)
+        yield from etcdhosts.stuck(self._still_behind(hosts, patience), hosts.revision, patience)
+
+    def _still_behind(self, hosts: etcdhosts.Hosts, patience: float) -> list[etcdhosts.Host]:
+        """Those that are behind, and have not come to where the store is now by then."""
+        pause, deadline = threading.Event(), time.monotonic() + patience
+        behind = hosts.behind(hosts.revision)
+        while behind and (left := deadline - time.monotonic()) > 0:
+            pause.wait(min(_LOOK, left))
+            names = {each.name for each in behind}
+            now = self.hosts()
+            behind = [each for each in now.behind(hosts.revision) if each.name in names]
+        return behind
+
+    def unheard(self, host: etcdhosts.Host) -> int | None:
+        """For how many seconds nothing was heard of a host's agent; None: it is gone."""
+        return self.client.unheard(host.lease) if host.lease else None
 
     def require_table(self) -> None:
         """Raise StoreError if there is no table here, or one of another format."""
@@ -277,10 +303,10 @@ class EtcdStore:
         if after == seen.entry:
             return _Step(mac, seen, after, [])
         operations = write(self.keys, mac, seen.entry, after)
-        if len(operations) > OPERATIONS_MAX:
+        if len(operations) > _OPERATIONS_MAX:
             raise StoreError(
                 f"{self.name}: {mac_text(mac)} would change from and to"
-                f" {len(operations) - 1} LNIDs, and etcd can do {OPERATIONS_MAX - 1} at once:"
+                f" {len(operations) - 1} LNIDs, and etcd can do {_OPERATIONS_MAX - 1} at once:"
                 " remove it, then add it with the new ones"
             )
         return _Step(mac, seen, after, operations)
@@ -310,6 +336,7 @@ class EtcdStore:
         """Carry out one transaction; False: something has changed since it was read."""
         conditions = [unchanged(self.keys.mac(step.mac), step.seen.revision) for step in todo]
         operations = [each for step in todo for each in step.operations]
+        operations.append(put(self.keys.changed, b""))
         try:
             return self.client.transact(conditions, operations)[0]
         except Uncertain as uncertain:
@@ -329,7 +356,7 @@ def _parts(steps: Iterable[_Step]) -> Iterator[list[_Step]]:
     operations = 0
     for step in steps:
         operations += len(step.operations)
-        if part and (operations > OPERATIONS_MAX or len(part) == OPERATIONS_MAX):
+        if part and (operations > _OPERATIONS_MAX or len(part) == _OPERATIONS_MAX):
             yield part
             part, operations = [], len(step.operations)
         part.append(step)

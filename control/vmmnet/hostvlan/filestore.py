@@ -167,7 +167,7 @@ class FileStore:
         ranked = sorted((12 - f"{there ^ mac:012x}".count("0"), there) for there in near)
         return [there for differing, there in ranked if differing <= digits]
 
-    def followers(self) -> Iterator[str]:
+    def followers(self, _: float, /) -> Iterator[str]:
         """Nothing: who goes by a file is found in other ways (check)."""
         return iter(())
 

@@ -50,6 +50,14 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
         f"The exit status is {Status.FAULTS:d} if there is a fault; notes are no faults.",
     )
     _add_qmp(agree)
+    agree.add_argument(
+        "--stuck-after",
+        metavar="SECONDS",
+        type=options.typed(_seconds),
+        default=30.0,
+        help="with --store, how long a host may have an older table than the store, and how long"
+        " this waits for those that have (default: %(default)g)",
+    )
     options.add_stores(agree)
 
     attach = options.command(
@@ -151,6 +159,10 @@ def _positive(text: str) -> float:
     return number
 
 
+def _seconds(text: str) -> float:
+    return 0.0 if text == "0" else _positive(text)
+
+
 def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text)):
         raise ValueError(f"'{text}' is not a number from 1 on")
@@ -174,7 +186,7 @@ def run_check(given: argparse.Namespace) -> int:
             found += check.entries(progress.over(place.entries()))
         if not given.store:
             found += _host(given)
-        found += check.followers(place.followers())
+        found += check.followers(place.followers(given.stuck_after))
         return _report(found, place, given.json)
 
 

@@ -18,7 +18,7 @@ from .store import add_store_options
 if TYPE_CHECKING:
     from .etcdroles import Roles
 
-_ACTIONS = ("agent", "writer", "enable", "show")
+_ACTIONS = ("agent", "writer", "enable", "show", "remove")
 _PASSWORD_OCTETS = 24
 
 
@@ -53,7 +53,8 @@ def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
         "  vmmnet hostvlan roles writer NAME    may change it\n"
         "  vmmnet hostvlan roles enable         nobody without a password from now on;\n"
         "                                       the user root may do everything\n"
-        "  vmmnet hostvlan roles show           who there is\n\n"
+        "  vmmnet hostvlan roles show           who there is\n"
+        "  vmmnet hostvlan roles remove USER    one of those no more: as 'show' names them\n\n"
         "Once more, it changes a password. After 'enable', --store-user root.",
     )
     parser.add_argument("action", choices=_ACTIONS, help="see above")
@@ -69,11 +70,12 @@ def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """``roles ACTION [NAME]``."""
-    if (given.name is not None) != (given.action in ("agent", "writer")):
+    if (given.name is not None) != (given.action in ("agent", "writer", "remove")):
         wants = "no name" if given.name is not None else "a name"
         raise UsageError(f"'{given.action}' takes {wants}")
-    if (given.password_file is not None) != (given.action != "show"):
-        wants = "no --password-file" if given.action == "show" else "--password-file"
+    makes = given.action in ("agent", "writer", "enable")
+    if (given.password_file is not None) != makes:
+        wants = "--password-file" if makes else "no --password-file"
         raise UsageError(f"'{given.action}' takes {wants}")
     from vmmnet.etcd.client import Client
 
@@ -84,6 +86,9 @@ def run(given: argparse.Namespace) -> int:
         roles = Roles(client)
         if given.action == "show":
             _show(roles.users(), given.json)
+            return Status.DONE
+        if given.action == "remove":
+            _remove(roles, given.name, given.json)
             return Status.DONE
         name = _make(roles, given)
     if given.json:
@@ -105,6 +110,26 @@ def _make(roles: Roles, given: argparse.Namespace) -> str:
         case "writer":
             return roles.writer(name, password)
     return roles.enable(password)
+
+
+def _remove(roles: Roles, name: str, as_json: bool) -> None:
+    from .etcdroles import NotRemoved
+
+    try:
+        removed = roles.remove(name)
+    except NotRemoved as error:
+        raise Refused(f"{error}; nothing is removed") from None
+    if as_json:
+        output.print_json(
+            {"user": removed.user or None, "roles": removed.roles, "kept": removed.kept}
+        )
+        return
+    parts = [f"user {removed.user}"] if removed.user else []
+    parts += [f"role {role}" for role in removed.roles]
+    if parts:
+        print(f"removed: {', '.join(parts)}")
+    if removed.kept:
+        print(f"{name} stays, with {', '.join(removed.kept)}")
 
 
 def _show(users: dict[str, list[str]], as_json: bool) -> None:

@@ -101,8 +101,11 @@ class Store(Protocol):
         """What is wrong inside the store itself, in sentences (check)."""
         ...
 
-    def followers(self) -> Iterator[str]:
-        """Which hosts do not go by the store as it is, in sentences (check)."""
+    def followers(self, patience: float, /) -> Iterator[str]:
+        """Which hosts do not go by the store as it is, in sentences (check).
+
+        What changes from moment to moment is given so many seconds.
+        """
         ...
 
 

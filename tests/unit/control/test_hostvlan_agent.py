@@ -10,15 +10,17 @@ import queue
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from vmmnet.etcd.client import Age, Event, KeyValue, Range, Told, Watched
 from vmmnet.etcd.errors import Compacted, Denied, EtcdError, StoreError, Unreachable
 from vmmnet.etcd.place import parse_url
-from vmmnet.hostvlan import etcdagent, twin
+from vmmnet.hostvlan import etcdagent, etcdword, twin
 from vmmnet.hostvlan.entry import Entry
 from vmmnet.hostvlan.etcdagent import Agent, Settings
 from vmmnet.hostvlan.etcdkeys import FORMAT, Keys, encode_ready, write
+from vmmnet.hostvlan.etcdword import Word
 from vmmnet.hostvlan.table import Table, TableError
 from vmmnet.testbed import wait
 
@@ -76,6 +78,18 @@ class Memory:
         for operation in write(KEYS, mac, None, Entry.of(mac, lnids)):
             put = operation["request_put"]
             self.change(base64.b64decode(put["key"]), base64.b64decode(put["value"]))
+        self.change(KEYS.changed, b"")
+
+    @property
+    def changed(self) -> int:
+        """The revision of the last change of an entry."""
+        return self.keys[KEYS.changed].mod_revision
+
+    @property
+    def word(self) -> Word | None:
+        """What the host has said of itself."""
+        found = self.keys.get(KEYS.agent(HOST))
+        return etcdword.decode(found.value) if found is not None else None
 
     def lose(self) -> None:
         """End all connections."""
@@ -143,6 +157,9 @@ class Memory:
 class Watching:
     """Stands for a ``Watch``."""
 
+    #: Say nothing of any host's word.
+    mute: ClassVar[bool] = False
+
     def __init__(self, requests: Sequence[Watched], revision: int) -> None:
         self._requests = requests
         self._told: queue.SimpleQueue[Told | None] = queue.SimpleQueue()
@@ -151,6 +168,8 @@ class Watching:
 
     def tell(self, event: Event) -> None:
         """Tell an event to whom it concerns."""
+        if self.mute and event.key == KEYS.agent(HOST):
+            return
         for number, each in enumerate(self._requests):
             if has(each.range, event.key) and event.mod_revision >= each.start_revision:
                 self._told.put(Told(number, event.mod_revision, (event,)))
@@ -354,3 +373,79 @@ def test_an_agent_tells_that_it_is_cut_off(agent: Agent, memory: Memory) -> None
     memory.failures.clear()
     until(agent, lambda: is_told(agent, memory))
     assert '"refused": false,\n "lost_at": null' in agent._status
+
+
+# How far the host is, as it says
+
+
+def has_said_all(agent: Agent, memory: Memory) -> bool:
+    """Whether its word is that it has all changes."""
+    return memory.word is not None and memory.word.revision >= memory.changed
+
+
+def test_a_word_is_that_all_is_there(agent: Agent, memory: Memory) -> None:
+    """Also of changes that do not concern it; and where nothing changes, nothing is said."""
+    until(agent, lambda: has_said_all(agent, memory))
+    assert memory.word is not None
+    assert (memory.word.entries, memory.word.ports, memory.word.errors) == (2, 0, ())
+    for lnids in ([7], [9]):
+        memory.set(C, lnids)
+        until(agent, lambda: has_said_all(agent, memory))
+    probes, puts = memory.calls.count("probe"), memory.calls.count("put")
+    until(agent, lambda: memory.calls.count("probe") > probes + 10)
+    assert memory.calls.count("put") == puts
+
+
+def test_a_table_that_lacks_a_change_is_behind_and_the_word_says_why(
+    agent: Agent, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    until(agent, lambda: has_said_all(agent, memory))
+    with monkeypatch.context() as patched:
+
+        def full(*_: object, **__: object) -> None:
+            raise TableError("No space left on device")
+
+        patched.setattr(Table, "change", full)
+        memory.set(C, [7])
+        changed = memory.changed
+        until(agent, lambda: memory.word is not None and memory.word.errors)
+        assert memory.word is not None
+        assert memory.word.errors == ("No space left on device: tried again until it is possible",)
+        assert memory.word.revision < changed
+        # It is there all the same.
+        alive = memory.calls.count("keep_alive")
+        until(agent, lambda: memory.calls.count("keep_alive") > alive + 2)
+        assert memory.word.revision < changed
+    until(agent, lambda: has_said_all(agent, memory) and not memory.word.errors)  # type: ignore[union-attr]
+    assert C in macs_in(agent)
+
+
+def test_a_watch_that_tells_nothing_begins_anew(
+    agent: Agent, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """etcd answers all else: nothing but the word shows it."""
+    monkeypatch.setattr(etcdagent, "_MUTE_SECONDS", 0.0)
+    until(agent, lambda: has_said_all(agent, memory))
+    lost = agent.counters.disconnections
+    monkeypatch.setattr(Watching, "mute", True)
+    memory.set(C, [9])
+    changed = memory.changed
+    until(agent, lambda: agent.counters.disconnections > lost)
+    monkeypatch.setattr(Watching, "mute", False)
+    memory.set(C, [9])
+    until(agent, lambda: has_said_all(agent, memory))
+    assert memory.changed > changed
+
+
+def test_a_store_from_a_backup_is_no_reason_to_say_more_than_is_so(
+    agent: Agent, memory: Memory
+) -> None:
+    """Its revisions are lower than that up to which the table had all."""
+    until(agent, lambda: has_said_all(agent, memory))
+    agent._held = agent._word_at = agent._mirror.revision = 1_000_000
+    memory.lose()
+    until(agent, lambda: agent.counters.resyncs == 2)
+    memory.set(C, [7])
+    until(agent, lambda: has_said_all(agent, memory))
+    assert memory.word is not None
+    assert memory.word.revision <= memory.revision

@@ -23,7 +23,7 @@ import pytest
 from vmmnet.etcd.client import Age, Client, Event, KeyValue, Range, Watched
 from vmmnet.etcd.errors import StoreError, Uncertain, Unreachable
 from vmmnet.etcd.place import parse_url
-from vmmnet.hostvlan import etcdhosts, hostname, hostports, metrics
+from vmmnet.hostvlan import etcdhosts, etcdword, hostname, hostports, metrics
 from vmmnet.hostvlan.entry import Entry
 from vmmnet.hostvlan.etcdkeys import (
     ALL,
@@ -42,6 +42,7 @@ from vmmnet.hostvlan.etcdkeys import (
 )
 from vmmnet.hostvlan.etcdmirror import Mirror
 from vmmnet.hostvlan.etcdstore import EtcdStore
+from vmmnet.hostvlan.etcdword import Word
 from vmmnet.testbed import wait
 
 A, B, C = 0x525400000001, 0x525400000002, 0x525400000003
@@ -299,6 +300,7 @@ def test_a_cluster_grows_older_only() -> None:
 
 def test_keys_are_those_of_the_documentation() -> None:
     assert KEYS.format == b"/t/format"
+    assert KEYS.changed == b"/t/changed"
     assert KEYS.mac(A) == b"/t/mac/52:54:00:00:00:01"
     assert KEYS.member(0x1F, A) == b"/t/lnid/0000001f/52:54:00:00:00:01"
     assert KEYS.assigned("h1", A) == b"/t/host/h1/port/52:54:00:00:00:01"
@@ -604,7 +606,7 @@ def test_whatever_happens_a_host_has_what_it_needs(seed: int) -> None:
 
 def test_hosts_that_do_not_follow_are_found() -> None:
     def kv(key: bytes, value: bytes = b"", revision: int = 5) -> KeyValue:
-        return KeyValue(key, value, revision)
+        return KeyValue(key, value, revision, 9 if key.endswith(b"/alive") else 0)
 
     said = [kv(KEYS.agent(host)) for host in ("one", "two", "three")]
     said += [kv(KEYS.alive("one")), kv(KEYS.alive("three"))]
@@ -612,13 +614,63 @@ def test_hosts_that_do_not_follow_are_found() -> None:
     told = [kv(KEYS.assigned("one", A)), kv(KEYS.assigned("one", B))]
     told += [kv(KEYS.assigned("two", A)), kv(KEYS.assigned("four", C))]
     told += [kv(b"/t/host/\xff/port/nonsense")]
-    found = etcdhosts.read(KEYS, told, said)
-    assert found.cut_off == ["two"]
+    found = etcdhosts.read(KEYS, 0, told, said)
+    assert [each.name for each in found.cut_off] == ["two"]
     assert found.unready == [("one", B), ("four", C)]
     text = list(etcdhosts.sentences(KEYS, found))
     assert len(text) == 4
     assert "etcdctl del --prefix /t/status/two/" in text[1]
     assert "one is told to be ready for 52:54:00:00:00:02" in text[2]
+
+
+WORD = Word(1_700_000_000, 1_700_000_100, 5, 4, 2, ("eBPF: no",))
+
+
+def test_hosts_that_are_behind_are_found() -> None:
+    """Those that follow, and say of a revision that it is older; who says nothing is not judged."""
+    said = [KeyValue(KEYS.alive(host), b"", 3, 9) for host in ("one", "two", "old")]
+    said += [
+        KeyValue(KEYS.agent("one"), etcdword.encode(WORD), 8),
+        KeyValue(KEYS.agent("two"), etcdword.encode(replace(WORD, revision=7)), 8),
+        KeyValue(KEYS.agent("gone"), etcdword.encode(WORD), 8),
+        KeyValue(KEYS.agent("old"), b"", 8),
+    ]
+    found = etcdhosts.read(KEYS, 7, [], said)
+    assert [each.name for each in found.known] == ["gone", "old", "one", "two"]
+    assert [each.name for each in found.behind(7)] == ["one"]
+    assert [each.name for each in found.behind(8)] == ["one", "two"]
+    (text,) = etcdhosts.stuck(found.behind(7), 7, 30)
+    assert text.startswith("one is stuck: its table has the changes of the store up to revision 5")
+    assert "eBPF: no" in text
+
+
+def test_a_word_comes_back_and_another_is_none() -> None:
+    assert etcdword.decode(etcdword.encode(WORD)) == WORD
+    whole = json.loads(etcdword.encode(WORD))
+    wrong: list[dict[str, Any]] = [
+        {"since": -1},
+        {"at": True},
+        {"revision": 2**63},
+        {"entries": "4"},
+        {"errors": "no"},
+        {"errors": [1]},
+    ]
+    for each in wrong:
+        assert etcdword.decode(json.dumps({**whole, **each}).encode()) is None
+    for value in (b"", b"\xff", b"[]", b"7", b"{}", b"[" * 100000):
+        assert etcdword.decode(value) is None
+
+
+def test_a_word_of_another_host_is_bounded_and_can_be_printed() -> None:
+    """It goes to the terminal of who asks."""
+    errors = ["\x1b[2J\nfault", "x" * 10_000, "", "", "", ""]
+    found = etcdword.decode(
+        json.dumps({**json.loads(etcdword.encode(WORD)), "errors": errors}).encode()
+    )
+    assert found is not None
+    assert found.errors[0] == "?[2J?fault"
+    assert len(found.errors) == 4
+    assert max(map(len, found.errors)) == 300
 
 
 # Ports and numbers

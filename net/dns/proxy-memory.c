@@ -3,6 +3,9 @@
  * Answers of the DNS proxy, to be given again to the very same query
  *
  * A table of sets of WAYS.  The hash has a key: a guest chooses the queries.
+ * What a look-up compares first is apart from the answers, so that a set is two
+ * lines of cache; with so many ways few of a thousand names push one another
+ * out.
  */
 #include <glib.h>
 #include <string.h>
@@ -12,15 +15,18 @@
 #include "net/packet/octets.h"
 #include "net/packet/siphash.h"
 
-#define WAYS        2
-#define SETS        1024        /* power of two; 3 MiB in all, if it is used */
+#define WAYS        8
+#define SETS        256         /* power of two; 3 MiB in all, if it is used */
 #define ID_LEN      2
 #define TTL_BEFORE  6           /* octets from a record's TTL to its RDATA */
 
-typedef struct Entry {
+typedef struct Tag {
     int64_t until_ms;           /* 0: empty */
-    int64_t at_ms;
     uint64_t hash;
+} Tag;
+
+typedef struct Entry {
+    int64_t at_ms;
     DnsTransport transport;
     uint16_t query_len;
     uint16_t ttls;
@@ -31,6 +37,7 @@ typedef struct Entry {
 
 struct DnsMemory {
     uint64_t key[2];
+    Tag tag[SETS][WAYS];
     Entry entry[SETS][WAYS];
 };
 
@@ -52,9 +59,7 @@ void dns_memory_free(DnsMemory *memory)
 
 void dns_memory_clear(DnsMemory *memory)
 {
-    for (unsigned i = 0; i < SETS * WAYS; i++) {
-        memory->entry[i / WAYS][i % WAYS].until_ms = 0;
-    }
+    memset(memory->tag, 0, sizeof(memory->tag));
 }
 
 static uint64_t hash_of(const DnsMemory *memory, const uint8_t *query,
@@ -63,12 +68,21 @@ static uint64_t hash_of(const DnsMemory *memory, const uint8_t *query,
     return siphash_1_3(memory->key, query + ID_LEN, len - ID_LEN);
 }
 
-static bool is_of(const Entry *e, uint64_t hash, const uint8_t *query,
-                  size_t len, DnsTransport transport)
+static bool is_of(const Entry *e, const uint8_t *query, size_t len,
+                  DnsTransport transport)
 {
-    return e->hash == hash && e->query_len == len &&
-           e->transport == transport &&
+    return e->query_len == len && e->transport == transport &&
            !memcmp(e->query + ID_LEN, query + ID_LEN, len - ID_LEN);
+}
+
+/* A name's room is much larger than most names. */
+static void copy_question(DnsQuestion *to, const DnsQuestion *from)
+{
+    to->name.len = from->name.len;
+    to->name.labels = from->name.labels;
+    memcpy(to->name.wire, from->name.wire, from->name.len);
+    to->type = from->type;
+    to->qclass = from->qclass;
 }
 
 static void tell(const Entry *e, const uint8_t *query, int64_t now_ms,
@@ -76,7 +90,7 @@ static void tell(const Entry *e, const uint8_t *query, int64_t now_ms,
 {
     uint32_t seconds = (now_ms - e->at_ms) / 1000;
 
-    told->question = e->told.question;
+    copy_question(&told->question, &e->told.question);
     told->counter = e->told.counter;
     told->num = e->told.num;
     for (size_t i = 0; i < e->told.num; i++) {
@@ -98,6 +112,7 @@ bool dns_memory_recall(const DnsMemory *memory, const uint8_t *query,
                        DnsRemembered *told)
 {
     const Entry *set;
+    const Tag *tag;
     uint64_t hash;
 
     if (len > DNS_MEMORY_QUERY_MAX || len < DNS_HEADER_LEN) {
@@ -105,9 +120,10 @@ bool dns_memory_recall(const DnsMemory *memory, const uint8_t *query,
     }
     hash = hash_of(memory, query, len);
     set = memory->entry[hash % SETS];
+    tag = memory->tag[hash % SETS];
     for (unsigned i = 0; i < WAYS; i++) {
-        if (now_ms < set[i].until_ms &&
-            is_of(&set[i], hash, query, len, transport)) {
+        if (tag[i].hash == hash && now_ms < tag[i].until_ms &&
+            is_of(&set[i], query, len, transport)) {
             tell(&set[i], query, now_ms, told);
             return true;
         }
@@ -141,6 +157,19 @@ static uint32_t find_ttls(Entry *e, const uint8_t *answer, size_t len)
     return ret || !e->ttls ? 0 : least;
 }
 
+/* The place in a set whose answer is over first */
+static unsigned oldest_of(const Tag *tag)
+{
+    unsigned oldest = 0;
+
+    for (unsigned i = 1; i < WAYS; i++) {
+        if (tag[i].until_ms < tag[oldest].until_ms) {
+            oldest = i;
+        }
+    }
+    return oldest;
+}
+
 void dns_memory_keep(DnsMemory *memory, const uint8_t *query, size_t len,
                      DnsTransport transport, int64_t now_ms,
                      const uint8_t *answer, size_t answer_len,
@@ -148,25 +177,27 @@ void dns_memory_keep(DnsMemory *memory, const uint8_t *query, size_t len,
                      uint64_t *counter)
 {
     uint64_t hash;
+    unsigned way;
     uint32_t ttl;
     Entry *e;
+    Tag *tag;
 
     if (len > DNS_MEMORY_QUERY_MAX || len < DNS_HEADER_LEN ||
         answer_len > DNS_MEMORY_ANSWER_MAX || num > DNS_MEMORY_ADDRESSES) {
         return;
     }
     hash = hash_of(memory, query, len);
-    e = memory->entry[hash % SETS];
-    /* The one that is over first goes */
-    e += e[1].until_ms < e[0].until_ms;
-    e->until_ms = 0;
+    way = oldest_of(memory->tag[hash % SETS]);
+    tag = &memory->tag[hash % SETS][way];
+    e = &memory->entry[hash % SETS][way];
+    tag->until_ms = 0;
     ttl = find_ttls(e, answer, answer_len);
     if (!ttl) {
         return;
     }
     e->at_ms = now_ms;
-    e->until_ms = now_ms + 1000LL * ttl;
-    e->hash = hash;
+    tag->until_ms = now_ms + 1000LL * ttl;
+    tag->hash = hash;
     e->transport = transport;
     e->query_len = len;
     memcpy(e->query, query, len);

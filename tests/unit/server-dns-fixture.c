@@ -2,6 +2,7 @@
 #include "tests/unit/server-dns-fixture.h"
 
 #include <arpa/inet.h>
+#include <net/if.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -59,16 +60,11 @@ static void serve(void *opaque)
     }
 }
 
-void dns_init_policy(Dns *d, bool nat64_auto, const char *policy)
+/* The server's socket is d->fd. */
+static void begin(Dns *d, const char *dns, bool nat64_auto, const char *policy)
 {
-    g_autofree char *dns = NULL;
-    uint16_t port;
-
-    memset(d, 0, sizeof(*d));
     d->nat64 = "64:ff9b::192.0.0.170";
     d->ttl_s = 60;
-    d->fd = peer_socket(SOCK_DGRAM, &port);
-    dns = g_strdup_printf("%s@%u", fx_peer6, port);
     d->fx = fx_new(&(FxOptions) {
         .policy = policy, .dns = dns,
         .nat64_auto = nat64_auto, .max_sockets = 1024,
@@ -76,6 +72,33 @@ void dns_init_policy(Dns *d, bool nat64_auto, const char *policy)
     d->fx->extra_fd = d->fd;
     d->fx->extra = serve;
     d->fx->extra_opaque = d;
+}
+
+void dns_init_policy(Dns *d, bool nat64_auto, const char *policy)
+{
+    g_autofree char *dns = NULL;
+    uint16_t port;
+
+    memset(d, 0, sizeof(*d));
+    d->fd = peer_socket(SOCK_DGRAM, &port);
+    dns = g_strdup_printf("%s@%u", fx_peer6, port);
+    begin(d, dns, nat64_auto, policy);
+}
+
+void dns_init_link(Dns *d)
+{
+    struct sockaddr_in6 at = { .sin6_family = AF_INET6,
+                               .sin6_scope_id = if_nametoindex("lo") };
+    socklen_t len = sizeof(at);
+    g_autofree char *dns = NULL;
+
+    memset(d, 0, sizeof(*d));
+    inet_pton(AF_INET6, FX_LINK6, &at.sin6_addr);
+    d->fd = socket(AF_INET6, SOCK_DGRAM, 0);
+    g_assert_cmpint(bind(d->fd, (struct sockaddr *)&at, len), ==, 0);
+    getsockname(d->fd, (struct sockaddr *)&at, &len);
+    dns = g_strdup_printf(FX_LINK6 "%%lo@%u", ntohs(at.sin6_port));
+    begin(d, dns, false, "allow host\n");
 }
 
 void dns_init(Dns *d, bool nat64_auto)

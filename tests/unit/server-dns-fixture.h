@@ -30,6 +30,9 @@ void dns_init_policy(Dns *d, bool nat64_auto, const char *policy);
 /* The same, and what is at this host is allowed. */
 void dns_init(Dns *d, bool nat64_auto);
 
+/* The server is at FX_LINK6, on the link lo. */
+void dns_init_link(Dns *d);
+
 void dns_clear(Dns *d);
 
 /* Every name has one address and no other, but ipv4only.arpa may have more. */

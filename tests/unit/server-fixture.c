@@ -85,7 +85,7 @@ static bool add_address(int fd, int monitor, const char *text)
 void fx_init(void)
 {
     static const char *const addrs[] = {
-        "2001:db8::10", "2001:db8::20",
+        "2001:db8::10", "2001:db8::20", FX_LINK6,
         /* 127.0.0.1, the guest's address, its resolver's, a pool address and
            a good one, behind FX_NAT64, and the last behind the other */
         FX_NAT64 "7f00:1", FX_NAT64 "a00:20f", FX_NAT64 "c000:1",

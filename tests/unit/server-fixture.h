@@ -17,6 +17,7 @@
 #define FX_GUEST4       "10.0.2.15"
 #define FX_RESOLVER4    "192.0.0.1"
 #define FX_POOL4        "198.18.0.0"
+#define FX_LINK6        "fe80::53"      /* on lo */
 #define FX_NAT64        "2001:db8:64::"     /* /96, if asked for */
 #define FX_NAT64_TOO    "2001:db8:65::"     /* of another network */
 

@@ -36,6 +36,7 @@ typedef enum Odd {
     ODD_NOTAUTH,
     ODD_BADVERS,            /* NOERROR in the header */
     ODD_CUT,                /* has fewer records than it says */
+    ODD_SHAPE,              /* an A with the RDATA of AAAA */
     ODD_REAL,               /* from here on there is no other server */
     REAL_AA = ODD_REAL,     /* NODATA of an old authoritative server */
     REAL_RA,                /* and of a forwarder */
@@ -117,6 +118,8 @@ static uint16_t odd_flags(Odd odd)
 
 static void add_odd_records(DnsBuilder *b, Odd odd, const char *name)
 {
+    DnsName owner;
+
     switch (odd) {
     case ODD_REFERRAL:
         add_record(b, DNS_SECTION_AUTHORITY, "example", DNS_TYPE_NS);
@@ -135,6 +138,11 @@ static void add_odd_records(DnsBuilder *b, Odd odd, const char *name)
         break;
     case ODD_OTHER_TYPE:
         add_record(b, DNS_SECTION_ANSWER, name, DNS_TYPE_TXT);
+        break;
+    case ODD_SHAPE:
+        dns_name_from_text(&owner, name);
+        dns_builder_raw(b, DNS_SECTION_ANSWER, &owner, DNS_TYPE_A,
+                        DNS_CLASS_IN, 60, "0123456789abcdef", 16);
         break;
     case REAL_SOA:
         add_record(b, DNS_SECTION_AUTHORITY, "example", DNS_TYPE_SOA);

@@ -734,6 +734,29 @@ static void test_policy(void)
     }
 }
 
+/* A server that has no other address than one of its link: RFC 4007. */
+static void test_link(void)
+{
+    uint8_t query[64], msg[512];
+    size_t len = make_query(query, 0xbeef, TYPE_A, false);
+    FxReply r;
+    Dns d;
+
+    if (is_dead_end()) {
+        g_test_skip("needs a network namespace");
+        return;
+    }
+    dns_init_link(&d);
+    fx_ok(fx_socket(d.fx, 0, 1, SOCK_DGRAM));
+    fx_ok(fx_sendto(d.fx, 0, d.fx->resolver4, 53, query, len));
+    fx_wait(d.fx, 0, VMRPC_IN);
+    r = fx_recv(d.fx, 0, msg, sizeof(msg), 0);
+    fx_ok(r);
+    assert_answer(&d, msg, r.value, 0xbeef);
+    g_assert_cmpuint(d.queries, >=, 1);
+    dns_clear(&d);
+}
+
 static uint16_t rcode_of(Dns *d, const char *name)
 {
     DnsQuestion question = { .type = DNS_TYPE_TXT, .qclass = DNS_CLASS_IN };
@@ -808,5 +831,6 @@ int main(int argc, char **argv)
                     test_close_outstanding);
     g_test_add_func("/vmrpc/server/dns/policy", test_policy);
     g_test_add_func("/vmrpc/server/dns/exists", test_exists);
+    g_test_add_func("/vmrpc/server/dns/link", test_link);
     return g_test_run();
 }

@@ -126,6 +126,28 @@ def test_libvirt_gives_the_place_to_nobody(
     session.virsh("undefine", "crowded")
 
 
+def test_libslirp(domain: Path, session: Session, libvirt: Callable[..., Answer]) -> None:
+    """The NIC of docs/libvirt-element.md that libslirp serves, behind HostVLAN."""
+    form = re.compile(r"^```xml\n(<interface type='user'>.*?</interface>)\n```$", re.M | re.S)
+    (nic,) = form.findall(_PAGE.read_text())
+    tree = etree.parse(str(domain)).getroot()
+    tree.find("name").text = "slirp"
+    devices = tree.find("devices")
+    devices.replace(devices.find("interface"), etree.fromstring(nic))
+    sockets = tree.find(f"metadata/{names.net('net')}/{names.net('sockets')}")
+    sockets.getparent().remove(sockets)
+    file = session.folder / "slirp.xml"
+    file.write_bytes(etree.tostring(tree))
+    answer = libvirt("define", file)
+    assert answer == Answer(0, f"slirp: defined, HostVLAN at {_MAC}\n", ""), answer
+    session.virsh("start", "slirp", "--paused")
+    text = session.virsh("qemu-monitor-command", "slirp", "--hmp", "info network")
+    chain = r"type=hostvlan,netdev=(\S+)\s(.*\s)*? \\ \1: index=0,type=user"
+    assert re.search(chain, text), text
+    session.virsh("destroy", "slirp")
+    session.virsh("undefine", "slirp")
+
+
 def _device(domain: etree._Element) -> dict[str, object]:
     """virtio-vmrpc, as QEMU is told."""
     words = [each.get("value") for each in domain.iter("{*}arg")]

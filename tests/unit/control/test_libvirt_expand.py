@@ -99,6 +99,13 @@ def test_commas_in_a_path() -> None:
     assert json.loads(words(made)[3])["policy"] == "/x,y"
 
 
+def test_a_nic_that_passt_serves_stays_so() -> None:
+    passt = "<backend type='passt'/><model type='virtio'/>"
+    made = expand(domain(hostvlan(A), nic(A, passt, kind="user")))
+    assert made.find("devices/interface/backend").get("type") == "passt"
+    assert ",netdev=hostua-vmmnet-525400000001," in words(made)[1]
+
+
 def test_a_nic_that_is_no_virtio_has_no_driver() -> None:
     made = expand(domain(hostvlan(A), nic(A, "<model type='e1000'/>")))
     assert made.find("devices/interface/driver") is None
@@ -113,6 +120,7 @@ def test_a_nic_that_is_no_virtio_has_no_driver() -> None:
         (nic(A, "<driver name='vhost'/>"), "", "<driver name='vhost'/>, so that"),
         (nic(A, kind="vhostuser"), "", "of the type 'vhostuser'"),
         (nic(A, kind="hostdev"), "", "of the type 'hostdev'"),
+        (nic(A, "<teaming type='persistent'/>"), "", "take <teaming> out"),
         (
             nic(A, "<alias name='ua-a'/>"),
             "<qemu:override><qemu:device alias='ua-a'><qemu:frontend><qemu:property name='netdev'"

@@ -116,6 +116,12 @@ def _check(nic: etree._Element, wanted: Interface) -> None:
             " write <driver name='qemu'/>, or leave the name out"
         )
         raise _bad(wanted, right)
+    if nic.find("teaming") is not None:
+        right = (
+            "the NIC has <teaming>, so that the guest's frames go by another one, which is the"
+            " host's own, and past QEMU: take <teaming> out"
+        )
+        raise _bad(wanted, right)
     if wanted.cvsw is not None and not is_virtio(nic):
         right = "the switch is a virtio NIC: write <model type='virtio'/> into the <interface>"
         raise _bad(wanted, right)

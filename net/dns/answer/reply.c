@@ -18,15 +18,8 @@
  * that the owner no longer has, and one that is further away than a pointer
  * reaches.  For them the RRset is written anew with its names in full.
  */
-#include "net/dns/answer/reply.h"
+#include "net/dns/answer/reply-internal.h"
 #include "net/packet/octets.h"
-
-#define POINTER         0xc000
-#define POINTER_LEN     2
-#define POINTER_MAX     0x3fff
-#define RR_HEAD         12      /* owner as a pointer, to RDLENGTH */
-#define RR_TTL          6
-#define RR_RDLENGTH     10
 
 /* Types of RFC 1035 that nobody uses any more, but zones may have */
 enum {
@@ -38,34 +31,13 @@ enum {
     MINFO = 14,
 };
 
-/* RDATA of RFC 1035: octets, then names that may be compressed */
-typedef struct Layout {
-    uint8_t before;
-    uint8_t names;
-} Layout;
-
-/* Records of an RRset or its signatures, and where they are going */
-typedef struct Move {
-    Reply *reply;
-    ReplyPut *put;
-    const ZoneNode *node;
-    const ZoneRrset *rrset;     /* as the image has it */
-    const uint8_t *from;
-    uint32_t len;
-    uint16_t records;
-    Layout layout;
-    size_t to;                  /* of the first record, in the message */
-    uint16_t first;             /* what ends the first one's owner; 0: as */
-                                /* the others */
-} Move;
-
 typedef enum Moved {
     MOVED,
     MOVED_NOT,                  /* a name must be written in full */
     MOVED_DAMAGE,
 } Moved;
 
-static Layout layout_of(uint16_t type)
+static ReplyLayout layout_of(uint16_t type)
 {
     switch (type) {
     case DNS_TYPE_NS:
@@ -76,14 +48,14 @@ static Layout layout_of(uint16_t type)
     case MB:
     case MG:
     case MR:
-        return (Layout) { 0, 1 };
+        return (ReplyLayout) { 0, 1 };
     case DNS_TYPE_SOA:
     case MINFO:
-        return (Layout) { 0, 2 };
+        return (ReplyLayout) { 0, 2 };
     case DNS_TYPE_MX:
-        return (Layout) { 2, 1 };
+        return (ReplyLayout) { 2, 1 };
     default:
-        return (Layout) { 0, 0 };
+        return (ReplyLayout) { 0, 0 };
     }
 }
 
@@ -93,20 +65,15 @@ static ReplyResult damaged(const ZoneNode *node)
     return REPLY_DAMAGED;
 }
 
-static size_t room_of(const Reply *reply)
-{
-    return reply->limit - reply->len;
-}
-
 uint16_t reply_suffix(const Reply *reply, uint16_t at, unsigned skip)
 {
     for (unsigned steps = 0; steps <= 2 * DNS_LABELS_MAX; steps++) {
         uint8_t head = reply->out[at];
 
         if (head >= 0xc0) {
-            at = packet_get16(reply->out + at) & POINTER_MAX;
+            at = packet_get16(reply->out + at) & REPLY_POINTER_MAX;
         } else if (!skip) {
-            return at <= POINTER_MAX ? at : 0;
+            return at <= REPLY_POINTER_MAX ? at : 0;
         } else if (!head || head >= skip) {
             return 0;
         } else {
@@ -120,7 +87,7 @@ uint16_t reply_suffix(const Reply *reply, uint16_t at, unsigned skip)
 /* --- pointers ------------------------------------------------------------- */
 
 /* The new place of what the image's pointer @to leads to; 0: none. */
-static size_t moved_pointer(const Move *m, unsigned to)
+static size_t moved_pointer(const ReplyMove *m, unsigned to)
 {
     unsigned base = zone_rrset_base(m->node);
     int skip;
@@ -137,7 +104,7 @@ static size_t moved_pointer(const Move *m, unsigned to)
 }
 
 /* The name at @at of a record's RDATA, which ends at @end; *at is behind it. */
-static Moved move_name(const Move *m, size_t *at, size_t end)
+static Moved move_name(const ReplyMove *m, size_t *at, size_t end)
 {
     uint8_t *out = m->reply->out;
 
@@ -152,10 +119,10 @@ static Moved move_name(const Move *m, size_t *at, size_t end)
             }
             continue;
         }
-        if (end - *at < POINTER_LEN) {
+        if (end - *at < REPLY_POINTER_LEN) {
             return MOVED_DAMAGE;
         }
-        to = packet_get16(out + *at) & POINTER_MAX;
+        to = packet_get16(out + *at) & REPLY_POINTER_MAX;
         if (to < DNS_HEADER_LEN) {
             return MOVED_DAMAGE;
         }
@@ -163,17 +130,17 @@ static Moved move_name(const Move *m, size_t *at, size_t end)
         if (to >= *at) {
             return MOVED_DAMAGE;
         }
-        if (!to || to > POINTER_MAX) {
+        if (!to || to > REPLY_POINTER_MAX) {
             return MOVED_NOT;
         }
-        packet_put16(out + *at, POINTER | to);
-        *at += POINTER_LEN;
+        packet_put16(out + *at, REPLY_POINTER | to);
+        *at += REPLY_POINTER_LEN;
         return MOVED;
     }
     return MOVED_DAMAGE;
 }
 
-static Moved move_names(const Move *m, size_t rdata, uint16_t rdlength)
+static Moved move_names(const ReplyMove *m, size_t rdata, uint16_t rdlength)
 {
     size_t at = rdata + m->layout.before;
     Moved moved = MOVED;
@@ -185,7 +152,7 @@ static Moved move_names(const Move *m, size_t rdata, uint16_t rdlength)
 }
 
 /* The records have been copied; they become those of the reply. */
-static Moved move_records(const Move *m)
+static Moved move_records(const ReplyMove *m)
 {
     uint8_t *out = m->reply->out;
     bool stays = m->to == zone_rrset_base(m->node) &&
@@ -195,154 +162,51 @@ static Moved move_records(const Move *m)
     for (unsigned i = 0; i < m->records; i++) {
         uint16_t rdlength;
 
-        if (end - at < RR_HEAD ||
-            packet_get16(out + at) != (POINTER | DNS_HEADER_LEN)) {
+        if (end - at < REPLY_RR_HEAD ||
+            packet_get16(out + at) != (REPLY_POINTER | DNS_HEADER_LEN)) {
             return MOVED_DAMAGE;
         }
-        rdlength = packet_get16(out + at + RR_RDLENGTH);
-        if (end - at - RR_HEAD < rdlength) {
+        rdlength = packet_get16(out + at + REPLY_RR_RDLENGTH);
+        if (end - at - REPLY_RR_HEAD < rdlength) {
             return MOVED_DAMAGE;
         }
         packet_put16(out + at, i == 0 && m->first ? m->first :
-                     POINTER | m->put->owner.at);
-        if (packet_get32(out + at + RR_TTL) > m->put->ttl_max) {
-            packet_put32(out + at + RR_TTL, m->put->ttl_max);
+                     REPLY_POINTER | m->put->owner.at);
+        if (packet_get32(out + at + REPLY_RR_TTL) > m->put->ttl_max) {
+            packet_put32(out + at + REPLY_RR_TTL, m->put->ttl_max);
         }
         if (m->layout.names && !stays) {
-            Moved moved = move_names(m, at + RR_HEAD, rdlength);
+            Moved moved = move_names(m, at + REPLY_RR_HEAD, rdlength);
 
             if (moved != MOVED) {
                 return moved;
             }
         }
-        at += RR_HEAD + rdlength;
+        at += REPLY_RR_HEAD + rdlength;
     }
     return at == end ? MOVED : MOVED_DAMAGE;
-}
-
-/* --- in full -------------------------------------------------------------- */
-
-/* Octets of a name as it stands in RDATA: to its pointer or the root. */
-static uint32_t written_len(const uint8_t *name, uint32_t room)
-{
-    uint32_t at = 0;
-
-    while (at < room && name[at] && name[at] < 0xc0) {
-        at += 1 + name[at];
-    }
-    return at < room ? at + (name[at] ? POINTER_LEN : 1) : room + 1;
-}
-
-static ReplyResult append(Reply *reply, const void *octets, size_t len)
-{
-    if (room_of(reply) < len) {
-        return REPLY_FULL;
-    }
-    memcpy(reply->out + reply->len, octets, len);
-    reply->len += len;
-    return REPLY_OK;
-}
-
-static ReplyResult write_owner(const Move *m)
-{
-    uint8_t pointer[POINTER_LEN];
-
-    if (m->put->owner.at) {
-        packet_put16(pointer, POINTER | m->put->owner.at);
-        return append(m->reply, pointer, sizeof(pointer));
-    }
-    return append(m->reply, m->node->name, m->node->name_len);
-}
-
-/* RDATA from @in of the records on; its length is written when it is known. */
-static ReplyResult write_rdata(const Move *m, uint32_t in, uint16_t rdlength)
-{
-    uint32_t end = in + rdlength;
-    ReplyResult result = REPLY_OK;
-
-    for (unsigned i = 0; i < m->layout.names && result == REPLY_OK; i++) {
-        uint32_t before = i ? 0 : m->layout.before;
-        uint32_t len;
-        DnsName name;
-
-        if (end - in < before) {
-            return REPLY_DAMAGED;
-        }
-        result = append(m->reply, m->from + in, before);
-        in += before;
-        len = written_len(m->from + in, end - in);
-        if (len > end - in ||
-            !zone_rrset_name(m->node, m->rrset, in, &name)) {
-            return REPLY_DAMAGED;
-        }
-        result = result ? result : append(m->reply, name.wire, name.len);
-        in += len;
-    }
-    return result ? result : append(m->reply, m->from + in, end - in);
-}
-
-static ReplyResult write_record(const Move *m, uint32_t in, uint16_t rdlength)
-{
-    Reply *reply = m->reply;
-    ReplyResult result = write_owner(m);
-    size_t tail = reply->len;
-
-    result = result ? result : append(reply, m->from + in + 2, RR_HEAD - 2);
-    result = result ? result : write_rdata(m, in + RR_HEAD, rdlength);
-    if (result == REPLY_OK) {
-        uint8_t *at = reply->out + tail;
-
-        packet_put16(at + RR_RDLENGTH - 2,
-                     reply->len - tail - (RR_HEAD - 2));
-        if (packet_get32(at + RR_TTL - 2) > m->put->ttl_max) {
-            packet_put32(at + RR_TTL - 2, m->put->ttl_max);
-        }
-    }
-    return result;
-}
-
-static ReplyResult write_records(const Move *m)
-{
-    ReplyResult result = REPLY_OK;
-    uint32_t in = 0;
-
-    m->put->in_full = true;
-    for (unsigned i = 0; i < m->records && result == REPLY_OK; i++) {
-        uint16_t rdlength;
-
-        if (m->len - in < RR_HEAD) {
-            return REPLY_DAMAGED;
-        }
-        rdlength = packet_get16(m->from + in + RR_RDLENGTH);
-        if (m->len - in - RR_HEAD < rdlength) {
-            return REPLY_DAMAGED;
-        }
-        result = write_record(m, in, rdlength);
-        in += RR_HEAD + rdlength;
-    }
-    return result;
 }
 
 /* --- RRsets --------------------------------------------------------------- */
 
 /* The owner as labels and a pointer, over which the first record begins. */
-static ReplyResult put_owner(Move *m)
+static ReplyResult put_owner(ReplyMove *m)
 {
     Reply *reply = m->reply;
     const ReplyOwner *suffix = &m->put->suffix;
     unsigned labels = m->node->name_len - suffix->len;
 
-    if (room_of(reply) < labels + POINTER_LEN) {
+    if (reply_room(reply) < labels + REPLY_POINTER_LEN) {
         return REPLY_FULL;
     }
     memcpy(reply->out + reply->len, m->node->name, labels);
     m->put->owner = (ReplyOwner) { reply->len, m->node->name_len };
-    m->first = POINTER | suffix->at;
+    m->first = REPLY_POINTER | suffix->at;
     m->to = reply->len + labels;
     return REPLY_OK;
 }
 
-static ReplyResult put_records(Move *m)
+static ReplyResult put_records(ReplyMove *m)
 {
     Reply *reply = m->reply;
     Moved moved;
@@ -352,8 +216,8 @@ static ReplyResult put_records(Move *m)
     if (!m->put->owner.at) {
         ReplyResult result;
 
-        if (!m->put->suffix.at || reply->len > POINTER_MAX) {
-            return write_records(m);
+        if (!m->put->suffix.at || reply->len > REPLY_POINTER_MAX) {
+            return reply_put_in_full(m);
         }
         result = put_owner(m);
         if (result != REPLY_OK) {
@@ -367,22 +231,22 @@ static ReplyResult put_records(Move *m)
     moved = move_records(m);
     if (moved == MOVED_NOT) {
         m->put->owner.at = m->first ? 0 : m->put->owner.at;
-        return write_records(m);
+        return reply_put_in_full(m);
     }
     reply->len = m->to + m->len;
     return moved == MOVED ? REPLY_OK : REPLY_DAMAGED;
 }
 
-static ReplyResult put_sigs(Move *m)
+static ReplyResult put_sigs(ReplyMove *m)
 {
     m->from = m->rrset->sigs_at;
     m->len = m->rrset->sigs_len;
     m->records = m->rrset->sigs;
-    m->layout = (Layout) { 0, 0 };
+    m->layout = (ReplyLayout) { 0, 0 };
     return m->records ? put_records(m) : REPLY_OK;
 }
 
-static ReplyResult end_put(Move *m, ReplyResult result, size_t len,
+static ReplyResult end_put(ReplyMove *m, ReplyResult result, size_t len,
                            unsigned records)
 {
     uint16_t *count = &m->reply->count[m->put->section];
@@ -398,7 +262,7 @@ static ReplyResult end_put(Move *m, ReplyResult result, size_t len,
 ReplyResult reply_put(Reply *reply, ReplyPut *put, const ZoneNode *node,
                       const ZoneRrset *rrset)
 {
-    Move m = {
+    ReplyMove m = {
         .reply = reply,
         .put = put,
         .node = node,
@@ -422,7 +286,7 @@ ReplyResult reply_put(Reply *reply, ReplyPut *put, const ZoneNode *node,
 ReplyResult reply_put_sigs(Reply *reply, ReplyPut *put, const ZoneNode *node,
                            const ZoneRrset *rrset)
 {
-    Move m = {
+    ReplyMove m = {
         .reply = reply, .put = put, .node = node, .rrset = rrset,
     };
     size_t len = reply->len;
@@ -437,26 +301,26 @@ ReplyResult reply_put_cname(Reply *reply, ReplyOwner owner, uint16_t rrclass,
                             ReplyOwner suffix, ReplyOwner *target)
 {
     uint8_t *to = reply->out + reply->len;
-    bool is_short = suffix.at && suffix.at <= POINTER_MAX &&
-                    suffix.len > POINTER_LEN;
+    bool is_short = suffix.at && suffix.at <= REPLY_POINTER_MAX &&
+                    suffix.len > REPLY_POINTER_LEN;
     unsigned full = name->len - (is_short ? suffix.len : 0);
-    unsigned rdlength = full + (is_short ? POINTER_LEN : 0);
+    unsigned rdlength = full + (is_short ? REPLY_POINTER_LEN : 0);
 
-    if (!owner.at || room_of(reply) < (size_t)RR_HEAD + rdlength) {
+    if (!owner.at || reply_room(reply) < (size_t)REPLY_RR_HEAD + rdlength) {
         return REPLY_FULL;
     }
-    packet_put16(to, POINTER | owner.at);
+    packet_put16(to, REPLY_POINTER | owner.at);
     packet_put16(to + 2, DNS_TYPE_CNAME);
     packet_put16(to + 4, rrclass);
-    packet_put32(to + RR_TTL, ttl);
-    packet_put16(to + RR_RDLENGTH, rdlength);
-    memcpy(to + RR_HEAD, name->wire, full);
+    packet_put32(to + REPLY_RR_TTL, ttl);
+    packet_put16(to + REPLY_RR_RDLENGTH, rdlength);
+    memcpy(to + REPLY_RR_HEAD, name->wire, full);
     if (is_short) {
-        packet_put16(to + RR_HEAD + full, POINTER | suffix.at);
+        packet_put16(to + REPLY_RR_HEAD + full, REPLY_POINTER | suffix.at);
     }
-    target->at = reply->len + RR_HEAD;
+    target->at = reply->len + REPLY_RR_HEAD;
     target->len = name->len;
-    reply->len += RR_HEAD + rdlength;
+    reply->len += REPLY_RR_HEAD + rdlength;
     reply->count[DNS_SECTION_ANSWER]++;
     return REPLY_OK;
 }

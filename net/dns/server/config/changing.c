@@ -6,8 +6,6 @@
 #include "net/dns/server/config/changing.h"
 #include "net/dns/server/config/keys.h"
 #include "net/dns/server/config/memory.h"
-#include "net/dns/server/config/secondary.h"
-#include "net/dns/server/config/sources.h"
 #include "net/dns/text/types.h"
 #include "net/dns/update/tsig/keys.h"
 
@@ -298,11 +296,6 @@ void dnsd_read_changing_end(DnsdReader *r, const yaml_node_t *node,
             snprintf(how, sizeof(how), "allows updates below '%s'", below);
             dnsd_reader_wrong(r, node, how, "a name in the zone");
         }
-    }
-    dnsd_read_secondary_end(r, node, zone);
-    dnsd_read_sources_end(r, node, zone);
-    if (dnsd_zone_may_change(zone)) {
-        r->config->changing++;
     }
 }
 

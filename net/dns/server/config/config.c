@@ -10,6 +10,7 @@
 #include "net/dns/server/config/memory.h"
 #include "net/dns/server/config/reader.h"
 #include "net/dns/server/config/resolving.h"
+#include "net/dns/server/config/zones.h"
 
 #define DEFAULT_USER        "vmmnet-dns"
 #define DEFAULT_CONTROL     "/run/vmmnet-dns/control.sock"

@@ -8,8 +8,7 @@
 /* Each reads to the member that the key is for. */
 DnsdReadFn dnsd_read_listen, dnsd_read_metrics, dnsd_read_octets,
            dnsd_read_path, dnsd_read_ranges, dnsd_read_slots,
-           dnsd_read_threads, dnsd_read_zones, dnsd_read_name,
-           dnsd_read_address;
+           dnsd_read_threads, dnsd_read_name, dnsd_read_address;
 
 /** dnsd_name_lower: in lower case. */
 void dnsd_name_lower(DnsName *name);

@@ -8,6 +8,7 @@ import signal
 import socket
 import struct
 from collections.abc import Iterator
+from pathlib import Path
 
 import dns.message
 import dns.rcode
@@ -119,6 +120,12 @@ def test_one_connection(world: World) -> None:
         assert changes == 400 and commits < changes
 
 
+def _is_stopped(pid: int) -> bool:
+    """Whether each thread is; the signal alone says only that they will be."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return all("\nState:\tT" in (task / "status").read_text() for task in tasks)
+
+
 def test_datagrams(world: World) -> None:
     """Datagrams that a thread takes at once are one commit."""
     with world.client.entered():
@@ -127,6 +134,7 @@ def test_datagrams(world: World) -> None:
         client.settimeout(wait.PATIENCE)
         client.connect((SERVER, dnsd.PORT))
         os.kill(server.pid, signal.SIGSTOP)
+        wait.until(lambda: _is_stopped(server.pid), "the stop")
         for number in range(20):
             client.send(_update(number).to_wire())
         # What comes behind them has its answer when they have arrived.

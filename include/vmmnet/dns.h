@@ -91,7 +91,7 @@ typedef struct VmmnetDnsOptions {
     const char *trust_anchor;
     unsigned timeout_ms;        /* of a try; default: of resolv_conf, or 5 s */
     unsigned attempts;          /* round the servers; of resolv_conf, or 2 */
-    unsigned resolution_delay_ms;       /* default 50, RFC 8305 section 3 */
+    unsigned resolution_delay_ms;       /* default 49: called by 50, RFC 8305 */
     unsigned cache_entries;     /* default 256; 65536 at most */
 } VmmnetDnsOptions;
 

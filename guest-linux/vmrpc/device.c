@@ -110,10 +110,10 @@ struct vmrpc_call *vmrpc_call_new(struct vmrpc_sock *vs, enum vmrpc_op op)
 {
 	/* Nobody can be told that ending does not work now. */
 	bool must = op == VMRPC_CLOSE || op == VMRPC_SHUTDOWN;
+	gfp_t gfp = vmrpc_sock_gfp(vs);
 	struct vmrpc_call *call;
 
-	call = call_alloc(vs->dev, op,
-			  must ? GFP_KERNEL | __GFP_NOFAIL : GFP_KERNEL);
+	call = call_alloc(vs->dev, op, must ? gfp | __GFP_NOFAIL : gfp);
 	if (!call)
 		return NULL;
 	call->vs = vs;

@@ -12,7 +12,7 @@
  * Ours makes a native socket first, in every case, by the kernel's own
  * inet_create().  TCP, UDP and ping sockets of programs in the initial network
  * namespace then get our operations on top (struct vmrpc_sock); everything
- * else (raw, SCTP, sockets of the kernel, other namespaces) stays
+ * else (raw, SCTP, most sockets of the kernel, other namespaces) stays
  * native.  So whatever is to be done within the guest is a call of the native
  * operation on the native sock, which is always there.
  *
@@ -34,6 +34,7 @@
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include <linux/tcp.h>
 #include <net/net_namespace.h>
 #include <net/ping.h>
 
@@ -110,6 +111,21 @@ static bool is_mptcp(const struct net *net, const struct socket *sock,
 	       protocol == IPPROTO_MPTCP && rcu_access_pointer(family_device);
 }
 
+/*
+ * Services set this on the native side of their streams (tcp_sock_set_nodelay()),
+ * of which the host hears nothing: one that waits for its answer must not wait
+ * for the peer's delayed acknowledgement, too.
+ */
+static int send_at_once(struct socket *sock)
+{
+	int on = 1;
+
+	if (sock->type != SOCK_STREAM)
+		return 0;
+	return sock->ops->setsockopt(sock, SOL_TCP, TCP_NODELAY,
+				     KERNEL_SOCKPTR(&on), sizeof(on));
+}
+
 static int create(struct net *net, struct socket *sock, int protocol, int kern)
 {
 	struct vmrpc_device *dev;
@@ -118,12 +134,15 @@ static int create(struct net *net, struct socket *sock, int protocol, int kern)
 	if (!kern && is_mptcp(net, sock, protocol))
 		return -EPROTONOSUPPORT;
 	err = inet_create(net, sock, protocol, kern);
-	if (err || kern || !is_outsourced(net, sock))
+	if (err || !is_outsourced(net, sock) ||
+	    (kern && !vmrpc_kernel_is_outsourced()))
 		return err;
 	dev = vmrpc_family_device();
 	if (!dev)
 		return 0;
 	err = vmrpc_sock_attach(dev, sock);
+	if (!err && kern)
+		err = send_at_once(sock);
 	if (err)
 		sock->ops->release(sock);
 	vmrpc_device_put(dev);

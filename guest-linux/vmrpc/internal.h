@@ -362,6 +362,16 @@ static inline bool vmrpc_sk_is_ping(const struct sock *sk)
 	return sk->sk_type == SOCK_DGRAM && sk->sk_protocol == IPPROTO_ICMP;
 }
 
+/*
+ * How to allocate for a call.  File systems and disks that have the socket, also
+ * one that a program gave them, say with sk_allocation that memory is not to be
+ * made free by writing to them.
+ */
+static inline gfp_t vmrpc_sock_gfp(const struct vmrpc_sock *vs)
+{
+	return GFP_KERNEL & (vs->sk->sk_allocation | __GFP_RECLAIM);
+}
+
 static inline enum vmrpc_mode vmrpc_sock_mode(const struct vmrpc_sock *vs)
 {
 	/* pairs with the release in vmrpc_sock_set_mode() */
@@ -623,6 +633,24 @@ struct vmrpc_device *vmrpc_family_device(void);
 int vmrpc_family_take(struct vmrpc_device *dev);
 void vmrpc_family_give_back(void);
 int vmrpc_family_create_native(struct socket *sock, int protocol);
+
+/* --- kernel.c --------------------------------------------------------------- */
+
+#ifdef CONFIG_STACKTRACE
+bool vmrpc_kernel_is_outsourced(void);
+void vmrpc_kernel_refused(const struct sk_buff *skb);
+#else
+static inline bool vmrpc_kernel_is_outsourced(void)
+{
+	return false;
+}
+
+static inline void vmrpc_kernel_refused(const struct sk_buff *skb)
+{
+}
+#endif
+
+/* --- netdev.c, inet6.c, proc.c ---------------------------------------------- */
 
 int vmrpc_netdev_add(struct vmrpc_device *dev);
 void vmrpc_netdev_remove(struct vmrpc_device *dev);

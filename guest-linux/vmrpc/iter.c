@@ -96,15 +96,16 @@ void *vmrpc_data_inline(struct vmrpc_call *call, size_t len, bool in)
  */
 static void *bounce_alloc(const struct vmrpc_call *call, size_t *len)
 {
+	gfp_t gfp = vmrpc_sock_gfp(call->vs) | __GFP_NOWARN;
 	void *buf;
 
 	while (call->vs->sk->sk_type == SOCK_STREAM && *len > PAGE_SIZE) {
-		buf = kmalloc(*len, GFP_KERNEL | __GFP_NOWARN | __GFP_NORETRY);
+		buf = kmalloc(*len, gfp | __GFP_NORETRY);
 		if (buf)
 			return buf;
 		*len = max_t(size_t, *len / 2, PAGE_SIZE);
 	}
-	return kmalloc(*len, GFP_KERNEL | __GFP_NOWARN);
+	return kmalloc(*len, gfp);
 }
 
 /**
@@ -180,7 +181,7 @@ static int map_pages(struct vmrpc_call *call, struct iov_iter *iter,
 	ssize_t got = 0;
 
 	len = min_t(size_t, len, VMRPC_DATA_MAX);
-	d->pages = kmem_cache_alloc(pages_cache, GFP_KERNEL);
+	d->pages = kmem_cache_alloc(pages_cache, vmrpc_sock_gfp(call->vs));
 	if (!d->pages)
 		return -ENOMEM;
 	d->sg = d->pages->sg;

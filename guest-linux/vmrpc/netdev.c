@@ -5,15 +5,16 @@
  * Sockets of the guest need no interface, but programs list interfaces, look
  * for the host's address and for a route before they try to connect.  vmrpc0
  * has the guest's address and a default route.  It carries nothing: packets of
- * native sockets (raw, AF_INET6 with an IPv4-mapped address, the kernel's own)
- * and of containers with networks of their own are dropped, counted in
- * tx_dropped, and refused:
+ * native sockets (raw, AF_INET6 with an IPv4-mapped address, most of the
+ * kernel's own) and of containers with networks of their own are dropped,
+ * counted in tx_dropped, and refused:
  *
  *   sockets of the guest     the sending call fails with ENETUNREACH, as the
  *                            error of the transmission is its own
  *   streams of the guest     connect() takes no such error: an ICMP error
  *                            follows
  *   who is forwarded         an ICMP error
+ *   services of the kernel   as the two above, and the kernel's log (kernel.c)
  *
  * Address and route are set as a program would do it, by rtnetlink messages
  * from a kernel socket; there is no other interface for modules.  Messages with
@@ -95,6 +96,7 @@ static netdev_tx_t refuse(struct sk_buff *skb, struct net_device *netdev)
 
 	dev_core_stats_tx_dropped_inc(netdev);
 	if (skb->protocol == htons(ETH_P_IP)) {
+		vmrpc_kernel_refused(skb);
 		if (!sk)
 			send_error(skb);
 		else if (sk->sk_type == SOCK_STREAM ||

@@ -22,6 +22,7 @@ PACKAGES = (
     "chrony",
     "libmemcached-tools",
     "memcached",
+    "nftables",
     "nghttp2-client",
     "nodejs",
     "openssh-client",
@@ -30,6 +31,8 @@ PACKAGES = (
     "postgresql-15",
     "redis-server",
     "rsync",
+    "slirp4netns",
+    "wireguard-tools",
     "wrk",
 )
 

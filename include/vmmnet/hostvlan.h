@@ -2,7 +2,7 @@
 /*
  * The LNID table of a host: which MAC address belongs to which tenants.
  *
- * This header is the whole format, version 2. It is compiled into QEMU
+ * This header is the whole format, versions 2 and 3. It is compiled into QEMU
  * (net/hostvlan), into the eBPF twin and into tests; control/vmmnet writes
  * the same in Python.
  *
@@ -31,6 +31,12 @@
  * search: nothing was ever put there or behind. With six slots in ten filled,
  * a million addresses need no more than 20 buckets, and one on the average; a
  * writer makes a bigger file before two in three are.
+ *
+ * Versions. Version 3 is version 2 and two things more that a record can say:
+ * what its MAC address may offer, and with which others its port may send. A
+ * writer makes a file of version 3 if a record says such a thing, and else one
+ * of version 2, which older readers know. They refuse the other one, and what
+ * they have read stays in force; to them a head that says more is damaged.
  *
  * Damage. Of the octets that a frame is judged by, any single bit that is wrong
  * is found by who uses them, whatever the others are: hostvlan_key(),
@@ -72,7 +78,8 @@ typedef __UINT64_TYPE__ uint64_t;
 #endif
 
 #define HOSTVLAN_MAGIC          "VMMNLNID"      /* eight octets, no NUL */
-#define HOSTVLAN_VERSION        2u
+#define HOSTVLAN_VERSION        3u              /* the newest */
+#define HOSTVLAN_VERSION_OLD    2u              /* the oldest that is read */
 #define HOSTVLAN_HEADER_SIZE    4096u
 #define HOSTVLAN_CHECKED_SIZE   32u     /* octets that the checksum covers */
 
@@ -85,6 +92,11 @@ typedef __UINT64_TYPE__ uint64_t;
 #define HOSTVLAN_LNIDS_MAX      64u     /* of one MAC address; at least 1 */
 #define HOSTVLAN_IP4_MAX        16u
 #define HOSTVLAN_IP6_MAX        16u
+#define HOSTVLAN_ALSO_MAX       31u     /* MAC addresses beside its own */
+
+/* What a MAC address may offer to others. */
+#define HOSTVLAN_OFFER_ROUTER   1u      /* router advertisements (RFC 4861) */
+#define HOSTVLAN_OFFER_DHCP     2u      /* messages of a DHCP server */
 
 /*
  * What happens to a frame, and why: the paper's section 3.5. The first that
@@ -96,17 +108,23 @@ typedef __UINT64_TYPE__ uint64_t;
  *   NO_PORT    the port has no MAC     NO_PORT         the same, or the table
  *              address                                 has no LNIDs for it
  *   SPOOFED    the source is not the   UNKNOWN_SOURCE  zero, multicast or not
- *              port's MAC address                      in the table
+ *              port's MAC address, nor                 in the table
+ *              one of the others that
+ *              the table has for it
  *   L2_CONTROL to a switch, where that is              but no IGMP or MLD
  *              not allowed (group.h)                   query (group.h)
  *   QUERY      an IGMP or MLD query,   DAMAGED         what the table has
  *   MALFORMED  or what could be one,                   for the port or the
  *              and the port has not                    source is damaged
  *              the global LNID         OTHER_TENANT    neither has the global
- *   DAMAGED    where senders are                       LNID, and they have
- *              checked: what the                       none in common
- *              table has for the port
- *              is damaged
+ *   DAMAGED    where offers are                        LNID, and they have
+ *              guarded or senders                      none in common
+ *              checked: what the
+ *              table has for them is
+ *              damaged
+ *   RA_GUARD, DHCP_GUARD, MALFORMED
+ *              where they are guarded
+ *              (offers.h)
  *   FORGED_ADDRESS, MALFORMED
  *              where senders are
  *              checked (sender.h)
@@ -124,13 +142,15 @@ enum hostvlan_reason {
     HOSTVLAN_DAMAGED,
     HOSTVLAN_L2_CONTROL,
     HOSTVLAN_QUERY,
+    HOSTVLAN_RA_GUARD,
+    HOSTVLAN_DHCP_GUARD,
     HOSTVLAN_REASONS
 };
 
 struct hostvlan_header {
     /* Never changes in one file. */
     uint8_t magic[8];           /* HOSTVLAN_MAGIC */
-    uint32_t version;           /* HOSTVLAN_VERSION */
+    uint32_t version;           /* HOSTVLAN_VERSION_OLD .. _VERSION */
     uint32_t header_size;       /* HOSTVLAN_HEADER_SIZE */
     uint64_t file_size;         /* octets */
     uint32_t buckets;           /* 1 .. HOSTVLAN_BUCKETS_MAX, any number */
@@ -170,24 +190,33 @@ struct hostvlan_bucket {
  * A record, in words: the head, then the LNIDs (1 .. HOSTVLAN_LNIDS_MAX,
  * ascending, each once), then the check of all that. If there are IP addresses,
  * they follow: the IPv4 addresses (192.0.2.1 is 0xc0000201), the IPv6
- * addresses, four words each, the first the highest, then the check of all that
- * is before it. So a verdict reads no addresses.
+ * addresses, four words each, the first the highest, then their check. If its
+ * port may send with other MAC addresses, these follow (1 .. HOSTVLAN_ALSO_MAX,
+ * ascending, each once), two words each, the first the highest, then their
+ * check. So a verdict reads no addresses.
  *
  * A check is the upper half of the hostvlan_sum() of the value that leads to
- * the record, and then of the words before the check, but for the first check.
+ * the record, of the head, of the LNIDs, and then of what it is the check of.
  *
- * The head has the three numbers in an octet each, and in the highest their
- * exclusive or: heads differ in two bits at least, and from 0.
+ * The head has three octets, and in the highest their exclusive or: heads
+ * differ in two bits at least, and from 0. From bit 0 on: the number of LNIDs
+ * (7 bits), HOSTVLAN_OFFER_ROUTER (1); that of IPv4 addresses (5),
+ * HOSTVLAN_OFFER_DHCP (1), the lower bits of the number of other MAC addresses
+ * (2); the number of IPv6 addresses (5), the upper bits of that one (3).
  */
-#define HOSTVLAN_RECORD_LNIDS(head)     ((head) & 0xffu)
-#define HOSTVLAN_RECORD_IP4(head)       ((head) >> 8 & 0xffu)
-#define HOSTVLAN_RECORD_IP6(head)       ((head) >> 16 & 0xffu)
-#define HOSTVLAN_RECORD_HEAD(lnids, ip4, ip6) \
-    ((uint32_t)(lnids) | (uint32_t)(ip4) << 8 | (uint32_t)(ip6) << 16 | \
-     ((uint32_t)(lnids) ^ (uint32_t)(ip4) ^ (uint32_t)(ip6)) << 24)
+#define HOSTVLAN_RECORD_LNIDS(head)     ((head) & 0x7fu)
+#define HOSTVLAN_RECORD_IP4(head)       ((head) >> 8 & 0x1fu)
+#define HOSTVLAN_RECORD_IP6(head)       ((head) >> 16 & 0x1fu)
+#define HOSTVLAN_RECORD_OFFERS(head) \
+    (((head) >> 7 & 1u) | ((head) >> 12 & 2u))
+#define HOSTVLAN_RECORD_ALSO(head) \
+    (((head) >> 14 & 3u) | ((head) >> 19 & 0x1cu))
+#define HOSTVLAN_RECORD_HEAD(first, second, third) \
+    ((uint32_t)(first) | (uint32_t)(second) << 8 | (uint32_t)(third) << 16 | \
+     ((uint32_t)(first) ^ (uint32_t)(second) ^ (uint32_t)(third)) << 24)
 #define HOSTVLAN_RECORD_WORDS_MAX \
     (1u + HOSTVLAN_LNIDS_MAX + 1u + HOSTVLAN_IP4_MAX + 4u * HOSTVLAN_IP6_MAX + \
-     1u)
+     1u + 2u * HOSTVLAN_ALSO_MAX + 1u)
 
 /**
  * hostvlan_sum: one number more in a check sum
@@ -273,18 +302,44 @@ static inline int hostvlan_value_valid(uint64_t key, uint64_t value)
            kind_and_number == 0;
 }
 
+/**
+ * hostvlan_record_head: the head of a record
+ * @offers: HOSTVLAN_OFFER_...
+ *
+ * The numbers are in their ranges.
+ */
+static inline uint32_t hostvlan_record_head(uint32_t lnids, uint32_t ip4,
+                                            uint32_t ip6, uint32_t offers,
+                                            uint32_t also)
+{
+    return HOSTVLAN_RECORD_HEAD(lnids | (offers & 1) << 7,
+                                ip4 | (offers & 2) << 4 | (also & 3) << 6,
+                                ip6 | also >> 2 << 5);
+}
+
+/** hostvlan_address_words: words of IP addresses and their check; 0: none. */
+static inline uint32_t hostvlan_address_words(uint32_t head)
+{
+    uint32_t words = HOSTVLAN_RECORD_IP4(head) + 4 * HOSTVLAN_RECORD_IP6(head);
+
+    return words ? words + 1 : 0;
+}
+
 /** hostvlan_record_words: length with the head; 0: no record starts so. */
 static inline uint32_t hostvlan_record_words(uint32_t head)
 {
     uint32_t lnids = HOSTVLAN_RECORD_LNIDS(head);
-    uint32_t ip4 = HOSTVLAN_RECORD_IP4(head), ip6 = HOSTVLAN_RECORD_IP6(head);
+    uint32_t also = HOSTVLAN_RECORD_ALSO(head);
 
-    if (head != HOSTVLAN_RECORD_HEAD(lnids, ip4, ip6) ||
+    if (head != HOSTVLAN_RECORD_HEAD(head & 0xff, head >> 8 & 0xff,
+                                     head >> 16 & 0xff) ||
         lnids == 0 || lnids > HOSTVLAN_LNIDS_MAX ||
-        ip4 > HOSTVLAN_IP4_MAX || ip6 > HOSTVLAN_IP6_MAX) {
+        HOSTVLAN_RECORD_IP4(head) > HOSTVLAN_IP4_MAX ||
+        HOSTVLAN_RECORD_IP6(head) > HOSTVLAN_IP6_MAX) {
         return 0;
     }
-    return 1 + lnids + 1 + (ip4 || ip6 ? ip4 + 4 * ip6 + 1 : 0);
+    return 1 + lnids + 1 + hostvlan_address_words(head) +
+           (also ? 2 * also + 1 : 0);
 }
 
 /** hostvlan_mac: the number of six octets as they are in a frame. */

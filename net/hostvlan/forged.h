@@ -29,7 +29,8 @@
  *                      particular and must be in the table.
  *
  * Redirects and router advertisements are checked for their sender, not for
- * what they advertise: whether a guest may be a router is another question.
+ * what they advertise: whether a guest may be a router is another question
+ * (offers.h).
  *
  * A frame that a receiver might read and this file cannot is malformed. Up to
  * two VLAN tags, 802.1Q or 802.1ad, and an LLC/SNAP header are looked through;
@@ -59,11 +60,6 @@ enum {
 };
 
 enum {
-    HOSTVLAN_ND_ROUTER_SOLICIT = 133,
-    HOSTVLAN_ND_ROUTER_ADVERT = 134,
-    HOSTVLAN_ND_SOLICIT = 135,
-    HOSTVLAN_ND_ADVERT = 136,
-    HOSTVLAN_ND_REDIRECT = 137,
     HOSTVLAN_ND_OPTION_SOURCE = 1,
     HOSTVLAN_ND_OPTION_TARGET = 2,
 };
@@ -73,7 +69,7 @@ enum {
 
 struct hostvlan_sender {
     struct hostvlan_frame f;    /* its size becomes that of the packet in it */
-    uint64_t mac;
+    uint64_t mac;               /* the frame's source, which is the port's */
     const struct hostvlan_own *own;     /* NULL: not checked */
     uint32_t fixed;             /* octets that no checksum may be written to */
 };

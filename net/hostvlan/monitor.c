@@ -31,6 +31,8 @@ static HostvlanCounterInfo *counter_info(const uint64_t *counters)
     info->damaged = counters[HOSTVLAN_DAMAGED];
     info->l2_control = counters[HOSTVLAN_L2_CONTROL];
     info->multicast_query = counters[HOSTVLAN_QUERY];
+    info->ra_guard = counters[HOSTVLAN_RA_GUARD];
+    info->dhcp_guard = counters[HOSTVLAN_DHCP_GUARD];
     return info;
 }
 
@@ -82,6 +84,8 @@ static HostvlanInfo *port_info(HostvlanPort *p)
     info->mac = mac ? mac_text(mac) : NULL;
     info->check_sender = p->check_sender;
     info->l2_control = p->l2_control;
+    info->ra_guard = p->guards & HOSTVLAN_OFFER_ROUTER;
+    info->dhcp_guard = p->guards & HOSTVLAN_OFFER_DHCP;
     info->interface = interface_name(p);
     info->table = g_strdup(p->follow.path);
     info->error = p->follow.error ? g_strdup(p->follow.error->message) : NULL;
@@ -153,6 +157,8 @@ static void print_counters(Monitor *mon, const char *direction,
         { "damaged", c->damaged },
         { "l2-control", c->l2_control },
         { "multicast-query", c->multicast_query },
+        { "ra-guard", c->ra_guard },
+        { "dhcp-guard", c->dhcp_guard },
     };
 
     monitor_printf(mon, "  %-8s", direction);
@@ -170,7 +176,10 @@ static void print_port(Monitor *mon, const HostvlanInfo *info)
     monitor_printf(mon, "%s: netdev %s, MAC address %s, ", info->id,
                    info->netdev, info->mac ?: "none");
     print_lnids(mon, info);
-    monitor_printf(mon, "%s%s\n", info->check_sender ? ", checks senders" : "",
+    monitor_printf(mon, "%s%s%s%s\n",
+                   info->check_sender ? ", checks senders" : "",
+                   info->ra_guard ? ", guards RAs" : "",
+                   info->dhcp_guard ? ", guards DHCP" : "",
                    info->l2_control ? ", L2 control passes" : "");
     monitor_printf(mon, "  table    %s", info->table);
     if (info->has_generation) {

@@ -16,6 +16,7 @@
  *
  * The port's MAC address is that of the option, or the one that the NIC was
  * configured with. Which one the guest has given its NIC makes no difference.
+ * With others it may send if the table has them for that one.
  *
  * When the table says that it is superseded, frames wait (NET_STAGE_HOLD) until
  * the newer one has been looked at: once a writer has set that mark, no frame
@@ -83,12 +84,13 @@ static NetStageVerdict hostvlan_end(HostvlanPort *p, uint64_t *counters,
 }
 
 static enum hostvlan_reason hostvlan_check_sender(HostvlanPort *p,
-                                                  uint64_t mac,
                                                   const uint8_t *eth,
                                                   size_t len, size_t size,
                                                   size_t *fixed)
 {
     const HostvlanTable *table = p->follow.table;
+    /* The port's own, or another one that it may send with. */
+    uint64_t mac = hostvlan_mac(eth + 6);
     HostvlanAddresses own;
 
     if (!hostvlan_table_addresses(table, hostvlan_table_lookup(table, mac),
@@ -105,13 +107,19 @@ static enum hostvlan_reason hostvlan_judge_sent(HostvlanPort *p,
                                                 size_t size)
 {
     uint64_t mac = hostvlan_port_mac(p);
-    size_t fixed, senders;
-    enum hostvlan_reason reason = hostvlan_verdict_send(p->follow.table, mac,
+    const HostvlanTable *table = p->follow.table;
+    size_t fixed, offer, senders;
+    enum hostvlan_reason reason = hostvlan_verdict_send(table, mac,
                                                         p->l2_control, eth,
                                                         len, &fixed);
 
+    if (reason == HOSTVLAN_PASSED) {
+        reason = hostvlan_verdict_offer(table, mac, p->guards, eth, len, size,
+                                        &offer);
+        fixed = MAX(fixed, offer);
+    }
     if (reason == HOSTVLAN_PASSED && p->check_sender) {
-        reason = hostvlan_check_sender(p, mac, eth, len, size, &senders);
+        reason = hostvlan_check_sender(p, eth, len, size, &senders);
         fixed = MAX(fixed, senders);
     }
     if (reason == HOSTVLAN_PASSED && frame->vnet_len &&
@@ -146,7 +154,8 @@ static size_t hostvlan_copy_head(HostvlanPort *p, const NetStageFrame *frame)
     size_t len = iov_to_buf(frame->iov, frame->iovcnt, 0, p->head, want);
 
     /* The guest may change it meanwhile: what was copied stays as it is. */
-    if (len == want && (p->check_sender || hostvlan_is_group(eth))) {
+    if (len == want &&
+        (p->check_sender || p->guards || hostvlan_is_group(eth))) {
         len += iov_to_buf(frame->iov, frame->iovcnt, len, p->head + len,
                           HOSTVLAN_LOOK_LEN - HOSTVLAN_ETH_LEN);
     }
@@ -377,6 +386,12 @@ static HostvlanPort *hostvlan_port_new(const NetdevHostvlanOptions *o,
     p->mac = mac;
     p->check_sender = o->has_check_sender && o->check_sender;
     p->l2_control = o->has_l2_control && o->l2_control;
+    if (o->has_ra_guard && o->ra_guard) {
+        p->guards |= HOSTVLAN_OFFER_ROUTER;
+    }
+    if (o->has_dhcp_guard && o->dhcp_guard) {
+        p->guards |= HOSTVLAN_OFFER_DHCP;
+    }
     p->look = qemu_bh_new(hostvlan_look, p);
     p->timer = timer_new_ms(QEMU_CLOCK_REALTIME, hostvlan_look, p);
     hostvlan_follow_init(&p->follow, o->table);

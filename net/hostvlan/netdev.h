@@ -17,6 +17,7 @@ typedef struct HostvlanPort {
     uint64_t mac;               /* of the option; 0: the NIC's own */
     bool check_sender;
     bool l2_control;            /* the guest may speak to switches */
+    uint32_t guards;            /* HOSTVLAN_OFFER_... that not all may send */
     HostvlanFollow follow;
     PathWatch watch;
     struct HostvlanCheck *check;        /* under way; NULL: none */

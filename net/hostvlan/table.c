@@ -235,6 +235,45 @@ bool hostvlan_table_addresses(const HostvlanTable *t, uint64_t value,
            copy_addresses(at + 1 + lnids.num + 1, head, sum, addresses);
 }
 
+/* @at: behind the checks of LNIDs and addresses; @sum: of the LNIDs */
+static bool copy_also(const uint32_t *at, uint32_t head, uint64_t sum,
+                      HostvlanRights *rights)
+{
+    unsigned num = HOSTVLAN_RECORD_ALSO(head);
+    uint32_t word[2 * HOSTVLAN_ALSO_MAX];
+
+    if (num) {
+        copy(word, at, 2 * num, &sum);
+        if (load32(at + 2 * num) != sum >> 32) {
+            return false;
+        }
+    }
+    for (unsigned i = 0; i < num; i++) {
+        rights->also[i] = (uint64_t)word[2 * i] << 32 | word[2 * i + 1];
+    }
+    rights->num_also = num;
+    rights->offers = HOSTVLAN_RECORD_OFFERS(head);
+    return true;
+}
+
+bool hostvlan_table_rights(const HostvlanTable *t, uint64_t value,
+                           HostvlanRights *rights)
+{
+    HostvlanLnids lnids;
+    const uint32_t *at;
+    uint32_t head;
+    uint64_t sum;
+
+    rights->offers = rights->num_also = 0;
+    if (value == 0 || hostvlan_value_kind(value) == HOSTVLAN_VALUE_ONE) {
+        return true;
+    }
+    at = record(t, value, &head);
+    return at && copy_lnids(at, head, value, &lnids, &sum) &&
+           copy_also(at + 1 + lnids.num + 1 + hostvlan_address_words(head),
+                     head, sum, rights);
+}
+
 bool hostvlan_table_superseded(const HostvlanTable *t)
 {
     hostvlan_guard_arm();
@@ -348,11 +387,12 @@ static bool check_header(const struct hostvlan_header *h, uint64_t size,
                       "not an LNID table: it does not begin with "
                       HOSTVLAN_MAGIC);
     }
-    if (h->version != HOSTVLAN_VERSION) {
+    if (h->version < HOSTVLAN_VERSION_OLD || h->version > HOSTVLAN_VERSION) {
         return refuse(errp, HOSTVLAN_TABLE_ERROR_VERSION,
                       "version %u of the format, and this program reads "
-                      "version %u%s", h->version, HOSTVLAN_VERSION,
-                      h->version < HOSTVLAN_VERSION && h->version ?
+                      "versions %u to %u%s", h->version, HOSTVLAN_VERSION_OLD,
+                      HOSTVLAN_VERSION,
+                      h->version < HOSTVLAN_VERSION_OLD && h->version ?
                       ": 'vmmnet hostvlan convert' makes it that" : "");
     }
     if (h->checksum != crc32_of(h, HOSTVLAN_CHECKED_SIZE)) {
@@ -378,10 +418,23 @@ static bool check_header(const struct hostvlan_header *h, uint64_t size,
     return true;
 }
 
+/* MAC addresses of ports, in their order, and none the port's own. */
+static bool are_others(const HostvlanRights *rights, uint64_t mac)
+{
+    for (unsigned i = 0; i < rights->num_also; i++) {
+        if (!hostvlan_mac_valid(rights->also[i]) || rights->also[i] == mac ||
+            (i && rights->also[i] <= rights->also[i - 1])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool check_record(const HostvlanTable *t, uint64_t value, uint64_t mac,
                          GError **errp)
 {
     HostvlanAddresses addresses;
+    HostvlanRights rights;
     HostvlanLnids lnids;
     uint32_t head;
 
@@ -392,7 +445,9 @@ static bool check_record(const HostvlanTable *t, uint64_t value, uint64_t mac,
                       hostvlan_value_number(value), t->words);
     }
     if (!hostvlan_table_lnids(t, value, &lnids) ||
-        !hostvlan_table_addresses(t, value, &addresses)) {
+        !hostvlan_table_addresses(t, value, &addresses) ||
+        !hostvlan_table_rights(t, value, &rights) ||
+        !are_others(&rights, mac)) {
         return refuse(errp, HOSTVLAN_TABLE_ERROR_RECORD,
                       "the record of %012" G_GINT64_MODIFIER "x, at word %u "
                       "of %u, is damaged", mac,

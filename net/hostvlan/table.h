@@ -51,6 +51,13 @@ typedef struct HostvlanAddresses {
     uint32_t ip6[HOSTVLAN_IP6_MAX][4];  /* the first word is the highest */
 } HostvlanAddresses;
 
+/* What the port of a MAC address may do beside sending as that. */
+typedef struct HostvlanRights {
+    uint32_t offers;            /* HOSTVLAN_OFFER_... */
+    unsigned num_also;
+    uint64_t also[HOSTVLAN_ALSO_MAX];   /* MAC addresses, ascending */
+} HostvlanRights;
+
 /**
  * hostvlan_table_open: map a table and check all of it
  *
@@ -104,6 +111,16 @@ unsigned hostvlan_table_lnids(const HostvlanTable *table, uint64_t value,
  */
 bool hostvlan_table_addresses(const HostvlanTable *table, uint64_t value,
                               HostvlanAddresses *addresses);
+
+/**
+ * hostvlan_table_rights: what the port of a value's MAC address may do
+ * @value: of hostvlan_table_lookup(), of the same table
+ *
+ * Returns: false if value or record are damaged; @rights has none then, and if
+ * there are none.
+ */
+bool hostvlan_table_rights(const HostvlanTable *table, uint64_t value,
+                           HostvlanRights *rights);
 
 /** hostvlan_table_superseded: is there a newer file at the path? One load. */
 bool hostvlan_table_superseded(const HostvlanTable *table);

@@ -38,6 +38,8 @@ const char *hostvlan_reason_name(enum hostvlan_reason reason)
         [HOSTVLAN_DAMAGED] = "damaged",
         [HOSTVLAN_L2_CONTROL] = "l2-control",
         [HOSTVLAN_QUERY] = "multicast-query",
+        [HOSTVLAN_RA_GUARD] = "ra-guard",
+        [HOSTVLAN_DHCP_GUARD] = "dhcp-guard",
     };
 
     G_STATIC_ASSERT(G_N_ELEMENTS(names) == HOSTVLAN_REASONS);
@@ -118,6 +120,23 @@ static enum hostvlan_reason send_group(const HostvlanTable *table,
     return reason;
 }
 
+/* Has the table @mac among the others that @port may send with? */
+static bool sends_as(const HostvlanTable *table, uint64_t port, uint64_t mac)
+{
+    HostvlanRights rights;
+
+    if (!hostvlan_table_rights(table, hostvlan_table_lookup(table, port),
+                               &rights)) {
+        return false;
+    }
+    for (unsigned i = 0; i < rights.num_also; i++) {
+        if (rights.also[i] == mac) {
+            return true;
+        }
+    }
+    return false;
+}
+
 enum hostvlan_reason hostvlan_verdict_send(const HostvlanTable *table,
                                            uint64_t port, bool l2_control,
                                            const uint8_t *frame, size_t len,
@@ -133,12 +152,40 @@ enum hostvlan_reason hostvlan_verdict_send(const HostvlanTable *table,
     if (!hostvlan_mac_valid(port)) {
         return HOSTVLAN_NO_PORT;
     }
-    if (hostvlan_mac(frame + 6) != port) {
+    if (__builtin_expect(hostvlan_mac(frame + 6) != port, 0) &&
+        !sends_as(table, port, hostvlan_mac(frame + 6))) {
         return HOSTVLAN_SPOOFED;
     }
     return __builtin_expect(hostvlan_is_group(frame), 0) ?
            send_group(table, port, l2_control, frame, len, fixed) :
            HOSTVLAN_PASSED;
+}
+
+enum hostvlan_reason hostvlan_verdict_offer(const HostvlanTable *table,
+                                            uint64_t port, uint32_t guards,
+                                            const uint8_t *frame, size_t len,
+                                            size_t size, size_t *fixed)
+{
+    struct hostvlan_frame f = { .data = frame, .len = len, .size = size };
+    uint32_t looked_at = HOSTVLAN_ETH_LEN;
+    enum hostvlan_reason reason;
+    HostvlanRights rights;
+
+    *fixed = HOSTVLAN_ETH_LEN;
+    if (!guards) {
+        return HOSTVLAN_PASSED;
+    }
+    reason = hostvlan_offered(&f, guards, &looked_at);
+    *fixed = looked_at;
+    if (__builtin_expect(reason == HOSTVLAN_PASSED, 1)) {
+        return HOSTVLAN_PASSED;
+    }
+    if (!hostvlan_table_rights(table, hostvlan_table_lookup(table, port),
+                               &rights)) {
+        return HOSTVLAN_DAMAGED;
+    }
+    return hostvlan_offer_needed(reason, guards) & ~rights.offers ?
+           reason : HOSTVLAN_PASSED;
 }
 
 static bool is_query(const uint8_t *frame, size_t len, size_t size)

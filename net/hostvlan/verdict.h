@@ -8,6 +8,7 @@
 #define NET_HOSTVLAN_VERDICT_H
 
 #include "net/hostvlan/group.h"
+#include "net/hostvlan/offers.h"
 #include "net/hostvlan/table.h"
 
 /* Frames of a port since it was made, by what happened to them. */
@@ -30,12 +31,30 @@ const char *hostvlan_reason_name(enum hostvlan_reason reason);
  * @fixed: filled in when the frame passes: its first octets that were looked
  *         at, and that no checksum offload may write to
  *
- * Does not look at IP addresses: hostvlan_sender_check() does.
+ * Does not look at IP addresses, nor at what is offered:
+ * hostvlan_sender_check() and hostvlan_verdict_offer() do.
  */
 enum hostvlan_reason hostvlan_verdict_send(const HostvlanTable *table,
                                            uint64_t port, bool l2_control,
                                            const uint8_t *frame, size_t len,
                                            size_t *fixed);
+
+/**
+ * hostvlan_verdict_offer: may the guest offer what this offers?
+ * @guards: HOSTVLAN_OFFER_... that only those may send for whom the table says
+ *          so; 0: nothing is looked at
+ * @len: octets that are there: all, or HOSTVLAN_LOOK_LEN
+ * @size: octets of the whole frame
+ *
+ * Else as hostvlan_verdict_send(), which @frame has passed.
+ *
+ * Returns: HOSTVLAN_PASSED, HOSTVLAN_RA_GUARD, HOSTVLAN_DHCP_GUARD,
+ * HOSTVLAN_DAMAGED, or HOSTVLAN_MALFORMED for what may hide an offer.
+ */
+enum hostvlan_reason hostvlan_verdict_offer(const HostvlanTable *table,
+                                            uint64_t port, uint32_t guards,
+                                            const uint8_t *frame, size_t len,
+                                            size_t size, size_t *fixed);
 
 /**
  * hostvlan_verdict_receive: may the guest receive this?

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "net/hostvlan/group.h"
+#include "net/hostvlan/offers.h"
 #include "net/hostvlan/sender.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -84,6 +85,43 @@ static void check_group(const uint8_t *data, size_t len, size_t size)
     }
 }
 
+/* What is let through offers nothing, where that is plain to see. */
+static void check_offer(const uint8_t *f, size_t len, size_t size,
+                        uint32_t guards)
+{
+    struct hostvlan_frame frame = { .data = f, .len = len, .size = size };
+    enum hostvlan_reason reason;
+    uint32_t fixed = 0;
+    unsigned type, payload;
+
+    if (!guards) {
+        return;
+    }
+    reason = hostvlan_offered(&frame, guards, &fixed);
+    g_assert(reason == HOSTVLAN_PASSED || reason == HOSTVLAN_MALFORMED ||
+             (reason == HOSTVLAN_RA_GUARD && guards & HOSTVLAN_OFFER_ROUTER) ||
+             (reason == HOSTVLAN_DHCP_GUARD && guards & HOSTVLAN_OFFER_DHCP));
+    if (reason != HOSTVLAN_PASSED || len < 63) {
+        return;
+    }
+    g_assert(fixed >= HOSTVLAN_ETH_LEN);
+    type = f[12] << 8 | f[13];
+    payload = f[18] << 8 | f[19];
+    if (type == 0x86dd && payload > 8 && guards & HOSTVLAN_OFFER_ROUTER) {
+        g_assert(f[20] != 58 || f[54] != 134);
+        /* In the first of fragments. */
+        g_assert(f[20] != 44 || f[54] != 58 || f[56] || f[57] & 0xf8 ||
+                 f[62] != 134);
+    }
+    if (type == 0x86dd && payload >= 8 && guards & HOSTVLAN_OFFER_DHCP) {
+        g_assert(f[20] != 17 || f[56] != 2 || f[57] != 34);
+    }
+    if (type == 0x0800 && guards & HOSTVLAN_OFFER_DHCP && f[14] == 0x45 &&
+        (f[16] << 8 | f[17]) >= 28) {
+        g_assert(f[23] != 17 || f[20] & 0x1f || f[21] || f[36] || f[37] != 68);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     HostvlanAddresses own = { .ip4 = { IP4 }, .ip6 = { { 0x20010db8u } } };
@@ -105,6 +143,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(f + 6, mac, 6);
     memcpy(f + 12, data + 1, len - 12);
     check_group(f, len, whole);
+    check_offer(f, len, whole, data[0] >> 2 & 3);
     reason = hostvlan_sender_check(f, len, whole, MAC, &own, &fixed);
     g_assert(reason == HOSTVLAN_PASSED || reason == HOSTVLAN_FORGED_ADDRESS ||
              reason == HOSTVLAN_MALFORMED);

@@ -74,11 +74,12 @@ static uint64_t sum_up(uint64_t sum, const uint32_t *word, uint32_t num)
 /* @room words are at @word. */
 static void make_record(uint32_t *word, uint32_t room, uint64_t value)
 {
-    uint32_t head = HOSTVLAN_RECORD_HEAD(HOSTVLAN_RECORD_LNIDS(*word),
-                                         HOSTVLAN_RECORD_IP4(*word),
-                                         HOSTVLAN_RECORD_IP6(*word));
+    uint32_t head = HOSTVLAN_RECORD_HEAD(*word & 0xff, *word >> 8 & 0xff,
+                                         *word >> 16 & 0xff);
     uint32_t num = hostvlan_record_words(head);
     uint32_t lnids = HOSTVLAN_RECORD_LNIDS(head);
+    uint32_t addresses = hostvlan_address_words(head);
+    uint32_t also = 2 * HOSTVLAN_RECORD_ALSO(head);
     uint64_t sum;
 
     *word = head;
@@ -87,8 +88,13 @@ static void make_record(uint32_t *word, uint32_t room, uint64_t value)
     }
     sum = sum_up(hostvlan_sum(0, value), word, 1 + lnids);
     word[1 + lnids] = sum >> 32;
-    if (num > 2 + lnids) {
-        word[num - 1] = sum_up(sum, word + 2 + lnids, num - lnids - 3) >> 32;
+    word += 2 + lnids;
+    if (addresses) {
+        word[addresses - 1] = sum_up(sum, word, addresses - 1) >> 32;
+    }
+    word += addresses;
+    if (also) {
+        word[also] = sum_up(sum, word, also) >> 32;
     }
 }
 
@@ -129,7 +135,9 @@ static void look(const HostvlanTable *t, uint64_t mac, uint64_t port)
     uint64_t value = hostvlan_table_lookup(t, mac);
     uint8_t frame[14] = { 0 };
     HostvlanAddresses addresses;
+    HostvlanRights rights;
     HostvlanLnids lnids;
+    size_t fixed;
 
     g_assert(hostvlan_table_lnids(t, value, &lnids) <= HOSTVLAN_LNIDS_MAX);
     for (unsigned i = 1; i < lnids.num; i++) {
@@ -138,10 +146,14 @@ static void look(const HostvlanTable *t, uint64_t mac, uint64_t port)
     hostvlan_table_addresses(t, value, &addresses);
     g_assert(addresses.num_ip4 <= HOSTVLAN_IP4_MAX);
     g_assert(addresses.num_ip6 <= HOSTVLAN_IP6_MAX);
+    hostvlan_table_rights(t, value, &rights);
+    g_assert(rights.num_also <= HOSTVLAN_ALSO_MAX && rights.offers <= 3);
     for (int i = 0; i < 6; i++) {
         frame[6 + i] = mac >> (40 - 8 * i) & 0xff;
     }
     g_assert(hostvlan_verdict_receive(t, port, frame, 14, 14) <
+             HOSTVLAN_REASONS);
+    g_assert(hostvlan_verdict_send(t, port, false, frame, 14, &fixed) <
              HOSTVLAN_REASONS);
 }
 
@@ -162,6 +174,7 @@ static void check_all(const HostvlanTable *t, const struct hostvlan_slot *s,
                       unsigned num)
 {
     HostvlanAddresses addresses;
+    HostvlanRights rights;
     HostvlanLnids lnids;
 
     for (unsigned i = 0; i < num; i++) {
@@ -173,6 +186,7 @@ static void check_all(const HostvlanTable *t, const struct hostvlan_slot *s,
                      (none ? 0 : value));
             g_assert(none || hostvlan_table_lnids(t, value, &lnids));
             g_assert(none || hostvlan_table_addresses(t, value, &addresses));
+            g_assert(none || hostvlan_table_rights(t, value, &rights));
         }
     }
 }

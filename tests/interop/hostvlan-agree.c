@@ -109,8 +109,10 @@ typedef struct World {
     uint64_t port;
     bool l2_control;            /* the port may send to switches */
     bool check_sender;          /* what it sends must be its own */
+    uint32_t guards;            /* what it may offer only if it is allowed to */
     unsigned long changes, tables;
     unsigned long queries;      /* that passed from unknown sources */
+    unsigned long others;       /* that passed with another MAC address */
     uint64_t seen[HOSTVLAN_DIRECTIONS][HOSTVLAN_REASONS];
 } World;
 
@@ -187,16 +189,17 @@ static void put_no_table(Twin *t)
     bpf_map_delete_elem(t->tables, &zero);
 }
 
-static void put_port(Twin *t, uint64_t mac, bool l2_control, bool check_sender)
+static void put_port(World *w)
 {
     struct hostvlan_port port = {
-        .mac = mac,
-        .flags = (l2_control ? HOSTVLAN_PORT_L2_CONTROL : 0) |
-                 (check_sender ? HOSTVLAN_PORT_CHECK_SENDER : 0),
+        .mac = w->port,
+        .flags = (w->l2_control ? HOSTVLAN_PORT_L2_CONTROL : 0) |
+                 (w->check_sender ? HOSTVLAN_PORT_CHECK_SENDER : 0) |
+                 w->guards << HOSTVLAN_PORT_GUARDS_SHIFT,
     };
     uint32_t zero = 0;
 
-    if (bpf_map_update_elem(t->port, &zero, &port, 0)) {
+    if (bpf_map_update_elem(w->twin.port, &zero, &port, 0)) {
         die("setting the port", errno);
     }
 }
@@ -272,7 +275,25 @@ static void interleaved_entry(World *w, HvEntry *e)
     }
 }
 
-static void random_entry(World *w, HvEntry *e)
+/* Other MAC addresses of a port, some of which the table knows. */
+static void random_also(World *w, uint64_t own, HvEntry *e)
+{
+    unsigned num = below(w, 4) ? 0 : 1 + below(w, HOSTVLAN_ALSO_MAX);
+    uint64_t last = 0;
+
+    for (unsigned i = 0; i < num; i++) {
+        uint64_t mac = w->mac[below(w, w->num_macs)];
+
+        if (below(w, 4) == 0) {
+            mac ^= 1 << below(w, 24);
+        }
+        if (mac > last && mac != own && hostvlan_mac_valid(mac)) {
+            e->also[e->num_also++] = last = mac;
+        }
+    }
+}
+
+static void random_entry(World *w, uint64_t mac, HvEntry *e)
 {
     unsigned num = random_count(w);
 
@@ -294,6 +315,8 @@ static void random_entry(World *w, HvEntry *e)
         e->num_ip4 = below(w, HOSTVLAN_IP4_MAX + 1);
         e->num_ip6 = below(w, HOSTVLAN_IP6_MAX + 1);
     }
+    e->offers = below(w, 2) ? 0 : below(w, 4);
+    random_also(w, mac, e);
     for (unsigned i = 0; i < e->num_ip4; i++) {
         e->ip4[i] = ADDRESS4 + 2 * i + below(w, 2);
     }
@@ -322,7 +345,7 @@ static void change(World *w)
     if (slot && below(w, 3) == 0) {
         hv_remove(w->writer, mac);
     } else {
-        random_entry(w, &e);
+        random_entry(w, mac, &e);
         hv_set(w->writer, mac, &e);
     }
     w->changes++;
@@ -395,6 +418,19 @@ static void new_table(World *w)
 
 /* --- random frames ------------------------------------------------------ */
 
+/* Another MAC address of the port, if it has one. */
+static uint64_t random_other(World *w)
+{
+    HostvlanRights rights = { 0 };
+
+    if (w->table) {
+        hostvlan_table_rights(w->table,
+                              hostvlan_table_lookup(w->table, w->port),
+                              &rights);
+    }
+    return rights.num_also ? rights.also[below(w, rights.num_also)] : w->port;
+}
+
 static uint64_t random_source(World *w)
 {
     uint64_t known = w->mac[below(w, w->num_macs)];
@@ -409,6 +445,8 @@ static uint64_t random_source(World *w)
     case 3:
     case 4:
         return w->port;
+    case 5:
+        return random_other(w);
     default:
         return known;
     }
@@ -601,6 +639,48 @@ static size_t random_headers(World *w, uint8_t *frame, uint16_t type)
            hv_put(frame, at, snaps[below(w, G_N_ELEMENTS(snaps))] | type, 8);
 }
 
+/* UDP to clients of DHCP or others, RAs: in fragments, behind headers. */
+static size_t random_offer(World *w, uint8_t *frame)
+{
+    static const uint16_t ports[] = { 67, 68, 546, 547, 69, 0x4402 };
+    bool is4 = below(w, 3) == 0;
+    size_t ip, at, len, len_at;
+
+    ip = random_headers(w, frame, is4 ? 0x0800 : 0x86dd);
+    if (is4) {
+        unsigned words = below(w, 4) ? 5 : below(w, 16);
+
+        memset(frame + ip, 0, 80);
+        random_ip4_packet(w, frame, ip);
+        hv_put(frame, ip, 0x40 | words, 1);
+        hv_put(frame, ip + 6, below(w, 4) ? 0 : 1u << below(w, 16), 2);
+        at = ip + 4 * words;
+        len_at = ip + 2;
+    } else {
+        uint32_t source[4];
+
+        random_ip6(w, source);
+        at = hv_ip6(frame, ip, 0, 0, source, source);
+        at = random_extensions(w, frame, at, below(w, 2) ? 58 : 17);
+        memset(frame + at, 0, 8);
+        hv_put(frame, at, 133 + below(w, 3), 1);
+        len_at = ip + 4;
+    }
+    if (is4 || below(w, 2)) {
+        hv_put(frame, at + 2, ports[below(w, G_N_ELEMENTS(ports))], 2);
+    }
+    len = at + 8;
+    hv_put(frame, len_at, below(w, 4) ? len - ip - (is4 ? 0 : 40) :
+           below(w, 100), 2);
+    while (len < IP_FRAME_MIN + 8) {
+        frame[len++] = 0;
+    }
+    if (below(w, 8) == 0) {
+        len = IP_FRAME_MIN + below(w, len - IP_FRAME_MIN);
+    }
+    return len;
+}
+
 /* ARP, ND and what else says who sends it, or nearly that. */
 static size_t random_sender(World *w, uint8_t *frame)
 {
@@ -656,11 +736,13 @@ static size_t random_frame(World *w, const Program *p, uint8_t *frame)
 {
     size_t len;
 
-    switch (below(w, 4)) {
+    switch (below(w, 5)) {
     case 0:
         return random_query(w, frame);
     case 1:
         return random_sender(w, frame);
+    case 2:
+        return random_offer(w, frame);
     }
     len = random_data(w, p, frame);
     if (below(w, 8) == 0) {
@@ -683,7 +765,8 @@ static void new_port(World *w)
     }
     w->l2_control = below(w, 4) == 0;
     w->check_sender = below(w, 2);
-    put_port(&w->twin, w->port, w->l2_control, w->check_sender);
+    w->guards = below(w, 4);
+    put_port(w);
 }
 
 /* --- both of them ------------------------------------------------------- */
@@ -713,21 +796,26 @@ static void G_GNUC_NORETURN differ(const World *w, const Program *p,
 /* As -netdev hostvlan does it. */
 static enum hostvlan_reason sent(World *w, const uint8_t *frame, size_t len)
 {
+    uint64_t source = hostvlan_mac(frame + 6);
     HostvlanAddresses own;
     size_t fixed;
     enum hostvlan_reason reason =
         hostvlan_verdict_send(w->table, w->port, w->l2_control, frame, len,
                               &fixed);
 
+    if (reason == HOSTVLAN_PASSED) {
+        reason = hostvlan_verdict_offer(w->table, w->port, w->guards, frame,
+                                        len, len, &fixed);
+    }
     if (reason != HOSTVLAN_PASSED || !w->check_sender) {
         return reason;
     }
     if (!hostvlan_table_addresses(w->table,
-                                  hostvlan_table_lookup(w->table, w->port),
+                                  hostvlan_table_lookup(w->table, source),
                                   &own)) {
         return HOSTVLAN_DAMAGED;
     }
-    return hostvlan_sender_check(frame, len, len, w->port, &own, &fixed);
+    return hostvlan_sender_check(frame, len, len, source, &own, &fixed);
 }
 
 static void judge(World *w)
@@ -750,6 +838,10 @@ static void judge(World *w)
     if (p->direction == HOSTVLAN_RECEIVE && reason == HOSTVLAN_PASSED &&
         !hostvlan_table_lookup(w->table, hostvlan_mac(frame + 6))) {
         w->queries++;
+    }
+    if (p->direction == HOSTVLAN_SEND && reason == HOSTVLAN_PASSED &&
+        hostvlan_mac(frame + 6) != w->port) {
+        w->others++;
     }
     w->twin.before = now;
     w->seen[p->direction][reason]++;
@@ -782,6 +874,7 @@ static bool report(const World *w, unsigned long frames)
             [HOSTVLAN_NO_TABLE] = true, [HOSTVLAN_NO_PORT] = true,
             [HOSTVLAN_L2_CONTROL] = true, [HOSTVLAN_QUERY] = true,
             [HOSTVLAN_MALFORMED] = true, [HOSTVLAN_FORGED_ADDRESS] = true,
+            [HOSTVLAN_RA_GUARD] = true, [HOSTVLAN_DHCP_GUARD] = true,
         },
         [HOSTVLAN_RECEIVE] = {
             [HOSTVLAN_PASSED] = true, [HOSTVLAN_UNKNOWN_SOURCE] = true,
@@ -789,11 +882,12 @@ static bool report(const World *w, unsigned long frames)
             [HOSTVLAN_NO_PORT] = true, [HOSTVLAN_DAMAGED] = true,
         },
     };
-    bool enough = w->queries >= EACH_REASON;
+    bool enough = w->queries >= EACH_REASON && w->others >= EACH_REASON;
 
     printf("%lu frames, %lu tables, %lu changes in place, 0 differences\n"
-           "  %lu queries passed from unknown sources\n",
-           frames, w->tables, w->changes, w->queries);
+           "  %lu queries passed from unknown sources\n"
+           "  %lu frames passed with another MAC address of the port\n",
+           frames, w->tables, w->changes, w->queries, w->others);
     for (int d = 0; d < HOSTVLAN_DIRECTIONS; d++) {
         for (int r = 0; r < HOSTVLAN_REASONS; r++) {
             if (possible[d][r] || w->seen[d][r]) {

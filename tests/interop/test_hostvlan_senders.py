@@ -22,7 +22,7 @@ from vmmnet.hostvlan import twin
 from vmmnet.hostvlan.entry import Entry
 from vmmnet.hostvlan.table import Table
 from vmmnet.testbed import bridged, ebpf
-from vmmnet.testbed.bridged import Bed, Port
+from vmmnet.testbed.bridged import Bed, Port, said
 from vmmnet.testbed.net import Network
 
 OWN4, OTHER4 = "192.0.2.1", "192.0.2.2"
@@ -99,15 +99,6 @@ def honest(own: str) -> dict[str, Packet]:
     }
 
 
-def octets(packet: Packet) -> bytes:
-    return bytes(packet).ljust(64, b"\0")
-
-
-def bare(frame: bytes) -> bytes:
-    """Without what is beside it in a packet socket, a tag, and what a bridge cuts off, padding."""
-    return (frame[:12] + frame[16:] if frame[12:14] == b"\x81\0" else frame).rstrip(b"\0")
-
-
 def own_addresses(host: Bed, port: Port, *spelled: str) -> None:
     """What the table has for a port; without any, nothing is checked but MAC addresses."""
     ip4 = [int.from_bytes(map(int, each.split("."))) for each in spelled if ":" not in each]
@@ -115,18 +106,6 @@ def own_addresses(host: Bed, port: Port, *spelled: str) -> None:
     with Table.change(host.table) as change:
         change.set(Entry.of(port.mac, [1], ip4, ip6))
     twin.sync(host.table, check=False)
-
-
-def said(a: Port, b: Port, packets: dict[str, Packet]) -> list[str]:
-    """Send them, and say which arrive."""
-    names = {bare(octets(packet)): name for name, packet in packets.items()}
-    for packet in packets.values():
-        a.wire.send(octets(packet))
-    a.say("end")
-    arrived: list[str] = []
-    while (packet := b.wire.receive()) != bridged.frame(a.mac, "end"):
-        arrived.append(names[bare(packet)])
-    return arrived
 
 
 @pytest.mark.parametrize("sending", ["xdp", "tc"])

@@ -213,6 +213,104 @@ static void test_queries(void)
     check_queries(&nic_e1000, ",check-sender=on");
 }
 
+/* --- offers, other MAC addresses ------------------------------------------ */
+
+static const uint32_t local[4] = { 0xfe800000u, 0, 0, 1 };
+
+/* ICMPv6 of a type by the guest, behind destination options. */
+static size_t make_icmp6(uint8_t *frame, uint8_t type)
+{
+    frame_make(frame, 100, GUEST, BROADCAST, 0x86dd);
+    hv_ip6(frame, 14, 60, 46, local, local);
+    hv_put(frame, 54, 58 << 8, 2);
+    hv_put(frame, 62, type, 1);
+    return 100;
+}
+
+/* UDP by the guest to a port, over IPv4. */
+static size_t make_udp(uint8_t *frame, uint16_t port)
+{
+    frame_make(frame, 100, GUEST, PEER, 0x0800);
+    memset(frame + 14, 0, 28);
+    hv_put(frame, 14, 0x45000056, 4);
+    hv_put(frame, 23, 17, 1);
+    hv_put(frame, 36, port, 2);
+    return 100;
+}
+
+static void offers_sent(Bed *bed, uint32_t offers, const char *ra,
+                        const char *dhcp)
+{
+    HvEntry e = { .num_lnids = 1, .lnid = { 1 }, .offers = offers };
+    uint8_t frame[FRAME_MAX];
+
+    g_assert_true(hv_set(bed->table, GUEST, &e));
+    frame_sent(bed, NULL, frame, make_icmp6(frame, 134), ra);
+    frame_sent(bed, NULL, frame, make_udp(frame, 68), dhcp);
+    frame_sent(bed, NULL, frame, make_icmp6(frame, 136), "passed");
+    frame_sent(bed, NULL, frame, make_udp(frame, 67), "passed");
+}
+
+static void test_offers(void)
+{
+    QDict *info;
+    Bed bed;
+
+    bed_begin(&bed, &nic_virtio12, "");
+    offers_sent(&bed, 0, "passed", "passed");
+    bed_end(&bed);
+    bed_begin(&bed, &nic_virtio12, ",ra-guard=on,dhcp-guard=on");
+    info = bed_query(&bed);
+    g_assert_true(qdict_get_bool(info, "ra-guard"));
+    g_assert_true(qdict_get_bool(info, "dhcp-guard"));
+    qobject_unref(info);
+    offers_sent(&bed, 0, "ra-guard", "dhcp-guard");
+    offers_sent(&bed, HOSTVLAN_OFFER_ROUTER, "passed", "dhcp-guard");
+    offers_sent(&bed, HOSTVLAN_OFFER_DHCP, "ra-guard", "passed");
+    offers_sent(&bed, HOSTVLAN_OFFER_ROUTER | HOSTVLAN_OFFER_DHCP, "passed",
+                "passed");
+    bed_converse(&bed);
+    bed_end(&bed);
+    bed_begin(&bed, &nic_e1000, ",ra-guard=on");
+    offers_sent(&bed, 0, "ra-guard", "passed");
+    bed_end(&bed);
+}
+
+/* With another MAC address of the table's, and its own addresses. */
+static void test_also(void)
+{
+    HvEntry e = {
+        .num_lnids = 1, .lnid = { 1 }, .num_also = 2,
+        .also = { OTHER, STRANGER },
+    };
+    HvEntry other = {
+        .num_lnids = 1, .lnid = { 2 }, .num_ip4 = 1, .ip4 = { 0xc0000201u },
+    };
+    uint8_t frame[FRAME_MAX];
+    Bed bed;
+
+    bed_begin(&bed, &nic_virtio12, ",check-sender=on");
+    sent_as(&bed, OTHER, "spoofed");
+    g_assert_true(hv_set(bed.table, GUEST, &e));
+    g_assert_true(hv_set(bed.table, OTHER, &other));
+    sent_as(&bed, OTHER, "passed");
+    sent_as(&bed, STRANGER, "passed");
+    sent_as(&bed, PEER, "spoofed");
+    make_arp(frame, OTHER, 0xc0000201u, 0);
+    frame_put_mac(frame + 6, OTHER);
+    frame_sent(&bed, NULL, frame, 100, "passed");
+    make_arp(frame, OTHER, 0xc0000202u, 0);
+    frame_put_mac(frame + 6, OTHER);
+    frame_sent(&bed, NULL, frame, 100, "forged-address");
+    make_arp(frame, GUEST, 0xc0000201u, 0);
+    frame_put_mac(frame + 6, OTHER);
+    frame_sent(&bed, NULL, frame, 100, "forged-address");
+    hv_set_lnids(bed.table, GUEST, 1, 1);
+    sent_as(&bed, OTHER, "spoofed");
+    bed_converse(&bed);
+    bed_end(&bed);
+}
+
 /*
  * The host writes the checksum that the guest asks for where the guest says:
  * not over the source address, nor over what makes a frame no query.
@@ -282,6 +380,8 @@ static void add_tests(void)
     qtest_add_func("/hostvlan/l2-control", test_l2_control);
     qtest_add_func("/hostvlan/queries", test_queries);
     qtest_add_func("/hostvlan/checksum", test_checksum);
+    qtest_add_func("/hostvlan/offers", test_offers);
+    qtest_add_func("/hostvlan/also", test_also);
 }
 
 int main(int argc, char **argv)

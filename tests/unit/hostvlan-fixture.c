@@ -123,15 +123,27 @@ static uint32_t *put(uint32_t *to, const uint32_t *from, unsigned num,
     return to;
 }
 
+static uint32_t *put_macs(uint32_t *to, const uint64_t *from, unsigned num,
+                          uint64_t *sum)
+{
+    for (unsigned i = 0; i < num; i++) {
+        uint32_t words[2] = { from[i] >> 32, from[i] };
+
+        to = put(to, words, 2, sum);
+    }
+    return to;
+}
+
 /* Returns the value; 0 if it does not fit. */
 static uint64_t write_record(HvWriter *w, uint64_t mac, const HvEntry *e)
 {
-    uint32_t head = HOSTVLAN_RECORD_HEAD(e->num_lnids, e->num_ip4, e->num_ip6);
+    uint32_t head = hostvlan_record_head(e->num_lnids, e->num_ip4, e->num_ip6,
+                                         e->offers, e->num_also);
     uint32_t at = w->header->words_used, *to = w->word + at;
     uint32_t num = hostvlan_record_words(head);
     uint64_t value = hostvlan_value(hostvlan_key(mac), HOSTVLAN_VALUE_RECORD,
                                     at);
-    uint64_t sum = hostvlan_sum(0, value);
+    uint64_t sum = hostvlan_sum(0, value), lnids;
 
     if (num > w->header->words - at) {
         return 0;
@@ -139,10 +151,15 @@ static uint64_t write_record(HvWriter *w, uint64_t mac, const HvEntry *e)
     to = put(to, &head, 1, &sum);
     to = put(to, e->lnid, e->num_lnids, &sum);
     *to++ = sum >> 32;
+    lnids = sum;
     if (e->num_ip4 || e->num_ip6) {
         to = put(to, e->ip4, e->num_ip4, &sum);
         to = put(to, e->ip6[0], 4 * e->num_ip6, &sum);
         *to++ = sum >> 32;
+    }
+    if (e->num_also) {
+        to = put_macs(to, e->also, e->num_also, &lnids);
+        *to++ = lnids >> 32;
     }
     w->header->words_used += num;
     return value;
@@ -179,7 +196,8 @@ bool hv_set(HvWriter *w, uint64_t mac, const HvEntry *e)
     if (!slot) {
         return false;
     }
-    if (e->num_lnids == 1 && !e->num_ip4 && !e->num_ip6) {
+    if (e->num_lnids == 1 && !e->num_ip4 && !e->num_ip6 && !e->offers &&
+        !e->num_also) {
         value = hostvlan_value(hostvlan_key(mac), HOSTVLAN_VALUE_ONE,
                                e->lnid[0]);
     } else {
@@ -221,12 +239,18 @@ static void read_back(HvWriter *w, uint64_t value, HvEntry *e)
         e->num_lnids = HOSTVLAN_RECORD_LNIDS(*p);
         e->num_ip4 = HOSTVLAN_RECORD_IP4(*p);
         e->num_ip6 = HOSTVLAN_RECORD_IP6(*p);
+        e->offers = HOSTVLAN_RECORD_OFFERS(*p);
+        e->num_also = HOSTVLAN_RECORD_ALSO(*p);
         p++;
         memcpy(e->lnid, p, 4 * e->num_lnids);
         p += e->num_lnids + 1;
         memcpy(e->ip4, p, 4 * e->num_ip4);
         p += e->num_ip4;
         memcpy(e->ip6, p, 16 * e->num_ip6);
+        p += 4 * e->num_ip6 + (e->num_ip4 || e->num_ip6);
+        for (unsigned i = 0; i < e->num_also; i++) {
+            e->also[i] = (uint64_t)p[2 * i] << 32 | p[2 * i + 1];
+        }
     }
 }
 

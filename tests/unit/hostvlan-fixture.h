@@ -27,6 +27,8 @@ typedef struct HvEntry {
     uint32_t lnid[HOSTVLAN_LNIDS_MAX];
     uint32_t ip4[HOSTVLAN_IP4_MAX];
     uint32_t ip6[HOSTVLAN_IP6_MAX][4];
+    unsigned offers, num_also;
+    uint64_t also[HOSTVLAN_ALSO_MAX];
 } HvEntry;
 
 /* An empty table, which takes the place of what is at the path. */

@@ -62,9 +62,16 @@ static void test_head(void)
     for (unsigned lnids = 1; lnids <= HOSTVLAN_LNIDS_MAX; lnids++) {
         for (unsigned ip4 = 0; ip4 <= HOSTVLAN_IP4_MAX; ip4++) {
             for (unsigned ip6 = 0; ip6 <= HOSTVLAN_IP6_MAX; ip6++) {
-                uint32_t head = HOSTVLAN_RECORD_HEAD(lnids, ip4, ip6);
+                uint32_t offers = ip4 & 3, also = (lnids + 5 * ip6) & 31;
+                uint32_t head = hostvlan_record_head(lnids, ip4, ip6, offers,
+                                                     also);
 
                 g_assert_cmpuint(hostvlan_record_words(head), !=, 0);
+                g_assert_cmpuint(HOSTVLAN_RECORD_LNIDS(head), ==, lnids);
+                g_assert_cmpuint(HOSTVLAN_RECORD_IP4(head), ==, ip4);
+                g_assert_cmpuint(HOSTVLAN_RECORD_IP6(head), ==, ip6);
+                g_assert_cmpuint(HOSTVLAN_RECORD_OFFERS(head), ==, offers);
+                g_assert_cmpuint(HOSTVLAN_RECORD_ALSO(head), ==, also);
                 for (unsigned bit = 0; bit < 32; bit++) {
                     g_assert_cmpuint(hostvlan_record_words(head ^ 1u << bit),
                                      ==, 0);
@@ -205,26 +212,37 @@ static void test_longest(void)
 {
     HvEntry e = {
         .num_lnids = HOSTVLAN_LNIDS_MAX, .num_ip4 = HOSTVLAN_IP4_MAX,
-        .num_ip6 = HOSTVLAN_IP6_MAX,
+        .num_ip6 = HOSTVLAN_IP6_MAX, .num_also = HOSTVLAN_ALSO_MAX,
+        .offers = HOSTVLAN_OFFER_ROUTER | HOSTVLAN_OFFER_DHCP,
     };
+    const unsigned also_at = HOSTVLAN_RECORD_WORDS_MAX -
+                             (2 * HOSTVLAN_ALSO_MAX + 1);
     HvFile fx = hv_begin(16, HOSTVLAN_RECORD_WORDS_MAX);
     HostvlanAddresses addresses;
+    HostvlanRights rights;
     g_autoptr(HostvlanTable) t = NULL;
     HostvlanLnids lnids;
 
     for (unsigned i = 0; i < HOSTVLAN_LNIDS_MAX; i++) {
         e.lnid[i] = 7 * i;
     }
+    for (unsigned i = 0; i < HOSTVLAN_ALSO_MAX; i++) {
+        e.also[i] = MAC_B + 3 * i;
+    }
     g_assert_true(hv_set(fx.w, MAC_A, &e));
     t = hv_open(fx.path);
     for (unsigned bit = 0; bit < 32 * HOSTVLAN_RECORD_WORDS_MAX; bit++) {
         bool in_lnids = bit / 32 < 2 + HOSTVLAN_LNIDS_MAX;
+        bool in_also = bit / 32 >= also_at;
+        uint64_t value = hostvlan_table_lookup(t, MAC_A);
 
         fx.w->word[bit / 32] ^= 1u << bit % 32;
         g_assert_cmpuint(hv_lnids_of(t, MAC_A, &lnids), ==,
                          in_lnids ? 0 : HOSTVLAN_LNIDS_MAX);
-        g_assert_false(hostvlan_table_addresses(t,
-                       hostvlan_table_lookup(t, MAC_A), &addresses));
+        g_assert_true(hostvlan_table_addresses(t, value, &addresses) ==
+                      in_also);
+        g_assert_true(hostvlan_table_rights(t, value, &rights) ==
+                      (!in_lnids && !in_also));
         fx.w->word[bit / 32] ^= 1u << bit % 32;
     }
     hv_end(&fx);

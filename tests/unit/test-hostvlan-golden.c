@@ -12,32 +12,43 @@
 #include "hostvlan-fixture.h"
 #include "net/hostvlan/table.h"
 
-static const struct {
+typedef struct Octets {
     uint32_t offset;
     uint8_t octet[8];
-} golden[] = {
-#define OCTETS(at, ...) { .offset = at, .octet = { __VA_ARGS__ } },
-#include "hostvlan-golden.h"
-#undef OCTETS
-};
+} Octets;
 
-static HostvlanTable *open_golden(void)
+#define OCTETS(at, ...) { .offset = at, .octet = { __VA_ARGS__ } },
+static const Octets golden2[] = {
+#include "hostvlan-golden.h"
+};
+static const Octets golden3[] = {
+#include "hostvlan-golden3.h"
+};
+#undef OCTETS
+
+static HostvlanTable *open_octets(const Octets *golden, size_t num,
+                                  size_t size)
 {
     g_autofree char *path = g_build_filename(hv_tmp(), "golden", NULL);
-    g_autofree char *octets = g_malloc0(HOSTVLAN_GOLDEN_SIZE);
+    g_autofree char *octets = g_malloc0(size + sizeof(golden->octet));
     g_autoptr(GError) err = NULL;
     HostvlanTable *t;
 
     /* Of those with four octets the other four are 0: the offsets ascend. */
-    for (size_t i = 0; i < G_N_ELEMENTS(golden); i++) {
+    for (size_t i = 0; i < num; i++) {
         memcpy(octets + golden[i].offset, golden[i].octet, 8);
     }
-    g_file_set_contents(path, octets, HOSTVLAN_GOLDEN_SIZE, &err);
+    g_file_set_contents(path, octets, size, &err);
     g_assert_no_error(err);
     t = hostvlan_table_open(path, &err);
     g_assert_no_error(err);
     g_unlink(path);
     return t;
+}
+
+static HostvlanTable *open_golden(void)
+{
+    return open_octets(golden2, G_N_ELEMENTS(golden2), HOSTVLAN_GOLDEN_SIZE);
 }
 
 /* The table's own numbers. */
@@ -92,11 +103,39 @@ static void test_record(void)
     g_assert_cmpint(memcmp(addresses.ip6[0], ip6, sizeof(ip6)), ==, 0);
 }
 
+static void test_version_3(void)
+{
+    g_autoptr(HostvlanTable) t = open_octets(golden3, G_N_ELEMENTS(golden3),
+                                             HOSTVLAN_GOLDEN3_SIZE);
+    uint64_t value = hostvlan_table_lookup(t, 0x525400123456ull);
+    HostvlanAddresses addresses;
+    HostvlanRights rights;
+    HostvlanLnids lnids;
+
+    g_assert_cmpuint(hostvlan_table_lnids(t, value, &lnids), ==, 2);
+    g_assert_true(hostvlan_table_addresses(t, value, &addresses));
+    g_assert_cmphex(addresses.ip4[0], ==, 0xc0000201u);
+    g_assert_cmphex(addresses.ip6[0][3], ==, 0x1234);
+    g_assert_true(hostvlan_table_rights(t, value, &rights));
+    g_assert_cmpuint(rights.offers, ==, HOSTVLAN_OFFER_ROUTER);
+    g_assert_cmpuint(rights.num_also, ==, 2);
+    g_assert_cmphex(rights.also[0], ==, 0x00005e00010aull);
+    g_assert_cmphex(rights.also[1], ==, 0x020000000001ull);
+    value = hostvlan_table_lookup(t, 0x020000000001ull);
+    g_assert_true(hostvlan_table_rights(t, value, &rights));
+    g_assert_cmpuint(rights.offers, ==, HOSTVLAN_OFFER_ROUTER |
+                                        HOSTVLAN_OFFER_DHCP);
+    g_assert_cmpuint(hostvlan_table_lnids(t, value, &lnids), ==, 1);
+    g_assert_cmpuint(lnids.lnid[0], ==, HOSTVLAN_LNID_GLOBAL);
+    assert_one(t, 0x001122334455ull, 7);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/hostvlan/golden/header", test_header);
     g_test_add_func("/hostvlan/golden/values", test_values);
     g_test_add_func("/hostvlan/golden/record", test_record);
+    g_test_add_func("/hostvlan/golden/version-3", test_version_3);
     return hv_test_run();
 }

@@ -231,9 +231,10 @@ static const Damage damages[] = {
       "4095 octets" },
     { "magic", bad_magic, HOSTVLAN_TABLE_ERROR_MAGIC, "not an LNID table" },
     { "version", bad_version, HOSTVLAN_TABLE_ERROR_VERSION,
-      "version 7 of the format, and this program reads version 2" },
+      "version 7 of the format, and this program reads "
+      "versions 2 to 3" },
     { "version 1", old_version, HOSTVLAN_TABLE_ERROR_VERSION,
-      "version 2: 'vmmnet hostvlan convert' makes it that" },
+      "versions 2 to 3: 'vmmnet hostvlan convert' makes it that" },
     { "checksum", bad_checksum, HOSTVLAN_TABLE_ERROR_CHECKSUM, "checksum" },
     { "header size", bad_header_size, HOSTVLAN_TABLE_ERROR_HEADER,
       "a header of 64 octets" },

@@ -77,6 +77,8 @@ def entries(found: Iterable[Entry]) -> Iterator[Finding]:
     members: dict[int, list[int]] = defaultdict(list)
     owners: dict[address.Address, list[Entry]] = defaultdict(list)
     mixed = []
+    lnids: dict[int, tuple[int, ...]] = {}
+    senders = []
     for entry in found:
         for number in entry.lnids:
             # One is told by name, and of two no more need be known.
@@ -86,6 +88,9 @@ def entries(found: Iterable[Entry]) -> Iterator[Finding]:
             owners[each].append(entry)
         if lnid.GLOBAL in entry.lnids and len(entry.lnids) > 1:
             mixed.append(entry)
+        lnids[entry.mac] = entry.lnids
+        if entry.also:
+            senders.append(entry)
     yield from _few(
         note(
             f"{mac.text(entry.mac)} has the global LNID, so that its others"
@@ -99,6 +104,30 @@ def entries(found: Iterable[Entry]) -> Iterator[Finding]:
         if len(macs) == 1 and number != lnid.GLOBAL
     )
     yield from _few(_shared_addresses(owners))
+    yield from _few(_unheard(senders, lnids))
+
+
+def _unheard(senders: list[Entry], lnids: dict[int, tuple[int, ...]]) -> Iterator[Finding]:
+    """What ports may send with, and nobody hears."""
+    for entry in senders:
+        for other in entry.also:
+            if other not in lnids:
+                yield note(unheard(entry.mac, other))
+            elif not {*lnids[other], *entry.lnids} & {lnid.GLOBAL} and not (
+                set(lnids[other]) & set(entry.lnids)
+            ):
+                yield note(
+                    f"the port of {mac.text(entry.mac)} may send as {mac.text(other)}, which shares"
+                    " no network with it: answers do not reach that port"
+                )
+
+
+def unheard(number: int, other: int) -> str:
+    """That nobody hears a port as another MAC, which is not in the table."""
+    return (
+        f"{mac.text(other)}, as which the port of {mac.text(number)} may send, is not in the table,"
+        f" so that nobody hears it: vmmnet hostvlan add {mac.text(other)} LNID"
+    )
 
 
 def _shared_addresses(owners: dict[address.Address, list[Entry]]) -> Iterator[Finding]:
@@ -240,8 +269,9 @@ def _mend(each: twin.Attachment) -> str:
         words.append("--sending tc")
     if each.l2_control:
         words.append("--l2-control on")
-    if each.check_sender:
-        words.append("--check-sender on")
+    for option in ("check_sender", "ra_guard", "dhcp_guard"):
+        if getattr(each, option):
+            words.append(f"--{option.replace('_', '-')} on")
     return " ".join([*words, table_option(each.table)]).rstrip()
 
 

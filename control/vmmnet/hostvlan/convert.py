@@ -38,8 +38,8 @@ def run(given: argparse.Namespace) -> int:
     """``convert``."""
     path = options.table_path(given)
     try:
-        with Table.open(path, verify=False):
-            raise Refused(f"{path}: it is of version {layout.VERSION} already")
+        with Table.open(path, verify=False) as found:
+            raise Refused(f"{path}: it is of version {found.version} already")
     except TableOutdated:
         pass
     with Table.change(path, create=False, replace=True, waiting=options.say_waiting) as change:
@@ -57,7 +57,7 @@ def run(given: argparse.Namespace) -> int:
 class _OldTable(Table):
     """A table of version 1, for reading."""
 
-    _version = _OLD
+    _versions = (_OLD,)
 
     def entries(self) -> Iterator[Entry]:
         """All that it says, once it is known to be whole; raises TableDamaged."""

@@ -6,15 +6,19 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Self
 
-from . import address, exchange, lnid, mac, options, output
+from vmmnet.etcd.errors import StoreError
+
+from . import address, check, exchange, lnid, mac, offer, options, output
 from .entry import Entry
 from .filestore import FileStore, sync_command
 from .options import Parser, Refused, Status, UsageError
 from .store import Changed, Loaded, Store, StoreMissing
-from .table import TableMissing
+from .table import TableError, TableMissing
 
 # How many MACs that resemble an unknown one are named.
 _NEAR = 3
@@ -39,6 +43,8 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
     options.add_address(
         add, "an IP address that is its own, for ports that check the senders in ARP and ND"
     )
+    options.add_offers(add, "it may send {}, for ports that let nobody else")
+    options.add_also(add, "a MAC address with which its port may send as well, such as VRRP's")
     options.add_stores(add)
 
     replace = options.command(
@@ -47,13 +53,18 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
         run_set,
         "say in which logical networks a MAC address is",
         "Put a MAC address into these logical networks and no others.\n\n"
-        "Its IP addresses stay, unless --address or --no-addresses says otherwise.",
+        "Its IP addresses stay, unless --address or --no-addresses says otherwise, and so\n"
+        "does all else.",
     )
     options.add_mac(replace)
     options.add_lnids(replace, "+")
     addresses = replace.add_mutually_exclusive_group()
     addresses.add_argument("--no-addresses", action="store_true", help="it has no IP addresses")
     options.add_address(addresses, "its IP addresses are these and no others")
+    options.add_offers(replace, "it may send {}", no=True)
+    others = replace.add_mutually_exclusive_group()
+    others.add_argument("--no-also", action="store_true", help="its port sends with it alone")
+    options.add_also(others, "its port may send with this MAC address as well, and no others")
     options.add_stores(replace)
 
     remove = options.command(
@@ -62,12 +73,15 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
         run_remove,
         "take a MAC address out of some or of all logical networks",
         "Take a MAC address out of these logical networks; without any, out of the table.\n"
-        "With --address alone it loses that IP address and stays where it is.",
+        "With --address, --router, --dhcp-server or --also alone it loses that and stays where\n"
+        "it is.",
     )
     options.add_mac(remove)
     options.add_lnids(remove, "*")
     # One that an older version has let in must be able to go.
     options.add_address(remove, "an IP address that is not its own any more", known=True)
+    options.add_offers(remove, "it may send {} no more")
+    options.add_also(remove, "a MAC address with which its port may send no more")
     options.add_stores(remove)
 
     load = options.command(
@@ -79,9 +93,9 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
         "Those that are not in the file stay as they are, unless --replace is given.\n"
         "With --replace, a file without any MAC address is refused, unless --allow-empty\n"
         "is given, too. --dry-run prints what would change.\n\n"
-        "  mac,lnids,addresses\n"
+        "  mac,lnids,addresses,offers,also\n"
         "  52:54:00:12:34:56,7 8,192.0.2.1\n"
-        "  52:54:00:12:34:57,global,\n",
+        "  52:54:00:12:34:57,global,,router dhcp-server,00:00:5e:00:01:0a\n",
     )
     load.add_argument("file", metavar="FILE", help="the file; '-' is the standard input")
     add_format(load)
@@ -106,78 +120,139 @@ def add_format(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _given(given: argparse.Namespace) -> tuple[frozenset[int], frozenset[address.Address]]:
-    """LNIDs and addresses of the command line, none twice."""
-    try:
-        lnids = lnid.check(given.lnids) if given.lnids else ()
-        address.check(*address.split(given.address))
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    return frozenset(lnids), frozenset(given.address)
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What a command line says of a MAC, none twice; or what is to be there."""
 
+    lnids: frozenset[int]
+    addresses: frozenset[address.Address]
+    #: Those that are given, and those that are denied.
+    offers: int = 0
+    no_offers: int = 0
+    also: frozenset[int] = frozenset()
 
-def _entry(number: int, lnids: Iterable[int], addresses: Iterable[address.Address]) -> Entry:
-    try:
-        return Entry.of(number, lnids, *address.split(addresses))
-    except ValueError as error:
-        raise Refused(f"{mac.text(number)}: {error}") from None
+    @classmethod
+    def of(cls, given: argparse.Namespace) -> Self:
+        """Raises UsageError."""
+        try:
+            lnids = lnid.check(given.lnids) if given.lnids else ()
+            address.check(*address.split(given.address))
+            also = mac.check_also(given.mac, given.also)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+        said = {word: getattr(given, word.replace("-", "_")) for word in offer.WORDS}
+        return cls(
+            frozenset(lnids),
+            frozenset(given.address),
+            offer.parse(word for word, on in said.items() if on),
+            offer.parse(word for word, on in said.items() if on is False),
+            frozenset(also),
+        )
+
+    @classmethod
+    def before(cls, entry: Entry) -> Self:
+        """What a table says."""
+        return cls(
+            frozenset(entry.lnids),
+            frozenset(entry.addresses),
+            entry.offers,
+            also=frozenset(entry.also),
+        )
+
+    def entry(self, number: int) -> Entry:
+        """For a table; raises Refused."""
+        try:
+            families = address.split(self.addresses)
+            return Entry.of(number, self.lnids, *families, self.offers, [*self.also])
+        except ValueError as error:
+            raise Refused(f"{mac.text(number)}: {error}") from None
 
 
 def run_add(given: argparse.Namespace) -> int:
     """``add MAC LNID…``."""
-    lnids, addresses = _given(given)
+    said = _Said.of(given)
 
     def change(number: int, before: Entry | None) -> Entry:
         if before is None:
-            return _entry(number, lnids, addresses)
-        return _entry(number, lnids.union(before.lnids), addresses.union(before.addresses))
+            return said.entry(number)
+        old = _Said.before(before)
+        return _Said(
+            said.lnids | old.lnids,
+            said.addresses | old.addresses,
+            said.offers | old.offers,
+            also=said.also | old.also,
+        ).entry(number)
 
     return _edit(given, change, create=True)
 
 
 def run_set(given: argparse.Namespace) -> int:
     """``set MAC LNID…``."""
-    lnids, addresses = _given(given)
+    said = _Said.of(given)
 
     def change(number: int, before: Entry | None) -> Entry:
-        stay = before is not None and not addresses and not given.no_addresses
-        return _entry(number, lnids, before.addresses if before and stay else addresses)
+        if before is None:
+            return said.entry(number)
+        old = _Said.before(before)
+        return _Said(
+            said.lnids,
+            said.addresses if said.addresses or given.no_addresses else old.addresses,
+            (old.offers | said.offers) & ~said.no_offers,
+            also=said.also if said.also or given.no_also else old.also,
+        ).entry(number)
 
     def anew(number: int) -> Entry | None:
-        return _entry(number, lnids, addresses)
+        return said.entry(number)
 
     # Which addresses should stay is not known of what is damaged.
-    whole = bool(addresses) or given.no_addresses
+    whole = bool(said.addresses) or given.no_addresses
     return _edit(given, change, create=True, anew=anew if whole else None)
 
 
 def run_remove(given: argparse.Namespace) -> int:
     """``remove MAC [LNID…]``."""
-    lnids, addresses = _given(given)
+    said = _Said.of(given)
 
     def change(number: int, before: Entry | None) -> Entry | None:
         if before is None:
             raise Refused(unknown(number, store))
-        strangers = lnids.difference(before.lnids)
+        strangers = said.lnids.difference(before.lnids)
         if strangers:
             raise Refused(
                 f"{mac.text(number)} is not in {output.named_lnids(sorted(strangers))};"
                 f" it is in {output.named_lnids(before.lnids)}"
             )
-        foreign = addresses.difference(before.addresses)
+        foreign = said.addresses.difference(before.addresses)
         if foreign:
             raise Refused(
                 f"{mac.text(number)} has not the address {min(map(str, foreign))};"
                 f" it has {', '.join(map(str, before.addresses)) or 'none'}"
             )
-        left = set(before.lnids) - lnids
-        if not left or not (lnids or addresses):
+        _refuse_to_take(said, before)
+        old = _Said.before(before)
+        left = old.lnids - said.lnids
+        if not left or whole:
             return None
-        return _entry(number, left, set(before.addresses) - addresses)
+        addresses = old.addresses - said.addresses
+        offers = old.offers & ~said.offers
+        return _Said(left, addresses, offers, also=old.also - said.also).entry(number)
 
     store = options.open_store(given)
-    whole = not lnids and not addresses
+    whole = not (said.lnids or said.addresses or said.offers or said.also)
     return _edit(given, change, store=store, anew=(lambda _: None) if whole else None)
+
+
+def _refuse_to_take(said: _Said, before: Entry) -> None:
+    """Raise Refused if it has not what it is to lose."""
+    missing = offer.words(said.offers & ~before.offers)
+    if missing:
+        raise Refused(f"{mac.text(before.mac)} is no {missing[0]}")
+    foreign = said.also.difference(before.also)
+    if foreign:
+        raise Refused(
+            f"the port of {mac.text(before.mac)} does not send as {mac.text(min(foreign))};"
+            f" beside its own it does as {', '.join(map(mac.text, before.also)) or 'none'}"
+        )
 
 
 def _edit(
@@ -200,9 +275,9 @@ def _edit(
             "before": output.entry_or_null(changed.before),
             "after": output.entry_or_null(changed.after),
         }
-        if unchecked := _unchecked(changed):
-            result["note"] = unchecked
-        return finish(place, result, describe(changed), given.json, note=unchecked)
+        if note := _unchecked(changed) or _unheard(changed, place):
+            result["note"] = note
+        return finish(place, result, describe(changed), given.json, note=note)
 
 
 def describe(changed: Changed) -> str:
@@ -231,9 +306,25 @@ def _unchecked(changed: Changed) -> str:
     )
 
 
+def _unheard(changed: Changed, place: Store) -> str:
+    """That a port may send from now on as a MAC that is not in the table; empty: it may not."""
+    before, after = changed.before, changed.after
+    if after is None:
+        return ""
+    new = set(after.also).difference(before.also if before else ())
+    try:
+        missing = [each for each in sorted(new) if place.get(each) is None]
+    except (TableError, StoreError):
+        # The change is made; what else is damaged, 'check' tells.
+        return ""
+    return check.unheard(after.mac, missing[0]) if missing else ""
+
+
 def _content(entry: Entry) -> str:
     addresses = ", ".join(map(str, entry.addresses))
-    return output.named_lnids(entry.lnids) + (f" with {addresses}" if addresses else "")
+    text = output.named_lnids(entry.lnids) + (f" with {addresses}" if addresses else "")
+    more = output.more(entry)
+    return f"{text}, {more}" if more else text
 
 
 def tell_made(place: Store) -> None:

@@ -6,14 +6,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from . import address, lnid, mac
+from . import address, lnid, mac, offer
 
 
 class Entry(NamedTuple):
     """One MAC address with its LNIDs and, if its ARP and ND are checked, its IP addresses.
 
     All are numbers: a MAC as in ``mac``; LNIDs, 0 for the global one; IP
-    addresses as the ``ipaddress`` module counts.  Made by ``of()``, the
+    addresses as the ``ipaddress`` module counts; what it may offer as in ``offer``;
+    the MACs with which its port may send as well.  Made by ``of()``, the
     tuples are sorted and without duplicates, and equal entries compare so.
     """
 
@@ -21,6 +22,8 @@ class Entry(NamedTuple):
     lnids: tuple[int, ...]
     ip4: tuple[int, ...] = ()
     ip6: tuple[int, ...] = ()
+    offers: int = 0
+    also: tuple[int, ...] = ()
 
     @classmethod
     def of(
@@ -29,12 +32,17 @@ class Entry(NamedTuple):
         lnids: Iterable[int],
         ip4: Iterable[int] = (),
         ip6: Iterable[int] = (),
+        offers: int = 0,
+        also: Iterable[int] = (),
     ) -> Entry:
         """Check everything and sort it.
 
-        Raises BadMac, BadLnid or BadAddress, all of them ValueError.
+        Raises BadMac, BadLnid, BadAddress or BadOffer, all of them ValueError.
         """
-        return cls(mac.check(number), lnid.check(lnids), *address.check(ip4, ip6))
+        families = address.check(ip4, ip6)
+        mac.check(number)
+        more = (offer.check(offers), mac.check_also(number, also))
+        return cls(number, lnid.check(lnids), *families, *more)
 
     @property
     def addresses(self) -> tuple[address.Address, ...]:

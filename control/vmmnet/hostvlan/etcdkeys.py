@@ -11,7 +11,8 @@
     PREFIX/status/HOST/alive            it follows the store; ends with a lease
 
 A MAC is spelled 52:54:00:12:34:56, a LNID as eight hexadecimal digits, so that
-keys sort as numbers do.  An entry is JSON: {"lnids":[1,7],"ip4":["192.0.2.1"]}.
+keys sort as numbers do.  An entry is JSON: {"lnids":[1,7],"ip4":["192.0.2.1"]}, with
+"ip6", "offers":["router","dhcp-server"] and "also":[MAC] where there are some.
 
 Each change of a MAC is one transaction which writes all of its keys, before
 and after: those of LNIDs in which it stays too.  Whoever watches one LNID
@@ -31,10 +32,11 @@ from typing import Any
 from vmmnet.etcd.client import Json, Range, delete, put
 
 from . import mac as macs
+from . import offer
 from .entry import Entry
 
 FORMAT = b"1"
-_FIELDS = {"lnids", "ip4", "ip6"}
+_FIELDS = {"lnids", "ip4", "ip6", "offers", "also"}
 
 
 class BadValue(ValueError):
@@ -181,6 +183,10 @@ def encode(entry: Entry) -> bytes:
         value["ip4"] = [str(ipaddress.IPv4Address(each)) for each in entry.ip4]
     if entry.ip6:
         value["ip6"] = [str(ipaddress.IPv6Address(each)) for each in entry.ip6]
+    if entry.offers:
+        value["offers"] = offer.words(entry.offers)
+    if entry.also:
+        value["also"] = [macs.text(each) for each in entry.also]
     return json.dumps(value, separators=(",", ":")).encode("ascii")
 
 
@@ -189,20 +195,22 @@ def decode(mac: int, value: bytes) -> Entry:
     try:
         found = json.loads(value)
         if not isinstance(found, dict) or not found.keys() <= _FIELDS:
-            raise ValueError("not an object of lnids, ip4 and ip6")
+            raise ValueError("not an object of lnids, ip4, ip6, offers and also")
         lnids = found["lnids"]
         if not isinstance(lnids, list) or not all(type(each) is int for each in lnids):
             raise ValueError("lnids is not a list of numbers")
         ip4 = [int(ipaddress.IPv4Address(_text(each))) for each in found.get("ip4", [])]
         ip6 = [int(ipaddress.IPv6Address(_text(each))) for each in found.get("ip6", [])]
-        return Entry.of(mac, lnids, ip4, ip6)
+        offers = offer.parse(map(_text, found.get("offers", [])))
+        also = [macs.parse(_text(each)) for each in found.get("also", [])]
+        return Entry.of(mac, lnids, ip4, ip6, offers, also)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadValue(f"the entry of {macs.text(mac)} is {value[:200]!r}: {error}") from error
 
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{value!r} is not an address")
+        raise ValueError(f"{value!r} is not a text")
     return value
 
 

@@ -2,11 +2,11 @@
 """Tables as text, for import and export: CSV and JSON.
 
 CSV has a line a MAC, lists within it separated by blanks, and a first line
-with the names of the columns, which may be missing or in another order:
+with the names of the columns, in any order.  Without it they are the first three:
 
-    mac,lnids,addresses
+    mac,lnids,addresses,offers,also
     52:54:00:00:00:01,1 2,192.0.2.1
-    52:54:00:00:00:02,global,
+    52:54:00:00:00:02,global,,router dhcp-server,00:00:5e:00:01:0a
 
 JSON is what ``list --json`` prints:
 
@@ -25,14 +25,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Literal, TextIO
 
-from . import address, lnid, mac, output
+from . import address, lnid, mac, offer, output
 from .entry import Entry
 
 Format = Literal["csv", "json"]
 FORMATS: tuple[Format, ...] = ("csv", "json")
 
-COLUMNS = ("mac", "lnids", "addresses")
+COLUMNS = ("mac", "lnids", "addresses", "offers", "also")
 _REQUIRED = COLUMNS[:2]
+# Without a first line that names them: whoever has commas between LNIDs is told so.
+_UNNAMED = COLUMNS[:3]
 _MISTAKES = 10
 
 
@@ -56,7 +58,11 @@ def write(entries: Iterable[Entry], form: Format, stream: TextIO) -> None:
     stream.write(",".join(COLUMNS) + "\n")
     for entry in entries:
         spelled = " ".join(map(str, entry.addresses))
-        stream.write(f"{mac.text(entry.mac)},{' '.join(map(lnid.text, entry.lnids))},{spelled}\n")
+        stream.write(f"{mac.text(entry.mac)},{' '.join(map(lnid.text, entry.lnids))},{spelled}")
+        if entry.offers or entry.also:
+            also = " ".join(map(mac.text, entry.also))
+            stream.write(f",{' '.join(offer.words(entry.offers))},{also}")
+        stream.write("\n")
 
 
 def read(text: str, name: str, form: Format) -> Iterator[Entry]:
@@ -95,17 +101,24 @@ def _wrong(text: str) -> Callable[[], Entry]:
     return make
 
 
-def _make(spelled: str, lnids: Sequence[str], addresses: Sequence[str]) -> Entry:
+def _make(
+    spelled: str,
+    lnids: Sequence[str],
+    addresses: Sequence[str],
+    offers: Sequence[str] = (),
+    also: Sequence[str] = (),
+) -> Entry:
     number = mac.parse(spelled)
     numbers = [lnid.parse(each) for each in lnids]
-    if not addresses:
+    if not (addresses or offers or also):
         return Entry.of(number, numbers)
-    return Entry.of(number, numbers, *address.split(map(address.parse, addresses)))
+    families = address.split(map(address.parse, addresses))
+    return Entry.of(number, numbers, *families, offer.parse(offers), [*map(mac.parse, also)])
 
 
 def _csv_rows(text: str) -> Iterator[_Row]:
     reader = csv.reader(io.StringIO(text), skipinitialspace=True)
-    order = {name: at for at, name in enumerate(COLUMNS)}
+    order = {name: at for at, name in enumerate(_UNNAMED)}
     first = True
     while True:
         try:
@@ -143,9 +156,11 @@ def _csv_entry(cells: Sequence[str], order: dict[str, int]) -> Entry:
             f"there are {len(cells)} columns, not {len(order)}: {','.join(order)};"
             " LNIDs are separated by blanks"
         )
-    at = order.get("addresses", len(cells))
-    addresses = cells[at].split() if at < len(cells) else ()
-    return _make(cells[order["mac"]].strip(), cells[order["lnids"]].split(), addresses)
+    lists = []
+    for name in COLUMNS[1:]:
+        at = order.get(name, len(cells))
+        lists.append(cells[at].split() if at < len(cells) else [])
+    return _make(cells[order["mac"]].strip(), *lists)
 
 
 def _json_rows(text: str) -> Iterator[_Row]:
@@ -196,14 +211,12 @@ def _json_entry(value: Any) -> Entry:
         raise BadFile(f"{json.dumps(value)} is not an object with {', '.join(COLUMNS)}")
     if fault := _header_fault(list(value)):
         raise BadFile(fault.replace("column", "member"))
-    lnids, addresses = value["lnids"], value.get("addresses", [])
     if not isinstance(value["mac"], str):
         raise BadFile(f"mac: {json.dumps(value['mac'])} is not a string")
-    for name, each in (("lnids", lnids), ("addresses", addresses)):
-        if not isinstance(each, list):
-            raise BadFile(f"{name}: {json.dumps(each)} is not a list")
-    return _make(
-        value["mac"],
-        [each if isinstance(each, str) else json.dumps(each) for each in lnids],
-        [each if isinstance(each, str) else json.dumps(each) for each in addresses],
-    )
+    lists = []
+    for name in COLUMNS[1:]:
+        found = value.get(name, [])
+        if not isinstance(found, list):
+            raise BadFile(f"{name}: {json.dumps(found)} is not a list")
+        lists.append([each if isinstance(each, str) else json.dumps(each) for each in found])
+    return _make(value["mac"], *lists)

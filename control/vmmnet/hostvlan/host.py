@@ -101,6 +101,16 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
         help="whether senders named inside its ARP, neighbour discovery and IP must be its own, as"
         " the table says (default: %(default)s)",
     )
+    for guard, what in (
+        ("--ra-guard", "router advertisements only if the table says that it is a router"),
+        ("--dhcp-guard", "to clients of DHCP only if the table says that it is a DHCP server"),
+    ):
+        attach.add_argument(
+            guard,
+            choices=("on", "off"),
+            default="off",
+            help=f"whether it may send {what} (default: %(default)s)",
+        )
     options.add_table(attach)
 
     detach = options.command(
@@ -229,6 +239,8 @@ def run_attach(given: argparse.Namespace) -> int:
             sending=given.sending,
             l2_control=given.l2_control == "on",
             check_sender=given.check_sender == "on",
+            ra_guard=given.ra_guard == "on",
+            dhcp_guard=given.dhcp_guard == "on",
         )
     except twin.TwinError as error:
         raise Refused(str(error)) from None
@@ -295,6 +307,8 @@ def _print_attachments(found: list[twin.Attachment], as_json: bool) -> None:
             ("MAC", mac.text(each.mac)),
             *([("l2-control", "on: it may speak to switches")] if each.l2_control else []),
             *([("check-sender", "on: its senders are checked")] if each.check_sender else []),
+            *([("ra-guard", "on: only routers advertise")] if each.ra_guard else []),
+            *([("dhcp-guard", "on: only DHCP servers answer")] if each.dhcp_guard else []),
             ("table", f"{each.table}, generation {each.generation}"),
             ("programs", ", ".join(places)),
             *(

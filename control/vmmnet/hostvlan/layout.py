@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The octets of an LNID table, format version 2: include/vmmnet/hostvlan.h in Python.
+"""The octets of an LNID table, format versions 2 and 3: include/vmmnet/hostvlan.h in Python.
 
 Pure functions: a header, the place of a MAC, what a slot's key and value and a
 record say.  ``table`` reads files with them, ``writer`` writes.
@@ -11,15 +11,19 @@ import functools
 import struct
 import zlib
 from array import array
-from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from . import address, lnid, mac
 from .entry import Entry
 
 MAGIC = b"VMMNLNID"
+#: Of a table, unless a record of it says what only the newest can.
 VERSION = 2
+NEWEST = 3
+#: Those that are read.
+VERSIONS = (VERSION, NEWEST)
 HEADER_SIZE = 4096
 SLOT_SIZE = 16
 #: Slots of a bucket.
@@ -96,12 +100,39 @@ class Geometry(NamedTuple):
         return SLOTS * self.buckets * 65 // 100
 
 
+class Counts(NamedTuple):
+    """What the head of a record counts, and what its MAC may offer."""
+
+    lnids: int
+    ip4: int = 0
+    ip6: int = 0
+    offers: int = 0
+    also: int = 0
+
+    @property
+    def addresses(self) -> int:
+        """Words of the IP addresses."""
+        return self.ip4 + 4 * self.ip6
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """The parts of a content, each with a check in a record: the words behind them."""
+        sizes = [each for each in (self.addresses, 2 * self.also) if each]
+        return tuple(accumulate([1 + self.lnids, *sizes]))
+
+
 def pack_header(
-    geometry: Geometry, *, macs: int, generation: int, words_used: int, keys_used: int
+    geometry: Geometry,
+    *,
+    version: int,
+    macs: int,
+    generation: int,
+    words_used: int,
+    keys_used: int,
 ) -> bytes:
     """The first page of a file."""
     fixed = _FIXED.pack(
-        MAGIC, VERSION, HEADER_SIZE, geometry.file_size, geometry.buckets, geometry.words
+        MAGIC, version, HEADER_SIZE, geometry.file_size, geometry.buckets, geometry.words
     )
     page = bytearray(HEADER_SIZE)
     page[: len(fixed)] = fixed
@@ -128,16 +159,17 @@ def is_counted(page: bytes) -> bool:
     return _CHECKSUM.unpack_from(page, COUNTED) == (counted(page),) and not any(page[COUNTED_END:])
 
 
-def parse_header(page: bytes, size: int, version: int = VERSION) -> Geometry:
+def parse_header(page: bytes, size: int, known: Sequence[int] = VERSIONS) -> Geometry:
     """Check the fixed part of a header against itself and the file's size; raises Damaged."""
     if size < HEADER_SIZE or len(page) < _FIXED.size + _CHECKSUM.size:
         raise Damaged(f"it has {size} octets; a table has {HEADER_SIZE} at least")
     magic, found, header_size, file_size, buckets, words = _FIXED.unpack_from(page)
     if magic != MAGIC:
         raise Foreign(f"it is not a table: it begins with {magic!r}, not {MAGIC!r}")
-    if found != version:
-        text = f"it is a table of version {found}; this program knows version {version}"
-        if 0 < found < version:
+    if found not in known:
+        versions = f"version{'s' * (len(known) > 1)} {' and '.join(map(str, known))}"
+        text = f"it is a table of version {found}; this program knows {versions}"
+        if 0 < found < known[0]:
             raise Outdated(f"{text}: 'vmmnet hostvlan convert' makes it that")
         raise Foreign(text)
     (checksum,) = _CHECKSUM.unpack_from(page, _FIXED.size)
@@ -321,15 +353,16 @@ def sealed(macs: array[int], parts: array[int]) -> tuple[array[int], array[int]]
 
 def encode(entry: Entry) -> Content:
     """What a table holds of an entry; raises ValueError where ``Entry.of()`` does."""
-    number, lnids, ip4, ip6 = entry
-    if len(lnids) == 1 and not ip4 and not ip6:
+    number, lnids, ip4, ip6, offers, also = entry
+    if len(lnids) == 1 and not (ip4 or ip6 or offers or also):
         # Most are like this, and of a million at a time.
         mac.check(number)
         return lnid.check(lnids)[0]
     entry = Entry.of(*entry)
-    counts = _head(len(entry.lnids), len(entry.ip4), len(entry.ip6))
-    parts = [number >> shift & NUMBER for number in entry.ip6 for shift in (96, 64, 32, 0)]
-    words = (counts, *entry.lnids, *entry.ip4, *parts)
+    counts = Counts(len(lnids), len(ip4), len(ip6), offers, len(also))
+    ip6_words = [number >> shift & NUMBER for number in entry.ip6 for shift in (96, 64, 32, 0)]
+    also_words = [number >> shift & NUMBER for number in entry.also for shift in (32, 0)]
+    words = (_head(counts), *entry.lnids, *entry.ip4, *ip6_words, *also_words)
     return struct.pack(f"<{len(words)}I", *words)
 
 
@@ -338,36 +371,53 @@ def decode(number: int, content: Content) -> Entry:
     if isinstance(content, int):
         return Entry(number, (content,))
     words = _words(content)
-    n_lnids, n_ip4, n_ip6 = _counts(words[0])
-    ip4_at = 1 + n_lnids
-    ip6_at = ip4_at + n_ip4
-    parts = words[ip6_at:]
-    ip6 = tuple(
-        parts[at] << 96 | parts[at + 1] << 64 | parts[at + 2] << 32 | parts[at + 3]
-        for at in range(0, 4 * n_ip6, 4)
-    )
-    lnids = words[1:ip4_at]
-    if any(one >= other for one, other in pairwise(lnids)):
-        raise Damaged("the LNIDs of a record are not in ascending order")
-    return Entry(number, lnids, words[ip4_at:ip6_at], ip6)
+    counts = _counts(words[0])
+    ip4_at = 1 + counts.lnids
+    ip6_at = ip4_at + counts.ip4
+    also_at = ip6_at + 4 * counts.ip6
+    ip6 = _joined(words[ip6_at:also_at], 4)
+    lnids, also = words[1:ip4_at], _joined(words[also_at:], 2)
+    for what, numbers in (("LNIDs", lnids), ("other MAC addresses", also)):
+        if any(one >= other for one, other in pairwise(numbers)):
+            raise Damaged(f"the {what} of a record are not in ascending order")
+    try:
+        mac.check_also(number, also)
+    except mac.BadMac as error:
+        raise Damaged(f"the other MAC addresses of a record: {error}") from None
+    return Entry(number, lnids, words[ip4_at:ip6_at], ip6, counts.offers, also)
+
+
+def _joined(words: Sequence[int], each: int) -> tuple[int, ...]:
+    """Numbers of so many words, the first the highest."""
+    result = []
+    for at in range(0, len(words), each):
+        number = 0
+        for word in words[at : at + each]:
+            number = number << 32 | word
+        result.append(number)
+    return tuple(result)
 
 
 def seal_record(value: int, content: bytes) -> bytes:
     """The octets of a record to which this value leads: a content with its checks."""
     words = _words(content)
-    lnids_end = 1 + _counts(words[0])[0]
-    total = _sum(add(0, value), words[:lnids_end])
-    parts = [content[: WORD_SIZE * lnids_end], _CHECKSUM.pack(total >> 32)]
-    if lnids_end < len(words):
-        total = _sum(total, words[lnids_end:])
-        parts += [content[WORD_SIZE * lnids_end :], _CHECKSUM.pack(total >> 32)]
+    ends = _counts(words[0]).ends
+    # Each part is summed up behind the first, which has the LNIDs.
+    first = _sum(add(0, value), words[: ends[0]])
+    parts = [content[: WORD_SIZE * ends[0]], _CHECKSUM.pack(first >> 32)]
+    for begin, end in pairwise(ends):
+        total = _sum(first, words[begin:end])
+        parts += [content[WORD_SIZE * begin : WORD_SIZE * end], _CHECKSUM.pack(total >> 32)]
     return b"".join(parts)
 
 
 def open_record(value: int, octets: bytes) -> bytes:
     """The opposite of seal_record(); raises Damaged."""
-    lnids_end = WORD_SIZE * (1 + _counts(_words(octets)[0])[0])
-    content = octets[:lnids_end] + octets[lnids_end + WORD_SIZE : -WORD_SIZE]
+    begin, parts = 0, []
+    for checks, end in enumerate(_counts(_words(octets)[0]).ends):
+        parts.append(octets[begin : WORD_SIZE * (end + checks)])
+        begin = WORD_SIZE * (end + checks + 1)
+    content = b"".join(parts)
     if seal_record(value, content) != octets:
         raise Damaged(f"the record at word {number(value)} is damaged: its check is wrong")
     return content
@@ -385,9 +435,8 @@ def _sum(total: int, words: Iterable[int]) -> int:
 
 def record_words(first: int) -> int:
     """How many words a record has that begins with ``first``; raises Damaged."""
-    n_lnids, n_ip4, n_ip6 = _counts(first)
-    addresses = n_ip4 + 4 * n_ip6
-    return 1 + n_lnids + 1 + (addresses + 1 if addresses else 0)
+    ends = _counts(first).ends
+    return ends[-1] + len(ends)
 
 
 def sealed_words(content: bytes) -> int:
@@ -396,19 +445,38 @@ def sealed_words(content: bytes) -> int:
     return record_words(first)
 
 
-def _head(n_lnids: int, n_ip4: int, n_ip6: int) -> int:
-    return n_lnids | n_ip4 << 8 | n_ip6 << 16 | (n_lnids ^ n_ip4 ^ n_ip6) << 24
+def version_of(content: Content) -> int:
+    """The version of the oldest table that can hold a content."""
+    if isinstance(content, int):
+        return VERSION
+    (first,) = _CHECKSUM.unpack_from(content)
+    counts = _counts(first)
+    return NEWEST if counts.offers or counts.also else VERSION
 
 
-def _counts(first: int) -> tuple[int, int, int]:
-    n_lnids, n_ip4, n_ip6 = first & 0xFF, first >> 8 & 0xFF, first >> 16 & 0xFF
-    if first != _head(n_lnids, n_ip4, n_ip6):
+def _head(counts: Counts) -> int:
+    one = counts.lnids | (counts.offers & 1) << 7
+    two = counts.ip4 | (counts.offers & 2) << 4 | (counts.also & 3) << 6
+    three = counts.ip6 | (counts.also >> 2) << 5
+    return one | two << 8 | three << 16 | (one ^ two ^ three) << 24
+
+
+def _counts(first: int) -> Counts:
+    one, two, three = first & 0xFF, first >> 8 & 0xFF, first >> 16 & 0xFF
+    counts = Counts(
+        lnids=one & 0x7F,
+        ip4=two & 0x1F,
+        ip6=three & 0x1F,
+        offers=one >> 7 | two >> 4 & 2,
+        also=two >> 6 | three >> 5 << 2,
+    )
+    if first != _head(counts):
         raise Damaged(f"a record begins with {first:#010x}, which is damaged")
-    if not 1 <= n_lnids <= lnid.PER_MAC:
+    if not 1 <= counts.lnids <= lnid.PER_MAC:
         raise Damaged(f"a record begins with {first:#010x}: 1 to {lnid.PER_MAC} LNIDs are allowed")
-    if n_ip4 > address.PER_FAMILY or n_ip6 > address.PER_FAMILY:
+    if max(counts.ip4, counts.ip6) > address.PER_FAMILY:
         raise Damaged(
             f"a record begins with {first:#010x}: {address.PER_FAMILY} addresses"
             " of a family are allowed"
         )
-    return n_lnids, n_ip4, n_ip6
+    return counts

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 import string
+from collections.abc import Iterable
+from itertools import pairwise
 
 #: Bits that no key of a table has: above the 48, and that of a group address.
 FORBIDDEN = 0xFFFF << 48 | 1 << 40
@@ -22,6 +24,10 @@ _SPELLING = re.compile(
     r"|(?:[0-9a-fA-F]{4}\.){2}[0-9a-fA-F]{4}|[0-9a-fA-F]{12}"
 )
 _SEPARATORS = str.maketrans("", "", ":-.")
+
+
+#: With so many MACs a port can send beside its own.
+ALSO_MAX = 31
 
 
 class BadMac(ValueError):
@@ -48,6 +54,21 @@ def check(number: int) -> int:
     if number & FORBIDDEN:
         raise BadMac(_not_a_port(text(number), number))
     return number
+
+
+def check_also(number: int, also: Iterable[int]) -> tuple[int, ...]:
+    """Return the MACs beside a port's own sorted, none twice, 31 at most; or raise BadMac."""
+    if not also:
+        return ()
+    result = tuple(sorted(map(check, also)))
+    if len(result) > ALSO_MAX:
+        raise BadMac(f"{len(result)} MAC addresses beside its own are too many: {ALSO_MAX} at most")
+    if number in result:
+        raise BadMac(f"{text(number)} is the port's own MAC address already")
+    for one, other in pairwise(result):
+        if one == other:
+            raise BadMac(f"{text(one)} is given twice")
+    return result
 
 
 def text(number: int) -> str:

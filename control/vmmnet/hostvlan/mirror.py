@@ -120,9 +120,9 @@ def _refuse_other_version(inner: int, table: Table) -> None:
     """Raise TableDamaged if the programs that go by an array could not read the table."""
     first = bpf.lookup(inner, _CONSTANT, _ELEMENT) or bytes(_ELEMENT)
     version = layout.version(first)
-    if version not in (0, layout.VERSION):
+    if version not in (0, *layout.VERSIONS):
         raise TableDamaged(
-            f"{table.path}: it is of version {layout.VERSION} of the format, and the programs on"
+            f"{table.path}: it is of version {table.version} of the format, and the programs on"
             f" the interfaces that go by it read version {version}: 'vmmnet hostvlan detach' all"
             " of them, then 'attach' them again"
         )

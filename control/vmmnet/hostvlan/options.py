@@ -11,11 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from . import address, filestore, lnid, mac, output, store
+from . import address, filestore, lnid, mac, offer, output, store
 from .filestore import FileStore
 from .store import Store
 
 T = TypeVar("T")
+
+_OFFERED = {"router": "router advertisements", "dhcp-server": "messages of a DHCP server"}
 Run = Callable[[argparse.Namespace], int]
 
 
@@ -151,6 +153,35 @@ def add_address(parser: argparse._ActionsContainer, text: str, *, known: bool = 
         action="append",
         default=[],
         type=typed(address.parse_any if known else address.parse),
+        help=f"{text}; can be given several times",
+    )
+
+
+def add_offers(parser: argparse.ArgumentParser, text: str, *, no: bool = False) -> None:
+    """What a member may offer; with ``no`` an option of each says that it may not."""
+    for word in offer.WORDS:
+        group = parser.add_mutually_exclusive_group()
+        name = word.replace("-", "_")
+        said = text.format(_OFFERED[word])
+        group.add_argument(f"--{word}", dest=name, action="store_true", default=None, help=said)
+        if no:
+            group.add_argument(
+                f"--no-{word}",
+                dest=name,
+                action="store_false",
+                default=None,
+                help=f"it sends no {_OFFERED[word]}",
+            )
+
+
+def add_also(parser: argparse._ActionsContainer, text: str) -> None:
+    """MAC addresses beside a port's own."""
+    parser.add_argument(
+        "--also",
+        metavar="MAC",
+        action="append",
+        default=[],
+        type=typed(mac.parse),
         help=f"{text}; can be given several times",
     )
 

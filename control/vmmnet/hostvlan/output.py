@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO, cast
 
-from . import lnid, mac
+from . import lnid, mac, offer
 from .entry import Entry
 
 # Seconds between two lines of a progress.
@@ -38,11 +38,22 @@ def macs(count: int) -> str:
 
 def entry_json(entry: Entry) -> dict[str, Any]:
     """An entry for programs: LNIDs are numbers, the global one is the word."""
-    return {
+    told: dict[str, Any] = {
         "mac": mac.text(entry.mac),
         "lnids": [number or lnid.WORD for number in entry.lnids],
         "addresses": [str(each) for each in entry.addresses],
     }
+    if entry.offers:
+        told["offers"] = offer.words(entry.offers)
+    if entry.also:
+        told["also"] = [mac.text(each) for each in entry.also]
+    return told
+
+
+def more(entry: Entry) -> str:
+    """What most have not, for people: ``router, also as 00:00:5e:00:01:0a``."""
+    also = [f"also as {mac.text(each)}" for each in entry.also]
+    return ", ".join([*offer.words(entry.offers), *also])
 
 
 def entry_or_null(entry: Entry | None) -> dict[str, Any] | None:

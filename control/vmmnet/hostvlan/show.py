@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from . import edit, exchange, lnid, mac, options, output
+from . import edit, exchange, lnid, mac, offer, options, output
 from .entry import Entry
 from .options import Parser, Refused, Status
 from .store import Store
@@ -96,17 +96,22 @@ _PAGE = 10_000
 
 def _lines(entries: Iterable[Entry]) -> Iterator[str]:
     """A table of text; of a long list a page is as wide as it takes, so that it begins at once."""
-    rows: list[tuple[str, str, str]] = []
+    rows: list[tuple[str, ...]] = []
     for entry in entries:
-        if not rows:
-            rows.append(("MAC", "LNIDs", "addresses"))
         addresses = ", ".join(map(str, entry.addresses))
-        rows.append((mac.text(entry.mac), output.lnids(entry.lnids), addresses))
-        if len(rows) > _PAGE:
-            yield from output.columns(rows)
+        row = (mac.text(entry.mac), output.lnids(entry.lnids), addresses, output.more(entry))
+        rows.append(row)
+        if len(rows) == _PAGE:
+            yield from _page(rows)
             rows = []
     if rows:
-        yield from output.columns(rows)
+        yield from _page(rows)
+
+
+def _page(rows: list[tuple[str, ...]]) -> Iterator[str]:
+    # Most have no more, and a column of nothing says nothing.
+    heads = ("MAC", "LNIDs", "addresses", "more" if any(row[-1] for row in rows) else "")
+    yield from output.columns([heads, *rows])
 
 
 def run_show(given: argparse.Namespace) -> int:
@@ -127,6 +132,8 @@ def run_show(given: argparse.Namespace) -> int:
             ("MAC", mac.text(entry.mac)),
             ("LNIDs", output.lnids(entry.lnids)),
             ("addresses", addresses),
+            *([("offers", ", ".join(offer.words(entry.offers)))] if entry.offers else []),
+            *([("also as", ", ".join(map(mac.text, entry.also)))] if entry.also else []),
             *([("speaks to", _reach(others))] if others is not None else []),
             ("table", place.name),
         ]

@@ -109,7 +109,7 @@ class Table:
     ``superseded``.  Not for use by several threads while one closes it.
     """
 
-    _version = layout.VERSION
+    _versions: tuple[int, ...] = layout.VERSIONS
 
     def __init__(self, path: Path, fd: int, *, writable: bool = False) -> None:
         """Map the file ``fd``, which stays the caller's; raises TableDamaged."""
@@ -123,13 +123,15 @@ class Table:
         self.owner = (status.st_uid, status.st_gid)
         page = os.pread(fd, layout.HEADER_SIZE, 0)
         try:
-            self.geometry = layout.parse_header(page, status.st_size, self._version)
+            self.geometry = layout.parse_header(page, status.st_size, self._versions)
         except layout.Foreign as error:
             raise TableForeign(f"{path}: {error}") from None
         except layout.Outdated as error:
             raise TableOutdated(f"{path}: {error}") from None
         except layout.Damaged as error:
             raise TableDamaged(f"{path}: {error}") from None
+        #: Of the format.
+        self.version = layout.version(page)
         access = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
         self.map = mmap.mmap(fd, status.st_size, mmap.MAP_SHARED, access)
         self._octets = memoryview(self.map)

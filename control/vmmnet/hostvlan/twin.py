@@ -45,7 +45,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from . import bpf, mirror, nic
+from . import bpf, layout, mirror, nic
 from . import mac as macs
 from .table import Table, TableError
 
@@ -66,6 +66,8 @@ REASONS = (
     "damaged",
     "l2-control",
     "multicast-query",
+    "ra-guard",
+    "dhcp-guard",
 )
 
 #: Where what is sent is judged: see attach().
@@ -79,6 +81,7 @@ _PRIORITY, _HANDLE = 1, 0x484C414E
 # struct hostvlan_port, and its flags.
 _PORT = struct.Struct("=QQII16s")
 _SEND_TC, _REVERSED, _CLSACT, _L2_CONTROL, _CHECK_SENDER = 1, 2, 4, 8, 16
+_RA_GUARD, _DHCP_GUARD = 32, 64
 _COUNTERS = struct.Struct(f"={2 * len(REASONS)}Q")
 _PATH_MAP, _PATH_SIZE = "hostvlan_path", 4096
 
@@ -125,6 +128,10 @@ class Attachment:
     l2_control: bool
     #: Whether the senders in its ARP, neighbour discovery and IP are checked.
     check_sender: bool
+    #: Whether it may send router advertisements, and to clients of DHCP, only if the
+    #: table says so.
+    ra_guard: bool
+    dhcp_guard: bool
     table: Path
     #: Of the copy of the table that is in force; the file says its own.
     generation: int
@@ -148,6 +155,8 @@ class Attachment:
             "mac": macs.text(self.mac),
             "l2-control": self.l2_control,
             "check-sender": self.check_sender,
+            "ra-guard": self.ra_guard,
+            "dhcp-guard": self.dhcp_guard,
             "table": str(self.table),
             "generation": self.generation,
             "hooks": [vars(hook) for hook in self.hooks],
@@ -164,6 +173,8 @@ def attach(
     sending: Sending = "xdp",
     l2_control: bool = False,
     check_sender: bool = False,
+    ra_guard: bool = False,
+    dhcp_guard: bool = False,
 ) -> Attachment:
     """Let nothing pass an interface but what the table allows.
 
@@ -171,7 +182,9 @@ def attach(
     address of who is behind it (None: a macvtap's or a bridge's own).  Behind
     a bridge is the host.  With ``l2_control`` switches are spoken to: STP,
     LLDP, LACP, CDP and so on may be sent.  With ``check_sender`` what is sent
-    must be its own also as ARP, neighbour discovery and IP say it.  On who is attached
+    must be its own also as ARP, neighbour discovery and IP say it.  With ``ra_guard``
+    and ``dhcp_guard`` it sends router advertisements, and to clients of DHCP, only if the
+    table says that it may.  On who is attached
     already, with the same arguments, it loads the programs anew, mends what is
     missing and keeps the counters; no frame passes unjudged meanwhile.
 
@@ -183,7 +196,13 @@ def attach(
     Raises TwinError; nothing is attached then that was not before.
     """
     device = _device(interface)
-    flags = (_L2_CONTROL if l2_control else 0) | (_CHECK_SENDER if check_sender else 0)
+    options = {
+        _L2_CONTROL: l2_control,
+        _CHECK_SENDER: check_sender,
+        _RA_GUARD: ra_guard,
+        _DHCP_GUARD: dhcp_guard,
+    }
+    flags = sum(flag for flag, on in options.items() if on)
     wanted = _wanted(device, mac, sending, flags)
     with _translated(f"attaching to {interface}"), _locked(create=True):
         _forget_gone()
@@ -256,6 +275,8 @@ def sync(table: Path, *, check: bool = True) -> Synced:
             return Synced.NOBODY
         try:
             with _opened(table) as opened, bpf.closing(bpf.pinned(pin)) as tables:
+                if older := _older_programs(pin.parent, opened):
+                    raise TwinError(f"{older}; the last good copy of it stays in force")
                 done = mirror.copy(tables, opened, check=check)
         except (TableError, mirror.Unsteady) as error:
             raise TwinError(f"{error}; the last good copy of it stays in force") from error
@@ -308,6 +329,14 @@ class _Told:
     @property
     def check_sender(self) -> bool:
         return bool(self.flags & _CHECK_SENDER)
+
+    @property
+    def ra_guard(self) -> bool:
+        return bool(self.flags & _RA_GUARD)
+
+    @property
+    def dhcp_guard(self) -> bool:
+        return bool(self.flags & _DHCP_GUARD)
 
     @property
     def places(self) -> Mapping[Verdict, int | None]:
@@ -366,6 +395,8 @@ def _refuse_other(port: _Port, wanted: _Told, table: Path) -> None:
         ("sending", has.sending, asked.sending),
         ("l2-control", *map(_on_off, (has.l2_control, asked.l2_control))),
         ("check-sender", *map(_on_off, (has.check_sender, asked.check_sender))),
+        ("ra-guard", *map(_on_off, (has.ra_guard, asked.ra_guard))),
+        ("dhcp-guard", *map(_on_off, (has.dhcp_guard, asked.dhcp_guard))),
     )
     for what, one, other in differences:
         if one != other:
@@ -529,7 +560,11 @@ def _put_on(port: _Port, table: Table) -> None:
                 with bpf.closing(bpf.pinned(where / name)) as fd:
                     loaded.reuse(name, fd)
         _load(loaded)
-        mirror.copy(loaded.map("tables"), table, check=True)
+        if older := _older_programs(folder.parent, table, but=folder):
+            # They go by the copy that is there, until the last of them is attached again.
+            _log.warning("%s", older)
+        else:
+            mirror.copy(loaded.map("tables"), table, check=True)
         _keep_path(folder.parent, table.path)
         told = _with_clsact(port.told)
         bpf.update(loaded.map("port"), 0, told.pack())
@@ -557,6 +592,29 @@ def _outgrown_counters(port: _Port) -> bytes | None:
     sums = [number for each in _counters(port) for number in each.values()]
     pin.unlink()
     return _COUNTERS.pack(*sums) + bytes(_COUNTERS.size * (bpf.possible_cpus() - 1))
+
+
+def _older_programs(folder: Path, table: Table, but: Path | None = None) -> str:
+    """That there are programs, not of this port, that cannot read a table; empty: there are none.
+
+    Those that know its version count more reasons than those that do not.
+    """
+    if table.version == layout.VERSION:
+        return ""
+    for pin in sorted(folder.glob("*-*/counters")):
+        if pin.parent == but:
+            continue
+        with bpf.closing(bpf.pinned(pin)) as fd:
+            if bpf.value_size(fd) == _COUNTERS.size:
+                continue
+        name = _Told.unpack(_element(pin.with_name("port"), _PORT.size)).interface
+        return (
+            f"{table.path}: it is of version {table.version} of the format, and the programs on"
+            f" {name} read version {layout.VERSION}: 'vmmnet hostvlan attach' it again, with the"
+            " options of before; without --router, --dhcp-server and --also in it the table is"
+            f" of version {layout.VERSION}"
+        )
+    return ""
 
 
 def _object() -> Path:
@@ -701,6 +759,8 @@ def _attachment(port: _Port) -> Attachment:
         mac=told.mac,
         l2_control=told.l2_control,
         check_sender=told.check_sender,
+        ra_guard=told.ra_guard,
+        dhcp_guard=told.dhcp_guard,
         table=port.table,
         generation=generation,
         hooks=tuple(_hooks(port)),

@@ -392,6 +392,8 @@ class Change:
         found = table.find(mac)
         if found is None:
             return False
+        if content is not None and layout.version_of(content) > table.version:
+            return False
         slot, key = found
         if not key and (content is None or table.keys_used >= table.geometry.keys_max):
             return content is None
@@ -561,6 +563,8 @@ def image(contents: Mapping[int, layout.Content], generation: int) -> Iterator[b
     geometry = layout.Geometry(len(slots) * 8 // layout.BUCKET_SIZE, words)
     yield layout.pack_header(
         geometry,
+        # Those that know the older one only can read it for as long as it says no more.
+        version=max((layout.version_of(each) for _, each in long), default=layout.VERSION),
         macs=len(macs),
         generation=generation,
         words_used=words_used,

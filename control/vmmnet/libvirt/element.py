@@ -104,13 +104,15 @@ def _interface(node: etree._Element) -> Interface:
         _value(node, "hostvlan", Path),
         _value(node, "check-sender", values.on),
         _value(node, "l2-control", values.on),
+        _value(node, "ra-guard", values.on),
+        _value(node, "dhcp-guard", values.on),
         None if mip6 is None else _mip6(mip6),
         None if cvsw is None else _cvsw(cvsw),
         node.sourceline or 0,
     )
     if result.hostvlan is None:
         right = "is an option of HostVLAN: name its table with hostvlan='FILE'"
-        _none_of(node, ("check-sender", "l2-control"), right)
+        _none_of(node, ("check-sender", "l2-control", "ra-guard", "dhcp-guard"), right)
     if result.hostvlan is None and mip6 is None and cvsw is None:
         right = (
             "nothing is asked for this NIC: name a table with hostvlan='FILE',"

@@ -93,6 +93,8 @@ class Interface:
     hostvlan: Path | None = None
     check_sender: bool | None = None
     l2_control: bool | None = None
+    ra_guard: bool | None = None
+    dhcp_guard: bool | None = None
     mip6: Mip6 | None = None
     cvsw: Cvsw | None = None
     #: Where it is in the file; 0: unknown.

@@ -163,6 +163,8 @@ def _nic(nic: Interface) -> dict[str, Any]:
         "hostvlan": nic.hostvlan,
         "check-sender": nic.check_sender,
         "l2-control": nic.l2_control,
+        "ra-guard": nic.ra_guard,
+        "dhcp-guard": nic.dhcp_guard,
     }
     return {name: value for name, value in given.items() if value is not None}
 

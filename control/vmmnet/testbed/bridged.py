@@ -18,7 +18,7 @@ import os
 import select
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Protocol, Self
 
@@ -181,6 +181,28 @@ class Port:
     def hears(self, last: str) -> list[str]:
         """What it gets, up to this."""
         return until(self.wire, last)
+
+
+def _padded(packet: object) -> bytes:
+    return bytes(packet).ljust(64, b"\0")  # type: ignore[call-overload, no-any-return]
+
+
+def _bare(octets: bytes) -> bytes:
+    """Without what is beside it in a packet socket, a tag, and what a bridge cuts off, padding."""
+    untagged = octets[:12] + octets[16:] if octets[12:14] == b"\x81\0" else octets
+    return untagged.rstrip(b"\0")
+
+
+def said(a: Port, b: Port, packets: Mapping[str, object]) -> list[str]:
+    """Send packets of scapy, and say which arrive, by their names."""
+    names = {_bare(_padded(packet)): name for name, packet in packets.items()}
+    for packet in packets.values():
+        a.wire.send(_padded(packet))
+    a.say("end")
+    arrived: list[str] = []
+    while (octets := b.wire.receive()) != frame(a.mac, "end"):
+        arrived.append(names[_bare(octets)])
+    return arrived
 
 
 class Bed:

@@ -63,6 +63,7 @@ static __always_inline bool hostvlan_read(const struct hostvlan_frame *f,
 #pragma push_macro("inline")
 #define inline __always_inline
 #include "net/hostvlan/group.h"
+#include "net/hostvlan/offers.h"
 #pragma pop_macro("inline")
 
 /* A callback of bpf_loop() gets the frame with constants for the compiler. */
@@ -350,7 +351,7 @@ static __always_inline bool meet(struct walk *w)
 
 /* --- sender addresses --------------------------------------------------- */
 
-/* For net/hostvlan/forged.h: the addresses in the record of the port. */
+/* For net/hostvlan/forged.h: the addresses in the record of the source. */
 struct hostvlan_own {
     struct table table;
     uint32_t at;                /* the word with the first IPv4 address */
@@ -485,6 +486,103 @@ check_skb(struct __sk_buff *skb, const struct table *t, uint64_t mac)
     return check_own(&f, t, mac);
 }
 
+/* --- what a port may do beside ------------------------------------------ */
+
+/* False: what the table has for the port is damaged. */
+static __always_inline bool open_rights(const struct table *t, uint64_t mac,
+                                        struct set *set, struct summing *s)
+{
+    uint64_t value = find(t, mac);
+
+    *set = (struct set) { .count = 0 };
+    *s = (struct summing) { .table = *t, .any_order = true };
+    if (!value) {
+        return true;
+    }
+    if (!open_set(t, value, set)) {
+        return false;
+    }
+    /* Behind the LNIDs, the addresses and their checks. */
+    s->at = set->at + set->count + 1 + hostvlan_address_words(set->head);
+    s->sum = set->sum;
+    return !HOSTVLAN_RECORD_ALSO(set->head) ||
+           sum_whole(s, 2 * HOSTVLAN_RECORD_ALSO(set->head));
+}
+
+static long is_also(uint32_t n, struct search *s)
+{
+    s->found = word(&s->table, s->at + 2 * n) == (__s64)s->addr[0] &&
+               word(&s->table, s->at + 2 * n + 1) == (__s64)s->addr[1];
+    return s->found;
+}
+
+/* Has the table @source among the others that the port may send with? */
+static __noinline bool sends_as(const struct table *t, uint64_t mac,
+                                uint64_t source)
+{
+    struct search search = { .table = *t, .addr = { source >> 32, source } };
+    struct summing s;
+    struct set set;
+
+    if (!open_rights(t, mac, &set, &s)) {
+        return false;
+    }
+    search.at = s.at;
+    bpf_loop(HOSTVLAN_RECORD_ALSO(set.head), is_also, &search, 0);
+    return search.found;
+}
+
+static __noinline enum hostvlan_reason offered_xdp(struct xdp_md *xdp,
+                                                   uint32_t guards)
+{
+    struct hostvlan_frame f = {
+        .xdp = xdp, .is_xdp = 1, .size = xdp->data_end - xdp->data,
+    };
+    uint32_t looked_at;
+
+    return hostvlan_offered(&f, guards, &looked_at);
+}
+
+static __noinline enum hostvlan_reason offered_skb(struct __sk_buff *skb,
+                                                   uint32_t guards)
+{
+    struct hostvlan_frame f = { .skb = skb, .size = skb->len };
+    uint32_t looked_at;
+
+    return hostvlan_offered(&f, guards, &looked_at);
+}
+
+/* Must a frame not be sent that is for this @reason, unless it is allowed? */
+static __noinline enum hostvlan_reason
+unless_allowed(const struct table *t, uint64_t mac,
+               enum hostvlan_reason reason, uint32_t guards)
+{
+    struct summing s;
+    struct set set;
+
+    if (!open_rights(t, mac, &set, &s)) {
+        return HOSTVLAN_DAMAGED;
+    }
+    return hostvlan_offer_needed(reason, guards) &
+           ~HOSTVLAN_RECORD_OFFERS(set.head) ? reason : HOSTVLAN_PASSED;
+}
+
+static __always_inline enum hostvlan_reason
+check_offer(const struct hostvlan_frame *f, const struct table *t,
+            const struct hostvlan_port *p)
+{
+    uint32_t guards = HOSTVLAN_PORT_GUARDS(p->flags);
+    enum hostvlan_reason reason;
+
+    if (!guards) {
+        return HOSTVLAN_PASSED;
+    }
+    reason = f->is_xdp ? offered_xdp(f->xdp, guards) :
+                         offered_skb(f->skb, guards);
+    return reason == HOSTVLAN_PASSED ? HOSTVLAN_PASSED :
+           unless_allowed(t, p->mac, reason, guards);
+}
+
 /* --- verdicts ----------------------------------------------------------- */
 
 /* A frame of the port's own to a group. */
@@ -515,6 +613,7 @@ send(const struct hostvlan_frame *f, const uint8_t *addresses)
 {
     const uint32_t zero = 0;
     const struct hostvlan_port *p = bpf_map_lookup_elem(&port, &zero);
+    uint64_t source = hostvlan_mac(addresses + ETHER_SOURCE);
     enum hostvlan_reason reason = HOSTVLAN_PASSED;
     struct table table;
 
@@ -524,18 +623,21 @@ send(const struct hostvlan_frame *f, const uint8_t *addresses)
     if (!p || !hostvlan_mac_valid(p->mac)) {
         return HOSTVLAN_NO_PORT;
     }
-    if (hostvlan_mac(addresses + ETHER_SOURCE) != p->mac) {
+    if (source != p->mac && !sends_as(&table, p->mac, source)) {
         return HOSTVLAN_SPOOFED;
     }
     if (hostvlan_is_group(addresses)) {
         reason = send_group(&table, p, f, hostvlan_mac(addresses));
     }
+    if (reason == HOSTVLAN_PASSED) {
+        reason = check_offer(f, &table, p);
+    }
     if (reason != HOSTVLAN_PASSED ||
         !(p->flags & HOSTVLAN_PORT_CHECK_SENDER)) {
         return reason;
     }
-    return f->is_xdp ? check_xdp(f->xdp, &table, p->mac) :
-                       check_skb(f->skb, &table, p->mac);
+    return f->is_xdp ? check_xdp(f->xdp, &table, source) :
+                       check_skb(f->skb, &table, source);
 }
 
 static __always_inline enum hostvlan_reason

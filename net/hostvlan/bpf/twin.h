@@ -16,8 +16,8 @@
 #define HOSTVLAN_FIRST_ELEMENT  (HOSTVLAN_HEADER_SIZE / HOSTVLAN_ELEMENT)
 
 /*
- * The only element of the map "port". The programs use nothing but "mac",
- * HOSTVLAN_PORT_L2_CONTROL and HOSTVLAN_PORT_CHECK_SENDER.
+ * The only element of the map "port". The programs use nothing but "mac" and
+ * the flags from HOSTVLAN_PORT_L2_CONTROL on.
  */
 struct hostvlan_port {
     uint64_t mac;               /* of who is behind the interface */
@@ -32,6 +32,11 @@ struct hostvlan_port {
 #define HOSTVLAN_PORT_CLSACT    4u      /* the qdisc clsact is ours */
 #define HOSTVLAN_PORT_L2_CONTROL 8u     /* frames to switches may be sent */
 #define HOSTVLAN_PORT_CHECK_SENDER 16u  /* what is sent must be the MAC's own */
+/* HOSTVLAN_OFFER_... that only those may send for whom the table says so. */
+#define HOSTVLAN_PORT_GUARDS_SHIFT 5
+#define HOSTVLAN_PORT_GUARDS(flags) \
+    ((flags) >> HOSTVLAN_PORT_GUARDS_SHIFT & \
+     (HOSTVLAN_OFFER_ROUTER | HOSTVLAN_OFFER_DHCP))
 
 enum hostvlan_direction {
     HOSTVLAN_SEND,              /* from who is behind the interface */

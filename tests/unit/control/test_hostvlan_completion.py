@@ -88,6 +88,13 @@ def filled(table: Path) -> Path:
         ("vmmnet hostvlan import --a", ["--allow-empty"]),
         ("vmmnet hostvlan import --d", ["--dry-run"]),
         ("vmmnet hostvlan con", ["convert"]),
+        ("vmmnet hostvlan add --r", ["--router"]),
+        ("vmmnet hostvlan set --no-r", ["--no-router"]),
+        (
+            "vmmnet hostvlan remove 52:54:00:00:00:01 --also 52:5",
+            ["54:00:00:00:01", "54:00:00:00:02"],
+        ),
+        ("vmmnet hostvlan attach lo --ra-guard ", ["on", "off"]),
         ("vmmnet hostvlan ho", ["hosts"]),
         ("vmmnet hostvlan check --stu", ["--stuck-after"]),
         ("vmmnet hostvlan roles r", ["remove"]),

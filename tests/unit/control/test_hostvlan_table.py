@@ -130,10 +130,10 @@ def test_octets(table: Path) -> None:
     assert table.stat().st_mode & 0o7777 == 0o644
 
 
-def golden() -> bytes:
+def golden(version: str = "") -> bytes:
     """The table that tests of the reader in C have, too; its octets are given one by one."""
-    source = (paths.ROOT / "tests/unit/hostvlan-golden.h").read_text()
-    (size,) = re.findall(r"^#define HOSTVLAN_GOLDEN_SIZE (\d+)$", source, re.MULTILINE)
+    source = (paths.ROOT / f"tests/unit/hostvlan-golden{version}.h").read_text()
+    (size,) = re.findall(r"^#define HOSTVLAN_GOLDEN3?_SIZE (\d+)$", source, re.MULTILINE)
     octets = bytearray(int(size))
     lines = re.findall(r"^OCTETS\((0x[0-9a-f]{4}), (.*)\)", source, re.MULTILINE)
     assert len(lines) == source.count("\nOCTETS")
@@ -151,15 +151,36 @@ GOLDEN = (
 )
 
 
-def test_the_octets_are_those_that_others_read(table: Path) -> None:
+#: What that of version 3 says.
+GOLDEN3 = (
+    GOLDEN[0],
+    Entry.of(0x020000000001, [0], offers=3),
+    Entry.of(
+        0x525400123456,
+        [1, 0x01020304],
+        [0xC0000201],
+        [0x20010DB8 << 96 | 0x1234],
+        1,
+        [0x00005E00010A, 0x020000000001],
+    ),
+)
+
+
+@pytest.mark.parametrize(("version", "entries"), [("", GOLDEN), ("3", GOLDEN3)])
+def test_the_octets_are_those_that_others_read(
+    table: Path, version: str, entries: tuple[Entry, ...]
+) -> None:
     """Whatever order of octets this host has."""
-    put(table, *GOLDEN)
-    assert table.read_bytes() == golden()
+    put(table, *entries)
+    assert table.read_bytes() == golden(version)
 
 
-def test_the_octets_of_others_are_read(table: Path) -> None:
-    table.write_bytes(golden())
-    assert state(table) == {entry.mac: entry for entry in GOLDEN}
+@pytest.mark.parametrize(("version", "entries"), [("", GOLDEN), ("3", GOLDEN3)])
+def test_the_octets_of_others_are_read(
+    table: Path, version: str, entries: tuple[Entry, ...]
+) -> None:
+    table.write_bytes(golden(version))
+    assert state(table) == {entry.mac: entry for entry in entries}
 
 
 def test_hash_of_many_is_that_of_one() -> None:

@@ -26,6 +26,7 @@ NS = "xmlns:vmmnet='https://vmmnet.example/net/1'"
 NIC = f"<interface type='bridge'><mac address='{A}'/><model type='virtio'/>"
 NAMED = f"{NIC}<alias name='ua-a'/></interface>"
 TABLE = "hostvlan,id=hv0,netdev=hostua-a,table=/t"
+GUARDS = ("check-sender", "ra-guard", "dhcp-guard")
 HOME = "home-address=2001:db8:2000::10,home-prefix-length=64,home-agent=2001:db8:2000::1"
 
 
@@ -458,7 +459,7 @@ def _nic_by_hand(
         words += _written(chance, "-netdev", "mip6", hand)
         behind = properties["netdev"] = hand["id"]
     if chance.random() < 0.5:
-        given = some(chance, {"check-sender": "on", "l2-control": "off"})
+        given = some(chance, dict.fromkeys(GUARDS, "on") | {"l2-control": "off"})
         nic.attrib.update({"hostvlan": "/t,a=b", **given})
         hand = {"id": f"h{alias}", "netdev": behind, "table": "/t,a=b", **given}
         words += _written(chance, "-netdev", "hostvlan", hand)

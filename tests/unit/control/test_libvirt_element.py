@@ -36,7 +36,8 @@ def test_all_of_it() -> None:
             " zone='/var/lib/a b+/srv/c'"
             " iothread='iothread1' guest-clock='off'/>"
             f"<!-- why --><vmmnet:interface mac='{A}' hostvlan='{TABLE}' check-sender='on'/>"
-            f"<vmmnet:interface mac='{B.upper()}' hostvlan='/t' l2-control='off'/>",
+            f"<vmmnet:interface mac='{B.upper()}' hostvlan='/t' l2-control='off' ra-guard='on'"
+            " dhcp-guard='off'/>",
             "digest='0123456789abcdef'",
         )
     )
@@ -58,7 +59,7 @@ def test_all_of_it() -> None:
         ),
         (
             Interface(A, Path(TABLE), check_sender=True),
-            Interface(B, Path("/t"), l2_control=False),
+            Interface(B, Path("/t"), l2_control=False, ra_guard=True, dhcp_guard=False),
         ),
     )
     assert net.digest == "0123456789abcdef" and net.line == 3
@@ -151,6 +152,7 @@ S, NIC = "vmmnet:sockets", "vmmnet:interface"
         (f"<{NIC} mac='53:54:00:00:00:01' hostvlan='/t'/>", "mac", "is it 52:54:00:00:00:01?"),
         (f"<{NIC} mac='{A}'/>", "mac", "nothing is asked for this NIC"),
         (f"<{NIC} mac='{A}' l2-control='on'/>", "l2-control", "is an option of HostVLAN"),
+        (f"<{NIC} mac='{A}' ra-guard='on'/>", "ra-guard", "is an option of HostVLAN"),
         (f"<{NIC} mac='{A}' hostvlan='t'/>", "hostvlan", "the whole path of a file"),
         (f"<{NIC} mac='{A}' hostvlan='/t'/>" * 2, "mac", "is there twice"),
     ],

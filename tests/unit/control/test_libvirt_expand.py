@@ -455,7 +455,8 @@ def any_domain(chance: random.Random) -> etree._Element:
         with_parts(
             mac,
             chance.choice(["", MIP6]) + (chance.choice(["", CVSW]) if mac in virtio else ""),
-            "hostvlan='/t' " + chance.choice(["", "l2-control='on'"]),
+            "hostvlan='/t' "
+            + chance.choice(["", "l2-control='on'", "ra-guard='on' dhcp-guard='on'"]),
         )
         for mac in macs
     ]

@@ -33,6 +33,8 @@ def words(wanted: Interface, backend: str, vm: str) -> list[Words]:
         for name, value in (
             ("check-sender", wanted.check_sender),
             ("l2-control", wanted.l2_control),
+            ("ra-guard", wanted.ra_guard),
+            ("dhcp-guard", wanted.dhcp_guard),
         ):
             if value is not None:
                 given[name] = value

@@ -457,6 +457,31 @@ def test_ebpf_that_could_not_have_the_table_has_it_later(world: World, agent: Ag
         world.space.ip("link", "del", "vm1")
 
 
+def test_prometheus_has_what_ports_drop(world: World, agent: Agent) -> None:
+    """By port and reason; of a port that is gone there is nothing more."""
+    ebpf.compiled()
+    world.space.ip("link", "add", "vm1", "type", "veth", "peer", "name", "vm1-in")
+    for name in ("vm1", "vm1-in"):
+        world.space.ip("link", "set", name, "up")
+    labels = f'port="vm1",mac="{A}",direction="send"'
+    with inside(world.space):
+        twin.attach("vm1", macs.parse(A), agent.table)
+        with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as inner:
+            inner.bind(("vm1-in", 0))
+            for address in (A, B, B):
+                octets = bytes.fromhex("ff" * 6 + address.replace(":", "") + "88b5")
+                inner.send(octets.ljust(60, b"\0"))
+    try:
+        numbers = agent.metrics()
+        assert numbers[f'port_drops_total{{{labels},reason="spoofed"}}'] == 2
+        assert numbers[f"port_passed_total{{{labels}}}"] >= 1
+        assert numbers[f'port_drops_total{{{labels},reason="ra-guard"}}'] == 0
+        assert (numbers["ports_left_out"], numbers["ports_unread"]) == (0, 0)
+    finally:
+        world.space.ip("link", "del", "vm1")
+    assert not [name for name in agent.metrics() if "vm1" in name]
+
+
 def test_an_agent_that_is_killed_leaves_a_whole_table(world: World, agent: Agent) -> None:
     """At any moment of a stream of changes; the next agent goes on from there."""
     over = threading.Event()

@@ -60,6 +60,7 @@ def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
         type=options.typed(metrics.parse_address),
         help="serve Prometheus at http://ADDRESS:PORT/metrics",
     )
+    options.add_qmp(parser, "with --metrics, ")
 
 
 def run(given: argparse.Namespace) -> NoReturn:
@@ -79,5 +80,6 @@ def run(given: argparse.Namespace) -> NoReturn:
         fixed=frozenset(given.port),
         status=given.status,
         metrics=given.metrics,
+        qmp=given.qmp,
     )
     Agent(settings).run()

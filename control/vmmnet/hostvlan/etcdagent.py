@@ -54,7 +54,7 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
@@ -68,6 +68,7 @@ from . import mac as macs
 from .entry import Entry
 from .etcdkeys import FORMAT, BadValue, Keys, Topic, decode_ready, encode_ready, mac_of
 from .etcdmirror import Mirror
+from .portmetrics import PortNumbers
 from .table import Table, TableDamaged, TableError, TableMissing
 
 # How long after a failure the next try is, seconds: doubled each time, and up
@@ -115,6 +116,8 @@ class Settings:
     fixed: frozenset[int] = frozenset()
     status: Path | None = None
     metrics: tuple[str, int] | None = None
+    #: With metrics, where QEMUs are asked of their ports; None: where they are by default.
+    qmp: Sequence[str] | None = None
 
 
 class _Stream:
@@ -262,7 +265,10 @@ class Agent:
         with contextlib.ExitStack() as stack:
             stack.callback(self._client.close)
             if self.settings.metrics is not None:
-                server = metrics.Server(self.settings.metrics, self.metrics)
+                ports = PortNumbers(self.settings.qmp)
+                server = metrics.Server(
+                    self.settings.metrics, lambda: [*self.metrics(), *ports.read()]
+                )
                 stack.callback(server.close)
             self._make_folder()
             folder = hostports.PortsFolder(self.settings.folder, self._ports_changed)

@@ -23,7 +23,7 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
         "show what passes and what is dropped, live",
         "Show the ports of this host's VMs with what passed and what was dropped, and why.",
     )
-    _add_qmp(live)
+    options.add_qmp(live)
     live.add_argument(
         "--interval",
         metavar="SECONDS",
@@ -49,7 +49,7 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
         "agent does not follow it.\n\n"
         f"The exit status is {Status.FAULTS:d} if there is a fault; notes are no faults.",
     )
-    _add_qmp(agree)
+    options.add_qmp(agree)
     agree.add_argument(
         "--stuck-after",
         metavar="SECONDS",
@@ -141,16 +141,6 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
         "changed by other means, or when a command says that interfaces go by an older one.",
     )
     options.add_table(sync)
-
-
-def _add_qmp(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--qmp",
-        metavar="PATH",
-        action="append",
-        help="QMP socket of a QEMU, or a pattern of several; can be given several times"
-        f" (default: ${ports.VARIABLE}, or '{ports.DEFAULT}')",
-    )
 
 
 def _add_interface(parser: argparse.ArgumentParser, nargs: str | None = None) -> None:

@@ -6,23 +6,25 @@ from __future__ import annotations
 import socket
 import socketserver
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from http import HTTPStatus
 
 PREFIX = "vmmnet_hostvlan_"
 _TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_ESCAPED = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 # Seconds that a client has for its request.
 _PATIENCE = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A number: its name without prefix, what it tells, and now."""
+    """A number: its name without prefix, what it tells, and now; of what, by labels."""
 
     name: str
     help: str
     value: float
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def kind(self) -> str:
@@ -31,16 +33,21 @@ class Metric:
 
 
 def text(metrics: list[Metric]) -> str:
-    """The numbers as Prometheus reads them."""
-    lines = []
+    """The numbers as Prometheus reads them, those of one name together."""
+    lines: dict[str, list[str]] = {}
     for metric in metrics:
         name = PREFIX + metric.name
-        lines += [
-            f"# HELP {name} {metric.help}",
-            f"# TYPE {name} {metric.kind}",
-            f"{name} {metric.value:.15g}",
-        ]
-    return "\n".join(lines) + "\n"
+        if metric.name not in lines:
+            lines[metric.name] = [f"# HELP {name} {metric.help}", f"# TYPE {name} {metric.kind}"]
+        lines[metric.name].append(f"{name}{_labels(metric.labels)} {metric.value:.15g}")
+    return "".join(f"{line}\n" for group in lines.values() for line in group)
+
+
+def _labels(labels: Mapping[str, str]) -> str:
+    if not labels:
+        return ""
+    told = (f'{name}="{value.translate(_ESCAPED)}"' for name, value in labels.items())
+    return f"{{{','.join(told)}}}"
 
 
 def parse_address(spelled: str) -> tuple[str, int]:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from . import address, filestore, lnid, mac, offer, output, store
+from . import address, filestore, lnid, mac, offer, output, ports, store
 from .filestore import FileStore
 from .store import Store
 
@@ -183,6 +183,17 @@ def add_also(parser: argparse._ActionsContainer, text: str) -> None:
         default=[],
         type=typed(mac.parse),
         help=f"{text}; can be given several times",
+    )
+
+
+def add_qmp(parser: argparse.ArgumentParser, when: str = "") -> None:
+    """Where QEMUs are asked of their ports."""
+    parser.add_argument(
+        "--qmp",
+        metavar="PATH",
+        action="append",
+        help=f"{when}QMP socket of a QEMU, or a pattern of several; can be given several times"
+        f" (default: ${ports.VARIABLE}, or '{ports.DEFAULT}')",
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from vmmnet.qmp import Qmp, QmpError
 
-from . import mac
+from . import mac, nic
 
 #: Where QMP sockets are looked for without --qmp.
 DEFAULT = "/run/vmmnet/*.qmp"
@@ -206,5 +206,6 @@ def attached() -> list[Port]:
             counters={"send": each.send, "receive": each.receive},
         )
         for each in found
-        if each.here
+        # What is left of one that is gone goes with the next change.
+        if each.here and nic.name_of(each.ifindex) is not None
     ]

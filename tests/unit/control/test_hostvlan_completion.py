@@ -95,6 +95,7 @@ def filled(table: Path) -> Path:
             ["54:00:00:00:01", "54:00:00:00:02"],
         ),
         ("vmmnet hostvlan attach lo --ra-guard ", ["on", "off"]),
+        ("vmmnet hostvlan agent --q", ["--qmp"]),
         ("vmmnet hostvlan ho", ["hosts"]),
         ("vmmnet hostvlan check --stu", ["--stuck-after"]),
         ("vmmnet hostvlan roles r", ["remove"]),

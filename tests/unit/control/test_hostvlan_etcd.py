@@ -23,7 +23,16 @@ import pytest
 from vmmnet.etcd.client import Age, Client, Event, KeyValue, Range, Watched
 from vmmnet.etcd.errors import StoreError, Uncertain, Unreachable
 from vmmnet.etcd.place import parse_url
-from vmmnet.hostvlan import etcdhosts, etcdword, hostname, hostports, metrics
+from vmmnet.hostvlan import (
+    etcdhosts,
+    etcdword,
+    hostname,
+    hostports,
+    metrics,
+    portmetrics,
+    ports,
+    twin,
+)
 from vmmnet.hostvlan.entry import Entry
 from vmmnet.hostvlan.etcdkeys import (
     ALL,
@@ -726,6 +735,66 @@ def test_numbers_are_in_the_format_of_prometheus() -> None:
         "vmmnet_hostvlan_entries 1048576\n"
     )
     assert metrics.Metric("x_total", "", 0).kind == "counter"
+
+
+def test_numbers_with_labels_are_together() -> None:
+    found = metrics.text(
+        [
+            metrics.Metric("x_total", "Xs.", 1, {"port": 'a"b\\c\nd', "mac": ""}),
+            metrics.Metric("y", "Ys.", 5),
+            metrics.Metric("x_total", "Xs.", 2, {"port": "e", "mac": "f"}),
+        ]
+    )
+    assert found == (
+        "# HELP vmmnet_hostvlan_x_total Xs.\n"
+        "# TYPE vmmnet_hostvlan_x_total counter\n"
+        'vmmnet_hostvlan_x_total{port="a\\"b\\\\c\\nd",mac=""} 1\n'
+        'vmmnet_hostvlan_x_total{port="e",mac="f"} 2\n'
+        "# HELP vmmnet_hostvlan_y Ys.\n"
+        "# TYPE vmmnet_hostvlan_y gauge\n"
+        "vmmnet_hostvlan_y 5\n"
+    )
+
+
+def port(name: str, spoofed: int = 0) -> ports.Port:
+    counters = {"send": {"passed": 7, "spoofed": spoofed}, "receive": {"passed": 8}}
+    return ports.Port("", name, A, Path("/t"), 1, "", (), counters=counters)
+
+
+def test_the_numbers_of_ports_are_so_many_at_most(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Whatever there is to tell of; and a socket of somebody else's is not asked again at once."""
+    here = [port(f"tap{number:03}", number) for number in range(300)]
+    monkeypatch.setattr(ports, "attached", lambda: here)
+    (tmp_path / "vm.qmp").touch()
+    asked = []
+
+    def refuse(path: Path) -> None:
+        asked.append(path)
+
+    monkeypatch.setattr(portmetrics, "_ask", refuse)
+    numbers = portmetrics.PortNumbers([str(tmp_path / "*.qmp")])
+    for _ in range(2):
+        found = numbers.read()
+        single = {each.name: each.value for each in found if not each.labels}
+        assert single == {"ports_left_out": 44, "ports_unread": 1}
+        assert len(found) == 256 * 18 + 2
+    assert asked == [tmp_path / "vm.qmp"]
+    drops = [each for each in found if each.labels.get("port") == "tap255" and each.value]
+    assert [(each.name, each.value) for each in drops] == [
+        ("port_passed_total", 7),
+        ("port_drops_total", 255),
+        ("port_passed_total", 8),
+    ]
+    assert drops[1].labels["reason"] == "spoofed"
+    assert "tap256" not in {each.labels.get("port") for each in found}
+
+
+def test_every_reason_is_told_of() -> None:
+    """In a direction at least; a new one is not forgotten."""
+    told = {reason for reasons in portmetrics.REASONS.values() for reason in reasons}
+    assert told == set(twin.REASONS) - {"passed"}
 
 
 def test_where_numbers_are_served() -> None:

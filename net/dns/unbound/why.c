@@ -21,6 +21,8 @@ static const struct {
     { "not yet valid", DNS_EDE_SIGNATURE_NOT_YET_VALID },
     { "no signatures", DNS_EDE_RRSIGS_MISSING },
     { "No DNSKEY", DNS_EDE_DNSKEY_MISSING },
+    { "no DNSKEY", DNS_EDE_DNSKEY_MISSING },
+    { "could not fetch DNSKEY", DNS_EDE_DNSKEY_MISSING },
     { "from unknown keys", DNS_EDE_DNSKEY_MISSING },
     { "no keys have", DNS_EDE_DNSKEY_MISSING },
     { "DS hash mismatches", DNS_EDE_DNSKEY_MISSING },

@@ -145,6 +145,16 @@ DnscResult *dnsc_whole_refusal(const uint8_t *msg, size_t len)
     return r;
 }
 
+void dnsc_whole_distrust(DnscResult *result)
+{
+    /* In the result's own memory, behind it: dnsc_result_new() */
+    uint8_t *msg = (uint8_t *)result->whole;
+
+    if (msg) {
+        msg[3] &= ~DNS_FLAG_AD;
+    }
+}
+
 void dnsc_whole_age(uint8_t *msg, size_t len, uint32_t seconds)
 {
     DnsCursor cursor;

@@ -33,6 +33,12 @@ int dnsc_whole_read(const uint8_t *msg, size_t len, DnscResult **result);
 DnscResult *dnsc_whole_refusal(const uint8_t *msg, size_t len);
 
 /*
+ * Clear AD in the reply of a result that nobody else has yet: it is the word of
+ * a server, and no validation.
+ */
+void dnsc_whole_distrust(DnscResult *result);
+
+/*
  * Take seconds off the TTL of each record of a message, which has been read
  * before.
  */

@@ -11,10 +11,10 @@
  * libunbound goes on for a minute where a server drops one type of question.
  *
  * Settings beside the servers: names that libunbound answers itself by
- * default (test, reverse zones of private addresses) go to the servers, who
- * know; NSEC3 with more than 100 iterations makes an answer insecure (RFC 9276
- * section 3.2).  Against KeyTrap (CVE-2023-50387, -50868) Debian's 1.17.1 has
- * limits since +deb12u2 that are compiled in.
+ * default (test, home.arpa, reverse zones of private addresses) go to the
+ * servers, who know; NSEC3 with more than 100 iterations makes an answer
+ * insecure (RFC 9276 section 3.2).  Against KeyTrap (CVE-2023-50387, -50868)
+ * Debian's 1.17.1 has limits since +deb12u2 that are compiled in.
  */
 
 #include <arpa/inet.h>
@@ -28,6 +28,7 @@
 #include "net/dns/client/config/file.h"
 #include "net/dns/client/core/rcode.h"
 #include "net/dns/client/core/reply.h"
+#include "net/dns/client/core/whole.h"
 #include "net/dns/client/net/validate.h"
 #include "net/dns/unbound/ub-event.h"
 #include "net/dns/unbound/unbound.h"
@@ -51,6 +52,7 @@ struct DnscValidation {
     void *opaque;
     int id;                     /* libunbound's */
     bool out;                   /* libunbound has it */
+    bool whole;                 /* the message is wanted whole */
     DnscResult *result;         /* there at once: the timer hands it on */
     DnscTimer timer;
 };
@@ -102,6 +104,7 @@ static DnscResult *read_packet(DnscValidation *q, int rcode,
 {
     DnscResult *r = NULL;
     DnscLook look;
+    int ret;
 
     if (rcode) {
         return dnsc_result_error(dnsc_rcode_error(rcode),
@@ -114,7 +117,9 @@ static DnscResult *read_packet(DnscValidation *q, int rcode,
         return dnsc_result_error(dnsc_rcode_error(look.rcode),
                                  dnsc_rcode_text(look.rcode));
     }
-    if (dnsc_reply_read(msg, len, &q->question, &r) == -EBADMSG) {
+    ret = q->whole ? dnsc_whole_read(msg, len, &r)
+                   : dnsc_reply_read(msg, len, &q->question, &r);
+    if (ret == -EBADMSG) {
         return dnsc_result_error(VMMNET_DNS_FAILED, "the reply is malformed");
     }
     return r ? r : dnsc_result_error(VMMNET_DNS_RESOURCES, "out of memory");
@@ -176,8 +181,8 @@ static void due(DnscTimer *timer)
     finish(q, r);
 }
 
-DnscValidation *dnsc_validate(DnscValidator *v, const DnsQuestion *question,
-                              DnscValidatedFn *done, void *opaque)
+static DnscValidation *begin(DnscValidator *v, const DnsQuestion *question,
+                             bool whole, DnscValidatedFn *done, void *opaque)
 {
     DnscValidation *q = calloc(1, sizeof(*q));
     char name[DNS_NAME_TEXT_MAX];
@@ -189,6 +194,7 @@ DnscValidation *dnsc_validate(DnscValidator *v, const DnsQuestion *question,
     v->refs++;
     q->validator = v;
     q->question = *question;
+    q->whole = whole;
     q->done = done;
     q->opaque = opaque;
     q->timer.fire = due;
@@ -204,7 +210,67 @@ DnscValidation *dnsc_validate(DnscValidator *v, const DnsQuestion *question,
     return q;
 }
 
+DnscValidation *dnsc_validate(DnscValidator *v, const DnsQuestion *question,
+                              DnscValidatedFn *done, void *opaque)
+{
+    return begin(v, question, false, done, opaque);
+}
+
+DnscValidation *dnsc_validate_whole(DnscValidator *v,
+                                    const DnsQuestion *question,
+                                    DnscValidatedFn *done, void *opaque)
+{
+    return begin(v, question, true, done, opaque);
+}
+
 /*** Setting up ***/
+
+static int set(DnscValidator *v, const char *option, const char *value)
+{
+    return v->unbound->set_option(v->ctx, option, value);
+}
+
+static int set_number(DnscValidator *v, const char *option, size_t value)
+{
+    char text[32];
+
+    snprintf(text, sizeof(text), "%zu", value);
+    return set(v, option, text);
+}
+
+/* By unbound's rule sets of records take twice what messages do */
+static int set_sizes(DnscValidator *v, const DnscValidatorOptions *o)
+{
+    int ret = 0;
+
+    if (o->cache_octets) {
+        ret = set_number(v, "rrset-cache-size:", o->cache_octets / 2);
+        ret = ret ? ret : set_number(v, "msg-cache-size:",
+                                     o->cache_octets / 4);
+        ret = ret ? ret : set_number(v, "key-cache-size:",
+                                     o->cache_octets / 8);
+        ret = ret ? ret : set_number(v, "neg-cache-size:",
+                                     o->cache_octets / 8);
+    }
+    if (!ret && o->bogus_ttl) {
+        ret = set_number(v, "val-bogus-ttl:", o->bogus_ttl);
+    }
+    return ret;
+}
+
+/* With an interface named, libunbound uses no other, of neither family */
+static int set_source(DnscValidator *v, const DnscValidatorOptions *o)
+{
+    char text[INET6_ADDRSTRLEN];
+    int ret;
+
+    if (!o->from6) {
+        return 0;
+    }
+    inet_ntop(AF_INET6, o->from6, text, sizeof(text));
+    ret = set(v, "outgoing-interface:", text);
+    return ret ? ret : set(v, "outgoing-interface:", "0.0.0.0");
+}
 
 static int set_servers(DnscValidator *v, const DnscValidatorOptions *o)
 {
@@ -248,9 +314,10 @@ static int set_options(DnscValidator *v, const DnscValidatorOptions *o)
     int ret = 0;
 
     for (i = 0; i < sizeof(options) / sizeof(options[0]) && !ret; i++) {
-        ret = v->unbound->set_option(v->ctx, options[i][0], options[i][1]);
+        ret = set(v, options[i][0], options[i][1]);
     }
-    return ret;
+    ret = ret ? ret : set_sizes(v, o);
+    return ret ? ret : set_source(v, o);
 }
 
 static int set_up(DnscValidator *v, const DnscValidatorOptions *o,
@@ -280,8 +347,9 @@ static int set_up(DnscValidator *v, const DnscValidatorOptions *o,
         }
     }
     ret = ret ? ret : v->unbound->add_ta_file(v->ctx, o->trust_anchor);
-    /* Finalizes the context, so it is the last: RFC 6761 section 6.2 */
+    /* Finalizes the context, so it is the last: RFC 6761 6.2, RFC 8375 5 */
     ret = ret ? ret : v->unbound->zone_remove(v->ctx, "test.");
+    ret = ret ? ret : v->unbound->zone_remove(v->ctx, "home.arpa.");
     if (ret) {
         *mistake = v->unbound->strerror(ret);
         return ret == UB_NOMEM ? -ENOMEM : -EINVAL;

@@ -19,6 +19,10 @@ typedef struct DnscValidatorOptions {
     bool random_case;
     bool use_vc;
     int64_t timeout;            /* of a question in all, microseconds */
+    /* The source address towards IPv6 servers, NULL: the kernel's choice */
+    const struct in6_addr *from6;
+    size_t cache_octets;        /* of libunbound's caches in all; 0: its own */
+    unsigned bogus_ttl;         /* seconds, RFC 4035 section 4.7; 0: its own */
 } DnscValidatorOptions;
 
 /*
@@ -38,6 +42,16 @@ typedef void DnscValidatedFn(void *opaque, DnscResult *result);
 /* done comes once, never from within.  Returns NULL when out of memory. */
 DnscValidation *dnsc_validate(DnscValidator *v, const DnsQuestion *question,
                               DnscValidatedFn *done, void *opaque);
+
+/*
+ * The same, for the whole message (result->whole) as libunbound has it, with
+ * all signatures and proofs, also if it is bogus: error is then that, and
+ * security and reason say what it is worth and why.  An error without a message
+ * is not of the data.
+ */
+DnscValidation *dnsc_validate_whole(DnscValidator *v,
+                                    const DnsQuestion *question,
+                                    DnscValidatedFn *done, void *opaque);
 
 /* Without calling back */
 void dnsc_validation_cancel(DnscValidation *validation);

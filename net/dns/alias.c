@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* An answer that one server begins and another one ends */
 #include <errno.h>
-#include <string.h>
 
 #include "net/dns/alias.h"
+#include "net/dns/copy.h"
 
 bool dns_alias_leads_out(const uint8_t *msg, size_t len, uint16_t type,
                          DnsQuestion *target)
@@ -31,52 +31,6 @@ bool dns_alias_leads_out(const uint8_t *msg, size_t len, uint16_t type,
     return found;
 }
 
-/* Records of RFC 1035 whose names may be compressed: octets, then a name */
-static int add_exchange(DnsBuilder *b, const DnsCursor *cursor,
-                        const DnsRr *rr)
-{
-    uint8_t rdata[2 + DNS_NAME_MAX];
-    size_t at = rr->rdata + 2;
-    DnsName name;
-
-    if (rr->rdlength < 3 ||
-        dns_name_parse(cursor->msg, cursor->len, &at, &name) ||
-        at != rr->rdata + rr->rdlength) {
-        return -EBADMSG;
-    }
-    memcpy(rdata, cursor->msg + rr->rdata, 2);
-    memcpy(rdata + 2, name.wire, name.len);
-    return dns_builder_raw(b, rr->section, &rr->name, rr->type, rr->rrclass,
-                           rr->ttl, rdata, 2 + name.len);
-}
-
-static int add_record(DnsBuilder *b, const DnsCursor *cursor, const DnsRr *rr)
-{
-    DnsName name;
-    DnsEdns edns;
-    DnsSoa soa;
-
-    switch (rr->type) {
-    case DNS_TYPE_CNAME:
-    case DNS_TYPE_NS:
-    case DNS_TYPE_PTR:
-        return dns_rdata_name(cursor, rr, &name) ?:
-               dns_builder_name(b, rr->section, &rr->name, rr->type, rr->ttl,
-                                &name);
-    case DNS_TYPE_SOA:
-        return dns_rdata_soa(cursor, rr, &soa) ?:
-               dns_builder_soa(b, rr->section, &rr->name, rr->ttl, &soa);
-    case DNS_TYPE_MX:
-        return add_exchange(b, cursor, rr);
-    case DNS_TYPE_OPT:
-        return dns_rdata_edns(cursor, rr, &edns) ?: dns_builder_edns(b, &edns);
-    default:
-        return dns_builder_raw(b, rr->section, &rr->name, rr->type,
-                               rr->rrclass, rr->ttl,
-                               cursor->msg + rr->rdata, rr->rdlength);
-    }
-}
-
 /* The records of a message up to those of section @last */
 static int add_records(DnsBuilder *b, const uint8_t *msg, size_t len,
                        DnsSection last)
@@ -89,7 +43,7 @@ static int add_records(DnsBuilder *b, const uint8_t *msg, size_t len,
         return -EBADMSG;
     }
     while ((ret = dns_cursor_rr(&cursor, &rr)) > 0 && rr.section <= last) {
-        ret = add_record(b, &cursor, &rr);
+        ret = dns_copy_record(b, &cursor, &rr);
         if (ret) {
             return ret;
         }

@@ -66,10 +66,13 @@
  * With DO and CD the guest checks the signatures itself, and could call bogus
  * whatever is made for it: it gets what the upstream has, of every type, or, if
  * that leads to an address that the guest may not be led to, nothing of it.
- * The proxy checks none.  It makes addresses of what the upstream has found
- * good, if that is a validator, which then answers SERVFAIL for bogus data; so
- * CD is asked for only if the guest does.  AD passes as the upstream sets it,
- * to who has asked with AD or DO (RFC 6840 sections 5.7 and 5.8).
+ * The proxy checks none, the upstream may.  AD in its replies says that it has,
+ * and that all of the reply is secure; it passes to who has asked with AD or DO
+ * (RFC 6840 sections 5.7 and 5.8).  CD is asked for if the guest does.
+ *
+ * Of what the upstream calls bogus nothing is made or told: the answer is
+ * SERVFAIL.  So a bogus AAAA ends a question for addresses, whatever A says
+ * ("if the data does not validate": section 5.5, 2).  A bogus A is no A.
  *
  * PTR of a virtual address is answered by the proxy to everybody, as that is
  * an address of no other network.
@@ -327,6 +330,7 @@ static DnsEde failure_from_status(DnsUpstreamStatus status)
         return DNS_EDE_NETWORK_ERROR;
     case DNS_UPSTREAM_OK:
     case DNS_UPSTREAM_BADREPLY:
+    case DNS_UPSTREAM_BOGUS:
     case DNS_UPSTREAM_CANCELLED:
         break;
     }
@@ -394,6 +398,24 @@ static void ask_replied(DnsProxy *p, Request *r, Ask ask, Reply *reply)
     }
 }
 
+/* What has come is forged or wrongly signed; msg, if it is there, says why. */
+static void ask_bogus(DnsProxy *p, Request *r, Ask ask, const uint8_t *msg,
+                      size_t len)
+{
+    DnsEde why = DNS_EDE_DNSSEC_BOGUS;
+    Reply reply;
+
+    if (msg && !dns_reply_parse(&reply, &r->asked[ask], msg, len) &&
+        reply.has_edns && reply.edns.has_ede) {
+        why = reply.edns.ede;
+    }
+    if (ask == ASK_PLAIN) {
+        ask_failed(p, r, ask, why);
+    } else {
+        dns_proxy_fail(p, r, why, &p->counters.servfail_bogus);
+    }
+}
+
 /* Step (3) */
 static void on_reply(void *opaque, uint64_t number, DnsUpstreamStatus status,
                      const uint8_t *msg, size_t len)
@@ -408,7 +430,9 @@ static void on_reply(void *opaque, uint64_t number, DnsUpstreamStatus status,
         return;
     }
     r->state[ask] = ASK_UNUSED;
-    if (!msg) {
+    if (status == DNS_UPSTREAM_BOGUS) {
+        ask_bogus(p, r, ask, msg, len);
+    } else if (!msg) {
         ask_failed(p, r, ask, failure_from_status(status));
     } else if (dns_reply_parse(&reply, &r->asked[ask], msg, len)) {
         p->counters.replies_bad++;

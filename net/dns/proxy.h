@@ -149,6 +149,7 @@ typedef struct DnsProxyOps {
     X(refused_rate)             /* admit() said -EBUSY */                     \
     X(badvers)                                                                \
     X(servfail_upstream)        /* no usable reply from upstream */           \
+    X(servfail_bogus)           /* the upstream says that it is */            \
     X(servfail_pool_full)                                                     \
     X(servfail_table_full)      /* DNS_PROXY_MAX_REQUESTS */                  \
     X(dropped_short)            /* no whole header, or too long */            \

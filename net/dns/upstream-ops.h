@@ -15,15 +15,17 @@ typedef enum DnsUpstreamStatus {
     DNS_UPSTREAM_REFUSED,   /* servers said no, or are lame */
     DNS_UPSTREAM_NETWORK,   /* no server could be sent to */
     DNS_UPSTREAM_BADREPLY,  /* what came is not DNS */
+    DNS_UPSTREAM_BOGUS,     /* it is not what its zone has signed */
     DNS_UPSTREAM_CANCELLED, /* the upstream is going away */
 } DnsUpstreamStatus;
 
 /*
  * The outcome of a request, exactly once, unless it was cancelled.
  * msg is there with DNS_UPSTREAM_OK and may be there with
- * DNS_UPSTREAM_REFUSED (it can say why), else it is NULL and len 0.  It is
- * valid during the call only, its id and the case of its names are arbitrary,
- * and nobody has checked its contents.  May send and cancel.
+ * DNS_UPSTREAM_REFUSED and _BOGUS (it can say why), else it is NULL and len 0.
+ * It is valid during the call only, its id and the case of its names are
+ * arbitrary, and nobody has checked its contents, but that AD is the upstream's
+ * own word: all of it was validated.  May send and cancel.
  */
 typedef void DnsReplyFn(void *opaque, uint64_t request,
                         DnsUpstreamStatus status, const uint8_t *msg,

@@ -18,8 +18,16 @@
  *
  * So what is one question must not be out in many spellings.  Names are
  * compared, and sent, in lower case: what goes out then does not depend on who
- * was first, and nobody goes by the case in a reply.  With other RD, CD, AD or
- * DO it is another query, as replies depend on them: 16 at most of a question.
+ * was first, and nobody goes by the case in a reply.  With other RD, CD or DO
+ * it is another query, as replies depend on them: 8 at most of a question.  AD
+ * is not sent, since a server's is not believed.
+ *
+ * Validation: libunbound asks instead of the engine, on a thread of its own
+ * (checker.h), and the reply is made of what it has found (verdict.h).  It is
+ * the one that was validated, and no other one for the same question.  What it
+ * cannot answer is a failure, or with DNS_DNSSEC_PERMISSIVE asked for as if
+ * nothing were validated: no name is lost by being looked at.  AD in a reply is
+ * always ours: of what the engine asked it is cleared.
  *
  * Replies are remembered for their TTL, failures for some seconds (RFC 9520).
  * Such a reply comes before send returns.  A guest chooses what there is, so
@@ -49,10 +57,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/dns/checker.h"
 #include "net/dns/client/config/conf.h"
 #include "net/dns/client/config/file.h"
 #include "net/dns/client/core/cache.h"
 #include "net/dns/client/net/ask.h"
+#include "net/dns/trust-anchor.h"
 #include "net/dns/upstream.h"
 #include "net/dns/wire.h"
 
@@ -66,10 +76,16 @@
 #define CONNECTIONS     32      /* over TCP, before a reply is waited for */
 #define EDNS_DO         0x8000  /* of OPT's TTL, RFC 3225 */
 #define REPLY_SMALL     1500    /* octets that the stack has room for */
+#define UNBOUND_CACHE   (8 << 20)       /* octets; what it has is in no reply */
 
 struct DnsUpstream {
     DnscLoop loop;
     DnscAsker *asker;
+    DnsChecker *checker;        /* NULL: nothing is validated */
+    DnsDnssec dnssec;
+    DnsValidatedFn *validated;
+    void *opaque;               /* of that */
+    DnsUpstreamCounters verdicts;       /* and nothing else of it */
     DnscCache *cache;           /* NULL: nothing is remembered */
     VmmnetDnsCounters counters;
     GHashTable *live;       /* set of requests that have not been cancelled */
@@ -80,6 +96,7 @@ struct DnsUpstream {
 
 /* As it was asked, but for id 0 and a name in lower case */
 typedef struct Query {
+    bool is_checked;        /* validated */
     size_t len;
     uint8_t msg[DNS_QUERY_MAX];
 } Query;
@@ -87,9 +104,10 @@ typedef struct Query {
 /* A query and all who wait for its outcome, perhaps nobody any more */
 typedef struct Exchange {
     Query query;            /* key of up->exchanges, so it does not change */
-    DnsQuestion key;        /* of the cache */
+    DnscQuery asked;        /* the same, read */
     DnsUpstream *up;
-    DnscAsk *ask;           /* that is out */
+    DnscAsk *ask;           /* one of these is out */
+    DnsCheck *check;
     GQueue waiting;         /* of Request, by their links */
     GList link;             /* in up->ended */
     DnsUpstreamStatus status;
@@ -170,6 +188,7 @@ static void tell_some(Exchange *x)
 static void finish(Exchange *x, DnsUpstreamStatus status, DnscResult *result)
 {
     x->ask = NULL;
+    x->check = NULL;
     x->status = status;
     x->result = result;
     g_tree_remove(x->up->exchanges, &x->query);
@@ -190,20 +209,86 @@ static DnsUpstreamStatus status_of(const DnscResult *result)
         return DNS_UPSTREAM_REFUSED;
     case VMMNET_DNS_FAILED:
         return DNS_UPSTREAM_BADREPLY;
+    case VMMNET_DNS_BOGUS:
+        return DNS_UPSTREAM_BOGUS;
     default:
         return DNS_UPSTREAM_NETWORK;
     }
 }
 
+/*
+ * The key of the cache: replies depend on the flags.  Nothing is asked but of
+ * class IN, so the class has room for them.
+ */
+static DnsQuestion cache_key(const DnscQuery *query, bool is_checked)
+{
+    DnsQuestion key = query->question;
+
+    key.qclass = query->flags | query->dnssec_ok | is_checked << 1;
+    return key;
+}
+
+static void conclude(Exchange *x, DnscResult *result)
+{
+    const DnsQuestion key = cache_key(&x->asked, x->query.is_checked);
+    DnsUpstream *up = x->up;
+
+    if (up->cache) {
+        dnsc_cache_put(up->cache, &key, result, dnsc_now());
+    }
+    finish(x, status_of(result), result);
+}
+
 static void on_outcome(void *opaque, DnscResult *result)
+{
+    dnsc_whole_distrust(result);
+    conclude(opaque, result);
+}
+
+/*** Validation ***/
+
+static void count_verdict(DnsUpstream *up, const Exchange *x,
+                          const DnscResult *result)
+{
+    uint64_t *const counters[] = {
+        [VMMNET_DNS_INDETERMINATE] = &up->verdicts.indeterminate,
+        [VMMNET_DNS_INSECURE] = &up->verdicts.insecure,
+        [VMMNET_DNS_SECURE] = &up->verdicts.secure,
+        [VMMNET_DNS_BOGUS_DATA] = &up->verdicts.bogus,
+    };
+
+    (*counters[result->security])++;
+    up->counters.timeouts += result->error == VMMNET_DNS_TIMEOUT;
+    if (up->validated) {
+        up->validated(up->opaque, &(DnsValidated) {
+            .question = &x->asked.question, .security = result->security,
+            .ede = result->ede, .reason = result->reason,
+        });
+    }
+}
+
+/* Is it to be asked for as if nothing were validated? */
+static bool falls_back(const DnsUpstream *up, const DnscResult *result)
+{
+    return up->dnssec == DNS_DNSSEC_PERMISSIVE && !result->whole;
+}
+
+static void on_checked(void *opaque, DnscResult *result)
 {
     Exchange *x = opaque;
     DnsUpstream *up = x->up;
 
-    if (up->cache) {
-        dnsc_cache_put(up->cache, &x->key, result, dnsc_now());
+    x->check = NULL;
+    count_verdict(up, x, result);
+    if (falls_back(up, result)) {
+        x->ask = dnsc_ask_whole(up->asker, &x->asked, on_outcome, x);
+        if (x->ask) {
+            dnsc_ask_set_wanted(x->ask, !g_queue_is_empty(&x->waiting));
+            dnsc_result_unref(result);
+            return;
+        }
     }
-    finish(x, status_of(result), result);
+    conclude(x, result);
 }
 
 /*** Requests ***/
@@ -212,6 +297,9 @@ static int query_compare(gconstpointer a, gconstpointer b)
 {
     const Query *x = a, *y = b;
 
+    if (x->is_checked != y->is_checked) {
+        return x->is_checked ? 1 : -1;
+    }
     if (x->len != y->len) {
         return x->len < y->len ? -1 : 1;
     }
@@ -230,7 +318,7 @@ static int query_read(DnscQuery *query, const uint8_t *msg, size_t len)
         dns_cursor_question(&cursor, &query->question) <= 0) {
         return -EINVAL;
     }
-    query->flags = header.flags & (DNS_FLAG_RD | DNS_FLAG_CD | DNS_FLAG_AD);
+    query->flags = header.flags & (DNS_FLAG_RD | DNS_FLAG_CD);
     query->dnssec_ok = dns_cursor_rr(&cursor, &rr) > 0 &&
                        rr.type == DNS_TYPE_OPT && rr.raw_ttl & EDNS_DO;
     /* Lengths are below 'A' */
@@ -242,18 +330,6 @@ static int query_read(DnscQuery *query, const uint8_t *msg, size_t len)
     return 0;
 }
 
-/*
- * The key of the cache: replies depend on the flags.  Nothing is asked but of
- * class IN, so the class has room for them.
- */
-static DnsQuestion cache_key(const DnscQuery *query)
-{
-    DnsQuestion key = query->question;
-
-    key.qclass = query->flags | query->dnssec_ok;
-    return key;
-}
-
 /* Returns NULL when out of memory. */
 static Exchange *exchange_new(DnsUpstream *up, const Query *key,
                               const DnscQuery *query)
@@ -261,11 +337,16 @@ static Exchange *exchange_new(DnsUpstream *up, const Query *key,
     Exchange *x = g_new0(Exchange, 1);
 
     x->query = *key;
-    x->key = cache_key(query);
+    x->asked = *query;
     x->up = up;
     x->link.data = x;
-    x->ask = dnsc_ask_whole(up->asker, query, on_outcome, x);
-    if (!x->ask) {
+    if (key->is_checked) {
+        x->check = dns_check(up->checker, query, on_checked, x);
+        up->counters.queries++;
+    } else {
+        x->ask = dnsc_ask_whole(up->asker, query, on_outcome, x);
+    }
+    if (!x->ask && !x->check) {
         g_free(x);
         return NULL;
     }
@@ -284,15 +365,17 @@ static void request_new(Exchange *x, DnsReplyFn *reply, void *opaque,
     r->exchange = x;
     r->link.data = r;
     g_queue_push_tail_link(&x->waiting, &r->link);
-    dnsc_ask_set_wanted(x->ask, true);
+    if (x->ask) {
+        dnsc_ask_set_wanted(x->ask, true);
+    }
     g_hash_table_add(x->up->live, r);
 }
 
 /* Joins the exchange of this query, or begins one. */
-static int join(DnsUpstream *up, const DnscQuery *query, DnsReplyFn *reply,
-                void *opaque, uint64_t number)
+static int join(DnsUpstream *up, const DnscQuery *query, bool is_checked,
+                DnsReplyFn *reply, void *opaque, uint64_t number)
 {
-    Query key = { .len = 0 };
+    Query key = { .is_checked = is_checked };
     Exchange *x;
 
     key.len = dns_query_build(key.msg, &query->question, query->flags,
@@ -333,10 +416,10 @@ static void tell_remembered(const DnscResult *result, uint32_t left,
     }
 }
 
-static bool recall(DnsUpstream *up, const DnscQuery *query, DnsReplyFn *reply,
-                   void *opaque, uint64_t number)
+static bool recall(DnsUpstream *up, const DnscQuery *query, bool is_checked,
+                   DnsReplyFn *reply, void *opaque, uint64_t number)
 {
-    const DnsQuestion key = cache_key(query);
+    const DnsQuestion key = cache_key(query, is_checked);
     DnscResult *result;
     uint32_t left;
 
@@ -356,6 +439,7 @@ static int send_query(DnsUpstream *up, bool fresh, const uint8_t *msg,
                       uint64_t number)
 {
     DnscQuery query;
+    bool is_checked;
 
     if (query_read(&query, msg, len)) {
         return -EINVAL;
@@ -363,10 +447,11 @@ static int send_query(DnsUpstream *up, bool fresh, const uint8_t *msg,
     if (up->dying) {
         return -ESHUTDOWN;
     }
-    if (!fresh && recall(up, &query, reply, opaque, number)) {
+    is_checked = up->checker && !fresh && !(query.flags & DNS_FLAG_CD);
+    if (!fresh && recall(up, &query, is_checked, reply, opaque, number)) {
         return 0;
     }
-    return join(up, &query, reply, opaque, number);
+    return join(up, &query, is_checked, reply, opaque, number);
 }
 
 static int upstream_send(void *opaque, const uint8_t *msg, size_t len,
@@ -407,8 +492,9 @@ const DnsUpstreamOps dns_upstream_fresh_ops = {
 size_t dns_upstream_room(const DnsUpstream *up)
 {
     size_t used = g_tree_nnodes(up->exchanges) + RESERVED;
+    size_t room = used < MAX_EXCHANGES ? MAX_EXCHANGES - used : 0;
 
-    return used < MAX_EXCHANGES ? MAX_EXCHANGES - used : 0;
+    return up->checker ? MIN(room, dns_checker_room(up->checker)) : room;
 }
 
 void dns_upstream_counters(const DnsUpstream *up,
@@ -422,6 +508,10 @@ void dns_upstream_counters(const DnsUpstream *up,
         .over_tcp = c->over_tcp,
         .timeouts = c->timeouts,
         .forged = c->wrong_id + c->wrong_question + c->not_reply,
+        .secure = up->verdicts.secure,
+        .insecure = up->verdicts.insecure,
+        .bogus = up->verdicts.bogus,
+        .indeterminate = up->verdicts.indeterminate,
     };
 }
 
@@ -512,14 +602,10 @@ static bool find_servers(const DnsUpstreamOptions *o, DnscConf *conf,
 }
 
 static bool make_asker(DnsUpstream *up, const DnsUpstreamOptions *o,
-                       GError **err)
+                       const DnscConf *conf, GError **err)
 {
-    DnscConf conf = { .servers = 0 };
     DnscAsker *asker;
 
-    if (!find_servers(o, &conf, err)) {
-        return false;
-    }
     asker = calloc(1, sizeof(*asker));
     if (!asker) {
         return system_error(err, "cannot set up DNS queries", ENOMEM);
@@ -536,7 +622,7 @@ static bool make_asker(DnsUpstream *up, const DnsUpstreamOptions *o,
         asker->ports.has_from6 = true;
         asker->ports.from6 = *o->bind6;
     }
-    dnsc_servers_set(&asker->servers, conf.server, conf.servers);
+    dnsc_servers_set(&asker->servers, conf->server, conf->servers);
     up->asker = asker;
     return true;
 }
@@ -555,6 +641,58 @@ static bool make_cache(DnsUpstream *up, const DnsUpstreamOptions *o,
     return true;
 }
 
+static bool make_checker(DnsUpstream *up, const DnsUpstreamOptions *o,
+                         const DnscConf *conf, GError **err)
+{
+    const char *mode = o->dnssec == DNS_DNSSEC_STRICT ? "strict"
+                                                      : "permissive";
+    const char *path = o->trust_anchor ?: DNS_ROOT_ANCHOR;
+    const DnscValidatorOptions options = {
+        .servers = conf->server,
+        .count = conf->servers,
+        .trust_anchor = path,
+        .timeout = ROUNDS * TRY_TIMEOUT,
+        .from6 = o->bind6,
+        .cache_octets = UNBOUND_CACHE,
+        .bogus_ttl = DNS_BOGUS_TTL,
+    };
+    const char *mistake;
+
+    if (o->dnssec == DNS_DNSSEC_OFF) {
+        return true;
+    }
+    if (!dns_trust_anchor_check(path, err)) {
+        if (!o->trust_anchor) {
+            g_prefix_error(err, "trust-anchor= is not given: ");
+        }
+        return false;
+    }
+    up->dnssec = o->dnssec;
+    up->validated = o->validated;
+    up->opaque = o->opaque;
+    up->checker = dns_checker_new(&up->loop, &options, o->dnssec, &mistake);
+    if (!up->checker && errno == ENOSYS) {
+        g_set_error(err, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_SYSTEM,
+                    "dnssec=%s needs libunbound.so.8, which is not installed "
+                    "(Debian's package libunbound8)", mode);
+    } else if (!up->checker && mistake) {
+        g_set_error(err, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_SYSTEM,
+                    "dnssec=%s: libunbound cannot be set up: %s", mode,
+                    mistake);
+    } else if (!up->checker) {
+        system_error(err, "cannot set up DNSSEC validation", errno);
+    }
+    return up->checker;
+}
+
+static bool set_up(DnsUpstream *up, const DnsUpstreamOptions *o, GError **err)
+{
+    DnscConf conf = { .servers = 0 };
+
+    return find_servers(o, &conf, err) && make_asker(up, o, &conf, err) &&
+           make_cache(up, o, err) && make_checker(up, o, &conf, err);
+}
+
 DnsUpstream *dns_upstream_new(const DnsUpstreamOptions *options, GError **err)
 {
     DnsUpstream *up = g_new0(DnsUpstream, 1);
@@ -566,7 +704,7 @@ DnsUpstream *dns_upstream_new(const DnsUpstreamOptions *options, GError **err)
         system_error(err, "cannot set up DNS queries", -ret);
         goto fail;
     }
-    if (!make_asker(up, options, err) || !make_cache(up, options, err)) {
+    if (!set_up(up, options, err)) {
         goto fail;
     }
     return up;
@@ -589,7 +727,11 @@ static void end_all(DnsUpstream *up)
 
     g_tree_foreach(up->exchanges, collect, &out);
     while ((x = g_queue_pop_head(&out))) {
-        dnsc_ask_cancel(x->ask);
+        if (x->ask) {
+            dnsc_ask_cancel(x->ask);
+        } else {
+            dns_check_cancel(x->check);
+        }
         finish(x, DNS_UPSTREAM_CANCELLED, NULL);
     }
     while ((x = g_queue_peek_head(&up->ended))) {
@@ -610,6 +752,7 @@ void dns_upstream_free(DnsUpstream *up)
     g_hash_table_destroy(up->live);
     g_tree_destroy(up->exchanges);
     dnsc_cache_free(up->cache);
+    dns_checker_free(up->checker);
     dnsc_asker_unref(up->asker);
     if (up->loop.epoll >= 0) {
         dnsc_loop_detach(&up->loop);

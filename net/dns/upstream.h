@@ -14,6 +14,7 @@
 #include <stdbool.h>
 
 #include "net/dns/upstream-ops.h"
+#include "net/dns/verdict.h"
 
 #define DNS_UPSTREAM_MAX_SERVERS 8
 
@@ -46,6 +47,16 @@ bool dns_server_parse(const char *text, DnsServer *server, GError **err);
 
 typedef struct DnsUpstream DnsUpstream;
 
+/* What validation has found */
+typedef struct DnsValidated {
+    const DnsQuestion *question;
+    VmmnetDnsSecurity security;
+    int ede;                /* of what is bogus: RFC 8914, or -1 */
+    const char *reason;     /* graphic ASCII; "" if there is none */
+} DnsValidated;
+
+typedef void DnsValidatedFn(void *opaque, const DnsValidated *found);
+
 typedef struct DnsUpstreamOptions {
     /*
      * At most DNS_UPSTREAM_MAX_SERVERS, asked in their order; 0: those of the
@@ -58,9 +69,22 @@ typedef struct DnsUpstreamOptions {
     /* replies that are remembered, and their octets; 0: none */
     size_t cache_entries;
     size_t cache_octets;
+    DnsDnssec dnssec;
+    /*
+     * The file of trust anchors, client/config/anchors.h; NULL: that of the
+     * root (trust-anchor.h).  Read now, and not again.
+     */
+    const char *trust_anchor;
+    /* Told of each question that was validated; NULL: nobody is */
+    DnsValidatedFn *validated;
+    void *opaque;
 } DnsUpstreamOptions;
 
-/* Returns NULL with *err set: no memory or descriptor, too many servers. */
+/*
+ * Returns NULL with *err set: no memory or descriptor, too many servers, no
+ * trust anchor, no libunbound.  What is wrong with the anchors begins with
+ * "trust-anchor=".
+ */
 DnsUpstream *dns_upstream_new(const DnsUpstreamOptions *options, GError **err);
 
 /*
@@ -93,7 +117,11 @@ size_t dns_upstream_room(const DnsUpstream *up);
     X(queries)                  /* sent, repetitions included */              \
     X(over_tcp)                 /* of them */                                 \
     X(timeouts)                 /* tries without a reply */                   \
-    X(forged)                   /* dropped: wrong id, question or source */
+    X(forged)                   /* dropped: wrong id, question or source */   \
+    X(secure)                   /* questions that were validated: signed, */  \
+    X(insecure)                 /* provably not signed, */                    \
+    X(bogus)                    /* wrongly signed, */                         \
+    X(indeterminate)            /* or nothing can be proven */
 
 typedef struct DnsUpstreamCounters {
 #define DNS_UPSTREAM_COUNTER_FIELD(name) uint64_t name;
@@ -105,15 +133,19 @@ void dns_upstream_counters(const DnsUpstream *up,
                            DnsUpstreamCounters *counters);
 
 /*
- * For dns_proxy_new(): the upstream argument is a DnsUpstream.  A query that
- * is out is not sent again for another request: both get its outcome.  One
- * whose reply is remembered gets it before send returns, the time that has
- * passed taken off its TTLs.  Only what begins with a question is a query,
- * else send returns -EINVAL.
+ * For dns_proxy_new(): the upstream argument is a DnsUpstream.  A query is
+ * validated, unless it has CD: who asks so does that himself (RFC 4035 section
+ * 3.2.2).  One that is out is not sent again for another request: both get its
+ * outcome.  One whose reply is remembered gets it before send returns, the time
+ * that has passed taken off its TTLs.  Only what begins with a question is a
+ * query, else send returns -EINVAL.
  */
 extern const DnsUpstreamOps dns_upstream_ops;
 
-/* The same, but what is remembered is asked for again */
+/*
+ * The same, but nothing is validated, and what is remembered is asked for
+ * again: for what a network says of itself (RFC 7050)
+ */
 extern const DnsUpstreamOps dns_upstream_fresh_ops;
 
 #endif

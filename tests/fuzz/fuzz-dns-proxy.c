@@ -361,7 +361,8 @@ static void check_counters(World *w)
                         c->passed + c->formerr + c->notimp + c->refused +
                         c->refused_name + c->refused_rate +
                         c->badvers + c->servfail_upstream +
-                        c->servfail_pool_full + c->servfail_table_full;
+                        c->servfail_bogus + c->servfail_pool_full +
+                        c->servfail_table_full;
 
     g_assert(answered == w->answers);
     g_assert(answered + c->dropped_short + c->dropped_response +

@@ -359,7 +359,7 @@ void deliver(World *w, size_t i, DnsUpstreamStatus status)
     Sent *s = &w->sent[i];
 
     g_assert_cmpuint(i, <, w->sent_count);
-    if (status == DNS_UPSTREAM_OK) {
+    if (status == DNS_UPSTREAM_OK || status == DNS_UPSTREAM_BOGUS) {
         s->reply(s->opaque, s->request, status, msg.buf, msg.b.len);
     } else {
         s->reply(s->opaque, s->request, status, NULL, 0);
@@ -492,8 +492,8 @@ void assert_balance(World *w, size_t outstanding)
                      c->nodata + c->nxdomain + c->passed + c->formerr +
                      c->notimp + c->refused + c->badvers +
                      c->refused_name + c->refused_rate +
-                     c->servfail_upstream + c->servfail_pool_full +
-                     c->servfail_table_full +
+                     c->servfail_upstream + c->servfail_bogus +
+                     c->servfail_pool_full + c->servfail_table_full +
                      c->dropped_short + c->dropped_response +
                      c->dropped_cancelled);
 }

@@ -380,6 +380,83 @@ static void test_ad(void)
     world_free(w);
 }
 
+/* Bogus, with the Extended DNS Error that says why */
+static void deliver_bogus(World *w, size_t i, int ede)
+{
+    DnsEdns edns = { .udp_size = 1232, .has_ede = true, .ede = ede };
+
+    begin_reply(w, i, 0x8182);
+    dns_builder_edns(&msg.b, &edns);
+    deliver(w, i, DNS_UPSTREAM_BOGUS);
+}
+
+/* What the upstream calls bogus is SERVFAIL with its reason, of every type. */
+static void test_bogus(void)
+{
+    static const uint16_t types[] = {
+        DNS_TYPE_A, DNS_TYPE_AAAA, DNS_TYPE_TXT, DNS_TYPE_HTTPS,
+    };
+    World *w = world_new();
+
+    for (size_t i = 0; i < G_N_ELEMENTS(types); i++) {
+        ask_with(w, "a.example", types[i], false, DNS_FLAG_AD);
+        deliver_bogus(w, i, DNS_EDE_SIGNATURE_EXPIRED);
+        g_assert_false(assert_answer(w, DNS_RCODE_SERVFAIL, "a.example",
+                                     types[i]) & DNS_FLAG_AD);
+        assert_records(w, "OPT 1232 high=0 ede=7;");
+    }
+    /* to who has no EDNS */
+    ask(w, "b.example", DNS_TYPE_A);
+    deliver_bogus(w, 4, DNS_EDE_RRSIGS_MISSING);
+    assert_answer(w, DNS_RCODE_SERVFAIL, "b.example", DNS_TYPE_A);
+    assert_records(w, "");
+    g_assert_cmpuint(COUNTER(w, servfail_bogus), ==, 5);
+    g_assert_cmpuint(w->pool_used, ==, 0);
+    assert_balance(w, 0);
+    world_free(w);
+}
+
+/*
+ * RFC 6147 section 5.5, 2: a bogus AAAA is none that is not there, so A does
+ * not take its place; a bogus A is worth nothing beside AAAA.
+ */
+static void test_bogus_beside(void)
+{
+    World *w = world_new();
+
+    w->nat64 = true;
+    ask_with(w, "a.example", DNS_TYPE_A, false, 0);
+    begin_reply(w, 1, 0x8180);
+    add_a("a.example", 60, "192.0.2.1");
+    deliver(w, 1, DNS_UPSTREAM_OK);
+    deliver_bogus(w, 0, DNS_EDE_DNSSEC_BOGUS);
+    assert_answer(w, DNS_RCODE_SERVFAIL, "a.example", DNS_TYPE_A);
+    assert_records(w, "OPT 1232 high=0 ede=6;");
+
+    ask_with(w, "a.example", DNS_TYPE_A, false, 0);
+    deliver_bogus(w, 2, DNS_EDE_DNSSEC_BOGUS);
+    assert_answer(w, DNS_RCODE_SERVFAIL, "a.example", DNS_TYPE_A);
+    g_assert_true(w->sent[3].cancelled);
+
+    ask_with(w, "a.example", DNS_TYPE_A, false, 0);
+    deliver_bogus(w, 5, DNS_EDE_DNSSEC_BOGUS);
+    begin_reply(w, 4, 0x8180);
+    add_aaaa("a.example", 60, "2001:db8::1");
+    deliver(w, 4, DNS_UPSTREAM_OK);
+    assert_answer(w, 0, "a.example", DNS_TYPE_A);
+    g_assert_cmpuint(w->pool_used, ==, 1);
+
+    ask_with(w, "a.example", DNS_TYPE_A, false, 0);
+    deliver_bogus(w, 7, DNS_EDE_DNSSEC_BOGUS);
+    begin_reply(w, 6, 0x8180);
+    deliver(w, 6, DNS_UPSTREAM_OK);
+    assert_answer(w, DNS_RCODE_SERVFAIL, "a.example", DNS_TYPE_A);
+    assert_records(w, "OPT 1232 high=0 ede=6;");
+    g_assert_cmpuint(COUNTER(w, servfail_bogus), ==, 2);
+    assert_balance(w, 0);
+    world_free(w);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -394,5 +471,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dns/proxy/dnssec/made", test_made);
     g_test_add_func("/dns/proxy/dnssec/proof", test_proof);
     g_test_add_func("/dns/proxy/dnssec/ad", test_ad);
+    g_test_add_func("/dns/proxy/dnssec/bogus", test_bogus);
+    g_test_add_func("/dns/proxy/dnssec/bogus-beside", test_bogus_beside);
     return g_test_run();
 }

@@ -43,6 +43,7 @@ typedef enum Odd {
     REAL_SOA,
     REAL_ALIAS_SOA,
     REAL_ANSWER,            /* from somewhere: AA and RA clear */
+    REAL_AD,                /* with the word of a server that validates */
     REAL_NXDOMAIN,
     ODD_END,
 } Odd;
@@ -99,6 +100,8 @@ static uint16_t odd_flags(Odd odd)
         return DNS_FLAG_AA;
     case REAL_RA:
         return DNS_FLAG_RA;
+    case REAL_AD:
+        return DNS_FLAG_RA | DNS_FLAG_AD;
     case ODD_FORMERR:
         return DNS_RCODE_FORMERR;
     case ODD_NOTIMP:
@@ -148,6 +151,7 @@ static void add_odd_records(DnsBuilder *b, Odd odd, const char *name)
         add_record(b, DNS_SECTION_AUTHORITY, "example", DNS_TYPE_SOA);
         break;
     case REAL_ANSWER:
+    case REAL_AD:
         add_record(b, DNS_SECTION_ANSWER, name, DNS_TYPE_A);
         break;
     default:
@@ -929,6 +933,22 @@ static void test_shared_failure(void)
     server_free(s);
 }
 
+/* Without validation nothing is secure, whatever a server says. */
+static void test_ad(void)
+{
+    Server *s = server_new(AF_INET);
+    Client *c = client_new(&s->addr, 1, NULL);
+
+    g_atomic_int_set(&s->odd, REAL_AD);
+    start_type(c, "ok.example", DNS_TYPE_A, DNS_FLAG_RD | DNS_FLAG_AD, true,
+               0);
+    drain(c);
+    g_assert_cmpint(c->status, ==, DNS_UPSTREAM_OK);
+    g_assert_cmphex(reply_flags(c) & DNS_FLAG_AD, ==, 0);
+    client_free(c);
+    server_free(s);
+}
+
 /* 0x41 and 0x61 are A and a, but not in a type */
 static void test_not_shared(void)
 {
@@ -941,14 +961,15 @@ static void test_not_shared(void)
     start_type(c, "ok.a.example", DNS_TYPE_AAAA, rd, false, 2);
     start_type(c, "ok.a.example", DNS_TYPE_A, 0, false, 3);
     start_type(c, "ok.a.example", DNS_TYPE_A, rd | DNS_FLAG_CD, false, 4);
-    start_type(c, "ok.a.example", DNS_TYPE_A, rd | DNS_FLAG_AD, false, 5);
-    start_type(c, "ok.a.example", DNS_TYPE_A, rd, true, 6);
-    start_type(c, "ok.a.example", 0x41, rd, false, 7);
-    start_type(c, "ok.a.example", 0x61, rd, false, 8);
-    start_type(c, "ok\\.a.example", DNS_TYPE_A, rd, false, 9);
+    start_type(c, "ok.a.example", DNS_TYPE_A, rd, true, 5);
+    start_type(c, "ok.a.example", 0x41, rd, false, 6);
+    start_type(c, "ok.a.example", 0x61, rd, false, 7);
+    start_type(c, "ok\\.a.example", DNS_TYPE_A, rd, false, 8);
+    /* but with AD, as no server's is believed */
+    start_type(c, "ok.a.example", DNS_TYPE_A, rd | DNS_FLAG_AD, false, 9);
     drain(c);
     assert_told(c, 0, 10, 1);
-    g_assert_cmpint(count_queries(c, s), ==, 11);
+    g_assert_cmpint(count_queries(c, s), ==, 10);
     client_free(c);
     server_free(s);
 }
@@ -1525,6 +1546,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dns/upstream/free-outstanding", test_free_outstanding);
     g_test_add_func("/dns/upstream/shared", test_shared);
     g_test_add_func("/dns/upstream/shared-failure", test_shared_failure);
+    g_test_add_func("/dns/upstream/ad", test_ad);
     g_test_add_func("/dns/upstream/not-shared", test_not_shared);
     g_test_add_func("/dns/upstream/shared-cancel", test_shared_cancel);
     g_test_add_func("/dns/upstream/bounded", test_bounded);

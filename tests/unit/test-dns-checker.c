@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Upstream DNS that validates, against a server of this process on loopback
+ *
+ * The server signs nothing: what is below the trust anchor is bogus, and of
+ * what is not nothing can be proven.  Right signatures are for
+ * tests/guest/test_dnssec.py, which has tools that make them.
+ */
+
+#include <arpa/inet.h>
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "net/dns/checker.h"
+#include "net/dns/upstream.h"
+
+#define ANCHOR "signed.example. IN DS 1 13 2 E06D44B80B8F1D39A95C0B0D7C65D084" \
+               "58E880409BBC683457104237C7F8EC8D\n"
+#define PATIENCE_MS 180000
+
+typedef struct Server {
+    int fd;
+    int stop[2];
+    uint16_t port;
+    gint is_silent;             /* atomic */
+    gint queries;               /* atomic */
+    GThread *thread;
+} Server;
+
+/* An address for A, nothing for others; and the word that all is secure */
+static void reply_to(Server *s, const uint8_t *query, size_t len,
+                     const struct sockaddr_in *peer)
+{
+    uint8_t out[DNS_UDP_MIN];
+    DnsHeader header;
+    DnsCursor cursor;
+    DnsQuestion q;
+    DnsBuilder b;
+
+    if (dns_header_parse(query, len, &header) ||
+        dns_cursor_init(&cursor, query, len) ||
+        dns_cursor_question(&cursor, &q) <= 0) {
+        return;
+    }
+    g_atomic_int_inc(&s->queries);
+    if (g_atomic_int_get(&s->is_silent)) {
+        return;
+    }
+    dns_builder_init(&b, out, sizeof(out), header.id,
+                     DNS_FLAG_QR | DNS_FLAG_RD | DNS_FLAG_RA | DNS_FLAG_AD);
+    dns_builder_question(&b, &q);
+    if (q.type == DNS_TYPE_A) {
+        dns_builder_a(&b, DNS_SECTION_ANSWER, &q.name, 300,
+                      (struct in_addr){ htonl(0xc0000201) });
+    }
+    sendto(s->fd, out, b.len, 0, (const struct sockaddr *)peer, sizeof(*peer));
+}
+
+static gpointer serve(gpointer opaque)
+{
+    Server *s = opaque;
+    struct pollfd fds[2] = {
+        { .fd = s->stop[0], .events = POLLIN },
+        { .fd = s->fd, .events = POLLIN },
+    };
+
+    while (poll(fds, 2, -1) > 0 && !fds[0].revents) {
+        struct sockaddr_in peer;
+        socklen_t peer_len = sizeof(peer);
+        uint8_t query[DNS_UDP_MIN];
+        ssize_t len = recvfrom(s->fd, query, sizeof(query), 0,
+                               (struct sockaddr *)&peer, &peer_len);
+
+        if (len > 0) {
+            reply_to(s, query, len, &peer);
+        }
+    }
+    return NULL;
+}
+
+static Server *server_new(void)
+{
+    struct sockaddr_in in = { .sin_family = AF_INET };
+    socklen_t len = sizeof(in);
+    Server *s = g_new0(Server, 1);
+
+    in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    s->fd = socket(AF_INET, SOCK_DGRAM, 0);
+    g_assert_cmpint(bind(s->fd, (struct sockaddr *)&in, len), ==, 0);
+    g_assert_cmpint(getsockname(s->fd, (struct sockaddr *)&in, &len), ==, 0);
+    s->port = ntohs(in.sin_port);
+    g_assert_cmpint(pipe(s->stop), ==, 0);
+    s->thread = g_thread_new("server", serve, s);
+    return s;
+}
+
+static void server_free(Server *s)
+{
+    close(s->stop[1]);
+    g_thread_join(s->thread);
+    close(s->stop[0]);
+    close(s->fd);
+    g_free(s);
+}
+
+/*** Client ***/
+
+typedef struct Client {
+    DnsUpstream *up;
+    int replies;
+    DnsUpstreamStatus status;
+    uint8_t *msg;
+    size_t len;
+    GString *verdicts;          /* "name 0 6;": security, EDE */
+} Client;
+
+static char *anchor_path;
+
+static void on_validated(void *opaque, const DnsValidated *found)
+{
+    char name[DNS_NAME_TEXT_MAX];
+    Client *c = opaque;
+
+    dns_name_to_text(&found->question->name, name);
+    g_string_append_printf(c->verdicts, "%s %d %d;", name, found->security,
+                           found->ede);
+}
+
+static Client *client_new(const Server *s, DnsDnssec mode, size_t cache)
+{
+    DnsServer server = {
+        .family = AF_INET, .addr.in.s_addr = htonl(INADDR_LOOPBACK),
+        .port = s->port,
+    };
+    Client *c = g_new0(Client, 1);
+    GError *err = NULL;
+
+    c->verdicts = g_string_new("");
+    c->up = dns_upstream_new(&(DnsUpstreamOptions) {
+        .servers = &server, .count = 1, .cache_entries = cache,
+        .cache_octets = 1 << 20, .dnssec = mode, .trust_anchor = anchor_path,
+        .validated = on_validated, .opaque = c,
+    }, &err);
+    g_assert_no_error(err);
+    return c;
+}
+
+static void client_free(Client *c)
+{
+    dns_upstream_free(c->up);
+    g_string_free(c->verdicts, TRUE);
+    g_free(c->msg);
+    g_free(c);
+}
+
+static void on_reply(void *opaque, uint64_t request, DnsUpstreamStatus status,
+                     const uint8_t *msg, size_t len)
+{
+    Client *c = opaque;
+
+    c->replies++;
+    c->status = status;
+    g_free(c->msg);
+    c->msg = g_memdup2(msg, len);
+    c->len = len;
+}
+
+static void start(Client *c, const DnsUpstreamOps *ops, const char *name,
+                  uint16_t flags, uint64_t request)
+{
+    DnsQuestion q = { .type = DNS_TYPE_A, .qclass = DNS_CLASS_IN };
+    uint8_t query[DNS_QUERY_MAX];
+    size_t len;
+
+    g_assert_cmpint(dns_name_from_text(&q.name, name), ==, 0);
+    len = dns_query_build(query, &q, DNS_FLAG_RD | flags, false);
+    g_assert_cmpint(ops->send(c->up, query, len, on_reply, c, request), ==, 0);
+}
+
+static void wait_replies(Client *c, int replies)
+{
+    struct pollfd ready = { .fd = dns_upstream_fd(c->up), .events = POLLIN };
+
+    while (c->replies < replies) {
+        int wait_ms = dns_upstream_timeout_ms(c->up);
+
+        g_assert_cmpint(poll(&ready, 1, wait_ms >= 0 ? wait_ms : PATIENCE_MS),
+                        >=, wait_ms < 0);
+        dns_upstream_process(c->up);
+    }
+}
+
+static void ask(Client *c, const DnsUpstreamOps *ops, const char *name,
+                uint16_t flags)
+{
+    int replies = c->replies + 1;
+
+    start(c, ops, name, flags, 1);
+    wait_replies(c, replies);
+}
+
+/* Its flags but QR, RD and RA; the address it has, or the EDE, or "" */
+static char *told(const Client *c)
+{
+    DnsHeader header;
+    DnsCursor cursor;
+    DnsEdns edns;
+    DnsRr rr;
+    char *text;
+
+    g_assert_cmpint(dns_header_parse(c->msg, c->len, &header), ==, 0);
+    text = g_strdup_printf("%x", header.flags & ~(DNS_FLAG_QR | DNS_FLAG_RD |
+                                                  DNS_FLAG_RA));
+    dns_cursor_init(&cursor, c->msg, c->len);
+    while (dns_cursor_rr(&cursor, &rr) > 0) {
+        g_autofree char *before = text;
+
+        if (rr.type != DNS_TYPE_OPT) {
+            text = g_strdup_printf("%s, %u for %u s", before, rr.type, rr.ttl);
+        } else if (!dns_rdata_edns(&cursor, &rr, &edns) && edns.has_ede) {
+            text = g_strdup_printf("%s, EDE %u", before, edns.ede);
+        } else {
+            before = NULL;
+        }
+    }
+    return text;
+}
+
+static void expect_told(const Client *c, DnsUpstreamStatus status,
+                        const char *expected)
+{
+    g_autofree char *found = told(c);
+
+    g_assert_cmpint(c->status, ==, status);
+    g_assert_cmpstr(found, ==, expected);
+}
+
+/*** Tests ***/
+
+static void test_strict(void)
+{
+    Server *s = server_new();
+    Client *c = client_new(s, DNS_DNSSEC_STRICT, 0);
+    DnsUpstreamCounters counters;
+
+    ask(c, &dns_upstream_ops, "a.signed.example", 0);
+    expect_told(c, DNS_UPSTREAM_BOGUS, "2, EDE 9");
+    /* Whatever the server says of its own validation */
+    ask(c, &dns_upstream_ops, "a.other.example", DNS_FLAG_AD);
+    expect_told(c, DNS_UPSTREAM_OK, "0, 1 for 300 s");
+    g_assert_cmpstr(c->verdicts->str, ==,
+                    "a.signed.example 3 9;a.other.example 0 -1;");
+    /* RFC 4035 section 3.2.2: who sets CD judges himself */
+    ask(c, &dns_upstream_ops, "a.signed.example", DNS_FLAG_CD);
+    expect_told(c, DNS_UPSTREAM_OK, "0, 1 for 300 s");
+    /* and a network says of itself what it likes */
+    ask(c, &dns_upstream_fresh_ops, "b.signed.example", 0);
+    expect_told(c, DNS_UPSTREAM_OK, "0, 1 for 300 s");
+    dns_upstream_counters(c->up, &counters);
+    g_assert_cmpuint(counters.bogus, ==, 1);
+    g_assert_cmpuint(counters.indeterminate, ==, 1);
+    g_assert_cmpuint(counters.secure + counters.insecure, ==, 0);
+    client_free(c);
+    server_free(s);
+}
+
+static void test_permissive(void)
+{
+    Server *s = server_new();
+    Client *c = client_new(s, DNS_DNSSEC_PERMISSIVE, 0);
+    DnsUpstreamCounters counters;
+
+    ask(c, &dns_upstream_ops, "a.signed.example", DNS_FLAG_AD);
+    expect_told(c, DNS_UPSTREAM_OK, "0, 1 for 5 s, EDE 9");
+    dns_upstream_counters(c->up, &counters);
+    g_assert_cmpuint(counters.bogus, ==, 1);
+    client_free(c);
+    server_free(s);
+}
+
+/* RFC 4035 section 4.7: bogus is remembered, for a moment and apart. */
+static void test_remembered(void)
+{
+    Server *s = server_new();
+    Client *c = client_new(s, DNS_DNSSEC_STRICT, 16);
+
+    ask(c, &dns_upstream_ops, "a.signed.example", 0);
+    start(c, &dns_upstream_ops, "A.signed.example", 0, 2);
+    g_assert_cmpint(c->replies, ==, 2);
+    expect_told(c, DNS_UPSTREAM_BOGUS, "2, EDE 9");
+    ask(c, &dns_upstream_ops, "a.signed.example", DNS_FLAG_CD);
+    expect_told(c, DNS_UPSTREAM_OK, "0, 1 for 300 s");
+    start(c, &dns_upstream_ops, "a.signed.example", 0, 2);
+    expect_told(c, DNS_UPSTREAM_BOGUS, "2, EDE 9");
+    /* What was not validated is not for who wants that it is */
+    ask(c, &dns_upstream_fresh_ops, "b.signed.example", 0);
+    ask(c, &dns_upstream_ops, "b.signed.example", 0);
+    expect_told(c, DNS_UPSTREAM_BOGUS, "2, EDE 9");
+    client_free(c);
+    server_free(s);
+}
+
+/* One question, one validation, whoever asks it while it is out */
+static void test_shared(void)
+{
+    Server *s = server_new();
+    Client *c = client_new(s, DNS_DNSSEC_STRICT, 0);
+
+    for (uint64_t i = 0; i < 20; i++) {
+        start(c, &dns_upstream_ops, "a.other.example", 0, i);
+    }
+    dns_upstream_ops.cancel(c->up, c, 7);
+    wait_replies(c, 19);
+    g_assert_cmpstr(c->verdicts->str, ==, "a.other.example 0 -1;");
+    client_free(c);
+    server_free(s);
+}
+
+/* No more than so many are under way, and each of them ends. */
+static void test_bounded(void)
+{
+    Server *s = server_new();
+    Client *c = client_new(s, DNS_DNSSEC_STRICT, 0);
+    size_t count = 0;
+
+    g_assert_cmpuint(dns_upstream_room(c->up), ==, DNS_CHECKS_MAX);
+    while (dns_upstream_room(c->up)) {
+        g_autofree char *name = g_strdup_printf("n%zu.other.example", count);
+
+        start(c, &dns_upstream_ops, name, 0, count++);
+    }
+    g_assert_cmpuint(count, ==, DNS_CHECKS_MAX);
+    /* Who does not wait any more leaves no room before it has ended */
+    dns_upstream_ops.cancel(c->up, c, 5);
+    g_assert_cmpuint(dns_upstream_room(c->up), ==, 0);
+    wait_replies(c, DNS_CHECKS_MAX - 1);
+    client_free(c);
+    server_free(s);
+}
+
+/* Ended while the thread is at work: all are told, once, and nothing is left */
+static void test_free_outstanding(void)
+{
+    Server *s = server_new();
+
+    g_atomic_int_set(&s->is_silent, 1);
+    for (int round = 0; round < 10; round++) {
+        Client *c = client_new(s, DNS_DNSSEC_STRICT, 0);
+
+        for (uint64_t i = 0; i < 50; i++) {
+            g_autofree char *name = g_strdup_printf("n%d.other.example",
+                                                    (int)i);
+
+            start(c, &dns_upstream_ops, name, 0, i);
+        }
+        for (uint64_t i = 0; i < 50; i += 2) {
+            dns_upstream_ops.cancel(c->up, c, i);
+        }
+        /* Some before the thread has begun them, some while they are out */
+        while (round % 2 && !g_atomic_int_get(&s->queries)) {
+            g_thread_yield();
+        }
+        dns_upstream_free(c->up);
+        c->up = NULL;
+        g_assert_cmpint(c->replies, ==, 25);
+        g_assert_cmpint(c->status, ==, DNS_UPSTREAM_CANCELLED);
+        client_free(c);
+    }
+    server_free(s);
+}
+
+/* What servers do not answer is a failure, permissive or not. */
+static void test_silent(void)
+{
+    Server *s = server_new();
+    Client *c = client_new(s, DNS_DNSSEC_STRICT, 0);
+
+    g_atomic_int_set(&s->is_silent, 1);
+    ask(c, &dns_upstream_ops, "a.other.example", 0);
+    g_assert_cmpint(c->status, ==, DNS_UPSTREAM_TIMEOUT);
+    g_assert_cmpstr(c->verdicts->str, ==, "a.other.example 0 -1;");
+    client_free(c);
+    server_free(s);
+}
+
+static void test_anchors(void)
+{
+    static const struct {
+        const char *path;
+        const char *text;
+    } cases[] = {
+        { "/nonexistent", "trust-anchor=/nonexistent: there is no file that "
+          "can be read; the root's trust anchor is in Debian's package "
+          "dns-root-data" },
+        { "/dev/null", "trust-anchor=/dev/null: there is no file that can be "
+          "read; the root's trust anchor is in Debian's package "
+          "dns-root-data" },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        DnsServer server = { .family = AF_INET, .port = 53 };
+        g_autoptr(GError) err = NULL;
+
+        g_assert_null(dns_upstream_new(&(DnsUpstreamOptions) {
+            .servers = &server, .count = 1, .dnssec = DNS_DNSSEC_STRICT,
+            .trust_anchor = cases[i].path,
+        }, &err));
+        g_assert_cmpstr(err->message, ==, cases[i].text);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    g_autofree char *folder = g_dir_make_tmp("dns-checker-XXXXXX", NULL);
+    int ret;
+
+    anchor_path = g_build_filename(folder, "anchor", NULL);
+    g_assert_true(g_file_set_contents(anchor_path, ANCHOR, -1, NULL));
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/dns/checker/strict", test_strict);
+    g_test_add_func("/dns/checker/permissive", test_permissive);
+    g_test_add_func("/dns/checker/remembered", test_remembered);
+    g_test_add_func("/dns/checker/shared", test_shared);
+    g_test_add_func("/dns/checker/bounded", test_bounded);
+    g_test_add_func("/dns/checker/free-outstanding", test_free_outstanding);
+    g_test_add_func("/dns/checker/silent", test_silent);
+    g_test_add_func("/dns/checker/anchors", test_anchors);
+    ret = g_test_run();
+    g_unlink(anchor_path);
+    g_rmdir(folder);
+    g_free(anchor_path);
+    return ret;
+}

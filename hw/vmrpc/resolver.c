@@ -879,6 +879,15 @@ static bool parse_servers(const char *const *names, DnsServer *servers,
     return true;
 }
 
+static void on_validated(void *opaque, const DnsValidated *found)
+{
+    VmrpcServer *srv = opaque;
+
+    if (srv->tracer.validated) {
+        srv->tracer.validated(srv->tracer.opaque, found);
+    }
+}
+
 static bool make_upstream(VmrpcServer *srv, GError **errp)
 {
     struct epoll_event ev = { .events = EPOLLIN,
@@ -889,6 +898,10 @@ static bool make_upstream(VmrpcServer *srv, GError **errp)
         .bind6 = srv->config.has_address6 ? &srv->config.address6 : NULL,
         .cache_entries = CACHE_ENTRIES,
         .cache_octets = CACHE_OCTETS,
+        .dnssec = srv->config.dnssec,
+        .trust_anchor = srv->config.trust_anchor,
+        .validated = on_validated,
+        .opaque = srv,
     };
 
     if (!parse_servers(srv->config.dns, servers, &options.count, errp)) {
@@ -896,7 +909,9 @@ static bool make_upstream(VmrpcServer *srv, GError **errp)
     }
     srv->dns_upstream = dns_upstream_new(&options, errp);
     if (!srv->dns_upstream) {
-        if (!options.count) {
+        if (!options.count && errp &&
+            g_error_matches(*errp, DNS_UPSTREAM_ERROR,
+                            DNS_UPSTREAM_ERROR_ADDRESS)) {
             g_prefix_error(errp, "dns= is not given: ");
         }
         return false;

@@ -23,6 +23,7 @@
 #include "hw/vmrpc/names.h"
 #include "hw/vmrpc/nat64-list.h"
 #include "hw/vmrpc/policy.h"
+#include "net/dns/upstream.h"
 #include "net/packet/nat64.h"
 
 /* Where the NAT64 prefix comes from. */
@@ -47,6 +48,8 @@ typedef struct VmrpcServerConfig {
     struct in_addr resolver4;   /* where the DNS proxy answers; 0: nowhere */
     /* upstream servers, NULL-terminated; none: those of /etc/resolv.conf */
     const char *const *dns;
+    DnsDnssec dnssec;           /* are their answers validated? */
+    const char *trust_anchor;   /* a file; NULL: the root's of the host */
     /* zone images that are answered first, NULL-terminated; NULL: none */
     const char *const *zones;
     VmrpcNat64Mode nat64_mode;
@@ -156,6 +159,8 @@ typedef struct VmrpcTracer {
     void (*policy)(void *opaque, const char *error);
     /* The same of the zone image of that name. */
     void (*zone)(void *opaque, const char *name, const char *error);
+    /* An answer of the DNS servers was validated; the server's lock is held. */
+    void (*validated)(void *opaque, const DnsValidated *found);
     /*
      * Something is missing on this host, for @sockets, or with @sockets
      * 0, all of it has come now.

@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 
 #include "hw/vmrpc/virtio-vmrpc.h"
+#include "net/dns/trust-anchor.h"
 #include "qapi/error.h"
 #include "qemu/cutils.h"
 
@@ -113,6 +114,47 @@ static bool parse_nat64(VirtIOVmrpc *s, VmrpcServerConfig *config,
     return true;
 }
 
+/* Validation of what the DNS servers say */
+static bool parse_dnssec(VirtIOVmrpc *s, VmrpcServerConfig *config,
+                         Error **errp)
+{
+    static const char *const modes[] = {
+        [DNS_DNSSEC_OFF] = "off",
+        [DNS_DNSSEC_PERMISSIVE] = "permissive",
+        [DNS_DNSSEC_STRICT] = "strict",
+    };
+    DnsDnssec mode = DNS_DNSSEC_OFF;
+
+    while (s->dnssec && mode < G_N_ELEMENTS(modes) &&
+           strcmp(s->dnssec, modes[mode])) {
+        mode++;
+    }
+    if (mode == G_N_ELEMENTS(modes)) {
+        error_setg(errp, "dnssec=%s is none of 'off', 'permissive' and "
+                   "'strict'", s->dnssec);
+        return false;
+    }
+    if (s->trust_anchor && mode == DNS_DNSSEC_OFF) {
+        error_setg(errp, "trust-anchor=%s has no use with dnssec=off: give "
+                   "dnssec=strict or dnssec=permissive as well",
+                   s->trust_anchor);
+        return false;
+    }
+    if (s->trust_anchor && !*s->trust_anchor) {
+        error_setg(errp, "trust-anchor= names no file; leave it out for that "
+                   "of the root, " DNS_ROOT_ANCHOR);
+        return false;
+    }
+    if (s->dnssec && !s->translate) {
+        error_setg(errp, "dnssec=%s has no use with translate=off: the guest "
+                   "then asks its DNS servers itself", s->dnssec);
+        return false;
+    }
+    config->dnssec = mode;
+    config->trust_anchor = s->trust_anchor;
+    return true;
+}
+
 /* Without translation the names are the network's own business. */
 static bool parse_resolver(VirtIOVmrpc *s, VmrpcServerConfig *config,
                            Error **errp)
@@ -175,5 +217,5 @@ bool virtio_vmrpc_parse_properties(VirtIOVmrpc *s, VmrpcServerConfig *config,
     config->policy_file = s->policy;
     return parse_address6(s, config, errp) && parse_guest4(s, config, errp) &&
            parse_pool4(s, config, errp) && parse_resolver(s, config, errp) &&
-           parse_nat64(s, config, errp);
+           parse_dnssec(s, config, errp) && parse_nat64(s, config, errp);
 }

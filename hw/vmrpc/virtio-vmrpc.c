@@ -554,6 +554,43 @@ static void trace_zone(void *opaque, const char *name, const char *error)
     }
 }
 
+/*
+ * The log has the first bogus name: one is news, and a guest can ask for as
+ * many as it likes.
+ */
+static void report_bogus(VirtIOVmrpc *s, const char *name,
+                         const DnsValidated *found)
+{
+    if (s->has_told_bogus) {
+        return;
+    }
+    s->has_told_bogus = true;
+    warn_report("virtio-vmrpc: dnssec=%s: the answer for %s (type %u) is "
+                "bogus: %s (EDE %d); more of them are counted in "
+                "upstream-bogus", s->dnssec, name, found->question->type,
+                found->reason, found->ede);
+}
+
+/* From whatever thread uses the server, and under its lock. */
+static void trace_validated(void *opaque, const DnsValidated *found)
+{
+    static const char *const words[] = {
+        [VMMNET_DNS_INDETERMINATE] = "indeterminate",
+        [VMMNET_DNS_INSECURE] = "insecure",
+        [VMMNET_DNS_SECURE] = "secure",
+        [VMMNET_DNS_BOGUS_DATA] = "bogus",
+    };
+    char name[DNS_NAME_TEXT_MAX];
+
+    dns_name_to_text(&found->question->name, name);
+    trace_virtio_vmrpc_validated(opaque, name, found->question->type,
+                                 words[found->security], found->ede,
+                                 found->reason);
+    if (found->security == VMMNET_DNS_BOGUS_DATA) {
+        report_bogus(opaque, name, found);
+    }
+}
+
 /* From whatever thread uses the server, and under its lock. */
 static void report_arrival(void *opaque, const VmrpcArrival *arrival)
 {
@@ -590,6 +627,7 @@ static bool make_server(VirtIOVmrpc *s, Error **errp)
         .raced = trace_raced,
         .policy = trace_policy,
         .zone = trace_zone,
+        .validated = trace_validated,
         .arrival = report_arrival,
         .opaque = s,
     };
@@ -762,6 +800,8 @@ static const Property virtio_vmrpc_properties[] = {
     DEFINE_PROP_STRING("resolver4", VirtIOVmrpc, resolver4),
     DEFINE_PROP_STRING("dns", VirtIOVmrpc, dns),
     DEFINE_PROP_STRING("zone", VirtIOVmrpc, zone),
+    DEFINE_PROP_STRING("dnssec", VirtIOVmrpc, dnssec),
+    DEFINE_PROP_STRING("trust-anchor", VirtIOVmrpc, trust_anchor),
     DEFINE_PROP_STRING("nat64-prefix", VirtIOVmrpc, nat64_prefix),
     DEFINE_PROP_STRING("policy", VirtIOVmrpc, policy),
     DEFINE_PROP_BOOL("alg", VirtIOVmrpc, alg, true),

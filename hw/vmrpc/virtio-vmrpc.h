@@ -53,6 +53,8 @@ struct VirtIOVmrpc {
     char *resolver4;
     char *dns;
     char *zone;
+    char *dnssec;
+    char *trust_anchor;
     char *nat64_prefix;
     char *policy;
     bool alg;
@@ -64,6 +66,7 @@ struct VirtIOVmrpc {
     IOThread *own_iothread;     /* unless the property names one */
     VirtQueue *event_vq;
     VirtIOVmrpcIdentity identity;
+    bool has_told_bogus;        /* of a name; under the server's lock */
 
     /* under the BQL */
     bool ioeventfd_started;

@@ -75,6 +75,19 @@ static const Refusal refusals[] = {
       { "dns=::2+::2+::2+::2+::2+::2+::2+::2+::3", "9 servers", "8" } },
     { "'dns': '::'", { "dns=::", "unspecified" } },
     { "'dns': ''", { "dns=" } },
+    { "'dnssec': 'yes'", { "dnssec=yes", "'permissive'", "'strict'" } },
+    { "'dnssec': ''", { "dnssec= is none of" } },
+    { "'dnssec': 'off', 'translate': false",
+      { "dnssec=off", "translate=off" } },
+    { "'trust-anchor': '/a'",
+      { "trust-anchor=/a", "dnssec=off", "give dnssec=strict" } },
+    { "'dnssec': 'strict', 'trust-anchor': ''",
+      { "trust-anchor= names no file", "/usr/share/dns/root.key" } },
+    { "'dnssec': 'strict', 'trust-anchor': '/nonexistent/key'",
+      { "trust-anchor=/nonexistent/key", "no file that can be read",
+        "dns-root-data" } },
+    { "'dnssec': 'permissive', 'trust-anchor': '/'",
+      { "trust-anchor=/", "no file that can be read" } },
     { "'nat64-prefix': 'on'", { "nat64-prefix=on", "auto" } },
     { "'nat64-prefix': '64:ff9b::/95'", { "nat64-prefix=64:ff9b::/95" } },
     { "'nat64-prefix': '64:ff9b::/96', 'translate': false",
@@ -133,6 +146,33 @@ static void test_properties_policy_text(void)
     g_unlink(path);
 }
 
+static void test_properties_anchor_text(void)
+{
+    static const struct {
+        const char *text;
+        const char *says[3];
+    } cases[] = {
+        { "; nothing\n", { "trust-anchor=", "bad.anchor: it has no trust "
+                           "anchor", "DS or DNSKEY" } },
+        { "$TTL 60\n. IN NS a.\n", { "trust-anchor=", "bad.anchor: line 2",
+                                     "DS or DNSKEY" } },
+    };
+    g_autofree char *path = g_build_filename(tmp_dir, "bad.anchor", NULL);
+    g_autofree char *options = g_strdup_printf("'dnssec': 'strict', "
+                                               "'trust-anchor': '%s'", path);
+    QTestState *qts = qtest_init(COMMON_ARGS);
+
+    for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+        g_autofree char *text = NULL;
+
+        g_assert_true(g_file_set_contents(path, cases[i].text, -1, NULL));
+        text = try_device(qts, options);
+        assert_says(options, text, cases[i].says, ARRAY_SIZE(cases[i].says));
+    }
+    qtest_quit(qts);
+    g_unlink(path);
+}
+
 static const char *const good_options[] = {
     "",
     "'num-queues': 1",
@@ -145,6 +185,10 @@ static const char *const good_options[] = {
     "'resolver4': '10.0.0.1'",
     "'dns': '" DNS6 "'",
     "'dns': '" DNS6 "@5353+192.0.2.53@53+fe80::1%lo+fe80::1%1@5353'",
+    "'dnssec': 'off'",
+    "'dnssec': 'permissive', 'dns': '" DNS6 "', 'address6': '" VM6 "'",
+    "'dnssec': 'strict', 'dns': '" DNS6 "+192.0.2.53', "
+    "'trust-anchor': '/usr/share/dns/root.key'",
     "'nat64-prefix': 'off'",
     "'nat64-prefix': '64:ff9b::/96'",
     "'nat64-prefix': 'auto', 'dns': '" DNS6 "'",
@@ -484,6 +528,8 @@ static void add_tests(void)
     qtest_add_func("/vmrpc/properties/refused", test_properties_refused);
     qtest_add_func("/vmrpc/properties/policy-text",
                    test_properties_policy_text);
+    qtest_add_func("/vmrpc/properties/anchor-text",
+                   test_properties_anchor_text);
     qtest_add_func("/vmrpc/properties/accepted", test_properties_accepted);
     qtest_add_func("/vmrpc/config/default", test_config_default);
     qtest_add_func("/vmrpc/config/given", test_config_given);

@@ -28,6 +28,9 @@ from .net import Namespace
 APEX = "vm.example"
 ADDRESS = "192.0.2.1"
 FORGED = "192.0.2.66"
+#: Of the names that begin with "six".
+ADDRESS6 = "2001:db8:80::80"
+FORGED6 = "2001:db8:80::66"
 
 #: Keys with one tag, and signatures with it, in a zone that is a KeyTrap (CVE-2023-50387):
 #: who tries them all verifies the square of it.  BIND loads no more than 100 records of a set.
@@ -37,6 +40,7 @@ _TAG = 4711
 
 _HEAD = "$TTL 300\n@ IN SOA ns h 1 3600 900 86400 60\n@ NS ns.vm.example.\n"
 _BODY = f"www A {ADDRESS}\nwww SSHFP 4 2 {'ab' * 32}\nalias CNAME www\n"
+_BODY += f"six AAAA {ADDRESS6}\n"
 
 
 class Signer:
@@ -92,13 +96,15 @@ def make(folder: Path, address: str) -> dict[str, Path]:
         "nsec3": signer.signed(f"nsec3.{APEX}", _BODY, "-3", "-", "-H", "0"),
     }
     _without_signatures(made["stripped"][0], "A")
+    _without_signatures(made["stripped"][0], "AAAA")
     made["keytrap"] = signer.signed(f"keytrap.{APEX}", _BODY + trap_keys())
     trap = made["keytrap"][0]
     _without_signatures(trap, "A")
     with trap.open("a") as out:
         out.write(trap_signatures(f"keytrap.{APEX}"))
     forged = made["forged"][0]
-    forged.write_text(forged.read_text().replace(ADDRESS, FORGED))
+    text = forged.read_text().replace(ADDRESS, FORGED).replace(ADDRESS6, FORGED6)
+    forged.write_text(text)
     body = _BODY + f"ns A {address}\n"
     for name, (_, ds) in made.items():
         other = made["forged"][1].replace(f"forged.{APEX}", f"{name}.{APEX}")

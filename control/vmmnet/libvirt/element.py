@@ -24,7 +24,10 @@ __all__ = ["BadElement", "Cvsw", "Interface", "Mip6", "Net", "Sockets", "find", 
 T = TypeVar("T")
 U = TypeVar("U")
 # Options that have no use with translate=off.
-_TRANSLATING = ("address6", "pool4", "resolver4", "dns", "nat64-prefix", "zone")
+_TRANSLATING = (
+    *("address6", "pool4", "resolver4", "dns", "dnssec", "trust-anchor"),
+    *("nat64-prefix", "zone"),
+)
 # Home addresses of a VM.
 _HOMES = 8
 _ASSOCIATIONS = ("signal-out", "signal-in", "tunnel-out", "tunnel-in")
@@ -79,6 +82,8 @@ def _sockets(node: etree._Element) -> Sockets:
         pool4=_value(node, "pool4", values.pool4),
         resolver4=_value(node, "resolver4", values.unicast4),
         dns=_value(node, "dns", values.dns),
+        dnssec=node.get("dnssec"),
+        trust_anchor=_value(node, "trust-anchor", Path),
         nat64_prefix=_value(node, "nat64-prefix", values.nat64),
         translate=_value(node, "translate", values.on),
         policy=_value(node, "policy", Path),
@@ -91,6 +96,9 @@ def _sockets(node: etree._Element) -> Sockets:
         iothread=node.get("iothread"),
         line=node.sourceline or 0,
     )
+    if result.dnssec in (None, "off"):
+        right = "has no use without dnssec='strict' or 'permissive': write that as well"
+        _none_of(node, ("trust-anchor",), right)
     if result.resolver4 and result.guest4 and result.resolver4 == result.guest4.ip:
         right = "is the guest's own address, guest4: give the DNS server another one"
         raise BadElement(node, "resolver4", node.get("resolver4"), right)

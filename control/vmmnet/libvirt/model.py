@@ -20,6 +20,8 @@ class Sockets:
     pool4: IPv4Network | None = None
     resolver4: IPv4Address | None = None
     dns: str | None = None
+    dnssec: str | None = None
+    trust_anchor: Path | None = None
     nat64_prefix: str | None = None
     translate: bool | None = None
     policy: Path | None = None

@@ -47,7 +47,7 @@ def _files() -> dict[str, int]:
 
 
 def _devices() -> dict[tuple[str, str], str]:
-    sockets = ["address6", "policy", "dns", "zone", "max-sockets"]
+    sockets = ["address6", "policy", "dns", "zone", "max-sockets", "dnssec", "trust-anchor"]
     switch = ["netdev", "control-secret", "miss"]
     return {
         ("device", "virtio-vmrpc-pci,help"): _options("virtio-vmrpc-pci", sockets),
@@ -374,6 +374,19 @@ def test_a_zone_image_that_is_missing() -> None:
     given = expand(domain(f"<vmmnet:sockets zone='/srv/a+/srv/b' policy='{POLICY}'/>{NIC}"))
     found = only(check(world, given))
     assert "/srv/a" in found.about and "vmmnet-zone compile" in found.remedy
+
+
+@pytest.mark.parametrize(
+    ("named", "path"), [("", "/usr/share/dns/root.key"), ("trust-anchor='/srv/own'", "/srv/own")]
+)
+def test_a_trust_anchor(named: str, path: str) -> None:
+    world = World()
+    sockets = f"<vmmnet:sockets address6='{VM}' dnssec='strict' {named}/>"
+    given = expand(domain(sockets + NIC))
+    found = only(check(world, given))
+    assert path in found.about and "dns-root-data" in found.remedy
+    world.modes[path] = 0o100644
+    assert check(world, given) == []
 
 
 @pytest.mark.parametrize(

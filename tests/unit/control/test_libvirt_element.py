@@ -33,7 +33,7 @@ def test_all_of_it() -> None:
             " dns='2001:db8::53+2001:db8::54@5353+fe80::1%eth0.7@53'"
             " nat64-prefix='64:ff9b::/96' policy='/etc/a b'"
             " alg='off' happy-eyeballs='on' max-sockets='1048576' num-queues='64'"
-            " zone='/var/lib/a b+/srv/c'"
+            " zone='/var/lib/a b+/srv/c' dnssec='strict' trust-anchor='/etc/root key'"
             " iothread='iothread1' guest-clock='off'/>"
             f"<!-- why --><vmmnet:interface mac='{A}' hostvlan='{TABLE}' check-sender='on'/>"
             f"<vmmnet:interface mac='{B.upper()}' hostvlan='/t' l2-control='off' ra-guard='on'"
@@ -47,6 +47,8 @@ def test_all_of_it() -> None:
             guest4=IPv4Interface("10.0.0.2/24"),
             pool4=IPv4Network("198.18.0.0/16"),
             dns="2001:db8::53+2001:db8::54@5353+fe80::1%eth0.7@53",
+            dnssec="strict",
+            trust_anchor=Path("/etc/root key"),
             nat64_prefix="64:ff9b::/96",
             policy=Path("/etc/a b"),
             zone="/var/lib/a b+/srv/c",
@@ -133,6 +135,11 @@ S, NIC = "vmmnet:sockets", "vmmnet:interface"
         (f"<{S} dns='2001:db8:::53'/>", "dns", "'2001:db8:::53' is no IP address"),
         (f"<{S} nat64-prefix='yes'/>", "nat64-prefix", "'off', 'auto' or an IPv6 prefix"),
         (f"<{S} nat64-prefix='64:ff9b::/95'/>", "nat64-prefix", "their lengths are 32, 40"),
+        (f"<{S} dnssec='yes'/>", "dnssec", "it is to be 'off', 'permissive' or 'strict'"),
+        (f"<{S} dnssec='strict' trust-anchor='root.key'/>", "trust-anchor", "the whole path of"),
+        (f"<{S} trust-anchor='/a'/>", "trust-anchor", "without dnssec='strict' or 'permissive'"),
+        (f"<{S} dnssec='off' trust-anchor='/a'/>", "trust-anchor", "has no use without dnssec="),
+        (f"<{S} translate='off' dnssec='off'/>", "dnssec", "no use with translate='off'"),
         (f"<{S} translate='off' dns='::1'/>", "dns", "no use with translate='off'"),
         (f"<{S} policy='x.policy'/>", "policy", "the whole path of a file"),
         (f"<{S} zone='corp.image'/>", "zone", "by their whole paths"),

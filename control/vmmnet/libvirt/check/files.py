@@ -15,6 +15,9 @@ from ..element import Net
 from . import apparmor, selinux, ways
 from .facts import READ, Domain, Finding, Host
 
+#: The anchor of the root zone, which QEMU takes if none is named.
+_ROOT = Path("/usr/share/dns/root.key")
+
 
 @dataclass(frozen=True)
 class _File:
@@ -26,6 +29,8 @@ class _File:
     missing: str
     #: QEMU watches its folder for another one of that name; keys are read once.
     watched: bool = False
+    #: It is for all to read; keys are for QEMU's user alone.
+    shared: bool = False
 
 
 def check(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
@@ -53,6 +58,9 @@ def _files(net: Net) -> Iterator[_File]:
         for image in net.sockets.zone.split("+"):
             made = f"'vmmnet-zone compile ZONE FILE -o {shlex.quote(image)}' makes it"
             yield _File(Path(image), "zone", made, watched=True)
+    if net.sockets is not None and net.sockets.dnssec not in (None, "off"):
+        installed = "install dns-root-data, or name a file of yours with 'trust-anchor'"
+        yield _File(net.sockets.trust_anchor or _ROOT, "trust anchor", installed, shared=True)
     for nic in net.interfaces:
         if nic.hostvlan is not None:
             made = f"'vmmnet hostvlan add {nic.mac} LNID --table {shlex.quote(str(nic.hostvlan))}'"
@@ -80,7 +88,8 @@ def _named_secrets(net: Net) -> dict[UUID, str]:
 
 def _file(file: _File, host: Host) -> Iterator[Finding]:
     about = f"{file.kind} {file.path}"
-    wrong = ways.trouble(file.path, READ, host, owned=not file.watched)
+    owned = not file.watched and not file.shared
+    wrong = ways.trouble(file.path, READ, host, owned=owned)
     if wrong is not None:
         yield Finding(about, wrong.text, wrong.remedy or file.missing, wrong.severity)
         return

@@ -280,6 +280,13 @@ static void test_malformed(void)
     message[len - 5] = 0;
     message[2] = 2 << 3;
     expect_rcode(&bed, message, len, DNS_RCODE_NOTIMP);
+    /* OPT answers OPT, whatever the opcode: RFC 6891 section 6.1.1. */
+    g_assert_cmpuint(bed.info.opt_at, ==, len - DNS_OPT_LEN);
+    g_assert_cmpuint(bed.reply[5], ==, 1);
+    /* What is no question need not be one. */
+    expect_rcode(&bed, message, len - 1, DNS_RCODE_NOTIMP);
+    g_assert_cmpuint(bed.info.opt_at, ==, 0);
+    g_assert_cmpuint(bed.len, ==, DNS_HEADER_LEN);
     bed_clear(&bed);
 }
 

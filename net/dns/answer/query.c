@@ -153,6 +153,22 @@ static bool has_cookie(const DnsQuery *q)
                                         DNS_OPTION_COOKIE, &option);
 }
 
+/*
+ * An opcode that is not known here: what it has may be anything.  If it has a
+ * question and records, the reply repeats the question, and OPT answers OPT
+ * (RFC 6891 section 6.1.1).
+ */
+static void read_unknown(DnsQuery *q, uint16_t questions)
+{
+    refuse(q, DNS_RCODE_NOTIMP);
+    if (questions > 1 || (questions && !read_question(q)) ||
+        !read_records(q)) {
+        q->question_end = DNS_HEADER_LEN;
+        q->has_edns = false;
+    }
+    q->tsig_at = 0;
+}
+
 /* The message is a query of some kind with a header. */
 static void read_body(DnsQuery *q)
 {
@@ -160,7 +176,7 @@ static void read_body(DnsQuery *q)
 
     q->kind = kind_of((q->flags & DNS_FLAGS_OPCODE) >> OPCODE_SHIFT);
     if (q->kind == DNS_QUERY_WRONG) {
-        refuse(q, DNS_RCODE_NOTIMP);
+        read_unknown(q, questions);
         return;
     }
     if (questions > 1 || (questions && !read_question(q)) ||

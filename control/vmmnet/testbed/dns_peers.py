@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Authoritative servers, ours and others, each set up to serve one zone alike.
+"""Authoritative servers, ours and others, each set up to serve the same zones alike.
 
 No limits of rates, minimal responses, replies over UDP up to 4096 octets.
 """
@@ -7,8 +7,8 @@ No limits of rates, minimal responses, replies over UDP up to 4096 octets.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import dns_room, tools
@@ -26,9 +26,7 @@ server:
   udp-size: 4096
   control: {folder}/ours/control.sock
 zones:
-  - name: {origin}
-    image: {image}
-"""
+{zones}"""
 _BIND = """\
 options {{
     directory "{folder}"; pid-file "bind.pid"; session-keyfile "session.key"; lock-file none;
@@ -38,8 +36,7 @@ options {{
     check-wildcard no; rrset-order {{ order none; }}; tcp-clients 1000; tcp-idle-timeout 1200;
 }};
 controls {{ }};
-zone "{origin}" {{ type primary; file "{zone}"; masterfile-format {form}; }};
-"""
+{zones}"""
 _NSD = """\
 server:
     ip-address: {address}@{port}
@@ -59,10 +56,7 @@ server:
     tcp-timeout: 1200
 remote-control:
     control-enable: no
-zone:
-    name: "{origin}"
-    zonefile: "{zone}"
-"""
+{zones}"""
 _KNOT = """\
 server:
     listen: {address}@{port}
@@ -80,9 +74,7 @@ template:
     journal-content: none
     semantic-checks: off
 zone:
-  - domain: {origin}
-    file: {zone}
-"""
+{zones}"""
 _UNBOUND = """\
 server:
     interface: {address}@{port}
@@ -102,13 +94,34 @@ server:
     module-config: "iterator"
 remote-control:
     control-enable: no
+{zones}"""
+#: What each has for a zone.
+_ZONES = {
+    OURS: """\
+  - name: {origin}
+    image: {image}
+""",
+    BIND: """\
+zone "{origin}" {{ type primary; file "{zone}"; masterfile-format {form}; }};
+""",
+    NSD: """\
+zone:
+    name: "{origin}"
+    zonefile: "{zone}"
+""",
+    KNOT: """\
+  - domain: {origin}
+    file: {zone}
+""",
+    UNBOUND: """\
 auth-zone:
     name: "{origin}"
     zonefile: "{zone}"
     for-downstream: yes
     for-upstream: no
     fallback-enabled: no
-"""
+""",
+}
 
 
 @dataclass(frozen=True)
@@ -124,53 +137,72 @@ class Setup:
     raw: bool = False
     #: Of the zone, for ours; without one it is compiled.
     image: Path | None = None
+    #: Master files of more zones, by origin.
+    more: Mapping[str, Path] = field(default_factory=dict)
+
+
+def _zones(setup: Setup, name: str) -> str:
+    """The part of a configuration that names the zones."""
+    form = "raw" if setup.raw else "text"
+    files = [(setup.origin, setup.zone, setup.image, form)]
+    files += [(each, file, _image(setup, each), "text") for each, file in setup.more.items()]
+    return "".join(
+        _ZONES[name].format(origin=origin, zone=zone, image=image, form=form)
+        for origin, zone, image, form in files
+    )
+
+
+def _image(setup: Setup, origin: str) -> Path:
+    return setup.folder / f"{origin}image"
 
 
 def _write(setup: Setup, name: str, text: str) -> Path:
-    config = setup.folder / f"{name}.conf"
+    config = setup.folder / f"{name.lower()}.conf"
     filled = text.format(
         folder=setup.folder,
-        zone=setup.zone,
         port=setup.port,
         address=ADDRESS,
-        origin=setup.origin,
-        image=setup.image,
         threads=setup.threads,
-        form="raw" if setup.raw else "text",
+        zones=_zones(setup, name),
     )
     config.write_text(filled)
     return config
 
 
 def _bind(setup: Setup) -> Sequence[str | Path]:
-    return ["named", "-g", "-n", str(setup.threads), "-c", _write(setup, "bind", _BIND)]
+    return ["named", "-g", "-n", str(setup.threads), "-c", _write(setup, BIND, _BIND)]
 
 
 def _nsd(setup: Setup) -> Sequence[str | Path]:
-    return ["nsd", "-d", "-c", _write(setup, "nsd", _NSD)]
+    return ["nsd", "-d", "-c", _write(setup, NSD, _NSD)]
 
 
 def _knot(setup: Setup) -> Sequence[str | Path]:
     (setup.folder / "knot").mkdir(exist_ok=True)
-    return ["knotd", "-c", _write(setup, "knot", _KNOT)]
+    return ["knotd", "-c", _write(setup, KNOT, _KNOT)]
 
 
 def _unbound(setup: Setup) -> Sequence[str | Path]:
-    return ["unbound", "-d", "-d", "-c", _write(setup, "unbound", _UNBOUND)]
+    return ["unbound", "-d", "-d", "-c", _write(setup, UNBOUND, _UNBOUND)]
+
+
+def _compile(origin: str, source: Path, image: Path) -> Path:
+    program = dns_room.program("vmmnet-zone")
+    tools.run([program, "compile", origin, source, "-o", image])
+    return image
 
 
 def _ours(setup: Setup) -> Sequence[str | Path]:
     if setup.image is None:
-        image = setup.folder / "ours.image"
-        tools.run(
-            [dns_room.program("vmmnet-zone"), "compile", setup.origin, setup.zone, "-o", image]
-        )
+        image = _compile(setup.origin, setup.zone, setup.folder / "ours.image")
         setup = dataclasses.replace(setup, image=image)
+    for origin, source in setup.more.items():
+        _compile(origin, source, _image(setup, origin))
     # The server is nobody when it makes its control socket.
     run = setup.folder / "ours"
     run.mkdir(exist_ok=True)
     run.chmod(0o777)
-    return [dns_room.program("vmmnet-dnsd"), _write(setup, "ours", _OURS)]
+    return [dns_room.program("vmmnet-dnsd"), _write(setup, OURS, _OURS)]
 
 
 _COMMANDS: dict[str, Callable[[Setup], Sequence[str | Path]]] = {

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -14,13 +14,15 @@ from .replies import SECTIONS, Reply
 from .zones import Zone
 
 NO_EDNS_LIMIT = 512
+#: What all servers are set to, dns_peers.
+SERVERS_LIMIT = 4096
 
 
 class Fact(NamedTuple):
-    """What one reply says and the other does not: a record, or all of another part."""
+    """What one reply says and the other does not: a record, a flag, or all of another part."""
 
     part: str
-    #: Whether the record is in our reply; a part that is no section is in both.
+    #: Whether the record, or the flag, is in our reply; another part is in both.
     is_ours: bool = True
     owner: str = ""
     kind: str = ""
@@ -40,6 +42,10 @@ class Difference:
     is_zone_signed: bool
     #: Our reply to the same question over TCP, if one of the two is truncated.
     whole: Reply | None = None
+    #: What the other servers say.
+    others: tuple[Reply, ...] = ()
+    #: All zones of the servers.
+    served: tuple[Zone, ...] = ()
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -49,11 +55,13 @@ class Difference:
     @cached_property
     def facts(self) -> frozenset[Fact]:
         """All that has to be explained."""
-        found = {Fact(each) for each in self.parts if each not in SECTIONS}
+        found = {Fact(each) for each in self.parts if each not in (*SECTIONS, "flags")}
+        ours, theirs = set(self.ours.flags), set(self.theirs.flags)
+        found |= {Fact("flags", each in ours, kind=each) for each in ours ^ theirs}
         for section in SECTIONS:
-            ours, theirs = getattr(self.ours, section), getattr(self.theirs, section)
-            found |= {Fact(section, True, *each) for each in ours - theirs}
-            found |= {Fact(section, False, *each) for each in theirs - ours}
+            mine, others = getattr(self.ours, section), getattr(self.theirs, section)
+            found |= {Fact(section, True, *each) for each in mine - others}
+            found |= {Fact(section, False, *each) for each in others - mine}
         return frozenset(found)
 
     def only(self, section: str, *, is_ours: bool) -> set[Fact]:
@@ -61,11 +69,55 @@ class Difference:
         return {each for each in self.facts if each.part == section and each.is_ours == is_ours}
 
     @property
+    def is_backed(self) -> bool:
+        """Whether one of the other servers says the same as we do, and so bears us out."""
+        return any(not self.ours.differs(each) for each in self.others)
+
+    def zone_has(self, owner: str, kind: str, rdata: str) -> bool:
+        """Whether the zone that a name is in has a record there, or a wildcard has it for it."""
+        return rdata in self._zone_types(owner).get(kind, ())
+
+    def _zone_types(self, owner: str) -> dict[str, list[str]]:
+        lower = zones.of_name(self.served, owner).lower
+        uppers = [owner, *(f"*.{each}" for each in list(names_above(owner))[1:])]
+        return next((lower[each] for each in uppers if each in lower), {})
+
+    def is_told(self, found: Iterable[Fact]) -> bool:
+        """Whether each record that only ours has is in the zone, or in the reply of another one."""
+        records = {record for each in self.others for record in each.answer}
+        return all(
+            fact[2:] in records or self.is_in_zone(fact) or self._is_signature(fact)
+            for fact in found
+            if fact.is_ours
+        )
+
+    def has_whole_rrsets(self, found: Iterable[Fact]) -> bool:
+        """Whether no record is missing in RRsets that only ours has."""
+        rdatas = {(fact.owner, fact.kind, fact.rdata) for fact in found if fact.is_ours}
+        return all(
+            (owner, kind, each) in rdatas
+            for owner, kind, _ in rdatas
+            for each in self._zone_types(owner).get(kind, ())
+        )
+
+    def _is_signature(self, fact: Fact) -> bool:
+        """Whether it is of a type that the zone has there, or says which those are."""
+        types = {each.lower() for each in self._zone_types(fact.owner)}
+        first, *others = fact.rdata.split()
+        if fact.kind == "NSEC":
+            return types == set(others) - {"rrsig", "nsec"}
+        return fact.kind == "RRSIG" and first in types | {"nsec"}
+
+    def is_in_zone(self, fact: Fact) -> bool:
+        """Whether a record is one of a zone's, with its TTL."""
+        return fact.ttl == zones.TTL and self.zone_has(fact.owner, fact.kind, fact.rdata)
+
+    @property
     def limit(self) -> int:
         """How long a reply may be."""
         if self.question.stream:
             return 65535
-        return max(self.question.size or 0, NO_EDNS_LIMIT)
+        return min(max(self.question.size or 0, NO_EDNS_LIMIT), SERVERS_LIMIT)
 
     @property
     def name(self) -> str:
@@ -121,7 +173,7 @@ def is_below(name: str, upper: str) -> bool:
 
 
 def names_above(name: str) -> Iterator[str]:
-    """A name and those above it, up to the origin."""
+    """A name and those above it, up to the first zone's origin."""
     yield name
     if is_below(name, zones.ORIGIN) and name != zones.ORIGIN:
         yield from zones.above(name)

@@ -5,15 +5,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import zones
+from . import aliases
 from .differences import NO_EDNS_LIMIT, Difference, Fact, is_below
 from .replies import Records, Reply
+from .shapes import SIGNATURE
 
 Facts = frozenset[Fact] | set[Fact]
 _NOTHING: Facts = frozenset()
 _ADDRESSES = ("A", "AAAA")
-#: A signature by ECDSAP256SHA256 with a pointer as owner, RFC 4034 section 3.1.
-_SIGNATURE = 12 + 18 + len(zones.ORIGIN) + 1 + 64
+#: Of a record with a pointer as owner.
+_SIZES = {"A": 16, "AAAA": 28}
+#: SOA, with pointers where there may be.
+_SOA = 12 + 2 + 8 + 20
+#: NSD adds addresses up to this, with OPT.
+_NSD_ENOUGH = 1232 + 11
 
 
 # --- size ---------------------------------------------------------------------------------------
@@ -22,51 +27,61 @@ _SIGNATURE = 12 + 18 + len(zones.ORIGIN) + 1 + 64
 def truncated(difference: Difference) -> Facts:
     """All, if ours is right to have TC or none; the contents are compared over TCP then."""
     whole, ours = difference.whole, difference.ours
-    if whole is None or ours.rcode != whole.rcode:
+    if whole is None:
+        return _NOTHING
+    # What is empty has not come to its end.
+    is_begun = ours.rcode == "NOERROR" and "TC" in ours.flags and not ours.answer
+    is_same = ours.rcode == whole.rcode or is_begun
+    is_rest = (ours.edns, ours.question) == (whole.edns, whole.question)
+    if not is_same or not is_rest or set(ours.flags) - {"TC"} != set(whole.flags) - {"TC"}:
         return _NOTHING
     is_right = _tc_is_due if "TC" in ours.flags else _is_whole
     return difference.facts if is_right(difference, whole) else _NOTHING
 
 
 def _tc_is_due(difference: Difference, whole: Reply) -> bool:
-    """Whether ours has nothing, or all but glue that has no room."""
+    """Whether ours has nothing, as that has no room, or all but glue that has none."""
     ours = difference.ours
     if whole.size <= difference.limit:
         return False
     if not ours.authority:
-        return not ours.answer and not ours.additional
+        addresses = sum(_SIZES.get(kind, SIGNATURE) for _, kind, *_ in whole.additional)
+        is_empty = not ours.answer and not ours.additional
+        return is_empty and whole.size - addresses > difference.limit
     glue = {each for each in whole.additional if is_below(each[0], difference.cut)}
     left = glue - ours.additional
     is_full = all(_has_no_room(difference, owner, kind, ours) for owner, kind, *_ in left)
     is_rest = ours.answer == whole.answer and ours.authority == whole.authority
-    return is_rest and bool(left) and is_full
+    return is_rest and bool(left) and is_full and ours.additional <= whole.additional
 
 
 def _is_whole(difference: Difference, whole: Reply) -> bool:
     ours = difference.ours
+    if not ours.additional <= whole.additional:
+        return False
     if difference.question.kind in ("ANY", "RRSIG"):
-        return bool(ours.answer) == bool(whole.answer) and ours.answer <= whole.answer
+        is_some = bool(ours.answer) == bool(whole.answer) and ours.answer <= whole.answer
+        return is_some and ours.authority == whole.authority
     glue = {each for each in whole.additional if difference.is_glue(each[0])}
-    return (
-        ours.answer == whole.answer
-        and ours.authority == whole.authority
-        and glue <= ours.additional
-    )
+    is_rest = ours.answer == whole.answer and ours.authority == whole.authority
+    return is_rest and glue <= ours.additional
 
 
 def _address_type(fact: Fact) -> str:
     return fact.rdata.split()[0].upper() if fact.kind == "RRSIG" else fact.kind
 
 
-def _has_no_room(difference: Difference, owner: str, kind: str, reply: Reply) -> bool:
+def _has_no_room(
+    difference: Difference, owner: str, kind: str, reply: Reply, limit: int | None = None
+) -> bool:
     """Whether an RRset of addresses, which the zone has, would make a reply too long."""
     count = len(difference.zone.lower.get(owner, {}).get(kind, ()))
     if not count or kind not in _ADDRESSES or difference.question.stream:
         return False
-    need = (16 if kind == "A" else 28) * count
+    need = _SIZES[kind] * count
     if difference.is_signed and not difference.zone.is_below_cut(owner):
-        need += _SIGNATURE
-    return reply.size + need > difference.limit
+        need += SIGNATURE
+    return reply.size + need > min(difference.limit, limit or difference.limit)
 
 
 def no_room(difference: Difference) -> Facts:
@@ -89,23 +104,24 @@ def knot_signatures(difference: Difference) -> Facts:
         for fact in difference.only("additional", is_ours=True)
         if fact.kind == "RRSIG"
         and (fact.owner, _address_type(fact)) in there
-        and difference.theirs.size + _SIGNATURE > difference.limit
+        and difference.theirs.size + SIGNATURE > difference.limit
     }
 
 
 def bind_no_room(difference: Difference) -> Facts:
-    """Glue that ours has room for and theirs has not."""
+    """Glue, or addresses of servers asked for, that ours has room for and theirs has not."""
+    asked = difference.targets("answer") if difference.question.kind == "NS" else set()
     return {
         fact
         for fact in difference.only("additional", is_ours=True)
-        if difference.is_glue(fact.owner)
-        and _has_no_room(difference, fact.owner, fact.kind, difference.theirs)
+        if (difference.is_glue(fact.owner) or fact.owner in asked)
+        and _has_no_room(difference, fact.owner, _address_type(fact), difference.theirs)
     }
 
 
 def knot_no_room(difference: Difference) -> Facts:
-    """Addresses that are no glue, behind an alias, that theirs has no room for."""
-    if not difference.is_referral or len(difference.ends) == 1:
+    """Addresses that are no glue, that theirs has no room for."""
+    if not difference.is_referral:
         return _NOTHING
     targets = difference.targets("authority")
     return {
@@ -117,12 +133,25 @@ def knot_no_room(difference: Difference) -> Facts:
     }
 
 
+def knot_soa(difference: Difference) -> Facts:
+    """SOA, behind an alias, that theirs has no room for."""
+    need = _SOA + (SIGNATURE if difference.is_signed else 0)
+    if len(difference.ends) == 1 or difference.theirs.size + need <= difference.limit:
+        return _NOTHING
+    return {
+        fact
+        for fact in difference.only("authority", is_ours=True)
+        if fact.owner == difference.zone.origin and "SOA" in (fact.kind, fact.rdata[:3].upper())
+    }
+
+
 def nsd_stops(difference: Difference) -> Facts:
     """Addresses that ours has room for, if theirs lacks an RRset that it has no room for."""
     targets = difference.targets("authority") | difference.targets("answer")
     there = _rrsets(difference.theirs.additional)
     is_due = any(
-        (owner, kind) not in there and _has_no_room(difference, owner, kind, difference.theirs)
+        (owner, kind) not in there
+        and _has_no_room(difference, owner, kind, difference.theirs, _NSD_ENOUGH)
         for owner in targets
         for kind in _ADDRESSES
     )
@@ -141,7 +170,8 @@ def bind_beside(difference: Difference) -> Facts:
     return {
         fact
         for fact in difference.only("additional", is_ours=True)
-        if fact.kind in (*_ADDRESSES, "RRSIG")
+        if (fact.kind == "RRSIG" or difference.is_in_zone(fact))
+        and _address_type(fact) in _ADDRESSES
         and fact.owner in targets
         and not is_below(fact.owner, difference.cut)
     }
@@ -150,7 +180,7 @@ def bind_beside(difference: Difference) -> Facts:
 def bind_small(difference: Difference) -> Facts:
     """Addresses of servers asked for, where EDNS says 512 octets."""
     question = difference.question
-    if question.kind != "NS" or question.stream or question.size != NO_EDNS_LIMIT:
+    if question.kind != "NS" or question.stream or difference.limit != NO_EDNS_LIMIT:
         return _NOTHING
     targets = difference.targets("answer")
     found = difference.only("additional", is_ours=True)
@@ -203,11 +233,18 @@ def any_one(difference: Difference) -> Facts:
     """Theirs is one RRset, over TCP, too, where ours has all."""
     found = _own(difference)
     owners = {fact.owner for fact in found}
-    if difference.question.kind != "ANY" or len(_kinds_at(difference.theirs, owners)) != 1:
+    # Knot's may be the signatures.
+    if difference.question.kind != "ANY" or len(_kinds_at(difference.theirs, owners)) > 1:
+        return _NOTHING
+    if not difference.theirs.answer:
         return _NOTHING
     if difference.question.stream:
-        return _NOTHING if difference.only("answer", is_ours=False) else found
-    return found if len(_kinds_at(difference.ours, owners)) == 1 else _NOTHING
+        is_all = not difference.only("answer", is_ours=False)
+        is_right = is_all and difference.is_told(found) and difference.has_whole_rrsets(found)
+        return found if is_right else _NOTHING
+    is_one = len(_kinds_at(difference.ours, owners)) == 1
+    is_right = is_one and difference.is_told(found) and difference.has_whole_rrsets(found)
+    return found if is_right else _NOTHING
 
 
 def rrsig_all(difference: Difference) -> Facts:
@@ -223,9 +260,10 @@ def rrsig_one(difference: Difference) -> Facts:
     """Over TCP, signatures of RRsets other than the one of theirs."""
     if difference.question.kind != "RRSIG" or not difference.question.stream:
         return _NOTHING
+    found = _own(difference)
     if not difference.theirs.answer or difference.only("answer", is_ours=False):
         return _NOTHING
-    return _own(difference)
+    return found if difference.is_told(found) else _NOTHING
 
 
 def soa_ttl(difference: Difference) -> Facts:
@@ -235,7 +273,7 @@ def soa_ttl(difference: Difference) -> Facts:
     found = {
         fact
         for fact in difference.facts
-        if fact.part == "authority" and fact.owner == zones.ORIGIN and fact.ttl in (0, 60)
+        if fact.part == "authority" and fact.owner == difference.zone.origin and fact.ttl in (0, 60)
     }
     ours = {(fact.kind, fact.rdata) for fact in found if fact.is_ours and fact.ttl == 60}
     theirs = {(fact.kind, fact.rdata) for fact in found if not fact.is_ours and fact.ttl == 0}
@@ -283,4 +321,6 @@ def any_at_dname(difference: Difference) -> Facts:
         return _NOTHING
     is_first = (difference.name, "CNAME") in rrsets and len(rrsets) == 2
     is_right = theirs.rcode == "NOERROR" and not theirs.authority and theirs.answer <= answer
+    more = {fact for fact in difference.only("answer", is_ours=True) if fact.kind != "CNAME"}
+    is_right = is_right and difference.is_told(more) and aliases.is_chain(difference)
     return difference.facts if is_first and is_right else _NOTHING

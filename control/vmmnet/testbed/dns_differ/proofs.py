@@ -67,11 +67,26 @@ def nsd_dname(difference: Difference) -> Facts:
     found = difference.only("authority", is_ours=True)
     other = difference.only("authority", is_ours=False)
     has_dname = any(kind == "DNAME" for _, kind, *_ in difference.ours.answer)
-    if not _is_one_proof(found, "NSEC") or not has_dname:
+    if not has_dname or (found and not _is_one_proof(found, "NSEC")):
         return _NOTHING
-    end = difference.ends[-1]
-    is_encloser = _is_one_proof(other, "NSEC") and all(is_below(end, each.owner) for each in other)
-    return found | other if _covers(found, end) and (is_encloser or not other) else _NOTHING
+    for end in difference.ends:
+        is_encloser = _is_one_proof(other, "NSEC") and _is_of_encloser(other, end)
+        # Ours may be there for another name, too.
+        is_ours = not found or _covers(found, end)
+        if is_ours and (is_encloser or (found and not other)):
+            return found | other
+    return _NOTHING
+
+
+def _is_of_encloser(found: Facts, end: str) -> bool:
+    """Whether the NSEC record among them is of a name above, or before one without types."""
+    (nsec,) = (fact for fact in found if fact.kind == "NSEC")
+    after = nsec.rdata.split()[0]
+    before_empty = (
+        is_below(after, each) and after != each and not is_below(nsec.owner, each)
+        for each in names_above(end)
+    )
+    return is_below(end, nsec.owner) or any(before_empty)
 
 
 def _covers(found: Facts, end: str) -> bool:

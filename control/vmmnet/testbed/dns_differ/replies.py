@@ -12,7 +12,9 @@ import dns.rcode
 import dns.rdatatype
 import dns.rrset
 
-_FLAGS = ("AA", "TC", "AD")
+_FLAGS = ("AA", "TC", "RD", "RA", "AD", "CD")
+#: The bit that has no meaning, RFC 1035 section 4.1.1.
+_Z = 0x40
 SECTIONS = ("answer", "authority", "additional")
 
 Records = frozenset[tuple[str, str, int, str]]
@@ -27,12 +29,15 @@ class Reply:
     answer: Records
     authority: Records
     additional: Records
-    edns: bool
+    #: Of EDNS, the version and DO; empty: without it.
+    edns: str
+    #: The question, as it came back.
+    question: tuple[str, ...]
     size: int
 
     def differs(self, other: Reply) -> tuple[str, ...]:
         """The parts that are not the same."""
-        parts = ("rcode", "flags", *SECTIONS, "edns")
+        parts = ("rcode", "flags", *SECTIONS, "edns", "question")
         return tuple(each for each in parts if getattr(self, each) != getattr(other, each))
 
     def __str__(self) -> str:
@@ -61,18 +66,26 @@ def read(message: bytes | None) -> Reply:
         found = dns.message.from_wire(message, ignore_trailing=False)
     except dns.exception.DNSException as error:
         return _failure(f"unreadable: {error}", len(message))
-    flags = tuple(each for each in _FLAGS if found.flags & dns.flags.Flag[each])
+    flags = [each for each in _FLAGS if found.flags & dns.flags.Flag[each]]
+    flags += ["Z"] if found.flags & _Z else []
     return Reply(
         dns.rcode.to_text(found.rcode()),
-        flags,
+        tuple(flags),
         _records(found.answer),
         _records(found.authority),
         _records(found.additional),
-        found.edns >= 0,
+        _edns(found),
+        tuple(each.to_text() for each in found.question),
         len(message),
     )
 
 
+def _edns(found: dns.message.Message) -> str:
+    if found.edns < 0:
+        return ""
+    return f"version {found.edns}{' do' if found.ednsflags & dns.flags.DO else ''}"
+
+
 def _failure(why: str, size: int) -> Reply:
     nothing: Records = frozenset()
-    return Reply(why, (), nothing, nothing, nothing, False, size)
+    return Reply(why, (), nothing, nothing, nothing, "", (), size)

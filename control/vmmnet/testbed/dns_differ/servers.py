@@ -4,24 +4,27 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import re
+import select
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from .. import dns_peers, wait
 from ..dns_peers import ADDRESS, BIND, KNOT, NAMES, NSD, OURS, Setup
 from ..net import Namespace
-from . import zones
+from . import replies, zones
 from .questions import Question
 
-#: For a reply over UDP that may never come; the servers are on this machine.
-_PATIENCE = 5.0
+#: IDs of queries that end rounds; what has no reply before theirs has none.
+_LASTS = range(0x8000, 0x10000)
 
 
 @dataclass
 class Server:
-    """One that answers at a port."""
+    """One that answers at a port, what comes over UDP in the order in which it came."""
 
     name: str
     space: Namespace
@@ -30,21 +33,48 @@ class Server:
     _udp: socket.socket | None = None
     _tcp: socket.socket | None = None
     _rest: bytes = field(default=b"")
+    #: Replies of this round over UDP, by ID.
+    _kept: dict[bytes, bytes] = field(default_factory=dict)
+    _rounds: Iterator[int] = field(default_factory=lambda: itertools.cycle(_LASTS))
+    _last: int = 0
 
-    def send(self, question: Question, message: bytes) -> None:
-        """Ask."""
-        if question.stream:
-            self._stream().sendall(len(message).to_bytes(2, "big") + message)
-        else:
-            self._datagrams().send(message)
+    def send_all(self, asked: Sequence[tuple[Question, bytes]]) -> None:
+        """Ask a round of questions."""
+        self._kept.clear()
+        if self._tcp is not None and self._is_closed(self._tcp):
+            self.close()
+        for question, message in asked:
+            if question.stream:
+                self._stream().sendall(len(message).to_bytes(2, "big") + message)
+            else:
+                self._datagrams().send(message)
+        last = Question(zones.ORIGIN, "SOA", None, dnssec=False, stream=False)
+        self._last = next(self._rounds)
+        self._datagrams().send(last.message(self._last))
 
     def receive(self, question: Question, ident: bytes) -> bytes | None:
-        """The reply; None: there was none."""
+        """The reply to one of them, in this order; None: there was none."""
+        if not question.stream:
+            return self._datagram(ident)
         try:
-            return self._framed() if question.stream else self._datagram(ident)
-        except OSError:
+            return self._framed()
+        except ConnectionError:
             self.close()
             return None
+
+    @staticmethod
+    def _is_closed(stream: socket.socket) -> bool:
+        """Whether the server has closed it behind a reply."""
+        # It has nothing more to say.
+        return bool(select.select([stream], [], [], 0)[0])
+
+    def has(self, origin: str) -> bool:
+        """Whether it serves a zone."""
+        question = Question(origin, "SOA", None, dnssec=False, stream=False)
+        message = question.message(0)
+        self.send_all([(question, message)])
+        reply = replies.read(self.receive(question, message[:2]))
+        return reply.rcode == "NOERROR" and "AA" in reply.flags
 
     def close(self) -> None:
         """Forget the sockets."""
@@ -67,15 +97,18 @@ class Server:
     def _connected(self, kind: int) -> socket.socket:
         with self.space.entered():
             made = socket.socket(socket.AF_INET, kind)
-        made.settimeout(_PATIENCE)
+        made.settimeout(wait.PATIENCE)
         made.connect((ADDRESS, self.port))
         return made
 
-    def _datagram(self, ident: bytes) -> bytes:
-        while True:
+    def _datagram(self, ident: bytes) -> bytes | None:
+        last = self._last.to_bytes(2, "big")
+        while ident not in self._kept:
+            if last in self._kept:
+                return None
             found = self._datagrams().recv(65535)
-            if found[:2] == ident:
-                return found
+            self._kept[found[:2]] = found
+        return self._kept.pop(ident)
 
     def _framed(self) -> bytes:
         head = self._exactly(2)
@@ -95,25 +128,43 @@ class Server:
 _VERSIONS = {OURS: "0.1", BIND: "9.18", NSD: "4.6", KNOT: "3.2"}
 
 
+#: In the words of BIND, NSD and Knot: a zone that is not served.
+_FAILED = re.compile(r"not loaded due to errors|contained errors|failed to load zone")
+
+
 @contextlib.contextmanager
 def running(
-    space: Namespace, folder: Path, zone: Path, names: Sequence[str] = NAMES
+    space: Namespace, folder: Path, files: Mapping[str, Path], names: Sequence[str] = NAMES
 ) -> Iterator[list[Server]]:
-    """The servers, each with the zone."""
+    """The servers, each with the zones, whose master files these are, by origin."""
+    more = dict(files)
+    zone = more.pop(zones.ORIGIN)
     with contextlib.ExitStack() as stack:
         found = []
         for number, name in enumerate(names):
             port = 5301 + number
-            command = dns_peers.command(name, Setup(folder, zones.ORIGIN, zone, port))
+            command = dns_peers.command(name, Setup(folder, zones.ORIGIN, zone, port, more=more))
             log = folder / f"{name}.log"
             out = stack.enter_context(log.open("ab"))
             child = stack.enter_context(space.started(command, stdout=out, stderr=out))
+            server = Server(name, space, port, _VERSIONS[name])
+            stack.callback(server.close)
             try:
                 wait.listening(child.pid, port)
+                _await_zones(server, list(files), log)
             except (RuntimeError, TimeoutError) as error:
                 text = log.read_text(errors="replace")
                 raise RuntimeError(f"{name}: {error}\n{text[-3000:]}") from error
-            server = Server(name, space, port, _VERSIONS[name])
-            stack.callback(server.close)
             found.append(server)
         yield found
+
+
+def _await_zones(server: Server, origins: Sequence[str], log: Path) -> None:
+    """Some load them when they listen already, or say that they will not."""
+
+    def served() -> bool:
+        if _FAILED.search(log.read_text(errors="replace")):
+            raise RuntimeError("it does not serve all zones")
+        return all(map(server.has, origins))
+
+    wait.until(served, "the zones")

@@ -16,15 +16,18 @@ from pathlib import Path
 
 from .. import dns_peers
 from ..net import Network
-from . import questions, replies, rules, servers, zones
+from . import faults, mixed, neighbours, questions, registry, replies, rules, servers, zones
 from .differences import Difference
 from .questions import Question
 from .replies import Reply
 from .servers import Server
+from .shapes import NAME_MAX
 
-KINDS = ("plain", "nsec", "nsec3", "optout")
+KINDS = ("plain", "nsec", "nsec3", "optout", "registry")
 #: Differences of one kind that a report shows whole.
 _SHOWN = 3
+#: dnssec-signzone hashes "*" below each name.
+_NSEC3_LONGEST = NAME_MAX - 2
 #: Questions that are under way.
 _AT_ONCE = 32
 
@@ -39,21 +42,53 @@ class Result:
     unexplained: list[Difference] = field(default_factory=list)
     #: Those where the peers all say the same and only we do not, whether explained or not.
     alone: list[Difference] = field(default_factory=list)
+    #: Faults of ours that were made up, and those that no comparison with a peer has shown.
+    faults: Counter[str] = field(default_factory=Counter)
+    unseen: Counter[str] = field(default_factory=Counter)
+    #: By rule: replies with a fault of which it explains something, and those of which nothing
+    #: is left.
+    tried: Counter[str] = field(default_factory=Counter)
+    hidden: Counter[str] = field(default_factory=Counter)
 
-    def add(self, difference: Difference) -> None:
-        """Count a difference by its rules."""
-        self.differing += 1
-        used = rules.explain(difference)
-        if used is None:
-            self.unexplained.append(difference)
-        else:
-            self.explained.update(rule.name for rule in used)
+    def add(self, found: Sequence[Difference], peers: int) -> None:
+        """Count the differences of a reply from so many peers by their rules."""
+        self.differing += len(found)
+        for difference, explanation in zip(found, rules.explain_all(found, peers), strict=True):
+            if explanation.is_whole:
+                self.explained.update(explanation.names)
+            else:
+                self.unexplained.append(difference)
+
+    def try_fault(
+        self, name: str, before: Sequence[Difference], after: Sequence[Difference], peers: int
+    ) -> None:
+        """Count by their rules differences before and after a fault of ours."""
+        self.faults[name] += 1
+        explained = rules.explain_all(after, peers)
+        self.unseen[name] += all(each.is_whole for each in explained)
+        used = {each.server: set(rules.explain(each).names) for each in before}
+        for difference, each in zip(after, explained, strict=True):
+            self.tried.update(used.get(difference.server, set()) | set(each.names))
+            self.hidden.update(each.names if each.is_whole else ())
+
+    def merge(self, other: Result) -> None:
+        """Add what another run has found."""
+        self.asked += other.asked
+        self.differing += other.differing
+        self.unexplained += other.unexplained
+        self.alone += other.alone
+        for name in ("explained", "faults", "unseen", "tried", "hidden"):
+            getattr(self, name).update(getattr(other, name))
 
     def report(self) -> str:
         """For people."""
         lines = [f"{self.asked} questions, {self.differing} differences of a reply from ours", ""]
         whys = {each.name: each.why for each in rules.RULES}
-        lines += [f"{n:7} {name}: {whys[name]}" for name, n in self.explained.most_common()]
+        lines += [
+            f"{n:7} {name} ({self.hidden[name]} of {self.tried[name]} faults hidden): {whys[name]}"
+            for name, n in self.explained.most_common()
+        ]
+        lines += [f"{self.unseen.total()} of {self.faults.total()} faults unseen: {self.unseen}"]
         lines += [f"{len(self.unexplained):7} unexplained"]
         groups: dict[tuple[str, tuple[str, ...]], list[Difference]] = {}
         for each in self.unexplained:
@@ -70,30 +105,51 @@ def _shown(found: Sequence[Difference]) -> Iterator[str]:
         yield from ("", str(each.question), f"ours: {each.ours}", f"{each.server}: {each.theirs}")
 
 
+def _made(rng: random.Random, kind: str, size: int) -> list[zones.Zone]:
+    """The zone that is asked for most, then others."""
+    if kind == "registry":
+        first = registry.make(rng, size)
+    else:
+        longest = _NSEC3_LONGEST if kind in ("nsec3", "optout") else NAME_MAX
+        first = mixed.make(rng, size, longest)
+    return [first, *neighbours.make(rng, first)]
+
+
+def _files(folder: Path, all_zones: Sequence[zones.Zone], kind: str) -> dict[str, Path]:
+    """Their master files; the first zone is signed."""
+    files = {}
+    for zone in all_zones:
+        file = files[zone.origin] = folder / f"{zone.origin}zone"
+        file.write_text("\n".join(zone.lines()) + "\n")
+    if kind != "plain":
+        denial = "optout" if kind == "registry" else kind
+        files[zones.ORIGIN] = zones.sign(folder, files[zones.ORIGIN], denial)
+    return files
+
+
 def run(
     seed: int, kind: str, count: int, size: int, names: Sequence[str] = dns_peers.NAMES
 ) -> Result:
-    """Ask so many questions about one zone; the first server's replies are ours."""
+    """Ask so many questions about zones; the first server's replies are ours."""
     rng = random.Random(f"{seed} {kind}")
-    zone = zones.make(rng, size)
+    all_zones = _made(rng, kind, size)
     with tempfile.TemporaryDirectory(prefix="vmmnet-differ-") as scratch, Network() as network:
         folder = Path(scratch)
         folder.chmod(0o755)
-        source = folder / "differ.zone"
-        source.write_text("\n".join(zone.lines()) + "\n")
-        loaded = source if kind == "plain" else zones.sign(folder, source, kind)
-        space = network.namespace("dns")
-        with servers.running(space, folder, loaded, names) as found:
-            asker = _Asker(found, zone, kind != "plain")
-            asker.ask_all(questions.make(rng, zone, count))
+        files = _files(folder, all_zones, kind)
+        with servers.running(network.namespace("dns"), folder, files, names) as found:
+            asker = _Asker(found, all_zones, kind != "plain", random.Random(seed))
+            asker.ask_all(questions.make(rng, all_zones, count))
         return asker.result
 
 
 @dataclass
 class _Asker:
     servers: Sequence[Server]
-    zone: zones.Zone
+    zones: Sequence[zones.Zone]
     is_signed: bool
+    #: Chooses the faults; the questions do not depend on it.
+    rng: random.Random
     result: Result = field(default_factory=Result)
 
     def ask_all(self, all_questions: Iterator[Question]) -> None:
@@ -105,48 +161,52 @@ class _Asker:
 
     def replies(self, some: Sequence[Question]) -> list[list[Reply]]:
         """Of all servers to each."""
-        messages = [question.message(ident) for ident, question in enumerate(some)]
+        asked = [(question, question.message(ident)) for ident, question in enumerate(some)]
         for server in self.servers:
-            for question, message in zip(some, messages, strict=True):
-                server.send(question, message)
+            server.send_all(asked)
         return [
             [replies.read(server.receive(question, message[:2])) for server in self.servers]
-            for question, message in zip(some, messages, strict=True)
+            for question, message in asked
         ]
 
     def compare(self, question: Question, answers: Sequence[Reply]) -> None:
         """What differs is right, or is counted; what was truncated is asked again over TCP."""
         whole = None
-        if any("TC" in each.flags for each in answers):
+        if any("TC" in each.flags for each in answers) and not question.stream:
             again = dataclasses.replace(question, stream=True)
             (whole_answers,) = self.replies([again])
             self.compare(again, whole_answers)
             whole = whole_answers[0]
         ours, others = answers[0], answers[1:]
-        found = [
-            self.difference(question, server, ours, theirs, whole)
+        found = self.differences(question, ours, others, whole)
+        self.result.add(found, len(others))
+        if len(found) > 1 and not any(others[0].differs(each) for each in others):
+            self.result.alone.append(found[0])
+        if spoilt := faults.spoil(self.rng, ours):
+            name, reply = spoilt
+            after = self.differences(question, reply, others, whole)
+            self.result.try_fault(name, found, after, len(others))
+
+    def differences(
+        self, question: Question, ours: Reply, others: Sequence[Reply], whole: Reply | None
+    ) -> list[Difference]:
+        """Those that are to be explained."""
+        zone = zones.of_name(self.zones, question.name.lower())
+        return [
+            Difference(
+                question,
+                server.name,
+                ours,
+                theirs,
+                zone,
+                self.is_signed and zone.origin == zones.ORIGIN,
+                whole if "TC" in ours.flags + theirs.flags else None,
+                tuple(each for each in others if each is not theirs),
+                tuple(self.zones),
+            )
             for server, theirs in zip(self.servers[1:], others, strict=True)
             if ours.differs(theirs)
         ]
-        for each in found:
-            self.result.add(each)
-        if found and len(others) > 1 and not any(others[0].differs(each) for each in others):
-            self.result.alone.append(found[0])
-
-    def difference(
-        self, question: Question, server: Server, ours: Reply, theirs: Reply, whole: Reply | None
-    ) -> Difference:
-        """One that is to be explained."""
-        either = "TC" in ours.flags + theirs.flags
-        return Difference(
-            question,
-            server.name,
-            ours,
-            theirs,
-            self.zone,
-            self.is_signed,
-            whole if either else None,
-        )
 
 
 def main(arguments: Sequence[str]) -> int:

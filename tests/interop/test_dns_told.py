@@ -7,6 +7,7 @@ import contextlib
 import json
 import random
 import struct
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +28,8 @@ $TTL 3600
 ns A 192.0.2.1
 """
 #: Some pages of data, so that a damage can be far from where it is looked for first.
-ZONE = HEAD + "".join(f'n{number} TXT "{"x" * 200}"\n' for number in range(100))
+NAMES = 100
+ZONE = HEAD + "".join(f'n{number} TXT "{"x" * 200}"\n' for number in range(NAMES))
 
 
 def _section(data: bytearray, number: int) -> int:
@@ -122,6 +124,19 @@ class Wrong:
     more: dict[str, str] = field(default_factory=dict)
     status: int = 1
 
+    @property
+    def place(self) -> str:
+        """Where the mistake is."""
+        file = next(iter(self.more), "example.zone")
+        return f"{file}, line {self.line}" if self.line else file
+
+    @property
+    def shown(self) -> str:
+        """The line; all of it, if none is wrong by itself."""
+        text = next(iter(self.more.values()), self.text)
+        line = text.splitlines()[self.line - 1] if self.line else text
+        return line if len(line) < 80 else f"{line[:60]}..."
+
 
 WRONG = [
     Wrong("a parenthesis that is not closed", f'{HEAD}a TXT ( "b"\n', 5, "nothing closes this ("),
@@ -163,16 +178,19 @@ class Report:
     def __init__(self) -> None:
         self._lines = [conditions.machine(), ""]
 
-    def head(self, text: str) -> None:
-        """A section."""
-        self._lines += [f"## {text}", ""]
+    def head(self, title: str, text: str) -> None:
+        """A section, and what it shows."""
+        self._lines += [f"## {title}", "", text, ""]
 
     def add(self, what: str, told: dict[str, str], folder: Path) -> None:
-        """One thing that is wrong, and what each program says."""
+        """One thing that is wrong, and what each program says; the same is there once."""
         self._lines += [f"**{what}**", ""]
+        programs: dict[str, list[str]] = {}
         for program, text in told.items():
-            lines = text.replace(f"{folder}/", "").splitlines()
-            self._lines += [f"    {program}", *(f"      {line}" for line in lines), ""]
+            programs.setdefault(text.replace(f"{folder}/", "").strip(), []).append(program)
+        for text, names in programs.items():
+            indented = (f"      {line}" for line in text.splitlines())
+            self._lines += [f"    {', '.join(names)}", *indented, ""]
 
     def write(self) -> None:
         """Put it where it belongs."""
@@ -194,21 +212,42 @@ def host() -> Iterator[Namespace]:
         yield network.namespace("host")
 
 
-def _served(host: Namespace, folder: Path, server: Dnsd) -> str:
-    """What the server's log says once it was asked for all names; no answer is a wrong one."""
+@dataclass(frozen=True)
+class Served:
+    """What a server with a damaged image says and does."""
+
+    log: str
+    answers: Counter[str]
+
+    @property
+    def summary(self) -> str:
+        """What became of the queries, in words."""
+        return ", ".join(f"{count} {what}" for what, count in self.answers.items())
+
+
+def _served(host: Namespace, folder: Path, server: Dnsd) -> Served:
+    """The server is asked for all names; no answer is a wrong one."""
+    answers = Counter[str]()
     with contextlib.suppress(RuntimeError), server, host.entered():
-        for number in range(100):
+        for number in range(NAMES):
             query = dns.message.make_query(f"n{number}.example", "TXT")
             reply = dns.query.udp(query, "127.0.0.1", timeout=wait.PATIENCE)
             assert reply.rcode() in (dns.rcode.NOERROR, dns.rcode.SERVFAIL)
             right = [f'"{"x" * 200}"']
             assert [str(data) for rrset in reply.answer for data in rrset] in ([], right)
-    return "\n".join(line for line in server.log.read_text().splitlines() if "vzi" in line)
+            answers["answered right" if reply.answer else dns.rcode.to_text(reply.rcode())] += 1
+    log = "\n".join(line for line in server.log.read_text().splitlines() if "vzi" in line)
+    return Served(log, answers)
 
 
 def test_damaged_images(host: Namespace, report: Report) -> None:
     """Each names the file, the section and the offset, what is wrong there and what helps."""
-    report.head("Damaged images")
+    report.head(
+        "Damaged images",
+        "An image of a zone is damaged, or another file is put in its place. What the tool says "
+        "that checks it, what the server says, asked to check its configuration or to serve it, "
+        f"and what became of {NAMES} queries for names of the zone. No answer is a wrong one.",
+    )
     missing = []
     for damage in DAMAGES:
         with scratch.folder() as name:
@@ -223,11 +262,13 @@ def test_damaged_images(host: Namespace, report: Report) -> None:
             told = {
                 "vmmnet-zone check": done.stderr,
                 "vmmnet-dnsd --check": checked.stderr + checked.stdout,
-                "vmmnet-dnsd": served,
+                "vmmnet-dnsd": served.log,
+                f"{NAMES} queries": served.summary,
             }
             report.add(damage.what, told, folder)
             assert done.returncode and checked.returncode == 1
-            for text in (done.stderr, checked.stderr, served):
+            assert served.answers["SERVFAIL"]
+            for text in (done.stderr, checked.stderr, served.log):
                 is_told = all(part in text for part in (str(image), damage.where, damage.told))
                 if not is_told:
                     missing.append((damage, text))
@@ -260,7 +301,12 @@ def test_a_bit_of_each_page() -> None:
 
 def test_wrong_master_files(report: Report) -> None:
     """The file, the line, what is wrong and what would be right."""
-    report.head("Wrong master files")
+    report.head(
+        "Wrong master files",
+        "A master file has a mistake. What it has in that line, and what is said when it is "
+        "compiled: the file, the line, the column where there is one, and what would be right. "
+        "No image is made; where there is one already, it stays.",
+    )
     missing = []
     for wrong in WRONG:
         with scratch.folder() as name:
@@ -270,8 +316,10 @@ def test_wrong_master_files(report: Report) -> None:
             source = folder / "example.zone"
             source.write_text(wrong.text)
             done = zones.zone("compile", "example.", source, "-o", folder / "example.vzi")
-            report.add(wrong.what, {"vmmnet-zone compile": done.stderr}, folder)
+            told = {wrong.place: wrong.shown, "vmmnet-zone compile": done.stderr}
+            report.add(wrong.what, told, folder)
             assert done.returncode == wrong.status
+            assert (folder / "example.vzi").exists() == (wrong.status == 0)
             file = folder / ("one.zone" if wrong.more else "example.zone")
             place = f"{file}:{wrong.line}:" if wrong.line else "example.: error:"
             lines = [line for line in done.stderr.splitlines() if line.startswith(place)]

@@ -22,7 +22,7 @@ import dns.tsig
 import dns.tsigkeyring
 import dns.update
 import pytest
-from vmmnet.testbed import dnsd, tools, wait
+from vmmnet.testbed import conditions, dnsd, tools, wait
 from vmmnet.testbed.dnsd import Dnsd
 from vmmnet.testbed.dnsd_world import World, framed, made, query
 from vmmnet.testbed.net import Network
@@ -142,7 +142,15 @@ def _again(world: World, number: int) -> None:
 def _write(kills: Sequence[_Kill]) -> None:
     counts = Counter((kill.zone.split(":")[0], kill.acknowledged) for kill in kills)
     lines = [
-        f"{len(kills)} updates of {PARTS} names each, kill -9 in each of them, then a new start.",
+        conditions.machine(),
+        "",
+        f"{len(kills)} updates of a zone, each of {PARTS} names. In each the server is killed "
+        "(kill -9), at a moment chosen at random, or when its reply is there; then it is started "
+        "again, and asked for all names and the serial.",
+        "",
+        "New: each name has what the update brings, and the serial is one more. Old: each name "
+        "and the serial are as before the update. Neither: anything else. Acknowledged: the "
+        "server's reply, that the update is done, has arrived before the kill.",
         "",
         "| zone after the start | acknowledged | not acknowledged |",
         "|---|---|---|",

@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""vmmnet-dnsd as somebody tries it who knows NSD, Knot and unbound: odd clients, load, mistakes."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import dns.edns
+import dns.flags
+import dns.message
+import dns.query
+import dns.rcode
+import dns.tsig
+import dns.tsigkeyring
+import dns.update
+import pytest
+from vmmnet.testbed import dns_room, dnsd, tools, wait
+from vmmnet.testbed.dnsd import Dnsd
+from vmmnet.testbed.dnsd_world import SERVER, ZONE, World, framed, made, query, read
+from vmmnet.testbed.net import Network
+
+KEY = "ddns.test"
+SECRET = "c2VjcmV0IG9mIHRoZSB0ZXN0cyBvZiB1cGRhdGVz"
+IDLE = 1000
+
+
+@pytest.fixture
+def world(network: Network) -> Iterator[World]:
+    with made(network) as hosts:
+        yield hosts
+
+
+def _dig(world: World, *words: str) -> str:
+    """What dig says of the zone's address."""
+    command = ["dig", "+tries=1", f"@{SERVER}", *words]
+    return world.client.run(command, check=False).stdout
+
+
+def _failed(world: World, server: Dnsd) -> str:
+    """What a server says that does not start."""
+    done = world.server.run([dns_room.program("vmmnet-dnsd"), server.file], check=False)
+    assert done.returncode == 1
+    return done.stderr
+
+
+# --- clients ------------------------------------------------------------------------------------
+
+
+#: What dig can be made to send, and what it then says.
+ODD = [
+    (["+edns=1", "+noednsnegotiation"], "status: BADVERS"),
+    (["+edns=7"], "status: NOERROR"),
+    (["+ednsflags=0x4000"], "status: NOERROR"),
+    (["+ednsopt=65001:00ff"], "status: NOERROR"),
+    (["+subnet=198.51.100.0/24"], "status: NOERROR"),
+    (["+padding=128", "+nocookie"], "status: NOERROR"),
+    (["+opcode=status"], "status: NOTIMP"),
+    (["+header-only", "+nocookie", "+noedns"], "status: FORMERR"),
+    (["+aaflag", "+cdflag", "+adflag", "+zflag"], "flags: qr aa rd;"),
+    (["-c", "HS"], "status: REFUSED"),
+    (["-c", "ANY"], "status: REFUSED"),
+    (["-t", "TYPE65280"], "ANSWER: 0, AUTHORITY: 1"),
+    (["-t", "ANY", "+tcp"], "ANSWER: 2"),
+    (["+bufsize=0"], "status: NOERROR"),
+]
+
+
+def test_odd_queries(world: World) -> None:
+    """What dig can be made to send has an answer of the protocol, and the server goes on."""
+    with world.dnsd():
+        for words, told in ODD:
+            text = _dig(world, "www.example", *words)
+            assert told in text and "timed out" not in text, (words, text)
+            assert "status: NOERROR" in _dig(world, "www.example")
+
+
+def test_version(world: World) -> None:
+    """The version is told if it is configured."""
+    with world.dnsd(server={"version": "nine"}):
+        for name in ("version.bind", "version.server"):
+            assert _dig(world, "+short", "-c", "CH", "-t", "TXT", name) == '"nine"\n'
+
+
+def test_wrong_cookies(world: World) -> None:
+    """A forged or old cookie is one that the server does not know; one of no length is FORMERR."""
+    with world.dnsd() as server:
+        for size in (8, 16, 24, 40):
+            option = dns.edns.GenericOption(dns.edns.OptionType.COOKIE, b"c" * size)
+            reply = world.udp(query(use_edns=0, options=[option]))
+            assert reply.rcode() == dns.rcode.NOERROR and reply.answer
+            (own,) = (o.data for o in reply.options if o.otype == dns.edns.OptionType.COOKIE)
+            assert own[:8] == b"c" * 8 and len(own) == 24 and own[8:] != b"c" * 16
+        assert server.metric('cookies_total{state="valid"}') == 0
+        for size in (0, 7, 9, 15, 41):
+            option = dns.edns.GenericOption(dns.edns.OptionType.COOKIE, b"c" * size)
+            reply = world.udp(query(use_edns=0, options=[option]))
+            assert reply.rcode() == dns.rcode.FORMERR and not reply.answer
+        assert server.metric('cookies_total{state="malformed"}') == 5
+
+
+@contextlib.contextmanager
+def _clock(monkeypatch: pytest.MonkeyPatch, seconds: float) -> Iterator[None]:
+    """Messages are signed with a clock that is wrong by so much."""
+    now = time.time
+    with monkeypatch.context() as patch:
+        patch.setattr(time, "time", lambda: now() + seconds)
+        yield
+
+
+def test_wrong_tsig(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another clock, key or algorithm is told apart, and changes nothing."""
+    folder = world.folder / "zones"
+    folder.mkdir()
+    image = dns_room.compile_zone("example", ZONE.format(serial=1), folder / "example.vzi")
+    (folder / "secret").write_text(f"{SECRET}\n")
+    tools.run(["chown", "-R", dnsd.USER, folder])
+    zone = {"name": "example", "image": str(image), "allow-update": [KEY]}
+    keys = [{"name": KEY, "secret-file": str(folder / "secret")}]
+    with Dnsd(world.server, folder, {"keys": keys, "zones": [zone]}):
+
+        def send(key: str, algorithm: object = dns.tsig.HMAC_SHA256) -> dns.message.Message:
+            update = dns.update.UpdateMessage("example")
+            update.add("new", 60, "A", "192.0.2.9")
+            ring = dns.tsigkeyring.from_text({key: SECRET})
+            update.use_tsig(ring, key, algorithm=algorithm)
+            return world.udp(update)
+
+        for seconds in (-3600, 3600):
+            with _clock(monkeypatch, seconds), pytest.raises(dns.tsig.PeerBadTime):
+                send(KEY)
+        with pytest.raises(dns.tsig.PeerBadKey):
+            send("other.test")
+        with pytest.raises(dns.tsig.PeerBadKey):
+            send(KEY, dns.tsig.HMAC_SHA512)
+        assert world.udp(query("new.example")).rcode() == dns.rcode.NXDOMAIN
+        assert send(KEY).rcode() == dns.rcode.NOERROR
+
+
+# --- load ---------------------------------------------------------------------------------------
+
+
+def _is_above(server: Dnsd, metric: str, count: int) -> bool:
+    return server.metric(metric) > count
+
+
+def test_reload_at_full_load(world: World) -> None:
+    """As many queries as the server takes, over UDP and TCP: none is lost in ten reloads."""
+    names = world.folder / "names"
+    names.write_text("www.example A\nserial.example TXT\nnone.example A\nbig.example A\n")
+    load: list[str | Path] = [
+        "dnsperf",
+        "-s",
+        SERVER,
+        "-d",
+        names,
+        "-l",
+        "3600",
+        "-t",
+        str(int(wait.PATIENCE)),
+    ]
+    with world.dnsd() as server, contextlib.ExitStack() as stack:
+        running = []
+        for number, mode in enumerate(("udp", "tcp")):
+            log = world.folder / f"load{number}"
+            out = stack.enter_context(log.open("wb"))
+            child = stack.enter_context(
+                world.client.started([*load, "-m", mode, "-q", "60"], stdout=out, stderr=out)
+            )
+            running.append((child, log))
+            asked = f'requests_total{{transport="{mode}"}}'
+            wait.until(partial(_is_above, server, asked, 1000), f"load over {mode}")
+        for serial in range(2, 12):
+            world.image(serial)
+            server.reload()
+            asked = 'requests_total{transport="udp"}'
+            before = server.metric(asked)
+            wait.until(partial(_is_above, server, asked, before + 500), "load after the reload")
+        for child, log in running:
+            child.send_signal(signal.SIGINT)
+            child.wait(wait.PATIENCE)
+            text = log.read_text()
+            assert re.search(r"Queries lost: +0 ", text), text
+            assert "SERVFAIL" not in text and "REFUSED" not in text, text
+
+
+def test_many_idle_connections(world: World) -> None:
+    """A thousand clients that are silent cost another one nothing."""
+    tcp = {"connections": IDLE + 8, "connections-per-client": IDLE + 8, "idle-timeout": 3600}
+    with world.dnsd(tcp=tcp, server={"threads": 1}) as server, contextlib.ExitStack() as stack:
+        for _ in range(IDLE):
+            stack.enter_context(world.connect())
+        wait.until(lambda: server.metric("tcp_connections") == IDLE, "connections")
+        one = stack.enter_context(world.connect())
+        asked = [query(kind=kind) for kind in ("A", "AAAA") * 250]
+        one.sendall(b"".join(map(framed, asked)))
+        for each in asked:
+            assert each.is_response(read(one))
+        assert world.udp(query()).answer
+        assert server.metric("tcp_connections") == IDLE + 1
+
+
+# --- mistakes -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [socket.SOCK_DGRAM, socket.SOCK_STREAM])
+def test_port_in_use(world: World, kind: int) -> None:
+    """Another program has the port: the message names the address, the protocol and the reason."""
+    with world.server.entered():
+        other = socket.socket(socket.AF_INET, kind)
+    with other:
+        # As those do that share a port with their likes.
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        other.bind((SERVER, dnsd.PORT))
+        if kind == socket.SOCK_STREAM:
+            other.listen()
+        told = _failed(world, world.dnsd(server={"listen": [SERVER]}))
+        protocol = "TCP" if kind == socket.SOCK_STREAM else "UDP"
+        assert f"cannot listen at {SERVER} ({protocol}): Address already in use" in told
+
+
+def test_address_of_nobody(world: World) -> None:
+    told = _failed(world, world.dnsd(server={"listen": ["203.0.113.1@5353"]}))
+    assert "server.listen: cannot listen at 203.0.113.1@5353 (UDP): Cannot assign" in told
+
+
+def test_no_permission(world: World) -> None:
+    """What the server may not read or write is named; other zones are served."""
+    other = dns_room.compile_zone("other", ZONE.format(serial=7), world.folder / "other.vzi")
+    other.chmod(0o600)
+    zones = [
+        {"name": "example", "image": str(world.folder / "example.vzi")},
+        {"name": "other", "image": str(other)},
+    ]
+    with Dnsd(world.server, world.folder, {"zones": zones}) as server:
+        log = server.log.read_text()
+        assert f"zone other: '{other}'" in log and "Permission denied" in log
+        assert world.udp(query()).rcode() == dns.rcode.NOERROR
+        assert world.udp(query("www.other")).rcode() == dns.rcode.SERVFAIL
+        other.chmod(0o644)
+        server.reload()
+        assert world.udp(query("www.other")).rcode() == dns.rcode.NOERROR
+    hidden = world.folder / "hidden"
+    hidden.mkdir(mode=0o700)
+    for section, key in (
+        ({"server": {"control": str(hidden / "control.sock")}}, "server.control"),
+        ({"cookies": {"secret-file": str(hidden / "secret")}}, "cookies.secret-file"),
+    ):
+        told = _failed(world, world.dnsd(**section))
+        assert key in told and str(hidden) in told and "Permission denied" in told, told
+
+
+def test_not_root(world: World) -> None:
+    """Who is not root cannot have port 53: the message says so."""
+    server = world.dnsd()
+    command = ["setpriv", "--reuid", dnsd.USER, "--clear-groups", "--bounding-set=-all"]
+    done = world.server.run([*command, dns_room.program("vmmnet-dnsd"), server.file], check=False)
+    assert done.returncode == 1
+    assert "server.listen: cannot listen at" in done.stderr and "Permission denied" in done.stderr
+
+
+def test_zones_come_and_go(world: World) -> None:
+    """A reload takes new zones, lets others go, and tells apart a file that is another zone's."""
+    image = dns_room.compile_zone("new", ZONE.format(serial=7), world.folder / "new.vzi")
+    zones = [{"name": "example", "image": str(world.folder / "example.vzi")}]
+    with world.dnsd() as server:
+        server.configure({"zones": [*zones, {"name": "new", "image": str(image)}]})
+        assert "2 zones" in server.reload()
+        assert world.udp(query("www.new")).answer
+        server.configure({"zones": [{"name": "new", "image": str(image)}]})
+        server.reload()
+        assert world.udp(query()).rcode() == dns.rcode.REFUSED
+        server.configure({"zones": [{"name": "example", "image": str(image)}]})
+        status, _ = server.ask("POST", "/reload")
+        assert status == 500 and "has the zone 'new'" in server.log.read_text()
+        assert world.udp(query()).rcode() == dns.rcode.SERVFAIL
+
+
+def test_no_server(world: World) -> None:
+    """Commands to a server that does not run say that, and where they looked."""
+    control = world.folder / "none.sock"
+    for words in (["reload"], ["metrics"], ["refresh", "example"]):
+        command: list[str | Path] = [dns_room.program("vmmnet-dnsd"), *words, "--control", control]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=wait.PATIENCE)
+        assert done.returncode == 1 and str(control) in done.stderr, done
+
+
+def test_too_few_descriptors(world: World) -> None:
+    """A server that could not keep its promise of connections does not start."""
+    server = world.dnsd()
+    limited = ["prlimit", "--nofile=64:64", "setpriv", "--bounding-set=-sys_resource"]
+    limited += ["--inh-caps=-sys_resource"]
+    done = world.server.run([*limited, dns_room.program("vmmnet-dnsd"), server.file], check=False)
+    assert done.returncode == 1
+    assert "descriptors are needed" in done.stderr and "tcp.connections" in done.stderr
+
+
+def test_end(world: World) -> None:
+    """SIGTERM ends it with 0, whatever connections there are; the next one serves at once."""
+    with world.dnsd() as server, world.connect() as connection:
+        connection.sendall(framed(query()))
+        read(connection)
+        child = server.child
+        assert child is not None
+        child.terminate()
+        assert child.wait(wait.PATIENCE) == 0
+        server.start()
+        assert world.udp(query()).answer

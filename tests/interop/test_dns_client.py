@@ -143,16 +143,20 @@ def test_nss_forks(host: Namespace, tmp_path: Path) -> None:
     """A process that has looked up, its children and its threads look up at the same time."""
     program = tmp_path / "forks.py"
     program.write_text(
-        "import os, socket, threading\n"
+        "import os, socket, threading, time\n"
         # Names that are in no cache: each look-up uses the descriptors.
         "def look(i=0): assert socket.getaddrinfo(f'n{os.getpid()}n{i}', 22)\n"
         "def many():\n"
         "    threads = [threading.Thread(target=look, args=[i]) for i in range(1, 40)]\n"
         "    [t.start() for t in threads]; [t.join() for t in threads]\n"
+        # A thread that ends takes glibc's lock of resolv.conf, after it was joined, and a child
+        # that is forked in that moment has it taken for good.
+        "def alone():\n"
+        "    while len(os.listdir('/proc/self/task')) > 1: time.sleep(0.001)\n"
         "look()\n"
         "children = []\n"
         "for _ in range(4):\n"
-        "    child = os.fork()\n"
+        "    alone(); child = os.fork()\n"
         "    if not child:\n"
         "        many(); os._exit(0)\n"
         "    children.append(child); many()\n"

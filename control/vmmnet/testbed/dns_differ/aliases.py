@@ -54,7 +54,7 @@ def is_chain(difference: Difference) -> bool:
     aliases, renamers = _aliases(reply), _renamers(reply)
     names = _chain(difference, reply)
     is_one = set(aliases) <= set(names)
-    is_used = all(any(each.endswith(f".{owner}") for each in names) for owner in renamers)
+    is_used = all(any(is_below(each, owner) for each in names) for owner in renamers)
     is_right = all(_is_renamed(name, target, renamers) for name, target in aliases.items())
     is_zone = all(
         ttl == zones.TTL
@@ -97,7 +97,9 @@ def short(limit: int, rcode: str) -> Callable[[Difference], Facts]:
 def is_open(difference: Difference) -> bool:
     """Whether others could go further than our aliases do, or could say what is there."""
     ours = difference.ours
-    is_last = len(_aliases(ours)) == MOST or _leads_out(difference) or _is_circle(ours)
+    last = _chain(difference, ours)[-1]
+    is_out = _leads_out(difference) or not is_below(last, difference.zone.origin)
+    is_last = len(_aliases(ours)) == MOST or is_out or _is_circle(ours)
     is_cut = "NS" in difference.zone.lower.get(difference.cut, {})
     # NSEC3 is nowhere, and NSD follows no alias for it.
     has_soa = any(kind == "SOA" for _, kind, *_ in ours.authority)

@@ -14,6 +14,8 @@ from .replies import SECTIONS, Reply
 from .zones import Zone
 
 NO_EDNS_LIMIT = 512
+#: Types that refer to a name that may have addresses, and which field of RDATA it is.
+_TARGETS = {"NS": 0, "MX": 1, "SRV": 3, "SVCB": 1, "HTTPS": 1}
 #: What all servers are set to, dns_peers.
 SERVERS_LIMIT = 4096
 
@@ -158,12 +160,12 @@ class Difference:
         return self.is_referral and is_below(name, self.cut)
 
     def targets(self, section: str) -> set[str]:
-        """The names that NS, MX and SRV records of our reply and theirs refer to."""
+        """The names that records of our reply and theirs refer to."""
         return {
-            rdata.split()[-1]
+            rdata.split()[_TARGETS[kind]]
             for reply in (self.ours, self.theirs)
             for _, kind, _, rdata in getattr(reply, section)
-            if kind in ("NS", "MX", "SRV")
+            if kind in _TARGETS
         }
 
 

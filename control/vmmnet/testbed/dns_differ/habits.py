@@ -188,7 +188,7 @@ def bind_small(difference: Difference) -> Facts:
 
 
 def knot_addresses(difference: Difference) -> Facts:
-    """Addresses of names in an answer to MX, SRV or ANY."""
+    """Addresses of names in an answer to MX, SRV, SVCB, HTTPS or ANY."""
     if "AA" not in difference.theirs.flags:
         return _NOTHING
     targets = difference.targets("answer")
@@ -197,7 +197,7 @@ def knot_addresses(difference: Difference) -> Facts:
         for fact in difference.only("additional", is_ours=False)
         if fact.kind in (*_ADDRESSES, "RRSIG")
         and fact.owner in targets
-        and difference.question.kind in ("MX", "SRV", "ANY")
+        and difference.question.kind in ("MX", "SRV", "SVCB", "HTTPS", "ANY")
     }
 
 

@@ -93,10 +93,10 @@ RULES = (
         habits.bind_beside,
     ),
     Rule(
-        "addresses of MX and SRV",
+        "addresses of MX, SRV, SVCB and HTTPS",
         (KNOT,),
-        "Knot always gives them; they are optional (RFC 2782, RFC 974) and resolvers do not "
-        "believe them, so a minimal reply has none, as BIND's and NSD's",
+        "Knot always gives them; they are optional (RFC 2782, RFC 974, SHOULD in RFC 9460 section "
+        "4.1) and resolvers do not believe them, so a minimal reply has none, as BIND's and NSD's",
         habits.knot_addresses,
     ),
     Rule(

@@ -4,8 +4,9 @@
  *
  *   00:11:22:33:44:55  LNID 7
  *   02:00:00:00:00:01  the global LNID; router and DHCP server
- *   52:54:00:12:34:56  LNIDs 1 and 0x01020304, 192.0.2.1, 2001:db8::1234; router;
- *                      its port sends as 00:00:5e:00:01:0a, 02:00:00:00:00:01, too
+ *   52:54:00:12:34:56  LNIDs 1 and 0x01020304, 192.0.2.1, 2001:db8::1234;
+ *                      router; its port sends as 00:00:5e:00:01:0a and
+ *                      02:00:00:00:00:01, too
  */
 #define HOSTVLAN_GOLDEN3_SIZE 24664
 

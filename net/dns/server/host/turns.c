@@ -14,7 +14,9 @@
 
 #define SHORT_NS    100000      /* the least that Linux takes */
 
-/* sched_setattr(2), as it was first; <linux/sched/types.h> and <sched.h> clash */
+/*
+ * sched_setattr(2), as it was first; <linux/sched/types.h> and <sched.h> clash
+ */
 typedef struct Attr {
     uint32_t size;
     uint32_t policy;

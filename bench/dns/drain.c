@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How fast DNS servers work off what has come, while nobody else works
+ * The rate at which DNS servers answer queued queries, while nobody else works
  *
  *     drain QUESTIONS SECONDS OCTETS PORT:PID[,PID...]...
  *

@@ -13,9 +13,9 @@
  * native.  What these send out of vmrpc0 is refused, but WireGuard and its like
  * look at no error, so the kernel's log says it, once for each service.
  *
- * Whose a socket is the kernel does not tell the family that makes it, nor the
- * interface that is given a packet.  The stack does: the service is the
- * innermost module there that is not one of the network's own.
+ * Neither the family that makes a socket nor the interface that gets a packet
+ * is told the owner.  The stack shows it: the service is the innermost module
+ * there that is not one of the network's own.
  */
 #include <linux/in.h>
 #include <linux/ip.h>

@@ -159,7 +159,7 @@ static void wait_calls(VirtIOVmrpc *s)
 }
 
 /*
- * What one notification left over, a batch of each queue at a time.  In the
+ * Take the rest of one notification, a batch of each queue at a time.  In the
  * main loop only: a vCPU that waits for the IOThread, as it stops us, runs
  * other bottom halves.
  */

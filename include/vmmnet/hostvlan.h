@@ -94,7 +94,7 @@ typedef __UINT64_TYPE__ uint64_t;
 #define HOSTVLAN_IP6_MAX        16u
 #define HOSTVLAN_ALSO_MAX       31u     /* MAC addresses beside its own */
 
-/* What a MAC address may offer to others. */
+/* Rights of a MAC address: services that it may offer to others. */
 #define HOSTVLAN_OFFER_ROUTER   1u      /* router advertisements (RFC 4861) */
 #define HOSTVLAN_OFFER_DHCP     2u      /* messages of a DHCP server */
 

@@ -268,7 +268,7 @@ static int set_up(DnsChecker *c, const DnscValidatorOptions *options,
     return c->validator ? start(c) : -errno;
 }
 
-/* What the thread had, now that there is none any more */
+/* Free the thread's state, once there is no thread any more */
 static void drop_all(DnsChecker *c)
 {
     while (c->all) {

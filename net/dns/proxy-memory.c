@@ -3,9 +3,9 @@
  * Answers of the DNS proxy, to be given again to the very same query
  *
  * A table of sets of WAYS.  The hash has a key: a guest chooses the queries.
- * What a look-up compares first is apart from the answers, so that a set is two
- * lines of cache; with so many ways few of a thousand names push one another
- * out.
+ * The tags that a look-up compares first are apart from the answers, so that a
+ * set is two lines of cache; with so many ways few of a thousand names push
+ * one another out.
  */
 #include <glib.h>
 #include <string.h>

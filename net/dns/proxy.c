@@ -50,7 +50,7 @@
  * A reply with records of a wrong shape is worth nothing: SERVFAIL.  To leave
  * them out would say that there are none.
  *
- * What does not fit a datagram is cut behind the last record that does.
+ * A reply too large for a datagram is cut behind the last record that fits.
  *
  * A "no" holds for as long as the SOA in it says (RFC 2308).  That of the
  * upstream is handed on, if it is of the zone of the last name; where the
@@ -398,7 +398,7 @@ static void ask_replied(DnsProxy *p, Request *r, Ask ask, Reply *reply)
     }
 }
 
-/* What has come is forged or wrongly signed; msg, if it is there, says why. */
+/* The reply is forged or wrongly signed; msg, if it is there, says why. */
 static void ask_bogus(DnsProxy *p, Request *r, Ask ask, const uint8_t *msg,
                       size_t len)
 {

@@ -16,7 +16,7 @@ static bool is_hint(uint16_t key)
     return key == DNS_SVCB_IPV4HINT || key == DNS_SVCB_IPV6HINT;
 }
 
-/* Where the parameters begin: behind a name that is not compressed */
+/* The parameters begin here: behind a name that is not compressed */
 static size_t params_at(const uint8_t *rdata)
 {
     size_t at = PRIORITY_LEN;

@@ -47,7 +47,7 @@ bool dns_server_parse(const char *text, DnsServer *server, GError **err);
 
 typedef struct DnsUpstream DnsUpstream;
 
-/* What validation has found */
+/* Results of a validation */
 typedef struct DnsValidated {
     const DnsQuestion *question;
     VmmnetDnsSecurity security;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a validated message is worth to who asked */
+/* The value of a validated message to the client that asked */
 #include <errno.h>
 #include <string.h>
 

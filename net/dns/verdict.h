@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a validated message is worth to who asked
+ * The value of a validated message to the client that asked
  *
  * A validator's message has everything in it: signatures, proofs, and what is
  * bogus.  Here it becomes the reply to a query, as its DO and the mode want it.

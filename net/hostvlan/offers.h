@@ -12,7 +12,7 @@
  *   UDP to port 68         to a client of DHCPv4
  *   UDP to port 546        to a client of DHCPv6
  *
- * What goes to servers and relay agents, ports 67 and 547, is no offer.
+ * Messages to servers and relay agents, ports 67 and 547, are no offers.
  *
  * A receiver looks through extension headers, and puts fragments together. So
  * does this file, as RFC 7113 wants it: the whole chain of headers must be in

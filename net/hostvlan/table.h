@@ -51,7 +51,7 @@ typedef struct HostvlanAddresses {
     uint32_t ip6[HOSTVLAN_IP6_MAX][4];  /* the first word is the highest */
 } HostvlanAddresses;
 
-/* What the port of a MAC address may do beside sending as that. */
+/* Rights of a MAC address's port, beside sending as that. */
 typedef struct HostvlanRights {
     uint32_t offers;            /* HOSTVLAN_OFFER_... */
     unsigned num_also;

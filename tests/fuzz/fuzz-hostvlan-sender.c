@@ -85,7 +85,7 @@ static void check_group(const uint8_t *data, size_t len, size_t size)
     }
 }
 
-/* What is let through offers nothing, where that is plain to see. */
+/* A frame that passes offers nothing, where that is plain to see. */
 static void check_offer(const uint8_t *f, size_t len, size_t size,
                         uint32_t guards)
 {

@@ -82,7 +82,7 @@ _REWRITE, _RECOPY = 0.5, 2.0
 _LEASE = 3
 # A watch begins anew when it has told nothing of our word for so many of these, and seconds.
 _MUTE, _MUTE_SECONDS = 3, 10.0
-# What is told to others for as long as it is so.
+# The agent tells this to others for as long as it is true.
 _LASTING = ("table", "twin", "folder", "status")
 # So many watches a host has beside its first one, each a connection.
 _MORE_STREAMS = 8

@@ -206,6 +206,6 @@ def attached() -> list[Port]:
             counters={"send": each.send, "receive": each.receive},
         )
         for each in found
-        # What is left of one that is gone goes with the next change.
+        # The rest of a port that is gone goes with the next change.
         if each.here and nic.name_of(each.ifindex) is not None
     ]

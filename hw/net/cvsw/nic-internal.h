@@ -13,7 +13,7 @@
 #include "system/runstate.h"
 
 /*
- * Where the clock begins, ms.  A flow that comes from another host may be older
+ * The clock begins here, ms.  A flow that comes from another host may be older
  * than this one is up, and was made after 0 all the same.
  */
 #define CVSW_CLOCK_BEGIN        (UINT64_C(1) << 48)

@@ -45,7 +45,7 @@ DnsdWorld *dnsd_daemon_world(DnsdDaemon *d, const DnsdWorld *before,
 /** dnsd_daemon_reload: false, and @text, if it is not done, or not all. */
 bool dnsd_daemon_reload(DnsdDaemon *d, DnsdText *text);
 
-/* What the control socket is for; "opaque" is a DnsdDaemon. */
+/* Commands of the control socket; "opaque" is a DnsdDaemon. */
 extern const DnsdPanelOps dnsd_daemon_panel;
 
 #endif /* NET_DNS_SERVER_DAEMON_INTERNAL_H */

@@ -37,7 +37,7 @@ typedef struct ZoneGroup {
     size_t sigs_count;
 } ZoneGroup;
 
-/* Where the next octet goes */
+/* The place of the next octet */
 static inline uint8_t *zone_writer_here(const ZoneWriter *w)
 {
     return w->out->base + w->end;

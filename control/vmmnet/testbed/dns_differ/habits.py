@@ -29,7 +29,7 @@ def truncated(difference: Difference) -> Facts:
     whole, ours = difference.whole, difference.ours
     if whole is None:
         return _NOTHING
-    # What is empty has not come to its end.
+    # An empty reply has not come to the chain's end.
     is_begun = ours.rcode == "NOERROR" and "TC" in ours.flags and not ours.answer
     is_same = ours.rcode == whole.rcode or is_begun
     is_rest = (ours.edns, ours.question) == (whole.edns, whole.question)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the questions of a context share
+ * State that the questions of a context share
  */
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the questions of a context share, whom they are asked of and how
+ * State that the questions of a context share: servers and settings
  */
 
 #ifndef VMMNET_DNS_CLIENT_ASKER_H

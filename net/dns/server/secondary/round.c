@@ -38,7 +38,7 @@ static const TsigKey *find_key(const DnsdSecondaries *all,
                                              &primary->key) : NULL;
 }
 
-/* What the configuration has goes with it at a reload. */
+/* Everything of the configuration goes with it at a reload. */
 static bool copy_addresses(DnsdFetch *f, const DnsdCopy *s)
 {
     const DnsdListen *from;

@@ -6,7 +6,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "hw/vmrpc/addrmap.h"
+#include "hw/vmrpc/reach/addrmap.h"
 
 #define BASE 0x64400000u        /* 100.64.0.0 */
 #define SIZE 16u                /* a /28 */

@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "hw/vmrpc/names.h"
+#include "hw/vmrpc/reach/names.h"
 
 #define MAX_TABLE 5
 #define ADDRESSES 40            /* more than one name can have */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hw/vmrpc/ping.h"
+#include "hw/vmrpc/wire/ping.h"
 
 #define VECTORS 64
 

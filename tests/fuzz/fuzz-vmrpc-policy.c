@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "hw/vmrpc/policy.h"
+#include "hw/vmrpc/reach/policy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -30,7 +30,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hw/vmrpc/server-internal.h"
+#include "hw/vmrpc/server/server-internal.h"
 
 #define MAX_SOCKETS     6
 #define MAX_OPS         256

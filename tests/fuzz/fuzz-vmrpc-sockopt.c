@@ -7,7 +7,7 @@
 #include <string.h>
 #include <glib.h>
 
-#include "hw/vmrpc/sockopt.h"
+#include "hw/vmrpc/wire/sockopt.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,7 +8,7 @@
 #ifndef TESTS_ALG_FIXTURE_H
 #define TESTS_ALG_FIXTURE_H
 
-#include "hw/vmrpc/alg-internal.h"
+#include "hw/vmrpc/alg/alg-internal.h"
 
 /* The guest, two peers, and what stands for them on the other side. */
 #define FX_OWN4         "192.0.0.2"

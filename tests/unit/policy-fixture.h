@@ -6,7 +6,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "hw/vmrpc/policy.h"
+#include "hw/vmrpc/reach/policy.h"
 
 static inline VmrpcDest dest(const char *addr, uint8_t proto, uint16_t port)
 {

@@ -9,7 +9,7 @@
 #ifndef TESTS_SERVER_FIXTURE_H
 #define TESTS_SERVER_FIXTURE_H
 
-#include "hw/vmrpc/server.h"
+#include "hw/vmrpc/server/server.h"
 
 #define FX_HANDLES      16      /* mirrored, of the guest's handles */
 #define FX_WAIT_MS      180000  /* until a test has failed */

@@ -8,7 +8,7 @@
 #include <glib.h>
 #include <sys/socket.h>
 
-#include "hw/vmrpc/sockopt.h"
+#include "hw/vmrpc/wire/sockopt.h"
 
 /* Numbers of the guest's ABI; these tests run where the host's are the same. */
 G_STATIC_ASSERT(SOL_SOCKET == 1 && SO_REUSEADDR == 2);

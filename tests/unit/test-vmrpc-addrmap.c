@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "hw/vmrpc/addrmap.h"
+#include "hw/vmrpc/reach/addrmap.h"
 
 static struct in_addr v4(const char *text)
 {

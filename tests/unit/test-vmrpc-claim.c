@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "hw/vmrpc/claim.h"
+#include "hw/vmrpc/server/claim.h"
 
 #define OWNER   "VM 'web', device 'vmrpc0'"
 

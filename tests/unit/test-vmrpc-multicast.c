@@ -7,7 +7,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "hw/vmrpc/multicast.h"
+#include "hw/vmrpc/wire/multicast.h"
 
 static struct in_addr ip4(const char *text)
 {

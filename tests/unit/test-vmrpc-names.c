@@ -4,7 +4,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "hw/vmrpc/names.h"
+#include "hw/vmrpc/reach/names.h"
 #include "net/packet/siphash.h"
 
 #define SECOND 1000LL

@@ -3,7 +3,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "hw/vmrpc/nat64-list.h"
+#include "hw/vmrpc/reach/nat64-list.h"
 
 static int64_t now_ms;
 

@@ -6,7 +6,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "hw/vmrpc/ping.h"
+#include "hw/vmrpc/wire/ping.h"
 
 /* RFC 1071, as a receiver checks it: everything with its checksum is 0. */
 static uint16_t sum_of(const uint8_t *data, size_t len)

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hw/vmrpc/server-internal.h"
+#include "hw/vmrpc/server/server-internal.h"
 #include "net/dns/wire.h"
 #include "tests/unit/server-dns-fixture.h"
 

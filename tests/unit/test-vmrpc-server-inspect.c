@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hw/vmrpc/inspect.h"
+#include "hw/vmrpc/server/inspect.h"
 #include "tests/unit/server-fixture.h"
 
 /* What the server shows of @handle, which must exist. */

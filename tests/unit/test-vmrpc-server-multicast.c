@@ -11,8 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hw/vmrpc/multicast.h"
-#include "hw/vmrpc/server-internal.h"
+#include "hw/vmrpc/wire/multicast.h"
+#include "hw/vmrpc/server/server-internal.h"
 #include "tests/unit/server-fixture.h"
 
 #define GROUP "239.1.2.3"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "hw/vmrpc/inspect.h"
+#include "hw/vmrpc/server/inspect.h"
 #include "tests/unit/server-fixture.h"
 
 #define GROUP_RANGE "/proc/sys/net/ipv4/ping_group_range"

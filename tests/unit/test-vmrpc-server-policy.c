@@ -16,8 +16,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hw/vmrpc/inspect.h"
-#include "hw/vmrpc/server-internal.h"
+#include "hw/vmrpc/server/inspect.h"
+#include "hw/vmrpc/server/server-internal.h"
 
 static struct {
     unsigned refusals;

@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hw/vmrpc/server-internal.h"
+#include "hw/vmrpc/server/server-internal.h"
 
 /* 198.51.100.5, behind the fixture's NAT64 */
 #define OTHER4  "::ffff:198.51.100.5"

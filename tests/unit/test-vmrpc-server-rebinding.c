@@ -4,7 +4,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "hw/vmrpc/server-internal.h"
+#include "hw/vmrpc/server/server-internal.h"
 #include "tests/unit/server-dns-fixture.h"
 
 static struct {

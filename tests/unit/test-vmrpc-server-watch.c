@@ -4,7 +4,7 @@
  * calls from many threads.
  */
 #include "server-fixture.h"
-#include "hw/vmrpc/inspect.h"
+#include "hw/vmrpc/server/inspect.h"
 
 #include <errno.h>
 #include <netinet/tcp.h>

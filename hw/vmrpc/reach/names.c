@@ -1,0 +1,568 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the guest asked for: from an address back to the names that led to it
+ *
+ * Theory of operation
+ *
+ * The policy by host name asks which names led to a destination, happy
+ * eyeballs asks which other addresses such a name has.  So names and
+ * addresses are two hash tables, and a link joins a name to an address that
+ * an answer gave it:
+ *
+ *   Name "www.example.org" --- links[0] --+
+ *                          \-- links[1] --|--+
+ *   Name "example.org"     --- links[0] --+  +-- Address 2001:db8::2
+ *                                         +----- Address 2001:db8::1
+ *
+ * The links of a name are an array in it, with the order of the answers
+ * beside; the links of an address are a list, the latest answer first.
+ * There are as many addresses as there are links, so noting never fails.
+ *
+ * Names are compared octet by octet in wire form, in lower case (RFC 4343).
+ * Text would do harm: a label may contain a dot.  Length octets are below
+ * 'A', so lowering the whole name does not touch them.  The keys of both
+ * tables come from guest and network, hence the keyed hash.
+ *
+ * A name that was asked and the same name as the target of an alias are two
+ * entries that share nothing.  What an alias leads to stands in a message
+ * that the owner of the alias may have written: a recursive server asks the
+ * target's owner, but it is not known here that there is one.  So whoever
+ * takes only the names that were asked, as rules that allow should, need not
+ * rely on it: an address gets to such a name by an answer to that question
+ * and in no other way.  Rules that deny can look at all names, though no more
+ * than a hint: the guest's owner can give any address a name of his own.
+ *
+ * When a place is needed, a name whose TTL is over and which was not used
+ * since goes, the one for which that holds longest (a binary heap by that
+ * time).  If all are within their TTL, the one goes that was not asked or used
+ * for the longest time (a list).  Only the list would lose a name that a
+ * program caches for its long TTL to another program that asks for many; only
+ * the heap would let names with long TTLs fill the table until they end.
+ *
+ * Limits: a guest that asks for more names within their TTLs than there are
+ * places forgets its own.  Nothing is allocated after creation.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "hw/vmrpc/reach/names.h"
+#include "net/packet/siphash.h"
+
+/* Lists and chains end with 0, which is no number of a thing. */
+
+typedef struct Link {
+    int64_t until;              /* end of the TTL */
+    uint32_t address;
+    uint32_t prev, next;        /* links of the address */
+} Link;
+
+typedef struct Name {
+    int64_t until;              /* end of the last TTL, or the last use */
+    uint32_t place;             /* in the heap, from 1 */
+    uint32_t older, newer;      /* names, by when they were asked or used */
+    uint32_t next;              /* in the chain of the hash */
+    bool asked;
+    uint8_t link_num;
+    uint8_t order[VMRPC_NAMES_MAX_ADDRESSES];   /* links, first one first */
+    DnsName name;               /* lower case */
+    Link links[VMRPC_NAMES_MAX_ADDRESSES];
+} Name;
+
+typedef struct Address {
+    struct in6_addr addr6;
+    uint32_t first;             /* link */
+    uint32_t next;              /* in the chain of the hash, or free */
+} Address;
+
+struct VmrpcNames {
+    /* constant after creation */
+    uint32_t size;
+    uint32_t chain_mask;
+    uint64_t key[2];
+
+    Name *names;                /* [size + 1], from 1; 0 heads the list */
+    uint32_t *heap;             /* [size + 1], by Name.until, from 1 */
+    uint32_t *name_chains;      /* [chain_mask + 1] */
+    Address *addresses;         /* [size * MAX_ADDRESSES + 1], from 1 */
+    uint32_t *address_chains;   /* [chain_mask + 1] */
+    uint32_t free_address;      /* first that was used and is free again */
+    uint32_t fresh_address;     /* none was used from here on */
+    uint32_t used;              /* names; each is in heap, list and hash */
+    VmrpcNamesStats stats;
+};
+
+GQuark vmrpc_names_error_quark(void)
+{
+    return g_quark_from_static_string("vmrpc-names-error");
+}
+
+/* The heap: the name that is over first is at 1. */
+
+static void heap_put(VmrpcNames *t, uint32_t place, uint32_t n)
+{
+    t->heap[place] = n;
+    t->names[n].place = place;
+}
+
+static bool ends_before(const VmrpcNames *t, uint32_t a, uint32_t b)
+{
+    return t->names[a].until < t->names[b].until;
+}
+
+static void heap_up(VmrpcNames *t, uint32_t place, uint32_t n)
+{
+    while (place > 1 && ends_before(t, n, t->heap[place / 2])) {
+        heap_put(t, place, t->heap[place / 2]);
+        place /= 2;
+    }
+    heap_put(t, place, n);
+}
+
+static void heap_down(VmrpcNames *t, uint32_t place, uint32_t n)
+{
+    for (;;) {
+        uint32_t child = place * 2;
+
+        if (child > t->used) {
+            break;
+        }
+        if (child < t->used &&
+            ends_before(t, t->heap[child + 1], t->heap[child])) {
+            child++;
+        }
+        if (!ends_before(t, t->heap[child], n)) {
+            break;
+        }
+        heap_put(t, place, t->heap[child]);
+        place = child;
+    }
+    heap_put(t, place, n);
+}
+
+/* The list: from names[0] on to the older, and back to it. */
+
+static void list_remove(VmrpcNames *t, uint32_t n)
+{
+    const Name *name = &t->names[n];
+
+    t->names[name->newer].older = name->older;
+    t->names[name->older].newer = name->newer;
+}
+
+static void list_add_newest(VmrpcNames *t, uint32_t n)
+{
+    uint32_t second = t->names[0].older;
+
+    t->names[n].newer = 0;
+    t->names[n].older = second;
+    t->names[second].newer = n;
+    t->names[0].older = n;
+}
+
+/* The hash of addresses */
+
+static uint32_t *address_chain(const VmrpcNames *t,
+                               const struct in6_addr *addr6)
+{
+    uint64_t hash = siphash_1_3(t->key, addr6, sizeof(*addr6));
+
+    return &t->address_chains[hash & t->chain_mask];
+}
+
+/* The number of @addr6, 0 if no name leads to it. */
+static uint32_t find_address(const VmrpcNames *t,
+                             const struct in6_addr *addr6)
+{
+    uint32_t a = *address_chain(t, addr6);
+
+    while (a && memcmp(&t->addresses[a].addr6, addr6, sizeof(*addr6))) {
+        a = t->addresses[a].next;
+    }
+    return a;
+}
+
+static uint32_t add_address(VmrpcNames *t, const struct in6_addr *addr6)
+{
+    uint32_t *chain = address_chain(t, addr6);
+    uint32_t a = t->free_address;
+
+    if (a) {
+        t->free_address = t->addresses[a].next;
+    } else {
+        a = t->fresh_address++;
+    }
+    t->addresses[a].addr6 = *addr6;
+    t->addresses[a].first = 0;
+    t->addresses[a].next = *chain;
+    *chain = a;
+    t->stats.addresses++;
+    return a;
+}
+
+static void remove_address(VmrpcNames *t, uint32_t a)
+{
+    uint32_t *link = address_chain(t, &t->addresses[a].addr6);
+
+    while (*link != a) {
+        link = &t->addresses[*link].next;
+    }
+    *link = t->addresses[a].next;
+    t->addresses[a].next = t->free_address;
+    t->free_address = a;
+    t->stats.addresses--;
+}
+
+/* Links; their numbers begin at VMRPC_NAMES_MAX_ADDRESSES, as names at 1. */
+
+static Link *link_at(const VmrpcNames *t, uint32_t number)
+{
+    return &t->names[number / VMRPC_NAMES_MAX_ADDRESSES]
+            .links[number % VMRPC_NAMES_MAX_ADDRESSES];
+}
+
+/* Puts a link first among those of its address. */
+static void attach(VmrpcNames *t, uint32_t number)
+{
+    Link *link = link_at(t, number);
+    Address *address = &t->addresses[link->address];
+
+    link->prev = 0;
+    link->next = address->first;
+    if (link->next) {
+        link_at(t, link->next)->prev = number;
+    }
+    address->first = number;
+}
+
+static void detach(VmrpcNames *t, uint32_t number)
+{
+    const Link *link = link_at(t, number);
+
+    if (link->prev) {
+        link_at(t, link->prev)->next = link->next;
+    } else {
+        t->addresses[link->address].first = link->next;
+    }
+    if (link->next) {
+        link_at(t, link->next)->prev = link->prev;
+    }
+}
+
+/* Detaches a link for good. */
+static void drop(VmrpcNames *t, uint32_t number)
+{
+    uint32_t a = link_at(t, number)->address;
+
+    detach(t, number);
+    if (!t->addresses[a].first) {
+        remove_address(t, a);
+    }
+}
+
+/* Which of its addresses, in order, the name has at @a; link_num if none. */
+static unsigned position_of(const Name *name, uint32_t a)
+{
+    unsigned position = 0;
+
+    while (position < name->link_num &&
+           name->links[name->order[position]].address != a) {
+        position++;
+    }
+    return position;
+}
+
+/* Makes @addr the first address of the name, and the name its first. */
+static void give(VmrpcNames *t, uint32_t n, const VmrpcNameAddr *addr,
+                 int64_t until)
+{
+    Name *name = &t->names[n];
+    uint32_t base = n * VMRPC_NAMES_MAX_ADDRESSES;
+    uint32_t a = find_address(t, &addr->addr6);
+    unsigned position = position_of(name, a);
+    unsigned slot;
+
+    if (position < name->link_num) {
+        slot = name->order[position];
+        detach(t, base + slot);
+        until = MAX(until, name->links[slot].until);
+    } else if (name->link_num < VMRPC_NAMES_MAX_ADDRESSES) {
+        slot = name->link_num++;
+    } else {
+        slot = name->order[--position];
+        drop(t, base + slot);
+    }
+    name->links[slot].address = a ? a : add_address(t, &addr->addr6);
+    name->links[slot].until = until;
+    attach(t, base + slot);
+    memmove(name->order + 1, name->order, position);
+    name->order[0] = slot;
+}
+
+/* The hash of names */
+
+static void lower(DnsName *to, const DnsName *from)
+{
+    size_t i;
+
+    to->len = from->len;
+    to->labels = from->labels;
+    for (i = 0; i < from->len; i++) {
+        to->wire[i] = g_ascii_tolower(from->wire[i]);
+    }
+}
+
+static uint32_t *name_chain(const VmrpcNames *t, const DnsName *name)
+{
+    uint64_t hash = siphash_1_3(t->key, name->wire, name->len);
+
+    return &t->name_chains[hash & t->chain_mask];
+}
+
+/* The number of @name, which is in lower case; 0 if it has none. */
+static uint32_t find_name(const VmrpcNames *t, const DnsName *name,
+                          bool asked)
+{
+    uint32_t n;
+
+    for (n = *name_chain(t, name); n; n = t->names[n].next) {
+        const Name *it = &t->names[n];
+
+        if (it->asked == asked && it->name.len == name->len &&
+            !memcmp(it->name.wire, name->wire, name->len)) {
+            break;
+        }
+    }
+    return n;
+}
+
+static void unchain_name(VmrpcNames *t, uint32_t n)
+{
+    uint32_t *link = name_chain(t, &t->names[n].name);
+
+    while (*link != n) {
+        link = &t->names[*link].next;
+    }
+    *link = t->names[n].next;
+}
+
+/*
+ * The name that gives way; empty, but in heap and list.  The table is full.
+ */
+static uint32_t reclaim(VmrpcNames *t, int64_t now_ms)
+{
+    uint32_t n = t->heap[1];
+    unsigned slot;
+
+    if (t->names[n].until <= now_ms) {
+        t->stats.reclaimed++;
+    } else {
+        n = t->names[0].newer;
+        t->stats.evicted++;
+    }
+    for (slot = 0; slot < t->names[n].link_num; slot++) {
+        drop(t, n * VMRPC_NAMES_MAX_ADDRESSES + slot);
+    }
+    unchain_name(t, n);
+    return n;
+}
+
+/* A new name without addresses, over since ever. */
+static uint32_t add_name(VmrpcNames *t, const DnsName *lowered, bool asked,
+                         int64_t now_ms)
+{
+    uint32_t *chain = name_chain(t, lowered);
+    uint32_t n;
+
+    if (t->used < t->size) {
+        n = ++t->used;
+        t->names[n].place = n;
+        list_add_newest(t, n);
+    } else {
+        n = reclaim(t, now_ms);
+    }
+    t->names[n].name = *lowered;
+    t->names[n].asked = asked;
+    t->names[n].link_num = 0;
+    t->names[n].until = INT64_MIN;
+    t->names[n].next = *chain;
+    *chain = n;
+    heap_up(t, t->names[n].place, n);
+    t->stats.created++;
+    return n;
+}
+
+/* The name was asked or used, and is not over before @until. */
+static void refresh(VmrpcNames *t, uint32_t n, int64_t until)
+{
+    list_remove(t, n);
+    list_add_newest(t, n);
+    if (until > t->names[n].until) {
+        t->names[n].until = until;
+        heap_down(t, t->names[n].place, n);
+    }
+}
+
+static void note(VmrpcNames *t, const DnsName *name, bool asked,
+                 const VmrpcNameAddr *addrs, size_t addr_num,
+                 uint32_t min_ttl_s, int64_t now_ms)
+{
+    int64_t last = now_ms;
+    DnsName lowered;
+    uint32_t n;
+
+    lower(&lowered, name);
+    n = find_name(t, &lowered, asked);
+    if (!n) {
+        n = add_name(t, &lowered, asked, now_ms);
+    }
+    /* Also from the end: what does not fit is pushed out by the first. */
+    while (addr_num-- > 0) {
+        int64_t until = now_ms + 1000LL * CLAMP(addrs[addr_num].ttl_s,
+                                                min_ttl_s,
+                                                VMRPC_NAMES_MAX_TTL_S);
+
+        give(t, n, &addrs[addr_num], until);
+        last = MAX(last, until);
+    }
+    refresh(t, n, last);
+}
+
+VmrpcNames *vmrpc_names_new(size_t size, GError **errp)
+{
+    g_autoptr(VmrpcNames) t = NULL;
+    size_t chains = 1;
+
+    g_return_val_if_fail(size > 0 && size <= VMRPC_NAMES_MAX_SIZE, NULL);
+    /* Chains for four addresses a name; with more they are a bit longer. */
+    while (chains < size * 4) {
+        chains *= 2;
+    }
+    t = g_new0(VmrpcNames, 1);
+    t->size = size;
+    t->chain_mask = chains - 1;
+    t->fresh_address = 1;
+    t->names = g_try_new0(Name, size + 1);
+    t->heap = g_try_new0(uint32_t, size + 1);
+    t->name_chains = g_try_new0(uint32_t, chains);
+    t->addresses = g_try_new0(Address, size * VMRPC_NAMES_MAX_ADDRESSES + 1);
+    t->address_chains = g_try_new0(uint32_t, chains);
+    if (!t->names || !t->heap || !t->name_chains || !t->addresses ||
+        !t->address_chains) {
+        g_set_error(errp, VMRPC_NAMES_ERROR, VMRPC_NAMES_ERROR_SYSTEM,
+                    "no memory for %zu host names", size);
+        return NULL;
+    }
+    if (getrandom(t->key, sizeof(t->key), 0) != sizeof(t->key)) {
+        g_set_error(errp, VMRPC_NAMES_ERROR, VMRPC_NAMES_ERROR_SYSTEM,
+                    "host names: no random numbers: %s", g_strerror(errno));
+        return NULL;
+    }
+    return g_steal_pointer(&t);
+}
+
+void vmrpc_names_free(VmrpcNames *names)
+{
+    if (!names) {
+        return;
+    }
+    g_free(names->names);
+    g_free(names->heap);
+    g_free(names->name_chains);
+    g_free(names->addresses);
+    g_free(names->address_chains);
+    g_free(names);
+}
+
+void vmrpc_names_note(VmrpcNames *names, const DnsName *chain,
+                      size_t chain_len, const VmrpcNameAddr *addrs,
+                      size_t addr_num, int64_t now_ms)
+{
+    if (!addr_num) {
+        return;
+    }
+    /* From the end, so that the first comes last and is the most recent */
+    while (chain_len-- > 0) {
+        note(names, &chain[chain_len], chain_len == 0, addrs, addr_num,
+             VMRPC_NAMES_MIN_TTL_S, now_ms);
+    }
+}
+
+void vmrpc_names_restore(VmrpcNames *names, const DnsName *name,
+                         const VmrpcNameAddr *addr, int64_t now_ms)
+{
+    note(names, name, true, addr, 1, 0, now_ms);
+}
+
+size_t vmrpc_names_lookup(const VmrpcNames *names,
+                          const struct in6_addr *addr6,
+                          VmrpcNameFound *found, size_t max)
+{
+    uint32_t a = find_address(names, addr6);
+    uint32_t number = a ? names->addresses[a].first : 0;
+    size_t num = 0;
+
+    for (; number && num < max; number = link_at(names, number)->next) {
+        uint32_t n = number / VMRPC_NAMES_MAX_ADDRESSES;
+
+        found[num++] = (VmrpcNameFound) {
+            .name = &names->names[n].name,
+            .asked = names->names[n].asked,
+            .number = n,
+        };
+    }
+    return num;
+}
+
+size_t vmrpc_names_siblings(const VmrpcNames *names,
+                            const VmrpcNameFound *found, int64_t now_ms,
+                            struct in6_addr addrs[VMRPC_NAMES_MAX_ADDRESSES])
+{
+    const Name *name = &names->names[found->number];
+    size_t num = 0;
+    unsigned i;
+
+    for (i = 0; i < name->link_num; i++) {
+        const Link *link = &name->links[name->order[i]];
+
+        if (link->until > now_ms) {
+            addrs[num++] = names->addresses[link->address].addr6;
+        }
+    }
+    return num;
+}
+
+void vmrpc_names_use(VmrpcNames *names, const VmrpcNameFound *found,
+                     int64_t now_ms)
+{
+    refresh(names, found->number, now_ms);
+}
+
+void vmrpc_names_foreach(const VmrpcNames *names, int64_t now_ms,
+                         VmrpcNamesFunc *func, void *opaque)
+{
+    /* The oldest name first, and of a name its last address. */
+    for (uint32_t n = names->names[0].newer; n; n = names->names[n].newer) {
+        const Name *name = &names->names[n];
+
+        for (unsigned i = name->link_num; i-- > 0;) {
+            const Link *link = &name->links[name->order[i]];
+            int64_t left_ms = CLAMP(link->until - now_ms, 0,
+                                    1000LL * VMRPC_NAMES_MAX_TTL_S);
+            VmrpcNameEntry entry = {
+                .name = &name->name,
+                .asked = name->asked,
+                .addr.addr6 = names->addresses[link->address].addr6,
+                .addr.ttl_s = left_ms / 1000,
+            };
+
+            func(opaque, &entry);
+        }
+    }
+}
+
+void vmrpc_names_stats(const VmrpcNames *names, VmrpcNamesStats *stats)
+{
+    *stats = names->stats;
+    stats->names = names->used;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What policy.c (verdicts) and policy-parse.c (the file) share. */
+#ifndef HW_VMRPC_POLICY_INTERNAL_H
+#define HW_VMRPC_POLICY_INTERNAL_H
+
+#include "hw/vmrpc/reach/policy.h"
+
+/* A DNS name as text: every octet as \DDD, dots, NUL. */
+#define VMRPC_POLICY_NAME_TEXT   1024
+#define VMRPC_POLICY_NAME_LABELS 127
+
+/* What a rule is about. */
+typedef enum VmrpcPolicyKind {
+    VMRPC_POLICY_IPV4,
+    VMRPC_POLICY_IPV6,
+    VMRPC_POLICY_HOST,
+    VMRPC_POLICY_NAME,          /* this name */
+    VMRPC_POLICY_BELOW,         /* every name below this one */
+} VmrpcPolicyKind;
+
+/* Rules with the same key are kept together. */
+typedef struct VmrpcPolicyKey {
+    VmrpcPolicyKind kind;
+    uint32_t hash;
+    uint8_t addr[16];           /* zero after the prefix; IPv4: the first 4 */
+    uint8_t len;                /* bits of the prefix, or labels of the name */
+    const char *name;           /* lower case, no dot at the end */
+} VmrpcPolicyKey;
+
+/* The rest of a rule. */
+typedef struct VmrpcPolicyRule {
+    unsigned line;
+    uint16_t port_min;          /* 0 to 65535: any, and what has no ports */
+    uint16_t port_max;
+    uint8_t proto;              /* 0: any */
+    bool allow;
+} VmrpcPolicyRule;
+
+struct VmrpcPolicy {
+    GHashTable *rules;          /* VmrpcPolicyKey -> GArray, by line */
+    GArray *hits;               /* VmrpcPolicyHits, by line (policy-hits.c) */
+    unsigned num_rules;
+    /* What need not be looked for */
+    struct {
+        uint8_t len[129];       /* the prefix lengths that occur */
+        unsigned num;
+    } prefixes[2];              /* by kind, IPv4 and IPv6 */
+    unsigned max_labels;        /* of a name in a rule */
+    /* The first allow rule that is not by name; UINT_MAX: none */
+    unsigned open_line;
+
+    bool default_allow;
+    unsigned default_line;      /* 0: not in the file */
+    bool dns_listed;
+    unsigned dns_line;
+    /*
+     * Private addresses as deny rules, private domains as allow rules; NULL
+     * without any.  What they say is about answers of DNS, not destinations.
+     */
+    VmrpcPolicy *private;
+    unsigned num_private;       /* statements */
+    VmrpcLimitsConfig limits;
+};
+
+/* A name in the form that keys have, and where its labels begin. */
+typedef struct VmrpcPolicyName {
+    char text[VMRPC_POLICY_NAME_TEXT];
+    uint16_t label[VMRPC_POLICY_NAME_LABELS];
+    unsigned num_labels;
+} VmrpcPolicyName;
+
+/* Zeroes what comes after the first @len bits of @addr. */
+void vmrpc_policy_mask(uint8_t addr[16], unsigned len);
+
+/* Returns false if @text is no DNS name, or the root. */
+bool vmrpc_policy_read_name(const char *text, VmrpcPolicyName *name);
+
+/* @kind is IPV4 or IPV6; @addr has 4 or 16 bytes. */
+void vmrpc_policy_key_addr(VmrpcPolicyKey *key, VmrpcPolicyKind kind,
+                           const uint8_t *addr, unsigned len);
+
+/* @kind is NAME or BELOW; the key keeps a pointer into @name. */
+void vmrpc_policy_key_name(VmrpcPolicyKey *key, VmrpcPolicyKind kind,
+                           const VmrpcPolicyName *name);
+
+/* A policy without rules that allows everything by default. */
+VmrpcPolicy *vmrpc_policy_new(void);
+
+/* Adds a rule, which is behind all others; copies both. */
+void vmrpc_policy_add(VmrpcPolicy *policy, const VmrpcPolicyKey *key,
+                      const VmrpcPolicyRule *rule);
+
+/* An empty list of VmrpcPolicyHits. */
+GArray *vmrpc_policy_hits_new(void);
+
+/* A statement that can decide, in a line behind all others; takes @text. */
+void vmrpc_policy_note(VmrpcPolicy *policy, unsigned line, char *text);
+
+#endif /* HW_VMRPC_POLICY_INTERNAL_H */

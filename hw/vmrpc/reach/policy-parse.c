@@ -1,0 +1,622 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The policy file, whose grammar is in policy.h
+ *
+ * A line is cut into words at blanks. Every error names the word that is
+ * wrong and what may stand there; vmrpc_policy_parse() puts the file's name
+ * and the line before it. One wrong line makes the whole file wrong: a rule
+ * left out would allow or deny what nobody wrote.
+ */
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "hw/vmrpc/reach/policy-internal.h"
+
+/* "limit connections 500/s burst 1000", and one that is too much */
+#define MAX_WORDS 6
+
+#define STR_(x) #x
+#define STR(x) STR_(x)
+
+static bool G_GNUC_PRINTF(2, 3) fail(GError **errp, const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    if (errp) {
+        *errp = g_error_new_valist(VMRPC_POLICY_ERROR,
+                                   VMRPC_POLICY_ERROR_INVALID, format, ap);
+    }
+    va_end(ap);
+    return false;
+}
+
+/* "'WORD' PROBLEM", with what is not printable in WORD escaped. */
+static bool fail_word(GError **errp, const char *word, const char *problem)
+{
+    g_autofree char *shown = g_strescape(word, NULL);
+
+    return fail(errp, "'%s' %s", shown, problem);
+}
+
+/* "'WORD' is not KNOWN" */
+static bool fail_other(GError **errp, const char *word, const char *known)
+{
+    g_autofree char *problem = g_strconcat("is not ", known, NULL);
+
+    return fail_word(errp, word, problem);
+}
+
+static bool parse_number(const char *word, guint64 min, guint64 max,
+                         guint64 *value)
+{
+    return g_ascii_string_to_unsigned(word, 10, min, max, value, NULL);
+}
+
+/* Fails if there are words behind the first @known ones. */
+static bool parse_end(char **words, int n, int known, GError **errp)
+{
+    return n <= known ||
+           fail_word(errp, words[known], "is too much: the line may end "
+                     "before it");
+}
+
+/* --- rules -------------------------------------------------------------- */
+
+/* @word has an address of @bits bits, then perhaps '/' and a length. */
+static bool parse_prefix(const char *word, const uint8_t addr[16],
+                         unsigned bits, VmrpcPolicyKey *key, GError **errp)
+{
+    bool is4 = bits == 32;
+    const char *slash = strchr(word, '/');
+    char masked[INET6_ADDRSTRLEN];
+    guint64 len = bits;
+
+    if (slash && !parse_number(slash + 1, 0, bits, &len)) {
+        return fail_word(errp, word, is4
+                         ? "has a prefix length that is not 0 to 32"
+                         : "has a prefix length that is not 0 to 128");
+    }
+    vmrpc_policy_key_addr(key, is4 ? VMRPC_POLICY_IPV4 : VMRPC_POLICY_IPV6,
+                          addr, len);
+    if (memcmp(key->addr, addr, bits / 8) != 0) {
+        inet_ntop(is4 ? AF_INET : AF_INET6, key->addr, masked,
+                  sizeof(masked));
+        return fail(errp, "'%s' has bits set after its prefix, which is "
+                    "%s/%u", word, masked, (unsigned)len);
+    }
+    return true;
+}
+
+/*
+ * Whether @word shall be a name: it has a dot, and its last label does not
+ * begin with a digit, as no top-level domain does, but an address.
+ */
+static bool is_name(const char *word)
+{
+    size_t len = strlen(word);
+    const char *dot;
+
+    if (strpbrk(word, ":/") || !strchr(word, '.')) {
+        return false;
+    }
+    dot = g_strrstr_len(word, len - g_str_has_suffix(word, "."), ".");
+    return !g_ascii_isdigit(dot ? dot[1] : word[0]);
+}
+
+/* Letters, digits, '-', '_' and dots; no label or name that is too long. */
+static bool is_dns_name(const char *text)
+{
+    size_t len = strlen(text) - g_str_has_suffix(text, ".");
+    size_t i, label = 0;
+
+    for (i = 0; i < len; i++) {
+        if (text[i] == '.') {
+            label = 0;
+        } else if ((!g_ascii_isalnum(text[i]) && !strchr("-_", text[i])) ||
+                   ++label > 63) {
+            return false;
+        }
+    }
+    return len <= 253;
+}
+
+static bool parse_name(const char *word, VmrpcPolicyKey *key,
+                       VmrpcPolicyName *name, GError **errp)
+{
+    bool below = g_str_has_prefix(word, "*.");
+    const char *text = word + (below ? 2 : 0);
+
+    if (strchr(text, '*')) {
+        return fail_word(errp, word, "has a '*' that is not the whole first "
+                         "label, as in '*.example.com'");
+    }
+    if (!is_dns_name(text) || !vmrpc_policy_read_name(text, name)) {
+        return fail_word(errp, word, "is not a DNS name: 1 to 63 letters, "
+                         "digits, '-' or '_' between dots, 253 in all "
+                         "(and other scripts as 'xn--...')");
+    }
+    vmrpc_policy_key_name(key, below ? VMRPC_POLICY_BELOW
+                                     : VMRPC_POLICY_NAME, name);
+    return true;
+}
+
+/*
+ * An address or a prefix.  Fails with @errp set, or without where @word has no
+ * address, and then *@other is set.
+ */
+static bool parse_address(const char *word, VmrpcPolicyKey *key, bool *other,
+                          GError **errp)
+{
+    g_autofree char *text = g_strndup(word, strcspn(word, "/"));
+    uint8_t addr[16];
+
+    *other = false;
+    if (inet_pton(AF_INET, text, addr) == 1) {
+        return parse_prefix(word, addr, 32, key, errp);
+    }
+    if (inet_pton(AF_INET6, text, addr) == 1) {
+        return parse_prefix(word, addr, 128, key, errp);
+    }
+    *other = true;
+    return false;
+}
+
+/* @name is what @key may point into. */
+static bool parse_place(const char *word, VmrpcPolicyKey *key,
+                        VmrpcPolicyName *name, GError **errp)
+{
+    bool other;
+
+    if (strcmp(word, "host") == 0) {
+        *key = (VmrpcPolicyKey) { .kind = VMRPC_POLICY_HOST };
+        return true;
+    }
+    if (parse_address(word, key, &other, errp)) {
+        return true;
+    }
+    if (!other) {
+        return false;
+    }
+    if (is_name(word)) {
+        return parse_name(word, key, name, errp);
+    }
+    return fail_word(errp, word, "is not an address, a prefix, a name with a "
+                     "dot in it, or 'host'");
+}
+
+static bool parse_ports(const char *word, VmrpcPolicyRule *rule)
+{
+    g_autofree char *min = g_strdup(word);
+    char *max = strchr(min, '-');
+    guint64 first, last;
+
+    if (max) {
+        *max++ = '\0';
+    }
+    if (!parse_number(min, 1, 65535, &first) ||
+        !parse_number(max ?: min, first, 65535, &last)) {
+        return false;
+    }
+    rule->port_min = first;
+    rule->port_max = last;
+    return true;
+}
+
+static bool parse_proto(const char *word, VmrpcPolicyRule *rule)
+{
+    if (strcmp(word, "tcp") == 0) {
+        rule->proto = IPPROTO_TCP;
+    } else if (strcmp(word, "udp") == 0) {
+        rule->proto = IPPROTO_UDP;
+    } else if (strcmp(word, "any") != 0) {
+        return false;
+    }
+    return true;
+}
+
+static bool parse_rule(VmrpcPolicy *policy, char **words, int n, unsigned line,
+                       GError **errp)
+{
+    VmrpcPolicyRule rule = { .line = line, .port_max = UINT16_MAX,
+                             .allow = strcmp(words[0], "allow") == 0 };
+    VmrpcPolicyKey key;
+    VmrpcPolicyName name;
+    int i = 2;
+
+    if (n < 2) {
+        return fail_word(errp, words[0], "needs an address, a prefix, a name "
+                         "or 'host'");
+    }
+    if (!parse_place(words[1], &key, &name, errp)) {
+        return false;
+    }
+    if (i < n && parse_proto(words[i], &rule)) {
+        i++;
+    }
+    if (i < n && !parse_ports(words[i++], &rule)) {
+        return fail_word(errp, words[i - 1], i == 3
+                         ? "is not 'tcp', 'udp', 'any', a port (1 to 65535) "
+                           "or a range of ports"
+                         : "is not a port (1 to 65535) or a range of ports");
+    }
+    if (!parse_end(words, n, i, errp)) {
+        return false;
+    }
+    if (policy->num_rules == VMRPC_POLICY_MAX_RULES) {
+        return fail(errp, "more than %d rules", VMRPC_POLICY_MAX_RULES);
+    }
+    vmrpc_policy_add(policy, &key, &rule);
+    return true;
+}
+
+/* --- private addresses -------------------------------------------------- */
+
+static void add_private(VmrpcPolicy *private, const VmrpcPolicyKey *key,
+                        unsigned line, bool allow)
+{
+    const VmrpcPolicyRule rule = { .line = line, .port_max = UINT16_MAX,
+                                   .allow = allow };
+
+    vmrpc_policy_add(private, key, &rule);
+}
+
+/*
+ * Not globally reachable, and in use inside networks (RFC 4193, RFC 3879, RFC
+ * 1918, RFC 6598, RFC 3927).  No name leads to IPv6's link-local, loopback and
+ * IPv4-mapped addresses anyway, nor to the host's own, which are refused.
+ */
+static void add_standard(VmrpcPolicy *private, unsigned line)
+{
+    static const struct {
+        VmrpcPolicyKind kind;
+        uint8_t addr[16];
+        uint8_t len;
+    } standard[] = {
+        { VMRPC_POLICY_IPV6, { 0xfc }, 7 },
+        { VMRPC_POLICY_IPV6, { 0xfe, 0xc0 }, 10 },
+        { VMRPC_POLICY_IPV4, { 0 }, 8 },
+        { VMRPC_POLICY_IPV4, { 10 }, 8 },
+        { VMRPC_POLICY_IPV4, { 100, 64 }, 10 },
+        { VMRPC_POLICY_IPV4, { 127 }, 8 },
+        { VMRPC_POLICY_IPV4, { 169, 254 }, 16 },
+        { VMRPC_POLICY_IPV4, { 172, 16 }, 12 },
+        { VMRPC_POLICY_IPV4, { 192, 168 }, 16 },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(standard); i++) {
+        VmrpcPolicyKey key;
+
+        vmrpc_policy_key_addr(&key, standard[i].kind, standard[i].addr,
+                              standard[i].len);
+        add_private(private, &key, line, false);
+    }
+}
+
+static VmrpcPolicy *private_rules(VmrpcPolicy *policy)
+{
+    if (!policy->private) {
+        policy->private = vmrpc_policy_new();
+    }
+    return policy->private;
+}
+
+static bool parse_private_address(VmrpcPolicy *policy, const char *word,
+                                  unsigned line, GError **errp)
+{
+    VmrpcPolicyKey key;
+    bool other;
+
+    if (strcmp(word, "standard") == 0) {
+        add_standard(private_rules(policy), line);
+        return true;
+    }
+    if (!parse_address(word, &key, &other, errp)) {
+        return other && fail_other(errp, word, "'standard', an address or a "
+                                   "prefix");
+    }
+    add_private(private_rules(policy), &key, line, false);
+    return true;
+}
+
+/* As unbound's: the name itself, and all below it. */
+static bool parse_private_domain(VmrpcPolicy *policy, const char *word,
+                                 unsigned line, GError **errp)
+{
+    VmrpcPolicyKey key;
+    VmrpcPolicyName name;
+
+    if (g_str_has_prefix(word, "*.")) {
+        return fail_word(errp, word, "begins with '*.': the names below a "
+                         "private domain are in it anyway");
+    }
+    if (!is_name(word)) {
+        return fail_other(errp, word, "a name with a dot in it");
+    }
+    if (!parse_name(word, &key, &name, errp)) {
+        return false;
+    }
+    add_private(private_rules(policy), &key, line, true);
+    vmrpc_policy_key_name(&key, VMRPC_POLICY_BELOW, &name);
+    add_private(private_rules(policy), &key, line, true);
+    return true;
+}
+
+static bool parse_private(VmrpcPolicy *policy, char **words, int n,
+                          unsigned line, GError **errp)
+{
+    bool is_address = strcmp(words[0], "private-address") == 0;
+
+    if (n < 2) {
+        return fail_word(errp, words[0], is_address
+                         ? "needs 'standard', an address or a prefix"
+                         : "needs a name");
+    }
+    if (policy->num_private++ == VMRPC_POLICY_MAX_RULES) {
+        return fail(errp, "more than %d private addresses and domains",
+                    VMRPC_POLICY_MAX_RULES);
+    }
+    return parse_end(words, n, 2, errp) &&
+           (is_address ? parse_private_address(policy, words[1], line, errp)
+                       : parse_private_domain(policy, words[1], line, errp));
+}
+
+/* --- settings ----------------------------------------------------------- */
+
+/* "KEYWORD YES|NO", once: *@seen is the line, 0 before */
+static bool parse_choice(char **words, int n, unsigned line, const char *yes,
+                         const char *no, unsigned *seen, bool *choice,
+                         GError **errp)
+{
+    g_autofree char *both = g_strdup_printf("'%s' or '%s'", yes, no);
+
+    if (n < 2) {
+        return fail(errp, "'%s' needs %s", words[0], both);
+    }
+    *choice = strcmp(words[1], yes) == 0;
+    if (!*choice && strcmp(words[1], no) != 0) {
+        return fail_other(errp, words[1], both);
+    }
+    if (*seen) {
+        return fail(errp, "a second '%s'; the first is in line %u", words[0],
+                    *seen);
+    }
+    *seen = line;
+    return parse_end(words, n, 2, errp);
+}
+
+/* What all limits begin with: "limit WHAT VALUE", each only once */
+static bool begin_limit(char **words, int n, bool given, const char *value,
+                        GError **errp)
+{
+    if (n < 3) {
+        return fail(errp, "'%s' needs %s", words[1], value);
+    }
+    return !given || fail(errp, "a second 'limit %s'", words[1]);
+}
+
+/* "burst N" behind a rate; without it, a second's worth */
+static bool parse_burst(VmrpcRate *rate, char **words, int n, GError **errp)
+{
+    guint64 burst = rate->per_s;
+
+    if (n > 3 && strcmp(words[3], "burst") != 0) {
+        return fail_word(errp, words[3], "is not 'burst'");
+    }
+    if (n == 4) {
+        return fail(errp, "'burst' needs a number");
+    }
+    if (n > 4 && !parse_number(words[4], 1, VMRPC_LIMITS_MAX_RATE, &burst)) {
+        return fail_word(errp, words[4], "is not a number from 1 to "
+                         STR(VMRPC_LIMITS_MAX_RATE));
+    }
+    rate->burst = burst;
+    return parse_end(words, n, 5, errp);
+}
+
+static bool parse_rate(VmrpcRate *rate, char **words, int n, GError **errp)
+{
+    g_autofree char *number = NULL;
+    guint64 per_s;
+
+    if (!begin_limit(words, n, rate->per_s, "a rate, as in '500/s'", errp)) {
+        return false;
+    }
+    if (g_str_has_suffix(words[2], "/s")) {
+        number = g_strndup(words[2], strlen(words[2]) - 2);
+    }
+    if (!number || !parse_number(number, 1, VMRPC_LIMITS_MAX_RATE, &per_s)) {
+        return fail_word(errp, words[2], "is not a rate from 1/s to "
+                         STR(VMRPC_LIMITS_MAX_RATE) "/s");
+    }
+    rate->per_s = per_s;
+    return parse_burst(rate, words, n, errp);
+}
+
+static bool parse_sockets(VmrpcLimitsConfig *limits, char **words, int n,
+                          GError **errp)
+{
+    guint64 sockets;
+
+    if (!begin_limit(words, n, limits->sockets, "a number", errp)) {
+        return false;
+    }
+    if (!parse_number(words[2], 1, VMRPC_LIMITS_MAX_SOCKETS, &sockets)) {
+        return fail_word(errp, words[2], "is not a number from 1 to "
+                         STR(VMRPC_LIMITS_MAX_SOCKETS));
+    }
+    limits->sockets = sockets;
+    return parse_end(words, n, 3, errp);
+}
+
+static bool parse_buffers(VmrpcLimitsConfig *limits, char **words, int n,
+                          GError **errp)
+{
+    static const char units[] = "KMG";
+    g_autofree char *number = NULL;
+    const char *unit;
+    unsigned shift;
+    guint64 value;
+
+    if (!begin_limit(words, n, limits->buffers,
+                     "a number of bytes, as in '64M'", errp)) {
+        return false;
+    }
+    unit = strchr(units, words[2][strlen(words[2]) - 1]);
+    shift = unit ? 10 * (unit - units + 1) : 0;
+    number = g_strndup(words[2], strlen(words[2]) - !!unit);
+    if (!parse_number(number, 1, VMRPC_LIMITS_MAX_BUFFERS >> shift, &value) ||
+        value << shift < VMRPC_LIMITS_MIN_BUFFERS) {
+        return fail_word(errp, words[2], "is not a number of bytes from 64K "
+                         "to 1024G, with K, M, G or no unit");
+    }
+    limits->buffers = value << shift;
+    return parse_end(words, n, 3, errp);
+}
+
+static bool parse_limit(VmrpcLimitsConfig *limits, char **words, int n,
+                        GError **errp)
+{
+    static const char kinds[] = "'connections', 'dns', 'sockets' or "
+                                "'buffers'";
+
+    if (n < 2) {
+        return fail(errp, "'limit' needs %s", kinds);
+    }
+    if (strcmp(words[1], "connections") == 0) {
+        return parse_rate(&limits->connections, words, n, errp);
+    }
+    if (strcmp(words[1], "dns") == 0) {
+        return parse_rate(&limits->dns, words, n, errp);
+    }
+    if (strcmp(words[1], "sockets") == 0) {
+        return parse_sockets(limits, words, n, errp);
+    }
+    if (strcmp(words[1], "buffers") == 0) {
+        return parse_buffers(limits, words, n, errp);
+    }
+    return fail_other(errp, words[1], kinds);
+}
+
+/* --- lines -------------------------------------------------------------- */
+
+static bool parse_words(VmrpcPolicy *policy, char **words, int n,
+                        unsigned line, GError **errp)
+{
+    if (strcmp(words[0], "allow") == 0 || strcmp(words[0], "deny") == 0) {
+        return parse_rule(policy, words, n, line, errp);
+    }
+    if (strcmp(words[0], "default") == 0) {
+        return parse_choice(words, n, line, "allow", "deny",
+                            &policy->default_line, &policy->default_allow,
+                            errp);
+    }
+    if (strcmp(words[0], "dns") == 0) {
+        return parse_choice(words, n, line, "listed", "reachable",
+                            &policy->dns_line, &policy->dns_listed, errp);
+    }
+    if (strcmp(words[0], "private-address") == 0 ||
+        strcmp(words[0], "private-domain") == 0) {
+        return parse_private(policy, words, n, line, errp);
+    }
+    if (strcmp(words[0], "limit") == 0) {
+        return parse_limit(&policy->limits, words, n, errp);
+    }
+    return fail_word(errp, words[0], "is not 'allow', 'deny', 'default', "
+                     "'dns', 'private-address', 'private-domain' or 'limit'");
+}
+
+/* Whether it decides about destinations or queries, and so has counts. */
+static bool is_judge(const char *keyword)
+{
+    return strcmp(keyword, "limit") != 0 &&
+           !g_str_has_prefix(keyword, "private-");
+}
+
+static char *join(char **words, int n)
+{
+    GString *text = g_string_new(words[0]);
+
+    for (int i = 1; i < n; i++) {
+        g_string_append_printf(text, " %s", words[i]);
+    }
+    return g_string_free(text, FALSE);
+}
+
+static bool parse_line(VmrpcPolicy *policy, const char *text, size_t len,
+                       unsigned line, GError **errp)
+{
+    const char *comment = memchr(text, '#', len);
+    char buf[VMRPC_POLICY_MAX_LINE + 1];
+    g_autofree char *statement = NULL;
+    char *words[MAX_WORDS];
+    char *word, *rest;
+    int n = 0;
+
+    if (len > VMRPC_POLICY_MAX_LINE) {
+        return fail(errp, "longer than %d bytes", VMRPC_POLICY_MAX_LINE);
+    }
+    if (comment) {
+        len = comment - text;
+    }
+    if (memchr(text, '\0', len)) {
+        return fail(errp, "holds a NUL byte");
+    }
+    memcpy(buf, text, len);
+    buf[len] = '\0';
+    for (word = strtok_r(buf, " \t\r", &rest); word && n < MAX_WORDS;
+         word = strtok_r(NULL, " \t\r", &rest)) {
+        words[n++] = word;
+    }
+    if (!n) {
+        return true;
+    }
+    statement = join(words, n);
+    if (!parse_words(policy, words, n, line, errp)) {
+        return false;
+    }
+    if (is_judge(words[0])) {
+        vmrpc_policy_note(policy, line, g_steal_pointer(&statement));
+    }
+    return true;
+}
+
+/* Mistakes that no single line shows. */
+static bool check_whole(const VmrpcPolicy *policy, GError **errp)
+{
+    const VmrpcPolicy *private = policy->private;
+
+    return !private || private->prefixes[VMRPC_POLICY_IPV4].num ||
+           private->prefixes[VMRPC_POLICY_IPV6].num ||
+           fail(errp, "'private-domain' has no use without "
+                "'private-address'");
+}
+
+VmrpcPolicy *vmrpc_policy_parse(const char *text, size_t len,
+                                const char *name, GError **errp)
+{
+    g_autoptr(VmrpcPolicy) policy = vmrpc_policy_new();
+    const char *end = text + len;
+    unsigned line;
+
+    if (len > VMRPC_POLICY_MAX_TEXT) {
+        g_set_error(errp, VMRPC_POLICY_ERROR, VMRPC_POLICY_ERROR_INVALID,
+                    "%s: longer than %d bytes", name, VMRPC_POLICY_MAX_TEXT);
+        return NULL;
+    }
+    for (line = 1; text < end; line++) {
+        const char *newline = memchr(text, '\n', end - text);
+        const char *stop = newline ?: end;
+
+        if (!parse_line(policy, text, stop - text, line, errp)) {
+            g_prefix_error(errp, "%s:%u: ", name, line);
+            return NULL;
+        }
+        text = newline ? newline + 1 : end;
+    }
+    if (!check_whole(policy, errp)) {
+        g_prefix_error(errp, "%s: ", name);
+        return NULL;
+    }
+    return g_steal_pointer(&policy);
+}

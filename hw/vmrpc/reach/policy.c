@@ -1,0 +1,761 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where the guest's sockets may go
+ *
+ * Theory of operation
+ *
+ * The guest's sockets live on the host, so a destination means what it means
+ * to the host: ::1 is the host's loopback, fe80::1 a neighbour on the host's
+ * link, and a metadata address the host's credentials. A VM with a network
+ * card of its own would reach none of these. They are refused without any
+ * rule, whatever the default says:
+ *
+ *   unspecified (the host's kernel takes it for loopback), loopback,
+ *   link-local, multicast that does not leave the link (IPv6) or is not
+ *   translated (IPv4), reserved and broadcast, IPv4-mapped and -compatible,
+ *   cloud metadata services, and the host's own addresses.
+ *
+ * A NAT64 or 6to4 address goes where the IPv4 address inside it goes, so that
+ * one is looked at too, by these refusals and by IPv4 rules. It is one
+ * destination with two addresses and gets one verdict: in one search, a rule
+ * matches if it matches either. Two searches, one for each address, would let
+ * "default deny" refuse by the one what a rule allows by the other; and which
+ * of the two the guest wrote makes no difference. Other IPv6 addresses that a
+ * translator takes for the same are its caller's to ask about (translate.c).
+ *
+ * A file of rules decides the rest, first match first. An allow rule opens a
+ * built-in refusal only if it means it: its prefix must lie inside the
+ * refused range. "allow ::/0" does not open the loopback, "allow ::1" does;
+ * "allow host" opens the host's addresses but not its loopback. An allow rule
+ * that is too wide for a destination does not match it.
+ *
+ * Names
+ *
+ * The device answers the guest's DNS queries, so it knows which names led to
+ * an address. A rule by name matches a destination if any of them matches.
+ * One address often has many names (a CDN), and a connect() does not say
+ * which one it means; hence
+ *
+ *   allow by name   opens the address, for every name that it has: who may
+ *                   reach www.example.com at a CDN may reach its other
+ *                   customers at that address. A rule that wanted all names
+ *                   to match would fail at random, when a second name was
+ *                   looked up. Cilium's toFQDNs and OVN-Kubernetes'
+ *                   EgressFirewall allow by address in the same way.
+ *   deny by name    closes the address to every name once the denied one was
+ *                   asked. Were it enough to ask another name of the same
+ *                   address, asking would undo the rule. It seldom hits the
+ *                   innocent: a name that is denied altogether is not even
+ *                   resolved (vmrpc_policy_check_name()), so its address does
+ *                   not carry it; and an allow rule may stand before it.
+ *
+ * A deny rule by name keeps honest programs away. It is no wall: the guest
+ * may find the address by another name, or by heart. The Kubernetes network
+ * policy group accepts allow rules by name only, for that reason; a wall is
+ * "default deny" and what is allowed.
+ *
+ * Who runs a name's zone decides where a rule by name leads: DNS rebinding.
+ * An allow rule by name therefore never opens a built-in refusal, neither
+ * 169.254.169.254 nor ::1 nor the host; it cannot mean it as an address can.
+ * Private networks beyond the host are no built-in refusal: a deny rule by
+ * prefix that stands before the names protects them, or "private-address", by
+ * which the DNS proxy tells the guest no such address of a name that is not a
+ * "private-domain". These are rules of a policy of their own (->private), in
+ * which a deny is a private address and an allow a private domain.
+ *
+ * Only the name that was asked counts, not the aliases behind it (CNAME): it
+ * is the one that programs are configured with and that the author of the
+ * file knows. Only the device's own DNS proxy counts: what the guest hears
+ * elsewhere proves nothing. At most VMRPC_POLICY_MAX_NAMES names count, the
+ * latest. A guest can push out older ones with other names of the same
+ * address; that may undo a deny by name, which is no wall, and never makes an
+ * allow.
+ *
+ * Errors: a built-in refusal is -ENETUNREACH, as on a machine that has no
+ * route to that place; programs go on to the next address. A deny rule is
+ * -EACCES, as Linux gives for a route of type "prohibit": programs do the
+ * same and print "Permission denied", which tells the reader that somebody
+ * forbade it. -ECONNREFUSED would claim that the peer had answered.
+ *
+ * Search: rules about the same prefix or name are one list under one key of a
+ * hash table. A destination has few keys: its address cut to each prefix
+ * length that occurs in the file, the name and its parents, "host". Of all
+ * the lists' first matches the one with the lowest line is the first match of
+ * the file. With 4096 rules, on a Xeon at 2.6 GHz (a scan of all: 11.6 us):
+ *
+ *   prefixes of one length, a destination without a name       0.06 us
+ *   names, a destination with one name; with 16          0.10; 0.99 us
+ *   every prefix length from 0 to 128                           2.5 us
+ *   4096 ports of one prefix, or of one name                    3.0 us
+ *   16 names of 127 labels or 1000 characters                    13 us
+ *
+ * The last three are what strange files and a hostile guest can do; the
+ * guest delays nobody but itself.
+ *
+ * Callers check a destination at connect() and at datagrams that name one,
+ * not for every byte.
+ *
+ * A reload makes a new policy (see VmrpcPolicy). Sockets that are connected
+ * stay connected: whether a change shall cut what it would not have let begin
+ * is the caller's to decide, who can ask vmrpc_policy_check() again for every
+ * socket's destination.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "hw/vmrpc/reach/policy-internal.h"
+
+#define NEVER UINT_MAX          /* no prefix is that long, no file has it */
+
+typedef struct Range {
+    uint8_t addr[16];
+    uint8_t len;
+    VmrpcVerdictReason reason;
+} Range;
+
+/* In both tables the first match counts. */
+
+static const Range refused4[] = {
+    /* AWS, Azure, GCP, OpenStack, ...; Alibaba; Oracle; Azure's second */
+    { { 169, 254, 169, 254 }, 32, VMRPC_VERDICT_METADATA },
+    { { 100, 100, 100, 200 }, 32, VMRPC_VERDICT_METADATA },
+    { { 192, 0, 0, 192 }, 32, VMRPC_VERDICT_METADATA },
+    { { 168, 63, 129, 16 }, 32, VMRPC_VERDICT_METADATA },
+    { { 0 }, 8, VMRPC_VERDICT_UNSPECIFIED },
+    { { 127 }, 8, VMRPC_VERDICT_LOOPBACK },
+    { { 169, 254 }, 16, VMRPC_VERDICT_LINK_LOCAL },
+    { { 224 }, 4, VMRPC_VERDICT_MULTICAST },
+    { { 240 }, 4, VMRPC_VERDICT_RESERVED },
+};
+
+static const Range refused6[] = {
+    /* fd00:ec2::254 (AWS), fd20:ce::254 (GCP) */
+    { { 0xfd, 0x00, 0x0e, 0xc2, [14] = 0x02, 0x54 }, 128,
+      VMRPC_VERDICT_METADATA },
+    { { 0xfd, 0x20, 0x00, 0xce, [14] = 0x02, 0x54 }, 128,
+      VMRPC_VERDICT_METADATA },
+    { { 0 }, 128, VMRPC_VERDICT_UNSPECIFIED },
+    { { [15] = 1 }, 128, VMRPC_VERDICT_LOOPBACK },
+    { { 0 }, 96, VMRPC_VERDICT_EMBEDDED },
+    { { [10] = 0xff, 0xff }, 96, VMRPC_VERDICT_EMBEDDED },
+    { { 0xfe, 0x80 }, 10, VMRPC_VERDICT_LINK_LOCAL },
+    /* scopes reserved, interface-local and link-local, without their flags */
+    { { 0xff, 0x00 }, 16, VMRPC_VERDICT_MULTICAST },
+    { { 0xff, 0x01 }, 16, VMRPC_VERDICT_MULTICAST },
+    { { 0xff, 0x02 }, 16, VMRPC_VERDICT_MULTICAST },
+};
+
+/* Where an IPv4 address lies inside an IPv6 address (RFC 6052, RFC 3056). */
+typedef struct Embedding {
+    uint8_t prefix[12];
+    uint8_t len;                /* bits, the IPv4 address follows */
+} Embedding;
+
+static const Embedding embeddings[] = {
+    { { 0x00, 0x64, 0xff, 0x9b }, 96 },
+    { { 0x20, 0x02 }, 16 },
+    { { [10] = 0xff, 0xff }, 96 },
+};
+
+/* A destination, in the forms that rules are compared with. */
+typedef struct Target {
+    const VmrpcDest *dest;
+    const uint8_t *addr4;       /* NULL if it has none */
+    const uint8_t *addr6;       /* NULL if it has none */
+    unsigned offset;            /* bits of addr6 before addr4 */
+    bool parted;                /* by octet 8 of addr6, which does not count */
+} Target;
+
+/* A built-in refusal, and what an allow rule needs to open it. */
+typedef struct Refusal {
+    bool refused;
+    VmrpcVerdictReason reason;
+    unsigned len4;              /* shortest prefix of an IPv4 rule */
+    unsigned len6;
+} Refusal;
+
+GQuark vmrpc_policy_error_quark(void)
+{
+    return g_quark_from_static_string("vmrpc-policy-error");
+}
+
+const char *vmrpc_verdict_name(VmrpcVerdictReason reason)
+{
+    static const char *const names[VMRPC_VERDICT_COUNT] = {
+        [VMRPC_VERDICT_ALLOW_DEFAULT] = "allow-default",
+        [VMRPC_VERDICT_ALLOW_RULE] = "allow-rule",
+        [VMRPC_VERDICT_DENY_DEFAULT] = "deny-default",
+        [VMRPC_VERDICT_DENY_RULE] = "deny-rule",
+        [VMRPC_VERDICT_DENY_UNLISTED] = "deny-unlisted",
+        [VMRPC_VERDICT_UNSPECIFIED] = "unspecified",
+        [VMRPC_VERDICT_LOOPBACK] = "loopback",
+        [VMRPC_VERDICT_LINK_LOCAL] = "link-local",
+        [VMRPC_VERDICT_MULTICAST] = "multicast",
+        [VMRPC_VERDICT_RESERVED] = "reserved",
+        [VMRPC_VERDICT_EMBEDDED] = "embedded",
+        [VMRPC_VERDICT_METADATA] = "metadata",
+        [VMRPC_VERDICT_HOST] = "host",
+        [VMRPC_VERDICT_FAMILY] = "family",
+    };
+
+    return (unsigned)reason < VMRPC_VERDICT_COUNT ? names[reason] : "?";
+}
+
+/* Whether the first @len bits are the same. */
+static bool prefix_equal(const uint8_t *a, const uint8_t *b, unsigned len)
+{
+    unsigned bytes = len / 8, bits = len % 8;
+
+    return memcmp(a, b, bytes) == 0 &&
+           (bits == 0 || (a[bytes] ^ b[bytes]) >> (8 - bits) == 0);
+}
+
+static const Range *find_range(const Range *table, size_t n,
+                               const uint8_t *addr)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        if (prefix_equal(addr, table[i].addr, table[i].len)) {
+            return &table[i];
+        }
+    }
+    return NULL;
+}
+
+static const Range *find_refused6(const uint8_t *addr)
+{
+    uint8_t plain[16];
+
+    memcpy(plain, addr, sizeof(plain));
+    if (plain[0] == 0xff) {
+        plain[1] &= 0x0f;       /* the flags say nothing about the scope */
+    }
+    return find_range(refused6, G_N_ELEMENTS(refused6), plain);
+}
+
+static Target target_of(const VmrpcDest *dest)
+{
+    Target target = { .dest = dest };
+    size_t i;
+
+    if (dest->family == AF_INET) {
+        target.addr4 = (const uint8_t *)&dest->addr4;
+        return target;
+    }
+    target.addr6 = dest->addr6.s6_addr;
+    if (dest->nat64_len) {
+        target.addr4 = (const uint8_t *)&dest->nat64_addr4;
+        target.offset = dest->nat64_len;
+        target.parted = dest->nat64_len < 96;   /* RFC 6052 section 2.2 */
+        return target;
+    }
+    for (i = 0; i < G_N_ELEMENTS(embeddings); i++) {
+        unsigned len = embeddings[i].len;
+
+        if (prefix_equal(target.addr6, embeddings[i].prefix, len)) {
+            target.addr4 = target.addr6 + len / 8;
+            target.offset = len;
+        }
+    }
+    return target;
+}
+
+/* Bits of an IPv6 prefix that has the first @len4 bits of the IPv4 address. */
+static unsigned len6_of(const Target *target, unsigned len4)
+{
+    unsigned len = target->offset + len4;
+
+    return target->parted && len > 64 ? len + 8 : len;
+}
+
+static Refusal refusal_of(const Target *target)
+{
+    const Range *range = NULL;
+
+    if (target->addr6) {
+        range = find_refused6(target->addr6);
+        if (range) {
+            return (Refusal) { true, range->reason, NEVER, range->len };
+        }
+    }
+    if (target->addr4) {
+        range = find_range(refused4, G_N_ELEMENTS(refused4), target->addr4);
+        if (range) {
+            return (Refusal) { true, range->reason, range->len,
+                               len6_of(target, range->len) };
+        }
+    }
+    if (target->dest->is_local) {
+        return (Refusal) { true, VMRPC_VERDICT_HOST, 32, 128 };
+    }
+    return (Refusal) { false };
+}
+
+/* --- keys --------------------------------------------------------------- */
+
+void vmrpc_policy_mask(uint8_t addr[16], unsigned len)
+{
+    unsigned bytes = len / 8;
+
+    if (len % 8) {
+        addr[bytes++] &= 0xff << (8 - len % 8);
+    }
+    memset(addr + bytes, 0, 16 - bytes);
+}
+
+void vmrpc_policy_key_addr(VmrpcPolicyKey *key, VmrpcPolicyKind kind,
+                           const uint8_t *addr, unsigned len)
+{
+    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t half[2];
+
+    *key = (VmrpcPolicyKey) { .kind = kind, .len = len };
+    memcpy(key->addr, addr, kind == VMRPC_POLICY_IPV4 ? 4 : 16);
+    vmrpc_policy_mask(key->addr, len);
+    memcpy(half, key->addr, sizeof(half));
+    key->hash = ((half[0] * odd ^ half[1]) * odd + len * odd) >> 32;
+}
+
+/*
+ * FNV-1a from the last octet to the first, so that the hash of a name grows
+ * out of its parent's.
+ */
+static uint32_t hash_name(uint32_t hash, const char *from, const char *to)
+{
+    while (to > from) {
+        hash = (hash ^ (uint8_t)*--to) * 16777619;
+    }
+    return hash;
+}
+
+#define HASH_OF_ROOT 2166136261u
+
+void vmrpc_policy_key_name(VmrpcPolicyKey *key, VmrpcPolicyKind kind,
+                           const VmrpcPolicyName *name)
+{
+    const char *end = name->text + strlen(name->text);
+
+    *key = (VmrpcPolicyKey) {
+        .kind = kind,
+        .hash = hash_name(HASH_OF_ROOT, name->text, end),
+        .len = name->num_labels,
+        .name = name->text,
+    };
+}
+
+static guint key_hash(gconstpointer key)
+{
+    return ((const VmrpcPolicyKey *)key)->hash;
+}
+
+static gboolean key_equal(gconstpointer pa, gconstpointer pb)
+{
+    const VmrpcPolicyKey *a = pa, *b = pb;
+
+    return a->kind == b->kind && a->len == b->len &&
+           memcmp(a->addr, b->addr, sizeof(a->addr)) == 0 &&
+           g_strcmp0(a->name, b->name) == 0;
+}
+
+/* As g_ascii_tolower(), which is not inline. */
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
+}
+
+/* Characters at @p that stand for one octet, "x", "\." or "\065"; 0: none */
+static size_t octet_len(const char *p)
+{
+    if (*p != '\\') {
+        return 1;
+    }
+    if (!g_ascii_isdigit(p[1])) {
+        return p[1] ? 2 : 0;
+    }
+    return g_ascii_isdigit(p[2]) && g_ascii_isdigit(p[3]) ? 4 : 0;
+}
+
+bool vmrpc_policy_read_name(const char *text, VmrpcPolicyName *name)
+{
+    size_t pos = 0, end = 0;
+
+    name->num_labels = 0;
+    while (text[pos]) {
+        if (name->num_labels == VMRPC_POLICY_NAME_LABELS) {
+            return false;
+        }
+        name->label[name->num_labels++] = pos;
+        while (text[pos] && text[pos] != '.') {
+            size_t len = octet_len(text + pos);
+
+            if (!len || pos + len >= sizeof(name->text)) {
+                return false;
+            }
+            for (; len; len--, pos++) {
+                name->text[pos] = lower(text[pos]);
+            }
+        }
+        end = pos;
+        if (end == name->label[name->num_labels - 1]) {
+            return false;
+        }
+        if (text[pos] == '.') {
+            name->text[pos++] = '.';
+        }
+    }
+    name->text[end] = '\0';
+    return end;
+}
+
+/* --- the search --------------------------------------------------------- */
+
+/* Looks for the first rule of the file that decides. */
+typedef struct Search {
+    const VmrpcPolicy *policy;
+    const VmrpcDest *dest;      /* NULL: any that the name may lead to */
+    uint16_t port;              /* of @dest; 0: its protocol has none */
+    unsigned min_len6;          /* shorter IPv6 prefixes do not count */
+    Refusal refusal;            /* of @dest */
+    const VmrpcPolicyRule *best;/* so far; NULL: none */
+    const char *name;           /* that @best is about; NULL: an address */
+} Search;
+
+static bool rule_applies(const VmrpcPolicyRule *rule, const Search *s)
+{
+    if (!s->dest) {
+        /* A deny rule for some ports leaves others. */
+        return rule->allow || (!rule->proto && !rule->port_min);
+    }
+    if (rule->proto && rule->proto != s->dest->proto) {
+        return false;
+    }
+    if (s->dest->any_port) {
+        return rule->allow || !rule->port_min;
+    }
+    return s->port >= rule->port_min && s->port <= rule->port_max;
+}
+
+/* Whether an allow rule with this key is about what is refused. */
+static bool key_opens(const VmrpcPolicyKey *key, const Refusal *refusal)
+{
+    if (!refusal->refused) {
+        return true;
+    }
+    switch (key->kind) {
+    case VMRPC_POLICY_IPV4:
+        return key->len >= refusal->len4;
+    case VMRPC_POLICY_IPV6:
+        return key->len >= refusal->len6;
+    case VMRPC_POLICY_HOST:
+        return refusal->reason == VMRPC_VERDICT_HOST;
+    default:
+        return false;
+    }
+}
+
+static void search_key(Search *s, const VmrpcPolicyKey *key, const char *name)
+{
+    const GArray *rules = g_hash_table_lookup(s->policy->rules, key);
+    bool opens = key_opens(key, &s->refusal);
+    guint i;
+
+    for (i = 0; rules && i < rules->len; i++) {
+        const VmrpcPolicyRule *rule =
+            &g_array_index(rules, VmrpcPolicyRule, i);
+
+        if (s->best && s->best->line <= rule->line) {
+            return;
+        }
+        if (rule_applies(rule, s) && (!rule->allow || opens)) {
+            s->best = rule;
+            s->name = name;
+            return;
+        }
+    }
+}
+
+static void search_addr(Search *s, VmrpcPolicyKind kind, const uint8_t *addr)
+{
+    VmrpcPolicyKey key;
+    unsigned i;
+
+    for (i = 0; i < s->policy->prefixes[kind].num; i++) {
+        unsigned len = s->policy->prefixes[kind].len[i];
+
+        if (kind == VMRPC_POLICY_IPV6 && len < s->min_len6) {
+            continue;
+        }
+        vmrpc_policy_key_addr(&key, kind, addr, len);
+        search_key(s, &key, NULL);
+    }
+}
+
+/* The name and its parents, from the shortest on. */
+static void search_name(Search *s, const char *text)
+{
+    VmrpcPolicyKey key = { .hash = HASH_OF_ROOT };
+    VmrpcPolicyName name;
+    const char *end;
+
+    if (!s->policy->max_labels || !vmrpc_policy_read_name(text, &name)) {
+        return;
+    }
+    end = name.text + strlen(name.text);
+    while (key.len < MIN(name.num_labels, s->policy->max_labels)) {
+        unsigned first = name.num_labels - ++key.len;
+
+        key.name = name.text + name.label[first];
+        key.hash = hash_name(key.hash, key.name, end);
+        key.kind = first ? VMRPC_POLICY_BELOW : VMRPC_POLICY_NAME;
+        search_key(s, &key, text);
+        end = key.name;
+    }
+}
+
+static void search_dest(Search *s, const Target *target)
+{
+    static const VmrpcPolicyKey host = { .kind = VMRPC_POLICY_HOST };
+    const VmrpcDest *dest = target->dest;
+    size_t i;
+
+    if (target->addr4) {
+        search_addr(s, VMRPC_POLICY_IPV4, target->addr4);
+    }
+    if (target->addr6) {
+        search_addr(s, VMRPC_POLICY_IPV6, target->addr6);
+    }
+    if (dest->is_local) {
+        search_key(s, &host, NULL);
+    }
+    for (i = 0; i < MIN(dest->num_names, VMRPC_POLICY_MAX_NAMES); i++) {
+        search_name(s, dest->names[i]);
+    }
+}
+
+/* --- verdicts ----------------------------------------------------------- */
+
+static VmrpcVerdict verdict_of_rule(const Search *s)
+{
+    return (VmrpcVerdict) {
+        .reason = s->best->allow ? VMRPC_VERDICT_ALLOW_RULE
+                                 : VMRPC_VERDICT_DENY_RULE,
+        .line = s->best->line,
+        .name = s->name,
+    };
+}
+
+static VmrpcVerdict verdict_of_default(const VmrpcPolicy *policy)
+{
+    return (VmrpcVerdict) {
+        .reason = !policy || policy->default_allow
+                  ? VMRPC_VERDICT_ALLOW_DEFAULT : VMRPC_VERDICT_DENY_DEFAULT,
+        .line = policy ? policy->default_line : 0,
+    };
+}
+
+static VmrpcVerdict judge(const VmrpcPolicy *policy, const VmrpcDest *dest)
+{
+    Search s = { .policy = policy, .dest = dest };
+    Target target;
+
+    if (dest->family != AF_INET && dest->family != AF_INET6) {
+        return (VmrpcVerdict) { .reason = VMRPC_VERDICT_FAMILY };
+    }
+    if (dest->proto == IPPROTO_TCP || dest->proto == IPPROTO_UDP) {
+        s.port = dest->port;
+    }
+    target = target_of(dest);
+    s.refusal = refusal_of(&target);
+    if (policy) {
+        search_dest(&s, &target);
+    }
+    if (s.best) {
+        return verdict_of_rule(&s);
+    }
+    if (s.refusal.refused) {
+        return (VmrpcVerdict) { .reason = s.refusal.reason };
+    }
+    return verdict_of_default(policy);
+}
+
+/*
+ * A rule by address that comes first may let the name's address through, and
+ * which address that is nobody knows before the name was looked up.
+ */
+static VmrpcVerdict judge_name(const VmrpcPolicy *policy, const char *name)
+{
+    Search s = { .policy = policy };
+
+    if (!policy) {
+        return verdict_of_default(policy);
+    }
+    search_name(&s, name);
+    if (s.best && (policy->dns_listed || s.best->line < policy->open_line)) {
+        return verdict_of_rule(&s);
+    }
+    if (policy->dns_listed) {
+        return (VmrpcVerdict) { .reason = VMRPC_VERDICT_DENY_UNLISTED,
+                                .line = policy->dns_line };
+    }
+    if (policy->open_line != NEVER) {
+        return (VmrpcVerdict) { .reason = VMRPC_VERDICT_ALLOW_RULE,
+                                .line = policy->open_line };
+    }
+    return verdict_of_default(policy);
+}
+
+/* What a call gives for @verdict, which is told to @why. */
+static int tell(VmrpcVerdict verdict, const char *asked, VmrpcVerdict *why)
+{
+    if (why) {
+        *why = verdict;
+        why->name = verdict.name ?: asked;
+    }
+    switch (verdict.reason) {
+    case VMRPC_VERDICT_ALLOW_DEFAULT:
+    case VMRPC_VERDICT_ALLOW_RULE:
+        return 0;
+    case VMRPC_VERDICT_DENY_DEFAULT:
+    case VMRPC_VERDICT_DENY_RULE:
+    case VMRPC_VERDICT_DENY_UNLISTED:
+        return -EACCES;
+    case VMRPC_VERDICT_FAMILY:
+        return -EAFNOSUPPORT;
+    default:
+        return -ENETUNREACH;
+    }
+}
+
+int vmrpc_policy_check(const VmrpcPolicy *policy, const VmrpcDest *dest,
+                       VmrpcVerdict *why)
+{
+    return tell(judge(policy, dest), dest->num_names ? dest->names[0] : NULL,
+                why);
+}
+
+int vmrpc_policy_check_name(const VmrpcPolicy *policy, const char *name,
+                            VmrpcVerdict *why)
+{
+    return tell(judge_name(policy, name), name, why);
+}
+
+bool vmrpc_policy_has_private(const VmrpcPolicy *policy)
+{
+    return policy && policy->private;
+}
+
+bool vmrpc_policy_is_private(const VmrpcPolicy *policy, const VmrpcDest *dest,
+                             const char *name, unsigned *line)
+{
+    /* "fc00::/7" does not mean what is behind a NAT64 of that network. */
+    Search s = { .dest = dest, .min_len6 = dest->nat64_len };
+    Search domains = { .dest = dest };
+    Target target;
+
+    if (!vmrpc_policy_has_private(policy)) {
+        return false;
+    }
+    s.policy = domains.policy = policy->private;
+    target = target_of(dest);
+    search_dest(&s, &target);
+    if (!s.best) {
+        return false;
+    }
+    search_name(&domains, name);
+    *line = s.best->line;
+    return !domains.best;
+}
+
+bool vmrpc_policy_has_names(const VmrpcPolicy *policy)
+{
+    return policy && policy->max_labels;
+}
+
+const VmrpcLimitsConfig *vmrpc_policy_limits(const VmrpcPolicy *policy)
+{
+    static const VmrpcLimitsConfig none;
+
+    return policy ? &policy->limits : &none;
+}
+
+/* --- life --------------------------------------------------------------- */
+
+static void key_free(gpointer opaque)
+{
+    VmrpcPolicyKey *key = opaque;
+
+    g_free((char *)key->name);
+    g_free(key);
+}
+
+static void rules_free(gpointer rules)
+{
+    g_array_unref(rules);
+}
+
+VmrpcPolicy *vmrpc_policy_new(void)
+{
+    VmrpcPolicy *policy = g_new0(VmrpcPolicy, 1);
+
+    policy->rules = g_hash_table_new_full(key_hash, key_equal, key_free,
+                                          rules_free);
+    policy->hits = vmrpc_policy_hits_new();
+    policy->open_line = NEVER;
+    policy->default_allow = true;
+    return policy;
+}
+
+void vmrpc_policy_free(VmrpcPolicy *policy)
+{
+    if (!policy) {
+        return;
+    }
+    vmrpc_policy_free(policy->private);
+    g_hash_table_unref(policy->rules);
+    g_array_unref(policy->hits);
+    g_free(policy);
+}
+
+static void add_prefix_len(VmrpcPolicy *policy, VmrpcPolicyKind kind,
+                           uint8_t len)
+{
+    unsigned num = policy->prefixes[kind].num;
+
+    if (!memchr(policy->prefixes[kind].len, len, num)) {
+        policy->prefixes[kind].len[num] = len;
+        policy->prefixes[kind].num++;
+    }
+}
+
+void vmrpc_policy_add(VmrpcPolicy *policy, const VmrpcPolicyKey *key,
+                      const VmrpcPolicyRule *rule)
+{
+    GArray *rules = g_hash_table_lookup(policy->rules, key);
+
+    if (!rules) {
+        VmrpcPolicyKey *copy = g_new(VmrpcPolicyKey, 1);
+
+        *copy = *key;
+        copy->name = g_strdup(key->name);
+        rules = g_array_new(FALSE, FALSE, sizeof(*rule));
+        g_hash_table_insert(policy->rules, copy, rules);
+    }
+    g_array_append_val(rules, *rule);
+    policy->num_rules++;
+    switch (key->kind) {
+    case VMRPC_POLICY_IPV4:
+    case VMRPC_POLICY_IPV6:
+        add_prefix_len(policy, key->kind, key->len);
+        break;
+    case VMRPC_POLICY_NAME:
+    case VMRPC_POLICY_BELOW:
+        policy->max_labels = MAX(policy->max_labels, key->len);
+        return;
+    default:
+        break;
+    }
+    if (rule->allow) {
+        policy->open_line = MIN(policy->open_line, rule->line);
+    }
+}

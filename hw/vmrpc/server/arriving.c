@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc server: sockets that have come with the guest, and wait for the host
+ *
+ * Theory of operation
+ * ===================
+ *
+ * After a migration a socket of the guest is "arriving" until it has a host
+ * socket that is all that it was: bound, listening, connected.  What it shall
+ * be is in VmrpcSock, where the guest's calls find it and change it, and where
+ * the next migration takes it from (saved.c).
+ *
+ * Something of this host may be missing: the VM's address, which comes a little
+ * later or hours later; its port, which the source has until it ends, if both
+ * are on one host, or which somebody else has; a route to its peer; a
+ * descriptor, memory or a permission.  All of it can come, so there is no end
+ * to the waiting.  The host's kernel tells of addresses and routes (route.c),
+ * and then each socket is tried at once; it does not tell of the rest, so each
+ * is tried again after ARRIVING_RETRY_MS, and later, when all that is soon has
+ * come, after ARRIVING_SLOW_MS.  The lock is held for ARRIVING_BATCH
+ * of them at a time.
+ *
+ * To the guest an arriving socket looks idle: a server waits for clients.  A
+ * program that sends datagrams does not expect to wait for long, so after
+ * ARRIVING_IDLE_MS it is told that the network is unreachable.
+ *
+ * Some sockets are lost: a datagram socket whose peer or group this host's
+ * policy refuses.
+ */
+#include "hw/vmrpc/server/server-internal.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <sys/epoll.h>
+
+#define ARRIVING_RETRY_MS       100
+#define ARRIVING_SLOW_MS        1000
+#define ARRIVING_IDLE_MS        30000
+#define ARRIVING_BATCH          64
+
+/* A shorter wait is not worth a word. */
+#define ARRIVING_REPORT_MS      1000
+
+/* --- making it again ------------------------------------------------------ */
+
+/* Returns 0 or a negative errno. */
+static int make_host_socket(VmrpcServer *srv, VmrpcSock *s)
+{
+    VmrpcBuffers buffers;
+    int fd, ret = vmrpc_budget_reserve(srv, NULL, NULL, &buffers);
+
+    if (ret < 0) {
+        return ret;
+    }
+    fd = vmrpc_host_socket(srv, s->type, s->proto);
+    if (fd < 0) {
+        vmrpc_budget_release(srv, &buffers);
+        return fd;
+    }
+    vmrpc_budget_apply(srv, fd, &buffers);
+    s->fd = fd;
+    s->buffers = buffers;
+    vmrpc_host_copy_options(srv, s, s);
+    vmrpc_watch_later(srv, s);
+    return 0;
+}
+
+/* Returns 0 or a negative errno. */
+static int bind_again(VmrpcServer *srv, VmrpcSock *s)
+{
+    if (s->bound || !s->local_port) {
+        return 0;
+    }
+    if (s->bound_group.s_addr) {
+        return vmrpc_groups_bind_socket(srv, s, s->bound_group, s->local_port);
+    }
+    return vmrpc_host_bind(srv, s, s->local_port);
+}
+
+/*
+ * Returns 0 or a negative errno; sets *@refused if that is not the host's word
+ * but the policy's, or there is no way to translate the address.
+ */
+static int connect_again(VmrpcServer *srv, VmrpcSock *s, bool *refused)
+{
+    struct sockaddr_storage ss;
+    struct sockaddr_in peer = {
+        .sin_family = AF_INET,
+        .sin_addr = s->peer4,
+        .sin_port = s->peer_port,
+    };
+    int len, ret;
+
+    if (s->peer_is_self) {
+        return vmrpc_host_connect_self(srv, s);
+    }
+    if (!s->connected || s->peer_is_resolver) {
+        return 0;
+    }
+    ret = vmrpc_host_bind_source(srv, s);
+    if (ret < 0) {
+        return ret;
+    }
+    len = vmrpc_dest_to_host(srv, &peer, s->proto, &ss);
+    *refused = len < 0;
+    if (len < 0) {
+        return len;
+    }
+    return connect(s->fd, (struct sockaddr *)&ss, len) < 0 ? -errno : 0;
+}
+
+static bool is_late(const VmrpcServer *srv)
+{
+    return vmrpc_now_ms() - srv->arriving_since_ms >= ARRIVING_IDLE_MS;
+}
+
+/* Returns 0 or a negative errno, and sets *@refused, as connect_again(). */
+static int make_again(VmrpcServer *srv, VmrpcSock *s, bool *refused)
+{
+    int ret = s->fd < 0 ? make_host_socket(srv, s) : 0;
+
+    if (ret == 0) {
+        ret = bind_again(srv, s);
+        *refused = s->bound_group.s_addr &&
+                   (ret == -EACCES || ret == -ENETUNREACH);
+    }
+    if (ret == 0 && s->listening && listen(s->fd, s->backlog) < 0) {
+        ret = -errno;
+    }
+    return ret < 0 ? ret : connect_again(srv, s, refused);
+}
+
+/*
+ * The same with its groups, which are joined last, when @s has its port.  Until
+ * the VM's address is here no interface is the one that hears them, or that of
+ * the default route would be taken for it.
+ */
+static int make_with_groups(VmrpcServer *srv, VmrpcSock *s, bool *refused)
+{
+    int ret = vmrpc_groups_ready_to_join(srv, s);
+    GArray *groups;
+
+    *refused = false;
+    if (ret == -EADDRNOTAVAIL || (ret == -ENODEV && !is_late(srv))) {
+        return ret;
+    }
+    groups = vmrpc_groups_set_aside(srv, s);
+    ret = make_again(srv, s, refused);
+    if (ret < 0) {
+        vmrpc_groups_put_back(srv, s, groups);
+        return ret;
+    }
+    s->backing = VMRPC_BACKING_HOST;
+    vmrpc_groups_join_again(srv, s, groups);
+    return 0;
+}
+
+/* --- who waits, and for what ---------------------------------------------- */
+
+static VmrpcMissing missing_for(int error)
+{
+    switch (error) {
+    case EADDRNOTAVAIL:
+        return VMRPC_MISSING_ADDRESS;
+    case EADDRINUSE:
+        return VMRPC_MISSING_PORT;
+    case ENETUNREACH:
+    case EHOSTUNREACH:
+    case ENODEV:
+        return VMRPC_MISSING_ROUTE;
+    default:
+        return VMRPC_MISSING_RESOURCE;
+    }
+}
+
+/* Routes and addresses are told of as long as somebody waits. */
+static void watch_routing(VmrpcServer *srv, bool on)
+{
+    struct epoll_event ev = { .events = EPOLLIN,
+                              .data.u64 = VMRPC_EPOLL_ROUTE };
+
+    /* If it fails, the timer will find out, only later. */
+    epoll_ctl(srv->epoll_fd, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL,
+              vmrpc_route_fd(srv->route), &ev);
+}
+
+static void unqueue(VmrpcServer *srv, VmrpcSock *s)
+{
+    *s->arriving_prev = s->arriving_next;
+    if (s->arriving_next) {
+        s->arriving_next->arriving_prev = s->arriving_prev;
+    } else {
+        srv->arriving_tail = s->arriving_prev;
+    }
+    s->arriving_prev = NULL;
+    srv->arriving_num--;
+    srv->missing_num[s->missing]--;
+}
+
+/* Behind all others. */
+static void queue(VmrpcServer *srv, VmrpcSock *s, int error)
+{
+    s->missing_error = error;
+    s->missing = missing_for(error);
+    s->arriving_next = NULL;
+    s->arriving_prev = srv->arriving_tail;
+    *srv->arriving_tail = s;
+    srv->arriving_tail = &s->arriving_next;
+    srv->arriving_num++;
+    srv->missing_num[s->missing]++;
+}
+
+/* The address that is missing, or that something else is missing for. */
+static const char *address_text(VmrpcServer *srv, const VmrpcSock *s,
+                                char text[INET6_ADDRSTRLEN])
+{
+    struct sockaddr_storage ss;
+    const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)&ss;
+    const struct sockaddr_in *sin = (const struct sockaddr_in *)&ss;
+    int len = s->missing == VMRPC_MISSING_ROUTE && s->connected
+              ? vmrpc_addr_to_host(srv, s->peer4, s->peer_port, &ss)
+              : vmrpc_own_address(srv, 0, &ss);
+
+    if (len < 0) {
+        return NULL;
+    }
+    return inet_ntop(ss.ss_family, ss.ss_family == AF_INET6
+                     ? (const void *)&sin6->sin6_addr : &sin->sin_addr, text,
+                     INET6_ADDRSTRLEN);
+}
+
+static void report(VmrpcServer *srv, const VmrpcArrival *arrival)
+{
+    if (srv->tracer.arrival) {
+        srv->tracer.arrival(srv->tracer.opaque, arrival);
+    }
+}
+
+static void report_missing(VmrpcServer *srv, const VmrpcSock *s)
+{
+    char text[INET6_ADDRSTRLEN];
+
+    report(srv, &(VmrpcArrival) {
+        .sockets = srv->missing_num[s->missing],
+        .missing = s->missing,
+        .address = address_text(srv, s, text),
+        .port = s->missing == VMRPC_MISSING_PORT ? ntohs(s->local_port) : 0,
+        .error = s->missing_error,
+    });
+}
+
+/* At the end of a turn: what is missing is told once, until it has come. */
+static void report_all(VmrpcServer *srv)
+{
+    unsigned now = 0, untold;
+
+    for (unsigned i = 0; i < VMRPC_MISSING_NUM; i++) {
+        now |= srv->missing_num[i] ? 1u << i : 0;
+    }
+    if (vmrpc_now_ms() - srv->arriving_since_ms < ARRIVING_REPORT_MS) {
+        return;
+    }
+    untold = now & ~srv->missing_told;
+    srv->missing_told = now;
+    for (VmrpcSock *s = srv->arriving_head; s && untold;
+         s = s->arriving_next) {
+        if (untold & 1u << s->missing) {
+            untold &= ~(1u << s->missing);
+            report_missing(srv, s);
+        }
+    }
+}
+
+/* Nobody waits any more. */
+static void end_waiting(VmrpcServer *srv)
+{
+    watch_routing(srv, false);
+    if (srv->missing_told) {
+        srv->missing_told = 0;
+        report(srv, &(VmrpcArrival) { .sockets = 0 });
+    }
+}
+
+void vmrpc_arriving_forget(VmrpcServer *srv, VmrpcSock *s)
+{
+    if (s->arriving_prev) {
+        unqueue(srv, s);
+        if (!srv->arriving_num) {
+            end_waiting(srv);
+        }
+    }
+}
+
+void vmrpc_sock_lose(VmrpcServer *srv, VmrpcSock *s, int error)
+{
+    vmrpc_arriving_forget(srv, s);
+    vmrpc_sock_close_host(srv, s);
+    s->backing = VMRPC_BACKING_LOST;
+    s->bound = false;
+    s->listening = false;
+    s->so_error = error;
+    srv->counters.connections_lost++;
+    vmrpc_sock_refresh(srv, s);
+    vmrpc_sock_notify(srv, s);
+}
+
+/* Makes @s what it shall be, or leaves it waiting for what is missing. */
+static void arrive(VmrpcServer *srv, VmrpcSock *s)
+{
+    bool refused;
+    int ret = make_with_groups(srv, s, &refused);
+
+    if (ret < 0 && refused) {
+        vmrpc_sock_lose(srv, s, -ret);
+        return;
+    }
+    if (ret < 0) {
+        bool first = !srv->arriving_num;
+
+        if (s->arriving_prev) {
+            unqueue(srv, s);
+            first = false;
+        }
+        queue(srv, s, -ret);
+        if (first) {
+            watch_routing(srv, true);
+        }
+    } else {
+        vmrpc_arriving_forget(srv, s);
+        /* The guest may have asked for edges, and does not ask again. */
+        s->edge = true;
+    }
+    vmrpc_sock_refresh(srv, s);
+    vmrpc_sock_notify(srv, s);
+}
+
+void vmrpc_arriving_begin(VmrpcServer *srv, VmrpcSock *s)
+{
+    s->backing = VMRPC_BACKING_ARRIVING;
+    srv->arriving_since_ms = vmrpc_now_ms();
+    arrive(srv, s);
+    vmrpc_timer_rearm(srv);
+}
+
+/* --- while it waits ------------------------------------------------------- */
+
+uint32_t vmrpc_arriving_ready(const VmrpcServer *srv, const VmrpcSock *s)
+{
+    if (s->type == SOCK_STREAM) {
+        /* A server has no clients yet; others look like a new socket. */
+        return s->listening ? 0 : VMRPC_OUT | VMRPC_HUP;
+    }
+    return is_late(srv) ? VMRPC_OUT : 0;
+}
+
+int vmrpc_arriving_send_error(const VmrpcServer *srv, const VmrpcSock *s)
+{
+    if (s->type == SOCK_STREAM) {
+        return -EPIPE;
+    }
+    if (!is_late(srv)) {
+        return -EAGAIN;
+    }
+    return s->missing == VMRPC_MISSING_ADDRESS ? -ENETUNREACH
+                                               : -s->missing_error;
+}
+
+int vmrpc_arriving_timeout_ms(const VmrpcServer *srv)
+{
+    if (!srv->arriving_num) {
+        return -1;
+    }
+    return CLAMP(srv->arriving_due_ms - vmrpc_now_ms(), 0, ARRIVING_SLOW_MS);
+}
+
+void vmrpc_arriving_routing_changed(void *opaque)
+{
+    VmrpcServer *srv = opaque;
+
+    if (!srv->arriving_num) {
+        return;
+    }
+    /* However often it changes, there is a pause between two turns. */
+    srv->arriving_changed = true;
+    if (!srv->arriving_left) {
+        srv->arriving_due_ms = MIN(srv->arriving_due_ms,
+                                   srv->arriving_turn_ms + ARRIVING_RETRY_MS);
+        vmrpc_timer_rearm(srv);
+    }
+}
+
+void vmrpc_arriving_process_timer(VmrpcServer *srv)
+{
+    int64_t now = vmrpc_now_ms();
+
+    if (!srv->arriving_num || now < srv->arriving_due_ms) {
+        return;
+    }
+    if (!srv->arriving_left) {
+        srv->arriving_left = srv->arriving_num;
+        srv->arriving_turn_ms = now;
+        srv->arriving_changed = false;
+    }
+    for (unsigned i = 0; i < ARRIVING_BATCH && srv->arriving_left &&
+                         srv->arriving_num; i++) {
+        srv->arriving_left--;
+        arrive(srv, srv->arriving_head);
+    }
+    if (srv->arriving_left && srv->arriving_num) {
+        srv->arriving_due_ms = now;
+        return;
+    }
+    srv->arriving_left = 0;
+    srv->arriving_due_ms = now + (is_late(srv) && !srv->arriving_changed
+                                  ? ARRIVING_SLOW_MS : ARRIVING_RETRY_MS);
+    report_all(srv);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc server: where the data of a call are
+ *
+ * In the request's own vectors, behind header and ancillary data, or in memory
+ * that the guest has mapped before (mapped.c).
+ */
+#include "hw/vmrpc/server/server-internal.h"
+
+VmrpcDataPlace vmrpc_call_data(const VmrpcCall *call, bool in)
+{
+    if (call->mapped) {
+        return (VmrpcDataPlace) { call->mapped->iov, call->mapped->num,
+                                  call->mapped_offset };
+    }
+    if (in) {
+        return (VmrpcDataPlace) { call->in, call->in_num,
+                                  sizeof(struct vmrpc_resp) +
+                                  (call->op == VMRPC_RECVMSG
+                                   ? call->control_len : 0) };
+    }
+    return (VmrpcDataPlace) { call->out, call->out_num,
+                              sizeof(struct vmrpc_req) +
+                              (call->op == VMRPC_SENDMSG
+                               ? call->control_len : 0) };
+}
+
+unsigned vmrpc_call_out_slice(const VmrpcCall *call, size_t skip,
+                              struct iovec *dst)
+{
+    VmrpcDataPlace p = vmrpc_call_data(call, false);
+
+    return vmrpc_iov_slice(dst, p.iov, p.num, p.offset + skip,
+                           call->out_len - skip);
+}
+
+unsigned vmrpc_call_in_slice(const VmrpcCall *call, struct iovec *dst)
+{
+    VmrpcDataPlace p = vmrpc_call_data(call, true);
+
+    return vmrpc_iov_slice(dst, p.iov, p.num, p.offset, call->in_len);
+}
+
+size_t vmrpc_call_read(const VmrpcCall *call, void *buf, size_t len)
+{
+    VmrpcDataPlace p = vmrpc_call_data(call, false);
+
+    return vmrpc_iov_read(p.iov, p.num, p.offset, buf,
+                          MIN(len, call->out_len));
+}
+
+size_t vmrpc_call_reread(const VmrpcCall *call, void *buf, size_t len)
+{
+    VmrpcDataPlace p = vmrpc_call_data(call, true);
+
+    return vmrpc_iov_read(p.iov, p.num, p.offset, buf, MIN(len, call->in_len));
+}
+
+size_t vmrpc_call_write(const VmrpcCall *call, size_t offset, const void *buf,
+                        size_t len)
+{
+    VmrpcDataPlace p = vmrpc_call_data(call, true);
+
+    if (offset > call->in_len) {
+        return 0;
+    }
+    return vmrpc_iov_write(p.iov, p.num, p.offset + offset, buf,
+                           MIN(len, call->in_len - offset));
+}

@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc server: BIND, LISTEN, CONNECT, ACCEPT
+ */
+#include "hw/vmrpc/server/server-internal.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Connections of peers that found the pool full, dropped in one ACCEPT. */
+#define ACCEPT_DROP_MAX 16
+
+void vmrpc_call_addr(const VmrpcCall *call, struct sockaddr_in *sin)
+{
+    memset(sin, 0, sizeof(*sin));
+    sin->sin_family = GUINT16_FROM_LE(call->addr.family) == VMRPC_AF_INET
+                      ? AF_INET : AF_UNSPEC;
+    sin->sin_port = call->addr.port;
+    sin->sin_addr.s_addr = call->addr.addr;
+}
+
+/*
+ * The peer of @s is the resolver, to which the host can connect nothing: its
+ * host socket would hear anybody, but for a filter.  What is queued stays.
+ * Where the filter cannot be set RECVMSG drops what is heard.
+ */
+static void make_deaf(VmrpcSock *s)
+{
+    struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
+    struct sock_fprog program = { 1, &nothing };
+
+    /* Bound to a group, it has a filter that it needs (groups.c). */
+    s->deaf = !s->bound_group.s_addr &&
+              setsockopt(s->fd, SOL_SOCKET, SO_ATTACH_FILTER, &program,
+                         sizeof(program)) == 0;
+}
+
+int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
+{
+    struct sockaddr_storage ss;
+    int len = vmrpc_own_address(srv, port, &ss), zero = 0, ret;
+
+    /* For a connection that then failed, the choice was left to connect(). */
+    if (s->bound && s->type == SOCK_STREAM) {
+        setsockopt(s->fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &zero,
+                   sizeof(zero));
+    }
+    if (len < 0) {
+        /*
+         * No address of its own: a datagram socket may have any port, as it
+         * gets one when it sends; a server could take another VM's clients.
+         */
+        if (s->type != SOCK_DGRAM || port) {
+            return len;
+        }
+        if (!vmrpc_sock_is_ping(s)) {
+            return 0;
+        }
+        /* The guest's identifier must be the one on the wire. */
+        memset(&ss, 0, sizeof(ss));
+        ss.ss_family = AF_INET6;
+        len = sizeof(struct sockaddr_in6);
+    }
+    ret = vmrpc_groups_check(srv, s, port);
+    if (ret < 0) {
+        return ret;
+    }
+    /* What was connected before a migration has a new host socket. */
+    if (s->peer_is_resolver && !s->deaf) {
+        make_deaf(s);
+    }
+    if (bind(s->fd, (struct sockaddr *)&ss, len) < 0) {
+        return -errno;
+    }
+    s->bound = true;
+    return vmrpc_groups_bind(srv, s, port);
+}
+
+int vmrpc_local_address(const VmrpcServer *srv, const VmrpcSock *s,
+                        struct sockaddr_in *sin)
+{
+    struct sockaddr_storage ss;
+    socklen_t len = sizeof(ss);
+
+    memset(sin, 0, sizeof(*sin));
+    sin->sin_family = AF_INET;
+    if (s->backing == VMRPC_BACKING_ARRIVING) {
+        sin->sin_port = s->local_port;
+        if (s->bound_group.s_addr) {
+            sin->sin_addr = s->bound_group;
+        } else if (s->local_port) {
+            sin->sin_addr = srv->config.guest4;
+        }
+        return 0;
+    }
+    if (!vmrpc_sock_is_host(s) || (s->peer_is_resolver && !s->bound)) {
+        /* Nobody else sees this port; make it look like one. */
+        sin->sin_addr = srv->config.guest4;
+        sin->sin_port = htons(32768 + s->handle % 28232);
+        return 0;
+    }
+    if (getsockname(s->fd, (struct sockaddr *)&ss, &len) < 0) {
+        return -errno;
+    }
+    sin->sin_port = ss.ss_family == AF_INET6
+                    ? ((struct sockaddr_in6 *)&ss)->sin6_port
+                    : ((struct sockaddr_in *)&ss)->sin_port;
+    if (s->bound_group.s_addr) {
+        sin->sin_addr = s->bound_group;
+    } else if (s->bound || s->connected) {
+        sin->sin_addr = srv->config.guest4;
+    }
+    return 0;
+}
+
+int vmrpc_call_bind(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+{
+    struct sockaddr_in sin;
+    int ret;
+
+    vmrpc_call_addr(call, &sin);
+    if (sin.sin_family != AF_INET) {
+        return -EAFNOSUPPORT;
+    }
+    if (s->backing == VMRPC_BACKING_ARRIVING && !s->bound_by_guest) {
+        return -s->missing_error;
+    }
+    if (!vmrpc_sock_is_host(s) || s->bound_by_guest || s->race) {
+        return -EINVAL;
+    }
+    if (IN_MULTICAST(ntohl(sin.sin_addr.s_addr))) {
+        ret = vmrpc_groups_bind_socket(srv, s, sin.sin_addr, sin.sin_port);
+    } else if (sin.sin_addr.s_addr != INADDR_ANY &&
+               sin.sin_addr.s_addr != srv->config.guest4.s_addr) {
+        return -EADDRNOTAVAIL;
+    } else {
+        ret = vmrpc_host_bind(srv, s, sin.sin_port);
+    }
+    if (ret < 0) {
+        return ret;
+    }
+    s->bound_by_guest = true;
+    ret = vmrpc_local_address(srv, s, &call->result);
+    s->local_port = call->result.sin_port;
+    call->result.sin_addr = sin.sin_addr;
+    return ret;
+}
+
+/* @s will listen when it has arrived, if it has a port to do so. */
+static int listen_later(VmrpcServer *srv, VmrpcSock *s, int backlog,
+                        VmrpcCall *call)
+{
+    if (!s->local_port) {
+        return -s->missing_error;
+    }
+    s->listening = true;
+    s->backlog = backlog;
+    vmrpc_sock_refresh(srv, s);
+    return vmrpc_local_address(srv, s, &call->result);
+}
+
+int vmrpc_call_listen(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+{
+    int backlog = MIN(call->arg[0], (uint32_t)INT32_MAX);
+    int ret;
+
+    if (s->type != SOCK_STREAM) {
+        return -EOPNOTSUPP;
+    }
+    if (s->backing == VMRPC_BACKING_ARRIVING) {
+        return listen_later(srv, s, backlog, call);
+    }
+    if (!vmrpc_sock_is_host(s) || s->race) {
+        return -EINVAL;
+    }
+    /* Unbound, the host would listen on all of its addresses. */
+    if (!s->bound) {
+        ret = vmrpc_host_bind(srv, s, 0);
+        if (ret < 0) {
+            return ret;
+        }
+    }
+    if (listen(s->fd, backlog) < 0) {
+        return -errno;
+    }
+    /* It may have failed as a client before: no peer stays from that. */
+    vmrpc_sock_clear_peer(srv, s);
+    s->listening = true;
+    s->backlog = backlog;
+    vmrpc_sock_refresh(srv, s);
+    ret = vmrpc_local_address(srv, s, &call->result);
+    s->local_port = call->result.sin_port;
+    return ret;
+}
+
+/*
+ * Binds the descriptor of @s to the VM's address.  Returns 1, 0 if the VM has
+ * none, or a negative errno.
+ */
+static int bind_to_source(const VmrpcServer *srv, const VmrpcSock *s)
+{
+    struct sockaddr_storage ss;
+    int len, one = 1;
+
+    len = vmrpc_own_address(srv, 0, &ss);
+    if (len < 0) {
+        return 0;           /* no address of its own: the host's choice */
+    }
+    /* The port is chosen by connect, so that ports are not used up. */
+    if (s->type == SOCK_STREAM) {
+        setsockopt(s->fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one,
+                   sizeof(one));
+    }
+    return bind(s->fd, (struct sockaddr *)&ss, len) < 0 ? -errno : 1;
+}
+
+int vmrpc_host_bind_source(VmrpcServer *srv, VmrpcSock *s)
+{
+    int ret = s->bound ? 0 : bind_to_source(srv, s);
+
+    if (ret <= 0) {
+        return ret;
+    }
+    s->bound = true;
+    return vmrpc_groups_bind(srv, s, 0);
+}
+
+/*
+ * The same for a stream that is to be connected, without the lock, as it takes
+ * a while.  -EBADF: the guest has closed @s meanwhile; it is gone.
+ */
+static int bind_stream_source(VmrpcServer *srv, VmrpcSock *s)
+{
+    int ret;
+
+    if (s->bound) {
+        return 0;
+    }
+    vmrpc_sock_enter(srv, s);
+    ret = bind_to_source(srv, s);
+    if (!vmrpc_sock_leave(srv, s)) {
+        return -EBADF;
+    }
+    s->bound |= ret > 0;
+    /* Another thread has been faster. */
+    return s->race ? -EALREADY : MIN(ret, 0);
+}
+
+static int disconnect_host(VmrpcServer *srv, VmrpcSock *s)
+{
+    struct sockaddr unspec = { .sa_family = AF_UNSPEC };
+
+    if (vmrpc_sock_is_host(s) && !s->peer_is_resolver &&
+        connect(s->fd, &unspec, sizeof(unspec)) < 0) {
+        return -errno;
+    }
+    vmrpc_sock_clear_peer(srv, s);
+    s->listening = false;
+    return 0;
+}
+
+int vmrpc_host_restore_port(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
+{
+    int ret;
+
+    if (!s->bound || !vmrpc_sock_is_host(s)) {
+        return 0;
+    }
+    /* getsockname() may tell a port that is lost; bind() knows better. */
+    ret = vmrpc_host_bind(srv, s, port);
+    if (ret == -EADDRINUSE) {
+        /* By its own connections: then it is unbound, as natively. */
+        s->bound = false;
+        s->bound_by_guest = false;
+        return 0;
+    }
+    return ret == -EINVAL ? 0 : ret;
+}
+
+/* Takes the peer from a socket that has its port for good. */
+static int disconnect_keep_port(VmrpcServer *srv, VmrpcSock *s)
+{
+    struct sockaddr_in before;
+    int ret = vmrpc_local_address(srv, s, &before);
+
+    if (ret == 0) {
+        ret = disconnect_host(srv, s);
+    }
+    return ret < 0 ? ret : vmrpc_host_restore_port(srv, s, before.sin_port);
+}
+
+static int connect_resolver(VmrpcServer *srv, VmrpcSock *s,
+                            const struct sockaddr_in *peer, VmrpcCall *call)
+{
+    if (s->type == SOCK_DGRAM) {
+        int ret = s->connected ? disconnect_keep_port(srv, s) : 0;
+
+        if (ret < 0) {
+            return ret;
+        }
+        vmrpc_sock_set_peer(srv, s, peer);
+        s->peer_is_resolver = true;
+        make_deaf(s);
+    } else {
+        if (s->connected || s->listening) {
+            return -EISCONN;
+        }
+        /* Another thread is about to find out that there is no peer. */
+        if (s->users) {
+            return -EALREADY;
+        }
+        vmrpc_sock_become_resolver(srv, s);
+        vmrpc_sock_set_peer(srv, s, peer);
+    }
+    vmrpc_sock_refresh(srv, s);
+    return vmrpc_local_address(srv, s, &call->result);
+}
+
+int vmrpc_host_connect_self(VmrpcServer *srv, VmrpcSock *s)
+{
+    struct sockaddr_storage ss;
+    struct sockaddr_in local;
+    int len, ret;
+
+    ret = vmrpc_local_address(srv, s, &local);
+    if (ret < 0) {
+        return ret;
+    }
+    if (!s->bound) {
+        return -EINVAL;
+    }
+    len = vmrpc_own_address(srv, local.sin_port, &ss);
+    if (len < 0) {
+        return len;
+    }
+    if (connect(s->fd, (struct sockaddr *)&ss, len) < 0) {
+        return -errno;
+    }
+    vmrpc_sock_clear_peer(srv, s);
+    s->peer_is_self = true;
+    return 0;
+}
+
+/* connect() to AF_UNSPEC. */
+static int disconnect(VmrpcServer *srv, VmrpcSock *s)
+{
+    int ret;
+
+    vmrpc_race_end(srv, s);
+    /* Its groups stay, and they are heard at the port. */
+    ret = (s->bound_by_guest || vmrpc_groups_num(s)) && vmrpc_sock_is_host(s)
+          ? disconnect_keep_port(srv, s) : disconnect_host(srv, s);
+    vmrpc_sock_refresh(srv, s);
+    /* Nothing is left that could be connected again: it is to be closed. */
+    return ret == 0 && s->backing == VMRPC_BACKING_RESOLVER ? -ECONNRESET : ret;
+}
+
+/*
+ * May @s connect to @peer, and where is that?  It then has the VM's address.
+ * Returns the length of *@host, or a negative errno.
+ */
+static int prepare_connect(VmrpcServer *srv, VmrpcSock *s,
+                           const struct sockaddr_in *peer,
+                           struct sockaddr_storage *host)
+{
+    int len = vmrpc_dest_to_host(srv, peer, s->proto, host);
+    int ret;
+
+    if (len < 0) {
+        return len;
+    }
+    ret = s->type == SOCK_STREAM ? bind_stream_source(srv, s)
+                                 : vmrpc_host_bind_source(srv, s);
+    if (ret == 0) {
+        ret = vmrpc_groups_prepare_send(srv, s, peer->sin_addr);
+    }
+    if (ret == 0) {
+        ret = vmrpc_budget_connection(srv, s, host);
+    }
+    return ret < 0 ? ret : len;
+}
+
+/* @s is connected to @peer, or connecting. */
+static void remember_peer(VmrpcServer *srv, VmrpcSock *s,
+                          const struct sockaddr_in *peer, VmrpcCall *call)
+{
+    vmrpc_sock_set_peer(srv, s, peer);
+    s->listening = false;       /* the host knows better */
+    if (s->type == SOCK_STREAM) {
+        vmrpc_gateway_attach(srv, s, peer->sin_port, false);
+    } else {
+        /* Few ask for the name of a stream: they can. */
+        vmrpc_local_address(srv, s, &call->result);
+    }
+}
+
+int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+{
+    struct sockaddr_storage ss;
+    struct sockaddr_in peer;
+    int len, ret;
+
+    vmrpc_call_addr(call, &peer);
+    if (s->backing == VMRPC_BACKING_LOST) {
+        return -ECONNRESET;
+    }
+    if (peer.sin_family != AF_INET) {
+        return disconnect(srv, s);
+    }
+    if (s->backing == VMRPC_BACKING_ARRIVING) {
+        return s->listening ? -EISCONN : -s->missing_error;
+    }
+    if (!vmrpc_sock_is_host(s)) {
+        return -EISCONN;
+    }
+    if (s->race) {
+        vmrpc_sock_refresh(srv, s);
+        if (s->race) {
+            return -EALREADY;
+        }
+    }
+    if (!vmrpc_sock_is_ping(s) && vmrpc_is_resolver(srv, &peer)) {
+        return connect_resolver(srv, s, &peer, call);
+    }
+    if (s->type == SOCK_DGRAM && !vmrpc_sock_is_ping(s) &&
+        peer.sin_addr.s_addr == srv->config.guest4.s_addr) {
+        ret = vmrpc_host_connect_self(srv, s);
+        vmrpc_sock_refresh(srv, s);
+        return ret;
+    }
+    len = prepare_connect(srv, s, &peer, &ss);
+    if (len < 0) {
+        return len;
+    }
+    /* A datagram socket only looks for a route, and its peer may be moved. */
+    if (s->type == SOCK_STREAM) {
+        vmrpc_sock_enter(srv, s);
+    }
+    ret = connect(s->fd, (struct sockaddr *)&ss, len) < 0 ? -errno : 0;
+    if (s->type == SOCK_STREAM && !vmrpc_sock_leave(srv, s)) {
+        return -EBADF;
+    }
+    ret = vmrpc_peer_error(srv, &ss, s->proto, ret);
+    if (ret < 0) {
+        ret = vmrpc_race_start(srv, s, &ss, ret);
+    }
+    if (ret == 0 || ret == -EINPROGRESS) {
+        remember_peer(srv, s, &peer, call);
+    }
+    vmrpc_sock_refresh(srv, s);
+    return ret;
+}
+
+/* Whether its peer is reached through the NAT64. */
+static bool is_behind_nat64(const VmrpcSock *s)
+{
+    return s->connected && !s->peer_held && !s->peer_is_resolver &&
+           !IN_MULTICAST(ntohl(s->peer4.s_addr));
+}
+
+void vmrpc_nat64_moved(VmrpcServer *srv)
+{
+    for (uint32_t i = 0; i < srv->config.max_sockets; i++) {
+        VmrpcSock *s = srv->socks[i];
+        struct sockaddr_storage ss;
+        struct sockaddr_in peer;
+        int len;
+
+        if (!s || s->type != SOCK_DGRAM || !vmrpc_sock_is_host(s) ||
+            !is_behind_nat64(s)) {
+            continue;
+        }
+        peer = (struct sockaddr_in) {
+            .sin_family = AF_INET, .sin_addr = s->peer4,
+            .sin_port = s->peer_port,
+        };
+        len = vmrpc_dest_to_host(srv, &peer, s->proto, &ss);
+        /* If that cannot be it stays, and sends where nobody may be. */
+        if (len < 0 || connect(s->fd, (struct sockaddr *)&ss, len) < 0) {
+            srv->counters.connections_lost++;
+        }
+    }
+}
+
+/*
+ * Takes connections until one has a peer that the guest can be told.
+ * Returns its descriptor or a negative errno.
+ */
+static int accept_host(VmrpcServer *srv, VmrpcSock *s,
+                       struct sockaddr_in *peer)
+{
+    for (int i = 0; i < ACCEPT_DROP_MAX; i++) {
+        struct sockaddr_storage ss = { };
+        socklen_t len = sizeof(ss);
+        int fd = accept4(s->fd, (struct sockaddr *)&ss, &len,
+                         SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+        if (fd < 0) {
+            return -errno;
+        }
+        if (vmrpc_addr_to_guest(srv, &ss, peer) == 0) {
+            return fd;
+        }
+        srv->counters.dropped_pool_full++;
+        close(fd);
+    }
+    return -EAGAIN;
+}
+
+int vmrpc_call_accept(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+{
+    struct sockaddr_in peer;
+    VmrpcBuffers buffers;
+    VmrpcSock *child;
+    int fd, ret;
+
+    if (!s->listening || s->backing == VMRPC_BACKING_LOST) {
+        return -EINVAL;
+    }
+    if (s->backing == VMRPC_BACKING_ARRIVING) {
+        return -EAGAIN;
+    }
+    /* Do not take a connection off the queue that has nowhere to go. */
+    ret = vmrpc_budget_socket(srv, NULL);
+    if (ret < 0) {
+        return ret;
+    }
+    if (call->arg[0] >= srv->config.max_sockets) {
+        return -EBADF;
+    }
+    if (srv->socks[call->arg[0]]) {
+        return -EEXIST;
+    }
+    ret = vmrpc_budget_reserve(srv, s, NULL, &buffers);
+    if (ret < 0) {
+        return ret;
+    }
+    fd = accept_host(srv, s, &peer);
+    vmrpc_sock_refresh(srv, s);
+    if (fd < 0) {
+        vmrpc_budget_release(srv, &buffers);
+        if (fd == -EMFILE || fd == -ENFILE || fd == -ENOBUFS ||
+            fd == -ENOMEM) {
+            srv->counters.sockets_refused_host++;
+        }
+        return fd;
+    }
+    vmrpc_budget_apply(srv, fd, &buffers);
+    ret = vmrpc_sock_add(srv, call->arg[0], call->arg[1], SOCK_STREAM, fd,
+                         &buffers, &child);
+    if (ret < 0) {
+        return ret;
+    }
+    child->bound = true;
+    vmrpc_sock_set_peer(srv, child, &peer);
+    vmrpc_gateway_attach(srv, child, s->local_port, true);
+    vmrpc_sock_refresh(srv, child);
+    child->told = child->ready;
+    call->value = child->ready;
+    call->result = peer;
+    return 0;
+}

@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc server: SENDMSG, RECVMSG
+ *
+ * Data is never looked at here: the host's kernel reads and writes the guest's
+ * memory.  Ancillary data is translated (cmsg.c), and so are the eight octets
+ * of an echo request's header (ping.c), and what FTP and SIP say of addresses
+ * (gateway.c).
+ */
+#include "hw/vmrpc/server/server-internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "hw/vmrpc/wire/ping.h"
+
+/* Flags of sendmsg/recvmsg that mean the same on the host. */
+#define SEND_FLAGS  (MSG_OOB | MSG_MORE | MSG_EOR | MSG_CONFIRM)
+#define RECV_FLAGS  (MSG_OOB | MSG_PEEK | MSG_TRUNC | MSG_ERRQUEUE)
+
+/* Datagrams of peers that found the pool full, dropped in one RECVMSG. */
+#define RECV_DROP_MAX   16
+
+/* --- SENDMSG ------------------------------------------------------------ */
+
+static bool cmsg_to6(void *opaque, struct in_addr addr4,
+                     struct in6_addr *addr6)
+{
+    VmrpcServer *srv = opaque;
+
+    /* A source address: only the VM's own. */
+    if (addr4.s_addr != srv->config.guest4.s_addr ||
+        !srv->config.has_address6) {
+        return false;
+    }
+    *addr6 = srv->config.address6;
+    return true;
+}
+
+static bool cmsg_to4(void *opaque, const struct in6_addr *addr6,
+                     struct in_addr *addr4)
+{
+    struct sockaddr_storage ss = { };
+    struct sockaddr_in sin;
+
+    ((struct sockaddr_in6 *)&ss)->sin6_family = AF_INET6;
+    ((struct sockaddr_in6 *)&ss)->sin6_addr = *addr6;
+    if (vmrpc_addr_to_guest(opaque, &ss, &sin) < 0) {
+        return false;
+    }
+    *addr4 = sin.sin_addr;
+    return true;
+}
+
+/* With translate=off: may the guest send from this address? */
+static bool cmsg_is_source(void *opaque, struct in_addr addr4)
+{
+    VmrpcServer *srv = opaque;
+
+    return addr4.s_addr == srv->config.guest4.s_addr;
+}
+
+static VmrpcCmsgOps cmsg_ops(VmrpcServer *srv)
+{
+    return (VmrpcCmsgOps) {
+        .to6 = cmsg_to6,
+        .to4 = cmsg_to4,
+        .is_source = cmsg_is_source,
+        .own4 = srv->config.guest4,
+        .opaque = srv,
+        .guest_ifindex = 0,
+    };
+}
+
+/* The destination in @msg; an unconnected datagram socket needs one. */
+static int send_destination(VmrpcServer *srv, VmrpcSock *s,
+                            const VmrpcCall *call, struct msghdr *msg,
+                            struct sockaddr_storage *ss)
+{
+    struct sockaddr_in peer;
+    int len;
+
+    if (s->type == SOCK_STREAM) {
+        return 0;           /* streams ignore it, as TCP does */
+    }
+    vmrpc_call_addr(call, &peer);
+    if (peer.sin_family != AF_INET) {
+        /*
+         * MSG_MORE may have begun the datagram.  If not, the host would say
+         * the same, but not before it has bound the socket to an address of
+         * its choice, where the VM has one of its own.
+         */
+        return s->connected || s->bound || vmrpc_own_address(srv, 0, ss) < 0
+               ? 0 : -EDESTADDRREQ;
+    }
+    len = vmrpc_dest_to_host(srv, &peer, s->proto, ss);
+    if (len < 0) {
+        return len;
+    }
+    msg->msg_name = ss;
+    msg->msg_namelen = len;
+    len = vmrpc_host_bind_source(srv, s);
+    return len < 0 ? len : vmrpc_groups_prepare_send(srv, s, peer.sin_addr);
+}
+
+static int send_control(VmrpcServer *srv, const VmrpcSock *s,
+                        const VmrpcCall *call, struct msghdr *msg,
+                        uint8_t *host, size_t host_cap)
+{
+    VmrpcCmsgOps ops = cmsg_ops(srv);
+    /* The guest's own word comes after it, and has the last. */
+    size_t own = vmrpc_groups_source(srv, s, host);
+    ssize_t len;
+
+    msg->msg_control = own ? host : NULL;
+    msg->msg_controllen = own;
+    if (!call->control_len) {
+        return 0;
+    }
+    vmrpc_iov_read(call->out, call->out_num, sizeof(struct vmrpc_req),
+                   call->scratch->control, call->control_len);
+    len = vmrpc_cmsg_to_host(vmrpc_host_family(srv), call->scratch->control,
+                             call->control_len, host + own, host_cap - own,
+                             &ops);
+    if (len < 0) {
+        return len;
+    }
+    msg->msg_control = own + len ? host : NULL;
+    msg->msg_controllen = own + len;
+    return 0;
+}
+
+static bool to_resolver(VmrpcServer *srv, const VmrpcSock *s,
+                        const VmrpcCall *call)
+{
+    struct sockaddr_in peer;
+
+    if (s->backing == VMRPC_BACKING_RESOLVER) {
+        return true;
+    }
+    if (s->proto != IPPROTO_UDP) {
+        return false;
+    }
+    vmrpc_call_addr(call, &peer);
+    return peer.sin_family == AF_INET ? vmrpc_is_resolver(srv, &peer)
+                                      : s->peer_is_resolver;
+}
+
+/* The port that a datagram goes to, network byte order. */
+static in_port_t dest_port(const struct msghdr *msg, const VmrpcSock *s)
+{
+    const struct sockaddr_in6 *to = msg->msg_name;
+
+    /* at the same place in a sockaddr_in */
+    return to ? to->sin6_port : s->peer_port;
+}
+
+/* An echo request in its IPv6 form needs a header of its own. */
+static bool is_translated_ping(const VmrpcServer *srv, const VmrpcSock *s)
+{
+    return vmrpc_sock_is_ping(s) && srv->config.translate;
+}
+
+static int send_ping_header(const VmrpcCall *call,
+                            uint8_t header[VMRPC_PING_HEADER])
+{
+    if (call->out_len < VMRPC_PING_HEADER) {
+        return -EINVAL;
+    }
+    vmrpc_call_read(call, header, VMRPC_PING_HEADER);
+    return vmrpc_ping_to_host(header);
+}
+
+/* What sendmsg() gave, as IPv4 has it; streams do not look for a way. */
+static ssize_t sent(VmrpcServer *srv, const VmrpcSock *s,
+                    const struct msghdr *msg, ssize_t n)
+{
+    struct sockaddr_storage peer;
+    socklen_t len = sizeof(peer);
+    const struct sockaddr_storage *dest = msg->msg_name;
+
+    if (n != -EACCES) {
+        return n;
+    }
+    if (!dest && s->type == SOCK_DGRAM &&
+        getpeername(s->fd, (struct sockaddr *)&peer, &len) == 0) {
+        dest = &peer;
+    }
+    return vmrpc_peer_error(srv, dest, s->proto, n);
+}
+
+/* Clears *@sp if the guest has closed the socket meanwhile. */
+static ssize_t send_host(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call)
+{
+    VmrpcSock *s = *sp;
+    uint8_t host_control[VMRPC_GROUPS_SOURCE + VMRPC_CMSG_HOST_MAX]
+        __attribute__((aligned(8)));
+    int flags = (call->arg[0] & SEND_FLAGS) | MSG_DONTWAIT | MSG_NOSIGNAL;
+    struct sockaddr_storage ss;
+    struct msghdr msg = { .msg_iov = call->scratch->iov };
+    g_autoptr(GByteArray) other = NULL;
+    bool ping = is_translated_ping(srv, s);
+    uint8_t header[VMRPC_PING_HEADER];
+    ssize_t n;
+
+    n = ping ? send_ping_header(call, header) : 0;
+    if (n < 0) {
+        return n;
+    }
+    n = send_destination(srv, s, call, &msg, &ss);
+    if (n < 0) {
+        return n;
+    }
+    n = send_control(srv, s, call, &msg, host_control, sizeof(host_control));
+    if (n < 0) {
+        return n;
+    }
+    if (s->alg) {
+        return sent(srv, s, &msg, vmrpc_gateway_send(s, call, flags));
+    }
+    other = s->proto == IPPROTO_UDP ? vmrpc_gateway_datagram_out(srv, s,
+                                        dest_port(&msg, s), call) : NULL;
+    vmrpc_sock_enter(srv, s);
+    if (other) {
+        msg.msg_iov[0] = (struct iovec) { other->data, other->len };
+        msg.msg_iovlen = 1;
+    } else if (ping) {
+        msg.msg_iov[0] = (struct iovec) { header, sizeof(header) };
+        msg.msg_iovlen = 1 + vmrpc_call_out_slice(call, sizeof(header),
+                                                  msg.msg_iov + 1);
+    } else {
+        msg.msg_iovlen = vmrpc_call_out_slice(call, 0, msg.msg_iov);
+    }
+    n = sendmsg(s->fd, &msg, flags);
+    if (n < 0) {
+        n = -errno;
+    } else if (other) {
+        n = call->out_len;
+    }
+    if (!vmrpc_sock_leave(srv, s)) {
+        *sp = NULL;
+        return n;
+    }
+    return sent(srv, s, &msg, n);
+}
+
+/* As an error does it: here that of memory which is not there. */
+static int discard(VmrpcServer *srv, VmrpcSock *s)
+{
+    struct iovec nowhere = { NULL, 1 };
+    struct msghdr msg = { .msg_iov = &nowhere, .msg_iovlen = 1 };
+    struct sockaddr_storage ss;
+
+    if (s->proto != IPPROTO_UDP || !vmrpc_sock_is_host(s)) {
+        return -EOPNOTSUPP;
+    }
+    /* See send_destination(). */
+    if ((s->connected && !s->peer_is_resolver) || s->bound ||
+        vmrpc_own_address(srv, 0, &ss) < 0) {
+        sendmsg(s->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
+    return 0;
+}
+
+/* Still connecting: its host socket may be the one that has failed. */
+static bool is_racing(VmrpcServer *srv, VmrpcSock *s)
+{
+    if (s->race) {
+        vmrpc_sock_refresh(srv, s);
+    }
+    return s->race;
+}
+
+int vmrpc_call_sendmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+{
+    ssize_t n;
+
+    if (s->backing == VMRPC_BACKING_LOST) {
+        return -EPIPE;
+    }
+    if (s->backing == VMRPC_BACKING_ARRIVING) {
+        return vmrpc_arriving_send_error(srv, s);
+    }
+    if (is_racing(srv, s)) {
+        return -EAGAIN;
+    }
+    if (call->arg[0] & VMRPC_MSG_DISCARD) {
+        return discard(srv, s);
+    }
+    if (to_resolver(srv, s, call)) {
+        n = vmrpc_resolver_send(srv, s, call);
+    } else {
+        n = send_host(srv, &s, call);
+        if (s) {
+            vmrpc_sock_refresh(srv, s);
+        }
+    }
+    if (n < 0) {
+        return n;
+    }
+    call->value = n;
+    if (s) {
+        s->bytes_sent += n;
+    }
+    srv->counters.bytes_sent += n;
+    return 0;
+}
+
+/* --- RECVMSG ------------------------------------------------------------ */
+
+static void recv_control(VmrpcServer *srv, VmrpcCall *call,
+                         const struct msghdr *msg, int *flags)
+{
+    VmrpcCmsgOps ops = cmsg_ops(srv);
+    VmrpcCmsgDrops drops = { };
+    size_t len;
+
+    if (srv->tells_moments) {
+        vmrpc_see_clock(srv);
+        ops.clock = &srv->clock;
+    }
+    len = vmrpc_cmsg_from_host(vmrpc_host_family(srv), msg->msg_control,
+                               msg->msg_controllen, call->scratch->control,
+                               call->control_len, &ops, flags, &drops);
+    vmrpc_iov_write(call->in, call->in_num, sizeof(struct vmrpc_resp),
+                    call->scratch->control, len);
+    call->in_control_len = len;
+    srv->counters.control_dropped += drops.unknown + drops.malformed +
+                                     drops.no_address + drops.no_room;
+}
+
+/* recvmsg(), which needs no lock unless @fd is a receiver (groups.c). */
+static ssize_t recv_fd(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
+                       int fd, struct msghdr *msg, int flags)
+{
+    VmrpcSock *s = *sp;
+    bool own = fd == s->fd;
+    ssize_t n;
+
+    if (own) {
+        vmrpc_sock_enter(srv, s);
+    }
+    msg->msg_iovlen = vmrpc_call_in_slice(call, msg->msg_iov);
+    n = recvmsg(fd, msg, flags | MSG_DONTWAIT);
+    if (n < 0) {
+        n = -errno;
+    }
+    if (own && !vmrpc_sock_leave(srv, s)) {
+        *sp = NULL;
+    }
+    return n;
+}
+
+/*
+ * A datagram that did not come from the peer the guest's socket is connected
+ * to.  The host sorts them out, but not for a group's receiver, nor if the peer
+ * is the resolver and the host socket could not be made deaf.
+ */
+static bool is_strangers(const VmrpcSock *s, int fd,
+                         const struct sockaddr_in *from)
+{
+    if (fd == s->fd) {
+        return s->peer_is_resolver && !s->deaf;
+    }
+    if (s->peer_is_self) {
+        return true;
+    }
+    return s->connected && (from->sin_addr.s_addr != s->peer4.s_addr ||
+                            from->sin_port != s->peer_port);
+}
+
+/*
+ * One message.  Returns its length; -ENOSPC if its sender could not be given
+ * a virtual address, -ENOMSG if it is not for the guest; or another negative
+ * errno.  Clears *@sp if the guest has closed the socket meanwhile.
+ */
+static ssize_t recv_one(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
+                        int fd, int flags)
+{
+    VmrpcSock *s = *sp;
+    uint64_t host_control[VMRPC_CMSG_HOST_MAX / sizeof(uint64_t)];
+    struct sockaddr_storage ss = { };
+    struct msghdr msg = {
+        .msg_name = &ss,
+        .msg_namelen = s->type == SOCK_DGRAM ? sizeof(ss) : 0,
+        .msg_iov = call->scratch->iov,
+        .msg_control = host_control,
+        .msg_controllen = call->control_len ? sizeof(host_control) : 0,
+    };
+    int msg_flags;
+    ssize_t n;
+
+    n = recv_fd(srv, sp, call, fd, &msg, flags);
+    if (n < 0) {
+        return n;
+    }
+    if (msg.msg_namelen &&
+        vmrpc_addr_to_guest(srv, &ss, &call->result) < 0) {
+        return -ENOSPC;
+    }
+    if (*sp && !(flags & MSG_ERRQUEUE) &&
+        is_strangers(s, fd, &call->result)) {
+        return -ENOMSG;
+    }
+    msg_flags = msg.msg_flags & ~MSG_CMSG_CLOEXEC;
+    if (*sp && is_translated_ping(srv, s)) {
+        VmrpcDataPlace p = vmrpc_call_data(call, true);
+
+        vmrpc_ping_to_guest(p.iov, p.num, p.offset,
+                            MIN((size_t)n, call->in_len));
+    } else if (*sp && s->type == SOCK_DGRAM) {
+        n = vmrpc_gateway_datagram_in(srv, s, call->result.sin_port, call, n,
+                                      &msg_flags);
+    }
+    if (call->control_len) {
+        recv_control(srv, call, &msg, &msg_flags);
+    }
+    call->msg_flags = msg_flags;
+    return n;
+}
+
+/*
+ * A datagram that was looked at is not for the guest: drop it.  Since it was,
+ * others have had the lock and may have taken it.  So the one that is the first
+ * now is judged again, which nobody can take meanwhile.
+ */
+static int drop_peeked(VmrpcServer *srv, VmrpcSock *s, int fd)
+{
+    struct sockaddr_storage ss = { };
+    struct msghdr msg = { .msg_name = &ss, .msg_namelen = sizeof(ss) };
+    struct sockaddr_in from;
+
+    if (fd == s->fd && s->users) {
+        return -EAGAIN;     /* the other reader drops it */
+    }
+    if (recvmsg(fd, &msg, MSG_PEEK | MSG_DONTWAIT) < 0) {
+        return -errno;
+    }
+    if (vmrpc_addr_to_guest(srv, &ss, &from) < 0 ||
+        is_strangers(s, fd, &from)) {
+        recv(fd, NULL, 0, MSG_DONTWAIT);
+    }
+    return 0;
+}
+
+static ssize_t recv_host(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
+                         int fd, int flags)
+{
+    for (int i = 0; *sp && i < RECV_DROP_MAX; i++) {
+        ssize_t n = recv_one(srv, sp, call, fd, flags);
+
+        if (n != -ENOSPC && n != -ENOMSG) {
+            return n;
+        }
+        srv->counters.dropped_pool_full += n == -ENOSPC;
+        /* The error queue is not peeked at: that one is gone already. */
+        if (*sp && flags & MSG_PEEK && !(flags & MSG_ERRQUEUE)) {
+            n = drop_peeked(srv, *sp, fd);
+            if (n < 0) {
+                return n;
+            }
+        }
+    }
+    return -EAGAIN;
+}
+
+/* The socket itself and its receivers, in turn. */
+static ssize_t recv_any(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
+                        int flags)
+{
+    ssize_t n = -EAGAIN;
+
+    if (!(*sp)->groups || flags & MSG_ERRQUEUE) {
+        return recv_host(srv, sp, call, (*sp)->fd, flags);
+    }
+    /* Without the lock in between, memberships come and go. */
+    for (unsigned i = 0; *sp && n == -EAGAIN && i <= vmrpc_groups_num(*sp);
+         i++) {
+        unsigned turn = ((*sp)->group_turn + i) %
+                        (vmrpc_groups_num(*sp) + 1);
+        int fd = turn ? vmrpc_groups_fd(*sp, turn - 1) : (*sp)->fd;
+
+        n = fd < 0 ? -EAGAIN : recv_host(srv, sp, call, fd, flags);
+        /* Looking at a datagram must not change which one comes next. */
+        if (*sp && n != -EAGAIN && !(flags & MSG_PEEK)) {
+            (*sp)->group_turn = turn + 1;
+        }
+    }
+    return n;
+}
+
+int vmrpc_call_recvmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+{
+    int flags = call->arg[0] & RECV_FLAGS;
+    ssize_t n;
+
+    if (s->backing == VMRPC_BACKING_LOST) {
+        return 0;
+    }
+    if (s->backing == VMRPC_BACKING_ARRIVING && s->type == SOCK_STREAM) {
+        return -ENOTCONN;
+    }
+    if (is_racing(srv, s)) {
+        return -EAGAIN;
+    }
+    n = vmrpc_resolver_recv(srv, s, call, flags);
+    if (n == -EAGAIN && vmrpc_sock_is_host(s) &&
+        vmrpc_gateway_receives(s, flags)) {
+        n = vmrpc_gateway_recv(s, call, flags);
+        vmrpc_sock_refresh(srv, s);
+    } else if (n == -EAGAIN && vmrpc_sock_is_host(s)) {
+        n = recv_any(srv, &s, call, flags);
+        if (s) {
+            vmrpc_sock_refresh(srv, s);
+        }
+    }
+    if (n < 0) {
+        return vmrpc_peer_error(srv, NULL, 0, n);
+    }
+    call->value = n;
+    /* MSG_TRUNC may report more than there was room for. */
+    call->in_data_len = MIN((size_t)n, call->in_len);
+    if (!(flags & MSG_PEEK)) {
+        if (s) {
+            s->bytes_received += call->in_data_len;
+        }
+        srv->counters.bytes_received += call->in_data_len;
+    }
+    return 0;
+}

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc server: the socket calls (paper, section 4.3)
+ *
+ * Every function here executes one call on one host socket, at once: host
+ * sockets are non-blocking, and the few host calls that would wait all the
+ * same (close() with SO_LINGER) are never set up to.  All run under the
+ * server's lock, and leave it where vmrpc_sock_enter() says so.  A call gets
+ * what the guest asked in VmrpcCall, leaves its results there and returns 0 or
+ * a negative errno, which is what the guest's program will see.
+ *
+ * Those that reach a peer are in calls-connect.c and calls-data.c.
+ */
+#include "hw/vmrpc/server/server-internal.h"
+
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <linux/sockios.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "hw/vmrpc/wire/guest-numbers.h"
+
+/* --- SOCKET, CLOSE ------------------------------------------------------ */
+
+int vmrpc_host_socket(VmrpcServer *srv, int type, int proto)
+{
+    int family = vmrpc_host_family(srv);
+    int fd = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC,
+                    vmrpc_host_proto(family, proto));
+    int one = 1, zero = 0, ret;
+
+    if (fd < 0) {
+        return -errno;
+    }
+    /*
+     * ::ffff:0:0/96 would let IPv4 in by the back door, to a datagram socket
+     * of a VM without an address of its own.  Streams are bound to the VM's
+     * address before they listen, or have a peer.
+     */
+    if (family == AF_INET6 && type == SOCK_DGRAM &&
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one)) < 0) {
+        goto err;
+    }
+    /* Bound to no address, it would hear what others have joined. */
+    if (family == AF_INET6 && type == SOCK_DGRAM && !srv->config.has_address6 &&
+        setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_ALL, &zero,
+                   sizeof(zero)) < 0) {
+        goto err;
+    }
+    return fd;
+
+err:
+    ret = -errno;
+    close(fd);
+    return ret;
+}
+
+/* The protocol that the guest means, or -EPROTONOSUPPORT. */
+static int guest_proto(int type, int proto)
+{
+    if (type == SOCK_STREAM && (proto == 0 || proto == IPPROTO_TCP)) {
+        return IPPROTO_TCP;
+    }
+    if (type == SOCK_DGRAM && (proto == 0 || proto == IPPROTO_UDP)) {
+        return IPPROTO_UDP;
+    }
+    if (type == SOCK_DGRAM && proto == IPPROTO_ICMP) {
+        return IPPROTO_ICMP;
+    }
+    return -EPROTONOSUPPORT;
+}
+
+/* The kernel takes its time: other vCPUs need not wait for it. */
+static int make_host_socket(VmrpcServer *srv, int type, int proto)
+{
+    int fd;
+
+    srv->making_num++;
+    pthread_mutex_unlock(&srv->lock);
+    fd = vmrpc_host_socket(srv, type, proto);
+    pthread_mutex_lock(&srv->lock);
+    srv->making_num--;
+    return fd;
+}
+
+/* SOCKET, or what comes first in a request with VMRPC_REQ_OPEN. */
+static int call_socket(VmrpcServer *srv, VmrpcCall *call)
+{
+    int type = call->arg[0];
+    int proto = guest_proto(type, call->arg[1]);
+    VmrpcBuffers buffers;
+    VmrpcSock *s;
+    int fd, ret;
+
+    if (proto < 0) {
+        return proto;
+    }
+    ret = vmrpc_budget_socket(srv, NULL);
+    if (ret < 0) {
+        return ret;
+    }
+    fd = make_host_socket(srv, type, proto);
+    if (fd < 0) {
+        srv->counters.sockets_refused_host++;
+        return fd;
+    }
+    ret = vmrpc_budget_reserve(srv, NULL, NULL, &buffers);
+    if (ret < 0) {
+        call->close_fd = fd;
+        return ret;
+    }
+    vmrpc_budget_apply(srv, fd, &buffers);
+    ret = vmrpc_sock_add(srv, call->handle, call->gen, type, fd, &buffers, &s);
+    if (ret == 0) {
+        s->proto = proto;
+        /* What poll(2) says of every new one. */
+        s->ready = type == SOCK_STREAM ? VMRPC_OUT | VMRPC_HUP : VMRPC_OUT;
+        call->opened = call->flags & VMRPC_REQ_OPEN;
+    }
+    return ret;
+}
+
+static int call_close(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+{
+    vmrpc_gateway_finish(s);
+    call->close_fd = vmrpc_sock_remove(srv, s);
+    return 0;
+}
+
+static int call_noop(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+{
+    vmrpc_sock_refresh(srv, s);
+    return 0;
+}
+
+/* --- MAP, UNMAP --------------------------------------------------------- */
+
+static int call_map(VmrpcServer *srv, VmrpcCall *call)
+{
+    bool writable = !call->out_len;
+    struct iovec *iov = call->scratch->iov;
+    unsigned num = writable ? vmrpc_call_in_slice(call, iov)
+                            : vmrpc_call_out_slice(call, 0, iov);
+
+    if (!srv->mapped) {
+        return -EOPNOTSUPP;
+    }
+    return vmrpc_mapped_add(srv->mapped, call->arg[0], iov, num, writable);
+}
+
+static int call_unmap(VmrpcServer *srv, VmrpcCall *call)
+{
+    return srv->mapped ? vmrpc_mapped_remove(srv->mapped, call->arg[0])
+                        : -ESTALE;
+}
+
+/* --- SHUTDOWN, names, options, ioctl ------------------------------------ */
+
+static int shutdown_host(VmrpcServer *srv, VmrpcSock *s, int how)
+{
+    struct sockaddr_in before = { };
+    bool ends_listening = s->listening && how != SHUT_WR;
+
+    if (s->backing == VMRPC_BACKING_ARRIVING && s->listening) {
+        s->listening = !ends_listening;
+        return 0;
+    }
+    vmrpc_race_end(srv, s);
+    if (ends_listening) {
+        vmrpc_local_address(srv, s, &before);
+    }
+    if (how != SHUT_RD) {
+        vmrpc_gateway_finish(s);
+    }
+    if (shutdown(s->fd, how) < 0) {
+        return -errno;
+    }
+    s->ends |= how != SHUT_RD;
+    if (!ends_listening) {
+        return 0;
+    }
+    s->listening = false;
+    return vmrpc_host_restore_port(srv, s, before.sin_port);
+}
+
+static int call_shutdown(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+{
+    int how = call->arg[0];
+    int ret = 0;
+
+    if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR) {
+        return -EINVAL;
+    }
+    if (s->backing == VMRPC_BACKING_LOST) {
+        return -ENOTCONN;
+    }
+    if (s->backing == VMRPC_BACKING_RESOLVER || s->peer_is_resolver) {
+        s->shut_rd |= how != SHUT_WR;
+        s->shut_wr |= how != SHUT_RD;
+    } else {
+        ret = shutdown_host(srv, s, how);
+    }
+    vmrpc_sock_refresh(srv, s);
+    return ret;
+}
+
+static int call_getsockname(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+{
+    return vmrpc_local_address(srv, s, &call->result);
+}
+
+static int call_getpeername(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+{
+    struct sockaddr_storage ss;
+    socklen_t len = sizeof(ss);
+    int ret;
+
+    if (!s->connected) {
+        return -ENOTCONN;
+    }
+    /* The host knows whether a stream is still connected. */
+    if (vmrpc_sock_is_host(s) && !s->peer_is_resolver &&
+        getpeername(s->fd, (struct sockaddr *)&ss, &len) < 0) {
+        ret = -errno;
+        /* What came before the end is there to be read. */
+        vmrpc_sock_refresh(srv, s);
+        return ret;
+    }
+    /* Who is told of a connection takes it for one, to write to. */
+    if (s->type == SOCK_STREAM) {
+        vmrpc_sock_refresh(srv, s);
+    }
+    call->result.sin_family = AF_INET;
+    call->result.sin_addr = s->peer4;
+    call->result.sin_port = s->peer_port;
+    return 0;
+}
+
+int vmrpc_fd_setsockopt(VmrpcServer *srv, const VmrpcSock *s, int fd,
+                        int level, int name, const void *value, uint32_t len)
+{
+    VmrpcSockKind kind = { .family = vmrpc_host_family(srv), .type = s->type };
+    VmrpcSockopt opt;
+    int ret;
+
+    ret = vmrpc_sockopt_to_host(kind, VMRPC_SOCKOPT_SET, level, name, value,
+                                len, &opt);
+    if (ret < 0) {
+        return ret;
+    }
+    /*
+     * A close() that lingers blocks also on a non-blocking socket, and with
+     * it every other socket of the VM.  Only "discard and reset" is ours.
+     */
+    if (opt.value == VMRPC_SOCKOPT_LINGER && opt.linger.l_onoff &&
+        opt.linger.l_linger) {
+        opt.linger.l_onoff = 0;
+    }
+    if (fd >= 0 &&
+        setsockopt(fd, opt.level, opt.optname, opt.bytes, opt.len) < 0) {
+        return -errno;
+    }
+    return 0;
+}
+
+/*
+ * The size of a buffer, if the policy limits it.  Returns 1 if it was set, 0
+ * for other options, or a negative errno.
+ */
+static int set_size(VmrpcServer *srv, VmrpcSock *s, int level, int name,
+                    const void *value, uint32_t len)
+{
+    VmrpcSockKind kind = { .family = vmrpc_host_family(srv), .type = s->type };
+    VmrpcSockopt opt;
+    int ret;
+
+    if (level != G_SOL_SOCKET || (name != G_SO_SNDBUF && name != G_SO_RCVBUF)) {
+        return 0;
+    }
+    ret = vmrpc_sockopt_to_host(kind, VMRPC_SOCKOPT_SET, level, name, value,
+                                len, &opt);
+    return ret < 0 ? ret : vmrpc_budget_resize(srv, s, opt.optname, opt.i);
+}
+
+int vmrpc_host_setsockopt(VmrpcServer *srv, VmrpcSock *s, int level, int name,
+                          const void *value, uint32_t len)
+{
+    int ret = set_size(srv, s, level, name, value, len);
+
+    if (ret) {
+        return MIN(ret, 0);
+    }
+    ret = vmrpc_fd_setsockopt(srv, s, s->fd, level, name, value, len);
+    if (ret == 0) {
+        vmrpc_groups_setsockopt(srv, s, level, name, value, len);
+    }
+    return ret;
+}
+
+void vmrpc_host_copy_options(VmrpcServer *srv, const VmrpcSock *s,
+                             VmrpcSock *to)
+{
+    VmrpcSavedOption saved[VMRPC_SAVED_OPTIONS];
+    uint32_t num = vmrpc_options_save(s->options, saved);
+
+    for (uint32_t i = 0; i < num; i++) {
+        vmrpc_host_setsockopt(srv, to, saved[i].level, saved[i].name,
+                              saved[i].value, saved[i].len);
+    }
+}
+
+static int call_setsockopt(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+{
+    uint8_t value[VMRPC_OPTVAL_MAX];
+    int level = call->arg[0];
+    int name = call->arg[1];
+    int ret;
+
+    if (call->out_len > sizeof(value)) {
+        return -EINVAL;
+    }
+    vmrpc_call_read(call, value, sizeof(value));
+    ret = vmrpc_groups_option(srv, s, level, name, value, call->out_len);
+    if (ret) {
+        vmrpc_sock_refresh(srv, s);
+        return MIN(ret, 0);
+    }
+    ret = vmrpc_host_setsockopt(srv, s, level, name, value, call->out_len);
+    if (ret == 0) {
+        vmrpc_options_remember(&s->options, vmrpc_groups_num(s), level, name,
+                               value, call->out_len);
+        s->race_options = true;
+        vmrpc_sock_refresh(srv, s);
+    }
+    return ret;
+}
+
+static int call_getsockopt(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+{
+    VmrpcSockKind kind = { .family = vmrpc_host_family(srv), .type = s->type };
+    uint8_t value[VMRPC_OPTVAL_MAX];
+    VmrpcSockopt opt;
+    ssize_t len;
+    int ret;
+
+    if (s->fd < 0) {
+        return -ENOPROTOOPT;
+    }
+    ret = vmrpc_sockopt_to_host(kind, VMRPC_SOCKOPT_GET, call->arg[0],
+                                call->arg[1], NULL,
+                                MIN(call->in_len, sizeof(value)), &opt);
+    if (ret < 0) {
+        return ret;
+    }
+    if (getsockopt(s->fd, opt.level, opt.optname, opt.bytes, &opt.len) < 0) {
+        return -errno;
+    }
+    if (s->race && opt.level == IPPROTO_TCP && opt.optname == TCP_INFO) {
+        /* That of the first attempt alone; it may have failed. */
+        opt.bytes[offsetof(struct tcp_info, tcpi_state)] = TCP_SYN_SENT;
+    }
+    len = vmrpc_sockopt_from_host(&opt, value,
+                                  MIN(call->in_len, sizeof(value)));
+    if (len < 0) {
+        return len;
+    }
+    /* So is who is told of a connection's state, or its end, by this. */
+    if (opt.level == IPPROTO_TCP && opt.optname == TCP_INFO) {
+        vmrpc_sock_refresh(srv, s);
+    }
+    call->in_data_len = vmrpc_call_write(call, 0, value, len);
+    call->value = call->in_data_len;
+    return 0;
+}
+
+static int call_ioctl(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+{
+    unsigned long cmd = call->arg[0];
+    int value = 0;
+
+    switch (cmd) {
+    case SIOCINQ:
+    case SIOCOUTQ:
+    case SIOCOUTQNSD:
+    case SIOCATMARK:
+        break;
+    default:
+        return -ENOTTY;
+    }
+    if (cmd == SIOCINQ && s->dns_rx.length) {
+        call->value = vmrpc_resolver_inq(s);
+        return 0;
+    }
+    if (vmrpc_sock_is_host(s) && ioctl(s->fd, cmd, &value) < 0) {
+        return -errno;
+    }
+    /* What is told to be there is there for the next call. */
+    vmrpc_sock_refresh(srv, s);
+    if (cmd == SIOCINQ) {
+        value += vmrpc_gateway_unread(s);
+    }
+    call->value = value;
+    return 0;
+}
+
+/* --- dispatch ----------------------------------------------------------- */
+
+static VmrpcCallFunc *const call_table[] = {
+    [VMRPC_CLOSE]       = call_close,
+    [VMRPC_BIND]        = vmrpc_call_bind,
+    [VMRPC_LISTEN]      = vmrpc_call_listen,
+    [VMRPC_CONNECT]     = vmrpc_call_connect,
+    [VMRPC_ACCEPT]      = vmrpc_call_accept,
+    [VMRPC_SENDMSG]     = vmrpc_call_sendmsg,
+    [VMRPC_RECVMSG]     = vmrpc_call_recvmsg,
+    [VMRPC_SHUTDOWN]    = call_shutdown,
+    [VMRPC_GETSOCKNAME] = call_getsockname,
+    [VMRPC_GETPEERNAME] = call_getpeername,
+    [VMRPC_GETSOCKOPT]  = call_getsockopt,
+    [VMRPC_SETSOCKOPT]  = call_setsockopt,
+    [VMRPC_IOCTL]       = call_ioctl,
+    [VMRPC_NOOP]        = call_noop,
+};
+
+int vmrpc_call_execute(VmrpcServer *srv, VmrpcCall *call)
+{
+    VmrpcSock *s;
+    int ret;
+
+    switch (call->op) {
+    case VMRPC_SOCKET:
+        return call_socket(srv, call);
+    case VMRPC_MAP:
+        return call_map(srv, call);
+    case VMRPC_UNMAP:
+        return call_unmap(srv, call);
+    }
+    if (call->op >= G_N_ELEMENTS(call_table) || !call_table[call->op]) {
+        srv->counters.requests_malformed++;
+        return -EOPNOTSUPP;
+    }
+    if (call->flags & VMRPC_REQ_OPEN) {
+        ret = call_socket(srv, call);
+        if (ret < 0) {
+            return ret;
+        }
+    }
+    s = vmrpc_sock_find(srv, call->handle, call->gen);
+    if (!s) {
+        return -EBADF;
+    }
+    return call_table[call->op](srv, s, call);
+}

@@ -1,0 +1,693 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc server: membership in multicast groups
+ *
+ * Theory of operation
+ * ===================
+ *
+ * A guest's socket that is bound to its own address, as almost all are, hears
+ * no group on the host: Linux gives a socket what is sent to the address that
+ * it is bound to.  Bound to no address it would hear everybody's datagrams for
+ * its port.  So each membership gets a host socket, a receiver, that is bound
+ * to the group and to the port of the guest's; RECVMSG asks all of them in
+ * turn.  A socket that the guest binds to a group is itself bound to it, and
+ * needs no receivers.
+ *
+ * Receivers of several sockets, of several VMs and of the host's own programs
+ * share a group and a port (SO_REUSEADDR): each gets a copy of its own.  They
+ * hear nothing but their group (IPV6_MULTICAST_ALL is off), and that only from
+ * the interface by which the VM's address goes out: membership in Linux is a
+ * matter of the interface, and another program may have joined on others.
+ *
+ * A group is judged by the policy like any other place that the guest deals
+ * with, at the port where it would be heard.  Before there is a port nothing is
+ * heard: what the policy denies at every port is refused all the same, the rest
+ * is judged when the socket is bound, and it is the bind that fails.
+ *
+ * Receivers are used with the lock held, unlike other host sockets: they only
+ * receive, and may be closed by another thread that leaves the group.
+ */
+#include "hw/vmrpc/server/server-internal.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "hw/vmrpc/wire/guest-numbers.h"
+#include "hw/vmrpc/wire/multicast.h"
+
+typedef struct Group {
+    struct in_addr group4;
+    int fd;                     /* the receiver; -1: the socket itself */
+    in_port_t port;             /* that it hears at, network order; or 0 */
+    VmrpcBuffers buffers;       /* of the receiver */
+} Group;
+
+static Group *group_at(const VmrpcSock *s, unsigned i)
+{
+    return &g_array_index(s->groups, Group, i);
+}
+
+unsigned vmrpc_groups_num(const VmrpcSock *s)
+{
+    return s->groups ? s->groups->len : 0;
+}
+
+int vmrpc_groups_fd(const VmrpcSock *s, unsigned i)
+{
+    return group_at(s, i)->fd;
+}
+
+VmrpcBuffers *vmrpc_groups_buffers(const VmrpcSock *s, unsigned i)
+{
+    return &group_at(s, i)->buffers;
+}
+
+static Group *find(const VmrpcSock *s, struct in_addr group4)
+{
+    for (unsigned i = 0; i < vmrpc_groups_num(s); i++) {
+        if (group_at(s, i)->group4.s_addr == group4.s_addr) {
+            return group_at(s, i);
+        }
+    }
+    return NULL;
+}
+
+/* --- the host's options --------------------------------------------------- */
+
+static int set(int fd, int level, int name, const void *value, socklen_t len)
+{
+    return setsockopt(fd, level, name, value, len) < 0 ? -errno : 0;
+}
+
+static int set_int(int fd, int level, int name, int value)
+{
+    return set(fd, level, name, &value, sizeof(value));
+}
+
+/* The interface of the VM's address, or a negative errno. */
+static int own_interface(VmrpcServer *srv)
+{
+    if (!srv->config.has_address6) {
+        return -ENODEV;
+    }
+    return vmrpc_route_interface(srv->route, &srv->config.address6);
+}
+
+/* What did not come by that interface is not heard. */
+static int hear_interface(int fd, int ifindex)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                 (uint32_t)(SKF_AD_OFF + SKF_AD_IFINDEX)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ifindex, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+    };
+    struct sock_fprog program = { G_N_ELEMENTS(code), code };
+
+    return set(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
+}
+
+static void hear_everywhere(int fd)
+{
+    set_int(fd, SOL_SOCKET, SO_DETACH_FILTER, 0);
+}
+
+/* Several may have the group and the port, and each hears its groups only. */
+static int share(VmrpcServer *srv, int fd, int ifindex)
+{
+    int ret = set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+
+    if (ret == 0 && !srv->config.translate) {
+        return set_int(fd, IPPROTO_IP, IP_MULTICAST_ALL, 0);
+    }
+    if (ret == 0) {
+        ret = set_int(fd, IPPROTO_IPV6, IPV6_MULTICAST_ALL, 0);
+    }
+    return ret == 0 ? hear_interface(fd, ifindex) : ret;
+}
+
+static int change_membership(VmrpcServer *srv, int fd, struct in_addr group4,
+                             int ifindex, bool join)
+{
+    struct ipv6_mreq mreq6 = { .ipv6mr_interface = ifindex };
+    struct ip_mreq mreq = { .imr_multiaddr = group4,
+                            .imr_interface = srv->config.guest4 };
+
+    if (!srv->config.translate) {
+        return set(fd, IPPROTO_IP,
+                   join ? IP_ADD_MEMBERSHIP : IP_DROP_MEMBERSHIP,
+                   &mreq, sizeof(mreq));
+    }
+    vmrpc_group_to6(group4, &mreq6.ipv6mr_multiaddr);
+    return set(fd, IPPROTO_IPV6,
+               join ? IPV6_ADD_MEMBERSHIP : IPV6_DROP_MEMBERSHIP,
+               &mreq6, sizeof(mreq6));
+}
+
+static int bind_to_group(VmrpcServer *srv, int fd, struct in_addr group4,
+                         in_port_t port, int ifindex)
+{
+    struct sockaddr_storage ss;
+    int len = vmrpc_addr_to_host(srv, group4, port, &ss);
+
+    if (len < 0) {
+        return len;
+    }
+    if (ss.ss_family == AF_INET6) {
+        /* needed, and looked at, for groups of the link only */
+        ((struct sockaddr_in6 *)&ss)->sin6_scope_id = ifindex;
+    }
+    return bind(fd, (struct sockaddr *)&ss, len) < 0 ? -errno : 0;
+}
+
+/* --- receivers ------------------------------------------------------------ */
+
+static int watch(VmrpcServer *srv, const VmrpcSock *s, int fd)
+{
+    struct epoll_event ev = {
+        .events = EPOLLIN | EPOLLET,
+        .data.u64 = (uint64_t)s->gen << 32 | s->handle,
+    };
+
+    return epoll_ctl(srv->epoll_fd, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
+}
+
+/* Who shares a receiver's port, and what it may hold, is not the guest's. */
+static bool is_ours(const VmrpcServer *srv, int level, int name)
+{
+    if (level != G_SOL_SOCKET) {
+        return false;
+    }
+    return name == G_SO_REUSEADDR || name == G_SO_REUSEPORT ||
+           (srv->limits.config.buffers &&
+            (name == G_SO_SNDBUF || name == G_SO_RCVBUF));
+}
+
+/* What the guest has set; what makes no sense here does no harm. */
+static void take_options(VmrpcServer *srv, const VmrpcSock *s, int fd)
+{
+    g_autofree VmrpcSavedOption *option = NULL;
+    uint32_t num;
+
+    if (!s->options) {
+        return;
+    }
+    option = g_new(VmrpcSavedOption, VMRPC_SAVED_OPTIONS);
+    num = vmrpc_options_save(s->options, option);
+    for (uint32_t i = 0; i < num; i++) {
+        const VmrpcSavedOption *o = &option[i];
+
+        if (!is_ours(srv, o->level, o->name)) {
+            vmrpc_fd_setsockopt(srv, s, fd, o->level, o->name, o->value,
+                                o->len);
+        }
+    }
+}
+
+/* The port of @s, if it is bound; network byte order. */
+static in_port_t bound_port(const VmrpcServer *srv, const VmrpcSock *s)
+{
+    struct sockaddr_in sin;
+
+    return s->bound && vmrpc_local_address(srv, s, &sin) == 0 ? sin.sin_port
+                                                              : 0;
+}
+
+/*
+ * Makes @fd hear the group, as soon as there is a port if group->port is 0;
+ * returns 0 or -errno.
+ */
+static int receiver_start(VmrpcServer *srv, const VmrpcSock *s, int fd,
+                          const Group *group, int ifindex)
+{
+    int ret = share(srv, fd, ifindex);
+
+    if (ret == 0) {
+        ret = change_membership(srv, fd, group->group4, ifindex, true);
+    }
+    if (ret == 0 && group->port) {
+        ret = bind_to_group(srv, fd, group->group4, group->port, ifindex);
+    }
+    if (ret == 0) {
+        take_options(srv, s, fd);
+        ret = watch(srv, s, fd);
+    }
+    return ret;
+}
+
+/* Returns 0 or -errno; then @group is as before. */
+static int receiver_new(VmrpcServer *srv, VmrpcSock *s, Group *group,
+                        int ifindex)
+{
+    int fd = -1, ret = vmrpc_budget_reserve(srv, NULL, NULL, &group->buffers);
+
+    if (ret < 0) {
+        return ret;
+    }
+    fd = ret = vmrpc_host_socket(srv, SOCK_DGRAM, IPPROTO_UDP);
+    if (ret >= 0) {
+        vmrpc_budget_apply(srv, fd, &group->buffers);
+        ret = receiver_start(srv, s, fd, group, ifindex);
+    }
+    if (ret < 0) {
+        vmrpc_budget_release(srv, &group->buffers);
+        if (fd >= 0) {
+            close(fd);
+        }
+        return ret;
+    }
+    group->fd = fd;
+    return 0;
+}
+
+/* The socket itself is the receiver from now on. */
+static void receiver_close(VmrpcServer *srv, Group *group)
+{
+    if (group->fd >= 0) {
+        close(group->fd);
+        group->fd = -1;
+    }
+    vmrpc_budget_release(srv, &group->buffers);
+}
+
+static void receiver_free(VmrpcServer *srv, Group *group)
+{
+    receiver_close(srv, group);
+    srv->group_num--;
+}
+
+int vmrpc_groups_check(VmrpcServer *srv, const VmrpcSock *s, in_port_t port)
+{
+    int ret = 0;
+
+    for (unsigned i = 0; port && ret == 0 && i < vmrpc_groups_num(s); i++) {
+        /* What is heard there already has been judged. */
+        if (group_at(s, i)->port != port) {
+            ret = vmrpc_group_check(srv, group_at(s, i)->group4, port);
+        }
+    }
+    return ret;
+}
+
+/* The port of @s, which the host chose, goes back to it. */
+static void unbind(VmrpcSock *s)
+{
+    struct sockaddr unspec = { .sa_family = AF_UNSPEC };
+
+    connect(s->fd, &unspec, sizeof(unspec));
+    s->bound = false;
+}
+
+/* Receivers without a port get that of @s; returns 0 or -errno. */
+static int bind_receivers(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
+{
+    int ifindex = srv->config.translate ? own_interface(srv) : 0;
+
+    if (ifindex < 0) {
+        return ifindex;
+    }
+    for (unsigned i = 0; i < s->groups->len; i++) {
+        Group *group = group_at(s, i);
+        int ret;
+
+        if (group->port == port) {
+            continue;
+        }
+        ret = bind_to_group(srv, group->fd, group->group4, port, ifindex);
+        if (ret < 0) {
+            return ret;
+        }
+        group->port = port;
+    }
+    return 0;
+}
+
+int vmrpc_groups_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t asked)
+{
+    in_port_t port = vmrpc_groups_num(s) ? bound_port(srv, s) : 0;
+    int ret;
+
+    if (!port || s->bound_group.s_addr) {
+        return 0;
+    }
+    ret = asked ? 0 : vmrpc_groups_check(srv, s, port);
+    if (ret < 0) {
+        unbind(s);
+        return ret;
+    }
+    return bind_receivers(srv, s, port);
+}
+
+uint32_t vmrpc_groups_ready(const VmrpcSock *s)
+{
+    struct pollfd pfd[VMRPC_GROUPS_MAX];
+    unsigned n = vmrpc_groups_num(s);
+
+    for (unsigned i = 0; i < n; i++) {
+        pfd[i] = (struct pollfd) { group_at(s, i)->fd, POLLIN, 0 };
+    }
+    return n && poll(pfd, n, 0) > 0 ? VMRPC_IN : 0;
+}
+
+void vmrpc_groups_setsockopt(VmrpcServer *srv, const VmrpcSock *s, int level,
+                             int name, const void *value, uint32_t len)
+{
+    for (unsigned i = 0; i < vmrpc_groups_num(s); i++) {
+        if (group_at(s, i)->fd >= 0 && !is_ours(srv, level, name)) {
+            vmrpc_fd_setsockopt(srv, s, group_at(s, i)->fd, level, name, value,
+                                len);
+        }
+    }
+}
+
+void vmrpc_groups_forget(VmrpcServer *srv, VmrpcSock *s)
+{
+    for (unsigned i = 0; i < vmrpc_groups_num(s); i++) {
+        receiver_free(srv, group_at(s, i));
+    }
+    if (s->groups) {
+        g_array_free(s->groups, TRUE);
+        s->groups = NULL;
+    }
+}
+
+/* --- join and leave ------------------------------------------------------- */
+
+static int check_limits(VmrpcServer *srv, const VmrpcSock *s)
+{
+    /* What could not follow a migration is not begun. */
+    return vmrpc_groups_num(s) >= VMRPC_GROUPS_MAX ||
+           vmrpc_groups_num(s) + vmrpc_options_num(s->options) >=
+           VMRPC_SAVED_OPTIONS ||
+           vmrpc_budget_socket(srv, NULL) < 0
+           ? -ENOBUFS : 0;
+}
+
+static void add(VmrpcServer *srv, VmrpcSock *s, const Group *group)
+{
+    if (!s->groups) {
+        s->groups = g_array_new(FALSE, TRUE, sizeof(Group));
+    }
+    g_array_append_vals(s->groups, group, 1);
+    srv->group_num++;
+}
+
+/* As long as @s is arriving it only gets to know what it shall hear. */
+static int join(VmrpcServer *srv, VmrpcSock *s, struct in_addr group4)
+{
+    Group group = { .group4 = group4, .fd = -1, .port = bound_port(srv, s) };
+    int ifindex = 0, ret;
+
+    if (find(s, group4)) {
+        return -EADDRINUSE;
+    }
+    ret = check_limits(srv, s);
+    if (ret == 0) {
+        ret = vmrpc_group_check(srv, group4, group.port);
+    }
+    if (ret == 0 && s->backing == VMRPC_BACKING_ARRIVING) {
+        add(srv, s, &group);
+        return 0;
+    }
+    if (ret == 0 && srv->config.translate) {
+        ret = ifindex = own_interface(srv);
+    }
+    if (ret < 0) {
+        return ret;
+    }
+    if (s->bound_group.s_addr) {
+        ret = change_membership(srv, s->fd, group4, ifindex, true);
+    } else {
+        ret = receiver_new(srv, s, &group, ifindex);
+    }
+    if (ret < 0) {
+        return ret;
+    }
+    add(srv, s, &group);
+    return 0;
+}
+
+static int leave(VmrpcServer *srv, VmrpcSock *s, struct in_addr group4)
+{
+    Group *group = find(s, group4);
+
+    if (!group) {
+        return -EADDRNOTAVAIL;
+    }
+    if (group->fd < 0 && vmrpc_sock_is_host(s)) {
+        change_membership(srv, s->fd, group4, 0, false);
+    }
+    receiver_free(srv, group);
+    g_array_remove_index(s->groups, group - group_at(s, 0));
+    return 0;
+}
+
+int vmrpc_groups_option(VmrpcServer *srv, VmrpcSock *s, int level, int name,
+                        const void *value, uint32_t len)
+{
+    VmrpcMembership m;
+    int ret = vmrpc_membership_parse(level, name, value, len,
+                                     srv->config.guest4, &m);
+
+    if (ret <= 0) {
+        return ret;
+    }
+    /* A stream may join natively, and hears nothing by that. */
+    if (s->proto != IPPROTO_UDP ||
+        (!vmrpc_sock_is_host(s) && s->backing != VMRPC_BACKING_ARRIVING)) {
+        return -ENOPROTOOPT;
+    }
+    ret = m.join ? join(srv, s, m.group4) : leave(srv, s, m.group4);
+    return ret < 0 ? ret : 1;
+}
+
+/* --- sockets that send to groups, or are bound to one --------------------- */
+
+int vmrpc_groups_prepare_send(VmrpcServer *srv, VmrpcSock *s,
+                              struct in_addr dest4)
+{
+    struct ip_mreqn mreqn = { .imr_address = srv->config.guest4 };
+    uint64_t changes;
+    int ret;
+
+    if (!IN_MULTICAST(ntohl(dest4.s_addr)) || s->type != SOCK_DGRAM) {
+        return 0;
+    }
+    /* The VM's address may have moved to another interface. */
+    changes = vmrpc_route_changes(srv->route);
+    if (s->sends_groups == changes) {
+        return 0;
+    }
+    if (srv->config.translate) {
+        ret = own_interface(srv);
+        if (ret >= 0) {
+            ret = set_int(s->fd, IPPROTO_IPV6, IPV6_MULTICAST_IF, ret);
+        }
+    } else {
+        ret = set(s->fd, IPPROTO_IP, IP_MULTICAST_IF, &mreqn, sizeof(mreqn));
+    }
+    s->sends_groups = ret == 0 ? changes : 0;
+    return ret == -ENODEV ? -ENETUNREACH : ret;
+}
+
+/* Undoes the first @num memberships of join_itself(). */
+static void leave_itself(VmrpcServer *srv, VmrpcSock *s, unsigned num,
+                         int ifindex)
+{
+    for (unsigned i = 0; i < num; i++) {
+        change_membership(srv, s->fd, group_at(s, i)->group4, ifindex, false);
+    }
+}
+
+/*
+ * What was joined before it was known that the socket hears by itself.  The
+ * receivers have heard nothing, as they had no port.  Returns 0 or -errno.
+ */
+static int join_itself(VmrpcServer *srv, VmrpcSock *s, int ifindex)
+{
+    for (unsigned i = 0; i < vmrpc_groups_num(s); i++) {
+        int ret = change_membership(srv, s->fd, group_at(s, i)->group4,
+                                    ifindex, true);
+
+        if (ret < 0) {
+            leave_itself(srv, s, i, ifindex);
+            return ret;
+        }
+    }
+    return 0;
+}
+
+/* May @s hear at @port the group it is bound to, and what it has joined? */
+static int check_itself(VmrpcServer *srv, const VmrpcSock *s,
+                        struct in_addr group4, in_port_t port)
+{
+    int ret = find(s, group4) ? 0 : vmrpc_group_check(srv, group4, port);
+
+    return ret < 0 ? ret : vmrpc_groups_check(srv, s, port);
+}
+
+/* Binds @s to the group; returns 0 or -errno. */
+static int bind_itself(VmrpcServer *srv, VmrpcSock *s, struct in_addr group4,
+                       in_port_t port, int ifindex)
+{
+    int ret = bind_to_group(srv, s->fd, group4, port, ifindex);
+
+    if (ret < 0) {
+        return ret;
+    }
+    s->bound = true;
+    ret = port ? 0 : check_itself(srv, s, group4, bound_port(srv, s));
+    if (ret < 0) {
+        unbind(s);
+    }
+    return ret;
+}
+
+int vmrpc_groups_bind_socket(VmrpcServer *srv, VmrpcSock *s,
+                             struct in_addr group4, in_port_t port)
+{
+    int ifindex = 0, ret;
+
+    if (s->proto != IPPROTO_UDP || s->bound) {
+        return s->bound ? -EINVAL : -EADDRNOTAVAIL;
+    }
+    if (srv->config.translate) {
+        ifindex = own_interface(srv);
+    }
+    if (ifindex < 0) {
+        return -EADDRNOTAVAIL;
+    }
+    ret = check_itself(srv, s, group4, port);
+    if (ret < 0) {
+        return ret;
+    }
+    ret = share(srv, s->fd, ifindex);
+    if (ret < 0) {
+        return ret;
+    }
+    s->deaf = false;            /* there is one filter only */
+    ret = join_itself(srv, s, ifindex);
+    if (ret < 0) {
+        goto err;
+    }
+    ret = bind_itself(srv, s, group4, port, ifindex);
+    if (ret < 0) {
+        leave_itself(srv, s, vmrpc_groups_num(s), ifindex);
+        goto err;
+    }
+    for (unsigned i = 0; i < vmrpc_groups_num(s); i++) {
+        receiver_close(srv, group_at(s, i));
+        group_at(s, i)->port = bound_port(srv, s);
+    }
+    s->bound_group = group4;
+    return 0;
+
+err:
+    hear_everywhere(s->fd);
+    return ret;
+}
+
+size_t vmrpc_groups_source(const VmrpcServer *srv, const VmrpcSock *s,
+                           void *control)
+{
+    struct in6_pktinfo info6 = { .ipi6_addr = srv->config.address6 };
+    struct in_pktinfo info = { .ipi_spec_dst = srv->config.guest4 };
+    struct cmsghdr header = { .cmsg_level = IPPROTO_IPV6,
+                              .cmsg_type = IPV6_PKTINFO };
+    const void *data = &info6;
+    size_t len = sizeof(info6);
+
+    if (!s->bound_group.s_addr) {
+        return 0;
+    }
+    if (!srv->config.translate) {
+        header.cmsg_level = IPPROTO_IP;
+        header.cmsg_type = IP_PKTINFO;
+        data = &info;
+        len = sizeof(info);
+    }
+    header.cmsg_len = CMSG_LEN(len);
+    memset(control, 0, CMSG_SPACE(len));
+    memcpy(control, &header, sizeof(header));
+    memcpy((uint8_t *)control + CMSG_LEN(0), data, len);
+    return CMSG_SPACE(len);
+}
+
+unsigned vmrpc_groups_save(const VmrpcSock *s, VmrpcSavedOption *option)
+{
+    unsigned n = vmrpc_groups_num(s);
+
+    for (unsigned i = 0; i < n; i++) {
+        option[i] = (VmrpcSavedOption) {
+            .level = IPPROTO_IP, .name = IP_ADD_MEMBERSHIP,
+            .len = sizeof(struct ip_mreq),
+        };
+        memcpy(option[i].value, &group_at(s, i)->group4,
+               sizeof(struct in_addr));
+    }
+    return n;
+}
+
+void vmrpc_groups_restore(VmrpcServer *srv, VmrpcSock *s,
+                          const VmrpcSavedOption *option)
+{
+    VmrpcMembership m;
+
+    if (s->proto == IPPROTO_UDP && vmrpc_groups_num(s) < VMRPC_GROUPS_MAX &&
+        vmrpc_membership_parse(option->level, option->name, option->value,
+                               option->len, srv->config.guest4, &m) > 0 &&
+        m.join && !find(s, m.group4)) {
+        add(srv, s, &(Group) { .group4 = m.group4, .fd = -1 });
+    }
+}
+
+int vmrpc_groups_ready_to_join(VmrpcServer *srv, const VmrpcSock *s)
+{
+    struct sockaddr_storage own;
+    int ret;
+
+    if ((!s->bound_group.s_addr && !vmrpc_groups_num(s)) ||
+        vmrpc_own_address(srv, 0, &own) < 0) {
+        return 0;
+    }
+    if (!vmrpc_route_is_local(srv->route, (struct sockaddr *)&own, NULL, 0)) {
+        return -EADDRNOTAVAIL;
+    }
+    ret = srv->config.translate ? own_interface(srv) : 0;
+    return MIN(ret, 0);
+}
+
+GArray *vmrpc_groups_set_aside(VmrpcServer *srv, VmrpcSock *s)
+{
+    srv->group_num -= vmrpc_groups_num(s);
+    return g_steal_pointer(&s->groups);
+}
+
+void vmrpc_groups_put_back(VmrpcServer *srv, VmrpcSock *s, GArray *groups)
+{
+    s->groups = groups;
+    srv->group_num += vmrpc_groups_num(s);
+}
+
+void vmrpc_groups_join_again(VmrpcServer *srv, VmrpcSock *s, GArray *groups)
+{
+    for (unsigned i = 0; groups && i < groups->len; i++) {
+        if (join(srv, s, g_array_index(groups, Group, i).group4) < 0) {
+            srv->counters.connections_lost++;
+        }
+    }
+    if (groups) {
+        g_array_free(groups, TRUE);
+    }
+}
+
+bool vmrpc_groups_is_option(uint32_t level, uint32_t name)
+{
+    return level == IPPROTO_IP &&
+           (name == IP_ADD_MEMBERSHIP || name == IP_DROP_MEMBERSHIP);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc server: what runs, for those who look
+ *
+ * The table is looked at under the server's lock, like everything in it, but
+ * only VMRPC_INSPECT_MAX sockets at a time: a guest with all of its sockets
+ * open waits for no more than these.  What the server does not keep itself,
+ * the host's kernel is asked for by the calls that the guest has too, none of
+ * which changes anything; so SO_ERROR, which is cleared by asking, is only told
+ * as far as the server knows it.
+ */
+#include "hw/vmrpc/server/inspect.h"
+
+#include <linux/sockios.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "hw/vmrpc/server/server-internal.h"
+
+void vmrpc_inspect_server(VmrpcServer *srv, VmrpcServerView *view)
+{
+    memset(view, 0, sizeof(*view));
+    view->config = srv->config;
+    pthread_mutex_lock(&srv->lock);
+    view->has_nat64 = vmrpc_nat64_in_use(&srv->nat64);
+    view->nat64 = srv->nat64.prefix[0];
+    view->sockets = srv->sock_num;
+    view->arriving = srv->arriving_num;
+    view->counters = srv->counters;
+    view->alg_counters = srv->alg_counters;
+    if (srv->dns_proxy) {
+        view->dns_counters = *dns_proxy_counters(srv->dns_proxy);
+        dns_upstream_counters(srv->dns_upstream, &view->upstream_counters);
+    }
+    if (srv->own_zones) {
+        view->zone_counters = *dns_own_zones_counters(srv->own_zones);
+    }
+    if (srv->map) {
+        vmrpc_addrmap_stats(srv->map, &view->map);
+    }
+    pthread_mutex_unlock(&srv->lock);
+}
+
+GArray *vmrpc_inspect_rules(VmrpcServer *srv)
+{
+    GArray *rules = NULL;
+
+    pthread_mutex_lock(&srv->lock);
+    if (srv->policy) {
+        rules = vmrpc_policy_copy_hits(srv->policy);
+    }
+    pthread_mutex_unlock(&srv->lock);
+    return rules;
+}
+
+static void view_guest(const VmrpcServer *srv, const VmrpcSock *s,
+                       VmrpcSockView *view)
+{
+    if (s->backing == VMRPC_BACKING_LOST ||
+        vmrpc_local_address(srv, s, &view->guest_local) < 0) {
+        view->guest_local.sin_family = 0;
+    }
+    if (s->connected) {
+        view->guest_peer.sin_family = AF_INET;
+        view->guest_peer.sin_addr = s->peer4;
+        view->guest_peer.sin_port = s->peer_port;
+    }
+}
+
+/* Can the host's address of the peer be told, without counting a failure? */
+static bool peer_has_address(const VmrpcServer *srv, const VmrpcSock *s)
+{
+    return s->connected && !s->peer_is_resolver &&
+           (s->peer_held || vmrpc_nat64_in_use(&srv->nat64) ||
+            !srv->config.translate);
+}
+
+static void view_host(VmrpcServer *srv, const VmrpcSock *s,
+                      VmrpcSockView *view)
+{
+    socklen_t len = sizeof(view->host_local);
+
+    if (getsockname(s->fd, (struct sockaddr *)&view->host_local, &len) < 0) {
+        view->host_local.ss_family = 0;
+    }
+    len = sizeof(view->host_peer);
+    if (getpeername(s->fd, (struct sockaddr *)&view->host_peer, &len) == 0) {
+        return;
+    }
+    /* The kernel does not tell before there is a connection. */
+    if (!peer_has_address(srv, s) ||
+        vmrpc_addr_to_host(srv, s->peer4, s->peer_port, &view->host_peer) < 0) {
+        view->host_peer.ss_family = 0;
+    }
+}
+
+static uint32_t queue_size(int fd, unsigned long cmd)
+{
+    int value;
+
+    return ioctl(fd, cmd, &value) < 0 ? 0 : value;
+}
+
+static void view_stream(const VmrpcSock *s, VmrpcSockView *view)
+{
+    struct tcp_info info = { };
+    socklen_t len = sizeof(info);
+
+    if (getsockopt(s->fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0) {
+        return;
+    }
+    view->state = s->race ? TCP_SYN_SENT : info.tcpi_state;
+    if (info.tcpi_state == TCP_LISTEN) {
+        /* As ss(8) has it. */
+        view->recv_queue = info.tcpi_unacked;
+        view->send_queue = info.tcpi_sacked;
+    }
+}
+
+/* The state of what is not TCP, and of TCP if the host does not know. */
+static int plain_state(const VmrpcSock *s)
+{
+    if (s->backing == VMRPC_BACKING_LOST) {
+        return TCP_CLOSE;
+    }
+    if (s->listening) {
+        return TCP_LISTEN;
+    }
+    return s->connected ? TCP_ESTABLISHED : TCP_CLOSE;
+}
+
+static void view_sock(VmrpcServer *srv, const VmrpcSock *s,
+                      VmrpcSockView *view)
+{
+    memset(view, 0, sizeof(*view));
+    view->handle = s->handle;
+    view->type = s->type;
+    view->proto = s->proto;
+    view->backing = s->backing;
+    view->missing = s->missing;
+    view->missing_error = s->missing_error;
+    view->state = plain_state(s);
+    view->bytes_sent = s->bytes_sent;
+    view->bytes_received = s->bytes_received;
+    view->error = s->so_error;
+    view->watched = s->watched;
+    view_guest(srv, s, view);
+    if (s->backing == VMRPC_BACKING_HOST) {
+        view_host(srv, s, view);
+        view->recv_queue = queue_size(s->fd, SIOCINQ);
+        view->send_queue = queue_size(s->fd, SIOCOUTQ);
+        if (s->type == SOCK_STREAM) {
+            view_stream(s, view);
+        }
+    }
+    view->recv_queue += s->dns_rx_bytes - s->dns_rx_offset +
+                        vmrpc_gateway_unread(s);
+    view->send_queue += vmrpc_resolver_unsent(s);
+}
+
+/* The end of the part of the table that one hold of the lock is for. */
+static uint32_t end_of_part(const VmrpcServer *srv, uint32_t handle)
+{
+    return handle + MIN(srv->config.max_sockets - handle, VMRPC_INSPECT_EMPTY);
+}
+
+/* One hold of the lock; the same arguments and result. */
+static unsigned inspect_some(VmrpcServer *srv, uint32_t *handle,
+                             VmrpcSockView *view, unsigned max)
+{
+    uint32_t end = end_of_part(srv, *handle);
+    uint32_t h = *handle;
+    unsigned n = 0;
+
+    pthread_mutex_lock(&srv->lock);
+    for (; n < max && h < end; h++) {
+        if (srv->socks[h]) {
+            view_sock(srv, srv->socks[h], &view[n++]);
+        }
+    }
+    pthread_mutex_unlock(&srv->lock);
+    *handle = h;
+    return n;
+}
+
+unsigned vmrpc_inspect_socks(VmrpcServer *srv, uint32_t *handle,
+                             VmrpcSockView *view, unsigned max)
+{
+    unsigned n = 0;
+
+    while (!n && *handle < srv->config.max_sockets) {
+        n = inspect_some(srv, handle, view, max);
+    }
+    return n;
+}
+
+bool vmrpc_inspect_next(VmrpcServer *srv, uint32_t *handle)
+{
+    bool found = false;
+
+    while (!found && *handle < srv->config.max_sockets) {
+        uint32_t end = end_of_part(srv, *handle);
+
+        pthread_mutex_lock(&srv->lock);
+        while (*handle < end && !srv->socks[*handle]) {
+            ++*handle;
+        }
+        found = *handle < end;
+        pthread_mutex_unlock(&srv->lock);
+    }
+    return found;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc server: what runs, for those who look
+ *
+ * Thread safety: as vmrpc_server_call().  What is told of one socket is of one
+ * moment; other sockets are looked at in another.
+ */
+#ifndef VMRPC_INSPECT_H
+#define VMRPC_INSPECT_H
+
+#include <sys/socket.h>
+
+#include "hw/vmrpc/server/server.h"
+#include "net/dns/own-zones.h"
+#include "net/dns/proxy.h"
+#include "net/dns/upstream.h"
+
+/*
+ * Sockets that are looked at while nobody else can use the server.  Each takes
+ * about five system calls.
+ */
+#define VMRPC_INSPECT_MAX       64
+
+/* And empty places in the table. */
+#define VMRPC_INSPECT_EMPTY     16384
+
+typedef struct VmrpcServerView {
+    VmrpcServerConfig config;   /* policy_file, dns and zones are NULL */
+    bool has_nat64;
+    Nat64Prefix nat64;          /* in use, given or found */
+    VmrpcAddrMapStats map;      /* all zero without translation */
+    uint32_t sockets;           /* how many there are */
+    uint32_t arriving;          /* of these, VMRPC_BACKING_ARRIVING */
+    VmrpcCounters counters;
+    VmrpcAlgCounters alg_counters;
+    DnsProxyCounters dns_counters;  /* all zero without resolver4 */
+    DnsUpstreamCounters upstream_counters;      /* so are these */
+    DnsOwnZonesCounters zone_counters;  /* and without zones */
+} VmrpcServerView;
+
+/* Addresses whose family is 0 are not there. */
+typedef struct VmrpcSockView {
+    uint32_t handle;
+    int type;                   /* SOCK_STREAM, SOCK_DGRAM */
+    int proto;                  /* IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP */
+    VmrpcBacking backing;
+    VmrpcMissing missing;       /* with VMRPC_BACKING_ARRIVING */
+    int missing_error;          /* and what the host says, positive errno */
+    /*
+     * TCP_ESTABLISHED .. TCP_CLOSING; what is not TCP is established when it
+     * has a peer, and closed otherwise
+     */
+    int state;
+    struct sockaddr_in guest_local;         /* as the guest's programs see it */
+    struct sockaddr_in guest_peer;
+    struct sockaddr_storage host_local;     /* AF_INET6, or AF_INET */
+    struct sockaddr_storage host_peer;
+    /* bytes for the guest to read; of datagrams the next; connections */
+    uint32_t recv_queue;
+    /* bytes that are not acknowledged; connections that recv_queue can hold */
+    uint32_t send_queue;
+    uint64_t bytes_sent;
+    uint64_t bytes_received;
+    int error;                  /* SO_ERROR that is on its way to the guest */
+    bool watched;
+} VmrpcSockView;
+
+void vmrpc_inspect_server(VmrpcServer *srv, VmrpcServerView *view);
+
+/*
+ * The statements of the policy file and how often they decided: an array of
+ * VmrpcPolicyHits, to be freed with g_array_unref(); NULL without a file.
+ */
+GArray *vmrpc_inspect_rules(VmrpcServer *srv);
+
+/*
+ * Looks at sockets in the order of their handles.
+ *
+ * @handle: the handle to go on with, 0 at first
+ * @view: room for @max, which is 1 .. VMRPC_INSPECT_MAX
+ *
+ * Returns how many there were; 0: no more.  The order of calls and what comes
+ * and goes between them is free.
+ */
+unsigned vmrpc_inspect_socks(VmrpcServer *srv, uint32_t *handle,
+                             VmrpcSockView *view, unsigned max);
+
+/*
+ * Moves @handle on to the next socket, if it is none itself.  Returns false if
+ * there are no more.
+ */
+bool vmrpc_inspect_next(VmrpcServer *srv, uint32_t *handle);
+
+#endif /* VMRPC_INSPECT_H */

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc server: the policy file, read at the start and again when it changes
+ *
+ * The file is read and parsed without the server's lock; the policy then takes
+ * the place of the old one under it.  If the file is wrong, the old one stays.
+ */
+#include "hw/vmrpc/server/server-internal.h"
+
+#include <errno.h>
+
+static GQuark error_quark(void)
+{
+    return g_quark_from_static_string("vmrpc-policy-file-error");
+}
+
+/* Caller must hold file->lock. */
+static VmrpcPolicy *load(WatchedFile *file, GError **errp)
+{
+    g_autofree char *text = NULL;
+    VmrpcPolicy *policy;
+    gsize len;
+
+    watched_file_reading(file);
+    if (!g_file_get_contents(file->path, &text, &len, errp)) {
+        g_prefix_error(errp, "policy=%s: ", file->name);
+        return NULL;
+    }
+    watched_file_read(file);
+    policy = vmrpc_policy_parse(text, len, file->name, errp);
+    if (!policy) {
+        g_prefix_error(errp, "policy=");
+    }
+    return policy;
+}
+
+/* --- life --------------------------------------------------------------- */
+
+bool vmrpc_policy_file_init(VmrpcServer *srv, GError **errp)
+{
+    WatchedFile *file = &srv->policy_file;
+
+    if (!srv->config.policy_file) {
+        return true;
+    }
+    /* Watch first, or a change in between is lost. */
+    if (!vmrpc_files_open(srv, file, srv->config.policy_file, errp)) {
+        g_prefix_error(errp, "policy=");
+        return false;
+    }
+    srv->policy = load(file, errp);
+    if (srv->policy) {
+        vmrpc_limits_init(&srv->limits, vmrpc_policy_limits(srv->policy),
+                          g_get_monotonic_time());
+    }
+    return srv->policy;
+}
+
+void vmrpc_policy_file_cleanup(VmrpcServer *srv)
+{
+    watched_file_destroy(&srv->policy_file);
+    vmrpc_policy_free(srv->policy);
+}
+
+/* Caller must hold file->lock. */
+static bool reload(VmrpcServer *srv, GError **errp)
+{
+    VmrpcPolicy *policy = load(&srv->policy_file, errp), *old = NULL;
+
+    pthread_mutex_lock(&srv->lock);
+    if (policy) {
+        old = srv->policy;
+        vmrpc_policy_inherit(policy, old);
+        srv->policy = policy;
+        vmrpc_resolver_forget(srv);
+        vmrpc_budget_change(srv, vmrpc_policy_limits(policy));
+        srv->counters.policy_reloads++;
+    } else {
+        srv->counters.policy_errors++;
+    }
+    pthread_mutex_unlock(&srv->lock);
+    vmrpc_policy_free(old);
+    return policy;
+}
+
+bool vmrpc_server_reload_policy(VmrpcServer *srv, GError **errp)
+{
+    WatchedFile *file = &srv->policy_file;
+    bool ok;
+
+    if (!file->path) {
+        g_set_error(errp, error_quark(), EINVAL, "there is no policy file: "
+                    "the device has no option 'policy'");
+        return false;
+    }
+    pthread_mutex_lock(&file->lock);
+    ok = reload(srv, errp);
+    pthread_mutex_unlock(&file->lock);
+    return ok;
+}
+
+void vmrpc_policy_file_follow(VmrpcServer *srv)
+{
+    WatchedFile *file = &srv->policy_file;
+    g_autoptr(GError) err = NULL;
+
+    if (!vmrpc_files_news(srv, file)) {
+        return;
+    }
+    vmrpc_server_reload_policy(srv, &err);
+    if (srv->tracer.policy) {
+        srv->tracer.policy(srv->tracer.opaque, err ? err->message : NULL);
+    }
+}

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc server: Happy Eyeballs (RFC 8305) for the guest's connect()
+ *
+ * Theory of operation
+ * ===================
+ *
+ * eyeballs.c says what to try when; here are the sockets.  A stream that is
+ * connecting to an address of a name with others has a race.  Its own host
+ * socket is the first attempt, to the address that the guest named; others
+ * get a host socket of their own, with the same options and the VM's address.
+ * If one of those wins, it takes the place of the first under the same
+ * descriptor, so whoever uses the descriptor at that moment need not know.
+ *
+ * To the guest it is one socket that is connecting, and its peer is the one
+ * that it named.  Until the race is over nothing that happens on the first
+ * host socket is told to it, and calls get what a connecting socket would
+ * give.
+ *
+ * Two sockets cannot have one port.  So where the guest has bound its socket,
+ * whose port it then may know or have told, the attempts take turns on that
+ * socket: what does not answer is given up for the next.  Linux takes a port
+ * that it has chosen itself from a socket whose connect() fails; it is bound to
+ * it again, and if somebody else was faster, that was the last attempt.
+ *
+ * No race, and none of its costs: for a name with one address, for a
+ * connect() that succeeds at once, for datagrams, and for protocols that
+ * carry addresses (alg.c), whose second connection must reach the same host.
+ *
+ * An attempt counts as a socket, a connection and two buffers towards the
+ * limits of the policy; where they are reached, it is left out, counted and
+ * traced like any other.
+ */
+#include "hw/vmrpc/server/server-internal.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "hw/vmrpc/wire/icmp-error.h"
+
+/* All addresses of a name, and the one that the guest named. */
+#define CANDIDATES_MAX  (VMRPC_NAMES_MAX_ADDRESSES + 1)
+
+struct VmrpcRace {
+    VmrpcEyeballs machine;
+    VmrpcSock *s;
+    GSequenceIter *queued;      /* in srv->races; NULL: waits for results */
+    int64_t due_ms;
+    bool in_turn;               /* all attempts are on s->fd */
+    bool pending[VMRPC_EYEBALLS_MAX];   /* attempts under way */
+    int fd[VMRPC_EYEBALLS_MAX];         /* -1: none; of the first: s->fd */
+    VmrpcBuffers buffers[VMRPC_EYEBALLS_MAX];
+};
+
+/* --- the queue of what is due ------------------------------------------- */
+
+static gint earlier(gconstpointer pa, gconstpointer pb, gpointer opaque)
+{
+    const VmrpcRace *a = pa, *b = pb;
+
+    return (a->due_ms > b->due_ms) - (a->due_ms < b->due_ms);
+}
+
+static void unqueue(VmrpcRace *race)
+{
+    if (race->queued) {
+        g_sequence_remove(race->queued);
+        race->queued = NULL;
+    }
+}
+
+static void queue(VmrpcServer *srv, VmrpcRace *race, int64_t due_ms)
+{
+    if (race->queued && race->due_ms == due_ms) {
+        return;
+    }
+    unqueue(race);
+    race->due_ms = due_ms;
+    if (due_ms == INT64_MAX) {
+        return;
+    }
+    race->queued = g_sequence_insert_sorted(srv->races, race, earlier, NULL);
+    if (srv->timer_due_ms < 0 || srv->timer_due_ms > due_ms) {
+        vmrpc_timer_rearm(srv);
+    }
+}
+
+static VmrpcRace *first_due(const VmrpcServer *srv)
+{
+    GSequenceIter *first = g_sequence_get_begin_iter(srv->races);
+
+    return g_sequence_iter_is_end(first) ? NULL : g_sequence_get(first);
+}
+
+int vmrpc_race_timeout_ms(const VmrpcServer *srv)
+{
+    const VmrpcRace *race = first_due(srv);
+
+    return race ? CLAMP(race->due_ms - vmrpc_now_ms(), 0,
+                        VMRPC_EYEBALLS_GRACE_MS) : -1;
+}
+
+/* --- attempts ----------------------------------------------------------- */
+
+static void close_attempt(VmrpcServer *srv, VmrpcRace *race, unsigned i)
+{
+    race->pending[i] = false;
+    if (race->fd[i] >= 0) {
+        vmrpc_budget_release(srv, &race->buffers[i]);
+        close(race->fd[i]);
+        race->fd[i] = -1;
+        srv->attempt_num--;
+    }
+}
+
+/*
+ * Another host socket like the one of @s, to go to @dest.
+ * Returns it or a negative errno.
+ */
+static int like(VmrpcServer *srv, const VmrpcSock *s,
+                const struct sockaddr_storage *dest, VmrpcBuffers *buffers)
+{
+    VmrpcSock other = { .type = s->type, .proto = s->proto };
+    int ret = vmrpc_budget_reserve(srv, NULL, dest, &other.buffers);
+
+    if (ret < 0) {
+        return ret;
+    }
+    other.fd = vmrpc_host_socket(srv, s->type, s->proto);
+    if (other.fd < 0) {
+        vmrpc_budget_release(srv, &other.buffers);
+        return other.fd;
+    }
+    vmrpc_budget_apply(srv, other.fd, &other.buffers);
+    vmrpc_host_copy_options(srv, s, &other);
+    ret = vmrpc_host_bind_source(srv, &other);
+    if (ret < 0) {
+        vmrpc_budget_release(srv, &other.buffers);
+        close(other.fd);
+        return ret;
+    }
+    *buffers = other.buffers;
+    return other.fd;
+}
+
+static struct sockaddr_storage address_of(const VmrpcCandidate *candidate)
+{
+    struct sockaddr_storage ss = { };
+
+    *(struct sockaddr_in6 *)&ss = (struct sockaddr_in6) {
+        .sin6_family = AF_INET6,
+        .sin6_addr = candidate->addr6,
+        .sin6_port = candidate->port,
+    };
+    return ss;
+}
+
+static int connect_to(int fd, const struct sockaddr_storage *dest)
+{
+    return connect(fd, (const struct sockaddr *)dest,
+                   sizeof(struct sockaddr_in6)) < 0 ? -errno : 0;
+}
+
+/* As start_attempt(); ends the attempt before. */
+static int start_turn(VmrpcServer *srv, VmrpcRace *race,
+                      const struct sockaddr_storage *dest)
+{
+    struct sockaddr unspec = { .sa_family = AF_UNSPEC };
+    VmrpcSock *s = race->s;
+    int ret;
+
+    memset(race->pending, 0, sizeof(race->pending));
+    ret = vmrpc_budget_attempt(srv, dest);
+    if (ret < 0) {
+        return ret;
+    }
+    if (connect(s->fd, &unspec, sizeof(unspec)) < 0) {
+        return -errno;
+    }
+    ret = vmrpc_host_restore_port(srv, s, s->local_port);
+    if (ret < 0) {
+        return ret;
+    }
+    if (!s->bound) {
+        return -EADDRINUSE;
+    }
+    srv->counters.connections_raced++;
+    return connect_to(s->fd, dest);
+}
+
+/* Returns 0 if it is connected, -EINPROGRESS, or what went wrong. */
+static int start_attempt(VmrpcServer *srv, VmrpcRace *race, unsigned i,
+                         const VmrpcCandidate *candidate)
+{
+    struct epoll_event ev = {
+        .events = EPOLLOUT | EPOLLET,
+        .data.u64 = (uint64_t)race->s->handle << 32 | VMRPC_EPOLL_RACE,
+    };
+    struct sockaddr_storage dest = address_of(candidate);
+    int fd, ret;
+
+    if (!vmrpc_candidate_is_allowed(srv, candidate)) {
+        return -EACCES;
+    }
+    if (race->in_turn) {
+        return start_turn(srv, race, &dest);
+    }
+    ret = vmrpc_budget_socket(srv, &dest);
+    if (ret == 0) {
+        ret = vmrpc_budget_attempt(srv, &dest);
+    }
+    if (ret < 0) {
+        return ret;
+    }
+    fd = like(srv, race->s, &dest, &race->buffers[i]);
+    if (fd < 0) {
+        return fd;
+    }
+    race->fd[i] = fd;
+    srv->attempt_num++;
+    srv->counters.connections_raced++;
+    ret = connect_to(fd, &dest);
+    if (ret == -EINPROGRESS &&
+        epoll_ctl(srv->epoll_fd, EPOLL_CTL_ADD, fd, &ev) < 0) {
+        ret = -errno;
+    }
+    if (ret < 0 && ret != -EINPROGRESS) {
+        close_attempt(srv, race, i);
+    }
+    return ret;
+}
+
+/* --- the end ------------------------------------------------------------ */
+
+static void drop(VmrpcServer *srv, VmrpcSock *s)
+{
+    VmrpcRace *race = s->race;
+
+    for (unsigned i = 0; i < VMRPC_EYEBALLS_MAX; i++) {
+        close_attempt(srv, race, i);
+    }
+    unqueue(race);
+    s->race = NULL;
+    g_free(race);
+}
+
+void vmrpc_race_end(VmrpcServer *srv, VmrpcSock *s)
+{
+    if (s->race) {
+        drop(srv, s);
+    }
+}
+
+static void trace_winner(VmrpcServer *srv, const VmrpcSock *s,
+                         const VmrpcCandidate *winner)
+{
+    char text[INET6_ADDRSTRLEN];
+
+    if (srv->tracer.raced) {
+        inet_ntop(AF_INET6, &winner->addr6, text, sizeof(text));
+        srv->tracer.raced(srv->tracer.opaque, s->handle, text);
+    }
+}
+
+/* Attempt @i becomes the host socket of @s.  Returns 0 or a negative errno. */
+static int take_over(VmrpcServer *srv, VmrpcSock *s, unsigned i)
+{
+    VmrpcRace *race = s->race;
+    VmrpcBuffers buffers = race->buffers[i];
+
+    /* The epoll set knows descriptor and socket: it must forget both pairs. */
+    epoll_ctl(srv->epoll_fd, EPOLL_CTL_DEL, race->fd[i], NULL);
+    if (s->watched) {
+        epoll_ctl(srv->epoll_fd, EPOLL_CTL_DEL, s->fd, NULL);
+        s->watched = false;
+    }
+    if (dup3(race->fd[i], s->fd, O_CLOEXEC) < 0) {
+        return -errno;
+    }
+    race->buffers[i] = s->buffers;
+    s->buffers = buffers;
+    return 0;
+}
+
+static void win(VmrpcServer *srv, VmrpcSock *s, unsigned i,
+                const VmrpcCandidate *winner)
+{
+    VmrpcSock other = { .type = s->type, .proto = s->proto, .fd = s->fd };
+    bool taken = i && !s->race->in_turn;
+    int ret = taken ? take_over(srv, s, i) : 0;
+
+    if (ret < 0) {
+        s->so_error = -ret;
+    } else if (i) {
+        srv->counters.connections_raced_won++;
+        trace_winner(srv, s, winner);
+        if (taken && s->race_options) {
+            /* What the guest has set since. */
+            other.buffers = s->buffers;
+            vmrpc_host_copy_options(srv, s, &other);
+            s->buffers = other.buffers;
+        }
+    }
+    drop(srv, s);
+    if (i) {
+        vmrpc_sock_watch(srv, s);
+    }
+}
+
+/* Does what is to be done now.  Returns 0, -EINPROGRESS or the error. */
+static int step(VmrpcServer *srv, VmrpcSock *s)
+{
+    VmrpcRace *race = s->race;
+
+    for (;;) {
+        int64_t now = vmrpc_now_ms();
+        VmrpcEyeballsAction action = vmrpc_eyeballs_next(&race->machine, now);
+        int ret;
+
+        switch (action.step) {
+        case VMRPC_EYEBALLS_START:
+            ret = start_attempt(srv, race, action.index, action.candidate);
+            race->pending[action.index] = ret == -EINPROGRESS;
+            if (ret != -EINPROGRESS) {
+                vmrpc_eyeballs_result(&race->machine, action.index, ret, now);
+            }
+            break;
+        case VMRPC_EYEBALLS_WAIT:
+            queue(srv, race, action.until_ms);
+            return -EINPROGRESS;
+        case VMRPC_EYEBALLS_WON:
+            win(srv, s, action.index, action.candidate);
+            return 0;
+        case VMRPC_EYEBALLS_FAILED:
+            drop(srv, s);
+            return action.error;
+        }
+    }
+}
+
+/* --- progress ----------------------------------------------------------- */
+
+/* Asks the host how attempt @i goes. */
+static void look_at(VmrpcRace *race, unsigned i)
+{
+    struct pollfd pfd = {
+        .fd = i && !race->in_turn ? race->fd[i] : race->s->fd,
+        .events = POLLOUT,
+    };
+    int err = 0;
+    socklen_t len = sizeof(err);
+
+    if (!race->pending[i] || poll(&pfd, 1, 0) <= 0) {
+        return;
+    }
+    if (getsockopt(pfd.fd, SOL_SOCKET, SO_ERROR, &err, &len) < 0) {
+        err = errno;
+    }
+    race->pending[i] = false;
+    vmrpc_eyeballs_result(&race->machine, i, -vmrpc_icmp_pending(err),
+                          vmrpc_now_ms());
+}
+
+void vmrpc_race_progress(VmrpcServer *srv, VmrpcSock *s)
+{
+    int ret;
+
+    s->ready = 0;
+    for (unsigned i = 0; i < VMRPC_EYEBALLS_MAX; i++) {
+        look_at(s->race, i);
+    }
+    ret = step(srv, s);
+    if (ret == -EINPROGRESS) {
+        return;
+    }
+    vmrpc_sock_refresh(srv, s);
+    if (ret < 0) {
+        s->so_error = -ret;
+    }
+}
+
+void vmrpc_race_process_timer(VmrpcServer *srv)
+{
+    int64_t now = vmrpc_now_ms();
+    VmrpcRace *race;
+
+    while ((race = first_due(srv)) && race->due_ms <= now) {
+        VmrpcSock *s = race->s;
+
+        /* Ends it, or puts it behind now. */
+        vmrpc_race_progress(srv, s);
+        vmrpc_sock_notify(srv, s);
+    }
+}
+
+void vmrpc_race_process_fd(VmrpcServer *srv, uint32_t handle)
+{
+    VmrpcSock *s = srv->socks[handle];
+
+    if (s && s->race) {
+        vmrpc_race_progress(srv, s);
+        vmrpc_sock_notify(srv, s);
+    }
+}
+
+/* --- the start ---------------------------------------------------------- */
+
+/* Is this the end of a way, which others may get around? */
+static bool is_unreachable(int ret)
+{
+    switch (ret) {
+    case -EINPROGRESS:
+    case -ECONNREFUSED:
+    case -ECONNRESET:
+    case -ETIMEDOUT:
+    case -ENETUNREACH:
+    case -EHOSTUNREACH:
+    case -ENETDOWN:
+    case -EHOSTDOWN:
+    case -EACCES:               /* a route of type "prohibit", */
+    case -EINVAL:               /* "blackhole" */
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool may_race(const VmrpcServer *srv, const VmrpcSock *s, in_port_t port)
+{
+    return srv->config.happy_eyeballs && srv->names &&
+           s->type == SOCK_STREAM && !s->race &&
+           !(srv->config.alg &&
+             vmrpc_alg_proto(SOCK_STREAM, ntohs(port)) != VMRPC_ALG_NONE);
+}
+
+int vmrpc_race_start(VmrpcServer *srv, VmrpcSock *s,
+                     const struct sockaddr_storage *host, int ret)
+{
+    const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)host;
+    VmrpcCandidate candidates[CANDIDATES_MAX];
+    VmrpcRace *race;
+    size_t num;
+
+    if (!is_unreachable(ret) || !may_race(srv, s, sin6->sin6_port)) {
+        return ret;
+    }
+    num = vmrpc_dest_candidates(srv, sin6, candidates, CANDIDATES_MAX);
+    if (num > 1) {
+        num = vmrpc_eyeballs_order(candidates, num, srv->config.has_address6
+                                   ? &srv->config.address6 : NULL);
+    }
+    if (num == 1) {
+        return ret;
+    }
+    race = g_new0(VmrpcRace, 1);
+    race->s = s;
+    memset(race->fd, -1, sizeof(race->fd));
+    vmrpc_eyeballs_start(&race->machine, candidates, num, vmrpc_now_ms());
+    race->in_turn = s->bound_by_guest;
+    if (race->in_turn) {
+        vmrpc_eyeballs_take_turns(&race->machine);
+    }
+    vmrpc_eyeballs_next(&race->machine, vmrpc_now_ms());    /* done already */
+    race->pending[0] = ret == -EINPROGRESS;
+    if (ret != -EINPROGRESS) {
+        vmrpc_eyeballs_result(&race->machine, 0, ret, vmrpc_now_ms());
+    }
+    s->race = race;
+    s->race_options = false;
+    vmrpc_sock_watch(srv, s);
+    return step(srv, s);
+}

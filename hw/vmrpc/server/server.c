@@ -1,0 +1,963 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc server: socket table, requests, timers
+ *
+ * Theory of operation
+ * ===================
+ *
+ * A server owns the host sockets of one guest.  The device hands it requests
+ * (vmrpc_server_call) and watches one descriptor (vmrpc_server_fd): an epoll
+ * set that holds the host sockets that are followed (ready.c), attempts at
+ * connections (race.c), the sockets of the DNS upstream, changes of the policy
+ * file, and a timer.  Whoever can poll one descriptor can run a server; the
+ * unit tests do so without QEMU.
+ *
+ * A call runs in the thread that brings it, mostly a vCPU of the guest, so many
+ * can run at once.  One lock guards the table and all else; it is not held
+ * while the host's kernel moves data or reaches a peer (vmrpc_sock_enter).
+ * Host sockets are always non-blocking, so no call waits, except for the short
+ * time that it asks for itself, and nothing that a peer does or omits keeps
+ * another socket's request from being executed.
+ *
+ * A hostile guest can use its own sockets in any order and with any
+ * arguments.  Every field of a request is bounded before it is used; data is
+ * never looked at here, only pointed at for the host's kernel, or for the DNS
+ * proxy and the gateways.
+ */
+#include "hw/vmrpc/server/server-internal.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Occurrences taken in one vmrpc_server_process(). */
+#define EPOLL_BATCH             64
+
+/* One moment lasts this long at most; this many attempts to hit it. */
+#define CLOCK_GAP_NS            100000
+#define CLOCK_TRIES             3
+
+/* How soon who waits is to notice that it should not any more. */
+#define WAIT_SLICE_US           100
+
+G_STATIC_ASSERT(sizeof(struct vmrpc_config) == 24);
+G_STATIC_ASSERT(sizeof(struct vmrpc_req) == 48);
+G_STATIC_ASSERT(sizeof(struct vmrpc_resp) == 40);
+G_STATIC_ASSERT(sizeof(struct vmrpc_event) == 24);
+G_STATIC_ASSERT(VMRPC_IN == EPOLLIN && VMRPC_PRI == EPOLLPRI &&
+                VMRPC_OUT == EPOLLOUT && VMRPC_ERR == EPOLLERR &&
+                VMRPC_HUP == EPOLLHUP && VMRPC_RDHUP == EPOLLRDHUP);
+G_STATIC_ASSERT(VMRPC_IN == POLLIN && VMRPC_PRI == POLLPRI &&
+                VMRPC_OUT == POLLOUT && VMRPC_ERR == POLLERR &&
+                VMRPC_HUP == POLLHUP && VMRPC_RDHUP == POLLRDHUP);
+
+int64_t vmrpc_now_ms(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static int64_t clock_ns(clockid_t id)
+{
+    struct timespec ts;
+
+    clock_gettime(id, &ts);
+    return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/* Reads both clocks at one moment; again if preempted in between. */
+void vmrpc_see_clock(VmrpcServer *srv)
+{
+    int64_t real, begin, end;
+    unsigned tries = 0;
+
+    do {
+        begin = clock_ns(CLOCK_MONOTONIC);
+        real = clock_ns(CLOCK_REALTIME);
+        end = clock_ns(CLOCK_MONOTONIC);
+    } while (end - begin > CLOCK_GAP_NS && ++tries < CLOCK_TRIES);
+    vmrpc_clock_see(&srv->clock, real, end);
+}
+
+/* --- socket table ------------------------------------------------------- */
+
+VmrpcSock *vmrpc_sock_find(VmrpcServer *srv, uint32_t handle, uint32_t gen)
+{
+    VmrpcSock *s;
+
+    if (handle >= srv->config.max_sockets) {
+        return NULL;
+    }
+    s = srv->socks[handle];
+    return s && s->gen == gen ? s : NULL;
+}
+
+void vmrpc_sock_close_host(VmrpcServer *srv, VmrpcSock *s)
+{
+    vmrpc_watch_forget(srv, s);
+    s->watched = false;
+    vmrpc_budget_release(srv, &s->buffers);
+    if (s->fd >= 0) {
+        close(s->fd);           /* leaves the epoll set with it */
+        s->fd = -1;
+    }
+}
+
+int vmrpc_sock_add(VmrpcServer *srv, uint32_t handle, uint32_t gen, int type,
+                   int fd, VmrpcBuffers *buffers, VmrpcSock **sp)
+{
+    VmrpcSock *s;
+    int ret;
+
+    if (handle >= srv->config.max_sockets) {
+        ret = -EBADF;
+        goto err_close;
+    }
+    if (srv->socks[handle]) {
+        ret = -EEXIST;
+        goto err_close;
+    }
+    s = g_try_new0(VmrpcSock, 1);
+    if (!s) {
+        ret = -ENOMEM;
+        goto err_close;
+    }
+    s->handle = handle;
+    s->gen = gen;
+    s->type = type;
+    s->proto = type == SOCK_STREAM ? IPPROTO_TCP : IPPROTO_UDP;
+    s->fd = fd;
+    s->backing = fd >= 0 ? VMRPC_BACKING_HOST : VMRPC_BACKING_LOST;
+    g_queue_init(&s->dns_rx);
+    s->dns_link.data = s;
+    if (buffers) {
+        s->buffers = *buffers;
+    }
+    if (fd >= 0) {
+        vmrpc_watch_later(srv, s);
+    }
+    srv->socks[handle] = s;
+    srv->sock_num++;
+    srv->counters.sockets_opened++;
+    *sp = s;
+    return 0;
+
+err_close:
+    if (buffers) {
+        vmrpc_budget_release(srv, buffers);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return ret;
+}
+
+int vmrpc_sock_remove(VmrpcServer *srv, VmrpcSock *s)
+{
+    int fd = s->fd;
+
+    vmrpc_resolver_detach(srv, s);
+    vmrpc_event_unqueue(srv, s);
+    vmrpc_watch_forget(srv, s);
+    vmrpc_arriving_forget(srv, s);
+    vmrpc_gateway_detach(s);
+    vmrpc_race_end(srv, s);
+    vmrpc_groups_forget(srv, s);
+    vmrpc_sock_clear_peer(srv, s);
+    vmrpc_budget_release(srv, &s->buffers);
+    if (s->options) {
+        g_byte_array_unref(s->options);
+    }
+    srv->socks[s->handle] = NULL;
+    srv->sock_num--;
+    srv->counters.sockets_closed++;
+    if (s->users) {
+        s->removed = true;
+        return -1;
+    }
+    g_free(s);
+    return fd;
+}
+
+void vmrpc_sock_enter(VmrpcServer *srv, VmrpcSock *s)
+{
+    s->users++;
+    pthread_mutex_unlock(&srv->lock);
+}
+
+bool vmrpc_sock_leave(VmrpcServer *srv, VmrpcSock *s)
+{
+    bool removed;
+
+    pthread_mutex_lock(&srv->lock);
+    removed = s->removed;
+    if (!--s->users && removed) {
+        close(s->fd);
+        g_free(s);
+    }
+    return !removed;
+}
+
+void vmrpc_sock_become_resolver(VmrpcServer *srv, VmrpcSock *s)
+{
+    vmrpc_sock_close_host(srv, s);
+    s->backing = VMRPC_BACKING_RESOLVER;
+    s->connected = true;
+}
+
+static bool in_pool(VmrpcServer *srv, struct in_addr addr)
+{
+    return srv->map && vmrpc_addrmap_contains(srv->map, addr);
+}
+
+void vmrpc_sock_set_peer(VmrpcServer *srv, VmrpcSock *s,
+                         const struct sockaddr_in *peer)
+{
+    /* Take the new reference first: both may be of the same address. */
+    bool held = in_pool(srv, peer->sin_addr) &&
+                vmrpc_addrmap_ref(srv->map, peer->sin_addr) == 0;
+
+    vmrpc_sock_clear_peer(srv, s);
+    s->peer_held = held;
+    s->connected = true;
+    s->peer4 = peer->sin_addr;
+    s->peer_port = peer->sin_port;
+}
+
+void vmrpc_sock_clear_peer(VmrpcServer *srv, VmrpcSock *s)
+{
+    int value = 0;              /* none that matters, but there must be one */
+
+    if (s->peer_held) {
+        vmrpc_addrmap_unref(srv->map, s->peer4, vmrpc_now_ms());
+    }
+    s->peer_held = false;
+    s->connected = false;
+    s->peer_is_resolver = false;
+    s->peer_is_self = false;
+    if (s->deaf) {
+        setsockopt(s->fd, SOL_SOCKET, SO_DETACH_FILTER, &value, sizeof(value));
+        s->deaf = false;
+    }
+    s->peer4.s_addr = 0;
+    s->peer_port = 0;
+}
+
+/* --- events --------------------------------------------------------------- */
+
+int vmrpc_earlier(int a, int b)
+{
+    if (a < 0 || b < 0) {
+        return MAX(a, b);
+    }
+    return MIN(a, b);
+}
+
+void vmrpc_timer_rearm(VmrpcServer *srv)
+{
+    struct itimerspec its = { };
+    int ms = vmrpc_earlier(vmrpc_resolver_timeout_ms(srv),
+                           vmrpc_arriving_timeout_ms(srv));
+    int64_t now_ms, due_ms;
+
+    ms = vmrpc_earlier(ms, vmrpc_watch_timeout_ms(srv));
+    ms = vmrpc_earlier(ms, vmrpc_race_timeout_ms(srv));
+    ms = vmrpc_earlier(ms, vmrpc_files_timeout_ms(srv));
+    now_ms = vmrpc_now_ms();
+    due_ms = ms < 0 ? -1 : now_ms + ms;
+    /* A timer that is set for then, or has run and not been seen, will do. */
+    if (due_ms == srv->timer_due_ms ||
+        (!ms && srv->timer_due_ms >= 0 && srv->timer_due_ms <= now_ms)) {
+        return;
+    }
+    srv->timer_due_ms = due_ms;
+    if (ms >= 0) {
+        its.it_value.tv_sec = ms / 1000;
+        /* All zero would disarm it: "now" is a nanosecond away. */
+        its.it_value.tv_nsec = ms % 1000 * 1000000L + 1;
+    }
+    timerfd_settime(srv->timer_fd, 0, &its, NULL);
+}
+
+/*
+ * Nothing more will come to a stream that has hung up, as the guest knows, but
+ * errors, of which there are a queue and the latest.
+ */
+static bool is_over(const VmrpcSock *s)
+{
+    return s->proto == IPPROTO_TCP && (s->told & VMRPC_HUP) &&
+           !(s->ready & VMRPC_ERR) && !s->ends;
+}
+
+/* Is it worth telling, whatever the guest has been told already? */
+static bool is_news(const VmrpcSock *s, uint32_t events)
+{
+    /* Urgent data may be others than the last: each are a signal (SIGURG). */
+    if (!s->edge) {
+        return events & VMRPC_PRI;
+    }
+    /* To begin to follow it is an event, too. */
+    if (is_over(s)) {
+        return false;
+    }
+    /*
+     * Room to send is told once.  After the end has been sent, it is how Linux
+     * says that the state has changed: who lingers in close() waits for the
+     * last acknowledgement.
+     */
+    return (events & ~VMRPC_OUT) || s->ends;
+}
+
+/* Returns true if the files are to be looked at. */
+static bool process_one(VmrpcServer *srv, const struct epoll_event *ev)
+{
+    uint32_t low = ev->data.u64;
+    uint32_t high = ev->data.u64 >> 32;
+    VmrpcSock *s;
+
+    switch (low) {
+    case VMRPC_EPOLL_TIMER: {
+        uint64_t expirations;
+
+        if (read(srv->timer_fd, &expirations, sizeof(expirations)) > 0) {
+            srv->timer_due_ms = -1;
+            vmrpc_resolver_process_timer(srv);
+            vmrpc_arriving_process_timer(srv);
+            vmrpc_watch_process_timer(srv);
+            vmrpc_race_process_timer(srv);
+            vmrpc_timer_rearm(srv);
+            return vmrpc_files_timeout_ms(srv) == 0;
+        }
+        break;
+    }
+    case VMRPC_EPOLL_DNS:
+        vmrpc_resolver_process_fd(srv);
+        break;
+    case VMRPC_EPOLL_FILES:
+        return true;
+    case VMRPC_EPOLL_RACE:
+        vmrpc_race_process_fd(srv, high);
+        break;
+    case VMRPC_EPOLL_ROUTE:
+        vmrpc_route_process(srv->route);
+        break;
+    default:
+        s = vmrpc_sock_find(srv, low, high);
+        if (s && s->race) {
+            vmrpc_race_process_fd(srv, low);
+        } else if (s && s->backing == VMRPC_BACKING_HOST) {
+            if (s->groups) {
+                /* One of many sockets it was: ask them all. */
+                vmrpc_sock_refresh(srv, s);
+            } else {
+                /* What is muted is not among the events, and still true. */
+                vmrpc_ready_set(srv, s, ev->events | s->muted);
+            }
+            s->news = is_news(s, ev->events);
+            vmrpc_sock_notify(srv, s);
+            if (!s->event_queued) {
+                vmrpc_watch_less(srv, s);
+            }
+        }
+    }
+    return false;
+}
+
+int vmrpc_server_fd(const VmrpcServer *srv)
+{
+    return srv->epoll_fd;
+}
+
+bool vmrpc_server_process(VmrpcServer *srv)
+{
+    struct epoll_event ev[EPOLL_BATCH];
+    bool file_news = false;
+    int n;
+
+    /* Under the lock, or a call could make untrue what epoll_wait() says. */
+    pthread_mutex_lock(&srv->lock);
+    n = epoll_wait(srv->epoll_fd, ev, EPOLL_BATCH, 0);
+    if (srv->tells_moments) {
+        vmrpc_see_clock(srv);
+    }
+    for (int i = 0; i < n; i++) {
+        file_news |= process_one(srv, &ev[i]);
+    }
+    pthread_mutex_unlock(&srv->lock);
+    if (file_news) {
+        vmrpc_files_follow(srv);
+    }
+    return n > 0;
+}
+
+/* --- requests ----------------------------------------------------------- */
+
+static void decode(VmrpcCall *call, const struct vmrpc_req *req)
+{
+    call->op = GUINT16_FROM_LE(req->op);
+    call->flags = GUINT16_FROM_LE(req->flags);
+    call->wait_us = GUINT32_FROM_LE(req->wait_us);
+    call->handle = GUINT32_FROM_LE(req->sock);
+    call->gen = GUINT32_FROM_LE(req->gen);
+    call->control_len = GUINT32_FROM_LE(req->control_len);
+    call->addr = req->addr;
+    for (unsigned i = 0; i < G_N_ELEMENTS(call->arg); i++) {
+        call->arg[i] = GUINT32_FROM_LE(req->u.raw[i]);
+    }
+}
+
+static bool has_good_flags(const VmrpcCall *call)
+{
+    bool may_open = call->op == VMRPC_BIND || call->op == VMRPC_CONNECT;
+
+    return !(call->flags & ~VMRPC_REQ_ALL) &&
+           (may_open || !(call->flags & VMRPC_REQ_OPEN));
+}
+
+/* Where control and data are; returns 0 or -EINVAL. */
+static int lay_out(VmrpcCall *call, size_t out_total, size_t in_total,
+                   const struct vmrpc_req *req)
+{
+    size_t out_control = call->op == VMRPC_SENDMSG ? call->control_len : 0;
+    size_t in_control = call->op == VMRPC_RECVMSG ? call->control_len : 0;
+
+    if (req->reserved || !has_good_flags(call) ||
+        call->wait_us > VMRPC_WAIT_MAX ||
+        call->control_len > VMRPC_CONTROL_MAX ||
+        call->control_len != out_control + in_control ||
+        out_total < sizeof(*req) + out_control ||
+        in_total < sizeof(struct vmrpc_resp) + in_control) {
+        return -EINVAL;
+    }
+    call->out_len = out_total - sizeof(*req) - out_control;
+    call->in_len = in_total - sizeof(struct vmrpc_resp) - in_control;
+    if (call->out_len > VMRPC_DATA_MAX || call->in_len > VMRPC_DATA_MAX) {
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* The data are in a buffer, if they are.  Returns 0 or a negative errno. */
+static int use_mapped(VmrpcServer *srv, VmrpcCall *call)
+{
+    bool write = call->op == VMRPC_RECVMSG;
+
+    if (!(call->flags & VMRPC_REQ_BUFFER)) {
+        return 0;
+    }
+    if ((call->op != VMRPC_SENDMSG && !write) || call->out_len ||
+        call->in_len || call->arg[3] > VMRPC_DATA_MAX) {
+        return -EINVAL;
+    }
+    call->mapped = srv->mapped ? vmrpc_mapped_use(srv->mapped, call->arg[1],
+                                                    call->arg[2], call->arg[3],
+                                                    write) : NULL;
+    if (!call->mapped) {
+        return -ESTALE;
+    }
+    call->mapped_offset = call->arg[2];
+    *(write ? &call->in_len : &call->out_len) = call->arg[3];
+    return 0;
+}
+
+/* Whoever watches the guest's memory is to know what has been written. */
+static void end_mapped(VmrpcServer *srv, VmrpcCall *call)
+{
+    struct iovec *iov = call->scratch->iov;
+
+    if (call->in_data_len && srv->memory.written) {
+        unsigned num = vmrpc_iov_slice(iov, call->mapped->iov,
+                                       call->mapped->num, call->mapped_offset,
+                                       call->in_data_len);
+
+        srv->memory.written(srv->memory.opaque, iov, num);
+    }
+    call->in_data_len = 0;          /* none of them in the chain */
+    pthread_mutex_lock(&srv->lock);
+    vmrpc_mapped_unuse(srv->mapped, call->mapped);
+    pthread_mutex_unlock(&srv->lock);
+}
+
+static void count_malformed(VmrpcServer *srv)
+{
+    pthread_mutex_lock(&srv->lock);
+    srv->counters.requests_malformed++;
+    pthread_mutex_unlock(&srv->lock);
+}
+
+static void encode_result(struct vmrpc_resp *resp, const VmrpcCall *call)
+{
+    resp->value = GUINT32_TO_LE(call->value);
+    resp->msg_flags = GUINT32_TO_LE(call->msg_flags);
+    resp->control_len = GUINT32_TO_LE(call->in_control_len);
+    if (call->result.sin_family == AF_INET) {
+        resp->addr.family = GUINT16_TO_LE(VMRPC_AF_INET);
+        resp->addr.port = call->result.sin_port;
+        resp->addr.addr = call->result.sin_addr.s_addr;
+    }
+}
+
+/* What a call that returned @ret waits for; 0 if it does not wait. */
+static short waits_for(const VmrpcCall *call, int ret)
+{
+    switch (call->op) {
+    case VMRPC_CONNECT:
+        return ret == -EINPROGRESS ? POLLOUT : 0;
+    case VMRPC_RECVMSG:
+    case VMRPC_ACCEPT:
+        return ret == -EAGAIN ? POLLIN | POLLRDHUP : 0;
+    case VMRPC_NOOP:
+        return ret == 0 ? POLLIN | POLLRDHUP : 0;
+    default:
+        return 0;
+    }
+}
+
+/* Is there something to do for @op once it has waited? */
+static bool is_retried(uint16_t op)
+{
+    return op == VMRPC_RECVMSG || op == VMRPC_ACCEPT;
+}
+
+/* In slices, as the thread may get something else to do meanwhile. */
+static bool poll_for(const VmrpcServer *srv, struct pollfd *pfd, long wait_us)
+{
+    int n;
+
+    do {
+        struct timespec ts = { .tv_nsec = MIN(wait_us, WAIT_SLICE_US) * 1000 };
+
+        n = ppoll(pfd, 1, &ts, NULL);
+        wait_us -= WAIT_SLICE_US;
+    } while (n == 0 && wait_us > 0 &&
+             (!srv->may_go_on || srv->may_go_on()));
+    return n > 0;
+}
+
+/*
+ * What a call has queued the IOThread takes when anything wakes it, and nothing
+ * may.
+ */
+static void wake_for_events(VmrpcServer *srv)
+{
+    struct itimerspec its = { .it_value.tv_nsec = 1 };
+
+    srv->timer_due_ms = vmrpc_now_ms();
+    timerfd_settime(srv->timer_fd, 0, &its, NULL);
+}
+
+/* The socket that @call may wait for, or NULL. */
+static VmrpcSock *find_waitable(VmrpcServer *srv, const VmrpcCall *call)
+{
+    VmrpcSock *s = vmrpc_sock_find(srv, call->handle, call->gen);
+
+    /*
+     * One waits at a time: others would not be told of what they wait for.
+     * Waiting is for one descriptor; a member of groups has more.
+     */
+    return s && s->backing == VMRPC_BACKING_HOST && !s->waiting && !s->groups
+           ? s : NULL;
+}
+
+/*
+ * Waits without the lock until the host socket is ready, or for wait_us.
+ * False: it is not, or has gone.
+ */
+static bool wait_ready(VmrpcServer *srv, VmrpcSock *s, const VmrpcCall *call,
+                       short events)
+{
+    struct pollfd pfd = { .fd = s->fd, .events = events };
+    bool ready;
+
+    s->waiting = true;
+    vmrpc_sock_enter(srv, s);
+    ready = poll_for(srv, &pfd, call->wait_us);
+    if (!vmrpc_sock_leave(srv, s)) {
+        return false;
+    }
+    s->waiting = false;
+    if (!ready || !is_retried(call->op)) {
+        vmrpc_sock_refresh(srv, s);
+    }
+    /* What is told again is for others than the one who has waited. */
+    if (s->news) {
+        vmrpc_sock_notify(srv, s);
+        wake_for_events(srv);
+    }
+    return ready;
+}
+
+static int execute_waiting(VmrpcServer *srv, VmrpcCall *call)
+{
+    VmrpcSock *s = find_waitable(srv, call);
+    short events;
+    int ret;
+
+    /* What fits into a nearly full send buffer would be a small piece. */
+    if (s && call->op == VMRPC_SENDMSG) {
+        return wait_ready(srv, s, call, POLLOUT)
+               ? vmrpc_call_execute(srv, call) : -EAGAIN;
+    }
+    ret = vmrpc_call_execute(srv, call);
+    events = waits_for(call, ret);
+    s = events ? find_waitable(srv, call) : NULL;
+    if (s && wait_ready(srv, s, call, events) && is_retried(call->op)) {
+        return vmrpc_call_execute(srv, call);
+    }
+    return ret;
+}
+
+static int execute(VmrpcServer *srv, VmrpcCall *call, bool may_wait)
+{
+    return may_wait && call->wait_us ? execute_waiting(srv, call)
+                                     : vmrpc_call_execute(srv, call);
+}
+
+/* The readiness of the call's socket goes into the response. */
+static void tell_response(VmrpcServer *srv, const VmrpcCall *call,
+                          struct vmrpc_resp *resp)
+{
+    VmrpcSock *s = vmrpc_sock_find(srv, call->handle, call->gen);
+
+    if (!s) {
+        return;
+    }
+    if (call->flags & VMRPC_REQ_EDGE && !s->edge) {
+        /* What has come since the last event, and is still there, was one. */
+        s->news |= s->useless > 0 && !is_over(s) &&
+                   ((s->ready & ~VMRPC_OUT) || s->ends);
+        s->edge = true;
+        vmrpc_sock_notify(srv, s);
+        if (s->event_queued) {
+            wake_for_events(srv);
+        }
+    }
+    if (call->flags & VMRPC_REQ_WATCH) {
+        vmrpc_sock_watch(srv, s);
+    }
+    vmrpc_ready_tell(srv, s, &resp->ready, &resp->ready_seq, &resp->so_error);
+    resp->flags = GUINT32_TO_LE((s->watched ? VMRPC_RESP_WATCHED : 0) |
+                                (call->opened ? VMRPC_RESP_OPENED : 0));
+}
+
+ssize_t vmrpc_server_call(VmrpcServer *srv,
+                          const struct iovec *out, unsigned out_num,
+                          const struct iovec *in, unsigned in_num,
+                          bool may_wait)
+{
+    VmrpcScratch scratch VMRPC_UNINITIALIZED;
+    VmrpcCall call = { .out = out, .out_num = out_num,
+                       .in = in, .in_num = in_num,
+                       .scratch = &scratch, .close_fd = -1 };
+    size_t out_total = vmrpc_iov_total(out, out_num);
+    size_t in_total = vmrpc_iov_total(in, in_num);
+    struct vmrpc_resp resp = { };
+    struct vmrpc_req req;
+    int ret;
+
+    if (out_total < sizeof(req) || in_total < sizeof(resp)) {
+        count_malformed(srv);
+        return -EBADMSG;
+    }
+    vmrpc_iov_read(out, out_num, 0, &req, sizeof(req));
+    decode(&call, &req);
+
+    pthread_mutex_lock(&srv->lock);
+    srv->counters.requests++;
+    ret = lay_out(&call, out_total, in_total, &req);
+    if (ret < 0) {
+        srv->counters.requests_malformed++;
+    } else {
+        ret = use_mapped(srv, &call);
+    }
+    if (ret == 0) {
+        ret = execute(srv, &call, may_wait);
+    }
+    tell_response(srv, &call, &resp);
+    pthread_mutex_unlock(&srv->lock);
+    if (call.mapped) {
+        end_mapped(srv, &call);
+    }
+
+    if (call.close_fd >= 0) {
+        close(call.close_fd);
+    }
+    resp.error = GUINT32_TO_LE(-ret);
+    encode_result(&resp, &call);
+    vmrpc_iov_write(in, in_num, 0, &resp, sizeof(resp));
+    if (srv->tracer.call) {
+        srv->tracer.call(srv->tracer.opaque, call.op, call.handle, -ret,
+                         call.value);
+    }
+    if (call.op == VMRPC_RECVMSG && ret == 0) {
+        return sizeof(resp) + call.control_len + call.in_data_len;
+    }
+    return sizeof(resp) + call.in_data_len;
+}
+
+/* --- life --------------------------------------------------------------- */
+
+static GQuark server_error_quark(void)
+{
+    return g_quark_from_static_string("vmrpc-server-error");
+}
+
+/* address6 (guest4 without translation) must be an address of this host. */
+static bool check_own_address(VmrpcServer *srv, GError **errp)
+{
+    struct sockaddr_storage ss;
+    char text[INET6_ADDRSTRLEN];
+    int len, fd, err = 0;
+
+    if (srv->config.translate && !srv->config.has_address6) {
+        return true;
+    }
+    len = vmrpc_own_address(srv, 0, &ss);
+    fd = socket(ss.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&ss, len) < 0) {
+        err = errno;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (err && srv->config.translate) {
+        inet_ntop(AF_INET6, &srv->config.address6, text, sizeof(text));
+        g_set_error(errp, server_error_quark(), err,
+                    "address6=%s cannot be used on this host: %s; add it first "
+                    "to the interface that leads to the network, 'ip -6 "
+                    "address add %s/128 dev INTERFACE', or to lo if its "
+                    "prefix is routed to this host", text, g_strerror(err),
+                    text);
+    } else if (err) {
+        inet_ntop(AF_INET, &srv->config.guest4, text, sizeof(text));
+        g_set_error(errp, server_error_quark(), err,
+                    "guest4=%s cannot be used on this host: %s; with "
+                    "translate=off it must be one of the host's addresses",
+                    text, g_strerror(err));
+    }
+    return !err;
+}
+
+static bool make_map(VmrpcServer *srv, GError **errp)
+{
+    VmrpcAddrReserved reserved[] = {
+        { srv->config.guest4, "guest4" },
+        { srv->config.resolver4, "resolver4" },
+    };
+    size_t num = srv->config.resolver4.s_addr ? 2 : 1;
+
+    if (!srv->config.translate) {
+        return true;
+    }
+    srv->map = vmrpc_addrmap_new(srv->config.pool4, srv->config.pool4_prefix,
+                                 reserved, num, errp);
+    return srv->map;
+}
+
+static bool make_epoll(VmrpcServer *srv, GError **errp)
+{
+    struct epoll_event ev = { .events = EPOLLIN,
+                              .data.u64 = VMRPC_EPOLL_TIMER };
+
+    srv->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    srv->timer_fd = timerfd_create(CLOCK_MONOTONIC,
+                                   TFD_CLOEXEC | TFD_NONBLOCK);
+    if (srv->epoll_fd < 0 || srv->timer_fd < 0 ||
+        epoll_ctl(srv->epoll_fd, EPOLL_CTL_ADD, srv->timer_fd, &ev) < 0) {
+        g_set_error(errp, server_error_quark(), errno,
+                    "no descriptor for the socket server: %s",
+                    g_strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+/* It is held for less time than it takes to go to sleep. */
+static void init_lock(pthread_mutex_t *lock)
+{
+    pthread_mutexattr_t attr;
+
+    pthread_mutexattr_init(&attr);
+    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
+    pthread_mutex_init(lock, &attr);
+    pthread_mutexattr_destroy(&attr);
+}
+
+VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
+                              GError **errp)
+{
+    VmrpcServer *srv = g_new0(VmrpcServer, 1);
+
+    srv->config = *config;
+    srv->epoll_fd = -1;
+    srv->timer_fd = -1;
+    srv->timer_due_ms = -1;
+    vmrpc_gateway_init(srv);
+    srv->event_tail = &srv->event_head;
+    srv->unwatched_tail = &srv->unwatched_head;
+    srv->arriving_tail = &srv->arriving_head;
+    srv->races = g_sequence_new(NULL);
+    init_lock(&srv->lock);
+    watched_file_init(&srv->policy_file);
+    srv->socks = calloc(config->max_sockets, sizeof(*srv->socks));
+    if (!srv->socks) {
+        g_set_error(errp, server_error_quark(), ENOMEM,
+                    "max-sockets=%u: no memory", config->max_sockets);
+        goto err;
+    }
+    if (config->nat64_mode == VMRPC_NAT64_FIXED) {
+        vmrpc_nat64_found(&srv->nat64, &config->nat64_prefix, 1,
+                          vmrpc_now_ms());
+    }
+    if (!make_map(srv, errp) || !make_epoll(srv, errp) ||
+        !vmrpc_policy_file_init(srv, errp)) {
+        goto err;
+    }
+    srv->route = vmrpc_route_new(errp);
+    if (!srv->route || (!incoming && !check_own_address(srv, errp)) ||
+        vmrpc_resolver_init(srv, errp) < 0) {
+        goto err;
+    }
+    vmrpc_route_watch(srv->route, vmrpc_arriving_routing_changed, srv);
+    /* They belong to the caller and are not needed any more. */
+    srv->config.policy_file = NULL;
+    srv->config.zones = NULL;
+    srv->config.dns = NULL;
+    srv->config.trust_anchor = NULL;
+    return srv;
+
+err:
+    vmrpc_server_free(srv);
+    return NULL;
+}
+
+void vmrpc_server_reset(VmrpcServer *srv)
+{
+    if (srv->mapped) {
+        vmrpc_mapped_clear(srv->mapped);
+    }
+    for (uint32_t i = 0; srv->sock_num && i < srv->config.max_sockets; i++) {
+        if (srv->socks[i]) {
+            int fd = vmrpc_sock_remove(srv, srv->socks[i]);
+
+            if (fd >= 0) {
+                close(fd);
+            }
+        }
+    }
+}
+
+bool vmrpc_server_forget(VmrpcServer *srv, GError **errp)
+{
+    VmrpcAddrMap *map = srv->map;
+    VmrpcNames *names = NULL;
+
+    if (srv->sock_num) {
+        g_set_error(errp, server_error_quark(), EBUSY,
+                    "there are sockets already");
+        return false;
+    }
+    if (srv->names) {
+        names = vmrpc_names_new(VMRPC_NAMES_DEFAULT_SIZE, errp);
+        if (!names) {
+            return false;
+        }
+    }
+    if (!make_map(srv, errp)) {
+        srv->map = map;
+        vmrpc_names_free(names);
+        return false;
+    }
+    if (srv->map != map) {
+        vmrpc_addrmap_free(map);
+    }
+    vmrpc_names_free(srv->names);
+    srv->names = names;
+    vmrpc_resolver_forget(srv);
+    return true;
+}
+
+void vmrpc_server_free(VmrpcServer *srv)
+{
+    if (!srv) {
+        return;
+    }
+    /* That its sockets go is no news of them. */
+    srv->tracer = (VmrpcTracer) { };
+    if (srv->socks) {
+        vmrpc_server_reset(srv);
+    }
+    vmrpc_mapped_free(srv->mapped);
+    vmrpc_resolver_cleanup(srv);
+    vmrpc_route_free(srv->route);
+    vmrpc_policy_file_cleanup(srv);
+    vmrpc_addrmap_free(srv->map);
+    if (srv->timer_fd >= 0) {
+        close(srv->timer_fd);
+    }
+    if (srv->epoll_fd >= 0) {
+        close(srv->epoll_fd);
+    }
+    g_sequence_free(srv->races);
+    free(srv->socks);
+    pthread_mutex_destroy(&srv->lock);
+    g_free(srv);
+}
+
+void vmrpc_server_set_may_go_on(VmrpcServer *srv, bool (*may_go_on)(void))
+{
+    srv->may_go_on = may_go_on;
+}
+
+void vmrpc_server_set_memory(VmrpcServer *srv, const VmrpcMemoryOps *ops)
+{
+    vmrpc_mapped_free(srv->mapped);
+    srv->mapped = NULL;
+    srv->memory = (VmrpcMemoryOps) { };
+    if (ops) {
+        srv->memory = *ops;
+        srv->mapped = vmrpc_mapped_new(VMRPC_BUFFERS_MAX, ops);
+    }
+}
+
+void vmrpc_server_set_moments(VmrpcServer *srv, bool moments)
+{
+    srv->tells_moments = moments;
+}
+
+void vmrpc_server_set_tracer(VmrpcServer *srv, const VmrpcTracer *tracer)
+{
+    srv->tracer = *tracer;
+}
+
+VmrpcAddrMap *vmrpc_server_addrmap(VmrpcServer *srv)
+{
+    return srv->map;
+}
+
+uint32_t vmrpc_server_sockets(const VmrpcServer *srv)
+{
+    return srv->sock_num;
+}
+
+void vmrpc_server_fill_config(const VmrpcServer *srv,
+                              struct vmrpc_config *config)
+{
+    config->version = GUINT16_TO_LE(VMRPC_VERSION);
+    config->max_sockets = GUINT32_TO_LE(srv->config.max_sockets);
+    config->guest4 = srv->config.guest4.s_addr;
+    config->guest4_prefix = srv->config.guest4_prefix;
+    config->resolver4 = srv->config.resolver4.s_addr;
+    if (srv->config.translate) {
+        config->pool4 = srv->config.pool4.s_addr;
+        config->pool4_prefix = srv->config.pool4_prefix;
+    }
+}

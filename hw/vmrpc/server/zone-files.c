@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc server: zone images, read at the start and again when they change
+ *
+ * An image is read and checked without the server's lock; it then takes the
+ * place of the old one under it, between two questions.  If it is wrong, the
+ * old one stays.
+ */
+#include "hw/vmrpc/server/server-internal.h"
+
+#include <errno.h>
+
+static GQuark error_quark(void)
+{
+    return g_quark_from_static_string("vmrpc-zone-files-error");
+}
+
+/* Caller must hold file->lock. */
+static DnsOwnZone *load(WatchedFile *file, GError **errp)
+{
+    DnsOwnZone *zone;
+
+    watched_file_reading(file);
+    zone = dns_own_zone_read(file->path, errp);
+    if (!zone) {
+        g_prefix_error(errp, "zone=%s: ", file->name);
+        return NULL;
+    }
+    watched_file_read(file);
+    return zone;
+}
+
+/* Caller must hold file->lock, and not the server's. */
+static bool reload(VmrpcServer *srv, unsigned slot, GError **errp)
+{
+    WatchedFile *file = &srv->zone_file[slot];
+    DnsOwnZone *zone = load(file, errp), *unused = NULL;
+    GError *err = NULL;
+
+    pthread_mutex_lock(&srv->lock);
+    if (zone) {
+        unused = dns_own_zones_set(srv->own_zones, slot, zone, &err);
+        vmrpc_resolver_forget(srv);
+    }
+    pthread_mutex_unlock(&srv->lock);
+    dns_own_zone_free(unused);
+    if (err) {
+        g_propagate_prefixed_error(errp, err, "zone=%s: ", file->name);
+    }
+    return zone && !err;
+}
+
+static bool add(VmrpcServer *srv, const char *name, GError **errp)
+{
+    unsigned slot = srv->zone_num++;
+    WatchedFile *file = &srv->zone_file[slot];
+    bool ok;
+
+    watched_file_init(file);
+    /* Watch first, or a change in between is lost. */
+    if (!vmrpc_files_open(srv, file, name, errp)) {
+        g_prefix_error(errp, "zone=");
+        return false;
+    }
+    pthread_mutex_lock(&file->lock);
+    ok = reload(srv, slot, errp);
+    pthread_mutex_unlock(&file->lock);
+    return ok;
+}
+
+bool vmrpc_zone_files_init(VmrpcServer *srv, GError **errp)
+{
+    const char *const *names = srv->config.zones;
+
+    if (!names) {
+        return true;
+    }
+    if (g_strv_length((char **)names) > DNS_OWN_ZONES_MAX) {
+        g_autofree char *value = g_strjoinv("+", (char **)names);
+
+        g_set_error(errp, error_quark(), EINVAL, "zone=%s: these are %u files, "
+                    "no more than %d can be served", value,
+                    g_strv_length((char **)names), DNS_OWN_ZONES_MAX);
+        return false;
+    }
+    srv->own_zones = dns_own_zones_new(&dns_upstream_ops, srv->dns_upstream);
+    for (; *names; names++) {
+        if (!add(srv, *names, errp)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void vmrpc_zone_files_cleanup(VmrpcServer *srv)
+{
+    for (unsigned i = 0; i < srv->zone_num; i++) {
+        watched_file_destroy(&srv->zone_file[i]);
+    }
+    dns_own_zones_free(srv->own_zones);
+}
+
+static void follow(VmrpcServer *srv, unsigned slot)
+{
+    WatchedFile *file = &srv->zone_file[slot];
+    g_autoptr(GError) err = NULL;
+    bool ok;
+
+    if (!vmrpc_files_news(srv, file)) {
+        return;
+    }
+    pthread_mutex_lock(&file->lock);
+    ok = reload(srv, slot, &err);
+    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_lock(&srv->lock);
+    srv->counters.zone_reloads += ok;
+    srv->counters.zone_errors += !ok;
+    pthread_mutex_unlock(&srv->lock);
+    if (srv->tracer.zone) {
+        srv->tracer.zone(srv->tracer.opaque, file->name,
+                         err ? err->message : NULL);
+    }
+}
+
+void vmrpc_zone_files_follow(VmrpcServer *srv)
+{
+    for (unsigned i = 0; i < srv->zone_num; i++) {
+        follow(srv, i);
+    }
+}

@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Ancillary data between an IPv4 guest and its host
+ *
+ * Theory of operation
+ *
+ * Ancillary data goes through two tables, one a direction. The numbers of
+ * interfaces never pass: the guest has one interface, and its number on the
+ * host would let the guest choose the host's way out. A queued ICMPv6 error
+ * becomes the one of ICMP, in type, code and errno (icmp-error.h).
+ *
+ * Timestamps are of the host's clock; the guest is told their moments, if it
+ * understands that (VMRPC_F_MOMENTS).
+ *
+ * The guest's form of each payload is spelled out in sizes and offsets, the
+ * host's is its own structs.
+ */
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <netinet/udp.h>
+#include <string.h>
+#include <time.h>
+#include <glib.h>
+#include <linux/errqueue.h>
+#include <linux/net_tstamp.h>
+
+#include "hw/vmrpc/wire/guest-numbers.h"
+#include "hw/vmrpc/wire/icmp-error.h"
+#include "hw/vmrpc/wire/sockopt.h"
+#include "vmmnet/vmrpc.h"
+
+#define G_AF_INET 2
+
+/* Lengths are bounded before they are rounded. */
+#define G_CMSG_ROUND(len) (((size_t)(len) + 7) & ~(size_t)7)
+
+enum {
+    G_CMSG_HEADER = 16,         /* u64 length, s32 level, s32 type */
+    G_PKTINFO = 12,             /* s32 ifindex, spec_dst, addr */
+    G_EXTENDED_ERR = 16,        /* struct sock_extended_err */
+    G_RECVERR = 32,             /* that, and a struct sockaddr_in */
+    G_TIME = 16,                /* s64 seconds, s64 of their parts */
+    G_TIMES = 3 * G_TIME,       /* software's, unused, the card's */
+};
+
+typedef struct RecvErr4 {
+    struct sock_extended_err ee;
+    struct sockaddr_in offender;
+} RecvErr4;
+
+typedef struct RecvErr6 {
+    struct sock_extended_err ee;
+    struct sockaddr_in6 offender;
+} RecvErr6;
+
+/*
+ * One type of message: how it is known on one side, what it is on the other.
+ * @convert reads from_size bytes and writes to_size bytes, at any alignment;
+ * it returns 0 or a negative errno.
+ */
+typedef struct Conversion {
+    int family;                 /* of the host's socket; 0: any */
+    int from_level, from_type;
+    size_t from_size;
+    int to_level, to_type;
+    size_t to_size;
+    int (*convert)(const uint8_t *from, uint8_t *to, const VmrpcCmsgOps *ops);
+} Conversion;
+
+/* Of both tables. */
+#define PAYLOAD_MAX 64
+
+static int ttl_to_host(const uint8_t *from, uint8_t *to,
+                       const VmrpcCmsgOps *ops)
+{
+    int ttl = (int)vmrpc_get32(from);
+
+    if (ttl < 1 || ttl > 255) {
+        return -EINVAL;
+    }
+    memcpy(to, &ttl, sizeof(ttl));
+    return 0;
+}
+
+static int tos_to_host(const uint8_t *from, uint8_t *to,
+                       const VmrpcCmsgOps *ops)
+{
+    int tos = (int)vmrpc_get32(from);
+
+    if (tos < 0 || tos > 255) {
+        return -EINVAL;
+    }
+    memcpy(to, &tos, sizeof(tos));
+    return 0;
+}
+
+static int tos_byte_to_host(const uint8_t *from, uint8_t *to,
+                            const VmrpcCmsgOps *ops)
+{
+    int tos = from[0];
+
+    memcpy(to, &tos, sizeof(tos));
+    return 0;
+}
+
+static int segment_to_host(const uint8_t *from, uint8_t *to,
+                           const VmrpcCmsgOps *ops)
+{
+    uint16_t size = from[0] | from[1] << 8;
+
+    memcpy(to, &size, sizeof(size));
+    return 0;
+}
+
+/* What is to be told of this message; see host_stamps() in sockopt.c. */
+static int stamps_to_host(const uint8_t *from, uint8_t *to,
+                          const VmrpcCmsgOps *ops)
+{
+    uint32_t flags = vmrpc_get32(from) & (SOF_TIMESTAMPING_TX_SOFTWARE |
+                                          SOF_TIMESTAMPING_TX_SCHED |
+                                          SOF_TIMESTAMPING_TX_ACK);
+
+    memcpy(to, &flags, sizeof(flags));
+    return 0;
+}
+
+/* The source address of the guest's in_pktinfo, once its interface is ours. */
+static int read_pktinfo(const uint8_t *from, const VmrpcCmsgOps *ops,
+                        struct in_addr *source)
+{
+    uint32_t ifindex = vmrpc_get32(from);
+
+    if (ifindex && ifindex != ops->guest_ifindex) {
+        return -ENODEV;
+    }
+    memcpy(source, from + 4, sizeof(*source));
+    return 0;
+}
+
+static int pktinfo_to_host4(const uint8_t *from, uint8_t *to,
+                            const VmrpcCmsgOps *ops)
+{
+    struct in_pktinfo info = { 0 };
+    int ret = read_pktinfo(from, ops, &info.ipi_spec_dst);
+
+    if (ret < 0) {
+        return ret;
+    }
+    if (info.ipi_spec_dst.s_addr != INADDR_ANY &&
+        (!ops->is_source || !ops->is_source(ops->opaque, info.ipi_spec_dst))) {
+        return -EINVAL;
+    }
+    memcpy(to, &info, sizeof(info));
+    return 0;
+}
+
+static int pktinfo_to_host6(const uint8_t *from, uint8_t *to,
+                            const VmrpcCmsgOps *ops)
+{
+    struct in6_pktinfo info = { 0 };
+    struct in_addr source;
+    int ret = read_pktinfo(from, ops, &source);
+
+    if (ret < 0) {
+        return ret;
+    }
+    if (source.s_addr != INADDR_ANY &&
+        (!ops->to6 || !ops->to6(ops->opaque, source, &info.ipi6_addr))) {
+        return -EINVAL;
+    }
+    memcpy(to, &info, sizeof(info));
+    return 0;
+}
+
+static int byte_from_host(const uint8_t *from, uint8_t *to,
+                          const VmrpcCmsgOps *ops)
+{
+    to[0] = from[0];
+    return 0;
+}
+
+static int int_from_host(const uint8_t *from, uint8_t *to,
+                         const VmrpcCmsgOps *ops)
+{
+    uint32_t v;
+
+    memcpy(&v, from, sizeof(v));
+    vmrpc_put32(to, v);
+    return 0;
+}
+
+static int int_to_byte_from_host(const uint8_t *from, uint8_t *to,
+                                 const VmrpcCmsgOps *ops)
+{
+    int v;
+
+    memcpy(&v, from, sizeof(v));
+    to[0] = v;
+    return 0;
+}
+
+/* @unit: of the second number, in nanoseconds */
+static void write_time(const uint8_t *from, uint8_t *to, int64_t unit,
+                       const VmrpcClock *clock)
+{
+    int64_t v[2];
+
+    memcpy(v, from, sizeof(v));
+    if (clock) {
+        int64_t ns = CLAMP(v[1], 0, 999999999 / unit) * unit;
+
+        vmrpc_put64(to + offsetof(struct vmrpc_moment, ns),
+                    vmrpc_clock_moment(clock, v[0], ns));
+        vmrpc_put64(to + offsetof(struct vmrpc_moment, now), clock->seen);
+    } else {
+        vmrpc_put64(to, v[0]);
+        vmrpc_put64(to + 8, v[1]);
+    }
+}
+
+static int timeval_from_host(const uint8_t *from, uint8_t *to,
+                             const VmrpcCmsgOps *ops)
+{
+    write_time(from, to, 1000, ops->clock);
+    return 0;
+}
+
+static int timespec_from_host(const uint8_t *from, uint8_t *to,
+                              const VmrpcCmsgOps *ops)
+{
+    write_time(from, to, 1, ops->clock);
+    return 0;
+}
+
+static int times_from_host(const uint8_t *from, uint8_t *to,
+                           const VmrpcCmsgOps *ops)
+{
+    static const uint8_t none[G_TIME];
+    bool known = memcmp(from, none, G_TIME) != 0;
+
+    write_time(from, to, 1, known ? ops->clock : NULL);
+    /* The card's clock is neither the host's nor the guest's. */
+    for (int i = G_TIME; i < G_TIMES; i += G_TIME) {
+        write_time(from + i, to + i, 1, NULL);
+    }
+    return 0;
+}
+
+static void write_pktinfo(uint8_t *to, uint32_t ifindex,
+                          struct in_addr source, struct in_addr destination)
+{
+    vmrpc_put32(to, ifindex);
+    memcpy(to + 4, &source, sizeof(source));
+    memcpy(to + 8, &destination, sizeof(destination));
+}
+
+static int pktinfo_from_host4(const uint8_t *from, uint8_t *to,
+                              const VmrpcCmsgOps *ops)
+{
+    struct in_pktinfo info;
+
+    memcpy(&info, from, sizeof(info));
+    write_pktinfo(to, ops->guest_ifindex, info.ipi_spec_dst, info.ipi_addr);
+    return 0;
+}
+
+static int pktinfo_from_host6(const uint8_t *from, uint8_t *to,
+                              const VmrpcCmsgOps *ops)
+{
+    struct in6_pktinfo info;
+    struct in_addr addr;
+
+    memcpy(&info, from, sizeof(info));
+    if (!ops->to4 || !ops->to4(ops->opaque, &info.ipi6_addr, &addr)) {
+        return -ENOENT;
+    }
+    write_pktinfo(to, ops->guest_ifindex,
+                  IN_MULTICAST(ntohl(addr.s_addr)) ? ops->own4 : addr, addr);
+    return 0;
+}
+
+static void write_recverr(uint8_t *to, const struct sock_extended_err *ee,
+                          const struct in_addr *offender, in_port_t port)
+{
+    memset(to, 0, G_RECVERR);
+    vmrpc_put32(to, ee->ee_errno);
+    to[4] = ee->ee_origin;
+    to[5] = ee->ee_type;
+    to[6] = ee->ee_code;
+    vmrpc_put32(to + 8, ee->ee_info);
+    vmrpc_put32(to + 12, ee->ee_data);
+    if (offender) {
+        vmrpc_put16(to + G_EXTENDED_ERR, G_AF_INET);
+        memcpy(to + G_EXTENDED_ERR + 2, &port, sizeof(port));
+        memcpy(to + G_EXTENDED_ERR + 4, offender, sizeof(*offender));
+    }
+}
+
+static int recverr_from_host4(const uint8_t *from, uint8_t *to,
+                              const VmrpcCmsgOps *ops)
+{
+    RecvErr4 err;
+
+    memcpy(&err, from, sizeof(err));
+    write_recverr(to, &err.ee,
+                  err.offender.sin_family == AF_INET ? &err.offender.sin_addr
+                                                     : NULL,
+                  err.offender.sin_port);
+    return 0;
+}
+
+static void icmp6_to_icmp(struct sock_extended_err *ee)
+{
+    VmrpcIcmpError error = vmrpc_icmp_error(ee->ee_type, ee->ee_code);
+
+    if (error.error == EMSGSIZE) {
+        ee->ee_info = vmrpc_guest_mtu(ee->ee_info);
+    }
+    ee->ee_origin = SO_EE_ORIGIN_ICMP;
+    ee->ee_type = error.type;
+    ee->ee_code = error.code;
+    ee->ee_errno = error.error;
+}
+
+static int recverr_from_host6(const uint8_t *from, uint8_t *to,
+                              const VmrpcCmsgOps *ops)
+{
+    RecvErr6 err;
+    struct in_addr addr;
+    bool known;
+
+    memcpy(&err, from, sizeof(err));
+    if (err.ee.ee_origin == SO_EE_ORIGIN_ICMP6) {
+        icmp6_to_icmp(&err.ee);
+    } else if (err.ee.ee_origin == SO_EE_ORIGIN_LOCAL &&
+               err.ee.ee_errno == EMSGSIZE) {
+        err.ee.ee_info = vmrpc_guest_mtu(err.ee.ee_info);
+    }
+    known = err.offender.sin6_family == AF_INET6 && ops->to4 &&
+            ops->to4(ops->opaque, &err.offender.sin6_addr, &addr);
+    write_recverr(to, &err.ee, known ? &addr : NULL, err.offender.sin6_port);
+    return 0;
+}
+
+/* from the guest */
+static const Conversion to_host[] = {
+    { AF_INET, SOL_IP, IP_TTL, 4, SOL_IP, IP_TTL, sizeof(int), ttl_to_host },
+    { AF_INET, SOL_IP, IP_TOS, 4, SOL_IP, IP_TOS, sizeof(int), tos_to_host },
+    { AF_INET, SOL_IP, IP_TOS, 1,
+      SOL_IP, IP_TOS, sizeof(int), tos_byte_to_host },
+    { AF_INET, SOL_IP, IP_PKTINFO, G_PKTINFO,
+      SOL_IP, IP_PKTINFO, sizeof(struct in_pktinfo), pktinfo_to_host4 },
+    { AF_INET6, SOL_IP, IP_TTL, 4,
+      SOL_IPV6, IPV6_HOPLIMIT, sizeof(int), ttl_to_host },
+    { AF_INET6, SOL_IP, IP_TOS, 4,
+      SOL_IPV6, IPV6_TCLASS, sizeof(int), tos_to_host },
+    { AF_INET6, SOL_IP, IP_TOS, 1,
+      SOL_IPV6, IPV6_TCLASS, sizeof(int), tos_byte_to_host },
+    { AF_INET6, SOL_IP, IP_PKTINFO, G_PKTINFO,
+      SOL_IPV6, IPV6_PKTINFO, sizeof(struct in6_pktinfo), pktinfo_to_host6 },
+    { 0, SOL_UDP, UDP_SEGMENT, 2,
+      SOL_UDP, UDP_SEGMENT, sizeof(uint16_t), segment_to_host },
+    { 0, G_SOL_SOCKET, G_SO_TIMESTAMPING_OLD, 4,
+      SOL_SOCKET, SO_TIMESTAMPING_OLD, sizeof(uint32_t), stamps_to_host },
+};
+
+/* from the host */
+static const Conversion from_host[] = {
+    { AF_INET, SOL_IP, IP_TTL, sizeof(int), SOL_IP, IP_TTL, 4, int_from_host },
+    { AF_INET, SOL_IP, IP_TOS, 1, SOL_IP, IP_TOS, 1, byte_from_host },
+    { AF_INET, SOL_IP, IP_PKTINFO, sizeof(struct in_pktinfo),
+      SOL_IP, IP_PKTINFO, G_PKTINFO, pktinfo_from_host4 },
+    { AF_INET, SOL_IP, IP_RECVERR, sizeof(RecvErr4),
+      SOL_IP, IP_RECVERR, G_RECVERR, recverr_from_host4 },
+    { AF_INET6, SOL_IPV6, IPV6_HOPLIMIT, sizeof(int),
+      SOL_IP, IP_TTL, 4, int_from_host },
+    { AF_INET6, SOL_IPV6, IPV6_TCLASS, sizeof(int),
+      SOL_IP, IP_TOS, 1, int_to_byte_from_host },
+    { AF_INET6, SOL_IPV6, IPV6_PKTINFO, sizeof(struct in6_pktinfo),
+      SOL_IP, IP_PKTINFO, G_PKTINFO, pktinfo_from_host6 },
+    { AF_INET6, SOL_IPV6, IPV6_RECVERR, sizeof(RecvErr6),
+      SOL_IP, IP_RECVERR, G_RECVERR, recverr_from_host6 },
+    { 0, SOL_UDP, UDP_GRO, sizeof(int), SOL_UDP, UDP_GRO, 4, int_from_host },
+    { 0, SOL_TCP, TCP_CM_INQ, sizeof(int),
+      SOL_TCP, TCP_CM_INQ, 4, int_from_host },
+    { 0, SOL_SOCKET, SO_RXQ_OVFL, sizeof(uint32_t),
+      G_SOL_SOCKET, G_SO_RXQ_OVFL, 4, int_from_host },
+    { 0, SOL_SOCKET, SO_TIMESTAMP_OLD, G_TIME,
+      G_SOL_SOCKET, G_SO_TIMESTAMP_OLD, G_TIME, timeval_from_host },
+    { 0, SOL_SOCKET, SO_TIMESTAMPNS_OLD, G_TIME,
+      G_SOL_SOCKET, G_SO_TIMESTAMPNS_OLD, G_TIME, timespec_from_host },
+    { 0, SOL_SOCKET, SO_TIMESTAMP_NEW, G_TIME,
+      G_SOL_SOCKET, G_SO_TIMESTAMP_NEW, G_TIME, timeval_from_host },
+    { 0, SOL_SOCKET, SO_TIMESTAMPNS_NEW, G_TIME,
+      G_SOL_SOCKET, G_SO_TIMESTAMPNS_NEW, G_TIME, timespec_from_host },
+    { 0, SOL_SOCKET, SO_TIMESTAMPING_OLD, G_TIMES,
+      G_SOL_SOCKET, G_SO_TIMESTAMPING_OLD, G_TIMES, times_from_host },
+    { 0, SOL_SOCKET, SO_TIMESTAMPING_NEW, G_TIMES,
+      G_SOL_SOCKET, G_SO_TIMESTAMPING_NEW, G_TIMES, times_from_host },
+};
+
+/* @known: whether there is one for this type, if not for this size */
+static const Conversion *find_conversion(const Conversion *table, size_t n,
+                                         int family, int level, int type,
+                                         size_t size, bool *known)
+{
+    size_t i;
+
+    *known = false;
+    for (i = 0; i < n; i++) {
+        if ((!table[i].family || table[i].family == family) &&
+            table[i].from_level == level && table[i].from_type == type) {
+            *known = true;
+            if (table[i].from_size == size) {
+                return &table[i];
+            }
+        }
+    }
+    return NULL;
+}
+
+ssize_t vmrpc_cmsg_to_host(int family, const void *guest, size_t guest_len,
+                           void *host, size_t host_cap,
+                           const VmrpcCmsgOps *ops)
+{
+    const uint8_t *from = guest;
+    size_t left = guest_len, used = 0;
+
+    if (guest_len > VMRPC_CMSG_MAX) {
+        return -ENOBUFS;
+    }
+    /* like Linux, overlook what is too short to be a header */
+    while (left >= G_CMSG_HEADER) {
+        uint64_t len = vmrpc_get64(from);
+        const Conversion *row;
+        struct cmsghdr header;
+        uint8_t payload[PAYLOAD_MAX];
+        size_t step;
+        bool known;
+        int ret;
+
+        if (len < G_CMSG_HEADER || len > left) {
+            return -EINVAL;
+        }
+        row = find_conversion(to_host, G_N_ELEMENTS(to_host), family,
+                              (int)vmrpc_get32(from + 8),
+                              (int)vmrpc_get32(from + 12),
+                              len - G_CMSG_HEADER, &known);
+        if (!row) {
+            return -EINVAL;
+        }
+        ret = row->convert(from + G_CMSG_HEADER, payload, ops);
+        if (ret < 0) {
+            return ret;
+        }
+        if (CMSG_SPACE(row->to_size) > host_cap - used) {
+            return -ENOBUFS;
+        }
+        header = (struct cmsghdr) {
+            .cmsg_len = CMSG_LEN(row->to_size),
+            .cmsg_level = row->to_level,
+            .cmsg_type = row->to_type,
+        };
+        memset((uint8_t *)host + used, 0, CMSG_SPACE(row->to_size));
+        memcpy((uint8_t *)host + used, &header, sizeof(header));
+        memcpy((uint8_t *)host + used + CMSG_LEN(0), payload, row->to_size);
+        used += CMSG_SPACE(row->to_size);
+        step = MIN(G_CMSG_ROUND(len), left);
+        from += step;
+        left -= step;
+    }
+    return used;
+}
+
+/* Returns the bytes used, 0 if the message does not fit. */
+static size_t write_guest(uint8_t *to, size_t room, const Conversion *row,
+                          const uint8_t *payload)
+{
+    size_t len = G_CMSG_HEADER + row->to_size;
+    size_t space = MIN(G_CMSG_ROUND(len), room);
+
+    if (len > room) {
+        return 0;
+    }
+    memset(to, 0, space);
+    vmrpc_put64(to, len);
+    vmrpc_put32(to + 8, row->to_level);
+    vmrpc_put32(to + 12, row->to_type);
+    memcpy(to + G_CMSG_HEADER, payload, row->to_size);
+    return space;
+}
+
+size_t vmrpc_cmsg_from_host(int family, const void *host, size_t host_len,
+                            void *guest, size_t guest_cap,
+                            const VmrpcCmsgOps *ops, int *msg_flags,
+                            VmrpcCmsgDrops *drops)
+{
+    const uint8_t *from = host;
+    size_t left = host_len, used = 0, step, n;
+    bool known;
+
+    for (; left >= sizeof(struct cmsghdr); from += step, left -= step) {
+        const Conversion *row;
+        struct cmsghdr header;
+        uint8_t payload[PAYLOAD_MAX];
+
+        memcpy(&header, from, sizeof(header));
+        if (header.cmsg_len < CMSG_LEN(0) || header.cmsg_len > left) {
+            drops->malformed++;
+            break;
+        }
+        step = MIN(CMSG_ALIGN(header.cmsg_len), left);
+        row = find_conversion(from_host, G_N_ELEMENTS(from_host), family,
+                              header.cmsg_level, header.cmsg_type,
+                              header.cmsg_len - CMSG_LEN(0), &known);
+        if (!row) {
+            if (known) {
+                drops->malformed++;
+            } else {
+                drops->unknown++;
+            }
+            continue;
+        }
+        if (row->convert(from + CMSG_LEN(0), payload, ops) < 0) {
+            drops->no_address++;
+            continue;
+        }
+        n = write_guest((uint8_t *)guest + used, guest_cap - used, row,
+                        payload);
+        if (!n) {
+            drops->no_room++;
+            *msg_flags |= MSG_CTRUNC;
+        }
+        used += n;
+    }
+    return used;
+}

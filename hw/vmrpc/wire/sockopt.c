@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Socket options between an IPv4 guest and its host
+ *
+ * Theory of operation
+ *
+ * What the guest asks of its IPv4 socket, the host asks of its own, which is
+ * an IPv6 socket when the device translates. Each option the device can carry
+ * out is one row of a table: the guest's numbers, the host's for both
+ * families, the type of the value. An option without a row does not exist
+ * (-ENOPROTOOPT): success without effect would be worse.
+ *
+ * Some values change with the family. IPv6 headers are twenty bytes longer,
+ * so that the guest's MTU is the host's less twenty: then the payload the
+ * guest computes (MTU - 28 for UDP, MTU - 40 for TCP) is the one that fits.
+ * TCP_MAXSEG counts payload and stays as it is. The IPv4 TTL is 1 to 255 or
+ * -1, IPv6 also takes 0; IP_TOS is one byte whatever the int holds.
+ *
+ * Ancillary data is in cmsg.c.
+ *
+ * Not here: timeouts (SO_RCVTIMEO), which the guest waits for itself, and
+ * multicast memberships, which carry addresses and interfaces (groups.c).
+ * IP_MULTICAST_ALL would let the guest hear what others have joined.
+ */
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <netinet/udp.h>
+#include <string.h>
+#include <time.h>
+#include <glib.h>
+#include <linux/errqueue.h>
+#include <linux/net_tstamp.h>
+
+#include "hw/vmrpc/wire/guest-numbers.h"
+#include "hw/vmrpc/wire/icmp-error.h"
+#include "hw/vmrpc/wire/sockopt.h"
+
+/* A name of a congestion control, with its NUL (TCP_CA_NAME_MAX). */
+#define STRING_MAX 16
+
+enum {
+    SET = 1 << 0,
+    GET = 1 << 1,
+    STREAM = 1 << 2,
+    DGRAM = 1 << 3,
+    /* IPv4 options may be one byte long (do_ip_setsockopt() in Linux) */
+    BYTE = 1 << 4,
+    /* and most of them none at all, which is 0 */
+    EMPTY = 1 << 5,
+    /* nobody may set it, whatever the value: -EPERM */
+    REFUSED = 1 << 6,
+    RW = SET | GET,
+    BOTH = STREAM | DGRAM,
+};
+
+/* What changes between the families, beside the number. */
+typedef enum Twist {
+    NONE,
+    TWIST_TTL,                  /* 0 is no TTL */
+    TWIST_TOS,                  /* the low byte of the int */
+    TWIST_MTU,                  /* VMRPC_HEADER_DIFFERENCE less */
+    TWIST_DOMAIN,               /* AF_INET6 is the guest's AF_INET */
+    TWIST_STAMPS,               /* see host_stamps() */
+    TWIST_ERROR,                /* of ICMPv6: that of ICMP (icmp-error.h) */
+} Twist;
+
+typedef struct VmrpcSockoptRow {
+    int guest_level, guest_name;
+    int level4, name4;          /* of an AF_INET socket */
+    int level6, name6;          /* of an AF_INET6 socket */
+    VmrpcSockoptValue value;
+    unsigned flags;
+    Twist twist;
+    int min, max;               /* of an int, for set; both 0: any */
+    int error;                  /* for an int out of range; 0: -EINVAL */
+} VmrpcSockoptRow;
+
+/* An option of IPv4 and the one of IPv6 that does the same. */
+#define ROW_IP(name, name_of_6, value_, flags_, ...) \
+    { .guest_level = SOL_IP, .guest_name = name, \
+      .level4 = SOL_IP, .name4 = name, \
+      .level6 = SOL_IPV6, .name6 = name_of_6, \
+      .value = VMRPC_SOCKOPT_ ## value_, .flags = (flags_) | BYTE, \
+      ## __VA_ARGS__ }
+/* An option that sockets of both families have under the same number. */
+#define ROW_SAME(level, name, value_, flags_, ...) \
+    { .guest_level = level, .guest_name = name, \
+      .level4 = level, .name4 = name, .level6 = level, .name6 = name, \
+      .value = VMRPC_SOCKOPT_ ## value_, .flags = (flags_), ## __VA_ARGS__ }
+#define ROW_TCP(name, value_, flags_) \
+    ROW_SAME(SOL_TCP, name, value_, (flags_) | STREAM)
+#define ROW_UDP(name, value_, ...) \
+    ROW_SAME(SOL_UDP, name, value_, RW | DGRAM, ## __VA_ARGS__)
+/* The same, where the numbers of guest and host may differ. */
+#define ROW_SOCKET(name, value_, flags_, ...) \
+    { .guest_level = G_SOL_SOCKET, .guest_name = G_SO_ ## name, \
+      .level4 = SOL_SOCKET, .name4 = SO_ ## name, \
+      .level6 = SOL_SOCKET, .name6 = SO_ ## name, \
+      .value = VMRPC_SOCKOPT_ ## value_, .flags = (flags_) | BOTH, \
+      ## __VA_ARGS__ }
+
+static const VmrpcSockoptRow rows[] = {
+    ROW_SOCKET(DEBUG, BOOL, RW),
+    ROW_SOCKET(REUSEADDR, BOOL, RW),
+    ROW_SOCKET(TYPE, INT, GET),
+    ROW_SOCKET(ERROR, INT, GET, .twist = TWIST_ERROR),
+    ROW_SOCKET(DONTROUTE, BOOL, RW),
+    ROW_SOCKET(BROADCAST, BOOL, RW),
+    ROW_SOCKET(SNDBUF, INT, RW),
+    ROW_SOCKET(RCVBUF, INT, RW),
+    ROW_SOCKET(KEEPALIVE, BOOL, RW),
+    ROW_SOCKET(OOBINLINE, BOOL, RW),
+    ROW_SOCKET(NO_CHECK, BOOL, RW),
+    /* above 6 takes CAP_NET_ADMIN, which is the host's */
+    ROW_SOCKET(PRIORITY, INT, RW, .min = 0, .max = 6, .error = -EPERM),
+    ROW_SOCKET(LINGER, LINGER, RW),
+    ROW_SOCKET(REUSEPORT, BOOL, RW),
+    ROW_SOCKET(RCVLOWAT, INT, RW),
+    ROW_SOCKET(SNDLOWAT, INT, GET),
+    ROW_SOCKET(TIMESTAMP_OLD, BOOL, RW),
+    ROW_SOCKET(TIMESTAMPNS_OLD, BOOL, RW),
+    ROW_SOCKET(TIMESTAMP_NEW, BOOL, RW),
+    ROW_SOCKET(TIMESTAMPNS_NEW, BOOL, RW),
+    ROW_SOCKET(TIMESTAMPING_OLD, INT, SET, .twist = TWIST_STAMPS),
+    ROW_SOCKET(TIMESTAMPING_NEW, INT, SET, .twist = TWIST_STAMPS),
+    /* of a stream, it would move what the gateways look at */
+    { .guest_level = G_SOL_SOCKET, .guest_name = G_SO_PEEK_OFF,
+      .level4 = SOL_SOCKET, .name4 = SO_PEEK_OFF,
+      .level6 = SOL_SOCKET, .name6 = SO_PEEK_OFF,
+      .value = VMRPC_SOCKOPT_INT, .flags = RW | DGRAM },
+    ROW_SOCKET(ACCEPTCONN, INT, GET),
+    ROW_SOCKET(PROTOCOL, INT, GET),
+    ROW_SOCKET(DOMAIN, INT, GET, .twist = TWIST_DOMAIN),
+    ROW_SOCKET(RXQ_OVFL, BOOL, RW),
+    ROW_SOCKET(SELECT_ERR_QUEUE, BOOL, RW),
+    ROW_SOCKET(MAX_PACING_RATE, INT, RW),
+    ROW_SOCKET(BINDTODEVICE, INT, SET | REFUSED),
+    ROW_SOCKET(BINDTOIFINDEX, INT, SET | REFUSED),
+    ROW_SOCKET(MARK, INT, SET | REFUSED),
+    ROW_SOCKET(SNDBUFFORCE, INT, SET | REFUSED),
+    ROW_SOCKET(RCVBUFFORCE, INT, SET | REFUSED),
+
+    ROW_IP(IP_TOS, IPV6_TCLASS, INT, RW | BOTH | EMPTY, .twist = TWIST_TOS),
+    ROW_IP(IP_TTL, IPV6_UNICAST_HOPS, INT, RW | BOTH,
+           .twist = TWIST_TTL, .min = -1, .max = 255),
+    ROW_IP(IP_PKTINFO, IPV6_RECVPKTINFO, BOOL, RW | BOTH | EMPTY),
+    ROW_IP(IP_RECVTTL, IPV6_RECVHOPLIMIT, BOOL, RW | BOTH | EMPTY),
+    ROW_IP(IP_RECVTOS, IPV6_RECVTCLASS, BOOL, RW | BOTH | EMPTY),
+    ROW_IP(IP_RECVERR, IPV6_RECVERR, BOOL, RW | BOTH | EMPTY),
+    /* IP_PMTUDISC_* and IPV6_PMTUDISC_* are the same numbers, 0 to 5 */
+    ROW_IP(IP_MTU_DISCOVER, IPV6_MTU_DISCOVER, INT, RW | BOTH | EMPTY,
+           .min = IP_PMTUDISC_DONT, .max = IP_PMTUDISC_OMIT),
+    ROW_IP(IP_MTU, IPV6_MTU, INT, GET | BOTH, .twist = TWIST_MTU),
+    ROW_IP(IP_MINTTL, IPV6_MINHOPCOUNT, INT, RW | BOTH, .min = 0, .max = 255),
+    ROW_IP(IP_MULTICAST_TTL, IPV6_MULTICAST_HOPS, INT, RW | DGRAM,
+           .min = -1, .max = 255),
+    ROW_IP(IP_MULTICAST_LOOP, IPV6_MULTICAST_LOOP, BOOL, RW | BOTH),
+    ROW_SAME(SOL_IP, IP_BIND_ADDRESS_NO_PORT, BOOL,
+             RW | BOTH | BYTE | EMPTY),
+    /* to use addresses that are not one's own is up to the host */
+    ROW_SAME(SOL_IP, IP_FREEBIND, INT, SET | BOTH | REFUSED),
+    ROW_SAME(SOL_IP, IP_TRANSPARENT, INT, SET | BOTH | REFUSED),
+
+    ROW_TCP(TCP_NODELAY, BOOL, RW),
+    ROW_TCP(TCP_MAXSEG, INT, RW),
+    ROW_TCP(TCP_CORK, BOOL, RW),
+    ROW_TCP(TCP_KEEPIDLE, INT, RW),
+    ROW_TCP(TCP_KEEPINTVL, INT, RW),
+    ROW_TCP(TCP_KEEPCNT, INT, RW),
+    ROW_TCP(TCP_SYNCNT, INT, RW),
+    ROW_TCP(TCP_LINGER2, INT, RW),
+    ROW_TCP(TCP_DEFER_ACCEPT, INT, RW),
+    ROW_TCP(TCP_WINDOW_CLAMP, INT, RW),
+    ROW_TCP(TCP_INFO, INFO, GET),
+    ROW_TCP(TCP_QUICKACK, INT, RW),
+    ROW_TCP(TCP_CONGESTION, STRING, RW),
+    ROW_TCP(TCP_THIN_LINEAR_TIMEOUTS, INT, RW),
+    ROW_TCP(TCP_THIN_DUPACK, INT, RW),
+    ROW_TCP(TCP_USER_TIMEOUT, INT, RW),
+    ROW_TCP(TCP_FASTOPEN, INT, RW),
+    ROW_TCP(TCP_FASTOPEN_CONNECT, INT, RW),
+    ROW_TCP(TCP_NOTSENT_LOWAT, INT, RW),
+    ROW_TCP(TCP_INQ, INT, RW),
+    /* the host's own tools for moving connections; its keys */
+    ROW_TCP(TCP_REPAIR, INT, SET | REFUSED),
+    ROW_TCP(TCP_TIMESTAMP, INT, SET | REFUSED),
+    ROW_TCP(TCP_MD5SIG, INT, SET | REFUSED),
+
+    ROW_UDP(UDP_CORK, BOOL),
+    ROW_UDP(UDP_SEGMENT, INT, .min = 0, .max = UINT16_MAX),
+    ROW_UDP(UDP_GRO, BOOL),
+};
+
+static const VmrpcSockoptRow *find_row(int level, int optname)
+{
+    size_t i;
+
+    for (i = 0; i < G_N_ELEMENTS(rows); i++) {
+        if (rows[i].guest_level == level && rows[i].guest_name == optname) {
+            return &rows[i];
+        }
+    }
+    return NULL;
+}
+
+/*
+ * Timestamps that software makes.  The guest's kernel has judged the flags.
+ * Of the host's network cards it gets none, and not the packets that were
+ * sent, whose headers are IPv6's.
+ */
+static int host_stamps(int flags)
+{
+    const int sent = SOF_TIMESTAMPING_TX_SOFTWARE | SOF_TIMESTAMPING_TX_SCHED |
+                     SOF_TIMESTAMPING_TX_ACK;
+
+    flags &= sent | SOF_TIMESTAMPING_RX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE |
+             SOF_TIMESTAMPING_OPT_ID | SOF_TIMESTAMPING_OPT_CMSG |
+             SOF_TIMESTAMPING_OPT_TSONLY;
+    return flags ? flags | SOF_TIMESTAMPING_OPT_TSONLY : 0;
+}
+
+static int set_int(const VmrpcSockoptRow *row, const void *value, size_t len,
+                   VmrpcSockopt *opt)
+{
+    int v;
+
+    if (row->flags & REFUSED) {
+        return -EPERM;
+    }
+    if (len >= sizeof(uint32_t)) {
+        v = (int)vmrpc_get32(value);
+    } else if (len >= 1 && row->flags & BYTE) {
+        v = *(const uint8_t *)value;
+    } else if (len == 0 && row->flags & EMPTY) {
+        v = 0;
+    } else {
+        return -EINVAL;
+    }
+    if (row->value == VMRPC_SOCKOPT_BOOL) {
+        v = v != 0;
+    } else if (row->twist == TWIST_TOS) {
+        v &= 0xff;
+    } else if (row->twist == TWIST_STAMPS) {
+        v = host_stamps(v);
+    } else if (((row->min || row->max) && (v < row->min || v > row->max)) ||
+               (row->twist == TWIST_TTL && v == 0)) {
+        return row->error ?: -EINVAL;
+    }
+    opt->i = v;
+    opt->len = sizeof(opt->i);
+    return 0;
+}
+
+static int set_linger(const void *value, size_t len, VmrpcSockopt *opt)
+{
+    if (len < 2 * sizeof(uint32_t)) {
+        return -EINVAL;
+    }
+    opt->linger.l_onoff = vmrpc_get32(value);
+    opt->linger.l_linger = vmrpc_get32((const uint8_t *)value + 4);
+    opt->len = sizeof(opt->linger);
+    return 0;
+}
+
+/* Linux cuts the name, and so do we; it must end in a NUL all the same. */
+static int set_string(const void *value, size_t len, VmrpcSockopt *opt)
+{
+    if (len < 1) {
+        return -EINVAL;
+    }
+    memset(opt->bytes, 0, STRING_MAX);
+    memcpy(opt->bytes, value, MIN(len, STRING_MAX - 1));
+    opt->len = STRING_MAX;
+    return 0;
+}
+
+/* Room for getsockopt(): the whole value, whatever the guest has room for. */
+static socklen_t room_for(VmrpcSockoptValue value)
+{
+    switch (value) {
+    case VMRPC_SOCKOPT_LINGER:
+        return sizeof(struct linger);
+    case VMRPC_SOCKOPT_STRING:
+        return STRING_MAX;
+    case VMRPC_SOCKOPT_INFO:
+        return VMRPC_SOCKOPT_MAX;
+    default:
+        return sizeof(int);
+    }
+}
+
+int vmrpc_sockopt_to_host(VmrpcSockKind kind, VmrpcSockoptDir dir,
+                          int level, int optname,
+                          const void *value, size_t len, VmrpcSockopt *opt)
+{
+    const VmrpcSockoptRow *row = find_row(level, optname);
+    unsigned need = (dir == VMRPC_SOCKOPT_SET ? SET : GET) |
+                    (kind.type == SOCK_STREAM ? STREAM : DGRAM);
+
+    if (!row || (row->flags & need) != need) {
+        return -ENOPROTOOPT;
+    }
+    opt->row = row;
+    opt->value = row->value;
+    opt->translated = kind.family == AF_INET6;
+    opt->level = opt->translated ? row->level6 : row->level4;
+    opt->optname = opt->translated ? row->name6 : row->name4;
+    if (dir == VMRPC_SOCKOPT_GET) {
+        /* its fields have many sizes; it cannot be swapped */
+        if (row->value == VMRPC_SOCKOPT_INFO &&
+            G_BYTE_ORDER != G_LITTLE_ENDIAN) {
+            return -ENOPROTOOPT;
+        }
+        memset(opt->bytes, 0, sizeof(opt->bytes));
+        opt->len = room_for(row->value);
+        return 0;
+    }
+    switch (row->value) {
+    case VMRPC_SOCKOPT_LINGER:
+        return set_linger(value, len, opt);
+    case VMRPC_SOCKOPT_STRING:
+        return set_string(value, len, opt);
+    default:
+        return set_int(row, value, len, opt);
+    }
+}
+
+static ssize_t get_int(const VmrpcSockopt *opt, uint8_t *value, size_t cap)
+{
+    uint8_t wire[sizeof(uint32_t)];
+    int v = opt->i;
+
+    if (opt->len < sizeof(opt->i)) {
+        return -EINVAL;
+    }
+    if (opt->translated && opt->row->twist == TWIST_MTU) {
+        v = vmrpc_guest_mtu(v);
+    } else if (opt->translated && opt->row->twist == TWIST_ERROR) {
+        v = vmrpc_icmp_pending(v);
+    } else if (opt->row->twist == TWIST_DOMAIN) {
+        v = AF_INET;
+    }
+    if (opt->row->flags & BYTE && cap > 0 && cap < sizeof(wire) &&
+        v >= 0 && v <= UINT8_MAX) {
+        value[0] = v;
+        return 1;
+    }
+    vmrpc_put32(wire, v);
+    memcpy(value, wire, MIN(cap, sizeof(wire)));
+    return MIN(cap, sizeof(wire));
+}
+
+static ssize_t get_linger(const VmrpcSockopt *opt, uint8_t *value, size_t cap)
+{
+    uint8_t wire[2 * sizeof(uint32_t)];
+
+    if (opt->len < sizeof(opt->linger)) {
+        return -EINVAL;
+    }
+    vmrpc_put32(wire, opt->linger.l_onoff);
+    vmrpc_put32(wire + 4, opt->linger.l_linger);
+    memcpy(value, wire, MIN(cap, sizeof(wire)));
+    return MIN(cap, sizeof(wire));
+}
+
+static ssize_t get_bytes(const VmrpcSockopt *opt, uint8_t *value, size_t cap)
+{
+    size_t len = MIN(opt->len, room_for(opt->value));
+    size_t pmtu_end = offsetof(struct tcp_info, tcpi_pmtu) + sizeof(uint32_t);
+    size_t n = MIN(cap, len);
+
+    memcpy(value, opt->bytes, n);
+    if (opt->value == VMRPC_SOCKOPT_INFO && opt->translated &&
+        n >= pmtu_end) {
+        uint8_t *pmtu = value + pmtu_end - sizeof(uint32_t);
+
+        vmrpc_put32(pmtu, vmrpc_guest_mtu(vmrpc_get32(pmtu)));
+    }
+    return n;
+}
+
+ssize_t vmrpc_sockopt_from_host(const VmrpcSockopt *opt, void *value,
+                                size_t cap)
+{
+    switch (opt->value) {
+    case VMRPC_SOCKOPT_LINGER:
+        return get_linger(opt, value, cap);
+    case VMRPC_SOCKOPT_STRING:
+    case VMRPC_SOCKOPT_INFO:
+        return get_bytes(opt, value, cap);
+    default:
+        return get_int(opt, value, cap);
+    }
+}

@@ -137,22 +137,24 @@ def test_what_is_sent_outside_is_refused(guest: Guest, setting: str) -> None:
 
 _MANY = """
 import errno, select, socket
-socks = []
+socks, errors = {}, set()
 for _ in range(600):
     s = socket.socket(socket.AF_INET6)
     s.setblocking(False)
-    s.connect_ex(('::ffff:198.18.0.1', 9))
-    socks.append(s)
+    error = s.connect_ex(('::ffff:198.18.0.1', 9))
+    if error == errno.EINPROGRESS:
+        socks[s.fileno()] = s
+    else:
+        errors.add(errno.errorcode.get(error, error))
 poller = select.poll()
-for s in socks:
+for s in socks.values():
     poller.register(s, select.POLLOUT)
-errors = set()
 while socks:
-    for fd, _ in poller.poll():
-        (s,) = [s for s in socks if s.fileno() == fd]
-        errors.add(errno.errorcode[s.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)])
-        poller.unregister(s)
-        socks.remove(s)
+    for fd, events in poller.poll():
+        poller.unregister(fd)
+        s = socks.pop(fd)
+        error = s.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        errors.add(errno.errorcode.get(error, f'{error} of events {events}'))
 print(*errors)
 """
 
